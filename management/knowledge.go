@@ -387,13 +387,20 @@ func (k Knowledge) Search(ctx context.Context, in SearchInput) (*SearchResult, e
 		return nil, err
 	}
 	var reply struct {
-		Data *SearchResult `json:"data"`
+		Status string          `json:"status"`
+		Data   json.RawMessage `json:"data"`
 	}
 	if err := k.c.post(ctx, knowledgeSearch, in, &reply); err != nil {
 		return nil, err
 	}
-	if reply.Data == nil {
-		return nil, fault.New(fault.InvalidResponse, "the reply has no data").At(knowledgeSearch.path)
+	if reply.Status == "error" { // with the HTTP status 200
+		var text string
+		_ = json.Unmarshal(reply.Data, &text) // anything but text is left out of the message
+		return nil, fault.New(fault.NotFound, text).At(knowledgeSearch.path)
 	}
-	return reply.Data, nil
+	var result *SearchResult
+	if err := json.Unmarshal(reply.Data, &result); err != nil || result == nil {
+		return nil, fault.New(fault.InvalidResponse, "the reply has no data").At(knowledgeSearch.path).Because(err)
+	}
+	return result, nil
 }

@@ -21,6 +21,8 @@ const DocumentsID = 0
 type Knowledge struct {
 	Name        string          `json:"name"`
 	Description string          `json:"description"`
+	Tags        []string        `json:"tags"`
+	UserID      string          `json:"user_id"` // of the token that made it
 	Config      KnowledgeConfig `json:"config"`
 
 	// Passages are the pieces into which the sources were split. They are stored in the
