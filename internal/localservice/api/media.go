@@ -421,7 +421,7 @@ func viewEntry(r *store.Record[store.MediaEntry]) any {
 		strings.Join(r.Body.Categories, ","), r.CreatedAt.Unix(), r.UpdatedAt.Unix(), nil,
 	}
 	if r.Body.AssetID != "" && r.Body.Passages != nil && len(r.Body.Passages) == 0 {
-		v.Meta = &metaView{Notes: []string{unreadableDocument}}
+		v.Meta = &metaView{NoEffect: []string{unreadableDocument}}
 	}
 	return v
 }

@@ -182,7 +182,7 @@ func TestMarkdownOfADocument(t *testing.T) {
 	v.media(ks, "categoryentry", "add", fmt.Sprintf(`{"categoryEntry":{"categoryId":%v,"entryId":%q}}`, category, entry))
 	content := fmt.Sprintf(`{"entryId":%q,"resource":{"objectType":"KalturaUploadedFileTokenResource","token":%q}}`, entry, upload("manual.pdf", "%PDF-1.7\n\x00\xff"))
 	got := v.media(ks, "baseentry", "updateContent", content)
-	if fmt.Sprint(got["_meta"]) != fmt.Sprint(object{"notes": []any{unreadableDocument}}) {
+	if fmt.Sprint(got["_meta"]) != fmt.Sprint(object{"noEffect": []any{unreadableDocument}}) {
 		t.Errorf("a file that is no text: %v", got)
 	}
 	if again := v.media(ks, "baseentry", "updateContent", content); again["code"] != codeUploadToken {

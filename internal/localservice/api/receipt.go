@@ -1,35 +1,33 @@
 package api
 
 import (
-	"bytes"
 	"encoding/json"
 	"net/http"
 	"strings"
 	"time"
 )
 
-// metaView is the receipt in the reply of a write (management-api.md, F.1). Notes say what
-// of the write has no effect on this service.
+// metaView is the receipt in the reply of a write (management-api.md, F.1).
 type metaView struct {
 	GeneratedAt string   `json:"generatedAt,omitempty"` // to the second
 	PartnerID   int64    `json:"partnerId,omitempty"`
 	Source      string   `json:"source,omitempty"`
 	Scope       string   `json:"scope,omitempty"`
-	Notes       []string `json:"notes,omitempty"`
+	NoEffect    []string `json:"noEffect,omitempty"` // what was stored, and has no effect here
 }
 
-// noted is a reply with notes for its receipt.
+// noted is a reply with what has no effect, for its receipt.
 type noted struct {
-	reply any
-	notes []string
+	reply    any
+	noEffect []string
 }
 
-// note adds notes to a reply; "" is no note.
-func note(reply any, err error, notes ...string) (any, error) {
+// withoutEffect adds what has no effect to the reply of a write; "" is nothing.
+func withoutEffect(reply any, err error, why ...string) (any, error) {
 	n := noted{reply: reply}
-	for _, text := range notes {
+	for _, text := range why {
 		if text != "" {
-			n.notes = append(n.notes, text)
+			n.noEffect = append(n.noEffect, text)
 		}
 	}
 	return n, err
@@ -54,30 +52,30 @@ func receipted(path string, handle func(*call) (any, error)) func(*call) (any, e
 			Source: path, Scope: string(c.claims.Kind()),
 		}
 		if n, ok := reply.(noted); ok {
-			reply, meta.Notes = n.reply, n.notes
+			reply, meta.NoEffect = n.reply, n.noEffect
 		}
 		return withReceipt(reply, meta)
 	}
 }
 
-// withReceipt appends a receipt to a reply that is an object; another one stays as it is.
+// withReceipt adds a receipt to a reply that is an object; another one stays as it is. What
+// the reply has in its _meta already is kept.
 func withReceipt(reply any, meta metaView) (any, error) {
 	text, err := json.Marshal(reply)
 	if err != nil {
 		return nil, err
 	}
-	fields, isObject := bytes.CutSuffix(text, []byte("}"))
-	if !isObject {
-		return reply, nil
+	all := fields{}
+	if json.Unmarshal(text, &all) != nil || all == nil {
+		return reply, nil //nolint:nilerr // a list, or null
 	}
-	receipt, err := json.Marshal(meta)
-	if err != nil {
-		return nil, err
+	if own := all["_meta"]; own != nil {
+		if err := json.Unmarshal(own, &meta); err != nil {
+			return nil, err
+		}
 	}
-	if len(fields) > len("{") {
-		fields = append(fields, ',')
-	}
-	return json.RawMessage(bytes.Join([][]byte{fields, []byte(`"_meta":`), receipt, []byte("}")}, nil)), nil
+	all["_meta"], err = json.Marshal(meta)
+	return all, err
 }
 
 // manage adds the endpoint of a management call to a mux. All of them need an admin
