@@ -40,6 +40,8 @@ const (
 	// media only.
 	fallbackUser     = "kaltura"
 	fallbackPassword = "avatar"
+	// elementPath is where the pages have the script that defines agent-avatar.
+	elementPath = "/js/dist/element.js"
 	// infoPath is where a page finds the addresses and agents, without secrets.
 	infoPath = "/service.json"
 )
@@ -187,7 +189,11 @@ func (s *Service) start(ctx context.Context, o *Options) (err error) {
 	routes := http.NewServeMux()
 	routes.Handle(live.SocketPath, sockets)
 	routes.Handle(media.Prefix, peers.Handler())
-	calls := api.New(api.Config{Store: s.store, Tokens: tokens, Dialogue: talk, Hosts: s.hosts, Site: func() string { return s.info.GenieURL }, Live: s.hub, Work: work.Wait, Bodies: newBodies(&o.Quotas), Knowledge: o.Knowledge, PrivateNetwork: o.AllowPrivateNetwork, Logger: s.log})
+	elements := ""
+	if o.Pages != nil {
+		elements = base + elementPath
+	}
+	calls := api.New(api.Config{ElementURL: elements, Model: model, Store: s.store, Tokens: tokens, Dialogue: talk, Hosts: s.hosts, Site: func() string { return s.info.GenieURL }, Live: s.hub, Work: work.Wait, Bodies: newBodies(&o.Quotas), Knowledge: o.Knowledge, PrivateNetwork: o.AllowPrivateNetwork, Logger: s.log})
 	for _, prefix := range apiPrefixes {
 		routes.Handle(prefix, calls)
 	}
@@ -214,7 +220,7 @@ func (s *Service) start(ctx context.Context, o *Options) (err error) {
 
 // apiPrefixes are the beginnings of the API's paths (service.md).
 var apiPrefixes = []string{
-	api.SessionPrefix + "/", "/v1/", "/assistant/", "/thread/", "/message/", "/feedback/", "/followup/", "/mcp/",
+	api.SessionPrefix + "/", "/v1/", "/assistant/", "/thread/", "/message/", "/feedback/", "/followup/", "/mcp/", "/partner-config/",
 	brain.DocumentPrefix, dialogue.ConsentPath, api.AssetPrefix,
 }
 

@@ -3,16 +3,18 @@ package api
 import (
 	"encoding/json"
 	"errors"
+	"fmt"
 	"net/http"
 	"regexp"
 	"strconv"
 	"time"
+	"unicode/utf8"
 
 	"github.com/agentruntime/agentruntime/internal/localservice/store"
 )
 
-// agentFields are the fields of an agent that a partner can set (service.md, Agent). The
-// last three are not in that document.
+// agentFields are the fields of an agent that a partner can set (service.md, Agent;
+// management-api.md, F.3). SpeechLanguage is of this service alone.
 type agentFields struct {
 	DisplayName    string          `json:"displayName"`
 	Intellect      intellectRef    `json:"intellect"`
@@ -20,13 +22,32 @@ type agentFields struct {
 	AdminTags      []string        `json:"adminTags"`
 	ScreenShare    screenShare     `json:"screenShare"`
 	SpeechLanguage string          `json:"speechLanguage"` // of speech recognition, "" for the intellect's
+	// MaxConversationLength is how long a live conversation may be, in seconds; 0 is the
+	// service's limit.
+	MaxConversationLength int `json:"maxConversationLength,omitempty"`
 	WidgetConfig   json.RawMessage `json:"widgetConfig,omitempty"`
 	EmbedConfig    json.RawMessage `json:"embedConfig,omitempty"`
 }
 
+// intellectRef names the intellect of an agent. Older pages and clients call its number
+// configId (management-api.md, F.3, resolveIntellectId).
 type intellectRef struct {
-	ID int64 `json:"id"`
+	Type string `json:"intellectType"`
+	ID   int64  `json:"id"`
 }
+
+// ownIntellect is the only intellectType here: an intellect of this service.
+const ownIntellect = "genie"
+
+// Limits of the length of a conversation in seconds (management-api.md, F.3).
+const (
+	minConversation = 1
+	maxConversation = 3600
+)
+
+// maxWidgetTitle is how many characters widgetConfig.initialPage.title may have
+// (management-api.md, F.3).
+const maxWidgetTitle = 30
 
 type screenShare struct {
 	Enabled bool `json:"enabled"`
@@ -42,8 +63,8 @@ type agentView struct {
 
 func fieldsOfAgent(a *store.AgentRecord) agentFields {
 	return agentFields{
-		DisplayName: a.DisplayName, Intellect: intellectRef{a.IntellectID}, AvatarIDs: a.AvatarIDs, AdminTags: a.AdminTags,
-		ScreenShare: screenShare{a.ScreenShare}, SpeechLanguage: a.SpeechLanguage,
+		DisplayName: a.DisplayName, Intellect: intellectRef{ownIntellect, a.IntellectID}, AvatarIDs: a.AvatarIDs, AdminTags: a.AdminTags,
+		ScreenShare: screenShare{a.ScreenShare}, SpeechLanguage: a.SpeechLanguage, MaxConversationLength: a.MaxConversationLength,
 		WidgetConfig: a.WidgetConfig, EmbedConfig: a.EmbedConfig,
 	}
 }
@@ -62,6 +83,7 @@ func (s *server) agentRoutes(mux *http.ServeMux) {
 		})
 	}))
 	s.manageAgentHost(mux, "/v1/agent/update", withBody(s.agentUpdate))
+	s.manageAgentHost(mux, "/v1/agent/getEmbedScript", withBody(s.agentEmbed))
 	s.manageAgentHost(mux, "/v1/agent/delete", withBody(func(c *call, body agentRequest) (any, error) {
 		return body.about(func(id string) (any, error) {
 			return agentRequest{id}, s.Store.AgentRecords().Delete(c.ctx(), c.claims.PartnerID, id)
@@ -87,12 +109,21 @@ func (b agentRequest) about(handle func(id string) (any, error)) (any, error) {
 }
 
 func (s *server) agentCreate(c *call, body fields) (any, error) {
-	if err := body.need("displayName", "intellect", "avatarIds"); err != nil {
+	if err := body.need("displayName", "intellect"); err != nil {
 		return nil, err
 	}
-	record := store.AgentRecord{WidgetID: "w_" + store.UUID()}
-	if err := s.setAgent(c, &record, body); err != nil {
+	record := store.AgentRecord{WidgetID: "w_" + store.UUID(), AvatarIDs: []string{}, AdminTags: []string{}}
+	inline, err := s.takeIntellect(c, body)
+	if err != nil {
 		return nil, err
+	}
+	if err := s.setAgent(c, &record, body, inline != nil); err != nil {
+		return nil, err
+	}
+	if inline != nil { // only when nothing of the agent is refused any more
+		if record.IntellectID, err = s.addIntellect(c, *inline); err != nil {
+			return nil, err
+		}
 	}
 	r, err := s.Store.AgentRecords().Create(c.ctx(), c.claims.PartnerID, record)
 	return viewed(r, err, viewAgent)
@@ -108,8 +139,19 @@ func (s *server) agentUpdate(c *call, body fields) (any, error) {
 		if err != nil {
 			return nil, err
 		}
-		if err := s.setAgent(c, &old.Body, body); err != nil { // outside the transaction: it reads other records
+		inline, err := s.takeIntellect(c, body)
+		if err != nil {
 			return nil, err
+		}
+		if err := s.setAgent(c, &old.Body, body, inline != nil); err != nil { // outside the transaction: it reads other records
+			return nil, err
+		}
+		if inline != nil {
+			number, err := s.addIntellect(c, *inline)
+			if err != nil {
+				return nil, err
+			}
+			body["intellect"] = refTo(number)
 		}
 		r, err := s.Store.AgentRecords().Update(c.ctx(), c.claims.PartnerID, id, func(a *store.AgentRecord) error {
 			set, err := overlay(fieldsOfAgent(a), blankAgent(), body)
@@ -127,13 +169,62 @@ func blankAgent() agentFields { return agentFields{AvatarIDs: []string{}, AdminT
 func (f *agentFields) store(a *store.AgentRecord) {
 	a.DisplayName, a.IntellectID, a.AvatarIDs, a.AdminTags = f.DisplayName, f.Intellect.ID, f.AvatarIDs, f.AdminTags
 	a.ScreenShare, a.SpeechLanguage, a.WidgetConfig, a.EmbedConfig = f.ScreenShare.Enabled, f.SpeechLanguage, f.WidgetConfig, f.EmbedConfig
+	a.MaxConversationLength = f.MaxConversationLength
+}
+
+// refTo is the field intellect for an intellect of this service.
+func refTo(number int64) json.RawMessage {
+	return fmt.Appendf(nil, `{"intellectType":%q,"id":%d}`, ownIntellect, number)
+}
+
+// takeIntellect reads the field intellect, which names an intellect or has its fields. In
+// the first case it leaves the usual form in the body. In the second it removes the field
+// and returns the new intellect, which is not stored yet.
+func (s *server) takeIntellect(c *call, body fields) (inline *store.Intellect, err error) {
+	raw, ok := body["intellect"]
+	if !ok {
+		return nil, nil
+	}
+	given := fields{}
+	if err := unmarshal(raw, &given); err != nil {
+		return nil, invalid("dict_type", "Input should be an object", "intellect")
+	}
+	if kind := ownIntellect; given["intellectType"] != nil {
+		if err := unmarshal(given["intellectType"], &kind); err != nil || kind != ownIntellect {
+			return nil, invalid("enum", "Input should be "+ownIntellect, "intellect", "intellectType")
+		}
+	}
+	delete(given, "intellectType")
+	for _, key := range []string{"configId", "id"} {
+		if number := given[key]; number != nil {
+			delete(given, key)
+			var id int64
+			if json.Unmarshal(number, &id) != nil {
+				return nil, invalid("int_type", "Input should be a number", "intellect", key)
+			}
+			for other := range given { // an id, and fields for it, would be an update
+				if other != "id" {
+					return nil, invalid("extra_forbidden", "Extra inputs are not permitted", "intellect", other)
+				}
+			}
+			body["intellect"] = refTo(id)
+			return nil, nil
+		}
+	}
+	if len(given) == 0 {
+		return nil, missing("intellect", "id")
+	}
+	delete(body, "intellect")
+	in, err := s.newIntellect(c, given)
+	return &in, err
 }
 
 // avatarID matches the id of an avatar.
 var avatarID = regexp.MustCompile(`^[0-9a-fA-F]{24}$`)
 
-// setAgent changes an agent and checks what it refers to.
-func (s *server) setAgent(c *call, a *store.AgentRecord, body fields) error {
+// setAgent changes an agent and checks what it refers to; with inline set, its intellect is
+// not stored yet.
+func (s *server) setAgent(c *call, a *store.AgentRecord, body fields, inline bool) error {
 	f, err := overlay(fieldsOfAgent(a), blankAgent(), body)
 	if err != nil {
 		return err
@@ -146,7 +237,7 @@ func (s *server) setAgent(c *call, a *store.AgentRecord, body fields) error {
 			return invalid("string_pattern_mismatch", "String should be 24 hexadecimal digits", "avatarIds")
 		}
 	}
-	if f.Intellect.ID <= 0 {
+	if f.Intellect.ID <= 0 && !inline {
 		return invalid("greater_than", "Input should be a positive number", "intellect", "id")
 	}
 	for key, config := range map[string]json.RawMessage{"widgetConfig": f.WidgetConfig, "embedConfig": f.EmbedConfig} {
@@ -154,12 +245,25 @@ func (s *server) setAgent(c *call, a *store.AgentRecord, body fields) error {
 			return invalid("dict_type", "Input should be an object", key)
 		}
 	}
-	_, err = s.Store.Intellects().Get(c.ctx(), c.claims.PartnerID, strconv.FormatInt(f.Intellect.ID, 10))
-	if errors.Is(err, store.ErrNotFound) {
-		return exception("AGENT_PARTNER_CONFIG_NOT_FOUND", "AGENT_PARTNER_CONFIG_NOT_FOUND")
+	if n := f.MaxConversationLength; n != 0 && (n < minConversation || n > maxConversation) {
+		return invalid("less_than_equal", fmt.Sprintf("Input should be from %d to %d", minConversation, maxConversation), "maxConversationLength")
 	}
-	if err != nil {
-		return err
+	var widget struct {
+		InitialPage struct {
+			Title string `json:"title"`
+		} `json:"initialPage"`
+	}
+	if json.Unmarshal(f.WidgetConfig, &widget) == nil && utf8.RuneCountInString(widget.InitialPage.Title) > maxWidgetTitle {
+		return invalid("string_too_long", fmt.Sprintf("String should have at most %d characters", maxWidgetTitle), "widgetConfig", "initialPage", "title")
+	}
+	if !inline {
+		_, err = s.Store.Intellects().Get(c.ctx(), c.claims.PartnerID, strconv.FormatInt(f.Intellect.ID, 10))
+		if errors.Is(err, store.ErrNotFound) {
+			return exception("AGENT_PARTNER_CONFIG_NOT_FOUND", "AGENT_PARTNER_CONFIG_NOT_FOUND")
+		}
+		if err != nil {
+			return err
+		}
 	}
 	found, err := s.Store.Avatars().Usable(c.ctx(), c.claims.PartnerID, f.AvatarIDs)
 	if err != nil {

@@ -18,7 +18,7 @@ func TestAgentRoutes(t *testing.T) {
 	made := m.call("/v1/agent/create", create, 200)
 	id := made["agentId"].(string)
 	if made["displayName"] != "Äva" || fmt.Sprint(made["adminTags"]) != "[prod custom]" || fmt.Sprint(made["avatarIds"]) != "["+avatar+"]" ||
-		fmt.Sprint(made["intellect"]) != fmt.Sprintf("map[id:%d]", intellect) || fmt.Sprint(made["screenShare"]) != "map[enabled:true]" {
+		fmt.Sprint(made["intellect"]) != fmt.Sprintf("map[id:%d intellectType:genie]", intellect) || fmt.Sprint(made["screenShare"]) != "map[enabled:true]" {
 		t.Errorf("created %v", made)
 	}
 	about := fmt.Sprintf(`{"agentId":%q}`, id)
@@ -66,7 +66,16 @@ func TestAgentsThatAreRefused(t *testing.T) {
 	}{
 		{"create", `{"intellect":{"id":1001},"avatarIds":[]}`, 400, "displayName"},
 		{"create", `{"displayName":"A","avatarIds":[]}`, 400, "intellect"},
-		{"create", `{"displayName":"A","intellect":{"id":1001}}`, 400, "avatarIds"},
+		{"create", body(`,"intellect":{"intellectType":"other","id":1001}`), 400, "intellectType"},
+		{"create", body(`,"intellect":{}`), 400, "intellect"},
+		{"create", body(`,"intellect":{"id":1001,"base_directive":"x"}`), 400, "base_directive"},
+		{"create", body(`,"intellect":{"base_directive":7}`), 400, "base_directive"},
+		{"create", body(`,"maxConversationLength":3601`), 400, "from 1 to 3600"},
+		{"create", body(`,"maxConversationLength":-1`), 400, "from 1 to 3600"},
+		{"create", body(`,"widgetConfig":{"initialPage":{"title":"` + strings.Repeat("x", 31) + `"}}`), 400, "title"},
+		{"getEmbedScript", `{"agentId":"` + id + `","embedType":"popup"}`, 400, "contained, page, floater"},
+		{"getEmbedScript", `{"embedType":"page"}`, 400, "agentId"},
+		{"getEmbedScript", `{"agentId":"none","embedType":"page"}`, 404, "AGENT_NOT_FOUND"},
 		{"create", body(`,"displayName":" "`), 400, "displayName"},
 		{"create", body(`,"colour":"red"`), 400, "colour"},
 		{"create", body(`,"avatarIds":["xyz"]`), 400, "24 hexadecimal"},

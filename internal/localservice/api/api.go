@@ -15,6 +15,7 @@ import (
 
 	"github.com/agentruntime/agentruntime/internal/localservice/brain"
 	"github.com/agentruntime/agentruntime/internal/localservice/dialogue"
+	"github.com/agentruntime/agentruntime/internal/localservice/lifecycle"
 	"github.com/agentruntime/agentruntime/internal/localservice/quota"
 	"github.com/agentruntime/agentruntime/internal/localservice/relay"
 	"github.com/agentruntime/agentruntime/internal/localservice/store"
@@ -48,6 +49,12 @@ type Config struct {
 	// Site returns the origin of the service, for the addresses of pictures; nil makes
 	// them relative.
 	Site func() string
+
+	// ElementURL is the address of the script that defines agent-avatar, for embed scripts;
+	// "" when the service does not serve it.
+	ElementURL string
+	// Model writes profiles of agents; nil takes them from the description itself.
+	Model lifecycle.Model
 
 	Knowledge fs.FS        // the Markdown files to show, nil for none
 	Logger    *slog.Logger // nil discards
@@ -115,6 +122,7 @@ func New(c Config) http.Handler {
 
 	mux.Handle("POST /v1/application/resolveWidgetId", s.route(admins, withBody(s.resolveWidgetID)))
 	mux.Handle("POST /v1/application/appInit", s.route(anyone, s.appInit))
+	s.profileRoutes(mux)
 
 	mux.Handle("POST /assistant/converse", s.route(talkers, withBody(s.converse)))
 	mux.Handle("POST /assistant/tool_response", s.route(talkers, withBody(s.toolResponse)))
@@ -146,6 +154,7 @@ func New(c Config) http.Handler {
 	s.toolRoutes(mux)
 	s.skillRoutes(mux)
 	s.knowledgeRoutes(mux)
+	s.mediaRoutes(mux)
 	s.insightRoutes(mux)
 	s.lifecycleRoutes(mux)
 	s.emailRoutes(mux)
@@ -300,6 +309,11 @@ func (s *server) authorize(r *http.Request) (token.Claims, error) {
 	if text == "" {
 		return token.Claims{}, problem(http.StatusUnauthorized, "the header Authorization: KS <token> is required")
 	}
+	return s.claims(r, text)
+}
+
+// claims checks a token for the request in which it came.
+func (s *server) claims(r *http.Request, text string) (token.Claims, error) {
 	claims, err := s.Tokens.Check(r.Context(), text, token.Use{Addr: remoteAddr(r), Path: r.URL.Path})
 	switch {
 	case errors.Is(err, token.ErrInvalid), errors.Is(err, token.ErrExpired), errors.Is(err, token.ErrEnded):

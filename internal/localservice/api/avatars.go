@@ -34,6 +34,7 @@ func viewTemplate(r *store.Record[store.AvatarTemplate]) templateView {
 func (s *server) avatarRoutes(mux *http.ServeMux) {
 	s.manageAgentHost(mux, "/v1/avatar/create", withBody(s.avatarCreate))
 	s.manageAgentHost(mux, "/v1/avatar/update", withBody(s.avatarUpdate))
+	s.manageAgentHost(mux, "/v1/avatar/clone", withBody(s.avatarClone))
 	s.manageAgentHost(mux, "/v1/avatar/list", withBody(func(c *call, body listQuery) (any, error) {
 		var q store.Query
 		if err := errors.Join(body.offset(&q), newFilter(body.Filter, "").done()); err != nil {
@@ -122,6 +123,18 @@ func (s *server) avatarUpdate(c *call, body fields) (any, error) {
 			*a, err = overlayAvatar(*a, body)
 			return err
 		})
+		return viewed(r, err, viewAvatar)
+	})
+}
+
+// avatarClone makes a copy of an avatar.
+func (s *server) avatarClone(c *call, body idRequest) (any, error) {
+	return aboutAvatar(body.ID, func() (any, error) {
+		old, err := s.Store.Avatars().Get(c.ctx(), c.claims.PartnerID, body.ID)
+		if err != nil {
+			return nil, err
+		}
+		r, err := s.Store.Avatars().Create(c.ctx(), c.claims.PartnerID, old.Body)
 		return viewed(r, err, viewAvatar)
 	})
 }

@@ -93,6 +93,8 @@ type Service struct {
 	queues   map[string]*turnQueue // by thread id, while a turn runs or waits
 	calls    calls
 	consents consents
+
+	counts turnCounts // has a lock of its own
 }
 
 // New returns a Service.

@@ -1,6 +1,7 @@
 package live
 
 import (
+	"cmp"
 	"time"
 
 	"github.com/agentruntime/agentruntime/runtime/control"
@@ -39,6 +40,9 @@ func (s *Session) userActive() {
 // warning, then the end (wire-protocol §4.8, choice A17).
 func (s *Session) limitTime() {
 	limit, notice := s.cfg.Timing.Conversation, s.cfg.Timing.Warning
+	if own := s.profile.MaxConversation; own > 0 { // of the agent (management-api.md, F.3)
+		limit, notice = own, cmp.Or(notice, DefaultWarning)
+	}
 	if limit <= 0 {
 		return
 	}

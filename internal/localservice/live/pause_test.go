@@ -174,6 +174,24 @@ func TestTimeLimitWarnsThenEnds(t *testing.T) {
 	})
 }
 
+// TestAgentsOwnTimeLimit: the limit of the agent applies without one of the service.
+func TestAgentsOwnTimeLimit(t *testing.T) {
+	agent := talkative()
+	agent.MaxConversation = 90 * time.Second
+	runSession(t, agent, Timing{}, func(f *fixture) {
+		f.open()
+		f.wait(30 * time.Second)
+		if got := f.expect(control.ConversationTimeWarning); got[0].payload != `{"remainingTime":60}` {
+			t.Errorf("got %s", got[0].payload)
+		}
+		f.wait(time.Minute)
+		f.expect(control.ConversationTimeExpired, control.ConversationEnded)
+		if !f.conn.gone() {
+			t.Error("the socket was left open")
+		}
+	})
+}
+
 func TestSilentUserIsCheckedOnAndLeft(t *testing.T) {
 	runSession(t, talkative(), Timing{WakeUp: 20 * time.Second, Goodbye: 10 * time.Second}, func(f *fixture) {
 		f.open()

@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"strconv"
+	"time"
 )
 
 // Partner returns the partner with that id.
@@ -108,7 +109,7 @@ func (s *Store) resolve(ctx context.Context, r *Record[AgentRecord], intellect *
 	if err != nil {
 		return agent, err
 	}
-	knowledge, err := s.usableKnowledge(ctx, r.PartnerID, in.KnowledgeIDs)
+	knowledge, err := s.usableKnowledge(ctx, r.PartnerID, in.KnowledgeIDs, in.LinkedCategories())
 	if err != nil {
 		return agent, err
 	}
@@ -121,6 +122,18 @@ func (s *Store) resolve(ctx context.Context, r *Record[AgentRecord], intellect *
 		BaseDirective: in.BaseDirective, Prompts: in.Prompts, Glossary: in.Glossary, Starters: in.Starters, Script: in.Script,
 		Tools: defined(tools), StartTools: defined(startTools), Skills: skills, KnowledgeIDs: knowledge,
 		Model: in.Model, Summary: in.Summary, Secrets: in.Secrets,
+		MaxConversation: time.Duration(r.Body.MaxConversationLength) * time.Second,
+	}
+	brain := in.Brain()
+	agent.Profile.Turns = TurnLimits{brain.PerMinute, brain.PerHour}
+	agent.Profile.Anonymous = TurnLimits{brain.AnonymousPerMinute, brain.AnonymousPerHour}
+	if brain.Model != "" && (in.Model == nil || in.Model.ModelID == "") {
+		model := ModelConfiguration{}
+		if in.Model != nil {
+			model = *in.Model
+		}
+		model.ModelID = brain.Model
+		agent.Profile.Model = &model
 	}
 	if in.OpeningPhrase != nil {
 		agent.Profile.OpeningPhrase = *in.OpeningPhrase

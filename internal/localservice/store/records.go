@@ -1,6 +1,9 @@
 package store
 
-import "encoding/json"
+import (
+	"encoding/json"
+	"strings"
+)
 
 // AgentRecord is the stored form of an agent, which combines avatars and an intellect.
 // [Agent] is the assembled form.
@@ -12,6 +15,10 @@ type AgentRecord struct {
 	AdminTags   []string `json:"adminTags"`
 	ScreenShare bool     `json:"screenShare"`
 	WidgetID    string   `json:"widgetId"`
+
+	// MaxConversationLength is the length of a live conversation in seconds; 0 is the limit
+	// of the service, if it has one.
+	MaxConversationLength int `json:"maxConversationLength,omitempty"`
 
 	// SpeechLanguage is that of speech recognition, "" for the intellect's.
 	SpeechLanguage string `json:"speechLanguage,omitempty"`
@@ -26,6 +33,9 @@ type AgentRecord struct {
 type Intellect struct {
 	Type                 string              `json:"type"` // InternalIntellect
 	Name                 string              `json:"name"`
+	Description          string              `json:"description"`
+	Tags                 []string            `json:"tags"`
+	Status               *int                `json:"status"` // nil is IntellectActive
 	BaseDirective        string              `json:"base_directive"`
 	Prompts              []Prompt            `json:"prompts"`
 	Glossary             string              `json:"glossary"`
@@ -58,6 +68,35 @@ type Intellect struct {
 // InternalIntellect is the only type of an [Intellect] here.
 const InternalIntellect = "internal"
 
+// States of an [Intellect] (management-api.md, F.6). They are stored only: every intellect
+// answers.
+const (
+	IntellectDeleting = 0
+	IntellectPending  = 1 // of a new one that names none
+	IntellectActive   = 2
+)
+
+// BrainConfig is what this service uses of the brain configuration of an intellect
+// (management-api.md, F.6, "Brain config input").
+type BrainConfig struct {
+	Model                        string `json:"agent_llm"` // unless the intellect has a model of its own
+	PerMinute                    *int   `json:"rate_limit_per_minute"`
+	PerHour                      *int   `json:"rate_limit_per_hour"`
+	AnonymousPerMinute           *int   `json:"anonymous_rate_limit_per_minute"`
+	AnonymousPerHour             *int   `json:"anonymous_rate_limit_per_hour"`
+}
+
+// TurnLimits are how many turns a user may have; nil is no limit.
+type TurnLimits struct{ PerMinute, PerHour *int }
+
+// Brain returns the brain configuration. One of an unknown form is empty.
+func (in *Intellect) Brain() (b BrainConfig) {
+	if len(in.BrainConfig) > 0 && json.Unmarshal(in.BrainConfig, &b) != nil {
+		return BrainConfig{}
+	}
+	return b
+}
+
 // DefaultOpening is the opening phrase of an intellect that has none.
 const DefaultOpening = "Hello! I'm {{ agent_name }}. How can I help you?"
 
@@ -67,14 +106,28 @@ func NewIntellect() Intellect {
 		Type: InternalIntellect, AllowClientVariables: true, InterruptionsEnabled: true, Language: "en-US",
 		Prompts: []Prompt{}, ToolIDs: []string{}, KnowledgeIDs: []int64{}, SkillIDs: []SkillRef{},
 		ThreadStartTools: []string{}, Capabilities: map[string]string{}, MCPServers: []MCPServer{},
-		Secrets: map[string]string{}, Starters: []string{},
+		Secrets: map[string]string{}, Starters: []string{}, Tags: []string{},
 	}
 }
 
-// Prompt is a named part of the system prompt, after the base directive.
+// Prompt is a part of the system prompt, after the base directive. It has a key, a label
+// and a header (management-api.md, F.6), or in the older form only a name.
 type Prompt struct {
-	Name  string `json:"name"`
-	Value string `json:"value"` // a template
+	Name           string `json:"name,omitempty"`
+	Key            string `json:"key,omitempty"`
+	Label          string `json:"label,omitempty"`
+	HeaderTemplate string `json:"headerTemplate,omitempty"`
+	Type           string `json:"type,omitempty"` // CustomPrompt
+	Value          string `json:"value"`          // a template
+}
+
+// CustomPrompt is the only type of a [Prompt].
+const CustomPrompt = "custom"
+
+// Shown reports whether the prompt is part of what the model reads. One with a key needs
+// a header and a value (management-api.md, F.6).
+func (p *Prompt) Shown() bool {
+	return strings.TrimSpace(p.Value) != "" && (p.Key == "" || strings.TrimSpace(p.HeaderTemplate) != "")
 }
 
 // SkillRef attaches a skill to an intellect.

@@ -43,6 +43,13 @@ type Profile struct {
 	ScreenShare          bool   `json:"screenShare"`
 	Language             string `json:"language"` // BCP 47, as in "en-US"
 
+	// Turns are the limits of a user with an id, Anonymous those of every other one.
+	Turns, Anonymous TurnLimits `json:"-"`
+
+	// MaxConversation is how long a live conversation may be; 0 is the limit of the
+	// service, if it has one.
+	MaxConversation time.Duration `json:"-"`
+
 	// Capabilities are the stored states, on, off or disabled. They replace the
 	// defaults, and a client may replace them unless they are disabled
 	// (wire-protocol §4.9).
