@@ -553,7 +553,7 @@ function resolve(name: string, stored: CapabilityState | undefined, asked: Capab
 }
 
 /** What a merge writes back: everything but what the service sets. */
-const kept = ({ id: _id, partner_id: _partner, user_id: _user, created_at: _created, updated_at: _updated, ...rest }: Intellect): Json => ({ ...rest, ...("secrets" in rest && { secrets: maskedSecrets(rest.secrets) }) })
+const kept = ({ id: _id, partner_id: _partner, user_id: _user, created_at: _created, updated_at: _updated, _meta, ...rest }: Intellect): Json => ({ ...rest, ...("secrets" in rest && { secrets: maskedSecrets(rest.secrets) }) })
 
 /** The stored secrets as a write keeps them: a list of names would not be a map. */
 const maskedSecrets = (secrets: unknown): unknown => (Array.isArray(secrets) ? Object.fromEntries(secrets.map((name) => [String(name), mask])) : secrets)
