@@ -16,17 +16,17 @@ import (
 // agentFields are the fields of an agent that a partner can set (service.md, Agent;
 // management-api.md, F.3). SpeechLanguage is of this service alone.
 type agentFields struct {
-	DisplayName    string          `json:"displayName"`
-	Intellect      intellectRef    `json:"intellect"`
-	AvatarIDs      []string        `json:"avatarIds"` // empty for a voice without a picture
-	AdminTags      []string        `json:"adminTags"`
-	ScreenShare    screenShare     `json:"screenShare"`
-	SpeechLanguage string          `json:"speechLanguage"` // of speech recognition, "" for the intellect's
+	DisplayName    string       `json:"displayName"`
+	Intellect      intellectRef `json:"intellect"`
+	AvatarIDs      []string     `json:"avatarIds"` // empty for a voice without a picture
+	AdminTags      []string     `json:"adminTags"`
+	ScreenShare    screenShare  `json:"screenShare"`
+	SpeechLanguage string       `json:"speechLanguage"` // of speech recognition, "" for the intellect's
 	// MaxConversationLength is how long a live conversation may be, in seconds; 0 is the
 	// service's limit.
-	MaxConversationLength int `json:"maxConversationLength,omitempty"`
-	WidgetConfig   json.RawMessage `json:"widgetConfig,omitempty"`
-	EmbedConfig    json.RawMessage `json:"embedConfig,omitempty"`
+	MaxConversationLength int             `json:"maxConversationLength,omitempty"`
+	WidgetConfig          json.RawMessage `json:"widgetConfig,omitempty"`
+	EmbedConfig           json.RawMessage `json:"embedConfig,omitempty"`
 }
 
 // intellectRef names the intellect of an agent. Older pages and clients call its number

@@ -2,6 +2,7 @@ package api
 
 import (
 	"cmp"
+	"encoding/json"
 	"fmt"
 	"net/http"
 	"strconv"
@@ -64,7 +65,20 @@ func (s *server) knowledgeRoutes(mux *http.ServeMux) {
 		return nil, s.Store.Knowledge().Delete(c.ctx(), c.claims.PartnerID, id)
 	}))
 	s.manage(mux, "/v1/knowledge/entry_status", withBody(s.entryStatus))
+	s.manage(mux, "/partner-config/stats", withBody(s.knowledgeStats))
 	mux.Handle("POST /mcp/search", s.route(owners, withBody(s.search)))
+}
+
+// knowledgeStats counts what a partner has in the index (management-api.md, F.9
+// indexStatus). It has no filter.
+func (s *server) knowledgeStats(c *call, body struct {
+	Filter json.RawMessage `json:"filter"`
+},
+) (any, error) {
+	if err := newFilter(body.Filter, "").done(); err != nil {
+		return nil, err
+	}
+	return s.Store.KnowledgeStats(c.ctx(), c.claims.PartnerID)
 }
 
 // readableKnowledge returns a record of the partner's own, or a shared one.

@@ -131,8 +131,11 @@ func TestCategoriesAreAnsweredFrom(t *testing.T) {
 	}
 	link := func(category string) {
 		t.Helper()
-		m.call("/v1/intellect/update", fmt.Sprintf(`{"id":%d,"knowledge_ids":[],"brain_config":{"indexer":{"filterType":"categoryEntry","chunkSize":5000,
+		m.call("/partner-config/update", fmt.Sprintf(`{"id":%d,"config":{"knowledge_ids":[],"indexer":{"filterType":"categoryEntry","chunkSize":5000,
 			"categoryInfo":[{"categoryId":%s,"language":"English"}]}}}`, v.agents[store.Receptionist].ConfigID, category), 200)
+	}
+	if got := fmt.Sprint(m.call("/partner-config/stats", `{"filter":{}}`, 200)); got != "map[categories:2 entries:1 passages:2 records:0]" {
+		t.Errorf("figures %v", got)
 	}
 	link(fmt.Sprintf(`"%v"`, food))
 	if !asks() {

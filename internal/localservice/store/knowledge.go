@@ -139,6 +139,26 @@ func (s *Store) SearchPartner(ctx context.Context, partnerID int64, words string
 	return s.search(ctx, `SELECT CAST(id AS INTEGER) FROM objects WHERE kind IN ('knowledge', 'category') AND partner_id = ?`, partnerID, words, limit)
 }
 
+// KnowledgeStats are figures of what agents can answer from. Its JSON is that of the API.
+type KnowledgeStats struct {
+	Records    int `json:"records"`
+	Categories int `json:"categories"`
+	Entries    int `json:"entries"`  // documents of categories
+	Passages   int `json:"passages"` // in the index
+}
+
+// KnowledgeStats counts what a partner has of its own.
+func (s *Store) KnowledgeStats(ctx context.Context, partnerID int64) (k KnowledgeStats, err error) {
+	err = s.read.QueryRowContext(ctx, `SELECT
+		coalesce((SELECT count FROM object_counts WHERE kind = 'knowledge' AND partner_id = ?1), 0),
+		coalesce((SELECT count FROM object_counts WHERE kind = 'category' AND partner_id = ?1), 0),
+		coalesce((SELECT count FROM object_counts WHERE kind = 'media-entry' AND partner_id = ?1), 0),
+		(SELECT count(*) FROM passages WHERE record IN
+			(SELECT CAST(id AS INTEGER) FROM objects WHERE kind IN ('knowledge', 'category') AND partner_id = ?1))`,
+		partnerID).Scan(&k.Records, &k.Categories, &k.Entries, &k.Passages)
+	return k, err
+}
+
 func (s *Store) search(ctx context.Context, records string, arg any, words string, limit int) ([]Passage, error) {
 	match := matchAny(words)
 	if match == "" {
