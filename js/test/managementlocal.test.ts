@@ -74,3 +74,71 @@ test("a server builds an agent, talks with it, reads what was said, and deletes 
   await assert.rejects(management.threads.get(turn.threadId, ks), { code: "not_found" })
   await assert.rejects(management.agents.get(agent.agentId, ks), ({ code }: { code: string }) => ["not_found", "agent_not_found"].includes(code))
 })
+
+test("what an intellect has is merged, checked, kept and restored", async () => {
+  const ks = await admin()
+  const { configId } = await management.intellects.create({}, ks)
+  const goal = { key: "goal", label: "Goal", headerTemplate: "Goal", type: "custom", value: "Help guests with the plan {{ plan }}." }
+  await assert.rejects(management.intellects.setPrompts(configId, [{ ...goal, value: "{{ plan" }], ks), { code: "prompt_lint_failed" })
+  await management.intellects.setPrompts(configId, [goal], ks, { baseDirective: "You are Ada." })
+  assert.match((await management.intellects.previewPrompt(configId, ks, { requestVars: { plan: "gold" } })).text, /^You are Ada\.[^]*## Goal\nHelp guests with the plan gold\.$/)
+
+  await management.intellects.secrets.set(configId, { CRM_KEY: "a-secret-value", OTHER: "another-value" }, ks)
+  await management.intellects.setCapability(configId, "show_link", "on", ks) // a merge must not lose them
+  assert.deepEqual((await management.intellects.secrets.delete(configId, "OTHER", ks, confirmed)).names, ["CRM_KEY"])
+  assert.doesNotMatch(JSON.stringify(await management.intellects.get(configId, ks)), /a-secret-value/)
+
+  const before = await management.intellects.snapshot(configId, ks, { label: "before" })
+  await management.intellects.setPrompts(configId, [{ ...goal, value: "Sell." }], ks, { baseDirective: "You are Bo." })
+  const changed = management.intellects.diffSnapshots(before, await management.intellects.snapshot(configId, ks))
+  assert.deepEqual([changed.prompts.modified, changed.scalarChanged], [["goal"], ["base_directive"]])
+  await management.intellects.restore(before, ks)
+  assert.deepEqual((await management.intellects.snapshot(configId, ks)).fields, before.fields)
+
+  await management.intellects.setCapability(configId, "video_gallery", "disabled", ks)
+  await assert.rejects(management.intellects.setCapability(configId, "video_gallery", "on", ks), { code: "capability_vetoed" })
+  assert.equal((await management.intellects.resolveCapabilities(configId, ks)).capabilities["video_gallery"]!.vetoed, true)
+  await management.intellectConfig.setMcpServers(configId, { docs: { url: "https://mcp.example/x" } }, ks)
+  await management.intellectConfig.setUserPropertiesForms(configId, { callStage: "start", properties: [{ key: "email" }] }, ks)
+  const { editable } = await management.intellectConfig.describe(configId, ks)
+  assert.deepEqual([editable.secrets.names, Object.keys(editable["mcp_servers"] as object)], [["CRM_KEY"], ["docs"]])
+  assert.equal((await management.intellects.setBrainConfig(configId, { rateLimits: { perMinute: 30 } }, ks)).applied, true)
+  assert.equal((await management.intellects.getBrainConfig(configId, ks)).brainConfig["rate_limit_per_minute"], 30)
+})
+
+test("an agent answers from a document of a category", async () => {
+  const ks = await admin()
+  const { configId } = await management.intellects.create({}, ks)
+  const category = await management.knowledge.findOrCreateCategory({ name: "house rules" }, ks)
+  assert.equal((await management.knowledge.findOrCreateCategory({ name: "house rules" }, ks)).id, category.id)
+  const { entryId } = await management.knowledge.uploadMarkdown({ markdown: "# Sauna\n\nThe sauna opens at eight.", name: "sauna.md", categoryId: category.id }, ks)
+  assert.deepEqual((await management.knowledge.listCategoryEntries(category.id, ks)).map(({ id }) => id), [entryId])
+  assert.equal((await management.knowledge.linkCategory({ configId, categoryId: category.id }, ks)).applied, true)
+  assert.deepEqual((await management.knowledge.corpusStatus({ configId }, ks)).perCategory, { [category.id]: 1 })
+  const turn = await management.converseOnce({ configId, userMessage: "When does the sauna open?" })
+  assert.match(turn.text, /opens at eight/)
+  await management.knowledge.detachEntry(entryId, category.id, ks, confirmed)
+  assert.equal((await management.knowledge.corpusStatus({ categoryId: category.id }, ks)).populated, false)
+  await assert.rejects(management.knowledge.uploadDocument({ file: new Blob(["x"]), name: "x.txt", categoryId: 999_999 }, ks), { code: "ovp_error", title: "CATEGORY_NOT_FOUND" })
+})
+
+test("an agent is made from a sentence", async () => {
+  const ks = await admin()
+  const map = tools.client({ name: "show_floor", description: "Shows a floor of the house." })
+  const made = await management.provision({ brief: "An agent that helps the guests of a hotel.", ks, capabilities: { show_link: "on" }, tools: [map] })
+  assert.deepEqual([made.blocks!.capabilities!.applied, made.blocks!.tools!.applied, made.blocks!.tools!.failed], [true, true, []])
+  assert.deepEqual((await management.intellects.get(made.configId, ks)).tool_ids, made.blocks!.tools!.ids)
+  assert.ok((await management.agents.list(ks, { filter: { adminTagsIn: ["provisioned"] } }).all()).some(({ agentId }) => agentId === made.agentId))
+  // Once more: the tool that another intellect has is linked, and not changed.
+  const again = await management.provision({ brief: "An agent that helps the guests of a hotel.", ks, tools: [map] })
+  assert.deepEqual([again.blocks!.tools!.ids, again.blocks!.tools!.skippedUpdates!.map(({ referencedBy }) => referencedBy)], [made.blocks!.tools!.ids, [[made.configId]]])
+  assert.equal((await management.application.appInit(await management.sessions.createWidgetToken({ widgetId: made.widgetId }))).partnerId, service.partnerId)
+})
+
+test("a token that was revoked, and a wrong secret, are refused", async () => {
+  const ks = await admin()
+  await management.sessions.revoke(ks)
+  await assert.rejects(management.agents.list(ks).all(), { code: "unauthorized", status: 401 })
+  const wrong = new Management({ partnerId: service.partnerId, adminSecret: "not-the-secret-of-the-account", ...service.addresses })
+  await assert.rejects(wrong.sessions.createAdminToken({ userId: "me" }), (error: Error) => !inspect(error, { depth: 9, showHidden: true }).includes("not-the-secret"))
+})
