@@ -1,8 +1,11 @@
 import assert from "node:assert/strict"
-import { execFileSync } from "node:child_process"
+import { execFile, execFileSync } from "node:child_process"
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs"
+import { tmpdir } from "node:os"
+import { join } from "node:path"
 import { after, before, test } from "node:test"
 import { fileURLToPath } from "node:url"
-import { inspect } from "node:util"
+import { inspect, promisify } from "node:util"
 import { Management, tools } from "../src/management.js"
 import { startLocalService, type LocalService } from "../src/testing/local.js"
 
@@ -141,4 +144,22 @@ test("a token that was revoked, and a wrong secret, are refused", async () => {
   await assert.rejects(management.agents.list(ks).all(), { code: "unauthorized", status: 401 })
   const wrong = new Management({ partnerId: service.partnerId, adminSecret: "not-the-secret-of-the-account", ...service.addresses })
   await assert.rejects(wrong.sessions.createAdminToken({ userId: "me" }), (error: Error) => !inspect(error, { depth: 9, showHidden: true }).includes("not-the-secret"))
+})
+
+test("the example prints a page for an agent that it has made", async () => {
+  const dir = mkdtempSync(join(tmpdir(), "agentruntime-account-"))
+  try {
+    const file = join(dir, "service.json")
+    writeFileSync(file, JSON.stringify({ partnerId: service.partnerId, adminSecret: service.adminSecret, ...service.addresses }))
+    const run = (...words: string[]) => promisify(execFile)(process.execPath, [`${root}example/createagent/main.mjs`, ...words], { env: { ...process.env, AGENTRUNTIME_SERVICE_FILE: file } })
+    const { stdout } = await run("An agent that helps the guests of a hotel.")
+    const page = /^<!-- .+, agent (\S+) -->\n<script type="module">import "agentruntime\/element"<\/script>\n<agent-avatar widget-id="(\S+)" agentic-url="\S+" genie-url="\S+" ovp-url="\S+"><\/agent-avatar>\n$/.exec(stdout)
+    assert.ok(page, stdout)
+    assert.deepEqual(await management.application.resolveWidgetId(page[1]!, await admin()), { widgetId: page[2] })
+    await assert.rejects(run(), { code: 2, stderr: /Say what the agent is for/ })
+    writeFileSync(file, JSON.stringify({ partnerId: service.partnerId, adminSecret: "not-the-secret-of-the-account", ...service.addresses }))
+    await assert.rejects(run("An agent."), (error: { code: number; stderr: string }) => error.code === 1 && !error.stderr.includes("not-the-secret"))
+  } finally {
+    rmSync(dir, { recursive: true })
+  }
 })
