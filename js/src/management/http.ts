@@ -210,13 +210,13 @@ export class Http {
   #prepared({ at, path, body, ks, scope = "admin", method = "POST", idempotencyKey, auth, statusInReply = false }: Request): Prepared {
     const base = this.endpoints[at]
     if (base === null) throw fault("region_unavailable", `the region ${this.endpoints.region} has no ${at}: give one to use it`)
-    const token = auth === "none" ? "" : checkedToken(ks, scope, path.replace(/\?.*/, ""))
+    const token = auth === "none" ? "" : checkedToken(ks, scope, path.split("?", 1)[0]!)
     const headers: Record<string, string> = { accept: "application/json" }
     if (token !== "") headers["authorization"] = `${auth ?? (at === "messagingUrl" ? "Bearer" : "KS")} ${token}`
     if (idempotencyKey !== undefined) headers["idempotency-key"] = idempotencyKey
     const encoded = body instanceof FormData || body instanceof URLSearchParams ? body : JSON.stringify(body ?? {})
     if (typeof encoded === "string" && method === "POST") headers["content-type"] = "application/json"
-    return { url: `${base}${path.startsWith("/") ? "" : "/"}${path}`, path: `/${path.replace(/^\/|\?.*$/g, "")}`, method, headers, body: method === "GET" ? null : encoded, statusInReply, clean: this.cleanerFor(textOfToken(ks)) }
+    return { url: `${base}${path.startsWith("/") ? "" : "/"}${path}`, path: `/${path.split("?", 1)[0]!.replace(/^\//, "")}`, method, headers, body: method === "GET" ? null : encoded, statusInReply, clean: this.cleanerFor(textOfToken(ks)) }
   }
 
   async #send(call: Prepared, attempt: number, signal: AbortSignal | undefined): Promise<Response> {

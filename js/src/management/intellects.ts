@@ -174,9 +174,13 @@ export function validateSecretRefs(input: unknown, names?: readonly string[]): S
   const badPrefix: SecretCheck["badPrefix"] = []
   for (const [where, values] of [["tools", given.tools], ["prompts", given.prompts]] as const) {
     for (const text of textsOf(values)) {
-      for (const [, prefix, name] of text.matchAll(/\{\{\s*((?:[\w]+\.)*?)secrets\.([\w-]+)[^{}]*\}\}/g)) {
-        references.push({ name: name!, where, prefixed: prefix === "" })
-        if (prefix !== "") badPrefix.push({ ref: `${prefix}secrets.${name}`, where, note: `write {{secrets.${name}}}` })
+      for (const [, inside] of text.matchAll(/\{\{([^{}]*)\}\}/g)) {
+        const parts = inside!.trim().split(/[\s|]/, 1)[0]!.split(".")
+        const at = parts.indexOf("secrets")
+        const name = at < 0 ? undefined : parts[at + 1]
+        if (!name) continue
+        references.push({ name, where, prefixed: at === 0 })
+        if (at > 0) badPrefix.push({ ref: parts.slice(0, at + 2).join("."), where, note: `write {{secrets.${name}}}` })
       }
       const bare = /^secrets\.([\w-]+)$/.exec(text)
       if (bare) references.push({ name: bare[1]!, where, prefixed: true })
