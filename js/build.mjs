@@ -24,8 +24,10 @@ const dist = join(here, "dist")
 const { exports, version } = JSON.parse(readFileSync(join(here, "package.json"), "utf8"))
 const budgets = JSON.parse(readFileSync(join(here, "size-budget.json"), "utf8"))
 
-/** The modules that package.json exports. */
-const entries = Object.values(exports).flatMap(({ default: file = "" }) => /^\.\/dist\/(.+)\.js$/.exec(file)?.[1] ?? [])
+/** The module for servers. It shares no chunk with the others: what pages download does not depend on it. */
+const serverEntry = "management"
+/** The modules for pages that package.json exports. */
+const entries = Object.values(exports).flatMap(({ default: file = "" }) => /^\.\/dist\/(.+)\.js$/.exec(file)?.[1] ?? []).filter((name) => name !== serverEntry)
 const programs = { "agentruntime.wasm": "./cmd/wasm", "chat.wasm": "./cmd/chatwasm" }
 
 /** Set by `make profile`: the programs count which functions are called. */
@@ -100,8 +102,9 @@ async function modules(rests) {
   })
   // Built separately, without shared chunks, because bundlers copy a worker as one file.
   const worker = await build({ ...options, entryPoints: ["src/warmupworker.ts"], metafile: true })
+  const server = await build({ ...options, target: "node20", entryPoints: [`src/${serverEntry}.ts`], metafile: true })
   copyFileSync(join(here, "src", "ui", "ui.css"), join(dist, "ui.css"))
-  return [metafile, worker.metafile].flatMap(({ inputs }) => Object.keys(inputs))
+  return [metafile, worker.metafile, server.metafile].flatMap(({ inputs }) => Object.keys(inputs))
 }
 
 /** The licences of what is in the modules, whose files are given, and in the programs. */

@@ -23,7 +23,10 @@ type KnowledgeRecord struct {
 	Name        string `json:"name"`
 	Description string `json:"description,omitempty"`
 	// Status is not about the index; see Indexed.
-	Status    string          `json:"status,omitempty"`
+	Status string   `json:"status,omitempty"`
+	Tags   []string `json:"tags,omitempty"`
+	// UserID is the user of the token that made it.
+	UserID    string          `json:"user_id,omitempty"`
 	Config    KnowledgeConfig `json:"config"`
 	CreatedAt Time            `json:"created_at,omitempty"`
 	UpdatedAt Time            `json:"updated_at,omitempty"`
@@ -105,7 +108,9 @@ func (s *Source) Indexed() bool {
 
 // Indexer is the state of a text in an index.
 type Indexer struct {
-	Type string `json:"type,omitempty"`
+	Type Modality `json:"type,omitempty"`
+	// Strategy is how the text is indexed.
+	Strategy string `json:"strategy,omitempty"`
 	// IndexPosition is set when the text is indexed completely.
 	IndexPosition json.RawMessage `json:"index_position,omitempty"`
 }
@@ -119,6 +124,8 @@ func (i Indexer) Done() bool {
 type KnowledgePatch struct {
 	Name        *string `json:"name,omitempty"`
 	Description *string `json:"description,omitempty"`
+	// Tags replaces all tags; nil keeps them.
+	Tags []string `json:"tags,omitzero"`
 	// Config replaces the whole configuration.
 	Config *KnowledgeConfig `json:"config,omitempty"`
 }
@@ -207,7 +214,7 @@ func (k Knowledge) List(ctx context.Context, opts ...Option) iter.Seq2[*Knowledg
 // empty patch, an empty name and a source without a name or content.
 func (k Knowledge) Update(ctx context.Context, id int64, p KnowledgePatch) (*KnowledgeRecord, error) {
 	errs := []error{recordID("the id of a knowledge record", id)}
-	if p == (KnowledgePatch{}) {
+	if p.Name == nil && p.Description == nil && p.Tags == nil && p.Config == nil {
 		errs = append(errs, badRequest("the patch changes nothing; set at least one field"))
 	}
 	if p.Name != nil {
@@ -387,13 +394,20 @@ func (k Knowledge) Search(ctx context.Context, in SearchInput) (*SearchResult, e
 		return nil, err
 	}
 	var reply struct {
-		Data *SearchResult `json:"data"`
+		Status string          `json:"status"`
+		Data   json.RawMessage `json:"data"`
 	}
 	if err := k.c.post(ctx, knowledgeSearch, in, &reply); err != nil {
 		return nil, err
 	}
-	if reply.Data == nil {
-		return nil, fault.New(fault.InvalidResponse, "the reply has no data").At(knowledgeSearch.path)
+	if reply.Status == "error" { // with the HTTP status 200
+		var text string
+		_ = json.Unmarshal(reply.Data, &text) // anything but text is left out of the message
+		return nil, fault.New(fault.NotFound, text).At(knowledgeSearch.path)
 	}
-	return reply.Data, nil
+	var result *SearchResult
+	if err := json.Unmarshal(reply.Data, &result); err != nil || result == nil {
+		return nil, fault.New(fault.InvalidResponse, "the reply has no data").At(knowledgeSearch.path).Because(err)
+	}
+	return result, nil
 }

@@ -59,7 +59,7 @@ var reportColumns = map[string][]string{
 	"thread":   {"thread_id", "threadid", "thread"},
 	"user":     {"user_id", "userid", "user"},
 	"question": {"question", "user_message", "query"},
-	"rating":   {"is_positive", "ispositive", "rating", "feedback"},
+	"rating":   {"is_positive", "ispositive", "rating", "feedback", "feedback_reaction"},
 }
 
 // SummarizeReport computes the figures of a report, which is CSV with a line of headers. It

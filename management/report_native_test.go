@@ -31,6 +31,14 @@ func TestSummarizeReport(t *testing.T) {
 	}
 }
 
+// TestReportColumns: the names of columns that the service is known to use.
+func TestReportColumns(t *testing.T) {
+	summary, err := SummarizeReport(strings.NewReader("Thread Id,User Id,Question,Feedback reaction\nt1,u1,Why?,Positive\nt1,u1,How?,0\nt2,u2,Why,\n"))
+	if err != nil || summary.Threads != 2 || summary.Users != 2 || summary.Positive != 1 || summary.Negative != 1 || summary.TopQuestions[0].Count != 2 {
+		t.Errorf("%+v, %v", summary, err)
+	}
+}
+
 func TestSummarizeReportOfNothing(t *testing.T) {
 	for _, report := range []string{"", "question\n"} {
 		summary, err := SummarizeReport(strings.NewReader(report))

@@ -214,7 +214,7 @@ export function plainVars(vars: unknown): PlainOptions {
 }
 
 /** Returns capabilities without undefined ones. Throws `bad_request` or `unknown_capability`. */
-function plainCapabilities(capabilities: unknown): PlainOptions {
+export function plainCapabilities(capabilities: unknown): PlainOptions {
   if (!isRecord("capabilities", capabilities)) throw bad("capabilities must be an object")
   const entries = readable("capabilities", () => Object.entries(capabilities))
   for (const [name, state] of entries) {

@@ -162,6 +162,7 @@ func New(c Config) http.Handler {
 	s.toolRoutes(mux)
 	s.skillRoutes(mux)
 	s.knowledgeRoutes(mux)
+	s.mediaRoutes(mux)
 	s.insightRoutes(mux)
 	s.lifecycleRoutes(mux)
 	s.emailRoutes(mux)
@@ -316,6 +317,11 @@ func (s *server) authorize(r *http.Request) (token.Claims, error) {
 	if text == "" {
 		return token.Claims{}, problem(http.StatusUnauthorized, "the header Authorization: KS <token> is required")
 	}
+	return s.claims(r, text)
+}
+
+// claims checks a token for the request in which it came.
+func (s *server) claims(r *http.Request, text string) (token.Claims, error) {
 	claims, err := s.Tokens.Check(r.Context(), text, token.Use{Addr: remoteAddr(r), Path: r.URL.Path})
 	switch {
 	case errors.Is(err, token.ErrInvalid), errors.Is(err, token.ErrExpired), errors.Is(err, token.ErrEnded):

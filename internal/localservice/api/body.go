@@ -62,7 +62,7 @@ func (b *countedBody) free() {
 // texts may be larger than other bodies.
 func bodyLimit(path string) int64 {
 	switch {
-	case path == catalogCreatePath, path == catalogUpdatePath, strings.HasPrefix(path, stagePrefix):
+	case path == catalogCreatePath, path == catalogUpdatePath, path == uploadPath, strings.HasPrefix(path, stagePrefix):
 		return maxUpload
 	case strings.HasPrefix(path, "/v1/knowledge/"):
 		return maxKnowledge
@@ -142,6 +142,10 @@ type pager struct {
 }
 
 func (p *pager) page(defaultSize int) (store.Page, error) {
+	return p.pageUpTo(defaultSize, maxPageSize)
+}
+
+func (p *pager) pageUpTo(defaultSize, maxSize int) (store.Page, error) {
 	page := store.Page{Index: 1, Size: defaultSize}
 	if p == nil {
 		return page, nil
@@ -156,8 +160,8 @@ func (p *pager) page(defaultSize int) (store.Page, error) {
 	if page.Index < 1 || page.Index > 1<<31 {
 		return page, invalid("greater_than_equal", "Input should be greater than or equal to 1", "pager", "pageIndex")
 	}
-	if page.Size < 1 || page.Size > maxPageSize {
-		return page, invalid("less_than_equal", fmt.Sprintf("Input should be from 1 to %d", maxPageSize), "pager", "pageSize")
+	if page.Size < 1 || page.Size > maxSize {
+		return page, invalid("less_than_equal", fmt.Sprintf("Input should be from 1 to %d", maxSize), "pager", "pageSize")
 	}
 	return page, nil
 }

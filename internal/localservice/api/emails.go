@@ -13,6 +13,9 @@ import (
 // maxEmail is how long the body of an email may be, in characters.
 const maxEmail = 200_000
 
+// noEmail is why nothing of an email has an effect.
+const noEmail = "this service sends no e-mail; thread_metadata.emails of a conversation has the templates that would have been used"
+
 // emailView is an email template as clients see it.
 type emailView struct {
 	ID string `json:"id"`
@@ -36,7 +39,8 @@ func (s *server) emailRoutes(mux *http.ServeMux) {
 			return nil, err
 		}
 		r, err := s.Store.EmailTemplates().Create(c.ctx(), c.claims.PartnerID, template)
-		return viewed(r, err, viewEmail)
+		reply, err := viewed(r, err, viewEmail)
+		return withoutEffect(reply, err, noEmail)
 	}))
 	s.manageAgentHost(mux, "/v1/email-template/update", withBody(func(c *call, body fields) (any, error) {
 		var id string
@@ -47,7 +51,8 @@ func (s *server) emailRoutes(mux *http.ServeMux) {
 			*t, err = setEmail(*t, body)
 			return err
 		})
-		return viewed(r, err, viewEmail)
+		reply, err := viewed(r, err, viewEmail)
+		return withoutEffect(reply, err, noEmail)
 	}))
 	s.manageAgentHost(mux, "/v1/email-template/list", withBody(func(c *call, body listQuery) (any, error) {
 		q, err := statusQuery(&body, "statusEqual", "appGuidEqual", "nameEqual")

@@ -1,6 +1,8 @@
 package api
 
 import (
+	"cmp"
+	"encoding/json"
 	"fmt"
 	"net/http"
 	"strconv"
@@ -26,8 +28,8 @@ const (
 
 // States of a knowledge record. Whether its sources are indexed is in their indexers.
 const (
-	knowledgeReady = "ready"
-	knowledgeEmpty = "empty"
+	knowledgeReady = "READY"
+	knowledgeEmpty = "EMPTY" // it has no sources
 )
 
 // knowledgeView is a record of knowledge as clients see it. A shared one has the
@@ -43,6 +45,8 @@ type knowledgeView struct {
 
 func viewKnowledge(r *store.Record[store.Knowledge]) knowledgeView {
 	v := knowledgeView{r.Number(), r.PartnerID, knowledgeEmpty, r.Body, r.CreatedAt, r.UpdatedAt}
+	v.Tags = append([]string{}, v.Tags...)
+	v.Config.Sources = append([]store.Source{}, v.Config.Sources...)
 	if len(v.Config.Sources) > 0 {
 		v.Status = knowledgeReady
 	}
@@ -61,7 +65,20 @@ func (s *server) knowledgeRoutes(mux *http.ServeMux) {
 		return nil, s.Store.Knowledge().Delete(c.ctx(), c.claims.PartnerID, id)
 	}))
 	s.manage(mux, "/v1/knowledge/entry_status", withBody(s.entryStatus))
+	s.manage(mux, "/partner-config/stats", withBody(s.knowledgeStats))
 	mux.Handle("POST /mcp/search", s.route(owners, withBody(s.search)))
+}
+
+// knowledgeStats counts what a partner has in the index (management-api.md, F.9
+// indexStatus). It has no filter.
+func (s *server) knowledgeStats(c *call, body struct {
+	Filter json.RawMessage `json:"filter"`
+},
+) (any, error) {
+	if err := newFilter(body.Filter, "").done(); err != nil {
+		return nil, err
+	}
+	return s.Store.KnowledgeStats(c.ctx(), c.claims.PartnerID)
 }
 
 // readableKnowledge returns a record of the partner's own, or a shared one.
@@ -98,7 +115,7 @@ func (s *server) knowledgeAdd(c *call, body fields) (any, error) {
 	if err := body.need("name"); err != nil {
 		return nil, err
 	}
-	k, err := setKnowledge(store.Knowledge{}, body)
+	k, err := setKnowledge(store.Knowledge{UserID: c.claims.UserID}, body)
 	if err != nil {
 		return nil, err
 	}
@@ -122,12 +139,12 @@ func (s *server) knowledgeUpdate(c *call, body fields) (any, error) {
 // because a record that was read contains them. The sources of a new config are split into
 // passages again.
 func setKnowledge(old store.Knowledge, body fields) (store.Knowledge, error) {
-	for _, key := range []string{"status", "partner_id", "created_at", "updated_at"} {
+	for _, key := range []string{"status", "partner_id", "user_id", "created_at", "updated_at"} {
 		delete(body, key)
 	}
 	k, err := overlay(old, store.Knowledge{}, body)
 	if err == nil {
-		err = checkName("name", k.Name)
+		err = cmp.Or(checkName("name", k.Name), checkRefs("tags", k.Tags))
 	}
 	if _, ok := body["config"]; err != nil || !ok {
 		return k, err
@@ -203,6 +220,10 @@ func (s *server) entryStatus(c *call, body struct {
 	}), nil
 }
 
+// nothingFound is the data of a search without a result. Its HTTP status is 200: clients
+// read the status in the reply (management-api.md, F.9).
+const nothingFound = "Relevant information could not be found."
+
 // searchReply is what was found: one text, or a list of chapters when the sources are
 // requested (service.md, Knowledge).
 type searchReply struct {
@@ -249,7 +270,7 @@ func (s *server) search(c *call, body struct {
 		return nil, err
 	}
 	if len(hits) == 0 {
-		return nil, problem(http.StatusNotFound, "Relevant information could not be found.")
+		return map[string]any{"status": "error", "data": nothingFound}, nil
 	}
 	var reply searchReply
 	texts := make([]string, len(hits))

@@ -109,7 +109,7 @@ func (s *server) ruleCreate(c *call, body fields) (any, error) {
 		return nil, err
 	}
 	r, err := s.Store.Rules().Create(c.ctx(), c.claims.PartnerID, rule)
-	return viewed(r, err, viewRule)
+	return ruleStored(r, err)
 }
 
 func (s *server) ruleUpdate(c *call, body fields) (any, error) {
@@ -124,7 +124,17 @@ func (s *server) ruleUpdate(c *call, body fields) (any, error) {
 		*rule, err = setRule(*rule, body)
 		return err
 	})
-	return viewed(r, err, viewRule)
+	return ruleStored(r, err)
+}
+
+// ruleStored is the reply of a write, which says what of the rule has no effect here.
+func ruleStored(r store.Record[store.Rule], err error) (any, error) {
+	mails := slices.ContainsFunc(r.Body.Actions, func(a store.RuleAction) bool { return a.Type == store.EmailAction })
+	reply, err := viewed(r, err, viewRule)
+	if !mails {
+		return reply, err
+	}
+	return withoutEffect(reply, err, "sendEmail: "+noEmail)
 }
 
 func setRule(old store.Rule, body fields) (store.Rule, error) {

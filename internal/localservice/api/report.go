@@ -8,17 +8,22 @@ import (
 	"github.com/agentruntime/agentruntime/internal/localservice/store"
 )
 
-// reportColumns are the columns of a report. user_name is always empty: this service has
-// no names of users.
+// maxReport is how many messages a report may have. Older clients ask for this many when
+// they are not told how many (management-api.md, F.8).
+const maxReport = 1000
+
+// reportColumns are the columns of a report. The user's name is always empty: this service
+// has no names of users. Clients read Thread Id, Question and Feedback reaction
+// (management-api.md, F.8).
 var reportColumns = []string{
-	"message_id", "thread_id", "agent_id", "genie_id", "user_id", "user_name", "created_at",
-	"question", "answer_id", "answer", "is_positive", "feedback_comment",
+	"Message Id", "Thread Id", "Agent Id", "Genie Id", "User Id", "User Name", "Created At",
+	"Question", "Answer Id", "Answer", "Feedback reaction", "Feedback comment",
 }
 
 // messageReport writes one line of CSV for each answer, with its question and its
 // rating (service.md, Messages). The filter's times and rating apply to the answer.
 func (s *server) messageReport(c *call, body listRequest) (any, error) {
-	page, err := body.Pager.page(maxPageSize)
+	page, err := body.Pager.pageUpTo(maxPageSize, maxReport)
 	if err != nil {
 		return nil, err
 	}

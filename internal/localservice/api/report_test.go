@@ -34,6 +34,9 @@ func TestMessageReport(t *testing.T) {
 		}
 		return rows[1:]
 	}
+	if got := strings.Join(reportColumns, ","); !strings.Contains(got, "Thread Id") || !strings.Contains(got, "Question") || !strings.Contains(got, "Feedback reaction") {
+		t.Errorf("columns %s lack those that clients read", got)
+	}
 	rows := report(`{"filter":{"objectType":"GenieListMessageFilter","orderBy":"+createdAt"}}`)
 	if len(rows) != 2 {
 		t.Fatalf("%d rows, want 2: %q", len(rows), rows)
@@ -58,6 +61,9 @@ func TestMessageReport(t *testing.T) {
 			t.Errorf("%s: %d rows, want %d", filter, len(got), want)
 		}
 	}
+	if got := report(`{"pager":{"pageIndex":1,"pageSize":1000}}`); len(got) != 2 {
+		t.Errorf("%d rows on the page of an older client, want 2", len(got))
+	}
 	if got := report(`{"pager":{"pageIndex":2,"pageSize":1}}`); len(got) != 1 || got[0][8] != second.messageID {
 		t.Errorf("second page %q", got)
 	}
@@ -66,7 +72,7 @@ func TestMessageReport(t *testing.T) {
 	} {
 		wantStatus(t, name, refused, 403, "")
 	}
-	for _, body := range []string{`{"pager":{"pageSize":501}}`, `{"filter":{"objectType":"GenieListMessageFilter","agentIdEquals":"x"}}`} {
+	for _, body := range []string{`{"pager":{"pageSize":1001}}`, `{"filter":{"objectType":"GenieListMessageFilter","agentIdEquals":"x"}}`} {
 		wantStatus(t, body, v.post("/message/report", admin, body), 422, "")
 	}
 }

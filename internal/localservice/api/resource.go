@@ -20,12 +20,6 @@ const (
 	maxRefs = 500 // entries of a list of ids or tags
 )
 
-// manage adds the endpoint of a management call to a mux. All of them need an admin
-// token.
-func (s *server) manage(mux *http.ServeMux, path string, handle func(*call) (any, error)) {
-	mux.Handle("POST "+path, s.route(admins, handle))
-}
-
 // manageAgentHost is manage for the agent host, which refuses bad input with 400 where the
 // conversation host uses 422 (service.md, Errors).
 func (s *server) manageAgentHost(mux *http.ServeMux, path string, handle func(*call) (any, error)) {
@@ -84,6 +78,7 @@ func overlay[T any](old, blank T, f fields) (T, error) {
 		return old, err
 	}
 	maps.Copy(all, f)
+	delete(all, "_meta") // of a record that a write returned
 	for key, raw := range all {
 		if string(raw) == "null" {
 			delete(all, key)

@@ -109,7 +109,7 @@ func (s *Store) resolve(ctx context.Context, r *Record[AgentRecord], intellect *
 	if err != nil {
 		return agent, err
 	}
-	knowledge, err := s.usableKnowledge(ctx, r.PartnerID, in.KnowledgeIDs)
+	knowledge, err := s.usableKnowledge(ctx, r.PartnerID, in.KnowledgeIDs, in.LinkedCategories())
 	if err != nil {
 		return agent, err
 	}

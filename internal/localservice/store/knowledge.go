@@ -21,6 +21,8 @@ const DocumentsID = 0
 type Knowledge struct {
 	Name        string          `json:"name"`
 	Description string          `json:"description"`
+	Tags        []string        `json:"tags"`
+	UserID      string          `json:"user_id"` // of the token that made it
 	Config      KnowledgeConfig `json:"config"`
 
 	// Passages are the pieces into which the sources were split. They are stored in the
@@ -75,16 +77,25 @@ func (s *Store) SetDocuments(ctx context.Context, passages []Passage) error {
 	return s.tx(ctx, func(tx *sql.Tx) error { return setPassages(ctx, tx, DocumentsID, passages) })
 }
 
-// usableKnowledge returns the ids of the records that the partner may use.
-func (s *Store) usableKnowledge(ctx context.Context, partnerID int64, ids []int64) ([]int64, error) {
+// usableKnowledge returns the ids of the records that the partner may use, and of the
+// categories.
+func (s *Store) usableKnowledge(ctx context.Context, partnerID int64, ids []int64, categories []string) ([]int64, error) {
 	list := make([]string, len(ids))
 	for i, id := range ids {
 		list[i] = strconv.FormatInt(id, 10)
 	}
 	found, err := s.Knowledge().Usable(ctx, partnerID, list)
+	if err != nil {
+		return nil, err
+	}
 	usable := make([]int64, len(found))
 	for i, r := range found {
 		usable[i] = r.Number()
+	}
+	within, err := s.Within(ctx, partnerID, categories)
+	for _, id := range within {
+		n, _ := strconv.ParseInt(id, 10, 64) // such ids come from the store
+		usable = append(usable, n)
 	}
 	return usable, err
 }
@@ -94,6 +105,11 @@ func setPassages(ctx context.Context, tx *sql.Tx, record int64, passages []Passa
 	if _, err := tx.ExecContext(ctx, `DELETE FROM passages WHERE record = ?`, record); err != nil {
 		return err
 	}
+	return addPassages(ctx, tx, record, passages)
+}
+
+// addPassages adds passages to a record, or to a category.
+func addPassages(ctx context.Context, tx *sql.Tx, record int64, passages []Passage) error {
 	insert, err := tx.PrepareContext(ctx,
 		`INSERT INTO passages (title, heading, body, source, record, entry, line) VALUES (?, ?, ?, ?, ?, ?, ?)`)
 	if err != nil {
@@ -118,9 +134,29 @@ func (s *Store) SearchKnowledge(ctx context.Context, records []int64, words stri
 	return s.search(ctx, `SELECT CAST(value AS INTEGER) FROM json_each(?)`, jsonList(ids), words, limit)
 }
 
-// SearchPartner is [Store.SearchKnowledge] in all records of a partner.
+// SearchPartner is [Store.SearchKnowledge] in all records and categories of a partner.
 func (s *Store) SearchPartner(ctx context.Context, partnerID int64, words string, limit int) ([]Passage, error) {
-	return s.search(ctx, `SELECT CAST(id AS INTEGER) FROM objects WHERE kind = 'knowledge' AND partner_id = ?`, partnerID, words, limit)
+	return s.search(ctx, `SELECT CAST(id AS INTEGER) FROM objects WHERE kind IN ('knowledge', 'category') AND partner_id = ?`, partnerID, words, limit)
+}
+
+// KnowledgeStats are figures of what agents can answer from. Its JSON is that of the API.
+type KnowledgeStats struct {
+	Records    int `json:"records"`
+	Categories int `json:"categories"`
+	Entries    int `json:"entries"`  // documents of categories
+	Passages   int `json:"passages"` // in the index
+}
+
+// KnowledgeStats counts what a partner has of its own.
+func (s *Store) KnowledgeStats(ctx context.Context, partnerID int64) (k KnowledgeStats, err error) {
+	err = s.read.QueryRowContext(ctx, `SELECT
+		coalesce((SELECT count FROM object_counts WHERE kind = 'knowledge' AND partner_id = ?1), 0),
+		coalesce((SELECT count FROM object_counts WHERE kind = 'category' AND partner_id = ?1), 0),
+		coalesce((SELECT count FROM object_counts WHERE kind = 'media-entry' AND partner_id = ?1), 0),
+		(SELECT count(*) FROM passages WHERE record IN
+			(SELECT CAST(id AS INTEGER) FROM objects WHERE kind IN ('knowledge', 'category') AND partner_id = ?1))`,
+		partnerID).Scan(&k.Records, &k.Categories, &k.Entries, &k.Passages)
+	return k, err
 }
 
 func (s *Store) search(ctx context.Context, records string, arg any, words string, limit int) ([]Passage, error) {

@@ -92,6 +92,11 @@ func Equals(field string, value any) Condition {
 	return Condition{`json_extract(body, ?) = ?`, []any{"$." + field, value}}
 }
 
+// Has selects the records that have a field of the body, or those that lack it.
+func Has(field string, there bool) Condition {
+	return Condition{`(json_extract(body, ?) IS NOT NULL) = ?`, []any{"$." + field, there}}
+}
+
 // HasAny selects the records that have one of the values in a list of the body.
 func HasAny(field string, values []string) Condition {
 	return Condition{

@@ -81,6 +81,10 @@ type Grant struct {
 
 // Start mints a token for a caller with the partner's secret. The rules are those
 // of service.md, Authentication; a broken one is a [Refusal].
+//
+// Older clients mint every token with the type 2 and without a user (management-api.md,
+// F.2). What such a token may do is in its privileges: with disableentitlement it is an
+// admin's, with an agent or a brain configuration it is a user session like one of type 0.
 func (a *Authority) Start(ctx context.Context, g Grant) (string, error) {
 	secret, known, err := a.secretFor(ctx, g.PartnerID)
 	if err != nil {
@@ -89,13 +93,22 @@ func (a *Authority) Start(ctx context.Context, g Grant) (string, error) {
 	if !known || !equal(secret, g.Secret) {
 		return "", refuse("wrong partner or secret")
 	}
+	if g.Type == TypeAdmin && g.UserID == "" {
+		privileges, err := parsePrivileges(g.Privileges)
+		switch {
+		case err != nil:
+			return "", refuse("%v", err)
+		case privileges.disableEntitlement:
+		case privileges.agentID != "" || privileges.configID != 0:
+			g.Type = TypeUser
+		default:
+			return "", refuse("an admin session needs a userId")
+		}
+	}
 	ttl, longest := DefaultUserTTL, MaxUserTTL
 	switch {
 	case g.Type == TypeAdmin:
 		ttl, longest = DefaultAdminTTL, MaxAdminTTL
-		if g.UserID == "" {
-			return "", refuse("an admin session needs a userId")
-		}
 	case g.Type != TypeUser:
 		return "", refuse("session type %d: want %d or %d", g.Type, TypeUser, TypeAdmin)
 	}

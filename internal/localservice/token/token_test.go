@@ -95,6 +95,11 @@ func TestKinds(t *testing.T) {
 		{"admin", start(t, a, p, Grant{Type: TypeAdmin, UserID: "root", Privileges: "disableentitlement"}), Admin, 0},
 		{"conversation", start(t, a, p, Grant{Privileges: "geniegpcid:7"}), Conversation, 7},
 		{"agent", start(t, a, p, Grant{Privileges: "agentid:x,geniegpcid:7"}), Agent, 7},
+		{"admin without a user", start(t, a, p, Grant{Type: TypeAdmin, Privileges: "disableentitlement"}), Admin, 0},
+		// The privileges bound such a token to a conversation; its type must not undo that.
+		{"conversation of type 2 without a user", start(t, a, p, Grant{Type: TypeAdmin, Privileges: "geniegpcid:7"}), Conversation, 7},
+		{"agent of type 2 without a user", start(t, a, p, Grant{Type: TypeAdmin, Privileges: "agentid:x"}), Agent, 0},
+		{"conversation of type 2 with a user", start(t, a, p, Grant{Type: TypeAdmin, UserID: "root", Privileges: "geniegpcid:7"}), Admin, 7},
 		{"widget", widget, Widget, 0},
 		{"widget after appInit", enriched, Widget, agents[0].ConfigID},
 		{"view of everything and of one entry", start(t, a, p, Grant{Privileges: "sview:*,sview:x"}), Widget, 0},
@@ -119,6 +124,10 @@ func TestStartRefuses(t *testing.T) {
 		{"wrong secret", func(g *Grant) { g.Secret += "x" }, "wrong partner or secret"},
 		{"unknown partner", func(g *Grant) { g.PartnerID++ }, "wrong partner or secret"},
 		{"admin without user", func(g *Grant) { g.Type = TypeAdmin }, "an admin session needs a userId"},
+		{"conversation of type 2 without a user, too long", func(g *Grant) {
+			g.Type, g.Privileges, g.TTL = TypeAdmin, "geniegpcid:7", MaxAdminTTL
+		}, "expiry: want 1 to 86400 seconds"},
+		{"role of type 2 without a user", func(g *Grant) { g.Type, g.Privileges = TypeAdmin, "geniegpcid:7,setrole:A" }, "a role other than PLAYBACK_BASE_ROLE needs an admin session"},
 		{"unknown type", func(g *Grant) { g.Type = 1 }, "session type 1: want 0 or 2"},
 		{"too long for a user", func(g *Grant) { g.TTL = MaxUserTTL + time.Second }, "expiry: want 1 to 86400 seconds"},
 		{"too long for an admin", func(g *Grant) {

@@ -1,0 +1,45 @@
+/**
+ * agentruntime/management: building agents, minting tokens and reading conversations, for servers (Node.js 20 or later).
+ * It has no WebAssembly, and throws when it is imported in a page. The names are those of the service's reference client,
+ * so that a server moves over by changing its imports.
+ */
+import { checkServer } from "./management/server.js"
+import { WIDGET_RUNTIMES } from "./ui/widgets.js"
+
+checkServer()
+
+export { AgentError, AgentError as KalturaError } from "./errors.js"
+export type { AgentErrorFields } from "./errors.js"
+export type { ErrorCode } from "./codes.js"
+export { redact } from "./compat/safety.js"
+export { collectConverse, parseConverseStream, segmentKind } from "./compat/stream.js"
+export { canonicalJson, parseToolCall, parseToolResponseName } from "./compat/tools.js"
+export { Management, Sessions, type OneCallInput } from "./management/management.js"
+export { inspectKs, type AdminTokenInput, type AgentTokenInput, type ConversationTokenInput, type InspectedKs, type Ks, type MintedKind, type MintedToken, type Restrictions } from "./management/tokens.js"
+export type { AuditEvent, CallSettings, ManagementOptions, ResponseReport } from "./management/http.js"
+export type { Confirmation, KeySettings, ListSettings, Page } from "./management/calls.js"
+export { meta, randId, uuidv4, type Meta } from "./management/small.js"
+export { parseCsv, summarizeReport, type ReportSummary } from "./management/report.js"
+export { SPIRAL_RECOVERY_PREFIX, type ConverseInput, type SendInput, type Turn } from "./management/conversations.js"
+export {
+  ARG_TYPES, HTTP_METHODS, hubspotContactUpsert, salesforceContactUpsert, TOOL_TYPES, tools,
+  type ApiToolInput, type ClientToolInput, type CodeToolInput, type CsvToolInput, type ToolArg, type ToolConfig, type ToolRequest,
+} from "./management/toolconfig.js"
+export {
+  EMBED_TYPES, findIntellectsReferencingTool, matchProtectedTag, PROTECTED_TAGS, resolveIntellectId,
+  type AgentDeletion, type AvatarSessionHandle, type FeedbackFilter, type MessageFilter, type Removed, type UsedDeletion, type VisualAttributes, type VoiceAttributes,
+} from "./management/resources.js"
+export {
+  buildBrainConfigPatch, buildUserPropertiesForms, CALL_STAGES, SKILL_MODES, validateSecretRefs,
+  type BrainConfig, type ForceSettings, type PromptSettings, type PropertiesForm, type ResolvedCapability, type SecretCheck, type Snapshot,
+} from "./management/intellects.js"
+export { buildIndexerObjects, CHAPTER_TYPE, EMBED, MODALITIES, normalizeModality, STRATEGY, type CategoryInput, type CategoryLink, type Modality, type SearchInput } from "./management/knowledge.js"
+export {
+  assembleSystemPrompt, lintGlossary, lintPersonaIdentity, lintPrompts, RESERVED_VARS, SYS_NAMESPACES, SYS_VARS, validatePromptVars,
+  type AssembledPrompt, type Finding, type LintSummary, type Persona, type PromptLint, type VariableResult,
+} from "./management/lint.js"
+export type { ProvisionBlocks, ProvisionInput } from "./management/provision.js"
+export type * from "./management/types.js"
+
+/** Names of the generated widgets on the wire. */
+export const GENUI_RUNTIMES: readonly string[] = WIDGET_RUNTIMES.map((name) => `${name}-tool`)

@@ -1,0 +1,112 @@
+import { collectConverse, parseConverseStream } from "../compat/stream.js"
+import { plainCapabilities, plainVars } from "../options.js"
+import type { Segment } from "../events.js"
+import { bad, fault, isText } from "./fault.js"
+import type { CallSettings, Http } from "./http.js"
+import { checkedToken, type Ks } from "./tokens.js"
+import type { Capabilities } from "./types.js"
+
+/** In front of the message of a turn that is tried again, after one that only called tools. */
+export const SPIRAL_RECOVERY_PREFIX = "Answer in words only, from what you know already, and call no tools. "
+
+const experiences = ["markdown", "summarization", "flashcards", "avatar_only"] as const
+
+/** A text turn. */
+export interface ConverseInput extends CallSettings {
+  userMessage: string
+  /** Default: a new thread. */
+  threadId?: string | null
+  /** Whether the answer is server-sent events instead of lines of JSON. Default false. */
+  sse?: boolean
+  /** Default of the service: `fast`. */
+  model_type?: string | null
+  force_experience?: (typeof experiences)[number]
+  /** Values of the prompt's variables. */
+  request_vars?: Record<string, string | number | boolean | null>
+  /** For this turn. */
+  capabilities?: Capabilities
+}
+
+export interface SendInput extends ConverseInput {
+  /** Whether an error inside a successful reply rejects (default) or is put into `errors`. */
+  onErrorSegment?: "throw" | "return"
+  /** Tries once more, in words only, when a turn without a text was stopped because of too many calls of tools. Default false. */
+  recoverFromSpiral?: boolean
+}
+
+/** A whole answer, as `collectConverse` reads it. */
+export type Turn = Awaited<ReturnType<typeof collectConverse>> & {
+  /** Set when the turn was tried again: whether there is a text now. */
+  spiralRecovered?: boolean
+  /** What the first attempt came to. */
+  firstAttempt?: { toolCalls: Awaited<ReturnType<typeof collectConverse>>["toolCalls"]; spiralStopped: boolean }
+}
+
+function bodyOf({ userMessage, threadId, sse = false, model_type, force_experience, request_vars, capabilities }: ConverseInput): Record<string, unknown> {
+  if (!isText(userMessage)) throw bad("userMessage is required")
+  if (force_experience !== undefined && !experiences.includes(force_experience)) throw fault("validation_error", `force_experience must be one of ${experiences.join(", ")}`)
+  return {
+    userMessage, sse, ...(threadId != null && { threadId }), ...(model_type != null && { model_type }), ...(force_experience && { force_experience }),
+    ...(request_vars && { request_vars: plainVars(request_vars) }), ...(capabilities && { capabilities: plainCapabilities(capabilities) }),
+  }
+}
+
+/** The error that error segments stand for. */
+function refusalOf(turn: Turn): ReturnType<typeof fault> {
+  const { errors, text, threadId, messageId } = turn
+  const texts = errors.map(({ content }) => (typeof content === "string" ? content : JSON.stringify(content)))
+  const code = texts.some((each) => each?.toLowerCase().includes("no permission for thread")) ? "thread_access_denied" : "stream_error"
+  return fault(code, texts.join("; ").slice(0, 500), { status: 200, instance: "/assistant/converse", body: { errors, threadId, partial: { text, threadId, messageId } } })
+}
+
+export function conversations(http: Http) {
+  const open = (body: Record<string, unknown>, ks: Ks, signal: AbortSignal | undefined) => http.stream({ at: "genieUrl", path: "assistant/converse", body, ks, scope: "conversation", signal })
+  const collect = async (input: SendInput, ks: Ks): Promise<Turn> => {
+    const reply = await open(bodyOf(input), ks, input.signal)
+    return (await broken(input.signal, collectConverse(reply))) as Turn
+  }
+  return {
+    /** Runs a turn and yields the segments of its answer as they arrive. The options are checked when the loop begins. */
+    async *stream(input: ConverseInput, ks: Ks): AsyncGenerator<Segment, void, undefined> {
+      const reply = await open(bodyOf(input), ks, input.signal)
+      const segments = parseConverseStream(reply)
+      try {
+        for (;;) {
+          const next = await broken(input.signal, segments.next())
+          if (next.done) return
+          yield next.value as Segment
+        }
+      } finally {
+        await segments.return()
+      }
+    },
+    /** Runs a turn and resolves with its whole answer. Rejects with `thread_access_denied` or `stream_error` for an error in it, unless `onErrorSegment` is `return`. */
+    async send(input: SendInput, ks: Ks): Promise<Turn> {
+      const { onErrorSegment = "throw", recoverFromSpiral = false } = input ?? {}
+      if (onErrorSegment !== "throw" && onErrorSegment !== "return") throw bad("onErrorSegment must be throw or return")
+      checkedToken(ks, "conversation", "conversations.send")
+      let turn = await collect(input, ks)
+      if (recoverFromSpiral && turn.spiralStopped && turn.text.trim() === "") {
+        const { toolCalls, spiralStopped } = turn
+        const second = await collect({ ...input, threadId: turn.threadId || input.threadId || null, userMessage: SPIRAL_RECOVERY_PREFIX + input.userMessage }, ks)
+        turn = { ...second, spiralRecovered: second.text.trim() !== "", firstAttempt: { toolCalls, spiralStopped } }
+      }
+      if (turn.errors.length > 0 && onErrorSegment === "throw") throw refusalOf(turn)
+      return turn
+    },
+    /** What a conversation with a token has. */
+    status: (ks: Ks, { signal }: CallSettings = {}) =>
+      http.request<{ aiConsent: unknown; avatar: unknown; identifiedUser: unknown }>({ at: "genieUrl", path: "assistant/status", method: "GET", ks, scope: "users", signal }),
+  }
+}
+
+/** Makes an error of this package of one that ended the reading of a reply. */
+async function broken<T>(signal: AbortSignal | undefined, reading: Promise<T>): Promise<T> {
+  try {
+    return await reading
+  } catch (cause) {
+    if (cause instanceof Error && cause.name === "AgentError") throw cause
+    if (signal?.aborted) throw fault("aborted", "the caller cancelled", { status: 0, instance: "/assistant/converse", cause: signal.reason })
+    throw fault("network_error", "the answer broke off", { status: 0, retryable: true, instance: "/assistant/converse" })
+  }
+}

@@ -1,0 +1,122 @@
+import { agents, application, avatars, avatarSessions, catalog, emailTemplates, feedback, followups, insightSettings, lifecycle, messageCalls, messageFilter, resolveIntellectId, skills, threads, tools } from "./resources.js"
+import { conversations, type ConverseInput, type SendInput, type Turn } from "./conversations.js"
+import { fault } from "./fault.js"
+import { Http, type CallSettings, type ManagementOptions } from "./http.js"
+import { intellects } from "./intellects.js"
+import { knowledge } from "./knowledge.js"
+import { provision, type ProvisionInput } from "./provision.js"
+import { summarizeReport, type ReportSummary } from "./report.js"
+import { SessionCalls, type ConversationTokenInput, type Ks } from "./tokens.js"
+import type { Segment } from "../events.js"
+import type { Endpoints } from "./types.js"
+
+/** Mints and revokes tokens, without the other calls of {@link Management}. */
+export class Sessions extends SessionCalls {
+  /** Sends nothing. Throws `bad_request` for a bad option, and `insecure_transport` for http to a public host. */
+  constructor(options: ManagementOptions) {
+    super(new Http(options))
+  }
+}
+
+/** How a turn of one call gets its token. */
+export type OneCallInput<Input> = Input & Omit<ConversationTokenInput, "configId"> & { configId: number | string }
+
+function messages(http: Http) {
+  const calls = messageCalls(http)
+  const reportText = async (pageSize: number | undefined, ks: Ks, { signal }: CallSettings) => {
+    const body = { filter: messageFilter, ...(pageSize !== undefined && { pager: { pageIndex: 1, pageSize } }) }
+    const csv = await http.request<unknown>({ at: "genieUrl", path: "message/report", body, ks, signal })
+    if (csv !== null && typeof csv !== "string") throw fault("server_error", "the report is not a text", { instance: "/message/report" })
+    return csv ?? ""
+  }
+  return {
+    ...calls,
+    /** The messages as CSV, with names and texts of users. With a pageSize, at most so many. */
+    report: (ks: Ks, { pageSize, ...settings }: { pageSize?: number } & CallSettings = {}): Promise<string> => reportText(pageSize, ks, settings),
+    /** Figures of the newest messages, at most 500. */
+    async reportSummary(ks: Ks, { pageSize = 500, ...settings }: { pageSize?: number } & CallSettings = {}): Promise<ReportSummary> {
+      return summarizeReport(await reportText(pageSize, ks, settings), http.partnerId)
+    },
+  }
+}
+
+/**
+ * The calls of a server for one account. Every method takes a token as its last argument before the settings: the text of
+ * one, or what `sessions` returned. Bad input is `bad_request` before any request; docs/errors.md has all codes.
+ */
+export class Management {
+  readonly sessions: SessionCalls
+  readonly application: ReturnType<typeof application>
+  readonly agents: ReturnType<typeof agents>
+  readonly avatars: ReturnType<typeof avatars>
+  readonly catalog: ReturnType<typeof catalog>
+  readonly avatarSessions: ReturnType<typeof avatarSessions>
+  readonly intellects: ReturnType<typeof intellects>["resource"]
+  readonly intellectConfig: ReturnType<typeof intellects>["config"]
+  readonly tools: ReturnType<typeof tools>
+  readonly skills: ReturnType<typeof skills>
+  readonly conversations: ReturnType<typeof conversations>
+  readonly threads: ReturnType<typeof threads>
+  readonly messages: ReturnType<typeof messages>
+  readonly feedback: ReturnType<typeof feedback>
+  readonly followups: ReturnType<typeof followups>
+  readonly knowledge: ReturnType<typeof knowledge>
+  readonly lifecycle: ReturnType<typeof lifecycle>
+  readonly insightSettings: ReturnType<typeof insightSettings>
+  readonly emailTemplates: ReturnType<typeof emailTemplates>
+  readonly #http: Http
+
+  /** Sends nothing. Throws `bad_request` for a bad option, and `insecure_transport` for http to a public host. */
+  constructor(options: ManagementOptions) {
+    const http = new Http(options)
+    this.#http = http
+    this.agents = agents(http)
+    this.sessions = new SessionCalls(http, async (agentId, ks) => {
+      const { intellect } = await this.agents.get(agentId, ks)
+      const id = resolveIntellectId(intellect)
+      if (id === undefined) throw fault("intellect_not_found", "the agent has no intellect with a number: give it one, or pass a configId")
+      return id
+    })
+    const intellect = intellects(http)
+    this.application = application(http)
+    this.avatars = avatars(http)
+    this.catalog = catalog(http)
+    this.avatarSessions = avatarSessions(http)
+    this.intellects = intellect.resource
+    this.intellectConfig = intellect.config
+    this.tools = tools(http, intellect.resource)
+    this.skills = skills(http, intellect.resource)
+    this.conversations = conversations(http)
+    this.threads = threads(http)
+    this.messages = messages(http)
+    this.feedback = feedback(http, this.messages, this.threads)
+    this.followups = followups(http)
+    this.knowledge = knowledge(http, intellect)
+    this.lifecycle = lifecycle(http)
+    this.insightSettings = insightSettings(http)
+    this.emailTemplates = emailTemplates(http)
+  }
+
+  /** The addresses of the services. */
+  get endpoints(): Endpoints {
+    return this.#http.endpoints as Endpoints
+  }
+
+  /** Mints a conversation token and yields the segments of one answer. */
+  async *converse(input: OneCallInput<ConverseInput>): AsyncGenerator<Segment, void, undefined> {
+    yield* this.conversations.stream(input, await this.sessions.createConversationToken(input))
+  }
+
+  /** Mints a conversation token and resolves with one whole answer. */
+  async converseOnce(input: OneCallInput<SendInput>): Promise<Turn> {
+    return this.conversations.send(input, await this.sessions.createConversationToken(input))
+  }
+
+  /**
+   * Makes an agent from a sentence. Rejects with `provision_failed`, whose body says which step failed and what exists;
+   * nothing is deleted.
+   */
+  provision(input: ProvisionInput): ReturnType<typeof provision> {
+    return provision(this.#http, this, input)
+  }
+}

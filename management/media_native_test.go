@@ -1,0 +1,206 @@
+//go:build !js
+
+package management_test
+
+import (
+	"context"
+	"encoding/json"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/agentruntime/agentruntime/internal/fetch"
+	"github.com/agentruntime/agentruntime/management"
+	"github.com/agentruntime/agentruntime/runtime/converse"
+	"github.com/agentruntime/agentruntime/runtime/fault"
+)
+
+// TestAnAgentAnswersFromACategory uploads documents to the local service, and asks an agent
+// for what is in them.
+func TestAnAgentAnswersFromACategory(t *testing.T) {
+	c, info := newClient(t)
+	ctx := t.Context()
+	zoo, created, err := c.Knowledge.FindOrCreateCategory(ctx, management.CategoryInput{Name: "Zoo", Description: "All animals."})
+	if err != nil || !created || zoo.FullName != "Zoo" {
+		t.Fatalf("category %+v, %t, %v", zoo, created, err)
+	}
+	prices, created, err := c.Knowledge.FindOrCreateCategory(ctx, management.CategoryInput{Name: "Prices", ParentID: zoo.ID})
+	if err != nil || !created || prices.FullName != "Zoo>Prices" {
+		t.Fatalf("category %+v, %t, %v", prices, created, err)
+	}
+	again, created, err := c.Knowledge.FindOrCreateCategory(ctx, management.CategoryInput{Name: "Prices", ParentID: zoo.ID})
+	if err != nil || created || again.ID != prices.ID {
+		t.Errorf("the same again: %+v, %t, %v", again, created, err)
+	}
+	_, err = c.Knowledge.FindCategory(ctx, "Circus")
+	wantCode(t, "no such category", err, fault.NotFound)
+
+	list, err := c.Knowledge.UploadDocument(ctx, management.DocumentInput{Name: "prices.txt", Data: []byte("The zebra costs 42 crowns."), CategoryID: prices.ID})
+	must(t, "document", err)
+	hours, err := c.Knowledge.UploadMarkdown(ctx, management.DocumentInput{Data: []byte("# Hours\n\nThe elephant house opens at ten."), CategoryID: zoo.ID})
+	must(t, "markdown", err)
+	if hours.MarkdownAssetID == "" {
+		t.Errorf("markdown %+v", hours)
+	}
+	corpus, err := c.Knowledge.CorpusStatus(ctx, zoo.ID, prices.ID)
+	if err != nil || corpus.Categories[zoo.ID] != 2 || corpus.Categories[prices.ID] != 1 || corpus.Entries != 3 {
+		t.Errorf("corpus %+v, %v", corpus, err)
+	}
+	var names []string
+	for entry, err := range c.Knowledge.CategoryEntries(ctx, zoo.ID, management.PageSize(1)) {
+		must(t, "entries", err)
+		names = append(names, entry.Name)
+	}
+	slices.Sort(names)
+	if !slices.Equal(names, []string{"document.md", "prices.txt"}) {
+		t.Errorf("entries %q", names)
+	}
+
+	agent, _ := info.Agent("receptionist")
+	if got, err := c.Knowledge.LinkAvailable(ctx); err != nil || !got.Applied {
+		t.Errorf("linking is possible: %+v, %v", got, err)
+	}
+	if got, err := c.Knowledge.LinkCategory(ctx, management.CategoryLink{IntellectID: 4711, CategoryID: zoo.ID}); err != nil || got.Applied || got.Code != fault.NotFound {
+		t.Errorf("an unknown intellect: %+v, %v", got, err)
+	}
+	must(t, "no records", c.Knowledge.LinkRecords(ctx, agent.ConfigID))
+	if got, err := c.Knowledge.LinkCategory(ctx, management.CategoryLink{IntellectID: agent.ConfigID, CategoryID: zoo.ID}); err != nil || !got.Applied {
+		t.Errorf("link %+v, %v", got, err)
+	}
+	if got, err := c.Knowledge.Linkage(ctx, agent.ConfigID); err != nil || !got.Enabled || len(got.KnowledgeIDs) != 0 {
+		t.Errorf("linkage %+v, %v", got, err)
+	}
+	token, err := c.Tokens.Agent(ctx, management.TokenInput{AgentID: agent.AgentID, UserID: "ann"})
+	must(t, "token", err)
+	web := fetch.New()
+	defer web.Close()
+	says := func(question string) string {
+		t.Helper()
+		turn, err := converse.Brain{Fetch: web, URL: info.GenieURL, Token: token.KS()}.Once(ctx, converse.Request{UserMessage: question}, "")
+		must(t, question, err)
+		return turn.Text
+	}
+	if got := says("What does the zebra cost?"); !strings.Contains(got, "42 crowns") {
+		t.Errorf("the agent says %q", got)
+	}
+	if got := says("When does the elephant house open?"); !strings.Contains(got, "at ten") {
+		t.Errorf("the agent says %q", got)
+	}
+	figures, err := c.Knowledge.IndexStatus(ctx)
+	var stats struct{ Categories, Entries int }
+	if err != nil || json.Unmarshal(figures, &stats) != nil || stats.Categories != 2 || stats.Entries != 2 {
+		t.Errorf("figures %s, %v", figures, err)
+	}
+
+	wantCode(t, "unconfirmed", c.Knowledge.DetachEntry(ctx, list.EntryID, prices.ID), fault.ConfirmationRequired)
+	must(t, "detach", c.Knowledge.DetachEntry(ctx, list.EntryID, prices.ID, management.ConfirmPermanent))
+	if got := says("What does the zebra cost?"); strings.Contains(got, "42 crowns") {
+		t.Errorf("detached, the agent says %q", got)
+	}
+	must(t, "attach", c.Knowledge.AttachEntry(ctx, list.EntryID, zoo.ID))
+	if got := says("What does the zebra cost?"); !strings.Contains(got, "42 crowns") {
+		t.Errorf("attached, the agent says %q", got)
+	}
+	must(t, "off", c.Knowledge.SetEnabled(ctx, agent.ConfigID, false))
+	if got, err := c.Knowledge.Linkage(ctx, agent.ConfigID); err != nil || got.Enabled {
+		t.Errorf("linkage %+v, %v", got, err)
+	}
+
+	// One failed call of several is named.
+	_, err = c.Multirequest(ctx,
+		management.MediaCall{Service: "category", Action: "get", Parameters: map[string]any{"id": zoo.ID}},
+		management.MediaCall{Service: "category", Action: "get", Parameters: map[string]any{"id": 4711}},
+	)
+	wantCode(t, "multirequest", err, fault.OVPError)
+	if f := fault.From(err); f.Title != "CATEGORY_NOT_FOUND" || !strings.Contains(f.Message(), "category.get") {
+		t.Errorf("the error is %q, %q", f.Title, f.Message())
+	}
+	_, err = c.Knowledge.UploadDocument(ctx, management.DocumentInput{Name: "a.txt", Data: []byte("a"), CategoryID: 4711})
+	wantCode(t, "an unknown category", err, fault.OVPError)
+	_, err = c.Knowledge.CreateCategory(ctx, management.CategoryInput{Name: "Zoo"})
+	wantCode(t, "a category twice", err, fault.APIException)
+}
+
+// TestMediaCalls: the requests as they are sent, and what is refused without one.
+func TestMediaCalls(t *testing.T) {
+	f := newFake(t, map[string][]answer{
+		"/service/category/action/list": {
+			{0, `{"objectType":"KalturaAPIException","code":"INVALID_KS","message":"expired","args":{}}`},
+			{0, `{"objects":[{"id":7,"name":"Zoo","fullName":"Zoo"}],"totalCount":1}`},
+		},
+		"/service/multirequest": {{0, `[{"id":"1_a"},{"objectType":"KalturaAPIException","code":"NO_ROOM","message":"full","args":{}}]`}, {0, `[]`}},
+	})
+	ctx := t.Context()
+	category, err := f.Knowledge.FindCategory(ctx, "Zoo")
+	if err != nil || category.ID != 7 { // with a second token: the first one was refused
+		t.Errorf("found %+v, %v", category, err)
+	}
+	a, body := f.last()
+	want := `{"filter":{"fullNameEqual":"Zoo","objectType":"KalturaCategoryFilter"},"format":1,"ks":"` + adminKS + `","pager":{"objectType":"KalturaFilterPager","pageIndex":1,"pageSize":1}}`
+	if got, _ := json.Marshal(body); string(got) != want || a.service != "session" || a.auth != "" {
+		t.Errorf("sent %s to %s with %q, want %s", got, a.service, a.auth, want)
+	}
+	_, err = f.Knowledge.UploadDocument(ctx, management.DocumentInput{Name: "a.pdf", Data: []byte("x"), CategoryID: 7})
+	wantCode(t, "no room", err, fault.OVPError)
+	if got := fault.From(err); got.Title != "NO_ROOM" || got.Message() != "uploadtoken.add: full" {
+		t.Errorf("the error is %q, %q", got.Title, got.Message())
+	}
+	_, body = f.last()
+	first, _ := json.Marshal(body["0"])
+	if string(first) != `{"action":"add","entry":{"documentType":11,"name":"a.pdf","objectType":"KalturaDocumentEntry","type":"10"},"ks":"`+adminKS+`","service":"baseentry"}` || body["apiVersion"] != "19.14.0" {
+		t.Errorf("sent %s, %v", first, body["apiVersion"])
+	}
+	_, err = f.Multirequest(ctx, management.MediaCall{Service: "category", Action: "list"})
+	wantCode(t, "too few replies", err, fault.InvalidResponse)
+	f.take()
+
+	k := f.Knowledge
+	for name, call := range map[string]func(context.Context) error{
+		"no call":             func(ctx context.Context) error { return drop(f.Multirequest(ctx)) },
+		"a call without name": func(ctx context.Context) error { return drop(f.Multirequest(ctx, management.MediaCall{Service: "x"})) },
+		"category, no name": func(ctx context.Context) error {
+			return drop(k.CreateCategory(ctx, management.CategoryInput{Name: " "}))
+		},
+		"category, separator": func(ctx context.Context) error {
+			return drop(k.CreateCategory(ctx, management.CategoryInput{Name: "a>b"}))
+		},
+		"find, no name":       func(ctx context.Context) error { return drop(k.FindCategory(ctx, " ")) },
+		"attach, no entry":    func(ctx context.Context) error { return k.AttachEntry(ctx, "", 7) },
+		"attach, no category": func(ctx context.Context) error { return k.AttachEntry(ctx, "1_a", 0) },
+		"upload, no data": func(ctx context.Context) error {
+			return drop(k.UploadDocument(ctx, management.DocumentInput{Name: "a", CategoryID: 7}))
+		},
+		"upload, no name": func(ctx context.Context) error {
+			return drop(k.UploadDocument(ctx, management.DocumentInput{Data: []byte("a"), CategoryID: 7}))
+		},
+		"upload, no category": func(ctx context.Context) error {
+			return drop(k.UploadMarkdown(ctx, management.DocumentInput{Data: []byte("a")}))
+		},
+		"link, no category": func(ctx context.Context) error {
+			return drop(k.LinkCategory(ctx, management.CategoryLink{IntellectID: 1}))
+		},
+		"link, negative size": func(ctx context.Context) error {
+			return drop(k.LinkCategory(ctx, management.CategoryLink{IntellectID: 1, CategoryID: 1, ChunkSize: -1}))
+		},
+		"link of two records":  func(ctx context.Context) error { return k.LinkRecords(ctx, 1, 2, 3) },
+		"corpus of nothing":    func(ctx context.Context) error { return drop(k.CorpusStatus(ctx)) },
+		"an unknown modality":  func(context.Context) error { return drop(management.BuildIndexers("smell")) },
+		"the same modality":    func(context.Context) error { return drop(management.BuildIndexers("ocr", "ocr")) },
+		"entries, no category": func(ctx context.Context) error { return drop(management.Collect(k.CategoryEntries(ctx, 0))) },
+	} {
+		wantCode(t, name, call(ctx), fault.BadRequest)
+	}
+	user := management.WithToken(ctx, management.Token{Kind: management.ConversationToken})
+	wantCode(t, "a user's token", drop(k.FindCategory(user, "Zoo")), fault.WrongTokenScope)
+	if asked := f.take(); len(asked) != 0 {
+		t.Errorf("asked %+v", asked)
+	}
+	indexers, err := management.BuildIndexers()
+	if text, _ := json.Marshal(indexers); err != nil || string(text) != `[{"indexPosition":0,"type":3,"strategy":"EmbedDocumentV1"},{"indexPosition":1,"type":1,"strategy":"EmbedCaptionV1"},{"indexPosition":2,"type":2,"strategy":"EmbedOcrV1"}]` {
+		t.Errorf("indexers %s, %v", text, err)
+	}
+	var of management.Modality
+	if err := json.Unmarshal([]byte(`2`), &of); err != nil || of != management.ModalityOCR {
+		t.Errorf("the number 2 is %q, %v", of, err)
+	}
+}
