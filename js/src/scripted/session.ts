@@ -224,7 +224,7 @@ export class ScriptedVideoSession extends Emitter<ScriptedVideoEvents> {
     } catch (cause) {
       if (!/turn url query string/i.test(messageOf(cause))) throw cause
       // Older versions of WebKit accept no query in the address of a relay.
-      const plain = servers.map((server) => ({ ...server, urls: [server.urls].flat().map((url) => url.replace(/\?.*$/, "")) }))
+      const plain = servers.map((server) => ({ ...server, urls: [server.urls].flat().map((url) => url.split("?")[0]!) }))
       return new Peer({ ...configuration, iceServers: plain })
     }
   }
@@ -336,7 +336,7 @@ function placeOf(whepUrl: string, location: string | null): string | undefined {
   if (!location) return undefined
   if (/^[a-z][\w+.-]*:\/\//i.test(location)) return location
   const viewer = location.indexOf("/viewer/")
-  if (viewer >= 0) return whepUrl.replace(/[?#].*$/, "").replace(/\/+$/, "") + location.slice(viewer)
+  if (viewer >= 0) return whepUrl.split(/[?#]/)[0]!.replace(/(?<!\/)\/+$/, "") + location.slice(viewer)
   return URL.canParse(location, whepUrl) ? new URL(location, whepUrl).href : location
 }
 
