@@ -25,8 +25,8 @@ SERVED := /internal/fetch$$|/internal/socketio$$|/runtime/media$$
 # Whole pages in a browser. CORE, the elements and conversations that switch between text
 # and a face, is part of make test; the others alone take as long as make test should.
 CORE := ./e2e/agent ./e2e/autoplay ./e2e/element
-SUITES := ./e2e/avatar ./e2e/chat ./e2e/hostile ./e2e/loader ./example/studio ./example/tokenserver
-NATIVE = $$(go list ./... | grep -vE '/e2e/(agent|autoplay|avatar|chat|element|hostile|loader|faults|fresh|screenshots|browsers)$$|/example/(studio|tokenserver)$$')
+SUITES := ./e2e/avatar ./e2e/chat ./e2e/hostile ./e2e/loader ./e2e/parts ./example/studio ./example/tokenserver
+NATIVE = $$(go list ./... | grep -vE '/e2e/(agent|autoplay|avatar|chat|element|hostile|loader|parts|faults|fresh|screenshots|browsers)$$|/example/(studio|tokenserver)$$')
 # Most tests wait most of the time, for media in real time or for a browser, so more
 # of them than cores run at once; with many more, they wait for the cores.
 PARALLEL := -parallel 4

@@ -100,8 +100,8 @@ async function modules(rests) {
     chunkNames: "shared-[hash]",
     metafile: true,
   })
-  // Built separately, without shared chunks, because bundlers copy a worker as one file.
-  const worker = await build({ ...options, entryPoints: ["src/warmupworker.ts"], metafile: true })
+  // Built separately, without shared chunks, because bundlers copy a worker or a worklet as one file.
+  const worker = await build({ ...options, entryPoints: ["src/warmupworker.ts", "src/noiseworklet.ts"], metafile: true })
   const server = await build({ ...options, target: "node20", entryPoints: [`src/${serverEntry}.ts`], metafile: true })
   copyFileSync(join(here, "src", "ui", "ui.css"), join(dist, "ui.css"))
   return [metafile, worker.metafile, server.metafile].flatMap(({ inputs }) => Object.keys(inputs))

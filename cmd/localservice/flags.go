@@ -196,6 +196,8 @@ var examplePages = []struct{ path, about string }{
 	{"/example/chat/", "text"},
 	{"/example/agent/", "one conversation in both"},
 	{"/example/element/", "a tag that is the whole of it"},
+	{"/example/experience/", "a face with widgets and tools"},
+	{"/example/deck/", "a deck that an agent presents"},
 	{"/example/playground/", "every option, event and fault"},
 }
 

@@ -134,6 +134,8 @@ func TestGreeting(t *testing.T) {
             http://127.0.0.1:8080/example/chat/         text
             http://127.0.0.1:8080/example/agent/        one conversation in both
             http://127.0.0.1:8080/example/element/      a tag that is the whole of it
+            http://127.0.0.1:8080/example/experience/   a face with widgets and tools
+            http://127.0.0.1:8080/example/deck/         a deck that an agent presents
             http://127.0.0.1:8080/example/playground/   every option, event and fault
 `
 	if !strings.Contains(out.String(), want) || strings.Contains(out.String(), "hidden") {

@@ -53,6 +53,8 @@ var pages = []struct{ name, about, path string }{
 	{"Text", "Talk in text", "../chat/"},
 	{"Both", "Talk in either way", "../agent/"},
 	{"Tag", "Talk to an element", "../element/"},
+	{"Widgets", "Talk with widgets", "../experience/"},
+	{"Deck", "See a deck presented", "../deck/"},
 	{"Playground", "Try every option", "../playground/"},
 }
 

@@ -35,6 +35,16 @@ const documents: Record<string, string> = {
     const videoEl: HTMLVideoElement
     const captionElement: HTMLElement, widgetElement: HTMLElement, liveRegion: HTMLElement, button: HTMLButtonElement
     const show: (text: string) => void`,
+  "docs/parts.md": `
+    const AvatarSession: typeof import("agentruntime").AvatarSession
+    const ScriptedVideoSession: typeof import("agentruntime/scripted").ScriptedVideoSession
+    const session: import("agentruntime").AvatarSession
+    const init: import("agentruntime").AppInitResult
+    const videoEl: HTMLVideoElement
+    const show: (slide: number) => void
+    const router: { push(path: string): Promise<void> }
+    const consent: { given: boolean }
+    const sessionId: string, whepUrl: string, turn: { url: string }`,
   "docs/pagetests.md": `
     const widgetId: string
     const wasmModule: WebAssembly.Module`,

@@ -179,6 +179,28 @@ test("an element is small before its conversation, and defines itself only in a 
   assert.ok(bytes < 20_000, `${bytes} bytes`)
 })
 
+test("a part is downloaded by nobody who does not import it, and needs no program", () => {
+  // What a module imports from the beginning, and what it may import later.
+  const closure = (name: string, later: boolean) => {
+    const files = new Set([name])
+    for (const file of files) {
+      const text = readFileSync(new URL(`dist/${file}`, root), "utf8")
+      for (const [, found] of text.matchAll(later ? /"(?:\.\.?\/)+([^"]+\.js)"/g : /(?:from|import)"(?:\.\.?\/)+([^"]+)"/g)) files.add(found!)
+    }
+    return [...files].map((file) => readFileSync(new URL(`dist/${file}`, root), "utf8"))
+  }
+  // A text that only the part has.
+  const parts = { presenter: "kaltura_presenter_memory", navigator: "either manifest or manifestUrl", scripted: "whepUrl must be", chroma: "webgl2", noise: "kaltura-noise-gate", analytics: "analytics.kaltura.com", "testing/fakes": "throwToNoAgent" }
+  for (const [name, mark] of Object.entries(parts)) {
+    for (const entry of ["index", "chat", "element", "react", "ui", "testing"]) assert.ok(closure(`${entry}.js`, false).every((text) => !text.includes(mark)), `${entry} has ${name}`)
+    const own = closure(`${name}.js`, true)
+    assert.ok(own.some((text) => text.includes(mark)), name)
+    assert.ok(own.every((text) => !text.includes(".wasm")), `${name} has a program`)
+    const bytes = own.reduce((sum, text) => sum + gzipSync(text).length, 0)
+    assert.ok(bytes < 15_000, `${name} is ${bytes} bytes`)
+  }
+})
+
 test("a page carries Markdown only when it shows some", async () => {
   const bytesOf = async (name: string) => {
     const contents = `export { ${name} } from "./dist/ui.js"`

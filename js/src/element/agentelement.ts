@@ -305,6 +305,7 @@ export abstract class AgentElement extends Base {
   #readAttributes(changed?: string): void {
     const change: Partial<State> = {}
     if (changed === undefined || changed === "captions") change.captions = this.captions !== "off"
+    if (changed === undefined || changed === "background") this.#stage?.setTransparent(this.background === "transparent")
     if (changed === undefined || changed === "poster") change.poster = this.poster ?? undefined
     if (!open(this.#state)) {
       const modes = this.#modes

@@ -10,6 +10,7 @@ export const attributes = {
   microphone: "microphone",
   captions: "captions",
   muted: "muted",
+  background: "background",
   disclosure: "disclosure",
   agentName: "agent-name",
   kickoff: "kickoff",
@@ -27,6 +28,7 @@ const values = {
   preload: ["none", "hover", "visible", "auto"],
   microphone: ["start", "click", "none"],
   captions: ["on", "off"],
+  background: ["opaque", "transparent"],
 } as const
 const modes: readonly string[] = ["face", "text"] satisfies Mode[]
 

@@ -48,13 +48,19 @@ export class Stage implements Part {
   /** The track whose picture was lost; its last frames may still be painted. */
   #lost: MediaStreamTrack | undefined
   #failed: string | undefined
+  #transparent = false
+  /** Ends the drawing of the picture without its background. */
+  #keying: AbortController | undefined
 
   /**
    * `painted` is called for each frame of the video, or when its size is known where the browser does not tell of frames;
    * `stopped` each time when the picture of a live conversation has stood still for lostMs.
    */
   constructor({ start, unlock, agree, approach }: Actions, painted: () => void, stopped: () => void) {
-    this.#painted = painted
+    this.#painted = () => {
+      if (this.#transparent) this.#keying ??= this.#removeBackground()
+      painted()
+    }
     this.#stopped = stopped
     this.#start = makeButton({ part: "button start", class: "main over" }, start, icon("play"), this.#label)
     this.#unlock = makeButton({ part: "button unlock", class: "main over" }, unlock)
@@ -67,7 +73,7 @@ export class Stage implements Part {
       this.#showPoster(undefined)
     })
     if (this.countsFrames) this.video.requestVideoFrameCallback(this.#frame)
-    else this.video.addEventListener("resize", () => this.video.videoWidth > 0 && painted())
+    else this.video.addEventListener("resize", () => this.video.videoWidth > 0 && this.#painted())
   }
 
   /** Whether the browser tells of each frame that it paints. */
@@ -79,7 +85,25 @@ export class Stage implements Part {
   forget(): void {
     clearTimeout(this.#copying)
     this.#copying = this.#shown = this.#lost = undefined
+    this.#dropKey()
     Object.assign(this.#still, { width: 0, height: 0, hidden: true })
+  }
+
+  /** Shows the picture without its background, or with it. */
+  setTransparent(transparent: boolean): void {
+    this.#transparent = transparent
+    if (!transparent) this.#dropKey()
+  }
+
+  #removeBackground(): AbortController {
+    const keying = new AbortController()
+    import("./background.js").then(({ removeBackground }) => removeBackground(this.video, keying.signal)).catch(() => this.root.classList.add("plain"))
+    return keying
+  }
+
+  #dropKey(): void {
+    this.#keying?.abort()
+    this.#keying = undefined
   }
 
   /** The picture's track will be replaced: what is still painted of it is no picture that is back. */
@@ -133,7 +157,10 @@ export class Stage implements Part {
     if (track?.readyState !== "live" || track !== this.#shown || track === this.#lost || width === 0) return
     const still = this.#still
     if (still.width !== width || still.height !== height) Object.assign(still, { width, height })
-    still.getContext("2d")?.drawImage(this.video, 0, 0)
+    const copy = still.getContext("2d")
+    if (!copy) return
+    copy.globalCompositeOperation = "copy" // also where the picture is transparent
+    copy.drawImage(this.root.querySelector<HTMLCanvasElement>("[part=picture]") ?? this.video, 0, 0)
   }
 
   show(state: State): void {
@@ -144,8 +171,10 @@ export class Stage implements Part {
     this.root.hidden = state.mode === "text"
     this.#showPoster(state.poster)
     this.#poster.hidden = state.picture && active
-    if (!active) this.#still.hidden = true
-    else if (state.missing || phase === "reconnecting") this.#still.hidden = this.#still.width === 0
+    if (!active) {
+      this.#still.hidden = true
+      this.#dropKey()
+    } else if (state.missing || phase === "reconnecting") this.#still.hidden = this.#still.width === 0
     const waits = phase === "connecting" || phase === "reconnecting" ? labels[phase] : phase === "live" && state.missing ? labels.pictureLost : ""
     this.#veil.hidden = waits === "" || state.gated
     if (this.#status.textContent !== waits) this.#status.textContent = waits

@@ -14,8 +14,11 @@ export class Scope {
   listen<Events, Name extends keyof Events & string>(session: SessionLike, event: Name, listener: (payload: Events[Name]) => void): void {
     // One controller each: Node.js warns of a signal with more than ten listeners.
     const controller = new AbortController()
-    session.on(event as never, listener, { signal: controller.signal })
-    this.onEnd(() => controller.abort())
+    const remove = session.on(event as never, listener, { signal: controller.signal })
+    this.onEnd(() => {
+      controller.abort()
+      if (typeof remove === "function") remove() // an emitter of the page may know no signals
+    })
   }
 
   /** Calls a function at the end. */

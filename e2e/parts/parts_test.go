@@ -1,0 +1,192 @@
+package parts
+
+import (
+	"math"
+	"net/http"
+	"strings"
+	"testing"
+
+	"github.com/agentruntime/agentruntime/e2e/pagetest"
+	"github.com/agentruntime/agentruntime/internal/browsertest"
+	"github.com/agentruntime/agentruntime/internal/localservice"
+	"github.com/agentruntime/agentruntime/internal/localservice/media"
+	"github.com/agentruntime/agentruntime/internal/localservice/quota"
+	"github.com/agentruntime/agentruntime/internal/localservice/renderer"
+)
+
+func TestMain(m *testing.M) { pagetest.Main(m, pagetest.WithVoice) }
+
+const folder = "/e2e/parts/testdata/"
+
+// openExample opens an example page and starts its conversation by keyboard.
+func openExample(t *testing.T, name string) *pagetest.Page {
+	t.Helper()
+	p := pagetest.New(t, localservice.Options{}).Open("/example/" + name + "/")
+	if err := p.SetPermission(p.Context(), "microphone", browsertest.Denied); err != nil {
+		t.Fatal(err)
+	}
+	p.AwaitTrue(`document.activeElement.id === "start" && !document.activeElement.disabled`)
+	p.Axe("idle")
+	p.Keys("\r")
+	p.AwaitTrue(`document.activeElement.id === "text"`)
+	return p
+}
+
+// The agent and the visitor turn the same slides.
+func TestDeck(t *testing.T) {
+	t.Parallel()
+	p := openExample(t, "deck")
+	p.Axe("live")
+	p.Keys("Go to page 3\r")
+	p.AwaitTrue(`document.getElementById("position").textContent === "3 of 5" && document.querySelector("#slide h2").textContent === "What it costs"`)
+	p.Press("#next")
+	p.AwaitTrue(`document.getElementById("position").textContent === "4 of 5"`)
+	p.Press("#stop")
+	p.AwaitTrue(`document.getElementById("stage").dataset.state === "idle"`)
+	p.Press("#next") // without the agent
+	p.AwaitTrue(`document.getElementById("position").textContent === "5 of 5" && document.getElementById("next").disabled`)
+}
+
+// The agent uses a tool of the page and shows a widget.
+func TestExperience(t *testing.T) {
+	t.Parallel()
+	p := openExample(t, "experience")
+	p.Keys("Save a note: call back tomorrow\r")
+	p.AwaitTrue(`document.getElementById("notes").textContent === "call back tomorrow" && document.getElementById("calls").textContent.startsWith("save_note")`)
+	p.AwaitTrue(`document.getElementById("caption").textContent !== ""`)
+	p.Keys("Show me a link\r")
+	p.AwaitTrue(`document.querySelector("#widgets a") !== null`)
+	p.Axe("with a widget")
+	p.Press("#stop")
+	p.AwaitTrue(`document.getElementById("stage").dataset.state === "idle"`)
+}
+
+// background="transparent" shows the face, and the page where its background was.
+func TestTransparentBackground(t *testing.T) {
+	t.Parallel()
+	p := pagetest.New(t, localservice.Options{}).Open(folder)
+	p.Allow("WebGL") // Chromium without a graphics card complains
+	p.Allow("GL Driver")
+	p.Prelude = `const {find, place, until} = await import("/e2e/element/testdata/element.js")`
+	var got struct {
+		Corner, Face int
+		Video        string
+		After        bool
+	}
+	p.Do(&got, `
+		const element = await place("agent-avatar", {background: "transparent", microphone: "none"})
+		await element.start()
+		await until(() => find("canvas[part=picture]")?.width > 300)
+		const canvas = find("canvas[part=picture]")
+		const alpha = (x, y) => {
+			const copy = Object.assign(document.createElement("canvas"), {width: canvas.width, height: canvas.height}).getContext("2d")
+			copy.drawImage(canvas, 0, 0)
+			return copy.getImageData(canvas.width * x, canvas.height * y, 1, 1).data[3]
+		}
+		await until(() => alpha(.5, .5) > 0)
+		const [corner, face] = [alpha(.02, .05), alpha(.5, .6)]
+		const video = getComputedStyle(find("video")).opacity
+		element.setAttribute("background", "opaque")
+		await until(() => !find("canvas[part=picture]") && getComputedStyle(find("video")).opacity === "1")
+		element.setAttribute("background", "transparent")
+		await until(() => find("canvas[part=picture]"))
+		element.end()
+		await until(() => element.phase === "ended")
+		return {corner, face, video, after: !find("canvas[part=picture]")}`)
+	if got.Corner != 0 || got.Face < 200 || got.Video != "0" || !got.After {
+		t.Errorf("got %+v", got)
+	}
+}
+
+// A scripted video shows what the server's side plays, and gives its place back.
+func TestScriptedVideo(t *testing.T) {
+	t.Parallel()
+	server, err := media.New(media.Config{NewPicture: func(string) (media.Picture, error) { return picture{renderer.NewPlayer(renderer.H264, 1)}, nil }})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(server.Close)
+	stream := server.NewStream(quota.Client{}, "room")
+	t.Cleanup(stream.Close)
+
+	h := pagetest.New(t, localservice.Options{})
+	url := stream.URL(h.URL)
+	h.Intercept(func(w http.ResponseWriter, r *http.Request) bool {
+		if !strings.HasPrefix(url+"/", h.URL+strings.SplitAfter(r.URL.Path, stream.ID())[0]+"/") {
+			return false
+		}
+		server.Handler().ServeHTTP(w, r)
+		return true
+	})
+	p := h.Open(folder)
+	p.Prelude = `const {LevelMeter} = await import("/e2e/pagetest/page/measure.js")`
+	p.Do(nil, `
+		const {ScriptedVideoSession} = await import("/js/dist/scripted.js")
+		const videoEl = document.querySelector("main").appendChild(Object.assign(document.createElement("video"), {playsInline: true}))
+		const whepUrl = "`+url+`"
+		const options = {whepUrl, turn: {url: "turn:127.0.0.1:9"}, iceServers: [], iceTransportPolicy: "all", videoEl}
+		try {
+			new ScriptedVideoSession(options)
+			throw new Error("a private address was accepted")
+		} catch ({code, message}) {
+			if (code !== "whep_private_ip") throw new Error(message)
+		}
+		const session = globalThis.session = new ScriptedVideoSession({...options, allowPrivateHosts: true})
+		session.on("warning", ({code, message}) => console.error(code, message))
+		const size = new Promise((resolve) => session.once("videoMetadata", resolve))
+		await session.connect()
+		if (session.state !== "connected" || videoEl.readyState < 3) throw new Error("it shows nothing")
+		const {videoWidth, videoHeight} = await size
+		if (videoWidth < 100 || videoHeight < 100) throw new Error("the picture has the size " + videoWidth)
+		globalThis.meter = await LevelMeter.at(session.stream.getAudioTracks()[0])`)
+	if stats := stream.Stats(); !stats.Connected || stats.Viewers != 1 {
+		t.Errorf("the server has %+v", stats)
+	}
+	tone := make([]int16, 48000)
+	for i := range tone {
+		tone[i] = int16(12000 * math.Sin(float64(i)*2*math.Pi*440/48000))
+	}
+	stream.Play(0, tone, 48000)
+	p.Do(nil, `await globalThis.meter.loud()
+		const {session} = globalThis
+		session.disconnect()
+		if (session.state !== "disconnected" || session.videoEl.srcObject !== null) throw new Error("it goes on")
+		await session.connect() // the place is free again
+		session.disconnect()`)
+	if stats := stream.Stats(); stats.Viewers != 2 {
+		t.Errorf("the server has %+v", stats)
+	}
+}
+
+type picture struct{ *renderer.Player }
+
+func (p picture) Next(loudness float64, keyFrame bool) []byte {
+	if keyFrame {
+		p.RequestKeyFrame()
+	}
+	return p.Player.Next(loudness).Data
+}
+
+// The noise gate's worklet runs in a page, and lets the voice of the microphone through.
+func TestNoiseSuppressor(t *testing.T) {
+	t.Parallel()
+	p := pagetest.New(t, localservice.Options{}).Open(folder)
+	p.Prelude = `const {LevelMeter} = await import("/e2e/pagetest/page/measure.js")`
+	p.Do(nil, `
+		const {createNoiseSuppressor} = await import("/js/dist/noise.js")
+		const raw = await navigator.mediaDevices.getUserMedia({audio: {noiseSuppression: false, autoGainControl: false}})
+		const {stream, stop} = await createNoiseSuppressor({thresholdDb: -50})(raw)
+		await (await LevelMeter.at(stream.getAudioTracks()[0])).loud()
+		stop()
+		if (raw.active) throw new Error("the microphone is on")
+		// A hum below the threshold is silent: every sample is 0.
+		const context = new OfflineAudioContext(1, 24000, 48000)
+		await context.audioWorklet.addModule("/js/dist/noiseworklet.js")
+		const hum = context.createOscillator()
+		const gain = context.createGain()
+		gain.gain.value = 0.001
+		hum.connect(gain).connect(new AudioWorkletNode(context, "kaltura-noise-gate")).connect(context.destination)
+		hum.start()
+		const peak = (await context.startRendering()).getChannelData(0).reduce((max, sample) => Math.max(max, Math.abs(sample)), 0)
+		if (peak !== 0) throw new Error("the hum is heard: " + peak)`)
+}
