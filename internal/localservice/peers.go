@@ -14,6 +14,7 @@ import (
 	"github.com/agentruntime/agentruntime/internal/localservice/quota"
 	"github.com/agentruntime/agentruntime/internal/localservice/recognizer"
 	"github.com/agentruntime/agentruntime/internal/localservice/renderer"
+	"github.com/agentruntime/agentruntime/internal/localservice/store"
 )
 
 // mediaFactory makes the peers of sessions.
@@ -28,8 +29,8 @@ type mediaFactory struct {
 var _ live.Media = (*mediaFactory)(nil)
 
 // OpenVideo implements [live.Media].
-func (f *mediaFactory) OpenVideo(by quota.Client, room string) (live.Downlink, string, string, error) {
-	stream := f.peers.NewStream(by, room)
+func (f *mediaFactory) OpenVideo(by quota.Client, room string, a *store.AvatarProfile) (live.Downlink, string, string, error) {
+	stream := f.peers.NewStream(by, room, func(mimeType string) (media.Picture, error) { return newPicture(mimeType, a), nil })
 	return downlink{stream}, stream.ID(), stream.URL(f.base), nil
 }
 
@@ -48,13 +49,23 @@ type voicePeer struct{ *media.Voice }
 
 func (v voicePeer) Stats() any { return v.Voice.Stats() }
 
-// newPicture returns the renderer of the agent's face for a viewer.
-func newPicture(mimeType string) (media.Picture, error) {
+// newPicture returns the renderer of an avatar for a viewer; nil is the first face.
+func newPicture(mimeType string, a *store.AvatarProfile) media.Picture {
 	codec := renderer.H264
 	if mimeType == webrtc.MimeTypeVP8 {
 		codec = renderer.VP8
 	}
-	return picture{renderer.NewPlayer(codec, rand.Uint64())}, nil
+	if a == nil {
+		a = &store.AvatarProfile{}
+	}
+	motion := renderer.DefaultMotion
+	if a.Speaking != nil {
+		motion.Speaking = *a.Speaking
+	}
+	if a.NonSpeaking != nil {
+		motion.NonSpeaking = *a.NonSpeaking
+	}
+	return picture{renderer.NewPlayer(codec, renderer.FaceNamed(a.Face), motion, rand.Uint64())}
 }
 
 // picture is the face in a viewer's stream.

@@ -134,7 +134,7 @@ func (s *Service) start(ctx context.Context, o *Options) (err error) {
 		s.onClose(func() error { l.Close(); return nil })
 	}
 	peers, err := media.New(media.Config{
-		Addr: o.MediaAddr, NewPicture: newPicture, Peers: o.Quotas.Peers, Offers: o.Quotas.Offers, Log: s.log,
+		Addr: o.MediaAddr, Peers: o.Quotas.Peers, Offers: o.Quotas.Offers, Log: s.log,
 	})
 	if err != nil {
 		return err

@@ -156,11 +156,16 @@ func (c *Caller) label() string {
 // too.
 func (s *Service) Caller(ctx context.Context, c token.Claims) (Caller, error) {
 	agent := store.Agent{ID: store.DefaultAgentID, PartnerID: c.PartnerID, Profile: store.DefaultProfile()}
+	var named store.Agent
 	var err error
 	if id := c.AgentID(); id != "" {
-		_, err = s.store.Agent(ctx, c.PartnerID, id)
+		named, err = s.store.Agent(ctx, c.PartnerID, id)
 	}
-	if id := c.ConfigID(); err == nil && id != 0 {
+	switch id := c.ConfigID(); {
+	case err != nil || id == 0:
+	case named.ConfigID == id: // of the agents with this configuration, the one with the right avatar
+		agent = named
+	default:
 		agent, err = s.store.AgentByConfig(ctx, c.PartnerID, id)
 	}
 	if errors.Is(err, store.ErrNotFound) {

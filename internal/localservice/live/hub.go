@@ -101,7 +101,7 @@ type Tokens interface {
 
 // Voice turns a sentence into sound; every [voice.Voice] implements it.
 type Voice interface {
-	Speak(ctx context.Context, text string) (*voice.Speech, error)
+	Speak(ctx context.Context, text string, how voice.Manner) (*voice.Speech, error)
 }
 
 // Conn is the service's end of a control socket; [socketio.Session] implements it.

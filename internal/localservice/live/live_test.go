@@ -373,7 +373,7 @@ func saying(pause time.Duration, pieces ...string) func(context.Context, dialogu
 // fakeVoice needs 150 ms to make 100 ms of sound for each word.
 type fakeVoice struct{ err error }
 
-func (v *fakeVoice) Speak(ctx context.Context, text string) (*voice.Speech, error) {
+func (v *fakeVoice) Speak(ctx context.Context, text string, _ voice.Manner) (*voice.Speech, error) {
 	select {
 	case <-time.After(150 * time.Millisecond):
 	case <-ctx.Done():
@@ -401,7 +401,7 @@ type fakeMedia struct {
 	tapOnly    bool
 }
 
-func (m *fakeMedia) OpenVideo(_ quota.Client, room string) (Downlink, string, string, error) {
+func (m *fakeMedia) OpenVideo(_ quota.Client, room string, _ *store.AvatarProfile) (Downlink, string, string, error) {
 	if m.fail != nil {
 		return nil, "", "", m.fail
 	}
