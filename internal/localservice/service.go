@@ -106,6 +106,9 @@ func (s *Service) start(ctx context.Context, o *Options) (err error) {
 		return err
 	}
 	tokens := token.NewAuthority(s.store)
+	if o.SharedWidgetTokens {
+		tokens.ShareWidgets()
+	}
 	script, err := readScript(o)
 	if err != nil {
 		return err
@@ -120,7 +123,7 @@ func (s *Service) start(ctx context.Context, o *Options) (err error) {
 	s.onClose(tools.Close)
 	work := &quota.Pace{Limit: o.Quotas.Work}
 	talk := dialogue.New(dialogue.Config{
-		Store: s.store, Brain: journal, Tools: tools, Logger: s.log,
+		Store: s.store, Brain: journal, Tools: tools, Users: o.Users, Logger: s.log,
 		Site:      func() string { return s.info.GenieURL }, // known once something listens
 		NewThread: newThreads(&o.Quotas), NewTurn: newTurns(&o.Quotas), Work: work.Wait,
 	})
@@ -187,7 +190,7 @@ func (s *Service) start(ctx context.Context, o *Options) (err error) {
 	routes := http.NewServeMux()
 	routes.Handle(live.SocketPath, sockets)
 	routes.Handle(media.Prefix, peers.Handler())
-	calls := api.New(api.Config{Store: s.store, Tokens: tokens, Dialogue: talk, Hosts: s.hosts, Site: func() string { return s.info.GenieURL }, Live: s.hub, Work: work.Wait, Bodies: newBodies(&o.Quotas), Knowledge: o.Knowledge, PrivateNetwork: o.AllowPrivateNetwork, Logger: s.log})
+	calls := api.New(api.Config{Store: s.store, Tokens: tokens, Dialogue: talk, Hosts: s.hosts, Site: func() string { return s.info.GenieURL }, Live: s.hub, Work: work.Wait, Bodies: newBodies(&o.Quotas), Users: o.Users, Knowledge: o.Knowledge, PrivateNetwork: o.AllowPrivateNetwork, Logger: s.log})
 	for _, prefix := range apiPrefixes {
 		routes.Handle(prefix, calls)
 	}

@@ -15,6 +15,7 @@ import (
 
 	"github.com/agentruntime/agentruntime/internal/localservice/brain"
 	"github.com/agentruntime/agentruntime/internal/localservice/dialogue"
+	"github.com/agentruntime/agentruntime/internal/localservice/directory"
 	"github.com/agentruntime/agentruntime/internal/localservice/quota"
 	"github.com/agentruntime/agentruntime/internal/localservice/relay"
 	"github.com/agentruntime/agentruntime/internal/localservice/store"
@@ -49,8 +50,9 @@ type Config struct {
 	// them relative.
 	Site func() string
 
-	Knowledge fs.FS        // the Markdown files to show, nil for none
-	Logger    *slog.Logger // nil discards
+	Users     directory.Users // whose names reports have
+	Knowledge fs.FS           // the Markdown files to show, nil for none
+	Logger    *slog.Logger    // nil discards
 	// PrivateNetwork allows requests from pages on a public network; their browsers ask
 	// for this in the preflight.
 	PrivateNetwork bool
@@ -264,7 +266,7 @@ func (s *server) route(allow guard, handle func(*call) (any, error)) http.Handle
 
 // handle runs the handler of an authorised request within the client's quotas.
 func (s *server) handle(c *call, handle func(*call) (any, error)) (any, error) {
-	by := quota.Client{Token: c.claims.ID, Addr: remoteAddr(c.r)}
+	by := quota.Client{Token: c.claims.Client(), Addr: remoteAddr(c.r)}
 	if body, ok := c.r.Body.(*countedBody); ok {
 		body.by = by
 	}

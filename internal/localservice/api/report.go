@@ -8,8 +8,7 @@ import (
 	"github.com/agentruntime/agentruntime/internal/localservice/store"
 )
 
-// reportColumns are the columns of a report. user_name is always empty: this service has
-// no names of users.
+// reportColumns are the columns of a report. user_name is that of the directory, if any.
 var reportColumns = []string{
 	"message_id", "thread_id", "agent_id", "genie_id", "user_id", "user_name", "created_at",
 	"question", "answer_id", "answer", "is_positive", "feedback_comment",
@@ -46,7 +45,7 @@ func (s *server) messageReport(c *call, body listRequest) (any, error) {
 			positive, comment = strconv.FormatBool(a.Rating.IsPositive), a.Rating.Comment
 		}
 		out.Write([]string{ //nolint:errcheck // as above
-			a.ReplyTo, a.ThreadID, agents[a.ThreadID], strconv.FormatInt(a.ConfigID, 10), a.UserID, "", a.CreatedAt.Format(time.RFC3339),
+			a.ReplyTo, a.ThreadID, agents[a.ThreadID], strconv.FormatInt(a.ConfigID, 10), a.UserID, s.Users.Name(a.UserID), a.CreatedAt.Format(time.RFC3339),
 			question.Text(), a.ID, a.Text(), positive, comment,
 		})
 	}
