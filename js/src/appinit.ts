@@ -1,4 +1,6 @@
 import { appInitNames } from "./names.js"
+import { AgentError } from "./errors.js"
+import { KeptToken } from "./kept.js"
 import { bad, givenOf } from "./options.js"
 import type { Program } from "./program.js"
 import type { CallOptions } from "./session.js"
@@ -15,12 +17,19 @@ interface ByWidget {
   widgetId: string
   /** Tried first. When it has expired, a new one is requested with the widget id. */
   token?: string
+  /**
+   * Whether the visitor's token is kept in the tab's `sessionStorage` and used again after a reload, for up to 12 hours, so
+   * that a page can continue a thread whose id it has kept. Default true; without effect with a `token`, in a worker and on
+   * a server.
+   */
+  keepToken?: boolean
 }
 
 interface ByToken {
   /** A widget token, or an agent token made for this visitor. */
   token: string
   widgetId?: string
+  keepToken?: boolean
 }
 
 /** Calls `appInit` in the program that find loads. */
@@ -28,20 +37,35 @@ export async function requestInit(find: (wait: { signal: AbortSignal | undefined
   const { signal, ...rest } = options ?? {}
   checkInit(rest)
   const running = await find({ signal })
+  const { keepToken: _, ...known } = rest
   const request = {
-    ...rest,
+    ...known,
     agenticUrl: address(options?.agenticUrl),
     genieUrl: address(options?.genieUrl),
     ovpUrl: address(options?.ovpUrl),
   }
-  return running.call((go) => go.appInit(signal, request) as Promise<AppInitResult>, signal)
+  const call = (kept?: { token: string }) => running.call((go) => go.appInit(signal, { ...request, ...kept }) as Promise<AppInitResult>, signal)
+  if (rest.keepToken === false || rest.token) return call()
+  const kept = new KeptToken([rest.widgetId, rest.region, request.agenticUrl, request.ovpUrl])
+  const token = kept.read()
+  try {
+    const result = await call(token === undefined ? undefined : { token })
+    kept.write(result, token !== undefined)
+    // The program does not know the kind of a token that it is given.
+    return token === undefined ? result : Object.assign(result, { kind: "widget" as const })
+  } catch (error) {
+    if (token === undefined || !(error instanceof AgentError) || error.code !== "api_exception") throw error
+    kept.remove() // its agent was deleted, for example
+    return requestInit(find, options)
+  }
 }
 
 /** Throws `bad_request` for unknown options, and without a widget and a token. */
 function checkInit(options: object): void {
   const given = givenOf(options)
   // What pages of the reference client pass to replace its parts is ignored here.
-  checkNames(given, ["widgetId", "token", ...appInitNames, ...injected])
+  checkNames(given, ["widgetId", "token", "keepToken", ...appInitNames, ...injected])
+  if (given["keepToken"] !== undefined && typeof given["keepToken"] !== "boolean") throw bad("keepToken must be a boolean")
   if (!given["widgetId"] && !given["token"]) throw bad("a widgetId or a token is required")
 }
 
