@@ -14,6 +14,7 @@ import (
 	"strings"
 
 	"github.com/agentruntime/agentruntime/internal/localservice"
+	"github.com/agentruntime/agentruntime/internal/localservice/directory"
 	"github.com/agentruntime/agentruntime/internal/localservice/live"
 	"github.com/agentruntime/agentruntime/internal/localservice/netem"
 	"github.com/agentruntime/agentruntime/pageserver"
@@ -68,7 +69,7 @@ func parse(args []string, stderr io.Writer) (*config, error) {
 		f.PrintDefaults()
 		fmt.Fprint(stderr, notes)
 	}
-	var script, knowledge, pagesDir, turn, links string
+	var script, knowledge, users, pagesDir, turn, links string
 	f.StringVar(&o.Addr, "addr", "127.0.0.1:8080", "TCP `address` of HTTP and sockets; port 0 takes a free one")
 	f.StringVar(&turn, "turn-listen", "127.0.0.1:0", "`addresses` of the TURN relay, UDP and TCP, separated by commas")
 	f.StringVar(&o.MediaAddr, "media-addr", "127.0.0.1:0", "UDP `address` of pictures and voices; the relay has to reach it")
@@ -83,6 +84,8 @@ func parse(args []string, stderr io.Writer) (*config, error) {
 	f.StringVar(&o.Brain, "brain", "", "`kind` of brain: demo or openai; empty is openai with -chat-url, otherwise demo")
 	f.StringVar(&script, "script", "", "YAML `file` that answers before the brain")
 	f.StringVar(&knowledge, "knowledge", "", "`directory` of Markdown files that the demo brain answers from")
+	f.StringVar(&users, "users", "", "JSON, YAML or CSV `file` with the attributes of users, for sys__user_obj")
+	f.BoolVar(&o.SharedWidgetTokens, "shared-widget-tokens", false, "give all visitors of a widget the same token, as the real service does; by default each has one")
 	f.StringVar(&o.Chat.BaseURL, "chat-url", "", "chat endpoint `URL`, with its version")
 	f.StringVar(&o.Chat.Model, "chat-model", "", "`model` of the chat endpoint")
 	f.StringVar(&o.Voice, "voice", "auto", "`kind` of voice: auto, espeak, builtin or openai")
@@ -123,7 +126,7 @@ func parse(args []string, stderr io.Writer) (*config, error) {
 	for address := range strings.SplitSeq(turn, ",") {
 		o.TURNListen = append(o.TURNListen, strings.TrimSpace(address))
 	}
-	return c, errors.Join(c.readLinks(links), c.readScript(script), c.findPages(pagesDir), c.openKnowledge(knowledge))
+	return c, errors.Join(c.readLinks(links), c.readScript(script), c.findPages(pagesDir), c.openKnowledge(knowledge), c.readUsers(users))
 }
 
 // makeCertificate makes the certificate for every host name of the service that is known before it listens.
@@ -174,6 +177,20 @@ func (c *config) readScript(file string) (err error) {
 	}
 	if c.options.Script, err = os.ReadFile(file); err != nil {
 		return fmt.Errorf("-script: %w", err)
+	}
+	return nil
+}
+
+func (c *config) readUsers(file string) error {
+	if file == "" {
+		return nil
+	}
+	data, err := os.ReadFile(file)
+	if err == nil {
+		c.options.Users, err = directory.Read(file, data)
+	}
+	if err != nil {
+		return fmt.Errorf("-users: %w", err)
 	}
 	return nil
 }

@@ -81,6 +81,8 @@ func TestBadFlags(t *testing.T) {
 		{"-link", "delay=soon"},
 		{"-script", "/nowhere.yaml"},
 		{"-knowledge", "/nowhere"},
+		{"-users", "/nowhere.json"},
+		{"-users", "main_test.go"},
 		{"-pages", "/nowhere"},
 		{"serve"},
 	} {

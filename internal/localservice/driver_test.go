@@ -91,15 +91,21 @@ type appInit struct {
 // then appInit.
 func initialise(t testing.TB, info localservice.Info, agent string) appInit {
 	t.Helper()
+	var init appInit
+	call(t, "KS "+widgetToken(t, info, agent), info.AgenticURL+"/application/appInit", nil, &init)
+	return init
+}
+
+// widgetToken makes the token of a visitor.
+func widgetToken(t testing.TB, info localservice.Info, agent string) string {
+	t.Helper()
 	a, ok := info.Agent(agent)
 	if !ok {
 		t.Fatalf("there is no agent %q", agent)
 	}
 	var widget struct{ KS string }
 	call(t, "", info.OVPURL+"/service/session/action/startWidgetSession", url.Values{"format": {"1"}, "widgetId": {a.WidgetID}}, &widget)
-	var init appInit
-	call(t, "KS "+widget.KS, info.AgenticURL+"/application/appInit", nil, &init)
-	return init
+	return widget.KS
 }
 
 // mint makes a user's token, as a page's own server does.

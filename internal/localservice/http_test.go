@@ -32,7 +32,7 @@ func TestSlowClientsOfEveryRoute(t *testing.T) {
 	for address, paths := range map[string][]string{
 		info.GenieURL: {
 			"/", "/example/avatar/", "/service.json", "/socket.io/?EIO=4&transport=websocket", "/socket.io/?EIO=4&transport=polling", "/rtc/v1/stv/a/whep/session/b",
-			"/assistant/converse", "/v1/application/appInit", "/api_v3/service/system/action/ping", "/assets/face.webm", "/knowledge/", "/oauth/consent", "/nothing",
+			"/assistant/converse", "/v1/application/appInit", "/api_v3/service/system/action/ping", "/assets/robin.webm", "/knowledge/", "/oauth/consent", "/nothing",
 		},
 		info.ControlURL: {"/sessions", "/script", "/nothing"},
 	} {

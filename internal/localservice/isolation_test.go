@@ -2,6 +2,7 @@ package localservice_test
 
 import (
 	"encoding/json"
+	"fmt"
 	"io"
 	"log/slog"
 	"net/http"
@@ -12,6 +13,8 @@ import (
 	"time"
 
 	"github.com/agentruntime/agentruntime/internal/localservice"
+	"github.com/agentruntime/agentruntime/internal/localservice/directory"
+	"github.com/agentruntime/agentruntime/internal/localservice/quota"
 	"github.com/agentruntime/agentruntime/internal/localservice/servicetest"
 	"github.com/agentruntime/agentruntime/internal/localservice/store"
 )
@@ -184,6 +187,89 @@ func TestThreadsOfVisitors(t *testing.T) {
 	}
 	if label := "thread=" + store.ThreadLabel(first.ThreadID); !strings.Contains(text, label) {
 		t.Errorf("the log has no %s", label)
+	}
+}
+
+// TestSharedWidgetTokens: with the option, all visitors of a widget have the same token, also after a restart. A thread is
+// continued with its id, over HTTP and on a socket, and the quotas of a token don't add up over the visitors.
+func TestSharedWidgetTokens(t *testing.T) {
+	t.Parallel()
+	options := localservice.Options{
+		Data: t.TempDir(), SharedWidgetTokens: true,
+		Quotas: localservice.Quotas{Threads: quota.Limit{Token: 1}, Turns: quota.Limit{Token: 1}, Sockets: quota.Limit{Token: 1}, Calls: quota.Limit{Token: 1}},
+	}
+	service := servicetest.Start(t, options)
+	info := service.Info()
+	if one, other := widgetToken(t, info, "silent"), widgetToken(t, info, "silent"); one == "" || one != other {
+		t.Error("two visitors have different tokens")
+	}
+	if widgetToken(t, info, "silent") == widgetToken(t, info, "tap") {
+		t.Error("two widgets have the same token")
+	}
+	var threadID string
+	say := func(info localservice.Info, ks, text, threadID string) (id, answer string) {
+		t.Helper()
+		body := fmt.Sprintf(`{"userMessage":%q}`, text)
+		if threadID != "" {
+			body = fmt.Sprintf(`{"userMessage":%q,"threadId":%q}`, text, threadID)
+		}
+		_, said := postJSON(t, info.GenieURL+"/assistant/converse", ks, body)
+		var first struct{ ThreadID string }
+		if err := json.NewDecoder(strings.NewReader(said)).Decode(&first); err != nil || strings.Contains(said, `"error"`) {
+			t.Fatalf("%v in %s", err, said)
+		}
+		return first.ThreadID, said
+	}
+	for range 3 {
+		threadID, _ = say(info, initialise(t, info, "silent").KS, "My name is Sam", "")
+	}
+	for range 2 { // at the same time
+		ks := initialise(t, info, "silent").KS
+		s := intrude(t, info, ks)
+		s.event("join", `{"channel":"room","kaltura":{"ks":"`+ks+`","threadId":"`+threadID+`"}}`)
+		if !s.until(`42["joinComplete"`) {
+			t.Error("a thread was not continued on a socket")
+		}
+	}
+	var failed struct{ Code, Message string }
+	call(t, "", info.OVPURL+"/service/session/action/end", url.Values{"ks": {widgetToken(t, info, "silent")}}, &failed)
+	if failed.Code == "" || !strings.Contains(failed.Message, "all visitors") {
+		t.Errorf("one visitor ended the token of all: %+v", failed)
+	}
+	if err := service.Close(); err != nil {
+		t.Fatal(err)
+	}
+	info = servicetest.Start(t, options).Info()
+	if _, said := say(info, initialise(t, info, "silent").KS, "What is my name?", threadID); !strings.Contains(said, "Sam") {
+		t.Errorf("after a restart: %s", said)
+	}
+}
+
+// TestUsersOfADirectory: the attributes of users from the directory are in templates, and their names in reports.
+func TestUsersOfADirectory(t *testing.T) {
+	t.Parallel()
+	users, err := directory.Read("users.csv", []byte("user_id,first_name,last_name,company\nsam,Sam,Bell,ACME\n"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	info := servicetest.Start(t, localservice.Options{
+		Users: users, Script: script(`  - {when: {any: true}, steps: [{say: "You are {{ sys__user_obj.first_name | default('nobody') }} of {{ sys__user_obj.company | default('nowhere') }}."}]}`, fine),
+	}).Info()
+	for user, want := range map[string]string{"sam": "You are Sam of ACME.", "eve": "You are nobody of nowhere."} {
+		_, said := postJSON(t, info.GenieURL+"/assistant/converse", conversationToken(t, info, "silent", user), `{"userMessage":"Who am I?"}`)
+		var text strings.Builder
+		for line := range strings.Lines(said) {
+			var segment struct{ Type, Content string }
+			if json.Unmarshal([]byte(line), &segment) == nil && segment.Type == "text" {
+				text.WriteString(segment.Content)
+			}
+		}
+		if got := strings.TrimSpace(text.String()); got != want {
+			t.Errorf("%s: %q in %s", user, got, said)
+		}
+	}
+	if _, report := postJSON(t, info.GenieURL+"/message/report", adminToken(t, info), `{}`); !strings.Contains(report, ",sam,Sam Bell,") || !strings.Contains(report, ",eve,,") {
+		t.Errorf("report %s", report)
 	}
 }
 

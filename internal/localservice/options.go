@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/agentruntime/agentruntime/internal/localservice/brain"
+	"github.com/agentruntime/agentruntime/internal/localservice/directory"
 	"github.com/agentruntime/agentruntime/internal/localservice/endpoint"
 	"github.com/agentruntime/agentruntime/internal/localservice/live"
 	"github.com/agentruntime/agentruntime/internal/localservice/netem"
@@ -54,6 +55,15 @@ type Options struct {
 	// AllowPrivateNetwork lets pages from the public network send requests to the service
 	// (Access-Control-Allow-Private-Network).
 	AllowPrivateNetwork bool
+
+	// SharedWidgetTokens gives all visitors of a widget the same token, as the service's
+	// specification says (service.md, Authentication). A visitor's thread can then be continued
+	// with its id alone, and the quotas of a token do not apply to visitors. By default each
+	// visitor gets a token, which alone gives access to the visitor's threads.
+	SharedWidgetTokens bool
+	// Users are attributes of users by their ids, for the templates' sys__user_obj; see
+	// [directory.Read].
+	Users directory.Users
 
 	// Data is the directory of the database; with "" it is temporary and deleted by
 	// Close.

@@ -15,6 +15,7 @@ import (
 	"github.com/agentruntime/agentruntime/internal/localservice/quota"
 	"github.com/agentruntime/agentruntime/internal/localservice/recognizer"
 	"github.com/agentruntime/agentruntime/internal/localservice/renderer"
+	"github.com/agentruntime/agentruntime/internal/localservice/store"
 )
 
 // mediaFactory makes the peers of sessions.
@@ -29,14 +30,15 @@ type mediaFactory struct {
 var _ live.Media = (*mediaFactory)(nil)
 
 // OpenVideo implements [live.Media].
-func (f *mediaFactory) OpenVideo(by quota.Client, room string) (live.Downlink, string, string, error) {
-	stream := f.peers.NewStream(by, room)
+func (f *mediaFactory) OpenVideo(by quota.Client, room string, a *store.AvatarProfile) (live.Downlink, string, string, error) {
+	stream := f.peers.NewStream(by, room, func(mimeType string) (media.Picture, error) { return newPicture(mimeType, a), nil })
 	return downlink{stream}, stream.ID(), stream.URL(f.base), nil
 }
 
 // openStage opens the picture of an avatar session.
-func (f *mediaFactory) openStage(by quota.Client, _ map[string]string) api.Stage {
-	return f.peers.NewStream(by, "scripted")
+func (f *mediaFactory) openStage(by quota.Client, visual map[string]string) api.Stage {
+	face := &store.AvatarProfile{Face: store.NearestFace(visual)}
+	return f.peers.NewStream(by, "scripted", func(mimeType string) (media.Picture, error) { return newPicture(mimeType, face), nil })
 }
 
 // downlink adapts a stream to [live.Downlink].
@@ -54,13 +56,23 @@ type voicePeer struct{ *media.Voice }
 
 func (v voicePeer) Stats() any { return v.Voice.Stats() }
 
-// newPicture returns the renderer of the agent's face for a viewer.
-func newPicture(mimeType string) (media.Picture, error) {
+// newPicture returns the renderer of an avatar for a viewer; nil is the first face.
+func newPicture(mimeType string, a *store.AvatarProfile) media.Picture {
 	codec := renderer.H264
 	if mimeType == webrtc.MimeTypeVP8 {
 		codec = renderer.VP8
 	}
-	return picture{renderer.NewPlayer(codec, rand.Uint64())}, nil
+	if a == nil {
+		a = &store.AvatarProfile{}
+	}
+	motion := renderer.DefaultMotion
+	if a.Speaking != nil {
+		motion.Speaking = *a.Speaking
+	}
+	if a.NonSpeaking != nil {
+		motion.NonSpeaking = *a.NonSpeaking
+	}
+	return picture{renderer.NewPlayer(codec, renderer.FaceNamed(a.Face), motion, rand.Uint64())}
 }
 
 // picture is the face in a viewer's stream.

@@ -109,6 +109,9 @@ func (s *Service) start(ctx context.Context, o *Options) (err error) {
 		return err
 	}
 	tokens := token.NewAuthority(s.store)
+	if o.SharedWidgetTokens {
+		tokens.ShareWidgets()
+	}
 	script, err := readScript(o)
 	if err != nil {
 		return err
@@ -123,7 +126,7 @@ func (s *Service) start(ctx context.Context, o *Options) (err error) {
 	s.onClose(tools.Close)
 	work := &quota.Pace{Limit: o.Quotas.Work}
 	talk := dialogue.New(dialogue.Config{
-		Store: s.store, Brain: journal, Tools: tools, Logger: s.log,
+		Store: s.store, Brain: journal, Tools: tools, Users: o.Users, Logger: s.log,
 		Site:      func() string { return s.info.GenieURL }, // known once something listens
 		NewThread: newThreads(&o.Quotas), NewTurn: newTurns(&o.Quotas), Work: work.Wait,
 	})
@@ -137,7 +140,7 @@ func (s *Service) start(ctx context.Context, o *Options) (err error) {
 		s.onClose(func() error { l.Close(); return nil })
 	}
 	peers, err := media.New(media.Config{
-		Addr: o.MediaAddr, NewPicture: newPicture, Peers: o.Quotas.Peers, Offers: o.Quotas.Offers, Log: s.log,
+		Addr: o.MediaAddr, Peers: o.Quotas.Peers, Offers: o.Quotas.Offers, Log: s.log,
 	})
 	if err != nil {
 		return err
@@ -194,7 +197,7 @@ func (s *Service) start(ctx context.Context, o *Options) (err error) {
 	if o.Pages != nil {
 		elements = base + elementPath
 	}
-	calls := api.New(api.Config{Stage: factory.openStage, ElementURL: elements, Model: model, Store: s.store, Tokens: tokens, Dialogue: talk, Hosts: s.hosts, Site: func() string { return s.info.GenieURL }, Live: s.hub, Work: work.Wait, Bodies: newBodies(&o.Quotas), Knowledge: o.Knowledge, PrivateNetwork: o.AllowPrivateNetwork, Logger: s.log})
+	calls := api.New(api.Config{Stage: factory.openStage, ElementURL: elements, Model: model, Store: s.store, Tokens: tokens, Dialogue: talk, Hosts: s.hosts, Site: func() string { return s.info.GenieURL }, Live: s.hub, Work: work.Wait, Bodies: newBodies(&o.Quotas), Users: o.Users, Knowledge: o.Knowledge, PrivateNetwork: o.AllowPrivateNetwork, Logger: s.log})
 	for _, prefix := range apiPrefixes {
 		routes.Handle(prefix, calls)
 	}

@@ -78,7 +78,7 @@ func generate(root string) (map[string]string, error) {
 	}
 	return map[string]string{
 		regionsFile: regions, playgroundFile: playground,
-		typesFile:      text, docFile: doc, optionsTypes: options, optionsDocFile: optionsDoc,
+		typesFile: text, docFile: doc, optionsTypes: options, optionsDocFile: optionsDoc,
 		namesFile: names, codesFile: codeTypes(), codesDocFile: codesDoc(),
 	}, nil
 }

@@ -1,6 +1,8 @@
 import { beginInit } from "./early.js"
 import { isLoading } from "./load.js"
 import { appInitNames } from "./names.js"
+import { AgentError } from "./errors.js"
+import { KeptToken } from "./kept.js"
 import { bad, givenOf } from "./options.js"
 import type { Program } from "./program.js"
 import type { CallOptions } from "./session.js"
@@ -17,12 +19,19 @@ interface ByWidget {
   widgetId: string
   /** Tried first. When it has expired, a new one is requested with the widget id. */
   token?: string
+  /**
+   * Whether the visitor's token is kept in the tab's `sessionStorage` and used again after a reload, for up to 12 hours, so
+   * that a page can continue a thread whose id it has kept. Default true; without effect with a `token`, in a worker and on
+   * a server.
+   */
+  keepToken?: boolean
 }
 
 interface ByToken {
   /** A widget token, or an agent token made for this visitor. */
   token: string
   widgetId?: string
+  keepToken?: boolean
 }
 
 /** Calls `appInit` in the program that find loads. */
@@ -30,18 +39,34 @@ export async function requestInit(find: (wait: { signal: AbortSignal | undefined
   const { signal, ...rest } = options ?? {}
   checkInit(rest)
   const loading = find({ signal })
-  const early = isLoading() ? beginInit(rest as AppInitOptions, signal) : undefined
+  const { keepToken: _, ...known } = rest
   const request = {
-    ...rest,
+    ...known,
     agenticUrl: address(options?.agenticUrl),
     genieUrl: address(options?.genieUrl),
     ovpUrl: address(options?.ovpUrl),
   }
+  const call = async (kept?: { token: string }) => {
+    const early = isLoading() ? beginInit({ ...known, ...kept } as AppInitOptions, signal) : undefined
+    try {
+      const running = await loading
+      return await running.call((go) => go.appInit(signal, { ...request, ...kept }, ...(early ? [early.fetch] : [])) as Promise<AppInitResult>, signal)
+    } finally {
+      early?.end()
+    }
+  }
+  if (rest.keepToken === false || rest.token) return call()
+  const kept = new KeptToken([rest.widgetId, rest.region, request.agenticUrl, request.ovpUrl])
+  const token = kept.read()
   try {
-    const running = await loading
-    return await running.call((go) => go.appInit(signal, request, ...(early ? [early.fetch] : [])) as Promise<AppInitResult>, signal)
-  } finally {
-    early?.end()
+    const result = await call(token === undefined ? undefined : { token })
+    kept.write(result, token !== undefined)
+    // The program does not know the kind of a token that it is given.
+    return token === undefined ? result : Object.assign(result, { kind: "widget" as const })
+  } catch (error) {
+    if (token === undefined || !(error instanceof AgentError) || error.code !== "api_exception") throw error
+    kept.remove() // its agent was deleted, for example
+    return requestInit(find, options)
   }
 }
 
@@ -49,7 +74,8 @@ export async function requestInit(find: (wait: { signal: AbortSignal | undefined
 function checkInit(options: object): void {
   const given = givenOf(options)
   // What pages of the reference client pass to replace its parts is ignored here.
-  checkNames(given, ["widgetId", "token", ...appInitNames, ...injected])
+  checkNames(given, ["widgetId", "token", "keepToken", ...appInitNames, ...injected])
+  if (given["keepToken"] !== undefined && typeof given["keepToken"] !== "boolean") throw bad("keepToken must be a boolean")
   if (!given["widgetId"] && !given["token"]) throw bad("a widgetId or a token is required")
 }
 

@@ -66,15 +66,17 @@ type testService struct {
 	mics     map[string]*hearing
 }
 
+func newPicture(mimeType string) (server.Picture, error) {
+	codec := face.H264
+	if mimeType == "video/VP8" {
+		codec = face.VP8
+	}
+	return &picture{face.NewPlayer(codec, face.FaceNamed(""), face.DefaultMotion, 1)}, nil
+}
+
 func newTestService(t testing.TB) *testService {
 	t.Helper()
-	m, err := server.New(server.Config{NewPicture: func(mimeType string) (server.Picture, error) {
-		codec := face.H264
-		if mimeType == "video/VP8" {
-			codec = face.VP8
-		}
-		return &picture{face.NewPlayer(codec, 1)}, nil
-	}})
+	m, err := server.New(server.Config{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -144,7 +146,7 @@ func (s *testService) count(method string) int {
 func (s *testService) stream() (*server.Stream, string) { return s.streamAt(s.http.URL) }
 
 func (s *testService) streamAt(base string) (*server.Stream, string) {
-	stream := s.media.NewStream(quota.Client{}, "room")
+	stream := s.media.NewStream(quota.Client{}, "room", newPicture)
 	stream.Play(0, tone(time.Minute), 16000)
 	return stream, stream.URL(base)
 }

@@ -15,6 +15,7 @@ import (
 
 	"github.com/agentruntime/agentruntime/internal/localservice/brain"
 	"github.com/agentruntime/agentruntime/internal/localservice/dialogue"
+	"github.com/agentruntime/agentruntime/internal/localservice/directory"
 	"github.com/agentruntime/agentruntime/internal/localservice/lifecycle"
 	"github.com/agentruntime/agentruntime/internal/localservice/quota"
 	"github.com/agentruntime/agentruntime/internal/localservice/relay"
@@ -62,8 +63,9 @@ type Config struct {
 	// Model writes profiles of agents; nil takes them from the description itself.
 	Model lifecycle.Model
 
-	Knowledge fs.FS        // the Markdown files to show, nil for none
-	Logger    *slog.Logger // nil discards
+	Users     directory.Users // whose names reports have
+	Knowledge fs.FS           // the Markdown files to show, nil for none
+	Logger    *slog.Logger    // nil discards
 	// PrivateNetwork allows requests from pages on a public network; their browsers ask
 	// for this in the preflight.
 	PrivateNetwork bool
@@ -281,7 +283,7 @@ func (s *server) route(allow guard, handle func(*call) (any, error)) http.Handle
 
 // handle runs the handler of an authorised request within the client's quotas.
 func (s *server) handle(c *call, handle func(*call) (any, error)) (any, error) {
-	by := quota.Client{Token: c.claims.ID, Addr: remoteAddr(c.r)}
+	by := quota.Client{Token: c.claims.Client(), Addr: remoteAddr(c.r)}
 	if body, ok := c.r.Body.(*countedBody); ok {
 		body.by = by
 	}

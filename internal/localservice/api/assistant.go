@@ -1,6 +1,7 @@
 package api
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"net/http"
@@ -73,8 +74,8 @@ func (s *server) status(c *call) (any, error) {
 		return nil, err
 	}
 	reply := statusReply{AIConsent: true, IdentifiedUser: c.claims.UserID != ""}
-	if !who.Agent.Profile.AudioMode {
-		reply.Avatar = &statusAvatar{ID: who.Agent.ID, Name: who.Agent.Profile.DisplayName}
+	if a := who.Agent.Profile.Avatar; a != nil {
+		reply.Avatar = &statusAvatar{ID: a.ID, Name: cmp.Or(a.Name, who.Agent.Profile.DisplayName)}
 	}
 	return reply, nil
 }

@@ -176,6 +176,9 @@ func (s *server) setAvatar(c *call, old store.Avatar, body fields) (store.Avatar
 	}
 	refs[a.Voice.ID] = store.VoiceItem
 	if a.Visual != nil {
+		if _, err := a.Visual.Motion(); err != nil {
+			return a, invalid("value_error", "speaking and nonSpeaking should be numbers from 0 to 1", "visual", "motionControl")
+		}
 		refs[a.Visual.ID] = store.VisualItem
 	}
 	if a.Face != nil {

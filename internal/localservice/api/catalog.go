@@ -59,7 +59,7 @@ func (s *server) viewItem(r *store.Record[store.CatalogItem]) itemView {
 			v.VoiceSampleURL = s.Site() + AssetPrefix + r.Body.AssetID
 		}
 	case store.VisualItem:
-		v.LoadingVideo = s.Site() + AssetPrefix + loadingVideo
+		v.LoadingVideo = s.loadingVideo(store.NearestFace(r.Body.Attributes["visual"]))
 		fallthrough
 	default:
 		v.ImageURL = s.imageURL(r)
@@ -383,11 +383,16 @@ func (s *server) catalogDelete(c *call, body itemRequest) (any, error) {
 	return body, err
 }
 
-// Names under AssetPrefix that are not uploads.
+// Suffixes of names under AssetPrefix that are not uploads: the film of a face, and the drawing of a visual.
 const (
-	loadingVideo = "face.webm" // the drawn face of every avatar here
-	drawing      = ".svg"
+	loading = ".webm"
+	drawing = ".svg"
 )
+
+// loadingVideo is the address of the film of a face, by its name.
+func (s *server) loadingVideo(face string) string {
+	return s.Site() + AssetPrefix + strings.ToLower(face) + loading
+}
 
 // asset serves a file of the catalog.
 func (s *server) asset(w http.ResponseWriter, r *http.Request) {
@@ -406,8 +411,8 @@ func (s *server) asset(w http.ResponseWriter, r *http.Request) {
 }
 
 func (s *server) readAsset(ctx context.Context, name string) (mediaType string, file io.ReadSeeker, err error) {
-	if name == loadingVideo {
-		return "video/webm", bytes.NewReader(renderer.Preview()), nil
+	if face, film := strings.CutSuffix(name, loading); film && renderer.FaceNamed(face).String() == face {
+		return "video/webm", bytes.NewReader(renderer.Preview(renderer.FaceNamed(face))), nil
 	}
 	id, drawn := strings.CutSuffix(name, drawing)
 	if !drawn {
@@ -464,10 +469,12 @@ func (s *server) avatarPreviews(c *call, ids []string) ([]avatar, error) {
 		if err != nil {
 			return nil, err
 		}
-		preview := avatar{ID: a.ID, LoadingVideoURL: s.Site() + AssetPrefix + loadingVideo, ObjectType: "Object"}
+		preview := avatar{ID: a.ID, ObjectType: "Object"}
+		looks := map[string]string{}
 		if len(items) > 0 {
-			preview.PreviewImageURL = s.imageURL(&items[0])
+			preview.PreviewImageURL, looks = s.imageURL(&items[0]), items[0].Body.Attributes["visual"]
 		}
+		preview.LoadingVideoURL = s.loadingVideo(store.NearestFace(looks))
 		list = append(list, preview)
 	}
 	return list, nil

@@ -1,6 +1,7 @@
 package api
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"strconv"
@@ -18,7 +19,7 @@ const maxComment = 8000
 // also for the opening (wire-protocol §9.5).
 type messageView struct {
 	ID         string        `json:"id"`
-	ThreadID   string        `json:"thread_id,omitempty"`
+	ThreadID   string        `json:"thread_id,omitempty"` // of a shared copy: that of the original
 	GenieID    string        `json:"genie_id"`
 	UserID     string        `json:"user_id"`
 	Type       store.Role    `json:"type"`
@@ -34,7 +35,7 @@ type messageView struct {
 
 func viewMessage(m store.Message) messageView {
 	v := messageView{
-		ID: m.ID, ThreadID: m.ThreadID, GenieID: strconv.FormatInt(m.ConfigID, 10), UserID: m.UserID,
+		ID: m.ID, ThreadID: cmp.Or(m.ThreadID, m.SharedFrom), GenieID: strconv.FormatInt(m.ConfigID, 10), UserID: m.UserID,
 		Type: m.Role, Title: m.Title, Content: append([]store.Part{}, m.Parts...), Unfinished: m.Unfinished,
 		CreatedAt: m.CreatedAt, UpdatedAt: m.UpdatedAt,
 	}
@@ -100,7 +101,7 @@ func (s *server) messageShare(c *call, body struct {
 	if utf8.RuneCountInString(body.Title) > maxTitle {
 		return nil, invalid("string_too_long", fmt.Sprintf("String should have at most %d characters", maxTitle), "newTitle")
 	}
-	if !s.Dialogue.MayBegin(c.claims.ID, remoteAddr(c.r)) {
+	if !s.Dialogue.MayBegin(c.claims.Client(), remoteAddr(c.r)) {
 		return nil, dialogue.ErrBusy
 	}
 	id, err := s.Store.ShareMessage(c.ctx(), c.scope(), body.ID, body.Title)

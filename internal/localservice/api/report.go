@@ -12,8 +12,8 @@ import (
 // they are not told how many (management-api.md, F.8).
 const maxReport = 1000
 
-// reportColumns are the columns of a report. The user's name is always empty: this service
-// has no names of users. Clients read Thread Id, Question and Feedback reaction
+// reportColumns are the columns of a report. The user's name is that of the directory, if
+// there is one. Clients read Thread Id, Question and Feedback reaction
 // (management-api.md, F.8).
 var reportColumns = []string{
 	"Message Id", "Thread Id", "Agent Id", "Genie Id", "User Id", "User Name", "Created At",
@@ -51,7 +51,7 @@ func (s *server) messageReport(c *call, body listRequest) (any, error) {
 			positive, comment = strconv.FormatBool(a.Rating.IsPositive), a.Rating.Comment
 		}
 		out.Write([]string{ //nolint:errcheck // as above
-			a.ReplyTo, a.ThreadID, agents[a.ThreadID], strconv.FormatInt(a.ConfigID, 10), a.UserID, "", a.CreatedAt.Format(time.RFC3339),
+			a.ReplyTo, a.ThreadID, agents[a.ThreadID], strconv.FormatInt(a.ConfigID, 10), a.UserID, s.Users.Name(a.UserID), a.CreatedAt.Format(time.RFC3339),
 			question.Text(), a.ID, a.Text(), positive, comment,
 		})
 	}

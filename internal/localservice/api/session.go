@@ -63,11 +63,16 @@ func (s *server) sessionStart(r *http.Request) (any, error) {
 	// Anything longer is refused anyway; this keeps the multiplication in range.
 	g.TTL = time.Duration(min(max(seconds, -1), 1<<31)) * time.Second
 	text, err := s.Tokens.Start(r.Context(), g)
+	return text, refused(err)
+}
+
+// refused makes an exception of a refusal of [token.Authority], and returns any other error as it is.
+func refused(err error) error {
 	var refusal *token.Refusal
 	if errors.As(err, &refusal) {
-		err = exception(codeStart, refusal.Error())
+		return exception(codeStart, refusal.Error())
 	}
-	return text, err
+	return err
 }
 
 // sessionStartWidget mints the token of a widget, without authentication.
@@ -92,7 +97,7 @@ func (s *server) sessionEnd(r *http.Request) (any, error) {
 	if ks == "" {
 		return nil, exception(codeMissing, "ks is required")
 	}
-	return nil, s.Tokens.End(r.Context(), ks)
+	return nil, refused(s.Tokens.End(r.Context(), ks))
 }
 
 // ping reports that the session API is available (wire-protocol §1.5).

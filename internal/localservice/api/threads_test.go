@@ -194,6 +194,31 @@ func TestMessageRoutes(t *testing.T) {
 	if copied.Title != "For Bob" || string(copied.Content[0].Content) != `"Two things changed."` {
 		t.Errorf("copy %+v", copied)
 	}
+	if copied.ThreadID != talk.threadID {
+		t.Errorf("the copy is of a message in the thread %q, want %q", copied.ThreadID, talk.threadID)
+	}
+}
+
+// TestSharedMessageIsNoKey: the id of an anonymous thread gives access to it, so a copy of a message does not tell it to
+// others.
+func TestSharedMessageIsNoKey(t *testing.T) {
+	v := serve(t, twoThings, nil)
+	ks := v.conversation(store.Receptionist, "")
+	talk := v.ask(ks, "", "What is new?")
+	var shared struct{ Data struct{ NewMessageID string } }
+	v.decode(v.post("/message/share", ks, fmt.Sprintf(`{"id":%q,"newTitle":"For all"}`, talk.messageID)), &shared)
+	for name, tt := range map[string]struct{ ks, want string }{
+		"another anonymous caller": {v.conversation(store.Receptionist, ""), ""},
+		"a user":                   {v.conversation(store.Receptionist, "bob"), ""},
+		"its author":               {ks, talk.threadID},
+		"an admin":                 {v.admin(), talk.threadID},
+	} {
+		var copied messageView
+		v.decode(v.post("/message/get", tt.ks, fmt.Sprintf(`{"id":%q}`, shared.Data.NewMessageID)), &copied)
+		if copied.ThreadID != tt.want || len(copied.Content) == 0 {
+			t.Errorf("%s: thread %q, want %q", name, copied.ThreadID, tt.want)
+		}
+	}
 }
 
 // TestThreadsOfOtherUsersAreRefused tries every route that takes an id with the
@@ -281,10 +306,20 @@ func TestUsersAreDistinct(t *testing.T) {
 func TestStatusAndStarters(t *testing.T) {
 	v := serve(t, nil, nil)
 	for agent, want := range map[string]string{
-		store.Receptionist: fmt.Sprintf(`{"aiConsent":true,"avatar":{"id":%q,"name":"Robin"},"identifiedUser":true}`, v.agents[store.Receptionist].ID),
+		store.Receptionist: fmt.Sprintf(`{"aiConsent":true,"avatar":{"id":%q,"name":"Robin"},"identifiedUser":true}`, v.avatarOf(store.Receptionist)),
 		store.Audio:        `{"aiConsent":true,"avatar":null,"identifiedUser":true}`,
 	} {
 		wantStatus(t, agent, v.do(v.request("GET", "/assistant/status", v.conversation(agent, "ann"), "", "")), 200, want)
+	}
+	lonely, err := v.store.Intellects().Create(t.Context(), v.partner.ID, store.NewIntellect())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, privileges := range map[string]string{
+		"an intellect that no agent uses": fmt.Sprintf("geniegpcid:%d", lonely.Number()), "the default persona": "setrole:PLAYBACK_BASE_ROLE",
+	} {
+		wantStatus(t, name, v.do(v.request("GET", "/assistant/status", v.mint(0, "", privileges), "", "")), 200,
+			`{"aiConsent":true,"avatar":null,"identifiedUser":false}`)
 	}
 	wantStatus(t, "starters", v.post("/followup/get-suggested-questions?new_response=true", v.conversation(store.Tools, ""), "{}"), 200,
 		`["Save a note: call back tomorrow","Go to page 4"]`)

@@ -13,6 +13,7 @@ import (
 	"testing"
 
 	"github.com/agentruntime/agentruntime/internal/localservice/brain"
+	"github.com/agentruntime/agentruntime/internal/localservice/directory"
 	"github.com/agentruntime/agentruntime/internal/localservice/store"
 	"github.com/agentruntime/agentruntime/internal/localservice/token"
 	"github.com/agentruntime/agentruntime/internal/localservice/toolrun"
@@ -238,6 +239,11 @@ func TestUserAttributes(t *testing.T) {
 	}
 	if got := say(who, first.ThreadID).Text; got != "Ann ACME ann@example.com" {
 		t.Errorf("after it: %q", got)
+	}
+	known := who
+	known.User = directory.Attributes{"company": "Example Corp", "email": "bell@example.com"}
+	if got := say(known, first.ThreadID).Text; got != "Ann Example Corp bell@example.com" {
+		t.Errorf("with a directory: %q", got)
 	}
 	who.Claims.UserID = ""
 	if got := say(who, "").Text; got != "? ? ?" {

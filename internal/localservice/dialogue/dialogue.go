@@ -13,6 +13,7 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/agentruntime/agentruntime/internal/localservice/brain"
+	"github.com/agentruntime/agentruntime/internal/localservice/directory"
 	"github.com/agentruntime/agentruntime/internal/localservice/quota"
 	"github.com/agentruntime/agentruntime/internal/localservice/store"
 	"github.com/agentruntime/agentruntime/internal/localservice/token"
@@ -55,6 +56,9 @@ type Config struct {
 	// Tools runs the tools that run on the service; nil refuses them.
 	Tools Runner
 
+	// Users are attributes of users, for sys__user_obj.
+	Users directory.Users
+
 	// Site returns the origin of the service's own pages, for links to them; nil
 	// makes them relative.
 	Site func() string
@@ -82,6 +86,7 @@ type Service struct {
 	brain brain.Brain
 	log   *slog.Logger
 	tools Runner
+	users directory.Users
 	site  func() string
 
 	newThread func(tokenID string, from netip.Addr) bool
@@ -119,7 +124,7 @@ func New(c Config) *Service {
 	}
 	return &Service{
 		newThread: c.NewThread, newTurn: c.NewTurn, work: c.Work,
-		store: c.Store, brain: c.Brain, log: c.Logger, tools: c.Tools, site: c.Site,
+		store: c.Store, brain: c.Brain, log: c.Logger, tools: c.Tools, users: c.Users, site: c.Site,
 		queues: map[string]*turnQueue{}, calls: calls{byID: map[string]*pending{}}, consents: consents{byState: map[string]*consent{}},
 	}
 }
@@ -128,7 +133,8 @@ func New(c Config) *Service {
 type Caller struct {
 	Claims token.Claims
 	Agent  store.Agent
-	KS     string // the token itself, for templates of api tools; must not be shown or logged
+	User   directory.Attributes // of the token's user; nil without any
+	KS     string               // the token itself, for templates of api tools; must not be shown or logged
 }
 
 // Scope returns which records of the store the caller may access.
@@ -158,17 +164,22 @@ func (c *Caller) label() string {
 // too.
 func (s *Service) Caller(ctx context.Context, c token.Claims) (Caller, error) {
 	agent := store.Agent{ID: store.DefaultAgentID, PartnerID: c.PartnerID, Profile: store.DefaultProfile()}
+	var named store.Agent
 	var err error
 	if id := c.AgentID(); id != "" {
-		_, err = s.store.Agent(ctx, c.PartnerID, id)
+		named, err = s.store.Agent(ctx, c.PartnerID, id)
 	}
-	if id := c.ConfigID(); err == nil && id != 0 {
+	switch id := c.ConfigID(); {
+	case err != nil || id == 0:
+	case named.ConfigID == id: // of the agents with this configuration, the one with the right avatar
+		agent = named
+	default:
 		agent, err = s.store.AgentByConfig(ctx, c.PartnerID, id)
 	}
 	if errors.Is(err, store.ErrNotFound) {
 		err = ErrNoAgent
 	}
-	return Caller{Claims: c, Agent: agent}, err
+	return Caller{Claims: c, Agent: agent, User: s.users[c.UserID]}, err
 }
 
 // Context is what a client reports about the place of the conversation.
@@ -194,7 +205,7 @@ func (s *Service) Open(ctx context.Context, who Caller, threadID string, c Conte
 		}
 		return t, err
 	}
-	if !s.newThread(who.Claims.ID, c.From) {
+	if !s.newThread(who.Claims.Client(), c.From) {
 		return store.Thread{}, ErrBusy
 	}
 	t := store.Thread{

@@ -519,6 +519,42 @@ func TestCallerIsThePersonaOfItsToken(t *testing.T) {
 	}
 }
 
+// TestCallerHasTheAvatarOfItsAgent: of several agents with one intellect, the token's one counts.
+func TestCallerHasTheAvatarOfItsAgent(t *testing.T) {
+	f := open(t, saying("ok"))
+	ctx := t.Context()
+	old := f.caller(store.Receptionist, "").Agent
+	avatar, err := f.store.Avatars().Create(ctx, old.PartnerID, store.Avatar{Name: "Ben", Voice: store.AvatarVoice{ID: "5ac0000000000000000000b2"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	record, err := f.store.AgentRecords().Create(ctx, old.PartnerID, store.AgentRecord{
+		DisplayName: "Ben", IntellectID: old.ConfigID, AvatarIDs: []string{avatar.ID}, WidgetID: store.UUID(),
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	a := token.NewAuthority(f.store)
+	secret, err := f.store.Secret(ctx, old.PartnerID)
+	if err != nil {
+		t.Fatal(err)
+	}
+	ks, err := a.Start(ctx, token.Grant{
+		PartnerID: old.PartnerID, Secret: secret, Privileges: fmt.Sprintf("geniegpcid:%d,agentid:%s", old.ConfigID, record.ID),
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	claims, err := a.Check(ctx, ks, token.Use{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	who, err := f.Caller(ctx, claims)
+	if err != nil || who.Agent.Profile.Avatar == nil || who.Agent.Profile.Avatar.ID != avatar.ID {
+		t.Errorf("%+v, %v; want the avatar %s", who.Agent.Profile.Avatar, err, avatar.ID)
+	}
+}
+
 func TestTurnWithoutWordsGetsNoTitle(t *testing.T) {
 	f := open(t, saying("I heard no words."))
 	_, segments := f.turn(f.caller(store.Receptionist, "ann"), TurnRequest{Trigger: brain.TriggerUnheard})

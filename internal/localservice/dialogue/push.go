@@ -33,8 +33,8 @@ func (s *Service) Push(ctx context.Context, scope store.Scope, p Push) (store.Me
 		return store.Message{}, err
 	}
 	owner := Caller{
-		Claims: token.Claims{PartnerID: thread.PartnerID, UserID: thread.UserID},
-		Agent:  store.Agent{ID: store.DefaultAgentID, PartnerID: thread.PartnerID, Profile: store.DefaultProfile()},
+		Claims: token.Claims{PartnerID: thread.PartnerID, UserID: thread.UserID}, User: s.users[thread.UserID],
+		Agent: store.Agent{ID: store.DefaultAgentID, PartnerID: thread.PartnerID, Profile: store.DefaultProfile()},
 	}
 	if thread.ConfigID != 0 {
 		if owner.Agent, err = s.store.AgentByConfig(ctx, thread.PartnerID, thread.ConfigID); err != nil {

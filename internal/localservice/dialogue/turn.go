@@ -96,10 +96,10 @@ func (s *Service) Turn(ctx context.Context, who Caller, req TurnRequest, emit fu
 		s.log.Info("turn is empty: the agent takes no client variables", "agent", who.Agent.Name)
 		return TurnResult{ThreadID: req.ThreadID}, nil
 	}
-	if !s.counts.take(&who) || !s.newTurn(who.Claims.ID, req.Context.From, len(req.Text)) {
+	if !s.counts.take(&who) || !s.newTurn(who.Claims.Client(), req.Context.From, len(req.Text)) {
 		return TurnResult{}, ErrBusy
 	}
-	if err := s.work(ctx, quota.Client{Token: who.Claims.ID, Addr: req.Context.From}, turnWork); err != nil {
+	if err := s.work(ctx, quota.Client{Token: who.Claims.Client(), Addr: req.Context.From}, turnWork); err != nil {
 		return TurnResult{}, err
 	}
 	if req.ThreadID != "" { // check the owner before the turn is queued

@@ -67,8 +67,9 @@ func merged(stored, vars map[string]any) map[string]any {
 // form (local-service choice A21).
 const FormKey = "form_lead_info"
 
-// userObject returns the variables about a user: what they put into a form of the thread,
-// and the email address when it is their id. It is empty for an anonymous visitor.
+// userObject returns the variables about a user: what the directory has, otherwise what they
+// put into a form of the thread, and the email address when it is their id. It is empty for an
+// anonymous visitor.
 func userObject(who Caller, t store.Thread) map[string]any {
 	vars := map[string]any{}
 	if who.Claims.UserID == "" {
@@ -80,6 +81,9 @@ func userObject(who Caller, t store.Thread) map[string]any {
 	form, _ := t.Analysis[FormKey].(map[string]any)
 	for _, name := range converse.UserAttributes() {
 		if text, ok := form[name].(string); ok {
+			vars["sys__user_obj."+name] = text
+		}
+		if text, ok := who.User[name]; ok {
 			vars["sys__user_obj."+name] = text
 		}
 	}

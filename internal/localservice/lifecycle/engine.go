@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -224,7 +225,7 @@ func (j *job) summarize(ctx context.Context) error {
 			return err
 		}
 		summary.Status = store.NotAvailable
-		if found != nil {
+		if answers(config.Template, found) {
 			summary.Status, summary.ContentType = store.Available, config.ContentType
 			summary.Content = brain.Render(config.Template, found)
 		}
@@ -236,6 +237,12 @@ func (j *job) summarize(ctx context.Context) error {
 			t.Analysis[key] = v
 		}
 	})
+}
+
+// answers reports whether values were found for a template, of which it names at least one.
+func answers(template string, found map[string]any) bool {
+	names := brain.Names(template)
+	return found != nil && (len(names) == 0 || slices.ContainsFunc(names, func(name string) bool { return found[name] != nil }))
 }
 
 // completed fills in what a configuration leaves out (service.md, Intellect).

@@ -202,6 +202,36 @@ func TestSummaryOfAnIntellect(t *testing.T) {
 	}
 }
 
+// TestAnswerWithoutASummary: a model that found something, but nothing of what the summary consists of, gave none.
+func TestAnswerWithoutASummary(t *testing.T) {
+	sc := newScene(t)
+	agents, err := sc.store.Agents(t.Context(), sc.partner)
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, err = sc.store.Intellects().Update(t.Context(), sc.partner, fmt.Sprint(agents[0].ConfigID), func(in *store.Intellect) error {
+		in.Summary = &store.SummaryConfig{Analysis: map[string]string{"summary": "A summary.", "mood": "The mood."}, Template: "In short: {{ summary }}"}
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	thread := store.Thread{ID: uuid.NewString(), PartnerID: sc.partner, UserID: "ann", ConfigID: agents[0].ConfigID}
+	if err := sc.store.CreateThread(t.Context(), &thread); err != nil {
+		t.Fatal(err)
+	}
+	sc.say(thread.ID, store.Human, "Hello")
+	sc.complete(thread.ID)
+	sc.work(&fakeModel{replies: []string{`{"mood":"good","summary":""}`}})
+	got := sc.reload(thread.ID)
+	if s := got.Outcome.Summary; s == nil || s.Status != store.NotAvailable || s.Content != "" {
+		t.Errorf("summary %+v", s)
+	}
+	if fmt.Sprint(got.Analysis) != "map[mood:good]" {
+		t.Errorf("analysis %v", got.Analysis)
+	}
+}
+
 // TestSummaryWithoutAModel: what needs a model is marked, and a conversation in which the
 // user has said nothing is skipped.
 func TestSummaryWithoutAModel(t *testing.T) {

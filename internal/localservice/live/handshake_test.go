@@ -5,6 +5,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/agentruntime/agentruntime/internal/localservice/store"
+	"github.com/agentruntime/agentruntime/internal/localservice/voice"
 	"github.com/agentruntime/agentruntime/runtime/control"
 )
 
@@ -156,6 +158,24 @@ func TestUnusedRoomIsClosed(t *testing.T) {
 		f.wait(time.Second)
 		if !f.conn.gone() {
 			t.Error("the room was left open")
+		}
+	})
+}
+
+// TestAvatarIsSeenAndHeard: the avatar of the agent is drawn and speaks.
+func TestAvatarIsSeenAndHeard(t *testing.T) {
+	profile := talkative()
+	profile.Avatar = &store.AvatarProfile{Face: "Ben", VoiceID: "5ac0000000000000000000b2", VoiceName: "Deep", VoiceLanguage: "en", Speed: 1.2}
+	runSession(t, profile, Timing{}, func(f *fixture) {
+		f.ready()
+		f.send(control.ApprovedPermissions, control.Approval{})
+		f.wait(5 * time.Second)
+		if f.media.avatar != profile.Avatar {
+			t.Errorf("the picture is of %+v", f.media.avatar)
+		}
+		want := voice.Manner{Name: "Deep", ID: "5ac0000000000000000000b2", Language: "en", Speed: 1.2}
+		if how := f.voice.how.Load(); how == nil || *how != want {
+			t.Errorf("the opening is spoken like %+v, want %+v", how, want)
 		}
 	})
 }

@@ -101,7 +101,7 @@ type Tokens interface {
 
 // Voice turns a sentence into sound; every [voice.Voice] implements it.
 type Voice interface {
-	Speak(ctx context.Context, text string) (*voice.Speech, error)
+	Speak(ctx context.Context, text string, how voice.Manner) (*voice.Speech, error)
 }
 
 // Conn is the service's end of a control socket; [socketio.Session] implements it.
@@ -210,7 +210,7 @@ func (h *Hub) Serve(ctx context.Context, conn Conn) {
 		return // which disconnects
 	}
 	s.caller = claims
-	by := quota.Client{Token: claims.ID, Addr: s.use.Addr}
+	by := quota.Client{Token: claims.Client(), Addr: s.use.Addr}
 	if !h.sockets.Take(by, 1) {
 		defer close(s.ended)
 		s.refuse(dialogue.ErrBusy)
@@ -291,7 +291,7 @@ func (h *Hub) takeSlot(by quota.Client) bool {
 
 // client is whom the quotas count what the session takes for.
 func (s *Session) client() quota.Client {
-	return quota.Client{Token: s.who.Claims.ID, Addr: s.use.Addr}
+	return quota.Client{Token: s.who.Claims.Client(), Addr: s.use.Addr}
 }
 
 // overTier reports whether the service must behave as if the plan's limit was reached.

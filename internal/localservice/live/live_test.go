@@ -371,9 +371,13 @@ func saying(pause time.Duration, pieces ...string) func(context.Context, dialogu
 }
 
 // fakeVoice needs 150 ms to make 100 ms of sound for each word.
-type fakeVoice struct{ err error }
+type fakeVoice struct {
+	err error
+	how atomic.Pointer[voice.Manner] // of the last text
+}
 
-func (v *fakeVoice) Speak(ctx context.Context, text string) (*voice.Speech, error) {
+func (v *fakeVoice) Speak(ctx context.Context, text string, how voice.Manner) (*voice.Speech, error) {
+	v.how.Store(&how)
 	select {
 	case <-time.After(150 * time.Millisecond):
 	case <-ctx.Done():
@@ -394,6 +398,7 @@ type fakeMedia struct {
 	open       int                       // peers that were not closed
 	viewerLost atomic.Pointer[time.Time] // nil while a viewer is connected
 	made       int                       // video sessions
+	avatar     *store.AvatarProfile      // of the last one
 	fail       error
 	downlink   *fakeDownlink
 	mic        *fakeMic
@@ -401,7 +406,8 @@ type fakeMedia struct {
 	tapOnly    bool
 }
 
-func (m *fakeMedia) OpenVideo(_ quota.Client, room string) (Downlink, string, string, error) {
+func (m *fakeMedia) OpenVideo(_ quota.Client, room string, a *store.AvatarProfile) (Downlink, string, string, error) {
+	m.avatar = a
 	if m.fail != nil {
 		return nil, "", "", m.fail
 	}

@@ -6,15 +6,16 @@ import (
 
 	"github.com/agentruntime/agentruntime/internal/localservice/audio"
 	"github.com/agentruntime/agentruntime/internal/localservice/quota"
+	"github.com/agentruntime/agentruntime/internal/localservice/store"
 	"github.com/agentruntime/agentruntime/internal/localservice/voice"
 	"github.com/agentruntime/agentruntime/runtime/control"
 )
 
 // Media makes the peers of a session. They count for the client.
 type Media interface {
-	// OpenVideo makes a picture with a voice. Its id is unguessable, because
+	// OpenVideo makes a picture of an avatar, or of the first face for nil, with a voice. Its id is unguessable, because
 	// the address is all that its one viewer needs.
-	OpenVideo(by quota.Client, room string) (d Downlink, id, url string, err error)
+	OpenVideo(by quota.Client, room string, a *store.AvatarProfile) (d Downlink, id, url string, err error)
 	// OpenVoice makes a voice without a picture, for which the service sends the
 	// offer.
 	OpenVoice(by quota.Client) (VoicePeer, error)
@@ -108,7 +109,7 @@ func (s *Session) openDownlink() (reply control.StvNewSessionReply, err error) {
 		}
 	} else {
 		reply.Status = videoStatus
-		s.downlink, reply.SessionID, reply.WebRTCURL, err = s.cfg.Media.OpenVideo(s.client(), s.room)
+		s.downlink, reply.SessionID, reply.WebRTCURL, err = s.cfg.Media.OpenVideo(s.client(), s.room, s.profile.Avatar)
 	}
 	if err != nil {
 		s.downlink, s.voice = nil, nil

@@ -205,15 +205,25 @@ func (s *Session) voiceNext(p *speech, now time.Time) {
 	p.sentences = p.sentences[1:]
 	p.said = append(p.said, text)
 	p.voicing = true
+	how := s.manner()
 	s.emit(control.GeneratingSpeech, control.Sentence{Text: text, SpeechID: p.id})
 	s.spawn(func() {
-		sound, err := s.cfg.Voice.Speak(p.ctx, text)
+		sound, err := s.cfg.Voice.Speak(p.ctx, text, how)
 		s.post(func() {
 			if p == s.active {
 				s.voiced(p, text, sound, err)
 			}
 		})
 	})
+}
+
+// manner is how the agent's avatar speaks.
+func (s *Session) manner() voice.Manner {
+	a := s.profile.Avatar
+	if a == nil {
+		return voice.Manner{}
+	}
+	return voice.Manner{Name: a.VoiceName, ID: a.VoiceID, Language: a.VoiceLanguage, Speed: a.Speed}
 }
 
 // voiced queues the sound of a sentence behind what is playing, late enough

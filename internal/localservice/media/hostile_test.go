@@ -64,7 +64,7 @@ func TestHostileOffersCostLittle(t *testing.T) {
 	s, base := newServer(t, Config{})
 	honest := offerWHEP(t, newClient(t, webrtc.Configuration{}, browserCodecs...), webrtc.RTPCodecTypeVideo, webrtc.RTPCodecTypeAudio)
 	post := func(offer string) (int, time.Duration) {
-		stream := s.NewStream(quota.Client{}, "room")
+		stream := s.NewStream(quota.Client{}, "room", newPattern)
 		defer stream.Close()
 		before := processorTime(t)
 		resp, _ := request(t, http.MethodPost, stream.URL(base), sdpType, offer)
@@ -169,7 +169,7 @@ func TestOffersAreCounted(t *testing.T) {
 	t.Parallel()
 	s, base := newServer(t, Config{Offers: quota.Limit{Token: 3}})
 	by := quota.Client{Token: "a"}
-	stream := s.NewStream(by, "room9")
+	stream := s.NewStream(by, "room9", newPattern)
 	defer stream.Close()
 	for i, want := range []int{400, 400, 400, 503} {
 		resp, _ := request(t, http.MethodPost, stream.URL(base), sdpType, "v=0")

@@ -380,7 +380,7 @@ func correlation(a, b []int16) float64 {
 
 // Whatever a client says on the control plane, the server stays up and forgets the peer.
 func FuzzMicrophone(f *testing.F) {
-	s, err := New(Config{NewPicture: newPattern})
+	s, err := New(Config{})
 	if err != nil {
 		f.Fatal(err)
 	}

@@ -68,9 +68,6 @@ func newPattern(mimeType string) (Picture, error) {
 // newServer starts a server of patterns and its HTTP side, and returns the latter's base address.
 func newServer(t testing.TB, cfg Config) (*Server, string) {
 	t.Helper()
-	if cfg.NewPicture == nil {
-		cfg.NewPicture = newPattern
-	}
 	s, err := New(cfg)
 	if err != nil {
 		t.Fatal(err)
@@ -83,7 +80,7 @@ func newServer(t testing.TB, cfg Config) (*Server, string) {
 
 func newStream(t testing.TB, s *Server) *Stream {
 	t.Helper()
-	stream := s.NewStream(quota.Client{}, "room9")
+	stream := s.NewStream(quota.Client{}, "room9", newPattern)
 	t.Cleanup(stream.Close)
 	return stream
 }

@@ -109,7 +109,7 @@ func TestOfferIsBounded(t *testing.T) {
 
 // Whatever a client posts, the server stays up and forgets the peer.
 func FuzzOffer(f *testing.F) {
-	s, err := New(Config{NewPicture: newPattern})
+	s, err := New(Config{})
 	if err != nil {
 		f.Fatal(err)
 	}
@@ -123,7 +123,7 @@ func FuzzOffer(f *testing.F) {
 	f.Add(strings.ReplaceAll(offer, "a=mid:", "a=mud:"))
 	f.Add(strings.ReplaceAll(offer, "packetization-mode=1", ""))
 	f.Fuzz(func(t *testing.T, text string) {
-		stream := s.NewStream(quota.Client{}, "room")
+		stream := s.NewStream(quota.Client{}, "room", newPattern)
 		defer stream.Close()
 		v := newViewer(stream)
 		if _, ok := stream.reserve(v); !ok {

@@ -49,13 +49,14 @@ type Picture interface {
 	Next(loudness float64, keyFrame bool) []byte
 }
 
-// Config configures a server. NewPicture is required.
+// NewPicture makes the picture for a viewer; mimeType is "video/H264" (constrained baseline) or "video/VP8". The first frame asked of
+// it is a key frame.
+type NewPicture func(mimeType string) (Picture, error)
+
+// Config configures a server.
 type Config struct {
 	// Addr is the UDP address "host:port" of all peers. Default is a free port on 127.0.0.1.
 	Addr string
-	// NewPicture makes the picture for a viewer; mimeType is "video/H264" (constrained baseline) or "video/VP8". The first frame asked of
-	// it is a key frame.
-	NewPicture func(mimeType string) (Picture, error)
 	// Peers bounds viewers and microphones at once, of which microphones may have half, and Offers the session descriptions in a minute
 	// for which a peer is made. Zero is no limit.
 	Peers, Offers quota.Limit
@@ -90,9 +91,6 @@ func (s *Server) SeparateStreams(on bool) { s.separate.Store(on) }
 
 // New starts a server.
 func New(cfg Config) (*Server, error) {
-	if cfg.NewPicture == nil {
-		return nil, errors.New("media: no pictures")
-	}
 	if cfg.Addr == "" {
 		cfg.Addr = defaultAddr
 	}

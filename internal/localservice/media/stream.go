@@ -18,6 +18,7 @@ type Stream struct {
 	server   *Server
 	by       quota.Client
 	id, room string
+	pictures NewPicture
 
 	calls   chan func()
 	closing sync.Once
@@ -49,9 +50,9 @@ type Stats struct {
 }
 
 // NewStream makes a stream that one viewer at a time can watch at its URL. Its viewers count for the client. It must be closed.
-func (s *Server) NewStream(by quota.Client, room string) *Stream {
+func (s *Server) NewStream(by quota.Client, room string, pictures NewPicture) *Stream {
 	stream := &Stream{
-		server: s, by: by, id: rand.Text(), room: room, epoch: time.Now(), alone: time.Now(),
+		server: s, by: by, pictures: pictures, id: rand.Text(), room: room, epoch: time.Now(), alone: time.Now(),
 		calls: make(chan func()), close: make(chan struct{}), ended: make(chan struct{}),
 	}
 	s.mu.Lock()

@@ -25,7 +25,7 @@ func (p *loudPicture) Next(loudness float64, keyFrame bool) []byte {
 // bareStream is a stream of a server without sockets, for virtual time.
 func bareStream(t *testing.T) *Stream {
 	t.Helper()
-	s := (&Server{streams: map[string]*Stream{}}).NewStream(quota.Client{}, "room")
+	s := (&Server{streams: map[string]*Stream{}}).NewStream(quota.Client{}, "room", newPattern)
 	t.Cleanup(s.Close)
 	return s
 }
@@ -179,12 +179,12 @@ func TestClosedStreamTakesNoCalls(t *testing.T) {
 }
 
 func TestStreamOfAClosedServerIsClosed(t *testing.T) {
-	s, err := New(Config{NewPicture: newPattern})
+	s, err := New(Config{})
 	if err != nil {
 		t.Fatal(err)
 	}
 	s.Close()
-	stream := s.NewStream(quota.Client{}, "room")
+	stream := s.NewStream(quota.Client{}, "room", newPattern)
 	stream.Play(0, ramp(10), voiceRate)
 	stream.Close()
 	if s.stream(stream.ID()) != nil {

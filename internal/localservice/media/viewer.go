@@ -119,7 +119,7 @@ func (v *viewer) adopt(pc *webrtc.PeerConnection) bool {
 }
 
 func (v *viewer) addPictures(c codec) error {
-	picture, err := v.stream.server.cfg.NewPicture(c.MimeType)
+	picture, err := v.stream.pictures(c.MimeType)
 	if err != nil {
 		return err
 	}

@@ -31,7 +31,7 @@ type Voice struct {
 
 // NewVoice makes a voice, whose peers count for the client. It must be closed.
 func (s *Server) NewVoice(by quota.Client) *Voice {
-	return &Voice{Stream: s.NewStream(by, "")}
+	return &Voice{Stream: s.NewStream(by, "", nil)}
 }
 
 // Offer returns an offer with all candidates. The peer of an earlier offer is closed.

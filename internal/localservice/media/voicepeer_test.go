@@ -105,7 +105,7 @@ func TestOfferedVoicesAreBounded(t *testing.T) {
 
 // Whatever a client answers, the server stays up and forgets the peer.
 func FuzzVoiceAnswer(f *testing.F) {
-	s, err := New(Config{NewPicture: newPattern})
+	s, err := New(Config{})
 	if err != nil {
 		f.Fatal(err)
 	}

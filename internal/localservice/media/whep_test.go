@@ -144,7 +144,7 @@ func TestStatusCodes(t *testing.T) {
 	t.Parallel()
 	s, base := newServer(t, Config{})
 	stream := newStream(t, s)
-	gone := s.NewStream(quota.Client{}, "room9")
+	gone := s.NewStream(quota.Client{}, "room9", newPattern)
 	gone.Close()
 	offer := offerWHEP(t, newClient(t, webrtc.Configuration{}, browserCodecs...), webrtc.RTPCodecTypeVideo)
 	url := stream.URL(base)

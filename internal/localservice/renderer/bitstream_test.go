@@ -7,9 +7,18 @@ import (
 	"github.com/agentruntime/agentruntime/internal/localservice/renderer/clip"
 )
 
+// everyFace runs a test for each face.
+func everyFace(t *testing.T, test func(t *testing.T, f Face)) {
+	for face := range clip.Faces {
+		t.Run(face.String(), func(t *testing.T) { test(t, face) })
+	}
+}
+
 // A decoder that gets a long random walk through the clips must find nothing to complain about.
-func TestH264StreamIsValidAcrossClips(t *testing.T) {
-	p := NewPlayer(H264, 11)
+func TestH264StreamIsValidAcrossClips(t *testing.T) { everyFace(t, h264StreamIsValid) }
+
+func h264StreamIsValid(t *testing.T, f Face) {
+	p := NewPlayer(H264, f, DefaultMotion, 11)
 	lastFrameNum, lastIDR := 0, -1
 	for i := range 5000 {
 		if i%211 == 0 {
@@ -36,16 +45,20 @@ func TestH264StreamIsValidAcrossClips(t *testing.T) {
 	}
 }
 
-func TestH264IsConstrainedBaselineAtLevel3(t *testing.T) {
-	sps := splitNALs(NewPlayer(H264, 1).Next(0).Data)[0]
+func TestH264IsConstrainedBaselineAtLevel3(t *testing.T) { everyFace(t, h264IsBaseline) }
+
+func h264IsBaseline(t *testing.T, f Face) {
+	sps := splitNALs(NewPlayer(H264, f, DefaultMotion, 1).Next(0).Data)[0]
 	if profile, constraints, level := sps[1], sps[2], sps[3]; profile != 66 || constraints&0x40 == 0 || level != 30 {
 		t.Errorf("profile %d, constraints %#x, level %d", profile, constraints, level)
 	}
 }
 
 // Both variants of every key frame must differ in idr_pic_id and in nothing else.
-func TestH264KeyFrameVariants(t *testing.T) {
-	for id, keys := range h264Footage().keys {
+func TestH264KeyFrameVariants(t *testing.T) { everyFace(t, h264KeyFrames) }
+
+func h264KeyFrames(t *testing.T, f Face) {
+	for id, keys := range footages[H264][f]().keys {
 		first, second := splitNALs(keys[0]), splitNALs(keys[1])
 		a, b := parseSlice(t, first[2]), parseSlice(t, second[2])
 		if a.idrPicID != 1 || b.idrPicID != 2 {
@@ -63,8 +76,10 @@ func TestH264KeyFrameVariants(t *testing.T) {
 	}
 }
 
-func TestVP8ClipsBeginWithTheirOnlyKeyFrame(t *testing.T) {
-	for id, frames := range vp8Footage().set.Clips {
+func TestVP8ClipsBeginWithTheirOnlyKeyFrame(t *testing.T) { everyFace(t, vp8Clips) }
+
+func vp8Clips(t *testing.T, f Face) {
+	for id, frames := range footages[VP8][f]().set.Clips {
 		for i, frame := range frames {
 			key := frame[0]&1 == 0 // RFC 6386 §9.1
 			shown := frame[0]&0x10 != 0
@@ -81,7 +96,7 @@ func TestVP8ClipsBeginWithTheirOnlyKeyFrame(t *testing.T) {
 }
 
 func TestClipFileIsWhatItWas(t *testing.T) {
-	file, err := files.ReadFile("clips/h264.bin")
+	file, err := files.ReadFile(fileOf(clip.Robin, "h264"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -128,7 +143,7 @@ func parseSlice(t *testing.T, nal []byte) slice {
 
 // frameNumBits reads log2_max_frame_num from the sequence parameter set.
 func frameNumBits() int {
-	r := &bits{data: splitNALs(h264Footage().set.Prefix)[0], at: 32}
+	r := &bits{data: splitNALs(footages[H264][clip.Robin]().set.Prefix)[0], at: 32}
 	r.exp() // seq_parameter_set_id
 	return r.exp() + 4
 }

@@ -18,6 +18,8 @@ const (
 	mouthLongest  = 5
 	// The level changes only when the loudness is this far beyond the border.
 	mouthHysteresis = 0.04
+	// Motion applies to what a voice is louder than this, so that a mouth with little motion still moves.
+	mouthLeast = 0.2
 )
 
 // mouthBorders are the values of loudness that separate the levels of opening.
@@ -32,9 +34,10 @@ var mouthShapes = [][]clip.Mouth{
 	{clip.Wide, clip.Open},
 }
 
-// mouth is the state of the lips. With random set, its zero value is a closed mouth.
+// mouth is the state of the lips. With random and motion set, its zero value is a closed mouth.
 type mouth struct {
 	random   *rand.Rand
+	motion   float64 // see [Motion]
 	shape    clip.Mouth
 	age      int // frames that the shape has been shown
 	level    int
@@ -63,6 +66,9 @@ func (m *mouth) listen(loudness float64) {
 		m.silent++
 	} else {
 		m.silent = 0
+		if loudness > mouthLeast {
+			loudness = mouthLeast + (loudness-mouthLeast)*m.motion/DefaultMotion.Speaking
+		}
 	}
 	share := mouthRise
 	if loudness < m.loudness {

@@ -12,17 +12,27 @@ const (
 	// People blink every two to six seconds.
 	blinkShortest = 2 * FrameRate
 	blinkLongest  = 6 * FrameRate
-	// One in glanceEvery idle clips without a blink has a glance aside.
-	glanceEvery = 5
+	// Share of the idle clips without a blink that have a glance aside, for the most motion.
+	glances = 0.4
 )
 
 // blinkEyes are the eyes in the frames of a blink of the talking face.
 var blinkEyes = []clip.Eyes{clip.EyesHalf, clip.EyesClosed, clip.EyesClosed, clip.EyesHalf}
 
+// Motion is how much a face moves.
+type Motion struct {
+	Speaking    float64 // of the mouth, from 0 (hardly) to 1 (as wide as it gets)
+	NonSpeaking float64 // of the silent face, from 0 (it only blinks) to 1 (it breathes, and often looks aside)
+}
+
+// DefaultMotion is that of an avatar without any settings.
+var DefaultMotion = Motion{Speaking: 0.5, NonSpeaking: 0.5}
+
 // Player is the picture of one session. It is not safe for concurrent use.
 type Player struct {
 	shared *footage
 	random *rand.Rand
+	motion Motion
 
 	mouth mouth
 	quiet int // frames since the mouth closed
@@ -33,24 +43,24 @@ type Player struct {
 	current   clip.ID
 	at        int // the frame of the current clip that comes next
 	idle      bool
+	rest      int  // frames that remain of a pause between two breaths
 	out       bool // the idle face breathes out
 	variant   int  // of the last key frame
 	keyWanted bool
 }
 
-// NewPlayer returns a player at rest. Players with the same seed and the same loudness show the same frames.
-func NewPlayer(c Codec, seed uint64) *Player {
+// NewPlayer returns a player of a face at rest. Players that are made in the same way and get the same loudness show the same
+// frames.
+func NewPlayer(c Codec, f Face, m Motion, seed uint64) *Player {
 	p := &Player{
-		shared: h264Footage(),
+		shared: footages[c][f](),
+		motion: m,
 		random: rand.New(rand.NewPCG(seed, 0)),
 		quiet:  pauseFrames,
 		out:    true, // the first idle clip breathes in
 		at:     clip.Frames,
 	}
-	if c == VP8 {
-		p.shared = vp8Footage()
-	}
-	p.mouth.random = p.random
+	p.mouth.random, p.mouth.motion = p.random, m.Speaking
 	p.untilBlink = p.blinkInterval()
 	return p
 }
@@ -91,6 +101,9 @@ func (p *Player) nextTalking(shape clip.Mouth) Frame {
 }
 
 func (p *Player) nextIdle() Frame {
+	if p.rests() {
+		return p.nextTalking(clip.Closed)
+	}
 	switch {
 	case !p.idle:
 		p.idle, p.out = true, false
@@ -103,6 +116,19 @@ func (p *Player) nextIdle() Frame {
 	return p.enter(clip.Breathing(p.out, p.chooseIdle()))
 }
 
+// rests reports whether the face holds still: with little motion, it pauses before a breath, for the length of one.
+func (p *Player) rests() bool {
+	if beginsBreath := !p.idle || p.out && p.at == clip.Frames; p.rest == 0 && beginsBreath &&
+		p.motion.NonSpeaking < DefaultMotion.NonSpeaking && p.random.Float64() >= 2*p.motion.NonSpeaking {
+		p.rest = clip.Frames
+	}
+	if p.rest == 0 {
+		return false
+	}
+	p.rest--
+	return true
+}
+
 // chooseIdle picks what the face does besides breathing: a blink that is due, or sometimes a glance.
 func (p *Player) chooseIdle() clip.Idle {
 	for _, idle := range []clip.Idle{clip.BlinkEarly, clip.BlinkMiddle, clip.BlinkLate} {
@@ -112,7 +138,7 @@ func (p *Player) chooseIdle() clip.Idle {
 			return idle
 		}
 	}
-	if p.random.IntN(glanceEvery) == 0 {
+	if p.random.Float64() < glances*p.motion.NonSpeaking {
 		return clip.Glance
 	}
 	return clip.Still

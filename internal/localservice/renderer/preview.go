@@ -9,12 +9,19 @@ import (
 	"github.com/agentruntime/agentruntime/internal/localservice/renderer/clip"
 )
 
-// Preview is the silent face breathing in and out once, a WebM file of four seconds for
+// Preview is a silent face breathing in and out once, a WebM file of four seconds for
 // pages that wait for the picture. It must not be changed.
-var Preview = sync.OnceValue(func() []byte {
-	set := vp8Footage().set
-	return webM(slices.Concat(set.Clips[clip.Breathing(false, clip.BlinkMiddle)][:], set.Clips[clip.Breathing(true, clip.Still)][:]))
-})
+func Preview(f Face) []byte { return previews[f]() }
+
+var previews = func() (all [clip.Faces]func() []byte) {
+	for face := range clip.Faces {
+		all[face] = sync.OnceValue(func() []byte {
+			set := footages[VP8][face]().set
+			return webM(slices.Concat(set.Clips[clip.Breathing(false, clip.BlinkMiddle)][:], set.Clips[clip.Breathing(true, clip.Still)][:]))
+		})
+	}
+	return all
+}()
 
 // webM puts VP8 frames into a file. Every clip begins with a key frame, and is a cluster.
 func webM(frames [][]byte) []byte {

@@ -38,11 +38,11 @@ func TestPreviewIsAWebMFile(t *testing.T) {
 			}
 		}
 	}
-	walk(Preview())
+	walk(Preview(clip.Robin))
 	if count[0x1F43B675] != 2 || len(frames) != 2*clip.Frames || count[0x86] != 1 {
 		t.Errorf("%d clusters, %d frames", count[0x1F43B675], len(frames))
 	}
-	if !bytes.Equal(frames[0], vp8Footage().set.Clips[clip.Breathing(false, clip.BlinkMiddle)][0]) {
+	if !bytes.Equal(frames[0], footages[VP8][clip.Robin]().set.Clips[clip.Breathing(false, clip.BlinkMiddle)][0]) {
 		t.Error("the first frame is not that of the clip")
 	}
 }

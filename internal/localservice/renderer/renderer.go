@@ -1,5 +1,5 @@
-// Package renderer is the picture of a session: a drawn face that blinks, breathes, and moves its mouth with the loudness
-// of its voice, as encoded video at 25 frames a second.
+// Package renderer is the picture of a session: one of four drawn faces, which blinks, breathes, and moves its mouth with the
+// loudness of its voice, as encoded video at 25 frames a second.
 //
 // No encoder runs here. Every state of the face is a clip that was encoded ahead of time (see the package clip and the
 // program makeclips); a Player only chooses, for each frame, whether to go on in its clip or to enter another by its
@@ -10,6 +10,7 @@ package renderer
 import (
 	"embed"
 	"fmt"
+	"strings"
 	"sync"
 
 	"github.com/agentruntime/agentruntime/internal/localservice/renderer/clip"
@@ -42,20 +43,40 @@ type Frame struct {
 	Key bool
 }
 
-//go:embed clips/h264.bin clips/vp8.bin
+// Face is one of the faces that can be shown.
+type Face = clip.Face
+
+// FaceNamed returns the face with that name, as in "Ada", or the first one for any other name.
+func FaceNamed(name string) Face {
+	for face := range clip.Faces {
+		if strings.EqualFold(face.String(), name) {
+			return face
+		}
+	}
+	return clip.Robin
+}
+
+//go:embed clips
 var files embed.FS
 
-// footage is what all players of a codec share.
+// footage is what all players of a face and a codec share.
 type footage struct {
 	set *clip.Set
 	// keys are the first frames of all clips, in two variants that must alternate: see clip.Set.Toggle.
 	keys [clip.Count][2][]byte
 }
 
-var (
-	h264Footage = sync.OnceValue(func() *footage { return load("clips/h264.bin") })
-	vp8Footage  = sync.OnceValue(func() *footage { return load("clips/vp8.bin") })
-)
+// footages are loaded when a face is first shown in a codec.
+var footages = func() (all [2][clip.Faces]func() *footage) {
+	for codec, name := range []string{H264: "h264", VP8: "vp8"} {
+		for face := range clip.Faces {
+			all[codec][face] = sync.OnceValue(func() *footage { return load(fileOf(face, name)) })
+		}
+	}
+	return all
+}()
+
+func fileOf(face Face, codec string) string { return "clips/" + face.String() + "-" + codec + ".bin" }
 
 // load reads an embedded clip file. It panics on an error, which can only be a fault of the build.
 func load(name string) *footage {

@@ -11,7 +11,7 @@ import (
 
 func TestMouthClosesWithin100msOfSilence(t *testing.T) {
 	for spoken := 1; spoken < 60; spoken++ {
-		p := NewPlayer(H264, uint64(spoken))
+		p := NewPlayer(H264, clip.Robin, DefaultMotion, uint64(spoken))
 		for i := range spoken {
 			p.Next(voice(i))
 		}
@@ -24,7 +24,7 @@ func TestMouthClosesWithin100msOfSilence(t *testing.T) {
 }
 
 func TestMouthOpensWithin80msOfVoice(t *testing.T) {
-	p := NewPlayer(H264, 1)
+	p := NewPlayer(H264, clip.Robin, DefaultMotion, 1)
 	for range 100 {
 		p.Next(0)
 	}
@@ -36,7 +36,7 @@ func TestMouthOpensWithin80msOfVoice(t *testing.T) {
 }
 
 func TestMouthShapeStaysAtLeastTwoFrames(t *testing.T) {
-	p := NewPlayer(H264, 1)
+	p := NewPlayer(H264, clip.Robin, DefaultMotion, 1)
 	shown, shape := 2, clip.Closed
 	for i := range 5000 {
 		p.Next(voice(i))
@@ -51,7 +51,7 @@ func TestMouthShapeStaysAtLeastTwoFrames(t *testing.T) {
 }
 
 func TestMouthUsesEveryShape(t *testing.T) {
-	p := NewPlayer(H264, 1)
+	p := NewPlayer(H264, clip.Robin, DefaultMotion, 1)
 	seen := map[clip.Mouth]int{}
 	for i := range 5000 {
 		p.Next(voice(i))
@@ -65,7 +65,7 @@ func TestMouthUsesEveryShape(t *testing.T) {
 func TestMouthOpensWiderForLouderVoice(t *testing.T) {
 	last := -1
 	for _, loudness := range []float64{0, 0.3, 0.6, 0.8, 1} {
-		p := NewPlayer(H264, 1)
+		p := NewPlayer(H264, clip.Robin, DefaultMotion, 1)
 		for range 20 {
 			p.Next(loudness)
 		}
@@ -81,7 +81,7 @@ func TestMouthTreatsOddLoudnessAsItsNearest(t *testing.T) {
 		loudness float64
 		level    int
 	}{{math.NaN(), 0}, {math.Inf(-1), 0}, {-3, 0}, {math.Inf(1), 4}, {7, 4}} {
-		p := NewPlayer(H264, 1)
+		p := NewPlayer(H264, clip.Robin, DefaultMotion, 1)
 		for range 20 {
 			p.Next(test.loudness)
 		}
@@ -96,7 +96,7 @@ func TestFaceBlinksAtNaturalIntervals(t *testing.T) {
 		"silent":  func(int) float64 { return 0 },
 		"talking": func(int) float64 { return 0.8 },
 	} {
-		p := NewPlayer(H264, 7)
+		p := NewPlayer(H264, clip.Robin, DefaultMotion, 7)
 		var blinks []int
 		const frames = 300 * FrameRate
 		for i := range frames {
@@ -130,7 +130,7 @@ func startsBlink(p *Player) bool {
 }
 
 func TestFaceBreathesInAndOutInTurn(t *testing.T) {
-	p := NewPlayer(H264, 3)
+	p := NewPlayer(H264, clip.Robin, DefaultMotion, 3)
 	for half := range 20 {
 		for range clip.Frames {
 			p.Next(0)
@@ -143,7 +143,7 @@ func TestFaceBreathesInAndOutInTurn(t *testing.T) {
 
 func TestKeyFramesComeAtOnceWhenAskedAndEveryTwoSeconds(t *testing.T) {
 	for _, codec := range []Codec{H264, VP8} {
-		p := NewPlayer(codec, 5)
+		p := NewPlayer(codec, clip.Robin, DefaultMotion, 5)
 		if !p.Next(0).Key {
 			t.Fatalf("codec %d: first frame is not a key frame", codec)
 		}
@@ -171,7 +171,7 @@ func TestKeyFramesComeAtOnceWhenAskedAndEveryTwoSeconds(t *testing.T) {
 }
 
 func TestSameSeedSameFrames(t *testing.T) {
-	a, b, other := NewPlayer(VP8, 1), NewPlayer(VP8, 1), NewPlayer(VP8, 2)
+	a, b, other := NewPlayer(VP8, clip.Robin, DefaultMotion, 1), NewPlayer(VP8, clip.Robin, DefaultMotion, 1), NewPlayer(VP8, clip.Robin, DefaultMotion, 2)
 	differ := false
 	for i := range 1000 {
 		frame := a.Next(voice(i))
@@ -185,9 +185,11 @@ func TestSameSeedSameFrames(t *testing.T) {
 	}
 }
 
-func TestTalkingStaysBelowOneMegabit(t *testing.T) {
+func TestTalkingStaysBelowOneMegabit(t *testing.T) { everyFace(t, talkingIsSmall) }
+
+func talkingIsSmall(t *testing.T, f Face) {
 	for _, codec := range []Codec{H264, VP8} {
-		p := NewPlayer(codec, 1)
+		p := NewPlayer(codec, f, DefaultMotion, 1)
 		var size []int
 		for i := range 60 * FrameRate {
 			size = append(size, len(p.Next(voice(i)).Data))
@@ -207,8 +209,57 @@ func TestTalkingStaysBelowOneMegabit(t *testing.T) {
 	}
 }
 
+// TestMotion: with more motion the mouth opens wider for the same voice, and the silent face breathes and looks aside more
+// often; with none it only blinks.
+func TestMotion(t *testing.T) {
+	wide, breaths, glances := -1, -1, -1
+	for _, amount := range []float64{0, 0.25, 0.5, 1} {
+		speaking := NewPlayer(VP8, clip.Robin, Motion{amount, 0.5}, 1)
+		opened := 0
+		for i := range 5000 {
+			speaking.Next(voice(i))
+			opened += speaking.mouth.level
+		}
+		if opened <= wide {
+			t.Errorf("speaking %v opens the mouth %d, want more than %d", amount, opened, wide)
+		}
+		wide = opened
+
+		silent := NewPlayer(VP8, clip.Robin, Motion{0.5, amount}, 1)
+		breathed, glanced, blinked := 0, 0, 0
+		for range 60 * 60 * FrameRate {
+			silent.Next(0)
+			if silent.idle {
+				breathed++
+			}
+			if silent.current == clip.Breathing(silent.out, clip.Glance) {
+				glanced++
+			}
+			if silent.current == clip.Talking(clip.Closed, clip.EyesClosed) || startsBlink(silent) {
+				blinked++
+			}
+		}
+		if breathed < breaths || glanced <= glances || amount <= 0.5 && breathed == breaths || blinked == 0 || amount == 0 && breathed > 0 {
+			t.Errorf("nonSpeaking %v: %d frames of breath after %d, %d of glances after %d, %d of blinks",
+				amount, breathed, breaths, glanced, glances, blinked)
+		}
+		breaths, glances = breathed, glanced
+	}
+}
+
+// TestSomebodySpeaksWithLittleMotion: the mouth still shows that the face speaks.
+func TestSomebodySpeaksWithLittleMotion(t *testing.T) {
+	p := NewPlayer(VP8, clip.Robin, Motion{}, 1)
+	for range 10 {
+		p.Next(1)
+	}
+	if p.mouth.level == 0 {
+		t.Error("the mouth is closed while the face speaks")
+	}
+}
+
 func TestNextDoesNotAllocate(t *testing.T) {
-	p := NewPlayer(H264, 1)
+	p := NewPlayer(H264, clip.Robin, DefaultMotion, 1)
 	i := 0
 	if allocations := testing.AllocsPerRun(1000, func() { p.Next(voice(i)); i++ }); allocations != 0 {
 		t.Errorf("%v allocations for a frame", allocations)
@@ -216,7 +267,7 @@ func TestNextDoesNotAllocate(t *testing.T) {
 }
 
 func BenchmarkNext(b *testing.B) {
-	p := NewPlayer(H264, 1)
+	p := NewPlayer(H264, clip.Robin, DefaultMotion, 1)
 	for i := 0; b.Loop(); i++ {
 		p.Next(voice(i))
 	}

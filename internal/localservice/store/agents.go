@@ -138,10 +138,50 @@ func (s *Store) resolve(ctx context.Context, r *Record[AgentRecord], intellect *
 	if in.OpeningPhrase != nil {
 		agent.Profile.OpeningPhrase = *in.OpeningPhrase
 	}
+	if len(avatars) > 0 {
+		avatar := &avatars[0]
+		if agent.Profile.Avatar, err = s.appearance(ctx, avatar); err != nil {
+			return agent, err
+		}
+		if phrase := avatar.Body.OpeningPhrase; in.OpeningPhrase == nil && phrase != "" {
+			agent.Profile.OpeningPhrase = phrase
+		}
+	}
 	if r.Body.SpeechLanguage != "" {
 		agent.Profile.Language = r.Body.SpeechLanguage
 	}
 	return agent, nil
+}
+
+// appearance assembles how an avatar looks and sounds.
+func (s *Store) appearance(ctx context.Context, r *Record[Avatar]) (*AvatarProfile, error) {
+	p := &AvatarProfile{ID: r.ID, Name: r.Body.Name, VoiceID: r.Body.Voice.ID}
+	if speed := r.Body.Voice.Speed; speed != nil {
+		p.Speed = *speed
+	}
+	ids := []string{r.Body.Voice.ID, ""}
+	switch {
+	case r.Body.Visual != nil:
+		ids[1] = r.Body.Visual.ID
+		motion, err := r.Body.Visual.Motion()
+		if err != nil { // it was stored by a version that did not check it
+			motion = Motion{}
+		}
+		p.Speaking, p.NonSpeaking = motion.Speaking, motion.NonSpeaking
+	case r.Body.Face != nil:
+		ids[1] = r.Body.Face.ID
+	}
+	items, err := s.Catalog().Usable(ctx, r.PartnerID, ids)
+	looks := map[string]string{}
+	for _, item := range items {
+		if item.ID == p.VoiceID {
+			p.VoiceName, p.VoiceLanguage = item.Body.Attributes["voice"]["name"], item.Body.Attributes["voice"]["language"]
+		} else {
+			looks = item.Body.Attributes["visual"]
+		}
+	}
+	p.Face = NearestFace(looks)
+	return p, err
 }
 
 func defined(tools []Record[Tool]) []ToolDef {

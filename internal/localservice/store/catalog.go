@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"maps"
+	"strings"
 )
 
 // CatalogItem is a visual, a voice, a face or a background.
@@ -138,19 +139,51 @@ func (c Collection[T]) ensure(ctx context.Context, tx *sql.Tx, id string, body T
 	return err
 }
 
+// presetVisuals are the attributes of the preset visuals. Each has a drawn face.
+var presetVisuals = []map[string]string{
+	visual("Robin", "neutral", "light", "adult", "brown", "casual", "studio"),
+	visual("Ada", "feminine", "medium", "adult", "black", "formal", "office"),
+	visual("Noor", "feminine", "dark", "young", "black", "casual", "plain"),
+	visual("Ben", "masculine", "light", "senior", "grey", "formal", "office"),
+}
+
+func visual(name, gender, skin, age, hair, clothing, background string) map[string]string {
+	return map[string]string{
+		"name": name, "genderPresentation": gender, "skinTone": skin, "ageGroup": age, "hairColor": hair,
+		"clothing": clothing, "background": background,
+	}
+}
+
+// likeness is how much an attribute of a visual counts when it is the same in another one.
+var likeness = map[string]int{"genderPresentation": 4, "skinTone": 3, "hairColor": 2, "ageGroup": 2, "clothing": 1}
+
+// NearestFace returns the name of the preset visual that resembles a visual with these attributes most: its own name if it
+// is a preset, and the first one if it has no attribute in common with any.
+func NearestFace(attributes map[string]string) string {
+	best, most := presetVisuals[0], 0
+	for _, preset := range presetVisuals {
+		if maps.Equal(preset, attributes) {
+			return preset["name"]
+		}
+		same := 0
+		for key, weight := range likeness {
+			// The values that clients send begin like these: "YoungAdult", "Light".
+			if strings.HasPrefix(strings.ToLower(attributes[key]), preset[key]) {
+				same += weight
+			}
+		}
+		if same > most {
+			best, most = preset, same
+		}
+	}
+	return best["name"]
+}
+
 func presets() map[string]CatalogItem {
 	items := map[string]CatalogItem{}
-	for i, v := range []struct{ name, gender, skin, age, hair, clothing, background string }{
-		{"Robin", "neutral", "light", "adult", "brown", "casual", "studio"},
-		{"Ada", "feminine", "medium", "adult", "black", "formal", "office"},
-		{"Noor", "feminine", "dark", "young", "black", "casual", "plain"},
-		{"Ben", "masculine", "light", "senior", "grey", "formal", "office"},
-	} {
+	for i, attributes := range presetVisuals {
 		items[fmt.Sprintf("%s%d", presetVisual[:len(presetVisual)-1], i+1)] = CatalogItem{
-			Type: VisualItem, AdminTags: []string{"preset"}, Attributes: map[string]map[string]string{"visual": {
-				"name": v.name, "genderPresentation": v.gender, "skinTone": v.skin, "ageGroup": v.age, "hairColor": v.hair,
-				"clothing": v.clothing, "background": v.background,
-			}},
+			Type: VisualItem, AdminTags: []string{"preset"}, Attributes: map[string]map[string]string{"visual": maps.Clone(attributes)},
 		}
 	}
 	for i, v := range []struct{ name, description, language string }{

@@ -14,14 +14,16 @@ import (
 
 const messageColumns = `messages.id, coalesce(messages.thread_id, ''), messages.partner_id, messages.user_id, messages.config_id,
 	messages.role, messages.reply_to, messages.title, messages.parts, messages.unfinished, messages.created_at, messages.updated_at,
-	feedback.user_id, feedback.is_positive, feedback.comment, feedback.created_at, feedback.updated_at`
+	coalesce(source.id, ''), feedback.user_id, feedback.is_positive, feedback.comment, feedback.created_at, feedback.updated_at`
 
 // A message is readable while its thread is; a shared copy has no thread. The
-// parameter is the caller's [Scope.rater]: a message in a thread has one rating, but
-// on a shared copy each caller sees only their own.
+// parameters are the caller's [Scope.reader]. A message in a thread has one rating, but
+// on a shared copy each caller sees only their own. The id of an anonymous thread is a key,
+// so of a copy from such a thread only the caller who has begun it sees the id.
 const messageTables = `messages LEFT JOIN feedback ON feedback.message_id = messages.id
 	  AND feedback.rater = iif(messages.thread_id IS NULL, ?, '')
-	LEFT JOIN threads ON threads.id = messages.thread_id`
+	LEFT JOIN threads ON threads.id = messages.thread_id
+	LEFT JOIN threads AS source ON source.id = messages.shared_from AND (source.user_id <> '' OR source.token_id = ? OR ?)`
 
 // AddMessage appends m to its thread, or replaces the parts of the message with that id.
 // The partner, the user and the configuration are those of the thread; m gets the times.
@@ -116,13 +118,16 @@ const HistoryBytes = 4 << 20
 // noRater is the rater of messages in threads.
 const noRater = ""
 
+// reader are the parameters of messageTables.
+func (s Scope) reader() []any { return []any{s.rater(), s.TokenID, s.Admin} }
+
 // History returns the last messages of a thread, oldest first: at most limit of
 // them, and at most [HistoryBytes] of content.
 func (s *Store) History(ctx context.Context, threadID string, limit int) ([]Message, error) {
 	history, size := []Message{}, 0
 	rows, err := s.read.QueryContext(ctx,
 		`SELECT `+messageColumns+` FROM `+messageTables+` WHERE messages.thread_id = ? ORDER BY messages.seq DESC LIMIT ?`,
-		noRater, threadID, limit)
+		noRater, "", false, threadID, limit)
 	if err != nil {
 		return nil, err
 	}
@@ -152,7 +157,7 @@ func (s *Store) Message(ctx context.Context, scope Scope, id string) (Message, e
 
 func message(ctx context.Context, q querier, scope Scope, id string) (Message, error) {
 	owned := scope.owned("threads")
-	w := &where{args: []any{scope.rater()}}
+	w := &where{args: scope.reader()}
 	w.add("messages.id = ?", id)
 	w.add("((messages.thread_id IS NULL AND messages.partner_id = ?) OR (threads.deleted_at IS NULL AND "+owned.String()+"))",
 		append([]any{scope.PartnerID}, owned.args...)...)
@@ -210,7 +215,7 @@ func (s *Store) Messages(ctx context.Context, scope Scope, f MessageFilter, page
 	if f.OrderBy != "" {
 		order = f.OrderBy.sql("messages")
 	}
-	w.args = append([]any{scope.rater()}, w.args...)
+	w.args = append(scope.reader(), w.args...)
 	return paged(ctx, s.read, scanMessage, messageColumns, messageTables, w, order, page)
 }
 
@@ -225,8 +230,8 @@ func (s *Store) ShareMessage(ctx context.Context, scope Scope, id, title string)
 		}
 		now := millis(time.Now())
 		_, err = tx.ExecContext(ctx,
-			`INSERT INTO messages (id, thread_id, partner_id, user_id, config_id, role, reply_to, title, parts, created_at, updated_at)
-			 SELECT ?, NULL, partner_id, user_id, config_id, role, '', ?, parts, ?, ? FROM messages WHERE id = ?`,
+			`INSERT INTO messages (id, thread_id, partner_id, user_id, config_id, role, reply_to, title, parts, created_at, updated_at, shared_from)
+			 SELECT ?, NULL, partner_id, user_id, config_id, role, '', ?, parts, ?, ?, coalesce(thread_id, shared_from) FROM messages WHERE id = ?`,
 			copyID, title, now, now, m.ID)
 		return err
 	})
@@ -235,7 +240,7 @@ func (s *Store) ShareMessage(ctx context.Context, scope Scope, id, title string)
 
 // AddFeedback rates a message that the scope reaches; of a shared copy each caller
 // has a rating of their own, which others don't see. The same rating again
-// changes nothing; another one replaces it.
+// changes nothing, also without the comment that it had; another one replaces it.
 func (s *Store) AddFeedback(ctx context.Context, scope Scope, f Feedback) (Feedback, error) {
 	err := s.tx(ctx, func(tx *sql.Tx) error {
 		m, err := message(ctx, tx, scope, f.MessageID)
@@ -251,7 +256,7 @@ func (s *Store) AddFeedback(ctx context.Context, scope Scope, f Feedback) (Feedb
 			`INSERT INTO feedback (message_id, rater, user_id, is_positive, comment, created_at, updated_at) VALUES (?, ?, ?, ?, ?, ?, ?)
 			 ON CONFLICT (message_id, rater) DO UPDATE SET is_positive = excluded.is_positive, comment = excluded.comment,
 			   user_id = excluded.user_id, updated_at = excluded.updated_at
-			 WHERE is_positive <> excluded.is_positive OR comment <> excluded.comment`,
+			 WHERE is_positive <> excluded.is_positive OR (excluded.comment <> '' AND comment <> excluded.comment)`,
 			m.ID, rater, scope.UserID, f.IsPositive, f.Comment, now, now)
 		if err != nil {
 			return err
@@ -284,7 +289,7 @@ func scanMessage(row scanner) (m Message, err error) {
 	var positive sql.NullBool
 	var rated, rerated sql.NullInt64
 	if err := row.Scan(&m.ID, &m.ThreadID, &m.PartnerID, &m.UserID, &m.ConfigID, &m.Role, &m.ReplyTo, &m.Title, &parts, &m.Unfinished,
-		&created, &updated, &user, &positive, &comment, &rated, &rerated); err != nil {
+		&created, &updated, &m.SharedFrom, &user, &positive, &comment, &rated, &rerated); err != nil {
 		return m, err
 	}
 	m.CreatedAt, m.UpdatedAt = fromMillis(created), fromMillis(updated)

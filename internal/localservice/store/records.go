@@ -2,6 +2,7 @@ package store
 
 import (
 	"encoding/json"
+	"errors"
 	"strings"
 )
 
@@ -197,6 +198,28 @@ type Visual struct {
 	ID            string          `json:"id"`
 	MotionControl json.RawMessage `json:"motionControl,omitempty"`
 }
+
+// Motion is how much a visual moves, each from 0 to 1; nil is the default.
+type Motion struct {
+	Speaking    *float64 `json:"speaking"`
+	NonSpeaking *float64 `json:"nonSpeaking"`
+}
+
+// Motion reads MotionControl. Other fields of it are ignored.
+func (v *Visual) Motion() (m Motion, err error) {
+	if len(v.MotionControl) == 0 {
+		return m, nil
+	}
+	err = json.Unmarshal(v.MotionControl, &m)
+	for _, amount := range []*float64{m.Speaking, m.NonSpeaking} {
+		if amount != nil && (*amount < 0 || *amount > 1) {
+			err = errors.Join(err, errMotion)
+		}
+	}
+	return m, err
+}
+
+var errMotion = errors.New("motion is a number from 0 to 1")
 
 // Item is an item of the catalog.
 type Item struct {

@@ -574,9 +574,10 @@ func TestFeedbackIsIdempotent(t *testing.T) {
 	scope := Scope{PartnerID: onlyPartner(t, s).ID, UserID: "ann"}
 	ctx := t.Context()
 	m := say(t, s, newThread(t, s, scope).ID, AI, "hello", "")
+	comment := "nice"
 	rate := func(positive bool) Feedback {
 		t.Helper()
-		f, err := s.AddFeedback(ctx, scope, Feedback{MessageID: m.ID, IsPositive: positive})
+		f, err := s.AddFeedback(ctx, scope, Feedback{MessageID: m.ID, IsPositive: positive, Comment: comment})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -586,7 +587,11 @@ func TestFeedbackIsIdempotent(t *testing.T) {
 	if again := rate(true); again != first {
 		t.Errorf("the same rating changed %v to %v", first, again)
 	}
-	if turned := rate(false); turned.IsPositive || turned.CreatedAt != first.CreatedAt {
+	comment = ""
+	if again := rate(true); again != first {
+		t.Errorf("the same rating without its comment changed %v to %v", first, again)
+	}
+	if turned := rate(false); turned.IsPositive || turned.Comment != "" || turned.CreatedAt != first.CreatedAt {
 		t.Errorf("after a second thought: %v", turned)
 	}
 	for _, tt := range []struct {

@@ -55,6 +55,8 @@ type Profile struct {
 	// (wire-protocol §4.9).
 	Capabilities map[string]string `json:"capabilities,omitempty"`
 
+	Avatar *AvatarProfile `json:"-"` // nil for an agent without one
+
 	Tools      []ToolDef       `json:"tools,omitempty"`
 	StartTools []ToolDef       `json:"-"` // run when a thread begins
 	Skills     []AttachedSkill `json:"-"`
@@ -75,6 +77,22 @@ type Profile struct {
 
 	// Script is a YAML script whose rules are tried before the brain; "" is none.
 	Script string `json:"script,omitempty"`
+}
+
+// AvatarProfile is how an agent looks and sounds: an [Avatar] with what it refers to. An item that no longer exists
+// leaves its fields empty.
+type AvatarProfile struct {
+	ID, Name string
+
+	VoiceID       string
+	VoiceName     string
+	VoiceLanguage string
+	Speed         float64 // of the voice, 0 for the usual one
+
+	// Face is the name of the preset visual that resembles the avatar's visual or face most.
+	Face string
+	// Speaking and NonSpeaking are the motion of the visual, 0 to 1; nil is the default.
+	Speaking, NonSpeaking *float64
 }
 
 // Types of a [ToolDef].
@@ -208,10 +226,13 @@ type Message struct {
 	PartnerID int64
 	UserID    string
 	ConfigID  int64
-	Role      Role
-	ReplyTo   string // of an answer: the id of the line it answers
-	Title     string // of a shared copy
-	Parts     []Part
+	// SharedFrom is, of a shared copy, the thread of its original; "" if the reader may not
+	// know it.
+	SharedFrom string
+	Role       Role
+	ReplyTo    string // of an answer: the id of the line it answers
+	Title      string // of a shared copy
+	Parts      []Part
 	// Unfinished marks an answer that is still being given, or that was cut off when
 	// the service ended.
 	Unfinished bool

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"net/netip"
 	"strings"
+	"sync"
 	"time"
 	"unicode/utf8"
 
@@ -48,15 +49,31 @@ var _ Store = (*store.Store)(nil)
 type Authority struct {
 	store Store
 	onEnd func(Ended)
+
+	shares bool // see ShareWidgets
+	mu     sync.Mutex
+	shared map[string]widgetToken // by the ids of agents
+}
+
+// widgetToken is a token that all visitors of a widget share.
+type widgetToken struct {
+	text   string
+	claims Claims
 }
 
 // NewAuthority returns an Authority over s.
-func NewAuthority(s Store) *Authority { return &Authority{store: s, onEnd: func(Ended) {}} }
+func NewAuthority(s Store) *Authority {
+	return &Authority{store: s, onEnd: func(Ended) {}, shared: map[string]widgetToken{}}
+}
 
 // OnEnd makes [Authority.End] call f, which must not block, after the end is stored: from
 // then on every [Authority.Check] of the token fails. It must be called before the first
 // End.
 func (a *Authority) OnEnd(f func(Ended)) { a.onEnd = f }
+
+// ShareWidgets makes [Authority.StartWidget] return the same token to all visitors of a widget, as service.md says. Who knows
+// the id of a visitor's thread can then continue it. It must be called before the first StartWidget.
+func (a *Authority) ShareWidgets() { a.shares = true }
 
 // Ended identifies a token that was ended, together with the tokens of its group.
 type Ended struct {
@@ -157,7 +174,8 @@ func (a *Authority) mint(secret string, c *Claims) (string, error) {
 }
 
 // StartWidget mints the token of a widget: it needs no secret, and the token has no user
-// (service.md, Session API).
+// (service.md, Session API). Each call returns another token, unless [Authority.ShareWidgets]
+// was called.
 func (a *Authority) StartWidget(ctx context.Context, widgetID string) (string, Claims, error) {
 	agent, err := a.store.AgentByWidget(ctx, widgetID)
 	if err != nil {
@@ -171,7 +189,26 @@ func (a *Authority) StartWidget(ctx context.Context, widgetID string) (string, C
 		PartnerID: agent.PartnerID, Type: TypeUser, Expiry: time.Now().Add(MaxUserTTL),
 		Privileges: "setrole:" + PlaybackRole + ",sview:*,agentid:" + agent.ID,
 	}
+	if a.shares {
+		return a.sharedToken(secret, agent.ID, c)
+	}
 	text, err := a.mint(secret, c)
+	return text, *c, err
+}
+
+// sharedToken returns the token of all visitors of an agent's widget. When half of its life is over, the next one has the
+// claims c. The id stays the same, also in the next run of the service, because the threads belong to it.
+func (a *Authority) sharedToken(secret, agentID string, c *Claims) (string, Claims, error) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if t, ok := a.shared[agentID]; ok && time.Until(t.claims.Expiry) > MaxUserTTL/2 {
+		return t.text, t.claims, nil
+	}
+	c.ID = sharedID + agentID
+	text, err := a.mint(secret, c)
+	if err == nil {
+		a.shared[agentID] = widgetToken{text, *c}
+	}
 	return text, *c, err
 }
 
@@ -192,7 +229,8 @@ func (a *Authority) Bind(ctx context.Context, c Claims, configID int64) (string,
 }
 
 // End ends a token and its session group. It is not an error if the token has ended
-// already, has expired, or is invalid.
+// already, has expired, or is invalid. A token that all visitors of a widget share can't be
+// ended: that is a [Refusal].
 func (a *Authority) End(ctx context.Context, text string) error {
 	c, err := Parse(ctx, text, a.secretFor)
 	if errors.Is(err, ErrInvalid) {
@@ -200,6 +238,9 @@ func (a *Authority) End(ctx context.Context, text string) error {
 	}
 	if err != nil {
 		return err
+	}
+	if c.Shared() {
+		return refuse("all visitors of the widget share this token, so it can't be ended")
 	}
 	// Members of the group may live longer than this token.
 	if err := a.store.Revoke(ctx, c.PartnerID, c.ID, c.grants.group, time.Now().Add(MaxAdminTTL)); err != nil {

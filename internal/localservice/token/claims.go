@@ -56,6 +56,21 @@ type grants struct {
 	disableEntitlement bool
 }
 
+// sharedID begins the ids of tokens that all visitors of a widget share. Other ids are random and have no colon.
+const sharedID = "widget:"
+
+// Shared reports whether all visitors of a widget have this token.
+func (c *Claims) Shared() bool { return strings.HasPrefix(c.ID, sharedID) }
+
+// Client is the token in a [quota.Client]: its id, or "" if many clients share it, which are then known by their addresses
+// alone.
+func (c *Claims) Client() string {
+	if c.Shared() {
+		return ""
+	}
+	return c.ID
+}
+
 // AgentID is the agent that the token names, or "".
 func (c *Claims) AgentID() string { return c.grants.agentID }
 

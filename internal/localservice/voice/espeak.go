@@ -8,6 +8,7 @@ import (
 	"io"
 	"math"
 	"os/exec"
+	"strconv"
 	"strings"
 	"time"
 
@@ -16,9 +17,8 @@ import (
 
 const (
 	espeakProgram = "espeak-ng"
-	// A woman's voice, as the face is a woman's.
-	espeakVoice = "en-us+f3"
-	espeakSpeed = "160" // words a minute; the default of 175 sounds hurried
+	espeakEnglish = "en-us"
+	espeakSpeed   = 160 // words a minute; the default of 175 sounds hurried
 
 	// Every other phrase is marked up with these volumes, in the two renderings.
 	espeakVolumeHeard, espeakVolumeProbe = "99", "50"
@@ -45,11 +45,15 @@ var _ Voice = (*espeak)(nil)
 
 func (*espeak) Name() string { return Espeak }
 
-func (e *espeak) Speak(ctx context.Context, text string) (*Speech, error) {
+func (e *espeak) Speak(ctx context.Context, text string, how Manner) (*Speech, error) {
 	ctx, cancel := context.WithTimeout(ctx, speakTimeout)
 	defer cancel()
 	parts := phrases(text)
-	pcm, rate, err := e.render(ctx, parts, espeakVolumeHeard)
+	pcm, rate, err := e.render(ctx, parts, how, espeakVolumeHeard)
+	if err != nil && how.espeakLanguage() != espeakEnglish && ctx.Err() == nil { // it may not have the language
+		how.Language = ""
+		pcm, rate, err = e.render(ctx, parts, how, espeakVolumeHeard)
+	}
 	if err != nil {
 		return nil, fmt.Errorf("speak: %w", err)
 	}
@@ -61,7 +65,7 @@ func (e *espeak) Speak(ctx context.Context, text string) (*Speech, error) {
 		speech.Chunks = chunksAt(parts, []int{0}, len(pcm), rate)
 		return speech, nil
 	}
-	probe, _, err := e.render(ctx, parts, espeakVolumeProbe)
+	probe, _, err := e.render(ctx, parts, how, espeakVolumeProbe)
 	if err != nil {
 		return nil, fmt.Errorf("time speech: %w", err)
 	}
@@ -75,8 +79,10 @@ func (e *espeak) Speak(ctx context.Context, text string) (*Speech, error) {
 }
 
 // render speaks phrases, every second one at the given volume.
-func (e *espeak) render(ctx context.Context, phrases []string, volume string) (pcm []int16, rate int, err error) {
-	command := exec.CommandContext(ctx, e.program, "-v", espeakVoice, "-s", espeakSpeed, "-b", "1", "-m", "-z", "--stdin", "--stdout")
+func (e *espeak) render(ctx context.Context, phrases []string, how Manner, volume string) (pcm []int16, rate int, err error) {
+	t := how.timbre()
+	command := exec.CommandContext(ctx, e.program, "-v", how.espeakLanguage()+"+"+t.variant, "-p", t.espeakPitch,
+		"-s", strconv.Itoa(int(espeakSpeed*how.speed())), "-b", "1", "-m", "-z", "--stdin", "--stdout")
 	command.WaitDelay = time.Second
 	command.Stdin = strings.NewReader(markUp(phrases, volume))
 	var sound, complaint bytes.Buffer

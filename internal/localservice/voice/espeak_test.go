@@ -24,7 +24,7 @@ func installed(t *testing.T) *espeak {
 }
 
 func TestEspeakChunksBeginWhereTheirSoundDoes(t *testing.T) {
-	speech, err := installed(t).Speak(t.Context(), "Monday, Tuesday, Wednesday. Thursday; Friday!")
+	speech, err := installed(t).Speak(t.Context(), "Monday, Tuesday, Wednesday. Thursday; Friday!", Manner{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -54,11 +54,11 @@ func TestEspeakMeasuresOrdinarySentences(t *testing.T) {
 		"Well... I don't know what \"that\" means; sorry.",
 	} {
 		parts := phrases(text)
-		heard, rate, err := e.render(t.Context(), parts, espeakVolumeHeard)
+		heard, rate, err := e.render(t.Context(), parts, Manner{}, espeakVolumeHeard)
 		if err != nil {
 			t.Fatal(err)
 		}
-		probe, _, err := e.render(t.Context(), parts, espeakVolumeProbe)
+		probe, _, err := e.render(t.Context(), parts, Manner{}, espeakVolumeProbe)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -71,7 +71,7 @@ func TestEspeakMeasuresOrdinarySentences(t *testing.T) {
 func TestEspeakSpeaksMarkupAndOptionsAsText(t *testing.T) {
 	e := installed(t)
 	for _, text := range []string{"--help", "-v nonsense", `</speak><prosody volume="0"> quiet & <b>bold`} {
-		speech, err := e.Speak(t.Context(), text)
+		speech, err := e.Speak(t.Context(), text, Manner{})
 		if err != nil {
 			t.Fatalf("%q: %v", text, err)
 		}
@@ -98,7 +98,7 @@ func TestEspeakFailures(t *testing.T) {
 	} {
 		dir := t.TempDir()
 		program := writeProgram(t, dir, script)
-		_, err := (&espeak{program: program}).Speak(t.Context(), "Hello")
+		_, err := (&espeak{program: program}).Speak(t.Context(), "Hello", Manner{})
 		if err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: error is %v, want one with %q", script, err, want)
 		}
@@ -110,7 +110,7 @@ func TestEspeakStopsWhenCancelled(t *testing.T) {
 	ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
 	defer cancel()
 	begin := time.Now()
-	if _, err := (&espeak{program: program}).Speak(ctx, "Hello"); err == nil {
+	if _, err := (&espeak{program: program}).Speak(ctx, "Hello", Manner{}); err == nil {
 		t.Error("spoke without a sound")
 	}
 	if took := time.Since(begin); took > 30*time.Second {

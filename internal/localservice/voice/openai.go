@@ -15,7 +15,7 @@ import (
 )
 
 const (
-	// DefaultModel is requested when the endpoint has no model, DefaultVoice always.
+	// DefaultModel is requested when the endpoint has no model, DefaultVoice for the service's usual voice.
 	DefaultModel = "gpt-4o-mini-tts"
 	DefaultVoice = "coral"
 
@@ -39,12 +39,12 @@ func newEndpointVoice(e endpoint.Endpoint) *endpointVoice {
 
 func (*endpointVoice) Name() string { return OpenAI }
 
-func (v *endpointVoice) Speak(ctx context.Context, text string) (*Speech, error) {
+func (v *endpointVoice) Speak(ctx context.Context, text string, how Manner) (*Speech, error) {
 	ctx, cancel := context.WithTimeout(ctx, speakTimeout)
 	defer cancel()
 	whole := &Speech{Rate: endpointRate}
 	for _, parts := range requests(phrases(text)) {
-		pcm, rate, err := v.request(ctx, strings.Join(parts, " "))
+		pcm, rate, err := v.request(ctx, strings.Join(parts, " "), how)
 		if err != nil {
 			return nil, fmt.Errorf("speak: %w", err)
 		}
@@ -73,11 +73,16 @@ func requests(phrases []string) [][]string {
 	return groups
 }
 
-func (v *endpointVoice) request(ctx context.Context, text string) (pcm []int16, rate int, err error) {
+func (v *endpointVoice) request(ctx context.Context, text string, how Manner) (pcm []int16, rate int, err error) {
+	speed := how.speed()
+	if speed == 1 {
+		speed = 0 // leave it out: not every server knows it
+	}
 	response, err := v.client.CreateSpeech(ctx, openai.CreateSpeechRequest{
 		Input:          text,
 		Model:          openai.SpeechModel(v.model),
-		Voice:          DefaultVoice,
+		Voice:          openai.SpeechVoice(how.timbre().endpoint),
+		Speed:          speed,
 		ResponseFormat: openai.SpeechResponseFormatWav,
 	})
 	if err != nil {

@@ -52,7 +52,7 @@ func TestEndpointVoiceSpeaksTheAPI(t *testing.T) {
 		w.Header().Set("Content-Type", "audio/wav")
 		_, _ = w.Write(wav(22050, 1, pcm))
 	})
-	speech, err := v.Speak(t.Context(), "Good morning\nto you.")
+	speech, err := v.Speak(t.Context(), "Good morning\nto you.", Manner{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -70,7 +70,7 @@ func TestEndpointVoiceTakesRawPCM(t *testing.T) {
 		w.Header().Set("Content-Type", "audio/pcm")
 		_, _ = w.Write([]byte{1, 0, 0xff, 0xff, 7})
 	})
-	speech, err := v.Speak(t.Context(), "Hi")
+	speech, err := v.Speak(t.Context(), "Hi", Manner{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -89,7 +89,7 @@ func TestEndpointVoiceSplitsLongText(t *testing.T) {
 		}
 		_, _ = w.Write(wav(8000, 1, make([]int16, 800)))
 	})
-	speech, err := v.Speak(t.Context(), strings.Repeat("something ", 700))
+	speech, err := v.Speak(t.Context(), strings.Repeat("something ", 700), Manner{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -108,7 +108,7 @@ func TestEndpointVoiceWithoutKeySendsNone(t *testing.T) {
 		_, _ = w.Write(wav(8000, 1, make([]int16, 8)))
 	}))
 	defer server.Close()
-	if _, err := newEndpointVoice(endpoint.Endpoint{BaseURL: server.URL}).Speak(t.Context(), "Hi"); err != nil {
+	if _, err := newEndpointVoice(endpoint.Endpoint{BaseURL: server.URL}).Speak(t.Context(), "Hi", Manner{}); err != nil {
 		t.Error(err)
 	}
 }
@@ -125,7 +125,7 @@ func TestEndpointVoiceFailures(t *testing.T) {
 		"without sound": func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write(wav(8000, 1, nil)) },
 		"decode WAV":    func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write(wav(0, 1, nil)) },
 	} {
-		_, err := endpointTo(t, answer).Speak(t.Context(), "Hello")
+		_, err := endpointTo(t, answer).Speak(t.Context(), "Hello", Manner{})
 		if err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("error is %v, want one with %q", err, want)
 			continue

@@ -36,7 +36,7 @@ func (synthesiser) Name() string { return Builtin }
 // video frames and audio packets would be late when many sessions begin a sentence together.
 var speaking = make(chan struct{}, max(1, runtime.GOMAXPROCS(0)/2))
 
-func (synthesiser) Speak(ctx context.Context, text string) (*Speech, error) {
+func (synthesiser) Speak(ctx context.Context, text string, how Manner) (*Speech, error) {
 	select {
 	case speaking <- struct{}{}:
 		defer func() { <-speaking }()
@@ -44,8 +44,8 @@ func (synthesiser) Speak(ctx context.Context, text string) (*Speech, error) {
 		return nil, ctx.Err()
 	}
 	parts := phrases(text)
-	line, firsts := score(parts)
-	mouth := newTract()
+	line, firsts := score(parts, how)
+	mouth := newTract(how.timbre())
 	samples := 0
 	for _, n := range line {
 		samples += n.samples()
@@ -75,7 +75,7 @@ type note struct {
 func (n *note) samples() int { return int(n.millis * synthRate / 1000) }
 
 // score is the melody of a text, with the index of each phrase's first note.
-func score(phrases []string) (line []note, firsts []int) {
+func score(phrases []string, how Manner) (line []note, firsts []int) {
 	for _, phrase := range phrases {
 		firsts = append(firsts, len(line))
 		for _, word := range strings.Fields(phrase) {
@@ -96,16 +96,19 @@ func score(phrases []string) (line []note, firsts []int) {
 	if len(phrases) > 0 && strings.HasSuffix(strings.TrimRight(phrases[len(phrases)-1], "\"')"), "?") {
 		rise = pitchQuestion - pitchEnd
 	}
+	pitch, speed := how.timbre().pitch, how.speed()
 	for i := range line {
 		t := float64(i+1) / float64(len(line))
 		last := max(0, 1-float64(len(line)-1-i)/6) // the rise is in the last six sounds
-		line[i].pitch = line[i].pitch*(pitchStart+(pitchEnd-pitchStart)*t) + rise*last
+		line[i].pitch = pitch * (line[i].pitch*(pitchStart+(pitchEnd-pitchStart)*t) + rise*last)
+		line[i].millis /= speed
 	}
 	return line, firsts
 }
 
 // tract is the state of throat and mouth.
 type tract struct {
+	scale               float64 // of the formants in the tables
 	pitch, phase        float64
 	voice, breath, hiss float64
 	formants            [3]float64
@@ -117,10 +120,10 @@ type tract struct {
 // The two upper resonances of a mouth hardly move.
 const fourthFormant, fifthFormant = 3500.0, 4500.0
 
-func newTract() *tract {
-	t := &tract{pitch: pitchStart, formants: [3]float64{500, 1500, 2500}, noise: 1}
-	t.mouth[3].tune(fourthFormant*tractScale, 250)
-	t.mouth[4].tune(fifthFormant*tractScale, 300)
+func newTract(of timbre) *tract {
+	t := &tract{scale: tractScale * of.tract, pitch: pitchStart * of.pitch, formants: [3]float64{500, 1500, 2500}, noise: 1}
+	t.mouth[3].tune(fourthFormant*t.scale, 250)
+	t.mouth[4].tune(fifthFormant*t.scale, 300)
 	return t
 }
 
@@ -141,7 +144,7 @@ func (t *tract) say(wave []float64, n note) []float64 {
 		if i%retuneSamples == 0 {
 			for k := range t.formants {
 				t.formants[k] = approach(t.formants[k], target[k], tongueSeconds/retuneSamples)
-				t.mouth[k].tune(t.formants[k]*tractScale, bandwidths[k])
+				t.mouth[k].tune(t.formants[k]*t.scale, bandwidths[k])
 			}
 		}
 		t.pitch = approach(t.pitch, n.pitch, 0.04)

@@ -55,8 +55,8 @@ func TestHissIsBrighterThanHum(t *testing.T) {
 }
 
 func TestQuestionRises(t *testing.T) {
-	asked, _ := score(phrases("You are here?"))
-	said, _ := score(phrases("You are here."))
+	asked, _ := score(phrases("You are here?"), Manner{})
+	said, _ := score(phrases("You are here."), Manner{})
 	if last := asked[len(asked)-1].pitch; last < pitchStart {
 		t.Errorf("question ends at %.0f Hz, below its beginning", last)
 	}
@@ -100,14 +100,14 @@ func TestPronounce(t *testing.T) {
 func TestBuiltinVoiceStopsWhenCancelled(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	if _, err := (synthesiser{}).Speak(ctx, "Hello"); !errors.Is(err, context.Canceled) {
+	if _, err := (synthesiser{}).Speak(ctx, "Hello", Manner{}); !errors.Is(err, context.Canceled) {
 		t.Errorf("error is %v, want %v", err, context.Canceled)
 	}
 }
 
 func BenchmarkBuiltinVoice(b *testing.B) {
 	for b.Loop() {
-		if _, err := (synthesiser{}).Speak(b.Context(), "Hello there, how may I help you today?"); err != nil {
+		if _, err := (synthesiser{}).Speak(b.Context(), "Hello there, how may I help you today?", Manner{}); err != nil {
 			b.Fatal(err)
 		}
 	}
@@ -115,7 +115,7 @@ func BenchmarkBuiltinVoice(b *testing.B) {
 
 func builtin(t *testing.T, text string) *Speech {
 	t.Helper()
-	speech, err := synthesiser{}.Speak(t.Context(), text)
+	speech, err := synthesiser{}.Speak(t.Context(), text, Manner{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -149,11 +149,11 @@ func TestFewTextsAreMadeAtOnce(t *testing.T) {
 	}
 	ctx, cancel := context.WithCancel(t.Context())
 	time.AfterFunc(10*time.Millisecond, cancel)
-	if _, err := (synthesiser{}).Speak(ctx, "Hi."); !errors.Is(err, context.Canceled) {
+	if _, err := (synthesiser{}).Speak(ctx, "Hi.", Manner{}); !errors.Is(err, context.Canceled) {
 		t.Errorf("a text too many: %v, want that it waits", err)
 	}
 	<-speaking
-	if s, err := (synthesiser{}).Speak(t.Context(), "Hi."); err != nil || len(s.PCM) == 0 {
+	if s, err := (synthesiser{}).Speak(t.Context(), "Hi.", Manner{}); err != nil || len(s.PCM) == 0 {
 		t.Errorf("a text that has a place: %v", err)
 	}
 	for range cap(speaking) - 1 {

@@ -41,7 +41,7 @@ type Voice interface {
 	Name() string
 	// Speak returns the sound of a sentence or a few. Text beyond MaxText is not spoken; a text without anything to say
 	// gives a Speech without sound.
-	Speak(ctx context.Context, text string) (*Speech, error)
+	Speak(ctx context.Context, text string, how Manner) (*Speech, error)
 }
 
 // MaxText is the longest text that is spoken in one call, in characters: the clamp of wire-protocol §7.4.
@@ -112,11 +112,11 @@ type covered struct {
 	log *slog.Logger
 }
 
-func (c *covered) Speak(ctx context.Context, text string) (*Speech, error) {
-	speech, err := c.Voice.Speak(ctx, text)
+func (c *covered) Speak(ctx context.Context, text string, how Manner) (*Speech, error) {
+	speech, err := c.Voice.Speak(ctx, text, how)
 	if err == nil || ctx.Err() != nil {
 		return speech, err
 	}
 	c.log.WarnContext(ctx, "voice failed, the built-in one speaks instead", "voice", c.Name(), "error", err)
-	return synthesiser{}.Speak(ctx, text)
+	return synthesiser{}.Speak(ctx, text, how)
 }

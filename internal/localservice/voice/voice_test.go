@@ -52,11 +52,11 @@ func TestBuiltinVoiceStepsIn(t *testing.T) {
 		log:   slog.New(slog.NewTextHandler(&log, nil)),
 	}
 	const text = "Good morning."
-	got, err := v.Speak(t.Context(), text)
+	got, err := v.Speak(t.Context(), text, Manner{})
 	if err != nil {
 		t.Fatal(err)
 	}
-	want, err := synthesiser{}.Speak(t.Context(), text)
+	want, err := synthesiser{}.Speak(t.Context(), text, Manner{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -72,15 +72,15 @@ func TestCancelledCallHasNoFallback(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	v := &covered{Voice: failing{context.Canceled}, log: slog.New(slog.DiscardHandler)}
-	if speech, err := v.Speak(ctx, "Hello"); !errors.Is(err, context.Canceled) {
+	if speech, err := v.Speak(ctx, "Hello", Manner{}); !errors.Is(err, context.Canceled) {
 		t.Errorf("speech is %v, error is %v, want %v", speech, err, context.Canceled)
 	}
 }
 
 type failing struct{ err error }
 
-func (failing) Name() string                                     { return "failing" }
-func (f failing) Speak(context.Context, string) (*Speech, error) { return nil, f.err }
+func (failing) Name() string                                             { return "failing" }
+func (f failing) Speak(context.Context, string, Manner) (*Speech, error) { return nil, f.err }
 
 func TestPhrases(t *testing.T) {
 	for _, test := range []struct {

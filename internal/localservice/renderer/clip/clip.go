@@ -88,3 +88,20 @@ func Breathing(out bool, i Idle) ID {
 	}
 	return id
 }
+
+// Face is a person whom the clips show. Each has files of its own.
+type Face int
+
+// The faces: the visuals of the catalog with these names.
+const (
+	Robin Face = iota
+	Ada
+	Noor
+	Ben
+	Faces // how many there are
+)
+
+// String is the name of the face in names of files.
+func (f Face) String() string {
+	return [Faces]string{"robin", "ada", "noor", "ben"}[f]
+}

@@ -7,26 +7,12 @@ import (
 	"github.com/agentruntime/agentruntime/internal/localservice/renderer/clip"
 )
 
+// Colours that all faces have.
 var (
-	wall        = color.RGBA{207, 225, 229, 255}
-	halo        = color.RGBA{226, 238, 240, 255}
-	hairDark    = color.RGBA{74, 46, 38, 255}
-	hairLight   = color.RGBA{104, 66, 52, 255}
-	skin        = color.RGBA{244, 204, 172, 255}
-	skinShade   = color.RGBA{226, 172, 138, 255}
-	blush       = color.RGBA{236, 138, 118, 70}
-	brow        = color.RGBA{84, 54, 44, 255}
-	lash        = color.RGBA{58, 36, 32, 255}
 	eyeWhite    = color.RGBA{255, 253, 250, 255}
-	iris        = color.RGBA{92, 120, 98, 255}
 	pupil       = color.RGBA{38, 30, 30, 255}
-	lip         = color.RGBA{205, 104, 96, 255}
-	lipShade    = color.RGBA{156, 62, 62, 255}
 	mouthInside = color.RGBA{112, 38, 44, 255}
 	tongue      = color.RGBA{214, 108, 108, 255}
-	jacket      = color.RGBA{45, 78, 112, 255}
-	jacketShade = color.RGBA{36, 64, 94, 255}
-	blouse      = color.RGBA{250, 247, 241, 255}
 )
 
 // The middle of the face.
@@ -69,19 +55,25 @@ var lipsOf = [clip.Mouths]lips{
 }
 
 // draw makes the picture of a pose. Layers go from the back to the front.
-func draw(p pose) *image.RGBA {
+func draw(l *look, p pose) *image.RGBA {
 	c := new(canvas)
 	rise := -1.6 * p.breath // the shoulders rise with the breath, the head a little less
-	drawBackground(c)
-	drawHairBehind(c, 0.6*rise)
-	drawBody(c, rise)
+	drawBackground(c, l)
+	drawHairBehind(c, l, 0.6*rise)
+	drawBody(c, l, rise)
 	head := 0.6 * rise
-	drawHead(c, p, head)
-	drawMouth(c, lipsOf[p.mouth], head)
-	for _, side := range []float64{-1, 1} {
-		drawEye(c, p, side, head)
+	drawHead(c, l, p, head)
+	drawMouth(c, l, lipsOf[p.mouth], head)
+	if l.moustache {
+		drawMoustache(c, l, head)
 	}
-	drawFringe(c, head)
+	for _, side := range []float64{-1, 1} {
+		drawEye(c, l, p, side, head)
+	}
+	drawFringe(c, l, head)
+	if l.frame.A > 0 {
+		drawGlasses(c, l.frame, head)
+	}
 	return c.picture()
 }
 
@@ -99,19 +91,31 @@ func mirrored(dy float64, right ...point) outline {
 	return smooth(points...)
 }
 
-func drawBackground(c *canvas) {
-	c.fill(outline{{0, 0}, {clip.Width, 0}, {clip.Width, clip.Height}, {0, clip.Height}}, wall)
-	c.fill(ellipse(middleX, 178, 172, 172), halo)
+func drawBackground(c *canvas, l *look) {
+	c.fill(outline{{0, 0}, {clip.Width, 0}, {clip.Width, clip.Height}, {0, clip.Height}}, l.wall)
+	c.fill(ellipse(middleX, 178, 172, 172), l.halo)
 }
 
-func drawHairBehind(c *canvas, dy float64) {
-	c.fill(mirrored(dy, point{0, 34}, point{54, 44}, point{88, 84}, point{98, 140}, point{104, 200}, point{100, 244},
-		point{74, 262}, point{40, 254}, point{0, 250}), hairDark)
+func drawHairBehind(c *canvas, l *look, dy float64) {
+	switch l.hair {
+	case hairLong:
+		c.fill(mirrored(dy, point{0, 34}, point{54, 44}, point{88, 84}, point{98, 140}, point{104, 200}, point{100, 244},
+			point{74, 262}, point{40, 254}, point{0, 250}), l.hairDark)
+	case hairBob:
+		c.fill(mirrored(dy, point{0, 32}, point{52, 40}, point{88, 76}, point{98, 132}, point{100, 190}, point{97, 226},
+			point{70, 232}, point{40, 228}, point{0, 226}), l.hairDark)
+	case hairCurls:
+		c.fill(ellipse(middleX, 132+dy, 108, 100), l.hairDark)
+		drawCurls(c, l.hairDark, 132+dy, 104, 96, 22, 0.38, 1.12, 24)
+		drawCurls(c, l.hairLight, 126+dy, 96, 86, 7, 0.52, 0.98, 13)
+	case hairShort:
+		c.fill(mirrored(dy, point{0, 40}, point{48, 48}, point{78, 80}, point{86, 126}, point{84, 164}, point{60, 176}, point{0, 176}), l.hairDark)
+	}
 }
 
-func drawBody(c *canvas, dy float64) {
+func drawBody(c *canvas, l *look, dy float64) {
 	shoulders := mirrored(dy, point{0, 276}, point{44, 280}, point{104, 298}, point{142, 326}, point{158, 380}, point{0, 396})
-	c.fill(shoulders, jacket)
+	c.fill(shoulders, l.jacket)
 	neck := outline{
 		{middleX - 30, 215 + dy},
 		{middleX + 30, 215 + dy},
@@ -119,7 +123,14 @@ func drawBody(c *canvas, dy float64) {
 		{middleX, 322 + dy},
 		{middleX - 32, 282 + dy},
 	}
-	// The blouse's open collar, then the neck in it, then the lapels.
+	if l.clothes == sweater {
+		c.fill(ellipse(middleX, 284+dy, 54, 26), l.jacketShade)
+		c.fill(ellipse(middleX, 281+dy, 47, 22), l.skin)
+		c.fill(outline{neck[0], neck[1], neck[2], neck[4]}, l.skin)
+		c.fill(ellipse(middleX, 236+dy, 46, 30), l.skinShade, neck)
+		return
+	}
+	// The blouse's collar, then the neck in it, then the lapels.
 	c.fill(outline{
 		{middleX - 46, 272 + dy},
 		{middleX + 46, 272 + dy},
@@ -127,43 +138,49 @@ func drawBody(c *canvas, dy float64) {
 		{middleX + 4, 380 + dy},
 		{middleX - 4, 380 + dy},
 		{middleX - 30, 330 + dy},
-	}, blouse)
-	c.fill(neck, skin)
-	c.fill(ellipse(middleX, 236+dy, 46, 30), skinShade, neck)
+	}, l.blouse)
+	c.fill(neck, l.skin)
+	c.fill(ellipse(middleX, 236+dy, 46, 30), l.skinShade, neck)
 	for _, side := range []float64{-1, 1} {
 		at := func(x, y float64) point { return point{middleX + side*x, y + dy} }
-		c.fill(outline{at(31, 268), at(46, 274), at(40, 308), at(0, 326)}, blouse)
-		c.fill(outline{at(44, 274), at(62, 284), at(74, 318), at(56, 322), at(58, 334), at(2, 384), at(2, 366)}, jacketShade)
+		c.fill(outline{at(31, 268), at(46, 274), at(40, 308), at(0, 326)}, l.blouse)
+		c.fill(outline{at(44, 274), at(62, 284), at(74, 318), at(56, 322), at(58, 334), at(2, 384), at(2, 366)}, l.jacketShade)
+		if l.clothes == suit {
+			c.fill(outline{at(31, 266), at(40, 272), at(34, 302), at(2, 292), at(0, 288)}, l.blouse)
+		}
+	}
+	if l.clothes == suit {
+		c.fill(mirrored(dy, point{0, 288}, point{9, 290}, point{7, 300}, point{13, 340}, point{14, 380}, point{0, 396}), l.tie)
 	}
 }
 
-func drawHead(c *canvas, p pose, dy float64) {
+func drawHead(c *canvas, l *look, p pose, dy float64) {
 	for _, side := range []float64{-1, 1} {
-		c.fill(ellipse(middleX+side*77, 158+dy, 12, 19), skin)
-		c.fill(ellipse(middleX+side*77, 159+dy, 6, 11), skinShade)
+		c.fill(ellipse(middleX+side*77, 158+dy, 12, 19), l.skin)
+		c.fill(ellipse(middleX+side*77, 159+dy, 6, 11), l.skinShade)
 	}
 	jaw := 0.22 * lipsOf[p.mouth].open
 	face := mirrored(dy, point{0, 66}, point{44, 76}, point{72, 112}, point{76, 156}, point{66, 200 + 0.3*jaw},
 		point{38, 235 + jaw}, point{0, 248 + jaw})
-	c.fill(face, skin)
+	c.fill(face, l.skin)
 	for _, side := range []float64{-1, 1} {
-		c.fill(ellipse(middleX+side*49, 188+dy, 17, 11), blush, face)
+		c.fill(ellipse(middleX+side*49, 188+dy, 17, 11), l.blush, face)
 	}
 	nose := arc(point{middleX - 9, 180 + dy}, point{middleX - 1, 184.5 + dy}, point{middleX + 9, 180 + dy})
-	c.fill(ribbon(nose, 3.6), skinShade)
+	c.fill(ribbon(nose, 3.6), l.skinShade)
 }
 
-func drawEye(c *canvas, p pose, side, dy float64) {
+func drawEye(c *canvas, l *look, p pose, side, dy float64) {
 	x, y := middleX+side*32, eyesY+dy
 	at := func(dx, dy float64) point { return point{x + side*dx, y + dy} } // dx grows outwards
 
 	lift := -1.5 * lipsOf[p.mouth].open / lipsOf[clip.Wide].open // brows rise a little with a wide mouth
-	c.fill(ribbon(arc(at(-17, -24+lift), at(0, -31+lift), at(19, -23+lift)), 6.2), brow)
+	c.fill(ribbon(arc(at(-17, -24+lift), at(0, -31+lift), at(19, -23+lift)), 6.2), l.brow)
 
 	// The upper lid falls from -13 to a bit below the middle.
 	lid := 6 - 19*p.lids
 	if p.lids < 0.1 {
-		c.fill(ribbon(arc(at(-17, 3), at(0, 8.5), at(18, 2)), 4.4), lash)
+		c.fill(ribbon(arc(at(-17, 3), at(0, 8.5), at(18, 2)), 4.4), l.lash)
 		return
 	}
 	upper := arc(at(-18, 3), at(-9, lid+4), at(1, lid), at(12, lid+4), at(18, 0))
@@ -171,46 +188,48 @@ func drawEye(c *canvas, p pose, side, dy float64) {
 	shape := append(append(outline{}, upper...), lower...)
 	c.fill(shape, eyeWhite)
 	irisX, irisY := x+2.5*p.look*1.8, y-0.5
-	c.fill(ellipse(irisX, irisY, 10.2, 11), iris, shape)
+	c.fill(ellipse(irisX, irisY, 10.2, 11), l.iris, shape)
 	c.fill(ellipse(irisX, irisY, 5.4, 5.8), pupil, shape)
 	c.fill(ellipse(irisX+3.4, irisY-4, 2.8, 2.8), eyeWhite, shape)
-	c.fill(ribbon(upper, 4.2), lash)
-	c.fill(ribbon(arc(at(15.5, -1.5), at(19.5, -2.5), at(23.5, -6)), 3.2), lash)
-	c.fill(ribbon(arc(at(-12, lid-2), at(1, lid-6), at(15, lid-1)), 1.6), skinShade)
+	c.fill(ribbon(upper, 4.2), l.lash)
+	if l.lashWings {
+		c.fill(ribbon(arc(at(15.5, -1.5), at(19.5, -2.5), at(23.5, -6)), 3.2), l.lash)
+	}
+	c.fill(ribbon(arc(at(-12, lid-2), at(1, lid-6), at(15, lid-1)), 1.6), l.skinShade)
 }
 
-func drawMouth(c *canvas, l lips, dy float64) {
-	if l.round {
-		drawRoundMouth(c, l, dy)
+func drawMouth(c *canvas, l *look, m lips, dy float64) {
+	if m.round {
+		drawRoundMouth(c, l, m, dy)
 		return
 	}
-	half := l.width / 2
+	half := m.width / 2
 	at := func(x, y float64) point { return point{middleX + x, mouthY + dy + y} }
-	corner := -l.smile
+	corner := -m.smile
 	// The opening hangs from the corners: its upper edge is flat, its lower one falls with the jaw.
 	top := arc(at(-half, corner), at(-half*0.45, -1), at(0, 0), at(half*0.45, -1), at(half, corner))
-	bottom := arc(at(half, corner), at(half*0.62, l.open*0.78), at(0, l.open), at(-half*0.62, l.open*0.78), at(-half, corner))
+	bottom := arc(at(half, corner), at(half*0.62, m.open*0.78), at(0, m.open), at(-half*0.62, m.open*0.78), at(-half, corner))
 
-	outer := smooth(at(-half-3, corner-1), at(-half*0.4, -l.upper-1), at(0, -l.upper+1), at(half*0.4, -l.upper-1), at(half+3, corner-1),
-		at(half*0.66, l.open*0.8+l.lower), at(0, l.open+l.lower+1), at(-half*0.66, l.open*0.8+l.lower))
-	c.fill(outer, lip)
-	if l.open == 0 {
+	outer := smooth(at(-half-3, corner-1), at(-half*0.4, -m.upper-1), at(0, -m.upper+1), at(half*0.4, -m.upper-1), at(half+3, corner-1),
+		at(half*0.66, m.open*0.8+m.lower), at(0, m.open+m.lower+1), at(-half*0.66, m.open*0.8+m.lower))
+	c.fill(outer, l.lip)
+	if m.open == 0 {
 		smile := arc(at(-half-3, corner-1.5), at(-half*0.5, -0.5), at(0, 1.5), at(half*0.5, -0.5), at(half+3, corner-1.5))
-		c.fill(ribbon(smile, 3), lipShade)
+		c.fill(ribbon(smile, 3), l.lipShade)
 		return
 	}
 	opening := append(append(outline{}, top...), bottom...)
 	c.fill(opening, mouthInside)
-	c.fill(ellipse(middleX, mouthY+dy+l.open+6-l.tongue/2, half*0.6, l.tongue/2+6), withAlpha(tongue, l.tongue), opening)
-	c.fill(shifted(opening, l.teeth-l.open), eyeWhite, opening)
+	c.fill(ellipse(middleX, mouthY+dy+m.open+6-m.tongue/2, half*0.6, m.tongue/2+6), withAlpha(tongue, m.tongue), opening)
+	c.fill(shifted(opening, m.teeth-m.open), eyeWhite, opening)
 }
 
-func drawRoundMouth(c *canvas, l lips, dy float64) {
-	y := mouthY + dy + l.open/2 - 3
-	c.fill(ellipse(middleX, y, l.width/2+l.upper, l.open/2+l.lower), lip)
-	opening := ellipse(middleX, y, l.width/2, l.open/2)
+func drawRoundMouth(c *canvas, l *look, m lips, dy float64) {
+	y := mouthY + dy + m.open/2 - 3
+	c.fill(ellipse(middleX, y, m.width/2+m.upper, m.open/2+m.lower), l.lip)
+	opening := ellipse(middleX, y, m.width/2, m.open/2)
 	c.fill(opening, mouthInside)
-	c.fill(ellipse(middleX, y+l.open/2+4-l.tongue/2, l.width*0.36, l.tongue/2+4), withAlpha(tongue, l.tongue), opening)
+	c.fill(ellipse(middleX, y+m.open/2+4-m.tongue/2, m.width*0.36, m.tongue/2+4), withAlpha(tongue, m.tongue), opening)
 }
 
 func shifted(shape outline, dy float64) outline {
@@ -229,15 +248,33 @@ func withAlpha(paint color.RGBA, size float64) color.RGBA {
 	return paint
 }
 
-func drawFringe(c *canvas, dy float64) {
+func drawFringe(c *canvas, l *look, dy float64) {
 	at := func(x, y float64) point { return point{middleX + x, y + dy} }
+	switch l.hair {
+	case hairBob:
+		c.fill(mirrored(dy, point{0, 44}, point{54, 52}, point{86, 96}, point{94, 150}, point{92, 222}, point{78, 226}, point{74, 160},
+			point{66, 116}, point{40, 112}, point{0, 111}), l.hairDark)
+		c.fill(ribbon(arc(at(-62, 78), at(-30, 62), at(0, 60), at(30, 62), at(62, 78)), 6), l.hairLight)
+		return
+	case hairCurls:
+		drawCurls(c, l.hairDark, 128+dy, 72, 62, 18, 0.53, 0.97, 11)
+		drawCurls(c, l.hairLight, 118+dy, 60, 56, 5, 0.56, 0.94, 9)
+		return
+	case hairShort:
+		for _, side := range []float64{-1, 1} {
+			at := func(x, y float64) point { return point{middleX + side*x, y + dy} }
+			c.fill(smooth(at(-2, 43), at(56, 58), at(82, 96), at(86, 140), at(82, 164), at(74, 150), at(70, 118), at(58, 92), at(30, 80), at(-2, 74)), l.hairDark)
+			c.fill(ribbon(arc(at(38, 62), at(64, 82), at(78, 116)), 4), l.hairLight)
+		}
+		return
+	}
 	// Swept from a parting on one side over the forehead, and down past the ear.
 	long := smooth(at(-30, 50), at(10, 36), at(58, 48), at(90, 92), at(96, 150), at(95, 196), at(86, 206), at(80, 168), at(72, 124),
 		at(44, 100), at(4, 82))
 	short := smooth(at(-26, 46), at(-60, 56), at(-88, 92), at(-96, 150), at(-95, 196), at(-86, 206), at(-80, 168), at(-74, 126),
 		at(-52, 98), at(-28, 78), at(-12, 60))
-	c.fill(short, hairDark)
-	c.fill(long, hairDark)
-	c.fill(ribbon(arc(at(-18, 56), at(26, 58), at(60, 82), at(76, 116)), 5), hairLight)
-	c.fill(ribbon(arc(at(-42, 66), at(-64, 86), at(-80, 120)), 4.5), hairLight)
+	c.fill(short, l.hairDark)
+	c.fill(long, l.hairDark)
+	c.fill(ribbon(arc(at(-18, 56), at(26, 58), at(60, 82), at(76, 116)), 5), l.hairLight)
+	c.fill(ribbon(arc(at(-42, 66), at(-64, 86), at(-80, 120)), 4.5), l.hairLight)
 }

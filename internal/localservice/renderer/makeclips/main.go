@@ -1,4 +1,4 @@
-// Command makeclips draws the face of the renderer and encodes its clips, one file for H264 and one for VP8. It is run by
+// Command makeclips draws the faces of the renderer and encodes their clips, of each face one file for H264 and one for VP8. It is run by
 // "go generate" in the renderer's directory and needs ffmpeg with libx264 and libvpx; nothing else does.
 package main
 
@@ -16,38 +16,48 @@ import (
 func main() {
 	log.SetFlags(0)
 	out := flag.String("out", "clips", "directory for the clip files")
+	only := flag.String("face", "", "the only face to encode; empty is all")
 	flag.Parse()
-	if err := encodeFiles(*out); err != nil {
+	if err := encodeFiles(*out, *only); err != nil {
 		log.Fatalf("makeclips: %v", err)
 	}
 }
 
-func encodeFiles(dir string) error {
-	drawn := make(drawings)
-	for name, encode := range map[string]encoder{"h264.bin": encodeH264, "vp8.bin": encodeVP8} {
-		set := new(clip.Set)
-		for id, poses := range scripts() {
-			if err := encode(set, clip.ID(id), drawn.film(poses)); err != nil {
-				return fmt.Errorf("encode clip %d for %s: %w", id, name, err)
-			}
+func encodeFiles(dir, only string) error {
+	for face := range clip.Faces {
+		if only != "" && only != face.String() {
+			continue
 		}
-		if err := os.WriteFile(filepath.Join(dir, name), set.Marshal(), 0o644); err != nil {
-			return fmt.Errorf("write clips: %w", err)
+		drawn := drawings{look: &looks[face], pictures: map[pose]*image.RGBA{}}
+		for name, encode := range map[string]encoder{"h264": encodeH264, "vp8": encodeVP8} {
+			set := new(clip.Set)
+			for id, poses := range scripts() {
+				if err := encode(set, clip.ID(id), drawn.film(poses)); err != nil {
+					return fmt.Errorf("encode clip %d of %s for %s: %w", id, face, name, err)
+				}
+			}
+			file := filepath.Join(dir, face.String()+"-"+name+".bin")
+			if err := os.WriteFile(file, set.Marshal(), 0o644); err != nil {
+				return fmt.Errorf("write clips: %w", err)
+			}
 		}
 	}
 	return nil
 }
 
-// drawings caches pictures by pose, because most poses are part of several clips.
-type drawings map[pose]*image.RGBA
+// drawings caches the pictures of a face by pose, because most poses are part of several clips.
+type drawings struct {
+	look     *look
+	pictures map[pose]*image.RGBA
+}
 
-func (d drawings) film(poses [clip.Frames]pose) []*image.RGBA {
+func (d *drawings) film(poses [clip.Frames]pose) []*image.RGBA {
 	film := make([]*image.RGBA, len(poses))
 	for i, p := range poses {
-		if d[p] == nil {
-			d[p] = draw(p)
+		if d.pictures[p] == nil {
+			d.pictures[p] = draw(d.look, p)
 		}
-		film[i] = d[p]
+		film[i] = d.pictures[p]
 	}
 	return film
 }
