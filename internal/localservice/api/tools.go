@@ -10,6 +10,7 @@ import (
 
 	"github.com/agentruntime/agentruntime/internal/localservice/brain"
 	"github.com/agentruntime/agentruntime/internal/localservice/store"
+	"github.com/agentruntime/agentruntime/internal/localservice/toolrun"
 )
 
 // toolName matches the function names that models accept.
@@ -101,6 +102,10 @@ func checkToolConfig(t *store.ToolConfig) error {
 		return checkRequest(t)
 	case t.Type == store.CodeTool && t.Code == "":
 		return missing("config", "code")
+	case t.Type == store.CodeTool:
+		if err := toolrun.CheckCode(t.Code); err != nil {
+			return invalid("value_error", err.Error(), "config", "code")
+		}
 	case t.Type == store.CSVTool && t.CSV == "":
 		return missing("config", "csv")
 	}

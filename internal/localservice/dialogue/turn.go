@@ -223,9 +223,9 @@ func (s *Service) prepare(ctx context.Context, who Caller, req TurnRequest) (*br
 			lines = append(lines, brain.Line{Agent: m.Role != store.Human && m.Role != store.System, System: m.Role == store.System, Text: text})
 		}
 	}
+	vars = variables(who, thread, req.Context, withResults(vars, state.Started), req.Text, answerID, isNew)
 	return &brain.Question{
-		Text: req.Text, History: lines, Profile: who.Agent.Profile,
-		Vars:         variables(who, thread, req.Context, withResults(vars, state.Started), req.Text, answerID, isNew),
+		Text: req.Text, History: lines, Profile: s.withRemote(ctx, who, vars), Vars: vars,
 		Capabilities: brain.Layer(who.Agent.Profile.Capabilities, req.Capabilities),
 		Avatar:       req.Context.Avatar, Experience: req.Experience, Fast: req.Fast,
 		Trigger: req.Trigger, Image: req.Image, Site: s.site(), Wire: req.Wire,

@@ -120,7 +120,7 @@ func (s *Store) resolve(ctx context.Context, r *Record[AgentRecord], intellect *
 		AllowClientVariables: in.AllowClientVariables, Language: in.Language, Capabilities: in.Capabilities,
 		BaseDirective: in.BaseDirective, Prompts: in.Prompts, Glossary: in.Glossary, Starters: in.Starters, Script: in.Script,
 		Tools: defined(tools), StartTools: defined(startTools), Skills: skills, KnowledgeIDs: knowledge,
-		Model: in.Model, Summary: in.Summary, Secrets: in.Secrets,
+		Model: in.Model, Summary: in.Summary, Secrets: in.Secrets, MCPServers: in.MCPServers,
 	}
 	if in.OpeningPhrase != nil {
 		agent.Profile.OpeningPhrase = *in.OpeningPhrase

@@ -51,6 +51,7 @@ type Profile struct {
 	Tools      []ToolDef       `json:"tools,omitempty"`
 	StartTools []ToolDef       `json:"-"` // run when a thread begins
 	Skills     []AttachedSkill `json:"-"`
+	MCPServers []MCPServer     `json:"-"` // their tools are added to Tools for each turn
 
 	KnowledgeIDs []int64             `json:"-"`
 	Model        *ModelConfiguration `json:"-"` // nil is the service's
@@ -74,8 +75,9 @@ type Profile struct {
 const (
 	ClientTool = "client" // runs in the page
 	APITool    = "api"    // an HTTP request of this service to another one
-	CodeTool   = "code"   // cannot run here, where there is no sandbox
+	CodeTool   = "code"   // JavaScript that runs in a sandbox of this service
 	CSVTool    = "csv"    // looks up rows of a table
+	MCPTool    = "mcp"    // of an MCP server, which lists it; it is not stored
 )
 
 // Limits of a tool's wait, in seconds (wire-protocol §9.8).
@@ -111,6 +113,14 @@ type ToolConfig struct {
 
 	Code string `json:"code,omitempty"` // of a CodeTool
 	CSV  string `json:"csv,omitempty"`  // of a CSVTool, with column names in the first line
+
+	Remote *RemoteTool `json:"-"` // of an MCPTool
+}
+
+// RemoteTool is a tool of an MCP server.
+type RemoteTool struct {
+	Server MCPServer
+	Name   string // by which the server knows it
 }
 
 // AttachedSkill is a skill with the way in which an intellect uses it.
