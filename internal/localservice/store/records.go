@@ -50,6 +50,7 @@ type Intellect struct {
 
 	// The fields below are extensions of this service.
 	TapToTalk            bool     `json:"tap_to_talk"`
+	CameraAnalysis       bool     `json:"camera_analysis"`
 	InterruptionsEnabled bool     `json:"interruptions_enabled"`
 	Starters             []string `json:"starter_questions"`
 	Script               string   `json:"script"`

@@ -41,7 +41,8 @@ type Profile struct {
 	InterruptionsEnabled bool   `json:"interruptionsEnabled"`
 	AllowClientVariables bool   `json:"allowClientVariables"`
 	ScreenShare          bool   `json:"screenShare"`
-	Language             string `json:"language"` // BCP 47, as in "en-US"
+	CameraAnalysis       bool   `json:"cameraAnalysis,omitempty"` // stills of the user's camera are accepted
+	Language             string `json:"language"`                 // BCP 47, as in "en-US"
 
 	// Capabilities are the stored states, on, off or disabled. They replace the
 	// defaults, and a client may replace them unless they are disabled
