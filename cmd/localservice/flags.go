@@ -76,7 +76,7 @@ func parse(args []string, stderr io.Writer) (*config, error) {
 	encrypted := f.Bool("tls", false, "serve https and wss, with a certificate made at the start; prints how Chromium accepts it")
 	f.BoolVar(&o.AllowPublic, "allow-public", false, "permit addresses that other machines can reach")
 	f.Func("allow-host", "further host `name` that the service is called by; may be repeated", appendTo(&o.AllowHosts))
-	f.Func("allow-tool-host", "`name` of a host that api tools may call, beside loopback; may be repeated", appendTo(&o.ToolHosts))
+	f.Func("allow-tool-host", "`name` of a host that api tools and MCP servers may be at, beside loopback; may be repeated", appendTo(&o.ToolHosts))
 	f.Func("allow-origin", "`origin` whose pages may use the service, * is every page; may be repeated", appendTo(&o.AllowOrigins))
 	f.BoolVar(&o.AllowPrivateNetwork, "allow-private-network", false, "let pages from the public network ask for the service")
 	f.StringVar(&o.PublicURL, "public-url", "", "`origin` that clients get instead of -addr")

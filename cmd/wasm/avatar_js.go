@@ -86,6 +86,7 @@ func avatarMethods(a *avatar.Session) page.Methods {
 			"pause":                    page.Try(a.Pause),
 			"keepAlive":                page.Do(a.KeepAlive),
 			"sendScreenShot":           page.Set("image", a.SendScreenShot),
+			"sendCameraShot":           page.Set("image", a.SendCameraShot),
 			"notifyHtmlElementClick":   page.SetObject("info", a.NotifyHTMLElementClick),
 			"submitStructuredDataForm": page.SetObject("values", a.SubmitStructuredDataForm),
 

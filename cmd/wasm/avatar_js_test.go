@@ -84,7 +84,7 @@ func TestErrorsComeBackAndAreNotThrown(t *testing.T) {
 	s := newRig(t).open(quiet)
 	for method, want := range map[string]fault.Code{
 		"interrupt": fault.InvalidState, "pause": fault.InvalidState, "startTapToTalk": fault.InvalidState,
-		"setToken": fault.BadRequest, "setDynamicPrompt": fault.InvalidState, "updateRequestVars": fault.BadRequest, "sendScreenShot": fault.InvalidState,
+		"setToken": fault.BadRequest, "setDynamicPrompt": fault.InvalidState, "updateRequestVars": fault.BadRequest, "sendScreenShot": fault.InvalidState, "sendCameraShot": fault.InvalidState,
 	} {
 		if got := code(s.now(method)); got != string(want) {
 			t.Errorf("%s gives %q, want %q", method, got, want)

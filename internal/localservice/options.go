@@ -50,7 +50,8 @@ type Options struct {
 	// AllowOrigins are origins whose pages may use the service, besides those on its own
 	// hosts; "*" is every page.
 	AllowOrigins []string
-	// ToolHosts are the names of the hosts that api tools may call, besides loopback.
+	// ToolHosts are the names of the hosts that api tools and MCP servers may be at,
+	// besides loopback.
 	ToolHosts []string
 	// AllowPrivateNetwork lets pages from the public network send requests to the service
 	// (Access-Control-Allow-Private-Network).

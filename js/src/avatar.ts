@@ -182,6 +182,11 @@ export class AvatarSession extends Session<AvatarEvents, Snapshot> {
     this.live.callSync("sendScreenShot", image)
   }
 
+  /** Sends one image of the visitor's camera, as JPEG or PNG, to an agent with `capabilities.cameraAnalysis`. */
+  sendCameraShot(image: ArrayBuffer | ArrayBufferView): void {
+    this.live.callSync("sendCameraShot", image)
+  }
+
   /** Reports a click on HTML that the agent generated. */
   notifyHtmlElementClick(info: Record<string, unknown>): void {
     this.live.callSync("notifyHtmlElementClick", info)

@@ -138,7 +138,7 @@ export interface AvatarEvents {
   brainSegment: Segment
   /**
    * `widget` is emitted when a widget of the answer is complete: its segments are joined and
-   * parsed.
+   * parsed. One that can't be read has an error, and its text.
    */
   widget: Widget
   /**
@@ -223,7 +223,7 @@ export interface ChatEvents {
   brainSegment: Segment
   /**
    * `widget` is emitted when a widget of the answer is complete: its segments are joined and
-   * parsed.
+   * parsed. One that can't be read has an error, and its text.
    */
   widget: Widget
   /**
@@ -303,7 +303,7 @@ export interface AgentEvents {
   oauthRequiredResult: OAuthRequiredResult
   /**
    * `widget` is emitted when a widget of the answer is complete: its segments are joined and
-   * parsed.
+   * parsed. One that can't be read has an error, and its text.
    */
   widget: Widget
   /**
@@ -789,10 +789,37 @@ export interface ContentGallery {
   items: GalleryItem[]
 }
 
+/** Markdown is a text with Markdown. */
+export interface Markdown {
+  title?: string
+  text: string
+}
+
+/** GradedOption is one answer to choose. */
+export interface GradedOption {
+  text: string
+  correct: boolean
+  /** `feedback` is what to say to somebody who chose it. */
+  feedback?: string
+}
+
+/**
+ * GradedQuestion is a question with answers to choose from. If none of them is marked as
+ * correct, a page can't grade the choice.
+ */
+export interface GradedQuestion {
+  title?: string
+  question: string
+  options: GradedOption[]
+  /** `explanation` is for the time after the choice. */
+  explanation?: string
+}
+
 /**
  * Widget is a structured answer. Of the fields after `speechId` only the field of its runtime
- * is set. Instead of it, `body` is set for a runtime that is none of the nine, or for JSON
- * without any key of the runtime, and `raw` for text without structure.
+ * is set. Instead of it, `body` is set for a runtime that is not known, or for JSON without any
+ * key of the runtime, and `raw` for text without structure. `error` and `raw` are set for a
+ * widget that can't be read.
  */
 export interface Widget {
   /** `runtime` is the normalised name: followups, sources, … */
@@ -809,8 +836,12 @@ export interface Widget {
   externalVideo?: ExternalVideo
   userPropertiesForm?: UserPropertiesForm
   contentGallery?: ContentGallery
+  markdown?: Markdown
+  gradedQuestion?: GradedQuestion
   body?: unknown
   raw?: string
+  /** `error` is why the widget can't be read: its content began like JSON, but is not valid. */
+  error?: string
 }
 
 /**

@@ -1,6 +1,6 @@
 /**
  * agentruntime/ui: the building blocks of a page around a session, without a framework and
- * without the runtime: captions, a transcript as it was spoken, Markdown, the nine
+ * without the runtime: captions, a transcript as it was spoken, Markdown, the
  * widgets, WebVTT, the button for tap-to-talk and messages for visitors. What the service
  * sends is shown as text, never as markup. `agentruntime/ui.css` has the styles.
  */
@@ -14,6 +14,7 @@ export { END_MESSAGES, endMessage, ERROR_MESSAGES, errorMessage, PERMANENT_ERROR
 export { SpokenTranscript, type SpokenTranscriptOptions, type TranscriptChange, type TranscriptEntry } from "./ui/transcript.js"
 export { attachTapToTalk, type TapToTalkSession } from "./ui/taptotalk.js"
 export { attachTextTrack, toWebVTT, type TextTrackOptions, type TimedText, type WebVTTOptions } from "./ui/vtt.js"
+export { playerEmbedUrl, thumbnailUrl } from "./ui/media.js"
 export {
   drawWidget, EMBED_HOSTS, externalEmbedUrl, WIDGET_RUNTIMES, WidgetList,
   type FormValues, type WidgetAction, type WidgetListOptions, type WidgetOptions,

@@ -2,6 +2,7 @@ import assert from "node:assert/strict"
 import { test } from "node:test"
 import type { Widget } from "../src/events.js"
 import { safeLink, safeUrl } from "../src/ui/dom.js"
+import { playerEmbedUrl, thumbnailUrl } from "../src/ui/media.js"
 import { drawWidget, EMBED_HOSTS, externalEmbedUrl, WIDGET_RUNTIMES, WidgetList, type WidgetAction, type WidgetOptions } from "../src/ui/widgets.js"
 import { Events, makePage } from "./page.js"
 
@@ -35,6 +36,16 @@ const widgets: Record<(typeof WIDGET_RUNTIMES)[number], Widget> = {
     { key: "more", type: "dict", required: false, knownValue: { a: 1 }, description: "<s>" },
   ] } },
   "content-gallery": { runtime: "content-gallery", contentGallery: { items: [{ title: "<b>", imageUrl: "/p.png", alt: "<i>", url: address }] } },
+  markdown: { runtime: "markdown", markdown: { title: "<b>", text: "<i> [a](javascript:alert(1)) [b](https://a.example/)" } },
+  "graded-question": { runtime: "graded-question", gradedQuestion: { title: "<b>", question: "<i>?", explanation: "<u>", options: [
+    { text: "<s>", correct: false, feedback: "**No.**" }, { text: "Bonn", correct: true },
+  ] } },
+}
+
+/** Waits until the Markdown of widgets is drawn: its module is loaded when it is needed. */
+const markdownDrawn = async () => {
+  await import("../src/ui/markdown.js")
+  await new Promise(setImmediate)
 }
 
 function draw(widget: Widget, options?: WidgetOptions): HTMLElement {
@@ -60,9 +71,114 @@ for (const [runtime, widget] of Object.entries(widgets)) {
   })
 }
 
-test("a widget that is none of the nine is its data, folded", () => {
+test("a widget of another kind is its data, folded", () => {
   assert.equal(draw({ runtime: "chart", body: { kind: "<b>" } }).textContent, 'chart{\n  "kind": "<b>"\n}')
   assert.equal(draw({ runtime: "", raw: "<b>" }).textContent, "Something this page can't draw<b>")
+})
+
+test("Markdown in summaries, and in widgets of their own, is drawn as elements", async () => {
+  const summary = draw({ runtime: "summary", summary: { summary: "# Head\n\n- **one** <b>\n- two", bullets: ["**as it is**"] } })
+  assert.equal(summary.querySelector(".agent-plain")!.textContent, "# Head\n\n- **one** <b>\n- two", "until the parser is loaded")
+  await markdownDrawn()
+  assert.deepEqual([...summary.querySelectorAll(".agent-markdown li")].map(({ innerHTML }) => innerHTML.trim()), ["<strong>one</strong> &lt;b&gt;", "two"])
+  assert.equal(summary.querySelector(":scope > ul > li")!.textContent, "**as it is**")
+  const widget = draw(widgets.markdown)
+  await markdownDrawn()
+  assert.equal(widget.querySelector("h3")!.textContent, "<b>")
+  assert.deepEqual([...widget.querySelectorAll("a")].map(({ href }) => href), ["https://a.example/"])
+  assert.equal(draw({ runtime: "markdown", markdown: { text: "a" } }).querySelector("h3"), null)
+})
+
+test("a widget that can't be read is an error with its text", () => {
+  const cut = draw({ runtime: "sources", raw: '{"sources":[<b>', error: "the content is not valid JSON" })
+  assert.deepEqual([cut.className, cut.getAttribute("role")], ["error agent-widget", "note"])
+  assert.equal(cut.textContent, 'This part of the answer could not be read. (sources)Details{"sources":[<b>')
+  // A page in JavaScript may draw what it has made itself.
+  const lacks = draw({ runtime: "flashcards", flashcards: { title: "T" } } as unknown as Widget)
+  assert.ok(lacks.classList.contains("error"))
+  assert.match(lacks.textContent!, /"title": "T"/)
+})
+
+test("a question is graded when the visitor has chosen, in words, and can be tried again", async () => {
+  const actions: WidgetAction[] = []
+  const element = draw(widgets["graded-question"], { onAction: (action) => actions.push(action) })
+  const [first, second] = element.querySelectorAll<HTMLInputElement>("input[type=radio]")
+  const status = () => element.querySelector("[role=status]")!.textContent!.replace(/\s+/g, " ")
+  const submit = () => element.querySelector("form")!.dispatchEvent(new (document.defaultView!.Event)("submit", { cancelable: true }))
+  const marks = () => [...element.querySelectorAll<HTMLElement>(".option")].map((row) => [row.dataset["is"], row.querySelector(".mark")!.textContent])
+  submit()
+  assert.deepEqual([status(), actions], ["Please choose an answer.", []])
+  assert.doesNotMatch(element.textContent!, /<u>|right|No\./, "nothing says which is right before")
+  first!.checked = true
+  submit()
+  await markdownDrawn()
+  assert.match(status(), /^Not quite\. ?No\. ?<u>/)
+  assert.deepEqual(marks(), [["wrong", "wrong"], ["right", "right"]])
+  assert.ok(element.querySelector("fieldset")!.disabled)
+  button(element, "Try again").click()
+  assert.deepEqual([marks(), first!.checked, status()], [[[undefined, ""], [undefined, ""]], false, ""])
+  second!.checked = true
+  submit()
+  assert.match(status(), /^Right\./)
+  assert.ok(button(element, "Try again").hidden)
+  assert.deepEqual(actions.map((action) => action.kind === "answer" && [action.answers, action.correct]), [[["<s>"], false], [["Bonn"], true]])
+})
+
+test("several right answers are boxes; without a right one the answer is for the agent", () => {
+  const question = (correct: boolean) => ({ runtime: "graded-question", gradedQuestion: { question: "Q", options: ["a", "b", "c"].map((text) => ({ text, correct: correct && text !== "c" })) } })
+  const submit = (element: HTMLElement) => element.querySelector("form")!.dispatchEvent(new (document.defaultView!.Event)("submit", { cancelable: true }))
+  const actions: WidgetAction[] = []
+  const several = draw(question(true), { onAction: (action) => actions.push(action) })
+  const boxes = several.querySelectorAll<HTMLInputElement>("input[type=checkbox]")
+  boxes[0]!.checked = true
+  submit(several)
+  assert.match(several.textContent!, /Not quite/)
+  button(several, "Try again").click()
+  boxes[0]!.checked = boxes[1]!.checked = true
+  submit(several)
+  assert.deepEqual(actions.map((action) => action.kind === "answer" && action.correct), [false, true])
+  makePage()
+  const asked: string[] = []
+  const list = document.createElement("div")
+  const session = Object.assign(new Events(), { speak: (text: string) => asked.push(text) })
+  new WidgetList(session, list)
+  for (const graded of [true, false]) {
+    session.emit("widget", question(graded))
+    list.querySelector<HTMLInputElement>("div > section:last-child input")!.checked = true
+    submit(list.lastElementChild as HTMLElement)
+  }
+  assert.deepEqual(asked, ["a"])
+})
+
+test("the service's own videos have pictures, and play in the page when the visitor asks", () => {
+  assert.equal(thumbnailUrl("1_abc", "99"), "https://cfvod.kaltura.com/p/99/sp/9900/thumbnail/entry_id/1_abc")
+  assert.equal(thumbnailUrl("0_abc", 99, { width: 480.4 }), "https://cfvod.kaltura.com/p/99/sp/9900/thumbnail/entry_id/0_abc/width/480")
+  assert.equal(playerEmbedUrl("1_abc", 99), "https://www.kaltura.com/index.php/extwidget/preview/partner_id/99/entry_id/1_abc/embed/iframe")
+  assert.equal(playerEmbedUrl("1_abc", 99, { uiConfId: 7 }), "https://www.kaltura.com/index.php/extwidget/preview/partner_id/99/uiconf_id/7/entry_id/1_abc/embed/iframe")
+  for (const entry of ["", "big-buck-bunny", "1_a/../x", "1_a b", undefined]) assert.deepEqual([thumbnailUrl(entry, 99), playerEmbedUrl(entry, 99)], [undefined, undefined], entry)
+  for (const partner of ["", "x", "9/9", undefined]) assert.equal(playerEmbedUrl("1_abc", partner), undefined)
+
+  const widget: Widget = { runtime: "video-gallery", videoGallery: { videos: [{ entryId: "1_abc", title: "Ours", duration: 65 }, { entryId: "1_def", title: "Theirs", url: address, thumbnailUrl: "/own.png" }] } }
+  const actions: unknown[] = []
+  const element = draw(widget, { partnerId: 99, uiConfId: 7, onAction: (action) => actions.push([action.kind, "url" in action && action.url]) })
+  assert.deepEqual([...element.querySelectorAll("img")].map(({ src }) => src), [thumbnailUrl("1_abc", 99, { width: 480 }), "https://page.example/own.png"])
+  assert.equal(element.querySelector("iframe"), null)
+  element.querySelector<HTMLButtonElement>("[aria-label='Play: Ours']")!.click()
+  const frame = element.querySelector("iframe")!
+  assert.deepEqual([frame.src, frame.title, frame.getAttribute("sandbox")?.includes("allow-top-navigation")], [playerEmbedUrl("1_abc", 99, { uiConfId: 7 }), "Ours", false])
+  assert.deepEqual(actions, [["play", frame.src]])
+  const refused = draw(widget, { partnerId: 99, onAction: () => false })
+  refused.querySelector<HTMLButtonElement>("button")!.click()
+  assert.equal(refused.querySelector("iframe"), null)
+  assert.equal(draw(widget).querySelector("button"), null, "without an account")
+  assert.equal(draw(widget, { partnerId: 99, embedHosts: [] }).querySelector("button"), null, "without the host")
+
+  makePage()
+  const session = Object.assign(new Events(), { partnerId: "99" })
+  const list = document.createElement("div")
+  new WidgetList(session, list)
+  session.emit("widget", widget)
+  assert.equal(list.querySelectorAll("button").length, 2, "with the account of the session")
 })
 
 test("flashcards turn and go on", () => {
@@ -130,7 +246,7 @@ test("a video of a known host plays in the page when the visitor asks, and not b
     "javascript:alert(1)": undefined,
   }
   for (const [url, embed] of Object.entries(urls)) assert.equal(externalEmbedUrl(url), embed, url)
-  assert.ok(EMBED_HOSTS.every((host) => Object.values(urls).some((url) => url?.startsWith(`https://${host}/`))))
+  assert.ok(EMBED_HOSTS.slice(0, 2).every((host) => Object.values(urls).some((url) => url?.startsWith(`https://${host}/`))))
   const widget: Widget = { runtime: "external-video", externalVideo: { url: "https://youtu.be/abcdefghijk", title: "Film" } }
   const element = draw(widget)
   assert.equal(element.querySelector("iframe"), null)

@@ -36,7 +36,23 @@ func (s *Session) SendScreenShot(image []byte) error {
 	if !s.Snapshot().Capabilities.ScreenShare {
 		return fault.New(fault.CapabilityDisabled, "screen sharing is not enabled for this agent; enable it in the agent's settings")
 	}
-	return s.emitLive(control.ScreenShareShot, map[string]any{"data": socketio.Binary(image)})
+	return s.sendStill(control.ScreenShareShot, image)
+}
+
+// SendCameraShot sends one still of the user's camera, a JPEG or PNG (wire-protocol
+// §3.12). Errors: invalid_state, capability_disabled.
+func (s *Session) SendCameraShot(image []byte) error {
+	if err := s.Live(); err != nil {
+		return err
+	}
+	if !s.Snapshot().Capabilities.CameraAnalysis {
+		return fault.New(fault.CapabilityDisabled, "camera analysis is not enabled for this agent; enable it in the agent's settings")
+	}
+	return s.sendStill(control.CameraShot, image)
+}
+
+func (s *Session) sendStill(name string, image []byte) error {
+	return s.emitLive(name, map[string]any{"data": socketio.Binary(image)})
 }
 
 // KeepAlive asks for capacity, as a cheap keep-alive message. Without a socket it does

@@ -17,7 +17,7 @@ import (
 func TestEveryClientEventIsProduced(t *testing.T) {
 	run(t, Options{Debug: true}, func(r *rig) {
 		r.service.answer[control.Join] = func(s *fakeSocket, _ sent) {
-			s.say(control.ClientConfig, control.Configuration{IsTapToTalk: true, IsScreenShareEnabled: true})
+			s.say(control.ClientConfig, control.Configuration{IsTapToTalk: true, IsScreenShareEnabled: true, IsCameraAnalysisEnabled: true})
 			s.say(control.JoinComplete, control.Empty{})
 		}
 		s := r.mustConnect()
@@ -31,6 +31,7 @@ func TestEveryClientEventIsProduced(t *testing.T) {
 			"click":   func() error { return r.NotifyHTMLElementClick(map[string]any{"htmlText": "<b>"}) },
 			"form":    func() error { return r.SubmitStructuredDataForm(map[string]any{"email": "a@b.example"}) },
 			"picture": func() error { return r.SendScreenShot([]byte{0xff, 0xd8}) },
+			"camera":  func() error { return r.SendCameraShot([]byte{0xff, 0xd8}) },
 		} {
 			if err := call(); err != nil {
 				t.Errorf("%s: %v", name, err)

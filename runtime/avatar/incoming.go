@@ -171,8 +171,7 @@ func (s *Session) turnEnds(speechID, turnID string) {
 	if speechID != "" {
 		s.turn.ended = append(s.turn.ended[max(0, len(s.turn.ended)-maxEnded+1):], speechID)
 	}
-	done, _ := s.shown.widgets.End()
-	s.show(done)
+	s.show(s.shown.widgets.End())
 	s.base.Emit(TurnEnded{SpeechID: &speechID, TurnID: turnID})
 	if !strings.HasSuffix(speechID, control.SuffixOpening) { // which is no turn of the brain
 		s.checkEmptyTurn()
@@ -224,13 +223,14 @@ func (s *Session) applySegment(seg *converse.Segment) {
 		s.perceived()
 	}
 	s.base.Emit(BrainSegment{Segment: *seg})
-	done, _ := s.shown.widgets.Add(seg)
-	s.show(done)
+	s.show(s.shown.widgets.Add(seg))
 }
 
-// show emits the widgets that are complete; one that could not be parsed was emitted
-// as segments only.
-func (s *Session) show(widgets []converse.Widget) {
+// show emits the widgets that are complete, and those that can't be read.
+func (s *Session) show(widgets []converse.Widget, malformed []converse.Malformed) {
+	for _, m := range malformed { // one that another has cut off, so it comes first
+		s.base.Emit(WidgetShown{Widget: m.Widget()})
+	}
 	for _, w := range widgets {
 		s.base.Emit(WidgetShown{Widget: w})
 	}

@@ -83,6 +83,24 @@ func TestAnotherWidgetEndsTheOneBefore(t *testing.T) {
 	})
 }
 
+// TestAMalformedWidgetIsShownAsAnError, in its place: when another cuts it off, and at the
+// end of the turn.
+func TestAMalformedWidgetIsShownAsAnError(t *testing.T) {
+	run(t, Options{}, func(r *rig) {
+		s := r.mustConnect()
+		r.forget()
+		s.applySegment("followups-tool", `{"questions":["Why`)
+		s.applySegment("sources-tool", `{"sources":[{"title":"Gu`)
+		s.say(control.AgentEndTurn, control.EndTurn{SpeechID: "a"})
+		r.wantEvents("brainSegment", "brainSegment", "widget", "widget", "turnEnd")
+		got := all[WidgetShown](r)
+		if len(got) != 2 || got[0].Runtime != converse.RuntimeFollowups || got[0].Error == "" || got[0].Raw != `{"questions":["Why` ||
+			got[1].Runtime != converse.RuntimeSources || got[1].Error == "" {
+			t.Errorf("shown %+v", got)
+		}
+	})
+}
+
 // TestAWidgetThatNobodyWaitsForIsNotShown: its turn was cut, its session is gone,
 // or the application refused it.
 func TestAWidgetThatNobodyWaitsForIsNotShown(t *testing.T) {

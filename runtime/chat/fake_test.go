@@ -238,6 +238,9 @@ func short(e event.Event) string {
 	case BrainSegment:
 		return "brainSegment " + string(e.Type)
 	case WidgetShown:
+		if e.Error != "" {
+			return "widget " + e.Runtime + " (error)"
+		}
 		return "widget " + e.Runtime
 	case ToolCalled:
 		return "toolCall " + e.ToolCall.Name + string(e.Args)

@@ -19,6 +19,7 @@ func TestEndingsOfATurn(t *testing.T) {
 		piece = `{"type":"unisphere-tool","content":"questions:\n- Why?","metadata":{"runtimeName":"followups-tool"}}`
 		cut   = `{"type":"unisphere-tool","content":"{\"questions\":[","metadata":{"runtimeName":"followups-tool"}}`
 		whole = `{"type":"unisphere-tool","content":"{\"questions\":[\"Why?\"]}","metadata":{"runtimeName":"followups-tool"},"segmentEnd":true}`
+		other = `{"type":"unisphere-tool","content":"All well.","metadata":{"runtimeName":"summary-tool"},"segmentEnd":true}`
 		oops  = `{"type":"error","content":"the model is tired"}`
 	)
 	for _, test := range []struct {
@@ -141,6 +142,15 @@ func TestEndingsOfATurn(t *testing.T) {
 			},
 			text: "I ", code: fault.NetworkError,
 			want: []string{"responseSettled", "brainSegment text", "final I ", "brainSegment unisphere-tool", "error network_error", "turnEnd"},
+		},
+		{
+			name:  "a widget that another cuts off",
+			reply: func(x *exchange) { x.answer().say(text("I "), cut, other, lastThink).end() },
+			text:  "I ",
+			want: []string{
+				"responseSettled", "brainSegment text", "final I ", "brainSegment unisphere-tool", "brainSegment unisphere-tool",
+				"widget followups (error)", "widget summary", "brainSegment think", "turnEnd",
+			},
 		},
 		{
 			name: "a connection that breaks behind a widget, during a tool",

@@ -19,6 +19,7 @@ const (
 	ResumeConversation  = "resumeConversation"
 	UpdateGenieContext  = "updateGenieContext"
 	ScreenShareShot     = "userScreenShareShot"
+	CameraShot          = "userCameraShot" // of an older protocol, still sent where isCameraAnalysisEnabled is set
 	HTMLElementClick    = "onHtmlElementClick"
 	FormLeadInfo        = "setFormLeadInfo"
 )
@@ -93,13 +94,13 @@ const (
 )
 
 // ClientEvents lists every event that a client sends, in the order of
-// wire-protocol §3.1.
+// wire-protocol §3.1, and those of §3.12 that are in use.
 func ClientEvents() []string {
 	return []string{
 		Join, StvNewSession, CheckAvailability, ASRInit, ASROffer, ASRClientCandidate,
 		ApprovedPermissions, TextEntered, DebugTextEntered, TapToTalkStart, TapToTalkEnd,
 		MuteUser, UnmuteUser, PauseConversation, ResumeConversation, UpdateGenieContext,
-		ScreenShareShot, HTMLElementClick, FormLeadInfo,
+		ScreenShareShot, HTMLElementClick, FormLeadInfo, CameraShot,
 	}
 }
 

@@ -2,6 +2,7 @@ package converse
 
 import (
 	"encoding/json"
+	"math"
 	"net/url"
 	"slices"
 	"strconv"
@@ -252,7 +253,8 @@ func scalarText(v any) string {
 // fill sets the field of w's runtime. Content without any key of that runtime is kept in
 // Body or Raw, the plain text of a summary in Summary.
 func (w *Widget) fill(c content) {
-	if c.parsed {
+	// A Markdown text may have lines like those of a structure.
+	if c.parsed && !(c.lined && w.Runtime == RuntimeMarkdown) {
 		b := &body{values: c.values, items: c.items}
 		read := *w
 		if read.read(b); b.hit {
@@ -264,11 +266,14 @@ func (w *Widget) fill(c content) {
 			return
 		}
 	}
-	if w.Runtime == RuntimeSummary {
+	switch w.Runtime {
+	case RuntimeSummary:
 		w.Summary = &Summary{Summary: strings.TrimSpace(c.text)}
-		return
+	case RuntimeMarkdown:
+		w.Markdown = &Markdown{Text: strings.TrimSpace(c.text)}
+	default:
+		w.Raw = c.text
 	}
-	w.Raw = c.text
 }
 
 // read sets the field of w's runtime from b, in which a key may have one of several
@@ -313,7 +318,48 @@ func (w *Widget) read(b *body) {
 		}
 	case RuntimeContentGallery:
 		w.ContentGallery = &ContentGallery{Title: b.text("title"), Items: items(b, galleryItem, "items", "slides", "cards")}
+	case RuntimeMarkdown:
+		w.Markdown = &Markdown{Title: b.text("title"), Text: b.text("markdown", "text", "content", "raw")}
+	case RuntimeGradedQuestion:
+		w.GradedQuestion = gradedQuestion(b)
 	}
+}
+
+func gradedQuestion(b *body) *GradedQuestion {
+	q := &GradedQuestion{
+		Title: b.text("title"), Question: b.text("question", "prompt", "text"), Explanation: b.text("explanation", "rationale"),
+	}
+	keys := []string{"options", "choices", "answers", "items"}
+	for i, v := range b.list(keys...) {
+		o := GradedOption{Text: scalarText(v)}
+		if values, ok := v.(map[string]any); ok {
+			item := &body{values: values}
+			o = GradedOption{
+				Text: item.text("text", "label", "option", "answer"), Feedback: item.text("feedback", "explanation"),
+				Correct: item.get("correct", "isCorrect", "is_correct") == true,
+			}
+			if !item.hit {
+				o.Text = b.line(i, keys...)
+			}
+		}
+		if o.Text != "" {
+			q.Options = append(q.Options, o)
+		}
+	}
+	// The correct ones may be named beside the list, by their texts or by their places from 0.
+	for _, v := range b.list("correct", "correctAnswers", "correct_answers", "correctAnswer", "correct_answer", "answer") {
+		text, place := scalarText(v), -1
+		if n, ok := v.(float64); ok && n == math.Trunc(n) && n >= 0 && n < float64(len(q.Options)) {
+			place = int(n)
+		}
+		if i := slices.IndexFunc(q.Options, func(o GradedOption) bool { return strings.EqualFold(o.Text, text) }); i >= 0 {
+			place = i
+		}
+		if place >= 0 {
+			q.Options[place].Correct = true
+		}
+	}
+	return q
 }
 
 func flashcard(b *body) Flashcard {

@@ -87,7 +87,8 @@ type Collector struct {
 	// Lean keeps only what the outcome of a turn depends on, and nothing that grows with
 	// the answer: the ids, the first error segments and the beginning of the text.
 	Lean bool
-	// OnWidget, if not nil, is called with every widget when it is complete.
+	// OnWidget, if not nil, is called with every widget when it is complete, and with
+	// those that can't be read.
 	OnWidget func(Widget)
 
 	turn     Turn
@@ -177,8 +178,11 @@ func (c *Collector) call(s *Segment) {
 }
 
 func (c *Collector) take(done []Widget, malformed []Malformed) {
-	for _, w := range done {
-		if c.OnWidget != nil {
+	if c.OnWidget != nil {
+		for _, m := range malformed { // one that another has cut off, so it comes first
+			c.OnWidget(m.Widget())
+		}
+		for _, w := range done {
 			c.OnWidget(w)
 		}
 	}

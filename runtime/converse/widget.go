@@ -7,8 +7,8 @@ import (
 
 // Widget is a structured answer (wire-protocol §4.4.3). Of the fields after SpeechID
 // only the field of its runtime is set. Instead of it, Body is set for a runtime that is
-// none of the nine, or for JSON without any key of the runtime, and Raw for text without
-// structure.
+// not known, or for JSON without any key of the runtime, and Raw for text without
+// structure. Error and Raw are set for a widget that can't be read.
 type Widget struct {
 	// Runtime is the normalised name: followups, sources, …
 	Runtime    string `json:"runtime"`
@@ -25,10 +25,16 @@ type Widget struct {
 	ExternalVideo      *ExternalVideo      `json:"externalVideo,omitempty"`
 	UserPropertiesForm *UserPropertiesForm `json:"userPropertiesForm,omitempty"`
 	ContentGallery     *ContentGallery     `json:"contentGallery,omitempty"`
+	Markdown           *Markdown           `json:"markdown,omitempty"`
+	GradedQuestion     *GradedQuestion     `json:"gradedQuestion,omitempty"`
 
 	Body any    `json:"body,omitempty"`
 	Raw  string `json:"raw,omitempty"`
+	// Error is why the widget can't be read: its content began like JSON, but is not valid.
+	Error string `json:"error,omitempty"`
 }
+
+const errNotJSON = "the content is not valid JSON"
 
 // Malformed is a widget that began like JSON but was not valid when another followed.
 type Malformed struct {
@@ -36,6 +42,11 @@ type Malformed struct {
 	WidgetName string `json:"widgetName,omitempty"`
 	SpeechID   string `json:"speechId,omitempty"`
 	Raw        string `json:"raw"`
+}
+
+// Widget returns m as a widget that can't be read.
+func (m *Malformed) Widget() Widget {
+	return Widget{Runtime: m.Runtime, WidgetName: m.WidgetName, SpeechID: m.SpeechID, Raw: m.Raw, Error: errNotJSON}
 }
 
 // Flashcards are cards with two sides.
@@ -146,7 +157,32 @@ type GalleryItem struct {
 	Alt         string `json:"alt,omitempty"`
 }
 
-// The normalised names of the widget runtimes (wire-protocol §4.4.3).
+// Markdown is a text with Markdown.
+type Markdown struct {
+	Title string `json:"title,omitempty"`
+	Text  string `json:"text"`
+}
+
+// GradedQuestion is a question with answers to choose from. If none of them is marked as
+// correct, a page can't grade the choice.
+type GradedQuestion struct {
+	Title    string         `json:"title,omitempty"`
+	Question string         `json:"question"`
+	Options  []GradedOption `json:"options"`
+	// Explanation is for the time after the choice.
+	Explanation string `json:"explanation,omitempty"`
+}
+
+// GradedOption is one answer to choose.
+type GradedOption struct {
+	Text    string `json:"text"`
+	Correct bool   `json:"correct"`
+	// Feedback is what to say to somebody who chose it.
+	Feedback string `json:"feedback,omitempty"`
+}
+
+// The normalised names of the widget runtimes (wire-protocol §4.4.3, and the optional ones
+// of session-api.md D.3).
 const (
 	RuntimeFlashcards         = "flashcards"
 	RuntimeFollowups          = "followups"
@@ -157,18 +193,21 @@ const (
 	RuntimeExternalVideo      = "external-video"
 	RuntimeUserPropertiesForm = "user-properties-form"
 	RuntimeContentGallery     = "content-gallery"
+	RuntimeMarkdown           = "markdown"
+	RuntimeGradedQuestion     = "graded-question"
 )
 
 var runtimes = map[string]bool{
 	RuntimeFlashcards: true, RuntimeFollowups: true, RuntimeSources: true, RuntimeSummary: true, RuntimeVideoGallery: true,
 	RuntimeShowLink: true, RuntimeExternalVideo: true, RuntimeUserPropertiesForm: true, RuntimeContentGallery: true,
+	RuntimeMarkdown: true, RuntimeGradedQuestion: true,
 }
 
 // NormalizeRuntime returns the normalised form of a widget's runtime name, which ends with
 // "-tool" in a segment unless it is normalised already.
 func NormalizeRuntime(name string) string { return strings.TrimSuffix(name, "-tool") }
 
-// KnownRuntime reports whether name, normalised, is one of the nine widgets.
+// KnownRuntime reports whether name, normalised, is one of the widgets of [Widget].
 func KnownRuntime(name string) bool { return runtimes[name] }
 
 // Runtime returns the normalised runtime name of the widget that s belongs to, or "" for a
@@ -263,7 +302,7 @@ func (a *Assembler) put(content any) {
 // even after a piece that is marked as the last.
 func (a *Assembler) whole() []Widget {
 	c := parseContent(a.object, a.text.String())
-	if c.broken() || c.blank() {
+	if a.broken(c) || c.blank() {
 		return nil
 	}
 	return []Widget{a.fill(c)}
@@ -276,14 +315,23 @@ func (a *Assembler) flush(cut bool) (done []Widget, malformed []Malformed) {
 		return nil, nil
 	}
 	c := parseContent(a.object, a.text.String())
+	broken := a.broken(c)
 	w := a.fill(c)
 	switch {
 	case c.blank():
 		return nil, nil // it was announced, but has no content
-	case cut && c.broken():
+	case cut && broken:
 		return nil, []Malformed{{Runtime: w.Runtime, WidgetName: w.WidgetName, SpeechID: w.SpeechID, Raw: c.text}}
+	case broken:
+		w = (&Malformed{Runtime: w.Runtime, WidgetName: w.WidgetName, SpeechID: w.SpeechID, Raw: c.text}).Widget()
 	}
 	return []Widget{w}, nil
+}
+
+// broken reports whether c should be JSON, but is not valid. A Markdown text may begin
+// with a link, as in "[here](…)".
+func (a *Assembler) broken(c content) bool {
+	return c.broken() && (a.open.Runtime != RuntimeMarkdown || strings.HasPrefix(stripFence(strings.TrimSpace(c.text)), "{"))
 }
 
 // fill returns the open widget with c, and forgets it.

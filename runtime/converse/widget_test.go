@@ -162,6 +162,47 @@ func TestLineForm(t *testing.T) {
 	}
 }
 
+// TestMarkdownIsText, also where it looks like JSON or like lines of keys.
+func TestMarkdownIsText(t *testing.T) {
+	for body, want := range map[string]Widget{
+		"# Head\n\n- a: b\n- c":            {Markdown: &Markdown{Text: "# Head\n\n- a: b\n- c"}},
+		"title: a\ntext: b":                {Markdown: &Markdown{Text: "title: a\ntext: b"}},
+		"[here](https://a.example)":        {Markdown: &Markdown{Text: "[here](https://a.example)"}},
+		`{"title":"T","markdown":"**b**"}`: {Markdown: &Markdown{Title: "T", Text: "**b**"}},
+		`{"content":"a\nb"}`:               {Markdown: &Markdown{Text: "a\nb"}},
+		`{"markdown":"cut`:                 {Raw: `{"markdown":"cut`, Error: errNotJSON},
+		`{"other":1}`:                      {Body: map[string]any{"other": 1.0}},
+	} {
+		want.Runtime, want.WidgetName = RuntimeMarkdown, "w"
+		if got, malformed := assemble(pieces("markdown-tool", body)...); malformed != nil || !reflect.DeepEqual(got, []Widget{want}) {
+			t.Errorf("%q: %+v, malformed %+v", body, got, malformed)
+		}
+	}
+}
+
+// TestGradedQuestions are read however they name the answers and the correct ones.
+func TestGradedQuestions(t *testing.T) {
+	bonn := func(correct ...bool) []GradedOption {
+		return []GradedOption{{Text: "Berlin", Correct: correct[0]}, {Text: "Bonn", Correct: correct[1]}}
+	}
+	for body, want := range map[string]GradedQuestion{
+		`{"title":"T","question":"Q?","options":[{"text":"Berlin","correct":true,"feedback":"Yes."},{"label":"Bonn"}],"explanation":"E"}`: {
+			Title: "T", Question: "Q?", Explanation: "E", Options: []GradedOption{{"Berlin", true, "Yes."}, {Text: "Bonn"}},
+		},
+		`{"prompt":"Q?","choices":["Berlin","Bonn"],"answer":"bonn"}`:                    {Question: "Q?", Options: bonn(false, true)},
+		`{"text":"Q?","items":["Berlin","Bonn"],"correct":0,"rationale":"R"}`:            {Question: "Q?", Explanation: "R", Options: bonn(true, false)},
+		`{"question":"Q?","answers":["Berlin","Bonn"],"correct_answers":[1,"Berlin",7]}`: {Question: "Q?", Options: bonn(true, true)},
+		`{"question":"Q?","options":[{"option":"Berlin"},{"x":1},null,"Bonn"]}`:          {Question: "Q?", Options: bonn(false, false)},
+		`{"question":"2+2?","options":[3,4],"answer":4}`:                                 {Question: "2+2?", Options: []GradedOption{{Text: "3"}, {Text: "4", Correct: true}}},
+		"question: Q?\noptions:\n- Berlin\n- Bonn: a city\nanswer: Berlin":               {Question: "Q?", Options: []GradedOption{{Text: "Berlin", Correct: true}, {Text: "Bonn: a city"}}},
+	} {
+		got, malformed := assemble(pieces("graded-question-tool", body)...)
+		if malformed != nil || len(got) != 1 || !reflect.DeepEqual(got[0].GradedQuestion, &want) {
+			t.Errorf("%s: %+v, malformed %+v", body, got, malformed)
+		}
+	}
+}
+
 func TestFencesAreTakenOff(t *testing.T) {
 	for _, text := range []string{"```json\n{\"a\":1}\n```", "  ```\n{\"a\":1}```  ", "```yaml\na: 1\n```\n", "```\na: 1"} {
 		if c := parseContent(nil, text); !c.parsed || !reflect.DeepEqual(c.values, map[string]any{"a": 1.0}) {
@@ -243,7 +284,7 @@ func TestPiecesFindTheirWidget(t *testing.T) {
 		{
 			"cut off by the end",
 			[]*Segment{piece("followups-tool", "", `["a`)},
-			[]Widget{{Runtime: RuntimeFollowups, Raw: `["a`}},
+			[]Widget{{Runtime: RuntimeFollowups, Raw: `["a`, Error: errNotJSON}},
 			nil,
 		},
 		{

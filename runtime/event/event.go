@@ -51,7 +51,7 @@ type BrainSegment struct {
 }
 
 // WidgetShown is emitted when a widget of the answer is complete: its segments are
-// joined and parsed.
+// joined and parsed. One that can't be read has an error, and its text.
 type WidgetShown struct {
 	converse.Widget
 }

@@ -127,6 +127,7 @@ const argumentsOf = {
   pause: () => [],
   removeAllListeners: (d) => [d.of(events)],
   respondToTool: (d) => [d.of(["nothing", ""]), d.thing(), d.options()],
+  sendCameraShot: (d) => [d.of([new Uint8Array([0xff, 0xd8, 0xff, 0xe0]), new Uint8Array(3)])],
   sendScreenShot: (d) => [d.of([new Uint8Array([0xff, 0xd8, 0xff, 0xe0]), new Uint8Array(3)])],
   sendText: (d) => [d.text(), d.options()],
   setAsrBandwidth: (d) => [d.of([0, 16, 64]), d.options()],

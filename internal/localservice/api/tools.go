@@ -13,6 +13,7 @@ import (
 
 	"github.com/agentruntime/agentruntime/internal/localservice/brain"
 	"github.com/agentruntime/agentruntime/internal/localservice/store"
+	"github.com/agentruntime/agentruntime/internal/localservice/toolrun"
 )
 
 // toolName matches the function names that models accept.
@@ -134,6 +135,10 @@ func checkToolConfig(config *store.ToolConfig) error {
 		return errors.Join(checkRequest(&t), checkResult(&t))
 	case t.Type == store.CodeTool && t.Code == "":
 		return missing("config", "code")
+	case t.Type == store.CodeTool:
+		if err := toolrun.CheckCode(t.Code); err != nil {
+			return invalid("value_error", err.Error(), "config", "code")
+		}
 	case t.Type == store.CSVTool && t.CSV == "":
 		return missing("config", "csv")
 	}

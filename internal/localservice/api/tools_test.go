@@ -70,6 +70,10 @@ func TestToolsThatAreRefused(t *testing.T) {
 		`{"name":"t","config":{"request":{"url":"http://x"},"variables_mapping":{"a":"$.b"}}}`:                      "path",
 		`{"name":"t","config":{"request":{"url":"http://x","authentication":{"type":"oauth2","client_id":"c","client_secret":"plain"}}}}`: "secrets.NAME",
 		`{"name":"t","config":{"type":"client"},"partner_id":0}`:                                                                          "partner_id",
+		`{"name":"t","config":{"type":"code","code":"1"}}`:                                                                                "must define a function main",
+		`{"name":"t","config":{"type":"code","code":"function main( {"}}`:                                                                 "the code fails",
+		`{"name":"t","config":{"type":"code","code":"def main(c):\n  return 1"}}`:                                                         "Python does not run here",
+		`{"name":"t","config":{"type":"code","code":"for (;;);"}}`:                                                                        "took longer",
 	} {
 		m.refuses("/v1/tool/add", body, 422, text)
 	}

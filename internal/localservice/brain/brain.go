@@ -41,8 +41,9 @@ type Question struct {
 	Fast         bool   // speed is preferred over quality
 	Trigger      string // what began the turn, "" for the user's own words
 
-	// Image is a still of the user's shared screen, JPEG or PNG; nil is none.
-	Image []byte
+	// Screen and Camera are stills of the user's shared screen and camera, JPEG or PNG;
+	// nil is none.
+	Screen, Camera []byte
 
 	// Started are the results of the tools that ran when the thread began.
 	Started []store.ToolResult

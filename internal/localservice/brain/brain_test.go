@@ -143,8 +143,9 @@ func TestDemoAnswers(t *testing.T) {
 		{"honest", Question{Text: "Xylophones?"}, "I'm only a demo without a language model, so I can't answer that. You said: Xylophones?"},
 		{"unheard", Question{Trigger: TriggerUnheard}, "I heard you speak, but no speech recogniser is set up here"},
 		{"no picture", Question{Text: "What is on my screen?"}, "I'm only a demo"},
-		{"broken picture", Question{Text: "What is on my screen?", Image: []byte("x")}, "I received a picture of your screen, but I can't read it."},
-		{"picture", Question{Text: "What is on my screen?", Image: picture(t)}, "I received a picture of your screen, a PNG of 4 by 3 pixels."},
+		{"broken picture", Question{Text: "What is on my screen?", Screen: []byte("x")}, "I received a picture of your screen, but I can't read it."},
+		{"picture", Question{Text: "What is on my screen?", Screen: picture(t)}, "I received a picture of your screen, a PNG of 4 by 3 pixels."},
+		{"camera", Question{Text: "What does my camera see?", Camera: picture(t)}, "I received a picture of your camera, a PNG of 4 by 3 pixels."},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			tt.q.Profile = store.DefaultProfile()

@@ -9,6 +9,7 @@ import (
 	"io"
 	"log/slog"
 	"net/http"
+	"slices"
 	"strings"
 	"time"
 
@@ -63,8 +64,13 @@ func (c *Chat) Answer(ctx context.Context, q *Question, out Sink) error {
 	}
 	request := openai.ChatCompletionRequest{Model: c.model, Messages: messages, Tools: offered(q)}
 	configure(&request, q.Profile.Model)
+	asked := len(messages) - 1 // the place of the question
 	for range maxRounds {
 		reply, err := c.round(ctx, request, out)
+		if errors.Is(err, errPictures) {
+			request.Messages[asked] = question(q, nil)
+			reply, err = c.round(ctx, request, out)
+		}
 		if err != nil {
 			return err
 		}
@@ -91,6 +97,10 @@ func (c *Chat) round(ctx context.Context, request openai.ChatCompletionRequest, 
 	defer cancel()
 	stream, err := c.client.CreateChatCompletionStream(roundCtx, request)
 	if err != nil {
+		if shows(request) && refusedPictures(err) {
+			c.log.Warn("the chat endpoint refuses a picture: asked again without it", "model", request.Model, "error", endpoint.WithoutBody(err))
+			return reply, errPictures
+		}
 		return reply, c.failed(ctx, err)
 	}
 	defer stream.Close()
@@ -188,19 +198,67 @@ func (c *Chat) messages(ctx context.Context, q *Question) ([]openai.ChatCompleti
 		}
 		messages = append(messages, openai.ChatCompletionMessage{Role: role, Content: line.Text})
 	}
-	question := openai.ChatCompletionMessage{Role: openai.ChatMessageRoleUser, Content: q.Text}
+	return append(messages, question(q, q.pictures())), nil
+}
+
+// question returns the user's message, with those pictures. If there are others, the model
+// is told that it can't see them.
+func question(q *Question, pictures []still) openai.ChatCompletionMessage {
+	message := openai.ChatCompletionMessage{Role: openai.ChatMessageRoleUser, Content: q.Text}
 	if q.Trigger == TriggerUnheard {
-		question.Content = "(The user spoke, but no speech recogniser is configured, so there are no words. Say so.)"
+		message.Content = "(The user spoke, but no speech recogniser is configured, so there are no words. Say so.)"
 	}
-	if q.Image != nil {
-		picture := "data:" + http.DetectContentType(q.Image) + ";base64," + base64.StdEncoding.EncodeToString(q.Image)
-		question.MultiContent = []openai.ChatMessagePart{
-			{Type: openai.ChatMessagePartTypeText, Text: question.Content},
-			{Type: openai.ChatMessagePartTypeImageURL, ImageURL: &openai.ChatMessageImageURL{URL: picture}},
+	if len(pictures) == 0 {
+		for _, p := range q.pictures() {
+			message.Content += "\n(The user sends a picture of their " + p.of + ", which you can't see. Say so if they ask about it.)"
 		}
-		question.Content = "" // the library accepts only one of the two
+		return message
 	}
-	return append(messages, question), nil
+	parts := []openai.ChatMessagePart{{Type: openai.ChatMessagePartTypeText, Text: message.Content}}
+	for _, p := range pictures {
+		parts = append(parts,
+			openai.ChatMessagePart{Type: openai.ChatMessagePartTypeText, Text: "(A picture of the user's " + p.of + ":)"},
+			openai.ChatMessagePart{Type: openai.ChatMessagePartTypeImageURL, ImageURL: &openai.ChatMessageImageURL{
+				URL: "data:" + http.DetectContentType(p.data) + ";base64," + base64.StdEncoding.EncodeToString(p.data),
+			}})
+	}
+	message.Content, message.MultiContent = "", parts // the library accepts only one of the two
+	return message
+}
+
+// still is a picture of a question.
+type still struct {
+	of   string // screen or camera
+	data []byte
+}
+
+func (q *Question) pictures() []still {
+	var list []still
+	for _, p := range []still{{"screen", q.Screen}, {"camera", q.Camera}} {
+		if p.data != nil {
+			list = append(list, p)
+		}
+	}
+	return list
+}
+
+// errPictures means that an endpoint may have refused a request for its pictures.
+var errPictures = errors.New("the endpoint refuses pictures")
+
+// refusedPictures reports whether pictures may be the reason of an error: a model that
+// can't see has no status of its own, and some servers answer with 500.
+func refusedPictures(err error) bool {
+	switch status := endpoint.Status(err); status {
+	case http.StatusUnauthorized, http.StatusForbidden, http.StatusTooManyRequests:
+		return false
+	default:
+		return status >= http.StatusBadRequest
+	}
+}
+
+// shows reports whether a request has pictures.
+func shows(request openai.ChatCompletionRequest) bool {
+	return slices.ContainsFunc(request.Messages, func(m openai.ChatCompletionMessage) bool { return m.MultiContent != nil })
 }
 
 // configure replaces the service's model configuration with that of the intellect, where it

@@ -9,6 +9,7 @@ import (
 	"log/slog"
 	"net/http"
 	"net/http/httptest"
+	"slices"
 	"strings"
 	"testing"
 
@@ -193,6 +194,57 @@ func TestChatFailures(t *testing.T) {
 				t.Errorf("error %v after %q, want %q after %q", err, out.text, tt.want, tt.text)
 			}
 		})
+	}
+}
+
+// TestChatShowsPictures to the model, with what each shows; a model that can't see is
+// asked without them, also after a tool.
+func TestChatShowsPictures(t *testing.T) {
+	q := func() *Question {
+		return &Question{Text: "What is this?", Screen: picture(t), Camera: []byte("\xff\xd8\xff camera"), Profile: tools()}
+	}
+	calls := streams(chunk(`{"tool_calls":[{"index":0,"id":"1","function":{"name":"save_note","arguments":"{}"}}]}`, ""), chunk(`{}`, "tool_calls"), done)
+	says := streams(text("A cat."), chunk(`{}`, "stop"), done)
+	chat, e := serveChat(t, says)
+	out := &tape{}
+	answer(t, chat, q(), out)
+	last := func() map[string]any {
+		messages := (<-e.requests)["messages"].([]any)
+		return messages[1].(map[string]any)
+	}
+	var seen []string
+	for _, part := range last()["content"].([]any) {
+		part := part.(map[string]any)
+		if url, ok := part["image_url"].(map[string]any); ok {
+			seen = append(seen, url["url"].(string)[:22])
+			continue
+		}
+		seen = append(seen, part["text"].(string))
+	}
+	want := []string{"What is this?", "(A picture of the user's screen:)", "data:image/png;base64,", "(A picture of the user's camera:)", "data:image/jpeg;base64"}
+	if !slices.Equal(seen, want) || out.text != "A cat." {
+		t.Errorf("the model sees %q, want %q", seen, want)
+	}
+	results := map[string]Result{"save_note": {json.RawMessage(`{}`), true}}
+	refuses := func(w http.ResponseWriter, _ *http.Request) {
+		http.Error(w, `{"error":{"message":"no vision"}}`, http.StatusBadRequest)
+	}
+	chat, e = serveChat(t, refuses, calls, says)
+	out = &tape{results: results}
+	answer(t, chat, q(), out)
+	last()
+	for range 2 {
+		if got, ok := last()["content"].(string); !ok || !strings.Contains(got, "What is this?\n(The user sends a picture of their screen, which you can't see.") || !strings.Contains(got, "camera") {
+			t.Errorf("asked again with %v", got)
+		}
+	}
+	if out.text != "A cat." {
+		t.Errorf("answer %q", out.text)
+	}
+	chat, _ = serveChat(t, func(w http.ResponseWriter, _ *http.Request) { http.Error(w, "{}", http.StatusUnauthorized) })
+	var failure *Failure
+	if err := chat.Answer(t.Context(), q(), &tape{}); !errors.As(err, &failure) {
+		t.Errorf("error %v", err)
 	}
 }
 

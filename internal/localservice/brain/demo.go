@@ -7,7 +7,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"image"
-	_ "image/jpeg" // stills of a shared screen
+	_ "image/jpeg" // stills
 	_ "image/png"
 	"maps"
 	"net/url"
@@ -107,8 +107,11 @@ func (t *turn) answer() error {
 		vars["site"], vars["user_name"] = t.Site, t.userName()
 		return play(t.speaker, rule, t.Question, vars)
 	}
-	if t.contain("screen") && t.Image != nil {
-		return t.say(describeImage(t.Image))
+	if t.contain("screen") && t.Screen != nil {
+		return t.say(describeImage("screen", t.Screen))
+	}
+	if t.contain("camera") && t.Camera != nil {
+		return t.say(describeImage("camera", t.Camera))
 	}
 	found, err := t.quoteDocuments()
 	if err != nil || found {
@@ -129,13 +132,13 @@ func wordsOf(text string) []string {
 	})
 }
 
-func describeImage(data []byte) string {
+func describeImage(of string, data []byte) string {
 	config, kind, err := image.DecodeConfig(bytes.NewReader(data))
 	if err != nil {
-		return "I received a picture of your screen, but I can't read it."
+		return "I received a picture of your " + of + ", but I can't read it."
 	}
-	return fmt.Sprintf("I received a picture of your screen, a %s of %d by %d pixels. I have no model that could tell what is on it.",
-		strings.ToUpper(kind), config.Width, config.Height)
+	return fmt.Sprintf("I received a picture of your %s, a %s of %d by %d pixels. I have no model that could tell what is on it.",
+		of, strings.ToUpper(kind), config.Width, config.Height)
 }
 
 // nameIn finds the name in "my name is Sam".

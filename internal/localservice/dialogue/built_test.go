@@ -12,6 +12,8 @@ import (
 	"sync"
 	"testing"
 
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+
 	"github.com/agentruntime/agentruntime/internal/localservice/brain"
 	"github.com/agentruntime/agentruntime/internal/localservice/directory"
 	"github.com/agentruntime/agentruntime/internal/localservice/store"
@@ -172,7 +174,10 @@ func TestToolsOnTheService(t *testing.T) {
 	})).withTools()
 	who := f.builtBy([]store.Tool{
 		apiTool("look", server.URL+"/look/{{ what }}", true), apiTool("tell", server.URL+"/tell", false),
-		{Name: "code", Config: store.ToolConfig{Type: store.CodeTool, Code: "1", WaitForResponse: true}},
+		{Name: "code", Config: store.ToolConfig{
+			Type: store.CodeTool, WaitForResponse: true,
+			Code: `function main(c) { return {seen: c.args.what + " " + c.variables["sys__user_id"], secrets: String(c.variables["secrets.KEY"]) + c.variables.sys__ks} }`,
+		}},
 	}, func(in *store.Intellect, ids []string) {
 		in.ToolIDs, in.Secrets = ids, map[string]string{"KEY": "the-secret"}
 	})
@@ -184,7 +189,7 @@ func TestToolsOnTheService(t *testing.T) {
 	if err != nil || result.Text != "done" {
 		t.Fatalf("answer %q, %v", result.Text, err)
 	}
-	want := `{"key":"*** ***","path":"/look/a b"}` + "\n" + `{"status":"dispatched"}` + "\n" + `{"error":"code tools don't run here: this service has no sandbox"}` + "\n"
+	want := `{"key":"*** ***","path":"/look/a b"}` + "\n" + `{"status":"dispatched"}` + "\n" + `{"secrets":"undefinedundefined","seen":"a b ann@example.com"}` + "\n"
 	if response != want {
 		t.Errorf("results\n%s, want\n%s", response, want)
 	}
@@ -209,6 +214,58 @@ func TestToolsOnTheService(t *testing.T) {
 	f.tools.(*toolrun.Runner).Close() //nolint:errcheck // always nil; waits for what runs
 	if got := server.log(); !strings.Contains(got, "/look/a%20b the-secret djJ8-raw-token") {
 		t.Errorf("asked %s", got)
+	}
+}
+
+// TestMCPToolsInATurn: the tools of an agent's MCP server stand beside its own, and a call
+// of one is shown like that of any tool that runs on the service.
+func TestMCPToolsInATurn(t *testing.T) {
+	server := mcp.NewServer(&mcp.Implementation{Name: "crm", Version: "1"}, nil)
+	server.AddTool(&mcp.Tool{Name: "find", InputSchema: map[string]any{"type": "object"}},
+		func(_ context.Context, r *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
+			return &mcp.CallToolResult{Content: []mcp.Content{&mcp.TextContent{Text: string(r.Params.Arguments) + r.Extra.Header.Get("X-Key")}}}, nil
+		})
+	at := httptest.NewServer(mcp.NewStreamableHTTPHandler(func(*http.Request) *mcp.Server { return server }, &mcp.StreamableHTTPOptions{Stateless: true}))
+	defer at.Close()
+	var offered, response string
+	f := open(t, brainFunc(func(ctx context.Context, q *brain.Question, out brain.Sink) error {
+		for _, tool := range q.Profile.Tools {
+			offered += tool.Name + " " + tool.Type + " "
+		}
+		tool, _ := q.Profile.Tool("crm_find")
+		results, err := out.Call(ctx, brain.Call{Tool: tool, Args: json.RawMessage(`{"name":"Ann"}`)})
+		if err != nil {
+			return err
+		}
+		response = string(results[0].Response)
+		return out.Say("done")
+	})).withTools()
+	who := f.builtBy([]store.Tool{{Name: "find", Config: store.ToolConfig{Type: store.ClientTool}}}, func(in *store.Intellect, ids []string) {
+		in.ToolIDs, in.Secrets = ids, map[string]string{"KEY": "the-secret"}
+		in.MCPServers = []store.MCPServer{
+			{Name: "crm", URL: at.URL, Headers: map[string]string{"X-Key": "{{ secrets.KEY }} {{ sys__user_id }}"}}, {Name: "gone", URL: "http://127.0.0.1:1"},
+		}
+	})
+	var segments []converse.Segment
+	result, err := f.Turn(t.Context(), who, TurnRequest{Text: "Find Ann"}, func(seg converse.Segment) error {
+		segments = append(segments, seg)
+		return nil
+	})
+	if err != nil || result.Text != "done" || offered != "find client crm_find mcp " {
+		t.Fatalf("answer %q, %v; offered %q", result.Text, err, offered)
+	}
+	if want := `{"result":"{\"name\":\"Ann\"}*** ann@example.com"}`; response != want {
+		t.Errorf("result %s, want %s", response, want)
+	}
+	if got := types(segments); !strings.Contains(got, "tool tool_response") {
+		t.Errorf("segments %s", got)
+	}
+	all, _ := json.Marshal(segments)
+	if strings.Contains(string(all)+f.log.String(), "the-secret") {
+		t.Errorf("a secret is shown: %s, log %s", all, f.log.String())
+	}
+	if len(who.Agent.Profile.Tools) != 1 {
+		t.Errorf("the caller's own tools have changed: %v", who.Agent.Profile.Tools)
 	}
 }
 

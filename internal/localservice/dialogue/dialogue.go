@@ -78,6 +78,8 @@ type Runner interface {
 	// Run waits for the result, a JSON object; Start does not.
 	Run(ctx context.Context, t *store.ToolDef, args json.RawMessage, vars map[string]any) json.RawMessage
 	Start(t *store.ToolDef, args json.RawMessage, vars map[string]any)
+	// Remote returns the tools of MCP servers, under names that are not among names.
+	Remote(ctx context.Context, servers []store.MCPServer, names []string, vars map[string]any) []store.ToolDef
 }
 
 // Service runs the turns. All methods may be called from any goroutine.

@@ -18,6 +18,24 @@ func (noTools) Run(context.Context, *store.ToolDef, json.RawMessage, map[string]
 
 func (noTools) Start(*store.ToolDef, json.RawMessage, map[string]any) {}
 
+func (noTools) Remote(context.Context, []store.MCPServer, []string, map[string]any) []store.ToolDef {
+	return nil
+}
+
+// withRemote returns the agent's profile with the tools of its MCP servers.
+func (s *Service) withRemote(ctx context.Context, who Caller, vars map[string]any) store.Profile {
+	p := who.Agent.Profile
+	if len(p.MCPServers) == 0 {
+		return p
+	}
+	var names []string
+	for _, t := range p.Tools {
+		names = append(names, t.Name)
+	}
+	p.Tools = append(slices.Clone(p.Tools), s.tools.Remote(ctx, p.MCPServers, names, secretVariables(who, vars))...)
+	return p
+}
+
 // startTools runs the start tools of a new thread, in order, and stores the results of
 // those that it waits for. A tool that fails does not fail the conversation, and none is
 // in the stream (service.md, Intellect).

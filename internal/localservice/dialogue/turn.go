@@ -53,7 +53,8 @@ type TurnRequest struct {
 	Experience   string            // force_experience
 	Fast         bool              // model_type is fast
 	Trigger      string            // what began the turn, "" for the user's own words
-	Image        []byte            // still of a shared screen, nil for none
+	Screen       []byte            // still of a shared screen, nil for none
+	Camera       []byte            // still of the user's camera, nil for none
 	Wire         brain.Wire        // the stream of the reply, nil on a live session
 
 	ClientTurns []string // the client's ids of the turns in Text
@@ -224,12 +225,12 @@ func (s *Service) prepare(ctx context.Context, who Caller, req TurnRequest) (*br
 			lines = append(lines, brain.Line{Agent: m.Role != store.Human && m.Role != store.System, System: m.Role == store.System, Text: text})
 		}
 	}
+	vars = variables(who, thread, req.Context, withResults(vars, state.Started), req.Text, answerID, isNew)
 	return &brain.Question{
-		Text: req.Text, History: lines, Profile: who.Agent.Profile,
-		Vars:         variables(who, thread, req.Context, withResults(vars, state.Started), req.Text, answerID, isNew),
+		Text: req.Text, History: lines, Profile: s.withRemote(ctx, who, vars), Vars: vars,
 		Capabilities: brain.Layer(who.Agent.Profile.Capabilities, req.Capabilities),
 		Avatar:       req.Context.Avatar, Experience: req.Experience, Fast: req.Fast,
-		Trigger: req.Trigger, Image: req.Image, Site: s.site(), Wire: req.Wire,
+		Trigger: req.Trigger, Screen: req.Screen, Camera: req.Camera, Site: s.site(), Wire: req.Wire,
 		Started: state.Started, LoadedSkills: state.Skills, KeepSkill: func(name string) error { return s.keepSkill(ctx, thread.ID, name) },
 	}, thread, answerID, nil
 }

@@ -72,20 +72,28 @@ func (e Endpoint) Client(h *http.Client) *openai.Client {
 	return openai.NewClientWithConfig(config)
 }
 
-// WithoutBody keeps only the status of an endpoint's error reply, because its text may
-// quote the key or the user.
-func WithoutBody(err error) error {
-	var status int
+// Status returns the HTTP status of an endpoint's error reply, 0 for other errors.
+func Status(err error) int {
 	var described *openai.APIError
 	var other *openai.RequestError
 	switch {
 	case errors.As(err, &other): // may wrap an APIError
-		status = other.HTTPStatusCode
+		return other.HTTPStatusCode
 	case errors.As(err, &described):
-		status = described.HTTPStatusCode
-	default:
+		return described.HTTPStatusCode
+	}
+	return 0
+}
+
+// WithoutBody keeps only the status of an endpoint's error reply, because its text may
+// quote the key or the user.
+func WithoutBody(err error) error {
+	var described *openai.APIError
+	var other *openai.RequestError
+	if !errors.As(err, &other) && !errors.As(err, &described) {
 		return err
 	}
+	status := Status(err)
 	if status == 0 { // the error came in a stream that had started successfully
 		return errors.New("endpoint breaks off with an error")
 	}

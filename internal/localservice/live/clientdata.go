@@ -12,22 +12,26 @@ import (
 	"github.com/agentruntime/agentruntime/runtime/control"
 )
 
-// Bounds of a screen-share still (choice F10).
+// Bounds of a still of a shared screen (choice F10) or of the camera.
 const (
 	maxStill   = 500_000 // bytes
 	stillEvery = time.Second
 )
 
-// stills are the pictures of a shared screen. Only the newest is kept, for the
-// next turn: a client can't fill the memory with them.
+// stills are the pictures that a client sends. Only the newest of the shared screen and
+// of the camera is kept, for the next turn: a client can't fill the memory with them.
 type stills struct {
 	accepted, refused int
-	last              time.Time
-	newest            []byte
+	screen, camera    stillSource
+}
+
+type stillSource struct {
+	last   time.Time // zero before the first still
+	newest []byte
 }
 
 // take returns the newest still, once.
-func (s *stills) take() []byte {
+func (s *stillSource) take() []byte {
 	picture := s.newest
 	s.newest = nil
 	return picture
@@ -39,15 +43,19 @@ type still struct {
 }
 
 // screenShare takes a still of the user's screen (wire-protocol §3.10).
-func (s *Session) screenShare(p still) {
-	ok := s.joined && s.profile.ScreenShare && len(p.Data) <= maxStill && isPicture(p.Data) &&
-		time.Since(s.stills.last) >= stillEvery
+func (s *Session) screenShare(p still) { s.takeStill(&s.stills.screen, s.profile.ScreenShare, p) }
+
+// cameraShot takes a still of the user's camera (wire-protocol §3.12).
+func (s *Session) cameraShot(p still) { s.takeStill(&s.stills.camera, s.profile.CameraAnalysis, p) }
+
+func (s *Session) takeStill(from *stillSource, enabled bool, p still) {
+	ok := s.joined && enabled && len(p.Data) <= maxStill && isPicture(p.Data) && time.Since(from.last) >= stillEvery
 	if !ok {
 		s.stills.refused++
 		return
 	}
 	s.stills.accepted++
-	s.stills.last, s.stills.newest = time.Now(), p.Data
+	from.last, from.newest = time.Now(), p.Data
 }
 
 // isPicture reports whether data begins like a JPEG or a PNG.
@@ -72,7 +80,7 @@ func (s *Session) replaceContext(c control.GenieContext) {
 func (s *Session) dialogueContext() dialogue.Context {
 	return dialogue.Context{
 		Vars: s.context.RequestVars, ContextID: s.context.ContextID, ContextType: s.context.ContextType,
-		From: s.use.Addr, Avatar: true, ScreenShare: s.stills.accepted > 0,
+		From: s.use.Addr, Avatar: true, ScreenShare: !s.stills.screen.last.IsZero(),
 	}
 }
 

@@ -32,7 +32,7 @@ type Info struct {
 	Recovered bool      `json:"recovered"` // the socket was lost and recovered
 	Since     time.Time `json:"since"`
 
-	// Counts of the stills of a shared screen.
+	// Counts of the stills of a shared screen and of the camera.
 	StillsAccepted int `json:"stillsAccepted"`
 	StillsRefused  int `json:"stillsRefused"`
 

@@ -37,6 +37,7 @@ var handlers = map[string]func(*Session, arguments, reply){
 	control.ResumeConversation:  without((*Session).resume),
 	control.UpdateGenieContext:  with((*Session).replaceContext),
 	control.ScreenShareShot:     with((*Session).screenShare),
+	control.CameraShot:          with((*Session).cameraShot),
 	control.HTMLElementClick:    with((*Session).clicked),
 	control.FormLeadInfo:        with((*Session).formFilled),
 }
@@ -48,7 +49,7 @@ func (s *Session) handle(name string, args arguments, r reply) {
 		s.log.Debug("unknown event", "event", name)
 		return
 	}
-	if args.Size() > maxEvent && name != control.ScreenShareShot {
+	if args.Size() > maxEvent && name != control.ScreenShareShot && name != control.CameraShot {
 		s.log.Info("event dropped: it is too large", "event", name, "bytes", args.Size())
 		return
 	}

@@ -213,6 +213,7 @@ func (s *Session) configuration() control.Configuration {
 		PauseConversationEnabled: true,
 		ShowTranscription:        true,
 		IsScreenShareEnabled:     p.ScreenShare,
+		IsCameraAnalysisEnabled:  p.CameraAnalysis,
 		AudioMode:                p.AudioMode,
 		VisualPhotos:             []json.RawMessage{},
 		VisualVideos:             []json.RawMessage{},

@@ -322,11 +322,40 @@ func TestStillsAreBounded(t *testing.T) {
 		}
 		f.say("What do you see?")
 		f.say("And now?")
-		if n := len(f.brain.asked[0].Image); n != len(picture) {
+		if n := len(f.brain.asked[0].Screen); n != len(picture) {
 			t.Errorf("the brain sees %d bytes, want %d", n, len(picture))
 		}
-		if !f.brain.asked[0].Context.ScreenShare || f.brain.asked[1].Image != nil {
+		if !f.brain.asked[0].Context.ScreenShare || f.brain.asked[1].Screen != nil {
 			t.Error("the second turn sees the same still again")
+		}
+	})
+}
+
+// TestCameraStillsReachTheBrain when the agent analyses them, beside those of the screen,
+// and are no screen share.
+func TestCameraStillsReachTheBrain(t *testing.T) {
+	profile := talkative()
+	profile.CameraAnalysis = true
+	runSession(t, profile, Timing{}, func(f *fixture) {
+		f.open()
+		picture := []byte("\x89PNG\r\n\x1a\n picture")
+		f.send(control.CameraShot, still{picture})
+		f.send(control.ScreenShareShot, still{picture}) // is not enabled
+		f.say("What do you see?")
+		f.say("And now?")
+		if got := f.brain.asked[0]; string(got.Camera) != string(picture) || got.Screen != nil || got.Context.ScreenShare {
+			t.Errorf("the brain sees %q and %q", got.Camera, got.Screen)
+		}
+		if f.brain.asked[1].Camera != nil {
+			t.Error("the second turn sees the same still again")
+		}
+	})
+	runSession(t, talkative(), Timing{}, func(f *fixture) {
+		f.open()
+		f.send(control.CameraShot, still{[]byte("\xff\xd8\xff")})
+		f.say("What do you see?")
+		if f.brain.asked[0].Camera != nil {
+			t.Error("an agent without camera analysis sees a still")
 		}
 	})
 }

@@ -111,7 +111,7 @@ func (s *Session) asker(p *speech) func() {
 	request := dialogue.TurnRequest{
 		ThreadID: s.thread.ID, Text: p.asked, Context: s.dialogueContext(),
 		Capabilities: s.context.Capabilities, Experience: experience, Fast: true,
-		Trigger: p.cause, Image: s.stills.take(),
+		Trigger: p.cause, Screen: s.stills.screen.take(), Camera: s.stills.camera.take(),
 		ClientTurns: idsOf(p.receipts),
 		Stored:      func() { s.post(func() { s.settle(p.receipts) }) },
 	}

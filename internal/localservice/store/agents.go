@@ -117,11 +117,11 @@ func (s *Store) resolve(ctx context.Context, r *Record[AgentRecord], intellect *
 	agent.WidgetConfig, agent.EmbedConfig = r.Body.WidgetConfig, r.Body.EmbedConfig
 	agent.Profile = Profile{
 		DisplayName: r.Body.DisplayName, ScreenShare: r.Body.ScreenShare, AudioMode: len(avatars) == 0 && r.ID != DefaultAgentID,
-		OpeningPhrase: DefaultOpening, TapToTalk: in.TapToTalk, InterruptionsEnabled: in.InterruptionsEnabled,
+		OpeningPhrase: DefaultOpening, TapToTalk: in.TapToTalk, CameraAnalysis: in.CameraAnalysis, InterruptionsEnabled: in.InterruptionsEnabled,
 		AllowClientVariables: in.AllowClientVariables, Language: in.Language, Capabilities: in.Capabilities,
 		BaseDirective: in.BaseDirective, Prompts: in.Prompts, Glossary: in.Glossary, Starters: in.Starters, Script: in.Script,
 		Tools: defined(tools), StartTools: defined(startTools), Skills: skills, KnowledgeIDs: knowledge,
-		Model: in.Model, Summary: in.Summary, Secrets: in.Secrets,
+		Model: in.Model, Summary: in.Summary, Secrets: in.Secrets, MCPServers: in.MCPServers,
 		MaxConversation: time.Duration(r.Body.MaxConversationLength) * time.Second,
 	}
 	brain := in.Brain()
@@ -217,6 +217,7 @@ func (s *Store) build(ctx context.Context, tx *sql.Tx, a Agent) error {
 	in := NewIntellect()
 	in.Name, in.BaseDirective, in.OpeningPhrase = p.DisplayName, p.BaseDirective, &p.OpeningPhrase
 	in.AllowClientVariables, in.InterruptionsEnabled, in.TapToTalk = p.AllowClientVariables, p.InterruptionsEnabled, p.TapToTalk
+	in.CameraAnalysis = p.CameraAnalysis
 	in.Language, in.Script, in.KnowledgeIDs = p.Language, p.Script, []int64{DocumentsID}
 	in.Starters = append(in.Starters, p.Starters...)
 	for name, state := range p.Capabilities {

@@ -61,6 +61,7 @@ type Intellect struct {
 
 	// The fields below are extensions of this service.
 	TapToTalk            bool     `json:"tap_to_talk"`
+	CameraAnalysis       bool     `json:"camera_analysis"`
 	InterruptionsEnabled bool     `json:"interruptions_enabled"`
 	Starters             []string `json:"starter_questions"`
 	Script               string   `json:"script"`
@@ -169,11 +170,14 @@ func DefaultSummary() SummaryConfig {
 	}
 }
 
-// MCPServer is a server of tools outside the service. It is stored but not used.
+// MCPServer is a server of tools outside the service, reached by the streamable HTTP of
+// the Model Context Protocol.
 type MCPServer struct {
 	Name    string            `json:"name"`
-	URL     string            `json:"url"`
+	URL     string            `json:"url"`               // a template
 	Headers map[string]string `json:"headers,omitempty"` // templates
+	// AllowedTools are the names of the tools that are used; nil means all.
+	AllowedTools []string `json:"allowed_tools,omitempty"`
 }
 
 // Avatar is a voice with a face.

@@ -97,7 +97,7 @@ func seeds() []Agent {
 
 	tools := base("Taylor", "Hello! I can use the tools of this page. Ask me to save a note, or to go to a page.")
 	tools.Tools = clientTools()
-	tools.ScreenShare = true
+	tools.ScreenShare, tools.CameraAnalysis = true, true
 	tools.Starters = []string{"Save a note: call back tomorrow", "Go to page 4"}
 	tools.Script = calendar
 

@@ -41,7 +41,8 @@ type Profile struct {
 	InterruptionsEnabled bool   `json:"interruptionsEnabled"`
 	AllowClientVariables bool   `json:"allowClientVariables"`
 	ScreenShare          bool   `json:"screenShare"`
-	Language             string `json:"language"` // BCP 47, as in "en-US"
+	CameraAnalysis       bool   `json:"cameraAnalysis,omitempty"` // stills of the user's camera are accepted
+	Language             string `json:"language"`                 // BCP 47, as in "en-US"
 
 	// Turns are the limits of a user with an id, Anonymous those of every other one.
 	Turns, Anonymous TurnLimits `json:"-"`
@@ -60,6 +61,7 @@ type Profile struct {
 	Tools      []ToolDef       `json:"tools,omitempty"`
 	StartTools []ToolDef       `json:"-"` // run when a thread begins
 	Skills     []AttachedSkill `json:"-"`
+	MCPServers []MCPServer     `json:"-"` // their tools are added to Tools for each turn
 
 	KnowledgeIDs []int64             `json:"-"`
 	Model        *ModelConfiguration `json:"-"` // nil is the service's
@@ -99,8 +101,9 @@ type AvatarProfile struct {
 const (
 	ClientTool = "client" // runs in the page
 	APITool    = "api"    // an HTTP request of this service to another one
-	CodeTool   = "code"   // cannot run here, where there is no sandbox
+	CodeTool   = "code"   // JavaScript that runs in a sandbox of this service
 	CSVTool    = "csv"    // looks up rows of a table
+	MCPTool    = "mcp"    // of an MCP server, which lists it; it is not stored
 )
 
 // Limits of a tool's wait, in seconds (wire-protocol §9.8).
@@ -138,6 +141,13 @@ type ToolConfig struct {
 	CSV  string `json:"csv,omitempty"`  // of a CSVTool, with column names in the first line
 
 	toolForm
+	Remote *RemoteTool `json:"-"` // of an MCPTool
+}
+
+// RemoteTool is a tool of an MCP server.
+type RemoteTool struct {
+	Server MCPServer
+	Name   string // by which the server knows it
 }
 
 // AttachedSkill is a skill with the way in which an intellect uses it.

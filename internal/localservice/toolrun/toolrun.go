@@ -1,5 +1,5 @@
 // Package toolrun runs the tools of agents that run on the service: requests to other
-// services, and look-ups in tables. Code is refused, because there is no sandbox.
+// services, calls of MCP servers, look-ups in tables, and code in a sandbox.
 //
 // It is independent of turns, threads and brains: it gets a tool, its arguments and the
 // variables of its templates, and returns a JSON object. Secrets among the variables are
@@ -40,6 +40,7 @@ const (
 type Runner struct {
 	client *http.Client
 	log    *slog.Logger
+	lists  lists
 
 	ctx     context.Context // of tools that are not waited for
 	stop    context.CancelFunc
@@ -47,8 +48,8 @@ type Runner struct {
 	slots   chan struct{}
 }
 
-// New returns a Runner, which must be closed. An api tool may call loopback addresses,
-// and the hosts with those names.
+// New returns a Runner, which must be closed. An api tool, and an MCP server, may be at
+// loopback addresses, and at the hosts with those names.
 func New(hosts []string, log *slog.Logger) *Runner {
 	r := &Runner{log: log, slots: make(chan struct{}, maxRunning)}
 	r.ctx, r.stop = context.WithCancel(context.Background())
@@ -78,7 +79,7 @@ func (r *Runner) Close() error {
 	return nil
 }
 
-var errNotAllowed = errors.New("an api tool may call loopback only; -allow-tool-host permits another host")
+var errNotAllowed = errors.New("a tool may call loopback only; -allow-tool-host permits another host")
 
 func loopbackOnly(_, address string, _ syscall.RawConn) error {
 	peer, err := netip.ParseAddrPort(address)
@@ -91,7 +92,8 @@ func loopbackOnly(_, address string, _ syscall.RawConn) error {
 // Here reports whether a tool runs on the service. A tool of a script that has only a
 // type is shown, but not run.
 func Here(t *store.ToolDef) bool {
-	return t.Type == store.APITool && t.URL != "" || t.Type == store.CSVTool && t.CSV != "" || t.Type == store.CodeTool && t.Code != ""
+	return t.Type == store.APITool && t.URL != "" || t.Type == store.CSVTool && t.CSV != "" ||
+		t.Type == store.CodeTool && t.Code != "" || t.Type == store.MCPTool && t.Remote != nil
 }
 
 // Run runs a tool to its end, or to its time limit. vars are the variables of its
@@ -105,6 +107,7 @@ func (r *Runner) Run(ctx context.Context, t *store.ToolDef, args json.RawMessage
 		if ctx.Err() != nil {
 			text = "the tool took too long"
 		}
+		text = string(withoutSecrets([]byte(text), vars)) // an MCP server writes its own messages
 		r.log.Info("tool failed", "tool", t.Name, "error", text)
 		result = object("error", text)
 	}
@@ -133,9 +136,11 @@ func (r *Runner) run(ctx context.Context, t *store.ToolDef, args json.RawMessage
 	}
 	switch t.Type {
 	case store.CodeTool:
-		return nil, errors.New("code tools don't run here: this service has no sandbox")
+		return runCode(ctx, t.Timeout(), t.Code, values, vars)
 	case store.CSVTool:
 		return lookUp(t.CSV, values)
+	case store.MCPTool:
+		return r.callMCP(ctx, t.Remote, values, vars)
 	}
 	// Arguments must not replace the service's own variables.
 	all := maps.Clone(vars)
@@ -303,12 +308,15 @@ func object(name, text string) json.RawMessage {
 	return result
 }
 
+// isSecret reports whether a variable must not leave the service but in requests of tools.
+func isSecret(name string) bool { return name == "sys__ks" || strings.HasPrefix(name, "secrets.") }
+
 // withoutSecrets masks the secrets among the variables in a result, because the called
 // service may have returned them.
 func withoutSecrets(result json.RawMessage, vars map[string]any) json.RawMessage {
 	for name, value := range vars {
 		text, ok := value.(string)
-		if !ok || len(text) < minSecret || name != "sys__ks" && !strings.HasPrefix(name, "secrets.") {
+		if !ok || len(text) < minSecret || !isSecret(name) {
 			continue
 		}
 		// The secret in JSON within a JSON text, in JSON, as it is, and in an address.

@@ -4,7 +4,7 @@ import { make, safeLink } from "../ui/dom.js"
 import { fillIn } from "../ui/labels.js"
 import { GrowingMarkdown, plainMarkdown } from "../ui/markdown.js"
 import { SpokenTranscript, type TranscriptChange, type TranscriptEntry } from "../ui/transcript.js"
-import { drawWidget, type WidgetAction } from "../ui/widgets.js"
+import { accountOf, drawWidget, type WidgetAction } from "../ui/widgets.js"
 import type { Labels } from "./labels.js"
 import { listen, type AnySession } from "./session.js"
 
@@ -44,7 +44,7 @@ export class Conversation {
     if (entries) transcript.onChange((change) => this.#said(change))
     listen(session, signal, {
       widget: (widget) => {
-        const drawn = drawWidget(widget, { onAction: (action) => this.#act(action), labels: frame.labels().widgets })
+        const drawn = drawWidget(widget, { onAction: (action) => this.#act(action), labels: frame.labels().widgets, partnerId: accountOf(session) })
         if (widget.followups) {
           this.#questions?.remove()
           this.#questions = drawn
@@ -122,6 +122,7 @@ export class Conversation {
     const { session, send } = this.#frame
     if (action.kind === "submit") return session.updateRequestVars(action.values)
     if (action.kind === "followup") send(action.text)
+    if (action.kind === "answer" && action.correct === undefined) send(action.answers.join(", "))
     return undefined
   }
 }

@@ -89,6 +89,7 @@ export class ScriptedAvatar extends Scripted {
         },
         keepAlive: nothing,
         sendScreenShot: (image: unknown) => this.#note("screenShots", image),
+        sendCameraShot: (image: unknown) => this.#note("cameraShots", image),
         notifyHtmlElementClick: (info: unknown) => this.#note("clicks", info),
         submitStructuredDataForm: (values: unknown) => this.#note("forms", values),
         mute: () => void (this.#mic.enabled = false),
@@ -562,7 +563,7 @@ export class ScriptedAvatar extends Scripted {
     this.emit("micStarted")
   }
 
-  #note(list: "screenShots" | "clicks" | "forms", value: unknown): void {
+  #note(list: "screenShots" | "cameraShots" | "clicks" | "forms", value: unknown): void {
     this.requireLive()
     this.agent[list].push(value)
   }

@@ -88,6 +88,8 @@ export class FakeAgent {
   readonly completions: { threadId: string; reason: string }[] = []
   /** What `sendScreenShot` was given. */
   readonly screenShots: unknown[] = []
+  /** What `sendCameraShot` was given. */
+  readonly cameraShots: unknown[] = []
   /** What `notifyHtmlElementClick` was given. */
   readonly clicks: unknown[] = []
   /** What `submitStructuredDataForm` was given. */

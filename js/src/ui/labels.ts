@@ -1,20 +1,30 @@
 /** The words that widgets show, in English. */
 export const WIDGET_LABELS = {
   agreed: "Yes",
+  allRight: "Right.",
   answer: "Answer",
   askNext: "Ask next",
+  /** Of a part of an answer that can't be read. */
+  broken: "This part of the answer could not be read.",
+  check: "Check",
+  choose: "Please choose an answer.",
+  details: "Details",
   flashcards: "Flashcards",
   form: "Please fill in",
   gallery: "Gallery",
+  gradedQuestion: "Test yourself",
   link: "A link",
+  markdown: "Text",
   next: "Next",
   noCards: "There are none.",
+  notRight: "Not quite.",
   optional: "(optional)",
   /** `{at}` is the number of the card, `{count}` how many there are. */
   place: "{at} of {count}",
   play: "Play",
   previous: "Previous",
   question: "Question",
+  right: "right",
   send: "Send",
   sent: "Thank you.",
   notSent: "That could not be sent. Please try again.",
@@ -24,10 +34,12 @@ export const WIDGET_LABELS = {
   /** `{count}` is how many there are. */
   sources: "{count} sources",
   summary: "Summary",
+  tryAgain: "Try again",
   unknown: "Something this page can't draw",
   untitled: "Untitled",
   video: "A video",
   videos: "Videos",
+  wrong: "wrong",
   /** `{provider}` is the name of the video's host. */
   watchOn: "Watch on {provider}",
 }

@@ -1,15 +1,16 @@
-import type { AvatarEvents, ContentGallery, ExternalVideo, Flashcards, Followups, FormField, GalleryItem, ShowLink, Sources, Summary, UserPropertiesForm, Video, VideoGallery, Widget } from "../events.js"
+import type { AvatarEvents, ContentGallery, ExternalVideo, Flashcards, Followups, FormField, GalleryItem, GradedQuestion, Markdown, ShowLink, Sources, Summary, UserPropertiesForm, Video, VideoGallery, Widget } from "../events.js"
 import { hostOf, icon, make, makeButton, safeLink, safeUrl } from "./dom.js"
 import { fillIn, WIDGET_LABELS, type WidgetLabels } from "./labels.js"
 import { Scope, type SessionLike } from "./listen.js"
+import { allowed, EMBED_HOSTS, externalEmbedUrl, playerEmbedUrl, thumbnailUrl } from "./media.js"
 
-/** The names of the nine widgets, as `widget.runtime` has them. */
+export { EMBED_HOSTS, externalEmbedUrl } from "./media.js"
+
+/** The names of the widgets, as `widget.runtime` has them. */
 export const WIDGET_RUNTIMES = [
   "flashcards", "followups", "sources", "summary", "video-gallery", "show-link", "external-video", "user-properties-form", "content-gallery",
+  "markdown", "graded-question",
 ] as const
-
-/** The hosts whose videos {@link drawWidget} plays in the page, once the visitor asks for it. Videos of other hosts become links. */
-export const EMBED_HOSTS: readonly string[] = ["www.youtube-nocookie.com", "player.vimeo.com"]
 
 /** The values of a form, by the keys of its fields. */
 export type FormValues = Record<string, string | number | boolean | null>
@@ -20,6 +21,8 @@ export type WidgetAction =
   | { readonly kind: "open"; readonly widget: Widget; readonly url: string }
   | { readonly kind: "play"; readonly widget: Widget; readonly url: string }
   | { readonly kind: "submit"; readonly widget: Widget; readonly values: FormValues }
+  /** `correct` is undefined when the question says of no answer that it is right. */
+  | { readonly kind: "answer"; readonly widget: Widget; readonly answers: readonly string[]; readonly correct: boolean | undefined }
 
 /** Options of {@link drawWidget}. */
 export interface WidgetOptions {
@@ -33,24 +36,38 @@ export interface WidgetOptions {
   labels?: Partial<WidgetLabels> | undefined
   /** The hosts of videos that may play in the page. Default {@link EMBED_HOSTS}; with an empty list all videos are links. */
   embedHosts?: readonly string[] | undefined
+  /**
+   * The account of the service's own videos: with it, a video that has only an entry id
+   * gets a picture, and plays in the page. Default: none for `drawWidget`, that of the session
+   * for a {@link WidgetList}.
+   */
+  partnerId?: string | number | undefined
+  /** The player of the account for those videos. Default: the service chooses. */
+  uiConfId?: string | number | undefined
 }
 
 interface Context {
   readonly widget: Widget
   readonly labels: WidgetLabels
   readonly embedHosts: readonly string[]
+  readonly account: Pick<WidgetOptions, "partnerId" | "uiConfId">
   readonly act: (action: WidgetAction) => unknown
 }
 
 /**
- * Returns the element of a widget; one that is none of the nine is shown as its data,
- * collapsed. Texts are never markup, links are http or https and open in a new tab, and
+ * Returns the element of a widget; one of another kind is shown as its data, collapsed,
+ * and one that can't be read as an error. Texts are never markup, links are http or https and open in a new tab, and
  * except for pictures nothing is loaded from other hosts before the visitor asks for it.
  */
 export function drawWidget(widget: Widget, options: WidgetOptions = {}): HTMLElement {
   const { onAction = () => undefined, embedHosts = EMBED_HOSTS } = options
-  const context: Context = { widget, embedHosts, labels: { ...WIDGET_LABELS, ...options.labels }, act: onAction }
-  const element = elementOf(context)
+  const context: Context = { widget, embedHosts, account: options, labels: { ...WIDGET_LABELS, ...options.labels }, act: onAction }
+  let element: HTMLElement
+  try {
+    element = elementOf(context)
+  } catch { // a widget that the page has made itself may lack what it must have
+    element = unreadable(context)
+  }
   element.classList.add("agent-widget")
   element.addEventListener("click", (event) => {
     const link = (event.target as Element | null)?.closest?.("a")
@@ -61,6 +78,7 @@ export function drawWidget(widget: Widget, options: WidgetOptions = {}): HTMLEle
 
 function elementOf(context: Context): HTMLElement {
   const { widget } = context
+  if (widget.error) return unreadable(context)
   if (widget.flashcards) return flashcards(widget.flashcards, context)
   if (widget.followups) return followups(widget.followups, context)
   if (widget.sources) return sources(widget.sources, context)
@@ -70,8 +88,18 @@ function elementOf(context: Context): HTMLElement {
   if (widget.externalVideo) return externalVideo(widget.externalVideo, context)
   if (widget.userPropertiesForm) return form(widget.userPropertiesForm, context)
   if (widget.contentGallery) return contentGallery(widget.contentGallery, context)
-  const text = widget.raw ?? JSON.stringify(widget.body, null, 2) ?? ""
-  return make("details", {}, make("summary", {}, widget.runtime || context.labels.unknown), make("pre", { tabindex: 0 }, text))
+  if (widget.markdown) return markdown(widget.markdown, context)
+  if (widget.gradedQuestion) return gradedQuestion(widget.gradedQuestion, context)
+  return make("details", {}, make("summary", {}, widget.runtime || context.labels.unknown), data(widget))
+}
+
+/** What is known of a widget that can't be drawn. */
+const data = (widget: Widget): HTMLElement => make("pre", { tabindex: 0 }, widget.raw ?? JSON.stringify(widget.body ?? widget, null, 2) ?? "")
+
+/** A widget that can't be read: its text is there for those who look for the reason. */
+function unreadable({ widget, labels }: Context): HTMLElement {
+  const title = widget.runtime ? `${labels.broken} (${widget.runtime})` : labels.broken
+  return make("div", { class: "error", role: "note", "aria-label": title }, make("p", {}, title), make("details", {}, make("summary", {}, labels.details), data(widget)))
 }
 
 /** A frame with a title. */
@@ -134,7 +162,72 @@ function sources({ sources }: Sources, { labels }: Context): HTMLElement {
 
 function summary({ title, summary, bullets }: Summary, { labels }: Context): HTMLElement {
   const points = bullets.length > 0 ? make("ul", {}, ...bullets.map((text) => make("li", {}, text))) : undefined
-  return frame("summary", or(title, labels.summary), make("p", {}, summary), points)
+  return frame("summary", or(title, labels.summary), prose(summary), points)
+}
+
+function markdown({ title, text }: Markdown, { labels }: Context): HTMLElement {
+  return title ? frame("markdown", title, prose(text)) : make("section", { class: "markdown", "aria-label": labels.markdown }, prose(text))
+}
+
+/**
+ * A text with Markdown. Its parser is most of this module, so it is loaded when a widget
+ * needs it, unless the page has it already; until then, and if that fails, the text is
+ * shown as it is.
+ */
+function prose(text: string): HTMLElement {
+  const box = make("div", { class: "agent-markdown", dir: "auto" }, make("p", { class: "agent-plain" }, text))
+  import("./markdown.js").then(({ renderMarkdown }) => box.replaceChildren(renderMarkdown(text))).catch(() => {})
+  return box
+}
+
+let questions = 0
+
+/** A question whose answer is compared with the right one once the visitor has chosen. */
+function gradedQuestion({ title, question, options, explanation }: GradedQuestion, { widget, labels, act }: Context): HTMLElement {
+  const right = options.filter(({ correct }) => correct)
+  const name = `agent-question-${++questions}`
+  const rows = options.map(({ text }, at) => {
+    const input = make("input", { type: right.length > 1 ? "checkbox" : "radio", name, id: `${name}-${at}` })
+    const mark = make("span", { class: "mark" })
+    return { input, mark, row: make("div", { class: "option" }, input, make("label", { for: input.id }, text), mark) }
+  })
+  const fields = make("fieldset", {}, make("legend", {}, question), ...rows.map(({ row }) => row))
+  const outcome = make("div", { role: "status" })
+  const element = make("form", {}, fields)
+  const check = make("button", { class: "main" }, right.length > 0 ? labels.check : labels.send)
+  const again = makeButton({ hidden: true }, () => {
+    element.reset()
+    outcome.replaceChildren()
+    fields.disabled = false
+    check.hidden = false
+    again.hidden = true
+    for (const { row, mark } of rows) {
+      delete row.dataset["is"]
+      mark.textContent = ""
+    }
+    rows[0]?.input.focus()
+  }, labels.tryAgain)
+  element.addEventListener("submit", (event) => {
+    event.preventDefault()
+    const chosen = options.filter((_, at) => rows[at]!.input.checked)
+    if (chosen.length === 0) return void outcome.replaceChildren(make("p", {}, labels.choose))
+    const graded = right.length > 0
+    const correct = chosen.length === right.length && chosen.every((option) => option.correct)
+    fields.disabled = true
+    check.hidden = true
+    again.hidden = !graded || correct
+    rows.forEach(({ input, row, mark }, at) => {
+      if (!graded || (!input.checked && !options[at]!.correct)) return
+      row.dataset["is"] = options[at]!.correct ? "right" : "wrong"
+      mark.textContent = options[at]!.correct ? labels.right : labels.wrong // not by its colour alone
+    })
+    const verdict = !graded ? labels.sent : correct ? labels.allRight : labels.notRight
+    const words = [...chosen.flatMap(({ feedback }) => feedback || []), explanation || []].flat()
+    outcome.replaceChildren(make("p", {}, make("strong", {}, verdict)), ...words.map((text) => prose(text)))
+    act({ kind: "answer", widget, answers: chosen.map(({ text }) => text), correct: graded ? correct : undefined })
+  })
+  element.append(outcome, make("div", { class: "row" }, check, again))
+  return frame("graded-question", or(title, labels.gradedQuestion), element)
 }
 
 function showLink({ url, label, description }: ShowLink, { labels }: Context): HTMLElement {
@@ -150,13 +243,16 @@ interface TileParts {
 
 /** A tile with a title, which is a link as a whole. */
 function tile(kind: string, url: string | undefined, title: string, { description, image, foot = hostOf(url) }: TileParts): HTMLElement {
-  return safeLink(url, { class: `tile ${kind}` }, image,
-    make("span", { class: "words" },
-      make("strong", {}, title),
-      description ? make("span", {}, description) : undefined,
-      foot ? make("small", {}, foot, " ", icon("away")) : undefined,
-    ),
+  return safeLink(url, { class: `tile ${kind}` }, ...tileParts(title, { description, image, foot }, icon("away")))
+}
+
+function tileParts(title: string, { description, image, foot }: TileParts, mark?: Node): (Node | undefined)[] {
+  const words = make("span", { class: "words" },
+    make("strong", {}, title),
+    description ? make("span", {}, description) : undefined,
+    foot ? make("small", {}, foot, mark && " ", mark) : undefined,
   )
+  return [image, words]
 }
 
 function externalVideo({ url, title, provider, poster, description }: ExternalVideo, { widget, labels, embedHosts, act }: Context): HTMLElement {
@@ -167,50 +263,47 @@ function externalVideo({ url, title, provider, poster, description }: ExternalVi
   // Nothing of the host is loaded before the visitor asks for it.
   const box = make("div", { class: "player" })
   const button = makeButton({ class: "play", "aria-label": `${labels.play}: ${name}` }, () => {
-    if (act({ kind: "play", widget, url: embed }) === false) return
-    const player = make("iframe", {
-      src: embed, title: name, allow: "autoplay; fullscreen; picture-in-picture; encrypted-media",
-      referrerpolicy: "strict-origin-when-cross-origin", sandbox: "allow-scripts allow-same-origin allow-presentation allow-popups",
-    })
-    box.replaceChildren(player)
-    player.focus()
+    if (act({ kind: "play", widget, url: embed }) !== false) play(box, embed, name)
   }, picture(poster, "", icon("play")))
   box.append(button)
   return frame("external-video", name, box, description ? make("p", {}, description) : undefined,
     make("p", {}, safeLink(url, {}, foot ?? hostOf(url), " ", icon("away"))))
 }
 
-/**
- * Returns the address at which a video of YouTube or Vimeo plays inside a page; undefined
- * for other videos, and when the host of that address is not in `hosts`.
- */
-export function externalEmbedUrl(value: unknown, hosts: readonly string[] = EMBED_HOSTS): string | undefined {
-  const href = safeUrl(value)
-  if (href === undefined) return undefined
-  const { host, pathname, searchParams } = new URL(href)
-  const name = host.replace(/^(www|m)\./u, "")
-  let embed: string | undefined
-  const path = pathname.split("/").filter(Boolean)
-  if (["youtube.com", "youtube-nocookie.com", "youtu.be"].includes(name)) {
-    const id = name === "youtu.be" ? path[0] : path[0] === "watch" ? searchParams.get("v") : ["embed", "shorts", "live"].includes(path[0] ?? "") ? path[1] : undefined
-    if (/^[\w-]{6,20}$/u.test(id ?? "")) embed = `https://www.youtube-nocookie.com/embed/${id}`
-  } else if (["vimeo.com", "player.vimeo.com"].includes(name)) {
-    const id = path[0] === "video" ? path[1] : path[0]
-    if (/^\d+$/u.test(id ?? "")) embed = `https://player.vimeo.com/video/${id}`
-  }
-  return embed !== undefined && hosts.includes(new URL(embed).host) ? embed : undefined
+/** Plays a video in a box. */
+function play(box: HTMLElement, embed: string, name: string): void {
+  const player = make("iframe", {
+    src: embed, title: name, allow: "autoplay; fullscreen; picture-in-picture; encrypted-media",
+    referrerpolicy: "strict-origin-when-cross-origin", sandbox: "allow-scripts allow-same-origin allow-presentation allow-popups",
+  })
+  box.replaceChildren(player)
+  box.hidden = false
+  player.focus()
 }
 
 /** A row of tiles that scrolls sideways. */
-function gallery(title: string, tiles: HTMLElement[]): HTMLElement {
+function gallery(title: string, tiles: HTMLElement[], above?: HTMLElement): HTMLElement {
   const list = make("ul", { class: "tiles", tabindex: 0, "aria-label": title }, ...tiles.map((tile) => make("li", {}, tile)))
-  return frame("gallery", title, list)
+  return frame("gallery", title, above, list)
 }
 
-function videoGallery({ title, videos }: VideoGallery, { labels }: Context): HTMLElement {
-  return gallery(or(title, labels.videos), videos.map(({ title, thumbnailUrl, url, duration, description, alt }: Video) =>
-    tile("video", url, or(title, labels.video), { description, image: picture(thumbnailUrl, alt, icon("play")), foot: duration ? time(duration) : undefined }),
-  ))
+/** The pixels in which the service makes the picture of a video: twice a tile, for dense screens. */
+const thumbnailWidth = 480
+
+/** A row of videos. The service's own play above it, in the page. */
+function videoGallery({ title, videos }: VideoGallery, { widget, labels, embedHosts, account, act }: Context): HTMLElement {
+  const { partnerId, uiConfId } = account
+  const box = make("div", { class: "player", hidden: true })
+  return gallery(or(title, labels.videos), videos.map(({ entryId, title, thumbnailUrl: thumbnail, url, duration, description, alt }: Video) => {
+    const name = or(title, labels.video)
+    const image = picture(thumbnail ?? thumbnailUrl(entryId, partnerId, { width: thumbnailWidth }), alt, icon("play"))
+    const embed = allowed(playerEmbedUrl(entryId, partnerId, { uiConfId }), embedHosts)
+    const parts = { description, image, foot: duration ? time(duration) : undefined }
+    if (embed === undefined) return tile("video", url, name, parts)
+    return makeButton({ class: "tile video", "aria-label": `${labels.play}: ${name}` }, () => {
+      if (act({ kind: "play", widget, url: embed }) !== false) play(box, embed, name)
+    }, ...tileParts(name, parts))
+  }), box)
 }
 
 function contentGallery({ title, items }: ContentGallery, { labels }: Context): HTMLElement {
@@ -304,11 +397,13 @@ interface Actor {
 
 /**
  * Draws the widgets of a session in an element. Without `onAction`, a follow-up question
- * is sent as a turn, and the values of a form become variables of the prompt.
+ * is sent as a turn, as is the answer to a question without a right one, and the values of a
+ * form become variables of the prompt.
  */
 export class WidgetList {
   readonly #element: HTMLElement
   readonly #options: WidgetListOptions
+  readonly #account: () => string | undefined
   readonly #scope = new Scope()
 
   /** Throws a `TypeError` without a session or an element. */
@@ -317,6 +412,7 @@ export class WidgetList {
     if (typeof element?.append !== "function") throw new TypeError("a list of widgets needs an element")
     this.#element = element
     this.#options = { onAction: (action) => act(session as SessionLike & Actor, action), ...options }
+    this.#account = () => accountOf(session)
     this.#scope.listen<AvatarEvents, "widget">(session, "widget", (widget) => void this.add(widget))
     this.#scope.listen<AvatarEvents, "turnStart">(session, "turnStart", ({ isNewTurn }) => {
       if (isNewTurn && (this.#options.clearOnTurnStart ?? true)) this.clear()
@@ -325,7 +421,7 @@ export class WidgetList {
 
   /** Adds a widget and returns its element. */
   add(widget: Widget): HTMLElement {
-    const element = drawWidget(widget, this.#options)
+    const element = drawWidget(widget, this.#options.partnerId === undefined ? { ...this.#options, partnerId: this.#account() } : this.#options)
     this.#element.append(element)
     while (this.#element.children.length > (this.#options.maxRendered ?? 100)) this.#element.firstElementChild!.remove()
     return element
@@ -343,10 +439,15 @@ export class WidgetList {
   }
 }
 
+/** The account of a session, where it has one. */
+export const accountOf = (session: object): string | undefined => (session as { partnerId?: string }).partnerId || undefined
+
 /** Performs an action with a session. */
 function act(session: Actor, action: WidgetAction): unknown {
   if (action.kind === "submit") return session.updateRequestVars?.(action.values)
-  if (action.kind !== "followup") return undefined
+  // An answer that the page can't grade is for the agent.
+  const text = action.kind === "followup" ? action.text : action.kind === "answer" && action.correct === undefined ? action.answers.join(", ") : undefined
+  if (text === undefined) return undefined
   // The session emits an event for a turn that fails.
-  return Promise.resolve(session.sendText ? session.sendText(action.text) : session.speak?.(action.text)).catch(() => {})
+  return Promise.resolve(session.sendText ? session.sendText(text) : session.speak?.(text)).catch(() => {})
 }
