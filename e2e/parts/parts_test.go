@@ -101,12 +101,14 @@ func TestTransparentBackground(t *testing.T) {
 // A scripted video shows what the server's side plays, and gives its place back.
 func TestScriptedVideo(t *testing.T) {
 	t.Parallel()
-	server, err := media.New(media.Config{NewPicture: func(string) (media.Picture, error) { return picture{renderer.NewPlayer(renderer.H264, 1)}, nil }})
+	server, err := media.New(media.Config{})
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(server.Close)
-	stream := server.NewStream(quota.Client{}, "room")
+	stream := server.NewStream(quota.Client{}, "room", func(string) (media.Picture, error) {
+		return picture{renderer.NewPlayer(renderer.H264, renderer.FaceNamed(""), renderer.DefaultMotion, 1)}, nil
+	})
 	t.Cleanup(stream.Close)
 
 	h := pagetest.New(t, localservice.Options{})
