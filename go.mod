@@ -20,6 +20,7 @@ require (
 	github.com/pion/webrtc/v4 v4.2.20
 	github.com/sashabaranov/go-openai v1.43.0
 	go.uber.org/goleak v1.3.0
+	golang.org/x/oauth2 v0.38.0
 	modernc.org/sqlite v1.61.1
 )
 

@@ -30,7 +30,7 @@ func TestBuildingAnIntellect(t *testing.T) {
 	ctx := t.Context()
 	note, err := c.Tools.Add(ctx, "keep_note", management.ClientTool("Keeps a note.", management.Param{Name: "note", Required: true, Description: "the note"}))
 	must(t, "tool", err)
-	hello, err := c.Tools.Add(ctx, "hello", management.APITool("Greets.", "", "http://127.0.0.1:9/{{ sys__user_id }}"))
+	hello, err := c.Tools.Add(ctx, "hello", mapped(management.APITool("Greets.", "", "http://127.0.0.1:9/{{ sys__user_id }}")))
 	must(t, "api tool", err)
 	polite, err := c.Skills.Add(ctx, management.SkillInput{Name: "polite", Description: "Politeness.", Instructions: "Say please, {{ sys__user_id }}."})
 	must(t, "skill", err)
@@ -52,9 +52,9 @@ func TestBuildingAnIntellect(t *testing.T) {
 		"skills":     c.Intellects.SetSkillIDs(ctx, i.ID, skill),
 		"tools":      c.Intellects.SetToolIDs(ctx, i.ID, note.ID, hello.ID),
 		"variables":  c.Intellects.SetAllowClientVariables(ctx, i.ID, false),
-		"prompts":    c.Intellects.SetPrompts(ctx, i.ID, management.Prompt{Name: "tone", Value: "Be brief."}),
+		"prompts":    c.Intellects.SetPrompts(ctx, i.ID, management.Prompt{Key: "tone", Value: "Be brief."}),
 		"servers":    c.Intellects.SetMCPServers(ctx, i.ID, management.MCPServer{Name: "crm", URL: "https://crm.example/mcp"}),
-		"forms":      c.Intellects.SetUserPropertiesForms(ctx, i.ID, management.UserPropertiesForm{Fields: []management.FormField{{Name: "email", Type: "email"}}}),
+		"forms":      c.Intellects.SetUserPropertiesForms(ctx, i.ID, management.UserPropertiesForm{CallStage: "start", Properties: []management.FormProperty{{Key: "email"}}}),
 		"metadata":   c.Intellects.SetMetadata(ctx, i.ID, map[string]string{"team": "x"}),
 		"capability": c.Intellects.SetCapability(ctx, i.ID, "use_web_search", "disabled"),
 		"secrets":    c.Intellects.SetSecrets(ctx, i.ID, map[string]string{"MAIL": "another secret value"}),
@@ -74,7 +74,7 @@ func TestBuildingAnIntellect(t *testing.T) {
 		got.ClientVariables(),
 		len(got.Prompts) != 2 || !strings.Contains(got.Prompts[1].Value, "German") || got.Language != "de",
 		len(got.MCPServers) != 1,
-		len(got.UserPropertiesForms) != 1 || got.UserPropertiesForms[0].Fields[0].Name != "email",
+		len(got.UserPropertiesForms) != 1 || got.UserPropertiesForms[0].Properties[0] != management.FormProperty{Key: "email", Type: "str"},
 		got.Metadata["team"] != "x",
 		got.Capabilities["use_web_search"] != "disabled",
 		!slices.Equal(got.Secrets, []string{"CRM", "MAIL"}):
@@ -417,4 +417,10 @@ func TestForcedLanguageOnTheService(t *testing.T) {
 	if i, err = c.Intellects.Get(ctx, agent.ConfigID); err != nil || len(i.Prompts) != 0 || i.Language == "fr-CA" {
 		t.Errorf("intellect %+v, %v", i, err)
 	}
+}
+
+// mapped is an api tool with the mapping that it needs.
+func mapped(c management.ToolConfig) management.ToolConfig {
+	c.ResponseMapping = map[string]string{"greeting": "text"}
+	return c
 }

@@ -79,70 +79,70 @@ func TestIntellectCalls(t *testing.T) {
 		}, "genie", "/v1/intellect/list", `{"filter":{},"pager":{"pageIndex":1,"pageSize":30}}`, `{"totalCount":1,"objects":[` + record + `]}`},
 		{"add", func(ctx context.Context, c *management.Client) error {
 			return drop(c.Intellects.Add(ctx, management.IntellectFields{Name: new("Robin"), ToolIDs: []string{}}))
-		}, "genie", "/v1/intellect/add", `{"name":"Robin","tool_ids":[]}`, record},
+		}, "genie", "/v1/intellect/add", `{"type":"internal","name":"Robin","status":2,"tool_ids":[]}`, record},
 		{"update", func(ctx context.Context, c *management.Client) error {
 			return drop(c.Intellects.Update(ctx, 7, management.IntellectFields{Glossary: new("")}))
-		}, "genie", "/v1/intellect/update", `{"id":7,"glossary":""}`, record},
+		}, "genie", "/v1/intellect/update", `{"id":7,"type":"internal","glossary":""}`, record},
 		{"delete", func(ctx context.Context, c *management.Client) error {
 			return c.Intellects.Delete(ctx, 7, management.ConfirmPermanent)
 		}, "genie", "/v1/intellect/delete", `{"id":7}`, `null`},
-		set("model_configuration", `{"id":7,"model_configuration":{"model_id":"m","max_output_tokens":9,"thinking_level":"low","temperature":0}}`,
+		set("model_configuration", `{"id":7,"type":"internal","model_configuration":{"model_id":"m","max_output_tokens":9,"thinking_level":"low","temperature":0}}`,
 			func(ctx context.Context, i management.Intellects) error {
 				return i.SetModelConfiguration(ctx, 7, &management.ModelConfiguration{ModelID: "m", MaxOutputTokens: 9, ThinkingLevel: "low", Temperature: new(0.0)})
 			}),
-		set("model_configuration, cleared", `{"id":7,"model_configuration":null}`,
+		set("model_configuration, cleared", `{"id":7,"type":"internal","model_configuration":null}`,
 			func(ctx context.Context, i management.Intellects) error { return i.SetModelConfiguration(ctx, 7, nil) }),
-		set("opening_phrase", `{"id":7,"opening_phrase":"Hello {{ name }}"}`,
+		set("opening_phrase", `{"id":7,"type":"internal","opening_phrase":"Hello {{ name }}"}`,
 			func(ctx context.Context, i management.Intellects) error {
 				return i.SetOpeningPhrase(ctx, 7, "Hello {{ name }}")
 			}),
-		set("opening_phrase, silent", `{"id":7,"opening_phrase":"<blank>"}`,
+		set("opening_phrase, silent", `{"id":7,"type":"internal","opening_phrase":"<blank>"}`,
 			func(ctx context.Context, i management.Intellects) error {
 				return i.SetOpeningPhrase(ctx, 7, management.SilentOpening)
 			}),
-		set("opening_phrase, cleared", `{"id":7,"opening_phrase":null}`,
+		set("opening_phrase, cleared", `{"id":7,"type":"internal","opening_phrase":null}`,
 			func(ctx context.Context, i management.Intellects) error { return i.SetOpeningPhrase(ctx, 7, "") }),
-		set("thread_start_tools", `{"id":7,"thread_start_tools":["b","a"]}`,
+		set("thread_start_tools", `{"id":7,"type":"internal","thread_start_tools":["b","a"]}`,
 			func(ctx context.Context, i management.Intellects) error {
 				return i.SetThreadStartTools(ctx, 7, "b", "a")
 			}),
-		set("thread_start_tools, cleared", `{"id":7,"thread_start_tools":[]}`,
+		set("thread_start_tools, cleared", `{"id":7,"type":"internal","thread_start_tools":[]}`,
 			func(ctx context.Context, i management.Intellects) error { return i.SetThreadStartTools(ctx, 7) }),
-		set("avatar_summary_config", `{"id":7,"avatar_summary_config":{"analysis":{"mood":"x"},"template":"{{ mood }}","content_type":"text"}}`,
+		set("avatar_summary_config", `{"id":7,"type":"internal","avatar_summary_config":{"analysis":{"mood":"x"},"template":"{{ mood }}","content_type":"text"}}`,
 			func(ctx context.Context, i management.Intellects) error {
 				return i.SetAvatarSummaryConfig(ctx, 7, &management.AvatarSummaryConfig{
 					Analysis: map[string]string{"mood": "x"}, Template: "{{ mood }}", ContentType: "text",
 				})
 			}),
-		set("avatar_summary_config, cleared", `{"id":7,"avatar_summary_config":null}`,
+		set("avatar_summary_config, cleared", `{"id":7,"type":"internal","avatar_summary_config":null}`,
 			func(ctx context.Context, i management.Intellects) error { return i.SetAvatarSummaryConfig(ctx, 7, nil) }),
-		set("skill_ids", `{"id":7,"skill_ids":[{"id":"s","mode":"preloaded","condition":"sys__avatar_enabled"}]}`,
+		set("skill_ids", `{"id":7,"type":"internal","skill_ids":[{"id":"s","mode":"preloaded","condition":"sys__avatar_enabled"}]}`,
 			func(ctx context.Context, i management.Intellects) error {
 				return i.SetSkillIDs(ctx, 7, management.SkillRef{ID: "s", Mode: management.SkillPreloaded, Condition: "sys__avatar_enabled"})
 			}),
-		set("tool_ids", `{"id":7,"tool_ids":["a"]}`,
+		set("tool_ids", `{"id":7,"type":"internal","tool_ids":["a"]}`,
 			func(ctx context.Context, i management.Intellects) error { return i.SetToolIDs(ctx, 7, "a") }),
-		set("knowledge_ids", `{"id":7,"knowledge_ids":[3]}`,
+		set("knowledge_ids", `{"id":7,"type":"internal","knowledge_ids":[3]}`,
 			func(ctx context.Context, i management.Intellects) error { return i.SetKnowledgeIDs(ctx, 7, 3) }),
-		set("allow_client_variables", `{"id":7,"allow_client_variables":false}`,
+		set("allow_client_variables", `{"id":7,"type":"internal","allow_client_variables":false}`,
 			func(ctx context.Context, i management.Intellects) error {
 				return i.SetAllowClientVariables(ctx, 7, false)
 			}),
-		set("prompts", `{"id":7,"prompts":[{"name":"a","value":"b"}]}`,
+		set("prompts", `{"id":7,"type":"internal","prompts":[{"key":"a","label":"a","headerTemplate":"a","type":"custom","value":"b"}]}`,
 			func(ctx context.Context, i management.Intellects) error {
-				return i.SetPrompts(ctx, 7, management.Prompt{Name: "a", Value: "b"})
+				return i.SetPrompts(ctx, 7, management.Prompt{Key: "a", Value: "b"})
 			}),
-		set("base_directive", `{"id":7,"base_directive":"x"}`,
+		set("base_directive", `{"id":7,"type":"internal","base_directive":"x"}`,
 			func(ctx context.Context, i management.Intellects) error { return i.SetBaseDirective(ctx, 7, "x") }),
-		set("mcp_servers", `{"id":7,"mcp_servers":[{"name":"a","url":"https://a.example"}]}`,
+		set("mcp_servers", `{"id":7,"type":"internal","mcp_servers":{"a":{"url":"https://a.example"}}}`,
 			func(ctx context.Context, i management.Intellects) error {
 				return i.SetMCPServers(ctx, 7, management.MCPServer{Name: "a", URL: "https://a.example"})
 			}),
-		set("user_properties_forms", `{"id":7,"user_properties_forms":[]}`,
+		set("user_properties_forms", `{"id":7,"type":"internal","user_properties_forms":[]}`,
 			func(ctx context.Context, i management.Intellects) error { return i.SetUserPropertiesForms(ctx, 7) }),
-		set("metadata", `{"id":7,"metadata":{}}`,
+		set("metadata", `{"id":7,"type":"internal","metadata":{}}`,
 			func(ctx context.Context, i management.Intellects) error { return i.SetMetadata(ctx, 7, nil) }),
-		set("all secrets", `{"id":7,"secrets":{"A":"value"}}`,
+		set("all secrets", `{"id":7,"type":"internal","secrets":{"A":"value"}}`,
 			func(ctx context.Context, i management.Intellects) error {
 				return i.ReplaceSecrets(ctx, 7, map[string]string{"A": "value"}, management.ConfirmPermanent)
 			}),
@@ -184,7 +184,7 @@ func TestIntellectCallsThatAreRefused(t *testing.T) {
 			return i.SetAllowClientVariables(ctx, -7, true)
 		}), fault.BadRequest},
 		{"prompts", on(func(ctx context.Context, i management.Intellects) error {
-			return i.SetPrompts(ctx, 7, management.Prompt{Value: "{{ sys__nothing }}"})
+			return i.SetPrompts(ctx, 7, management.Prompt{Key: "a", Value: "{{ sys__nothing }}"})
 		}), fault.PromptLintFailed},
 		{"base_directive", on(func(ctx context.Context, i management.Intellects) error { return i.SetBaseDirective(ctx, 7, "{{") }), fault.PromptLintFailed},
 		{"mcp_servers", on(func(ctx context.Context, i management.Intellects) error {
@@ -222,7 +222,7 @@ func TestCapabilitiesAreMerged(t *testing.T) {
 		t.Fatal(err)
 	}
 	_, body := f.last()
-	want := map[string]any{"id": 7.0, "capabilities": map[string]any{"avatar": "on", "use_web_search": "disabled", "show_link": "on"}}
+	want := map[string]any{"id": 7.0, "type": "internal", "capabilities": map[string]any{"avatar": "on", "use_web_search": "disabled", "show_link": "on"}}
 	if !reflect.DeepEqual(body, want) {
 		t.Errorf("sent %v, want %v", body, want)
 	}
@@ -244,14 +244,14 @@ func TestSecretsAreWrittenWithTheMaskOfTheOthers(t *testing.T) {
 		t.Fatal(err)
 	}
 	_, body := f.last()
-	if want := (map[string]any{"id": 7.0, "secrets": map[string]any{"A": "***", "B": value}}); !reflect.DeepEqual(body, want) {
+	if want := (map[string]any{"id": 7.0, "type": "internal", "secrets": map[string]any{"A": "***", "B": value}}); !reflect.DeepEqual(body, want) {
 		t.Errorf("sent %v, want %v", body, want)
 	}
 	if err := f.Intellects.DeleteSecrets(t.Context(), 7, []string{"B", "C"}, management.ConfirmPermanent); err != nil {
 		t.Fatal(err)
 	}
 	_, body = f.last()
-	if want := (map[string]any{"id": 7.0, "secrets": map[string]any{"A": "***"}}); !reflect.DeepEqual(body, want) {
+	if want := (map[string]any{"id": 7.0, "type": "internal", "secrets": map[string]any{"A": "***"}}); !reflect.DeepEqual(body, want) {
 		t.Errorf("sent %v, want %v", body, want)
 	}
 	names, err := f.Intellects.SecretNames(t.Context(), 7)
@@ -291,7 +291,9 @@ func TestForcedLanguageIsOneCall(t *testing.T) {
 		t.Fatal(err)
 	}
 	_, body := f.last()
-	want := map[string]any{"id": 7.0, "language": nil, "prompts": []any{map[string]any{"name": "mine", "value": "x"}}}
+	want := map[string]any{"id": 7.0, "type": "internal", "language": nil, "prompts": []any{
+		map[string]any{"key": "mine", "label": "mine", "headerTemplate": "mine", "type": "custom", "value": "x"},
+	}}
 	if !reflect.DeepEqual(body, want) {
 		t.Errorf("sent %v, want %v", body, want)
 	}
@@ -306,7 +308,7 @@ func TestToolAndSkillCalls(t *testing.T) {
 		{"tool get", func(ctx context.Context, c *management.Client) error { return drop(c.Tools.Get(ctx, "t-1")) }, "genie", "/v1/tool/get", `{"id":"t-1"}`, tool},
 		{"tool add", func(ctx context.Context, c *management.Client) error {
 			return drop(c.Tools.Add(ctx, "note", management.ClientTool("x")))
-		}, "genie", "/v1/tool/add", `{"name":"note","config":{"type":"client","description":"x","wait_for_response":true}}`, tool},
+		}, "genie", "/v1/tool/add", `{"name":"note","config":{"name":"note","type":"client","description":"x","wait_for_response":true}}`, tool},
 		{"tool update", func(ctx context.Context, c *management.Client) error {
 			return drop(c.Tools.Update(ctx, "t-1", management.ToolPatch{Name: new("other")}))
 		}, "genie", "/v1/tool/update", `{"id":"t-1","name":"other"}`, tool},

@@ -126,12 +126,8 @@ func auditIntellect(i *Intellect, have *inventory) []Finding {
 
 // toolSecrets looks for secrets that the request of a tool needs and the intellect lacks.
 func toolSecrets(tool *Tool, i *Intellect) []Finding {
-	texts := []string{tool.Config.URL, tool.Config.Body}
-	for _, value := range tool.Config.Headers {
-		texts = append(texts, value)
-	}
 	var findings []Finding
-	for _, text := range texts {
+	for _, text := range stringsIn(decoded(mustJSON(tool.Config.Request))) {
 		for _, f := range LintPrompt(text, PromptContext{Secrets: i.Secrets}) {
 			if f.Code == FindingSecretUnresolved || f.Code == FindingSecretPrefix {
 				findings = append(findings, f)

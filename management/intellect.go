@@ -1,6 +1,7 @@
 package management
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"maps"
@@ -17,8 +18,15 @@ import (
 type Intellect struct {
 	ID   int64  `json:"id"`
 	Name string `json:"name,omitempty"`
-	// Type is internal for one that the service runs itself.
+	// Description and Tags are the partner's own; the service does not read them.
+	Description string   `json:"description,omitempty"`
+	Tags        []string `json:"tags,omitempty"`
+	// Type is internal for one that the service runs itself, the only type that this client
+	// writes.
 	Type string `json:"type,omitempty"`
+	// Status is one of [IntellectDeleting], [IntellectPending] and [IntellectActive]; nil is
+	// not known.
+	Status *int `json:"status,omitempty"`
 	// BaseDirective is the system prompt, a template.
 	BaseDirective string   `json:"base_directive,omitempty"`
 	Prompts       []Prompt `json:"prompts,omitempty"`
@@ -41,7 +49,7 @@ type Intellect struct {
 	Capabilities map[string]string `json:"capabilities,omitempty"`
 	// Secrets are the names of the secrets that are set. Values never come back.
 	Secrets    SecretNames `json:"secrets,omitempty"`
-	MCPServers []MCPServer `json:"mcp_servers,omitempty"`
+	MCPServers MCPServers  `json:"mcp_servers,omitempty"`
 	// Language is the language of speech recognition, BCP 47 as in "en-US".
 	Language string `json:"language,omitempty"`
 	// UserPropertiesForms are the forms that ask visitors for their properties.
@@ -72,12 +80,66 @@ func (i *Intellect) ClientVariables() bool {
 	return i.AllowClientVariables == nil || *i.AllowClientVariables
 }
 
-// Prompt is one part of the system prompt beside base_directive.
+// InternalIntellect is the type of an intellect that the service runs itself.
+const InternalIntellect = "internal"
+
+// States of an intellect (management-api.md, F.6).
+const (
+	IntellectDeleting = 0
+	IntellectPending  = 1
+	IntellectActive   = 2
+)
+
+// Prompt is one part of the system prompt beside base_directive (management-api.md, F.6).
+// The model reads it as "## header", then the value; a blank value or header removes it.
 type Prompt struct {
-	// Name identifies the prompt; it is not part of what the model reads.
-	Name string `json:"name,omitempty"`
+	// Key identifies the prompt; required.
+	Key string `json:"key"`
+	// Label is its name for people; default Key.
+	Label string `json:"label"`
+	// HeaderTemplate is a template; default Label.
+	HeaderTemplate string `json:"headerTemplate"`
+	// Type is [PromptCustom], the default.
+	Type string `json:"type"`
 	// Value is a template.
 	Value string `json:"value"`
+}
+
+// PromptCustom is the type of a [Prompt] that a partner has written.
+const PromptCustom = "custom"
+
+// MarshalJSON fills in the defaults.
+func (p Prompt) MarshalJSON() ([]byte, error) {
+	type plain Prompt
+	p.Label = cmp.Or(p.Label, p.Key)
+	p.HeaderTemplate = cmp.Or(p.HeaderTemplate, p.Label)
+	p.Type = cmp.Or(p.Type, PromptCustom)
+	return json.Marshal(plain(p))
+}
+
+// UnmarshalJSON also reads the older form, which has a name in place of the key.
+func (p *Prompt) UnmarshalJSON(data []byte) error {
+	type plain Prompt
+	var older struct {
+		Name string `json:"name"`
+	}
+	if err := errors.Join(json.Unmarshal(data, (*plain)(p)), json.Unmarshal(data, &older)); err != nil {
+		return err
+	}
+	p.Key = cmp.Or(p.Key, older.Name)
+	return nil
+}
+
+func checkPrompts(prompts []Prompt) error {
+	for n, p := range prompts {
+		switch {
+		case p.Key == "":
+			return badRequest(indexed("prompts", n) + " must have a key")
+		case p.Type != "" && p.Type != PromptCustom:
+			return badRequest(indexed("prompts", n) + ".type must be " + PromptCustom)
+		}
+	}
+	return nil
 }
 
 // SkillRef attaches a skill to an intellect.
@@ -144,21 +206,71 @@ type MCPServer struct {
 	URL string `json:"url"`
 	// Headers may refer to secrets, as in "Bearer {{ secrets.CRM }}".
 	Headers map[string]string `json:"headers,omitempty"`
+	// AllowedTools are the tools of the server that may be called; nil is all of them.
+	AllowedTools []string `json:"allowed_tools,omitempty"`
 }
 
-// UserPropertiesForm asks visitors for properties.
+// MCPServers are servers, in JSON an object by their names (management-api.md, F.6,
+// setMcpServers). The older form, a list, is read too.
+type MCPServers []MCPServer
+
+// MarshalJSON writes the object.
+func (s MCPServers) MarshalJSON() ([]byte, error) {
+	type server struct { // without the name
+		URL          string            `json:"url"`
+		Headers      map[string]string `json:"headers,omitempty"`
+		AllowedTools []string          `json:"allowed_tools,omitempty"`
+	}
+	byName := make(map[string]server, len(s))
+	for _, m := range s {
+		byName[m.Name] = server{m.URL, m.Headers, m.AllowedTools}
+	}
+	return json.Marshal(byName)
+}
+
+// UnmarshalJSON reads the object or the list. The servers of an object are in the order of
+// their names.
+func (s *MCPServers) UnmarshalJSON(data []byte) error {
+	var list []MCPServer
+	if json.Unmarshal(data, &list) == nil {
+		*s = list
+		return nil
+	}
+	var byName map[string]MCPServer
+	if err := json.Unmarshal(data, &byName); err != nil {
+		return err
+	}
+	list = make([]MCPServer, 0, len(byName))
+	for _, name := range slices.Sorted(maps.Keys(byName)) {
+		m := byName[name]
+		m.Name = name
+		list = append(list, m)
+	}
+	*s = list
+	return nil
+}
+
+// UserPropertiesForm asks visitors for properties of theirs (management-api.md, F.6). The
+// service sets ID, Title and SecondaryTitle.
 type UserPropertiesForm struct {
-	Title  string      `json:"title,omitempty"`
-	Fields []FormField `json:"fields"`
+	ID             string `json:"id,omitempty"`
+	Title          string `json:"title,omitempty"`
+	SecondaryTitle string `json:"secondary_title,omitempty"`
+	// CallStage is one of [CallStages].
+	CallStage string `json:"call_stage"`
+	// Properties are what is asked for, at least one.
+	Properties []FormProperty `json:"properties"`
 }
 
-// FormField is one question of a [UserPropertiesForm].
-type FormField struct {
-	Name     string `json:"name"`
-	Label    string `json:"label,omitempty"`
-	Type     string `json:"type,omitempty"` // text, email, number or boolean
-	Required bool   `json:"required,omitempty"`
+// FormProperty is one question of a [UserPropertiesForm].
+type FormProperty struct {
+	Key string `json:"key"`
+	// Type is one of [ArgTypes]; "" is str.
+	Type string `json:"type"`
 }
+
+// CallStages are when a form is shown (management-api.md, F.6, CALL_STAGES).
+var CallStages = []string{"start", "middle", "end"}
 
 // SecretNames are the names of secrets, sorted. Values in a reply are discarded while it
 // is decoded.
@@ -321,32 +433,46 @@ func checkMCPServers(servers []MCPServer) error {
 	return nil
 }
 
-var formFieldTypes = []string{"text", "email", "number", "boolean"}
-
 func checkForms(forms []UserPropertiesForm) error {
 	for n, form := range forms {
 		field := indexed("user_properties_forms", n)
-		if len(form.Fields) == 0 {
-			return badRequest(field + " must have a field")
+		if err := oneOf(field+".call_stage", form.CallStage, CallStages); err != nil {
+			return err
 		}
-		var names []string
-		for m, f := range form.Fields {
-			at := indexed(field+".fields", m)
-			if !secretName(f.Name) {
-				return badRequest(at + ".name must be a name of letters, digits and _")
+		if len(form.Properties) == 0 {
+			return badRequest(field + " must have a property")
+		}
+		var keys []string
+		for m, p := range form.Properties {
+			at := indexed(field+".properties", m)
+			if !secretName(p.Key) {
+				return badRequest(at + ".key must be a name of letters, digits and _")
 			}
-			if f.Type != "" {
-				if err := oneOf(at+".type", f.Type, formFieldTypes); err != nil {
+			if p.Type != "" {
+				if err := oneOf(at+".type", p.Type, ArgTypes); err != nil {
 					return err
 				}
 			}
-			names = append(names, f.Name)
+			keys = append(keys, p.Key)
 		}
-		if err := uniqueIDs(field+".fields", names); err != nil {
+		if err := uniqueIDs(field+".properties", keys); err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+// withTypes returns forms whose properties all have a type.
+func withTypes(forms []UserPropertiesForm) []UserPropertiesForm {
+	typed := slices.Clone(forms)
+	for n := range typed {
+		typed[n].Properties = slices.Clone(typed[n].Properties)
+		for m := range typed[n].Properties {
+			p := &typed[n].Properties[m]
+			p.Type = cmp.Or(p.Type, ArgTypes[0])
+		}
+	}
+	return typed
 }
 
 // mergeCapabilities returns stored with changes applied. The error is capability_vetoed

@@ -151,9 +151,13 @@ func TestIntellectFieldsAreChecked(t *testing.T) {
 		"MCP address":          {IntellectFields{MCPServers: []MCPServer{{Name: "a", URL: "ftp://x"}}}, fault.InvalidURL},
 		"MCP password":         {IntellectFields{MCPServers: []MCPServer{{Name: "a", URL: "https://u:p@x"}}}, fault.InvalidURL},
 		"MCP name":             {IntellectFields{MCPServers: []MCPServer{{URL: "https://x"}}}, fault.BadRequest},
-		"form without a field": {IntellectFields{UserPropertiesForms: []UserPropertiesForm{{}}}, fault.BadRequest},
-		"form field type":      {IntellectFields{UserPropertiesForms: []UserPropertiesForm{{Fields: []FormField{{Name: "a", Type: "x"}}}}}, fault.BadRequest},
-		"prompt":               {IntellectFields{Prompts: []Prompt{{Value: "{{ sys__ks }}"}}}, fault.PromptLintFailed},
+		"form without a field": {IntellectFields{UserPropertiesForms: []UserPropertiesForm{{CallStage: "start"}}}, fault.BadRequest},
+		"form without a stage": {IntellectFields{UserPropertiesForms: []UserPropertiesForm{{Properties: []FormProperty{{Key: "a"}}}}}, fault.BadRequest},
+		"prompt without a key": {IntellectFields{Prompts: []Prompt{{Value: "x"}}}, fault.BadRequest},
+		"type of a prompt":     {IntellectFields{Prompts: []Prompt{{Key: "a", Type: "fixed"}}}, fault.BadRequest},
+		"status":               {IntellectFields{Status: new(3)}, fault.BadRequest},
+		"form field type":      {IntellectFields{UserPropertiesForms: []UserPropertiesForm{{CallStage: "start", Properties: []FormProperty{{Key: "a", Type: "x"}}}}}, fault.BadRequest},
+		"prompt":               {IntellectFields{Prompts: []Prompt{{Key: "a", Value: "{{ sys__ks }}"}}}, fault.PromptLintFailed},
 		"directive":            {IntellectFields{BaseDirective: new("{{ x")}, fault.PromptLintFailed},
 		"glossary":             {IntellectFields{Glossary: new("{{ x")}, fault.PromptLintFailed},
 	} {
@@ -162,12 +166,12 @@ func TestIntellectFieldsAreChecked(t *testing.T) {
 		}
 	}
 	whole := IntellectFields{
-		Name: new("n"), BaseDirective: new("You are {{ agent_name }}."), Prompts: []Prompt{{"a", "b"}}, Glossary: new("g"),
+		Name: new("n"), BaseDirective: new("You are {{ agent_name }}."), Prompts: []Prompt{{Key: "a", Value: "b"}}, Glossary: new("g"),
 		ToolIDs: []string{"t"}, KnowledgeIDs: []int64{0}, SkillIDs: []SkillRef{{"s", SkillAdhocSave, "sys__avatar_enabled"}},
 		AllowClientVariables: new(true), ModelConfiguration: &ModelConfiguration{ModelID: "m"}, OpeningPhrase: new(SilentOpening),
 		ThreadStartTools: []string{"t"}, AvatarSummaryConfig: &AvatarSummaryConfig{}, Capabilities: map[string]string{"avatar": "disabled"},
 		Secrets: map[string]string{"A": "b"}, MCPServers: []MCPServer{{Name: "a", URL: "https://x.example/mcp"}}, Language: new("pt-BR"),
-		UserPropertiesForms: []UserPropertiesForm{{Fields: []FormField{{Name: "email", Type: "email"}}}},
+		UserPropertiesForms: []UserPropertiesForm{{CallStage: "end", Properties: []FormProperty{{Key: "email"}}}},
 	}
 	if err := whole.check(); err != nil {
 		t.Error(err)
@@ -191,7 +195,7 @@ func TestForcedLanguagePrompt(t *testing.T) {
 	if name, err := languageName("cy", "Welsh"); err != nil || name != "Welsh" {
 		t.Errorf("%q, %v; want Welsh", name, err)
 	}
-	own := []Prompt{{"mine", "text"}}
+	own := []Prompt{{Key: "mine", Value: "text"}}
 	once := withForcedLanguage(own, "German {{ x }}")
 	twice := withForcedLanguage(once, "French")
 	if len(once) != 2 || len(twice) != 2 || !strings.Contains(twice[1].Value, "French") || strings.Contains(once[1].Value, "{{") {

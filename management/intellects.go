@@ -34,6 +34,9 @@ type numberID struct {
 // list or map removes all values. A field that only a null clears has a setter for it.
 type IntellectFields struct {
 	Name                 *string              `json:"name,omitempty"`
+	Description          *string              `json:"description,omitempty"`
+	Tags                 []string             `json:"tags,omitzero"`
+	Status               *int                 `json:"status,omitempty"` // nil is active in Add
 	BaseDirective        *string              `json:"base_directive,omitempty"`
 	Prompts              []Prompt             `json:"prompts,omitzero"`
 	Glossary             *string              `json:"glossary,omitempty"`
@@ -49,7 +52,7 @@ type IntellectFields struct {
 	Capabilities map[string]string `json:"capabilities,omitzero"`
 	// Secrets replace all of them; [Intellects.SetSecrets] keeps the rest.
 	Secrets             map[string]string    `json:"secrets,omitzero"`
-	MCPServers          []MCPServer          `json:"mcp_servers,omitzero"`
+	MCPServers          MCPServers           `json:"mcp_servers,omitzero"`
 	Language            *string              `json:"language,omitempty"`
 	UserPropertiesForms []UserPropertiesForm `json:"user_properties_forms,omitzero"`
 	Metadata            map[string]string    `json:"metadata,omitzero"`
@@ -65,6 +68,7 @@ func (f *IntellectFields) check() error {
 		texts.Glossary = *f.Glossary
 	}
 	errs := []error{
+		checkPrompts(f.Prompts),
 		uniqueIDs("tool_ids", f.ToolIDs),
 		checkKnowledge(f.KnowledgeIDs),
 		checkSkills(f.SkillIDs),
@@ -75,6 +79,9 @@ func (f *IntellectFields) check() error {
 		checkSecrets(f.Secrets),
 		checkMCPServers(f.MCPServers),
 		checkForms(f.UserPropertiesForms),
+	}
+	if f.Status != nil && (*f.Status < IntellectDeleting || *f.Status > IntellectActive) {
+		errs = append(errs, badRequest("status must be 0 (for deletion), 1 (pending) or 2 (active)"))
 	}
 	if f.OpeningPhrase != nil {
 		errs = append(errs, checkOpening(*f.OpeningPhrase))
@@ -106,7 +113,11 @@ func (i Intellects) Add(ctx context.Context, f IntellectFields, opts ...Option) 
 		return nil, err
 	}
 	i.hide(f.Secrets)
-	return fetchRecord[Intellect](ctx, i.c, intellectAdd, f, opts...)
+	if f.Status == nil {
+		f.Status = new(IntellectActive)
+	}
+	f.UserPropertiesForms = withTypes(f.UserPropertiesForms)
+	return fetchRecord[Intellect](ctx, i.c, intellectAdd, intellectBody{Type: InternalIntellect, IntellectFields: f}, opts...)
 }
 
 // Update changes an intellect and returns it. Errors are those of Add and Get.
@@ -115,10 +126,8 @@ func (i Intellects) Update(ctx context.Context, id int64, f IntellectFields) (*I
 		return nil, err
 	}
 	i.hide(f.Secrets)
-	return fetchRecord[Intellect](ctx, i.c, intellectUpdate, struct {
-		numberID
-		IntellectFields
-	}{numberID{id}, f})
+	f.UserPropertiesForms = withTypes(f.UserPropertiesForms)
+	return fetchRecord[Intellect](ctx, i.c, intellectUpdate, intellectBody{id, InternalIntellect, f})
 }
 
 // Delete deletes an intellect; agents that have it keep its id. [ConfirmPermanent] is
@@ -131,12 +140,20 @@ func (i Intellects) Delete(ctx context.Context, id int64, opts ...Option) error 
 	return i.c.post(ctx, intellectDelete, numberID{id}, nil, opts...)
 }
 
+// intellectBody is the body of a write. The service requires the type in all of them
+// (management-api.md, F.6: missing_discriminator).
+type intellectBody struct {
+	ID   int64  `json:"id,omitempty"`
+	Type string `json:"type"`
+	IntellectFields
+}
+
 // set writes one field; a nil value clears it.
 func (i Intellects) set(ctx context.Context, id int64, field string, value any, bad error) error {
 	if err := firstError(positive("the id of an intellect", id), bad); err != nil {
 		return err
 	}
-	return i.c.post(ctx, intellectUpdate, map[string]any{"id": id, field: value}, nil)
+	return i.c.post(ctx, intellectUpdate, map[string]any{"id": id, "type": InternalIntellect, field: value}, nil)
 }
 
 // SetModelConfiguration chooses the model; nil restores the service's.
@@ -192,7 +209,7 @@ func (i Intellects) SetAllowClientVariables(ctx context.Context, id int64, allow
 // SetPrompts replaces the prompts; none removes all. Error: prompt_lint_failed, with the
 // findings in its body, for a template that [LintPrompt] finds an error in.
 func (i Intellects) SetPrompts(ctx context.Context, id int64, prompts ...Prompt) error {
-	return i.set(ctx, id, "prompts", orEmpty(prompts), lintFailed(LintPrompts(&Intellect{Prompts: prompts})))
+	return i.set(ctx, id, "prompts", orEmpty(prompts), firstError(checkPrompts(prompts), lintFailed(LintPrompts(&Intellect{Prompts: prompts}))))
 }
 
 // SetBaseDirective sets the system prompt, a template. Error: prompt_lint_failed.
@@ -203,13 +220,13 @@ func (i Intellects) SetBaseDirective(ctx context.Context, id int64, directive st
 // SetMCPServers sets the external servers of tools; none removes all. Error: invalid_url
 // for an address that is not http or https.
 func (i Intellects) SetMCPServers(ctx context.Context, id int64, servers ...MCPServer) error {
-	return i.set(ctx, id, "mcp_servers", orEmpty(servers), checkMCPServers(servers))
+	return i.set(ctx, id, "mcp_servers", MCPServers(servers), checkMCPServers(servers))
 }
 
 // SetUserPropertiesForms sets the forms that ask visitors for their properties; none
 // removes all.
 func (i Intellects) SetUserPropertiesForms(ctx context.Context, id int64, forms ...UserPropertiesForm) error {
-	return i.set(ctx, id, "user_properties_forms", orEmpty(forms), checkForms(forms))
+	return i.set(ctx, id, "user_properties_forms", orEmpty(withTypes(forms)), checkForms(forms))
 }
 
 // SetMetadata replaces the partner's own values, which the service does not read.
@@ -355,7 +372,7 @@ func (i Intellects) SetForcedLanguage(ctx context.Context, l ForcedLanguage) err
 		return err
 	}
 	err = i.c.post(ctx, intellectUpdate, map[string]any{
-		"id": l.ConfigID, "language": tag, "prompts": orEmpty(withForcedLanguage(intellect.Prompts, name)),
+		"id": l.ConfigID, "type": InternalIntellect, "language": tag, "prompts": orEmpty(withForcedLanguage(intellect.Prompts, name)),
 	}, nil)
 	if err != nil || l.AgentID == "" {
 		return err

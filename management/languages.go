@@ -17,7 +17,7 @@ var languages = map[string]string{
 	"tr": "Turkish", "uk": "Ukrainian", "vi": "Vietnamese", "zh": "Chinese",
 }
 
-// forcedLanguagePrompt is the name of the prompt that [Intellects.SetForcedLanguage]
+// forcedLanguagePrompt is the key of the prompt that [Intellects.SetForcedLanguage]
 // owns.
 const forcedLanguagePrompt = "forced_language"
 
@@ -59,13 +59,13 @@ func languageTag(tag string) bool {
 // that name, in place of a former instruction. With name "" there is no instruction.
 // Braces are removed from the name, because it becomes part of a template.
 func withForcedLanguage(prompts []Prompt, name string) []Prompt {
-	rest := slices.DeleteFunc(slices.Clone(prompts), func(p Prompt) bool { return p.Name == forcedLanguagePrompt })
+	rest := slices.DeleteFunc(slices.Clone(prompts), func(p Prompt) bool { return p.Key == forcedLanguagePrompt })
 	if name == "" {
 		return rest
 	}
 	name = strings.NewReplacer("{", "", "}", "").Replace(name)
 	return append(rest, Prompt{
-		Name:  forcedLanguagePrompt,
+		Key: forcedLanguagePrompt, Label: "Forced language",
 		Value: "Always answer in " + name + ", whatever language the user writes or speaks, unless the user asks for a translation.",
 	})
 }

@@ -52,7 +52,7 @@ func TestProvision(t *testing.T) {
 		}
 		switch a.path {
 		case "/v1/intellect/add":
-			if a.body != `{"name":"Reception","base_directive":"You help guests.","opening_phrase":"Hello!"}` {
+			if a.body != `{"type":"internal","name":"Reception","status":2,"base_directive":"You help guests.","opening_phrase":"Hello!"}` {
 				t.Errorf("intellect %s", a.body)
 			}
 		case "/avatar/create":

@@ -2,8 +2,11 @@ package management
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
+	"fmt"
 	"maps"
+	"reflect"
 	"regexp"
 	"slices"
 	"strconv"
@@ -34,29 +37,53 @@ const (
 	MaxToolTimeout     = 120
 )
 
-// ToolConfig is what a tool does. service.md does not show its form; docs/management.md
-// describes it. Build one with [APITool], [CSVTool], [CodeTool] or [ClientTool].
+// Limits of the time that the service waits for the reply to an api tool's request, in
+// seconds (management-api.md, F.7).
+const (
+	DefaultRequestTimeout = 10
+	MaxRequestTimeout     = 120
+)
+
+// ArgTypes are the types of an argument (management-api.md, F.7).
+var ArgTypes = []string{"str", "int", "float", "bool", "list", "dict"}
+
+// argTypeOf maps the types of JSON Schema to [ArgTypes].
+var argTypeOf = map[string]string{
+	"": "str", "string": "str", "integer": "int", "number": "float", "boolean": "bool", "array": "list", "object": "dict",
+}
+
+// ToolConfig is what a tool does (management-api.md, F.7). Build one with [APITool],
+// [CSVTool], [CodeTool] or [ClientTool]. The older form, with a JSON Schema and the request
+// beside the description, is read too, and so is one without a type.
 type ToolConfig struct {
 	// Type is api, csv, code or client.
 	Type string `json:"type"`
 	// Description tells the model what the tool is for; required.
 	Description string `json:"description"`
-	// Parameters is the JSON Schema of the arguments, an object; empty means none.
-	Parameters json.RawMessage `json:"parameters,omitempty"`
+	// Args are the arguments.
+	Args Params `json:"args,omitempty"`
+	// DisplayName is the tool's name for people; "" is its name.
+	DisplayName string `json:"display_name,omitempty"`
+	// AddToHistory keeps the result in the thread for later turns; nil is the service's
+	// default.
+	AddToHistory *bool `json:"add_to_history,omitempty"`
 	// WaitForResponse makes the turn wait for the result; nil means true.
 	WaitForResponse *bool `json:"wait_for_response,omitempty"`
-	// TimeoutSeconds is how long the turn waits: 1 to 120, 0 means 30.
-	TimeoutSeconds int `json:"timeout_seconds,omitempty"`
+	// Timeout is how many seconds the turn waits for a client tool: 1 to 120, 0 means 30.
+	Timeout int `json:"timeout,omitempty"`
 
-	// Method, URL, Headers and Body are the request of an api tool. URL, header values
-	// and Body are templates over the arguments, request_vars, sys__* and secrets.
-	Method  string            `json:"method,omitempty"`
-	URL     string            `json:"url,omitempty"`
-	Headers map[string]string `json:"headers,omitempty"`
-	Body    string            `json:"body,omitempty"`
-	// ResponseMapping picks values of the JSON reply of an api tool: name to path, as in
-	// "$.data[0].email", see [ApplyResponseMapping]. Empty means the whole reply.
+	// Request is the request of an api tool, which needs exactly one of ResponseMapping,
+	// ResponseTemplate and ResponseChapters.
+	Request *ToolRequest `json:"request,omitempty"`
+	// ResponseMapping picks values of the JSON reply: name to path, as in "data.0.email",
+	// see [ApplyResponseMapping].
 	ResponseMapping map[string]string `json:"response_mapping,omitempty"`
+	// ResponseTemplate is a text over the fields of the reply.
+	ResponseTemplate string `json:"response_template,omitempty"`
+	// ResponseChapters reads the reply as a list of texts.
+	ResponseChapters *ResponseChapters `json:"response_chapters,omitempty"`
+	// VariablesMapping sets variables of the conversation: name to path.
+	VariablesMapping map[string]string `json:"variables_mapping,omitempty"`
 
 	// CSV is the table of a csv tool, with a line of headers.
 	CSV string `json:"csv,omitempty"`
@@ -65,54 +92,213 @@ type ToolConfig struct {
 	Code string `json:"code,omitempty"`
 }
 
+// ToolRequest is the request of an api tool. URL, the values of Headers and Params, and Body
+// are templates over args.NAME, request_vars, sys__* and secrets.NAME.
+type ToolRequest struct {
+	URL string `json:"url"`
+	// Method is GET, POST, PUT, PATCH or DELETE; "" means GET.
+	Method string `json:"method"`
+	// Timeout is in seconds: 1 to 120, 0 means 10.
+	Timeout int               `json:"timeout,omitempty"`
+	Headers map[string]string `json:"headers,omitempty"`
+	// Params are the query of the address.
+	Params map[string]string `json:"params,omitempty"`
+	// Body is JSON with templates in its texts; empty is no body.
+	Body           json.RawMessage     `json:"body,omitempty"`
+	Authentication *ToolAuthentication `json:"authentication,omitempty"`
+}
+
+// ToolAuthentication lets the service get an access token for a request by OAuth 2.
+type ToolAuthentication struct {
+	// Type is oauth2, the default.
+	Type     string `json:"type"`
+	ClientID string `json:"client_id"`
+	// ClientSecret names a secret of the intellect, as in "secrets.CRM"; required.
+	ClientSecret string   `json:"client_secret"`
+	TokenURL     string   `json:"token_url,omitempty"`
+	AuthURL      string   `json:"auth_url,omitempty"`
+	Scopes       []string `json:"scopes,omitempty"`
+	// Flow is the grant, such as client_credentials.
+	Flow string `json:"flow,omitempty"`
+}
+
+// ResponseChapters reads a list of texts from a reply, by paths.
+type ResponseChapters struct {
+	// IterateOn is the path of the list; Content and Link are paths within each item.
+	IterateOn string `json:"iterate_on"`
+	Content   string `json:"content"`
+	Link      string `json:"link,omitempty"`
+}
+
 // Waits reports whether the turn waits for the tool's result.
 func (c *ToolConfig) Waits() bool { return c.WaitForResponse == nil || *c.WaitForResponse }
 
-// Param is an argument of a tool, for the builders.
+// UnmarshalJSON also reads the older form.
+func (c *ToolConfig) UnmarshalJSON(data []byte) error {
+	type plain ToolConfig
+	var older struct {
+		Parameters json.RawMessage   `json:"parameters"`
+		Timeout    int               `json:"timeout_seconds"`
+		Method     string            `json:"method"`
+		URL        string            `json:"url"`
+		Headers    map[string]string `json:"headers"`
+		Body       string            `json:"body"`
+	}
+	if err := json.Unmarshal(data, (*plain)(c)); err != nil {
+		return err
+	}
+	if json.Unmarshal(data, &older) == nil {
+		if len(c.Args) == 0 {
+			c.Args = argsOf(older.Parameters)
+		}
+		if c.Request == nil && older.URL != "" {
+			c.Request = &ToolRequest{URL: older.URL, Method: older.Method, Headers: older.Headers}
+			if body := []byte(older.Body); json.Valid(body) {
+				c.Request.Body = body
+			} else if older.Body != "" {
+				c.Request.Body = mustJSON(older.Body)
+			}
+		}
+		c.Timeout = cmp.Or(c.Timeout, older.Timeout)
+	}
+	if c.Type == "" {
+		switch {
+		case c.Request != nil:
+			c.Type = ToolAPI
+		case c.CSV != "":
+			c.Type = ToolCSV
+		case c.Code != "":
+			c.Type = ToolCode
+		default:
+			c.Type = ToolClient
+		}
+	}
+	return nil
+}
+
+// Param is an argument of a tool.
 type Param struct {
 	Name string
-	// Type is string, number, integer, boolean, array or object; "" means string.
-	Type        string
+	// Type is one of [ArgTypes], or a type of JSON Schema; "" means str.
+	Type string
+	// Description tells the model what to fill in; required.
 	Description string
 	Required    bool
-	// Enum are the only values allowed; empty allows all.
+	// Default is used when the model gives no value; nil is none.
+	Default any
+	// Enum are the only values allowed; empty allows all. They are sent as part of the
+	// description, because the service has no field for them.
 	Enum []string
 }
 
-var paramTypes = []string{"string", "number", "integer", "boolean", "array", "object"}
+// Params are arguments, in JSON an object by their names in the same order, which is the
+// order in which the model reads them.
+type Params []Param
 
-// schema is the JSON Schema of params, nil without any. Its properties are in the order
-// of params, which is the order in which the model reads them.
-func schema(params []Param) json.RawMessage {
-	if len(params) == 0 {
+// paramWire is a [Param] in JSON.
+type paramWire struct {
+	Prompt   string `json:"prompt"`
+	Type     string `json:"type"`
+	Required bool   `json:"required,omitempty"`
+	Default  any    `json:"default,omitempty"`
+}
+
+// MarshalJSON writes the object.
+func (p Params) MarshalJSON() ([]byte, error) {
+	var text bytes.Buffer
+	text.WriteByte('{')
+	for n, param := range p {
+		if n > 0 {
+			text.WriteByte(',')
+		}
+		wire := paramWire{param.Description, param.argType(), param.Required, param.Default}
+		if len(param.Enum) > 0 {
+			wire.Prompt += " (one of: " + strings.Join(param.Enum, ", ") + ")"
+		}
+		value, err := json.Marshal(wire)
+		if err != nil {
+			return nil, err
+		}
+		text.Write(mustJSON(param.Name))
+		text.WriteByte(':')
+		text.Write(value)
+	}
+	text.WriteByte('}')
+	return text.Bytes(), nil
+}
+
+// UnmarshalJSON reads the object.
+func (p *Params) UnmarshalJSON(data []byte) error {
+	*p = nil
+	return eachMember(data, func(name string, value json.RawMessage) error {
+		var wire paramWire
+		if err := json.Unmarshal(value, &wire); err != nil {
+			return err
+		}
+		*p = append(*p, Param{Name: name, Type: wire.Type, Description: wire.Prompt, Required: wire.Required, Default: wire.Default})
+		return nil
+	})
+}
+
+func (p *Param) argType() string {
+	if known, ok := argTypeOf[p.Type]; ok {
+		return known
+	}
+	return p.Type
+}
+
+// eachMember calls do with the members of a JSON object in their order.
+func eachMember(data []byte, do func(name string, value json.RawMessage) error) error {
+	d := json.NewDecoder(bytes.NewReader(data))
+	first, err := d.Token()
+	if err != nil {
+		return err
+	}
+	if first == nil { // null
 		return nil
 	}
-	var properties bytes.Buffer
-	required := []string{}
-	for n, p := range params {
-		if n > 0 {
-			properties.WriteByte(',')
+	if first != json.Delim('{') {
+		return &json.UnmarshalTypeError{Value: "non-object", Type: reflect.TypeFor[map[string]any]()}
+	}
+	for d.More() {
+		name, err := d.Token()
+		if err != nil {
+			return err
 		}
-		property := struct {
+		var value json.RawMessage
+		if err := d.Decode(&value); err != nil {
+			return err
+		}
+		if err := do(name.(string), value); err != nil { // the name of a member is a text
+			return err
+		}
+	}
+	return nil
+}
+
+// argsOf reads the arguments of a JSON Schema, as the older form has them.
+func argsOf(schema json.RawMessage) (args Params) {
+	var s struct {
+		Properties json.RawMessage `json:"properties"`
+		Required   []string        `json:"required"`
+	}
+	if len(schema) == 0 || json.Unmarshal(schema, &s) != nil || len(s.Properties) == 0 {
+		return nil
+	}
+	_ = eachMember(s.Properties, func(name string, value json.RawMessage) error { // one of another form has none
+		var property struct {
 			Type        string   `json:"type"`
-			Description string   `json:"description,omitempty"`
-			Enum        []string `json:"enum,omitempty"`
-		}{p.Type, p.Description, p.Enum}
-		if property.Type == "" {
-			property.Type = "string"
+			Description string   `json:"description"`
+			Enum        []string `json:"enum"`
 		}
-		properties.Write(mustJSON(p.Name))
-		properties.WriteByte(':')
-		properties.Write(mustJSON(property))
-		if p.Required {
-			required = append(required, p.Name)
-		}
-	}
-	text := `{"type":"object","properties":{` + properties.String() + `}`
-	if len(required) > 0 {
-		text += `,"required":` + string(mustJSON(required))
-	}
-	return json.RawMessage(text + `}`)
+		_ = json.Unmarshal(value, &property) // what can't be read stays empty
+		property.Description = cmp.Or(property.Description, name)
+		args = append(args, Param{
+			Name: name, Type: property.Type, Description: property.Description, Required: slices.Contains(s.Required, name), Enum: property.Enum,
+		})
+		return nil
+	})
+	return args
 }
 
 // mustJSON encodes texts and structs of texts, which always have a JSON form.
@@ -126,45 +312,43 @@ func mustJSON(v any) []byte {
 
 // ClientTool returns a tool that runs in the page; the turn waits for the page's response.
 func ClientTool(description string, params ...Param) ToolConfig {
-	return ToolConfig{Type: ToolClient, Description: description, WaitForResponse: new(true), Parameters: schema(params)}
+	return ToolConfig{Type: ToolClient, Description: description, WaitForResponse: new(true), Args: params}
 }
 
-// APITool returns a tool for which the service sends a request. method "" means GET.
+// APITool returns a tool for which the service sends a request. method "" means GET. The
+// tool needs a ResponseMapping, ResponseTemplate or ResponseChapters too.
 func APITool(description, method, url string, params ...Param) ToolConfig {
-	if method == "" {
-		method = "GET"
-	}
 	return ToolConfig{
-		Type: ToolAPI, Description: description, WaitForResponse: new(true), Method: method, URL: url, Parameters: schema(params),
+		Type: ToolAPI, Description: description, WaitForResponse: new(true), Args: params,
+		Request: &ToolRequest{URL: url, Method: cmp.Or(method, "GET")},
 	}
 }
 
 // CSVTool returns a tool that looks up rows of a table, whose first line has the names of
 // its columns.
 func CSVTool(description, table string, params ...Param) ToolConfig {
-	return ToolConfig{Type: ToolCSV, Description: description, WaitForResponse: new(true), CSV: table, Parameters: schema(params)}
+	return ToolConfig{Type: ToolCSV, Description: description, WaitForResponse: new(true), CSV: table, Args: params}
 }
 
-// CodeTool returns a tool that runs code on the service. The local service stores it, but
-// refuses to run it.
+// CodeTool returns a tool that runs code on the service.
 func CodeTool(description, code string, params ...Param) ToolConfig {
-	return ToolConfig{Type: ToolCode, Description: description, WaitForResponse: new(true), Code: code, Parameters: schema(params)}
+	return ToolConfig{Type: ToolCode, Description: description, WaitForResponse: new(true), Code: code, Args: params}
 }
 
 var (
-	toolNames = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_-]{0,63}$`)
+	toolNames = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]{0,63}$`)
 	methods   = []string{"GET", "POST", "PUT", "PATCH", "DELETE"}
 )
 
 // ValidateTool checks a tool without a request. The error is bad_request, invalid_url
-// for the address of an api tool, or bad_jsonpath for a path of its response mapping.
+// for the address of an api tool, or bad_jsonpath for a path.
 func ValidateTool(name string, c ToolConfig) error {
 	return firstError(checkToolName(name), c.check())
 }
 
 func checkToolName(name string) error {
 	if !toolNames.MatchString(name) {
-		return badRequest("the name of a tool must be 1 to 64 letters, digits, _ and -, and begin with a letter or _")
+		return badRequest("the name of a tool must be 1 to 64 letters, digits and _, and begin with a letter or _")
 	}
 	return nil
 }
@@ -176,37 +360,111 @@ func (c *ToolConfig) check() error {
 	if err := required("config.description", c.Description); err != nil {
 		return err
 	}
-	if c.TimeoutSeconds != 0 && (c.TimeoutSeconds < MinToolTimeout || c.TimeoutSeconds > MaxToolTimeout) {
-		return badRequest("config.timeout_seconds must be from " + strconv.Itoa(MinToolTimeout) + " to " + strconv.Itoa(MaxToolTimeout) + " seconds")
+	if c.Timeout != 0 && (c.Timeout < MinToolTimeout || c.Timeout > MaxToolTimeout) {
+		return badRequest("config.timeout must be from " + strconv.Itoa(MinToolTimeout) + " to " + strconv.Itoa(MaxToolTimeout) + " seconds")
 	}
-	if err := checkParameters(c.Parameters); err != nil {
+	if err := c.Args.check(); err != nil {
 		return err
 	}
 	switch c.Type {
 	case ToolAPI:
 		return c.checkAPI()
 	case ToolCSV:
-		return required("config.csv", c.CSV)
+		header, _, _ := strings.Cut(c.CSV, "\n")
+		return required("config.csv", strings.TrimSpace(header))
 	case ToolCode:
 		return required("config.code", c.Code)
 	}
 	return nil
 }
 
+func (p Params) check() error {
+	names := make([]string, len(p))
+	for n := range p {
+		param := &p[n]
+		names[n] = param.Name
+		if err := firstError(
+			required("config.args: the name of an argument", param.Name), required("config.args: the description of "+strconv.Quote(param.Name), strings.TrimSpace(param.Description)),
+			oneOf("config.args: the type of "+strconv.Quote(param.Name), param.argType(), ArgTypes),
+		); err != nil {
+			return err
+		}
+	}
+	return uniqueIDs("config.args", names)
+}
+
 func (c *ToolConfig) checkAPI() error {
-	if err := oneOf("config.method", c.Method, methods); err != nil {
+	if c.Request == nil {
+		return badRequest("an api tool must have a request")
+	}
+	results := 0
+	for _, given := range []bool{len(c.ResponseMapping) > 0, c.ResponseTemplate != "", c.ResponseChapters != nil} {
+		if given {
+			results++
+		}
+	}
+	if err := c.Request.check(); err != nil {
 		return err
 	}
-	// A host that comes from an argument would let the model choose where secrets go.
-	scheme, rest, _ := strings.Cut(c.URL, "://")
+	if results != 1 {
+		return badRequest("an api tool must have exactly one of response_mapping, response_template and response_chapters")
+	}
+	for _, mapping := range []map[string]string{c.ResponseMapping, c.VariablesMapping} {
+		for _, name := range slices.Sorted(maps.Keys(mapping)) {
+			if _, err := parsePath(mapping[name]); err != nil {
+				return err
+			}
+		}
+	}
+	if chapters := c.ResponseChapters; chapters != nil {
+		paths := []string{chapters.IterateOn, chapters.Content}
+		if chapters.Link != "" {
+			paths = append(paths, chapters.Link)
+		}
+		for _, path := range paths {
+			if _, err := parsePath(path); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+func (r *ToolRequest) check() error {
+	if r.Method != "" {
+		if err := oneOf("config.request.method", r.Method, methods); err != nil {
+			return err
+		}
+	}
+	if r.Timeout < 0 || r.Timeout > MaxRequestTimeout {
+		return badRequest("config.request.timeout must be from 1 to " + strconv.Itoa(MaxRequestTimeout) + " seconds")
+	}
+	if len(r.Body) > 0 && !json.Valid(r.Body) {
+		return badRequest("config.request.body must be JSON")
+	}
+	if err := checkTemplateURL("config.request.url", r.URL); err != nil {
+		return err
+	}
+	for _, name := range slices.Sorted(maps.Keys(r.Headers)) {
+		if !headerNames.MatchString(name) || strings.ContainsAny(r.Headers[name], "\r\n") {
+			return badRequest("config.request.headers: " + strconv.Quote(name) + " must be a header with a value of one line")
+		}
+	}
+	return r.Authentication.check()
+}
+
+// checkTemplateURL refuses an address whose host is a variable: a host that comes from an
+// argument would let the model choose where secrets go.
+func checkTemplateURL(field, address string) error {
+	scheme, rest, _ := strings.Cut(address, "://")
 	host, _, _ := strings.Cut(rest, "/")
 	if strings.Contains(scheme, "{{") || strings.Contains(host, "{{") {
-		return fault.New(fault.InvalidURL, "config.url must begin with a scheme and a host that are not variables")
+		return fault.New(fault.InvalidURL, field+" must begin with a scheme and a host that are not variables")
 	}
 	var plain strings.Builder
-	pieces, open := parseTemplate(c.URL)
+	pieces, open := parseTemplate(address)
 	if open >= 0 {
-		return fault.New(fault.InvalidURL, "config.url: the braces {{ and }} must come in pairs")
+		return fault.New(fault.InvalidURL, field+": the braces {{ and }} must come in pairs")
 	}
 	for _, p := range pieces {
 		if p.ref != nil {
@@ -215,66 +473,83 @@ func (c *ToolConfig) checkAPI() error {
 		}
 		plain.WriteString(p.text)
 	}
-	if err := httpURL("config.url", plain.String()); err != nil {
-		return err
-	}
-	for _, name := range slices.Sorted(maps.Keys(c.Headers)) {
-		if !headerNames.MatchString(name) || strings.ContainsAny(c.Headers[name], "\r\n") {
-			return badRequest("config.headers: " + strconv.Quote(name) + " must be a header with a value of one line")
-		}
-	}
-	for _, name := range slices.Sorted(maps.Keys(c.ResponseMapping)) {
-		if _, err := parsePath(c.ResponseMapping[name]); err != nil {
-			return err
-		}
+	return httpURL(field, plain.String())
+}
+
+func (a *ToolAuthentication) check() error {
+	switch {
+	case a == nil:
+		return nil
+	case a.Type != "" && a.Type != oauth2:
+		return badRequest("config.request.authentication.type must be " + oauth2)
+	case a.ClientID == "":
+		return badRequest("config.request.authentication must have a client_id")
+	case !bareRef.MatchString(a.ClientSecret):
+		return badRequest("config.request.authentication.client_secret must name a secret, as in secrets.NAME")
+	case a.TokenURL != "":
+		return checkTemplateURL("config.request.authentication.token_url", a.TokenURL)
 	}
 	return nil
+}
+
+const oauth2 = "oauth2"
+
+// wire returns the configuration as it is sent: with the tool's name, the type of its
+// authentication, and paths without the older "$".
+func (c ToolConfig) wire(name string) any {
+	type plain ToolConfig
+	c.ResponseMapping, c.VariablesMapping = wirePaths(c.ResponseMapping), wirePaths(c.VariablesMapping)
+	if r := c.Request; r != nil {
+		request := *r
+		request.Method = cmp.Or(r.Method, "GET")
+		request.Timeout = cmp.Or(r.Timeout, DefaultRequestTimeout)
+		if a := r.Authentication; a != nil {
+			authentication := *a
+			authentication.Type = oauth2
+			request.Authentication = &authentication
+		}
+		c.Request = &request
+	}
+	if chapters := c.ResponseChapters; chapters != nil {
+		paths := *chapters
+		paths.IterateOn, paths.Content, paths.Link = wirePath(paths.IterateOn), wirePath(paths.Content), wirePath(paths.Link)
+		c.ResponseChapters = &paths
+	}
+	return struct {
+		Name string `json:"name,omitempty"`
+		plain
+	}{name, plain(c)}
+}
+
+func wirePaths(mapping map[string]string) map[string]string {
+	wired := make(map[string]string, len(mapping))
+	for name, path := range mapping {
+		wired[name] = wirePath(path)
+	}
+	return wired
+}
+
+// wirePath writes a path that parsePath accepts in the form of the service.
+func wirePath(path string) string {
+	steps, err := parsePath(path)
+	if err != nil {
+		return path
+	}
+	parts := make([]string, len(steps))
+	for n, step := range steps {
+		parts[n] = fmt.Sprint(step)
+	}
+	return strings.Join(parts, ".")
 }
 
 var headerNames = regexp.MustCompile("^[!#$%&'*+.^_`|~0-9A-Za-z-]+$")
-
-// parameters is the part of a JSON Schema that is checked.
-type parameters struct {
-	Type       string                     `json:"type"`
-	Properties map[string]json.RawMessage `json:"properties"`
-	Required   []string                   `json:"required"`
-}
-
-func checkParameters(text json.RawMessage) error {
-	if len(text) == 0 {
-		return nil
-	}
-	var p parameters
-	if json.Unmarshal(text, &p) != nil || p.Type != "object" {
-		return badRequest(`config.parameters must be the JSON Schema of an object: {"type":"object","properties":{…}}`)
-	}
-	for _, name := range slices.Sorted(maps.Keys(p.Properties)) {
-		var property struct {
-			Type string `json:"type"`
-		}
-		if json.Unmarshal(p.Properties[name], &property) != nil {
-			return badRequest("config.parameters: the property " + strconv.Quote(name) + " must be an object")
-		}
-		if property.Type != "" {
-			if err := oneOf("config.parameters: the type of "+strconv.Quote(name), property.Type, paramTypes); err != nil {
-				return err
-			}
-		}
-	}
-	for _, name := range p.Required {
-		if _, ok := p.Properties[name]; !ok {
-			return badRequest("config.parameters: the required " + strconv.Quote(name) + " must be one of the properties")
-		}
-	}
-	return nil
-}
 
 // FindingClientTool is a client tool that a model or a page can hardly use.
 const FindingClientTool = "client_tools_not_ready"
 
 // ClientToolReadiness reports what prevents a client tool from working well in a page: a
-// configuration that [ValidateTool] refuses, or arguments without a type. It returns nil
-// without findings, and for tools of other types.
+// configuration that [ValidateTool] refuses. It returns nil without findings, and for tools
+// of other types.
 func ClientToolReadiness(name string, c ToolConfig) []Finding {
 	if c.Type != ToolClient {
 		return nil
@@ -282,36 +557,54 @@ func ClientToolReadiness(name string, c ToolConfig) []Finding {
 	if err := ValidateTool(name, c); err != nil {
 		return []Finding{{Code: FindingClientTool, Severity: SeverityError, Detail: fault.From(err).Message()}}
 	}
-	var findings []Finding
-	var p parameters
-	_ = json.Unmarshal(c.Parameters, &p) // ValidateTool has read it
-	for _, property := range slices.Sorted(maps.Keys(p.Properties)) {
-		var typed struct {
-			Type string `json:"type"`
-		}
-		_ = json.Unmarshal(p.Properties[property], &typed)
-		if typed.Type == "" {
-			findings = append(findings, Finding{
-				Code: FindingClientTool, Severity: SeverityWarning,
-				Field: "config.parameters.properties." + property, Detail: "the argument " + property + " has no type",
-			})
-		}
-	}
-	return findings
+	return nil
 }
 
-// pathSteps are the steps of a JSON path: .name, ['name'] or [number].
-var pathSteps = regexp.MustCompile(`^(?:\.([A-Za-z_][A-Za-z0-9_-]*)|\['([^'\]]+)'\]|\[(\d{1,9})\])`)
+// ClientToolReadinessOf reports what prevents the client tools of an intellect from working:
+// a capability by which the service answers with its own widgets in their place
+// (management-api.md, F.7, clientToolReadiness).
+func ClientToolReadinessOf(i *Intellect) []Finding {
+	const experiences = "kaltura_genie_experiences"
+	if len(i.ToolIDs) == 0 || i.Capabilities[experiences] == CapabilityOff {
+		return nil
+	}
+	return []Finding{{
+		Code: FindingClientTool, Severity: SeverityWarning, Field: "capabilities." + experiences,
+		Detail: "client tools are called reliably only when the capability " + experiences + " is off",
+	}}
+}
 
-// parsePath reads a path: "$" and steps after it. A step is a string or an int.
+// pathSteps are the steps of a path in its older form: .name, ['name'] or [number].
+var pathSteps = regexp.MustCompile(`^(?:\.([A-Za-z_][A-Za-z0-9_-]*)|\['([^'\].]+)'\]|\[(\d{1,9})\])`)
+
+// pathParts are the parts of a path, which dots separate.
+var pathParts = regexp.MustCompile(`^[A-Za-z0-9_-]+$`)
+
+// maxIndex is how many digits an index in a path may have.
+const maxIndex = 9
+
+// parsePath reads a path: names and indexes that dots separate, or in the older form "$" and
+// steps after it. A step is a string or an int.
 func parsePath(path string) ([]any, error) {
-	rest, ok := strings.CutPrefix(path, "$")
 	var steps []any
-	for ok && rest != "" {
+	rest, older := strings.CutPrefix(path, "$")
+	if !older {
+		for part := range strings.SplitSeq(path, ".") {
+			if !pathParts.MatchString(part) {
+				return nil, badPath(path)
+			}
+			if index, err := strconv.Atoi(part); err == nil && index >= 0 && len(part) <= maxIndex {
+				steps = append(steps, index)
+			} else {
+				steps = append(steps, part)
+			}
+		}
+		return steps, nil
+	}
+	for rest != "" {
 		m := pathSteps.FindStringSubmatch(rest)
 		if m == nil {
-			ok = false
-			break
+			return nil, badPath(path)
 		}
 		switch {
 		case m[3] != "":
@@ -322,10 +615,14 @@ func parsePath(path string) ([]any, error) {
 		}
 		rest = rest[len(m[0]):]
 	}
-	if !ok {
-		return nil, fault.New(fault.BadJSONPath, strconv.Quote(path)+" must be $ followed by .name, ['name'] or [number]")
+	if len(steps) == 0 { // the whole reply can't be written with dots
+		return nil, badPath(path)
 	}
 	return steps, nil
+}
+
+func badPath(path string) error {
+	return fault.New(fault.BadJSONPath, strconv.Quote(path)+" must be names and indexes with dots between them, as in data.0.email")
 }
 
 // ApplyResponseMapping applies a mapping to a JSON reply, as the service does for an api
@@ -354,6 +651,10 @@ func follow(value any, steps []any) any {
 			object, _ := value.(map[string]any)
 			value = object[step]
 		case int:
+			if object, ok := value.(map[string]any); ok {
+				value = object[strconv.Itoa(step)]
+				continue
+			}
 			list, _ := value.([]any)
 			if step >= len(list) {
 				return nil

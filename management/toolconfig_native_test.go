@@ -6,7 +6,6 @@ import (
 	"encoding/json"
 	"errors"
 	"reflect"
-	"slices"
 	"testing"
 
 	"github.com/agentruntime/agentruntime/runtime/fault"
@@ -15,30 +14,35 @@ import (
 func TestToolBuilders(t *testing.T) {
 	params := []Param{
 		{Name: "note", Description: "what to save", Required: true},
-		{Name: "count", Type: "integer"},
-		{Name: "kind", Enum: []string{"a", "b"}},
+		{Name: "count", Type: "integer", Description: "how many", Default: 1},
+		{Name: "kind", Description: "its kind", Enum: []string{"a", "b"}},
 	}
-	const schema = `{"type":"object","properties":{"note":{"type":"string","description":"what to save"},` +
-		`"count":{"type":"integer"},"kind":{"type":"string","enum":["a","b"]}},"required":["note"]}`
+	const args = `{"note":{"prompt":"what to save","type":"str","required":true},` +
+		`"count":{"prompt":"how many","type":"int","default":1},"kind":{"prompt":"its kind (one of: a, b)","type":"str"}}`
+	api := APITool("Asks.", "", "https://x.example/{{ args.note }}", params[0])
+	api.ResponseMapping = map[string]string{"mail": "$.data[0].email"}
+	api.Request.Authentication = &ToolAuthentication{ClientID: "c", ClientSecret: "secrets.CRM", TokenURL: "https://x.example/token"}
 	for name, test := range map[string]struct {
 		config ToolConfig
 		want   string
 	}{
 		"client": {
 			ClientTool("Saves.", params...),
-			`{"type":"client","description":"Saves.","parameters":` + schema + `,"wait_for_response":true}`,
+			`{"name":"tool","type":"client","description":"Saves.","args":` + args + `,"wait_for_response":true}`,
 		},
 		"api": {
-			APITool("Asks.", "", "https://x.example/{{ note }}"),
-			`{"type":"api","description":"Asks.","wait_for_response":true,"method":"GET","url":"https://x.example/{{ note }}"}`,
+			api,
+			`{"name":"tool","type":"api","description":"Asks.","args":{"note":{"prompt":"what to save","type":"str","required":true}},"wait_for_response":true,` +
+				`"request":{"url":"https://x.example/{{ args.note }}","method":"GET","timeout":10,` +
+				`"authentication":{"type":"oauth2","client_id":"c","client_secret":"secrets.CRM","token_url":"https://x.example/token"}},"response_mapping":{"mail":"data.0.email"}}`,
 		},
-		"csv":  {CSVTool("Finds.", "a,b\n1,2"), `{"type":"csv","description":"Finds.","wait_for_response":true,"csv":"a,b\n1,2"}`},
-		"code": {CodeTool("Runs.", "x"), `{"type":"code","description":"Runs.","wait_for_response":true,"code":"x"}`},
+		"csv":  {CSVTool("Finds.", "a,b\n1,2"), `{"name":"tool","type":"csv","description":"Finds.","wait_for_response":true,"csv":"a,b\n1,2"}`},
+		"code": {CodeTool("Runs.", "x"), `{"name":"tool","type":"code","description":"Runs.","wait_for_response":true,"code":"x"}`},
 	} {
 		if err := ValidateTool("tool", test.config); err != nil {
 			t.Errorf("%s: %v", name, err)
 		}
-		if got, err := json.Marshal(test.config); err != nil || string(got) != test.want {
+		if got, err := json.Marshal(test.config.wire("tool")); err != nil || string(got) != test.want {
 			t.Errorf("%s\n got %s, %v\nwant %s", name, got, err, test.want)
 		}
 		if !test.config.Waits() {
@@ -50,6 +54,7 @@ func TestToolBuilders(t *testing.T) {
 func TestValidateTool(t *testing.T) {
 	api := func(change func(*ToolConfig)) ToolConfig {
 		c := APITool("Asks.", "POST", "https://x.example/a")
+		c.ResponseMapping = map[string]string{"x": "x"}
 		change(&c)
 		return c
 	}
@@ -58,30 +63,45 @@ func TestValidateTool(t *testing.T) {
 		config ToolConfig
 		code   fault.Code
 	}{
-		"name with a space":  {"save note", ClientTool("x"), fault.BadRequest},
-		"name with a brace":  {"save{", ClientTool("x"), fault.BadRequest},
-		"no name":            {"", ClientTool("x"), fault.BadRequest},
-		"no type":            {"a", ToolConfig{Description: "x"}, fault.BadRequest},
-		"no description":     {"a", ClientTool(""), fault.BadRequest},
-		"timeout":            {"a", ToolConfig{Type: ToolClient, Description: "x", TimeoutSeconds: 121}, fault.BadRequest},
-		"negative timeout":   {"a", ToolConfig{Type: ToolClient, Description: "x", TimeoutSeconds: -1}, fault.BadRequest},
-		"no schema":          {"a", ToolConfig{Type: ToolClient, Description: "x", Parameters: json.RawMessage(`[]`)}, fault.BadRequest},
-		"schema of a text":   {"a", ToolConfig{Type: ToolClient, Description: "x", Parameters: json.RawMessage(`{"type":"string"}`)}, fault.BadRequest},
-		"type of a property": {"a", ClientTool("x", Param{Name: "n", Type: "int"}), fault.BadRequest},
-		"required, unknown":  {"a", ToolConfig{Type: ToolClient, Description: "x", Parameters: json.RawMessage(`{"type":"object","required":["a"]}`)}, fault.BadRequest},
-		"table":              {"a", CSVTool("x", ""), fault.BadRequest},
-		"code":               {"a", CodeTool("x", ""), fault.BadRequest},
-		"method":             {"a", APITool("x", "TRACE", "https://x.example"), fault.BadRequest},
-		"address":            {"a", APITool("x", "", "x.example"), fault.InvalidURL},
-		"scheme":             {"a", APITool("x", "", "file:///etc/passwd"), fault.InvalidURL},
-		"password":           {"a", APITool("x", "", "https://u:p@x.example"), fault.InvalidURL},
-		"variable host":      {"a", APITool("x", "", "https://{{ host }}/a"), fault.InvalidURL},
-		"variable scheme":    {"a", APITool("x", "", "{{ url }}"), fault.InvalidURL},
-		"braces":             {"a", APITool("x", "", "https://x.example/{{ a"), fault.InvalidURL},
-		"header":             {"a", api(func(c *ToolConfig) { c.Headers = map[string]string{"a b": "x"} }), fault.BadRequest},
-		"value of a header":  {"a", api(func(c *ToolConfig) { c.Headers = map[string]string{"a": "x\ny"} }), fault.BadRequest},
-		"path":               {"a", api(func(c *ToolConfig) { c.ResponseMapping = map[string]string{"x": "data.x"} }), fault.BadJSONPath},
-		"filter in a path":   {"a", api(func(c *ToolConfig) { c.ResponseMapping = map[string]string{"x": "$..x"} }), fault.BadJSONPath},
+		"name with a space":   {"save note", ClientTool("x"), fault.BadRequest},
+		"name with a brace":   {"save{", ClientTool("x"), fault.BadRequest},
+		"no name":             {"", ClientTool("x"), fault.BadRequest},
+		"no type":             {"a", ToolConfig{Description: "x"}, fault.BadRequest},
+		"no description":      {"a", ClientTool(""), fault.BadRequest},
+		"timeout":             {"a", ToolConfig{Type: ToolClient, Description: "x", Timeout: 121}, fault.BadRequest},
+		"negative timeout":    {"a", ToolConfig{Type: ToolClient, Description: "x", Timeout: -1}, fault.BadRequest},
+		"type of an argument": {"a", ClientTool("x", Param{Name: "n", Description: "d", Type: "text"}), fault.BadRequest},
+		"no prompt":           {"a", ClientTool("x", Param{Name: "n"}), fault.BadRequest},
+		"argument twice":      {"a", ClientTool("x", Param{Name: "n", Description: "d"}, Param{Name: "n", Description: "d"}), fault.BadRequest},
+		"name with a hyphen":  {"a-b", ClientTool("x"), fault.BadRequest},
+		"no request":          {"a", ToolConfig{Type: ToolAPI, Description: "x"}, fault.BadRequest},
+		"no mapping":          {"a", APITool("x", "", "https://x.example"), fault.BadRequest},
+		"two mappings":        {"a", api(func(c *ToolConfig) { c.ResponseTemplate = "x" }), fault.BadRequest},
+		"path of chapters": {"a", api(func(c *ToolConfig) {
+			c.ResponseMapping, c.ResponseChapters = nil, &ResponseChapters{IterateOn: "a b", Content: "c"}
+		}), fault.BadJSONPath},
+		"path of a variable": {"a", api(func(c *ToolConfig) { c.VariablesMapping = map[string]string{"v": ""} }), fault.BadJSONPath},
+		"time of a request":  {"a", api(func(c *ToolConfig) { c.Request.Timeout = 121 }), fault.BadRequest},
+		"body":               {"a", api(func(c *ToolConfig) { c.Request.Body = json.RawMessage("{") }), fault.BadRequest},
+		"plain client secret": {"a", api(func(c *ToolConfig) {
+			c.Request.Authentication = &ToolAuthentication{ClientID: "c", ClientSecret: "hunter2"}
+		}), fault.BadRequest},
+		"token address": {"a", api(func(c *ToolConfig) {
+			c.Request.Authentication = &ToolAuthentication{ClientID: "c", ClientSecret: "secrets.A", TokenURL: "x"}
+		}), fault.InvalidURL},
+		"table":             {"a", CSVTool("x", ""), fault.BadRequest},
+		"code":              {"a", CodeTool("x", ""), fault.BadRequest},
+		"method":            {"a", APITool("x", "TRACE", "https://x.example"), fault.BadRequest},
+		"address":           {"a", APITool("x", "", "x.example"), fault.InvalidURL},
+		"scheme":            {"a", APITool("x", "", "file:///etc/passwd"), fault.InvalidURL},
+		"password":          {"a", APITool("x", "", "https://u:p@x.example"), fault.InvalidURL},
+		"variable host":     {"a", APITool("x", "", "https://{{ host }}/a"), fault.InvalidURL},
+		"variable scheme":   {"a", APITool("x", "", "{{ url }}"), fault.InvalidURL},
+		"braces":            {"a", APITool("x", "", "https://x.example/{{ a"), fault.InvalidURL},
+		"header":            {"a", api(func(c *ToolConfig) { c.Request.Headers = map[string]string{"a b": "x"} }), fault.BadRequest},
+		"value of a header": {"a", api(func(c *ToolConfig) { c.Request.Headers = map[string]string{"a": "x\ny"} }), fault.BadRequest},
+		"path":              {"a", api(func(c *ToolConfig) { c.ResponseMapping = map[string]string{"x": "data.[0]"} }), fault.BadJSONPath},
+		"filter in a path":  {"a", api(func(c *ToolConfig) { c.ResponseMapping = map[string]string{"x": "$..x"} }), fault.BadJSONPath},
 	} {
 		if err := ValidateTool(test.name, test.config); !errors.Is(err, test.code) {
 			t.Errorf("%s: %v, want %s", name, err, test.code)
@@ -92,9 +112,9 @@ func TestValidateTool(t *testing.T) {
 func TestApplyResponseMapping(t *testing.T) {
 	reply := []byte(`{"data":[{"email":"a@x.example","the name":"Ada"}],"n":3}`)
 	got, err := ApplyResponseMapping(map[string]string{
-		"all": "$.n", "email": "$.data[0].email", "name": "$['data'][0]['the name']", "missing": "$.data[7].email", "deep": "$.n.x",
+		"all": "n", "dots": "data.0.email", "email": "$.data[0].email", "name": "$['data'][0]['the name']", "missing": "$.data[7].email", "deep": "$.n.x",
 	}, reply)
-	want := map[string]any{"all": 3.0, "email": "a@x.example", "name": "Ada", "missing": nil, "deep": nil}
+	want := map[string]any{"all": 3.0, "dots": "a@x.example", "email": "a@x.example", "name": "Ada", "missing": nil, "deep": nil}
 	if err != nil || !reflect.DeepEqual(got, want) {
 		t.Errorf("got %v, %v; want %v", got, err, want)
 	}
@@ -114,13 +134,44 @@ func TestClientToolReadiness(t *testing.T) {
 	if findings := ClientToolReadiness("a", APITool("x", "", "nonsense")); findings != nil {
 		t.Error(findings)
 	}
-	findings := ClientToolReadiness("a", ToolConfig{
-		Type: ToolClient, Description: "x", Parameters: json.RawMessage(`{"type":"object","properties":{"a":{}}}`),
-	})
-	if want := []string{FindingClientTool}; !slices.Equal(codes(findings), want) || hasErrors(findings) {
-		t.Errorf("%v, want a warning", findings)
-	}
 	if findings := ClientToolReadiness("a b", ready); !hasErrors(findings) {
 		t.Errorf("%v, want an error", findings)
+	}
+}
+
+// TestOlderToolConfigs: a record of the older form, and one without a type, are read.
+func TestOlderToolConfigs(t *testing.T) {
+	for text, want := range map[string]ToolConfig{
+		`{"type":"api","description":"d","parameters":{"type":"object","properties":{"b":{"type":"integer","description":"B"},"a":{"description":"A"}},"required":["a"]},
+			"timeout_seconds":5,"url":"https://x.example","method":"POST","headers":{"A":"b"},"body":"{\"x\":1}","response_mapping":{"x":"$.x"}}`: {
+			Type: ToolAPI, Description: "d", Args: Params{{Name: "b", Type: "integer", Description: "B"}, {Name: "a", Description: "A", Required: true}},
+			Timeout: 5, Request: &ToolRequest{URL: "https://x.example", Method: "POST", Headers: map[string]string{"A": "b"}, Body: json.RawMessage(`{"x":1}`)},
+			ResponseMapping: map[string]string{"x": "$.x"},
+		},
+		`{"description":"d","request":{"url":"https://x.example","method":"GET"}}`: {Type: ToolAPI, Description: "d", Request: &ToolRequest{URL: "https://x.example", Method: "GET"}},
+		`{"description":"d","csv":"a"}`:                                            {Type: ToolCSV, Description: "d", CSV: "a"},
+		`{"description":"d","code":"x"}`:                                           {Type: ToolCode, Description: "d", Code: "x"},
+		`{"description":"d"}`:                                                      {Type: ToolClient, Description: "d"},
+	} {
+		var got ToolConfig
+		if err := json.Unmarshal([]byte(text), &got); err != nil || !reflect.DeepEqual(got, want) {
+			t.Errorf("%s\n got %+v, %v\nwant %+v", text, got, err, want)
+		}
+	}
+}
+
+func TestClientToolReadinessOf(t *testing.T) {
+	for name, test := range map[string]struct {
+		i     Intellect
+		ready bool
+	}{
+		"no tools": {Intellect{}, true},
+		"default":  {Intellect{ToolIDs: []string{"t"}}, false},
+		"on":       {Intellect{ToolIDs: []string{"t"}, Capabilities: map[string]string{"kaltura_genie_experiences": "on"}}, false},
+		"off":      {Intellect{ToolIDs: []string{"t"}, Capabilities: map[string]string{"kaltura_genie_experiences": "off"}}, true},
+	} {
+		if findings := ClientToolReadinessOf(&test.i); (findings == nil) != test.ready || hasErrors(findings) {
+			t.Errorf("%s: %v", name, findings)
+		}
 	}
 }

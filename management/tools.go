@@ -29,9 +29,9 @@ func (t *Tool) hasID() bool { return t.ID != "" }
 
 // ToolPatch describes a change of a tool; nil fields stay as they are.
 type ToolPatch struct {
-	Name *string `json:"name,omitempty"`
+	Name *string
 	// Config replaces the whole configuration.
-	Config *ToolConfig `json:"config,omitempty"`
+	Config *ToolConfig
 }
 
 var (
@@ -59,10 +59,7 @@ func (t Tools) Add(ctx context.Context, name string, config ToolConfig, opts ...
 	if err := ValidateTool(name, config); err != nil {
 		return nil, err
 	}
-	return fetchRecord[Tool](ctx, t.c, toolAdd, struct {
-		Name   string     `json:"name"`
-		Config ToolConfig `json:"config"`
-	}{name, config}, opts...)
+	return fetchRecord[Tool](ctx, t.c, toolAdd, map[string]any{"name": name, "config": config.wire(name)}, opts...)
 }
 
 // Get reads a tool. Errors: bad_request for an empty id, not_found.
@@ -97,10 +94,16 @@ func (t Tools) Update(ctx context.Context, id string, p ToolPatch) (*Tool, error
 			return nil, err
 		}
 	}
-	return fetchRecord[Tool](ctx, t.c, toolUpdate, struct {
-		textID
-		ToolPatch
-	}{textID{id}, p})
+	body := map[string]any{"id": id}
+	name := ""
+	if p.Name != nil {
+		name = *p.Name
+		body["name"] = name
+	}
+	if p.Config != nil {
+		body["config"] = p.Config.wire(name)
+	}
+	return fetchRecord[Tool](ctx, t.c, toolUpdate, body)
 }
 
 // Referencing returns the intellects that refer to the tool, also as a thread-start tool.

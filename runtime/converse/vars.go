@@ -87,6 +87,9 @@ var capabilities = []string{
 	"screen_share_analysis", "think_process",
 }
 
+// Capabilities returns the names of all capabilities.
+func Capabilities() []string { return slices.Clone(capabilities) }
+
 // MergeCapabilities returns base with caps merged over it. Errors: unknown_capability
 // for a name, bad_request for a state that is not on, off or disabled.
 func MergeCapabilities(base, caps map[string]string) (map[string]string, error) {

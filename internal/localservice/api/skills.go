@@ -13,12 +13,17 @@ type skillView struct {
 	ID        string `json:"id"`
 	PartnerID int64  `json:"partner_id"`
 	store.Skill
-	CreatedAt time.Time `json:"created_at"`
-	UpdatedAt time.Time `json:"updated_at"`
+	Instructions *string   `json:"instructions"` // null without any (management-api.md, F.7)
+	CreatedAt    time.Time `json:"created_at"`
+	UpdatedAt    time.Time `json:"updated_at"`
 }
 
 func viewSkill(r *store.Record[store.Skill]) skillView {
-	return skillView{r.ID, r.PartnerID, r.Body, r.CreatedAt, r.UpdatedAt}
+	v := skillView{ID: r.ID, PartnerID: r.PartnerID, Skill: r.Body, CreatedAt: r.CreatedAt, UpdatedAt: r.UpdatedAt}
+	if r.Body.Instructions != "" {
+		v.Instructions = &r.Body.Instructions
+	}
+	return v
 }
 
 func (s *server) skillRoutes(mux *http.ServeMux) {

@@ -2,9 +2,12 @@ package api
 
 import (
 	"encoding/json"
+	"errors"
+	"maps"
 	"net/http"
 	"net/url"
 	"regexp"
+	"slices"
 	"strings"
 	"time"
 
@@ -17,14 +20,36 @@ var toolName = regexp.MustCompile(`^[A-Za-z0-9_-]{1,64}$`)
 
 // toolView is a tool as clients see it.
 type toolView struct {
-	ID string `json:"id"`
+	ID        string `json:"id"`
+	PartnerID int64  `json:"partner_id"`
 	store.Tool
 	CreatedAt time.Time `json:"created_at"`
 	UpdatedAt time.Time `json:"updated_at"`
+	Meta      notes     `json:"_meta,omitzero"`
 }
 
 func viewTool(r *store.Record[store.Tool]) toolView {
-	return toolView{r.ID, r.Body, r.CreatedAt, r.UpdatedAt}
+	return toolView{ID: r.ID, PartnerID: r.PartnerID, Tool: r.Body, CreatedAt: r.CreatedAt, UpdatedAt: r.UpdatedAt}
+}
+
+// writtenTool is the reply of an add or an update: what has no effect here is in its _meta.
+func writtenTool(r store.Record[store.Tool], err error) (any, error) {
+	if err != nil {
+		return nil, err
+	}
+	v, config := viewTool(&r), &r.Body.Config
+	for _, unused := range []struct {
+		given bool
+		why   string
+	}{
+		{config.DisplayName != "", "display_name: the tool is shown under its name"},
+		{config.AddToHistory != nil, "add_to_history: results are not part of later turns"},
+	} {
+		if unused.given {
+			v.Meta.NoEffect = append(v.Meta.NoEffect, unused.why)
+		}
+	}
+	return v, nil
 }
 
 func (s *server) toolRoutes(mux *http.ServeMux) {
@@ -59,7 +84,7 @@ func (s *server) toolAdd(c *call, body fields) (any, error) {
 		return nil, err
 	}
 	r, err := s.Store.Tools().Create(c.ctx(), c.claims.PartnerID, tool)
-	return viewed(r, err, viewTool)
+	return writtenTool(r, err)
 }
 
 func (s *server) toolUpdate(c *call, body fields) (any, error) {
@@ -71,7 +96,7 @@ func (s *server) toolUpdate(c *call, body fields) (any, error) {
 		*tool, err = setTool(*tool, body)
 		return err
 	})
-	return viewed(r, err, viewTool)
+	return writtenTool(r, err)
 }
 
 // setTool applies fields to a tool and checks the result. By default the turn waits for
@@ -84,12 +109,20 @@ func setTool(old store.Tool, body fields) (store.Tool, error) {
 	if !toolName.MatchString(tool.Name) {
 		return tool, invalid("string_pattern_mismatch", "String should have 1 to 64 letters, digits, _ and -", "name")
 	}
+	if tool.Config.ToolName != "" { // renamed with the tool
+		tool.Config.ToolName = tool.Name
+	}
+	tool.Config.Type = tool.Config.Kind()
 	return tool, checkToolConfig(&tool.Config)
 }
 
-func checkToolConfig(t *store.ToolConfig) error {
-	if err := oneOf("config.type", t.Type, store.ClientTool, store.APITool, store.CodeTool, store.CSVTool); err != nil {
+func checkToolConfig(config *store.ToolConfig) error {
+	if err := oneOf("config.type", config.Type, store.ClientTool, store.APITool, store.CodeTool, store.CSVTool); err != nil {
 		return err
+	}
+	t, err := config.Plain()
+	if err != nil {
+		return invalid("value_error", err.Error(), "config", "args")
 	}
 	var schema map[string]any
 	switch {
@@ -98,11 +131,40 @@ func checkToolConfig(t *store.ToolConfig) error {
 	case len(t.Parameters) > 0 && (json.Unmarshal(t.Parameters, &schema) != nil || schema == nil):
 		return invalid("dict_type", "Input should be a JSON Schema of an object", "config", "parameters")
 	case t.Type == store.APITool:
-		return checkRequest(t)
+		return errors.Join(checkRequest(&t), checkResult(&t))
 	case t.Type == store.CodeTool && t.Code == "":
 		return missing("config", "code")
 	case t.Type == store.CSVTool && t.CSV == "":
 		return missing("config", "csv")
+	}
+	return nil
+}
+
+// responsePath matches a path in a reply: names and indexes that dots separate.
+var responsePath = regexp.MustCompile(`^[A-Za-z0-9_-]+(?:\.[A-Za-z0-9_-]+)*$`)
+
+// checkResult checks how the result of an api tool is made of the reply.
+func checkResult(t *store.ToolConfig) error {
+	ways := 0
+	for _, given := range []bool{len(t.ResponseMapping) > 0, t.ResponseTemplate != "", t.ResponseChapters != nil} {
+		if given {
+			ways++
+		}
+	}
+	if ways > 1 {
+		return invalid("value_error", "Only one of response_mapping, response_template and response_chapters may be set", "config")
+	}
+	paths := slices.Collect(maps.Values(t.VariablesMapping))
+	if c := t.ResponseChapters; c != nil {
+		paths = append(paths, c.IterateOn, c.Content)
+		if c.Link != "" {
+			paths = append(paths, c.Link)
+		}
+	}
+	for _, path := range paths {
+		if !responsePath.MatchString(path) {
+			return invalid("value_error", "A path should be names and indexes with dots between them", "config")
+		}
 	}
 	return nil
 }
@@ -118,6 +180,15 @@ func checkRequest(t *store.ToolConfig) error {
 	case strings.HasPrefix(t.URL, "{{"): // known only when the tool runs
 	case err != nil || u.Scheme != "http" && u.Scheme != "https":
 		return invalid("url_scheme", "Input should be an http or https address", "config", "url")
+	}
+	if r := t.Request; r != nil && r.Authentication != nil {
+		a := r.Authentication
+		if _, named := strings.CutPrefix(a.ClientSecret, "secrets."); !named || a.ClientID == "" {
+			return invalid("value_error", "An authentication should have a client_id, and a client_secret as secrets.NAME", "config", "request", "authentication")
+		}
+		if err := oneOf("config.request.authentication.type", a.Type, "oauth2"); err != nil {
+			return err
+		}
 	}
 	if t.Method == "" {
 		return nil

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"io"
 	"net/http"
 	"net/http/httptest"
 	"slices"
@@ -263,5 +264,48 @@ func TestKeptSkillsStayInTheThread(t *testing.T) {
 	}
 	if _, err := f.Turn(t.Context(), who, TurnRequest{ThreadID: result.ThreadID, Text: "2"}, func(converse.Segment) error { return nil }); err != nil || !slices.Equal(loaded, []string{"refunds"}) {
 		t.Errorf("loaded %q, %v", loaded, err)
+	}
+}
+
+// TestToolsSetVariables: what a tool's variables_mapping picks is a variable of later turns,
+// which the client's own overrides; a reserved name is none.
+func TestToolsSetVariables(t *testing.T) {
+	reply := `{"id":"c-7"}`
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { io.WriteString(w, reply) })) //nolint:errcheck // a test's reply
+	defer server.Close()
+	var seen any
+	f := open(t, brainFunc(func(ctx context.Context, q *brain.Question, out brain.Sink) error {
+		if seen = q.Vars["contact"]; q.Text == "go" {
+			tool, _ := q.Profile.Tool("find")
+			if _, err := out.Call(ctx, brain.Call{Tool: tool, Args: json.RawMessage(`{}`)}); err != nil {
+				return err
+			}
+		}
+		return out.Say("done")
+	})).withTools()
+	var config store.ToolConfig
+	if err := json.Unmarshal([]byte(`{"type":"api","request":{"url":"`+server.URL+`"},"variables_mapping":{"contact":"id"},"wait_for_response":true}`), &config); err != nil {
+		t.Fatal(err)
+	}
+	who := f.builtBy([]store.Tool{{Name: "find", Config: config}}, func(in *store.Intellect, ids []string) { in.ToolIDs = ids })
+	turn := func(thread, text string, vars map[string]any) string {
+		t.Helper()
+		result, err := f.Turn(t.Context(), who, TurnRequest{ThreadID: thread, Text: text, Context: Context{Vars: vars}}, func(converse.Segment) error { return nil })
+		if err != nil {
+			t.Fatal(err)
+		}
+		return result.ThreadID
+	}
+	thread := turn("", "go", nil)
+	if turn(thread, "next", nil); seen != "c-7" {
+		t.Errorf("contact is %v", seen)
+	}
+	if turn(thread, "next", map[string]any{"contact": "mine"}); seen != "mine" {
+		t.Errorf("contact is %v", seen)
+	}
+	reply = `{"id":{"no":"scalar"}}`
+	turn(thread, "go", nil)
+	if turn(thread, "next", nil); seen != "c-7" {
+		t.Errorf("contact is %v after a value that is not a scalar", seen)
 	}
 }

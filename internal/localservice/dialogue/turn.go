@@ -211,6 +211,7 @@ func (s *Service) prepare(ctx context.Context, who Caller, req TurnRequest) (*br
 	if err != nil {
 		return nil, store.Thread{}, "", fmt.Errorf("read state: %w", err)
 	}
+	vars = merged(state.Vars, vars)
 	answerID := uuid.NewString()
 	isNew := true
 	lines := make([]brain.Line, 0, len(history))

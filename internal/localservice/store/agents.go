@@ -147,7 +147,11 @@ func (s *Store) resolve(ctx context.Context, r *Record[AgentRecord], intellect *
 func defined(tools []Record[Tool]) []ToolDef {
 	var list []ToolDef
 	for _, t := range tools {
-		list = append(list, ToolDef{t.Body.Name, t.Body.Config})
+		config, err := t.Body.Config.Plain()
+		if err != nil { // the API refuses such a tool
+			continue
+		}
+		list = append(list, ToolDef{t.Body.Name, config})
 	}
 	return list
 }

@@ -79,11 +79,11 @@ const (
 // BrainConfig is what this service uses of the brain configuration of an intellect
 // (management-api.md, F.6, "Brain config input").
 type BrainConfig struct {
-	Model                        string `json:"agent_llm"` // unless the intellect has a model of its own
-	PerMinute                    *int   `json:"rate_limit_per_minute"`
-	PerHour                      *int   `json:"rate_limit_per_hour"`
-	AnonymousPerMinute           *int   `json:"anonymous_rate_limit_per_minute"`
-	AnonymousPerHour             *int   `json:"anonymous_rate_limit_per_hour"`
+	Model              string `json:"agent_llm"` // unless the intellect has a model of its own
+	PerMinute          *int   `json:"rate_limit_per_minute"`
+	PerHour            *int   `json:"rate_limit_per_hour"`
+	AnonymousPerMinute *int   `json:"anonymous_rate_limit_per_minute"`
+	AnonymousPerHour   *int   `json:"anonymous_rate_limit_per_hour"`
 }
 
 // TurnLimits are how many turns a user may have; nil is no limit.

@@ -128,22 +128,18 @@ func base(name, opening string) Profile {
 }
 
 func clientTools() []ToolDef {
-	ask := func(name, description, parameters string) ToolDef {
+	ask := func(name, description, args string) ToolDef {
 		return ToolDef{name, ToolConfig{
-			Description: description, Type: ClientTool, WaitForResponse: true, TimeoutSeconds: 10, Parameters: json.RawMessage(parameters),
+			Description: description, Type: ClientTool, WaitForResponse: true, toolForm: toolForm{ToolName: name, Wait: 10, Args: json.RawMessage(args)},
 		}}
 	}
-	tell := func(name, description, parameters string) ToolDef {
-		return ToolDef{name, ToolConfig{Description: description, Type: ClientTool, Parameters: json.RawMessage(parameters)}}
+	tell := func(name, description, args string) ToolDef {
+		return ToolDef{name, ToolConfig{Description: description, Type: ClientTool, toolForm: toolForm{ToolName: name, Args: json.RawMessage(args)}}}
 	}
 	return []ToolDef{
-		ask("save_note", "Saves a note on the page and reports whether it worked.",
-			`{"type":"object","properties":{"note":{"type":"string"}},"required":["note"]}`),
-		ask("get_weather", "Asks the page for the weather in a place.",
-			`{"type":"object","properties":{"place":{"type":"string"}},"required":["place"]}`),
-		tell("go_to_page", "Turns to a page of the document that is shown.",
-			`{"type":"object","properties":{"page":{"type":"integer"}},"required":["page"]}`),
-		tell("highlight", "Highlights a part of the page.",
-			`{"type":"object","properties":{"text":{"type":"string"}},"required":["text"]}`),
+		ask("save_note", "Saves a note on the page and reports whether it worked.", `{"note":{"prompt":"The text of the note.","type":"str","required":true}}`),
+		ask("get_weather", "Asks the page for the weather in a place.", `{"place":{"prompt":"The place.","type":"str","required":true}}`),
+		tell("go_to_page", "Turns to a page of the document that is shown.", `{"page":{"prompt":"The number of the page, from 1.","type":"int","required":true}}`),
+		tell("highlight", "Highlights a part of the page.", `{"text":{"prompt":"The text of that part.","type":"str","required":true}}`),
 	}
 }

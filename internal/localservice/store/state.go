@@ -12,6 +12,8 @@ type ThreadState struct {
 	Started []ToolResult `json:"started,omitempty"`
 	// Skills are the names of the skills that stay loaded for the rest of the thread.
 	Skills []string `json:"skills,omitempty"`
+	// Vars are the variables that tools have set ([ToolConfig] VariablesMapping).
+	Vars map[string]any `json:"vars,omitempty"`
 }
 
 // ToolResult is what a tool returned, a JSON object.

@@ -118,6 +118,8 @@ type ToolConfig struct {
 
 	Code string `json:"code,omitempty"` // of a CodeTool
 	CSV  string `json:"csv,omitempty"`  // of a CSVTool, with column names in the first line
+
+	toolForm
 }
 
 // AttachedSkill is a skill with the way in which an intellect uses it.

@@ -146,6 +146,7 @@ func (r *Runner) run(ctx context.Context, t *store.ToolDef, args json.RawMessage
 		if !strings.HasPrefix(name, "sys__") && !strings.HasPrefix(name, "secrets.") {
 			all[name] = value
 		}
+		all["args."+name] = value
 	}
 	return r.call(ctx, t, all)
 }
@@ -164,7 +165,7 @@ func (r *Runner) call(ctx context.Context, t *store.ToolDef, vars map[string]any
 	if t.Body != "" {
 		body = brain.RenderAs(t.Body, vars, inJSON)
 	}
-	request, err := http.NewRequestWithContext(ctx, method, brain.RenderAs(t.URL, vars, inAddress), strings.NewReader(body))
+	request, err := http.NewRequestWithContext(ctx, method, withQuery(t, vars), strings.NewReader(body))
 	if err != nil || request.URL.Host == "" || request.URL.Scheme != "http" && request.URL.Scheme != "https" {
 		return nil, errors.New("the address of the tool is not an http or https address")
 	}
@@ -177,6 +178,13 @@ func (r *Runner) call(ctx context.Context, t *store.ToolDef, vars map[string]any
 			return nil, fmt.Errorf("the header %q has a line break", name)
 		}
 		request.Header.Set(name, value)
+	}
+	token, err := r.authenticate(ctx, t, vars)
+	if err != nil {
+		return nil, err
+	}
+	if token != "" {
+		request.Header.Set("Authorization", "Bearer "+token)
 	}
 	response, err := r.client.Do(request)
 	if errors.Is(err, errNotAllowed) {
@@ -195,7 +203,10 @@ func (r *Runner) call(ctx context.Context, t *store.ToolDef, vars map[string]any
 	case response.StatusCode >= 300:
 		return nil, fmt.Errorf("the tool's service answered with status %d", response.StatusCode)
 	}
-	return mapped(text, t.ResponseMapping), nil
+	if token != "" { // the service may have returned it
+		text = bytes.ReplaceAll(text, []byte(token), []byte("***"))
+	}
+	return resultOf(t, text, vars), nil
 }
 
 // inAddress escapes a value for its place in an address. A value at the start of an

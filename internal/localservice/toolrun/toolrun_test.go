@@ -9,6 +9,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"strings"
+	"sync/atomic"
 	"testing"
 
 	"go.uber.org/goleak"
@@ -202,4 +203,64 @@ func TestCloseEndsToolsWithoutWaiting(t *testing.T) {
 		t.Error(err)
 	}
 	<-ended
+}
+
+// TestRequestShapes: the request, the authentication and the results of the public client's
+// form of a tool.
+func TestRequestShapes(t *testing.T) {
+	const key, token = "the-key-of-the-client", "an-access-token"
+	var grants atomic.Int32
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("Content-Type", "application/json")
+		if r.URL.Path == "/token" {
+			id, secret, _ := r.BasicAuth()
+			if r.FormValue("grant_type") != "client_credentials" || r.FormValue("scope") != "read write" || id != "me" || secret != key {
+				http.Error(w, `{"error":"invalid_client"}`, 401)
+				return
+			}
+			grants.Add(1)
+			fmt.Fprintf(w, `{"access_token":%q,"token_type":"Bearer","expires_in":60}`, token)
+			return
+		}
+		body, _ := io.ReadAll(r.Body)
+		json.NewEncoder(w).Encode(map[string]any{ //nolint:errcheck // a test's reply
+			"uri": r.RequestURI, "auth": r.Header.Get("Authorization"), "body": string(body), "id": 7,
+			"items": []any{map[string]any{"text": "One", "url": "u1"}, map[string]any{"text": "Two"}},
+		})
+	}))
+	defer server.Close()
+	r := runner(t, io.Discard)
+	run := func(config string) string {
+		t.Helper()
+		var c store.ToolConfig
+		if err := json.Unmarshal([]byte(strings.ReplaceAll(config, "HOST", server.URL)), &c); err != nil {
+			t.Fatal(err)
+		}
+		plain, err := c.Plain()
+		if err != nil {
+			t.Fatal(err)
+		}
+		return string(r.Run(t.Context(), &store.ToolDef{Name: "t", ToolConfig: plain}, json.RawMessage(`{"q":"a b","mail":"x\"y"}`),
+			map[string]any{"secrets.KEY": key, "sys__user_id": "ann"}))
+	}
+	for config, want := range map[string]string{
+		`{"request":{"url":"HOST/a?x=1","params":{"q":"{{args.q}}","n":3}},"response_mapping":{"uri":"uri","first":"items.0.text"}}`: `{"first":"One","uri":"/a?x=1\u0026n=3\u0026q=a+b"}`,
+		`{"request":{"url":"HOST/","method":"POST","body":{"p":{"email":"{{args.mail}}"}}},"response_mapping":{"body":"body"}}`:      `{"body":"{\"p\":{\"email\":\"x\\\"y\"}}"}`,
+		`{"request":{"url":"HOST/"},"response_template":"{{ items.1.text }} for {{ sys__user_id }}"}`:                                `{"result":"Two for ann"}`,
+		`{"request":{"url":"HOST/"},"response_chapters":{"iterate_on":"items","content":"text","link":"url"}}`:                       `{"chapters":[{"content":"One","link":"u1"},{"content":"Two","link":null}]}`,
+		`{"request":{"url":"HOST/"},"response_mapping":{"id":"id"},"variables_mapping":{"contact":"id","none":"x.y"}}`:               `{"id":7,"variables":{"contact":7}}`,
+		`{"request":{"url":"HOST/","authentication":{"type":"oauth2","client_id":"me","client_secret":"secrets.KEY","token_url":"HOST/token","scopes":["read","write"]}},
+			"response_mapping":{"auth":"auth"}}`: `{"auth":"Bearer ***"}`,
+		`{"request":{"url":"HOST/","authentication":{"type":"oauth2","client_id":"you","client_secret":"secrets.KEY","token_url":"HOST/token"}}}`:                            `{"error":"the tool's service gave no access token"}`,
+		`{"request":{"url":"HOST/","authentication":{"type":"oauth2","client_id":"me","client_secret":"secrets.NONE","token_url":"HOST/token"}}}`:                            `{"error":"the secret of the tool's authentication is not set: secrets.NONE"}`,
+		`{"request":{"url":"HOST/","authentication":{"type":"oauth2","client_id":"me","client_secret":"secrets.KEY","token_url":"HOST/token","flow":"authorization_code"}}}`: `{"error":"this service authenticates tools by the flow client_credentials only"}`,
+		`{"request":{"url":"HOST/","authentication":{"type":"oauth2","client_id":"me","client_secret":"secrets.KEY","token_url":"http://192.0.2.1/token"}}}`:                 `{"error":"` + errNotAllowed.Error() + `"}`,
+	} {
+		if got := run(config); got != want {
+			t.Errorf("%s\n got %s\nwant %s", config, got, want)
+		}
+	}
+	if grants.Load() != 1 {
+		t.Errorf("%d tokens were issued, want 1", grants.Load())
+	}
 }
