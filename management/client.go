@@ -67,6 +67,8 @@ type Client struct {
 	Feedback   Feedback
 	Followups  Followups
 
+	Conversations Conversations
+
 	Knowledge      Knowledge
 	Insights       Insights
 	Lifecycle      Lifecycle
@@ -118,6 +120,7 @@ func New(o Options) (*Client, error) {
 	c.Intellects, c.Tools, c.Skills = Intellects{c}, Tools{c}, Skills{c}
 	c.Knowledge, c.Insights, c.Lifecycle, c.EmailTemplates = Knowledge{c}, Insights{c}, Lifecycle{c}, EmailTemplates{c}
 	c.Threads, c.Messages, c.Feedback, c.Followups = Threads{c}, Messages{c}, Feedback{c}, Followups{c}
+	c.Conversations = Conversations{c}
 	return c, nil
 }
 
