@@ -1,10 +1,11 @@
-// Parses the parts of segments that concern tools like runtime/converse/tool.go, for pages
-// that read segments themselves. Both are tested with the same test data.
+// Parses the parts of segments that concern tools like runtime/converse/tools.go, for
+// agentruntime/compat and the fakes of agentruntime/testing. Both are tested with the same
+// test data.
 import { localError } from "../errors.js"
 import type { OAuthRequired, Segment, ToolCall } from "../events.js"
 import type { ArgRule } from "../session.js"
 import { argTypes } from "../settings.js"
-import { isObject } from "./safety.js"
+import { isObject } from "./plain.js"
 
 /** Reads a tool call from a segment or its text; undefined when it names no tool. */
 export function parseToolCall(source: Segment | string): ToolCall | undefined {
@@ -26,7 +27,7 @@ export function parseToolCall(source: Segment | string): ToolCall | undefined {
 }
 
 /** The consecutive JSON objects in a text from the position `at`, up to the first that can't be parsed. */
-function objectsAt(text: string, at: number): Record<string, unknown>[] {
+export function objectsAt(text: string, at: number): Record<string, unknown>[] {
   const objects: Record<string, unknown>[] = []
   for (;;) {
     at += text.slice(at).search(/\S|$/)
@@ -48,11 +49,6 @@ function objectsAt(text: string, at: number): Record<string, unknown>[] {
     }
     at = end + 1
   }
-}
-
-/** The name of the tool that a `tool_response` is about; undefined when it names none. */
-export function parseToolResponseName(source: Segment | string): string | undefined {
-  return /^(\S+)\s+responded\b/.exec(textOf(typeof source === "string" ? source : source.content).trim())?.[1]
 }
 
 /** The authorisation that an `interruption` asks for; undefined for any other segment, and when its address is not http or https. */
@@ -87,11 +83,14 @@ export function validateToolArgs(args: unknown, schema: Readonly<Record<string, 
     const value = args[argument]
     if (!Object.hasOwn(args, argument)) {
       if (required) errors.push(`${argument} is missing`)
-    } else if (type && !types[type](value)) errors.push(`${argument} must be of type ${type}`)
+    } else if (type && !fits(type, value)) errors.push(`${argument} must be of type ${type}`)
     else if (allowed && !allowed.some((one) => canonicalJson(one) === canonicalJson(value))) errors.push(`${argument} is not one of the allowed values`)
   }
   return errors.sort()
 }
+
+/** Whether a value is of a type of an argument. */
+export const fits = (type: (typeof argTypes)[number], value: unknown): boolean => types[type](value)
 
 const types: Record<(typeof argTypes)[number], (value: unknown) => boolean> = {
   str: (value) => typeof value === "string",
