@@ -209,7 +209,7 @@ export const options = {
       "type": "number",
       "check": "integer",
       "preset": "-1",
-      "about": "Bounds the attempts to reconnect the socket. With 0 the session ends when its socket is lost. With a negative number, the default, only `reconnectWindowMs` bounds them, and events report 0."
+      "about": "Bounds the attempts to reconnect the socket. With 0 the session ends when its socket is lost. With a negative number, the default, only `reconnectWindowMs` bounds them, and events report how many it has time for."
     },
     {
       "name": "reconnectionDelay",

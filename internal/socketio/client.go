@@ -95,6 +95,17 @@ func (o *ClientOptions) backoff(n int, place float64) time.Duration {
 	return time.Duration(min(wait*(0.5+place), limit))
 }
 
+// AttemptsWithin returns how many attempts to connect again can begin within window, each of
+// which fails at once, for the place with the shortest waits. No client begins more by itself.
+func (o ClientOptions) AttemptsWithin(window time.Duration) int {
+	o = o.withDefaults()
+	attempts := 0
+	for at := o.backoff(0, 0); at < window; at += max(o.backoff(attempts, 0), time.Millisecond) {
+		attempts++
+	}
+	return attempts
+}
+
 // socketURL returns the address of the WebSocket (wire-protocol §1.6, §1.7).
 func socketURL(base string, o *ClientOptions) (string, error) {
 	u, err := url.Parse(strings.TrimSuffix(base, "/"))

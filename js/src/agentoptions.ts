@@ -1,7 +1,7 @@
 import type { AgentMode } from "./events.js"
 import { plainAvatar } from "./avataroptions.js"
 import { plainChat } from "./chatoptions.js"
-import { givenOf, plainAgentOptions, plainOf, type PlainOptions, type WithToken } from "./options.js"
+import { givenOf, plainAgentOptions, plainOf, withoutInjected, type PlainOptions, type WithToken } from "./options.js"
 import { agentChecks, type AgentSettings } from "./settings.js"
 
 export type { AgentSettings } from "./settings.js"
@@ -18,9 +18,10 @@ export interface PlainAgent extends PlainOptions {
 
 /** Checks the options of an `AgentSession`, including those of both transports, and converts them. */
 export function plainAgent(options: unknown): PlainAgent {
-  const { mode = "avatar", avatar = {}, chat = {}, ...shared } = givenOf(options)
+  const { mode = "avatar", avatar = {}, chat = {}, ...given } = givenOf(options)
   plainOf({ mode }, agentChecks)
-  const own = { avatar: givenOf(avatar), chat: givenOf(chat) }
+  const [shared, face, text] = withoutInjected(given, givenOf(avatar), givenOf(chat)) as [PlainOptions, PlainOptions, PlainOptions]
+  const own = { avatar: face, chat: text }
   // Not copied into the options of each transport: the Go program merges the transport's
   // own variables and capabilities over these, name by name.
   const { requestVars, capabilities, ...each } = shared

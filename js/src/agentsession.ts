@@ -27,6 +27,17 @@ export interface SendOptions<Mode extends AgentMode> extends CallOptions {
   mode: Mode
 }
 
+/** Makes the transports, in place of the classes of this package. */
+export interface TransportMakers {
+  avatar: (remote: Remote, plain: PlainOptions) => AvatarSession
+  chat: (remote: Remote, plain: PlainOptions) => ChatSession
+}
+
+const ownTransports: TransportMakers = {
+  avatar: (remote, plain) => new AvatarSession(remote, plain),
+  chat: (remote, plain) => new ChatSession(remote, plain),
+}
+
 /** The latest transport of each mode. */
 type Transports = Partial<Record<AgentMode, AvatarSession | ChatSession>>
 
@@ -50,11 +61,11 @@ export class AgentSession extends Session<AgentSessionEvents, AgentSnapshot> {
    */
   constructor(options: AgentOptions)
   /** @internal */
-  constructor(options: AgentOptions, find: () => Promise<Program>)
-  constructor(options: AgentOptions, find = fullProgram) {
-    const plain = plainAgent(options)
+  constructor(options: AgentOptions | PlainAgent, find: () => Promise<Program>, makers?: TransportMakers)
+  constructor(options: AgentOptions | PlainAgent, find = fullProgram, makers?: TransportMakers) {
+    const plain = makers ? (options as PlainAgent) : plainAgent(options)
     const transports: Transports = {}
-    super(initial(plain), remoteOf(plain, transports, find))
+    super(initial(plain), remoteOf(plain, transports, find, makers))
     this.#transports = transports
   }
 
@@ -68,7 +79,7 @@ export class AgentSession extends Session<AgentSessionEvents, AgentSnapshot> {
   /**
    * Opens the first transport. A failure ends the session: rejects with the transport's
    * error, or `invalid_state` when the session is disconnected first. While connecting,
-   * a second call waits for the same connection; once connected, it resolves at once.
+   * a second call waits for the same connection; once connected, it rejects with `invalid_state`.
    */
   async connect(options?: CallOptions): Promise<void> {
     await this.callActive("connect", options)
@@ -206,11 +217,11 @@ function initial(plain: PlainAgent): AgentSnapshot {
 }
 
 /** Makes the remote of a session. It stores each transport in `transports` before that connects, the first one at once. */
-function remoteOf(options: PlainAgent, transports: Transports, find: () => Promise<Program>): Remote {
+function remoteOf(options: PlainAgent, transports: Transports, find: () => Promise<Program>, makers = ownTransports): Remote {
   // Only the first transport needs plain options: the properties of a later one are read
   // from the program at once.
   const show = (mode: AgentMode, held: Remote, plain: PlainOptions = {}) => {
-    transports[mode] = mode === "avatar" ? new AvatarSession(held, plain) : new ChatSession(held, plain)
+    transports[mode] = makers[mode](held, plain)
   }
   const remote = new Remote({
     find,

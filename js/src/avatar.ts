@@ -55,7 +55,7 @@ export class AvatarSession extends Session<AvatarEvents, Snapshot> {
   /** Throws `bad_request`, `validation_error`, `unknown_capability`, `insecure_transport` or `wrong_token_scope` for bad options. */
   constructor(options: AvatarOptions)
   /** @internal */
-  constructor(remote: Remote, plain: PlainOptions)
+  constructor(from: AvatarOptions | Remote, plain: PlainOptions)
   constructor(from: AvatarOptions | Remote, plain = plainAvatar(from)) {
     super(initial(plain), from instanceof Remote ? from : remoteOf(plain))
     const { videoEl = null, audioEl = null } = plain as Elements
@@ -72,9 +72,9 @@ export class AvatarSession extends Session<AvatarEvents, Snapshot> {
 
   /**
    * Connects; resolves when the agent is ready. While connecting, a second call waits
-   * for the same connection; once connected it resolves at once, also while a lost
-   * connection is being restored. The error of a failed connect carries `phase` and
-   * `timings`. Call `disconnect()` and `setToken()` before another try: disconnecting
+   * for the same connection; once connected, also while a lost connection is being
+   * restored, it rejects with `invalid_state`. The error of a failed connect carries
+   * `phase` and `timings`. Call `disconnect()` and `setToken()` before another try: disconnecting
    * discards the token.
    */
   async connect(options?: CallOptions): Promise<void> {

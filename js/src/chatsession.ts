@@ -22,7 +22,7 @@ export class ChatSession extends Session<ChatEvents, ChatSnapshot> {
   /** Throws `bad_request`, `validation_error`, `unknown_capability`, `insecure_transport` or `wrong_token_scope` for bad options. */
   constructor(options: ChatOptions)
   /** @internal */
-  constructor(remote: Remote, plain: PlainOptions)
+  constructor(from: ChatOptions | Remote, plain: PlainOptions)
   constructor(from: ChatOptions | Remote, plain = plainChat(from)) {
     super(initial(plain), from instanceof Remote ? from : remoteOf(plain))
   }
@@ -35,9 +35,9 @@ export class ChatSession extends Session<ChatEvents, ChatSnapshot> {
   }
 
   /**
-   * Opens the session and sends the kickoff; without a kickoff nothing is sent. Resolves
-   * at once when already connected. Rejects with `invalid_state` when the session has
-   * ended, or with `load_failed`.
+   * Opens the session and sends the kickoff; without a kickoff nothing is sent. Rejects
+   * with `invalid_state` when the session is connected already or has ended, or with
+   * `load_failed`.
    */
   async connect(options?: CallOptions): Promise<void> {
     this.#connectCalled = true

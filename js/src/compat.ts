@@ -1,28 +1,39 @@
 /**
  * agentruntime/compat: everything of `agentruntime`, and what pages import from the
- * service's reference client, under the names used there, so that a page written for that
- * client moves over by changing its imports. docs/moving.md has a table of all names.
+ * service's reference client, under the names used there and with the same arguments and
+ * results, so that a page written for that client moves over by changing its imports.
+ * docs/moving.md has a table of all names.
  */
 export * from "./index.js"
-export { AgentSession as KalturaAgentSession } from "./agentsession.js"
-export { AvatarSession as KalturaAvatarSession } from "./avatar.js"
-export { ChatSession as KalturaChatSession } from "./chatsession.js"
 export { AgentError as KalturaError } from "./errors.js"
-export { apportion, TranscriptTracker } from "./compat/captions.js"
-export { clampInbound, redact, renderSafeLink, safeText, sanitizeJson } from "./compat/safety.js"
-export { collectConverse, parseConverseStream, segmentKind, type CollectedTurn, type CollectOptions, type ConverseSource, type SegmentKind } from "./compat/stream.js"
-export { canonicalJson, parseOAuthRequired, parseToolCall, parseToolResponseName, validateToolArgs } from "./compat/tools.js"
 export {
-  DEFAULT_RENDERERS, ExperienceRenderer, isKnownRuntime, mountWidget, normalizeRuntime, parseContent, parseWidget, RUNTIMES, SegmentAssembler, WIDGET_KINDS,
-  type Content, type ExperienceRendererOptions, type MountOptions, type WidgetRenderer,
-} from "./compat/widgets.js"
+  classifyAgentAction, type CompatAction, type CompatActionType, type CompatPolicy,
+} from "./compat/actions.js"
 export {
-  buildJoin, buildStvNewSession, buildTextEntered, CAPABILITIES, CAPACITY_BACKOFF, classifyAgentAction, DEFAULT_CM_URL, EXPERIENCES, iceConfig, isAudioMode,
-  MODEL_TYPES, modelTypeWire, REGIONS, turnServers, whepUrl, whepUrlHasPrivateIp,
+  assertCapability, assertCapabilityState, CAPABILITIES, CAPABILITY_DEFAULTS, CAPABILITY_INFO, CAPABILITY_STATE, mergeCapabilityWrite, resolveCapabilities,
+  validateCapabilities, type CapabilityInfo, type CapabilityLayers, type ResolvedCapability,
+} from "./compat/capabilities.js"
+export { apportion, CaptionService, TranscriptTracker, type Caption, type CaptionOptions, type ChunkLike, type Replacements } from "./compat/captions.js"
+export {
+  DEFAULT_RENDERERS, ExperienceRenderer, GENUI_RUNTIMES, GENUI_WIDGET_NAME, isKnownRuntime, normalizeRuntime, parseContent, parseWidget, RUNTIMES, SegmentAssembler,
+  WIDGET_KINDS, type AssemblerOptions, type Descriptor, type ExperienceRendererOptions, type Model, type ParsedWidget, type RenderContext, type WidgetRenderer,
+} from "./compat/genui.js"
+export { EMBED_HOSTS, externalEmbedUrl, playerEmbedUrl, thumbnailUrl } from "./compat/media.js"
+export { mountWidget, type MountOptions, type WidgetActions } from "./compat/mount.js"
+export { clampInbound, redact, renderSafeLink, safeText, safeUrl, sanitizeJson, type SafeLink, type SafeUrlOptions } from "./compat/safety.js"
+export {
+  KalturaAgentSession, KalturaAvatarSession, KalturaChatSession,
+  type AgentActionHook, type CompatAgentOptions, type CompatAvatarOptions, type CompatChatOptions, type CompatMethods,
+} from "./compat/sessions.js"
+export { collectConverse, parseConverseStream, SPIRAL_RECOVERY_PREFIX, type CollectedTurn, type CollectOptions, type ConverseSource, type RawSegment } from "./compat/stream.js"
+export {
+  canonicalJson, parseOAuthRequired, parseToolCall, parseToolResponseName, segmentKind, validateToolArgs,
+  type ArgsCheck, type CompatToolCall, type SegmentKind, type SegmentLike,
+} from "./compat/tools.js"
+export {
+  buildJoin, buildStvNewSession, buildTextEntered, CAPACITY_BACKOFF, DEFAULT_CM_URL, EXPERIENCES, iceConfig, isAudioMode, MODEL_TYPES, modelTypeWire, randId, REGIONS,
+  turnServers, uuidv4, whepUrl, whepUrlHasPrivateIp, type JoinValues, type RelayLogin,
 } from "./compat/wire.js"
-export { Captions as CaptionService, type Caption, type CaptionOptions } from "./ui/captions.js"
-export { safeUrl } from "./ui/dom.js"
-export { EMBED_HOSTS, externalEmbedUrl, type WidgetAction, type WidgetOptions } from "./ui/widgets.js"
 export { Analytics as KavaAnalytics, buildButtonClickedParams, buildPageLoadParams, DEFAULT_ANALYTICS_URL, EVENT_TYPES, HOSTING_APPLICATIONS, PAGE_TYPES } from "./analytics.js"
 export { attachChromaKey as attachChromaKeyAvatar } from "./chroma.js"
 export { SiteNavigator } from "./navigator.js"

@@ -2,7 +2,7 @@ import { checkTurn } from "./chatoptions.js"
 import type { ChatTurn, Segment } from "./events.js"
 import { chatProgram } from "./load.js"
 import { turnNames } from "./names.js"
-import { bad, checkConversationKind, checkOptions, givenOf, oneOf, plainAgentOptions, plainOf, plainPlace, type PlainOptions, type WithToken } from "./options.js"
+import { bad, checkConversationKind, checkOptions, givenOf, oneOf, plainAgentOptions, plainOf, plainPlace, withoutInjected, type PlainOptions, type WithToken } from "./options.js"
 import type { CallOptions } from "./session.js"
 import { converseChecks, visitorChecks, type ConverseSettings } from "./settings.js"
 import { pullExport } from "./stream.js"
@@ -49,7 +49,7 @@ export async function converseOnce(options: ConverseOnceOptions): Promise<ChatTu
 
 /** Checks the options of a turn as the Go program does, and converts them. */
 function plainTurn(options: unknown, outcomes: readonly string[]): PlainOptions {
-  const given = givenOf(options)
+  const [given] = withoutInjected(givenOf(options)) as [PlainOptions]
   checkOptions(given, ["signal", ...turnNames])
   checkConversationKind(given)
   oneOf("onErrorSegment", given["onErrorSegment"], outcomes)

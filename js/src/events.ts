@@ -38,8 +38,8 @@ export interface AvatarEvents {
   mediaRecovered: MediaRecovered
   /**
    * `reconnecting` reports that the socket is lost or, with `cold`, that a full rebuild began.
-   * `attempt` is the number of the next attempt; `maxAttempts` is 0 if only the time is
-   * bounded.
+   * `attempt` is the number of the next attempt, `maxAttempts` the most that are made; if only
+   * the time is bounded, how many it is enough for.
    */
   reconnecting: Reconnecting
   /**
@@ -128,7 +128,8 @@ export interface AvatarEvents {
   responseSettled: Nothing
   /**
    * `brainStalled` is emitted every brainStallMs while nothing of an expected answer arrives.
-   * `afterMs` is the time waited so far, `count` the number of the event, from 1.
+   * `afterMs` is brainStallMs, `count` the number of the event since something arrived, from 1:
+   * `afterMs` times `count` is the time waited so far.
    */
   brainStalled: BrainStalled
   /**
@@ -213,7 +214,8 @@ export interface ChatEvents {
   responseSettled: Nothing
   /**
    * `brainStalled` is emitted every brainStallMs while nothing of an expected answer arrives.
-   * `afterMs` is the time waited so far, `count` the number of the event, from 1.
+   * `afterMs` is brainStallMs, `count` the number of the event since something arrived, from 1:
+   * `afterMs` times `count` is the time waited so far.
    */
   brainStalled: BrainStalled
   /**
@@ -468,7 +470,8 @@ export interface MediaRecovered {
 
 /**
  * `reconnecting` reports that the socket is lost or, with `cold`, that a full rebuild began.
- * `attempt` is the number of the next attempt; `maxAttempts` is 0 if only the time is bounded.
+ * `attempt` is the number of the next attempt, `maxAttempts` the most that are made; if only
+ * the time is bounded, how many it is enough for.
  */
 export interface Reconnecting {
   reason: string
@@ -601,7 +604,8 @@ export interface ResumeReady {
 
 /**
  * `brainStalled` is emitted every brainStallMs while nothing of an expected answer arrives.
- * `afterMs` is the time waited so far, `count` the number of the event, from 1.
+ * `afterMs` is brainStallMs, `count` the number of the event since something arrived, from 1:
+ * `afterMs` times `count` is the time waited so far.
  */
 export interface BrainStalled {
   afterMs: number

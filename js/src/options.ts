@@ -35,16 +35,27 @@ export type Capabilities = Partial<Record<CapabilityName, CapabilityState | unde
 /** Where the conversation service is. */
 export type Place = Pick<SessionSettings, "region" | "genieUrl" | "allowInsecureTransport">
 
-/** Options with which a page replaces parts of the reference client. This runtime refuses them with `bad_request`: it always uses its own parts. */
-export type Injected = { [Name in (typeof injected)[number]]?: undefined }
-
 /**
- * Throws `bad_request` for parts of the page that the session would not use: a page that
- * passes its own fetch, for example, relies on its use.
+ * Options with which a page replaces parts of the reference client. They are ignored, with
+ * one line of the log: this runtime always uses its own parts.
  */
-function refuseInjected(given: PlainOptions): void {
-  const names = injected.filter((name) => name in given)
-  if (names.length > 0) throw bad(`remove ${names.join(", ")}: the runtime has its own and can't use the page's`)
+export type Injected = { [Name in (typeof injected)[number]]?: unknown }
+
+/** Removes the options of a page that would replace parts of the runtime, and says so in one line of the log. */
+export function withoutInjected(...from: PlainOptions[]): PlainOptions[] {
+  const isInjected = (name: string) => (injected as readonly string[]).includes(name)
+  ignored(from, from.flatMap((given) => Object.keys(given).filter(isInjected)))
+  return from.map((given) => Object.fromEntries(Object.entries(given).filter(([name]) => !isInjected(name))))
+}
+
+/** Reports options that have no effect in one line: to the logger of the options, or to the console without one. */
+export function ignored(from: readonly PlainOptions[], names: readonly string[]): void {
+  if (names.length === 0) return
+  const options = [...new Set(names)]
+  const message = `these options have no effect and can be removed: ${options.join(", ")}`
+  const logger = from.map(({ logger }) => logger).find((logger) => typeof logger === "function") as ((level: string, message: string, data: object) => void) | undefined
+  if (logger) logger("info", message, { options })
+  else console.info(`agentruntime: ${message}`)
 }
 
 /** Options in the form that the Go program takes. */
@@ -123,7 +134,6 @@ const kinds = {
 
 /** Throws `bad_request` for a name that is neither an option of a session nor one of more. */
 export function checkOptions(given: PlainOptions, more: readonly string[] = []): void {
-  refuseInjected(given)
   checkNames(given, [...sessionOptions, ...more])
 }
 
@@ -134,7 +144,8 @@ export function plainPlace(given: PlainOptions): PlainOptions {
 }
 
 /** Checks the options that all sessions have and those in `checks`, and converts them. */
-export function plainSession(given: PlainOptions, checks: Readonly<Record<string, Check>>): PlainOptions {
+export function plainSession(options: PlainOptions, checks: Readonly<Record<string, Check>>): PlainOptions {
+  const [given] = withoutInjected(options) as [PlainOptions]
   const { kickoff } = given
   checkOptions(given)
   checkConversationKind(given)

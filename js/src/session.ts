@@ -131,7 +131,7 @@ export abstract class Session<
       throw localError("bad_request", "a tool handler needs a name and a function")
     }
     checkSchema(argsSchema)
-    return this.#register("addToolHandler", handler, (callback) => [name, callback, argsSchema])
+    return this.#register("addToolHandler", this.handlerOf(handler), (callback) => [name, callback, argsSchema])
   }
 
   /**
@@ -181,6 +181,11 @@ export abstract class Session<
   }
 
   // --- For derived classes
+
+  /** What the program calls for a handler of a tool: agentruntime/compat has handlers of another form. */
+  protected handlerOf(handler: (...args: never[]) => unknown): (...args: never[]) => unknown {
+    return handler
+  }
 
   /** The session of the Go program. */
   protected get remote(): Remote {

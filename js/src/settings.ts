@@ -1,6 +1,6 @@
 // Generated from the options of each session by "go generate ./runtime/event"; don't edit.
 
-import type { AgentMode, Kickoff } from "./events.js"
+import type { AgentMode, Kickoff, ToolCall } from "./events.js"
 import type { Capabilities, Injected, OwnToken, RequestVars } from "./options.js"
 
 /** How an option is checked: by its kind, or by the values that it can have. */
@@ -259,7 +259,7 @@ export interface AvatarSettings extends SessionSettings {
   /**
    * Bounds the attempts to reconnect the socket. With 0 the session ends when its socket is
    * lost. With a negative number, the default, only `reconnectWindowMs` bounds them, and events
-   * report 0. Default `-1`.
+   * report how many it has time for. Default `-1`.
    */
   maxReconnectAttempts?: number | undefined
   /** The average wait before the first attempt to reconnect. Default 250 ms. */
@@ -472,6 +472,8 @@ export interface AgentAction {
   widgetName?: string
   /** `payload` is the arguments of a toolCall, else the content of the segment. */
   payload?: unknown
+  /** of a toolCall */
+  call?: ToolCall
   source: "agent"
 }
 

@@ -27,7 +27,7 @@ export const injected = [
   "transportFactories",
 ] as const
 
-/** The names that a session knows: its options, and those that it refuses with a message of their own. */
+/** The names that a session knows: its options, and those that it ignores. */
 export const sessionOptions: readonly string[] = ["token", ...sessionNames, ...injected]
 
 /** A reply of `appInit` that a server passes on, without what it may have besides: the service adds flags as it likes. */

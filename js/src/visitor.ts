@@ -1,7 +1,7 @@
 import { localError } from "./errors.js"
 import type { SegmentType } from "./events.js"
 import { chatProgram } from "./load.js"
-import { checkOptions, givenOf, isArray, optionsOf, plainOf, plainPlace, readable, type PlainOptions, type WithToken } from "./options.js"
+import { checkOptions, givenOf, isArray, optionsOf, plainOf, plainPlace, readable, withoutInjected, type PlainOptions, type WithToken } from "./options.js"
 import type { AsyncExport, StreamExport } from "./program.js"
 import type { CallOptions } from "./session.js"
 import { visitorChecks, type MessageQuery, type ThreadQuery, type ThreadTranscript, type VisitorSettings } from "./settings.js"
@@ -203,7 +203,7 @@ function checkKeys(what: string, given: object | null | undefined, known: readon
 
 /** Checks the access as the Go program does, and converts it. */
 function plainAccess(access: unknown): PlainOptions {
-  const given = givenOf(access)
+  const [given] = withoutInjected(givenOf(access)) as [PlainOptions]
   checkOptions(given)
   return plainPlace(plainOf(given, visitorChecks))
 }

@@ -308,15 +308,28 @@ test("functions of the options are called through the session, and others are le
   assert.equal(hook("hi"), undefined)
 })
 
-test("parts that the session would not use are refused by their names", () => {
-  const parts: object = { socketFactory: () => {}, now: Date.now, getUserMedia: async () => ({}) }
-  const refused = { code: "bad_request", message: "remove socketFactory, getUserMedia, now: the runtime has its own and can't use the page's" }
-  assert.throws(() => new AvatarSession({ ...options, ...parts }), refused)
-  assert.throws(() => new ChatSession({ ...options, ...parts }), refused)
-  assert.throws(() => new AgentSession({ ...options, ...parts }), refused)
-  assert.throws(() => new AgentSession({ ...options, avatar: parts }), refused)
-  assert.throws(() => new AgentSession({ ...options, chat: parts }), refused)
-  assert.throws(() => visitor({ ...options, ...parts }), refused)
+test("parts of the page that the session does not use are ignored, with one line of the log", async (t) => {
+  const program = await new FakeProgram().load()
+  const parts = { socketFactory: () => {}, now: Date.now, getUserMedia: async () => ({}) }
+  const lines: unknown[][] = []
+  const logger = (...line: unknown[]) => void lines.push(line)
+  const logged = [["info", "these options have no effect and can be removed: socketFactory, now, getUserMedia", { options: ["socketFactory", "now", "getUserMedia"] }]]
+  const all: (() => { dispose(): unknown })[] = [
+    () => new AvatarSession({ ...options, ...parts, logger }),
+    () => new ChatSession({ ...options, ...parts, logger }),
+    () => new AgentSession({ ...options, ...parts, logger }),
+    () => new AgentSession({ ...options, logger, avatar: parts, chat: parts }),
+  ]
+  for (const make of all) {
+    make().dispose()
+    assert.deepEqual(lines.splice(0), logged)
+  }
+  const info = t.mock.method(console, "info", () => {})
+  visitor({ ...options, ...parts })
+  const session = new AvatarSession({ ...options, ...parts })
+  assert.equal(info.mock.callCount(), 2) // without a logger
+  await made(session)
+  assert.ok(!Object.keys(program.options).some((name) => name in parts))
   new AvatarSession({ ...options, fetch: undefined, now: null } as unknown as AvatarOptions).dispose()
 })
 

@@ -322,10 +322,12 @@ test("nothing is loaded ahead, a second connect waits for the first, and devices
   const devices = { mics: [{ deviceId: "m", label: "Desk", groupId: "g" }], speakers: [] }
   const live = avatar({ agent: { devices, connectMs: 5 } })
   const both = tidied(new FakeAgentSession({ agent: { connectMs: 5 } }))
-  for (const session of [live, chat(), both]) {
+  const text = chat()
+  for (const session of [live, text, both]) {
     await session.preload()
-    await Promise.all([session.connect(), session.connect()])
-    await session.connect()
+    const [first, second] = await Promise.allSettled([session.connect(), session.connect()])
+    assert.deepEqual([first.status, second.status], ["fulfilled", session === text ? "rejected" : "fulfilled"])
+    await assert.rejects(session.connect(), { code: "invalid_state" })
     assert.equal(session.state, "connected")
   }
   assert.deepEqual(await live.listDevices(), devices)

@@ -6,7 +6,7 @@ import { playerEmbedUrl, thumbnailUrl } from "../src/ui/media.js"
 import { drawWidget, EMBED_HOSTS, externalEmbedUrl, WIDGET_RUNTIMES, WidgetList, type WidgetAction, type WidgetOptions } from "../src/ui/widgets.js"
 import { Events, makePage } from "./page.js"
 
-const evil = ["javascript:alert(1)", "JAVA\tSCRIPT:alert(1)", " javascript:alert(1)", "data:text/html,x", "vbscript:x", "file:///etc", "blob:https://a.example/1", "", " ", 7, null, undefined, {}, "https://"]
+const evil = ["javascript:alert(1)", "JAVA\tSCRIPT:alert(1)", " javascript:alert(1)", "data:text/html,x", "vbscript:x", "file:///etc", "blob:https://a.example/1", "https://user:pass@a.example/", "https://user@a.example/", "", " ", 7, null, undefined, {}, "https://"]
 
 test("only http and https are addresses of links", () => {
   makePage()

@@ -163,6 +163,17 @@ export async function wrong(face: AvatarSession, chat: ChatSession, agent: Agent
   converse({ token: "t", userMessage: "Hi", modelTyp: "fast" })
   // @ts-expect-error 67
   visitor({ token: "t", gneieUrl: "https://genie.example" })
+
+  // --- Handlers of tools in the form of agentruntime/compat
+
+  // @ts-expect-error 68: the arguments and the call
+  face.onToolCall("open", (args: { page: string }, call: object) => [args, call])
+  // @ts-expect-error 69: the arguments in place of the call
+  chat.onToolCall("open", (args) => args.page)
+  // @ts-expect-error 70: the same, taken apart
+  agent.onToolCall("open", ({ page }) => page)
+  // @ts-expect-error 71: the same, with a schema
+  face.onToolCall("open", ({ page }) => page, { page: { type: "str", required: true } })
 }
 
 /** Compiles only with true for two types that are the same. */

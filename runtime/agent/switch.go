@@ -15,7 +15,8 @@ const threadLimit = 5 * time.Second
 // Connect opens the first transport. A failure is final: the error is the
 // transport's, invalid_state after the end of the session or when it ends meanwhile,
 // or aborted at the end of ctx (timeout for a deadline). While it runs, a second call
-// waits for its outcome; when the session is connected, it returns at once.
+// waits for its outcome; when the session is connected, it fails with invalid_state
+// (session-api A.3.2).
 func (s *Session) Connect(ctx context.Context) error {
 	inner, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -26,10 +27,7 @@ func (s *Session) Connect(ctx context.Context) error {
 		case s.state == Connecting:
 			s.joiners = append(s.joiners, joined)
 			return nil
-		case s.state == Connected || s.state == Switching:
-			joined <- nil
-			return nil
-		case s.over():
+		case s.state != Idle:
 			return s.not(Idle)
 		}
 		if ctx.Err() != nil {

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/agentruntime/agentruntime/runtime/converse"
+	"github.com/agentruntime/agentruntime/runtime/event"
 	"github.com/agentruntime/agentruntime/runtime/fault"
 	"github.com/agentruntime/agentruntime/runtime/session"
 )
@@ -18,7 +19,8 @@ type AgentAction struct {
 	RuntimeName string `json:"runtimeName,omitempty"`
 	WidgetName  string `json:"widgetName,omitempty"`
 	// Payload is the arguments of a toolCall, else the content of the segment.
-	Payload any    `json:"payload,omitempty"`
+	Payload any             `json:"payload,omitempty"`
+	Call    *event.ToolCall `json:"call,omitempty"` // of a toolCall
 	Source  string `json:"source" ts:"'agent'"`
 }
 
@@ -146,7 +148,8 @@ func actionOfWidget(seg *converse.Segment, runtimeName, widgetName string) Agent
 }
 
 func actionOfCall(call converse.Call) AgentAction {
-	return AgentAction{Type: "toolCall", ToolName: call.Name, Payload: call.Args, Source: "agent"}
+	whole := session.CallOf(call)
+	return AgentAction{Type: "toolCall", ToolName: call.Name, Payload: call.Args, Call: &whole, Source: "agent"}
 }
 
 // refuses returns why the policy refuses an action, "" if it does not.

@@ -14,9 +14,9 @@ import (
 
 // Connect runs the whole handshake and returns when the session is usable
 // (session-api A.1.3). While it runs, a second call waits for its outcome; once the
-// session is connected, also while it reconnects, a call returns at once. The error is a
-// *[fault.Error] that carries the timings; the state is then error, and Disconnect must be
-// called before another attempt. The end of ctx aborts the handshake and releases
+// session is connected, also while it reconnects, a call fails with invalid_state. The
+// error is a *[fault.Error]; that of a failed handshake carries the timings, the state is
+// then error, and Disconnect must be called before another attempt. The end of ctx aborts the handshake and releases
 // everything; the end of a second call's ctx ends only its wait.
 func (s *Session) Connect(ctx context.Context) error {
 	done := make(chan error, 2) // the outcome, and the end of ctx
@@ -46,11 +46,8 @@ func (s *Session) connect(done chan error) {
 	case s.situation() == starting:
 		s.running.joiners = append(s.running.joiners, done)
 		return
-	case s.situation() != outside:
-		done <- nil
-		return
 	case s.state != Idle && s.state != Disconnected:
-		done <- fault.New(fault.InvalidState, "the session is "+string(s.state))
+		done <- fault.New(fault.InvalidState, "the session is "+string(s.state)+"; only an idle or disconnected session can connect")
 		return
 	case s.token == "":
 		done <- fault.New(fault.InvalidState, "the session has no token, because disconnecting clears it; call setToken before connecting again")

@@ -56,18 +56,23 @@ type connection struct {
 // the next attempt may succeed.
 const reconnectTimeout = 5 * time.Second
 
-// open dials the control socket and begins to read it.
-func (s *Session) open() (*connection, error) {
-	l := &connection{room: session.RandomID(roomIDLength)}
-	socket, err := s.deps.Dial(s.opts.ConversationURL, socketio.ClientOptions{
-		Query:             s.query(),
-		Auth:              auth(s.token),
+// socketOptions returns how a lost socket is reconnected.
+func (s *Session) socketOptions() socketio.ClientOptions {
+	return socketio.ClientOptions{
 		ReconnectAttempts: s.opts.MaxReconnectAttempts,
 		ReconnectTimeout:  reconnectTimeout,
 		ReconnectDelay:    s.opts.ReconnectionDelay,
 		ReconnectDelayMax: s.opts.ReconnectionDelayMax,
 		Random:            s.spread.socket.Next,
-	})
+	}
+}
+
+// open dials the control socket and begins to read it.
+func (s *Session) open() (*connection, error) {
+	l := &connection{room: session.RandomID(roomIDLength)}
+	options := s.socketOptions()
+	options.Query, options.Auth = s.query(), auth(s.token)
+	socket, err := s.deps.Dial(s.opts.ConversationURL, options)
 	if err != nil {
 		return nil, err
 	}

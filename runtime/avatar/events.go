@@ -167,7 +167,8 @@ type MediaRecovered struct {
 }
 
 // Reconnecting reports that the socket is lost or, with Cold, that a full rebuild began.
-// Attempt is the number of the next attempt; MaxAttempts is 0 if only the time is bounded.
+// Attempt is the number of the next attempt, MaxAttempts the most that are made; if only the
+// time is bounded, how many it is enough for.
 type Reconnecting struct {
 	Reason      string `json:"reason"`
 	Attempt     int    `json:"attempt"`

@@ -23,7 +23,7 @@ func (s *Session) receive(l *connection, ev socketio.Event) {
 		s.connectError(l, ev.Err)
 	case socketio.Reconnecting:
 		l.attempt = ev.Attempt
-		s.base.Emit(ConnectivityChanged{Channel: "socket", State: string(ReconnectRetry), Attempt: ev.Attempt, MaxAttempts: s.maxAttempts()})
+		s.base.Emit(ConnectivityChanged{Channel: "socket", State: string(ReconnectRetry), Attempt: ev.Attempt, MaxAttempts: s.maxAttempts(ev.Attempt)})
 	case socketio.ReconnectFailed:
 		s.lose(socketSpent, detail{})
 	case socketio.Message:

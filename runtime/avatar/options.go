@@ -84,7 +84,7 @@ type Options struct {
 
 	// MaxReconnectAttempts bounds the attempts to reconnect the socket (wire-protocol §1.6).
 	// With 0 the session ends when its socket is lost. With a negative number, the default,
-	// only ReconnectWindow bounds them, and events report 0.
+	// only ReconnectWindow bounds them, and events report how many it has time for.
 	MaxReconnectAttempts *int `json:"maxReconnectAttempts" default:"-1" check:"integer"`
 	// ReconnectionDelay is the average wait before the first attempt to reconnect.
 	ReconnectionDelay time.Duration `json:"reconnectionDelay" default:"250ms"`

@@ -41,10 +41,11 @@ type recoveryState struct {
 func (s *Session) socketDown(l *connection, reason socketio.Reason) {
 	l.downReason, l.attempt = reason, 0
 	back := recoverable(reason) && s.reconnects()
-	s.base.Emit(ConnectivityChanged{
-		Channel: "socket", State: string(Down), Reason: string(reason), Recoverable: &back,
-		Attempt: 1, MaxAttempts: s.maxAttempts(),
-	})
+	change := ConnectivityChanged{Channel: "socket", State: string(Down), Reason: string(reason), Recoverable: &back}
+	if back {
+		change.Attempt, change.MaxAttempts = 1, s.maxAttempts(1)
+	}
+	s.base.Emit(change)
 	if !back {
 		s.lose(socketClosed, detail{reason: string(reason)})
 		return
@@ -64,7 +65,8 @@ const (
 // awaitSocket waits for a socket that is down to come back.
 func (s *Session) awaitSocket(reason string) {
 	s.setState(ReconnectingState)
-	s.base.Emit(Reconnecting{Reason: reason, Attempt: max(1, s.conn.attempt), MaxAttempts: s.maxAttempts()})
+	attempt := max(1, s.conn.attempt)
+	s.base.Emit(Reconnecting{Reason: reason, Attempt: attempt, MaxAttempts: s.maxAttempts(attempt)})
 	s.stopWaiting()
 	s.recovery.window = s.base.After(s.opts.ReconnectWindow, func() { s.lose(windowOver, detail{}) })
 	if early := s.opts.ReconnectWindow - s.spread.recovery.Around(lastCall, lastCallSpread); early > 0 {
@@ -78,8 +80,16 @@ func (s *Session) stopWaiting() {
 	s.recovery.closing.Stop()
 }
 
-// maxAttempts returns the bound of attempts for events; 0 means none.
-func (s *Session) maxAttempts() int { return max(0, *s.opts.MaxReconnectAttempts) }
+// maxAttempts returns the bound of attempts for the event about one of them: the option, or
+// how many the window has time for. It is never less than the attempt, because the browser's
+// event online and the end of the window begin attempts besides (session-api A.1.5).
+func (s *Session) maxAttempts(attempt int) int {
+	limit := *s.opts.MaxReconnectAttempts
+	if limit < 0 {
+		limit = s.socketOptions().AttemptsWithin(s.opts.ReconnectWindow)
+	}
+	return max(attempt, limit)
+}
 
 // connectAttempts bounds the attempts to reach the service for the first time
 // (wire-protocol §1.6).

@@ -3,6 +3,7 @@ package avatar
 import (
 	"context"
 	"errors"
+	"slices"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -149,8 +150,8 @@ func TestRetriesOfTheSocketAreCounted(t *testing.T) {
 			got = append(got, c)
 		}
 		want := []ConnectivityChanged{
-			{Channel: "socket", State: "disconnected", Reason: "transport close", Attempt: 1},
-			{Channel: "socket", State: "reconnect_retry", Attempt: 2},
+			{Channel: "socket", State: "disconnected", Reason: "transport close", Attempt: 1, MaxAttempts: 13},
+			{Channel: "socket", State: "reconnect_retry", Attempt: 2, MaxAttempts: 13},
 			{Channel: "socket", State: "connected"},
 		}
 		if len(got) != 3 || got[0] != want[0] || got[1] != want[1] || got[2] != want[2] {
@@ -311,6 +312,67 @@ func TestTheReasonOfAnUnsupportedClientIsMachineReadable(t *testing.T) {
 		}
 		if body, _ := e.Body.(map[string]any); body["code"] != "USAGE_LIMIT_EXCEEDED" {
 			t.Errorf("body = %v", e.Body)
+		}
+	})
+}
+
+// TestAttemptsHaveABound that is true when only the window bounds them, and none when no
+// attempt follows (session-api A.1.5).
+func TestAttemptsHaveABound(t *testing.T) {
+	attempts := func(r *rig) (list []int) {
+		for _, c := range all[ConnectivityChanged](r) {
+			if c.Channel == "socket" && (c.State == string(Down) || c.State == string(ReconnectRetry)) {
+				list = append(list, c.Attempt, c.MaxAttempts)
+			}
+		}
+		for _, c := range all[Reconnecting](r) {
+			list = append(list, c.Attempt, c.MaxAttempts)
+		}
+		return list
+	}
+	for _, c := range []struct {
+		limit *int
+		last  int
+		want  []int
+	}{
+		// The shortest waits in the window of 22 s: 0, 250 and 500 ms, and then 2 s each.
+		{nil, 2, []int{1, 13, 2, 13, 1, 13}},
+		{new(5), 2, []int{1, 5, 2, 5, 1, 5}},
+		{new(5), 6, []int{1, 5, 6, 6, 1, 5}}, // the network came back meanwhile
+	} {
+		run(t, Options{MaxReconnectAttempts: c.limit}, func(r *rig) {
+			s := r.mustConnect()
+			r.forget()
+			s.drop(socketio.TransportClose)
+			s.push(socketio.Event{Kind: socketio.Reconnecting, Attempt: c.last})
+			synctest.Wait()
+			if got := attempts(r); !slices.Equal(got, c.want) {
+				t.Errorf("attempts and bounds %v, want %v", got, c.want)
+			}
+		})
+	}
+	run(t, Options{}, func(r *rig) {
+		s := r.mustConnect()
+		r.forget()
+		s.drop(socketio.ServerDisconnect)
+		synctest.Wait()
+		if got := attempts(r); !slices.Equal(got, []int{0, 0}) {
+			t.Errorf("attempts and bounds %v of an end without one", got)
+		}
+	})
+}
+
+// TestASessionConnectsOnce until it is disconnected (session-api A.1.3).
+func TestASessionConnectsOnce(t *testing.T) {
+	run(t, Options{}, func(r *rig) {
+		s := r.mustConnect()
+		if err := r.Connect(context.Background()); !errors.Is(err, fault.InvalidState) {
+			t.Errorf("while connected: %v", err)
+		}
+		s.drop(socketio.TransportClose)
+		synctest.Wait()
+		if err := r.Connect(context.Background()); !errors.Is(err, fault.InvalidState) {
+			t.Errorf("while reconnecting: %v", err)
 		}
 	})
 }

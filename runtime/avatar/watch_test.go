@@ -58,6 +58,9 @@ func TestAHookThatThinksDoesNotReorderPieces(t *testing.T) {
 	o := Options{OnAgentAction: func(_ context.Context, a AgentAction) error {
 		payload, err := json.Marshal(a.Payload)
 		seen = append(seen, a.Type+" "+a.ToolName+" "+string(payload))
+		if a.Call == nil || a.Call.Name != a.ToolName || string(a.Call.Args) != string(payload) || a.Call.Raw == "" {
+			t.Errorf("the call of the action is %+v", a.Call)
+		}
 		if err != nil {
 			return err
 		}

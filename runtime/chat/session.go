@@ -184,8 +184,8 @@ func (s *Session) setState(state State) {
 	s.base.Emit(StateChanged{State: state})
 }
 
-// Connect opens the session and queues the kickoff. It does not wait for the network, and
-// does nothing on a connected session. The error is invalid_state after the end.
+// Connect opens the session and queues the kickoff. It does not wait for the network. The
+// error is invalid_state on a session that is connected or has ended (session-api A.2.2).
 func (s *Session) Connect() error {
 	var err error = fault.New(fault.InternalError, "the session failed while it was starting")
 	// Call waits, so that the session is connected when Connect returns.
@@ -194,10 +194,7 @@ func (s *Session) Connect() error {
 }
 
 func (s *Session) connect() error {
-	switch s.state {
-	case Connected:
-		return nil
-	case Closed:
+	if s.state != Idle {
 		return not(s.state, Idle)
 	}
 	s.watch()

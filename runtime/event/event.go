@@ -38,7 +38,8 @@ type ResponsePending struct{}
 type ResponseSettled struct{}
 
 // BrainStalled is emitted every brainStallMs while nothing of an expected answer
-// arrives. AfterMs is the time waited so far, Count the number of the event, from 1.
+// arrives (session-api A.1.5). AfterMs is brainStallMs, Count the number of the event since
+// something arrived, from 1: AfterMs times Count is the time waited so far.
 type BrainStalled struct {
 	AfterMs int64 `json:"afterMs"`
 	Count   int   `json:"count"`

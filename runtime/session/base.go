@@ -349,7 +349,7 @@ func (w *Watchdog) Disarm() { w.timer.Stop() }
 
 func (w *Watchdog) fire() {
 	w.count++
-	w.Base.Emit(event.BrainStalled{AfterMs: w.Period.Milliseconds() * int64(w.count), Count: w.count})
+	w.Base.Emit(event.BrainStalled{AfterMs: w.Period.Milliseconds(), Count: w.count})
 	w.timer = w.Base.After(w.Period, w.fire)
 }
 

@@ -179,13 +179,18 @@ func (t *Tools) Response(seg *converse.Segment) (converse.Call, bool) {
 	return t.dispatch.Response(seg)
 }
 
-// Run reports c and runs its handlers (session-api O14).
-func (t *Tools) Run(c converse.Call) {
-	t.ran++
-	call := event.ToolCall{
+// CallOf returns a call in the form of the events.
+func CallOf(c converse.Call) event.ToolCall {
+	return event.ToolCall{
 		Name: c.Name, Args: c.Args, Raw: c.Raw, FusedArgs: c.Fused,
 		ToolMetadata: event.ToolMetadata{ID: c.ID, WaitForResponse: c.Blocking, Type: c.Kind},
 	}
+}
+
+// Run reports c and runs its handlers (session-api O14).
+func (t *Tools) Run(c converse.Call) {
+	t.ran++
+	call := CallOf(c)
 	handlers := t.handlers[call.Name]
 	for _, h := range slices.Backward(handlers) {
 		if h.schema == nil {

@@ -336,7 +336,7 @@ func sharedMessage(t *testing.T, s *service) {
 	}
 	for _, reader := range []person{dee, eve} {
 		copied := must[visitor.Message](t)(reader.Message(t.Context(), shared.NewMessageID))
-		if copied.Title != "For Eve" || copied.Text() != said.text || copied.ThreadID != "" {
+		if copied.Title != "For Eve" || copied.Text() != said.text || copied.ThreadID != said.threadID {
 			t.Errorf("copy %+v", copied)
 		}
 		if _, err := reader.Message(t.Context(), said.messageID); !errors.Is(err, fault.NotFound) {

@@ -1,63 +1,101 @@
-import { safeUrl } from "../ui/dom.js"
+// Texts and addresses as the reference client bounds and cleans them.
+import { isObject, maxDepth, safeEntries, withoutControls } from "../segments/plain.js"
 
-/** How many characters of a text from the service are kept. */
-const inboundChars = 8000
-
-/** Removes control characters except tabs and line ends, and replaces lone surrogates. */
-export const printable = (text: string): string => text.replace(/\p{Cs}/gu, "\ufffd").replace(/[\0-\x08\x0b\x0c\x0e-\x1f\x7f]/g, "")
-
-const firstChars = (text: string, count: number): string => (text.length <= count ? text : [...text].slice(0, count).join(""))
-
-/** A text of the service as it may be kept: without control characters, and cut to 8,000 characters. */
-export const clampInbound = (text: string): string => firstChars(printable(text), inboundChars)
-
-/** Any value as a text for people: without control characters and secrets, cut to `limit` characters. */
-export const safeText = (value: unknown, limit = 2000): string => firstChars(redact(printable(typeof value === "string" ? value : value == null ? "" : String(value))), limit)
-
-/** Whether a value is an object but not an array. */
-export const isObject = (value: unknown): value is Record<string, unknown> => typeof value === "object" && value !== null && !Array.isArray(value)
-
-// Keys that could replace the prototype of an object to which they are copied.
-const polluting: readonly string[] = ["__proto__", "constructor", "prototype"]
-const maxDepth = 64
-
-/** A copy of plain data without the keys that could change prototypes, and without what is nested deeper than 64 levels. */
-export function sanitizeJson(value: unknown): unknown {
-  return copied(value, 0, (inner) => inner)
+/** At most `max` UTF-16 units of a text, without half of a character at the end. */
+function cut(text: string, max: number): string {
+  return text.length <= max ? text : text.slice(0, Math.max(max, 0)).replace(/[\ud800-\udbff]$/, "")
 }
 
-function copied(value: unknown, depth: number, leaf: (value: unknown, key?: string) => unknown, key?: string): unknown {
-  if (typeof value !== "object" || value === null) return leaf(value, key)
-  if (depth === maxDepth) return undefined
-  if (key !== undefined && isSecret(key) && leaf("x", key) !== "x") return redacted
-  if (Array.isArray(value)) return value.map((inner) => copied(inner, depth + 1, leaf))
-  return Object.fromEntries(Object.entries(value).filter(([name]) => !polluting.includes(name)).map(([name, inner]) => [name, copied(inner, depth + 1, leaf, name)]))
+/** A text without control characters except tabs and line ends, cut to `max` UTF-16 units; any other value as it is. */
+export function clampInbound<T>(value: T, max = 8000): T {
+  return typeof value === "string" ? (cut(withoutControls(value), max) as T) : value
 }
 
-const redacted = "[redacted]"
-const names = "ks|token|access_?token|secret|admin_?secret|password|passwd|pwd|credential|authorization|request_?vars"
-const secretName = new RegExp(`^(${names})$`, "i")
-const isSecret = (name: string): boolean => secretName.test(name)
+/** Any value as a text without control characters except tabs and line ends, cut to `max` UTF-16 units; `""` for null and undefined. */
+export const safeText = (value: unknown, max = 2000): string => clampInbound(value == null ? "" : String(value), max)
+
+/** Options of {@link safeUrl}. */
+export interface SafeUrlOptions {
+  /** The schemes that are allowed, with or without the colon. Default https, http, mailto and tel. */
+  allow?: readonly string[] | undefined
+}
+
+const linkSchemes = ["https", "http", "mailto", "tel"]
+
+/**
+ * An address that may be a link, or `""`: it must be relative or have an allowed scheme, and
+ * must not have a user or a password. An address of another host without a scheme is refused.
+ */
+export function safeUrl(value: unknown, { allow = linkSchemes }: SafeUrlOptions = {}): string {
+  if (typeof value !== "string") return ""
+  // Browsers remove these characters before they look for the scheme.
+  const text = value.replace(/[\0-\x1f\x7f]/g, "").trim()
+  if (text === "" || /^[\\/]{2}/.test(text)) return ""
+  const [, scheme] = /^([^/?#:]*):/.exec(text) ?? []
+  if (scheme === undefined) return text
+  if (!allow.some((each) => each.replace(/:$/, "").toLowerCase() === scheme.toLowerCase())) return ""
+  try {
+    const { username, password } = new URL(text)
+    return username === "" && password === "" ? text : ""
+  } catch {
+    return ""
+  }
+}
+
+/** What {@link renderSafeLink} makes a link of. */
+export interface SafeLink {
+  url?: unknown
+  /** The text of the link, at most 200 characters. Default: the address. */
+  label?: unknown
+  /** `"_self"` opens the address in the same tab. Default `"_blank"`. */
+  target?: unknown
+}
+
+/** A link element whose page gets no reference to this one; null without a DOM, and for an address that {@link safeUrl} refuses. */
+export function renderSafeLink(link: SafeLink | null | undefined, options?: SafeUrlOptions): HTMLAnchorElement | null {
+  const { url, label, target } = link ?? {}
+  const href = safeUrl(url, options)
+  if (href === "" || typeof document === "undefined") return null
+  const element = document.createElement("a")
+  element.href = href
+  element.target = target === "_self" ? "_self" : "_blank"
+  element.rel = "noopener noreferrer"
+  element.textContent = safeText(label || href, 200)
+  return element
+}
+
+/** A copy of data without functions, symbols and the keys that could change prototypes. What is nested deeper than 64 levels is not copied. */
+export function sanitizeJson(value: unknown, depth = 0): unknown {
+  if (typeof value !== "object" || value === null || depth >= maxDepth) return value
+  if (Array.isArray(value)) return value.filter(isData).map((inner) => sanitizeJson(inner, depth + 1))
+  return Object.fromEntries(safeEntries(value).filter(([, inner]) => isData(inner)).map(([name, inner]) => [name, sanitizeJson(inner, depth + 1)]))
+}
+
+const isData = (value: unknown): boolean => typeof value !== "function" && typeof value !== "symbol"
+
+const hidden = "<redacted>"
+const secretName = /secret|password|passwd|credential|token|authorization|^(?:ks|pwd)$/i
+const names = "ks|token|access_?token|secret|admin_?secret|password|passwd|pwd|credential|authorization"
 
 // A token of the service is the base64url of "v2|…", a JSON Web Token that of '{"…'.
 const secrets: readonly [RegExp, string | ((found: string) => string)][] = [
-  [/djJ8[\w+/=-]+/g, redacted],
+  [/djJ8[\w+/=-]+/g, "<KS>"],
   [/[\w.-]+/g, withoutJWT],
-  [/\b(KS|Bearer|Basic)(\s+)(?=[^\s"']*[\d_+/=.-])[^\s"',;]{6,}/gi, `$1$2${redacted}`],
-  [/([a-z]:\/\/)[^\s"'/?#]*@/gi, `$1${redacted}@`],
-  [new RegExp(`((?<![\\w-])"?(?:${names})"?\\s*[=:]\\s*)("(?:[^"\\\\]|\\\\.)*"?|\\{[^{}]*\\}?|[^\\s"&,;{}[\\]]+)`, "gi"), `$1${redacted}`],
-  [/\b[\da-f]{32,}\b/gi, redacted],
-  [/(?<![\d.])(?:10\.\d{1,3}|172\.(?:1[6-9]|2\d|3[01])|192\.168|169\.254)\.\d{1,3}\.\d{1,3}(?![\d.]*\d)/g, redacted],
+  [/\b(KS|Bearer|Basic)(\s+)(?=[^\s"']*[\d_+/=.-])[^\s"',;<>]{6,}/gi, `$1$2${hidden}`],
+  [/([a-z]:\/\/)[^\s"'/?#<>]*@/gi, `$1${hidden}@`],
+  [new RegExp(`((?<![\\w-])"?(?:${names})"?\\s*[=:]\\s*)("(?:[^"\\\\<]|\\\\.)*"?|[^\\s"&,;{}<>[\\]]+)`, "gi"), `$1${hidden}`],
+  [/\b[\da-f]{32,}\b/gi, "<secret>"],
+  [/(?<![\d.])(?:10\.\d{1,3}|172\.(?:1[6-9]|2\d|3[01])|192\.168|169\.254)\.\d{1,3}\.\d{1,3}(?![\d.]*\d)/g, "<private-ip>"],
 ]
 
-/** @internal The expressions that are made of the names. */
+/** @internal The expressions that are applied to texts. */
 export const patterns: readonly RegExp[] = [secretName, ...secrets.map(([pattern]) => pattern)]
 
 /** Removes a JSON Web Token, and what follows it, from a text of its characters. An expression for it would take quadratic time. */
 function withoutJWT(text: string): string {
   const parts = text.split(".")
   const header = parts.findIndex((part, i) => part.length - part.indexOf("eyJ") >= 13 && part.includes("eyJ") && parts[i + 1])
-  return header < 0 ? text : [...parts.slice(0, header), parts[header]!.slice(0, parts[header]!.indexOf("eyJ")) + redacted].join(".")
+  return header < 0 ? text : [...parts.slice(0, header), parts[header]!.slice(0, parts[header]!.indexOf("eyJ")) + hidden].join(".")
 }
 
 /**
@@ -66,15 +104,21 @@ function withoutJWT(text: string): string {
  * redaction, it does not look into escapes and base64.
  */
 export function redact<T>(value: T): T {
-  const text = (text: string) => secrets.reduce((rest, [pattern, by]) => rest.replace(pattern, by as string), text)
-  return copied(value, 0, (inner, key) => (key !== undefined && isSecret(key) && inner != null && inner !== "" ? redacted : typeof inner === "string" ? text(inner) : inner)) as T
+  return redacted(value, 0) as T
 }
 
-/** A link that opens in a new tab, or a span when its address is not http or https. */
-export function renderSafeLink(url: unknown, label?: unknown): HTMLElement {
-  const href = safeUrl(url)
-  const element = document.createElement(href === undefined ? "span" : "a")
-  if (href !== undefined) Object.assign(element, { href, target: "_blank", rel: "noopener noreferrer" })
-  element.textContent = safeText(label ?? url)
-  return element
+function redacted(value: unknown, depth: number): unknown {
+  if (typeof value === "string") return secrets.reduce((rest, [pattern, by]) => rest.replace(pattern, by as string), value)
+  if (typeof value !== "object" || value === null) return value
+  if (depth === maxDepth) return hidden
+  if (Array.isArray(value)) return value.map((inner) => redacted(inner, depth + 1))
+  if (!isObject(value)) return value
+  return Object.fromEntries(safeEntries(value).map(([name, inner]) => [name, marked(name, inner) ?? redacted(inner, depth + 1)]))
+}
+
+/** What stands in place of a value because of its name; undefined when the name hides nothing. */
+function marked(name: string, value: unknown): string | undefined {
+  if (value == null || value === "") return undefined
+  if (/^request_?vars$/i.test(name)) return "<request_vars-redacted>"
+  return secretName.test(name) ? hidden : undefined
 }

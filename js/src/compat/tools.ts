@@ -1,106 +1,83 @@
-// Parses the parts of segments that concern tools like runtime/converse/tool.go, for pages
-// that read segments themselves. Both are tested with the same test data.
-import { localError } from "../errors.js"
-import type { OAuthRequired, Segment, ToolCall } from "../events.js"
-import type { ArgRule } from "../session.js"
+// What segments say about tools, in the reference client's form.
+import type { Segment } from "../events.js"
+import type { ArgsSchema } from "../session.js"
 import { argTypes } from "../settings.js"
-import { isObject } from "./safety.js"
+import { isObject } from "../segments/plain.js"
+import { canonicalJson, fits, objectsAt } from "../segments/tools.js"
 
-/** Reads a tool call from a segment or its text; undefined when it names no tool. */
-export function parseToolCall(source: Segment | string): ToolCall | undefined {
-  const raw = typeof source === "string" ? source : source.content
-  if (typeof raw !== "string") return undefined
+export { canonicalJson, parseOAuthRequired } from "../segments/tools.js"
+
+/** A segment as the service sends it or as a session emits it, of which a helper reads some properties. */
+export type SegmentLike = Partial<Segment> | Readonly<Record<string, unknown>>
+
+/** A call of a client tool. */
+export interface CompatToolCall {
+  name: string
+  args: Record<string, unknown>
+  /** The text of the segment. */
+  raw: string
+  /** Earlier argument objects of the same segment, which belong to calls of other tools. */
+  fusedArgs?: Record<string, unknown>[]
+  /** Missing when the call has no id, and then can't be answered. */
+  toolMetadata?: { id: string; waitForResponse?: true; type?: string }
+}
+
+/** Reads the call of a segment of type `tool`; null for any other segment. */
+export function parseToolCall(segment: SegmentLike | null | undefined): CompatToolCall | null {
+  const { type, content: raw, tool_metadata: metadata } = (segment ?? {}) as Record<string, unknown>
+  if (type !== "tool" || typeof raw !== "string") return null
   const brace = raw.indexOf("{")
-  const tool = (brace < 0 ? raw : raw.slice(0, brace)).trim()
-  if (tool === "") return undefined
+  const name = (brace < 0 ? raw : raw.slice(0, brace)).trim()
+  if (name === "") return null
   const objects = brace < 0 ? [] : objectsAt(raw, brace)
-  const { id, type, wait_for_response, args } = (typeof source === "string" ? undefined : source.tool_metadata) ?? {}
-  const call: ToolCall = {
-    name: tool,
-    args: objects.at(-1) ?? (isObject(args) ? args : {}),
-    raw,
-    toolMetadata: { ...(id && { id }), waitForResponse: wait_for_response === true, ...(type && { type }) },
-  }
+  const call: CompatToolCall = { name, args: objects.at(-1) ?? {}, raw }
   if (objects.length > 1) call.fusedArgs = objects.slice(0, -1)
+  return withMetadata(call, isObject(metadata) ? metadata : {})
+}
+
+/** Adds the metadata of a call that has an id. */
+export function withMetadata(call: CompatToolCall, { id, type, wait_for_response: waits }: Record<string, unknown>): CompatToolCall {
+  if (typeof id === "string" && id !== "") {
+    call.toolMetadata = { id, ...(waits === true && { waitForResponse: true }), ...(typeof type === "string" && type !== "" && { type }) }
+  }
   return call
 }
 
-/** The consecutive JSON objects in a text from the position `at`, up to the first that can't be parsed. */
-function objectsAt(text: string, at: number): Record<string, unknown>[] {
-  const objects: Record<string, unknown>[] = []
-  for (;;) {
-    at += text.slice(at).search(/\S|$/)
-    if (text[at] !== "{") return objects
-    let depth = 0
-    let quoted = false
-    let end = at
-    for (; end < text.length; end++) {
-      const char = text[end]
-      if (quoted && char === "\\") end++
-      else if (char === '"') quoted = !quoted
-      else if (!quoted && char === "{") depth++
-      else if (!quoted && char === "}" && --depth === 0) break
-    }
-    try {
-      objects.push(JSON.parse(text.slice(at, end + 1)) as Record<string, unknown>)
-    } catch {
-      return objects
-    }
-    at = end + 1
-  }
+/** The name of the tool that a segment of type `tool_response` is about; null for any other segment. */
+export function parseToolResponseName(segment: SegmentLike | null | undefined): string | null {
+  const { type, content } = (segment ?? {}) as Record<string, unknown>
+  if (type !== "tool_response" || typeof content !== "string") return null
+  return /^\s*(\S+)\s+responded\b/.exec(content)?.[1] ?? null
 }
 
-/** The name of the tool that a `tool_response` is about; undefined when it names none. */
-export function parseToolResponseName(source: Segment | string): string | undefined {
-  return /^(\S+)\s+responded\b/.exec(textOf(typeof source === "string" ? source : source.content).trim())?.[1]
+/** How a page treats a segment. */
+export type SegmentKind = "experience" | "error" | "spoken" | "control"
+
+const spoken: readonly unknown[] = ["text", "avatar", "avatar-filler"]
+
+/** How a page treats a segment; `control` for a missing one. */
+export function segmentKind(segment: SegmentLike | null | undefined): SegmentKind {
+  const type = segment?.type
+  if (type === "unisphere-tool") return "experience"
+  if (type === "error") return "error"
+  return spoken.includes(type) ? "spoken" : "control"
 }
 
-/** The authorisation that an `interruption` asks for; undefined for any other segment, and when its address is not http or https. */
-export function parseOAuthRequired({ type, content, metadata }: Segment): OAuthRequired | undefined {
-  if (type !== "interruption" || metadata?.subtype !== "oauth_required") return undefined
-  let address: unknown = content
-  try {
-    if (typeof content === "string" && content.trim().startsWith("{")) address = JSON.parse(content)
-  } catch {
-    // It is neither JSON nor an address.
-  }
-  if (isObject(address)) address = address["auth_url"]
-  if (typeof address !== "string" || !URL.canParse(address) || !/^https?:$/.test(new URL(address).protocol)) return undefined
-  const { tool_name, tool_display_name } = metadata
-  return { authUrl: address.trim(), ...(tool_name && { toolName: tool_name }), ...(tool_display_name && { toolDisplayName: tool_display_name }) }
-}
+/** The outcome of {@link validateToolArgs}. */
+export type ArgsCheck = { ok: true } | { ok: false; errors: string[] }
 
-/** JSON with the keys of every object sorted and without white space: equal values have equal texts. */
-export function canonicalJson(value: unknown): string {
-  return JSON.stringify(value, (_, inner: unknown) =>
-    isObject(inner) ? Object.fromEntries(Object.entries(inner).sort(([a], [b]) => (a < b ? -1 : 1))) : inner,
-  ) ?? "null"
-}
-
-/** Returns a sentence for each error in the arguments of a call, none when they fit the schema. Throws `bad_request` for an invalid schema. */
-export function validateToolArgs(args: unknown, schema: Readonly<Record<string, ArgRule>>): string[] {
-  if (!isObject(schema)) throw localError("bad_request", "the schema of a tool must be an object")
-  if (!isObject(args)) return ["the arguments must be an object"]
+/** Checks the arguments of a call. Without a schema they fit; arguments that the schema does not name are ignored. */
+export function validateToolArgs(args: unknown, schema?: ArgsSchema | null): ArgsCheck {
+  if (!isObject(schema)) return { ok: true }
+  const given = isObject(args) ? args : {}
   const errors: string[] = []
-  for (const [argument, { type, required, enum: allowed }] of Object.entries(schema)) {
-    if (type && !(argTypes as readonly string[]).includes(type)) throw localError("bad_request", `the type of the argument ${argument} must be one of ${argTypes.join(", ")}`)
-    const value = args[argument]
-    if (!Object.hasOwn(args, argument)) {
-      if (required) errors.push(`${argument} is missing`)
-    } else if (type && !types[type](value)) errors.push(`${argument} must be of type ${type}`)
-    else if (allowed && !allowed.some((one) => canonicalJson(one) === canonicalJson(value))) errors.push(`${argument} is not one of the allowed values`)
+  for (const [name, rule] of Object.entries(schema as ArgsSchema)) {
+    const { type, required, enum: allowed } = rule ?? {}
+    const value = Object.hasOwn(given, name) ? given[name] : undefined
+    if (value == null) {
+      if (required) errors.push(`${name} is missing`)
+    } else if (type && (argTypes as readonly string[]).includes(type) && !fits(type, value)) errors.push(`${name} must be of type ${type}`)
+    else if (Array.isArray(allowed) && !allowed.some((one) => canonicalJson(one) === canonicalJson(value))) errors.push(`${name} is not one of the allowed values`)
   }
-  return errors.sort()
+  return errors.length > 0 ? { ok: false, errors } : { ok: true }
 }
-
-const types: Record<(typeof argTypes)[number], (value: unknown) => boolean> = {
-  str: (value) => typeof value === "string",
-  int: Number.isInteger,
-  float: Number.isFinite,
-  bool: (value) => typeof value === "boolean",
-  list: Array.isArray,
-  dict: isObject,
-}
-
-/** A content as text: a string as it is, another value as its JSON. */
-export const textOf = (content: unknown): string => (typeof content === "string" ? content : content == null ? "" : JSON.stringify(content))

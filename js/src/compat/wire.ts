@@ -1,10 +1,7 @@
-// Helpers for a page that talks to the service directly. The sessions don't use them.
-import { localError } from "../errors.js"
-import type { Segment } from "../events.js"
-import { capabilityNames, regions, type AgentAction } from "../settings.js"
-import { isObject } from "./safety.js"
-import { parseToolCall } from "./tools.js"
-import { isKnownRuntime, normalizeRuntime } from "./widgets.js"
+// Helpers for a page that talks to the service directly, in the reference client's form
+//. The sessions don't use them.
+import { regions } from "../settings.js"
+import { isObject } from "../segments/plain.js"
 
 /** The host of the control socket. */
 export const DEFAULT_CM_URL = "https://conversation.avatar.us.kaltura.ai"
@@ -12,80 +9,98 @@ export const DEFAULT_CM_URL = "https://conversation.avatar.us.kaltura.ai"
 /** The service's regions. */
 export const REGIONS = regions
 
-/** The names of the capabilities. */
-export const CAPABILITIES = capabilityNames
-
 /** The values of `force_experience`. */
-export const EXPERIENCES = ["markdown", "summarization", "flashcards", "avatar_only"] as const
+export const EXPERIENCES: string[] = ["markdown", "summarization", "flashcards", "avatar_only"]
 
-/** The models of a turn; the primary one has no name on the wire. */
-export const MODEL_TYPES = ["primary", "fast"] as const
+/** The models of a turn, with their names on the wire; the primary one has none. */
+export const MODEL_TYPES = Object.freeze({ fast: "fast", primary: null } as const)
 
-/** The name of a model on the wire, undefined for the primary one. Throws `bad_request` for an unknown model. */
-export function modelTypeWire(model?: (typeof MODEL_TYPES)[number] | null): "fast" | undefined {
-  if (model != null && !MODEL_TYPES.includes(model)) throw localError("bad_request", `the model must be one of ${MODEL_TYPES.join(", ")}`)
-  return model === "fast" ? model : undefined
-}
+/** The name of a model on the wire: `"fast"` for that word in any case, with or without spaces around it; otherwise undefined. */
+export const modelTypeWire = (model?: unknown): "fast" | undefined =>
+  typeof model === "string" && model.trim().toLowerCase() === MODEL_TYPES.fast ? MODEL_TYPES.fast : undefined
 
 /** The waits between requests for a free agent, in seconds; each is varied by up to 15 %. */
-export const CAPACITY_BACKOFF = [30, 45, 60, 90, 120, 180, 240, 300, 360] as const
+export const CAPACITY_BACKOFF: number[] = [30, 45, 60, 90, 120, 180, 240, 300, 360]
 
-/** The four addresses of a relay; none without a host. */
-export function turnServers(host: string | null | undefined, login?: { username: string; credential: string }): RTCIceServer[] {
-  const name = (host ?? "").replace(/\/$/, "").replace(/^turns?:/, "")
-  if (name === "") return []
-  return [{ urls: [`turn:${name}:80?transport=udp`, `turn:${name}:443?transport=udp`, `turn:${name}:80?transport=tcp`, `turns:${name}:443?transport=tcp`], ...login }]
+/** The login to a relay. */
+export interface RelayLogin {
+  username?: string | undefined
+  credential?: string | undefined
 }
 
-/** The configuration of the avatar's peer. */
-export function iceConfig({ turnServerUrl, turnCredentials, isFirefox = false }: { turnServerUrl?: string | null; turnCredentials?: { username: string; credential: string }; isFirefox?: boolean }): RTCConfiguration {
-  return { iceServers: turnServers(turnServerUrl, turnCredentials), iceTransportPolicy: isFirefox ? "all" : "relay", bundlePolicy: "max-bundle" }
+/** A relay with its four addresses; null without a host. There is no built-in login: without one, the result has none. */
+export function turnServers(host: string | URL | null | undefined, { username, credential }: RelayLogin = {}): (RTCIceServer & { urls: string[] }) | null {
+  const name = String(host ?? "").trim().replace(/^(?:(?:turns?|stuns?|https?|wss?):)?(?:\/\/)?/i, "").replace(/\/$/, "")
+  if (name === "") return null
+  return {
+    urls: [`turn:${name}:80?transport=udp`, `turn:${name}:443?transport=udp`, `turn:${name}:80?transport=tcp`, `turns:${name}:443?transport=tcp`],
+    ...(username !== undefined && { username }), ...(credential !== undefined && { credential }),
+  }
+}
+
+/** The configuration of a peer: that of the picture (`"stv"`) uses the relay only, except in Firefox. */
+export function iceConfig(channel: string, turn: RTCIceServer | null | undefined, isFirefox = false): RTCConfiguration {
+  return { iceServers: turn ? [turn] : [], iceTransportPolicy: channel === "stv" && !isFirefox ? "relay" : "all", bundlePolicy: "max-bundle" }
 }
 
 /** The address of the avatar's media: the one in the service's reply, or one made of the session id. */
-export function whepUrl({ webrtcUrl, srsBaseUrl = "", sessionId = "" }: { webrtcUrl?: string | null; srsBaseUrl?: string; sessionId?: string }): string {
-  return webrtcUrl || `${srsBaseUrl.replace(/\/$/, "")}/rtc/v1/whep/?app=app&stream=${encodeURIComponent(sessionId)}`
-}
+export const whepUrl = (webrtcUrl: string | null | undefined, srsBaseUrl = "", sessionId = ""): string =>
+  webrtcUrl || `${srsBaseUrl.replace(/\/$/, "")}/rtc/v1/whep/?app=app&stream=${encodeURIComponent(sessionId)}`
 
 export { whepUrlHasPrivateIp } from "../privatehost.js"
 
+/** What {@link buildJoin} makes the payload of. */
+export interface JoinValues {
+  client?: string | undefined
+  room: string
+  contextId?: string | undefined
+  threadId?: string | undefined
+  /** Default: the avatar and follow-up questions are on. */
+  capabilities?: Readonly<Record<string, string>> | undefined
+  /** The conversation token. */
+  ks?: string | undefined
+  entryId?: string | undefined
+  /** The variables of the prompt. */
+  requestVars?: Readonly<Record<string, unknown>> | undefined
+  /** Default: the browser's. */
+  userAgent?: string | undefined
+  /** Default false. */
+  isMobile?: boolean | undefined
+}
+
 /** The payload of `join`. */
-export function buildJoin({ token, room, threadId, entryId, contextId, contextType, capabilities, requestVars }: {
-  token: string; room: string; threadId?: string; entryId?: string; contextId?: string; contextType?: string
-  capabilities?: Record<string, string>; requestVars?: Record<string, unknown>
-}): object {
-  const kaltura = {
-    ks: token, threadId, entryId, contextId, contextType, force_experience: "avatar_only",
-    capabilities: { avatar: "on", generate_followup_questions: "on", ...capabilities }, request_vars: requestVars,
-  }
+export function buildJoin({ client, room, contextId, threadId, capabilities, ks, entryId, requestVars, userAgent, isMobile = false }: JoinValues) {
   return {
-    room, channel: room, kaltura: Object.fromEntries(Object.entries(kaltura).filter(([, value]) => value !== undefined)),
-    userAgent: globalThis.navigator?.userAgent ?? "", userAgentHints: null, isMobile: false,
+    client, room, channel: room,
+    kaltura: {
+      context_id: contextId, threadId, force_experience: "avatar_only", capabilities: capabilities ?? { avatar: "on", generate_followup_questions: "on" },
+      ...(ks && { ks }), ...(entryId && { entryId }), ...(requestVars && { request_vars: requestVars }),
+    },
+    userAgent: userAgent ?? globalThis.navigator?.userAgent ?? "", userAgentHints: null, isMobile,
     channel_password: null, peer_name: "unknown", peer_video: false, peer_audio: true,
   }
 }
 
 /** The payload of `stvNewSession`. */
-export const buildStvNewSession = (room: string): { room_id: string } => ({ room_id: room })
+export const buildStvNewSession = (room: string, castMode?: string): { room_id: string; cast_mode?: string } =>
+  ({ room_id: room, ...(castMode !== undefined && { cast_mode: castMode }) })
 
-/** The two payloads of `onTextEntered` that make a typed turn; the first one, sent alone, interrupts the agent. */
-export const buildTextEntered = (text: string): [object, object] => [{ text: "", isFinal: false, isSpeechStart: true }, { text, isFinal: true }]
+/** The payload of `onTextEntered`. */
+export const buildTextEntered = (text: string, isFinal = true, isSpeechStart?: boolean): { text: string; isFinal: boolean; isSpeechStart?: boolean } =>
+  ({ text, isFinal, ...(isSpeechStart !== undefined && { isSpeechStart }) })
 
 /** Whether the reply to `stvNewSession` is for a conversation without a picture. */
-export const isAudioMode = (reply: unknown): boolean => isObject(reply) && /no STV session/i.test(String(reply["status"]))
+export const isAudioMode = (reply: unknown): boolean => isObject(reply) && /no STV session/i.test(String(reply["status"] ?? ""))
 
-/** The action that a segment would start, in the form that `onAgentAction` gets; undefined for none. */
-export function classifyAgentAction(segment: Segment): AgentAction | undefined {
-  const { type, metadata, content } = segment
-  if (type === "tool") {
-    const call = parseToolCall(segment)
-    return call && { type: "toolCall", toolName: call.name, payload: call.args, source: "agent" }
-  }
-  const runtimeName = type === "unisphere-tool" ? metadata?.runtimeName : isKnownRuntime(type) ? type : undefined
-  if (!runtimeName) return undefined
-  const runtime = normalizeRuntime(runtimeName)
-  return {
-    type: runtime === "show-link" ? "navigate" : runtime === "user-properties-form" ? "structuredDataForm" : "genui",
-    runtime, runtimeName, ...(metadata?.widgetName && { widgetName: metadata.widgetName }), payload: content, source: "agent",
-  }
+const alphabet = "abcdefghijklmnopqrstuvwxyz0123456789"
+
+/** A random id of lower-case letters and digits. It is no secret. */
+export const randId = (length = 16): string => Array.from(crypto.getRandomValues(new Uint8Array(length)), (byte) => alphabet[byte % alphabet.length]).join("")
+
+/** A random UUID. */
+export function uuidv4(): string {
+  const bytes = crypto.getRandomValues(new Uint8Array(16)) // randomUUID is missing in pages without TLS
+  bytes[6] = (bytes[6]! & 0x0f) | 0x40
+  bytes[8] = (bytes[8]! & 0x3f) | 0x80
+  return Array.from(bytes, (byte) => byte.toString(16).padStart(2, "0")).join("").replace(/^(.{8})(.{4})(.{4})(.{4})/, "$1-$2-$3-$4-")
 }

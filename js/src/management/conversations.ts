@@ -74,7 +74,7 @@ export function conversations(http: Http) {
         for (;;) {
           const next = await broken(input.signal, segments.next())
           if (next.done) return
-          yield next.value as Segment
+          yield next.value as unknown as Segment
         }
       } finally {
         await segments.return()

@@ -1,7 +1,8 @@
 import type { AgentError } from "../errors.js"
-import { FATAL_ERROR_CODES, SILENT_OPENING, SILENT_OPENING_LABEL, type AvatarState, type Disclosure, type Kickoff, type Segment, type Snapshot, type Word } from "../events.js"
+import { FATAL_ERROR_CODES, SILENT_OPENING, SILENT_OPENING_LABEL, type AvatarState, type Disclosure, type Kickoff, type Segment, type Snapshot, type ToolCall, type Word } from "../events.js"
 import type { Methods } from "../program.js"
 import type { FakeAgent } from "./fakeagent.js"
+import { parseToolCall } from "../segments/tools.js"
 import { pieces, render, type ReceivedTurn } from "./script.js"
 import { fault, methodsOf, Scripted, wait, wholeWidget } from "./scripted.js"
 
@@ -25,6 +26,9 @@ interface Hooks {
 // A chunk has as many words as in the real service; the duration of a word is an assumption.
 const wordsPerChunk = 3
 const msPerWord = 330
+
+// For how many attempts the default window has time (runtime/avatar).
+const maxAttempts = 13
 
 const picture = { videoWidth: 512, videoHeight: 512 }
 
@@ -138,9 +142,8 @@ export class ScriptedAvatar extends Scripted {
   // --- Connecting
 
   async connect(signal?: AbortSignal): Promise<void> {
-    if (["connected", "reconnecting", "resuming"].includes(this.#state)) return
     if (this.#running) return this.#running.connected
-    if (this.#state !== "idle" && this.#state !== "disconnected") throw fault("invalid_state", `the session is ${this.#state}`)
+    if (this.#state !== "idle" && this.#state !== "disconnected") throw fault("invalid_state", `the session is ${this.#state}; only an idle or disconnected session can connect`)
     let fail = (_: AgentError) => {}
     const cut = new Promise<never>((_, reject) => (fail = reject))
     const abort = () => this.#connectFails(fault("aborted", "connecting was cancelled"), life)
@@ -391,8 +394,10 @@ export class ScriptedAvatar extends Scripted {
     if (type === "avatar" || type === "avatar-filler") this.#speech(String(segment.content), segment.segmentEnd === true)
   }
 
-  #actionOf({ type, content, tool_metadata: tool, metadata }: Segment): { type: string; toolName?: string; runtime?: string; payload: unknown } | undefined {
-    if (type === "tool" && tool) return { type: "toolCall", toolName: tool.name, payload: tool.args }
+  #actionOf(segment: Segment): { type: string; toolName?: string; runtime?: string; payload: unknown; call?: ToolCall } | undefined {
+    const { type, content, metadata } = segment
+    const call = type === "tool" ? parseToolCall(segment) : undefined
+    if (call) return { type: "toolCall", toolName: call.name, payload: call.args, call }
     if (type !== "unisphere-tool" || !metadata?.runtimeName) return undefined
     const runtime = metadata.runtimeName.replace(/-tool$/, "")
     return { type: actionTypes.get(runtime) ?? "genui", runtime, payload: content }
@@ -573,15 +578,15 @@ export class ScriptedAvatar extends Scripted {
   /** Breaks the connection; the session waits for it to be restored. */
   lose(): void {
     this.requireLive()
-    this.emit("connectivityChanged", { channel: "socket", state: "disconnected", reason: "transport close", recoverable: true, attempt: 1 })
+    this.emit("connectivityChanged", { channel: "socket", state: "disconnected", reason: "transport close", recoverable: true, attempt: 1, maxAttempts })
     this.#become("reconnecting")
-    this.emit("reconnecting", { reason: "transport close", attempt: 1, maxAttempts: 0 })
+    this.emit("reconnecting", { reason: "transport close", attempt: 1, maxAttempts })
   }
 
   /** Restores the connection; `cold` means that the service has lost the session, which then begins again. */
   recover(cold: boolean): void {
     if (this.#state !== "reconnecting") throw fault("invalid_state", `the session is ${this.#state}, not reconnecting: call loseConnection first`)
-    this.emit("connectivityChanged", { channel: "socket", state: "reconnect_retry", attempt: 1 })
+    this.emit("connectivityChanged", { channel: "socket", state: "reconnect_retry", attempt: 1, maxAttempts })
     this.emit("connectivityChanged", { channel: "socket", state: "connected" })
     if (cold) {
       this.#life++

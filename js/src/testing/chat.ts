@@ -28,6 +28,7 @@ export class ScriptedChat extends Scripted {
   #turn: Turn | undefined
   #waiting: Turn[] = []
   #kickoff: Kickoff | null
+  #connecting = false
   readonly #options: Record<string, unknown>
 
   constructor(agent: FakeAgent, options: Record<string, unknown>) {
@@ -55,9 +56,10 @@ export class ScriptedChat extends Scripted {
   }
 
   async connect(): Promise<void> {
-    if (this.#state === "connected") return
-    if (this.#state === "closed") throw fault("invalid_state", "the session is closed, not idle")
-    await this.agent.connecting("chat")
+    if (this.#state !== "idle") throw fault("invalid_state", `the session is ${this.#state}, not idle`)
+    if (this.#connecting) throw fault("invalid_state", "the session is connected, not idle")
+    this.#connecting = true
+    await this.agent.connecting("chat").finally(() => (this.#connecting = false))
     this.#become("connected")
     const kickoff = this.#kickoff
     if (!kickoff) return

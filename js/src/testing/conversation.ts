@@ -68,7 +68,7 @@ export class ScriptedConversation {
         removeHandler: (id: number) => this.#transports.forEach(({ methods }) => methods["removeHandler"]?.(id)),
       },
       {
-        connect: () => (this.#connecting ??= this.#connect()),
+        connect: () => this.#connectOnce(),
         switchMode: async (_, mode: AgentMode) => this.#switch(mode),
         sendText: async (_, text: string) => this.#send(text),
         respondToTool: waits("respondToTool"),
@@ -121,6 +121,11 @@ export class ScriptedConversation {
     if (event === "connectTimings") this.#timings = payload as Record<string, number>
     if (event === "ended" && transport === this.#current && this.#state === "connected") return this.#end("failed", "transport_failed", payload as { reason?: string }, false)
     if (passedOn.has(event)) this.#emit(event, payload)
+  }
+
+  #connectOnce(): Promise<void> {
+    if (this.#connecting && this.#state !== "connecting") throw fault("invalid_state", `the session is ${this.#state}, not idle`)
+    return (this.#connecting ??= this.#connect())
   }
 
   async #connect(): Promise<void> {

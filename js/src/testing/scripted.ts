@@ -1,5 +1,5 @@
-import { parseContent, widgetOf } from "../compat/content.js"
-import { parseOAuthRequired, parseToolCall, validateToolArgs } from "../compat/tools.js"
+import { parseContent, widgetOf } from "../segments/content.js"
+import { parseOAuthRequired, parseToolCall, validateToolArgs } from "../segments/tools.js"
 import { AgentError, docs, untilAborted } from "../errors.js"
 import type { ErrorCode, ErrorPhase } from "../codes.js"
 import type { OAuthRequired, Segment, ToolCall, Widget } from "../events.js"

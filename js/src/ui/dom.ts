@@ -25,14 +25,16 @@ export function makeButton(attributes: Attributes, pressed: (event: MouseEvent) 
 /**
  * Returns the address, resolved against the page, if it may be a link, otherwise undefined.
  * Only http and https are allowed: the service may send any value, and `javascript:` and
- * `data:` addresses would run in the page.
+ * `data:` addresses would run in the page. An address with a user or a password is not
+ * allowed either: it can look like that of another host, and it would be sent there.
  */
 export function safeUrl(value: unknown, base: string | undefined = globalThis.location?.href): string | undefined {
   if (typeof value !== "string" || value.trim() === "") return undefined
   try {
     // A page that was made from a string, as in tests, has the address about:blank, against which nothing can be resolved.
     const url = new URL(value, base?.startsWith("about:") ? undefined : base)
-    return url.protocol === "https:" || url.protocol === "http:" ? url.href : undefined
+    const web = url.protocol === "https:" || url.protocol === "http:"
+    return web && url.username === "" && url.password === "" ? url.href : undefined
   } catch {
     return undefined
   }

@@ -1,7 +1,7 @@
-// Parses the content of widgets like runtime/converse/body.go, for pages that read segments
-// themselves. Both are tested with the same test data.
+// Parses the content of widgets like runtime/converse/body.go, for agentruntime/compat and the
+// fakes of agentruntime/testing. Both are tested with the same test data.
 import type { Widget } from "../events.js"
-import { isObject, printable, sanitizeJson } from "./safety.js"
+import { isObject, plainCopy, printable } from "./plain.js"
 
 type Values = Record<string, unknown>
 
@@ -35,7 +35,7 @@ export const isBlank = ({ values, text }: Content): boolean => values === undefi
 const looksLikeJson = (text: string): boolean => /^[{[]/.test(withoutFence(text.trim()))
 
 function valuesOf(value: unknown): Values | undefined {
-  const clean = sanitizeJson(value)
+  const clean = plainCopy(value)
   return Array.isArray(clean) ? { items: clean } : isObject(clean) ? clean : undefined
 }
 
