@@ -103,7 +103,8 @@ async function modules(rests) {
   // Built separately, without shared chunks, because bundlers copy a worker or a worklet as one file.
   const worker = await build({ ...options, entryPoints: ["src/warmupworker.ts", "src/noiseworklet.ts"], metafile: true })
   const server = await build({ ...options, target: "node20", entryPoints: [`src/${serverEntry}.ts`], metafile: true })
-  copyFileSync(join(here, "src", "ui", "ui.css"), join(dist, "ui.css"))
+  const styles = ["ui.css", "content.css"].map((name) => readFileSync(join(here, "src", "ui", name), "utf8"))
+  writeFileSync(join(dist, "ui.css"), styles.join("\n"))
   return [metafile, worker.metafile, server.metafile].flatMap(({ inputs }) => Object.keys(inputs))
 }
 

@@ -190,7 +190,7 @@ func TestReadingWhatWasSaid(t *testing.T) {
 	must(t, "share", err)
 	shared, err := c.Messages.Get(ctx, copied)
 	must(t, "shared", err)
-	if shared.Title != "An answer" || shared.ThreadID != "" {
+	if shared.Title != "An answer" || shared.ThreadID != message.ThreadID {
 		t.Errorf("shared %+v", shared)
 	}
 

@@ -213,7 +213,7 @@ func TestThreads(t *testing.T) {
 	if text := r.ok("threads", "messages", thread); !strings.Contains(text, "Your order is ready.") {
 		t.Errorf("messages\n%s", text)
 	}
-	if text := r.ok("threads", "report"); !strings.Contains(text, "message_id") {
+	if text := r.ok("threads", "report"); !strings.Contains(text, "Message Id") {
 		t.Errorf("report\n%s", text)
 	}
 	if o := r.object("threads", "report", "-summary"); o["threads"] != 1.0 || o["_meta"] == nil {

@@ -4,7 +4,6 @@
  * so that a server moves over by changing its imports.
  */
 import { checkServer } from "./management/server.js"
-import { WIDGET_RUNTIMES } from "./ui/widgets.js"
 
 checkServer()
 
@@ -41,5 +40,4 @@ export {
 export type { ProvisionBlocks, ProvisionInput } from "./management/provision.js"
 export type * from "./management/types.js"
 
-/** Names of the generated widgets on the wire. */
-export const GENUI_RUNTIMES: readonly string[] = WIDGET_RUNTIMES.map((name) => `${name}-tool`)
+export { GENUI_RUNTIMES } from "./compat/runtimes.js"

@@ -14,9 +14,8 @@ import { Controls } from "./controls.js"
 import { Devices } from "./devices.js"
 import { Log } from "./log.js"
 import { endText, errorText, labelsOf, type Labels } from "./labels.js"
-import { whenNear } from "./near.js"
 import { Notices } from "./notices.js"
-import { faceOf, imported, listen, loadFor, makeSession, requestInit, say, type AgentElementEvents, type AnySession, type SessionOptions } from "./session.js"
+import { faceOf, imported, listen, loadFor, requestInit, say, type AgentElementEvents, type AnySession, type SessionOptions } from "./session.js"
 import { Stage } from "./stage.js"
 import { open, type Actions, type Mode, type Part, type Phase, type State } from "./state.js"
 import css from "./style.css"
@@ -344,7 +343,14 @@ export abstract class AgentElement extends Base {
     this.#unwatch()
     const when = this.getAttribute("preload")
     if (when === "auto") this.#loadEarly()
-    if (when === "visible") this.#unwatch = whenNear(this, () => this.#loadEarly())
+    if (when === "visible") this.#watchNear().catch(() => {}) // then it loads with the start
+  }
+
+  async #watchNear(): Promise<void> {
+    let stopped = false
+    this.#unwatch = () => (stopped = true)
+    const { whenNear } = await imported(() => import("./near.js"))
+    if (!stopped) this.#unwatch = whenNear(this, () => this.#loadEarly())
   }
 
   /** Loads, and also prepares the session if the visitor is about to start it. */
@@ -378,7 +384,8 @@ export abstract class AgentElement extends Base {
     return prepared.session
   }
 
-  #makeSession(modes: readonly Mode[], init: AppInitResult): Promise<AnySession> {
+  async #makeSession(modes: readonly Mode[], init: AppInitResult): Promise<AnySession> {
+    const { makeSession } = await imported(conversationModule)
     const options = { ...this.#attributeOptions(), ...this.#options }
     return makeSession({ modes, video: this.#stage!.video, microphone: this.#microphone, init, options, disclosure: this.#notice })
   }

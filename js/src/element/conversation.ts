@@ -1,5 +1,6 @@
 // The module that is downloaded when a conversation begins: captions, Markdown, widgets.
 import { Captions, drawCaptions } from "../ui/captions.js"
+import styles from "../ui/content.css"
 import { make, safeLink } from "../ui/dom.js"
 import { fillIn } from "../ui/labels.js"
 import { GrowingMarkdown, plainMarkdown } from "../ui/markdown.js"
@@ -7,6 +8,8 @@ import { SpokenTranscript, type TranscriptChange, type TranscriptEntry } from ".
 import { accountOf, drawWidget, type WidgetAction } from "../ui/widgets.js"
 import type { Labels } from "./labels.js"
 import { listen, type AnySession } from "./session.js"
+
+export { makeSession } from "./make.js"
 
 /** Where a conversation is drawn, and what it needs. */
 export interface Frame {
@@ -24,6 +27,19 @@ export interface Frame {
   signal: AbortSignal
 }
 
+let sheet: CSSStyleSheet | undefined
+
+/** Adds the styles of texts and widgets, before those of the element, which may replace them. */
+function addStyles(log: HTMLElement): void {
+  const root = log.getRootNode()
+  if (!(root instanceof ShadowRoot) || !("adoptedStyleSheets" in root)) return // in tests without layout
+  if (!sheet) {
+    sheet = new CSSStyleSheet()
+    sheet.replaceSync(styles)
+  }
+  if (!root.adoptedStyleSheets.includes(sheet)) root.adoptedStyleSheets = [sheet, ...root.adoptedStyleSheets]
+}
+
 /** New content scrolls the log while it is scrolled to within this distance of its end, in CSS pixels. */
 const followPx = 60
 
@@ -36,6 +52,7 @@ export class Conversation {
   constructor(frame: Frame) {
     this.#frame = frame
     const { session, log, region, caption, signal, entries } = frame
+    addStyles(log)
     log.replaceChildren()
     region.replaceChildren()
     const captions = new Captions(session)

@@ -14,22 +14,10 @@ export type AnySession = AvatarSession | ChatSession | AgentSession
 /** Options that an element passes to its session, without those that it sets itself. */
 export type SessionOptions = Omit<AvatarSettings & ChatSettings, "videoEl" | "audioEl" | "micStartMode">
 
-/** What is needed to make a session. */
-export interface Plan {
-  modes: readonly Mode[]
-  video: HTMLVideoElement
-  microphone: "start" | "click" | "none"
-  /** The reply of `appInit`. */
-  init: AppInitResult
-  options: SessionOptions
-  /** The notice that the element shows. */
-  disclosure: string
-}
-
 /** Downloads the modules that the modes need, and nothing else. */
-const chatModule = () => import("../chat.js")
-const fullModule = () => import("../index.js")
-const namesModule = () => import("../unknown.js") // a part of both
+export const chatModule = () => import("../chat.js")
+export const fullModule = () => import("../index.js")
+export const namesModule = () => import("../unknown.js") // a part of both
 
 /** Downloads the module and the program for these modes. */
 export async function loadFor(modes: readonly Mode[]): Promise<void> {
@@ -52,26 +40,6 @@ export async function imported<Module>(module: () => Promise<Module>): Promise<M
   } catch (cause) {
     throw localError("load_failed", `a module of agentruntime/element could not be loaded: ${messageOf(cause)}`, { cause, retryable: true })
   }
-}
-
-// Widgets that the elements draw; agents send them only when they are switched on.
-const capabilities = { show_link: "on", video_gallery: "on", external_video: "on" } as const
-
-/** Makes the session, which is not connected yet. */
-export async function makeSession({ modes, video, microphone, init, options, disclosure }: Plan): Promise<AnySession> {
-  const { knownReply } = await imported(namesModule)
-  const common = { ...knownReply(init), ...options }
-  const chat = { capabilities: { ...capabilities, ...options.capabilities } }
-  const avatar = {
-    videoEl: video,
-    disclosureText: disclosure,
-    micStartMode: microphone === "start" ? "immediate" : "deferred",
-    capabilities: { avatar_show_content: "on", ...chat.capabilities },
-  } as const
-  if (!modes.includes("face")) return new (await imported(chatModule)).ChatSession({ ...common, ...chat })
-  const { AgentSession, AvatarSession } = await imported(fullModule)
-  if (modes.length === 1) return new AvatarSession({ ...common, ...avatar })
-  return new AgentSession({ ...common, mode: modes[0] === "face" ? "avatar" : "chat", avatar, chat })
 }
 
 /** The events that an element handles, of sessions of all kinds. */
