@@ -21,7 +21,7 @@ type AgentAction struct {
 	// Payload is the arguments of a toolCall, else the content of the segment.
 	Payload any             `json:"payload,omitempty"`
 	Call    *event.ToolCall `json:"call,omitempty"` // of a toolCall
-	Source  string `json:"source" ts:"'agent'"`
+	Source  string          `json:"source" ts:"'agent'"`
 }
 
 // actionQueue keeps the brain's segments in order while the application decides about
