@@ -339,7 +339,7 @@ func TestKeysReachEverything(t *testing.T) {
 		p.Keys("\t")
 	}
 	want := []string{
-		"Face", "Text", "Both", "Tag", "Playground", "Face", "Agent", "New conversation", "Microphone off", "Sound on",
+		"Face", "Text", "Both", "Tag", "Widgets", "Deck", "Playground", "Face", "Agent", "New conversation", "Microphone off", "Sound on",
 		"log", "Copy", "What is agentruntime?", "What can you do?", "How do I add an agent to my page?",
 		"Your message", "Send", "group", "Previous page", "Next page", "Events",
 	}

@@ -288,7 +288,7 @@ func TestWhatAChatRefuses(t *testing.T) {
 	if got := code(s.now("updateRequestVars", eval(`{sys__ks: "x"}`))); got != "validation_error" {
 		t.Errorf("updateRequestVars gives %q", got)
 	}
-	s.await(s.methods.Call("connect", nil)) // it is connected
+	s.refused(s.methods.Call("connect", nil), "invalid_state") // it is connected
 	s.refused(s.methods.Call("sendText", nil, " "), "bad_request")
 	s.refused(s.methods.Call("sendText", nil, "Hi", eval(`{forceExperience: "table"}`)), "validation_error")
 	s.refused(s.methods.Call("sendText", "no signal", "Hi"), "bad_request")
