@@ -1,6 +1,6 @@
 // An agent with a face that shows widgets and uses a tool of the page.
 import { appInit, AvatarSession, load } from "/js/dist/index.js"
-import { Captions, drawCaptions, endMessage, errorMessage, WidgetList } from "/js/dist/ui.js"
+import { Captions, drawCaptions, endMessage, errorMessage, renderMarkdown, WidgetList } from "/js/dist/ui.js"
 import { $, make, status } from "../shared/dom.js"
 import { readService } from "../shared/service.js"
 import { VoiceControls } from "../shared/voice.js"
@@ -57,7 +57,7 @@ function addTools(session) {
 
 function listen(session) {
   drawCaptions(new Captions(session), $("caption"))
-  new WidgetList(session, $("widgets"))
+  new WidgetList(session, $("widgets"), { markdown: renderMarkdown })
   session.on("disclosure", ({ disclosureText }) => ($("disclosure").textContent = disclosureText))
   session.on("mediaReady", () => {
     stage("live")

@@ -1,7 +1,7 @@
 // A session of any kind with every option, and all that it reports.
 import { logger, onWire } from "./wire.js"
 import { AgentSession, appInit, AvatarSession, ChatSession } from "/js/dist/index.js"
-import { Captions, drawCaptions, endMessage, errorMessage, SpokenTranscript, toWebVTT, WidgetList } from "/js/dist/ui.js"
+import { Captions, drawCaptions, endMessage, errorMessage, renderMarkdown, SpokenTranscript, toWebVTT, WidgetList } from "/js/dist/ui.js"
 import { $, make, status } from "../shared/dom.js"
 import { readService } from "../shared/service.js"
 import { VoiceControls } from "../shared/voice.js"
@@ -86,7 +86,7 @@ function follow(session, kind) {
   drawCaptions(new Captions(session), $("caption"))
   transcript = new SpokenTranscript(session, { liveRegion: $("announcer") })
   transcript.onChange(showSaid)
-  new WidgetList(session, $("widgets"))
+  new WidgetList(session, $("widgets"), { markdown: renderMarkdown })
   session.on("ended", ({ reason }) => leave(endMessage(reason), reason !== "disconnect"))
   if (kind === "avatar") followAvatar(session)
   if (kind !== "agent") return

@@ -1,6 +1,6 @@
 // The messages of the conversation. The log is not a live region: each complete answer
 // is copied to the announcer, which screen readers read.
-import { drawWidget, errorMessage, GrowingMarkdown, icon } from "/js/dist/ui.js"
+import { drawWidget, errorMessage, GrowingMarkdown, icon, renderMarkdown } from "/js/dist/ui.js"
 import { make } from "./dom.js"
 
 // The log scrolls with new content while it is this close to its end, in CSS pixels.
@@ -183,7 +183,7 @@ class Answer {
   widget(widget) {
     this.#placeholder.remove()
     this.#widgetData.push(widget)
-    this.#widgets.append(drawWidget(widget, { onAction: ({ kind, values }) => (kind === "submit" ? this.#actions.submit(values) : undefined) }))
+    this.#widgets.append(drawWidget(widget, { markdown: renderMarkdown, onAction: ({ kind, values }) => (kind === "submit" ? this.#actions.submit(values) : undefined) }))
   }
 
   /** The answer is complete for now; an avatar may continue it. */

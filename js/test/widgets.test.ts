@@ -2,6 +2,7 @@ import assert from "node:assert/strict"
 import { test } from "node:test"
 import type { Widget } from "../src/events.js"
 import { safeLink, safeUrl } from "../src/ui/dom.js"
+import { renderMarkdown } from "../src/ui/markdown.js"
 import { playerEmbedUrl, thumbnailUrl } from "../src/ui/media.js"
 import { drawWidget, EMBED_HOSTS, externalEmbedUrl, WIDGET_RUNTIMES, WidgetList, type WidgetAction, type WidgetOptions } from "../src/ui/widgets.js"
 import { Events, makePage } from "./page.js"
@@ -42,15 +43,9 @@ const widgets: Record<(typeof WIDGET_RUNTIMES)[number], Widget> = {
   ] } },
 }
 
-/** Waits until the Markdown of widgets is drawn: its module is loaded when it is needed. */
-const markdownDrawn = async () => {
-  await import("../src/ui/markdown.js")
-  await new Promise(setImmediate)
-}
-
 function draw(widget: Widget, options?: WidgetOptions): HTMLElement {
   makePage()
-  const element = drawWidget(widget, options)
+  const element = drawWidget(widget, { markdown: renderMarkdown, ...options })
   document.body.append(element)
   return element
 }
@@ -77,13 +72,13 @@ test("a widget of another kind is its data, folded", () => {
 })
 
 test("Markdown in summaries, and in widgets of their own, is drawn as elements", async () => {
-  const summary = draw({ runtime: "summary", summary: { summary: "# Head\n\n- **one** <b>\n- two", bullets: ["**as it is**"] } })
-  assert.equal(summary.querySelector(".agent-plain")!.textContent, "# Head\n\n- **one** <b>\n- two", "until the parser is loaded")
-  await markdownDrawn()
+  const text = "# Head\n\n- **one** <b>\n- two"
+  const said: Widget = { runtime: "summary", summary: { summary: text, bullets: ["**as it is**"] } }
+  assert.equal(draw(said, { markdown: undefined }).querySelector(".agent-plain")!.textContent, text, "without a renderer")
+  const summary = draw(said)
   assert.deepEqual([...summary.querySelectorAll(".agent-markdown li")].map(({ innerHTML }) => innerHTML.trim()), ["<strong>one</strong> &lt;b&gt;", "two"])
   assert.equal(summary.querySelector(":scope > ul > li")!.textContent, "**as it is**")
   const widget = draw(widgets.markdown)
-  await markdownDrawn()
   assert.equal(widget.querySelector("h3")!.textContent, "<b>")
   assert.deepEqual([...widget.querySelectorAll("a")].map(({ href }) => href), ["https://a.example/"])
   assert.equal(draw({ runtime: "markdown", markdown: { text: "a" } }).querySelector("h3"), null)
@@ -111,7 +106,6 @@ test("a question is graded when the visitor has chosen, in words, and can be tri
   assert.doesNotMatch(element.textContent!, /<u>|right|No\./, "nothing says which is right before")
   first!.checked = true
   submit()
-  await markdownDrawn()
   assert.match(status(), /^Not quite\. ?No\. ?<u>/)
   assert.deepEqual(marks(), [["wrong", "wrong"], ["right", "right"]])
   assert.ok(element.querySelector("fieldset")!.disabled)

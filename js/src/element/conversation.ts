@@ -3,7 +3,7 @@ import { Captions, drawCaptions } from "../ui/captions.js"
 import styles from "../ui/content.css"
 import { make, safeLink } from "../ui/dom.js"
 import { fillIn } from "../ui/labels.js"
-import { GrowingMarkdown, plainMarkdown } from "../ui/markdown.js"
+import { GrowingMarkdown, plainMarkdown, renderMarkdown } from "../ui/markdown.js"
 import { SpokenTranscript, type TranscriptChange, type TranscriptEntry } from "../ui/transcript.js"
 import { accountOf, drawWidget, type WidgetAction } from "../ui/widgets.js"
 import type { Labels } from "./labels.js"
@@ -31,8 +31,8 @@ let sheet: CSSStyleSheet | undefined
 
 /** Adds the styles of texts and widgets, before those of the element, which may replace them. */
 function addStyles(log: HTMLElement): void {
-  const root = log.getRootNode()
-  if (!(root instanceof ShadowRoot) || !("adoptedStyleSheets" in root)) return // in tests without layout
+  const root = log.getRootNode() as ShadowRoot
+  if (!("adoptedStyleSheets" in root)) return // documents without layout, as in tests
   if (!sheet) {
     sheet = new CSSStyleSheet()
     sheet.replaceSync(styles)
@@ -61,7 +61,7 @@ export class Conversation {
     if (entries) transcript.onChange((change) => this.#said(change))
     listen(session, signal, {
       widget: (widget) => {
-        const drawn = drawWidget(widget, { onAction: (action) => this.#act(action), labels: frame.labels().widgets, partnerId: accountOf(session) })
+        const drawn = drawWidget(widget, { onAction: (action) => this.#act(action), labels: frame.labels().widgets, markdown: renderMarkdown, partnerId: accountOf(session) })
         if (widget.followups) {
           this.#questions?.remove()
           this.#questions = drawn

@@ -32,6 +32,11 @@ export interface WidgetOptions {
    * throws or rejects, the form is reported as not sent. Default: nothing happens.
    */
   onAction?: ((action: WidgetAction) => unknown) | undefined
+  /**
+   * Draws the Markdown of texts; `renderMarkdown` of `agentruntime/markdown`, which is not
+   * part of this for its size. Default: the text is shown as it is.
+   */
+  markdown?: ((text: string) => Node) | undefined
   /** Words in place of the English ones. Default {@link WIDGET_LABELS}. */
   labels?: Partial<WidgetLabels> | undefined
   /** The hosts of videos that may play in the page. Default {@link EMBED_HOSTS}; with an empty list all videos are links. */
@@ -52,6 +57,7 @@ interface Context {
   readonly embedHosts: readonly string[]
   readonly account: Pick<WidgetOptions, "partnerId" | "uiConfId">
   readonly act: (action: WidgetAction) => unknown
+  readonly prose: (text: string) => HTMLElement
 }
 
 /**
@@ -61,7 +67,7 @@ interface Context {
  */
 export function drawWidget(widget: Widget, options: WidgetOptions = {}): HTMLElement {
   const { onAction = () => undefined, embedHosts = EMBED_HOSTS } = options
-  const context: Context = { widget, embedHosts, account: options, labels: { ...WIDGET_LABELS, ...options.labels }, act: onAction }
+  const context: Context = { widget, embedHosts, account: options, labels: { ...WIDGET_LABELS, ...options.labels }, act: onAction, prose: (text) => prose(text, options.markdown) }
   let element: HTMLElement
   try {
     element = elementOf(context)
@@ -160,30 +166,24 @@ function sources({ sources }: Sources, { labels }: Context): HTMLElement {
   return make("details", { class: "sources" }, make("summary", {}, count), list)
 }
 
-function summary({ title, summary, bullets }: Summary, { labels }: Context): HTMLElement {
+function summary({ title, summary, bullets }: Summary, { labels, prose }: Context): HTMLElement {
   const points = bullets.length > 0 ? make("ul", {}, ...bullets.map((text) => make("li", {}, text))) : undefined
   return frame("summary", or(title, labels.summary), prose(summary), points)
 }
 
-function markdown({ title, text }: Markdown, { labels }: Context): HTMLElement {
+function markdown({ title, text }: Markdown, { labels, prose }: Context): HTMLElement {
   return title ? frame("markdown", title, prose(text)) : make("section", { class: "markdown", "aria-label": labels.markdown }, prose(text))
 }
 
-/**
- * A text with Markdown. Its parser is most of this module, so it is loaded when a widget
- * needs it, unless the page has it already; until then, and if that fails, the text is
- * shown as it is.
- */
-function prose(text: string): HTMLElement {
-  const box = make("div", { class: "agent-markdown", dir: "auto" }, make("p", { class: "agent-plain" }, text))
-  import("./markdown.js").then(({ renderMarkdown }) => box.replaceChildren(renderMarkdown(text))).catch(() => {})
-  return box
+/** A text with Markdown, drawn by `render`, or as it is. */
+function prose(text: string, render?: (text: string) => Node): HTMLElement {
+  return make("div", { class: "agent-markdown", dir: "auto" }, render?.(text) ?? make("p", { class: "agent-plain" }, text))
 }
 
 let questions = 0
 
 /** A question whose answer is compared with the right one once the visitor has chosen. */
-function gradedQuestion({ title, question, options, explanation }: GradedQuestion, { widget, labels, act }: Context): HTMLElement {
+function gradedQuestion({ title, question, options, explanation }: GradedQuestion, { widget, labels, act, prose }: Context): HTMLElement {
   const right = options.filter(({ correct }) => correct)
   const name = `agent-question-${++questions}`
   const rows = options.map(({ text }, at) => {
