@@ -211,7 +211,7 @@ func TestRequestShapes(t *testing.T) {
 		if r.URL.Path == "/token" {
 			id, secret, _ := r.BasicAuth()
 			if r.FormValue("grant_type") != "client_credentials" || r.FormValue("scope") != "read write" || id != "me" || secret != key {
-				http.Error(w, `{"error":"invalid_client"}`, 401)
+				http.Error(w, `{"error":"invalid_client"}`, http.StatusUnauthorized)
 				return
 			}
 			grants.Add(1)
