@@ -195,7 +195,7 @@ page-faults: # the same faults, with an element in a page that is looked at all 
 	tools/need.sh browser
 	$(GOTEST) -count 1 -run TestElement -parallel 6 ./e2e/faults -all
 
-SOAK := 2m
+SOAK := 1m
 
 .PHONY: packages
 packages: build ## Put the npm packages of the local service into build/packages/, for every platform
@@ -255,7 +255,7 @@ newcomer: # what one client can take, and 20 of them and a newcomer; it measures
 
 # Each fuzz target runs its seeds with the other tests; here it also runs this many
 # inputs of its own. A time instead would now and then end a run with an error.
-FUZZTIME := 2000x
+FUZZTIME := 1000x
 # `go test -fuzz` would instrument every dependency and the standard library: that takes
 # minutes to compile, and most of what then counts as new is not code of ours.
 INSTRUMENT := -gcflags=github.com/agentruntime/agentruntime/...=-d=libfuzzer
@@ -270,7 +270,7 @@ fuzz:
 				-test.fuzz "^$$target$$" -test.fuzztime $(FUZZTIME) -test.fuzzminimizetime 0x -test.fuzzcachedir $(CURDIR)/build/fuzz/$$dir) || exit 1; \
 		done; \
 	done
-	$(GOTEST) -run TestIsolation ./internal/localservice/api -isolation-calls 100000
+	$(GOTEST) -run TestIsolation ./internal/localservice/api -isolation-calls 30000
 
 # How often the connection is cut around a typed turn; with the other tests, 40 times.
 CUTS := 1000
