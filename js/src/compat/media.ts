@@ -1,25 +1,16 @@
 // Addresses of videos, in the reference client's form.
-import { externalEmbedUrl as embedOf } from "../ui/widgets.js"
+import { EMBED_HOSTS as hosts, externalEmbedUrl as embedOf, playerEmbedUrl as playerOf, thumbnailUrl as pictureOf } from "../ui/widgets.js"
 
 /** The hosts whose players may be in a frame of the page. */
-export const EMBED_HOSTS: string[] = ["www.youtube-nocookie.com", "player.vimeo.com", "www.kaltura.com", "cdnapisec.kaltura.com"]
-
-const isEntry = (id: unknown): id is string => typeof id === "string" && /^[01]_[a-z0-9]{1,30}$/i.test(id)
-const isNumber = (id: unknown): boolean => /^\d{1,12}$/.test(String(id))
+export const EMBED_HOSTS: string[] = [...hosts]
 
 /** The address of a picture of an entry; `""` for ids that are none. The width is in pixels. */
-export function thumbnailUrl(entryId: unknown, partnerId: unknown, { width }: { width?: number | undefined } = {}): string {
-  if (!isEntry(entryId) || !isNumber(partnerId)) return ""
-  const sized = Number.isFinite(width) && width! > 0 ? `/width/${Math.round(width!)}` : ""
-  return `https://cfvod.kaltura.com/p/${partnerId}/sp/${partnerId}00/thumbnail/entry_id/${entryId}${sized}`
-}
+export const thumbnailUrl = (entryId: unknown, partnerId: unknown, options?: { width?: number | undefined }): string =>
+  pictureOf(entryId as string, partnerId as string, options) ?? ""
 
 /** The address of the service's player for an entry; `""` for ids that are none. */
-export function playerEmbedUrl(entryId: unknown, partnerId: unknown, { uiConfId }: { uiConfId?: string | number | undefined } = {}): string {
-  if (!isEntry(entryId) || !isNumber(partnerId)) return ""
-  const player = isNumber(uiConfId) ? `/uiconf_id/${uiConfId}` : ""
-  return `https://www.kaltura.com/index.php/extwidget/preview/partner_id/${partnerId}${player}/entry_id/${entryId}/embed/iframe`
-}
+export const playerEmbedUrl = (entryId: unknown, partnerId: unknown, options?: { uiConfId?: string | number | undefined }): string =>
+  playerOf(entryId as string, partnerId as string, options) ?? ""
 
 /** The address at which a video of YouTube or Vimeo plays inside a page; both texts are `""` for any other address. */
 export function externalEmbedUrl(url: unknown): { embedUrl: string; provider: "YouTube" | "Vimeo" | "" } {

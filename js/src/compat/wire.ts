@@ -92,15 +92,4 @@ export const buildTextEntered = (text: string, isFinal = true, isSpeechStart?: b
 /** Whether the reply to `stvNewSession` is for a conversation without a picture. */
 export const isAudioMode = (reply: unknown): boolean => isObject(reply) && /no STV session/i.test(String(reply["status"] ?? ""))
 
-const alphabet = "abcdefghijklmnopqrstuvwxyz0123456789"
-
-/** A random id of lower-case letters and digits. It is no secret. */
-export const randId = (length = 16): string => Array.from(crypto.getRandomValues(new Uint8Array(length)), (byte) => alphabet[byte % alphabet.length]).join("")
-
-/** A random UUID. */
-export function uuidv4(): string {
-  const bytes = crypto.getRandomValues(new Uint8Array(16)) // randomUUID is missing in pages without TLS
-  bytes[6] = (bytes[6]! & 0x0f) | 0x40
-  bytes[8] = (bytes[8]! & 0x3f) | 0x80
-  return Array.from(bytes, (byte) => byte.toString(16).padStart(2, "0")).join("").replace(/^(.{8})(.{4})(.{4})(.{4})/, "$1-$2-$3-$4-")
-}
+export { randId, uuidv4 } from "./ids.js"

@@ -1,13 +1,10 @@
-import { collectConverse, parseConverseStream } from "../compat/stream.js"
+import { collectConverse, parseConverseStream, SPIRAL_RECOVERY_PREFIX } from "../compat/stream.js"
 import { plainCapabilities, plainVars } from "../options.js"
 import type { Segment } from "../events.js"
 import { bad, fault, isText } from "./fault.js"
 import type { CallSettings, Http } from "./http.js"
 import { checkedToken, type Ks } from "./tokens.js"
 import type { Capabilities } from "./types.js"
-
-/** In front of the message of a turn that is tried again, after one that only called tools. */
-export const SPIRAL_RECOVERY_PREFIX = "Answer in words only, from what you know already, and call no tools. "
 
 const experiences = ["markdown", "summarization", "flashcards", "avatar_only"] as const
 

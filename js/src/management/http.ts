@@ -3,7 +3,8 @@ import { localError } from "../errors.js"
 import { regions, type Region } from "../settings.js"
 import { bad, cleaner, fault, hiddenRefusal, isObject, isText, refusal, type Clean } from "./fault.js"
 import { checkedToken, textOfToken, type Ks, type Scope } from "./tokens.js"
-import { meta, uuidv4, type Meta } from "./small.js"
+import { uuidv4 } from "../compat/ids.js"
+import { meta, type Meta } from "./small.js"
 
 /** The four HTTP services of a deployment, by the options with their addresses. */
 export type Host = "agenticUrl" | "genieUrl" | "ovpUrl" | "messagingUrl"

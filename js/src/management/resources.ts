@@ -4,7 +4,8 @@ import { call, confirm, fields, list, methods, patch, property, text, type Confi
 import { bad, fault, isObject, isText } from "./fault.js"
 import type { CallSettings, Http } from "./http.js"
 import { textOfToken, type Ks } from "./tokens.js"
-import { uuidv4, type Meta } from "./small.js"
+import { uuidv4 } from "../compat/ids.js"
+import type { Meta } from "./small.js"
 import { buildTool, type ToolConfig } from "./toolconfig.js"
 import type {
   Agent, AgentFilter, AgentInput, AppInit, Avatar, AvatarInput, CatalogItem, EmailTemplate, EmailTemplateInput, FeedbackInput, FeedbackRow, InsightInput, InsightSetting,

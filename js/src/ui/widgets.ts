@@ -4,7 +4,7 @@ import { fillIn, WIDGET_LABELS, type WidgetLabels } from "./labels.js"
 import { Scope, type SessionLike } from "./listen.js"
 import { allowed, EMBED_HOSTS, externalEmbedUrl, playerEmbedUrl, thumbnailUrl } from "./media.js"
 
-export { EMBED_HOSTS, externalEmbedUrl } from "./media.js"
+export { EMBED_HOSTS, externalEmbedUrl, playerEmbedUrl, thumbnailUrl } from "./media.js"
 
 /** The names of the widgets, as `widget.runtime` has them. */
 export const WIDGET_RUNTIMES = [
