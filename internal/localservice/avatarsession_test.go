@@ -12,7 +12,7 @@ import (
 	"testing"
 
 	"github.com/agentruntime/agentruntime/internal/localservice"
-	"github.com/agentruntime/agentruntime/internal/localservice/audio"
+	"github.com/agentruntime/agentruntime/internal/audio"
 	"github.com/agentruntime/agentruntime/internal/localservice/renderer"
 	"github.com/agentruntime/agentruntime/internal/localservice/servicetest"
 )

@@ -14,7 +14,7 @@ import (
 
 	"github.com/golang-jwt/jwt/v5"
 
-	"github.com/agentruntime/agentruntime/internal/localservice/audio"
+	"github.com/agentruntime/agentruntime/internal/audio"
 	"github.com/agentruntime/agentruntime/internal/localservice/quota"
 	"github.com/agentruntime/agentruntime/internal/localservice/store"
 )

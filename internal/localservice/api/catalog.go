@@ -15,7 +15,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/agentruntime/agentruntime/internal/localservice/audio"
+	"github.com/agentruntime/agentruntime/internal/audio"
 	"github.com/agentruntime/agentruntime/internal/localservice/renderer"
 	"github.com/agentruntime/agentruntime/internal/localservice/store"
 )

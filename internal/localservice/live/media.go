@@ -4,7 +4,7 @@ import (
 	"errors"
 	"time"
 
-	"github.com/agentruntime/agentruntime/internal/localservice/audio"
+	"github.com/agentruntime/agentruntime/internal/audio"
 	"github.com/agentruntime/agentruntime/internal/localservice/quota"
 	"github.com/agentruntime/agentruntime/internal/localservice/store"
 	"github.com/agentruntime/agentruntime/internal/localservice/voice"

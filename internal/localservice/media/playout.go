@@ -3,7 +3,7 @@ package media
 import (
 	"time"
 
-	"github.com/agentruntime/agentruntime/internal/localservice/audio"
+	"github.com/agentruntime/agentruntime/internal/audio"
 )
 
 const (

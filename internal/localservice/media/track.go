@@ -3,7 +3,7 @@ package media
 import (
 	"math/rand/v2"
 
-	"github.com/agentruntime/agentruntime/internal/localservice/audio"
+	"github.com/agentruntime/agentruntime/internal/audio"
 	"github.com/pion/rtp"
 	"github.com/pion/rtp/codecs"
 	"github.com/pion/webrtc/v4"

@@ -5,7 +5,7 @@ import (
 	"math/bits"
 	"time"
 
-	"github.com/agentruntime/agentruntime/internal/localservice/audio"
+	"github.com/agentruntime/agentruntime/internal/audio"
 )
 
 const (

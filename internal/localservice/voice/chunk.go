@@ -5,7 +5,7 @@ import (
 	"time"
 	"unicode"
 
-	"github.com/agentruntime/agentruntime/internal/localservice/audio"
+	"github.com/agentruntime/agentruntime/internal/audio"
 )
 
 const (

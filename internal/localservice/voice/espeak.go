@@ -12,7 +12,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/agentruntime/agentruntime/internal/localservice/audio"
+	"github.com/agentruntime/agentruntime/internal/audio"
 )
 
 const (

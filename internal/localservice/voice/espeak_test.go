@@ -10,7 +10,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/agentruntime/agentruntime/internal/localservice/audio"
+	"github.com/agentruntime/agentruntime/internal/audio"
 )
 
 // installed returns the real program's voice, or skips the test.

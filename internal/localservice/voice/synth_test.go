@@ -8,7 +8,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/agentruntime/agentruntime/internal/localservice/audio"
+	"github.com/agentruntime/agentruntime/internal/audio"
 )
 
 func TestBuiltinVoiceAlwaysMakesSound(t *testing.T) {

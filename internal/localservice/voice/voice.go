@@ -13,7 +13,7 @@ import (
 	"os/exec"
 	"time"
 
-	"github.com/agentruntime/agentruntime/internal/localservice/audio"
+	"github.com/agentruntime/agentruntime/internal/audio"
 	"github.com/agentruntime/agentruntime/internal/localservice/endpoint"
 )
 

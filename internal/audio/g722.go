@@ -65,7 +65,7 @@ func (e *G722) encodePair(first, second int16) byte {
 	return high<<6 | low
 }
 
-// G722Decoder decodes the frames of G722, for tests and tools. It is not safe for concurrent use.
+// G722Decoder decodes the frames of G722. It is not safe for concurrent use.
 type G722Decoder struct {
 	join      qmf
 	low, high band

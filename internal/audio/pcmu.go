@@ -1,5 +1,8 @@
 package audio
 
+// PCMURate is the sample rate of PCMU, in samples a second.
+const PCMURate = 8000
+
 const (
 	// µ-law adds a bias so that every segment starts at a power of two, and clips where the bias would overflow
 	// (ITU-T G.711).
@@ -28,4 +31,17 @@ func ulaw(value int) byte {
 		segment--
 	}
 	return ^(sign | byte(segment)<<4 | byte(value>>(segment+3))&0x0f)
+}
+
+// DecodePCMU appends one 8 kHz sample to dst for each byte of payload.
+func DecodePCMU(dst []int16, payload []byte) []int16 {
+	for _, code := range payload {
+		code = ^code
+		value := (int(code&0x0f)<<3+ulawBias)<<(code>>4&7) - ulawBias
+		if code&0x80 != 0 {
+			value = -value
+		}
+		dst = append(dst, int16(value))
+	}
+	return dst
 }

@@ -29,6 +29,35 @@ func TestPCMUFollowsG711(t *testing.T) {
 	}
 }
 
+func TestPCMUComesBack(t *testing.T) {
+	for code := range 256 {
+		value := DecodePCMU(nil, []byte{byte(code)})[0]
+		if back := ulaw(int(value)); back != byte(code) && value != 0 { // there are two codes of zero
+			t.Errorf("code %#x is %d, whose code is %#x", code, value, back)
+		}
+	}
+}
+
+func TestResampleInPieces(t *testing.T) {
+	for _, rates := range [][2]int{{44100, 48000}, {16000, 48000}, {48000, 16000}, {8000, 8000}, {48000, 8000}} {
+		from, to := rates[0], rates[1]
+		pcm := tone(700, from, from/3)
+		want := Resample(pcm, from, to)
+		r := NewResampler(from, to)
+		for range 2 { // the second sound begins like the first
+			var got []int16
+			for i, size := 0, 1; i < len(pcm); size = size*3%997 + 1 {
+				n := min(size, len(pcm)-i)
+				got = r.Resample(got, pcm[i:i+n])
+				i += n
+			}
+			if got = r.Flush(got); !slices.Equal(got, want) {
+				t.Errorf("%d to %d Hz: pieces give %d samples that differ from the %d of the whole", from, to, len(got), len(want))
+			}
+		}
+	}
+}
+
 func TestResampleKeepsToneAndLength(t *testing.T) {
 	for _, rates := range [][2]int{{22050, 16000}, {24000, 16000}, {16000, 8000}, {48000, 16000}, {8000, 16000}, {44100, 16000}} {
 		from, to := rates[0], rates[1]

@@ -1,7 +1,7 @@
-// Package audio turns speech samples into what a WebRTC track carries: the codecs that browsers decode and pure Go can
-// encode (G.722, and PCMU for an offer without it), sample-rate conversion, and the loudness that moves a mouth.
+// Package audio turns speech samples into what a WebRTC track carries, and back: G.722 and PCMU, WAV and MP3 files,
+// sample-rate conversion, and the loudness that moves a mouth.
 //
-// Samples are mono, signed 16 bit. The package is independent of RTP, peers, sessions and voices.
+// Samples are mono, signed 16 bit. The package must not depend on RTP, peers, sessions or voices.
 package audio
 
 import "time"
