@@ -3,14 +3,13 @@ package main
 import (
 	"bytes"
 	"encoding/json"
-	"flag"
 	"fmt"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 	"testing"
 
+	"github.com/urfave/cli/v3"
 	"go.uber.org/goleak"
 
 	"github.com/agentruntime/agentruntime/internal/localservice"
@@ -18,6 +17,8 @@ import (
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+var variables = []string{envPartner, envSecret, envSecretFile, envService, envRegion, envAgentic, envGenie, envOVP, envMessaging}
 
 // rig runs agentctl against a local service.
 type rig struct {
@@ -29,7 +30,12 @@ type rig struct {
 
 func newRig(t *testing.T) *rig {
 	t.Helper()
-	info := servicetest.Start(t, localservice.Options{}).Info()
+	return rigOf(t, localservice.Options{})
+}
+
+func rigOf(t *testing.T, o localservice.Options) *rig {
+	t.Helper()
+	info := servicetest.Start(t, o).Info()
 	return &rig{t: t, info: info, env: map[string]string{
 		envPartner: fmt.Sprint(info.PartnerID), envSecret: info.AdminSecret,
 		envAgentic: info.AgenticURL, envGenie: info.GenieURL, envOVP: info.OVPURL, envMessaging: info.AgenticURL,
@@ -40,7 +46,10 @@ func newRig(t *testing.T) *rig {
 func (r *rig) run(args ...string) (stdout, stderr string, status int) {
 	r.t.Helper()
 	var out, errs bytes.Buffer
-	status = run(r.t.Context(), args, func(name string) string { return r.env[name] }, strings.NewReader(r.stdin), &out, &errs)
+	for _, name := range variables {
+		r.t.Setenv(name, r.env[name])
+	}
+	status = run(r.t.Context(), args, strings.NewReader(r.stdin), &out, &errs)
 	if secret := r.info.AdminSecret; secret != "" && strings.Contains(out.String()+errs.String(), secret) {
 		r.t.Errorf("%v: the secret is printed", args)
 	}
@@ -126,8 +135,9 @@ func TestBuildingAnAgent(t *testing.T) {
 		t.Fatal("the receptionist has no avatar")
 	}
 	agent := fmt.Sprint(r.object(create...)["agentId"])
-	if widget := r.object("agents", "widget", agent)["widgetId"]; widget == "" {
-		t.Error("no widget id")
+	widget := r.object("agents", "widget", agent)["widgetId"]
+	if text := r.ok("agents", "widget", agent); widget == "" || text != fmt.Sprintln(widget) {
+		t.Errorf("widget id %q, printed %q", widget, text)
 	}
 	if a := r.object("agents", "update", agent, "-name", "Rita II"); a["displayName"] != "Rita II" {
 		t.Errorf("agent %v", a)
@@ -192,7 +202,7 @@ func TestThreads(t *testing.T) {
 	r := newRig(t)
 	receptionist, _ := r.info.Agent("receptionist")
 	token := strings.TrimSpace(r.ok("tokens", "agent", "-agent", receptionist.AgentID, "-user", "ann"))
-	thread := converse(t, r.info.GenieURL, token, "Hello \u001b[31mthere")
+	thread := ask(t, r.info.GenieURL, token, "Hello \u001b[31mthere")
 	if text := r.ok("threads", "list", "-agent", receptionist.AgentID, "-user", "ann", "-since", "1h"); !strings.Contains(text, thread) {
 		t.Errorf("list\n%s", text)
 	}
@@ -236,7 +246,7 @@ func TestThreads(t *testing.T) {
 	if o := r.object("tokens", "admin", "-user", "boss"); o["kind"] != "admin" {
 		t.Errorf("token %v", o)
 	}
-	r.fails(statusFailed, "bad_request", "tokens", "admin")
+	r.fails(statusFailed, "bad_request", "tokens", "admin") // of whom, is missing
 }
 
 func TestWhereTheSecretComesFrom(t *testing.T) {
@@ -266,16 +276,13 @@ func TestWhereTheSecretComesFrom(t *testing.T) {
 	r.fails(statusFailed, "localservice -json", "agents", "list", "-service-file", r.file("other", "x"))
 
 	// No flag takes the secret.
-	for _, c := range commands {
-		f := flag.NewFlagSet("", flag.ContinueOnError)
-		c.prepare(f)
-		new(settings).register(f)
-		f.VisitAll(func(f *flag.Flag) {
-			if strings.Contains(f.Name, "secret") && f.Name != "secret-file" {
-				t.Errorf("%s has -%s", c.name, f.Name)
+	everyCommand(t, func(c *cli.Command) {
+		for _, f := range c.Flags {
+			if name := f.Names()[0]; strings.Contains(name, "secret") && name != "secret-file" {
+				t.Errorf("%s has -%s", c.Name, name)
 			}
-		})
-	}
+		}
+	})
 	r.fails(statusUsage, "-secret", "agents", "list", "-secret", secret)
 }
 
@@ -286,7 +293,7 @@ func TestWrongCommandLines(t *testing.T) {
 		args []string
 	}{
 		{"a command is missing", nil},
-		{"there are agents, avatars, intellects, knowledge, threads, tokens, doctor", []string{"robots"}},
+		{"there are agents, avatars, intellects", []string{"robots"}},
 		{"agents needs one of list, get", []string{"agents"}},
 		{"agents needs one of", []string{"agents", "fly"}},
 		{"usage: agentctl agents get ID", []string{"agents", "get"}},
@@ -295,7 +302,10 @@ func TestWrongCommandLines(t *testing.T) {
 		{"must be a number", []string{"intellects", "get", "robin"}},
 		{"not defined: -fly", []string{"agents", "list", "-fly"}},
 		{"not defined: -fly", []string{"-fly", "agents", "list"}},
-		{"needs -file", []string{"intellects", "update", "7"}},
+		{`intellects update: required flag "file" not set`, []string{"intellects", "update", "7"}},
+		{`talk: required flag "agent" not set`, []string{"talk"}},
+		{"agents create: -intellect must be a number", []string{"agents", "create", "-intellect", "robin"}},
+		{"needs an argument: -name", []string{"agents", "create", "-name"}},
 	} {
 		r.fails(statusUsage, test.text, test.args...)
 	}
@@ -307,24 +317,65 @@ func TestWrongCommandLines(t *testing.T) {
 	r.fails(statusFailed, "bad_request", "agents", "list")
 }
 
-func TestHelpNamesEveryCommand(t *testing.T) {
+// everyCommand calls do with every command, its groups and agentctl itself.
+func everyCommand(t *testing.T, do func(*cli.Command)) {
+	t.Helper()
+	if err := newRoot().Walk(func(c *cli.Command) error { do(c); return nil }); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func TestHelp(t *testing.T) {
 	r := &rig{t: t}
 	text := r.ok("-h")
-	for _, c := range commands {
-		if !strings.Contains(text, "\n  "+c.name) || c.about == "" {
-			t.Errorf("the help does not have %s", c.name)
+	for _, group := range newRoot().Commands {
+		if !strings.Contains(text, "\n   "+group.Name+" ") {
+			t.Errorf("the help does not have %s", group.Name)
+		}
+		help := r.ok(group.Name, "-h")
+		for _, c := range group.Commands {
+			if !strings.Contains(help, "\n   "+c.Name+" ") {
+				t.Errorf("the help of %s does not have %s", group.Name, c.Name)
+			}
 		}
 	}
+	for _, name := range variables {
+		if !strings.Contains(text, name) {
+			t.Errorf("the help does not have %s", name)
+		}
+	}
+	everyCommand(t, func(c *cli.Command) {
+		if c.Usage == "" {
+			t.Errorf("%s has no line of help", c.Name)
+		}
+	})
 	if text := r.ok("agents", "delete", "-h"); !strings.Contains(text, "-allow-protected") || strings.Contains(text, "agents list") {
 		t.Errorf("help of one command\n%s", text)
 	}
-	names := make([]string, len(commands))
-	for n, c := range commands {
-		names[n] = c.name
+	if text := r.ok("-version"); !strings.HasPrefix(text, "agentctl version ") {
+		t.Errorf("version %q", text)
 	}
-	slices.Sort(names)
-	if len(slices.Compact(names)) != len(commands) {
-		t.Error("a command is there twice")
+}
+
+// A shell asks agentctl for the words that can follow.
+func TestCompletion(t *testing.T) {
+	r := &rig{t: t}
+	for _, shell := range []string{"bash", "zsh", "fish", "pwsh"} {
+		if text := r.ok("completion", shell); !strings.Contains(text, "generate-shell-completion") {
+			t.Errorf("%s: %s", shell, text)
+		}
+	}
+	args := os.Args
+	t.Cleanup(func() { os.Args = args })
+	os.Args = []string{"agentctl", "--generate-shell-completion"} // there the library looks for the first word
+	if text := r.ok(os.Args[1:]...); !strings.Contains(text, "agents") {
+		t.Errorf("commands\n%s", text)
+	}
+	if text := r.ok("threads", "--generate-shell-completion"); !strings.Contains(text, "transcript") {
+		t.Errorf("commands of threads\n%s", text)
+	}
+	if text := r.ok("talk", "--ag", "--generate-shell-completion"); !strings.Contains(text, "--agent") {
+		t.Errorf("flags of talk\n%s", text)
 	}
 }
 

@@ -24,7 +24,7 @@ type column[T any] struct {
 const maxCell = 60
 
 // printList prints a list as a table, or as one line of JSON for each object as it arrives.
-func printList[T any](c *cli, objects iter.Seq2[*T, error], columns ...column[T]) error {
+func printList[T any](c *call, objects iter.Seq2[*T, error], columns ...column[T]) error {
 	if c.json {
 		lines := json.NewEncoder(c.stdout)
 		for object, err := range objects {
@@ -68,7 +68,7 @@ func each[T any](list []T) iter.Seq2[*T, error] {
 }
 
 // printRecord prints one object: as JSON, or as a table of its fields.
-func printRecord(c *cli, record any, err error) error {
+func printRecord(c *call, record any, err error) error {
 	if err != nil {
 		return err
 	}
@@ -98,7 +98,7 @@ func printRecord(c *cli, record any, err error) error {
 }
 
 // printText prints a text, which may have several lines.
-func printText(c *cli, text string) error {
+func printText(c *call, text string) error {
 	for line := range strings.Lines(text) {
 		if _, err := fmt.Fprintln(c.stdout, printable(strings.TrimRight(line, "\r\n"))); err != nil {
 			return err
@@ -108,7 +108,7 @@ func printText(c *cli, text string) error {
 }
 
 // printDone prints what was done, with -json as a JSON object.
-func printDone(c *cli, what string, err error) error {
+func printDone(c *call, what string, err error) error {
 	if err != nil {
 		return err
 	}

@@ -1,0 +1,94 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	"github.com/urfave/cli/v3"
+
+	"github.com/agentruntime/agentruntime/management"
+)
+
+func agents() *cli.Command {
+	name := func() *cli.StringFlag { return textFlag("name", "the agent's `name`") }
+	intellect := func() *cli.Int64Flag { return numberFlag("intellect", "`number` of the intellect") }
+	avatar, tag := listFlag("avatar", "`id` of an avatar"), listFlag("tag", "admin `tag`")
+	return group("agents", "builds agents of intellects and avatars",
+		command("list", "", "lists the account's agents", func(ctx context.Context, c *call, _ []string) error {
+			return printList(c, c.Agents.List(ctx, management.AgentFilter{
+				SearchValue: c.flags.String("search"), AdminTagsIn: c.list("tag"), OrderBy: c.flags.String("order"),
+			}),
+				column[management.Agent]{"AGENT", func(a *management.Agent) string { return a.ID }},
+				column[management.Agent]{"NAME", func(a *management.Agent) string { return a.DisplayName }},
+				column[management.Agent]{"INTELLECT", func(a *management.Agent) string { return fmt.Sprint(a.Intellect.ID) }},
+				column[management.Agent]{"TAGS", func(a *management.Agent) string { return strings.Join(a.AdminTags, ",") }},
+				column[management.Agent]{"UPDATED", func(a *management.Agent) string { return string(a.UpdatedAt) }},
+			)
+		},
+			textFlag("search", "`part` of the name or the id"),
+			listFlag("tag", "admin `tag` that they have"),
+			textFlag("order", "`field` to sort by: +createdAt, -createdAt, +updatedAt or -updatedAt"),
+		),
+		command("get", "ID", "shows an agent", func(ctx context.Context, c *call, args []string) error {
+			a, err := c.Agents.Get(ctx, args[0])
+			return printRecord(c, a, err)
+		}),
+		command("create", "", "makes an agent of an intellect and avatars", func(ctx context.Context, c *call, _ []string) error {
+			a, err := c.Agents.Create(ctx, management.AgentInput{
+				DisplayName: c.flags.String("name"), Intellect: management.IntellectRef{ID: c.flags.Int64("intellect")},
+				AvatarIDs: c.list("avatar"), AdminTags: c.list("tag"),
+			})
+			return printRecord(c, a, err)
+		}, required(name()), required(intellect()), avatar, tag),
+		command("update", "ID", "changes what the flags name", func(ctx context.Context, c *call, args []string) error {
+			patch := management.AgentPatch{DisplayName: c.text("name"), AvatarIDs: c.list("avatar"), AdminTags: c.list("tag")}
+			if c.flags.IsSet("intellect") {
+				patch.Intellect = &management.IntellectRef{ID: c.flags.Int64("intellect")}
+			}
+			a, err := c.Agents.Update(ctx, args[0], patch)
+			return printRecord(c, a, err)
+		}, name(), intellect(), avatar, tag),
+		command("widget", "ID", "prints the widget id with which a page shows the agent", func(ctx context.Context, c *call, args []string) error {
+			id, err := c.Application.ResolveWidgetID(ctx, args[0])
+			if err != nil || c.json {
+				return printRecord(c, map[string]string{"agentId": args[0], "widgetId": id}, err)
+			}
+			return printText(c, id)
+		}),
+		removal("ID", "deletes an agent, not its avatars and its intellect", func(ctx context.Context, c *call, args []string, opts []management.Option) error {
+			return printDone(c, "deleted agent "+args[0], c.Agents.Delete(ctx, args[0], opts...))
+		}, allowProtected),
+	)
+}
+
+func avatars() *cli.Command {
+	return group("avatars", "makes avatars of voices and faces",
+		command("list", "", "lists the account's avatars", func(ctx context.Context, c *call, _ []string) error {
+			return printList(c, c.Avatars.List(ctx),
+				column[management.Avatar]{"AVATAR", func(a *management.Avatar) string { return a.ID }},
+				column[management.Avatar]{"NAME", func(a *management.Avatar) string { return a.Name }},
+				column[management.Avatar]{"VOICE", func(a *management.Avatar) string { return a.Voice.ID }},
+			)
+		}),
+		command("get", "ID", "shows an avatar", func(ctx context.Context, c *call, args []string) error {
+			a, err := c.Avatars.Get(ctx, args[0])
+			return printRecord(c, a, err)
+		}),
+		command("create", "", "makes an avatar of a voice and a visual of the catalog", func(ctx context.Context, c *call, _ []string) error {
+			in := management.AvatarInput{Name: c.flags.String("name"), Voice: management.AvatarVoice{ID: c.flags.String("voice")}}
+			if visual := c.flags.String("visual"); visual != "" {
+				in.Visual = &management.AvatarVisual{ID: visual}
+			}
+			a, err := c.Avatars.Create(ctx, in)
+			return printRecord(c, a, err)
+		},
+			textFlag("name", "the avatar's `name`"),
+			required(textFlag("voice", "`itemId` of a voice")),
+			textFlag("visual", "`itemId` of a visual"),
+		),
+		removal("ID", "deletes an avatar", func(ctx context.Context, c *call, args []string, opts []management.Option) error {
+			return printDone(c, "deleted avatar "+args[0], c.Avatars.Delete(ctx, args[0], opts...))
+		}),
+	)
+}

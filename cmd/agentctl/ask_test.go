@@ -1,0 +1,20 @@
+package main
+
+import (
+	"testing"
+
+	"github.com/agentruntime/agentruntime/internal/fetch"
+	"github.com/agentruntime/agentruntime/runtime/converse"
+)
+
+// ask has one turn of a visitor, and returns its thread.
+func ask(t *testing.T, genieURL, token, text string) string {
+	t.Helper()
+	web := fetch.New()
+	defer web.Close()
+	turn, err := converse.Brain{Fetch: web, URL: genieURL, Token: token}.Once(t.Context(), converse.Request{UserMessage: text}, converse.Throw)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return turn.ThreadID
+}

@@ -1,0 +1,116 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+
+	"github.com/urfave/cli/v3"
+
+	"github.com/agentruntime/agentruntime/management"
+)
+
+func knowledge() *cli.Command {
+	return group("knowledge", "keeps the texts from which agents answer",
+		command("list", "", "lists the account's knowledge records", func(ctx context.Context, c *call, _ []string) error {
+			return printList(c, c.Knowledge.List(ctx),
+				column[management.KnowledgeRecord]{"RECORD", func(r *management.KnowledgeRecord) string { return fmt.Sprint(r.ID) }},
+				column[management.KnowledgeRecord]{"NAME", func(r *management.KnowledgeRecord) string { return r.Name }},
+				column[management.KnowledgeRecord]{"SOURCES", func(r *management.KnowledgeRecord) string { return fmt.Sprint(len(r.Config.Sources)) }},
+				column[management.KnowledgeRecord]{"INDEXED", func(r *management.KnowledgeRecord) string { return strconv.FormatBool(r.Indexed()) }},
+			)
+		}),
+		command("get", "NUMBER", "lists the sources of a record; -json shows all of it", numbered(func(ctx context.Context, c *call, id int64, _ []string) error {
+			r, err := c.Knowledge.Get(ctx, id)
+			if err != nil || c.json {
+				return printRecord(c, r, err)
+			}
+			return printList(c, each(r.Config.Sources),
+				column[management.Source]{"ENTRY", func(s *management.Source) string { return s.EntryID }},
+				column[management.Source]{"NAME", func(s *management.Source) string { return s.Name }},
+				column[management.Source]{"TYPE", func(s *management.Source) string { return s.Type }},
+				column[management.Source]{"BYTES", func(s *management.Source) string { return fmt.Sprint(len(s.Content)) }},
+				column[management.Source]{"INDEXED", func(s *management.Source) string { return strconv.FormatBool(s.Indexed()) }},
+			)
+		})),
+		command("create", "NAME [FILE...]", "makes a record, with the texts of files", func(ctx context.Context, c *call, args []string) error {
+			sources, err := sources(args[1:])
+			if err != nil {
+				return err
+			}
+			r, err := c.Knowledge.Add(ctx, args[0])
+			if err == nil && len(sources) > 0 {
+				r, err = c.Knowledge.Update(ctx, r.ID, management.KnowledgePatch{Config: &management.KnowledgeConfig{Sources: sources}})
+			}
+			return printRecord(c, r, err)
+		}),
+		command("add", "NUMBER FILE...", "adds the texts of files to a record", numbered(func(ctx context.Context, c *call, id int64, args []string) error {
+			return eachSource(ctx, c, id, args, "added", "is there already", c.Knowledge.AddSource)
+		})),
+		command("remove", "NUMBER FILE...", "removes the texts of files from a record", numbered(func(ctx context.Context, c *call, id int64, args []string) error {
+			return eachSource(ctx, c, id, args, "removed", "is not there", c.Knowledge.RemoveSource)
+		})),
+		command("search", "TEXT...", "looks for places in the account's texts", func(ctx context.Context, c *call, args []string) error {
+			found, err := c.Knowledge.Search(ctx, management.SearchInput{
+				Query: strings.Join(args, " "), TopN: int(c.flags.Int64("top")), IncludeSources: new(true),
+			})
+			if err != nil {
+				return err
+			}
+			return printList(c, each(found.Chapters),
+				column[management.Chapter]{"TITLE", func(p *management.Chapter) string { return p.Title }},
+				column[management.Chapter]{"HEADING", func(p *management.Chapter) string { return p.Heading }},
+				column[management.Chapter]{"TEXT", func(p *management.Chapter) string { return p.Text }},
+			)
+		}, numberFlag("top", "how many `places`; default 5")),
+		removal("NUMBER", "deletes a record with its texts", func(ctx context.Context, c *call, args []string, opts []management.Option) error {
+			return numbered(func(ctx context.Context, c *call, id int64, _ []string) error {
+				return printDone(c, "deleted knowledge record "+args[0], c.Knowledge.Delete(ctx, id, opts...))
+			})(ctx, c, args)
+		}, force),
+	)
+}
+
+// source reads a file as a text of a knowledge record: as Markdown or plain text, depending
+// on its name.
+func source(path string) (management.Source, error) {
+	text, err := os.ReadFile(path)
+	return management.FileSource(filepath.Base(path), string(text)), err
+}
+
+// sources reads files as the texts of a knowledge record.
+func sources(paths []string) ([]management.Source, error) {
+	list := make([]management.Source, len(paths))
+	for n, path := range paths {
+		var err error
+		if list[n], err = source(path); err != nil {
+			return nil, err
+		}
+	}
+	return list, nil
+}
+
+// eachSource adds or removes the texts of files, one after the other.
+func eachSource(
+	ctx context.Context, c *call, id int64, paths []string, done, not string,
+	do func(context.Context, int64, management.Source) (bool, error),
+) error {
+	list, err := sources(paths) // before the first change
+	if err != nil {
+		return err
+	}
+	for _, s := range list {
+		applied, err := do(ctx, id, s)
+		what := done + " " + s.Name
+		if !applied {
+			what = s.Name + " " + not
+		}
+		if err := printDone(c, what, err); err != nil {
+			return err
+		}
+	}
+	return nil
+}

@@ -1,0 +1,70 @@
+package main
+
+import (
+	"encoding/json"
+	"strings"
+	"testing"
+
+	"github.com/agentruntime/agentruntime/internal/localservice"
+)
+
+const talkScript = `
+rules:
+  - when: {contains: password}
+    steps:
+      - say: The password is swordfish.
+  - when: {contains: again}
+    steps:
+      - say: It still is swordfish.
+  - when: {contains: weather}
+    steps:
+      - error: The brain is out.
+`
+
+// talkRig is a rig whose agent answers as the script says, and the id of the agent.
+func talkRig(t *testing.T) (*rig, string) {
+	t.Helper()
+	r := rigOf(t, localservice.Options{Script: []byte(talkScript)})
+	agent, _ := r.info.Agent("silent")
+	return r, agent.AgentID
+}
+
+func TestTalk(t *testing.T) {
+	r, agent := talkRig(t)
+	const answers = "you: What is the password?\nagent: The password is swordfish.\nyou: Say it again\nagent: It still is swordfish.\n"
+	text := r.ok("talk", "-agent", agent, "-user", "ann", "-text", "What is the password?", "-text", "Say it again")
+	opening, rest, _ := strings.Cut(text, "you: ")
+	if !strings.HasPrefix(opening, "agent: ") || "you: "+rest != answers {
+		t.Errorf("printed\n%s", text)
+	}
+	r.stdin = "What is the password?\n\nSay it again\n"
+	if text := r.ok("talk", "-agent", agent); !strings.HasSuffix(text, answers) {
+		t.Errorf("printed\n%s", text)
+	}
+	if text := r.ok("threads", "list", "-user", "ann"); strings.Count(text, "\n") != 2 {
+		t.Errorf("threads of ann\n%s", text)
+	}
+
+	seen := map[string]bool{}
+	for line := range strings.Lines(r.ok("-json", "talk", "-agent", agent, "-text", "the password?")) {
+		var e struct {
+			Event string
+			Data  json.RawMessage
+		}
+		if err := json.Unmarshal([]byte(line), &e); err != nil || e.Data == nil {
+			t.Errorf("%q: %v", line, err)
+		}
+		seen[e.Event] = true
+	}
+	for _, name := range []string{"stateChange", "mediaReady", "transcript", "turnEnd", "sessionCompleted", "ended"} {
+		if !seen[name] {
+			t.Errorf("no event %s", name)
+		}
+	}
+}
+
+func TestTalkThatFails(t *testing.T) {
+	r, agent := talkRig(t)
+	r.fails(statusFailed, "stream_error: The brain is out.", "talk", "-agent", agent, "-text", "How is the weather?", "-text", "the password?")
+	r.fails(statusFailed, "not_found", "talk", "-agent", "00000000-0000-4000-8000-000000000000", "-text", "hello")
+}
