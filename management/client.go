@@ -59,6 +59,8 @@ type Client struct {
 	Catalog     Catalog
 	Application Application
 
+	AvatarSessions AvatarSessions
+
 	Intellects Intellects
 	Tools      Tools
 	Skills     Skills
@@ -120,7 +122,7 @@ func New(o Options) (*Client, error) {
 	c.Intellects, c.Tools, c.Skills = Intellects{c}, Tools{c}, Skills{c}
 	c.Knowledge, c.Insights, c.Lifecycle, c.EmailTemplates = Knowledge{c}, Insights{c}, Lifecycle{c}, EmailTemplates{c}
 	c.Threads, c.Messages, c.Feedback, c.Followups = Threads{c}, Messages{c}, Feedback{c}, Followups{c}
-	c.Conversations = Conversations{c}
+	c.Conversations, c.AvatarSessions = Conversations{c}, AvatarSessions{c}
 	return c, nil
 }
 
