@@ -62,9 +62,10 @@ type Agent struct {
 	EmbedConfig  json.RawMessage `json:"embedConfig"`
 	CreatedAt    Time            `json:"createdAt"`
 	UpdatedAt    Time            `json:"updatedAt"`
+	Receipt
 }
 
-func (a *Agent) hasID() bool { return a.ID != "" }
+func (a *Agent) recordID() string { return a.ID }
 
 // IntellectGenie is the type of an intellect of this service, in [IntellectRef].
 const IntellectGenie = "genie"

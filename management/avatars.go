@@ -27,9 +27,10 @@ type Avatar struct {
 	OpeningPhrase string `json:"openingPhrase"`
 	CreatedAt     Time   `json:"createdAt"`
 	UpdatedAt     Time   `json:"updatedAt"`
+	Receipt
 }
 
-func (a *Avatar) hasID() bool { return a.ID != "" }
+func (a *Avatar) recordID() string { return a.ID }
 
 // AvatarVoice is a voice of the catalog.
 type AvatarVoice struct {

@@ -211,7 +211,7 @@ func TestReadingWhatWasSaid(t *testing.T) {
 	}
 	summary, err := c.Messages.ReportSummary(ctx, management.MessageFilter{})
 	must(t, "summary", err)
-	if summary.Threads != 2 || summary.Users != 2 || summary.Positive != 1 || *summary.FeedbackRatio != 1 ||
+	if summary.Totals.Threads != 2 || summary.Feedback.Positive != 1 || *summary.Feedback.PositiveRatio != 1 ||
 		summary.TopQuestions[0].Count != 2 || summary.Meta.PartnerID != info.PartnerID {
 		t.Errorf("summary %+v", summary)
 	}

@@ -5,6 +5,7 @@ import (
 	"crypto/rand"
 	"errors"
 	"slices"
+	"strings"
 
 	"github.com/agentruntime/agentruntime/internal/fetch"
 	"github.com/agentruntime/agentruntime/runtime/appinit"
@@ -114,21 +115,34 @@ func (c *Client) call(ctx context.Context, r *fetch.Request, out any) error {
 	return fetch.Call(ctx, fetch.Watch(c.fetch, c.onResponse), r, out)
 }
 
-// record is a reply that has an id.
-type record interface{ hasID() bool }
-
-// fetchRecord calls e, and rejects a reply without an id.
-func fetchRecord[T any, P interface {
+// record is a *T with an id, "" if the reply has none, and with the receipt of a write.
+type record[T any] interface {
 	*T
-	record
-}](ctx context.Context, c *Client, e endpoint, body any, opts ...Option,
-) (P, error) {
-	out := P(new(T))
-	if err := c.post(ctx, e, body, out, opts...); err != nil {
+	recordID() string
+	stamp(Meta)
+}
+
+// fetchRecord calls e with body as JSON, and rejects a reply without an id.
+func fetchRecord[T any, P record[T]](ctx context.Context, c *Client, e endpoint, body any, opts ...Option) (P, error) {
+	encoded, err := fetch.JSON(body)
+	if err != nil {
 		return nil, err
 	}
-	if !out.hasID() {
+	return sendRecord[T, P](ctx, c, e, encoded, opts)
+}
+
+// sendRecord is fetchRecord for a body in any form. The reply to a write gets its receipt.
+func sendRecord[T any, P record[T]](ctx context.Context, c *Client, e endpoint, body fetch.Body, opts []Option) (P, error) {
+	out := P(new(T))
+	if err := c.send(ctx, e, body, out, opts); err != nil {
+		return nil, err
+	}
+	id := out.recordID()
+	if id == "" {
 		return nil, fault.New(fault.InvalidResponse, "the reply has no id").At(e.path)
+	}
+	if !strings.HasSuffix(e.path, "/get") {
+		out.stamp(c.receipt(e.path, id))
 	}
 	return out, nil
 }

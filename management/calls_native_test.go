@@ -551,8 +551,8 @@ func TestMessageCalls(t *testing.T) {
 		}, "genie", "/message/report", `{"filter":{"objectType":"GenieListMessageFilter","isPositiveEquals":true},"pager":{"pageIndex":1,"pageSize":100}}`, report},
 		{"report summary", func(ctx context.Context, c *management.Client) error {
 			s, err := c.Messages.ReportSummary(ctx, management.MessageFilter{})
-			if s.Messages != 1 || *s.FeedbackRatio != 1 || s.TopQuestions[0].Question != "What?" ||
-				s.Meta.PartnerID != partner || s.Meta.Source != "/message/report" || time.Since(s.Meta.Time) > time.Minute || s.Meta.Scope == "" {
+			if s.Totals.Messages != 1 || *s.Feedback.PositiveRatio != 1 || s.TopQuestions[0].Question != "What?" ||
+				s.Meta.PartnerID != partner || s.Meta.Source != "/message/report" || time.Since(s.Meta.GeneratedAt) > time.Minute || s.Meta.Scope == "" {
 				t.Errorf("summary %+v", s)
 			}
 			return err

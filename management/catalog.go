@@ -49,9 +49,10 @@ type CatalogItem struct {
 	ImageURL       string `json:"imageUrl"`
 	LoadingVideo   string `json:"loadingVideo"`
 	VoiceSampleURL string `json:"voiceSampleUrl"`
+	Receipt
 }
 
-func (i *CatalogItem) hasID() bool { return i.ID != "" }
+func (i *CatalogItem) recordID() string { return i.ID }
 
 // CatalogAttributes describe an item for people who choose one.
 type CatalogAttributes struct {
@@ -279,14 +280,7 @@ func (g Catalog) upload(ctx context.Context, e endpoint, fields [][2]string, nam
 	if err = errors.Join(err, form.Close()); err != nil {
 		return nil, fault.New(fault.NoFormData, "").Because(err)
 	}
-	item := new(CatalogItem)
-	if err := g.c.send(ctx, e, fetch.Bytes(form.FormDataContentType(), body.Bytes()), item, opts); err != nil {
-		return nil, err
-	}
-	if !item.hasID() {
-		return nil, fault.New(fault.InvalidResponse, "the reply has no id").At(e.path)
-	}
-	return item, nil
+	return sendRecord[CatalogItem](ctx, g.c, e, fetch.Bytes(form.FormDataContentType(), body.Bytes()), opts)
 }
 
 // ImportVoiceFromProviderA makes a catalog voice from a voice of provider A. Error:

@@ -19,9 +19,10 @@ type EmailTemplate struct {
 	Status    string `json:"status,omitempty"`
 	CreatedAt Time   `json:"createdAt,omitempty"`
 	UpdatedAt Time   `json:"updatedAt,omitempty"`
+	Receipt
 }
 
-func (e *EmailTemplate) hasID() bool { return e.ID != "" }
+func (e *EmailTemplate) recordID() string { return e.ID }
 
 // EmailTemplateInput is a new e-mail template; all six fields are required.
 type EmailTemplateInput struct {

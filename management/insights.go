@@ -30,9 +30,10 @@ type Insight struct {
 	Status    string `json:"status"`
 	CreatedAt Time   `json:"createdAt,omitempty"`
 	UpdatedAt Time   `json:"updatedAt,omitempty"`
+	Receipt
 }
 
-func (i *Insight) hasID() bool { return i.ID != "" }
+func (i *Insight) recordID() string { return i.ID }
 
 // States of an [Insight] and of a [Rule].
 const (

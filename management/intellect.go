@@ -58,6 +58,7 @@ type Intellect struct {
 	Metadata  map[string]string `json:"metadata,omitempty"`
 	CreatedAt Time              `json:"created_at,omitempty"`
 	UpdatedAt Time              `json:"updated_at,omitempty"`
+	Receipt
 
 	badForms bool // user_properties_forms could not be decoded
 }
@@ -111,10 +112,14 @@ const PromptCustom = "custom"
 // MarshalJSON fills in the defaults.
 func (p Prompt) MarshalJSON() ([]byte, error) {
 	type plain Prompt
+	return json.Marshal(plain(p.withDefaults()))
+}
+
+func (p Prompt) withDefaults() Prompt {
 	p.Label = cmp.Or(p.Label, p.Key)
 	p.HeaderTemplate = cmp.Or(p.HeaderTemplate, p.Label)
 	p.Type = cmp.Or(p.Type, PromptCustom)
-	return json.Marshal(plain(p))
+	return p
 }
 
 // UnmarshalJSON also reads the older form, which has a name in place of the key.

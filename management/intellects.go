@@ -4,6 +4,7 @@ import (
 	"context"
 	"iter"
 	"slices"
+	"strconv"
 
 	"github.com/agentruntime/agentruntime/runtime/appinit"
 	"github.com/agentruntime/agentruntime/runtime/fault"
@@ -22,7 +23,12 @@ var (
 	intellectDelete = endpoint{at: appinit.Genie, path: "/v1/intellect/delete"}
 )
 
-func (i *Intellect) hasID() bool { return i.ID > 0 }
+func (i *Intellect) recordID() string {
+	if i.ID <= 0 {
+		return ""
+	}
+	return strconv.FormatInt(i.ID, 10)
+}
 
 // numberID is the body of the calls about one object whose id is a number.
 type numberID struct {

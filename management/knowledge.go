@@ -7,6 +7,7 @@ import (
 	"iter"
 	"path"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/agentruntime/agentruntime/runtime/appinit"
@@ -30,11 +31,17 @@ type KnowledgeRecord struct {
 	Config    KnowledgeConfig `json:"config"`
 	CreatedAt Time            `json:"created_at,omitempty"`
 	UpdatedAt Time            `json:"updated_at,omitempty"`
+	Receipt
 
 	known bool // the reply had an id, which may be 0
 }
 
-func (r *KnowledgeRecord) hasID() bool { return r.known }
+func (r *KnowledgeRecord) recordID() string {
+	if !r.known {
+		return ""
+	}
+	return strconv.FormatInt(r.ID, 10)
+}
 
 // UnmarshalJSON reads the known fields.
 func (r *KnowledgeRecord) UnmarshalJSON(data []byte) error {

@@ -30,9 +30,10 @@ type Rule struct {
 	Actions    []RuleAction `json:"actions"`
 	CreatedAt  Time         `json:"createdAt,omitempty"`
 	UpdatedAt  Time         `json:"updatedAt,omitempty"`
+	Receipt
 }
 
-func (r *Rule) hasID() bool { return r.ID != "" }
+func (r *Rule) recordID() string { return r.ID }
 
 // insights are the ids of the insight settings that the rule runs.
 func (r *Rule) insights() []string {

@@ -136,9 +136,6 @@ func (m Messages) ReportSummary(ctx context.Context, f MessageFilter, opts ...Op
 	if size == 0 {
 		size = MaxPageSize
 	}
-	summary.Meta = Meta{
-		Time: time.Now().UTC(), PartnerID: m.c.partnerID, Source: messageReport.path,
-		Scope: "the first " + strconv.Itoa(size) + " messages that the filter selects",
-	}
+	summary.Meta = m.c.meta(messageReport.path, "the first "+strconv.Itoa(size)+" messages that the filter selects")
 	return summary, nil
 }

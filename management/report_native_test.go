@@ -3,10 +3,12 @@
 package management
 
 import (
+	"encoding/json"
 	"errors"
 	"reflect"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/agentruntime/agentruntime/runtime/fault"
 )
@@ -23,7 +25,7 @@ func TestSummarizeReport(t *testing.T) {
 		t.Fatal(err)
 	}
 	want := ReportSummary{
-		Messages: 5, Threads: 3, Users: 2, Positive: 3, Negative: 1, FeedbackRatio: new(0.75),
+		Totals: ReportTotals{Messages: 5, Threads: 3}, Feedback: ReportFeedback{Positive: 3, Negative: 1, Unrated: 1, PositiveRatio: new(0.75)},
 		TopQuestions: []QuestionCount{{"Multi\nline", 2}, {"what  exactly is it", 1}, {"What, exactly, is it?", 1}},
 	}
 	if !reflect.DeepEqual(summary, want) {
@@ -33,8 +35,8 @@ func TestSummarizeReport(t *testing.T) {
 
 // TestReportColumns: the names of columns that the service is known to use.
 func TestReportColumns(t *testing.T) {
-	summary, err := SummarizeReport(strings.NewReader("Thread Id,User Id,Question,Feedback reaction\nt1,u1,Why?,Positive\nt1,u1,How?,0\nt2,u2,Why,\n"))
-	if err != nil || summary.Threads != 2 || summary.Users != 2 || summary.Positive != 1 || summary.Negative != 1 || summary.TopQuestions[0].Count != 2 {
+	summary, err := SummarizeReport(strings.NewReader("\ufeffThread Id,User Id,Question,Feedback reaction\nt1,u1,Why?,Positive\nt1,u1,How?,0\nt2,u2,Why,\n"))
+	if err != nil || summary.Totals.Threads != 2 || summary.Feedback.Positive != 1 || summary.Feedback.Negative != 1 || summary.TopQuestions[0].Count != 2 {
 		t.Errorf("%+v, %v", summary, err)
 	}
 }
@@ -42,7 +44,7 @@ func TestReportColumns(t *testing.T) {
 func TestSummarizeReportOfNothing(t *testing.T) {
 	for _, report := range []string{"", "question\n"} {
 		summary, err := SummarizeReport(strings.NewReader(report))
-		if err != nil || summary.Messages != 0 || summary.FeedbackRatio != nil || summary.TopQuestions == nil {
+		if err != nil || summary.Totals.Messages != 0 || summary.Feedback.PositiveRatio != nil || summary.TopQuestions == nil {
 			t.Errorf("%q: %+v, %v", report, summary, err)
 		}
 	}
@@ -53,7 +55,7 @@ func TestSummarizeReportOfNothing(t *testing.T) {
 	}
 }
 
-func TestSummaryHasTheTopTen(t *testing.T) {
+func TestSummaryHasTheTopFive(t *testing.T) {
 	var report strings.Builder
 	report.WriteString("question\n")
 	for n := range 30 {
@@ -62,7 +64,44 @@ func TestSummaryHasTheTopTen(t *testing.T) {
 		}
 	}
 	summary, err := SummarizeReport(strings.NewReader(report.String()))
-	if err != nil || len(summary.TopQuestions) != 10 || summary.TopQuestions[0].Count != 30 || summary.TopQuestions[9].Count != 21 {
+	if err != nil || len(summary.TopQuestions) != 5 || summary.TopQuestions[0].Count != 30 || summary.TopQuestions[4].Count != 26 {
 		t.Errorf("%+v, %v", summary.TopQuestions, err)
+	}
+}
+
+// TestReportIsWritten: the names of the figures in JSON (management-api.md, F.8).
+func TestReportIsWritten(t *testing.T) {
+	summary, err := SummarizeReport(strings.NewReader("Thread Id,Question,Feedback reaction\nt1,Why?,true\nt1,How?,1\nt2,Why?,negative\n"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	summary.Meta = Meta{GeneratedAt: time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC), PartnerID: 5501, Source: "/message/report", Scope: "all"}
+	text, err := json.Marshal(summary)
+	want := `{"totals":{"messages":3,"threads":2},"feedback":{"positive":2,"negative":1,"unrated":0,"positiveRatio":0.667},` +
+		`"topQuestions":[{"question":"Why?","count":2},{"question":"How?","count":1}],` +
+		`"_meta":{"generatedAt":"2026-01-02T03:04:05Z","partnerId":5501,"source":"/message/report","scope":"all"}}`
+	if err != nil || string(text) != want {
+		t.Errorf("\n got %s, %v\nwant %s", text, err, want)
+	}
+	var again ReportSummary
+	if err := json.Unmarshal(text, &again); err != nil || !reflect.DeepEqual(again, summary) {
+		t.Errorf("read back %+v, %v", again, err)
+	}
+}
+
+func TestParseCSV(t *testing.T) {
+	for text, want := range map[string][]map[string]string{
+		"":                        {},
+		"\ufeffa,b\n":             {},
+		"a,b\r\n1,2\r\n\r\n3\r\n": {{"a": "1", "b": "2"}, {"a": "3", "b": ""}},
+		"\ufeff\"a\",b\n\"x \"\"y\"\"\nz\",\"1,2\",more\n": {{"a": "x \"y\"\nz", "b": "1,2"}},
+	} {
+		got, err := ParseCSV(strings.NewReader(text))
+		if err != nil || !reflect.DeepEqual(got, want) {
+			t.Errorf("%q: %v, %v; want %v", text, got, err, want)
+		}
+	}
+	if _, err := ParseCSV(strings.NewReader("a\n\"open\n")); !errors.Is(err, fault.InvalidResponse) {
+		t.Errorf("%v, want invalid_response", err)
 	}
 }

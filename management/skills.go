@@ -24,9 +24,10 @@ type Skill struct {
 	PartnerID *int64 `json:"partner_id,omitempty"`
 	CreatedAt Time   `json:"created_at,omitempty"`
 	UpdatedAt Time   `json:"updated_at,omitempty"`
+	Receipt
 }
 
-func (s *Skill) hasID() bool { return s.ID != "" }
+func (s *Skill) recordID() string { return s.ID }
 
 // Shared reports whether the skill is shared by all accounts. A shared skill is listed and
 // may be attached to an intellect; get, update and delete fail with not_found.

@@ -9,7 +9,7 @@ type reference struct {
 	hasDefault bool
 }
 
-// A piece of a template is literal text, or a reference.
+// A piece of a template is literal text, or a reference, whose text is as it is written.
 type piece struct {
 	text string
 	ref  *reference
@@ -46,8 +46,9 @@ func parseTemplate(template string) (pieces []piece, open int) {
 		}
 		literal(template[at:at+begin], at)
 		inside := template[at+begin+len("{{") : at+begin+length]
-		pieces = append(pieces, piece{ref: parseReference(inside)})
-		at += begin + length + len("}}")
+		end := at + begin + length + len("}}")
+		pieces = append(pieces, piece{template[at+begin : end], parseReference(inside)})
+		at = end
 	}
 }
 

@@ -23,9 +23,10 @@ type Tool struct {
 	Config    ToolConfig `json:"config"`
 	CreatedAt Time       `json:"created_at,omitempty"`
 	UpdatedAt Time       `json:"updated_at,omitempty"`
+	Receipt
 }
 
-func (t *Tool) hasID() bool { return t.ID != "" }
+func (t *Tool) recordID() string { return t.ID }
 
 // ToolPatch describes a change of a tool; nil fields stay as they are.
 type ToolPatch struct {
