@@ -170,6 +170,18 @@ func TestPageSocketLetsGo(t *testing.T) {
 				t.Error(err)
 			}
 		}},
+		{"write before the close event", func(t *testing.T) {
+			s := joinPage(t, limit)
+			if _, err := jsbridge.Call(s.ws, "close", normalClosure); err != nil {
+				t.Fatal(err)
+			}
+			if err := s.Write(message{data: []byte("2")}); !errors.Is(err, io.EOF) {
+				t.Errorf("Write: %v", err)
+			}
+			if err := s.Close(); err != nil {
+				t.Error(err)
+			}
+		}},
 		{"abort while closing", func(t *testing.T) {
 			s := joinPage(t, limit)
 			stopReading(t, s)

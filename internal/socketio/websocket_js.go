@@ -38,6 +38,8 @@ const (
 	// no event for it.
 	maxBufferedAmount = 1 << 20
 	drainPoll         = 20 * time.Millisecond
+	// stateClosing is the readyState from which on a WebSocket discards what is sent.
+	stateClosing = 2
 )
 
 // webSocket is the page's WebSocket. A wasm program has one thread, so its fields
@@ -184,11 +186,16 @@ func (s *webSocket) Read() (message, error) {
 // maxBufferedAmount, because the browser buffers without limit: a peer that doesn't read
 // would fill the memory.
 func (s *webSocket) Write(m message) error {
-	for s.err == nil && s.bufferedAmount() > maxBufferedAmount {
+	for s.err == nil && s.number("bufferedAmount") > maxBufferedAmount {
 		select {
 		case <-time.After(drainPoll):
 		case <-s.ended:
 		}
+	}
+	// The close event may wait behind other events of the page. Until then the browser would
+	// discard the message without an exception, and warn in the console.
+	if s.err == nil && s.number("readyState") >= stateClosing {
+		<-s.ended
 	}
 	if s.err != nil {
 		return s.err
@@ -205,13 +212,14 @@ func (s *webSocket) Write(m message) error {
 	return err
 }
 
-// bufferedAmount returns the bytes that the browser has not sent yet.
-func (s *webSocket) bufferedAmount() int {
-	amount, err := jsbridge.Get(s.ws, "bufferedAmount")
-	if err != nil || amount.Type() != js.TypeNumber {
-		return 0 // a page may have replaced WebSocket by one without this property
+// number returns a property of the socket, 0 if it has no such number: a page may have
+// replaced WebSocket by one without it.
+func (s *webSocket) number(property string) int {
+	value, err := jsbridge.Get(s.ws, property)
+	if err != nil || value.Type() != js.TypeNumber {
+		return 0
 	}
-	return amount.Int()
+	return value.Int()
 }
 
 // Close does the closing handshake after the browser has sent its buffer.
