@@ -24,7 +24,7 @@ const ways = {
   },
   async converse() {
     let segments = 0
-    for await (const segment of converse({ token, ...addresses, userMessage })) if (segment.role) segments++
+    for await (const segment of converse({ token, genieUrl: addresses.genieUrl, userMessage })) if (segment.role) segments++
     return segments
   },
   async streamText(session) {
