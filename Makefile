@@ -125,15 +125,16 @@ profile-check: # that no conversation waits for the second part of a program
 	tools/need.sh browser
 	AGENTRUNTIME_PROFILE=check $(GOTEST) -count 1 -p 1 $(PARALLEL) -run '$(SCENARIOS)' $(SCENES)
 
-.PHONY: split
-split: $(NPM) # build programs of two parts, which is not the default (docs/performance.md)
-	cd js && node build.mjs split
+.PHONY: whole
+whole: $(NPM) # build programs of one part, for comparison
+	cd js && node build.mjs whole
 
 .PHONY: cold
-cold: $(NPM) # whole pages with programs whose first parts have as little as possible, so that they wait again and again
+cold: $(NPM) # whole pages with programs whose first parts have as little as possible, and whose second parts come 5 s late
 	tools/need.sh browser
 	cd js && node build.mjs cold
-	$(GOTEST) -count 1 -p 1 $(PARALLEL) ./e2e/loader ./e2e/chat ./e2e/agent
+	$(GOTEST) -count 1 -p 1 $(PARALLEL) ./e2e/loader
+	AGENTRUNTIME_LATE=1 $(GOTEST) -count 1 -p 1 $(PARALLEL) $(CORE) ./e2e/avatar ./e2e/chat
 	npm --prefix js run --silent build
 
 .PHONY: native

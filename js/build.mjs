@@ -32,8 +32,8 @@ const programs = { "agentruntime.wasm": "./cmd/wasm", "chat.wasm": "./cmd/chatwa
 
 /** Set by `make profile`: the programs count which functions are called. */
 const counting = process.argv[2] === "counting"
-/** Set by `make split`: the programs are split in two parts, which they are not by default (docs/performance.md). */
-const splitting = process.argv[2] === "split"
+/** Set by `make whole`: the programs are not split in two parts, for comparison. */
+const whole = process.argv[2] === "whole"
 /** Set by `make cold`: everything that can be is in the second parts of the programs. */
 const cold = process.argv[2] === "cold"
 
@@ -49,7 +49,7 @@ if (process.argv[2] !== "sizes") {
   writeFileSync(join(dist, "THIRD-PARTY-NOTICES.txt"), licences(inputs))
   await Promise.all(readdirSync(dist, { recursive: true }).filter((name) => name.endsWith(".js")).map((name) => compressed(name, readFileSync(join(dist, name)))))
 }
-const tooLarge = counting || cold || splitting ? [] : Object.keys(programs).filter((name) => !checkSize(name))
+const tooLarge = counting || cold || whole ? [] : Object.keys(programs).filter((name) => !checkSize(name))
 process.exitCode = tooLarge.length > 0 ? 1 : 0
 
 /** Writes the .d.ts files; fails on any type error. */
@@ -157,7 +157,7 @@ async function linked(name, file) {
       // What js/src/program.ts has in a page.
       env: { AGENTRUNTIME_LOADER: "agentruntime:loader" },
       prepare: (global) => (global["agentruntime:loader"] = { AgentError: class AgentError extends Error {}, ready: (exports) => exports }),
-      profile: cold ? new Set() : splitting ? new Set(readFileSync(profile, "utf8").split("\n")) : undefined,
+      profile: whole ? undefined : new Set(cold ? [] : readFileSync(profile, "utf8").split("\n")),
       restFile: `${name}.rest-*.wasm`,
       counts: counting,
     })

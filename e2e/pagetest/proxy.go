@@ -9,6 +9,7 @@ import (
 	"net/http"
 	"net/http/httputil"
 	"net/url"
+	"os"
 	"slices"
 	"strings"
 	"sync"
@@ -86,10 +87,21 @@ func (d *proxy) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		}
 		r.Body = io.NopCloser(all)
 	}
+	if lateParts && strings.Contains(r.URL.Path, ".rest-") {
+		select {
+		case <-time.After(lateness):
+		case <-r.Context().Done():
+		}
+	}
 	if interceptor == nil || !interceptor(out, r) {
 		d.inner.ServeHTTP(out, r)
 	}
 }
+
+// lateParts delays the second parts of the programs by lateness, for make late.
+var lateParts = os.Getenv("AGENTRUNTIME_LATE") != ""
+
+const lateness = 5 * time.Second
 
 // begin records a request and returns its index.
 func (d *proxy) begin(v Request) int {

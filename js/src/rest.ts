@@ -41,6 +41,10 @@ interface Event {
 
 const sectionName = "go.split"
 
+/** How long a program that can't go on without the module tries to load it, and the pause after a failure, in ms. */
+const persistMs = 10_000
+const pauseMs = 500
+
 /** Returns the split that a module is part of, undefined for a whole program. */
 export function splitOf(module: WebAssembly.Module): Split | undefined {
   const [section] = WebAssembly.Module.customSections(module, sectionName)
@@ -131,6 +135,19 @@ export class Rest {
     }
   }
 
+  /** Loads the module, again after failures that pass: the alternative is the end of every session in the page. */
+  async #persist(): Promise<void> {
+    const end = performance.now() + persistMs
+    for (;;) {
+      try {
+        return await this.load()
+      } catch (reason) {
+        if (!(reason instanceof AgentError && reason.retryable) || performance.now() > end) throw reason
+      }
+      await new Promise((resolve) => setTimeout(resolve, pauseMs))
+    }
+  }
+
   async #download(): Promise<void> {
     for (const [i, url] of this.#source.urls.entries()) {
       if (this.#module) break
@@ -166,7 +183,7 @@ export class Rest {
     }
     this.#waits = true
     this.#pending = this.#go._pendingEvent
-    this.load().then(
+    this.#persist().then(
       () => this.#goOn(),
       (reason: unknown) => this.#goOn(trapOf(reason)),
     )

@@ -114,7 +114,10 @@ Object.assign(globalThis, {
   MediaStream: StandInStream,
 })
 
-/** A conversation begins without the second part of a program; what needs it ends the worker. */
+/**
+ * A conversation begins without the second part of a program; what needs it ends the worker. That
+ * delays the page by nothing, so it is not reported.
+ */
 const noRest = { urls: [new URL(host)], fetch: () => Promise.reject(new Error("not in this worker")) }
 
 /** Connects a session, and ends it. */
@@ -134,6 +137,7 @@ async function connect(program: Program): Promise<void> {
   await program.call(() => session["dispose"]?.(undefined) as Promise<void>)
 }
 
+console.error = () => {}
 addEventListener("message", async ({ data: { module, file } }: MessageEvent<WarmUp>) => {
   try {
     const program = await start(module, file, () => noRest)
