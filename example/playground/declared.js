@@ -77,6 +77,12 @@ export const options = {
       "about": "The only codec to offer, such as VP8."
     },
     {
+      "name": "preferredAudioCodec",
+      "type": "string",
+      "check": "string",
+      "about": "The only codec to offer for the voice, such as opus, G722 or PCMU. One that is not supported is ignored, with a warning in the log."
+    },
+    {
       "name": "isFirefox",
       "type": "boolean",
       "check": "boolean",

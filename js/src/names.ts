@@ -51,6 +51,7 @@ export const sessionNames: readonly string[] = [
   "onTokenNeeded",
   "pageLifecycleAware",
   "partnerId",
+  "preferredAudioCodec",
   "preferredVideoCodec",
   "presenceChannelPrefix",
   "presenceHeartbeatMs",

@@ -198,6 +198,11 @@ export interface AvatarSettings extends SessionSettings {
   iceTransportPolicy?: "relay" | "all" | undefined
   /** The only codec to offer, such as VP8. */
   preferredVideoCodec?: string | undefined
+  /**
+   * The only codec to offer for the voice, such as opus, G722 or PCMU. One that is not
+   * supported is ignored, with a warning in the log.
+   */
+  preferredAudioCodec?: string | undefined
   /** Applies Firefox's rules. Default: from the user agent. */
   isFirefox?: boolean | undefined
   /** Allows media at private addresses, for development against a local service. Default `false`. */
@@ -682,6 +687,7 @@ export const avatarChecks: Readonly<Record<string, Check>> = {
   iceServers: "array",
   iceTransportPolicy: ["relay", "all"],
   preferredVideoCodec: "string",
+  preferredAudioCodec: "string",
   isFirefox: "boolean",
   allowPrivateHosts: "boolean",
   stickyId: "string",

@@ -82,6 +82,7 @@ func (s *Session) openMedia() {
 		AllowPrivateHosts:      o.AllowPrivateHosts,
 		AllowInsecureTransport: o.AllowInsecureTransport,
 		VideoCodec:             o.VideoCodec,
+		AudioCodec:             o.AudioCodec,
 		MicBitrate:             o.MaxASRBitrate,
 		OnMicrophone:           func(ev media.Event) { s.base.Work.Post(func() { s.micEvent(ev) }) },
 		Log:                    s.base.Log,

@@ -38,6 +38,9 @@ type Options struct {
 	ICETransportPolicy string `json:"iceTransportPolicy" enum:"relay,all"`
 	// VideoCodec is the only codec to offer, such as VP8.
 	VideoCodec string `json:"preferredVideoCodec"`
+	// AudioCodec is the only codec to offer for the voice, such as opus, G722 or PCMU. One
+	// that is not supported is ignored, with a warning in the log.
+	AudioCodec string `json:"preferredAudioCodec"`
 	// Firefox applies Firefox's rules. Default: from the user agent.
 	Firefox *bool `json:"isFirefox"`
 	// AllowPrivateHosts allows media at private addresses (wire-protocol §6.7), for

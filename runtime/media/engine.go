@@ -146,6 +146,8 @@ type Config struct {
 
 	// VideoCodec, such as "H264" or "VP8", is the only one offered when set.
 	VideoCodec string
+	// AudioCodec, such as "opus", "G722" or "PCMU", is the only one offered for the voice when set.
+	AudioCodec string
 	// OnMicrophone receives the events of the microphone, some of which need no peer:
 	// MicStarted, MicEnded, HardwareMute, Level. It must not block.
 	OnMicrophone func(Event)

@@ -26,9 +26,9 @@ var closeLimit = 10 * time.Second
 // peerOptions are the settings of one peer.
 type peerOptions struct {
 	policy  string
-	receive []string    // kinds of the receiving transceivers, in order
-	codec   string      // of received video; "" is the platform's choice
-	mic     *microphone // sends, when set
+	receive []string          // kinds of the receiving transceivers, in order
+	codecs  map[string]string // by kind; "" is the platform's choice
+	mic     *microphone       // sends, when set
 }
 
 // peer is a peer connection. pion negotiates in both builds: natively it is the
@@ -108,11 +108,12 @@ func (p *peer) setUp(o peerOptions, on func(Event)) error {
 		if err != nil {
 			return err
 		}
-		if kind != "video" || o.codec == "" {
+		codec := o.codecs[kind]
+		if codec == "" {
 			continue
 		}
-		if err := prefer(transceiver, "video/"+o.codec); err != nil {
-			p.engine.cfg.Log("warn", "the preferred video codec can't be used", map[string]any{"codec": o.codec, "error": err.Error()})
+		if err := prefer(transceiver, kind, kind+"/"+codec); err != nil {
+			p.engine.cfg.Log("warn", "the preferred "+kind+" codec can't be used", map[string]any{"codec": codec, "error": err.Error()})
 		}
 	}
 	if o.mic != nil {

@@ -96,9 +96,9 @@ func nextTask(fn func()) {
 }
 
 // prefer leaves only the codec called mimeType in the offer, in all its variants.
-func prefer(transceiver *webrtc.RTPTransceiver, mimeType string) error {
+func prefer(transceiver *webrtc.RTPTransceiver, kind, mimeType string) error {
 	receiver := property(js.Global(), "RTCRtpReceiver")
-	capabilities, err := jsbridge.Call(receiver, "getCapabilities", "video")
+	capabilities, err := jsbridge.Call(receiver, "getCapabilities", kind)
 	if err != nil {
 		return err
 	}

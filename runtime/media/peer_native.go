@@ -97,7 +97,7 @@ func (p *peer) listen(on func(Event)) error {
 }
 
 // prefer leaves only the codec called mimeType in the offer.
-func prefer(transceiver *webrtc.RTPTransceiver, mimeType string) error {
+func prefer(transceiver *webrtc.RTPTransceiver, _, mimeType string) error {
 	var chosen []webrtc.RTPCodecParameters
 	for _, c := range transceiver.Receiver().GetParameters().Codecs {
 		if strings.EqualFold(c.MimeType, mimeType) {

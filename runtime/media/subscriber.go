@@ -51,7 +51,10 @@ func (s *Subscriber) begin(renewed bool) (before *subscription) {
 	}
 	s.present = sub
 	sub.pendingPeer = s.engine.prepare(
-		nil, peerOptions{policy: s.engine.policy, receive: []string{"video", "audio"}, codec: s.engine.cfg.VideoCodec},
+		nil, peerOptions{
+			policy: s.engine.policy, receive: []string{"video", "audio"},
+			codecs: map[string]string{"video": s.engine.cfg.VideoCodec, "audio": s.engine.cfg.AudioCodec},
+		},
 		true, func(ev Event) { s.receive(sub, ev) },
 	)
 	return before

@@ -36,7 +36,9 @@ func TestPageShowsTheAvatar(t *testing.T) {
 	for _, codec := range []string{"", "VP8", "no such codec"} {
 		t.Run("codec "+codec, func(t *testing.T) {
 			video := newElement(t, "video", true)
-			p := newPageEngine(t, func(c *Config) { c.VideoEl, c.VideoCodec = video, codec })
+			p := newPageEngine(t, func(c *Config) {
+				c.VideoEl, c.VideoCodec, c.AudioCodec = video, codec, map[string]string{"VP8": "PCMU"}[codec]
+			})
 			j := newJournal()
 			d, url, size := watch(t, p, j)
 			if size != (Picture{Width: 640, Height: 360}) {
