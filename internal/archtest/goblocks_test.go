@@ -30,7 +30,7 @@ var goDocs = map[string]struct {
 		)`,
 	},
 	"docs/chat.md": {
-		[]string{"context", "github.com/pion/webrtc/v4", "MODULE/runtime/appinit", "MODULE/runtime/avatar", "MODULE/runtime/chat", "MODULE/runtime/event", "MODULE/runtime/media", "MODULE/runtime/session"},
+		[]string{"context", "github.com/pion/webrtc/v4", "MODULE/runtime/appinit", "MODULE/runtime/av", "MODULE/runtime/avatar", "MODULE/runtime/chat", "MODULE/runtime/event", "MODULE/runtime/session"},
 		`var (
 			ctx    context.Context
 			token  string

@@ -26,13 +26,7 @@ type keyFrameDetector struct {
 }
 
 func (s *keyFrameDetector) BindRemoteStream(info *interceptor.StreamInfo, reader interceptor.RTPReader) interceptor.RTPReader {
-	var sizeOf func(payload []byte) (Picture, bool)
-	switch info.MimeType {
-	case webrtc.MimeTypeH264:
-		sizeOf = h264Size
-	case webrtc.MimeTypeVP8:
-		sizeOf = vp8Size
-	default:
+	if info.MimeType != webrtc.MimeTypeH264 && info.MimeType != webrtc.MimeTypeVP8 {
 		return reader
 	}
 	found := false // read by one goroutine at a time
@@ -45,12 +39,24 @@ func (s *keyFrameDetector) BindRemoteStream(info *interceptor.StreamInfo, reader
 		if packet.Unmarshal(b[:n]) != nil {
 			return n, a, nil
 		}
-		if p, ok := sizeOf(packet.Payload); ok {
+		if p, ok := PictureSize(info.MimeType, packet.Payload); ok {
 			found = true
 			s.once.Do(func() { s.seen(p) })
 		}
 		return n, a, nil
 	})
+}
+
+// PictureSize reads the size of the picture from the payload of an RTP packet of H264 or VP8. It
+// returns false for a packet without a size: only the first packets of a key frame have one.
+func PictureSize(mimeType string, payload []byte) (Picture, bool) {
+	switch mimeType {
+	case webrtc.MimeTypeH264:
+		return h264Size(payload)
+	case webrtc.MimeTypeVP8:
+		return vp8Size(payload)
+	}
+	return Picture{}, false
 }
 
 // maxSide bounds a picture's width and height; a larger one is a broken stream.

@@ -33,9 +33,11 @@ type Sample struct {
 	Duration time.Duration
 }
 
-// silence is what is sent while muted and after the end of the source, because
+// Silence returns what is sent while muted and after the end of the source, because
 // a browser's microphone never stops sending either: one frame of 20 ms.
-var silence = Sample{Data: []byte{0xF8, 0xFF, 0xFE}, Duration: 20 * time.Millisecond}
+func Silence() Sample {
+	return Sample{Data: []byte{0xF8, 0xFF, 0xFE}, Duration: 20 * time.Millisecond}
+}
 
 // maxBehind is the greatest delay that sending catches up on. After a longer one, as
 // when a laptop slept, the schedule begins again.
@@ -160,7 +162,7 @@ func (m *microphone) MeasureLevel(bool) {}
 func (m *microphone) send(ctx context.Context, p *playing) {
 	due := time.Now()
 	for spoken := false; ; {
-		sample := silence
+		sample := Silence()
 		if !spoken {
 			next, err := p.source.Next(ctx)
 			switch {
@@ -196,7 +198,7 @@ func (m *microphone) write(s Sample) {
 	enabled := m.enabled
 	m.mu.Unlock()
 	if !enabled {
-		s.Data = silence.Data
+		s.Data = Silence().Data
 	}
 	// If sending fails, the state of the peer reports it.
 	_ = m.track.WriteSample(pionmedia.Sample{Data: s.Data, Duration: s.Duration})
@@ -258,22 +260,49 @@ const (
 	oggFull      = 255
 )
 
-var errNotOgg = errors.New("not an Ogg stream")
+// opusHead begins the first packet of a stream of Opus (RFC 7845 §5.1), opusTags the second.
+const (
+	opusHead = "OpusHead"
+	opusTags = "OpusTags"
+)
+
+var (
+	errNotOgg  = errors.New("not an Ogg stream")
+	errNotOpus = errors.New("an Ogg stream without Opus")
+)
 
 // OggFile opens a file of Opus in Ogg, such as opusenc and ffmpeg write, as a
-// source for OpenMicrophone.
+// source for OpenMicrophone. The error says what else the file is.
 func OggFile(path string) (Source, error) {
 	f, err := os.Open(path)
 	if err != nil {
 		return nil, err
 	}
-	return &oggSource{file: f, reader: bufio.NewReader(f)}, nil
+	source, err := Ogg(f)
+	if err != nil {
+		_ = f.Close()
+		return nil, fmt.Errorf("%s: %w", path, err)
+	}
+	return source, nil
+}
+
+// Ogg returns the Opus packets of an Ogg stream (RFC 7845) as a source, which closes r if it
+// is an [io.Closer]. The error says what else r has.
+func Ogg(r io.Reader) (Source, error) {
+	o := &oggSource{from: r, reader: bufio.NewReader(r)}
+	switch head, err := o.packet(); {
+	case err != nil:
+		return nil, noEOF(err)
+	case !strings.HasPrefix(string(head), opusHead):
+		return nil, errNotOpus
+	}
+	return o, nil
 }
 
 // oggSource reads packets from pages. A page contains many packets, and a packet
 // may continue in the next page.
 type oggSource struct {
-	file    io.Closer
+	from    io.Reader
 	reader  *bufio.Reader
 	lacing  []byte // what is left of the page's segment table
 	resumed bool   // the page begins with the rest of a packet of the page before
@@ -286,7 +315,7 @@ func (o *oggSource) Next(ctx context.Context) (Sample, error) {
 		if err != nil {
 			return Sample{}, err
 		}
-		if head := string(data[:min(len(data), 8)]); head == "OpusHead" || head == "OpusTags" {
+		if head := string(data[:min(len(data), 8)]); head == opusHead || head == opusTags {
 			continue
 		}
 		if d := opusDuration(data); d > 0 {
@@ -296,8 +325,13 @@ func (o *oggSource) Next(ctx context.Context) (Sample, error) {
 	return Sample{}, ctx.Err()
 }
 
-// Close closes the file.
-func (o *oggSource) Close() error { return o.file.Close() }
+// Close closes the reader.
+func (o *oggSource) Close() error {
+	if closer, ok := o.from.(io.Closer); ok {
+		return closer.Close()
+	}
+	return nil
+}
 
 // packet returns the next packet, put together from its segments.
 func (o *oggSource) packet() ([]byte, error) {

@@ -443,8 +443,8 @@ func TestVoiceIsAnswered(t *testing.T) {
 	go func() {
 		for {
 			select {
-			case <-time.After(silence.Duration):
-				_ = track.WriteSample(pionmedia.Sample{Data: silence.Data, Duration: silence.Duration})
+			case <-time.After(Silence().Duration):
+				_ = track.WriteSample(pionmedia.Sample{Data: Silence().Data, Duration: Silence().Duration})
 			case <-stop:
 				return
 			case <-ctx.Done():
