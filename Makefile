@@ -65,7 +65,7 @@ test: ## The tests of every package, vet, types, and the core of the whole pages
 .PHONY: verify
 verify: build ## What takes longer: the linters, all other whole pages, fresh projects, every fault of docs/resilience.md, a soak, Firefox and WebKitGTK, inputs of their own for the fuzz targets
 	tools/need.sh browser
-	AGENTRUNTIME_REQUIRE_NODE=1 go run ./internal/maketest suites lint-native lint-page format then fresh browsers then faults soak then fuzz
+	AGENTRUNTIME_REQUIRE_NODE=1 go run ./internal/maketest suites lint-native lint-page format then fresh browsers then faults soak then k6-test then fuzz
 
 .PHONY: more
 more: build # proofs that are slower still, or need a machine that does nothing else; before a release
@@ -216,6 +216,16 @@ fresh: # projects that install the package, with each bundler; needs npm's regis
 screenshots: build # the pictures of README and docs
 	tools/need.sh browser
 	go test -count 1 ./e2e/screenshots
+
+.PHONY: k6
+k6: ## Build build/k6, which is k6 with sessions of the runtime in its scripts (docs/load.md)
+	@mkdir -p build
+	cd k6 && go build -o ../build/k6 ./cmd/k6
+
+# k6/ is a module of its own, so that the others do not get k6's dependencies.
+.PHONY: k6-test
+k6-test: # scripts of k6 against the local service, also divided between two processes
+	cd k6 && go vet ./... && $(GOTEST) -count 1 .
 
 .PHONY: soak
 soak: # faults at random, for native sessions and one page
