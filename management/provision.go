@@ -11,33 +11,34 @@ import (
 // Brief describes an agent to [Client.Provision].
 type Brief struct {
 	// DisplayName is what the agent is called. Required.
-	DisplayName string
+	DisplayName string `json:"displayName"`
 	// Directive describes the agent's task; it becomes the intellect's base directive, a
 	// template. Required.
-	Directive string
+	Directive string `json:"directive"`
 	// OpeningPhrase is a template, or [SilentOpening]; "" is the service's default.
-	OpeningPhrase string
+	OpeningPhrase string `json:"openingPhrase,omitempty"`
 	// VoiceID and VisualID are ids of catalog items; "" is the first item of that type.
-	VoiceID, VisualID string
+	VoiceID  string `json:"voiceId,omitempty"`
+	VisualID string `json:"visualId,omitempty"`
 	// AdminTags are the tags of the agent.
-	AdminTags []string
+	AdminTags []string `json:"adminTags,omitempty"`
 
 	// The fields below are optional: if one can't be applied, the error is in
 	// [Provisioned.Problems], and the agent is made anyway.
 
 	// Capabilities are on, off or disabled by name.
-	Capabilities map[string]string
+	Capabilities map[string]string `json:"capabilities,omitempty"`
 	// Tools are made and attached to the intellect.
-	Tools []NewTool
+	Tools []NewTool `json:"tools,omitempty"`
 	// KnowledgeIDs and SkillIDs are attached to the intellect.
-	KnowledgeIDs []int64
-	SkillIDs     []SkillRef
+	KnowledgeIDs []int64    `json:"knowledgeIds,omitempty"`
+	SkillIDs     []SkillRef `json:"skillIds,omitempty"`
 }
 
 // NewTool is a tool to make.
 type NewTool struct {
-	Name   string
-	Config ToolConfig
+	Name   string     `json:"name"`
+	Config ToolConfig `json:"config"`
 }
 
 // Provisioned is what [Client.Provision] has made.

@@ -30,9 +30,9 @@ func (t *Tool) recordID() string { return t.ID }
 
 // ToolPatch describes a change of a tool; nil fields stay as they are.
 type ToolPatch struct {
-	Name *string
+	Name *string `json:"name,omitempty"`
 	// Config replaces the whole configuration.
-	Config *ToolConfig
+	Config *ToolConfig `json:"config,omitempty"`
 }
 
 var (

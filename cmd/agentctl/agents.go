@@ -11,9 +11,9 @@ import (
 )
 
 func agents() *cli.Command {
-	name := func() *cli.StringFlag { return textFlag("name", "the agent's `name`") }
-	intellect := func() *cli.Int64Flag { return numberFlag("intellect", "`number` of the intellect") }
+	name, intellect := textFlag("name", "the agent's `name`"), numberFlag("intellect", "`number` of the intellect")
 	avatar, tag := listFlag("avatar", "`id` of an avatar"), listFlag("tag", "admin `tag`")
+	file := textFlag("file", "JSON `file` with its fields")
 	return group("agents", "builds agents of intellects and avatars",
 		command("list", "", "lists the account's agents", func(ctx context.Context, c *call, _ []string) error {
 			return printList(c, c.Agents.List(ctx, management.AgentFilter{
@@ -35,20 +35,40 @@ func agents() *cli.Command {
 			return printRecord(c, a, err)
 		}),
 		command("create", "", "makes an agent of an intellect and avatars", func(ctx context.Context, c *call, _ []string) error {
-			a, err := c.Agents.Create(ctx, management.AgentInput{
-				DisplayName: c.flags.String("name"), Intellect: management.IntellectRef{ID: c.flags.Int64("intellect")},
-				AvatarIDs: c.list("avatar"), AdminTags: c.list("tag"),
-			})
+			var in management.AgentInput
+			if err := readFields(c.flags.String("file"), "an agent", &in); err != nil {
+				return err
+			}
+			if name := c.text("name"); name != nil {
+				in.DisplayName = *name
+			}
+			if c.flags.IsSet("intellect") {
+				in.Intellect.ID = c.flags.Int64("intellect")
+			}
+			in.AvatarIDs, in.AdminTags = append(in.AvatarIDs, c.list("avatar")...), append(in.AdminTags, c.list("tag")...)
+			a, err := c.Agents.Create(ctx, in)
 			return printRecord(c, a, err)
-		}, required(name()), required(intellect()), avatar, tag),
-		command("update", "ID", "changes what the flags name", func(ctx context.Context, c *call, args []string) error {
-			patch := management.AgentPatch{DisplayName: c.text("name"), AvatarIDs: c.list("avatar"), AdminTags: c.list("tag")}
+		}, name, intellect, avatar, tag, file),
+		command("update", "ID", "changes what the flags and the file name", func(ctx context.Context, c *call, args []string) error {
+			var patch management.AgentPatch
+			if err := readFields(c.flags.String("file"), "an agent", &patch); err != nil {
+				return err
+			}
+			if name := c.text("name"); name != nil {
+				patch.DisplayName = name
+			}
 			if c.flags.IsSet("intellect") {
 				patch.Intellect = &management.IntellectRef{ID: c.flags.Int64("intellect")}
 			}
+			if ids := c.list("avatar"); ids != nil {
+				patch.AvatarIDs = ids
+			}
+			if tags := c.list("tag"); tags != nil {
+				patch.AdminTags = tags
+			}
 			a, err := c.Agents.Update(ctx, args[0], patch)
 			return printRecord(c, a, err)
-		}, name(), intellect(), avatar, tag),
+		}, name, intellect, avatar, tag, file),
 		command("widget", "ID", "prints the widget id with which a page shows the agent", func(ctx context.Context, c *call, args []string) error {
 			id, err := c.Application.ResolveWidgetID(ctx, args[0])
 			if err != nil || c.json {
@@ -76,17 +96,42 @@ func avatars() *cli.Command {
 			return printRecord(c, a, err)
 		}),
 		command("create", "", "makes an avatar of a voice and a visual of the catalog", func(ctx context.Context, c *call, _ []string) error {
-			in := management.AvatarInput{Name: c.flags.String("name"), Voice: management.AvatarVoice{ID: c.flags.String("voice")}}
-			if visual := c.flags.String("visual"); visual != "" {
-				in.Visual = &management.AvatarVisual{ID: visual}
+			var in management.AvatarInput
+			if err := readFields(c.flags.String("file"), "an avatar", &in); err != nil {
+				return err
+			}
+			if name := c.text("name"); name != nil {
+				in.Name = *name
+			}
+			if voice := c.text("voice"); voice != nil {
+				in.Voice.ID = *voice
+			}
+			if visual := c.text("visual"); visual != nil {
+				in.Visual = &management.AvatarVisual{ID: *visual}
 			}
 			a, err := c.Avatars.Create(ctx, in)
 			return printRecord(c, a, err)
 		},
 			textFlag("name", "the avatar's `name`"),
-			required(textFlag("voice", "`itemId` of a voice")),
+			textFlag("voice", "`itemId` of a voice"),
 			textFlag("visual", "`itemId` of a visual"),
+			textFlag("file", "JSON `file` with its fields"),
 		),
+		command("update", "ID", "changes the fields that a JSON file has", func(ctx context.Context, c *call, args []string) error {
+			var patch management.AvatarPatch
+			if err := readFields(c.flags.String("file"), "an avatar", &patch); err != nil {
+				return err
+			}
+			a, err := c.Avatars.Update(ctx, args[0], patch)
+			return printRecord(c, a, err)
+		}, required(textFlag("file", "JSON `file` with fields"))),
+		command("catalog", "", "lists the voices and visuals that avatars can have", func(ctx context.Context, c *call, _ []string) error {
+			return printList(c, c.Catalog.List(ctx, management.CatalogFilter{Type: management.CatalogType(c.flags.String("type"))}),
+				column[management.CatalogItem]{"ITEM", func(i *management.CatalogItem) string { return i.ID }},
+				column[management.CatalogItem]{"TYPE", func(i *management.CatalogItem) string { return string(i.Type) }},
+				column[management.CatalogItem]{"TAGS", func(i *management.CatalogItem) string { return strings.Join(i.AdminTags, ",") }},
+			)
+		}, textFlag("type", "`kind`: Voice, Visual, Face or Background")),
 		removal("ID", "deletes an avatar", func(ctx context.Context, c *call, args []string, opts []management.Option) error {
 			return printDone(c, "deleted avatar "+args[0], c.Avatars.Delete(ctx, args[0], opts...))
 		}),

@@ -47,6 +47,12 @@ func knowledge() *cli.Command {
 			}
 			return printRecord(c, r, err)
 		}),
+		command("update", "NUMBER", "changes what the flags name", numbered(func(ctx context.Context, c *call, id int64, _ []string) error {
+			r, err := c.Knowledge.Update(ctx, id, management.KnowledgePatch{
+				Name: c.text("name"), Description: c.text("description"), Tags: c.list("tag"),
+			})
+			return printRecord(c, r, err)
+		}), textFlag("name", "the record's `name`"), textFlag("description", "what is in it, as a `text`"), listFlag("tag", "a `tag`")),
 		command("add", "NUMBER FILE...", "adds the texts of files to a record", numbered(func(ctx context.Context, c *call, id int64, args []string) error {
 			return eachSource(ctx, c, id, args, "added", "is there already", c.Knowledge.AddSource)
 		})),

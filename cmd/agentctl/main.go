@@ -81,6 +81,10 @@ func explain(err error) string {
 		return text + "; here that is -allow-protected"
 	case fault.ToolInUse, fault.SkillInUse, fault.KnowledgeInUse:
 		return text + "; here that is -force"
+	case fault.Conflict: // also a name that is in use
+		if strings.HasSuffix(f.Message(), "pass Force") {
+			return text + "; here that is -force"
+		}
 	case fault.NoSecret:
 		return text + "; set " + envSecret + " or " + envSecretFile + ", or pass -secret-file"
 	case fault.NetworkError:
@@ -115,7 +119,10 @@ func newRoot() *cli.Command {
 		ConfigureShellCompletionCommand: func(c *cli.Command) {
 			c.Hidden, c.Usage = false, "prints a script with which a shell completes command lines"
 		},
-		Commands: []*cli.Command{agents(), avatars(), intellects(), knowledge(), threads(), tokens(), doctor(), talk()},
+		Commands: []*cli.Command{
+			provision(), agents(), avatars(), intellects(), tools(), skills(), knowledge(),
+			insights(), rules(), emails(), threads(), feedback(), tokens(), doctor(), talk(),
+		},
 	}
 	root.Action = missing
 	_ = root.Walk(func(c *cli.Command) error { // a function without errors
