@@ -84,7 +84,7 @@ func (a *Avatar) connect(ctx, vu context.Context) (map[string]int64, error) {
 	}
 	o.OnTrack = a.discard
 	o.OnEvent = a.hear
-	session, err := avatar.New(o, avatar.Deps{})
+	session, err := avatar.New(o)
 	if err != nil {
 		return nil, err
 	}

@@ -61,7 +61,7 @@ func (c *Chat) connect(ctx, vu context.Context) error {
 	o := chat.Options{Options: session.Options{Token: access.KS, Kind: access.Kind, PartnerID: access.PartnerID, GenieURL: &access.GenieURL}}
 	c.options.apply(&o.Options)
 	o.OnEvent = c.hear
-	s, err := chat.New(o, chat.Deps{})
+	s, err := chat.New(o)
 	if err != nil {
 		return err
 	}

@@ -88,5 +88,5 @@ func (a Application) AppInit(ctx context.Context, t Token) (*AppInit, error) {
 	case t.admin(), t.Kind == ConversationToken && t.AgentID == "":
 		return nil, fault.New(fault.WrongTokenScope, "appInit needs a widget token or the agent token of a visitor; it has a "+string(t.Kind)+" token")
 	}
-	return appinit.Init(ctx, appinit.Options{Config: a.c.config, Token: t.KS(), Client: fetch.Watch(a.c.fetch, a.c.onResponse)})
+	return appinit.Init(ctx, appinit.Options{Config: a.c.config, Token: t.KS(), HTTPClient: fetch.As(fetch.Watch(a.c.fetch, a.c.onResponse))})
 }

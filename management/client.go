@@ -10,6 +10,7 @@ import (
 	"github.com/agentruntime/agentruntime/internal/fetch"
 	"github.com/agentruntime/agentruntime/runtime/appinit"
 	"github.com/agentruntime/agentruntime/runtime/fault"
+	"github.com/agentruntime/agentruntime/runtime/httpclient"
 )
 
 // Config has the addresses of the services (service.md "Regions and base addresses").
@@ -33,10 +34,12 @@ type Options struct {
 	// OnResponse is called for every HTTP reply, also of attempts that are repeated,
 	// before its body is read.
 	OnResponse func(Response) `json:"-"`
+	// HTTPClient does the requests. Default: connections that Close closes.
+	HTTPClient httpclient.Client `json:"-"`
 }
 
 // Response describes a reply for [Options.OnResponse].
-type Response = fetch.Report
+type Response = httpclient.Response
 
 const (
 	defaultUserID = "management"
@@ -117,7 +120,7 @@ func New(o Options) (*Client, error) {
 	if secret := o.Secret; secret != "" { // in a closure, where fmt does not find it
 		c.secret = func(context.Context) (string, error) { return secret, nil }
 	}
-	c.close = fetch.Own(&c.fetch, new(fetch.Sender))
+	c.fetch, c.close = fetch.Open(o.HTTPClient)
 	c.Tokens, c.Agents, c.Avatars, c.Catalog, c.Application = Tokens{c}, Agents{c}, Avatars{c}, Catalog{c}, Application{c}
 	c.Intellects, c.Tools, c.Skills = Intellects{c}, Tools{c}, Skills{c}
 	c.Knowledge, c.Insights, c.Lifecycle, c.EmailTemplates = Knowledge{c}, Insights{c}, Lifecycle{c}, EmailTemplates{c}
@@ -126,7 +129,7 @@ func New(o Options) (*Client, error) {
 	return c, nil
 }
 
-// Close closes the client's idle connections. It does not end calls; their contexts do.
+// Close closes the client's idle connections, not those of [Options.HTTPClient]. It does not end calls; their contexts do.
 func (c *Client) Close() { c.close() }
 
 // String returns the account of the client, without secrets.

@@ -61,7 +61,7 @@ func (v Conversations) brain(ctx context.Context) (converse.Brain, error) {
 		return converse.Brain{}, err
 	}
 	base, err := v.c.addresses.Base(appinit.Genie)
-	return converse.Brain{Fetch: v.c.fetch, URL: base, Token: token.KS(), OnResponse: v.c.onResponse}, err
+	return converse.Brain{HTTPClient: fetch.As(v.c.fetch), URL: base, Token: token.KS(), OnResponse: v.c.onResponse}, err
 }
 
 // talker returns the token of ctx, which must be able to speak.

@@ -42,7 +42,7 @@ func connect(ctx context.Context, info localservice.Info) (*avatar.Session, erro
 			}
 		}
 	}
-	session, err := avatar.New(o, avatar.Deps{})
+	session, err := avatar.New(o)
 	if err != nil {
 		return nil, err
 	}

@@ -57,7 +57,7 @@ func sessionOptions(ctx context.Context, c *call) (avatar.Options, error) {
 func converseLive(ctx context.Context, c *call, o avatar.Options) error {
 	t := &conversation{call: c, answered: make(chan error, 1), ended: make(chan error, 1)}
 	o.OnEvent = t.event
-	session, err := avatar.New(o, avatar.Deps{})
+	session, err := avatar.New(o)
 	if err != nil {
 		return err
 	}

@@ -37,26 +37,23 @@ func (s *avatarSessions) openAgent(h *page.Handle, options js.Value) (page.Sessi
 	o.Into(&given.Options)
 	given.Avatar, given.Chat = o.Avatar.session(), o.Chat.Session()
 	given.OnEvents = h.Listen
-	session, err := agent.New(given, agent.Deps{
-		Avatar: func(ao avatar.Options) (inside *avatar.Session, release func(), err error) {
-			release, err = h.OpenInside(string(agent.Avatar), o.Take, func(h *page.Handle) (_ page.Session, m page.Methods, err error) {
-				ao.OnEvents = both(h.Listen, ao.OnEvent)
-				inside, m, err = s.make(h, ao)
-				return inside, m, err
-			})
-			return inside, release, err
-		},
-		Chat: func(co chat.Options) (inside *chat.Session, release func(), err error) {
-			release, err = h.OpenInside(string(agent.Chat), o.Take, func(h *page.Handle) (_ page.Session, m page.Methods, err error) {
-				co.OnEvents = both(h.Listen, co.OnEvent)
-				if inside, err = chat.New(co, page.ChatDeps()); err != nil {
-					return nil, m, err
-				}
-				return inside, page.ChatMethods(inside), nil
-			})
-			return inside, release, err
-		},
-	})
+	given.NewAvatar = func(ao avatar.Options) (inside *avatar.Session, release func(), err error) {
+		release, err = h.OpenInside(string(agent.Avatar), o.Take, func(h *page.Handle) (_ page.Session, m page.Methods, err error) {
+			ao.OnEvents = both(h.Listen, ao.OnEvent)
+			inside, m, err = s.make(h, ao)
+			return inside, m, err
+		})
+		return inside, release, err
+	}
+	given.NewChat = func(co chat.Options) (inside *chat.Session, release func(), err error) {
+		release, err = h.OpenInside(string(agent.Chat), o.Take, func(h *page.Handle) (_ page.Session, m page.Methods, err error) {
+			co.OnEvents = both(h.Listen, co.OnEvent)
+			inside, m, err = page.NewChat(co)
+			return inside, m, err
+		})
+		return inside, release, err
+	}
+	session, err := agent.New(given)
 	if err != nil {
 		return nil, page.Methods{}, err
 	}

@@ -55,10 +55,10 @@ func newAgentRig(t *testing.T) *agentRig {
 	t.Helper()
 	r := &agentRig{newRig(t), eval(holder)}
 	t.Cleanup(func() { r.holder.Call("restore") })
-	deps := r.sessions.deps
-	r.sessions.deps = func() avatar.Deps {
+	prepare := r.sessions.prepare
+	r.sessions.prepare = func(o *avatar.Options) {
 		r.socket = &fakeSocket{events: make(chan socketio.Event, 64)}
-		return deps()
+		prepare(o)
 	}
 	return r
 }
@@ -183,11 +183,10 @@ func TestAFailedSwitchKeepsTheConversation(t *testing.T) {
 	if _, err := s.later("connect", nil); err != nil {
 		t.Fatal(err)
 	}
-	deps := r.sessions.deps
-	r.sessions.deps = func() avatar.Deps {
-		d := deps()
+	prepare := r.sessions.prepare
+	r.sessions.prepare = func(o *avatar.Options) {
+		prepare(o)
 		r.socket.silent = true
-		return d
 	}
 	controller := eval("new AbortController()")
 	switching := s.methods.Call("switchMode", controller.Get("signal"), "avatar")

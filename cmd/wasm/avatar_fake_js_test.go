@@ -143,10 +143,18 @@ func (fakePublisher) Answer(context.Context, control.Description) error { return
 func (fakePublisher) AddCandidate(control.ServerCandidate)              {}
 func (fakePublisher) SetBandwidth(context.Context, int) error           { return nil }
 
-// fakeSender discards the requests that it is given.
-type fakeSender struct{}
+// fakeNetwork has one socket, and discards the requests that nothing waits for.
+type fakeNetwork struct {
+	fetch.Client
+	socket *fakeSocket
+}
 
-func (fakeSender) Send(*fetch.Request, func(int, error)) {}
+func (fakeNetwork) Send(*fetch.Request, func(int, error)) {}
+
+// Dial implements [socketio.Dialer].
+func (n fakeNetwork) Dial(string, socketio.ClientOptions) (socketio.Socket, error) {
+	return n.socket, nil
+}
 
 // rig is a program's sessions with a service of its own.
 type rig struct {
@@ -169,12 +177,9 @@ func newRig(t *testing.T) *rig {
 	t.Helper()
 	r := &rig{t: t, program: page.New(context.Background()), sessions: newAvatarSessions(), arrived: make(chan struct{})}
 	r.socket = &fakeSocket{events: make(chan socketio.Event, 64)}
-	r.sessions.deps = func() avatar.Deps {
-		return avatar.Deps{
-			Media: func(e *media.Engine) avatar.Media { return fakeMedia{e} },
-			Dial:  func(string, socketio.ClientOptions) (avatar.Socket, error) { return r.socket, nil },
-			Fetch: r.sessions.http, Send: fakeSender{},
-		}
+	r.sessions.prepare = func(o *avatar.Options) {
+		o.Media = func(e *media.Engine) avatar.Media { return fakeMedia{e} }
+		o.HTTPClient = fetch.As(fakeNetwork{fetch.New(), r.socket})
 	}
 	return r
 }

@@ -9,7 +9,6 @@ import (
 	"syscall/js"
 	"time"
 
-	"github.com/agentruntime/agentruntime/internal/fetch"
 	"github.com/agentruntime/agentruntime/internal/jsbridge"
 	"github.com/agentruntime/agentruntime/internal/page"
 	"github.com/agentruntime/agentruntime/runtime/avatar"
@@ -20,16 +19,12 @@ import (
 
 // avatarSessions makes the avatar sessions of this program.
 type avatarSessions struct {
-	http *fetch.Transport
-	// deps returns the dependencies of a session; tests replace it.
-	deps func() avatar.Deps
+	// prepare sets what the page has to do with a session; tests replace it.
+	prepare func(*avatar.Options)
 }
 
 func newAvatarSessions() *avatarSessions {
-	http := fetch.New()
-	return &avatarSessions{http: http, deps: func() avatar.Deps {
-		return avatar.Deps{Fetch: http, Send: http, Page: sessionend.BrowserPage()}
-	}}
+	return &avatarSessions{prepare: func(o *avatar.Options) { o.Page = sessionend.BrowserPage() }}
 }
 
 // open makes a session from the options that js/src/avatar.ts passes.
@@ -54,7 +49,8 @@ func (s *avatarSessions) make(h *page.Handle, given avatar.Options) (*avatar.Ses
 		return nil, page.Methods{}, err
 	}
 	given.OnPanic = h.Failed
-	session, err := avatar.New(given, s.deps())
+	s.prepare(&given)
+	session, err := avatar.New(given)
 	if err != nil {
 		return nil, page.Methods{}, err
 	}

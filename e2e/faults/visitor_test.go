@@ -96,7 +96,7 @@ func enter(t testing.TB, info localservice.Info, life time.Duration, change func
 	t.Cleanup(func() { v.http.Close() })
 	arrive := func(ctx context.Context) (*appinit.Result, error) {
 		o := appinit.Options{
-			WidgetID: agent.WidgetID, Client: v.http,
+			WidgetID: agent.WidgetID, HTTPClient: fetch.As(v.http),
 			Config: appinit.Config{AgenticURL: &info.AgenticURL, GenieURL: &info.GenieURL, OVPURL: &info.OVPURL},
 		}
 		if life > 0 {
@@ -144,7 +144,8 @@ func enter(t testing.TB, info localservice.Info, life time.Duration, change func
 	if change != nil {
 		change(&o)
 	}
-	if v.Session, err = avatar.New(o, avatar.Deps{Fetch: v.http, Send: v.http.Transport}); err != nil {
+	o.HTTPClient = fetch.As(v.http)
+	if v.Session, err = avatar.New(o); err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(v.Close)

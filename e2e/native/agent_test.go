@@ -14,7 +14,6 @@ import (
 	"github.com/agentruntime/agentruntime/internal/localservice"
 	"github.com/agentruntime/agentruntime/runtime/agent"
 	"github.com/agentruntime/agentruntime/runtime/avatar"
-	"github.com/agentruntime/agentruntime/runtime/chat"
 	"github.com/agentruntime/agentruntime/runtime/fault"
 	"github.com/agentruntime/agentruntime/runtime/session"
 )
@@ -69,16 +68,9 @@ func newConversation(t *testing.T, service *localservice.Service, change func(*a
 	face := avatar.OptionsFor(init)
 	face.AllowPrivateHosts, face.MicStart = true, avatar.MicDeferred
 	change(&face)
-	o := agent.Options{Options: session.Options{Token: init.KS, GenieURL: &init.GenieURL, OnEvent: c.record}, Mode: agent.Chat, Avatar: face}
-	session, err := agent.New(o, agent.Deps{
-		Chat: func(o chat.Options) (*chat.Session, func(), error) {
-			s, err := chat.New(o, chat.Deps{Fetch: c.http, Send: http})
-			return s, nil, err
-		},
-		Avatar: func(o avatar.Options) (*avatar.Session, func(), error) {
-			s, err := avatar.New(o, avatar.Deps{Fetch: c.http, Send: http})
-			return s, nil, err
-		},
+	session, err := agent.New(agent.Options{
+		Options: session.Options{Token: init.KS, GenieURL: &init.GenieURL, OnEvent: c.record, HTTPClient: fetch.As(c.http)},
+		Mode:    agent.Chat, Avatar: face,
 	})
 	if err != nil {
 		t.Fatal(err)

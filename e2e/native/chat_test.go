@@ -108,7 +108,8 @@ func (svc *service) connect(t *testing.T, agent, user string, o chat.Options) *t
 	c := &talk{t: t}
 	info := svc.Info()
 	o.Token, o.GenieURL, o.OnEvent = svc.token(t, agent, user), &info.GenieURL, c.record
-	s, err := chat.New(o, chat.Deps{Fetch: svc.http, Send: svc.http})
+	o.HTTPClient = fetch.As(svc.http)
+	s, err := chat.New(o)
 	if err != nil {
 		t.Fatal(err)
 	}

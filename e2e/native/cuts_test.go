@@ -102,7 +102,7 @@ func chatter(t *testing.T, service *localservice.Service, n, cuts int) (said, re
 	o.MicStart = avatar.MicDeferred
 	o.ReconnectionDelay = 5 * time.Millisecond
 	o.OnEvent = heard.record
-	s, err := avatar.New(o, avatar.Deps{})
+	s, err := avatar.New(o)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -143,7 +143,7 @@ func visit(t *testing.T, access *management.AppInit) (thread string, booked []st
 	s, err := agent.New(agent.Options{
 		Options: session.Options{Token: access.KS, GenieURL: &access.GenieURL, OnEvent: heard.record},
 		Mode:    agent.Chat, Avatar: face,
-	}, agent.Deps{})
+	})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -62,9 +62,9 @@ func tryArrive(t *testing.T, service *localservice.Service, agent string) (*fetc
 	http := fetch.New()
 	t.Cleanup(func() { http.Close() })
 	init, err := appinit.Init(t.Context(), appinit.Options{
-		WidgetID: who.WidgetID,
-		Client:   http,
-		Config:   appinit.Config{AgenticURL: &info.AgenticURL, GenieURL: &info.GenieURL, OVPURL: &info.OVPURL},
+		WidgetID:   who.WidgetID,
+		HTTPClient: fetch.As(http),
+		Config:     appinit.Config{AgenticURL: &info.AgenticURL, GenieURL: &info.GenieURL, OVPURL: &info.OVPURL},
 	})
 	return http, init, err
 }
@@ -86,7 +86,7 @@ func botOf(t *testing.T, init *appinit.Result) *bot {
 		OpenMicrophone: func(string) (media.Source, error) { return media.OggFile("../testdata/speech.ogg") },
 	}
 	o.OnEvent = b.record
-	session, err := avatar.New(o, avatar.Deps{})
+	session, err := avatar.New(o)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -41,26 +41,7 @@ type Sender interface {
 	Send(r *Request, done func(status int, err error))
 }
 
-var (
-	_ Client = (*Transport)(nil)
-	_ Sender = (*Transport)(nil)
-)
-
-// Own replaces a nil client and sender by one new Transport, and returns the function
-// that closes it.
-func Own(client *Client, sender *Sender) (free func()) {
-	if *client != nil && *sender != nil {
-		return func() {}
-	}
-	t := New()
-	if *client == nil {
-		*client = t
-	}
-	if *sender == nil {
-		*sender = t
-	}
-	return t.Close
-}
+var _ Network = (*Transport)(nil)
 
 // Request is one HTTP request. A page sends it without cookies or other
 // credentials of its own and bypasses the HTTP cache. No redirect is followed, because

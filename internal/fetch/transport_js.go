@@ -9,6 +9,7 @@ import (
 	"syscall/js"
 
 	"github.com/agentruntime/agentruntime/internal/jsbridge"
+	"github.com/agentruntime/agentruntime/runtime/httpclient"
 )
 
 // errClosed is the error of reading a closed body.
@@ -36,6 +37,18 @@ func New() *Transport { return &Transport{} }
 
 // Using returns a Transport that calls the function fetch instead of the global one.
 func Using(fetch js.Value) *Transport { return &Transport{fetch} }
+
+func over(httpclient.Client) *Transport { return New() }
+
+// As returns c in the form of an option HTTPClient, for packages of this module and their
+// tests.
+func As(c Client) httpclient.Client { return c }
+
+// Carried returns the client that [As] was called with, nil for any other h.
+func Carried(h httpclient.Client) Client {
+	c, _ := h.(Client)
+	return c
+}
 
 // Close does nothing: the browser owns the connections, and requests of Send outlive
 // the page.

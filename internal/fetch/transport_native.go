@@ -13,6 +13,8 @@ import (
 	"strings"
 	"sync"
 	"time"
+
+	"github.com/agentruntime/agentruntime/runtime/httpclient"
 )
 
 const (
@@ -33,16 +35,17 @@ var errRedirect = errors.New("the server redirects the request, and redirects ar
 // perhaps is empty: natively, the error of a request without a reply wraps its cause.
 const perhaps = ""
 
-// Transport does requests with net/http, over connections of its own and
-// without cookies.
+// Transport does requests with net/http.
 type Transport struct {
 	client http.Client
+	own    bool // the connections are closed with it
 	sends  sync.WaitGroup
 }
 
-// New returns a Transport. The caller must close it.
+// New returns a Transport with connections of its own and without cookies. The caller must
+// close it.
 func New() *Transport {
-	return &Transport{client: http.Client{
+	return &Transport{own: true, client: http.Client{
 		Transport: &http.Transport{
 			Proxy:               http.ProxyFromEnvironment,
 			DialContext:         (&net.Dialer{Timeout: dialTimeout}).DialContext,
@@ -51,15 +54,51 @@ func New() *Transport {
 			IdleConnTimeout:     idleTimeout,
 			MaxIdleConnsPerHost: idlePerHost,
 		},
-		CheckRedirect: func(*http.Request, []*http.Request) error { return errRedirect },
+		CheckRedirect: refuse,
 	}}
 }
 
-// Close waits for the requests of Send, each of which ends by itself, and
-// closes idle connections. It must not run together with Send.
+func refuse(*http.Request, []*http.Request) error { return errRedirect }
+
+// over returns a Transport that uses h, or connections of its own if h is nil or carries a
+// Client.
+func over(h httpclient.Client) *Transport {
+	if h == nil || Carried(h) != nil {
+		return New()
+	}
+	t := &Transport{client: *h}
+	t.client.CheckRedirect = refuse
+	return t
+}
+
+// As returns c in the form of an option HTTPClient, for packages of this module and their
+// tests. Only [Open] and [Carried] can use it.
+func As(c Client) httpclient.Client { return &http.Client{Transport: carrier{c}} }
+
+// Carried returns the client that [As] was called with, nil for any other h.
+func Carried(h httpclient.Client) Client {
+	if h == nil {
+		return nil
+	}
+	c, _ := h.Transport.(carrier)
+	return c.Client
+}
+
+// carrier is a Client inside an http.Client.
+type carrier struct{ Client }
+
+// RoundTrip is never called.
+func (carrier) RoundTrip(*http.Request) (*http.Response, error) {
+	return nil, errors.New("fetch: a carried client does no requests of net/http")
+}
+
+// Close waits for the requests of Send, each of which ends by itself, and closes idle
+// connections of its own. It must not run together with Send.
 func (t *Transport) Close() {
 	t.sends.Wait()
-	t.client.CloseIdleConnections()
+	if t.own {
+		t.client.CloseIdleConnections()
+	}
 }
 
 // Do implements Client.

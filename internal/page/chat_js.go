@@ -29,8 +29,15 @@ func (o *ChatOptions) Session() chat.Options {
 	return s
 }
 
-// ChatDeps returns the dependencies of a chat session in a page.
-func ChatDeps() chat.Deps { return chat.Deps{Page: sessionend.BrowserPage()} }
+// NewChat makes a chat session in a page.
+func NewChat(o chat.Options) (*chat.Session, Methods, error) {
+	o.Page = sessionend.BrowserPage()
+	s, err := chat.New(o)
+	if err != nil {
+		return nil, Methods{}, err
+	}
+	return s, ChatMethods(s), nil
+}
 
 // OpenChat makes a chat session from the options that js/src/chatsession.ts passes.
 func OpenChat(h *Handle, options js.Value) (Session, Methods, error) {
@@ -40,11 +47,11 @@ func OpenChat(h *Handle, options js.Value) (Session, Methods, error) {
 	}
 	given := o.Session()
 	given.OnEvents = h.Listen
-	s, err := chat.New(given, ChatDeps())
+	s, methods, err := NewChat(given)
 	if err != nil {
 		return nil, Methods{}, err
 	}
-	return s, ChatMethods(s), nil
+	return s, methods, nil
 }
 
 // ChatMethods returns the methods that js/src/chatsession.ts calls besides those of every

@@ -144,7 +144,7 @@ type access struct {
 // options returns the options of the visitor's client.
 func (a *access) options() visitor.Options {
 	o := a.Options
-	o.Warn, o.Fetch, o.OnResponse = warn, fetch.New(), Hook[fetch.Report](a.OnResponse)
+	o.Warn, o.OnResponse = warn, Hook[visitor.Response](a.OnResponse)
 	return o
 }
 
@@ -168,7 +168,7 @@ func appInit(ctx context.Context, a Args) (any, error) {
 	}
 	options.Warn = warn
 	if begun := a.At(1); begun.Type() == js.TypeFunction { // js/src/early.ts has begun the requests
-		options.Client = fetch.Using(begun)
+		options.HTTPClient = fetch.As(fetch.Using(begun))
 	}
 	return appinit.Init(ctx, options)
 }
@@ -212,7 +212,7 @@ func brainOf(a Args) (b converse.Brain, o turnOptions, err error) {
 	}
 	v := o.options()
 	base, err := appinit.Config{Region: v.Region, GenieURL: v.GenieURL, Policy: v.Policy}.GenieBase()
-	return converse.Brain{Fetch: v.Fetch, URL: base, Token: v.Token, OnResponse: v.OnResponse}, o, err
+	return converse.Brain{URL: base, Token: v.Token, OnResponse: v.OnResponse}, o, err
 }
 
 func converseStream(ctx context.Context, a Args) (iter.Seq2[[]converse.Segment, error], error) {

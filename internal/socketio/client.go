@@ -14,6 +14,8 @@ import (
 	"sync"
 	"sync/atomic"
 	"time"
+
+	"github.com/agentruntime/agentruntime/runtime/httpclient"
 )
 
 // ClientOptions are the options of [NewClient]. The zero value of each field
@@ -55,6 +57,10 @@ type ClientOptions struct {
 	// The buffers of the system or the browser are not included; in a page they are
 	// 1 MiB and one message.
 	SendBuffer int
+
+	// HTTPClient opens the WebSocket of a native program; no redirect is followed. Nil means
+	// a connection of its own for each attempt.
+	HTTPClient httpclient.Client
 
 	dial dialFunc // replaces the WebSocket
 }

@@ -106,13 +106,13 @@ func dialWebSocket(ctx context.Context, address string, o *ClientOptions) (trans
 	// idle connection in a shared one.
 	rt := http.DefaultTransport.(*http.Transport).Clone()
 	rt.DisableKeepAlives = true
-	ws, _, err := websocket.Dial(ctx, address, &websocket.DialOptions{
-		HTTPClient: &http.Client{
-			Transport: rt,
-			// As in browsers. The target would receive the query and the first packet.
-			CheckRedirect: func(*http.Request, []*http.Request) error { return errRedirect },
-		},
-	})
+	client := http.Client{Transport: rt}
+	if o.HTTPClient != nil {
+		client = *o.HTTPClient
+	}
+	// As in browsers. The target would receive the query and the first packet.
+	client.CheckRedirect = func(*http.Request, []*http.Request) error { return errRedirect }
+	ws, _, err := websocket.Dial(ctx, address, &websocket.DialOptions{HTTPClient: &client})
 	if err != nil {
 		// The text of a url.Error contains the address with its query.
 		var failed *url.Error

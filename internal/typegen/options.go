@@ -365,7 +365,7 @@ func (t *types) optionsFile() (text, nameLists, doc string, err error) {
 	}
 	for _, name := range [][2]string{
 		{"runtime/event", "Audit"},
-		{"internal/fetch", "Report"},
+		{"runtime/httpclient", "Response"},
 		{"runtime/avatar", "SendInfo"},
 		{"runtime/avatar", "AgentAction"},
 		{"runtime/appinit", "Result"},

@@ -40,7 +40,7 @@ var renamed = map[string]string{
 	"runtime/appinit.Avatar":        "AvatarPreview",
 	"runtime/visitor.Transcript":    "ThreadTranscript",
 	"runtime/visitor.Turn":          "TranscriptTurn",
-	"internal/fetch.Report":         "ResponseInfo",
+	"runtime/httpclient.Response":   "ResponseInfo",
 }
 
 // types converts Go types to TypeScript, each type once.

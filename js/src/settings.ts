@@ -442,7 +442,7 @@ export interface AuditEvent {
   _meta: Record<string, unknown>
 }
 
-/** ResponseInfo describes a reply for the application. */
+/** ResponseInfo describes a reply for an application's OnResponse. */
 export interface ResponseInfo {
   method: string
   /** `path` is the path of the request, without the query. */

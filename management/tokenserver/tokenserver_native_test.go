@@ -318,7 +318,7 @@ func TestASessionGoesOnWithTheNextToken(t *testing.T) {
 			renewals++
 			return s.conversation("ann").KS, nil
 		},
-	}}, chat.Deps{})
+	}})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -98,15 +98,15 @@ func TestATransportThatDoesNotCloseHoldsNothingUp(t *testing.T) {
 func TestNothingIsKeptOfATransportThatWasLetGo(t *testing.T) {
 	w := newWorld(t)
 	var last weak.Pointer[chat.Session]
-	deps := w.deps()
-	open := deps.Chat
-	deps.Chat = func(o chat.Options) (*chat.Session, func(), error) {
+	brain := "https://brain.example"
+	given := w.with(Options{Options: session.Options{Token: "token", ThreadID: "th-1", GenieURL: &brain}, Mode: Chat})
+	open := given.NewChat
+	given.NewChat = func(o chat.Options) (*chat.Session, func(), error) {
 		s, release, err := open(o)
 		last = weak.Make(s)
 		return s, release, err
 	}
-	brain := "https://brain.example"
-	s, err := New(Options{Options: session.Options{Token: "token", ThreadID: "th-1", GenieURL: &brain}, Mode: Chat}, deps)
+	s, err := New(given)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -51,7 +51,7 @@ func ExampleSession() {
 		},
 		Mode:   agent.Chat,
 		Avatar: face,
-	}, agent.Deps{})
+	})
 	if err != nil {
 		log.Fatal(err)
 	}

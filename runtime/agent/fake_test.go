@@ -79,8 +79,8 @@ func newWorld(t *testing.T) *world {
 	}
 }
 
-// deps make real sessions on w.
-func (w *world) deps() Deps {
+// with returns o with functions that make real sessions on w.
+func (w *world) with(o Options) Options {
 	opened := func(m Mode) error {
 		w.mu.Lock()
 		defer w.mu.Unlock()
@@ -99,29 +99,31 @@ func (w *world) deps() Deps {
 			w.freed[m]++
 		}
 	}
-	return Deps{
-		Avatar: func(o avatar.Options) (*avatar.Session, func(), error) {
-			if err := opened(Avatar); err != nil {
-				return nil, nil, err
-			}
-			s, err := avatar.New(o, avatar.Deps{Media: func(*media.Engine) avatar.Media { return &engine{world: w} }, Dial: w.dial, Fetch: w, Send: w, Page: w.page})
-			return s, release(Avatar), err
-		},
-		Chat: func(o chat.Options) (*chat.Session, func(), error) {
-			if err := opened(Chat); err != nil {
-				return nil, nil, err
-			}
-			var s *chat.Session
-			if listen := o.OnEvent; w.inner != nil {
-				o.OnEvent = func(e event.Event) {
-					w.inner(s, e)
-					listen(e)
-				}
-			}
-			s, err := chat.New(o, chat.Deps{Fetch: w, Send: w, Page: w.page})
-			return s, release(Chat), err
-		},
+	o.NewAvatar = func(o avatar.Options) (*avatar.Session, func(), error) {
+		if err := opened(Avatar); err != nil {
+			return nil, nil, err
+		}
+		o.Media = func(*media.Engine) avatar.Media { return &engine{world: w} }
+		o.HTTPClient, o.Page = fetch.As(w), w.page
+		s, err := avatar.New(o)
+		return s, release(Avatar), err
 	}
+	o.NewChat = func(o chat.Options) (*chat.Session, func(), error) {
+		if err := opened(Chat); err != nil {
+			return nil, nil, err
+		}
+		var s *chat.Session
+		if listen := o.OnEvent; w.inner != nil {
+			o.OnEvent = func(e event.Event) {
+				w.inner(s, e)
+				listen(e)
+			}
+		}
+		o.HTTPClient, o.Page = fetch.As(w), w.page
+		s, err := chat.New(o)
+		return s, release(Chat), err
+	}
+	return o
 }
 
 // exchange is a turn in text as the brain sees it.
@@ -230,7 +232,8 @@ type socket struct {
 	closed bool
 }
 
-func (w *world) dial(_ string, o socketio.ClientOptions) (avatar.Socket, error) {
+// Dial implements [socketio.Dialer].
+func (w *world) Dial(_ string, o socketio.ClientOptions) (socketio.Socket, error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	s := &socket{world: w, auth: o.Auth, events: make(chan socketio.Event, 256)}

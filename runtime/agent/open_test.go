@@ -16,9 +16,10 @@ import (
 func TestTransportThatWasNeverMadeIsNotHeard(t *testing.T) {
 	refused := errors.New("refused")
 	heard := 0
-	_, err := New(Options{Options: session.Options{Token: "t", OnEvent: func(event.Event) { heard++ }}, Mode: Chat}, Deps{
-		Chat: func(o chat.Options) (*chat.Session, func(), error) {
-			s, err := chat.New(o, chat.Deps{})
+	_, err := New(Options{
+		Options: session.Options{Token: "t", OnEvent: func(event.Event) { heard++ }}, Mode: Chat,
+		NewChat: func(o chat.Options) (*chat.Session, func(), error) {
+			s, err := chat.New(o)
 			if err != nil {
 				return nil, nil, err
 			}
@@ -33,7 +34,7 @@ func TestTransportThatWasNeverMadeIsNotHeard(t *testing.T) {
 
 func TestAnAdministratorsTokenIsRefused(t *testing.T) {
 	for _, mode := range []Mode{Avatar, Chat} {
-		_, err := New(Options{Options: session.Options{Token: "t", Kind: appinit.AdminToken}, Mode: mode}, Deps{})
+		_, err := New(Options{Options: session.Options{Token: "t", Kind: appinit.AdminToken}, Mode: mode})
 		if !errors.Is(err, fault.WrongTokenScope) {
 			t.Errorf("%s: %v", mode, err)
 		}

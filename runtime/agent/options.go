@@ -40,27 +40,24 @@ type Options struct {
 	Avatar avatar.Options `json:"-" js:"avatar" ts:"AvatarSettings & OwnToken"`
 	// Chat are the options that only turns in text use.
 	Chat chat.Options `json:"-" js:"chat" ts:"ChatSettings & OwnToken"`
+
+	// NewAvatar and NewChat create the transports; by default [avatar.New] and [chat.New]
+	// do. release is called when the transport was released and closed; it may be nil.
+	NewAvatar func(avatar.Options) (s *avatar.Session, release func(), err error) `json:"-"`
+	NewChat   func(chat.Options) (s *chat.Session, release func(), err error)     `json:"-"`
 }
 
-// Deps are the functions that create the transports. With the zero value, as in a native
-// program, a transport is created from its options alone. release is called when the
-// transport was released and closed; it may be nil.
-type Deps struct {
-	Avatar func(avatar.Options) (s *avatar.Session, release func(), err error)
-	Chat   func(chat.Options) (s *chat.Session, release func(), err error)
-}
-
-// own sets the functions that are nil to their defaults.
-func (d *Deps) own() {
-	if d.Avatar == nil {
-		d.Avatar = func(o avatar.Options) (*avatar.Session, func(), error) {
-			s, err := avatar.New(o, avatar.Deps{})
+// setDefaults sets the functions that are nil.
+func (o *Options) setDefaults() {
+	if o.NewAvatar == nil {
+		o.NewAvatar = func(o avatar.Options) (*avatar.Session, func(), error) {
+			s, err := avatar.New(o)
 			return s, nil, err
 		}
 	}
-	if d.Chat == nil {
-		d.Chat = func(o chat.Options) (*chat.Session, func(), error) {
-			s, err := chat.New(o, chat.Deps{})
+	if o.NewChat == nil {
+		o.NewChat = func(o chat.Options) (*chat.Session, func(), error) {
+			s, err := chat.New(o)
 			return s, nil, err
 		}
 	}

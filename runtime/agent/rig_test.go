@@ -34,7 +34,7 @@ func run(t *testing.T, o Options, f func(r *rig)) {
 		brain := "https://brain.example"
 		fill(&o.GenieURL, &brain)
 		o.OnEvent = r.hear
-		s, err := New(o, r.world.deps())
+		s, err := New(r.world.with(o))
 		if err != nil {
 			t.Fatal(err)
 		}

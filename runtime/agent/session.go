@@ -62,7 +62,6 @@ type Session struct {
 	session.Conversation
 
 	opts Options
-	deps Deps
 
 	base     session.Base // its queue owns what follows snapshot
 	snapshot atomic.Pointer[Snapshot]
@@ -89,7 +88,7 @@ type Session struct {
 
 // New returns a session in state idle; it opens nothing. The error is a
 // *[fault.Error] about the options of the first transport.
-func New(o Options, d Deps) (*Session, error) {
+func New(o Options) (*Session, error) {
 	fill(&o.Mode, Avatar)
 	if err := o.Mode.check(); err != nil {
 		return nil, err
@@ -107,9 +106,9 @@ func New(o Options, d Deps) (*Session, error) {
 	}
 	fill(&kickoff, o.Kickoff)
 	fill(&thread, o.ThreadID)
-	d.own()
+	o.setDefaults()
 	s := &Session{
-		opts: o, deps: d,
+		opts:  o,
 		state: Idle, mode: o.Mode, token: o.Token, thread: thread, kickoff: kickoff, once: new(sessionend.Once),
 	}
 	if ask := s.opts.OnTokenNeeded; ask != nil {

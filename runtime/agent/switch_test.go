@@ -130,7 +130,7 @@ func TestATransportThatCanNotBeMadeLeavesTheConversation(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			w := newWorld(t)
 			w.fail = c.fail
-			if s, err := New(Options{Options: session.Options{Token: "token"}}, w.deps()); s != nil || !errors.Is(err, c.want) {
+			if s, err := New(w.with(Options{Options: session.Options{Token: "token"}})); s != nil || !errors.Is(err, c.want) {
 				t.Errorf("%s in New: %v, %v", name, s, err)
 			}
 		})
@@ -198,7 +198,7 @@ func TestCallsInTheWrongState(t *testing.T) {
 		{Mode: Avatar, Chat: chatVars(map[string]any{"a": []int{1}})},
 		{},
 	} {
-		if s, err := New(o, newWorld(t).deps()); s != nil || !errors.Is(err, fault.BadRequest) && !errors.Is(err, fault.ValidationError) {
+		if s, err := New(newWorld(t).with(o)); s != nil || !errors.Is(err, fault.BadRequest) && !errors.Is(err, fault.ValidationError) {
 			t.Errorf("%v, %v", s, err)
 		}
 	}
@@ -310,7 +310,7 @@ func TestATransportThatEndsByItself(t *testing.T) {
 			w := newWorld(t)
 			w.inner = end
 			brain := "https://brain.example"
-			s, err := New(Options{Options: session.Options{Token: "token", GenieURL: &brain}, Mode: Chat}, w.deps())
+			s, err := New(w.with(Options{Options: session.Options{Token: "token", GenieURL: &brain}, Mode: Chat}))
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -61,14 +61,14 @@ func (s *Session) open(mode Mode) (*transport, error) {
 		if mode == Avatar {
 			o := s.avatarOptions()
 			o.OnEvent = listen
-			a, release, err := s.deps.Avatar(o)
+			a, release, err := s.opts.NewAvatar(o)
 			t.transportSession, t.release = a, release
 			t.open, t.send = func(ctx context.Context) error { return a.Connect(ctx) }, func(x []*text) { s.speak(t, a, x) }
 			return nil, err
 		}
 		o := s.chatOptions()
 		o.OnEvent = listen
-		c, release, err := s.deps.Chat(o)
+		c, release, err := s.opts.NewChat(o)
 		t.transportSession, t.release = c, release
 		t.open, t.send = func(context.Context) error { return c.Connect() }, func(x []*text) { s.ask(t, c, x) }
 		return nil, err

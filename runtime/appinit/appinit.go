@@ -13,6 +13,7 @@ import (
 
 	"github.com/agentruntime/agentruntime/internal/fetch"
 	"github.com/agentruntime/agentruntime/runtime/fault"
+	"github.com/agentruntime/agentruntime/runtime/httpclient"
 )
 
 // Options are the options of [Init]. One of WidgetID and Token is required.
@@ -23,8 +24,8 @@ type Options struct {
 	// Token is a widget token, or the agent token of one visitor. It is tried
 	// first when there is a WidgetID as well.
 	Token string `json:"token"`
-	// Client does the requests; nil means a fetch.Transport for this call.
-	Client fetch.Client `json:"-"`
+	// HTTPClient does the requests of a native program. Default: connections for this call.
+	HTTPClient httpclient.Client `json:"-"`
 }
 
 // Result is what a session needs to connect (wire-protocol §1.4), and the conversation
@@ -130,8 +131,8 @@ func newPlace(o Options) (*place, error) {
 	if err != nil {
 		return nil, err
 	}
-	p := &place{addresses: addresses, client: o.Client}
-	p.close = fetch.Own(&p.client, new(fetch.Sender))
+	p := &place{addresses: addresses}
+	p.client, p.close = fetch.Open(o.HTTPClient)
 	return p, nil
 }
 

@@ -347,7 +347,7 @@ func TestInitEndsWithItsContext(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	c := &client{}
-	_, err := Init(ctx, Options{Token: visitorToken, Client: c})
+	_, err := Init(ctx, Options{Token: visitorToken, HTTPClient: fetch.As(c)})
 	if !errors.Is(err, fault.Aborted) || !errors.Is(err, context.Canceled) || c.requests != 1 {
 		t.Errorf("%d requests, %v", c.requests, err)
 	}

@@ -60,7 +60,7 @@ func ExampleMicrophone() {
 			answers <- spoken.Text
 		}
 	}
-	session, err := avatar.New(o, avatar.Deps{})
+	session, err := avatar.New(o)
 	if err != nil {
 		log.Fatal(err)
 	}

@@ -34,7 +34,7 @@ func (s *Session) WaitForCapacity(ctx context.Context, wait, poll time.Duration)
 	if token == "" {
 		return nil, fault.New(fault.InvalidState, "the session has no token")
 	}
-	socket, err := s.deps.Dial(s.opts.ConversationURL, socketio.ClientOptions{Query: s.query(), Auth: auth(token), Random: s.spread.socket.Next})
+	socket, err := s.dial(s.opts.ConversationURL, socketio.ClientOptions{Query: s.query(), Auth: auth(token), Random: s.spread.socket.Next})
 	if err != nil {
 		return nil, fault.From(err)
 	}

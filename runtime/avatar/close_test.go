@@ -25,7 +25,7 @@ func (h *slowHTTP) Do(ctx context.Context, r *fetch.Request) (*fetch.Response, e
 func TestCloseWaitsForTheServiceToHear(t *testing.T) {
 	run(t, Options{Options: session.Options{ThreadID: "th-1"}}, func(r *rig) {
 		http := &slowHTTP{fakeHTTP{status: 200}}
-		r.deps.Fetch = http
+		r.opts.HTTPClient = fetch.As(http)
 		r.mustConnect()
 		r.Close()
 		if got := http.seen(); len(got) != 1 || !strings.Contains(got[0], "session_completed") {

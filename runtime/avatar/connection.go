@@ -22,7 +22,7 @@ const (
 // connection is one server-side session: a socket, the room it joined, and its peers.
 // A rebuild makes a new one; events of old ones are dropped.
 type connection struct {
-	socket Socket
+	socket socketio.Socket
 	hs     *handshake
 	room   string
 	joined bool             // steps 1 to 3 of wire-protocol §2.3 are done
@@ -72,7 +72,7 @@ func (s *Session) open() (*connection, error) {
 	l := &connection{room: session.RandomID(roomIDLength)}
 	options := s.socketOptions()
 	options.Query, options.Auth = s.query(), auth(s.token)
-	socket, err := s.deps.Dial(s.opts.ConversationURL, options)
+	socket, err := s.dial(s.opts.ConversationURL, options)
 	if err != nil {
 		return nil, err
 	}
@@ -85,7 +85,7 @@ func (s *Session) open() (*connection, error) {
 
 // read passes the socket's events to the queue, one at a time, so that a service that
 // floods is slowed down. A socket may serve two connections, one after the other.
-func (s *Session) read(socket Socket, hs *handshake) {
+func (s *Session) read(socket socketio.Socket, hs *handshake) {
 	for ev := range socket.Events() {
 		hs.receive(ev)
 		var decided <-chan struct{}
@@ -166,10 +166,10 @@ func (s *Session) joinRequest(room string) control.JoinRequest {
 const nativeAgent = "agentruntime"
 
 func (s *Session) userAgent() string {
-	if s.deps.Page == nil {
+	if s.opts.Page == nil {
 		return nativeAgent
 	}
-	return s.deps.Page.UserAgent()
+	return s.opts.Page.UserAgent()
 }
 
 // subscribeURL returns the URL of the picture of reply (wire-protocol §6.1).

@@ -54,7 +54,7 @@ func ExampleSession() {
 			answers <- spoken.Text
 		}
 	}
-	session, err := avatar.New(o, avatar.Deps{})
+	session, err := avatar.New(o)
 	if err != nil {
 		log.Fatal(err)
 	}

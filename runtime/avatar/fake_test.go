@@ -18,6 +18,7 @@ import (
 	"github.com/agentruntime/agentruntime/internal/fetch"
 	"github.com/agentruntime/agentruntime/internal/socketio"
 	"github.com/agentruntime/agentruntime/runtime/control"
+	"github.com/agentruntime/agentruntime/runtime/httpclient"
 	"github.com/agentruntime/agentruntime/runtime/media"
 )
 
@@ -81,7 +82,21 @@ func newFakeService(t *testing.T) *fakeService {
 	return f
 }
 
-func (f *fakeService) dial(url string, o socketio.ClientOptions) (Socket, error) {
+// reached is a service as sessions reach it.
+type reached struct {
+	fetch.Client
+	dial socketio.Dial
+}
+
+// Dial implements [socketio.Dialer].
+func (n reached) Dial(url string, o socketio.ClientOptions) (socketio.Socket, error) {
+	return n.dial(url, o)
+}
+
+// reach is the option of a session that reaches only c and dial.
+func reach(c fetch.Client, dial socketio.Dial) httpclient.Client { return fetch.As(reached{c, dial}) }
+
+func (f *fakeService) dial(url string, o socketio.ClientOptions) (socketio.Socket, error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if f.refuse != nil {
@@ -254,7 +269,7 @@ func (p *fakeMedia) NewPublisher(notify func(media.Event)) Publisher {
 func (p *fakeMedia) NewVoice(func(media.Event)) Voice { return &fakeVoice{} }
 func (p *fakeMedia) Close()                           {}
 
-// instead is what [Deps] take.
+// instead is the option Media.
 func instead(m Media) func(*media.Engine) Media { return func(*media.Engine) Media { return m } }
 
 type fakeSubscriber struct {
@@ -472,7 +487,8 @@ func run(t *testing.T, o Options, f func(r *rig)) {
 			defer r.mu.Unlock()
 			r.events = append(r.events, e)
 		}
-		s, err := New(o, Deps{Media: instead(r.media), Dial: r.service.dial, Fetch: r.http})
+		o.Media, o.HTTPClient = instead(r.media), reach(r.http, r.service.dial)
+		s, err := New(o)
 		if err != nil {
 			t.Fatal(err)
 		}

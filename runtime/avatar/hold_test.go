@@ -238,7 +238,8 @@ func TestApplicationsMayBreakOnlyThemselves(t *testing.T) {
 				OnAuditEvent: func(AuditEvent) { panic("audit") },
 			},
 		}
-		s, err := New(o, Deps{Media: instead(media), Dial: service.dial, Fetch: &fakeHTTP{status: 200}})
+		o.Media, o.HTTPClient = instead(media), reach(&fakeHTTP{status: 200}, service.dial)
+		s, err := New(o)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -275,7 +276,10 @@ func (m *slowMic) SwitchMic(ctx context.Context, _ string) error {
 func TestAMicrophoneSwitchedAfterTheEndStaysOff(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		service, media := newFakeService(t), &slowMic{granted: time.Second}
-		s, err := New(Options{MicStart: MicDeferred, Options: session.Options{Token: "token"}}, Deps{Media: instead(media), Dial: service.dial, Fetch: &fakeHTTP{status: 200}})
+		s, err := New(Options{
+			MicStart: MicDeferred, Media: instead(media),
+			Options: session.Options{Token: "token", HTTPClient: reach(&fakeHTTP{status: 200}, service.dial)},
+		})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -298,7 +302,10 @@ func TestAMicrophoneSwitchedAfterTheEndStaysOff(t *testing.T) {
 func TestAMicrophoneGrantedAfterTheEndIsStopped(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		service, media := newFakeService(t), &slowMic{granted: time.Minute}
-		s, err := New(Options{Options: session.Options{Token: "token"}}, Deps{Media: instead(media), Dial: service.dial, Fetch: &fakeHTTP{status: 200}})
+		s, err := New(Options{
+			Media:   instead(media),
+			Options: session.Options{Token: "token", HTTPClient: reach(&fakeHTTP{status: 200}, service.dial)},
+		})
 		if err != nil {
 			t.Fatal(err)
 		}

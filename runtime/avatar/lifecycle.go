@@ -156,7 +156,7 @@ func (s *Session) begin() {
 	s.turn.kickoffTaken = false
 	s.config = nil
 	s.dropNotifier()
-	s.notifier = s.newNotifier(s.deps.Page)
+	s.notifier = s.newNotifier(s.opts.Page)
 	s.updateNotifier()
 	s.base.Audit("session.connect", "started", "")
 	s.tokens.Watch()
@@ -166,12 +166,12 @@ func (s *Session) begin() {
 // newNotifier returns the sender of the completion signal; page is nil for a session
 // that is not connected, which must not announce itself to other tabs.
 func (s *Session) newNotifier(page sessionend.Page) *sessionend.Notifier {
+	settings := s.opts.Settings
+	settings.Page = page
 	return sessionend.New(sessionend.Options{
-		URL:      *s.opts.GenieURL,
-		Fetch:    s.deps.Fetch,
-		Send:     s.deps.Send,
-		Page:     page,
-		Settings: s.opts.Settings,
+		URL:        *s.opts.GenieURL,
+		HTTPClient: s.opts.HTTPClient,
+		Settings:   settings,
 		// The page unloads: every request must be under way when this returns.
 		Leave: func(reason string) {
 			s.Disconnect(DisconnectOptions{Reason: reason})

@@ -69,9 +69,9 @@ func (e engineMedia) NewVoice(notify func(media.Event)) Voice { return e.Engine.
 
 // openMedia makes the media engine of the session.
 func (s *Session) openMedia() {
-	o, d := &s.opts, &s.deps
+	o := &s.opts
 	s.engine = media.New(media.Config{
-		Client: d.Fetch, Sender: d.Send,
+		HTTPClient:             o.HTTPClient,
 		Limits:                 o.Limits,
 		Random:                 s.spread.media.Next,
 		TURNServer:             o.TURNServerURL,
@@ -89,8 +89,8 @@ func (s *Session) openMedia() {
 		Platform:               o.Platform,
 	})
 	s.media = engineMedia{s.engine}
-	if d.Media != nil {
-		s.media = d.Media(s.engine)
+	if o.Media != nil {
+		s.media = o.Media(s.engine)
 	}
 }
 

@@ -63,6 +63,8 @@ type Options struct {
 	RequireDisclosureAck bool `json:"requireDisclosureAck"`
 
 	media.Platform
+	// Media returns what the session uses in place of the media engine, or around it.
+	Media func(*media.Engine) Media `json:"-"`
 
 	// MicStart is when the microphone is requested: immediate, while connecting, or
 	// deferred, by `startMic()`.

@@ -32,7 +32,8 @@ func TestOptionsAreCheckedBeforeAnythingIsOpened(t *testing.T) {
 		"state of capability":   {Options{Options: session.Options{Token: "t", Capabilities: map[string]string{"avatar": "yes"}}}, fault.BadRequest},
 		"allowed with a switch": {Options{Options: session.Options{Token: "t", AllowInsecureTransport: true}, ConversationURL: "http://talk.example"}, ""},
 	} {
-		_, err := New(c.o, Deps{Media: instead(&fakeMedia{})})
+		c.o.Media = instead(&fakeMedia{})
+		_, err := New(c.o)
 		if c.want == "" && err != nil || c.want != "" && !errors.Is(err, c.want) {
 			t.Errorf("%s: %v, want %q", name, err, c.want)
 		}
@@ -40,7 +41,7 @@ func TestOptionsAreCheckedBeforeAnythingIsOpened(t *testing.T) {
 }
 
 func TestDefaultsAreTheProtocols(t *testing.T) {
-	s, err := New(Options{Options: session.Options{Token: "djJ8NTUwMXxlbmNyeXB0ZWQ", Kickoff: &Kickoff{Text: "  "}}}, Deps{Media: instead(&fakeMedia{})})
+	s, err := New(Options{Media: instead(&fakeMedia{}), Options: session.Options{Token: "djJ8NTUwMXxlbmNyeXB0ZWQ", Kickoff: &Kickoff{Text: "  "}}})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -82,9 +82,10 @@ func newOrder(t *testing.T, seed uint64) *order {
 	if o.rnd.IntN(2) == 0 {
 		start = MicDeferred
 	}
-	s, err := New(Options{MicStart: start, Options: session.Options{
-		Token:    "token",
-		GenieURL: new("https://brain.example"),
+	s, err := New(Options{MicStart: start, Media: instead(o.media), Options: session.Options{
+		Token:      "token",
+		GenieURL:   new("https://brain.example"),
+		HTTPClient: reach(&fakeHTTP{status: 200}, o.service.dial),
 		OnEvent: func(e Event) {
 			o.mu.Lock()
 			defer o.mu.Unlock()
@@ -93,7 +94,7 @@ func newOrder(t *testing.T, seed uint64) *order {
 				t.Errorf("event %v", f.Error)
 			}
 		},
-	}}, Deps{Media: instead(o.media), Dial: o.service.dial, Fetch: &fakeHTTP{status: 200}})
+	}})
 	if err != nil {
 		t.Fatal(err)
 	}

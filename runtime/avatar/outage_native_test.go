@@ -14,6 +14,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/agentruntime/agentruntime/internal/fetch"
 	"github.com/agentruntime/agentruntime/internal/socketio"
 	"github.com/agentruntime/agentruntime/runtime/control"
 	"github.com/agentruntime/agentruntime/runtime/session"
@@ -141,14 +142,14 @@ func outage(t *testing.T, length time.Duration, hang, online bool) {
 
 	r := &rig{t: t}
 	r.media = &fakeMedia{}
-	s, err := New(Options{ConversationURL: "http://localhost", Options: session.Options{
-		Token: "token", GenieURL: new("https://brain.example"),
+	s, err := New(Options{ConversationURL: "http://localhost", Media: instead(r.media), Options: session.Options{
+		Token: "token", GenieURL: new("https://brain.example"), HTTPClient: fetch.As(&fakeHTTP{status: 200}),
 		OnEvent: func(e Event) {
 			r.mu.Lock()
 			defer r.mu.Unlock()
 			r.events = append(r.events, e)
 		},
-	}}, Deps{Media: instead(r.media), Fetch: &fakeHTTP{status: 200}})
+	}})
 	if err != nil {
 		t.Fatal(err)
 	}

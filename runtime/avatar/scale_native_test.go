@@ -268,11 +268,12 @@ func simulate(t *testing.T, first int, all []*simulation) {
 	for i := range sessions {
 		s, err := New(Options{
 			StickyID: fmt.Sprintf("client%010d", first+i), Limits: control.Limits{HealthTick: time.Hour},
-			Options: session.Options{Token: "token", ThreadID: "thread", GenieURL: new("https://brain.example")},
-		}, Deps{
-			Media: instead(&fakeMedia{}), Fetch: d,
-			Dial: func(url string, o socketio.ClientOptions) (Socket, error) {
-				return socketio.NewLocalClient(url, o, d.reach)
+			Media: instead(&fakeMedia{}),
+			Options: session.Options{
+				Token: "token", ThreadID: "thread", GenieURL: new("https://brain.example"),
+				HTTPClient: reach(d, func(url string, o socketio.ClientOptions) (socketio.Socket, error) {
+					return socketio.NewLocalClient(url, o, d.reach)
+				}),
 			},
 		})
 		if err != nil {

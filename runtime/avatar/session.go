@@ -54,48 +54,6 @@ const (
 	Audio Mode = "audio"
 )
 
-// Socket is the control connection's transport; *[socketio.Client] is one.
-type Socket interface {
-	Open()
-	Events() <-chan socketio.Event
-	Emit(name string, args ...any) error
-	Ask(name string, acknowledged func(), args ...any) error
-	ID() string
-	SetAuth(auth any) error
-	Reconnect()
-	Close() error
-}
-
-// Deps are the parts that a session is built on. The zero value is enough for a program:
-// what is nil is created from the options, and closed with the session.
-type Deps struct {
-	// Media returns what the session uses in place of the engine, or around it.
-	Media func(*media.Engine) Media
-	Dial  func(url string, o socketio.ClientOptions) (Socket, error)
-	Fetch fetch.Client
-	Send  fetch.Sender
-	// Page reports what the browser does with the page and the network; nil
-	// natively.
-	Page sessionend.Page
-}
-
-// own sets the nil fields of d and returns the function that closes the transport.
-func (d *Deps) own() (free func()) {
-	free = fetch.Own(&d.Fetch, &d.Send)
-	if d.Dial == nil {
-		d.Dial = dial
-	}
-	return free
-}
-
-func dial(url string, o socketio.ClientOptions) (Socket, error) {
-	client, err := socketio.NewClient(url, o)
-	if err != nil {
-		return nil, err // not a nil *Client in an interface
-	}
-	return client, nil
-}
-
 // Snapshot is the part of a session's state that can be read at any time
 // (session-api A.1.4).
 type Snapshot struct {
@@ -156,14 +114,14 @@ type Session struct {
 	session.Transport
 
 	opts Options
-	deps Deps
+	dial socketio.Dial
 
 	engine *media.Engine
 	media  Media // engine, except in tests
 
 	base session.Base // its queue owns the fields after snapshot
 
-	free    func() // closes the parts of deps that the session created
+	free    func() // closes the connections of the session for requests
 	spread  spread
 	readers sync.WaitGroup // the readers of open sockets, and the completion signals under way
 
@@ -202,7 +160,7 @@ type Session struct {
 
 // New returns a session in state idle; it opens nothing. The error is a
 // *[fault.Error] about the options.
-func New(o Options, d Deps) (*Session, error) {
+func New(o Options) (*Session, error) {
 	o, err := o.withDefaults()
 	if err != nil {
 		return nil, err
@@ -215,9 +173,11 @@ func New(o Options, d Deps) (*Session, error) {
 	if err != nil {
 		return nil, err
 	}
-	free := d.own()
+	dial := socketio.DialerOf(fetch.Carried(o.HTTPClient), o.HTTPClient)
+	network, free := fetch.Open(o.HTTPClient)
+	o.HTTPClient = fetch.As(network) // for all parts of the session
 	s := &Session{
-		opts: o, deps: d, free: free,
+		opts: o, dial: dial, free: free,
 		state: Idle, mode: Video,
 		token: o.Token, vars: vars, caps: caps,
 		thread: o.ThreadID, sticky: o.StickyID,
@@ -256,7 +216,7 @@ func New(o Options, d Deps) (*Session, error) {
 	}), &s.tools, s.completingNotifier)
 	s.stall = session.Watchdog{Base: &s.base, Period: *o.BrainStall}
 	s.tools = session.Tools{
-		Base: &s.base, Fetch: d.Fetch, URL: *o.GenieURL, SpiralLimit: *o.ToolSpiralLimit,
+		Base: &s.base, HTTPClient: o.HTTPClient, URL: *o.GenieURL, SpiralLimit: *o.ToolSpiralLimit,
 		Life:   func() context.Context { return s.life.ctx },
 		Caller: func() session.Caller { return session.Caller{Token: s.token, Place: s.conn} },
 	}

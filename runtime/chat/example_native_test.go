@@ -44,7 +44,7 @@ func ExampleSession() {
 				}
 			},
 		},
-	}, chat.Deps{})
+	})
 	if err != nil {
 		log.Fatal(err)
 	}

@@ -13,6 +13,7 @@ import (
 
 	"go.uber.org/goleak"
 
+	"github.com/agentruntime/agentruntime/internal/fetch"
 	"github.com/agentruntime/agentruntime/runtime/converse"
 	"github.com/agentruntime/agentruntime/runtime/event"
 	"github.com/agentruntime/agentruntime/runtime/sessionend"
@@ -97,7 +98,8 @@ func newRig(t *testing.T, o Options) *rig {
 	genie := "https://brain.example"
 	o.GenieURL = &genie
 	o.OnEvent = r.hear
-	s, err := New(o, Deps{Fetch: r.brain, Send: r.brain, Page: r.page})
+	o.HTTPClient, o.Page = fetch.As(r.brain), r.page
+	s, err := New(o)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -88,7 +88,7 @@ func (g *heapGauge) read() { g.highest = max(g.highest, heap()-g.began) }
 func startFlood(t *testing.T, f *flood, hear func(event.Event)) *Session {
 	t.Helper()
 	genie := "https://brain.example"
-	s, err := New(Options{Options: session.Options{Token: "token", GenieURL: &genie, OnEvent: hear}}, Deps{Fetch: f})
+	s, err := New(Options{Options: session.Options{Token: "token", GenieURL: &genie, OnEvent: hear, HTTPClient: fetch.As(f)}})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -58,7 +58,7 @@ func TestTheLifeOfASession(t *testing.T) {
 // TestConnectIsDoneWhenItReturns, also when the session is busy with another call.
 func TestConnectIsDoneWhenItReturns(t *testing.T) {
 	for range 1000 {
-		s, err := New(Options{Options: session.Options{Token: "token"}}, Deps{})
+		s, err := New(Options{Options: session.Options{Token: "token"}})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -247,7 +247,7 @@ func TestABugEndsOneSession(t *testing.T) {
 func TestAPageThatCantBeWatchedFailsTheConnect(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := newRig(t, Options{})
-		r.deps.Page = brokenPage{r.page}
+		r.opts.Page = brokenPage{r.page}
 		if err := r.Connect(); !errors.Is(err, fault.InternalError) {
 			t.Errorf("connect: %v", err)
 		}
@@ -300,7 +300,7 @@ func TestAuditTellsWhoAndWhat(t *testing.T) {
 func TestCallsFromEverywhere(t *testing.T) {
 	for range 20 {
 		r := newRig(t, Options{})
-		r.Session.deps.Page = nil
+		r.opts.Page = nil
 		var wg sync.WaitGroup
 		each := func(f func(ctx context.Context)) {
 			for range 3 {

@@ -1,10 +1,8 @@
 package chat
 
 import (
-	"github.com/agentruntime/agentruntime/internal/fetch"
 	"github.com/agentruntime/agentruntime/runtime/converse"
 	"github.com/agentruntime/agentruntime/runtime/session"
-	"github.com/agentruntime/agentruntime/runtime/sessionend"
 )
 
 // Options are the options of a chat session (session-api A.2.1).
@@ -18,16 +16,6 @@ type Options struct {
 	// OnResponse is called for every HTTP reply to a turn, in order with the events and
 	// before the events of its segments.
 	OnResponse func(converse.Response) `json:"-" js:"onResponse" ts:"(response: ResponseInfo) => void"`
-}
-
-// Deps are the parts that depend on the platform. The zero value is for a native program.
-type Deps struct {
-	// Fetch and Send do the requests; nil means a fetch.Transport of the session's
-	// own, which Close closes.
-	Fetch fetch.Client
-	Send  fetch.Sender
-	// Page reports when the browser hides or shows the page; nil natively.
-	Page sessionend.Page
 }
 
 // withDefaults returns o with every default filled in, or the error of the first option

@@ -25,11 +25,11 @@ func TestANewSessionChecksItsOptions(t *testing.T) {
 		"on error segments":  {Options{Options: session.Options{Token: "t"}, OnErrorSegment: "return"}, fault.BadRequest},
 		"a logger that dies": {Options{Options: session.Options{Token: "t", GenieURL: &hostless, Log: func(string, string, map[string]any) { panic("bug") }}}, fault.InsecureTransport},
 	} {
-		if s, err := New(test.options, Deps{}); !errors.Is(err, test.want) || s != nil {
+		if s, err := New(test.options); !errors.Is(err, test.want) || s != nil {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
-	if _, err := New(Options{Options: session.Options{Token: "t"}}, Deps{}); err != nil {
+	if _, err := New(Options{Options: session.Options{Token: "t"}}); err != nil {
 		t.Error(err)
 	}
 }

@@ -56,7 +56,6 @@ type Session struct {
 	session.Transport
 
 	opts Options
-	deps Deps
 
 	base     session.Base // its queue owns what follows snapshot
 	snapshot atomic.Pointer[Snapshot]
@@ -82,12 +81,12 @@ type Session struct {
 	die  context.CancelFunc
 
 	notifier *sessionend.Notifier
-	free     func() // closes those of deps that the session created
+	free     func() // closes the connections of the session
 }
 
 // New returns a session in state idle; it opens nothing. The error is a
 // *[fault.Error] about the options.
-func New(o Options, d Deps) (*Session, error) {
+func New(o Options) (*Session, error) {
 	o, err := o.withDefaults()
 	if err != nil {
 		return nil, err
@@ -100,9 +99,10 @@ func New(o Options, d Deps) (*Session, error) {
 	if err != nil {
 		return nil, err
 	}
-	free := fetch.Own(&d.Fetch, &d.Send)
+	network, free := fetch.Open(o.HTTPClient)
+	o.HTTPClient = fetch.As(network) // for all parts of the session
 	s := &Session{
-		opts: o, deps: d, free: free,
+		opts: o, free: free,
 		state: Idle, token: o.Token, thread: o.ThreadID, vars: vars, caps: caps, kickoff: o.Kickoff,
 	}
 	if s.opts.PartnerID == "" {
@@ -132,7 +132,7 @@ func New(o Options, d Deps) (*Session, error) {
 	}), &s.tools, s.completingNotifier)
 	s.stall = session.Watchdog{Base: &s.base, Period: *o.BrainStall}
 	s.tools = session.Tools{
-		Base: &s.base, Fetch: d.Fetch, URL: *o.GenieURL, SpiralLimit: *o.ToolSpiralLimit,
+		Base: &s.base, HTTPClient: o.HTTPClient, URL: *o.GenieURL, SpiralLimit: *o.ToolSpiralLimit,
 		Life:   func() context.Context { return s.life },
 		Caller: func() session.Caller { return session.Caller{Token: s.token} },
 	}
@@ -302,11 +302,9 @@ func (s *Session) watch() {
 		return
 	}
 	s.notifier = sessionend.New(sessionend.Options{
-		URL:      *s.opts.GenieURL,
-		Fetch:    s.deps.Fetch,
-		Send:     s.deps.Send,
-		Page:     s.deps.Page,
-		Settings: s.opts.Settings,
+		URL:        *s.opts.GenieURL,
+		HTTPClient: s.opts.HTTPClient,
+		Settings:   s.opts.Settings,
 		// The page unloads: every request must be under way when this returns.
 		Leave:   func(reason string) { s.Disconnect(DisconnectOptions{Reason: reason}) },
 		Attempt: s.base.Completed,

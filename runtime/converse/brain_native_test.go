@@ -30,7 +30,7 @@ func served(t *testing.T, handle http.HandlerFunc) Brain {
 		client.Close()
 		server.Close()
 	})
-	return Brain{Fetch: client, URL: server.URL, Token: token}
+	return Brain{HTTPClient: fetch.As(client), URL: server.URL, Token: token}
 }
 
 // talk writes segments until the client is gone, and then says so.
@@ -221,7 +221,7 @@ func TestAServerThatIsNotThereIsANetworkError(t *testing.T) {
 	server.Close()
 	client := fetch.New()
 	defer client.Close()
-	if _, err := (Brain{Fetch: client, URL: server.URL, Token: token}).Once(t.Context(), hi, Throw); !errors.Is(err, fault.NetworkError) {
+	if _, err := (Brain{HTTPClient: fetch.As(client), URL: server.URL, Token: token}).Once(t.Context(), hi, Throw); !errors.Is(err, fault.NetworkError) {
 		t.Errorf("Once = %v", err)
 	}
 }

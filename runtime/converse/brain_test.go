@@ -50,7 +50,7 @@ func saying(lines ...string) *service {
 const token = "djJ8MTIzNHxzZWNyZXRzZWNyZXRzZWNyZXQ="
 
 func brainOf(s *service) Brain {
-	return Brain{Fetch: s, URL: "https://brain.example/", Token: token}
+	return Brain{HTTPClient: fetch.As(s), URL: "https://brain.example/", Token: token}
 }
 
 var hi = Request{UserMessage: "hi"}
@@ -261,7 +261,7 @@ func TestStreamYieldsEverySegmentAndTheErrorLast(t *testing.T) {
 func TestOnceKeepsWhatCameBeforeTheReplyBroke(t *testing.T) {
 	s := saying(`{"type":"text","content":"a"}`, `{"type":"unisphere-tool","content":"[1","metadata":{"runtimeName":"followups-tool"}}`)
 	b := brainOf(s)
-	b.Fetch = breaking{s}
+	b.HTTPClient = fetch.As(breaking{s})
 	turn, err := b.Once(t.Context(), hi, Throw)
 	if !errors.Is(err, fault.NetworkError) || turn.Text != "a" || turn.Widgets != nil {
 		t.Errorf("Once = %+v, %v", turn, err)

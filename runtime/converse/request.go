@@ -12,6 +12,7 @@ import (
 
 	"github.com/agentruntime/agentruntime/internal/fetch"
 	"github.com/agentruntime/agentruntime/runtime/fault"
+	"github.com/agentruntime/agentruntime/runtime/httpclient"
 )
 
 // models are the values of [Request].ModelType (wire-protocol §9.1).
@@ -67,9 +68,9 @@ const path = "/assistant/converse"
 // Brain sends turns in text. It has no state: the caller sends the turns of one thread
 // one after the other.
 type Brain struct {
-	// Fetch does the requests; nil means connections that all such brains share.
-	// They are closed after 30 seconds without a request.
-	Fetch fetch.Client
+	// HTTPClient does the requests of a native program. Default: connections that all such
+	// brains share. They are closed after 30 seconds without a request.
+	HTTPClient httpclient.Client
 	// URL is the conversation host, without a path.
 	URL string
 	// Token is the conversation token. It is never printed.
@@ -83,7 +84,7 @@ type Brain struct {
 var shared = sync.OnceValue(fetch.New)
 
 // Response describes a reply for [Brain].OnResponse.
-type Response = fetch.Report
+type Response = httpclient.Response
 
 // Open checks r, sends it and returns the reply as soon as it begins. The end of
 // ctx aborts the turn at any moment.
@@ -106,9 +107,9 @@ func (b Brain) Open(ctx context.Context, r Request) (*Reply, error) {
 		Header: fetch.Header{"authorization": "KS " + b.Token},
 		Body:   body,
 	}
-	client := b.Fetch
-	if client == nil {
-		client = shared()
+	client := fetch.Client(shared())
+	if b.HTTPClient != nil {
+		client, _ = fetch.Open(b.HTTPClient) // nothing to close: its connections belong to the application
 	}
 	resp, err := fetch.Watch(client, b.OnResponse).Do(ctx, request)
 	if err != nil {

@@ -64,7 +64,7 @@ func TestMediaAddresses(t *testing.T) {
 			Config
 			want fault.Code
 		}{{Config{}, test.want}, {Config{AllowPrivateHosts: true, AllowInsecureTransport: true}, test.dev}} {
-			f := (&whep{&rules.Config}).check(test.address)
+			f := (&whep{Config: &rules.Config}).check(test.address)
 			switch {
 			case rules.want == "" && f != nil:
 				t.Errorf("%s in development %t: %v", test.address, rules.AllowPrivateHosts, f)

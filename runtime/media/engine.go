@@ -24,6 +24,7 @@ import (
 	"github.com/agentruntime/agentruntime/internal/fetch"
 	"github.com/agentruntime/agentruntime/runtime/control"
 	"github.com/agentruntime/agentruntime/runtime/fault"
+	"github.com/agentruntime/agentruntime/runtime/httpclient"
 )
 
 // Channel identifies a peer in events (wire-protocol §8.5).
@@ -118,12 +119,12 @@ func (g *Gone) Error() string { return fmt.Sprintf("the avatar's session is gone
 
 var errMicStopped = fault.New(fault.InvalidState, "the microphone was stopped before it had started; start it again")
 
-// Config has the settings for the peers of a session. Client and Sender are
-// required; the zero value of every other field means its default.
+// Config has the settings for the peers of a session. The zero value of every field means
+// its default.
 type Config struct {
-	Client fetch.Client // posts offers
-	Sender fetch.Sender // releases viewers, also while the page is unloaded
-	Limits control.Limits
+	// HTTPClient posts offers and releases viewers. Default: connections that Close closes.
+	HTTPClient httpclient.Client
+	Limits     control.Limits
 	// Random varies the delays between the attempts of a subscription by up to half, in
 	// both directions. It returns numbers in [0, 1). Default [rand.Float64].
 	Random func() float64
@@ -168,6 +169,7 @@ type Engine struct {
 	servers []ICEServer // replaced, never changed
 	policy  string      // of receiving peers
 	whep    *whep
+	free    func() // closes the connections of whep
 	*microphone
 	*renderer
 	platformEngine
@@ -194,7 +196,8 @@ func New(cfg Config) *Engine {
 		cfg.Log("warn", "security: the relay is used with the built-in credentials, which are public; pass turnCredentials", nil)
 	}
 	e := &Engine{cfg: cfg, servers: servers, policy: cfg.subscriberPolicy(servers, firefox)}
-	e.whep = &whep{&e.cfg}
+	network, free := fetch.Open(cfg.HTTPClient)
+	e.whep, e.free = &whep{&e.cfg, network}, free
 	e.begin()
 	return e
 }

@@ -58,6 +58,7 @@ func (e *Engine) Close() {
 	e.StopMic()
 	e.renderer.close()
 	e.scope.End()
+	e.free()
 }
 
 func isFirefox() bool {

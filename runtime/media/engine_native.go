@@ -38,6 +38,7 @@ func (e *Engine) guard(fn func()) { fn() }
 func (e *Engine) Close() {
 	e.StopMic()
 	e.tasks.Wait()
+	e.free()
 }
 
 func isFirefox() bool { return false }

@@ -15,7 +15,7 @@ func FuzzReleaseURL(f *testing.F) {
 	} {
 		f.Add(location)
 	}
-	w := &whep{&Config{Log: func(string, string, map[string]any) {}}}
+	w := &whep{Config: &Config{Log: func(string, string, map[string]any) {}}}
 	f.Fuzz(func(t *testing.T, location string) {
 		v, err := w.viewerAt(sessionURL, location)
 		if v == nil || err != nil {

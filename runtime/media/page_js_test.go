@@ -122,7 +122,7 @@ func newPageEngine(t *testing.T, change func(*Config)) *Engine {
 		return {restore() { window.RTCPeerConnection = own }, open: () => made.filter(pc => pc.signalingState !== "closed").length}`)
 	jsbridge.SetLoader(eval(t, loader))
 	transport := fetch.New()
-	cfg := Config{Client: transport, Sender: transport, AllowPrivateHosts: true}
+	cfg := Config{HTTPClient: fetch.As(transport), AllowPrivateHosts: true}
 	call(t, "GET", "/test/ice", nil, &cfg.ICEServers)
 	cfg.OnPanic = func(err error) { t.Error(err) }
 	if change != nil {

@@ -26,7 +26,7 @@ import (
 func newTestEngine(t *testing.T, change func(*Config)) *Engine {
 	t.Helper()
 	transport := fetch.New()
-	cfg := Config{Client: transport, Sender: transport, AllowPrivateHosts: true, ICEPolicy: "all"}
+	cfg := Config{HTTPClient: fetch.As(transport), AllowPrivateHosts: true, ICEPolicy: "all"}
 	if change != nil {
 		change(&cfg)
 	}
@@ -462,7 +462,7 @@ func FuzzAnswer(f *testing.F) {
 	f.Add(testAnswer + "s=-\r\nt=0 0\r\nm=video 9 UDP/TLS/RTP/SAVPF 96\r\na=mid:0\r\nm=audio 9 UDP/TLS/RTP/SAVPF 111\r\na=mid:1\r\n")
 	f.Add(testAnswer + "s=-\r\nt=0 0\r\na=group:BUNDLE 0 1\r\na=ice-ufrag:a\r\na=ice-pwd:b\r\na=fingerprint:sha-256 AA\r\na=setup:passive\r\n" +
 		"m=video 9 UDP/TLS/RTP/SAVPF 96\r\na=mid:0\r\na=sendonly\r\na=rtpmap:96 VP8/90000\r\na=candidate:1 1 udp 1 127.0.0.1 9 typ host\r\n")
-	p := New(Config{Client: hanging{}, AllowPrivateHosts: true})
+	p := New(Config{HTTPClient: fetch.As(hanging{}), AllowPrivateHosts: true})
 	f.Cleanup(p.Close)
 	f.Fuzz(func(t *testing.T, sdp string) {
 		d := p.NewSubscriber(func(Event) {})

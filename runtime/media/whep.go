@@ -25,7 +25,10 @@ const (
 )
 
 // whep does the HTTP requests of a subscription (wire-protocol §6.4 and §6.5).
-type whep struct{ *Config }
+type whep struct {
+	*Config
+	network fetch.Network
+}
 
 // reply is the outcome of one POST. viewer is set if the server created one, even when
 // something else failed.
@@ -100,7 +103,7 @@ func cutShort(ctx context.Context) error {
 func (w *whep) post(ctx context.Context, url, offer string) reply {
 	ctx, cancel := context.WithTimeout(ctx, w.Limits.WHEPTry)
 	defer cancel()
-	resp, err := w.Client.Do(ctx, &fetch.Request{URL: url, Body: fetch.Bytes(sdpType, []byte(offer))})
+	resp, err := w.network.Do(ctx, &fetch.Request{URL: url, Body: fetch.Bytes(sdpType, []byte(offer))})
 	if err != nil {
 		return reply{err: noReply(err), again: true}
 	}
@@ -209,7 +212,7 @@ func (v *viewer) release(ctx context.Context) {
 	defer cancel()
 	r := v.request()
 	r.Keepalive = true
-	resp, err := v.whep.Client.Do(ctx, r)
+	resp, err := v.whep.network.Do(ctx, r)
 	status := 0
 	if err == nil {
 		status = resp.Status
@@ -222,7 +225,7 @@ func (v *viewer) release(ctx context.Context) {
 // abandon returns, even from a pagehide listener.
 func (v *viewer) abandon() {
 	if v != nil && !v.released.Swap(true) {
-		v.whep.Sender.Send(v.request(), v.report)
+		v.whep.network.Send(v.request(), v.report)
 	}
 }
 

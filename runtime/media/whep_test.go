@@ -88,7 +88,7 @@ func (slow) Close() error { return nil }
 
 func newWHEP(handle func(ctx context.Context, n int, r *fetch.Request) (*fetch.Response, error)) (*whep, *fakeHTTP) {
 	f := &fakeHTTP{handle: handle, start: time.Now()}
-	return &whep{&Config{Client: f, Sender: f, Limits: control.Limits{}.WithDefaults(), Random: func() float64 { return 0.5 }, Log: func(string, string, map[string]any) {}}}, f
+	return &whep{&Config{Limits: control.Limits{}.WithDefaults(), Random: func() float64 { return 0.5 }, Log: func(string, string, map[string]any) {}}, f}, f
 }
 
 var errOffline = fault.New(fault.NetworkError, "POST edge.example/secret got no complete reply").Because(errors.New("offline"))
@@ -394,9 +394,12 @@ func TestTriesAreSpread(t *testing.T) {
 func TestReleaseWaitsNoLongerThanItsLimit(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var logged []string
-		w := &whep{&Config{Client: hanging{}, Limits: control.Limits{}.WithDefaults(), Log: func(level, message string, _ map[string]any) {
+		w := &whep{&Config{Limits: control.Limits{}.WithDefaults(), Log: func(level, message string, _ map[string]any) {
 			logged = append(logged, level+" "+message)
-		}}}
+		}}, struct {
+			fetch.Client
+			fetch.Sender
+		}{Client: hanging{}}}
 		start := time.Now()
 		(&viewer{whep: w, url: "https://edge.example/v"}).release(t.Context())
 		if took := time.Since(start); took != 3*time.Second {

@@ -11,6 +11,7 @@ import (
 	"github.com/agentruntime/agentruntime/runtime/appinit"
 	"github.com/agentruntime/agentruntime/runtime/event"
 	"github.com/agentruntime/agentruntime/runtime/fault"
+	"github.com/agentruntime/agentruntime/runtime/httpclient"
 	"github.com/agentruntime/agentruntime/runtime/sessionend"
 )
 
@@ -64,6 +65,10 @@ type Options struct {
 	ToolSpiralLimit *int `json:"toolSpiralLimit" default:"10"`
 
 	sessionend.Settings
+
+	// HTTPClient does the requests of a native program, and opens the WebSocket of a live
+	// session. Default: connections that Close closes.
+	HTTPClient httpclient.Client `json:"-"`
 
 	// OnAuditEvent receives redacted security events.
 	OnAuditEvent func(event.Audit) `json:"-" js:"onAuditEvent" ts:"(event: AuditEvent) => void"`

@@ -15,6 +15,7 @@ import (
 	"github.com/agentruntime/agentruntime/runtime/converse"
 	"github.com/agentruntime/agentruntime/runtime/event"
 	"github.com/agentruntime/agentruntime/runtime/fault"
+	"github.com/agentruntime/agentruntime/runtime/httpclient"
 )
 
 // ToolHandler runs a client command. What it returns is reported locally as
@@ -73,9 +74,10 @@ type Caller struct {
 // (session-api A.1.7, wire-protocol §9.8 and §10.5 to §10.8). Its methods must be
 // called on the queue of Base, except Respond and those that register handlers.
 type Tools struct {
-	Base  *Base
-	Fetch fetch.Client
-	URL   string // the brain's base address
+	Base *Base
+	// HTTPClient sends the answers.
+	HTTPClient httpclient.Client
+	URL        string // the brain's base address
 	// SpiralLimit is the number of tool segments in a turn before
 	// toolSpiralDetected; 0 is off.
 	SpiralLimit int
@@ -339,7 +341,8 @@ func (t *Tools) post(ctx context.Context, token, name, id string, response map[s
 	}
 	limited, cancel := context.WithTimeout(ctx, toolAnswerLimit)
 	defer cancel()
-	err = fetch.Once(limited, t.Fetch, &fetch.Request{
+	client, _ := fetch.Open(t.HTTPClient) // the session closes it
+	err = fetch.Once(limited, client, &fetch.Request{
 		Method: "POST",
 		URL:    t.URL + "/assistant/tool_response",
 		Header: fetch.Header{"authorization": "KS " + token},

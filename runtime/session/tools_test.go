@@ -76,7 +76,7 @@ func runTools(t *testing.T, f func(r *rig)) {
 		defer end()
 		r.end = end
 		r.Tools = Tools{
-			Base: &s.Base, Fetch: r.service, URL: "https://brain.example", SpiralLimit: 3,
+			Base: &s.Base, HTTPClient: fetch.As(r.service), URL: "https://brain.example", SpiralLimit: 3,
 			Life:   func() context.Context { return life },
 			Caller: func() Caller { return Caller{Token: "token", Place: r.place} },
 		}

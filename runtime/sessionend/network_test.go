@@ -7,9 +7,8 @@ func TestTheNetworkIsWatchedWithoutThePagesLife(t *testing.T) {
 	p := &page{}
 	var heard []bool
 	n := New(Options{
-		Page: p, Settings: Settings{PageLifecycle: new(false), CrossTabPresence: new(false)},
-		Send:    nil, // nothing may be sent
-		Network: func(online bool) { heard = append(heard, online) },
+		Settings: Settings{Page: p, PageLifecycle: new(false), CrossTabPresence: new(false)},
+		Network:  func(online bool) { heard = append(heard, online) },
 	})
 	defer n.Close()
 	n.SetThread("thread", "token")

@@ -31,8 +31,9 @@ const (
 // its methods are called from the page's listeners, which must not wait for a queue.
 // Only NotifyNow and Wait block.
 type Notifier struct {
-	o    Options
-	stop func()
+	o       Options
+	network fetch.Network
+	stop    func()
 
 	mu       sync.Mutex
 	thread   string
@@ -50,14 +51,15 @@ func New(o Options) *Notifier {
 		o.Network = func(bool) {}
 	}
 	n := &Notifier{o: o, stop: func() {}}
-	if o.Page == nil {
+	n.network, _ = fetch.Open(o.HTTPClient) // the session closes it
+	if o.Settings.Page == nil {
 		return n
 	}
 	l := Listener{Hide: func(bool) func() { return nil }, Show: func(bool) {}, Visible: func(bool) {}, Online: o.Network}
 	if *o.Settings.PageLifecycle {
 		l.Hide, l.Show, l.Visible = n.hide, n.show, n.visible
 	}
-	n.stop = o.Page.Watch(l)
+	n.stop = o.Settings.Page.Watch(l)
 	return n
 }
 
@@ -75,8 +77,8 @@ func (n *Notifier) SetThread(thread, token string) {
 		n.presence.close()
 		n.presence = nil
 	}
-	if n.o.Page != nil && *n.o.Settings.CrossTabPresence && *n.o.Settings.CompleteOnEnd {
-		n.presence = openPresence(n.o.Page, n.o.Settings, thread)
+	if n.o.Settings.Page != nil && *n.o.Settings.CrossTabPresence && *n.o.Settings.CompleteOnEnd {
+		n.presence = openPresence(n.o.Settings.Page, n.o.Settings, thread)
 	}
 }
 
@@ -141,7 +143,7 @@ func (n *Notifier) send(reason string, request *fetch.Request, done func(Result)
 	}
 	switch reason {
 	case reasonPageHide, reasonBFCache, reasonHiddenGrace:
-		n.o.Send.Send(request, func(status int, err error) {
+		n.network.Send(request, func(status int, err error) {
 			if err == nil && status/100 != 2 {
 				err = fault.FromStatus(status, nil, nil)
 			}
@@ -157,11 +159,11 @@ func (n *Notifier) send(reason string, request *fetch.Request, done func(Result)
 		go func() {
 			defer close(finished)
 			defer cancel()
-			err := fetch.Once(ctx, n.o.Fetch, request, nil)
+			err := fetch.Once(ctx, n.network, request, nil)
 			if errors.Is(err, fault.Unauthorized) && n.o.Renew != nil {
 				if token, refused := n.o.Renew(ctx); refused == nil {
 					request.Header.Set("authorization", "KS "+token)
-					err = fetch.Once(ctx, n.o.Fetch, request, nil)
+					err = fetch.Once(ctx, n.network, request, nil)
 				}
 			}
 			finish(result(err))

@@ -273,8 +273,9 @@ type rig struct {
 
 func newRig(t *testing.T, browser *tabs, s Settings) *rig {
 	r := &rig{brain: &brain{status: 200}, page: &page{tabs: browser}}
+	s.Page = r.page
 	r.Notifier = New(Options{
-		URL: "https://brain.example/", Fetch: r, Send: r, Page: r.page, Settings: s,
+		URL: "https://brain.example/", HTTPClient: fetch.As(r), Settings: s,
 		Leave: func(reason string) { r.left = append(r.left, reason) },
 		Attempt: func(a Attempt) {
 			r.mu.Lock()

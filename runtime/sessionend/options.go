@@ -6,8 +6,8 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/agentruntime/agentruntime/internal/fetch"
 	"github.com/agentruntime/agentruntime/internal/options"
+	"github.com/agentruntime/agentruntime/runtime/httpclient"
 )
 
 // Settings are when the end of a conversation is reported to the service (session-api
@@ -41,6 +41,9 @@ type Settings struct {
 	// its own.
 	Once *Once `json:"-"`
 
+	// Page is what reports the page's life. Default: the browser's page; none natively.
+	Page Page `json:"-"`
+
 	tab string // identifies this tab to the others
 }
 
@@ -63,10 +66,9 @@ func (s Settings) withDefaults() Settings {
 type Options struct {
 	// URL is the brain's base address.
 	URL      string
-	Fetch    fetch.Client
-	Send     fetch.Sender
-	Page     Page // nil natively
 	Settings Settings
+	// HTTPClient does the requests.
+	HTTPClient httpclient.Client
 
 	// Leave is called when the page is unloaded, after the completion request was
 	// started. Requests that it starts before it returns are sent too.

@@ -6,6 +6,7 @@ import (
 	"github.com/agentruntime/agentruntime/internal/fetch"
 	"github.com/agentruntime/agentruntime/runtime/appinit"
 	"github.com/agentruntime/agentruntime/runtime/fault"
+	"github.com/agentruntime/agentruntime/runtime/httpclient"
 )
 
 // Options are the settings of calls without a session.
@@ -25,8 +26,9 @@ type Options struct {
 	GenieURL *string `json:"genieUrl" ts:"string | URL" check:"address"`
 	appinit.Policy
 
-	// Fetch does the requests; nil means a fetch.Transport of the Client's own.
-	Fetch fetch.Client `json:"-"`
+	// HTTPClient does the requests of a native program. Default: connections that Close
+	// closes.
+	HTTPClient httpclient.Client `json:"-"`
 	// OnResponse is called for every HTTP reply, also for attempts that are retried,
 	// before its body is read.
 	OnResponse func(Response) `json:"-" js:"onResponse" ts:"(response: ResponseInfo) => void"`
@@ -39,7 +41,7 @@ func (o Options) String() string { return "visitor options " + fault.Redacted }
 func (o Options) GoString() string { return o.String() }
 
 // Response describes a reply for [Options.OnResponse].
-type Response = fetch.Report
+type Response = httpclient.Response
 
 // Client makes the calls of one visitor. Its methods may be called by several
 // goroutines at once.
@@ -69,14 +71,14 @@ func New(o Options) (*Client, error) {
 	}
 	c := &Client{
 		base: base, token: o.Token, kind: o.Kind,
-		fetch: o.Fetch, onResponse: o.OnResponse,
+		onResponse: o.OnResponse,
 	}
 	fault.NewSecrets(c).Add(o.Token)
-	c.close = fetch.Own(&c.fetch, new(fetch.Sender))
+	c.fetch, c.close = fetch.Open(o.HTTPClient)
 	return c, nil
 }
 
-// Close closes connections that c has opened itself, not those of [Options.Fetch]. It
+// Close closes connections that c has opened itself, not those of [Options.HTTPClient]. It
 // does not end calls; their contexts do.
 func (c *Client) Close() { c.close() }
 

@@ -71,7 +71,7 @@ func post(path, body string) string {
 func newClient(t *testing.T, o visitor.Options, replies ...reply) (*visitor.Client, *script) {
 	t.Helper()
 	s := &script{replies: replies}
-	o.Token, o.GenieURL, o.Fetch = ks, new(host), s
+	o.Token, o.GenieURL, o.HTTPClient = ks, new(host), fetch.As(s)
 	c, err := visitor.New(o)
 	if err != nil {
 		t.Fatal(err)
@@ -278,7 +278,7 @@ func TestWhereItAsks(t *testing.T) {
 		{visitor.Options{GenieURL: new("http://brain.example"), Policy: policy}, "http://brain.example/assistant/status"},
 	} {
 		s := &script{replies: []reply{ok(`{}`)}}
-		test.options.Token, test.options.Fetch = ks, s
+		test.options.Token, test.options.HTTPClient = ks, fetch.As(s)
 		c, err := visitor.New(test.options)
 		if err != nil {
 			t.Fatal(err)

@@ -174,7 +174,7 @@ func (l leaving) Do(ctx context.Context, r *fetch.Request) (*fetch.Response, err
 func TestPagersEndWithTheirContext(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	s := &script{replies: []reply{ok(`{"totalCount":4,"objects":[{"id":"a"},{"id":"b"}]}`)}}
-	c, err := visitor.New(visitor.Options{Token: ks, GenieURL: new(host), Fetch: leaving{s, cancel}})
+	c, err := visitor.New(visitor.Options{Token: ks, GenieURL: new(host), HTTPClient: fetch.As(leaving{s, cancel})})
 	if err != nil {
 		t.Fatal(err)
 	}

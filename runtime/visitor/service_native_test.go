@@ -111,7 +111,7 @@ func (s *service) person(t *testing.T, name string) person {
 
 func (s *service) bearer(t *testing.T, token string, kind appinit.TokenKind) person {
 	t.Helper()
-	c, err := visitor.New(visitor.Options{Token: token, Kind: kind, GenieURL: &s.info.GenieURL, Fetch: s.http})
+	c, err := visitor.New(visitor.Options{Token: token, Kind: kind, GenieURL: &s.info.GenieURL, HTTPClient: fetch.As(s.http)})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -435,7 +435,7 @@ func ownToken(t *testing.T, s *service) {
 
 func (s *service) appInit(t *testing.T, o appinit.Options) *appinit.Result {
 	t.Helper()
-	o.Client = s.http
+	o.HTTPClient = fetch.As(s.http)
 	o.AgenticURL, o.GenieURL, o.OVPURL = &s.info.AgenticURL, &s.info.GenieURL, &s.info.OVPURL
 	return must[*appinit.Result](t)(appinit.Init(t.Context(), o))
 }

@@ -43,7 +43,7 @@ func main() {
 	if client, err := socketio.NewClient(name, socketio.ClientOptions{}); err == nil {
 		client.Open()
 	}
-	if session, err := avatar.New(avatar.Options{Options: session.Options{Token: name}}, avatar.Deps{}); err == nil {
+	if session, err := avatar.New(avatar.Options{Options: session.Options{Token: name}}); err == nil {
 		session.Close()
 	}
 	media.New(media.Config{}).Close()

@@ -1,0 +1,136 @@
+package native
+
+import (
+	"crypto/x509"
+	"errors"
+	"net/http"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/agentruntime/agentruntime/internal/localservice"
+	"github.com/agentruntime/agentruntime/management"
+	"github.com/agentruntime/agentruntime/runtime/agent"
+	"github.com/agentruntime/agentruntime/runtime/appinit"
+	"github.com/agentruntime/agentruntime/runtime/avatar"
+	"github.com/agentruntime/agentruntime/runtime/chat"
+	"github.com/agentruntime/agentruntime/runtime/fault"
+	"github.com/agentruntime/agentruntime/runtime/session"
+	"github.com/agentruntime/agentruntime/runtime/visitor"
+)
+
+// tracer is an application's transport that notes the paths of requests.
+type tracer struct {
+	http.RoundTripper
+	mu    sync.Mutex
+	paths []string
+}
+
+func (r *tracer) RoundTrip(q *http.Request) (*http.Response, error) {
+	r.mu.Lock()
+	r.paths = append(r.paths, q.URL.Path)
+	r.mu.Unlock()
+	return r.RoundTripper.RoundTrip(q)
+}
+
+// did reports whether a path was requested since the last call.
+func (r *tracer) did(part string) bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	found := slices.ContainsFunc(r.paths, func(p string) bool { return strings.Contains(p, part) })
+	r.paths = nil
+	return found
+}
+
+// TestClientOfTheApplication: every request, the WebSocket too, is done with the option
+// HTTPClient. Only that client trusts the certificate of the service.
+func TestClientOfTheApplication(t *testing.T) {
+	certificate, err := localservice.NewCertificate()
+	if err != nil {
+		t.Fatal(err)
+	}
+	service := start(t, localservice.Options{Certificate: certificate})
+	info := service.Info()
+	roots := x509.NewCertPool()
+	roots.AddCert(certificate.Leaf)
+	transport := http.DefaultTransport.(*http.Transport).Clone()
+	transport.TLSClientConfig.RootCAs = roots
+	trace := &tracer{RoundTripper: transport}
+	client := &http.Client{Transport: trace}
+	defer client.CloseIdleConnections()
+
+	who, _ := info.Agent("receptionist")
+	o := appinit.Options{
+		WidgetID: who.WidgetID,
+		Config:   appinit.Config{AgenticURL: &info.AgenticURL, GenieURL: &info.GenieURL, OVPURL: &info.OVPURL},
+	}
+	if _, err := appinit.Init(t.Context(), o); !errors.Is(err, fault.NetworkError) {
+		t.Fatalf("without the certificate: %v", err)
+	}
+	o.HTTPClient = client
+	init, err := appinit.Init(t.Context(), o)
+	if err != nil || !trace.did(appinit.InitPath) {
+		t.Fatalf("appInit: %v", err)
+	}
+
+	face := avatar.OptionsFor(init)
+	face.AllowPrivateHosts, face.MicStart, face.HTTPClient = true, avatar.MicDeferred, client
+	a, err := avatar.New(face)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := a.Connect(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if paths := trace.paths; !slices.Contains(paths, "/socket.io/") || !slices.ContainsFunc(paths, func(p string) bool { return strings.Contains(p, "/whep/") }) {
+		t.Errorf("the live session requested %q", paths)
+	}
+	a.Close()
+	if !trace.did("session_completed") {
+		t.Error("the end was not reported with the client")
+	}
+
+	text := chat.Options{Options: session.Options{Token: init.KS, GenieURL: &init.GenieURL, HTTPClient: client}}
+	c, err := chat.New(text)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Close()
+	if err := c.Connect(); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := c.SendText(t.Context(), "Hello", chat.TurnOptions{}); err != nil || !trace.did("/converse") {
+		t.Errorf("a turn in text: %v", err)
+	}
+
+	both, err := agent.New(agent.Options{Options: text.Options, Mode: agent.Chat})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer both.Close()
+	if err := both.Connect(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := both.SendText(t.Context(), "Hello"); err != nil || !trace.did("/converse") {
+		t.Errorf("a turn of an agent session: %v", err)
+	}
+
+	v, err := visitor.New(visitor.Options{Token: init.KS, GenieURL: &init.GenieURL, HTTPClient: client})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer v.Close()
+	if _, err := v.Status(t.Context()); err != nil || !trace.did("/assistant/status") {
+		t.Errorf("the status: %v", err)
+	}
+
+	m, err := management.New(management.Options{PartnerID: info.PartnerID, Secret: info.AdminSecret, Config: o.Config, HTTPClient: client})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer m.Close()
+	if _, err := m.Tokens.Admin(t.Context(), management.AdminTokenInput{UserID: "owner"}); err != nil || !trace.did("/session/action/start") {
+		t.Errorf("a token: %v", err)
+	}
+}
