@@ -294,7 +294,7 @@ func TestWrongCommandLines(t *testing.T) {
 		args []string
 	}{
 		{"a command is missing", nil},
-		{"there are agents, avatars, intellects", []string{"robots"}},
+		{"there are provision, agents, avatars, intellects, tools", []string{"robots"}},
 		{"agents needs one of list, get", []string{"agents"}},
 		{"agents needs one of", []string{"agents", "fly"}},
 		{"usage: agentctl agents get ID", []string{"agents", "get"}},
