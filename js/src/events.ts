@@ -616,7 +616,7 @@ export interface BrainStalled {
  * SegmentType is the type of a segment. The set is open: an unknown type is passed on, and is
  * never an error.
  */
-export type SegmentType = "init_response" | "think" | "text" | "avatar" | "avatar-filler" | "tool" | "tool_response" | "unisphere-tool" | "share" | "thread" | "error" | "interruption" | "user-interruption" | "keepalive" | (string & {})
+export type SegmentType = "init_response" | "think" | "text" | "avatar" | "avatar-filler" | "tool" | "tool_response" | "unisphere-tool" | "navigate" | "share" | "thread" | "error" | "interruption" | "user-interruption" | "keepalive" | (string & {})
 
 /** SegmentMetadata describes widgets and interruptions. */
 export interface SegmentMetadata {
@@ -673,7 +673,7 @@ export interface SpokenSegment extends AnySegment {
 
 /** A segment of another type; the service may send types that are not listed. */
 export interface OtherSegment extends AnySegment {
-  type: "init_response" | "think" | "tool" | "tool_response" | "unisphere-tool" | "share" | "thread" | "error" | "interruption" | "user-interruption" | "keepalive"
+  type: "init_response" | "think" | "tool" | "tool_response" | "unisphere-tool" | "navigate" | "share" | "thread" | "error" | "interruption" | "user-interruption" | "keepalive"
   /**
    * `content` is a string for most types, and for spoken ones always; an object for
    * interruption, and sometimes for widgets and share. what is not a string is a

@@ -658,6 +658,10 @@ test("a veto that was written for the reference client vetoes", async () => {
   assert.equal(await refused({ "structured-data-form": "off" }, shown("user-properties-form", "structuredDataForm")), true)
   assert.equal(await refused({ "tool-call": false }, tool("open")), true)
   for (const policy of [{ navigate: "off" }, { genui: false }] as const) assert.equal(await refused(policy, shown("show-link", "navigate")), true, "a link")
+  const there = { type: "navigate", payload: { url: "/a" }, source: "agent" }
+  assert.equal(await refused({ navigate: "off" }, there), true)
+  assert.equal(await refused({ genui: false }, there), false)
+  assert.deepEqual(seen.at(-1), { type: "navigate", runtime: "", runtimeName: "", widgetName: "", payload: { url: "/a" }, source: "agent" })
   assert.equal(await refused({ navigate: "off" }, shown("flashcards")), false)
   session.setActionPolicy(null)
   assert.equal(await decide(tool("close")), true)

@@ -423,6 +423,7 @@ test("what the page refuses is denied", async () => {
     agent: {
       rules: [
         { when: "link", steps: [{ widget: { runtime: "show-link", body: { url: "https://page.example/" } } }, { say: "Look." }] },
+        { when: "there", steps: [{ segment: { type: "navigate", content: "/there" } }, { say: "Here." }] },
         { when: "delete", steps: [{ tool: { name: "delete_all" } }, { say: "No." }] },
       ],
     },
@@ -431,14 +432,15 @@ test("what the page refuses is denied", async () => {
   session.on("agentActionDenied", ({ type, toolName }) => denied.push(toolName ?? type))
   session.onToolCall("delete_all", () => assert.fail("it must not run"))
   session.on("widget", () => assert.fail("it must not be shown"))
+  session.on("brainSegment", ({ type }) => assert.notEqual(type, "navigate"))
   await session.connect()
   await session.next("avatarStopTalking")
-  for (const text of ["link", "delete"]) {
+  for (const text of ["link", "there", "delete"]) {
     const stopped = session.next("avatarStopTalking")
     await session.speak(text)
     await stopped
   }
-  assert.deepEqual(denied, ["navigate", "delete_all"])
+  assert.deepEqual(denied, ["navigate", "navigate", "delete_all"])
 })
 
 test("one conversation moves between text and avatar, in one thread", async () => {

@@ -123,6 +123,12 @@ func actionOf(seg *converse.Segment) AgentAction {
 		if seg.Metadata != nil && seg.Metadata.RuntimeName != "" {
 			return actionOfWidget(seg, seg.Metadata.RuntimeName, seg.Metadata.WidgetName)
 		}
+	case converse.Navigate:
+		action := AgentAction{Type: "navigate", Payload: seg.Content, Source: "agent"}
+		if payload := seg.Extra["payload"]; seg.ContentString() == "" && payload != nil {
+			action.Payload = payload
+		}
+		return action
 	default:
 		// A live session may get a widget under its runtime's name
 		// (wire-protocol §4.4.2).

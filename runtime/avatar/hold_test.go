@@ -1,6 +1,7 @@
 package avatar
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -215,6 +216,34 @@ func TestThePolicyKnowsWidgetsByEitherName(t *testing.T) {
 			t.Errorf("passed %q", got)
 		}
 	})
+}
+
+// TestANavigationCanBeRefused: a segment of the type navigate is an action like a link that is
+// shown (page-helpers G.3), refused by the policy and by the hook, which gets where it leads.
+func TestANavigationCanBeRefused(t *testing.T) {
+	there := func(r *rig, s *fakeSocket) {
+		r.forget()
+		s.brain("a", converse.Segment{Type: converse.Navigate, Content: json.RawMessage(`{"url":"/a"}`)})
+		s.say(control.AgentRawText, control.RawText{SpeechID: "a", TurnID: "t-1", Delta: `{"role":"assistant","type":"navigate","payload":"/b"}`})
+		s.brain("a", converse.Segment{Type: converse.Avatar, Content: "Here."})
+		if d := all[AgentActionDenied](r); len(d) != 2 || d[0].Type != "navigate" || d[1].Type != "navigate" {
+			t.Errorf("denied %+v", d)
+		}
+		if b := all[BrainSegment](r); len(b) != 1 || b[0].Type != converse.Avatar {
+			t.Errorf("passed %+v", b)
+		}
+	}
+	run(t, Options{AgentActions: ActionPolicy{Navigate: new(bool)}}, func(r *rig) { there(r, r.mustConnect()) })
+	var asked []string
+	veto := func(_ context.Context, action AgentAction) error {
+		payload, err := json.Marshal(action.Payload)
+		asked = append(asked, action.Type+" "+string(payload))
+		return cmp.Or(err, errors.New("no"))
+	}
+	run(t, Options{OnAgentAction: veto}, func(r *rig) { there(r, r.mustConnect()) })
+	if !slices.Equal(asked, []string{`navigate {"url":"/a"}`, `navigate "/b"`}) {
+		t.Errorf("asked about %q", asked)
+	}
 }
 
 // TestApplicationsMayBreakOnlyThemselves: listeners, loggers and handlers panic.

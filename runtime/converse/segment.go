@@ -39,6 +39,7 @@ const (
 	Tool             Type = "tool"
 	ToolResponse     Type = "tool_response"
 	WidgetPiece      Type = "unisphere-tool"
+	Navigate         Type = "navigate" // sent by no service so far; pages have vetoes for it
 	Share            Type = "share"
 	Thread           Type = "thread"
 	Error            Type = "error"

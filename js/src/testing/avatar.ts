@@ -398,6 +398,7 @@ export class ScriptedAvatar extends Scripted {
     const { type, content, metadata } = segment
     const call = type === "tool" ? parseToolCall(segment) : undefined
     if (call) return { type: "toolCall", toolName: call.name, payload: call.args, call }
+    if (type === "navigate") return { type, payload: content || (segment as { payload?: unknown }).payload }
     if (type !== "unisphere-tool" || !metadata?.runtimeName) return undefined
     const runtime = metadata.runtimeName.replace(/-tool$/, "")
     return { type: actionTypes.get(runtime) ?? "genui", runtime, payload: content }
