@@ -1,0 +1,108 @@
+// The frame of a page with a face: the picture and its captions, what is going on, the buttons
+// below, and the field for typed messages.
+import { load } from "/js/dist/index.js"
+import { Captions, drawCaptions, endMessage, errorMessage } from "/js/dist/ui.js"
+import { $, status } from "./dom.js"
+import { readService } from "./service.js"
+import { VoiceControls } from "./voice.js"
+
+export class Stage {
+  /** The avatar session, undefined without a conversation. */
+  session
+
+  #page
+  #service
+  #controls = document.querySelectorAll("#controls button, #typed input, #typed button")
+  #voice = new VoiceControls(() => this.session, attempt)
+
+  /**
+   * Shows the agents. `open(service)` returns the session that the start button begins, with
+   * the listeners of the page; `connected()` is called after its connect, and `ended()` at
+   * its end. `agent` is the name of the agent that is selected at first.
+   */
+  constructor({ open, connected = () => {}, ended = () => {}, agent }) {
+    this.#page = { open, connected, ended }
+    $("start").addEventListener("click", () => this.#start())
+    $("stop").addEventListener("click", () => this.session?.disconnect())
+    $("typed").addEventListener("submit", (event) => {
+      event.preventDefault()
+      const text = $("text").value.trim()
+      if (text === "" || !this.session) return
+      $("text").value = ""
+      attempt(() => this.session.speak(text))
+    })
+    load().catch((error) => status(errorMessage(error), true)) // before it is needed
+    attempt(async () => (this.#service = await readService(agent))).then(() => {
+      $("start").disabled = false
+      $("start").focus()
+    })
+  }
+
+  async #start() {
+    this.#show("busy")
+    status("Connecting…")
+    try {
+      this.#service ??= await readService()
+      this.session = await this.#page.open(this.#service)
+      this.#listen(this.session)
+      await this.session.connect()
+      await this.#page.connected()
+    } catch (error) {
+      this.#end(errorMessage(error), true)
+    }
+  }
+
+  #listen(session) {
+    drawCaptions(new Captions(session), $("caption"))
+    session.on("disclosure", ({ disclosureText }) => ($("disclosure").textContent = disclosureText))
+    session.on("mediaReady", () => {
+      this.#show("live")
+      status("")
+    })
+    session.on("stateChange", ({ state }) => {
+      this.#enable(state === "connected")
+      $("agent").disabled = state !== "disconnected"
+      if (state === "reconnecting") status("The connection was lost. Reconnecting…")
+      if (state !== "connected") return
+      $("text").focus()
+      status("")
+      this.#voice.update()
+    })
+    session.on("responsePending", () => status("Thinking…"))
+    session.on("responseSettled", () => status(""))
+    for (const change of ["micStarted", "tapToTalkStarted", "tapToTalkEnded"]) session.on(change, () => this.#voice.update())
+    session.on("warning", (warning) => {
+      if (warning.code !== "playback_blocked") status(errorMessage(warning), true)
+      this.#voice.update()
+    })
+    session.on("ended", ({ reason }) => this.#end(endMessage(reason), reason !== "disconnect"))
+  }
+
+  #end(text, bad) {
+    this.#show("idle")
+    status(text, bad)
+    this.#enable(false)
+    $("agent").disabled = false
+    $("start").focus()
+    this.#page.ended()
+    this.session?.disconnect()
+    this.session = undefined
+  }
+
+  #enable(enabled) {
+    for (const control of this.#controls) control.disabled = !enabled
+  }
+
+  #show(state) {
+    $("stage").dataset.state = state
+  }
+}
+
+/** Does something and shows its error. */
+export async function attempt(action) {
+  try {
+    await action()
+  } catch (error) {
+    status(errorMessage(error), true)
+  }
+}
