@@ -47,6 +47,19 @@ run: build ## Start the local service, and print where to talk to agents and whe
 	tools/need.sh voice
 	go run ./cmd/localservice -page-control -json | go run ./example/studio
 
+BRIEF := An agent that helps the guests of a hotel.
+
+.PHONY: run-quickstart
+run-quickstart: build ## Make an agent from a sentence (BRIEF="…"), and print where to talk to it
+	tools/need.sh voice
+	go build -o build/localservice ./cmd/localservice
+	AGENTRUNTIME_LOCAL=build/localservice node example/quickstart/create.mjs "$(BRIEF)"
+
+.PHONY: run-scripted
+run-scripted: build ## Start a site with a face that says what its server sends
+	tools/need.sh voice
+	go run ./example/scripted
+
 .PHONY: run-tokenserver
 run-tokenserver: build ## Start a site whose visitors sign in and have conversations of their own
 	go run ./example/tokenserver

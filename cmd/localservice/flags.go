@@ -216,6 +216,7 @@ var examplePages = []struct{ path, about string }{
 	{"/example/experience/", "a face with widgets and tools"},
 	{"/example/deck/", "a deck that an agent presents"},
 	{"/example/playground/", "every option, event and fault"},
+	{"/example/quickstart/", "the agent that was made last"},
 }
 
 // findPages opens the directory that contains the example pages: dir, or if that is

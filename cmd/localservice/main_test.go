@@ -139,6 +139,7 @@ func TestGreeting(t *testing.T) {
             http://127.0.0.1:8080/example/experience/   a face with widgets and tools
             http://127.0.0.1:8080/example/deck/         a deck that an agent presents
             http://127.0.0.1:8080/example/playground/   every option, event and fault
+            http://127.0.0.1:8080/example/quickstart/   the agent that was made last
 `
 	if !strings.Contains(out.String(), want) || strings.Contains(out.String(), "hidden") {
 		t.Errorf("got %s", out.String())

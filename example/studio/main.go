@@ -56,6 +56,7 @@ var pages = []struct{ name, about, path string }{
 	{"Widgets", "Talk with widgets", "../experience/"},
 	{"Deck", "See a deck presented", "../deck/"},
 	{"Playground", "Try every option", "../playground/"},
+	{"Quickstart", "The newest agent", "../quickstart/"},
 }
 
 // address is the address of an example page, "" if the service serves none.

@@ -151,7 +151,7 @@ test("the example prints a page for an agent that it has made", async () => {
   try {
     const file = join(dir, "service.json")
     writeFileSync(file, JSON.stringify({ partnerId: service.partnerId, adminSecret: service.adminSecret, ...service.addresses }))
-    const run = (...words: string[]) => promisify(execFile)(process.execPath, [`${root}example/createagent/main.mjs`, ...words], { env: { ...process.env, AGENTRUNTIME_SERVICE_FILE: file } })
+    const run = (...words: string[]) => promisify(execFile)(process.execPath, [`${root}example/quickstart/create.mjs`, ...words], { env: { ...process.env, AGENTRUNTIME_SERVICE_FILE: file } })
     const { stdout } = await run("An agent that helps the guests of a hotel.")
     const page = /^<!-- .+, agent (\S+) -->\n<script type="module">import "agentruntime\/element"<\/script>\n<agent-avatar widget-id="(\S+)" agentic-url="\S+" genie-url="\S+" ovp-url="\S+"><\/agent-avatar>\n$/.exec(stdout)
     assert.ok(page, stdout)

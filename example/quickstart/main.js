@@ -1,0 +1,16 @@
+// The page's half of the quickstart: a tag with the widget id of the agent that create.mjs has
+// made. On a site of its own, the two lines that create.mjs prints are all that it needs; here
+// ?agent= has the agent's id, without one it is the latest agent, and the local service says
+// where it is.
+import "/js/dist/element.js"
+import { $, status } from "../shared/dom.js"
+
+const { agents, addresses, session } = await (await fetch("/service.json")).json()
+const wanted = new URLSearchParams(location.search).get("agent")
+const agent = wanted ? agents.find(({ agentId }) => agentId === wanted) : agents.at(-1)
+if (agent) {
+  document.title = $("name").textContent = agent.name
+  Object.assign(document.querySelector("agent-avatar"), { widgetId: agent.widgetId, ...addresses, options: session })
+} else {
+  status("This agent does not exist any more. Make one: make run-quickstart", true)
+}
