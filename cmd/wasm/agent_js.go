@@ -39,7 +39,7 @@ func (s *avatarSessions) openAgent(h *page.Handle, options js.Value) (page.Sessi
 	given.OnEvents = h.Listen
 	given.NewAvatar = func(ao avatar.Options) (inside *avatar.Session, release func(), err error) {
 		release, err = h.OpenInside(string(agent.Avatar), o.Take, func(h *page.Handle) (_ page.Session, m page.Methods, err error) {
-			ao.OnEvents = both(h.Listen, ao.OnEvent)
+			ao.OnEvents = both(h.Listen, ao.OnEvents)
 			inside, m, err = s.make(h, ao)
 			return inside, m, err
 		})
@@ -47,7 +47,7 @@ func (s *avatarSessions) openAgent(h *page.Handle, options js.Value) (page.Sessi
 	}
 	given.NewChat = func(co chat.Options) (inside *chat.Session, release func(), err error) {
 		release, err = h.OpenInside(string(agent.Chat), o.Take, func(h *page.Handle) (_ page.Session, m page.Methods, err error) {
-			co.OnEvents = both(h.Listen, co.OnEvent)
+			co.OnEvents = both(h.Listen, co.OnEvents)
 			inside, m, err = page.NewChat(co)
 			return inside, m, err
 		})
@@ -61,12 +61,10 @@ func (s *avatarSessions) openAgent(h *page.Handle, options js.Value) (page.Sessi
 }
 
 // both calls the page's listener at the transport first, and then the agent session's.
-func both(page func([]event.Event), session func(event.Event)) func([]event.Event) {
-	return func(events []event.Event) {
+func both(page, session func([]event.Timed)) func([]event.Timed) {
+	return func(events []event.Timed) {
 		page(events)
-		for _, e := range events {
-			session(e)
-		}
+		session(events)
 	}
 }
 

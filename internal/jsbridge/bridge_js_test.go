@@ -509,15 +509,15 @@ func TestFuncReleasedInsideItself(t *testing.T) {
 func TestEmitConvertsAndPassesName(t *testing.T) {
 	noLeaks(t)
 	seen := eval(t, "[]")
-	dispatch := js.Global().Get("Function").New("seen", "return (events) => { for (let i = 0; i < events.length; i += 2) seen.push(events.slice(i, i + 2)) }").Invoke(seen)
+	dispatch := js.Global().Get("Function").New("seen", "return (events) => { for (let i = 0; i < events.length; i += 3) seen.push(events.slice(i, i + 2)) }").Invoke(seen)
 	e := NewEmitter(dispatch)
-	if err := e.Emit(Event{"transcript", struct {
+	if err := e.Emit(Event{Name: "transcript", Payload: struct {
 		Text string `json:"text"`
-	}{"hello"}}, Event{"micStarted", nil}); err != nil {
+	}{"hello"}}, Event{Name: "micStarted"}); err != nil {
 		t.Fatal(err)
 	}
 	// An event whose payload can't be converted doesn't affect the others.
-	if err := e.Emit(Event{"a", 1}, Event{"b", make(chan int)}, Event{"c", fault.New(fault.Timeout, "")}); err == nil || !strings.HasPrefix(err.Error(), "emit b: ") {
+	if err := e.Emit(Event{Name: "a", Payload: 1}, Event{Name: "b", Payload: make(chan int)}, Event{Name: "c", Payload: fault.New(fault.Timeout, "")}); err == nil || !strings.HasPrefix(err.Error(), "emit b: ") {
 		t.Errorf("error %v", err)
 	}
 	if got := eval(t, "(seen) => seen[2] + ',' + seen[3][0] + ',' + seen[3][1].code + ',' + (1 in seen[1]) + seen[1][1]").Invoke(seen).String(); got != "a,1,c,timeout,trueundefined" {
@@ -531,11 +531,24 @@ func TestEmitConvertsAndPassesName(t *testing.T) {
 
 func TestEmitErrors(t *testing.T) {
 	e := NewEmitter(eval(t, "() => { throw new Error('no') }"))
-	if err := e.Emit(Event{"x", nil}); err == nil || err.Error() != "emit x: Error: no" {
+	if err := e.Emit(Event{Name: "x"}); err == nil || err.Error() != "emit x: Error: no" {
 		t.Errorf("error %v", err)
 	}
-	if err := e.Emit(Event{"x", make(chan int)}); err == nil || !strings.HasPrefix(err.Error(), "emit x: convert chan int") {
+	if err := e.Emit(Event{Name: "x", Payload: make(chan int)}); err == nil || !strings.HasPrefix(err.Error(), "emit x: convert chan int") {
 		t.Errorf("error %v", err)
+	}
+}
+
+// TestPageTimeIsThatOfThePage: the time of an event can be compared with performance.now().
+func TestPageTimeIsThatOfThePage(t *testing.T) {
+	before := eval(t, "performance.now()").Float()
+	at := time.Now()
+	after := eval(t, "performance.now()").Float()
+	if got := PageTime(at); got < before-0.2 || got > after+0.2 {
+		t.Errorf("%v, but the page had %v before and %v after", got, before, after)
+	}
+	if back := TimeOf(PageTime(at)).Sub(at); back.Abs() > time.Millisecond {
+		t.Errorf("the way back loses %v", back)
 	}
 }
 
@@ -550,7 +563,7 @@ func TestListenerMayCallGo(t *testing.T) {
 		return Promise(func() (any, error) { called++; return nil, nil })
 	})
 	dispatch := js.Global().Get("Function").New("back", "return () => { back() }").Invoke(back)
-	if err := NewEmitter(dispatch).Emit(Event{"x", nil}); err != nil {
+	if err := NewEmitter(dispatch).Emit(Event{Name: "x"}); err != nil {
 		t.Fatal(err)
 	}
 	task(t)

@@ -3,8 +3,11 @@
 package jsbridge
 
 import (
+	"math"
 	"slices"
+	"sync"
 	"syscall/js"
+	"time"
 )
 
 // Scope owns callbacks and listeners for as long as a session, an element or a
@@ -159,13 +162,39 @@ func (f *Func) Release() {
 type Emitter struct{ dispatch js.Value }
 
 // NewEmitter returns an Emitter for dispatch, a function that takes an array of
-// alternating names and payloads and calls the listeners.
+// names, payloads and times in turn and calls the listeners.
 func NewEmitter(dispatch js.Value) Emitter { return Emitter{dispatch} }
 
 // Event is one event for JavaScript.
 type Event struct {
 	Name    string
 	Payload any // nil is undefined
+	At      time.Time
+}
+
+// clock relates Go's clock to that of the page: both are monotonic.
+var clock = sync.OnceValue(func() (c struct {
+	at time.Time
+	ms float64
+},
+) {
+	c.at = time.Now()
+	if now, err := Call(js.Global().Get("performance"), "now"); err == nil && now.Type() == js.TypeNumber {
+		c.ms = now.Float()
+	}
+	return c
+})
+
+// PageTime returns t on the clock of the page's performance.now(), in milliseconds.
+func PageTime(t time.Time) float64 {
+	c := clock()
+	return math.Round(10*(c.ms+float64(t.Sub(c.at))/float64(time.Millisecond))) / 10
+}
+
+// TimeOf is the reverse of [PageTime].
+func TimeOf(ms float64) time.Time {
+	c := clock()
+	return c.at.Add(time.Duration((ms - c.ms) * float64(time.Millisecond)))
 }
 
 // Emit converts the payloads with ToJS and calls the listeners before it returns. The
@@ -173,13 +202,13 @@ type Event struct {
 // dispatch throws, or when a payload cannot be converted, in which case the other events
 // are still emitted; exceptions of listeners stay in JavaScript.
 func (e Emitter) Emit(events ...Event) error {
-	list := make([]any, 0, 2*len(events))
+	list := make([]any, 0, 3*len(events))
 	for _, one := range events {
 		payload := one.Payload
 		if payload == nil {
 			payload = js.Undefined()
 		}
-		list = append(list, one.Name, payload)
+		list = append(list, one.Name, payload, PageTime(one.At))
 	}
 	all, err := ToJS(list)
 	switch {

@@ -53,7 +53,7 @@ func (p *Program) newHandle() *Handle {
 }
 
 // Open makes a session and returns its methods. dispatch is called with the session's
-// events: a list of alternating names and payloads.
+// events: a list of names, payloads and times in turn.
 func (p *Program) Open(open Open, options, dispatch js.Value) (map[string]any, error) {
 	h := p.newHandle()
 	h.events = jsbridge.NewEmitter(dispatch)
@@ -166,14 +166,14 @@ func (h *Handle) omit(names []string) error {
 }
 
 // Listen is the session's listener; it passes the events to the page.
-func (h *Handle) Listen(events []event.Event) {
+func (h *Handle) Listen(events []event.Timed) {
 	list := make([]jsbridge.Event, 0, len(events))
 	for _, e := range events {
 		if slices.Contains(h.omitted, e.Name()) {
 			continue
 		}
-		one := jsbridge.Event{Name: e.Name(), Payload: e}
-		if failed, ok := e.(event.Failed); ok {
+		one := jsbridge.Event{Name: e.Name(), Payload: e.Event, At: e.At}
+		if failed, ok := e.Event.(event.Failed); ok {
 			one.Payload = failed.Error // becomes an AgentError
 		}
 		list = append(list, one)

@@ -187,10 +187,10 @@ export class AgentSession extends Session<AgentSessionEvents, AgentSnapshot> {
 
   // --- Internals
 
-  protected override received<K extends keyof AgentSessionEvents>(event: K, payload: unknown): void {
-    if (event !== "transportChanged") return super.received(event, payload)
+  protected override received<K extends keyof AgentSessionEvents>(event: K, payload: unknown, at?: number): void {
+    if (event !== "transportChanged") return super.received(event, payload, at)
     const { mode } = payload as { mode: AgentMode }
-    super.received(event, { mode, transport: this.#transports[mode] })
+    super.received(event, { mode, transport: this.#transports[mode] }, at)
   }
 
   protected override inactive(state: AgentState): boolean {

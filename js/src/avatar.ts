@@ -404,11 +404,11 @@ export class AvatarSession extends Session<AvatarEvents, Snapshot> {
     for (const state of ["disconnecting", "disconnected"] as const) super.received("stateChange", { state })
   }
 
-  protected override received<K extends keyof AvatarEvents>(event: K, payload: unknown): void {
-    if (event === "warning") return void this.#noteWarning(payload as Warning)
+  protected override received<K extends keyof AvatarEvents>(event: K, payload: unknown, at?: number): void {
+    if (event === "warning") return void this.#noteWarning(payload as Warning, at)
     if (event === "micStarted") this.#micError = null
     if (event === "stateChange") this.#noteState(payload as AvatarEvents["stateChange"])
-    if (!this.#leftEarly || event !== "stateChange") return super.received(event, payload)
+    if (!this.#leftEarly || event !== "stateChange") return super.received(event, payload, at)
     // leaveEarly has emitted these changes. The queued call itself still runs, because
     // it discards the token.
     const { state } = payload as AvatarEvents["stateChange"]
@@ -420,7 +420,7 @@ export class AvatarSession extends Session<AvatarEvents, Snapshot> {
     return { ...last, state: "error", speaking: false, responsePending: false, micStarted: false }
   }
 
-  async #noteWarning(warning: Warning): Promise<void> {
+  async #noteWarning(warning: Warning, at: number | undefined): Promise<void> {
     const { code, message, detail = message } = warning
     if (code === "playback_blocked") {
       this.#playbackBlocked = warning.kind ?? "video"
@@ -430,7 +430,7 @@ export class AvatarSession extends Session<AvatarEvents, Snapshot> {
       }
     }
     this.#noteMic(new AgentError({ code, title: message, detail }))
-    super.received("warning", warning)
+    super.received("warning", warning, at)
   }
 
   /** Plays the picture without its sound, which browsers permit without a click; false if they don't. */

@@ -10,7 +10,7 @@ export interface ListenOptions {
 }
 
 interface Entry {
-  readonly listener: (payload: never) => void
+  readonly listener: (payload: never, at: number) => void
   readonly once: boolean
 }
 
@@ -38,19 +38,22 @@ export type EventsOf<Source extends Emits<unknown>> = Source[typeof events]
 export class Emitter<Events extends { error: unknown }> implements Emits<Events> {
   declare readonly [events]: Events
   readonly #entries = new Map<keyof Events, Entry[]>()
-  readonly #all = new Set<(event: keyof Events, payload: unknown) => void>()
+  readonly #all = new Set<(event: keyof Events, payload: unknown, at: number) => void>()
 
-  /** Adds a listener and returns the function that removes it. */
-  on<K extends keyof Events>(event: K, listener: (payload: Events[K]) => void, options?: ListenOptions): () => void
-  on<Own extends Emits<unknown>, K extends keyof EventsOf<Own>>(this: Own, event: K, listener: (payload: EventsOf<Own>[K]) => void, options?: ListenOptions): () => void
-  on<K extends keyof Events>(event: K, listener: (payload: Events[K]) => void, options?: ListenOptions): () => void {
+  /**
+   * Adds a listener and returns the function that removes it. The listener's second argument
+   * is when the event happened: milliseconds on the clock of `performance.now()`.
+   */
+  on<K extends keyof Events>(event: K, listener: (payload: Events[K], at: number) => void, options?: ListenOptions): () => void
+  on<Own extends Emits<unknown>, K extends keyof EventsOf<Own>>(this: Own, event: K, listener: (payload: EventsOf<Own>[K], at: number) => void, options?: ListenOptions): () => void
+  on<K extends keyof Events>(event: K, listener: (payload: Events[K], at: number) => void, options?: ListenOptions): () => void {
     return this.#add(event, { listener, once: false }, options?.signal)
   }
 
   /** Like `on`, for the next event only. */
-  once<K extends keyof Events>(event: K, listener: (payload: Events[K]) => void, options?: ListenOptions): () => void
-  once<Own extends Emits<unknown>, K extends keyof EventsOf<Own>>(this: Own, event: K, listener: (payload: EventsOf<Own>[K]) => void, options?: ListenOptions): () => void
-  once<K extends keyof Events>(event: K, listener: (payload: Events[K]) => void, options?: ListenOptions): () => void {
+  once<K extends keyof Events>(event: K, listener: (payload: Events[K], at: number) => void, options?: ListenOptions): () => void
+  once<Own extends Emits<unknown>, K extends keyof EventsOf<Own>>(this: Own, event: K, listener: (payload: EventsOf<Own>[K], at: number) => void, options?: ListenOptions): () => void
+  once<K extends keyof Events>(event: K, listener: (payload: Events[K], at: number) => void, options?: ListenOptions): () => void {
     return this.#add(event, { listener, once: true }, options?.signal)
   }
 
@@ -59,11 +62,11 @@ export class Emitter<Events extends { error: unknown }> implements Emits<Events>
    * it. `localMicLevel` and `localSpeakingChanged` are measured only while one of them has
    * a listener of its own.
    */
-  onAny(listener: (event: keyof Events, payload: unknown) => void, options?: ListenOptions): () => void {
+  onAny(listener: (event: keyof Events, payload: unknown, at: number) => void, options?: ListenOptions): () => void {
     if (typeof listener !== "function") throw new TypeError("the listener of all events must be a function")
     const { signal } = optionsOf(options)
     if (signal?.aborted) return () => {}
-    const own: typeof listener = (event, payload) => listener(event, payload) // the same function may be added twice
+    const own: typeof listener = (event, payload, at) => listener(event, payload, at) // the same function may be added twice
     this.#all.add(own)
     const remove = () => {
       forget()
@@ -76,9 +79,9 @@ export class Emitter<Events extends { error: unknown }> implements Emits<Events>
   }
 
   /** Removes every registration of a listener that `on` or `once` added. */
-  off<K extends keyof Events>(event: K, listener: (payload: Events[K]) => void): void
-  off<Own extends Emits<unknown>, K extends keyof EventsOf<Own>>(this: Own, event: K, listener: (payload: EventsOf<Own>[K]) => void): void
-  off<K extends keyof Events>(event: K, listener: (payload: Events[K]) => void): void {
+  off<K extends keyof Events>(event: K, listener: (payload: Events[K], at: number) => void): void
+  off<Own extends Emits<unknown>, K extends keyof EventsOf<Own>>(this: Own, event: K, listener: (payload: EventsOf<Own>[K], at: number) => void): void
+  off<K extends keyof Events>(event: K, listener: (payload: Events[K], at: number) => void): void {
     this.#keep(event, (entry) => entry.listener !== listener)
   }
 
@@ -91,15 +94,18 @@ export class Emitter<Events extends { error: unknown }> implements Emits<Events>
     this.listenersChanged()
   }
 
-  /** Calls the listeners of an event in the order in which they were added. */
-  emit<K extends keyof Events>(event: K, payload: Events[K]): void {
+  /**
+   * Calls the listeners of an event in the order in which they were added. `at` is when it
+   * happened, on the clock of `performance.now()`.
+   */
+  emit<K extends keyof Events>(event: K, payload: Events[K], at = performance.now()): void {
     // Listeners added or removed by a listener take effect from the next event on,
     // because the lists are replaced, not changed.
     for (const entry of this.#entries.get(event) ?? []) {
       if (entry.once) this.#keep(event, (other) => other !== entry)
-      this.#call(event, () => entry.listener(payload as never))
+      this.#call(event, () => entry.listener(payload as never, at))
     }
-    for (const listener of [...this.#all]) this.#call(event, () => listener(event, payload))
+    for (const listener of [...this.#all]) this.#call(event, () => listener(event, payload, at))
   }
 
   /** Whether an event has listeners of its own. */

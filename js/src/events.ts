@@ -81,8 +81,11 @@ export interface AvatarEvents {
    * utterances are not filtered out.
    */
   speechChunk: SpeechChunk
-  /** `avatarStartTalking` reports that the avatar begins to talk. */
-  avatarStartTalking: Nothing
+  /**
+   * `avatarStartTalking` reports that the avatar begins to talk. It is not emitted for an
+   * opening that is not spoken.
+   */
+  avatarStartTalking: Utterance
   /** `avatarStopTalking` carries the text that was really spoken. */
   avatarStopTalking: AvatarStopTalking
   /** `interrupted` reports that the visitor interrupted the avatar. */
@@ -322,8 +325,11 @@ export interface AgentEvents {
    * utterances are not filtered out.
    */
   speechChunk: SpeechChunk
-  /** `avatarStartTalking` reports that the avatar begins to talk. */
-  avatarStartTalking: Nothing
+  /**
+   * `avatarStartTalking` reports that the avatar begins to talk. It is not emitted for an
+   * opening that is not spoken.
+   */
+  avatarStartTalking: Utterance
   /** `avatarStopTalking` carries the text that was really spoken. */
   avatarStopTalking: AvatarStopTalking
   /** `interrupted` reports that the visitor interrupted the avatar. */
@@ -536,9 +542,20 @@ export interface SpeechChunk {
   speechId: string
 }
 
+/**
+ * Utterance has the ids of something that the avatar says. `turnId` is absent if the utterance
+ * is no answer, such as the opening phrase.
+ */
+export interface Utterance {
+  speechId: string
+  turnId?: string
+}
+
 /** `avatarStopTalking` carries the text that was really spoken. */
 export interface AvatarStopTalking {
   text: string
+  speechId: string
+  turnId?: string
 }
 
 /**

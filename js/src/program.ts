@@ -37,7 +37,7 @@ export type StreamExport = "converse" | "threadAll" | "messageAll"
 
 type Async = (signal: AbortSignal | undefined, ...args: object[]) => Promise<unknown>
 
-/** Creates a session; dispatch is called for its events, with their names and payloads in turn. */
+/** Creates a session; dispatch is called for its events, with their names, payloads and times in turn. */
 type OpenSession = (options: object, dispatch: (events: readonly unknown[]) => void) => Methods | AgentError
 
 /**

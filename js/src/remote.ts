@@ -7,7 +7,7 @@ import { pull, sourceOf } from "./stream.js"
 
 /** Receives the events of an object of the program. */
 export interface Owner {
-  receive(event: string, payload: unknown): void
+  receive(event: string, payload: unknown, at: number): void
   /** Called before the object ends; its properties can still be read. */
   ending(): void
   /** Called when the object has ended, with the error if the program crashed. No event follows. */
@@ -21,7 +21,7 @@ export interface Recipe {
   open: (go: Exports, options: PlainOptions, dispatch: Dispatch, remote: Remote) => Methods | AgentError
 }
 
-/** Called for the events of an object, with their names and payloads in turn. */
+/** Called for the events of an object, with their names, payloads and times in turn. */
 export type Dispatch = (events: readonly unknown[]) => void
 
 type PageFunction = (...args: never[]) => unknown
@@ -282,9 +282,9 @@ export class Remote {
 
   static #dispatch(weak: WeakRef<Remote>): Dispatch {
     return weakly(weak, (remote, events: readonly unknown[]) => {
-      for (let i = 0; i < events.length; i += 2) {
+      for (let i = 0; i < events.length; i += 3) {
         try {
-          remote.#owner?.receive(events[i] as string, events[i + 1])
+          remote.#owner?.receive(events[i] as string, events[i + 1], events[i + 2] as number)
         } catch (exception) {
           reportError(exception) // the remaining events are still delivered
         }

@@ -107,7 +107,7 @@ export abstract class Session<
     this.#last = initial
     this.#remote = remote
     remote.attach({
-      receive: (event, payload) => this.received(event as keyof Events, payload),
+      receive: (event, payload, at) => this.received(event as keyof Events, payload, at),
       ending: () => void (this.#last = this.values),
       ended: (crash) => (crash ? this.#crashed(crash) : this.#stopped(true)),
     })
@@ -217,7 +217,7 @@ export abstract class Session<
   protected abstract afterCrash(last: Values): Values
 
   /** Receives an event of the program. */
-  protected received<K extends keyof Events>(event: K, payload: unknown): void {
+  protected received<K extends keyof Events>(event: K, payload: unknown, at?: number): void {
     if (begun.has(event)) loadRest()
     if (event === "stateChange") {
       const { state } = payload as { state: Values["state"] }
@@ -226,7 +226,7 @@ export abstract class Session<
       else active.add(this)
     }
     if (event === "ended" && this.final(this.#last.state)) this.endsForGood()
-    this.emit(event, payload as Events[K])
+    this.emit(event, payload as Events[K], at)
   }
 
   protected override listenersChanged(): void {

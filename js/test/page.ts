@@ -37,7 +37,7 @@ export class Events extends Emitter<AvatarEvents & ChatEvents> {
   }
 
   stop(text: string): void {
-    this.emit("avatarStopTalking", { text })
+    this.emit("avatarStopTalking", { text, speechId: "" })
   }
 
   interrupt(): void {

@@ -193,7 +193,7 @@ test("an avatar connects, opens, answers and is interrupted, with the events of 
   assert.equal(
     seen().replace(/(segment:avatar )+/g, "segment:avatar ").replace(/(speechChunk partial )+/g, "speechChunk partial "),
     "responsePending turnStart user segment:think responseSettled segment:avatar final speechChunk partial avatarStartTalking segment:avatar final " +
-      "segment:thread segment:share responsePending segment:think responseSettled turnEnd speechChunk partial avatarStopTalking",
+      "segment:thread segment:share segment:think turnEnd speechChunk partial avatarStopTalking",
   )
   await session.speak("two")
   await pass(50)

@@ -113,10 +113,12 @@ func (w *world) with(o Options) Options {
 			return nil, nil, err
 		}
 		var s *chat.Session
-		if listen := o.OnEvent; w.inner != nil {
-			o.OnEvent = func(e event.Event) {
-				w.inner(s, e)
-				listen(e)
+		if listen := o.OnEvents; w.inner != nil {
+			o.OnEvents = func(events []event.Timed) {
+				for i, e := range events {
+					w.inner(s, e.Event)
+					listen(events[i : i+1])
+				}
 			}
 		}
 		o.HTTPClient, o.Page = fetch.As(w), w.page

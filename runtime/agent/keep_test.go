@@ -359,7 +359,7 @@ func TestTheEventsThatArePassedOn(t *testing.T) {
 			event.ToolSpiralDetected{},
 			chat.StateChanged{},
 		} {
-			r.Session.onEvent(r.current, e)
+			r.Session.onEvent(r.current, event.Timed{Event: e})
 		}
 		var got []string
 		for _, e := range r.events() {

@@ -10,21 +10,21 @@ import (
 
 // onEvent handles an event of a transport. It runs on the transport's own goroutine and
 // waits for the queue, which slows down a transport that emits too many events.
-func (s *Session) onEvent(t *transport, e event.Event) {
+func (s *Session) onEvent(t *transport, e event.Timed) {
 	s.base.Work.Call(func() { s.receive(t, e) })
 	if s.base.Flooded() {
 		s.base.WaitDelivered()
 	}
 }
 
-func (s *Session) receive(t *transport, e event.Event) {
+func (s *Session) receive(t *transport, timed event.Timed) {
 	if t.released {
 		return
 	}
 	if t == s.current {
 		s.adopt(t)
 	}
-	switch e := e.(type) {
+	switch e := timed.Event.(type) {
 	case Ended:
 		s.ended(t, e)
 	case ResponsePending:
@@ -35,17 +35,17 @@ func (s *Session) receive(t *transport, e event.Event) {
 		s.pair()
 	case TurnStarted:
 		t.turn = &TurnEnded{SpeechID: e.SpeechID, TurnID: e.TurnID}
-		s.base.Emit(e)
+		s.base.EmitAt(e, timed.At)
 	case TurnEnded:
 		if t.turn != nil && same(*t.turn, e) {
 			t.turn = nil
 		}
-		s.base.Emit(e)
+		s.base.EmitAt(e, timed.At)
 	case avatar.StateChanged, chat.StateChanged:
 		s.refresh(t) // t may be connected only now
 	default:
 		if passedOn(e) {
-			s.base.Emit(e)
+			s.base.EmitAt(e, timed.At)
 		}
 	}
 	s.checkKnown()

@@ -56,18 +56,22 @@ type transport struct {
 func (s *Session) open(mode Mode) (*transport, error) {
 	// Events during its construction are ignored: the error reports a failure.
 	t := &transport{mode: mode, removes: map[*handler]func(){}, released: true}
-	listen := func(e event.Event) { s.onEvent(t, e) }
+	listen := func(events []event.Timed) {
+		for _, e := range events {
+			s.onEvent(t, e)
+		}
+	}
 	_, err := session.Guarded(func() (any, error) {
 		if mode == Avatar {
 			o := s.avatarOptions()
-			o.OnEvent = listen
+			o.OnEvents = listen
 			a, release, err := s.opts.NewAvatar(o)
 			t.transportSession, t.release = a, release
 			t.open, t.send = func(ctx context.Context) error { return a.Connect(ctx) }, func(x []*text) { s.speak(t, a, x) }
 			return nil, err
 		}
 		o := s.chatOptions()
-		o.OnEvent = listen
+		o.OnEvents = listen
 		c, release, err := s.opts.NewChat(o)
 		t.transportSession, t.release = c, release
 		t.open, t.send = func(context.Context) error { return c.Connect() }, func(x []*text) { s.ask(t, c, x) }

@@ -241,12 +241,23 @@ type SpeechChunk struct {
 	SpeechID   string  `json:"speechId"`
 }
 
-// AvatarStartTalking reports that the avatar begins to talk.
-type AvatarStartTalking struct{}
+// Utterance has the ids of something that the avatar says. TurnID is absent if the
+// utterance is no answer, such as the opening phrase.
+type Utterance struct {
+	SpeechID string `json:"speechId"`
+	TurnID   string `json:"turnId,omitempty"`
+}
+
+// AvatarStartTalking reports that the avatar begins to talk. It is not emitted for an
+// opening that is not spoken.
+type AvatarStartTalking struct {
+	Utterance
+}
 
 // AvatarStopTalking carries the text that was really spoken.
 type AvatarStopTalking struct {
 	Text string `json:"text"`
+	Utterance
 }
 
 // TurnUnconfirmed reports that a typed turn may be lost: it was sent and speak() returned

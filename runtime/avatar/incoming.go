@@ -74,12 +74,7 @@ func (s *Session) message(l *connection, ev socketio.Event) {
 	case control.StvSpeechChunk:
 		s.chunk(decode[control.SpeechChunk](ev))
 	case control.StvStartedTalking:
-		s.turn.speaking = true
-		s.shown.perceived = true
-		s.noteActivity()
-		s.stall.Disarm()
-		s.setPending(false)
-		s.base.Emit(AvatarStartTalking{})
+		s.startsTalking()
 	case control.StvFinishedTalking:
 		s.finishedTalking(decode[control.FinishedTalking](ev))
 	case control.AgentTurnToTalk:
@@ -89,6 +84,7 @@ func (s *Session) message(l *connection, ev socketio.Event) {
 	case control.UserStartedTalking:
 		s.noteActivity()
 		s.stall.Disarm()
+		s.turn.answered = false
 		s.base.Emit(UserStartedTalking{})
 	case control.SmartTurnStatus:
 		t := decode[control.SmartTurn](ev)
@@ -149,8 +145,13 @@ func (s *Session) speechStarts(p control.StartSpeech) {
 	if p.IsNewTurn {
 		s.turn.captions.newTurn(p.SpeechID)
 	}
+	s.turn.turns.add(p.SpeechID, p.TurnID)
 	s.stall.Arm()
 	s.inOrder(func() {
+		s.turn.cut = ""
+		if p.IsNewTurn {
+			s.turn.answered = false
+		}
 		s.tools.NewSpeech()
 		if p.IsNewTurn {
 			s.tools.NewTurn()
@@ -164,7 +165,7 @@ func (s *Session) speechStarts(p control.StartSpeech) {
 // turnEnds reports the end of a turn once: the service sends two events for it, in
 // either order.
 func (s *Session) turnEnds(speechID, turnID string) {
-	s.setPending(false)
+	s.over(speechID)
 	if slices.Contains(s.turn.ended, speechID) {
 		return
 	}
@@ -203,10 +204,12 @@ func (s *Session) segment(raw control.RawText) {
 func (s *Session) applySegment(seg *converse.Segment) {
 	switch seg.Type {
 	case converse.Think:
-		s.setPending(true)
+		if !seg.IsFinal {
+			s.awaits()
+		}
 	case "", converse.Keepalive:
 	default:
-		s.setPending(false)
+		s.answers(seg.SpeechID)
 	}
 	switch seg.Type {
 	case converse.Tool:
@@ -273,6 +276,7 @@ func perceivable(seg *converse.Segment) bool {
 // sentence handles generatingSpeech (wire-protocol §4.6).
 func (s *Session) sentence(p control.Sentence) {
 	s.turn.captions.adopt(p.SpeechID)
+	s.turn.captions.silent = silentOpening(p.Text, p.SpeechID)
 	if strings.HasSuffix(p.SpeechID, control.SuffixWakeUp) || strings.HasSuffix(p.SpeechID, control.SuffixGoodbye) {
 		s.turn.hold()
 	}
@@ -288,22 +292,64 @@ func (s *Session) chunk(p control.SpeechChunk) {
 	}
 }
 
+// startsTalking handles stvStartedTalking (wire-protocol §4.6). An opening that is not
+// spoken has the same events as one that is, and only its end is reported, with the label of
+// session-api O13.
+func (s *Session) startsTalking() {
+	id := s.turn.captions.speechID
+	s.noteActivity()
+	s.stall.Disarm()
+	s.answers(id)
+	if s.turn.captions.silent {
+		return
+	}
+	s.turn.speaking = true
+	s.shown.perceived = true
+	s.base.Emit(AvatarStartTalking{Utterance: s.utterance(id)})
+}
+
 func (s *Session) finishedTalking(p control.FinishedTalking) {
 	id := s.turn.captions.speechID
 	s.turn.speaking = false
+	silent := s.turn.captions.silent
 	s.turn.captions.finish()
 	s.noteActivity()
 	s.release()
-	s.base.Audit("turn.avatar_spoke", "done", "")
-	s.base.Emit(AvatarStopTalking{Text: spokenLabel(p.AgentContent, id)})
+	if !silent {
+		s.base.Audit("turn.avatar_spoke", "done", "")
+	}
+	s.base.Emit(AvatarStopTalking{Text: spokenLabel(p.AgentContent, id), Utterance: s.utterance(id)})
+}
+
+// utterance returns the ids of an utterance for an event.
+func (s *Session) utterance(speechID string) Utterance {
+	return Utterance{SpeechID: speechID, TurnID: s.turn.turns.of(speechID)}
+}
+
+// utteranceTurns has the turns of the newest utterances, the newest last: the service names
+// the turn of an utterance only at its beginning and its end.
+type utteranceTurns []Utterance
+
+func (u *utteranceTurns) add(speechID, turnID string) {
+	*u = append((*u)[max(0, len(*u)-maxEnded+1):], Utterance{speechID, turnID})
+}
+
+// of returns the turn of an utterance, "" for one that belongs to no turn.
+func (u utteranceTurns) of(speechID string) string {
+	for _, one := range slices.Backward(u) {
+		if one.SpeechID == speechID {
+			return one.TurnID
+		}
+	}
+	return ""
 }
 
 func (s *Session) interrupted() {
 	s.turn.speaking = false
 	s.shown.perceived = true // a turn that was cut is not an empty one
 	s.shown.widgets.Discard()
+	s.over(s.turn.captions.speechID)
 	s.turn.captions.interrupt()
-	s.setPending(false)
 	s.release()
 	s.base.Emit(Interrupted{})
 }
@@ -311,7 +357,8 @@ func (s *Session) interrupted() {
 // userTurn handles agentTurnToTalk (wire-protocol §4.7).
 func (s *Session) userTurn(p control.TurnToTalk) {
 	s.noteActivity()
-	s.setPending(true)
+	s.turn.cut = ""
+	s.awaits()
 	s.stall.Arm()
 	text := converse.Clean(p.UserTranscription)
 	if text == "" {
@@ -328,14 +375,19 @@ func (s *Session) userTurn(p control.TurnToTalk) {
 // spokenLabel cleans text; a silent opening is shown as a label that an
 // application can hide (session-api O13).
 func spokenLabel(text, speechID string) string {
-	text = converse.Clean(text)
-	if !strings.HasSuffix(speechID, control.SuffixOpening) {
-		return text
-	}
-	if t := strings.TrimSpace(text); t == "" || t == control.SilentOpening {
+	if silentOpening(text, speechID) {
 		return SilentOpeningLabel
 	}
-	return text
+	return converse.Clean(text)
+}
+
+// silentOpening reports whether text stands for an opening that is not spoken.
+func silentOpening(text, speechID string) bool {
+	if !strings.HasSuffix(speechID, control.SuffixOpening) {
+		return false
+	}
+	t := strings.TrimSpace(converse.Clean(text))
+	return t == "" || t == control.SilentOpening
 }
 
 // SilentOpeningLabel stands for an opening that is not spoken
@@ -348,6 +400,7 @@ type captions struct {
 	speechID string
 	cut      string  // the utterance that was interrupted last; its late chunks are dropped
 	elapsed  float64 // milliseconds of the utterance that its chunks cover so far
+	silent   bool    // the utterance is an opening that is not spoken
 }
 
 const (
@@ -360,7 +413,7 @@ const (
 // adopt makes id the current utterance.
 func (c *captions) adopt(id string) {
 	if id != c.speechID {
-		c.speechID, c.elapsed = id, 0
+		c.speechID, c.elapsed, c.silent = id, 0, false
 	}
 }
 

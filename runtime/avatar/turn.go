@@ -17,7 +17,12 @@ import (
 type turnState struct {
 	speaking bool // the avatar talks
 	pending  bool // the brain was prompted and has shown nothing yet
+	answered bool // the answer of the turn under way has begun
 	tap      bool // a tap-to-talk window is open
+
+	// cut is the utterance that the newest typed text cuts, until the service begins to
+	// answer that text: its last events must not look like the answer.
+	cut string
 
 	// holding is set during a turn that can't be interrupted; typed texts wait
 	// in held until it ends (wire-protocol §7.7).
@@ -40,6 +45,7 @@ type turnState struct {
 	sent     []time.Time // typed turns of the last minute
 	lastText string      // what the visitor asked last, for spiral recovery
 	ended    []string    // the speechIds of turns that ended, the newest last
+	turns    utteranceTurns
 
 	captions captions
 }
@@ -232,7 +238,8 @@ func (s *Session) send(text string) error {
 		s.emit(control.DebugTextEntered, control.Text{Text: text, IsFinal: true})
 	}
 	s.noteActivity()
-	s.setPending(true)
+	s.turn.cut = s.turn.captions.speechID
+	s.prompted()
 	s.stall.Arm()
 	return nil
 }
@@ -354,7 +361,7 @@ func (s *Session) EndTapToTalk() error {
 			return
 		}
 		s.closeTap()
-		s.setPending(true)
+		s.prompted()
 		s.stall.Arm()
 		s.flush()
 	})
@@ -374,6 +381,7 @@ func (s *Session) closeTap() {
 func (s *Session) resetTurn() {
 	s.stall.Disarm()
 	s.setPending(false)
+	s.turn.answered, s.turn.cut = false, ""
 	s.turn.echo = ""
 	s.turn.speaking = false
 	s.turn.captions.finish()
@@ -382,6 +390,40 @@ func (s *Session) resetTurn() {
 		s.base.Emit(TapToTalkEnded{})
 	}
 }
+
+// prompted records that the visitor has asked something.
+func (s *Session) prompted() {
+	s.turn.answered = false
+	s.setPending(true)
+}
+
+// awaits records a sign that the brain prepares an answer. After the first output of a turn
+// it says nothing new: the user's transcript and the last think segment may come that late.
+func (s *Session) awaits() {
+	if !s.turn.answered {
+		s.setPending(true)
+	}
+}
+
+// answers records that the utterance speechID, a part of the answer, has begun.
+func (s *Session) answers(speechID string) {
+	if !s.cuts(speechID) {
+		s.turn.answered = true
+		s.setPending(false)
+	}
+}
+
+// over records that no more of the answer in the utterance speechID will come.
+func (s *Session) over(speechID string) {
+	if !s.cuts(speechID) {
+		s.turn.answered = false
+		s.setPending(false)
+	}
+}
+
+// cuts reports whether the newest typed text cuts the utterance speechID, so that its
+// events are not about the answer to that text.
+func (s *Session) cuts(speechID string) bool { return s.turn.cut != "" && s.turn.cut == speechID }
 
 // setPending emits responsePending and responseSettled in pairs (session-api O6).
 func (s *Session) setPending(pending bool) {

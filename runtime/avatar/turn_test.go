@@ -205,17 +205,20 @@ func TestASpokenTurnAsTheProtocolShowsIt(t *testing.T) {
 			"userStartedTalking", "turnStart",
 			"responsePending", "brainSegment",
 			"responseSettled", "brainSegment",
-			"transcript",                    // final
-			"responsePending", "transcript", // user
+			"transcript",                // final
+			"transcript",                // user
 			"speechChunk", "transcript", // partial
 			"speechChunk", "speechChunk", // stale, sentinel
-			"responseSettled", "avatarStartTalking",
-			"responsePending", "brainSegment",
-			"responseSettled", "turnEnd",
+			"avatarStartTalking",
+			"brainSegment", "turnEnd",
 			"avatarStopTalking",
 		)
 		if got := r.Snapshot().ThreadID; got != "5f0c" {
 			t.Errorf("thread = %q", got)
+		}
+		ids := Utterance{SpeechID: id, TurnID: "t-12"}
+		if start, stop := all[AvatarStartTalking](r)[0].Utterance, all[AvatarStopTalking](r)[0].Utterance; start != ids || stop != ids {
+			t.Errorf("the talk is of %v, then of %v, want %v", start, stop, ids)
 		}
 		var words []Word
 		for _, tr := range all[Transcript](r) {
@@ -224,6 +227,41 @@ func TestASpokenTurnAsTheProtocolShowsIt(t *testing.T) {
 		want := []Word{{Word: "Two"}, {Word: "things", StartMs: 400}, {Word: "changed.", StartMs: 800}}
 		if !reflect.DeepEqual(words, want) {
 			t.Errorf("words = %v, want %v", words, want)
+		}
+	})
+}
+
+// TestATypedBargeInAsksOnce: what the service still sends of the utterance that a text has
+// cut does not settle the response to that text.
+func TestATypedBargeInAsksOnce(t *testing.T) {
+	run(t, Options{}, func(r *rig) {
+		s := r.mustConnect()
+		answer := func(speech, turn string) {
+			s.say(control.AgentStartSpeech, control.StartSpeech{SpeechID: speech, TurnID: turn, IsNewTurn: true})
+			s.say(control.AgentTurnToTalk, control.TurnToTalk{UserTranscription: "question"})
+			s.brain(speech, converse.Segment{Type: converse.Avatar, Content: "An answer."})
+			s.say(control.GeneratingSpeech, control.Sentence{Text: "An answer.", SpeechID: speech})
+			s.say(control.StvStartedTalking, control.Empty{})
+			synctest.Wait()
+		}
+		answer("one", "t-1")
+		if _, err := r.Speak(context.Background(), "question"); err != nil {
+			t.Fatal(err)
+		}
+		s.brain("one", converse.Segment{Type: converse.Avatar, Content: "More of it."})
+		s.say(control.AgentInterrupted, control.Empty{})
+		s.say(control.StvFinishedTalking, control.FinishedTalking{AgentContent: "An"})
+		s.say(control.AgentEndTurn, control.EndTurn{SpeechID: "one", TurnID: "t-1"})
+		synctest.Wait()
+		if !r.Snapshot().ResponsePending {
+			t.Error("the response was settled by the utterance before it")
+		}
+		answer("two", "t-2")
+		if pending := len(all[ResponsePending](r)); pending != 2 {
+			t.Errorf("%d responses were pending for two questions", pending)
+		}
+		if start := all[AvatarStartTalking](r); len(start) != 2 || start[1].TurnID != "t-2" {
+			t.Errorf("start = %+v", start)
 		}
 	})
 }
@@ -255,7 +293,17 @@ func TestASilentOpeningIsLabelled(t *testing.T) {
 	run(t, Options{}, func(r *rig) {
 		s := r.connectOnly()
 		s.say(control.GeneratingSpeech, control.Sentence{Text: "<blank>", SpeechID: id})
+		s.say(control.StvSpeechChunk, control.SpeechChunk{SpeechID: id, DurationMs: 1})
+		s.say(control.StvStartedTalking, control.Empty{})
+		synctest.Wait()
+		if r.Snapshot().Speaking {
+			t.Error("a silent opening is speech")
+		}
 		s.say(control.StvFinishedTalking, control.FinishedTalking{})
+		synctest.Wait()
+		if start := all[AvatarStartTalking](r); len(start) != 0 {
+			t.Errorf("start = %+v", start)
+		}
 		if tr := all[Transcript](r); len(tr) != 1 || tr[0].Text != SilentOpeningLabel {
 			t.Errorf("transcripts = %+v", tr)
 		}

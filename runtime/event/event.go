@@ -10,6 +10,7 @@ package event
 
 import (
 	"encoding/json"
+	"time"
 
 	"github.com/agentruntime/agentruntime/runtime/converse"
 	"github.com/agentruntime/agentruntime/runtime/fault"
@@ -21,6 +22,13 @@ import (
 type Event interface {
 	// Name is the event's name in JavaScript.
 	Name() string
+}
+
+// Timed is an event with the time when it happened, which is before its listener is called:
+// listeners receive events one after another.
+type Timed struct {
+	Event
+	At time.Time
 }
 
 // Diagnostic is an event that contains error texts, which may quote secrets.

@@ -31,7 +31,7 @@ type Hooks struct {
 
 	// OnEvent and OnEvents are those of [Options].
 	OnEvent      func(event.Event)
-	OnEvents     func([]event.Event)
+	OnEvents     func([]event.Timed)
 	OnAuditEvent func(event.Audit)
 	Log          func(level, message string, data map[string]any)
 }
@@ -53,7 +53,7 @@ type Base struct {
 	mu sync.Mutex
 	// gathered are the events that the newest function on delivery will pass to the
 	// listener, nil if that function does something else.
-	gathered *[]event.Event
+	gathered *[]event.Timed
 }
 
 // Start sets b up. It must be called before any other method.
@@ -68,7 +68,10 @@ func (b *Base) Start(h Hooks) {
 
 // Emit hands e to the listener, after everything emitted before it. What the
 // listener can read of the session is at least as new as e.
-func (b *Base) Emit(e event.Event) {
+func (b *Base) Emit(e event.Event) { b.EmitAt(e, time.Now()) }
+
+// EmitAt is Emit for an event that happened before.
+func (b *Base) EmitAt(e event.Event, at time.Time) {
 	if failed, ok := e.(event.Failed); ok && failed.Error != nil {
 		b.AuditFailure(failed.Error)
 	}
@@ -82,16 +85,16 @@ func (b *Base) Emit(e event.Event) {
 	b.undelivered.Add(1)
 	b.mu.Lock()
 	if b.gathered == nil {
-		events := new([]event.Event)
+		events := new([]event.Timed)
 		b.gathered = events
 		b.delivery.Post(func() { b.deliver(events) })
 	}
-	*b.gathered = append(*b.gathered, e)
+	*b.gathered = append(*b.gathered, event.Timed{Event: e, At: at})
 	b.mu.Unlock()
 }
 
 // deliver hands events to the listener.
-func (b *Base) deliver(events *[]event.Event) {
+func (b *Base) deliver(events *[]event.Timed) {
 	b.mu.Lock()
 	if b.gathered == events {
 		b.gathered = nil
@@ -103,7 +106,7 @@ func (b *Base) deliver(events *[]event.Event) {
 		return
 	}
 	for _, e := range *events {
-		b.delivery.run(func() { b.hooks.OnEvent(e) })
+		b.delivery.run(func() { b.hooks.OnEvent(e.Event) })
 		b.undelivered.Add(-1)
 	}
 }

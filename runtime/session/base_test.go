@@ -411,7 +411,7 @@ func TestWhatHappenedWhileTheListenerWasBusyIsDeliveredAtOnce(t *testing.T) {
 		var b Base
 		b.Start(Hooks{
 			Publish: func() {},
-			OnEvents: func(events []event.Event) {
+			OnEvents: func(events []event.Timed) {
 				for _, e := range events {
 					order = append(order, e.Name())
 				}

@@ -76,8 +76,9 @@ type Options struct {
 	Log func(level, message string, data map[string]any) `json:"-" js:"logger" ts:"(level: string, message: string, data?: Record<string, unknown>) => void"`
 	// OnEvent receives every event, in order, on one goroutine.
 	OnEvent func(event.Event) `json:"-"`
-	// OnEvents is called in place of OnEvent, each time with all events that are waiting.
-	OnEvents func([]event.Event) `json:"-"`
+	// OnEvents is called in place of OnEvent, each time with all events that are waiting, and
+	// with the times when they happened.
+	OnEvents func([]event.Timed) `json:"-"`
 }
 
 // Complete gives every option its default. all points to the options of one kind of

@@ -153,8 +153,8 @@ const Avatar = class KalturaAvatarSession extends AvatarSession {
     return handlerOf(handler)
   }
 
-  protected override received<K extends keyof AvatarEvents>(event: K, payload: unknown): void {
-    super.received(event, payloadOf(event, payload))
+  protected override received<K extends keyof AvatarEvents>(event: K, payload: unknown, at?: number): void {
+    super.received(event, payloadOf(event, payload), at)
   }
 }
 
@@ -167,8 +167,8 @@ const Chat = class KalturaChatSession extends ChatSession {
     return handlerOf(handler)
   }
 
-  protected override received<K extends keyof ChatEvents>(event: K, payload: unknown): void {
-    super.received(event, payloadOf(event, payload))
+  protected override received<K extends keyof ChatEvents>(event: K, payload: unknown, at?: number): void {
+    super.received(event, payloadOf(event, payload), at)
   }
 }
 
@@ -187,8 +187,8 @@ const Agent = class KalturaAgentSession extends AgentSession {
     return handlerOf(handler)
   }
 
-  protected override received<K extends keyof AgentSessionEvents>(event: K, payload: unknown): void {
-    super.received(event, payloadOf(event, payload))
+  protected override received<K extends keyof AgentSessionEvents>(event: K, payload: unknown, at?: number): void {
+    super.received(event, payloadOf(event, payload), at)
   }
 }
 

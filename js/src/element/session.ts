@@ -56,7 +56,7 @@ export interface AgentElementEvents extends Events {
 
 /** Adds listeners to a session of any kind; those for events that it does not have are never called. */
 export function listen(session: AnySession, signal: AbortSignal, listeners: { [K in keyof Events]?: (payload: Events[K]) => void }): void {
-  const on = session.on.bind(session) as (event: string, listener: (payload: never) => void, options: { signal: AbortSignal }) => unknown
+  const on = session.on.bind(session) as (event: string, listener: (payload: never, at: number) => void, options: { signal: AbortSignal }) => unknown
   for (const [event, listener] of Object.entries(listeners)) on(event, listener, { signal })
 }
 

@@ -63,6 +63,11 @@ export class ScriptedAvatar extends Scripted {
   #elapsed = 0
   #talking = false
   #voice = 0
+  /** What is being said, and the turns of all that was said. */
+  #spoken = ""
+  readonly #turnIds = new Map<string, string>()
+  /** Whether the answer of the turn in progress has begun. */
+  #answered = false
   /** The answer in progress; as long as the agent thinks, with the question. */
   #turn: { id: string; speechId: string; question?: ReceivedTurn | undefined } | undefined
 
@@ -310,8 +315,9 @@ export class ScriptedAvatar extends Scripted {
     // What is added while the agent thinks is answered together with the question.
     const added = this.#turn?.question && this.#turn
     if (!added) {
-      if (this.#talking) this.interrupt()
-      this.#endTurn()
+      const asked = from === "typed"
+      if (this.#talking) this.interrupt(asked)
+      this.#endTurn(asked)
     }
     const going = this.#beginTurn(added?.id)
     this.setPending(true)
@@ -350,30 +356,33 @@ export class ScriptedAvatar extends Scripted {
     const life = this.#life
     this.#turn = turn
     this.#speechId = turn.speechId
+    this.#turnIds.set(turn.speechId, turn.id)
     this.#unspoken = ""
+    if (id === undefined) this.#answered = false
     this.emit("turnStart", { speechId: turn.speechId, turnId: turn.id, isNewTurn: id === undefined })
     return () => this.#turn === turn && life === this.#life
   }
 
-  #endTurn(): void {
+  /** Ends the turn under way; `asked` means that a typed text, which ends it, awaits its answer. */
+  #endTurn(asked = false): void {
     const turn = this.#turn
     if (!turn) return
     this.#turn = undefined
-    this.setPending(false)
+    if (!asked) this.setPending(false)
     this.emit("turnEnd", { speechId: turn.speechId, turnId: turn.id })
   }
 
   /** Interrupts the agent's speech, as the visitor or the page does; its opening can't be interrupted. */
-  interrupt(): void {
+  interrupt(asked = false): void {
     if (!this.#talking || this.#opening) return
     this.#voice++
     this.#sentences = []
     this.#speechId = "" // the rest of the utterance is not spoken
     this.#talking = false
-    this.setPending(false)
+    if (!asked) this.setPending(false)
     this.emit("interrupted")
     this.#stopTalking()
-    this.#endTurn()
+    this.#endTurn(asked)
   }
 
   protected override async segment(segment: Segment): Promise<void> {
@@ -384,8 +393,11 @@ export class ScriptedAvatar extends Scripted {
     const refused = action && (await this.#refusal(action))
     if (action && this.#turn?.speechId !== speechId) return // it was interrupted meanwhile
     if (refused) return this.emit("agentActionDenied", { type: action.type, reason: refused, ...(action.toolName && { toolName: action.toolName }) })
-    if (type === "think") this.setPending(true)
-    else if (type !== "keepalive") this.setPending(false)
+    if (type === "think") this.setPending(this.pending || (!this.#answered && !segment.isFinal))
+    else if (type !== "keepalive") {
+      this.#answered = true
+      this.setPending(false)
+    }
     this.runTool(full)
     this.askConsent(full)
     this.emit("brainSegment", full)
@@ -476,7 +488,7 @@ export class ScriptedAvatar extends Scripted {
         if (this.#talking) continue
         this.#talking = true
         this.setPending(false)
-        this.emit("avatarStartTalking")
+        if (chunk !== SILENT_OPENING_LABEL) this.emit("avatarStartTalking", this.#utterance())
       }
       await wait(this.agent.voiceMs)
       if (voice !== this.#voice) return
@@ -488,7 +500,15 @@ export class ScriptedAvatar extends Scripted {
     }
   }
 
+  /** The ids of what is being said. */
+  #utterance(): { speechId: string; turnId?: string } {
+    const speechId = this.#spoken
+    const turnId = this.#turnIds.get(speechId)
+    return { speechId, ...(turnId !== undefined && { turnId }) }
+  }
+
   #chunk(text: string, speechId: string): void {
+    this.#spoken = speechId
     const list = text.split(/\s+/)
     const durationMs = text === SILENT_OPENING_LABEL ? 1 : list.length * msPerWord
     this.emit("speechChunk", { text, durationMs, speechId })
@@ -505,7 +525,7 @@ export class ScriptedAvatar extends Scripted {
     this.#elapsed = 0
     this.#opening = false
     this.#flush()
-    this.emit("avatarStopTalking", { text })
+    this.emit("avatarStopTalking", { text, ...this.#utterance() })
   }
 
   /** Drops what was still to be said. */
@@ -663,7 +683,7 @@ export class ScriptedAvatar extends Scripted {
     return {
       state: this.#state,
       mode: "video",
-      speaking: this.#talking,
+      speaking: this.#talking && this.#said !== SILENT_OPENING_LABEL,
       responsePending: this.pending,
       paused: this.#paused,
       timings: this.#timings,

@@ -88,8 +88,8 @@ export class ScriptedConversation {
     return [this.#current, ...(this.#next ? [this.#next] : [])]
   }
 
-  #emit(event: string, payload: unknown = {}): void {
-    this.#dispatch([event, payload])
+  #emit(event: string, payload: unknown = {}, at = performance.now()): void {
+    this.#dispatch([event, payload, at])
   }
 
   #become(state: AgentState, reason?: "user_requested" | "transport_failed"): void {
@@ -112,15 +112,15 @@ export class ScriptedConversation {
     const { dispatch, gone } = (this.#options["take"] as Take)(mode, transport.methods)
     this.#gone.set(transport, gone)
     transport.listen(dispatch)
-    transport.listen(([event, payload]) => this.#receive(transport, event as string, payload))
+    transport.listen(([event, payload, at]) => this.#receive(transport, event as string, payload, at as number))
     return transport
   }
 
-  #receive(transport: Transport, event: string, payload: unknown): void {
+  #receive(transport: Transport, event: string, payload: unknown, at: number): void {
     if (!this.#gone.has(transport)) return // it was released
     if (event === "connectTimings") this.#timings = payload as Record<string, number>
     if (event === "ended" && transport === this.#current && this.#state === "connected") return this.#end("failed", "transport_failed", payload as { reason?: string }, false)
-    if (passedOn.has(event)) this.#emit(event, payload)
+    if (passedOn.has(event)) this.#emit(event, payload, at)
   }
 
   #connectOnce(): Promise<void> {

@@ -61,7 +61,7 @@ export abstract class Scripted {
   protected pending = false
   protected readonly agent: FakeAgent
   readonly #dispatches: Dispatch[] = []
-  readonly #waiting: [string, unknown][] = []
+  readonly #waiting: [string, unknown, number][] = []
   #delivering = false
   #completing = Promise.resolve()
   readonly #handlers = new Map<number, Handler>()
@@ -88,7 +88,7 @@ export abstract class Scripted {
 
   /** Emits an event: at once, or after the events that are being delivered. */
   emit(event: string, payload: unknown = {}): void {
-    this.#waiting.push([event, payload])
+    this.#waiting.push([event, payload, performance.now()])
     if (this.#delivering) return
     this.#delivering = true
     for (let next = this.#waiting.shift(); next; next = this.#waiting.shift()) for (const dispatch of this.#dispatches) dispatch(next)
