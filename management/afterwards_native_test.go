@@ -218,6 +218,13 @@ func TestLifecycleCalls(t *testing.T) {
 			}
 			return err
 		}, "agent", "/lifecycle/match", `{"objectType":"thread","objectId":"th-1","eventType":"analysis_updated","changedKeys":["mood"]}`, `{"totalCount":1,"objects":[` + record + `]}`},
+		{"objects", func(ctx context.Context, c *management.Client) error {
+			types, err := c.Lifecycle.Objects(ctx)
+			if err == nil && !slices.Equal(types, []string{"thread"}) {
+				t.Errorf("types %v", types)
+			}
+			return err
+		}, "agent", "/lifecycle/listObjects", `{}`, `{"totalCount":1,"objects":[{"objectType":"thread"}]}`},
 		{"events", func(ctx context.Context, c *management.Client) error { return drop(c.Lifecycle.Events(ctx)) }, "agent", "/lifecycle/listEvents", `{}`, `{"objects":[]}`},
 		{"fields", func(ctx context.Context, c *management.Client) error { return drop(c.Lifecycle.DescribeFields(ctx)) }, "agent", "/lifecycle/describeFields", `{}`, `{"objects":[{"field":"object.id","type":"string"}]}`},
 	})
@@ -326,6 +333,10 @@ func page(objects ...string) []answer {
 	return []answer{{0, `{"totalCount":` + string(text) + `,"objects":[` + strings.Join(objects, ",") + `]}`}}
 }
 
+// mailing is a rule by which visitors of the agent a-1 get an e-mail.
+const mailing = `"eventType":"analysis_updated","actions":[{"type":"sendEmail","emailTemplateId":"e-2","to":"{{ email }}"}],"conditions":[
+	{"field":"object.agent_id","operator":"in","value":["a-1"]},{"field":"event.changed_keys","operator":"contains","value":"total"}]`
+
 // sick is an account in which everything is wrong that Doctor looks for.
 func sick() map[string][]answer {
 	return map[string][]answer{
@@ -342,15 +353,19 @@ func sick() map[string][]answer {
 			"base_directive":"{{ name }} {{ secrets.OTHER }} {{ secret.CRM }} {{ sys__ks }} {{ sys__user_obj.age }} {{ open",
 			"capabilities":{"fly":"on"},"knowledge_ids":[0,3],"tool_ids":["t-1","t-2","t-9"],"thread_start_tools":["t-8"],
 			"skill_ids":[{"id":"s-9","mode":"adhoc"}],"user_properties_forms":{"a":1}}`,
-			`{"id":8}`,
+			`{"id":8,"avatar_summary_config":{"analysis":{"total":"The sum."}}}`,
 		),
 		"/insight-settings/list": page(`{"id":"i-1","key":"mood","status":"disabled"}`, `{"id":"i-2","key":"spare","status":"active"}`),
-		"/email-template/list":   page(`{"id":"e-1","name":"spare"}`),
+		"/email-template/list": page(
+			`{"id":"e-1","name":"spare"}`,
+			`{"id":"e-2","subject":"{{ mood }} {{ total }} {{ summary }}","body":"{{ sys__user_obj.email }} {{ sys__thread_id }} {{ colour }}"}`,
+		),
 		"/lifecycle/list": page(
 			`{"id":"r-1","name":"all","status":"active","eventType":"session_ended","actions":[
 			{"type":"triggerInsightSettingsKai","insightSettingIds":["i-1","i-9"`+strings.Repeat(`,"i-1"`, 20)+`]},{"type":"sendEmail","emailTemplateId":"e-9","to":"a@x.example"}]}`,
 			`{"id":"r-2","status":"disabled","eventType":"analysis_updated","actions":[],"conditions":[
 			{"field":"object.agent_id","operator":"in","value":["a-1","a-1","a-9","default"]},{"field":"event.changed_keys","operator":"contains","value":"none"}]}`,
+			`{"id":"r-3","status":"active",`+mailing+`}`,
 		),
 	}
 }
@@ -402,6 +417,8 @@ func TestDoctor(t *testing.T) {
 		"lifecycle rule r-2|status|rule_disabled",
 		"lifecycle rule r-2|conditions[0]|duplicate_agent_ids",
 		"lifecycle rule r-2|conditions[1]|changed_keys_unproduced",
+		"lifecycle rule r-3|actions[0]|template_tokens_unproduced",
+		"lifecycle rule r-3|actions[0]|dtc_without_forms",
 		"insight setting i-2 (spare)||orphan_insight_setting",
 		"e-mail template e-1 (spare)||orphan_email_template",
 	} {
@@ -410,7 +427,7 @@ func TestDoctor(t *testing.T) {
 		}
 	}
 	if want := map[string]int{
-		"agents": 2, "avatars": 1, "tools": 2, "skills": 1, "knowledge": 1, "intellects": 2, "insight settings": 2, "e-mail templates": 1, "lifecycle rules": 2,
+		"agents": 2, "avatars": 1, "tools": 2, "skills": 1, "knowledge": 1, "intellects": 2, "insight settings": 2, "e-mail templates": 2, "lifecycle rules": 3,
 	}; !reflect.DeepEqual(d.Checked, want) || len(d.Skipped) > 0 {
 		t.Errorf("checked %v, skipped %v", d.Checked, d.Skipped)
 	}
@@ -457,6 +474,46 @@ func TestDoctorOfOneAgent(t *testing.T) {
 	wantCode(t, "twice", err, fault.BadRequest)
 	answers["/agent/get"] = []answer{{404, `{}`}}
 	_, err = newFake(t, answers).Doctor(t.Context(), management.DoctorInput{AgentIDs: []string{"a-9"}})
+	wantCode(t, "unknown", err, fault.NotFound)
+}
+
+func TestAuditOfARule(t *testing.T) {
+	answers := sick()
+	rule := func(to, operator string) string {
+		text := strings.Replace(mailing, "{{ email }}", to, 1)
+		return `{"id":"r-3","status":"active",` + strings.Replace(text, `"operator":"in"`, `"operator":"`+operator+`"`, 1) + `}`
+	}
+	intellects := answers["/v1/intellect/list"]
+	withForms := page(`{"id":7,"user_properties_forms":[{"call_stage":"start","properties":[{"key":"email","type":"str"}]}]}`, `{"id":8,"avatar_summary_config":{"analysis":{"total":"x"}}}`)
+	for name, c := range map[string]struct {
+		rule       string
+		intellects []answer
+		want       []string
+	}{
+		"no form":       {rule("{{ email }}", "in"), intellects, []string{"template_tokens_unproduced", "dtc_without_forms"}},
+		"a form":        {rule("{{ email }}", "in"), withForms, []string{"template_tokens_unproduced"}},
+		"other agents":  {rule("{{ email }}", "notIn"), intellects, []string{"template_tokens_unproduced"}},
+		"one address":   {rule("a@x.example", "in"), intellects, []string{"template_tokens_unproduced"}},
+		"no intellects": {rule("{{ email }}", "in"), []answer{{403, `{}`}}, nil},
+	} {
+		answers["/lifecycle/get"], answers["/v1/intellect/list"] = []answer{{0, c.rule}}, c.intellects
+		findings, err := newFake(t, answers).Lifecycle.Audit(t.Context(), "r-3")
+		if err != nil {
+			t.Fatal(err)
+		}
+		var got []string
+		for _, f := range findings {
+			got = append(got, f.Code)
+			if f.Code == management.FindingTemplateTokens && !strings.Contains(f.Detail, "{{ colour }}") || f.Code == management.FindingDTCWithoutForms && !strings.HasSuffix(f.Detail, ": a-1") {
+				t.Errorf("%s: %+v", name, f)
+			}
+		}
+		if !slices.Equal(got, c.want) {
+			t.Errorf("%s: got %v, want %v", name, got, c.want)
+		}
+	}
+	answers["/lifecycle/get"] = []answer{{404, `{}`}}
+	_, err := newFake(t, answers).Lifecycle.Audit(t.Context(), "r-9")
 	wantCode(t, "unknown", err, fault.NotFound)
 }
 

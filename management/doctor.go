@@ -4,13 +4,17 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"iter"
+	"maps"
 	"slices"
+	"strings"
 
+	"github.com/agentruntime/agentruntime/runtime/converse"
 	"github.com/agentruntime/agentruntime/runtime/fault"
 )
 
-// Codes of the findings of [Client.Doctor] and [Intellects.Audit], besides those of a prompt
-// lint and [FindingClientTool].
+// Codes of the findings of [Client.Doctor], [Intellects.Audit] and [Lifecycle.Audit], besides
+// those of a prompt lint and [FindingClientTool].
 const (
 	FindingExternalIntellect   = "external_intellect"
 	FindingForms               = "invalid_user_properties_forms"
@@ -31,6 +35,8 @@ const (
 	FindingEmailUnfiltered     = "email_unfiltered"
 	FindingChangedKeysUnknown  = "changed_keys_unproduced"
 	FindingTemplateMissing     = "template_missing_or_deleted"
+	FindingTemplateTokens      = "template_tokens_unproduced"
+	FindingDTCWithoutForms     = "dtc_without_forms"
 	FindingRuleDisabled        = "rule_disabled"
 	FindingOrphanInsight       = "orphan_insight_setting"
 	FindingOrphanEmail         = "orphan_email_template"
@@ -64,13 +70,39 @@ type FindingSummary struct {
 
 // inventory has the objects of an account that audits need. A nil map could not be read.
 type inventory struct {
-	agents, avatars, skills map[string]bool
-	intellects              map[int64]bool
-	knowledge               map[int64]bool
-	tools                   map[string]*Tool
-	insights                map[string]*Insight
-	emails                  map[string]bool
+	agents     map[string]*Agent
+	avatars    map[string]*Avatar
+	skills     map[string]*Skill
+	intellects map[int64]*Intellect
+	knowledge  map[int64]*KnowledgeRecord
+	tools      map[string]*Tool
+	insights   map[string]*Insight
+	emails     map[string]*EmailTemplate
 }
+
+// produced are the keys that the analysis of a thread may have: those of insight settings and
+// of the summaries of intellects. It is nil if they are not known.
+func (i *inventory) produced() map[string]bool {
+	if i.insights == nil || i.intellects == nil {
+		return nil
+	}
+	keys := map[string]bool{defaultAnalysis: true}
+	for _, insight := range i.insights {
+		keys[insight.Key] = true
+	}
+	for _, intellect := range i.intellects {
+		if summary := intellect.AvatarSummaryConfig; summary != nil {
+			for key := range summary.Analysis {
+				keys[key] = true
+			}
+		}
+	}
+	return keys
+}
+
+// defaultAnalysis is the key of the analysis of an intellect without an
+// avatar_summary_config of its own (service.md, "Intellect").
+const defaultAnalysis = "summary"
 
 // auditIntellect looks for inconsistencies in an intellect.
 func auditIntellect(i *Intellect, have *inventory) []Finding {
@@ -95,12 +127,12 @@ func auditIntellect(i *Intellect, have *inventory) []Finding {
 		add(FindingKnowledgeOverCap, SeverityError, "knowledge_ids", fmt.Sprintf("%d knowledge records; the service reads %d", len(i.KnowledgeIDs), MaxKnowledgeIDs))
 	}
 	for n, id := range i.KnowledgeIDs {
-		if have.knowledge != nil && !have.knowledge[id] {
+		if have.knowledge != nil && have.knowledge[id] == nil {
 			add(FindingKnowledgeNotFound, SeverityError, indexed("knowledge_ids", n), fmt.Sprintf("there is no knowledge record %d", id))
 		}
 	}
 	for n, ref := range i.SkillIDs {
-		if have.skills != nil && !have.skills[ref.ID] {
+		if have.skills != nil && have.skills[ref.ID] == nil {
 			add(FindingSkillNotFound, SeverityError, indexed("skill_ids", n), "there is no skill "+ref.ID)
 		}
 	}
@@ -140,14 +172,14 @@ func toolSecrets(tool *Tool, i *Intellect) []Finding {
 // auditAgent looks for parts of an agent that do not exist.
 func auditAgent(a *Agent, have *inventory) []Finding {
 	var findings []Finding
-	if have.intellects != nil && !have.intellects[a.Intellect.ID] {
+	if have.intellects != nil && have.intellects[a.Intellect.ID] == nil {
 		findings = append(findings, Finding{
 			Code: FindingIntellectNotFound, Severity: SeverityError, Field: "intellect.id",
 			Detail: fmt.Sprintf("there is no intellect %d", a.Intellect.ID),
 		})
 	}
 	for n, id := range a.AvatarIDs {
-		if have.avatars != nil && !have.avatars[id] {
+		if have.avatars != nil && have.avatars[id] == nil {
 			findings = append(findings, Finding{
 				Code: FindingAvatarNotFound, Severity: SeverityError, Field: indexed("avatarIds", n), Detail: "there is no avatar " + id,
 			})
@@ -169,6 +201,7 @@ func auditRule(r *Rule, have *inventory) []Finding {
 	if !r.scoped() {
 		add(FindingUnscopedRule, SeverityWarning, "conditions", "no condition names agents; the rule runs for every one")
 	}
+	produced := have.produced()
 	for n, t := range r.Conditions {
 		field := indexed("conditions", n)
 		switch t.Field {
@@ -180,19 +213,15 @@ func auditRule(r *Rule, have *inventory) []Finding {
 					add(FindingDuplicateAgents, SeverityWarning, field, "the agent "+id+" is named twice")
 				case id == "default":
 					add(FindingDefaultAgent, SeverityError, field, "conditions about agents do not match threads of the agent default")
-				case have.agents != nil && !have.agents[id]:
+				case have.agents != nil && have.agents[id] == nil:
 					add(FindingAgentNotFound, SeverityError, field, "there is no agent "+id)
 				}
 				seen = append(seen, id)
 			}
 		case "event.changed_keys":
 			for _, key := range texts(t.Value) {
-				produced := false
-				for _, insight := range have.insights {
-					produced = produced || insight.Key == key
-				}
-				if have.insights != nil && !produced {
-					add(FindingChangedKeysUnknown, SeverityWarning, field, "no insight setting has the key "+key)
+				if produced != nil && !produced[key] {
+					add(FindingChangedKeysUnknown, SeverityWarning, field, "no insight setting and no summary has the key "+key)
 				}
 			}
 		}
@@ -214,8 +243,21 @@ func auditRule(r *Rule, have *inventory) []Finding {
 		if a.Type != ActionEmail {
 			continue
 		}
-		if have.emails != nil && !have.emails[a.EmailTemplateID] {
+		switch email := have.emails[a.EmailTemplateID]; {
+		case have.emails == nil:
+		case email == nil:
 			add(FindingTemplateMissing, SeverityError, field, "there is no e-mail template "+a.EmailTemplateID)
+		case produced != nil:
+			for _, name := range variablesOf(email.Subject + " " + email.Body) {
+				if !produced[name] && !converse.Reserved(name) && !strings.HasPrefix(name, userPrefix) {
+					add(FindingTemplateTokens, SeverityWarning, field,
+						"the e-mail template "+a.EmailTemplateID+" has {{ "+name+" }}, which no insight setting and no summary has as its key")
+				}
+			}
+		}
+		if agents := have.withoutForms(r); len(agents) > 0 && len(references(a.To)) > 0 {
+			add(FindingDTCWithoutForms, SeverityWarning, field,
+				"the e-mail goes to an address that the visitor enters, and these agents have no form for it: "+strings.Join(agents, ", "))
 		}
 		if r.EventType == EventSessionEnded {
 			add(FindingEmailOnSessionEnded, SeverityWarning, field, "at the end of a session insights are not known yet; wait for analysis_updated")
@@ -225,6 +267,40 @@ func auditRule(r *Rule, have *inventory) []Finding {
 		}
 	}
 	return findings
+}
+
+// withoutForms returns the ids of the agents of a rule whose intellect has no form that asks the
+// visitor for properties.
+func (i *inventory) withoutForms(r *Rule) []string {
+	var ids []string
+	for _, id := range slices.Sorted(maps.Keys(i.agents)) {
+		intellect := i.intellects[i.agents[id].Intellect.ID]
+		if intellect != nil && len(intellect.UserPropertiesForms) == 0 && r.concerns(id) {
+			ids = append(ids, id)
+		}
+	}
+	return ids
+}
+
+// concerns reports whether the conditions about agents let the rule run for an agent.
+func (r *Rule) concerns(agentID string) bool {
+	for _, t := range r.Conditions {
+		if t.Field != "object.agent_id" {
+			continue
+		}
+		named := slices.Contains(texts(t.Value), agentID)
+		switch t.Operator {
+		case "equals", "in":
+			if !named {
+				return false
+			}
+		case "notEquals", "notIn":
+			if named {
+				return false
+			}
+		}
+	}
+	return true
 }
 
 // texts returns the strings of a condition's value, which may be one or a list.
@@ -260,6 +336,22 @@ func (i Intellects) Audit(ctx context.Context, id int64) ([]Finding, error) {
 	return d.done().Findings, nil
 }
 
+// Audit reads a lifecycle rule, and what it refers to, and looks for inconsistencies. It
+// writes nothing. Errors are those of Get; lists that can't be read are left out of the
+// checks.
+func (l Lifecycle) Audit(ctx context.Context, id string) ([]Finding, error) {
+	rule, err := l.Get(ctx, id)
+	if err != nil {
+		return nil, err
+	}
+	d := &doctor{c: l.c, ctx: ctx, diagnosis: newDiagnosis()}
+	d.readAgents()
+	d.readIntellects()
+	d.readRuleParts()
+	d.about("lifecycle rule "+id, auditRule(rule, &d.have))
+	return d.done().Findings, nil
+}
+
 // Doctor reads the whole account, or some agents of it, and looks for inconsistencies:
 // tools, skills, knowledge, intellects and avatars that do not exist, templates with
 // variables that nothing sets, rules with errors, settings and e-mail templates that no
@@ -282,32 +374,22 @@ func (c *Client) Doctor(ctx context.Context, in DoctorInput) (*Diagnosis, error)
 		}
 		d.diagnosis.Checked["agents"] = len(agents)
 	} else {
-		d.have.agents = map[string]bool{}
-		if !read(d, "agents", c.Agents.List(ctx, AgentFilter{}, PageSize(MaxPageSize)), func(a *Agent) {
-			d.have.agents[a.ID] = true
-			agents = append(agents, a)
-		}) {
-			d.have.agents = nil
-		}
+		agents = d.readAgents()
 	}
 	wanted := map[int64]bool{}
 	for _, a := range agents {
 		wanted[a.Intellect.ID] = true
 	}
-	d.have.intellects = map[int64]bool{}
-	if !read(d, "intellects", c.Intellects.List(ctx, PageSize(MaxPageSize)), func(i *Intellect) {
-		d.have.intellects[i.ID] = true
+	for _, i := range d.readIntellects() {
 		if len(in.AgentIDs) == 0 || wanted[i.ID] {
 			d.about(named("intellect", fmt.Sprint(i.ID), i.Name), auditIntellect(i, &d.have))
 		}
-	}) {
-		d.have.intellects = nil
 	}
 	for _, a := range agents {
 		d.about(named("agent", a.ID, a.DisplayName), auditAgent(a, &d.have))
 	}
 	if len(in.AgentIDs) == 0 {
-		d.readRules()
+		d.auditRules()
 	}
 	if err := ctx.Err(); err != nil {
 		return nil, fault.From(err)
@@ -353,20 +435,32 @@ func (d *doctor) done() *Diagnosis {
 	return d.diagnosis
 }
 
-// read counts the objects of a list and calls use for each. It reports whether the whole
-// list could be read, and records the reason if not.
-func read[T any](d *doctor, kind string, objects func(func(*T, error) bool), use func(*T)) bool {
-	n := 0
+// read returns the objects of a list and counts them. If the whole list can't be read, it
+// records the reason, and returns those read so far and false.
+func read[T any](d *doctor, kind string, objects iter.Seq2[*T, error]) ([]*T, bool) {
+	all := []*T{}
 	for object, err := range objects {
 		if err != nil {
 			d.diagnosis.Skipped[kind] = why(err)
-			return false
+			return all, false
 		}
-		n++
-		use(object)
+		all = append(all, object)
 	}
-	d.diagnosis.Checked[kind] = n
-	return true
+	d.diagnosis.Checked[kind] = len(all)
+	return all, true
+}
+
+// readMap is read with the objects by their ids; the map is nil if the list can't be read.
+func readMap[T any, ID comparable](d *doctor, kind string, objects iter.Seq2[*T, error], id func(*T) ID) ([]*T, map[ID]*T) {
+	all, ok := read(d, kind, objects)
+	if !ok {
+		return all, nil
+	}
+	byID := make(map[ID]*T, len(all))
+	for _, object := range all {
+		byID[id(object)] = object
+	}
+	return all, byID
 }
 
 // why returns in a few words why a list could not be read.
@@ -381,41 +475,37 @@ func why(err error) string {
 // readParts reads what intellects and agents refer to.
 func (d *doctor) readParts() {
 	c, ctx, all := d.c, d.ctx, PageSize(MaxPageSize)
-	d.have.tools, d.have.skills, d.have.knowledge, d.have.avatars = map[string]*Tool{}, map[string]bool{}, map[int64]bool{}, map[string]bool{}
-	if !read(d, "tools", c.Tools.List(ctx, all), func(t *Tool) { d.have.tools[t.ID] = t }) {
-		d.have.tools = nil
-	}
-	if !read(d, "skills", c.Skills.List(ctx, all), func(s *Skill) { d.have.skills[s.ID] = true }) {
-		d.have.skills = nil
-	}
-	if !read(d, "knowledge", c.Knowledge.List(ctx, all), func(r *KnowledgeRecord) { d.have.knowledge[r.ID] = true }) {
-		d.have.knowledge = nil
-	}
-	if !read(d, "avatars", c.Avatars.List(ctx, all), func(a *Avatar) { d.have.avatars[a.ID] = true }) {
-		d.have.avatars = nil
-	}
+	_, d.have.tools = readMap(d, "tools", c.Tools.List(ctx, all), func(t *Tool) string { return t.ID })
+	_, d.have.skills = readMap(d, "skills", c.Skills.List(ctx, all), func(s *Skill) string { return s.ID })
+	_, d.have.knowledge = readMap(d, "knowledge", c.Knowledge.List(ctx, all), func(r *KnowledgeRecord) int64 { return r.ID })
+	_, d.have.avatars = readMap(d, "avatars", c.Avatars.List(ctx, all), func(a *Avatar) string { return a.ID })
 }
 
-// readRules audits the rules, and looks for insight settings and e-mail templates that no
-// rule refers to.
-func (d *doctor) readRules() {
+func (d *doctor) readAgents() (agents []*Agent) {
+	agents, d.have.agents = readMap(d, "agents", d.c.Agents.List(d.ctx, AgentFilter{}, PageSize(MaxPageSize)), func(a *Agent) string { return a.ID })
+	return agents
+}
+
+func (d *doctor) readIntellects() (intellects []*Intellect) {
+	intellects, d.have.intellects = readMap(d, "intellects", d.c.Intellects.List(d.ctx, PageSize(MaxPageSize)), func(i *Intellect) int64 { return i.ID })
+	return intellects
+}
+
+// readRuleParts reads what rules refer to.
+func (d *doctor) readRuleParts() (insights []*Insight, emails []*EmailTemplate) {
 	c, ctx, all := d.c, d.ctx, PageSize(MaxPageSize)
-	d.have.insights, d.have.emails = map[string]*Insight{}, map[string]bool{}
-	insights, emails := []*Insight{}, []*EmailTemplate{}
-	if !read(d, "insight settings", c.Insights.List(ctx, InsightFilter{}, all), func(i *Insight) {
-		d.have.insights[i.ID] = i
-		insights = append(insights, i)
-	}) {
-		d.have.insights, insights = nil, nil
-	}
-	if !read(d, "e-mail templates", c.EmailTemplates.List(ctx, all), func(e *EmailTemplate) {
-		d.have.emails[e.ID] = true
-		emails = append(emails, e)
-	}) {
-		d.have.emails, emails = nil, nil
-	}
+	insights, d.have.insights = readMap(d, "insight settings", c.Insights.List(ctx, InsightFilter{}, all), func(i *Insight) string { return i.ID })
+	emails, d.have.emails = readMap(d, "e-mail templates", c.EmailTemplates.List(ctx, all), func(e *EmailTemplate) string { return e.ID })
+	return insights, emails
+}
+
+// auditRules audits the rules, and looks for insight settings and e-mail templates that no
+// rule refers to.
+func (d *doctor) auditRules() {
+	insights, emails := d.readRuleParts()
+	rules, complete := read(d, "lifecycle rules", d.c.Lifecycle.List(d.ctx, PageSize(MaxPageSize)))
 	used := map[string]bool{}
-	complete := read(d, "lifecycle rules", c.Lifecycle.List(ctx, all), func(r *Rule) {
+	for _, r := range rules {
 		d.about(named("lifecycle rule", r.ID, r.Name), auditRule(r, &d.have))
 		for _, id := range r.insights() {
 			used[id] = true
@@ -423,7 +513,7 @@ func (d *doctor) readRules() {
 		for _, a := range r.Actions {
 			used[a.EmailTemplateID] = true
 		}
-	})
+	}
 	if !complete {
 		return
 	}

@@ -196,6 +196,11 @@ func TestProvisionOnTheService(t *testing.T) {
 		t.Errorf("%q, %v", turn.Text, err)
 	}
 
+	sentence, err := c.Provision(ctx, management.Brief{Description: "A concierge named Mira for hotel guests."})
+	if err != nil || sentence.Name != "Mira" || !sentence.PersonaLint.OK() || len(sentence.Problems) > 0 || sentence.WidgetID == "" {
+		t.Errorf("made of a sentence %+v, %v", sentence, err)
+	}
+
 	brief.VoiceID = "0123456789abcdef01234567"
 	made, err = c.Provision(ctx, brief)
 	wantCode(t, "unknown voice", err, fault.ProvisionFailed)

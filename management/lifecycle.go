@@ -134,6 +134,7 @@ var (
 	lifecycleUpdate   = endpoint{at: appinit.Agentic, path: "/lifecycle/update", again: harmless}
 	lifecycleDelete   = endpoint{at: appinit.Agentic, path: "/lifecycle/delete"}
 	lifecycleMatch    = endpoint{at: appinit.Agentic, path: "/lifecycle/match", again: harmless}
+	lifecycleObjects  = endpoint{at: appinit.Agentic, path: "/lifecycle/listObjects", again: harmless}
 	lifecycleEvents   = endpoint{at: appinit.Agentic, path: "/lifecycle/listEvents", again: harmless}
 	lifecycleDescribe = endpoint{at: appinit.Agentic, path: "/lifecycle/describeFields", again: harmless}
 )
@@ -263,6 +264,18 @@ func (l Lifecycle) Match(ctx context.Context, threadID, eventType string, change
 		ObjectID    string   `json:"objectId"`
 		ChangedKeys []string `json:"changedKeys,omitempty"`
 	}{objectThread, eventType, threadID, changedKeys})
+}
+
+// Objects lists the types of objects that rules can apply to, such as thread.
+func (l Lifecycle) Objects(ctx context.Context) ([]string, error) {
+	list, err := objects[struct {
+		ObjectType string `json:"objectType"`
+	}](ctx, l.c, lifecycleObjects, struct{}{})
+	types := make([]string, len(list))
+	for n, object := range list {
+		types[n] = object.ObjectType
+	}
+	return types, err
 }
 
 // Events lists the events that can trigger rules.

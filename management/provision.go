@@ -1,27 +1,38 @@
 package management
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"strconv"
+	"strings"
 
 	"github.com/agentruntime/agentruntime/runtime/fault"
 )
 
-// Brief describes an agent to [Client.Provision].
+// Brief describes an agent to [Client.Provision]: by a Description, or by a DisplayName and a
+// Directive.
 type Brief struct {
-	// DisplayName is what the agent is called. Required.
-	DisplayName string `json:"displayName"`
+	// Description says in a sentence or more what the agent is for. Without a Directive the
+	// service makes a [Profile] of it ([Application.GenerateProfile]), which becomes the
+	// prompts of the intellect.
+	Description string `json:"description,omitempty"`
+	// DisplayName is what the agent is called; default the name of the profile.
+	DisplayName string `json:"displayName,omitempty"`
 	// Directive describes the agent's task; it becomes the intellect's base directive, a
-	// template. Required.
-	Directive string `json:"directive"`
-	// OpeningPhrase is a template, or [SilentOpening]; "" is the service's default.
+	// template.
+	Directive string `json:"directive,omitempty"`
+	// OpeningPhrase is a template, or [SilentOpening]; "" is that of the profile, or without
+	// a profile the service's default.
 	OpeningPhrase string `json:"openingPhrase,omitempty"`
 	// VoiceID and VisualID are ids of catalog items; "" is the first item of that type.
 	VoiceID  string `json:"voiceId,omitempty"`
 	VisualID string `json:"visualId,omitempty"`
-	// AdminTags are the tags of the agent.
+	// AdminTags are the tags of the agent; nil is provisioned.
 	AdminTags []string `json:"adminTags,omitempty"`
+	// MaxConversationLength is how long a live conversation may be, in seconds: 1 to 3600; 0
+	// is 600.
+	MaxConversationLength int `json:"maxConversationLength,omitempty"`
 
 	// The fields below are optional: if one can't be applied, the error is in
 	// [Provisioned.Problems], and the agent is made anyway.
@@ -43,75 +54,144 @@ type NewTool struct {
 
 // Provisioned is what [Client.Provision] has made.
 type Provisioned struct {
-	IntellectID int64    `json:"intellectId,omitempty"`
+	// Name is what the agent is called.
+	Name string `json:"name,omitempty"`
+	// Profile is what the service made of the description, nil without one.
+	Profile     *Profile `json:"profile,omitempty"`
+	IntellectID int64    `json:"configId,omitempty"`
 	ToolIDs     []string `json:"toolIds,omitempty"`
 	AvatarID    string   `json:"avatarId,omitempty"`
 	AgentID     string   `json:"agentId,omitempty"`
 	WidgetID    string   `json:"widgetId,omitempty"`
+	// PersonaLint has the texts in which the agent has another name.
+	PersonaLint PersonaLint `json:"personaLint"`
 	// Problems are the errors of the optional fields that could not be applied.
 	Problems []error `json:"-"`
 }
 
+// What an agent has by default (management-api.md, F.10).
+const (
+	demoName           = "Demo agent"
+	demoOpening        = "Hello!"
+	provisionedTag     = "provisioned"
+	provisionedSeconds = 600
+)
+
 // Provision makes an agent that pages can use: an intellect, an avatar, the agent, and its
-// widget id (management-api.md "One-call helpers").
+// widget id (management-api.md, F.10).
 //
 // Errors: bad_request and the other codes of [Intellects.Add] before any request;
-// provision_failed when a step fails. Its body has the name of the step (intellect, extras,
-// avatar, agent or widget) and what was made so far, which is also in the first result;
-// nothing is removed. With an [IdempotencyKey] the same call can be repeated: the service
-// repeats its replies for what exists already, and the rest is made.
+// provision_failed when a step fails. Its body has the name of the step as failedStep
+// (generateProfile, intellect.add, extras, pick catalog, avatar.create, agent.create or
+// resolveWidgetId), and as createdSoFar the ids of what was made, which are also in the first
+// result; nothing is removed. With an [IdempotencyKey] the same call can be repeated: the
+// service repeats its replies for what exists already, and the rest is made.
 func (c *Client) Provision(ctx context.Context, b Brief, opts ...Option) (*Provisioned, error) {
-	fields := IntellectFields{Name: &b.DisplayName, BaseDirective: &b.Directive}
-	if b.OpeningPhrase != "" {
-		fields.OpeningPhrase = &b.OpeningPhrase
-	}
 	made := new(Provisioned)
-	if err := firstError(required("DisplayName", b.DisplayName), required("Directive", b.Directive), fields.check()); err != nil {
+	p := &provision{c, b, made, IntellectFields{}, settingsOf(opts).key}
+	if err := p.check(); err != nil {
 		return made, err
 	}
-	p := provision{c, b, made, settingsOf(opts).key}
 	for _, step := range []struct {
 		name string
 		do   func(context.Context) error
 	}{
-		{"intellect", func(ctx context.Context) error {
-			intellect, err := c.Intellects.Add(ctx, fields, p.key("intellect")...)
+		{"generateProfile", p.profile},
+		{"intellect.add", func(ctx context.Context) error {
+			intellect, err := c.Intellects.Add(ctx, p.fields, p.key("intellect")...)
 			if err == nil {
 				made.IntellectID = intellect.ID
 			}
 			return err
 		}},
 		{"extras", p.extras},
-		{"avatar", p.avatar},
-		{"agent", p.agent},
-		{"widget", func(ctx context.Context) (err error) {
+		{"pick catalog", p.pick},
+		{"avatar.create", p.avatar},
+		{"agent.create", p.agent},
+		{"resolveWidgetId", func(ctx context.Context) (err error) {
 			made.WidgetID, err = c.Application.ResolveWidgetID(ctx, made.AgentID)
 			return err
 		}},
 	} {
 		if err := step.do(ctx); err != nil {
 			return made, fault.New(fault.ProvisionFailed, "the step "+step.name+" failed").
-				WithStatus(fault.From(err).Status).WithBody(map[string]any{"step": step.name, "made": made.plain()}).Because(err)
+				WithStatus(fault.From(err).Status).WithBody(map[string]any{"failedStep": step.name, "createdSoFar": made.ids()}).Because(err)
 		}
 	}
 	return made, nil
 }
 
-// plain returns p in the basic types of JSON, for the body of an error.
-func (p *Provisioned) plain() map[string]any {
-	plain := map[string]any{}
-	data, err := json.Marshal(p)
-	if err == nil {
-		_ = json.Unmarshal(data, &plain) // data is valid: it has just been encoded
+// ids returns the ids of what was made, in the basic types of JSON, for the body of an error.
+func (p *Provisioned) ids() map[string]any {
+	ids := map[string]any{}
+	if p.IntellectID != 0 {
+		ids["configId"] = float64(p.IntellectID)
 	}
-	return plain
+	for name, id := range map[string]string{"avatarId": p.AvatarID, "agentId": p.AgentID} {
+		if id != "" {
+			ids[name] = id
+		}
+	}
+	return ids
 }
 
 type provision struct {
-	c    *Client
-	b    Brief
-	made *Provisioned
-	base string // the idempotency key, "" for none
+	c      *Client
+	b      Brief
+	made   *Provisioned
+	fields IntellectFields
+	base   string // the idempotency key, "" for none
+}
+
+// check fills in what the brief says, and refuses a brief that can't be carried out.
+func (p *provision) check() error {
+	b := &p.b
+	if b.Directive == "" {
+		if strings.TrimSpace(b.Description) == "" {
+			return badRequest("the brief must have a Description, or a DisplayName and a Directive")
+		}
+	} else {
+		if err := required("DisplayName", b.DisplayName); err != nil {
+			return err
+		}
+		p.fields.BaseDirective = &b.Directive
+	}
+	if b.OpeningPhrase != "" {
+		p.fields.OpeningPhrase = &b.OpeningPhrase
+	}
+	if b.AdminTags == nil {
+		b.AdminTags = []string{provisionedTag}
+	}
+	b.MaxConversationLength = cmp.Or(b.MaxConversationLength, provisionedSeconds)
+	return firstError(p.fields.check(), checkLength(b.MaxConversationLength))
+}
+
+// profile completes the fields of the intellect, for a brief without a directive by a profile
+// of the description.
+func (p *provision) profile(ctx context.Context) error {
+	b, opening := &p.b, p.b.OpeningPhrase
+	if b.Directive == "" {
+		profile, err := p.c.Application.GenerateProfile(ctx, b.Description)
+		if err != nil {
+			return err
+		}
+		p.made.Profile = profile
+		b.DisplayName = cmp.Or(b.DisplayName, profile.Name, demoName)
+		opening = cmp.Or(opening, profile.OpeningPhrase, demoOpening)
+		p.fields.OpeningPhrase = &opening
+		p.fields.BaseDirective = new("You are " + b.DisplayName + ". Keep your answers short, in the way people speak.")
+		p.fields.Prompts = []Prompt{
+			{Key: "goal", HeaderTemplate: "Your goal", Value: profile.Goal},
+			{Key: "targetAudience", HeaderTemplate: "Who you talk with", Value: profile.TargetAudience},
+			{Key: "restrictedTopics", HeaderTemplate: "What you don't talk about", Value: profile.RestrictedTopics},
+			{Key: "name", HeaderTemplate: "Your name", Value: b.DisplayName},
+		}
+	}
+	p.fields.Name, p.made.Name = &b.DisplayName, b.DisplayName
+	p.made.PersonaLint = LintPersonaIdentity(Persona{
+		Name: b.DisplayName, OpeningPhrase: opening, BaseDirective: *p.fields.BaseDirective, Prompts: p.fields.Prompts,
+	})
+	return nil
 }
 
 // key returns the option with the idempotency key of one create, none without a base.
@@ -153,21 +233,29 @@ func (p *provision) extras(ctx context.Context) error {
 	return ctx.Err()
 }
 
-// avatar makes an avatar from the given voice and visual, or from the first ones.
-func (p *provision) avatar(ctx context.Context) error {
-	ids := map[CatalogType]string{CatalogVoice: p.b.VoiceID, CatalogVisual: p.b.VisualID}
-	for _, kind := range []CatalogType{CatalogVoice, CatalogVisual} {
-		if ids[kind] != "" {
+// pick chooses the first voice and visual of the catalog in place of those not given.
+func (p *provision) pick(ctx context.Context) error {
+	for _, choice := range []struct {
+		kind CatalogType
+		id   *string
+	}{{CatalogVoice, &p.b.VoiceID}, {CatalogVisual, &p.b.VisualID}} {
+		if *choice.id != "" {
 			continue
 		}
-		item, err := First(p.c.Catalog.List(ctx, CatalogFilter{Type: kind}, PageSize(1)))
+		item, err := First(p.c.Catalog.List(ctx, CatalogFilter{Type: choice.kind}, PageSize(1)))
 		if err != nil {
 			return err
 		}
-		ids[kind] = item.ID
+		*choice.id = item.ID
 	}
+	return nil
+}
+
+func (p *provision) avatar(ctx context.Context) error {
 	avatar, err := p.c.Avatars.Create(ctx, AvatarInput{
-		Voice: AvatarVoice{ID: ids[CatalogVoice]}, Visual: &AvatarVisual{ID: ids[CatalogVisual]}, Name: p.b.DisplayName,
+		Voice:  AvatarVoice{ID: p.b.VoiceID, Speed: new(1.0)},
+		Visual: &AvatarVisual{ID: p.b.VisualID, MotionControl: json.RawMessage(`{"speaking":0.6,"nonSpeaking":0.2}`)},
+		Name:   p.b.DisplayName,
 	}, p.key("avatar")...)
 	if err == nil {
 		p.made.AvatarID = avatar.ID
@@ -178,6 +266,7 @@ func (p *provision) avatar(ctx context.Context) error {
 func (p *provision) agent(ctx context.Context) error {
 	agent, err := p.c.Agents.Create(ctx, AgentInput{
 		DisplayName: p.b.DisplayName, Intellect: IntellectRef{ID: p.made.IntellectID}, AvatarIDs: []string{p.made.AvatarID}, AdminTags: p.b.AdminTags,
+		MaxConversationLength: p.b.MaxConversationLength,
 	}, p.key("agent")...)
 	if err == nil {
 		p.made.AgentID = agent.ID

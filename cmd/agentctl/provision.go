@@ -16,7 +16,9 @@ func provision() *cli.Command {
 		if err := readFields(c.flags.String("file"), "an agent to provision", &brief); err != nil {
 			return err
 		}
-		for name, to := range map[string]*string{"name": &brief.DisplayName, "directive": &brief.Directive, "opening": &brief.OpeningPhrase} {
+		for name, to := range map[string]*string{
+			"description": &brief.Description, "name": &brief.DisplayName, "directive": &brief.Directive, "opening": &brief.OpeningPhrase,
+		} {
 			if text := c.text(name); text != nil {
 				*to = *text
 			}
@@ -35,6 +37,7 @@ func provision() *cli.Command {
 		// What exists after a failure is printed too, because nothing is removed.
 		return errors.Join(err, printRecord(c, made, nil))
 	},
+		textFlag("description", "`sentence` that says what the agent is for, in place of -name and -directive"),
 		textFlag("name", "the agent's `name`"),
 		textFlag("directive", "`instructions` of the agent, a template"),
 		textFlag("opening", "`phrase` with which it begins"),

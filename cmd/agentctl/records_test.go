@@ -100,6 +100,9 @@ func TestProvision(t *testing.T) {
 	if again := r.object("provision", "-file", file, "-name", "Eve", "-key", "one"); again["agentId"] != agent {
 		t.Errorf("the same call again made %v", again)
 	}
+	if of := r.object("provision", "-description", "A concierge named Mira for hotel guests."); of["name"] != "Mira" || of["widgetId"] == nil {
+		t.Errorf("made of a sentence %v", of)
+	}
 	r.fails(statusFailed, "bad_request", "provision", "-name", "Eve")
 
 	// Fields without a flag of their own are in files.
