@@ -174,7 +174,12 @@ func TestKnowledge(t *testing.T) {
 	r.fails(statusFailed, "here that is -force", "knowledge", "delete", record, "-yes")
 	r.ok("knowledge", "delete", record, "-yes", "-force")
 	r.fails(statusFailed, "not_found", "knowledge", "get", record)
-	// The intellect still names it, and doctor says so.
+	// The service has taken it out of the intellect.
+	if text := r.ok("doctor"); strings.Contains(text, "knowledge_not_found") {
+		t.Errorf("doctor\n%s", text)
+	}
+	// An intellect may name a record that does not exist, and doctor says so.
+	r.ok("intellects", "update", intellect, "-file", r.file("gone.json", `{"knowledge_ids":[`+record+`]}`))
 	stdout, _, status := r.run("doctor")
 	if status != statusFailed || !strings.Contains(stdout, "knowledge_not_found") {
 		t.Errorf("doctor: status %d\n%s", status, stdout)

@@ -14,6 +14,9 @@ import (
 // maxPrompt is how long the prompt of an insight may be, in characters.
 const maxPrompt = 8000
 
+// noInsights is why an insight setting has no effect.
+const noInsights = "this service has no model, which finds the values; they are not_available in thread_metadata.insights"
+
 // insightView is an insight setting as clients see it.
 type insightView struct {
 	ID string `json:"id"`
@@ -46,7 +49,17 @@ func (s *server) insightCreate(c *call, body fields) (any, error) {
 		return nil, err
 	}
 	r, err := s.Store.InsightSettings().Create(c.ctx(), c.claims.PartnerID, setting)
-	return viewed(r, err, viewInsight)
+	return s.insightStored(r, err)
+}
+
+// insightStored is the reply of a write, which says that without a model the setting has no
+// effect.
+func (s *server) insightStored(r store.Record[store.InsightSetting], err error) (any, error) {
+	reply, err := viewed(r, err, viewInsight)
+	if s.Model != nil {
+		return reply, err
+	}
+	return withoutEffect(reply, err, noInsights)
 }
 
 func (s *server) insightUpdate(c *call, body fields) (any, error) {
@@ -58,7 +71,7 @@ func (s *server) insightUpdate(c *call, body fields) (any, error) {
 		*setting, err = setInsight(*setting, body)
 		return err
 	})
-	return viewed(r, err, viewInsight)
+	return s.insightStored(r, err)
 }
 
 func setInsight(old store.InsightSetting, body fields) (store.InsightSetting, error) {

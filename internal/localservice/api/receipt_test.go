@@ -39,5 +39,16 @@ func TestWritesHaveReceipts(t *testing.T) {
 			t.Errorf("%s does not say that no e-mail is sent: %v", path, got)
 		}
 	}
+	const setting = `{"key":"mood","title":"Mood","prompt":"How?","valueType":"string"}`
+	update := fmt.Sprintf(`{"id":%q,"title":"x"}`, m.call("/v1/insight-settings/create", setting, 200)["id"])
+	if got := fmt.Sprint(m.call("/v1/insight-settings/update", update, 200)["_meta"]); !strings.Contains(got, "noEffect") || !strings.Contains(got, noInsights) {
+		t.Errorf("an insight setting does not say that there is no model: %v", got)
+	}
+	withModel := serve(t, nil, func(c *Config) {
+		c.Model = modelFunc(func(_, _ string) (string, error) { return "", nil })
+	})
+	if got := fmt.Sprint(withModel.manager().call("/v1/insight-settings/create", setting, 200)["_meta"]); strings.Contains(got, "noEffect") {
+		t.Errorf("an insight setting has no effect with a model: %v", got)
+	}
 	wantStatus(t, "delete", v.post("/v1/knowledge/delete", m.ks, about), 200, "null")
 }

@@ -63,6 +63,7 @@ func Indexed() []Indexer { return []Indexer{{"fulltext", true}} }
 // replaces its stored passages; deleting a record deletes them.
 func (s *Store) Knowledge() Collection[Knowledge] {
 	c := NewCollection[Knowledge](s, "knowledge", Numbered, nil)
+	c.namedBy = []idList{{intellectKind, "knowledge_ids"}}
 	c.kept = func(ctx context.Context, tx *sql.Tx, r *Record[Knowledge]) error {
 		if r.Body.Passages == nil {
 			return nil

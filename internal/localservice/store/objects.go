@@ -49,6 +49,26 @@ type Collection[T any] struct {
 	// kept, unless nil, is called in the transaction that stores a record, to store what
 	// belongs to it.
 	kept func(context.Context, *sql.Tx, *Record[T]) error
+
+	// namedBy are the lists in records of other kinds that have ids of this kind. A delete
+	// removes the id from them: a list with an id that does not exist could not be written
+	// again as it was read.
+	namedBy []idList
+}
+
+// idList is a field of records that is a list of ids, or of objects with an id.
+type idList struct{ kind, field string }
+
+// forget removes an id from the lists of a partner's records.
+func (l idList) forget(ctx context.Context, tx *sql.Tx, partnerID int64, id string) error {
+	const entry = `CAST(CASE type WHEN 'object' THEN json_extract(value, '$.id') ELSE value END AS TEXT)`
+	path := "$." + l.field
+	_, err := tx.ExecContext(ctx,
+		`UPDATE objects SET updated_at = ?, body = json_set(body, ?, json((
+			SELECT json_group_array(json(CASE type WHEN 'object' THEN value ELSE json_quote(value) END)) FROM json_each(body, ?) WHERE `+entry+` <> ?)))
+		WHERE kind = ? AND partner_id = ? AND EXISTS (SELECT 1 FROM json_each(body, ?) WHERE `+entry+` = ?)`,
+		millis(time.Now()), path, path, id, l.kind, partnerID, path, id)
+	return err
 }
 
 // NewCollection declares a kind. newID is [UUID], [HexID] or [Numbered]; name returns
@@ -295,7 +315,7 @@ func (c Collection[T]) Update(ctx context.Context, partnerID int64, id string, c
 	return r, err
 }
 
-// Delete removes a record. A repeated request succeeds again ([WithRequest]).
+// Delete removes a record, and its id from the lists that have it. A repeated request succeeds again ([WithRequest]).
 func (c Collection[T]) Delete(ctx context.Context, partnerID int64, id string) error {
 	return c.store.removing(ctx, func(tx *sql.Tx) error {
 		result, err := tx.ExecContext(ctx, `DELETE FROM objects WHERE kind = ? AND partner_id = ? AND id = ?`, c.kind, partnerID, id)
@@ -316,7 +336,13 @@ func (c Collection[T]) Delete(ctx context.Context, partnerID int64, id string) e
 			return err
 		case n == 0:
 			return ErrNotFound
-		case !request.Valid:
+		}
+		for _, list := range c.namedBy {
+			if err := list.forget(ctx, tx, partnerID, id); err != nil {
+				return err
+			}
+		}
+		if !request.Valid {
 			return nil
 		}
 		if _, err := tx.ExecContext(ctx, `DELETE FROM deletions WHERE deleted_at < ?`, millis(time.Now().Add(-deletionsKept))); err != nil {

@@ -249,26 +249,40 @@ type Skill struct {
 	Instructions string `json:"instructions"`
 }
 
+// Kinds of records that have lists of the ids of others.
+const (
+	agentKind     = "agent"
+	intellectKind = "intellect"
+)
+
 // AgentRecords is the collection of agents.
 func (s *Store) AgentRecords() Collection[AgentRecord] {
-	return NewCollection[AgentRecord](s, "agent", UUID, nil)
+	return NewCollection[AgentRecord](s, agentKind, UUID, nil)
 }
 
 // Intellects is the collection of intellects. Their ids are numbers, the configuration
 // ids of tokens.
 func (s *Store) Intellects() Collection[Intellect] {
-	return NewCollection[Intellect](s, "intellect", Numbered, nil)
+	return NewCollection[Intellect](s, intellectKind, Numbered, nil)
 }
 
 // Avatars is the collection of avatars.
-func (s *Store) Avatars() Collection[Avatar] { return NewCollection[Avatar](s, "avatar", HexID, nil) }
+func (s *Store) Avatars() Collection[Avatar] {
+	c := NewCollection[Avatar](s, "avatar", HexID, nil)
+	c.namedBy = []idList{{agentKind, "avatarIds"}}
+	return c
+}
 
 // Tools is the collection of tools. Their names are unique within a partner.
 func (s *Store) Tools() Collection[Tool] {
-	return NewCollection(s, "tool", UUID, func(t *Tool) string { return t.Name })
+	c := NewCollection(s, "tool", UUID, func(t *Tool) string { return t.Name })
+	c.namedBy = []idList{{intellectKind, "tool_ids"}, {intellectKind, "thread_start_tools"}}
+	return c
 }
 
 // Skills is the collection of skills. Their names are unique within a partner.
 func (s *Store) Skills() Collection[Skill] {
-	return NewCollection(s, "skill", UUID, func(t *Skill) string { return t.Name })
+	c := NewCollection(s, "skill", UUID, func(t *Skill) string { return t.Name })
+	c.namedBy = []idList{{intellectKind, "skill_ids"}}
+	return c
 }
