@@ -8,7 +8,7 @@ import (
 	"fmt"
 	"log"
 
-	"github.com/agentruntime/agentruntime/internal/localservice"
+	"github.com/agentruntime/agentruntime/localservice"
 	"github.com/agentruntime/agentruntime/management"
 	"github.com/agentruntime/agentruntime/runtime/converse"
 	"github.com/agentruntime/agentruntime/runtime/fault"
@@ -18,7 +18,7 @@ import (
 // agent again.
 func Example() {
 	ctx := context.Background()
-	service, err := localservice.Start(ctx, localservice.Options{Voice: "builtin"})
+	service, err := localservice.Start(ctx, localservice.Options{})
 	if err != nil {
 		log.Fatal(err)
 	}
@@ -29,7 +29,7 @@ func Example() {
 	client, err := management.New(management.Options{
 		PartnerID: info.PartnerID,
 		Secret:    info.AdminSecret,
-		Config:    management.Config{AgenticURL: &info.AgenticURL, GenieURL: &info.GenieURL, OVPURL: &info.OVPURL},
+		Config:    info.Config,
 	})
 	if err != nil {
 		log.Fatal(err)
@@ -57,7 +57,7 @@ func Example() {
 	if err != nil {
 		log.Fatal(err)
 	}
-	brain := converse.Brain{URL: info.GenieURL, Token: token.KS()}
+	brain := converse.Brain{URL: *info.GenieURL, Token: token.KS()}
 	turn, err := brain.Once(ctx, converse.Request{UserMessage: "My name is Sam"}, converse.Throw)
 	if err != nil {
 		log.Fatal(err)

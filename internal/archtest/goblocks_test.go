@@ -40,8 +40,8 @@ var goDocs = map[string]struct {
 		)`,
 	},
 	"docs/local-service.md": {
-		[]string{"context", "MODULE/internal/localservice"},
-		`var ctx context.Context`,
+		[]string{"testing", "MODULE/agenttest"},
+		`var t *testing.T`,
 	},
 }
 

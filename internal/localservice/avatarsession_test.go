@@ -11,8 +11,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/agentruntime/agentruntime/internal/localservice"
 	"github.com/agentruntime/agentruntime/internal/audio"
+	"github.com/agentruntime/agentruntime/internal/localservice"
 	"github.com/agentruntime/agentruntime/internal/localservice/renderer"
 	"github.com/agentruntime/agentruntime/internal/localservice/servicetest"
 )

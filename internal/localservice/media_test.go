@@ -19,8 +19,8 @@ import (
 	"github.com/pion/webrtc/v4"
 	"github.com/pion/webrtc/v4/pkg/media"
 
-	"github.com/agentruntime/agentruntime/internal/localservice"
 	"github.com/agentruntime/agentruntime/internal/audio"
+	"github.com/agentruntime/agentruntime/internal/localservice"
 	"github.com/agentruntime/agentruntime/internal/localservice/live"
 	"github.com/agentruntime/agentruntime/internal/localservice/renderer"
 	"github.com/agentruntime/agentruntime/internal/localservice/servicetest"

@@ -24,6 +24,7 @@ type mediaFactory struct {
 	base  string // of the addresses for viewers
 
 	transcriber func() recognizer.Transcriber // of one microphone
+	told        *told
 	log         *slog.Logger
 }
 
@@ -114,7 +115,7 @@ var _ live.Microphone = (*microphone)(nil)
 func (f *mediaFactory) OpenMicrophone(by quota.Client, handler live.SpeechHandler, tapOnly bool) (live.Microphone, error) {
 	m := &microphone{
 		tapOnly:  tapOnly,
-		listener: recognizer.NewListener(f.transcriber(), func(e recognizer.Event) { report(handler, e, f.log) }),
+		listener: recognizer.NewListener(toldFirst{f.transcriber(), f.told}, func(e recognizer.Event) { report(handler, e, f.log) }),
 	}
 	m.open.Store(!tapOnly)
 	m.Microphone = f.peers.NewMicrophone(by, func(pcm []int16) {

@@ -54,6 +54,11 @@ type Service struct {
 	store *store.Store
 	hub   *live.Hub
 	relay *relay.Server
+	// scripted, journal, links and told are what the methods in steering.go change and read.
+	scripted *brain.Scripted
+	journal  *brain.Journal
+	links    map[string]*netem.Link
+	told     told
 	// relayLogin is how long a login to the relay is accepted.
 	relayLogin time.Duration
 
@@ -121,6 +126,7 @@ func (s *Service) start(ctx context.Context, o *Options) (err error) {
 		return err
 	}
 	journal := &brain.Journal{Brain: scripted}
+	s.scripted, s.journal = scripted, journal
 	s.runRules(model)
 	tools := toolrun.New(o.ToolHosts, s.log)
 	s.onClose(tools.Close)
@@ -136,6 +142,7 @@ func (s *Service) start(ctx context.Context, o *Options) (err error) {
 	}
 
 	links := map[string]*netem.Link{"sockets": netem.New(o.Sockets), "http": netem.New(o.HTTP), "relay": netem.New(o.Relay)}
+	s.links = links
 	for _, l := range links {
 		s.onClose(func() error { l.Close(); return nil })
 	}
@@ -179,7 +186,7 @@ func (s *Service) start(ctx context.Context, o *Options) (err error) {
 		s.info.Page = base + o.Page
 	}
 
-	factory := &mediaFactory{peers: peers, base: base, transcriber: s.transcribers(script, o), log: s.log}
+	factory := &mediaFactory{peers: peers, base: base, transcriber: s.transcribers(script, o), told: &s.told, log: s.log}
 	s.hub = live.NewHub(live.Config{
 		Dialogue: talk, Threads: s.store, Tokens: tokens, Voice: speaker, Media: factory,
 		MediaURL: base, Calls: o.Quotas.Calls, Sockets: o.Quotas.Sockets, Work: work.Wait, SocketBytes: o.Quotas.SocketBytes, Timing: o.Timing, Logger: s.log,

@@ -7,9 +7,8 @@ import (
 	"fmt"
 	"log"
 
-	"github.com/agentruntime/agentruntime/internal/localservice"
+	"github.com/agentruntime/agentruntime/localservice"
 	"github.com/agentruntime/agentruntime/runtime/agent"
-	"github.com/agentruntime/agentruntime/runtime/appinit"
 	"github.com/agentruntime/agentruntime/runtime/avatar"
 	"github.com/agentruntime/agentruntime/runtime/event"
 	"github.com/agentruntime/agentruntime/runtime/session"
@@ -18,19 +17,14 @@ import (
 // A bot that begins in text and goes on with a face, in one conversation.
 func ExampleSession() {
 	ctx := context.Background()
-	service, err := localservice.Start(ctx, localservice.Options{Voice: "builtin"})
+	service, err := localservice.Start(ctx, localservice.Options{})
 	if err != nil {
 		log.Fatal(err)
 	}
 	defer service.Close()
 
 	// What a page does first: a token for one visitor, and where everything is.
-	info := service.Info()
-	who, _ := info.Agent("silent")
-	access, err := appinit.Init(ctx, appinit.Options{
-		WidgetID: who.WidgetID,
-		Config:   appinit.Config{AgenticURL: &info.AgenticURL, GenieURL: &info.GenieURL, OVPURL: &info.OVPURL},
-	})
+	access, err := service.AppInit(ctx, "silent")
 	if err != nil {
 		log.Fatal(err)
 	}

@@ -10,8 +10,7 @@ import (
 
 	"github.com/pion/webrtc/v4"
 
-	"github.com/agentruntime/agentruntime/internal/localservice"
-	"github.com/agentruntime/agentruntime/runtime/appinit"
+	"github.com/agentruntime/agentruntime/localservice"
 	"github.com/agentruntime/agentruntime/runtime/av"
 	"github.com/agentruntime/agentruntime/runtime/avatar"
 	"github.com/agentruntime/agentruntime/runtime/event"
@@ -20,17 +19,12 @@ import (
 // A bot that asks its question with a sound, and gets the answer as sound.
 func ExampleMicrophone() {
 	ctx := context.Background()
-	service, err := localservice.Start(ctx, localservice.Options{Script: []byte(script), Voice: "builtin"})
+	service, err := localservice.Start(ctx, localservice.Options{Script: script})
 	if err != nil {
 		log.Fatal(err)
 	}
 	defer service.Close()
-	info := service.Info()
-	agent, _ := info.Agent("silent")
-	access, err := appinit.Init(ctx, appinit.Options{
-		WidgetID: agent.WidgetID,
-		Config:   appinit.Config{AgenticURL: &info.AgenticURL, GenieURL: &info.GenieURL, OVPURL: &info.OVPURL},
-	})
+	access, err := service.AppInit(ctx, "silent")
 	if err != nil {
 		log.Fatal(err)
 	}

@@ -7,8 +7,7 @@ import (
 	"fmt"
 	"log"
 
-	"github.com/agentruntime/agentruntime/internal/localservice"
-	"github.com/agentruntime/agentruntime/runtime/appinit"
+	"github.com/agentruntime/agentruntime/localservice"
 	"github.com/agentruntime/agentruntime/runtime/chat"
 	"github.com/agentruntime/agentruntime/runtime/event"
 	"github.com/agentruntime/agentruntime/runtime/session"
@@ -17,19 +16,14 @@ import (
 // A bot that asks, reads an answer while it streams, and lets the agent use a tool.
 func ExampleSession() {
 	ctx := context.Background()
-	service, err := localservice.Start(ctx, localservice.Options{Script: []byte(script), Voice: "builtin"})
+	service, err := localservice.Start(ctx, localservice.Options{Script: script})
 	if err != nil {
 		log.Fatal(err)
 	}
 	defer service.Close()
 
 	// What a page gets from its server: a token for one visitor.
-	info := service.Info()
-	agent, _ := info.Agent("tools")
-	access, err := appinit.Init(ctx, appinit.Options{
-		WidgetID: agent.WidgetID,
-		Config:   appinit.Config{AgenticURL: &info.AgenticURL, GenieURL: &info.GenieURL, OVPURL: &info.OVPURL},
-	})
+	access, err := service.AppInit(ctx, "tools")
 	if err != nil {
 		log.Fatal(err)
 	}

@@ -7,8 +7,7 @@ import (
 	"fmt"
 	"log"
 
-	"github.com/agentruntime/agentruntime/internal/localservice"
-	"github.com/agentruntime/agentruntime/runtime/appinit"
+	"github.com/agentruntime/agentruntime/localservice"
 	"github.com/agentruntime/agentruntime/runtime/converse"
 )
 
@@ -16,19 +15,14 @@ import (
 // a whole, in the same thread.
 func ExampleBrain() {
 	ctx := context.Background()
-	service, err := localservice.Start(ctx, localservice.Options{Voice: "builtin"})
+	service, err := localservice.Start(ctx, localservice.Options{})
 	if err != nil {
 		log.Fatal(err)
 	}
 	defer service.Close()
 
 	// What a page gets from its server: a token for one visitor.
-	info := service.Info()
-	agent, _ := info.Agent("receptionist")
-	access, err := appinit.Init(ctx, appinit.Options{
-		WidgetID: agent.WidgetID,
-		Config:   appinit.Config{AgenticURL: &info.AgenticURL, GenieURL: &info.GenieURL, OVPURL: &info.OVPURL},
-	})
+	access, err := service.AppInit(ctx, "receptionist")
 	if err != nil {
 		log.Fatal(err)
 	}

@@ -7,7 +7,10 @@ import (
 	"fmt"
 	"log"
 
+	"github.com/agentruntime/agentruntime/localservice"
+	"github.com/agentruntime/agentruntime/management"
 	"github.com/agentruntime/agentruntime/runtime/appinit"
+	"github.com/agentruntime/agentruntime/runtime/converse"
 	"github.com/agentruntime/agentruntime/runtime/visitor"
 )
 
@@ -65,20 +68,29 @@ func ExampleClient() {
 // conversations starts a local service on which a visitor has begun a thread
 // with each of the texts. It returns where that is and the visitor's token.
 func conversations(ctx context.Context, texts ...string) (genieURL, token string, stop func()) {
-	s, err := startService(ctx)
+	service, err := localservice.Start(ctx, localservice.Options{})
 	if err != nil {
 		log.Fatal(err)
 	}
-	if token, err = s.token(ctx, "sam@example.com"); err != nil {
+	info := service.Info()
+	// What the site's server does: a token for one visitor.
+	server, err := management.New(management.Options{PartnerID: info.PartnerID, Secret: info.AdminSecret, Config: info.Config})
+	if err != nil {
 		log.Fatal(err)
 	}
+	defer server.Close()
+	made, err := server.Tokens.Agent(ctx, management.TokenInput{AgentID: info.Agents[0].AgentID, UserID: "sam@example.com"})
+	if err != nil {
+		log.Fatal(err)
+	}
+	brain := converse.Brain{URL: *info.GenieURL, Token: made.KS()}
 	for _, text := range texts {
-		if _, err := s.say(ctx, token, "", text); err != nil {
+		if _, err := brain.Once(ctx, converse.Request{UserMessage: text}, converse.Throw); err != nil {
 			log.Fatal(err)
 		}
 	}
-	return s.info.GenieURL, token, func() {
-		if err := s.stop(); err != nil {
+	return *info.GenieURL, made.KS(), func() {
+		if err := service.Close(); err != nil {
 			log.Fatal(err)
 		}
 	}
