@@ -28,11 +28,15 @@ func open(t *testing.T, path string, width, height int64) *pagetest.Page {
 	return p
 }
 
-// take writes what a page shows to a file of docs.
-func take(t *testing.T, p *pagetest.Page, name string) {
+// take writes what a page shows to a file of docs: all of it, or the part in clip.
+func take(t *testing.T, p *pagetest.Page, name string, clip ...*page.Viewport) {
 	t.Helper()
+	var params page.CaptureScreenshotParams
+	if len(clip) > 0 {
+		params.Clip = clip[0]
+	}
 	err := p.Run(p.Context(), chromedp.Func(func(ctx context.Context, target *chromedp.Target) error {
-		shot, err := cdp.Call(ctx, target, page.CaptureScreenshot, page.CaptureScreenshotParams{})
+		shot, err := cdp.Call(ctx, target, page.CaptureScreenshot, params)
 		if err != nil {
 			return err
 		}
@@ -66,6 +70,19 @@ func TestAgentPage(t *testing.T) {
 	p.Do(nil, `document.querySelector("[name=mode][value=avatar]").click()`)
 	p.AwaitTrue(`document.getElementById("stage").dataset.state === "live" && document.getElementById("caption").textContent !== ""`)
 	take(t, p, "agent-page.png")
+}
+
+// TestWidgets takes a picture of each widget, as wide as a phone.
+func TestWidgets(t *testing.T) {
+	p := open(t, "/e2e/screenshots/testdata/widgets.html", 400, 700)
+	p.Prelude = `const {show, widgets} = await import("/e2e/screenshots/testdata/widgets.js")`
+	var kinds []string
+	p.Do(&kinds, `return Object.keys(widgets)`)
+	for _, kind := range kinds {
+		var height float64
+		p.Do(&height, `await show("`+kind+`"); return Math.ceil(document.body.getBoundingClientRect().height)`)
+		take(t, p, filepath.Join("widgets", kind+".png"), &page.Viewport{Width: 400, Height: height, Scale: 1})
+	}
 }
 
 func TestStudioPage(t *testing.T) {

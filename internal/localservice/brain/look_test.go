@@ -161,6 +161,15 @@ func TestWidgetsAreShownOnRequest(t *testing.T) {
 	if len(form.Fields) != 3 || form.Fields[0].KnownValue != "Sam" || !form.Fields[0].Required || form.Fields[1].Type != "email" || form.Fields[1].KnownValue != "sam@x.test" {
 		t.Errorf("form %+v", form)
 	}
+	_, widgets = ask("Quiz me", nil)
+	quiz := find(t, widgets, func(w converse.Widget) *converse.GradedQuestion { return w.GradedQuestion })
+	if len(quiz.Options) != 3 || !quiz.Options[1].Correct || quiz.Options[0].Feedback == "" || quiz.Explanation == "" {
+		t.Errorf("question %+v", quiz)
+	}
+	_, widgets = ask("Show me a table", nil)
+	if table := find(t, widgets, func(w converse.Widget) *converse.Markdown { return w.Markdown }); !strings.Contains(table.Text, "AgentSession") || table.Title == "" {
+		t.Errorf("markdown %+v", table)
+	}
 
 	if text, widgets := ask("Show me a link", map[string]string{ShowLink: Off}); text != "That is switched off here." || len(widgets) != 0 {
 		t.Errorf("with the capability off: %q, %+v", text, widgets)
