@@ -31,6 +31,7 @@ require (
 )
 
 require (
+	github.com/at-wat/ebml-go v0.19.4 // indirect
 	github.com/dustin/go-humanize v1.1.0 // indirect
 	github.com/go-json-experiment/json v0.0.0-20260213210345-44df1a37e875 // indirect
 	github.com/google/jsonschema-go v0.4.3 // indirect

@@ -39,6 +39,14 @@ var goDocs = map[string]struct {
 			watch  func(*webrtc.TrackRemote)
 		)`,
 	},
+	"docs/recording.md": {
+		[]string{"context", "os", "testing", "MODULE/runtime/avatar", "MODULE/runtime/record", "MODULE/runtime/replay"},
+		`var (
+			ctx context.Context
+			o   avatar.Options
+			t   *testing.T
+		)`,
+	},
 	"docs/local-service.md": {
 		[]string{"testing", "MODULE/agenttest"},
 		`var t *testing.T`,

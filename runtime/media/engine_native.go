@@ -19,6 +19,9 @@ type Platform struct {
 	// Without it there is no microphone. The source is closed when the microphone is
 	// stopped or switched, if it is an io.Closer.
 	OpenMicrophone func(deviceID string) (Source, error)
+	// OnMicrophoneSample receives what the microphone sends, also the silence while it is
+	// muted. It must not block.
+	OnMicrophoneSample func(Sample)
 }
 
 type platformEngine struct{ tasks sync.WaitGroup }

@@ -200,6 +200,9 @@ func (m *microphone) write(s Sample) {
 	if !enabled {
 		s.Data = Silence().Data
 	}
+	if observe := m.engine.cfg.OnMicrophoneSample; observe != nil {
+		observe(s)
+	}
 	// If sending fails, the state of the peer reports it.
 	_ = m.track.WriteSample(pionmedia.Sample{Data: s.Data, Duration: s.Duration})
 }

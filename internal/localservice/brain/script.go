@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/goccy/go-yaml"
@@ -76,14 +77,15 @@ func nested(text []byte) bool {
 	return false
 }
 
-// match returns the first rule that matches, or nil.
+// match returns the first rule that matches and was not used up, or nil.
 func (s *Script) match(q *Question) *rule {
 	if s == nil {
 		return nil
 	}
 	for i := range s.Rules {
-		if s.Rules[i].When.matches(q) {
-			return &s.Rules[i]
+		r := &s.Rules[i]
+		if r.When.matches(q) && !(r.Once && r.used.Swap(true)) {
+			return r
 		}
 	}
 	return nil
@@ -92,7 +94,10 @@ func (s *Script) match(q *Question) *rule {
 // rule is one answer and its condition.
 type rule struct {
 	When  condition `yaml:"when"`
+	Once  bool      `yaml:"once"` // it answers one question
 	Steps []step    `yaml:"steps"`
+
+	used *atomic.Bool
 }
 
 // UnmarshalYAML implements yaml.NodeUnmarshaler.
@@ -108,6 +113,7 @@ func (r *rule) UnmarshalYAML(node ast.Node) error {
 	if len(r.Steps) == 0 {
 		return at(node, errors.New("a rule needs steps"))
 	}
+	r.used = &atomic.Bool{}
 	return nil
 }
 

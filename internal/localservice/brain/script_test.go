@@ -103,6 +103,18 @@ func TestScriptPlays(t *testing.T) {
 }
 
 // TestScriptMayBeJSON, which is YAML with quoted keys.
+func TestARuleIsPlayedOnce(t *testing.T) {
+	script, err := ParseScript([]byte(`rules: [{when: {exact: more}, once: true, steps: [{say: First.}]}, {when: {any: true}, steps: [{say: Later.}]}]`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i, want := range []*rule{&script.Rules[1], &script.Rules[0], &script.Rules[1]} {
+		if got := script.match(&Question{Text: []string{"less", "more", "more"}[i]}); got != want {
+			t.Errorf("question %d: rule %v", i, got)
+		}
+	}
+}
+
 func TestScriptMayBeJSON(t *testing.T) {
 	s, err := ParseScript([]byte(`{"rules": [{"when": {"any": true}, "steps": [{"say": "Hello."}, {"pause": 1}]}]}`))
 	if err != nil || len(s.Rules) != 1 || len(s.Rules[0].Steps) != 2 {

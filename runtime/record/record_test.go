@@ -1,0 +1,498 @@
+//go:build !js
+
+package record
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/at-wat/ebml-go"
+	"github.com/at-wat/ebml-go/webm"
+	"github.com/pion/webrtc/v4"
+
+	"github.com/agentruntime/agentruntime/internal/audio"
+	"github.com/agentruntime/agentruntime/internal/localservice"
+	"github.com/agentruntime/agentruntime/internal/localservice/servicetest"
+	"github.com/agentruntime/agentruntime/runtime/appinit"
+	"github.com/agentruntime/agentruntime/runtime/av"
+	"github.com/agentruntime/agentruntime/runtime/avatar"
+	"github.com/agentruntime/agentruntime/runtime/event"
+	"github.com/agentruntime/agentruntime/runtime/fault"
+	"github.com/agentruntime/agentruntime/runtime/media"
+	"github.com/agentruntime/agentruntime/runtime/replay"
+)
+
+const script = `
+hear: [What is the password?]
+rules:
+  - when: {contains: password}
+    steps:
+      - say: The password is swordfish.
+  - when: {contains: note}
+    steps:
+      - tool: {name: save_note, args: {note: call back}}
+      - say: It is noted.
+  - when: {contains: story}
+    steps:
+      - say: Once upon a time there was a very long story about a very long road. It went on and on, over the hills and far away. And at its end there was a house, and in the house there was a cat.
+`
+
+// patience is how long an event may take on a machine that is busy.
+const patience = 30 * time.Second
+
+// listener waits for events.
+type listener struct {
+	t      *testing.T
+	mu     sync.Mutex
+	events []event.Event
+	next   chan struct{}
+}
+
+func (l *listener) event(e event.Event) {
+	l.mu.Lock()
+	l.events = append(l.events, e)
+	l.mu.Unlock()
+	select {
+	case l.next <- struct{}{}:
+	default:
+	}
+}
+
+// await waits for the event with that name after the last one that it returned.
+func (l *listener) await(name string) {
+	l.t.Helper()
+	limit := time.After(patience)
+	for {
+		l.mu.Lock()
+		for i, e := range l.events {
+			if e.Name() == name {
+				l.events = l.events[i+1:]
+				l.mu.Unlock()
+				return
+			}
+		}
+		l.mu.Unlock()
+		select {
+		case <-l.next:
+		case <-limit:
+			l.t.Fatalf("no %s", name)
+		}
+	}
+}
+
+func TestARecordedConversation(t *testing.T) {
+	for _, codec := range []string{"H264", "VP8"} {
+		t.Run(codec, func(t *testing.T) {
+			t.Parallel()
+			recordedConversation(t, codec)
+		})
+	}
+}
+
+// answerTool makes the session answer the calls of save_note.
+func answerTool(t *testing.T, session *avatar.Session) {
+	t.Helper()
+	_, err := session.OnToolCall("save_note", func(ctx context.Context, call event.ToolCall) (any, error) {
+		response := map[string]any{"status": "saved"}
+		_, err := session.RespondToTool(ctx, call.ToolMetadata.ID, response)
+		return response, err
+	}, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// visit returns the access to an agent of a new service with that script.
+func visit(t *testing.T, script string) *appinit.Result {
+	t.Helper()
+	service := servicetest.Start(t, localservice.Options{Script: []byte(script)})
+	info := service.Info()
+	agent, _ := info.Agent("tools")
+	access, err := appinit.Init(t.Context(), appinit.Options{
+		WidgetID: agent.WidgetID,
+		Config:   appinit.Config{AgenticURL: &info.AgenticURL, GenieURL: &info.GenieURL, OVPURL: &info.OVPURL},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return access
+}
+
+// converse has a recorded conversation again, with a service that plays script, and returns the
+// differences.
+func converse(t *testing.T, recording *replay.Recording, script string) []replay.Difference {
+	t.Helper()
+	o := avatar.OptionsFor(visit(t, script))
+	o.AllowPrivateHosts, o.MicStart = true, avatar.MicDeferred
+	run := replay.NewRun(recording)
+	o.OnEvent = run.Event
+	session, err := avatar.New(o, avatar.Deps{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer session.Close()
+	answerTool(t, session)
+	if err := session.Connect(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	got, err := run.Converse(t.Context(), func(ctx context.Context, text string) error {
+		_, err := session.Speak(ctx, text)
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return replay.Diff(recording, got)
+}
+
+func recordedConversation(t *testing.T, codec string) {
+	access := visit(t, script)
+	dir := filepath.Join(t.TempDir(), "recording")
+	frames := map[bool]int{} // by key
+	rec, err := New(dir, Options{OnFrame: func(f av.Frame) {
+		if f.Codec == "video/"+codec {
+			frames[f.Key]++
+		}
+	}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	l := &listener{t: t, next: make(chan struct{}, 1)}
+	var mic av.Microphone
+	o := avatar.OptionsFor(access)
+	o.AllowPrivateHosts = true
+	o.VideoCodec = codec
+	o.Platform.OpenMicrophone = mic.Open
+	o.OnEvent = l.event
+	o.RequestVars = map[string]any{"door_code": "tiger-4711"}
+	if err := rec.Attach(&o); err != nil {
+		t.Fatal(err)
+	}
+	session, err := avatar.New(o, avatar.Deps{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := session.Connect(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	l.await("avatarStopTalking") // the opening
+	question, err := av.FromFile("../../e2e/testdata/speech.wav")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := mic.Say(t.Context(), question); err != nil {
+		t.Fatal(err)
+	}
+	l.await("userStartedTalking")
+	l.await("avatarStopTalking")
+	answerTool(t, session)
+	speak := func(text string) {
+		t.Helper()
+		if sent, err := session.Speak(t.Context(), text); err != nil || !sent {
+			t.Fatal(sent, err)
+		}
+	}
+	speak("Write a note")
+	l.await("toolCall")
+	l.await("avatarStopTalking")
+	speak("Tell me a story")
+	l.await("speechChunk")
+	l.await("speechChunk")
+	speak("What is the password?") // interrupts
+	l.await("interrupted")
+	l.await("avatarStartTalking")
+	l.await("avatarStopTalking")
+	session.Close()
+	if err := rec.Close(); err != nil {
+		t.Fatal(err)
+	}
+
+	events, err := os.ReadFile(filepath.Join(dir, replay.EventsFile))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, secret := range []string{access.KS, "tiger-4711"} {
+		if strings.Contains(string(events), secret) {
+			t.Errorf("the events contain %q", secret[:5])
+		}
+	}
+	recording, err := replay.Open(os.DirFS(dir))
+	if err != nil {
+		t.Fatal(err)
+	}
+	checkTurns(t, dir, recording)
+	name := map[string]string{"H264": "agent.mkv", "VP8": "agent.webm"}[codec]
+	checkMovie(t, dir, name, recording)
+	checkMicrophone(t, filepath.Join(dir, replay.MicrophoneFile), recording)
+	captions, _ := os.ReadFile(filepath.Join(dir, replay.CaptionsFile))
+	for _, want := range []string{"WEBVTT\n", "<v Agent>The password\n", "<v Visitor>Tell me a story\n", " --> "} {
+		if !strings.Contains(string(captions), want) {
+			t.Errorf("no %q in the captions:\n%s", want, captions)
+		}
+	}
+	if codec == "VP8" {
+		checkRegression(t, recording)
+	}
+	if frames[true] == 0 || frames[false] == 0 {
+		t.Errorf("OnFrame got %v", frames)
+	}
+}
+
+// checkRegression has the conversation again, as a regression test does: with the recorded answers there is no difference, and
+// one that has changed is named.
+func checkRegression(t *testing.T, recording *replay.Recording) {
+	t.Helper()
+	answers, err := recording.Script()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if d := converse(t, recording, string(answers)); d != nil {
+		t.Errorf("the same answers: %v", d)
+	}
+	changed := strings.Replace(string(answers), "It is noted.", "It is written.", 1)
+	d := converse(t, recording, changed)
+	if want := (replay.Difference{After: "Write a note", Want: "agent: It is noted.", Got: "agent: It is written."}); len(d) != 1 || d[0] != want {
+		t.Errorf("another answer: %v", d)
+	}
+}
+
+func checkTurns(t *testing.T, dir string, recording *replay.Recording) {
+	t.Helper()
+	text, err := os.ReadFile(filepath.Join(dir, replay.TurnsFile))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var turns []replay.Turn
+	if err := json.Unmarshal(text, &turns); err != nil {
+		t.Fatal(err)
+	}
+	if again, _ := json.Marshal(recording.Turns()); !bytes.Equal(again, compact(t, text)) {
+		t.Errorf("the events make other turns: %s", again)
+	}
+	var by []string
+	for _, turn := range turns {
+		by = append(by, turn.By)
+		if turn.EndMs < turn.StartMs {
+			t.Errorf("%+v", turn)
+		}
+	}
+	if got := strings.Join(by, " "); got != "agent visitor agent visitor agent visitor agent visitor agent" {
+		t.Fatalf("turns of %s\n%s", got, text)
+	}
+	if note := turns[4]; len(note.Tools) != 1 || note.Tools[0].Name != "save_note" || note.Text != "It is noted." {
+		t.Errorf("%+v", note)
+	}
+	if story := turns[6]; !story.Interrupted || turns[2].Interrupted {
+		t.Errorf("%+v", story)
+	}
+	if last := turns[8]; last.Text != "The password is swordfish." {
+		t.Errorf("%+v", last)
+	}
+}
+
+func compact(t *testing.T, text []byte) []byte {
+	var b bytes.Buffer
+	if err := json.Compact(&b, text); err != nil {
+		t.Fatal(err)
+	}
+	return b.Bytes()
+}
+
+func checkMovie(t *testing.T, dir, name string, recording *replay.Recording) {
+	t.Helper()
+	f, err := os.Open(filepath.Join(dir, name))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	var movie struct {
+		Header  webm.EBMLHeader `ebml:"EBML"`
+		Segment webm.Segment    `ebml:"Segment"`
+	}
+	if err := ebml.Unmarshal(f, &movie); err != nil && !errors.Is(err, io.EOF) {
+		t.Fatal(err)
+	}
+	tracks := movie.Segment.Tracks.TrackEntry
+	if len(tracks) != 2 || tracks[0].CodecID != "A_OPUS" || tracks[1].Video.PixelWidth != 640 {
+		t.Fatalf("%+v", tracks)
+	}
+	decoder, err := av.NewDecoder(webrtc.MimeTypeOpus, voiceRate)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var length int64
+	blocks := map[uint64]int{}
+	loud := 0
+	for _, cluster := range movie.Segment.Cluster {
+		for _, b := range cluster.SimpleBlock {
+			length = max(length, int64(cluster.Timecode)+int64(b.Timecode))
+			if blocks[b.TrackNumber]++; b.TrackNumber != 1 {
+				continue
+			}
+			pcm, err := decoder.Decode(av.Frame{Data: b.Data[0]})
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, sample := range pcm {
+				if sample > 3000 {
+					loud++
+				}
+			}
+		}
+	}
+	end := recording.Entries[len(recording.Entries)-1].At
+	begin := end
+	for _, e := range recording.Entries {
+		if e.File == name {
+			begin = e.At
+		}
+	}
+	if missing := end - begin - length; missing > 2000 || missing < -500 {
+		t.Errorf("%d ms of the agent in %d ms", length, end-begin)
+	}
+	if sound := int64(blocks[1]) * 20; sound < length*9/10 || blocks[2] < int(length/50) || loud < voiceRate/2 {
+		t.Errorf("%d blocks of sound, %d of pictures, %d loud samples in %d ms", blocks[1], blocks[2], loud, length)
+	}
+	if movie.Segment.Info.Duration <= 0 || movie.Segment.Cues == nil {
+		t.Errorf("no duration or no index: %+v", movie.Segment.Info)
+	}
+}
+
+func checkMicrophone(t *testing.T, path string, recording *replay.Recording) {
+	t.Helper()
+	source, err := media.OggFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer source.(io.Closer).Close()
+	var length time.Duration
+	sound := 0
+	for {
+		s, err := source.Next(t.Context())
+		if err == io.EOF {
+			break
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		if length += s.Duration; len(s.Data) > 10 {
+			sound++
+		}
+	}
+	end := time.Duration(recording.Entries[len(recording.Entries)-1].At) * time.Millisecond
+	if length < end/2 || length > end || sound < 50 {
+		t.Errorf("%v of microphone, %d packets of sound, in %v", length, sound, end)
+	}
+}
+
+func TestARecordingIsNotOverwritten(t *testing.T) {
+	dir := t.TempDir()
+	first, err := New(dir, Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := first.Close(); err != nil {
+		t.Error(err)
+	}
+	if _, err := New(dir, Options{}); !errors.Is(err, fault.ValidationError) {
+		t.Errorf("a second one: %v", err)
+	}
+	o := avatar.Options{}
+	o.Platform.OnTrack = func(*webrtc.TrackRemote) {}
+	if err := first.Attach(&o); !errors.Is(err, fault.ValidationError) {
+		t.Errorf("another reader of the tracks: %v", err)
+	}
+}
+
+func TestSecretsAreRemoved(t *testing.T) {
+	for keep, want := range map[bool]bool{false: false, true: true} {
+		dir := t.TempDir()
+		r, err := New(dir, Options{KeepSecrets: keep})
+		if err != nil {
+			t.Fatal(err)
+		}
+		r.Event(event.OAuthRequired{AuthURL: "https://login.example/?token=abcdef0123456789"})
+		if err := r.Close(); err != nil {
+			t.Fatal(err)
+		}
+		text, _ := os.ReadFile(filepath.Join(dir, replay.EventsFile))
+		if got := strings.Contains(string(text), "abcdef0123456789"); got != want {
+			t.Errorf("keep %v: %s", keep, text)
+		}
+	}
+}
+
+// BenchmarkSecond records one second of a conversation: 50 packets of voice and 25 pictures.
+func BenchmarkSecond(b *testing.B) {
+	for _, codec := range []string{webrtc.MimeTypeG722, webrtc.MimeTypeOpus} {
+		b.Run(codec, func(b *testing.B) {
+			wav, err := os.ReadFile("../../e2e/testdata/speech.wav")
+			if err != nil {
+				b.Fatal(err)
+			}
+			pcm, rate, err := audio.DecodeWAV(wav)
+			if err != nil {
+				b.Fatal(err)
+			}
+			pcm = audio.Resample(pcm, rate, voiceRate)
+			opus, err := av.NewEncoder(voiceRate)
+			if err != nil {
+				b.Fatal(err)
+			}
+			g722 := audio.NewG722()
+			var sounds [][]byte
+			for len(sounds) < 50 {
+				frame := pcm[320*len(sounds) : 320*(len(sounds)+1)]
+				if codec == webrtc.MimeTypeG722 {
+					sounds = append(sounds, g722.Encode(nil, frame))
+					continue
+				}
+				packets, err := opus.Encode(frame)
+				if err != nil {
+					b.Fatal(err)
+				}
+				sounds = append(sounds, packets[0].Data)
+			}
+			r, err := New(b.TempDir(), Options{})
+			if err != nil {
+				b.Fatal(err)
+			}
+			voice, err := newStream(codec, 0)
+			if err != nil {
+				b.Fatal(err)
+			}
+			picture, _ := newStream(webrtc.MimeTypeVP8, 0)
+			at := time.Duration(0)
+			for b.Loop() {
+				for i := range 50 {
+					if err := r.movie.add(voice, av.Frame{Codec: codec, Data: sounds[i], Time: at, Key: true}); err != nil {
+						b.Fatal(err)
+					}
+					if i%2 == 0 {
+						f := av.Frame{Codec: webrtc.MimeTypeVP8, Data: make([]byte, 2000), Time: at, Key: i == 0, Picture: media.Picture{Width: 640, Height: 360}}
+						if err := r.movie.add(picture, f); err != nil {
+							b.Fatal(err)
+						}
+					}
+					at += 20 * time.Millisecond
+					r.microphoneSample(media.Silence())
+				}
+				for range 20 {
+					r.Event(event.Transcript{Type: "partial", Text: "some words of an answer"})
+				}
+			}
+			if err := r.Close(); err != nil {
+				b.Fatal(err)
+			}
+		})
+	}
+}

@@ -1,0 +1,139 @@
+package replay
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"strings"
+	"testing"
+	"testing/fstest"
+	"testing/synctest"
+	"time"
+
+	"github.com/agentruntime/agentruntime/runtime/event"
+	"github.com/agentruntime/agentruntime/runtime/fault"
+)
+
+const header = `{"version":1,"started":"2026-01-02T03:04:05Z","redacted":true}` + "\n"
+
+func read(t *testing.T, lines ...string) *Recording {
+	t.Helper()
+	r, err := Read(strings.NewReader(header + strings.Join(lines, "\n")))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return r
+}
+
+func TestWhatIsNoRecordingIsRefused(t *testing.T) {
+	for name, text := range map[string]string{
+		"empty":                       "",
+		"no JSON":                     "hello\n",
+		"no version":                  "{}\n",
+		"a newer version":             `{"version":2}` + "\n",
+		"a broken line":               header + "{\n" + `{"t":1}`,
+		"a line that is far too long": header + strings.Repeat("x", maxLine+1),
+	} {
+		if _, err := Read(strings.NewReader(text)); !errors.Is(err, fault.ValidationError) {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	if _, err := Open(fstest.MapFS{}); !errors.Is(err, fault.ValidationError) {
+		t.Errorf("no file: %v", err)
+	}
+	cut := read(t, `{"t":1,"event":"interrupted","data":{}}`, `{"t":2,"ev`)
+	if len(cut.Entries) != 1 || !cut.Redacted {
+		t.Errorf("a recording that was cut off: %+v", cut)
+	}
+}
+
+func TestPlayKeepsTime(t *testing.T) {
+	r := read(t, `{"t":0,"event":"a"}`, `{"t":1000,"event":"b"}`, `{"t":180000,"event":"c"}`)
+	synctest.Test(t, func(t *testing.T) {
+		for speed, want := range map[float64]time.Duration{1: 3 * time.Minute, 10: 18 * time.Second, 0: 0} {
+			start := time.Now()
+			var names string
+			if err := r.Play(t.Context(), speed, func(e Entry) { names += e.Event }); err != nil || names != "abc" || time.Since(start) != want {
+				t.Errorf("speed %v: %q in %v, %v", speed, names, time.Since(start), err)
+			}
+		}
+		enough := errors.New("enough")
+		ctx, cancel := context.WithTimeoutCause(t.Context(), 2*time.Second, enough)
+		defer cancel()
+		if err := r.Play(ctx, 1, func(Entry) {}); err != enough {
+			t.Errorf("aborted: %v", err)
+		}
+	})
+}
+
+func TestDiffNamesWhatDiffers(t *testing.T) {
+	want := read(t,
+		`{"t":1,"event":"transcript","data":{"type":"final","text":"Hello!","speechId":"a"}}`,
+		`{"t":2,"event":"transcript","data":{"type":"user","text":"Red please"}}`,
+		`{"t":3,"event":"toolCall","data":{"name":"paint","args":{"n":1,"color":"red"}}}`,
+		`{"t":4,"event":"transcript","data":{"type":"final","text":"It is"}}`,
+		`{"t":5,"event":"transcript","data":{"type":"final","text":"red."}}`,
+		`{"t":6,"event":"interrupted","data":{}}`,
+		`{"t":7,"event":"widget","data":{"runtime":"summary-tool","speechId":"a","summary":{"text":"x"}}}`,
+	)
+	same := read(t,
+		`{"t":10,"event":"transcript","data":{"type":"final","text":"Hello!","speechId":"b"}}`,
+		`{"t":20,"event":"connectionQuality","data":{}}`,
+		`{"t":20,"event":"transcript","data":{"type":"user","text":"Red please"}}`,
+		`{"t":30,"event":"toolCall","data":{"args":{"color":"red","n":1},"name":"paint"}}`,
+		`{"t":40,"event":"transcript","data":{"type":"final","text":"It is red."}}`,
+		`{"t":60,"event":"interrupted","data":{}}`,
+		`{"t":70,"event":"widget","data":{"runtime":"summary-tool","speechId":"c","summary":{"text":"x"}}}`,
+	)
+	if d := Diff(want, same); d != nil {
+		t.Errorf("differences of the same conversation: %v", d)
+	}
+	other := read(t,
+		`{"t":10,"event":"transcript","data":{"type":"final","text":"Hello!"}}`,
+		`{"t":15,"event":"warning","data":{"code":"playback_blocked"}}`,
+		`{"t":20,"event":"transcript","data":{"type":"user","text":"Red please"}}`,
+		`{"t":30,"event":"toolCall","data":{"name":"paint","args":{"n":1,"color":"blue"}}}`,
+		`{"t":40,"event":"transcript","data":{"type":"final","text":"It is red."}}`,
+		`{"t":70,"event":"widget","data":{"runtime":"summary-tool","summary":{"text":"x"}}}`,
+	)
+	got := []string{}
+	for _, d := range Diff(want, other) {
+		got = append(got, d.String())
+	}
+	if want := []string{
+		"at the beginning: unexpected: warning: playback_blocked",
+		`after "Red please": tool call: paint {"color":"red","n":1}` + "\n\tbecame tool call: paint {\"color\":\"blue\",\"n\":1}",
+		`after "Red please": missing: interrupted`,
+	}; !slices.Equal(got, want) {
+		t.Errorf("got %q", got)
+	}
+}
+
+// TestARunIsNotStuck: what does not come is reported, not waited for without end.
+func TestARunIsNotStuck(t *testing.T) {
+	recorded := read(t,
+		`{"t":2,"event":"transcript","data":{"type":"user","text":"One"}}`,
+		`{"t":3,"event":"transcript","data":{"type":"final","text":"1"}}`,
+		`{"t":4,"event":"turnEnd","data":{}}`,
+		`{"t":5,"event":"transcript","data":{"type":"user","text":"Two"}}`,
+		`{"t":6,"event":"transcript","data":{"type":"final","text":"2"}}`,
+		`{"t":7,"event":"turnEnd","data":{}}`,
+	)
+	synctest.Test(t, func(t *testing.T) {
+		run := NewRun(recorded)
+		got, err := run.Converse(t.Context(), func(_ context.Context, text string) error {
+			run.Event(event.Transcript{Type: "user", Text: text})
+			if text == "Two" { // the first one is not answered
+				run.Event(event.Transcript{Type: "final", Text: "2"})
+				run.Event(event.TurnEnded{})
+			}
+			return nil
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if d := Diff(recorded, got); len(d) != 1 || d[0] != (Difference{After: "One", Want: "agent: 1"}) {
+			t.Errorf("%v", d)
+		}
+	})
+}
