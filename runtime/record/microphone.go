@@ -36,8 +36,9 @@ func newMicrophone(path string) (*microphone, error) {
 	return &microphone{ogg: ogg}, nil
 }
 
-// largestJitter is the gap between two samples that needs no silence.
-const largestJitter = 200 * time.Millisecond
+// largestJitter is the gap between two samples that needs no silence: the microphone catches up on delays of
+// up to a second.
+const largestJitter = 1200 * time.Millisecond
 
 func (m *microphone) add(at time.Duration, s media.Sample) error {
 	if behind := at - m.start - m.sent; behind > largestJitter {

@@ -82,28 +82,25 @@ func (r *Recorder) Attach(o *avatar.Options) error {
 			sample(s)
 		}
 	}
-	if all := o.OnEvents; all != nil {
-		o.OnEvents = func(list []event.Event) {
-			for _, e := range list {
-				r.Event(e)
+	one, all := o.OnEvent, o.OnEvents
+	o.OnEvents = func(list []event.Timed) {
+		for _, e := range list {
+			r.event(e.Event, e.At.Sub(r.started))
+			if all == nil && one != nil {
+				one(e.Event)
 			}
-			all(list)
 		}
-		return nil
-	}
-	one := o.OnEvent
-	o.OnEvent = func(e event.Event) {
-		r.Event(e)
-		if one != nil {
-			one(e)
+		if all != nil {
+			all(list)
 		}
 	}
 	return nil
 }
 
 // Event records an event of any kind of session; for sessions in text it is the OnEvent of their options.
-func (r *Recorder) Event(e event.Event) {
-	at := time.Since(r.started)
+func (r *Recorder) Event(e event.Event) { r.event(e, time.Since(r.started)) }
+
+func (r *Recorder) event(e event.Event, at time.Duration) {
 	if _, ok := e.(avatar.TrackAdded); ok {
 		e = avatar.TrackAdded{} // tracks have no form in JSON
 	}
