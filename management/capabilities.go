@@ -28,9 +28,9 @@ const (
 const webSearch = "use_web_search"
 
 // offByDefault are the capabilities that are off unless they are switched on
-// (page-helpers.md, CAPABILITY_DEFAULTS).
+// (wire-protocol §4.9).
 var offByDefault = []string{
-	"avatar", "avatar_filler", "avatar_show_content", "external_video", "screen_share_analysis", "show_link", webSearch, "video_gallery",
+	"avatar", "avatar_filler", "avatar_show_content", "external_video", "screen_share_analysis", "show_link", "think_process", webSearch, "video_gallery",
 }
 
 // CapabilityLayers are what a capability's state is resolved from; a later layer replaces

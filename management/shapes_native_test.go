@@ -165,7 +165,7 @@ func TestResolveCapabilities(t *testing.T) {
 			t.Errorf("%s: %s, want %s", name, got, want)
 		}
 	}
-	if l := all["think_process"].Layers; l != (management.CapabilityLayers{Env: "disabled", Request: "on", Default: "on"}) {
+	if l := all["think_process"].Layers; l != (management.CapabilityLayers{Env: "disabled", Request: "on", Default: "off"}) {
 		t.Errorf("layers %+v", l)
 	}
 }

@@ -31,13 +31,15 @@ export {
 } from "./management/resources.js"
 export {
   buildBrainConfigPatch, buildUserPropertiesForms, CALL_STAGES, SKILL_MODES, validateSecretRefs,
-  type BrainConfig, type ForceSettings, type PromptSettings, type PropertiesForm, type ResolvedCapability, type SecretCheck, type Snapshot,
+  type BrainConfig, type ForceSettings, type PromptSettings, type PropertiesForm, type SecretCheck, type Snapshot,
 } from "./management/intellects.js"
 export { buildIndexerObjects, CHAPTER_TYPE, EMBED, MODALITIES, normalizeModality, STRATEGY, type CategoryInput, type CategoryLink, type Modality, type SearchInput } from "./management/knowledge.js"
 export {
   assembleSystemPrompt, lintGlossary, lintPersonaIdentity, lintPrompts, RESERVED_VARS, SYS_NAMESPACES, SYS_VARS, validatePromptVars,
   type AssembledPrompt, type Finding, type LintSummary, type Persona, type PromptLint, type VariableResult,
 } from "./management/lint.js"
+export type { ResolvedCapability } from "./compat/capabilities.js"
+export type { AuditFinding, AuditResult, Diagnosis, DoctorSettings } from "./management/doctor.js"
 export type { ProvisionBlocks, ProvisionInput } from "./management/provision.js"
 export type * from "./management/types.js"
 

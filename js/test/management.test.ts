@@ -449,7 +449,7 @@ test("maps of an intellect are read, merged and written as a whole", async () =>
 
   const { capabilities: resolved } = await management.intellects.resolveCapabilities(5, adminKs, { request: { use_web_search: "on", show_link: "on" } })
   assert.deepEqual([resolved["show_link"]!.state, resolved["show_link"]!.resolvedFrom, resolved["show_link"]!.vetoed], ["off", "disabled_veto", true])
-  assert.deepEqual([resolved["use_web_search"]!.resolvedFrom, resolved["use_web_search"]!.inferred, resolved["avatar"]!.resolvedFrom, resolved["video_gallery"]!.state], ["request", true, "partner_config", "off"])
+  assert.deepEqual([resolved["use_web_search"]!.resolvedFrom, resolved["use_web_search"]!.inferred, resolved["avatar"]!.resolvedFrom, resolved["video_gallery"]!.state, resolved["think_process"]!.state], ["request", true, "partner_config", "off", "off"])
 
   const applied = await management.intellectConfig.patch(5, ({ tags = [] }) => ({ tags: [...(tags as string[]), "new"] }), adminKs)
   assert.deepEqual([applied.sent, last().body.tags, last().body.name], [{ tags: ["new"] }, ["new"], "n"])
@@ -727,3 +727,86 @@ export function typesOnly(m: Management): void {
   void new Sessions({ adminSecret: "x" })
   void found
 }
+
+/** An account in which much does not fit. */
+function sickAccount(change: Record<string, unknown> = {}) {
+  const rows = (...objects: unknown[]) => ({ totalCount: objects.length, objects })
+  const mailing = {
+    id: "r-3", status: "active", eventType: "analysis_updated", actions: [{ type: "sendEmail", emailTemplateId: "e-2", to: "{{ email }}" }],
+    conditions: [{ field: "object.agent_id", operator: "in", value: ["a-1"] }, { field: "event.changed_keys", operator: "contains", value: "total" }],
+  }
+  const robin = {
+    id: 7, name: "Robin", type: "external", secrets: { CRM: "***" }, allow_client_variables: false, base_directive: "{{ name }} {{ secrets.OTHER }} {{ variables.secrets.CRM }} {{ open", capabilities: { fly: "on" },
+    knowledge_ids: [0, 3], tool_ids: ["t-1", "t-9"], thread_start_tools: ["t-8"], skill_ids: [{ id: "s-9", mode: "adhoc" }], user_properties_forms: { a: 1 },
+  }
+  return client({
+    "agent/list": rows({ agentId: "a-1", displayName: "Robin", intellect: { id: 7 }, avatarIds: ["v-1", "v-2"] }, { agentId: "a-2", intellect: { id: 9 } }),
+    "avatar/list": rows({ id: "v-1" }), "v1/tool/list": rows({ id: "t-1", name: "note", config: { type: "client" } }), "v1/skill/list": rows({ id: "s-1" }), "v1/knowledge/list": rows({ id: 0 }),
+    "v1/intellect/list": rows(robin, { id: 8, avatar_summary_config: { analysis: { total: "The sum." } } }), "v1/intellect/get": robin,
+    "insight-settings/list": rows({ id: "i-1", key: "mood", status: "disabled" }, { id: "i-2", key: "spare", status: "active" }),
+    "email-template/list": rows({ id: "e-1", name: "spare" }, { id: "e-2", subject: "{{ mood }} {{ total }} {{ summary }}", body: "{{ sys__user_obj.email }} {{ sys__thread_id }} {{ colour }}" }),
+    "lifecycle/list": rows(
+      {
+        id: "r-1", name: "all", status: "active", eventType: "session_ended",
+        actions: [{ type: "triggerInsightSettingsKai", insightSettingIds: ["i-1", "i-9", ...Array.from({ length: 20 }, () => "i-1")] }, { type: "sendEmail", emailTemplateId: "e-9", to: "a@x.example" }],
+      },
+      { id: "r-2", status: "disabled", actions: [], conditions: [{ field: "object.agent_id", operator: "in", value: ["a-1", "a-1", "a-9", "default"] }, { field: "event.changed_keys", operator: "contains", value: "none" }] },
+      mailing,
+    ),
+    "lifecycle/get": mailing,
+    ...change,
+  })
+}
+
+const shown = (findings: readonly { object: string; path: string; code: string }[]) => findings.map(({ object, path, code }) => `${object}|${path}|${code}`)
+
+test("an account is examined, and nothing is written", async () => {
+  const { management, sent } = sickAccount()
+  const { findings, summary, ok, checked, skipped, _meta } = await management.doctor(adminKs)
+  assert.deepEqual(new Set(shown(findings.slice(0, summary.errors))), new Set([
+    "intellect 7 (Robin)|base_directive|prompt_malformed_variable", "intellect 7 (Robin)|base_directive|prompt_client_variable_not_allowed", "intellect 7 (Robin)|user_properties_forms|invalid_user_properties_forms",
+    "intellect 7 (Robin)|capabilities|capabilities_invalid", "intellect 7 (Robin)|knowledge_ids|knowledge_ids_over_cap", "intellect 7 (Robin)|knowledge_ids[1]|knowledge_not_found",
+    "intellect 7 (Robin)|skill_ids[0]|skill_not_found", "intellect 7 (Robin)|tool_ids[1]|tool_not_found", "intellect 7 (Robin)|thread_start_tools[0]|tool_not_found",
+    "intellect 7 (Robin)|prompts|secret_ref_unresolved", "intellect 7 (Robin)|prompts|secret_ref_bad_prefix", "agent a-1 (Robin)|avatarIds[1]|avatar_not_found", "agent a-2|intellect.id|intellect_not_found",
+    "lifecycle rule r-1 (all)|actions[0]|too_many_insight_settings", "lifecycle rule r-1 (all)|actions[0]|insight_setting_missing", "lifecycle rule r-1 (all)|actions[1]|template_missing_or_deleted",
+    "lifecycle rule r-2|conditions[0]|agent_not_found", "lifecycle rule r-2|conditions[0]|agent_id_default",
+  ]))
+  assert.deepEqual(new Set(shown(findings.slice(summary.errors))), new Set([
+    "intellect 7 (Robin)|type|external_intellect", "intellect 7 (Robin)|capabilities|client_tools_not_ready",
+    "lifecycle rule r-1 (all)|conditions|unscoped_rule", "lifecycle rule r-1 (all)|actions[0]|insight_setting_disabled", "lifecycle rule r-1 (all)|actions[1]|email_on_session_ended",
+    "lifecycle rule r-1 (all)|actions[1]|email_unfiltered", "lifecycle rule r-2|status|rule_disabled", "lifecycle rule r-2|conditions[0]|duplicate_agent_ids", "lifecycle rule r-2|conditions[1]|changed_keys_unproduced",
+    "lifecycle rule r-3|actions[0]|template_tokens_unproduced", "lifecycle rule r-3|actions[0]|dtc_without_forms", "insight setting i-2 (spare)||orphan_insight_setting", "e-mail template e-1 (spare)||orphan_email_template",
+  ]))
+  assert.deepEqual([ok, skipped, _meta.scope], [false, {}, "account"])
+  assert.deepEqual(checked, { agents: 2, avatars: 1, tools: 1, skills: 1, knowledge: 1, intellects: 2, "insight settings": 2, "e-mail templates": 2, "lifecycle rules": 3 })
+  assert.deepEqual(sent.filter(({ url }) => !url.endsWith("/list")), [])
+  assert.equal(sent[0]!.body.pager.pageSize, 500)
+})
+
+test("what can't be read is skipped, and what depends on it is not reported", async () => {
+  const refused = () => json(403, { message: "no" })
+  const { management } = sickAccount(Object.fromEntries(["agent", "avatar", "v1/tool", "v1/skill", "v1/knowledge", "insight-settings", "email-template"].map((kind) => [`${kind}/list`, refused])))
+  const { findings, skipped } = await management.doctor(adminKs, { pageSize: 10 })
+  assert.equal(Object.keys(skipped).length, 7)
+  assert.match(skipped["tools"]!, /^forbidden/)
+  assert.deepEqual(findings.filter(({ code }) => /_not_found$|^orphan|missing|unproduced|dtc/.test(code)), [])
+  for (const [token, settings, code] of [["", {}, "bad_request"], [adminKs, { pageSize: 0 }, "bad_request"], [adminKs, { agentIds: ["a", "a"] }, "bad_request"], [ks("geniegpcid:7"), {}, "wrong_token_scope"]] as const) {
+    await assert.rejects(management.doctor(token, settings), { code })
+  }
+  const cut = client({}, { fetch: (_url, init) => Promise.reject(init!.signal!.reason) })
+  await assert.rejects(cut.management.doctor(adminKs, { signal: AbortSignal.abort() }), { code: "aborted" })
+})
+
+test("some agents, one intellect and one rule are examined", async () => {
+  const { management } = sickAccount({ "agent/get": { agentId: "a-3", displayName: "Sam", intellect: { id: 8 }, avatarIds: ["v-1"] } })
+  const { findings, checked, _meta } = await management.doctor(adminKs, { agentIds: ["a-3"] })
+  assert.deepEqual([findings, checked["agents"], _meta.scope], [[], 1, "agents:a-3"])
+  const intellect = await management.intellectConfig.audit(7, adminKs)
+  assert.deepEqual([intellect.ok, new Set(intellect.findings.map(({ object }) => object))], [false, new Set(["intellect 7 (Robin)"])])
+  const rule = await management.lifecycle.audit("r-3", adminKs)
+  assert.deepEqual([rule.ok, rule.summary.warnings, rule.findings.map(({ code }) => code)], [true, 2, ["template_tokens_unproduced", "dtc_without_forms"]])
+  assert.match(rule.findings[0]!.message, /\{\{ colour \}\}/)
+  const form = { call_stage: "start", properties: [{ key: "email", type: "str" }] }
+  const asked = sickAccount({ "v1/intellect/list": { totalCount: 1, objects: [{ id: 7, user_properties_forms: [form] }] } })
+  assert.deepEqual((await asked.management.lifecycle.audit("r-3", adminKs)).findings.map(({ code }) => code), ["changed_keys_unproduced", "template_tokens_unproduced", "template_tokens_unproduced"])
+})

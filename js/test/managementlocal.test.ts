@@ -19,7 +19,7 @@ let management: Management
 before(async () => {
   execFileSync("go", ["build", "-o", binary, "./cmd/localservice"], { cwd: root, stdio: "inherit" })
   service = await startLocalService({ binary, rules: [{ when: "menu", steps: [{ say: "Here is the menu." }] }], args: ["-voice", "builtin"] })
-  management = new Management({ partnerId: service.partnerId, adminSecret: service.adminSecret, ...service.addresses })
+  management = new Management({ partnerId: service.partnerId, adminSecret: service.adminSecret, ...service.addresses, messagingUrl: service.addresses.agenticUrl })
 })
 
 after(() => service.stop())
@@ -123,6 +123,22 @@ test("an agent answers from a document of a category", async () => {
   await management.knowledge.detachEntry(entryId, category.id, ks, confirmed)
   assert.equal((await management.knowledge.corpusStatus({ categoryId: category.id }, ks)).populated, false)
   await assert.rejects(management.knowledge.uploadDocument({ file: new Blob(["x"]), name: "x.txt", categoryId: 999_999 }, ks), { code: "ovp_error", title: "CATEGORY_NOT_FOUND" })
+})
+
+test("an account and a rule are examined", async () => {
+  const ks = await admin()
+  const { configId } = await management.intellects.create({ knowledge_ids: [987_654] }, ks)
+  const { agentId } = await management.agents.create({ displayName: "Ada", intellect: { intellectType: "genie", id: configId }, avatarIds: [] }, ks)
+  const template = await management.emailTemplates.create({ appGuid: "a", name: "Thanks", subject: "Thank you", body: "{{ summary }} {{ colour }}", from: "a@example.com", language: "en" }, ks)
+  const rule = await management.lifecycle.create({
+    name: "Thanks", eventType: "analysis_updated", conditions: [{ field: "object.agent_id", operator: "in", value: [agentId] }], actions: [{ type: "sendEmail", emailTemplateId: template.id, to: "{{ email }}" }],
+  }, ks)
+  assert.deepEqual((await management.lifecycle.audit(rule.id, ks)).findings.map(({ code }) => code), ["template_tokens_unproduced", "dtc_without_forms"])
+  assert.deepEqual((await management.intellectConfig.audit(configId, ks)).findings.map(({ code, path }) => [code, path]), [["knowledge_not_found", "knowledge_ids[0]"]])
+  const { skipped, checked, findings } = await management.doctor(ks)
+  assert.deepEqual(skipped, {})
+  assert.ok(checked["agents"]! > 1 && checked["lifecycle rules"]! > 0)
+  assert.ok(findings.some(({ object, code }) => object === `lifecycle rule ${rule.id} (Thanks)` && code === "dtc_without_forms"))
 })
 
 test("an agent is made from a sentence", async () => {

@@ -94,32 +94,35 @@ export interface ResolvedCapability {
   layers: { env: string | null; partnerConfig: string | null; request: string | null; default: string }
 }
 
-/** The state of every capability, from the layers in which it is set. */
-export function resolveCapabilities({ env, partnerConfig, request, partnerId, webSearchConfigPresent }: CapabilityLayers = {}): {
-  capabilities: Record<CapabilityName, ResolvedCapability>
-  _meta: { generatedAt: string; partnerId: string | null; source: string }
-} {
-  const at = (layer: CapabilityLayers["env"], name: string) => {
+/** The state of one capability, from the layers in which it is set. */
+export function resolveCapability(name: AnyCapability, { env, partnerConfig, request, webSearchConfigPresent }: CapabilityLayers): ResolvedCapability {
+  const at = (layer: CapabilityLayers["env"]) => {
     const state = isObject(layer) && Object.hasOwn(layer, name) ? layer[name] : undefined
     return [ON, OFF, DISABLED].includes(state as CapabilityState) ? (state as CapabilityState) : null
   }
-  const resolve = (name: CapabilityName): ResolvedCapability => {
-    const layers = { env: at(env, name), partnerConfig: at(partnerConfig, name), request: at(request, name), default: CAPABILITY_DEFAULTS[name] }
-    const vetoed = [layers.env, layers.partnerConfig, layers.request].includes(DISABLED)
-    if (vetoed) return { state: OFF, resolvedFrom: "disabled_veto", vetoed, layers }
-    const [state, resolvedFrom] =
-      layers.request ? ([layers.request, "request"] as const)
-      : layers.partnerConfig ? ([layers.partnerConfig, "partner_config"] as const)
-      : layers.env ? ([layers.env, "env"] as const)
-      : ([layers.default, "default"] as const)
-    if (name !== "use_web_search") return { state: state as "on" | "off", resolvedFrom, vetoed, layers }
-    // Without a configuration the service has no search to run; with one it is on unless something switches it off.
-    const configured = webSearchConfigPresent === false || (webSearchConfigPresent === true && resolvedFrom === "default")
-    if (configured) return { state: webSearchConfigPresent ? ON : OFF, resolvedFrom: "web_search_config", vetoed, inferred: true, layers }
-    return { state: state as "on" | "off", resolvedFrom, vetoed, inferred: true, layers }
-  }
+  const layers = { env: at(env), partnerConfig: at(partnerConfig), request: at(request), default: name === "think_process" ? OFF : CAPABILITY_DEFAULTS[name] }
+  const vetoed = [layers.env, layers.partnerConfig, layers.request].includes(DISABLED)
+  if (vetoed) return { state: OFF, resolvedFrom: "disabled_veto", vetoed, layers }
+  const [state, resolvedFrom] =
+    layers.request ? ([layers.request, "request"] as const)
+    : layers.partnerConfig ? ([layers.partnerConfig, "partner_config"] as const)
+    : layers.env ? ([layers.env, "env"] as const)
+    : ([layers.default, "default"] as const)
+  if (name !== "use_web_search") return { state: state as "on" | "off", resolvedFrom, vetoed, layers }
+  // Without a configuration the service has no search to run; with one it is on unless something switches it off.
+  const configured = webSearchConfigPresent === false || (webSearchConfigPresent === true && resolvedFrom === "default")
+  if (configured) return { state: webSearchConfigPresent ? ON : OFF, resolvedFrom: "web_search_config", vetoed, inferred: true, layers }
+  return { state: state as "on" | "off", resolvedFrom, vetoed, inferred: true, layers }
+}
+
+/** The state of every capability, from the layers in which it is set. */
+export function resolveCapabilities(layers: CapabilityLayers = {}): {
+  capabilities: Record<CapabilityName, ResolvedCapability>
+  _meta: { generatedAt: string; partnerId: string | null; source: string }
+} {
+  const { partnerId } = layers
   return {
-    capabilities: Object.fromEntries(CAPABILITIES.map((name) => [name, resolve(name)])) as Record<CapabilityName, ResolvedCapability>,
+    capabilities: Object.fromEntries(CAPABILITIES.map((name) => [name, resolveCapability(name, layers)])) as Record<CapabilityName, ResolvedCapability>,
     _meta: { generatedAt: new Date().toISOString().replace(/\.\d+Z$/, "Z"), partnerId: partnerId == null ? null : String(partnerId), source: "client-side" },
   }
 }

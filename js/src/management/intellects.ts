@@ -1,4 +1,5 @@
 // Intellects. The service replaces maps as a whole, so every change of one reads the record first.
+import { resolveCapability, type ResolvedCapability } from "../compat/capabilities.js"
 import { plainCapabilities } from "../options.js"
 import { capabilityNames } from "../settings.js"
 import { call, confirm, fields, isRecordId, list, methods, number, type Confirmation, type Json } from "./calls.js"
@@ -48,15 +49,6 @@ export interface PromptSettings extends CallSettings {
   knownVars?: readonly string[]
   /** False checks nothing; `strict` refuses warnings too. Default: errors are refused. */
   lint?: boolean | "strict"
-}
-
-/** Who decides the state of a capability: the first of these that has one. */
-export interface ResolvedCapability {
-  state: "on" | "off"
-  resolvedFrom: "request" | "partner_config" | "env" | "default" | "disabled_veto" | "web_search_config"
-  vetoed: boolean
-  inferred?: true
-  layers: { env: string | null; partnerConfig: string | null; request: string | null; default: CapabilityState }
 }
 
 /** Limits and models of an intellect's brain, by names of this client; docs/management.md has those that are sent. */
@@ -219,6 +211,14 @@ export function diffSnapshots(a: Snapshot, b: Snapshot) {
 
 const sorted = (value: unknown): unknown => (isObject(value) ? Object.fromEntries(Object.entries(value).sort(([x], [y]) => (x < y ? -1 : 1))) : (value ?? null))
 
+/** The secrets of a record, with the mask in place of the values. */
+export const secretsOf = (record: Intellect): Record<string, string> => {
+  const { config, secrets } = record
+  const found = (isObject(config) && config["secrets"]) || secrets
+  // A list has the names alone.
+  return Array.isArray(found) ? Object.fromEntries(found.map((name) => [String(name), mask])) : isObject(found) ? Object.fromEntries(Object.keys(found).map((name) => [name, mask])) : {}
+}
+
 export function intellects(http: Http) {
   const calls = methods(http, {
     /** Lists intellects. A list may be a little older than what was written, and its rows may lack `tool_ids`. */
@@ -296,12 +296,6 @@ export function intellects(http: Http) {
     return outcome.applied ? { ...outcome, sentKeys: built.applied } : outcome
   }
 
-  const secretsOf = (record: Intellect): Record<string, string> => {
-    const { config, secrets } = record
-    const found = (isObject(config) && config["secrets"]) || secrets
-    // A list has the names alone.
-    return Array.isArray(found) ? Object.fromEntries(found.map((name) => [String(name), mask])) : isObject(found) ? Object.fromEntries(Object.keys(found).map((name) => [name, mask])) : {}
-  }
   const namesOf = (record: Intellect) => Object.keys(secretsOf(record)).sort()
   const writeSecrets = async (id: number, change: (stored: Record<string, string>) => Record<string, string>, ks: Ks, settings: CallSettings) => {
     const { sent } = await merge(id, (current) => ({ secrets: change(secretsOf(current)) }), ks, settings, false)
@@ -538,22 +532,11 @@ export function intellects(http: Http) {
       async resolveCapabilities(id: number, ks: Ks, { request = {}, ...settings }: { request?: Capabilities } & CallSettings = {}) {
         const asked = plainCapabilities(request) as Capabilities
         const { capabilities: stored = {} } = await read(id, ks, settings)
-        const resolved = Object.fromEntries(capabilityNames.map((name) => [name, resolve(name, stored[name], asked[name])]))
+        const resolved = Object.fromEntries(capabilityNames.map((name) => [name, resolveCapability(name, { partnerConfig: stored, request: asked })]))
         return { capabilities: resolved as Record<string, ResolvedCapability>, _meta: http.meta("v1/intellect/get", { scope: `intellect:${id}` }) }
       },
     },
   }
-}
-
-// The others are on.
-const offByDefault: readonly string[] = ["avatar", "avatar_filler", "avatar_show_content", "video_gallery", "external_video", "show_link", "use_web_search", "screen_share_analysis", "think_process"]
-
-function resolve(name: string, stored: CapabilityState | undefined, asked: CapabilityState | undefined): ResolvedCapability {
-  const usual: CapabilityState = offByDefault.includes(name) ? "off" : "on"
-  const layers = { env: null, partnerConfig: stored ?? null, request: asked ?? null, default: usual }
-  if (stored === "disabled" || asked === "disabled") return { state: "off", resolvedFrom: "disabled_veto", vetoed: true, layers }
-  const state = asked ?? stored ?? usual
-  return { state: state === "on" ? "on" : "off", resolvedFrom: asked ? "request" : stored ? "partner_config" : "default", vetoed: false, ...(name === "use_web_search" && { inferred: true as const }), layers }
 }
 
 /** What a merge writes back: everything but what the service sets. */

@@ -46,12 +46,12 @@ export interface VariableResult {
 
 const source = { source: "client" }
 
-const summaryOf = (findings: readonly Finding[]): LintSummary => {
+export const summaryOf = (findings: readonly Finding[]): LintSummary => {
   const errors = findings.filter(({ severity }) => severity === "error").length
   return { errors, warnings: findings.length - errors, ok: errors === 0 }
 }
 
-const isSystem = (name: string): boolean => SYS_VARS.includes(name) || /^(secrets|sys__user_obj)\.\w+$/.test(name)
+export const isSystem = (name: string): boolean => SYS_VARS.includes(name) || /^(secrets|sys__user_obj)\.\w+$/.test(name)
 
 /** What `{{ }}` of a text have in them, without filters; an empty text for one without a name. */
 function namesIn(text: string): string[] {

@@ -1,5 +1,6 @@
 import { agents, application, avatars, avatarSessions, catalog, emailTemplates, feedback, followups, insightSettings, lifecycle, messageCalls, messageFilter, resolveIntellectId, skills, threads, tools } from "./resources.js"
 import { conversations, type ConverseInput, type SendInput, type Turn } from "./conversations.js"
+import { auditIntellect, auditRule, doctor, type AuditResult, type Diagnosis, type DoctorSettings } from "./doctor.js"
 import { fault } from "./fault.js"
 import { Http, type CallSettings, type ManagementOptions } from "./http.js"
 import { intellects } from "./intellects.js"
@@ -52,7 +53,10 @@ export class Management {
   readonly catalog: ReturnType<typeof catalog>
   readonly avatarSessions: ReturnType<typeof avatarSessions>
   readonly intellects: ReturnType<typeof intellects>["resource"]
-  readonly intellectConfig: ReturnType<typeof intellects>["config"]
+  readonly intellectConfig: ReturnType<typeof intellects>["config"] & {
+    /** Looks for what does not fit in an intellect: texts, tools, skills, knowledge, secrets, forms. Only reads. */
+    audit(id: number, ks: Ks, settings?: CallSettings): Promise<AuditResult>
+  }
   readonly tools: ReturnType<typeof tools>
   readonly skills: ReturnType<typeof skills>
   readonly conversations: ReturnType<typeof conversations>
@@ -61,7 +65,10 @@ export class Management {
   readonly feedback: ReturnType<typeof feedback>
   readonly followups: ReturnType<typeof followups>
   readonly knowledge: ReturnType<typeof knowledge>
-  readonly lifecycle: ReturnType<typeof lifecycle>
+  readonly lifecycle: ReturnType<typeof lifecycle> & {
+    /** Looks for what does not fit in a lifecycle rule: agents, insight settings, e-mail templates. Only reads. */
+    audit(id: string, ks: Ks, settings?: CallSettings): Promise<AuditResult>
+  }
   readonly insightSettings: ReturnType<typeof insightSettings>
   readonly emailTemplates: ReturnType<typeof emailTemplates>
   readonly #http: Http
@@ -83,7 +90,7 @@ export class Management {
     this.catalog = catalog(http)
     this.avatarSessions = avatarSessions(http)
     this.intellects = intellect.resource
-    this.intellectConfig = intellect.config
+    this.intellectConfig = { ...intellect.config, audit: (id, ks, settings) => auditIntellect(http, this, id, ks, settings) }
     this.tools = tools(http, intellect.resource)
     this.skills = skills(http, intellect.resource)
     this.conversations = conversations(http)
@@ -92,7 +99,7 @@ export class Management {
     this.feedback = feedback(http, this.messages, this.threads)
     this.followups = followups(http)
     this.knowledge = knowledge(http, intellect)
-    this.lifecycle = lifecycle(http)
+    this.lifecycle = { ...lifecycle(http), audit: (id, ks, settings) => auditRule(http, this, id, ks, settings) }
     this.insightSettings = insightSettings(http)
     this.emailTemplates = emailTemplates(http)
   }
@@ -110,6 +117,14 @@ export class Management {
   /** Mints a conversation token and resolves with one whole answer. */
   async converseOnce(input: OneCallInput<SendInput>): Promise<Turn> {
     return this.conversations.send(input, await this.sessions.createConversationToken(input))
+  }
+
+  /**
+   * Reads the account, or some of its agents, and reports what does not fit together; docs/management.md has the
+   * findings. What can't be read is in `skipped`. Only reads.
+   */
+  doctor(ks: Ks, settings?: DoctorSettings): Promise<Diagnosis> {
+    return doctor(this.#http, this, ks, settings)
   }
 
   /**

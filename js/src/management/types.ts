@@ -237,8 +237,28 @@ export interface InsightSetting extends InsightInput, Open {
   status?: "active" | "disabled" | (string & {})
 }
 
+/** What must hold for a rule to run. */
+export interface RuleCondition extends Open {
+  field?: string
+  operator?: string
+  value?: unknown
+}
+
+export interface RuleAction extends Open {
+  /** `triggerInsightSettingsKai` or `sendEmail`. */
+  type?: string
+  insightSettingIds?: string[]
+  emailTemplateId?: string
+  to?: string
+}
+
 export interface LifecycleRule extends Open {
   id: string
+  name?: string
+  status?: string
+  eventType?: string
+  conditions?: RuleCondition[]
+  actions?: RuleAction[]
 }
 
 export interface EmailTemplateInput extends Open {
