@@ -92,6 +92,10 @@ func avatarMethods(a *avatar.Session) page.Methods {
 				engine.MeasureLevel(args.At(0).Truthy())
 				return nil, nil
 			},
+			"measureSpeech": func(args page.Args) (any, error) {
+				engine.MeasureSpeech(args.At(0).Truthy())
+				return nil, nil
+			},
 			"setVideoEl":           func(args page.Args) (any, error) { return nil, engine.SetVideoEl(args.At(0)) },
 			"setAudioEl":           func(args page.Args) (any, error) { return nil, engine.SetAudioEl(args.At(0)) },
 			"muteAudioOutput":      page.Do(a.MuteAudioOutput),

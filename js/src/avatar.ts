@@ -43,6 +43,7 @@ export class AvatarSession extends Session<AvatarEvents, Snapshot> {
   /** The page may change a text before it is sent. */
   readonly #changesTexts: boolean
   #levelEnabled = false
+  #speechEnabled = false
   #micError: AgentError | null = null
   #playbackBlocked: "video" | "audio" | null = null
   /** The picture's element while it is muted because sound needs a click, not because the page muted it. */
@@ -479,7 +480,12 @@ export class AvatarSession extends Session<AvatarEvents, Snapshot> {
   protected override listenersChanged(): void {
     super.listenersChanged()
     this.#watchDevices(this.hasListeners("devicesChanged") && !this.over)
-    const enabled = this.hasListeners("localMicLevel") || this.hasListeners("localSpeakingChanged")
+    const turns = this.hasListeners("turnTimings")
+    if (turns !== this.#speechEnabled) {
+      this.#speechEnabled = turns
+      this.callUnlessGone("measureSpeech", turns)
+    }
+    const enabled = turns || this.hasListeners("localMicLevel") || this.hasListeners("localSpeakingChanged")
     if (enabled === this.#levelEnabled) return
     this.#levelEnabled = enabled
     this.callUnlessGone("measureLevel", enabled)

@@ -188,6 +188,13 @@ export interface AvatarEvents {
   error: AgentError | Error
   /** `ended` is emitted once for every end of a session, with its reason. */
   ended: Ended
+  /**
+   * `turnTimings` is emitted once for each turn, when it is over: at the end of its speech or,
+   * if nothing is spoken, of its text; when it is interrupted; or when the next turn begins.
+   * The turn began `durationMs` before. In a page, the first sound and the first frame are
+   * measured only while the live session itself has a listener for this event.
+   */
+  turnTimings: TurnTimings
 }
 
 /** Events of a chat session, by name, with their payloads. */
@@ -260,6 +267,13 @@ export interface ChatEvents {
   error: AgentError | Error
   /** `ended` is emitted once for every end of a session, with its reason. */
   ended: Ended
+  /**
+   * `turnTimings` is emitted once for each turn, when it is over: at the end of its speech or,
+   * if nothing is spoken, of its text; when it is interrupted; or when the next turn begins.
+   * The turn began `durationMs` before. In a page, the first sound and the first frame are
+   * measured only while the live session itself has a listener for this event.
+   */
+  turnTimings: TurnTimings
 }
 
 /** Events of an agent session, by name, with their payloads. */
@@ -364,6 +378,13 @@ export interface AgentEvents {
   error: AgentError | Error
   /** `ended` is emitted once for every end of a session, with its reason. */
   ended: Ended
+  /**
+   * `turnTimings` is emitted once for each turn, when it is over: at the end of its speech or,
+   * if nothing is spoken, of its text; when it is interrupted; or when the next turn begins.
+   * The turn began `durationMs` before. In a page, the first sound and the first frame are
+   * measured only while the live session itself has a listener for this event.
+   */
+  turnTimings: TurnTimings
 }
 
 /** Milliseconds from the connect call, by phase. */
@@ -991,6 +1012,59 @@ export type EndReason = "disconnect" | "stop" | "pagehide" | "idle_timeout" | "c
 /** `ended` is emitted once for every end of a session, with its reason. */
 export interface Ended {
   reason?: EndReason
+}
+
+/** TurnMark is something that happens in a turn. */
+export type TurnMark = "userSpeechEnd" | "sent" | "transcript" | "firstSegment" | "firstText" | "firstSound" | "firstFrame" | "textEnd" | "speechEnd" | "interrupted"
+
+/**
+ * ToolTiming has the times of a call of a client tool, in milliseconds from the beginning of
+ * the turn.
+ */
+export interface ToolTiming {
+  id?: string
+  name: string
+  called: number
+  /** `returned` is when the last handler returned, `answered` when respondToTool succeeded. */
+  returned?: number
+  answered?: number
+}
+
+/**
+ * `turnTimings` is emitted once for each turn, when it is over: at the end of its speech or, if
+ * nothing is spoken, of its text; when it is interrupted; or when the next turn begins. The
+ * turn began `durationMs` before. In a page, the first sound and the first frame are measured
+ * only while the live session itself has a listener for this event.
+ */
+export interface TurnTimings {
+  /** `turnId` is absent for a turn that was not answered. */
+  turnId?: string
+  /** `speechId` is that of the turn's last utterance. */
+  speechId?: string
+  /** `clientTurnId` is the id that was sent with a typed turn. */
+  clientTurnId?: string
+  /** `threadId` and `messageId` are the service's. */
+  threadId?: string
+  messageId?: string
+  /** `from` is what began the turn: a text, the visitor's voice, or the agent itself. */
+  from: "typed" | "spoken" | "agent"
+  outcome: "answered" | "interrupted" | "empty" | "failed" | "ended"
+  /** `durationMs` is the time from the beginning of the turn to this event. */
+  durationMs: number
+  /**
+   * `marks` has the milliseconds from the beginning of the turn, which is the end of the
+   * visitor's speech, or when the text was sent. What did not happen is absent.
+   */
+  marks: Partial<Record<TurnMark, number>>
+  /** `estimated` are the marks that were derived from messages of the service. */
+  estimated: TurnMark[]
+  /**
+   * `speechEndBy` is what has found the end of the visitor's speech: the session's own
+   * detector, the end of the source of a native microphone, or the service.
+   */
+  speechEndBy?: "detector" | "source" | "service"
+  /** `tools` are the client tools that were called. */
+  tools: ToolTiming[]
 }
 
 /** Kickoff is the first user turn, which the session sends by itself. */

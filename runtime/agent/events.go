@@ -59,6 +59,7 @@ type (
 	Warning             = event.Warning
 	Failed              = event.Failed
 	Ended               = event.Ended
+	TurnTimings         = event.TurnTimings
 )
 
 // passedOn reports whether an event of a transport is one of the session's too.
@@ -66,7 +67,8 @@ func passedOn(e event.Event) bool {
 	switch e.(type) {
 	case Transcript, TurnStarted, TurnEnded, ToolCalled, ToolCallResult, ToolCallInvalid, OAuthRequired, OAuthRequiredResult,
 		WidgetShown, ResponsePending, ResponseSettled, AgentActionDenied, SpeechChunk, AvatarStartTalking, AvatarStopTalking,
-		Interrupted, TurnUnconfirmed, MediaReady, ConnectTimings, MediaRecovering, MediaRecovered, Warning, Failed:
+		Interrupted, TurnUnconfirmed, MediaReady, ConnectTimings, MediaRecovering, MediaRecovered, Warning, Failed,
+		TurnTimings:
 		return true
 	}
 	return false

@@ -420,6 +420,7 @@ func (*engine) SetOutputVolume(float64)                      {}
 func (*engine) SetOutputDevice(context.Context, string) bool { return true }
 func (*engine) ResumePlayback(context.Context) bool          { return true }
 func (*engine) ClearTracks()                                 {}
+func (*engine) WatchSpeech(bool)                             {}
 
 // page tells the sessions of it what the browser does.
 type page struct {

@@ -118,7 +118,7 @@ func (r *rig) want(want ...string) {
 	var got []string
 	for _, e := range r.events() {
 		switch e.(type) {
-		case ConnectTimings, MediaReady, Warning, avatar.AvatarStopTalking:
+		case ConnectTimings, MediaReady, TurnTimings, Warning, avatar.AvatarStopTalking:
 			continue
 		}
 		got = append(got, lineOf(e))

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"math"
+	"time"
 
 	"github.com/agentruntime/agentruntime/runtime/control"
 	"github.com/agentruntime/agentruntime/runtime/fault"
@@ -146,11 +147,16 @@ func (s *Session) micEvent(ev media.Event) {
 		if e := fault.From(ev.Err); e != nil {
 			s.base.Warn(e.Code, e.Detail)
 		}
+	case media.SourceEnded:
+		s.turns.UserSpeechEnded(ev.At, "source")
 	case media.HardwareMute:
 		s.base.Emit(HardwareMuteChanged{Muted: ev.Muted, Track: ev.Track.Native})
 	case media.Level:
 		s.base.Emit(LocalMicLevel{Level: ev.Level})
 		speaking := ev.Level*maxLevel >= *s.opts.LocalVADThreshold
+		if speaking {
+			s.turns.UserSpeechEnded(time.Now(), "detector")
+		}
 		if speaking != s.devices.speaking {
 			s.devices.speaking = speaking
 			s.base.Emit(LocalSpeakingChanged{Speaking: speaking})

@@ -33,6 +33,7 @@ type (
 	Warning             = event.Warning
 	Failed              = event.Failed
 	Ended               = event.Ended
+	TurnTimings         = event.TurnTimings
 )
 
 // Types that these events, the options and the snapshot use.

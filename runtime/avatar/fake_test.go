@@ -422,6 +422,7 @@ func (fakeRenderer) SetOutputVolume(float64)                      {}
 func (fakeRenderer) SetOutputDevice(context.Context, string) bool { return true }
 func (fakeRenderer) ResumePlayback(context.Context) bool          { return true }
 func (fakeRenderer) ClearTracks()                                 {}
+func (fakeRenderer) WatchSpeech(bool)                             {}
 
 // fakeHTTP records the requests that reach the brain.
 type fakeHTTP struct {

@@ -189,7 +189,7 @@ func TestTheEndIsTheLastWord(t *testing.T) {
 		}
 		r.forget()
 		s.drop(socketio.ServerDisconnect)
-		r.wantEvents("connectivityChanged", "responseSettled", "turnUnconfirmed", "stateChange:disconnected", "ended")
+		r.wantEvents("connectivityChanged", "responseSettled", "turnTimings", "turnUnconfirmed", "stateChange:disconnected", "ended")
 	})
 }
 

@@ -4,6 +4,7 @@ import (
 	"math"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/agentruntime/agentruntime/internal/socketio"
 	"github.com/agentruntime/agentruntime/runtime/control"
@@ -152,6 +153,7 @@ func (s *Session) speechStarts(p control.StartSpeech) {
 		if p.IsNewTurn {
 			s.turn.answered = false
 		}
+		s.turns.Begin(p.TurnID, p.SpeechID, p.IsNewTurn)
 		s.tools.NewSpeech()
 		if p.IsNewTurn {
 			s.tools.NewTurn()
@@ -174,6 +176,7 @@ func (s *Session) turnEnds(speechID, turnID string) {
 	}
 	s.show(s.shown.widgets.End())
 	s.base.Emit(TurnEnded{SpeechID: &speechID, TurnID: turnID})
+	s.turns.TextEnded(speechID)
 	if !strings.HasSuffix(speechID, control.SuffixOpening) { // which is no turn of the brain
 		s.checkEmptyTurn()
 	}
@@ -202,6 +205,7 @@ func (s *Session) segment(raw control.RawText) {
 
 // applySegment applies a segment that the policy and the application allow.
 func (s *Session) applySegment(seg *converse.Segment) {
+	s.turns.Segment(seg)
 	switch seg.Type {
 	case converse.Think:
 		if !seg.IsFinal {
@@ -277,6 +281,9 @@ func perceivable(seg *converse.Segment) bool {
 func (s *Session) sentence(p control.Sentence) {
 	s.turn.captions.adopt(p.SpeechID)
 	s.turn.captions.silent = silentOpening(p.Text, p.SpeechID)
+	if s.turns.Announced(p.SpeechID) {
+		s.media.WatchSpeech(true)
+	}
 	if strings.HasSuffix(p.SpeechID, control.SuffixWakeUp) || strings.HasSuffix(p.SpeechID, control.SuffixGoodbye) {
 		s.turn.hold()
 	}
@@ -303,7 +310,7 @@ func (s *Session) startsTalking() {
 	if s.turn.captions.silent {
 		return
 	}
-	s.turn.speaking = true
+	s.turn.speaking, s.turn.talkingSince = true, time.Now()
 	s.shown.perceived = true
 	s.base.Emit(AvatarStartTalking{Utterance: s.utterance(id)})
 }
@@ -319,6 +326,8 @@ func (s *Session) finishedTalking(p control.FinishedTalking) {
 		s.base.Audit("turn.avatar_spoke", "done", "")
 	}
 	s.base.Emit(AvatarStopTalking{Text: spokenLabel(p.AgentContent, id), Utterance: s.utterance(id)})
+	s.turns.SpeechEnded(id, s.turn.talkingSince)
+	s.turn.talkingSince = time.Time{}
 }
 
 // utterance returns the ids of an utterance for an event.
@@ -352,6 +361,7 @@ func (s *Session) interrupted() {
 	s.turn.captions.interrupt()
 	s.release()
 	s.base.Emit(Interrupted{})
+	s.turns.Interrupted(s.turn.talkingSince)
 }
 
 // userTurn handles agentTurnToTalk (wire-protocol §4.7).
@@ -364,6 +374,7 @@ func (s *Session) userTurn(p control.TurnToTalk) {
 	if text == "" {
 		return
 	}
+	s.turns.Transcript()
 	s.turn.lastText = text
 	s.repeated(text)
 	s.base.Audit("turn.user_captured", "done", "")

@@ -72,6 +72,7 @@ func (s *Session) disconnect(o DisconnectOptions) {
 		s.notifier.Notify(o.Reason)
 	}
 	s.resetTurn()
+	s.turns.Close()
 	s.settleAllTurns()
 	s.tearDown(cutShort(nil))
 	s.token = ""
@@ -89,6 +90,7 @@ func (s *Session) end(err *fault.Error, reason string) {
 		return
 	}
 	s.resetTurn()
+	s.turns.Close()
 	s.settleAllTurns()
 	if err != nil {
 		s.base.Emit(Failed{Error: err})

@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"github.com/agentruntime/agentruntime/runtime/control"
+	"github.com/agentruntime/agentruntime/runtime/event"
 	"github.com/agentruntime/agentruntime/runtime/media"
 )
 
@@ -25,6 +26,7 @@ type Media interface {
 	SetOutputDevice(ctx context.Context, deviceID string) bool
 	ResumePlayback(ctx context.Context) bool
 	ClearTracks()
+	WatchSpeech(on bool)
 
 	Close()
 }
@@ -85,6 +87,7 @@ func (s *Session) openMedia() {
 		AudioCodec:             o.AudioCodec,
 		MicBitrate:             o.MaxASRBitrate,
 		OnMicrophone:           func(ev media.Event) { s.base.Work.Post(func() { s.micEvent(ev) }) },
+		OnSpeech:               func(ev media.Event) { s.base.Work.Post(func() { s.speechEvent(ev) }) },
 		Log:                    s.base.Log,
 		Platform:               o.Platform,
 	})
@@ -92,6 +95,15 @@ func (s *Session) openMedia() {
 	if o.Media != nil {
 		s.media = o.Media(s.engine)
 	}
+}
+
+// speechEvent records what the visitor perceives of an utterance.
+func (s *Session) speechEvent(ev media.Event) {
+	m := event.MarkFirstSound
+	if ev.Kind == media.FirstFrame {
+		m = event.MarkFirstFrame
+	}
+	s.turns.Mark(m, ev.At, ev.Estimated)
 }
 
 // Engine returns the media engine, with which a page controls its elements and devices.

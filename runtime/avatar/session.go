@@ -145,6 +145,7 @@ type Session struct {
 	expiry    *session.Timer // of prepared
 
 	turn     turnState
+	turns    session.Turns
 	actions  actionQueue
 	tools    session.Tools
 	tokens   session.Tokens
@@ -224,7 +225,8 @@ func New(o Options) (*Session, error) {
 		Base: &s.base, Need: o.OnTokenNeeded, Life: o.TokenLife,
 		Get: func() string { return s.token }, Set: s.setToken,
 	}
-	s.tools.Tokens = &s.tokens
+	s.turns = session.Turns{Base: &s.base, Over: func() { s.media.WatchSpeech(false) }}
+	s.tools.Tokens, s.tools.Turns = &s.tokens, &s.turns
 	s.openMedia()
 	s.publish()
 	return s, nil

@@ -16,9 +16,11 @@ import (
 // turnState is the state of the turns under way.
 type turnState struct {
 	speaking bool // the avatar talks
-	pending  bool // the brain was prompted and has shown nothing yet
-	answered bool // the answer of the turn under way has begun
-	tap      bool // a tap-to-talk window is open
+	// talkingSince is when the service reported that it began to.
+	talkingSince time.Time
+	pending      bool // the brain was prompted and has shown nothing yet
+	answered     bool // the answer of the turn under way has begun
+	tap          bool // a tap-to-talk window is open
 
 	// cut is the utterance that the newest typed text cuts, until the service begins to
 	// answer that text: its last events must not look like the answer.
@@ -382,6 +384,8 @@ func (s *Session) resetTurn() {
 	s.stall.Disarm()
 	s.setPending(false)
 	s.turn.answered, s.turn.cut = false, ""
+	s.turn.talkingSince = time.Time{}
+	s.turns.End("ended")
 	s.turn.echo = ""
 	s.turn.speaking = false
 	s.turn.captions.finish()

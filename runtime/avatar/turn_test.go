@@ -211,7 +211,7 @@ func TestASpokenTurnAsTheProtocolShowsIt(t *testing.T) {
 			"speechChunk", "speechChunk", // stale, sentinel
 			"avatarStartTalking",
 			"brainSegment", "turnEnd",
-			"avatarStopTalking",
+			"avatarStopTalking", "turnTimings",
 		)
 		if got := r.Snapshot().ThreadID; got != "5f0c" {
 			t.Errorf("thread = %q", got)

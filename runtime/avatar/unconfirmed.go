@@ -35,6 +35,7 @@ func (s *Session) deliver(t *sentTurn) error {
 		return err
 	}
 	t.again = false
+	s.turns.Asked(t.id)
 	s.awaitSign(t)
 	if !slices.Contains(s.turn.unconfirmed, t) {
 		s.turn.unconfirmed = append(s.turn.unconfirmed, t)
@@ -87,6 +88,7 @@ func (s *Session) settleTurns(turns ...*sentTurn) {
 	for _, t := range slices.Clone(turns) {
 		s.forgetTurn(t)
 		if s.turn.acknowledges || !t.repeated {
+			s.turns.Unanswered(t.id)
 			s.base.Emit(TurnUnconfirmed{Text: t.text, ClientTurnID: t.id})
 		}
 	}

@@ -30,4 +30,5 @@ type (
 	Warning             = event.Warning
 	Failed              = event.Failed
 	Ended               = event.Ended
+	TurnTimings         = event.TurnTimings
 )

@@ -74,6 +74,7 @@ type Session struct {
 	warned  bool    // the warning of an empty turn was emitted, which happens once
 
 	tools  session.Tools
+	turns  session.Turns
 	tokens session.Tokens
 	stall  session.Watchdog
 
@@ -140,7 +141,8 @@ func New(o Options) (*Session, error) {
 		Base: &s.base, Need: o.OnTokenNeeded, Life: o.TokenLife,
 		Get: func() string { return s.token }, Set: s.setToken,
 	}
-	s.tools.Tokens = &s.tokens
+	s.turns = session.Turns{Base: &s.base}
+	s.tools.Tokens, s.tools.Turns = &s.tokens, &s.turns
 	s.base.Work.Post(s.tokens.Watch)
 	s.publish()
 	return s, nil

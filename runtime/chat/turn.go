@@ -6,6 +6,7 @@ import (
 	"iter"
 	"slices"
 	"sync"
+	"time"
 
 	"github.com/agentruntime/agentruntime/runtime/converse"
 	"github.com/agentruntime/agentruntime/runtime/event"
@@ -222,6 +223,8 @@ func (s *Session) begin(t *turn) {
 		s.base.Emit(Transcript{Type: "user", Text: t.text})
 	}
 	s.tools.NewTurn()
+	s.turns.Asked("")
+	s.turns.Begin(t.id, "", true)
 	s.base.Audit("turn.converse", "started", "")
 	s.base.Emit(TurnStarted{TurnID: t.id, IsNewTurn: true})
 	s.pending = true
@@ -291,6 +294,7 @@ func (s *Session) segment(t *turn, seg *converse.Segment) {
 		return // the session was closed
 	}
 	s.notifier.Activity()
+	s.turns.Segment(seg)
 	if s.thread == "" && seg.ThreadID != "" {
 		s.thread = seg.ThreadID
 		s.arm()
@@ -371,6 +375,17 @@ func (s *Session) judge(t *turn) error {
 	return nil
 }
 
+// outcomeOf returns the outcome of a turn that ends with err, "" without an error.
+func outcomeOf(err error) string {
+	switch {
+	case err == nil:
+		return ""
+	case errors.Is(err, fault.Aborted):
+		return "interrupted"
+	}
+	return "failed"
+}
+
 // leave ends t for its caller and its iterator.
 func (s *Session) leave(t *turn, err error) {
 	s.turn = nil
@@ -378,5 +393,7 @@ func (s *Session) leave(t *turn, err error) {
 	t.cancel(err)
 	s.settleResponse()
 	s.base.Emit(TurnEnded{TurnID: t.id})
+	s.turns.Mark(event.MarkTextEnd, time.Now(), false)
+	s.turns.End(outcomeOf(err))
 	t.settle(s, err)
 }

@@ -151,7 +151,7 @@ func TestAListenerMayBreak(t *testing.T) {
 			t.Errorf("%q, %v", got.turn.Text, got.err)
 		}
 		r.heedWith(nil)
-		if len(logged) != 7 || slices.ContainsFunc(logged, func(level string) bool { return level != "error" }) {
+		if len(logged) != 8 || slices.ContainsFunc(logged, func(level string) bool { return level != "error" }) {
 			t.Errorf("logged %v", logged)
 		}
 		r.mustWork()

@@ -20,6 +20,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"time"
 
 	"github.com/agentruntime/agentruntime/internal/fetch"
 	"github.com/agentruntime/agentruntime/runtime/control"
@@ -53,6 +54,8 @@ type Event struct {
 	Muted     bool               // HardwareMute
 	Level     float64            // Level: 0 to 1
 	Err       error              // AttachFailed, MicEnded
+	At        time.Time          // FirstSound, FirstFrame, SourceEnded: when it happened
+	Estimated bool               // FirstSound, FirstFrame: it was not seen itself
 
 	painted bool // VideoSize: a frame of that size was shown
 }
@@ -75,6 +78,9 @@ const (
 	MicEnded                         // the device is gone or can't be attached; Err is the reason, nil while the page is frozen
 	HardwareMute                     // the system or the device muted the microphone, or unmuted it
 	Level                            // the level of the microphone
+	SourceEnded                      // the source of a native microphone has no more speech
+	FirstSound                       // of an utterance is played; natively, it arrived
+	FirstFrame                       // of the picture that moves with that sound
 )
 
 // Phase is a milestone that this package reports (session-api A.1.4).
@@ -152,6 +158,9 @@ type Config struct {
 	// OnMicrophone receives the events of the microphone, some of which need no peer:
 	// MicStarted, MicEnded, HardwareMute, Level. It must not block.
 	OnMicrophone func(Event)
+	// OnSpeech receives FirstSound and FirstFrame, while [Engine.WatchSpeech] is on. It must not
+	// block.
+	OnSpeech func(Event)
 	// MicBitrate caps the microphone's sender, in kbit/s. 0 is no cap.
 	MicBitrate int
 
@@ -186,6 +195,9 @@ func New(cfg Config) *Engine {
 	}
 	if cfg.OnMicrophone == nil {
 		cfg.OnMicrophone = func(Event) {}
+	}
+	if cfg.OnSpeech == nil {
+		cfg.OnSpeech = func(Event) {}
 	}
 	firefox := isFirefox()
 	if cfg.Firefox != nil {

@@ -5,6 +5,8 @@ package media
 import (
 	"context"
 	"sync"
+	"sync/atomic"
+	"time"
 
 	"github.com/pion/webrtc/v4"
 )
@@ -24,7 +26,37 @@ type Platform struct {
 	OnMicrophoneSample func(Sample)
 }
 
-type platformEngine struct{ tasks sync.WaitGroup }
+type platformEngine struct {
+	tasks  sync.WaitGroup
+	speech atomic.Bool // the first sound of an utterance is awaited
+}
+
+// WatchSpeech reports the first packet of the voice that is not silent, once per call. The
+// packets are not decoded, so that this is an estimate: silence has few different bytes,
+// whatever the codec.
+func (e *Engine) WatchSpeech(on bool) { e.speech.Store(on) }
+
+// hear handles the payload of a packet of the voice.
+func (e *Engine) hear(payload []byte) {
+	if e.speech.Load() && !silent(payload) && e.speech.CompareAndSwap(true, false) {
+		e.cfg.OnSpeech(Event{Kind: FirstSound, At: time.Now(), Estimated: true})
+	}
+}
+
+// silentBytes is the most different byte values in a packet of silence.
+const silentBytes = 16
+
+func silent(payload []byte) bool {
+	var seen [256]bool
+	different := 0
+	for _, b := range payload {
+		if !seen[b] {
+			seen[b] = true
+			different++
+		}
+	}
+	return different <= silentBytes
+}
 
 func (e *Engine) begin() {
 	e.microphone = newMicrophone(e)

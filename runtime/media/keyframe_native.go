@@ -3,6 +3,7 @@
 package media
 
 import (
+	"strings"
 	"sync"
 
 	"github.com/pion/interceptor"
@@ -12,20 +13,34 @@ import (
 )
 
 // keyFrameDetectors makes the interceptor that finds the first key frame of a peer's
-// video in the packets that are read from the track.
-type keyFrameDetectors struct{ seen func(Picture) }
+// video in the packets that are read from the track, and passes on those of the voice.
+type keyFrameDetectors struct {
+	seen  func(Picture)
+	heard func(payload []byte) // of a packet of sound
+}
 
 func (f keyFrameDetectors) NewInterceptor(string) (interceptor.Interceptor, error) {
-	return &keyFrameDetector{seen: f.seen}, nil
+	return &keyFrameDetector{seen: f.seen, heard: f.heard}, nil
 }
 
 type keyFrameDetector struct {
 	interceptor.NoOp
-	seen func(Picture)
-	once sync.Once
+	seen  func(Picture)
+	heard func([]byte)
+	once  sync.Once
 }
 
 func (s *keyFrameDetector) BindRemoteStream(info *interceptor.StreamInfo, reader interceptor.RTPReader) interceptor.RTPReader {
+	if strings.HasPrefix(info.MimeType, "audio/") {
+		return interceptor.RTPReaderFunc(func(b []byte, a interceptor.Attributes) (int, interceptor.Attributes, error) {
+			n, a, err := reader.Read(b, a)
+			var packet rtp.Packet
+			if err == nil && packet.Unmarshal(b[:n]) == nil {
+				s.heard(packet.Payload)
+			}
+			return n, a, err
+		})
+	}
 	if info.MimeType != webrtc.MimeTypeH264 && info.MimeType != webrtc.MimeTypeVP8 {
 		return reader
 	}

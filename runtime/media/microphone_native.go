@@ -170,6 +170,7 @@ func (m *microphone) send(ctx context.Context, p *playing) {
 				return
 			case errors.Is(err, io.EOF):
 				spoken = true
+				m.report(Event{Kind: SourceEnded, At: time.Now()})
 			case err != nil:
 				m.lose(p, err)
 				return

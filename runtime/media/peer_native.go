@@ -58,7 +58,7 @@ func (p *peer) newAPI(o peerOptions, on func(Event)) (*webrtc.API, error) {
 	}
 	registry.Add(keyFrameDetectors{func(picture Picture) {
 		on(Event{Kind: VideoSize, Picture: picture, painted: true})
-	}})
+	}, p.engine.hear})
 	return webrtc.NewAPI(webrtc.WithMediaEngine(engine), webrtc.WithInterceptorRegistry(registry), webrtc.WithSettingEngine(settings)), nil
 }
 

@@ -32,6 +32,8 @@ type renderer struct {
 	gate  *gate // of the present subscription, nil before the first
 	on    func(Event)
 	watch *jsbridge.Scope // has the listeners that collect the facts of gate
+
+	speech speechWatch
 }
 
 func newRenderer(p *Engine) *renderer {
@@ -245,6 +247,7 @@ func (s *renderer) ResumePlayback(ctx context.Context) bool {
 // ClearTracks stops the tracks and removes them from the streams and the elements. The
 // streams and the elements are kept for the next connect.
 func (s *renderer) ClearTracks() {
+	s.WatchSpeech(false)
 	s.watch.End()
 	s.gate, s.on = nil, func(Event) {}
 	for kind, track := range s.tracks {
@@ -262,6 +265,7 @@ func (s *renderer) ClearTracks() {
 // for long.
 func (s *renderer) close() {
 	s.ClearTracks()
+	s.MeasureSpeech(false)
 	s.video.el, s.audio.el = js.Null(), js.Null()
 	s.all, s.pictures, s.voice = js.Undefined(), js.Undefined(), js.Undefined()
 }

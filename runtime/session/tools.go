@@ -87,6 +87,8 @@ type Tools struct {
 	Caller func() Caller
 	// Tokens replaces a token that the service refuses; nil replaces none.
 	Tokens *Tokens
+	// Turns records the times of the calls; nil records none.
+	Turns *Turns
 
 	dispatch converse.Dispatcher
 	handlers map[string][]*toolHandler
@@ -209,6 +211,7 @@ func (t *Tools) Run(c converse.Call) {
 	}
 	t.Base.Audit("tool.invoke", "allowed", call.Name)
 	t.Base.Emit(event.ToolCalled{ToolCall: call})
+	times := t.Turns.called(call)
 	if len(handlers) == 0 {
 		return
 	}
@@ -220,6 +223,8 @@ func (t *Tools) Run(c converse.Call) {
 				return // the session ended
 			}
 			value, err := Guarded(func() (any, error) { return h.run(ctx, call) })
+			at := time.Now()
+			t.Base.Work.Post(func() { times.returned = at })
 			if err == nil && value == nil {
 				continue
 			}
@@ -326,6 +331,7 @@ func (t *Tools) Respond(ctx context.Context, id string, response map[string]any)
 			answer = ToolAnswer{Reason: "session_rebuilt"}
 		} else if answer.OK {
 			delete(t.waiting, id)
+			t.Turns.answered(id)
 			t.Base.Audit("tool.ack", "allowed", j.call.name)
 		}
 		reply <- answer

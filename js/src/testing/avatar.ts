@@ -104,6 +104,7 @@ export class ScriptedAvatar extends Scripted {
         mute: () => void (this.#mic.enabled = false),
         unmute: () => void (this.#mic.enabled = true),
         measureLevel: nothing,
+        measureSpeech: nothing,
         setVideoEl: (element: unknown) => void (this.#elements.videoEl = element),
         setAudioEl: (element: unknown) => void (this.#elements.audioEl = element),
         muteAudioOutput: () => void (this.#output.muted = true),
