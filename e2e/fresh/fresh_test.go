@@ -17,6 +17,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"syscall"
 	"testing"
 	"time"
 
@@ -47,6 +48,7 @@ type project struct {
 	t   *testing.T
 	ctx context.Context
 	dir string
+	env []string // further variables of its programs
 }
 
 // newProject makes a project from the shared files and its own files in testdata.
@@ -58,7 +60,7 @@ func newProject(t *testing.T, name string) *project {
 	}
 	ctx, cancel := context.WithTimeout(t.Context(), patience)
 	t.Cleanup(cancel)
-	p := &project{t, ctx, t.TempDir()}
+	p := &project{t: t, ctx: ctx, dir: t.TempDir()}
 	for _, from := range []string{"shared", name} {
 		if err := os.CopyFS(p.dir, os.DirFS(filepath.Join("testdata", from))); err != nil {
 			t.Fatal(err)
@@ -72,7 +74,7 @@ func newProject(t *testing.T, name string) *project {
 func (p *project) command(args ...string) *exec.Cmd {
 	cmd := exec.CommandContext(p.ctx, args[0], args[1:]...)
 	cmd.Dir = p.dir
-	cmd.Env = append(os.Environ(), "NEXT_TELEMETRY_DISABLED=1")
+	cmd.Env = append(append(os.Environ(), "NEXT_TELEMETRY_DISABLED=1"), p.env...)
 	return cmd
 }
 
@@ -389,11 +391,12 @@ func TestNext(t *testing.T) {
 	p.wantCompressed(".next/static")
 }
 
-// start starts a server that prints its address, and stops it with the test.
+// start starts a server that prints its address, and stops it and its processes with the test.
 func (p *project) start(args ...string) *url.URL {
 	p.t.Helper()
 	cmd := p.command(args...)
 	cmd.WaitDelay = time.Second
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	out, err := cmd.StdoutPipe()
 	if err != nil {
 		p.t.Fatal(err)
@@ -403,7 +406,7 @@ func (p *project) start(args ...string) *url.URL {
 		p.t.Fatal(err)
 	}
 	p.t.Cleanup(func() {
-		_ = cmd.Process.Kill()
+		_ = syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL)
 		_ = cmd.Wait()
 	})
 	var said strings.Builder
@@ -412,7 +415,7 @@ func (p *project) start(args ...string) *url.URL {
 		n, err := out.Read(buffer)
 		said.Write(buffer[:n])
 		for word := range strings.FieldsSeq(said.String()) {
-			if address, err := url.Parse(word); err == nil && address.Scheme == "http" && address.Port() != "" && strings.Contains(said.String(), "Ready") {
+			if address, err := url.Parse(word); err == nil && address.Scheme == "http" && address.Port() != "" && strings.Contains(strings.ToLower(said.String()), "ready") {
 				return address
 			}
 		}

@@ -33,7 +33,7 @@ func TestPagesOwnTests(t *testing.T) {
 	if name, other := nodeArch[arch]; other {
 		arch = name
 	}
-	p := &project{t, ctx, "../.."}
+	p := &project{t: t, ctx: ctx, dir: "../.."}
 	p.run("node", "js/local/build.mjs", runtime.GOOS+"-"+arch)
 	wantNotices(t, "../../build/packages/agentruntime-local-"+runtime.GOOS+"-"+arch)
 	packages, err := filepath.Glob("../../build/packages/*.tgz")

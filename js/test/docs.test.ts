@@ -165,7 +165,7 @@ for (const name of all) {
 }
 
 /** The programs besides make, go and npm that the commands in a document may call. */
-const programs = "aws chromium cp curl esbuild espeak-ng export ffmpeg govulncheck localservice next node npx vite".split(" ")
+const programs = "aws cd chromium cp curl esbuild espeak-ng export ffmpeg govulncheck localservice next node npx vite".split(" ")
 
 /** Checks that what the commands in a document call exists: targets of make, packages of Go, scripts of npm, files. */
 function checkCommands(body: string): void {
@@ -181,7 +181,7 @@ function checkCommands(body: string): void {
     } else if (program === "npm") {
       const script = /(?:--prefix js run|--prefix js) (?:--silent )?(\w+)/.exec(command)?.[1]
       if (script !== undefined) assert.ok(script in manifest.scripts, `npm has no script ${script}`)
-      else assert.match(command, /^npm (install|pack|ci|test)\b/)
+      else assert.match(command, /^npm (install|pack|ci|test|run dev|create agentruntime)\b/)
     } else assert.ok(programs.includes(program) || existsSync(join(root, program)), `there is no command ${program}`)
   }
 }

@@ -1,0 +1,18 @@
+import { FakeAgent } from "agentruntime/testing"
+import { afterEach, beforeEach, expect, test, vi } from "vitest"
+
+const agent = new FakeAgent({ rules: [{ when: "breakfast", steps: [{ say: "From seven to ten." }] }] })
+beforeEach(() => agent.install())
+afterEach(() => agent.uninstall())
+
+test("the agent answers", async () => {
+  document.body.innerHTML = '<main id="app"></main>'
+  await import("../src/main.js")
+  const element = await vi.waitFor(() => document.querySelector("agent-avatar") ?? expect.fail("there is no agent"))
+  await customElements.whenDefined("agent-avatar")
+  await element.start()
+  await element.send("When is breakfast?")
+  await vi.waitFor(() => expect(element.shadowRoot.textContent).toContain("From seven to ten."))
+  expect(agent.turns.map(({ text }) => text)).toEqual(["When is breakfast?"])
+  await element.end()
+})

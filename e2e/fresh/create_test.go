@@ -1,0 +1,57 @@
+package fresh
+
+import (
+	"os/exec"
+	"path/filepath"
+	"testing"
+
+	"github.com/agentruntime/agentruntime/e2e/pagetest"
+)
+
+// localService is the program of the local service.
+func localService(t *testing.T) string {
+	t.Helper()
+	file := filepath.Join(t.TempDir(), "localservice")
+	if out, err := exec.CommandContext(t.Context(), "go", "build", "-o", file, "../../cmd/localservice").CombinedOutput(); err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	return file
+}
+
+// TestCreate goes from npm create to an agent that talks, and to a passing test, with every
+// framework: with the packages as they would be published, but for the program of the local
+// service, which TestPagesOwnTests installs.
+func TestCreate(t *testing.T) {
+	t.Parallel()
+	file, err := tarball()
+	if err != nil {
+		t.Fatal(err)
+	}
+	program := localService(t)
+	create, err := filepath.Abs("../../create/create.mjs")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, template := range []string{"vanilla", "react", "vue", "svelte", "next"} {
+		t.Run(template, func(t *testing.T) {
+			p := &project{t: t, ctx: t.Context(), dir: t.TempDir()}
+			p.run("node", create, "My Agent", "--template", template)
+			p.dir = filepath.Join(p.dir, "My Agent")
+			p.env = []string{"AGENTRUNTIME_LOCAL=" + program, "NO_COLOR=1", "FORCE_COLOR=0"}
+			p.run("npm", "pkg", "delete", "devDependencies.agentruntime-local")
+			p.run("npm", "install", "--no-audit", "--no-fund", "--prefer-offline", "--loglevel=error", file)
+			p.run("npm", "test")
+			p.run("npm", "run", "build")
+			address := p.start("npm", "run", "dev")
+			page := pagetest.Open(t, address.String())
+			page.Allow("local or private host")
+			page.AwaitTrue(`document.querySelector("agent-avatar")?.shadowRoot?.querySelector("button[part~=start]")`)
+			page.Do(nil, `
+				const agent = document.querySelector("agent-avatar")
+				agent.microphone = "none" // the browser's fake microphone would interrupt the agent
+				await agent.start()
+				await agent.send("Tell me a long story.")`)
+			page.AwaitTrue(`document.querySelector("agent-avatar").shadowRoot.textContent.includes("Once upon a time")`)
+		})
+	}
+}
