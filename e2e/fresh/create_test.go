@@ -1,6 +1,7 @@
 package fresh
 
 import (
+	"encoding/json"
 	"os/exec"
 	"path/filepath"
 	"testing"
@@ -18,6 +19,16 @@ func localService(t *testing.T) string {
 	return file
 }
 
+// version is that of the npm package in a folder.
+func (p *project) version(folder string) string {
+	p.t.Helper()
+	var manifest struct{ Version string }
+	if err := json.Unmarshal(p.read(filepath.Join(folder, "package.json")), &manifest); err != nil || manifest.Version == "" {
+		p.t.Fatalf("%s/package.json has no version: %v", folder, err)
+	}
+	return manifest.Version
+}
+
 // TestCreate goes from npm create to an agent that talks, and to a passing test, with every
 // framework: with the packages as they would be published, but for the program of the local
 // service, which TestPagesOwnTests installs.
@@ -31,6 +42,10 @@ func TestCreate(t *testing.T) {
 	create, err := filepath.Abs("../../create/create.mjs")
 	if err != nil {
 		t.Fatal(err)
+	}
+	root := &project{t: t, dir: "../.."}
+	if create, js := root.version("create"), root.version("js"); create != js {
+		t.Errorf("a project asks for version %s of agentruntime, which is %s: the packages have one version", create, js)
 	}
 	for _, template := range []string{"vanilla", "react", "vue", "svelte", "next"} {
 		t.Run(template, func(t *testing.T) {
