@@ -121,7 +121,7 @@ func newRoot() *cli.Command {
 		},
 		Commands: []*cli.Command{
 			provision(), agents(), avatars(), intellects(), tools(), skills(), knowledge(),
-			insights(), rules(), emails(), threads(), feedback(), tokens(), doctor(), talk(),
+			insights(), rules(), emails(), threads(), feedback(), tokens(), doctor(), talk(), replayRecording(),
 		},
 	}
 	root.Action = missing

@@ -4,8 +4,10 @@ import (
 	"bufio"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"net/url"
+	"os"
 	"strings"
 
 	"github.com/urfave/cli/v3"
@@ -13,10 +15,14 @@ import (
 	"github.com/agentruntime/agentruntime/internal/fetch"
 	"github.com/agentruntime/agentruntime/management"
 	"github.com/agentruntime/agentruntime/runtime/appinit"
+	"github.com/agentruntime/agentruntime/runtime/av"
 	"github.com/agentruntime/agentruntime/runtime/avatar"
 	"github.com/agentruntime/agentruntime/runtime/converse"
 	"github.com/agentruntime/agentruntime/runtime/event"
 	"github.com/agentruntime/agentruntime/runtime/fault"
+	"github.com/agentruntime/agentruntime/runtime/media"
+	"github.com/agentruntime/agentruntime/runtime/record"
+	"github.com/agentruntime/agentruntime/runtime/replay"
 )
 
 func talk() *cli.Command {
@@ -30,7 +36,99 @@ func talk() *cli.Command {
 		required(textFlag("agent", "`id` of the agent")),
 		textFlag("user", "`id` of the user; default an anonymous visitor"),
 		listFlag("text", "a `text` to say, instead of the lines of standard input"),
+		textFlag("mic", "a `file` to say with the microphone, before any text: WAV of 16 bit, MP3, or Opus in Ogg"),
+		textFlag("record", "a new `folder` to record the conversation in"),
 	)
+}
+
+// replayRecording prints a recording at the pace of the conversation, or has it again with an agent.
+func replayRecording() *cli.Command {
+	return command("replay", "FOLDER", "plays a recorded conversation, or has it again with an agent and prints what differs", func(ctx context.Context, c *call, args []string) error {
+		recording, err := replay.Open(os.DirFS(args[0]))
+		if err != nil {
+			return err
+		}
+		switch {
+		case c.flags.Bool("script"):
+			script, err := recording.Script()
+			if err == nil {
+				_, err = c.stdout.Write(append(script, '\n'))
+			}
+			return err
+		case c.flags.IsSet("agent"):
+			return converseAgain(ctx, c, recording)
+		}
+		return interrupted(ctx, recording.Play(ctx, c.flags.Float("speed"), c.printEntry))
+	},
+		&cli.FloatFlag{Name: "speed", Usage: "how much `faster` than the conversation; 0 prints all at once", Value: 1},
+		boolFlag("script", "print the answers as a script for the local service instead"),
+		textFlag("agent", "`id` of an agent to have the conversation with again"),
+		textFlag("user", "`id` of the user, with -agent; default an anonymous visitor"),
+	)
+}
+
+// printEntry prints what talk prints of a live conversation.
+func (c *call) printEntry(e replay.Entry) {
+	if c.json {
+		line, _ := json.Marshal(e) // it came from JSON
+		c.stdout.Write(append(line, '\n'))
+		return
+	}
+	var p struct{ Type, Text, Name, Runtime, Code, Message string }
+	if json.Unmarshal(e.Data, &p) != nil {
+		return
+	}
+	at := fmt.Sprintf("%6.1f ", float64(e.At)/1000)
+	switch {
+	case e.Event == "transcript" && p.Type == "user":
+		c.print(at+"you", p.Text)
+	case e.Event == "transcript" && p.Type == "final":
+		c.print(at+"agent", p.Text)
+	case e.Event == "toolCall":
+		c.print(at+"(tool)", p.Name)
+	case e.Event == "widget":
+		c.print(at+"(widget)", p.Runtime)
+	case e.Event == "interrupted", e.Event == "reconnecting", e.Event == "reconnected":
+		fmt.Fprintf(c.stdout, "%s(%s)\n", at, e.Event)
+	case e.Event == "warning" || e.Event == "error":
+		c.print(at+"("+e.Event+")", p.Code+" "+p.Message)
+	}
+}
+
+// errDiffers is the failure of a conversation that was not the recorded one.
+var errDiffers = fault.New(fault.Conflict, "the conversation differs from the recording")
+
+// converseAgain has the recorded conversation with an agent.
+func converseAgain(ctx context.Context, c *call, recording *replay.Recording) error {
+	o, err := sessionOptions(ctx, c)
+	if err != nil {
+		return err
+	}
+	run := replay.NewRun(recording)
+	o.OnEvent = run.Event
+	session, err := avatar.New(o)
+	if err != nil {
+		return err
+	}
+	defer session.Close()
+	if err := session.Connect(ctx); err != nil {
+		return interrupted(ctx, err)
+	}
+	got, err := run.Converse(ctx, func(ctx context.Context, text string) error {
+		_, err := session.Speak(ctx, text)
+		return err
+	})
+	if err != nil {
+		return interrupted(ctx, err)
+	}
+	differences := replay.Diff(recording, got)
+	for _, d := range differences {
+		fmt.Fprintln(c.stdout, printable(d.String()))
+	}
+	if differences != nil {
+		return errDiffers
+	}
+	return nil
 }
 
 // sessionOptions are the options of a live session with the agent, as a visitor has them.
@@ -54,9 +152,28 @@ func sessionOptions(ctx context.Context, c *call) (avatar.Options, error) {
 }
 
 // converseLive has the conversation: each text is said once the one before is answered.
-func converseLive(ctx context.Context, c *call, o avatar.Options) error {
+func converseLive(ctx context.Context, c *call, o avatar.Options) (failed error) {
 	t := &conversation{call: c, answered: make(chan error, 1), ended: make(chan error, 1)}
 	o.OnEvent = t.event
+	if dir := c.flags.String("record"); dir != "" {
+		recorder, err := record.New(dir, record.Options{})
+		if err != nil {
+			return err
+		}
+		defer func() { failed = errors.Join(failed, recorder.Close()) }() // after the session
+		if err := recorder.Attach(&o); err != nil {
+			return err
+		}
+	}
+	var mic av.Microphone
+	var sound media.Source
+	if path := c.flags.String("mic"); path != "" {
+		source, err := av.FromFile(path)
+		if err != nil {
+			return err
+		}
+		sound, o.MicStart, o.Platform.OpenMicrophone = source, avatar.MicImmediate, mic.Open
+	}
 	session, err := avatar.New(o)
 	if err != nil {
 		return err
@@ -64,6 +181,14 @@ func converseLive(ctx context.Context, c *call, o avatar.Options) error {
 	defer session.Close() // reports the end, and delivers the last events
 	if err := session.Connect(ctx); err != nil {
 		return interrupted(ctx, err)
+	}
+	if sound != nil {
+		if err := t.sayAloud(ctx, &mic, sound); err != nil {
+			return interrupted(ctx, err)
+		}
+		if c.list("text") == nil {
+			return nil
+		}
 	}
 	done := make(chan struct{})
 	defer close(done)
@@ -94,6 +219,21 @@ func converseLive(ctx context.Context, c *call, o avatar.Options) error {
 		case <-ctx.Done():
 			return nil
 		}
+	}
+}
+
+// sayAloud says a sound and waits for its answer.
+func (t *conversation) sayAloud(ctx context.Context, mic *av.Microphone, sound media.Source) error {
+	if err := mic.Say(ctx, sound); err != nil {
+		return err
+	}
+	select {
+	case err := <-t.answered:
+		return err
+	case err := <-t.ended:
+		return err
+	case <-ctx.Done():
+		return nil
 	}
 }
 
@@ -210,7 +350,7 @@ func report(to chan<- error, failure *fault.Error) {
 	}
 }
 
-func (t *conversation) print(by, text string) { fmt.Fprintf(t.stdout, "%s: %s\n", by, printable(text)) }
+func (t *call) print(by, text string) { fmt.Fprintf(t.stdout, "%s: %s\n", by, printable(text)) }
 
 func (t *conversation) note(what, text string) {
 	if !t.json {

@@ -2,6 +2,7 @@ package main
 
 import (
 	"encoding/json"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -9,6 +10,7 @@ import (
 )
 
 const talkScript = `
+hear: [the password]
 rules:
   - when: {contains: password}
     steps:
@@ -60,6 +62,34 @@ func TestTalk(t *testing.T) {
 		if !seen[name] {
 			t.Errorf("no event %s", name)
 		}
+	}
+}
+
+func TestTalkIsRecordedAndReplayed(t *testing.T) {
+	r, agent := talkRig(t)
+	dir := filepath.Join(t.TempDir(), "talk")
+	r.ok("talk", "-agent", agent, "-text", "What is the password?", "-text", "Say it again", "-record", dir)
+	const said = " agent: The password is swordfish.\n"
+	if text := r.ok("replay", dir, "-speed", "0"); !strings.Contains(text, said) || !strings.Contains(text, " you: Say it again\n") {
+		t.Errorf("printed\n%s", text)
+	}
+	if text := r.ok("replay", dir, "-agent", agent); text != "" {
+		t.Errorf("differences\n%s", text)
+	}
+	if text := r.ok("replay", dir, "-script"); !strings.Contains(text, `"say": "The password is swordfish."`) {
+		t.Errorf("script\n%s", text)
+	}
+	other, _ := r.info.Agent("receptionist")
+	r.fails(statusFailed, "conflict", "replay", dir, "-agent", other.AgentID)
+	r.fails(statusFailed, "validation_error", "talk", "-agent", agent, "-text", "hello", "-record", dir)
+	r.fails(statusFailed, "validation_error", "talk", "-agent", agent, "-mic", filepath.Join(dir, "events.jsonl"))
+	r.fails(statusFailed, "validation_error", "replay", t.TempDir())
+}
+
+func TestTalkWithAMicrophone(t *testing.T) {
+	r, agent := talkRig(t)
+	if text := r.ok("talk", "-agent", agent, "-mic", "../../e2e/testdata/speech.wav"); !strings.HasSuffix(text, "you: the password\nagent: The password is swordfish.\n") {
+		t.Errorf("printed\n%s", text)
 	}
 }
 
