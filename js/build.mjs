@@ -12,7 +12,7 @@ import { dirname, join } from "node:path"
 import { fileURLToPath } from "node:url"
 import { promisify } from "node:util"
 import { brotliCompress, constants, gzip } from "node:zlib"
-import { build } from "esbuild"
+import { build, transform } from "esbuild"
 import { link, UntestedVersion } from "../tools/wasm/link/link.mjs"
 import { glue, wasmExec } from "./glue.mjs"
 import { absoluteNames } from "./links.mjs"
@@ -77,6 +77,12 @@ async function modules(rests) {
         loader: "ts",
       })),
   }
+  // A style sheet is a text of a module, without its comments and white space.
+  const sheets = {
+    name: "sheets",
+    setup: (build) =>
+      build.onLoad({ filter: /\.css$/ }, async ({ path }) => ({ contents: (await transform(readFileSync(path, "utf8"), { loader: "css", minify: true })).code, loader: "text" })),
+  }
   const options = {
     absWorkingDir: here,
     outdir: "dist",
@@ -87,8 +93,7 @@ async function modules(rests) {
     minify: true,
     keepNames: true, // for consoles and stack traces
     define: { AGENTRUNTIME_VERSION: JSON.stringify(version) },
-    plugins: [glue, restNames],
-    loader: { ".css": "text" },
+    plugins: [glue, restNames, sheets],
     legalComments: "none", // the licences are in a file of their own
     logLevel: "warning",
   }

@@ -1,12 +1,14 @@
 /**
  * agentruntime/ui: the building blocks of a page around a session, without a framework and
  * without the runtime: captions, a transcript as it was spoken, Markdown, the
- * widgets, WebVTT, the button for tap-to-talk and messages for visitors. What the service
+ * widgets, WebVTT, the button for tap-to-talk, what the agent is doing, voice levels and messages for visitors. What the service
  * sends is shown as text, never as markup. `agentruntime/ui.css` has the styles.
  */
+export { AgentActivity, type Activity, type ActivityOptions, type ActivitySession } from "./ui/activity.js"
 export { Captions, drawCaptions, type Caption, type CaptionOptions, type Cue } from "./ui/captions.js"
 export { icon, safeLink, safeUrl, type Attributes, type IconName } from "./ui/dom.js"
 export { WIDGET_LABELS, type WidgetLabels } from "./ui/labels.js"
+export { VoiceLevels, type VoiceSession } from "./ui/levels.js"
 export { breakLines, columns, directionOf, splitSentences } from "./ui/lines.js"
 export type { SessionLike } from "./ui/listen.js"
 export { GrowingMarkdown, plainMarkdown, renderMarkdown } from "./ui/markdown.js"
@@ -15,6 +17,7 @@ export { SpokenTranscript, type SpokenTranscriptOptions, type TranscriptChange, 
 export { attachTapToTalk, type TapToTalkSession } from "./ui/taptotalk.js"
 export { attachTextTrack, toWebVTT, type TextTrackOptions, type TimedText, type WebVTTOptions } from "./ui/vtt.js"
 export { playerEmbedUrl, thumbnailUrl } from "./ui/media.js"
+export { VoiceBars, type Side } from "./ui/voicebars.js"
 export {
   drawWidget, EMBED_HOSTS, externalEmbedUrl, WIDGET_RUNTIMES, WidgetList,
   type FormValues, type WidgetAction, type WidgetListOptions, type WidgetOptions,

@@ -378,7 +378,7 @@ func TestAppInit(t *testing.T) {
 	ks := body["ks"].(string)
 	delete(body, "ks")
 	text, _ := json.Marshal(body)
-	want := fmt.Sprintf(`{"avatars":[{"id":%q,"loadingVideoUrl":"/assets/robin.webm","objectType":"Object","previewImageUrl":"/assets/5ac0000000000000000000a1.svg"}],`+
+	want := fmt.Sprintf(`{"avatars":[{"id":%q,"loadingVideoUrl":"/assets/robin.webm","objectType":"Object","previewImageUrl":"/assets/5ac0000000000000000000a1.png"}],`+
 		`"conversationManagerUrl":"http://talk.test","partnerId":%d,"srsBaseUrl":"http://media.test",`+
 		`"turnCredentials":{"credential":"c","expiry":1790000000,"username":"u"},"turnServerUrl":"turn.test"}`, v.avatarOf(store.Receptionist), v.partner.ID)
 	if string(text) != want {

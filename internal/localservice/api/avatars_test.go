@@ -120,7 +120,7 @@ func TestAppInitShowsTheAvatars(t *testing.T) {
 	if len(avatars) != 2 || avatars[0].(map[string]any)["id"] != own {
 		t.Fatalf("avatars %v", avatars)
 	}
-	for i, want := range []string{"image/png", "image/svg+xml"} {
+	for i, want := range []string{"image/png", "image/png"} {
 		a := avatars[i].(map[string]any)
 		for field, want := range map[string]string{"previewImageUrl": want, "loadingVideoUrl": "video/webm"} {
 			got := v.do(v.request("GET", a[field].(string), "", "", ""))

@@ -6,7 +6,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"html"
 	"image"
 	_ "image/jpeg" // a format of uploads
 	_ "image/png"  // the other one
@@ -383,10 +382,10 @@ func (s *server) catalogDelete(c *call, body itemRequest) (any, error) {
 	return body, err
 }
 
-// Suffixes of names under AssetPrefix that are not uploads: the film of a face, and the drawing of a visual.
+// Suffixes of names under AssetPrefix that are not uploads: the film of a face, and the picture of a visual, of the face that is shown for it.
 const (
 	loading = ".webm"
-	drawing = ".svg"
+	drawing = ".png"
 )
 
 // loadingVideo is the address of the film of a face, by its name.
@@ -422,32 +421,8 @@ func (s *server) readAsset(ctx context.Context, name string) (mediaType string, 
 	if err != nil {
 		return "", nil, err
 	}
-	return "image/svg+xml", bytes.NewReader(portrait(item.Body.Attributes["visual"])), nil
-}
-
-// Colors of a portrait, by the values of the attributes; "" is any other value.
-var (
-	skinColors     = map[string]string{"light": "#f2c9a5", "medium": "#c68e5f", "dark": "#7a4a2b", "": "#d9a77c"}
-	hairColors     = map[string]string{"black": "#222", "brown": "#5a3a22", "grey": "#9a9a9a", "blond": "#d8b45a", "": "#444"}
-	clothingColors = map[string]string{"formal": "#26324d", "casual": "#3b7a57", "": "#555"}
-	backdropColors = map[string]string{"studio": "#dfe7ee", "office": "#e8e2d6", "": "#eee"}
-)
-
-// portrait draws a person from the attributes of a visual.
-func portrait(attributes map[string]string) []byte {
-	of := func(colors map[string]string, key string) string {
-		if color, ok := colors[attributes[key]]; ok {
-			return color
-		}
-		return colors[""]
-	}
-	skin, hair := of(skinColors, "skinTone"), of(hairColors, "hairColor")
-	return fmt.Appendf(nil, `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 200 200"><title>%s</title>`+
-		`<rect width="200" height="200" fill="%s"/><path d="M30 200c0-50 30-62 70-62s70 12 70 62z" fill="%s"/>`+
-		`<rect x="86" y="118" width="28" height="34" fill="%s"/><ellipse cx="100" cy="78" rx="44" ry="52" fill="%s"/>`+
-		`<ellipse cx="100" cy="88" rx="36" ry="44" fill="%s"/><circle cx="86" cy="84" r="4"/><circle cx="114" cy="84" r="4"/>`+
-		`<path d="M84 108q16 12 32 0" fill="none" stroke="#7a3030" stroke-width="3" stroke-linecap="round"/></svg>`,
-		html.EscapeString(attributes["name"]), of(backdropColors, "background"), of(clothingColors, "clothing"), skin, hair, skin)
+	face := renderer.FaceNamed(strings.ToLower(store.NearestFace(item.Body.Attributes["visual"])))
+	return "image/png", bytes.NewReader(renderer.Still(face)), nil
 }
 
 // avatarPreviews are the previews of an agent's avatars.

@@ -13,6 +13,15 @@ import (
 // pages that wait for the picture. It must not be changed.
 func Preview(f Face) []byte { return previews[f]() }
 
+// Still is a picture of a face at rest, a PNG file. It must not be changed.
+func Still(f Face) []byte {
+	file, err := files.ReadFile("clips/" + f.String() + ".png")
+	if err != nil {
+		panic(err) // the build has no such file
+	}
+	return file
+}
+
 var previews = func() (all [clip.Faces]func() []byte) {
 	for face := range clip.Faces {
 		all[face] = sync.OnceValue(func() []byte {

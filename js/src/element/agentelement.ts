@@ -7,11 +7,9 @@ import { tokenTextOf, valueOf, type Source } from "../source.js"
 import { make, safeUrl } from "../ui/dom.js"
 import { ERROR_MESSAGES, PERMANENT_ERRORS } from "../ui/messages.js"
 import { styles } from "../ui/styles.js"
-import { attachTapToTalk } from "../ui/taptotalk.js"
 import { attributes, checkAttributes, reflect, upgrade, words, type AttributeProperties } from "./attributes.js"
 import { Composer } from "./composer.js"
 import { Controls } from "./controls.js"
-import { Devices } from "./devices.js"
 import { Log } from "./log.js"
 import { endText, errorText, labelsOf, type Labels } from "./labels.js"
 import { Notices } from "./notices.js"
@@ -25,12 +23,13 @@ const initMs = 5 * 60_000
 
 /** Captions, Markdown and widgets, which are not needed before a conversation. */
 const conversationModule = () => import("./conversation.js")
-type Conversation = InstanceType<Awaited<ReturnType<typeof conversationModule>>["Conversation"]>
+type Conversations = Awaited<ReturnType<typeof conversationModule>>
+type Conversation = InstanceType<Conversations["Conversation"]>
 
 const noPicture = (labels: Labels) => labels.noPicture
 
 /** Properties without an attribute. */
-const properties = ["token", "init", "options", "labels"] as const
+const properties = ["token", "init", "options", "labels", "suggestions"] as const
 
 // On a server there are no elements, and this module does nothing.
 const Base: typeof HTMLElement = globalThis.HTMLElement ?? (class {} as typeof HTMLElement)
@@ -85,6 +84,8 @@ export abstract class AgentElement extends Base {
     disclosure: (labels) => labels.disclosure,
     gated: false,
     poster: undefined,
+    greeting: undefined,
+    suggestions: [],
     picture: false,
     missing: false,
     unheard: false,
@@ -95,8 +96,9 @@ export abstract class AgentElement extends Base {
     microphoneProblem: undefined,
     tapToTalk: false,
     tapping: false,
+    step: 0,
+    activity: "connecting",
     busy: false,
-    pending: false,
   }
 
   // The parts are made when the element is first added to a document.
@@ -106,6 +108,8 @@ export abstract class AgentElement extends Base {
   #composer: Composer | undefined
   #log: Log | undefined
   #disclosure: HTMLElement | undefined
+  /** Adds what the buttons for the microphone open and do, once. */
+  #addDevices: ((make: Conversations["makeDevices"]) => void) | undefined
   /** Ends the wait of `preload="visible"`. */
   #unwatch = (): void => {}
 
@@ -199,6 +203,15 @@ export abstract class AgentElement extends Base {
     this.#conversation?.rename()
   }
 
+  /** Questions that are offered before the first message; one that is chosen is sent. */
+  get suggestions(): readonly string[] {
+    return this.#state.suggestions
+  }
+
+  set suggestions(suggestions: readonly string[] | undefined) {
+    this.#update({ suggestions: suggestions ?? [] })
+  }
+
   // --- Callbacks of the document
 
   connectedCallback(): void {
@@ -269,7 +282,6 @@ export abstract class AgentElement extends Base {
       switchMode: () => void this.#switchMode(),
     }
     const face = () => faceOf(this.#session)
-    const devices = new Devices(face, failed)
     const painted = () => {
       const { picture, missing, phase, message } = this.#state
       if (!picture) this.#update({ picture: true, message: message === noPicture ? undefined : message })
@@ -282,10 +294,14 @@ export abstract class AgentElement extends Base {
     this.#composer = new Composer(actions)
     this.#disclosure = make("p", { part: "disclosure", class: "disclosure" })
     const notices = new Notices(actions)
-    const controls = new Controls(actions, devices)
-    attachTapToTalk(controls.tap.root, face, failed)
-    this.#log = new Log()
-    this.#parts = [this.#stage, controls, devices, notices, this.#log, this.#composer]
+    const controls = new Controls(actions)
+    this.#addDevices = (make) => {
+      const devices = make(controls, face, failed)
+      controls.root.after(devices.root)
+      this.#parts = [...this.#parts, devices]
+    }
+    this.#log = new Log(actions)
+    this.#parts = [this.#stage, controls, notices, this.#log, this.#composer]
     const roots = this.#parts.map(({ root }) => root)
     this.#frame = make("div", { part: "frame", class: "frame" }, this.#log.title, ...roots, this.#log.region, make("slot", { name: "disclosure" }, this.#disclosure))
     shadow.append(this.#frame)
@@ -306,6 +322,7 @@ export abstract class AgentElement extends Base {
     if (changed === undefined || changed === "captions") change.captions = this.captions !== "off"
     if (changed === undefined || changed === "background") this.#stage?.setTransparent(this.background === "transparent")
     if (changed === undefined || changed === "poster") change.poster = this.poster ?? undefined
+    if (changed === undefined || changed === "greeting") change.greeting = this.greeting ?? undefined
     if (!open(this.#state)) {
       const modes = this.#modes
       const disclosure = this.#ownDisclosure
@@ -321,9 +338,14 @@ export abstract class AgentElement extends Base {
     const focused = this.shadowRoot?.activeElement
     for (const part of this.#parts) part.show(state)
     if (this.#disclosure) this.#disclosure.textContent = this.#notice
-    this.#frame?.classList.toggle("both", state.modes.length > 1 && state.mode === "face" && state.phase !== "idle")
-    if (this.#frame) this.setAttribute("phase", state.phase)
-    if (focused?.checkVisibility && !focused.checkVisibility()) this.#passFocus()
+    if (this.#frame) {
+      const layout = state.mode === "text" ? "text" : state.modes.length > 1 ? "both" : "face"
+      this.#frame.className = `frame in-${layout}`
+      this.setAttribute("phase", state.phase)
+    }
+    // At the end of a conversation, the empty field passes the focus to the button that starts another.
+    const over = before.phase !== state.phase && !open(state) && state.mode === "face" && focused === this.#composer?.field && this.#composer?.field.value === ""
+    if (focused?.checkVisibility && (over || !focused.checkVisibility())) this.#passFocus()
     if (before.phase !== state.phase) this.dispatchEvent(new CustomEvent("phaseChange", { detail: { phase: state.phase, ...(code !== undefined && { code }) } }))
   }
 
@@ -421,8 +443,9 @@ export abstract class AgentElement extends Base {
       unheard: false,
       blocked: false,
       gated: false,
+      step: 0,
+      activity: "connecting",
       busy: false,
-      pending: false,
       switching: false,
       microphone: this.#microphone === "none" ? "none" : "off",
       microphoneProblem: undefined,
@@ -431,7 +454,9 @@ export abstract class AgentElement extends Base {
     this.#stage!.forget()
     try {
       checkAttributes(this)
-      const [init, { Conversation }] = await Promise.all([this.#takeInit(signal), imported(conversationModule)])
+      const [init, { Conversation, makeDevices }] = await Promise.all([this.#takeInit(signal), imported(conversationModule)])
+      this.#addDevices?.(makeDevices)
+      this.#addDevices = undefined
       this.#showPoster(init)
       const session = this.#takePrepared(init) ?? (await this.#makeSession(modes, init))
       if (signal.aborted) return await session.dispose()
@@ -446,12 +471,15 @@ export abstract class AgentElement extends Base {
         log: log.root,
         region: log.region,
         caption: this.#stage!.caption,
+        bars: this.#stage!.bars,
+        doing: (activity, busy) => this.#update({ activity, busy }),
         send: (text) => {
           this.#composer!.field.focus()
           this.#composer!.submit(text)
         },
         signal,
       })
+      this.#update({ step: 1 })
       this.dispatchEvent(new CustomEvent("sessionCreated", { detail: { session } }))
       await session.connect()
       if (!signal.aborted) this.#live()
@@ -471,7 +499,7 @@ export abstract class AgentElement extends Base {
     if (codeOf(this.#reported) !== code) this.#report(error)
     console.error(`agentruntime: <${this.localName}>: ${what}: ${error.message.replace(/\.?$/, ".")}${this.#advice(error)} ${docs}${code}`)
     this.#update(
-      { phase: "error", message: errorText(code), permanent: PERMANENT_ERRORS.has(code), microphoneProblem: undefined, busy: false, pending: false, gated: false, missing: false, unheard: false },
+      { phase: "error", message: errorText(code), permanent: PERMANENT_ERRORS.has(code), microphoneProblem: undefined, busy: false, gated: false, missing: false, unheard: false },
       code,
     )
   }
@@ -504,7 +532,7 @@ export abstract class AgentElement extends Base {
     const last = this.#reported
     if (last instanceof AgentError && last.code === reason) return this.#fail(last, "The conversation has ended")
     if (Object.hasOwn(ERROR_MESSAGES, reason ?? "")) return this.#fail(new AgentError({ code: reason! }), "The conversation has ended")
-    this.#update({ phase: "ended", message: endText(reason), microphoneProblem: undefined, busy: false, pending: false, gated: false, missing: false, unheard: false })
+    this.#update({ phase: "ended", message: endText(reason), microphoneProblem: undefined, busy: false, gated: false, missing: false, unheard: false })
   }
 
   get #microphone(): "start" | "click" | "none" {
@@ -563,9 +591,6 @@ export abstract class AgentElement extends Base {
       if (name !== "error") this.dispatchEvent(new CustomEvent(String(name), { detail }))
       else if (!signal.aborted || codeOf(detail) !== codeOf(this.#reported)) this.#report(detail)
     })
-    let answering = false
-    let speaking = false
-    const busy = () => this.#update({ busy: answering || speaking || this.#state.pending })
     listen(session, signal, {
       stateChange: () => {
         if (!("transport" in session)) return
@@ -574,38 +599,13 @@ export abstract class AgentElement extends Base {
       },
       transportChanged: ({ mode, transport }) => {
         if (mode === "avatar") this.#attachFace(transport, signal)
-        // The previous transport does not report the end of its speech.
-        answering = speaking = false
         this.#stage!.forget()
-        this.#update({ mode: mode === "avatar" ? "face" : "text", pending: false, busy: false, picture: false, missing: false, unheard: false })
+        this.#update({ mode: mode === "avatar" ? "face" : "text", picture: false, missing: false, unheard: false })
       },
       warning: ({ code }) => {
         if (code === "playback_blocked") this.#showVoice()
         else if (code === "media_no_video") this.#update(this.#state.picture ? { missing: true } : { message: noPicture })
         else if ((MIC_ERROR_CODES as readonly string[]).includes(code)) this.#microphoneFailed({ code })
-      },
-      responsePending: () => {
-        this.#update({ pending: true, busy: true })
-      },
-      responseSettled: () => {
-        this.#update({ pending: false })
-        busy()
-      },
-      turnStart: () => {
-        answering = true
-        busy()
-      },
-      turnEnd: () => {
-        answering = false
-        busy()
-      },
-      avatarStartTalking: () => {
-        speaking = true
-        busy()
-      },
-      avatarStopTalking: () => {
-        speaking = false
-        busy()
       },
       mediaRecovering: ({ channel }) => {
         if (channel !== "stv") return this.#update({ unheard: true })
@@ -638,6 +638,7 @@ export abstract class AgentElement extends Base {
         }
         voice()
       },
+      streamReady: () => this.#update({ step: 2 }),
       disclosure: () => this.#update({ gated: this.#options.requireDisclosureAck === true }),
       micStarted: () => {
         this.#update({ microphoneProblem: undefined })
@@ -659,6 +660,7 @@ export abstract class AgentElement extends Base {
     if (!face) return
     const microphone = this.#microphone === "none" ? "none" : face.micStarted && face.micEnabled ? "on" : "off"
     const { playbackBlocked, audioOutputMuted, capabilities, tapToTalkActive } = face
+    this.#conversation?.refresh()
     this.#update({ microphone, blocked: playbackBlocked !== null, sound: !audioOutputMuted, tapToTalk: capabilities.tapToTalk, tapping: tapToTalkActive })
   }
 

@@ -13,6 +13,7 @@ export const attributes = {
   background: "background",
   disclosure: "disclosure",
   agentName: "agent-name",
+  greeting: "greeting",
   kickoff: "kickoff",
   threadId: "thread-id",
   contextId: "context-id",

@@ -41,11 +41,9 @@ export class Composer implements Part {
 
   show(state: State): void {
     const { labels, phase, mode, busy } = state
-    // A conversation in text begins with its first message, one with a face with the start button.
-    this.root.hidden = mode === "face" && !open(state)
     this.field.setAttribute("aria-label", labels.message)
     this.field.placeholder = labels.placeholder
-    const ready = phase === "live" || (mode === "text" && !open(state) && !state.permanent)
+    const ready = phase === "live" || (!open(state) && !state.permanent) // a first message begins a conversation
     this.#send.root.disabled = !ready || state.switching
     this.#stop.show(labels.stop, "stop", { hidden: !busy })
     // A typed text interrupts the voice; in text mode nothing can be sent before the end of the answer.

@@ -1,15 +1,28 @@
 // The module that is downloaded when a conversation begins: captions, Markdown, widgets.
+import { AgentActivity, type Activity } from "../ui/activity.js"
 import { Captions, drawCaptions } from "../ui/captions.js"
 import styles from "../ui/content.css"
+import type { AvatarSession } from "../avatar.js"
 import { make, safeLink } from "../ui/dom.js"
 import { fillIn } from "../ui/labels.js"
+import { VoiceLevels } from "../ui/levels.js"
 import { GrowingMarkdown, plainMarkdown, renderMarkdown } from "../ui/markdown.js"
+import { attachTapToTalk } from "../ui/taptotalk.js"
 import { SpokenTranscript, type TranscriptChange, type TranscriptEntry } from "../ui/transcript.js"
+import { VoiceBars } from "../ui/voicebars.js"
 import { accountOf, drawWidget, type WidgetAction } from "../ui/widgets.js"
+import type { Controls } from "./controls.js"
+import { Devices } from "./devices.js"
 import type { Labels } from "./labels.js"
 import { listen, type AnySession } from "./session.js"
 
 export { makeSession } from "./make.js"
+
+/** Makes the menus of devices, and the button for tap-to-talk work. */
+export function makeDevices({ devices, tap }: Controls, face: () => AvatarSession | undefined, failed: (reason: unknown) => void): Devices {
+  attachTapToTalk(tap.root, face, failed)
+  return new Devices(devices.root, face, failed)
+}
 
 /** Where a conversation is drawn, and what it needs. */
 export interface Frame {
@@ -23,6 +36,10 @@ export interface Frame {
   /** For screen readers. */
   region: HTMLElement
   caption: HTMLElement
+  /** Where voice bars are drawn: beside the agent's state, and in place of a picture. */
+  bars: readonly HTMLElement[]
+  /** Is called when the agent does something else. */
+  doing(activity: Activity, busy: boolean): void
   send(text: string): void
   signal: AbortSignal
 }
@@ -47,6 +64,9 @@ const followPx = 60
 export class Conversation {
   readonly #frame: Frame
   readonly #entries = new Map<TranscriptEntry, { root: HTMLElement; name: HTMLElement; text: GrowingMarkdown | undefined; body: HTMLElement }>()
+  /** Three dots, while the agent thinks. */
+  readonly #dots = make("div", { class: "dots", "aria-hidden": "true" }, make("i"), make("i"), make("i"))
+  readonly #activity: AgentActivity
   #questions: HTMLElement | undefined
 
   constructor(frame: Frame) {
@@ -55,6 +75,28 @@ export class Conversation {
     addStyles(log)
     log.replaceChildren()
     region.replaceChildren()
+    const levels = new VoiceLevels(session)
+    const activity = (this.#activity = new AgentActivity(session, { levels }))
+    const bars = frame.bars.map((place) => {
+      const bars = new VoiceBars(levels)
+      place.replaceChildren(bars.root)
+      return bars
+    })
+    let was: string | undefined
+    const doing = () => {
+      const { current, busy } = activity
+      const now = `${current} ${busy}`
+      if (now === was) return
+      was = now
+      for (const each of bars) each.side = current === "listening" || current === "hearing" ? "visitor" : "agent"
+      if (current === "thinking" && entries) this.#append(this.#dots)
+      else this.#dots.remove()
+      frame.doing(current, busy)
+    }
+    // The stop button depends on more than what is shown.
+    for (const event of ["responsePending", "responseSettled", "turnStart", "turnEnd", "avatarStartTalking", "avatarStopTalking"] as const) listen(session, signal, { [event]: doing })
+    activity.onChange(doing)
+    doing()
     const captions = new Captions(session)
     const undraw = drawCaptions(captions, caption)
     const transcript = new SpokenTranscript(session, { liveRegion: region, plain: plainMarkdown })
@@ -81,9 +123,18 @@ export class Conversation {
     })
     signal.addEventListener("abort", () => {
       undraw()
+      activity.destroy()
+      levels.destroy()
+      this.#dots.remove()
+      for (const each of bars) each.destroy()
       captions.destroy()
       transcript.destroy()
     })
+  }
+
+  /** Reads the state of the microphone and of the sound again. */
+  refresh(): void {
+    this.#activity.update()
   }
 
   /** Writes the names in the log again, after a change of the labels. */
@@ -125,6 +176,7 @@ export class Conversation {
   #append(element: HTMLElement): void {
     this.#frame.log.append(element)
     if (this.#questions && element !== this.#questions && this.#questions.isConnected) this.#frame.log.append(this.#questions)
+    if (this.#dots.isConnected) this.#frame.log.append(this.#dots)
     this.#follow(element.classList.contains("user"))
   }
 

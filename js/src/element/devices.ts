@@ -1,12 +1,11 @@
 import type { AvatarSession, Device } from "../avatar.js"
 import { make } from "../ui/dom.js"
-import { IconButton } from "./dom.js"
 import type { Part, State } from "./state.js"
 
 /** The menus of microphones and speakers, and the level of the microphone. */
 export class Devices implements Part {
   readonly root = make("div", { part: "devices", class: "devices", hidden: true })
-  readonly button: IconButton
+  readonly #button: HTMLButtonElement
   readonly #microphone = make("select")
   readonly #speaker = make("select")
   readonly #level = make("meter", { min: 0, max: 1, low: 0.02, value: 0 })
@@ -17,10 +16,12 @@ export class Devices implements Part {
   #opened: AbortController | undefined
   #state: State | undefined
 
-  constructor(session: () => AvatarSession | undefined, failed: (reason: unknown) => void) {
+  /** `button` opens and closes the menus. */
+  constructor(button: HTMLButtonElement, session: () => AvatarSession | undefined, failed: (reason: unknown) => void) {
+    this.#button = button
     this.#session = session
     this.#failed = failed
-    this.button = new IconButton("device-menu", () => (this.#opened ? this.close() : this.#open()))
+    button.addEventListener("click", () => (this.#opened ? this.close() : this.#open()))
     this.root.append(
       make("label", {}, this.#names.microphone, this.#microphone),
       make("label", {}, this.#names.level, this.#level),
@@ -32,7 +33,7 @@ export class Devices implements Part {
       if (event.key !== "Escape") return
       event.stopPropagation() // it would interrupt the agent
       this.close()
-      this.button.root.focus()
+      this.#button.focus()
     })
   }
 
@@ -40,8 +41,7 @@ export class Devices implements Part {
     this.#state = state
     const { labels } = state
     if (this.#opened && (state.phase === "ended" || state.phase === "error" || state.mode === "text")) this.close()
-    this.button.show(labels.devices, "settings")
-    this.button.root.setAttribute("aria-expanded", String(this.#opened !== undefined))
+    this.#button.setAttribute("aria-expanded", String(this.#opened !== undefined))
     this.#names.microphone.textContent = labels.microphone
     this.#names.speaker.textContent = labels.speaker
     this.#names.level.textContent = labels.level
@@ -51,7 +51,7 @@ export class Devices implements Part {
     this.#opened?.abort()
     this.#opened = undefined
     this.root.hidden = true
-    this.button.root.setAttribute("aria-expanded", "false")
+    this.#button.setAttribute("aria-expanded", "false")
   }
 
   #open(): void {
@@ -60,7 +60,7 @@ export class Devices implements Part {
     this.#opened = new AbortController()
     const { signal } = this.#opened
     this.root.hidden = false
-    this.button.root.setAttribute("aria-expanded", "true")
+    this.#button.setAttribute("aria-expanded", "true")
     session.on("localMicLevel", ({ level }) => (this.#level.value = level), { signal })
     const list = () => this.#list(session, signal)
     session.on("devicesChanged", list, { signal })

@@ -1,3 +1,4 @@
+import type { Activity } from "../ui/activity.js"
 import type { WidgetLabels } from "../ui/labels.js"
 import { END_MESSAGES, ERROR_MESSAGES } from "../ui/messages.js"
 
@@ -7,7 +8,11 @@ export const english = {
   you: "You",
   start: "Start the conversation",
   again: "Start again",
+  /** While the program is downloaded. */
+  loading: "Getting ready…",
   connecting: "Connecting…",
+  /** Connected, and no picture yet. */
+  awaitingPicture: "The agent is on the way…",
   reconnecting: "The connection was lost. Reconnecting…",
   retry: "Try again",
   dismiss: "Dismiss",
@@ -16,8 +21,8 @@ export const english = {
   controls: "Conversation",
   microphoneOn: "Microphone on",
   microphoneOff: "Microphone off",
-  tap: "Tap or hold to talk",
-  tapping: "Listening. Tap when done",
+  tap: "Hold to talk",
+  tapping: "Listening…",
   soundOn: "Sound on",
   soundOff: "Sound off",
   captions: "Captions",
@@ -32,8 +37,23 @@ export const english = {
   message: "Your message",
   placeholder: "Type a message",
   send: "Send",
-  thinking: "Thinking…",
-  suggestions: "Ask next",
+  /** What the agent is doing. */
+  activities: {
+    connecting: "Connecting…",
+    reconnecting: "Reconnecting…",
+    paused: "Paused",
+    ready: "Ready",
+    listening: "Listening",
+    hearing: "Hearing you",
+    thinking: "Thinking…",
+    speaking: "Speaking",
+    writing: "Writing…",
+    muted: "Your microphone is off",
+    tapToTalk: "Hold the button to talk",
+    over: "Over",
+  } satisfies Record<Activity, string> as Record<Activity, string>,
+  /** Before the first message. */
+  greeting: "Ask me anything.",
   empty: "The agent gave no answer. Please ask in another way.",
   stopped: "You stopped this answer.",
   consent: "The agent asks for your permission to use {tool}.",
@@ -56,7 +76,7 @@ export const english = {
   over: "The conversation is over. You can start again.",
 }
 
-/** The texts of an element; those of `errors` and `ended` are replaced one by one too. */
+/** The texts of an element; those of `errors`, `ended` and `activities` are replaced one by one too. */
 export type Labels = typeof english
 
 /** A text of an element, which changes with its labels. */
@@ -68,7 +88,7 @@ export function labelsOf(own: Partial<Labels> | undefined): Labels {
   const over = <Texts extends object>(texts: Texts, others: object = {}): Texts =>
     Object.assign(Object.create(null), texts, Object.fromEntries(Object.entries(others).filter(([, text]) => text !== undefined)))
   const labels = over(english, own)
-  return Object.assign(labels, { errors: over(english.errors, own?.errors), ended: over(english.ended, own?.ended) })
+  return Object.assign(labels, { errors: over(english.errors, own?.errors), ended: over(english.ended, own?.ended), activities: over(english.activities, own?.activities) })
 }
 
 /** The codes of errors that are due to the network while the browser is offline. */

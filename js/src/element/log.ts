@@ -1,5 +1,5 @@
-import { make } from "../ui/dom.js"
-import type { Part, State } from "./state.js"
+import { icon, make, makeButton } from "../ui/dom.js"
+import { open, type Actions, type Part, type State } from "./state.js"
 
 /** The part in which the transcript and the widgets are drawn. */
 export class Log implements Part {
@@ -9,12 +9,29 @@ export class Log implements Part {
   /** What screen readers announce: the log changes too often to be announced itself. */
   readonly region = make("div", { class: "agent-hidden" })
 
-  show({ labels, modes, mode, phase }: State): void {
+  /** What is shown before the first message; a conversation replaces it. */
+  readonly #words = make("p")
+  readonly #questions = make("ul")
+  readonly #greeting = make("div", { class: "greeting", part: "greeting" }, icon("chat"), this.#words, this.#questions)
+  readonly #send: (text: string) => void
+  #shown: readonly string[] = []
+
+  constructor({ send }: Actions) {
+    this.#send = send
+    this.root.append(this.#greeting)
+  }
+
+  show(state: State): void {
+    const { labels, modes, greeting, suggestions } = state
     this.title.textContent = labels.log
+    this.#words.textContent = greeting ?? labels.greeting
+    if (suggestions !== this.#shown) this.#questions.replaceChildren(...suggestions.map((text) => make("li", {}, makeButton({ part: "button suggestion", class: "chip" }, () => this.#send(text), text))))
+    this.#shown = suggestions
     // Only an element that can have the focus can be scrolled by keyboard.
     const scrolls = modes.includes("text")
     this.root.classList.toggle("scrolls", scrolls)
-    this.root.hidden = phase === "idle" && mode === "face" // there is nothing in it
+    // Without a log of its own it would cover the poster.
+    this.root.hidden = !scrolls && (!open(state) || this.#greeting.isConnected)
     if (scrolls) this.root.tabIndex = 0
     else this.root.removeAttribute("tabindex")
   }

@@ -28,7 +28,12 @@ export class Stage implements Part {
   readonly #blank = make("span", { class: "blank" }, icon("face"))
   readonly #poster = make("div", { part: "poster", class: "poster", "aria-hidden": "true" }, make("slot", { name: "poster" }, this.#image, this.#blank))
   readonly #status = make("span", { role: "status" })
-  readonly #veil = make("div", { part: "veil", class: "veil" }, make("span", { class: "spinner", "aria-hidden": "true" }), this.#status)
+  readonly #steps = make("span", { class: "steps", "aria-hidden": "true" }, make("i"), make("i"), make("i"))
+  readonly #veil = make("div", { part: "veil", class: "veil" }, make("span", { class: "spinner", "aria-hidden": "true" }), this.#status, this.#steps)
+  readonly #doing = make("span")
+  readonly #small = make("span", { class: "bars" })
+  readonly #activity = make("p", { part: "activity", class: "activity" }, this.#small, this.#doing)
+  readonly #large = make("div", { class: "bars large", "aria-hidden": "true" })
   readonly #label = make("span")
   readonly #start: HTMLButtonElement
   readonly #unlock: HTMLButtonElement
@@ -63,17 +68,23 @@ export class Stage implements Part {
     }
     this.#stopped = stopped
     this.#start = makeButton({ part: "button start", class: "main over" }, start, icon("play"), this.#label)
-    this.#unlock = makeButton({ part: "button unlock", class: "main over" }, unlock)
-    this.#agree = makeButton({ part: "button agree", class: "main over" }, agree)
-    const over = [this.#veil, this.caption, this.#start, this.#unlock, this.#agree]
+    this.#unlock = makeButton({ part: "button unlock", class: "main over unlock" }, unlock)
+    this.#agree = makeButton({ part: "button agree", class: "main over agree" }, agree)
+    const over = [this.#large, this.#veil, this.#activity, this.caption, this.#start, this.#unlock, this.#agree]
     this.root = make("div", { part: "stage", class: "stage" }, this.video, this.#still, this.#poster, ...over)
     for (const event of ["pointerenter", "focusin", "touchstart"]) this.root.addEventListener(event, approach, { passive: true })
     this.#image.addEventListener("error", () => {
       this.#failed = this.#image.getAttribute("src") ?? undefined
       this.#showPoster(undefined)
     })
+    this.#image.addEventListener("load", () => this.#image.classList.toggle("high", this.#image.naturalHeight > this.#image.naturalWidth * 0.8))
     if (this.countsFrames) this.video.requestVideoFrameCallback(this.#frame)
     else this.video.addEventListener("resize", () => this.video.videoWidth > 0 && this.#painted())
+  }
+
+  /** Where voice bars are drawn: beside the agent's state, and in place of a picture. */
+  get bars(): readonly HTMLElement[] {
+    return [this.#small, this.#large]
   }
 
   /** Whether the browser tells of each frame that it paints. */
@@ -175,7 +186,15 @@ export class Stage implements Part {
       this.#still.hidden = true
       this.#dropKey()
     } else if (state.missing || phase === "reconnecting") this.#still.hidden = this.#still.width === 0
-    const waits = phase === "connecting" || phase === "reconnecting" ? labels[phase] : phase === "live" && state.missing ? labels.pictureLost : ""
+    const steps = [labels.loading, labels.connecting, labels.awaitingPicture]
+    const waits = phase === "connecting" ? steps[state.step]! : phase === "reconnecting" ? labels.reconnecting : phase === "live" && state.missing ? labels.pictureLost : ""
+    this.#steps.hidden = phase !== "connecting"
+    Array.from(this.#steps.children, (step, i) => step.toggleAttribute("data-done", i <= state.step))
+    this.#activity.hidden = phase !== "live" || state.missing || state.blocked || state.gated
+    const activity = state.activity === "muted" && state.microphone === "none" ? "ready" : state.activity
+    this.#activity.dataset["is"] = activity
+    this.#doing.textContent = labels.activities[activity]
+    this.#large.hidden = phase !== "live" || state.picture
     this.#veil.hidden = waits === "" || state.gated
     if (this.#status.textContent !== waits) this.#status.textContent = waits
     this.#start.hidden = active || state.permanent

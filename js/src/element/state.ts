@@ -1,3 +1,4 @@
+import type { Activity } from "../ui/activity.js"
 import type { Labels, Text } from "./labels.js"
 
 /** How the agent answers. */
@@ -23,6 +24,9 @@ export interface State {
   /** The disclosure has to be confirmed. */
   gated: boolean
   poster: string | undefined
+  /** What the agent says in writing before the first message, and questions to choose from. */
+  greeting: string | undefined
+  suggestions: readonly string[]
   /** The video had a picture in this conversation. */
   picture: boolean
   /** The picture was lost, and is being brought back. */
@@ -40,10 +44,12 @@ export interface State {
   /** The agent is in tap-to-talk mode: a button opens the windows in which the microphone is used. */
   tapToTalk: boolean
   tapping: boolean
+  /** How far the connect is, from 0: loading, connecting, waiting for the picture. */
+  step: number
+  /** What the agent is doing. */
+  activity: Activity
   /** The agent answers or speaks. */
   busy: boolean
-  /** A turn was sent and no part of its answer has arrived yet. */
-  pending: boolean
 }
 
 /** A part of an element. */

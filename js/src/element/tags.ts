@@ -24,6 +24,8 @@ export interface TagProperties {
   options?: SessionOptions | undefined
   /** Texts that replace the English ones. */
   labels?: Partial<Labels> | undefined
+  /** Questions that are offered before the first message. */
+  suggestions?: readonly string[] | undefined
 }
 
 /** A listener for an event of an element. */

@@ -18,6 +18,8 @@ interface Props<Element> extends Attributes, Omit<HTMLAttributes<Element>, keyof
   options?: SessionOptions | undefined
   /** Texts that replace the English ones. */
   labels?: Partial<Labels> | undefined
+  /** Questions that are offered before the first message. */
+  suggestions?: readonly string[] | undefined
   /** Listeners for the element's events, by name; each is called with the event's `detail`. */
   on?: { [Name in keyof AgentElementEvents]?: (detail: AgentElementEvents[Name]) => void } | undefined
   /** The children for the element's slots. */
@@ -42,7 +44,7 @@ export function AgentChat(props: AgentChatProps): ReactElement {
 }
 
 /** Properties that are set on the element, because they have no attribute. */
-const properties = ["token", "init", "options", "labels"] as const
+const properties = ["token", "init", "options", "labels", "suggestions"] as const
 
 function useElement<Element extends AgentElement>(tag: string, { ref, on = {}, children, ...props }: Props<Element>): ReactElement {
   const element = useRef<Element>(null)
@@ -51,12 +53,12 @@ function useElement<Element extends AgentElement>(tag: string, { ref, on = {}, c
   useEffect(() => {
     listeners.current = on
   })
-  const { token, init, options, labels, className, ...rest } = props as Props<Element>
+  const { token, init, options, labels, suggestions, className, ...rest } = props as Props<Element>
   useEffect(() => {
     // They may be set before the element is defined.
-    const given = { token, init, options, labels }
+    const given = { token, init, options, labels, suggestions }
     for (const name of properties) if (given[name] !== undefined || element.current![name] !== undefined) element.current![name] = given[name] as never
-  }, [token, init, options, labels])
+  }, [token, init, options, labels, suggestions])
   const names = Object.keys(on).sort().join(" ")
   useEffect(() => {
     const target = element.current!

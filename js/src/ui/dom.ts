@@ -59,6 +59,7 @@ const paths = {
   away: "M9 5H5v14h14v-4M13 5h6v6M19 5l-9 9",
   bad: "M20 13h-3V4h3zM17 13l-4 7c-2 0-2-1-2-2l1-4H6c-1 0-2-1-2-2l2-7c0-1 1-1 2-1h9",
   captions: "M3 6h18v12H3zM7 14h4M13 14h4M7 10h2M11 10h6",
+  chat: "M4 5h16v11h-8l-4 4v-4H4zM8 9h8M8 12h5",
   close: "M6 6l12 12M18 6 6 18",
   copy: "M9 9h10v11H9zM5 15V4h10",
   down: "M12 5v14M6 13l6 6 6-6",

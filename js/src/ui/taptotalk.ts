@@ -11,8 +11,8 @@ export interface TapToTalkSession {
 const holdMs = 400
 
 /**
- * Makes a button open and close tap-to-talk windows: a short press, or a key, opens a
- * window that the next one closes; a longer press opens a window until it is released.
+ * Makes a button open and close tap-to-talk windows: a short press, of a pointer or of a key, opens
+ * a window that the next one closes; a longer press opens a window until it is released.
  * The microphone is started when it is needed. `session` returns the session at the time of
  * a press; `failed` is called with errors. Returns the function that removes the listeners.
  */
@@ -28,7 +28,7 @@ export function attachTapToTalk(button: HTMLButtonElement, session: () => TapToT
       if (target === session()) failed(reason)
     }
   }
-  // Keys and screen readers cause only a click; a pointer is down for some time before it.
+  // Screen readers cause only a click; a pointer or a key is down for some time before it.
   let since = -Infinity // when the press began that opened the window
   const listeners = {
     pointerdown({ button: pressed, pointerId }: PointerEvent) {
@@ -42,6 +42,20 @@ export function attachTapToTalk(button: HTMLButtonElement, session: () => TapToT
       const short = performance.now() - since < holdMs
       since = -Infinity
       if (!short) void toggle()
+    },
+    keydown(event: KeyboardEvent) {
+      if (event.key !== " " && event.key !== "Enter") return
+      event.preventDefault() // the click that would follow
+      if (event.repeat || button.disabled) return
+      since = session()?.tapToTalkActive ? -Infinity : performance.now()
+      void toggle()
+    },
+    keyup(event: KeyboardEvent) {
+      if (event.key !== " " && event.key !== "Enter") return
+      event.preventDefault()
+      const held = Number.isFinite(since) && performance.now() - since >= holdMs
+      since = -Infinity
+      if (held) void toggle()
     },
     contextmenu(event: Event) {
       event.preventDefault() // a long touch would open it

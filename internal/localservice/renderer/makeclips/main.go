@@ -1,11 +1,14 @@
-// Command makeclips draws the faces of the renderer and encodes their clips, of each face one file for H264 and one for VP8. It is run by
+// Command makeclips draws the faces of the renderer and encodes their clips, of each face a picture at rest, one file for H264 and one for VP8. It is run by
 // "go generate" in the renderer's directory and needs ffmpeg with libx264 and libvpx; nothing else does.
 package main
 
 import (
+	"bytes"
+	"errors"
 	"flag"
 	"fmt"
 	"image"
+	"image/png"
 	"log"
 	"os"
 	"path/filepath"
@@ -18,9 +21,23 @@ func main() {
 	out := flag.String("out", "clips", "directory for the clip files")
 	only := flag.String("face", "", "the only face to encode; empty is all")
 	flag.Parse()
-	if err := encodeFiles(*out, *only); err != nil {
+	if err := errors.Join(drawStills(*out), encodeFiles(*out, *only)); err != nil {
 		log.Fatalf("makeclips: %v", err)
 	}
+}
+
+// drawStills writes a picture of each face at rest, as its clips begin.
+func drawStills(dir string) error {
+	for face := range clip.Faces {
+		var file bytes.Buffer
+		if err := png.Encode(&file, draw(&looks[face], pose{mouth: clip.Closed, lids: 1})); err != nil {
+			return fmt.Errorf("draw %s: %w", face, err)
+		}
+		if err := os.WriteFile(filepath.Join(dir, face.String()+".png"), file.Bytes(), 0o644); err != nil {
+			return fmt.Errorf("write a picture: %w", err)
+		}
+	}
+	return nil
 }
 
 func encodeFiles(dir, only string) error {

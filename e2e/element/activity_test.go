@@ -1,0 +1,132 @@
+package element
+
+import (
+	"testing"
+
+	"github.com/agentruntime/agentruntime/e2e/pagetest"
+	"github.com/agentruntime/agentruntime/internal/localservice"
+)
+
+// From the idle element to the end of a conversation nothing jumps, in a large window and on a phone.
+func TestNothingJumps(t *testing.T) {
+	t.Parallel()
+	for _, size := range [][2]int64{{1280, 800}, {360, 740}, {740, 360}} {
+		for _, modes := range []string{"face", "face text"} {
+			h := pagetest.New(t, localservice.Options{})
+			p := openPage(h)
+			p.SetSize(size[0], size[1])
+			p.Do(nil, `
+				globalThis.shifts = []
+				new PerformanceObserver((list) => shifts.push(...list.getEntries().map(({value, sources}) => ({value, what: sources.map(({node}) => node?.outerHTML?.slice(0, 60))}))))
+					.observe({type: "layout-shift", buffered: true})
+				await place("agent-avatar", {microphone: "none", modes: "`+modes+`"})
+				globalThis.stage = () => { const {width, height, top} = find("[part=stage]").getBoundingClientRect(); return [width, height, top].map(Math.round).join(" ") }
+				globalThis.before = stage()`)
+			p.Do(nil, `await element.start(); await until(() => seen("video") && !seen("[part=poster]"))
+				await until(() => find("[part=caption]").textContent !== "")
+				await element.send("My name is Ada."); await until(() => find("[aria-live=polite]").textContent.includes("Ada"))`)
+			var got struct {
+				Shift            float64
+				What             []any
+				Before, Now, End string
+			}
+			p.Do(&got, `
+				const now = stage()
+				element.end()
+				await until(() => element.phase === "ended")
+				await new Promise((drawn) => requestAnimationFrame(() => setTimeout(drawn, 100)))
+				return {shift: shifts.reduce((sum, {value}) => sum + value, 0), what: shifts, before, now, end: stage()}`)
+			if got.Shift > 0.02 || got.Now != got.Before || got.End != got.Before {
+				t.Errorf("%v, %s: layout shift %.3f (%v), stage %s, then %s, then %s", size, modes, got.Shift, got.What, got.Before, got.Now, got.End)
+			}
+			t.Logf("%v, %s: layout shift %.4f", size, modes, got.Shift)
+		}
+	}
+}
+
+// Ten times a second, what the element says of the agent is compared with the events of its
+// session and with the level of the voice, over an opening, a typed turn, a barge-in, a turn with
+// a tool, a lost connection, and the end of the microphone.
+func TestTheStateIsTrue(t *testing.T) {
+	h := pagetest.New(t, localservice.Options{})
+	p := openPage(h)
+	p.Allow("Failed to load resource")
+	p.Do(nil, `
+		await place("agent-avatar", {agent: "tools", microphone: "click"})
+		globalThis.samples = []
+		const on = {talking: false, heard: false, loud: 0, pending: false, answering: false, blocked: false}
+		globalThis.on = on
+		element.addEventListener("sessionCreated", ({detail: {session}}) => {
+			session.onToolCall("save_note", () => "saved")
+			const set = (event, change) => session.on(event, () => Object.assign(on, change))
+			set("avatarStartTalking", {talking: true, heard: false})
+			for (const event of ["avatarStopTalking", "interrupted", "reconnecting"]) set(event, {talking: false})
+			set("responsePending", {pending: true})
+			set("responseSettled", {pending: false})
+			set("turnStart", {answering: true})
+			set("turnEnd", {answering: false})
+			set("userStartedTalking", {user: performance.now()})
+		})
+		element.addEventListener("track", ({detail: {track}}) => {
+			if (track.kind !== "audio") return
+			const context = new AudioContext()
+			const analyser = new AnalyserNode(context, {fftSize: 2048})
+			context.createMediaStreamSource(new MediaStream([track])).connect(analyser)
+			const buffer = new Float32Array(2048)
+			globalThis.level = () => {
+				analyser.getFloatTimeDomainData(buffer)
+				return Math.sqrt(buffer.reduce((sum, sample) => sum + sample * sample, 0) / buffer.length)
+			}
+		})
+		setInterval(() => {
+			if (element.phase === "idle") return
+			if ((globalThis.level?.() ?? 0) > 0.004) on.heard = true
+			const {state, micStarted, micEnabled} = element.session ?? {}
+			samples.push({...on, at: Math.round(performance.now()), phase: element.phase, state, microphone: micStarted && micEnabled, says: seen("[part=activity]") ? find("[part=activity]").dataset.is : "", text: seen("[part=activity]") ? find("[part=activity]").innerText : ""})
+		}, 100)`)
+	says := func(activity string) {
+		t.Helper()
+		p.Do(nil, `await until(() => seen("[part=activity]") && find("[part=activity]").dataset.is === "`+activity+`")`)
+	}
+	press(p, "start")
+	says("speaking")
+	says("muted")
+	p.Do(nil, `await element.send("Save a note: call back tomorrow")`)
+	says("thinking")
+	says("speaking")
+	says("muted")
+	press(p, "microphone")
+	p.Do(nil, `element.send("Tell me a long story.")`)
+	says("speaking")
+	says("hearing") // the browser's microphone speaks into the story
+	p.Do(nil, `element.session.mute()`)
+	says("muted")
+	h.Control("/sessions/newest/drop", nil)
+	p.Do(nil, `await until(() => element.session.state !== "connected"); await until(() => element.session.state === "connected")`)
+	p.Do(nil, `await element.send("What can you do?")`)
+	says("speaking")
+	press(p, "end")
+	var got struct {
+		Wrong []any
+		Seen  map[string]int
+		Count int
+	}
+	// A sample may fall between an event and what it changes; two in a row may not.
+	p.Do(&got, `
+		await until(() => element.phase === "ended")
+		const wrong = (s) => {
+			if (s.says === "speaking") return !s.talking || !s.heard
+			if (s.says === "thinking") return !s.pending && !s.answering && !s.talking
+			if (s.says === "listening") return !s.microphone || s.pending || (s.talking && s.heard)
+			if (s.says === "muted") return s.microphone || s.pending || (s.talking && s.heard)
+			if (s.says === "hearing") return !s.microphone || s.user === undefined
+			return s.says !== "" && s.says !== "paused" && s.says !== "reconnecting"
+		}
+		const seen_ = {}
+		for (const {says} of samples) seen_[says] = (seen_[says] ?? 0) + 1
+		return {wrong: samples.filter((s, i) => wrong(s) && samples[i + 1]?.says === s.says && wrong(samples[i + 1])), seen: seen_, count: samples.length}`)
+	if len(got.Wrong) > 0 {
+		t.Errorf("%d of %d samples are wrong, such as %v", len(got.Wrong), got.Count, got.Wrong[0])
+	}
+	t.Logf("%d samples: %v", got.Count, got.Seen)
+}

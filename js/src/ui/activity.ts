@@ -1,0 +1,230 @@
+import type { AvatarEvents } from "../events.js"
+import { transportOf, VoiceLevels } from "./levels.js"
+import { Listeners, Scope, type SessionLike } from "./listen.js"
+
+/** What the agent is doing, as a visitor is told. */
+export type Activity =
+  | "connecting"
+  /** The connection was lost and is being made again. */
+  | "reconnecting"
+  /** The conversation is paused. */
+  | "paused"
+  /** A message can be typed; there is no voice. */
+  | "ready"
+  /** The microphone is on, and nothing is said. */
+  | "listening"
+  /** The service detects the visitor's speech. */
+  | "hearing"
+  /** An answer was asked for, and nothing of it can be heard or read yet. */
+  | "thinking"
+  /** The agent's voice is being played. */
+  | "speaking"
+  /** The text of an answer arrives. */
+  | "writing"
+  /** The microphone is off. */
+  | "muted"
+  /** The microphone waits for the button of tap-to-talk. */
+  | "tapToTalk"
+  | "over"
+
+/** What {@link AgentActivity} reads of a session of any kind, or of a fake of a test. */
+export interface ActivitySession extends SessionLike {
+  readonly state?: string
+  readonly paused?: boolean
+  readonly micStarted?: boolean
+  readonly micEnabled?: boolean
+  readonly tapToTalkActive?: boolean
+  readonly capabilities?: { readonly tapToTalk?: boolean }
+  readonly playbackBlocked?: "video" | "audio" | null
+  readonly speak?: unknown
+  readonly transport?: unknown
+}
+
+/** Options of {@link AgentActivity}. */
+export interface ActivityOptions {
+  /** The levels of the session, where the page has them for bars too. Default: own ones. */
+  levels?: Pick<VoiceLevels, "agent" | "visitor"> | undefined
+}
+
+/** The level from which the agent's voice counts as heard. */
+const audible = 0.02
+
+/** How often it is looked whether the voice can be heard, in ms. */
+const lookMs = 50
+
+/** How long after `avatarStartTalking` the voice begins where its level can't be measured, in ms. */
+const leadMs = 400
+
+/** How long the visitor's microphone must be quiet, in ms, before the agent no longer counts as hearing something that it does not answer. */
+const quietMs = 2_000
+
+/** The level of the microphone below which it counts as quiet. */
+const quiet = 0.05
+
+/**
+ * What the agent is doing, from the events of a session and from the sound of its voice: `speaking` is true only while the voice
+ * can be heard, `hearing` only while the service detects speech.
+ */
+export class AgentActivity {
+  readonly #session: ActivitySession
+  readonly #outer = new Scope()
+  readonly #inner = new Scope()
+  readonly #listeners = new Listeners<[activity: Activity]>()
+  readonly #levels: Pick<VoiceLevels, "agent" | "visitor">
+  readonly #own: VoiceLevels | undefined
+  #current: Activity = "connecting"
+  #over = false
+  #talking = false
+  #sounding = false
+  #hearing = false
+  #pending = false
+  #answering = false
+  #texting = false
+  #looking: ReturnType<typeof setInterval> | undefined
+  /** When the agent began to talk, or the visitor was loud last. */
+  #since = 0
+
+  /** Throws a `TypeError` without a session. */
+  constructor(session: ActivitySession, { levels }: ActivityOptions = {}) {
+    if (typeof session?.on !== "function") throw new TypeError("the activity needs a session")
+    this.#session = session
+    this.#own = levels ? undefined : new VoiceLevels(session)
+    this.#levels = levels ?? this.#own!
+    const outer = (event: string, react: () => void) => this.#outer.listen<Record<string, unknown>, string>(session, event, () => this.#set(react))
+    outer("stateChange", () => {})
+    outer("ended", () => (this.#over = true))
+    outer("transportChanged", () => {
+      this.#silence()
+      this.#hearing = this.#pending = this.#answering = this.#texting = false
+      this.#bind()
+    })
+    this.#bind()
+    this.update()
+  }
+
+  /** What the agent is doing now. */
+  get current(): Activity {
+    return this.#current
+  }
+
+  /** Whether the agent answers, so that it can be interrupted. */
+  get busy(): boolean {
+    return !this.#over && (this.#pending || this.#answering || this.#talking)
+  }
+
+  /** Adds a function that is called at every change, and returns the one that removes it. */
+  onChange(listener: (activity: Activity) => void): () => void {
+    return this.#listeners.add(listener)
+  }
+
+  /** Reads the session again, after a change without an event, as by `mute()`. */
+  update(): void {
+    this.#set(() => {})
+  }
+
+  /** Removes all listeners. */
+  destroy(): void {
+    this.#outer.end()
+    this.#inner.end()
+    clearInterval(this.#looking)
+    this.#listeners.clear()
+    this.#own?.destroy()
+  }
+
+  get #carrier(): ActivitySession {
+    return transportOf(this.#session)
+  }
+
+  #bind(): void {
+    this.#inner.end()
+    const carrier = this.#carrier
+    const on = <Name extends keyof AvatarEvents & string>(event: Name, react: (payload: AvatarEvents[Name]) => void) =>
+      this.#inner.listen<AvatarEvents, Name>(carrier, event, (payload) => this.#set(() => react(payload)))
+    if (carrier !== this.#session) on("stateChange", () => {})
+    on("responsePending", () => {
+      this.#pending = true
+      this.#hearing = false
+    })
+    on("responseSettled", () => (this.#pending = false))
+    on("turnStart", () => {
+      this.#answering = true
+      this.#hearing = this.#texting = false
+    })
+    on("turnEnd", () => (this.#answering = this.#texting = false))
+    on("transcript", ({ type, speechId }) => {
+      if (type === "user") this.#hearing = false
+      else if (speechId === null) this.#texting = true
+    })
+    on("avatarStartTalking", () => {
+      this.#talking = true
+      this.#sounding = false
+      this.#since = Date.now()
+      this.#look()
+    })
+    for (const event of ["avatarStopTalking", "interrupted"] as const) {
+      on(event, () => {
+        this.#silence()
+        this.#answering = false
+      })
+    }
+    on("userStartedTalking", () => {
+      this.#hearing = true
+      this.#since = Date.now()
+      this.#look()
+    })
+    on("reconnecting", () => {
+      this.#silence()
+      this.#hearing = false
+    })
+    for (const event of ["micStarted", "tapToTalkStarted", "resumed", "mediaReady", "reconnected", "warning"] as const) on(event, () => {})
+    on("tapToTalkEnded", () => (this.#hearing = false))
+  }
+
+  #silence(): void {
+    this.#talking = this.#sounding = false
+  }
+
+  /** Looks at the levels as long as something depends on them. */
+  #look(): void {
+    this.#looking ??= setInterval(() => this.#set(() => this.#measure()), lookMs)
+  }
+
+  #measure(): void {
+    if (this.#talking && !this.#sounding) {
+      const level = this.#levels.agent
+      this.#sounding = level === undefined ? Date.now() - this.#since >= leadMs : level >= audible
+    }
+    if (this.#hearing) {
+      if (this.#levels.visitor >= quiet) this.#since = Date.now()
+      else if (Date.now() - this.#since >= quietMs) this.#hearing = false
+    }
+    if ((!this.#talking || this.#sounding) && !this.#hearing) {
+      clearInterval(this.#looking)
+      this.#looking = undefined
+    }
+  }
+
+  #set(change: () => void): void {
+    change()
+    const now = this.#read()
+    if (now === this.#current) return
+    this.#current = now
+    this.#listeners.call(now)
+  }
+
+  #read(): Activity {
+    const carrier = this.#carrier
+    const { state, paused, micStarted, micEnabled, capabilities, tapToTalkActive, playbackBlocked } = carrier
+    if (this.#over) return "over"
+    if (state === "reconnecting" || state === "resuming") return "reconnecting"
+    if (state !== "connected") return "connecting"
+    if (paused) return "paused"
+    if (this.#sounding && !playbackBlocked) return "speaking"
+    if (this.#hearing && micStarted && micEnabled) return "hearing"
+    if (this.#texting) return "writing"
+    if (this.#pending || this.#answering || (this.#talking && !playbackBlocked)) return "thinking"
+    if (carrier.speak === undefined) return "ready"
+    if (capabilities?.tapToTalk && !tapToTalkActive) return "tapToTalk"
+    return micStarted && micEnabled ? "listening" : "muted"
+  }
+}
