@@ -11,7 +11,7 @@ import (
 	"sync"
 	"time"
 
-	"modernc.org/sqlite" // also the driver "sqlite"
+	"modernc.org/sqlite"
 	sqlite3 "modernc.org/sqlite/lib"
 )
 
@@ -54,7 +54,6 @@ type Store struct {
 	// Every request looks whether its token was ended. That is quick, and must not wait for
 	// what clients read.
 	checks  *sql.DB
-	ended   *sql.Stmt
 	secrets sync.Map // of partners, which never change, by their ids
 
 	limit     int64         // of the database, in bytes
@@ -113,10 +112,6 @@ func (s *Store) open(dir, synchronous string) error {
 	if s.checks, err = openPool(path, 1, "query_only(1)"); err != nil {
 		return err
 	}
-	if s.ended, err = s.checks.PrepareContext(ctx, `SELECT EXISTS (SELECT 1 FROM revoked WHERE partner_id = ? AND
-		((kind = 'token' AND id = ?) OR (kind = 'group' AND id = ?)))`); err != nil {
-		return err
-	}
 	return s.seed(ctx)
 }
 
@@ -147,10 +142,11 @@ func openPool(path string, size int, pragmas ...string) (*sql.DB, error) {
 		"_txlock": {"immediate"},
 	}
 	u := url.URL{Scheme: "file", Opaque: (&url.URL{Path: path}).EscapedPath(), RawQuery: query.Encode()}
-	db, err := sql.Open("sqlite", u.String())
+	connector, err := sqlite.NewConnector(u.String())
 	if err != nil {
 		return nil, err
 	}
+	db := sql.OpenDB(keeping{connector})
 	db.SetMaxOpenConns(size)
 	db.SetMaxIdleConns(size)
 	return db, nil
@@ -159,9 +155,6 @@ func openPool(path string, size int, pragmas ...string) (*sql.DB, error) {
 // Close ends the store. It waits for statements that are running.
 func (s *Store) Close() error {
 	var errs []error
-	if s.ended != nil {
-		errs = append(errs, s.ended.Close())
-	}
 	for _, db := range []*sql.DB{s.read, s.checks, s.write} {
 		if db != nil {
 			errs = append(errs, db.Close())

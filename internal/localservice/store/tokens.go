@@ -44,7 +44,8 @@ func (s *Store) Revoke(ctx context.Context, partnerID int64, tokenID, group stri
 // Revoked reports whether a token, or its group, has been ended.
 func (s *Store) Revoked(ctx context.Context, partnerID int64, tokenID, group string) (bool, error) {
 	var ended bool
-	err := s.ended.QueryRowContext(ctx, partnerID, tokenID, group).Scan(&ended)
+	err := s.checks.QueryRowContext(ctx, `SELECT EXISTS (SELECT 1 FROM revoked WHERE partner_id = ? AND
+		((kind = 'token' AND id = ?) OR (kind = 'group' AND id = ?)))`, partnerID, tokenID, group).Scan(&ended)
 	return ended, err
 }
 

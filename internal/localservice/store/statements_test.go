@@ -1,0 +1,190 @@
+package store
+
+import (
+	"context"
+	"database/sql"
+	"database/sql/driver"
+	"errors"
+	"fmt"
+	"testing"
+
+	"modernc.org/sqlite"
+)
+
+// counting counts the statements that a connection prepares.
+type counting struct {
+	driver.Connector
+	prepared *int
+}
+
+type countingConn struct {
+	sqliteConn
+	prepared *int
+}
+
+func (c counting) Connect(ctx context.Context) (driver.Conn, error) {
+	inner, err := c.Connector.Connect(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return countingConn{inner.(sqliteConn), c.prepared}, nil
+}
+
+func (c countingConn) PrepareContext(ctx context.Context, text string) (driver.Stmt, error) {
+	*c.prepared++
+	return c.sqliteConn.PrepareContext(ctx, text)
+}
+
+// openCounting opens one connection to a database in memory with a table of numbers.
+func openCounting(t *testing.T) (db *sql.DB, prepared *int) {
+	t.Helper()
+	connector, err := sqlite.NewConnector("file::memory:")
+	if err != nil {
+		t.Fatal(err)
+	}
+	prepared = new(int)
+	db = sql.OpenDB(keeping{counting{connector, prepared}})
+	db.SetMaxOpenConns(1)
+	t.Cleanup(func() {
+		if err := db.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	if _, err := db.Exec("CREATE TABLE n (i INTEGER); CREATE TABLE m (i INTEGER)"); err != nil {
+		t.Fatal(err)
+	}
+	return db, prepared
+}
+
+func TestATextIsPreparedOnce(t *testing.T) {
+	db, prepared := openCounting(t)
+	for i := range 10 {
+		tx, err := db.Begin()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := tx.Exec("INSERT INTO n VALUES (?)", i); err != nil {
+			t.Fatal(err)
+		}
+		if err := tx.Commit(); err != nil {
+			t.Fatal(err)
+		}
+		var count int
+		if err := db.QueryRow("SELECT count(*) FROM n WHERE i <= ?", i).Scan(&count); err != nil || count != i+1 {
+			t.Fatalf("%d rows, %v, want %d", count, err, i+1)
+		}
+	}
+	if *prepared != 2 {
+		t.Errorf("prepared %d statements, want 2", *prepared)
+	}
+}
+
+// TestAQueryWithinItsOwnRows needs a second statement of the same text.
+func TestAQueryWithinItsOwnRows(t *testing.T) {
+	db, prepared := openCounting(t)
+	tx, err := db.Begin()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer tx.Rollback() //nolint:errcheck // the database ends with the test
+	for i := range 3 {
+		if _, err := tx.Exec("INSERT INTO n VALUES (?)", i); err != nil {
+			t.Fatal(err)
+		}
+	}
+	const above = "SELECT i FROM n WHERE i >= ? ORDER BY i"
+	numbers := func(from int, each func(int)) {
+		rows, err := tx.Query(above, from)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer rows.Close()
+		for rows.Next() {
+			var i int
+			if err := rows.Scan(&i); err != nil {
+				t.Fatal(err)
+			}
+			each(i)
+		}
+	}
+	var pairs string
+	numbers(0, func(i int) { numbers(i, func(j int) { pairs += fmt.Sprint(i, j, " ") }) })
+	if want := "0 0 0 1 0 2 1 1 1 2 2 2 "; pairs != want {
+		t.Errorf("%q, want %q", pairs, want)
+	}
+	if *prepared != 3 { // INSERT, and SELECT twice
+		t.Errorf("prepared %d statements, want 3", *prepared)
+	}
+}
+
+// TestAFailedStatementIsUsedAgain with other values.
+func TestAFailedStatementIsUsedAgain(t *testing.T) {
+	db, prepared := openCounting(t)
+	if _, err := db.Exec("CREATE UNIQUE INDEX one ON n (i)"); err != nil {
+		t.Fatal(err)
+	}
+	*prepared = 0
+	for i, wanted := range []bool{true, false, true} {
+		if _, err := db.Exec("INSERT INTO n VALUES (?)", i-i%2); (err == nil) != wanted {
+			t.Errorf("%d: %v", i, err)
+		}
+	}
+	if *prepared != 1 {
+		t.Errorf("prepared %d statements, want 1", *prepared)
+	}
+}
+
+// TestKeptStatementsAreBounded: a filter may have any number of forms.
+func TestKeptStatementsAreBounded(t *testing.T) {
+	db, _ := openCounting(t)
+	for i := range 2 * maxKept {
+		if _, err := db.Exec(fmt.Sprintf("INSERT INTO n VALUES (? + %d)", i), 1); err != nil {
+			t.Fatal(err)
+		}
+	}
+	c, err := db.Conn(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Close()
+	if err := c.Raw(func(raw any) error {
+		if n := len(raw.(*conn).idle); n != maxKept {
+			t.Errorf("keeps %d statements, want %d", n, maxKept)
+		}
+		return nil
+	}); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// BenchmarkTurn is what a turn in text asks of the database.
+func BenchmarkTurn(b *testing.B) {
+	s, err := Open("")
+	if err != nil {
+		b.Fatal(err)
+	}
+	defer s.Close()
+	var partner int64
+	if err := s.read.QueryRow("SELECT id FROM partners").Scan(&partner); err != nil {
+		b.Fatal(err)
+	}
+	scope := Scope{PartnerID: partner, TokenID: "token"}
+	thread := &Thread{ID: "thread", PartnerID: partner, TokenID: "token"}
+	if err := s.CreateThread(b.Context(), thread); err != nil {
+		b.Fatal(err)
+	}
+	parts := []Part{{Type: "text", Content: []byte(`"What is a thread?"`)}}
+	for i := 0; b.Loop(); i++ {
+		question := &Message{ID: fmt.Sprint("q", i), ThreadID: thread.ID, Role: Human, Parts: parts}
+		answer := &Message{ID: fmt.Sprint("a", i), ThreadID: thread.ID, Role: AI, ReplyTo: question.ID, Parts: parts}
+		_, revoked := s.Revoked(b.Context(), partner, "token", "")
+		_, opened := s.Thread(b.Context(), scope, thread.ID)
+		_, history := s.History(b.Context(), thread.ID, 20)
+		_, state := s.ThreadState(b.Context(), thread.ID)
+		asked := s.AddQuestion(b.Context(), question, nil, "")
+		answered := s.AddMessage(b.Context(), answer)
+		if err := errors.Join(revoked, opened, history, state, asked, answered); err != nil {
+			b.Fatal(err)
+		}
+	}
+}
