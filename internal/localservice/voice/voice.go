@@ -39,7 +39,7 @@ type Chunk struct {
 type Voice interface {
 	// Name is the kind of the voice, one of the constants of Config.Kind.
 	Name() string
-	// Speak returns the sound of a sentence or a few. Text beyond MaxText is not spoken; a text without anything to say
+	// Speak returns the sound of a sentence or a few, which others may get too and which must not be changed. Text beyond MaxText is not spoken; a text without anything to say
 	// gives a Speech without sound.
 	Speak(ctx context.Context, text string, how Manner) (*Speech, error)
 }
@@ -90,17 +90,17 @@ func Open(cfg Config) (Voice, error) {
 	}
 	switch kind {
 	case Builtin:
-		return synthesiser{}, nil
+		return cached(synthesiser{}), nil
 	case Espeak:
 		if missing != nil {
 			return nil, fmt.Errorf("open voice: %w", missing)
 		}
-		return &covered{Voice: &espeak{program: program}, log: log}, nil
+		return &covered{Voice: cached(&espeak{program: program}), log: log}, nil
 	case OpenAI:
 		if cfg.Endpoint.BaseURL == "" {
 			return nil, errors.New("open voice: no speech endpoint is configured")
 		}
-		return &covered{Voice: newEndpointVoice(cfg.Endpoint), log: log}, nil
+		return &covered{Voice: cached(newEndpointVoice(cfg.Endpoint)), log: log}, nil
 	default:
 		return nil, fmt.Errorf("open voice: unknown kind %q, want %s, %s, %s or %s", cfg.Kind, Auto, Builtin, Espeak, OpenAI)
 	}
