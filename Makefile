@@ -6,6 +6,7 @@
 
 # npm leaves this file behind when it has installed what the lock file says.
 NPM := js/node_modules/.package-lock.json
+DOCS := tools/docs/node_modules/.package-lock.json
 STATICCHECK := build/tools/staticcheck
 WASMTEST := build/tools/wasmbrowsertest
 
@@ -215,6 +216,10 @@ SOAK := 1m
 packages: build ## Put the npm packages of the local service into build/packages/, for every platform
 	node js/local/build.mjs
 
+.PHONY: docs
+docs: $(DOCS) ## Make the docs as a site in build/docs/, with a search; a link to a page that is missing fails
+	npm --prefix tools/docs run --silent build
+
 .PHONY: page-tests
 page-tests: build # the tests of example/testing, with the packages as published; needs npm's registry
 	tools/need.sh browser
@@ -327,6 +332,11 @@ repeat: build
 $(NPM): js/package.json js/package-lock.json
 	tools/need.sh node
 	npm --prefix js ci --no-fund --no-audit
+	@touch $@
+
+$(DOCS): tools/docs/package.json tools/docs/package-lock.json
+	tools/need.sh node
+	npm --prefix tools/docs ci --no-fund --no-audit
 	@touch $@
 
 $(STATICCHECK): tools/go.mod # and gofumpt
