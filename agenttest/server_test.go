@@ -36,7 +36,7 @@ func TestATurnInText(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer s.Close()
-	if err := s.Connect(); err != nil {
+	if err := s.Connect(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 	turn, err := s.SendText(t.Context(), "The menu, please", chat.TurnOptions{})

@@ -11,7 +11,6 @@ import (
 	"github.com/agentruntime/agentruntime/runtime/chat"
 	"github.com/agentruntime/agentruntime/runtime/event"
 	"github.com/agentruntime/agentruntime/runtime/fault"
-	"github.com/agentruntime/agentruntime/runtime/session"
 )
 
 // Chat is the ChatSession of scripts: a conversation in text.
@@ -58,7 +57,7 @@ func (c *Chat) connect(ctx, vu context.Context) error {
 	if err != nil {
 		return err
 	}
-	o := chat.Options{Options: session.Options{Token: access.KS, Kind: access.Kind, PartnerID: access.PartnerID, GenieURL: &access.GenieURL}}
+	o := chat.OptionsFor(access)
 	c.options.apply(&o.Options)
 	o.OnEvent = c.hear
 	s, err := chat.New(o)
@@ -69,7 +68,7 @@ func (c *Chat) connect(ctx, vu context.Context) error {
 		s.Close()
 		return err
 	}
-	return s.Connect()
+	return s.Connect(ctx)
 }
 
 // own makes s the session of c, until the end of the iteration.

@@ -12,7 +12,6 @@ import (
 	"github.com/agentruntime/agentruntime/internal/jsbridge"
 	"github.com/agentruntime/agentruntime/internal/page"
 	"github.com/agentruntime/agentruntime/runtime/avatar"
-	"github.com/agentruntime/agentruntime/runtime/fault"
 	"github.com/agentruntime/agentruntime/runtime/media"
 	"github.com/agentruntime/agentruntime/runtime/sessionend"
 )
@@ -103,14 +102,7 @@ func avatarMethods(a *avatar.Session) page.Methods {
 			"setAudioOutputVolume": page.Set("volume", a.SetAudioOutputVolume),
 		},
 		Async: map[string]page.Async{
-			"connect": page.Wait(func(ctx context.Context) error {
-				err := a.Connect(ctx)
-				if err != nil && ctx.Err() != nil {
-					// The same code as for every other call that is cancelled.
-					return fault.New(fault.Aborted, "connecting was cancelled").Because(context.Cause(ctx)).WithTimings(a.Snapshot().Timings)
-				}
-				return err
-			}),
+			"connect": page.Wait(a.Connect),
 			"prepare": page.Wait(a.Prepare),
 			"resume":  page.Wait(a.Resume),
 			"speak":   page.Ask("text", a.Speak),

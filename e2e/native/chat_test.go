@@ -115,7 +115,7 @@ func (svc *service) connect(t *testing.T, agent, user string, o chat.Options) *t
 	}
 	c.Session = s
 	t.Cleanup(s.Close)
-	if err := s.Connect(); err != nil {
+	if err := s.Connect(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 	return c

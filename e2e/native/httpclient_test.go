@@ -97,7 +97,7 @@ func TestClientOfTheApplication(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer c.Close()
-	if err := c.Connect(); err != nil {
+	if err := c.Connect(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := c.SendText(t.Context(), "Hello", chat.TurnOptions{}); err != nil || !trace.did("/converse") {

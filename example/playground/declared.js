@@ -485,7 +485,7 @@ export const options = {
       "name": "logger",
       "type": "(level: string, message: string, data?: Record<string, unknown>) => void",
       "check": "function",
-      "about": "Receives diagnostics; nothing in them is secret."
+      "about": "Receives diagnostics; nothing in them is secret. Natively LogTo makes it of a *slog.Logger."
     }
   ],
   "Timeouts": [

@@ -30,10 +30,10 @@ var goDocs = map[string]struct {
 		)`,
 	},
 	"docs/chat.md": {
-		[]string{"context", "github.com/pion/webrtc/v4", "MODULE/runtime/appinit", "MODULE/runtime/av", "MODULE/runtime/avatar", "MODULE/runtime/chat", "MODULE/runtime/event", "MODULE/runtime/session"},
+		[]string{"context", "log/slog", "net/http", "github.com/pion/webrtc/v4", "MODULE/runtime/appinit", "MODULE/runtime/av", "MODULE/runtime/avatar", "MODULE/runtime/chat", "MODULE/runtime/event", "MODULE/runtime/session"},
 		`var (
 			ctx    context.Context
-			token  string
+			traced *http.Client
 			listen func(event.Event)
 			access *appinit.Result
 			watch  func(*webrtc.TrackRemote)
@@ -46,6 +46,10 @@ var goDocs = map[string]struct {
 			o   avatar.Options
 			t   *testing.T
 		)`,
+	},
+	"README.md": {
+		[]string{"testing", "github.com/pion/webrtc/v4", "MODULE/agenttest", "MODULE/runtime/av", "MODULE/runtime/avatar"},
+		`var t *testing.T`,
 	},
 	"docs/local-service.md": {
 		[]string{"testing", "MODULE/agenttest"},

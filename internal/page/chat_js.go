@@ -65,7 +65,7 @@ func ChatMethods(s *chat.Session) Methods {
 			}),
 		},
 		Async: map[string]Async{
-			"connect": Wait(func(context.Context) error { return s.Connect() }),
+			"connect": Wait(s.Connect),
 			"sendText": func(ctx context.Context, a Args) (any, error) {
 				text, options, err := turnOf(a)
 				if err != nil {

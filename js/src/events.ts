@@ -57,15 +57,18 @@ export interface AvatarEvents {
    */
   devicesChanged: Nothing
   /**
-   * `hardwareMuteChanged` reports that the system or the device muted or unmuted the
-   * microphone; a mute is reported after 5 s. `track` is the device's track.
+   * `hardwareMuteChanged` reports, in pages only, that the system or the device muted or
+   * unmuted the microphone; a mute is reported after 5 s. `track` is the device's track.
    */
   hardwareMuteChanged: HardwareMuteChanged
-  /** `localSpeakingChanged` reports that the level of the microphone crossed the threshold. */
+  /**
+   * `localSpeakingChanged` reports, in pages only, that the level of the microphone crossed the
+   * threshold.
+   */
   localSpeakingChanged: LocalSpeakingChanged
   /**
-   * `localMicLevel` reports the level of the microphone, 0 to 1, every 50 ms while the event
-   * has a listener.
+   * `localMicLevel` reports, in pages only, the level of the microphone, 0 to 1, every 50 ms
+   * while the event has a listener.
    */
   localMicLevel: LocalMicLevel
   /** `tapToTalkStarted` is emitted when a tap-to-talk window opens. */
@@ -525,22 +528,25 @@ export interface ConnectionQuality {
 }
 
 /**
- * `hardwareMuteChanged` reports that the system or the device muted or unmuted the microphone;
- * a mute is reported after 5 s. `track` is the device's track.
+ * `hardwareMuteChanged` reports, in pages only, that the system or the device muted or unmuted
+ * the microphone; a mute is reported after 5 s. `track` is the device's track.
  */
 export interface HardwareMuteChanged {
   muted: boolean
   track: MediaStreamTrack
 }
 
-/** `localSpeakingChanged` reports that the level of the microphone crossed the threshold. */
+/**
+ * `localSpeakingChanged` reports, in pages only, that the level of the microphone crossed the
+ * threshold.
+ */
 export interface LocalSpeakingChanged {
   speaking: boolean
 }
 
 /**
- * `localMicLevel` reports the level of the microphone, 0 to 1, every 50 ms while the event has
- * a listener.
+ * `localMicLevel` reports, in pages only, the level of the microphone, 0 to 1, every 50 ms
+ * while the event has a listener.
  */
 export interface LocalMicLevel {
   level: number

@@ -108,7 +108,7 @@ export interface SessionSettings extends CompletionSettings, Injected {
   toolSpiralLimit?: number | undefined
   /** Receives redacted security events. */
   onAuditEvent?: ((event: AuditEvent) => void) | undefined
-  /** Receives diagnostics; nothing in them is secret. */
+  /** Receives diagnostics; nothing in them is secret. Natively LogTo makes it of a *slog.Logger. */
   logger?: ((level: string, message: string, data?: Record<string, unknown>) => void) | undefined
 }
 

@@ -323,7 +323,7 @@ func TestASessionGoesOnWithTheNextToken(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer talk.Close()
-	if err := talk.Connect(); err != nil {
+	if err := talk.Connect(context.Background()); err != nil {
 		t.Fatal(err)
 	}
 	before, err := talk.SendText(t.Context(), "My name is Ann", chat.TurnOptions{})

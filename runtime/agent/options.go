@@ -2,6 +2,7 @@ package agent
 
 import (
 	"github.com/agentruntime/agentruntime/internal/options"
+	"github.com/agentruntime/agentruntime/runtime/appinit"
 	"github.com/agentruntime/agentruntime/runtime/avatar"
 	"github.com/agentruntime/agentruntime/runtime/chat"
 	"github.com/agentruntime/agentruntime/runtime/fault"
@@ -45,6 +46,15 @@ type Options struct {
 	// do. release is called when the transport was released and closed; it may be nil.
 	NewAvatar func(avatar.Options) (s *avatar.Session, release func(), err error) `json:"-"`
 	NewChat   func(chat.Options) (s *chat.Session, release func(), err error)     `json:"-"`
+}
+
+// OptionsFor returns the options of a session with the token and the addresses of r. Its
+// shared options are at the top level, those of the media in Avatar.
+func OptionsFor(r *appinit.Result) Options {
+	face := avatar.OptionsFor(r)
+	shared := face.Options
+	face.Options = session.Options{}
+	return Options{Options: shared, Avatar: face}
 }
 
 // setDefaults sets the functions that are nil.

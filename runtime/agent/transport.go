@@ -74,7 +74,7 @@ func (s *Session) open(mode Mode) (*transport, error) {
 		o.OnEvents = listen
 		c, release, err := s.opts.NewChat(o)
 		t.transportSession, t.release = c, release
-		t.open, t.send = func(context.Context) error { return c.Connect() }, func(x []*text) { s.ask(t, c, x) }
+		t.open, t.send = func(ctx context.Context) error { return c.Connect(ctx) }, func(x []*text) { s.ask(t, c, x) }
 		return nil, err
 	})
 	if err != nil {

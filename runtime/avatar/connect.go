@@ -17,7 +17,7 @@ import (
 // session is connected, also while it reconnects, a call fails with invalid_state. The
 // error is a *[fault.Error]; that of a failed handshake carries the timings, the state is
 // then error, and Disconnect must be called before another attempt. The end of ctx aborts the handshake and releases
-// everything; the end of a second call's ctx ends only its wait.
+// everything, with the error aborted, or timeout for a deadline; the end of a second call's ctx ends only its wait.
 func (s *Session) Connect(ctx context.Context) error {
 	done := make(chan error, 2) // the outcome, and the end of ctx
 	s.base.Work.Do(func() { s.connect(done) })
@@ -25,12 +25,12 @@ func (s *Session) Connect(ctx context.Context) error {
 	case err := <-done:
 		return err
 	case <-ctx.Done():
-		cause := context.Cause(ctx)
+		aborted := session.EndOf(ctx).InPhase(fault.PhaseConnect)
 		s.base.Work.Post(func() {
 			if s.running != nil && s.running.done == done {
-				s.running.cancel(cutShort(cause))
+				s.running.cancel(aborted)
 			} else {
-				done <- cutShort(cause)
+				done <- aborted
 			}
 		})
 		return <-done

@@ -165,8 +165,9 @@ func TestConnectCanBeCutShortAtEveryStep(t *testing.T) {
 				delete(r.service.answer, silent)
 				ctx, cancel := context.WithCancel(context.Background())
 				time.AfterFunc(second, cancel)
-				if err := r.Connect(ctx); !errors.Is(err, fault.ConnectFailed) {
-					t.Errorf("err = %v, want connect_failed", err)
+				var e *fault.Error
+				if err := r.Connect(ctx); !errors.As(err, &e) || e.Code != fault.Aborted || e.Timings == nil || !errors.Is(err, context.Canceled) {
+					t.Errorf("err = %v, want aborted with timings", err)
 				}
 			})
 			run(t, Options{}, func(r *rig) {
@@ -355,7 +356,7 @@ func TestASecondConnectJoinsTheFirst(t *testing.T) {
 		}
 		ctx, cancel := context.WithTimeout(context.Background(), second)
 		defer cancel()
-		if err := r.Connect(ctx); !errors.Is(err, fault.ConnectFailed) {
+		if err := r.Connect(ctx); !errors.Is(err, fault.Timeout) {
 			t.Errorf("a wait that was cut short: %v", err)
 		}
 		if len(outcomes) > 0 {

@@ -199,20 +199,20 @@ type MicStarted struct{}
 // the devices again. It is emitted in pages only, also before the session connects.
 type DevicesChanged struct{}
 
-// HardwareMuteChanged reports that the system or the device muted or unmuted the
+// HardwareMuteChanged reports, in pages only, that the system or the device muted or unmuted the
 // microphone; a mute is reported after 5 s. Track is the device's track.
 type HardwareMuteChanged struct {
 	Muted bool `json:"muted"`
 	Track any  `json:"track" ts:"MediaStreamTrack"`
 }
 
-// LocalSpeakingChanged reports that the level of the microphone crossed the
+// LocalSpeakingChanged reports, in pages only, that the level of the microphone crossed the
 // threshold.
 type LocalSpeakingChanged struct {
 	Speaking bool `json:"speaking"`
 }
 
-// LocalMicLevel reports the level of the microphone, 0 to 1, every 50 ms while the event
+// LocalMicLevel reports, in pages only, the level of the microphone, 0 to 1, every 50 ms while the event
 // has a listener.
 type LocalMicLevel struct {
 	Level float64 `json:"level"`

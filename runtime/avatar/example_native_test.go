@@ -12,7 +12,6 @@ import (
 
 	"github.com/agentruntime/agentruntime/localservice"
 	"github.com/agentruntime/agentruntime/runtime/avatar"
-	"github.com/agentruntime/agentruntime/runtime/event"
 )
 
 // A bot that asks the agent something, hears the answer, and sees its face.
@@ -31,7 +30,6 @@ func ExampleSession() {
 	}
 
 	var packets atomic.Int64
-	answers := make(chan string, 8)
 	o := avatar.OptionsFor(access)
 	o.AllowPrivateHosts = true      // the service is on this machine
 	o.MicStart = avatar.MicDeferred // this bot types
@@ -43,11 +41,6 @@ func ExampleSession() {
 			packets.Add(1)
 		}
 	}
-	o.OnEvent = func(e event.Event) {
-		if spoken, ok := e.(avatar.AvatarStopTalking); ok && spoken.Text != avatar.SilentOpeningLabel {
-			answers <- spoken.Text
-		}
-	}
 	session, err := avatar.New(o)
 	if err != nil {
 		log.Fatal(err)
@@ -57,10 +50,11 @@ func ExampleSession() {
 	if err := session.Connect(ctx); err != nil {
 		log.Fatal(err)
 	}
-	if _, err := session.Speak(ctx, "What is the password?"); err != nil {
+	answer, err := session.Ask(ctx, "What is the password?")
+	if err != nil {
 		log.Fatal(err)
 	}
-	fmt.Println(<-answers)
+	fmt.Println(answer.Text)
 	fmt.Println("saw and heard it:", packets.Load() > 0)
 
 	// Output:

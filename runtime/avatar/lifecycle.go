@@ -3,9 +3,11 @@ package avatar
 import (
 	"cmp"
 	"context"
+	"iter"
 	"time"
 
 	"github.com/agentruntime/agentruntime/runtime/control"
+	"github.com/agentruntime/agentruntime/runtime/event"
 	"github.com/agentruntime/agentruntime/runtime/fault"
 	"github.com/agentruntime/agentruntime/runtime/session"
 	"github.com/agentruntime/agentruntime/runtime/sessionend"
@@ -49,7 +51,11 @@ func (s *Session) Close() {
 	s.readers.Wait()
 	s.free()
 	s.base.WaitDelivered()
+	s.base.Finish()
 }
+
+// Events yields every event from the beginning of the loop on; see [session.Base.Events].
+func (s *Session) Events(ctx context.Context) iter.Seq[event.Event] { return s.base.Events(ctx) }
 
 // Settle blocks until a disconnected session emits nothing more: the completion signal
 // was sent or failed, and the listener has received the outcome. A listener must

@@ -120,7 +120,7 @@ type Options struct {
 // OptionsFor returns the options of a session with the token and the addresses of r.
 func OptionsFor(r *appinit.Result) Options {
 	o := Options{
-		Options:         session.Options{Token: r.KS, Kind: r.Kind, PartnerID: r.PartnerID, GenieURL: &r.GenieURL},
+		Options:         session.OptionsFor(r),
 		ConversationURL: r.ConversationURL, SRSBaseURL: r.SRSBaseURL, TURNServerURL: r.TURNServerURL,
 	}
 	if c := r.TURNCredentials; c != nil {

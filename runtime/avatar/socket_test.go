@@ -226,7 +226,7 @@ func TestDisconnectEndsAPreparation(t *testing.T) {
 			ctx, cancel := context.WithCancel(context.Background())
 			time.AfterFunc(second, cancel)
 			began := time.Now()
-			if err := r.Connect(ctx); !errors.Is(err, fault.ConnectFailed) || time.Since(began) != second {
+			if err := r.Connect(ctx); !errors.Is(err, fault.Aborted) || time.Since(began) != second {
 				t.Errorf("%v after %v", err, time.Since(began))
 			}
 		})

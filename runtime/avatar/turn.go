@@ -84,12 +84,22 @@ func (s *Session) Speak(ctx context.Context, text string) (bool, error) {
 // blocks and returns the result. Several texts can thus be queued in order, unless
 // BeforeSend is set.
 func (s *Session) Start(ctx context.Context, text string) (wait func() (bool, error)) {
+	return s.start(ctx, text, func() {})
+}
+
+// start is Start; sent is called on the queue when the text was sent.
+func (s *Session) start(ctx context.Context, text string, sent func()) (wait func() (bool, error)) {
 	type outcome struct {
 		sent bool
 		err  error
 	}
 	ended := make(chan outcome, 1)
-	held := &heldText{text, func(sent bool) { ended <- outcome{sent: sent} }}
+	held := &heldText{text, func(was bool) {
+		if was {
+			sent()
+		}
+		ended <- outcome{sent: was}
+	}}
 	enter := func() {
 		s.base.Work.Do(func() {
 			if err := s.accept(held); err != nil {

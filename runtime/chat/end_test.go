@@ -1,6 +1,7 @@
 package chat
 
 import (
+	"context"
 	"errors"
 	"slices"
 	"sync"
@@ -88,7 +89,7 @@ func TestTheEndIsToldOnce(t *testing.T) {
 		complete(sessionend.Result{Reason: "http_error", Status: 503})
 		r.brain.status = 200
 		complete(sessionend.Result{OK: true, Reason: "manual"})
-		if err := r.Connect(); err != nil {
+		if err := r.Connect(context.Background()); err != nil {
 			t.Fatal(err)
 		}
 		complete(sessionend.Result{OK: true, Reason: "already_sent"})

@@ -52,7 +52,7 @@ func ExampleSession() {
 	if err != nil {
 		log.Fatal(err)
 	}
-	if err := session.Connect(); err != nil {
+	if err := session.Connect(context.Background()); err != nil {
 		log.Fatal(err)
 	}
 

@@ -127,7 +127,7 @@ func (r *rig) heedWith(f func(event.Event)) {
 // mustConnect connects and forgets the events of that.
 func (r *rig) mustConnect() {
 	r.t.Helper()
-	if err := r.Connect(); err != nil {
+	if err := r.Connect(context.Background()); err != nil {
 		r.t.Fatal(err)
 	}
 	r.forget()

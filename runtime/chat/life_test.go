@@ -23,13 +23,13 @@ func TestTheLifeOfASession(t *testing.T) {
 		if s := r.Snapshot(); s.State != Idle || s.Kickoff.Sent {
 			t.Errorf("at first %+v", s)
 		}
-		if err := r.Connect(); err != nil {
+		if err := r.Connect(context.Background()); err != nil {
 			t.Fatal(err)
 		}
 		if s := r.Snapshot(); s.State != Connected || !s.Kickoff.Sent || !s.ResponsePending {
 			t.Errorf("connected %+v", s)
 		}
-		if err := r.Connect(); !errors.Is(err, fault.InvalidState) {
+		if err := r.Connect(context.Background()); !errors.Is(err, fault.InvalidState) {
 			t.Errorf("connected twice: %v", err)
 		}
 		r.asked(0).answer().say(think, text("Welcome.")).end()
@@ -46,7 +46,7 @@ func TestTheLifeOfASession(t *testing.T) {
 			"brainSegment text", "final Welcome.", "turnEnd",
 			"stateChange closed", "ended disconnect", "sessionCompleted disconnect true",
 		)
-		if err := r.Connect(); !errors.Is(err, fault.InvalidState) {
+		if err := r.Connect(context.Background()); !errors.Is(err, fault.InvalidState) {
 			t.Errorf("connected again: %v", err)
 		}
 		if got := r.brain.otherCalls(); !slices.Equal(got, []string{completed}) {
@@ -63,7 +63,7 @@ func TestConnectIsDoneWhenItReturns(t *testing.T) {
 			t.Fatal(err)
 		}
 		s.base.Work.Post(func() {})
-		if err := s.Connect(); err != nil {
+		if err := s.Connect(context.Background()); err != nil {
 			t.Fatal(err)
 		}
 		if state := s.Snapshot().State; state != Connected {
@@ -77,7 +77,7 @@ func TestAnIdleSessionCanBeClosed(t *testing.T) {
 	run(t, Options{Options: session.Options{ThreadID: "5f0c"}}, func(r *rig) {
 		r.Disconnect(DisconnectOptions{})
 		r.wantEvents("stateChange closed", "ended disconnect")
-		if err := r.Connect(); !errors.Is(err, fault.InvalidState) {
+		if err := r.Connect(context.Background()); !errors.Is(err, fault.InvalidState) {
 			t.Errorf("connect: %v", err)
 		}
 		if got := r.brain.otherCalls(); len(got) != 0 {
@@ -91,7 +91,7 @@ func TestAKickoff(t *testing.T) {
 	kickoff := &event.Kickoff{Text: "Begin"}
 	run(t, Options{Options: session.Options{Kickoff: kickoff}}, func(r *rig) {
 		kickoff.Text = "changed by its owner"
-		if err := r.Connect(); err != nil {
+		if err := r.Connect(context.Background()); err != nil {
 			t.Fatal(err)
 		}
 		answer := r.later(r.t.Context(), "Hello")
@@ -248,7 +248,7 @@ func TestAPageThatCantBeWatchedFailsTheConnect(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := newRig(t, Options{})
 		r.opts.Page = brokenPage{r.page}
-		if err := r.Connect(); !errors.Is(err, fault.InternalError) {
+		if err := r.Connect(context.Background()); !errors.Is(err, fault.InternalError) {
 			t.Errorf("connect: %v", err)
 		}
 		r.wantEvents("error internal_error", "stateChange closed", "ended internal_error")
@@ -314,7 +314,7 @@ func TestCallsFromEverywhere(t *testing.T) {
 			}
 		}
 		connects := make(chan error, 15)
-		each(func(context.Context) { connects <- r.Connect() })
+		each(func(context.Context) { connects <- r.Connect(context.Background()) })
 		each(func(ctx context.Context) { _, _ = r.SendText(ctx, "Hello", TurnOptions{}) })
 		each(func(ctx context.Context) {
 			for range r.Stream(ctx, "Hello", TurnOptions{}) {

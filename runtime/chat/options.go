@@ -1,6 +1,7 @@
 package chat
 
 import (
+	"github.com/agentruntime/agentruntime/runtime/appinit"
 	"github.com/agentruntime/agentruntime/runtime/converse"
 	"github.com/agentruntime/agentruntime/runtime/session"
 )
@@ -17,6 +18,9 @@ type Options struct {
 	// before the events of its segments.
 	OnResponse func(converse.Response) `json:"-" js:"onResponse" ts:"(response: ResponseInfo) => void"`
 }
+
+// OptionsFor returns the options of a session with the token and the address of r.
+func OptionsFor(r *appinit.Result) Options { return Options{Options: session.OptionsFor(r)} }
 
 // withDefaults returns o with every default filled in, or the error of the first option
 // that is not allowed.

@@ -17,6 +17,7 @@ package chat
 
 import (
 	"context"
+	"iter"
 	"sync"
 	"sync/atomic"
 
@@ -187,8 +188,12 @@ func (s *Session) setState(state State) {
 }
 
 // Connect opens the session and queues the kickoff. It does not wait for the network. The
-// error is invalid_state on a session that is connected or has ended (session-api A.2.2).
-func (s *Session) Connect() error {
+// error is invalid_state on a session that is connected or has ended (session-api A.2.2), and
+// aborted, or timeout, if ctx has ended before.
+func (s *Session) Connect(ctx context.Context) error {
+	if ctx.Err() != nil {
+		return session.EndOf(ctx)
+	}
 	var err error = fault.New(fault.InternalError, "the session failed while it was starting")
 	// Call waits, so that the session is connected when Connect returns.
 	s.base.Work.Call(func() { err = s.connect() })
@@ -281,7 +286,11 @@ func (s *Session) Close() {
 	s.readers.Wait()
 	s.Settle()
 	s.free()
+	s.base.Finish()
 }
+
+// Events yields every event from the beginning of the loop on; see [session.Base.Events].
+func (s *Session) Events(ctx context.Context) iter.Seq[event.Event] { return s.base.Events(ctx) }
 
 // Settle returns when a disconnected session emits nothing more: the completion signal
 // was sent or failed, and the listener has received the outcome, so that a listener must

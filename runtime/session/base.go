@@ -54,6 +54,9 @@ type Base struct {
 	// gathered are the events that the newest function on delivery will pass to the
 	// listener, nil if that function does something else.
 	gathered *[]event.Timed
+	// subscriptions receive events beside the listener; none is added once finished.
+	subscriptions []*Subscription
+	finished      bool
 }
 
 // Start sets b up. It must be called before any other method.
@@ -76,14 +79,18 @@ func (b *Base) EmitAt(e event.Event, at time.Time) {
 		b.AuditFailure(failed.Error)
 	}
 	b.hooks.Publish() // also without a listener: a call that returns next, such as Connect, is as new
-	if b.hooks.OnEvent == nil && b.hooks.OnEvents == nil {
-		return
-	}
 	if d, ok := e.(event.Diagnostic); ok {
 		e = d.Redacted()
 	}
-	b.undelivered.Add(1)
 	b.mu.Lock()
+	for _, u := range b.subscriptions {
+		u.Add(e)
+	}
+	if b.hooks.OnEvent == nil && b.hooks.OnEvents == nil {
+		b.mu.Unlock()
+		return
+	}
+	b.undelivered.Add(1)
 	if b.gathered == nil {
 		events := new([]event.Timed)
 		b.gathered = events
@@ -161,11 +168,11 @@ func (b *Base) AuditFailure(err *fault.Error) {
 // goroutine.
 func (b *Base) Log(level, message string, data map[string]any) { b.hooks.Log(level, message, data) }
 
-// Logger makes log, which may be nil, safe to call: message and data are redacted,
-// and a panic in log is ignored.
+// Logger makes log safe to call: message and data are redacted, and a panic in log is
+// ignored. If log is nil, a native program gets bugs in its own log, and nothing else.
 func Logger(log func(level, message string, data map[string]any)) func(level, message string, data map[string]any) {
 	if log == nil {
-		return func(string, string, map[string]any) {}
+		log = logFailures
 	}
 	return func(level, message string, data map[string]any) {
 		_, _ = Guarded(func() (any, error) {

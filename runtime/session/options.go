@@ -72,13 +72,19 @@ type Options struct {
 
 	// OnAuditEvent receives redacted security events.
 	OnAuditEvent func(event.Audit) `json:"-" js:"onAuditEvent" ts:"(event: AuditEvent) => void"`
-	// Log receives diagnostics; nothing in them is secret.
+	// Log receives diagnostics; nothing in them is secret. Natively [LogTo] makes it of a
+	// *slog.Logger.
 	Log func(level, message string, data map[string]any) `json:"-" js:"logger" ts:"(level: string, message: string, data?: Record<string, unknown>) => void"`
 	// OnEvent receives every event, in order, on one goroutine.
 	OnEvent func(event.Event) `json:"-"`
 	// OnEvents is called in place of OnEvent, each time with all events that are waiting, and
 	// with the times when they happened.
 	OnEvents func([]event.Timed) `json:"-"`
+}
+
+// OptionsFor returns the options with the token and the address of r.
+func OptionsFor(r *appinit.Result) Options {
+	return Options{Token: r.KS, Kind: r.Kind, PartnerID: r.PartnerID, GenieURL: &r.GenieURL}
 }
 
 // Complete gives every option its default. all points to the options of one kind of

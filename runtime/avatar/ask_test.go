@@ -1,0 +1,90 @@
+package avatar
+
+import (
+	"context"
+	"errors"
+	"testing"
+	"testing/synctest"
+
+	"github.com/agentruntime/agentruntime/runtime/control"
+	"github.com/agentruntime/agentruntime/runtime/event"
+	"github.com/agentruntime/agentruntime/runtime/fault"
+)
+
+// TestAskReturnsTheAnswerToItsText: not the end of the utterance that the text cuts.
+func TestAskReturnsTheAnswerToItsText(t *testing.T) {
+	run(t, Options{}, func(r *rig) {
+		r.mustConnect()
+		socket := r.service.socket(0)
+		socket.say(control.StvFinishedTalking, control.FinishedTalking{AgentContent: "Hello."})
+		utter := func(id, text string, end bool) {
+			socket.say(control.AgentStartSpeech, control.StartSpeech{SpeechID: id, TurnID: "turn " + id, IsNewTurn: true})
+			socket.say(control.StvStartedTalking, control.Empty{})
+			if end {
+				socket.say(control.StvFinishedTalking, control.FinishedTalking{AgentContent: text})
+			}
+		}
+		utter("old", "", false)
+		synctest.Wait()
+		var answer Answer
+		var err error
+		done := make(chan struct{})
+		go func() { defer close(done); answer, err = r.Ask(context.Background(), "And now?") }()
+		synctest.Wait()
+		socket.say(control.StvFinishedTalking, control.FinishedTalking{AgentContent: "What was cut"})
+		utter("new", "Now this.", true)
+		<-done
+		if err != nil || answer.Text != "Now this." || answer.SpeechID != "new" || answer.TurnID != "turn new" {
+			t.Errorf("got %+v, %v", answer, err)
+		}
+	})
+}
+
+func TestAskEndsWithTheSessionAndTheContext(t *testing.T) {
+	run(t, Options{}, func(r *rig) {
+		r.mustConnect()
+		r.service.socket(0).say(control.StvFinishedTalking, control.FinishedTalking{AgentContent: "Hello."})
+		synctest.Wait()
+		ctx, cancel := context.WithTimeout(context.Background(), second)
+		defer cancel()
+		if _, err := r.Ask(ctx, "Hello?"); !errors.Is(err, fault.Timeout) {
+			t.Errorf("at the deadline: %v", err)
+		}
+		failed := make(chan error, 1)
+		go func() { _, err := r.Ask(context.Background(), "Hello?"); failed <- err }()
+		synctest.Wait()
+		r.Disconnect(DisconnectOptions{})
+		if err := <-failed; !errors.Is(err, fault.NetworkError) { // the service has not confirmed the text
+			t.Errorf("at the end: %v", err)
+		}
+		if _, err := r.Ask(context.Background(), "Hello?"); !errors.Is(err, fault.InvalidState) {
+			t.Errorf("after the end: %v", err)
+		}
+	})
+}
+
+// TestEventsEndWithTheSession: a loop gets every event until Close, also when it is slow.
+func TestEventsEndWithTheSession(t *testing.T) {
+	run(t, Options{}, func(r *rig) {
+		var got []event.Event
+		done := make(chan struct{})
+		go func() {
+			defer close(done)
+			for e := range r.Session.Events(context.Background()) {
+				got = append(got, e)
+			}
+		}()
+		synctest.Wait()
+		r.mustConnect()
+		r.Close()
+		<-done
+		r.mu.Lock()
+		defer r.mu.Unlock()
+		if len(got) == 0 || len(got) != len(r.events) {
+			t.Errorf("the loop got %d events, the listener %d", len(got), len(r.events))
+		}
+		for range r.Session.Events(context.Background()) {
+			t.Error("an event after Close")
+		}
+	})
+}
