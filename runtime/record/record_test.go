@@ -8,6 +8,8 @@ import (
 	"encoding/json"
 	"errors"
 	"io"
+	"net/http"
+	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"strings"
@@ -20,6 +22,7 @@ import (
 	"github.com/pion/webrtc/v4"
 
 	"github.com/agentruntime/agentruntime/internal/audio"
+	"github.com/agentruntime/agentruntime/internal/browsertest"
 	"github.com/agentruntime/agentruntime/internal/localservice"
 	"github.com/agentruntime/agentruntime/internal/localservice/servicetest"
 	"github.com/agentruntime/agentruntime/runtime/appinit"
@@ -239,6 +242,7 @@ func recordedConversation(t *testing.T, codec string) {
 			t.Errorf("no %q in the captions:\n%s", want, captions)
 		}
 	}
+	checkPlayback(t, dir, name)
 	if codec == "VP8" {
 		checkRegression(t, recording)
 	}
@@ -364,6 +368,50 @@ func checkMovie(t *testing.T, dir, name string, recording *replay.Recording) {
 	}
 	if movie.Segment.Info.Duration <= 0 || movie.Segment.Cues == nil {
 		t.Errorf("no duration or no index: %+v", movie.Segment.Info)
+	}
+}
+
+// checkPlayback seeks into the movie in Chromium and plays it there.
+func checkPlayback(t *testing.T, dir, name string) {
+	t.Helper()
+	if _, err := browsertest.Find(); testing.Short() || err != nil {
+		t.Log("not played in a browser:", err)
+		return
+	}
+	server := httptest.NewServer(http.FileServer(http.Dir(dir)))
+	defer server.Close()
+	browser, err := browsertest.Start(t.Context(), browsertest.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer browser.Close()
+	page, err := browser.NewPage(t.Context(), server.URL+"/"+replay.TurnsFile)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var played struct {
+		Length, At           float64
+		Width, Frames, Sound int
+		Error                string
+	}
+	if err := page.Eval(t.Context(), `new Promise(done => {
+		const v = document.createElement("video")
+		v.muted = true
+		const report = error => done({
+			length: v.duration, at: v.currentTime, width: v.videoWidth, error,
+			frames: v.getVideoPlaybackQuality().totalVideoFrames, sound: v.webkitAudioDecodedByteCount,
+		})
+		v.onerror = () => report(v.error.message)
+		v.onloadedmetadata = () => { v.currentTime = 8 }
+		v.onseeked = () => v.play()
+		v.ontimeupdate = () => { if (v.currentTime > 9) report("") }
+		document.body.append(v)
+		v.src = "/`+name+`"
+	})`, &played); err != nil {
+		t.Fatal(err)
+	}
+	if played.Error != "" || played.Length < 15 || played.Width != 640 || played.Frames < 10 || played.Sound == 0 {
+		t.Errorf("%s in Chromium: %+v", name, played)
 	}
 }
 
