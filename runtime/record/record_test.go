@@ -114,8 +114,9 @@ func answerTool(t *testing.T, session *avatar.Session) {
 	}
 }
 
-// visit returns the access to an agent of a new service with that script.
-func visit(t *testing.T, script string) *appinit.Result {
+// visit returns the access to an agent of a new service with that script, and a function that breaks a connection
+// of its session.
+func visit(t *testing.T, script string) (access *appinit.Result, breakIt func(how string)) {
 	t.Helper()
 	service := servicetest.Start(t, localservice.Options{Script: []byte(script)})
 	info := service.Info()
@@ -127,14 +128,30 @@ func visit(t *testing.T, script string) *appinit.Result {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return access
+	return access, func(how string) {
+		t.Helper()
+		request, err := http.NewRequestWithContext(t.Context(), http.MethodPost, info.ControlURL+"/sessions/newest/"+how, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		request.Header.Set("Authorization", "Bearer "+info.ControlToken)
+		reply, err := http.DefaultClient.Do(request)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer reply.Body.Close()
+		if reply.StatusCode >= 300 {
+			t.Fatalf("%s: %s", how, reply.Status)
+		}
+	}
 }
 
 // converse has a recorded conversation again, with a service that plays script, and returns the
 // differences.
 func converse(t *testing.T, recording *replay.Recording, script string) []replay.Difference {
 	t.Helper()
-	o := avatar.OptionsFor(visit(t, script))
+	access, _ := visit(t, script)
+	o := avatar.OptionsFor(access)
 	o.AllowPrivateHosts, o.MicStart = true, avatar.MicDeferred
 	run := replay.NewRun(recording)
 	o.OnEvent = run.Event
@@ -158,7 +175,7 @@ func converse(t *testing.T, recording *replay.Recording, script string) []replay
 }
 
 func recordedConversation(t *testing.T, codec string) {
-	access := visit(t, script)
+	access, breakIt := visit(t, script)
 	dir := filepath.Join(t.TempDir(), "recording")
 	frames := map[bool]int{} // by key
 	rec, err := New(dir, Options{OnFrame: func(f av.Frame) {
@@ -207,6 +224,10 @@ func recordedConversation(t *testing.T, codec string) {
 	speak("Write a note")
 	l.await("toolCall")
 	l.await("avatarStopTalking")
+	breakIt("drop")
+	l.await("reconnected")
+	breakIt("kill-media")
+	l.await("mediaRecovered")
 	speak("Tell me a story")
 	l.await("speechChunk")
 	l.await("speechChunk")
@@ -363,7 +384,8 @@ func checkMovie(t *testing.T, dir, name string, recording *replay.Recording) {
 	if missing := end - begin - length; missing > 2000 || missing < -500 {
 		t.Errorf("%d ms of the agent in %d ms", length, end-begin)
 	}
-	if sound := int64(blocks[1]) * 20; sound < length*9/10 || blocks[2] < int(length/50) || loud < voiceRate/2 {
+	const outage = 6000 // ms at most without media, until the session has repaired it
+	if sound := int64(blocks[1]) * 20; sound < length*9/10-outage || blocks[2] < int((length-outage)/50) || loud < voiceRate/2 {
 		t.Errorf("%d blocks of sound, %d of pictures, %d loud samples in %d ms", blocks[1], blocks[2], loud, length)
 	}
 	if movie.Segment.Info.Duration <= 0 || movie.Segment.Cues == nil {
