@@ -1,7 +1,7 @@
 // The frame of a page with a face: the picture and its captions, what is going on, the buttons
 // below, and the field for typed messages.
 import { load } from "/js/dist/index.js"
-import { Captions, drawCaptions, endMessage, errorMessage } from "/js/dist/ui.js"
+import { Captions, drawCaptions, endMessage, ERROR_MESSAGES, errorMessage } from "/js/dist/ui.js"
 import { $, status } from "./dom.js"
 import { readService } from "./service.js"
 import { VoiceControls } from "./voice.js"
@@ -75,7 +75,7 @@ export class Stage {
       if (warning.code !== "playback_blocked") status(errorMessage(warning), true)
       this.#voice.update()
     })
-    session.on("ended", ({ reason }) => this.#end(endMessage(reason), reason !== "disconnect"))
+    session.on("ended", ({ reason }) => this.#end(endMessage(reason), Object.hasOwn(ERROR_MESSAGES, reason)))
   }
 
   #end(text, bad) {
