@@ -1,6 +1,6 @@
 import assert from "node:assert/strict"
 import { setMaxListeners } from "node:events"
-import { after, beforeEach, test, type TestContext } from "node:test"
+import { beforeEach, test, type TestContext } from "node:test"
 import { JSDOM } from "jsdom"
 import { AgentError, localError } from "../src/errors.js"
 import { english } from "../src/element/labels.js"
@@ -34,8 +34,6 @@ main.append(early)
 const { AgentAvatarElement: Avatar } = await import("../src/element.js")
 
 let program: FakeProgram
-
-after(() => main.replaceChildren()) // ends the last conversations, and with them their timers
 
 beforeEach(async () => {
   main.replaceChildren()

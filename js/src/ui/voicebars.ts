@@ -21,13 +21,14 @@ export class VoiceBars {
   readonly root = make("span", { class: "agent-bars", part: "bars", "aria-hidden": "true" }, ...Array.from({ length: count }, () => make("i")))
   readonly #levels: Pick<VoiceLevels, Side>
   readonly #heard: number[] = []
-  readonly #timer: ReturnType<typeof setInterval>
+  readonly #timer: ReturnType<typeof setInterval> | undefined
   /** Whose voice the bars show. */
   side: Side
 
   constructor(levels: Pick<VoiceLevels, Side>, side: Side = "agent") {
     this.#levels = levels
     this.side = side
+    if (typeof AudioContext === "undefined") return // there are no levels
     const reduced = typeof matchMedia === "function" && matchMedia("(prefers-reduced-motion: reduce)").matches
     this.#timer = setInterval(() => this.#draw(), periodMs[reduced ? 1 : 0])
   }
