@@ -2,12 +2,15 @@ package main
 
 import (
 	"bufio"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"net/url"
 	"os"
+	"slices"
 	"strings"
 
 	"github.com/urfave/cli/v3"
@@ -38,6 +41,7 @@ func talk() *cli.Command {
 		listFlag("text", "a `text` to say, instead of the lines of standard input"),
 		textFlag("mic", "a `file` to say with the microphone, before any text: WAV of 16 bit, MP3, or Opus in Ogg"),
 		textFlag("record", "a new `folder` to record the conversation in"),
+		boolFlag("trace", "prints the times of each turn, and says the next text when the answer was spoken"),
 	)
 }
 
@@ -153,7 +157,7 @@ func sessionOptions(ctx context.Context, c *call) (avatar.Options, error) {
 
 // converseLive has the conversation: each text is said once the one before is answered.
 func converseLive(ctx context.Context, c *call, o avatar.Options) (failed error) {
-	t := &conversation{call: c, answered: make(chan error, 1), ended: make(chan error, 1)}
+	t := &conversation{call: c, trace: c.flags.Bool("trace"), answered: make(chan error, 1), ended: make(chan error, 1)}
 	o.OnEvent = t.event
 	if dir := c.flags.String("record"); dir != "" {
 		recorder, err := record.New(dir, record.Options{})
@@ -287,6 +291,7 @@ func (c *call) texts(done <-chan struct{}) (<-chan string, *error) {
 type conversation struct {
 	*call
 	answered, ended chan error
+	trace           bool // wait for the times of a turn, and print them
 
 	repeated bool         // the service has repeated the text: the turn that ends next answers it
 	failure  *fault.Error // of the turn, or of the session
@@ -316,7 +321,15 @@ func (t *conversation) event(e event.Event) {
 			t.answer()
 		}
 	case avatar.TurnEnded:
-		if t.repeated {
+		if t.repeated && !t.trace {
+			t.answer()
+		}
+	case avatar.TurnTimings:
+		if !t.trace {
+			return
+		}
+		t.note("trace", traced(e))
+		if e.From != "agent" {
 			t.answer()
 		}
 	case avatar.TurnUnconfirmed:
@@ -329,6 +342,25 @@ func (t *conversation) event(e event.Event) {
 	case avatar.Ended:
 		report(t.ended, t.failure)
 	}
+}
+
+// traced returns the marks of a turn in their order, in milliseconds; ~ marks an estimate.
+func traced(e avatar.TurnTimings) string {
+	marks := slices.SortedFunc(maps.Keys(e.Marks), func(a, b event.TurnMark) int {
+		return cmp.Or(cmp.Compare(e.Marks[a], e.Marks[b]), cmp.Compare(a, b))
+	})
+	var text strings.Builder
+	for _, mark := range marks {
+		about := ""
+		if slices.Contains(e.Estimated, mark) {
+			about = "~"
+		}
+		fmt.Fprintf(&text, "%s %s%d, ", mark, about, e.Marks[mark])
+	}
+	for _, tool := range e.Tools {
+		fmt.Fprintf(&text, "tool %s %d, ", tool.Name, tool.Called)
+	}
+	return text.String() + e.Outcome
 }
 
 // answer reports the end of the turn that answers the text.

@@ -3,6 +3,7 @@ package main
 import (
 	"encoding/json"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 
@@ -89,6 +90,15 @@ func TestTalkIsRecordedAndReplayed(t *testing.T) {
 func TestTalkWithAMicrophone(t *testing.T) {
 	r, agent := talkRig(t)
 	if text := r.ok("talk", "-agent", agent, "-mic", "../../e2e/testdata/speech.wav"); !strings.HasSuffix(text, "you: the password\nagent: The password is swordfish.\n") {
+		t.Errorf("printed\n%s", text)
+	}
+}
+
+func TestTalkPrintsTheTimesOfATurn(t *testing.T) {
+	r, agent := talkRig(t)
+	text := r.ok("talk", "-agent", agent, "-trace", "-text", "What is the password?", "-text", "Say it again")
+	turns := regexp.MustCompile(`(?m)^\(trace\): sent 0, .*firstText \d+, .*firstSound ~\d+, .*speechEnd ~\d+, answered$`).FindAllString(text, -1)
+	if len(turns) != 2 {
 		t.Errorf("printed\n%s", text)
 	}
 }
