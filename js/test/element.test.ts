@@ -70,6 +70,22 @@ test("what was set before the definition counts", () => {
   assert.equal(button(early, "stop").getAttribute("aria-label"), "Stop the answer")
 })
 
+test("texts are in the language of the page, or of the element's own lang, and those of the page win", async (t) => {
+  main.lang = "de-AT"
+  t.after(() => main.removeAttribute("lang"))
+  const element = place()
+  const start = () => button(element, "start").textContent
+  await until(() => start() === "Gespräch beginnen")
+  element.lang = "fr"
+  await until(() => start() === "Commencer la conversation")
+  assert.match(find(element, "[part~=disclosure]").textContent!, /IA/)
+  element.labels = { start: "On y va", errors: { timeout: "Trop long." } }
+  assert.equal(start(), "On y va")
+  element.lang = "sv" // which has no texts
+  await until(() => /AI/.test(find(element, "[part~=disclosure]").textContent!))
+  assert.equal(start(), "On y va")
+})
+
 test("attributes are properties with their text", () => {
   const element = place({ "widget-id": "w", modes: "face text" })
   assert.deepEqual([element.widgetId, element.modes, element.preload, element.muted], ["w", "face text", null, false])

@@ -12,6 +12,7 @@ import { Composer } from "./composer.js"
 import { Controls } from "./controls.js"
 import { Log } from "./log.js"
 import { endText, errorText, labelsOf, type Labels } from "./labels.js"
+import type { Locale } from "./locales.js"
 import { Notices } from "./notices.js"
 import { faceOf, imported, listen, loadFor, requestInit, say, type AgentElementEvents, type AnySession, type SessionOptions } from "./session.js"
 import { Stage } from "./stage.js"
@@ -50,7 +51,7 @@ export interface AgentElement extends AttributeProperties {
 
 /** What `<agent-avatar>` and `<agent-chat>` have in common (docs/elements.md). */
 export abstract class AgentElement extends Base {
-  static readonly observedAttributes: readonly string[] = Object.values(attributes)
+  static readonly observedAttributes: readonly string[] = [...Object.values(attributes), "lang"]
 
   /** The modes of an element that has no attribute `modes`. */
   protected abstract readonly defaultModes: readonly Mode[]
@@ -59,6 +60,9 @@ export abstract class AgentElement extends Base {
   #init: Source<AppInitResult> | undefined
   #options: SessionOptions = {}
   #ownLabels: Partial<Labels> | undefined
+  /** The language of the page, and its texts; undefined for English. */
+  #language = ""
+  #locale: Locale | undefined
   #session: AnySession | undefined
   #conversation: Conversation | undefined
   /** The last error that was reported as an event. */
@@ -191,16 +195,14 @@ export abstract class AgentElement extends Base {
     if (!open(this.#state)) this.#readAttributes()
   }
 
-  /** Texts that replace the English ones. */
+  /** Texts that replace those of the page's language. */
   get labels(): Partial<Labels> {
     return this.#ownLabels ?? {}
   }
 
   set labels(labels: Partial<Labels> | undefined) {
     this.#ownLabels = labels
-    this.#dropPrepared()
-    this.#update({ labels: labelsOf(labels) })
-    this.#conversation?.rename()
+    this.#relabel()
   }
 
   /** Questions that are offered before the first message; one that is chosen is sent. */
@@ -220,6 +222,7 @@ export abstract class AgentElement extends Base {
     // The browser pauses a video that is moved within the document.
     else if (this.#session) this.#stage!.video.play().catch(() => {})
     this.#watchPreload()
+    void this.#translate()
   }
 
   disconnectedCallback(): void {
@@ -234,6 +237,7 @@ export abstract class AgentElement extends Base {
   }
 
   attributeChangedCallback(name: string): void {
+    if (name === "lang") return void this.#translate()
     if (["widget-id", "region", "agentic-url", "genie-url", "ovp-url", "modes"].includes(name)) this.#accessChanged()
     else if (name !== "preload") this.#dropPrepared()
     if (this.shadowRoot) this.#readAttributes(name)
@@ -241,6 +245,29 @@ export abstract class AgentElement extends Base {
   }
 
   // --- Internals
+
+  /** Shows the texts of the language of the page: of the nearest `lang`, the element's own first. */
+  async #translate(): Promise<void> {
+    if (!this.isConnected) return
+    const language = this.closest<HTMLElement>("[lang]")?.lang ?? this.ownerDocument.documentElement.lang // not in the tree of the document: in a shadow tree
+    if (language === this.#language) return
+    this.#language = language
+    let locale: Locale | undefined
+    try {
+      if (language && !/^en(-|$)/i.test(language)) locale = await (await import("./locales.js")).loadLocale(language)
+    } catch (reason) {
+      console.warn(`agentruntime: the texts in the language ${JSON.stringify(language)} could not be loaded, so they are English:`, reason)
+    }
+    if (language !== this.#language || locale === this.#locale) return
+    this.#locale = locale
+    this.#relabel()
+  }
+
+  #relabel(): void {
+    this.#dropPrepared() // the session is told the notice that is shown
+    this.#update({ labels: labelsOf(this.#locale, this.#ownLabels) })
+    this.#conversation?.rename()
+  }
 
   #build(): void {
     const shadow = this.attachShadow({ mode: "open" })

@@ -76,19 +76,24 @@ export const english = {
   over: "The conversation is over. You can start again.",
 }
 
-/** The texts of an element; those of `errors`, `ended` and `activities` are replaced one by one too. */
+/** Labels that contain texts of their own. */
+const groups = ["activities", "ended", "errors", "widgets"] as const
+
+/** The texts of an element; those of `activities`, `ended`, `errors` and `widgets` are replaced one by one too. */
 export type Labels = typeof english
 
 /** A text of an element, which changes with its labels. */
 export type Text = (labels: Labels) => string
 
-/** Returns the English labels with those of a page in their place. */
-export function labelsOf(own: Partial<Labels> | undefined): Labels {
+/** Returns the English labels with others in their place, the last ones first. */
+export function labelsOf(...others: readonly (Partial<Labels> | undefined)[]): Labels {
   // Without a prototype, because codes and reasons of the service are looked up in them.
-  const over = <Texts extends object>(texts: Texts, others: object = {}): Texts =>
-    Object.assign(Object.create(null), texts, Object.fromEntries(Object.entries(others).filter(([, text]) => text !== undefined)))
-  const labels = over(english, own)
-  return Object.assign(labels, { errors: over(english.errors, own?.errors), ended: over(english.ended, own?.ended), activities: over(english.activities, own?.activities) })
+  const over = <Texts extends object>(texts: Texts, own: object = {}): Texts =>
+    Object.assign(Object.create(null), texts, Object.fromEntries(Object.entries(own).filter(([, text]) => text !== undefined)))
+  return others.reduce<Labels>(
+    (labels, own) => Object.assign(over(labels, own), Object.fromEntries(groups.map((group) => [group, over(labels[group], own?.[group])]))),
+    english,
+  )
 }
 
 /** The codes of errors that are due to the network while the browser is offline. */

@@ -22,7 +22,7 @@ export interface TagProperties {
   init?: Source<AppInitResult> | undefined
   /** Further options of the session, for the next start. */
   options?: SessionOptions | undefined
-  /** Texts that replace the English ones. */
+  /** Texts that replace those of the page's language. */
   labels?: Partial<Labels> | undefined
   /** Questions that are offered before the first message. */
   suggestions?: readonly string[] | undefined

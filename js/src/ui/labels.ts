@@ -47,6 +47,15 @@ export const WIDGET_LABELS = {
 /** The words that widgets show. */
 export type WidgetLabels = typeof WIDGET_LABELS
 
+/** A number as it is written in the language of the page. */
+function numberText(value: number): string {
+  try {
+    return value.toLocaleString(globalThis.document?.documentElement.lang || "en")
+  } catch {
+    return String(value) // the page's `lang` is no language tag
+  }
+}
+
 /** Puts values into a label. */
 export const fillIn = (label: string, values: Record<string, string | number>): string =>
-  label.replace(/\{(\w+)\}/gu, (whole, name: string) => (Object.hasOwn(values, name) ? String(values[name]) : whole))
+  label.replace(/\{(\w+)\}/gu, (whole, name: string) => (Object.hasOwn(values, name) ? (typeof values[name] === "number" ? numberText(values[name]) : values[name]!) : whole))

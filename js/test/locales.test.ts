@@ -1,0 +1,36 @@
+import assert from "node:assert/strict"
+import { test } from "node:test"
+import { english } from "../dist/element.js"
+import { LANGUAGES, loadLocale } from "../dist/locales.js"
+import { ERROR_MESSAGES, WIDGET_LABELS } from "../dist/ui.js"
+
+/** The texts of an object of texts, by their paths. */
+function texts(of: object, path = ""): Map<string, string> {
+  return new Map(Object.entries(of).flatMap(([name, value]) => (typeof value === "string" ? [[path + name, value] as const] : [...texts(value as object, `${path}${name}.`)])))
+}
+
+const placeholders = (text: string) => (text.match(/\{\w+\}/g) ?? []).sort()
+
+test("there are ten languages, two of them from right to left", () => {
+  assert.equal(LANGUAGES.length, 10)
+  assert.ok(["ar", "he"].every((language) => LANGUAGES.includes(language)))
+})
+
+for (const language of LANGUAGES) {
+  test(`no text is missing, empty or without its values in ${language}`, async () => {
+    const own = texts((await loadLocale(language))!)
+    const all = texts({ ...english, errors: ERROR_MESSAGES, widgets: WIDGET_LABELS })
+    assert.deepEqual([...own.keys()].sort(), [...all.keys()].sort())
+    for (const [path, text] of all) {
+      assert.notEqual(own.get(path)!.trim(), "", path)
+      assert.deepEqual(placeholders(own.get(path)!), placeholders(text), path)
+    }
+  })
+}
+
+test("a language is found by its primary subtag, in any case", async () => {
+  const { de } = { de: await loadLocale("de") }
+  assert.equal(await loadLocale("de-AT"), de)
+  assert.equal(await loadLocale("DE"), de)
+  for (const tag of ["en", "en-GB", "sv", "", "constructor", "d"]) assert.equal(await loadLocale(tag), undefined, tag)
+})
