@@ -202,8 +202,8 @@ func (r *rig) make(open page.Open, options js.Value) session {
 	dispatch := jsbridge.FuncOf(func(_ js.Value, args []js.Value) any {
 		r.mu.Lock()
 		defer r.mu.Unlock()
-		for i := range args[0].Length() / 2 {
-			r.events = append(r.events, heard{args[0].Index(2 * i).String(), args[0].Index(2*i + 1)})
+		for i := range args[0].Length() / 3 {
+			r.events = append(r.events, heard{args[0].Index(3 * i).String(), args[0].Index(3*i + 1)})
 		}
 		close(r.arrived)
 		r.arrived = make(chan struct{})

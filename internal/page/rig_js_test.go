@@ -98,8 +98,8 @@ func (r *rig) open(kind, options string) object {
 		r.mu.Lock()
 		defer r.mu.Unlock()
 		r.heard++
-		for i := range args[0].Length() / 2 {
-			r.events = append(r.events, heard{args[0].Index(2 * i).String(), args[0].Index(2*i + 1)})
+		for i := range args[0].Length() / 3 {
+			r.events = append(r.events, heard{args[0].Index(3 * i).String(), args[0].Index(3*i + 1)})
 		}
 		close(r.arrived)
 		r.arrived = make(chan struct{})
