@@ -46,7 +46,7 @@ func TestASessionConnectsTalksAndEnds(t *testing.T) {
 	}
 	want := []string{
 		"stateChange", "stateChange", "connectivityChanged", "streamReady", "mediaReady", "disclosure", "stateChange",
-		"connectTimings", "avatarStopTalking", "responsePending", "stateChange", "responseSettled", "turnUnconfirmed", "stateChange", "ended",
+		"connectTimings", "avatarStopTalking", "responsePending", "stateChange", "responseSettled", "turnTimings", "turnUnconfirmed", "stateChange", "ended",
 	}
 	if got := s.names(); !slices.Equal(got, want) {
 		t.Errorf("events %q\nwant   %q", got, want)

@@ -44,7 +44,7 @@ func TestATurnIsAnsweredWhole(t *testing.T) {
 	}
 	want := []string{
 		"stateChange", "transcript", "turnStart", "responsePending", "responseSettled", "brainSegment", "transcript",
-		"brainSegment", "transcript", "brainSegment", "turnEnd",
+		"brainSegment", "transcript", "brainSegment", "turnEnd", "turnTimings",
 	}
 	if got := s.names(); !slices.Equal(got, want) {
 		t.Errorf("events %q\nwant   %q", got, want)
