@@ -29,7 +29,7 @@ const holder = `(() => {
 			const one = {kind, methods, events: [], state: methods.properties().state, gone: false, ended: new Promise((resolve) => end = resolve)}
 			holder.taken.push(one)
 			return {
-				dispatch: (events) => one.events.push(...events.filter((_, i) => i % 2 === 0)),
+				dispatch: (events) => one.events.push(...events.filter((_, i) => i % 3 === 0)),
 				gone: () => { one.gone = true; one.state = methods.properties().state; end() },
 			}
 		},
