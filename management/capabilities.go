@@ -28,7 +28,7 @@ const (
 const webSearch = "use_web_search"
 
 // offByDefault are the capabilities that are off unless they are switched on
-// (wire-protocol §4.9).
+// (protocol §4.9).
 var offByDefault = []string{
 	"avatar", "avatar_filler", "avatar_show_content", "external_video", "screen_share_analysis", "show_link", "think_process", webSearch, "video_gallery",
 }

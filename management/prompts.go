@@ -10,7 +10,7 @@ import (
 )
 
 // SilentOpening is the opening phrase of an agent that says nothing first (service.md,
-// "Intellect"; wire-protocol §7.6).
+// "Intellect"; protocol §7.6).
 const SilentOpening = "<blank>"
 
 // Names of reserved variables that have rules of their own.

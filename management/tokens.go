@@ -15,7 +15,7 @@ import (
 	"github.com/agentruntime/agentruntime/runtime/fault"
 )
 
-// Lifetimes of tokens (wire-protocol §1.3).
+// Lifetimes of tokens (protocol §1.3).
 const (
 	DefaultAdminTTL = time.Hour
 	MaxAdminTTL     = 7 * 24 * time.Hour

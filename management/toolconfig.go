@@ -15,7 +15,7 @@ import (
 	"github.com/agentruntime/agentruntime/runtime/fault"
 )
 
-// Types of a tool (service.md, "Tool"; wire-protocol §9.8).
+// Types of a tool (service.md, "Tool"; protocol §9.8).
 const (
 	// ToolAPI is an HTTP request that the service makes.
 	ToolAPI = "api"
@@ -30,7 +30,7 @@ const (
 var toolTypes = []string{ToolAPI, ToolCSV, ToolCode, ToolClient}
 
 // Limits of the time that the model waits for a tool's answer, in seconds
-// (wire-protocol §9.8).
+// (protocol §9.8).
 const (
 	DefaultToolTimeout = 30
 	MinToolTimeout     = 1

@@ -132,7 +132,7 @@ func handler(segments int) http.Handler {
 	return mux
 }
 
-// answer returns a reply of the service (wire-protocol §9.3) with the given number of segments.
+// answer returns a reply of the service (protocol §9.3) with the given number of segments.
 func answer(segments int) []byte {
 	type segment struct {
 		Role          string  `json:"role"`

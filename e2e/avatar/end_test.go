@@ -66,7 +66,7 @@ func TestClosedTabTellsTheService(t *testing.T) {
 }
 
 // A page in the back-forward cache may be restored, so its transports are not closed
-// (wire-protocol §8.8).
+// (protocol §8.8).
 func TestPageLeftBehindTellsTheService(t *testing.T) {
 	t.Parallel()
 	h := pagetest.New(t, localservice.Options{})

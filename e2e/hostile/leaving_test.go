@@ -168,7 +168,7 @@ type away struct {
 }
 
 // cameBack checks that the sessions went on, and that the service got no second report
-// (wire-protocol §8.9: once for a session).
+// (protocol §8.9: once for a session).
 func cameBack(t *testing.T, h server, p *pagetest.Page, reason string) {
 	t.Helper()
 	var got away
@@ -186,7 +186,7 @@ func cameBack(t *testing.T, h server, p *pagetest.Page, reason string) {
 }
 
 // A page in the back-forward cache reports the end at once, because it may never be restored;
-// when it is, every session continues (wire-protocol §8.8).
+// when it is, every session continues (protocol §8.8).
 func TestAPageComesBackFromTheCacheInEveryPhase(t *testing.T) {
 	t.Parallel()
 	h, p, got := leave(t, `{}`, `

@@ -119,7 +119,7 @@ func goTogether(h server, p *pagetest.Page, way int) (thread string, whole bool)
 
 // Two tabs talk on one thread. What is said in one is known in the other. One may end in
 // any way, and the end of the thread is reported to the service when the last one has ended
-// (wire-protocol §8.10).
+// (protocol §8.10).
 func TestTwoTabsOnOneThread(t *testing.T) {
 	t.Parallel()
 	for how, leave := range map[string]string{

@@ -11,7 +11,7 @@ import (
 	"github.com/agentruntime/agentruntime/runtime/fault"
 )
 
-// The policy of calls that are not streams (wire-protocol §9.7).
+// The policy of calls that are not streams (protocol §9.7).
 const (
 	callTimeout = 30 * time.Second // per attempt
 	callRetries = 3
@@ -22,7 +22,7 @@ const (
 )
 
 // Call does one call of the service's HTTP APIs in up to four attempts of at most 30 s
-// each (wire-protocol §9.7). A request that failed on the network is repeated; one
+// each (protocol §9.7). A request that failed on the network is repeated; one
 // whose reply was 429, 502, 503 or 504 only if its method is GET or HEAD or it is
 // Repeatable. The wait is the back-off, but at least a random time between the reply's
 // Retry-After and twice that, so that clients refused together don't return in the same

@@ -74,7 +74,7 @@ type Response struct {
 // OK reports whether the status is a 2xx.
 func (r *Response) OK() bool { return r.Status >= 200 && r.Status <= 299 }
 
-// RequestID returns the service's trace id, "" if it sent none (wire-protocol
+// RequestID returns the service's trace id, "" if it sent none (protocol
 // §9.2).
 func (r *Response) RequestID() string {
 	if id := r.Header.Get("x-request-id"); id != "" {
@@ -93,7 +93,7 @@ func (h Header) Get(name string) string { return h[strings.ToLower(name)] }
 // Set sets the header with the given name in any case. h must not be nil.
 func (h Header) Set(name, value string) { h[strings.ToLower(name)] = value }
 
-// DefaultLimit bounds a reply that is read as a whole, in bytes (wire-protocol §9.7).
+// DefaultLimit bounds a reply that is read as a whole, in bytes (protocol §9.7).
 const DefaultLimit = 10 << 20
 
 // ReadAll reads the rest of r's body, closes it, and fails with

@@ -8,7 +8,7 @@ import (
 )
 
 // PrivateHost reports whether host (without port, with or without the brackets of IPv6)
-// is in a private network (wire-protocol §6.7): a loopback, private, shared (100.64/10)
+// is in a private network (protocol §6.7): a loopback, private, shared (100.64/10)
 // or link-local address, an IPv6 address with such an IPv4 address in it, or a name that
 // only the local network resolves: localhost, a name below .localhost or .local, or a
 // name without a dot. Names are not resolved. isPrivate of js/src/options.ts implements

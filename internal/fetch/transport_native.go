@@ -25,7 +25,7 @@ const (
 	// idlePerHost lets a load generator with many sessions reuse its connections.
 	idlePerHost = 16
 	// sendTimeout bounds a request of Send. The end-of-conversation call can
-	// block for about 10 s on the server (wire-protocol §8.9).
+	// block for about 10 s on the server (protocol §8.9).
 	sendTimeout = 15 * time.Second
 )
 

@@ -230,7 +230,7 @@ func (s *socket) emitBinary(event string, data []byte) {
 	s.do("emit", map[string]any{"event": event, "binary": base64.StdEncoding.EncodeToString(data)})
 }
 
-// say is a typed turn (wire-protocol §3.6).
+// say is a typed turn (protocol §3.6).
 func (s *socket) say(text string) {
 	s.t.Helper()
 	s.emit("onTextEntered", map[string]any{"text": "", "isFinal": false, "isSpeechStart": true})

@@ -11,7 +11,7 @@ import (
 )
 
 // Info describes a running service: its addresses, credentials and agents. It is what
-// -json prints; the bases have the form of the region table (wire-protocol §1.1).
+// -json prints; the bases have the form of the region table (protocol §1.1).
 type Info struct {
 	Page string `json:"page"` // "" when no pages are served
 
@@ -118,7 +118,7 @@ func (s *Service) agents(ctx context.Context) ([]AgentInfo, error) {
 	return agents, err
 }
 
-// Ports of the four-URL expansion (wire-protocol §6.2).
+// Ports of the four-URL expansion (protocol §6.2).
 const (
 	turnPort    = 80
 	turnTLSPort = 443

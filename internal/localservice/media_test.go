@@ -308,7 +308,7 @@ func TestWHEPStatusCodes(t *testing.T) {
 	if !strings.Contains(location, "/viewer/") {
 		t.Fatalf("Location %q", location)
 	}
-	viewer := c.url + location[strings.Index(location, "/viewer/"):] // wire-protocol §6.5
+	viewer := c.url + location[strings.Index(location, "/viewer/"):] // protocol §6.5
 	for range 2 {                                                    // twice is harmless
 		if status, _, _ := whep(t, http.MethodDelete, viewer, "", ""); status != 200 {
 			t.Errorf("release: %d", status)
@@ -359,7 +359,7 @@ func TestAudioModeSendsTheVoice(t *testing.T) {
 	heard.wait(t, "voice", func() bool { return heard.level(0) > audible })
 }
 
-// speakInto opens a microphone by the handshake of wire-protocol §5.1 and returns
+// speakInto opens a microphone by the handshake of protocol §5.1 and returns
 // a function that speaks into it.
 func speakInto(t *testing.T, c *conversation) (speak func()) {
 	t.Helper()
@@ -431,7 +431,7 @@ func opusPackets(t testing.TB, name string) [][]byte {
 	return packets[2:]
 }
 
-// TestBargeInByVoice checks the order of wire-protocol §7.8 for speech.
+// TestBargeInByVoice checks the order of protocol §7.8 for speech.
 func TestBargeInByVoice(t *testing.T) {
 	t.Parallel()
 	c := converse(t, localservice.Options{Script: append([]byte("hear: [good morning]\n"), script(longAnswer, fine)...)}, "silent")

@@ -26,7 +26,7 @@ type Options struct {
 	Addr string
 	// TURNListen are the addresses of the relay, each with UDP and TCP; default
 	// one free port of 127.0.0.1. With ports 80 and 443, clients that only use
-	// the four-URL expansion find it (wire-protocol §6.2).
+	// the four-URL expansion find it (protocol §6.2).
 	TURNListen []string
 	// MediaAddr is the UDP address of pictures and voices; default 127.0.0.1:0. The relay
 	// must be able to reach it, clients need not.
@@ -128,7 +128,7 @@ const (
 	// DefaultMaxData is that of [Options.MaxData].
 	DefaultMaxData = store.DefaultLimit
 
-	// defaultIdleThread is that of the real service (wire-protocol §8.9).
+	// defaultIdleThread is that of the real service (protocol §8.9).
 	defaultIdleThread = 10 * time.Minute
 )
 

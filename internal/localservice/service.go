@@ -37,7 +37,7 @@ const (
 	// goodbye is how long Close waits for requests in progress.
 	goodbye = 2 * time.Second
 	// fallbackUser and fallbackPassword are the relay login of clients without
-	// credentials (wire-protocol §6.2). It is public, and the relay forwards to our own
+	// credentials (protocol §6.2). It is public, and the relay forwards to our own
 	// media only.
 	fallbackUser     = "kaltura"
 	fallbackPassword = "avatar"
@@ -236,7 +236,7 @@ var apiPrefixes = []string{
 }
 
 // completeIdle completes idle threads until Close: a page that crashed can't report that
-// its conversation is over (wire-protocol §8.9).
+// its conversation is over (protocol §8.9).
 func (s *Service) completeIdle(after time.Duration) {
 	if after < 0 {
 		return

@@ -70,7 +70,7 @@ func TestSilentOpening(t *testing.T) {
 	}
 }
 
-// TestTypedTurn checks the order of wire-protocol §7.5.
+// TestTypedTurn checks the order of protocol §7.5.
 func TestTypedTurn(t *testing.T) {
 	t.Parallel()
 	c := converse(t, localservice.Options{Script: script(
@@ -139,7 +139,7 @@ func segment(t *testing.T, all []happening, kind string, n int) int {
 const longAnswer = `  - when: {contains: long}
     steps: [{say: "One two three four five six seven eight nine ten. And on we go, for quite a while, until somebody stops us."}]`
 
-// TestBargeIn checks the order of wire-protocol §7.8 for typed text.
+// TestBargeIn checks the order of protocol §7.8 for typed text.
 func TestBargeIn(t *testing.T) {
 	t.Parallel()
 	c := converse(t, localservice.Options{Script: script(longAnswer, fine)}, "silent")

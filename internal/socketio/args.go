@@ -14,7 +14,7 @@ import (
 // is included as base64 text.
 //
 // A server that offers recovery appends a string to the arguments of each event
-// (wire-protocol §1.9.5), which is the last element of Args.
+// (protocol §1.9.5), which is the last element of Args.
 type Args []json.RawMessage
 
 // Decode stores argument i in the value that v points to, by the rules of

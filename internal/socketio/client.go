@@ -19,7 +19,7 @@ import (
 )
 
 // ClientOptions are the options of [NewClient]. The zero value of each field
-// means its default, which is that of wire-protocol §1.6 where it specifies one.
+// means its default, which is that of protocol §1.6 where it specifies one.
 type ClientOptions struct {
 	// Path is the path of the server; default "/socket.io".
 	Path string
@@ -112,7 +112,7 @@ func (o ClientOptions) AttemptsWithin(window time.Duration) int {
 	return attempts
 }
 
-// socketURL returns the address of the WebSocket (wire-protocol §1.6, §1.7).
+// socketURL returns the address of the WebSocket (protocol §1.6, §1.7).
 func socketURL(base string, o *ClientOptions) (string, error) {
 	u, err := url.Parse(strings.TrimSuffix(base, "/"))
 	if err != nil {
@@ -356,7 +356,7 @@ func (c *Client) Ask(name string, acknowledged func(), args ...any) error {
 	})
 }
 
-// ID returns the session id that the server assigned (wire-protocol §1.9.3), or ""
+// ID returns the session id that the server assigned (protocol §1.9.3), or ""
 // when not connected.
 func (c *Client) ID() string { return c.id.Load().(string) }
 
@@ -524,7 +524,7 @@ func (c *Client) onTimer() {
 	}
 }
 
-// expectPing starts the wait for the server's next ping (wire-protocol §1.9.1).
+// expectPing starts the wait for the server's next ping (protocol §1.9.1).
 func (c *Client) expectPing() {
 	c.deadline = time.Now().Add(c.heartbeat)
 	c.timer.Reset(c.heartbeat)
@@ -638,7 +638,7 @@ func (c *Client) keepEarly(p packet) {
 }
 
 // onConnect completes the handshake. Events that were emitted before are sent before the
-// Connected event (wire-protocol §8.2).
+// Connected event (protocol §8.2).
 func (c *Client) onConnect(data json.RawMessage) {
 	if c.phase != phaseJoining {
 		c.violated("unexpected connect packet")

@@ -2,7 +2,7 @@
 // client (in a web page and natively, from the same source) and as a server (native
 // only). It supports the default namespace: auth and query, text and binary
 // events, acknowledgements, heartbeats, reconnection and connection-state recovery
-// (wire-protocol §1.6–1.9).
+// (protocol §1.6–1.9).
 //
 // [Client] dials, reconnects and reports through one channel of [Event]s.
 // [Server] is an http.Handler that runs one function per [Session]. Arguments stay
@@ -48,7 +48,7 @@ const (
 // Reason is why a connection has ended, with the names of the official libraries.
 type Reason string
 
-// Reasons in a client's events (wire-protocol §1.9.4). After the first two and
+// Reasons in a client's events (protocol §1.9.4). After the first two and
 // ParseError the client does not connect again.
 const (
 	ServerDisconnect Reason = "io server disconnect" // the server has sent a disconnect packet

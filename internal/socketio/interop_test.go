@@ -133,7 +133,7 @@ func call(t *testing.T, c *Client, name string) {
 	}
 }
 
-// npmTests are the tests of the client's requirements in wire-protocol §1.9.
+// npmTests are the tests of the client's requirements in protocol §1.9.
 var npmTests = []struct {
 	name string
 	test func(t *testing.T, address string)

@@ -14,7 +14,7 @@ import (
 )
 
 // Engine.IO packet types, the first character of a text message
-// (wire-protocol §1.9.1).
+// (protocol §1.9.1).
 const (
 	engineOpen    = '0'
 	engineClose   = '1'
@@ -25,7 +25,7 @@ const (
 	engineNoop    = '6'
 )
 
-// packetType is a Socket.IO packet type (wire-protocol §1.9.2). The binary
+// packetType is a Socket.IO packet type (protocol §1.9.2). The binary
 // types 5 and 6 exist on the wire only: a packet struct represents them as an event or
 // an acknowledgement with attachments.
 type packetType byte

@@ -17,7 +17,7 @@ import (
 	"github.com/coder/websocket"
 )
 
-// DefaultRecovery is the usual recovery window (wire-protocol §1.9.5).
+// DefaultRecovery is the usual recovery window (protocol §1.9.5).
 const DefaultRecovery = 20 * time.Second
 
 const (
@@ -184,7 +184,7 @@ func (s *Server) accept(t transport, h Handshake) {
 	}
 }
 
-// handshake waits for the client's connect packet (wire-protocol §1.9.2) and ends
+// handshake waits for the client's connect packet (protocol §1.9.2) and ends
 // when a session has taken the connection over or it is closed.
 func (s *Server) handshake(t transport, h Handshake) {
 	client := h // h is completed below, while the door may be read
@@ -287,7 +287,7 @@ func (s *Server) admit(conn *serverConnection, h Handshake) bool {
 	return s.startSession(conn, h)
 }
 
-// refuse sends the reason why the handshake is not accepted (wire-protocol §1.9.2).
+// refuse sends the reason why the handshake is not accepted (protocol §1.9.2).
 func (c *connection) refuse(err error) {
 	answer := struct {
 		Message string          `json:"message"`

@@ -157,7 +157,7 @@ func (c *Session) join(conn *serverConnection) {
 }
 
 // resume continues the session on a new connection and replays the missed events
-// (wire-protocol §1.9.5). When that is not possible the session ends, because its client
+// (protocol §1.9.5). When that is not possible the session ends, because its client
 // now uses another one.
 func (c *Session) resume(conn *serverConnection, h Handshake, offset string) bool {
 	if c.ended {
@@ -355,7 +355,7 @@ const (
 )
 
 // recoveryBuffer contains the sent events that the client may have missed
-// (wire-protocol §1.9.5). Events are numbered from 1; the number is the offset.
+// (protocol §1.9.5). Events are numbered from 1; the number is the offset.
 type recoveryBuffer struct {
 	events [][]message // the events base+1 … last
 	base   uint64

@@ -48,7 +48,7 @@ func TestFilesNameNoSpecification(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	of := regexp.MustCompile(`wire-protocol|session-api|(^|[^-])service\.md|management-api`)
+	of := regexp.MustCompile(`protocol (§|Appendix)|session-api|(^|[^-])service\.md|management-api`)
 	for name, text := range files {
 		for _, line := range strings.Split(text, "\n") {
 			if of.MatchString(line) {

@@ -262,7 +262,7 @@ func (s *Session) refresh(t *transport) {
 // releaseTransport disconnects a transport; an answer that has not begun is no longer awaited.
 func (s *Session) releaseTransport(t *transport, keep bool, reason string) {
 	t.released = true
-	// The completion signal, if any, is sent first (wire-protocol §8.8).
+	// The completion signal, if any, is sent first (protocol §8.8).
 	t.Disconnect(session.DisconnectOptions{Keep: keep, Reason: reason})
 	if t.turn != nil {
 		s.base.Emit(*t.turn)

@@ -11,7 +11,7 @@ import (
 
 // Policy is how addresses are checked (service.md "Regions and base
 // addresses" rules 5 and 6). Sessions use it too, for the conversation host and
-// the WHEP base (wire-protocol §1.1).
+// the WHEP base (protocol §1.1).
 type Policy struct {
 	// AllowInsecureTransport turns the refusal of http to a public host into
 	// a warning. For tests only.
@@ -29,7 +29,7 @@ func (p Policy) HTTP(name, address string) (string, error) {
 }
 
 // Socket is HTTP for the conversation host, which may also be wss or ws
-// (wire-protocol §1.2).
+// (protocol §1.2).
 func (p Policy) Socket(name, address string) (string, error) {
 	return p.check(name, address, "https", "http", "wss", "ws")
 }

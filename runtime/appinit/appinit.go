@@ -1,6 +1,6 @@
 // Package appinit prepares a conversation: regions and base addresses, the widget
 // token, and appInit, which returns the conversation token and hosts (service.md
-// "Regions and base addresses", wire-protocol §1.1–1.4).
+// "Regions and base addresses", protocol §1.1–1.4).
 //
 // It has the address rules, which sessions apply to their own hosts too. It must not
 // depend on sessions, sockets or media, and never gets an admin secret.
@@ -28,7 +28,7 @@ type Options struct {
 	HTTPClient httpclient.Client `json:"-"`
 }
 
-// Result is what a session needs to connect (wire-protocol §1.4), and the conversation
+// Result is what a session needs to connect (protocol §1.4), and the conversation
 // host, which the reply of the service does not have (service.md "Application
 // utilities"). In a page it can be spread into the options of a session. Flags that
 // may change (service.md "Application utilities") are left out.

@@ -20,7 +20,7 @@ const (
 	Messaging Service = "messagingUrl" // e-mail templates
 )
 
-// region is one row of wire-protocol §1.1. A service without an address is not
+// region is one row of protocol §1.1. A service without an address is not
 // offered there.
 type region struct {
 	code  string

@@ -9,7 +9,7 @@ import (
 	"github.com/agentruntime/agentruntime/runtime/fault"
 )
 
-// services in the order of wire-protocol §1.1.
+// services in the order of protocol §1.1.
 var services = []Service{Agentic, Genie, OVP, Messaging}
 
 func TestResolve(t *testing.T) {

@@ -52,7 +52,7 @@ func (s *Session) dropSegments() {
 }
 
 // ifAllowed runs f unless the policy or the application refuses action. An action
-// without a Type is always allowed (wire-protocol §10.7, session-api O14).
+// without a Type is always allowed (protocol §10.7, session-api O14).
 func (s *Session) ifAllowed(action AgentAction, f func()) {
 	if action.Type == "" {
 		f()
@@ -131,7 +131,7 @@ func actionOf(seg *converse.Segment) AgentAction {
 		return action
 	default:
 		// A live session may get a widget under its runtime's name
-		// (wire-protocol §4.4.2).
+		// (protocol §4.4.2).
 		if name := string(seg.Type); converse.KnownRuntime(converse.NormalizeRuntime(name)) {
 			return actionOfWidget(seg, name, "")
 		}
@@ -175,11 +175,11 @@ func (p ActionPolicy) refuses(action, tool string) string {
 func off(allowed *bool) bool { return allowed != nil && !*allowed }
 
 // spiralPrefix begins a question that is asked again after a spiral
-// (wire-protocol §8.7).
+// (protocol §8.7).
 const spiralPrefix = "Please answer in words only this turn, without calling any tool. "
 
 // countTool rebuilds the session when the brain has called so many tools without
-// showing anything that only a rebuild helps (wire-protocol §8.7).
+// showing anything that only a rebuild helps (protocol §8.7).
 func (s *Session) countTool() {
 	s.shown.silentTools++
 	hard := *s.opts.HardToolSpiralLimit
@@ -205,7 +205,7 @@ func (s *Session) perceived() {
 }
 
 // checkEmptyTurn warns once when a turn stays empty although variables are set:
-// the service may refuse them silently (wire-protocol §10.3).
+// the service may refuse them silently (protocol §10.3).
 func (s *Session) checkEmptyTurn() {
 	if s.shown.perceived || s.life.warnedEmpty || len(s.vars) == 0 {
 		return

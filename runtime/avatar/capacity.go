@@ -12,7 +12,7 @@ import (
 	"github.com/agentruntime/agentruntime/runtime/session"
 )
 
-// The defaults of WaitForCapacity (wire-protocol §2.7).
+// The defaults of WaitForCapacity (protocol §2.7).
 const (
 	CapacityWait = 300 * time.Second
 	CapacityPoll = 5 * time.Second
@@ -93,7 +93,7 @@ func (s *Session) WaitForCapacity(ctx context.Context, wait, poll time.Duration)
 }
 
 // capacityBackoff are the waits after negative replies during a connect; the last one
-// repeats (wire-protocol §2.6).
+// repeats (protocol §2.6).
 var capacityBackoff = [...]time.Duration{
 	30 * time.Second, 45 * time.Second, 60 * time.Second, 90 * time.Second, 120 * time.Second,
 	180 * time.Second, 240 * time.Second, 300 * time.Second, 360 * time.Second,

@@ -170,7 +170,7 @@ func (s *Session) drop() {
 	}
 }
 
-// plan selects the steps of wire-protocol §2.3 that a handshake takes.
+// plan selects the steps of protocol §2.3 that a handshake takes.
 type plan struct {
 	peers
 	// join is nil when the room is joined already.
@@ -208,7 +208,7 @@ func (s *Session) establish(ctx context.Context, l *connection, p plan) error {
 		func(ctx context.Context) error {
 			err := s.connectPicture(ctx, l, p, reply)
 			if err != nil && errors.Is(ctx.Err(), context.DeadlineExceeded) {
-				return timeout("ConnectTimeout", fault.PhaseWHEP) // wire-protocol §6.4
+				return timeout("ConnectTimeout", fault.PhaseWHEP) // protocol §6.4
 			}
 			return err
 		},
@@ -256,7 +256,7 @@ func (s *Session) join(ctx context.Context, l *connection, p plan) error {
 	l.joined = true
 	s.base.Work.Post(func() {
 		s.mark(phaseJoinComplete)
-		if s.config == nil { // a rebuild keeps the first (wire-protocol §8.4)
+		if s.config == nil { // a rebuild keeps the first (protocol §8.4)
 			s.config = &config
 		}
 	})
@@ -300,7 +300,7 @@ func (s *Session) connectPicture(ctx context.Context, l *connection, p plan, rep
 		return err
 	}
 	if picture.Missing && p.first {
-		// Once more, from the start (wire-protocol §6.9).
+		// Once more, from the start (protocol §6.9).
 		p.down.Renew(ctx)
 		err := s.subscribe(ctx, l, p.down, s.subscribeURL(reply))
 		if err == nil {
@@ -320,7 +320,7 @@ func (s *Session) connectPicture(ctx context.Context, l *connection, p plan, rep
 }
 
 // subscribe posts the offer, and once requests a new video session if the present one no
-// longer exists (wire-protocol §6.6).
+// longer exists (protocol §6.6).
 func (s *Session) subscribe(ctx context.Context, l *connection, down Subscriber, url string) error {
 	err := down.Subscribe(ctx, url)
 	var gone *media.Gone
@@ -377,7 +377,7 @@ func (s *Session) announce(l *connection) {
 }
 
 // approve lets the opening turn begin, unless the disclosure is not acknowledged
-// yet or the session is paused (wire-protocol §2.11, §7.9).
+// yet or the session is paused (protocol §2.11, §7.9).
 func (s *Session) approve(l *connection) {
 	if l.approved || s.gated() || s.life.paused {
 		return
@@ -389,7 +389,7 @@ func (s *Session) approve(l *connection) {
 }
 
 // Prepare opens the socket, joins, and makes the picture's peer with its offer and its
-// relay allocation ahead of time, without microphone or media (wire-protocol §2.8). It
+// relay allocation ahead of time, without microphone or media (protocol §2.8). It
 // doesn't wait for the peer. A failure does not prevent a later Connect. In any state but
 // idle and disconnected it does nothing.
 func (s *Session) Prepare(ctx context.Context) error {
@@ -453,7 +453,7 @@ func (s *Session) wasPrepared(p *procedure, l *connection, err error) {
 const maxEarly = 64
 
 // receivePrepared keeps the events of the service for the connect that takes the prepared
-// connection, and discards the connection when it is lost (wire-protocol §2.8). Fatal
+// connection, and discards the connection when it is lost (protocol §2.8). Fatal
 // events are reported by the handshake.
 func (s *Session) receivePrepared(l *connection, ev socketio.Event) {
 	switch ev.Kind {

@@ -45,7 +45,7 @@ func TestConnectRunsTheHandshakeInOrder(t *testing.T) {
 }
 
 // TestEveryStepHasItsLimit withholds one event of the handshake at a time
-// (wire-protocol §2.3).
+// (protocol §2.3).
 func TestEveryStepHasItsLimit(t *testing.T) {
 	for _, c := range []struct {
 		name   string

@@ -13,7 +13,7 @@ import (
 )
 
 // The lengths of the random ids, of the alphabet [a-z0-9]
-// (wire-protocol §1.7 and §1.8).
+// (protocol §1.7 and §1.8).
 const (
 	stickyIDLength = 16
 	roomIDLength   = 12
@@ -25,7 +25,7 @@ type connection struct {
 	socket socketio.Socket
 	hs     *handshake
 	room   string
-	joined bool             // steps 1 to 3 of wire-protocol §2.3 are done
+	joined bool             // steps 1 to 3 of protocol §2.3 are done
 	early  []socketio.Event // events of the service while this was only prepared
 
 	down  Subscriber
@@ -172,7 +172,7 @@ func (s *Session) userAgent() string {
 	return s.opts.Page.UserAgent()
 }
 
-// subscribeURL returns the URL of the picture of reply (wire-protocol §6.1).
+// subscribeURL returns the URL of the picture of reply (protocol §6.1).
 func (s *Session) subscribeURL(reply control.StvNewSessionReply) string {
 	if reply.WebRTCURL != "" {
 		return reply.WebRTCURL
@@ -181,7 +181,7 @@ func (s *Session) subscribeURL(reply control.StvNewSessionReply) string {
 	return base + "/rtc/v1/whep/?app=app&stream=" + url.QueryEscape(reply.SessionID)
 }
 
-// audioOnly reports whether the service sends no picture (wire-protocol §4.2).
+// audioOnly reports whether the service sends no picture (protocol §4.2).
 func audioOnly(reply control.StvNewSessionReply) bool {
 	return strings.Contains(strings.ToLower(reply.Status), "no stv session")
 }
@@ -213,7 +213,7 @@ type peers struct {
 
 // decode reads the first argument of ev as T. A field that is missing or has another
 // type stays zero, so that a field whose type changes does not invalidate the rest of
-// the event (wire-protocol §0.3).
+// the event (protocol §0.3).
 func decode[T any](ev socketio.Event) T {
 	var v T
 	if len(ev.Args) > 0 {
@@ -225,7 +225,7 @@ func decode[T any](ev socketio.Event) T {
 }
 
 // decodeConfiguration accepts the configuration with or without its envelope
-// (wire-protocol §4.2).
+// (protocol §4.2).
 func decodeConfiguration(ev socketio.Event) control.Configuration {
 	wrapped := decode[struct {
 		ClientConfiguration json.RawMessage `json:"clientConfiguration"`

@@ -39,7 +39,7 @@ func (s *Session) SendScreenShot(image []byte) error {
 	return s.sendStill(control.ScreenShareShot, image)
 }
 
-// SendCameraShot sends one still of the user's camera, a JPEG or PNG (wire-protocol
+// SendCameraShot sends one still of the user's camera, a JPEG or PNG (protocol
 // §3.12). Errors: invalid_state, capability_disabled.
 func (s *Session) SendCameraShot(image []byte) error {
 	if err := s.Live(); err != nil {

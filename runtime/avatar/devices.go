@@ -168,7 +168,7 @@ func (s *Session) micEvent(ev media.Event) {
 const maxLevel = 16 * 255
 
 // sendCandidate trickles a candidate of the microphone's or the voice's peer
-// (wire-protocol §5.2 and §4.11).
+// (protocol §5.2 and §4.11).
 func (s *Session) sendCandidate(ev media.Event) {
 	names := map[media.Channel]string{media.ChannelASR: control.ASRClientCandidate, media.ChannelVoice: control.VoiceCandidate}
 	if name := names[ev.Channel]; name != "" && ev.Candidate != nil {
@@ -177,7 +177,7 @@ func (s *Session) sendCandidate(ev media.Event) {
 }
 
 // acceptVoice answers the service's offer of the agent's voice in audio mode
-// (wire-protocol §4.11).
+// (protocol §4.11).
 func (s *Session) acceptVoice(l *connection, offer control.Description) {
 	if l.voice != nil {
 		l.voice.Close()

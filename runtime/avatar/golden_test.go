@@ -65,7 +65,7 @@ func TestEveryClientEventIsProduced(t *testing.T) {
 	})
 }
 
-// TestALongDeltaIsCut as wire-protocol §4.4 says, and a tool call is not.
+// TestALongDeltaIsCut as protocol §4.4 says, and a tool call is not.
 func TestALongDeltaIsCut(t *testing.T) {
 	long := strings.Repeat("x", converse.MaxText)
 	for delta, want := range map[string]string{

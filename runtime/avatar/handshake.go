@@ -18,7 +18,7 @@ type socket interface {
 
 // handshake is the client's side of the handshake on one control connection. It
 // latches what the service sends from the first event on, so that a step that waits
-// later still receives it, whatever the order of the events (wire-protocol §2.5).
+// later still receives it, whatever the order of the events (protocol §2.5).
 //
 // The owner of the socket passes every event to [handshake.receive] from one
 // goroutine; the other methods may be called from any.
@@ -75,7 +75,7 @@ func (c *handshake) reset() {
 func (c *handshake) abort(err error) { c.fail(err) }
 
 // receive latches ev if the handshake waits for its kind. A fatal event ends
-// every wait at once with its code (wire-protocol §4.3).
+// every wait at once with its code (protocol §4.3).
 func (c *handshake) receive(ev socketio.Event) {
 	switch ev.Kind {
 	case socketio.Message:
@@ -121,7 +121,7 @@ func (c *handshake) latch(ev socketio.Event) {
 }
 
 // fatal returns the error for a fatal event, nil for any other
-// event (wire-protocol §4.3).
+// event (protocol §4.3).
 func fatal(ev socketio.Event) *fault.Error {
 	var e *fault.Error
 	switch ev.Name {
@@ -150,7 +150,7 @@ func (c *handshake) awaitHello(ctx context.Context, limit time.Duration) (contro
 }
 
 // join sends r and waits for both acknowledgements, which come in any order
-// (wire-protocol §2.3, steps 2 and 3).
+// (protocol §2.3, steps 2 and 3).
 func (c *handshake) join(ctx context.Context, l control.Limits, r control.JoinRequest) (control.Configuration, error) {
 	if err := c.socket.Emit(control.Join, r); err != nil {
 		return control.Configuration{}, err
@@ -165,7 +165,7 @@ func (c *handshake) join(ctx context.Context, l control.Limits, r control.JoinRe
 }
 
 // requestSession asks for a new video session in room and waits for the reply,
-// without a limit of its own (wire-protocol §2.3, steps 4 and 5).
+// without a limit of its own (protocol §2.3, steps 4 and 5).
 func (c *handshake) requestSession(ctx context.Context, room string) (control.StvNewSessionReply, error) {
 	c.session.drain()
 	if err := c.socket.Emit(control.StvNewSession, control.RoomRequest{RoomID: room}); err != nil {
@@ -178,7 +178,7 @@ func (c *handshake) requestSession(ctx context.Context, room string) (control.St
 }
 
 // awaitAgent waits until the agent is there and asks for the microphone
-// (wire-protocol §2.3, steps 6 and 7).
+// (protocol §2.3, steps 6 and 7).
 func (c *handshake) awaitAgent(ctx context.Context, l control.Limits) error {
 	if _, err := await(ctx, c, c.agent, l.Agent, "AgentResponseTimeout", fault.PhaseAgent); err != nil {
 		return err
@@ -194,7 +194,7 @@ type offerer interface {
 	Answer(ctx context.Context, d control.Description) error
 }
 
-// startASR runs the microphone's handshake (wire-protocol §5.1).
+// startASR runs the microphone's handshake (protocol §5.1).
 func (c *handshake) startASR(ctx context.Context, l control.Limits, o offerer) error {
 	c.asrReady.drain()
 	if err := c.socket.Emit(control.ASRInit, control.ASRInitRequest{SessionID: c.socket.ID()}); err != nil {
@@ -214,7 +214,7 @@ func (c *handshake) startASR(ctx context.Context, l control.Limits, o offerer) e
 }
 
 // restartASR renegotiates the microphone's peer after its network failed; the
-// service keeps the peer (wire-protocol §5.6).
+// service keeps the peer (protocol §5.6).
 func (c *handshake) restartASR(ctx context.Context, l control.Limits, o offerer) error {
 	return c.negotiate(ctx, l, o, true)
 }
@@ -260,7 +260,7 @@ func (l latch[T]) drain() {
 
 // await takes from l within limit. The end of ctx or of the connection ends the
 // wait with its cause; a value that came after the end of ctx is refused too
-// (wire-protocol §2.3).
+// (protocol §2.3).
 func await[T any](ctx context.Context, c *handshake, l latch[T], limit time.Duration, label string, phase fault.Phase) (T, error) {
 	var none T
 	var expired <-chan time.Time
@@ -287,7 +287,7 @@ func await[T any](ctx context.Context, c *handshake, l latch[T], limit time.Dura
 // unlimited is the limit of a wait that only its context bounds.
 const unlimited time.Duration = -1
 
-// timeout returns the error of a step that was too slow (wire-protocol §2.3). The
+// timeout returns the error of a step that was too slow (protocol §2.3). The
 // label is for people; programs check the phase.
 func timeout(label string, phase fault.Phase) *fault.Error {
 	return fault.New(fault.Timeout, label).InPhase(phase)

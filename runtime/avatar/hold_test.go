@@ -193,7 +193,7 @@ func TestTheEndIsTheLastWord(t *testing.T) {
 	})
 }
 
-// TestThePolicyKnowsWidgetsByEitherName (wire-protocol §4.4.2), and drops the
+// TestThePolicyKnowsWidgetsByEitherName (protocol §4.4.2), and drops the
 // later fragments of a widget that it refused.
 func TestThePolicyKnowsWidgetsByEitherName(t *testing.T) {
 	o := Options{AgentActions: ActionPolicy{Navigate: new(bool)}}
@@ -387,7 +387,7 @@ func TestAudioModeKeepsNoPeerForAPicture(t *testing.T) {
 	})
 }
 
-// TestCapacityIsAskedAgainDuringAConnect (wire-protocol §2.6).
+// TestCapacityIsAskedAgainDuringAConnect (protocol §2.6).
 func TestCapacityIsAskedAgainDuringAConnect(t *testing.T) {
 	run(t, Options{Limits: control.Limits{Overall: 10 * time.Minute}}, func(r *rig) {
 		var mu sync.Mutex

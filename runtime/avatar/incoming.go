@@ -32,7 +32,7 @@ func (s *Session) receive(l *connection, ev socketio.Event) {
 	}
 }
 
-// message handles one event of wire-protocol §4. Unknown events are ignored.
+// message handles one event of protocol §4. Unknown events are ignored.
 func (s *Session) message(l *connection, ev socketio.Event) {
 	if e := fatal(ev); e != nil {
 		s.lose(serviceFatal, detail{fatal: e})
@@ -95,7 +95,7 @@ func (s *Session) message(l *connection, ev socketio.Event) {
 	}
 }
 
-// lifecycle handles the events of wire-protocol §4.8.
+// lifecycle handles the events of protocol §4.8.
 func (s *Session) lifecycle(ev socketio.Event) {
 	switch ev.Name {
 	case control.ConversationTimeWarning:
@@ -141,7 +141,7 @@ func (s *Session) resumedSilently() {
 	}
 }
 
-// speechStarts handles agent_start_speech (wire-protocol §4.5).
+// speechStarts handles agent_start_speech (protocol §4.5).
 func (s *Session) speechStarts(p control.StartSpeech) {
 	if p.IsNewTurn {
 		s.turn.captions.newTurn(p.SpeechID)
@@ -186,7 +186,7 @@ func (s *Session) turnEnds(speechID, turnID string) {
 // other turns may arrive between the two reports of one.
 const maxEnded = 16
 
-// segment handles one delta of the brain (wire-protocol §4.4).
+// segment handles one delta of the brain (protocol §4.4).
 func (s *Session) segment(raw control.RawText) {
 	seg := parseDelta(raw)
 	if s.thread == "" && seg.ThreadID != "" {
@@ -194,7 +194,7 @@ func (s *Session) segment(raw control.RawText) {
 		s.updateNotifier()
 	}
 	s.inOrder(func() {
-		// A refused segment is dropped whole (wire-protocol §10.7).
+		// A refused segment is dropped whole (protocol §10.7).
 		action := actionOf(&seg)
 		if action.Type == "" && seg.Type == converse.WidgetPiece && s.actions.refused {
 			return // a later part of a widget that was refused
@@ -244,7 +244,7 @@ func (s *Session) show(widgets []converse.Widget, malformed []converse.Malformed
 }
 
 // parseDelta reads a delta; anything but a JSON object is text
-// (wire-protocol §4.4).
+// (protocol §4.4).
 func parseDelta(raw control.RawText) converse.Segment {
 	if raw.Delta == "" {
 		return converse.Segment{} // nothing, or no string at all
@@ -261,7 +261,7 @@ func parseDelta(raw control.RawText) converse.Segment {
 }
 
 // perceivable reports whether a visitor sees or hears seg
-// (wire-protocol §4.4.2).
+// (protocol §4.4.2).
 func perceivable(seg *converse.Segment) bool {
 	if seg.Type.Spoken() {
 		return true
@@ -277,7 +277,7 @@ func perceivable(seg *converse.Segment) bool {
 	return converse.KnownRuntime(name) && name != converse.RuntimeUserPropertiesForm
 }
 
-// sentence handles generatingSpeech (wire-protocol §4.6).
+// sentence handles generatingSpeech (protocol §4.6).
 func (s *Session) sentence(p control.Sentence) {
 	s.turn.captions.adopt(p.SpeechID)
 	s.turn.captions.silent = silentOpening(p.Text, p.SpeechID)
@@ -290,7 +290,7 @@ func (s *Session) sentence(p control.Sentence) {
 	s.base.Emit(Transcript{Type: "final", Text: spokenLabel(p.Text, p.SpeechID), SpeechID: &p.SpeechID})
 }
 
-// chunk handles stvSpeechChunk (wire-protocol §7.3 and §7.4).
+// chunk handles stvSpeechChunk (protocol §7.3 and §7.4).
 func (s *Session) chunk(p control.SpeechChunk) {
 	p.Text = spokenLabel(p.Text, p.SpeechID)
 	s.base.Emit(SpeechChunk{Text: p.Text, DurationMs: p.DurationMs, SpeechID: p.SpeechID})
@@ -299,7 +299,7 @@ func (s *Session) chunk(p control.SpeechChunk) {
 	}
 }
 
-// startsTalking handles stvStartedTalking (wire-protocol §4.6). An opening that is not
+// startsTalking handles stvStartedTalking (protocol §4.6). An opening that is not
 // spoken has the same events as one that is, and only its end is reported, with the label of
 // session-api O13.
 func (s *Session) startsTalking() {
@@ -364,7 +364,7 @@ func (s *Session) interrupted() {
 	s.turns.Interrupted(s.turn.talkingSince)
 }
 
-// userTurn handles agentTurnToTalk (wire-protocol §4.7).
+// userTurn handles agentTurnToTalk (protocol §4.7).
 func (s *Session) userTurn(p control.TurnToTalk) {
 	s.noteActivity()
 	s.turn.cut = ""
@@ -402,11 +402,11 @@ func silentOpening(text, speechID string) bool {
 }
 
 // SilentOpeningLabel stands for an opening that is not spoken
-// (wire-protocol §7.6).
+// (protocol §7.6).
 const SilentOpeningLabel = "[silence]"
 
 // captions times the words of the utterance now playing and drops those of
-// others (wire-protocol §7.3 and §7.4).
+// others (protocol §7.3 and §7.4).
 type captions struct {
 	speechID string
 	cut      string  // the utterance that was interrupted last; its late chunks are dropped
@@ -415,9 +415,9 @@ type captions struct {
 }
 
 const (
-	// sentinelMs marks a chunk that is no caption (wire-protocol §4.6).
+	// sentinelMs marks a chunk that is no caption (protocol §4.6).
 	sentinelMs = 1
-	// unknownMs stands in for a duration that is missing (wire-protocol §7.4).
+	// unknownMs stands in for a duration that is missing (protocol §7.4).
 	unknownMs = 100
 )
 

@@ -65,7 +65,7 @@ func (s *Session) Settle() { s.base.Settle(&s.lastNotifier) }
 func (s *Session) disconnect(o DisconnectOptions) {
 	if s.state == Disconnected || s.state == Disconnecting {
 		s.dropPrepared(nil)
-		s.token = "" // only an end that the application asked for clears it (wire-protocol §8.11)
+		s.token = "" // only an end that the application asked for clears it (protocol §8.11)
 		return
 	}
 	o.Reason = cmp.Or(o.Reason, "disconnect")
@@ -73,7 +73,7 @@ func (s *Session) disconnect(o DisconnectOptions) {
 	s.setState(Disconnecting)
 	s.base.Audit("session.disconnect", "ended", o.Reason)
 	// The completion request is sent first: while a page unloads, nothing
-	// after it is sure to be sent (wire-protocol §8.8).
+	// after it is sure to be sent (protocol §8.8).
 	if s.notifier != nil && !o.Keep {
 		s.notifier.Notify(o.Reason)
 	}
@@ -106,7 +106,7 @@ func (s *Session) end(err *fault.Error, reason string) {
 	s.tearDown(err)
 }
 
-// endedByService handles conversationEnded (wire-protocol §4.8).
+// endedByService handles conversationEnded (protocol §4.8).
 func (s *Session) endedByService() {
 	s.emitEnded("conversation_ended")
 	s.disconnect(DisconnectOptions{Reason: "conversation_ended", Keep: !s.opts.CompleteOnServerEnd})
@@ -157,7 +157,7 @@ func causeOf(e *fault.Error) error {
 }
 
 // begin starts a conversation: the page is watched from the start of connect on
-// (wire-protocol §8.8).
+// (protocol §8.8).
 func (s *Session) begin() {
 	s.life.endEmitted = false
 	s.life.ctx, s.life.cancel = context.WithCancel(context.Background())
@@ -217,7 +217,7 @@ func (s *Session) updateNotifier() {
 	}
 }
 
-// network reacts to the browser's events online and offline (wire-protocol §8.5).
+// network reacts to the browser's events online and offline (protocol §8.5).
 func (s *Session) network(online bool) {
 	if !*s.opts.NetworkAware || s.situation() == outside {
 		return
@@ -284,14 +284,14 @@ func (s *Session) Pause() error {
 	return nil
 }
 
-// pauseExpired notes that the service freed the media (wire-protocol §7.9).
+// pauseExpired notes that the service freed the media (protocol §7.9).
 func (s *Session) pauseExpired() {
 	s.lose(pauseOver, detail{})
 }
 
 // Resume ends a pause. After an expired pause the media are made again, within
 // the overall limit; if that fails, the session ends with the same error
-// (wire-protocol §7.9).
+// (protocol §7.9).
 func (s *Session) Resume(ctx context.Context) error {
 	if err := s.Live(); err != nil {
 		return err
@@ -318,7 +318,7 @@ func (s *Session) resume(done chan error) {
 		s.rebuildMedia(l, done)
 	default:
 		// After a rebuild during the pause, the service has no pause to end; only the
-		// approval is missing (wire-protocol §7.9).
+		// approval is missing (protocol §7.9).
 		s.life.paused = false
 		if l.paused || l.approved || s.gated() {
 			s.sendCommand(control.ResumeConversation, control.Empty{})

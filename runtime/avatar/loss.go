@@ -7,7 +7,7 @@ import (
 )
 
 // This file is the one place that decides what happens after a loss: of the socket,
-// of a peer, of the network, of an attempt to make them again (wire-protocol §8).
+// of a peer, of the network, of an attempt to make them again (protocol §8).
 // All code that detects a loss calls [Session.lose]. The decisions are data, which
 // the diagram of docs/resilience.md shows.
 
@@ -312,7 +312,7 @@ func (s *Session) goOn(from situation, l *connection) {
 }
 
 // recoverable reports whether the socket reconnects by itself after reason
-// (wire-protocol §8.2).
+// (protocol §8.2).
 func recoverable(reason socketio.Reason) bool {
 	switch reason {
 	case socketio.TransportError, socketio.TransportClose, socketio.ForcedClose, socketio.PingTimeout:

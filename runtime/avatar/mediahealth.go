@@ -11,7 +11,7 @@ import (
 	"github.com/agentruntime/agentruntime/runtime/session"
 )
 
-// The media ladder's waits (wire-protocol §8.5).
+// The media ladder's waits (protocol §8.5).
 const (
 	iceGrace     = 1500 * time.Millisecond // ICE may come back from "disconnected"
 	iceNewLimit  = 10 * time.Second        // "new" or "checking" this long after the peer began
@@ -61,7 +61,7 @@ func (s *Session) peerEvent(l *connection, ev media.Event) {
 	}
 }
 
-// peerState applies the media ladder to the state of a peer (wire-protocol §8.5).
+// peerState applies the media ladder to the state of a peer (protocol §8.5).
 func (s *Session) peerState(ev media.Event) {
 	if ev.Channel == media.ChannelVoice {
 		return // the service repairs it, because it makes the offers
@@ -293,7 +293,7 @@ func (s *Session) stopWatching() {
 }
 
 // tick looks for peers that never connected and for a picture that stopped
-// (wire-protocol §8.5).
+// (protocol §8.5).
 func (s *Session) tick() {
 	s.recovery.health = s.base.After(s.opts.Limits.HealthTick, s.tick)
 	if s.situation() != live || s.conn.released {

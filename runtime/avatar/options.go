@@ -17,12 +17,12 @@ type Options struct {
 	session.Options
 
 	// ConversationURL is the host of the control socket, from `appInit`. Its default is
-	// the same in every region (wire-protocol §1.2).
+	// the same in every region (protocol §1.2).
 	ConversationURL string `json:"conversationManagerUrl" ts:"string | URL" check:"socket" default:"https://conversation.avatar.us.kaltura.ai"`
 	// SRSBaseURL is the media host, from `appInit`.
 	SRSBaseURL string `json:"srsBaseUrl" ts:"string | URL" check:"address,empty"`
 	// TURNServerURL is the relay, from `appInit`: a host, which is tried over UDP, TCP and
-	// TLS (wire-protocol §6.2), or an address with a port or a transport, which is used
+	// TLS (protocol §6.2), or an address with a port or a transport, which is used
 	// unchanged.
 	TURNServerURL string `json:"turnServerUrl" check:"-"`
 	// TURNCredentials are the login to the relay.
@@ -34,7 +34,7 @@ type Options struct {
 	// ICEServers are used in place of TURNServerURL and TURNCredentials.
 	ICEServers []media.ICEServer `json:"iceServers" ts:"RTCIceServer[]"`
 	// ICETransportPolicy is the policy for the avatar's media. Default: relay; all in
-	// Firefox or without ICE servers (wire-protocol §6.3).
+	// Firefox or without ICE servers (protocol §6.3).
 	ICETransportPolicy string `json:"iceTransportPolicy" enum:"relay,all"`
 	// VideoCodec is the only codec to offer, such as VP8.
 	VideoCodec string `json:"preferredVideoCodec"`
@@ -43,7 +43,7 @@ type Options struct {
 	AudioCodec string `json:"preferredAudioCodec"`
 	// Firefox applies Firefox's rules. Default: from the user agent.
 	Firefox *bool `json:"isFirefox"`
-	// AllowPrivateHosts allows media at private addresses (wire-protocol §6.7), for
+	// AllowPrivateHosts allows media at private addresses (protocol §6.7), for
 	// development against a local service.
 	AllowPrivateHosts bool `json:"allowPrivateHosts"`
 	// StickyID keeps a session on one server over a page reload: 16 characters of a-z
@@ -87,7 +87,7 @@ type Options struct {
 	// IdleTimeout ends the session when nothing happens for that long; 0 means never.
 	IdleTimeout *time.Duration `json:"idleTimeoutMs" default:"15m"`
 
-	// MaxReconnectAttempts bounds the attempts to reconnect the socket (wire-protocol §1.6).
+	// MaxReconnectAttempts bounds the attempts to reconnect the socket (protocol §1.6).
 	// With 0 the session ends when its socket is lost. With a negative number, the default,
 	// only ReconnectWindow bounds them, and events report how many it has time for.
 	MaxReconnectAttempts *int `json:"maxReconnectAttempts" default:"-1" check:"integer"`

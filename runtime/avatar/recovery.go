@@ -37,7 +37,7 @@ type recoveryState struct {
 	observe func(from situation, what loss, to situation) // set by tests
 }
 
-// socketDown handles a lost socket (wire-protocol §8.2).
+// socketDown handles a lost socket (protocol §8.2).
 func (s *Session) socketDown(l *connection, reason socketio.Reason) {
 	l.downReason, l.attempt = reason, 0
 	back := recoverable(reason) && s.reconnects()
@@ -92,7 +92,7 @@ func (s *Session) maxAttempts(attempt int) int {
 }
 
 // connectAttempts bounds the attempts to reach the service for the first time
-// (wire-protocol §1.6).
+// (protocol §1.6).
 const connectAttempts = 5
 
 // reconnects reports whether a lost socket is reconnected.
@@ -205,12 +205,12 @@ func (s *Session) loginExpired() bool {
 const relayLimit = 5 * time.Second
 
 // refusedToken is the service's message for a token that it refuses
-// (wire-protocol §1.9.2).
+// (protocol §1.9.2).
 const refusedToken = "unauthorized"
 
 // refusal returns the error of a connection that the service refused, nil if err is
 // another error. After a refusal the socket does not try again, so waiting would be in
-// vain (wire-protocol §4.3).
+// vain (protocol §4.3).
 func refusal(err error) *fault.Error {
 	var refused *socketio.RefusedError
 	if !errors.As(err, &refused) {
@@ -223,7 +223,7 @@ func refusal(err error) *fault.Error {
 	return e.InPhase(fault.PhaseServerConnect).Because(err)
 }
 
-// socketUp handles a socket that is connected (wire-protocol §8.3).
+// socketUp handles a socket that is connected (protocol §8.3).
 func (s *Session) socketUp(l *connection, recovered bool) {
 	first := !l.opened
 	l.opened, l.downReason = true, ""
@@ -252,7 +252,7 @@ func (s *Session) socketRecovered() {
 }
 
 // rebuild makes the whole session again on the same thread, keeping what the
-// application knows of it (wire-protocol §8.4). reuse continues on the socket
+// application knows of it (protocol §8.4). reuse continues on the socket
 // that has just reconnected by itself.
 func (s *Session) rebuild(reason string, reuse bool) {
 	s.beginRebuild(reason)
@@ -280,7 +280,7 @@ func (s *Session) forgetTurns() {
 }
 
 // releaseMedia closes the peers. The next attempt waits until the service has released the
-// viewer, because the picture may have only one (wire-protocol §8.4, step 2).
+// viewer, because the picture may have only one (protocol §8.4, step 2).
 func (s *Session) releaseMedia() {
 	released := make(chan struct{})
 	s.recovery.mediaReleased = released

@@ -66,8 +66,8 @@ func TestARefusedTokenFailsPrepareAtOnce(t *testing.T) {
 }
 
 // TestAMicrophoneThatTheServiceLosesIsRepaired, by an ICE restart
-// (wire-protocol §5.6), and the session is rebuilt when that is refused too
-// (wire-protocol §8.5).
+// (protocol §5.6), and the session is rebuilt when that is refused too
+// (protocol §8.5).
 func TestAMicrophoneThatTheServiceLosesIsRepaired(t *testing.T) {
 	run(t, Options{}, func(r *rig) {
 		s := r.mustConnect()

@@ -1,5 +1,5 @@
 // Package avatar is the live session: an agent with a face, a voice and
-// speech recognition (session-api part A.1, wire-protocol §2 to §8).
+// speech recognition (session-api part A.1, protocol §2 to §8).
 //
 // A [Session] is one serial queue that owns the session's state. The socket's
 // reader, timers, peers, requests and callers hand it functions to run; nothing
@@ -80,7 +80,7 @@ type Snapshot struct {
 }
 
 // Capabilities are the agent's abilities as the service reported them. Before that, only
-// Interruptions is true (wire-protocol §4.2).
+// Interruptions is true (protocol §4.2).
 type Capabilities struct {
 	ScreenShare    bool `json:"screenShare"`
 	CameraAnalysis bool `json:"cameraAnalysis"`
@@ -313,7 +313,7 @@ func newProcedure(done chan error) *procedure {
 }
 
 // limit bounds p by the overall limit, which is never paused or extended
-// (wire-protocol §2.2).
+// (protocol §2.2).
 func (p *procedure) limit(d time.Duration) *procedure {
 	p.ctx, p.stop = context.WithTimeoutCause(p.ctx, d, timeout("ConnectTimeout", fault.PhaseConnect))
 	return p

@@ -14,7 +14,7 @@ import (
 	"github.com/agentruntime/agentruntime/runtime/media"
 )
 
-// answer sends a whole answer that is spoken, in the order of wire-protocol §7.5. Its steps are
+// answer sends a whole answer that is spoken, in the order of protocol §7.5. Its steps are
 // 100 ms apart, the first at once.
 func answer(s *fakeSocket, speech, turn, transcript string, during func()) {
 	step := func(name string, payload any) {

@@ -27,7 +27,7 @@ type turnState struct {
 	cut string
 
 	// holding is set during a turn that can't be interrupted; typed texts wait
-	// in held until it ends (wire-protocol §7.7).
+	// in held until it ends (protocol §7.7).
 	holding bool
 	held    []*heldText
 
@@ -36,7 +36,7 @@ type turnState struct {
 	kickoffText  *heldText // the kickoff that sendKickoff has taken and that is not sent yet
 	kickoffHeld  bool      // the kickoff must not be sent (HoldKickoff)
 	// echo is the kickoff's text until the first user transcript, from which
-	// it is removed (wire-protocol §7.6).
+	// it is removed (protocol §7.6).
 	echo string
 
 	// unconfirmed are the turns that were sent and that the service has not confirmed,
@@ -69,7 +69,7 @@ func (s *Session) mustWait() bool { return s.turn.holding || s.life.paused || s.
 
 // Speak sends text as one user turn. It interrupts an avatar that talks. During a turn
 // that can't be interrupted, and while the session is paused, it waits; all waiting texts
-// are sent as one turn (wire-protocol §7.7). The result is true when the text was sent, and
+// are sent as one turn (protocol §7.7). The result is true when the text was sent, and
 // false when the session ended first. A text that was sent can be lost with the connection:
 // the event turnUnconfirmed reports a turn that the service has not confirmed.
 //
@@ -239,7 +239,7 @@ func (s *Session) withdraw(h *heldText) bool {
 }
 
 // send emits one typed turn: the barge-in marker, then the text
-// (wire-protocol §3.6). It fails without a connection; nothing was sent then.
+// (protocol §3.6). It fails without a connection; nothing was sent then.
 func (s *Session) send(text string) error {
 	s.emitText(control.BargeIn())
 	if err := s.deliver(&sentTurn{id: session.RandomID(turnIDLength), text: text}); err != nil {
@@ -453,7 +453,7 @@ func (s *Session) setPending(pending bool) {
 }
 
 // sendKickoff queues the first user turn, once in the life of the session,
-// after the opening turn and the disclosure (wire-protocol §7.6).
+// after the opening turn and the disclosure (protocol §7.6).
 func (s *Session) sendKickoff() {
 	k := s.turn.kickoff
 	if k == nil || k.Sent || s.turn.kickoffTaken || s.turn.kickoffHeld || s.gated() || s.life.paused {
@@ -524,7 +524,7 @@ func (s *Session) kickoffSent(text string) {
 }
 
 // cutEcho removes the kickoff from the first user transcript
-// (wire-protocol §7.6).
+// (protocol §7.6).
 func (s *Session) cutEcho(heard string) string {
 	echo := s.turn.echo
 	s.turn.echo = ""

@@ -55,7 +55,7 @@ func TestATypedTurnIsAMarkerAndAText(t *testing.T) {
 
 // TestTextIsHeldDuringTheOpening also holds the kickoff in front, and sends
 // everything as one turn before the application gets the event of the end
-// (wire-protocol §7.7, session-api O5).
+// (protocol §7.7, session-api O5).
 func TestTextIsHeldDuringTheOpening(t *testing.T) {
 	run(t, Options{Options: session.Options{Kickoff: &Kickoff{Text: "Begin"}}}, func(r *rig) {
 		s := r.connectOnly()
@@ -181,7 +181,7 @@ func TestSpeakIsRefused(t *testing.T) {
 	})
 }
 
-// TestASpokenTurnAsTheProtocolShowsIt plays the trace of wire-protocol §7.5.
+// TestASpokenTurnAsTheProtocolShowsIt plays the trace of protocol §7.5.
 func TestASpokenTurnAsTheProtocolShowsIt(t *testing.T) {
 	const id = "Qw7z-transcript-What is new"
 	run(t, Options{}, func(r *rig) {

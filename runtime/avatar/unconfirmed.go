@@ -71,7 +71,7 @@ func (s *Session) forgetTurn(t *sentTurn) {
 }
 
 // repeated marks the turns whose text the service repeats in a user's transcript
-// (wire-protocol §4.7).
+// (protocol §4.7).
 func (s *Session) repeated(transcript string) {
 	for _, t := range s.turn.unconfirmed {
 		before, after, found := strings.Cut(transcript, strings.TrimSpace(converse.Clean(t.text)))

@@ -137,7 +137,7 @@ func TestAHookThatPanicsRefuses(t *testing.T) {
 }
 
 // TestThePolicyJudgesRecoveredCallsToo: the policy also applies to a call that was fused
-// into the segment of another (wire-protocol §10.6).
+// into the segment of another (protocol §10.6).
 func TestThePolicyJudgesRecoveredCallsToo(t *testing.T) {
 	o := Options{AgentActions: ActionPolicy{Tools: []string{"show"}}}
 	run(t, o, func(r *rig) {

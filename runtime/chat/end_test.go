@@ -52,7 +52,7 @@ func TestAPageInTheBackForwardCache(t *testing.T) {
 }
 
 // TestAHiddenPageThatReads is not given up while its answer streams
-// (wire-protocol §8.8).
+// (protocol §8.8).
 func TestAHiddenPageThatReads(t *testing.T) {
 	run(t, Options{Options: session.Options{ThreadID: "5f0c"}}, func(r *rig) {
 		r.mustConnect()

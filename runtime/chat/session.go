@@ -1,6 +1,6 @@
 // Package chat implements the conversation in text: the same brain and the same threads
 // as a live session, over streamed HTTP replies, without a socket, media or a
-// permission prompt (session-api part A.2, wire-protocol §9 and §10).
+// permission prompt (session-api part A.2, protocol §9 and §10).
 //
 // There are three ways to receive an answer, which can be combined: every event goes to
 // Options.OnEvent, [Session.SendText] waits for one turn, and [Session.Stream]
@@ -236,7 +236,7 @@ func (s *Session) Disconnect(o DisconnectOptions) {
 
 // close ends the session; err is nil for an end that was requested. Everything happens
 // before it returns, because a page that is unloaded may run nothing later
-// (wire-protocol §8.8).
+// (protocol §8.8).
 func (s *Session) close(o DisconnectOptions, err *fault.Error) {
 	if s.state == Closed {
 		return

@@ -155,7 +155,7 @@ func TestEveryTurnMayCallTheSameTool(t *testing.T) {
 	})
 }
 
-// TestTheSecondOfFusedCallsIsFound: wire-protocol §10.6.
+// TestTheSecondOfFusedCallsIsFound: protocol §10.6.
 func TestTheSecondOfFusedCallsIsFound(t *testing.T) {
 	run(t, Options{}, func(r *rig) {
 		r.mustConnect()

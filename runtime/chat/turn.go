@@ -53,7 +53,7 @@ type turn struct {
 // Errors: bad_request (empty), validation_error (options), invalid_state (not
 // connected, or closed while the turn waited), rate_limited (100 turns wait
 // already), aborted (the end of ctx, or of the session; timeout for a deadline of
-// ctx), the HTTP codes of wire-protocol §9.7, network_error, server_error,
+// ctx), the HTTP codes of protocol §9.7, network_error, server_error,
 // client_variables_disabled; and thread_access_denied and stream_error, whose body
 // contains what was received before. With any error the result contains what was
 // received before it. The end of ctx closes the request, which stops the turn at the
@@ -288,7 +288,7 @@ func (s *Session) read(t *turn, brain converse.Brain, request converse.Request) 
 	return nil
 }
 
-// segment handles one piece of the answer (wire-protocol §9.5).
+// segment handles one piece of the answer (protocol §9.5).
 func (s *Session) segment(t *turn, seg *converse.Segment) {
 	if s.turn != t {
 		return // the session was closed
@@ -357,7 +357,7 @@ func (s *Session) over(t *turn, err error) {
 
 // judge returns the error that the error segments of a turn represent, or emits a warning
 // for them. It also warns of an empty turn, which is how the service refuses variables
-// (wire-protocol §9.6 and §10.3).
+// (protocol §9.6 and §10.3).
 func (s *Session) judge(t *turn) error {
 	result := t.reply.Turn()
 	refusal := converse.RefusalOf(result.Errors, result)

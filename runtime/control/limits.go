@@ -7,7 +7,7 @@ import (
 )
 
 // Limits are the time limits of a live session, each of which can be replaced
-// (wire-protocol §2.2; session-api A.1.2).
+// (protocol §2.2; session-api A.1.2).
 type Limits struct {
 	// Overall bounds a whole connect, a cold rebuild, or the rebuild after an
 	// expired pause. Its deadline is fixed once, when the handshake starts.
@@ -54,7 +54,7 @@ type Limits struct {
 	ColdBackoff time.Duration `json:"coldBackoff" default:"500ms"`
 }
 
-// WithDefaults returns l with the default of wire-protocol §2.2 in place of every
+// WithDefaults returns l with the default of protocol §2.2 in place of every
 // zero. It reports no error, because a session checks its limits earlier.
 func (l Limits) WithDefaults() Limits {
 	_ = options.Complete(&l)

@@ -1,6 +1,6 @@
 package control
 
-// Events that the client sends (wire-protocol §3).
+// Events that the client sends (protocol §3).
 const (
 	Join                = "join"
 	StvNewSession       = "stvNewSession" // the reply has the same name
@@ -24,7 +24,7 @@ const (
 	FormLeadInfo        = "setFormLeadInfo"
 )
 
-// Events that the service sends (wire-protocol §4).
+// Events that the service sends (protocol §4).
 const (
 	// Handshake, §4.2.
 	ServerConnected    = "onServerConnected"
@@ -85,7 +85,7 @@ const (
 )
 
 // Audio-mode downlink: in audio mode the service offers a peer that carries the
-// agent's voice (wire-protocol §4.11).
+// agent's voice (protocol §4.11).
 const (
 	VoiceOffer     = "webrtc-offer"         // service to client
 	VoiceAnswer    = "webrtc-answer"        // client to service
@@ -94,7 +94,7 @@ const (
 )
 
 // ClientEvents lists every event that a client sends, in the order of
-// wire-protocol §3.1, and those of §3.12 that are in use.
+// protocol §3.1, and those of §3.12 that are in use.
 func ClientEvents() []string {
 	return []string{
 		Join, StvNewSession, CheckAvailability, ASRInit, ASROffer, ASRClientCandidate,
@@ -105,7 +105,7 @@ func ClientEvents() []string {
 }
 
 // ServerEvents lists every event that the service sends, in the order of
-// wire-protocol §4.1.
+// protocol §4.1.
 func ServerEvents() []string {
 	return []string{
 		ServerConnected, ClientConfig, JoinComplete, StvNewSession, AvailabilityResult, ShowAgent, AskPermissions,
@@ -121,13 +121,13 @@ func ServerEvents() []string {
 }
 
 // FatalEvents lists the events after which the service closes the socket
-// (wire-protocol §4.3).
+// (protocol §4.3).
 func FatalEvents() []string {
 	return []string{ThrowToNoAgent, ThrowToExceededTier, ThrowToBadRequest, RemovePeer, UnsupportedClient}
 }
 
 // Suffixes of a speechId that carry meaning; the rest of an id is opaque
-// (wire-protocol §7.2).
+// (protocol §7.2).
 const (
 	SuffixOpening = "-approved-permissions"
 	SuffixWakeUp  = "-wake-up"
@@ -135,9 +135,9 @@ const (
 )
 
 // SilentOpening is the opening phrase of an agent without an opening turn
-// (wire-protocol §7.6); compare after trimming white space.
+// (protocol §7.6); compare after trimming white space.
 const SilentOpening = "<blank>"
 
 // NoVideoStatus is the status of an [StvNewSessionReply] in audio and telephony
-// mode (wire-protocol §4.2).
+// mode (protocol §4.2).
 const NoVideoStatus = "audio/phone mode - no STV session"

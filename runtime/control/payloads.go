@@ -3,10 +3,10 @@ package control
 import "encoding/json"
 
 // Empty is the payload of events that carry nothing; it is sent as {}
-// (wire-protocol §0.3).
+// (protocol §0.3).
 type Empty struct{}
 
-// JoinRequest is the payload of [Join] (wire-protocol §3.2). NewJoin fills the
+// JoinRequest is the payload of [Join] (protocol §3.2). NewJoin fills the
 // fields that never vary.
 type JoinRequest struct {
 	Room            string  `json:"room"`
@@ -31,7 +31,7 @@ func NewJoin(room, userAgent string, c Context) JoinRequest {
 }
 
 // Context is the part of a [JoinRequest] that concerns the brain
-// (wire-protocol §3.2).
+// (protocol §3.2).
 type Context struct {
 	KS              string            `json:"ks"`
 	ThreadID        string            `json:"threadId,omitempty"`
@@ -44,7 +44,7 @@ type Context struct {
 }
 
 // GenieContext is the payload of [UpdateGenieContext]. It replaces the whole context
-// that the service has (wire-protocol §3.9).
+// that the service has (protocol §3.9).
 type GenieContext struct {
 	Capabilities map[string]string `json:"capabilities,omitempty"`
 	RequestVars  map[string]any    `json:"request_vars,omitempty"`
@@ -53,17 +53,17 @@ type GenieContext struct {
 }
 
 // RoomRequest is the payload of [StvNewSession] when a client sends it
-// (wire-protocol §3.3).
+// (protocol §3.3).
 type RoomRequest struct {
 	RoomID string `json:"room_id"`
 }
 
-// Approval is the payload of [ApprovedPermissions] (wire-protocol §3.5).
+// Approval is the payload of [ApprovedPermissions] (protocol §3.5).
 type Approval struct {
 	Room string `json:"room"`
 }
 
-// Text is the payload of [TextEntered] (wire-protocol §3.6).
+// Text is the payload of [TextEntered] (protocol §3.6).
 type Text struct {
 	Text          string `json:"text"`
 	IsFinal       bool   `json:"isFinal"`
@@ -74,15 +74,15 @@ type Text struct {
 }
 
 // BargeIn is the marker that stops an interruptible utterance
-// (wire-protocol §3.6).
+// (protocol §3.6).
 func BargeIn() Text { return Text{IsSpeechStart: true} }
 
-// HTMLClick is the payload of [HTMLElementClick] (wire-protocol §3.11).
+// HTMLClick is the payload of [HTMLElementClick] (protocol §3.11).
 type HTMLClick struct {
 	HTMLText string `json:"htmlText"`
 }
 
-// Hello is the payload of [ServerConnected] (wire-protocol §4.2).
+// Hello is the payload of [ServerConnected] (protocol §4.2).
 type Hello struct {
 	FinalURL        string `json:"finalUrl"`
 	AgentName       string `json:"agentName,omitempty"`
@@ -91,7 +91,7 @@ type Hello struct {
 }
 
 // Configuration is the agent's configuration from the event clientConfiguration
-// (wire-protocol §4.2).
+// (protocol §4.2).
 type Configuration struct {
 	Configuration              map[string]any    `json:"configuration"`
 	NLUFeatures                map[string]any    `json:"nluFeatures"`
@@ -123,14 +123,14 @@ type ConfigurationEnvelope struct {
 }
 
 // StvNewSessionReply is the payload of [StvNewSession] when the service sends
-// it (wire-protocol §4.2).
+// it (protocol §4.2).
 type StvNewSessionReply struct {
 	SessionID string `json:"session_id,omitempty"`
 	Status    string `json:"status"`
 	WebRTCURL string `json:"webrtc_url,omitempty"`
 }
 
-// Availability is the payload of [AvailabilityResult] (wire-protocol §4.2).
+// Availability is the payload of [AvailabilityResult] (protocol §4.2).
 type Availability struct {
 	Available bool            `json:"available"`
 	Reason    string          `json:"reason,omitempty"`
@@ -139,7 +139,7 @@ type Availability struct {
 }
 
 // CapacityDetails is the observed shape of [Availability.Details]
-// (wire-protocol §4.2).
+// (protocol §4.2).
 type CapacityDetails struct {
 	StvAvailable      bool `json:"stvAvailable"`
 	WhisperAvailable  bool `json:"whisperAvailable"`
@@ -148,7 +148,7 @@ type CapacityDetails struct {
 	CapacityAvailable bool `json:"capacityAvailable"`
 }
 
-// PermissionRequest is the payload of [AskPermissions] (wire-protocol §4.2).
+// PermissionRequest is the payload of [AskPermissions] (protocol §4.2).
 type PermissionRequest struct {
 	Constraints Constraints `json:"constraints"`
 }
@@ -159,12 +159,12 @@ type Constraints struct {
 	Video any `json:"video"`
 }
 
-// Unsupported is the payload of [UnsupportedClient] (wire-protocol §4.3).
+// Unsupported is the payload of [UnsupportedClient] (protocol §4.3).
 type Unsupported struct {
 	Code string `json:"code"`
 }
 
-// ASRInitRequest is the payload of [ASRInit] (wire-protocol §5.1).
+// ASRInitRequest is the payload of [ASRInit] (protocol §5.1).
 type ASRInitRequest struct {
 	SessionID string `json:"sessionId"`
 }
@@ -175,19 +175,19 @@ type Description struct {
 	SDP  string `json:"sdp"`
 }
 
-// Offer is the payload of [ASROffer] and [VoiceOffer] (wire-protocol §5.1).
+// Offer is the payload of [ASROffer] and [VoiceOffer] (protocol §5.1).
 type Offer struct {
 	Offer       Description `json:"offer"`
 	IsReconnect bool        `json:"is_reconnect"`
 }
 
-// Answer is the payload of [ASRAnswer] and [VoiceAnswer] (wire-protocol §5.1).
+// Answer is the payload of [ASRAnswer] and [VoiceAnswer] (protocol §5.1).
 type Answer struct {
 	Answer Description `json:"answer"`
 }
 
 // Candidate is an ICE candidate as a browser serialises it
-// (wire-protocol §5.2).
+// (protocol §5.2).
 type Candidate struct {
 	Candidate        string  `json:"candidate"`
 	SDPMid           *string `json:"sdpMid,omitempty"`
@@ -196,13 +196,13 @@ type Candidate struct {
 }
 
 // ClientCandidate is the payload of [ASRClientCandidate] and of
-// [VoiceCandidate] (wire-protocol §5.2).
+// [VoiceCandidate] (protocol §5.2).
 type ClientCandidate struct {
 	Candidate Candidate `json:"candidate"`
 }
 
 // ServerCandidate is the payload of [ASRServerCandidate]
-// (wire-protocol §5.2).
+// (protocol §5.2).
 type ServerCandidate struct {
 	UID           string `json:"uid"`
 	Type          string `json:"type"` // "ice_candidate"
@@ -216,34 +216,34 @@ type PeerError struct {
 }
 
 // RawText is the payload of [AgentRawText]. Delta is one segment as JSON text:
-// it is encoded twice on the wire (wire-protocol §4.4).
+// it is encoded twice on the wire (protocol §4.4).
 type RawText struct {
 	SpeechID string `json:"speechId"`
 	TurnID   string `json:"turnId"`
 	Delta    string `json:"delta"`
 }
 
-// StartSpeech is the payload of [AgentStartSpeech] (wire-protocol §4.5).
+// StartSpeech is the payload of [AgentStartSpeech] (protocol §4.5).
 type StartSpeech struct {
 	SpeechID  string `json:"speechId"`
 	TurnID    string `json:"turnId"`
 	IsNewTurn bool   `json:"isNewTurn"`
 }
 
-// EndTurn is the payload of [AgentEndTurn] (wire-protocol §4.5).
+// EndTurn is the payload of [AgentEndTurn] (protocol §4.5).
 type EndTurn struct {
 	SpeechID string `json:"speechId"`
 	TurnID   string `json:"turnId"`
 }
 
-// Sentence is the payload of [GeneratingSpeech] (wire-protocol §4.6).
+// Sentence is the payload of [GeneratingSpeech] (protocol §4.6).
 type Sentence struct {
 	Text     string `json:"text"`
 	SpeechID string `json:"speechId"`
 }
 
 // SpeechChunk is the payload of [StvSpeechChunk]; DurationMs is the exact
-// length of its sound in milliseconds (wire-protocol §4.6).
+// length of its sound in milliseconds (protocol §4.6).
 type SpeechChunk struct {
 	Text       string  `json:"text"`
 	SpeechID   string  `json:"speechId"`
@@ -251,24 +251,24 @@ type SpeechChunk struct {
 }
 
 // FinishedTalking is the payload of [StvFinishedTalking]; AgentContent is what
-// was really spoken (wire-protocol §4.6).
+// was really spoken (protocol §4.6).
 type FinishedTalking struct {
 	AgentContent string `json:"agentContent"`
 }
 
 // FinishedGenerating is the payload of [StvFinishedGenerating]
-// (wire-protocol §4.6).
+// (protocol §4.6).
 type FinishedGenerating struct {
 	SpeechID string `json:"speechId"`
 }
 
-// TurnToTalk is the payload of [AgentTurnToTalk] (wire-protocol §4.7).
+// TurnToTalk is the payload of [AgentTurnToTalk] (protocol §4.7).
 type TurnToTalk struct {
 	UserTranscription string `json:"userTranscription,omitempty"`
 }
 
 // SmartTurn is the payload of [SmartTurnStatus]; TimeoutMs is in milliseconds
-// (wire-protocol §4.7).
+// (protocol §4.7).
 type SmartTurn struct {
 	Status      string   `json:"status"`
 	TimeoutMs   *float64 `json:"timeout_ms,omitempty"`
@@ -276,12 +276,12 @@ type SmartTurn struct {
 }
 
 // TimeWarning is the payload of [ConversationTimeWarning]; RemainingTime is in
-// seconds (wire-protocol §4.8).
+// seconds (protocol §4.8).
 type TimeWarning struct {
 	RemainingTime float64 `json:"remainingTime"`
 }
 
-// SpeechDetected is the payload of [DebugSpeechDetected] (wire-protocol §4.10).
+// SpeechDetected is the payload of [DebugSpeechDetected] (protocol §4.10).
 type SpeechDetected struct {
 	Transcript         string `json:"transcript"`
 	IsFinal            bool   `json:"isFinal"`
@@ -289,7 +289,7 @@ type SpeechDetected struct {
 	IsSpeechStartEvent bool   `json:"isSpeechStartEvent"`
 }
 
-// LLMInput is the payload of [DebugLLMInput] (wire-protocol §4.10).
+// LLMInput is the payload of [DebugLLMInput] (protocol §4.10).
 type LLMInput struct {
 	UserInput      string `json:"userInput"`
 	FinalSegment   string `json:"finalSegment"`
@@ -300,14 +300,14 @@ type LLMInput struct {
 }
 
 // StvTask is the payload of [DebugStvTask]; Duration is in milliseconds
-// (wire-protocol §4.10).
+// (protocol §4.10).
 type StvTask struct {
 	Text     string `json:"text"`
 	SpeechID string `json:"speechId"`
 	Duration int    `json:"duration"`
 }
 
-// ConversationState is the payload of [DebugState] (wire-protocol §4.10).
+// ConversationState is the payload of [DebugState] (protocol §4.10).
 type ConversationState struct {
 	State                string `json:"state"`
 	PreparingAnswerState string `json:"preparingAnswerState"`

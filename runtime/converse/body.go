@@ -35,7 +35,7 @@ func (c content) blank() bool { return !c.parsed && strings.TrimSpace(c.text) ==
 func (c content) broken() bool { return !c.parsed && looksLikeJSON(c.text) }
 
 // parseContent reads object or, if that is nil, text: an object as it is, an array
-// as the items of one, text as JSON or as lines (wire-protocol §4.4.3).
+// as the items of one, text as JSON or as lines (protocol §4.4.3).
 func parseContent(object json.RawMessage, text string) content {
 	if object != nil {
 		values, ok := parseJSON(string(object))
@@ -277,7 +277,7 @@ func (w *Widget) fill(c content) {
 }
 
 // read sets the field of w's runtime from b, in which a key may have one of several
-// names (wire-protocol §4.4.3).
+// names (protocol §4.4.3).
 func (w *Widget) read(b *body) {
 	switch w.Runtime {
 	case RuntimeFlashcards:
@@ -428,7 +428,7 @@ func galleryItem(b *body) GalleryItem {
 const maxDigits = 15
 
 // parseLines reads "key: value" lines with one level of lists, whose items are
-// values or such lines again (wire-protocol §4.4.3). ok is false for other text.
+// values or such lines again (protocol §4.4.3). ok is false for other text.
 func parseLines(text string) (c content, ok bool) {
 	p := lineParser{values: map[string]any{}, items: map[string][]string{}}
 	for line := range strings.Lines(text) {

@@ -17,12 +17,12 @@ import (
 const maxBadLines = 16
 
 // unparseableChars is how many characters of such a line are in its segment
-// (wire-protocol §9.3).
+// (protocol §9.3).
 const unparseableChars = 200
 
 // The subtypes of the segments that this package creates itself.
 const (
-	// UnparseableLine is a line that is no JSON object (wire-protocol §9.3).
+	// UnparseableLine is a line that is no JSON object (protocol §9.3).
 	UnparseableLine = "unparseable_stream_line"
 	// LineTooLong is a line above [MaxLine].
 	LineTooLong = "stream_line_too_long"
@@ -73,7 +73,7 @@ func newReply(resp *fetch.Response, askedSSE bool) (*Reply, error) {
 		if len(bytes.TrimSpace(data)) == 0 {
 			return nil, r.noBody()
 		}
-		// Made one line, whatever its line breaks (wire-protocol §9.2).
+		// Made one line, whatever its line breaks (protocol §9.2).
 		var line bytes.Buffer
 		if json.Compact(&line, data) == nil {
 			data = line.Bytes()
@@ -269,10 +269,10 @@ func (l *lines) begin(line []byte) []byte {
 // The framings of a streamed reply. Each returns the JSON text of a line, empty
 // if it has none.
 
-// ndjson is wire-protocol §9.3.
+// ndjson is protocol §9.3.
 func ndjson(line []byte) []byte { return bytes.TrimSpace(line) }
 
-// sse is wire-protocol §9.4: only data lines count, and each is a whole object.
+// sse is protocol §9.4: only data lines count, and each is a whole object.
 func sse(line []byte) []byte {
 	data, ok := bytes.CutPrefix(line, []byte("data:"))
 	data = bytes.TrimSpace(data)
@@ -282,15 +282,15 @@ func sse(line []byte) []byte {
 	return data
 }
 
-// maxRefusal bounds the text of a refusal, in characters (wire-protocol §9.6).
+// maxRefusal bounds the text of a refusal, in characters (protocol §9.6).
 const maxRefusal = 500
 
 // noPermission is the service's message about a thread of another user, in upper
-// or lower case (wire-protocol §9.6).
+// or lower case (protocol §9.6).
 const noPermission = "no permission for thread"
 
 // RefusalOf returns the error that the error segments of a turn represent:
-// thread_access_denied or stream_error (wire-protocol §9.6); nil when there are
+// thread_access_denied or stream_error (protocol §9.6); nil when there are
 // none. Its body has the segments and what was received besides them (service.md,
 // "Refusals with HTTP 200").
 func RefusalOf(errs []Segment, t Turn) *fault.Error {

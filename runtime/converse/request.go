@@ -15,14 +15,14 @@ import (
 	"github.com/agentruntime/agentruntime/runtime/httpclient"
 )
 
-// models are the values of [Request].ModelType (wire-protocol §9.1).
+// models are the values of [Request].ModelType (protocol §9.1).
 var models = []string{"fast"}
 
 // experiences are the values of [Request].ForceExperience (service.md, "Converse
 // request").
 var experiences = []string{"markdown", "summarization", "flashcards", "avatar_only"}
 
-// Request is one turn in text (wire-protocol §9.1). Fields with their zero value
+// Request is one turn in text (protocol §9.1). Fields with their zero value
 // are not sent, except UserMessage and SSE.
 type Request struct {
 	// UserMessage is what the user says; not blank.
@@ -37,7 +37,7 @@ type Request struct {
 	// or avatar_only.
 	ForceExperience string `json:"force_experience,omitempty"`
 	// RequestVars are the variables of the prompt: strings, numbers, booleans and
-	// nil (wire-protocol §10.1). The service merges them into the thread's variables.
+	// nil (protocol §10.1). The service merges them into the thread's variables.
 	RequestVars map[string]any `json:"request_vars,omitempty"`
 	// Capabilities override the agent's for this turn: on, off or disabled.
 	Capabilities map[string]string `json:"capabilities,omitempty"`
@@ -62,7 +62,7 @@ func (r Request) Check() error {
 	return err
 }
 
-// path is the route of a turn in text (wire-protocol §9.1).
+// path is the route of a turn in text (protocol §9.1).
 const path = "/assistant/converse"
 
 // Brain sends turns in text. It has no state: the caller sends the turns of one thread
@@ -90,7 +90,7 @@ type Response = httpclient.Response
 // ctx aborts the turn at any moment.
 //
 // The error is a *fault.Error: those of [Request.Check]; the status map of
-// wire-protocol §9.7, with client_variables_disabled; the error inside a good
+// protocol §9.7, with client_variables_disabled; the error inside a good
 // reply that is one JSON object; server_error for a good reply without a body;
 // aborted or timeout when ctx ended; network_error.
 func (b Brain) Open(ctx context.Context, r Request) (*Reply, error) {

@@ -3,7 +3,7 @@
 // text, tool calls, widgets and errors), and a turn over HTTP.
 //
 // Segments arrive as lines of a streamed reply or as deltas on the control
-// socket, and are the same JSON objects (wire-protocol §4.4 and §9.5): [Decode]
+// socket, and are the same JSON objects (protocol §4.4 and §9.5): [Decode]
 // reads both, and everything made of segments, [ParseCall], [Dispatcher],
 // [Assembler], [Collector], works wherever they come from. [Brain] does a turn
 // over HTTP in three forms: Open for a caller that reads the reply itself, Stream to
@@ -26,10 +26,10 @@ import (
 )
 
 // Type is the type of a segment. The set is open: an unknown type is passed on,
-// and is never an error (wire-protocol §4.4.2).
+// and is never an error (protocol §4.4.2).
 type Type string
 
-// The known segment types (wire-protocol §4.4.2).
+// The known segment types (protocol §4.4.2).
 const (
 	InitResponse     Type = "init_response"
 	Think            Type = "think"
@@ -49,10 +49,10 @@ const (
 )
 
 // Spoken reports whether t is text of the answer that is spoken or shown:
-// exactly text, avatar and avatar-filler (wire-protocol §4.4.2).
+// exactly text, avatar and avatar-filler (protocol §4.4.2).
 func (t Type) Spoken() bool { return t == Text || t == Avatar || t == AvatarFiller }
 
-// Segment is one piece of brain output (wire-protocol §4.4.1).
+// Segment is one piece of brain output (protocol §4.4.1).
 type Segment struct {
 	Role string `json:"role"`
 	Type Type   `json:"type"`
@@ -83,7 +83,7 @@ type Segment struct {
 	Extra map[string]json.RawMessage `json:"extra,omitempty"`
 }
 
-// Metadata describes widgets and interruptions (wire-protocol §4.4.1).
+// Metadata describes widgets and interruptions (protocol §4.4.1).
 type Metadata struct {
 	WidgetName      string `json:"widgetName,omitempty"`
 	RuntimeName     string `json:"runtimeName,omitempty"`
@@ -95,7 +95,7 @@ type Metadata struct {
 	Extra map[string]json.RawMessage `json:"extra,omitempty"`
 }
 
-// ToolMetadata describes a tool call (wire-protocol §9.8).
+// ToolMetadata describes a tool call (protocol §9.8).
 type ToolMetadata struct {
 	ID              string          `json:"id"`
 	Name            string          `json:"name"`
@@ -124,7 +124,7 @@ func (s *Segment) ContentString() string {
 }
 
 // Cut cuts a content that is text to [MaxText] characters, as the deltas of the
-// control socket are (wire-protocol §4.4). Tool calls and pieces of widgets stay
+// control socket are (protocol §4.4). Tool calls and pieces of widgets stay
 // whole: JSON that is cut can't be read.
 func (s *Segment) Cut() {
 	if _, widget := s.Runtime(); widget || s.Type == Tool {
@@ -163,7 +163,7 @@ func sizeOf(extra map[string]json.RawMessage) (n int) {
 // delta of an event. A field of another type than expected stays empty and does not
 // affect the others; keys without a field are kept in Extra; names and ids are cleaned
 // by [Clean]. Control characters are removed from the content, which is not cut, because
-// an answer over HTTP is kept whole (wire-protocol §9.3); see [Segment.Cut]. The content of
+// an answer over HTTP is kept whole (protocol §9.3); see [Segment.Cut]. The content of
 // a spoken segment is always text. ok is false when text is no JSON object.
 func Decode(text []byte) (s Segment, ok bool) { return decode(text, &Segment{}) }
 
@@ -350,7 +350,7 @@ func contentOf(t jsontext.Lexeme) any {
 }
 
 // Clean cuts s to [MaxText] characters and drops control characters except tab,
-// line feed and carriage return (wire-protocol §4.4). Invalid UTF-8 becomes U+FFFD.
+// line feed and carriage return (protocol §4.4). Invalid UTF-8 becomes U+FFFD.
 func Clean(s string) string { return firstChars(printable(s), MaxText) }
 
 // printable is [Clean] for a text of any length.
@@ -386,7 +386,7 @@ func firstChars(s string, n int) string {
 }
 
 // MaxText bounds a text of the control socket, and the names and ids of a segment,
-// in characters; the rest is cut (wire-protocol §4.4).
+// in characters; the rest is cut (protocol §4.4).
 const MaxText = 8000
 
 // maxInteger is the largest integer that JavaScript represents exactly.

@@ -12,13 +12,13 @@ import (
 	"github.com/agentruntime/agentruntime/runtime/fault"
 )
 
-// Call is a tool call parsed from a segment (wire-protocol §10.5).
+// Call is a tool call parsed from a segment (protocol §10.5).
 type Call struct {
 	Name string `json:"name"`
 	// Args is an object, empty if the call has none.
 	Args json.RawMessage `json:"args" ts:"Record<string, unknown>"`
 	// Fused are earlier argument objects in the same segment that belong to
-	// other tools, in order (wire-protocol §10.6).
+	// other tools, in order (protocol §10.6).
 	Fused []json.RawMessage `json:"fusedArgs,omitempty" ts:"Record<string, unknown>[]"`
 	// ID is the id with which the call is answered, empty if the call has none.
 	ID string `json:"id,omitempty"`
@@ -35,7 +35,7 @@ var noArgs = json.RawMessage(`{}`)
 // ParseCall reads a [Tool] segment; ok is false if it names no tool. The arguments
 // are those in the text, or else those in ToolMetadata. A call is a text, namely a
 // name followed by JSON: content of another type is no call, even if its JSON has text
-// before its first brace (wire-protocol §4.4.2, §10.5).
+// before its first brace (protocol §4.4.2, §10.5).
 func ParseCall(s *Segment) (c Call, ok bool) {
 	if c.Raw, ok = s.Content.(string); !ok {
 		return Call{}, false
@@ -77,7 +77,7 @@ func splitObjects(s string) (objects []json.RawMessage) {
 }
 
 // ResponseName returns the tool that a [ToolResponse] segment names, "" if none
-// (wire-protocol §10.5).
+// (protocol §10.5).
 func ResponseName(s *Segment) string {
 	text := strings.TrimSpace(s.ContentString())
 	end := strings.IndexFunc(text, unicode.IsSpace)
@@ -99,7 +99,7 @@ func isWord(b byte) bool {
 }
 
 // Consent is a tool that runs only when the user has authorised it
-// (wire-protocol §10.8).
+// (protocol §10.8).
 type Consent struct {
 	// AuthURL is the address at which the user authorises it: absolute, http or https.
 	AuthURL         string `json:"authUrl"`
@@ -144,7 +144,7 @@ func Canonical(raw json.RawMessage) string {
 
 // Dispatcher decides which tool calls of a turn run: each distinct call once,
 // and the argument objects of fused calls under the name that their result has
-// (wire-protocol §10.6). Calls beyond [MaxKept] bytes in a turn don't run, because every
+// (protocol §10.6). Calls beyond [MaxKept] bytes in a turn don't run, because every
 // call that has run is remembered. The zero value is ready.
 type Dispatcher struct {
 	fired map[string]bool // name and canonical arguments, this turn
@@ -197,7 +197,7 @@ func (d *Dispatcher) fire(c Call) bool {
 }
 
 // ArgsSchema checks the arguments of a tool, top level only
-// (wire-protocol §10.7).
+// (protocol §10.7).
 type ArgsSchema map[string]ArgSchema
 
 // ArgSchema is the rule for one argument.

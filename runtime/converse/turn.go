@@ -19,7 +19,7 @@ type Limits struct {
 // model has, and few enough that an endless reply can't fill the memory.
 const MaxKept = 4 << 20
 
-// OnceLimits are the limits of [Brain.Once] (wire-protocol §9.5).
+// OnceLimits are the limits of [Brain.Once] (protocol §9.5).
 var OnceLimits = Limits{ToolSegments: 8, CallsPerTool: 3, Segments: 2000, Bytes: MaxKept}
 
 // Turn is an answer as a whole (session-api A.2.2, sendText, and D.10).
@@ -36,7 +36,7 @@ type Turn struct {
 	// Malformed are widgets that could not be read.
 	Malformed []Malformed `json:"malformedWidgets,omitempty"`
 	// ToolCalls are the distinct calls. If only the result of a call has its tool's name,
-	// its arguments are in fusedArgs of the call with which they arrived (wire-protocol
+	// its arguments are in fusedArgs of the call with which they arrived (protocol
 	// §10.6).
 	ToolCalls []Call `json:"toolCalls"`
 	// Consents are the authorisations that tools wait for.
@@ -51,7 +51,7 @@ type Turn struct {
 	// in a session or 2,000 without one. Without a session the turn is stopped there.
 	Truncated bool `json:"truncated"`
 	// Empty reports that the answer had no content at all, which is how the service
-	// refuses variables that it does not allow (wire-protocol §10.3).
+	// refuses variables that it does not allow (protocol §10.3).
 	Empty bool `json:"empty"`
 	// Warnings are for the developer. A session emits them as events instead.
 	Warnings []TurnWarning `json:"warnings,omitempty"`

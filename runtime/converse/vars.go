@@ -10,7 +10,7 @@ import (
 )
 
 // reservedVars are set by the service on every turn; a client may not set them
-// (service.md, "Reserved template variables"; wire-protocol §10.1).
+// (service.md, "Reserved template variables"; protocol §10.1).
 var reservedVars = []string{
 	"sys__thread_id", "sys__message_id", "sys__user_id", "sys__user_message", "sys__ks", "sys__is_new_thread",
 	"sys__context_id", "sys__context_type", "sys__avatar_enabled", "sys__avatar_share_screen_enabled",
@@ -79,7 +79,7 @@ func VarNames(vars map[string]any) []string {
 }
 
 // capabilities are the names of session-api D.10, with think_process of
-// wire-protocol §4.9.
+// protocol §4.9.
 var capabilities = []string{
 	"use_knowledge_base", "use_content_search", "use_get_entry_content", "generate_followup_questions",
 	"include_sources", "use_related_files", "video_gallery", "external_video", "show_link", "avatar",
@@ -109,7 +109,7 @@ func MergeCapabilities(base, caps map[string]string) (map[string]string, error) 
 	return merged, nil
 }
 
-// MaxDepth bounds the nesting of values that are decoded or sent (wire-protocol §3.11).
+// MaxDepth bounds the nesting of values that are decoded or sent (protocol §3.11).
 const MaxDepth = 64
 
 // Scrub returns v without the keys that could change the prototype of a

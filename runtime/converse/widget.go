@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// Widget is a structured answer (wire-protocol §4.4.3). Of the fields after SpeechID
+// Widget is a structured answer (protocol §4.4.3). Of the fields after SpeechID
 // only the field of its runtime is set. Instead of it, Body is set for a runtime that is
 // not known, or for JSON without any key of the runtime, and Raw for text without
 // structure. Error and Raw are set for a widget that can't be read.
@@ -181,7 +181,7 @@ type GradedOption struct {
 	Feedback string `json:"feedback,omitempty"`
 }
 
-// The normalised names of the widget runtimes (wire-protocol §4.4.3, and the optional ones
+// The normalised names of the widget runtimes (protocol §4.4.3, and the optional ones
 // of session-api.md D.3).
 const (
 	RuntimeFlashcards         = "flashcards"
@@ -212,7 +212,7 @@ func KnownRuntime(name string) bool { return runtimes[name] }
 
 // Runtime returns the normalised runtime name of the widget that s belongs to, or "" for a
 // piece that continues the widget before. ok is false when s is no piece of a widget. On
-// the live socket the type may be the runtime's name already (wire-protocol §4.4.2).
+// the live socket the type may be the runtime's name already (protocol §4.4.2).
 func (s *Segment) Runtime() (name string, ok bool) {
 	if s.Metadata != nil {
 		name = NormalizeRuntime(s.Metadata.RuntimeName)
@@ -231,7 +231,7 @@ func (s *Segment) Runtime() (name string, ok bool) {
 const maxWidget = MaxLine
 
 // Assembler puts the widgets of a conversation together from their pieces
-// (wire-protocol §4.4.3). The zero value is ready.
+// (protocol §4.4.3). The zero value is ready.
 type Assembler struct {
 	open   *Widget // without a body yet
 	text   strings.Builder

@@ -212,7 +212,7 @@ const (
 )
 
 // Kickoff is the first user turn, which the session sends by itself
-// (wire-protocol §7.6).
+// (protocol §7.6).
 type Kickoff struct {
 	Text string `json:"text"`
 	// Echo shows the text as a user transcript.

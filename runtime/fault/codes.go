@@ -15,7 +15,7 @@ func (c Code) Error() string { return string(c) }
 // The meaning of each code is in its row of the table below, from which
 // docs/errors.md is generated; a test fails when a constant has no row.
 
-// The running session (session-api.md C.2 "Runtime", wire-protocol Appendix A).
+// The running session (session-api.md C.2 "Runtime", protocol Appendix A).
 const (
 	BadRequest          Code = "bad_request"
 	InvalidState        Code = "invalid_state"
@@ -51,7 +51,7 @@ const (
 	HandlerFailed       Code = "handler_failed"
 )
 
-// The microphone (wire-protocol §5.4): thrown by an explicit start, warnings
+// The microphone (protocol §5.4): thrown by an explicit start, warnings
 // when the microphone starts in the background.
 const (
 	MicNotStarted           Code = "mic_not_started"
@@ -63,7 +63,7 @@ const (
 	NoiseProcessorFailed    Code = "noise_processor_failed"
 )
 
-// Text turns over HTTP (session-api.md C.2 "Chat", wire-protocol §9.6).
+// Text turns over HTTP (session-api.md C.2 "Chat", protocol §9.6).
 const (
 	Aborted                 Code = "aborted"
 	NetworkError            Code = "network_error"
@@ -72,7 +72,7 @@ const (
 	ClientVariablesDisabled Code = "client_variables_disabled"
 )
 
-// Replies of the HTTP services (wire-protocol §9.7).
+// Replies of the HTTP services (protocol §9.7).
 const (
 	Unauthorized            Code = "unauthorized"
 	Forbidden               Code = "forbidden"
@@ -136,7 +136,7 @@ const (
 )
 
 // FatalCodes are the codes after which the server has ended the session
-// (wire-protocol §4.3); JavaScript has them as FATAL_ERROR_CODES.
+// (protocol §4.3); JavaScript has them as FATAL_ERROR_CODES.
 var FatalCodes = [...]Code{CapacityUnavailable, TierExceeded, BadRequest, PeerRemoved, UnsupportedClient}
 
 // Fatal reports whether c is one of FatalCodes.
@@ -194,7 +194,7 @@ type Info struct {
 	// Title is a short name for people, Meaning one line of explanation, which is
 	// also the detail of an error that has none of its own.
 	Title, Meaning string
-	// Status is the number the code always carries (wire-protocol §4.3); 0
+	// Status is the number the code always carries (protocol §4.3); 0
 	// when the status comes from a reply or there is none.
 	Status int
 	Retry  Retry
@@ -202,7 +202,7 @@ type Info struct {
 
 const (
 	// statusCapacity and statusTier are the service's own numbers for the
-	// two capacity refusals, outside the range of HTTP (wire-protocol §4.3).
+	// two capacity refusals, outside the range of HTTP (protocol §4.3).
 	statusCapacity = 6001
 	statusTier     = 6002
 	// statusRemoved is the status of an error that reports a removed participant.

@@ -18,7 +18,7 @@ import (
 	"strings"
 )
 
-// Phase is the part of connecting that failed (wire-protocol Appendix A).
+// Phase is the part of connecting that failed (protocol Appendix A).
 type Phase string
 
 // The phases.
@@ -55,7 +55,7 @@ type Error struct {
 	// Phase is the part of connecting that failed, empty elsewhere.
 	Phase Phase
 	// Retryable reports that the same call may succeed later; false does not exclude
-	// it (wire-protocol Appendix A).
+	// it (protocol Appendix A).
 	Retryable bool
 	// Instance is the path of the request, RequestID the service's trace id.
 	Instance, RequestID string

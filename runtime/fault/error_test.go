@@ -75,7 +75,7 @@ func TestEveryCodeHasOneCompleteRow(t *testing.T) {
 	}
 }
 
-// TestRetryableFollowsAppendixA holds every code against wire-protocol
+// TestRetryableFollowsAppendixA holds every code against protocol
 // Appendix A: true exactly where it says so, and for network_error, which it
 // leaves open and §9.7 has repeated.
 func TestRetryableFollowsAppendixA(t *testing.T) {

@@ -10,7 +10,7 @@ import (
 )
 
 // maxMessage is how many characters of a server's text are kept
-// (wire-protocol §9.7).
+// (protocol §9.7).
 const maxMessage = 500
 
 // maxKeptBody bounds the part of a failed reply that is parsed and kept: an
@@ -57,7 +57,7 @@ type HeaderGetter interface{ Get(name string) string }
 // the request in the service's logs and contain no personal data.
 var diagnosticHeaders = [...]string{"content-type", "date", "retry-after", "x-kaltura-request-id", "x-request-id"}
 
-// FromStatus makes the error for a reply with an HTTP error status: wire-protocol §9.7
+// FromStatus makes the error for a reply with an HTTP error status: protocol §9.7
 // defines the codes and where the message is looked for. header may be nil.
 func FromStatus(status int, body []byte, header HeaderGetter) *Error {
 	reply := parseReply(body)
@@ -81,7 +81,7 @@ func FromStatus(status int, body []byte, header HeaderGetter) *Error {
 	return e
 }
 
-// FromBody finds an error inside a reply with a success status (wire-protocol
+// FromBody finds an error inside a reply with a success status (protocol
 // §9.7 (a)–(d), service.md "Refusals with HTTP 200" rule 4). It returns nil
 // when the body has no error, or is no JSON object.
 func FromBody(status int, body []byte) *Error {
@@ -131,7 +131,7 @@ func (e *Error) WithHeaders(header HeaderGetter) *Error {
 	return e
 }
 
-// statusCode is the map of wire-protocol §9.7.
+// statusCode is the map of protocol §9.7.
 func statusCode(status int) Code {
 	switch status {
 	case 400:
@@ -158,7 +158,7 @@ func statusCode(status int) Code {
 }
 
 // patterns are texts in an error body that have codes of their own
-// (wire-protocol §9.7).
+// (protocol §9.7).
 var patterns = [...]struct {
 	text string
 	code Code
@@ -183,7 +183,7 @@ func patternCode(text string) (Code, bool) {
 	return "", false
 }
 
-// isException is the test of wire-protocol §9.7 (a)–(d).
+// isException is the test of protocol §9.7 (a)–(d).
 func isException(object map[string]any) bool {
 	_, hasCode := object["code"].(string)
 	_, hasMessage := object["message"].(string)
@@ -254,7 +254,7 @@ func parseReply(body []byte) reply {
 	return r
 }
 
-// message extracts the server's text in the order of wire-protocol §9.7; an
+// message extracts the server's text in the order of protocol §9.7; an
 // empty result means the generic text of the code.
 func (r reply) message() string {
 	switch body := r.body.(type) {

@@ -124,7 +124,7 @@ func (f *finder) search(l layer, base64s int) {
 	}
 }
 
-// The beginnings of a token of the service, base64url of "v2|" (wire-protocol
+// The beginnings of a token of the service, base64url of "v2|" (protocol
 // §1.3), and of a JSON web token, base64url of `{"`.
 const (
 	tokenPrefix    = "djJ8"

@@ -1,6 +1,6 @@
 // Package media carries picture and voice: the WHEP subscription that receives
 // the avatar, the peer that sends the microphone, the ICE servers of both, the
-// playable gate, and statistics (wire-protocol §5 and §6).
+// playable gate, and statistics (protocol §5 and §6).
 //
 // pion/webrtc negotiates in both builds. In a page it drives the browser's
 // RTCPeerConnection, and tracks go to elements; natively a microphone is a
@@ -28,7 +28,7 @@ import (
 	"github.com/agentruntime/agentruntime/runtime/httpclient"
 )
 
-// Channel identifies a peer in events (wire-protocol §8.5).
+// Channel identifies a peer in events (protocol §8.5).
 type Channel string
 
 // The channels.
@@ -67,7 +67,7 @@ type EventKind int
 const (
 	ICEState        EventKind = iota // the ICE connection state changed
 	PeerState                        // the connection state changed, or signalling closed ("closed")
-	NoCandidates                     // gathering ended and found nothing (wire-protocol §8.5)
+	NoCandidates                     // gathering ended and found nothing (protocol §8.5)
 	Candidate                        // a local candidate, to be sent to the service (uplink, voice)
 	TrackAdded                       // a remote track arrived
 	VideoSize                        // the picture's size is known, once per subscription
@@ -111,12 +111,12 @@ type Track struct {
 type Picture struct {
 	Width  int `json:"videoWidth"`
 	Height int `json:"videoHeight"`
-	// Missing is set when no frame came in time (wire-protocol §6.9).
+	// Missing is set when no frame came in time (protocol §6.9).
 	Missing bool `json:"-"`
 }
 
 // Gone reports that the service no longer has the avatar's session, or has
-// another viewer on it (wire-protocol §6.6).
+// another viewer on it (protocol §6.6).
 type Gone struct {
 	Status int // 404 or 409
 }
@@ -136,7 +136,7 @@ type Config struct {
 	Random func() float64
 
 	// TURNServer is the relay's host, TURNCredentials its login; nil means the fallback
-	// login of wire-protocol §6.2.
+	// login of protocol §6.2.
 	TURNServer      string
 	TURNCredentials *Credentials
 	// ICEServers replace the servers that are derived from TURNServer.
@@ -259,7 +259,7 @@ func (s *ICEServer) UnmarshalJSON(b []byte) error {
 	return json.Unmarshal(one.URLs, &s.URLs)
 }
 
-// Credentials are the login to the relay (wire-protocol §1.4).
+// Credentials are the login to the relay (protocol §1.4).
 type Credentials struct {
 	Username   string `json:"username"`
 	Credential string `json:"credential"`
@@ -278,7 +278,7 @@ func (s ICEServer) String() string { return strings.Join(s.URLs, " ") }
 // GoString returns what String does.
 func (s ICEServer) GoString() string { return s.String() }
 
-// fallbackCredentials are public (wire-protocol §6.2).
+// fallbackCredentials are public (protocol §6.2).
 var fallbackCredentials = Credentials{Username: "kaltura", Credential: "avatar"}
 
 // The ICE transport policies.
@@ -304,7 +304,7 @@ func (c *Config) iceServers() (servers []ICEServer, fallback bool) {
 	return []ICEServer{{URLs: urls, Username: login.Username, Credential: login.Credential}}, c.TURNCredentials == nil
 }
 
-// turnURLs expands a relay's host to its four URLs (wire-protocol §6.2). A host
+// turnURLs expands a relay's host to its four URLs (protocol §6.2). A host
 // with a port or a transport becomes one URL, because the expansion would be wrong
 // for it.
 func turnURLs(server string) []string {
@@ -341,7 +341,7 @@ func hasPort(host string) bool {
 }
 
 // withoutQueries returns servers without "?transport=" in their URLs, for WebKit, which may
-// refuse it (wire-protocol §6.2).
+// refuse it (protocol §6.2).
 func withoutQueries(servers []ICEServer) []ICEServer {
 	plain := make([]ICEServer, len(servers))
 	for i, s := range servers {
@@ -361,7 +361,7 @@ func refusesQueries(message string) bool {
 }
 
 // subscriberPolicy returns the ICE transport policy of receiving peers
-// (wire-protocol §6.3). Without any server "relay" would find no candidate.
+// (protocol §6.3). Without any server "relay" would find no candidate.
 func (c *Config) subscriberPolicy(servers []ICEServer, firefox bool) string {
 	switch {
 	case c.ICEPolicy != "":

@@ -20,7 +20,7 @@ type Platform struct {
 	AudioEl js.Value `json:"audioEl" ts:"HTMLMediaElement | null" check:"element"`
 	// MicConstraints are merged over the default constraints, which request echo
 	// cancellation, noise suppression and automatic gain control; with false none of these
-	// is requested (wire-protocol §5.4).
+	// is requested (protocol §5.4).
 	MicConstraints js.Value `json:"micConstraints" ts:"MediaTrackConstraints | false"`
 	// NoiseProcessor is the page's own audio processing. It gets the microphone's stream
 	// and returns the stream to send; a falsy result leaves the microphone's stream as it is.

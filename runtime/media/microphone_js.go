@@ -15,7 +15,7 @@ import (
 var errMicLost = fault.New(fault.MicNotFound, "the microphone was unplugged or taken away")
 
 // muteDelay is how long a mute by the system must last before it is reported, because
-// a device may be muted briefly when another program takes it over (wire-protocol §5.4).
+// a device may be muted briefly when another program takes it over (protocol §5.4).
 const muteDelay = 5 * time.Second
 
 // microphone is the capture device whose track the publishers send. A page has one thread,
@@ -225,7 +225,7 @@ func (m *microphone) open(ctx context.Context, deviceID string) (*capture, error
 	return c, nil
 }
 
-// constraints returns the defaults with the page's own merged over them (wire-protocol §5.4).
+// constraints returns the defaults with the page's own merged over them (protocol §5.4).
 func (m *microphone) constraints(deviceID string) any {
 	own := m.engine.cfg.MicConstraints
 	if own.Type() == js.TypeBoolean && !own.Bool() && deviceID == "" {
@@ -248,7 +248,7 @@ func (m *microphone) constraints(deviceID string) any {
 }
 
 // deviceFault is the error for an exception of the devices API
-// (wire-protocol §5.4).
+// (protocol §5.4).
 func deviceFault(err error) error {
 	code := fault.DevicesPermissionDenied
 	var thrown *jsbridge.Error

@@ -412,7 +412,7 @@ func (c *candidates) open(apply func(control.Candidate)) {
 }
 
 // addTo returns a function that adds candidates to peer. A candidate that the peer
-// refuses is only logged, because another one may work (wire-protocol §5.2).
+// refuses is only logged, because another one may work (protocol §5.2).
 func (e *Engine) addTo(peer *peer) func(control.Candidate) {
 	return func(c control.Candidate) {
 		if c.Candidate == "" {

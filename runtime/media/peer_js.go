@@ -57,7 +57,7 @@ func (p *peer) listen(on func(Event)) error {
 func (p *peer) candidate(v js.Value, on func(Event)) {
 	var c control.Candidate
 	if missing(v) {
-		return // the end, which isn't sent (wire-protocol §5.2)
+		return // the end, which isn't sent (protocol §5.2)
 	}
 	if form, err := jsbridge.Call(v, "toJSON"); err != nil || jsbridge.FromJS("candidate", form, &c) != nil || c.Candidate == "" {
 		return
@@ -69,7 +69,7 @@ func (p *peer) candidate(v js.Value, on func(Event)) {
 // track reports a remote track. Chromium hangs when the connection is closed
 // while it dispatches a track event, and other goroutines may run before a callback
 // returns. Therefore the event counts as an operation under way until the next task
-// (wire-protocol §6.10).
+// (protocol §6.10).
 func (p *peer) track(event js.Value, on func(Event)) {
 	if p.begin() {
 		nextTask(p.finish)
@@ -121,7 +121,7 @@ func prefer(transceiver *webrtc.RTPTransceiver, kind, mimeType string) error {
 }
 
 // send adds the microphone's transceiver: with its track, or empty
-// (wire-protocol §5.3).
+// (protocol §5.3).
 func (p *peer) send(m *microphone) error {
 	init := map[string]any{"direction": "sendonly"}
 	if kbps := p.engine.cfg.MicBitrate; kbps > 0 {

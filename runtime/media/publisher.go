@@ -8,7 +8,7 @@ import (
 	"github.com/agentruntime/agentruntime/runtime/control"
 )
 
-// Publisher is the peer that carries the microphone (wire-protocol §5).
+// Publisher is the peer that carries the microphone (protocol §5).
 type Publisher struct {
 	*pendingPeer
 	engine *Engine
@@ -23,7 +23,7 @@ type Publisher struct {
 func (e *Engine) NewPublisher(notify func(Event)) *Publisher {
 	begun := make(chan struct{})
 	p := &Publisher{engine: e, notify: notify, begin: sync.OnceFunc(func() { close(begun) })}
-	// Policy "all" on every browser (wire-protocol §5.3).
+	// Policy "all" on every browser (protocol §5.3).
 	p.pendingPeer = e.prepare(begun, peerOptions{policy: policyAll, mic: e.microphone}, true, p.receive)
 	e.microphone.join(p)
 	return p
@@ -39,7 +39,7 @@ func (p *Publisher) receive(ev Event) {
 }
 
 // Offer returns the offer, with the candidates found so far; restart asks for
-// new ICE credentials on the same peer (wire-protocol §5.6).
+// new ICE credentials on the same peer (protocol §5.6).
 func (p *Publisher) Offer(ctx context.Context, restart bool) (control.Description, error) {
 	p.Prepare()
 	peer, err := p.wait(ctx)
@@ -96,7 +96,7 @@ func (p *Publisher) Close() {
 var errNotSDP = errors.New("the session description must begin with v=0")
 
 // Voice is the peer of the audio-mode downlink: the service offers, this side answers
-// (wire-protocol §4.11).
+// (protocol §4.11).
 type Voice struct {
 	*pendingPeer
 	engine *Engine

@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// Subscriber is one WHEP subscription (wire-protocol §6). Subscribe, Playable and
+// Subscriber is one WHEP subscription (protocol §6). Subscribe, Playable and
 // Renew are called one after the other; Stats and Close at any time.
 type Subscriber struct {
 	engine *Engine
@@ -105,7 +105,7 @@ func (s *Subscriber) Subscribe(ctx context.Context, url string) error {
 	return nil
 }
 
-// Playable waits for the gate of wire-protocol §6.9 and returns the size of the
+// Playable waits for the gate of protocol §6.9 and returns the size of the
 // picture: 0×0 when it isn't known, with Missing set when no frame arrived in time. With
 // recovering set it needs no painted frame, but received bytes of the picture, or of the
 // voice if the service sends no picture.
@@ -321,7 +321,7 @@ func (s *Subscriber) receive(sub *subscription, ev Event) {
 			return
 		}
 	case Candidate:
-		return // WHEP is used without trickle ICE (wire-protocol §6.4)
+		return // WHEP is used without trickle ICE (protocol §6.4)
 	}
 	s.notify(ev)
 }
@@ -333,7 +333,7 @@ func (s *Subscriber) mark(sub *subscription, name Phase) {
 	}
 }
 
-// The playable gate's waits (wire-protocol §6.9).
+// The playable gate's waits (protocol §6.9).
 const (
 	canPlaySettle = 100 * time.Millisecond // after canplay
 	trackFallback = 2 * time.Second        // after the track, when canplay never comes
@@ -356,7 +356,7 @@ type facts struct {
 	painted Picture
 }
 
-// verdict implements the table of wire-protocol §6.9: whether the picture counts as
+// verdict implements the table of protocol §6.9: whether the picture counts as
 // playable now, and if not, when to check again even if no fact changes.
 func (f facts) verdict(now time.Time, recovering bool, limit time.Duration) (playable bool, p Picture, again time.Time) {
 	if f.painted.Width > 0 {

@@ -19,12 +19,12 @@ const (
 	// maxAnswer bounds an answer: a server's has a few kB.
 	maxAnswer = 256 << 10
 	// maxRefusal and maxQuote bound what is read and kept of a refusal's body
-	// (wire-protocol §6.4).
+	// (protocol §6.4).
 	maxRefusal = 4 << 10
 	maxQuote   = 200
 )
 
-// whep does the HTTP requests of a subscription (wire-protocol §6.4 and §6.5).
+// whep does the HTTP requests of a subscription (protocol §6.4 and §6.5).
 type whep struct {
 	*Config
 	network fetch.Network
@@ -94,7 +94,7 @@ func cutShort(ctx context.Context) error {
 	}
 	detail := "the time was up"
 	if f != nil {
-		detail = f.Detail // the label of the limit (wire-protocol §2.3)
+		detail = f.Detail // the label of the limit (protocol §2.3)
 	}
 	return fault.New(fault.Timeout, detail).InPhase(fault.PhaseWHEP).Because(cause)
 }
@@ -172,7 +172,7 @@ func looksLikeSDP(s string) bool {
 }
 
 // viewerAt returns the viewer that location names. A private address is an error, and
-// no DELETE is sent to it (wire-protocol §6.7), nor from an https address to a plain http
+// no DELETE is sent to it (protocol §6.7), nor from an https address to a plain http
 // one; another https origin is allowed (§6.5), as the request has no token and no body.
 func (w *whep) viewerAt(url, location string) (*viewer, error) {
 	address := releaseURL(url, location)
@@ -240,7 +240,7 @@ func (v *viewer) report(status int, err error) {
 	}
 }
 
-// check refuses an address before anything is sent to it (wire-protocol §6.7).
+// check refuses an address before anything is sent to it (protocol §6.7).
 // It looks at the text only and resolves no name.
 func (w *whep) check(address string) *fault.Error {
 	u, err := url.Parse(address)
@@ -265,7 +265,7 @@ func privateHost(host string) bool {
 }
 
 // releaseURL returns the address at which the viewer that a reply's Location names is
-// released (wire-protocol §6.5); "" when there is nothing to release.
+// released (protocol §6.5); "" when there is nothing to release.
 func releaseURL(subscribed, location string) string {
 	if location == "" || isAbsolute(location) {
 		return location

@@ -11,7 +11,7 @@ import (
 )
 
 // TestAnAnswerIsGivenOnce; after a failure it may be given again
-// (wire-protocol §9.8).
+// (protocol §9.8).
 func TestAnAnswerIsGivenOnce(t *testing.T) {
 	runTools(t, func(r *rig) {
 		r.tool("save {}", "ti-4")

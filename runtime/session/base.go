@@ -336,7 +336,7 @@ func (b *Base) After(d time.Duration, f func()) *Timer {
 }
 
 // Watchdog emits brainStalled for every period in which nothing arrived from the
-// brain (wire-protocol §8.7). It must be used on the queue only.
+// brain (protocol §8.7). It must be used on the queue only.
 type Watchdog struct {
 	Base   *Base
 	Period time.Duration // 0 is off

@@ -103,7 +103,7 @@ func (o *Options) Complete(all any) error {
 	switch {
 	case o.Kickoff == nil:
 	case strings.TrimSpace(o.Kickoff.Text) == "":
-		o.Kickoff = nil // blank means none (wire-protocol §7.6)
+		o.Kickoff = nil // blank means none (protocol §7.6)
 	default:
 		kickoff := *o.Kickoff // the caller's may change
 		o.Kickoff = &kickoff

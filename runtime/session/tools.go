@@ -42,7 +42,7 @@ func CheckConsentHandler(h ConsentHandler) error {
 	return nil
 }
 
-// ToolAnswer is the outcome of RespondToTool (wire-protocol §9.8).
+// ToolAnswer is the outcome of RespondToTool (protocol §9.8).
 type ToolAnswer struct {
 	OK bool `json:"ok"`
 	// Reason is unknown_or_stale, session_rebuilt, http_error, timeout or
@@ -52,7 +52,7 @@ type ToolAnswer struct {
 }
 
 // toolAnswerLife is how long after a call its answer is accepted; toolAnswerLimit
-// bounds the request that sends the answer (wire-protocol §8.7).
+// bounds the request that sends the answer (protocol §8.7).
 const (
 	toolAnswerLife  = 10 * time.Minute
 	toolAnswerLimit = 15 * time.Second
@@ -71,7 +71,7 @@ type Caller struct {
 }
 
 // Tools runs the client commands of the brain and sends it their answers
-// (session-api A.1.7, wire-protocol §9.8 and §10.5 to §10.8). Its methods must be
+// (session-api A.1.7, protocol §9.8 and §10.5 to §10.8). Its methods must be
 // called on the queue of Base, except Respond and those that register handlers.
 type Tools struct {
 	Base *Base
@@ -175,7 +175,7 @@ func (t *Tools) Segment(seg *converse.Segment) {
 }
 
 // Response returns the call to run if seg, a tool's result, names the tool of an argument
-// object that was fused into another call (wire-protocol §10.6).
+// object that was fused into another call (protocol §10.6).
 func (t *Tools) Response(seg *converse.Segment) (converse.Call, bool) {
 	if t.ran >= maxCalls {
 		return converse.Call{}, false
@@ -264,7 +264,7 @@ func (t *Tools) wait(c converse.Call) {
 }
 
 // Consent handles a tool that needs the visitor's authorisation, once per address
-// and turn (wire-protocol §10.8).
+// and turn (protocol §10.8).
 func (t *Tools) Consent(seg *converse.Segment) {
 	consent, ok := converse.ParseConsent(seg)
 	if !ok || t.asked[consent.AuthURL] || len(t.asked) == maxCalls {
@@ -371,7 +371,7 @@ func (t *Tools) post(ctx context.Context, token, name, id string, response map[s
 }
 
 // Merged returns a new map of vars, overridden by more. vars does not change, because
-// requests under way use it (wire-protocol §10.2).
+// requests under way use it (protocol §10.2).
 func Merged[V any](vars, more map[string]V) map[string]V {
 	merged := make(map[string]V, len(vars)+len(more))
 	maps.Copy(merged, vars)
@@ -379,7 +379,7 @@ func Merged[V any](vars, more map[string]V) map[string]V {
 	return merged
 }
 
-// pageContext is the variable of a dynamic prompt (wire-protocol §10.4).
+// pageContext is the variable of a dynamic prompt (protocol §10.4).
 const pageContext = "page_context"
 
 // dynamicPrompt returns the variable that describes to the brain what the visitor sees;
@@ -396,7 +396,7 @@ func dynamicPrompt(data any) (map[string]any, error) {
 }
 
 // PartnerOf returns the partner id in a token, "" if that is not readable
-// (wire-protocol §1.3). partnerOf of js/src/options.ts does the same before the program
+// (protocol §1.3). partnerOf of js/src/options.ts does the same before the program
 // is loaded.
 func PartnerOf(token string) string {
 	text, _, _ := strings.Cut(token, ".")

@@ -1,5 +1,5 @@
 // Package sessionend reports the end of a conversation to the service, immediately and
-// once, also when the page is unloaded (wire-protocol §8.8 to §8.10). Without the
+// once, also when the page is unloaded (protocol §8.8 to §8.10). Without the
 // report the service detects the end after about ten minutes.
 //
 // It handles the page's life cycle as far as conversations need it: hiding, showing,
@@ -19,7 +19,7 @@ import (
 )
 
 // The reasons. Requests of a page that is unloaded have no time limit, because nothing
-// waits for their reply (wire-protocol §8.9).
+// waits for their reply (protocol §8.9).
 const (
 	reasonPageHide    = "pagehide"
 	reasonBFCache     = "pagehide_bfcache"

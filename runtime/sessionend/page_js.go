@@ -59,7 +59,7 @@ var pageHide struct {
 
 // onPageHide calls hide for pagehide until stop is called (Listener.Hide). The request of a
 // page that is unloaded starts inside the listener, because code after it may not run
-// (wire-protocol §8.8).
+// (protocol §8.8).
 func onPageHide(hide func(persisted bool) (leave func())) (stop func()) {
 	pageHide.mu.Lock()
 	defer pageHide.mu.Unlock()

@@ -30,7 +30,7 @@ var tab = sync.OnceValue(randomName)
 
 func randomName() string { return strconv.FormatUint(rand.Uint64(), 36) }
 
-// presence tracks which other tabs have the same thread (wire-protocol §8.10), and
+// presence tracks which other tabs have the same thread (protocol §8.10), and
 // elects the one that reports the end: the tab that leaves last.
 //
 // A tab that leaves without a peer is the last. If it has peers, some of them may have left

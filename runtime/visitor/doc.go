@@ -1,7 +1,7 @@
 // Package visitor has the calls that a page may make for its visitor with the conversation
 // token, outside of a conversation: the visitor's threads, their messages and transcripts,
 // ratings of answers, suggested questions and the assistant's status (service.md "Threads",
-// "Messages, feedback, followups" and "Converse and status"; wire-protocol §9.10).
+// "Messages, feedback, followups" and "Converse and status"; protocol §9.10).
 //
 //	client, err := visitor.New(visitor.Options{Token: init.KS, Kind: init.Kind, GenieURL: &init.GenieURL})
 //	if err != nil {
@@ -18,7 +18,7 @@
 // Every call is one request and keeps no state, so a [Client] may be used by several
 // goroutines, and before, during and after a session. Errors are *fault.Error:
 // bad_request and validation_error for an invalid argument, without a request, the
-// codes of wire-protocol §9.7, and aborted when the context ended. fetch.Call decides
+// codes of protocol §9.7, and aborted when the context ended. fetch.Call decides
 // which failures are retried.
 //
 // # Access to threads

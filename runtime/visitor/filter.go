@@ -39,7 +39,7 @@ var (
 	}}
 )
 
-// orders are the values of orderBy (wire-protocol §9.10).
+// orders are the values of orderBy (protocol §9.10).
 var orders = [...]string{"+createdAt", "-createdAt", "+updatedAt", "-updatedAt"}
 
 // threadKeys and messageKeys are the keys of service.md "Threads" and

@@ -8,7 +8,7 @@ import (
 	"github.com/agentruntime/agentruntime/runtime/fault"
 )
 
-// Sizes of pages (service.md "Limits", wire-protocol §9.10).
+// Sizes of pages (service.md "Limits", protocol §9.10).
 const (
 	// ThreadPageSize is the default number of threads on a page.
 	ThreadPageSize = 30

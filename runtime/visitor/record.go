@@ -37,7 +37,7 @@ type Message struct {
 	UserID   string `json:"user_id"`
 	// GenieID is the number of the brain configuration.
 	GenieID ID `json:"genie_id"`
-	// Type is the author: human, ai or opening (wire-protocol §9.5).
+	// Type is the author: human, ai or opening (protocol §9.5).
 	Type string `json:"type"`
 	// Title is the title of a shared copy.
 	Title string `json:"title"`

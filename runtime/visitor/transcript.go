@@ -22,7 +22,7 @@ type Turn struct {
 	Text string `json:"text"`
 }
 
-// Transcript returns the transcript of a thread (wire-protocol §9.10).
+// Transcript returns the transcript of a thread (protocol §9.10).
 func (c *Client) Transcript(ctx context.Context, id string) (Transcript, error) {
 	const path = "/v1/thread/get_transcripts"
 	if err := required("the thread's id", id); err != nil {

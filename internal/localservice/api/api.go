@@ -83,7 +83,7 @@ type Live interface {
 }
 
 // Hosts is the part of an appInit reply that depends on where the service runs
-// (wire-protocol §1.4).
+// (protocol §1.4).
 type Hosts struct {
 	ConversationManagerURL string             `json:"conversationManagerUrl"`
 	SRSBaseURL             string             `json:"srsBaseUrl"`

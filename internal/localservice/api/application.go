@@ -23,7 +23,7 @@ func (s *server) resolveWidgetID(c *call, body struct {
 	return map[string]string{"widgetId": agent.Body.WidgetID}, err
 }
 
-// appInitReply is what a page needs before it can connect (wire-protocol §1.4).
+// appInitReply is what a page needs before it can connect (protocol §1.4).
 type appInitReply struct {
 	PartnerID int64  `json:"partnerId"`
 	KS        string `json:"ks"`

@@ -12,7 +12,7 @@ import (
 // empty is the reply {}.
 type empty struct{}
 
-// toolResponse takes a page's answer to a blocking tool (wire-protocol §9.8).
+// toolResponse takes a page's answer to a blocking tool (protocol §9.8).
 func (s *server) toolResponse(c *call, body struct {
 	Name         *string         `json:"tool_name"`
 	ID           *string         `json:"tool_id"`

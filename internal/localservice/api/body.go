@@ -70,7 +70,7 @@ func bodyLimit(path string) int64 {
 	return maxBody
 }
 
-// Bounds of pages (wire-protocol §9.10, service.md Limits).
+// Bounds of pages (protocol §9.10, service.md Limits).
 const (
 	threadPageSize  = 30
 	messagePageSize = 50

@@ -14,10 +14,10 @@ import (
 	"github.com/agentruntime/agentruntime/runtime/converse"
 )
 
-// experiences are the values of force_experience (wire-protocol §9.1).
+// experiences are the values of force_experience (protocol §9.1).
 var experiences = []string{"markdown", "summarization", "flashcards", "avatar_only"}
 
-// converseRequest is the body of converse (wire-protocol §9.1).
+// converseRequest is the body of converse (protocol §9.1).
 type converseRequest struct {
 	UserMessage     *string           `json:"userMessage"`
 	ThreadID        *string           `json:"threadId"`
@@ -139,7 +139,7 @@ func cause(err error) error {
 
 // endStream ends the reply. An error before the first byte can still set the status,
 // except that a thread of another user is always reported by an error segment
-// (wire-protocol §9.6).
+// (protocol §9.6).
 func (s *server) endStream(out *stream, err error) error {
 	switch {
 	case errors.Is(err, dialogue.ErrNoPermission):
@@ -166,7 +166,7 @@ func (s *server) endStream(out *stream, err error) error {
 	return out.end()
 }
 
-// stream frames segments as NDJSON or as server-sent events (wire-protocol §9.3,
+// stream frames segments as NDJSON or as server-sent events (protocol §9.3,
 // §9.4), each flushed at once.
 type stream struct {
 	w       http.ResponseWriter

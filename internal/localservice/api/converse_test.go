@@ -16,7 +16,7 @@ import (
 	"github.com/agentruntime/agentruntime/runtime/converse"
 )
 
-// twoThings is a brain with a short answer and follow-ups, as in wire-protocol
+// twoThings is a brain with a short answer and follow-ups, as in protocol
 // §9.3.
 var twoThings = brainFunc(func(_ context.Context, _ *brain.Question, out brain.Sink) error {
 	return errors.Join(

@@ -16,7 +16,7 @@ import (
 const maxComment = 8000
 
 // messageView is a message as clients see it. Its content is a list of parts,
-// also for the opening (wire-protocol §9.5).
+// also for the opening (protocol §9.5).
 type messageView struct {
 	ID         string        `json:"id"`
 	ThreadID   string        `json:"thread_id,omitempty"` // of a shared copy: that of the original

@@ -21,12 +21,12 @@ type apiError struct {
 
 func (e *apiError) Error() string { return e.text }
 
-// problem is an error whose body is {"message": text} (wire-protocol §9.7).
+// problem is an error whose body is {"message": text} (protocol §9.7).
 func problem(status int, text string) error {
 	return &apiError{status, map[string]string{"message": text}, text}
 }
 
-// detail is one entry of a 422 body (wire-protocol §9.7).
+// detail is one entry of a 422 body (protocol §9.7).
 type detail struct {
 	Loc  []any  `json:"loc"`
 	Msg  string `json:"msg"`
@@ -42,7 +42,7 @@ func invalid(kind, msg string, path ...any) error {
 func missing(path ...any) error { return invalid("missing", "Field required", path...) }
 
 // exception is an error with status 200, as the session API reports it
-// (wire-protocol §9.7, "Error inside a 200 JSON body").
+// (protocol §9.7, "Error inside a 200 JSON body").
 func exception(code, message string) error {
 	return &apiError{http.StatusOK, map[string]any{
 		"objectType": "KalturaAPIException", "code": code, "message": message, "args": map[string]string{},

@@ -15,7 +15,7 @@ import (
 )
 
 // Codes of the session API's exceptions. A client distinguishes them from a token by
-// the body alone: the status is 200 (wire-protocol §9.7).
+// the body alone: the status is 200 (protocol §9.7).
 const (
 	codeStart   = "START_SESSION_ERROR"
 	codeMissing = "MISSING_MANDATORY_PARAMETER"
@@ -100,7 +100,7 @@ func (s *server) sessionEnd(r *http.Request) (any, error) {
 	return nil, refused(s.Tokens.End(r.Context(), ks))
 }
 
-// ping reports that the session API is available (wire-protocol §1.5).
+// ping reports that the session API is available (protocol §1.5).
 func (s *server) ping(w http.ResponseWriter, _ *http.Request) { writeJSON(w, http.StatusOK, true) }
 
 // parseForm reads a form-encoded body. Only the body counts: a secret in a query

@@ -190,7 +190,7 @@ func (s *server) threadTranscript(c *call, id string) (any, error) {
 func success(data any) map[string]any { return map[string]any{"status": "success", "data": data} }
 
 // sessionCompleted records that a conversation is over. Repeating the call is harmless
-// (wire-protocol §8.9).
+// (protocol §8.9).
 func (s *server) sessionCompleted(c *call, id string) (any, error) {
 	first, err := s.Store.CompleteThread(c.ctx(), c.scope(), id)
 	if err != nil {

@@ -32,7 +32,7 @@ func writePage(w http.ResponseWriter, status int, title, body string) {
 }
 
 // consentPage is where a provider would ask a user to allow what the agent wants
-// to do (wire-protocol §10.8). Here the tool is simulated, and the page says so.
+// to do (protocol §10.8). Here the tool is simulated, and the page says so.
 func (s *server) consentPage(w http.ResponseWriter, r *http.Request) {
 	state := r.URL.Query().Get(dialogue.ConsentState)
 	name, given, ok := s.Dialogue.AskedConsent(state)

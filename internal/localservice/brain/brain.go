@@ -90,11 +90,11 @@ type Sink interface {
 	Widget(runtime string, fragments ...string) error
 	// Call announces tool calls, waits for those that block, and returns one
 	// result for each, in order. Several calls are fused into one segment
-	// (wire-protocol §10.6).
+	// (protocol §10.6).
 	Call(ctx context.Context, calls ...Call) ([]Result, error)
 	// Consented reports whether the user has allowed the agent to use a tool.
 	Consented(tool string) bool
-	// AskConsent asks the user to allow a tool (wire-protocol §10.8). The answer should
+	// AskConsent asks the user to allow a tool (protocol §10.8). The answer should
 	// end there: once the tool is allowed, the user repeats the question.
 	AskConsent(tool, displayName string) error
 	// Title sets the thread's title.

@@ -2,7 +2,7 @@ package brain
 
 import "maps"
 
-// States of a capability (wire-protocol §4.9). If the stored configuration has
+// States of a capability (protocol §4.9). If the stored configuration has
 // Disabled, a client can't switch the capability on.
 const (
 	On       = "on"

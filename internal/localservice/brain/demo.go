@@ -25,7 +25,7 @@ import (
 // are unknown, because no recogniser is configured or the recogniser failed.
 const TriggerUnheard = "speech-without-words"
 
-// Values of force_experience that change an answer (wire-protocol §9.1).
+// Values of force_experience that change an answer (protocol §9.1).
 const (
 	avatarOnly    = "avatar_only"
 	flashcards    = "flashcards"
@@ -265,7 +265,7 @@ func (t *turn) quote(hits []store.Passage) error {
 	return t.say("My documents have an example of that, but it is code, which is better read than spoken.")
 }
 
-// flashcards and the other widgets have the bodies of wire-protocol §4.4.3.
+// flashcards and the other widgets have the bodies of protocol §4.4.3.
 func (t *turn) flashcards(hits []store.Passage) error {
 	type card struct {
 		Question string `json:"question"`

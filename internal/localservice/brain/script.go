@@ -596,7 +596,7 @@ func pause(ctx context.Context, d time.Duration) error {
 }
 
 // followups shows follow-up questions, in the line form of widgets and in fragments
-// (wire-protocol §4.4.3).
+// (protocol §4.4.3).
 func followups(out Sink, questions []string) error {
 	fragments := []string{"questions:"}
 	for _, q := range questions {

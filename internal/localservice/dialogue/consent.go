@@ -17,7 +17,7 @@ const (
 )
 
 // oauthRequired is the subtype of an interruption that asks for consent
-// (wire-protocol §10.8).
+// (protocol §10.8).
 const oauthRequired = "oauth_required"
 
 // rememberedConsents is how many requests for consent are kept, the newest ones.

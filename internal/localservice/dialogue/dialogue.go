@@ -23,7 +23,7 @@ import (
 var (
 	// ErrNoPermission means that the thread belongs to another user, or does not
 	// exist; callers get the same error for both. Its text is on the wire
-	// (wire-protocol §9.6).
+	// (protocol §9.6).
 	//lint:ignore ST1005 clients match this text, capital letter and all
 	ErrNoPermission = errors.New("No permission for thread")
 
@@ -234,7 +234,7 @@ func notStored(err error) error {
 
 // Opening renders the agent's opening phrase for a thread and returns it with the id
 // of its message. A phrase that is empty when rendered is replaced by a silent one,
-// because an empty text would make the first turn fail (wire-protocol §7.6). The
+// because an empty text would make the first turn fail (protocol §7.6). The
 // first phrase that is said on a thread is stored in it; a session that returns to
 // the thread says its phrase again, which is not stored.
 func (s *Service) Opening(ctx context.Context, who Caller, t store.Thread, c Context) (phrase, messageID string, err error) {
@@ -261,7 +261,7 @@ func (s *Service) Opening(ctx context.Context, who Caller, t store.Thread, c Con
 }
 
 // KeepSpoken replaces the text of an answer by the part of it that was spoken before
-// the user interrupted (wire-protocol §7.8); widgets stay. An answer that doesn't
+// the user interrupted (protocol §7.8); widgets stay. An answer that doesn't
 // exist is not an error.
 func (s *Service) KeepSpoken(ctx context.Context, who Caller, messageID, text string) error {
 	m, err := s.store.Message(ctx, who.Scope(), messageID)

@@ -24,14 +24,14 @@ const (
 )
 
 // widgetName is the widget family of everything that brains show here
-// (wire-protocol §4.4.2).
+// (protocol §4.4.2).
 const widgetName = "unisphere.widget.genie"
 
 // followupsWidget is the runtime of the widget with follow-up questions.
 const followupsWidget = "followups"
 
 // offers reads the questions of a followups widget: JSON, or lines of a list
-// (wire-protocol §4.4.3).
+// (protocol §4.4.3).
 func offers(body string) (questions []string) {
 	var object struct{ Questions []string }
 	if json.Unmarshal([]byte(body), &object) == nil {
@@ -278,7 +278,7 @@ func (s *sink) here(ctx context.Context, call brain.Call) ([]brain.Result, error
 
 // fused sends several calls in one segment, named after the last one; the
 // tool_response segments that follow, in call order, name the tools of the other
-// arguments (wire-protocol §10.6). Fused calls do not block.
+// arguments (protocol §10.6). Fused calls do not block.
 func (s *sink) fused(calls []brain.Call) ([]brain.Result, error) {
 	if len(calls) == 0 {
 		return nil, nil

@@ -38,7 +38,7 @@ type pending struct {
 }
 
 // ToolAnswer is what a page answers to a blocking client tool
-// (wire-protocol §9.8).
+// (protocol §9.8).
 type ToolAnswer struct {
 	Name         string
 	ID           string

@@ -60,7 +60,7 @@ type TurnRequest struct {
 	ClientTurns []string // the client's ids of the turns in Text
 	// Replaces is the id of the question that this one replaces, "" for none: that
 	// question and its answer leave the thread when this one is stored
-	// (deleteFromHistory, wire-protocol §7.8).
+	// (deleteFromHistory, protocol §7.8).
 	Replaces string
 	Stored   func() // called once the question is stored; may be nil
 }
@@ -83,7 +83,7 @@ type TurnResult struct {
 // version of it is stored, at most a second old.
 //
 // A turn with variables for an agent that accepts none is empty: nothing is emitted or
-// stored (wire-protocol §10.3). So is a turn with an id of the client that the thread
+// stored (protocol §10.3). So is a turn with an id of the client that the thread
 // already has; it fails with [store.ErrRepeated]. A turn whose ctx ends stops at once,
 // stores in the thread what was said so far, and returns the context's error. An
 // aborted turn ends with a user-interruption and is not an error. When the brain fails,

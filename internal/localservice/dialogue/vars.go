@@ -12,7 +12,7 @@ import (
 )
 
 // Bounds of request variables. The protocol has none; a page context of 31 kB is
-// known to be in use (wire-protocol §10.1).
+// known to be in use (protocol §10.1).
 const (
 	maxVars      = 256
 	maxVarsBytes = 256 << 10
@@ -22,7 +22,7 @@ const (
 var ErrTooManyVars = errors.New("request_vars: too many or too large")
 
 // reserved lists the names that only the service sets; those that begin with
-// sys__user_obj. or secrets. are reserved too (wire-protocol §10.1).
+// sys__user_obj. or secrets. are reserved too (protocol §10.1).
 var reserved = map[string]bool{
 	"sys__thread_id": true, "sys__message_id": true, "sys__user_id": true, "sys__user_message": true,
 	"sys__ks": true, "sys__is_new_thread": true, "sys__context_id": true, "sys__context_type": true,
@@ -53,7 +53,7 @@ func CheckVars(vars map[string]any) error {
 	return nil
 }
 
-// merged returns the stored variables, overridden by the new ones (wire-protocol §10.2).
+// merged returns the stored variables, overridden by the new ones (protocol §10.2).
 func merged(stored, vars map[string]any) map[string]any {
 	all := maps.Clone(stored)
 	if all == nil {

@@ -42,10 +42,10 @@ type still struct {
 	Data []byte `json:"data"`
 }
 
-// screenShare takes a still of the user's screen (wire-protocol §3.10).
+// screenShare takes a still of the user's screen (protocol §3.10).
 func (s *Session) screenShare(p still) { s.takeStill(&s.stills.screen, s.profile.ScreenShare, p) }
 
-// cameraShot takes a still of the user's camera (wire-protocol §3.12).
+// cameraShot takes a still of the user's camera (protocol §3.12).
 func (s *Session) cameraShot(p still) { s.takeStill(&s.stills.camera, s.profile.CameraAnalysis, p) }
 
 func (s *Session) takeStill(from *stillSource, enabled bool, p still) {
@@ -64,7 +64,7 @@ func isPicture(data []byte) bool {
 }
 
 // replaceContext replaces the page's context for the brain; missing fields are
-// cleared. It applies from the next turn on (wire-protocol §3.9, choice A20).
+// cleared. It applies from the next turn on (protocol §3.9, choice A20).
 func (s *Session) replaceContext(c control.GenieContext) {
 	if !s.joined {
 		return
@@ -85,7 +85,7 @@ func (s *Session) dialogueContext() dialogue.Context {
 }
 
 // clicked starts a turn about an element that the user clicked
-// (wire-protocol §3.11, choice A21).
+// (protocol §3.11, choice A21).
 func (s *Session) clicked(c control.HTMLClick) {
 	text := truncate(c.HTMLText)
 	p := s.active
@@ -103,7 +103,7 @@ func (s *Session) clicked(c control.HTMLClick) {
 const maxForm = 16_000
 
 // formFilled stores with the thread the values that a user put into a form
-// (wire-protocol §3.11, choice A21).
+// (protocol §3.11, choice A21).
 func (s *Session) formFilled(values map[string]any) {
 	if !s.joined || len(values) == 0 {
 		return

@@ -187,7 +187,7 @@ func (s *Session) Fatal(ctx context.Context, event, code string) error {
 	})
 }
 
-// FailVideo reports that the picture can't be made any more, and hangs up (wire-protocol §4.8).
+// FailVideo reports that the picture can't be made any more, and hangs up (protocol §4.8).
 func (s *Session) FailVideo(ctx context.Context) error {
 	return s.do(ctx, func() error {
 		s.emit(control.StvTaskFail, control.Empty{})

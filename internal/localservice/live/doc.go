@@ -1,5 +1,5 @@
 // Package live is the service's side of live sessions: what happens on one
-// control-plane socket from the handshake to the clean-up (wire-protocol §2 to
+// control-plane socket from the handshake to the clean-up (protocol §2 to
 // §8, as the server sees it).
 //
 // A [Session] is one goroutine that owns its state. The socket, the brain, the

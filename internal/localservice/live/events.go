@@ -16,7 +16,7 @@ type arguments interface {
 // are the variables of a join. Decoded, they may take ten times as much.
 const maxEvent = 400_000
 
-// handlers contains the handler of each event (wire-protocol §3). Unknown events are
+// handlers contains the handler of each event (protocol §3). Unknown events are
 // ignored.
 var handlers = map[string]func(*Session, arguments, reply){
 	control.Join:                with((*Session).join),

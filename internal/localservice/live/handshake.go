@@ -13,10 +13,10 @@ import (
 )
 
 // hostName is the name of this server instance, which is informational
-// (wire-protocol §4.2).
+// (protocol §4.2).
 const hostName = "localservice"
 
-// Codes of an unsupportedClient event (wire-protocol §4.3).
+// Codes of an unsupportedClient event (protocol §4.3).
 const (
 	codeInternal = "INTERNAL_ERROR"
 	codeUsage    = "USAGE_LIMIT_EXCEEDED"
@@ -27,7 +27,7 @@ const maxRoom = 128
 
 // join binds the session to its agent and its thread. Without a token nothing
 // happens, and a second join is ignored unless the first one failed
-// (wire-protocol §2.9, §3.2, choice A9).
+// (protocol §2.9, §3.2, choice A9).
 func (s *Session) join(r control.JoinRequest) {
 	if s.joining || s.joined || r.Kaltura.KS == "" {
 		return
@@ -108,7 +108,7 @@ func mayTalk(c *token.Claims) bool {
 
 // admitted replies to a join whose token was checked: with the configuration at once,
 // then, when the thread is ready, with the first segment and the end of the join
-// (wire-protocol §2.5, choice A11).
+// (protocol §2.5, choice A11).
 func (s *Session) admitted(c control.Context, who dialogue.Caller, err error) {
 	if err != nil {
 		s.joining = false
@@ -170,7 +170,7 @@ func (s *Session) threadReady(t store.Thread, first converse.Segment, err error)
 	})
 }
 
-// refuse ends a session whose join failed (wire-protocol §4.3, choice A4).
+// refuse ends a session whose join failed (protocol §4.3, choice A4).
 func (s *Session) refuse(err error) {
 	switch {
 	case s.ctx.Err() != nil:
@@ -201,7 +201,7 @@ func isRequestError(err error) bool {
 	return false
 }
 
-// configuration describes the agent to the client (wire-protocol §4.2).
+// configuration describes the agent to the client (protocol §4.2).
 func (s *Session) configuration() control.Configuration {
 	p := s.profile
 	c := control.Configuration{
@@ -225,7 +225,7 @@ func (s *Session) configuration() control.Configuration {
 }
 
 // answerAvailability reports whether a conversation could start now, before and
-// after a join (wire-protocol §3.4).
+// after a join (protocol §3.4).
 func (s *Session) answerAvailability() {
 	s.emit(control.AvailabilityResult, s.hub.availability(s.downlink != nil))
 }

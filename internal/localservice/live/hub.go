@@ -25,7 +25,7 @@ import (
 // types sends less than ten.
 const PacketRate = 50
 
-// SocketPath is where clients open the control socket (wire-protocol §1.6); it
+// SocketPath is where clients open the control socket (protocol §1.6); it
 // is what a token's urirestrict is compared with.
 const SocketPath = "/socket.io/"
 

@@ -6,7 +6,7 @@ import (
 	"unicode"
 )
 
-// trigger is what made the agent speak; it is the middle of a speechId (wire-protocol
+// trigger is what made the agent speak; it is the middle of a speechId (protocol
 // §7.2).
 type trigger string
 
@@ -22,7 +22,7 @@ const (
 )
 
 // uninterruptible reports whether the user can't cut speech of this kind, and
-// what the user says during it is dropped (wire-protocol §7.7).
+// what the user says during it is dropped (protocol §7.7).
 func (t trigger) uninterruptible() bool {
 	switch t {
 	case byApproval, byReplay, byWakeUp, byGoodbye:
@@ -44,7 +44,7 @@ func (t trigger) brain() string {
 const payloadRunes = 11
 
 // newSpeechID mints an id like "4nkM-transcript-Hey"; only the id of a turn
-// carries the start of the text (wire-protocol §7.2).
+// carries the start of the text (protocol §7.2).
 func newSpeechID(t trigger, text string) string {
 	id := rand.Text()[:4] + "-" + string(t)
 	if t != byTranscript {

@@ -37,7 +37,7 @@ func (s *Session) userActive() {
 }
 
 // limitTime starts the clock of the whole conversation, if it has one: a
-// warning, then the end (wire-protocol §4.8, choice A17).
+// warning, then the end (protocol §4.8, choice A17).
 func (s *Session) limitTime() {
 	limit, notice := s.cfg.Timing.Conversation, s.cfg.Timing.Warning
 	if own := s.profile.MaxConversation; own > 0 { // of the agent (management-api.md, F.3)
@@ -74,7 +74,7 @@ func (s *Session) hangUp() {
 	}
 }
 
-// fatal ends the session with one of the five fatal events (wire-protocol
+// fatal ends the session with one of the five fatal events (protocol
 // §4.3, choice A15).
 func (s *Session) fatal(event string, payload any) {
 	s.log.Info("session refused", "event", event)

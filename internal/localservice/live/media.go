@@ -42,7 +42,7 @@ type Downlink interface {
 	Close()
 }
 
-// VoicePeer is the voice of audio mode (wire-protocol §4.11).
+// VoicePeer is the voice of audio mode (protocol §4.11).
 type VoicePeer interface {
 	Downlink
 	// Offer returns the session description to send.
@@ -51,7 +51,7 @@ type VoicePeer interface {
 	AddCandidate(candidate string) error
 }
 
-// videoStatus is the status of a video session (wire-protocol §4.2).
+// videoStatus is the status of a video session (protocol §4.2).
 const videoStatus = "session started"
 
 // errBusy means that every slot is taken, errTier that the plan has no more.
@@ -62,7 +62,7 @@ var (
 
 // newVideoSession allocates picture and voice, or the voice alone, in place of what the
 // session had, whose address becomes invalid. An utterance that is running goes on in the
-// new one (wire-protocol §3.3).
+// new one (protocol §3.3).
 func (s *Session) newVideoSession() {
 	if !s.joined {
 		return
@@ -196,7 +196,7 @@ func rest(sound *voice.Speech, cut time.Duration) *voice.Speech {
 }
 
 // offerVoice offers the agent's voice to a client in audio mode
-// (wire-protocol §4.11).
+// (protocol §4.11).
 func (s *Session) offerVoice() {
 	sdp, err := s.voice.Offer()
 	if err != nil {

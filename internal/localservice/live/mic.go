@@ -12,7 +12,7 @@ import (
 
 const (
 	// tapSettles is how long after the end of a tap window its words may still
-	// come in (wire-protocol §3.7).
+	// come in (protocol §3.7).
 	tapSettles = 300 * time.Millisecond
 	// longestTap closes a window whose end got lost (choice C7).
 	longestTap = 60 * time.Second
@@ -45,7 +45,7 @@ type Microphone interface {
 	Close()
 }
 
-// tapWindow is a push-to-talk capture (wire-protocol §3.7).
+// tapWindow is a push-to-talk capture (protocol §3.7).
 type tapWindow struct {
 	open     bool
 	settling bool   // its end was requested
@@ -74,7 +74,7 @@ func (e speechEvents) SpeechRecognized(text string) {
 }
 
 // startMicrophone opens a peer for the user's voice. A resumed session sends its
-// event again; the old peer is then closed (wire-protocol §5.1, choice C10).
+// event again; the old peer is then closed (protocol §5.1, choice C10).
 func (s *Session) startMicrophone() {
 	if !s.joined {
 		return
@@ -100,7 +100,7 @@ func (s *Session) closeMicrophone() {
 }
 
 // offerMicrophone answers an offer, and sends the candidates after the answer:
-// a client may lose those that come before it (wire-protocol §5.2).
+// a client may lose those that come before it (protocol §5.2).
 func (s *Session) offerMicrophone(o control.Offer) {
 	if s.mic == nil {
 		return
@@ -122,7 +122,7 @@ func (s *Session) microphoneCandidate(c control.ClientCandidate) {
 	}
 }
 
-// speechStarted interrupts the agent (wire-protocol §7.8).
+// speechStarted interrupts the agent (protocol §7.8).
 func (s *Session) speechStarted() {
 	p := s.active
 	if !s.attentive() || s.muted || s.tap.open || p != nil && p.by.uninterruptible() {
@@ -164,7 +164,7 @@ func (s *Session) speechUnrecognized() {
 }
 
 // mute switches the microphone off or on. The muted track goes on and carries
-// silence (wire-protocol §3.8).
+// silence (protocol §3.8).
 func (s *Session) mute(on bool) {
 	s.muted = on
 	if s.mic != nil {

@@ -3,7 +3,7 @@ package live
 import "github.com/agentruntime/agentruntime/runtime/control"
 
 // pause silences the agent. The event has no reply; what the user says meanwhile is
-// dropped (wire-protocol §7.9, choices F5 to F7).
+// dropped (protocol §7.9, choices F5 to F7).
 func (s *Session) pause() {
 	if !s.joined || s.paused || s.released {
 		return
@@ -19,7 +19,7 @@ func (s *Session) pause() {
 }
 
 // expirePause frees picture, voice and microphone of a pause that took too
-// long. The session and its thread stay (wire-protocol §7.9).
+// long. The session and its thread stay (protocol §7.9).
 func (s *Session) expirePause() {
 	if !s.paused {
 		return
@@ -33,7 +33,7 @@ func (s *Session) expirePause() {
 
 // resume goes on after a pause. When its window has passed, the client asks
 // for new media next, and the conversation goes on with its approval; resuming
-// what was not paused is harmless (wire-protocol §7.9).
+// what was not paused is harmless (protocol §7.9).
 func (s *Session) resume() {
 	switch {
 	case !s.joined:
@@ -57,7 +57,7 @@ func (s *Session) resume() {
 
 // approve starts the conversation: the opening line, or after an expired pause
 // the last line once more. Both always end with stvFinishedTalking
-// (wire-protocol §3.5 and §7.7).
+// (protocol §3.5 and §7.7).
 func (s *Session) approve() {
 	switch {
 	case !s.joined:

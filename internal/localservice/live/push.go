@@ -62,7 +62,7 @@ func (h *Hub) inThread(ctx context.Context, threadID string, f func(*Session) bo
 }
 
 // sayPushed says the next line that was pushed, when neither side speaks. It has the
-// events of an answer, without those of a user's turn (wire-protocol §7.2, §7.5).
+// events of an answer, without those of a user's turn (protocol §7.2, §7.5).
 func (s *Session) sayPushed() {
 	if len(s.pushed) == 0 || s.active != nil || !s.attentive() || !s.opened {
 		return

@@ -20,7 +20,7 @@ type receipt struct {
 	replies []reply // to the turn and to its repetitions
 }
 
-// textEntered handles typed text, or the marker that is sent before it (wire-protocol
+// textEntered handles typed text, or the marker that is sent before it (protocol
 // §3.6). Partial text is ignored.
 func (s *Session) textEntered(t control.Text, r reply) {
 	text := truncate(strings.TrimSpace(t.Text))

@@ -132,7 +132,7 @@ func (s *Session) emit(name string, payload any) {
 }
 
 // debug sends a diagnostic event to clients that asked for them
-// (wire-protocol §4.10).
+// (protocol §4.10).
 func (s *Session) debug(name string, payload any) {
 	if s.debugEvents {
 		s.emit(name, payload)

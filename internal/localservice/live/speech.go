@@ -11,11 +11,11 @@ import (
 
 const (
 	// captionLead is how long before its sound a caption chunk is sent
-	// (wire-protocol §4.6 and appendix D).
+	// (protocol §4.6 and appendix D).
 	captionLead = 400 * time.Millisecond
-	// silentOpening is how long a silent opening turn takes (wire-protocol §7.6).
+	// silentOpening is how long a silent opening turn takes (protocol §7.6).
 	silentOpening = 500 * time.Millisecond
-	// sentinelMs is the duration of a chunk that is no caption (wire-protocol §4.6).
+	// sentinelMs is the duration of a chunk that is no caption (protocol §4.6).
 	sentinelMs = 1
 	// lookAhead bounds how much finished sound waits to be played, so that a long
 	// answer costs the memory of seconds and not of minutes.
@@ -23,7 +23,7 @@ const (
 )
 
 // speech is one utterance: everything said under one speechId. At most one is
-// active in a session; what belongs to any other is dropped (wire-protocol
+// active in a session; what belongs to any other is dropped (protocol
 // §7.2). The session goroutine owns it.
 type speech struct {
 	id     string
@@ -138,7 +138,7 @@ func (s *Session) newSpeech(by trigger, asked string) *speech {
 
 // line lets the agent say text without asking the brain: the opening, a replay, a
 // check-in, a goodbye. A silent line takes time too, because the client holds typed
-// text until it ends (wire-protocol §7.6 and §7.7).
+// text until it ends (protocol §7.6 and §7.7).
 func (s *Session) line(by trigger, text string) {
 	p := s.newSpeech(by, "")
 	p.answered, p.turnEnded, p.generated = true, true, true
@@ -266,7 +266,7 @@ func (s *Session) caption(p *speech, c chunk) {
 	}
 }
 
-// waits marks an event that belongs after the first sound (wire-protocol §7.5).
+// waits marks an event that belongs after the first sound (protocol §7.5).
 const waits = true
 
 // send emits an event of an utterance, or holds it while the first sound is awaited:

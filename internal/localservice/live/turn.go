@@ -19,14 +19,14 @@ import (
 const maxText = 8000
 
 // experience and the fast model are forced on live sessions, whatever a client
-// requests (wire-protocol §3.2).
+// requests (protocol §3.2).
 const experience = "avatar_only"
 
 // rememberTimeout bounds writing to the thread after the session may be gone.
 const rememberTimeout = 5 * time.Second
 
 // attentive reports whether input of the user is accepted: not before the approval
-// and not while paused (wire-protocol §3.5, choice F5).
+// and not while paused (protocol §3.5, choice F5).
 func (s *Session) attentive() bool {
 	return s.approved && !s.paused && !s.released
 }
@@ -76,7 +76,7 @@ func (s *Session) begin(by trigger, turnID, asked, said string, receipts ...*rec
 }
 
 // merge asks the brain again, with what the user added: the same turn under a new
-// speechId (wire-protocol §3.6, choice B13). In the thread the longer question
+// speechId (protocol §3.6, choice B13). In the thread the longer question
 // replaces the shorter one.
 func (s *Session) merge(p *speech, added string, receipts []*receipt) {
 	s.drop(p, outcome{})
@@ -144,7 +144,7 @@ func (s *Session) asker(p *speech) func() {
 	}
 }
 
-// outcome is how much of an answer is kept in the thread (wire-protocol §7.8).
+// outcome is how much of an answer is kept in the thread (protocol §7.8).
 type outcome struct {
 	kept   bool   // all of it: it was played to its end
 	spoken string // otherwise, what was played
@@ -173,7 +173,7 @@ func (s *Session) segment(p *speech, seg converse.Segment) {
 }
 
 // closesTurn reports whether seg belongs to the end of an answer, after its
-// first sound (wire-protocol §7.5, row 12).
+// first sound (protocol §7.5, row 12).
 func closesTurn(seg converse.Segment) bool {
 	switch seg.Type {
 	case converse.Share, converse.WidgetPiece, converse.Thread:
@@ -225,7 +225,7 @@ func (s *Session) afterSpeech(p *speech) {
 }
 
 // bargeIn cuts an utterance that may be cut, and does nothing when the agent is
-// silent (wire-protocol §7.8).
+// silent (protocol §7.8).
 func (s *Session) bargeIn() {
 	p := s.active
 	if !s.attentive() || p == nil || p.by.uninterruptible() || p.thinking() || !s.profile.InterruptionsEnabled {
@@ -234,7 +234,7 @@ func (s *Session) bargeIn() {
 	s.interrupt(p)
 }
 
-// interrupt cuts p because the user speaks (wire-protocol §7.8).
+// interrupt cuts p because the user speaks (protocol §7.8).
 func (s *Session) interrupt(p *speech) {
 	s.cut(p, func() { s.emit(control.AgentInterrupted, control.Empty{}) })
 }

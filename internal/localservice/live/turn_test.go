@@ -67,7 +67,7 @@ func TestSilentOpening(t *testing.T) {
 	})
 }
 
-// TestTypedTurn checks the order of wire-protocol §7.5, for a brain that is done
+// TestTypedTurn checks the order of protocol §7.5, for a brain that is done
 // before the voice has made its first sound.
 func TestTypedTurn(t *testing.T) {
 	runSession(t, talkative(), Timing{}, func(f *fixture) {

@@ -1,5 +1,5 @@
 // Package media is the WebRTC end of the local service, on pion: it sends pictures and voices to one viewer per stream (WHEP,
-// wire-protocol §6), and receives microphones (wire-protocol §5).
+// protocol §6), and receives microphones (protocol §5).
 //
 // A [Server] owns one UDP socket for all peers. A [Stream] is one goroutine that owns what an avatar shows and says: every 20 ms it
 // takes a piece of voice from the utterances that were given to [Stream.Play], every 40 ms it asks a [Picture] for the next frame, and

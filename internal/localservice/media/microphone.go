@@ -35,7 +35,7 @@ var (
 	errClosed = errors.New("media: the microphone is closed")
 )
 
-// Microphone is the peer that carries a user's voice up (wire-protocol §5). Its methods may be called concurrently.
+// Microphone is the peer that carries a user's voice up (protocol §5). Its methods may be called concurrently.
 type Microphone struct {
 	server *Server
 	by     quota.Client
@@ -73,7 +73,7 @@ func (s *Server) NewMicrophone(by quota.Client, onPCM func(pcm []int16)) *Microp
 	return m
 }
 
-// Offer answers an offer. With restart, the offer renegotiates the same peer (wire-protocol §5.6); otherwise the peer of an earlier
+// Offer answers an offer. With restart, the offer renegotiates the same peer (protocol §5.6); otherwise the peer of an earlier
 // offer is closed. The answer accepts Opus only and has the candidates, which are also returned for callers that send them singly. A
 // peer that does not connect in time is closed.
 func (m *Microphone) Offer(sdp string, restart bool) (description string, candidates []string, err error) {
@@ -120,7 +120,7 @@ func (m *Microphone) replace(c codec) error {
 	m.drop()
 	c.MimeType = webrtc.MimeTypeOpus
 	c.RTCPFeedback = nil
-	// Active in the DTLS handshake, as the remote service is (wire-protocol §5.5).
+	// Active in the DTLS handshake, as the remote service is (protocol §5.5).
 	pc, err := m.server.newPeer(m.seat(), webrtc.DTLSRoleClient, c)
 	if err != nil {
 		return err

@@ -78,7 +78,7 @@ func (s *Stream) ID() string {
 	return s.id
 }
 
-// URL returns the address for the viewer's offer (wire-protocol §6.1), below base, which is "scheme://host:port".
+// URL returns the address for the viewer's offer (protocol §6.1), below base, which is "scheme://host:port".
 func (s *Stream) URL(base string) string {
 	return base + sessionPath + url.PathEscape(s.room) + "/whep/session/" + s.id
 }

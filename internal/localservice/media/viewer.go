@@ -35,7 +35,7 @@ func (v *viewer) connect(ctx context.Context, o offer) (string, error) {
 	codecs := make([]codec, 0, 2)
 	video, hasVideo := chooseVideo(o.video)
 	audio, hasAudio := chooseAudio(o.audio)
-	// A section without a codec that we can send stays in the session, inactive (wire-protocol §6.8), for which its first codec is
+	// A section without a codec that we can send stays in the session, inactive (protocol §6.8), for which its first codec is
 	// needed.
 	if hasVideo {
 		video.RTCPFeedback = []webrtc.RTCPFeedback{{Type: "nack"}, {Type: "nack", Parameter: "pli"}, {Type: "ccm", Parameter: "fir"}}
@@ -52,7 +52,7 @@ func (v *viewer) connect(ctx context.Context, o offer) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	// Passive in the DTLS handshake, as the remote service is (wire-protocol §6.8).
+	// Passive in the DTLS handshake, as the remote service is (protocol §6.8).
 	pc, err := v.newPeer(webrtc.DTLSRoleServer, codecs...)
 	if err != nil {
 		return "", err

@@ -20,7 +20,7 @@ var offeredVoice = codec{
 var errNotOffered = errors.New("media: an answer without an offer")
 
 // Voice is a stream without a picture, for sessions in audio mode. It has no address; the service offers, and the client answers
-// (wire-protocol §4.11).
+// (protocol §4.11).
 type Voice struct {
 	*Stream
 

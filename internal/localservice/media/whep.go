@@ -11,7 +11,7 @@ import (
 	"time"
 )
 
-// Paths of the two forms of the WHEP address (wire-protocol §6.1).
+// Paths of the two forms of the WHEP address (protocol §6.1).
 const (
 	sessionPath  = "/rtc/v1/stv/"
 	fallbackPath = "/rtc/v1/whep/"
@@ -27,7 +27,7 @@ const sdpType = "application/sdp"
 
 var errGone = errors.New("media: the stream has ended")
 
-// Handler serves WHEP (wire-protocol §6.4 to §6.6) below [Prefix], with CORS for every origin: the unguessable session id is what
+// Handler serves WHEP (protocol §6.4 to §6.6) below [Prefix], with CORS for every origin: the unguessable session id is what
 // grants access (choice D3).
 func (s *Server) Handler() http.Handler {
 	mux := http.NewServeMux()
@@ -92,7 +92,7 @@ func (s *Server) streamAt(r *http.Request) *Stream {
 	return stream
 }
 
-// serveFallback serves the address that names the stream in its query. Clients resolve its Location against that address (wire-protocol
+// serveFallback serves the address that names the stream in its query. Clients resolve its Location against that address (protocol
 // §6.5).
 func (s *Server) serveFallback(w http.ResponseWriter, r *http.Request) {
 	query := r.URL.Query()

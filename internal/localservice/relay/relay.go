@@ -1,5 +1,5 @@
 // Package relay is the local service's TURN server (RFC 8656, on pion/turn): it lets a page with iceTransportPolicy "relay" reach the
-// media server over UDP or TCP (wire-protocol §6.2, §6.3).
+// media server over UDP or TCP (protocol §6.2, §6.3).
 //
 // It issues time-limited credentials ([Server.Credentials]) and relays only to the configured addresses, so that it is not an open proxy
 // into the machine or its network. It owns its listeners, allocations and quotas; it is independent of sessions, of the payload, and of
@@ -44,7 +44,7 @@ type Config struct {
 	// host as the first of them.
 	Peers []netip.AddrPort
 	// StaticUser and StaticPassword, when both are set, are accepted for StaticLife after the start. They are for clients that have only
-	// built-in credentials (wire-protocol §6.2).
+	// built-in credentials (protocol §6.2).
 	StaticUser, StaticPassword string
 	// StaticLife is how long the static credentials are accepted. Default 24 hours.
 	StaticLife time.Duration

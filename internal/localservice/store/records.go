@@ -49,7 +49,7 @@ type Intellect struct {
 	ThreadStartTools     []string            `json:"thread_start_tools"`
 	Summary              *SummaryConfig      `json:"avatar_summary_config"` // nil is [DefaultSummary]
 	// Capabilities are the stored states, on, off or disabled. They replace the defaults,
-	// and a client may replace them unless they are disabled (wire-protocol §4.9).
+	// and a client may replace them unless they are disabled (protocol §4.9).
 	Capabilities map[string]string `json:"capabilities"`
 	MCPServers   []MCPServer       `json:"mcp_servers"`
 	Secrets      map[string]string `json:"secrets"`

@@ -71,7 +71,7 @@ const (
 const directive = `You are {{ agent_name }}, the demo agent of agentruntime's local service. ` +
 	`Answer in one to three short sentences. Say so when you don't know.`
 
-// calendar demonstrates a tool that needs the user's consent (wire-protocol §10.8). The
+// calendar demonstrates a tool that needs the user's consent (protocol §10.8). The
 // tool is simulated.
 const calendar = `rules:
   - when: {contains: connect my calendar}

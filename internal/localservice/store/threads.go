@@ -155,7 +155,7 @@ type ThreadFilter struct {
 // Order is the order of a list; the zero value is the latest change first.
 type Order string
 
-// The orders of a list (wire-protocol §9.10).
+// The orders of a list (protocol §9.10).
 const (
 	CreatedAscending  Order = "+createdAt"
 	CreatedDescending Order = "-createdAt"

@@ -33,7 +33,7 @@ type Profile struct {
 	DisplayName string `json:"displayName"`
 
 	// OpeningPhrase is a template over request variables and sys__*. The phrase
-	// "<blank>" is a silent opening (wire-protocol §7.6).
+	// "<blank>" is a silent opening (protocol §7.6).
 	OpeningPhrase string `json:"openingPhrase"`
 
 	TapToTalk            bool   `json:"tapToTalk"`
@@ -53,7 +53,7 @@ type Profile struct {
 
 	// Capabilities are the stored states, on, off or disabled. They replace the
 	// defaults, and a client may replace them unless they are disabled
-	// (wire-protocol §4.9).
+	// (protocol §4.9).
 	Capabilities map[string]string `json:"capabilities,omitempty"`
 
 	Avatar *AvatarProfile `json:"-"` // nil for an agent without one
@@ -106,7 +106,7 @@ const (
 	MCPTool    = "mcp"    // of an MCP server, which lists it; it is not stored
 )
 
-// Limits of a tool's wait, in seconds (wire-protocol §9.8).
+// Limits of a tool's wait, in seconds (protocol §9.8).
 const (
 	DefaultToolTimeout = 30
 	MinToolTimeout     = 1

@@ -15,7 +15,7 @@ import (
 	"github.com/agentruntime/agentruntime/internal/localservice/store"
 )
 
-// Lifetimes of a token (wire-protocol §1.3).
+// Lifetimes of a token (protocol §1.3).
 const (
 	DefaultAdminTTL = time.Hour
 	MaxAdminTTL     = 7 * 24 * time.Hour

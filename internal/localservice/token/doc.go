@@ -1,5 +1,5 @@
 // Package token mints, reads and ends the session tokens of the local service
-// (service.md, Authentication; wire-protocol §1.3).
+// (service.md, Authentication; protocol §1.3).
 //
 // A token is real: its privileges are encrypted and authenticated with a key
 // derived from the partner's admin secret, it expires, it can be ended, and the

@@ -44,7 +44,7 @@ type Voice interface {
 	Speak(ctx context.Context, text string, how Manner) (*Speech, error)
 }
 
-// MaxText is the longest text that is spoken in one call, in characters: the clamp of wire-protocol §7.4.
+// MaxText is the longest text that is spoken in one call, in characters: the clamp of protocol §7.4.
 const MaxText = 8000
 
 // speakTimeout bounds one call of a voice outside our process.
