@@ -56,7 +56,7 @@ func (s *Session) Ask(ctx context.Context, text string) (Answer, error) {
 			}
 		case AvatarStopTalking:
 			if begun[e.SpeechID] {
-				return Answer{e.Text, e.Utterance}, nil
+				return Answer(e), nil
 			}
 		case TurnUnconfirmed:
 			if after && strings.Contains(e.Text, text) {
