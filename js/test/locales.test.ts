@@ -1,6 +1,6 @@
 import assert from "node:assert/strict"
 import { test } from "node:test"
-import { english } from "../dist/element.js"
+import { english } from "../src/element/labels.js"
 import { LANGUAGES, loadLocale } from "../dist/locales.js"
 import { ERROR_MESSAGES, WIDGET_LABELS } from "../dist/ui.js"
 

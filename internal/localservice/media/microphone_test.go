@@ -350,7 +350,7 @@ func TestDecodedSpeechIsTheSpeechThatWasSent(t *testing.T) {
 	for _, payload := range opusPackets(t, "testdata/speech.opus") {
 		e.take(&rtp.Packet{Header: rtp.Header{SequenceNumber: e.next}, Payload: payload})
 	}
-	raw, err := os.ReadFile("../audio/testdata/speech.s16")
+	raw, err := os.ReadFile("../../audio/testdata/speech.s16")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -18,7 +18,7 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 // speech is 1.2 s of a voice in digital silence, at about -25 dB.
 func speech(t testing.TB) []int16 {
 	t.Helper()
-	raw, err := os.ReadFile("../audio/testdata/speech.s16")
+	raw, err := os.ReadFile("../../audio/testdata/speech.s16")
 	if err != nil {
 		t.Fatal(err)
 	}
