@@ -26,6 +26,8 @@ SERVED := /internal/fetch$$|/internal/socketio$$|/runtime/media$$
 # Whole pages in a browser. CORE, the elements and conversations that switch between text
 # and a face, is part of make test; the others alone take as long as make test should.
 CORE := ./e2e/agent ./e2e/autoplay ./e2e/element
+# Those of core that are slower, as they look at every state in every size; part of make verify.
+LOOKS := ^Test(SheetOfAFace|NothingJumps|Playground)$$
 SUITES := ./e2e/avatar ./e2e/chat ./e2e/hostile ./e2e/loader ./e2e/parts ./example/studio ./example/tokenserver
 NATIVE = $$(go list ./... | grep -vE '/e2e/(agent|autoplay|avatar|chat|element|hostile|loader|parts|faults|fresh|screenshots|browsers)$$|/example/(studio|tokenserver)$$')
 # Most tests wait most of the time, for media in real time or for a browser, so more
@@ -79,7 +81,7 @@ test: ## The tests of every package, vet, types, and the core of the whole pages
 .PHONY: verify
 verify: build ## What takes longer: the linters, all other whole pages, fresh projects, every fault of docs/resilience.md, a soak, Firefox and WebKitGTK, inputs of their own for the fuzz targets
 	tools/need.sh browser
-	AGENTRUNTIME_REQUIRE_NODE=1 go run ./internal/maketest suites lint-native lint-page format then fresh browsers then faults soak then k6-test then fuzz
+	AGENTRUNTIME_REQUIRE_NODE=1 go run ./internal/maketest suites lint-native lint-page format then looks fresh browsers then faults soak then k6-test then fuzz
 
 .PHONY: more
 more: build # proofs that are slower still, or need a machine that does nothing else; before a release
@@ -112,7 +114,12 @@ chromium: # where it is missing
 .PHONY: core
 core: # whole pages; most of a test is waiting for media in real time
 	tools/need.sh browser
-	$(GOTEST) $(WITH_RACE) -p 1 $(PARALLEL) $(CORE)
+	$(GOTEST) $(WITH_RACE) -p 1 $(PARALLEL) -skip '$(LOOKS)' $(CORE)
+
+.PHONY: looks
+looks: # the element in every state, size and theme
+	tools/need.sh browser
+	$(GOTEST) $(WITH_RACE) $(PARALLEL) -run '$(LOOKS)' ./e2e/element
 
 .PHONY: suites
 suites: # the other whole pages
@@ -157,7 +164,7 @@ native:
 
 .PHONY: native-all
 native-all: # native tests, also those that take long
-	$(GOTEST) $(WITH_RACE) $(PARALLEL) $(NATIVE)
+	$(GOTEST) $(WITH_RACE) -p 3 $(PARALLEL) $(NATIVE)
 
 .PHONY: page
 page: $(WASMTEST) # tests of packages, in a page
