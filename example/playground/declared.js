@@ -379,7 +379,7 @@ export const options = {
       "type": "number",
       "check": "number",
       "preset": "12000",
-      "about": "How long after its last message a tab without a Web Lock still counts."
+      "about": "How long after its last message another tab still counts."
     }
   ],
   "SessionSettings": [

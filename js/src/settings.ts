@@ -56,7 +56,7 @@ export interface CompletionSettings {
   presenceChannelPrefix?: string | undefined
   /** The interval at which a tab announces its thread to the others. Default 4000 ms. */
   presenceHeartbeatMs?: number | undefined
-  /** How long after its last message a tab without a Web Lock still counts. Default 12000 ms. */
+  /** How long after its last message another tab still counts. Default 12000 ms. */
   presenceStaleMs?: number | undefined
 }
 

@@ -78,7 +78,7 @@ func (n *Notifier) SetThread(thread, token string) {
 		n.presence = nil
 	}
 	if n.o.Settings.Page != nil && *n.o.Settings.CrossTabPresence && *n.o.Settings.CompleteOnEnd {
-		n.presence = openPresence(n.o.Settings.Page, n.o.Settings, thread)
+		n.presence = openPresence(n.o.Settings, thread)
 	}
 }
 
@@ -193,9 +193,7 @@ func result(err error) Result {
 	}
 }
 
-// begin returns the conversation's only request, or the reason for not sending one. If
-// other tabs have the thread, the request is sent later if this tab turns out to have
-// left last.
+// begin returns the conversation's only request, or the reason for not sending one.
 func (n *Notifier) begin(reason string) (Result, *fetch.Request) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -219,8 +217,7 @@ func (n *Notifier) begin(reason string) (Result, *fetch.Request) {
 		Body:   body,
 	}
 	if n.presence != nil {
-		last := func() { n.send(reason, request, func(Result) {}) }
-		if peers := n.presence.leave(last); peers > 0 {
+		if peers := n.presence.leave(); peers > 0 {
 			return Result{OK: true, Reason: "suppressed", Peers: peers}, nil
 		}
 	}
@@ -244,17 +241,8 @@ func (n *Notifier) hide(persisted bool) (leave func()) {
 		}
 		return nil
 	}
-	n.mu.Lock()
-	presence := n.presence
-	n.mu.Unlock()
-	announced := presence == nil || presence.announced()
 	n.Notify(reasonPageHide)
-	return func() {
-		n.o.Leave(reasonPageHide)
-		if !announced {
-			presence.hold()
-		}
-	}
+	return func() { n.o.Leave(reasonPageHide) }
 }
 
 func (n *Notifier) show(persisted bool) {

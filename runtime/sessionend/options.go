@@ -34,7 +34,7 @@ type Settings struct {
 	PresencePrefix string `json:"presenceChannelPrefix" default:"kaltura-agents:thread"`
 	// PresenceBeat is the interval at which a tab announces its thread to the others.
 	PresenceBeat time.Duration `json:"presenceHeartbeatMs" default:"4s"`
-	// PresenceStale is how long after its last message a tab without a Web Lock still counts.
+	// PresenceStale is how long after its last message another tab still counts.
 	PresenceStale time.Duration `json:"presenceStaleMs" default:"12s"`
 
 	// Once is shared by the notifiers of one conversation; nil for a notifier of
@@ -123,24 +123,8 @@ type Listener struct {
 	Online  func(online bool)
 }
 
-// Channel is an open broadcast channel, with the locks and the storage that tabs share.
+// Channel is an open broadcast channel.
 type Channel interface {
 	Post(message string)
-	// Lock requests the lock called name, which one tab of the origin can have, or several
-	// with share. taken is called when the lock is granted: after the tab that had it has
-	// released it or is gone, also after a crash. It is not called after release, nor in a
-	// browser without locks.
-	Lock(name string, share bool, taken func()) (release func())
-	// Store stores a value for the other tabs, or removes it when value is empty; Stored
-	// returns it. Neither blocks. In a browser without storage they do nothing.
-	Store(name, value string)
-	Stored(name string) string
-	// Closing calls f in the beforeunload listener until stop is called. The page may then
-	// be closed or replaced by another, but it can also stay.
-	Closing(f func()) (stop func())
-	// Hold delays the unloading of the page by d. It is called in the listener of
-	// beforeunload or pagehide; messages that arrive meanwhile are received after the
-	// listener has returned.
-	Hold(d time.Duration)
 	Close()
 }

@@ -3,11 +3,9 @@
 package sessionend
 
 import (
-	"context"
 	"slices"
 	"sync"
 	"syscall/js"
-	"time"
 
 	"github.com/agentruntime/agentruntime/internal/jsbridge"
 )
@@ -135,76 +133,6 @@ type broadcast struct {
 func (b *broadcast) Post(message string) {
 	// It fails only when the channel is closed.
 	_, _ = jsbridge.Call(b.channel, "postMessage", message)
-}
-
-func (b *broadcast) Lock(name string, share bool, taken func()) (release func()) {
-	locks, err := jsbridge.Get(js.Global().Get("navigator"), "locks")
-	if err != nil || !locks.Truthy() {
-		return func() {} // not a secure context
-	}
-	ctx, cancel := context.WithCancel(context.Background())
-	signal, _ := jsbridge.SignalFromContext(ctx)
-	scope := jsbridge.NewScope(nil)
-	have := scope.Func(func(js.Value, []js.Value) any {
-		held := jsbridge.Promise(func() (any, error) {
-			<-ctx.Done()
-			return nil, nil
-		})
-		if ctx.Err() == nil {
-			taken()
-		}
-		return held
-	})
-	mode := "exclusive"
-	if share {
-		mode = "shared"
-	}
-	request, err := jsbridge.Call(locks, "request", name, map[string]any{"signal": signal, "mode": mode}, have)
-	if err != nil {
-		scope.End()
-		return cancel // a sandboxed frame throws
-	}
-	go func() {
-		_, _ = jsbridge.Await(context.Background(), request) // until the lock is released or the request aborted
-		scope.End()
-	}()
-	return cancel
-}
-
-func (*broadcast) Store(name, value string) {
-	if storage, err := jsbridge.Get(js.Global(), "localStorage"); err == nil && storage.Truthy() {
-		if value == "" {
-			_, _ = jsbridge.Call(storage, "removeItem", name)
-			return
-		}
-		_, _ = jsbridge.Call(storage, "setItem", name, value) // it may be full
-	}
-}
-
-func (*broadcast) Stored(name string) string {
-	storage, err := jsbridge.Get(js.Global(), "localStorage")
-	if err != nil || !storage.Truthy() {
-		return "" // a sandboxed frame throws
-	}
-	value, err := jsbridge.Call(storage, "getItem", name)
-	if err != nil || value.Type() != js.TypeString {
-		return ""
-	}
-	return value.String()
-}
-
-func (b *broadcast) Closing(f func()) (stop func()) {
-	stop, err := b.scope.Listen(js.Global(), "beforeunload", func(js.Value) { f() })
-	if err != nil {
-		return func() {}
-	}
-	return stop
-}
-
-// Hold keeps the page busy, because a page that is being unloaded can't wait for events.
-func (b *broadcast) Hold(d time.Duration) {
-	for began := time.Now(); time.Since(began) < d; {
-	}
 }
 
 func (b *broadcast) Close() {

@@ -93,63 +93,9 @@ func TestTabsHearEachOther(t *testing.T) {
 	case <-time.After(10 * time.Second):
 		t.Error("nothing was heard")
 	}
-	closing := 0
-	stop := one.Closing(func() { closing++ })
-	for range 2 {
-		js.Global().Call("dispatchEvent", js.Global().Get("Event").New("beforeunload"))
-		stop()
-	}
-	if closing != 1 {
-		t.Errorf("the page was closing %d times, want 1 before the stop", closing)
-	}
 	one.Close()
 	two.Close()
 	one.Post("closed") // must not throw
-	if live := jsbridge.LiveFuncs(); live != before {
-		t.Errorf("%d callbacks live, %d before", live, before)
-	}
-}
-
-func TestLocksPassFromTabToTab(t *testing.T) {
-	before := jsbridge.LiveFuncs()
-	c := BrowserPage().Channel("locks", func(string) {})
-	got := make(chan string, 4)
-	take := func(name string, share bool) (release func()) {
-		return c.Lock("a", share, func() { got <- name })
-	}
-	wait := func(want string) {
-		t.Helper()
-		select {
-		case name := <-got:
-			if name != want {
-				t.Errorf("%s has the lock, want %s", name, want)
-			}
-		case <-time.After(10 * time.Second):
-			t.Fatalf("%s never has the lock", want)
-		}
-	}
-	first := take("first", false)
-	wait("first")
-	withdrawn, second, third := take("withdrawn", true), take("second", true), take("third", true)
-	withdrawn()
-	first()
-	wait("second")
-	wait("third")
-	second()
-	third()
-	c.Store("stored", "value")
-	if value := c.Stored("stored"); value != "value" {
-		t.Errorf("stored is %q", value)
-	}
-	c.Store("stored", "")
-	if value := c.Stored("stored"); value != "" {
-		t.Errorf("after its removal stored is %q", value)
-	}
-	c.Close()
-	deadline := time.Now().Add(10 * time.Second)
-	for jsbridge.LiveFuncs() != before && time.Now().Before(deadline) {
-		time.Sleep(time.Millisecond) // until the promises of the locks have settled
-	}
 	if live := jsbridge.LiveFuncs(); live != before {
 		t.Errorf("%d callbacks live, %d before", live, before)
 	}
