@@ -81,7 +81,7 @@ test: ## The tests of every package, vet, types, and the core of the whole pages
 .PHONY: verify
 verify: build ## What takes longer: the linters, all other whole pages, fresh projects, every fault of docs/resilience.md, a soak, Firefox and WebKitGTK, inputs of their own for the fuzz targets
 	tools/need.sh browser
-	AGENTRUNTIME_REQUIRE_NODE=1 go run ./internal/maketest suites lint-native lint-page format then looks fresh browsers then faults soak then k6-test then fuzz
+	AGENTRUNTIME_REQUIRE_NODE=1 go run ./internal/maketest suites lint-native lint-page format then looks fresh browsers then faults soak then recordings k6-test then fuzz
 
 .PHONY: more
 more: build # proofs that are slower still, or need a machine that does nothing else; before a release
@@ -164,7 +164,13 @@ native:
 
 .PHONY: native-all
 native-all: # native tests, also those that take long
-	$(GOTEST) $(WITH_RACE) -p 3 $(PARALLEL) $(NATIVE)
+	$(GOTEST) $(WITH_RACE) $(PARALLEL) -skip '$(RECORDED)' $(NATIVE)
+
+RECORDED := ^TestARecordedConversation$$
+
+.PHONY: recordings
+recordings: # whole conversations, recorded and replayed; on a machine that is too busy, its pauses are taken for ends of turns
+	$(GOTEST) -run '$(RECORDED)' ./runtime/record
 
 .PHONY: page
 page: $(WASMTEST) # tests of packages, in a page
