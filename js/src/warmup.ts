@@ -6,21 +6,48 @@ export interface WarmUp {
   readonly file: Pick<ProgramFile, "name" | "requiredExport">
 }
 
+/** How much later than the program the worker starts on two cores, in ms, unless the page has been idle before. */
+const idleMs = 1000
+
+const { userAgentData, hardwareConcurrency = 1 } = (globalThis.navigator ?? {}) as {
+  userAgentData?: { brands: { brand: string }[] }
+  hardwareConcurrency?: number
+} // Node.js 20 has none
+
+/** Other browsers compile programs in another way. */
+const compilesAtCalls = userAgentData?.brands.some(({ brand }) => brand === "Chromium") ?? false
+
 /**
  * Starts a worker in which a program can start and connect beside the page
  * (warmupworker.ts). Chromium compiles a function at its first call, on the thread
  * that calls it, for all threads that have the module; so the page's own thread does
  * not have to compile what the worker has called before. The page never waits for it.
  *
- * Returns undefined where it would not help: with two cores it competes with the page,
- * and other browsers compile programs in another way. Also where workers are not allowed.
+ * Returns undefined where it would not help: on two cores it competes with the start of
+ * the page (see warmUpWhenIdle). Also where workers are not allowed.
  */
 export function warmUpWorker(): Worker | undefined {
-  const { userAgentData, hardwareConcurrency = 1 } = (globalThis.navigator ?? {}) as {
-    userAgentData?: { brands: { brand: string }[] }
-    hardwareConcurrency?: number
-  } // Node.js 20 has none
-  if (hardwareConcurrency <= 2 || !userAgentData?.brands.some(({ brand }) => brand === "Chromium")) return undefined
+  return hardwareConcurrency > 2 && compilesAtCalls ? makeWorker() : undefined
+}
+
+/** On two cores: has a worker start a program once the page is idle, if no session needs the cores then. */
+export function warmUpWhenIdle(message: WarmUp, isIdle: () => boolean): void {
+  if (hardwareConcurrency > 2 || !compilesAtCalls) return
+  requestIdleCallback(
+    () => {
+      const worker = isIdle() ? makeWorker() : undefined
+      if (worker) warmUp(worker, message)
+    },
+    { timeout: idleMs },
+  )
+}
+
+/** Has the worker start a program; it ends by itself. */
+export function warmUp(worker: Worker, { module, file: { name, requiredExport } }: WarmUp): void {
+  worker.postMessage({ module, file: { name, requiredExport } } satisfies WarmUp)
+}
+
+function makeWorker(): Worker | undefined {
   try {
     // The literal form is what bundlers look for, to copy the file.
     const worker = new Worker(new URL("./warmupworker.js", import.meta.url), { type: "module" })
@@ -29,9 +56,4 @@ export function warmUpWorker(): Worker | undefined {
   } catch {
     return undefined // the modules are of another origin
   }
-}
-
-/** Has the worker start a program; it ends by itself. */
-export function warmUp(worker: Worker, { module, file: { name, requiredExport } }: WarmUp): void {
-  worker.postMessage({ module, file: { name, requiredExport } } satisfies WarmUp)
 }

@@ -45,6 +45,10 @@ const clients = {
   },
 }
 
+/** The bytes of the modules and the programs that the page has downloaded so far, compressed as they came. */
+const downloaded = () =>
+  performance.getEntriesByType("resource").filter(({ name }) => /\/dist\/.*\.(js|wasm)$|\/build\/bench\//.test(name)).reduce((sum, { encodedBodySize }) => sum + encodedBodySize, 0)
+
 /** Resolves after ms milliseconds, like a visitor who reads before the next click. */
 const pause = (ms) => new Promise((resolve) => setTimeout(resolve, ms))
 
@@ -74,10 +78,16 @@ async function connect(client, init, { wantWord, prepare }) {
     await pause(300)
     began = performance.now()
   }
-  const frame = new Promise((resolve) => video.requestVideoFrameCallback(() => resolve(since())))
+  let bytes
+  const frame = new Promise((resolve) =>
+    video.requestVideoFrameCallback(() => {
+      bytes = downloaded()
+      resolve(since())
+    }),
+  )
   await session.connect()
   const connected = since()
-  const figures = { began, connected, frame: await frame, word: wantWord ? await word : 0 }
+  const figures = { began, connected, frame: await frame, bytes, word: wantWord ? await word : 0 }
   return {
     figures,
     async close() {
@@ -105,6 +115,7 @@ export async function visit(name) {
     ready: await ready,
     frame: figures.frame,
     word: figures.word,
+    bytesToFrame: figures.bytes,
     importToFrame: start + figures.frame,
     importToWord: start + figures.word,
     ...blocking(began, figures.began + figures.connected),

@@ -3,7 +3,7 @@ import { ChatSession, converse, load } from "/js/dist/chat.js"
 
 // A token begins with its partner in plain text; the rest is encrypted.
 const token = btoa("v2|5501|").replaceAll("=", "") + "AAAAAAAAAAAA"
-const addresses = { agenticUrl: `${location.origin}/v1`, genieUrl: location.origin, ovpUrl: `${location.origin}/api_v3` }
+const addresses = { genieUrl: location.origin, ovpUrl: `${location.origin}/api_v3` }
 const userMessage = "Tell me everything"
 
 await load()

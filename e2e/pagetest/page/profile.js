@@ -42,6 +42,21 @@
     }
   }
   globalThis.reportCalls = report
+  // The same for the worker that connects beside the page.
+  const { Worker } = globalThis
+  globalThis.Worker = class extends Worker {
+    constructor(url, options) {
+      const watched = new URL(url, location).pathname.endsWith("/warmupworker.js")
+      super(watched ? "/e2e/pagetest/page/profileworker.js?" + url : url, options)
+      if (!watched) return
+      this.addEventListener("message", (event) => {
+        const { entered, missed } = event.data
+        if (!entered && !missed) return
+        event.stopImmediatePropagation()
+        called(JSON.stringify({ program: "agentruntime.wasm", entered, missed }))
+      })
+    }
+  }
   setInterval(report, 250)
   // After the listeners of the programs, which handle the end of the page.
   const { addEventListener } = EventTarget.prototype
