@@ -484,7 +484,7 @@ func withTypes(forms []UserPropertiesForm) []UserPropertiesForm {
 // for turning a disabled capability on or off, unless force is set.
 func mergeCapabilities(stored, changes map[string]string, force bool) (map[string]string, error) {
 	for _, name := range slices.Sorted(maps.Keys(changes)) {
-		if stored[name] == "disabled" && changes[name] != "disabled" && !force {
+		if stored[name] == CapabilityDisabled && changes[name] == CapabilityOn && !force {
 			return nil, fault.New(fault.CapabilityVetoed, "the capability "+name+" is disabled; set it with Force")
 		}
 	}

@@ -123,8 +123,10 @@ func TestDisabledCapabilityIsAVeto(t *testing.T) {
 	if stored["use_web_search"] != "disabled" {
 		t.Error("the map that was read has changed")
 	}
-	if _, err := mergeCapabilities(stored, map[string]string{"use_web_search": "disabled"}, false); err != nil {
-		t.Error(err)
+	for _, state := range []string{"disabled", "off"} {
+		if _, err := mergeCapabilities(stored, map[string]string{"use_web_search": state}, false); err != nil {
+			t.Error(state, err)
+		}
 	}
 }
 

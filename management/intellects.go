@@ -251,7 +251,7 @@ func (i Intellects) SetMetadata(ctx context.Context, id int64, values map[string
 // SetCapabilities sets the states of some capabilities, on, off or disabled, and keeps the
 // others: it reads the intellect and writes the whole map, so two calls at once for one
 // intellect may lose a change. Errors: unknown_capability, bad_request for an invalid state,
-// and capability_vetoed for changing a disabled capability without [Force].
+// and capability_vetoed for switching a disabled capability on without [Force].
 func (i Intellects) SetCapabilities(ctx context.Context, id int64, states map[string]string, opts ...Option) error {
 	if err := firstError(positive("the id of an intellect", id), checkCapabilities(states)); err != nil {
 		return err

@@ -131,14 +131,14 @@ func TestContactRecipes(t *testing.T) {
 		{hubspot, "hubspot_contact_upsert", `{
 			"type":"api","description":"Stores the contact details of the visitor in HubSpot.","wait_for_response":true,
 			"args":{"email":{"prompt":"The visitor's email.","type":"str","required":true},"firstname":{"prompt":"The visitor's firstname.","type":"str"},"lastname":{"prompt":"The visitor's lastname.","type":"str"}},
-			"request":{"url":"https://api.hubapi.com/crm/v3/objects/contacts","method":"POST","headers":{"Authorization":"Bearer {{secrets.HUBSPOT}}","Content-Type":"application/json"},
+			"request":{"url":"https://api.hubapi.com/crm/v3/objects/contacts","method":"POST","headers":{"Authorization":"Bearer {{secrets.HUBSPOT}}"},
 				"body":{"properties":{"email":"{{args.email}}","firstname":"{{args.firstname}}","lastname":"{{args.lastname}}"}}},
 			"response_mapping":{"contact_id":"id","result":"properties"}}`},
 		{salesforce, "save_contact", `{
 			"type":"api","description":"Saves.","wait_for_response":true,
 			"args":{"Key__c":{"prompt":"The visitor's Key__c.","type":"str","required":true},"Phone":{"prompt":"The visitor's Phone.","type":"str"}},
 			"request":{"url":"https://acme.example/services/data/v59.0/sobjects/Contact/Key__c/{{args.Key__c}}","method":"PATCH",
-				"headers":{"Authorization":"Bearer {{secrets.SF}}","Content-Type":"application/json"},"body":{"Phone":"{{args.Phone}}"}},
+				"headers":{"Authorization":"Bearer {{secrets.SF}}"},"body":{"Phone":"{{args.Phone}}"}},
 			"response_mapping":{"result":"id"}}`},
 	} {
 		text, err := json.Marshal(c.tool.Config)

@@ -111,7 +111,7 @@ func contactTool(name, description, secret string, r ToolRequest, fields []strin
 		args = append(args, Param{Name: field, Description: "The visitor's " + field + ".", Required: field == needed})
 	}
 	t := NewTool{name, APITool(description, r.Method, r.URL, args...)}
-	t.Config.Request.Headers = map[string]string{"Authorization": "Bearer {{secrets." + secret + "}}", "Content-Type": "application/json"}
+	t.Config.Request.Headers = map[string]string{"Authorization": "Bearer {{secrets." + secret + "}}"}
 	t.Config.Request.Body, t.Config.ResponseMapping = mustJSON(body), mapping
 	return t, ValidateTool(t.Name, t.Config)
 }

@@ -135,7 +135,7 @@ test("segments say what they are", () => {
   assert.deepEqual(parseToolCall({ type: "tool", content: "ping" }), { name: "ping", args: {}, raw: "ping" })
   const metadata = (tool_metadata: object) => parseToolCall({ type: "tool", content: "ping", tool_metadata })?.toolMetadata
   assert.deepEqual(metadata({ id: "t", wait_for_response: true, type: "client" }), { id: "t", waitForResponse: true, type: "client" })
-  assert.deepEqual(metadata({ id: "t", wait_for_response: "true" }), { id: "t" })
+  assert.deepEqual(metadata({ id: "t", wait_for_response: "true" }), { id: "t", waitForResponse: false })
   assert.equal(metadata({ id: "", wait_for_response: true }), undefined)
   for (const segment of [null, undefined, { type: "text", content: "open {}" }, { type: "tool", content: { a: 1 } }, { type: "tool", content: ' {"id":1}' }]) assert.equal(parseToolCall(segment), null)
   assert.equal(parseToolResponseName({ type: "tool_response", content: " show_chart responded with size 113" }), "show_chart")
@@ -558,6 +558,7 @@ test("parseConverseStream reads a reply, its body and its text", async () => {
   assert.deepEqual(await all(line), want)
   assert.deepEqual(await all(new Response(line)), want)
   assert.deepEqual(await all(new Response(line).body!), want)
+  assert.deepEqual(await all({ ok: true, status: 200, body: new Response(line).body } as Response), want) // of a test's own fetch
   assert.deepEqual(await all(cut(`<html>\n${line}\nno JSON\n7\n`)), want)
   assert.deepEqual(await all(new Response(line.replace(",", ",\n"), { headers: { "content-type": "application/json" } })), want)
   assert.deepEqual(await all(`event: x\ndata: ${line}\n\ndata: [DONE]\n`), want)

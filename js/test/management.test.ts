@@ -146,6 +146,11 @@ test("tokens that are not minted", async () => {
   const conversation = (more: object) => sessions.createConversationToken({ configId: 1, ...more })
   const refusals: [() => Promise<unknown>, string][] = [
     [() => sessions.createAdminToken({ userId: "" }), "bad_request"],
+    [() => sessions.createAdminToken(), "bad_request"],
+    [() => sessions.createConversationToken(undefined as never), "bad_request"],
+    [() => sessions.createAgentToken(undefined as never), "bad_request"],
+    [() => sessions.createWidgetToken(undefined as never), "bad_request"],
+    [() => sessions.createAgentToken({ agentId: "a,disableentitlement", configId: 1 }), "entitlement_violation"],
     [() => sessions.createAdminToken({ userId: "me", ttlSeconds: 604_801 }), "ttl_too_long"],
     [() => sessions.createAdminToken({ userId: "me", ttlSeconds: 0 }), "bad_request"],
     [() => sessions.createAdminToken({ userId: "me", ttlSeconds: NaN }), "bad_request"],
@@ -188,6 +193,7 @@ test("neither the secret nor a token is shown anywhere", async () => {
 test("what can be read from a token", () => {
   assert.deepEqual(inspectKs(1), { ok: false })
   assert.deepEqual(inspectKs("abc"), { ok: false })
+  assert.deepEqual(inspectKs("djJ8x"), { ok: false, partnerId: "", kind: "opaque", disableEntitlement: null, encrypted: true }) // no base64
   assert.deepEqual(inspectKs(adminKs), { ok: true, partnerId: "77", kind: "opaque", disableEntitlement: null, encrypted: true })
   assert.deepEqual(inspectKs(ks("geniegpcid:1,agentid:x")), { ok: true, partnerId: "77", kind: "conversation", disableEntitlement: false, encrypted: false })
   for (const [privileges, kind] of [["agentid:x", "agent"], ["disableentitlement", "admin"], ["sview:*", "session"]]) assert.equal((inspectKs(ks(privileges)) as { kind: string }).kind, kind)
@@ -240,6 +246,7 @@ const requests: [(m: Management) => PromiseLike<unknown>, string, unknown, ("key
   [(m) => m.intellects.get(0, adminKs), "https://genie.example/v1/intellect/get", { id: 0 }],
   [(m) => m.intellects.add({ name: "n" }, adminKs), "https://genie.example/v1/intellect/add", { name: "n" }, "key"],
   [(m) => m.intellects.create({ name: "n" }, adminKs), "https://genie.example/v1/intellect/add", { name: "n", type: "internal", status: 2 }, "key"],
+  [(m) => m.intellects.create({ status: 1 }, adminKs), "https://genie.example/v1/intellect/add", { type: "internal", status: 1 }, "key"],
   [(m) => m.intellects.update({ id: 1, type: "internal", name: "n" }, adminKs), "https://genie.example/v1/intellect/update", { id: 1, type: "internal", name: "n" }],
   [(m) => m.intellects.delete(1, adminKs, confirmed), "https://genie.example/v1/intellect/delete", { id: 1 }, "key"],
   [(m) => m.intellects.getBrainConfig(1, adminKs), "https://genie.example/partner-config/get", { id: 1 }],
@@ -268,6 +275,7 @@ const requests: [(m: Management) => PromiseLike<unknown>, string, unknown, ("key
   [(m) => m.followups.getSuggested(adminKs), "https://genie.example/followup/get-suggested-questions?new_response=true", {}],
   [(m) => m.followups.list(adminKs), "https://genie.example/followup/list", { filter: { objectType: "GenieListQuestionFilter" }, pager: { pageIndex: 1, pageSize: 30 } }],
   [(m) => m.knowledge.search("q", adminKs), "https://genie.example/mcp/search", { query: "q" }],
+  [(m) => m.knowledge.list(adminKs), "https://genie.example/v1/knowledge/list", { filter: {}, pager: { pageIndex: 1, pageSize: 30 } }],
   [(m) => m.knowledge.addRecord({ name: "k" }, adminKs), "https://genie.example/v1/knowledge/add", { name: "k" }],
   [(m) => m.knowledge.getRecord(3, adminKs), "https://genie.example/v1/knowledge/get", { id: 3 }],
   [(m) => m.knowledge.updateRecord(3, { name: "x" }, adminKs), "https://genie.example/v1/knowledge/update", { id: 3, name: "x" }],
@@ -275,6 +283,9 @@ const requests: [(m: Management) => PromiseLike<unknown>, string, unknown, ("key
   [(m) => m.knowledge.indexStatus(adminKs), "https://genie.example/partner-config/stats", { filter: {} }],
   [(m) => m.knowledge.linkRecords(1, [3], adminKs), "https://genie.example/partner-config/update", { id: 1, config: { knowledge_ids: [3], capabilities: { use_knowledge_base: "on" } } }],
   [(m) => m.knowledge.linkCategory({ configId: 1, categoryId: 9 }, adminKs), "https://genie.example/partner-config/update", { id: 1, config: { indexer: { filterType: "categoryEntry", chunkSize: 5000, categoryInfo: [{ categoryId: "9", language: "English" }] }, capabilities: { use_knowledge_base: "on" } } }],
+  [(m) => m.knowledge.list("9", adminKs, { pageSize: 2 }), "https://ovp.example/api_v3/service/baseentry/action/list", {
+    filter: { objectType: "KalturaBaseEntryFilter", categoryAncestorIdIn: "9", orderBy: "-createdAt", statusIn: "-1,-2,0,1,2,7,4", typeIn: "1,7,10" }, pager: { objectType: "KalturaFilterPager", pageIndex: 1, pageSize: 2 }, ks: adminKs, format: 1,
+  }],
   [(m) => m.lifecycle.create({ name: "r" }, adminKs), "https://agents.example/v1/lifecycle/create", { name: "r" }, "key"],
   [(m) => m.lifecycle.update("r", { status: "disabled" }, adminKs), "https://agents.example/v1/lifecycle/update", { id: "r", status: "disabled" }],
   [(m) => m.lifecycle.listObjects(adminKs), "https://agents.example/v1/lifecycle/listObjects", {}],
@@ -289,7 +300,7 @@ test("each call sends its path and body, and its key where it makes something", 
     assert.equal(sent.length, 1, url)
     const { headers, ...one } = sent[0]!
     assert.deepEqual([one.method, one.url, one.body], ["POST", url, body], String(call))
-    assert.equal(headers["authorization"], `${url.startsWith("https://mail") ? "Bearer" : "KS"} ${adminKs}`)
+    assert.equal(headers["authorization"], url.startsWith("https://ovp") ? undefined : `${url.startsWith("https://mail") ? "Bearer" : "KS"} ${adminKs}`)
     assert.equal(headers["idempotency-key"] === undefined, key === undefined, url)
     if (key === "given") assert.equal(headers["idempotency-key"], "mine")
   }
@@ -316,6 +327,7 @@ test("what is wrong is refused before a request", async () => {
     [() => m.conversations.send({ userMessage: " " }, adminKs)], [() => m.conversations.send({ userMessage: "x", force_experience: "dance" as "markdown" }, adminKs), "validation_error"],
     [() => m.conversations.send({ userMessage: "x", request_vars: { sys__ks: "x" } }, adminKs), "validation_error"], [() => m.conversations.send({ userMessage: "x", capabilities: { fly: "on" } }, adminKs), "unknown_capability"],
     [() => m.catalog.createVoice(new Blob(["x"]), { name: "v", description: "" }, adminKs)], [() => m.catalog.createVoice("x" as never, { name: "v", description: "d" }, adminKs)], [() => m.insightSettings.update("i", { status: "off" as "active" }, adminKs)],
+    [() => m.insightSettings.create({ key: "k", title: "t", prompt: "p", valueType: "date" }, adminKs)], [() => m.lifecycle.create({ name: "r", actions: [{ type: "triggerInsights" }] }, adminKs)], [() => m.lifecycle.update("r", { actions: "sendEmail" }, adminKs)],
     [() => m.provision({ brief: "", ks: adminKs })],
   ]
   for (const [call, code = "bad_request"] of bad) await assert.rejects(async () => call(), (error) => error instanceof AgentError && error.code === code, String(call))
@@ -445,6 +457,9 @@ test("maps of an intellect are read, merged and written as a whole", async () =>
   await assert.rejects(management.intellects.setCapabilities(5, { avatar: "on", show_link: "on" }, adminKs), { code: "capability_vetoed" })
   assert.equal(writes(), before)
   assert.equal((await management.intellects.setCapabilities(5, { show_link: "on" }, adminKs, { force: true })).capabilities["show_link"], "on")
+  assert.equal((await management.intellects.setCapability(5, "show_link", "off", adminKs)).capabilities["show_link"], "off") // a veto is against switching on
+  const unguarded = await management.intellectConfig.setCapability(5, "show_link", "on", adminKs)
+  assert.deepEqual([unguarded.applied, unguarded.sent, unguarded._meta.scope], [true, { capabilities: { avatar: "on", show_link: "on" } }, "intellect:5"])
   await assert.rejects(intellect({ type: "external" }).management.intellects.setCapability(5, "avatar", "on", adminKs), { code: "bad_request" })
 
   const { capabilities: resolved } = await management.intellects.resolveCapabilities(5, adminKs, { request: { use_web_search: "on", show_link: "on" } })
@@ -452,7 +467,9 @@ test("maps of an intellect are read, merged and written as a whole", async () =>
   assert.deepEqual([resolved["use_web_search"]!.resolvedFrom, resolved["use_web_search"]!.inferred, resolved["avatar"]!.resolvedFrom, resolved["video_gallery"]!.state, resolved["think_process"]!.state], ["request", true, "partner_config", "off", "off"])
 
   const applied = await management.intellectConfig.patch(5, ({ tags = [] }) => ({ tags: [...(tags as string[]), "new"] }), adminKs)
-  assert.deepEqual([applied.sent, last().body.tags, last().body.name], [{ tags: ["new"] }, ["new"], "n"])
+  assert.deepEqual([applied.sent, last().body.tags, last().body.name, applied._meta.source], [{ tags: ["new"] }, ["new"], "n", "v1/intellect/update"])
+  const { warnings } = await client({ "v1/intellect/add": { id: 6 } }).management.intellects.create({ tool_ids: ["t"] }, adminKs)
+  assert.match(warnings![0]!, /kaltura_genie_experiences/)
   for (const changes of [{ agent_avatar_llm: "x" }, { web_search_config: {} }, { type: "external" }, {}]) await assert.rejects(management.intellectConfig.patch(5, changes, adminKs), { code: "bad_request" })
   await management.intellectConfig.clearUserPropertiesForms(5, adminKs)
   assert.equal(last().body.user_properties_forms, null)

@@ -53,15 +53,18 @@ function* segmentsOf(lines: readonly string[]): Generator<RawSegment, void, unde
   }
 }
 
+/** Whether it is a reply, also one of a test's own fetch. */
+const isReply = (source: Exclude<ConverseSource, string>): source is Response => "body" in source && "status" in source
+
 async function* chunksOf(source: ConverseSource): AsyncGenerator<Uint8Array | string | RawSegment, void, undefined> {
   if (typeof source === "string") return yield source
-  if (source instanceof Response) {
+  if (isReply(source)) {
     if (!source.ok) throw new AgentError({ code: "invalid_response", type: "about:blank", title: "Invalid response", detail: `the reply has the status ${source.status}`, status: source.status })
-    if (/^application\/json\b/.test(source.headers.get("content-type") ?? "")) return yield (await source.text()).replaceAll(/[\r\n]/g, " ")
+    if (/^application\/json\b/.test(source.headers?.get("content-type") ?? "")) return yield (await source.text()).replaceAll(/[\r\n]/g, " ")
     if (source.body) yield* chunksOf(source.body)
     return
   }
-  if (!(source instanceof ReadableStream)) return yield* source
+  if (!("getReader" in source)) return yield* source
   const reader = source.getReader()
   try {
     for (;;) {
@@ -170,7 +173,7 @@ function keep(turn: CollectedTurn, call: CompatToolCall, { seen, kept, maxPerToo
 const idOf = (id: unknown): string | null => (typeof id === "string" && id !== "" ? id : null)
 
 function metaOf(source: ConverseSource): CollectedTurn["_meta"] {
-  if (!(source instanceof Response)) return {}
-  const requestId = source.headers.get("x-request-id") ?? source.headers.get("x-kaltura-request-id")
+  if (typeof source === "string" || !isReply(source)) return {}
+  const requestId = source.headers?.get("x-request-id") ?? source.headers?.get("x-kaltura-request-id")
   return { status: source.status, ...(requestId && { requestId }) }
 }

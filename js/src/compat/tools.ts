@@ -19,7 +19,7 @@ export interface CompatToolCall {
   /** Earlier argument objects of the same segment, which belong to calls of other tools. */
   fusedArgs?: Record<string, unknown>[]
   /** Missing when the call has no id, and then can't be answered. */
-  toolMetadata?: { id: string; waitForResponse?: true; type?: string }
+  toolMetadata?: { id: string; waitForResponse: boolean; type?: string }
 }
 
 /** Reads the call of a segment of type `tool`; null for any other segment. */
@@ -38,7 +38,7 @@ export function parseToolCall(segment: SegmentLike | null | undefined): CompatTo
 /** Adds the metadata of a call that has an id. */
 export function withMetadata(call: CompatToolCall, { id, type, wait_for_response: waits }: Record<string, unknown>): CompatToolCall {
   if (typeof id === "string" && id !== "") {
-    call.toolMetadata = { id, ...(waits === true && { waitForResponse: true }), ...(typeof type === "string" && type !== "" && { type }) }
+    call.toolMetadata = { id, waitForResponse: waits === true, ...(typeof type === "string" && type !== "" && { type }) }
   }
   return call
 }

@@ -41,7 +41,7 @@ export type Turn = Awaited<ReturnType<typeof collectConverse>> & {
 
 function bodyOf({ userMessage, threadId, sse = false, model_type, force_experience, request_vars, capabilities }: ConverseInput): Record<string, unknown> {
   if (!isText(userMessage)) throw bad("userMessage is required")
-  if (force_experience !== undefined && !experiences.includes(force_experience)) throw fault("validation_error", `force_experience must be one of ${experiences.join(", ")}`)
+  if (force_experience != null && !experiences.includes(force_experience)) throw fault("validation_error", `force_experience must be one of ${experiences.join(", ")}`)
   return {
     userMessage, sse, ...(threadId != null && { threadId }), ...(model_type != null && { model_type }), ...(force_experience && { force_experience }),
     ...(request_vars && { request_vars: plainVars(request_vars) }), ...(capabilities && { capabilities: plainCapabilities(capabilities) }),

@@ -7,6 +7,7 @@ import { bad, fault, isObject, isText } from "./fault.js"
 import type { CallSettings, Http } from "./http.js"
 import { assembleSystemPrompt, lintPrompts, type AssembledPrompt, type PromptLint } from "./lint.js"
 import type { Meta } from "./small.js"
+import { clientToolReadiness } from "./toolconfig.js"
 import type { Ks } from "./tokens.js"
 import type { Capabilities, CapabilityState, Intellect, IntellectFields, ModelConfiguration, PromptBlock, SkillReference, SummaryConfig } from "./types.js"
 
@@ -234,6 +235,7 @@ export function intellects(http: Http) {
     delete: call<(id: number, ks: Ks, settings: Confirmation) => Promise<unknown>>(genie, "v1/intellect/delete", [number("id")], { removes: "an intellect", key: "random" }),
   })
   const read = (id: number, ks: Ks, { signal }: CallSettings) => calls.get(id, ks, { signal })
+  const writeMeta = (id: number) => http.meta("v1/intellect/update", { scope: `intellect:${id}` })
 
   /** Reads an intellect and writes it back with a change. */
   const merge = async (id: number, change: (current: Intellect) => IntellectFields, ks: Ks, settings: CallSettings, whole = true): Promise<{ result: Intellect; sent: IntellectFields }> => {
@@ -248,11 +250,11 @@ export function intellects(http: Http) {
     const changes = plainCapabilities(map) as Capabilities
     if (Object.keys(changes).length === 0) throw bad("at least one capability is required")
     const { result, sent } = await merge(id, ({ capabilities = {} }) => {
-      const vetoed = Object.entries(changes).find(([name, state]) => capabilities[name] === "disabled" && state !== "disabled")
-      if (vetoed && !force) throw fault("capability_vetoed", `the capability ${vetoed[0]} is disabled: pass force to change it nevertheless`)
+      const vetoed = Object.entries(changes).find(([name, state]) => capabilities[name] === "disabled" && state === "on")
+      if (vetoed && !force) throw fault("capability_vetoed", `the capability ${vetoed[0]} is disabled: pass force to switch it on nevertheless`)
       return { capabilities: { ...capabilities, ...changes } }
     }, ks, settings)
-    return { capabilities: sent.capabilities!, result, _meta: http.meta("v1/intellect/update", { scope: `intellect:${id}` }) }
+    return { capabilities: sent.capabilities!, result, _meta: writeMeta(id) }
   }
 
   const setPrompts = async (id: number, prompts: PromptBlock[], ks: Ks, { baseDirective, glossary, status, knownVars, lint = true, ...settings }: PromptSettings = {}) => {
@@ -262,7 +264,7 @@ export function intellects(http: Http) {
       if (lint !== false) found = linted(prompts, current, knownVars, lint === "strict")
       return { prompts, ...(baseDirective !== undefined && { base_directive: baseDirective }), ...(glossary !== undefined && { glossary }), ...(status !== undefined && { status }) }
     }, ks, settings)
-    return { result, lint: found as PromptLint | null, _meta: http.meta("v1/intellect/update", { scope: `intellect:${id}` }) }
+    return { result, lint: found as PromptLint | null, _meta: writeMeta(id) }
   }
 
   const partnerConfig = <T>(action: string, body: Json, ks: Ks, { signal }: CallSettings = {}) => http.request<T>({ at: genie, path: `partner-config/${action}`, body, ks, signal })
@@ -309,7 +311,6 @@ export function intellects(http: Http) {
     }
     return values as Record<string, string>
   }
-  const secretMeta = (id: number) => http.meta("v1/intellect/update", { scope: `intellect:${id}` })
 
   /** The named secrets of an intellect; values can be written and never read. */
   const secrets = {
@@ -324,7 +325,7 @@ export function intellects(http: Http) {
       const given = checkSecrets(values)
       if (Object.keys(given).length === 0) throw bad("at least one secret is required")
       const names = await writeSecrets(id, (stored) => ({ ...stored, ...given }), ks, settings)
-      return { names, set: Object.keys(given).sort(), _meta: secretMeta(id) }
+      return { names, set: Object.keys(given).sort(), _meta: writeMeta(id) }
     },
     async delete(id: number, name: string, ks: Ks, settings: Confirmation) {
       confirm("a secret", settings)
@@ -332,13 +333,13 @@ export function intellects(http: Http) {
         if (!Object.hasOwn(stored, name)) throw fault("not_found", `the intellect has no secret ${name}`)
         return Object.fromEntries(Object.entries(stored).filter(([each]) => each !== name))
       }, ks, settings)
-      return { names, removed: name, _meta: secretMeta(id) }
+      return { names, removed: name, _meta: writeMeta(id) }
     },
     /** Replaces all secrets; an empty object removes them. */
     async replaceAll(id: number, values: Record<string, string>, ks: Ks, settings: Confirmation) {
       confirm("the other secrets", settings)
       const given = checkSecrets(values)
-      return { names: await writeSecrets(id, () => given, ks, settings), _meta: secretMeta(id) }
+      return { names: await writeSecrets(id, () => given, ks, settings), _meta: writeMeta(id) }
     },
     /** Checks the references to secrets in the intellect's prompts and tools. */
     async validate(id: number, ks: Ks, settings: CallSettings = {}) {
@@ -351,7 +352,7 @@ export function intellects(http: Http) {
   }
 
   /** Changes properties of an intellect and keeps the others. */
-  const patch = async (id: number, changes: IntellectFields | ((current: Intellect) => IntellectFields), ks: Ks, settings: CallSettings = {}) => merge(id, (current) => {
+  const patch = async (id: number, changes: IntellectFields | ((current: Intellect) => IntellectFields), ks: Ks, settings: CallSettings = {}) => ({ ...(await merge(id, (current) => {
     const given = typeof changes === "function" ? changes(current) : changes
     if (!isObject(given) || Object.keys(given).length === 0) throw bad("the changes must have at least one property")
     const { type, ...rest } = given as IntellectFields & { type?: string }
@@ -359,21 +360,24 @@ export function intellects(http: Http) {
     const unknown = Object.keys(rest).find((name) => !editable.includes(name))
     if (unknown !== undefined) throw bad(`${unknown} can't be changed here; what can is ${editable.join(", ")}`)
     return rest
-  }, ks, settings)
-  const applied = async (id: number, changes: IntellectFields, ks: Ks, settings?: CallSettings) => ({ applied: true as const, ...(await patch(id, changes, ks, settings)), _meta: secretMeta(id) })
+  }, ks, settings)), _meta: writeMeta(id) })
+  const applied = async (id: number, changes: IntellectFields, ks: Ks, settings?: CallSettings) => ({ applied: true as const, ...(await patch(id, changes, ks, settings)) })
   const ids = (name: string, value: unknown): string[] => {
     if (!Array.isArray(value) || !value.every(isText)) throw bad(`${name} must be an array of ids`)
     if (new Set(value).size < value.length) throw bad(`${name} must not have an id twice`)
     return value
   }
 
+  const forcedCapabilities = async (id: number, map: Capabilities, ks: Ks, settings?: CallSettings) => {
+    const changed = await setCapabilities(id, map, ks, { ...settings, force: true })
+    return { applied: true as const, ...changed, sent: { capabilities: changed.capabilities } }
+  }
+
   const config = {
     patch,
-    async setCapabilities(id: number, map: Capabilities, ks: Ks, settings?: CallSettings) {
-      return setCapabilities(id, map, ks, { ...settings, force: true })
-    },
+    setCapabilities: forcedCapabilities,
     async setCapability(id: number, name: string, state: CapabilityState, ks: Ks, settings?: CallSettings) {
-      return setCapabilities(id, { [name]: state }, ks, { ...settings, force: true })
+      return forcedCapabilities(id, { [name]: state }, ks, settings)
     },
     async setToolIds(id: number, toolIds: string[], ks: Ks, settings?: CallSettings) {
       return applied(id, { tool_ids: ids("the tool ids", toolIds) }, ks, settings)
@@ -464,13 +468,14 @@ export function intellects(http: Http) {
     resource: {
       ...calls,
       secrets,
-      /** Adds an intellect that answers at once: type `internal`, status 2. */
+      /** Adds an intellect that answers at once: type `internal`, and status 2 unless another is given. `warnings` say why its tools may not reach a page. */
       async create(intellect: IntellectFields, ks: Ks, settings?: CallSettings) {
         if (!isObject(intellect)) throw bad("the intellect must be an object")
         if ("url" in intellect || "protocol" in intellect) throw bad("url and protocol are for external intellects: use add")
-        const raw = await calls.add({ ...intellect, type: "internal", status: 2 }, ks, settings)
+        const raw = await calls.add({ status: 2, ...intellect, type: "internal" }, ks, settings)
         const { id, type = "internal", status = 2 } = raw
-        return { configId: id, type, status, raw, _meta: http.meta("v1/intellect/add", { scope: `intellect:${id}` }) }
+        const { warnings } = clientToolReadiness(intellect)
+        return { configId: id, type, status, raw, ...(warnings.length > 0 && { warnings }), _meta: http.meta("v1/intellect/add", { scope: `intellect:${id}` }) }
       },
       async getCapabilities(id: number, ks: Ks, settings: CallSettings = {}) {
         const { capabilities = {} } = await read(id, ks, settings)
@@ -517,7 +522,7 @@ export function intellects(http: Http) {
           if (written.includes("prompts") && lint !== false) found = linted(snapshot.fields.prompts!, current, undefined, lint === "strict")
           return Object.fromEntries(written.map((name) => [name, snapshot.fields[name]]))
         }, ks, settings)
-        return { result, written, skipped: snapshotFields.filter((name) => !written.includes(name)), ...(found && { lint: found }), _meta: secretMeta(snapshot.configId) }
+        return { result, written, skipped: snapshotFields.filter((name) => !written.includes(name)), ...(found && { lint: found }), _meta: writeMeta(snapshot.configId) }
       },
       diffSnapshots: (a: Snapshot, b: Snapshot) => ({ ...diffSnapshots(a, b), _meta: http.meta("client", { scope: `intellect:${a?.configId}` }) }),
       setBrainConfig,

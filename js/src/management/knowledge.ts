@@ -1,10 +1,10 @@
 // Knowledge: records of the conversation host, and categories and documents of the media API.
-import { call, confirm, fields, isRecordId, list, methods, number, Page, patch, type Confirmation, type Json } from "./calls.js"
+import { call, confirm, fields, isRecordId, list, methods, number, Page, patch, type Confirmation, type Json, type ListSettings } from "./calls.js"
 import { bad, fault, isObject, isText } from "./fault.js"
 import type { CallSettings, Http } from "./http.js"
 import type { intellects } from "./intellects.js"
 import { checkUnused, form, intellectsThat, type Removed, type UsedDeletion } from "./resources.js"
-import type { Ks } from "./tokens.js"
+import { textOfToken, type Ks } from "./tokens.js"
 import type { Intellect, KnowledgeInput, KnowledgeRecord, KnowledgeSource } from "./types.js"
 
 const genie = "genieUrl"
@@ -84,7 +84,6 @@ const uploaded = (token: string) => ({ objectType: "KalturaUploadedFileTokenReso
 
 export function knowledge(http: Http, { resource, applyConfig }: ReturnType<typeof intellects>) {
   const records = methods(http, {
-    /** Lists records. The media API's entries in a category are `listCategoryEntries`. */
     list: list<KnowledgeRecord>(genie, "v1/knowledge/list"),
     addRecord: call<(record: KnowledgeInput, ks: Ks, settings?: CallSettings) => Promise<KnowledgeRecord>>(genie, "v1/knowledge/add", [fields()]),
     getRecord: call<(id: number, ks: Ks, settings?: CallSettings) => Promise<KnowledgeRecord>>(genie, "v1/knowledge/get", [number("id")]),
@@ -147,8 +146,20 @@ export function knowledge(http: Http, { resource, applyConfig }: ReturnType<type
   }
   const same = (a: KnowledgeSource, b: KnowledgeSource) => Object.entries(b).every(([name, value]) => JSON.stringify(a[name]) === JSON.stringify(value))
 
+  const listCategoryEntries = (categoryId: number | string, ks: Ks, { pageSize = 30, ...settings }: { pageSize?: number } & CallSettings = {}): Page<Json> =>
+    new Page(pageSize, (index) => entries(categoryId, index + 1, pageSize, ks, settings))
+
+  /** Lists records. With a category before the token it is `listCategoryEntries`, as in older versions of the reference client. */
+  function listRecords(ks: Ks, settings?: ListSettings<Json>): Page<KnowledgeRecord>
+  function listRecords(categoryId: number | string, ks: Ks, settings?: { pageSize?: number } & CallSettings): Page<Json>
+  function listRecords(first: Ks | number, second?: Ks | ListSettings<Json>, settings?: { pageSize?: number } & CallSettings): Page<Json> {
+    if (typeof first === "number" || textOfToken(second) !== "") return listCategoryEntries(first as number | string, second as Ks, settings)
+    return records.list(first, second as ListSettings<Json>)
+  }
+
   return {
     ...records,
+    list: listRecords,
     createRecord: records.addRecord,
     /** Looks for a text in what the account has indexed. The reply's own `status` says whether something was found. */
     async search(query: string | SearchInput, ks: Ks, { signal }: CallSettings = {}): Promise<Json> {
@@ -208,9 +219,7 @@ export function knowledge(http: Http, { resource, applyConfig }: ReturnType<type
     /** Whether the account may connect categories. */
     linkAvailable: resource.brainConfigAvailable,
     /** Lists the entries in a category and in those below it. */
-    listCategoryEntries(categoryId: number | string, ks: Ks, { pageSize = 30, ...settings }: { pageSize?: number } & CallSettings = {}): Page<Json> {
-      return new Page(pageSize, (index) => entries(categoryId, index + 1, pageSize, ks, settings))
-    },
+    listCategoryEntries,
     createCategory,
     /** Finds a category by its full name, such as `parent>child`; null if there is none. */
     findCategory,

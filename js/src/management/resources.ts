@@ -478,24 +478,39 @@ export const followups = (http: Http) => methods(http, {
 })
 
 const insightFields = ["key", "title", "prompt", "valueType"] as const
-const checkStatus = ({ status }: Json) => {
+const valueTypes: readonly unknown[] = ["string", "number", "boolean", "string[]", "number[]", "boolean[]"]
+
+function checkInsight({ status, valueType }: Json): void {
   if (status !== undefined && status !== "active" && status !== "disabled") throw bad("status must be active or disabled")
+  if (valueType !== undefined && !valueTypes.includes(valueType)) throw bad(`valueType must be one of ${valueTypes.join(", ")}`)
+}
+
+/** What the rules of an account may do. */
+const actionTypes: readonly unknown[] = ["triggerInsightSettingsKai", "sendEmail"]
+
+function checkRule({ actions = [] }: Json): void {
+  if (!Array.isArray(actions)) throw bad("the actions of a rule must be an array")
+  for (const action of actions as unknown[]) {
+    const type = isObject(action) ? action["type"] : undefined
+    if (!actionTypes.includes(type)) throw bad(`the type of an action must be one of ${actionTypes.join(", ")}: others have another name now, or are the service's own`)
+  }
 }
 
 export const insightSettings = (http: Http) => methods(http, {
   list: list<InsightSetting, { statusEqual?: string }>(agent, "insight-settings/list"),
   get: call<(id: string, ks: Ks, settings?: CallSettings) => Promise<InsightSetting>>(agent, "insight-settings/get", [text("id")]),
-  create: call<(setting: InsightInput, ks: Ks, settings?: CallSettings) => Promise<InsightSetting>>(agent, "insight-settings/create", [fields(insightFields, checkStatus)], { key: "random" }),
-  update: call<(id: string, changes: Partial<InsightInput> & { status?: "active" | "disabled" }, ks: Ks, settings?: CallSettings) => Promise<InsightSetting>>(agent, "insight-settings/update", [text("id"), patch([...insightFields, "status"], checkStatus)]),
+  create: call<(setting: InsightInput, ks: Ks, settings?: CallSettings) => Promise<InsightSetting>>(agent, "insight-settings/create", [fields(insightFields, checkInsight)], { key: "random" }),
+  update: call<(id: string, changes: Partial<InsightInput> & { status?: "active" | "disabled" }, ks: Ks, settings?: CallSettings) => Promise<InsightSetting>>(agent, "insight-settings/update", [text("id"), patch([...insightFields, "status"], checkInsight)]),
   delete: call<(id: string, ks: Ks, settings: Confirmation) => Promise<unknown>>(agent, "insight-settings/delete", [text("id")], { removes: "an insight setting", key: "random" }),
 })
 
 export const lifecycle = (http: Http) => methods(http, {
   list: list<LifecycleRule>(agent, "lifecycle/list"),
   get: call<(id: string, ks: Ks, settings?: CallSettings) => Promise<LifecycleRule>>(agent, "lifecycle/get", [text("id")]),
-  create: call<(rule: Json, ks: Ks, settings?: CallSettings) => Promise<LifecycleRule>>(agent, "lifecycle/create", [fields(["name"])], { key: "random" }),
+  create: call<(rule: Json, ks: Ks, settings?: CallSettings) => Promise<LifecycleRule>>(agent, "lifecycle/create", [fields(["name"], checkRule)], { key: "random" }),
   update: call<(id: string, changes: Json, ks: Ks, settings?: CallSettings) => Promise<LifecycleRule>>(agent, "lifecycle/update", [text("id"), (changes, body) => {
     if (!isObject(changes) || Object.keys(changes).length === 0) throw bad("the changes must have at least one field")
+    checkRule(changes)
     Object.assign(body, { ...changes, id: body["id"] })
   }]),
   delete: call<(id: string, ks: Ks, settings: Confirmation) => Promise<unknown>>(agent, "lifecycle/delete", [text("id")], { removes: "a lifecycle rule", key: "random" }),

@@ -100,7 +100,7 @@ export function inspectKs(ks: unknown): InspectedKs {
   try {
     plain = atob(ks.split("=", 1)[0]!.replaceAll("-", "+").replaceAll("_", "/"))
   } catch {
-    return { ok: false }
+    plain = ""
   }
   const partnerId = /^v2\|(\d+)\|/.exec(plain)?.[1] ?? ""
   const found = kindsOf.filter(([privilege]) => privilege.test(plain)).map(([, kind]) => kind)
@@ -164,6 +164,9 @@ const lookupLife = 60
 
 const playbackRole = "PLAYBACK_BASE_ROLE"
 
+// The privilege of administrators alone.
+const disabling = /\bdisableentitlement\b/i
+
 // Privileges of which a token has at most one.
 const single = ["setrole", "agentid", "geniegpcid"]
 
@@ -187,7 +190,7 @@ export class SessionCalls {
    * Mints a token that manages the account; it must stay on the server. Rejects with `bad_request` without a userId,
    * `ttl_too_long`, `no_secret`, and `session_failed` when the service returns none.
    */
-  async createAdminToken({ userId, ttlSeconds }: AdminTokenInput): Promise<MintedToken> {
+  async createAdminToken({ userId, ttlSeconds }: AdminTokenInput = {} as AdminTokenInput): Promise<MintedToken> {
     if (!isText(userId)) throw bad("an admin token needs a userId: it becomes the owner of what is made with the token")
     return this.#mint("admin", "disableentitlement", userId, true, ttlSeconds)
   }
@@ -212,7 +215,7 @@ export class SessionCalls {
   }
 
   /** Exchanges a widget id for the token that every visitor gets. Needs no secret. */
-  async createWidgetToken({ widgetId }: { widgetId: string }): Promise<MintedToken> {
+  async createWidgetToken({ widgetId }: { widgetId: string } = {} as never): Promise<MintedToken> {
     if (!isText(widgetId)) throw bad("a widget token needs a widgetId")
     const ks = this.#checked(await this.#http.session("startWidgetSession", { widgetId }), "startWidgetSession")
     return new MintedToken({ ks, kind: "widget", privileges: `widget:${widgetId}`, expiresAt: 0, admin: false, partnerId: this.#http.partnerId })
@@ -270,13 +273,14 @@ function privilegesOf(input: Partial<ConversationTokenInput>): string {
     ["restrictions.uriRestrict", "urirestrict", uriRestrict], ["restrictions.sessionGroupId", "sessionid", sessionGroupId],
   ].flatMap(([name, key, value]) => {
     if (value == null || value === "") return []
+    if (disabling.test(String(value))) throw fault("entitlement_violation", `${name} must not disable entitlement; use an admin token on the server`)
     if (/[,\s]/.test(String(value))) throw bad(`${name} must not have a comma or white space in it`)
     return [`${key}:${value}`]
   })
   const extra = (typeof extraPrivileges === "string" ? extraPrivileges.split(",") : [...extraPrivileges]).filter((entry) => entry !== "")
   for (const entry of extra) {
     if (typeof entry !== "string" || /[,\s]/.test(entry)) throw bad("each of extraPrivileges must be a key, or key:value, without a comma or white space in it")
-    if (/\bdisableentitlement\b/i.test(entry)) throw fault("entitlement_violation", "extraPrivileges must not disable entitlement; use an admin token on the server")
+    if (disabling.test(entry)) throw fault("entitlement_violation", "extraPrivileges must not disable entitlement; use an admin token on the server")
     const key = entry.split(":")[0]!.toLowerCase()
     if (single.includes(key) && entries.some((known) => known.startsWith(`${key}:`))) throw bad(`extraPrivileges must not have a second ${key}`)
   }

@@ -190,7 +190,7 @@ function applyResponseMapping(reply: unknown, mapping: Readonly<Record<string, s
 }
 
 /** Whether the tools of an intellect can reach a page, and what hinders them. */
-function clientToolReadiness(intellect: unknown): { ok: boolean; warnings: string[] } {
+export function clientToolReadiness(intellect: unknown): { ok: boolean; warnings: string[] } {
   const { tool_ids: ids, capabilities } = (isObject(intellect) ? intellect : {}) as { tool_ids?: unknown; capabilities?: unknown }
   const warnings: string[] = []
   if (Array.isArray(ids) && ids.length > 0) {
@@ -231,7 +231,7 @@ export function hubspotContactUpsert({ secretName, propertiesToCapture = ["email
     args: Object.fromEntries(properties.map((property) => [property, { prompt: `The visitor's ${property}.`, type: "str", required: property === "email" }])),
     request: {
       url: "https://api.hubapi.com/crm/v3/objects/contacts", method: "POST",
-      headers: { Authorization: `Bearer {{secrets.${secretName}}}`, "Content-Type": "application/json" },
+      headers: { Authorization: `Bearer {{secrets.${secretName}}}` },
       body: { properties: Object.fromEntries(properties.map((property) => [property, `{{args.${property}}}`])) },
     },
     responseMapping: { contact_id: "id", result: "properties" },
@@ -251,7 +251,7 @@ export function salesforceContactUpsert({ secretName, instanceUrl, externalIdFie
     args: Object.fromEntries(captured.map((field) => [field, { prompt: `The visitor's ${field}.`, type: "str", required: field === externalIdField }])),
     request: {
       url: `${base}/services/data/v59.0/sobjects/Contact/${externalIdField}/{{args.${externalIdField}}}`, method: "PATCH",
-      headers: { Authorization: `Bearer {{secrets.${secretName}}}`, "Content-Type": "application/json" },
+      headers: { Authorization: `Bearer {{secrets.${secretName}}}` },
       body: Object.fromEntries(captured.filter((field) => field !== externalIdField).map((field) => [field, `{{args.${field}}}`])),
     },
     responseMapping: { result: "id" },
