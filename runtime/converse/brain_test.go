@@ -299,7 +299,7 @@ func TestATurnAsAWholeIsBoundedInBytes(t *testing.T) {
 // may repeat the request.
 func TestALineThatIsNoSegmentIsShownWithoutSecrets(t *testing.T) {
 	for line, want := range map[string]string{
-		"<p>Authorization: KS " + token:                                       "<p>Authorization: " + fault.Redacted,
+		"<p>Authorization: KS " + token:                                       "<p>Authorization: KS " + fault.Redacted,
 		strings.Repeat("-", unparseableChars-8) + " " + token:                 strings.Repeat("-", unparseableChars-8) + " [redact",
 		`{"type":"text","ks":"` + token + `",` + strings.Repeat(" ", MaxLine): `{"type":"text","ks":"` + fault.Redacted + `",`,
 	} {

@@ -167,7 +167,10 @@ func TestCodesMatchThroughTheChain(t *testing.T) {
 // is.
 func TestNoSecretLeavesAnError(t *testing.T) {
 	const password, credential = "corr3ct-horse", "tUrN-passw0rd"
-	inner := fmt.Errorf("POST https://bob:%s@talk.example/a?ks=%s: refused", password, testToken)
+	inner := fmt.Errorf("POST https://talk.example/%s/a?ks=%s: refused", password, testToken)
+	var session Secrets
+	defer session.Forget()
+	session.Add(password)
 	err := New(APIException, "header Authorization: KS "+testToken).
 		WithTitle("refused " + testToken).
 		WithBody(map[string]any{"ks": testToken, "turnCredentials": map[string]any{"credential": credential}}).

@@ -30,10 +30,6 @@ func FuzzRedact(f *testing.F) {
 		if limit := 4*len(in) + 2*len(Redacted); len(out) > limit {
 			t.Errorf("%d bytes became %d", len(in), len(out))
 		}
-		const password = "Sw0rdf1sh"
-		if strings.Contains(Redact(before+" password: "+password), password) && !strings.Contains(before, password) {
-			t.Errorf("password survives behind %q", before)
-		}
 		var parsed any
 		if json.Unmarshal([]byte(in), &parsed) == nil {
 			if text := fmt.Sprint(RedactValue(parsed)); strings.Contains(text, testToken) {

@@ -1,6 +1,7 @@
 package fault
 
 import (
+	"encoding/base64"
 	"net/netip"
 	"reflect"
 	"strings"
@@ -9,28 +10,26 @@ import (
 // Redacted replaces a secret in a text.
 const Redacted = "[redacted]"
 
-// Redact returns s without what must not leave the runtime:
+// Redact returns s without what must not leave the runtime (session-api C.1):
 //
 //   - the values of every session's [Secrets];
 //   - tokens of the service and JSON web tokens, also broken into lines;
-//   - credentials after KS, Bearer and Basic, and in header lines;
-//   - user and password in URLs, also in turn: and stun: addresses;
-//   - the values of names such as token, password and credential, and request
-//     variables, in JSON, in query strings and as Go prints them;
 //   - hexadecimal secrets, and private network addresses. Loopback addresses are kept:
-//     they reveal nothing about a network, and local development needs them.
+//     they reveal nothing about a network, and local development needs them;
+//   - the values of names such as token, password and credential in queries and forms;
+//   - request variables, with all that follows them.
 //
-// All of this is also found when it is escaped as in JSON strings, URLs or HTML, in
-// several layers, and in base64. Redacting twice changes nothing. The time is linear
-// in the length of s.
+// All of this is also found when it is escaped as in JSON strings or URLs, in any number of
+// layers, and, except for addresses, in base64, also of base64. What else may be a secret, such
+// as a password, is found by its name in [RedactValue], but not in a text: docs/security.md has
+// a list. Redacting twice changes nothing. The time is linear in the length of s.
 func Redact(s string) string {
-	// The text around a removed secret may be a secret of another kind, such as
-	// "ks=[]djJ8…", which the next round finds. Text without secrets takes one round.
+	// What is beside a removed secret may be one of another kind, such as "10.0.0.1djJ8…",
+	// which the next round finds. Text without secrets takes one round.
 	const maxRounds = 8
 	for range maxRounds {
 		f := finder{source: s}
-		f.search(layer{text: s}, 0)
-		if f.secret == nil {
+		if f.search(0); f.secret == nil {
 			break
 		}
 		s = f.redacted()
@@ -50,77 +49,30 @@ func Excerpt(text string, limit int) string {
 	return text
 }
 
-// finder marks the bytes of source that are secret. Unlike a list of spans, marks need no
-// code for sorting and joining, which would add 3 kB (brotli) to each WebAssembly file.
-type finder struct {
-	source string
-	secret []bool // of each byte; nil while none is
-}
+// maxBase64 bounds the nesting of base64.
+const maxBase64 = 2
 
-// mark marks the part of source from one offset to another.
-func (f *finder) mark(s span) {
-	if f.secret == nil {
-		f.secret = make([]bool, len(f.source))
-	}
-	for i := s.from; i < s.to; i++ {
-		f.secret[i] = true
+// search marks the secrets of the source, in clear and decoded.
+func (f *finder) search(base64s int) {
+	f.text = f.source
+	f.find(base64s)
+	if strings.ContainsAny(f.source, `\%`) {
+		f.decode()
+		f.find(base64s)
 	}
 }
 
-// span is the part of a text from one offset to another.
-type span struct{ from, to int }
-
-// redacted returns the source with [Redacted] in place of each run of marked bytes.
-func (f *finder) redacted() string {
-	var out strings.Builder
-	done := 0 // the source up to this offset is written
-	for i, secret := range f.secret {
-		switch {
-		case !secret:
-		case i > 0 && f.secret[i-1]:
-			done = i + 1
-		default:
-			out.WriteString(f.source[done:i])
-			out.WriteString(Redacted)
-			done = i + 1
-		}
+// find marks the secrets of the text, and the base64 in which there are any.
+func (f *finder) find(base64s int) {
+	f.findKnown()
+	f.findTokens()
+	f.findNamed()
+	f.findHex()
+	if base64s == 0 { // decoded binary data, such as a picture, may have addresses by chance
+		f.findAddresses()
 	}
-	out.WriteString(f.source[done:])
-	return out.String()
-}
-
-const (
-	maxLayers = 6 // of nested escapes
-	maxBase64 = 2 // of nested base64
-)
-
-// search marks the secrets of l, and those of the texts that its escapes and its base64
-// encode.
-func (f *finder) search(l layer, base64s int) {
-	for range maxLayers {
-		cut := func(from, to int) {
-			if from < to && l.text[from:to] != Redacted {
-				f.mark(l.span(from, to))
-			}
-		}
-		findKnown(l.text, cut)
-		findTokens(l.text, cut)
-		findPairs(l.text, cut)
-		findLogins(l.text, cut)
-		findCredentials(l.text, cut)
-		if base64s == 0 { // decoded binary data, such as a picture, may match these by chance
-			findHex(l.text, cut)
-			findAddresses(l.text, cut)
-		}
-		if base64s < maxBase64 {
-			for inner := range l.base64() {
-				f.search(inner, base64s+1)
-			}
-		}
-		var escaped bool
-		if l, escaped = l.unescaped(); !escaped {
-			return
-		}
+	if base64s < maxBase64 {
+		f.findBase64(base64s + 1)
 	}
 }
 
@@ -132,21 +84,22 @@ const (
 	minWebToken    = 20 // characters; no JSON web token is shorter
 )
 
-func findTokens(s string, cut func(from, to int)) {
+func (f *finder) findTokens() {
+	s := f.text
 	for i := 0; i < len(s); i++ {
 		switch {
 		case strings.HasPrefix(s[i:], tokenPrefix):
 			end := run(s, i, isTokenChar)
 			if end > i+len(tokenPrefix) {
 				end = wrappedEnd(s, end, isTokenChar)
-				cut(i, end)
+				f.mark(i, end)
 			}
 			i = end - 1
 		case strings.HasPrefix(s[i:], webTokenPrefix):
 			end := run(s, i, isWebTokenChar)
 			if end-i >= minWebToken && strings.Contains(s[i:end], ".") {
 				end = wrappedEnd(s, end, isWebTokenChar)
-				cut(i, i+len(strings.TrimRight(s[i:end], ".")))
+				f.mark(i, i+len(strings.TrimRight(s[i:end], ".")))
 			}
 			i = end - 1
 		}
@@ -174,95 +127,31 @@ func wrappedEnd(s string, i int, in func(byte) bool) int {
 	}
 }
 
-// findCredentials finds credentials after the name of an authentication scheme. Text
-// such as "KS expired" is kept: a credential contains a digit or a symbol, or is long.
-func findCredentials(s string, cut func(from, to int)) {
-	for i := 0; i < len(s); i++ {
-		end := run(s, i, isNameChar)
-		if end == i {
-			continue
-		}
-		switch strings.ToLower(s[i:end]) {
-		case "ks", "bearer", "basic":
-			from := skip(s, end, " \t+\"':=")
-			to := run(s, from, func(c byte) bool { return isTokenChar(c) || strings.IndexByte(".~|:", c) >= 0 })
-			if from > end && looksSecret(s[from:to]) {
-				cut(from, to)
-				end = to
-			}
-		}
-		i = end - 1
-	}
-}
-
-// looksSecret distinguishes a credential from a word.
-func looksSecret(s string) bool {
-	const short, long = 6, 20
-	return len(s) >= long || len(s) >= short && strings.ContainsAny(s, "0123456789_+/=~|.")
-}
-
-// findLogins finds user and password in URLs.
-func findLogins(s string, cut func(from, to int)) {
-	last := strings.LastIndexByte(s, '@')
-	searched := 0 // the text up to this offset was searched for @
-	for i := 0; i < last; i++ {
-		if s[i] != ':' {
-			continue
-		}
-		from := i + 1
-		if strings.HasPrefix(s[from:], "//") {
-			from += len("//")
-		} else if !isTURN(s[:i]) {
-			continue
-		}
-		if from < searched {
-			continue
-		}
-		to := from
-		for to < len(s) && strings.IndexByte(" \t\r\n\"'`<>/?#\\&", s[to]) < 0 {
-			to++
-		}
-		if at := strings.LastIndexByte(s[from:to], '@'); at >= 0 {
-			cut(from, from+at)
-		}
-		searched = to
-	}
-}
-
-// isTURN reports whether a TURN or STUN scheme is at the end of before.
-func isTURN(before string) bool {
-	for _, scheme := range [...]string{"turn", "turns", "stun", "stuns"} {
-		if n := len(before) - len(scheme); n >= 0 && strings.EqualFold(before[n:], scheme) {
-			return n == 0 || !isNameChar(before[n-1])
-		}
-	}
-	return false
-}
-
 // minHexSecret is the length from which a run of hexadecimal digits is taken
 // for a secret: admin secrets have 32 (session-api.md C.1). Ids of the service
 // have 24, or are UUIDs with dashes.
 const minHexSecret = 32
 
-func findHex(s string, cut func(from, to int)) {
-	for i := 0; i < len(s); i++ {
-		end := run(s, i, isHex)
+func (f *finder) findHex() {
+	for i := 0; i < len(f.text); i++ {
+		end := run(f.text, i, isHex)
 		if end-i >= minHexSecret {
-			cut(i, end)
+			f.mark(i, end)
 		}
 		i = max(i, end)
 	}
 }
 
 // findAddresses finds private and link-local IP addresses.
-func findAddresses(s string, cut func(from, to int)) {
+func (f *finder) findAddresses() {
+	s := f.text
 	for i := 0; i < len(s); i++ {
 		if i > 0 && (isHex(s[i-1]) || s[i] == ':' && s[i-1] == ':') {
 			continue // in the middle of a number or of ::
 		}
 		if n, private := addressAt(s[i:]); n > 0 {
 			if private {
-				cut(i, i+n)
+				f.mark(i, i+n)
 			}
 			i += n - 1
 		}
@@ -289,148 +178,88 @@ func addressAt(s string) (n int, private bool) {
 	return 0, false
 }
 
-// nameKind is how the value of a name is redacted.
-type nameKind uint8
-
-const (
-	plainName  nameKind = iota
-	tokenName           // also a word of messages: "invalid token: expired"
-	secretName          // the value is secret, whatever it looks like
-	headerName          // the value reaches to the end of the line
-	wholeName           // the value is secret as a whole, objects included
-)
-
-// classify finds the names whose values are secrets, in any of the spellings
-// access_token, access-token and accessToken.
-func classify(name string) nameKind {
-	name = strings.ToLower(strings.ReplaceAll(strings.ReplaceAll(name, "_", ""), "-", ""))
-	switch name {
-	case "ks", "jwt":
-		return tokenName
-	case "pass", "passwd", "pwd", "icepwd", "credentials", "privatekey", "signature":
-		return secretName
-	case "authorization", "proxyauthorization", "cookie", "setcookie":
-		return headerName
-	case "requestvars", "secrets":
-		return wholeName
-	}
-	for _, suffix := range [...]string{"secret", "password", "passphrase", "credential", "apikey"} {
-		if strings.HasSuffix(name, suffix) {
-			return secretName
-		}
-	}
-	if strings.HasSuffix(name, "token") {
-		return tokenName
-	}
-	return plainName
-}
-
-// findPairs finds the values of secret names: "ks":"…" in JSON, ks=… in query
-// strings and forms, headers, and what Go prints for maps and structs.
-func findPairs(s string, cut func(from, to int)) {
+// findNamed finds the values of secret names in queries and forms, and request variables
+// wherever they are. Those end where the text ends, because a quote or a bracket in decoded
+// text may belong to a value.
+func (f *finder) findNamed() {
+	const blank = " \t\r\n\"'`"
+	s := f.text
 	for i := 0; i < len(s); i++ {
 		end := run(s, i, isNameChar)
 		if end == i {
 			continue
 		}
-		if kind := classify(s[i:end]); kind != plainName {
-			if from, to := pairValue(s, end, kind); to > from {
-				cut(from, to)
-				end = to
+		at := skip(s, end, blank)
+		if at == len(s) || s[at] != ':' && s[at] != '=' {
+			i = end
+			continue
+		}
+		variables := plainName(s[i:end]) == "requestvars"
+		parameter := at == end && s[at] == '=' && secretName(s[i:end])
+		i = end
+		if !variables && !parameter {
+			continue
+		}
+		from, to := skip(s, at+1, blank), len(s)
+		if parameter && !(variables && from < to && (s[from] == '{' || s[from] == '[')) {
+			to = run(s, from, func(c byte) bool { return strings.IndexByte(" \t\r\n&#\"'`<>", c) < 0 })
+		}
+		if !strings.HasPrefix(s[from:], Redacted) {
+			f.mark(from, to)
+			i = to
+		}
+	}
+}
+
+// minBase64 is the minimum length of a run of characters that is decoded as base64: twelve
+// bytes, fewer than any token has.
+const minBase64 = 16
+
+// standard returns base64 in the standard alphabet in place of that for URLs.
+func standard(encoded string) string {
+	return strings.ReplaceAll(strings.ReplaceAll(encoded, "-", "+"), "_", "/")
+}
+
+// findBase64 finds base64 of a text with a secret, also broken into lines. The beginning of a
+// run may be a path or a word before the base64, so that each is decoded from four offsets.
+func (f *finder) findBase64(depth int) {
+	for i := 0; i < len(f.text); i++ {
+		end := run(f.text, i, func(c byte) bool { return isTokenChar(c) && c != '=' || c == '\r' || c == '\n' })
+		if end-i >= minBase64 {
+			encoded := standard(f.text[i:end])
+			for offset := range 4 {
+				// Of a run whose length is wrong the text up to its end is returned.
+				inner, _ := base64.RawStdEncoding.DecodeString(encoded[offset:])
+				hidden := finder{source: string(inner)}
+				if hidden.search(depth); hidden.secret != nil {
+					f.mark(i+offset, skip(f.text, i+len(strings.TrimRight(f.text[i:end], "\r\n")), "="))
+					break
+				}
 			}
 		}
-		i = end - 1
+		i = max(i, end)
 	}
 }
 
-// pairValue finds the value that belongs to a name ending at i. The result is
-// empty when no value follows, or a value that need not be removed.
-func pairValue(s string, i int, kind nameKind) (from, to int) {
-	const quotes = "\"'`"
-	quoted := i < len(s) && strings.IndexByte(quotes, s[i]) >= 0
-	if quoted {
-		i++
+// secretName finds the names whose values are secrets, in any of the spellings
+// access_token, access-token and accessToken.
+func secretName(name string) bool {
+	name = plainName(name)
+	switch name {
+	case "ks", "jwt", "pass", "passwd", "pwd", "icepwd", "credentials", "privatekey", "signature",
+		"authorization", "proxyauthorization", "cookie", "setcookie", "secrets", "requestvars":
+		return true
 	}
-	i = skip(s, i, " \t")
-	if i == len(s) || s[i] != ':' && s[i] != '=' {
-		return 0, 0
-	}
-	from = skip(s, i+1, " \t\r\n")
-	message := s[i] == ':' && !quoted && from > i+1
-	switch {
-	case from == len(s):
-		return 0, 0
-	case strings.IndexByte(quotes, s[from]) >= 0:
-		return from + 1, closingQuote(s, from)
-	case s[from] == '{':
-		if kind == wholeName {
-			return from, groupEnd(s, from)
-		}
-		return 0, 0 // findPairs goes through the names in it
-	case s[from] == '[' && !strings.HasPrefix(s[from:], Redacted):
-		return from, groupEnd(s, from)
-	}
-
-	delimiters := " \t\r\n,;&\"'`<>(){}]\\"
-	if kind == headerName {
-		if strings.HasPrefix(s[from:], Redacted) {
-			return 0, 0 // the text after the marker does not belong to this header
-		}
-		delimiters = "\r\n\"'`"
-	}
-	for to = from; to < len(s); {
-		if strings.HasPrefix(s[to:], Redacted) {
-			to += len(Redacted)
-		} else if strings.IndexByte(delimiters, s[to]) < 0 {
-			to++
-		} else {
-			break
+	for _, suffix := range [...]string{"token", "secret", "password", "passphrase", "credential", "apikey"} {
+		if strings.HasSuffix(name, suffix) {
+			return true
 		}
 	}
-	switch value := s[from:to]; {
-	case value == "null", value == "true", value == "false", value == "undefined":
-		return 0, 0
-	case message && kind == tokenName && !looksSecret(value), isSecretName(value):
-		return 0, 0
-	}
-	return from, to
+	return false
 }
 
-// isSecretName reports whether what looks like a value is a name with a value of
-// its own, as in "wrong secret: password: …".
-func isSecretName(value string) bool {
-	end := run(value, 0, isNameChar)
-	return (value[end:] == ":" || value[end:] == "=") && classify(value[:end]) != plainName
-}
-
-// closingQuote returns the end of the string whose opening quote is at i.
-func closingQuote(s string, i int) int {
-	quote := s[i]
-	for i++; i < len(s) && s[i] != quote; i++ {
-		if s[i] == '\\' {
-			i++
-		}
-	}
-	return min(i, len(s))
-}
-
-// groupEnd returns the end of the object or array that begins at i, or of s.
-// Brackets inside strings don't count.
-func groupEnd(s string, i int) int {
-	depth := 0
-	for ; i < len(s); i++ {
-		switch s[i] {
-		case '"':
-			i = closingQuote(s, i)
-		case '{', '[':
-			depth++
-		case '}', ']':
-			if depth--; depth == 0 {
-				return i + 1
-			}
-		}
-	}
-	return len(s)
+func plainName(name string) string {
+	return strings.ToLower(strings.ReplaceAll(strings.ReplaceAll(name, "_", ""), "-", ""))
 }
 
 func isTokenChar(c byte) bool { return isNameChar(c) || c == '+' || c == '/' || c == '=' }
@@ -500,23 +329,23 @@ func redactValue(v any, depth int) any {
 func redactMembers[T any](members map[string]T, depth int) any {
 	out := make(map[string]any, len(members))
 	for name, value := range members {
-		out[Redact(name)] = redactNamed(classify(name), value, depth-1)
+		out[Redact(name)] = redactNamed(name, value, depth-1)
 	}
 	return out
 }
 
 // redactNamed redacts the value of a name.
-func redactNamed(kind nameKind, value any, depth int) any {
+func redactNamed(name string, value any, depth int) any {
 	switch value.(type) {
 	case nil, bool:
 		return value
 	case map[string]any:
-		if kind != wholeName {
+		if name = plainName(name); name != "requestvars" && name != "secrets" { // which are secret as a whole
 			return redactValue(value, depth)
 		}
 	}
-	if kind == plainName {
-		return redactValue(value, depth)
+	if secretName(name) {
+		return Redacted
 	}
-	return Redacted
+	return redactValue(value, depth)
 }

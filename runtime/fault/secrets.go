@@ -47,7 +47,7 @@ func (s *Secrets) Add(values ...string) {
 // AddNamed keeps the values of those names that mark a secret, such as apiKey.
 func (s *Secrets) AddNamed(values map[string]any) {
 	for name, value := range values {
-		if text, ok := value.(string); ok && classify(name) != plainName {
+		if text, ok := value.(string); ok && secretName(name) {
 			s.Add(text)
 		}
 	}
@@ -79,13 +79,13 @@ func knownValues() []string {
 
 // findKnown finds the values of all Secrets, also where they are broken into lines or
 // into several strings.
-func findKnown(s string, cut func(from, to int)) {
+func (f *finder) findKnown() {
 	values := known.values.Load()
 	if values == nil || len(*values) == 0 {
 		return
 	}
-	at := make([]int, 0, len(s))
-	text := withoutGaps(s, &at)
+	at := make([]int, 0, len(f.text))
+	text := withoutGaps(f.text, &at)
 	for _, value := range *values {
 		for i := 0; ; i += len(value) {
 			next := strings.Index(text[i:], value)
@@ -93,7 +93,7 @@ func findKnown(s string, cut func(from, to int)) {
 				break
 			}
 			i += next
-			cut(at[i], at[i+len(value)-1]+1)
+			f.mark(at[i], at[i+len(value)-1]+1)
 		}
 	}
 }

@@ -72,15 +72,15 @@ func bubble(t *testing.T, f func(s *inside)) {
 // TestAPanicEndsTheSession, wherever it occurs; only the log contains its stack.
 func TestAPanicEndsTheSession(t *testing.T) {
 	for name, crash := range map[string]func(s *inside){
-		"on the queue": func(s *inside) { s.Work.Post(func() { panic("KS secret-token-1234567890") }) },
-		"at once":      func(s *inside) { s.Work.Do(func() { panic("KS secret-token-1234567890") }) },
-		"beside it":    func(s *inside) { s.Spawn(func() { panic("KS secret-token-1234567890") }) },
+		"on the queue": func(s *inside) { s.Work.Post(func() { panic("KS djJ8secret-token-1234567890") }) },
+		"at once":      func(s *inside) { s.Work.Do(func() { panic("KS djJ8secret-token-1234567890") }) },
+		"beside it":    func(s *inside) { s.Spawn(func() { panic("KS djJ8secret-token-1234567890") }) },
 		"in a timer": func(s *inside) {
-			s.After(time.Second, func() { panic("KS secret-token-1234567890") })
+			s.After(time.Second, func() { panic("KS djJ8secret-token-1234567890") })
 			time.Sleep(2 * time.Second)
 		},
 		"in a question": func(s *inside) {
-			_, _ = Ask(context.Background(), &s.Base, func(chan<- int) { panic("KS secret-token-1234567890") })
+			_, _ = Ask(context.Background(), &s.Base, func(chan<- int) { panic("KS djJ8secret-token-1234567890") })
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
