@@ -40,7 +40,10 @@ export {
 } from "./management/lint.js"
 export type { ResolvedCapability } from "./compat/capabilities.js"
 export type { AuditFinding, AuditResult, Diagnosis, DoctorSettings } from "./management/doctor.js"
+export type { ForcedLanguageInput, ForcedLanguageResult } from "./management/language.js"
 export type { ProvisionBlocks, ProvisionInput } from "./management/provision.js"
+export { buildSectionsManifest, goToTool, loadSectionsManifest, siteMapPrompt } from "./management/sitenav.js"
+export type { SiteManifest, SitePage, SiteSection } from "./navigator/manifest.js"
 export type * from "./management/types.js"
 
 export { GENUI_RUNTIMES } from "./compat/runtimes.js"

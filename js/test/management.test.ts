@@ -1,15 +1,18 @@
 import assert from "node:assert/strict"
 import { spawnSync } from "node:child_process"
 import { readdirSync, readFileSync } from "node:fs"
+import { createServer } from "node:http"
+import type { AddressInfo } from "node:net"
 import { test } from "node:test"
 import { inspect } from "node:util"
 import * as entry from "../src/management.js"
 import {
-  AgentError, assembleSystemPrompt, buildBrainConfigPatch, buildIndexerObjects, buildUserPropertiesForms, findIntellectsReferencingTool, hubspotContactUpsert, inspectKs, lintGlossary,
-  lintPersonaIdentity, lintPrompts, Management, matchProtectedTag, meta, normalizeModality, parseCsv, randId, resolveIntellectId, salesforceContactUpsert, Sessions, SPIRAL_RECOVERY_PREFIX,
+  AgentError, assembleSystemPrompt, buildBrainConfigPatch, buildIndexerObjects, buildSectionsManifest, buildUserPropertiesForms, findIntellectsReferencingTool, goToTool, hubspotContactUpsert, inspectKs, lintGlossary,
+  lintPersonaIdentity, lintPrompts, loadSectionsManifest, Management, matchProtectedTag, meta, normalizeModality, parseCsv, randId, resolveIntellectId, salesforceContactUpsert, Sessions, siteMapPrompt, SPIRAL_RECOVERY_PREFIX,
   summarizeReport, tools, uuidv4, validatePromptVars, validateSecretRefs, type ManagementOptions,
 } from "../src/management.js"
 import { bases } from "../src/management/http.js"
+import { languages } from "../src/management/language.js"
 import { MintedToken } from "../src/management/tokens.js"
 
 const root = new URL("../../../", import.meta.url) // of the repository, seen from the bundled test
@@ -61,7 +64,7 @@ test("the entry has the names of the reference client", () => {
     "parseToolResponseName", "segmentKind", "GENUI_RUNTIMES", "canonicalJson", "SPIRAL_RECOVERY_PREFIX", "tools", "TOOL_TYPES", "HTTP_METHODS", "ARG_TYPES", "PROTECTED_TAGS", "matchProtectedTag",
     "resolveIntellectId", "EMBED_TYPES", "findIntellectsReferencingTool", "buildBrainConfigPatch", "buildUserPropertiesForms", "validateSecretRefs", "SKILL_MODES", "CALL_STAGES", "RESERVED_VARS",
     "SYS_VARS", "SYS_NAMESPACES", "CHAPTER_TYPE", "STRATEGY", "MODALITIES", "EMBED", "normalizeModality", "buildIndexerObjects", "lintPrompts", "validatePromptVars", "lintGlossary",
-    "lintPersonaIdentity", "assembleSystemPrompt", "hubspotContactUpsert", "salesforceContactUpsert",
+    "lintPersonaIdentity", "assembleSystemPrompt", "hubspotContactUpsert", "salesforceContactUpsert", "goToTool", "siteMapPrompt", "loadSectionsManifest", "buildSectionsManifest",
   ]
   assert.deepEqual(names.filter((name) => !(name in entry)), [])
   const { management } = client()
@@ -475,6 +478,43 @@ test("maps of an intellect are read, merged and written as a whole", async () =>
   assert.equal(last().body.user_properties_forms, null)
   const { editable, readOnly } = await management.intellectConfig.describe(5, adminKs)
   assert.deepEqual([editable.secrets, editable["name"], readOnly["partner_id"]!.value], [{ names: ["OLD"] }, "n", 77])
+})
+
+test("the language of an agent is set by one call", async () => {
+  const go = readFileSync(new URL("management/languages.go", root), "utf8")
+  assert.deepEqual(languages, Object.fromEntries(Array.from(go.matchAll(/"([a-z]{2})": "(\w+)"/g), ([, tag, name]) => [tag, name])))
+  const { management, sent, last } = intellect()
+  const set = await management.setForcedLanguage({ configId: 5, agentId: "a", language: "de-AT", asrProvider: "x" }, adminKs)
+  assert.deepEqual([set.language, set.languageName, set._meta["noEffect"]], ["de-AT", "German", ["asrProvider"]])
+  assert.deepEqual(last().body, { agentId: "a", speechLanguage: "de-AT" })
+  const { language, prompts, name } = sent.at(-2)!.body
+  assert.deepEqual([language, name, prompts.map(({ key }: { key: string }) => key), prompts[1].headerTemplate], ["de-AT", "n", ["goal", "forced_language"], "Forced language"])
+  assert.match(prompts[1].value, /^Always answer in German,/)
+  const again = intellect({ prompts })
+  await again.management.setForcedLanguage({ configId: 5, language: "tlh", languageName: "Klingon {{ x }}" }, adminKs)
+  assert.deepEqual(again.last().body.prompts.map(({ value }: { value: string }) => value.split(",")[0]), ["Help {{ plan }}.", "Always answer in Klingon  x "])
+  await again.management.setForcedLanguage({ configId: 5, language: null }, adminKs)
+  assert.deepEqual([again.last().body.language, again.last().body.prompts], [null, stored.prompts])
+  for (const wrong of [{ configId: 5, language: "klingon" }, { configId: 5, language: "tlh" }, { configId: "5", language: "de" }, { configId: 5, language: "" }, undefined]) {
+    await assert.rejects(again.management.setForcedLanguage(wrong as never, adminKs), { code: "bad_request" })
+  }
+})
+
+test("an agent is told the pages of a site", async () => {
+  const manifest = buildSectionsManifest([{ path: "/pricing", title: "Pricing", description: "What {{it}} costs", sections: [{ id: "plans", title: "Our plans" }, { id: "x" }] }])
+  assert.deepEqual(siteMapPrompt(manifest), { key: "siteMap", label: "siteMap", headerTemplate: "Pages of the site", type: "custom", value: "- /pricing Pricing: What it costs\n  - section plans Our plans\n  - section x" })
+  assert.deepEqual(lintPrompts([siteMapPrompt(manifest)]).findings, [])
+  const tool = goToTool()
+  assert.deepEqual([tool.name, tool["wait_for_response"], Object.keys(tool.args!), tools.validate(tool)], ["go_to", true, ["path", "section"], tool])
+  assert.throws(() => buildSectionsManifest([{ path: "https://other.example", title: "x" }]), { code: "bad_manifest" })
+  assert.throws(() => siteMapPrompt({} as never), { code: "bad_manifest" })
+  const server = createServer((request, reply) => void reply.end(request.url === "/site.json" ? JSON.stringify(manifest) : "no JSON"))
+  await new Promise<void>((listening) => server.listen(0, "127.0.0.1", listening))
+  const { port } = server.address() as AddressInfo
+  assert.deepEqual(await loadSectionsManifest(`http://127.0.0.1:${port}/site.json`), manifest)
+  await assert.rejects(loadSectionsManifest(`http://127.0.0.1:${port}/other`), { code: "bad_manifest" })
+  await assert.rejects(loadSectionsManifest("file:///etc/passwd"), { code: "bad_request" })
+  server.close()
 })
 
 test("secrets are written with the mask of the others", async () => {

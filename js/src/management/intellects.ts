@@ -465,6 +465,7 @@ export function intellects(http: Http) {
     /** Setters of single properties. */
     config,
     applyConfig,
+    merge,
     resource: {
       ...calls,
       secrets,

@@ -5,6 +5,7 @@ import { fault } from "./fault.js"
 import { Http, type CallSettings, type ManagementOptions } from "./http.js"
 import { intellects } from "./intellects.js"
 import { knowledge } from "./knowledge.js"
+import { setForcedLanguage, type ForcedLanguageInput, type ForcedLanguageResult } from "./language.js"
 import { provision, type ProvisionInput } from "./provision.js"
 import { summarizeReport, type ReportSummary } from "./report.js"
 import { SessionCalls, type ConversationTokenInput, type Ks } from "./tokens.js"
@@ -72,6 +73,7 @@ export class Management {
   readonly insightSettings: ReturnType<typeof insightSettings>
   readonly emailTemplates: ReturnType<typeof emailTemplates>
   readonly #http: Http
+  readonly #intellect: ReturnType<typeof intellects>
 
   /** Sends nothing. Throws `bad_request` for a bad option, and `insecure_transport` for http to a public host. */
   constructor(options: ManagementOptions) {
@@ -84,7 +86,7 @@ export class Management {
       if (id === undefined) throw fault("intellect_not_found", "the agent has no intellect with a number: give it one, or pass a configId")
       return id
     })
-    const intellect = intellects(http)
+    const intellect = (this.#intellect = intellects(http))
     this.application = application(http)
     this.avatars = avatars(http)
     this.catalog = catalog(http)
@@ -125,6 +127,14 @@ export class Management {
    */
   doctor(ks: Ks, settings?: DoctorSettings): Promise<Diagnosis> {
     return doctor(this.#http, this, ks, settings)
+  }
+
+  /**
+   * Sets the language in which an agent answers and listens; the same call again changes nothing, and null removes it.
+   * Rejects with `bad_request` for an invalid tag, and for an unknown language without a name.
+   */
+  setForcedLanguage(input: ForcedLanguageInput, ks: Ks, settings: CallSettings = {}): Promise<ForcedLanguageResult> {
+    return setForcedLanguage(this.#http, this.#intellect, this.agents, input, ks, settings)
   }
 
   /**
