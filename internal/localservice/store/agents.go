@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"database/sql"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"strconv"
@@ -247,44 +246,6 @@ func (s *Store) build(ctx context.Context, tx *sql.Tx, a Agent) error {
 		record.AvatarIDs = append(record.AvatarIDs, avatar.ID)
 	}
 	_, err := s.AgentRecords().insert(ctx, tx, a.PartnerID, a.ID, record)
-	return err
-}
-
-// splitAgents migrates agents that were stored as one row with a profile in JSON.
-func (s *Store) splitAgents(ctx context.Context, tx *sql.Tx) error {
-	old, err := all(ctx, tx, func(row scanner) (a Agent, err error) {
-		var text []byte
-		if err := row.Scan(&a.ID, &a.PartnerID, &a.Name, &a.ConfigID, &a.WidgetID, &text); err != nil {
-			return a, err
-		}
-		var profile struct {
-			Profile
-			Tools []struct {
-				Name, Description, Type string
-				WaitForResponse         bool
-				TimeoutSeconds          int
-				Parameters              json.RawMessage
-			} `json:"tools"`
-		}
-		err = json.Unmarshal(text, &profile)
-		a.Profile = profile.Profile
-		for _, t := range profile.Tools {
-			a.Profile.Tools = append(a.Profile.Tools, ToolDef{t.Name, ToolConfig{
-				Description: t.Description, Type: t.Type, WaitForResponse: t.WaitForResponse,
-				TimeoutSeconds: t.TimeoutSeconds, Parameters: t.Parameters,
-			}})
-		}
-		return a, err
-	}, `SELECT id, partner_id, name, config_id, widget_id, profile FROM agents ORDER BY partner_id, config_id`)
-	if err != nil {
-		return err
-	}
-	for _, a := range old {
-		if err := s.build(ctx, tx, a); err != nil {
-			return fmt.Errorf("agent %s: %w", a.ID, err)
-		}
-	}
-	_, err = tx.ExecContext(ctx, `DROP TABLE agents`)
 	return err
 }
 

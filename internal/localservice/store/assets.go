@@ -7,7 +7,7 @@ import (
 	"io"
 )
 
-// assetPart is the size of the parts of a file, in bytes; migration 10 has it too.
+// assetPart is the size of the parts of a file, in bytes.
 const assetPart = 256 << 10
 
 // AddAsset stores a file and returns its id, which is all that is needed to read it.

@@ -3,7 +3,7 @@
 // threads, messages, feedback, completed sessions, ended tokens, and the text that
 // agents answer from.
 //
-// It is one SQLite file with numbered migrations. Every statement that touches a
+// It is one SQLite file (schema.sql). Every statement that touches a
 // thread or a message takes a [Scope], and the scope is part of the SQL: the rule
 // "no user reads another user's thread" is enforced here, once.
 //

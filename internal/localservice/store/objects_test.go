@@ -2,12 +2,9 @@ package store
 
 import (
 	"bytes"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
-	"io/fs"
-	"path/filepath"
 	"slices"
 	"strconv"
 	"testing"
@@ -187,64 +184,6 @@ func TestNumbersOfRecordsAreNotUsedAgain(t *testing.T) {
 	}
 }
 
-// TestOldAgentsAreSplit: a file of the version before has its agents, and what they
-// said, in the new form.
-func TestOldAgentsAreSplit(t *testing.T) {
-	dir := t.TempDir()
-	old, err := openPool(filepath.Join(dir, fileName), 1, "foreign_keys(1)")
-	if err != nil {
-		t.Fatal(err)
-	}
-	for i, name := range []string{"0001_init", "0002_turns", "0003_feedback_by_rater", "0004_unfinished"} {
-		if err := apply(t.Context(), old, "migrations/"+name+".sql", i+1, nil); err != nil {
-			t.Fatal(err)
-		}
-	}
-	profile, _ := json.Marshal(map[string]any{
-		"displayName": "Robin", "openingPhrase": "Hello!", "tapToTalk": true, "allowClientVariables": false, "screenShare": true,
-		"language": "de-DE", "capabilities": map[string]string{"avatar": "on"}, "baseDirective": "Be kind.", "starters": []string{"Who?"}, "script": "rules: []",
-		"tools": []map[string]any{{"name": "save_note", "type": "client", "waitForResponse": true, "timeoutSeconds": 7, "parameters": map[string]any{"type": "object"}}},
-	})
-	if _, err := old.Exec(`INSERT INTO partners VALUES (1, 's');
-		INSERT INTO agents VALUES ('a-1', 1, 'robin', 1717, 'w_1', ?), ('a-2', 1, 'ash', 1718, 'w_2', '{"displayName":"Ash","audioMode":true}');
-		INSERT INTO threads VALUES ('t', 1, 'ann', '', 'a-1', 1717, '', 'active', '', '{}', '{}', 0, 0, NULL);`, string(profile)); err != nil {
-		t.Fatal(err)
-	}
-	if err := old.Close(); err != nil {
-		t.Fatal(err)
-	}
-	s, err := Open(dir)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer s.Close()
-	a, err := s.Agent(t.Context(), 1, "a-1")
-	if err != nil {
-		t.Fatal(err)
-	}
-	p := a.Profile
-	if a.Name != "robin" || a.ConfigID != 1717 || a.WidgetID != "w_1" || len(a.AvatarIDs) != 1 || p.DisplayName != "Robin" ||
-		p.OpeningPhrase != "Hello!" || !p.TapToTalk || p.AllowClientVariables || !p.ScreenShare || p.Language != "de-DE" || p.AudioMode ||
-		p.Capabilities["avatar"] != "on" || p.BaseDirective != "Be kind." || len(p.Starters) != 1 || p.Script != "rules: []" {
-		t.Errorf("agent %+v", a)
-	}
-	if len(p.Tools) != 1 || p.Tools[0].Name != "save_note" || !p.Tools[0].WaitForResponse || p.Tools[0].TimeoutSeconds != 7 || p.Tools[0].Type != ClientTool {
-		t.Errorf("tools %+v", p.Tools)
-	}
-	if b, err := s.AgentByConfig(t.Context(), 1, 1718); err != nil || b.ID != "a-2" || !b.Profile.AudioMode {
-		t.Errorf("the voice without a picture: %+v, %v", b, err)
-	}
-	if b, err := s.AgentByWidget(t.Context(), "w_2"); err != nil || b.ID != "a-2" {
-		t.Errorf("by its widget: %v, %v", b, err)
-	}
-	if _, err := s.Thread(t.Context(), Scope{PartnerID: 1, UserID: "ann"}, "t"); err != nil {
-		t.Error(err)
-	}
-	if in, err := s.Intellects().Create(t.Context(), 1, NewIntellect()); err != nil || in.Number() <= 1718 {
-		t.Errorf("the next intellect: %v, %v", in.ID, err)
-	}
-}
-
 func TestARepeatedRequestHasItsFirstResult(t *testing.T) {
 	s := open(t)
 	ctx := WithRequest(t.Context(), "key")
@@ -272,60 +211,30 @@ func TestARepeatedRequestHasItsFirstResult(t *testing.T) {
 	}
 }
 
-// TestOldFilesAreSplit: files of the version before, which were one value each, are stored
-// in parts.
-func TestOldFilesAreSplit(t *testing.T) {
-	dir := t.TempDir()
-	old, err := openPool(filepath.Join(dir, fileName), 1, "foreign_keys(1)")
-	if err != nil {
-		t.Fatal(err)
-	}
-	names, err := fs.Glob(migrations, "migrations/000*.sql")
-	if err != nil {
-		t.Fatal(err)
-	}
-	s := &Store{write: old}
-	for i, name := range names {
-		if err := apply(t.Context(), old, name, i+1, s.goSteps()[i+1]); err != nil {
-			t.Fatal(err)
+// TestFilesAreStoredInParts, of which the last may be shorter.
+func TestFilesAreStoredInParts(t *testing.T) {
+	s := open(t)
+	for name, size := range map[string]int{"empty": 0, "one": 1, "part": assetPart, "more": assetPart + 1, "three": 3*assetPart - 7} {
+		want := make([]byte, size)
+		for i := range want {
+			want[i] = byte(i / 251)
 		}
-	}
-	files := map[string][]byte{}
-	for id, size := range map[string]int{"empty": 0, "one": 1, "part": assetPart, "more": assetPart + 1, "three": 3*assetPart - 7} {
-		files[id] = make([]byte, size)
-		for i := range files[id] {
-			files[id][i] = byte(i / 251)
-		}
-		if _, err := old.Exec(`INSERT INTO assets VALUES (?, 'image/png', ?)`, id, files[id]); err != nil {
-			t.Fatal(err)
-		}
-	}
-	if err := old.Close(); err != nil {
-		t.Fatal(err)
-	}
-	if s, err = Open(dir); err != nil {
-		t.Fatal(err)
-	}
-	defer s.Close()
-	for id, want := range files {
-		again, err := s.AddAsset(t.Context(), "image/png", bytes.NewReader(want)) // as a new file
+		id, err := s.AddAsset(t.Context(), "image/png", bytes.NewReader(want))
 		if err != nil {
 			t.Fatal(err)
 		}
-		for _, id := range []string{id, again} {
-			kind, file, err := s.Asset(t.Context(), id)
-			if err != nil || kind != "image/png" {
-				t.Fatalf("%s: %s, %v", id, kind, err)
-			}
-			if got, err := io.ReadAll(file); err != nil || !bytes.Equal(got, want) {
-				t.Errorf("%s: %d bytes, %v, want %d", id, len(got), err, len(want))
-			}
-			if err := s.DeleteAsset(t.Context(), id); err != nil {
-				t.Error(err)
-			}
-			if _, _, err := s.Asset(t.Context(), id); !errors.Is(err, ErrNotFound) {
-				t.Errorf("%s after it was deleted: %v", id, err)
-			}
+		kind, file, err := s.Asset(t.Context(), id)
+		if err != nil || kind != "image/png" {
+			t.Fatalf("%s: %s, %v", name, kind, err)
+		}
+		if got, err := io.ReadAll(file); err != nil || !bytes.Equal(got, want) {
+			t.Errorf("%s: %d bytes, %v, want %d", name, len(got), err, len(want))
+		}
+		if err := s.DeleteAsset(t.Context(), id); err != nil {
+			t.Error(err)
+		}
+		if _, _, err := s.Asset(t.Context(), id); !errors.Is(err, ErrNotFound) {
+			t.Errorf("%s after it was deleted: %v", name, err)
 		}
 	}
 	var left int

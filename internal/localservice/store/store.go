@@ -63,7 +63,7 @@ type Store struct {
 }
 
 // Open opens the database in dir, creates the directory and the seed agents when
-// they are not there yet, and brings an older file up to date. With dir "" the
+// they are not there yet. A file of another version is refused. With dir "" the
 // data live in a temporary directory, which Close removes. The database can't become larger
 // than [DefaultLimit].
 func Open(dir string) (*Store, error) { return OpenWithin(dir, DefaultLimit) }
@@ -103,7 +103,7 @@ func (s *Store) open(dir, synchronous string) error {
 		return err
 	}
 	ctx := context.Background()
-	if err := s.migrate(ctx); err != nil {
+	if err := s.create(ctx); err != nil {
 		return err
 	}
 	if s.read, err = openPool(path, readers, "query_only(1)"); err != nil {
