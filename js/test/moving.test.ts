@@ -3,6 +3,7 @@ import { readFileSync } from "node:fs"
 import { test } from "node:test"
 import * as compat from "../src/compat.js"
 import * as index from "../src/index.js"
+import * as management from "../src/management.js"
 import { injected, sessionOptions } from "../src/unknown.js"
 
 const text = readFileSync(new URL("../../../docs/moving.md", import.meta.url), "utf8") // seen from the bundled test
@@ -10,7 +11,8 @@ const text = readFileSync(new URL("../../../docs/moving.md", import.meta.url), "
 /** The names in the first column of the table under a heading. */
 function namesUnder(heading: string): string[] {
   const section = text.split(`\n## ${heading}\n`)[1]?.split("\n## ")[0] ?? ""
-  const rows = section.split("\n").filter((line) => line.startsWith("| `"))
+  const table = section.slice(section.indexOf("| Reference name")).split("\n\n")[0]!
+  const rows = table.split("\n").filter((line) => line.startsWith("| `"))
   return rows.flatMap((row) => [...row.split("|")[1]!.matchAll(/`(\w+)`/g)].map(([, name]) => name!))
 }
 
@@ -31,6 +33,42 @@ const reference = `KalturaAvatarSession KalturaScriptedVideoSession CaptionServi
 test("each export of the reference is here, or docs/moving.md says why not", () => {
   const absent = namesUnder("What is not here")
   for (const name of reference) assert.ok(name in compat || absent.includes(name), name)
+})
+
+/** The methods of the reference's management client. spec: management-api E.2 to E.4 */
+const calls = {
+  sessions: "createAdminToken createConversationToken createAgentToken createWidgetToken revoke",
+  application: "generateProfile resolveWidgetId appInit getCustomPrompts",
+  agents: "list get create update delete getEmbedScript",
+  avatars: "list get create update clone delete listTemplates",
+  catalog: "list get createVoice createVisual createFace createBackground importVoiceFromElevenLabs importVoiceFromCartesia update delete",
+  avatarSessions: "create initClient say interrupt keepAlive end",
+  intellects: `list get add update create delete getCapabilities setCapability setCapabilities resolveCapabilities setClientVariablesEnabled setPrompts previewPrompt
+    snapshot restore diffSnapshots setBrainConfig getBrainConfig brainConfigAvailable`,
+  "intellects.secrets": "listNames has set delete replaceAll validate",
+  intellectConfig: `patch setCapability setCapabilities setToolIds setSkillIds setThreadStartTools setModelConfiguration setOpeningPhrase setAvatarSummaryConfig setSecrets
+    listSecretNames setUserPropertiesForms clearUserPropertiesForms setAllowClientVariables setMetadata setKnowledgeIds setMcpServers setBrainConfig describe audit`,
+  tools: "add get list update delete findReferencingIntellects",
+  skills: "add get list update delete",
+  conversations: "stream send status",
+  threads: "list get rename setAnalysis clearAnalysis push delete transcript",
+  messages: "list get share report reportSummary",
+  feedback: "add list",
+  followups: "getSuggested list",
+  knowledge: `search getLinkage setEnabled list addRecord createRecord getRecord updateRecord deleteRecord linkRecords addSource removeSource listCategoryEntries createCategory
+    findCategory findOrCreateCategory linkCategory attachEntry detachEntry uploadDocument uploadMarkdown corpusStatus indexStatus isIndexed entryStatus linkAvailable`,
+  lifecycle: "create get list update delete match listObjects listEvents describeFields audit",
+  insightSettings: "create get list update delete",
+  emailTemplates: "create get list update delete",
+  "": "converse converseOnce provision setForcedLanguage doctor",
+}
+
+test("docs/moving.md names each export of agentruntime/management once, and each method of the reference is there", () => {
+  assert.deepEqual(namesUnder("On servers").sort(), Object.keys(management).filter((name) => name !== "AgentError").sort())
+  const client = new management.Management({ partnerId: 1 })
+  const all = Object.entries(calls).flatMap(([resource, names]) => names.split(/\s+/).map((name) => [...resource.split(".").filter(Boolean), name]))
+  for (const path of all) assert.equal(typeof path.reduce<any>((value, name) => value[name], client), "function", path.join("."))
+  assert.ok(text.includes(`has all ${all.length} methods of the reference's`), `docs/moving.md has to say ${all.length}`)
 })
 
 // --- The count. spec: session-api A.1 to A.3, page-helpers G.1, F.5
