@@ -27,7 +27,7 @@ SERVED := /internal/fetch$$|/internal/socketio$$|/runtime/media$$
 # and a face, is part of make test; the others alone take as long as make test should.
 CORE := ./e2e/agent ./e2e/autoplay ./e2e/element
 # Those of core that are slower, as they look at every state in every size; part of make verify.
-LOOKS := ^Test(SheetOfAFace|NothingJumps|Playground)$$
+LOOKS := ^Test(SheetOf.*|NothingJumps|Playground)$$
 SUITES := ./e2e/avatar ./e2e/chat ./e2e/hostile ./e2e/loader ./e2e/parts ./example/studio ./example/tokenserver
 NATIVE = $$(go list ./... | grep -vE '/e2e/(agent|autoplay|avatar|chat|element|hostile|loader|parts|faults|fresh|screenshots|browsers)$$|/example/(studio|tokenserver)$$')
 # Most tests wait most of the time, for media in real time or for a browser, so more

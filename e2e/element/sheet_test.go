@@ -12,6 +12,7 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
+	"strconv"
 	"testing"
 
 	"github.com/chromedp/cdproto/cdp"
@@ -66,8 +67,9 @@ const still = `
 
 // A sheet collects the pictures of the states.
 type sheet struct {
-	t    *testing.T
-	rows []*image.RGBA
+	t      *testing.T
+	closed bool // the state has no field for messages
+	rows   []*image.RGBA
 }
 
 // add takes the pictures of a state, in which the field for messages is in the window and
@@ -88,12 +90,12 @@ func (s *sheet) add(p *pagetest.Page, state string) {
 			p.SetMedia("prefers-color-scheme", scheme)
 			var wrong []string
 			p.Do(&wrong, `await new Promise((drawn) => requestAnimationFrame(() => requestAnimationFrame(drawn)))
-				const {bottom, width} = find("[part=composer]").getBoundingClientRect()
-				return [
+				const {bottom, width} = (find("[part=composer]") ?? element.agent?.shadowRoot.querySelector("[part=composer]") ?? document.body).getBoundingClientRect()
+				return `+strconv.FormatBool(!s.closed)+` && [
 					width === 0 && "there is no field",
 					bottom > innerHeight && "the field ends at " + bottom,
 					document.documentElement.scrollWidth > innerWidth && "the page is " + document.documentElement.scrollWidth + " wide",
-				].filter(Boolean)`)
+				].filter(Boolean) || null`)
 			for _, what := range wrong {
 				s.t.Errorf("%s, %d×%d: %s", state, window.X, window.Y, what)
 			}
@@ -281,4 +283,43 @@ rules:
 	p.Do(nil, `await element.send("What is a thread?")`)
 	state("text", `await until(() => seen(".sources") && !seen("[part~=stop]"))`)
 	s.compare("face.jpg", states)
+}
+
+// The launcher in every window, from left to right and from right to left.
+func TestSheetOfALauncher(t *testing.T) {
+	h := pagetest.New(t, localservice.Options{})
+	p := openPage(h)
+	s := &sheet{t: t}
+	var states []string
+	state := func(name, ready string) {
+		t.Helper()
+		states = append(states, name)
+		p.Do(nil, agentIn+ready)
+		s.add(p, name)
+	}
+	const noMotion = `
+		const sheet = new CSSStyleSheet()
+		sheet.replaceSync("* { animation: none !important; transition: none !important; caret-color: transparent !important }")
+		const calm = ({shadowRoot}) => shadowRoot.adoptedStyleSheets.push(sheet)
+		calm(element)
+		element.addEventListener("agentCreated", ({detail: {agent}}) => requestAnimationFrame(() => calm(agent)))`
+	p.Do(nil, `document.querySelector("main").insertAdjacentHTML("beforeend", "<p style='margin:24px;font:16px system-ui'>" + "The text of the page. ".repeat(80) + "</p>")
+		await place("agent-launcher", {greet: "Hello! Any questions about your order?", "agent-name": "Robin", properties: {options: service.session, suggestions: ["What is a thread?", "What can you do?"]}})`+noMotion)
+	s.closed = true
+	state("closed, with a greeting", ``)
+	s.closed = false
+	p.Do(nil, `element.show()`)
+	state("open", `await until(() => inside("[part=greeting]"))`)
+	state("answered", `await element.agent.send("What is a thread?"); await until(() => inside(".sources") && !inside("[part~=stop]").checkVisibility())`)
+	p.Do(nil, `element.remove(); Object.assign(document.documentElement, {lang: "he", dir: "rtl"})
+		await place("agent-launcher", {modes: "face", microphone: "none", greet: "שלום! אפשר לעזור?"})`+noMotion)
+	s.closed = true
+	state("closed, in Hebrew", `await until(() => find("[part~=launcher]").title === "פתיחת השיחה")`)
+	s.closed = false
+	p.Do(nil, `element.show()`)
+	state("a face, in Hebrew", `await until(() => inside("[part~=start]")?.textContent.includes("התחלת")); await element.agent.load(); await until(() => inside("[part=poster] img").naturalWidth > 0)`)
+	p.Do(nil, `element.remove(); Object.assign(document.documentElement, {lang: "ar", dir: "rtl"})
+		await place("agent-launcher", {modes: "text", position: "start", properties: {options: service.session}}); element.show()`+noMotion)
+	state("in Arabic, on the other side", `await until(() => inside("[part=greeting]")); await element.agent.send("My name is Ada."); await until(() => inside("[part=log]").innerText.includes("Nice to meet you, Ada") && !inside("[part~=stop]").checkVisibility())`)
+	s.compare("launcher.jpg", states)
 }

@@ -9,7 +9,7 @@ export { AgentElement } from "./element/agentelement.js"
 export type { Modes } from "./element/attributes.js"
 export { english, type Labels } from "./element/labels.js"
 export type { AgentElementEvents, AnySession, SessionOptions } from "./element/session.js"
-export type { Mode, Phase } from "./element/state.js"
+export type { Mode, Phase, Said } from "./element/state.js"
 export type { Source } from "./source.js"
 
 /** An agent with a face, and with `modes="face text"` in text too. */

@@ -1,21 +1,28 @@
 /**
- * agentruntime/jsx: the types of `<agent-avatar>` and `<agent-chat>` in TSX of React 18 or
+ * agentruntime/jsx: the types of `<agent-avatar>`, `<agent-chat>` and `<agent-launcher>` in TSX of React 18 or
  * later (docs/react.md). `agentruntime/react` has them too.
  */
 import type { DetailedHTMLProps, HTMLAttributes } from "react"
 import type { AgentAvatarElement, AgentChatElement, AgentElementEvents } from "./element.js"
-import type { TagAttributes, TagListener, TagProperties } from "./element/tags.js"
+import type { AgentLauncherElement, AgentLauncherEvents } from "./launcher.js"
+import type { LauncherTag, TagAttributes, TagListener, TagProperties } from "./element/tags.js"
 
-type Own = TagAttributes & TagProperties & { [Name in keyof AgentElementEvents as `on${Name}`]?: TagListener<Name> | undefined } & { class?: string | undefined }
+type Common = TagAttributes & TagProperties & { class?: string | undefined }
+type Own = Common & { [Name in keyof AgentElementEvents as `on${Name}`]?: TagListener<Name> | undefined }
+type OwnOfLauncher = Common & LauncherTag & { [Name in keyof AgentLauncherEvents as `on${Name}`]?: ((event: CustomEvent<AgentLauncherEvents[Name]>) => void) | undefined }
 
 /** The attributes and properties of a tag in TSX. React 19 sets properties, and listens to an event `x` with `onx`; React 18 sets attributes only. */
 export type AgentTag<Element> = Own & Omit<DetailedHTMLProps<HTMLAttributes<Element>, Element>, keyof Own>
+
+/** The same of `<agent-launcher>`. */
+export type AgentLauncherTag = OwnOfLauncher & Omit<DetailedHTMLProps<HTMLAttributes<AgentLauncherElement>, AgentLauncherElement>, keyof OwnOfLauncher>
 
 declare module "react" {
   namespace JSX {
     interface IntrinsicElements {
       "agent-avatar": AgentTag<AgentAvatarElement>
       "agent-chat": AgentTag<AgentChatElement>
+      "agent-launcher": AgentLauncherTag
     }
   }
 }

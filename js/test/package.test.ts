@@ -164,19 +164,33 @@ test("every entry has the same classes and the same runtime", () => {
   for (const [name, value] of Object.entries(main)) assert.equal(compat[name as "AgentError"], value, name)
 })
 
-test("an element is small before its conversation, and defines itself only in a page", async () => {
-  // By its address, because its types and those of the source would declare the same tags.
-  const element = (await import(new URL("dist/element.js", root).href)) as Record<string, unknown>
-  assert.equal(typeof element["AgentAvatarElement"], "function")
-  // What its module imports from the beginning; the rest is imported by calls.
-  const files = new Set<string>(["element.js"])
+/** What a module imports from the beginning, with itself; the rest is imported by calls. */
+function staticImports(module: string): Set<string> {
+  const files = new Set([module])
   for (const file of files) {
     const text = readFileSync(new URL(`dist/${file}`, root), "utf8")
     for (const [, name] of text.matchAll(/(?:from|import)"\.\/([^"]+)"/g)) files.add(name!)
   }
+  return files
+}
+
+test("an element is small before its conversation, and defines itself only in a page", async () => {
+  // By its address, because its types and those of the source would declare the same tags.
+  const element = (await import(new URL("dist/element.js", root).href)) as Record<string, unknown>
+  assert.equal(typeof element["AgentAvatarElement"], "function")
+  const files = staticImports("element.js")
   const bytes = [...files].reduce((sum, file) => sum + gzipSync(readFileSync(new URL(`dist/${file}`, root))).length, 0)
   assert.ok(files.size > 1 && !files.has("index.js") && !files.has("chat.js"), [...files].join(" "))
   assert.ok(bytes < 20_000, `${bytes} bytes`)
+})
+
+test("a launcher is small before its agent is needed", async () => {
+  const launcher = (await import(new URL("dist/launcher.js", root).href)) as Record<string, unknown>
+  assert.equal(typeof launcher["AgentLauncherElement"], "function")
+  const files = staticImports("launcher.js")
+  const bytes = [...files].reduce((sum, file) => sum + gzipSync(readFileSync(new URL(`dist/${file}`, root))).length, 0)
+  assert.ok(!files.has("element.js"))
+  assert.ok(bytes < 10_000, `${bytes} bytes`)
 })
 
 test("a part is downloaded by nobody who does not import it, and needs no program", () => {

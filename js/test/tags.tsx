@@ -35,6 +35,9 @@ export function React({ labels }: { labels: { start: string } }) {
         <img slot="poster" alt="" src="/poster.jpg" />
       </agent-avatar>
       <agent-chat ref={chat} widget-id={undefined} init={{ ks: "t" } as never} />
+      <agent-launcher widget-id="w" position="start" greet="Hello" onopenChange={({ detail }) => detail.open} onagentCreated={({ detail: { agent } }) => agent.phase === "idle"} />
+      {/* @ts-expect-error a corner that does not exist */}
+      <agent-launcher position="left" />
       {/* @ts-expect-error a typo in modes */}
       <agent-avatar modes="fcae" />
       {/* @ts-expect-error an attribute by the name of its property */}

@@ -6,7 +6,7 @@ export { agents, held, service, settled } from "/e2e/pagetest/page/tools.js"
 
 /** Puts an element into the page, for an agent of the service. */
 export async function place(tag, { agent = "receptionist", properties = {}, ...attributes } = {}) {
-  await import("/js/dist/element.js")
+  await import(tag === "agent-launcher" ? "/js/dist/launcher.js" : "/js/dist/element.js")
   const element = document.createElement(tag)
   const { agenticUrl, genieUrl, ovpUrl } = service.addresses
   const all = { "widget-id": agents[agent], "agentic-url": agenticUrl, "genie-url": genieUrl, "ovp-url": ovpUrl, ...attributes }

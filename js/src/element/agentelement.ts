@@ -16,7 +16,7 @@ import type { Locale } from "./locales.js"
 import { Notices } from "./notices.js"
 import { faceOf, imported, listen, loadFor, requestInit, say, type AgentElementEvents, type AnySession, type SessionOptions } from "./session.js"
 import { Stage } from "./stage.js"
-import { open, type Actions, type Mode, type Part, type Phase, type State } from "./state.js"
+import { open, type Actions, type Mode, type Part, type Phase, type Said, type State } from "./state.js"
 import css from "./style.css"
 
 /** How long an early reply of `appInit` may be used, in ms, because its token expires. */
@@ -30,7 +30,7 @@ type Conversation = InstanceType<Conversations["Conversation"]>
 const noPicture = (labels: Labels) => labels.noPicture
 
 /** Properties without an attribute. */
-const properties = ["token", "init", "options", "labels", "suggestions"] as const
+const properties = ["token", "init", "options", "labels", "suggestions", "history"] as const
 
 // On a server there are no elements, and this module does nothing.
 const Base: typeof HTMLElement = globalThis.HTMLElement ?? (class {} as typeof HTMLElement)
@@ -59,6 +59,7 @@ export abstract class AgentElement extends Base {
   #token: Source<Token> | undefined
   #init: Source<AppInitResult> | undefined
   #options: SessionOptions = {}
+  #history: readonly Said[] = []
   #ownLabels: Partial<Labels> | undefined
   /** The language of the page, and its texts; undefined for English. */
   #language = ""
@@ -137,6 +138,11 @@ export abstract class AgentElement extends Base {
     return Promise.all([loadFor(this.#modes), this.#earlyInit()]).then(() => {})
   }
 
+  /** Moves the focus to what a visitor does first: to the button that starts, or to the field. */
+  override focus(): void {
+    if (this.shadowRoot) this.#passFocus()
+  }
+
   /** Sends a text as if it was typed; starts the conversation when there is none. Rejects with the error that is shown. */
   async send(text: string): Promise<void> {
     await this.start()
@@ -162,6 +168,11 @@ export abstract class AgentElement extends Base {
 
   get phase(): Phase {
     return this.#state.phase
+  }
+
+  /** How the agent answers now, or will when it is started. */
+  get mode(): Mode {
+    return this.#state.mode
   }
 
   /** The token for `appInit`, when the page has one of its own for the visitor. */
@@ -212,6 +223,20 @@ export abstract class AgentElement extends Base {
 
   set suggestions(suggestions: readonly string[] | undefined) {
     this.#update({ suggestions: suggestions ?? [] })
+  }
+
+  /** What was said in the thread before, oldest first: it is in the log from the next start on. */
+  get history(): readonly Said[] {
+    return this.#history
+  }
+
+  set history(history: readonly Said[] | undefined) {
+    this.#history = history ?? []
+  }
+
+  /** What is in the log, oldest first, with the history. */
+  get transcript(): readonly Said[] {
+    return this.#conversation?.said ?? []
   }
 
   // --- Callbacks of the document
@@ -333,7 +358,9 @@ export abstract class AgentElement extends Base {
     this.#frame = make("div", { part: "frame", class: "frame" }, this.#log.title, ...roots, this.#log.region, make("slot", { name: "disclosure" }, this.#disclosure))
     shadow.append(this.#frame)
     shadow.addEventListener("keydown", (event) => {
-      if ((event as KeyboardEvent).key === "Escape" && this.#state.busy) this.#stop()
+      if ((event as KeyboardEvent).key !== "Escape" || !this.#state.busy) return
+      event.preventDefault() // it would also close a dialog around the element
+      this.#stop()
     })
     this.#readAttributes()
   }
@@ -494,6 +521,7 @@ export abstract class AgentElement extends Base {
         session,
         labels: () => this.#state.labels,
         agentName: this.agentName,
+        history: this.#history,
         entries: modes.includes("text"),
         log: log.root,
         region: log.region,

@@ -1,7 +1,7 @@
 // The module that is downloaded when a conversation begins: captions, Markdown, widgets.
 import { AgentActivity, type Activity } from "../ui/activity.js"
 import { Captions, drawCaptions } from "../ui/captions.js"
-import styles from "../ui/content.css"
+import contents from "../ui/content.css"
 import type { AvatarSession } from "../avatar.js"
 import { make, safeLink } from "../ui/dom.js"
 import { fillIn } from "../ui/labels.js"
@@ -14,7 +14,9 @@ import { accountOf, drawWidget, type WidgetAction } from "../ui/widgets.js"
 import type { Controls } from "./controls.js"
 import { Devices } from "./devices.js"
 import type { Labels } from "./labels.js"
+import live from "./live.css"
 import { listen, type AnySession } from "./session.js"
+import type { Said } from "./state.js"
 
 export { makeSession } from "./make.js"
 
@@ -30,6 +32,8 @@ export interface Frame {
   /** The present labels. */
   labels: () => Labels
   agentName: string | null
+  /** What was said in the thread before, oldest first. */
+  history: readonly Said[]
   /** Whether the transcript is drawn; it is announced to screen readers in any case. */
   entries: boolean
   log: HTMLElement
@@ -44,17 +48,19 @@ export interface Frame {
   signal: AbortSignal
 }
 
-let sheet: CSSStyleSheet | undefined
+let sheets: [content: CSSStyleSheet, live: CSSStyleSheet] | undefined
 
-/** Adds the styles of texts and widgets, before those of the element, which may replace them. */
+/** Adds the styles of texts and widgets, before those of the element, which may replace them, and after them those of what only a conversation has. */
 function addStyles(log: HTMLElement): void {
   const root = log.getRootNode() as ShadowRoot
   if (!("adoptedStyleSheets" in root)) return // documents without layout, as in tests
-  if (!sheet) {
-    sheet = new CSSStyleSheet()
-    sheet.replaceSync(styles)
-  }
-  if (!root.adoptedStyleSheets.includes(sheet)) root.adoptedStyleSheets = [sheet, ...root.adoptedStyleSheets]
+  sheets ??= [contents, live].map((text) => {
+    const sheet = new CSSStyleSheet()
+    sheet.replaceSync(text)
+    return sheet
+  }) as typeof sheets & {}
+  if (root.adoptedStyleSheets.includes(sheets[0])) return
+  root.adoptedStyleSheets = [sheets[0], ...root.adoptedStyleSheets, sheets[1]]
 }
 
 /** New content scrolls the log while it is scrolled to within this distance of its end, in CSS pixels. */
@@ -101,6 +107,7 @@ export class Conversation {
     const undraw = drawCaptions(captions, caption)
     const transcript = new SpokenTranscript(session, { liveRegion: region, plain: plainMarkdown })
     if (entries) transcript.onChange((change) => this.#said(change))
+    if (entries) this.#showHistory(frame.history)
     listen(session, signal, {
       widget: (widget) => {
         const drawn = drawWidget(widget, { onAction: (action) => this.#act(action), labels: frame.labels().widgets, markdown: renderMarkdown, partnerId: accountOf(session) })
@@ -160,6 +167,18 @@ export class Conversation {
     text.set(entry.text)
     if (!entry.open) text.end()
     this.#follow()
+  }
+
+  /** What is in the log, oldest first. */
+  get said(): Said[] {
+    return Array.from(this.#entries.keys(), ({ who, text }) => ({ who, text }))
+  }
+
+  #showHistory(history: readonly Said[]): void {
+    history.forEach(({ who, text }, i) => {
+      const entry: TranscriptEntry = { id: i - history.length, who, text, speechId: null, open: false, interrupted: false, startMs: 0, endMs: 0 }
+      this.#said({ entry, kind: "added" })
+    })
   }
 
   #add(entry: TranscriptEntry) {

@@ -32,6 +32,7 @@ export class Devices implements Part {
     this.root.addEventListener("keydown", (event) => {
       if (event.key !== "Escape") return
       event.stopPropagation() // it would interrupt the agent
+      event.preventDefault() // or close a dialog around the element
       this.close()
       this.#button.focus()
     })

@@ -1,5 +1,6 @@
 import type { Activity } from "../ui/activity.js"
 import type { WidgetLabels } from "../ui/labels.js"
+import type { LauncherLabels } from "./launcherlabels.js"
 import { END_MESSAGES, ERROR_MESSAGES } from "../ui/messages.js"
 
 /** The texts of the elements, in English. `labels` replaces any of them. */
@@ -64,6 +65,8 @@ export const english = {
   disclosure: "You are talking to an AI.",
   /** Words of widgets, in place of those of `WIDGET_LABELS`. */
   widgets: {} as Partial<WidgetLabels>,
+  /** Words of `<agent-launcher>`, in place of those of `LAUNCHER_LABELS`. */
+  launcher: {} as Partial<LauncherLabels>,
   /** By the code of the error (docs/errors.md). */
   errors: ERROR_MESSAGES as Record<string, string>,
   /** For an error of the network while the browser is offline. */

@@ -7,6 +7,12 @@ export type Mode = "face" | "text"
 /** Where an element is in a conversation. */
 export type Phase = "idle" | "connecting" | "live" | "reconnecting" | "ended" | "error"
 
+/** A turn of a conversation: the visitor's words, or the agent's as Markdown. */
+export interface Said {
+  who: "user" | "agent"
+  text: string
+}
+
 /** Everything that an element shows; each part draws what concerns it. */
 export interface State {
   labels: Labels

@@ -4,7 +4,7 @@ import type { Source } from "../source.js"
 import type { attributes, AttributeValues } from "./attributes.js"
 import type { Labels } from "./labels.js"
 import type { AgentElementEvents, SessionOptions } from "./session.js"
-import type { Mode } from "./state.js"
+import type { Mode, Said } from "./state.js"
 
 // What the tags take in the templates of a framework. jsx.ts, svelte.ts and vue.ts declare them there.
 
@@ -26,6 +26,15 @@ export interface TagProperties {
   labels?: Partial<Labels> | undefined
   /** Questions that are offered before the first message. */
   suggestions?: readonly string[] | undefined
+  /** What was said in the thread before, oldest first. */
+  history?: readonly Said[] | undefined
+}
+
+/** What `<agent-launcher>` takes besides, as attributes and as properties. */
+export interface LauncherTag {
+  open?: boolean | undefined
+  position?: "end" | "start" | undefined
+  greet?: string | undefined
 }
 
 /** A listener for an event of an element. */

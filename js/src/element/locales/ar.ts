@@ -124,6 +124,16 @@ export const ar: Locale = {
     whep_timeout: "استغرق وصول الصورة وقتاً طويلاً. يرجى المحاولة مرة أخرى.",
     wrong_token_scope: refusedSetUp,
   },
+  launcher: {
+    open: "فتح المحادثة",
+    unread: "فتح المحادثة، توجد إجابة جديدة",
+    title: "المحادثة",
+    fresh: "محادثة جديدة",
+    close: "إغلاق",
+    loading: "جارٍ التحضير…",
+    failed: "تعذر تحميل المساعد. يرجى التحقق من الاتصال.",
+    retry: "حاول مرة أخرى",
+  },
   widgets: {
     agreed: "نعم",
     allRight: "صحيح.",

@@ -124,6 +124,16 @@ export const de: Locale = {
     whep_timeout: "Das Bild kam zu spät. Bitte versuchen Sie es noch einmal.",
     wrong_token_scope: refusedSetUp,
   },
+  launcher: {
+    open: "Gespräch öffnen",
+    unread: "Gespräch öffnen, es gibt eine neue Antwort",
+    title: "Gespräch",
+    fresh: "Neues Gespräch",
+    close: "Schließen",
+    loading: "Wird vorbereitet …",
+    failed: "Der Agent konnte nicht geladen werden. Bitte prüfen Sie Ihre Verbindung.",
+    retry: "Erneut versuchen",
+  },
   widgets: {
     agreed: "Ja",
     allRight: "Richtig.",

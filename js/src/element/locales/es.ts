@@ -124,6 +124,16 @@ export const es: Locale = {
     whep_timeout: "La imagen tardó demasiado en llegar. Inténtelo de nuevo.",
     wrong_token_scope: refusedSetUp,
   },
+  launcher: {
+    open: "Abrir la conversación",
+    unread: "Abrir la conversación, hay una respuesta nueva",
+    title: "Conversación",
+    fresh: "Nueva conversación",
+    close: "Cerrar",
+    loading: "Preparando…",
+    failed: "No se pudo cargar el agente. Compruebe su conexión.",
+    retry: "Reintentar",
+  },
   widgets: {
     agreed: "Sí",
     allRight: "Correcto.",

@@ -124,6 +124,16 @@ export const fr: Locale = {
     whep_timeout: "L’image a mis trop de temps à arriver. Veuillez réessayer.",
     wrong_token_scope: refusedSetUp,
   },
+  launcher: {
+    open: "Ouvrir la conversation",
+    unread: "Ouvrir la conversation, il y a une nouvelle réponse",
+    title: "Conversation",
+    fresh: "Nouvelle conversation",
+    close: "Fermer",
+    loading: "Préparation…",
+    failed: "L’agent n’a pas pu être chargé. Veuillez vérifier votre connexion.",
+    retry: "Réessayer",
+  },
   widgets: {
     agreed: "Oui",
     allRight: "Exact.",

@@ -124,6 +124,16 @@ export const he: Locale = {
     whep_timeout: "התמונה לא הגיעה בזמן. נא לנסות שוב.",
     wrong_token_scope: refusedSetUp,
   },
+  launcher: {
+    open: "פתיחת השיחה",
+    unread: "פתיחת השיחה, יש תשובה חדשה",
+    title: "שיחה",
+    fresh: "שיחה חדשה",
+    close: "סגירה",
+    loading: "בהכנה…",
+    failed: "לא ניתן היה לטעון את הסוכן. נא לבדוק את החיבור.",
+    retry: "ניסיון נוסף",
+  },
   widgets: {
     agreed: "כן",
     allRight: "נכון.",

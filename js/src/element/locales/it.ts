@@ -124,6 +124,16 @@ export const it: Locale = {
     whep_timeout: "L’immagine ha impiegato troppo tempo ad arrivare. Riprovi.",
     wrong_token_scope: refusedSetUp,
   },
+  launcher: {
+    open: "Apri la conversazione",
+    unread: "Apri la conversazione, c’è una nuova risposta",
+    title: "Conversazione",
+    fresh: "Nuova conversazione",
+    close: "Chiudi",
+    loading: "Preparazione…",
+    failed: "Non è stato possibile caricare l’agente. Controlli la connessione.",
+    retry: "Riprova",
+  },
   widgets: {
     agreed: "Sì",
     allRight: "Giusto.",

@@ -124,6 +124,16 @@ export const ja: Locale = {
     whep_timeout: "映像が届くまでに時間がかかりすぎました。もう一度お試しください。",
     wrong_token_scope: refusedSetUp,
   },
+  launcher: {
+    open: "会話を開く",
+    unread: "会話を開く（新しい回答があります）",
+    title: "会話",
+    fresh: "新しい会話",
+    close: "閉じる",
+    loading: "準備しています…",
+    failed: "エージェントを読み込めませんでした。接続を確認してください。",
+    retry: "再試行",
+  },
   widgets: {
     agreed: "はい",
     allRight: "正解です。",

@@ -124,6 +124,16 @@ export const nl: Locale = {
     whep_timeout: "Het beeld deed er te lang over. Probeer het opnieuw.",
     wrong_token_scope: refusedSetUp,
   },
+  launcher: {
+    open: "Gesprek openen",
+    unread: "Gesprek openen, er is een nieuw antwoord",
+    title: "Gesprek",
+    fresh: "Nieuw gesprek",
+    close: "Sluiten",
+    loading: "Wordt voorbereid…",
+    failed: "De agent kon niet worden geladen. Controleer je verbinding.",
+    retry: "Opnieuw proberen",
+  },
   widgets: {
     agreed: "Ja",
     allRight: "Goed.",

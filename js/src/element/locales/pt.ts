@@ -124,6 +124,16 @@ export const pt: Locale = {
     whep_timeout: "A imagem demorou demais para chegar. Tente de novo.",
     wrong_token_scope: refusedSetUp,
   },
+  launcher: {
+    open: "Abrir a conversa",
+    unread: "Abrir a conversa, há uma nova resposta",
+    title: "Conversa",
+    fresh: "Nova conversa",
+    close: "Fechar",
+    loading: "Preparando…",
+    failed: "Não foi possível carregar o agente. Verifique sua conexão.",
+    retry: "Tentar de novo",
+  },
   widgets: {
     agreed: "Sim",
     allRight: "Certo.",

@@ -124,6 +124,16 @@ export const zh: Locale = {
     whep_timeout: "画面等待时间过长。请重试。",
     wrong_token_scope: refusedSetUp,
   },
+  launcher: {
+    open: "打开对话",
+    unread: "打开对话，有新的回答",
+    title: "对话",
+    fresh: "新对话",
+    close: "关闭",
+    loading: "正在准备…",
+    failed: "无法加载智能助手。请检查网络连接。",
+    retry: "重试",
+  },
   widgets: {
     agreed: "是",
     allRight: "正确。",

@@ -1,0 +1,420 @@
+import type { AppInitResult } from "../appinit.js"
+import type { Token } from "../options.js"
+import type { Source } from "../source.js"
+import { icon, make, makeButton } from "../ui/dom.js"
+import { styles } from "../ui/styles.js"
+import type { AgentElement } from "./agentelement.js"
+import { attributes, reflect, upgrade, words, type AttributeProperties } from "./attributes.js"
+import type { Labels } from "./labels.js"
+import css from "./launcher.css"
+import { LAUNCHER_LABELS, type LauncherLabels } from "./launcherlabels.js"
+import { LauncherStore } from "./launcherstore.js"
+import type { SessionOptions } from "./session.js"
+import type { Said } from "./state.js"
+
+const elementModule = () => import("../element.js")
+
+/** Windows that the panel fills; launcher.css has the same. */
+const small = "(max-width: 480px), (max-height: 500px)"
+
+/** Properties that are passed on to the agent. */
+const passed = ["token", "init", "options", "labels", "suggestions", "history"] as const
+
+/** The attributes that the launcher does not pass on. */
+const own = ["open", "position", "greet", "lang"]
+
+/** The errors of a remembered thread that can't be continued. */
+const lostThread = ["thread_access_denied", "not_found", "forbidden"]
+
+/** The events of a launcher, by name, with the type of their `detail`. */
+export interface AgentLauncherEvents {
+  /** The panel was opened or closed. */
+  openChange: { open: boolean }
+  /** The agent's element was made, at the first opening and for a new conversation: add listeners here. */
+  agentCreated: { agent: AgentElement }
+}
+
+// On a server there are no elements, and this module does nothing.
+const Base: typeof HTMLElement = globalThis.HTMLElement ?? (class {} as typeof HTMLElement)
+
+export interface AgentLauncherElement extends AttributeProperties {
+  addEventListener<Name extends keyof AgentLauncherEvents>(
+    type: Name,
+    listener: (this: this, event: CustomEvent<AgentLauncherEvents[Name]>) => void,
+    options?: boolean | AddEventListenerOptions,
+  ): void
+  addEventListener<Name extends keyof HTMLElementEventMap>(
+    type: Name,
+    listener: (this: this, event: HTMLElementEventMap[Name]) => void,
+    options?: boolean | AddEventListenerOptions,
+  ): void
+  addEventListener(type: string, listener: EventListenerOrEventListenerObject, options?: boolean | AddEventListenerOptions): void
+}
+
+/** `<agent-launcher>`: a button in the corner of the window that opens an agent in a panel (docs/elements.md). */
+export class AgentLauncherElement extends Base {
+  static readonly observedAttributes: readonly string[] = [...Object.values(attributes), ...own]
+
+  readonly #properties: { [Name in (typeof passed)[number]]?: unknown } = {}
+  /** The texts of the page's language; undefined for English. */
+  #translated: LauncherLabels | undefined
+  #language = ""
+  #agent: AgentElement | undefined
+  #making: Promise<void> | undefined
+  /** An answer came while the panel was closed. */
+  #unread = false
+  #narrow: MediaQueryList | undefined
+  #parts: ReturnType<typeof build> | undefined
+
+  // --- Public
+
+  /** The agent's element, undefined before the first opening: its session, events, methods and properties are all there. */
+  get agent(): AgentElement | undefined {
+    return this.#agent
+  }
+
+  /** Opens the panel, and moves the focus into it. */
+  show(): void {
+    this.open = true
+    this.#focus()
+  }
+
+  /** Closes the panel. It ends a conversation with a voice, because a microphone that can't be seen would be on; one in text goes on. */
+  close(): void {
+    this.open = false
+  }
+
+  /** Ends the conversation, forgets its thread and shows the agent as before the first message. */
+  startNew(): void {
+    this.#agent?.remove()
+    this.#agent = undefined
+    this.#store.kept = undefined
+    this.#unread = false
+    if (this.open) void this.#fill().then(() => this.#focus())
+    else this.#show()
+  }
+
+  /** Whether the panel is open; the attribute `open`. */
+  get open(): boolean {
+    return this.hasAttribute("open")
+  }
+
+  set open(open: boolean) {
+    this.toggleAttribute("open", Boolean(open))
+  }
+
+  /** The corner: `end` (default) or `start`, which is the left one in a page from left to right. */
+  get position(): "end" | "start" | null {
+    return this.getAttribute("position") as "end" | "start" | null
+  }
+
+  set position(position: "end" | "start" | null) {
+    this.#set("position", position)
+  }
+
+  /** A sentence beside the button, which is shown once to each visitor. */
+  get greet(): string | null {
+    return this.getAttribute("greet")
+  }
+
+  set greet(text: string | null) {
+    this.#set("greet", text)
+  }
+
+  /** As of the other elements (docs/elements.md). */
+  get token(): Source<Token> | undefined {
+    return this.#properties.token as Source<Token> | undefined
+  }
+
+  set token(token: Source<Token> | undefined) {
+    this.#pass("token", token)
+  }
+
+  get init(): Source<AppInitResult> | undefined {
+    return this.#properties.init as Source<AppInitResult> | undefined
+  }
+
+  set init(init: Source<AppInitResult> | undefined) {
+    this.#pass("init", init)
+  }
+
+  get options(): SessionOptions {
+    return (this.#properties.options ?? {}) as SessionOptions
+  }
+
+  set options(options: SessionOptions | undefined) {
+    this.#pass("options", options)
+  }
+
+  /** Texts that replace those of the page's language; those of the launcher are in `launcher`. */
+  get labels(): Partial<Labels> {
+    return (this.#properties.labels ?? {}) as Partial<Labels>
+  }
+
+  set labels(labels: Partial<Labels> | undefined) {
+    this.#pass("labels", labels)
+    this.#show()
+  }
+
+  get suggestions(): readonly string[] {
+    return (this.#properties.suggestions ?? []) as readonly string[]
+  }
+
+  set suggestions(suggestions: readonly string[] | undefined) {
+    this.#pass("suggestions", suggestions)
+  }
+
+  get history(): readonly Said[] {
+    return (this.#properties.history ?? []) as readonly Said[]
+  }
+
+  set history(history: readonly Said[] | undefined) {
+    this.#pass("history", history)
+  }
+
+  // --- Callbacks of the document
+
+  connectedCallback(): void {
+    upgrade(this, [...Object.keys(attributes), ...passed, "open", "position", "greet"])
+    this.#parts ??= build(this, () => this.#greeted(), () => void this.#fill())
+    this.#narrow ??= matchMedia(small)
+    this.#narrow.addEventListener("change", this.#fit)
+    addEventListener("pagehide", this.#remember)
+    void this.#translate()
+    this.#apply()
+  }
+
+  disconnectedCallback(): void {
+    this.#narrow?.removeEventListener("change", this.#fit)
+    removeEventListener("pagehide", this.#remember)
+  }
+
+  attributeChangedCallback(name: string, before: string | null, value: string | null): void {
+    if (before === value) return
+    if (name === "lang") void this.#translate()
+    else if (name === "open") this.#apply()
+    else if (!own.includes(name)) this.#forward(name)
+    this.#show()
+  }
+
+  // --- Internals
+
+  #set(name: string, value: string | null): void {
+    if (value == null) this.removeAttribute(name)
+    else this.setAttribute(name, value)
+  }
+
+  #pass(name: (typeof passed)[number], value: unknown): void {
+    this.#properties[name] = value
+    if (this.#agent) Object.assign(this.#agent, { [name]: value })
+  }
+
+  get #labels(): LauncherLabels {
+    return { ...LAUNCHER_LABELS, ...this.#translated, ...this.labels.launcher }
+  }
+
+  get #store(): LauncherStore {
+    return new LauncherStore([this.widgetId, this.region, this.agenticUrl, this.ovpUrl, this.genieUrl])
+  }
+
+  /** The language of the nearest `lang`, as of the other elements. */
+  async #translate(): Promise<void> {
+    if (!this.isConnected) return
+    const language = this.closest<HTMLElement>("[lang]")?.lang ?? this.ownerDocument.documentElement.lang
+    if (this.#agent) this.#agent.lang = language // in a shadow tree the element sees no other
+    if (language === this.#language) return
+    this.#language = language
+    const locale = /^(en(-|$)|$)/i.test(language) ? undefined : await import("./locales.js").then(({ loadLocale }) => loadLocale(language)).catch(() => undefined) // the agent's element tells the console
+    if (language !== this.#language) return
+    this.#translated = locale?.launcher
+    this.#show()
+  }
+
+  /** Draws everything that is not the agent's. */
+  #show(): void {
+    const parts = this.#parts
+    if (!parts) return
+    const labels = this.#labels
+    const { button, dot, bubble, words, dismiss, title, fresh, close, retry } = parts
+    const named = (element: HTMLElement, label: string) => {
+      element.title = label
+      element.setAttribute("aria-label", label)
+    }
+    named(button, this.#unread ? labels.unread : labels.open)
+    button.setAttribute("aria-expanded", String(this.open))
+    button.hidden = this.open
+    dot.hidden = !this.#unread
+    bubble.hidden = this.open || !this.greet || this.#store.greeted
+    words.textContent = this.greet
+    named(dismiss, labels.close)
+    title.textContent = this.agentName ?? labels.title
+    named(fresh, labels.fresh)
+    fresh.hidden = this.hasAttribute("thread-id") || this.#store.kept === undefined
+    named(close, labels.close)
+    retry.textContent = labels.retry
+  }
+
+  #greeted(): void {
+    if (this.greet) this.#store.setGreeted()
+    this.#show()
+    this.#parts?.button.focus()
+  }
+
+  /** Opens or closes the panel, as the attribute says. */
+  #apply(): void {
+    const panel = this.#parts?.panel
+    if (!panel || !this.isConnected || panel.open === this.open) return
+    if (this.open) {
+      this.#unread = false
+      if (this.greet) this.#store.setGreeted()
+      this.#fit()
+      void this.#fill()
+    } else {
+      const focused = panel.contains(this.shadowRoot!.activeElement)
+      panel.close()
+      this.#show()
+      // The browser gives the focus back only if it was in the panel when that opened.
+      if (focused) this.#parts!.button.focus()
+      if (this.#agent?.mode === "face") this.#agent.end()
+    }
+    this.dispatchEvent(new CustomEvent("openChange", { detail: { open: this.open } }))
+  }
+
+  /** Shows the panel beside the page, or over all of it where there is no room. */
+  readonly #fit = (): void => {
+    const { panel } = this.#parts!
+    if (!this.open) return
+    const focused = this.shadowRoot!.activeElement as HTMLElement | null
+    if (panel.open) panel.close()
+    if (this.#narrow?.matches) panel.showModal()
+    else panel.show()
+    focused?.focus()
+  }
+
+  /** Puts the agent into the panel. */
+  #fill(): Promise<void> {
+    return (this.#making ??= this.#make().finally(() => (this.#making = undefined)))
+  }
+
+  async #make(): Promise<void> {
+    const { status, retry, body } = this.#parts!
+    if (this.#agent) return
+    status.textContent = this.#labels.loading
+    retry.hidden = true
+    try {
+      await elementModule()
+    } catch (reason) {
+      console.error("agentruntime: <agent-launcher>: the agent could not be loaded:", reason)
+      status.textContent = this.#labels.failed
+      retry.hidden = false
+      return
+    }
+    const agent = (this.#agent = document.createElement("agent-avatar"))
+    for (const name of Object.values(attributes)) this.#forward(name)
+    agent.lang = this.#language
+    for (const name of passed) if (this.#properties[name] !== undefined) Object.assign(agent, { [name]: this.#properties[name] })
+    for (const child of this.children) if (child.slot) agent.append(make("slot", { name: child.slot, slot: child.slot }))
+    for (const event of ["turnStart", "turnEnd"] as const) agent.addEventListener(event, this.#remember)
+    agent.addEventListener("phaseChange", ({ detail: { phase, code } }) => {
+      if (phase === "error" && lostThread.includes(code ?? "")) this.#store.kept = undefined
+      else this.#remember()
+      if (phase === "ended" || phase === "error") this.#resume()
+      this.#show()
+    })
+    agent.addEventListener("turnEnd", () => {
+      if (agent !== this.#agent || this.open) return
+      this.#unread = true
+      this.#show()
+    })
+    this.#resume()
+    this.dispatchEvent(new CustomEvent("agentCreated", { detail: { agent } }))
+    body.prepend(agent)
+    // What was said before is shown once the conversation goes on; a voice begins only when the visitor says so.
+    if (agent.threadId && words(agent.modes)?.[0] === "text") agent.start().catch(() => {}) // the element shows it
+    if (this.shadowRoot!.activeElement === this.#parts!.close) this.#focus()
+  }
+
+  /** Keeps the thread and what was said, unless the page names the thread. */
+  readonly #remember = (): void => {
+    const { session, transcript = [] } = this.#agent ?? {}
+    if (!session?.threadId || this.hasAttribute("thread-id")) return
+    this.#store.kept = { thread: session.threadId, said: transcript }
+    this.#show()
+  }
+
+  /** The next conversation of the agent continues the thread that is kept. */
+  #resume(): void {
+    const agent = this.#agent
+    if (!agent || this.hasAttribute("thread-id")) return
+    const { thread = null, said } = this.#store.kept ?? {}
+    agent.threadId = thread
+    agent.history = said ?? this.history
+  }
+
+  /** Gives the agent an attribute of the launcher. */
+  #forward(name: string): void {
+    const agent = this.#agent
+    if (!agent) return
+    let value = this.getAttribute(name)
+    if (name === "modes") {
+      value ??= "text"
+      agent.classList.toggle("face", words(value)?.join() === "face")
+    }
+    if (name === "greeting") value ??= this.greet
+    if (value === null) agent.removeAttribute(name)
+    else if (value !== agent.getAttribute(name)) agent.setAttribute(name, value)
+  }
+
+  #focus(): void {
+    // On a phone, focusing the text field would open the keyboard.
+    if (this.#agent?.isConnected && !matchMedia("(pointer: coarse)").matches) this.#agent.focus()
+    else this.#parts?.close.focus()
+  }
+}
+
+if (globalThis.HTMLElement) reflect(AgentLauncherElement.prototype)
+
+/** Makes what is around the agent. */
+function build(launcher: AgentLauncherElement, dismissed: () => void, retried: () => void) {
+  const shadow = launcher.attachShadow({ mode: "open" })
+  adopt(shadow)
+  const approach = () => void elementModule().catch(() => {}) // the opening reports it
+  const button = makeButton({ part: "button launcher", class: "launcher", "aria-haspopup": "dialog" }, () => launcher.show(), icon("chat"))
+  const dot = make("span", { part: "unread", class: "dot" })
+  button.append(dot)
+  for (const event of ["pointerenter", "focus"]) button.addEventListener(event, approach)
+  const words = makeButton({ part: "greet", class: "greet" }, () => launcher.show())
+  const dismiss = makeButton({ part: "button dismiss", class: "round" }, dismissed, icon("close"))
+  const bubble = make("div", { class: "bubble", role: "status" }, words, dismiss)
+  const title = make("h2", { part: "title", id: "title" })
+  const fresh = makeButton({ part: "button fresh", class: "round" }, () => launcher.startNew(), icon("again"))
+  const close = makeButton({ part: "button close", class: "round" }, () => launcher.close(), icon("close"))
+  const status = make("p", { class: "status", role: "status" })
+  const retry = makeButton({ part: "button retry", class: "retry" }, retried, "")
+  const body = make("div", { class: "body" }, make("div", { class: "wait" }, status, retry))
+  const panel = make("dialog", { part: "panel", class: "panel", "aria-labelledby": "title" }, make("header", { part: "header" }, title, fresh, close), body)
+  panel.addEventListener("keydown", (event) => {
+    if (event.key !== "Escape" || event.defaultPrevented) return // Escape also interrupts the agent, and closes its menus
+    event.preventDefault()
+    launcher.close()
+  })
+  // The gesture to go back on a phone.
+  panel.addEventListener("cancel", (event) => {
+    event.preventDefault()
+    launcher.close()
+  })
+  shadow.append(bubble, button, panel)
+  return { shadow, button, dot, bubble, words, dismiss, title, fresh, close, status, retry, body, panel }
+}
+
+let sheet: CSSStyleSheet | undefined
+
+/** One sheet for all launchers of the page, as for the other elements. */
+function adopt(shadow: ShadowRoot): void {
+  if (!("adoptedStyleSheets" in shadow)) return // documents without layout, as in tests
+  if (!sheet) {
+    sheet = new CSSStyleSheet()
+    sheet.replaceSync(styles + css)
+  }
+  shadow.adoptedStyleSheets = [sheet]
+}
