@@ -127,6 +127,7 @@ func avatarMethods(a *avatar.Session) page.Methods {
 			"setAudioOutput": page.Ask("deviceId", func(ctx context.Context, device string) (bool, error) {
 				return a.SetAudioOutput(ctx, device), nil
 			}),
+			"getStats":      page.Get(a.Stats),
 			"startPlayback": page.Get(func(ctx context.Context) (bool, error) { return a.StartPlayback(ctx), nil }),
 		},
 	}

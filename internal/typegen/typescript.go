@@ -29,6 +29,7 @@ var renamed = map[string]string{
 	"runtime/agent.Snapshot":        "AgentSnapshot",
 	"runtime/avatar.Capabilities":   "AgentAbilities",
 	"runtime/media.Channel":         "MediaChannel",
+	"runtime/media.Stats":           "SessionStats",
 	"runtime/converse.Metadata":     "SegmentMetadata",
 	"runtime/converse.ToolMetadata": "SegmentTool",
 	"runtime/converse.Type":         "SegmentType",
@@ -146,7 +147,7 @@ func (t *types) typeOf(d *decl, e ast.Expr) (string, error) {
 			return "string", nil
 		case "bool":
 			return "boolean", nil
-		case "int", "int64", "float64":
+		case "int", "int64", "uint64", "float64":
 			return "number", nil
 		case "any":
 			return "unknown", nil
@@ -407,6 +408,9 @@ func (t *types) file() (string, error) {
 		}
 	}
 	if err := t.useOf("runtime/converse", "Turn"); err != nil { // the result of a turn in text
+		return "", err
+	}
+	if err := t.useOf("runtime/media", "Stats"); err != nil { // the result of getStats
 		return "", err
 	}
 	if err := t.useOf("runtime/avatar", "TimingPhase"); err != nil {

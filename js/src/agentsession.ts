@@ -2,7 +2,7 @@ import { plainAgent, type AgentOptions, type PlainAgent } from "./agentoptions.j
 import type { Answer } from "./ask.js"
 import { AvatarSession } from "./avatar.js"
 import { ChatSession } from "./chatsession.js"
-import type { AgentEvents, AgentMode, AgentSnapshot, AgentState, ChatTurn, Timings } from "./events.js"
+import type { AgentEvents, AgentMode, AgentSnapshot, AgentState, ChatTurn, SessionStats, Timings } from "./events.js"
 import { AgentError, localError } from "./errors.js"
 import { fullProgram, load } from "./full.js"
 import { optionsOf, type PlainOptions } from "./options.js"
@@ -153,6 +153,13 @@ export class AgentSession extends Session<AgentSessionEvents, AgentSnapshot> {
       if (!(reason instanceof AgentError && reason.code === "ended") || this.final(this.state)) throw reason
       throw localError("aborted", "the conversation moved to the other mode before the answer was complete", { cause: reason })
     }
+  }
+
+  /** `getStats` of the present avatar, from that avatar's own beginning. Rejects with `invalid_state` in text mode. */
+  async getStats(options?: CallOptions): Promise<SessionStats> {
+    const { transport } = this
+    if (transport instanceof AvatarSession) return transport.getStats(options)
+    throw localError("invalid_state", "statistics of media need the mode avatar")
   }
 
   // --- Properties

@@ -11,6 +11,7 @@ import {
   type Configuration,
   type Disclosure,
   type Kickoff,
+  type SessionStats,
   type Snapshot,
   type Timings,
   type Warning,
@@ -174,6 +175,15 @@ export class AvatarSession extends Session<AvatarEvents, Snapshot> {
   /** Sends a keep-alive event; does nothing without a connection. */
   keepAlive(): void {
     if (this.remote.present) this.remote.callSync("keepAlive")
+  }
+
+  /**
+   * What the session's media has received and sent since the session began, with the names and units of the W3C's WebRTC
+   * statistics; a recovery does not reset it. What the browser does not measure is 0. Rejects with `invalid_state` before
+   * the first `connect()` or `prepare()` has loaded the runtime, and after `dispose()`.
+   */
+  async getStats(options?: CallOptions): Promise<SessionStats> {
+    return this.live.call("getStats", options)
   }
 
   // --- Context

@@ -1281,6 +1281,67 @@ export interface ChatTurn {
   warnings?: TurnWarning[]
 }
 
+/** VideoStats are what was received of the picture. */
+export interface VideoStats {
+  /** without headers */
+  bytesReceived: number
+  packetsReceived: number
+  packetsLost: number
+  /** `jitter` of the packets, in seconds; the latest value. */
+  jitter: number
+  framesDecoded: number
+  framesDropped: number
+  freezeCount: number
+  /** `totalFreezesDuration` is in seconds. */
+  totalFreezesDuration: number
+  /** `frameWidth` and `frameHeight` are the size of the latest frame, in pixels. */
+  frameWidth: number
+  frameHeight: number
+}
+
+/** InboundStats are what was received of one kind of media. */
+export interface InboundStats {
+  /** without headers */
+  bytesReceived: number
+  packetsReceived: number
+  packetsLost: number
+  /** `jitter` of the packets, in seconds; the latest value. */
+  jitter: number
+}
+
+/**
+ * MicrophoneStats are what was sent of the microphone. Loss, jitter and round trip are what the
+ * service has reported about it.
+ */
+export interface MicrophoneStats {
+  /** without headers */
+  bytesSent: number
+  packetsSent: number
+  packetsLost: number
+  /** `jitter` and `roundTripTime` are in seconds; the latest values. */
+  jitter: number
+  roundTripTime: number
+}
+
+/**
+ * SessionStats are what a session's media has received and sent since the session began, or the
+ * same of one peer. Names, units and meanings are those of the W3C's "Identifiers for WebRTC's
+ * Statistics API". What is not measured is 0: natively nothing decodes, so the figures of
+ * frames are 0.
+ */
+export interface SessionStats {
+  video: VideoStats
+  audio: InboundStats
+  microphone: MicrophoneStats
+  /**
+   * `currentRoundTripTime` is that of the picture's and the voice's connection to the service,
+   * otherwise that of the microphone's, in seconds.
+   */
+  currentRoundTripTime: number
+  /** `candidateType` is how that connection reaches the service: host, srflx, prflx or relay. */
+  candidateType: string
+}
+
 /** TimingPhase is a phase of a connect. */
 export type TimingPhase = "micRequested" | "socketOpen" | "serverConnected" | "joinComplete" | "stvNewSessionReply" | "iceConnectedStv" | "asrReady" | "mediaReady" | "approved" | "connected" | "whepSent" | "whepAnswer" | "firstTrack" | "firstFrame"
 

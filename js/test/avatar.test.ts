@@ -162,6 +162,17 @@ test("null is as good as no options", async () => {
   assert.equal((await stream.next()).value.text, "Hi")
 })
 
+test("the statistics are the program's", async () => {
+  const program = await new FakeProgram().load()
+  const session = new AvatarSession(options)
+  await assert.rejects(session.getStats(), { code: "invalid_state" })
+  await made(session)
+  program.results["getStats"] = () => Promise.resolve({ candidateType: "relay" })
+  const { signal } = new AbortController()
+  assert.equal((await session.getStats({ signal })).candidateType, "relay")
+  assert.deepEqual(program.calls.at(-1), ["getStats", signal])
+})
+
 test("a signal ends a connect that waits for the runtime", async () => {
   const program = new FakeProgram()
   const { loaded } = program.loading()

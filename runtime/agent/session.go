@@ -19,8 +19,11 @@ import (
 	"sync"
 	"sync/atomic"
 
+	"github.com/agentruntime/agentruntime/runtime/avatar"
 	"github.com/agentruntime/agentruntime/runtime/converse"
 	"github.com/agentruntime/agentruntime/runtime/event"
+	"github.com/agentruntime/agentruntime/runtime/fault"
+	"github.com/agentruntime/agentruntime/runtime/media"
 	"github.com/agentruntime/agentruntime/runtime/session"
 	"github.com/agentruntime/agentruntime/runtime/sessionend"
 )
@@ -153,6 +156,15 @@ func New(o Options) (*Session, error) {
 
 // Snapshot returns the session's present properties. The returned value is never changed.
 func (s *Session) Snapshot() *Snapshot { return s.snapshot.Load() }
+
+// Stats are those of the present avatar, from its own beginning ([avatar.Session.Stats]). The
+// error is invalid_state in text mode.
+func (s *Session) Stats(ctx context.Context) (media.Stats, error) {
+	if a, ok := s.Snapshot().Transport.(*avatar.Session); ok {
+		return a.Stats(ctx)
+	}
+	return media.Stats{}, fault.New(fault.InvalidState, "statistics of media need the mode avatar")
+}
 
 // publish stores a snapshot of the state, which any goroutine may read.
 func (s *Session) publish() {

@@ -312,6 +312,10 @@ func (d *fakeSubscriber) Renew(context.Context) {
 	d.bytes.Store(0)
 }
 
+func pictureBytes(n uint64) media.VideoStats {
+	return media.VideoStats{InboundStats: media.InboundStats{BytesReceived: n}}
+}
+
 // Stats are those of the test. With flowing, bytes of the picture come while it is not dead.
 func (d *fakeSubscriber) Stats(context.Context) (media.Stats, error) {
 	if !d.media.flowing {
@@ -321,7 +325,7 @@ func (d *fakeSubscriber) Stats(context.Context) (media.Stats, error) {
 		d.bytes.Add(1000)
 	}
 	n := d.bytes.Load()
-	return media.Stats{Known: n > 0, HasVideo: n > 0, VideoBytes: n}, nil
+	return media.Stats{Known: n > 0, HasVideo: n > 0, Video: pictureBytes(n)}, nil
 }
 
 func (d *fakeSubscriber) Release(ctx context.Context) {

@@ -165,7 +165,7 @@ func TestMediaLadder(t *testing.T) {
 	})
 	t.Run("a stalled picture is rebuilt at the third stall", func(t *testing.T) {
 		run(t, Options{}, func(r *rig) {
-			r.media.stats = media.Stats{Known: true, HasVideo: true, VideoBytes: 1000} // and no more
+			r.media.stats = media.Stats{Known: true, HasVideo: true, Video: pictureBytes(1000)} // and no more
 			r.mustConnect()
 			time.Sleep(17 * second)
 			if got := all[MediaRecovering](r); len(got) != 2 {

@@ -6,6 +6,7 @@ import (
 	"github.com/agentruntime/agentruntime/runtime/control"
 	"github.com/agentruntime/agentruntime/runtime/event"
 	"github.com/agentruntime/agentruntime/runtime/media"
+	"github.com/agentruntime/agentruntime/runtime/session"
 )
 
 // Media is the part of a [media.Engine] that a session uses. The methods are
@@ -104,6 +105,17 @@ func (s *Session) speechEvent(ev media.Event) {
 		m = event.MarkFirstFrame
 	}
 	s.turns.Mark(m, ev.At, ev.Estimated)
+}
+
+// Stats are what the session's media has received and sent since the session began; a recovery
+// does not reset them. It may be called at any time, also after the end. The error is aborted
+// at the end of ctx (timeout for a deadline). In pages it is getStats.
+func (s *Session) Stats(ctx context.Context) (media.Stats, error) {
+	st, err := s.engine.Stats(ctx)
+	if err != nil {
+		return media.Stats{}, session.EndOf(ctx)
+	}
+	return st, nil
 }
 
 // Engine returns the media engine, with which a page controls its elements and devices.

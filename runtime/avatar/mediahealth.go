@@ -342,14 +342,14 @@ func (s *Session) checkVideo(l *connection, st media.Stats) {
 		return
 	}
 	now := time.Now()
-	if !r.videoSeen || st.VideoBytes != r.videoBytes {
-		if r.videoSeen && st.VideoBytes > r.videoBytes {
+	if !r.videoSeen || st.Video.BytesReceived != r.videoBytes {
+		if r.videoSeen && st.Video.BytesReceived > r.videoBytes {
 			s.mended(media.ChannelSTV)
 			if now.Sub(s.peer(media.ChannelSTV).repaired) > steady {
 				r.stalls = 0
 			}
 		}
-		r.videoSeen, r.videoBytes, r.videoSince = true, st.VideoBytes, now
+		r.videoSeen, r.videoBytes, r.videoSince = true, st.Video.BytesReceived, now
 		return
 	}
 	if now.Sub(r.videoSince) < s.opts.Limits.VideoStall {
@@ -388,14 +388,34 @@ func (s *Session) quality(l *connection, c media.Channel, st media.Stats) {
 	}
 	before := s.recovery.last[c]
 	s.recovery.last[c] = st
-	q := ConnectionQuality{Channel: c, RTTMs: st.RTTMs, JitterMs: st.JitterMs}
-	bytes := st.VideoBytes + st.AudioBytes
-	if had := before.VideoBytes + before.AudioBytes; bytes >= had {
-		q.BitrateKbps = float64(bytes-had) * 8 / float64(s.opts.StatsInterval.Milliseconds())
+	q := ConnectionQuality{Channel: c, RTTMs: 1000 * st.CurrentRoundTripTime}
+	was, is := flowOf(c, before), flowOf(c, st)
+	q.JitterMs = 1000 * is.jitter
+	if is.bytes >= was.bytes {
+		q.BitrateKbps = float64(is.bytes-was.bytes) * 8 / float64(s.opts.StatsInterval.Milliseconds())
 	}
-	lost, got := st.PacketsLost-before.PacketsLost, int64(st.Packets)-int64(before.Packets)
+	lost, got := is.lost-was.lost, int64(is.packets)-int64(was.packets)
 	if lost > 0 && got >= 0 {
 		q.PacketLossPct = 100 * float64(lost) / float64(lost+got)
 	}
 	s.base.Emit(q)
+}
+
+// flow is what connectionQuality is computed from: that of all media of one channel.
+type flow struct {
+	bytes, packets uint64
+	lost           int64
+	jitter         float64 // seconds, the larger of both kinds
+}
+
+func flowOf(c media.Channel, st media.Stats) flow {
+	if c == media.ChannelASR {
+		m := st.Microphone
+		return flow{bytes: m.BytesSent, packets: m.PacketsSent, lost: m.PacketsLost, jitter: m.Jitter}
+	}
+	v, a := st.Video.InboundStats, st.Audio
+	return flow{
+		bytes: v.BytesReceived + a.BytesReceived, packets: v.PacketsReceived + a.PacketsReceived,
+		lost: v.PacketsLost + a.PacketsLost, jitter: max(v.Jitter, a.Jitter),
+	}
 }

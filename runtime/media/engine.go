@@ -179,6 +179,7 @@ type Engine struct {
 	policy  string      // of receiving peers
 	whep    *whep
 	free    func() // closes the connections of whep
+	totals  totals
 	*microphone
 	*renderer
 	platformEngine

@@ -119,7 +119,7 @@ func TestPageMicrophone(t *testing.T) {
 	heard(t, "page")
 	until(t, "statistics", func() bool {
 		st, err := u.Stats(background)
-		return err == nil && st.Known && st.AudioBytes > 0 && st.Packets > 0 && st.Path != ""
+		return err == nil && st.Known && st.Microphone.BytesSent > 0 && st.Microphone.PacketsSent > 0 && st.CandidateType != ""
 	})
 	if err := u.SetBandwidth(testContext(t), 24); err != nil {
 		t.Error(err)

@@ -46,10 +46,13 @@ type peer struct {
 	busy    int           // operations of pc under way
 	closing bool          // no operation begins any more
 	idle    chan struct{} // closed when closing and not busy
+
+	last    Stats         // guarded by engine.totals.mu
+	counted chan struct{} // closed when last is final and in the totals
 }
 
 func newPeer(p *Engine, o peerOptions, on func(Event)) (*peer, error) {
-	peer := &peer{engine: p, idle: make(chan struct{})}
+	peer := &peer{engine: p, idle: make(chan struct{}), counted: make(chan struct{})}
 	api, err := peer.newAPI(o, on)
 	if err != nil {
 		return nil, err
@@ -69,6 +72,7 @@ func newPeer(p *Engine, o peerOptions, on func(Event)) (*peer, error) {
 		return nil, platformError(err)
 	}
 	peer.ctx, peer.stop = context.WithCancel(context.Background())
+	p.totals.begin(peer)
 	if err := peer.setUp(o, on); err != nil {
 		peer.close()
 		return nil, platformError(err)
@@ -195,6 +199,7 @@ func (p *peer) close() {
 		case <-p.idle:
 		case <-time.After(closeLimit):
 		}
+		p.engine.totals.end(p)
 		p.end()
 	})
 }
@@ -351,11 +356,7 @@ func (pr *pendingPeer) stats(ctx context.Context) (Stats, error) {
 	if peer == nil {
 		return Stats{}, nil
 	}
-	report, err := peer.stats(ctx)
-	if err != nil {
-		return Stats{}, err
-	}
-	return parseStats(report), nil
+	return peer.stats(ctx)
 }
 
 // close ends the peer. It does not wait.

@@ -161,9 +161,13 @@ func (p *peer) await(ctx context.Context, v js.Value, method string, args ...any
 	return result, err
 }
 
-// stats returns the rows of the report as JSON.
-func (p *peer) stats(ctx context.Context) ([]byte, error) {
-	report, err := p.await(ctx, p.pc.JSValue(), "getStats")
+// report returns the rows of the report as JSON.
+func (p *peer) report(ctx context.Context) ([]byte, error) {
+	promise, err := jsbridge.Call(p.pc.JSValue(), "getStats")
+	if err != nil {
+		return nil, err
+	}
+	report, err := jsbridge.Await(ctx, promise)
 	if err != nil {
 		return nil, err
 	}

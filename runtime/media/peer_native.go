@@ -128,8 +128,8 @@ func (p *peer) send(m *microphone) error {
 	return nil
 }
 
-// stats returns the rows of the report as JSON.
-func (p *peer) stats(context.Context) ([]byte, error) {
+// report returns the rows of the report as JSON.
+func (p *peer) report(context.Context) ([]byte, error) {
 	report := p.pc.GetStats()
 	rows := make([]any, 0, len(report)+2)
 	for _, r := range report {

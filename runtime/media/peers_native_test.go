@@ -80,7 +80,7 @@ func TestSubscriberThroughTheRelay(t *testing.T) {
 			}
 			until(t, "both kinds counted", func() bool {
 				st, err := d.Stats(ctx)
-				return err == nil && st.Known && st.HasVideo && st.VideoBytes > 0 && st.AudioBytes > 0 && st.Path == "relay"
+				return err == nil && st.Known && st.HasVideo && st.Video.BytesReceived > 0 && st.Audio.BytesReceived > 0 && st.CandidateType == "relay"
 			})
 			if !stream.Stats().Connected {
 				t.Error("the service has no viewer")
@@ -123,6 +123,59 @@ func TestRenewReleasesBeforeItSubscribesAgain(t *testing.T) {
 	}
 	if n := j.count("stv peer closed") + j.count("stv ice closed"); n != 0 {
 		t.Errorf("%d reports of the ends that we made", n)
+	}
+}
+
+func TestTotalsOutliveAPeer(t *testing.T) {
+	s := newTestService(t)
+	_, url := s.stream()
+	p := newTestEngine(t, nil)
+	d := p.NewSubscriber(newJournal().notify)
+	defer d.Close()
+	ctx := testContext(t)
+	total := func() Stats {
+		t.Helper()
+		st, err := p.Stats(ctx)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return st
+	}
+	if st := total(); st != (Stats{}) {
+		t.Errorf("before the first peer: %+v", st)
+	}
+	for range 2 {
+		before := total()
+		if err := d.Subscribe(ctx, url); err != nil {
+			t.Fatal(err)
+		}
+		var own Stats
+		until(t, "media", func() bool {
+			own, _ = d.Stats(ctx)
+			return own.Video.PacketsReceived > 10 && own.Audio.PacketsReceived > 10
+		})
+		d.Renew(ctx)
+		after := total()
+		if got, least := after.Video.BytesReceived, before.Video.BytesReceived+own.Video.BytesReceived; got < least {
+			t.Errorf("%d bytes of the picture, at least %d were received", got, least)
+		}
+		if got, least := after.Audio.PacketsReceived, before.Audio.PacketsReceived+own.Audio.PacketsReceived; got < least {
+			t.Errorf("%d packets of the voice, at least %d were received", got, least)
+		}
+		if after.CandidateType == "" || after.Audio.Jitter < 0 {
+			t.Errorf("the latest values are missing: %+v", after)
+		}
+	}
+	before := total()
+	d.Close()
+	p.Close()
+	if after := total(); after.Video.BytesReceived < before.Video.BytesReceived || after.Audio.BytesReceived == 0 {
+		t.Errorf("%+v after the end, %+v before", after, before)
+	}
+	ended, cancel := context.WithCancel(ctx)
+	cancel()
+	if _, err := p.Stats(ended); !errors.Is(err, context.Canceled) {
+		t.Errorf("the error of an ended context is %v", err)
 	}
 }
 
@@ -341,7 +394,7 @@ func TestMicrophoneReachesTheService(t *testing.T) {
 	}
 	until(t, "statistics", func() bool {
 		st, err := u.Stats(ctx)
-		return err == nil && st.Known && st.AudioBytes > 0 && st.Packets > 0 && st.Path != ""
+		return err == nil && st.Known && st.Microphone.BytesSent > 0 && st.Microphone.PacketsSent > 0 && st.CandidateType != ""
 	})
 	if err := u.SetBandwidth(ctx, 16); err != nil {
 		t.Error(err)

@@ -120,8 +120,8 @@ func (s *Subscriber) Playable(ctx context.Context, recovering bool) (Picture, er
 			return p, err
 		}
 	}
-	if st, err := s.statsOf(ctx, sub); err == nil && st.Picture.Width > 0 {
-		return st.Picture, nil
+	if st, err := s.statsOf(ctx, sub); err == nil && st.Video.FrameWidth > 0 {
+		return st.Picture(), nil
 	}
 	return p, nil
 }
@@ -157,13 +157,13 @@ func (sub *subscription) silent(ctx context.Context, limit time.Duration) (bool,
 		switch {
 		case ctx.Err() != nil:
 			return false, cutShort(ctx)
-		case err == nil && !f.picture && st.AudioBytes > 0, first > 0 && st.VideoBytes > first && time.Since(since) > settled:
+		case err == nil && !f.picture && st.Audio.BytesReceived > 0, first > 0 && st.Video.BytesReceived > first && time.Since(since) > settled:
 			return false, nil
 		case time.Since(f.applied) > limit || sub.unreachable():
 			return true, nil
 		}
-		if first == 0 && st.VideoBytes > 0 {
-			first, since = st.VideoBytes, time.Now()
+		if first == 0 && st.Video.BytesReceived > 0 {
+			first, since = st.Video.BytesReceived, time.Now()
 		}
 		select {
 		case <-poll.C:
@@ -188,8 +188,8 @@ func (s *Subscriber) Stats(ctx context.Context) (Stats, error) { return s.statsO
 // opened.
 func (s *Subscriber) statsOf(ctx context.Context, sub *subscription) (Stats, error) {
 	st, err := sub.stats(ctx)
-	if err == nil && st.Picture.Width > 0 {
-		s.receive(sub, Event{Kind: VideoSize, Picture: st.Picture})
+	if err == nil && st.Video.FrameWidth > 0 {
+		s.receive(sub, Event{Kind: VideoSize, Picture: st.Picture()})
 	}
 	return st, err
 }

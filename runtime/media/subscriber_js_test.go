@@ -58,14 +58,21 @@ func TestPageShowsTheAvatar(t *testing.T) {
 			}
 			until(t, "statistics", func() bool {
 				st, err := d.Stats(background)
-				return err == nil && st.Known && st.HasVideo && st.VideoBytes > 0 && st.AudioBytes > 0 && st.FramesDecoded > 0 &&
-					st.Packets > 0 && st.Path == "relay" && st.Picture == size
+				return err == nil && st.Known && st.HasVideo && st.Video.BytesReceived > 0 && st.Audio.BytesReceived > 0 && st.Video.FramesDecoded > 0 &&
+					st.Video.PacketsReceived > 0 && st.CandidateType == "relay" && st.Picture() == size
 			})
 
 			// A recovery swaps the tracks and nothing else.
 			before := stream.Call("getVideoTracks").Index(0).Get("id").String()
 			ctx := testContext(t)
+			own, err := d.Stats(ctx)
+			if err != nil {
+				t.Fatal(err)
+			}
 			d.Renew(ctx)
+			if total, err := p.Stats(ctx); err != nil || total.Video.FramesDecoded < own.Video.FramesDecoded || total.Audio.BytesReceived < own.Audio.BytesReceived {
+				t.Errorf("the totals forget a peer: %+v of %+v, %v", total, own, err)
+			}
 			if err := d.Subscribe(ctx, url); err != nil {
 				t.Fatal(err)
 			}
@@ -211,7 +218,7 @@ func TestLateSizeIsReported(t *testing.T) {
 	for range 2 {
 		until(t, "statistics with the size", func() bool {
 			st, err := d.Stats(background)
-			return err == nil && st.Picture == Picture{Width: 640, Height: 360}
+			return err == nil && st.Picture() == Picture{Width: 640, Height: 360}
 		})
 	}
 	j.await(t, "stv size 640x360")

@@ -1,5 +1,5 @@
 import type { AgentError } from "../errors.js"
-import { FATAL_ERROR_CODES, SILENT_OPENING, SILENT_OPENING_LABEL, type AvatarState, type Disclosure, type Kickoff, type Segment, type Snapshot, type ToolCall, type Word } from "../events.js"
+import { FATAL_ERROR_CODES, SILENT_OPENING, SILENT_OPENING_LABEL, type AvatarState, type Disclosure, type Kickoff, type Segment, type SessionStats, type Snapshot, type ToolCall, type Word } from "../events.js"
 import type { Methods } from "../program.js"
 import type { FakeAgent } from "./fakeagent.js"
 import { parseToolCall } from "../segments/tools.js"
@@ -31,6 +31,15 @@ const msPerWord = 330
 const maxAttempts = 13
 
 const picture = { videoWidth: 512, videoHeight: 512 }
+
+const received = { bytesReceived: 0, packetsReceived: 0, packetsLost: 0, jitter: 0 }
+const noMedia: SessionStats = {
+  video: { ...received, framesDecoded: 0, framesDropped: 0, freezeCount: 0, totalFreezesDuration: 0, frameWidth: 0, frameHeight: 0 },
+  audio: received,
+  microphone: { bytesSent: 0, packetsSent: 0, packetsLost: 0, jitter: 0, roundTripTime: 0 },
+  currentRoundTripTime: 0,
+  candidateType: "",
+}
 
 /** The scripted counterpart of runtime/avatar: a live session, without media. */
 export class ScriptedAvatar extends Scripted {
@@ -129,6 +138,7 @@ export class ScriptedAvatar extends Scripted {
         },
         setAsrBandwidth: async () => this.requireLive(),
         setAudioOutput: async () => true,
+        getStats: async (): Promise<SessionStats> => noMedia,
         startPlayback: async () => {
           agent.autoplay = "allowed" // it is called in a click handler
           return true
