@@ -12,8 +12,6 @@ import (
 
 	"github.com/agentruntime/agentruntime/internal/jsbridge"
 	"github.com/agentruntime/agentruntime/internal/page"
-	"github.com/agentruntime/agentruntime/internal/socketio"
-	"github.com/agentruntime/agentruntime/runtime/avatar"
 	"github.com/agentruntime/agentruntime/runtime/control"
 	"github.com/agentruntime/agentruntime/runtime/fault"
 )
@@ -55,11 +53,6 @@ func newAgentRig(t *testing.T) *agentRig {
 	t.Helper()
 	r := &agentRig{newRig(t), eval(holder)}
 	t.Cleanup(func() { r.holder.Call("restore") })
-	prepare := r.sessions.prepare
-	r.sessions.prepare = func(o *avatar.Options) {
-		r.socket = &fakeSocket{events: make(chan socketio.Event, 64)}
-		prepare(o)
-	}
 	return r
 }
 
@@ -84,7 +77,7 @@ func (s session) to(mode string) {
 		s.t.Fatal(err)
 	}
 	if mode == "avatar" {
-		s.socket.say(control.StvFinishedTalking, control.FinishedTalking{AgentContent: "Hello."})
+		s.socket().Say(control.StvFinishedTalking, control.FinishedTalking{AgentContent: "Hello."})
 	}
 }
 
@@ -183,11 +176,7 @@ func TestAFailedSwitchKeepsTheConversation(t *testing.T) {
 	if _, err := s.later("connect", nil); err != nil {
 		t.Fatal(err)
 	}
-	prepare := r.sessions.prepare
-	r.sessions.prepare = func(o *avatar.Options) {
-		prepare(o)
-		r.socket.silent = true
-	}
+	r.service.When("open", nil)
 	controller := eval("new AbortController()")
 	switching := s.methods.Call("switchMode", controller.Get("signal"), "avatar")
 	s.await("transportChanged")

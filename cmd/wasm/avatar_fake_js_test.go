@@ -4,16 +4,15 @@ package main
 
 import (
 	"context"
-	"encoding/json"
 	"sync"
 	"syscall/js"
 	"testing"
 	"time"
 
+	"github.com/agentruntime/agentruntime/internal/fakeservice"
 	"github.com/agentruntime/agentruntime/internal/fetch"
 	"github.com/agentruntime/agentruntime/internal/jsbridge"
 	"github.com/agentruntime/agentruntime/internal/page"
-	"github.com/agentruntime/agentruntime/internal/socketio"
 	"github.com/agentruntime/agentruntime/runtime/avatar"
 	"github.com/agentruntime/agentruntime/runtime/control"
 	"github.com/agentruntime/agentruntime/runtime/media"
@@ -22,146 +21,36 @@ import (
 // The tests of this package use the page's own APIs, except for the service and the
 // peers, which are faked here and tested in their packages and in e2e.
 
-// fakeSocket is a service that accepts everything, with a voice and no picture.
-type fakeSocket struct {
-	events chan socketio.Event
-	silent bool // never answers
-
-	mu   sync.Mutex
-	sent []string
-	done bool
-}
-
-func (s *fakeSocket) say(name string, payload any) {
-	b, err := json.Marshal(payload)
-	if err != nil {
-		panic(err)
-	}
-	s.push(socketio.Event{Kind: socketio.Message, Name: name, Args: socketio.Args{b}})
-}
-
-func (s *fakeSocket) push(e socketio.Event) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if !s.done {
-		s.events <- e
-	}
-}
-
-func (s *fakeSocket) Open() {
-	s.push(socketio.Event{Kind: socketio.Connected})
-	if !s.silent {
-		s.say(control.ServerConnected, control.Hello{AgentName: "Robin"})
-	}
-}
-
-func (s *fakeSocket) Ask(name string, _ func(), args ...any) error { return s.Emit(name, args...) }
-
-func (s *fakeSocket) Emit(name string, args ...any) error {
-	b, err := json.Marshal(args[0])
-	if err != nil {
-		return err
-	}
-	s.mu.Lock()
-	s.sent = append(s.sent, name+" "+string(b))
-	s.mu.Unlock()
-	switch name {
-	case control.Join:
-		s.say(control.ClientConfig, control.ConfigurationEnvelope{ClientConfiguration: control.Configuration{LanguageCode: "en"}})
-		s.say(control.JoinComplete, control.Empty{})
-	case control.StvNewSession:
-		s.say(control.StvNewSession, control.StvNewSessionReply{Status: "no stv session"})
-		s.say(control.ShowAgent, control.Empty{})
-		s.say(control.AskPermissions, control.Empty{})
-	case control.ASRInit:
-		s.say(control.ASRReady, control.Empty{})
-	case control.ASROffer:
-		s.say(control.ASRAnswer, control.Answer{Answer: control.Description{Type: "answer", SDP: "v=0"}})
-	}
-	return nil
-}
-
-func (s *fakeSocket) Events() <-chan socketio.Event { return s.events }
-func (s *fakeSocket) ID() string                    { return "socket" }
-func (s *fakeSocket) SetAuth(any) error             { return nil }
-func (s *fakeSocket) Reconnect()                    {}
-func (s *fakeSocket) Close() error {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if !s.done {
-		s.done = true
-		close(s.events)
-	}
-	return nil
-}
-
-// texts lists the typed texts that were sent, without the markers before them.
-func (s *fakeSocket) texts() []string {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	var texts []string
-	for _, e := range s.sent {
-		var t control.Text
-		if rest, ok := cutPrefix(e, control.TextEntered+" "); ok && json.Unmarshal([]byte(rest), &t) == nil && t.IsFinal {
-			texts = append(texts, t.Text)
-		}
-	}
-	return texts
-}
-
-func cutPrefix(s, prefix string) (string, bool) {
-	if len(s) < len(prefix) || s[:len(prefix)] != prefix {
-		return "", false
-	}
-	return s[len(prefix):], true
-}
-
 // fakeMedia has the real microphone and renderer, and peers that do nothing.
-type fakeMedia struct{ *media.Engine }
-
-func (fakeMedia) NewSubscriber(func(media.Event)) avatar.Subscriber { return fakePeer{} }
-func (fakeMedia) NewPublisher(func(media.Event)) avatar.Publisher   { return fakePublisher{} }
-func (fakeMedia) NewVoice(func(media.Event)) avatar.Voice           { return nil }
-
-type fakePeer struct{}
-
-func (fakePeer) Subscribe(context.Context, string) error               { return nil }
-func (fakePeer) Playable(context.Context, bool) (media.Picture, error) { return media.Picture{}, nil }
-func (fakePeer) Renew(context.Context)                                 {}
-func (fakePeer) Release(context.Context)                               {}
-func (fakePeer) Stats(context.Context) (media.Stats, error)            { return media.Stats{}, nil }
-func (fakePeer) Close()                                                {}
-
-type fakePublisher struct{ fakePeer }
-
-func (fakePublisher) Prepare() {}
-
-func (fakePublisher) Offer(context.Context, bool) (control.Description, error) {
-	return control.Description{Type: "offer", SDP: "v=0"}, nil
+type fakeMedia struct {
+	*media.Engine
+	peers *fakeservice.Media
 }
-func (fakePublisher) Answer(context.Context, control.Description) error { return nil }
-func (fakePublisher) AddCandidate(control.ServerCandidate)              {}
-func (fakePublisher) SetBandwidth(context.Context, int) error           { return nil }
 
-// fakeNetwork has one socket, and discards the requests that nothing waits for.
+func (m fakeMedia) NewSubscriber(notify func(media.Event)) avatar.Subscriber {
+	return m.peers.NewSubscriber(notify)
+}
+
+func (m fakeMedia) NewPublisher(notify func(media.Event)) avatar.Publisher {
+	return m.peers.NewPublisher(notify)
+}
+
+func (m fakeMedia) NewVoice(notify func(media.Event)) avatar.Voice { return m.peers.NewVoice(notify) }
+
+// fakeNetwork discards the requests that nothing waits for.
 type fakeNetwork struct {
 	fetch.Client
-	socket *fakeSocket
+	*fakeservice.Service
 }
 
 func (fakeNetwork) Send(*fetch.Request, func(int, error)) {}
-
-// Dial implements [socketio.Dialer].
-func (n fakeNetwork) Dial(string, socketio.ClientOptions) (socketio.Socket, error) {
-	return n.socket, nil
-}
 
 // rig is a program's sessions with a service of its own.
 type rig struct {
 	t        *testing.T
 	program  *page.Program
 	sessions *avatarSessions
-	socket   *fakeSocket
+	service  *fakeservice.Service
 
 	mu      sync.Mutex
 	events  []heard
@@ -176,12 +65,30 @@ type heard struct {
 func newRig(t *testing.T) *rig {
 	t.Helper()
 	r := &rig{t: t, program: page.New(context.Background()), sessions: newAvatarSessions(), arrived: make(chan struct{})}
-	r.socket = &fakeSocket{events: make(chan socketio.Event, 64)}
+	r.service = fakeservice.New(t)
+	// A voice without a picture.
+	r.service.When(control.StvNewSession, func(s *fakeservice.Socket, _ fakeservice.Event) {
+		s.Say(control.StvNewSession, control.StvNewSessionReply{Status: "no stv session"})
+		s.Say(control.ShowAgent, control.Empty{})
+		s.Say(control.AskPermissions, control.Empty{})
+	})
 	r.sessions.prepare = func(o *avatar.Options) {
-		o.Media = func(e *media.Engine) avatar.Media { return fakeMedia{e} }
-		o.HTTPClient = fetch.As(fakeNetwork{fetch.New(), r.socket})
+		o.Media = func(e *media.Engine) avatar.Media { return fakeMedia{e, new(fakeservice.Media)} }
+		o.HTTPClient = fetch.As(fakeNetwork{fetch.New(), r.service})
 	}
 	return r
+}
+
+// socket is the newest one.
+func (r *rig) socket() *fakeservice.Socket { return r.service.Socket(r.service.Dialled() - 1) }
+
+// texts lists the typed texts that were sent.
+func (r *rig) texts() []string {
+	var texts []string
+	for _, t := range r.socket().Texts() {
+		texts = append(texts, t.Text)
+	}
+	return texts
 }
 
 // session is the object of methods that the page would get.
@@ -242,7 +149,7 @@ func (s session) connect() {
 	if _, err := s.later("connect", nil); err != nil {
 		s.t.Fatal(err)
 	}
-	s.socket.say(control.StvFinishedTalking, control.FinishedTalking{AgentContent: "Hello."})
+	s.socket().Say(control.StvFinishedTalking, control.FinishedTalking{AgentContent: "Hello."})
 	s.await("avatarStopTalking")
 }
 

@@ -13,7 +13,6 @@ import (
 	"time"
 
 	"github.com/agentruntime/agentruntime/internal/jsbridge"
-	"github.com/agentruntime/agentruntime/internal/socketio"
 	"github.com/agentruntime/agentruntime/runtime/control"
 	"github.com/agentruntime/agentruntime/runtime/fault"
 )
@@ -37,7 +36,7 @@ func TestASessionConnectsTalksAndEnds(t *testing.T) {
 	if err != nil || !sent.Bool() {
 		t.Fatalf("speak: %v %v", sent, err)
 	}
-	if got := s.socket.texts(); !slices.Equal(got, []string{"Hello"}) {
+	if got := s.texts(); !slices.Equal(got, []string{"Hello"}) {
 		t.Errorf("sent %q", got)
 	}
 	s.now("disconnect")
@@ -57,7 +56,6 @@ func TestDisposeFreesEverything(t *testing.T) {
 	r := newRig(t)
 	before := jsbridge.LiveFuncs()
 	for range 3 {
-		r.socket = &fakeSocket{events: make(chan socketio.Event, 64)}
 		s := r.open(quiet)
 		s.connect()
 		s.now("addToolHandler", 1, "open", eval("() => {}"))
@@ -75,7 +73,7 @@ func TestDisposeFreesEverything(t *testing.T) {
 	if n := r.program.Sessions(); n != 0 {
 		t.Errorf("%d sessions are left", n)
 	}
-	if !r.socket.done {
+	if !r.socket().Closed() {
 		t.Error("the socket is open")
 	}
 }
@@ -113,7 +111,7 @@ func TestErrorsComeBackAndAreNotThrown(t *testing.T) {
 
 func TestAConnectThatIsCancelledRejectsWithAborted(t *testing.T) {
 	r := newRig(t)
-	r.socket.silent = true
+	r.service.When("open", nil)
 	s := r.open(quiet)
 	controller := eval("new AbortController()")
 	promise := s.methods.Call("connect", controller.Get("signal"))
@@ -127,7 +125,7 @@ func TestAConnectThatIsCancelledRejectsWithAborted(t *testing.T) {
 	if thrown.Get("timings").Get("socketOpen").Type() != js.TypeNumber {
 		t.Error("the error has no timings")
 	}
-	if !r.socket.done {
+	if !r.socket().Closed() {
 		t.Error("the socket is open")
 	}
 }
@@ -140,7 +138,7 @@ func TestEndOfTheProgramEndsItsSessions(t *testing.T) {
 	if names := s.names(); names[len(names)-1] != "ended" {
 		t.Errorf("the last event is %s", names[len(names)-1])
 	}
-	if !r.socket.done || r.program.Sessions() != 0 {
+	if !r.socket().Closed() || r.program.Sessions() != 0 {
 		t.Error("something is left")
 	}
 }
@@ -272,7 +270,7 @@ func TestWhatThePageSaysToTypedTexts(t *testing.T) {
 			t.Errorf("%s: %v", text, err)
 		}
 	}
-	if got, want := s.socket.texts(), []string{"changed speak", "odd", "keep"}; !slices.Equal(got, want) {
+	if got, want := s.texts(), []string{"changed speak", "odd", "keep"}; !slices.Equal(got, want) {
 		t.Errorf("sent %q, want %q", got, want)
 	}
 }
@@ -288,7 +286,7 @@ func TestToolsAreJudgedAndHandledByThePage(t *testing.T) {
 	s.now("removeHandler", 4)
 	for _, content := range []string{`erase {}`, `open {"page":4}`, `open {"page":"x"}`} {
 		delta, _ := json.Marshal(map[string]any{"role": "assistant", "type": "tool", "content": content})
-		s.socket.say(control.AgentRawText, control.RawText{SpeechID: "a", Delta: string(delta)})
+		s.socket().Say(control.AgentRawText, control.RawText{SpeechID: "a", Delta: string(delta)})
 	}
 	if got := s.await("agentActionDenied").Get("toolName").String(); got != "erase" {
 		t.Errorf("denied %q", got)

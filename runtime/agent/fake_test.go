@@ -14,8 +14,8 @@ import (
 
 	"go.uber.org/goleak"
 
+	"github.com/agentruntime/agentruntime/internal/fakeservice"
 	"github.com/agentruntime/agentruntime/internal/fetch"
-	"github.com/agentruntime/agentruntime/internal/socketio"
 	"github.com/agentruntime/agentruntime/runtime/avatar"
 	"github.com/agentruntime/agentruntime/runtime/chat"
 	"github.com/agentruntime/agentruntime/runtime/control"
@@ -34,14 +34,12 @@ func TestMain(m *testing.M) {
 // sockets, peers without media, a page. What the service does is scripted by each
 // test; the sessions in between are real.
 type world struct {
+	*fakeservice.Service
 	t *testing.T
 
-	mu      sync.Mutex
-	turns   []*exchange
-	calls   []string // "path body" of the other requests, with the token in front
-	sockets []*socket
-	// answer replies to a client event of a socket.
-	answer map[string]func(*socket)
+	mu    sync.Mutex
+	turns []*exchange
+	calls []string // "path body" of the other requests, with the token in front
 	// auto, when set, answers turns by itself.
 	auto    func(x *exchange)
 	serving sync.WaitGroup
@@ -56,27 +54,17 @@ type world struct {
 }
 
 func newWorld(t *testing.T) *world {
-	return &world{
-		t: t, made: map[Mode]int{}, freed: map[Mode]int{}, page: &page{},
-		answer: map[string]func(*socket){
-			"open": func(s *socket) { s.say(control.ServerConnected, control.Hello{}) },
-			control.Join: func(s *socket) {
-				s.say(control.ClientConfig, control.Configuration{})
-				s.say(control.JoinComplete, control.Empty{})
-			},
-			control.StvNewSession: func(s *socket) {
-				s.say(control.StvNewSession, control.StvNewSessionReply{SessionID: "s-1", WebRTCURL: "https://media.example/s-1"})
-				s.say(control.ShowAgent, control.Empty{})
-				s.say(control.AskPermissions, control.PermissionRequest{})
-			},
-			control.ASRInit: func(s *socket) { s.say(control.ASRReady, control.Empty{}) },
-			control.ASROffer: func(s *socket) {
-				s.say(control.ASRAnswer, control.Answer{Answer: control.Description{Type: "answer", SDP: "v=0"}})
-			},
-			// The opening is silent, and over at once.
-			control.ApprovedPermissions: func(s *socket) { s.say(control.StvFinishedTalking, control.FinishedTalking{}) },
-		},
-	}
+	service := fakeservice.New(t)
+	service.Acknowledge = func(string) bool { return true }
+	service.When(control.Join, func(s *fakeservice.Socket, _ fakeservice.Event) {
+		s.Say(control.ClientConfig, control.Configuration{})
+		s.Say(control.JoinComplete, control.Empty{})
+	})
+	// The opening is silent, and over at once.
+	service.When(control.ApprovedPermissions, func(s *fakeservice.Socket, _ fakeservice.Event) {
+		s.Say(control.StvFinishedTalking, control.FinishedTalking{})
+	})
+	return &world{Service: service, t: t, made: map[Mode]int{}, freed: map[Mode]int{}, page: &page{}}
 }
 
 // with returns o with functions that make real sessions on w.
@@ -103,7 +91,9 @@ func (w *world) with(o Options) Options {
 		if err := opened(Avatar); err != nil {
 			return nil, nil, err
 		}
-		o.Media = func(*media.Engine) avatar.Media { return &engine{world: w} }
+		o.Media = func(*media.Engine) avatar.Media {
+			return &engine{Media: fakeservice.Media{Mic: fakeservice.Mic{MicErr: errors.New("none")}}, world: w}
+		}
 		o.HTTPClient, o.Page = fetch.As(w), w.page
 		s, err := avatar.New(o)
 		return s, release(Avatar), err
@@ -223,204 +213,45 @@ func (x *exchange) reply(text, thread string) {
 	x.end()
 }
 
-// socket is the far end of one control connection.
-type socket struct {
-	world  *world
-	auth   any
-	events chan socketio.Event
-
-	mu     sync.Mutex
-	sent   []string // "name payload"
-	closed bool
-}
-
-// Dial implements [socketio.Dialer].
-func (w *world) Dial(_ string, o socketio.ClientOptions) (socketio.Socket, error) {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	s := &socket{world: w, auth: o.Auth, events: make(chan socketio.Event, 256)}
-	w.sockets = append(w.sockets, s)
-	return s, nil
-}
-
 // socket returns the newest one.
-func (w *world) socket() *socket {
+func (w *world) socket() *fakeservice.Socket {
 	w.t.Helper()
 	synctest.Wait()
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	if len(w.sockets) == 0 {
-		w.t.Fatal("no socket was opened")
-	}
-	return w.sockets[len(w.sockets)-1]
-}
-
-// when sets what the service does at a client event; nil is nothing.
-func (w *world) when(name string, f func(*socket)) {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	w.answer[name] = f
-}
-
-func (s *socket) Open() {
-	s.push(socketio.Event{Kind: socketio.Connected})
-	s.reply("open")
-}
-
-func (s *socket) Events() <-chan socketio.Event { return s.events }
-func (s *socket) ID() string                    { return "sock" }
-func (s *socket) SetAuth(auth any) error        { s.auth = auth; return nil }
-func (s *socket) Reconnect()                    {}
-
-func (s *socket) Emit(name string, args ...any) error {
-	b, err := json.Marshal(args[0])
-	if err != nil {
-		return err
-	}
-	s.mu.Lock()
-	s.sent = append(s.sent, name+" "+string(b))
-	s.mu.Unlock()
-	s.reply(name)
-	return nil
-}
-
-// Ask is Emit to a service that acknowledges.
-func (s *socket) Ask(name string, acknowledged func(), args ...any) error {
-	err := s.Emit(name, args...)
-	if err == nil {
-		acknowledged()
-	}
-	return err
-}
-
-func (s *socket) reply(name string) {
-	s.world.mu.Lock()
-	f := s.world.answer[name]
-	s.world.mu.Unlock()
-	if f != nil {
-		f(s)
-	}
-}
-
-func (s *socket) Close() error {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if !s.closed {
-		s.closed = true
-		close(s.events)
-	}
-	return nil
-}
-
-func (s *socket) push(ev socketio.Event) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if !s.closed {
-		s.events <- ev
-	}
-}
-
-// say sends an event to the client.
-func (s *socket) say(name string, payload any) {
-	b, err := json.Marshal(payload)
-	if err != nil {
-		s.world.t.Error(err)
-	}
-	s.push(socketio.Event{Kind: socketio.Message, Name: name, Args: socketio.Args{b}})
-}
-
-// segment sends a piece of an answer.
-func (s *socket) segment(segment map[string]any) {
-	b, err := json.Marshal(segment)
-	if err != nil {
-		s.world.t.Error(err)
-	}
-	s.say(control.AgentRawText, control.RawText{SpeechID: "a", Delta: string(b)})
-}
-
-func (s *socket) drop(reason socketio.Reason) {
-	s.push(socketio.Event{Kind: socketio.Disconnected, Reason: reason})
-}
-
-// got returns the payloads of the client's events called name.
-func (s *socket) got(name string) []string {
-	synctest.Wait()
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	var found []string
-	for _, sent := range s.sent {
-		if payload, ok := strings.CutPrefix(sent, name+" "); ok {
-			found = append(found, payload)
-		}
-	}
-	return found
+	return w.Socket(w.Dialled() - 1)
 }
 
 // spoken lists the typed turns that the avatar got.
 func (w *world) spoken() []string {
 	synctest.Wait()
-	w.mu.Lock()
-	sockets := slices.Clone(w.sockets)
-	w.mu.Unlock()
 	var texts []string
-	for _, s := range sockets {
-		for _, payload := range s.got(control.TextEntered) {
-			var p control.Text
-			if json.Unmarshal([]byte(payload), &p) == nil && p.Text != "" && p.IsFinal && !strings.Contains(payload, "isSpeechStart") {
-				texts = append(texts, p.Text)
-			}
+	for i := range w.Dialled() {
+		for _, t := range w.Socket(i).Texts() {
+			texts = append(texts, t.Text)
 		}
 	}
 	return texts
 }
 
-// engine makes peers that complete every request at once.
-type engine struct{ world *world }
+// engine makes peers that complete every request at once. No test is in audio mode.
+type engine struct {
+	fakeservice.Media
+	world *world
+}
 
-func (e *engine) NewSubscriber(func(media.Event)) avatar.Subscriber { return subscriber{} }
-func (e *engine) NewPublisher(func(media.Event)) avatar.Publisher   { return publisher{} }
-func (e *engine) NewVoice(func(media.Event)) avatar.Voice           { return nil } // no test is in audio mode
+func (e *engine) NewSubscriber(notify func(media.Event)) avatar.Subscriber {
+	return e.Media.NewSubscriber(notify)
+}
+
+func (e *engine) NewPublisher(notify func(media.Event)) avatar.Publisher {
+	return e.Media.NewPublisher(notify)
+}
+func (e *engine) NewVoice(notify func(media.Event)) avatar.Voice { return e.Media.NewVoice(notify) }
 
 func (e *engine) Close() {
 	if e.world.closed != nil {
 		<-e.world.closed
 	}
 }
-
-type subscriber struct{}
-
-func (subscriber) Subscribe(context.Context, string) error { return nil }
-func (subscriber) Playable(context.Context, bool) (media.Picture, error) {
-	return media.Picture{Width: 640, Height: 360}, nil
-}
-func (subscriber) Renew(context.Context)                      {}
-func (subscriber) Release(context.Context)                    {}
-func (subscriber) Stats(context.Context) (media.Stats, error) { return media.Stats{}, nil }
-func (subscriber) Close()                                     {}
-
-type publisher struct{}
-
-func (publisher) Prepare() {}
-func (publisher) Offer(context.Context, bool) (control.Description, error) {
-	return control.Description{Type: "offer", SDP: "v=0"}, nil
-}
-func (publisher) Answer(context.Context, control.Description) error { return nil }
-func (publisher) AddCandidate(control.ServerCandidate)              {}
-func (publisher) Stats(context.Context) (media.Stats, error)        { return media.Stats{}, nil }
-func (publisher) SetBandwidth(context.Context, int) error           { return nil }
-func (publisher) Close()                                            {}
-
-func (*engine) StartMic(context.Context) error               { return errors.New("none") }
-func (*engine) SwitchMic(context.Context, string) error      { return nil }
-func (*engine) MicStarted() bool                             { return false }
-func (*engine) SetMicEnabled(bool)                           {}
-func (*engine) StopMic()                                     {}
-func (*engine) SetOutputMuted(bool)                          {}
-func (*engine) SetOutputVolume(float64)                      {}
-func (*engine) SetOutputDevice(context.Context, string) bool { return true }
-func (*engine) ResumePlayback(context.Context) bool          { return true }
-func (*engine) ClearTracks()                                 {}
-func (*engine) WatchSpeech(bool)                             {}
 
 // page tells the sessions of it what the browser does.
 type page struct {

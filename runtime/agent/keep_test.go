@@ -10,6 +10,7 @@ import (
 	"testing"
 	"testing/synctest"
 
+	"github.com/agentruntime/agentruntime/internal/fakeservice"
 	"github.com/agentruntime/agentruntime/internal/socketio"
 	"github.com/agentruntime/agentruntime/runtime/avatar"
 	"github.com/agentruntime/agentruntime/runtime/chat"
@@ -72,7 +73,7 @@ func TestWhatIsGivenForOneTransportWins(t *testing.T) {
 		if got := fmt.Sprint(vars()); !strings.HasPrefix(got, "map[a:shared b:new c:") || !strings.HasSuffix(got, `page_context:{"page":7}]`) {
 			t.Errorf("second turn: %s", got)
 		}
-		join := r.answer[control.Join]
+		join := r.Answer[control.Join]
 		r.stuck()
 		switched := r.switchLater(background, Avatar)
 		if got := fmt.Sprint(r.joined().RequestVars); !strings.HasPrefix(got, "map[a:shared b:new c:") || !strings.HasSuffix(got, `d:face page_context:{"page":7}]`) {
@@ -83,15 +84,15 @@ func TestWhatIsGivenForOneTransportWins(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		join(r.socket())
+		join(r.socket(), fakeservice.Event{})
 		if err := <-switched; err != nil {
 			t.Fatal(err)
 		}
-		got := r.socket().got(control.UpdateGenieContext)
+		got := r.socket().Payloads(control.UpdateGenieContext)
 		if len(got) != 1 || !strings.Contains(got[0], "during the switch") || !strings.Contains(got[0], "as well") {
 			t.Errorf("told after the switch: %q", got)
 		}
-		if auth := fmt.Sprint(r.socket().auth); auth != "map[token:token]" {
+		if auth := fmt.Sprint(r.socket().Options().Auth); auth != "map[token:token]" {
 			t.Errorf("auth %s", auth)
 		}
 		r.Disconnect(DisconnectOptions{})
@@ -126,16 +127,18 @@ func TestVariablesReachAnAvatarThatReconnects(t *testing.T) {
 	run(t, Options{}, func(r *rig) {
 		r.mustConnect()
 		s := r.socket()
-		s.drop(socketio.TransportClose)
+		s.Drop(socketio.TransportClose)
 		synctest.Wait()
 		if err := r.UpdateRequestVars(map[string]any{"a": "b"}); err != nil {
 			t.Fatal(err)
 		}
-		if got := s.got(control.UpdateGenieContext); len(got) != 0 {
+		synctest.Wait()
+		if got := s.Payloads(control.UpdateGenieContext); len(got) != 0 {
 			t.Errorf("told without a socket: %q", got)
 		}
-		s.push(socketio.Event{Kind: socketio.Connected, Recovered: true})
-		if got := s.got(control.UpdateGenieContext); len(got) != 1 || !strings.Contains(got[0], `"a":"b"`) {
+		s.Push(socketio.Event{Kind: socketio.Connected, Recovered: true})
+		synctest.Wait()
+		if got := s.Payloads(control.UpdateGenieContext); len(got) != 1 || !strings.Contains(got[0], `"a":"b"`) {
 			t.Errorf("told when it was back: %q", got)
 		}
 	})
@@ -189,7 +192,7 @@ func TestHandlersFollowTheConversation(t *testing.T) {
 		say(call("t-1"))
 		calls("before t-1", "connected t-1")
 
-		join := r.answer[control.Join]
+		join := r.Answer[control.Join]
 		r.stuck()
 		switched := r.switchLater(background, Avatar)
 		on("switching")
@@ -199,19 +202,19 @@ func TestHandlersFollowTheConversation(t *testing.T) {
 		if got, err := r.RespondToTool(background, "t-2", map[string]any{"ok": true}); !got.OK || err != nil {
 			t.Errorf("answered during the switch: %+v, %v", got, err)
 		}
-		join(r.socket())
+		join(r.socket(), fakeservice.Event{})
 		if err := <-switched; err != nil {
 			t.Fatal(err)
 		}
 		if got, err := r.RespondToTool(background, "t-1", map[string]any{"ok": true}); got.Reason != "unknown_or_stale" || err != nil {
 			t.Errorf("answered after the switch: %+v, %v", got, err)
 		}
-		r.socket().segment(call("t-3"))
+		r.socket().Segment(call("t-3"))
 		calls("connected t-3", "switching t-3") // in the new one
 		if got, err := r.RespondToTool(background, "t-3", map[string]any{"ok": true}); !got.OK || err != nil {
 			t.Errorf("answered in the new transport: %+v, %v", got, err)
 		}
-		r.socket().segment(map[string]any{
+		r.socket().Segment(map[string]any{
 			"type": "interruption", "content": map[string]any{"auth_url": "https://a.example"}, "metadata": map[string]any{"subtype": "oauth_required"},
 		})
 		synctest.Wait()
@@ -239,9 +242,9 @@ func TestAnAnswerThatIsOwedIsSettledWithItsTransport(t *testing.T) {
 		r.want("state switching user_requested", "transport avatar", "turnEnd", "responseSettled", "state connected", "mode avatar true")
 	})
 	run(t, Options{Options: session.Options{ThreadID: "th-1", Kickoff: &event.Kickoff{Text: "Begin"}}}, func(r *rig) {
-		r.when(control.ApprovedPermissions, nil)
+		r.When(control.ApprovedPermissions, nil)
 		r.mustConnect()
-		r.socket().segment(map[string]any{"type": "think"}) // the old one owes an answer
+		r.socket().Segment(map[string]any{"type": "think"}) // the old one owes an answer
 		r.forget()
 		r.mustSwitch(Chat)
 		r.turn(0) // and the new one another: the kickoff's
@@ -279,13 +282,13 @@ func TestATokenReplacesAllThatWereGiven(t *testing.T) {
 		r.stuck()
 		switched := r.switchLater(background, Avatar)
 		s := r.socket()
-		if auth := fmt.Sprint(s.auth); auth != "map[token:face-token]" {
+		if auth := fmt.Sprint(s.Options().Auth); auth != "map[token:face-token]" {
 			t.Errorf("auth %s", auth)
 		}
 		if err := r.SetToken("fresh"); err != nil {
 			t.Fatal(err)
 		}
-		if auth := fmt.Sprint(s.auth); auth != "map[token:fresh]" {
+		if auth := fmt.Sprint(s.Options().Auth); auth != "map[token:fresh]" {
 			t.Errorf("auth after SetToken %s", auth)
 		}
 		r.unstick()

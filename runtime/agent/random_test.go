@@ -11,6 +11,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/agentruntime/agentruntime/internal/fakeservice"
 	"github.com/agentruntime/agentruntime/internal/socketio"
 	"github.com/agentruntime/agentruntime/runtime/avatar"
 	"github.com/agentruntime/agentruntime/runtime/control"
@@ -129,11 +130,8 @@ func (c *chaos) step(i int) {
 			}
 		})
 	case n == 18:
-		c.world.mu.Lock()
-		sockets := len(c.sockets)
-		c.world.mu.Unlock()
-		if sockets > 0 && c.rnd.IntN(8) == 0 {
-			c.socket().drop(socketio.ServerDisconnect)
+		if c.Dialled() > 0 && c.rnd.IntN(8) == 0 {
+			c.socket().Drop(socketio.ServerDisconnect)
 		}
 	default:
 		if c.rnd.IntN(40) == 0 {
@@ -146,25 +144,25 @@ func (c *chaos) step(i int) {
 func (c *chaos) serve() {
 	join, opening, answer, refuse := c.within(2*time.Second), c.within(2*time.Second), c.within(time.Second), c.rnd.IntN(4) == 0
 	after := func(d time.Duration, f func()) { time.AfterFunc(d, f) }
-	c.when(control.Join, func(s *socket) {
+	c.When(control.Join, func(s *fakeservice.Socket, _ fakeservice.Event) {
 		after(join, func() {
 			if refuse {
-				s.say(control.ThrowToNoAgent, control.Empty{})
+				s.Say(control.ThrowToNoAgent, control.Empty{})
 				return
 			}
-			s.say(control.ClientConfig, control.Configuration{})
-			s.say(control.JoinComplete, control.Empty{})
+			s.Say(control.ClientConfig, control.Configuration{})
+			s.Say(control.JoinComplete, control.Empty{})
 		})
 	})
-	c.when(control.ApprovedPermissions, func(s *socket) {
-		after(opening, func() { s.say(control.StvFinishedTalking, control.FinishedTalking{}) })
+	c.When(control.ApprovedPermissions, func(s *fakeservice.Socket, _ fakeservice.Event) {
+		after(opening, func() { s.Say(control.StvFinishedTalking, control.FinishedTalking{}) })
 	})
-	c.when(control.TextEntered, func(s *socket) {
+	c.When(control.TextEntered, func(s *fakeservice.Socket, _ fakeservice.Event) {
 		after(answer, func() {
-			s.segment(map[string]any{"type": "think", "threadId": "th-1"})
-			s.say(control.AgentStartSpeech, control.StartSpeech{SpeechID: "a", IsNewTurn: true})
-			s.segment(map[string]any{"type": "avatar", "content": "Yes.", "threadId": "th-1"})
-			s.say(control.AgentEndTurn, control.EndTurn{SpeechID: "a"})
+			s.Segment(map[string]any{"type": "think", "threadId": "th-1"})
+			s.Say(control.AgentStartSpeech, control.StartSpeech{SpeechID: "a", IsNewTurn: true})
+			s.Segment(map[string]any{"type": "avatar", "content": "Yes.", "threadId": "th-1"})
+			s.Say(control.AgentEndTurn, control.EndTurn{SpeechID: "a"})
 		})
 	})
 	c.world.mu.Lock()

@@ -48,8 +48,8 @@ func run(t *testing.T, o Options, f func(r *rig)) {
 				t.Errorf("of %d sessions of %s, %d were freed", r.made[m], m, r.freed[m])
 			}
 		}
-		for i, s := range r.sockets {
-			if !s.closed {
+		for i := range r.Dialled() {
+			if !r.Socket(i).Closed() {
 				t.Errorf("socket %d is still open", i)
 			}
 		}
@@ -167,7 +167,7 @@ func (r *rig) switchLater(ctx context.Context, m Mode) <-chan error {
 }
 
 // stuck keeps avatars from connecting: the service does not answer.
-func (r *rig) stuck() { r.when(control.Join, nil) }
+func (r *rig) stuck() { r.When(control.Join, nil) }
 
 var background = context.Background()
 

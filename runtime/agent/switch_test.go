@@ -7,6 +7,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/agentruntime/agentruntime/internal/fakeservice"
 	"github.com/agentruntime/agentruntime/internal/socketio"
 	"github.com/agentruntime/agentruntime/runtime/chat"
 	"github.com/agentruntime/agentruntime/runtime/control"
@@ -28,12 +29,12 @@ func TestSwitchesInOrder(t *testing.T) {
 		}
 		r.forget()
 
-		join := r.answer[control.Join]
+		join := r.Answer[control.Join]
 		r.stuck()
 		switched := r.switchLater(background, Avatar)
 		waits := r.send(background, "What is my name?")
 		r.want("state switching user_requested", "transport avatar")
-		join(r.socket())
+		join(r.socket(), fakeservice.Event{})
 		if err := <-switched; err != nil {
 			t.Fatal(err)
 		}
@@ -48,9 +49,9 @@ func TestSwitchesInOrder(t *testing.T) {
 			t.Errorf("%+v", s)
 		}
 
-		r.when(control.Join, join)
+		r.When(control.Join, join)
 		s := r.socket()
-		s.segment(map[string]any{"type": "avatar", "content": "Sam."})
+		s.Segment(map[string]any{"type": "avatar", "content": "Sam."})
 		synctest.Wait()
 		r.forget()
 		r.mustSwitch(Chat)
@@ -82,7 +83,7 @@ func TestASwitchThatFailsBringsTheConversationBack(t *testing.T) {
 		r.stuck()
 		switched := r.switchLater(background, Avatar)
 		waits := r.send(background, "Still there?")
-		r.socket().say(control.ThrowToNoAgent, control.Empty{})
+		r.socket().Say(control.ThrowToNoAgent, control.Empty{})
 		if err := <-switched; !errors.Is(err, fault.CapacityUnavailable) {
 			t.Errorf("err = %v, want the transport's", err)
 		}
@@ -97,7 +98,7 @@ func TestASwitchThatFailsBringsTheConversationBack(t *testing.T) {
 		if s := r.Snapshot(); s.State != Connected || s.Mode != Chat || s.Transport != any(r.current.transportSession.(*chat.Session)) {
 			t.Errorf("%+v", s)
 		}
-		r.when(control.Join, newWorld(t).answer[control.Join])
+		r.When(control.Join, newWorld(t).Answer[control.Join])
 		r.mustSwitch(Avatar) // it can be tried again
 		if len(r.completed()) != 0 {
 			t.Error("told of an end")
@@ -139,7 +140,7 @@ func TestATransportThatCanNotBeMadeLeavesTheConversation(t *testing.T) {
 
 func TestAConnectThatFailsIsFinal(t *testing.T) {
 	run(t, Options{Options: session.Options{ThreadID: "th-1"}}, func(r *rig) {
-		r.when(control.Join, func(s *socket) { s.say(control.RemovePeer, control.Empty{}) })
+		r.When(control.Join, func(s *fakeservice.Socket, _ fakeservice.Event) { s.Say(control.RemovePeer, control.Empty{}) })
 		if err := r.Connect(background); !errors.Is(err, fault.PeerRemoved) {
 			t.Errorf("err = %v", err)
 		}
@@ -246,7 +247,7 @@ func TestATransportThatEndsByItself(t *testing.T) {
 	run(t, Options{}, func(r *rig) {
 		r.mustConnect()
 		r.forget()
-		r.socket().drop(socketio.ServerDisconnect)
+		r.socket().Drop(socketio.ServerDisconnect)
 		r.want("state failed transport_failed", "ended io server disconnect")
 		if s := r.Snapshot(); s.State != Broken || s.Transport == nil {
 			t.Errorf("%+v", s)
@@ -262,7 +263,7 @@ func TestATransportThatEndsByItself(t *testing.T) {
 			s := r.socket()
 			r.listen = func(e event.Event) {
 				if _, ok := e.(TransportChanged); ok {
-					s.drop(socketio.ServerDisconnect)
+					s.Drop(socketio.ServerDisconnect)
 				}
 			}
 			if err := r.SwitchMode(background, Chat); err != nil {
@@ -281,7 +282,7 @@ func TestATransportThatEndsByItself(t *testing.T) {
 			old := r.current.transportSession.(*chat.Session)
 			old.Disconnect(chatEnd("gone"))
 			r.want("state switching user_requested", "transport avatar")
-			r.socket().say(control.ThrowToNoAgent, control.Empty{})
+			r.socket().Say(control.ThrowToNoAgent, control.Empty{})
 			if err := <-switched; !errors.Is(err, fault.CapacityUnavailable) {
 				t.Errorf("err = %v", err)
 			}
@@ -443,7 +444,7 @@ func TestAListenerMayDisconnectAtAnyEvent(t *testing.T) {
 // TestASecondConnectJoinsTheFirst, and its context ends its own wait alone.
 func TestASecondConnectJoinsTheFirst(t *testing.T) {
 	run(t, Options{}, func(r *rig) {
-		join := r.answer[control.Join]
+		join := r.Answer[control.Join]
 		r.stuck()
 		connect := func() error { return r.Connect(background) }
 		first, second := later(connect), later(connect)
@@ -452,7 +453,7 @@ func TestASecondConnectJoinsTheFirst(t *testing.T) {
 		if err := r.Connect(ctx); !errors.Is(err, fault.Aborted) {
 			t.Errorf("a wait that was cut short: %v", err)
 		}
-		join(r.socket())
+		join(r.socket(), fakeservice.Event{})
 		if a, b := <-first, <-second; a != nil || b != nil {
 			t.Errorf("connected with %v and %v", a, b)
 		}

@@ -10,6 +10,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/agentruntime/agentruntime/internal/fakeservice"
 	"github.com/agentruntime/agentruntime/internal/socketio"
 	"github.com/agentruntime/agentruntime/runtime/avatar"
 	"github.com/agentruntime/agentruntime/runtime/control"
@@ -19,7 +20,7 @@ import (
 )
 
 // unstick lets the avatar that is connecting go on.
-func (r *rig) unstick() { newWorld(r.t).answer[control.Join](r.socket()) }
+func (r *rig) unstick() { newWorld(r.t).Answer[control.Join](r.socket(), fakeservice.Event{}) }
 
 // TestTextsThatWaitLeaveTogether: eight at most, to the avatar as one turn.
 func TestTextsThatWaitLeaveTogether(t *testing.T) {
@@ -66,7 +67,7 @@ func TestATextThatIsTakenBackTakesNoOtherAlong(t *testing.T) {
 	run(t, Options{Mode: Chat}, func(r *rig) {
 		r.mustConnect()
 		r.stuck()
-		r.when(control.ApprovedPermissions, nil) // the opening goes on
+		r.When(control.ApprovedPermissions, nil) // the opening goes on
 		switched := r.switchLater(background, Avatar)
 		ctx, cancel := context.WithCancel(background)
 		gone, stays := r.send(ctx, "gone"), r.send(background, "stays")
@@ -79,7 +80,7 @@ func TestATextThatIsTakenBackTakesNoOtherAlong(t *testing.T) {
 		if end := <-gone; !errors.Is(end.err, fault.Aborted) {
 			t.Errorf("taken back: %+v", end)
 		}
-		r.socket().say(control.StvFinishedTalking, control.FinishedTalking{})
+		r.socket().Say(control.StvFinishedTalking, control.FinishedTalking{})
 		if end := <-stays; end.err != nil || !end.Left {
 			t.Errorf("the other: %+v", end)
 		}
@@ -159,7 +160,7 @@ func TestATurnInTextGoesOnUntilTheAvatarIsUp(t *testing.T) {
 // TestWhatTheAvatarHoldsMovesToText: its opening was not over.
 func TestWhatTheAvatarHoldsMovesToText(t *testing.T) {
 	run(t, Options{Options: session.Options{ThreadID: "th-1"}}, func(r *rig) {
-		r.when(control.ApprovedPermissions, nil)
+		r.When(control.ApprovedPermissions, nil)
 		r.auto = func(x *exchange) { x.say("Answer.", "th-1"); x.w.Close() }
 		r.mustConnect()
 		first, second := r.send(background, "one"), r.send(background, "two")
@@ -204,14 +205,14 @@ func TestATextThatNobodyDecidesOnHoldsOthersUpForASecond(t *testing.T) {
 // TestATextOfATransportThatEndedIsNotLost, if the conversation moves on.
 func TestATextOfATransportThatEndedIsNotLost(t *testing.T) {
 	run(t, Options{}, func(r *rig) {
-		r.when(control.ApprovedPermissions, nil)
+		r.When(control.ApprovedPermissions, nil)
 		r.auto = func(x *exchange) { x.say("Answer.", "th-1"); x.w.Close() }
 		r.mustConnect()
 		first := r.send(background, "one")
 		s := r.socket()
 		r.listen = func(e event.Event) {
 			if _, ok := e.(TransportChanged); ok {
-				s.drop(socketio.ServerDisconnect)
+				s.Drop(socketio.ServerDisconnect)
 				time.Sleep(time.Millisecond) // until it was heard
 			}
 		}
@@ -221,10 +222,10 @@ func TestATextOfATransportThatEndedIsNotLost(t *testing.T) {
 		}
 	})
 	run(t, Options{}, func(r *rig) {
-		r.when(control.ApprovedPermissions, nil)
+		r.When(control.ApprovedPermissions, nil)
 		r.mustConnect()
 		first := r.send(background, "one")
-		r.socket().drop(socketio.ServerDisconnect)
+		r.socket().Drop(socketio.ServerDisconnect)
 		if end := <-first; end.err != nil || end.Left {
 			t.Errorf("without a switch: %+v", end)
 		}

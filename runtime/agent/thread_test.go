@@ -19,7 +19,7 @@ import (
 // joined returns what the newest avatar was told in its join.
 func (r *rig) joined() control.Context {
 	r.t.Helper()
-	got := r.socket().got(control.Join)
+	got := r.socket().Payloads(control.Join)
 	var join control.JoinRequest
 	if len(got) != 1 {
 		r.t.Fatalf("joined %d times", len(got))
@@ -34,7 +34,7 @@ func (r *rig) joined() control.Context {
 func TestTheThreadIsKept(t *testing.T) {
 	run(t, Options{}, func(r *rig) {
 		r.mustConnect()
-		r.socket().segment(map[string]any{"type": "avatar", "content": "Hello.", "threadId": "th-1"})
+		r.socket().Segment(map[string]any{"type": "avatar", "content": "Hello.", "threadId": "th-1"})
 		synctest.Wait()
 		if id := r.Snapshot().ThreadID; id != "th-1" {
 			t.Errorf("thread %q", id)
@@ -103,7 +103,7 @@ func TestASwitchWaitsForTheThreadOfTheFirstAnswer(t *testing.T) {
 			<-r.send(background, "My name is Sam")
 			s := r.socket()
 			switched := r.switchLater(background, Chat)
-			s.segment(map[string]any{"type": "avatar", "content": "Hello.", "threadId": "th-1"})
+			s.Segment(map[string]any{"type": "avatar", "content": "Hello.", "threadId": "th-1"})
 			if err := <-switched; err != nil || r.current.Status().ThreadID != "th-1" {
 				t.Errorf("%v, thread %q", err, r.current.Status().ThreadID)
 			}
@@ -173,14 +173,14 @@ func TestAThreadOfATransportThatNeverWasUpIsNotTheConversations(t *testing.T) {
 		r.mustConnect()
 		r.stuck()
 		switched := r.switchLater(background, Avatar)
-		r.socket().segment(map[string]any{"type": "think", "threadId": "other"})
-		r.socket().say(control.ThrowToNoAgent, control.Empty{})
+		r.socket().Segment(map[string]any{"type": "think", "threadId": "other"})
+		r.socket().Say(control.ThrowToNoAgent, control.Empty{})
 		if err := <-switched; err == nil || r.Snapshot().ThreadID != "" {
 			t.Errorf("%v, thread %q", err, r.Snapshot().ThreadID)
 		}
-		r.when(control.ApprovedPermissions, nil) // nothing more is heard of it
+		r.When(control.ApprovedPermissions, nil) // nothing more is heard of it
 		switched = r.switchLater(background, Avatar)
-		r.socket().segment(map[string]any{"type": "think", "threadId": "new"})
+		r.socket().Segment(map[string]any{"type": "think", "threadId": "new"})
 		synctest.Wait()
 		r.unstick()
 		if err := <-switched; err != nil || r.Snapshot().ThreadID != "new" {
@@ -211,7 +211,7 @@ func TestTheServiceOpensAnotherThread(t *testing.T) {
 		if got := all[ModeChanged](r); !slices.Equal(got, []ModeChanged{{Avatar, false}}) {
 			t.Errorf("%+v", got)
 		}
-		r.socket().segment(map[string]any{"type": "avatar", "content": "Hello.", "threadId": "new"})
+		r.socket().Segment(map[string]any{"type": "avatar", "content": "Hello.", "threadId": "new"})
 		synctest.Wait()
 		if id := r.Snapshot().ThreadID; id != "new" {
 			t.Errorf("thread %q", id)

@@ -15,13 +15,13 @@ import (
 func TestAskReturnsTheAnswerToItsText(t *testing.T) {
 	run(t, Options{}, func(r *rig) {
 		r.mustConnect()
-		socket := r.service.socket(0)
-		socket.say(control.StvFinishedTalking, control.FinishedTalking{AgentContent: "Hello."})
+		socket := r.service.Socket(0)
+		socket.Say(control.StvFinishedTalking, control.FinishedTalking{AgentContent: "Hello."})
 		utter := func(id, text string, end bool) {
-			socket.say(control.AgentStartSpeech, control.StartSpeech{SpeechID: id, TurnID: "turn " + id, IsNewTurn: true})
-			socket.say(control.StvStartedTalking, control.Empty{})
+			socket.Say(control.AgentStartSpeech, control.StartSpeech{SpeechID: id, TurnID: "turn " + id, IsNewTurn: true})
+			socket.Say(control.StvStartedTalking, control.Empty{})
 			if end {
-				socket.say(control.StvFinishedTalking, control.FinishedTalking{AgentContent: text})
+				socket.Say(control.StvFinishedTalking, control.FinishedTalking{AgentContent: text})
 			}
 		}
 		utter("old", "", false)
@@ -31,7 +31,7 @@ func TestAskReturnsTheAnswerToItsText(t *testing.T) {
 		done := make(chan struct{})
 		go func() { defer close(done); answer, err = r.Ask(context.Background(), "And now?") }()
 		synctest.Wait()
-		socket.say(control.StvFinishedTalking, control.FinishedTalking{AgentContent: "What was cut"})
+		socket.Say(control.StvFinishedTalking, control.FinishedTalking{AgentContent: "What was cut"})
 		utter("new", "Now this.", true)
 		<-done
 		if err != nil || answer.Text != "Now this." || answer.SpeechID != "new" || answer.TurnID != "turn new" {
@@ -43,7 +43,7 @@ func TestAskReturnsTheAnswerToItsText(t *testing.T) {
 func TestAskEndsWithTheSessionAndTheContext(t *testing.T) {
 	run(t, Options{}, func(r *rig) {
 		r.mustConnect()
-		r.service.socket(0).say(control.StvFinishedTalking, control.FinishedTalking{AgentContent: "Hello."})
+		r.service.Socket(0).Say(control.StvFinishedTalking, control.FinishedTalking{AgentContent: "Hello."})
 		synctest.Wait()
 		ctx, cancel := context.WithTimeout(context.Background(), second)
 		defer cancel()

@@ -31,11 +31,11 @@ func TestAuditTellsALife(t *testing.T) {
 			fault.New(fault.WHEPPrivateIP, ""),
 			&socketio.RefusedError{Message: "unauthorized"},
 		}
-		r.media.subscribe = func(context.Context, string) error { return failures[0] }
+		r.media.OnSubscribe = func(context.Context, string) error { return failures[0] }
 		if err := r.Connect(context.Background()); !errors.Is(err, fault.WHEPPrivateIP) {
 			t.Fatal(err)
 		}
-		r.media.subscribe = nil
+		r.media.OnSubscribe = nil
 		r.Disconnect(DisconnectOptions{})
 		if err := r.SetToken("fresh"); err != nil {
 			t.Fatal(err)
@@ -45,11 +45,11 @@ func TestAuditTellsALife(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		s.say(control.AgentRawText, control.RawText{Delta: string(delta)})
-		s.say(control.StvFinishedTalking, control.FinishedTalking{AgentContent: "Hello."})
-		s.say(control.AgentTurnToTalk, control.TurnToTalk{UserTranscription: "Hi"})
-		s.push(socketio.Event{Kind: socketio.Disconnected, Reason: socketio.TransportClose})
-		s.push(socketio.Event{Kind: socketio.ConnectError, Err: failures[1]})
+		s.Say(control.AgentRawText, control.RawText{Delta: string(delta)})
+		s.Say(control.StvFinishedTalking, control.FinishedTalking{AgentContent: "Hello."})
+		s.Say(control.AgentTurnToTalk, control.TurnToTalk{UserTranscription: "Hi"})
+		s.Push(socketio.Event{Kind: socketio.Disconnected, Reason: socketio.TransportClose})
+		s.Push(socketio.Event{Kind: socketio.ConnectError, Err: failures[1]})
 		synctest.Wait()
 		r.Disconnect(DisconnectOptions{})
 		synctest.Wait()

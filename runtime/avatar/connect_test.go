@@ -9,6 +9,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/agentruntime/agentruntime/internal/fakeservice"
 	"github.com/agentruntime/agentruntime/internal/socketio"
 	"github.com/agentruntime/agentruntime/runtime/control"
 	"github.com/agentruntime/agentruntime/runtime/fault"
@@ -23,19 +24,19 @@ func TestConnectRunsTheHandshakeInOrder(t *testing.T) {
 			"stateChange:preparing", "stateChange:connecting", "connectivityChanged", "streamReady",
 			"mediaReady", "disclosure", "stateChange:connected", "connectTimings",
 		)
-		sent := s.names()
+		sent := s.Names()
 		want := []string{control.Join, control.StvNewSession, control.CheckAvailability, control.ASRInit, control.ASROffer, control.ApprovedPermissions}
 		if !slices.Equal(sent, want) {
 			t.Errorf("sent %v, want %v", sent, want)
 		}
-		if s.options.Query["stickyId"] != r.Snapshot().StickyID || len(r.Snapshot().StickyID) != 16 || s.options.Query["partnerId"] != "5501" {
-			t.Errorf("query = %v", s.options.Query)
+		if s.Options().Query["stickyId"] != r.Snapshot().StickyID || len(r.Snapshot().StickyID) != 16 || s.Options().Query["partnerId"] != "5501" {
+			t.Errorf("query = %v", s.Options().Query)
 		}
-		if got := r.media.down.posts; !slices.Equal(got, []string{"https://media.example/whep/s-1"}) {
+		if got := r.media.Down.Posts; !slices.Equal(got, []string{"https://media.example/whep/s-1"}) {
 			t.Errorf("posted to %v", got)
 		}
 		var join control.JoinRequest
-		if err := json.Unmarshal([]byte(s.payloads(control.Join)[0]), &join); err != nil {
+		if err := json.Unmarshal([]byte(s.Payloads(control.Join)[0]), &join); err != nil {
 			r.t.Fatal(err)
 		}
 		if join.Room != join.Channel || len(join.Room) != 12 || join.Kaltura.KS != "token" || join.Kaltura.Capabilities["avatar"] != "on" {
@@ -49,20 +50,20 @@ func TestConnectRunsTheHandshakeInOrder(t *testing.T) {
 func TestEveryStepHasItsLimit(t *testing.T) {
 	for _, c := range []struct {
 		name   string
-		silent func(f *fakeService)
+		silent func(f *fakeservice.Service)
 		after  time.Duration
 		phase  fault.Phase
 	}{
-		{"serverConnect", func(f *fakeService) { delete(f.answer, "open") }, 10 * second, fault.PhaseServerConnect},
-		{"join", func(f *fakeService) { delete(f.answer, control.Join) }, 5 * second, fault.PhaseJoin},
-		{"joinComplete", func(f *fakeService) {
-			f.answer[control.Join] = func(s *fakeSocket, _ sent) { s.say(control.ClientConfig, control.Configuration{}) }
+		{"serverConnect", func(f *fakeservice.Service) { delete(f.Answer, "open") }, 10 * second, fault.PhaseServerConnect},
+		{"join", func(f *fakeservice.Service) { delete(f.Answer, control.Join) }, 5 * second, fault.PhaseJoin},
+		{"joinComplete", func(f *fakeservice.Service) {
+			f.Answer[control.Join] = func(s *fakeservice.Socket, _ fakeservice.Event) { s.Say(control.ClientConfig, control.Configuration{}) }
 		}, 20 * second, fault.PhaseJoinComplete},
-		{"session", func(f *fakeService) { delete(f.answer, control.StvNewSession) }, 30 * second, fault.PhaseConnect},
-		{"agent", func(f *fakeService) {
-			f.answer[control.StvNewSession] = func(s *fakeSocket, _ sent) {
-				s.say(control.StvNewSession, control.StvNewSessionReply{SessionID: "s", Status: "ok"})
-				s.say(control.ShowAgent, control.Empty{})
+		{"session", func(f *fakeservice.Service) { delete(f.Answer, control.StvNewSession) }, 30 * second, fault.PhaseConnect},
+		{"agent", func(f *fakeservice.Service) {
+			f.Answer[control.StvNewSession] = func(s *fakeservice.Socket, _ fakeservice.Event) {
+				s.Say(control.StvNewSession, control.StvNewSessionReply{SessionID: "s", Status: "ok"})
+				s.Say(control.ShowAgent, control.Empty{})
 			}
 		}, 10 * second, fault.PhaseAgent},
 	} {
@@ -89,7 +90,7 @@ func TestEveryStepHasItsLimit(t *testing.T) {
 func TestTheASRLimitIsItsOwn(t *testing.T) {
 	limits := control.Limits{Overall: time.Minute}
 	run(t, Options{Limits: limits}, func(r *rig) {
-		delete(r.service.answer, control.ASROffer)
+		delete(r.service.Answer, control.ASROffer)
 		err := r.Connect(context.Background())
 		var e *fault.Error
 		if !errors.As(err, &e) || e.Phase != fault.PhaseASR {
@@ -108,7 +109,7 @@ func TestFatalEventsRejectConnectAtOnce(t *testing.T) {
 	} {
 		t.Run(event, func(t *testing.T) {
 			run(t, Options{}, func(r *rig) {
-				r.service.answer[control.Join] = func(s *fakeSocket, _ sent) { s.say(event, control.Empty{}) }
+				r.service.Answer[control.Join] = func(s *fakeservice.Socket, _ fakeservice.Event) { s.Say(event, control.Empty{}) }
 				began := time.Now()
 				err := r.Connect(context.Background())
 				if !errors.Is(err, want) || time.Since(began) != 0 {
@@ -124,14 +125,14 @@ func TestFatalEventsRejectConnectAtOnce(t *testing.T) {
 
 func TestEarlyHandshakeEventsAreLatched(t *testing.T) {
 	run(t, Options{}, func(r *rig) {
-		r.service.answer[control.Join] = func(s *fakeSocket, _ sent) {
-			s.say(control.JoinComplete, control.Empty{})
-			s.say(control.ShowAgent, control.Empty{})
-			s.say(control.AskPermissions, control.Empty{})
-			s.say(control.ClientConfig, control.Configuration{LanguageCode: "de"})
+		r.service.Answer[control.Join] = func(s *fakeservice.Socket, _ fakeservice.Event) {
+			s.Say(control.JoinComplete, control.Empty{})
+			s.Say(control.ShowAgent, control.Empty{})
+			s.Say(control.AskPermissions, control.Empty{})
+			s.Say(control.ClientConfig, control.Configuration{LanguageCode: "de"})
 		}
-		r.service.answer[control.StvNewSession] = func(s *fakeSocket, _ sent) {
-			s.say(control.StvNewSession, control.StvNewSessionReply{SessionID: "s", Status: "ok"})
+		r.service.Answer[control.StvNewSession] = func(s *fakeservice.Socket, _ fakeservice.Event) {
+			s.Say(control.StvNewSession, control.StvNewSessionReply{SessionID: "s", Status: "ok"})
 		}
 		r.connectOnly()
 		if got := r.Snapshot().ClientConfig.LanguageCode; got != "de" {
@@ -143,16 +144,16 @@ func TestEarlyHandshakeEventsAreLatched(t *testing.T) {
 // Making the microphone's peer earlier would delay the picture.
 func TestTheMicrophonesPeerWaitsForTheVideoSession(t *testing.T) {
 	run(t, Options{}, func(r *rig) {
-		reply := r.service.answer[control.StvNewSession]
-		r.service.answer[control.StvNewSession] = func(s *fakeSocket, e sent) {
+		reply := r.service.Answer[control.StvNewSession]
+		r.service.Answer[control.StvNewSession] = func(s *fakeservice.Socket, e fakeservice.Event) {
 			synctest.Wait()
-			if r.media.up.prepared.Load() {
+			if r.media.Up.Prepared.Load() {
 				t.Error("prepared before the picture's address is known")
 			}
 			reply(s, e)
 		}
 		r.connectOnly()
-		if !r.media.up.prepared.Load() {
+		if !r.media.Up.Prepared.Load() {
 			t.Error("not prepared")
 		}
 	})
@@ -162,7 +163,7 @@ func TestConnectCanBeCutShortAtEveryStep(t *testing.T) {
 	for _, silent := range []string{"open", control.Join, control.StvNewSession, control.ASRInit, control.ASROffer} {
 		t.Run(silent, func(t *testing.T) {
 			run(t, Options{}, func(r *rig) {
-				delete(r.service.answer, silent)
+				delete(r.service.Answer, silent)
 				ctx, cancel := context.WithCancel(context.Background())
 				time.AfterFunc(second, cancel)
 				var e *fault.Error
@@ -171,7 +172,7 @@ func TestConnectCanBeCutShortAtEveryStep(t *testing.T) {
 				}
 			})
 			run(t, Options{}, func(r *rig) {
-				delete(r.service.answer, silent)
+				delete(r.service.Answer, silent)
 				time.AfterFunc(second, func() { r.Disconnect(DisconnectOptions{}) })
 				err := r.Connect(context.Background())
 				var e *fault.Error
@@ -189,7 +190,9 @@ func TestConnectCanBeCutShortAtEveryStep(t *testing.T) {
 
 func TestASRErrorEndsConnect(t *testing.T) {
 	run(t, Options{}, func(r *rig) {
-		r.service.answer[control.ASROffer] = func(s *fakeSocket, _ sent) { s.say(control.ASRError, control.PeerError{Error: "bad SDP"}) }
+		r.service.Answer[control.ASROffer] = func(s *fakeservice.Socket, _ fakeservice.Event) {
+			s.Say(control.ASRError, control.PeerError{Error: "bad SDP"})
+		}
 		err := r.Connect(context.Background())
 		var e *fault.Error
 		if !errors.As(err, &e) || e.Phase != fault.PhaseASR {
@@ -200,19 +203,19 @@ func TestASRErrorEndsConnect(t *testing.T) {
 
 func TestASessionThatIsGoneIsRepairedOnce(t *testing.T) {
 	run(t, Options{}, func(r *rig) {
-		r.media.subscribe = func(context.Context, string) error {
-			if len(r.media.down.posts) == 1 {
+		r.media.OnSubscribe = func(context.Context, string) error {
+			if len(r.media.Down.Posts) == 1 {
 				return &media.Gone{Status: 409}
 			}
 			return nil
 		}
 		s := r.connectOnly()
-		if n := len(s.payloads(control.StvNewSession)); n != 2 || r.media.down.renewed != 1 {
-			t.Errorf("%d session requests, %d renewals", n, r.media.down.renewed)
+		if n := len(s.Payloads(control.StvNewSession)); n != 2 || r.media.Down.Renewed != 1 {
+			t.Errorf("%d session requests, %d renewals", n, r.media.Down.Renewed)
 		}
 	})
 	run(t, Options{}, func(r *rig) {
-		r.media.subscribe = func(context.Context, string) error { return &media.Gone{Status: 404} }
+		r.media.OnSubscribe = func(context.Context, string) error { return &media.Gone{Status: 404} }
 		err := r.Connect(context.Background())
 		var e *fault.Error
 		if !errors.As(err, &e) || e.Code != fault.STVSessionGone || e.Status != 404 || !e.Retryable {
@@ -223,10 +226,10 @@ func TestASessionThatIsGoneIsRepairedOnce(t *testing.T) {
 
 func TestNoPictureIsTriedTwiceThenDegraded(t *testing.T) {
 	run(t, Options{}, func(r *rig) {
-		r.media.playable = func(context.Context) (media.Picture, error) { return media.Picture{Missing: true}, nil }
+		r.media.OnPlayable = func(context.Context) (media.Picture, error) { return media.Picture{Missing: true}, nil }
 		r.connectOnly()
-		if r.media.down.renewed != 1 || len(r.media.down.posts) != 2 {
-			t.Errorf("renewed %d, posts %v", r.media.down.renewed, r.media.down.posts)
+		if r.media.Down.Renewed != 1 || len(r.media.Down.Posts) != 2 {
+			t.Errorf("renewed %d, posts %v", r.media.Down.Renewed, r.media.Down.Posts)
 		}
 		if ready := all[MediaReady](r); len(ready) != 1 || !ready[0].Degraded {
 			t.Errorf("mediaReady = %+v", ready)
@@ -239,17 +242,17 @@ func TestNoPictureIsTriedTwiceThenDegraded(t *testing.T) {
 
 func TestAudioModeTakesTheServicesVoice(t *testing.T) {
 	run(t, Options{}, func(r *rig) {
-		r.service.answer[control.StvNewSession] = func(s *fakeSocket, _ sent) {
-			s.say(control.StvNewSession, control.StvNewSessionReply{Status: control.NoVideoStatus})
-			s.say(control.ShowAgent, control.Empty{})
-			s.say(control.AskPermissions, control.Empty{})
-			s.say(control.VoiceOffer, control.Offer{Offer: control.Description{Type: "offer", SDP: "v=0"}})
+		r.service.Answer[control.StvNewSession] = func(s *fakeservice.Socket, _ fakeservice.Event) {
+			s.Say(control.StvNewSession, control.StvNewSessionReply{Status: control.NoVideoStatus})
+			s.Say(control.ShowAgent, control.Empty{})
+			s.Say(control.AskPermissions, control.Empty{})
+			s.Say(control.VoiceOffer, control.Offer{Offer: control.Description{Type: "offer", SDP: "v=0"}})
 		}
 		s := r.connectOnly()
-		if r.Snapshot().Mode != Audio || len(r.media.down.posts) != 0 {
-			t.Errorf("mode %s, posts %v", r.Snapshot().Mode, r.media.down.posts)
+		if r.Snapshot().Mode != Audio || len(r.media.Down.Posts) != 0 {
+			t.Errorf("mode %s, posts %v", r.Snapshot().Mode, r.media.Down.Posts)
 		}
-		if got := s.payloads(control.VoiceAnswer); len(got) != 1 {
+		if got := s.Payloads(control.VoiceAnswer); len(got) != 1 {
 			t.Errorf("answers = %v", got)
 		}
 	})
@@ -260,18 +263,18 @@ func TestPrepareIsUsedByConnect(t *testing.T) {
 		if err := r.Prepare(context.Background()); err != nil {
 			r.t.Fatal(err)
 		}
-		picture := r.media.down
-		if picture == nil || r.media.up != nil {
-			t.Errorf("the picture's peer is %v and the microphone's %v", picture, r.media.up)
+		picture := r.media.Down
+		if picture == nil || r.media.Up != nil {
+			t.Errorf("the picture's peer is %v and the microphone's %v", picture, r.media.Up)
 		}
 		r.connectOnly()
-		if r.media.down != picture {
+		if r.media.Down != picture {
 			t.Error("connecting made another peer for the picture")
 		}
-		if n := r.service.dialled(); n != 1 {
+		if n := r.service.Dialled(); n != 1 {
 			t.Errorf("%d sockets", n)
 		}
-		if n := len(r.service.socket(0).payloads(control.Join)); n != 1 {
+		if n := len(r.service.Socket(0).Payloads(control.Join)); n != 1 {
 			t.Errorf("%d joins", n)
 		}
 		if len(all[StreamReady](r)) != 1 {
@@ -289,11 +292,11 @@ func TestAnUnusedPreparationExpires(t *testing.T) {
 		if w := all[Warning](r); len(w) != 1 || w[0].Code != fault.PrepareExpired {
 			t.Errorf("warnings = %v", w)
 		}
-		if !r.service.socket(0).closed {
+		if !r.service.Socket(0).Closed() {
 			t.Error("the socket is still open")
 		}
-		if r.media.open != 0 {
-			t.Errorf("%d peers are still open", r.media.open)
+		if r.media.Open != 0 {
+			t.Errorf("%d peers are still open", r.media.Open)
 		}
 		r.connectOnly() // on a fresh socket
 	})
@@ -301,16 +304,16 @@ func TestAnUnusedPreparationExpires(t *testing.T) {
 
 func TestConnectWaitsForARunningPreparation(t *testing.T) {
 	run(t, Options{}, func(r *rig) {
-		join := r.service.answer[control.Join]
-		r.service.answer[control.Join] = func(s *fakeSocket, e sent) {
+		join := r.service.Answer[control.Join]
+		r.service.Answer[control.Join] = func(s *fakeservice.Socket, e fakeservice.Event) {
 			time.AfterFunc(second, func() { join(s, e) })
 		}
 		prepared := make(chan error, 1)
 		go func() { prepared <- r.Prepare(context.Background()) }()
 		synctest.Wait()
 		r.connectOnly()
-		if err := <-prepared; err != nil || r.service.dialled() != 1 {
-			t.Errorf("prepare: %v, %d sockets", err, r.service.dialled())
+		if err := <-prepared; err != nil || r.service.Dialled() != 1 {
+			t.Errorf("prepare: %v, %d sockets", err, r.service.Dialled())
 		}
 	})
 }
@@ -320,9 +323,9 @@ func TestWaitForCapacityPolls(t *testing.T) {
 	polls := session.NewSpread(stickyID, "capacity").Around(5*second, 0.5) + 5*second // the first is the session's own
 	run(t, Options{StickyID: stickyID}, func(r *rig) {
 		asked := 0
-		r.service.answer[control.CheckAvailability] = func(s *fakeSocket, _ sent) {
+		r.service.Answer[control.CheckAvailability] = func(s *fakeservice.Socket, _ fakeservice.Event) {
 			asked++
-			s.say(control.AvailabilityResult, control.Availability{Available: asked == 3, Details: json.RawMessage(`{"maxCalls":20}`)})
+			s.Say(control.AvailabilityResult, control.Availability{Available: asked == 3, Details: json.RawMessage(`{"maxCalls":20}`)})
 		}
 		began := time.Now()
 		details, err := r.WaitForCapacity(context.Background(), 0, 0)
@@ -332,8 +335,8 @@ func TestWaitForCapacityPolls(t *testing.T) {
 		if n := len(all[CapacityChanged](r)); n != 3 {
 			t.Errorf("%d capacityChanged", n)
 		}
-		r.service.answer[control.CheckAvailability] = func(s *fakeSocket, _ sent) {
-			s.say(control.AvailabilityResult, control.Availability{})
+		r.service.Answer[control.CheckAvailability] = func(s *fakeservice.Socket, _ fakeservice.Event) {
+			s.Say(control.AvailabilityResult, control.Availability{})
 		}
 		if _, err := r.WaitForCapacity(context.Background(), 0, 0); !errors.Is(err, fault.CapacityTimeout) {
 			t.Errorf("err = %v, want capacity_timeout", err)
@@ -345,8 +348,8 @@ func TestWaitForCapacityPolls(t *testing.T) {
 // ends only its own wait, and a call on a connected session is refused.
 func TestASecondConnectJoinsTheFirst(t *testing.T) {
 	run(t, Options{}, func(r *rig) {
-		join := r.service.answer[control.Join]
-		r.service.answer[control.Join] = func(s *fakeSocket, e sent) {
+		join := r.service.Answer[control.Join]
+		r.service.Answer[control.Join] = func(s *fakeservice.Socket, e fakeservice.Event) {
 			time.AfterFunc(2*second, func() { join(s, e) })
 		}
 		outcomes := make(chan error, 2)
@@ -365,7 +368,7 @@ func TestASecondConnectJoinsTheFirst(t *testing.T) {
 		if a, b := <-outcomes, <-outcomes; a != nil || b != nil {
 			t.Fatalf("connected with %v and %v", a, b)
 		}
-		if n := r.service.dialled(); n != 1 {
+		if n := r.service.Dialled(); n != 1 {
 			t.Errorf("%d connections", n)
 		}
 		if err := r.Connect(context.Background()); !errors.Is(err, fault.InvalidState) {
@@ -376,7 +379,7 @@ func TestASecondConnectJoinsTheFirst(t *testing.T) {
 
 func TestAConnectThatFailsFailsForAll(t *testing.T) {
 	run(t, Options{}, func(r *rig) {
-		delete(r.service.answer, control.Join)
+		delete(r.service.Answer, control.Join)
 		outcomes := make(chan error, 2)
 		for range 2 {
 			go func() { outcomes <- r.Connect(context.Background()) }()
@@ -407,8 +410,8 @@ func TestConnectIsRefusedInOtherStates(t *testing.T) {
 
 func TestADroppedHandshakeSocketFailsConnect(t *testing.T) {
 	run(t, Options{}, func(r *rig) {
-		r.service.answer[control.Join] = func(s *fakeSocket, _ sent) {
-			s.push(socketio.Event{Kind: socketio.Disconnected, Reason: socketio.ServerDisconnect})
+		r.service.Answer[control.Join] = func(s *fakeservice.Socket, _ fakeservice.Event) {
+			s.Push(socketio.Event{Kind: socketio.Disconnected, Reason: socketio.ServerDisconnect})
 		}
 		if err := r.Connect(context.Background()); !errors.Is(err, fault.ConnectFailed) {
 			t.Errorf("err = %v", err)

@@ -33,7 +33,7 @@ func FuzzService(f *testing.F) {
 					continue
 				}
 				name := names[int(line[0])%len(names)]
-				s.push(socketio.Event{Kind: socketio.Message, Name: name, Args: socketio.Args{line[1:]}})
+				s.Push(socketio.Event{Kind: socketio.Message, Name: name, Args: socketio.Args{line[1:]}})
 				synctest.Wait()
 			}
 			for _, e := range all[Failed](r) {

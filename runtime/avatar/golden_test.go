@@ -7,6 +7,7 @@ import (
 	"testing"
 	"testing/synctest"
 
+	"github.com/agentruntime/agentruntime/internal/fakeservice"
 	"github.com/agentruntime/agentruntime/runtime/control"
 	"github.com/agentruntime/agentruntime/runtime/converse"
 	"github.com/agentruntime/agentruntime/runtime/media"
@@ -16,12 +17,12 @@ import (
 // catalogue says a client sends, a session does send.
 func TestEveryClientEventIsProduced(t *testing.T) {
 	run(t, Options{Debug: true}, func(r *rig) {
-		r.service.answer[control.Join] = func(s *fakeSocket, _ sent) {
-			s.say(control.ClientConfig, control.Configuration{IsTapToTalk: true, IsScreenShareEnabled: true, IsCameraAnalysisEnabled: true})
-			s.say(control.JoinComplete, control.Empty{})
+		r.service.Answer[control.Join] = func(s *fakeservice.Socket, _ fakeservice.Event) {
+			s.Say(control.ClientConfig, control.Configuration{IsTapToTalk: true, IsScreenShareEnabled: true, IsCameraAnalysisEnabled: true})
+			s.Say(control.JoinComplete, control.Empty{})
 		}
 		s := r.mustConnect()
-		r.media.up.notify(media.Event{Kind: media.Candidate, Channel: media.ChannelASR, Candidate: &control.Candidate{Candidate: "candidate:1 1 udp 1 127.0.0.1 9 typ host"}})
+		r.media.Up.Notify(media.Event{Kind: media.Candidate, Channel: media.ChannelASR, Candidate: &control.Candidate{Candidate: "candidate:1 1 udp 1 127.0.0.1 9 typ host"}})
 		if _, err := r.Speak(context.Background(), "Hello"); err != nil {
 			r.t.Fatal(err)
 		}
@@ -51,7 +52,7 @@ func TestEveryClientEventIsProduced(t *testing.T) {
 			t.Error(err)
 		}
 		synctest.Wait()
-		sent := s.names()
+		sent := s.Names()
 		for _, name := range control.ClientEvents() {
 			if !slices.Contains(sent, name) {
 				t.Errorf("%s was never sent", name)

@@ -12,6 +12,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/agentruntime/agentruntime/internal/fakeservice"
 	"github.com/agentruntime/agentruntime/internal/socketio"
 	"github.com/agentruntime/agentruntime/runtime/control"
 	"github.com/agentruntime/agentruntime/runtime/converse"
@@ -29,7 +30,7 @@ func TestTextWaitsForTheEndOfAPause(t *testing.T) {
 			t.Fatal(err)
 		}
 		left := r.speakLater("Hello")
-		if got := s.payloads(control.TextEntered); len(got) != 0 {
+		if got := s.Payloads(control.TextEntered); len(got) != 0 {
 			t.Fatalf("sent during the pause: %v", got)
 		}
 		if err := r.Resume(context.Background()); err != nil {
@@ -38,7 +39,7 @@ func TestTextWaitsForTheEndOfAPause(t *testing.T) {
 		if !<-left {
 			t.Error("the text did not leave")
 		}
-		names := s.names()
+		names := s.Names()
 		want := []string{control.ResumeConversation, control.TextEntered, control.TextEntered}
 		if got := names[len(names)-3:]; !slices.Equal(got, want) {
 			t.Errorf("sent %v, want %v at the end", got, want)
@@ -71,8 +72,8 @@ func TestAKickoffThatNeverLeftIsNotMarkedSent(t *testing.T) {
 		}
 		for range 2 { // lives
 			s := r.mustConnect()
-			if got, first := len(s.payloads(control.TextEntered)), r.service.dialled() == 2; got == 0 && first || got != 0 && !first {
-				t.Errorf("connection %d: %d texts", r.service.dialled(), got)
+			if got, first := len(s.Payloads(control.TextEntered)), r.service.Dialled() == 2; got == 0 && first || got != 0 && !first {
+				t.Errorf("connection %d: %d texts", r.service.Dialled(), got)
 			}
 			r.Disconnect(DisconnectOptions{})
 			if err := r.SetToken("fresh"); err != nil {
@@ -90,7 +91,7 @@ func TestAKickoffThatIsRefusedWarns(t *testing.T) {
 		if w := all[Warning](r); len(w) != 1 || w[0].Code != fault.KickoffFailed {
 			t.Errorf("warnings = %+v", w)
 		}
-		if got := s.payloads(control.TextEntered); len(got) != 0 || r.Snapshot().State != Connected {
+		if got := s.Payloads(control.TextEntered); len(got) != 0 || r.Snapshot().State != Connected {
 			t.Errorf("sent %v in state %s", got, r.Snapshot().State)
 		}
 	})
@@ -122,15 +123,15 @@ func TestPropertiesFollowCallsAtOnce(t *testing.T) {
 func TestEveryTurnEndsOnce(t *testing.T) {
 	run(t, Options{}, func(r *rig) {
 		s := r.mustConnect()
-		s.say(control.AgentEndTurn, control.EndTurn{SpeechID: "a"})
-		s.say(control.AgentEndTurn, control.EndTurn{SpeechID: "b"})
-		s.say(control.StvFinishedGenerating, control.FinishedGenerating{SpeechID: "a"})
-		s.say(control.StvFinishedGenerating, control.FinishedGenerating{SpeechID: "b"})
+		s.Say(control.AgentEndTurn, control.EndTurn{SpeechID: "a"})
+		s.Say(control.AgentEndTurn, control.EndTurn{SpeechID: "b"})
+		s.Say(control.StvFinishedGenerating, control.FinishedGenerating{SpeechID: "a"})
+		s.Say(control.StvFinishedGenerating, control.FinishedGenerating{SpeechID: "b"})
 		if got := all[TurnEnded](r); len(got) != 2 || *got[0].SpeechID != "a" || *got[1].SpeechID != "b" {
 			t.Errorf("ended %+v", got)
 		}
 		for range 100 { // the number of remembered turns is bounded
-			s.say(control.AgentEndTurn, control.EndTurn{SpeechID: session.RandomID(8)})
+			s.Say(control.AgentEndTurn, control.EndTurn{SpeechID: session.RandomID(8)})
 			synctest.Wait()
 		}
 		if n := len(r.turn.ended); n != maxEnded {
@@ -143,14 +144,14 @@ func TestEveryTurnEndsOnce(t *testing.T) {
 func TestAnOpeningIsNoEmptyTurn(t *testing.T) {
 	run(t, Options{Options: session.Options{RequestVars: map[string]any{"a": 1}}}, func(r *rig) {
 		s := r.connectOnly()
-		s.say(control.StvFinishedGenerating, control.FinishedGenerating{SpeechID: "1Yev-approved-permissions"})
-		s.say(control.StvFinishedTalking, control.FinishedTalking{})
-		s.say(control.AgentStartSpeech, control.StartSpeech{SpeechID: "cut", IsNewTurn: true})
-		s.say(control.AgentInterrupted, control.Empty{})
-		s.say(control.AgentEndTurn, control.EndTurn{SpeechID: "cut"})
-		s.say(control.AgentStartSpeech, control.StartSpeech{SpeechID: "heard", IsNewTurn: true})
-		s.say(control.StvStartedTalking, control.Empty{})
-		s.say(control.AgentEndTurn, control.EndTurn{SpeechID: "heard"})
+		s.Say(control.StvFinishedGenerating, control.FinishedGenerating{SpeechID: "1Yev-approved-permissions"})
+		s.Say(control.StvFinishedTalking, control.FinishedTalking{})
+		s.Say(control.AgentStartSpeech, control.StartSpeech{SpeechID: "cut", IsNewTurn: true})
+		s.Say(control.AgentInterrupted, control.Empty{})
+		s.Say(control.AgentEndTurn, control.EndTurn{SpeechID: "cut"})
+		s.Say(control.AgentStartSpeech, control.StartSpeech{SpeechID: "heard", IsNewTurn: true})
+		s.Say(control.StvStartedTalking, control.Empty{})
+		s.Say(control.AgentEndTurn, control.EndTurn{SpeechID: "heard"})
 		if w := all[Warning](r); len(w) != 0 {
 			t.Errorf("warnings = %+v", w)
 		}
@@ -163,12 +164,12 @@ func TestCaptionsOfACutUtteranceEnd(t *testing.T) {
 	run(t, Options{}, func(r *rig) {
 		s := r.mustConnect()
 		r.forget()
-		s.say(control.AgentStartSpeech, control.StartSpeech{SpeechID: "a", IsNewTurn: true})
-		s.say(control.StvSpeechChunk, control.SpeechChunk{Text: "one", SpeechID: "a", DurationMs: 300})
-		s.say(control.AgentInterrupted, control.Empty{})
-		s.say(control.StvSpeechChunk, control.SpeechChunk{Text: "late", SpeechID: "a", DurationMs: 300})
-		s.say(control.AgentStartSpeech, control.StartSpeech{SpeechID: "b", IsNewTurn: true})
-		s.say(control.StvSpeechChunk, control.SpeechChunk{Text: "two", SpeechID: "b", DurationMs: 300})
+		s.Say(control.AgentStartSpeech, control.StartSpeech{SpeechID: "a", IsNewTurn: true})
+		s.Say(control.StvSpeechChunk, control.SpeechChunk{Text: "one", SpeechID: "a", DurationMs: 300})
+		s.Say(control.AgentInterrupted, control.Empty{})
+		s.Say(control.StvSpeechChunk, control.SpeechChunk{Text: "late", SpeechID: "a", DurationMs: 300})
+		s.Say(control.AgentStartSpeech, control.StartSpeech{SpeechID: "b", IsNewTurn: true})
+		s.Say(control.StvSpeechChunk, control.SpeechChunk{Text: "two", SpeechID: "b", DurationMs: 300})
 		var got []string
 		for _, tr := range all[Transcript](r) {
 			got = append(got, tr.Text)
@@ -188,7 +189,7 @@ func TestTheEndIsTheLastWord(t *testing.T) {
 			t.Fatal(err)
 		}
 		r.forget()
-		s.drop(socketio.ServerDisconnect)
+		s.Drop(socketio.ServerDisconnect)
 		r.wantEvents("connectivityChanged", "responseSettled", "turnTimings", "turnUnconfirmed", "stateChange:disconnected", "ended")
 	})
 }
@@ -200,11 +201,11 @@ func TestThePolicyKnowsWidgetsByEitherName(t *testing.T) {
 	run(t, o, func(r *rig) {
 		s := r.mustConnect()
 		r.forget()
-		s.brain("a", converse.Segment{Type: "show-link", Content: "url: x"})
-		s.brain("a", converse.Segment{Type: converse.WidgetPiece, Metadata: &converse.Metadata{RuntimeName: "show-link-tool"}, Content: "url: "})
-		s.brain("a", converse.Segment{Type: converse.WidgetPiece, Content: "x"})
-		s.brain("a", converse.Segment{Type: converse.WidgetPiece, Metadata: &converse.Metadata{RuntimeName: "followups-tool"}, Content: "["})
-		s.brain("a", converse.Segment{Type: converse.WidgetPiece, Content: "]"})
+		brain(s, "a", converse.Segment{Type: "show-link", Content: "url: x"})
+		brain(s, "a", converse.Segment{Type: converse.WidgetPiece, Metadata: &converse.Metadata{RuntimeName: "show-link-tool"}, Content: "url: "})
+		brain(s, "a", converse.Segment{Type: converse.WidgetPiece, Content: "x"})
+		brain(s, "a", converse.Segment{Type: converse.WidgetPiece, Metadata: &converse.Metadata{RuntimeName: "followups-tool"}, Content: "["})
+		brain(s, "a", converse.Segment{Type: converse.WidgetPiece, Content: "]"})
 		if d := all[AgentActionDenied](r); len(d) != 2 || d[0].Type != "navigate" || d[1].Type != "navigate" {
 			t.Errorf("denied %+v", d)
 		}
@@ -221,11 +222,11 @@ func TestThePolicyKnowsWidgetsByEitherName(t *testing.T) {
 // TestANavigationCanBeRefused: a segment of the type navigate is an action like a link that is
 // shown (page-helpers G.3), refused by the policy and by the hook, which gets where it leads.
 func TestANavigationCanBeRefused(t *testing.T) {
-	there := func(r *rig, s *fakeSocket) {
+	there := func(r *rig, s *fakeservice.Socket) {
 		r.forget()
-		s.brain("a", converse.Segment{Type: converse.Navigate, Content: json.RawMessage(`{"url":"/a"}`)})
-		s.say(control.AgentRawText, control.RawText{SpeechID: "a", TurnID: "t-1", Delta: `{"role":"assistant","type":"navigate","payload":"/b"}`})
-		s.brain("a", converse.Segment{Type: converse.Avatar, Content: "Here."})
+		brain(s, "a", converse.Segment{Type: converse.Navigate, Content: json.RawMessage(`{"url":"/a"}`)})
+		s.Say(control.AgentRawText, control.RawText{SpeechID: "a", TurnID: "t-1", Delta: `{"role":"assistant","type":"navigate","payload":"/b"}`})
+		brain(s, "a", converse.Segment{Type: converse.Avatar, Content: "Here."})
 		if d := all[AgentActionDenied](r); len(d) != 2 || d[0].Type != "navigate" || d[1].Type != "navigate" {
 			t.Errorf("denied %+v", d)
 		}
@@ -251,7 +252,7 @@ func TestApplicationsMayBreakOnlyThemselves(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var mu sync.Mutex
 		var states []State
-		service, media := newFakeService(t), &fakeMedia{}
+		service, media := fakeservice.New(t), &fakeMedia{}
 		o := Options{
 			Options: session.Options{
 				Token: "token",
@@ -267,7 +268,7 @@ func TestApplicationsMayBreakOnlyThemselves(t *testing.T) {
 				OnAuditEvent: func(AuditEvent) { panic("audit") },
 			},
 		}
-		o.Media, o.HTTPClient = instead(media), reach(&fakeHTTP{status: 200}, service.dial)
+		o.Media, o.HTTPClient = instead(media), fakeservice.Reach(&fakeHTTP{status: 200}, service.Dial)
 		s, err := New(o)
 		if err != nil {
 			t.Fatal(err)
@@ -304,10 +305,10 @@ func (m *slowMic) SwitchMic(ctx context.Context, _ string) error {
 // TestAMicrophoneSwitchedAfterTheEndStaysOff: a switch that is slower than the end of the session.
 func TestAMicrophoneSwitchedAfterTheEndStaysOff(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		service, media := newFakeService(t), &slowMic{granted: time.Second}
+		service, media := fakeservice.New(t), &slowMic{granted: time.Second}
 		s, err := New(Options{
 			MicStart: MicDeferred, Media: instead(media),
-			Options: session.Options{Token: "token", HTTPClient: reach(&fakeHTTP{status: 200}, service.dial)},
+			Options: session.Options{Token: "token", HTTPClient: fakeservice.Reach(&fakeHTTP{status: 200}, service.Dial)},
 		})
 		if err != nil {
 			t.Fatal(err)
@@ -330,10 +331,10 @@ func TestAMicrophoneSwitchedAfterTheEndStaysOff(t *testing.T) {
 
 func TestAMicrophoneGrantedAfterTheEndIsStopped(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		service, media := newFakeService(t), &slowMic{granted: time.Minute}
+		service, media := fakeservice.New(t), &slowMic{granted: time.Minute}
 		s, err := New(Options{
 			Media:   instead(media),
-			Options: session.Options{Token: "token", HTTPClient: reach(&fakeHTTP{status: 200}, service.dial)},
+			Options: session.Options{Token: "token", HTTPClient: fakeservice.Reach(&fakeHTTP{status: 200}, service.Dial)},
 		})
 		if err != nil {
 			t.Fatal(err)
@@ -375,14 +376,14 @@ func TestAMicrophoneThatIsLostWarns(t *testing.T) {
 
 func TestAudioModeKeepsNoPeerForAPicture(t *testing.T) {
 	run(t, Options{}, func(r *rig) {
-		r.service.answer[control.StvNewSession] = func(s *fakeSocket, _ sent) {
-			s.say(control.StvNewSession, control.StvNewSessionReply{Status: control.NoVideoStatus})
-			s.say(control.ShowAgent, control.Empty{})
-			s.say(control.AskPermissions, control.Empty{})
+		r.service.Answer[control.StvNewSession] = func(s *fakeservice.Socket, _ fakeservice.Event) {
+			s.Say(control.StvNewSession, control.StvNewSessionReply{Status: control.NoVideoStatus})
+			s.Say(control.ShowAgent, control.Empty{})
+			s.Say(control.AskPermissions, control.Empty{})
 		}
 		r.connectOnly()
-		if !r.media.down.closed || r.media.up.closed {
-			t.Errorf("picture's peer closed %v, microphone's %v", r.media.down.closed, r.media.up.closed)
+		if !r.media.Down.Closed || r.media.Up.Closed {
+			t.Errorf("picture's peer closed %v, microphone's %v", r.media.Down.Closed, r.media.Up.Closed)
 		}
 	})
 }
@@ -393,16 +394,16 @@ func TestCapacityIsAskedAgainDuringAConnect(t *testing.T) {
 		var mu sync.Mutex
 		var asked []time.Duration
 		began := time.Now()
-		delete(r.service.answer, control.StvNewSession)
-		r.service.answer[control.CheckAvailability] = func(s *fakeSocket, _ sent) {
+		delete(r.service.Answer, control.StvNewSession)
+		r.service.Answer[control.CheckAvailability] = func(s *fakeservice.Socket, _ fakeservice.Event) {
 			mu.Lock()
 			defer mu.Unlock()
 			asked = append(asked, time.Since(began))
-			s.say(control.AvailabilityResult, control.Availability{Available: len(asked) == 3})
+			s.Say(control.AvailabilityResult, control.Availability{Available: len(asked) == 3})
 			if len(asked) == 3 {
-				s.say(control.StvNewSession, control.StvNewSessionReply{SessionID: "s", Status: "ok"})
-				s.say(control.ShowAgent, control.Empty{})
-				s.say(control.AskPermissions, control.Empty{})
+				s.Say(control.StvNewSession, control.StvNewSessionReply{SessionID: "s", Status: "ok"})
+				s.Say(control.ShowAgent, control.Empty{})
+				s.Say(control.AskPermissions, control.Empty{})
 			}
 		}
 		r.connectOnly()
@@ -445,13 +446,13 @@ func TestTheTokenIsInNothingThatLeaves(t *testing.T) {
 	}
 	run(t, o, func(r *rig) {
 		s := r.mustConnect()
-		s.brain("a", clientTool("open", `{}`))
-		s.say(control.UnsupportedClient, control.Unsupported{Code: token})
-		s.say(control.VoiceError, control.PeerError{Error: "KS " + token})
-		s.push(socketio.Event{Kind: socketio.ConnectError, Err: errors.New("bad auth " + token)})
-		r.media.down.notify(media.Event{Kind: media.AttachFailed, Media: "video", Err: errors.New(token)})
-		r.media.subscribe = func(context.Context, string) error { return errors.New("POST with " + token) }
-		r.media.down.notify(media.Event{Kind: media.ICEState, Channel: media.ChannelSTV, State: "failed"})
+		brain(s, "a", clientTool("open", `{}`))
+		s.Say(control.UnsupportedClient, control.Unsupported{Code: token})
+		s.Say(control.VoiceError, control.PeerError{Error: "KS " + token})
+		s.Push(socketio.Event{Kind: socketio.ConnectError, Err: errors.New("bad auth " + token)})
+		r.media.Down.Notify(media.Event{Kind: media.AttachFailed, Media: "video", Err: errors.New(token)})
+		r.media.OnSubscribe = func(context.Context, string) error { return errors.New("POST with " + token) }
+		r.media.Down.Notify(media.Event{Kind: media.ICEState, Channel: media.ChannelSTV, State: "failed"})
 		time.Sleep(2 * time.Minute)
 		r.Disconnect(DisconnectOptions{})
 		synctest.Wait()

@@ -7,6 +7,7 @@ import (
 	"testing"
 	"testing/synctest"
 
+	"github.com/agentruntime/agentruntime/internal/fakeservice"
 	"github.com/agentruntime/agentruntime/runtime/control"
 	"github.com/agentruntime/agentruntime/runtime/session"
 )
@@ -21,23 +22,23 @@ func TestAKickoffThatIsHeldBackLeavesLater(t *testing.T) {
 	}
 	for name, c := range map[string]struct {
 		options Options
-		at      func(r *rig) *fakeSocket
+		at      func(r *rig) *fakeservice.Socket
 	}{
-		"before the connect": {at: func(r *rig) *fakeSocket {
+		"before the connect": {at: func(r *rig) *fakeservice.Socket {
 			if r.HoldKickoff(true) {
 				r.t.Error("used up before there was a session")
 			}
 			return r.mustConnect()
 		}},
-		"behind the opening": {at: func(r *rig) *fakeSocket {
+		"behind the opening": {at: func(r *rig) *fakeservice.Socket {
 			s := r.connectOnly()
 			if r.HoldKickoff(true) {
 				r.t.Error("used up during the opening")
 			}
-			s.say(control.StvFinishedTalking, control.FinishedTalking{})
+			s.Say(control.StvFinishedTalking, control.FinishedTalking{})
 			return s
 		}},
-		"while it is considered": {options: Options{BeforeSend: slow}, at: func(r *rig) *fakeSocket {
+		"while it is considered": {options: Options{BeforeSend: slow}, at: func(r *rig) *fakeservice.Socket {
 			guard = make(chan struct{})
 			s := r.mustConnect()
 			if r.HoldKickoff(true) {
@@ -52,19 +53,19 @@ func TestAKickoffThatIsHeldBackLeavesLater(t *testing.T) {
 			run(t, c.options, func(r *rig) {
 				s := c.at(r)
 				synctest.Wait()
-				if got := s.payloads(control.TextEntered); len(got) != 0 || r.Snapshot().Kickoff.Sent {
+				if got := s.Payloads(control.TextEntered); len(got) != 0 || r.Snapshot().Kickoff.Sent {
 					t.Errorf("sent %v while it was held back", got)
 				}
 				r.HoldKickoff(false)
 				synctest.Wait()
-				if got := s.payloads(control.TextEntered); len(got) != 2 || got[1] != begin {
+				if got := s.Payloads(control.TextEntered); len(got) != 2 || got[1] != begin {
 					t.Errorf("sent %v", got)
 				}
 				if !r.HoldKickoff(true) || !r.HoldKickoff(false) {
 					t.Error("not used up after it has left")
 				}
 				synctest.Wait()
-				if got := s.payloads(control.TextEntered); len(got) != 2 {
+				if got := s.Payloads(control.TextEntered); len(got) != 2 {
 					t.Errorf("sent %v, want it once", got)
 				}
 			})
@@ -102,7 +103,7 @@ func TestTextsThatAreStartedKeepTheirOrder(t *testing.T) {
 				t.Errorf("%v, %v", left, err)
 			}
 		}
-		got := slices.DeleteFunc(s.payloads(control.TextEntered), func(p string) bool { return p == s.payloads(control.TextEntered)[0] })
+		got := slices.DeleteFunc(s.Payloads(control.TextEntered), func(p string) bool { return p == s.Payloads(control.TextEntered)[0] })
 		want := []string{`{"text":"one","isFinal":true}`, `{"text":"two","isFinal":true}`, `{"text":"three","isFinal":true}`}
 		if !slices.Equal(got, want) {
 			t.Errorf("sent %v", got)

@@ -9,6 +9,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/agentruntime/agentruntime/internal/fakeservice"
 	"github.com/agentruntime/agentruntime/internal/socketio"
 	"github.com/agentruntime/agentruntime/runtime/control"
 	"github.com/agentruntime/agentruntime/runtime/converse"
@@ -20,7 +21,7 @@ import (
 func TestDisconnectCompletesTheThreadOnce(t *testing.T) {
 	run(t, Options{}, func(r *rig) {
 		s := r.mustConnect()
-		s.brain("a", converse.Segment{Type: converse.Think, ThreadID: "5f0c"})
+		brain(s, "a", converse.Segment{Type: converse.Think, ThreadID: "5f0c"})
 		r.forget()
 		r.Disconnect(DisconnectOptions{})
 		r.Disconnect(DisconnectOptions{})
@@ -38,7 +39,7 @@ func TestDisconnectCompletesTheThreadOnce(t *testing.T) {
 func TestTheServicesEndIsNotReportedBack(t *testing.T) {
 	run(t, Options{Options: session.Options{ThreadID: "5f0c"}}, func(r *rig) {
 		s := r.mustConnect()
-		s.say(control.ConversationEnded, control.Empty{})
+		s.Say(control.ConversationEnded, control.Empty{})
 		if e := all[Ended](r); len(e) != 1 || e[0].Reason != "conversation_ended" {
 			t.Errorf("ended = %+v", e)
 		}
@@ -52,14 +53,14 @@ func TestARecoveredSocketGoesOn(t *testing.T) {
 	run(t, Options{}, func(r *rig) {
 		s := r.mustConnect()
 		r.forget()
-		s.push(socketio.Event{Kind: socketio.Disconnected, Reason: socketio.TransportClose})
+		s.Push(socketio.Event{Kind: socketio.Disconnected, Reason: socketio.TransportClose})
 		synctest.Wait()
 		if r.Snapshot().State != ReconnectingState {
 			t.Errorf("state = %s", r.Snapshot().State)
 		}
-		s.push(socketio.Event{Kind: socketio.Connected, Recovered: true})
+		s.Push(socketio.Event{Kind: socketio.Connected, Recovered: true})
 		r.wantEvents("connectivityChanged", "stateChange:reconnecting", "reconnecting", "connectivityChanged", "stateChange:connected", "reconnected")
-		if n := len(s.payloads(control.Join)); n != 1 {
+		if n := len(s.Payloads(control.Join)); n != 1 {
 			t.Errorf("%d joins", n)
 		}
 	})
@@ -68,23 +69,23 @@ func TestARecoveredSocketGoesOn(t *testing.T) {
 func TestAnUnrecoveredSocketIsRebuiltOnTheSameThread(t *testing.T) {
 	run(t, Options{Options: session.Options{RequestVars: map[string]any{"a": 1}}}, func(r *rig) {
 		s := r.mustConnect()
-		s.brain("a", converse.Segment{Type: converse.Avatar, ThreadID: "5f0c"})
-		first := r.media.down
-		s.push(socketio.Event{Kind: socketio.Disconnected, Reason: socketio.PingTimeout})
-		s.push(socketio.Event{Kind: socketio.Connected})
+		brain(s, "a", converse.Segment{Type: converse.Avatar, ThreadID: "5f0c"})
+		first := r.media.Down
+		s.Push(socketio.Event{Kind: socketio.Disconnected, Reason: socketio.PingTimeout})
+		s.Push(socketio.Event{Kind: socketio.Connected})
 		synctest.Wait()
 		if got := all[Reconnected](r); len(got) != 1 || got[0].Recovered {
 			t.Fatalf("reconnected = %+v", got)
 		}
-		joins := s.payloads(control.Join)
+		joins := s.Payloads(control.Join)
 		if len(joins) != 2 || !strings.Contains(joins[1], `"threadId":"5f0c"`) || !strings.Contains(joins[1], `"request_vars":{"a":1}`) {
 			t.Errorf("joins = %v", joins)
 		}
-		if !first.closed || r.media.down == first || r.service.dialled() != 1 {
+		if !first.Closed || r.media.Down == first || r.service.Dialled() != 1 {
 			t.Error("want new peers on the same socket")
 		}
 		held := r.speakLater("Held by the new opening")
-		s.say(control.StvFinishedTalking, control.FinishedTalking{})
+		s.Say(control.StvFinishedTalking, control.FinishedTalking{})
 		if !<-held {
 			t.Error("the text was not sent")
 		}
@@ -95,9 +96,9 @@ func TestTwoFailedRebuildsEndTheSession(t *testing.T) {
 	run(t, Options{}, func(r *rig) {
 		s := r.mustConnect()
 		r.forget()
-		delete(r.service.answer, control.StvNewSession)
-		s.push(socketio.Event{Kind: socketio.Disconnected, Reason: socketio.TransportError})
-		s.push(socketio.Event{Kind: socketio.Connected})
+		delete(r.service.Answer, control.StvNewSession)
+		s.Push(socketio.Event{Kind: socketio.Disconnected, Reason: socketio.TransportError})
+		s.Push(socketio.Event{Kind: socketio.Connected})
 		time.Sleep(61 * second)
 		if e := all[Failed](r); len(e) != 1 || e[0].Code != fault.ReconnectFailed || e[0].Phase != fault.PhaseReconnect || !e[0].Retryable {
 			t.Errorf("errors = %v", e)
@@ -105,8 +106,8 @@ func TestTwoFailedRebuildsEndTheSession(t *testing.T) {
 		if e := all[Ended](r); len(e) != 1 || e[0].Reason != "reconnect_failed" {
 			t.Errorf("ended = %v", e)
 		}
-		if r.service.dialled() != 2 {
-			t.Errorf("%d sockets, want the second attempt on a new one", r.service.dialled())
+		if r.service.Dialled() != 2 {
+			t.Errorf("%d sockets, want the second attempt on a new one", r.service.Dialled())
 		}
 	})
 }
@@ -114,7 +115,7 @@ func TestTwoFailedRebuildsEndTheSession(t *testing.T) {
 func TestTheReconnectWindowEndsTheSession(t *testing.T) {
 	run(t, Options{}, func(r *rig) {
 		s := r.mustConnect()
-		s.push(socketio.Event{Kind: socketio.Disconnected, Reason: socketio.TransportClose})
+		s.Push(socketio.Event{Kind: socketio.Disconnected, Reason: socketio.TransportClose})
 		time.Sleep(22 * second)
 		if e := all[Ended](r); len(e) != 1 || e[0].Reason != "reconnect_timeout" {
 			t.Errorf("ended = %v", e)
@@ -126,7 +127,7 @@ func TestAServerDisconnectEndsTheSessionQuietly(t *testing.T) {
 	run(t, Options{}, func(r *rig) {
 		s := r.mustConnect()
 		r.forget()
-		s.push(socketio.Event{Kind: socketio.Disconnected, Reason: socketio.ServerDisconnect})
+		s.Push(socketio.Event{Kind: socketio.Disconnected, Reason: socketio.ServerDisconnect})
 		r.wantEvents("connectivityChanged", "stateChange:disconnected", "ended")
 	})
 }
@@ -135,18 +136,18 @@ func TestMediaLadder(t *testing.T) {
 	t.Run("the microphone restarts ICE", func(t *testing.T) {
 		run(t, Options{}, func(r *rig) {
 			r.mustConnect()
-			r.media.up.notify(media.Event{Kind: media.ICEState, Channel: media.ChannelASR, State: "failed"})
-			if got := all[MediaRecovered](r); len(got) != 1 || got[0].Method != "ice-restart" || r.media.up.restarts != 1 {
-				t.Errorf("recovered %+v after %d restarts", got, r.media.up.restarts)
+			r.media.Up.Notify(media.Event{Kind: media.ICEState, Channel: media.ChannelASR, State: "failed"})
+			if got := all[MediaRecovered](r); len(got) != 1 || got[0].Method != "ice-restart" || r.media.Up.Restarts != 1 {
+				t.Errorf("recovered %+v after %d restarts", got, r.media.Up.Restarts)
 			}
 		})
 	})
 	t.Run("a short disconnection heals by itself", func(t *testing.T) {
 		run(t, Options{}, func(r *rig) {
 			r.mustConnect()
-			r.media.down.notify(media.Event{Kind: media.ICEState, Channel: media.ChannelSTV, State: "disconnected"})
+			r.media.Down.Notify(media.Event{Kind: media.ICEState, Channel: media.ChannelSTV, State: "disconnected"})
 			time.Sleep(second)
-			r.media.down.notify(media.Event{Kind: media.ICEState, Channel: media.ChannelSTV, State: "connected"})
+			r.media.Down.Notify(media.Event{Kind: media.ICEState, Channel: media.ChannelSTV, State: "connected"})
 			time.Sleep(5 * second)
 			if got := all[MediaRecovering](r); len(got) != 0 {
 				t.Errorf("recovering %+v", got)
@@ -156,16 +157,16 @@ func TestMediaLadder(t *testing.T) {
 	t.Run("a long one subscribes again", func(t *testing.T) {
 		run(t, Options{}, func(r *rig) {
 			r.mustConnect()
-			r.media.down.notify(media.Event{Kind: media.ICEState, Channel: media.ChannelSTV, State: "disconnected"})
+			r.media.Down.Notify(media.Event{Kind: media.ICEState, Channel: media.ChannelSTV, State: "disconnected"})
 			time.Sleep(1500 * time.Millisecond)
-			if got := all[MediaRecovered](r); len(got) != 1 || got[0].Method != "re-subscribe" || r.media.down.renewed != 1 {
-				t.Errorf("recovered %+v after %d renewals", got, r.media.down.renewed)
+			if got := all[MediaRecovered](r); len(got) != 1 || got[0].Method != "re-subscribe" || r.media.Down.Renewed != 1 {
+				t.Errorf("recovered %+v after %d renewals", got, r.media.Down.Renewed)
 			}
 		})
 	})
 	t.Run("a stalled picture is rebuilt at the third stall", func(t *testing.T) {
 		run(t, Options{}, func(r *rig) {
-			r.media.stats = media.Stats{Known: true, HasVideo: true, Video: pictureBytes(1000)} // and no more
+			r.media.Stats = media.Stats{Known: true, HasVideo: true, Video: fakeservice.PictureBytes(1000)} // and no more
 			r.mustConnect()
 			time.Sleep(17 * second)
 			if got := all[MediaRecovering](r); len(got) != 2 {
@@ -179,14 +180,14 @@ func TestMediaLadder(t *testing.T) {
 	t.Run("what can't be peerRepaired is rebuilt", func(t *testing.T) {
 		run(t, Options{}, func(r *rig) {
 			r.mustConnect()
-			r.media.subscribe = func(context.Context, string) error {
-				r.media.subscribe = nil
+			r.media.OnSubscribe = func(context.Context, string) error {
+				r.media.OnSubscribe = nil
 				return fault.New(fault.WHEPFailed, "no")
 			}
-			r.media.down.notify(media.Event{Kind: media.ICEState, Channel: media.ChannelSTV, State: "failed"})
+			r.media.Down.Notify(media.Event{Kind: media.ICEState, Channel: media.ChannelSTV, State: "failed"})
 			synctest.Wait()
-			if r.service.dialled() != 2 || r.Snapshot().State != Connected {
-				t.Errorf("%d sockets, state %s", r.service.dialled(), r.Snapshot().State)
+			if r.service.Dialled() != 2 || r.Snapshot().State != Connected {
+				t.Errorf("%d sockets, state %s", r.service.Dialled(), r.Snapshot().State)
 			}
 		})
 	})
@@ -201,13 +202,13 @@ func TestPauseAndResume(t *testing.T) {
 			}
 		}
 		synctest.Wait()
-		if n := len(s.payloads(control.PauseConversation)); n != 1 || !r.Snapshot().Paused {
+		if n := len(s.Payloads(control.PauseConversation)); n != 1 || !r.Snapshot().Paused {
 			t.Errorf("%d pauses, paused %v", n, r.Snapshot().Paused)
 		}
 		if err := r.Resume(context.Background()); err != nil {
 			t.Fatal(err)
 		}
-		s.say(control.ConversationResumed, control.Empty{})
+		s.Say(control.ConversationResumed, control.Empty{})
 		if n := len(all[Resumed](r)); n != 1 || r.Snapshot().Paused {
 			t.Errorf("%d resumed, paused %v", n, r.Snapshot().Paused)
 		}
@@ -220,23 +221,23 @@ func TestResumeAfterTheWindowMakesTheMediaAgain(t *testing.T) {
 		if err := r.Pause(); err != nil {
 			t.Fatal(err)
 		}
-		s.say(control.PauseSessionExpired, control.Empty{})
-		s.say(control.SessionReadyForResume, control.Empty{})
+		s.Say(control.PauseSessionExpired, control.Empty{})
+		s.Say(control.SessionReadyForResume, control.Empty{})
 		synctest.Wait()
-		first := r.media.down
-		session := r.service.answer[control.StvNewSession]
-		r.service.answer[control.StvNewSession] = func(s *fakeSocket, e sent) {
-			s.say(control.ResumingSession, control.Empty{})
+		first := r.media.Down
+		session := r.service.Answer[control.StvNewSession]
+		r.service.Answer[control.StvNewSession] = func(s *fakeservice.Socket, e fakeservice.Event) {
+			s.Say(control.ResumingSession, control.Empty{})
 			session(s, e)
 		}
 		if err := r.Resume(context.Background()); err != nil {
 			t.Fatal(err)
 		}
 		synctest.Wait()
-		if !first.closed || r.media.down == first || r.Snapshot().State != Connected || r.Snapshot().Paused {
+		if !first.Closed || r.media.Down == first || r.Snapshot().State != Connected || r.Snapshot().Paused {
 			t.Errorf("state %s, paused %v", r.Snapshot().State, r.Snapshot().Paused)
 		}
-		if n := len(s.payloads(control.ApprovedPermissions)); n != 2 {
+		if n := len(s.Payloads(control.ApprovedPermissions)); n != 2 {
 			t.Errorf("%d approvals", n)
 		}
 	})
@@ -248,9 +249,9 @@ func TestAFailedResumeEndsTheSession(t *testing.T) {
 		if err := r.Pause(); err != nil {
 			t.Fatal(err)
 		}
-		s.say(control.SessionReadyForResume, control.Empty{})
+		s.Say(control.SessionReadyForResume, control.Empty{})
 		synctest.Wait()
-		r.service.answer[control.StvNewSession] = func(s *fakeSocket, _ sent) { s.say(control.ThrowToNoAgent, control.Empty{}) }
+		r.service.Answer[control.StvNewSession] = func(s *fakeservice.Socket, _ fakeservice.Event) { s.Say(control.ThrowToNoAgent, control.Empty{}) }
 		if err := r.Resume(context.Background()); !errors.Is(err, fault.CapacityUnavailable) {
 			t.Errorf("err = %v", err)
 		}
@@ -266,18 +267,18 @@ func TestARebuildDuringAPauseHoldsTheApproval(t *testing.T) {
 		if err := r.Pause(); err != nil {
 			t.Fatal(err)
 		}
-		s.push(socketio.Event{Kind: socketio.Disconnected, Reason: socketio.TransportClose})
-		s.push(socketio.Event{Kind: socketio.Connected})
+		s.Push(socketio.Event{Kind: socketio.Disconnected, Reason: socketio.TransportClose})
+		s.Push(socketio.Event{Kind: socketio.Connected})
 		synctest.Wait()
-		if n := len(s.payloads(control.ApprovedPermissions)); n != 1 || r.Snapshot().State != Connected {
+		if n := len(s.Payloads(control.ApprovedPermissions)); n != 1 || r.Snapshot().State != Connected {
 			t.Fatalf("%d approvals in state %s", n, r.Snapshot().State)
 		}
 		if err := r.Resume(context.Background()); err != nil {
 			t.Fatal(err)
 		}
 		synctest.Wait()
-		if n := len(s.payloads(control.ApprovedPermissions)); n != 2 || len(s.payloads(control.ResumeConversation)) != 0 {
-			t.Errorf("%d approvals, sent %v", n, s.names())
+		if n := len(s.Payloads(control.ApprovedPermissions)); n != 2 || len(s.Payloads(control.ResumeConversation)) != 0 {
+			t.Errorf("%d approvals, sent %v", n, s.Names())
 		}
 	})
 }
@@ -286,7 +287,7 @@ func TestAnIdleSessionEnds(t *testing.T) {
 	run(t, Options{Options: session.Options{ThreadID: "5f0c"}}, func(r *rig) {
 		s := r.mustConnect()
 		time.Sleep(10 * time.Minute)
-		s.say(control.UserStartedTalking, control.Empty{})
+		s.Say(control.UserStartedTalking, control.Empty{})
 		synctest.Wait()
 		time.Sleep(14 * time.Minute)
 		if w := all[IdleWarning](r); len(w) != 1 || w[0].InMs != 60000 {
@@ -327,7 +328,7 @@ func TestEveryServerEventReachesTheSession(t *testing.T) {
 			run(t, Options{}, func(r *rig) {
 				s := r.mustConnect()
 				r.forget()
-				s.push(socketio.Event{Kind: socketio.Message, Name: name, Args: socketio.Args{[]byte(payload)}})
+				s.Push(socketio.Event{Kind: socketio.Message, Name: name, Args: socketio.Args{[]byte(payload)}})
 				if got := r.heardNames(); len(got) == 0 && !quiet[name] {
 					t.Errorf("%s %s: nothing was heard", name, payload)
 				}

@@ -8,6 +8,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/agentruntime/agentruntime/internal/fakeservice"
 	"github.com/agentruntime/agentruntime/internal/socketio"
 	"github.com/agentruntime/agentruntime/runtime/control"
 	"github.com/agentruntime/agentruntime/runtime/fault"
@@ -23,15 +24,15 @@ func TestAFatalEventDuringARebuildEndsTheSession(t *testing.T) {
 		run(t, Options{}, func(r *rig) {
 			s := r.mustConnect()
 			r.forget()
-			r.service.answer[control.Join] = func(s *fakeSocket, _ sent) { s.say(event, control.Empty{}) }
-			s.drop(socketio.TransportClose)
-			s.back(false)
+			r.service.Answer[control.Join] = func(s *fakeservice.Socket, _ fakeservice.Event) { s.Say(event, control.Empty{}) }
+			s.Drop(socketio.TransportClose)
+			s.Back(false)
 			synctest.Wait()
 			if e := all[Failed](r); len(e) != 1 || e[0].Code != want {
 				t.Errorf("%s: errors %v, want %s", event, e, want)
 			}
-			if e := all[Ended](r); len(e) != 1 || e[0].Reason != string(want) || r.service.dialled() != 1 {
-				t.Errorf("%s: ended %v, %d sockets", event, e, r.service.dialled())
+			if e := all[Ended](r); len(e) != 1 || e[0].Reason != string(want) || r.service.Dialled() != 1 {
+				t.Errorf("%s: ended %v, %d sockets", event, e, r.service.Dialled())
 			}
 		})
 	}
@@ -49,27 +50,27 @@ func TestAPauseThatExpiresDuringResume(t *testing.T) {
 		if err := r.Resume(context.Background()); err != nil {
 			t.Fatal(err)
 		}
-		first := r.media.down
-		session := r.service.answer[control.StvNewSession]
-		r.service.answer[control.StvNewSession] = func(s *fakeSocket, e sent) {
-			s.say(control.ResumingSession, control.Empty{})
+		first := r.media.Down
+		session := r.service.Answer[control.StvNewSession]
+		r.service.Answer[control.StvNewSession] = func(s *fakeservice.Socket, e fakeservice.Event) {
+			s.Say(control.ResumingSession, control.Empty{})
 			session(s, e)
 		}
-		s.say(control.PauseSessionExpired, control.Empty{})
+		s.Say(control.PauseSessionExpired, control.Empty{})
 		synctest.Wait() // the media are made again before the second event
-		s.say(control.SessionReadyForResume, control.Empty{})
+		s.Say(control.SessionReadyForResume, control.Empty{})
 		synctest.Wait()
-		if !first.closed || r.media.down == first || r.Snapshot().State != Connected || r.Snapshot().Paused {
+		if !first.Closed || r.media.Down == first || r.Snapshot().State != Connected || r.Snapshot().Paused {
 			t.Errorf("the media were not made again: state %s, paused %v", r.Snapshot().State, r.Snapshot().Paused)
 		}
-		if n := len(s.payloads(control.StvNewSession)); n != 2 {
+		if n := len(s.Payloads(control.StvNewSession)); n != 2 {
 			t.Errorf("%d requests for a picture, want 2", n)
 		}
-		if n := len(s.payloads(control.ApprovedPermissions)); n != 2 {
+		if n := len(s.Payloads(control.ApprovedPermissions)); n != 2 {
 			t.Errorf("%d approvals, want 2", n)
 		}
 		r.forget()
-		r.media.down.notify(media.Event{Kind: media.PeerState, Channel: media.ChannelSTV, State: "failed"})
+		r.media.Down.Notify(media.Event{Kind: media.PeerState, Channel: media.ChannelSTV, State: "failed"})
 		if got := all[MediaRecovering](r); len(got) != 1 {
 			t.Errorf("the new media are not watched: %v", got)
 		}
@@ -81,18 +82,18 @@ func TestARebuildWaitsForTheViewersRelease(t *testing.T) {
 	for wait, want := range map[time.Duration]time.Duration{second: second, time.Hour: 3 * second} {
 		run(t, Options{}, func(r *rig) {
 			s := r.mustConnect()
-			r.media.release = func(ctx context.Context) {
+			r.media.OnRelease = func(ctx context.Context) {
 				select {
 				case <-time.After(wait):
 				case <-ctx.Done():
 				}
 			}
 			began := time.Now()
-			s.drop(socketio.TransportClose)
-			s.back(false)
+			s.Drop(socketio.TransportClose)
+			s.Back(false)
 			time.Sleep(want - time.Millisecond)
 			synctest.Wait()
-			if n := len(s.payloads(control.Join)); n != 1 {
+			if n := len(s.Payloads(control.Join)); n != 1 {
 				t.Errorf("the rebuild began before the viewer was released: %d joins", n)
 			}
 			time.Sleep(2 * time.Millisecond)
@@ -113,8 +114,8 @@ func TestNoRepairStartsWhilePaused(t *testing.T) {
 			t.Fatal(err)
 		}
 		synctest.Wait()
-		r.media.down.notify(media.Event{Kind: media.ICEState, Channel: media.ChannelSTV, State: "failed"})
-		r.media.up.notify(media.Event{Kind: media.PeerState, Channel: media.ChannelASR, State: "failed"})
+		r.media.Down.Notify(media.Event{Kind: media.ICEState, Channel: media.ChannelSTV, State: "failed"})
+		r.media.Up.Notify(media.Event{Kind: media.PeerState, Channel: media.ChannelASR, State: "failed"})
 		time.Sleep(10 * second)
 		if got := all[MediaRecovering](r); len(got) != 0 {
 			t.Fatalf("repairs during the pause: %v", got)
@@ -134,9 +135,11 @@ func TestRebuildsAreCounted(t *testing.T) {
 	run(t, Options{Limits: control.Limits{ColdAttempts: 3}}, func(r *rig) {
 		s := r.mustConnect()
 		r.forget()
-		r.service.answer[control.Join] = func(s *fakeSocket, _ sent) { s.push(socketio.Event{Kind: socketio.ReconnectFailed}) }
-		s.drop(socketio.TransportClose)
-		s.back(false)
+		r.service.Answer[control.Join] = func(s *fakeservice.Socket, _ fakeservice.Event) {
+			s.Push(socketio.Event{Kind: socketio.ReconnectFailed})
+		}
+		s.Drop(socketio.TransportClose)
+		s.Back(false)
 		time.Sleep(5 * second)
 		var got []int
 		for _, c := range all[ConnectivityChanged](r) {
@@ -154,13 +157,13 @@ func TestRebuildsAreCounted(t *testing.T) {
 func TestTheNetworkBackBeginsTheNextRebuild(t *testing.T) {
 	run(t, Options{Limits: control.Limits{ColdBackoff: time.Hour}}, func(r *rig) {
 		s := r.mustConnect()
-		join := r.service.answer[control.Join]
-		r.service.answer[control.Join] = func(s *fakeSocket, e sent) {
-			r.service.answer[control.Join] = join
-			s.push(socketio.Event{Kind: socketio.ReconnectFailed})
+		join := r.service.Answer[control.Join]
+		r.service.Answer[control.Join] = func(s *fakeservice.Socket, e fakeservice.Event) {
+			r.service.Answer[control.Join] = join
+			s.Push(socketio.Event{Kind: socketio.ReconnectFailed})
 		}
-		s.drop(socketio.TransportClose)
-		s.back(false)
+		s.Drop(socketio.TransportClose)
+		s.Back(false)
 		synctest.Wait()
 		if r.Snapshot().State != ReconnectingState {
 			t.Fatalf("state %s, want a wait before the second attempt", r.Snapshot().State)
@@ -177,15 +180,15 @@ func TestTheNetworkBackBeginsTheNextRebuild(t *testing.T) {
 // of a reconnect are bounded by the window alone.
 func TestAServiceThatCannotBeReachedFailsConnect(t *testing.T) {
 	run(t, Options{}, func(r *rig) {
-		r.service.answer["open"] = func(s *fakeSocket, _ sent) {}
-		r.service.silent = true
+		r.service.Answer["open"] = func(s *fakeservice.Socket, _ fakeservice.Event) {}
+		r.service.Silent = true
 		go func() {
 			synctest.Wait()
 			for n := 0; n <= 5; n++ {
 				if n > 0 {
-					r.service.socket(0).push(socketio.Event{Kind: socketio.Reconnecting, Attempt: n})
+					r.service.Socket(0).Push(socketio.Event{Kind: socketio.Reconnecting, Attempt: n})
 				}
-				r.service.socket(0).push(socketio.Event{Kind: socketio.ConnectError, Err: errors.New("no route")})
+				r.service.Socket(0).Push(socketio.Event{Kind: socketio.ConnectError, Err: errors.New("no route")})
 			}
 		}()
 		began := time.Now()
@@ -200,11 +203,11 @@ func TestAServiceThatCannotBeReachedFailsConnect(t *testing.T) {
 // time, the session survives without a rebuild for every repair, and the picture comes back soon.
 func TestARelayThatIsDeadForAMinute(t *testing.T) {
 	run(t, Options{}, func(r *rig) {
-		r.media.flowing = true
+		r.media.Flowing = true
 		r.mustConnect()
 		time.Sleep(5 * second)
 		r.forget()
-		r.media.dead.Store(true)
+		r.media.Dead.Store(true)
 		time.Sleep(20 * second)
 		failed := 0
 		for _, c := range all[ConnectivityChanged](r) {
@@ -228,7 +231,7 @@ func TestARelayThatIsDeadForAMinute(t *testing.T) {
 		if state := r.Snapshot().State; state != Connected {
 			t.Fatalf("state %s after a minute", state)
 		}
-		r.media.dead.Store(false)
+		r.media.Dead.Store(false)
 		time.Sleep(10 * second)
 		if got := all[MediaRecovered](r); len(got) != 1 || got[0].Channel != media.ChannelSTV {
 			t.Errorf("within 10 s of the repair: recovered %v", got)
@@ -244,11 +247,11 @@ func TestARelayThatIsDeadForAMinute(t *testing.T) {
 // TestAPictureThatNeverComesBackEndsTheSession with an error that says what to do.
 func TestAPictureThatNeverComesBackEndsTheSession(t *testing.T) {
 	run(t, Options{}, func(r *rig) {
-		r.media.flowing = true
+		r.media.Flowing = true
 		r.mustConnect()
 		time.Sleep(5 * second)
 		r.forget()
-		r.media.dead.Store(true)
+		r.media.Dead.Store(true)
 		time.Sleep(4 * time.Minute)
 		if e := all[Failed](r); len(e) != 1 || e[0].Code != fault.MediaRecoverFailed || !e[0].Retryable {
 			t.Errorf("errors %v", e)
@@ -263,13 +266,13 @@ func TestAPictureThatNeverComesBackEndsTheSession(t *testing.T) {
 // browser ends each repair at once because it finds no way.
 func TestRepairsThatFailAtOnceEndInTime(t *testing.T) {
 	run(t, Options{}, func(r *rig) {
-		r.media.flowing = true
-		r.media.playable = func(context.Context) (media.Picture, error) {
-			return media.Picture{Width: 640, Height: 360, Missing: r.media.dead.Load()}, nil
+		r.media.Flowing = true
+		r.media.OnPlayable = func(context.Context) (media.Picture, error) {
+			return media.Picture{Width: 640, Height: 360, Missing: r.media.Dead.Load()}, nil
 		}
 		r.mustConnect()
 		time.Sleep(5 * second)
-		r.media.dead.Store(true)
+		r.media.Dead.Store(true)
 		time.Sleep(2 * time.Minute)
 		if e := all[Ended](r); len(e) != 0 {
 			t.Errorf("ended %v before the limit", e)
@@ -286,8 +289,8 @@ func TestAPeerWithoutCandidatesIsRebuilt(t *testing.T) {
 	run(t, Options{}, func(r *rig) {
 		r.mustConnect()
 		r.forget()
-		r.media.dead.Store(true)
-		r.media.down.notify(media.Event{Kind: media.NoCandidates, Channel: media.ChannelSTV})
+		r.media.Dead.Store(true)
+		r.media.Down.Notify(media.Event{Kind: media.NoCandidates, Channel: media.ChannelSTV})
 		time.Sleep(20 * second)
 		if got := all[MediaRecovered](r); len(got) != 0 {
 			t.Errorf("recovered %v", got)
@@ -302,11 +305,11 @@ func TestAPeerWithoutCandidatesIsRebuilt(t *testing.T) {
 // for each repair.
 func TestAMicrophoneThatStaysDead(t *testing.T) {
 	run(t, Options{}, func(r *rig) {
-		r.media.flowing = true
+		r.media.Flowing = true
 		r.mustConnect()
 		r.forget()
-		r.media.deaf.Store(true)
-		r.media.up.notify(media.Event{Kind: media.ICEState, Channel: media.ChannelASR, State: "failed"})
+		r.media.Deaf.Store(true)
+		r.media.Up.Notify(media.Event{Kind: media.ICEState, Channel: media.ChannelASR, State: "failed"})
 		time.Sleep(11 * second)
 		if got := all[MediaRecovered](r); len(got) != 0 {
 			t.Errorf("recovered %v", got)
@@ -315,7 +318,7 @@ func TestAMicrophoneThatStaysDead(t *testing.T) {
 			t.Errorf("reconnecting %v", got)
 		}
 		r.forget()
-		r.media.up.notify(media.Event{Kind: media.ICEState, Channel: media.ChannelASR, State: "failed"})
+		r.media.Up.Notify(media.Event{Kind: media.ICEState, Channel: media.ChannelASR, State: "failed"})
 		time.Sleep(30 * second)
 		if got := all[Reconnecting](r); len(got) != 0 {
 			t.Errorf("rebuilt again for the same peer: %v", got)
@@ -342,9 +345,9 @@ func TestARepairAsksForARelayLoginThatHasExpired(t *testing.T) {
 		r.mustConnect()
 		for n, want := range []int32{0, 1, 1, 2} { // at once, and 61, 61 and 122 s later
 			r.forget()
-			r.media.down.notify(media.Event{Kind: media.ICEState, Channel: media.ChannelSTV, State: "failed"})
+			r.media.Down.Notify(media.Event{Kind: media.ICEState, Channel: media.ChannelSTV, State: "failed"})
 			synctest.Wait()
-			r.media.down.notify(media.Event{Kind: media.ICEState, Channel: media.ChannelSTV, State: "connected"})
+			r.media.Down.Notify(media.Event{Kind: media.ICEState, Channel: media.ChannelSTV, State: "connected"})
 			if got := all[MediaRecovered](r); len(got) != 1 || asked.Load() != want {
 				t.Errorf("repair %d: recovered %v, %d logins asked for, want %d", n, got, asked.Load(), want)
 			}

@@ -11,6 +11,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/agentruntime/agentruntime/internal/fakeservice"
 	"github.com/agentruntime/agentruntime/internal/socketio"
 	"github.com/agentruntime/agentruntime/runtime/control"
 	"github.com/agentruntime/agentruntime/runtime/fault"
@@ -37,7 +38,7 @@ type order struct {
 	*Session
 	t       *testing.T
 	rnd     *rand.Rand // of the goroutine of play
-	service *fakeService
+	service *fakeservice.Service
 	media   *moodyMic
 	calls   sync.WaitGroup
 
@@ -74,7 +75,7 @@ func (m *moodyMic) StartMic(ctx context.Context) error {
 func (m *moodyMic) SwitchMic(ctx context.Context, _ string) error { return m.StartMic(ctx) }
 
 func newOrder(t *testing.T, seed uint64) *order {
-	o := &order{t: t, rnd: rand.New(rand.NewPCG(seed, 1)), service: newFakeService(t), media: &moodyMic{rnd: rand.New(rand.NewPCG(seed, 2))}}
+	o := &order{t: t, rnd: rand.New(rand.NewPCG(seed, 1)), service: fakeservice.New(t), media: &moodyMic{rnd: rand.New(rand.NewPCG(seed, 2))}}
 	o.delay(control.Join, 2000)
 	o.delay(control.StvNewSession, 2000)
 	o.delay(control.ASROffer, 500)
@@ -85,7 +86,7 @@ func newOrder(t *testing.T, seed uint64) *order {
 	s, err := New(Options{MicStart: start, Media: instead(o.media), Options: session.Options{
 		Token:      "token",
 		GenieURL:   new("https://brain.example"),
-		HTTPClient: reach(&fakeHTTP{status: 200}, o.service.dial),
+		HTTPClient: fakeservice.Reach(&fakeHTTP{status: 200}, o.service.Dial),
 		OnEvent: func(e Event) {
 			o.mu.Lock()
 			defer o.mu.Unlock()
@@ -104,12 +105,12 @@ func newOrder(t *testing.T, seed uint64) *order {
 
 // delay lets the service answer an event up to ms milliseconds later, or now and then not at all.
 func (o *order) delay(name string, ms int) {
-	answer, wait := o.service.answer[name], time.Duration(o.rnd.IntN(ms))*time.Millisecond
+	answer, wait := o.service.Answer[name], time.Duration(o.rnd.IntN(ms))*time.Millisecond
 	if o.rnd.IntN(10) == 0 {
-		delete(o.service.answer, name)
+		delete(o.service.Answer, name)
 		return
 	}
-	o.service.answer[name] = func(s *fakeSocket, p sent) { time.AfterFunc(wait, func() { answer(s, p) }) }
+	o.service.Answer[name] = func(s *fakeservice.Socket, p fakeservice.Event) { time.AfterFunc(wait, func() { answer(s, p) }) }
 }
 
 func (o *order) play() {
@@ -147,11 +148,11 @@ func (o *order) play() {
 	if o.events != before {
 		o.t.Errorf("%d events after the end", o.events-before)
 	}
-	if o.media.MicStarted() || o.media.open != 0 {
-		o.t.Errorf("the microphone is on: %v, %d peers are open", o.media.MicStarted(), o.media.open)
+	if o.media.MicStarted() || o.media.Open != 0 {
+		o.t.Errorf("the microphone is on: %v, %d peers are open", o.media.MicStarted(), o.media.Open)
 	}
-	for i := range o.service.dialled() {
-		if !o.service.socket(i).closed {
+	for i := range o.service.Dialled() {
+		if !o.service.Socket(i).Closed() {
 			o.t.Errorf("socket %d is open", i)
 		}
 	}
@@ -162,8 +163,8 @@ func (o *order) play() {
 
 // drop ends a socket as a network or the service does.
 func (o *order) drop() {
-	if n := o.service.dialled(); n > 0 {
-		o.service.socket(o.rnd.IntN(n)).push(socketio.Event{Kind: socketio.Disconnected, Reason: socketio.ServerDisconnect})
+	if n := o.service.Dialled(); n > 0 {
+		o.service.Socket(o.rnd.IntN(n)).Push(socketio.Event{Kind: socketio.Disconnected, Reason: socketio.ServerDisconnect})
 	}
 }
 

@@ -8,6 +8,7 @@ import (
 	"testing"
 	"testing/synctest"
 
+	"github.com/agentruntime/agentruntime/internal/fakeservice"
 	"github.com/agentruntime/agentruntime/runtime/control"
 	"github.com/agentruntime/agentruntime/runtime/converse"
 	"github.com/agentruntime/agentruntime/runtime/session"
@@ -16,13 +17,13 @@ import (
 // TestAPreparedConnectionKnowsItsThread, so that the end of its conversation can be reported.
 func TestAPreparedConnectionKnowsItsThread(t *testing.T) {
 	run(t, Options{}, func(r *rig) {
-		join := r.service.answer[control.Join]
-		r.service.answer[control.Join] = func(s *fakeSocket, p sent) {
+		join := r.service.Answer[control.Join]
+		r.service.Answer[control.Join] = func(s *fakeservice.Socket, p fakeservice.Event) {
 			delta, err := json.Marshal(converse.Segment{Role: "assistant", Type: converse.InitResponse, Content: "", ThreadID: "thread-1"})
 			if err != nil {
 				t.Error(err)
 			}
-			s.say(control.AgentRawText, control.RawText{Delta: string(delta)})
+			s.Say(control.AgentRawText, control.RawText{Delta: string(delta)})
 			join(s, p)
 		}
 		if err := r.Prepare(context.Background()); err != nil {
@@ -58,12 +59,12 @@ func TestAnAcknowledgementDuringAPauseCountsWhenThatEnds(t *testing.T) {
 		if err := r.Resume(context.Background()); err != nil {
 			t.Fatal(err)
 		}
-		names := s.names()
+		names := s.Names()
 		want := []string{control.PauseConversation, control.ResumeConversation, control.ApprovedPermissions}
 		if got := names[len(names)-3:]; !slices.Equal(got, want) {
 			t.Errorf("sent %q, want %q at the end", got, want)
 		}
-		s.say(control.StvFinishedTalking, control.FinishedTalking{})
+		s.Say(control.StvFinishedTalking, control.FinishedTalking{})
 		if !<-left {
 			t.Error("the text did not leave")
 		}
@@ -77,15 +78,15 @@ func TestALateConfirmationDoesNotEndAPause(t *testing.T) {
 		if err := errors.Join(r.Pause(), r.Resume(context.Background()), r.Pause()); err != nil {
 			t.Fatal(err)
 		}
-		s.say(control.ConversationResumed, control.Empty{})
+		s.Say(control.ConversationResumed, control.Empty{})
 		left := r.speakLater("Hello")
-		if !r.Snapshot().Paused || len(all[Resumed](r)) != 0 || len(s.payloads(control.TextEntered)) != 0 {
-			t.Errorf("paused %v, events %+v, sent %q", r.Snapshot().Paused, all[Resumed](r), s.payloads(control.TextEntered))
+		if !r.Snapshot().Paused || len(all[Resumed](r)) != 0 || len(s.Payloads(control.TextEntered)) != 0 {
+			t.Errorf("paused %v, events %+v, sent %q", r.Snapshot().Paused, all[Resumed](r), s.Payloads(control.TextEntered))
 		}
 		if err := r.Resume(context.Background()); err != nil {
 			t.Fatal(err)
 		}
-		s.say(control.ConversationResumed, control.Empty{})
+		s.Say(control.ConversationResumed, control.Empty{})
 		if !<-left || r.Snapshot().Paused || len(all[Resumed](r)) != 1 {
 			t.Errorf("paused %v, events %+v", r.Snapshot().Paused, all[Resumed](r))
 		}
@@ -105,7 +106,7 @@ func TestAPauseClosesTheTapWindow(t *testing.T) {
 		if r.Snapshot().TapToTalkActive || len(all[TapToTalkEnded](r)) != 1 || r.Snapshot().ResponsePending {
 			t.Errorf("snapshot %+v, ended %d times", r.Snapshot(), len(all[TapToTalkEnded](r)))
 		}
-		names := s.names()
+		names := s.Names()
 		want := []string{control.TapToTalkStart, control.TapToTalkEnd, control.PauseConversation}
 		if got := names[len(names)-3:]; !slices.Equal(got, want) {
 			t.Errorf("sent %q, want %q at the end", got, want)
@@ -127,7 +128,7 @@ func TestADynamicPromptIsCleared(t *testing.T) {
 					var sent struct {
 						Vars json.RawMessage `json:"request_vars"`
 					}
-					got := s.payloads(control.UpdateGenieContext)
+					got := s.Payloads(control.UpdateGenieContext)
 					if len(got) != 2 || json.Unmarshal([]byte(got[i]), &sent) != nil || string(sent.Vars) != want {
 						t.Errorf("context %d of %q has the variables %s, want %s", i, got, sent.Vars, want)
 					}

@@ -8,6 +8,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/agentruntime/agentruntime/internal/fakeservice"
 	"github.com/agentruntime/agentruntime/internal/socketio"
 	"github.com/agentruntime/agentruntime/runtime/control"
 	"github.com/agentruntime/agentruntime/runtime/fault"
@@ -15,16 +16,12 @@ import (
 )
 
 // refuse refuses the socket's handshake.
-func (s *fakeSocket) refuse(message string) {
-	s.push(socketio.Event{Kind: socketio.ConnectError, Err: &socketio.RefusedError{Message: message}})
-}
-
 // TestARefusedTokenFailsConnectAtOnce, because the service would refuse the token again.
 // An attempt that fails for another reason is followed by the next.
 func TestARefusedTokenFailsConnectAtOnce(t *testing.T) {
 	for message, want := range map[string]fault.Code{"unauthorized": fault.Unauthorized, "full": fault.ConnectFailed} {
 		run(t, Options{}, func(r *rig) {
-			r.service.answer["open"] = func(s *fakeSocket, _ sent) { s.refuse(message) }
+			r.service.Answer["open"] = func(s *fakeservice.Socket, _ fakeservice.Event) { s.Refuse(message) }
 			began := time.Now()
 			err := r.Connect(context.Background())
 			var e *fault.Error
@@ -37,11 +34,11 @@ func TestARefusedTokenFailsConnectAtOnce(t *testing.T) {
 		})
 	}
 	run(t, Options{}, func(r *rig) {
-		r.service.answer["open"] = func(s *fakeSocket, _ sent) {
-			s.push(socketio.Event{Kind: socketio.ConnectError, Err: errors.New("no route")})
+		r.service.Answer["open"] = func(s *fakeservice.Socket, _ fakeservice.Event) {
+			s.Push(socketio.Event{Kind: socketio.ConnectError, Err: errors.New("no route")})
 			go func() {
 				time.Sleep(second)
-				s.say(control.ServerConnected, control.Hello{})
+				s.Say(control.ServerConnected, control.Hello{})
 			}()
 		}
 		if err := r.Connect(context.Background()); err != nil {
@@ -52,13 +49,13 @@ func TestARefusedTokenFailsConnectAtOnce(t *testing.T) {
 
 func TestARefusedTokenFailsPrepareAtOnce(t *testing.T) {
 	run(t, Options{}, func(r *rig) {
-		open := r.service.answer["open"]
-		r.service.answer["open"] = func(s *fakeSocket, _ sent) { s.refuse("unauthorized") }
+		open := r.service.Answer["open"]
+		r.service.Answer["open"] = func(s *fakeservice.Socket, _ fakeservice.Event) { s.Refuse("unauthorized") }
 		began := time.Now()
 		if err := r.Prepare(context.Background()); !errors.Is(err, fault.Unauthorized) || time.Since(began) != 0 {
 			t.Errorf("%v after %v", err, time.Since(began))
 		}
-		r.service.answer["open"] = open
+		r.service.Answer["open"] = open
 		if err := r.Connect(context.Background()); err != nil {
 			t.Errorf("a connect after it: %v", err)
 		}
@@ -72,24 +69,24 @@ func TestAMicrophoneThatTheServiceLosesIsRepaired(t *testing.T) {
 	run(t, Options{}, func(r *rig) {
 		s := r.mustConnect()
 		r.forget()
-		s.say(control.ASRError, control.PeerError{Error: "decoder failed"})
+		s.Say(control.ASRError, control.PeerError{Error: "decoder failed"})
 		r.wantEvents("mediaRecovering", "connectivityChanged", "mediaRecovered")
-		if r.media.up.restarts != 1 || r.service.dialled() != 1 {
-			t.Errorf("%d restarts, %d sockets", r.media.up.restarts, r.service.dialled())
+		if r.media.Up.Restarts != 1 || r.service.Dialled() != 1 {
+			t.Errorf("%d restarts, %d sockets", r.media.Up.Restarts, r.service.Dialled())
 		}
 		if got := all[MediaRecovering](r)[0]; got != (MediaRecovering{Channel: media.ChannelASR, State: "error"}) {
 			t.Errorf("recovering %+v", got)
 		}
 
-		answer := r.service.answer[control.ASROffer]
-		r.service.answer[control.ASROffer] = func(s *fakeSocket, _ sent) {
-			r.service.answer[control.ASROffer] = answer
-			s.say(control.ASRError, control.PeerError{Error: "no such peer"})
+		answer := r.service.Answer[control.ASROffer]
+		r.service.Answer[control.ASROffer] = func(s *fakeservice.Socket, _ fakeservice.Event) {
+			r.service.Answer[control.ASROffer] = answer
+			s.Say(control.ASRError, control.PeerError{Error: "no such peer"})
 		}
-		s.say(control.ASRError, control.PeerError{Error: "decoder failed"})
+		s.Say(control.ASRError, control.PeerError{Error: "decoder failed"})
 		time.Sleep(second)
-		if got := all[Reconnected](r); len(got) != 1 || r.Snapshot().State != Connected || r.service.dialled() != 2 {
-			t.Errorf("reconnected %+v in state %s with %d sockets", got, r.Snapshot().State, r.service.dialled())
+		if got := all[Reconnected](r); len(got) != 1 || r.Snapshot().State != Connected || r.service.Dialled() != 2 {
+			t.Errorf("reconnected %+v in state %s with %d sockets", got, r.Snapshot().State, r.service.Dialled())
 		}
 	})
 }
@@ -102,29 +99,29 @@ func TestTheMicrophonesCapOutlivesItsPeer(t *testing.T) {
 		if err := r.SetASRBandwidth(context.Background(), 24); err != nil {
 			t.Fatal(err)
 		}
-		s.drop(socketio.TransportClose)
-		s.back(false)
+		s.Drop(socketio.TransportClose)
+		s.Back(false)
 		synctest.Wait()
-		if got := r.media.up.caps; !slices.Equal(got, []int{24}) {
+		if got := r.media.Up.Caps; !slices.Equal(got, []int{24}) {
 			t.Errorf("after a rebuild: %v", got)
 		}
 		if err := r.Pause(); err != nil {
 			t.Fatal(err)
 		}
-		s.say(control.PauseSessionExpired, control.Empty{})
+		s.Say(control.PauseSessionExpired, control.Empty{})
 		synctest.Wait()
 		if err := r.Resume(context.Background()); err != nil {
 			t.Fatal(err)
 		}
 		synctest.Wait()
-		if got := r.media.up.caps; !slices.Equal(got, []int{24}) {
+		if got := r.media.Up.Caps; !slices.Equal(got, []int{24}) {
 			t.Errorf("after a pause: %v", got)
 		}
 		if err := r.SetASRBandwidth(context.Background(), 0); err != nil { // no cap
 			t.Fatal(err)
 		}
 		r.rebuildNow(t)
-		if got := r.media.up.caps; !slices.Equal(got, []int{0}) { // that of the options is off too
+		if got := r.media.Up.Caps; !slices.Equal(got, []int{0}) { // that of the options is off too
 			t.Errorf("of a cap that was removed: %v", got)
 		}
 	})
@@ -133,9 +130,9 @@ func TestTheMicrophonesCapOutlivesItsPeer(t *testing.T) {
 // rebuildNow loses the server-side session.
 func (r *rig) rebuildNow(t *testing.T) {
 	t.Helper()
-	s := r.service.socket(r.service.dialled() - 1)
-	s.drop(socketio.TransportClose)
-	s.back(false)
+	s := r.service.Socket(r.service.Dialled() - 1)
+	s.Drop(socketio.TransportClose)
+	s.Back(false)
 	synctest.Wait()
 	if state := r.Snapshot().State; state != Connected {
 		t.Fatalf("state %s", state)
@@ -158,19 +155,19 @@ func TestNoReconnectAttempts(t *testing.T) {
 	none := 0
 	run(t, Options{MaxReconnectAttempts: &none}, func(r *rig) {
 		s := r.mustConnect()
-		if o := s.options; *o.ReconnectAttempts != 0 {
+		if o := s.Options(); *o.ReconnectAttempts != 0 {
 			t.Errorf("dialled with %+v", o)
 		}
 		r.forget()
-		s.drop(socketio.TransportClose)
+		s.Drop(socketio.TransportClose)
 		r.wantEvents("connectivityChanged", "stateChange:disconnected", "ended")
 		if got := all[Ended](r)[0].Reason; got != "transport close" {
 			t.Errorf("reason %q", got)
 		}
 	})
 	run(t, Options{MaxReconnectAttempts: &none}, func(r *rig) {
-		r.service.answer["open"] = func(s *fakeSocket, _ sent) {
-			s.push(socketio.Event{Kind: socketio.ConnectError, Err: errors.New("no route")})
+		r.service.Answer["open"] = func(s *fakeservice.Socket, _ fakeservice.Event) {
+			s.Push(socketio.Event{Kind: socketio.ConnectError, Err: errors.New("no route")})
 		}
 		began := time.Now()
 		if err := r.Connect(context.Background()); !errors.Is(err, fault.ConnectFailed) || time.Since(began) != 0 {
@@ -178,7 +175,7 @@ func TestNoReconnectAttempts(t *testing.T) {
 		}
 	})
 	run(t, Options{}, func(r *rig) {
-		if o := r.mustConnect().options; *o.ReconnectAttempts >= 0 {
+		if o := r.mustConnect().Options(); *o.ReconnectAttempts >= 0 {
 			t.Errorf("by default: %+v", o)
 		}
 	})

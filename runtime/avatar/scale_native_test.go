@@ -16,6 +16,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/agentruntime/agentruntime/internal/fakeservice"
 	"github.com/agentruntime/agentruntime/internal/fetch"
 	"github.com/agentruntime/agentruntime/internal/socketio"
 	"github.com/agentruntime/agentruntime/runtime/control"
@@ -271,7 +272,7 @@ func simulate(t *testing.T, first int, all []*simulation) {
 			Media: instead(&fakeMedia{}),
 			Options: session.Options{
 				Token: "token", ThreadID: "thread", GenieURL: new("https://brain.example"),
-				HTTPClient: reach(d, func(url string, o socketio.ClientOptions) (socketio.Socket, error) {
+				HTTPClient: fakeservice.Reach(d, func(url string, o socketio.ClientOptions) (socketio.Socket, error) {
 					return socketio.NewLocalClient(url, o, d.reach)
 				}),
 			},

@@ -8,26 +8,19 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/agentruntime/agentruntime/internal/fakeservice"
 	"github.com/agentruntime/agentruntime/internal/socketio"
 	"github.com/agentruntime/agentruntime/runtime/control"
 	"github.com/agentruntime/agentruntime/runtime/fault"
 	"github.com/agentruntime/agentruntime/runtime/media"
 )
 
-func (s *fakeSocket) drop(reason socketio.Reason) {
-	s.push(socketio.Event{Kind: socketio.Disconnected, Reason: reason})
-}
-
-func (s *fakeSocket) back(recovered bool) {
-	s.push(socketio.Event{Kind: socketio.Connected, Recovered: recovered})
-}
-
 // TestAFatalEventEndsTheWaitForThePicture: lane A is done, and lane B waits for
 // a frame without looking at the socket.
 func TestAFatalEventEndsTheWaitForThePicture(t *testing.T) {
 	run(t, Options{}, func(r *rig) {
-		r.media.playable = func(ctx context.Context) (media.Picture, error) {
-			r.service.socket(0).say(control.RemovePeer, control.Empty{})
+		r.media.OnPlayable = func(ctx context.Context) (media.Picture, error) {
+			r.service.Socket(0).Say(control.RemovePeer, control.Empty{})
 			<-ctx.Done()
 			return media.Picture{}, context.Cause(ctx)
 		}
@@ -42,10 +35,10 @@ func TestAFatalEventEndsTheWaitForThePicture(t *testing.T) {
 func TestAnUnrecoveredSocketEndsTheHandshake(t *testing.T) {
 	for _, recovered := range []bool{false, true} {
 		run(t, Options{}, func(r *rig) {
-			delete(r.service.answer, control.Join)
-			r.service.answer[control.Join] = func(s *fakeSocket, _ sent) {
-				s.drop(socketio.TransportClose)
-				s.back(recovered)
+			delete(r.service.Answer, control.Join)
+			r.service.Answer[control.Join] = func(s *fakeservice.Socket, _ fakeservice.Event) {
+				s.Drop(socketio.TransportClose)
+				s.Back(recovered)
 			}
 			began := time.Now()
 			err := r.Connect(context.Background())
@@ -63,7 +56,9 @@ func TestAnUnrecoveredSocketEndsTheHandshake(t *testing.T) {
 
 func TestASocketThatGivesUpFailsConnect(t *testing.T) {
 	run(t, Options{}, func(r *rig) {
-		r.service.answer["open"] = func(s *fakeSocket, _ sent) { s.push(socketio.Event{Kind: socketio.ReconnectFailed}) }
+		r.service.Answer["open"] = func(s *fakeservice.Socket, _ fakeservice.Event) {
+			s.Push(socketio.Event{Kind: socketio.ReconnectFailed})
+		}
 		err := r.Connect(context.Background())
 		var e *fault.Error
 		if !errors.As(err, &e) || e.Code != fault.ConnectFailed || e.Phase != fault.PhaseServerConnect || r.Snapshot().State != Broken {
@@ -83,19 +78,19 @@ func TestADropDuringAResumeIsNotForgotten(t *testing.T) {
 		if err := r.Pause(); err != nil {
 			t.Fatal(err)
 		}
-		s.say(control.PauseSessionExpired, control.Empty{})
+		s.Say(control.PauseSessionExpired, control.Empty{})
 		synctest.Wait()
-		session := r.service.answer[control.StvNewSession]
-		r.service.answer[control.StvNewSession] = func(s *fakeSocket, e sent) {
-			s.drop(socketio.TransportClose)
-			s.back(true)
+		session := r.service.Answer[control.StvNewSession]
+		r.service.Answer[control.StvNewSession] = func(s *fakeservice.Socket, e fakeservice.Event) {
+			s.Drop(socketio.TransportClose)
+			s.Back(true)
 			session(s, e)
 		}
 		if err := r.Resume(context.Background()); err != nil {
 			t.Fatal(err)
 		}
-		r.media.down.notify(media.Event{Kind: media.ICEState, Channel: media.ChannelSTV, State: "connected"})
-		r.media.up.notify(media.Event{Kind: media.ICEState, Channel: media.ChannelASR, State: "connected"})
+		r.media.Down.Notify(media.Event{Kind: media.ICEState, Channel: media.ChannelSTV, State: "connected"})
+		r.media.Up.Notify(media.Event{Kind: media.ICEState, Channel: media.ChannelASR, State: "connected"})
 		time.Sleep(time.Minute)
 		if state := r.Snapshot().State; state != Connected {
 			t.Errorf("state %s a minute later", state)
@@ -107,9 +102,9 @@ func TestADropDuringAResumeIsNotForgotten(t *testing.T) {
 // succeeds.
 func TestADropAtTheEndOfAConnectIsWatched(t *testing.T) {
 	run(t, Options{}, func(r *rig) {
-		r.media.playable = func(context.Context) (media.Picture, error) {
-			r.media.playable = nil
-			r.service.socket(0).drop(socketio.TransportClose)
+		r.media.OnPlayable = func(context.Context) (media.Picture, error) {
+			r.media.OnPlayable = nil
+			r.service.Socket(0).Drop(socketio.TransportClose)
 			time.Sleep(time.Millisecond) // until it was heard
 			return media.Picture{Width: 1, Height: 1}, nil
 		}
@@ -117,7 +112,7 @@ func TestADropAtTheEndOfAConnectIsWatched(t *testing.T) {
 		if state := r.Snapshot().State; state != ReconnectingState {
 			t.Fatalf("state %s, want reconnecting", state)
 		}
-		s.back(false)
+		s.Back(false)
 		if got := all[Reconnected](r); len(got) != 1 || r.Snapshot().State != Connected {
 			t.Errorf("reconnected %v in state %s", got, r.Snapshot().State)
 		}
@@ -127,9 +122,9 @@ func TestADropAtTheEndOfAConnectIsWatched(t *testing.T) {
 func TestARefusedReconnectEndsTheSession(t *testing.T) {
 	run(t, Options{}, func(r *rig) {
 		s := r.mustConnect()
-		s.drop(socketio.TransportClose)
+		s.Drop(socketio.TransportClose)
 		r.forget()
-		s.push(socketio.Event{Kind: socketio.ConnectError, Err: &socketio.RefusedError{Message: "unauthorized"}})
+		s.Push(socketio.Event{Kind: socketio.ConnectError, Err: &socketio.RefusedError{Message: "unauthorized"}})
 		r.wantEvents("error", "error", "stateChange:disconnected", "ended")
 		if errs := all[Failed](r); errs[0].Code != fault.SocketError || errs[1].Code != fault.Unauthorized || errs[1].Retryable {
 			t.Errorf("errors %v", errs)
@@ -141,9 +136,9 @@ func TestRetriesOfTheSocketAreCounted(t *testing.T) {
 	run(t, Options{}, func(r *rig) {
 		s := r.mustConnect()
 		r.forget()
-		s.drop(socketio.TransportClose)
-		s.push(socketio.Event{Kind: socketio.Reconnecting, Attempt: 2})
-		s.back(true)
+		s.Drop(socketio.TransportClose)
+		s.Push(socketio.Event{Kind: socketio.Reconnecting, Attempt: 2})
+		s.Back(true)
 		var got []ConnectivityChanged
 		for _, c := range all[ConnectivityChanged](r) {
 			c.Recoverable = nil
@@ -165,13 +160,13 @@ func TestAPreparedSocketThatDropsIsThrownAway(t *testing.T) {
 		if err := r.Prepare(context.Background()); err != nil {
 			t.Fatal(err)
 		}
-		r.service.socket(0).drop(socketio.TransportClose)
+		r.service.Socket(0).Drop(socketio.TransportClose)
 		synctest.Wait()
-		if !r.service.socket(0).closed {
+		if !r.service.Socket(0).Closed() {
 			t.Error("the dropped socket is kept")
 		}
 		r.connectOnly()
-		if n := r.service.dialled(); n != 2 {
+		if n := r.service.Dialled(); n != 2 {
 			t.Errorf("%d sockets, want a fresh one", n)
 		}
 	})
@@ -181,7 +176,7 @@ func TestAPreparedSocketThatDropsIsThrownAway(t *testing.T) {
 func TestDisconnectEndsAPreparation(t *testing.T) {
 	t.Run("a connect waits for it", func(t *testing.T) {
 		run(t, Options{}, func(r *rig) {
-			delete(r.service.answer, control.Join)
+			delete(r.service.Answer, control.Join)
 			prepared, connected := make(chan error, 1), make(chan error, 1)
 			go func() { prepared <- r.Prepare(context.Background()) }()
 			synctest.Wait()
@@ -195,22 +190,22 @@ func TestDisconnectEndsAPreparation(t *testing.T) {
 				t.Errorf("prepare: %v", err)
 			}
 			time.Sleep(time.Minute)
-			if state := r.Snapshot().State; state != Disconnected || r.service.dialled() != 1 {
-				t.Errorf("state %s, %d sockets", state, r.service.dialled())
+			if state := r.Snapshot().State; state != Disconnected || r.service.Dialled() != 1 {
+				t.Errorf("state %s, %d sockets", state, r.service.Dialled())
 			}
 		})
 	})
 	t.Run("after the end of a session", func(t *testing.T) {
 		run(t, Options{}, func(r *rig) {
 			s := r.mustConnect()
-			s.drop(socketio.ServerDisconnect)
+			s.Drop(socketio.ServerDisconnect)
 			synctest.Wait()
 			if err := r.Prepare(context.Background()); err != nil { // the token is kept
 				t.Fatal(err)
 			}
 			r.Disconnect(DisconnectOptions{})
 			synctest.Wait()
-			if !r.service.socket(1).closed {
+			if !r.service.Socket(1).Closed() {
 				t.Error("the prepared socket is open")
 			}
 			if err := r.Connect(context.Background()); !errors.Is(err, fault.InvalidState) {
@@ -220,7 +215,7 @@ func TestDisconnectEndsAPreparation(t *testing.T) {
 	})
 	t.Run("a cancelled connect does not wait for it", func(t *testing.T) {
 		run(t, Options{}, func(r *rig) {
-			delete(r.service.answer, control.Join)
+			delete(r.service.Answer, control.Join)
 			go func() { _ = r.Prepare(context.Background()) }()
 			synctest.Wait()
 			ctx, cancel := context.WithCancel(context.Background())
@@ -238,17 +233,17 @@ func TestDisconnectEndsAPreparation(t *testing.T) {
 func TestARepairThatADropCutIsTakenUpAgain(t *testing.T) {
 	run(t, Options{}, func(r *rig) {
 		s := r.mustConnect()
-		r.media.subscribe = func(context.Context, string) error {
-			r.media.subscribe = nil
-			s.drop(socketio.TransportClose)
+		r.media.OnSubscribe = func(context.Context, string) error {
+			r.media.OnSubscribe = nil
+			s.Drop(socketio.TransportClose)
 			time.Sleep(time.Millisecond) // until it was heard
 			return fault.New(fault.WHEPFailed, "no network")
 		}
-		r.media.down.notify(media.Event{Kind: media.ICEState, Channel: media.ChannelSTV, State: "failed"})
+		r.media.Down.Notify(media.Event{Kind: media.ICEState, Channel: media.ChannelSTV, State: "failed"})
 		time.Sleep(2 * time.Millisecond)
-		s.back(true)
-		if got := all[MediaRecovered](r); len(got) != 1 || r.service.dialled() != 1 {
-			t.Errorf("recovered %v with %d sockets", got, r.service.dialled())
+		s.Back(true)
+		if got := all[MediaRecovered](r); len(got) != 1 || r.service.Dialled() != 1 {
+			t.Errorf("recovered %v with %d sockets", got, r.service.Dialled())
 		}
 	})
 }
@@ -257,9 +252,9 @@ func TestARepairThatADropCutIsTakenUpAgain(t *testing.T) {
 // its state is not reported again.
 func TestAPeerThatFailedDuringTheHandshakeIsRepaired(t *testing.T) {
 	run(t, Options{}, func(r *rig) {
-		r.media.playable = func(context.Context) (media.Picture, error) {
-			r.media.playable = nil
-			r.media.up.notify(media.Event{Kind: media.PeerState, Channel: media.ChannelASR, State: "failed"})
+		r.media.OnPlayable = func(context.Context) (media.Picture, error) {
+			r.media.OnPlayable = nil
+			r.media.Up.Notify(media.Event{Kind: media.PeerState, Channel: media.ChannelASR, State: "failed"})
 			return media.Picture{Width: 640, Height: 360}, nil
 		}
 		r.connectOnly()
@@ -277,14 +272,14 @@ func TestARebuildClosesWhatTheOldSessionLeftOpen(t *testing.T) {
 		if _, err := r.Speak(context.Background(), "Hello"); err != nil {
 			t.Fatal(err)
 		}
-		s.say(control.StvStartedTalking, control.Empty{})
-		s.say(control.AgentTurnToTalk, control.TurnToTalk{})
+		s.Say(control.StvStartedTalking, control.Empty{})
+		s.Say(control.AgentTurnToTalk, control.TurnToTalk{})
 		if err := r.StartTapToTalk(); err != nil {
 			t.Fatal(err)
 		}
 		synctest.Wait()
-		s.drop(socketio.TransportClose)
-		s.back(false)
+		s.Drop(socketio.TransportClose)
+		s.Back(false)
 		synctest.Wait()
 		snap := r.Snapshot()
 		if snap.State != Connected || snap.Speaking || snap.ResponsePending || snap.TapToTalkActive {
@@ -302,8 +297,8 @@ func TestARebuildClosesWhatTheOldSessionLeftOpen(t *testing.T) {
 
 func TestTheReasonOfAnUnsupportedClientIsMachineReadable(t *testing.T) {
 	run(t, Options{}, func(r *rig) {
-		r.service.answer[control.Join] = func(s *fakeSocket, _ sent) {
-			s.say(control.UnsupportedClient, control.Unsupported{Code: "USAGE_LIMIT_EXCEEDED"})
+		r.service.Answer[control.Join] = func(s *fakeservice.Socket, _ fakeservice.Event) {
+			s.Say(control.UnsupportedClient, control.Unsupported{Code: "USAGE_LIMIT_EXCEEDED"})
 		}
 		err := r.Connect(context.Background())
 		var e *fault.Error
@@ -343,8 +338,8 @@ func TestAttemptsHaveABound(t *testing.T) {
 		run(t, Options{MaxReconnectAttempts: c.limit}, func(r *rig) {
 			s := r.mustConnect()
 			r.forget()
-			s.drop(socketio.TransportClose)
-			s.push(socketio.Event{Kind: socketio.Reconnecting, Attempt: c.last})
+			s.Drop(socketio.TransportClose)
+			s.Push(socketio.Event{Kind: socketio.Reconnecting, Attempt: c.last})
 			synctest.Wait()
 			if got := attempts(r); !slices.Equal(got, c.want) {
 				t.Errorf("attempts and bounds %v, want %v", got, c.want)
@@ -354,7 +349,7 @@ func TestAttemptsHaveABound(t *testing.T) {
 	run(t, Options{}, func(r *rig) {
 		s := r.mustConnect()
 		r.forget()
-		s.drop(socketio.ServerDisconnect)
+		s.Drop(socketio.ServerDisconnect)
 		synctest.Wait()
 		if got := attempts(r); !slices.Equal(got, []int{0, 0}) {
 			t.Errorf("attempts and bounds %v of an end without one", got)
@@ -369,7 +364,7 @@ func TestASessionConnectsOnce(t *testing.T) {
 		if err := r.Connect(context.Background()); !errors.Is(err, fault.InvalidState) {
 			t.Errorf("while connected: %v", err)
 		}
-		s.drop(socketio.TransportClose)
+		s.Drop(socketio.TransportClose)
 		synctest.Wait()
 		if err := r.Connect(context.Background()); !errors.Is(err, fault.InvalidState) {
 			t.Errorf("while reconnecting: %v", err)

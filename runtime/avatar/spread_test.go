@@ -7,6 +7,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/agentruntime/agentruntime/internal/fakeservice"
 	"github.com/agentruntime/agentruntime/internal/socketio"
 	"github.com/agentruntime/agentruntime/runtime/control"
 	"github.com/agentruntime/agentruntime/runtime/session"
@@ -37,18 +38,18 @@ func TestRebuildsAreSpread(t *testing.T) {
 	checkWaits(t, 500*time.Millisecond, 0.5, func(stickyID string) (wait time.Duration) {
 		run(t, Options{StickyID: stickyID}, func(r *rig) {
 			s := r.mustConnect()
-			join := r.service.answer[control.Join]
+			join := r.service.Answer[control.Join]
 			var failed time.Time
-			r.service.answer[control.Join] = func(s *fakeSocket, _ sent) {
+			r.service.Answer[control.Join] = func(s *fakeservice.Socket, _ fakeservice.Event) {
 				failed = time.Now()
-				r.service.answer[control.Join] = func(s *fakeSocket, e sent) {
+				r.service.Answer[control.Join] = func(s *fakeservice.Socket, e fakeservice.Event) {
 					wait = time.Since(failed)
 					join(s, e)
 				}
-				s.push(socketio.Event{Kind: socketio.ReconnectFailed})
+				s.Push(socketio.Event{Kind: socketio.ReconnectFailed})
 			}
-			s.drop(socketio.TransportClose)
-			s.back(false)
+			s.Drop(socketio.TransportClose)
+			s.Back(false)
 			time.Sleep(5 * second)
 		})
 		return wait
@@ -61,10 +62,10 @@ func TestQuestionsForAnAvatarAreSpread(t *testing.T) {
 	checkWaits(t, 30*second, capacityJitter, func(stickyID string) (wait time.Duration) {
 		run(t, Options{StickyID: stickyID, Limits: control.Limits{Overall: time.Minute}}, func(r *rig) {
 			var asked []time.Time
-			delete(r.service.answer, control.StvNewSession) // the connect waits
-			r.service.answer[control.CheckAvailability] = func(s *fakeSocket, _ sent) {
+			delete(r.service.Answer, control.StvNewSession) // the connect waits
+			r.service.Answer[control.CheckAvailability] = func(s *fakeservice.Socket, _ fakeservice.Event) {
 				asked = append(asked, time.Now())
-				s.say(control.AvailabilityResult, control.Availability{})
+				s.Say(control.AvailabilityResult, control.Availability{})
 			}
 			go func() { _ = r.Connect(context.Background()) }()
 			time.Sleep(40 * second)
@@ -81,7 +82,7 @@ func TestQuestionsForAnAvatarAreSpread(t *testing.T) {
 func TestSocketsDrawFromTheStickyID(t *testing.T) {
 	run(t, Options{StickyID: "client0000000001"}, func(r *rig) {
 		r.mustConnect()
-		if got, want := r.service.socket(0).options.Random(), session.NewSpread("client0000000001", "socket").Next(); got != want {
+		if got, want := r.service.Socket(0).Options().Random(), session.NewSpread("client0000000001", "socket").Next(); got != want {
 			t.Errorf("got %v, want %v", got, want)
 		}
 	})

@@ -8,6 +8,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/agentruntime/agentruntime/internal/fakeservice"
 	"github.com/agentruntime/agentruntime/runtime/control"
 	"github.com/agentruntime/agentruntime/runtime/converse"
 	"github.com/agentruntime/agentruntime/runtime/event"
@@ -16,14 +17,14 @@ import (
 
 // answer sends a whole answer that is spoken, in the order of protocol §7.5. Its steps are
 // 100 ms apart, the first at once.
-func answer(s *fakeSocket, speech, turn, transcript string, during func()) {
+func answer(s *fakeservice.Socket, speech, turn, transcript string, during func()) {
 	step := func(name string, payload any) {
-		s.say(name, payload)
+		s.Say(name, payload)
 		synctest.Wait()
 		time.Sleep(100 * time.Millisecond)
 	}
 	delta := func(seg converse.Segment) {
-		s.brain(speech, seg)
+		brain(s, speech, seg)
 		synctest.Wait()
 		time.Sleep(100 * time.Millisecond)
 	}
@@ -96,7 +97,7 @@ func TestASpokenTurnBeginsWithTheEndOfTheSpeech(t *testing.T) {
 	} {
 		run(t, Options{}, func(r *rig) {
 			s := r.mustConnect()
-			s.say(control.UserStartedTalking, control.Empty{})
+			s.Say(control.UserStartedTalking, control.Empty{})
 			synctest.Wait()
 			if by == "detector" {
 				r.Session.micEvent(media.Event{Kind: media.Level, Level: 1})
@@ -116,7 +117,7 @@ func TestASpokenTurnBeginsWithTheEndOfTheSpeech(t *testing.T) {
 func TestATurnThatIsInterruptedIsTimedOnce(t *testing.T) {
 	run(t, Options{}, func(r *rig) {
 		s := r.mustConnect()
-		answer(s, "one", "t-1", "Tell me a story.", func() { s.say(control.AgentInterrupted, control.Empty{}) })
+		answer(s, "one", "t-1", "Tell me a story.", func() { s.Say(control.AgentInterrupted, control.Empty{}) })
 		got := all[TurnTimings](r)
 		if len(got) != 1 || got[0].Outcome != "interrupted" || got[0].Marks[event.MarkInterrupted] != 700 {
 			t.Errorf("timings %+v", got)

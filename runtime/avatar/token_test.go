@@ -10,6 +10,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/agentruntime/agentruntime/internal/fakeservice"
 	"github.com/agentruntime/agentruntime/internal/socketio"
 	"github.com/agentruntime/agentruntime/runtime/control"
 	"github.com/agentruntime/agentruntime/runtime/fault"
@@ -41,15 +42,12 @@ func (i *issuer) valid(token string) bool {
 }
 
 // reconnect is the socket's next attempt: the service looks at the token of the handshake.
-func (s *fakeSocket) reconnect(i *issuer, recovered bool) {
-	s.mu.Lock()
-	token := s.options.Auth.(map[string]string)["token"]
-	s.mu.Unlock()
-	if i.valid(token) {
-		s.back(recovered)
+func reconnect(s *fakeservice.Socket, i *issuer, recovered bool) {
+	if i.valid(s.Token()) {
+		s.Back(recovered)
 		return
 	}
-	s.push(socketio.Event{Kind: socketio.ConnectError, Err: &socketio.RefusedError{Message: "unauthorized"}})
+	s.Refuse("unauthorized")
 }
 
 // TestATokenThatLivesAMinute: ten minutes with five drops and two restarts of the service. The
@@ -80,31 +78,31 @@ func synctestIssuer(t *testing.T, life time.Duration) {
 	run(t, o, func(it *rig) {
 		r, i = it, &issuer{}
 		_, _ = i.mint(context.Background())
-		r.service.answer["open"] = func(s *fakeSocket, _ sent) {
-			if !i.valid(s.options.Auth.(map[string]string)["token"]) {
-				s.push(socketio.Event{Kind: socketio.ConnectError, Err: &socketio.RefusedError{Message: "unauthorized"}})
+		r.service.Answer["open"] = func(s *fakeservice.Socket, _ fakeservice.Event) {
+			if !i.valid(s.Token()) {
+				s.Refuse("unauthorized")
 				return
 			}
-			s.say(control.ServerConnected, control.Hello{})
+			s.Say(control.ServerConnected, control.Hello{})
 		}
 		s := r.mustConnect()
 		for n, recovered := range []bool{true, false, true, false, true, false, false} {
 			time.Sleep(80 * second)
-			s.drop(socketio.TransportClose)
+			s.Drop(socketio.TransportClose)
 			time.Sleep(time.Duration(n) * second)
-			s.reconnect(i, recovered)
+			reconnect(s, i, recovered)
 			time.Sleep(5 * second)
 			synctest.Wait()
 			if state := r.Snapshot().State; state != Connected {
 				t.Fatalf("life %v, loss %d: %s, errors %v", life, n, state, all[Failed](r))
 			}
-			s = r.service.socket(r.service.dialled() - 1)
+			s = r.service.Socket(r.service.Dialled() - 1)
 		}
 		if logins == 0 {
 			t.Error("no new login to the relay was asked for")
 		}
-		if life > 0 && r.service.dialled() != 1 {
-			t.Errorf("%d sockets: the application was not asked ahead of the end", r.service.dialled())
+		if life > 0 && r.service.Dialled() != 1 {
+			t.Errorf("%d sockets: the application was not asked ahead of the end", r.service.Dialled())
 		}
 		r.http.mu.Lock()
 		r.http.accepts = i.valid
@@ -126,19 +124,19 @@ func TestAFirstTokenThatHasExpiredIsReplaced(t *testing.T) {
 	run(t, o, func(r *rig) {
 		r.refuseAllBut("new")
 		r.connectOnly()
-		if n := r.service.dialled(); n != 2 {
+		if n := r.service.Dialled(); n != 2 {
 			t.Errorf("%d sockets, want one with either token", n)
 		}
 	})
 }
 
 func (r *rig) refuseAllBut(token string) {
-	r.service.answer["open"] = func(s *fakeSocket, _ sent) {
-		if s.options.Auth.(map[string]string)["token"] != token {
-			s.push(socketio.Event{Kind: socketio.ConnectError, Err: &socketio.RefusedError{Message: "unauthorized"}})
+	r.service.Answer["open"] = func(s *fakeservice.Socket, _ fakeservice.Event) {
+		if s.Token() != token {
+			s.Refuse("unauthorized")
 			return
 		}
-		s.say(control.ServerConnected, control.Hello{})
+		s.Say(control.ServerConnected, control.Hello{})
 	}
 }
 
@@ -156,10 +154,10 @@ func TestATokenThatCanNotBeReplacedEndsTheSession(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			run(t, Options{Options: session.Options{OnTokenNeeded: need}}, func(r *rig) {
 				s := r.mustConnect()
-				s.drop(socketio.TransportClose)
+				s.Drop(socketio.TransportClose)
 				r.refuseAllBut("none")
 				r.forget()
-				s.push(socketio.Event{Kind: socketio.ConnectError, Err: &socketio.RefusedError{Message: "unauthorized"}})
+				s.Refuse("unauthorized")
 				time.Sleep(11 * second)
 				errs := all[Failed](r)
 				if len(errs) == 0 || errs[len(errs)-1].Code != fault.Unauthorized || errs[len(errs)-1].Retryable {
@@ -189,15 +187,15 @@ func TestATokenRefusedDuringAResume(t *testing.T) {
 				if err := r.Pause(); err != nil {
 					t.Fatal(err)
 				}
-				s.say(control.PauseSessionExpired, control.Empty{})
+				s.Say(control.PauseSessionExpired, control.Empty{})
 				synctest.Wait()
 				r.forget()
 				// The socket drops while the media are made, and the token has expired.
-				ask := r.service.answer[control.StvNewSession]
-				r.service.answer[control.StvNewSession] = func(s *fakeSocket, e sent) {
-					r.service.answer[control.StvNewSession] = ask
-					s.drop(socketio.TransportClose)
-					s.push(socketio.Event{Kind: socketio.ConnectError, Err: &socketio.RefusedError{Message: "unauthorized"}})
+				ask := r.service.Answer[control.StvNewSession]
+				r.service.Answer[control.StvNewSession] = func(s *fakeservice.Socket, e fakeservice.Event) {
+					r.service.Answer[control.StvNewSession] = ask
+					s.Drop(socketio.TransportClose)
+					s.Refuse("unauthorized")
 				}
 				r.refuseAllBut("new")
 				err := r.Resume(context.Background())
@@ -207,14 +205,14 @@ func TestATokenRefusedDuringAResume(t *testing.T) {
 					}
 					return
 				}
-				if snap := r.Snapshot(); err != nil || snap.State != Connected || snap.Paused || r.service.dialled() != 2 {
-					t.Fatalf("%v, %s, paused %v, %d sockets", err, snap.State, snap.Paused, r.service.dialled())
+				if snap := r.Snapshot(); err != nil || snap.State != Connected || snap.Paused || r.service.Dialled() != 2 {
+					t.Fatalf("%v, %s, paused %v, %d sockets", err, snap.State, snap.Paused, r.service.Dialled())
 				}
-				s = r.service.socket(1)
-				if s.closed || len(s.payloads(control.ApprovedPermissions)) != 1 {
-					t.Errorf("the new connection: closed %v, sent %q", s.closed, s.names())
+				s = r.service.Socket(1)
+				if s.Closed() || len(s.Payloads(control.ApprovedPermissions)) != 1 {
+					t.Errorf("the new connection: closed %v, sent %q", s.Closed(), s.Names())
 				}
-				s.say(control.StvFinishedTalking, control.FinishedTalking{})
+				s.Say(control.StvFinishedTalking, control.FinishedTalking{})
 				synctest.Wait()
 				if left := r.speakLater("Hello"); !<-left {
 					t.Error("a text did not leave")

@@ -11,6 +11,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/agentruntime/agentruntime/internal/fakeservice"
 	"github.com/agentruntime/agentruntime/runtime/control"
 	"github.com/agentruntime/agentruntime/runtime/converse"
 	"github.com/agentruntime/agentruntime/runtime/fault"
@@ -34,8 +35,8 @@ func delta(seg converse.Segment) string {
 	return string(b)
 }
 
-func (s *fakeSocket) brain(speechID string, seg converse.Segment) {
-	s.say(control.AgentRawText, control.RawText{SpeechID: speechID, TurnID: "t-1", Delta: delta(seg)})
+func brain(s *fakeservice.Socket, speechID string, seg converse.Segment) {
+	s.Say(control.AgentRawText, control.RawText{SpeechID: speechID, TurnID: "t-1", Delta: delta(seg)})
 }
 
 func TestATypedTurnIsAMarkerAndAText(t *testing.T) {
@@ -44,7 +45,7 @@ func TestATypedTurnIsAMarkerAndAText(t *testing.T) {
 		if ok, err := r.Speak(context.Background(), "Hello"); !ok || err != nil {
 			r.t.Fatal(ok, err)
 		}
-		if got := s.payloads(control.TextEntered); !slices.Equal(got, []string{marker, hello}) {
+		if got := s.Payloads(control.TextEntered); !slices.Equal(got, []string{marker, hello}) {
 			t.Errorf("sent %v", got)
 		}
 		if !r.Snapshot().ResponsePending {
@@ -61,16 +62,16 @@ func TestTextIsHeldDuringTheOpening(t *testing.T) {
 		s := r.connectOnly()
 		one := r.speakLater("One")
 		two := r.speakLater("Two")
-		if got := s.payloads(control.TextEntered); len(got) != 0 {
+		if got := s.Payloads(control.TextEntered); len(got) != 0 {
 			t.Fatalf("sent during the opening: %v", got)
 		}
 		r.forget()
-		s.say(control.StvFinishedTalking, control.FinishedTalking{AgentContent: "Welcome."})
+		s.Say(control.StvFinishedTalking, control.FinishedTalking{AgentContent: "Welcome."})
 		if !<-one || !<-two {
 			t.Error("a held text was not sent")
 		}
 		want := []string{marker, `{"text":"Begin\nOne\nTwo","isFinal":true}`}
-		if got := s.payloads(control.TextEntered); !slices.Equal(got, want) {
+		if got := s.Payloads(control.TextEntered); !slices.Equal(got, want) {
 			t.Errorf("sent %v, want %v", got, want)
 		}
 		r.wantEvents("responsePending", "avatarStopTalking")
@@ -105,9 +106,9 @@ func TestAHeldTextCanBeTakenBack(t *testing.T) {
 		if err := <-failed; !errors.Is(err, fault.Aborted) {
 			t.Errorf("err = %v", err)
 		}
-		s.say(control.StvFinishedTalking, control.FinishedTalking{})
+		s.Say(control.StvFinishedTalking, control.FinishedTalking{})
 		synctest.Wait()
-		if got := s.payloads(control.TextEntered); len(got) != 0 {
+		if got := s.Payloads(control.TextEntered); len(got) != 0 {
 			t.Errorf("sent %v", got)
 		}
 	})
@@ -123,8 +124,8 @@ func TestTheKickoffsEchoIsCutOnce(t *testing.T) {
 	} {
 		run(t, Options{Options: session.Options{Kickoff: &Kickoff{Text: "Begin", Echo: c.echo}}}, func(r *rig) {
 			s := r.mustConnect()
-			s.say(control.AgentTurnToTalk, control.TurnToTalk{UserTranscription: "Begin and more"})
-			s.say(control.AgentTurnToTalk, control.TurnToTalk{UserTranscription: "Begin"})
+			s.Say(control.AgentTurnToTalk, control.TurnToTalk{UserTranscription: "Begin and more"})
+			s.Say(control.AgentTurnToTalk, control.TurnToTalk{UserTranscription: "Begin"})
 			var got []string
 			for _, tr := range all[Transcript](r) {
 				got = append(got, tr.Text)
@@ -158,7 +159,7 @@ func TestSpeakIsRefused(t *testing.T) {
 				t.Error(err)
 			}
 		}
-		if got := s.payloads(control.TextEntered)[1]; got != `{"text":"Hi!","isFinal":true}` {
+		if got := s.Payloads(control.TextEntered)[1]; got != `{"text":"Hi!","isFinal":true}` {
 			t.Errorf("the guard's text was not sent: %s", got)
 		}
 		if _, err := r.Speak(context.Background(), "Hi"); !errors.Is(err, fault.RateLimited) {
@@ -187,20 +188,20 @@ func TestASpokenTurnAsTheProtocolShowsIt(t *testing.T) {
 	run(t, Options{}, func(r *rig) {
 		s := r.mustConnect()
 		r.forget()
-		s.say(control.UserStartedTalking, control.Empty{})
-		s.say(control.AgentStartSpeech, control.StartSpeech{SpeechID: id, TurnID: "t-12", IsNewTurn: true})
-		s.brain(id, converse.Segment{Type: converse.Think, ThreadID: "5f0c", MessageID: "m-9", SegmentStart: true})
-		s.brain(id, converse.Segment{Type: converse.Avatar, Content: "Two things changed."})
-		s.say(control.GeneratingSpeech, control.Sentence{Text: "Two things changed.", SpeechID: id})
-		s.say(control.AgentTurnToTalk, control.TurnToTalk{UserTranscription: "What is new today?"})
-		s.say(control.StvSpeechChunk, control.SpeechChunk{Text: "Two things changed.", SpeechID: id, DurationMs: 1200})
-		s.say(control.StvSpeechChunk, control.SpeechChunk{Text: "late words", SpeechID: "0000-transcript-old", DurationMs: 500})
-		s.say(control.StvSpeechChunk, control.SpeechChunk{SpeechID: id, DurationMs: 1})
-		s.say(control.StvStartedTalking, control.Empty{})
-		s.brain(id, converse.Segment{Type: converse.Think, IsFinal: true})
-		s.say(control.AgentEndTurn, control.EndTurn{SpeechID: id, TurnID: "t-12"})
-		s.say(control.StvFinishedGenerating, control.FinishedGenerating{SpeechID: id})
-		s.say(control.StvFinishedTalking, control.FinishedTalking{AgentContent: "Two things changed."})
+		s.Say(control.UserStartedTalking, control.Empty{})
+		s.Say(control.AgentStartSpeech, control.StartSpeech{SpeechID: id, TurnID: "t-12", IsNewTurn: true})
+		brain(s, id, converse.Segment{Type: converse.Think, ThreadID: "5f0c", MessageID: "m-9", SegmentStart: true})
+		brain(s, id, converse.Segment{Type: converse.Avatar, Content: "Two things changed."})
+		s.Say(control.GeneratingSpeech, control.Sentence{Text: "Two things changed.", SpeechID: id})
+		s.Say(control.AgentTurnToTalk, control.TurnToTalk{UserTranscription: "What is new today?"})
+		s.Say(control.StvSpeechChunk, control.SpeechChunk{Text: "Two things changed.", SpeechID: id, DurationMs: 1200})
+		s.Say(control.StvSpeechChunk, control.SpeechChunk{Text: "late words", SpeechID: "0000-transcript-old", DurationMs: 500})
+		s.Say(control.StvSpeechChunk, control.SpeechChunk{SpeechID: id, DurationMs: 1})
+		s.Say(control.StvStartedTalking, control.Empty{})
+		brain(s, id, converse.Segment{Type: converse.Think, IsFinal: true})
+		s.Say(control.AgentEndTurn, control.EndTurn{SpeechID: id, TurnID: "t-12"})
+		s.Say(control.StvFinishedGenerating, control.FinishedGenerating{SpeechID: id})
+		s.Say(control.StvFinishedTalking, control.FinishedTalking{AgentContent: "Two things changed."})
 		r.wantEvents(
 			"userStartedTalking", "turnStart",
 			"responsePending", "brainSegment",
@@ -237,21 +238,21 @@ func TestATypedBargeInAsksOnce(t *testing.T) {
 	run(t, Options{}, func(r *rig) {
 		s := r.mustConnect()
 		answer := func(speech, turn string) {
-			s.say(control.AgentStartSpeech, control.StartSpeech{SpeechID: speech, TurnID: turn, IsNewTurn: true})
-			s.say(control.AgentTurnToTalk, control.TurnToTalk{UserTranscription: "question"})
-			s.brain(speech, converse.Segment{Type: converse.Avatar, Content: "An answer."})
-			s.say(control.GeneratingSpeech, control.Sentence{Text: "An answer.", SpeechID: speech})
-			s.say(control.StvStartedTalking, control.Empty{})
+			s.Say(control.AgentStartSpeech, control.StartSpeech{SpeechID: speech, TurnID: turn, IsNewTurn: true})
+			s.Say(control.AgentTurnToTalk, control.TurnToTalk{UserTranscription: "question"})
+			brain(s, speech, converse.Segment{Type: converse.Avatar, Content: "An answer."})
+			s.Say(control.GeneratingSpeech, control.Sentence{Text: "An answer.", SpeechID: speech})
+			s.Say(control.StvStartedTalking, control.Empty{})
 			synctest.Wait()
 		}
 		answer("one", "t-1")
 		if _, err := r.Speak(context.Background(), "question"); err != nil {
 			t.Fatal(err)
 		}
-		s.brain("one", converse.Segment{Type: converse.Avatar, Content: "More of it."})
-		s.say(control.AgentInterrupted, control.Empty{})
-		s.say(control.StvFinishedTalking, control.FinishedTalking{AgentContent: "An"})
-		s.say(control.AgentEndTurn, control.EndTurn{SpeechID: "one", TurnID: "t-1"})
+		brain(s, "one", converse.Segment{Type: converse.Avatar, Content: "More of it."})
+		s.Say(control.AgentInterrupted, control.Empty{})
+		s.Say(control.StvFinishedTalking, control.FinishedTalking{AgentContent: "An"})
+		s.Say(control.AgentEndTurn, control.EndTurn{SpeechID: "one", TurnID: "t-1"})
 		synctest.Wait()
 		if !r.Snapshot().ResponsePending {
 			t.Error("the response was settled by the utterance before it")
@@ -269,7 +270,7 @@ func TestATypedBargeInAsksOnce(t *testing.T) {
 func TestABargeInClearsTheTurn(t *testing.T) {
 	run(t, Options{}, func(r *rig) {
 		s := r.mustConnect()
-		s.say(control.StvStartedTalking, control.Empty{})
+		s.Say(control.StvStartedTalking, control.Empty{})
 		synctest.Wait()
 		if !r.Snapshot().Speaking {
 			t.Fatal("the avatar does not talk")
@@ -277,12 +278,12 @@ func TestABargeInClearsTheTurn(t *testing.T) {
 		if err := r.Interrupt(); err != nil {
 			t.Fatal(err)
 		}
-		s.say(control.AgentInterrupted, control.Empty{})
+		s.Say(control.AgentInterrupted, control.Empty{})
 		synctest.Wait()
 		if r.Snapshot().Speaking {
 			t.Error("the avatar still talks")
 		}
-		if got := s.payloads(control.TextEntered); !slices.Equal(got, []string{marker}) {
+		if got := s.Payloads(control.TextEntered); !slices.Equal(got, []string{marker}) {
 			t.Errorf("sent %v", got)
 		}
 	})
@@ -292,14 +293,14 @@ func TestASilentOpeningIsLabelled(t *testing.T) {
 	const id = "Zz09-approved-permissions"
 	run(t, Options{}, func(r *rig) {
 		s := r.connectOnly()
-		s.say(control.GeneratingSpeech, control.Sentence{Text: "<blank>", SpeechID: id})
-		s.say(control.StvSpeechChunk, control.SpeechChunk{SpeechID: id, DurationMs: 1})
-		s.say(control.StvStartedTalking, control.Empty{})
+		s.Say(control.GeneratingSpeech, control.Sentence{Text: "<blank>", SpeechID: id})
+		s.Say(control.StvSpeechChunk, control.SpeechChunk{SpeechID: id, DurationMs: 1})
+		s.Say(control.StvStartedTalking, control.Empty{})
 		synctest.Wait()
 		if r.Snapshot().Speaking {
 			t.Error("a silent opening is speech")
 		}
-		s.say(control.StvFinishedTalking, control.FinishedTalking{})
+		s.Say(control.StvFinishedTalking, control.FinishedTalking{})
 		synctest.Wait()
 		if start := all[AvatarStartTalking](r); len(start) != 0 {
 			t.Errorf("start = %+v", start)
@@ -316,7 +317,7 @@ func TestASilentOpeningIsLabelled(t *testing.T) {
 func TestTheDisclosureHoldsTheStart(t *testing.T) {
 	run(t, Options{Options: session.Options{Kickoff: &Kickoff{Text: "Begin"}}, RequireDisclosureAck: true}, func(r *rig) {
 		s := r.connectOnly()
-		if len(s.payloads(control.ApprovedPermissions)) != 0 {
+		if len(s.Payloads(control.ApprovedPermissions)) != 0 {
 			t.Error("approved before the acknowledgement")
 		}
 		if _, err := r.Speak(context.Background(), "x"); !errors.Is(err, fault.DisclosureRequired) {
@@ -325,12 +326,12 @@ func TestTheDisclosureHoldsTheStart(t *testing.T) {
 		r.AcknowledgeDisclosure()
 		r.AcknowledgeDisclosure()
 		synctest.Wait()
-		if n := len(s.payloads(control.ApprovedPermissions)); n != 1 {
+		if n := len(s.Payloads(control.ApprovedPermissions)); n != 1 {
 			t.Errorf("%d approvals", n)
 		}
-		s.say(control.StvFinishedTalking, control.FinishedTalking{})
+		s.Say(control.StvFinishedTalking, control.FinishedTalking{})
 		synctest.Wait()
-		if got := s.payloads(control.TextEntered); len(got) != 2 {
+		if got := s.Payloads(control.TextEntered); len(got) != 2 {
 			t.Errorf("kickoff: %v", got)
 		}
 	})
@@ -353,13 +354,13 @@ func TestToolsRunOncePerTurnInOrder(t *testing.T) {
 			}
 		}
 		r.forget()
-		s.say(control.AgentStartSpeech, control.StartSpeech{SpeechID: "a", IsNewTurn: true})
+		s.Say(control.AgentStartSpeech, control.StartSpeech{SpeechID: "a", IsNewTurn: true})
 		for range 2 {
-			s.brain("a", converse.Segment{Type: converse.Tool, Content: `open_doc {"id":1}{"id":2}`})
+			brain(s, "a", converse.Segment{Type: converse.Tool, Content: `open_doc {"id":1}{"id":2}`})
 		}
-		s.brain("a", converse.Segment{Type: converse.ToolResponse, Content: "show_chart responded with size 113"})
-		s.brain("a", converse.Segment{Type: converse.Tool, Content: `erase {"id":3}`})
-		s.brain("a", converse.Segment{Type: converse.Tool, Content: `open_doc {"id":"x"}`})
+		brain(s, "a", converse.Segment{Type: converse.ToolResponse, Content: "show_chart responded with size 113"})
+		brain(s, "a", converse.Segment{Type: converse.Tool, Content: `erase {"id":3}`})
+		brain(s, "a", converse.Segment{Type: converse.Tool, Content: `open_doc {"id":"x"}`})
 		synctest.Wait()
 		slices.Sort(ran)
 		if want := []string{`open_doc{"id":2}`, `show_chart{"id":1}`}; !slices.Equal(ran, want) {
@@ -380,7 +381,7 @@ func TestToolsRunOncePerTurnInOrder(t *testing.T) {
 func TestABlockingToolIsAnswered(t *testing.T) {
 	run(t, Options{}, func(r *rig) {
 		s := r.mustConnect()
-		s.brain("a", converse.Segment{
+		brain(s, "a", converse.Segment{
 			Type: converse.Tool, Content: `save_note {"note":"x"}`,
 			ToolMetadata: &converse.ToolMetadata{ID: "ti-4", Name: "save_note", Type: "client", WaitForResponse: true},
 		})
@@ -420,7 +421,7 @@ func TestASpiralIsBrokenAndTheQuestionAskedAgain(t *testing.T) {
 			t.Fatal(err)
 		}
 		for i := range 30 {
-			s.brain("a", converse.Segment{Type: converse.Tool, Content: `look {"n":` + string(rune('0'+i%10)) + `}`})
+			brain(s, "a", converse.Segment{Type: converse.Tool, Content: `look {"n":` + string(rune('0'+i%10)) + `}`})
 		}
 		synctest.Wait()
 		if n := len(all[ToolSpiralDetected](r)); n != 1 {
@@ -429,14 +430,14 @@ func TestASpiralIsBrokenAndTheQuestionAskedAgain(t *testing.T) {
 		if n := len(all[ToolSpiralRecovering](r)); n != 1 {
 			t.Errorf("%d hard signals", n)
 		}
-		if r.service.dialled() != 2 || r.Snapshot().State != Connected {
-			t.Fatalf("%d sockets, state %s", r.service.dialled(), r.Snapshot().State)
+		if r.service.Dialled() != 2 || r.Snapshot().State != Connected {
+			t.Fatalf("%d sockets, state %s", r.service.Dialled(), r.Snapshot().State)
 		}
-		again := r.service.socket(1)
-		again.say(control.StvFinishedTalking, control.FinishedTalking{})
+		again := r.service.Socket(1)
+		again.Say(control.StvFinishedTalking, control.FinishedTalking{})
 		synctest.Wait()
 		want := []string{marker, `{"text":"Please answer in words only this turn, without calling any tool. Why?","isFinal":true}`}
-		if got := again.payloads(control.TextEntered); !slices.Equal(got, want) {
+		if got := again.Payloads(control.TextEntered); !slices.Equal(got, want) {
 			t.Errorf("asked again with %v", got)
 		}
 	})
@@ -449,7 +450,7 @@ func TestAStalledBrainIsReportedUntilItSpeaks(t *testing.T) {
 			t.Fatal(err)
 		}
 		time.Sleep(25 * second)
-		s.brain("a", converse.Segment{Type: converse.Avatar, Content: "Hi"})
+		brain(s, "a", converse.Segment{Type: converse.Avatar, Content: "Hi"})
 		time.Sleep(60 * second)
 		if got := all[BrainStalled](r); !slices.Equal(got, []BrainStalled{{AfterMs: 12000, Count: 1}, {AfterMs: 12000, Count: 2}}) {
 			t.Errorf("stalls = %v", got)
@@ -462,8 +463,8 @@ func TestAnEmptyTurnWithVariablesWarnsOnce(t *testing.T) {
 		s := r.mustConnect()
 		r.forget()
 		for _, id := range []string{"a", "b"} {
-			s.say(control.AgentStartSpeech, control.StartSpeech{SpeechID: id, IsNewTurn: true})
-			s.say(control.AgentEndTurn, control.EndTurn{SpeechID: id})
+			s.Say(control.AgentStartSpeech, control.StartSpeech{SpeechID: id, IsNewTurn: true})
+			s.Say(control.AgentEndTurn, control.EndTurn{SpeechID: id})
 		}
 		w := all[Warning](r)
 		if len(w) != 1 || w[0].Code != fault.EmptyTurnWithRequestVars || !slices.Equal(w[0].RequestVarKeys, []string{"a", "b"}) {
@@ -489,7 +490,7 @@ func TestVariablesAreSentWhole(t *testing.T) {
 			`{"capabilities":{"avatar":"on","generate_followup_questions":"on"},"request_vars":{"name":"Sam","tier":2},"contextId":"991","contextType":"category"}`,
 			`{"capabilities":{"avatar":"on","generate_followup_questions":"on"},"request_vars":{"name":"Sam","page_context":"{\"slide\":3}","tier":2},"contextId":"991","contextType":"category"}`,
 		}
-		if got := s.payloads(control.UpdateGenieContext); !slices.Equal(got, want) {
+		if got := s.Payloads(control.UpdateGenieContext); !slices.Equal(got, want) {
 			t.Errorf("sent %v", got)
 		}
 	})

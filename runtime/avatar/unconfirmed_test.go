@@ -2,7 +2,6 @@ package avatar
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
@@ -10,6 +9,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/agentruntime/agentruntime/internal/fakeservice"
 	"github.com/agentruntime/agentruntime/internal/socketio"
 	"github.com/agentruntime/agentruntime/runtime/control"
 	"github.com/agentruntime/agentruntime/runtime/session"
@@ -18,9 +18,9 @@ import (
 // acknowledging makes the service acknowledge everything that it gets from now on, except the
 // texts and events in lost.
 func (r *rig) acknowledging(lost ...string) {
-	r.service.mu.Lock()
-	defer r.service.mu.Unlock()
-	r.service.acknowledge = func(what string) bool { return !slices.Contains(lost, what) }
+	r.service.Set(func(f *fakeservice.Service) {
+		f.Acknowledge = func(what string) bool { return !slices.Contains(lost, what) }
+	})
 }
 
 // TestALostCommandIsSentAgain: without the approval the agent never speaks, and every text
@@ -37,17 +37,17 @@ func TestALostCommandIsSentAgain(t *testing.T) {
 		if err := errors.Join(r.Pause(), r.Resume(context.Background())); err != nil {
 			t.Fatal(err)
 		}
-		sent := len(s.names())
+		sent := len(s.Names())
 		r.recover(s)
 		want := []string{control.ApprovedPermissions, control.UnmuteUser, control.ResumeConversation}
-		if got := s.names()[sent:]; !slices.Equal(got, want) {
+		if got := s.Names()[sent:]; !slices.Equal(got, want) {
 			t.Errorf("sent again %q, want %q", got, want)
 		}
 		r.acknowledging()
 		r.recover(s)
-		sent = len(s.names())
+		sent = len(s.Names())
 		r.recover(s)
-		if got := s.names()[sent:]; len(got) != 0 {
+		if got := s.Names()[sent:]; len(got) != 0 {
 			t.Errorf("sent again %q", got)
 		}
 	})
@@ -58,19 +58,15 @@ func TestACommandIsSentOnceToAServiceThatDoesNotAcknowledge(t *testing.T) {
 	run(t, Options{}, func(r *rig) {
 		s := r.mustConnect()
 		r.Mute()
-		r.service.mu.Lock()
-		r.service.down = true
-		r.service.mu.Unlock()
+		r.service.Set(func(f *fakeservice.Service) { f.Down = true })
 		if err := r.Pause(); err != nil {
 			t.Fatal(err)
 		}
-		r.service.mu.Lock()
-		r.service.down = false
-		r.service.mu.Unlock()
-		sent := len(s.names())
+		r.service.Set(func(f *fakeservice.Service) { f.Down = false })
+		sent := len(s.Names())
 		r.recover(s)
 		r.recover(s)
-		if got := s.names()[sent:]; !slices.Equal(got, []string{control.PauseConversation}) {
+		if got := s.Names()[sent:]; !slices.Equal(got, []string{control.PauseConversation}) {
 			t.Errorf("sent %q, want the pause", got)
 		}
 	})
@@ -85,32 +81,26 @@ func (r *rig) say(text string) {
 }
 
 // recover cuts the socket; the service keeps the session.
-func (r *rig) recover(s *fakeSocket) {
-	s.push(socketio.Event{Kind: socketio.Disconnected, Reason: socketio.TransportClose})
-	s.push(socketio.Event{Kind: socketio.Connected, Recovered: true})
+func (r *rig) recover(s *fakeservice.Socket) {
+	s.Push(socketio.Event{Kind: socketio.Disconnected, Reason: socketio.TransportClose})
+	s.Push(socketio.Event{Kind: socketio.Connected, Recovered: true})
 	synctest.Wait()
 }
 
 // replace cuts the socket; the service has a new session, whose opening ends.
-func (r *rig) replace(s *fakeSocket) {
-	s.push(socketio.Event{Kind: socketio.Disconnected, Reason: socketio.TransportClose})
-	s.push(socketio.Event{Kind: socketio.Connected})
+func (r *rig) replace(s *fakeservice.Socket) {
+	s.Push(socketio.Event{Kind: socketio.Disconnected, Reason: socketio.TransportClose})
+	s.Push(socketio.Event{Kind: socketio.Connected})
 	synctest.Wait()
-	s.say(control.StvFinishedTalking, control.FinishedTalking{})
+	s.Say(control.StvFinishedTalking, control.FinishedTalking{})
 	synctest.Wait()
 }
 
 // typed returns the final texts of s, with a number for each id: turns with the same
 // number are the same turn.
-func (s *fakeSocket) typed() []string {
+func typed(s *fakeservice.Socket) []string {
 	ids, texts := map[string]int{}, []string{}
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	for _, e := range s.sent {
-		var t control.Text
-		if err := json.Unmarshal(e.payload, &t); err != nil || e.name != control.TextEntered || !t.IsFinal {
-			continue
-		}
+	for _, t := range s.Texts() {
 		if _, known := ids[t.ClientTurnID]; !known {
 			ids[t.ClientTurnID] = len(ids) + 1
 		}
@@ -119,10 +109,10 @@ func (s *fakeSocket) typed() []string {
 	return texts
 }
 
-func (r *rig) wantTyped(s *fakeSocket, want ...string) {
+func (r *rig) wantTyped(s *fakeservice.Socket, want ...string) {
 	r.t.Helper()
 	synctest.Wait()
-	if got := s.typed(); !slices.Equal(got, want) {
+	if got := typed(s); !slices.Equal(got, want) {
 		r.t.Errorf("sent %q, want %q", got, want)
 	}
 }
@@ -144,7 +134,7 @@ func (r *rig) wantUnconfirmed(want ...string) {
 // TestALostTurnIsSentAgain to a service that acknowledges, in order, under its own id,
 // and without cutting what the avatar may be saying.
 func TestALostTurnIsSentAgain(t *testing.T) {
-	for name, cut := range map[string]func(*rig, *fakeSocket){"recovered": (*rig).recover, "rebuilt": (*rig).replace} {
+	for name, cut := range map[string]func(*rig, *fakeservice.Socket){"recovered": (*rig).recover, "rebuilt": (*rig).replace} {
 		t.Run(name, func(t *testing.T) {
 			run(t, Options{}, func(r *rig) {
 				s := r.mustConnect()
@@ -152,10 +142,10 @@ func TestALostTurnIsSentAgain(t *testing.T) {
 				r.say("one")
 				r.say("two")
 				r.say("three")
-				markers := len(s.payloads(control.TextEntered))
+				markers := len(s.Payloads(control.TextEntered))
 				cut(r, s)
 				r.wantTyped(s, "1 one", "2 two", "3 three", "2 two", "3 three")
-				if got := len(s.payloads(control.TextEntered)) - markers; got != 2 {
+				if got := len(s.Payloads(control.TextEntered)) - markers; got != 2 {
 					t.Errorf("%d events for 2 turns", got)
 				}
 				r.acknowledging()
@@ -177,9 +167,9 @@ func TestALostTurnIsNeverSentTwiceToAServiceThatMayAnswerTwice(t *testing.T) {
 		r.say("heard")
 		r.say("heard")
 		r.say(" lost ")
-		s.say(control.AgentTurnToTalk, control.TurnToTalk{UserTranscription: "heard"})
+		s.Say(control.AgentTurnToTalk, control.TurnToTalk{UserTranscription: "heard"})
 		r.recover(s)
-		s.say(control.AgentTurnToTalk, control.TurnToTalk{UserTranscription: "heard"}) // it was missed
+		s.Say(control.AgentTurnToTalk, control.TurnToTalk{UserTranscription: "heard"}) // it was missed
 		r.wantUnconfirmed()
 		r.replace(s)
 		r.wantUnconfirmed(" lost ")
@@ -207,7 +197,7 @@ func TestATurnWithoutASignIsReportedInTime(t *testing.T) {
 				time.Sleep(time.Millisecond)
 				r.wantUnconfirmed("lost")
 				r.recover(s)
-				if got := s.typed(); got[len(got)-1] != fmt.Sprint(len(got), " lost") {
+				if got := typed(s); got[len(got)-1] != fmt.Sprint(len(got), " lost") {
 					t.Errorf("sent %q: a turn that was reported is sent again", got)
 				}
 			})
@@ -217,12 +207,12 @@ func TestATurnWithoutASignIsReportedInTime(t *testing.T) {
 
 // TestWhatASessionLeavesUnconfirmedIsReportedBeforeItsEnd.
 func TestWhatASessionLeavesUnconfirmedIsReportedBeforeItsEnd(t *testing.T) {
-	for name, end := range map[string]func(*rig, *fakeSocket){
-		"disconnect": func(r *rig, _ *fakeSocket) { r.Disconnect(DisconnectOptions{}) },
-		"lost": func(_ *rig, s *fakeSocket) {
-			s.push(socketio.Event{Kind: socketio.Disconnected, Reason: socketio.ServerDisconnect})
+	for name, end := range map[string]func(*rig, *fakeservice.Socket){
+		"disconnect": func(r *rig, _ *fakeservice.Socket) { r.Disconnect(DisconnectOptions{}) },
+		"lost": func(_ *rig, s *fakeservice.Socket) {
+			s.Push(socketio.Event{Kind: socketio.Disconnected, Reason: socketio.ServerDisconnect})
 		},
-		"ended": func(_ *rig, s *fakeSocket) { s.say(control.ConversationEnded, control.Empty{}) },
+		"ended": func(_ *rig, s *fakeservice.Socket) { s.Say(control.ConversationEnded, control.Empty{}) },
 	} {
 		t.Run(name, func(t *testing.T) {
 			run(t, Options{}, func(r *rig) {
@@ -246,9 +236,7 @@ func TestATextWaitsWhileTheSocketIsDown(t *testing.T) {
 	run(t, Options{}, func(r *rig) {
 		s := r.mustConnect()
 		down := func(yes bool) {
-			r.service.mu.Lock()
-			defer r.service.mu.Unlock()
-			r.service.down = yes
+			r.service.Set(func(f *fakeservice.Service) { f.Down = yes })
 		}
 		down(true)
 		left := r.speakLater("Hello")

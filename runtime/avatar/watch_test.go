@@ -70,15 +70,15 @@ func TestAHookThatThinksDoesNotReorderPieces(t *testing.T) {
 		verdict = make(chan error) // of this bubble
 		s := r.mustConnect()
 		r.forget()
-		s.say(control.AgentStartSpeech, control.StartSpeech{SpeechID: "one", TurnID: "t-1", IsNewTurn: true})
-		s.brain("one", text("before"))
-		s.brain("one", clientTool("open", `{"page":1}`))
-		s.brain("one", text("between"))
-		s.brain("one", clientTool("close", `{}`))
-		s.brain("one", text("after"))
-		s.say(control.AgentEndTurn, control.EndTurn{SpeechID: "one", TurnID: "t-1"})
-		s.say(control.AgentStartSpeech, control.StartSpeech{SpeechID: "two", TurnID: "t-2", IsNewTurn: true})
-		s.say(control.AgentInterrupted, control.Empty{})
+		s.Say(control.AgentStartSpeech, control.StartSpeech{SpeechID: "one", TurnID: "t-1", IsNewTurn: true})
+		brain(s, "one", text("before"))
+		brain(s, "one", clientTool("open", `{"page":1}`))
+		brain(s, "one", text("between"))
+		brain(s, "one", clientTool("close", `{}`))
+		brain(s, "one", text("after"))
+		s.Say(control.AgentEndTurn, control.EndTurn{SpeechID: "one", TurnID: "t-1"})
+		s.Say(control.AgentStartSpeech, control.StartSpeech{SpeechID: "two", TurnID: "t-2", IsNewTurn: true})
+		s.Say(control.AgentInterrupted, control.Empty{})
 
 		want := []string{"turn one", "before"}
 		if got := r.said(); !slices.Equal(got, want) {
@@ -114,8 +114,8 @@ func TestDisconnectEndsAHookAndForgetsWhatWaits(t *testing.T) {
 	run(t, o, func(r *rig) {
 		s := r.mustConnect()
 		r.forget()
-		s.brain("one", clientTool("open", `{}`))
-		s.brain("one", text("behind"))
+		brain(s, "one", clientTool("open", `{}`))
+		brain(s, "one", text("behind"))
 		synctest.Wait()
 		r.Disconnect(DisconnectOptions{})
 		if got := r.said(); len(got) != 0 {
@@ -128,8 +128,8 @@ func TestAHookThatPanicsRefuses(t *testing.T) {
 	run(t, Options{OnAgentAction: func(context.Context, AgentAction) error { panic("bug") }}, func(r *rig) {
 		s := r.mustConnect()
 		r.forget()
-		s.brain("one", clientTool("open", `{}`))
-		s.brain("one", text("behind"))
+		brain(s, "one", clientTool("open", `{}`))
+		brain(s, "one", text("behind"))
 		if got, want := r.said(), []string{"denied open", "behind"}; !slices.Equal(got, want) {
 			t.Errorf("heard %q, want %q", got, want)
 		}
@@ -143,8 +143,8 @@ func TestThePolicyJudgesRecoveredCallsToo(t *testing.T) {
 	run(t, o, func(r *rig) {
 		s := r.mustConnect()
 		r.forget()
-		s.brain("one", converse.Segment{Type: converse.Tool, Content: `show {"a":1}{"b":2}`})
-		s.brain("one", converse.Segment{Type: converse.ToolResponse, Content: "erase responded with size 2"})
+		brain(s, "one", converse.Segment{Type: converse.Tool, Content: `show {"a":1}{"b":2}`})
+		brain(s, "one", converse.Segment{Type: converse.ToolResponse, Content: "erase responded with size 2"})
 		if got, want := r.said(), []string{"call show", "denied erase"}; !slices.Equal(got, want) {
 			t.Errorf("heard %q, want %q", got, want)
 		}
@@ -156,7 +156,7 @@ func TestCloseReturnsWhenEverythingIsHeardAndClosed(t *testing.T) {
 		s := r.mustConnect()
 		r.forget()
 		r.Close()
-		if !s.closed {
+		if !s.Closed() {
 			t.Error("the socket is open")
 		}
 		r.wantEvents("stateChange:disconnecting", "stateChange:disconnected", "ended")
@@ -179,9 +179,9 @@ func TestFailEndsTheSession(t *testing.T) {
 // reported before the session is connected, and not again.
 func TestPeersThatConnectedDuringTheHandshakeAreNotRepaired(t *testing.T) {
 	run(t, Options{}, func(r *rig) {
-		r.media.playable = func(context.Context) (media.Picture, error) {
-			r.media.down.notify(media.Event{Kind: media.ICEState, Channel: media.ChannelSTV, State: "connected"})
-			r.media.up.notify(media.Event{Kind: media.ICEState, Channel: media.ChannelASR, State: "connected"})
+		r.media.OnPlayable = func(context.Context) (media.Picture, error) {
+			r.media.Down.Notify(media.Event{Kind: media.ICEState, Channel: media.ChannelSTV, State: "connected"})
+			r.media.Up.Notify(media.Event{Kind: media.ICEState, Channel: media.ChannelASR, State: "connected"})
 			return media.Picture{Width: 640, Height: 360}, nil
 		}
 		r.connectOnly()

@@ -2,28 +2,24 @@ package avatar
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"slices"
 	"testing"
 	"testing/synctest"
 
+	"github.com/agentruntime/agentruntime/internal/fakeservice"
 	"github.com/agentruntime/agentruntime/internal/socketio"
 	"github.com/agentruntime/agentruntime/runtime/control"
 	"github.com/agentruntime/agentruntime/runtime/converse"
 )
 
 // applySegment sends one fragment of a widget. Only the first names the widget.
-func (s *fakeSocket) applySegment(runtime, content string) {
+func applySegment(s *fakeservice.Socket, runtime, content string) {
 	seg := map[string]any{"type": converse.WidgetPiece, "content": content}
 	if runtime != "" {
 		seg["metadata"] = map[string]any{"runtimeName": runtime, "widgetName": runtime + "-widget"}
 	}
-	b, err := json.Marshal(seg)
-	if err != nil {
-		s.service.t.Error(err)
-	}
-	s.say(control.AgentRawText, control.RawText{SpeechID: "a", Delta: string(b)})
+	s.Segment(seg)
 }
 
 // TestAWidgetComesInPiecesAndIsShownOnce, after its fragments and before the end of the
@@ -32,10 +28,10 @@ func TestAWidgetComesInPiecesAndIsShownOnce(t *testing.T) {
 	run(t, Options{}, func(r *rig) {
 		s := r.mustConnect()
 		r.forget()
-		s.applySegment("followups-tool", `{"questions":["Why?",`)
-		s.applySegment("", `"How?"]}`)
-		s.say(control.AgentEndTurn, control.EndTurn{SpeechID: "a"})
-		s.say(control.StvFinishedGenerating, control.FinishedGenerating{SpeechID: "a"})
+		applySegment(s, "followups-tool", `{"questions":["Why?",`)
+		applySegment(s, "", `"How?"]}`)
+		s.Say(control.AgentEndTurn, control.EndTurn{SpeechID: "a"})
+		s.Say(control.StvFinishedGenerating, control.FinishedGenerating{SpeechID: "a"})
 		r.wantEvents("brainSegment", "brainSegment", "widget", "turnEnd")
 		got := all[WidgetShown](r)
 		if len(got) != 1 {
@@ -55,14 +51,14 @@ func TestAWidgetIsShownWithItsLastPiece(t *testing.T) {
 	run(t, Options{}, func(r *rig) {
 		s := r.mustConnect()
 		r.forget()
-		s.applySegment("followups-tool", `{"questions":["Why?",`)
-		s.say(control.AgentRawText, control.RawText{SpeechID: "a", Delta: `{"type":"unisphere-tool","content":"\"How?\"]}","segmentEnd":true}`})
+		applySegment(s, "followups-tool", `{"questions":["Why?",`)
+		s.Say(control.AgentRawText, control.RawText{SpeechID: "a", Delta: `{"type":"unisphere-tool","content":"\"How?\"]}","segmentEnd":true}`})
 		r.wantEvents("brainSegment", "brainSegment", "widget")
 		if got := all[WidgetShown](r); len(got) != 1 || got[0].Followups == nil || !slices.Equal(got[0].Followups.Questions, []string{"Why?", "How?"}) {
 			t.Errorf("shown %+v", got)
 		}
 		r.forget()
-		s.say(control.AgentEndTurn, control.EndTurn{SpeechID: "a"})
+		s.Say(control.AgentEndTurn, control.EndTurn{SpeechID: "a"})
 		r.wantEvents("turnEnd")
 	})
 }
@@ -72,10 +68,10 @@ func TestAnotherWidgetEndsTheOneBefore(t *testing.T) {
 	run(t, Options{}, func(r *rig) {
 		s := r.mustConnect()
 		r.forget()
-		s.applySegment("followups-tool", `{"questions":["Why?"]}`)
-		s.applySegment("sources-tool", `{"sources":[{"title":"Guide"}]}`)
+		applySegment(s, "followups-tool", `{"questions":["Why?"]}`)
+		applySegment(s, "sources-tool", `{"sources":[{"title":"Guide"}]}`)
 		r.wantEvents("brainSegment", "brainSegment", "widget")
-		s.say(control.AgentEndTurn, control.EndTurn{SpeechID: "a"})
+		s.Say(control.AgentEndTurn, control.EndTurn{SpeechID: "a"})
 		got := all[WidgetShown](r)
 		if len(got) != 2 || got[0].Followups == nil || got[1].Sources == nil || got[1].Sources.Sources[0].Title != "Guide" {
 			t.Errorf("shown %+v", got)
@@ -89,9 +85,9 @@ func TestAMalformedWidgetIsShownAsAnError(t *testing.T) {
 	run(t, Options{}, func(r *rig) {
 		s := r.mustConnect()
 		r.forget()
-		s.applySegment("followups-tool", `{"questions":["Why`)
-		s.applySegment("sources-tool", `{"sources":[{"title":"Gu`)
-		s.say(control.AgentEndTurn, control.EndTurn{SpeechID: "a"})
+		applySegment(s, "followups-tool", `{"questions":["Why`)
+		applySegment(s, "sources-tool", `{"sources":[{"title":"Gu`)
+		s.Say(control.AgentEndTurn, control.EndTurn{SpeechID: "a"})
 		r.wantEvents("brainSegment", "brainSegment", "widget", "widget", "turnEnd")
 		got := all[WidgetShown](r)
 		if len(got) != 2 || got[0].Runtime != converse.RuntimeFollowups || got[0].Error == "" || got[0].Raw != `{"questions":["Why` ||
@@ -112,18 +108,18 @@ func TestAWidgetThatNobodyWaitsForIsNotShown(t *testing.T) {
 	}
 	for name, c := range map[string]struct {
 		options Options
-		cut     func(r *rig, s *fakeSocket) *fakeSocket
+		cut     func(r *rig, s *fakeservice.Socket) *fakeservice.Socket
 	}{
-		"interrupted": {cut: func(_ *rig, s *fakeSocket) *fakeSocket {
-			s.say(control.AgentInterrupted, control.Empty{})
+		"interrupted": {cut: func(_ *rig, s *fakeservice.Socket) *fakeservice.Socket {
+			s.Say(control.AgentInterrupted, control.Empty{})
 			return s
 		}},
-		"rebuilt": {cut: func(r *rig, s *fakeSocket) *fakeSocket {
+		"rebuilt": {cut: func(r *rig, s *fakeservice.Socket) *fakeservice.Socket {
 			synctest.Wait()
-			s.drop(socketio.TransportClose)
-			s.back(false)
+			s.Drop(socketio.TransportClose)
+			s.Back(false)
 			synctest.Wait()
-			return r.service.socket(r.service.dialled() - 1)
+			return r.service.Socket(r.service.Dialled() - 1)
 		}},
 		"switched off": {options: Options{AgentActions: ActionPolicy{GenUI: new(bool)}}},
 		"refused":      {options: Options{OnAgentAction: refuse}},
@@ -131,18 +127,18 @@ func TestAWidgetThatNobodyWaitsForIsNotShown(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			run(t, c.options, func(r *rig) {
 				s := r.mustConnect()
-				s.applySegment("followups-tool", `{"questions":["Why?"`)
+				applySegment(s, "followups-tool", `{"questions":["Why?"`)
 				if c.cut != nil {
 					s = c.cut(r, s)
 				} else {
-					s.applySegment("", `]}`)
+					applySegment(s, "", `]}`)
 				}
-				s.say(control.AgentEndTurn, control.EndTurn{SpeechID: "a"})
+				s.Say(control.AgentEndTurn, control.EndTurn{SpeechID: "a"})
 				if got := all[WidgetShown](r); len(got) != 0 {
 					t.Errorf("shown %+v", got)
 				}
-				s.applySegment("sources-tool", `{"sources":[{"title":"Guide"}]}`)
-				s.say(control.AgentEndTurn, control.EndTurn{SpeechID: "b"})
+				applySegment(s, "sources-tool", `{"sources":[{"title":"Guide"}]}`)
+				s.Say(control.AgentEndTurn, control.EndTurn{SpeechID: "b"})
 				want := 1
 				if c.cut == nil {
 					want = 0

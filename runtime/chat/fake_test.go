@@ -9,7 +9,6 @@ import (
 	"sync"
 	"testing"
 	"testing/synctest"
-	"time"
 
 	"go.uber.org/goleak"
 
@@ -46,13 +45,8 @@ func (p *fakePage) UserAgent() string { return "test" }
 
 type fakeChannel struct{ page *fakePage }
 
-func (fakeChannel) Post(string)                                {}
-func (fakeChannel) Lock(string, bool, func()) (release func()) { return func() {} }
-func (fakeChannel) Store(string, string)                       {}
-func (fakeChannel) Stored(string) string                       { return "" }
-func (fakeChannel) Hold(time.Duration)                         {}
-func (fakeChannel) Closing(func()) (stop func())               { return func() {} }
-func (c fakeChannel) Close()                                   { c.page.channels-- }
+func (fakeChannel) Post(string) {}
+func (c fakeChannel) Close()    { c.page.channels-- }
 
 // rig is a session and everything around it, inside a bubble of virtual time.
 type rig struct {
