@@ -2,7 +2,6 @@ package api
 
 import (
 	"fmt"
-	"net/http"
 	"strings"
 	"time"
 	"unicode/utf8"
@@ -28,47 +27,14 @@ func viewEmail(r *store.Record[store.EmailTemplate]) emailView {
 	return emailView{r.ID, r.Body, r.CreatedAt, r.UpdatedAt}
 }
 
-// emailRoutes adds the routes of the messaging API, which is on the agent host here.
-func (s *server) emailRoutes(mux *http.ServeMux) {
-	s.manageAgentHost(mux, "/v1/email-template/add", withBody(func(c *call, body fields) (any, error) {
-		if err := body.need("appGuid", "name", "subject", "body", "from", "language"); err != nil {
-			return nil, err
-		}
-		template, err := setEmail(store.EmailTemplate{}, body)
-		if err != nil {
-			return nil, err
-		}
-		r, err := s.Store.EmailTemplates().Create(c.ctx(), c.claims.PartnerID, template)
-		reply, err := viewed(r, err, viewEmail)
-		return withoutEffect(reply, err, noEmail)
-	}))
-	s.manageAgentHost(mux, "/v1/email-template/update", withBody(func(c *call, body fields) (any, error) {
-		var id string
-		if err := body.take("id", &id); err != nil {
-			return nil, err
-		}
-		r, err := s.Store.EmailTemplates().Update(c.ctx(), c.claims.PartnerID, id, func(t *store.EmailTemplate) (err error) {
-			*t, err = setEmail(*t, body)
-			return err
-		})
-		reply, err := viewed(r, err, viewEmail)
-		return withoutEffect(reply, err, noEmail)
-	}))
-	s.manageAgentHost(mux, "/v1/email-template/list", withBody(func(c *call, body listQuery) (any, error) {
-		q, err := statusQuery(&body, "statusEqual", "appGuidEqual", "nameEqual")
-		if err != nil {
-			return nil, err
-		}
-		list, total, err := s.Store.EmailTemplates().List(c.ctx(), c.claims.PartnerID, q)
-		return listed(list, total, err, viewEmail)
-	}))
-	s.manageAgentHost(mux, "/v1/email-template/get", withID(func(c *call, id string) (any, error) {
-		r, err := s.Store.EmailTemplates().Get(c.ctx(), c.claims.PartnerID, id)
-		return viewed(r, err, viewEmail)
-	}))
-	s.manageAgentHost(mux, "/v1/email-template/delete", withID(func(c *call, id string) (any, error) {
-		return idRequest{id}, s.Store.EmailTemplates().Delete(c.ctx(), c.claims.PartnerID, id)
-	}))
+// emails are the templates of the messaging API, which is on the agent host here.
+func (s *server) emails() *resource[store.EmailTemplate] {
+	return &resource[store.EmailTemplate]{
+		records: s.Store.EmailTemplates(), view: anyView(viewEmail), set: setEmail,
+		needs:    []string{"appGuid", "name", "subject", "body", "from", "language"},
+		query:    byFields("statusEqual", "appGuidEqual", "nameEqual"),
+		noEffect: func(*store.EmailTemplate, fields) []string { return []string{noEmail} },
+	}
 }
 
 func setEmail(old store.EmailTemplate, body fields) (store.EmailTemplate, error) {

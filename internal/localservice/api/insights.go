@@ -3,7 +3,6 @@ package api
 import (
 	"cmp"
 	"fmt"
-	"net/http"
 	"strings"
 	"time"
 	"unicode/utf8"
@@ -29,49 +28,20 @@ func viewInsight(r *store.Record[store.InsightSetting]) insightView {
 	return insightView{r.ID, r.Body, r.CreatedAt, r.UpdatedAt}
 }
 
-func (s *server) insightRoutes(mux *http.ServeMux) {
-	s.manageAgentHost(mux, "/v1/insight-settings/create", withBody(s.insightCreate))
-	s.manageAgentHost(mux, "/v1/insight-settings/update", withBody(s.insightUpdate))
-	s.manageAgentHost(mux, "/v1/insight-settings/list", withBody(s.insightList))
-	s.manageAgentHost(mux, "/v1/insight-settings/get", withID(func(c *call, id string) (any, error) {
-		r, err := s.Store.InsightSettings().Get(c.ctx(), c.claims.PartnerID, id)
-		return viewed(r, err, viewInsight)
-	}))
-	s.manageAgentHost(mux, "/v1/insight-settings/delete", withID(s.insightDelete))
-}
-
-func (s *server) insightCreate(c *call, body fields) (any, error) {
-	if err := body.need("key", "title", "prompt", "valueType"); err != nil {
-		return nil, err
+// insights are the insight settings. One to which a rule refers is not deleted: a client
+// must remove it from the rules first (service.md, Insight settings).
+func (s *server) insights() *resource[store.InsightSetting] {
+	k := &resource[store.InsightSetting]{
+		records: s.Store.InsightSettings(), view: anyView(viewInsight), needs: []string{"key", "title", "prompt", "valueType"}, set: setInsight,
+		query: byFields("statusEqual", "keyEqual"),
+		remove: func(c *call, id string) error {
+			return s.Store.DeleteInsightSetting(c.ctx(), c.claims.PartnerID, id)
+		},
 	}
-	setting, err := setInsight(store.InsightSetting{}, body)
-	if err != nil {
-		return nil, err
+	if s.Model == nil {
+		k.noEffect = func(*store.InsightSetting, fields) []string { return []string{noInsights} }
 	}
-	r, err := s.Store.InsightSettings().Create(c.ctx(), c.claims.PartnerID, setting)
-	return s.insightStored(r, err)
-}
-
-// insightStored is the reply of a write, which says that without a model the setting has no
-// effect.
-func (s *server) insightStored(r store.Record[store.InsightSetting], err error) (any, error) {
-	reply, err := viewed(r, err, viewInsight)
-	if s.Model != nil {
-		return reply, err
-	}
-	return withoutEffect(reply, err, noInsights)
-}
-
-func (s *server) insightUpdate(c *call, body fields) (any, error) {
-	var id string
-	if err := body.take("id", &id); err != nil {
-		return nil, err
-	}
-	r, err := s.Store.InsightSettings().Update(c.ctx(), c.claims.PartnerID, id, func(setting *store.InsightSetting) (err error) {
-		*setting, err = setInsight(*setting, body)
-		return err
-	})
-	return s.insightStored(r, err)
+	return k
 }
 
 func setInsight(old store.InsightSetting, body fields) (store.InsightSetting, error) {
@@ -103,15 +73,6 @@ func texts[T ~string](list []T) []string {
 	return out
 }
 
-func (s *server) insightList(c *call, body listQuery) (any, error) {
-	q, err := statusQuery(&body, "statusEqual", "keyEqual")
-	if err != nil {
-		return nil, err
-	}
-	list, total, err := s.Store.InsightSettings().List(c.ctx(), c.claims.PartnerID, q)
-	return listed(list, total, err, viewInsight)
-}
-
 // statusQuery reads the query of a list of the agent host whose filter compares fields of
 // the records: each key is the name of a field followed by "Equal".
 func statusQuery(body *listQuery, keys ...string) (store.Query, error) {
@@ -130,11 +91,4 @@ func statusQuery(body *listQuery, keys ...string) (store.Query, error) {
 		}
 	}
 	return q, f.done()
-}
-
-// insightDelete refuses to delete a setting to which a rule refers: a client must remove it
-// from the rules first (service.md, Insight settings).
-func (s *server) insightDelete(c *call, id string) (any, error) {
-	err := s.Store.DeleteInsightSetting(c.ctx(), c.claims.PartnerID, id)
-	return idRequest{id}, err
 }

@@ -31,24 +31,23 @@ func viewRule(r *store.Record[store.Rule]) ruleView {
 	return v
 }
 
+func (s *server) rules() *resource[store.Rule] {
+	return &resource[store.Rule]{
+		records: s.Store.Rules(), view: anyView(viewRule), needs: []string{"name", "eventType", "actions"}, set: setRule,
+		query: byFields("statusEqual", "eventTypeEqual", "objectTypeEqual"), noEffect: unusedOfRule,
+	}
+}
+
+// unusedOfRule says what of a rule has no effect here.
+func unusedOfRule(rule *store.Rule, _ fields) []string {
+	if slices.ContainsFunc(rule.Actions, func(a store.RuleAction) bool { return a.Type == store.EmailAction }) {
+		return []string{"sendEmail: " + noEmail}
+	}
+	return nil
+}
+
+// lifecycleRoutes adds the calls about rules, besides those of every [resource].
 func (s *server) lifecycleRoutes(mux *http.ServeMux) {
-	s.manageAgentHost(mux, "/v1/lifecycle/create", withBody(s.ruleCreate))
-	s.manageAgentHost(mux, "/v1/lifecycle/update", withBody(s.ruleUpdate))
-	s.manageAgentHost(mux, "/v1/lifecycle/list", withBody(func(c *call, body listQuery) (any, error) {
-		q, err := statusQuery(&body, "statusEqual", "eventTypeEqual", "objectTypeEqual")
-		if err != nil {
-			return nil, err
-		}
-		list, total, err := s.Store.Rules().List(c.ctx(), c.claims.PartnerID, q)
-		return listed(list, total, err, viewRule)
-	}))
-	s.manageAgentHost(mux, "/v1/lifecycle/get", withID(func(c *call, id string) (any, error) {
-		r, err := s.Store.Rules().Get(c.ctx(), c.claims.PartnerID, id)
-		return viewed(r, err, viewRule)
-	}))
-	s.manageAgentHost(mux, "/v1/lifecycle/delete", withID(func(c *call, id string) (any, error) {
-		return idRequest{id}, s.Store.Rules().Delete(c.ctx(), c.claims.PartnerID, id)
-	}))
 	s.manageAgentHost(mux, "/v1/lifecycle/match", withBody(s.ruleMatch))
 	s.manageAgentHost(mux, "/v1/lifecycle/listObjects", withBody(func(*call, struct{}) (any, error) {
 		return viewAll([]string{store.ThreadObject}, 1, func(t string) objectView { return objectView{t} }), nil
@@ -100,44 +99,10 @@ func (r objectRequest) check() error {
 	return oneOf("objectType", r.ObjectType, store.ThreadObject)
 }
 
-func (s *server) ruleCreate(c *call, body fields) (any, error) {
-	if err := body.need("name", "eventType", "actions"); err != nil {
-		return nil, err
-	}
-	rule, err := setRule(store.Rule{}, body)
-	if err != nil {
-		return nil, err
-	}
-	r, err := s.Store.Rules().Create(c.ctx(), c.claims.PartnerID, rule)
-	return ruleStored(r, err)
-}
-
-func (s *server) ruleUpdate(c *call, body fields) (any, error) {
-	var id string
-	if err := body.take("id", &id); err != nil {
-		return nil, err
-	}
-	if len(body) == 0 {
-		return nil, invalid("missing", "An update needs at least one field")
-	}
-	r, err := s.Store.Rules().Update(c.ctx(), c.claims.PartnerID, id, func(rule *store.Rule) (err error) {
-		*rule, err = setRule(*rule, body)
-		return err
-	})
-	return ruleStored(r, err)
-}
-
-// ruleStored is the reply of a write, which says what of the rule has no effect here.
-func ruleStored(r store.Record[store.Rule], err error) (any, error) {
-	mails := slices.ContainsFunc(r.Body.Actions, func(a store.RuleAction) bool { return a.Type == store.EmailAction })
-	reply, err := viewed(r, err, viewRule)
-	if !mails {
-		return reply, err
-	}
-	return withoutEffect(reply, err, "sendEmail: "+noEmail)
-}
-
 func setRule(old store.Rule, body fields) (store.Rule, error) {
+	if len(body) == 0 {
+		return old, invalid("missing", "An update needs at least one field")
+	}
 	rule, err := overlay(old, store.Rule{}, body)
 	if err != nil {
 		return rule, err

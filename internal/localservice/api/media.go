@@ -602,14 +602,14 @@ func (s *server) takeUpload(r *http.Request) (any, error) {
 	})
 }
 
-// resource is a file that was uploaded.
-type resource struct {
+// fileResource is a file that was uploaded.
+type fileResource struct {
 	ObjectType string `json:"objectType"`
 	Token      string `json:"token"`
 }
 
 // uploaded returns the upload that a resource names. Its file then belongs to the caller.
-func (s *server) uploaded(c *call, file *resource) (store.Upload, error) {
+func (s *server) uploaded(c *call, file *fileResource) (store.Upload, error) {
 	if file == nil || file.Token == "" {
 		return store.Upload{}, missing("resource", "token")
 	}
@@ -625,8 +625,8 @@ func (s *server) uploaded(c *call, file *resource) (store.Upload, error) {
 }
 
 func (s *server) entryContent(c *call, p struct {
-	EntryID  string    `json:"entryId"`
-	Resource *resource `json:"resource"`
+	EntryID  string        `json:"entryId"`
+	Resource *fileResource `json:"resource"`
 },
 ) (any, error) {
 	if _, err := s.entry(c, p.EntryID); err != nil {
@@ -807,8 +807,8 @@ func (s *server) attachmentAdd(c *call, p struct {
 
 // attachmentContent gives an attachment its file, from which agents then answer.
 func (s *server) attachmentContent(c *call, p struct {
-	ID       string    `json:"id"`
-	Resource *resource `json:"contentResource"`
+	ID       string        `json:"id"`
+	Resource *fileResource `json:"contentResource"`
 },
 ) (any, error) {
 	attachment, err := s.Store.Attachments().Get(c.ctx(), c.claims.PartnerID, p.ID)

@@ -4,7 +4,6 @@ import (
 	"encoding/json"
 	"errors"
 	"maps"
-	"net/http"
 	"net/url"
 	"regexp"
 	"slices"
@@ -26,78 +25,28 @@ type toolView struct {
 	store.Tool
 	CreatedAt time.Time `json:"created_at"`
 	UpdatedAt time.Time `json:"updated_at"`
-	Meta      notes     `json:"_meta,omitzero"`
 }
 
 func viewTool(r *store.Record[store.Tool]) toolView {
 	return toolView{ID: r.ID, PartnerID: r.PartnerID, Tool: r.Body, CreatedAt: r.CreatedAt, UpdatedAt: r.UpdatedAt}
 }
 
-// writtenTool is the reply of an add or an update: what has no effect here is in its _meta.
-func writtenTool(r store.Record[store.Tool], err error) (any, error) {
-	if err != nil {
-		return nil, err
+func (s *server) tools() *resource[store.Tool] {
+	return &resource[store.Tool]{
+		records: s.Store.Tools(), view: anyView(viewTool), needs: []string{"name", "config"}, set: setTool,
+		query: paged("ToolListFilter", false), noEffect: unusedOfTool,
 	}
-	v, config := viewTool(&r), &r.Body.Config
-	for _, unused := range []struct {
-		given bool
-		why   string
-	}{
-		{config.DisplayName != "", "display_name: the tool is shown under its name"},
-		{config.AddToHistory != nil, "add_to_history: results are not part of later turns"},
-	} {
-		if unused.given {
-			v.Meta.NoEffect = append(v.Meta.NoEffect, unused.why)
-		}
-	}
-	return v, nil
 }
 
-func (s *server) toolRoutes(mux *http.ServeMux) {
-	s.manage(mux, "/v1/tool/add", withBody(s.toolAdd))
-	s.manage(mux, "/v1/tool/update", withBody(s.toolUpdate))
-	s.manage(mux, "/v1/tool/list", withBody(func(c *call, body listQuery) (any, error) {
-		var q store.Query
-		if err := body.indexed(&q); err != nil {
-			return nil, err
-		}
-		if err := newFilter(body.Filter, "ToolListFilter").done(); err != nil {
-			return nil, err
-		}
-		list, total, err := s.Store.Tools().List(c.ctx(), c.claims.PartnerID, q)
-		return listed(list, total, err, viewTool)
-	}))
-	s.manage(mux, "/v1/tool/get", withID(func(c *call, id string) (any, error) {
-		r, err := s.Store.Tools().Get(c.ctx(), c.claims.PartnerID, id)
-		return viewed(r, err, viewTool)
-	}))
-	s.manage(mux, "/v1/tool/delete", withID(func(c *call, id string) (any, error) {
-		return idRequest{id}, s.Store.Tools().Delete(c.ctx(), c.claims.PartnerID, id)
-	}))
-}
-
-func (s *server) toolAdd(c *call, body fields) (any, error) {
-	if err := body.need("name", "config"); err != nil {
-		return nil, err
+// unusedOfTool says what of a tool has no effect.
+func unusedOfTool(t *store.Tool, _ fields) (why []string) {
+	if t.Config.DisplayName != "" {
+		why = append(why, "display_name: the tool is shown under its name")
 	}
-	tool, err := setTool(store.Tool{}, body)
-	if err != nil {
-		return nil, err
+	if t.Config.AddToHistory != nil {
+		why = append(why, "add_to_history: results are not part of later turns")
 	}
-	r, err := s.Store.Tools().Create(c.ctx(), c.claims.PartnerID, tool)
-	return writtenTool(r, err)
-}
-
-func (s *server) toolUpdate(c *call, body fields) (any, error) {
-	var id string
-	if err := body.take("id", &id); err != nil {
-		return nil, err
-	}
-	r, err := s.Store.Tools().Update(c.ctx(), c.claims.PartnerID, id, func(tool *store.Tool) (err error) {
-		*tool, err = setTool(*tool, body)
-		return err
-	})
-	return writtenTool(r, err)
+	return why
 }
 
 // setTool applies fields to a tool and checks the result. By default the turn waits for

@@ -1,0 +1,226 @@
+package api
+
+import (
+	"cmp"
+	"errors"
+	"net/http"
+	"strconv"
+
+	"github.com/agentruntime/agentruntime/internal/localservice/store"
+)
+
+// resource is the calls about one kind of record that partners create: create (or add),
+// update, list, get and delete. Its fields are what the kind has of its own.
+type resource[T any] struct {
+	records store.Collection[T]
+	view    func(*store.Record[T]) any // a record as clients see it
+
+	key      string // the name of the id in bodies, "" for id
+	numbered bool   // ids are numbers, and the reply to a delete is null
+	shared   bool   // get also returns a record that all partners have
+
+	needs []string         // fields that a new record must have
+	blank func(*call) T    // a new record without fields; nil for the zero T
+	query listQueryDecoder // the filter and the page of a list
+
+	// set returns a record with the fields of a body in place of its own, and checks it. An
+	// update calls it within the transaction.
+	set func(old T, body fields) (T, error)
+	// check, unless nil, checks what a record refers to, before it is stored and outside of the
+	// transaction. It may complete a new record; update reports which of the two it is.
+	check func(c *call, record *T, body fields, update bool) error
+	// noEffect, unless nil, says what of a write has no effect in this service.
+	noEffect func(record *T, body fields) []string
+	// remove, unless nil, deletes a record in place of the store's Delete.
+	remove func(c *call, id string) error
+	// checkID, unless nil, refuses an id of the wrong form.
+	checkID func(id string) error
+	// absent and unknown, unless nil, are the errors about a body without an id and about a
+	// record that does not exist.
+	absent, unknown error
+}
+
+// listQueryDecoder makes the query of a list of the body of its request.
+type listQueryDecoder func(*listQuery) (store.Query, error)
+
+// host adds an endpoint of one of the two hosts: [server.manage], [server.manageAgentHost].
+type host func(mux *http.ServeMux, path string, handle func(*call) (any, error))
+
+// collect adds the endpoints of a kind of records; create is the last part of the path of
+// the first.
+func collect[T any](on host, mux *http.ServeMux, path, create string, k *resource[T]) {
+	k.writes(on, mux, path, create)
+	k.reads(on, mux, path)
+}
+
+// writes adds the endpoints that store records; create is the last part of the path of the
+// first.
+func (k *resource[T]) writes(on host, mux *http.ServeMux, path, create string) {
+	on(mux, path+"/"+create, withBody(k.create))
+	on(mux, path+"/update", withBody(k.update))
+}
+
+// reads adds the endpoints list, get and delete.
+func (k *resource[T]) reads(on host, mux *http.ServeMux, path string) {
+	on(mux, path+"/list", withBody(k.list))
+	on(mux, path+"/get", k.one(k.get))
+	on(mux, path+"/delete", k.one(k.delete))
+}
+
+func (k *resource[T]) create(c *call, body fields) (any, error) {
+	if err := body.need(k.needs...); err != nil {
+		return nil, err
+	}
+	var record T
+	if k.blank != nil {
+		record = k.blank(c)
+	}
+	record, err := k.set(record, body)
+	if err == nil && k.check != nil {
+		err = k.check(c, &record, body, false)
+	}
+	if err != nil {
+		return nil, err
+	}
+	r, err := k.records.Create(c.ctx(), c.claims.PartnerID, record)
+	return k.wrote(r, err, body)
+}
+
+func (k *resource[T]) update(c *call, body fields) (any, error) {
+	id, err := k.takeID(body)
+	if err != nil {
+		return nil, err
+	}
+	return k.known(func() (any, error) {
+		if k.check != nil {
+			old, err := k.records.Get(c.ctx(), c.claims.PartnerID, id)
+			if err != nil {
+				return nil, err
+			}
+			record, err := k.set(old.Body, body)
+			if err != nil {
+				return nil, err
+			}
+			if err := k.check(c, &record, body, true); err != nil {
+				return nil, err
+			}
+		}
+		r, err := k.records.Update(c.ctx(), c.claims.PartnerID, id, func(record *T) (err error) {
+			*record, err = k.set(*record, body)
+			return err
+		})
+		return k.wrote(r, err, body)
+	})
+}
+
+func (k *resource[T]) list(c *call, body listQuery) (any, error) {
+	q, err := k.query(&body)
+	if err != nil {
+		return nil, err
+	}
+	list, total, err := k.records.List(c.ctx(), c.claims.PartnerID, q)
+	return listed(list, total, err, k.view)
+}
+
+func (k *resource[T]) get(c *call, id string) (any, error) {
+	r, err := k.read(c, id)
+	return viewed(r, err, k.view)
+}
+
+// read returns a record of the partner's own, or one that all partners have if get may.
+func (k *resource[T]) read(c *call, id string) (r store.Record[T], err error) {
+	if !k.shared {
+		return k.records.Get(c.ctx(), c.claims.PartnerID, id)
+	}
+	found, err := k.records.Usable(c.ctx(), c.claims.PartnerID, []string{id})
+	if err != nil || len(found) == 0 {
+		return r, cmp.Or(err, store.ErrNotFound)
+	}
+	return found[0], nil
+}
+
+func (k *resource[T]) delete(c *call, id string) (any, error) {
+	remove := k.remove
+	if remove == nil {
+		remove = func(c *call, id string) error { return k.records.Delete(c.ctx(), c.claims.PartnerID, id) }
+	}
+	err := remove(c, id)
+	if k.numbered {
+		return nil, err
+	}
+	return map[string]string{cmp.Or(k.key, "id"): id}, err
+}
+
+// one returns a handler of a call about one record.
+func (k *resource[T]) one(handle func(c *call, id string) (any, error)) func(*call) (any, error) {
+	return withBody(func(c *call, body fields) (any, error) {
+		id, err := k.takeID(body)
+		if err != nil {
+			return nil, err
+		}
+		return k.known(func() (any, error) { return handle(c, id) })
+	})
+}
+
+// known calls a handler about one record, and reports one that does not exist.
+func (k *resource[T]) known(handle func() (any, error)) (any, error) {
+	reply, err := handle()
+	if k.unknown != nil && errors.Is(err, store.ErrNotFound) {
+		err = k.unknown
+	}
+	return reply, err
+}
+
+// wrote is the reply of a create or an update.
+func (k *resource[T]) wrote(r store.Record[T], err error, body fields) (any, error) {
+	reply, err := viewed(r, err, k.view)
+	if err != nil || k.noEffect == nil {
+		return reply, err
+	}
+	return withoutEffect(reply, nil, k.noEffect(&r.Body, body)...)
+}
+
+// takeID reads the id in a body and removes it.
+func (k *resource[T]) takeID(body fields) (id string, err error) {
+	key := cmp.Or(k.key, "id")
+	if raw := string(body[key]); k.absent != nil && (raw == "" || raw == "null" || raw == `""`) {
+		return "", k.absent
+	}
+	if k.numbered {
+		var number int64
+		err = body.take(key, &number)
+		return strconv.FormatInt(number, 10), err
+	}
+	err = body.take(key, &id)
+	switch {
+	case err != nil:
+		return "", err
+	case id == "":
+		return "", missing(key)
+	case k.checkID != nil:
+		return id, k.checkID(id)
+	}
+	return id, nil
+}
+
+// paged is the query of a list of the conversation host, whose filter has the type kind and
+// nothing else; shared lists also what all partners have.
+func paged(kind string, shared bool) listQueryDecoder {
+	return func(body *listQuery) (store.Query, error) {
+		q := store.Query{Shared: shared}
+		if err := body.indexed(&q); err != nil {
+			return q, err
+		}
+		return q, newFilter(body.Filter, kind).done()
+	}
+}
+
+// byFields is the query of a list of the agent host: see [statusQuery].
+func byFields(keys ...string) listQueryDecoder {
+	return func(body *listQuery) (store.Query, error) { return statusQuery(body, keys...) }
+}
+
+// anyView makes the view of a [resource].
+func anyView[T, V any](view func(*store.Record[T]) V) func(*store.Record[T]) any {
+	return func(r *store.Record[T]) any { return view(r) }
+}
