@@ -73,39 +73,19 @@ func viewAgent(r *store.Record[store.AgentRecord]) agentView {
 	return agentView{r.ID, fieldsOfAgent(&r.Body), r.CreatedAt, r.UpdatedAt}
 }
 
+// agents are the agents; their create and update are below, because an agent can be written
+// together with its intellect.
+func (s *server) agents() *resource[store.AgentRecord] {
+	return &resource[store.AgentRecord]{
+		records: s.Store.AgentRecords(), view: anyView(viewAgent), key: "agentId", query: agentQuery, unknown: problem(http.StatusNotFound, "AGENT_NOT_FOUND"),
+	}
+}
+
 func (s *server) agentRoutes(mux *http.ServeMux) {
 	s.manageAgentHost(mux, "/v1/agent/create", withBody(s.agentCreate))
-	s.manageAgentHost(mux, "/v1/agent/list", withBody(s.agentList))
-	s.manageAgentHost(mux, "/v1/agent/get", withBody(func(c *call, body agentRequest) (any, error) {
-		return body.about(func(id string) (any, error) {
-			r, err := s.Store.AgentRecords().Get(c.ctx(), c.claims.PartnerID, id)
-			return viewed(r, err, viewAgent)
-		})
-	}))
 	s.manageAgentHost(mux, "/v1/agent/update", withBody(s.agentUpdate))
+	s.agents().reads(s.manageAgentHost, mux, "/v1/agent")
 	s.manageAgentHost(mux, "/v1/agent/getEmbedScript", withBody(s.agentEmbed))
-	s.manageAgentHost(mux, "/v1/agent/delete", withBody(func(c *call, body agentRequest) (any, error) {
-		return body.about(func(id string) (any, error) {
-			return agentRequest{id}, s.Store.AgentRecords().Delete(c.ctx(), c.claims.PartnerID, id)
-		})
-	}))
-}
-
-// agentRequest is the body of calls about one agent.
-type agentRequest struct {
-	ID string `json:"agentId"`
-}
-
-// about refuses a body without an id, and reports an unknown agent as AGENT_NOT_FOUND.
-func (b agentRequest) about(handle func(id string) (any, error)) (any, error) {
-	if b.ID == "" {
-		return nil, missing("agentId")
-	}
-	reply, err := handle(b.ID)
-	if errors.Is(err, store.ErrNotFound) {
-		err = problem(http.StatusNotFound, "AGENT_NOT_FOUND")
-	}
-	return reply, err
 }
 
 func (s *server) agentCreate(c *call, body fields) (any, error) {
@@ -130,11 +110,11 @@ func (s *server) agentCreate(c *call, body fields) (any, error) {
 }
 
 func (s *server) agentUpdate(c *call, body fields) (any, error) {
-	var id string
-	if err := body.take("agentId", &id); err != nil {
+	id, err := s.agents().takeID(body)
+	if err != nil {
 		return nil, err
 	}
-	return agentRequest{id}.about(func(id string) (any, error) {
+	return s.agents().known(func() (any, error) {
 		old, err := s.Store.AgentRecords().Get(c.ctx(), c.claims.PartnerID, id)
 		if err != nil {
 			return nil, err
@@ -276,13 +256,13 @@ func (s *server) setAgent(c *call, a *store.AgentRecord, body fields, inline boo
 	return nil
 }
 
-func (s *server) agentList(c *call, body listQuery) (any, error) {
+func agentQuery(body *listQuery) (store.Query, error) {
 	var q store.Query
 	if err := body.offset(&q); err != nil {
-		return nil, err
+		return q, err
 	}
 	if q.Order = store.Order(body.OrderBy); !q.Order.Valid() {
-		return nil, invalid("enum", "Input should be +createdAt, -createdAt, +updatedAt or -updatedAt", "orderBy")
+		return q, invalid("enum", "Input should be +createdAt, -createdAt, +updatedAt or -updatedAt", "orderBy")
 	}
 	f := newFilter(body.Filter, "")
 	if id := f.text("agentId"); id != "" {
@@ -297,9 +277,5 @@ func (s *server) agentList(c *call, body listQuery) (any, error) {
 	if text := f.text("searchValue"); text != "" {
 		q.Where = append(q.Where, store.Contains("displayName", text))
 	}
-	if err := f.done(); err != nil {
-		return nil, err
-	}
-	list, total, err := s.Store.AgentRecords().List(c.ctx(), c.claims.PartnerID, q)
-	return listed(list, total, err, viewAgent)
+	return q, f.done()
 }

@@ -35,8 +35,8 @@ type resource[T any] struct {
 	remove func(c *call, id string) error
 	// checkID, unless nil, refuses an id of the wrong form.
 	checkID func(id string) error
-	// absent and unknown, unless nil, are the errors about a body without an id and about a
-	// record that does not exist.
+	// absent and unknown, unless nil, are the errors about a request to read or delete without
+	// an id, and about a record that does not exist.
 	absent, unknown error
 }
 
@@ -148,12 +148,15 @@ func (k *resource[T]) delete(c *call, id string) (any, error) {
 	if k.numbered {
 		return nil, err
 	}
-	return map[string]string{cmp.Or(k.key, "id"): id}, err
+	return map[string]string{k.idKey(): id}, err
 }
 
 // one returns a handler of a call about one record.
 func (k *resource[T]) one(handle func(c *call, id string) (any, error)) func(*call) (any, error) {
 	return withBody(func(c *call, body fields) (any, error) {
+		if raw := string(body[k.idKey()]); k.absent != nil && (raw == "" || raw == "null" || raw == `""`) {
+			return nil, k.absent
+		}
 		id, err := k.takeID(body)
 		if err != nil {
 			return nil, err
@@ -180,12 +183,11 @@ func (k *resource[T]) wrote(r store.Record[T], err error, body fields) (any, err
 	return withoutEffect(reply, nil, k.noEffect(&r.Body, body)...)
 }
 
+func (k *resource[T]) idKey() string { return cmp.Or(k.key, "id") }
+
 // takeID reads the id in a body and removes it.
 func (k *resource[T]) takeID(body fields) (id string, err error) {
-	key := cmp.Or(k.key, "id")
-	if raw := string(body[key]); k.absent != nil && (raw == "" || raw == "null" || raw == `""`) {
-		return "", k.absent
-	}
+	key := k.idKey()
 	if k.numbered {
 		var number int64
 		err = body.take(key, &number)

@@ -24,16 +24,19 @@ type embedReply struct {
 // agentEmbed returns HTML that shows an agent in a page of a site: the element
 // agent-avatar with the agent's widget, and the script that defines the element.
 func (s *server) agentEmbed(c *call, body struct {
-	agentRequest
-	Type string `json:"embedType"`
+	AgentID string `json:"agentId"`
+	Type    string `json:"embedType"`
 },
 ) (any, error) {
 	style, ok := embedStyles[body.Type]
 	if !ok {
 		return nil, invalid("enum", "Input should be one of: contained, page, floater", "embedType")
 	}
-	return body.about(func(id string) (any, error) {
-		agent, err := s.Store.AgentRecords().Get(c.ctx(), c.claims.PartnerID, id)
+	if body.AgentID == "" {
+		return nil, missing("agentId")
+	}
+	return s.agents().known(func() (any, error) {
+		agent, err := s.Store.AgentRecords().Get(c.ctx(), c.claims.PartnerID, body.AgentID)
 		if err != nil {
 			return nil, err
 		}

@@ -41,7 +41,6 @@ type intellectView struct {
 	MCPServers map[string]fields `json:"mcp_servers"`
 	CreatedAt  time.Time         `json:"created_at"`
 	UpdatedAt  time.Time         `json:"updated_at"`
-	Meta       notes             `json:"_meta,omitzero"`
 }
 
 func viewIntellect(r *store.Record[store.Intellect]) intellectView {
@@ -75,66 +74,40 @@ func viewMCPServer(m *store.MCPServer) fields {
 	return view
 }
 
-// written is the reply of an add or an update: what is in the body and has no effect here
-// is in its _meta.
-func written(r store.Record[store.Intellect], err error, body fields) (any, error) {
-	if err != nil {
-		return nil, err
+func (s *server) intellects() *resource[store.Intellect] {
+	return &resource[store.Intellect]{
+		records: s.Store.Intellects(), view: anyView(viewIntellect), numbered: true, set: setIntellect, blank: pendingIntellect,
+		check: func(c *call, in *store.Intellect, body fields, update bool) error {
+			if update && body["skill_ids"] == nil {
+				return nil
+			}
+			return s.checkSkillIDs(c, in.SkillIDs)
+		},
+		query: paged("", false), noEffect: unusedOfIntellect,
 	}
-	v := viewIntellect(&r)
+}
+
+// pendingIntellect is a new intellect.
+func pendingIntellect(*call) store.Intellect {
+	in := store.NewIntellect()
+	in.Status = new(store.IntellectPending)
+	return in
+}
+
+// unusedOfIntellect says what of a write has no effect here.
+func unusedOfIntellect(in *store.Intellect, body fields) (why []string) {
 	if forms := body["user_properties_forms"]; len(forms) > 0 && string(forms) != "null" {
-		v.Meta.NoEffect = append(v.Meta.NoEffect, "user_properties_forms: no form is shown")
+		why = append(why, "user_properties_forms: no form is shown")
 	}
-	if *v.Status != store.IntellectActive {
-		v.Meta.NoEffect = append(v.Meta.NoEffect, "status: the intellect answers nevertheless")
+	if in.Status != nil && *in.Status != store.IntellectActive {
+		why = append(why, "status: the intellect answers nevertheless")
 	}
-	return v, nil
-}
-
-func (s *server) intellectRoutes(mux *http.ServeMux) {
-	s.manage(mux, "/v1/intellect/add", withBody(s.intellectAdd))
-	s.manage(mux, "/v1/intellect/list", withBody(s.intellectList))
-	s.manage(mux, "/v1/intellect/update", withBody(s.intellectUpdate))
-	s.partnerConfigRoutes(mux)
-	s.manage(mux, "/v1/intellect/get", withNumber(func(c *call, id string) (any, error) {
-		r, err := s.Store.Intellects().Get(c.ctx(), c.claims.PartnerID, id)
-		return viewed(r, err, viewIntellect)
-	}))
-	s.manage(mux, "/v1/intellect/delete", withNumber(func(c *call, id string) (any, error) {
-		return nil, s.Store.Intellects().Delete(c.ctx(), c.claims.PartnerID, id)
-	}))
-}
-
-// withNumber returns a handler that decodes a body whose id is a number.
-func withNumber(handle func(c *call, id string) (any, error)) func(*call) (any, error) {
-	return withBody(func(c *call, body struct {
-		ID *int64 `json:"id"`
-	},
-	) (any, error) {
-		if body.ID == nil {
-			return nil, missing("id")
-		}
-		return handle(c, strconv.FormatInt(*body.ID, 10))
-	})
-}
-
-func (s *server) intellectList(c *call, body listQuery) (any, error) {
-	var q store.Query
-	if err := body.indexed(&q); err != nil {
-		return nil, err
-	}
-	if err := newFilter(body.Filter, "").done(); err != nil {
-		return nil, err
-	}
-	list, total, err := s.Store.Intellects().List(c.ctx(), c.claims.PartnerID, q)
-	return listed(list, total, err, viewIntellect)
+	return why
 }
 
 // newIntellect makes an intellect from its fields, without storing it.
 func (s *server) newIntellect(c *call, body fields) (store.Intellect, error) {
-	blank := store.NewIntellect()
-	blank.Status = new(store.IntellectPending)
-	in, err := setIntellect(blank, body)
+	in, err := setIntellect(pendingIntellect(c), body)
 	if err == nil {
 		err = s.checkSkillIDs(c, in.SkillIDs)
 	}
@@ -145,37 +118,6 @@ func (s *server) newIntellect(c *call, body fields) (store.Intellect, error) {
 func (s *server) addIntellect(c *call, in store.Intellect) (int64, error) {
 	r, err := s.Store.Intellects().Create(c.ctx(), c.claims.PartnerID, in)
 	return r.Number(), err
-}
-
-func (s *server) intellectAdd(c *call, body fields) (any, error) {
-	in, err := s.newIntellect(c, body)
-	if err != nil {
-		return nil, err
-	}
-	r, err := s.Store.Intellects().Create(c.ctx(), c.claims.PartnerID, in)
-	return written(r, err, body)
-}
-
-func (s *server) intellectUpdate(c *call, body fields) (any, error) {
-	var number int64
-	if err := body.take("id", &number); err != nil {
-		return nil, err
-	}
-	id := strconv.FormatInt(number, 10)
-	if _, attaches := body["skill_ids"]; attaches { // outside the transaction: it reads other records
-		in, err := setIntellect(store.NewIntellect(), fields{"skill_ids": body["skill_ids"]})
-		if err == nil {
-			err = s.checkSkillIDs(c, in.SkillIDs)
-		}
-		if err != nil {
-			return nil, err
-		}
-	}
-	r, err := s.Store.Intellects().Update(c.ctx(), c.claims.PartnerID, id, func(in *store.Intellect) (err error) {
-		*in, err = setIntellect(*in, body)
-		return err
-	})
-	return written(r, err, body)
 }
 
 // checkSkillIDs refuses skills that do not exist or belong to another partner

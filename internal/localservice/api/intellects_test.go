@@ -53,7 +53,8 @@ func TestIntellectRoutes(t *testing.T) {
 	for _, action := range []string{"get", "update", "delete"} {
 		other.refuses("/v1/intellect/"+action, about, 404, "not found")
 	}
-	other.refuses("/v1/intellect/update", fmt.Sprintf(`{"id":%d,"skill_ids":[{"id":%q,"mode":"adhoc"}]}`, id, skill), 403, "skill")
+	own := int64(other.call("/v1/intellect/add", `{"name":"own"}`, 200)["id"].(float64))
+	other.refuses("/v1/intellect/update", fmt.Sprintf(`{"id":%d,"skill_ids":[{"id":%q,"mode":"adhoc"}]}`, own, skill), 403, "skill")
 	m.call("/v1/intellect/delete", about, 200)
 	m.refuses("/v1/intellect/get", about, 404, "not found")
 }

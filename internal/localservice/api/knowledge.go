@@ -53,17 +53,16 @@ func viewKnowledge(r *store.Record[store.Knowledge]) knowledgeView {
 	return v
 }
 
+func (s *server) knowledge() *resource[store.Knowledge] {
+	return &resource[store.Knowledge]{
+		records: s.Store.Knowledge(), view: anyView(viewKnowledge), numbered: true, shared: true, needs: []string{"name"}, set: setKnowledge,
+		blank: func(c *call) store.Knowledge { return store.Knowledge{UserID: c.claims.UserID} },
+		query: knowledgeQuery,
+	}
+}
+
+// knowledgeRoutes adds the calls about knowledge, besides those of every [resource].
 func (s *server) knowledgeRoutes(mux *http.ServeMux) {
-	s.manage(mux, "/v1/knowledge/add", withBody(s.knowledgeAdd))
-	s.manage(mux, "/v1/knowledge/update", withBody(s.knowledgeUpdate))
-	s.manage(mux, "/v1/knowledge/list", withBody(s.knowledgeList))
-	s.manage(mux, "/v1/knowledge/get", withNumber(func(c *call, id string) (any, error) {
-		r, err := s.readableKnowledge(c, id)
-		return viewed(r, err, viewKnowledge)
-	}))
-	s.manage(mux, "/v1/knowledge/delete", withNumber(func(c *call, id string) (any, error) {
-		return nil, s.Store.Knowledge().Delete(c.ctx(), c.claims.PartnerID, id)
-	}))
 	s.manage(mux, "/v1/knowledge/entry_status", withBody(s.entryStatus))
 	s.manage(mux, "/partner-config/stats", withBody(s.knowledgeStats))
 	mux.Handle("POST /mcp/search", s.route(owners, withBody(s.search)))
@@ -81,22 +80,10 @@ func (s *server) knowledgeStats(c *call, body struct {
 	return s.Store.KnowledgeStats(c.ctx(), c.claims.PartnerID)
 }
 
-// readableKnowledge returns a record of the partner's own, or a shared one.
-func (s *server) readableKnowledge(c *call, id string) (r store.Record[store.Knowledge], err error) {
-	found, err := s.Store.Knowledge().Usable(c.ctx(), c.claims.PartnerID, []string{id})
-	if err == nil && len(found) == 0 {
-		err = store.ErrNotFound
-	}
-	if err == nil {
-		r = found[0]
-	}
-	return r, err
-}
-
-func (s *server) knowledgeList(c *call, body listQuery) (any, error) {
+func knowledgeQuery(body *listQuery) (store.Query, error) {
 	q := store.Query{Shared: true}
 	if err := body.indexed(&q); err != nil {
-		return nil, err
+		return q, err
 	}
 	f := newFilter(body.Filter, "")
 	q.IDs = narrow(f.list("idsIn"), f.text("idEquals"))
@@ -104,35 +91,7 @@ func (s *server) knowledgeList(c *call, body listQuery) (any, error) {
 	if name := f.optional("nameEquals"); name != nil {
 		q.Where = append(q.Where, store.Equals("name", *name))
 	}
-	if err := f.done(); err != nil {
-		return nil, err
-	}
-	list, total, err := s.Store.Knowledge().List(c.ctx(), c.claims.PartnerID, q)
-	return listed(list, total, err, viewKnowledge)
-}
-
-func (s *server) knowledgeAdd(c *call, body fields) (any, error) {
-	if err := body.need("name"); err != nil {
-		return nil, err
-	}
-	k, err := setKnowledge(store.Knowledge{UserID: c.claims.UserID}, body)
-	if err != nil {
-		return nil, err
-	}
-	r, err := s.Store.Knowledge().Create(c.ctx(), c.claims.PartnerID, k)
-	return viewed(r, err, viewKnowledge)
-}
-
-func (s *server) knowledgeUpdate(c *call, body fields) (any, error) {
-	var id int64
-	if err := body.take("id", &id); err != nil {
-		return nil, err
-	}
-	r, err := s.Store.Knowledge().Update(c.ctx(), c.claims.PartnerID, strconv.FormatInt(id, 10), func(k *store.Knowledge) (err error) {
-		*k, err = setKnowledge(*k, body)
-		return err
-	})
-	return viewed(r, err, viewKnowledge)
+	return q, f.done()
 }
 
 // setKnowledge applies fields to a record. Fields that only the service sets are ignored,
@@ -204,7 +163,7 @@ func (s *server) entryStatus(c *call, body struct {
 	case len(body.EntryIDs) > maxPageSize:
 		return nil, invalid("too_long", fmt.Sprintf("List should have at most %d items", maxPageSize), "entry_ids")
 	}
-	r, err := s.readableKnowledge(c, strconv.FormatInt(*body.KnowledgeID, 10))
+	r, err := s.knowledge().read(c, strconv.FormatInt(*body.KnowledgeID, 10))
 	if err != nil {
 		return nil, err
 	}

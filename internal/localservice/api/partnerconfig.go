@@ -85,7 +85,7 @@ func viewPartnerConfig(r *store.Record[store.Intellect]) (partnerConfigView, err
 }
 
 func (s *server) partnerConfigRoutes(mux *http.ServeMux) {
-	s.manage(mux, "/partner-config/get", withNumber(func(c *call, id string) (any, error) {
+	s.manage(mux, "/partner-config/get", s.intellects().one(func(c *call, id string) (any, error) {
 		if id == "0" {
 			return partnerConfigView{PartnerID: c.claims.PartnerID, Config: fields{}}, nil
 		}
