@@ -165,7 +165,7 @@ func (s *Socket) Emit(name string, args ...any) error {
 }
 
 // Ask is Emit with an acknowledgement, if the service's Acknowledge is set.
-func (s *Socket) Ask(name string, acknowledged func(), args ...any) error {
+func (s *Socket) Ask(name string, acknowledged func(socketio.Args), args ...any) error {
 	s.service.mu.Lock()
 	acknowledge, down := s.service.Acknowledge, s.service.Down
 	s.service.mu.Unlock()
@@ -180,7 +180,7 @@ func (s *Socket) Ask(name string, acknowledged func(), args ...any) error {
 		what = text.Text
 	}
 	if acknowledge != nil && acknowledge(what) {
-		acknowledged()
+		acknowledged(nil)
 	}
 	return nil
 }

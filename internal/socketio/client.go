@@ -9,7 +9,6 @@ import (
 	"maps"
 	"math/rand/v2"
 	"net/url"
-	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -212,21 +211,10 @@ type Client struct {
 	offset    string        // for recovery: that of the last received event
 	early     []packet      // received before the response to the handshake
 	earlySize int           // bytes of early
-	buffer    []buffered    // emitted while not connected
+	buffer    [][]message   // the encoded events emitted while not connected
 	bufferLen int           // bytes of buffer
-	acks      map[int64]func(ackResult)
+	acks      map[int64]func(Args)
 	lastID    int64
-}
-
-// buffered is an encoded event that waits for a connection.
-type buffered struct {
-	id       int64
-	messages []message
-}
-
-type ackResult struct {
-	args Args
-	err  error
 }
 
 // NewClient prepares a connection to the server at address, an http, https, ws
@@ -250,7 +238,7 @@ func NewClient(address string, o ClientOptions) (*Client, error) {
 		closing:  make(chan struct{}),
 		auth:     auth,
 		timer:    stoppedTimer(),
-		acks:     map[int64]func(ackResult){},
+		acks:     map[int64]func(Args){},
 		place:    o.Random(),
 	}
 	c.id.Store("")
@@ -288,42 +276,6 @@ func (c *Client) Emit(name string, args ...any) error {
 	return c.doErr(func() error { return c.send(p) })
 }
 
-// Call sends an event that asks for an acknowledgement, and returns the
-// acknowledgement's arguments. It ends early with ctx, and with [ErrDisconnected] when
-// the connection on which the event was sent is lost. While disconnected it waits for
-// the next connection.
-func (c *Client) Call(ctx context.Context, name string, args ...any) (Args, error) {
-	p, err := newEvent(name, args)
-	if err != nil {
-		return nil, err
-	}
-	answer := make(chan ackResult, 1)
-	err = c.doErr(func() error {
-		p.id = c.lastID
-		c.lastID++
-		if err := c.send(p); err != nil {
-			return err
-		}
-		c.acks[p.id] = func(r ackResult) { answer <- r }
-		return nil
-	})
-	if err != nil {
-		return nil, err
-	}
-	select {
-	case r := <-answer:
-		return r.args, r.err
-	case <-ctx.Done():
-		c.do(func() {
-			delete(c.acks, p.id)
-			c.unbuffer(p.id)
-		})
-		return nil, fmt.Errorf("socketio: call %q: %w", name, ctx.Err())
-	case <-c.done:
-		return nil, ErrClosed
-	}
-}
-
 // Ask sends an event that asks for an acknowledgement, and does not wait for it:
 // acknowledged is called when it arrives, on the client's goroutine, where it must neither
 // block nor call the client.
@@ -332,7 +284,7 @@ func (c *Client) Call(ctx context.Context, name string, args ...any) (Args, erro
 // connection the error is [ErrDisconnected]. If the connection is lost before the
 // acknowledgement, acknowledged is never called, and the server may or may not have
 // received the event; only the caller decides whether it is sent again.
-func (c *Client) Ask(name string, acknowledged func(), args ...any) error {
+func (c *Client) Ask(name string, acknowledged func(Args), args ...any) error {
 	p, err := newEvent(name, args)
 	if err != nil {
 		return err
@@ -347,11 +299,7 @@ func (c *Client) Ask(name string, acknowledged func(), args ...any) error {
 		if err := c.send(p); err != nil {
 			return err
 		}
-		c.acks[p.id] = func(r ackResult) {
-			if r.err == nil {
-				acknowledged()
-			}
-		}
+		c.acks[p.id] = acknowledged
 		return nil
 	})
 }
@@ -448,7 +396,7 @@ func (c *Client) end() {
 	c.timer.Stop()
 	c.stall.Stop()
 	c.buffer = nil
-	c.failAcks(ErrClosed)
+	clear(c.acks)
 }
 
 // dropConnection aborts the connection unless it is being closed, or abandons the current
@@ -614,7 +562,10 @@ func (c *Client) onPacket(p packet) {
 // deliver handles an event or acknowledgement after the handshake.
 func (c *Client) deliver(p packet) {
 	if p.typ == typeAck {
-		c.acknowledge(p.id, ackResult{args: p.args})
+		if acknowledged, ok := c.acks[p.id]; ok { // an id that nothing waits for is ignored
+			delete(c.acks, p.id)
+			acknowledged(p.args)
+		}
 		return
 	}
 	c.receive(p)
@@ -665,7 +616,7 @@ func (c *Client) onConnect(data json.RawMessage) {
 	buffer := c.buffer
 	c.buffer, c.bufferLen = nil, 0
 	for _, b := range buffer {
-		c.conn.out.push(b.messages...)
+		c.conn.out.push(b...)
 	}
 	c.events.push(Event{Kind: Connected, Recovered: recovered})
 	early := c.early
@@ -720,7 +671,7 @@ func (c *Client) lost(reason Reason, err error) {
 // disconnected ends everything that depends on the connection.
 func (c *Client) disconnected(reason Reason, err error) {
 	c.dropConnection()
-	c.failAcks(ErrDisconnected)
+	clear(c.acks)
 	c.place = c.opts.Random()
 	c.events.push(Event{Kind: Disconnected, Reason: reason, Err: err})
 }
@@ -771,35 +722,7 @@ func (c *Client) send(p packet) error {
 	if c.bufferLen > 0 && c.bufferLen+size > c.opts.SendBuffer || len(c.buffer) >= maxBuffered {
 		return ErrBufferFull
 	}
-	c.buffer = append(c.buffer, buffered{p.id, messages})
+	c.buffer = append(c.buffer, messages)
 	c.bufferLen += size
 	return nil
-}
-
-// unbuffer removes the event of a call that was cancelled.
-func (c *Client) unbuffer(id int64) {
-	c.buffer = slices.DeleteFunc(c.buffer, func(b buffered) bool {
-		if b.id != id {
-			return false
-		}
-		c.bufferLen -= bytesOf(b.messages)
-		return true
-	})
-}
-
-// acknowledge ends a call. An id without a call is ignored.
-func (c *Client) acknowledge(id int64, r ackResult) {
-	if answer, ok := c.acks[id]; ok {
-		delete(c.acks, id)
-		answer(r)
-	}
-}
-
-// failAcks ends the calls whose events were sent.
-func (c *Client) failAcks(err error) {
-	for id := range c.acks {
-		if !slices.ContainsFunc(c.buffer, func(b buffered) bool { return b.id == id }) {
-			c.acknowledge(id, ackResult{err: err})
-		}
-	}
 }

@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"testing"
@@ -312,8 +313,8 @@ func TestDisconnectReasons(t *testing.T) {
 				if err := c.Emit("late"); err != ErrClosed {
 					t.Errorf("Emit: %v, want ErrClosed", err)
 				}
-				if _, err := c.Call(t.Context(), "late"); err != ErrClosed {
-					t.Errorf("Call: %v, want ErrClosed", err)
+				if err := c.Ask("late", nil); err != ErrClosed {
+					t.Errorf("Ask: %v, want ErrClosed", err)
 				}
 			})
 		})
@@ -481,59 +482,26 @@ func TestReconnectSkipsTheWait(t *testing.T) {
 	})
 }
 
-func TestCall(t *testing.T) {
+func TestAsk(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var o ClientOptions
 		w := wires(t, &o)
 		c := newTestClient(t, o)
-		type result struct {
-			args Args
-			err  error
-		}
-		call := func(ctx context.Context, name string) <-chan result {
-			ch := make(chan result, 1)
-			go func() {
-				args, err := c.Call(ctx, name)
-				ch <- result{args, err}
-			}()
-			synctest.Wait()
-			return ch
-		}
-		early := call(t.Context(), "early")
-		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
-		defer cancel()
-		impatient := call(ctx, "impatient")
-		time.Sleep(2 * time.Second) // the call that is not awaited any more is not sent
-		if r := <-impatient; !errors.Is(r.err, context.DeadlineExceeded) {
-			t.Errorf("impatient: %v", r.err)
-		}
 		c.Open()
 		s := <-w
 		s.join()
-		s.expect(`420["early"]`)
-		one, two := call(t.Context(), "one"), call(t.Context(), "two")
-		s.expect(`422["one"]`, `423["two"]`)
-		s.send(`433["second"]`, `432["first"]`, `430[]`, `432["again"]`, `4399["unknown"]`)
-		for _, tc := range []struct {
-			ch   <-chan result
-			want string
-		}{{one, `"first"`}, {two, `"second"`}, {early, ``}} {
-			if r := <-tc.ch; r.err != nil || string(slices.Concat(r.args...)) != tc.want {
-				t.Errorf("got %s, %v; want %s", r.args, r.err, tc.want)
+		expectEvents(t, c.Events(), "Connected")
+		answers := map[string]string{}
+		for _, name := range []string{"one", "two", "never"} {
+			if err := c.Ask(name, func(args Args) { answers[name] += string(slices.Concat(args...)) + ";" }); err != nil {
+				t.Error(err)
 			}
 		}
-		lost := call(t.Context(), "lost")
-		s.Abort()
-		if r := <-lost; r.err != ErrDisconnected {
-			t.Errorf("lost: %v, want ErrDisconnected", r.err)
-		}
-		kept := call(t.Context(), "kept")
-		s = <-w
-		s.join()
-		s.expect(`425["kept"]`)
-		c.Close()
-		if r := <-kept; r.err != ErrClosed {
-			t.Errorf("kept: %v, want ErrClosed", r.err)
+		s.expect(`420["one"]`, `421["two"]`, `422["never"]`)
+		s.send(`431["second"]`, `430["first","more"]`, `430["again"]`, `4399["unknown"]`)
+		synctest.Wait()
+		if want := map[string]string{"one": `"first""more";`, "two": `"second";`}; !maps.Equal(answers, want) {
+			t.Errorf("acknowledged %q, want %q", answers, want)
 		}
 	})
 }
@@ -546,7 +514,7 @@ func TestAskIsNeverSentOnAnotherConnection(t *testing.T) {
 		c := newTestClient(t, o)
 		var answered []string
 		ask := func(name string) error {
-			return c.Ask(name, func() { answered = append(answered, name) }, 1)
+			return c.Ask(name, func(Args) { answered = append(answered, name) }, 1)
 		}
 		if err := ask("early"); err != ErrDisconnected {
 			t.Errorf("before the first connection: %v, want ErrDisconnected", err)

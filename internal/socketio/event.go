@@ -94,7 +94,7 @@ type Event struct {
 var (
 	// ErrClosed: the connection is over.
 	ErrClosed = errors.New("socketio: connection closed")
-	// ErrDisconnected: the connection was lost before the acknowledgement, or the call
+	// ErrDisconnected: the connection was lost before the reply, or the call
 	// needs a connection and there is none.
 	ErrDisconnected = errors.New("socketio: disconnected")
 	// ErrBufferFull: more is waiting to be sent than the options allow.

@@ -75,12 +75,26 @@ func takeReason(t *testing.T, c *Client, want ...Reason) {
 	t.Fatalf("disconnected by %q (%v), want %q", ev.Reason, ev.Err, want)
 }
 
+// answer sends an event on the connection and waits for the acknowledgement's arguments.
+func answer(ctx context.Context, c *Client, name string, args ...any) (Args, error) {
+	answered := make(chan Args, 1)
+	if err := c.Ask(name, func(args Args) { answered <- args }, args...); err != nil {
+		return nil, err
+	}
+	select {
+	case args := <-answered:
+		return args, nil
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
+}
+
 func ask[T any](t *testing.T, c *Client, name string, args ...any) T {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(context.Background(), patience)
 	defer cancel()
 	var v T
-	got, err := c.Call(ctx, name, args...)
+	got, err := answer(ctx, c, name, args...)
 	if err == nil {
 		err = got.Decode(0, &v)
 	}
@@ -128,7 +142,7 @@ func call(t *testing.T, c *Client, name string) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(context.Background(), patience)
 	defer cancel()
-	if _, err := c.Call(ctx, name); err != nil {
+	if _, err := answer(ctx, c, name); err != nil {
 		t.Fatalf("%s: %v", name, err)
 	}
 }
@@ -256,7 +270,7 @@ func npmClientAsks(t *testing.T, address string) {
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), 50*time.Millisecond)
 	defer cancel()
-	if _, err := c.Call(ctx, "never answered"); !errors.Is(err, context.DeadlineExceeded) {
+	if _, err := answer(ctx, c, "never answered"); !errors.Is(err, context.DeadlineExceeded) {
 		t.Errorf("got %v, want the deadline", err)
 	}
 }

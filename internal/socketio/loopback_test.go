@@ -169,12 +169,13 @@ func TestManyClientsAtOnce(t *testing.T) {
 			}
 			defer c.Close()
 			c.Open()
+			take(t, c, Connected)
 			var calls sync.WaitGroup
 			for j := range 10 {
 				calls.Go(func() {
 					ctx, cancel := context.WithTimeout(t.Context(), patience)
 					defer cancel()
-					args, err := c.Call(ctx, "echo", i*100+j)
+					args, err := answer(ctx, c, "echo", i*100+j)
 					var got int
 					if err == nil {
 						err = args.Decode(0, &got)

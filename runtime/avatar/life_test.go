@@ -177,7 +177,7 @@ func TestMediaLadder(t *testing.T) {
 			}
 		})
 	})
-	t.Run("what can't be peerRepaired is rebuilt", func(t *testing.T) {
+	t.Run("what can't be repaired is rebuilt", func(t *testing.T) {
 		run(t, Options{}, func(r *rig) {
 			r.mustConnect()
 			r.media.OnSubscribe = func(context.Context, string) error {

@@ -5,6 +5,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/agentruntime/agentruntime/internal/socketio"
 	"github.com/agentruntime/agentruntime/runtime/control"
 	"github.com/agentruntime/agentruntime/runtime/converse"
 	"github.com/agentruntime/agentruntime/runtime/session"
@@ -28,7 +29,7 @@ type sentTurn struct {
 
 // deliver sends t on the present connection, or fails.
 func (s *Session) deliver(t *sentTurn) error {
-	err := s.conn.socket.Ask(control.TextEntered, func() {
+	err := s.conn.socket.Ask(control.TextEntered, func(socketio.Args) {
 		s.base.Work.Post(func() { s.acknowledged(t) })
 	}, control.Text{Text: t.text, IsFinal: true, ClientTurnID: t.id})
 	if err != nil {
