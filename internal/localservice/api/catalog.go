@@ -81,38 +81,30 @@ func (s *server) catalogRoutes(mux *http.ServeMux) {
 	s.manageAgentHost(mux, "/v1/catalog-item/createVoiceFromElevenLabs", withBody(s.importVoice("VOICE_DOES_NOT_EXIST_ON_ELEVEN_LABS")))
 	s.manageAgentHost(mux, "/v1/catalog-item/createVoiceFromCartesia", withBody(s.importVoice("VOICE_DOES_NOT_EXIST_ON_CARTESIA")))
 	s.manageAgentHost(mux, catalogUpdatePath, s.catalogUpdate)
-	s.manageAgentHost(mux, "/v1/catalog-item/list", withBody(s.catalogList))
-	s.manageAgentHost(mux, "/v1/catalog-item/get", withBody(func(c *call, body itemRequest) (any, error) {
-		found, err := s.Store.Catalog().Usable(c.ctx(), c.claims.PartnerID, []string{body.ID})
-		if err != nil || len(found) == 0 {
-			return nil, errors.Join(err, exception("CATALOG_ITEM_NOT_FOUND", "CATALOG_ITEM_NOT_FOUND"))
-		}
-		return s.viewItem(&found[0]), nil
-	}))
-	s.manageAgentHost(mux, "/v1/catalog-item/delete", withBody(s.catalogDelete))
+	s.catalog().reads(s.manageAgentHost, mux, "/v1/catalog-item")
 	mux.HandleFunc("GET "+AssetPrefix+"{name}", s.asset)
 }
 
-// itemRequest is the body of calls about one item.
-type itemRequest struct {
-	ID string `json:"itemId"`
+// catalog is the items, which are created by uploads and imports.
+func (s *server) catalog() *resource[store.CatalogItem] {
+	unknown := exception("CATALOG_ITEM_NOT_FOUND", "CATALOG_ITEM_NOT_FOUND")
+	return &resource[store.CatalogItem]{
+		records: s.Store.Catalog(), view: anyView(s.viewItem), key: "itemId", shared: true, query: catalogQuery, remove: s.catalogDelete, absent: unknown, unknown: unknown,
+	}
 }
 
-func (s *server) catalogList(c *call, body listQuery) (any, error) {
+func catalogQuery(body *listQuery) (store.Query, error) {
 	q := store.Query{Shared: true}
 	f := newFilter(body.Filter, "")
 	kind := f.text("typeEqual")
 	if err := errors.Join(body.offset(&q), f.done()); err != nil {
-		return nil, err
+		return q, err
 	}
-	if kind != "" {
-		if err := oneOf("filter.typeEqual", kind, store.VisualItem, store.VoiceItem, store.FaceItem, store.BackgroundItem); err != nil {
-			return nil, err
-		}
-		q.Where = append(q.Where, store.Equals("type", kind))
+	if kind == "" {
+		return q, nil
 	}
-	list, total, err := s.Store.Catalog().List(c.ctx(), c.claims.PartnerID, q)
-	return listed(list, total, err, s.viewItem)
+	q.Where = append(q.Where, store.Equals("type", kind))
+	return q, oneOf("filter.typeEqual", kind, store.VisualItem, store.VoiceItem, store.FaceItem, store.BackgroundItem)
 }
 
 // catalogCreate takes an upload: a voice if its type or its attributes name one, otherwise
@@ -182,7 +174,7 @@ func setFormFields(item *store.CatalogItem, r *http.Request) error {
 func (s *server) catalogUpdate(c *call) (any, error) {
 	if !strings.HasPrefix(c.r.Header.Get("Content-Type"), "multipart/") {
 		return withBody(func(c *call, body struct {
-			itemRequest
+			ID         string                                `json:"itemId"`
 			Attributes map[string]map[string]json.RawMessage `json:"attributes"`
 			AdminTags  *[]string                             `json:"adminTags"`
 		},
@@ -368,18 +360,15 @@ func (s *server) importVoice(unknown string) func(*call, struct {
 	}
 }
 
-func (s *server) catalogDelete(c *call, body itemRequest) (any, error) {
-	r, err := s.Store.Catalog().Get(c.ctx(), c.claims.PartnerID, body.ID)
+func (s *server) catalogDelete(c *call, id string) error {
+	r, err := s.Store.Catalog().Get(c.ctx(), c.claims.PartnerID, id)
 	if err == nil && r.Body.AssetID != "" {
 		err = s.Store.DeleteAsset(c.ctx(), r.Body.AssetID)
 	}
 	if err == nil || errors.Is(err, store.ErrNotFound) { // a repeated request succeeds
-		err = s.Store.Catalog().Delete(c.ctx(), c.claims.PartnerID, body.ID)
+		err = s.Store.Catalog().Delete(c.ctx(), c.claims.PartnerID, id)
 	}
-	if errors.Is(err, store.ErrNotFound) {
-		err = exception("CATALOG_ITEM_NOT_FOUND", "CATALOG_ITEM_NOT_FOUND")
-	}
-	return body, err
+	return err
 }
 
 // Suffixes of names under AssetPrefix that are not uploads: the film of a face, and the picture of a visual, of the face that is shown for it.
