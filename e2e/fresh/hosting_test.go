@@ -29,17 +29,6 @@ func blockOf(t *testing.T, language, with string) string {
 	return ""
 }
 
-// The script that the projects of these tests run is the one in the docs.
-func TestScriptOfTheDocs(t *testing.T) {
-	script, err := os.ReadFile("testdata/shared/precompress.mjs")
-	if err != nil {
-		t.Fatal(err)
-	}
-	if blockOf(t, "js", "copyFileSync") != string(script) {
-		t.Error("docs/hosting.md has another script than testdata/shared/precompress.mjs")
-	}
-}
-
 // nginx with the docs' settings sends the compressed forms of the package.
 func TestNginx(t *testing.T) {
 	t.Parallel()

@@ -57,6 +57,7 @@ async function programPackage(platform) {
   const { parts } = goParts(go, ["./cmd/localservice"], join(root, "tools", "wasm", "stubs"))
   const about = `${manifest.name} has the licence of its file LICENSE. Its program contains what follows, each with its own licence.`
   writeFileSync(join(dir, "THIRD-PARTY-NOTICES.txt"), notices(about, parts))
+  console.error(`building the program for ${platform}, which takes up to a few minutes on a new machine …`)
   await run("go", ["build", ...trim, "-ldflags", "-s -w", "-o", join(dir, file), "./cmd/localservice"], { cwd: root, env })
   return dir
 }

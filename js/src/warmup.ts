@@ -9,10 +9,7 @@ export interface WarmUp {
 /** How much later than the program the worker starts on two cores, in ms, unless the page has been idle before. */
 const idleMs = 1000
 
-const { userAgentData, hardwareConcurrency = 1 } = (globalThis.navigator ?? {}) as {
-  userAgentData?: { brands: { brand: string }[] }
-  hardwareConcurrency?: number
-} // Node.js 20 has none
+const { userAgentData } = (globalThis.navigator ?? {}) as { userAgentData?: { brands: { brand: string }[] } } // Node.js 20 has none
 
 /** Other browsers compile programs in another way. */
 const compilesAtCalls = userAgentData?.brands.some(({ brand }) => brand === "Chromium") ?? false
@@ -27,12 +24,12 @@ const compilesAtCalls = userAgentData?.brands.some(({ brand }) => brand === "Chr
  * the page (see warmUpWhenIdle). Also where workers are not allowed.
  */
 export function warmUpWorker(): Worker | undefined {
-  return hardwareConcurrency > 2 && compilesAtCalls ? makeWorker() : undefined
+  return compilesAtCalls && navigator.hardwareConcurrency > 2 ? makeWorker() : undefined
 }
 
 /** On two cores: has a worker start a program once the page is idle, if no session needs the cores then. */
 export function warmUpWhenIdle(message: WarmUp, isIdle: () => boolean): void {
-  if (hardwareConcurrency > 2 || !compilesAtCalls) return
+  if (!compilesAtCalls || navigator.hardwareConcurrency > 2) return
   requestIdleCallback(
     () => {
       const worker = isIdle() ? makeWorker() : undefined

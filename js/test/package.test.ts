@@ -1,12 +1,13 @@
 import assert from "node:assert/strict"
 import { spawnSync } from "node:child_process"
-import { cpSync, existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs"
+import { randomBytes } from "node:crypto"
+import { cpSync, existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, symlinkSync, writeFileSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { after, test } from "node:test"
 import { fileURLToPath } from "node:url"
 import { build } from "esbuild"
-import { gzipSync } from "node:zlib"
+import { brotliDecompressSync, gunzipSync, gzipSync } from "node:zlib"
 import * as chat from "../dist/chat.js"
 import * as compat from "../dist/compat.js"
 import * as main from "../dist/index.js"
@@ -47,12 +48,14 @@ const published = (() => {
 const files = readdirSync(published.dir, { recursive: true }).map((name) => String(name).replaceAll("\\", "/")).filter((name) => /\.(ts|js|map|json|md)$/.test(name))
 const textOf = (name: string) => readFileSync(join(published.dir, name), "utf8")
 
-test("the package has its licence and README, every form of the files, and nothing of the examples", () => {
+test("the package has its licence and README, each program once, and nothing of the examples", () => {
   const names = readdirSync(published.dir, { recursive: true }).map((name) => String(name).replaceAll("\\", "/"))
-  for (const name of ["LICENSE", "README.md", "package.json", "dist/index.js", "dist/index.d.ts", "dist/chat.wasm", "dist/chat.wasm.br", "dist/agentruntime.wasm.gz", "dist/THIRD-PARTY-NOTICES.txt"]) {
+  for (const name of ["LICENSE", "README.md", "package.json", "dist/index.js", "dist/index.d.ts", "dist/chat.wasm", "dist/agentruntime.wasm", "compress.mjs", "dist/THIRD-PARTY-NOTICES.txt"]) {
     assert.ok(names.includes(name), name)
   }
-  assert.deepEqual(names.filter((name) => name.includes("example")), [])
+  assert.deepEqual(names.filter((name) => name.includes("example") || /\.(br|gz)$/.test(name)), [])
+  const size = statSync(published.tarball).size
+  assert.ok(size < 5_000_000, `the tarball has ${size} bytes`)
   for (const name of ["LICENSE", "README.md"]) assert.equal(existsSync(new URL(name, root)), false, `${name} was left behind`)
 })
 
@@ -72,6 +75,32 @@ test("every way of TypeScript to resolve modules finds the types of every entry"
   const { status, stdout } = tool("@arethetypeswrong/cli/dist/index.js", "--ignore-rules", "cjs-resolves-to-esm", "--exclude-entrypoints", "ui.css", "--format", "ascii", published.tarball)
   assert.equal(status, 0, stdout)
   for (const entry of Object.keys(manifest.exports).filter((name) => !name.endsWith(".css"))) assert.ok(stdout.includes(JSON.stringify(entry.replace(/^\./, "agentruntime"))), entry)
+})
+
+test("the command of the package compresses a site, and says what is wrong", () => {
+  const site = mkdtempSync(join(tmpdir(), "agentruntime-site-"))
+  const run = (...args: string[]) => spawnSync(process.execPath, [join(published.dir, "compress.mjs"), ...args], { encoding: "utf8" })
+  try {
+    const program = randomBytes(2000).toString("hex")
+    mkdirSync(join(site, "assets"))
+    writeFileSync(join(site, "assets", "chat.wasm"), program)
+    writeFileSync(join(site, "assets", "photo.png"), program)
+    writeFileSync(join(site, "small.js"), "export {}\n")
+    writeFileSync(join(site, "assets", "chat.wasm.br"), "of another build")
+    const { status, stdout, stderr } = run("compress", site)
+    assert.equal(status, 0, stderr)
+    assert.match(stdout, /chat\.wasm: 4000 bytes, \d+ with gzip, \d+ with brotli/)
+    assert.deepEqual(readdirSync(site, { recursive: true }).map(String).filter((name) => /\.(br|gz)$/.test(name)).sort(), ["chat.wasm.br", "chat.wasm.gz"].map((name) => join("assets", name)))
+    assert.equal(brotliDecompressSync(readFileSync(join(site, "assets", "chat.wasm.br"))).toString(), program)
+    assert.equal(gunzipSync(readFileSync(join(site, "assets", "chat.wasm.gz"))).toString(), program)
+    for (const [args, said] of [[["compress", join(site, "none")], /there is no folder/], [["compress"], /usage/], [["pack", site], /usage/], [["compress", site + "/assets/photo.png"], /there is no folder/]] as const) {
+      const wrong = run(...args)
+      assert.notEqual(wrong.status, 0)
+      assert.match(wrong.stderr, said)
+    }
+  } finally {
+    rmSync(site, { recursive: true })
+  }
 })
 
 test("the package says where it is from, and links lead there", () => {
