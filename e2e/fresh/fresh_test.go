@@ -218,7 +218,7 @@ func (s *site) wantAvatar(path string) {
 		globalThis.Worker = class extends Worker {
 			constructor(...args) {
 				super(...args)
-				this.addEventListener("message", ({ data }) => data === "connected" && done())
+				this.addEventListener("message", ({ data }) => data !== "started" && done(data))
 			}
 		}
 	})`)
@@ -240,7 +240,12 @@ func (s *site) wantAvatar(path string) {
 	p.Do(nil, `globalThis.voice = meter.speech(300); document.querySelector("input").focus()`)
 	p.Keys("Tell me a long story.\r")
 	p.AwaitTrue(`document.querySelector("output").textContent.includes("Once upon a time")`)
-	p.Do(nil, `await voice; await compiled`)
+	p.Do(nil, `await voice`)
+	var worker string
+	p.Do(&worker, `return await compiled`)
+	if worker != "connected" {
+		s.t.Errorf("the worker says %q", worker)
+	}
 	if texts := h.UserMessages(h.OnlySession().ThreadID); !slices.Contains(texts, "Tell me a long story.") {
 		s.t.Errorf("the service got %q", texts)
 	}
@@ -315,17 +320,31 @@ func TestEsbuild(t *testing.T) {
 	}
 }
 
-// A page without a bundler imports the modules from where they are served.
+// A page without a bundler imports the modules from where they are served, with the import map of docs/start.md.
 func TestPlainPage(t *testing.T) {
 	t.Parallel()
 	p := newProject(t, "plain")
-	p.run("sed", "-i", "-e", `s|"agentruntime"|"/agentruntime/dist/index.js"|`, "-e", `s|"agentruntime/chat"|"/agentruntime/dist/chat.js"|`, "agent.js", "chat.js")
+	doc, err := os.ReadFile("../../docs/start.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	importMap := regexp.MustCompile(`(?s)<script type="importmap">.*?</script>`).Find(doc)
+	if importMap == nil {
+		t.Fatal("docs/start.md has no import map")
+	}
+	for _, name := range []string{"index.html", "chat.html", "element.html"} {
+		page := strings.Replace(string(p.read(name)), "</title>", "</title>\n"+string(importMap), 1)
+		if err := os.WriteFile(filepath.Join(p.dir, name), []byte(page), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
 	mux := http.NewServeMux()
 	mux.Handle("/", p.folder("."))
 	mux.Handle("/agentruntime/", p.folder("node_modules"))
 	s := serve(t, mux)
 	s.wantAvatar("/")
 	s.wantChat("/chat.html")
+	s.wantElements("/element.html")
 }
 
 // A component that StrictMode mounts twice makes one session, which ends with it. The

@@ -131,7 +131,7 @@ func TestEveryPackageSaysWhatItIsFor(t *testing.T) {
 	}
 }
 
-// TestArchitectureNamesEveryRoom checks that every package (room) is in one of the tables
+// TestArchitectureNamesEveryRoom checks that every package (room) is in one of the lists
 // of docs/architecture.md.
 func TestArchitectureNamesEveryRoom(t *testing.T) {
 	source, err := os.ReadFile(filepath.Join(root, "docs", "architecture.md"))
@@ -140,7 +140,7 @@ func TestArchitectureNamesEveryRoom(t *testing.T) {
 	}
 	named := map[string]bool{}
 	for line := range strings.Lines(string(source)) {
-		if first, _, ok := strings.Cut(strings.TrimPrefix(line, "| "), " |"); ok && strings.HasPrefix(line, "| ") {
+		if first, _, ok := strings.Cut(strings.TrimPrefix(line, "- "), ": "); ok && strings.HasPrefix(line, "- ") {
 			for name := range strings.SplitSeq(first, ", ") {
 				named[strings.Trim(name, "`")] = true
 			}
@@ -153,7 +153,7 @@ func TestArchitectureNamesEveryRoom(t *testing.T) {
 		case !named[room] && !named[parts[0]]:
 			t.Errorf("docs/architecture.md has no row for %s", room)
 		case room == "internal/localservice" && len(parts) > 2 && !named[parts[2]]:
-			t.Errorf("docs/architecture.md has no row for %s in the table of the local service", parts[2])
+			t.Errorf("docs/architecture.md has no row for %s in the list of the local service", parts[2])
 		}
 	}
 }

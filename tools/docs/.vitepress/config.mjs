@@ -10,10 +10,10 @@ const repository = "https://github.com/agentruntime/agentruntime"
 
 /** The groups of the menu; a page that is in none is in the last one. */
 const groups = {
-  Start: ["start", "elements", "react", "javascript", "chat", "ui", "parts", "pagetests", "recording", "moving"],
+  Start: ["start", "examples", "elements", "react", "javascript", "chat", "ui", "parts", "pagetests", "recording", "moving"],
   Reference: ["options", "events", "errors"],
   Service: ["local-service", "management", "agentctl"],
-  "In production": ["hosting", "security", "resilience", "performance", "scaling", "load", "browsers"],
+  "In production": ["hosting", "security", "resilience", "performance", "tracing", "scaling", "load", "browsers"],
   Project: ["architecture", "protocol", "testing"],
 }
 const pages = readdirSync(join(root, "docs")).filter((name) => name.endsWith(".md")).map((name) => name.slice(0, -3))
@@ -31,6 +31,7 @@ export default defineConfig({
   // pages is a link to docs/; under this name its files find the packages of this folder.
   vite: { resolve: { preserveSymlinks: true } },
   cleanUrls: true,
+  ignoreDeadLinks: "localhostLinks", // the local service, which may run
   rewrites: { "start.md": "index.md" },
   themeConfig: {
     search: { provider: "local" },

@@ -1,0 +1,150 @@
+package archtest
+
+import (
+	"net/url"
+	"os"
+	"path"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+)
+
+// pages are the documents for people, from the root of the module.
+func pages(t *testing.T) (names []string) {
+	t.Helper()
+	for _, pattern := range []string{"*.md", "docs/*.md", "create/*.md", "js/local/*.md", "tools/wasm/link/*.md", "e2e/testdata/*.md", "example/*/*.md"} {
+		found, err := filepath.Glob(filepath.Join(root, pattern))
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, name := range found {
+			rel, err := filepath.Rel(root, name)
+			if err != nil {
+				t.Fatal(err)
+			}
+			names = append(names, filepath.ToSlash(rel))
+		}
+	}
+	return names
+}
+
+var (
+	block     = regexp.MustCompile("(?ms)^ *```.*?^ *```$")
+	code      = regexp.MustCompile("`[^`\n]*`")
+	pageLink  = regexp.MustCompile(`\]\(([^)\s]+)\)`)
+	heading   = regexp.MustCompile(`(?m)^#+ (.+)$`)
+	anchorTag = regexp.MustCompile(`<a id="([^"]+)">`)
+	unslug    = regexp.MustCompile(`[^\p{L}\p{N}_ -]`)
+	goTest    = regexp.MustCompile("`(?:\\w+\\.)?((?:Test|Fuzz)[A-Z]\\w*)`")
+	declared  = regexp.MustCompile(`(?m)^func ((?:Test|Fuzz)\w*)\(`)
+	size      = regexp.MustCompile(`(?i)[0-9] [kM]B[^.|]{0,20}brotli|brotli[^.|]{0,20}[0-9] [kM]B`)
+)
+
+// anchorsOf returns the anchors of a document, as GitHub and the site of the docs make them.
+func anchorsOf(text string) map[string]bool {
+	anchors := map[string]bool{}
+	text = block.ReplaceAllString(text, "")
+	for _, m := range heading.FindAllStringSubmatch(text, -1) {
+		title := pageLink.ReplaceAllString(strings.ReplaceAll(m[1], "`", ""), "")
+		anchors[strings.ReplaceAll(unslug.ReplaceAllString(strings.ToLower(strings.TrimSpace(title)), ""), " ", "-")] = true
+	}
+	for _, m := range anchorTag.FindAllStringSubmatch(text, -1) {
+		anchors[m[1]] = true
+	}
+	return anchors
+}
+
+// Links between documents lead to files and headings that exist.
+func TestLinksOfThePages(t *testing.T) {
+	checked := 0
+	for _, page := range pages(t) {
+		text := code.ReplaceAllString(block.ReplaceAllString(readFile(t, page), ""), "")
+		for _, m := range pageLink.FindAllStringSubmatch(text, -1) {
+			target, err := url.Parse(m[1])
+			if err != nil {
+				t.Errorf("%s: %v", page, err)
+				continue
+			}
+			if target.Scheme != "" {
+				continue
+			}
+			checked++
+			file := page
+			if target.Path != "" {
+				file = path.Join(path.Dir(page), target.Path)
+			}
+			if _, err := os.Stat(filepath.Join(root, file)); err != nil {
+				t.Errorf("%s links to %s: %v", page, m[1], err)
+			} else if target.Fragment != "" && strings.HasSuffix(file, ".md") && !anchorsOf(readFile(t, file))[target.Fragment] {
+				t.Errorf("%s links to %s, and %s has no such heading", page, m[1], file)
+			}
+		}
+	}
+	if checked < 100 {
+		t.Errorf("only %d links were found", checked)
+	}
+}
+
+// A test that a document names exists.
+func TestTestsNamedByThePages(t *testing.T) {
+	tests := map[string]bool{}
+	for _, f := range goFiles(t) {
+		if strings.HasSuffix(f.name, "_test.go") {
+			for _, m := range declared.FindAllStringSubmatch(readFile(t, f.path), -1) {
+				tests[m[1]] = true
+			}
+		}
+	}
+	cited := 0
+	for _, page := range pages(t) {
+		for _, m := range goTest.FindAllStringSubmatch(readFile(t, page), -1) {
+			cited++
+			if !tests[m[1]] {
+				t.Errorf("%s names %s, which does not exist", page, m[1])
+			}
+		}
+	}
+	if cited < 50 {
+		t.Errorf("only %d names of tests were found", cited)
+	}
+}
+
+// The sizes of the programs are measured, so they are in one document, which is written from
+// measurements, and in that about what makes them small.
+func TestSizesHaveOnePlace(t *testing.T) {
+	for _, page := range pages(t) {
+		if page == "docs/performance.md" || page == "tools/wasm/link/README.md" {
+			continue
+		}
+		for _, found := range size.FindAllString(readFile(t, page), -1) {
+			t.Errorf("%s has a compressed size (%s): link to docs/performance.md", page, found)
+		}
+	}
+}
+
+// longRows are how many rows of tables with more characters than fit in a screen a document
+// may still have: these numbers only go down. Those in the first lines are generated.
+var longRows = map[string]int{
+	"docs/errors.md": 3, "docs/events.md": 58, "docs/options.md": 16,
+	"docs/agentctl.md": 13, "docs/performance.md": 1, "docs/resilience.md": 27, "docs/scaling.md": 2,
+
+	"docs/elements.md": 9, "docs/load.md": 2, "docs/management.md": 37, "docs/moving.md": 5,
+	"docs/protocol.md": 1, "docs/react.md": 1, "docs/security.md": 21, "docs/tracing.md": 2, "docs/ui.md": 2,
+}
+
+// A row of a table fits in a screen; what needs more is a list.
+func TestRowsFitInAScreen(t *testing.T) {
+	const most = 200
+	for _, page := range pages(t) {
+		count := 0
+		for line := range strings.Lines(block.ReplaceAllString(readFile(t, page), "")) {
+			if strings.HasPrefix(line, "|") && len([]rune(line)) > most+1 {
+				count++
+			}
+		}
+		if allowed := longRows[page]; count > allowed {
+			t.Errorf("%s has %d rows with more than %d characters, and may have %d: shorten them, or make them a list", page, count, most, allowed)
+		}
+	}
+}
