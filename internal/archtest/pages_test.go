@@ -129,7 +129,7 @@ var longRows = map[string]int{
 	"docs/errors.md": 3, "docs/events.md": 58, "docs/options.md": 16,
 	"docs/agentctl.md": 13, "docs/performance.md": 1, "docs/resilience.md": 27, "docs/scaling.md": 2,
 
-	"docs/elements.md": 9, "docs/load.md": 2, "docs/management.md": 37, "docs/moving.md": 5,
+	"docs/elements.md": 9, "docs/load.md": 2, "docs/management.md": 37, "docs/moving.md": 6,
 	"docs/protocol.md": 1, "docs/react.md": 1, "docs/security.md": 21, "docs/tracing.md": 2, "docs/ui.md": 2,
 }
 
