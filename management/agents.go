@@ -182,14 +182,9 @@ type AgentFilter struct {
 	OrderBy string `json:"-"`
 }
 
-var (
-	agentCreate = endpoint{at: appinit.Agentic, path: "/agent/create"}
-	agentList   = listing{endpoint: endpoint{at: appinit.Agentic, path: "/agent/list", again: harmless}}
-	agentGet    = endpoint{at: appinit.Agentic, path: "/agent/get", again: harmless}
-	agentUpdate = endpoint{at: appinit.Agentic, path: "/agent/update", again: harmless}
-	agentDelete = endpoint{at: appinit.Agentic, path: "/agent/delete"}
-	agentEmbed  = endpoint{at: appinit.Agentic, path: "/agent/getEmbedScript", again: harmless}
-)
+var agents = collection[Agent, *Agent]{at: appinit.Agentic, path: "/agent", create: "create", what: "an agent", key: "agentId"}
+
+var agentEmbed = endpoint{at: appinit.Agentic, path: "/agent/getEmbedScript", again: harmless}
 
 // orders are the values of orderBy.
 var orders = []string{"+createdAt", "-createdAt", "+updatedAt", "-updatedAt"}
@@ -275,7 +270,7 @@ func (a Agents) Create(ctx context.Context, in AgentInput, opts ...Option) (*Age
 	}
 	a.hideSecrets(&in.Intellect)
 	in.AvatarIDs = orEmpty(in.AvatarIDs)
-	return fetchRecord[Agent](ctx, a.c, agentCreate, in, opts...)
+	return agents.add(ctx, a.c, in, opts)
 }
 
 // hideSecrets keeps the secrets of a new intellect out of errors.
@@ -287,30 +282,21 @@ func (a Agents) hideSecrets(r *IntellectRef) {
 
 // Get reads an agent. Errors: agent_not_found or not_found ([IsNotFound]).
 func (a Agents) Get(ctx context.Context, id string) (*Agent, error) {
-	if err := required("the agent id", id); err != nil {
-		return nil, err
-	}
-	return fetchRecord[Agent](ctx, a.c, agentGet, agentID{id})
+	return agents.get(ctx, a.c, id)
 }
 
 // List iterates over the agents that f selects. Error: bad_request for an unknown order.
 func (a Agents) List(ctx context.Context, f AgentFilter, opts ...Option) iter.Seq2[*Agent, error] {
-	return list[Agent](ctx, a.c, agentList, query{Filter: f, OrderBy: f.OrderBy}, checkOrder(f.OrderBy), opts)
+	return agents.list(ctx, a.c, query{Filter: f, OrderBy: f.OrderBy}, checkOrder(f.OrderBy), opts)
 }
 
 // Update changes an agent and returns it. Errors: those of Create and Get, and
 // bad_request for an empty patch.
 func (a Agents) Update(ctx context.Context, id string, p AgentPatch) (*Agent, error) {
-	if err := firstError(required("the agent id", id), p.check()); err != nil {
-		return nil, err
-	}
 	if p.Intellect != nil {
 		a.hideSecrets(p.Intellect)
 	}
-	return fetchRecord[Agent](ctx, a.c, agentUpdate, struct {
-		agentID
-		AgentPatch
-	}{agentID{id}, p})
+	return agents.update(ctx, a.c, id, p, p.check())
 }
 
 // Delete deletes an agent, not its avatars and its intellect. It reads the agent first and
@@ -336,7 +322,7 @@ func (a Agents) Delete(ctx context.Context, id string, opts ...Option) error {
 			}
 		}
 	}
-	return a.c.post(ctx, agentDelete, agentID{id}, nil, opts...)
+	return agents.delete(ctx, a.c, id, nil, opts)
 }
 
 // protected refuses an agent that is in production.

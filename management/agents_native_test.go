@@ -38,7 +38,7 @@ func TestAgents(t *testing.T) {
 	if _, err := f.Agents.Update(ctx, "a-1", management.AgentPatch{DisplayName: new("y"), AdminTags: []string{}}); err != nil {
 		t.Fatal(err)
 	}
-	if a, _ := f.last(); a.body != `{"agentId":"a-1","displayName":"y","adminTags":[]}` {
+	if a, _ := f.last(); a.body != `{"adminTags":[],"agentId":"a-1","displayName":"y"}` {
 		t.Errorf("asked %v", a.body)
 	}
 	if err := f.Agents.Delete(ctx, "a-1", management.ConfirmPermanent); err != nil {

@@ -108,19 +108,9 @@ type AvatarTemplate struct {
 	Background *AvatarBackground `json:"background"`
 }
 
-var (
-	avatarCreate  = endpoint{at: appinit.Agentic, path: "/avatar/create"}
-	avatarList    = listing{endpoint: endpoint{at: appinit.Agentic, path: "/avatar/list", again: harmless}}
-	avatarGet     = endpoint{at: appinit.Agentic, path: "/avatar/get", again: harmless}
-	avatarUpdate  = endpoint{at: appinit.Agentic, path: "/avatar/update", again: harmless}
-	avatarClone   = endpoint{at: appinit.Agentic, path: "/avatar/clone"}
-	avatarDelete  = endpoint{at: appinit.Agentic, path: "/avatar/delete"}
-	avatarPresets = listing{endpoint: endpoint{at: appinit.Agentic, path: "/avatar-template/list", again: harmless}}
-)
+var avatars = collection[Avatar, *Avatar]{at: appinit.Agentic, path: "/avatar", create: "create", what: "an avatar", checkID: checkAvatarID}
 
-type avatarKey struct {
-	ID string `json:"id"`
-}
+var avatarPresets = listing{endpoint: endpoint{at: appinit.Agentic, path: "/avatar-template/list", again: harmless}}
 
 func (in *AvatarInput) check() error {
 	switch {
@@ -190,21 +180,18 @@ func (a Avatars) Create(ctx context.Context, in AvatarInput, opts ...Option) (*A
 	if err := in.check(); err != nil {
 		return nil, err
 	}
-	return fetchRecord[Avatar](ctx, a.c, avatarCreate, in, opts...)
+	return avatars.add(ctx, a.c, in, opts)
 }
 
 // Get reads an avatar. Errors: bad_request for an id that is not 24 hexadecimal digits; an
 // unknown one is api_exception with the title AVATAR_NOT_FOUND ([IsNotFound]).
 func (a Avatars) Get(ctx context.Context, id string) (*Avatar, error) {
-	if err := checkAvatarID(id); err != nil {
-		return nil, err
-	}
-	return fetchRecord[Avatar](ctx, a.c, avatarGet, avatarKey{id})
+	return avatars.get(ctx, a.c, id)
 }
 
 // List iterates over the avatars.
 func (a Avatars) List(ctx context.Context, opts ...Option) iter.Seq2[*Avatar, error] {
-	return list[Avatar](ctx, a.c, avatarList, query{omitFilter: true}, nil, opts)
+	return avatars.list(ctx, a.c, query{omitFilter: true}, nil, opts)
 }
 
 // Templates iterates over the avatar templates, or over those with the given ids.
@@ -219,13 +206,7 @@ func (a Avatars) Templates(ctx context.Context, ids []string, opts ...Option) it
 // Update changes an avatar and returns it. Errors: those of Create and Get, and
 // bad_request for an empty patch and for a template.
 func (a Avatars) Update(ctx context.Context, id string, p AvatarPatch) (*Avatar, error) {
-	if err := firstError(checkAvatarID(id), p.check()); err != nil {
-		return nil, err
-	}
-	return fetchRecord[Avatar](ctx, a.c, avatarUpdate, struct {
-		avatarKey
-		AvatarPatch
-	}{avatarKey{id}, p})
+	return avatars.update(ctx, a.c, id, p, p.check())
 }
 
 // Clone makes a copy of an avatar, with an id of its own. Errors are those of Get.
@@ -233,16 +214,13 @@ func (a Avatars) Clone(ctx context.Context, id string, opts ...Option) (*Avatar,
 	if err := checkAvatarID(id); err != nil {
 		return nil, err
 	}
-	return fetchRecord[Avatar](ctx, a.c, avatarClone, avatarKey{id}, opts...)
+	return fetchRecord[Avatar](ctx, a.c, avatars.call("clone", keyed), textID{id}, opts...)
 }
 
 // Delete deletes an avatar. Option: [ConfirmPermanent] (confirmation_required without
 // it). Errors are those of Get.
 func (a Avatars) Delete(ctx context.Context, id string, opts ...Option) error {
-	if err := firstError(checkAvatarID(id), settingsOf(opts).confirm("an avatar")); err != nil {
-		return err
-	}
-	return a.c.post(ctx, avatarDelete, avatarKey{id}, nil, opts...)
+	return avatars.delete(ctx, a.c, id, nil, opts)
 }
 
 // avatarIDLength is how many hexadecimal digits the id of an avatar has.

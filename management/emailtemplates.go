@@ -43,13 +43,7 @@ type EmailTemplatePatch struct {
 	Language *string `json:"language,omitempty"`
 }
 
-var (
-	emailAdd    = endpoint{at: appinit.Messaging, path: "/email-template/add"}
-	emailList   = listing{endpoint: endpoint{at: appinit.Messaging, path: "/email-template/list", again: harmless}}
-	emailGet    = endpoint{at: appinit.Messaging, path: "/email-template/get", again: harmless}
-	emailUpdate = endpoint{at: appinit.Messaging, path: "/email-template/update", again: harmless}
-	emailDelete = endpoint{at: appinit.Messaging, path: "/email-template/delete"}
-)
+var emails = collection[EmailTemplate, *EmailTemplate]{at: appinit.Messaging, path: "/email-template", create: "add", what: "an e-mail template"}
 
 // Create makes an e-mail template. Errors: bad_request for a missing field,
 // region_unavailable.
@@ -61,30 +55,24 @@ func (e EmailTemplates) Create(ctx context.Context, in EmailTemplateInput, opts 
 	if err != nil {
 		return nil, err
 	}
-	return fetchRecord[EmailTemplate](ctx, e.c, emailAdd, in, opts...)
+	return emails.add(ctx, e.c, in, opts)
 }
 
 // Get reads an e-mail template. Errors: bad_request for an empty id, not_found,
 // region_unavailable.
 func (e EmailTemplates) Get(ctx context.Context, id string) (*EmailTemplate, error) {
-	if err := required("the id of an e-mail template", id); err != nil {
-		return nil, err
-	}
-	return fetchRecord[EmailTemplate](ctx, e.c, emailGet, textID{id})
+	return emails.get(ctx, e.c, id)
 }
 
 // List iterates over the account's e-mail templates. Error: region_unavailable.
 func (e EmailTemplates) List(ctx context.Context, opts ...Option) iter.Seq2[*EmailTemplate, error] {
-	return list[EmailTemplate](ctx, e.c, emailList, query{}, nil, opts)
+	return emails.list(ctx, e.c, query{}, nil, opts)
 }
 
 // Update changes an e-mail template and returns it. Errors are those of Create and Get,
 // and bad_request for an empty patch.
 func (e EmailTemplates) Update(ctx context.Context, id string, p EmailTemplatePatch) (*EmailTemplate, error) {
-	errs := []error{required("the id of an e-mail template", id)}
-	if p == (EmailTemplatePatch{}) {
-		errs = append(errs, badRequest("the patch changes nothing; set at least one field"))
-	}
+	var errs []error
 	for name, value := range map[string]*string{
 		"Name": p.Name, "Subject": p.Subject, "Body": p.Body, "From": p.From, "Language": p.Language,
 	} {
@@ -92,21 +80,11 @@ func (e EmailTemplates) Update(ctx context.Context, id string, p EmailTemplatePa
 			errs = append(errs, required(name, *value))
 		}
 	}
-	if err := firstError(errs...); err != nil {
-		return nil, err
-	}
-	return fetchRecord[EmailTemplate](ctx, e.c, emailUpdate, struct {
-		textID
-		EmailTemplatePatch
-	}{textID{id}, p})
+	return emails.update(ctx, e.c, id, p, errs...)
 }
 
 // Delete deletes an e-mail template. [ConfirmPermanent] is required (confirmation_required
 // without it).
 func (e EmailTemplates) Delete(ctx context.Context, id string, opts ...Option) error {
-	err := firstError(required("the id of an e-mail template", id), settingsOf(opts).confirm("an e-mail template"))
-	if err != nil {
-		return err
-	}
-	return e.c.post(ctx, emailDelete, textID{id}, nil, opts...)
+	return emails.delete(ctx, e.c, id, nil, opts)
 }

@@ -70,13 +70,7 @@ type InsightFilter struct {
 	Status string `json:"statusEqual,omitempty"`
 }
 
-var (
-	insightCreate = endpoint{at: appinit.Agentic, path: "/insight-settings/create"}
-	insightList   = listing{endpoint: endpoint{at: appinit.Agentic, path: "/insight-settings/list", again: harmless}}
-	insightGet    = endpoint{at: appinit.Agentic, path: "/insight-settings/get", again: harmless}
-	insightUpdate = endpoint{at: appinit.Agentic, path: "/insight-settings/update", again: harmless}
-	insightDelete = endpoint{at: appinit.Agentic, path: "/insight-settings/delete"}
-)
+var insights = collection[Insight, *Insight]{at: appinit.Agentic, path: "/insight-settings", create: "create", what: "an insight setting"}
 
 func checkInsightKey(key string) error {
 	if !secretName(key) {
@@ -95,15 +89,12 @@ func (i Insights) Create(ctx context.Context, in InsightInput, opts ...Option) (
 	if err != nil {
 		return nil, err
 	}
-	return fetchRecord[Insight](ctx, i.c, insightCreate, in, opts...)
+	return insights.add(ctx, i.c, in, opts)
 }
 
 // Get reads an insight setting. Errors: bad_request for an empty id, not_found.
 func (i Insights) Get(ctx context.Context, id string) (*Insight, error) {
-	if err := required("the id of an insight setting", id); err != nil {
-		return nil, err
-	}
-	return fetchRecord[Insight](ctx, i.c, insightGet, textID{id})
+	return insights.get(ctx, i.c, id)
 }
 
 // List iterates over the insight settings that f selects.
@@ -112,16 +103,13 @@ func (i Insights) List(ctx context.Context, f InsightFilter, opts ...Option) ite
 	if f.Status != "" {
 		bad = oneOf("the status", f.Status, statuses)
 	}
-	return list[Insight](ctx, i.c, insightList, query{Filter: f}, bad, opts)
+	return insights.list(ctx, i.c, query{Filter: f}, bad, opts)
 }
 
 // Update changes an insight setting and returns it. Errors are those of Create and Get,
 // and bad_request for an empty patch.
 func (i Insights) Update(ctx context.Context, id string, p InsightPatch) (*Insight, error) {
-	errs := []error{required("the id of an insight setting", id)}
-	if p == (InsightPatch{}) {
-		errs = append(errs, badRequest("the patch changes nothing; set at least one field"))
-	}
+	var errs []error
 	if p.Key != nil {
 		errs = append(errs, checkInsightKey(*p.Key))
 	}
@@ -137,24 +125,14 @@ func (i Insights) Update(ctx context.Context, id string, p InsightPatch) (*Insig
 	if p.Status != nil {
 		errs = append(errs, oneOf("the status", *p.Status, statuses))
 	}
-	if err := firstError(errs...); err != nil {
-		return nil, err
-	}
-	return fetchRecord[Insight](ctx, i.c, insightUpdate, struct {
-		textID
-		InsightPatch
-	}{textID{id}, p})
+	return insights.update(ctx, i.c, id, p, errs...)
 }
 
 // Delete deletes an insight setting. It reads all lifecycle rules first, and fails with
 // conflict when one refers to the setting. Options: [ConfirmPermanent]
 // (confirmation_required without it), [Force] to delete it anyway.
 func (i Insights) Delete(ctx context.Context, id string, opts ...Option) error {
-	s := settingsOf(opts)
-	if err := firstError(required("the id of an insight setting", id), s.confirm("an insight setting")); err != nil {
-		return err
-	}
-	if !s.has(Force) {
+	return insights.delete(ctx, i.c, id, func() error {
 		var naming []string
 		for rule, err := range i.c.Lifecycle.List(ctx, PageSize(MaxPageSize)) {
 			if err != nil {
@@ -164,10 +142,10 @@ func (i Insights) Delete(ctx context.Context, id string, opts ...Option) error {
 				naming = append(naming, fmt.Sprintf("%s (%s)", rule.ID, rule.Name))
 			}
 		}
-		if len(naming) > 0 {
-			return fault.New(fault.Conflict, "the insight setting is still named by the lifecycle rules "+strings.Join(naming, ", ")+
-				"; take it out of them, or pass Force")
+		if len(naming) == 0 {
+			return nil
 		}
-	}
-	return i.c.post(ctx, insightDelete, textID{id}, nil, opts...)
+		return fault.New(fault.Conflict, "the insight setting is still named by the lifecycle rules "+strings.Join(naming, ", ")+
+			"; take it out of them, or pass Force")
+	}, opts)
 }

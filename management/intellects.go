@@ -388,7 +388,7 @@ func (i Intellects) SetForcedLanguage(ctx context.Context, l ForcedLanguage) err
 	if err != nil || l.AgentID == "" {
 		return err
 	}
-	return i.c.post(ctx, agentUpdate, map[string]any{"agentId": l.AgentID, "speechLanguage": tag}, nil)
+	return i.c.post(ctx, agents.call("update", harmless), map[string]any{"agentId": l.AgentID, "speechLanguage": tag}, nil)
 }
 
 // LintPrompts reads an intellect and checks its templates, also against the names of its

@@ -127,12 +127,9 @@ type RuleEvent struct {
 	Description string `json:"description,omitempty"`
 }
 
+var rules = collection[Rule, *Rule]{at: appinit.Agentic, path: "/lifecycle", create: "create", what: "a lifecycle rule"}
+
 var (
-	lifecycleCreate   = endpoint{at: appinit.Agentic, path: "/lifecycle/create"}
-	lifecycleList     = listing{endpoint: endpoint{at: appinit.Agentic, path: "/lifecycle/list", again: harmless}}
-	lifecycleGet      = endpoint{at: appinit.Agentic, path: "/lifecycle/get", again: harmless}
-	lifecycleUpdate   = endpoint{at: appinit.Agentic, path: "/lifecycle/update", again: harmless}
-	lifecycleDelete   = endpoint{at: appinit.Agentic, path: "/lifecycle/delete"}
 	lifecycleMatch    = endpoint{at: appinit.Agentic, path: "/lifecycle/match", again: harmless}
 	lifecycleObjects  = endpoint{at: appinit.Agentic, path: "/lifecycle/listObjects", again: harmless}
 	lifecycleEvents   = endpoint{at: appinit.Agentic, path: "/lifecycle/listEvents", again: harmless}
@@ -198,29 +195,23 @@ func (l Lifecycle) Create(ctx context.Context, in RuleInput, opts ...Option) (*R
 		return nil, err
 	}
 	in.Conditions = orEmpty(in.Conditions)
-	return fetchRecord[Rule](ctx, l.c, lifecycleCreate, in, opts...)
+	return rules.add(ctx, l.c, in, opts)
 }
 
 // Get reads a rule. Errors: bad_request for an empty id, not_found.
 func (l Lifecycle) Get(ctx context.Context, id string) (*Rule, error) {
-	if err := required("the id of a rule", id); err != nil {
-		return nil, err
-	}
-	return fetchRecord[Rule](ctx, l.c, lifecycleGet, textID{id})
+	return rules.get(ctx, l.c, id)
 }
 
 // List iterates over the account's rules.
 func (l Lifecycle) List(ctx context.Context, opts ...Option) iter.Seq2[*Rule, error] {
-	return list[Rule](ctx, l.c, lifecycleList, query{}, nil, opts)
+	return rules.list(ctx, l.c, query{}, nil, opts)
 }
 
 // Update changes a rule and returns it. Errors are those of Create and Get, and
 // bad_request for an empty patch.
 func (l Lifecycle) Update(ctx context.Context, id string, p RulePatch) (*Rule, error) {
-	errs := []error{required("the id of a rule", id), checkTerms(p.Conditions)}
-	if p.Name == nil && p.Description == nil && p.Status == nil && p.EventType == nil && p.Conditions == nil && p.Actions == nil {
-		errs = append(errs, badRequest("the patch changes nothing; set at least one field"))
-	}
+	errs := []error{checkTerms(p.Conditions)}
 	if p.Name != nil {
 		errs = append(errs, required("the name", *p.Name))
 	}
@@ -233,22 +224,13 @@ func (l Lifecycle) Update(ctx context.Context, id string, p RulePatch) (*Rule, e
 	if p.Actions != nil {
 		errs = append(errs, checkActions(p.Actions))
 	}
-	if err := firstError(errs...); err != nil {
-		return nil, err
-	}
-	return fetchRecord[Rule](ctx, l.c, lifecycleUpdate, struct {
-		textID
-		RulePatch
-	}{textID{id}, p})
+	return rules.update(ctx, l.c, id, p, errs...)
 }
 
 // Delete deletes a rule. [ConfirmPermanent] is required (confirmation_required without
 // it).
 func (l Lifecycle) Delete(ctx context.Context, id string, opts ...Option) error {
-	if err := firstError(required("the id of a rule", id), settingsOf(opts).confirm("a lifecycle rule")); err != nil {
-		return err
-	}
-	return l.c.post(ctx, lifecycleDelete, textID{id}, nil, opts...)
+	return rules.delete(ctx, l.c, id, nil, opts)
 }
 
 // Match returns the rules that an event of a thread would trigger, without running them.

@@ -48,13 +48,7 @@ type SkillPatch struct {
 	Instructions *string `json:"instructions,omitempty"`
 }
 
-var (
-	skillAdd    = endpoint{at: appinit.Genie, path: "/v1/skill/add"}
-	skillList   = listing{endpoint: endpoint{at: appinit.Genie, path: "/v1/skill/list", again: harmless}}
-	skillGet    = endpoint{at: appinit.Genie, path: "/v1/skill/get", again: harmless}
-	skillUpdate = endpoint{at: appinit.Genie, path: "/v1/skill/update", again: harmless}
-	skillDelete = endpoint{at: appinit.Genie, path: "/v1/skill/delete"}
-)
+var skills = collection[Skill, *Skill]{at: appinit.Genie, path: "/v1/skill", create: "add", what: "a skill"}
 
 func checkInstructions(instructions string) error {
 	findings := LintPrompt(instructions, PromptContext{})
@@ -71,30 +65,24 @@ func (s Skills) Add(ctx context.Context, in SkillInput, opts ...Option) (*Skill,
 	if err != nil {
 		return nil, err
 	}
-	return fetchRecord[Skill](ctx, s.c, skillAdd, in, opts...)
+	return skills.add(ctx, s.c, in, opts)
 }
 
 // Get reads a skill of the account's own. Errors: bad_request for an empty id; not_found,
 // for a shared skill too.
 func (s Skills) Get(ctx context.Context, id string) (*Skill, error) {
-	if err := required("the id of a skill", id); err != nil {
-		return nil, err
-	}
-	return fetchRecord[Skill](ctx, s.c, skillGet, textID{id})
+	return skills.get(ctx, s.c, id)
 }
 
 // List iterates over the account's skills and the shared ones.
 func (s Skills) List(ctx context.Context, opts ...Option) iter.Seq2[*Skill, error] {
-	return list[Skill](ctx, s.c, skillList, query{Filter: typed{"SkillListFilter"}}, nil, opts)
+	return skills.list(ctx, s.c, query{Filter: typed{"SkillListFilter"}}, nil, opts)
 }
 
 // Update changes a skill and returns it. Errors are those of Add and Get, and bad_request
 // for an empty patch.
 func (s Skills) Update(ctx context.Context, id string, p SkillPatch) (*Skill, error) {
-	errs := []error{required("the id of a skill", id)}
-	if p == (SkillPatch{}) {
-		errs = append(errs, badRequest("the patch changes nothing; set at least one field"))
-	}
+	var errs []error
 	if p.Name != nil {
 		errs = append(errs, required("Name", *p.Name))
 	}
@@ -104,13 +92,7 @@ func (s Skills) Update(ctx context.Context, id string, p SkillPatch) (*Skill, er
 	if p.Instructions != nil {
 		errs = append(errs, checkInstructions(*p.Instructions))
 	}
-	if err := firstError(errs...); err != nil {
-		return nil, err
-	}
-	return fetchRecord[Skill](ctx, s.c, skillUpdate, struct {
-		textID
-		SkillPatch
-	}{textID{id}, p})
+	return skills.update(ctx, s.c, id, p, errs...)
 }
 
 // Referencing returns the intellects that refer to the skill. It reads all intellects.
@@ -131,14 +113,7 @@ func namesSkill(id string) func(*Intellect) bool {
 // one refers to it. Options: [ConfirmPermanent] (confirmation_required without it), [Force]
 // to delete it anyway.
 func (s Skills) Delete(ctx context.Context, id string, opts ...Option) error {
-	given := settingsOf(opts)
-	if err := firstError(required("the id of a skill", id), given.confirm("a skill")); err != nil {
-		return err
-	}
-	if !given.has(Force) {
-		if err := s.c.Intellects.unused(ctx, fault.SkillInUse, "the skill", namesSkill(id)); err != nil {
-			return err
-		}
-	}
-	return s.c.post(ctx, skillDelete, textID{id}, nil, opts...)
+	return skills.delete(ctx, s.c, id, func() error {
+		return s.c.Intellects.unused(ctx, fault.SkillInUse, "the skill", namesSkill(id))
+	}, opts)
 }

@@ -35,13 +35,7 @@ type ToolPatch struct {
 	Config *ToolConfig `json:"config,omitempty"`
 }
 
-var (
-	toolAdd    = endpoint{at: appinit.Genie, path: "/v1/tool/add"}
-	toolList   = listing{endpoint: endpoint{at: appinit.Genie, path: "/v1/tool/list", again: harmless}}
-	toolGet    = endpoint{at: appinit.Genie, path: "/v1/tool/get", again: harmless}
-	toolUpdate = endpoint{at: appinit.Genie, path: "/v1/tool/update", again: harmless}
-	toolDelete = endpoint{at: appinit.Genie, path: "/v1/tool/delete"}
-)
+var tools = collection[Tool, *Tool]{at: appinit.Genie, path: "/v1/tool", create: "add", what: "a tool"}
 
 // textID is the body of the calls about one object whose id is a text.
 type textID struct {
@@ -60,51 +54,35 @@ func (t Tools) Add(ctx context.Context, name string, config ToolConfig, opts ...
 	if err := ValidateTool(name, config); err != nil {
 		return nil, err
 	}
-	return fetchRecord[Tool](ctx, t.c, toolAdd, map[string]any{"name": name, "config": config.wire(name)}, opts...)
+	return tools.add(ctx, t.c, map[string]any{"name": name, "config": config.wire(name)}, opts)
 }
 
 // Get reads a tool. Errors: bad_request for an empty id, not_found.
 func (t Tools) Get(ctx context.Context, id string) (*Tool, error) {
-	if err := required("the id of a tool", id); err != nil {
-		return nil, err
-	}
-	return fetchRecord[Tool](ctx, t.c, toolGet, textID{id})
+	return tools.get(ctx, t.c, id)
 }
 
 // List iterates over the account's tools.
 func (t Tools) List(ctx context.Context, opts ...Option) iter.Seq2[*Tool, error] {
-	return list[Tool](ctx, t.c, toolList, query{Filter: typed{"ToolListFilter"}}, nil, opts)
+	return tools.list(ctx, t.c, query{Filter: typed{"ToolListFilter"}}, nil, opts)
 }
 
 // Update changes a tool and returns it. Errors are those of Add and Get, and bad_request
 // for an empty patch.
 func (t Tools) Update(ctx context.Context, id string, p ToolPatch) (*Tool, error) {
-	if err := required("the id of a tool", id); err != nil {
-		return nil, err
-	}
-	if p.Name == nil && p.Config == nil {
-		return nil, badRequest("the patch changes nothing; set at least one field")
-	}
-	if p.Name != nil {
-		if err := checkToolName(*p.Name); err != nil {
-			return nil, err
-		}
-	}
-	if p.Config != nil {
-		if err := p.Config.check(); err != nil {
-			return nil, err
-		}
-	}
-	body := map[string]any{"id": id}
+	var errs []error
+	body := map[string]any{}
 	name := ""
 	if p.Name != nil {
 		name = *p.Name
 		body["name"] = name
+		errs = append(errs, checkToolName(name))
 	}
 	if p.Config != nil {
+		errs = append(errs, p.Config.check())
 		body["config"] = p.Config.wire(name)
 	}
-	return fetchRecord[Tool](ctx, t.c, toolUpdate, body)
+	return tools.update(ctx, t.c, id, body, errs...)
 }
 
 // Referencing returns the intellects that refer to the tool, also as a thread-start tool.
@@ -126,16 +104,9 @@ func namesTool(id string) func(*Intellect) bool {
 // refers to the tool. Options: [ConfirmPermanent] (confirmation_required without it),
 // [Force] to delete it anyway.
 func (t Tools) Delete(ctx context.Context, id string, opts ...Option) error {
-	s := settingsOf(opts)
-	if err := firstError(required("the id of a tool", id), s.confirm("a tool")); err != nil {
-		return err
-	}
-	if !s.has(Force) {
-		if err := t.c.Intellects.unused(ctx, fault.ToolInUse, "the tool", namesTool(id)); err != nil {
-			return err
-		}
-	}
-	return t.c.post(ctx, toolDelete, textID{id}, nil, opts...)
+	return tools.delete(ctx, t.c, id, func() error {
+		return t.c.Intellects.unused(ctx, fault.ToolInUse, "the tool", namesTool(id))
+	}, opts)
 }
 
 // inUse is the error for deleting an object that intellects refer to.
