@@ -164,8 +164,8 @@ func (s *Socket) Emit(name string, args ...any) error {
 	return nil
 }
 
-// Ask is Emit with an acknowledgement, if the service's Acknowledge is set.
-func (s *Socket) Ask(name string, acknowledged func(socketio.Args), args ...any) error {
+// EmitWithAck is Emit with an acknowledgement, if the service's Acknowledge is set.
+func (s *Socket) EmitWithAck(name string, acknowledged func(socketio.Args), args ...any) error {
 	s.service.mu.Lock()
 	acknowledge, down := s.service.Acknowledge, s.service.Down
 	s.service.mu.Unlock()

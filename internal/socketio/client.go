@@ -276,7 +276,7 @@ func (c *Client) Emit(name string, args ...any) error {
 	return c.doErr(func() error { return c.send(p) })
 }
 
-// Ask sends an event that asks for an acknowledgement, and does not wait for it:
+// EmitWithAck sends an event that asks for an acknowledgement, and does not wait for it:
 // acknowledged is called when it arrives, on the client's goroutine, where it must neither
 // block nor call the client.
 //
@@ -284,7 +284,7 @@ func (c *Client) Emit(name string, args ...any) error {
 // connection the error is [ErrDisconnected]. If the connection is lost before the
 // acknowledgement, acknowledged is never called, and the server may or may not have
 // received the event; only the caller decides whether it is sent again.
-func (c *Client) Ask(name string, acknowledged func(Args), args ...any) error {
+func (c *Client) EmitWithAck(name string, acknowledged func(Args), args ...any) error {
 	p, err := newEvent(name, args)
 	if err != nil {
 		return err

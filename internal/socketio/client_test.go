@@ -313,8 +313,8 @@ func TestDisconnectReasons(t *testing.T) {
 				if err := c.Emit("late"); err != ErrClosed {
 					t.Errorf("Emit: %v, want ErrClosed", err)
 				}
-				if err := c.Ask("late", nil); err != ErrClosed {
-					t.Errorf("Ask: %v, want ErrClosed", err)
+				if err := c.EmitWithAck("late", nil); err != ErrClosed {
+					t.Errorf("EmitWithAck: %v, want ErrClosed", err)
 				}
 			})
 		})
@@ -482,7 +482,7 @@ func TestReconnectSkipsTheWait(t *testing.T) {
 	})
 }
 
-func TestAsk(t *testing.T) {
+func TestEmitWithAck(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var o ClientOptions
 		w := wires(t, &o)
@@ -493,7 +493,7 @@ func TestAsk(t *testing.T) {
 		expectEvents(t, c.Events(), "Connected")
 		answers := map[string]string{}
 		for _, name := range []string{"one", "two", "never"} {
-			if err := c.Ask(name, func(args Args) { answers[name] += string(slices.Concat(args...)) + ";" }); err != nil {
+			if err := c.EmitWithAck(name, func(args Args) { answers[name] += string(slices.Concat(args...)) + ";" }); err != nil {
 				t.Error(err)
 			}
 		}
@@ -506,15 +506,15 @@ func TestAsk(t *testing.T) {
 	})
 }
 
-// TestAskIsNeverSentOnAnotherConnection, because only the caller decides what is sent again.
-func TestAskIsNeverSentOnAnotherConnection(t *testing.T) {
+// TestEmitWithAckIsNeverSentOnAnotherConnection, because only the caller decides what is sent again.
+func TestEmitWithAckIsNeverSentOnAnotherConnection(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var o ClientOptions
 		w := wires(t, &o)
 		c := newTestClient(t, o)
 		var answered []string
 		ask := func(name string) error {
-			return c.Ask(name, func(Args) { answered = append(answered, name) }, 1)
+			return c.EmitWithAck(name, func(Args) { answered = append(answered, name) }, 1)
 		}
 		if err := ask("early"); err != ErrDisconnected {
 			t.Errorf("before the first connection: %v, want ErrDisconnected", err)

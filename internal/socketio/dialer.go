@@ -7,7 +7,7 @@ type Socket interface {
 	Open()
 	Events() <-chan Event
 	Emit(name string, args ...any) error
-	Ask(name string, acknowledged func(Args), args ...any) error
+	EmitWithAck(name string, acknowledged func(Args), args ...any) error
 	ID() string
 	SetAuth(auth any) error
 	Reconnect()

@@ -78,7 +78,7 @@ func takeReason(t *testing.T, c *Client, want ...Reason) {
 // answer sends an event on the connection and waits for the acknowledgement's arguments.
 func answer(ctx context.Context, c *Client, name string, args ...any) (Args, error) {
 	answered := make(chan Args, 1)
-	if err := c.Ask(name, func(args Args) { answered <- args }, args...); err != nil {
+	if err := c.EmitWithAck(name, func(args Args) { answered <- args }, args...); err != nil {
 		return nil, err
 	}
 	select {

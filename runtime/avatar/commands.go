@@ -29,7 +29,7 @@ func (s *Session) sendCommand(name string, payload any) {
 }
 
 func (s *Session) transmit(l *connection, c *command) {
-	err := l.socket.Ask(c.name, func(socketio.Args) {
+	err := l.socket.EmitWithAck(c.name, func(socketio.Args) {
 		s.base.Work.Post(func() {
 			s.turn.acknowledges = true
 			l.unacknowledged = slices.DeleteFunc(l.unacknowledged, func(other *command) bool { return other == c })

@@ -29,7 +29,7 @@ type sentTurn struct {
 
 // deliver sends t on the present connection, or fails.
 func (s *Session) deliver(t *sentTurn) error {
-	err := s.conn.socket.Ask(control.TextEntered, func(socketio.Args) {
+	err := s.conn.socket.EmitWithAck(control.TextEntered, func(socketio.Args) {
 		s.base.Work.Post(func() { s.acknowledged(t) })
 	}, control.Text{Text: t.text, IsFinal: true, ClientTurnID: t.id})
 	if err != nil {
