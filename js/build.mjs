@@ -30,6 +30,15 @@ const serverEntry = "management"
 const entries = Object.values(exports).flatMap(({ default: file = "" }) => /^\.\/dist\/(.+)\.js$/.exec(file)?.[1] ?? []).filter((name) => name !== serverEntry)
 const programs = { "agentruntime.wasm": "./cmd/wasm", "chat.wasm": "./cmd/chatwasm" }
 
+/**
+ * Modules that share no chunk with others, because bundlers leave out whole files: a page that imports one part around a session
+ * must not carry the others.
+ */
+const apart = [
+  ...["agentstate", "captions", "composer", "controlbar", "deviceselect", "transcriptview", "voicebars"].map((name) => `ui/${name}`),
+  ...["components", "hooks", ...["agentstate", "composer", "controlbar", "deviceselect", "transcript", "voicebars"].map((name) => `parts/${name}`)].map((name) => `react/${name}`),
+]
+
 /** Set by `make profile`: the programs count which functions are called. */
 const counting = process.argv[2] === "counting"
 /** Set by `make whole`: the programs are not split in two parts, for comparison. */
@@ -99,16 +108,18 @@ async function modules(rests) {
   }
   const { metafile } = await build({
     ...options,
-    entryPoints: entries.map((name) => `src/${name}.ts`),
+    entryPoints: Object.fromEntries([...entries, ...apart].map((name) => [name, `src/${name}.ts`])),
     external: ["node:*", "react"], // node: is for agentruntime/testing/local alone, which runs in Node.js
     splitting: true,
     chunkNames: "shared-[hash]",
     metafile: true,
   })
+  // The entries of these modules are only there to give them chunks.
+  for (const name of apart) for (const file of [`${name}.js`, `${name}.js.map`]) rmSync(join(dist, file))
   // Built separately, without shared chunks, because bundlers copy a worker or a worklet as one file.
   const worker = await build({ ...options, entryPoints: ["src/warmupworker.ts", "src/noiseworklet.ts"], metafile: true })
   const server = await build({ ...options, target: "node20", entryPoints: [`src/${serverEntry}.ts`], metafile: true })
-  const styles = ["ui.css", "content.css"].map((name) => readFileSync(join(here, "src", "ui", name), "utf8"))
+  const styles = ["ui.css", "content.css", "parts.css"].map((name) => readFileSync(join(here, "src", "ui", name), "utf8"))
   writeFileSync(join(dist, "ui.css"), styles.join("\n"))
   return [metafile, worker.metafile, server.metafile].flatMap(({ inputs }) => Object.keys(inputs))
 }

@@ -10,7 +10,7 @@ import (
 )
 
 // said is an expression for the log as it is shown, one text for each turn.
-const said = `[...find("[part=log]").querySelectorAll(".turn")].map((turn) => turn.innerText.replace(/\s+/g, " ").trim())`
+const said = `[...find("[part=log]").querySelectorAll("[part~=turn]")].map((turn) => turn.innerText.replace(/\s+/g, " ").trim())`
 
 // The first message starts a conversation in text, which needs neither the picture's
 // program nor a button.
@@ -42,7 +42,7 @@ func TestChatBeginsWithItsFirstMessage(t *testing.T) {
 	// A suggested question by keyboard; the focus goes on to the field.
 	p.Do(nil, `find(".followups button").focus()`)
 	p.Keys("\r")
-	p.Do(nil, `await until(() => find("[part=log]").querySelectorAll(".turn").length === 4 && !element.shadowRoot.querySelector("[part~=stop]").checkVisibility())
+	p.Do(nil, `await until(() => find("[part=log]").querySelectorAll("[part~=turn]").length === 4 && !element.shadowRoot.querySelector("[part~=stop]").checkVisibility())
 		await until(() => element.shadowRoot.activeElement === find("textarea"))`)
 
 	// A form's values become variables of the prompt.

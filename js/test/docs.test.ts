@@ -33,7 +33,7 @@ const documents: Record<string, string> = {
     const init: import("agentruntime").AppInitResult
     const session: import("agentruntime").AvatarSession
     const videoEl: HTMLVideoElement
-    const captionElement: HTMLElement, widgetElement: HTMLElement, liveRegion: HTMLElement, button: HTMLButtonElement
+    const captionElement: HTMLElement, widgetElement: HTMLElement, liveRegion: HTMLElement, problem: HTMLElement, button: HTMLButtonElement
     const show: (text: string) => void`,
   "docs/parts.md": `
     const AvatarSession: typeof import("agentruntime").AvatarSession

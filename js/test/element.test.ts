@@ -582,7 +582,7 @@ test("labels win in every state", async (t) => {
     }
     element.labels = { ...(translated() as object), you: "⟦anew⟧" }
     look("relabelled")
-    if (modes !== "face") assert.equal(find(element, ".turn .who").textContent, "⟦anew⟧")
+    if (modes !== "face") assert.equal(find(element, ".agent-turn .who").textContent, "⟦anew⟧")
     for (const code of [...Object.keys(ERROR_MESSAGES), "a_new_code"]) {
       program.results["speak"] = program.results["sendText"] = () => Promise.reject(new AgentError({ code, detail: "not for visitors" }))
       await element.send("α").catch(() => {})

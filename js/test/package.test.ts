@@ -254,6 +254,25 @@ test("a page carries Markdown only when it shows some", async () => {
   assert.ok((await bytesOf("renderMarkdown")) > 30_000)
 })
 
+test("a part around a session brings no other part", async () => {
+  // A text that only the part has; what contains another part by design is left out.
+  const marks = { AgentState: "agent-state", Composer: "agent-composer", ControlBar: "agent-control-bar", DeviceSelect: "agent-devices", Transcript: "agent-transcript", VoiceBars: "agent-bars" }
+  const within: Record<string, readonly string[]> = { AgentState: ["VoiceBars"], ControlBar: ["DeviceSelect"] }
+  for (const module of ["ui", "react"]) {
+    for (const [name, mark] of Object.entries(marks)) {
+      const contents = `export { ${name} } from "./dist/${module}.js"`
+      const { outputFiles } = await build({ stdin: { contents, resolveDir: fileURLToPath(root) }, bundle: true, format: "esm", minify: true, write: false, logLevel: "error", external: ["react"] })
+      const { text } = outputFiles[0]!
+      const found = Object.entries(marks).flatMap(([other, mark]) => (text.includes(mark) ? [other] : []))
+      assert.ok(text.includes(mark), `${module} ${name}`)
+      assert.deepEqual(found.sort(), [name, ...(within[name] ?? [])].sort(), `${module}: ${name}`)
+      assert.ok(!text.includes(".wasm"), `${module}: ${name} brings a program`)
+      const bytes = gzipSync(text).length
+      assert.ok(bytes < 10_000, `${module}: ${name} is ${bytes} bytes`)
+    }
+  }
+})
+
 test("no entry leaves files of an earlier build behind", () => {
   const named = new Set(Object.values<{ default?: string }>(manifest.exports).flatMap(({ default: file }) => (file?.endsWith(".js") ? file.replace("./dist/", "") : [])))
   for (const name of named) {

@@ -1,11 +1,11 @@
 import assert from "node:assert/strict"
 import { test, type TestContext } from "node:test"
 import { JSDOM } from "jsdom"
-import { act, createElement, StrictMode, useRef, type ReactElement } from "react"
+import { act, createElement, Fragment, StrictMode, useRef, type ReactElement } from "react"
 import type { Root } from "react-dom/client"
 import { renderToString } from "react-dom/server"
 import { AgentError } from "../src/errors.js"
-import { AgentAvatar, AgentChat, useAgentSession, useAvatarSession, useChatSession, type AgentHook, type AvatarHook, type AvatarHookOptions, type ChatHook } from "../src/react.js"
+import { AgentAvatar, AgentChat, AgentState, Composer, ControlBar, DeviceSelect, Transcript, useAgentSession, useAvatarSession, useChatSession, VoiceBars, type AgentHook, type AvatarHook, type AvatarHookOptions, type ChatHook } from "../src/react.js"
 import { FakeAgent, FakeAgentSession, FakeAvatarSession, FakeChatSession } from "../src/testing.js"
 
 const init = { ks: "token", genieUrl: "https://brain.example" }
@@ -23,6 +23,14 @@ test("on a server hooks and components render, and do nothing", () => {
   const html = renderToString(createElement(StrictMode, null, createElement(Page)))
   assert.equal(html, '<main>idle null null idle avatar<agent-avatar widget-id="w" modes="face text" class="hero"></agent-avatar><agent-chat widget-id="c"></agent-chat></main>')
   assert.equal(made, 0)
+})
+
+test("on a server parts are empty elements with the page's attributes", () => {
+  const Parts = (): ReactElement => {
+    const { session, connect } = useAvatarSession({ widgetId: "w" })
+    return createElement(Fragment, null, createElement(AgentState, { session }), createElement(VoiceBars, { session }), createElement(Transcript, { session }), createElement(DeviceSelect, { session }), createElement(Composer, { session }), createElement(ControlBar, { session, onStart: connect, className: "bar" }))
+  }
+  assert.equal(renderToString(createElement(StrictMode, null, createElement(Parts))), "<div></div>".repeat(5) + '<div class="bar"></div>')
 })
 
 let dom: JSDOM | undefined
@@ -236,4 +244,41 @@ test("components are the elements, with attributes, properties and listeners", a
   assert.deepEqual(heard.filter((phase) => phase !== "idle"), ["live", "again ended"])
   assert.deepEqual([element.hasAttribute("muted"), element.token], [false, undefined])
   await until("the element is defined", () => customElements.get("agent-avatar") !== undefined)
+})
+
+test("parts are composed around the session of a hook", async (t) => {
+  const agent = new FakeAgent({ rules: [{ when: { contains: "breakfast" }, steps: [{ say: "From 7 am." }] }] })
+  const { render, body } = await page(t)
+  Object.defineProperty(globalThis, "Option", { value: dom!.window.Option, configurable: true })
+  const codes: unknown[] = []
+  let renders = 0
+  function Talk({ name }: { name: string }): ReactElement {
+    renders++
+    const { session, connect, disconnect } = useAvatarSession({ init, micStartMode: "deferred", createSession: (options: object) => new FakeAvatarSession({ ...options, agent }) })
+    const labels = { start: `Talk to ${name}` } // new in each render
+    return createElement(Fragment, null,
+      createElement(AgentState, { session, className: "state" }),
+      createElement(VoiceBars, { session, side: "visitor" }),
+      createElement(Transcript, { session, agentName: name, className: "log" }),
+      createElement(Composer, { session, onError: (error) => codes.push((error as AgentError).code) }),
+      createElement(ControlBar, { session, labels, onStart: connect, onEnd: () => disconnect() }))
+  }
+  await render(createElement(Talk, { name: "Robin" }))
+  const find = <Kind extends HTMLElement>(selector: string) => body.querySelector<Kind>(selector)!
+  assert.equal(find("[part~=start]").textContent, "Talk to Robin")
+  assert.equal(body.querySelectorAll("[part=control-bar]").length, 1, "made once, also in strict mode")
+  await act(async () => find("[part~=start]").click())
+  await until("connected", () => find(".state").textContent === "Your microphone is off")
+  const bar = find("[part=control-bar]")
+  find<HTMLTextAreaElement>("textarea").value = "When is breakfast?"
+  await act(async () => find("[part~=send]").click())
+  await until("answered", () => find(".log").textContent!.includes("From 7 am."))
+  assert.match(find(".log").textContent!, /YouWhen is breakfast\?/)
+  await render(createElement(Talk, { name: "Robin" }))
+  assert.equal(find("[part=control-bar]"), bar, "labels that are written in the JSX make no new part")
+  await act(async () => find("[part~=end]").click())
+  await until("over", () => find("[part~=start]").textContent === "Start again")
+  assert.match(find(".log").textContent!, /From 7 am\./, "the conversation stays in view after its end")
+  assert.deepEqual(codes, [])
+  assert.ok(renders > 2)
 })

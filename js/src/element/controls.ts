@@ -1,5 +1,4 @@
-import { make } from "../ui/dom.js"
-import { IconButton } from "./dom.js"
+import { IconButton, make } from "../ui/dom.js"
 import { open, type Actions, type Part, type State } from "./state.js"
 
 /** The buttons below the picture. */

@@ -8,7 +8,8 @@ import { fillIn } from "../ui/labels.js"
 import { VoiceLevels } from "../ui/levels.js"
 import { GrowingMarkdown, plainMarkdown, renderMarkdown } from "../ui/markdown.js"
 import { attachTapToTalk } from "../ui/taptotalk.js"
-import { SpokenTranscript, type TranscriptChange, type TranscriptEntry } from "../ui/transcript.js"
+import { SpokenTranscript, type TranscriptEntry } from "../ui/transcript.js"
+import { Transcript } from "../ui/transcriptview.js"
 import { VoiceBars } from "../ui/voicebars.js"
 import { accountOf, drawWidget, type WidgetAction } from "../ui/widgets.js"
 import type { Controls } from "./controls.js"
@@ -63,13 +64,11 @@ function addStyles(log: HTMLElement): void {
   root.adoptedStyleSheets = [sheets[0], ...root.adoptedStyleSheets, sheets[1]]
 }
 
-/** New content scrolls the log while it is scrolled to within this distance of its end, in CSS pixels. */
-const followPx = 60
-
 /** Draws what is said and shown in one session. What it has drawn stays after the end. */
 export class Conversation {
   readonly #frame: Frame
-  readonly #entries = new Map<TranscriptEntry, { root: HTMLElement; name: HTMLElement; text: GrowingMarkdown | undefined; body: HTMLElement }>()
+  /** Also without entries, for what is added to the log. */
+  readonly #transcript: Transcript
   /** Three dots, while the agent thinks. */
   readonly #dots = make("div", { class: "dots", "aria-hidden": "true" }, make("i"), make("i"), make("i"))
   readonly #activity: AgentActivity
@@ -81,6 +80,11 @@ export class Conversation {
     addStyles(log)
     log.replaceChildren()
     region.replaceChildren()
+    const spoken = new SpokenTranscript(session, { liveRegion: region, plain: plainMarkdown })
+    // Before what follows, which may add to the log at once.
+    this.#transcript = new Transcript(session, { labels: frame.labels(), agentName: frame.agentName, markdown: GrowingMarkdown, spoken, root: log, entries })
+    this.#keepLast()
+    if (entries) this.#showHistory(frame.history)
     const levels = new VoiceLevels(session)
     const activity = (this.#activity = new AgentActivity(session, { levels }))
     const bars = frame.bars.map((place) => {
@@ -95,7 +99,7 @@ export class Conversation {
       if (now === was) return
       was = now
       for (const each of bars) each.side = current === "listening" || current === "hearing" ? "visitor" : "agent"
-      if (current === "thinking" && entries) this.#append(this.#dots)
+      if (current === "thinking" && entries) this.#transcript.append(this.#dots)
       else this.#dots.remove()
       frame.doing(current, busy)
     }
@@ -105,17 +109,15 @@ export class Conversation {
     doing()
     const captions = new Captions(session)
     const undraw = drawCaptions(captions, caption)
-    const transcript = new SpokenTranscript(session, { liveRegion: region, plain: plainMarkdown })
-    if (entries) transcript.onChange((change) => this.#said(change))
-    if (entries) this.#showHistory(frame.history)
     listen(session, signal, {
       widget: (widget) => {
         const drawn = drawWidget(widget, { onAction: (action) => this.#act(action), labels: frame.labels().widgets, markdown: renderMarkdown, partnerId: accountOf(session) })
         if (widget.followups) {
           this.#questions?.remove()
           this.#questions = drawn
+          this.#keepLast()
         }
-        this.#append(drawn)
+        this.#transcript.append(drawn)
       },
       turnStart: ({ isNewTurn }) => {
         if (!isNewTurn) return
@@ -124,7 +126,7 @@ export class Conversation {
       },
       oauthRequired: ({ authUrl, toolDisplayName, toolName }) => {
         const text = fillIn(frame.labels().consent, { tool: toolDisplayName || toolName || "" })
-        this.#append(make("div", { class: "note" }, make("p", {}, text), safeLink(authUrl, { class: "button" }, frame.labels().allow)))
+        this.#transcript.append(make("div", { class: "note" }, make("p", {}, text), safeLink(authUrl, { class: "button" }, frame.labels().allow)))
         region.append(make("p", {}, text))
       },
     })
@@ -135,7 +137,8 @@ export class Conversation {
       this.#dots.remove()
       for (const each of bars) each.destroy()
       captions.destroy()
-      transcript.destroy()
+      this.#transcript.destroy()
+      spoken.destroy()
     })
   }
 
@@ -146,64 +149,23 @@ export class Conversation {
 
   /** Writes the names in the log again, after a change of the labels. */
   rename(): void {
-    for (const [entry, { name }] of this.#entries) name.textContent = this.#name(entry)
-  }
-
-  #name({ who }: TranscriptEntry): string {
-    const { labels, agentName } = this.#frame
-    return who === "user" ? labels().you : (agentName ?? labels().agent)
-  }
-
-  #said({ entry, kind }: TranscriptChange): void {
-    const shown = this.#entries.get(entry)
-    if (kind === "removed") {
-      shown?.root.remove()
-      this.#entries.delete(entry)
-      return
-    }
-    const { root, body, text } = shown ?? this.#add(entry)
-    root.toggleAttribute("data-cut", entry.interrupted)
-    if (!text) return void (body.textContent = entry.text)
-    text.set(entry.text)
-    if (!entry.open) text.end()
-    this.#follow()
+    this.#transcript.rename(this.#frame.labels())
   }
 
   /** What is in the log, oldest first. */
   get said(): Said[] {
-    return Array.from(this.#entries.keys(), ({ who, text }) => ({ who, text }))
+    return this.#transcript.entries.map(({ who, text }) => ({ who, text }))
   }
 
   #showHistory(history: readonly Said[]): void {
     history.forEach(({ who, text }, i) => {
       const entry: TranscriptEntry = { id: i - history.length, who, text, speechId: null, open: false, interrupted: false, startMs: 0, endMs: 0 }
-      this.#said({ entry, kind: "added" })
+      this.#transcript.add(entry)
     })
   }
 
-  #add(entry: TranscriptEntry) {
-    const agent = entry.who === "agent"
-    const body = make("div", { class: `text${agent ? " agent-markdown" : ""}`, dir: "auto" })
-    const name = make("p", { class: "who" }, this.#name(entry))
-    const root = make("article", { class: `turn ${entry.who}`, part: `turn ${entry.who}` }, name, body)
-    const added = { root, name, body, text: agent ? new GrowingMarkdown(body) : undefined }
-    this.#entries.set(entry, added)
-    this.#append(root)
-    return added
-  }
-
-  #append(element: HTMLElement): void {
-    this.#frame.log.append(element)
-    if (this.#questions && element !== this.#questions && this.#questions.isConnected) this.#frame.log.append(this.#questions)
-    if (this.#dots.isConnected) this.#frame.log.append(this.#dots)
-    this.#follow(element.classList.contains("user"))
-  }
-
-  /** Scrolls to the end, unless the visitor has scrolled up. */
-  #follow(always = false): void {
-    const { log } = this.#frame
-    const left = log.scrollHeight - log.scrollTop - log.clientHeight
-    if (always || left < followPx + (log.lastElementChild?.clientHeight ?? 0)) log.scrollTop = log.scrollHeight
+  #keepLast(): void {
+    this.#transcript.keepLast(this.#questions, this.#dots)
   }
 
   #act(action: WidgetAction): unknown {

@@ -1,14 +1,11 @@
-import type { Activity } from "../ui/activity.js"
 import type { WidgetLabels } from "../ui/labels.js"
 import type { LauncherLabels } from "./launcherlabels.js"
 import { END_MESSAGES, ERROR_MESSAGES } from "../ui/messages.js"
+import { PART_LABELS } from "../ui/partlabels.js"
 
 /** The texts of the elements, in English. `labels` replaces any of them. */
 export const english = {
-  agent: "Agent",
-  you: "You",
-  start: "Start the conversation",
-  again: "Start again",
+  ...PART_LABELS,
   /** While the program is downloaded. */
   loading: "Getting ready…",
   connecting: "Connecting…",
@@ -19,40 +16,8 @@ export const english = {
   dismiss: "Dismiss",
   unlock: "Turn the sound on",
   agree: "Continue",
-  controls: "Conversation",
-  microphoneOn: "Microphone on",
-  microphoneOff: "Microphone off",
-  tap: "Hold to talk",
-  tapping: "Listening…",
-  soundOn: "Sound on",
-  soundOff: "Sound off",
   captions: "Captions",
-  devices: "Devices",
-  microphone: "Microphone",
-  speaker: "Speaker",
-  level: "Level of the microphone",
   face: "Face",
-  stop: "Stop the answer",
-  end: "End the conversation",
-  log: "What was said",
-  message: "Your message",
-  placeholder: "Type a message",
-  send: "Send",
-  /** What the agent is doing. */
-  activities: {
-    connecting: "Connecting…",
-    reconnecting: "Reconnecting…",
-    paused: "Paused",
-    ready: "Ready",
-    listening: "Listening",
-    hearing: "Hearing you",
-    thinking: "Thinking…",
-    speaking: "Speaking",
-    writing: "Writing…",
-    muted: "Your microphone is off",
-    tapToTalk: "Hold the button to talk",
-    over: "Over",
-  } satisfies Record<Activity, string> as Record<Activity, string>,
   /** Before the first message. */
   greeting: "Ask me anything.",
   empty: "The agent gave no answer. Please ask in another way.",

@@ -1,6 +1,8 @@
 import type { AvatarEvents } from "../events.js"
-import { transportOf, VoiceLevels } from "./levels.js"
+import { sharedLevels, type VoiceLevels, type VoiceSession } from "./levels.js"
 import { Listeners, Scope, type SessionLike } from "./listen.js"
+import { share, type Shared } from "./shared.js"
+import { transportOf } from "./transports.js"
 
 /** What the agent is doing, as a visitor is told. */
 export type Activity =
@@ -42,7 +44,7 @@ export interface ActivitySession extends SessionLike {
 
 /** Options of {@link AgentActivity}. */
 export interface ActivityOptions {
-  /** The levels of the session, where the page has them for bars too. Default: own ones. */
+  /** The levels of the session, where the page has them for bars too. Default: those that all parts of the session share. */
   levels?: Pick<VoiceLevels, "agent" | "visitor"> | undefined
 }
 
@@ -71,7 +73,7 @@ export class AgentActivity {
   readonly #inner = new Scope()
   readonly #listeners = new Listeners<[activity: Activity]>()
   readonly #levels: Pick<VoiceLevels, "agent" | "visitor">
-  readonly #own: VoiceLevels | undefined
+  readonly #leaveLevels: (() => void) | undefined
   #current: Activity = "connecting"
   #over = false
   #talking = false
@@ -88,8 +90,8 @@ export class AgentActivity {
   constructor(session: ActivitySession, { levels }: ActivityOptions = {}) {
     if (typeof session?.on !== "function") throw new TypeError("the activity needs a session")
     this.#session = session
-    this.#own = levels ? undefined : new VoiceLevels(session)
-    this.#levels = levels ?? this.#own!
+    if (levels) this.#levels = levels
+    else [this.#levels, this.#leaveLevels] = sharedLevels(session as VoiceSession)
     const outer = (event: string, react: () => void) => this.#outer.listen<Record<string, unknown>, string>(session, event, () => this.#set(react))
     outer("stateChange", () => {})
     outer("ended", () => (this.#over = true))
@@ -128,7 +130,7 @@ export class AgentActivity {
     this.#inner.end()
     clearInterval(this.#looking)
     this.#listeners.clear()
-    this.#own?.destroy()
+    this.#leaveLevels?.()
   }
 
   get #carrier(): ActivitySession {
@@ -228,3 +230,8 @@ export class AgentActivity {
     return micStarted && micEnabled ? "listening" : "muted"
   }
 }
+
+const activities: Shared<AgentActivity> = new WeakMap()
+
+/** The activity that all parts of a session use, and the function to call when it is no longer used. */
+export const sharedActivity = (session: ActivitySession): [activity: AgentActivity, leave: () => void] => share(activities, session, (session) => new AgentActivity(session))

@@ -1,4 +1,6 @@
-import { Scope, type SessionLike } from "./listen.js"
+import type { Scope, SessionLike } from "./listen.js"
+import { share, type Shared } from "./shared.js"
+import { eachTransport, transportOf } from "./transports.js"
 
 /** What {@link VoiceLevels} reads of a session: an `AvatarSession`, an `AgentSession`, or a fake of a test. */
 export interface VoiceSession extends SessionLike {
@@ -15,17 +17,13 @@ const samples = 1024
 /** Whether the visitor has clicked or pressed a key: before that, browsers start no AudioContext and warn of each attempt. */
 const clicked = (): boolean => (navigator as { userActivation?: { hasBeenActive: boolean } }).userActivation?.hasBeenActive ?? true
 
-/** The session that carries the voice: that of an `AgentSession` is its present transport. */
-export const transportOf = <Session extends object>(session: Session): Session => ((session as { transport?: Session }).transport ?? session)
-
 /**
  * How loud both sides of a session are, from 0 to 1: the visitor by the events `localMicLevel`, the agent by the sound of its
  * stream, as it is received. Where the browser can't measure it, or has not allowed sound yet, the agent's level is undefined.
  */
 export class VoiceLevels {
   readonly #session: VoiceSession
-  readonly #outer = new Scope()
-  readonly #inner = new Scope()
+  readonly #unbind: () => void
   #visitor = 0
   #context: AudioContext | undefined
   #track: MediaStreamTrack | undefined
@@ -37,8 +35,7 @@ export class VoiceLevels {
   constructor(session: VoiceSession) {
     if (typeof session?.on !== "function") throw new TypeError("the levels need a session")
     this.#session = session
-    this.#outer.listen<{ transportChanged: unknown }, "transportChanged">(session, "transportChanged", () => this.#bind())
-    this.#bind()
+    this.#unbind = eachTransport(session, (carrier, scope) => this.#bind(carrier, scope))
   }
 
   /** The level of the visitor's microphone; 0 while it is off. */
@@ -62,18 +59,15 @@ export class VoiceLevels {
 
   /** Ends the measuring. */
   destroy(): void {
-    this.#outer.end()
-    this.#inner.end()
+    this.#unbind()
     this.#measure(undefined)
     void this.#context?.close().catch(() => {})
     this.#context = undefined
   }
 
-  #bind(): void {
-    this.#inner.end()
+  #bind(carrier: VoiceSession, scope: Scope): void {
     this.#visitor = 0
-    const carrier = transportOf(this.#session)
-    const on = (event: string, react: (payload: { level: number; state: string }) => void) => this.#inner.listen<Record<string, { level: number; state: string }>, string>(carrier, event, react)
+    const on = (event: string, react: (payload: { level: number; state: string }) => void) => scope.listen<Record<string, { level: number; state: string }>, string>(carrier, event, react)
     on("localMicLevel", ({ level }) => (this.#visitor = level))
     on("ended", () => (this.#visitor = 0))
   }
@@ -94,3 +88,8 @@ export class VoiceLevels {
     }
   }
 }
+
+const levels: Shared<VoiceLevels> = new WeakMap()
+
+/** The levels that all parts of a session use, and the function to call when they are no longer used. */
+export const sharedLevels = (session: VoiceSession): [levels: VoiceLevels, leave: () => void] => share(levels, session, (session) => new VoiceLevels(session))

@@ -27,6 +27,7 @@ export const ar: Locale = {
   soundOn: "الصوت يعمل",
   soundOff: "الصوت متوقف",
   captions: "الترجمة النصية",
+  volume: "مستوى الصوت",
   devices: "الأجهزة",
   microphone: "الميكروفون",
   speaker: "مكبر الصوت",

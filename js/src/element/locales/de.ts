@@ -27,6 +27,7 @@ export const de: Locale = {
   soundOn: "Ton an",
   soundOff: "Ton aus",
   captions: "Untertitel",
+  volume: "Lautstärke",
   devices: "Geräte",
   microphone: "Mikrofon",
   speaker: "Lautsprecher",

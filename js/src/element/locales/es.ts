@@ -27,6 +27,7 @@ export const es: Locale = {
   soundOn: "Sonido activado",
   soundOff: "Sonido desactivado",
   captions: "Subtítulos",
+  volume: "Volumen",
   devices: "Dispositivos",
   microphone: "Micrófono",
   speaker: "Altavoz",

@@ -27,6 +27,7 @@ export const fr: Locale = {
   soundOn: "Son activé",
   soundOff: "Son désactivé",
   captions: "Sous-titres",
+  volume: "Volume",
   devices: "Appareils",
   microphone: "Micro",
   speaker: "Haut-parleur",

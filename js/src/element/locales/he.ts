@@ -27,6 +27,7 @@ export const he: Locale = {
   soundOn: "הקול פועל",
   soundOff: "הקול כבוי",
   captions: "כתוביות",
+  volume: "עוצמת קול",
   devices: "התקנים",
   microphone: "מיקרופון",
   speaker: "רמקול",

@@ -27,6 +27,7 @@ export const it: Locale = {
   soundOn: "Audio attivo",
   soundOff: "Audio disattivato",
   captions: "Sottotitoli",
+  volume: "Volume",
   devices: "Dispositivi",
   microphone: "Microfono",
   speaker: "Altoparlante",

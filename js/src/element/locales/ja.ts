@@ -27,6 +27,7 @@ export const ja: Locale = {
   soundOn: "音声 オン",
   soundOff: "音声 オフ",
   captions: "字幕",
+  volume: "音量",
   devices: "デバイス",
   microphone: "マイク",
   speaker: "スピーカー",

@@ -27,6 +27,7 @@ export const nl: Locale = {
   soundOn: "Geluid aan",
   soundOff: "Geluid uit",
   captions: "Ondertitels",
+  volume: "Volume",
   devices: "Apparaten",
   microphone: "Microfoon",
   speaker: "Luidspreker",

@@ -27,6 +27,7 @@ export const pt: Locale = {
   soundOn: "Som ligado",
   soundOff: "Som desligado",
   captions: "Legendas",
+  volume: "Volume",
   devices: "Dispositivos",
   microphone: "Microfone",
   speaker: "Alto-falante",

@@ -27,6 +27,7 @@ export const zh: Locale = {
   soundOn: "声音已开",
   soundOff: "声音已关",
   captions: "字幕",
+  volume: "音量",
   devices: "设备",
   microphone: "麦克风",
   speaker: "扬声器",

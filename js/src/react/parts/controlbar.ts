@@ -1,0 +1,19 @@
+import type { ReactElement } from "react"
+import { ControlBar as Bar, type ControlBarOptions, type ControlSession } from "../../ui/controlbar.js"
+import { type PartProps, textOf, useLatest, usePart } from "./part.js"
+
+/** Properties of `<ControlBar>`. */
+export type ControlBarProps = PartProps<ControlSession, ControlBarOptions>
+
+/** The buttons of a conversation. Without a session, and after its end, there is the one that starts: `onStart` is the hook's `connect`. */
+export function ControlBar({ session, controls, labels, onStart, onEnd, onError, ...rest }: ControlBarProps): ReactElement {
+  const latest = useLatest({ onStart, onEnd, onError })
+  return usePart(rest, [session, controls?.join(), textOf(labels), onStart !== undefined, onEnd !== undefined], () =>
+    new Bar(session ?? undefined, {
+      controls,
+      labels,
+      onStart: onStart && (() => latest.current.onStart?.()),
+      onEnd: onEnd && (() => latest.current.onEnd?.()),
+      onError: (error) => latest.current.onError?.(error),
+    }))
+}

@@ -1,0 +1,106 @@
+import type { CallOptions } from "../session.js"
+import { sharedActivity, type ActivitySession, type AgentActivity } from "./activity.js"
+import { ComposerForm } from "./composerform.js"
+import { partLabels, type PartLabels } from "./partlabels.js"
+import { eachTransport, transportOf } from "./transports.js"
+
+/** What {@link Composer} uses of a session of any kind, or of a fake of a test. */
+export interface ComposerSession extends ActivitySession {
+  /** Of an `AvatarSession`. */
+  speak?(text: string, options?: CallOptions): Promise<unknown>
+  /** Of the other sessions. */
+  sendText?(text: string, options?: CallOptions): Promise<unknown>
+  interrupt?(): void
+}
+
+/** Options of {@link Composer}. */
+export interface ComposerOptions {
+  /** Texts in place of the English ones: `message`, `placeholder`, `send`, `stop`. */
+  labels?: Partial<PartLabels> | undefined
+  /** Called with the error when a text could not be sent; the text is in the field again. */
+  onError?: ((error: unknown) => void) | undefined
+}
+
+/**
+ * A field for typed messages. Enter or its button sends the text as a turn of the visitor while the session is connected; during an
+ * answer a button stops it, as Escape does in the field.
+ */
+export class Composer {
+  readonly root: HTMLFormElement
+  /** The field, for its focus and its text. */
+  readonly field: HTMLTextAreaElement
+  readonly #form: ComposerForm
+  readonly #session: ComposerSession | undefined
+  readonly #labels: PartLabels
+  readonly #failed: (error: unknown) => void
+  readonly #activity: AgentActivity | undefined
+  readonly #ends: (() => void)[] = []
+  /** Aborts the turn that was sent last. */
+  #turn: AbortController | undefined
+
+  /** Without a session, nothing can be sent yet. */
+  constructor(session: ComposerSession | undefined, { labels, onError = () => {} }: ComposerOptions = {}) {
+    this.#session = session
+    this.#labels = partLabels(labels)
+    this.#failed = onError
+    this.#form = new ComposerForm((text) => void this.send(text).catch(() => {}), () => this.stop())
+    this.root = this.#form.root
+    this.field = this.#form.field
+    this.field.addEventListener("keydown", (event) => {
+      if (event.key !== "Escape" || !this.#activity?.busy) return
+      event.preventDefault() // it would also close a dialog around the field
+      this.stop()
+    })
+    const draw = () => this.#draw()
+    if (session) {
+      const [activity, leave] = sharedActivity(session)
+      this.#activity = activity
+      // Whether there is an answer to stop depends on more than what the agent is doing.
+      const unbind = eachTransport(session, (carrier, scope) => {
+        for (const event of ["stateChange", "responsePending", "responseSettled", "turnStart", "turnEnd", "avatarStartTalking", "avatarStopTalking", "ended"]) scope.listen<Record<string, unknown>, string>(carrier, event, draw)
+      })
+      this.#ends.push(activity.onChange(draw), unbind, leave)
+    }
+    draw()
+  }
+
+  /** Sends a text as if it was typed. Rejects with the error of the session; the text is in the field again then. */
+  async send(text: string): Promise<void> {
+    const session = this.#session
+    if (!session) throw new TypeError("a text can be sent only in a session")
+    const turn = (this.#turn = new AbortController())
+    const { signal } = turn
+    try {
+      await (session.speak ? session.speak(text, { signal }) : session.sendText!(text, { signal }))
+    } catch (reason) {
+      if (signal.aborted) return
+      this.#form.restore(text)
+      this.#failed(reason)
+      throw reason
+    }
+  }
+
+  /** Stops the answer, if there is one. */
+  stop(): void {
+    if (!this.#session || !this.#activity?.busy) return
+    this.#turn?.abort()
+    try {
+      transportOf(this.#session).interrupt?.()
+    } catch (reason) {
+      this.#failed(reason)
+    }
+  }
+
+  /** Removes the listeners and the element. */
+  destroy(): void {
+    for (const end of this.#ends) end()
+    this.root.remove()
+  }
+
+  #draw(): void {
+    const { current = "connecting", busy = false } = this.#activity ?? {}
+    const ready = !["connecting", "reconnecting", "over"].includes(current)
+    const interrupts = this.#session !== undefined && transportOf(this.#session).speak !== undefined
+    this.#form.draw({ labels: this.#labels, ready, busy, interrupts })
+  }
+}

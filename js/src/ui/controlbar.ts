@@ -1,0 +1,227 @@
+import { sharedActivity, type ActivitySession } from "./activity.js"
+import { DeviceSelect, type DeviceSession } from "./deviceselect.js"
+import { icon, IconButton, make, makeButton } from "./dom.js"
+import { partLabels, type PartLabels } from "./partlabels.js"
+import { attachTapToTalk, type TapToTalkSession } from "./taptotalk.js"
+import { eachTransport, transportOf } from "./transports.js"
+
+/** What {@link ControlBar} uses of a session of any kind, or of a fake of a test. */
+export interface ControlSession extends ActivitySession, DeviceSession {
+  connect?(): Promise<unknown>
+  disconnect?(): void
+  startMic?(): Promise<unknown>
+  mute?(): void
+  unmute?(): void
+  startTapToTalk?(): void
+  endTapToTalk?(): void
+  readonly audioOutputMuted?: boolean
+  readonly audioOutputVolume?: number
+  muteAudioOutput?(): void
+  unmuteAudioOutput?(): void
+  setAudioOutputVolume?(volume: number): void
+}
+
+/** A control of a {@link ControlBar}. */
+export type ControlName = "start" | "microphone" | "volume" | "devices" | "end"
+
+const all: readonly ControlName[] = ["start", "microphone", "volume", "devices", "end"]
+
+/** Options of {@link ControlBar}. */
+export interface ControlBarOptions {
+  /** Which controls there are. Default: all of them. */
+  controls?: readonly ControlName[] | undefined
+  /** Texts in place of the English ones. */
+  labels?: Partial<PartLabels> | undefined
+  /**
+   * Starts a conversation; it may return a promise. Default: connects the session, which can be done once, so that there is no
+   * button to start after its end.
+   */
+  onStart?: (() => unknown) | undefined
+  /** Ends the conversation. Default: disconnects the session. */
+  onEnd?: (() => void) | undefined
+  /** Called with the error when an action has failed, such as one of the microphone. */
+  onError?: ((error: unknown) => void) | undefined
+}
+
+/**
+ * The buttons of a conversation: to start and to end it, for the microphone (to mute it, or to hold to talk where the agent
+ * wants that), the volume, and the devices. Those that a session has no use for are hidden, as the microphone of a `ChatSession`.
+ */
+export class ControlBar {
+  readonly root: HTMLElement
+  readonly #session: ControlSession | undefined
+  readonly #options: ControlBarOptions
+  readonly #labels: PartLabels
+  readonly #words = make("span")
+  readonly #start: HTMLButtonElement
+  readonly #microphone: IconButton
+  readonly #tap = new IconButton("tap", () => {})
+  readonly #sound: IconButton
+  readonly #volume = make("input", { type: "range", min: 0, max: 1, step: 0.05, part: "volume" })
+  readonly #loudness: HTMLElement
+  readonly #devices: IconButton
+  readonly #end: IconButton
+  readonly #bar = make("div", { role: "group", class: "agent-controls", part: "controls" })
+  readonly #update: () => void
+  readonly #ends: (() => void)[] = []
+  #menus: DeviceSelect | undefined
+  #starting = false
+  #destroyed = false
+
+  /** Without a session there is the button that starts, which needs `onStart`. Throws a `TypeError` for an unknown control. */
+  constructor(session: ControlSession | undefined, options: ControlBarOptions = {}) {
+    const controls = options.controls ?? all
+    for (const name of controls) if (!all.includes(name)) throw new TypeError(`the control must be one of ${all.join(", ")}, and is ${JSON.stringify(name)}`)
+    this.#session = session
+    this.#options = options
+    const labels = (this.#labels = partLabels(options.labels))
+    this.#start = makeButton({ part: "button start", class: "main" }, () => void this.#begin(), icon("play"), this.#words)
+    this.#microphone = new IconButton("microphone", () => this.#attempt(toggleMicrophone))
+    this.#sound = new IconButton("sound", () => this.#attempt((face) => (face.audioOutputMuted ? face.unmuteAudioOutput?.() : face.muteAudioOutput?.())))
+    this.#devices = new IconButton("device-menu", () => (this.#menus ? this.#closeMenus() : this.#openMenus()))
+    this.#end = new IconButton("end", () => this.#finish())
+    this.#loudness = make("span", { class: "volume" }, this.#sound.root, this.#volume)
+    this.#volume.setAttribute("aria-label", labels.volume)
+    this.#volume.addEventListener("input", () =>
+      this.#attempt((face) => {
+        face.setAudioOutputVolume?.(this.#volume.valueAsNumber)
+        if (face.audioOutputMuted) face.unmuteAudioOutput?.()
+      }),
+    )
+    const elements: Record<ControlName, HTMLElement[]> = {
+      start: [this.#start],
+      microphone: [this.#microphone.root, this.#tap.root],
+      volume: [this.#loudness],
+      devices: [this.#devices.root],
+      end: [this.#end.root],
+    }
+    this.#bar.setAttribute("aria-label", labels.controls)
+    this.#bar.append(...controls.flatMap((name) => elements[name]))
+    this.root = make("div", { class: "agent-control-bar", part: "control-bar" }, this.#bar)
+    this.root.addEventListener("keydown", (event) => {
+      if (event.key !== "Escape" || !this.#menus) return
+      event.stopPropagation() // it would interrupt the agent
+      event.preventDefault() // or close a dialog around the bar
+      this.#closeMenus()
+      this.#devices.root.focus()
+    })
+    this.#ends.push(attachTapToTalk(this.#tap.root, () => this.#face as TapToTalkSession | undefined, (reason) => this.#failed(reason)))
+    if (session) {
+      const [activity, leave] = sharedActivity(session)
+      this.#update = () => activity.update()
+      const show = () => this.#show()
+      const unbind = eachTransport(session, (carrier, scope) => {
+        for (const event of ["stateChange", "micStarted", "tapToTalkStarted", "tapToTalkEnded", "warning", "ended"]) scope.listen<Record<string, unknown>, string>(carrier, event, show)
+      })
+      this.#ends.push(activity.onChange(show), unbind, leave)
+    } else this.#update = () => {}
+    this.#show()
+  }
+
+  /** Reads the session again, after a change without an event that is not due to this bar, as by `mute()`. */
+  update(): void {
+    this.#update()
+    this.#show()
+  }
+
+  /** Removes the listeners and the element. */
+  destroy(): void {
+    this.#destroyed = true
+    this.#closeMenus()
+    for (const end of this.#ends) end()
+    this.root.remove()
+  }
+
+  /** The session that carries the voice. */
+  get #face(): ControlSession | undefined {
+    const carrier = this.#session && transportOf(this.#session)
+    return carrier?.startMic ? carrier : undefined
+  }
+
+  #show(): void {
+    if (this.#destroyed) return
+    const labels = this.#labels
+    const state = this.#session?.state
+    const over = state !== undefined && ["closed", "disconnected", "disconnecting", "error", "failed"].includes(state)
+    const idle = state === undefined || state === "idle" || state === "preparing" || over
+    const [face, live] = [this.#face, !idle && state !== "connecting"]
+    const focused = this.root.contains(document.activeElement)
+    this.#words.textContent = over ? labels.again : labels.start
+    this.#start.hidden = !idle || (!this.#options.onStart && (over || !this.#session?.connect))
+    this.#start.disabled = this.#starting
+    this.#end.show(labels.end, "end", { hidden: idle && !this.#starting })
+    const tap = face?.capabilities?.tapToTalk === true
+    const on = face?.micStarted === true && face.micEnabled === true
+    const tapping = face?.tapToTalkActive === true
+    this.#microphone.show(on ? labels.microphoneOn : labels.microphoneOff, on ? "microphone" : "microphoneOff", { pressed: on, hidden: !face || idle || tap })
+    this.#tap.show(tapping ? labels.tapping : labels.tap, "microphone", { pressed: tapping, hidden: !face || idle || !tap, words: true })
+    for (const { root } of [this.#microphone, this.#tap, this.#devices]) root.disabled = !live
+    const sound = face?.audioOutputMuted !== true
+    this.#sound.show(sound ? labels.soundOn : labels.soundOff, sound ? "sound" : "soundOff", { pressed: sound })
+    this.#loudness.hidden = !face || idle
+    const volume = sound ? (face?.audioOutputVolume ?? 1) : 0
+    if (this.#volume.valueAsNumber !== volume) this.#volume.value = String(volume)
+    this.#devices.show(labels.devices, "settings", { hidden: !face || idle })
+    if (!face || idle) this.#closeMenus()
+    this.#devices.root.setAttribute("aria-expanded", String(this.#menus !== undefined))
+    // A control that had the focus may be hidden now.
+    if (focused && !this.root.contains(document.activeElement)) this.#passFocus()
+    else if (focused && (document.activeElement as HTMLElement).hidden) this.#passFocus()
+  }
+
+  #passFocus(): void {
+    const visible = (element: HTMLElement) => !element.closest("[hidden]")
+    ;[...this.#bar.querySelectorAll<HTMLButtonElement>("button")].find((button) => visible(button) && !button.disabled)?.focus()
+  }
+
+  async #begin(): Promise<void> {
+    this.#starting = true
+    this.#show()
+    try {
+      await (this.#options.onStart ?? (() => this.#session?.connect?.()))()
+    } catch (reason) {
+      this.#failed(reason)
+    }
+    this.#starting = false
+    this.#show()
+  }
+
+  #finish(): void {
+    if (this.#options.onEnd) this.#options.onEnd()
+    else this.#session?.disconnect?.()
+    this.update()
+  }
+
+  /** Does something with the session of the voice, if there is one. */
+  async #attempt(act: (face: ControlSession) => unknown): Promise<void> {
+    const face = this.#face
+    try {
+      if (face) await act(face)
+    } catch (reason) {
+      this.#failed(reason)
+    }
+    this.update()
+  }
+
+  #failed(reason: unknown): void {
+    if (!this.#destroyed) this.#options.onError?.(reason)
+  }
+
+  #openMenus(): void {
+    this.#menus = new DeviceSelect(this.#session, { labels: this.#labels, onError: (reason) => this.#failed(reason) })
+    this.root.append(this.#menus.root)
+    this.#devices.root.setAttribute("aria-expanded", "true")
+  }
+
+  #closeMenus(): void {
+    this.#menus?.destroy()
+    this.#menus = undefined
+    this.#devices.root.setAttribute("aria-expanded", "false")
+  }
+}
+
+/** Starts the microphone, or mutes and unmutes it. */
+function toggleMicrophone(face: ControlSession): unknown {
+  if (!face.micStarted) return face.startMic?.()
+  return face.micEnabled ? face.mute?.() : face.unmute?.()
+}

@@ -1,0 +1,112 @@
+import type { Device } from "../avatar.js"
+import type { CallOptions } from "../session.js"
+import { make } from "./dom.js"
+import type { Scope, SessionLike } from "./listen.js"
+import { partLabels, type PartLabels } from "./partlabels.js"
+import { eachTransport } from "./transports.js"
+
+/** What {@link DeviceSelect} uses of a session: an `AvatarSession`, an `AgentSession`, or a fake of a test. */
+export interface DeviceSession extends SessionLike {
+  readonly transport?: unknown
+  listDevices?(options?: CallOptions): Promise<{ mics: Device[]; speakers: Device[] }>
+  switchMic?(deviceId: string): Promise<unknown>
+  setAudioOutput?(deviceId: string): Promise<unknown>
+}
+
+/** Options of {@link DeviceSelect}. */
+export interface DeviceSelectOptions {
+  /** Texts in place of the English ones: `microphone`, `speaker`, `level`. */
+  labels?: Partial<PartLabels> | undefined
+  /** Called with the error when the devices can't be listed or a device can't be used. */
+  onError?: ((error: unknown) => void) | undefined
+}
+
+/**
+ * Menus of microphones and speakers, and the level of the microphone. The menus follow the devices of the computer; the one of
+ * speakers is hidden where the browser offers no choice, and everything is while a session has no voice.
+ */
+export class DeviceSelect {
+  readonly root = make("div", { class: "agent-devices", part: "devices" })
+  readonly #microphone = make("select")
+  readonly #speaker = make("select")
+  readonly #level = make("meter", { min: 0, max: 1, low: 0.02, value: 0 })
+  readonly #names = { microphone: make("span"), speaker: make("span"), level: make("span") }
+  readonly #speakers = make("label", {}, this.#names.speaker, this.#speaker)
+  readonly #failed: (error: unknown) => void
+  #labels!: PartLabels
+  #carrier: DeviceSession | undefined
+  #leave: (() => void) | undefined
+
+  /** Without a session the menus are empty until {@link follow} is called with one. */
+  constructor(session: DeviceSession | undefined, { labels, onError = () => {} }: DeviceSelectOptions = {}) {
+    this.#failed = onError
+    this.root.append(make("label", {}, this.#names.microphone, this.#microphone), make("label", {}, this.#names.level, this.#level), this.#speakers)
+    this.#microphone.addEventListener("change", () => this.#choose((carrier) => carrier.switchMic?.(this.#microphone.value)))
+    this.#speaker.addEventListener("change", () => this.#choose((carrier) => carrier.setAudioOutput?.(this.#speaker.value)))
+    this.name(partLabels(labels))
+    this.follow(session)
+  }
+
+  /** Shows the devices of another session, or stops; the choice is kept. */
+  follow(session: DeviceSession | undefined): void {
+    this.#leave?.()
+    this.#leave = this.#carrier = undefined
+    if (session) this.#leave = eachTransport(session, (carrier, scope) => this.#bind(carrier, scope))
+  }
+
+  /** Shows other texts. */
+  name(labels: PartLabels): void {
+    this.#labels = labels
+    for (const [name, element] of Object.entries(this.#names)) element.textContent = labels[name as "level"]
+  }
+
+  /** Removes the listeners and the element. */
+  destroy(): void {
+    this.follow(undefined)
+    this.root.remove()
+  }
+
+  #bind(carrier: DeviceSession, scope: Scope): void {
+    const voice = carrier.listDevices !== undefined
+    this.root.hidden = !voice
+    this.#carrier = carrier
+    this.#level.value = 0
+    if (!voice) return
+    const ended = new AbortController()
+    scope.onEnd(() => ended.abort())
+    const list = () => void this.#list(carrier, ended.signal)
+    const on = (event: string, react: (payload: { level: number }) => void) => scope.listen<Record<string, { level: number }>, string>(carrier, event, react)
+    on("localMicLevel", ({ level }) => (this.#level.value = level))
+    on("devicesChanged", list)
+    on("micStarted", list) // the names are known from then on
+    list()
+  }
+
+  async #list(carrier: DeviceSession, signal: AbortSignal): Promise<void> {
+    try {
+      const { mics, speakers } = await carrier.listDevices!({ signal })
+      if (signal.aborted) return
+      fill(this.#microphone, mics, this.#labels.microphone)
+      fill(this.#speaker, speakers, this.#labels.speaker)
+      this.#speakers.hidden = speakers.length === 0 // some browsers offer no choice of speakers
+    } catch (reason) {
+      if (!signal.aborted) this.#failed(reason)
+    }
+  }
+
+  async #choose(change: (carrier: DeviceSession) => unknown): Promise<void> {
+    const carrier = this.#carrier
+    try {
+      if (carrier) await change(carrier)
+    } catch (reason) {
+      this.#failed(reason)
+    }
+  }
+}
+
+/** Lists devices in a menu and keeps its selection. */
+function fill(select: HTMLSelectElement, devices: Device[], name: string): void {
+  const { value } = select
+  select.replaceChildren(...devices.map(({ deviceId, label }, i) => new Option(label || `${name} ${i + 1}`, deviceId)))
+  if (devices.some(({ deviceId }) => deviceId === value)) select.value = value
+}

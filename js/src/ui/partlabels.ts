@@ -1,0 +1,48 @@
+import type { Activity } from "./activity.js"
+
+/** The texts of the parts around a session, in English. */
+export const PART_LABELS = {
+  agent: "Agent",
+  you: "You",
+  start: "Start the conversation",
+  again: "Start again",
+  controls: "Conversation",
+  microphoneOn: "Microphone on",
+  microphoneOff: "Microphone off",
+  tap: "Hold to talk",
+  tapping: "Listening…",
+  soundOn: "Sound on",
+  soundOff: "Sound off",
+  volume: "Volume",
+  devices: "Devices",
+  microphone: "Microphone",
+  speaker: "Speaker",
+  level: "Level of the microphone",
+  stop: "Stop the answer",
+  end: "End the conversation",
+  log: "What was said",
+  message: "Your message",
+  placeholder: "Type a message",
+  send: "Send",
+  /** What the agent is doing. */
+  activities: {
+    connecting: "Connecting…",
+    reconnecting: "Reconnecting…",
+    paused: "Paused",
+    ready: "Ready",
+    listening: "Listening",
+    hearing: "Hearing you",
+    thinking: "Thinking…",
+    speaking: "Speaking",
+    writing: "Writing…",
+    muted: "Your microphone is off",
+    tapToTalk: "Hold the button to talk",
+    over: "Over",
+  } satisfies Record<Activity, string> as Record<Activity, string>,
+}
+
+/** The texts of the parts around a session. */
+export type PartLabels = typeof PART_LABELS
+
+/** The English texts with others in their place. */
+export const partLabels = (own: Partial<PartLabels> = {}): PartLabels => ({ ...PART_LABELS, ...own, activities: { ...PART_LABELS.activities, ...own.activities } })

@@ -1,0 +1,146 @@
+import { make } from "./dom.js"
+import type { SessionLike } from "./listen.js"
+import { partLabels, type PartLabels } from "./partlabels.js"
+import { SpokenTranscript, type TranscriptChange, type TranscriptEntry } from "./transcript.js"
+
+/** Shows a text that grows: `GrowingMarkdown`, or a class of the page. */
+export interface GrowingText {
+  /** Shows the text up to now. */
+  set(text: string): void
+  /** Shows all of it; nothing follows. */
+  end(): void
+}
+
+/** Options of {@link Transcript}. */
+export interface TranscriptOptions {
+  /** Texts in place of the English ones: `agent`, `you`, `log`. */
+  labels?: Partial<PartLabels> | undefined
+  /** The name of the agent. Default: `labels.agent`. */
+  agentName?: string | null | undefined
+  /** Draws the agent's texts: `GrowingMarkdown`. Default: they are shown as they are. */
+  markdown?: (new (element: HTMLElement) => GrowingText) | undefined
+  /** Converts a text for screen readers: `plainMarkdown`. Default: unchanged. */
+  plain?: ((text: string) => string) | undefined
+  /** What was said. Default: an own one; `spoken` has it. */
+  spoken?: SpokenTranscript | undefined
+  /** Where it is drawn. Default: a new element that scrolls. */
+  root?: HTMLElement | undefined
+  /** Whether what was said is drawn; otherwise only what the page appends is shown. Default true. */
+  entries?: boolean | undefined
+}
+
+/** New content scrolls to the end while it is scrolled to within this distance of it, in CSS pixels. */
+const followPx = 60
+
+/**
+ * Draws what was said as a conversation, with the name of who said it, and keeps the end in view unless the visitor has scrolled up.
+ * Screen readers are told each sentence as it is spoken, by a live region of its own.
+ */
+export class Transcript {
+  readonly root: HTMLElement
+  /** What was said, such as for a file of it. */
+  readonly spoken: SpokenTranscript
+  readonly #own: boolean
+  readonly #markdown: TranscriptOptions["markdown"]
+  readonly #entries = new Map<TranscriptEntry, { root: HTMLElement; name: HTMLElement; body: HTMLElement; text: GrowingText | undefined }>()
+  readonly #unlisten: () => void
+  #labels: PartLabels
+  #agentName: string | null | undefined
+  /** What stays at the end, in this order. */
+  readonly #last: (HTMLElement | undefined)[] = []
+
+  /** Throws a `TypeError` without a session. */
+  constructor(session: SessionLike, { labels, agentName, markdown, plain, spoken, root, entries = true }: TranscriptOptions = {}) {
+    this.#labels = partLabels(labels)
+    this.#agentName = agentName
+    this.#markdown = markdown
+    this.#own = root === undefined
+    const region = make("div", { class: "agent-hidden" })
+    this.spoken = spoken ?? new SpokenTranscript(session, { liveRegion: region, plain })
+    // The log changes too often to be announced itself, and can be scrolled by keyboard only if it can have the focus.
+    this.root = root ?? make("div", { class: "agent-transcript", part: "log", role: "log", "aria-live": "off", "aria-label": this.#labels.log, tabindex: 0 })
+    if (!root && !spoken) this.root.append(region)
+    this.#unlisten = entries ? this.spoken.onChange((change) => this.#said(change)) : () => {}
+    if (entries) for (const entry of this.spoken.entries) this.#said({ entry, kind: "added" })
+  }
+
+  /** What is drawn, the oldest first. */
+  get entries(): readonly TranscriptEntry[] {
+    return [...this.#entries.keys()]
+  }
+
+  /** Draws an entry of before this session, such as one of a thread that goes on. */
+  add(entry: TranscriptEntry): void {
+    this.#said({ entry, kind: "added" })
+  }
+
+  /** Adds an element of the page, such as a widget, at the end, and keeps it in view. */
+  append(element: HTMLElement): void {
+    this.root.append(element)
+    for (const last of this.#last) if (last && last !== element && last.isConnected) this.root.append(last)
+    this.#follow(element.classList.contains("user"))
+  }
+
+  /** Keeps elements at the end, whatever is added later: those of them that are in the transcript. */
+  keepLast(...elements: (HTMLElement | undefined)[]): void {
+    this.#last.splice(0, Infinity, ...elements)
+  }
+
+  /** Shows other names. */
+  rename(labels: Partial<PartLabels>, agentName = this.#agentName): void {
+    this.#labels = partLabels(labels)
+    this.#agentName = agentName
+    for (const [entry, { name }] of this.#entries) name.textContent = this.#name(entry)
+  }
+
+  /** The element of an entry, to add to it. */
+  elementOf(entry: TranscriptEntry): HTMLElement | undefined {
+    return this.#entries.get(entry)?.root
+  }
+
+  /** Removes the listeners; the element too, unless the page gave it. */
+  destroy(): void {
+    this.#unlisten()
+    if (!this.#own) return
+    this.root.remove()
+    this.spoken.destroy()
+  }
+
+  #name({ who }: TranscriptEntry): string {
+    return who === "user" ? this.#labels.you : (this.#agentName ?? this.#labels.agent)
+  }
+
+  #said({ entry, kind }: TranscriptChange): void {
+    const shown = this.#entries.get(entry)
+    if (kind === "removed") {
+      shown?.root.remove()
+      this.#entries.delete(entry)
+      return
+    }
+    const { root, body, text } = shown ?? this.#make(entry)
+    root.toggleAttribute("data-cut", entry.interrupted)
+    if (text) {
+      text.set(entry.text)
+      if (!entry.open) text.end()
+    } else body.textContent = entry.text
+    this.#follow()
+  }
+
+  #make(entry: TranscriptEntry) {
+    const Text = entry.who === "agent" ? this.#markdown : undefined
+    const body = make("div", { class: `text${Text ? " agent-markdown" : ""}`, dir: "auto" })
+    const name = make("p", { class: "who" }, this.#name(entry))
+    const root = make("article", { class: `agent-turn ${entry.who}`, part: `turn ${entry.who}` }, name, body)
+    const added = { root, name, body, text: Text && new Text(body) }
+    this.#entries.set(entry, added)
+    this.append(root)
+    return added
+  }
+
+  /** Scrolls to the end, unless the visitor has scrolled up. */
+  #follow(always = false): void {
+    const { root } = this
+    const left = root.scrollHeight - root.scrollTop - root.clientHeight
+    if (always || left < followPx + (root.lastElementChild?.clientHeight ?? 0)) root.scrollTop = root.scrollHeight
+  }
+}

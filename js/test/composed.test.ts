@@ -1,0 +1,235 @@
+import assert from "node:assert/strict"
+import { afterEach, test } from "node:test"
+import { FakeAgentSession, FakeAvatarSession, FakeChatSession, type FakeOptions } from "../src/testing.js"
+import type { AvatarOptions } from "../src/avataroptions.js"
+import { AgentState, Composer, ControlBar, DeviceSelect, Transcript } from "../src/ui.js"
+import { makePage } from "./page.js"
+
+const { window } = makePage()
+Object.assign(globalThis, { Option: window.Option })
+globalThis.reportError = (exception: unknown) => assert.fail(`reported: ${exception}`)
+
+const rules = [{ when: { contains: "breakfast" }, steps: [{ say: "From **7 am**." }] }, { when: "slow", steps: [{ say: "Wait." }, { pause: 60_000 }, { say: "Done." }] }]
+const open: { dispose(): Promise<void> }[] = []
+const parts: { destroy(): void }[] = []
+
+afterEach(async () => {
+  for (const part of parts.splice(0)) part.destroy()
+  for (const session of open.splice(0)) await session.dispose()
+  window.document.body.replaceChildren()
+})
+
+function avatar(options: FakeOptions<AvatarOptions> = {}): FakeAvatarSession {
+  const session = new FakeAvatarSession({ agent: { rules }, micStartMode: "deferred", ...options })
+  open.push(session)
+  return session
+}
+
+function place<Part extends { root: HTMLElement; destroy(): void }>(part: Part): Part {
+  parts.push(part)
+  window.document.body.append(part.root)
+  return part
+}
+
+/** The labels of the controls that are shown, in order; those that can't be used in brackets. */
+const shown = ({ root }: ControlBar) =>
+  [...root.querySelectorAll<HTMLButtonElement>("button, input")]
+    .filter((control) => !control.closest("[hidden]"))
+    .map((control) => control.getAttribute("aria-label") ?? control.textContent!.trim())
+const press = (part: { root: HTMLElement }, name: string) => part.root.querySelector<HTMLButtonElement>(`[part~="${name}"]`)!.click()
+
+/** Waits until what a page shows is so. */
+async function until(what: string, fits: () => boolean): Promise<void> {
+  const end = Date.now() + 5_000
+  while (!fits()) {
+    assert.ok(Date.now() < end, what)
+    await new Promise((resolve) => setTimeout(resolve, 5))
+  }
+}
+
+test("a control bar starts, mutes, sets the volume and ends", async () => {
+  const session = avatar()
+  const failures: unknown[] = []
+  const bar = place(new ControlBar(session, { onError: (error) => failures.push(error) }))
+  assert.deepEqual(shown(bar), ["Start the conversation"])
+  bar.root.querySelector<HTMLButtonElement>("[part~=start]")!.focus()
+  press(bar, "start")
+  await until("connected", () => shown(bar).length === 5)
+  assert.deepEqual(shown(bar), ["Microphone off", "Sound on", "Volume", "Devices", "End the conversation"])
+  assert.equal(bar.root.contains(window.document.activeElement), true, "the focus is not lost with the button")
+  press(bar, "microphone")
+  await until("the microphone is on", () => shown(bar)[0] === "Microphone on")
+  assert.deepEqual([session.micStarted, session.micEnabled], [true, true])
+  press(bar, "microphone")
+  await until("the microphone is muted", () => shown(bar)[0] === "Microphone off")
+  assert.equal(session.micEnabled, false)
+  const volume = bar.root.querySelector<HTMLInputElement>("input")!
+  press(bar, "sound")
+  await until("the sound is off", () => shown(bar)[1] === "Sound off")
+  assert.deepEqual([session.audioOutputMuted, volume.value], [true, "0"])
+  volume.value = "0.4"
+  volume.dispatchEvent(new window.Event("input", { bubbles: true }))
+  await until("the sound is on again", () => shown(bar)[1] === "Sound on")
+  assert.deepEqual([session.audioOutputVolume, session.audioOutputMuted], [0.4, false])
+  press(bar, "end")
+  assert.equal(session.state, "disconnected")
+  assert.deepEqual(shown(bar), [], "a session connects once")
+  assert.deepEqual(failures, [])
+})
+
+test("with onStart a control bar starts again, and needs no session", async () => {
+  let starts = 0
+  const first = place(new ControlBar(undefined, { onStart: () => void starts++ }))
+  assert.deepEqual(shown(first), ["Start the conversation"])
+  press(first, "start")
+  const session = avatar()
+  const bar = place(new ControlBar(session, { onStart: () => void starts++, labels: { again: "Noch einmal" } }))
+  await session.connect()
+  session.disconnect()
+  assert.deepEqual(shown(bar), ["Noch einmal"])
+  press(bar, "start")
+  assert.equal(starts, 2)
+  assert.deepEqual(shown(place(new ControlBar(undefined))), [], "nothing can be started")
+  assert.throws(() => new ControlBar(session, { controls: ["camera" as "end"] }), /the control must be one of start, microphone, volume, devices, end/)
+})
+
+test("a bar shows what a session has a use for: no voice in text, and a button to hold to talk", async () => {
+  const chat = new FakeChatSession()
+  open.push(chat)
+  const text = place(new ControlBar(chat))
+  await chat.connect()
+  assert.deepEqual(shown(text), ["End the conversation"])
+  const tap = avatar({ agent: { abilities: { tapToTalk: true } } })
+  const bar = place(new ControlBar(tap, { controls: ["microphone", "end"] }))
+  await tap.connect()
+  assert.deepEqual(shown(bar), ["Hold to talk", "End the conversation"])
+  await tap.startMic()
+  tap.startTapToTalk()
+  assert.deepEqual(shown(bar), ["Listening…", "End the conversation"])
+})
+
+test("a bar of an agent session follows its transport", async () => {
+  const session = new FakeAgentSession({ avatar: { micStartMode: "deferred" } })
+  open.push(session)
+  const bar = place(new ControlBar(session))
+  await session.connect()
+  assert.equal(shown(bar).length, 5)
+  await session.switchMode("chat")
+  assert.deepEqual(shown(bar), ["End the conversation"])
+  await session.switchMode("avatar")
+  assert.equal(shown(bar).length, 5)
+})
+
+test("an error of the microphone is told, and not once the bar has gone", async () => {
+  const session = avatar({ agent: { microphone: "denied" } })
+  const codes: unknown[] = []
+  const bar = place(new ControlBar(session, { onError: (error) => codes.push((error as { code: string }).code) }))
+  await session.connect()
+  press(bar, "microphone")
+  await until("the error", () => codes.length > 0)
+  assert.deepEqual(codes, ["mic_permission_denied"])
+})
+
+test("the menus of devices follow the session, and choose", async () => {
+  const device = (deviceId: string, label: string) => ({ deviceId, label, groupId: "" })
+  const devices = { mics: [device("a", "Desk"), device("b", "")], speakers: [] }
+  const session = avatar({ agent: { devices } })
+  await session.connect()
+  const menus = place(new DeviceSelect(session))
+  const [microphone, speaker] = menus.root.querySelectorAll("select")
+  await until("listed", () => microphone!.options.length === 2)
+  assert.deepEqual([...microphone!.options].map(({ text }) => text), ["Desk", "Microphone 2"])
+  assert.equal(speaker!.closest("label")!.hidden, true, "there is no choice of speakers")
+  const chosen: string[] = []
+  session.switchMic = async (id: string) => void chosen.push(id)
+  microphone!.value = "b"
+  microphone!.dispatchEvent(new window.Event("change"))
+  assert.deepEqual(chosen, ["b"])
+  session.agent.emit("localMicLevel", { level: 0.5 })
+  assert.equal(menus.root.querySelector("meter")!.value, 0.5)
+  menus.destroy()
+  session.agent.emit("localMicLevel", { level: 0.9 })
+  assert.equal(menus.root.querySelector("meter")!.value, 0.5)
+})
+
+test("a composer sends, gives a text back that was not sent, and stops an answer", async () => {
+  const session = new FakeChatSession({ agent: { rules } })
+  open.push(session)
+  const codes: unknown[] = []
+  const composer = place(new Composer(session, { onError: (error) => codes.push((error as { code: string }).code) }))
+  const send = composer.root.querySelector<HTMLButtonElement>("[part~=send]")!
+  const stop = composer.root.querySelector<HTMLButtonElement>("[part~=stop]")!
+  assert.deepEqual([send.disabled, stop.hidden], [true, true])
+  await session.connect()
+  assert.equal(send.disabled, false)
+  const enter = (text: string) => {
+    composer.field.value = text
+    composer.field.dispatchEvent(new window.KeyboardEvent("keydown", { key: "Enter", cancelable: true }))
+  }
+  enter(" When is breakfast? ")
+  assert.equal(composer.field.value, "")
+  await until("answered", () => !session.responsePending && stop.hidden === true)
+  assert.deepEqual(session.agent.turns.map(({ text }) => text), ["When is breakfast?"])
+  session.agent.failTurn("rate_limited")
+  enter("Again?")
+  await until("given back", () => composer.field.value === "Again?")
+  assert.deepEqual(codes, ["rate_limited"])
+  enter("slow")
+  await until("it can be stopped", () => !stop.hidden && send.hidden === true)
+  composer.field.dispatchEvent(new window.KeyboardEvent("keydown", { key: "Escape", cancelable: true }))
+  await until("stopped", () => stop.hidden === true && !send.hidden)
+  assert.deepEqual([composer.field.value, codes.length], ["", 1], "a stopped answer is no failure")
+  assert.equal(new Composer(undefined).root.querySelector<HTMLButtonElement>("[part~=send]")!.disabled, true)
+})
+
+test("a transcript shows who said what, with what the page adds at the end", async () => {
+  const session = new FakeChatSession({ agent: { rules } })
+  open.push(session)
+  const drawn: string[] = []
+  class Growing {
+    readonly #element: HTMLElement
+    constructor(element: HTMLElement) {
+      this.#element = element
+    }
+    set(text: string): void {
+      this.#element.textContent = text.replaceAll("**", "")
+    }
+    end(): void {
+      drawn.push(this.#element.textContent!)
+    }
+  }
+  const transcript = place(new Transcript(session, { agentName: "Robin", markdown: Growing, plain: (text) => text.replaceAll("*", "") }))
+  const footer = window.document.createElement("p")
+  footer.textContent = "Rate us"
+  transcript.keepLast(footer)
+  transcript.append(footer)
+  await session.connect()
+  await session.sendText("When is breakfast?")
+  const said = () => [...transcript.root.querySelectorAll(".agent-turn")].map((turn) => [...turn.children].map(({ textContent }) => textContent).join(": "))
+  assert.deepEqual(said(), ["You: When is breakfast?", "Robin: From 7 am."])
+  assert.deepEqual(drawn.at(-1), "From 7 am.")
+  assert.equal(transcript.root.lastElementChild, footer)
+  const [, answer] = transcript.spoken.entries
+  assert.equal(transcript.elementOf(answer!)?.querySelector(".text")?.textContent, "From 7 am.")
+  transcript.rename({ you: "Sie" }, "Rotkehlchen")
+  assert.deepEqual(said(), ["Sie: When is breakfast?", "Rotkehlchen: From 7 am."])
+  assert.match(transcript.root.querySelector("[aria-live=polite]")!.textContent!, /^From 7 am\.$/)
+  transcript.destroy()
+  await session.sendText("When is breakfast?")
+  assert.equal(said().length, 2)
+})
+
+test("the state is told in words, and several parts have one activity and remove it", async () => {
+  const session = avatar()
+  const state = place(new AgentState(session, { labels: { activities: { ...{ connecting: "…" } } as never } }))
+  const bar = place(new ControlBar(session))
+  assert.deepEqual([state.root.textContent, state.root.dataset["is"]], ["…", "connecting"])
+  await session.connect()
+  await until("ready", () => state.root.textContent === "Your microphone is off")
+  press(bar, "microphone")
+  await until("listening", () => state.root.dataset["is"] === "listening")
+  press(bar, "microphone") // there is no event of it
+  await until("the bar tells the state", () => state.root.dataset["is"] === "muted")
+  assert.ok(state.root.querySelector(".agent-bars"))
+  assert.equal(place(new AgentState(session, { bars: false })).root.querySelector(".agent-bars"), null)
+})
