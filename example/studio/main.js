@@ -44,6 +44,9 @@ async function listAgents() {
   say("status", agents.length === 0 ? "There is no agent yet. Create the first one." : "")
 }
 
+/** A line of the agent as a visitor hears it whose variables the page does not know: with the template's own defaults. */
+const asHeard = (template) => template.replace(/\{\{[^{}]*?(?:default\(\s*(?:'([^']*)'|"([^"]*)")\s*\)[^{}]*?)?\}\}/g, (_, single, double) => single ?? double ?? "…")
+
 function card(agent) {
   const row = make("div", { className: "row" },
     link(agent.page, "Talk", "button main"),
@@ -53,7 +56,7 @@ function card(agent) {
   for (const control of row.children) control.setAttribute("aria-label", `${control.textContent}: ${agent.name}`)
   return make("li", {},
     agent.image ? make("img", { src: agent.image, alt: "" }) : make("span", { className: "face" }),
-    make("div", {}, make("h3", {}, agent.name), make("p", {}, agent.opening || "The visitor begins.")),
+    make("div", {}, make("h3", {}, agent.name), make("p", {}, agent.opening ? asHeard(agent.opening) : "The visitor begins.")),
     row,
   )
 }
@@ -100,7 +103,11 @@ async function create() {
     $("form").reset()
     await listAgents()
     say("form-status", `${agent.name} is ready.`)
-    document.querySelector(`[aria-label="Talk: ${CSS.escape(agent.name)}"]`)?.focus()
+    const talk = document.querySelector(`[aria-label="Talk: ${CSS.escape(agent.name)}"]`)
+    talk?.focus({ preventScroll: true })
+    // On a phone the form is a screen below the new agent.
+    talk?.closest("li").scrollIntoView({ block: "center" })
+    talk?.closest("li").classList.add("fresh")
   } finally {
     $("create").disabled = false
   }
