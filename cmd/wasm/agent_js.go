@@ -14,7 +14,7 @@ import (
 	"github.com/agentruntime/agentruntime/runtime/event"
 )
 
-// agentOptions are the options of session-api A.3.1 in the form that
+// agentOptions are the options of session §A.3.1 in the form that
 // js/src/agentoptions.ts produces: the options of each transport contain the shared
 // options too, except for the variables.
 type agentOptions struct {
@@ -69,7 +69,7 @@ func both(page, session func([]event.Timed)) func([]event.Timed) {
 }
 
 // agentMethods returns the methods that js/src/agentsession.ts calls besides those of
-// every session (session-api A.3.2).
+// every session (session §A.3.2).
 func agentMethods(a *agent.Session) page.Methods {
 	return page.Methods{
 		Sync: map[string]page.Sync{

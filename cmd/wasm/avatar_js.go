@@ -57,7 +57,7 @@ func (s *avatarSessions) make(h *page.Handle, given avatar.Options) (*avatar.Ses
 }
 
 // avatarMethods returns the methods that js/src/avatar.ts calls besides those of every
-// session (session-api A.1.3).
+// session (session §A.1.3).
 func avatarMethods(a *avatar.Session) page.Methods {
 	engine := a.Engine()
 	return page.Methods{
@@ -135,7 +135,7 @@ func avatarMethods(a *avatar.Session) page.Methods {
 
 var errRefused = errors.New("the application refused")
 
-// beforeSend is option 37: false or an exception refuses the text, a string replaces it.
+// beforeSend is the option onBeforeSend: false or an exception refuses the text, a string replaces it.
 func beforeSend(fn js.Value) func(context.Context, string, avatar.SendInfo) (string, error) {
 	if !page.Given(fn) {
 		return nil
@@ -156,7 +156,7 @@ func beforeSend(fn js.Value) func(context.Context, string, avatar.SendInfo) (str
 	}
 }
 
-// onAgentAction is option 38: false or an exception refuses the action.
+// onAgentAction is the option of that name: false or an exception refuses the action.
 func onAgentAction(fn js.Value) func(context.Context, avatar.AgentAction) error {
 	if !page.Given(fn) {
 		return nil

@@ -9,7 +9,7 @@ import (
 	"github.com/agentruntime/agentruntime/runtime/avatar"
 )
 
-// avatarOptions are the options of session-api A.1.1 in the form that
+// avatarOptions are the options of session §A.1.1 in the form that
 // js/src/avataroptions.ts produces: the token, the partner id and addresses as strings, a
 // kickoff as an object.
 type avatarOptions struct {

@@ -10,23 +10,31 @@ import (
 	"testing"
 )
 
-var (
-	citation = regexp.MustCompile(`protocol §(\d+(?:\.\d+)*)`)
-	section  = regexp.MustCompile(`(?m)^#+ (\d+(?:\.\d+)*)\.? `)
-)
+// specifications are the documents that comments refer to, and how they do.
+var specifications = []struct {
+	doc, formerly     string
+	citation, section *regexp.Regexp
+	least             int // so many references there are
+}{
+	{
+		"docs/protocol.md", "wire-" + "protocol",
+		regexp.MustCompile(`protocol §(\d+(?:\.\d+)*)`), regexp.MustCompile(`(?m)^#+ (\d+(?:\.\d+)*)\.? `), 100,
+	},
+	{
+		"docs/session.md", "session-" + "api",
+		regexp.MustCompile(`session(?:\s|//)+§(O\d+|[A-D](?:\.\d+)*)`), regexp.MustCompile(`(?m)^(?:#+ ([A-D](?:\.\d+)*)\.? |- \*\*(O\d+)\*\*)`), 60,
+	},
+}
 
-// A comment that refers to the protocol names a section that docs/protocol.md has.
+// A comment that refers to a specification names a section that its document has.
 func TestCitedSectionsExist(t *testing.T) {
-	page, err := os.ReadFile(filepath.Join(root, "docs", "protocol.md"))
-	if err != nil {
-		t.Fatal(err)
+	sections, cited := map[string]bool{}, map[string]int{}
+	for _, s := range specifications {
+		for _, m := range s.section.FindAllStringSubmatch(readFile(t, s.doc), -1) {
+			sections[s.doc+strings.Join(m[1:], "")] = true
+		}
 	}
-	sections := map[string]bool{}
-	for _, m := range section.FindAllStringSubmatch(string(page), -1) {
-		sections[m[1]] = true
-	}
-	cited := 0
-	err = filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
+	err := filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
 		switch {
 		case err != nil:
 			return err
@@ -39,13 +47,15 @@ func TestCitedSectionsExist(t *testing.T) {
 		if err != nil {
 			return err
 		}
-		if strings.Contains(string(text), "wire-"+"protocol") { // its former name
-			t.Errorf("%s refers to a document outside the repository: write protocol §, as in docs/protocol.md", path)
-		}
-		for _, m := range citation.FindAllStringSubmatch(string(text), -1) {
-			cited++
-			if !sections[m[1]] {
-				t.Errorf("%s refers to section %s, which docs/protocol.md does not have", path, m[1])
+		for _, s := range specifications {
+			if strings.Contains(string(text), s.formerly) {
+				t.Errorf("%s refers to a document outside the repository: refer to a section of %s", path, s.doc)
+			}
+			for _, m := range s.citation.FindAllStringSubmatch(string(text), -1) {
+				cited[s.doc]++
+				if !sections[s.doc+m[1]] {
+					t.Errorf("%s refers to section %s, which %s does not have", path, m[1], s.doc)
+				}
 			}
 		}
 		return nil
@@ -53,7 +63,9 @@ func TestCitedSectionsExist(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if cited < 100 {
-		t.Errorf("only %d references were found", cited)
+	for _, s := range specifications {
+		if cited[s.doc] < s.least {
+			t.Errorf("only %d references to %s were found", cited[s.doc], s.doc)
+		}
 	}
 }

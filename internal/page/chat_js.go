@@ -13,7 +13,7 @@ import (
 	"github.com/agentruntime/agentruntime/runtime/sessionend"
 )
 
-// ChatOptions are the options of session-api A.2.1 in the form that
+// ChatOptions are the options of session §A.2.1 in the form that
 // js/src/chatoptions.ts produces.
 type ChatOptions struct {
 	chat.Options
@@ -55,7 +55,7 @@ func OpenChat(h *Handle, options js.Value) (Session, Methods, error) {
 }
 
 // ChatMethods returns the methods that js/src/chatsession.ts calls besides those of every
-// session (session-api A.2.2).
+// session (session §A.2.2).
 func ChatMethods(s *chat.Session) Methods {
 	return Methods{
 		Sync: map[string]Sync{

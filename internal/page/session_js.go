@@ -122,7 +122,7 @@ func (h *Handle) give(kind string, take js.Value, methods map[string]any) (gone 
 	return jsbridge.Get(facade, "gone")
 }
 
-// methods returns the JavaScript form of s (session-api A): own, the methods of its kind,
+// methods returns the JavaScript form of s (session §A): own, the methods of its kind,
 // and those of every session.
 func (h *Handle) methods(s Session, own Methods) map[string]any {
 	h.session = s

@@ -48,7 +48,7 @@ func TestFilesNameNoSpecification(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	of := regexp.MustCompile(`protocol (§|Appendix)|session-api|(^|[^-])service\.md|management-api`)
+	of := regexp.MustCompile(`(protocol|session) (§|Appendix)|(^|[^-])service\.md|management-api`)
 	for name, text := range files {
 		for _, line := range strings.Split(text, "\n") {
 			if of.MatchString(line) {
@@ -58,7 +58,7 @@ func TestFilesNameNoSpecification(t *testing.T) {
 	}
 }
 
-// contract lists the events that pages know (session-api A.1.5).
+// contract lists the events that pages know (session §A.1.5).
 var contract = []string{
 	"stateChange", "streamReady", "capacityChanged", "track", "videoMetadata", "mediaReady", "disclosure",
 	"connectTimings", "connectivityChanged", "mediaRecovering", "mediaRecovered", "reconnecting", "reconnected",

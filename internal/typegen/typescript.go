@@ -335,7 +335,7 @@ func plain(doc string) string {
 }
 
 // specified matches a remark in parentheses that refers to the specification.
-var specified = regexp.MustCompile(` \((protocol (§|Appendix)|(session-api|service\.md)\b)[^()]*\)`)
+var specified = regexp.MustCompile(` \(((protocol|session) (§|Appendix)|service\.md\b)[^()]*\)`)
 
 // links removes the brackets of links in Go comments.
 var links = strings.NewReplacer("[", "", "]", "")

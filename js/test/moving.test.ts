@@ -71,7 +71,7 @@ test("docs/moving.md names each export of agentruntime/management once, and each
   assert.ok(text.includes(`has all ${all.length} methods of the reference's`), `docs/moving.md has to say ${all.length}`)
 })
 
-// --- The count. spec: session-api A.1 to A.3, page-helpers G.1, F.5
+// --- The count. spec: session §A.1 to A.3, page-helpers G.1, F.5
 
 const words = (text: string): string[] => text.trim().split(/\s+/)
 

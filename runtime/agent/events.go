@@ -32,7 +32,7 @@ func (StateChanged) Name() string     { return "stateChange" }
 func (TransportChanged) Name() string { return "transportChanged" }
 func (ModeChanged) Name() string      { return "modeChanged" }
 
-// The events of the transports that are passed on (session-api A.3.3), and the
+// The events of the transports that are passed on (session §A.3.3), and the
 // widgets and unconfirmed turns.
 type (
 	Transcript          = event.Transcript

@@ -313,7 +313,7 @@ func TestATokenReplacesAllThatWereGiven(t *testing.T) {
 	})
 }
 
-// TestTheEventsThatArePassedOn are those of session-api A.3.3, widget and
+// TestTheEventsThatArePassedOn are those of session §A.3.3, widget and
 // turnUnconfirmed.
 func TestTheEventsThatArePassedOn(t *testing.T) {
 	own := []string{"stateChange", "transportChanged", "modeChanged", "ended"}

@@ -61,7 +61,7 @@ func same(a, b TurnEnded) bool {
 }
 
 // pair emits responsePending and responseSettled alternately, for both transports
-// together (session-api O6).
+// together (session §O6).
 func (s *Session) pair() {
 	pending := false
 	for _, t := range s.transports() {

@@ -25,7 +25,7 @@ func (m Mode) check() error {
 	return nil
 }
 
-// Options are the options of an agent session (session-api A.3.1). The options at the top
+// Options are the options of an agent session (session §A.3.1). The options at the top
 // level apply to both transports; those in avatar and chat override them for one transport.
 //
 // The thread and the kickoff belong to the conversation: a kickoff in Avatar or Chat is used

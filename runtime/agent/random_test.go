@@ -20,7 +20,7 @@ import (
 	"github.com/agentruntime/agentruntime/runtime/session"
 )
 
-// next are the states that may follow each (session-api B.3).
+// next are the states that may follow each (session §B.3).
 var next = map[State][]State{
 	Idle:       {Connecting, Closed},
 	Connecting: {Connected, Broken, Closed},

@@ -1,5 +1,5 @@
 // Package agent implements one conversation over two transports, a video avatar with
-// voice or a text chat, and the switch between them (session-api part A.3).
+// voice or a text chat, and the switch between them (session §A.3).
 //
 // A [Session] owns the thread, the variables, the handlers of client commands and
 // the texts that have no outcome yet; a transport (*[avatar.Session] or
@@ -28,7 +28,7 @@ import (
 	"github.com/agentruntime/agentruntime/runtime/sessionend"
 )
 
-// State is the phase of a session (session-api B.3).
+// State is the phase of a session (session §B.3).
 type State string
 
 // The states. Broken and Closed are final.

@@ -16,7 +16,7 @@ const threadLimit = 5 * time.Second
 // transport's, invalid_state after the end of the session or when it ends meanwhile,
 // or aborted at the end of ctx (timeout for a deadline). While it runs, a second call
 // waits for its outcome; when the session is connected, it fails with invalid_state
-// (session-api A.3.2).
+// (session §A.3.2).
 func (s *Session) Connect(ctx context.Context) error {
 	inner, cancel := context.WithCancel(ctx)
 	defer cancel()

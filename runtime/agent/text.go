@@ -120,7 +120,7 @@ func (s *Session) CompleteThread(ctx context.Context) (sessionend.Result, error)
 }
 
 const (
-	// maxWaiting is how many texts may wait for a switch (session-api A.3.2).
+	// maxWaiting is how many texts may wait for a switch (session §A.3.2).
 	maxWaiting = 8
 	// returnLimit bounds how long later texts wait until a released transport has
 	// returned those that it did not send, to keep the order. That takes long only

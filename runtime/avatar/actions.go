@@ -11,7 +11,7 @@ import (
 )
 
 // AgentAction is something the agent starts by itself: a tool call, a widget, a
-// navigation or a form (session-api A.1.1, option 38).
+// navigation or a form (session §A.1.1, onAgentAction).
 type AgentAction struct {
 	Type        string `json:"type" ts:"'toolCall' | 'genui' | 'navigate' | 'structuredDataForm'"`
 	ToolName    string `json:"toolName,omitempty"` // of a toolCall
@@ -52,7 +52,7 @@ func (s *Session) dropSegments() {
 }
 
 // ifAllowed runs f unless the policy or the application refuses action. An action
-// without a Type is always allowed (protocol §10.7, session-api O14).
+// without a Type is always allowed (protocol §10.7, session §O14).
 func (s *Session) ifAllowed(action AgentAction, f func()) {
 	if action.Type == "" {
 		f()

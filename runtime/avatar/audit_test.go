@@ -17,7 +17,7 @@ import (
 	"github.com/agentruntime/agentruntime/runtime/session"
 )
 
-// TestAuditTellsALife: the types of session-api C.4 that no other test has.
+// TestAuditTellsALife: the types of session §C.4 that no other test has.
 func TestAuditTellsALife(t *testing.T) {
 	var mu sync.Mutex
 	var got []string

@@ -13,7 +13,7 @@ import (
 )
 
 // Connect runs the whole handshake and returns when the session is usable
-// (session-api A.1.3). While it runs, a second call waits for its outcome; once the
+// (session §A.1.3). While it runs, a second call waits for its outcome; once the
 // session is connected, also while it reconnects, a call fails with invalid_state. The
 // error is a *[fault.Error]; that of a failed handshake carries the timings, the state is
 // then error, and Disconnect must be called before another attempt. The end of ctx aborts the handshake and releases

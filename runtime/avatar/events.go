@@ -10,7 +10,7 @@ import (
 
 // Event is something that happened in a session. Each is declared once, here or
 // in runtime/event; the TypeScript types and the tables in docs/events.md are
-// generated from these declarations and their comments (session-api A.1.5).
+// generated from these declarations and their comments (session §A.1.5).
 type Event = event.Event
 
 // The events that a live session shares with other kinds.
@@ -132,7 +132,7 @@ const (
 	Stalled      RepairReason = "stalled"
 )
 
-// TimingPhase is a phase of a connect (session-api A.1.4).
+// TimingPhase is a phase of a connect (session §A.1.4).
 type TimingPhase string
 
 // The phases, besides those of [media.Phase].

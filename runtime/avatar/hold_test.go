@@ -180,8 +180,8 @@ func TestCaptionsOfACutUtteranceEnd(t *testing.T) {
 	})
 }
 
-// TestTheEndIsTheLastWord: open turns are settled before the event ended (session-api
-// O6, O8).
+// TestTheEndIsTheLastWord: open turns are settled before the event ended (session
+// §O6, O8).
 func TestTheEndIsTheLastWord(t *testing.T) {
 	run(t, Options{}, func(r *rig) {
 		s := r.mustConnect()

@@ -301,7 +301,7 @@ func (s *Session) chunk(p control.SpeechChunk) {
 
 // startsTalking handles stvStartedTalking (protocol §4.6). An opening that is not
 // spoken has the same events as one that is, and only its end is reported, with the label of
-// session-api O13.
+// session §O13.
 func (s *Session) startsTalking() {
 	id := s.turn.captions.speechID
 	s.noteActivity()
@@ -384,7 +384,7 @@ func (s *Session) userTurn(p control.TurnToTalk) {
 }
 
 // spokenLabel cleans text; a silent opening is shown as a label that an
-// application can hide (session-api O13).
+// application can hide (session §O13).
 func spokenLabel(text, speechID string) string {
 	if silentOpening(text, speechID) {
 		return SilentOpeningLabel

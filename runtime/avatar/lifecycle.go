@@ -90,7 +90,7 @@ func (s *Session) disconnect(o DisconnectOptions) {
 }
 
 // end ends a session that can't go on; err is nil when the reason alone is enough
-// (session-api O8).
+// (session §O8).
 func (s *Session) end(err *fault.Error, reason string) {
 	if s.state == Disconnected || s.state == Disconnecting {
 		return
@@ -233,7 +233,7 @@ func (s *Session) network(online bool) {
 }
 
 // disclose emits, before any speech, the notice that a machine talks
-// (session-api O3).
+// (session §O3).
 func (s *Session) disclose(l *connection) {
 	s.life.disclosure = &Disclosure{
 		Type:           "ai_disclosure",

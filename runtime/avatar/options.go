@@ -12,7 +12,7 @@ import (
 	"github.com/agentruntime/agentruntime/runtime/session"
 )
 
-// Options are the options of a live session (session-api A.1.1).
+// Options are the options of a live session (session §A.1.1).
 type Options struct {
 	session.Options
 
@@ -152,8 +152,8 @@ type SendInfo struct {
 	ThreadID string `json:"threadId,omitempty"`
 }
 
-// ActionPolicy is what the agent may start by itself (session-api A.1.1,
-// option 39); what is not set is allowed.
+// ActionPolicy is what the agent may start by itself (session §A.1.1,
+// agentActions); what is not set is allowed.
 type ActionPolicy struct {
 	Navigate           *bool `json:"navigate" ts:"'off' | boolean"`
 	GenUI              *bool `json:"genui" ts:"'off' | boolean"`

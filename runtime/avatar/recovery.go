@@ -82,7 +82,7 @@ func (s *Session) stopWaiting() {
 
 // maxAttempts returns the bound of attempts for the event about one of them: the option, or
 // how many the window has time for. It is never less than the attempt, because the browser's
-// event online and the end of the window begin attempts besides (session-api A.1.5).
+// event online and the end of the window begin attempts besides (session §A.1.5).
 func (s *Session) maxAttempts(attempt int) int {
 	limit := *s.opts.MaxReconnectAttempts
 	if limit < 0 {

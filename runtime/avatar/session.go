@@ -1,5 +1,5 @@
 // Package avatar is the live session: an agent with a face, a voice and
-// speech recognition (session-api part A.1, protocol §2 to §8).
+// speech recognition (session §A.1, protocol §2 to §8).
 //
 // A [Session] is one serial queue that owns the session's state. The socket's
 // reader, timers, peers, requests and callers hand it functions to run; nothing
@@ -29,7 +29,7 @@ import (
 	"github.com/agentruntime/agentruntime/runtime/sessionend"
 )
 
-// State is where a session is in its life (session-api B.1).
+// State is where a session is in its life (session §B.1).
 type State string
 
 // The states.
@@ -55,7 +55,7 @@ const (
 )
 
 // Snapshot is the part of a session's state that can be read at any time
-// (session-api A.1.4).
+// (session §A.1.4).
 type Snapshot struct {
 	State            State                  `json:"state"`
 	Mode             Mode                   `json:"mode"`
@@ -90,7 +90,7 @@ type Capabilities struct {
 }
 
 // Disclosure is the notice that the visitor talks to a machine
-// (session-api A.1.3, getDisclosure).
+// (session §A.1.3, getDisclosure).
 type Disclosure struct {
 	Type           string `json:"type"`
 	DisclosureText string `json:"disclosureText"`
@@ -281,7 +281,7 @@ func (s *Session) setState(state State) {
 	s.base.Emit(StateChanged{State: state})
 }
 
-// mark records that a phase of the connect was reached (session-api A.1.4). The
+// mark records that a phase of the connect was reached (session §A.1.4). The
 // map is replaced, not changed: snapshots hold the old one.
 func (s *Session) mark(phase TimingPhase) {
 	if _, ok := s.timings[string(phase)]; ok || s.state == ReconnectingState || s.state == Resuming {

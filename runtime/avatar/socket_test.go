@@ -312,7 +312,7 @@ func TestTheReasonOfAnUnsupportedClientIsMachineReadable(t *testing.T) {
 }
 
 // TestAttemptsHaveABound that is true when only the window bounds them, and none when no
-// attempt follows (session-api A.1.5).
+// attempt follows (session §A.1.5).
 func TestAttemptsHaveABound(t *testing.T) {
 	attempts := func(r *rig) (list []int) {
 		for _, c := range all[ConnectivityChanged](r) {
@@ -357,7 +357,7 @@ func TestAttemptsHaveABound(t *testing.T) {
 	})
 }
 
-// TestASessionConnectsOnce until it is disconnected (session-api A.1.3).
+// TestASessionConnectsOnce until it is disconnected (session §A.1.3).
 func TestASessionConnectsOnce(t *testing.T) {
 	run(t, Options{}, func(r *rig) {
 		s := r.mustConnect()

@@ -272,7 +272,7 @@ func (s *Session) emit(name string, payload any) {
 func (t *turnState) hold() { t.holding = true }
 
 // release ends that turn and sends the waiting texts, before the event that reports the
-// end (session-api O5).
+// end (session §O5).
 func (s *Session) release() {
 	s.turn.holding = false
 	s.flush()
@@ -439,7 +439,7 @@ func (s *Session) over(speechID string) {
 // events are not about the answer to that text.
 func (s *Session) cuts(speechID string) bool { return s.turn.cut != "" && s.turn.cut == speechID }
 
-// setPending emits responsePending and responseSettled in pairs (session-api O6).
+// setPending emits responsePending and responseSettled in pairs (session §O6).
 func (s *Session) setPending(pending bool) {
 	if s.turn.pending == pending {
 		return

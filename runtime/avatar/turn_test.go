@@ -56,7 +56,7 @@ func TestATypedTurnIsAMarkerAndAText(t *testing.T) {
 
 // TestTextIsHeldDuringTheOpening also holds the kickoff in front, and sends
 // everything as one turn before the application gets the event of the end
-// (protocol §7.7, session-api O5).
+// (protocol §7.7, session §O5).
 func TestTextIsHeldDuringTheOpening(t *testing.T) {
 	run(t, Options{Options: session.Options{Kickoff: &Kickoff{Text: "Begin"}}}, func(r *rig) {
 		s := r.connectOnly()

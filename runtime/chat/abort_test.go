@@ -250,7 +250,7 @@ func TestATurnLetsGoOfItsContext(t *testing.T) {
 	})
 }
 
-// TestDisconnectAtAnyMoment: session-api A.2.3, "Disconnect in mid-turn".
+// TestDisconnectAtAnyMoment: session §A.2.3, "Disconnect in mid-turn".
 func TestDisconnectAtAnyMoment(t *testing.T) {
 	for name, bring := range moments {
 		t.Run(name, func(t *testing.T) {

@@ -76,7 +76,7 @@ func TestAHiddenPageThatReads(t *testing.T) {
 }
 
 // TestTheEndIsToldOnce: a session sends one completion signal, even one that is sent before
-// Connect (session-api O15).
+// Connect (session §O15).
 func TestTheEndIsToldOnce(t *testing.T) {
 	run(t, Options{Options: session.Options{ThreadID: "5f0c"}}, func(r *rig) {
 		complete := func(want sessionend.Result) {

@@ -10,7 +10,7 @@ type StateChanged struct {
 // Name implements [event.Event].
 func (StateChanged) Name() string { return "stateChange" }
 
-// The events that a chat session shares with other kinds (session-api A.2.3).
+// The events that a chat session shares with other kinds (session §A.2.3).
 type (
 	Transcript          = event.Transcript
 	TurnStarted         = event.TurnStarted

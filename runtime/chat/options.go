@@ -6,7 +6,7 @@ import (
 	"github.com/agentruntime/agentruntime/runtime/session"
 )
 
-// Options are the options of a chat session (session-api A.2.1).
+// Options are the options of a chat session (session §A.2.1).
 type Options struct {
 	session.Options
 

@@ -1,6 +1,6 @@
 // Package chat implements the conversation in text: the same brain and the same threads
 // as a live session, over streamed HTTP replies, without a socket, media or a
-// permission prompt (session-api part A.2, protocol §9 and §10).
+// permission prompt (session §A.2, protocol §9 and §10).
 //
 // There are three ways to receive an answer, which can be combined: every event goes to
 // Options.OnEvent, [Session.SendText] waits for one turn, and [Session.Stream]
@@ -29,7 +29,7 @@ import (
 	"github.com/agentruntime/agentruntime/runtime/sessionend"
 )
 
-// State is the phase of a session (session-api B.2).
+// State is the phase of a session (session §B.2).
 type State string
 
 // The states. Closed is final.
@@ -188,7 +188,7 @@ func (s *Session) setState(state State) {
 }
 
 // Connect opens the session and queues the kickoff. It does not wait for the network. The
-// error is invalid_state on a session that is connected or has ended (session-api A.2.2), and
+// error is invalid_state on a session that is connected or has ended (session §A.2.2), and
 // aborted, or timeout, if ctx has ended before.
 func (s *Session) Connect(ctx context.Context) error {
 	if ctx.Err() != nil {

@@ -205,7 +205,7 @@ func (t *turn) keep(seg converse.Segment) {
 	}
 }
 
-// begin emits the first events of t and starts to read its reply (session-api A.2.3, order
+// begin emits the first events of t and starts to read its reply (session §A.2.3, order
 // of a turn).
 func (s *Session) begin(t *turn) {
 	s.turn = t
@@ -326,7 +326,7 @@ func (s *Session) segment(t *turn, seg *converse.Segment) {
 	t.keep(*seg)
 }
 
-// settleResponse emits the responseSettled of an earlier responsePending (session-api O6).
+// settleResponse emits the responseSettled of an earlier responsePending (session §O6).
 func (s *Session) settleResponse() {
 	if s.pending {
 		s.pending = false

@@ -12,7 +12,7 @@ import (
 	"github.com/agentruntime/agentruntime/runtime/session"
 )
 
-// TestEndingsOfATurn is the order of events of session-api A.2.3 for everything
+// TestEndingsOfATurn is the order of events of session §A.2.3 for everything
 // that can become of a turn. Whatever it is, the next turn works.
 func TestEndingsOfATurn(t *testing.T) {
 	const (

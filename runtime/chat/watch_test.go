@@ -15,7 +15,7 @@ import (
 )
 
 // TestAStallIsReportedUntilTheAnswerBegins: tools, thinking and keepalives don't end a
-// stall (session-api A.2.3).
+// stall (session §A.2.3).
 func TestAStallIsReportedUntilTheAnswerBegins(t *testing.T) {
 	widget := `{"type":"unisphere-tool","content":"- a","metadata":{"runtimeName":"followups-tool"}}`
 	for name, life := range map[string]string{"text": text("Hi"), "widget": widget} {
@@ -54,7 +54,7 @@ func TestTheStallWatchdogCanBeSwitchedOff(t *testing.T) {
 	})
 }
 
-// TestAnEmptyTurnWithVariablesWarnsOnce: session-api O16. What counts is what the
+// TestAnEmptyTurnWithVariablesWarnsOnce: session §O16. What counts is what the
 // turn was sent with.
 func TestAnEmptyTurnWithVariablesWarnsOnce(t *testing.T) {
 	run(t, Options{}, func(r *rig) {

@@ -7,7 +7,7 @@ import (
 )
 
 // Limits are the time limits of a live session, each of which can be replaced
-// (protocol §2.2; session-api A.1.2).
+// (protocol §2.2; session §A.1.2).
 type Limits struct {
 	// Overall bounds a whole connect, a cold rebuild, or the rebuild after an
 	// expired pause. Its deadline is fixed once, when the handshake starts.

@@ -22,7 +22,7 @@ const MaxKept = 4 << 20
 // OnceLimits are the limits of [Brain.Once] (protocol §9.5).
 var OnceLimits = Limits{ToolSegments: 8, CallsPerTool: 3, Segments: 2000, Bytes: MaxKept}
 
-// Turn is an answer as a whole (session-api A.2.2, sendText, and D.10).
+// Turn is an answer as a whole (session §A.2.2, sendText, and D.10).
 type Turn struct {
 	// Text is the text of all spoken segments in one, without the widgets.
 	Text string `json:"text"`

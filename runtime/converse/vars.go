@@ -78,7 +78,7 @@ func VarNames(vars map[string]any) []string {
 	return names
 }
 
-// capabilities are the names of session-api D.10, with think_process of
+// capabilities are the names of session §D.10, with think_process of
 // protocol §4.9.
 var capabilities = []string{
 	"use_knowledge_base", "use_content_search", "use_get_entry_content", "generate_followup_questions",

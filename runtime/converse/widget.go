@@ -182,7 +182,7 @@ type GradedOption struct {
 }
 
 // The normalised names of the widget runtimes (protocol §4.4.3, and the optional ones
-// of session-api.md D.3).
+// of session §D.3).
 const (
 	RuntimeFlashcards         = "flashcards"
 	RuntimeFollowups          = "followups"

@@ -1,7 +1,7 @@
 // Package event declares the events that sessions of more than one kind send to their
 // listeners, each event once: the live session, the chat session and the agent
 // session emit the same types, so that one listener serves all of them
-// (session-api A.1.5, A.2.3, A.3.3).
+// (session §A.1.5, A.2.3, A.3.3).
 //
 // The events of a single kind are declared in the events.go of that kind's package,
 // which also lists the shared events that it emits. This package must not depend on
@@ -46,7 +46,7 @@ type ResponsePending struct{}
 type ResponseSettled struct{}
 
 // BrainStalled is emitted every brainStallMs while nothing of an expected answer
-// arrives (session-api A.1.5). AfterMs is brainStallMs, Count the number of the event since
+// arrives (session §A.1.5). AfterMs is brainStallMs, Count the number of the event since
 // something arrived, from 1: AfterMs times Count is the time waited so far.
 type BrainStalled struct {
 	AfterMs int64 `json:"afterMs"`
@@ -98,7 +98,7 @@ type Word struct {
 	StartMs int64  `json:"startMs"`
 }
 
-// ToolCall is a call of a client tool by the brain (session-api A.1.7).
+// ToolCall is a call of a client tool by the brain (session §A.1.7).
 type ToolCall struct {
 	Name         string          `json:"name"`
 	Args         json.RawMessage `json:"args" ts:"Record<string, unknown>"`
@@ -221,7 +221,7 @@ type Kickoff struct {
 	Sent bool `json:"sent"`
 }
 
-// Audit is a redacted security event (session-api C.4). Fields that a session can't know
+// Audit is a redacted security event (session §C.4). Fields that a session can't know
 // are null.
 type Audit struct {
 	At       string `json:"ts"` // RFC 3339, in UTC

@@ -15,7 +15,7 @@ func (c Code) Error() string { return string(c) }
 // The meaning of each code is in its row of the table below, from which
 // docs/errors.md is generated; a test fails when a constant has no row.
 
-// The running session (session-api.md C.2 "Runtime", protocol Appendix A).
+// The running session (session §C.2 "Runtime", protocol Appendix A).
 const (
 	BadRequest          Code = "bad_request"
 	InvalidState        Code = "invalid_state"
@@ -63,7 +63,7 @@ const (
 	NoiseProcessorFailed    Code = "noise_processor_failed"
 )
 
-// Text turns over HTTP (session-api.md C.2 "Chat", protocol §9.6).
+// Text turns over HTTP (session §C.2 "Chat", protocol §9.6).
 const (
 	Aborted                 Code = "aborted"
 	NetworkError            Code = "network_error"
@@ -98,7 +98,7 @@ const (
 	MissingDiscriminator    Code = "missing_discriminator"
 )
 
-// Management and token helpers (session-api.md C.2 "Management", service.md
+// Management and token helpers (session §C.2 "Management", service.md
 // "Errors"), and the site manifest of the site navigator.
 const (
 	WrongTokenScope      Code = "wrong_token_scope"
@@ -123,7 +123,7 @@ const (
 	BadManifest          Code = "bad_manifest"
 )
 
-// Warnings only (session-api.md C.3): the session goes on.
+// Warnings only (session §C.3): the session goes on.
 const (
 	KickoffFailed              Code = "kickoff_failed"
 	EmptyTurnWithRequestVars   Code = "empty_turn_with_request_vars"

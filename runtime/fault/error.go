@@ -1,7 +1,7 @@
 // Package fault declares the error type of the runtime and every code that an error
 // can have, each once, in the table of this package.
 //
-// It also implements redaction (session-api.md C.1), which is applied where text leaves
+// It also implements redaction (session §C.1), which is applied where text leaves
 // the runtime: in an Error, where a session passes events, audit events and log messages to
 // the application (runtime/session), and where a panic is printed on the console
 // (internal/jsbridge).
@@ -36,12 +36,12 @@ const (
 // Phases are all phases, in their order.
 var Phases = []Phase{PhaseServerConnect, PhaseJoin, PhaseJoinComplete, PhaseAgent, PhaseASR, PhaseWHEP, PhaseConnect, PhaseReconnect}
 
-// docsBase and a code make the problem URI of an error (session-api.md C.1
+// docsBase and a code make the problem URI of an error (session §C.1
 // "type").
 const docsBase = "https://github.com/agentruntime/agentruntime/blob/main/docs/errors.md#"
 
-// Error is the error of every exported call of the runtime (session-api.md
-// C.1). Build one with New, From, FromStatus or FromBody, which redact their arguments.
+// Error is the error of every exported call of the runtime (session
+// §C.1). Build one with New, From, FromStatus or FromBody, which redact their arguments.
 // Its text and its JSON are redacted too, for fields that were assigned by hand. The With
 // methods change the receiver and return it: call them before another goroutine gets the
 // Error.
@@ -189,7 +189,7 @@ func (e *Error) Message() string {
 	return Redact(e.Title)
 }
 
-// Type returns the problem URI of session-api.md C.1: the address of the code in the
+// Type returns the problem URI of session §C.1: the address of the code in the
 // documentation, or about:blank for a code that is not in the table.
 func (e *Error) Type() string {
 	if _, ok := Lookup(e.Code); !ok {
@@ -208,7 +208,7 @@ func (e *Error) Is(target error) bool {
 func (e *Error) Unwrap() error { return e.Cause }
 
 // MarshalJSON returns the safe form that JavaScript gets from toJSON()
-// (session-api.md C.1).
+// (session §C.1).
 func (e *Error) MarshalJSON() ([]byte, error) {
 	safe := map[string]any{
 		"type": e.Type(), "code": string(e.Code), "title": Redact(e.Title), "retryable": e.Retryable,

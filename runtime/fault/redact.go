@@ -10,7 +10,7 @@ import (
 // Redacted replaces a secret in a text.
 const Redacted = "[redacted]"
 
-// Redact returns s without what must not leave the runtime (session-api C.1):
+// Redact returns s without what must not leave the runtime (session §C.1):
 //
 //   - the values of every session's [Secrets];
 //   - tokens of the service and JSON web tokens, also broken into lines;
@@ -128,7 +128,7 @@ func wrappedEnd(s string, i int, in func(byte) bool) int {
 }
 
 // minHexSecret is the length from which a run of hexadecimal digits is taken
-// for a secret: admin secrets have 32 (session-api.md C.1). Ids of the service
+// for a secret: admin secrets have 32 (session §C.1). Ids of the service
 // have 24, or are UUIDs with dashes.
 const minHexSecret = 32
 

@@ -3,7 +3,7 @@
 // reply. It must not depend on what is requested.
 package httpclient
 
-// Response describes a reply for an application's OnResponse (session-api A.2.1,
+// Response describes a reply for an application's OnResponse (session §A.2.1,
 // onResponse).
 type Response struct {
 	Method string `json:"method"`

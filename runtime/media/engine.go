@@ -49,7 +49,7 @@ type Event struct {
 	Candidate *control.Candidate // Candidate
 	Track     Track              // TrackAdded, HardwareMute
 	Picture   Picture            // VideoSize
-	Phase     Phase              // Milestone: a name of session-api A.1.4
+	Phase     Phase              // Milestone: a name of session §A.1.4
 	Media     string             // PlaybackBlocked, AttachFailed: "video" or "audio"
 	Muted     bool               // HardwareMute
 	Level     float64            // Level: 0 to 1
@@ -83,7 +83,7 @@ const (
 	FirstFrame                       // of the picture that moves with that sound
 )
 
-// Phase is a milestone that this package reports (session-api A.1.4).
+// Phase is a milestone that this package reports (session §A.1.4).
 type Phase string
 
 // The milestones.

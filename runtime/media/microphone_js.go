@@ -518,11 +518,11 @@ func stopTracks(stream js.Value) {
 }
 
 // The level's scale: the analyser gives levelBins bytes, whose sum is 0 to 4080
-// (session-api A.1.1, localVadThreshold).
+// (session §A.1.1, localVadThreshold).
 const (
 	levelBins   = 16
 	maxLevel    = levelBins * 255
-	levelPeriod = 50 * time.Millisecond // session-api A.1.5, localMicLevel
+	levelPeriod = 50 * time.Millisecond // session §A.1.5, localMicLevel
 )
 
 // meter measures the level of one stream, with an AudioContext of its own.

@@ -12,7 +12,7 @@ import (
 )
 
 // renderer has the page's elements and the streams that they play (protocol
-// §6.9, session-api D.2). The streams live as long as the renderer, and tracks
+// §6.9, session §D.2). The streams live as long as the renderer, and tracks
 // are swapped inside them, so that elements keep their binding through
 // recoveries. It needs no lock, because a page has one thread.
 type renderer struct {

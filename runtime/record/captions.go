@@ -12,7 +12,7 @@ import (
 	"github.com/agentruntime/agentruntime/runtime/event"
 )
 
-// chunkLead is how long before its sound a speechChunk is emitted (session-api A.1.5).
+// chunkLead is how long before its sound a speechChunk is emitted (session §A.1.5).
 const chunkLead = 400 * time.Millisecond
 
 // readingTime is how long the visitor's words are shown.

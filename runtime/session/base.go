@@ -129,7 +129,7 @@ func (b *Base) Warning(w event.Warning) {
 	b.Emit(w)
 }
 
-// Audit emits a redacted security event (session-api C.4).
+// Audit emits a redacted security event (session §C.4).
 func (b *Base) Audit(kind, outcome, reason string) {
 	if b.hooks.OnAuditEvent == nil {
 		return

@@ -173,8 +173,8 @@ func TestWithoutAListener(t *testing.T) {
 	})
 }
 
-// TestAnAuditEventHasItsFullShape, with null for what a session can't know (session-api
-// C.4).
+// TestAnAuditEventHasItsFullShape, with null for what a session can't know (session
+// §C.4).
 func TestAnAuditEventHasItsFullShape(t *testing.T) {
 	bubble(t, func(s *inside) {
 		s.Audit("agent.action.deny", "denied", "not on the list")

@@ -10,7 +10,7 @@ import (
 	"github.com/agentruntime/agentruntime/runtime/sessionend"
 )
 
-// Conversation has the methods that sessions of every kind share (session-api A).
+// Conversation has the methods that sessions of every kind share (session §A).
 // A session embeds it and sets it up with [NewConversation]. The methods may be called from
 // any goroutine.
 type Conversation struct {

@@ -15,7 +15,7 @@ import (
 	"github.com/agentruntime/agentruntime/runtime/sessionend"
 )
 
-// Options are the options that sessions of every kind have (session-api A.1.1).
+// Options are the options that sessions of every kind have (session §A.1.1).
 //
 // The zero value of every field but Token means its default. internal/options
 // describes the tags. The TypeScript types, their checks and docs/options.md, in which a

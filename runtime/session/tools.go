@@ -71,7 +71,7 @@ type Caller struct {
 }
 
 // Tools runs the client commands of the brain and sends it their answers
-// (session-api A.1.7, protocol §9.8 and §10.5 to §10.8). Its methods must be
+// (session §A.1.7, protocol §9.8 and §10.5 to §10.8). Its methods must be
 // called on the queue of Base, except Respond and those that register handlers.
 type Tools struct {
 	Base *Base
@@ -191,7 +191,7 @@ func CallOf(c converse.Call) event.ToolCall {
 	}
 }
 
-// Run reports c and runs its handlers (session-api O14).
+// Run reports c and runs its handlers (session §O14).
 func (t *Tools) Run(c converse.Call) {
 	t.ran++
 	call := CallOf(c)

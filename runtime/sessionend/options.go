@@ -10,8 +10,8 @@ import (
 	"github.com/agentruntime/agentruntime/runtime/httpclient"
 )
 
-// Settings are when the end of a conversation is reported to the service (session-api
-// A.1.1, options 56 to 67).
+// Settings are when the end of a conversation is reported to the service (session
+// §A.1.1, "The end").
 type Settings struct {
 	// CompleteOnEnd reports the end of the conversation to the service.
 	CompleteOnEnd *bool `json:"sessionCompleteOnEnd" default:"true"`
@@ -82,7 +82,7 @@ type Options struct {
 	Attempt func(Attempt)
 }
 
-// Attempt is one attempt to report the end (session-api A.1.5, sessionCompleted).
+// Attempt is one attempt to report the end (session §A.1.5, sessionCompleted).
 type Attempt struct {
 	Reason     string
 	Sent       bool
@@ -90,7 +90,7 @@ type Attempt struct {
 	Peers      int // other tabs that have the thread
 }
 
-// Result is the outcome of an explicit completion (session-api A.1.3,
+// Result is the outcome of an explicit completion (session §A.1.3,
 // completeThread).
 type Result struct {
 	OK bool `json:"ok"`
