@@ -81,12 +81,12 @@ test: ## The tests of every package, vet, types, and the core of the whole pages
 .PHONY: verify
 verify: build ## What takes longer: the linters, all other whole pages, fresh projects, every fault of docs/resilience.md, a soak, Firefox and WebKitGTK, inputs of their own for the fuzz targets
 	tools/need.sh browser
-	AGENTRUNTIME_REQUIRE_NODE=1 go run ./internal/maketest suites lint-native lint-page format then looks fresh browsers then faults soak then recordings k6-test then fuzz
+	AGENTRUNTIME_REQUIRE_NODE=1 go run ./internal/maketest suites lint-native lint-page format then looks fresh browsers then faults soak then recordings k6-test profile-check then fuzz
 
 .PHONY: more
 more: build # proofs that are slower still, or need a machine that does nothing else; before a release
 	tools/need.sh browser
-	AGENTRUNTIME_REQUIRE_NODE=1 go run ./internal/maketest race then page-faults then profile-check then newcomer
+	AGENTRUNTIME_REQUIRE_NODE=1 go run ./internal/maketest race then page-faults then newcomer
 
 .PHONY: bench
 bench: build ## Measure beside plain JavaScript, and write docs/performance.md

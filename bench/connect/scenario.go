@@ -48,6 +48,9 @@ func preloaded(client string) string {
 	return script(`element("` + map[string]string{"ours": "visible", "plain": "none"}[client] + `")`)
 }
 
+// chat is a conversation in text, which the plain client does not have.
+func chat(client string) string { return script(`chat("` + client + `")`) }
+
 // The runtime prepares its session before; the plain client can't.
 func preparedFive(client string) string { return script(`loaded("` + client + `", 5, true)`) }
 func prepared(client string) string     { return script(`loaded("` + client + `", 1, true)`) }
@@ -201,7 +204,7 @@ func atMost(bound float64) figures.Goal { return figures.Goal{Of: figures.AtMost
 
 // own is a row for one set of results, without a comparison.
 func (r results) own(what, client, figure string) figures.Row {
-	return figures.Row{What: what, Unit: "ms", Runs: len(r[client]), Ours: r.median(client, figure)}
+	return figures.Row{What: what, Unit: "ms", Alone: true, Runs: len(r[client]), Ours: r.median(client, figure)}
 }
 
 var none figures.Goal
@@ -270,6 +273,11 @@ var scenarios = []scenario{
 	}},
 	{name: "cold-local", runs: 5, page: visit, rows: func(r results) []figures.Row {
 		return []figures.Row{r.row("import to first frame, cold, no limits", "importToFrame", atMost(350))}
+	}},
+	{name: "chat", runs: 5, page: chat, line: true, rows: func(r results) []figures.Row {
+		bytes := in("kB", 1e3, r.own("bytes before the first answer of a chat, modules and program", "ours", "bytesToAnswer"))
+		bytes.Goal = atMost(500)
+		return []figures.Row{r.own("import to first answer of a chat, cold, 9 Mbit/s and 60 ms", "ours", "importToAnswer"), bytes}
 	}},
 	{name: "cold-slow", runs: 5, page: visit, line: true, slow: 4, rows: func(r results) []figures.Row {
 		return []figures.Row{

@@ -91,8 +91,11 @@ func (r Row) String() string {
 	if r.Goal.Of != "" {
 		met = map[bool]string{true: "yes", false: "**no**"}[r.Met()]
 	}
-	return fmt.Sprintf("| %s | %s %s | %s | %s | %s | %s | %d |\n", r.What, number(r.Ours), r.Unit, beside, ratio, r.goal(), met, r.Runs)
+	return fmt.Sprintf("| %s | %s | %s | %s | %s | %s | %d |\n", r.What, r.Figure(), beside, ratio, r.goal(), met, r.Runs)
 }
+
+// Figure returns Ours with its unit.
+func (r Row) Figure() string { return number(r.Ours) + " " + r.Unit }
 
 // goal returns the text of the goal's cell.
 func (r Row) goal() string {

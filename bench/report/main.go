@@ -1,5 +1,6 @@
 // Command report puts the rows of the benchmarks into one table, prints it, and writes it
-// into docs/performance.md. The rest of that document is kept.
+// into docs/performance.md, with a summary for visitors at its top. The rest of that
+// document is kept.
 //
 // Usage, from the root of the module; make bench does this:
 //
@@ -52,9 +53,18 @@ func run(table string, files []string, w io.Writer) error {
 	if err != nil {
 		return err
 	}
-	changed, err := replace(string(old), table, text)
+	changed, err := replace(string(old), table, mark(table), text)
 	if err != nil {
 		return err
+	}
+	if table == "bench" {
+		brief, err := summarise(rows)
+		if err != nil {
+			return err
+		}
+		if changed, err = replace(changed, "bench", summaryMark, brief); err != nil {
+			return err
+		}
 	}
 	if err := os.WriteFile(doc, []byte(changed), 0o644); err != nil {
 		return err
@@ -92,17 +102,19 @@ func machine() string {
 		runtime.NumCPU(), model, runtime.GOOS, browser, strings.Replace(runtime.Version(), "go", "Go ", 1))
 }
 
-// replace replaces the text between the marks of a table.
-func replace(doc, table, text string) (string, error) {
-	head, rest, found := strings.Cut(doc, mark(table))
+// replace replaces the text between a mark and the next end mark.
+func replace(doc, table, mark, text string) (string, error) {
+	head, rest, found := strings.Cut(doc, mark)
 	_, tail, ended := strings.Cut(rest, end)
 	if !found || !ended {
 		return "", fmt.Errorf("the document has no place for the table of make %s", table)
 	}
-	return head + mark(table) + "\n" + text + "\n" + end + tail, nil
+	return head + mark + "\n" + text + "\n" + end + tail, nil
 }
 
 func mark(table string) string { return "<!-- make " + table + " writes this table -->\n" }
+
+const summaryMark = "<!-- make bench writes this summary -->\n"
 
 const end = "<!-- end of the table -->\n"
 

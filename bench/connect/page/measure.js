@@ -141,6 +141,21 @@ export async function element(preload) {
   return figures
 }
 
+/** A conversation in text, from the import to the first text of the first answer. The plain client has none. */
+export async function chat(name) {
+  if (name === "plain") return {}
+  const began = performance.now()
+  const { appInit, ChatSession } = await import("/js/dist/chat.js")
+  const session = new ChatSession({ ...(await appInit({ widgetId, ...service.addresses })), ...service.session })
+  await session.connect()
+  for await (const { content } of session.streamText(questions[0])) {
+    if (!content) continue
+    const figures = { importToAnswer: performance.now() - began, bytesToAnswer: downloaded() }
+    session.dispose()
+    return figures
+  }
+}
+
 /** Connects in a page whose client is loaded: the first time, and the last of several. */
 export async function loaded(name, times, prepare) {
   const client = await clients[name]()
