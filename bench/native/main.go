@@ -32,7 +32,7 @@ import (
 
 const (
 	// goal is how many sessions one core should be able to serve.
-	goal = 250
+	goal = 150
 	// tolerated is the share of frames that may be sent too late.
 	tolerated = 0.01
 )
