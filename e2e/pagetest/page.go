@@ -66,10 +66,16 @@ func newPage(ctx context.Context, t *testing.T) *Page {
 	p := &Page{Page: tab, t: t, ctx: ctx}
 	t.Cleanup(func() {
 		p.checkConsole()
-		tab.Close()
+		p.Close()
 	})
 	watchCalls(ctx, t, tab)
 	return p
+}
+
+// Close closes the page. The end of the test does it otherwise.
+func (p *Page) Close() {
+	reportCalls(p.ctx, p.Page)
+	p.Page.Close()
 }
 
 // NewTab opens an address in another tab, with the prelude of p and a process of its own.

@@ -10,6 +10,7 @@ import (
 	"slices"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/agentruntime/agentruntime/internal/browsertest"
 )
@@ -19,6 +20,9 @@ import (
 // "check", and then a test fails when the first part of a program calls a function of its
 // second part before that is there (make profile-check).
 const profileVariable = "AGENTRUNTIME_PROFILE"
+
+// lastReport bounds the wait for the last calls of a page.
+const lastReport = 10 * time.Second
 
 //go:embed page/profile.js
 var profileScript string
@@ -69,7 +73,16 @@ func watchCalls(ctx context.Context, t *testing.T, p *browsertest.Page) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() { _ = p.Eval(ctx, "globalThis.reportCalls?.()", nil) }) // the page may be gone
+}
+
+// reportCalls waits until a page that is about to be closed has reported its last calls.
+func reportCalls(ctx context.Context, p *browsertest.Page) {
+	if os.Getenv(profileVariable) == "" {
+		return
+	}
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), lastReport)
+	defer cancel()
+	_ = p.Eval(ctx, "globalThis.reportCalls?.()", nil) // the page may have crashed
 }
 
 // writeCalls writes what all pages have called.

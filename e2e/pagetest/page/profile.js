@@ -3,7 +3,7 @@
 // and the functions that were missing, in other programs.
 {
   // How long the second part takes on an ordinary line, in ms.
-  const restMs = 1500
+  const restMs = 500
   const { instantiate, compileStreaming } = WebAssembly
   const names = new WeakMap()
   WebAssembly.compileStreaming = async (source) => {
@@ -61,6 +61,7 @@
   // After the listeners of the programs, which handle the end of the page.
   const { addEventListener } = EventTarget.prototype
   const last = () => report()
+  addEventListener.call(window, "pagehide", last)
   EventTarget.prototype.addEventListener = function (event, ...more) {
     addEventListener.call(this, event, ...more)
     if (event !== "pagehide" || this !== window) return
