@@ -14,7 +14,7 @@ const groups = {
   Reference: ["options", "events", "errors"],
   Service: ["local-service", "management", "agentctl"],
   "In production": ["hosting", "security", "resilience", "performance", "tracing", "scaling", "load", "browsers"],
-  Project: ["architecture", "protocol", "session", "testing"],
+  Project: ["architecture", "protocol", "session", "service", "testing"],
 }
 const pages = readdirSync(join(root, "docs")).filter((name) => name.endsWith(".md")).map((name) => name.slice(0, -3))
 const listed = Object.values(groups).flat()
