@@ -120,3 +120,16 @@ func TestStudioPage(t *testing.T) {
 	}
 	t.Fatal("the studio did not say where its page is")
 }
+
+// TestPartsPage takes a picture of the parts of agentruntime/ui around one session.
+func TestPartsPage(t *testing.T) {
+	p := open(t, "/e2e/element/testdata/composed.html", 760, 760)
+	p.AwaitTrue(`document.body.dataset.ready === ""`)
+	p.Do(nil, `document.querySelector("[part~=start]").focus()`)
+	p.Keys("\r")
+	p.AwaitTrue(`document.querySelector("[part=log]").innerText.includes("How can I help you?")`)
+	p.Do(nil, `document.querySelector("textarea").focus()`)
+	p.Keys("My name is Ada.\r")
+	p.AwaitTrue(`document.querySelector("[part=log]").innerText.includes("meet you") && document.querySelector("[part=state]").dataset.is === "speaking"`)
+	take(t, p, "ui-parts.png")
+}
