@@ -16,6 +16,7 @@ import (
 	"strings"
 
 	"github.com/agentruntime/agentruntime/runtime/fault"
+	"github.com/agentruntime/agentruntime/runtime/httpclient"
 )
 
 // Client does HTTP requests. Transport implements it; tests may use their own.
@@ -92,6 +93,19 @@ func (h Header) Get(name string) string { return h[strings.ToLower(name)] }
 
 // Set sets the header with the given name in any case. h must not be nil.
 func (h Header) Set(name, value string) { h[strings.ToLower(name)] = value }
+
+// Authorize returns the headers of a request with a token, and with the trace context of the
+// application: that goes where tokens go, and nowhere else.
+func Authorize(token string, trace httpclient.TraceContext) Header {
+	h := Header{"authorization": "KS " + token}
+	if trace.Traceparent != "" {
+		h["traceparent"] = trace.Traceparent
+		if trace.Tracestate != "" {
+			h["tracestate"] = trace.Tracestate
+		}
+	}
+	return h
+}
 
 // DefaultLimit bounds a reply that is read as a whole, in bytes (protocol §9.7).
 const DefaultLimit = 10 << 20

@@ -8,6 +8,7 @@ import (
 
 	"github.com/agentruntime/agentruntime/internal/jsbridge"
 	"github.com/agentruntime/agentruntime/runtime/event"
+	"github.com/agentruntime/agentruntime/runtime/httpclient"
 	"github.com/agentruntime/agentruntime/runtime/session"
 )
 
@@ -17,12 +18,28 @@ type SessionHooks struct {
 	Logger       js.Value `json:"logger"`
 
 	OnTokenNeeded js.Value `json:"onTokenNeeded"`
+	TraceContext  js.Value `json:"traceContext"`
+}
+
+// Trace converts the option traceContext, which js/src/options.ts has made a function. An
+// exception counts as none.
+func Trace(fn js.Value) func() httpclient.TraceContext {
+	if !Given(fn) {
+		return nil
+	}
+	return func() (c httpclient.TraceContext) {
+		if value, err := invoke(fn); err == nil && Given(value) {
+			_ = jsbridge.FromJS("traceContext", value, &c)
+		}
+		return c
+	}
 }
 
 // Into sets the hooks in the options of a session.
 func (h *SessionHooks) Into(o *session.Options) {
 	o.OnAuditEvent = Hook[event.Audit](h.OnAuditEvent)
 	o.Log = Logger(h.Logger)
+	o.TraceContext = Trace(h.TraceContext)
 	if fn := h.OnTokenNeeded; Given(fn) {
 		o.OnTokenNeeded = func(ctx context.Context) (token string, err error) {
 			value, err := Consult(ctx, fn)

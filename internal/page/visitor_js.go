@@ -162,10 +162,15 @@ func warn(w *fault.Error) {
 }
 
 func appInit(ctx context.Context, a Args) (any, error) {
-	var options appinit.Options
-	if err := a.Into("options", 0, &options); err != nil {
+	var given struct {
+		appinit.Options
+		TraceContext js.Value `json:"traceContext"`
+	}
+	if err := a.Into("options", 0, &given); err != nil {
 		return nil, err
 	}
+	options := given.Options
+	options.TraceContext = Trace(given.TraceContext)
 	options.Warn = warn
 	if begun := a.At(1); begun.Type() == js.TypeFunction { // js/src/early.ts has begun the requests
 		options.HTTPClient = fetch.As(fetch.Using(begun))

@@ -260,7 +260,7 @@ var words = regexp.MustCompile(`^[A-Z].*[a-z].*[A-Z]|^[A-Z]{2,}[a-z]`)
 const optionsHeader = `// Generated from the options of each session by "go generate ./runtime/event"; don't edit.
 
 import type { AgentMode, Kickoff, ToolCall } from "./events.js"
-import type { Capabilities, Injected, OwnToken, RequestVars } from "./options.js"
+import type { Capabilities, Injected, OwnToken, RequestVars, TraceSource } from "./options.js"
 
 /** How an option is checked: by its kind, or by the values that it can have. */
 export type Check =
@@ -275,6 +275,7 @@ export type Check =
   | "function"
   | "element"
   | "limits"
+  | "trace"
   | "address"
   | "address,empty"
   | "socket"

@@ -3,7 +3,7 @@ import { isLoading } from "./load.js"
 import { appInitNames } from "./names.js"
 import { AgentError } from "./errors.js"
 import { KeptToken } from "./kept.js"
-import { bad, givenOf } from "./options.js"
+import { bad, givenOf, traceOf, type TraceSource } from "./options.js"
 import type { Program } from "./program.js"
 import type { CallOptions } from "./session.js"
 import type { AppInitAddresses, AppInitResult } from "./settings.js"
@@ -12,7 +12,10 @@ import { checkNames, injected } from "./unknown.js"
 export type { AppInitResult, AvatarPreview } from "./settings.js"
 
 /** Options of `appInit`: a widget id or a token, and the service's address. */
-export type AppInitOptions = AppInitAddresses & CallOptions & (ByWidget | ByToken)
+export type AppInitOptions = AppInitAddresses & CallOptions & (ByWidget | ByToken) & {
+  /** The W3C trace context of the request with the token, as for a session. */
+  traceContext?: TraceSource | undefined
+}
 
 interface ByWidget {
   /** The public id of the agent's widget. */
@@ -39,15 +42,17 @@ export async function requestInit(find: (wait: { signal: AbortSignal | undefined
   const { signal, ...rest } = options ?? {}
   checkInit(rest)
   const loading = find({ signal })
-  const { keepToken: _, ...known } = rest
+  const { keepToken: _, traceContext, ...known } = rest
+  const trace = traceContext == null ? undefined : traceOf(traceContext)
   const request = {
     ...known,
+    ...(trace && { traceContext: trace }),
     agenticUrl: address(options?.agenticUrl),
     genieUrl: address(options?.genieUrl),
     ovpUrl: address(options?.ovpUrl),
   }
   const call = async (kept?: { token: string }) => {
-    const early = isLoading() ? beginInit({ ...known, ...kept } as AppInitOptions, signal) : undefined
+    const early = isLoading() && !trace ? beginInit({ ...known, ...kept } as AppInitOptions, signal) : undefined
     try {
       const running = await loading
       return await running.call((go) => go.appInit(signal, { ...request, ...kept }, ...(early ? [early.fetch] : [])) as Promise<AppInitResult>, signal)
@@ -74,7 +79,7 @@ export async function requestInit(find: (wait: { signal: AbortSignal | undefined
 function checkInit(options: object): void {
   const given = givenOf(options)
   // What pages of the reference client pass to replace its parts is ignored here.
-  checkNames(given, ["widgetId", "token", "keepToken", ...appInitNames, ...injected])
+  checkNames(given, ["widgetId", "token", "keepToken", "traceContext", ...appInitNames, ...injected])
   if (given["keepToken"] !== undefined && typeof given["keepToken"] !== "boolean") throw bad("keepToken must be a boolean")
   if (!given["widgetId"] && !given["token"]) throw bad("a widgetId or a token is required")
 }

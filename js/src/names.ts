@@ -74,6 +74,7 @@ export const sessionNames: readonly string[] = [
   "timeouts",
   "tokenLifeMs",
   "toolSpiralLimit",
+  "traceContext",
   "turnCredentials",
   "turnServerUrl",
   "videoEl",

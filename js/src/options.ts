@@ -32,6 +32,12 @@ export type CapabilityName = (typeof capabilityNames)[number]
 /** Capabilities by name. */
 export type Capabilities = Partial<Record<CapabilityName, CapabilityState | undefined>>
 
+/** A W3C trace context: a `traceparent`, alone or with a `tracestate`. */
+export type TraceContext = string | { traceparent: string; tracestate?: string | undefined }
+
+/** A trace context for all requests, or a function that is called before each request and returns one, or nothing. */
+export type TraceSource = TraceContext | (() => TraceContext | null | undefined)
+
 /** Where the conversation service is. */
 export type Place = Pick<SessionSettings, "region" | "genieUrl" | "allowInsecureTransport">
 
@@ -110,6 +116,8 @@ function checked(name: string, value: unknown, check: Check, given: PlainOptions
     case "element":
       checkElement(name, value)
       return value
+    case "trace":
+      return traceOf(value)
     case "limits":
       if (typeof value !== "object") throw bad(`${name} must be an object`)
       checkNames(value as object, Object.keys(timeoutChecks), `${name}.`)
@@ -118,6 +126,18 @@ function checked(name: string, value: unknown, check: Check, given: PlainOptions
   const { is, called } = kinds[check]
   if (!is(value)) throw bad(`${name} must be ${called}`)
   return check === "id" ? String(value) : value
+}
+
+/** Makes a function of a trace context. Throws `bad_request` for one that is not valid; of a function, the program checks what it returns. */
+export function traceOf(value: unknown): () => unknown {
+  const plain = (context: unknown) => (typeof context === "string" ? { traceparent: context } : context)
+  if (typeof value === "function") return () => plain(value())
+  const context = readable("traceContext", () => ({ ...(plain(value) as { traceparent?: unknown; tracestate?: unknown }) }))
+  const { traceparent, tracestate = "" } = context
+  if (!/^00-(?!0{32})[\da-f]{32}-(?!0{16})[\da-f]{16}-[\da-f]{2}$/.test(String(traceparent)) || typeof tracestate !== "string" || !/^[ -~]{0,512}$/.test(tracestate)) {
+    throw bad("traceContext must be a W3C traceparent, alone or in an object with a tracestate, or a function that returns one")
+  }
+  return () => ({ traceparent, tracestate })
 }
 
 const kinds = {

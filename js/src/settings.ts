@@ -1,7 +1,7 @@
 // Generated from the options of each session by "go generate ./runtime/event"; don't edit.
 
 import type { AgentMode, Kickoff, ToolCall } from "./events.js"
-import type { Capabilities, Injected, OwnToken, RequestVars } from "./options.js"
+import type { Capabilities, Injected, OwnToken, RequestVars, TraceSource } from "./options.js"
 
 /** How an option is checked: by its kind, or by the values that it can have. */
 export type Check =
@@ -16,6 +16,7 @@ export type Check =
   | "function"
   | "element"
   | "limits"
+  | "trace"
   | "address"
   | "address,empty"
   | "socket"
@@ -106,6 +107,14 @@ export interface SessionSettings extends CompletionSettings, Injected {
    * Default `10`.
    */
   toolSpiralLimit?: number | undefined
+  /**
+   * The W3C trace context that the requests with a token and the message `join` have: the text
+   * of a `traceparent`, an object that has it and perhaps a `tracestate`, or a function that
+   * returns one of them or nothing. It is called once when the session is made, and before each
+   * request. It must not wait and must not call the session. What is not valid is refused with
+   * `bad_request` when the session is made; later it is logged and not sent.
+   */
+  traceContext?: TraceSource | undefined
   /** Receives redacted security events. */
   onAuditEvent?: ((event: AuditEvent) => void) | undefined
   /** Receives diagnostics; nothing in them is secret. Natively LogTo makes it of a *slog.Logger. */
@@ -654,6 +663,7 @@ export const sessionChecks: Readonly<Record<string, Check>> = {
   threadId: "string",
   brainStallMs: "number",
   toolSpiralLimit: "count",
+  traceContext: "trace",
   onAuditEvent: "function",
   logger: "function",
 }

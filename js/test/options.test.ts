@@ -263,3 +263,16 @@ export function typesOnly(maybe: { id?: string | undefined; element: HTMLVideoEl
   const agent: AgentOptions = { ...shared, mode: undefined, avatar: { videoEl: maybe.element }, chat: undefined }
   void [avatar, chat, agent]
 }
+
+test("a trace context is checked, and becomes a function", () => {
+  const traceparent = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"
+  const asked = (traceContext: unknown): unknown => (plainAvatar({ token: "t", traceContext })["traceContext"] as () => unknown)()
+  assert.deepEqual(asked(traceparent), { traceparent, tracestate: "" })
+  assert.deepEqual(asked({ traceparent, tracestate: "a=b" }), { traceparent, tracestate: "a=b" })
+  assert.deepEqual(asked(() => traceparent), { traceparent })
+  assert.equal(asked(() => undefined), undefined)
+  for (const bad of ["trace", 7, {}, true, { traceparent: traceparent.toUpperCase() }, { traceparent, tracestate: "a\nb" }, traceparent.replace("b7ad6b7169203331", "0".repeat(16))]) {
+    assert.equal(refusal({ token: "t", traceContext: bad }), "bad_request", JSON.stringify(bad))
+    assert.equal(refusal({ token: "t", traceContext: bad }, plainChat), "bad_request", JSON.stringify(bad))
+  }
+})

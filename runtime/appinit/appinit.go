@@ -24,6 +24,9 @@ type Options struct {
 	// Token is a widget token, or the agent token of one visitor. It is tried
 	// first when there is a WidgetID as well.
 	Token string `json:"token"`
+	// TraceContext returns the W3C trace context of the request with the token; it is called
+	// once. What is not valid is refused with bad_request before any request.
+	TraceContext func() httpclient.TraceContext `json:"-"`
 	// HTTPClient does the requests of a native program. Default: connections for this call.
 	HTTPClient httpclient.Client `json:"-"`
 }
@@ -124,6 +127,7 @@ type place struct {
 	addresses Addresses
 	client    fetch.Client
 	close     func()
+	trace     httpclient.TraceContext
 }
 
 func newPlace(o Options) (*place, error) {
@@ -132,6 +136,12 @@ func newPlace(o Options) (*place, error) {
 		return nil, err
 	}
 	p := &place{addresses: addresses}
+	if o.TraceContext != nil {
+		p.trace = o.TraceContext()
+		if err := p.trace.Check(); err != nil {
+			return nil, err
+		}
+	}
 	p.client, p.close = fetch.Open(o.HTTPClient)
 	return p, nil
 }
@@ -178,7 +188,7 @@ func (p *place) appInit(ctx context.Context, token string, kind TokenKind) (*Res
 	}
 	err = fetch.Call(ctx, p.client, &fetch.Request{
 		URL:    base + InitPath,
-		Header: fetch.Header{"authorization": "KS " + token},
+		Header: fetch.Authorize(token, p.trace),
 	}, &reply)
 	if err != nil {
 		return nil, err

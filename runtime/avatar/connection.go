@@ -151,7 +151,7 @@ func (l *connection) closeMedia() {
 
 // joinRequest returns the join request for the present state of the session.
 func (s *Session) joinRequest(room string) control.JoinRequest {
-	return control.NewJoin(room, s.userAgent(), control.Context{
+	join := control.NewJoin(room, s.userAgent(), control.Context{
 		KS:           s.token,
 		ThreadID:     s.thread,
 		EntryID:      s.opts.EntryID,
@@ -160,6 +160,9 @@ func (s *Session) joinRequest(room string) control.JoinRequest {
 		Capabilities: s.caps,
 		RequestVars:  s.vars,
 	})
+	trace := s.opts.TraceContext()
+	join.Traceparent, join.Tracestate = trace.Traceparent, trace.Tracestate
+	return join
 }
 
 // nativeAgent is the user agent of a session outside a page.

@@ -179,6 +179,7 @@ func (s *Session) newNotifier(page sessionend.Page) *sessionend.Notifier {
 	return sessionend.New(sessionend.Options{
 		URL:        *s.opts.GenieURL,
 		HTTPClient: s.opts.HTTPClient,
+		Trace:      s.opts.TraceContext,
 		Settings:   settings,
 		// The page unloads: every request must be under way when this returns.
 		Leave: func(reason string) {

@@ -217,7 +217,7 @@ func New(o Options) (*Session, error) {
 	}), &s.tools, s.completingNotifier)
 	s.stall = session.Watchdog{Base: &s.base, Period: *o.BrainStall}
 	s.tools = session.Tools{
-		Base: &s.base, HTTPClient: o.HTTPClient, URL: *o.GenieURL, SpiralLimit: *o.ToolSpiralLimit,
+		Base: &s.base, HTTPClient: o.HTTPClient, URL: *o.GenieURL, Trace: o.TraceContext, SpiralLimit: *o.ToolSpiralLimit,
 		Life:   func() context.Context { return s.life.ctx },
 		Caller: func() session.Caller { return session.Caller{Token: s.token, Place: s.conn} },
 	}

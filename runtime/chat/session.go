@@ -134,7 +134,7 @@ func New(o Options) (*Session, error) {
 	}), &s.tools, s.completingNotifier)
 	s.stall = session.Watchdog{Base: &s.base, Period: *o.BrainStall}
 	s.tools = session.Tools{
-		Base: &s.base, HTTPClient: o.HTTPClient, URL: *o.GenieURL, SpiralLimit: *o.ToolSpiralLimit,
+		Base: &s.base, HTTPClient: o.HTTPClient, URL: *o.GenieURL, Trace: o.TraceContext, SpiralLimit: *o.ToolSpiralLimit,
 		Life:   func() context.Context { return s.life },
 		Caller: func() session.Caller { return session.Caller{Token: s.token} },
 	}
@@ -315,6 +315,7 @@ func (s *Session) watch() {
 	s.notifier = sessionend.New(sessionend.Options{
 		URL:        *s.opts.GenieURL,
 		HTTPClient: s.opts.HTTPClient,
+		Trace:      s.opts.TraceContext,
 		Settings:   s.opts.Settings,
 		// The page unloads: every request must be under way when this returns.
 		Leave:   func(reason string) { s.Disconnect(DisconnectOptions{Reason: reason}) },

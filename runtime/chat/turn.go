@@ -231,7 +231,7 @@ func (s *Session) begin(t *turn) {
 	s.base.Emit(ResponsePending{})
 	s.stall.Arm()
 
-	brain := converse.Brain{HTTPClient: s.opts.HTTPClient, URL: *s.opts.GenieURL, Token: s.token}
+	brain := converse.Brain{HTTPClient: s.opts.HTTPClient, URL: *s.opts.GenieURL, Token: s.token, TraceContext: s.opts.TraceContext()}
 	if hear := s.opts.OnResponse; hear != nil {
 		brain.OnResponse = func(r converse.Response) { s.base.AfterDelivered(func() { hear(r) }) }
 	}

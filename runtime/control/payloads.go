@@ -19,6 +19,10 @@ type JoinRequest struct {
 	PeerName        string  `json:"peer_name"`
 	PeerVideo       bool    `json:"peer_video"`
 	PeerAudio       bool    `json:"peer_audio"`
+	// Traceparent and Tracestate are the W3C trace context of the application, an addition of
+	// this runtime.
+	Traceparent string `json:"traceparent,omitempty"`
+	Tracestate  string `json:"tracestate,omitempty"`
 }
 
 // NewJoin returns the join request for room.

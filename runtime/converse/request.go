@@ -75,6 +75,8 @@ type Brain struct {
 	URL string
 	// Token is the conversation token. It is never printed.
 	Token string
+	// TraceContext is sent with the turn.
+	TraceContext httpclient.TraceContext
 	// OnResponse, if not nil, is called for every reply, before it is read.
 	OnResponse func(Response)
 }
@@ -97,6 +99,9 @@ func (b Brain) Open(ctx context.Context, r Request) (*Reply, error) {
 	if err := r.Check(); err != nil {
 		return nil, err
 	}
+	if err := b.TraceContext.Check(); err != nil {
+		return nil, err
+	}
 	body, err := fetch.JSON(r)
 	if err != nil {
 		return nil, err
@@ -104,7 +109,7 @@ func (b Brain) Open(ctx context.Context, r Request) (*Reply, error) {
 	request := &fetch.Request{
 		Method: "POST",
 		URL:    strings.TrimRight(b.URL, "/") + path,
-		Header: fetch.Header{"authorization": "KS " + b.Token},
+		Header: fetch.Authorize(b.Token, b.TraceContext),
 		Body:   body,
 	}
 	client := fetch.Client(shared())

@@ -70,6 +70,12 @@ type Options struct {
 	// session. Default: connections that Close closes.
 	HTTPClient httpclient.Client `json:"-"`
 
+	// TraceContext is the W3C trace context that the requests with a token and the message `join` have: the text of a
+	// `traceparent`, an object that has it and perhaps a `tracestate`, or a function that returns one of them or nothing. It is
+	// called once when the session is made, and before each request. It must not wait and must not call the session. What is
+	// not valid is refused with `bad_request` when the session is made; later it is logged and not sent.
+	TraceContext func() httpclient.TraceContext `json:"-" js:"traceContext" ts:"TraceSource" check:"trace"`
+
 	// OnAuditEvent receives redacted security events.
 	OnAuditEvent func(event.Audit) `json:"-" js:"onAuditEvent" ts:"(event: AuditEvent) => void"`
 	// Log receives diagnostics; nothing in them is secret. Natively [LogTo] makes it of a
@@ -100,6 +106,9 @@ func (o *Options) Complete(all any) error {
 	if err := options.Complete(all); err != nil {
 		return err
 	}
+	if err := o.completeTrace(); err != nil {
+		return err
+	}
 	switch {
 	case o.Kickoff == nil:
 	case strings.TrimSpace(o.Kickoff.Text) == "":
@@ -110,6 +119,34 @@ func (o *Options) Complete(all any) error {
 	}
 	genie, err := appinit.Config{Region: o.Region, GenieURL: o.GenieURL, Policy: o.Policy()}.GenieBase()
 	o.GenieURL = &genie
+	return err
+}
+
+// completeTrace makes TraceContext a function that never fails.
+func (o *Options) completeTrace() error {
+	ask, log := o.TraceContext, Logger(o.Log)
+	if ask == nil {
+		o.TraceContext = func() httpclient.TraceContext { return httpclient.TraceContext{} }
+		return nil
+	}
+	checked := func() (httpclient.TraceContext, error) {
+		value, err := Guarded(func() (any, error) {
+			c := ask()
+			return c, c.Check()
+		})
+		if err != nil {
+			return httpclient.TraceContext{}, err
+		}
+		return value.(httpclient.TraceContext), nil
+	}
+	o.TraceContext = func() httpclient.TraceContext {
+		c, err := checked()
+		if err != nil {
+			log("warn", "the trace context is not sent: "+err.Error(), nil)
+		}
+		return c
+	}
+	_, err := checked()
 	return err
 }
 

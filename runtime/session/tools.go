@@ -78,6 +78,7 @@ type Tools struct {
 	// HTTPClient sends the answers.
 	HTTPClient httpclient.Client
 	URL        string // the brain's base address
+	Trace      func() httpclient.TraceContext
 	// SpiralLimit is the number of tool segments in a turn before
 	// toolSpiralDetected; 0 is off.
 	SpiralLimit int
@@ -351,7 +352,7 @@ func (t *Tools) post(ctx context.Context, token, name, id string, response map[s
 	err = fetch.Once(limited, client, &fetch.Request{
 		Method: "POST",
 		URL:    t.URL + "/assistant/tool_response",
-		Header: fetch.Header{"authorization": "KS " + token},
+		Header: fetch.Authorize(token, t.Trace()),
 		Body:   body,
 	}, nil)
 	if err == nil {

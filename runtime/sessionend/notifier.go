@@ -16,6 +16,7 @@ import (
 
 	"github.com/agentruntime/agentruntime/internal/fetch"
 	"github.com/agentruntime/agentruntime/runtime/fault"
+	"github.com/agentruntime/agentruntime/runtime/httpclient"
 )
 
 // The reasons. Requests of a page that is unloaded have no time limit, because nothing
@@ -49,6 +50,9 @@ func New(o Options) *Notifier {
 	o.Settings = o.Settings.withDefaults()
 	if o.Network == nil {
 		o.Network = func(bool) {}
+	}
+	if o.Trace == nil {
+		o.Trace = func() httpclient.TraceContext { return httpclient.TraceContext{} }
 	}
 	n := &Notifier{o: o, stop: func() {}}
 	n.network, _ = fetch.Open(o.HTTPClient) // the session closes it
@@ -195,6 +199,7 @@ func result(err error) Result {
 
 // begin returns the conversation's only request, or the reason for not sending one.
 func (n *Notifier) begin(reason string) (Result, *fetch.Request) {
+	trace := n.o.Trace() // before the lock, because it may be a function of the page
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	switch {
@@ -213,7 +218,7 @@ func (n *Notifier) begin(reason string) (Result, *fetch.Request) {
 	}
 	request := &fetch.Request{
 		URL:    strings.TrimSuffix(n.o.URL, "/") + n.o.Settings.CompletePath,
-		Header: fetch.Header{"authorization": "KS " + n.token},
+		Header: fetch.Authorize(n.token, trace),
 		Body:   body,
 	}
 	if n.presence != nil {

@@ -69,6 +69,8 @@ type Options struct {
 	Settings Settings
 	// HTTPClient does the requests.
 	HTTPClient httpclient.Client
+	// Trace returns the trace context of the request; nil means none.
+	Trace func() httpclient.TraceContext
 
 	// Leave is called when the page is unloaded, after the completion request was
 	// started. Requests that it starts before it returns are sent too.

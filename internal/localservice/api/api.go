@@ -201,8 +201,11 @@ func (s *server) wrap(mux *http.ServeMux) http.Handler {
 		} else {
 			mux.ServeHTTP(recorder, r)
 		}
-		s.log.Info("http", "method", r.Method, "path", r.URL.Path, "status", recorder.status,
-			slog.Duration("took", time.Since(began)), "request", id)
+		line := []any{"method", r.Method, "path", r.URL.Path, "status", recorder.status, slog.Duration("took", time.Since(began)), "request", id}
+		if trace := store.TraceLabel(r.Header.Get("Traceparent")); trace != "" {
+			line = append(line, "traceparent", trace)
+		}
+		s.log.Info("http", line...)
 	})
 }
 

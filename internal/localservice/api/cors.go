@@ -26,7 +26,7 @@ func (s *server) allowPreflight(h http.Header, r *http.Request) {
 	h.Set("Access-Control-Allow-Methods", "GET, POST, PATCH, DELETE, OPTIONS")
 	headers := r.Header.Get("Access-Control-Request-Headers")
 	if headers == "" {
-		headers = "Authorization, Content-Type"
+		headers = "Authorization, Content-Type, Traceparent, Tracestate"
 	}
 	h.Set("Access-Control-Allow-Headers", headers)
 	h.Set("Access-Control-Max-Age", preflightAge)

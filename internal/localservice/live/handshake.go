@@ -38,6 +38,9 @@ func (s *Session) join(r control.JoinRequest) {
 	}
 	s.joining = true
 	s.room = r.Channel
+	if trace := store.TraceLabel(r.Traceparent); trace != "" {
+		s.log = s.log.With("traceparent", trace)
+	}
 	s.spawn(func() {
 		who, err := s.admit(r.Kaltura)
 		s.post(func() { s.admitted(r.Kaltura, who, err) })

@@ -1,0 +1,128 @@
+package native
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"log/slog"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+
+	"github.com/agentruntime/agentruntime/internal/localservice"
+	"github.com/agentruntime/agentruntime/runtime/appinit"
+	"github.com/agentruntime/agentruntime/runtime/avatar"
+	"github.com/agentruntime/agentruntime/runtime/chat"
+	"github.com/agentruntime/agentruntime/runtime/fault"
+	"github.com/agentruntime/agentruntime/runtime/httpclient"
+)
+
+// logged is the text of a log.
+type logged struct {
+	mu   sync.Mutex
+	text bytes.Buffer
+}
+
+func (l *logged) Write(b []byte) (int, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.text.Write(b)
+}
+
+// line returns the first line with every part, "" for none.
+func (l *logged) line(parts ...string) string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+next:
+	for line := range strings.Lines(l.text.String()) {
+		for _, part := range parts {
+			if !strings.Contains(line, part) {
+				continue next
+			}
+		}
+		return line
+	}
+	return ""
+}
+
+// TestTraceContext: requests with a token and the join have the trace context of the
+// application, which the service logs; others have none.
+func TestTraceContext(t *testing.T) {
+	log := &logged{}
+	service := start(t, localservice.Options{Logger: slog.New(slog.NewTextHandler(log, nil))})
+	info := service.Info()
+	who, _ := info.Agent("receptionist")
+	var spans atomic.Int64
+	next := func() httpclient.TraceContext {
+		return httpclient.TraceContext{Traceparent: fmt.Sprintf("00-0af7651916cd43dd8448eb211c80319c-%016x-01", spans.Add(1)), Tracestate: "vendor=a"}
+	}
+	broken := func() httpclient.TraceContext { return httpclient.TraceContext{Traceparent: "trace"} }
+	o := appinit.Options{
+		WidgetID: who.WidgetID, TraceContext: broken,
+		Config: appinit.Config{AgenticURL: &info.AgenticURL, GenieURL: &info.GenieURL, OVPURL: &info.OVPURL},
+	}
+	if _, err := appinit.Init(t.Context(), o); !errors.Is(err, fault.BadRequest) {
+		t.Errorf("appInit with a bad trace context: %v", err)
+	}
+	if line := log.line("msg=http", "startWidgetSession"); line != "" {
+		t.Errorf("a request was sent with a bad trace context: %s", line)
+	}
+	o.TraceContext = next
+	init, err := appinit.Init(t.Context(), o)
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	text := chat.OptionsFor(init)
+	text.TraceContext = broken
+	if _, err := chat.New(text); !errors.Is(err, fault.BadRequest) {
+		t.Errorf("a chat with a bad trace context: %v", err)
+	}
+	text.TraceContext = func() httpclient.TraceContext { panic("the tracer is broken") }
+	if _, err := chat.New(text); err == nil {
+		t.Error("a chat with a function that panics was made")
+	}
+	text.TraceContext = next
+	c, err := chat.New(text)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Close()
+	if err := c.Connect(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := c.SendText(t.Context(), "Hello", chat.TurnOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	c.Disconnect(chat.DisconnectOptions{})
+	c.Close()
+
+	face := avatar.OptionsFor(init)
+	face.AllowPrivateHosts, face.MicStart, face.TraceContext = true, avatar.MicDeferred, next
+	a, err := avatar.New(face)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer a.Close()
+	if err := a.Connect(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+
+	const trace = "traceparent=00-0af7651916cd43dd8448eb211c80319c-"
+	for _, parts := range [][]string{
+		{"msg=http", appinit.InitPath, trace},
+		{"msg=http", "/assistant/converse", trace},
+		{"msg=http", "/thread/session_completed", trace},
+		{`msg="session joined"`, trace},
+	} {
+		if log.line(parts...) == "" {
+			t.Errorf("no line of the log has %q:\n%s", parts, log.text.String())
+		}
+	}
+	for _, path := range []string{"startWidgetSession", "/whep"} {
+		if line := log.line("msg=http", path, trace); line != "" {
+			t.Errorf("a request without a token has the trace context: %s", line)
+		}
+	}
+}

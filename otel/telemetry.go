@@ -1,0 +1,184 @@
+// Package agentotel sends what native sessions do to OpenTelemetry: spans of the session, its
+// connects and recoveries, its turns with the brain, the speech and the tools, and histograms of
+// the times that visitors wait.
+//
+// It is a module of its own, so that the others do not get OpenTelemetry's dependencies. It
+// reads the events of sessions only (docs/tracing.md).
+package agentotel
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"sync"
+	"time"
+
+	"go.opentelemetry.io/otel"
+	"go.opentelemetry.io/otel/attribute"
+	"go.opentelemetry.io/otel/codes"
+	"go.opentelemetry.io/otel/metric"
+	"go.opentelemetry.io/otel/propagation"
+	"go.opentelemetry.io/otel/trace"
+
+	"github.com/agentruntime/agentruntime/runtime/avatar"
+	"github.com/agentruntime/agentruntime/runtime/event"
+	"github.com/agentruntime/agentruntime/runtime/fault"
+	"github.com/agentruntime/agentruntime/runtime/httpclient"
+	"github.com/agentruntime/agentruntime/runtime/session"
+)
+
+// scope is the name of the instrumentation.
+const scope = "github.com/agentruntime/agentruntime/otel"
+
+// Options are the options of [New].
+type Options struct {
+	// TracerProvider makes the spans. Default the global one.
+	TracerProvider trace.TracerProvider
+	// MeterProvider makes the histograms. Default the global one.
+	MeterProvider metric.MeterProvider
+	// Attributes are added to every span and every measurement; few values each.
+	Attributes []attribute.KeyValue
+}
+
+// Telemetry observes any number of sessions.
+type Telemetry struct {
+	tracer     trace.Tracer
+	attributes []attribute.KeyValue
+
+	firstText, firstSound, connect, recovery metric.Float64Histogram
+}
+
+// New returns a Telemetry. The error is that of the meter.
+func New(o Options) (*Telemetry, error) {
+	if o.TracerProvider == nil {
+		o.TracerProvider = otel.GetTracerProvider()
+	}
+	if o.MeterProvider == nil {
+		o.MeterProvider = otel.GetMeterProvider()
+	}
+	t := &Telemetry{tracer: o.TracerProvider.Tracer(scope), attributes: o.Attributes}
+	meter := o.MeterProvider.Meter(scope)
+	var errs []error
+	histogram := func(name, about string) metric.Float64Histogram {
+		h, err := meter.Float64Histogram(name, metric.WithUnit("s"), metric.WithDescription(about),
+			metric.WithExplicitBucketBoundaries(.05, .1, .2, .3, .5, .75, 1, 1.5, 2, 3, 5, 10, 30))
+		errs = append(errs, err)
+		return h
+	}
+	t.firstText = histogram("agentruntime.turn.first_text", "From the beginning of a turn to the first text of its answer.")
+	t.firstSound = histogram("agentruntime.turn.first_sound", "From the beginning of a turn to the first sound of its answer.")
+	t.connect = histogram("agentruntime.connect.duration", "From the beginning of a connect until the session is connected.")
+	t.recovery = histogram("agentruntime.recovery.duration", "From the loss of a connection until it is restored.")
+	return t, errors.Join(errs...)
+}
+
+// Attach makes the options of one session report to t, whose handlers of events are called too:
+//
+//	telemetry.Attach(ctx, &options.Options) // of avatar.Options and of chat.Options
+//
+// The span of the session begins now, as a child of the span in ctx, and ends with the session.
+// Its trace context is sent to the service, unless the options have one. Options are for one session.
+func (t *Telemetry) Attach(ctx context.Context, o *session.Options) {
+	x := &observed{t: t, parent: ctx, recoveries: map[string]running{}}
+	x.begin(time.Now())
+	if o.TraceContext == nil {
+		o.TraceContext = x.traceContext
+	}
+	one, all := o.OnEvent, o.OnEvents
+	o.OnEvents = func(list []event.Timed) {
+		for _, e := range list {
+			x.event(e)
+			if all == nil && one != nil {
+				one(e.Event)
+			}
+		}
+		if all != nil {
+			all(list)
+		}
+	}
+}
+
+// observed is one session. Its events come on one goroutine.
+type observed struct {
+	t      *Telemetry
+	parent context.Context
+
+	mu         sync.Mutex // guards what follows, for traceContext
+	ctx        context.Context
+	span       trace.Span
+	connecting time.Time
+	phased     bool // the connect has told its phases
+	recoveries map[string]running
+}
+
+// running is a span under way.
+type running struct {
+	trace.Span
+	since time.Time
+}
+
+// traceContext is the session's, for the requests to the service.
+func (x *observed) traceContext() httpclient.TraceContext {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	carrier := propagation.MapCarrier{}
+	propagation.TraceContext{}.Inject(x.ctx, carrier)
+	return httpclient.TraceContext{Traceparent: carrier["traceparent"], Tracestate: carrier["tracestate"]}
+}
+
+func (x *observed) begin(at time.Time) {
+	x.ctx, x.span = x.t.tracer.Start(x.parent, "agent session", trace.WithTimestamp(at), trace.WithAttributes(x.t.attributes...))
+}
+
+func (x *observed) end(at time.Time) {
+	for of, r := range x.recoveries {
+		r.SetStatus(codes.Error, "the session ended")
+		r.End(trace.WithTimestamp(at))
+		delete(x.recoveries, of)
+	}
+	x.span.End(trace.WithTimestamp(at))
+	x.connecting = time.Time{}
+}
+
+// child makes a span that is over.
+func (x *observed) child(ctx context.Context, name string, from, to time.Time, attributes ...attribute.KeyValue) (context.Context, trace.Span) {
+	ctx, span := x.t.tracer.Start(ctx, name, trace.WithTimestamp(from), trace.WithAttributes(append(attributes, x.t.attributes...)...))
+	span.End(trace.WithTimestamp(to))
+	return ctx, span
+}
+
+func (x *observed) measure(h metric.Float64Histogram, d time.Duration, attributes ...attribute.KeyValue) {
+	h.Record(x.ctx, d.Seconds(), metric.WithAttributes(append(attributes, x.t.attributes...)...))
+}
+
+func (x *observed) event(e event.Timed) {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	at := e.At
+	switch e := e.Event.(type) {
+	case event.TurnTimings:
+		x.turn(e, at)
+	case avatar.ConnectTimings:
+		x.phases(e, at)
+	case avatar.Reconnecting:
+		x.recover("socket", at, attribute.String("reason", e.Reason), attribute.Bool("rebuild", e.Cold))
+	case avatar.Reconnected:
+		x.recovered("socket", at, attribute.Bool("recovered", e.Recovered))
+	case avatar.MediaRecovering:
+		x.recover("media "+string(e.Channel), at, attribute.String("reason", e.State))
+	case avatar.MediaRecovered:
+		x.recovered("media "+string(e.Channel), at, attribute.String("method", e.Method))
+	case event.Failed:
+		code := string(fault.From(e.Err).Code)
+		x.span.AddEvent("error", trace.WithTimestamp(at), trace.WithAttributes(attribute.String("error.type", code)))
+		x.span.SetStatus(codes.Error, code)
+	case event.Ended:
+		x.span.SetAttributes(attribute.String("agentruntime.end_reason", e.Reason))
+	default:
+		if e.Name() == "stateChange" {
+			x.state(fmt.Sprintf("%+v", e), at)
+		}
+	}
+}
