@@ -81,7 +81,7 @@ test: ## The tests of every package, vet, types, and the core of the whole pages
 .PHONY: verify
 verify: build ## What takes longer: the linters, all other whole pages, fresh projects, every fault of docs/resilience.md, a soak, Firefox and WebKitGTK, inputs of their own for the fuzz targets
 	tools/need.sh browser
-	AGENTRUNTIME_REQUIRE_NODE=1 go run ./internal/maketest suites lint-native lint-page format then looks fresh browsers then faults soak then recordings k6-test profile-check then fuzz
+	AGENTRUNTIME_REQUIRE_NODE=1 go run ./internal/maketest suites lint-native lint-page format then looks fresh browsers then faults soak then recordings k6-test otel-test profile-check then fuzz
 
 .PHONY: more
 more: build # proofs that are slower still, or need a machine that does nothing else; before a release
@@ -258,6 +258,11 @@ k6: ## Build build/k6, which is k6 with sessions of the runtime in its scripts (
 .PHONY: k6-test
 k6-test: # scripts of k6 against the local service, also divided between two processes
 	cd k6 && go vet ./... && $(GOTEST) -count 1 .
+
+# otel/ is one too, because of OpenTelemetry's.
+.PHONY: otel-test
+otel-test: # the spans and histograms of conversations with the local service
+	cd otel && go vet ./... && $(GOTEST) -count 1 .
 
 .PHONY: soak
 soak: # faults at random, for native sessions and one page

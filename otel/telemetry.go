@@ -10,7 +10,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
-	"fmt"
+	"maps"
 	"slices"
 	"sync"
 	"time"
@@ -23,8 +23,8 @@ import (
 	"go.opentelemetry.io/otel/trace"
 
 	"github.com/agentruntime/agentruntime/runtime/avatar"
+	"github.com/agentruntime/agentruntime/runtime/chat"
 	"github.com/agentruntime/agentruntime/runtime/event"
-	"github.com/agentruntime/agentruntime/runtime/fault"
 	"github.com/agentruntime/agentruntime/runtime/httpclient"
 	"github.com/agentruntime/agentruntime/runtime/session"
 )
@@ -108,8 +108,7 @@ type observed struct {
 	mu         sync.Mutex // guards what follows, for traceContext
 	ctx        context.Context
 	span       trace.Span
-	connecting time.Time
-	phased     bool // the connect has told its phases
+	over       bool // the span has ended
 	recoveries map[string]running
 }
 
@@ -129,6 +128,7 @@ func (x *observed) traceContext() httpclient.TraceContext {
 }
 
 func (x *observed) begin(at time.Time) {
+	x.over = false
 	x.ctx, x.span = x.t.tracer.Start(x.parent, "agent session", trace.WithTimestamp(at), trace.WithAttributes(x.t.attributes...))
 }
 
@@ -139,7 +139,7 @@ func (x *observed) end(at time.Time) {
 		delete(x.recoveries, of)
 	}
 	x.span.End(trace.WithTimestamp(at))
-	x.connecting = time.Time{}
+	x.over = true
 }
 
 // child makes a span that is over.
@@ -171,14 +171,121 @@ func (x *observed) event(e event.Timed) {
 	case avatar.MediaRecovered:
 		x.recovered("media "+string(e.Channel), at, attribute.String("method", e.Method))
 	case event.Failed:
-		code := string(fault.From(e.Err).Code)
+		code := string(e.Code)
 		x.span.AddEvent("error", trace.WithTimestamp(at), trace.WithAttributes(attribute.String("error.type", code)))
 		x.span.SetStatus(codes.Error, code)
+	case avatar.StateChanged:
+		switch e.State {
+		case avatar.Preparing, avatar.Connecting:
+			if x.over { // a session with a face can be connected again
+				x.begin(at)
+			}
+		case avatar.Broken:
+			x.end(at)
+		}
+	case chat.StateChanged:
+		if e.State == chat.Connected && x.over {
+			x.begin(at)
+		}
 	case event.Ended:
 		x.span.SetAttributes(attribute.String("agentruntime.end_reason", e.Reason))
-	default:
-		if e.Name() == "stateChange" {
-			x.state(fmt.Sprintf("%+v", e), at)
+		x.end(at)
+	}
+}
+
+// phases makes the span of a connect, which has just ended, and one for each of its phases, from
+// the phase before: what ran at the same time is in the phase that was reached last.
+func (x *observed) phases(timings avatar.ConnectTimings, at time.Time) {
+	began := at.Add(-ms(timings[connected]))
+	names := slices.SortedFunc(maps.Keys(timings), func(a, b string) int { return cmp.Or(cmp.Compare(timings[a], timings[b]), cmp.Compare(a, b)) })
+	ctx, _ := x.child(x.ctx, "connect", began, at)
+	from := began
+	for _, name := range names {
+		to := began.Add(ms(timings[name]))
+		if name != connected {
+			x.child(ctx, "connect "+name, from, to)
 		}
+		from = to
+	}
+	x.measure(x.t.connect, at.Sub(began))
+}
+
+// connected is the last phase of [avatar.ConnectTimings].
+const connected = "connected"
+
+func ms(n int64) time.Duration { return time.Duration(n) * time.Millisecond }
+
+func (x *observed) recover(of string, at time.Time, attributes ...attribute.KeyValue) {
+	if _, under := x.recoveries[of]; under {
+		return // another attempt
+	}
+	_, span := x.t.tracer.Start(x.ctx, "recovery "+of, trace.WithTimestamp(at), trace.WithAttributes(append(attributes, x.t.attributes...)...))
+	x.recoveries[of] = running{span, at}
+}
+
+func (x *observed) recovered(of string, at time.Time, attributes ...attribute.KeyValue) {
+	r, under := x.recoveries[of]
+	if !under {
+		return
+	}
+	delete(x.recoveries, of)
+	r.SetAttributes(attributes...)
+	r.End(trace.WithTimestamp(at))
+	x.measure(x.t.recovery, at.Sub(r.since), attribute.String("agentruntime.channel", of))
+}
+
+// turn makes the spans of a turn that has just ended.
+func (x *observed) turn(t event.TurnTimings, at time.Time) {
+	began := at.Add(-ms(t.DurationMs))
+	mark := func(names ...event.TurnMark) (time.Time, bool) {
+		for _, name := range names {
+			if n, ok := t.Marks[name]; ok {
+				return began.Add(ms(n)), true
+			}
+		}
+		return time.Time{}, false
+	}
+	kind := []attribute.KeyValue{attribute.String("agentruntime.turn.from", t.From), attribute.String("agentruntime.turn.outcome", t.Outcome)}
+	attributes := append(slices.Clone(kind),
+		attribute.String("agentruntime.turn.id", t.TurnID), attribute.String("agentruntime.message.id", t.MessageID))
+	var estimated []string
+	for _, m := range t.Estimated {
+		estimated = append(estimated, string(m))
+	}
+	attributes = append(attributes, attribute.StringSlice("agentruntime.turn.estimated", estimated))
+	ctx, span := x.t.tracer.Start(x.ctx, "turn", trace.WithTimestamp(began), trace.WithAttributes(append(attributes, x.t.attributes...)...))
+	for name, n := range t.Marks {
+		span.AddEvent(string(name), trace.WithTimestamp(began.Add(ms(n))))
+	}
+	if t.Outcome == "failed" {
+		span.SetStatus(codes.Error, t.Outcome)
+	}
+	if to, ok := mark(event.MarkTextEnd, event.MarkFirstText, event.MarkFirstSegment); ok {
+		from, sent := mark(event.MarkSent)
+		if !sent {
+			from = began
+		}
+		x.child(ctx, "brain", from, to)
+	}
+	if from, ok := mark(event.MarkFirstSound); ok {
+		to, ended := mark(event.MarkInterrupted, event.MarkSpeechEnd)
+		if !ended {
+			to = at
+		}
+		x.child(ctx, "speech", from, to)
+	}
+	for _, call := range t.Tools {
+		to := at
+		if n := cmp.Or(call.Answered, call.Returned); n != nil {
+			to = began.Add(ms(*n))
+		}
+		x.child(ctx, "tool "+call.Name, began.Add(ms(call.Called)), to, attribute.String("agentruntime.tool.id", call.ID))
+	}
+	span.End(trace.WithTimestamp(at))
+	if n, ok := t.Marks[event.MarkFirstText]; ok {
+		x.measure(x.t.firstText, ms(n), kind...)
+	}
+	if n, ok := t.Marks[event.MarkFirstSound]; ok {
+		x.measure(x.t.firstSound, ms(n), kind...)
 	}
 }

@@ -78,7 +78,8 @@ type Tools struct {
 	// HTTPClient sends the answers.
 	HTTPClient httpclient.Client
 	URL        string // the brain's base address
-	Trace      func() httpclient.TraceContext
+	// Trace returns the trace context of an answer; nil means none.
+	Trace func() httpclient.TraceContext
 	// SpiralLimit is the number of tool segments in a turn before
 	// toolSpiralDetected; 0 is off.
 	SpiralLimit int
@@ -346,13 +347,17 @@ func (t *Tools) post(ctx context.Context, token, name, id string, response map[s
 	if err != nil {
 		return ToolAnswer{}, fault.New(fault.BadRequest, "the response can't be converted to JSON").Because(err)
 	}
+	var trace httpclient.TraceContext
+	if t.Trace != nil {
+		trace = t.Trace()
+	}
 	limited, cancel := context.WithTimeout(ctx, toolAnswerLimit)
 	defer cancel()
 	client, _ := fetch.Open(t.HTTPClient) // the session closes it
 	err = fetch.Once(limited, client, &fetch.Request{
 		Method: "POST",
 		URL:    t.URL + "/assistant/tool_response",
-		Header: fetch.Authorize(token, t.Trace()),
+		Header: fetch.Authorize(token, trace),
 		Body:   body,
 	}, nil)
 	if err == nil {
