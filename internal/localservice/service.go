@@ -22,6 +22,7 @@ import (
 	"github.com/agentruntime/agentruntime/internal/localservice/dialogue"
 	"github.com/agentruntime/agentruntime/internal/localservice/live"
 	"github.com/agentruntime/agentruntime/internal/localservice/media"
+	"github.com/agentruntime/agentruntime/internal/localservice/metrics"
 	"github.com/agentruntime/agentruntime/internal/localservice/netem"
 	"github.com/agentruntime/agentruntime/internal/localservice/quota"
 	"github.com/agentruntime/agentruntime/internal/localservice/relay"
@@ -106,7 +107,8 @@ func (s *Service) Close() error {
 func (s *Service) onClose(f func() error) { s.closers = append(s.closers, f) }
 
 func (s *Service) start(ctx context.Context, o *Options) (err error) {
-	if s.store, err = store.OpenWithin(o.Data, cmp.Or(o.MaxData, DefaultMaxData)); err != nil {
+	measured := metrics.New()
+	if s.store, err = store.OpenObserved(o.Data, cmp.Or(o.MaxData, DefaultMaxData), measured.Statement); err != nil {
 		return err
 	}
 	s.onClose(s.store.Close)
@@ -134,7 +136,7 @@ func (s *Service) start(ctx context.Context, o *Options) (err error) {
 	talk := dialogue.New(dialogue.Config{
 		Store: s.store, Brain: journal, Tools: tools, Users: o.Users, Logger: s.log,
 		Site:      func() string { return s.info.GenieURL }, // known once something listens
-		NewThread: newThreads(&o.Quotas), NewTurn: newTurns(&o.Quotas), Work: work.Wait,
+		NewThread: newThreads(&o.Quotas), NewTurn: newTurns(&o.Quotas), Work: work.Wait, Observe: measured.Turn,
 	})
 	speaker, err := voice.Open(voice.Config{Kind: o.Voice, Endpoint: o.Speech, Log: s.log})
 	if err != nil {
@@ -204,7 +206,7 @@ func (s *Service) start(ctx context.Context, o *Options) (err error) {
 	if o.Pages != nil {
 		elements = base + elementPath
 	}
-	calls := api.New(api.Config{Stage: factory.openStage, ElementURL: elements, Model: model, Store: s.store, Tokens: tokens, Dialogue: talk, Hosts: s.hosts, Site: func() string { return s.info.GenieURL }, Live: s.hub, Work: work.Wait, Bodies: newBodies(&o.Quotas), Users: o.Users, Knowledge: o.Knowledge, PrivateNetwork: o.AllowPrivateNetwork, Logger: s.log})
+	calls := api.New(api.Config{Stage: factory.openStage, ElementURL: elements, Model: model, Store: s.store, Tokens: tokens, Dialogue: talk, Hosts: s.hosts, Site: func() string { return s.info.GenieURL }, Live: s.hub, Work: work.Wait, Bodies: newBodies(&o.Quotas), Users: o.Users, Knowledge: o.Knowledge, PrivateNetwork: o.AllowPrivateNetwork, Logger: s.log, Observe: measured.Request})
 	for _, prefix := range apiPrefixes {
 		routes.Handle(prefix, calls)
 	}
@@ -215,6 +217,7 @@ func (s *Service) start(ctx context.Context, o *Options) (err error) {
 	routes.HandleFunc("GET "+infoPath, s.serveInfo)
 	control, err := s.startControl(o.Limits, controlapi.Config{
 		Hub: s.hub, Recovery: sockets, Media: peers, Links: links, Journal: journal, Completions: s.store, Script: scripted, Logger: s.log,
+		Metrics: s.observed(measured, peers),
 	})
 	if err != nil {
 		return err
@@ -276,9 +279,33 @@ func (s *Service) startControl(l pageserver.Limits, c controlapi.Config) (http.H
 	}
 	s.info.ControlURL, s.info.ControlToken = origin("http", listener), rand.Text()
 	c.Token = s.info.ControlToken
-	control := controlapi.New(c)
-	s.serve(l, l.Listen(listener), nil, loopback.wrap(control))
-	return control, nil
+	s.serve(l, l.Listen(listener), nil, loopback.wrap(controlapi.New(c)))
+	c.Metrics = nil // a profile takes seconds of the processor: not for any page that can send a GET
+	return controlapi.New(c), nil
+}
+
+// observed adds what is read from the parts to the metrics, and returns their handler.
+func (s *Service) observed(m *metrics.Metrics, peers *media.Server) http.Handler {
+	m.Gauge("localservice_sessions", "Live sessions, also those whose socket may come back.", func() float64 {
+		now, _ := s.hub.Counts()
+		return float64(now)
+	})
+	m.Counter("localservice_sessions_total", "Live sessions since the start.", nil, func() float64 {
+		_, all := s.hub.Counts()
+		return float64(all)
+	})
+	const name, help = "localservice_media_bytes_total", "Bytes of picture and sound, without headers."
+	for _, of := range []struct {
+		direction, kind string
+		read            func(sentVideo, sentAudio, receivedAudio int64) int64
+	}{
+		{"sent", "video", func(n, _, _ int64) int64 { return n }},
+		{"sent", "audio", func(_, n, _ int64) int64 { return n }},
+		{"received", "audio", func(_, _, n int64) int64 { return n }},
+	} {
+		m.Counter(name, help, map[string]string{"direction": of.direction, "kind": of.kind}, func() float64 { return float64(of.read(peers.Bytes())) })
+	}
+	return m.Handler()
 }
 
 // controlPath is the path of the control API for the service's own pages, with

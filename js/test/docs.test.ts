@@ -49,7 +49,8 @@ const documents: Record<string, string> = {
     const widgetId: string
     const wasmModule: WebAssembly.Module`,
   "docs/management.md": `const ChatSession: typeof import("agentruntime").ChatSession`,
-  "docs/tracing.md": `const session: import("agentruntime").AvatarSession, widgetId: string, currentSpan: () => { traceparent: string }`,
+  "docs/tracing.md": `const session: import("agentruntime").AvatarSession, widgetId: string, currentSpan: () => { traceparent: string }
+    const tracer: { startSpan(name: string, options: object): { setAttributes(attributes: object): unknown; end(at: number): void } }`,
   "docs/moving.md": "const videoEl: HTMLVideoElement",
   "docs/resilience.md": `
     const AvatarSession: typeof import("agentruntime").AvatarSession

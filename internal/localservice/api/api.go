@@ -66,6 +66,8 @@ type Config struct {
 	Users     directory.Users // whose names reports have
 	Knowledge fs.FS           // the Markdown files to show, nil for none
 	Logger    *slog.Logger    // nil discards
+	// Observe hears of each reply, with the pattern of its route; nil hears nothing.
+	Observe func(method, route string, status int, took time.Duration)
 	// PrivateNetwork allows requests from pages on a public network; their browsers ask
 	// for this in the preflight.
 	PrivateNetwork bool
@@ -196,10 +198,19 @@ func (s *server) wrap(mux *http.ServeMux) http.Handler {
 		defer body.free()
 		r.Body = body
 		recorder := &recorder{ResponseWriter: w}
-		if _, pattern := mux.Handler(r); pattern == "" {
+		_, pattern := mux.Handler(r)
+		if pattern == "" {
 			s.noRoute(recorder, r, mux)
 		} else {
 			mux.ServeHTTP(recorder, r)
+		}
+		if s.Observe != nil {
+			route := pattern[strings.Index(pattern, " ")+1:] // what a client has made up is no label
+			method := r.Method
+			if route == "" {
+				route, method = "none", "none"
+			}
+			s.Observe(method, route, recorder.status, time.Since(began))
 		}
 		line := []any{"method", r.Method, "path", r.URL.Path, "status", recorder.status, slog.Duration("took", time.Since(began)), "request", id}
 		if trace := store.TraceLabel(r.Header.Get("Traceparent")); trace != "" {

@@ -51,7 +51,7 @@ type Completions interface {
 	Completed(ctx context.Context) ([]store.Completion, error)
 }
 
-// Config contains the parts that can be controlled. All fields are required.
+// Config contains the parts that can be controlled. All fields but Metrics are required.
 type Config struct {
 	Token       string // for the header Authorization: Bearer
 	Hub         *live.Hub
@@ -62,6 +62,8 @@ type Config struct {
 	Script      *brain.Scripted
 	Completions Completions
 	Logger      *slog.Logger
+	// Metrics serves /metrics and the profiles; nil does not, as for pages.
+	Metrics http.Handler
 }
 
 type server struct{ Config }
@@ -117,6 +119,10 @@ func New(c Config) http.Handler {
 	mux.HandleFunc("POST /script", s.script)
 	mux.HandleFunc("POST /media", s.media)
 	mux.HandleFunc("GET /links", s.links)
+	if s.Metrics != nil {
+		mux.Handle("GET /metrics", s.Metrics)
+		mux.Handle("GET /debug/pprof/", s.Metrics)
+	}
 	mux.HandleFunc("POST /links", s.setLinks)
 	mux.HandleFunc("/", func(w http.ResponseWriter, _ *http.Request) {
 		reply(w, nil, &failure{http.StatusNotFound, "no_command", "there is no such command"})

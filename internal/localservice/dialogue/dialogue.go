@@ -9,6 +9,7 @@ import (
 	"net/netip"
 	"strings"
 	"sync"
+	"time"
 
 	"github.com/google/uuid"
 
@@ -71,6 +72,10 @@ type Config struct {
 	// Work waits until the client may cause so many milliseconds of work, or fails; nil is at
 	// once.
 	Work func(ctx context.Context, by quota.Client, ms int) error
+
+	// Observe hears of each turn: whether it is of a live session, the time to its first segment,
+	// 0 without one, its whole time and its error; nil hears nothing.
+	Observe func(live bool, first, took time.Duration, err error)
 }
 
 // Runner runs tools on the service; [toolrun.Runner] implements it.
@@ -84,6 +89,8 @@ type Runner interface {
 
 // Service runs the turns. All methods may be called from any goroutine.
 type Service struct {
+	observe func(live bool, first, took time.Duration, err error)
+
 	store *store.Store
 	brain brain.Brain
 	log   *slog.Logger
@@ -125,6 +132,7 @@ func New(c Config) *Service {
 		c.Work = func(context.Context, quota.Client, int) error { return nil }
 	}
 	return &Service{
+		observe:   c.Observe,
 		newThread: c.NewThread, newTurn: c.NewTurn, work: c.Work,
 		store: c.Store, brain: c.Brain, log: c.Logger, tools: c.Tools, users: c.Users, site: c.Site,
 		queues: map[string]*turnQueue{}, calls: calls{byID: map[string]*pending{}}, consents: consents{byState: map[string]*consent{}},

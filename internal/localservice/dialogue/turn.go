@@ -90,6 +90,22 @@ type TurnResult struct {
 // the client gets an error segment. A question that could not be stored fails with
 // [ErrNotStored] before the first segment.
 func (s *Service) Turn(ctx context.Context, who Caller, req TurnRequest, emit func(converse.Segment) error) (TurnResult, error) {
+	if s.observe == nil {
+		return s.turn(ctx, who, req, emit)
+	}
+	var first time.Duration
+	began := time.Now()
+	result, err := s.turn(ctx, who, req, func(segment converse.Segment) error {
+		if first == 0 {
+			first = time.Since(began)
+		}
+		return emit(segment)
+	})
+	s.observe(req.Context.Avatar, first, time.Since(began), err)
+	return result, err
+}
+
+func (s *Service) turn(ctx context.Context, who Caller, req TurnRequest, emit func(converse.Segment) error) (TurnResult, error) {
 	if utf8.RuneCountInString(req.Text) > MaxText {
 		return TurnResult{}, ErrTooLong
 	}

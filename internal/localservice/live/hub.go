@@ -136,6 +136,14 @@ type Hub struct {
 	exhausted bool
 	tierFull  bool
 	silent    bool // turns are not acknowledged
+	served    int
+}
+
+// Counts returns how many sessions there are now, and how many there were since the start.
+func (h *Hub) Counts() (now, all int) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return len(h.sessions), h.served
 }
 
 // NewHub returns a Hub.
@@ -195,6 +203,7 @@ func (h *Hub) Serve(ctx context.Context, conn Conn) {
 	// now on is either refused here or its session is found by TokenEnded.
 	h.mu.Lock()
 	h.sessions[conn.ID()] = s
+	h.served++
 	h.mu.Unlock()
 	defer func() {
 		h.mu.Lock()

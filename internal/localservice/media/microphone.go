@@ -226,6 +226,7 @@ func (m *Microphone) listen(pc *webrtc.PeerConnection, track *webrtc.TrackRemote
 		if p.Unmarshal(buf[:n]) != nil {
 			continue
 		}
+		m.server.receivedAudio.Add(int64(len(p.Payload)))
 		decoder.take(&p)
 		m.count(pc, func(stats *MicrophoneStats) {
 			decoder.stats.Connected = stats.Connected

@@ -79,11 +79,18 @@ type Server struct {
 	peers, talking quota.Count // peers, and those of them that are microphones
 	offers         quota.Rate
 
+	sentVideo, sentAudio, receivedAudio atomic.Int64
+
 	mu          sync.Mutex
 	closed      bool
 	streams     map[string]*Stream
 	microphones map[*Microphone]bool
 	tasks       sync.WaitGroup // peers that are being closed
+}
+
+// Bytes returns how much media was sent and received since the start, without headers.
+func (s *Server) Bytes() (sentVideo, sentAudio, receivedAudio int64) {
+	return s.sentVideo.Load(), s.sentAudio.Load(), s.receivedAudio.Load()
 }
 
 // SeparateStreams sets whether later viewers get picture and voice in two media streams or, as at the start, in one (choice D10).

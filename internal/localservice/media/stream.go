@@ -244,7 +244,9 @@ func (s *Stream) send(late time.Duration) {
 		if speech {
 			pcm = s.voice[:]
 		}
-		s.stats.AudioBytes += int64(v.voice.speak(s.slot, pcm))
+		n := int64(v.voice.speak(s.slot, pcm))
+		s.stats.AudioBytes += n
+		s.server.sentAudio.Add(n)
 		s.stats.AudioPackets++
 	}
 	if !s.showing() || s.slot%slotsPerFrame != 0 {
@@ -255,7 +257,9 @@ func (s *Stream) send(late time.Duration) {
 		s.stats.FramesMissed++ // the picture continues where it was, because frames build on those before them
 		return
 	}
-	s.stats.VideoBytes += int64(v.pictures.draw(s.slot, loudness))
+	n := int64(v.pictures.draw(s.slot, loudness))
+	s.stats.VideoBytes += n
+	s.server.sentVideo.Add(n)
 }
 
 // demandKeyFrame makes the next frame one that can be decoded alone.

@@ -5,6 +5,7 @@ import (
 	"database/sql/driver"
 	"errors"
 	"strings"
+	"time"
 )
 
 // maxKept is how many prepared statements a connection keeps: more than the store has. Filters
@@ -14,7 +15,22 @@ const maxKept = 256
 // keeping makes connections that keep their prepared statements, because otherwise SQLite
 // parses and plans the same text for each request. database/sql uses them in transactions and
 // outside of them, as it does the text of a query.
-type keeping struct{ driver.Connector }
+type keeping struct {
+	driver.Connector
+	observe Observer
+}
+
+// Observer hears of each statement: its first word, such as SELECT, its time without the reading of
+// rows, and its error.
+type Observer func(word string, took time.Duration, err error)
+
+// since reports a statement that began then.
+func (o Observer) since(began time.Time, text string, err error) {
+	if o != nil {
+		word, _, _ := strings.Cut(strings.TrimSpace(text), " ")
+		o(strings.ToUpper(strings.TrimSpace(word)), time.Since(began), err)
+	}
+}
 
 // sqliteConn is what database/sql uses of a connection of the driver.
 type sqliteConn interface {
@@ -41,13 +57,15 @@ func (k keeping) Connect(ctx context.Context) (driver.Conn, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &conn{sqliteConn: c.(sqliteConn), idle: map[string]statement{}}, nil
+	return &conn{sqliteConn: c.(sqliteConn), idle: map[string]statement{}, observe: k.observe}, nil
 }
 
 // conn is a connection. database/sql calls its methods one at a time.
 type conn struct {
 	sqliteConn
 	idle map[string]statement // by their texts
+
+	observe Observer
 }
 
 // take returns a statement that is not in use.
@@ -87,7 +105,9 @@ func (c *conn) ExecContext(ctx context.Context, text string, args []driver.Named
 	if err != nil {
 		return nil, err
 	}
+	began := time.Now()
 	result, err := s.ExecContext(ctx, args)
+	c.observe.since(began, text, err)
 	return result, errors.Join(err, c.give(text, s))
 }
 
@@ -100,7 +120,9 @@ func (c *conn) QueryContext(ctx context.Context, text string, args []driver.Name
 	if err != nil {
 		return nil, err
 	}
+	began := time.Now()
 	rows, err := s.QueryContext(ctx, args)
+	c.observe.since(began, text, err)
 	if err != nil {
 		return nil, errors.Join(err, c.give(text, s))
 	}

@@ -46,6 +46,7 @@ var (
 
 // Store is an open database. All methods may be called from any goroutine.
 type Store struct {
+	observe Observer // of statements; may be nil
 	// SQLite takes one writer at a time. Giving writing a pool of exactly one
 	// connection queues writers in Go, where waiting honours the context,
 	// instead of inside SQLite, where it ends in "database is locked".
@@ -71,8 +72,11 @@ func Open(dir string) (*Store, error) { return OpenWithin(dir, DefaultLimit) }
 // OpenWithin is [Open] with a limit for the database in bytes, at least 1 MiB. A larger
 // database is opened, but does not grow. SQLite's log beside it, which holds what was written
 // lately, doesn't count.
-func OpenWithin(dir string, limit int64) (*Store, error) {
-	s := &Store{limit: max(limit, 1<<20), newEvents: make(chan struct{}, 1)}
+func OpenWithin(dir string, limit int64) (*Store, error) { return OpenObserved(dir, limit, nil) }
+
+// OpenObserved is OpenWithin with an observer of the statements; nil is none.
+func OpenObserved(dir string, limit int64, observe Observer) (*Store, error) {
+	s := &Store{limit: max(limit, 1<<20), newEvents: make(chan struct{}, 1), observe: observe}
 	// A commit is on the disk before it is acknowledged: FULL also survives a
 	// power cut. Data that Close deletes anyway need not wait for the disk.
 	synchronous := "FULL"
@@ -99,17 +103,17 @@ func (s *Store) open(dir, synchronous string) error {
 		return err
 	}
 	var err error
-	if s.write, err = openPool(path, 1, "synchronous("+synchronous+")", fmt.Sprintf("page_size(%d)", pageSize), fmt.Sprintf("max_page_count(%d)", s.limit/pageSize)); err != nil {
+	if s.write, err = openPool(s.observe, path, 1, "synchronous("+synchronous+")", fmt.Sprintf("page_size(%d)", pageSize), fmt.Sprintf("max_page_count(%d)", s.limit/pageSize)); err != nil {
 		return err
 	}
 	ctx := context.Background()
 	if err := s.create(ctx); err != nil {
 		return err
 	}
-	if s.read, err = openPool(path, readers, "query_only(1)"); err != nil {
+	if s.read, err = openPool(s.observe, path, readers, "query_only(1)"); err != nil {
 		return err
 	}
-	if s.checks, err = openPool(path, 1, "query_only(1)"); err != nil {
+	if s.checks, err = openPool(s.observe, path, 1, "query_only(1)"); err != nil {
 		return err
 	}
 	return s.seed(ctx)
@@ -134,7 +138,7 @@ func private(path string) error {
 	return nil
 }
 
-func openPool(path string, size int, pragmas ...string) (*sql.DB, error) {
+func openPool(observe Observer, path string, size int, pragmas ...string) (*sql.DB, error) {
 	query := url.Values{
 		"_pragma": append(pragmas, fmt.Sprintf("busy_timeout(%d)", busyTimeout), "journal_mode(WAL)", "foreign_keys(1)"),
 		// A transaction that reads first and writes later must not find, on its
@@ -146,7 +150,7 @@ func openPool(path string, size int, pragmas ...string) (*sql.DB, error) {
 	if err != nil {
 		return nil, err
 	}
-	db := sql.OpenDB(keeping{connector})
+	db := sql.OpenDB(keeping{connector, observe})
 	db.SetMaxOpenConns(size)
 	db.SetMaxIdleConns(size)
 	return db, nil
