@@ -127,7 +127,7 @@ func TestViewerGetsKeyFrameAndContinuousTimeAfterAPause(t *testing.T) {
 }
 
 func TestLateStreamSendsAllVoiceAndTheNewestPicture(t *testing.T) {
-	s := &Stream{epoch: time.Now()}
+	s := &Stream{server: &Server{}, epoch: time.Now()}
 	picture := &loudPicture{}
 	s.ended = make(chan struct{})
 	close(s.ended) // no goroutine: this test is it

@@ -43,7 +43,7 @@ func openCounting(t *testing.T) (db *sql.DB, prepared *int) {
 		t.Fatal(err)
 	}
 	prepared = new(int)
-	db = sql.OpenDB(keeping{counting{connector, prepared}})
+	db = sql.OpenDB(keeping{Connector: counting{connector, prepared}})
 	db.SetMaxOpenConns(1)
 	t.Cleanup(func() {
 		if err := db.Close(); err != nil {
