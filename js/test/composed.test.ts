@@ -3,7 +3,7 @@ import { afterEach, test } from "node:test"
 import { FakeAgentSession, FakeAvatarSession, FakeChatSession, type FakeOptions } from "../src/testing.js"
 import type { AvatarOptions } from "../src/avataroptions.js"
 import { AgentState, Composer, ControlBar, DeviceSelect, Transcript } from "../src/ui.js"
-import { makePage } from "./page.js"
+import { Events, makePage } from "./page.js"
 
 const { window } = makePage()
 Object.assign(globalThis, { Option: window.Option })
@@ -217,6 +217,30 @@ test("a transcript shows who said what, with what the page adds at the end", asy
   transcript.destroy()
   await session.sendText("When is breakfast?")
   assert.equal(said().length, 2)
+})
+
+test("the end stays in view when a text is drawn only in the next frame", (t) => {
+  const frames: (() => void)[] = []
+  Object.assign(globalThis, { requestAnimationFrame: (draw: () => void) => frames.push(draw) })
+  t.after(() => Reflect.deleteProperty(globalThis, "requestAnimationFrame"))
+  class Later {
+    readonly #element: HTMLElement
+    constructor(element: HTMLElement) {
+      this.#element = element
+    }
+    set(text: string): void {
+      requestAnimationFrame(() => (this.#element.textContent = text))
+    }
+    end(): void {}
+  }
+  const session = new Events()
+  const transcript = place(new Transcript(session, { markdown: Later }))
+  const { root } = transcript
+  Object.defineProperty(root, "scrollHeight", { get: () => 2 * root.textContent!.length })
+  session.say(null, "A text of the agent.")
+  for (const draw of frames.splice(0)) draw()
+  assert.ok(root.textContent!.includes("A text of the agent."))
+  assert.equal(root.scrollTop, root.scrollHeight)
 })
 
 test("the state is told in words, and several parts have one activity and remove it", async () => {

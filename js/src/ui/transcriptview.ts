@@ -122,6 +122,7 @@ export class Transcript {
     if (text) {
       text.set(entry.text)
       if (!entry.open) text.end()
+      else globalThis.requestAnimationFrame?.(() => this.#follow()) // a text that grows may be drawn only in the next frame
     } else body.textContent = entry.text
     this.#follow()
   }
