@@ -37,7 +37,8 @@ func TestLauncher(t *testing.T) {
 	p.Keys(kb.Tab + kb.Tab + kb.Tab)
 	p.Do(nil, `if (!element.shadowRoot.activeElement?.matches("[part~=launcher]")) throw new Error("the focus is on " + element.shadowRoot.activeElement?.outerHTML)`)
 	p.Keys("\r")
-	p.Do(nil, agentIn+`await until(() => element.agent && focused()[2] === inside("textarea"))`)
+	p.Do(nil, agentIn+`await until(() => element.agent && focused()[2] === inside("textarea"))
+		await Promise.all(element.shadowRoot.getAnimations().map(({finished}) => finished))`)
 	p.Axe("open")
 	p.Keys("My name is Ada.\r")
 	p.Do(nil, agentIn+`await until(() => inside("[part=log]").innerText.includes("Nice to meet you, Ada") && element.agent.session.threadId && !inside("[part~=stop]").checkVisibility())`)
@@ -56,7 +57,7 @@ func TestLauncher(t *testing.T) {
 		if (seen(".bubble")) throw new Error("it greets again after a reload")
 		find("[part~=launcher]").focus()`)
 	p.Keys("\r")
-	p.Do(nil, agentIn+`await until(() => inside("[part=log]")?.querySelectorAll(".turn").length === 4 && element.agent.phase === "live")`)
+	p.Do(nil, agentIn+`await until(() => inside("[part=log]")?.querySelectorAll(".agent-turn").length === 4 && element.agent.phase === "live")`)
 	p.Do(&got, agentIn+`return {said: inside("[part=log]").innerText}`)
 	if !strings.Contains(got.Said, "My name is Ada.") || !strings.Contains(got.Said, "Your name is Ada.") {
 		t.Errorf("after the reload the log has %q", got.Said)
@@ -64,10 +65,10 @@ func TestLauncher(t *testing.T) {
 	// A new conversation has another thread.
 	p.Do(nil, `find("[part~=fresh]").focus()`)
 	p.Keys("\r")
-	p.Do(nil, agentIn+`await until(() => focused()[2] === inside("textarea") && inside("[part=log]").querySelectorAll(".turn").length === 0)
+	p.Do(nil, agentIn+`await until(() => focused()[2] === inside("textarea") && inside("[part=log]").querySelectorAll(".agent-turn").length === 0)
 		if (seen("[part~=fresh]")) throw new Error("a conversation that has not begun can be begun again")`)
 	p.Keys("What is my name?\r")
-	p.Do(nil, agentIn+`await until(() => inside("[part=log]").querySelectorAll(".turn").length === 2 && !inside("[part~=stop]").checkVisibility())
+	p.Do(nil, agentIn+`await until(() => inside("[part=log]").querySelectorAll(".agent-turn").length === 2 && !inside("[part~=stop]").checkVisibility())
 		if (inside("[part=log]").innerText.includes("Ada")) throw new Error("the new conversation knows the old one")`)
 }
 
