@@ -107,13 +107,7 @@ export interface SessionSettings extends CompletionSettings, Injected {
    * Default `10`.
    */
   toolSpiralLimit?: number | undefined
-  /**
-   * The W3C trace context that the requests with a token and the message `join` have: the text
-   * of a `traceparent`, an object that has it and perhaps a `tracestate`, or a function that
-   * returns one of them or nothing. It is called once when the session is made, and before each
-   * request. It must not wait and must not call the session. What is not valid is refused with
-   * `bad_request` when the session is made; later it is logged and not sent.
-   */
+  /** The W3C trace context of requests with a token; a function must not wait. */
   traceContext?: TraceSource | undefined
   /** Receives redacted security events. */
   onAuditEvent?: ((event: AuditEvent) => void) | undefined

@@ -70,10 +70,7 @@ type Options struct {
 	// session. Default: connections that Close closes.
 	HTTPClient httpclient.Client `json:"-"`
 
-	// TraceContext is the W3C trace context that the requests with a token and the message `join` have: the text of a
-	// `traceparent`, an object that has it and perhaps a `tracestate`, or a function that returns one of them or nothing. It is
-	// called once when the session is made, and before each request. It must not wait and must not call the session. What is
-	// not valid is refused with `bad_request` when the session is made; later it is logged and not sent.
+	// TraceContext is the W3C trace context of requests with a token; a function must not wait.
 	TraceContext func() httpclient.TraceContext `json:"-" js:"traceContext" ts:"TraceSource" check:"trace"`
 
 	// OnAuditEvent receives redacted security events.
@@ -122,7 +119,9 @@ func (o *Options) Complete(all any) error {
 	return err
 }
 
-// completeTrace makes TraceContext a function that never fails.
+// completeTrace makes TraceContext a function that never fails. It is called once now, and what it
+// returns is refused with bad_request unless it is valid; later that is logged and not sent. It
+// must not call the session, because it is asked while the session works.
 func (o *Options) completeTrace() error {
 	ask, log := o.TraceContext, Logger(o.Log)
 	if ask == nil {
