@@ -65,9 +65,10 @@ func avatarMethods(a *avatar.Session) page.Methods {
 			"properties": page.Properties(a.Snapshot),
 			"elements": func(page.Args) (any, error) {
 				return map[string]any{
-					"avatarStream": engine.AvatarStream(),
-					"videoEl":      engine.VideoEl(),
-					"audioEl":      engine.AudioEl(),
+					"avatarStream":     engine.AvatarStream(),
+					"microphoneStream": engine.MicrophoneStream(),
+					"videoEl":          engine.VideoEl(),
+					"audioEl":          engine.AudioEl(),
 				}, nil
 			},
 

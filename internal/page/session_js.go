@@ -10,6 +10,7 @@ import (
 	"github.com/agentruntime/agentruntime/internal/jsbridge"
 	"github.com/agentruntime/agentruntime/runtime/converse"
 	"github.com/agentruntime/agentruntime/runtime/event"
+	"github.com/agentruntime/agentruntime/runtime/fault"
 	"github.com/agentruntime/agentruntime/runtime/session"
 	"github.com/agentruntime/agentruntime/runtime/sessionend"
 )
@@ -135,6 +136,7 @@ func (h *Handle) methods(s Session, own Methods) map[string]any {
 			"addConsentHandler": h.addConsentHandler,
 			"removeHandler":     h.removeHandler,
 			"omitEvents":        Set("names", h.omit),
+			"redact":            redact,
 		},
 		Async: map[string]Async{
 			"respondToTool":  h.respondToTool,
@@ -163,6 +165,15 @@ func (h *Handle) Failed(err error) {
 func (h *Handle) omit(names []string) error {
 	h.omitted = names
 	return nil
+}
+
+// redact returns its argument, a plain value, without secrets: what a recording keeps of an event.
+func redact(a Args) (any, error) {
+	var value any
+	if err := a.Into("value", 0, &value); err != nil {
+		return nil, err
+	}
+	return fault.RedactValue(value), nil
 }
 
 // Listen is the session's listener; it passes the events to the page.

@@ -26,6 +26,7 @@ export type { Device } from "./devices.js"
 /** The elements and the stream that a session is bound to. */
 interface Elements {
   avatarStream?: MediaStream | null
+  microphoneStream?: MediaStream | null
   videoEl?: HTMLMediaElement | null
   audioEl?: HTMLMediaElement | null
 }
@@ -394,6 +395,11 @@ export class AvatarSession extends Session<AvatarEvents, Snapshot> {
     return this.#bound.avatarStream ?? null
   }
 
+  /** The stream of the microphone as it is sent, after the noise processor; null without a microphone. Another device has another stream. */
+  get microphoneStream(): MediaStream | null {
+    return this.#bound.microphoneStream ?? null
+  }
+
   // --- Internals
 
   get #bound(): Elements {
@@ -427,7 +433,7 @@ export class AvatarSession extends Session<AvatarEvents, Snapshot> {
   }
 
   protected override afterCrash(last: Snapshot): Snapshot {
-    this.#elements = { ...this.#elements, avatarStream: null }
+    this.#elements = { ...this.#elements, avatarStream: null, microphoneStream: null }
     return { ...last, state: "error", speaking: false, responsePending: false, micStarted: false }
   }
 

@@ -38,6 +38,7 @@ export type ErrorCode =
   | "load_failed"
   | "unsupported_browser"
   | "handler_failed"
+  | "recording_failed"
   // Microphone
   | "mic_not_started"
   | "mic_permission_denied"

@@ -5,6 +5,7 @@ import { localError, type AgentError } from "./errors.js"
 import type { OAuthRequired, ToolCall } from "./events.js"
 import { loadRest } from "./load.js"
 import { type argTypes, checkConversationKind, checkSchema, plainVars, tokenOf, type PlainOptions, type RequestVars, type Token } from "./options.js"
+import type { Recording, RecordOptions } from "./record.js"
 import type { Callback, Remote } from "./remote.js"
 
 /** Options of every asynchronous method. */
@@ -168,6 +169,19 @@ export abstract class Session<
   /** Reports the end of the conversation to the service now, at most once. Rejects with `invalid_state` after the end. */
   async completeThread(options?: CallOptions): Promise<Completion> {
     return this.#remote.call("completeThread", options)
+  }
+
+  /**
+   * Records the conversation from now on, until `stop()` of the result or the end of the session: a zip file
+   * (docs/recording.md). Tell the visitor before: the result's `disclosure` says what is recorded. Allowed at any time.
+   * Rejects with `bad_request` (options), `unsupported_browser` (a session with a voice, and no MediaRecorder) and
+   * `load_failed` (the module could not be loaded).
+   */
+  async record(options?: RecordOptions): Promise<Recording> {
+    const { begin } = await import("./record.js").catch((cause: unknown) => {
+      throw localError("load_failed", "the module for recordings could not be loaded", { cause, retryable: true })
+    })
+    return begin(this, (value) => (this.#remote.present ? this.#remote.callSync("redact", value) : undefined), options)
   }
 
   /** Disconnects and frees everything. The session can't be used afterwards. */

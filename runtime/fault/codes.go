@@ -49,6 +49,7 @@ const (
 	LoadFailed          Code = "load_failed"
 	UnsupportedBrowser  Code = "unsupported_browser"
 	HandlerFailed       Code = "handler_failed"
+	RecordingFailed     Code = "recording_failed"
 )
 
 // The microphone (protocol §5.4): thrown by an explicit start, warnings
@@ -243,6 +244,7 @@ var table = [...]Info{
 	{Code: LoadFailed, Group: GroupSession, Title: "Runtime not loaded", Meaning: "the page could not fetch, compile or start the WebAssembly file; the message names the address and the cause"},
 	{Code: UnsupportedBrowser, Group: GroupSession, Title: "Browser not supported", Meaning: "the browser has no WebAssembly, or no WebRTC, or its settings switch them off"},
 	{Code: HandlerFailed, Group: GroupSession, Title: "Handler failed", Meaning: "a function of yours, such as a handler of a tool or the token of an element, threw or rejected; the detail has its error"},
+	{Code: RecordingFailed, Group: GroupSession, Title: "Recording incomplete", Meaning: "the browser could not record the sound or the picture; what was recorded until then, and all events, are kept"},
 
 	{Code: MicNotStarted, Group: GroupMicrophone, Title: "Microphone not started", Meaning: "the call needs a running microphone; start it first"},
 	{Code: MicPermissionDenied, Group: GroupMicrophone, Title: "Microphone not permitted", Meaning: "the person or the page's policy refused the microphone"},

@@ -112,6 +112,15 @@ func (m *microphone) cancel(r *request, cause error) {
 // MicStarted reports whether a device is open.
 func (m *microphone) MicStarted() bool { return m.capture != nil }
 
+// MicrophoneStream returns the MediaStream that is sent, undefined while no device is open. Another device
+// has another one.
+func (m *microphone) MicrophoneStream() js.Value {
+	if m.capture == nil {
+		return js.Undefined()
+	}
+	return m.capture.stream
+}
+
 // SetMicEnabled mutes and unmutes; it works before there is a track.
 func (m *microphone) SetMicEnabled(on bool) {
 	m.enabled = on

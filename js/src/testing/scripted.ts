@@ -111,6 +111,7 @@ export abstract class Scripted {
         addToolHandler: (id: number, name: string, call: Handler["call"], schema: Handler["schema"]) => void this.#handlers.set(id, { name, call, schema }),
         addConsentHandler: (id: number, call: Handler["call"]) => void this.#handlers.set(id, { call }),
         removeHandler: (id: number) => void this.#handlers.delete(id),
+        redact: (value: unknown) => value, // a fake has no secrets
         disconnect: (options: { final?: boolean; reason?: string }) => this.disconnect(options),
       },
       async: {
