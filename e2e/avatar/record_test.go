@@ -34,6 +34,7 @@ func TestRecordingIsLikeANativeOne(t *testing.T) {
 	}
 	p.Do(&got, `
 		const talk = await open({agent: "silent", videoEl: document.getElementById("video"), micStartMode: "immediate"})
+		talk.session.mute() // the browser's microphone beeps, which would interrupt the agent
 		const states = []
 		const recording = await talk.session.record({onChange: ({state}) => states.push(state)})
 		await talk.session.connect()
@@ -69,7 +70,7 @@ func TestRecordingIsLikeANativeOne(t *testing.T) {
 	}
 	for _, name := range []string{"agent.webm", "microphone.webm"} {
 		content, err := fs.ReadFile(folder, name) // also compares the checksum
-		if err != nil || !bytes.HasPrefix(content, []byte{0x1a, 0x45, 0xdf, 0xa3}) || len(content) < 1_000 {
+		if err != nil || !bytes.HasPrefix(content, []byte{0x1a, 0x45, 0xdf, 0xa3}) || len(content) < 500 {
 			t.Errorf("%s: %d bytes, %v", name, len(content), err)
 		}
 		if !slices.ContainsFunc(page.Entries, func(e replay.Entry) bool { return e.File == name }) {

@@ -1,6 +1,6 @@
 import type { RecordingEntry } from "./format.js"
 
-/** How long before its sound a speechChunk is emitted, in ms (session-api A.1.5). */
+/** How long before its sound a speechChunk is emitted, in ms. */
 const chunkLeadMs = 400
 /** How long the visitor's words are shown, in ms. */
 const readingMs = 3000
