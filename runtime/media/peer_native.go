@@ -130,6 +130,11 @@ func (p *peer) send(m *microphone) error {
 
 // report returns the rows of the report as JSON.
 func (p *peer) report(context.Context) ([]byte, error) {
+	// pion closes a connection by itself when the other side ends it, and then clears without a lock what
+	// GetStats reads.
+	if p.pc.SignalingState() == webrtc.SignalingStateClosed {
+		return nil, ErrClosed
+	}
 	report := p.pc.GetStats()
 	rows := make([]any, 0, len(report)+2)
 	for _, r := range report {
