@@ -193,6 +193,7 @@ type turnOptions struct {
 	RequestVars map[string]any `json:"requestVars,omitempty" ts:"RequestVars"`
 	// Capabilities are overrides for this turn.
 	Capabilities map[string]string `json:"capabilities,omitempty" ts:"Capabilities"`
+	TraceContext js.Value          `json:"traceContext" ts:"-"`
 	// OnErrorSegment is an option of converseOnce only.
 	OnErrorSegment converse.OnErrorSegment `json:"onErrorSegment" ts:"-"`
 }
@@ -217,7 +218,11 @@ func brainOf(a Args) (b converse.Brain, o turnOptions, err error) {
 	}
 	v := o.options()
 	base, err := appinit.Config{Region: v.Region, GenieURL: v.GenieURL, Policy: v.Policy}.GenieBase()
-	return converse.Brain{URL: base, Token: v.Token, OnResponse: v.OnResponse}, o, err
+	b = converse.Brain{URL: base, Token: v.Token, OnResponse: v.OnResponse}
+	if trace := Trace(o.TraceContext); trace != nil {
+		b.TraceContext = trace()
+	}
+	return b, o, err
 }
 
 func converseStream(ctx context.Context, a Args) (iter.Seq2[[]converse.Segment, error], error) {

@@ -24,8 +24,11 @@ func TestATurnWithoutASession(t *testing.T) {
 		t.Errorf("first %s", got)
 	}
 	r.await(stream.Call("return"))
-	once := r.exports.Call("converseOnce", nil, eval(`{token: "t", genieUrl: "https://brain.example", userMessage: "Hi"}`))
-	r.asked(2)
+	const trace = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"
+	once := r.exports.Call("converseOnce", nil, eval(`{token: "t", genieUrl: "https://brain.example", userMessage: "Hi", traceContext: () => ({traceparent: "`+trace+`"})}`))
+	if got := eval(`({init}) => new Headers(init.headers).get("traceparent")`).Invoke(r.asked(2)); got.String() != trace {
+		t.Errorf("traceparent %s", got)
+	}
 	r.answer()
 	if got := r.await(once).Get("text").String(); got != "Hello world" {
 		t.Errorf("turn %s", got)

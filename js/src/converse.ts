@@ -2,18 +2,23 @@ import { checkTurn } from "./chatoptions.js"
 import type { ChatTurn, Segment } from "./events.js"
 import { chatProgram } from "./load.js"
 import { turnNames } from "./names.js"
-import { bad, checkConversationKind, checkOptions, givenOf, oneOf, plainAgentOptions, plainOf, plainPlace, withoutInjected, type PlainOptions, type WithToken } from "./options.js"
+import { bad, checkConversationKind, checkOptions, givenOf, oneOf, plainAgentOptions, plainOf, plainPlace, traceOf, withoutInjected, type PlainOptions, type TraceSource, type WithToken } from "./options.js"
 import type { CallOptions } from "./session.js"
 import { converseChecks, visitorChecks, type ConverseSettings } from "./settings.js"
 import { pullExport } from "./stream.js"
 
 export type { ConverseSettings } from "./settings.js"
 
+/** A W3C trace context that is sent with the turn, as the option of sessions. */
+interface Traced {
+  traceContext?: TraceSource | undefined
+}
+
 /** Options of `converse`: a token, a message, and any other option. */
-export type ConverseOptions = WithToken<ConverseSettings & CallOptions>
+export type ConverseOptions = WithToken<ConverseSettings & CallOptions & Traced>
 
 /** Options of `converseOnce`. */
-export type ConverseOnceOptions = WithToken<ConverseSettings & CallOptions & {
+export type ConverseOnceOptions = WithToken<ConverseSettings & CallOptions & Traced & {
   /** Whether an error inside a successful reply rejects (default) or is put into `errors` of the turn. */
   onErrorSegment?: "throw" | "return"
 }>
@@ -56,5 +61,6 @@ function plainTurn(options: unknown, outcomes: readonly string[]): PlainOptions 
   checkTurn(given)
   const { userMessage } = given
   if (typeof userMessage !== "string" || userMessage.trim() === "") throw bad("userMessage is required")
-  return { ...plainPlace(plainOf(given, visitorChecks, converseChecks)), ...plainAgentOptions(given) }
+  const { traceContext } = given
+  return { ...(traceContext != null && { traceContext: traceOf(traceContext) }), ...plainPlace(plainOf(given, visitorChecks, converseChecks)), ...plainAgentOptions(given) }
 }
