@@ -152,7 +152,7 @@ func TestTotalsOutliveAPeer(t *testing.T) {
 		var own Stats
 		until(t, "media", func() bool {
 			own, _ = d.Stats(ctx)
-			return own.Video.PacketsReceived > 10 && own.Audio.PacketsReceived > 10
+			return own.Video.PacketsReceived > 10 && own.Audio.PacketsReceived > 10 && own.CandidateType != ""
 		})
 		d.Renew(ctx)
 		after := total()

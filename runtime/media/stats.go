@@ -299,7 +299,11 @@ func (p *peer) measure(ctx context.Context) (Stats, error) {
 	if st.Known {
 		t := &p.engine.totals
 		t.mu.Lock()
-		p.last = st
+		last := st
+		if last.CandidateType == "" { // no pair is in use any more: the latest one counts
+			last.CurrentRoundTripTime, last.CandidateType = p.last.CurrentRoundTripTime, p.last.CandidateType
+		}
+		p.last = last
 		t.mu.Unlock()
 	}
 	return st, nil
