@@ -195,10 +195,10 @@ export class Remote {
     this.#callbacks.clear()
   }
 
+  /** Calls a method whose result is needed at once. */
   #invoke(method: string, args: unknown[]): unknown {
-    const result = this.#methods?.[method]?.(...args)
-    if (result instanceof AgentError) throw result
-    return result
+    if (!this.#program || this.#program.end) return undefined
+    return this.#program.callSync(() => this.#methods?.[method]?.(...args))
   }
 
   #load(): void {

@@ -30,7 +30,7 @@ export function warmUpWorker(): Worker | undefined {
 /** On two cores: has a worker start a program once the page is idle, if no session needs the cores then. */
 export function warmUpWhenIdle(message: WarmUp, isIdle: () => boolean): void {
   if (!compilesAtCalls || navigator.hardwareConcurrency > 2) return
-  requestIdleCallback(
+  globalThis.requestIdleCallback?.( // a worker has none
     () => {
       const worker = isIdle() ? makeWorker() : undefined
       if (worker) warmUp(worker, message)

@@ -37,7 +37,7 @@
     }
     const instance = await instantiate(module, imports)
     const counters = Object.entries(instance.exports).filter(([name]) => name.startsWith("entered "))
-    if (counters.length > 0) programs.push({ name, counters, rest: name.replace(".wasm", ".rest-") })
+    if (counters.length > 0) programs.push({ name, counters, all: counters, rest: name.replace(".wasm", ".rest-") })
     return instance
   }
   const report = () => {
@@ -68,6 +68,14 @@
   // After the listeners of the programs, which handle the end of the page.
   const { addEventListener } = EventTarget.prototype
   const last = () => report()
+  // A visitor may leave at any time, and then nothing can be waited for: what is called now is counted again.
+  addEventListener.call(window, "pagehide", () => {
+    report()
+    for (const program of programs) {
+      for (const [, counter] of program.all) counter.value = 0
+      program.counters = program.all
+    }
+  }, true)
   addEventListener.call(window, "pagehide", last)
   EventTarget.prototype.addEventListener = function (event, ...more) {
     addEventListener.call(this, event, ...more)
