@@ -12,7 +12,7 @@ const idleMs = 1000
 const { userAgentData } = (globalThis.navigator ?? {}) as { userAgentData?: { brands: { brand: string }[] } } // Node.js 20 has none
 
 /** Other browsers compile programs in another way. */
-const compilesAtCalls = userAgentData?.brands.some(({ brand }) => brand === "Chromium") ?? false
+export const isChromium = userAgentData?.brands.some(({ brand }) => brand === "Chromium") ?? false
 
 /**
  * Starts a worker in which a program can start and connect beside the page
@@ -24,12 +24,12 @@ const compilesAtCalls = userAgentData?.brands.some(({ brand }) => brand === "Chr
  * the page (see warmUpWhenIdle). Also where workers are not allowed.
  */
 export function warmUpWorker(): Worker | undefined {
-  return compilesAtCalls && navigator.hardwareConcurrency > 2 ? makeWorker() : undefined
+  return isChromium && navigator.hardwareConcurrency > 2 ? makeWorker() : undefined
 }
 
 /** On two cores: has a worker start a program once the page is idle, if no session needs the cores then. */
 export function warmUpWhenIdle(message: WarmUp, isIdle: () => boolean): void {
-  if (!compilesAtCalls || navigator.hardwareConcurrency > 2) return
+  if (!isChromium || navigator.hardwareConcurrency > 2) return
   globalThis.requestIdleCallback?.( // a worker has none
     () => {
       const worker = isIdle() ? makeWorker() : undefined
