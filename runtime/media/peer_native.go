@@ -6,10 +6,14 @@ import (
 	"context"
 	"encoding/json"
 	"strings"
+	"sync/atomic"
 
 	"github.com/pion/ice/v4"
 	"github.com/pion/interceptor"
+	"github.com/pion/interceptor/pkg/nack"
+	"github.com/pion/interceptor/pkg/report"
 	"github.com/pion/interceptor/pkg/stats"
+	"github.com/pion/interceptor/pkg/twcc"
 	"github.com/pion/logging"
 	"github.com/pion/rtcp"
 	"github.com/pion/webrtc/v4"
@@ -22,8 +26,9 @@ const receiveBuffer = 1500
 
 // platformPeer is the native part of a peer, besides pion's connection.
 type platformPeer struct {
-	sender *webrtc.RTPSender // of the microphone
-	sent   stats.Getter      // what pion's own statistics leave out
+	sender   *webrtc.RTPSender // of the microphone
+	recorded stats.Getter      // what was sent and received
+	local    atomic.Value      // the type of the local candidate in use, a webrtc.ICECandidateType; nil before there is one
 }
 
 func platformError(err error) error { return err }
@@ -45,21 +50,35 @@ func (p *peer) newAPI(o peerOptions, on func(Event)) (*webrtc.API, error) {
 		return nil, err
 	}
 	registry := &interceptor.Registry{}
-	if err := webrtc.RegisterDefaultInterceptorsWithOptions(engine, registry, webrtc.WithInterceptorLoggerFactory(quiet)); err != nil {
+	if err := p.addInterceptors(engine, registry, quiet); err != nil {
 		return nil, err
-	}
-	if o.mic != nil { // pion's own recorder counts what is received
-		recorder, err := stats.NewInterceptor(stats.WithLoggerFactory(quiet))
-		if err != nil {
-			return nil, err
-		}
-		recorder.OnNewPeerConnection(func(_ string, sent stats.Getter) { p.sent = sent })
-		registry.Add(recorder)
 	}
 	registry.Add(keyFrameDetectors{func(picture Picture) {
 		on(Event{Kind: VideoSize, Picture: picture, painted: true})
 	}, p.engine.hear})
 	return webrtc.NewAPI(webrtc.WithMediaEngine(engine), webrtc.WithInterceptorRegistry(registry), webrtc.WithSettingEngine(settings)), nil
+}
+
+// addInterceptors adds pion's default ones, with a recorder of the peer's own in place of pion's (report).
+func (p *peer) addInterceptors(engine *webrtc.MediaEngine, registry *interceptor.Registry, quiet logging.LoggerFactory) error {
+	recorder, err := stats.NewInterceptor(stats.WithLoggerFactory(quiet))
+	if err != nil {
+		return err
+	}
+	recorder.OnNewPeerConnection(func(_ string, recorded stats.Getter) { p.recorded = recorded })
+	if err := webrtc.ConfigureNackWithOptions(engine, registry,
+		[]nack.GeneratorOption{nack.WithGeneratorLoggerFactory(quiet)}, nack.WithResponderLoggerFactory(quiet)); err != nil {
+		return err
+	}
+	if err := webrtc.ConfigureRTCPReportsWithOptions(registry,
+		[]report.ReceiverOption{report.WithReceiverLoggerFactory(quiet)}, report.WithSenderLoggerFactory(quiet)); err != nil {
+		return err
+	}
+	if err := webrtc.ConfigureSimulcastExtensionHeaders(engine); err != nil {
+		return err
+	}
+	registry.Add(recorder)
+	return webrtc.ConfigureTWCCSenderWithOptions(engine, registry, twcc.WithLoggerFactory(quiet))
 }
 
 func (p *peer) listen(on func(Event)) error {
@@ -77,6 +96,8 @@ func (p *peer) listen(on func(Event)) error {
 			Candidate: init.Candidate, SDPMid: init.SDPMid, SDPMLineIndex: init.SDPMLineIndex, UsernameFragment: init.UsernameFragment,
 		}})
 	})
+	// pion's GetSelectedCandidatePair reads without a lock what the start of the transport writes.
+	p.ice().OnSelectedCandidatePairChange(func(pair *webrtc.ICECandidatePair) { p.local.Store(pair.Local.Typ) })
 	p.pc.OnTrack(func(t *webrtc.TrackRemote, _ *webrtc.RTPReceiver) {
 		on(Event{Kind: TrackAdded, Track: Track{Kind: t.Kind().String(), ID: t.ID(), Native: t}})
 		if t.Kind() == webrtc.RTPCodecTypeVideo {
@@ -128,38 +149,56 @@ func (p *peer) send(m *microphone) error {
 	return nil
 }
 
-// report returns the rows of the report as JSON.
+// report returns the rows of the report as JSON. It does not use pion's GetStats, which reads without a lock what pion
+// clears when the other side ends the connection.
 func (p *peer) report(context.Context) ([]byte, error) {
-	// pion closes a connection by itself when the other side ends it, and then clears without a lock what
-	// GetStats reads.
-	if p.pc.SignalingState() == webrtc.SignalingStateClosed {
-		return nil, ErrClosed
-	}
-	report := p.pc.GetStats()
-	rows := make([]any, 0, len(report)+2)
-	for _, r := range report {
-		rows = append(rows, r)
+	var rows []row
+	for _, receiver := range p.pc.GetReceivers() {
+		for _, track := range receiver.Tracks() {
+			in := row{Type: "inbound-rtp", Kind: track.Kind().String()}
+			if s := p.recorded.Get(uint32(track.SSRC())); s != nil {
+				in.BytesReceived, in.PacketsReceived = float64(s.InboundRTPStreamStats.BytesReceived), float64(s.InboundRTPStreamStats.PacketsReceived)
+				in.PacketsLost, in.Jitter = float64(s.InboundRTPStreamStats.PacketsLost), s.InboundRTPStreamStats.Jitter
+			}
+			rows = append(rows, in)
+		}
 	}
 	if p.sender != nil {
 		rows = append(rows, p.outbound()...)
 	}
-	return json.Marshal(rows)
+	return json.Marshal(append(rows, p.selected()...))
 }
 
+// selected are the rows of the candidate pair in use, if there is one.
+func (p *peer) selected() []row {
+	local, ok := p.local.Load().(webrtc.ICECandidateType)
+	if !ok {
+		return nil
+	}
+	s, _ := p.ice().GetSelectedCandidatePairStats()
+	return []row{
+		{Type: "transport", SelectedCandidatePairID: "pair"},
+		{Type: "candidate-pair", ID: "pair", LocalCandidateID: "local", CurrentRoundTripTime: s.CurrentRoundTripTime},
+		{Type: "local-candidate", ID: "local", CandidateType: local.String()},
+	}
+}
+
+func (p *peer) ice() *webrtc.ICETransport { return p.pc.SCTP().Transport().ICETransport() }
+
 // outbound are the rows of the microphone.
-func (p *peer) outbound() []any {
+func (p *peer) outbound() []row {
 	encodings := p.sender.GetParameters().Encodings
 	if len(encodings) == 0 {
 		return nil
 	}
-	s := p.sent.Get(uint32(encodings[0].SSRC))
+	s := p.recorded.Get(uint32(encodings[0].SSRC))
 	if s == nil {
 		return nil // nothing was sent yet
 	}
 	out, remote := s.OutboundRTPStreamStats, s.RemoteInboundRTPStreamStats
-	return []any{
-		row{Type: "outbound-rtp", Kind: "audio", BytesSent: float64(out.BytesSent), PacketsSent: float64(out.PacketsSent)},
-		row{
+	return []row{
+		{Type: "outbound-rtp", Kind: "audio", BytesSent: float64(out.BytesSent), PacketsSent: float64(out.PacketsSent)},
+		{
 			Type: "remote-inbound-rtp", Kind: "audio", PacketsLost: float64(remote.PacketsLost),
 			Jitter: remote.Jitter, RoundTripTime: remote.RoundTripTime.Seconds(),
 		},

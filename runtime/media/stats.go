@@ -205,7 +205,7 @@ func (s *Stats) addInbound(r row) {
 }
 
 // selectedPair is the candidate pair in use: the transport names it, except in
-// Firefox and pion, where it is the nominated one that succeeded.
+// Firefox, where it is the nominated one that succeeded.
 func selectedPair(rows []row, byID map[string]*row) *row {
 	for _, r := range rows {
 		if r.Type == "transport" {
