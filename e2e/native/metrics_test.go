@@ -55,27 +55,8 @@ func TestMetricsOfTheService(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	c, err := chat.New(chat.OptionsFor(init))
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer c.Close()
-	if err := c.Connect(t.Context()); err != nil {
-		t.Fatal(err)
-	}
-	if _, err := c.SendText(t.Context(), "Hello", chat.TurnOptions{}); err != nil {
-		t.Fatal(err)
-	}
-	face := avatar.OptionsFor(init)
-	face.AllowPrivateHosts, face.MicStart = true, avatar.MicDeferred
-	a, err := avatar.New(face)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer a.Close()
-	if err := a.Connect(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	oneTurn(t, chat.OptionsFor(init))
+	a := connectFace(t, avatar.OptionsFor(init))
 	if _, err := a.Ask(t.Context(), "Hello"); err != nil {
 		t.Fatal(err)
 	}

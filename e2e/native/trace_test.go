@@ -84,30 +84,11 @@ func TestTraceContext(t *testing.T) {
 		t.Error("a chat with a function that panics was made")
 	}
 	text.TraceContext = next
-	c, err := chat.New(text)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer c.Close()
-	if err := c.Connect(t.Context()); err != nil {
-		t.Fatal(err)
-	}
-	if _, err := c.SendText(t.Context(), "Hello", chat.TurnOptions{}); err != nil {
-		t.Fatal(err)
-	}
-	c.Disconnect(chat.DisconnectOptions{})
-	c.Close()
+	oneTurn(t, text)
 
 	face := avatar.OptionsFor(init)
-	face.AllowPrivateHosts, face.MicStart, face.TraceContext = true, avatar.MicDeferred, next
-	a, err := avatar.New(face)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer a.Close()
-	if err := a.Connect(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	face.TraceContext = next
+	connectFace(t, face)
 
 	const trace = "traceparent=00-0af7651916cd43dd8448eb211c80319c-"
 	for _, parts := range [][]string{
@@ -125,4 +106,36 @@ func TestTraceContext(t *testing.T) {
 			t.Errorf("a request without a token has the trace context: %s", line)
 		}
 	}
+}
+
+// oneTurn has a conversation in text of one turn.
+func oneTurn(t *testing.T, o chat.Options) {
+	t.Helper()
+	c, err := chat.New(o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Close()
+	if err := c.Connect(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := c.SendText(t.Context(), "Hello", chat.TurnOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	c.Disconnect(chat.DisconnectOptions{})
+}
+
+// connectFace connects a session with a face and without a microphone, which ends with the test.
+func connectFace(t *testing.T, o avatar.Options) *avatar.Session {
+	t.Helper()
+	o.AllowPrivateHosts, o.MicStart = true, avatar.MicDeferred
+	a, err := avatar.New(o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(a.Close)
+	if err := a.Connect(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	return a
 }
