@@ -53,7 +53,7 @@ func run(table string, files []string, w io.Writer) error {
 	if err != nil {
 		return err
 	}
-	changed, err := replace(string(old), table, mark(table), text)
+	changed, err := replace(string(old), mark(table), text)
 	if err != nil {
 		return err
 	}
@@ -62,7 +62,7 @@ func run(table string, files []string, w io.Writer) error {
 		if err != nil {
 			return err
 		}
-		if changed, err = replace(changed, "bench", summaryMark, brief); err != nil {
+		if changed, err = replace(changed, summaryMark, brief); err != nil {
 			return err
 		}
 	}
@@ -103,11 +103,11 @@ func machine() string {
 }
 
 // replace replaces the text between a mark and the next end mark.
-func replace(doc, table, mark, text string) (string, error) {
+func replace(doc, mark, text string) (string, error) {
 	head, rest, found := strings.Cut(doc, mark)
 	_, tail, ended := strings.Cut(rest, end)
 	if !found || !ended {
-		return "", fmt.Errorf("the document has no place for the table of make %s", table)
+		return "", fmt.Errorf("the document has no %q with an end", mark)
 	}
 	return head + mark + "\n" + text + "\n" + end + tail, nil
 }

@@ -27,14 +27,14 @@ func TestUnexplained(t *testing.T) {
 
 func TestTableIsReplacedAlone(t *testing.T) {
 	text := "# Title\n\n" + mark("bench") + "old\n" + end + "\nfirst\n\n" + mark("bench-steady") + "kept\n" + end + "\nlast\n"
-	got, err := replace(text, "bench", mark("bench"), "new\n")
+	got, err := replace(text, mark("bench"), "new\n")
 	if err != nil {
 		t.Fatal(err)
 	}
 	if want := strings.Replace(text, "old\n", "\nnew\n\n", 1); got != want {
 		t.Errorf("got\n%s\nwant\n%s", got, want)
 	}
-	if _, err := replace("no table", "bench", mark("bench"), "new"); err == nil {
+	if _, err := replace("no table", mark("bench"), "new"); err == nil {
 		t.Error("a document without a place was accepted")
 	}
 }
