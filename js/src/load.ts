@@ -147,7 +147,7 @@ async function open(file: ProgramFile, { wasmUrl, wasmModule }: LoadOptions): Pr
       fetch: (url) => compile(url, name, end.signal),
     }))
     void program.ended.then(() => end.abort(program.end))
-    warmUpWhenIdle({ module, file }, () => !program.end && program.objects === 0)
+    warmUpWhenIdle({ module, file }, () => !program.end && !program.used)
     // Node.js reads both parts from the disk, and can't wait for one within a call. Other browsers than Chromium call functions
     // that no profile has: a visitor of Firefox who left soon was not reported.
     if (url.protocol === "file:" || !("XMLHttpRequest" in globalThis) || !isChromium) await program.loadRest()

@@ -66,8 +66,8 @@ const loaderName = "agentruntime:loader"
 export class Program {
   /** Settles with the exit code when the program has ended; never rejects. */
   readonly ended: Promise<number>
-  /** How many sessions have been made. */
-  objects = 0
+  /** Whether a session was made. */
+  used = false
   readonly #exports: Exports
   readonly #rest: Rest | undefined
   /** Reject functions of the pending calls. */

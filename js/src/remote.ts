@@ -219,7 +219,7 @@ export class Remote {
     this.#program = program
     const weak = new WeakRef(this)
     try {
-      program.objects++
+      program.used = true
       this.#methods = this.#handle.methods = program.callSync((go) => recipe.open(go, recipe.options, Remote.#dispatch(weak), this))
     } catch (reason) {
       this.#end(reason as AgentError) // the program rejects the options
