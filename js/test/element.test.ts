@@ -505,7 +505,7 @@ test("the attributes that begin a conversation are checked before anything is re
 // The labels of a page that are all marked; any Latin text that is not marked is not one of them.
 const mark = (key: string) => `⟦${key}⟧`
 const marked = (texts: object): object => Object.fromEntries(Object.entries(texts).map(([key, text]) => [key, typeof text === "string" ? mark(key) : marked(text)]))
-const translated = () => ({ ...marked({ ...english, widgets: WIDGET_LABELS }), place: undefined }) as never
+const translated = () => ({ ...marked({ ...english, errors: ERROR_MESSAGES, widgets: WIDGET_LABELS }), place: undefined }) as never
 
 /** The visible texts and names of an element that are not from its labels. */
 function untranslated(element: HTMLElement): string[] {

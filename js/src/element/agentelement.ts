@@ -5,7 +5,6 @@ import { MIC_ERROR_CODES } from "../events.js"
 import type { Token } from "../options.js"
 import { tokenTextOf, valueOf, type Source } from "../source.js"
 import { make, safeUrl } from "../ui/dom.js"
-import { ERROR_MESSAGES, PERMANENT_ERRORS } from "../ui/messages.js"
 import { styles } from "../ui/styles.js"
 import { attributes, checkAttributes, reflect, upgrade, words, type AttributeProperties } from "./attributes.js"
 import { Composer } from "./composer.js"
@@ -22,7 +21,7 @@ import css from "./style.css"
 /** How long an early reply of `appInit` may be used, in ms, because its token expires. */
 const initMs = 5 * 60_000
 
-/** Captions, Markdown and widgets, which are not needed before a conversation. */
+/** Captions, Markdown, widgets and the texts of errors, which are not needed before a conversation. */
 const conversationModule = () => import("./conversation.js")
 type Conversations = Awaited<ReturnType<typeof conversationModule>>
 type Conversation = InstanceType<Conversations["Conversation"]>
@@ -66,6 +65,8 @@ export abstract class AgentElement extends Base {
   #locale: Locale | undefined
   #session: AnySession | undefined
   #conversation: Conversation | undefined
+  /** The texts of errors, once they are downloaded. */
+  #failures: Conversations["failures"] | undefined
   /** The last error that was reported as an event. */
   #reported: unknown
   /** Aborts the requests of the current conversation, and removes its listeners. */
@@ -290,7 +291,7 @@ export abstract class AgentElement extends Base {
 
   #relabel(): void {
     this.#dropPrepared() // the session is told the notice that is shown
-    this.#update({ labels: labelsOf(this.#locale, this.#ownLabels) })
+    this.#update({ labels: labelsOf(this.#failures?.labels, this.#locale, this.#ownLabels) })
     this.#conversation?.rename()
   }
 
@@ -460,8 +461,17 @@ export abstract class AgentElement extends Base {
     return prepared.session
   }
 
+  async #conversations(): Promise<Conversations> {
+    const module = await imported(conversationModule)
+    if (!this.#failures) {
+      this.#failures = module.failures
+      this.#relabel()
+    }
+    return module
+  }
+
   async #makeSession(modes: readonly Mode[], init: AppInitResult): Promise<AnySession> {
-    const { makeSession } = await imported(conversationModule)
+    const { makeSession } = await this.#conversations()
     const options = { ...this.#attributeOptions(), ...this.#options }
     return makeSession({ modes, video: this.#stage!.video, microphone: this.#microphone, init, options, disclosure: this.#notice })
   }
@@ -508,7 +518,7 @@ export abstract class AgentElement extends Base {
     this.#stage!.forget()
     try {
       checkAttributes(this)
-      const [init, { Conversation, makeDevices }] = await Promise.all([this.#takeInit(signal), imported(conversationModule)])
+      const [init, { Conversation, makeDevices }] = await Promise.all([this.#takeInit(signal), this.#conversations()])
       this.#addDevices?.(makeDevices)
       this.#addDevices = undefined
       this.#showPoster(init)
@@ -539,6 +549,7 @@ export abstract class AgentElement extends Base {
       await session.connect()
       if (!signal.aborted) this.#live()
     } catch (reason) {
+      await this.#conversations().catch(() => {}) // without the texts of errors the sentence is a general one
       if (signal.aborted) return
       run.abort()
       const error = reason instanceof AgentError ? reason : localError("internal_error", messageOf(reason), { cause: reason })
@@ -554,7 +565,7 @@ export abstract class AgentElement extends Base {
     if (codeOf(this.#reported) !== code) this.#report(error)
     console.error(`agentruntime: <${this.localName}>: ${what}: ${error.message.replace(/\.?$/, ".")}${this.#advice(error)} ${docs}${code}`)
     this.#update(
-      { phase: "error", message: errorText(code), permanent: PERMANENT_ERRORS.has(code), microphoneProblem: undefined, busy: false, gated: false, missing: false, unheard: false },
+      { phase: "error", message: errorText(code), permanent: this.#failures?.permanent.has(code) === true, microphoneProblem: undefined, busy: false, gated: false, missing: false, unheard: false },
       code,
     )
   }
@@ -586,7 +597,7 @@ export abstract class AgentElement extends Base {
     this.#endRun()
     const last = this.#reported
     if (last instanceof AgentError && last.code === reason) return this.#fail(last, "The conversation has ended")
-    if (Object.hasOwn(ERROR_MESSAGES, reason ?? "")) return this.#fail(new AgentError({ code: reason! }), "The conversation has ended")
+    if (Object.hasOwn(this.#failures?.labels.errors ?? {}, reason ?? "")) return this.#fail(new AgentError({ code: reason! }), "The conversation has ended")
     this.#update({ phase: "ended", message: endText(reason), microphoneProblem: undefined, busy: false, gated: false, missing: false, unheard: false })
   }
 

@@ -6,6 +6,7 @@ import type { AvatarSession } from "../avatar.js"
 import { make, safeLink } from "../ui/dom.js"
 import { fillIn } from "../ui/labels.js"
 import { VoiceLevels } from "../ui/levels.js"
+import { ERROR_MESSAGES, PERMANENT_ERRORS } from "../ui/messages.js"
 import { GrowingMarkdown, plainMarkdown, renderMarkdown } from "../ui/markdown.js"
 import { attachTapToTalk } from "../ui/taptotalk.js"
 import { SpokenTranscript, type TranscriptEntry } from "../ui/transcript.js"
@@ -20,6 +21,14 @@ import { listen, type AnySession } from "./session.js"
 import type { Said } from "./state.js"
 
 export { makeSession } from "./make.js"
+
+/** What there is to say about errors. */
+export const failures = {
+  /** The labels, in English. */
+  labels: { errors: ERROR_MESSAGES as Record<string, string> },
+  /** The codes of errors that another attempt can't avoid. */
+  permanent: PERMANENT_ERRORS,
+}
 
 /** Makes the menus of devices, and the button for tap-to-talk work. */
 export function makeDevices({ devices, tap }: Controls, face: () => AvatarSession | undefined, failed: (reason: unknown) => void): Devices {

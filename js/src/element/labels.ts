@@ -1,7 +1,6 @@
 import type { WidgetLabels } from "../ui/labels.js"
 import type { LauncherLabels } from "./launcherlabels.js"
-import { END_MESSAGES, ERROR_MESSAGES } from "../ui/messages.js"
-import { PART_LABELS } from "../ui/partlabels.js"
+import { END_MESSAGES, LOAD_FAILED, PART_LABELS } from "../ui/partlabels.js"
 
 /** The texts of the elements, in English. `labels` replaces any of them. */
 export const english = {
@@ -32,8 +31,8 @@ export const english = {
   widgets: {} as Partial<WidgetLabels>,
   /** Words of `<agent-launcher>`, in place of those of `LAUNCHER_LABELS`. */
   launcher: {} as Partial<LauncherLabels>,
-  /** By the code of the error (docs/errors.md). */
-  errors: ERROR_MESSAGES as Record<string, string>,
+  /** By the code of the error (docs/errors.md), in place of those of `ERROR_MESSAGES`, which are downloaded with the conversation. */
+  errors: { load_failed: LOAD_FAILED } as Record<string, string>,
   /** For an error of the network while the browser is offline. */
   offline: "You are offline. Please try again when you are connected to the internet.",
   /** For any other error. */

@@ -1,4 +1,7 @@
 import type { ErrorCode, WarningCode } from "../codes.js"
+import { END_MESSAGES, LOAD_FAILED } from "./partlabels.js"
+
+export { END_MESSAGES }
 
 /** Messages for visitors by the code of an error or a warning: what it means to them, and what they can do. */
 export const ERROR_MESSAGES: Partial<Record<ErrorCode | WarningCode, string>> = {
@@ -21,7 +24,7 @@ export const ERROR_MESSAGES: Partial<Record<ErrorCode | WarningCode, string>> = 
   internal_error: "Something went wrong on this page. Please reload it.",
   invalid_response: "The service sent an invalid reply. Please try again.",
   invalid_state: "That is not possible right now.",
-  load_failed: "A part of this page could not be loaded. Please reload it, and contact the site's owner if that does not help.",
+  load_failed: LOAD_FAILED,
   media_no_video: "No picture arrives at the moment.",
   media_recover_failed: "The picture was lost and did not come back. Please start again, on another network if you can.",
   mic_attach_failed: "The microphone could not be connected. You can type instead.",
@@ -62,13 +65,6 @@ export const PERMANENT_ERRORS: ReadonlySet<string> = new Set<ErrorCode>([
   "agent_not_found", "api_exception", "bad_request", "forbidden", "genie_id_mismatch", "insecure_transport", "intellect_not_found", "not_found",
   "region_unavailable", "unknown_capability", "unsupported_browser", "unsupported_client", "validation_error", "whep_private_ip", "wrong_token_scope",
 ])
-
-/** Messages for visitors by the reason of `ended`. */
-export const END_MESSAGES: Record<string, string> = {
-  conversation_ended: "The agent ended the conversation.",
-  disconnect: "The conversation is over.",
-  idle_timeout: "The conversation ended because nothing was said.",
-}
 
 /** The message for an error or a warning, by its code. */
 export function errorMessage(error: unknown): string {

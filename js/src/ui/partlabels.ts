@@ -46,3 +46,13 @@ export type PartLabels = typeof PART_LABELS
 
 /** The English texts with others in their place. */
 export const partLabels = (own: Partial<PartLabels> = {}): PartLabels => ({ ...PART_LABELS, ...own, activities: { ...PART_LABELS.activities, ...own.activities } })
+
+/** Messages for visitors by the reason of `ended`. */
+export const END_MESSAGES: Record<string, string> = {
+  conversation_ended: "The agent ended the conversation.",
+  disconnect: "The conversation is over.",
+  idle_timeout: "The conversation ended because nothing was said.",
+}
+
+/** The message for the error that can mean that the other messages can't be downloaded. */
+export const LOAD_FAILED = "A part of this page could not be loaded. Please reload it, and contact the site's owner if that does not help."
