@@ -5,8 +5,8 @@ import { MIC_ERROR_CODES } from "../events.js"
 import type { Token } from "../options.js"
 import { tokenTextOf, valueOf, type Source } from "../source.js"
 import { make, safeUrl } from "../ui/dom.js"
-import { styles } from "../ui/styles.js"
 import { attributes, checkAttributes, reflect, upgrade, words, type AttributeProperties } from "./attributes.js"
+import { Base, sharedSheet, type AddListener } from "./base.js"
 import { Composer } from "./composer.js"
 import { Controls } from "./controls.js"
 import { Log } from "./log.js"
@@ -17,6 +17,8 @@ import { faceOf, imported, listen, loadFor, requestInit, say, type AgentElementE
 import { Stage } from "./stage.js"
 import { open, type Actions, type Mode, type Part, type Phase, type Said, type State } from "./state.js"
 import css from "./style.css"
+
+const adopt = sharedSheet(css)
 
 /** How long an early reply of `appInit` may be used, in ms, because its token expires. */
 const initMs = 5 * 60_000
@@ -31,21 +33,8 @@ const noPicture = (labels: Labels) => labels.noPicture
 /** Properties without an attribute. */
 const properties = ["token", "init", "options", "labels", "suggestions", "history"] as const
 
-// On a server there are no elements, and this module does nothing.
-const Base: typeof HTMLElement = globalThis.HTMLElement ?? (class {} as typeof HTMLElement)
-
 export interface AgentElement extends AttributeProperties {
-  addEventListener<Name extends keyof AgentElementEvents>(
-    type: Name,
-    listener: (this: this, event: CustomEvent<AgentElementEvents[Name]>) => void,
-    options?: boolean | AddEventListenerOptions,
-  ): void
-  addEventListener<Name extends keyof HTMLElementEventMap>(
-    type: Name,
-    listener: (this: this, event: HTMLElementEventMap[Name]) => void,
-    options?: boolean | AddEventListenerOptions,
-  ): void
-  addEventListener(type: string, listener: EventListenerOrEventListenerObject, options?: boolean | AddEventListenerOptions): void
+  addEventListener: AddListener<this, AgentElementEvents>
 }
 
 /** What `<agent-avatar>` and `<agent-chat>` have in common (docs/elements.md). */
@@ -764,18 +753,6 @@ export abstract class AgentElement extends Base {
 }
 
 if (globalThis.HTMLElement) reflect(AgentElement.prototype)
-
-let sheet: CSSStyleSheet | undefined
-
-/** One sheet for all elements of the page; unlike a style element it needs no exception in a content security policy. */
-function adopt(shadow: ShadowRoot): void {
-  if (!("adoptedStyleSheets" in shadow)) return // documents without layout, as in tests
-  if (!sheet) {
-    sheet = new CSSStyleSheet()
-    sheet.replaceSync(styles + css)
-  }
-  shadow.adoptedStyleSheets = [sheet]
-}
 
 /** The result of a function of the page, or of a promise. Rejects with `handler_failed`. */
 async function ofPage<T>(property: string, get: () => Promise<T>): Promise<T> {

@@ -2,15 +2,17 @@ import type { AppInitResult } from "../appinit.js"
 import type { Token } from "../options.js"
 import type { Source } from "../source.js"
 import { icon, make, makeButton } from "../ui/dom.js"
-import { styles } from "../ui/styles.js"
 import type { AgentElement } from "./agentelement.js"
 import { attributes, reflect, upgrade, words, type AttributeProperties } from "./attributes.js"
+import { Base, sharedSheet, type AddListener } from "./base.js"
 import type { Labels } from "./labels.js"
 import css from "./launcher.css"
 import { LAUNCHER_LABELS, type LauncherLabels } from "./launcherlabels.js"
 import { LauncherStore } from "./launcherstore.js"
 import type { SessionOptions } from "./session.js"
 import type { Said } from "./state.js"
+
+const adopt = sharedSheet(css)
 
 const elementModule = () => import("../element.js")
 
@@ -34,21 +36,8 @@ export interface AgentLauncherEvents {
   agentCreated: { agent: AgentElement }
 }
 
-// On a server there are no elements, and this module does nothing.
-const Base: typeof HTMLElement = globalThis.HTMLElement ?? (class {} as typeof HTMLElement)
-
 export interface AgentLauncherElement extends AttributeProperties {
-  addEventListener<Name extends keyof AgentLauncherEvents>(
-    type: Name,
-    listener: (this: this, event: CustomEvent<AgentLauncherEvents[Name]>) => void,
-    options?: boolean | AddEventListenerOptions,
-  ): void
-  addEventListener<Name extends keyof HTMLElementEventMap>(
-    type: Name,
-    listener: (this: this, event: HTMLElementEventMap[Name]) => void,
-    options?: boolean | AddEventListenerOptions,
-  ): void
-  addEventListener(type: string, listener: EventListenerOrEventListenerObject, options?: boolean | AddEventListenerOptions): void
+  addEventListener: AddListener<this, AgentLauncherEvents>
 }
 
 /** `<agent-launcher>`: a button in the corner of the window that opens an agent in a panel (docs/elements.md). */
@@ -405,16 +394,4 @@ function build(launcher: AgentLauncherElement, dismissed: () => void, retried: (
   })
   shadow.append(bubble, button, panel)
   return { shadow, button, dot, bubble, words, dismiss, title, fresh, close, status, retry, body, panel }
-}
-
-let sheet: CSSStyleSheet | undefined
-
-/** One sheet for all launchers of the page, as for the other elements. */
-function adopt(shadow: ShadowRoot): void {
-  if (!("adoptedStyleSheets" in shadow)) return // documents without layout, as in tests
-  if (!sheet) {
-    sheet = new CSSStyleSheet()
-    sheet.replaceSync(styles + css)
-  }
-  shadow.adoptedStyleSheets = [sheet]
 }
