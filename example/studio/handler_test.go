@@ -55,7 +55,7 @@ func TestOnlyThePageIsServed(t *testing.T) {
 	t.Parallel()
 	server := httptest.NewServer(newHandler(nil, func(string) string { return "" }))
 	defer server.Close()
-	for _, path := range []string{"/", "/index.html", "/main.js", "/style.css", "/icon.svg", "/shared/dom.js", "/shared/base.css"} {
+	for _, path := range []string{"/", "/index.html", "/main.js", "/style.css", "/icon.svg", "/shared/dom.js", "/shared/base.css", "/shared/tokens.css"} {
 		if reply, body := rawhttp.Get(t, server.URL, path, "localhost"); reply.StatusCode != http.StatusOK || body == "" {
 			t.Errorf("%s: %s", path, reply.Status)
 		}
