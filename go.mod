@@ -26,7 +26,6 @@ require (
 	github.com/sashabaranov/go-openai v1.43.0
 	github.com/thesyncim/gopus v0.1.1
 	github.com/urfave/cli/v3 v3.14.0
-	go.uber.org/goleak v1.3.0
 	golang.org/x/oauth2 v0.38.0
 	modernc.org/quickjs v0.27.0
 	modernc.org/sqlite v1.61.1

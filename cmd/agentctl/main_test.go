@@ -10,13 +10,13 @@ import (
 	"testing"
 
 	"github.com/urfave/cli/v3"
-	"go.uber.org/goleak"
 
+	"github.com/agentruntime/agentruntime/internal/leaktest"
 	"github.com/agentruntime/agentruntime/internal/localservice"
 	"github.com/agentruntime/agentruntime/internal/localservice/servicetest"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+func TestMain(m *testing.M) { leaktest.Main(m) }
 
 var variables = []string{envPartner, envSecret, envSecretFile, envService, envRegion, envAgentic, envGenie, envOVP, envMessaging}
 

@@ -8,9 +8,8 @@ import (
 	"testing"
 	"time"
 
-	"go.uber.org/goleak"
-
 	"github.com/agentruntime/agentruntime/internal/fetch"
+	"github.com/agentruntime/agentruntime/internal/leaktest"
 	"github.com/agentruntime/agentruntime/internal/localservice"
 	"github.com/agentruntime/agentruntime/runtime/agent"
 	"github.com/agentruntime/agentruntime/runtime/avatar"
@@ -92,8 +91,7 @@ func (c *conversation) ask(text string) string {
 
 // TestAConversationOverBothTransports: what is said in one is known in the other.
 func TestAConversationOverBothTransports(t *testing.T) {
-	leaks := goleak.IgnoreCurrent()
-	t.Cleanup(func() { goleak.VerifyNone(t, leaks) })
+	leaktest.Check(t)
 	service := start(t, localservice.Options{})
 	c := newConversation(t, service, func(*avatar.Options) {})
 	if err := c.Connect(t.Context()); err != nil {
@@ -165,8 +163,7 @@ func (c *conversation) wantModes(want ...agent.ModeChanged) {
 // TestAFaceThatDoesNotComeLeavesTheConversation: if one of the avatar's hosts can't be
 // reached, texts sent meanwhile are answered in text, and the conversation is kept.
 func TestAFaceThatDoesNotComeLeavesTheConversation(t *testing.T) {
-	leaks := goleak.IgnoreCurrent()
-	t.Cleanup(func() { goleak.VerifyNone(t, leaks) })
+	leaktest.Check(t)
 	service := start(t, localservice.Options{})
 	const short = 1500 * time.Millisecond
 	for name, c := range map[string]struct {

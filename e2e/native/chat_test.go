@@ -10,9 +10,8 @@ import (
 	"sync"
 	"testing"
 
-	"go.uber.org/goleak"
-
 	"github.com/agentruntime/agentruntime/internal/fetch"
+	"github.com/agentruntime/agentruntime/internal/leaktest"
 	"github.com/agentruntime/agentruntime/internal/localservice"
 	"github.com/agentruntime/agentruntime/internal/localservice/store"
 	"github.com/agentruntime/agentruntime/runtime/chat"
@@ -60,8 +59,7 @@ func startChat(t *testing.T) *service {
 
 func startChatWith(t *testing.T, o localservice.Options) *service {
 	t.Helper()
-	leaks := goleak.IgnoreCurrent()
-	t.Cleanup(func() { goleak.VerifyNone(t, leaks) })
+	leaktest.Check(t)
 	journal := newJournal()
 	svc := &service{http: fetch.New(), journal: journal}
 	o.Script, o.Logger = []byte(chatScript), slog.New(handler{journal: journal})

@@ -11,9 +11,9 @@ import (
 	"time"
 
 	"github.com/pion/webrtc/v4"
-	"go.uber.org/goleak"
 
 	"github.com/agentruntime/agentruntime/internal/fetch"
+	"github.com/agentruntime/agentruntime/internal/leaktest"
 	"github.com/agentruntime/agentruntime/internal/localservice"
 	"github.com/agentruntime/agentruntime/internal/localservice/servicetest"
 	"github.com/agentruntime/agentruntime/runtime/appinit"
@@ -152,13 +152,11 @@ func anyOf[T avatar.Event](T) bool { return true }
 
 func start(t *testing.T, o localservice.Options) *localservice.Service {
 	t.Helper()
-	goleak.VerifyNone(t, goleak.IgnoreCurrent())
 	return servicetest.Start(t, o)
 }
 
 func TestASessionWithoutAPage(t *testing.T) {
-	leaks := goleak.IgnoreCurrent()
-	t.Cleanup(func() { goleak.VerifyNone(t, leaks) })
+	leaktest.Check(t)
 	service := start(t, localservice.Options{Script: []byte(script)})
 	b := newBot(t, service, "receptionist")
 

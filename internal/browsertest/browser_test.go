@@ -17,13 +17,14 @@ import (
 	"time"
 
 	"github.com/chromedp/chromedp"
-	"go.uber.org/goleak"
+
+	"github.com/agentruntime/agentruntime/internal/leaktest"
 )
 
 // patience is far more than any step here takes.
 const patience = time.Minute
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+func TestMain(m *testing.M) { leaktest.Main(m) }
 
 func startBrowser(t *testing.T, o Options) *Browser {
 	t.Helper()

@@ -45,7 +45,7 @@ func TestChatEndpointIsUsed(t *testing.T) {
 	servicetest.Start(t, localservice.Options{Chat: at, Brain: localservice.BrainDemo})
 }
 
-func TestFailedStartLeavesNothing(t *testing.T) { // goleak looks at the end
+func TestFailedStartLeavesNothing(t *testing.T) { // leaktest looks at the end
 	t.Parallel()
 	for _, o := range []localservice.Options{
 		{Brain: "big"},

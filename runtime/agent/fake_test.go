@@ -12,10 +12,9 @@ import (
 	"testing"
 	"testing/synctest"
 
-	"go.uber.org/goleak"
-
 	"github.com/agentruntime/agentruntime/internal/fakeservice"
 	"github.com/agentruntime/agentruntime/internal/fetch"
+	"github.com/agentruntime/agentruntime/internal/leaktest"
 	"github.com/agentruntime/agentruntime/runtime/avatar"
 	"github.com/agentruntime/agentruntime/runtime/chat"
 	"github.com/agentruntime/agentruntime/runtime/control"
@@ -24,11 +23,7 @@ import (
 	"github.com/agentruntime/agentruntime/runtime/sessionend"
 )
 
-// TestMain finds goroutines that are left. In a page the goroutine that handles a
-// JavaScript event belongs to the Go runtime.
-func TestMain(m *testing.M) {
-	goleak.VerifyTestMain(m, goleak.IgnoreAnyFunction("runtime.handleEvent"))
-}
+func TestMain(m *testing.M) { leaktest.Main(m) }
 
 // world stands for everything outside: a brain over HTTP, the far end of control
 // sockets, peers without media, a page. What the service does is scripted by each

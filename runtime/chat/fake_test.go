@@ -10,19 +10,14 @@ import (
 	"testing"
 	"testing/synctest"
 
-	"go.uber.org/goleak"
-
 	"github.com/agentruntime/agentruntime/internal/fetch"
+	"github.com/agentruntime/agentruntime/internal/leaktest"
 	"github.com/agentruntime/agentruntime/runtime/converse"
 	"github.com/agentruntime/agentruntime/runtime/event"
 	"github.com/agentruntime/agentruntime/runtime/sessionend"
 )
 
-// TestMain finds goroutines that are left. In a page the goroutine that handles a
-// JavaScript event belongs to the Go runtime.
-func TestMain(m *testing.M) {
-	goleak.VerifyTestMain(m, goleak.IgnoreAnyFunction("runtime.handleEvent"))
-}
+func TestMain(m *testing.M) { leaktest.Main(m) }
 
 // fakePage is a page that a test shows, hides and leaves.
 type fakePage struct {

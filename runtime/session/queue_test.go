@@ -5,14 +5,10 @@ import (
 	"sync"
 	"testing"
 
-	"go.uber.org/goleak"
+	"github.com/agentruntime/agentruntime/internal/leaktest"
 )
 
-// TestMain finds leaked goroutines, except that of the Go runtime which handles JavaScript
-// events in a page.
-func TestMain(m *testing.M) {
-	goleak.VerifyTestMain(m, goleak.IgnoreAnyFunction("runtime.handleEvent"))
-}
+func TestMain(m *testing.M) { leaktest.Main(m) }
 
 // TestCallReturnsAfterWhatFollows: a property that is read after a method has returned
 // is changed.

@@ -13,13 +13,12 @@ import (
 	"testing/fstest"
 	"time"
 
-	"go.uber.org/goleak"
-
+	"github.com/agentruntime/agentruntime/internal/leaktest"
 	"github.com/agentruntime/agentruntime/internal/localservice/store"
 	"github.com/agentruntime/agentruntime/runtime/converse"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+func TestMain(m *testing.M) { leaktest.Main(m) }
 
 // tape records what a brain says, and answers its tool calls.
 type tape struct {

@@ -13,8 +13,7 @@ import (
 	"testing/synctest"
 	"time"
 
-	"go.uber.org/goleak"
-
+	"github.com/agentruntime/agentruntime/internal/leaktest"
 	"github.com/agentruntime/agentruntime/internal/localservice/brain"
 	"github.com/agentruntime/agentruntime/internal/localservice/store"
 	"github.com/agentruntime/agentruntime/internal/localservice/token"
@@ -26,7 +25,7 @@ func TestMain(m *testing.M) {
 	if dir := os.Getenv(answererDir); dir != "" {
 		answerForEver(dir)
 	}
-	goleak.VerifyTestMain(m)
+	leaktest.Main(m)
 }
 
 type brainFunc func(context.Context, *brain.Question, brain.Sink) error

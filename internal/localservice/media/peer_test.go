@@ -13,6 +13,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/agentruntime/agentruntime/internal/leaktest"
 	"github.com/agentruntime/agentruntime/internal/localservice/quota"
 	"github.com/agentruntime/agentruntime/internal/localservice/relay"
 	"github.com/pion/interceptor"
@@ -21,10 +22,9 @@ import (
 	"github.com/pion/rtp"
 	"github.com/pion/rtp/codecs"
 	"github.com/pion/webrtc/v4"
-	"go.uber.org/goleak"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+func TestMain(m *testing.M) { leaktest.Main(m) }
 
 // patience bounds waits for things that do happen.
 const patience = 20 * time.Second
@@ -279,7 +279,7 @@ func request(t testing.TB, method, url, contentType, body string) (*http.Respons
 	if err != nil {
 		t.Fatal(err)
 	}
-	http.DefaultClient.CloseIdleConnections() // for goleak
+	http.DefaultClient.CloseIdleConnections() // for leaktest
 	return resp, string(text)
 }
 

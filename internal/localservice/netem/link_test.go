@@ -15,10 +15,10 @@ import (
 	"testing/synctest"
 	"time"
 
-	"go.uber.org/goleak"
+	"github.com/agentruntime/agentruntime/internal/leaktest"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+func TestMain(m *testing.M) { leaktest.Main(m) }
 
 // pair returns the near end of a pipe behind l, and its far end.
 func pair(t *testing.T, l *Link) (near, far net.Conn) {

@@ -12,14 +12,14 @@ import (
 	"testing"
 	"time"
 
+	"github.com/agentruntime/agentruntime/internal/leaktest"
 	"github.com/agentruntime/agentruntime/internal/localservice/netem"
 	"github.com/agentruntime/agentruntime/internal/localservice/quota"
 	"github.com/pion/logging"
 	"github.com/pion/turn/v5"
-	"go.uber.org/goleak"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+func TestMain(m *testing.M) { leaktest.Main(m) }
 
 // patience bounds waits for things that do happen; quiet is how long we listen for what must not.
 const (

@@ -14,7 +14,8 @@ import (
 	"time"
 
 	"github.com/google/uuid"
-	"go.uber.org/goleak"
+
+	"github.com/agentruntime/agentruntime/internal/leaktest"
 )
 
 // writerDir, when set, makes the test binary write messages for ever: it is the
@@ -25,7 +26,7 @@ func TestMain(m *testing.M) {
 	if dir := os.Getenv(writerDir); dir != "" {
 		writeForEver(dir)
 	}
-	goleak.VerifyTestMain(m)
+	leaktest.Main(m)
 }
 
 func open(t *testing.T) *Store {

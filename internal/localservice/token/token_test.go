@@ -10,12 +10,11 @@ import (
 	"time"
 	"unicode/utf8"
 
-	"go.uber.org/goleak"
-
+	"github.com/agentruntime/agentruntime/internal/leaktest"
 	"github.com/agentruntime/agentruntime/internal/localservice/store"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+func TestMain(m *testing.M) { leaktest.Main(m) }
 
 var anywhere = Use{Addr: netip.MustParseAddr("127.0.0.1"), Path: "/assistant/converse"}
 

@@ -1,0 +1,71 @@
+package leaktest
+
+import (
+	"strings"
+	"testing"
+)
+
+func TestMain(m *testing.M) { Main(m) }
+
+func wait(c <-chan struct{}) { <-c }
+
+func TestAGoroutineIsFoundUntilItEnds(t *testing.T) {
+	end := make(chan struct{})
+	go wait(end)
+	err := Find()
+	if err == nil || !strings.Contains(err.Error(), "goroutines left: 1") || !strings.Contains(err.Error(), "leaktest.wait(") {
+		t.Errorf("found %v", err)
+	}
+	if err := find(goroutines()); err != nil {
+		t.Errorf("it was there before: %v", err)
+	}
+	close(end)
+	if err := Find(); err != nil {
+		t.Errorf("after its end: %v", err)
+	}
+}
+
+// failures is a test whose errors are counted.
+type failures struct {
+	testing.TB
+	cleanup func()
+	count   int
+}
+
+func (f *failures) Helper()          {}
+func (f *failures) Cleanup(c func()) { f.cleanup = c }
+func (f *failures) Error(...any)     { f.count++ }
+
+func TestCheckLooksAtWhatTheTestHasStarted(t *testing.T) {
+	before, during := make(chan struct{}), make(chan struct{})
+	defer close(before)
+	go wait(before)
+	f := failures{TB: t}
+	Check(&f)
+	f.cleanup()
+	if f.count != 0 {
+		t.Error("a goroutine of before is an error")
+	}
+	go wait(during)
+	f.cleanup()
+	if f.count != 1 {
+		t.Error("a goroutine that is left is no error")
+	}
+	close(during)
+	f.cleanup()
+	if f.count != 1 {
+		t.Error("a goroutine that has ended is an error")
+	}
+}
+
+// A test that waits for others, and one that runs others, are not left behind.
+func TestTestsAreExpected(t *testing.T) {
+	t.Run("all", func(t *testing.T) {
+		t.Run("parallel", func(t *testing.T) { t.Parallel() })
+		t.Run("look", func(t *testing.T) {
+			if err := Find(); err != nil {
+				t.Error(err)
+			}
+		})
+	})
+}
