@@ -19,6 +19,7 @@ import (
 	"github.com/agentruntime/agentruntime/runtime/avatar"
 	"github.com/agentruntime/agentruntime/runtime/chat"
 	"github.com/agentruntime/agentruntime/runtime/event"
+	"github.com/agentruntime/agentruntime/runtime/session"
 )
 
 const script = `
@@ -82,7 +83,7 @@ func TestAConversationIsTraced(t *testing.T) {
 	await[avatar.Reconnecting](t, events)
 	mend()
 	await[avatar.Reconnected](t, events)
-	s.Disconnect(avatar.DisconnectOptions{})
+	s.Disconnect(session.DisconnectOptions{})
 	s.Close()
 
 	text := chat.OptionsFor(server.AppInit("silent"))
@@ -98,7 +99,7 @@ func TestAConversationIsTraced(t *testing.T) {
 	if _, err := c.SendText(t.Context(), "Please take a note.", chat.TurnOptions{}); err != nil {
 		t.Fatal(err)
 	}
-	c.Disconnect(chat.DisconnectOptions{})
+	c.Disconnect(session.DisconnectOptions{})
 	c.Close()
 
 	parents := map[string]string{ // of the spans that must be there

@@ -74,9 +74,7 @@ func agentMethods(a *agent.Session) page.Methods {
 	return page.Methods{
 		Sync: map[string]page.Sync{
 			"properties": page.Properties(a.Snapshot),
-			"disconnect": page.Disconnect(func(keep bool, reason string) {
-				a.Disconnect(agent.DisconnectOptions{Keep: keep, Reason: reason})
-			}),
+			"disconnect": page.Disconnect(a.Disconnect),
 		},
 		Async: map[string]page.Async{
 			"connect":    page.Wait(a.Connect),

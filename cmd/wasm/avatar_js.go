@@ -11,8 +11,8 @@ import (
 
 	"github.com/agentruntime/agentruntime/internal/jsbridge"
 	"github.com/agentruntime/agentruntime/internal/page"
+	"github.com/agentruntime/agentruntime/runtime/appinit"
 	"github.com/agentruntime/agentruntime/runtime/avatar"
-	"github.com/agentruntime/agentruntime/runtime/media"
 	"github.com/agentruntime/agentruntime/runtime/sessionend"
 )
 
@@ -72,9 +72,7 @@ func avatarMethods(a *avatar.Session) page.Methods {
 				}, nil
 			},
 
-			"disconnect": page.Disconnect(func(keep bool, reason string) {
-				a.Disconnect(avatar.DisconnectOptions{Keep: keep, Reason: reason})
-			}),
+			"disconnect":               page.Disconnect(a.Disconnect),
 			"interrupt":                page.Try(a.Interrupt),
 			"startTapToTalk":           page.Try(a.StartTapToTalk),
 			"endTapToTalk":             page.Try(a.EndTapToTalk),
@@ -172,16 +170,16 @@ func onAgentAction(fn js.Value) func(context.Context, avatar.AgentAction) error 
 }
 
 // onRelayNeeded asks the page for a login to the relay; null means that there is none.
-func onRelayNeeded(fn js.Value) func(context.Context) (*media.Credentials, error) {
+func onRelayNeeded(fn js.Value) func(context.Context) (*appinit.TURNCredentials, error) {
 	if !page.Given(fn) {
 		return nil
 	}
-	return func(ctx context.Context) (*media.Credentials, error) {
+	return func(ctx context.Context) (*appinit.TURNCredentials, error) {
 		value, err := page.Consult(ctx, fn)
 		if err != nil || !page.Given(value) {
 			return nil, err
 		}
-		login := new(media.Credentials)
+		login := new(appinit.TURNCredentials)
 		return login, jsbridge.FromJS("onRelayNeeded's result", value, login)
 	}
 }

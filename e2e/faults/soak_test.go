@@ -13,6 +13,7 @@ import (
 	"github.com/agentruntime/agentruntime/e2e/pagetest"
 	"github.com/agentruntime/agentruntime/internal/browsertest"
 	"github.com/agentruntime/agentruntime/runtime/avatar"
+	"github.com/agentruntime/agentruntime/runtime/session"
 )
 
 var (
@@ -139,7 +140,7 @@ func TestSoak(t *testing.T) {
 			continue
 		}
 		thread := k.Snapshot().ThreadID
-		k.Disconnect(avatar.DisconnectOptions{})
+		k.Disconnect(session.DisconnectOptions{})
 		times := s.typed(thread)
 		k.mu.Lock()
 		reported := slices.Concat(k.unconfirmed, k.refused)

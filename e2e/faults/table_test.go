@@ -20,6 +20,7 @@ import (
 
 	"github.com/agentruntime/agentruntime/runtime/avatar"
 	"github.com/agentruntime/agentruntime/runtime/fault"
+	"github.com/agentruntime/agentruntime/runtime/session"
 )
 
 var (
@@ -369,7 +370,7 @@ func (w row) run(t *testing.T, o *outcome) {
 		t.Errorf("no token or login was asked for: nothing was refused: %s", o.events)
 	}
 	r.awaitExpiry()
-	v.Disconnect(avatar.DisconnectOptions{})
+	v.Disconnect(session.DisconnectOptions{})
 	v.Settle()
 	if !over && !v.completed() {
 		t.Errorf("the completion was not sent: %s", v.story(broken))

@@ -127,7 +127,7 @@ func enter(t testing.TB, info localservice.Info, life time.Duration, change func
 	o.Platform = media.Platform{OnTrack: v.receive}
 	o.OnEvent = v.record
 	// A restarted service does not accept the relay's earlier logins.
-	o.OnRelayNeeded = func(ctx context.Context) (*media.Credentials, error) {
+	o.OnRelayNeeded = func(ctx context.Context) (*appinit.TURNCredentials, error) {
 		init, err := again(ctx)
 		if err != nil {
 			return nil, err

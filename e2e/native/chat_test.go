@@ -213,7 +213,7 @@ func streamedTurn(t *testing.T, svc *service) {
 func resumedThread(t *testing.T, svc *service) {
 	first := svc.connect(t, "receptionist", "bea", chat.Options{})
 	first.say("My name is Bea")
-	first.Disconnect(chat.DisconnectOptions{Keep: true})
+	first.Disconnect(session.DisconnectOptions{Keep: true})
 	again := svc.connect(t, "receptionist", "bea", chat.Options{Options: session.Options{ThreadID: first.Snapshot().ThreadID}})
 	if turn := again.say("What is my name?"); !strings.Contains(turn.Text, "Bea") || turn.ThreadID != first.Snapshot().ThreadID {
 		t.Errorf("%q in thread %s", turn.Text, turn.ThreadID)
@@ -270,14 +270,14 @@ func foreignThread(t *testing.T, svc *service) {
 		if w := heardAll[chat.Warning](c); (len(w) == 1 && w[0].Code == fault.ThreadAccessDenied) == wantErr {
 			t.Errorf("%s: warnings %+v", on, w)
 		}
-		c.Disconnect(chat.DisconnectOptions{Keep: true})
+		c.Disconnect(session.DisconnectOptions{Keep: true})
 	}
 }
 
 func toldOnce(t *testing.T, svc *service) {
 	c := svc.connect(t, "receptionist", "finn", chat.Options{})
 	thread := c.say("Hello").ThreadID
-	c.Disconnect(chat.DisconnectOptions{})
+	c.Disconnect(session.DisconnectOptions{})
 	c.Close()
 	// Close has waited for it.
 	if found, _ := svc.journal.lines("session completed", "thread", store.ThreadLabel(thread)); len(found) != 1 {

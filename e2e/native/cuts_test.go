@@ -20,6 +20,7 @@ import (
 	"github.com/agentruntime/agentruntime/internal/localservice"
 	"github.com/agentruntime/agentruntime/internal/localservice/store"
 	"github.com/agentruntime/agentruntime/runtime/avatar"
+	"github.com/agentruntime/agentruntime/runtime/session"
 )
 
 // TestNoTypedTurnIsLost: if the connection of a session is cut at random around each turn,
@@ -149,7 +150,7 @@ func chatter(t *testing.T, service *localservice.Service, n, cuts int) (said, re
 	_, next = await(heard, next, func(e avatar.Transcript) bool { return e.Type == "final" && e.Text == "Well." })
 	await(heard, next, func(e avatar.AvatarStopTalking) bool { return e.Text != "" })
 	thread = s.Snapshot().ThreadID
-	s.Disconnect(avatar.DisconnectOptions{})
+	s.Disconnect(session.DisconnectOptions{})
 	s.Settle()
 	heard.mu.Lock()
 	defer heard.mu.Unlock()

@@ -21,6 +21,7 @@ import (
 	"github.com/agentruntime/agentruntime/internal/localservice"
 	"github.com/agentruntime/agentruntime/runtime/appinit"
 	"github.com/agentruntime/agentruntime/runtime/avatar"
+	"github.com/agentruntime/agentruntime/runtime/session"
 )
 
 const (
@@ -126,7 +127,7 @@ func newcomers(t *testing.T, service *localservice.Service, busy func()) (waits 
 			busy()
 			t.Errorf("a newcomer has no picture: %+v", ready)
 		}
-		b.Disconnect(avatar.DisconnectOptions{})
+		b.Disconnect(session.DisconnectOptions{})
 		await(b.recorder, 0, anyOf[avatar.Ended])
 	}
 	return waits

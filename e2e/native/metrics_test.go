@@ -13,6 +13,7 @@ import (
 	"github.com/agentruntime/agentruntime/runtime/appinit"
 	"github.com/agentruntime/agentruntime/runtime/avatar"
 	"github.com/agentruntime/agentruntime/runtime/chat"
+	"github.com/agentruntime/agentruntime/runtime/session"
 )
 
 // TestMetricsOfTheService: after a conversation in text and one with a face, the control address
@@ -60,7 +61,7 @@ func TestMetricsOfTheService(t *testing.T) {
 	if _, err := a.Ask(t.Context(), "Hello"); err != nil {
 		t.Fatal(err)
 	}
-	a.Disconnect(avatar.DisconnectOptions{})
+	a.Disconnect(session.DisconnectOptions{})
 	a.Close()
 
 	// Each has at least this value; a turn is counted when its reply has ended.

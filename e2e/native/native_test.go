@@ -19,6 +19,7 @@ import (
 	"github.com/agentruntime/agentruntime/runtime/appinit"
 	"github.com/agentruntime/agentruntime/runtime/avatar"
 	"github.com/agentruntime/agentruntime/runtime/media"
+	"github.com/agentruntime/agentruntime/runtime/session"
 )
 
 // patience is how long an event may take on a machine that is busy.
@@ -196,7 +197,7 @@ func TestASessionWithoutAPage(t *testing.T) {
 	}
 	t.Logf("%d video and %d voice packets, timings %v", video, audio, b.Snapshot().Timings)
 
-	b.Disconnect(avatar.DisconnectOptions{})
+	b.Disconnect(session.DisconnectOptions{})
 	done, _ := await(b.recorder, 0, anyOf[avatar.SessionCompleted])
 	if !done.Sent || done.Reason != "disconnect" {
 		t.Errorf("completed: %+v", done)

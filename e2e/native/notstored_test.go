@@ -13,6 +13,7 @@ import (
 	"github.com/agentruntime/agentruntime/runtime/chat"
 	"github.com/agentruntime/agentruntime/runtime/converse"
 	"github.com/agentruntime/agentruntime/runtime/fault"
+	"github.com/agentruntime/agentruntime/runtime/session"
 )
 
 // TestAQuestionThatIsNotStoredIsRefused, and may be asked again: in text with 503, which is a
@@ -65,6 +66,6 @@ func TestAQuestionThatIsNotStoredIsRefused(t *testing.T) {
 		t.Fatal(err)
 	}
 	await(b.recorder, next, anyOf[avatar.AvatarStartTalking])
-	b.Disconnect(avatar.DisconnectOptions{})
+	b.Disconnect(session.DisconnectOptions{})
 	await(b.recorder, 0, anyOf[avatar.Ended])
 }

@@ -16,6 +16,7 @@ import (
 	"github.com/agentruntime/agentruntime/runtime/chat"
 	"github.com/agentruntime/agentruntime/runtime/fault"
 	"github.com/agentruntime/agentruntime/runtime/httpclient"
+	"github.com/agentruntime/agentruntime/runtime/session"
 )
 
 // logged is the text of a log.
@@ -122,7 +123,7 @@ func oneTurn(t *testing.T, o chat.Options) {
 	if _, err := c.SendText(t.Context(), "Hello", chat.TurnOptions{}); err != nil {
 		t.Fatal(err)
 	}
-	c.Disconnect(chat.DisconnectOptions{})
+	c.Disconnect(session.DisconnectOptions{})
 }
 
 // connectFace connects a session with a face and without a microphone, which ends with the test.

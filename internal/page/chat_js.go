@@ -10,6 +10,7 @@ import (
 	"github.com/agentruntime/agentruntime/internal/jsbridge"
 	"github.com/agentruntime/agentruntime/runtime/chat"
 	"github.com/agentruntime/agentruntime/runtime/converse"
+	"github.com/agentruntime/agentruntime/runtime/httpclient"
 	"github.com/agentruntime/agentruntime/runtime/sessionend"
 )
 
@@ -25,7 +26,7 @@ type ChatOptions struct {
 func (o *ChatOptions) Session() chat.Options {
 	s := o.Options
 	o.Into(&s.Options)
-	s.OnResponse = Hook[converse.Response](o.OnResponse)
+	s.OnResponse = Hook[httpclient.Response](o.OnResponse)
 	return s
 }
 
@@ -60,9 +61,7 @@ func ChatMethods(s *chat.Session) Methods {
 	return Methods{
 		Sync: map[string]Sync{
 			"properties": Properties(s.Snapshot),
-			"disconnect": Disconnect(func(keep bool, reason string) {
-				s.Disconnect(chat.DisconnectOptions{Keep: keep, Reason: reason})
-			}),
+			"disconnect": Disconnect(s.Disconnect),
 		},
 		Async: map[string]Async{
 			"connect": Wait(s.Connect),

@@ -273,7 +273,7 @@ func (h *Handle) respondToTool(ctx context.Context, a Args) (any, error) {
 
 // Disconnect makes the method disconnect of a session. With keep, the conversation stays
 // open at the service.
-func Disconnect(f func(keep bool, reason string)) Sync {
+func Disconnect(f func(session.DisconnectOptions)) Sync {
 	return func(a Args) (any, error) {
 		var options struct {
 			Final  *bool  `json:"final"`
@@ -282,7 +282,7 @@ func Disconnect(f func(keep bool, reason string)) Sync {
 		if err := a.Into("options", 0, &options); err != nil {
 			return nil, err
 		}
-		f(options.Final != nil && !*options.Final, options.Reason)
+		f(session.DisconnectOptions{Keep: options.Final != nil && !*options.Final, Reason: options.Reason})
 		return nil, nil
 	}
 }

@@ -13,6 +13,7 @@ import (
 	"github.com/agentruntime/agentruntime/runtime/chat"
 	"github.com/agentruntime/agentruntime/runtime/converse"
 	"github.com/agentruntime/agentruntime/runtime/fault"
+	"github.com/agentruntime/agentruntime/runtime/httpclient"
 	"github.com/agentruntime/agentruntime/runtime/visitor"
 )
 
@@ -144,7 +145,7 @@ type access struct {
 // options returns the options of the visitor's client.
 func (a *access) options() visitor.Options {
 	o := a.Options
-	o.Warn, o.OnResponse = warn, Hook[visitor.Response](a.OnResponse)
+	o.Warn, o.OnResponse = warn, Hook[httpclient.Response](a.OnResponse)
 	return o
 }
 

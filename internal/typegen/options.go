@@ -25,7 +25,7 @@ type optionType struct {
 
 // optionTypes are the structs of options, each after those that it embeds.
 var optionTypes = []optionType{
-	{dir: "runtime/media", typ: "Credentials", name: "TurnCredentials", required: true},
+	{dir: "runtime/appinit", typ: "TURNCredentials", name: "TurnCredentials", required: true},
 	{dir: "runtime/sessionend", typ: "Settings", name: "CompletionSettings", names: "sessionNames", checks: "completionChecks"},
 	{dir: "runtime/session", typ: "Options", name: "SessionSettings", names: "sessionNames", extends: "Injected", checks: "sessionChecks"},
 	{dir: "runtime/control", typ: "Limits", name: "Timeouts", checks: "timeoutChecks"},

@@ -24,11 +24,11 @@ export type Check =
 
 type Promised<T> = T | Promise<T>
 
-/** The login to the relay. */
+/** A short-lived login to the TURN relay. */
 export interface TurnCredentials {
   username: string
   credential: string
-  /** Seconds since 1970 */
+  /** In seconds since 1970, 0 if unknown. */
   expiry?: number | undefined
 }
 

@@ -50,7 +50,7 @@ func TestTheEndIsToldOnce(t *testing.T) {
 		if got, err := r.CompleteThread(background); got.Reason != "already_sent" || err != nil {
 			t.Errorf("%+v, %v", got, err)
 		}
-		r.Disconnect(DisconnectOptions{})
+		r.Disconnect(session.DisconnectOptions{})
 		synctest.Wait()
 		if got := r.completed(); len(got) != 1 {
 			t.Errorf("told %q", got)

@@ -95,7 +95,7 @@ func TestWhatIsGivenForOneTransportWins(t *testing.T) {
 		if auth := fmt.Sprint(r.socket().Options().Auth); auth != "map[token:token]" {
 			t.Errorf("auth %s", auth)
 		}
-		r.Disconnect(DisconnectOptions{})
+		r.Disconnect(session.DisconnectOptions{})
 		synctest.Wait()
 		if got := r.completed(); len(got) != 1 || !strings.HasPrefix(got[0], "KS token ") {
 			t.Errorf("%q", got)
@@ -302,7 +302,7 @@ func TestATokenReplacesAllThatWereGiven(t *testing.T) {
 		if shown := fmt.Sprintf("%v %+v %#v", r.Session, r.opts, o); strings.Contains(shown, "token") || strings.Contains(shown, "fresh") {
 			t.Errorf("printed %s", shown)
 		}
-		r.Disconnect(DisconnectOptions{})
+		r.Disconnect(session.DisconnectOptions{})
 		synctest.Wait()
 		if got := r.completed(); len(got) != 1 || !strings.HasPrefix(got[0], "KS fresh ") {
 			t.Errorf("%q", got)

@@ -94,13 +94,10 @@ func (s *Session) not(want State) error {
 // over reports whether the session has ended.
 func (s *Session) over() bool { return s.state == Broken || s.state == Closed }
 
-// DisconnectOptions are the options of [Session.Disconnect].
-type DisconnectOptions = session.DisconnectOptions
-
 // Disconnect ends the session for good and sends the completion signal. It may be called
 // at any time and more than once; it does not wait. A connect or a switch under way, and
 // texts that wait, fail with invalid_state. The token is cleared.
-func (s *Session) Disconnect(o DisconnectOptions) {
+func (s *Session) Disconnect(o session.DisconnectOptions) {
 	fill(&o.Reason, "disconnect")
 	s.base.Work.Do(func() {
 		switch s.state {
@@ -153,7 +150,7 @@ func (s *Session) crashed(e *fault.Error) {
 // Close disconnects and returns when every transport is closed and the listener has
 // received every event, so a listener must not call it.
 func (s *Session) Close() {
-	s.Disconnect(DisconnectOptions{})
+	s.Disconnect(session.DisconnectOptions{})
 	s.Settle()
 }
 

@@ -78,7 +78,7 @@ func (c *chaos) play() {
 		time.Sleep(time.Minute) // until every timeout has passed
 		c.settled()
 	}
-	c.Disconnect(DisconnectOptions{})
+	c.Disconnect(session.DisconnectOptions{})
 	c.calls.Wait()
 	c.settled()
 	c.check()
@@ -135,7 +135,7 @@ func (c *chaos) step(i int) {
 		}
 	default:
 		if c.rnd.IntN(40) == 0 {
-			c.call(func() { c.Disconnect(DisconnectOptions{}) })
+			c.call(func() { c.Disconnect(session.DisconnectOptions{}) })
 		}
 	}
 }

@@ -179,4 +179,6 @@ func chatVars(vars map[string]any) chat.Options {
 	return chat.Options{Options: session.Options{RequestVars: vars}}
 }
 
-func chatEnd(reason string) chat.DisconnectOptions { return chat.DisconnectOptions{Reason: reason} }
+func chatEnd(reason string) session.DisconnectOptions {
+	return session.DisconnectOptions{Reason: reason}
+}

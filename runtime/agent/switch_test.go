@@ -67,7 +67,7 @@ func TestSwitchesInOrder(t *testing.T) {
 			t.Errorf("told of an end during the conversation: %q", got)
 		}
 		r.forget()
-		r.Disconnect(DisconnectOptions{})
+		r.Disconnect(session.DisconnectOptions{})
 		r.want("state closed user_requested", "ended disconnect")
 		if got := r.completed(); len(got) != 1 || got[0] != `KS token /thread/session_completed {"id":"th-1"}` {
 			t.Errorf("told of the end: %q", got)
@@ -151,7 +151,7 @@ func TestAConnectThatFailsIsFinal(t *testing.T) {
 		if err := r.SwitchMode(background, Chat); !errors.Is(err, fault.InvalidState) {
 			t.Errorf("switch: %v", err)
 		}
-		r.Disconnect(DisconnectOptions{})
+		r.Disconnect(session.DisconnectOptions{})
 		r.want("state connecting user_requested", "transport avatar", "error", "state failed transport_failed", "state closed user_requested")
 		if got := r.completed(); len(got) != 0 {
 			t.Errorf("told of the end of nothing: %q", got)
@@ -187,7 +187,7 @@ func TestCallsInTheWrongState(t *testing.T) {
 		if err := r.SwitchMode(background, Avatar); !errors.Is(err, fault.InvalidState) {
 			t.Errorf("a second switch: %v", err)
 		}
-		r.Disconnect(DisconnectOptions{})
+		r.Disconnect(session.DisconnectOptions{})
 		if err := <-first; !errors.Is(err, fault.InvalidState) {
 			t.Errorf("the first: %v", err)
 		}
@@ -252,8 +252,8 @@ func TestATransportThatEndsByItself(t *testing.T) {
 		if s := r.Snapshot(); s.State != Broken || s.Transport == nil {
 			t.Errorf("%+v", s)
 		}
-		r.Disconnect(DisconnectOptions{})
-		r.Disconnect(DisconnectOptions{})
+		r.Disconnect(session.DisconnectOptions{})
+		r.Disconnect(session.DisconnectOptions{})
 		r.want("state failed transport_failed", "ended io server disconnect", "state closed user_requested")
 	})
 	t.Run("the old one, of a switch that works", func(t *testing.T) {
@@ -364,8 +364,8 @@ func TestDisconnectInEveryState(t *testing.T) {
 					texts = append(texts, r.send(background, "one"), r.send(background, "two"))
 				}
 				r.forget()
-				r.Disconnect(DisconnectOptions{Reason: "bye"})
-				r.Disconnect(DisconnectOptions{})
+				r.Disconnect(session.DisconnectOptions{Reason: "bye"})
+				r.Disconnect(session.DisconnectOptions{})
 				if s := r.Snapshot(); s.State != Closed {
 					t.Errorf("state %s", s.State)
 				}
@@ -392,7 +392,7 @@ func TestDisconnectInEveryState(t *testing.T) {
 	}
 	run(t, Options{Options: session.Options{ThreadID: "th-1"}}, func(r *rig) {
 		r.mustConnect()
-		r.Disconnect(DisconnectOptions{Keep: true})
+		r.Disconnect(session.DisconnectOptions{Keep: true})
 		synctest.Wait()
 		if got := r.completed(); len(got) != 0 {
 			t.Errorf("told of an end that is none: %q", got)
@@ -418,7 +418,7 @@ func TestAListenerMayDisconnectAtAnyEvent(t *testing.T) {
 			run(t, Options{Mode: Chat}, func(r *rig) {
 				r.listen = func(e event.Event) {
 					if lineOf(e) == at {
-						r.Disconnect(DisconnectOptions{})
+						r.Disconnect(session.DisconnectOptions{})
 					}
 				}
 				err := r.Connect(background)

@@ -159,7 +159,7 @@ func TestASwitchWaitsForTheThreadOfTheFirstAnswer(t *testing.T) {
 				t.Errorf("err = %v", err)
 			}
 			switched = r.switchLater(background, Avatar)
-			r.Disconnect(DisconnectOptions{})
+			r.Disconnect(session.DisconnectOptions{})
 			if err := <-switched; !errors.Is(err, fault.InvalidState) || r.made[Avatar] != 0 {
 				t.Errorf("err = %v, %d avatars", err, r.made[Avatar])
 			}

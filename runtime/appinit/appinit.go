@@ -59,7 +59,7 @@ type Result struct {
 	GenieURL string `json:"genieUrl"`
 }
 
-// TURNCredentials are a short-lived login to the TURN server.
+// TURNCredentials are a short-lived login to the TURN relay (protocol §1.4).
 type TURNCredentials struct {
 	Username   string `json:"username"`
 	Credential string `json:"credential"`

@@ -230,17 +230,10 @@ func (s *Session) noteActivity() {
 		s.life.idle = s.base.After(lead, func() {
 			s.base.Audit("session.timeout", "ended", "idle_timeout")
 			s.base.Emit(TimeExpired{Type: "idle_timeout"})
-			s.disconnect(DisconnectOptions{Reason: "idle_timeout"})
+			s.disconnect(session.DisconnectOptions{Reason: "idle_timeout"})
 		})
 	})
 }
-
-// Types for handling and answering tool calls.
-type (
-	ToolHandler    = session.ToolHandler
-	ConsentHandler = session.ConsentHandler
-	ToolAnswer     = session.ToolAnswer
-)
 
 // turnOutput is what a turn showed the visitor.
 type turnOutput struct {

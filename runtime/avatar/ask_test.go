@@ -9,6 +9,7 @@ import (
 	"github.com/agentruntime/agentruntime/runtime/control"
 	"github.com/agentruntime/agentruntime/runtime/event"
 	"github.com/agentruntime/agentruntime/runtime/fault"
+	"github.com/agentruntime/agentruntime/runtime/session"
 )
 
 // TestAskReturnsTheAnswerToItsText: not the end of the utterance that the text cuts.
@@ -53,7 +54,7 @@ func TestAskEndsWithTheSessionAndTheContext(t *testing.T) {
 		failed := make(chan error, 1)
 		go func() { _, err := r.Ask(context.Background(), "Hello?"); failed <- err }()
 		synctest.Wait()
-		r.Disconnect(DisconnectOptions{})
+		r.Disconnect(session.DisconnectOptions{})
 		if err := <-failed; !errors.Is(err, fault.NetworkError) { // the service has not confirmed the text
 			t.Errorf("at the end: %v", err)
 		}

@@ -36,7 +36,7 @@ func TestAuditTellsALife(t *testing.T) {
 			t.Fatal(err)
 		}
 		r.media.OnSubscribe = nil
-		r.Disconnect(DisconnectOptions{})
+		r.Disconnect(session.DisconnectOptions{})
 		if err := r.SetToken("fresh"); err != nil {
 			t.Fatal(err)
 		}
@@ -51,7 +51,7 @@ func TestAuditTellsALife(t *testing.T) {
 		s.Push(socketio.Event{Kind: socketio.Disconnected, Reason: socketio.TransportClose})
 		s.Push(socketio.Event{Kind: socketio.ConnectError, Err: failures[1]})
 		synctest.Wait()
-		r.Disconnect(DisconnectOptions{})
+		r.Disconnect(session.DisconnectOptions{})
 		synctest.Wait()
 		mu.Lock()
 		defer mu.Unlock()

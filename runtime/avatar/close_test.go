@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"github.com/agentruntime/agentruntime/internal/fetch"
-	"github.com/agentruntime/agentruntime/runtime/media"
+	"github.com/agentruntime/agentruntime/runtime/appinit"
 	"github.com/agentruntime/agentruntime/runtime/session"
 )
 
@@ -46,7 +46,7 @@ func TestNothingSecretIsPrinted(t *testing.T) {
 			Token:       "secret-token",
 			RequestVars: map[string]any{"name": "secret-name"},
 		},
-		TURNCredentials: &media.Credentials{Username: "secret-user", Credential: "secret-word"},
+		TURNCredentials: &appinit.TURNCredentials{Username: "secret-user", Credential: "secret-word"},
 	}
 	var printed strings.Builder
 	fmt.Fprintf(&printed, "%v %+v %#v %s\n", o, o, o, o)

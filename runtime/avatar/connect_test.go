@@ -173,7 +173,7 @@ func TestConnectCanBeCutShortAtEveryStep(t *testing.T) {
 			})
 			run(t, Options{}, func(r *rig) {
 				delete(r.service.Answer, silent)
-				time.AfterFunc(second, func() { r.Disconnect(DisconnectOptions{}) })
+				time.AfterFunc(second, func() { r.Disconnect(session.DisconnectOptions{}) })
 				err := r.Connect(context.Background())
 				var e *fault.Error
 				if !errors.As(err, &e) || e.Code != fault.ConnectFailed || !e.Retryable {
@@ -396,7 +396,7 @@ func TestAConnectThatFailsFailsForAll(t *testing.T) {
 func TestConnectIsRefusedInOtherStates(t *testing.T) {
 	run(t, Options{}, func(r *rig) {
 		r.mustConnect()
-		r.Disconnect(DisconnectOptions{})
+		r.Disconnect(session.DisconnectOptions{})
 		synctest.Wait()
 		if err := r.Connect(context.Background()); !errors.Is(err, fault.InvalidState) {
 			t.Errorf("connect without a token: %v", err)

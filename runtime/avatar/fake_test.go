@@ -16,6 +16,7 @@ import (
 	"github.com/agentruntime/agentruntime/internal/fetch"
 	"github.com/agentruntime/agentruntime/runtime/control"
 	"github.com/agentruntime/agentruntime/runtime/media"
+	"github.com/agentruntime/agentruntime/runtime/session"
 )
 
 // fakeMedia gives the methods of a [fakeservice.Media] the result types of [Media].
@@ -105,7 +106,7 @@ func run(t *testing.T, o Options, f func(r *rig)) {
 		r.Session = s
 		s.recovery.observe = func(from situation, what loss, to situation) { checkDecision(t, from, what, to) }
 		defer func() {
-			s.Disconnect(DisconnectOptions{})
+			s.Disconnect(session.DisconnectOptions{})
 			synctest.Wait()
 			if r.media.Open != 0 {
 				t.Errorf("%d peers are still open", r.media.Open)

@@ -62,7 +62,7 @@ func TestHeldTextsAreBounded(t *testing.T) {
 func TestAKickoffThatNeverLeftIsNotMarkedSent(t *testing.T) {
 	run(t, Options{Options: session.Options{Kickoff: &Kickoff{Text: "Begin"}}}, func(r *rig) {
 		r.connectOnly()
-		r.Disconnect(DisconnectOptions{}) // during the opening
+		r.Disconnect(session.DisconnectOptions{}) // during the opening
 		synctest.Wait()
 		if r.Snapshot().Kickoff.Sent {
 			t.Fatal("marked as sent")
@@ -75,7 +75,7 @@ func TestAKickoffThatNeverLeftIsNotMarkedSent(t *testing.T) {
 			if got, first := len(s.Payloads(control.TextEntered)), r.service.Dialled() == 2; got == 0 && first || got != 0 && !first {
 				t.Errorf("connection %d: %d texts", r.service.Dialled(), got)
 			}
-			r.Disconnect(DisconnectOptions{})
+			r.Disconnect(session.DisconnectOptions{})
 			if err := r.SetToken("fresh"); err != nil {
 				t.Fatal(err)
 			}
@@ -111,7 +111,7 @@ func TestPropertiesFollowCallsAtOnce(t *testing.T) {
 		if !r.Snapshot().Paused {
 			t.Error("not paused")
 		}
-		r.Disconnect(DisconnectOptions{})
+		r.Disconnect(session.DisconnectOptions{})
 		if state := r.Snapshot().State; state != Disconnected {
 			t.Errorf("state %s", state)
 		}
@@ -319,7 +319,7 @@ func TestAMicrophoneSwitchedAfterTheEndStaysOff(t *testing.T) {
 		if err := s.StartMic(t.Context()); err != nil {
 			t.Fatal(err)
 		}
-		time.AfterFunc(media.granted/2, func() { s.Disconnect(DisconnectOptions{}) })
+		time.AfterFunc(media.granted/2, func() { s.Disconnect(session.DisconnectOptions{}) })
 		if err := s.SwitchMic(t.Context(), "another"); !errors.Is(err, fault.InvalidState) {
 			t.Errorf("the switch: %v", err)
 		}
@@ -342,7 +342,7 @@ func TestAMicrophoneGrantedAfterTheEndIsStopped(t *testing.T) {
 		if err := s.Connect(context.Background()); err != nil {
 			t.Fatal(err)
 		}
-		s.Disconnect(DisconnectOptions{})
+		s.Disconnect(session.DisconnectOptions{})
 		time.Sleep(2 * time.Minute)
 		synctest.Wait()
 		if media.MicStarted() || s.Snapshot().MicStarted {
@@ -454,7 +454,7 @@ func TestTheTokenIsInNothingThatLeaves(t *testing.T) {
 		r.media.OnSubscribe = func(context.Context, string) error { return errors.New("POST with " + token) }
 		r.media.Down.Notify(media.Event{Kind: media.ICEState, Channel: media.ChannelSTV, State: "failed"})
 		time.Sleep(2 * time.Minute)
-		r.Disconnect(DisconnectOptions{})
+		r.Disconnect(session.DisconnectOptions{})
 		synctest.Wait()
 		r.mu.Lock()
 		for _, e := range r.events {

@@ -23,8 +23,8 @@ func TestDisconnectCompletesTheThreadOnce(t *testing.T) {
 		s := r.mustConnect()
 		brain(s, "a", converse.Segment{Type: converse.Think, ThreadID: "5f0c"})
 		r.forget()
-		r.Disconnect(DisconnectOptions{})
-		r.Disconnect(DisconnectOptions{})
+		r.Disconnect(session.DisconnectOptions{})
+		r.Disconnect(session.DisconnectOptions{})
 		r.wantEvents("stateChange:disconnecting", "responseSettled", "stateChange:disconnected", "ended", "sessionCompleted")
 		want := []string{`https://brain.example/thread/session_completed {"id":"5f0c"}`}
 		if got := r.http.seen(); !slices.Equal(got, want) {

@@ -29,24 +29,21 @@ type lifeState struct {
 	endEmitted  bool
 }
 
-// DisconnectOptions are the options of Disconnect.
-type DisconnectOptions = session.DisconnectOptions
-
 // Disconnect ends the session and sends the completion signal. It may be called at any
 // time and more than once; it does not block. The token is cleared. A connect under way
 // fails with connect_failed.
-func (s *Session) Disconnect(o DisconnectOptions) {
+func (s *Session) Disconnect(o session.DisconnectOptions) {
 	s.base.Work.Do(func() { s.disconnect(o) })
 }
 
 // Stop is Disconnect with the reason "stop", for a stop button.
-func (s *Session) Stop() { s.Disconnect(DisconnectOptions{Reason: "stop"}) }
+func (s *Session) Stop() { s.Disconnect(session.DisconnectOptions{Reason: "stop"}) }
 
 // Close disconnects and closes the media engine, for good. It blocks until the sockets
 // are closed, the completion signal was sent or failed within Options.CompleteTimeout,
 // and the listener has received every event; a listener must therefore not call it.
 func (s *Session) Close() {
-	s.Disconnect(DisconnectOptions{})
+	s.Disconnect(session.DisconnectOptions{})
 	s.base.Work.Call(s.media.Close)
 	s.readers.Wait()
 	s.free()
@@ -62,7 +59,7 @@ func (s *Session) Events(ctx context.Context) iter.Seq[event.Event] { return s.b
 // therefore not call it.
 func (s *Session) Settle() { s.base.Settle(&s.lastNotifier) }
 
-func (s *Session) disconnect(o DisconnectOptions) {
+func (s *Session) disconnect(o session.DisconnectOptions) {
 	if s.state == Disconnected || s.state == Disconnecting {
 		s.dropPrepared(nil)
 		s.token = "" // only an end that the application asked for clears it (protocol §8.11)
@@ -109,7 +106,7 @@ func (s *Session) end(err *fault.Error, reason string) {
 // endedByService handles conversationEnded (protocol §4.8).
 func (s *Session) endedByService() {
 	s.emitEnded("conversation_ended")
-	s.disconnect(DisconnectOptions{Reason: "conversation_ended", Keep: !s.opts.CompleteOnServerEnd})
+	s.disconnect(session.DisconnectOptions{Reason: "conversation_ended", Keep: !s.opts.CompleteOnServerEnd})
 }
 
 func (s *Session) emitEnded(reason string) {
@@ -183,7 +180,7 @@ func (s *Session) newNotifier(page sessionend.Page) *sessionend.Notifier {
 		Settings:   settings,
 		// The page unloads: every request must be under way when this returns.
 		Leave: func(reason string) {
-			s.Disconnect(DisconnectOptions{Reason: reason})
+			s.Disconnect(session.DisconnectOptions{Reason: reason})
 		},
 		Network: func(online bool) { s.base.Work.Post(func() { s.network(online) }) },
 		Attempt: s.base.Completed,

@@ -10,6 +10,7 @@ import (
 
 	"github.com/agentruntime/agentruntime/internal/fakeservice"
 	"github.com/agentruntime/agentruntime/internal/socketio"
+	"github.com/agentruntime/agentruntime/runtime/appinit"
 	"github.com/agentruntime/agentruntime/runtime/control"
 	"github.com/agentruntime/agentruntime/runtime/fault"
 	"github.com/agentruntime/agentruntime/runtime/media"
@@ -333,10 +334,10 @@ func TestAMicrophoneThatStaysDead(t *testing.T) {
 // refuse the new peer.
 func TestARepairAsksForARelayLoginThatHasExpired(t *testing.T) {
 	var asked atomic.Int32
-	login := func() *media.Credentials {
-		return &media.Credentials{Username: "u", Credential: "c", Expiry: time.Now().Add(time.Minute).Unix()}
+	login := func() *appinit.TURNCredentials {
+		return &appinit.TURNCredentials{Username: "u", Credential: "c", Expiry: time.Now().Add(time.Minute).Unix()}
 	}
-	o := Options{OnRelayNeeded: func(context.Context) (*media.Credentials, error) {
+	o := Options{OnRelayNeeded: func(context.Context) (*appinit.TURNCredentials, error) {
 		asked.Add(1)
 		return login(), nil
 	}}

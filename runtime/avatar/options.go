@@ -26,11 +26,11 @@ type Options struct {
 	// unchanged.
 	TURNServerURL string `json:"turnServerUrl" check:"-"`
 	// TURNCredentials are the login to the relay.
-	TURNCredentials *media.Credentials `json:"turnCredentials" ts:"TurnCredentials" check:"object"`
+	TURNCredentials *appinit.TURNCredentials `json:"turnCredentials" ts:"TurnCredentials" check:"object"`
 	// OnRelayNeeded returns a new login to the relay within 5 s. It is called before the
 	// session is rebuilt, or is resumed after an expired pause, because the login may have
 	// expired, and before a repair of the picture if it has expired.
-	OnRelayNeeded func(ctx context.Context) (*media.Credentials, error) `json:"-" js:"onRelayNeeded" ts:"() => Promised<TurnCredentials | null | undefined>"`
+	OnRelayNeeded func(ctx context.Context) (*appinit.TURNCredentials, error) `json:"-" js:"onRelayNeeded" ts:"() => Promised<TurnCredentials | null | undefined>"`
 	// ICEServers are used in place of TURNServerURL and TURNCredentials.
 	ICEServers []media.ICEServer `json:"iceServers" ts:"RTCIceServer[]"`
 	// ICETransportPolicy is the policy for the avatar's media. Default: relay; all in
@@ -119,15 +119,10 @@ type Options struct {
 
 // OptionsFor returns the options of a session with the token and the addresses of r.
 func OptionsFor(r *appinit.Result) Options {
-	o := Options{
+	return Options{
 		Options:         session.OptionsFor(r),
-		ConversationURL: r.ConversationURL, SRSBaseURL: r.SRSBaseURL, TURNServerURL: r.TURNServerURL,
+		ConversationURL: r.ConversationURL, SRSBaseURL: r.SRSBaseURL, TURNServerURL: r.TURNServerURL, TURNCredentials: r.TURNCredentials,
 	}
-	if c := r.TURNCredentials; c != nil {
-		login := media.Credentials(*c)
-		o.TURNCredentials = &login
-	}
-	return o
 }
 
 // Format prints nothing, whatever the verb: the token, the login and the variables

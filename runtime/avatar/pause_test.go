@@ -39,7 +39,7 @@ func TestAPreparedConnectionKnowsItsThread(t *testing.T) {
 		if got := all[BrainSegment](r); len(got) != 1 || got[0].ThreadID != "thread-1" {
 			t.Errorf("segments %+v", got)
 		}
-		r.Disconnect(DisconnectOptions{})
+		r.Disconnect(session.DisconnectOptions{})
 		if got := all[SessionCompleted](r); len(got) != 1 || !got[0].Sent {
 			t.Errorf("completed %+v", got)
 		}

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/agentruntime/agentruntime/internal/socketio"
+	"github.com/agentruntime/agentruntime/runtime/appinit"
 	"github.com/agentruntime/agentruntime/runtime/fault"
 	"github.com/agentruntime/agentruntime/runtime/media"
 	"github.com/agentruntime/agentruntime/runtime/session"
@@ -186,7 +187,7 @@ func (s *Session) freshRelay(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(ctx, relayLimit)
 	defer cancel()
 	login, err := session.Guarded(func() (any, error) { return s.opts.OnRelayNeeded(ctx) })
-	switch c, _ := login.(*media.Credentials); {
+	switch c, _ := login.(*appinit.TURNCredentials); {
 	case err != nil:
 		s.base.Log("warn", "onRelayNeeded failed: "+err.Error(), nil)
 	case c != nil:

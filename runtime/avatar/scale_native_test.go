@@ -219,7 +219,7 @@ func leaves(d *distant, sessions []*Session, reached *arrivals) {
 	d.completed = func() { reached.add(time.Since(began)) }
 	d.mu.Unlock()
 	for _, s := range sessions[len(sessions)/2:] {
-		s.Disconnect(DisconnectOptions{})
+		s.Disconnect(session.DisconnectOptions{})
 	}
 	time.Sleep(time.Minute)
 }

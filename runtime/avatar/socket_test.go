@@ -13,6 +13,7 @@ import (
 	"github.com/agentruntime/agentruntime/runtime/control"
 	"github.com/agentruntime/agentruntime/runtime/fault"
 	"github.com/agentruntime/agentruntime/runtime/media"
+	"github.com/agentruntime/agentruntime/runtime/session"
 )
 
 // TestAFatalEventEndsTheWaitForThePicture: lane A is done, and lane B waits for
@@ -182,7 +183,7 @@ func TestDisconnectEndsAPreparation(t *testing.T) {
 			synctest.Wait()
 			go func() { connected <- r.Connect(context.Background()) }()
 			synctest.Wait()
-			r.Disconnect(DisconnectOptions{})
+			r.Disconnect(session.DisconnectOptions{})
 			if err := <-connected; !errors.Is(err, fault.ConnectFailed) {
 				t.Errorf("connect: %v", err)
 			}
@@ -203,7 +204,7 @@ func TestDisconnectEndsAPreparation(t *testing.T) {
 			if err := r.Prepare(context.Background()); err != nil { // the token is kept
 				t.Fatal(err)
 			}
-			r.Disconnect(DisconnectOptions{})
+			r.Disconnect(session.DisconnectOptions{})
 			synctest.Wait()
 			if !r.service.Socket(1).Closed() {
 				t.Error("the prepared socket is open")

@@ -12,9 +12,9 @@ import (
 
 	"github.com/agentruntime/agentruntime/internal/fakeservice"
 	"github.com/agentruntime/agentruntime/internal/socketio"
+	"github.com/agentruntime/agentruntime/runtime/appinit"
 	"github.com/agentruntime/agentruntime/runtime/control"
 	"github.com/agentruntime/agentruntime/runtime/fault"
-	"github.com/agentruntime/agentruntime/runtime/media"
 	"github.com/agentruntime/agentruntime/runtime/session"
 )
 
@@ -70,9 +70,9 @@ func synctestIssuer(t *testing.T, life time.Duration) {
 			OnTokenNeeded: func(ctx context.Context) (string, error) { return i.mint(ctx) },
 		},
 		IdleTimeout: new(time.Duration(0)),
-		OnRelayNeeded: func(context.Context) (*media.Credentials, error) {
+		OnRelayNeeded: func(context.Context) (*appinit.TURNCredentials, error) {
 			logins++
-			return &media.Credentials{Username: "u", Credential: "c"}, nil
+			return &appinit.TURNCredentials{Username: "u", Credential: "c"}, nil
 		},
 	}
 	run(t, o, func(it *rig) {
@@ -108,7 +108,7 @@ func synctestIssuer(t *testing.T, life time.Duration) {
 		r.http.accepts = i.valid
 		r.http.mu.Unlock()
 		time.Sleep(80 * second)
-		r.Disconnect(DisconnectOptions{})
+		r.Disconnect(session.DisconnectOptions{})
 		r.Settle()
 		r.http.mu.Lock()
 		defer r.http.mu.Unlock()

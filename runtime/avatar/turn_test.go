@@ -85,7 +85,7 @@ func TestHeldTextIsReportedWhenTheSessionEnds(t *testing.T) {
 	run(t, Options{}, func(r *rig) {
 		r.connectOnly()
 		result := r.speakLater("Too late")
-		r.Disconnect(DisconnectOptions{})
+		r.Disconnect(session.DisconnectOptions{})
 		if <-result {
 			t.Error("Speak said it was sent")
 		}
@@ -386,7 +386,7 @@ func TestABlockingToolIsAnswered(t *testing.T) {
 			ToolMetadata: &converse.ToolMetadata{ID: "ti-4", Name: "save_note", Type: "client", WaitForResponse: true},
 		})
 		synctest.Wait()
-		answer := func(id string) ToolAnswer {
+		answer := func(id string) session.ToolAnswer {
 			a, err := r.RespondToTool(context.Background(), id, map[string]any{"status": "ok"})
 			if err != nil {
 				t.Error(err)

@@ -153,7 +153,7 @@ func TestALostTurnIsSentAgain(t *testing.T) {
 				cut(r, s)
 				r.wantTyped(s, "1 one", "2 two", "3 three", "2 two", "3 three", "2 two", "3 three")
 				time.Sleep(2 * confirmLimit)
-				r.Disconnect(DisconnectOptions{})
+				r.Disconnect(session.DisconnectOptions{})
 				r.wantUnconfirmed()
 			})
 		})
@@ -175,7 +175,7 @@ func TestALostTurnIsNeverSentTwiceToAServiceThatMayAnswerTwice(t *testing.T) {
 		r.wantUnconfirmed(" lost ")
 		r.replace(s)
 		time.Sleep(2 * confirmLimit)
-		r.Disconnect(DisconnectOptions{})
+		r.Disconnect(session.DisconnectOptions{})
 		r.wantUnconfirmed(" lost ")
 		r.wantTyped(s, "1 heard", "2 heard", "3  lost ")
 	})
@@ -208,7 +208,7 @@ func TestATurnWithoutASignIsReportedInTime(t *testing.T) {
 // TestWhatASessionLeavesUnconfirmedIsReportedBeforeItsEnd.
 func TestWhatASessionLeavesUnconfirmedIsReportedBeforeItsEnd(t *testing.T) {
 	for name, end := range map[string]func(*rig, *fakeservice.Socket){
-		"disconnect": func(r *rig, _ *fakeservice.Socket) { r.Disconnect(DisconnectOptions{}) },
+		"disconnect": func(r *rig, _ *fakeservice.Socket) { r.Disconnect(session.DisconnectOptions{}) },
 		"lost": func(_ *rig, s *fakeservice.Socket) {
 			s.Push(socketio.Event{Kind: socketio.Disconnected, Reason: socketio.ServerDisconnect})
 		},
@@ -254,7 +254,7 @@ func TestATextWaitsWhileTheSocketIsDown(t *testing.T) {
 
 		down(true)
 		left = r.speakLater("Never")
-		r.Disconnect(DisconnectOptions{})
+		r.Disconnect(session.DisconnectOptions{})
 		if <-left {
 			t.Error("reported as sent")
 		}
@@ -290,7 +290,7 @@ func TestALostTurnWaitsAsATypedOneDoes(t *testing.T) {
 func TestTheKickoffIsConfirmedToo(t *testing.T) {
 	run(t, Options{Options: session.Options{Kickoff: &Kickoff{Text: "Begin"}}}, func(r *rig) {
 		r.mustConnect()
-		r.Disconnect(DisconnectOptions{})
+		r.Disconnect(session.DisconnectOptions{})
 		r.wantUnconfirmed("Begin")
 	})
 }

@@ -12,6 +12,7 @@ import (
 	"github.com/agentruntime/agentruntime/runtime/control"
 	"github.com/agentruntime/agentruntime/runtime/converse"
 	"github.com/agentruntime/agentruntime/runtime/media"
+	"github.com/agentruntime/agentruntime/runtime/session"
 )
 
 func clientTool(name, args string) converse.Segment {
@@ -117,7 +118,7 @@ func TestDisconnectEndsAHookAndForgetsWhatWaits(t *testing.T) {
 		brain(s, "one", clientTool("open", `{}`))
 		brain(s, "one", text("behind"))
 		synctest.Wait()
-		r.Disconnect(DisconnectOptions{})
+		r.Disconnect(session.DisconnectOptions{})
 		if got := r.said(); len(got) != 0 {
 			t.Errorf("heard %q", got)
 		}

@@ -14,6 +14,7 @@ import (
 	"github.com/agentruntime/agentruntime/runtime/converse"
 	"github.com/agentruntime/agentruntime/runtime/event"
 	"github.com/agentruntime/agentruntime/runtime/fault"
+	"github.com/agentruntime/agentruntime/runtime/session"
 )
 
 // errLeft is why a visitor aborts; it must not become the error's code.
@@ -261,7 +262,7 @@ func TestDisconnectAtAnyMoment(t *testing.T) {
 				bring(x)
 				pending := r.Snapshot().ResponsePending
 				r.forget()
-				r.Disconnect(DisconnectOptions{Keep: true})
+				r.Disconnect(session.DisconnectOptions{Keep: true})
 				if got := under.ended(); !errors.Is(got.err, fault.Aborted) {
 					t.Errorf("the turn ended with %v", got.err)
 				}
@@ -292,7 +293,7 @@ func TestDisconnectFromAListener(t *testing.T) {
 				r.mustConnect()
 				r.heedWith(func(e event.Event) {
 					if short(e) == moment {
-						r.Disconnect(DisconnectOptions{Reason: "enough"})
+						r.Disconnect(session.DisconnectOptions{Reason: "enough"})
 					}
 				})
 				answer := r.later(r.t.Context(), "Hello")
@@ -407,7 +408,7 @@ func TestAStreamYieldsEverything(t *testing.T) {
 
 		over = r.loop(r.t.Context(), everything)
 		r.asked(2).answer().say(text("Hi"))
-		r.Disconnect(DisconnectOptions{})
+		r.Disconnect(session.DisconnectOptions{})
 		r.wantLoop(over, fault.Aborted, "text")
 		r.wantLoop(r.loop(r.t.Context(), everything), fault.InvalidState)
 	})

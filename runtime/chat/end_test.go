@@ -46,7 +46,7 @@ func TestAPageInTheBackForwardCache(t *testing.T) {
 		r.wantEvents("sessionCompleted pagehide_bfcache true")
 		r.mustWork()
 		r.forget()
-		r.Disconnect(DisconnectOptions{})
+		r.Disconnect(session.DisconnectOptions{})
 		r.wantEvents("stateChange closed", "ended disconnect") // the signal is not sent again
 	})
 }
@@ -106,7 +106,7 @@ func TestTheEndIsToldOnce(t *testing.T) {
 func TestKeepTellsNothing(t *testing.T) {
 	run(t, Options{Options: session.Options{ThreadID: "5f0c"}}, func(r *rig) {
 		r.mustConnect()
-		r.Disconnect(DisconnectOptions{Keep: true, Reason: "switch"})
+		r.Disconnect(session.DisconnectOptions{Keep: true, Reason: "switch"})
 		r.wantEvents("stateChange closed", "ended switch")
 		if got := r.brain.otherCalls(); len(got) != 0 {
 			t.Errorf("calls %q", got)

@@ -36,8 +36,8 @@ func TestTheLifeOfASession(t *testing.T) {
 		if s := r.Snapshot(); s.ThreadID != "5f0c" || s.ResponsePending {
 			t.Errorf("after the kickoff %+v", s)
 		}
-		r.Disconnect(DisconnectOptions{})
-		r.Disconnect(DisconnectOptions{Reason: "again"})
+		r.Disconnect(session.DisconnectOptions{})
+		r.Disconnect(session.DisconnectOptions{Reason: "again"})
 		if s := r.Snapshot(); s.State != Closed || s.ThreadID != "5f0c" {
 			t.Errorf("closed %+v", s)
 		}
@@ -75,7 +75,7 @@ func TestConnectIsDoneWhenItReturns(t *testing.T) {
 
 func TestAnIdleSessionCanBeClosed(t *testing.T) {
 	run(t, Options{Options: session.Options{ThreadID: "5f0c"}}, func(r *rig) {
-		r.Disconnect(DisconnectOptions{})
+		r.Disconnect(session.DisconnectOptions{})
 		r.wantEvents("stateChange closed", "ended disconnect")
 		if err := r.Connect(context.Background()); !errors.Is(err, fault.InvalidState) {
 			t.Errorf("connect: %v", err)
@@ -279,7 +279,7 @@ func TestAuditTellsWhoAndWhat(t *testing.T) {
 	run(t, o, func(r *rig) {
 		r.mustConnect()
 		r.mustWork()
-		r.Disconnect(DisconnectOptions{Reason: "enough"})
+		r.Disconnect(session.DisconnectOptions{Reason: "enough"})
 		synctest.Wait()
 		want := []string{
 			"session.connect connected  999 visitor-7 ",
@@ -338,7 +338,7 @@ func TestCallsFromEverywhere(t *testing.T) {
 		}
 		for range 3 {
 			wg.Go(r.Close)
-			wg.Go(func() { r.Disconnect(DisconnectOptions{}) })
+			wg.Go(func() { r.Disconnect(session.DisconnectOptions{}) })
 		}
 		wg.Wait()
 		for _, x := range r.brain.turns {

@@ -3,6 +3,7 @@ package chat
 import (
 	"github.com/agentruntime/agentruntime/runtime/appinit"
 	"github.com/agentruntime/agentruntime/runtime/converse"
+	"github.com/agentruntime/agentruntime/runtime/httpclient"
 	"github.com/agentruntime/agentruntime/runtime/session"
 )
 
@@ -16,7 +17,7 @@ type Options struct {
 	OnErrorSegment converse.OnErrorSegment `json:"onErrorSegment" enum:"throw,warn" default:"throw"`
 	// OnResponse is called for every HTTP reply to a turn, in order with the events and
 	// before the events of its segments.
-	OnResponse func(converse.Response) `json:"-" js:"onResponse" ts:"(response: ResponseInfo) => void"`
+	OnResponse func(httpclient.Response) `json:"-" js:"onResponse" ts:"(response: ResponseInfo) => void"`
 }
 
 // OptionsFor returns the options of a session with the token and the address of r.

@@ -221,13 +221,10 @@ func not(state, want State) error {
 	return fault.New(fault.InvalidState, "the session is "+string(state)+", not "+string(want))
 }
 
-// DisconnectOptions are the options of [Session.Disconnect].
-type DisconnectOptions = session.DisconnectOptions
-
 // Disconnect ends the session for good and sends the completion signal. It may be called
 // at any time and more than once; it does not wait. The turn under way fails with
 // aborted, waiting turns with invalid_state. The token is cleared.
-func (s *Session) Disconnect(o DisconnectOptions) {
+func (s *Session) Disconnect(o session.DisconnectOptions) {
 	if o.Reason == "" {
 		o.Reason = "disconnect"
 	}
@@ -237,7 +234,7 @@ func (s *Session) Disconnect(o DisconnectOptions) {
 // close ends the session; err is nil for an end that was requested. Everything happens
 // before it returns, because a page that is unloaded may run nothing later
 // (protocol §8.8).
-func (s *Session) close(o DisconnectOptions, err *fault.Error) {
+func (s *Session) close(o session.DisconnectOptions, err *fault.Error) {
 	if s.state == Closed {
 		return
 	}
@@ -274,7 +271,7 @@ func (s *Session) close(o DisconnectOptions, err *fault.Error) {
 
 // crashed ends the session after a bug in it.
 func (s *Session) crashed(err *fault.Error) {
-	s.close(DisconnectOptions{Keep: true, Reason: string(err.Code)}, err)
+	s.close(session.DisconnectOptions{Keep: true, Reason: string(err.Code)}, err)
 }
 
 // Close disconnects and waits until the completion signal was sent or has failed (at the
@@ -282,7 +279,7 @@ func (s *Session) crashed(err *fault.Error) {
 // every event, so that a listener must not call it. It does not wait for the
 // application's own handlers, whose context has ended.
 func (s *Session) Close() {
-	s.Disconnect(DisconnectOptions{})
+	s.Disconnect(session.DisconnectOptions{})
 	s.readers.Wait()
 	s.Settle()
 	s.free()
@@ -318,7 +315,7 @@ func (s *Session) watch() {
 		Trace:      s.opts.TraceContext,
 		Settings:   s.opts.Settings,
 		// The page unloads: every request must be under way when this returns.
-		Leave:   func(reason string) { s.Disconnect(DisconnectOptions{Reason: reason}) },
+		Leave:   func(reason string) { s.Disconnect(session.DisconnectOptions{Reason: reason}) },
 		Attempt: s.base.Completed,
 		Renew:   s.tokens.Once(),
 	})

@@ -65,7 +65,7 @@ func TestAToolIsAnsweredByWhoeverKnowsItsID(t *testing.T) {
 			t.Errorf("%+v, %v", a, err)
 		}
 		r.asked(0).say(strings.ReplaceAll(blocking, `\"x\"`, `\"y\"`))
-		r.Disconnect(DisconnectOptions{})
+		r.Disconnect(session.DisconnectOptions{})
 		if _, err := respond("ti-4"); !errors.Is(err, fault.InvalidState) {
 			t.Errorf("after the end: %v", err)
 		}

@@ -11,6 +11,7 @@ import (
 	"github.com/agentruntime/agentruntime/runtime/converse"
 	"github.com/agentruntime/agentruntime/runtime/event"
 	"github.com/agentruntime/agentruntime/runtime/fault"
+	"github.com/agentruntime/agentruntime/runtime/httpclient"
 	"github.com/agentruntime/agentruntime/runtime/session"
 )
 
@@ -233,7 +234,7 @@ func (s *Session) begin(t *turn) {
 
 	brain := converse.Brain{HTTPClient: s.opts.HTTPClient, URL: *s.opts.GenieURL, Token: s.token, TraceContext: s.opts.TraceContext()}
 	if hear := s.opts.OnResponse; hear != nil {
-		brain.OnResponse = func(r converse.Response) { s.base.AfterDelivered(func() { hear(r) }) }
+		brain.OnResponse = func(r httpclient.Response) { s.base.AfterDelivered(func() { hear(r) }) }
 	}
 	request := converse.Request{
 		UserMessage: t.text, ThreadID: s.thread, RequestVars: t.vars, Capabilities: s.caps,

@@ -335,7 +335,7 @@ func TestATurnIsCheckedBeforeItIsSent(t *testing.T) {
 		if err := send("Hello", TurnOptions{}); !errors.Is(err, fault.RateLimited) {
 			t.Errorf("one too many: %v", err)
 		}
-		r.Disconnect(DisconnectOptions{})
+		r.Disconnect(session.DisconnectOptions{})
 		if err := send("Hello", TurnOptions{}); !errors.Is(err, fault.InvalidState) {
 			t.Errorf("after the end: %v", err)
 		}

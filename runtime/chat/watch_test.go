@@ -11,6 +11,7 @@ import (
 	"github.com/agentruntime/agentruntime/runtime/converse"
 	"github.com/agentruntime/agentruntime/runtime/event"
 	"github.com/agentruntime/agentruntime/runtime/fault"
+	"github.com/agentruntime/agentruntime/runtime/httpclient"
 	"github.com/agentruntime/agentruntime/runtime/session"
 )
 
@@ -106,8 +107,8 @@ func TestARefusedTurnIsNotAnEmptyOne(t *testing.T) {
 // panics there breaks nothing.
 func TestEveryReplyIsReported(t *testing.T) {
 	var r *rig
-	var got []converse.Response
-	o := Options{OnResponse: func(resp converse.Response) {
+	var got []httpclient.Response
+	o := Options{OnResponse: func(resp httpclient.Response) {
 		got = append(got, resp)
 		if n := len(r.events); n != 3 {
 			t.Errorf("after %d events", n)
@@ -122,7 +123,7 @@ func TestEveryReplyIsReported(t *testing.T) {
 		if end := answer.ended(); end.err != nil || end.turn.Text != "Hi" {
 			t.Errorf("%q, %v", end.turn.Text, end.err)
 		}
-		want := converse.Response{
+		want := httpclient.Response{
 			Method: "POST", Path: "/assistant/converse", Status: 200, OK: true, Attempt: 1, RequestID: "r-1",
 			Headers: map[string]string{"content-type": "application/x-ndjson", "x-request-id": "r-1"},
 		}

@@ -12,6 +12,7 @@ import (
 
 	"github.com/agentruntime/agentruntime/internal/fetch"
 	"github.com/agentruntime/agentruntime/runtime/fault"
+	"github.com/agentruntime/agentruntime/runtime/httpclient"
 )
 
 // service is a fetch.Client that answers every request in the same way.
@@ -129,16 +130,16 @@ func TestRepliesThatAreErrors(t *testing.T) {
 
 func TestEveryReplyIsReported(t *testing.T) {
 	for _, status := range []int{200, 500} {
-		var got []Response
+		var got []httpclient.Response
 		s := saying()
 		s.status = status
 		s.header.Set("x-kaltura-request-id", "r-7")
 		heard := maps.Clone(s.header)
 		s.header.Set("set-cookie", "id=secret") // which a page never gets to see
 		b := brainOf(s)
-		b.OnResponse = func(r Response) { got = append(got, r) }
+		b.OnResponse = func(r httpclient.Response) { got = append(got, r) }
 		_, _ = b.Open(t.Context(), hi)
-		want := []Response{{Method: "POST", Path: "/assistant/converse", Status: status, OK: status == 200, Attempt: 1, RequestID: "r-7", Headers: heard}}
+		want := []httpclient.Response{{Method: "POST", Path: "/assistant/converse", Status: status, OK: status == 200, Attempt: 1, RequestID: "r-7", Headers: heard}}
 		if !reflect.DeepEqual(got, want) {
 			t.Errorf("%+v, want %+v", got, want)
 		}

@@ -78,15 +78,12 @@ type Brain struct {
 	// TraceContext is sent with the turn.
 	TraceContext httpclient.TraceContext
 	// OnResponse, if not nil, is called for every reply, before it is read.
-	OnResponse func(Response)
+	OnResponse func(httpclient.Response)
 }
 
 // shared is the transport of brains without one. A Brain is never closed, so that it can't
 // own a transport, and a transport for each turn would have to connect for each.
 var shared = sync.OnceValue(fetch.New)
-
-// Response describes a reply for [Brain].OnResponse.
-type Response = httpclient.Response
 
 // Open checks r, sends it and returns the reply as soon as it begins. The end of
 // ctx aborts the turn at any moment.

@@ -23,6 +23,7 @@ import (
 	"time"
 
 	"github.com/agentruntime/agentruntime/internal/fetch"
+	"github.com/agentruntime/agentruntime/runtime/appinit"
 	"github.com/agentruntime/agentruntime/runtime/control"
 	"github.com/agentruntime/agentruntime/runtime/fault"
 	"github.com/agentruntime/agentruntime/runtime/httpclient"
@@ -138,7 +139,7 @@ type Config struct {
 	// TURNServer is the relay's host, TURNCredentials its login; nil means the fallback
 	// login of protocol §6.2.
 	TURNServer      string
-	TURNCredentials *Credentials
+	TURNCredentials *appinit.TURNCredentials
 	// ICEServers replace the servers that are derived from TURNServer.
 	ICEServers []ICEServer
 	// ICEPolicy is the ICE transport policy of receiving peers, "relay" or "all". Default
@@ -216,7 +217,7 @@ func New(cfg Config) *Engine {
 }
 
 // SetRelayLogin replaces the login to the relay for later peers.
-func (e *Engine) SetRelayLogin(c Credentials) {
+func (e *Engine) SetRelayLogin(c appinit.TURNCredentials) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	servers := slices.Clone(e.servers)
@@ -260,19 +261,6 @@ func (s *ICEServer) UnmarshalJSON(b []byte) error {
 	return json.Unmarshal(one.URLs, &s.URLs)
 }
 
-// Credentials are the login to the relay (protocol §1.4).
-type Credentials struct {
-	Username   string `json:"username"`
-	Credential string `json:"credential"`
-	Expiry     int64  `json:"expiry,omitempty"` // seconds since 1970
-}
-
-// String and GoString keep the login out of logs.
-func (Credentials) String() string { return fault.Redacted }
-
-// GoString returns what String does.
-func (Credentials) GoString() string { return fault.Redacted }
-
 // String and GoString leave the login out.
 func (s ICEServer) String() string { return strings.Join(s.URLs, " ") }
 
@@ -280,7 +268,7 @@ func (s ICEServer) String() string { return strings.Join(s.URLs, " ") }
 func (s ICEServer) GoString() string { return s.String() }
 
 // fallbackCredentials are public (protocol §6.2).
-var fallbackCredentials = Credentials{Username: "kaltura", Credential: "avatar"}
+var fallbackCredentials = appinit.TURNCredentials{Username: "kaltura", Credential: "avatar"}
 
 // The ICE transport policies.
 const (

@@ -6,6 +6,8 @@ import (
 	"reflect"
 	"strings"
 	"testing"
+
+	"github.com/agentruntime/agentruntime/runtime/appinit"
 )
 
 func TestTURNHostExpands(t *testing.T) {
@@ -44,7 +46,7 @@ func TestTURNHostExpands(t *testing.T) {
 
 func TestICEServers(t *testing.T) {
 	raw := []ICEServer{{URLs: []string{"stun:s.example"}}}
-	own := &Credentials{Username: "u", Credential: "c"}
+	own := &appinit.TURNCredentials{Username: "u", Credential: "c"}
 	for _, test := range []struct {
 		name     string
 		config   Config
@@ -94,7 +96,7 @@ func TestFallbackCredentialsWarnOnce(t *testing.T) {
 }
 
 func TestLoginsAreNotPrinted(t *testing.T) {
-	c := Config{TURNCredentials: &Credentials{Username: "user17", Credential: "pass17"}, TURNServer: "turn.example:1"}
+	c := Config{TURNCredentials: &appinit.TURNCredentials{Username: "user17", Credential: "pass17"}, TURNServer: "turn.example:1"}
 	servers, _ := c.iceServers()
 	for _, text := range []string{fmt.Sprintf("%v %+v %#v", *c.TURNCredentials, c.TURNCredentials, *c.TURNCredentials), fmt.Sprintf("%v %+v %#v", servers, servers[0], servers[0])} {
 		if strings.Contains(text, "17") {
@@ -149,7 +151,7 @@ func TestANewRelayLogin(t *testing.T) {
 	}
 	e := New(Config{ICEServers: given})
 	defer e.Close()
-	e.SetRelayLogin(Credentials{Username: "u", Credential: "c"})
+	e.SetRelayLogin(appinit.TURNCredentials{Username: "u", Credential: "c"})
 	got := e.iceServers()
 	if got[0].Username != "" || got[1].Username != "u" || got[1].Credential != "c" {
 		t.Errorf("servers %q, logins %q and %q", got, got[0].Username, got[1].Username)

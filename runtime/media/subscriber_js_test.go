@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/agentruntime/agentruntime/internal/jsbridge"
+	"github.com/agentruntime/agentruntime/runtime/appinit"
 	"github.com/agentruntime/agentruntime/runtime/fault"
 )
 
@@ -352,7 +353,7 @@ func TestPageStatusCodes(t *testing.T) {
 func TestWebKitIsAskedAgainWithoutQueries(t *testing.T) {
 	seen := eval(t, "return []")
 	p := newPageEngine(t, func(c *Config) {
-		c.ICEServers, c.TURNServer, c.TURNCredentials = nil, "turn.example", &Credentials{Username: "u", Credential: "c"}
+		c.ICEServers, c.TURNServer, c.TURNCredentials = nil, "turn.example", &appinit.TURNCredentials{Username: "u", Credential: "c"}
 	})
 	own := js.Global().Get("RTCPeerConnection")
 	replace(t, js.Global(), "RTCPeerConnection", eval(t, `return function(config) {

@@ -31,7 +31,7 @@ type Options struct {
 	HTTPClient httpclient.Client `json:"-"`
 	// OnResponse is called for every HTTP reply, also for attempts that are retried,
 	// before its body is read.
-	OnResponse func(Response) `json:"-" js:"onResponse" ts:"(response: ResponseInfo) => void"`
+	OnResponse func(httpclient.Response) `json:"-" js:"onResponse" ts:"(response: ResponseInfo) => void"`
 }
 
 // String keeps the token out of logs.
@@ -40,9 +40,6 @@ func (o Options) String() string { return "visitor options " + fault.Redacted }
 // GoString keeps the token out of logs.
 func (o Options) GoString() string { return o.String() }
 
-// Response describes a reply for [Options.OnResponse].
-type Response = httpclient.Response
-
 // Client makes the calls of one visitor. Its methods may be called by several
 // goroutines at once.
 type Client struct {
@@ -50,7 +47,7 @@ type Client struct {
 	token      string
 	kind       appinit.TokenKind
 	fetch      fetch.Client
-	onResponse func(Response)
+	onResponse func(httpclient.Response)
 	close      func()
 }
 

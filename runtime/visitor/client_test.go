@@ -15,6 +15,7 @@ import (
 	"github.com/agentruntime/agentruntime/internal/fetch"
 	"github.com/agentruntime/agentruntime/runtime/appinit"
 	"github.com/agentruntime/agentruntime/runtime/fault"
+	"github.com/agentruntime/agentruntime/runtime/httpclient"
 	"github.com/agentruntime/agentruntime/runtime/visitor"
 )
 
@@ -219,9 +220,9 @@ func TestCallsEndWithTheirContext(t *testing.T) {
 
 func TestOnResponseHearsEveryAttempt(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		var heard []visitor.Response
+		var heard []httpclient.Response
 		c, _ := newClient(
-			t, visitor.Options{OnResponse: func(r visitor.Response) { heard = append(heard, r) }},
+			t, visitor.Options{OnResponse: func(r httpclient.Response) { heard = append(heard, r) }},
 			reply{}, // no reply, so OnResponse is not called
 			reply{status: 503, header: fetch.Header{"x-kaltura-request-id": "k-1", "set-cookie": "secret"}},
 			reply{status: 200, body: `{}`, header: fetch.Header{"x-kaltura-request-id": "k-2", "x-request-id": "r-2"}},
@@ -233,7 +234,7 @@ func TestOnResponseHearsEveryAttempt(t *testing.T) {
 		if _, err := c.Followups(t.Context()); err != nil {
 			t.Fatal(err)
 		}
-		want := []visitor.Response{
+		want := []httpclient.Response{
 			{Method: "GET", Path: "/assistant/status", Status: 503, Attempt: 2, RequestID: "k-1", Headers: map[string]string{"x-kaltura-request-id": "k-1"}},
 			{
 				Method: "GET", Path: "/assistant/status", Status: 200, OK: true, Attempt: 3, RequestID: "r-2",
