@@ -1,6 +1,7 @@
 package avatar
 
 import (
+	"strconv"
 	"strings"
 	"testing"
 
@@ -28,6 +29,9 @@ func TestPlayground(t *testing.T) {
 	h := pagetest.New(t, localservice.Options{PageControl: true})
 	p := h.Open("/example/playground/")
 	p.AwaitTrue(`!document.getElementById("connect").disabled`)
+
+	// In a narrow window everything is folded.
+	p.Do(nil, `for (const panel of document.querySelectorAll("main > div > details")) panel.open = true`)
 
 	// Every option of the kind is there, with what it means.
 	p.AwaitTrue(`[...document.querySelectorAll("#options [name]")].length > 75 && [...document.querySelectorAll("#options small")].every((about) => about.textContent !== "")`)
@@ -57,6 +61,13 @@ func TestPlayground(t *testing.T) {
 	p.Keys("Who are you?\r")
 	p.AwaitTrue(playgroundEvents + `.includes("onBeforeSend")`)
 	p.AwaitTrue(`document.getElementById("said").textContent.includes("Who are you?")`)
+
+	// The turn is a waterfall, in figures that its bars have too.
+	turn := `[...document.querySelectorAll("#turns li")].find((turn) => turn.textContent.includes("“Who are you?”"))`
+	p.AwaitTrue(turn + `?.textContent.includes("answered, first sound after")`)
+	var rows [][]string
+	p.Do(&rows, `return [...`+turn+`.querySelectorAll("tbody tr")].map((row) => [...row.cells].slice(0, 3).map((cell) => cell.textContent))`)
+	wantWaterfall(t, rows)
 
 	// The filter shows some of the events, and the export has all.
 	p.Do(nil, `
@@ -101,9 +112,49 @@ func TestPlayground(t *testing.T) {
 		const [drop] = [...document.querySelectorAll("#faults button")].filter((button) => button.textContent === "Drop the socket")
 		drop.click()`)
 	p.AwaitTrue(playgroundEvents + `.includes("reconnected") && ` + playgroundEvents + `.includes("fault")`)
+	// The faults are in groups, of which one is open.
+	var groups []string
+	p.Do(&groups, `
+		const groups = [...document.querySelectorAll("#faults > details")]
+		for (const group of groups) group.open = true
+		return groups.filter((group) => group.open && group.querySelectorAll("button").length > 1).map((group) => group.querySelector("h3").textContent)`)
+	if len(groups) != 1 {
+		t.Errorf("the open groups of faults are %q", groups)
+	}
 	p.Press("#disconnect")
 	p.AwaitTrue(`document.getElementById("stage").dataset.state === "idle" && !document.getElementById("connect").disabled`)
 	p.Accessible()
+}
+
+// wantWaterfall checks the parts of a typed turn: their order, and that each begins when another has ended.
+func wantWaterfall(t *testing.T, rows [][]string) {
+	t.Helper()
+	times := map[string][2]int{}
+	for _, row := range rows {
+		from, _ := strconv.Atoi(strings.TrimPrefix(row[1], "~about "))
+		to, _ := strconv.Atoi(strings.TrimPrefix(row[2], "~about "))
+		times[row[0]] = [2]int{from, to}
+	}
+	for _, part := range []string{"Words to the service", "Wait for text", "Text", "Wait for sound", "Speech"} {
+		if _, ok := times[part]; !ok {
+			t.Fatalf("the turn has no part %q: %q", part, rows)
+		}
+	}
+	if times["Wait for text"][1] != times["Text"][0] || times["Wait for sound"][1] != times["Speech"][0] || times["Speech"][0] >= times["Speech"][1] {
+		t.Errorf("the parts of the turn don't fit together: %q", rows)
+	}
+}
+
+// On a phone, the playground is about two screens long, and what it shows is opened one by one.
+func TestPlaygroundOnAPhone(t *testing.T) {
+	t.Parallel()
+	h := pagetest.New(t, localservice.Options{PageControl: true})
+	p := h.Open("/example/playground/")
+	p.SetSize(360, 740)
+	fits := `document.documentElement.scrollHeight < 2 * 740 && document.querySelectorAll("details[open]").length === 0`
+	p.AwaitTrue(`!document.getElementById("connect").disabled && ` + fits)
+	p.Press("#connect")
+	p.AwaitTrue(`document.getElementById("stage").dataset.state === "live" && document.querySelector("#said li") && ` + fits)
 }
 
 // If the service does not allow its commands, the playground shows what to do.
@@ -111,6 +162,7 @@ func TestPlaygroundWithoutControl(t *testing.T) {
 	t.Parallel()
 	p := pagetest.New(t, localservice.Options{}).Open("/example/playground/")
 	p.AwaitTrue(`!document.getElementById("connect").disabled`)
+	p.Do(nil, `document.getElementById("faults").closest("details").open = true`)
 	p.AwaitTrue(`document.getElementById("faults-note").checkVisibility() && document.querySelectorAll("#faults button").length === 0`)
 }
 

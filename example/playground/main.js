@@ -9,11 +9,14 @@ import { showQuality, showTimings } from "./charts.js"
 import { drawFaults } from "./faults.js"
 import { Lines, save } from "./lines.js"
 import { chosenOptions, drawOptions } from "./options.js"
+import { Turns } from "./turns.js"
 
 const log = new Lines("events", "event")
 const wire = new Lines("wire", "wire")
+const turns = new Turns()
 const sessions = { avatar: AvatarSession, chat: ChatSession, agent: AgentSession }
 const controls = ["mic", "tap", "sound", "interrupt", "pause", "resume", "acknowledge", "switch", "text", "send"]
+const wide = matchMedia("(min-width: 1000px)")
 const voice = new VoiceControls(() => avatar(), attempt)
 
 // The values that are set by ticking an option that takes a function or an element.
@@ -40,6 +43,8 @@ let transcript
 
 onWire((kind, text) => wire.add(kind, text))
 drawOptions($("kind").value, offered)
+unfold()
+wide.addEventListener("change", unfold)
 begin()
 
 async function begin() {
@@ -53,6 +58,11 @@ async function begin() {
 }
 
 const init = () => appInit({ widgetId: $("agent").value, ...service.addresses })
+
+/** Opens what has room beside the picture; in a narrow window, a person opens what is wanted. */
+function unfold() {
+  for (const panel of document.querySelectorAll("[data-open]")) panel.open = wide.matches
+}
 
 /** The avatar session, if there is one. */
 function avatar() {
@@ -82,7 +92,10 @@ async function connect() {
 
 /** Shows what a session reports. */
 function follow(session, kind) {
-  session.onAny((name, payload) => log.add(name, textOf(payload)))
+  session.onAny((name, payload) => {
+    log.add(name, textOf(payload))
+    turns.add(name, payload)
+  })
   drawCaptions(new Captions(session), $("caption"))
   transcript = new SpokenTranscript(session, { liveRegion: $("announcer") })
   transcript.onChange(showSaid)
@@ -102,6 +115,7 @@ function follow(session, kind) {
 
 function followAvatar(session) {
   session.on("connectTimings", showTimings)
+  session.on("turnTimings", () => {}) // with a listener, the first sound and the first frame are measured
   session.on("disclosure", ({ disclosureText }) => ($("disclosure").textContent = disclosureText))
   session.on("mediaReady", () => ($("stage").dataset.state = "live"))
   for (const change of ["micStarted", "tapToTalkStarted", "tapToTalkEnded"]) session.on(change, () => voice.update())
