@@ -74,6 +74,38 @@ func TestAClosedTabTellsOfItsEnd(t *testing.T) {
 	}
 }
 
+// TestAClosedTabTellsOfItsEndWhileTheProgramWaits for its second part, which does not come any more.
+func TestAClosedTabTellsOfItsEndWhileTheProgramWaits(t *testing.T) {
+	t.Parallel()
+	h := pagetest.CloseUntilReported(t, func() (*pagetest.Server, *pagetest.Page, []string) {
+		h := pagetest.New(t, localservice.Options{Script: []byte(turns)})
+		h.Intercept(func(_ http.ResponseWriter, r *http.Request) bool {
+			held := strings.Contains(r.URL.Path, ".rest-")
+			if held {
+				<-r.Context().Done()
+			}
+			return held
+		})
+		p := openAt(h)
+		var got struct{ Thread, Calls string }
+		p.Do(&got, `
+			const talk = globalThis.talk = await connect()
+			await talk.session.sendText("What is a thread?")
+			const {threads} = visitor({ks: "conversation", genieUrl: location.origin})
+			const call = threads.setAnalysis("thread", {mood: "good"}) // of the second part
+			call.catch(() => {})
+			const timeout = new Promise((resolve) => setTimeout(resolve, 100, "it waits"))
+			return {thread: talk.session.threadId, calls: await Promise.race([call, timeout])}`)
+		if got.Calls != "it waits" || h.Count(http.MethodPost, "/v1/thread/update") != 0 {
+			t.Errorf("the call has come to %q", got.Calls)
+		}
+		return h, p, []string{got.Thread}
+	})
+	if ends := completions(h); len(ends) != 1 {
+		t.Errorf("told of the ends %q", ends)
+	}
+}
+
 // TestAnEndIsToldOfASessionThatIsForgotten: the end of a session is reported although the
 // page has no reference to it and it is garbage collected before the service replies.
 func TestAnEndIsToldOfASessionThatIsForgotten(t *testing.T) {

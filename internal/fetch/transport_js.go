@@ -126,8 +126,34 @@ func (t *Transport) Send(r *Request, done func(status int, err error)) {
 	}()
 }
 
+// SendAtHide leaves r to the browser, which sends it at pagehide even if the program can't run
+// then, unless withdraw was called. See jsbridge.AtHide for cached.
+func (t *Transport) SendAtHide(r *Request, cached bool) (withdraw func()) {
+	if r.check() != nil {
+		return func() {}
+	}
+	fetch, init, err := t.prepare(r, js.Undefined(), true)
+	if err != nil {
+		return func() {}
+	}
+	send, err := jsbridge.Call(fetch, "bind", js.Undefined(), r.URL, init)
+	if err != nil {
+		return func() {}
+	}
+	return jsbridge.AtHide(r.URL+string(r.Body.Data), send, cached)
+}
+
 // start calls fetch and returns its promise.
 func (t *Transport) start(r *Request, signal js.Value, keepalive bool) (js.Value, error) {
+	fetch, init, err := t.prepare(r, signal, keepalive)
+	if err != nil {
+		return js.Undefined(), err
+	}
+	return jsbridge.Invoke(fetch, r.URL, init)
+}
+
+// prepare returns fetch and its second argument.
+func (t *Transport) prepare(r *Request, signal js.Value, keepalive bool) (fetch js.Value, init js.Value, err error) {
 	headers := objectCtor.New()
 	if r.Body.ContentType != "" {
 		headers.Set("content-type", r.Body.ContentType)
@@ -135,7 +161,7 @@ func (t *Transport) start(r *Request, signal js.Value, keepalive bool) (js.Value
 	for name, value := range r.Header {
 		headers.Set(name, value)
 	}
-	init := objectCtor.New()
+	init = objectCtor.New()
 	init.Set("method", r.method())
 	init.Set("headers", headers)
 	init.Set("signal", signal)
@@ -151,14 +177,11 @@ func (t *Transport) start(r *Request, signal js.Value, keepalive bool) (js.Value
 		js.CopyBytesToJS(data, r.Body.Data)
 		init.Set("body", data)
 	}
-	fetch, err := t.fetch, error(nil)
-	if fetch.IsUndefined() {
+	if t.fetch.IsUndefined() {
 		fetch, err = jsbridge.Get(js.Global(), "fetch")
+		return fetch, init, err
 	}
-	if err != nil {
-		return js.Undefined(), err
-	}
-	return jsbridge.Invoke(fetch, r.URL, init)
+	return t.fetch, init, nil
 }
 
 // response reads the status and headers of a reply. The page may have replaced fetch,

@@ -1,7 +1,7 @@
 import { localError, messageOf, untilAborted } from "./errors.js"
 import { node, type Node } from "./node.js"
 import { start, type Exports, type Holdings, type Program } from "./program.js"
-import { isChromium, warmUp, warmUpWhenIdle, warmUpWorker } from "./warmup.js"
+import { warmUp, warmUpWhenIdle, warmUpWorker } from "./warmup.js"
 
 /**
  * The package has two programs: `full` is agentruntime.wasm, `chat` is the smaller
@@ -148,9 +148,8 @@ async function open(file: ProgramFile, { wasmUrl, wasmModule }: LoadOptions): Pr
     }))
     void program.ended.then(() => end.abort(program.end))
     warmUpWhenIdle({ module, file }, () => !program.end && !program.used)
-    // Node.js reads both parts from the disk, and can't wait for one within a call. Other browsers than Chromium call functions
-    // that no profile has: a visitor of Firefox who left soon was not reported.
-    if (url.protocol === "file:" || !("XMLHttpRequest" in globalThis) || !isChromium) await program.loadRest()
+    // Node.js reads both parts from the disk, and can't wait for one within a call.
+    if (url.protocol === "file:" || !("XMLHttpRequest" in globalThis)) await program.loadRest()
     return program
   } catch (reason) {
     worker?.terminate()

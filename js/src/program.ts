@@ -152,7 +152,7 @@ export async function start(module: WebAssembly.Module, file: { readonly name: s
     const rest = split && new Rest(restOf(split.file ?? ""), split)
     const instance = await instantiate(module, { ...go.importObject, ...rest?.imports })
     const ending = guard(go)
-    const loader = { AgentError, ready: (ready: Exports) => (exports = ready), expect: expectations(ending.end) }
+    const loader = { AgentError, ready: (ready: Exports) => (exports = ready), expect: expectations(ending.end), atHide: requestsAtHide() }
     // The start of a program, and what makes the table of a started one again, read these
     // variables.
     return { go, rest, instance, ending, globals: { fs, process, path, [loaderName]: loader } }
@@ -305,6 +305,35 @@ function expectations(ended: Promise<unknown>): (promise: unknown, kind: keyof t
     }
     open.add(settle)
     return settle
+  }
+}
+
+/**
+ * Makes the function with which the program leaves a request for the moment when the visitor leaves the page: the program
+ * has perhaps crashed then, or waits for its second part, which no page gets that is being closed. The program's own
+ * listener of pagehide, which is older, withdraws the request when it has sent one itself. Requests with equal keys, as
+ * of two sessions of one conversation, are sent once; those that are `cached` also for a page that the browser keeps in
+ * its back-forward cache.
+ */
+function requestsAtHide(): (key: string, send: () => Promise<unknown>, cached: boolean) => () => void {
+  const left = new Map<() => void, { key: string; send: () => Promise<unknown>; cached: boolean }>()
+  const hide = ({ persisted }: PageTransitionEvent) => {
+    const sent = new Set<string>()
+    for (const [withdraw, { key, send, cached }] of left) {
+      if (persisted && !cached) continue
+      withdraw()
+      if (sent.has(key)) continue
+      sent.add(key)
+      new Promise((resolve) => resolve(send())).catch(() => {}) // no code of this page hears of it
+    }
+  }
+  return (key, send, cached) => {
+    const withdraw = () => {
+      if (left.delete(withdraw) && left.size === 0) removeEventListener("pagehide", hide)
+    }
+    if (left.size === 0) globalThis.addEventListener?.("pagehide", hide) // not in Node.js
+    left.set(withdraw, { key, send, cached })
+    return withdraw
   }
 }
 

@@ -40,6 +40,7 @@ type Notifier struct {
 	thread   string
 	token    string
 	closed   bool
+	withdraw func()        // takes back the report that was left to the browser
 	request  chan struct{} // closed when the last request has ended; nil without one
 	hidden   *time.Timer   // running while the page is hidden
 	presence *presence
@@ -54,7 +55,7 @@ func New(o Options) *Notifier {
 	if o.Trace == nil {
 		o.Trace = func() httpclient.TraceContext { return httpclient.TraceContext{} }
 	}
-	n := &Notifier{o: o, stop: func() {}}
+	n := &Notifier{o: o, stop: func() {}, withdraw: func() {}}
 	n.network, _ = fetch.Open(o.HTTPClient) // the session closes it
 	if o.Settings.Page == nil {
 		return n
@@ -73,6 +74,7 @@ func (n *Notifier) SetThread(thread, token string) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	n.token = token
+	defer n.leaveToBrowser()
 	if thread == "" || thread == n.thread || n.closed {
 		return
 	}
@@ -82,7 +84,30 @@ func (n *Notifier) SetThread(thread, token string) {
 		n.presence = nil
 	}
 	if n.o.Settings.Page != nil && *n.o.Settings.CrossTabPresence && *n.o.Settings.CompleteOnEnd {
-		n.presence = openPresence(n.o.Settings, thread)
+		n.presence = openPresence(n.o.Settings, thread, func() {
+			n.mu.Lock()
+			defer n.mu.Unlock()
+			n.leaveToBrowser()
+		})
+	}
+}
+
+// leaveToBrowser leaves the present report to the browser, for a page that is unloaded while the
+// program can't run. It is called with mu held whenever the report has changed, or whether this
+// tab is the one to send it. It has no trace context, which may be a function of the page.
+func (n *Notifier) leaveToBrowser() {
+	n.withdraw()
+	n.withdraw = func() {}
+	s := n.o.Settings
+	page, ok := s.Page.(sender)
+	switch {
+	case !ok, !*s.PageLifecycle, !*s.CompleteOnEnd, n.closed, n.thread == "", n.token == "", s.Once.sent.Load():
+		return
+	case n.presence != nil && n.presence.others() > 0:
+		return
+	}
+	if r, err := n.completion(httpclient.TraceContext{}); err == nil {
+		n.withdraw = page.sendAtHide(n.network, r, *s.CompleteOnBFCache)
 	}
 }
 
@@ -101,6 +126,7 @@ func (n *Notifier) Close() {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	n.closed = true
+	n.leaveToBrowser()
 	n.stopGrace()
 	if n.presence != nil {
 		n.presence.close()
@@ -138,9 +164,16 @@ func (n *Notifier) start(reason string, done func(Result)) {
 }
 
 func (n *Notifier) send(reason string, request *fetch.Request, done func(Result)) {
+	update := func() {
+		n.mu.Lock()
+		defer n.mu.Unlock()
+		n.leaveToBrowser()
+	}
+	defer update() // the request is under way
 	finish := func(r Result) {
 		if !r.OK {
 			n.o.Settings.Once.sent.Store(false) // a later trigger may try again
+			update()
 		}
 		n.report(Attempt{Reason: reason, Sent: r.OK})
 		done(r)
@@ -212,14 +245,9 @@ func (n *Notifier) begin(reason string) (Result, *fetch.Request) {
 	case !n.o.Settings.Once.sent.CompareAndSwap(false, true):
 		return Result{OK: true, Reason: "already_sent"}, nil
 	}
-	body, err := fetch.JSON(map[string]string{"id": n.thread})
+	request, err := n.completion(trace)
 	if err != nil {
 		return Result{Reason: "network_error"}, nil
-	}
-	request := &fetch.Request{
-		URL:    strings.TrimSuffix(n.o.URL, "/") + n.o.Settings.CompletePath,
-		Header: fetch.Authorize(n.token, trace),
-		Body:   body,
 	}
 	if n.presence != nil {
 		if peers := n.presence.leave(); peers > 0 {
@@ -227,6 +255,16 @@ func (n *Notifier) begin(reason string) (Result, *fetch.Request) {
 		}
 	}
 	return Result{}, request
+}
+
+// completion returns the request that reports the end. It is called with mu held.
+func (n *Notifier) completion(trace httpclient.TraceContext) (*fetch.Request, error) {
+	body, err := fetch.JSON(map[string]string{"id": n.thread})
+	return &fetch.Request{
+		URL:    strings.TrimSuffix(n.o.URL, "/") + n.o.Settings.CompletePath,
+		Header: fetch.Authorize(n.token, trace),
+		Body:   body,
+	}, err
 }
 
 func (n *Notifier) report(a Attempt) {

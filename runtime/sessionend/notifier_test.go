@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"io"
+	"maps"
 	"reflect"
 	"slices"
 	"strings"
@@ -25,10 +26,14 @@ type brain struct {
 	body     string        // of the reply
 }
 
+func text(r *fetch.Request) string {
+	return strings.Join([]string{r.URL, r.Header.Get("authorization"), string(r.Body.Data)}, " ")
+}
+
 func (b *brain) take(r *fetch.Request) (int, error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	b.requests = append(b.requests, strings.Join([]string{r.URL, r.Header.Get("authorization"), string(r.Body.Data)}, " "))
+	b.requests = append(b.requests, text(r))
 	if b.status == 0 {
 		return 0, errors.New("no network")
 	}
@@ -80,11 +85,17 @@ type page struct {
 	tabs     *tabs
 	listener Listener
 	gone     atomic.Bool
+	left     map[*int]string // the requests that were left to the browser; "*": of a cached page too
 }
 
 func (p *page) Watch(l Listener) func() {
 	p.listener = l
 	return func() { p.listener = Listener{} }
+}
+func (p *page) sendAtHide(_ fetch.Network, r *fetch.Request, cached bool) (withdraw func()) {
+	id := new(int)
+	p.left[id] = text(r) + map[bool]string{true: "*"}[cached]
+	return func() { delete(p.left, id) }
 }
 func (p *page) UserAgent() string { return "test" }
 
@@ -151,7 +162,7 @@ type rig struct {
 }
 
 func newRig(t *testing.T, browser *tabs, s Settings) *rig {
-	r := &rig{brain: &brain{status: 200}, page: &page{tabs: browser}}
+	r := &rig{brain: &brain{status: 200}, page: &page{tabs: browser, left: map[*int]string{}}}
 	s.Page = r.page
 	r.Notifier = New(Options{
 		URL: "https://brain.example/", HTTPClient: fetch.As(r), Settings: s,
@@ -287,6 +298,59 @@ func TestPageExitSendsInsideTheListener(t *testing.T) {
 		r.page.listener.Hide(false)()
 		if got := r.brain.seen(); !slices.Equal(got, []string{request}) || !slices.Equal(r.left, []string{"pagehide"}) {
 			t.Errorf("when the listener returned: %q, left %v", got, r.left)
+		}
+	})
+}
+
+// TestTheReportIsLeftToTheBrowser while the conversation can end without the program, and only then.
+func TestTheReportIsLeftToTheBrowser(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		off := false
+		want := func(r *rig, requests ...string) {
+			t.Helper()
+			synctest.Wait()
+			if got := slices.Collect(maps.Values(r.page.left)); !slices.Equal(got, requests) {
+				t.Errorf("left %q, want %q", got, requests)
+			}
+		}
+		browser := newBrowser()
+		r := newRig(t, browser, Settings{})
+		want(r)
+		r.SetThread("5f0c", "old")
+		r.SetThread("5f0c", "token")
+		want(r, request+"*")
+
+		other := newRig(t, browser, Settings{tab: "other", CompleteOnBFCache: &off})
+		other.SetThread("5f0c", "token")
+		want(r)
+		want(other)
+		other.page.close()
+		want(r, request+"*")
+
+		other = newRig(t, browser, Settings{tab: "other", CompleteOnBFCache: &off})
+		other.SetThread("5f0c", "token")
+		time.Sleep(time.Second)
+		r.Close()
+		want(r)
+		want(other, request)
+		other.page.kill()
+
+		r = newRig(t, browser, Settings{tab: "third"}) // counts the tab that crashed until it was silent for long
+		r.SetThread("5f0c", "token")
+		time.Sleep(time.Minute)
+		want(r, request+"*")
+		r.brain.status = 500
+		r.now()
+		want(r, request+"*")
+		r.brain.status = 200
+		r.now()
+		want(r)
+
+		for _, s := range []Settings{{PageLifecycle: &off}, {CompleteOnEnd: &off}} {
+			s.tab = "silent"
+			r := newRig(t, newBrowser(), s)
+			r.SetThread("5f0c", "token")
+			want(r)
 		}
 	})
 }

@@ -6,6 +6,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/agentruntime/agentruntime/internal/fetch"
 	"github.com/agentruntime/agentruntime/internal/options"
 	"github.com/agentruntime/agentruntime/runtime/httpclient"
 )
@@ -113,6 +114,15 @@ type Page interface {
 	Channel(name string, receive func(message string)) Channel
 	// UserAgent returns the browser's user agent.
 	UserAgent() string
+}
+
+// A sender is a Page that can do a request without the program.
+type sender interface {
+	// sendAtHide leaves r to the browser, which sends it through n at pagehide if it was not
+	// withdrawn before that: a program that has crashed, or waits for its second part, handles no
+	// event. cached is whether it is sent for a page that enters the back-forward cache too.
+	// Equal requests are sent once.
+	sendAtHide(n fetch.Network, r *fetch.Request, cached bool) (withdraw func())
 }
 
 // Listener is what a page reports.

@@ -7,6 +7,7 @@ import (
 	"sync"
 	"syscall/js"
 
+	"github.com/agentruntime/agentruntime/internal/fetch"
 	"github.com/agentruntime/agentruntime/internal/jsbridge"
 )
 
@@ -92,6 +93,14 @@ func hideAll(event js.Value) {
 	for _, leave := range leaves {
 		scope.Do(leave)
 	}
+}
+
+func (browserPage) sendAtHide(n fetch.Network, r *fetch.Request, cached bool) (withdraw func()) {
+	t, ok := n.(*fetch.Transport)
+	if !ok { // a test's
+		return func() {}
+	}
+	return t.SendAtHide(r, cached)
 }
 
 func (browserPage) UserAgent() string {

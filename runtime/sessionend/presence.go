@@ -31,6 +31,9 @@ type presence struct {
 	id    string
 	stale time.Duration
 	once  *Once
+	// changed is called, without mu, when the first other tab has come or the last one is gone.
+	// The mutex of a Notifier is locked before mu.
+	changed func()
 
 	mu      sync.Mutex
 	channel Channel // nil after close
@@ -51,8 +54,8 @@ type notice struct {
 
 // openPresence announces this tab, or returns nil where there are no channels between
 // tabs.
-func openPresence(s Settings, thread string) *presence {
-	p := &presence{id: s.tab, stale: s.PresenceStale, once: s.Once, peers: map[string]time.Time{}}
+func openPresence(s Settings, thread string, changed func()) *presence {
+	p := &presence{id: s.tab, stale: s.PresenceStale, once: s.Once, changed: changed, peers: map[string]time.Time{}}
 	p.mu.Lock() // a message may come before p.channel is set
 	defer p.mu.Unlock()
 	p.channel = s.Page.Channel(s.PresencePrefix+":"+thread, p.receive)
@@ -62,16 +65,30 @@ func openPresence(s Settings, thread string) *presence {
 	p.post("hello", false)
 	p.beaten = time.Now()
 	p.beat = time.AfterFunc(s.PresenceBeat, func() {
-		p.mu.Lock()
-		defer p.mu.Unlock()
-		if p.channel == nil {
-			return
-		}
-		p.post("alive", false)
-		p.beaten = time.Now()
-		p.beat.Reset(s.PresenceBeat)
+		p.update(func() {
+			if p.channel == nil {
+				return
+			}
+			p.forget()
+			p.post("alive", false)
+			p.beaten = time.Now()
+			p.beat.Reset(s.PresenceBeat)
+		})
 	})
 	return p
+}
+
+// update calls f with mu held, and changed afterwards if there are other tabs now and there were
+// none, or the reverse.
+func (p *presence) update(f func()) {
+	p.mu.Lock()
+	before := len(p.peers)
+	f()
+	after := len(p.peers)
+	p.mu.Unlock()
+	if (before > 0) != (after > 0) {
+		p.changed()
+	}
 }
 
 // post is called with mu held. A tab that has left says nothing but bye.
@@ -89,8 +106,11 @@ func (p *presence) receive(message string) {
 	if json.Unmarshal([]byte(message), &n) != nil || n.V != 1 || n.ID == "" {
 		return
 	}
-	p.mu.Lock()
-	defer p.mu.Unlock()
+	p.update(func() { p.take(n) })
+}
+
+// take is called with mu held.
+func (p *presence) take(n notice) {
 	_, known := p.peers[n.ID]
 	switch {
 	case p.channel == nil:
@@ -121,14 +141,26 @@ func (p *presence) receive(message string) {
 func (p *presence) leave() int {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if time.Since(p.beaten) <= p.stale/2 {
-		maps.DeleteFunc(p.peers, func(_ string, seen time.Time) bool { return time.Since(seen) > p.stale })
-	}
+	p.forget()
 	if p.channel != nil {
 		p.left = true
 		p.post("bye", len(p.peers) == 0)
 	}
 	return len(p.peers)
+}
+
+// others returns how many other tabs have the thread.
+func (p *presence) others() int {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return len(p.peers)
+}
+
+// forget removes tabs that are silent. It is called with mu held.
+func (p *presence) forget() {
+	if time.Since(p.beaten) <= p.stale/2 {
+		maps.DeleteFunc(p.peers, func(_ string, seen time.Time) bool { return time.Since(seen) > p.stale })
+	}
 }
 
 // close ends the presence.
