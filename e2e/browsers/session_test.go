@@ -82,6 +82,7 @@ func pictureVoiceAndTypedTurn(t *testing.T, _ *pagetest.Server, d driver) {
 		const talk = await open({agent: "silent", videoEl: video})
 		await talk.session.connect()
 		const seen = await picture(video)
+		await talk.until("transcript", ({type}) => type === "final") // of the opening
 		const from = talk.now
 		const before = await voice()
 		const sent = await talk.session.speak("My name is Ada.")
