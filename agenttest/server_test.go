@@ -81,14 +81,14 @@ func TestABotSpeaks(t *testing.T) {
 		t.Fatal(err)
 	}
 	await(t, events, func(e event.Event) bool {
-		done, ok := e.(avatar.AvatarStopTalking)
+		done, ok := e.(event.AvatarStopTalking)
 		return ok && strings.Contains(done.Text, "Soup of the day")
 	})
 
 	mend := server.Cut()
-	await(t, events, func(e event.Event) bool { _, ok := e.(avatar.Reconnecting); return ok })
+	await(t, events, func(e event.Event) bool { _, ok := e.(event.Reconnecting); return ok })
 	mend()
-	await(t, events, func(e event.Event) bool { _, ok := e.(avatar.Reconnected); return ok })
+	await(t, events, func(e event.Event) bool { _, ok := e.(event.Reconnected); return ok })
 }
 
 func TestAnUnknownAgentIsNotFound(t *testing.T) {

@@ -4,7 +4,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/agentruntime/agentruntime/runtime/avatar"
 	"github.com/agentruntime/agentruntime/runtime/control"
 	"github.com/agentruntime/agentruntime/runtime/converse"
 	"github.com/agentruntime/agentruntime/runtime/event"
@@ -68,16 +67,16 @@ func (t *turn) hear(e event.Event) bool {
 		} else {
 			stamp(&t.firstText)
 		}
-	case avatar.AvatarStartTalking:
+	case event.AvatarStartTalking:
 		if t.speech != "" && t.firstSound.IsZero() {
 			stamp(&t.firstSound)
 			close(t.talks)
 		}
-	case avatar.AvatarStopTalking:
+	case event.AvatarStopTalking:
 		if !t.firstSound.IsZero() { // otherwise it is the end of what was said before
 			return t.end(e.Text)
 		}
-	case avatar.Interrupted:
+	case event.Interrupted:
 		if !t.firstSound.IsZero() {
 			t.interrupted = true
 			return t.end(strings.TrimSpace(t.captions.String()))

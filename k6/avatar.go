@@ -150,23 +150,23 @@ func (a *Avatar) hear(e event.Event) {
 
 	m := a.module.meters
 	switch e := e.(type) {
-	case avatar.ConnectionQuality:
+	case event.ConnectionQuality:
 		channel := string(e.Channel)
 		a.out.add(m.rtt, e.RTTMs, "channel", channel)
 		a.out.add(m.jitter, e.JitterMs, "channel", channel)
 		a.out.add(m.loss, e.PacketLossPct, "channel", channel)
 		a.out.add(m.bitrate, e.BitrateKbps, "channel", channel)
-	case avatar.MediaRecovered:
+	case event.MediaRecovered:
 		a.out.add(m.repairs, 1, "method", e.Method)
-	case avatar.Reconnecting:
+	case event.Reconnecting:
 		stamp(&a.lost) // only events use it, one after another
-	case avatar.Reconnected:
+	case event.Reconnected:
 		a.out.add(m.reconnects, 1)
 		if !a.lost.IsZero() {
 			a.out.add(m.reconnect, ms(time.Since(a.lost)))
 		}
 		a.lost = time.Time{}
-	case avatar.TurnUnconfirmed:
+	case event.TurnUnconfirmed:
 		a.out.add(m.unconfirmed, 1)
 	case event.Warning:
 		a.out.add(m.warnings, 1, "code", string(e.Code))

@@ -160,15 +160,15 @@ func (x *observed) event(e event.Timed) {
 	switch e := e.Event.(type) {
 	case event.TurnTimings:
 		x.turn(e, at)
-	case avatar.ConnectTimings:
+	case event.ConnectTimings:
 		x.phases(e, at)
-	case avatar.Reconnecting:
+	case event.Reconnecting:
 		x.recover("socket", at, attribute.String("reason", e.Reason), attribute.Bool("rebuild", e.Cold))
-	case avatar.Reconnected:
+	case event.Reconnected:
 		x.recovered("socket", at, attribute.Bool("recovered", e.Recovered))
-	case avatar.MediaRecovering:
+	case event.MediaRecovering:
 		x.recover("media "+string(e.Channel), at, attribute.String("reason", e.State))
-	case avatar.MediaRecovered:
+	case event.MediaRecovered:
 		x.recovered("media "+string(e.Channel), at, attribute.String("method", e.Method))
 	case event.Failed:
 		code := string(e.Code)
@@ -195,7 +195,7 @@ func (x *observed) event(e event.Timed) {
 
 // phases makes the span of a connect, which has just ended, and one for each of its phases, from
 // the phase before: what ran at the same time is in the phase that was reached last.
-func (x *observed) phases(timings avatar.ConnectTimings, at time.Time) {
+func (x *observed) phases(timings event.ConnectTimings, at time.Time) {
 	began := at.Add(-ms(timings[connected]))
 	names := slices.SortedFunc(maps.Keys(timings), func(a, b string) int { return cmp.Or(cmp.Compare(timings[a], timings[b]), cmp.Compare(a, b)) })
 	ctx, _ := x.child(x.ctx, "connect", began, at)

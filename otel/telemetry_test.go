@@ -80,9 +80,9 @@ func TestAConversationIsTraced(t *testing.T) {
 	}
 	await[event.TurnTimings](t, events)
 	mend := server.Cut()
-	await[avatar.Reconnecting](t, events)
+	await[event.Reconnecting](t, events)
 	mend()
-	await[avatar.Reconnected](t, events)
+	await[event.Reconnected](t, events)
 	s.Disconnect(session.DisconnectOptions{})
 	s.Close()
 

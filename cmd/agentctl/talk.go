@@ -302,7 +302,7 @@ func (t *conversation) event(e event.Event) {
 		t.printJSON(e)
 	}
 	switch e := e.(type) {
-	case avatar.Transcript:
+	case event.Transcript:
 		t.repeated = t.repeated || e.Type == "user"
 		switch {
 		case t.json || e.Type == "partial": // the sentence has been printed
@@ -311,20 +311,20 @@ func (t *conversation) event(e event.Event) {
 		default:
 			t.print("agent", e.Text)
 		}
-	case avatar.ToolCalled:
+	case event.ToolCalled:
 		t.note("tool", e.ToolCall.Name+" "+string(e.Args))
-	case avatar.WidgetShown:
+	case event.WidgetShown:
 		t.note("widget", e.Runtime)
-	case avatar.BrainSegment:
+	case event.BrainSegment:
 		if e.Type == converse.Error {
 			t.failure = fault.New(fault.StreamError, fmt.Sprint(e.Content))
 			t.answer()
 		}
-	case avatar.TurnEnded:
+	case event.TurnEnded:
 		if t.repeated && !t.trace {
 			t.answer()
 		}
-	case avatar.TurnTimings:
+	case event.TurnTimings:
 		if !t.trace {
 			return
 		}
@@ -332,20 +332,20 @@ func (t *conversation) event(e event.Event) {
 		if e.From != "agent" {
 			t.answer()
 		}
-	case avatar.TurnUnconfirmed:
+	case event.TurnUnconfirmed:
 		t.failure = fault.New(fault.NetworkError, "the text was sent, and the service has not confirmed it")
 		t.answer()
-	case avatar.Warning:
+	case event.Warning:
 		fmt.Fprintf(t.stderr, "agentctl: warning: %s: %s\n", e.Code, printable(e.Message))
-	case avatar.Failed:
+	case event.Failed:
 		t.failure = e.Error
-	case avatar.Ended:
+	case event.Ended:
 		report(t.ended, t.failure)
 	}
 }
 
 // traced returns the marks of a turn in their order, in milliseconds; ~ marks an estimate.
-func traced(e avatar.TurnTimings) string {
+func traced(e event.TurnTimings) string {
 	marks := slices.SortedFunc(maps.Keys(e.Marks), func(a, b event.TurnMark) int {
 		return cmp.Or(cmp.Compare(e.Marks[a], e.Marks[b]), cmp.Compare(a, b))
 	})
@@ -392,7 +392,7 @@ func (t *conversation) note(what, text string) {
 
 // printJSON prints an event as one line. Tracks have no form in JSON.
 func (t *conversation) printJSON(e event.Event) {
-	if _, ok := e.(avatar.TrackAdded); ok {
+	if _, ok := e.(event.TrackAdded); ok {
 		return
 	}
 	if d, ok := e.(event.Diagnostic); ok {

@@ -116,7 +116,7 @@ func recordNatively(t *testing.T, h *pagetest.Server, texts ...string) *replay.R
 	o.AllowPrivateHosts, o.MicStart = true, avatar.MicDeferred
 	stopped := make(chan struct{}, 16)
 	o.OnEvent = func(e event.Event) {
-		if _, ok := e.(avatar.AvatarStopTalking); ok {
+		if _, ok := e.(event.AvatarStopTalking); ok {
 			stopped <- struct{}{}
 		}
 	}

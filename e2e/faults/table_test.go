@@ -19,6 +19,7 @@ import (
 	"time"
 
 	"github.com/agentruntime/agentruntime/runtime/avatar"
+	"github.com/agentruntime/agentruntime/runtime/event"
 	"github.com/agentruntime/agentruntime/runtime/fault"
 	"github.com/agentruntime/agentruntime/runtime/session"
 )
@@ -300,7 +301,7 @@ func (w row) run(t *testing.T, o *outcome) {
 		t.Fatal(err)
 	}
 	opened := v.await(patience, func() bool {
-		return slices.ContainsFunc(v.events, func(o occurrence) bool { _, ok := o.event.(avatar.AvatarStopTalking); return ok })
+		return slices.ContainsFunc(v.events, func(o occurrence) bool { _, ok := o.event.(event.AvatarStopTalking); return ok })
 	})
 	if !opened {
 		t.Fatal("the agent did not open the conversation")

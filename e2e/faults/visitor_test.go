@@ -16,6 +16,7 @@ import (
 	"github.com/agentruntime/agentruntime/internal/localservice"
 	"github.com/agentruntime/agentruntime/runtime/appinit"
 	"github.com/agentruntime/agentruntime/runtime/avatar"
+	"github.com/agentruntime/agentruntime/runtime/event"
 	"github.com/agentruntime/agentruntime/runtime/fault"
 	"github.com/agentruntime/agentruntime/runtime/media"
 )
@@ -41,7 +42,7 @@ type visitor struct {
 // occurrence is an event with its time.
 type occurrence struct {
 	at    time.Time
-	event avatar.Event
+	event event.Event
 }
 
 // stream is the arrival of a track's packets.
@@ -189,7 +190,7 @@ func (v *visitor) receive(track *webrtc.TrackRemote) {
 	}
 }
 
-func (v *visitor) record(e avatar.Event) {
+func (v *visitor) record(e event.Event) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	v.events = append(v.events, occurrence{time.Now(), e})
@@ -229,8 +230,8 @@ func (v *visitor) await(limit time.Duration, met func() bool) bool {
 }
 
 // since returns the events after a time. The caller holds the lock.
-func (v *visitor) since(at time.Time) []avatar.Event {
-	var events []avatar.Event
+func (v *visitor) since(at time.Time) []event.Event {
+	var events []event.Event
 	for _, o := range v.events {
 		if o.at.After(at) {
 			events = append(events, o.event)
@@ -242,8 +243,8 @@ func (v *visitor) since(at time.Time) []avatar.Event {
 // answered reports whether an answer was spoken to its end after a time. The caller
 // holds the lock.
 func (v *visitor) answered(at time.Time) bool {
-	return slices.ContainsFunc(v.since(at), func(e avatar.Event) bool {
-		stop, ok := e.(avatar.AvatarStopTalking)
+	return slices.ContainsFunc(v.since(at), func(e event.Event) bool {
+		stop, ok := e.(event.AvatarStopTalking)
 		return ok && strings.Contains(stop.Text, "I understand")
 	})
 }
@@ -252,9 +253,9 @@ func (v *visitor) answered(at time.Time) bool {
 func (v *visitor) ended() (err *fault.Error, over bool) {
 	for _, o := range v.events {
 		switch e := o.event.(type) {
-		case avatar.Failed:
+		case event.Failed:
 			err = e.Error
-		case avatar.Ended:
+		case event.Ended:
 			over = true
 		}
 	}
@@ -290,11 +291,11 @@ func (v *visitor) seen(began time.Time) sight {
 			if e.State == avatar.ReconnectingState {
 				since = o.at
 			}
-		case avatar.Warning:
+		case event.Warning:
 			s.noVideo = s.noVideo || e.Code == fault.MediaNoVideo
-		case avatar.Failed:
+		case event.Failed:
 			s.why = e.Error
-		case avatar.Ended:
+		case event.Ended:
 			s.over, now = o.at.Sub(began), o.at
 		}
 	}
@@ -349,7 +350,7 @@ func (v *visitor) completed() bool {
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	return slices.ContainsFunc(v.events, func(o occurrence) bool {
-		e, ok := o.event.(avatar.SessionCompleted)
+		e, ok := o.event.(event.SessionCompleted)
 		return ok && e.Sent
 	})
 }
@@ -360,7 +361,7 @@ func (v *visitor) falseRepairs() (n int) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	for _, o := range v.events {
-		if e, ok := o.event.(avatar.MediaRecovered); !ok || e.Channel != media.ChannelSTV {
+		if e, ok := o.event.(event.MediaRecovered); !ok || e.Channel != event.ChannelSTV {
 			continue
 		}
 		if slices.ContainsFunc(v.picture.gaps, func(g gap) bool {
@@ -399,19 +400,19 @@ func (v *visitor) summary(since time.Time) string {
 		switch e := o.event.(type) {
 		case avatar.StateChanged:
 			text = string(e.State)
-		case avatar.MediaRecovering:
+		case event.MediaRecovering:
 			text = fmt.Sprintf("mediaRecovering (%s)", e.Channel)
-		case avatar.MediaRecovered:
+		case event.MediaRecovered:
 			text = fmt.Sprintf("mediaRecovered (%s)", e.Channel)
-		case avatar.Reconnected:
+		case event.Reconnected:
 			text = fmt.Sprintf("reconnected (recovered: %v)", e.Recovered)
-		case avatar.Failed:
+		case event.Failed:
 			text = "error " + string(e.Error.Code)
-		case avatar.ConnectivityChanged:
+		case event.ConnectivityChanged:
 			if e.State == "recover_failed" {
 				text = "recover_failed"
 			}
-		case avatar.Warning:
+		case event.Warning:
 			text = "warning " + string(e.Code)
 		default:
 			if o.event.Name() == "turnUnconfirmed" {

@@ -52,7 +52,7 @@ func (c *talk) cancel(text string) (at time.Time, err error) {
 	ctx, cancel := context.WithCancel(c.t.Context())
 	defer cancel()
 	c.heedWith(func(e event.Event) {
-		if _, ok := e.(chat.BrainSegment); ok && at.IsZero() {
+		if _, ok := e.(event.BrainSegment); ok && at.IsZero() {
 			at = time.Now()
 			cancel()
 		}
@@ -66,7 +66,7 @@ func (c *talk) cancel(text string) (at time.Time, err error) {
 // of that.
 func (c *talk) leaveLoop(text string) (at time.Time, err error) {
 	c.heedWith(func(e event.Event) {
-		if failed, ok := e.(chat.Failed); ok {
+		if failed, ok := e.(event.Failed); ok {
 			err = failed.Error
 		}
 	})

@@ -13,6 +13,7 @@ import (
 	"github.com/agentruntime/agentruntime/internal/localservice"
 	"github.com/agentruntime/agentruntime/runtime/agent"
 	"github.com/agentruntime/agentruntime/runtime/avatar"
+	"github.com/agentruntime/agentruntime/runtime/event"
 	"github.com/agentruntime/agentruntime/runtime/fault"
 	"github.com/agentruntime/agentruntime/runtime/session"
 )
@@ -112,11 +113,11 @@ func TestAConversationOverBothTransports(t *testing.T) {
 	if sent, err := c.SendText(t.Context(), "What is my name?"); !sent.Left || err != nil {
 		t.Fatalf("aloud: %+v, %v", sent, err)
 	}
-	spoken, _ := await(c.recorder, from, func(e agent.Transcript) bool { return e.Type == "final" && strings.Contains(e.Text, "name") })
+	spoken, _ := await(c.recorder, from, func(e event.Transcript) bool { return e.Type == "final" && strings.Contains(e.Text, "name") })
 	if spoken.Text != "Your name is Sam." {
 		t.Errorf("aloud: %q", spoken.Text)
 	}
-	await(c.recorder, from, func(e agent.AvatarStopTalking) bool { return strings.Contains(e.Text, "Sam") })
+	await(c.recorder, from, func(e event.AvatarStopTalking) bool { return strings.Contains(e.Text, "Sam") })
 
 	if err := c.SwitchMode(t.Context(), agent.Chat); err != nil {
 		t.Fatal(err)
@@ -135,7 +136,7 @@ func TestAConversationOverBothTransports(t *testing.T) {
 	if got := c.http.ends(); len(got) != 1 || got[0] != `{"id":"`+thread+`"}` {
 		t.Errorf("told of the end: %q", got)
 	}
-	if end, _ := await(c.recorder, 0, anyOf[agent.Ended]); end.Reason != "disconnect" {
+	if end, _ := await(c.recorder, 0, anyOf[event.Ended]); end.Reason != "disconnect" {
 		t.Errorf("ended: %q", end.Reason)
 	}
 }

@@ -194,7 +194,7 @@ func streamedTurn(t *testing.T, svc *service) {
 		t.Errorf("streamed %q, final: %v", pieces, isFinal)
 	}
 	heard := ""
-	for _, e := range heardAll[chat.Transcript](c) {
+	for _, e := range heardAll[event.Transcript](c) {
 		if e.Type == "final" {
 			heard += e.Text
 		}
@@ -205,8 +205,8 @@ func streamedTurn(t *testing.T, svc *service) {
 	if turn := c.say("What is my name?"); !strings.Contains(turn.Text, "Sam") || turn.ThreadID != c.Snapshot().ThreadID || turn.MessageID == "" {
 		t.Errorf("%+v in thread %s", turn, c.Snapshot().ThreadID)
 	}
-	if turn := c.say("What is a thread?"); len(turn.Widgets) == 0 || len(heardAll[chat.WidgetShown](c)) < len(turn.Widgets) {
-		t.Errorf("widgets %+v, of which %d were heard of", turn.Widgets, len(heardAll[chat.WidgetShown](c)))
+	if turn := c.say("What is a thread?"); len(turn.Widgets) == 0 || len(heardAll[event.WidgetShown](c)) < len(turn.Widgets) {
+		t.Errorf("widgets %+v, of which %d were heard of", turn.Widgets, len(heardAll[event.WidgetShown](c)))
 	}
 }
 
@@ -227,13 +227,13 @@ func refusedVariables(t *testing.T, svc *service) {
 			t.Errorf("%+v", turn)
 		}
 	}
-	w := heardAll[chat.Warning](c)
+	w := heardAll[event.Warning](c)
 	if len(w) != 1 || w[0].Code != fault.EmptyTurnWithRequestVars || !slices.Equal(w[0].RequestVarKeys, []string{"tier"}) {
 		t.Errorf("warnings %+v", w)
 	}
 	taken := svc.connect(t, "receptionist", "cleo", chat.Options{Options: session.Options{RequestVars: map[string]any{"user_name": "Cleo"}}})
-	if turn := taken.say("What is my name?"); !strings.Contains(turn.Text, "Cleo") || len(heardAll[chat.Warning](taken)) != 0 {
-		t.Errorf("%q, warnings %+v", turn.Text, heardAll[chat.Warning](taken))
+	if turn := taken.say("What is my name?"); !strings.Contains(turn.Text, "Cleo") || len(heardAll[event.Warning](taken)) != 0 {
+		t.Errorf("%q, warnings %+v", turn.Text, heardAll[event.Warning](taken))
 	}
 }
 
@@ -252,7 +252,7 @@ func blockingTool(t *testing.T, svc *service) {
 	if turn := c.say("ask the page"); turn.Text != "One moment.The page said saved." && turn.Text != "One moment. The page said saved." {
 		t.Errorf("%q", turn.Text)
 	}
-	results := heardAll[chat.ToolCallResult](c)
+	results := heardAll[event.ToolCallResult](c)
 	if len(results) != 1 || !results[0].OK || results[0].Value != `{"note":"call back"}` {
 		t.Errorf("results %+v", results)
 	}
@@ -267,7 +267,7 @@ func foreignThread(t *testing.T, svc *service) {
 		if errors.Is(err, fault.ThreadAccessDenied) != wantErr || turn.Text != "" {
 			t.Errorf("%s: %q, %v", on, turn.Text, err)
 		}
-		if w := heardAll[chat.Warning](c); (len(w) == 1 && w[0].Code == fault.ThreadAccessDenied) == wantErr {
+		if w := heardAll[event.Warning](c); (len(w) == 1 && w[0].Code == fault.ThreadAccessDenied) == wantErr {
 			t.Errorf("%s: warnings %+v", on, w)
 		}
 		c.Disconnect(session.DisconnectOptions{Keep: true})
@@ -283,7 +283,7 @@ func toldOnce(t *testing.T, svc *service) {
 	if found, _ := svc.journal.lines("session completed", "thread", store.ThreadLabel(thread)); len(found) != 1 {
 		t.Errorf("the service was told %d times", len(found))
 	}
-	if got := heardAll[chat.SessionCompleted](c); len(got) != 1 || got[0] != (chat.SessionCompleted{Reason: "disconnect", Sent: true}) {
+	if got := heardAll[event.SessionCompleted](c); len(got) != 1 || got[0] != (event.SessionCompleted{Reason: "disconnect", Sent: true}) {
 		t.Errorf("%+v", got)
 	}
 }
@@ -293,7 +293,7 @@ func kickoff(t *testing.T, svc *service) {
 	if turn := c.say("What is my name?"); !strings.Contains(turn.Text, "Gus") {
 		t.Errorf("%q", turn.Text)
 	}
-	said := heardAll[chat.Transcript](c)
+	said := heardAll[event.Transcript](c)
 	if len(said) == 0 || said[0].Type != "user" || said[0].Text != "My name is Gus" || !c.Snapshot().Kickoff.Sent {
 		t.Errorf("transcripts %+v, kickoff %+v", said, c.Snapshot().Kickoff)
 	}

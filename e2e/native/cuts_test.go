@@ -20,6 +20,7 @@ import (
 	"github.com/agentruntime/agentruntime/internal/localservice"
 	"github.com/agentruntime/agentruntime/internal/localservice/store"
 	"github.com/agentruntime/agentruntime/runtime/avatar"
+	"github.com/agentruntime/agentruntime/runtime/event"
 	"github.com/agentruntime/agentruntime/runtime/session"
 )
 
@@ -123,7 +124,7 @@ func chatter(t *testing.T, service *localservice.Service, n, cuts int) (said, re
 		})
 	}
 	speak(fmt.Sprintf("session %d begins", n))
-	_, next := await(heard, 0, func(e avatar.AvatarStopTalking) bool { return e.Text != "" })
+	_, next := await(heard, 0, func(e event.AvatarStopTalking) bool { return e.Text != "" })
 	for i := range cuts {
 		before := random.IntN(3)
 		if before == 0 {
@@ -139,23 +140,23 @@ func chatter(t *testing.T, service *localservice.Service, n, cuts int) (said, re
 			pagetest.Control(t.Context(), t, service.Info(), "/recovery", map[string]any{"refuseNext": true})
 		}
 		line.drop()
-		_, next = await(heard, next, anyOf[avatar.Reconnected])
+		_, next = await(heard, next, anyOf[event.Reconnected])
 		if i%inARow == inARow-1 {
 			waiting.Wait() // each rebuild opens the conversation again, and texts wait for the end of that
 		}
 	}
 	last := fmt.Sprintf("session %d ends", n)
 	speak(last)
-	_, next = await(heard, next, func(e avatar.Transcript) bool { return e.Type == "user" && strings.HasSuffix(e.Text, last) })
-	_, next = await(heard, next, func(e avatar.Transcript) bool { return e.Type == "final" && e.Text == "Well." })
-	await(heard, next, func(e avatar.AvatarStopTalking) bool { return e.Text != "" })
+	_, next = await(heard, next, func(e event.Transcript) bool { return e.Type == "user" && strings.HasSuffix(e.Text, last) })
+	_, next = await(heard, next, func(e event.Transcript) bool { return e.Type == "final" && e.Text == "Well." })
+	await(heard, next, func(e event.AvatarStopTalking) bool { return e.Text != "" })
 	thread = s.Snapshot().ThreadID
 	s.Disconnect(session.DisconnectOptions{})
 	s.Settle()
 	heard.mu.Lock()
 	defer heard.mu.Unlock()
 	for _, e := range heard.events {
-		if e, ok := e.(avatar.TurnUnconfirmed); ok {
+		if e, ok := e.(event.TurnUnconfirmed); ok {
 			reported = append(reported, strings.Split(e.Text, "\n")...)
 		}
 	}

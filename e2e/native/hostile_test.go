@@ -20,7 +20,7 @@ import (
 
 	"github.com/agentruntime/agentruntime/internal/localservice"
 	"github.com/agentruntime/agentruntime/runtime/appinit"
-	"github.com/agentruntime/agentruntime/runtime/avatar"
+	"github.com/agentruntime/agentruntime/runtime/event"
 	"github.com/agentruntime/agentruntime/runtime/session"
 )
 
@@ -121,14 +121,14 @@ func newcomers(t *testing.T, service *localservice.Service, busy func()) (waits 
 			busy()
 			t.Fatalf("a newcomer can't connect: %v", err)
 		}
-		ready, _ := await(b.recorder, 0, anyOf[avatar.MediaReady])
+		ready, _ := await(b.recorder, 0, anyOf[event.MediaReady])
 		waits = append(waits, time.Since(began))
-		if ready.Mode != avatar.Video || ready.Degraded {
+		if ready.Mode != event.Video || ready.Degraded {
 			busy()
 			t.Errorf("a newcomer has no picture: %+v", ready)
 		}
 		b.Disconnect(session.DisconnectOptions{})
-		await(b.recorder, 0, anyOf[avatar.Ended])
+		await(b.recorder, 0, anyOf[event.Ended])
 	}
 	return waits
 }

@@ -183,7 +183,7 @@ func visit(t *testing.T, access *management.AppInit) (thread string, booked []st
 		if _, err := s.SendText(t.Context(), question); err != nil {
 			t.Fatal(err)
 		}
-		_, next = await(heard, next, func(e avatar.AvatarStopTalking) bool { return strings.Contains(e.Text, answer) })
+		_, next = await(heard, next, func(e event.AvatarStopTalking) bool { return strings.Contains(e.Text, answer) })
 	}
 	thread = s.Snapshot().ThreadID
 	s.Close() // completes the conversation

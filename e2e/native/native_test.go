@@ -18,6 +18,7 @@ import (
 	"github.com/agentruntime/agentruntime/internal/localservice/servicetest"
 	"github.com/agentruntime/agentruntime/runtime/appinit"
 	"github.com/agentruntime/agentruntime/runtime/avatar"
+	"github.com/agentruntime/agentruntime/runtime/event"
 	"github.com/agentruntime/agentruntime/runtime/media"
 	"github.com/agentruntime/agentruntime/runtime/session"
 )
@@ -37,7 +38,7 @@ type bot struct {
 type recorder struct {
 	t       *testing.T
 	mu      sync.Mutex
-	events  []avatar.Event
+	events  []event.Event
 	changed chan struct{}
 }
 
@@ -108,7 +109,7 @@ func (b *bot) count(track *webrtc.TrackRemote) {
 	}
 }
 
-func (h *recorder) record(e avatar.Event) {
+func (h *recorder) record(e event.Event) {
 	h.mu.Lock()
 	h.events = append(h.events, e)
 	h.mu.Unlock()
@@ -127,7 +128,7 @@ func (h *recorder) heard() int {
 
 // await returns the first event of type T, from index from on, for which ok returns true,
 // and the index after it.
-func await[T avatar.Event](h *recorder, from int, ok func(T) bool) (T, int) {
+func await[T event.Event](h *recorder, from int, ok func(T) bool) (T, int) {
 	h.t.Helper()
 	limit := time.NewTimer(patience)
 	defer limit.Stop()
@@ -149,7 +150,7 @@ func await[T avatar.Event](h *recorder, from int, ok func(T) bool) (T, int) {
 	}
 }
 
-func anyOf[T avatar.Event](T) bool { return true }
+func anyOf[T event.Event](T) bool { return true }
 
 func start(t *testing.T, o localservice.Options) *localservice.Service {
 	t.Helper()
@@ -164,17 +165,17 @@ func TestASessionWithoutAPage(t *testing.T) {
 	if err := b.Connect(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	ready, _ := await(b.recorder, 0, anyOf[avatar.MediaReady])
-	if ready.Mode != avatar.Video || ready.Degraded {
+	ready, _ := await(b.recorder, 0, anyOf[event.MediaReady])
+	if ready.Mode != event.Video || ready.Degraded {
 		t.Errorf("media ready: %+v", ready)
 	}
-	_, next := await(b.recorder, 0, func(e avatar.AvatarStopTalking) bool { return e.Text != "" })
+	_, next := await(b.recorder, 0, func(e event.AvatarStopTalking) bool { return e.Text != "" })
 
 	// A typed turn.
 	if sent, err := b.Speak(t.Context(), "What is the password?"); !sent || err != nil {
 		t.Fatalf("speak: %v, %v", sent, err)
 	}
-	answer, next := await(b.recorder, next, anyOf[avatar.AvatarStopTalking])
+	answer, next := await(b.recorder, next, anyOf[event.AvatarStopTalking])
 	if !strings.Contains(answer.Text, "swordfish") {
 		t.Errorf("the answer was %q", answer.Text)
 	}
@@ -184,12 +185,12 @@ func TestASessionWithoutAPage(t *testing.T) {
 	if err := b.StartMic(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	_, next = await(b.recorder, next, anyOf[avatar.UserStartedTalking])
-	heard, next := await(b.recorder, next, func(e avatar.Transcript) bool { return e.Type == "user" })
+	_, next = await(b.recorder, next, anyOf[event.UserStartedTalking])
+	heard, next := await(b.recorder, next, func(e event.Transcript) bool { return e.Type == "user" })
 	if heard.Text != "Say it again please" {
 		t.Errorf("heard %q", heard.Text)
 	}
-	await(b.recorder, next, anyOf[avatar.AvatarStartTalking])
+	await(b.recorder, next, anyOf[event.AvatarStartTalking])
 
 	video, audio := b.video.Load(), b.audio.Load()
 	if video == 0 || audio == 0 {
@@ -198,11 +199,11 @@ func TestASessionWithoutAPage(t *testing.T) {
 	t.Logf("%d video and %d voice packets, timings %v", video, audio, b.Snapshot().Timings)
 
 	b.Disconnect(session.DisconnectOptions{})
-	done, _ := await(b.recorder, 0, anyOf[avatar.SessionCompleted])
+	done, _ := await(b.recorder, 0, anyOf[event.SessionCompleted])
 	if !done.Sent || done.Reason != "disconnect" {
 		t.Errorf("completed: %+v", done)
 	}
-	await(b.recorder, 0, anyOf[avatar.Ended])
+	await(b.recorder, 0, anyOf[event.Ended])
 	b.Close()
 }
 
@@ -214,7 +215,7 @@ func (b *bot) checkCaptions(spoken string) {
 	var words []string
 	last := int64(-1)
 	for _, e := range b.events {
-		tr, ok := e.(avatar.Transcript)
+		tr, ok := e.(event.Transcript)
 		if !ok || tr.Type != "partial" || tr.SpeechID == nil || !strings.Contains(*tr.SpeechID, "-transcript-") {
 			continue
 		}

@@ -9,9 +9,9 @@ import (
 	"testing"
 
 	"github.com/agentruntime/agentruntime/internal/localservice"
-	"github.com/agentruntime/agentruntime/runtime/avatar"
 	"github.com/agentruntime/agentruntime/runtime/chat"
 	"github.com/agentruntime/agentruntime/runtime/converse"
+	"github.com/agentruntime/agentruntime/runtime/event"
 	"github.com/agentruntime/agentruntime/runtime/fault"
 	"github.com/agentruntime/agentruntime/runtime/session"
 )
@@ -40,7 +40,7 @@ func TestAQuestionThatIsNotStoredIsRefused(t *testing.T) {
 	if err := b.Connect(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	_, next := await(b.recorder, 0, anyOf[avatar.AvatarStartTalking])
+	_, next := await(b.recorder, 0, anyOf[event.AvatarStartTalking])
 
 	const refuse = ` ON messages WHEN NEW.role = 'human' BEGIN SELECT RAISE(FAIL, 'database or disk is full'); END`
 	run(`CREATE TRIGGER full BEFORE INSERT` + refuse)
@@ -53,7 +53,7 @@ func TestAQuestionThatIsNotStoredIsRefused(t *testing.T) {
 	if _, err := b.Speak(t.Context(), "Is it live?"); err != nil {
 		t.Fatal(err)
 	}
-	said, next := await(b.recorder, next, func(e avatar.BrainSegment) bool { return e.Type == converse.Error })
+	said, next := await(b.recorder, next, func(e event.BrainSegment) bool { return e.Type == converse.Error })
 	if !strings.Contains(said.ContentString(), "could not be stored") || !said.IsFinal {
 		t.Errorf("live: %+v", said)
 	}
@@ -65,7 +65,7 @@ func TestAQuestionThatIsNotStoredIsRefused(t *testing.T) {
 	if _, err := b.Speak(t.Context(), "And now?"); err != nil {
 		t.Fatal(err)
 	}
-	await(b.recorder, next, anyOf[avatar.AvatarStartTalking])
+	await(b.recorder, next, anyOf[event.AvatarStartTalking])
 	b.Disconnect(session.DisconnectOptions{})
-	await(b.recorder, 0, anyOf[avatar.Ended])
+	await(b.recorder, 0, anyOf[event.Ended])
 }

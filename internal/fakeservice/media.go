@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/agentruntime/agentruntime/runtime/control"
+	"github.com/agentruntime/agentruntime/runtime/event"
 	"github.com/agentruntime/agentruntime/runtime/media"
 )
 
@@ -72,7 +73,7 @@ func (d *Subscriber) Playable(ctx context.Context, _ bool) (media.Picture, error
 		return media.Picture{Missing: true}, nil
 	}
 	if d.media.Flowing {
-		d.Notify(media.Event{Kind: media.ICEState, Channel: media.ChannelSTV, State: "connected"})
+		d.Notify(media.Event{Kind: media.ICEState, Channel: event.ChannelSTV, State: "connected"})
 	}
 	return media.Picture{Width: 640, Height: 360}, nil
 }
@@ -134,7 +135,7 @@ func (u *Publisher) Offer(_ context.Context, restart bool) (control.Description,
 // Answer after a restart connects, unless the microphone's network is dead.
 func (u *Publisher) Answer(context.Context, control.Description) error {
 	if u.Restarts > 0 && !u.media.Deaf.Load() {
-		u.Notify(media.Event{Kind: media.ICEState, Channel: media.ChannelASR, State: "connected"})
+		u.Notify(media.Event{Kind: media.ICEState, Channel: event.ChannelASR, State: "connected"})
 	}
 	return nil
 }

@@ -9,7 +9,7 @@ import (
 
 const intro = `# Events
 
-<!-- Generated from the events.go of each session and runtime/event by "go generate ./runtime/event"; don't edit. -->
+<!-- Generated from runtime/event and the sessions by "go generate ./runtime/event"; don't edit. -->
 
 In a page: ` + "`session.on(name, listener)`" + `, with the types named below. Natively: ` + "`Options.OnEvent`" + ` of the session's package,
 with the Go type of the last column. Events are emitted in the order of their causes. A listener that is added later gets no
@@ -28,7 +28,7 @@ func (t *types) document() (string, error) {
 	var b strings.Builder
 	b.WriteString(intro)
 	for _, k := range kinds {
-		events, err := t.module.events(k.dir)
+		events, err := t.module.events(k)
 		if err != nil {
 			return "", err
 		}

@@ -28,14 +28,17 @@ const (
 	playgroundFile = "example/playground/declared.js"
 )
 
-// kind is one kind of session: its package, and its names in TypeScript and in the
-// docs.
-type kind struct{ dir, name, title string }
+// kind is one kind of session: its package, its names in TypeScript and in the docs, and the
+// files that declare its events.
+type kind struct {
+	dir, name, title string
+	files            []string
+}
 
 var kinds = []kind{
-	{"runtime/avatar", "Avatar", "a live session"},
-	{"runtime/chat", "Chat", "a chat session"},
-	{"runtime/agent", "Agent", "an agent session"},
+	{"runtime/avatar", "Avatar", "a live session", []string{"runtime/avatar/session.go", "runtime/event/live.go", "runtime/event/event.go", "runtime/event/turn.go"}},
+	{"runtime/chat", "Chat", "a chat session", []string{"runtime/chat/session.go", "runtime/event/event.go", "runtime/event/turn.go"}},
+	{"runtime/agent", "Agent", "an agent session", []string{"runtime/agent/events.go"}}, // and those that it passes on
 }
 
 func main() {

@@ -76,7 +76,7 @@ func TestEveryEventOfTheContractIsDeclared(t *testing.T) {
 		t.Fatalf("the contract has %d events", len(contract))
 	}
 	m := &module{root: root, packages: map[string]*pkg{}}
-	events, err := m.events("runtime/avatar")
+	events, err := m.events(kinds[0])
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -7,6 +7,7 @@ import (
 	"go/parser"
 	"go/token"
 	"os"
+	"path"
 	"path/filepath"
 	"strconv"
 	"strings"
@@ -136,38 +137,29 @@ func (p *pkg) addConst(spec *ast.ValueSpec) {
 	}
 }
 
-// eventsFile is the file in which a package declares its events.
-const eventsFile = "events.go"
-
-// events lists the events of a session: those that its package declares, in the
-// order of their Name methods, and those of other packages for which it declares an
-// alias, in the order of the aliases.
-func (m *module) events(dir string) ([]event, error) {
-	file, err := parser.ParseFile(token.NewFileSet(), filepath.Join(m.root, dir, eventsFile), nil, 0)
-	if err != nil {
-		return nil, err
-	}
-	events, err := m.declared(dir, file)
-	if err != nil {
-		return nil, err
-	}
-	for _, spec := range aliases(file) {
-		p, err := m.load(dir)
+// events lists the events of a kind of session: those that its files declare, in the order
+// of their Name methods, and those that it passes on.
+func (m *module) events(k kind) ([]event, error) {
+	var events []event
+	for _, name := range k.files {
+		file, err := parser.ParseFile(token.NewFileSet(), filepath.Join(m.root, name), nil, 0)
 		if err != nil {
 			return nil, err
 		}
-		typ, err := m.resolve(p.types[spec.Name.Name], spec.Type)
-		if err != nil || typ == nil {
-			return nil, fmt.Errorf("%s: there is no type behind %s: %v", dir, spec.Name, err)
+		declared, err := m.declared(path.Dir(name), file)
+		if err != nil {
+			return nil, err
 		}
-		if name, ok := typ.pkg.names[typ.name]; ok {
-			events = append(events, event{name, typ})
+		passed, err := m.passedOn(path.Dir(name), file)
+		if err != nil {
+			return nil, err
 		}
+		events = append(append(events, declared...), passed...)
 	}
 	return events, nil
 }
 
-// declared lists the events that file declares.
+// declared lists the events that file, of the package in dir, declares.
 func (m *module) declared(dir string, file *ast.File) ([]event, error) {
 	p, err := m.load(dir)
 	if err != nil {
@@ -188,6 +180,33 @@ func (m *module) declared(dir string, file *ast.File) ([]event, error) {
 	return events, nil
 }
 
+// passedOn lists the events in the cases of the function passedOn in file, which decides what
+// a session of several transports emits of their events.
+func (m *module) passedOn(dir string, file *ast.File) (events []event, err error) {
+	for _, d := range file.Decls {
+		f, ok := d.(*ast.FuncDecl)
+		if !ok || f.Name.Name != "passedOn" {
+			continue
+		}
+		ast.Inspect(f.Body, func(n ast.Node) bool {
+			c, ok := n.(*ast.CaseClause)
+			if !ok || err != nil {
+				return err == nil
+			}
+			for _, expr := range c.List {
+				typ, failed := m.resolve(&decl{file: file}, expr)
+				if failed != nil || typ == nil || typ.pkg.names[typ.name] == "" {
+					err = fmt.Errorf("%s: a case of passedOn is no event: %v", dir, failed)
+					return false
+				}
+				events = append(events, event{typ.pkg.names[typ.name], typ})
+			}
+			return true
+		})
+	}
+	return events, err
+}
+
 // named returns the name of the type whose Name method is d, "" if d is not a Name method.
 func named(d ast.Decl) string {
 	f, ok := d.(*ast.FuncDecl)
@@ -199,23 +218,6 @@ func named(d ast.Decl) string {
 		return ""
 	}
 	return typ.Name
-}
-
-// aliases lists the type aliases that file declares.
-func aliases(file *ast.File) []*ast.TypeSpec {
-	var specs []*ast.TypeSpec
-	for _, d := range file.Decls {
-		g, ok := d.(*ast.GenDecl)
-		if !ok {
-			continue
-		}
-		for _, spec := range g.Specs {
-			if typ, ok := spec.(*ast.TypeSpec); ok && typ.Assign.IsValid() {
-				specs = append(specs, typ)
-			}
-		}
-	}
-	return specs
 }
 
 // returned returns the string literal that the only statement of f returns.

@@ -19,7 +19,7 @@ import (
 // already exist in TypeScript.
 var renamed = map[string]string{
 	"runtime/avatar.State":          "AvatarState",
-	"runtime/avatar.Mode":           "AvatarMode",
+	"runtime/event.Mode":            "AvatarMode",
 	"runtime/chat.State":            "ChatState",
 	"runtime/chat.StateChanged":     "ChatStateChanged",
 	"runtime/chat.Snapshot":         "ChatSnapshot",
@@ -28,7 +28,7 @@ var renamed = map[string]string{
 	"runtime/agent.StateChanged":    "AgentStateChanged",
 	"runtime/agent.Snapshot":        "AgentSnapshot",
 	"runtime/avatar.Capabilities":   "AgentAbilities",
-	"runtime/media.Channel":         "MediaChannel",
+	"runtime/event.Channel":         "MediaChannel",
 	"runtime/media.Stats":           "SessionStats",
 	"runtime/converse.Metadata":     "SegmentMetadata",
 	"runtime/converse.ToolMetadata": "SegmentTool",
@@ -374,13 +374,13 @@ func comment(indent, text string) string {
 	return b.String()
 }
 
-const header = "// Generated from the events.go of each session, runtime/event and runtime/converse by \"go generate ./runtime/event\"; don't edit.\n\n"
+const header = "// Generated from runtime/event, the sessions and runtime/converse by \"go generate ./runtime/event\"; don't edit.\n\n"
 
 // file returns the text of events.ts.
 func (t *types) file() (string, error) {
 	lists := make([][]event, len(kinds))
 	for i, k := range kinds {
-		events, err := t.module.events(k.dir)
+		events, err := t.module.events(k)
 		if err != nil {
 			return "", err
 		}

@@ -1,4 +1,4 @@
-// Generated from the events.go of each session, runtime/event and runtime/converse by "go generate ./runtime/event"; don't edit.
+// Generated from runtime/event, the sessions and runtime/converse by "go generate ./runtime/event"; don't edit.
 
 import type { ErrorCode, WarningCode } from "./codes.js"
 import type { AgentError } from "./errors.js"
@@ -17,7 +17,7 @@ export interface AvatarEvents {
   /** `track` is emitted for every incoming track, whether or not an element plays it. */
   track: TrackAdded
   /** `videoMetadata` reports the picture's size once it is known. */
-  videoMetadata: Picture
+  videoMetadata: VideoMetadata
   /**
    * `mediaReady` is emitted once per connect, when the media can be played and a page can hide
    * its spinner. `degraded` means that no picture arrived.
@@ -205,20 +205,6 @@ export interface ChatEvents {
   /** `stateChange` is emitted at every change of state. */
   stateChange: ChatStateChanged
   /**
-   * `transcript` carries what was said. "user" is the visitor's text, once per turn. "final" is
-   * a whole sentence of the agent before it is spoken or, in text, a piece of the answer as it
-   * streams. "partial" is a piece of the utterance that is playing, with the times of its
-   * words.
-   */
-  transcript: Transcript
-  /**
-   * `turnStart` marks the beginning of an utterance of the agent, or of a turn in text.
-   * `speechId` is null when nothing is spoken.
-   */
-  turnStart: TurnStarted
-  /** `turnEnd` marks the end of the utterance or turn that `turnStart` began. It is emitted once. */
-  turnEnd: TurnEnded
-  /**
    * `responsePending` reports that the brain was prompted. Exactly one `responseSettled`
    * follows it.
    */
@@ -241,6 +227,20 @@ export interface ChatEvents {
    * parsed. One that can't be read has an error, and its text.
    */
   widget: Widget
+  /**
+   * `turnStart` marks the beginning of an utterance of the agent, or of a turn in text.
+   * `speechId` is null when nothing is spoken.
+   */
+  turnStart: TurnStarted
+  /** `turnEnd` marks the end of the utterance or turn that `turnStart` began. It is emitted once. */
+  turnEnd: TurnEnded
+  /**
+   * `transcript` carries what was said. "user" is the visitor's text, once per turn. "final" is
+   * a whole sentence of the agent before it is spoken or, in text, a piece of the answer as it
+   * streams. "partial" is a piece of the utterance that is playing, with the times of its
+   * words.
+   */
+  transcript: Transcript
   /**
    * `toolCall` is emitted before the handlers of a call run. A call that is repeated unchanged
    * in the same turn is ignored.
@@ -311,6 +311,20 @@ export interface AgentEvents {
   /** `turnEnd` marks the end of the utterance or turn that `turnStart` began. It is emitted once. */
   turnEnd: TurnEnded
   /**
+   * `turnTimings` is emitted once for each turn, when it is over: at the end of its speech or,
+   * if nothing is spoken, of its text; when it is interrupted; or when the next turn begins.
+   * The turn began `durationMs` before. In a page, the first sound and the first frame are
+   * measured only while the live session itself has a listener for this event.
+   */
+  turnTimings: TurnTimings
+  /**
+   * `turnUnconfirmed` reports that a typed turn may be lost: it was sent and speak() returned
+   * true, but the service has not confirmed it. It is emitted once per turn: when the session
+   * is rebuilt or ends, or after a minute. If the service acknowledges turns, the session
+   * itself sends unconfirmed ones again after a lost connection.
+   */
+  turnUnconfirmed: TurnUnconfirmed
+  /**
    * `toolCall` is emitted before the handlers of a call run. A call that is repeated unchanged
    * in the same turn is ignored.
    */
@@ -352,13 +366,6 @@ export interface AgentEvents {
   /** `interrupted` reports that the visitor interrupted the avatar. */
   interrupted: Nothing
   /**
-   * `turnUnconfirmed` reports that a typed turn may be lost: it was sent and speak() returned
-   * true, but the service has not confirmed it. It is emitted once per turn: when the session
-   * is rebuilt or ends, or after a minute. If the service acknowledges turns, the session
-   * itself sends unconfirmed ones again after a lost connection.
-   */
-  turnUnconfirmed: TurnUnconfirmed
-  /**
    * `mediaReady` is emitted once per connect, when the media can be played and a page can hide
    * its spinner. `degraded` means that no picture arrived.
    */
@@ -381,13 +388,6 @@ export interface AgentEvents {
   error: AgentError | Error
   /** `ended` is emitted once for every end of a session, with its reason. */
   ended: Ended
-  /**
-   * `turnTimings` is emitted once for each turn, when it is over: at the end of its speech or,
-   * if nothing is spoken, of its text; when it is interrupted; or when the next turn begins.
-   * The turn began `durationMs` before. In a page, the first sound and the first frame are
-   * measured only while the live session itself has a listener for this event.
-   */
-  turnTimings: TurnTimings
 }
 
 /** Milliseconds from the connect call, by phase. */
@@ -426,8 +426,8 @@ export interface TrackAdded {
   streams?: readonly MediaStream[]
 }
 
-/** Picture is the size of the decoded picture in pixels, 0×0 when it is not known. */
-export interface Picture {
+/** `videoMetadata` reports the picture's size once it is known. */
+export interface VideoMetadata {
   videoWidth: number
   videoHeight: number
 }

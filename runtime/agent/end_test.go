@@ -33,7 +33,7 @@ func TestThePageGoesAwayDuringASwitch(t *testing.T) {
 		if err := <-switched; err == nil {
 			t.Error("the switch worked")
 		}
-		if got := all[Ended](r); !slices.Equal(got, []Ended{{Reason: "pagehide"}}) || r.Snapshot().State != Broken {
+		if got := all[event.Ended](r); !slices.Equal(got, []event.Ended{{Reason: "pagehide"}}) || r.Snapshot().State != Broken {
 			t.Errorf("ended %+v in state %s", got, r.Snapshot().State)
 		}
 	})

@@ -1,7 +1,6 @@
 package agent
 
 import (
-	"github.com/agentruntime/agentruntime/runtime/avatar"
 	"github.com/agentruntime/agentruntime/runtime/event"
 )
 
@@ -32,43 +31,16 @@ func (StateChanged) Name() string     { return "stateChange" }
 func (TransportChanged) Name() string { return "transportChanged" }
 func (ModeChanged) Name() string      { return "modeChanged" }
 
-// The events of the transports that are passed on (session §A.3.3), and the
-// widgets and unconfirmed turns.
-type (
-	Transcript          = event.Transcript
-	TurnStarted         = event.TurnStarted
-	TurnEnded           = event.TurnEnded
-	ToolCalled          = event.ToolCalled
-	ToolCallResult      = event.ToolCallResult
-	ToolCallInvalid     = event.ToolCallInvalid
-	OAuthRequired       = event.OAuthRequired
-	OAuthRequiredResult = event.OAuthRequiredResult
-	WidgetShown         = event.WidgetShown
-	ResponsePending     = event.ResponsePending
-	ResponseSettled     = event.ResponseSettled
-	AgentActionDenied   = avatar.AgentActionDenied
-	SpeechChunk         = avatar.SpeechChunk
-	AvatarStartTalking  = avatar.AvatarStartTalking
-	AvatarStopTalking   = avatar.AvatarStopTalking
-	Interrupted         = avatar.Interrupted
-	TurnUnconfirmed     = avatar.TurnUnconfirmed
-	MediaReady          = avatar.MediaReady
-	ConnectTimings      = avatar.ConnectTimings
-	MediaRecovering     = avatar.MediaRecovering
-	MediaRecovered      = avatar.MediaRecovered
-	Warning             = event.Warning
-	Failed              = event.Failed
-	Ended               = event.Ended
-	TurnTimings         = event.TurnTimings
-)
-
-// passedOn reports whether an event of a transport is one of the session's too.
+// passedOn reports whether an event of a transport is one of the session's too (session
+// §A.3.3). The types and docs of the session's events are generated from its cases.
 func passedOn(e event.Event) bool {
 	switch e.(type) {
-	case Transcript, TurnStarted, TurnEnded, ToolCalled, ToolCallResult, ToolCallInvalid, OAuthRequired, OAuthRequiredResult,
-		WidgetShown, ResponsePending, ResponseSettled, AgentActionDenied, SpeechChunk, AvatarStartTalking, AvatarStopTalking,
-		Interrupted, TurnUnconfirmed, MediaReady, ConnectTimings, MediaRecovering, MediaRecovered, Warning, Failed,
-		TurnTimings:
+	case event.Transcript, event.TurnStarted, event.TurnEnded, event.TurnTimings, event.TurnUnconfirmed,
+		event.ToolCalled, event.ToolCallResult, event.ToolCallInvalid, event.OAuthRequired, event.OAuthRequiredResult,
+		event.WidgetShown, event.ResponsePending, event.ResponseSettled, event.AgentActionDenied,
+		event.SpeechChunk, event.AvatarStartTalking, event.AvatarStopTalking, event.Interrupted,
+		event.MediaReady, event.ConnectTimings, event.MediaRecovering, event.MediaRecovered,
+		event.Warning, event.Failed, event.Ended:
 		return true
 	}
 	return false

@@ -38,7 +38,7 @@ func ExampleSession() {
 			Token:    access.KS,
 			GenieURL: &access.GenieURL,
 			OnEvent: func(e event.Event) {
-				if s, ok := e.(avatar.AvatarStopTalking); ok && s.Text != avatar.SilentOpeningLabel {
+				if s, ok := e.(event.AvatarStopTalking); ok && s.Text != avatar.SilentOpeningLabel {
 					spoken <- s.Text
 				}
 			},

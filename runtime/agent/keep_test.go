@@ -263,9 +263,9 @@ func (r *rig) pairs() string {
 	var b strings.Builder
 	for _, e := range r.events() {
 		switch e.(type) {
-		case ResponsePending:
+		case event.ResponsePending:
 			b.WriteByte('+')
-		case ResponseSettled:
+		case event.ResponseSettled:
 			b.WriteByte('-')
 		}
 	}
@@ -329,33 +329,33 @@ func TestTheEventsThatArePassedOn(t *testing.T) {
 		r.mustConnect()
 		r.forget()
 		for _, e := range []event.Event{
-			Transcript{},
-			ToolCalled{},
-			ToolCallResult{},
-			ToolCallInvalid{},
-			OAuthRequired{},
-			OAuthRequiredResult{},
-			Failed{Error: fault.New(fault.SocketError, "")},
-			Warning{},
-			AgentActionDenied{},
-			SpeechChunk{},
-			AvatarStartTalking{},
-			AvatarStopTalking{},
-			Interrupted{},
-			MediaReady{},
-			ConnectTimings{},
-			MediaRecovering{},
-			MediaRecovered{},
-			WidgetShown{},
-			TurnUnconfirmed{},
-			TurnStarted{},
-			TurnEnded{},
-			ResponsePending{},
-			ResponseSettled{},
+			event.Transcript{},
+			event.ToolCalled{},
+			event.ToolCallResult{},
+			event.ToolCallInvalid{},
+			event.OAuthRequired{},
+			event.OAuthRequiredResult{},
+			event.Failed{Error: fault.New(fault.SocketError, "")},
+			event.Warning{},
+			event.AgentActionDenied{},
+			event.SpeechChunk{},
+			event.AvatarStartTalking{},
+			event.AvatarStopTalking{},
+			event.Interrupted{},
+			event.MediaReady{},
+			event.ConnectTimings{},
+			event.MediaRecovering{},
+			event.MediaRecovered{},
+			event.WidgetShown{},
+			event.TurnUnconfirmed{},
+			event.TurnStarted{},
+			event.TurnEnded{},
+			event.ResponsePending{},
+			event.ResponseSettled{},
 			avatar.StateChanged{State: avatar.Connected},
-			avatar.MicStarted{},
-			avatar.Reconnecting{},
-			avatar.TrackAdded{},
+			event.MicStarted{},
+			event.Reconnecting{},
+			event.TrackAdded{},
 			event.BrainSegment{},
 			event.BrainStalled{},
 			event.SessionCompleted{},

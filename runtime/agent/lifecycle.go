@@ -25,18 +25,18 @@ func (s *Session) receive(t *transport, timed event.Timed) {
 		s.adopt(t)
 	}
 	switch e := timed.Event.(type) {
-	case Ended:
+	case event.Ended:
 		s.ended(t, e)
-	case ResponsePending:
+	case event.ResponsePending:
 		t.pending = true
 		s.pair()
-	case ResponseSettled:
+	case event.ResponseSettled:
 		t.pending = false
 		s.pair()
-	case TurnStarted:
-		t.turn = &TurnEnded{SpeechID: e.SpeechID, TurnID: e.TurnID}
+	case event.TurnStarted:
+		t.turn = &event.TurnEnded{SpeechID: e.SpeechID, TurnID: e.TurnID}
 		s.base.EmitAt(e, timed.At)
-	case TurnEnded:
+	case event.TurnEnded:
 		if t.turn != nil && same(*t.turn, e) {
 			t.turn = nil
 		}
@@ -53,7 +53,7 @@ func (s *Session) receive(t *transport, timed event.Timed) {
 
 // same reports whether two ends are of one turn: a spoken turn is identified by its
 // speech id, a turn in text by its turn id.
-func same(a, b TurnEnded) bool {
+func same(a, b event.TurnEnded) bool {
 	if a.SpeechID == nil || b.SpeechID == nil {
 		return a.TurnID == b.TurnID
 	}
@@ -71,15 +71,15 @@ func (s *Session) pair() {
 	case pending == s.pending:
 		return
 	case pending:
-		s.base.Emit(ResponsePending{})
+		s.base.Emit(event.ResponsePending{})
 	default:
-		s.base.Emit(ResponseSettled{})
+		s.base.Emit(event.ResponseSettled{})
 	}
 	s.pending = pending
 }
 
 // ended handles a transport that ended without a call of Disconnect.
-func (s *Session) ended(t *transport, e Ended) {
+func (s *Session) ended(t *transport, e event.Ended) {
 	t.ended = &e
 	if t == s.current && s.state == Connected {
 		s.end(Broken, transportFailed, t.ended, true)
@@ -105,14 +105,14 @@ func (s *Session) Disconnect(o session.DisconnectOptions) {
 		case Broken: // its end was emitted already
 			s.setState(Closed, userRequested)
 		default:
-			s.end(Closed, userRequested, &Ended{Reason: o.Reason}, o.Keep)
+			s.end(Closed, userRequested, &event.Ended{Reason: o.Reason}, o.Keep)
 		}
 	})
 }
 
 // end releases everything. ended is the event that reports the end; it is nil if no
 // conversation had begun, because then the error of Connect reports it.
-func (s *Session) end(state State, why string, ended *Ended, keep bool) {
+func (s *Session) end(state State, why string, ended *event.Ended, keep bool) {
 	if s.over() {
 		return
 	}
@@ -143,8 +143,8 @@ func (s *Session) crashed(e *fault.Error) {
 	if s.over() {
 		return
 	}
-	s.base.Emit(Failed{Error: e})
-	s.end(Broken, transportFailed, &Ended{Reason: string(e.Code)}, true)
+	s.base.Emit(event.Failed{Error: e})
+	s.end(Broken, transportFailed, &event.Ended{Reason: string(e.Code)}, true)
 }
 
 // Close disconnects and returns when every transport is closed and the listener has

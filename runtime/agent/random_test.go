@@ -191,30 +191,30 @@ func (c *chaos) check() {
 				c.t.Errorf("%s after %s", e.State, state)
 			}
 			state = e.State
-		case ResponsePending:
+		case event.ResponsePending:
 			if pending {
 				c.t.Error("responsePending twice")
 			}
 			pending = true
-		case ResponseSettled:
+		case event.ResponseSettled:
 			if !pending {
 				c.t.Error("responseSettled twice")
 			}
 			pending = false
-		case TurnStarted:
+		case event.TurnStarted:
 			if e.SpeechID == nil {
 				open[e.TurnID] = true
 			}
-		case TurnEnded:
+		case event.TurnEnded:
 			if e.SpeechID == nil {
 				if !open[e.TurnID] {
 					c.t.Errorf("turn %s ended twice", e.TurnID)
 				}
 				delete(open, e.TurnID)
 			}
-		case Ended:
+		case event.Ended:
 			ends++
-		case Failed:
+		case event.Failed:
 			if e.Code == fault.InternalError {
 				c.t.Errorf("%v", e.Error)
 			}

@@ -104,9 +104,9 @@ func lineOf(e event.Event) string {
 		return "transport " + string(e.Mode)
 	case ModeChanged:
 		return fmt.Sprintf("mode %s %v", e.Mode, e.ThreadContinuity)
-	case Ended:
+	case event.Ended:
 		return "ended " + e.Reason
-	case Transcript:
+	case event.Transcript:
 		return e.Type + ": " + e.Text
 	}
 	return e.Name()
@@ -118,7 +118,7 @@ func (r *rig) want(want ...string) {
 	var got []string
 	for _, e := range r.events() {
 		switch e.(type) {
-		case ConnectTimings, MediaReady, TurnTimings, Warning, avatar.AvatarStopTalking:
+		case event.ConnectTimings, event.MediaReady, event.TurnTimings, event.Warning, event.AvatarStopTalking:
 			continue
 		}
 		got = append(got, lineOf(e))

@@ -429,7 +429,7 @@ func TestAListenerMayDisconnectAtAnyEvent(t *testing.T) {
 				if at != "mode avatar false" && !errors.Is(err, fault.InvalidState) {
 					t.Errorf("err = %v", err)
 				}
-				if got := all[Ended](r); len(got) != 1 || r.Snapshot().State != Closed {
+				if got := all[event.Ended](r); len(got) != 1 || r.Snapshot().State != Closed {
 					t.Errorf("ended %+v in state %s", got, r.Snapshot().State)
 				}
 				events := r.events()

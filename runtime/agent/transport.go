@@ -44,9 +44,9 @@ type transport struct {
 	// The fields below belong to the session's queue.
 
 	pending     bool                // an answer is awaited that has not begun
-	turn        *TurnEnded          // the event that will end the turn under way, nil without one
+	turn        *event.TurnEnded    // the event that will end the turn under way, nil without one
 	pendingVars map[string]any      // variables that it could not take yet
-	ended       *Ended              // set if it ended without a call of Disconnect
+	ended       *event.Ended        // set if it ended without a call of Disconnect
 	released    bool                // it was released; its events are ignored
 	overdue     bool                // returnLimit has passed since its release: other texts no longer wait for its own
 	removes     map[*handler]func() // remove the session's handlers from it

@@ -50,7 +50,7 @@ func ExampleMicrophone() {
 		}
 	}
 	o.OnEvent = func(e event.Event) {
-		if spoken, ok := e.(avatar.AvatarStopTalking); ok && spoken.Text != avatar.SilentOpeningLabel {
+		if spoken, ok := e.(event.AvatarStopTalking); ok && spoken.Text != avatar.SilentOpeningLabel {
 			answers <- spoken.Text
 		}
 	}

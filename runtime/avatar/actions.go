@@ -108,7 +108,7 @@ func (s *Session) deny(action AgentAction, reason string) {
 		s.actions.refused = true
 	}
 	s.base.Audit("agent.action.deny", "denied", reason)
-	s.base.Emit(AgentActionDenied{Type: action.Type, Reason: reason, ToolName: action.ToolName})
+	s.base.Emit(event.AgentActionDenied{Type: action.Type, Reason: reason, ToolName: action.ToolName})
 }
 
 // actionOf returns the action that a segment would start; its Type is empty if there
@@ -187,7 +187,7 @@ func (s *Session) countTool() {
 		return
 	}
 	question := s.turn.lastText
-	s.base.Emit(ToolSpiralRecovering{Count: s.shown.silentTools, Limit: hard, LastTurnText: question})
+	s.base.Emit(event.ToolSpiralRecovering{Count: s.shown.silentTools, Limit: hard, LastTurnText: question})
 	s.base.Audit("tool.spiral_hard_recovery", "recovering", "")
 	s.shown.silentTools = 0
 	s.setPending(false)
@@ -211,7 +211,7 @@ func (s *Session) checkEmptyTurn() {
 		return
 	}
 	s.life.warnedEmpty = true
-	s.base.Warning(Warning{Code: fault.EmptyTurnWithRequestVars, RequestVarKeys: converse.VarNames(s.vars)})
+	s.base.Warning(event.Warning{Code: fault.EmptyTurnWithRequestVars, RequestVarKeys: converse.VarNames(s.vars)})
 }
 
 // noteActivity restarts the idle limit and the grace period of a hidden page.
@@ -226,10 +226,10 @@ func (s *Session) noteActivity() {
 	}
 	lead := min(idleWarningLead, limit)
 	s.life.idle = s.base.After(limit-lead, func() {
-		s.base.Emit(IdleWarning{InMs: lead.Milliseconds()})
+		s.base.Emit(event.IdleWarning{InMs: lead.Milliseconds()})
 		s.life.idle = s.base.After(lead, func() {
 			s.base.Audit("session.timeout", "ended", "idle_timeout")
-			s.base.Emit(TimeExpired{Type: "idle_timeout"})
+			s.base.Emit(event.TimeExpired{Type: "idle_timeout"})
 			s.disconnect(session.DisconnectOptions{Reason: "idle_timeout"})
 		})
 	})

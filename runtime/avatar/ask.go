@@ -4,6 +4,7 @@ import (
 	"context"
 	"strings"
 
+	"github.com/agentruntime/agentruntime/runtime/event"
 	"github.com/agentruntime/agentruntime/runtime/fault"
 	"github.com/agentruntime/agentruntime/runtime/session"
 )
@@ -13,7 +14,7 @@ type Answer struct {
 	// Text is the text that was really spoken, shorter than the answer if that was
 	// interrupted.
 	Text string
-	Utterance
+	event.Utterance
 }
 
 // asked is the place of a typed turn among the events.
@@ -50,21 +51,21 @@ func (s *Session) Ask(ctx context.Context, text string) (Answer, error) {
 		switch e := e.(type) {
 		case asked:
 			after = true
-		case TurnStarted:
+		case event.TurnStarted:
 			if after && e.SpeechID != nil {
 				begun[*e.SpeechID] = true
 			}
-		case AvatarStopTalking:
+		case event.AvatarStopTalking:
 			if begun[e.SpeechID] {
 				return Answer(e), nil
 			}
-		case TurnUnconfirmed:
+		case event.TurnUnconfirmed:
 			if after && strings.Contains(e.Text, text) {
 				return Answer{}, fault.New(fault.NetworkError, "the turn may be lost: the service has not confirmed it")
 			}
-		case Failed:
+		case event.Failed:
 			return Answer{}, e.Error
-		case Ended:
+		case event.Ended:
 			return Answer{}, endedFirst()
 		case StateChanged:
 			if e.State == Disconnected {

@@ -8,6 +8,7 @@ import (
 
 	"github.com/agentruntime/agentruntime/internal/socketio"
 	"github.com/agentruntime/agentruntime/runtime/control"
+	"github.com/agentruntime/agentruntime/runtime/event"
 	"github.com/agentruntime/agentruntime/runtime/fault"
 	"github.com/agentruntime/agentruntime/runtime/session"
 )
@@ -70,7 +71,7 @@ func (s *Session) WaitForCapacity(ctx context.Context, wait, poll time.Duration)
 				continue
 			}
 			a := decode[control.Availability](ev)
-			s.base.Work.Post(func() { s.base.Emit(CapacityChanged{Available: a.Available, Details: a.Details}) })
+			s.base.Work.Post(func() { s.base.Emit(event.CapacityChanged{Available: a.Available, Details: a.Details}) })
 			if a.Available {
 				return a.Details, nil
 			}

@@ -9,6 +9,7 @@ import (
 
 	"github.com/agentruntime/agentruntime/internal/fetch"
 	"github.com/agentruntime/agentruntime/runtime/appinit"
+	"github.com/agentruntime/agentruntime/runtime/event"
 	"github.com/agentruntime/agentruntime/runtime/session"
 )
 
@@ -33,7 +34,7 @@ func TestCloseWaitsForTheServiceToHear(t *testing.T) {
 		}
 		r.mu.Lock()
 		defer r.mu.Unlock()
-		if done, ok := r.events[len(r.events)-1].(SessionCompleted); !ok || !done.Sent {
+		if done, ok := r.events[len(r.events)-1].(event.SessionCompleted); !ok || !done.Sent {
 			t.Errorf("the last event is %#v", r.events[len(r.events)-1])
 		}
 	})

@@ -7,6 +7,7 @@ import (
 
 	"github.com/agentruntime/agentruntime/internal/socketio"
 	"github.com/agentruntime/agentruntime/runtime/control"
+	"github.com/agentruntime/agentruntime/runtime/event"
 	"github.com/agentruntime/agentruntime/runtime/fault"
 	"github.com/agentruntime/agentruntime/runtime/media"
 	"github.com/agentruntime/agentruntime/runtime/session"
@@ -55,7 +56,7 @@ func (s *Session) connect(done chan error) {
 	}
 	s.started = time.Now()
 	s.timings = map[string]int64{}
-	s.mode = Video
+	s.mode = event.Video
 	s.begin()
 	s.setState(Preparing)
 	if s.opts.MicStart == MicImmediate {
@@ -142,7 +143,7 @@ func (s *Session) connectFailed(err error) {
 		s.base.AuditFailure(e)
 	}
 	if e.Code.Fatal() {
-		s.base.Emit(Failed{Error: e})
+		s.base.Emit(event.Failed{Error: e})
 	}
 	p.finish(e)
 }
@@ -155,7 +156,7 @@ func (s *Session) connectDone(l *connection) {
 	s.approve(l)
 	s.setState(Connected)
 	s.mark(phaseConnected)
-	s.base.Emit(ConnectTimings(s.timings))
+	s.base.Emit(event.ConnectTimings(s.timings))
 	s.startWatching()
 	s.sendKickoff()
 	p.finish(nil)
@@ -288,7 +289,7 @@ func (s *Session) connectPicture(ctx context.Context, l *connection, p plan, rep
 				l.down.Close()
 				l.down = nil
 			}
-			s.mediaReady(l, MediaReady{Mode: Audio})
+			s.mediaReady(l, event.MediaReady{Mode: event.Audio})
 		})
 		return nil
 	}
@@ -310,7 +311,7 @@ func (s *Session) connectPicture(ctx context.Context, l *connection, p plan, rep
 			return err
 		}
 	}
-	ready := MediaReady{Mode: Video, VideoWidth: picture.Width, VideoHeight: picture.Height}
+	ready := event.MediaReady{Mode: event.Video, VideoWidth: picture.Width, VideoHeight: picture.Height}
 	ready.Degraded = p.first && picture.Missing
 	s.base.Work.Post(func() {
 		l.missing = !p.first && picture.Missing
@@ -353,7 +354,7 @@ func (s *Session) resubscribe(ctx context.Context, l *connection, down Subscribe
 	return url, err
 }
 
-func (s *Session) mediaReady(l *connection, ready MediaReady) {
+func (s *Session) mediaReady(l *connection, ready event.MediaReady) {
 	if s.conn != l {
 		return
 	}
@@ -372,7 +373,7 @@ func (s *Session) mediaReady(l *connection, ready MediaReady) {
 func (s *Session) announce(l *connection) {
 	if s.conn == l && !l.announced {
 		l.announced = true
-		s.base.Emit(StreamReady{FinalURL: l.hello.FinalURL, AgentName: l.hello.AgentName, HostName: l.hello.HostName})
+		s.base.Emit(event.StreamReady{FinalURL: l.hello.FinalURL, AgentName: l.hello.AgentName, HostName: l.hello.HostName})
 	}
 }
 

@@ -12,6 +12,7 @@ import (
 	"github.com/agentruntime/agentruntime/internal/fakeservice"
 	"github.com/agentruntime/agentruntime/internal/socketio"
 	"github.com/agentruntime/agentruntime/runtime/control"
+	"github.com/agentruntime/agentruntime/runtime/event"
 	"github.com/agentruntime/agentruntime/runtime/fault"
 	"github.com/agentruntime/agentruntime/runtime/media"
 	"github.com/agentruntime/agentruntime/runtime/session"
@@ -100,22 +101,22 @@ func TestTheASRLimitIsItsOwn(t *testing.T) {
 }
 
 func TestFatalEventsRejectConnectAtOnce(t *testing.T) {
-	for event, want := range map[string]fault.Code{
+	for name, want := range map[string]fault.Code{
 		control.ThrowToNoAgent:      fault.CapacityUnavailable,
 		control.ThrowToExceededTier: fault.TierExceeded,
 		control.ThrowToBadRequest:   fault.BadRequest,
 		control.RemovePeer:          fault.PeerRemoved,
 		control.UnsupportedClient:   fault.UnsupportedClient,
 	} {
-		t.Run(event, func(t *testing.T) {
+		t.Run(name, func(t *testing.T) {
 			run(t, Options{}, func(r *rig) {
-				r.service.Answer[control.Join] = func(s *fakeservice.Socket, _ fakeservice.Event) { s.Say(event, control.Empty{}) }
+				r.service.Answer[control.Join] = func(s *fakeservice.Socket, _ fakeservice.Event) { s.Say(name, control.Empty{}) }
 				began := time.Now()
 				err := r.Connect(context.Background())
 				if !errors.Is(err, want) || time.Since(began) != 0 {
 					t.Errorf("err = %v after %v, want %s at once", err, time.Since(began), want)
 				}
-				if errs := all[Failed](r); len(errs) != 1 || errs[0].Code != want {
+				if errs := all[event.Failed](r); len(errs) != 1 || errs[0].Code != want {
 					t.Errorf("error events = %v", errs)
 				}
 			})
@@ -231,10 +232,10 @@ func TestNoPictureIsTriedTwiceThenDegraded(t *testing.T) {
 		if r.media.Down.Renewed != 1 || len(r.media.Down.Posts) != 2 {
 			t.Errorf("renewed %d, posts %v", r.media.Down.Renewed, r.media.Down.Posts)
 		}
-		if ready := all[MediaReady](r); len(ready) != 1 || !ready[0].Degraded {
+		if ready := all[event.MediaReady](r); len(ready) != 1 || !ready[0].Degraded {
 			t.Errorf("mediaReady = %+v", ready)
 		}
-		if w := all[Warning](r); len(w) != 1 || w[0].Code != fault.MediaNoVideo {
+		if w := all[event.Warning](r); len(w) != 1 || w[0].Code != fault.MediaNoVideo {
 			t.Errorf("warnings = %+v", w)
 		}
 	})
@@ -249,7 +250,7 @@ func TestAudioModeTakesTheServicesVoice(t *testing.T) {
 			s.Say(control.VoiceOffer, control.Offer{Offer: control.Description{Type: "offer", SDP: "v=0"}})
 		}
 		s := r.connectOnly()
-		if r.Snapshot().Mode != Audio || len(r.media.Down.Posts) != 0 {
+		if r.Snapshot().Mode != event.Audio || len(r.media.Down.Posts) != 0 {
 			t.Errorf("mode %s, posts %v", r.Snapshot().Mode, r.media.Down.Posts)
 		}
 		if got := s.Payloads(control.VoiceAnswer); len(got) != 1 {
@@ -277,7 +278,7 @@ func TestPrepareIsUsedByConnect(t *testing.T) {
 		if n := len(r.service.Socket(0).Payloads(control.Join)); n != 1 {
 			t.Errorf("%d joins", n)
 		}
-		if len(all[StreamReady](r)) != 1 {
+		if len(all[event.StreamReady](r)) != 1 {
 			t.Error("streamReady was not emitted from connect")
 		}
 	})
@@ -289,7 +290,7 @@ func TestAnUnusedPreparationExpires(t *testing.T) {
 			r.t.Fatal(err)
 		}
 		time.Sleep(60 * second)
-		if w := all[Warning](r); len(w) != 1 || w[0].Code != fault.PrepareExpired {
+		if w := all[event.Warning](r); len(w) != 1 || w[0].Code != fault.PrepareExpired {
 			t.Errorf("warnings = %v", w)
 		}
 		if !r.service.Socket(0).Closed() {
@@ -332,7 +333,7 @@ func TestWaitForCapacityPolls(t *testing.T) {
 		if err != nil || string(details) != `{"maxCalls":20}` || time.Since(began) != polls {
 			t.Errorf("%s, %v after %v", details, err, time.Since(began))
 		}
-		if n := len(all[CapacityChanged](r)); n != 3 {
+		if n := len(all[event.CapacityChanged](r)); n != 3 {
 			t.Errorf("%d capacityChanged", n)
 		}
 		r.service.Answer[control.CheckAvailability] = func(s *fakeservice.Socket, _ fakeservice.Event) {

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/agentruntime/agentruntime/runtime/control"
+	"github.com/agentruntime/agentruntime/runtime/event"
 	"github.com/agentruntime/agentruntime/runtime/fault"
 	"github.com/agentruntime/agentruntime/runtime/media"
 	"github.com/agentruntime/agentruntime/runtime/session"
@@ -142,7 +143,7 @@ func (s *Session) capMic(up Publisher) {
 func (s *Session) micEvent(ev media.Event) {
 	switch ev.Kind {
 	case media.MicStarted:
-		s.base.Emit(MicStarted{})
+		s.base.Emit(event.MicStarted{})
 	case media.MicEnded:
 		if e := fault.From(ev.Err); e != nil {
 			s.base.Warn(e.Code, e.Detail)
@@ -150,16 +151,16 @@ func (s *Session) micEvent(ev media.Event) {
 	case media.SourceEnded:
 		s.turns.UserSpeechEnded(ev.At, "source")
 	case media.HardwareMute:
-		s.base.Emit(HardwareMuteChanged{Muted: ev.Muted, Track: ev.Track.Native})
+		s.base.Emit(event.HardwareMuteChanged{Muted: ev.Muted, Track: ev.Track.Native})
 	case media.Level:
-		s.base.Emit(LocalMicLevel{Level: ev.Level})
+		s.base.Emit(event.LocalMicLevel{Level: ev.Level})
 		speaking := ev.Level*maxLevel >= *s.opts.LocalVADThreshold
 		if speaking {
 			s.turns.UserSpeechEnded(time.Now(), "detector")
 		}
 		if speaking != s.devices.speaking {
 			s.devices.speaking = speaking
-			s.base.Emit(LocalSpeakingChanged{Speaking: speaking})
+			s.base.Emit(event.LocalSpeakingChanged{Speaking: speaking})
 		}
 	}
 }
@@ -170,7 +171,7 @@ const maxLevel = 16 * 255
 // sendCandidate trickles a candidate of the microphone's or the voice's peer
 // (protocol §5.2 and §4.11).
 func (s *Session) sendCandidate(ev media.Event) {
-	names := map[media.Channel]string{media.ChannelASR: control.ASRClientCandidate, media.ChannelVoice: control.VoiceCandidate}
+	names := map[event.Channel]string{event.ChannelASR: control.ASRClientCandidate, event.ChannelVoice: control.VoiceCandidate}
 	if name := names[ev.Channel]; name != "" && ev.Candidate != nil {
 		s.emit(name, control.ClientCandidate{Candidate: *ev.Candidate})
 	}
@@ -192,7 +193,7 @@ func (s *Session) acceptVoice(l *connection, offer control.Description) {
 			switch {
 			case s.conn != l || l.voice != voice:
 			case err != nil:
-				s.base.Warning(Warning{Code: fault.MediaAttachFailed, Kind: "audio", Detail: err.Error()})
+				s.base.Warning(event.Warning{Code: fault.MediaAttachFailed, Kind: "audio", Detail: err.Error()})
 			default:
 				s.emit(control.VoiceAnswer, control.Answer{Answer: answer})
 			}

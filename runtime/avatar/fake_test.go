@@ -15,6 +15,7 @@ import (
 	"github.com/agentruntime/agentruntime/internal/fakeservice"
 	"github.com/agentruntime/agentruntime/internal/fetch"
 	"github.com/agentruntime/agentruntime/runtime/control"
+	"github.com/agentruntime/agentruntime/runtime/event"
 	"github.com/agentruntime/agentruntime/runtime/media"
 	"github.com/agentruntime/agentruntime/runtime/session"
 )
@@ -77,7 +78,7 @@ type rig struct {
 	http    *fakeHTTP
 
 	mu     sync.Mutex
-	events []Event
+	events []event.Event
 }
 
 // micReports is an event of the microphone.
@@ -93,7 +94,7 @@ func run(t *testing.T, o Options, f func(r *rig)) {
 		if o.GenieURL == nil {
 			o.GenieURL = new("https://brain.example")
 		}
-		o.OnEvent = func(e Event) {
+		o.OnEvent = func(e event.Event) {
 			r.mu.Lock()
 			defer r.mu.Unlock()
 			r.events = append(r.events, e)
@@ -136,8 +137,8 @@ func checkDecision(t *testing.T, from situation, what loss, to situation) {
 func (r *rig) mustConnect() *fakeservice.Socket {
 	r.t.Helper()
 	s := r.connectOnly()
-	r.media.Down.Notify(media.Event{Kind: media.ICEState, Channel: media.ChannelSTV, State: "connected"})
-	r.media.Up.Notify(media.Event{Kind: media.ICEState, Channel: media.ChannelASR, State: "connected"})
+	r.media.Down.Notify(media.Event{Kind: media.ICEState, Channel: event.ChannelSTV, State: "connected"})
+	r.media.Up.Notify(media.Event{Kind: media.ICEState, Channel: event.ChannelASR, State: "connected"})
 	s.Say(control.StvFinishedTalking, control.FinishedTalking{AgentContent: "Hello."})
 	synctest.Wait()
 	return s
@@ -177,7 +178,7 @@ func (r *rig) forget() {
 }
 
 // all returns the events of type T so far.
-func all[T Event](r *rig) []T {
+func all[T event.Event](r *rig) []T {
 	synctest.Wait()
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -11,6 +11,7 @@ import (
 	"github.com/agentruntime/agentruntime/internal/socketio"
 	"github.com/agentruntime/agentruntime/runtime/control"
 	"github.com/agentruntime/agentruntime/runtime/converse"
+	"github.com/agentruntime/agentruntime/runtime/event"
 	"github.com/agentruntime/agentruntime/runtime/fault"
 	"github.com/agentruntime/agentruntime/runtime/session"
 )
@@ -36,7 +37,7 @@ func FuzzService(f *testing.F) {
 				s.Push(socketio.Event{Kind: socketio.Message, Name: name, Args: socketio.Args{line[1:]}})
 				synctest.Wait()
 			}
-			for _, e := range all[Failed](r) {
+			for _, e := range all[event.Failed](r) {
 				if e.Code == fault.InternalError {
 					t.Errorf("%v", e.Error)
 				}
@@ -62,7 +63,7 @@ func FuzzDelta(f *testing.F) {
 		if text, ok := seg.Content.(string); ok && text != converse.Clean(text) && !(whole && len(text) > converse.MaxText) {
 			t.Errorf("content %q of %q is not clean", text, delta)
 		}
-		if b, err := json.Marshal(BrainSegment{Segment: seg}); err != nil {
+		if b, err := json.Marshal(event.BrainSegment{Segment: seg}); err != nil {
 			t.Errorf("%q gives what can't be handed on: %s, %v", delta, b, err)
 		}
 		actionOf(&seg)

@@ -10,6 +10,7 @@ import (
 	"github.com/agentruntime/agentruntime/internal/fakeservice"
 	"github.com/agentruntime/agentruntime/runtime/control"
 	"github.com/agentruntime/agentruntime/runtime/converse"
+	"github.com/agentruntime/agentruntime/runtime/event"
 	"github.com/agentruntime/agentruntime/runtime/media"
 )
 
@@ -22,7 +23,7 @@ func TestEveryClientEventIsProduced(t *testing.T) {
 			s.Say(control.JoinComplete, control.Empty{})
 		}
 		s := r.mustConnect()
-		r.media.Up.Notify(media.Event{Kind: media.Candidate, Channel: media.ChannelASR, Candidate: &control.Candidate{Candidate: "candidate:1 1 udp 1 127.0.0.1 9 typ host"}})
+		r.media.Up.Notify(media.Event{Kind: media.Candidate, Channel: event.ChannelASR, Candidate: &control.Candidate{Candidate: "candidate:1 1 udp 1 127.0.0.1 9 typ host"}})
 		if _, err := r.Speak(context.Background(), "Hello"); err != nil {
 			r.t.Fatal(err)
 		}

@@ -16,6 +16,7 @@ import (
 	"github.com/agentruntime/agentruntime/internal/socketio"
 	"github.com/agentruntime/agentruntime/runtime/control"
 	"github.com/agentruntime/agentruntime/runtime/converse"
+	"github.com/agentruntime/agentruntime/runtime/event"
 	"github.com/agentruntime/agentruntime/runtime/fault"
 	"github.com/agentruntime/agentruntime/runtime/media"
 	"github.com/agentruntime/agentruntime/runtime/session"
@@ -60,7 +61,7 @@ func TestHeldTextsAreBounded(t *testing.T) {
 }
 
 func TestAKickoffThatNeverLeftIsNotMarkedSent(t *testing.T) {
-	run(t, Options{Options: session.Options{Kickoff: &Kickoff{Text: "Begin"}}}, func(r *rig) {
+	run(t, Options{Options: session.Options{Kickoff: &event.Kickoff{Text: "Begin"}}}, func(r *rig) {
 		r.connectOnly()
 		r.Disconnect(session.DisconnectOptions{}) // during the opening
 		synctest.Wait()
@@ -85,10 +86,10 @@ func TestAKickoffThatNeverLeftIsNotMarkedSent(t *testing.T) {
 }
 
 func TestAKickoffThatIsRefusedWarns(t *testing.T) {
-	o := Options{Options: session.Options{Kickoff: &Kickoff{Text: "Begin"}}, BeforeSend: func(context.Context, string, SendInfo) (string, error) { panic("bug") }}
+	o := Options{Options: session.Options{Kickoff: &event.Kickoff{Text: "Begin"}}, BeforeSend: func(context.Context, string, SendInfo) (string, error) { panic("bug") }}
 	run(t, o, func(r *rig) {
 		s := r.mustConnect()
-		if w := all[Warning](r); len(w) != 1 || w[0].Code != fault.KickoffFailed {
+		if w := all[event.Warning](r); len(w) != 1 || w[0].Code != fault.KickoffFailed {
 			t.Errorf("warnings = %+v", w)
 		}
 		if got := s.Payloads(control.TextEntered); len(got) != 0 || r.Snapshot().State != Connected {
@@ -127,7 +128,7 @@ func TestEveryTurnEndsOnce(t *testing.T) {
 		s.Say(control.AgentEndTurn, control.EndTurn{SpeechID: "b"})
 		s.Say(control.StvFinishedGenerating, control.FinishedGenerating{SpeechID: "a"})
 		s.Say(control.StvFinishedGenerating, control.FinishedGenerating{SpeechID: "b"})
-		if got := all[TurnEnded](r); len(got) != 2 || *got[0].SpeechID != "a" || *got[1].SpeechID != "b" {
+		if got := all[event.TurnEnded](r); len(got) != 2 || *got[0].SpeechID != "a" || *got[1].SpeechID != "b" {
 			t.Errorf("ended %+v", got)
 		}
 		for range 100 { // the number of remembered turns is bounded
@@ -152,7 +153,7 @@ func TestAnOpeningIsNoEmptyTurn(t *testing.T) {
 		s.Say(control.AgentStartSpeech, control.StartSpeech{SpeechID: "heard", IsNewTurn: true})
 		s.Say(control.StvStartedTalking, control.Empty{})
 		s.Say(control.AgentEndTurn, control.EndTurn{SpeechID: "heard"})
-		if w := all[Warning](r); len(w) != 0 {
+		if w := all[event.Warning](r); len(w) != 0 {
 			t.Errorf("warnings = %+v", w)
 		}
 	})
@@ -171,7 +172,7 @@ func TestCaptionsOfACutUtteranceEnd(t *testing.T) {
 		s.Say(control.AgentStartSpeech, control.StartSpeech{SpeechID: "b", IsNewTurn: true})
 		s.Say(control.StvSpeechChunk, control.SpeechChunk{Text: "two", SpeechID: "b", DurationMs: 300})
 		var got []string
-		for _, tr := range all[Transcript](r) {
+		for _, tr := range all[event.Transcript](r) {
 			got = append(got, tr.Text)
 		}
 		if !slices.Equal(got, []string{"one", "two"}) {
@@ -206,11 +207,11 @@ func TestThePolicyKnowsWidgetsByEitherName(t *testing.T) {
 		brain(s, "a", converse.Segment{Type: converse.WidgetPiece, Content: "x"})
 		brain(s, "a", converse.Segment{Type: converse.WidgetPiece, Metadata: &converse.Metadata{RuntimeName: "followups-tool"}, Content: "["})
 		brain(s, "a", converse.Segment{Type: converse.WidgetPiece, Content: "]"})
-		if d := all[AgentActionDenied](r); len(d) != 2 || d[0].Type != "navigate" || d[1].Type != "navigate" {
+		if d := all[event.AgentActionDenied](r); len(d) != 2 || d[0].Type != "navigate" || d[1].Type != "navigate" {
 			t.Errorf("denied %+v", d)
 		}
 		var got []string
-		for _, b := range all[BrainSegment](r) {
+		for _, b := range all[event.BrainSegment](r) {
 			got = append(got, b.ContentString())
 		}
 		if !slices.Equal(got, []string{"[", "]"}) {
@@ -227,10 +228,10 @@ func TestANavigationCanBeRefused(t *testing.T) {
 		brain(s, "a", converse.Segment{Type: converse.Navigate, Content: json.RawMessage(`{"url":"/a"}`)})
 		s.Say(control.AgentRawText, control.RawText{SpeechID: "a", TurnID: "t-1", Delta: `{"role":"assistant","type":"navigate","payload":"/b"}`})
 		brain(s, "a", converse.Segment{Type: converse.Avatar, Content: "Here."})
-		if d := all[AgentActionDenied](r); len(d) != 2 || d[0].Type != "navigate" || d[1].Type != "navigate" {
+		if d := all[event.AgentActionDenied](r); len(d) != 2 || d[0].Type != "navigate" || d[1].Type != "navigate" {
 			t.Errorf("denied %+v", d)
 		}
-		if b := all[BrainSegment](r); len(b) != 1 || b[0].Type != converse.Avatar {
+		if b := all[event.BrainSegment](r); len(b) != 1 || b[0].Type != converse.Avatar {
 			t.Errorf("passed %+v", b)
 		}
 	}
@@ -257,7 +258,7 @@ func TestApplicationsMayBreakOnlyThemselves(t *testing.T) {
 			Options: session.Options{
 				Token: "token",
 				Log:   func(string, string, map[string]any) { panic("logger") },
-				OnEvent: func(e Event) {
+				OnEvent: func(e event.Event) {
 					if c, ok := e.(StateChanged); ok {
 						mu.Lock()
 						states = append(states, c.State)
@@ -265,7 +266,7 @@ func TestApplicationsMayBreakOnlyThemselves(t *testing.T) {
 					}
 					panic("listener")
 				},
-				OnAuditEvent: func(AuditEvent) { panic("audit") },
+				OnAuditEvent: func(event.Audit) { panic("audit") },
 			},
 		}
 		o.Media, o.HTTPClient = instead(media), fakeservice.Reach(&fakeHTTP{status: 200}, service.Dial)
@@ -368,7 +369,7 @@ func TestAMicrophoneThatIsLostWarns(t *testing.T) {
 		r.mustConnect()
 		r.media.StopMic()
 		r.micReports(media.Event{Kind: media.MicEnded, Err: fault.New(fault.MicNotFound, "unplugged")})
-		if w := all[Warning](r); len(w) != 1 || w[0].Code != fault.MicNotFound || r.Snapshot().MicStarted {
+		if w := all[event.Warning](r); len(w) != 1 || w[0].Code != fault.MicNotFound || r.Snapshot().MicStarted {
 			t.Errorf("warnings %+v, started %v", w, r.Snapshot().MicStarted)
 		}
 	})
@@ -438,7 +439,7 @@ func TestTheTokenIsInNothingThatLeaves(t *testing.T) {
 			Token:        token,
 			ThreadID:     "5f0c",
 			Log:          func(level, message string, data map[string]any) { note([]any{level, message, data}) },
-			OnAuditEvent: func(e AuditEvent) { note(e) },
+			OnAuditEvent: func(e event.Audit) { note(e) },
 		},
 		OnAgentAction: func(context.Context, AgentAction) error {
 			return errors.New("refused with " + token)
@@ -452,7 +453,7 @@ func TestTheTokenIsInNothingThatLeaves(t *testing.T) {
 		s.Push(socketio.Event{Kind: socketio.ConnectError, Err: errors.New("bad auth " + token)})
 		r.media.Down.Notify(media.Event{Kind: media.AttachFailed, Media: "video", Err: errors.New(token)})
 		r.media.OnSubscribe = func(context.Context, string) error { return errors.New("POST with " + token) }
-		r.media.Down.Notify(media.Event{Kind: media.ICEState, Channel: media.ChannelSTV, State: "failed"})
+		r.media.Down.Notify(media.Event{Kind: media.ICEState, Channel: event.ChannelSTV, State: "failed"})
 		time.Sleep(2 * time.Minute)
 		r.Disconnect(session.DisconnectOptions{})
 		synctest.Wait()

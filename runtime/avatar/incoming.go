@@ -9,8 +9,8 @@ import (
 	"github.com/agentruntime/agentruntime/internal/socketio"
 	"github.com/agentruntime/agentruntime/runtime/control"
 	"github.com/agentruntime/agentruntime/runtime/converse"
+	"github.com/agentruntime/agentruntime/runtime/event"
 	"github.com/agentruntime/agentruntime/runtime/fault"
-	"github.com/agentruntime/agentruntime/runtime/media"
 )
 
 // receive handles one event of the socket of l.
@@ -24,7 +24,7 @@ func (s *Session) receive(l *connection, ev socketio.Event) {
 		s.connectError(l, ev.Err)
 	case socketio.Reconnecting:
 		l.attempt = ev.Attempt
-		s.base.Emit(ConnectivityChanged{Channel: "socket", State: string(ReconnectRetry), Attempt: ev.Attempt, MaxAttempts: s.maxAttempts(ev.Attempt)})
+		s.base.Emit(event.ConnectivityChanged{Channel: "socket", State: string(event.ReconnectRetry), Attempt: ev.Attempt, MaxAttempts: s.maxAttempts(ev.Attempt)})
 	case socketio.ReconnectFailed:
 		s.lose(socketSpent, detail{})
 	case socketio.Message:
@@ -41,12 +41,12 @@ func (s *Session) message(l *connection, ev socketio.Event) {
 	switch ev.Name {
 	case control.AvailabilityResult:
 		a := decode[control.Availability](ev)
-		s.base.Emit(CapacityChanged{Available: a.Available, Details: a.Details})
+		s.base.Emit(event.CapacityChanged{Available: a.Available, Details: a.Details})
 		s.askCapacityAgain(l, a.Available)
 	case control.ASRError:
 		if s.running == nil { // otherwise the handshake reports it
 			s.base.Log("warn", "the service lost the microphone: "+converse.Clean(decode[control.PeerError](ev).Error), nil)
-			s.lose(peerLost, detail{channel: media.ChannelASR, reason: "error"})
+			s.lose(peerLost, detail{channel: event.ChannelASR, reason: "error"})
 		}
 	case control.ASRServerCandidate:
 		if l.up != nil {
@@ -59,7 +59,7 @@ func (s *Session) message(l *connection, ev socketio.Event) {
 			l.voice.AddCandidate(decode[control.ClientCandidate](ev).Candidate)
 		}
 	case control.VoiceError:
-		s.base.Warning(Warning{Code: fault.MediaAttachFailed, Kind: "audio", Detail: converse.Clean(decode[control.PeerError](ev).Error)})
+		s.base.Warning(event.Warning{Code: fault.MediaAttachFailed, Kind: "audio", Detail: converse.Clean(decode[control.PeerError](ev).Error)})
 	case control.AgentRawText:
 		s.segment(decode[control.RawText](ev))
 	case control.AgentStartSpeech:
@@ -86,10 +86,10 @@ func (s *Session) message(l *connection, ev socketio.Event) {
 		s.noteActivity()
 		s.stall.Disarm()
 		s.turn.answered = false
-		s.base.Emit(UserStartedTalking{})
+		s.base.Emit(event.UserStartedTalking{})
 	case control.SmartTurnStatus:
 		t := decode[control.SmartTurn](ev)
-		s.base.Emit(SmartTurnStatus{Status: converse.Clean(t.Status), TimeoutMs: t.TimeoutMs, Probability: t.Probability})
+		s.base.Emit(event.SmartTurnStatus{Status: converse.Clean(t.Status), TimeoutMs: t.TimeoutMs, Probability: t.Probability})
 	default:
 		s.lifecycle(ev)
 	}
@@ -99,22 +99,22 @@ func (s *Session) message(l *connection, ev socketio.Event) {
 func (s *Session) lifecycle(ev socketio.Event) {
 	switch ev.Name {
 	case control.ConversationTimeWarning:
-		s.base.Emit(TimeWarning{RemainingTime: decode[control.TimeWarning](ev).RemainingTime})
+		s.base.Emit(event.TimeWarning{RemainingTime: decode[control.TimeWarning](ev).RemainingTime})
 	case control.ConversationTimeExpired:
-		s.base.Emit(TimeExpired{})
+		s.base.Emit(event.TimeExpired{})
 	case control.ConversationEnded:
 		s.endedByService()
 	case control.StvTaskFail:
-		s.base.Emit(Failed{Error: fault.New(fault.STVTaskFail, "the service's video engine failed")})
+		s.base.Emit(event.Failed{Error: fault.New(fault.STVTaskFail, "the service's video engine failed")})
 	case control.PauseSessionExpired:
 		s.pauseExpired()
-		s.base.Emit(TimeExpired{Type: "pause_expiry"})
+		s.base.Emit(event.TimeExpired{Type: "pause_expiry"})
 	case control.SessionReadyForResume:
 		// It follows pauseSessionExpired; the media may have been made again in between.
 		if s.life.paused {
 			s.pauseExpired()
 		}
-		s.base.Emit(ResumeReady{Ready: true})
+		s.base.Emit(event.ResumeReady{Ready: true})
 	case control.ResumingSession:
 		if s.state == Connected {
 			s.setState(Resuming)
@@ -128,7 +128,7 @@ func (s *Session) lifecycle(ev socketio.Event) {
 			return // it confirms an earlier resume; the session is paused again
 		}
 		s.flush()
-		s.base.Emit(Resumed{})
+		s.base.Emit(event.Resumed{})
 	}
 }
 
@@ -160,7 +160,7 @@ func (s *Session) speechStarts(p control.StartSpeech) {
 			s.shown.perceived = false
 		}
 		s.turn.ended = slices.DeleteFunc(s.turn.ended, func(id string) bool { return id == p.SpeechID })
-		s.base.Emit(TurnStarted{SpeechID: &p.SpeechID, TurnID: p.TurnID, IsNewTurn: p.IsNewTurn})
+		s.base.Emit(event.TurnStarted{SpeechID: &p.SpeechID, TurnID: p.TurnID, IsNewTurn: p.IsNewTurn})
 	})
 }
 
@@ -175,7 +175,7 @@ func (s *Session) turnEnds(speechID, turnID string) {
 		s.turn.ended = append(s.turn.ended[max(0, len(s.turn.ended)-maxEnded+1):], speechID)
 	}
 	s.show(s.shown.widgets.End())
-	s.base.Emit(TurnEnded{SpeechID: &speechID, TurnID: turnID})
+	s.base.Emit(event.TurnEnded{SpeechID: &speechID, TurnID: turnID})
 	s.turns.TextEnded(speechID)
 	if !strings.HasSuffix(speechID, control.SuffixOpening) { // which is no turn of the brain
 		s.checkEmptyTurn()
@@ -229,17 +229,17 @@ func (s *Session) applySegment(seg *converse.Segment) {
 	if perceivable(seg) {
 		s.perceived()
 	}
-	s.base.Emit(BrainSegment{Segment: *seg})
+	s.base.Emit(event.BrainSegment{Segment: *seg})
 	s.show(s.shown.widgets.Add(seg))
 }
 
 // show emits the widgets that are complete, and those that can't be read.
 func (s *Session) show(widgets []converse.Widget, malformed []converse.Malformed) {
 	for _, m := range malformed { // one that another has cut off, so it comes first
-		s.base.Emit(WidgetShown{Widget: m.Widget()})
+		s.base.Emit(event.WidgetShown{Widget: m.Widget()})
 	}
 	for _, w := range widgets {
-		s.base.Emit(WidgetShown{Widget: w})
+		s.base.Emit(event.WidgetShown{Widget: w})
 	}
 }
 
@@ -287,15 +287,15 @@ func (s *Session) sentence(p control.Sentence) {
 	if strings.HasSuffix(p.SpeechID, control.SuffixWakeUp) || strings.HasSuffix(p.SpeechID, control.SuffixGoodbye) {
 		s.turn.hold()
 	}
-	s.base.Emit(Transcript{Type: "final", Text: spokenLabel(p.Text, p.SpeechID), SpeechID: &p.SpeechID})
+	s.base.Emit(event.Transcript{Type: "final", Text: spokenLabel(p.Text, p.SpeechID), SpeechID: &p.SpeechID})
 }
 
 // chunk handles stvSpeechChunk (protocol §7.3 and §7.4).
 func (s *Session) chunk(p control.SpeechChunk) {
 	p.Text = spokenLabel(p.Text, p.SpeechID)
-	s.base.Emit(SpeechChunk{Text: p.Text, DurationMs: p.DurationMs, SpeechID: p.SpeechID})
+	s.base.Emit(event.SpeechChunk{Text: p.Text, DurationMs: p.DurationMs, SpeechID: p.SpeechID})
 	if words, ok := s.turn.captions.take(p); ok {
-		s.base.Emit(Transcript{Type: "partial", Text: p.Text, SpeechID: &p.SpeechID, Words: words})
+		s.base.Emit(event.Transcript{Type: "partial", Text: p.Text, SpeechID: &p.SpeechID, Words: words})
 	}
 }
 
@@ -312,7 +312,7 @@ func (s *Session) startsTalking() {
 	}
 	s.turn.speaking, s.turn.talkingSince = true, time.Now()
 	s.shown.perceived = true
-	s.base.Emit(AvatarStartTalking{Utterance: s.utterance(id)})
+	s.base.Emit(event.AvatarStartTalking{Utterance: s.utterance(id)})
 }
 
 func (s *Session) finishedTalking(p control.FinishedTalking) {
@@ -325,22 +325,22 @@ func (s *Session) finishedTalking(p control.FinishedTalking) {
 	if !silent {
 		s.base.Audit("turn.avatar_spoke", "done", "")
 	}
-	s.base.Emit(AvatarStopTalking{Text: spokenLabel(p.AgentContent, id), Utterance: s.utterance(id)})
+	s.base.Emit(event.AvatarStopTalking{Text: spokenLabel(p.AgentContent, id), Utterance: s.utterance(id)})
 	s.turns.SpeechEnded(id, s.turn.talkingSince)
 	s.turn.talkingSince = time.Time{}
 }
 
 // utterance returns the ids of an utterance for an event.
-func (s *Session) utterance(speechID string) Utterance {
-	return Utterance{SpeechID: speechID, TurnID: s.turn.turns.of(speechID)}
+func (s *Session) utterance(speechID string) event.Utterance {
+	return event.Utterance{SpeechID: speechID, TurnID: s.turn.turns.of(speechID)}
 }
 
 // utteranceTurns has the turns of the newest utterances, the newest last: the service names
 // the turn of an utterance only at its beginning and its end.
-type utteranceTurns []Utterance
+type utteranceTurns []event.Utterance
 
 func (u *utteranceTurns) add(speechID, turnID string) {
-	*u = append((*u)[max(0, len(*u)-maxEnded+1):], Utterance{speechID, turnID})
+	*u = append((*u)[max(0, len(*u)-maxEnded+1):], event.Utterance{SpeechID: speechID, TurnID: turnID})
 }
 
 // of returns the turn of an utterance, "" for one that belongs to no turn.
@@ -360,7 +360,7 @@ func (s *Session) interrupted() {
 	s.over(s.turn.captions.speechID)
 	s.turn.captions.interrupt()
 	s.release()
-	s.base.Emit(Interrupted{})
+	s.base.Emit(event.Interrupted{})
 	s.turns.Interrupted(s.turn.talkingSince)
 }
 
@@ -379,7 +379,7 @@ func (s *Session) userTurn(p control.TurnToTalk) {
 	s.repeated(text)
 	s.base.Audit("turn.user_captured", "done", "")
 	if text = s.cutEcho(text); text != "" {
-		s.base.Emit(Transcript{Type: "user", Text: text})
+		s.base.Emit(event.Transcript{Type: "user", Text: text})
 	}
 }
 
@@ -443,7 +443,7 @@ func (c *captions) finish() { c.elapsed = 0 }
 
 // take returns the words of p with their times, or false if p is stale or a
 // sentinel.
-func (c *captions) take(p control.SpeechChunk) ([]Word, bool) {
+func (c *captions) take(p control.SpeechChunk) ([]event.Word, bool) {
 	if c.speechID == "" {
 		c.adopt(p.SpeechID)
 	}
@@ -455,10 +455,10 @@ func (c *captions) take(p control.SpeechChunk) ([]Word, bool) {
 		duration = unknownMs
 	}
 	tokens := strings.Fields(p.Text)
-	words := make([]Word, len(tokens))
+	words := make([]event.Word, len(tokens))
 	for i, token := range tokens {
 		start := c.elapsed + float64(i)*duration/float64(len(tokens))
-		words[i] = Word{Word: token, StartMs: int64(math.Round(start))}
+		words[i] = event.Word{Word: token, StartMs: int64(math.Round(start))}
 	}
 	c.elapsed += duration
 	return words, true

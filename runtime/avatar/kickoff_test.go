@@ -9,6 +9,7 @@ import (
 
 	"github.com/agentruntime/agentruntime/internal/fakeservice"
 	"github.com/agentruntime/agentruntime/runtime/control"
+	"github.com/agentruntime/agentruntime/runtime/event"
 	"github.com/agentruntime/agentruntime/runtime/session"
 )
 
@@ -49,7 +50,7 @@ func TestAKickoffThatIsHeldBackLeavesLater(t *testing.T) {
 		}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			c.options.Kickoff = &Kickoff{Text: "Begin"}
+			c.options.Kickoff = &event.Kickoff{Text: "Begin"}
 			run(t, c.options, func(r *rig) {
 				s := c.at(r)
 				synctest.Wait()
@@ -77,7 +78,7 @@ func TestAKickoffThatIsHeldBackLeavesLater(t *testing.T) {
 // tried elsewhere.
 func TestAKickoffThatWasRefusedIsUsedUp(t *testing.T) {
 	no := func(context.Context, string, SendInfo) (string, error) { return "", errors.New("no") }
-	run(t, Options{Options: session.Options{Kickoff: &Kickoff{Text: "Begin"}}, BeforeSend: no}, func(r *rig) {
+	run(t, Options{Options: session.Options{Kickoff: &event.Kickoff{Text: "Begin"}}, BeforeSend: no}, func(r *rig) {
 		r.mustConnect()
 		if !r.HoldKickoff(true) {
 			t.Error("it may be sent again")

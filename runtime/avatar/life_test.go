@@ -13,6 +13,7 @@ import (
 	"github.com/agentruntime/agentruntime/internal/socketio"
 	"github.com/agentruntime/agentruntime/runtime/control"
 	"github.com/agentruntime/agentruntime/runtime/converse"
+	"github.com/agentruntime/agentruntime/runtime/event"
 	"github.com/agentruntime/agentruntime/runtime/fault"
 	"github.com/agentruntime/agentruntime/runtime/media"
 	"github.com/agentruntime/agentruntime/runtime/session"
@@ -30,7 +31,7 @@ func TestDisconnectCompletesTheThreadOnce(t *testing.T) {
 		if got := r.http.seen(); !slices.Equal(got, want) {
 			t.Errorf("requests = %q", got)
 		}
-		if e := all[Ended](r); len(e) != 1 || e[0].Reason != "disconnect" {
+		if e := all[event.Ended](r); len(e) != 1 || e[0].Reason != "disconnect" {
 			t.Errorf("ended = %+v", e)
 		}
 	})
@@ -40,7 +41,7 @@ func TestTheServicesEndIsNotReportedBack(t *testing.T) {
 	run(t, Options{Options: session.Options{ThreadID: "5f0c"}}, func(r *rig) {
 		s := r.mustConnect()
 		s.Say(control.ConversationEnded, control.Empty{})
-		if e := all[Ended](r); len(e) != 1 || e[0].Reason != "conversation_ended" {
+		if e := all[event.Ended](r); len(e) != 1 || e[0].Reason != "conversation_ended" {
 			t.Errorf("ended = %+v", e)
 		}
 		if got := r.http.seen(); len(got) != 0 || r.Snapshot().State != Disconnected {
@@ -74,7 +75,7 @@ func TestAnUnrecoveredSocketIsRebuiltOnTheSameThread(t *testing.T) {
 		s.Push(socketio.Event{Kind: socketio.Disconnected, Reason: socketio.PingTimeout})
 		s.Push(socketio.Event{Kind: socketio.Connected})
 		synctest.Wait()
-		if got := all[Reconnected](r); len(got) != 1 || got[0].Recovered {
+		if got := all[event.Reconnected](r); len(got) != 1 || got[0].Recovered {
 			t.Fatalf("reconnected = %+v", got)
 		}
 		joins := s.Payloads(control.Join)
@@ -100,10 +101,10 @@ func TestTwoFailedRebuildsEndTheSession(t *testing.T) {
 		s.Push(socketio.Event{Kind: socketio.Disconnected, Reason: socketio.TransportError})
 		s.Push(socketio.Event{Kind: socketio.Connected})
 		time.Sleep(61 * second)
-		if e := all[Failed](r); len(e) != 1 || e[0].Code != fault.ReconnectFailed || e[0].Phase != fault.PhaseReconnect || !e[0].Retryable {
+		if e := all[event.Failed](r); len(e) != 1 || e[0].Code != fault.ReconnectFailed || e[0].Phase != fault.PhaseReconnect || !e[0].Retryable {
 			t.Errorf("errors = %v", e)
 		}
-		if e := all[Ended](r); len(e) != 1 || e[0].Reason != "reconnect_failed" {
+		if e := all[event.Ended](r); len(e) != 1 || e[0].Reason != "reconnect_failed" {
 			t.Errorf("ended = %v", e)
 		}
 		if r.service.Dialled() != 2 {
@@ -117,7 +118,7 @@ func TestTheReconnectWindowEndsTheSession(t *testing.T) {
 		s := r.mustConnect()
 		s.Push(socketio.Event{Kind: socketio.Disconnected, Reason: socketio.TransportClose})
 		time.Sleep(22 * second)
-		if e := all[Ended](r); len(e) != 1 || e[0].Reason != "reconnect_timeout" {
+		if e := all[event.Ended](r); len(e) != 1 || e[0].Reason != "reconnect_timeout" {
 			t.Errorf("ended = %v", e)
 		}
 	})
@@ -136,8 +137,8 @@ func TestMediaLadder(t *testing.T) {
 	t.Run("the microphone restarts ICE", func(t *testing.T) {
 		run(t, Options{}, func(r *rig) {
 			r.mustConnect()
-			r.media.Up.Notify(media.Event{Kind: media.ICEState, Channel: media.ChannelASR, State: "failed"})
-			if got := all[MediaRecovered](r); len(got) != 1 || got[0].Method != "ice-restart" || r.media.Up.Restarts != 1 {
+			r.media.Up.Notify(media.Event{Kind: media.ICEState, Channel: event.ChannelASR, State: "failed"})
+			if got := all[event.MediaRecovered](r); len(got) != 1 || got[0].Method != "ice-restart" || r.media.Up.Restarts != 1 {
 				t.Errorf("recovered %+v after %d restarts", got, r.media.Up.Restarts)
 			}
 		})
@@ -145,11 +146,11 @@ func TestMediaLadder(t *testing.T) {
 	t.Run("a short disconnection heals by itself", func(t *testing.T) {
 		run(t, Options{}, func(r *rig) {
 			r.mustConnect()
-			r.media.Down.Notify(media.Event{Kind: media.ICEState, Channel: media.ChannelSTV, State: "disconnected"})
+			r.media.Down.Notify(media.Event{Kind: media.ICEState, Channel: event.ChannelSTV, State: "disconnected"})
 			time.Sleep(second)
-			r.media.Down.Notify(media.Event{Kind: media.ICEState, Channel: media.ChannelSTV, State: "connected"})
+			r.media.Down.Notify(media.Event{Kind: media.ICEState, Channel: event.ChannelSTV, State: "connected"})
 			time.Sleep(5 * second)
-			if got := all[MediaRecovering](r); len(got) != 0 {
+			if got := all[event.MediaRecovering](r); len(got) != 0 {
 				t.Errorf("recovering %+v", got)
 			}
 		})
@@ -157,9 +158,9 @@ func TestMediaLadder(t *testing.T) {
 	t.Run("a long one subscribes again", func(t *testing.T) {
 		run(t, Options{}, func(r *rig) {
 			r.mustConnect()
-			r.media.Down.Notify(media.Event{Kind: media.ICEState, Channel: media.ChannelSTV, State: "disconnected"})
+			r.media.Down.Notify(media.Event{Kind: media.ICEState, Channel: event.ChannelSTV, State: "disconnected"})
 			time.Sleep(1500 * time.Millisecond)
-			if got := all[MediaRecovered](r); len(got) != 1 || got[0].Method != "re-subscribe" || r.media.Down.Renewed != 1 {
+			if got := all[event.MediaRecovered](r); len(got) != 1 || got[0].Method != "re-subscribe" || r.media.Down.Renewed != 1 {
 				t.Errorf("recovered %+v after %d renewals", got, r.media.Down.Renewed)
 			}
 		})
@@ -169,10 +170,10 @@ func TestMediaLadder(t *testing.T) {
 			r.media.Stats = media.Stats{Known: true, HasVideo: true, Video: fakeservice.PictureBytes(1000)} // and no more
 			r.mustConnect()
 			time.Sleep(17 * second)
-			if got := all[MediaRecovering](r); len(got) != 2 {
+			if got := all[event.MediaRecovering](r); len(got) != 2 {
 				t.Errorf("%d re-subscriptions", len(got))
 			}
-			if got := all[Reconnecting](r); len(got) != 1 || got[0].Reason != "video stalled" || !got[0].Cold {
+			if got := all[event.Reconnecting](r); len(got) != 1 || got[0].Reason != "video stalled" || !got[0].Cold {
 				t.Errorf("reconnecting %+v", got)
 			}
 		})
@@ -184,7 +185,7 @@ func TestMediaLadder(t *testing.T) {
 				r.media.OnSubscribe = nil
 				return fault.New(fault.WHEPFailed, "no")
 			}
-			r.media.Down.Notify(media.Event{Kind: media.ICEState, Channel: media.ChannelSTV, State: "failed"})
+			r.media.Down.Notify(media.Event{Kind: media.ICEState, Channel: event.ChannelSTV, State: "failed"})
 			synctest.Wait()
 			if r.service.Dialled() != 2 || r.Snapshot().State != Connected {
 				t.Errorf("%d sockets, state %s", r.service.Dialled(), r.Snapshot().State)
@@ -209,7 +210,7 @@ func TestPauseAndResume(t *testing.T) {
 			t.Fatal(err)
 		}
 		s.Say(control.ConversationResumed, control.Empty{})
-		if n := len(all[Resumed](r)); n != 1 || r.Snapshot().Paused {
+		if n := len(all[event.Resumed](r)); n != 1 || r.Snapshot().Paused {
 			t.Errorf("%d resumed, paused %v", n, r.Snapshot().Paused)
 		}
 	})
@@ -255,7 +256,7 @@ func TestAFailedResumeEndsTheSession(t *testing.T) {
 		if err := r.Resume(context.Background()); !errors.Is(err, fault.CapacityUnavailable) {
 			t.Errorf("err = %v", err)
 		}
-		if e := all[Ended](r); len(e) != 1 || e[0].Reason != "resume_failed" {
+		if e := all[event.Ended](r); len(e) != 1 || e[0].Reason != "resume_failed" {
 			t.Errorf("ended = %v", e)
 		}
 	})
@@ -290,7 +291,7 @@ func TestAnIdleSessionEnds(t *testing.T) {
 		s.Say(control.UserStartedTalking, control.Empty{})
 		synctest.Wait()
 		time.Sleep(14 * time.Minute)
-		if w := all[IdleWarning](r); len(w) != 1 || w[0].InMs != 60000 {
+		if w := all[event.IdleWarning](r); len(w) != 1 || w[0].InMs != 60000 {
 			t.Fatalf("warnings = %v", w)
 		}
 		r.forget()
@@ -303,7 +304,7 @@ func TestAPanicEndsTheSessionWithATypedError(t *testing.T) {
 	run(t, Options{}, func(r *rig) {
 		r.mustConnect()
 		r.base.Work.Post(func() { panic("a bug") })
-		if e := all[Failed](r); len(e) != 1 || e[0].Code != fault.InternalError {
+		if e := all[event.Failed](r); len(e) != 1 || e[0].Code != fault.InternalError {
 			t.Errorf("errors = %v", e)
 		}
 		if state := r.Snapshot().State; state != Disconnected {
@@ -332,7 +333,7 @@ func TestEveryServerEventReachesTheSession(t *testing.T) {
 				if got := r.heardNames(); len(got) == 0 && !quiet[name] {
 					t.Errorf("%s %s: nothing was heard", name, payload)
 				}
-				for _, e := range all[Failed](r) {
+				for _, e := range all[event.Failed](r) {
 					if e.Code == fault.InternalError {
 						t.Errorf("%s %s: %v", name, payload, e.Error)
 					}

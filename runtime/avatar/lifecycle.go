@@ -15,7 +15,7 @@ import (
 
 // lifeState is the state of the conversation's life cycle.
 type lifeState struct {
-	disclosure   *Disclosure
+	disclosure   *event.Disclosure
 	acknowledged bool // stays valid for the session's life
 
 	paused bool
@@ -96,7 +96,7 @@ func (s *Session) end(err *fault.Error, reason string) {
 	s.turns.Close()
 	s.settleAllTurns()
 	if err != nil {
-		s.base.Emit(Failed{Error: err})
+		s.base.Emit(event.Failed{Error: err})
 	}
 	s.setState(Disconnected)
 	s.emitEnded(reason)
@@ -114,7 +114,7 @@ func (s *Session) emitEnded(reason string) {
 		return
 	}
 	s.life.endEmitted = true
-	s.base.Emit(Ended{Reason: reason})
+	s.base.Emit(event.Ended{Reason: reason})
 }
 
 // tearDown releases everything. The state stays as it is.
@@ -220,11 +220,11 @@ func (s *Session) network(online bool) {
 	if !*s.opts.NetworkAware || s.situation() == outside {
 		return
 	}
-	state := NetworkOffline
+	state := event.NetworkOffline
 	if online {
-		state = NetworkOnline
+		state = event.NetworkOnline
 	}
-	s.base.Emit(ConnectivityChanged{Channel: "network", State: string(state)})
+	s.base.Emit(event.ConnectivityChanged{Channel: "network", State: string(state)})
 	if online {
 		s.lose(networkBack, detail{})
 	}
@@ -233,15 +233,15 @@ func (s *Session) network(online bool) {
 // disclose emits, before any speech, the notice that a machine talks
 // (session §O3).
 func (s *Session) disclose(l *connection) {
-	s.life.disclosure = &Disclosure{
+	s.life.disclosure = &event.Disclosure{
 		Type:           "ai_disclosure",
 		DisclosureText: s.opts.DisclosureText,
 		FiredAt:        time.Now().UTC().Format(time.RFC3339Nano),
 		Synthetic:      true,
-		Provenance:     Provenance{GeneratedBy: "agentruntime", Voice: "synthetic", SessionID: l.room},
+		Provenance:     event.Provenance{GeneratedBy: "agentruntime", Voice: "synthetic", SessionID: l.room},
 		Scope:          "session",
 	}
-	s.base.Emit(DisclosureShown{*s.life.disclosure})
+	s.base.Emit(event.DisclosureShown{Disclosure: *s.life.disclosure})
 }
 
 // gated reports whether the start waits for the acknowledgement of the disclosure.

@@ -2,8 +2,8 @@ package avatar
 
 import (
 	"github.com/agentruntime/agentruntime/internal/socketio"
+	"github.com/agentruntime/agentruntime/runtime/event"
 	"github.com/agentruntime/agentruntime/runtime/fault"
-	"github.com/agentruntime/agentruntime/runtime/media"
 )
 
 // This file is the one place that decides what happens after a loss: of the socket,
@@ -192,7 +192,7 @@ type detail struct {
 	err    error        // why an attempt or a repair failed, or the socket was refused
 	fatal  *fault.Error // serviceFatal
 
-	channel media.Channel // peerLost, repairFailed
+	channel event.Channel // peerLost, repairFailed
 	state   string        // of the peer, repairFailed
 }
 
@@ -242,7 +242,7 @@ func (s *Session) act(do action, from situation, what loss, d detail) {
 	case remakeMedia:
 		s.rebuildMedia(s.conn, nil)
 	case report:
-		s.base.Emit(Failed{Error: d.fatal})
+		s.base.Emit(event.Failed{Error: d.fatal})
 	case endSession:
 		s.endAfter(from, what, d)
 	}

@@ -12,28 +12,29 @@ import (
 	"github.com/agentruntime/agentruntime/internal/socketio"
 	"github.com/agentruntime/agentruntime/runtime/appinit"
 	"github.com/agentruntime/agentruntime/runtime/control"
+	"github.com/agentruntime/agentruntime/runtime/event"
 	"github.com/agentruntime/agentruntime/runtime/fault"
 	"github.com/agentruntime/agentruntime/runtime/media"
 )
 
 // TestAFatalEventDuringARebuildEndsTheSession with the error that the service gave, at once.
 func TestAFatalEventDuringARebuildEndsTheSession(t *testing.T) {
-	for event, want := range map[string]fault.Code{
+	for name, want := range map[string]fault.Code{
 		control.ThrowToExceededTier: fault.TierExceeded,
 		control.RemovePeer:          fault.PeerRemoved,
 	} {
 		run(t, Options{}, func(r *rig) {
 			s := r.mustConnect()
 			r.forget()
-			r.service.Answer[control.Join] = func(s *fakeservice.Socket, _ fakeservice.Event) { s.Say(event, control.Empty{}) }
+			r.service.Answer[control.Join] = func(s *fakeservice.Socket, _ fakeservice.Event) { s.Say(name, control.Empty{}) }
 			s.Drop(socketio.TransportClose)
 			s.Back(false)
 			synctest.Wait()
-			if e := all[Failed](r); len(e) != 1 || e[0].Code != want {
-				t.Errorf("%s: errors %v, want %s", event, e, want)
+			if e := all[event.Failed](r); len(e) != 1 || e[0].Code != want {
+				t.Errorf("%s: errors %v, want %s", name, e, want)
 			}
-			if e := all[Ended](r); len(e) != 1 || e[0].Reason != string(want) || r.service.Dialled() != 1 {
-				t.Errorf("%s: ended %v, %d sockets", event, e, r.service.Dialled())
+			if e := all[event.Ended](r); len(e) != 1 || e[0].Reason != string(want) || r.service.Dialled() != 1 {
+				t.Errorf("%s: ended %v, %d sockets", name, e, r.service.Dialled())
 			}
 		})
 	}
@@ -71,8 +72,8 @@ func TestAPauseThatExpiresDuringResume(t *testing.T) {
 			t.Errorf("%d approvals, want 2", n)
 		}
 		r.forget()
-		r.media.Down.Notify(media.Event{Kind: media.PeerState, Channel: media.ChannelSTV, State: "failed"})
-		if got := all[MediaRecovering](r); len(got) != 1 {
+		r.media.Down.Notify(media.Event{Kind: media.PeerState, Channel: event.ChannelSTV, State: "failed"})
+		if got := all[event.MediaRecovering](r); len(got) != 1 {
 			t.Errorf("the new media are not watched: %v", got)
 		}
 	})
@@ -115,17 +116,17 @@ func TestNoRepairStartsWhilePaused(t *testing.T) {
 			t.Fatal(err)
 		}
 		synctest.Wait()
-		r.media.Down.Notify(media.Event{Kind: media.ICEState, Channel: media.ChannelSTV, State: "failed"})
-		r.media.Up.Notify(media.Event{Kind: media.PeerState, Channel: media.ChannelASR, State: "failed"})
+		r.media.Down.Notify(media.Event{Kind: media.ICEState, Channel: event.ChannelSTV, State: "failed"})
+		r.media.Up.Notify(media.Event{Kind: media.PeerState, Channel: event.ChannelASR, State: "failed"})
 		time.Sleep(10 * second)
-		if got := all[MediaRecovering](r); len(got) != 0 {
+		if got := all[event.MediaRecovering](r); len(got) != 0 {
 			t.Fatalf("repairs during the pause: %v", got)
 		}
 		if err := r.Resume(context.Background()); err != nil {
 			t.Fatal(err)
 		}
 		time.Sleep(1100 * time.Millisecond)
-		if got := all[MediaRecovering](r); len(got) != 2 {
+		if got := all[event.MediaRecovering](r); len(got) != 2 {
 			t.Errorf("repairs after the pause: %v, want both peers", got)
 		}
 	})
@@ -143,8 +144,8 @@ func TestRebuildsAreCounted(t *testing.T) {
 		s.Back(false)
 		time.Sleep(5 * second)
 		var got []int
-		for _, c := range all[ConnectivityChanged](r) {
-			if c.State == string(ReconnectRetry) {
+		for _, c := range all[event.ConnectivityChanged](r) {
+			if c.State == string(event.ReconnectRetry) {
 				got = append(got, c.Attempt, c.MaxAttempts)
 			}
 		}
@@ -211,7 +212,7 @@ func TestARelayThatIsDeadForAMinute(t *testing.T) {
 		r.media.Dead.Store(true)
 		time.Sleep(20 * second)
 		failed := 0
-		for _, c := range all[ConnectivityChanged](r) {
+		for _, c := range all[event.ConnectivityChanged](r) {
 			if c.State == "recover_failed" {
 				failed++
 			}
@@ -219,14 +220,14 @@ func TestARelayThatIsDeadForAMinute(t *testing.T) {
 		if failed == 0 {
 			t.Error("no recover_failed within 20 s")
 		}
-		if w := all[Warning](r); len(w) != 1 || w[0].Code != fault.MediaNoVideo {
+		if w := all[event.Warning](r); len(w) != 1 || w[0].Code != fault.MediaNoVideo {
 			t.Errorf("a rebuild without a picture is connected without a warning: %v", w)
 		}
 		time.Sleep(40 * second)
-		if got := all[MediaRecovered](r); len(got) != 0 {
+		if got := all[event.MediaRecovered](r); len(got) != 0 {
 			t.Errorf("recovered without bytes: %v", got)
 		}
-		if got := all[Reconnecting](r); len(got) != 1 {
+		if got := all[event.Reconnecting](r); len(got) != 1 {
 			t.Errorf("rebuilds: %v, want one", got)
 		}
 		if state := r.Snapshot().State; state != Connected {
@@ -234,7 +235,7 @@ func TestARelayThatIsDeadForAMinute(t *testing.T) {
 		}
 		r.media.Dead.Store(false)
 		time.Sleep(10 * second)
-		if got := all[MediaRecovered](r); len(got) != 1 || got[0].Channel != media.ChannelSTV {
+		if got := all[event.MediaRecovered](r); len(got) != 1 || got[0].Channel != event.ChannelSTV {
 			t.Errorf("within 10 s of the repair: recovered %v", got)
 		}
 		r.forget()
@@ -254,10 +255,10 @@ func TestAPictureThatNeverComesBackEndsTheSession(t *testing.T) {
 		r.forget()
 		r.media.Dead.Store(true)
 		time.Sleep(4 * time.Minute)
-		if e := all[Failed](r); len(e) != 1 || e[0].Code != fault.MediaRecoverFailed || !e[0].Retryable {
+		if e := all[event.Failed](r); len(e) != 1 || e[0].Code != fault.MediaRecoverFailed || !e[0].Retryable {
 			t.Errorf("errors %v", e)
 		}
-		if e := all[Ended](r); len(e) != 1 || e[0].Reason != "media_recover_failed" {
+		if e := all[event.Ended](r); len(e) != 1 || e[0].Reason != "media_recover_failed" {
 			t.Errorf("ended %v", e)
 		}
 	})
@@ -275,11 +276,11 @@ func TestRepairsThatFailAtOnceEndInTime(t *testing.T) {
 		time.Sleep(5 * second)
 		r.media.Dead.Store(true)
 		time.Sleep(2 * time.Minute)
-		if e := all[Ended](r); len(e) != 0 {
+		if e := all[event.Ended](r); len(e) != 0 {
 			t.Errorf("ended %v before the limit", e)
 		}
 		time.Sleep(20 * second)
-		if e := all[Ended](r); len(e) != 1 || e[0].Reason != "media_recover_failed" {
+		if e := all[event.Ended](r); len(e) != 1 || e[0].Reason != "media_recover_failed" {
 			t.Errorf("ended %v, want media_recover_failed", e)
 		}
 	})
@@ -291,12 +292,12 @@ func TestAPeerWithoutCandidatesIsRebuilt(t *testing.T) {
 		r.mustConnect()
 		r.forget()
 		r.media.Dead.Store(true)
-		r.media.Down.Notify(media.Event{Kind: media.NoCandidates, Channel: media.ChannelSTV})
+		r.media.Down.Notify(media.Event{Kind: media.NoCandidates, Channel: event.ChannelSTV})
 		time.Sleep(20 * second)
-		if got := all[MediaRecovered](r); len(got) != 0 {
+		if got := all[event.MediaRecovered](r); len(got) != 0 {
 			t.Errorf("recovered %v", got)
 		}
-		if got := all[Reconnecting](r); len(got) != 1 || got[0].Reason != "media stv no candidates" || !got[0].Cold {
+		if got := all[event.Reconnecting](r); len(got) != 1 || got[0].Reason != "media stv no candidates" || !got[0].Cold {
 			t.Errorf("reconnecting %v", got)
 		}
 	})
@@ -310,21 +311,21 @@ func TestAMicrophoneThatStaysDead(t *testing.T) {
 		r.mustConnect()
 		r.forget()
 		r.media.Deaf.Store(true)
-		r.media.Up.Notify(media.Event{Kind: media.ICEState, Channel: media.ChannelASR, State: "failed"})
+		r.media.Up.Notify(media.Event{Kind: media.ICEState, Channel: event.ChannelASR, State: "failed"})
 		time.Sleep(11 * second)
-		if got := all[MediaRecovered](r); len(got) != 0 {
+		if got := all[event.MediaRecovered](r); len(got) != 0 {
 			t.Errorf("recovered %v", got)
 		}
-		if got := all[Reconnecting](r); len(got) != 1 || got[0].Reason != "media asr failed" {
+		if got := all[event.Reconnecting](r); len(got) != 1 || got[0].Reason != "media asr failed" {
 			t.Errorf("reconnecting %v", got)
 		}
 		r.forget()
-		r.media.Up.Notify(media.Event{Kind: media.ICEState, Channel: media.ChannelASR, State: "failed"})
+		r.media.Up.Notify(media.Event{Kind: media.ICEState, Channel: event.ChannelASR, State: "failed"})
 		time.Sleep(30 * second)
-		if got := all[Reconnecting](r); len(got) != 0 {
+		if got := all[event.Reconnecting](r); len(got) != 0 {
 			t.Errorf("rebuilt again for the same peer: %v", got)
 		}
-		if got := all[MediaRecovering](r); len(got) < 2 {
+		if got := all[event.MediaRecovering](r); len(got) < 2 {
 			t.Errorf("repairs after a rebuild in vain: %v, want them to go on", got)
 		}
 	})
@@ -346,10 +347,10 @@ func TestARepairAsksForARelayLoginThatHasExpired(t *testing.T) {
 		r.mustConnect()
 		for n, want := range []int32{0, 1, 1, 2} { // at once, and 61, 61 and 122 s later
 			r.forget()
-			r.media.Down.Notify(media.Event{Kind: media.ICEState, Channel: media.ChannelSTV, State: "failed"})
+			r.media.Down.Notify(media.Event{Kind: media.ICEState, Channel: event.ChannelSTV, State: "failed"})
 			synctest.Wait()
-			r.media.Down.Notify(media.Event{Kind: media.ICEState, Channel: media.ChannelSTV, State: "connected"})
-			if got := all[MediaRecovered](r); len(got) != 1 || asked.Load() != want {
+			r.media.Down.Notify(media.Event{Kind: media.ICEState, Channel: event.ChannelSTV, State: "connected"})
+			if got := all[event.MediaRecovered](r); len(got) != 1 || asked.Load() != want {
 				t.Errorf("repair %d: recovered %v, %d logins asked for, want %d", n, got, asked.Load(), want)
 			}
 			if n%2 == 0 {

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/agentruntime/agentruntime/runtime/event"
 	"github.com/agentruntime/agentruntime/runtime/fault"
 	"github.com/agentruntime/agentruntime/runtime/media"
 	"github.com/agentruntime/agentruntime/runtime/session"
@@ -47,13 +48,13 @@ func (s *Session) peerEvent(l *connection, ev media.Event) {
 	case media.Milestone:
 		s.mark(TimingPhase(ev.Phase))
 	case media.TrackAdded:
-		s.base.Emit(TrackAdded{Track: ev.Track.Native, Streams: ev.Track.Streams})
+		s.base.Emit(event.TrackAdded{Track: ev.Track.Native, Streams: ev.Track.Streams})
 	case media.VideoSize:
-		s.base.Emit(VideoMetadata{ev.Picture})
+		s.base.Emit(event.VideoMetadata{VideoWidth: ev.Picture.Width, VideoHeight: ev.Picture.Height})
 	case media.PlaybackBlocked:
-		s.base.Warning(Warning{Code: fault.PlaybackBlocked, Kind: ev.Media})
+		s.base.Warning(event.Warning{Code: fault.PlaybackBlocked, Kind: ev.Media})
 	case media.AttachFailed:
-		s.base.Warning(Warning{Code: fault.MediaAttachFailed, Kind: ev.Media, Detail: fmt.Sprint(ev.Err)})
+		s.base.Warning(event.Warning{Code: fault.MediaAttachFailed, Kind: ev.Media, Detail: fmt.Sprint(ev.Err)})
 	case media.Candidate:
 		s.sendCandidate(ev)
 	case media.ICEState, media.PeerState, media.NoCandidates:
@@ -63,7 +64,7 @@ func (s *Session) peerEvent(l *connection, ev media.Event) {
 
 // peerState applies the media ladder to the state of a peer (protocol §8.5).
 func (s *Session) peerState(ev media.Event) {
-	if ev.Channel == media.ChannelVoice {
+	if ev.Channel == event.ChannelVoice {
 		return // the service repairs it, because it makes the offers
 	}
 	p := s.peer(ev.Channel)
@@ -71,7 +72,7 @@ func (s *Session) peerState(ev media.Event) {
 	case ev.Kind == media.ICEState:
 		p.ice, p.since = ev.State, time.Now()
 		p.grace.Stop()
-		s.base.Emit(ConnectivityChanged{Channel: string(ev.Channel), State: ev.State})
+		s.base.Emit(event.ConnectivityChanged{Channel: string(ev.Channel), State: ev.State})
 		switch ev.State {
 		case "disconnected":
 			p.grace = s.base.After(iceGrace, func() {
@@ -83,10 +84,10 @@ func (s *Session) peerState(ev media.Event) {
 			s.peerLost(ev.Channel, ev.State)
 		case "connected", "completed":
 			p.connected()
-			if ev.Channel == media.ChannelASR {
+			if ev.Channel == event.ChannelASR {
 				s.mended(ev.Channel)
 			}
-			if ev.Channel == media.ChannelSTV {
+			if ev.Channel == event.ChannelSTV {
 				s.mark(phaseICEConnected)
 			}
 		}
@@ -100,7 +101,7 @@ func (s *Session) peerState(ev media.Event) {
 		}
 	case ev.Kind == media.NoCandidates:
 		wait := max(0, noCandidates-time.Since(p.began))
-		p.grace = s.base.After(wait, func() { s.peerLost(ev.Channel, string(NoCandidates)) })
+		p.grace = s.base.After(wait, func() { s.peerLost(ev.Channel, string(event.NoCandidates)) })
 	}
 }
 
@@ -113,9 +114,9 @@ func (p *peerHealth) connected() {
 	}
 }
 
-func (s *Session) peer(c media.Channel) *peerHealth {
+func (s *Session) peer(c event.Channel) *peerHealth {
 	if s.recovery.peers == nil {
-		s.recovery.peers = map[media.Channel]*peerHealth{}
+		s.recovery.peers = map[event.Channel]*peerHealth{}
 	}
 	p := s.recovery.peers[c]
 	if p == nil {
@@ -125,7 +126,7 @@ func (s *Session) peer(c media.Channel) *peerHealth {
 	return p
 }
 
-func (s *Session) peerLost(c media.Channel, state string) {
+func (s *Session) peerLost(c event.Channel, state string) {
 	s.lose(peerLost, detail{channel: c, reason: state})
 }
 
@@ -142,7 +143,7 @@ func (s *Session) repairPeers() {
 }
 
 // repair mends one peer in place; one repair per channel at a time.
-func (s *Session) repair(c media.Channel, state string) {
+func (s *Session) repair(c event.Channel, state string) {
 	p := s.peer(c)
 	if p.recovering || s.conn.released {
 		return
@@ -153,7 +154,7 @@ func (s *Session) repair(c media.Channel, state string) {
 	l := s.conn
 	answers := !p.dead() && (p.ice == "connected" || p.ice == "completed")
 	down, up, url, proof := l.down, l.up, l.subscribed, p.proof
-	s.base.Emit(MediaRecovering{Channel: c, State: state})
+	s.base.Emit(event.MediaRecovering{Channel: c, State: state})
 	method, limit := "ice-restart", s.opts.Limits.ASR
 	mend := func(ctx context.Context) error {
 		if err := l.hs.restartASR(ctx, s.opts.Limits, up); err != nil {
@@ -164,7 +165,7 @@ func (s *Session) repair(c media.Channel, state string) {
 		}
 		return connects(ctx, proof)
 	}
-	if c == media.ChannelSTV {
+	if c == event.ChannelSTV {
 		method, limit = "re-subscribe", s.opts.Limits.Recover
 		expired := s.loginExpired()
 		mend = func(ctx context.Context) error {
@@ -207,7 +208,7 @@ func connects(ctx context.Context, proof <-chan struct{}) error {
 // peerRepaired ends a repair. If a repair in place fails, the session is rebuilt, once: if
 // that does not help, repairs in place continue, because another rebuild would only
 // disturb the visitor more.
-func (s *Session) peerRepaired(l *connection, c media.Channel, method, state string, err error) {
+func (s *Session) peerRepaired(l *connection, c event.Channel, method, state string, err error) {
 	if s.conn != l {
 		return
 	}
@@ -217,12 +218,12 @@ func (s *Session) peerRepaired(l *connection, c media.Channel, method, state str
 	s.recovery.videoSeen = false
 	if err == nil {
 		s.mended(c)
-		s.base.Emit(MediaRecovered{Channel: c, Method: method})
+		s.base.Emit(event.MediaRecovered{Channel: c, Method: method})
 		return
 	}
-	s.base.Emit(ConnectivityChanged{Channel: string(c), State: string(RecoverFailed), Detail: err.Error()})
+	s.base.Emit(event.ConnectivityChanged{Channel: string(c), State: string(event.RecoverFailed), Detail: err.Error()})
 	d := detail{channel: c, state: state, reason: fmt.Sprintf("media %s %s", c, state), err: err}
-	if c == media.ChannelSTV {
+	if c == event.ChannelSTV {
 		// With the pause since the repair before: a browser that finds no way ends a repair at once.
 		r := &s.recovery
 		since := r.darkUntil
@@ -236,7 +237,7 @@ func (s *Session) peerRepaired(l *connection, c media.Channel, method, state str
 	case errors.Is(err, fault.STVSessionGone):
 		d.reason = fmt.Sprintf("stv session gone (%d)", fault.From(err).Status)
 		s.lose(repairFailed, d)
-	case c == media.ChannelSTV && s.recovery.dark > s.opts.Limits.MediaLost:
+	case c == event.ChannelSTV && s.recovery.dark > s.opts.Limits.MediaLost:
 		s.lose(mediaGone, d)
 	case s.recovery.rebuilt[c]:
 		s.lose(repairVain, d)
@@ -247,17 +248,17 @@ func (s *Session) peerRepaired(l *connection, c media.Channel, method, state str
 }
 
 // mended records that a peer works: the next loss begins with a repair in place.
-func (s *Session) mended(c media.Channel) {
+func (s *Session) mended(c event.Channel) {
 	delete(s.recovery.rebuilt, c)
-	if c == media.ChannelSTV {
+	if c == event.ChannelSTV {
 		s.recovery.dark, s.recovery.darkUntil = 0, time.Time{}
 	}
 }
 
 // markRebuilt records that the session is or was rebuilt for a peer.
-func (s *Session) markRebuilt(c media.Channel) {
+func (s *Session) markRebuilt(c event.Channel) {
 	if s.recovery.rebuilt == nil {
-		s.recovery.rebuilt = map[media.Channel]bool{}
+		s.recovery.rebuilt = map[event.Channel]bool{}
 	}
 	s.recovery.rebuilt[c] = true
 }
@@ -268,8 +269,8 @@ func (s *Session) noPicture(l *connection) {
 		return
 	}
 	s.base.Warn(fault.MediaNoVideo, "the picture did not come back; the repair is repeated")
-	s.markRebuilt(media.ChannelSTV)
-	s.peer(media.ChannelSTV).repairReason = string(NoBytes)
+	s.markRebuilt(event.ChannelSTV)
+	s.peer(event.ChannelSTV).repairReason = string(event.NoBytes)
 }
 
 // startWatching begins the periodic checks of a connected session.
@@ -314,7 +315,7 @@ func (s *Session) tick() {
 		}
 	}
 	l := s.conn
-	if s.mode == Video && l.down != nil && !s.peer(media.ChannelSTV).recovering {
+	if s.mode == event.Video && l.down != nil && !s.peer(event.ChannelSTV).recovering {
 		s.withStats(l.down, func(st media.Stats) { s.checkVideo(l, st) })
 	}
 }
@@ -344,8 +345,8 @@ func (s *Session) checkVideo(l *connection, st media.Stats) {
 	now := time.Now()
 	if !r.videoSeen || st.Video.BytesReceived != r.videoBytes {
 		if r.videoSeen && st.Video.BytesReceived > r.videoBytes {
-			s.mended(media.ChannelSTV)
-			if now.Sub(s.peer(media.ChannelSTV).repaired) > steady {
+			s.mended(event.ChannelSTV)
+			if now.Sub(s.peer(event.ChannelSTV).repaired) > steady {
 				r.stalls = 0
 			}
 		}
@@ -358,10 +359,10 @@ func (s *Session) checkVideo(l *connection, st media.Stats) {
 	r.stalls++
 	r.videoSince = now
 	if r.stalls > maxStalls {
-		s.lose(repairFailed, detail{channel: media.ChannelSTV, reason: "video stalled"})
+		s.lose(repairFailed, detail{channel: event.ChannelSTV, reason: "video stalled"})
 		return
 	}
-	s.peerLost(media.ChannelSTV, string(Stalled))
+	s.peerLost(event.ChannelSTV, string(event.Stalled))
 }
 
 // measure emits connectionQuality for both peers.
@@ -372,23 +373,23 @@ func (s *Session) measure() {
 		return
 	}
 	if l.down != nil {
-		s.withStats(l.down, func(st media.Stats) { s.quality(l, media.ChannelSTV, st) })
+		s.withStats(l.down, func(st media.Stats) { s.quality(l, event.ChannelSTV, st) })
 	}
 	if l.up != nil {
-		s.withStats(l.up, func(st media.Stats) { s.quality(l, media.ChannelASR, st) })
+		s.withStats(l.up, func(st media.Stats) { s.quality(l, event.ChannelASR, st) })
 	}
 }
 
-func (s *Session) quality(l *connection, c media.Channel, st media.Stats) {
+func (s *Session) quality(l *connection, c event.Channel, st media.Stats) {
 	if s.conn != l {
 		return
 	}
 	if s.recovery.last == nil {
-		s.recovery.last = map[media.Channel]media.Stats{}
+		s.recovery.last = map[event.Channel]media.Stats{}
 	}
 	before := s.recovery.last[c]
 	s.recovery.last[c] = st
-	q := ConnectionQuality{Channel: c, RTTMs: 1000 * st.CurrentRoundTripTime}
+	q := event.ConnectionQuality{Channel: c, RTTMs: 1000 * st.CurrentRoundTripTime}
 	was, is := flowOf(c, before), flowOf(c, st)
 	q.JitterMs = 1000 * is.jitter
 	if is.bytes >= was.bytes {
@@ -408,8 +409,8 @@ type flow struct {
 	jitter         float64 // seconds, the larger of both kinds
 }
 
-func flowOf(c media.Channel, st media.Stats) flow {
-	if c == media.ChannelASR {
+func flowOf(c event.Channel, st media.Stats) flow {
+	if c == event.ChannelASR {
 		m := st.Microphone
 		return flow{bytes: m.BytesSent, packets: m.PacketsSent, lost: m.PacketsLost, jitter: m.Jitter}
 	}

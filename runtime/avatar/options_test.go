@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/agentruntime/agentruntime/runtime/appinit"
+	"github.com/agentruntime/agentruntime/runtime/event"
 	"github.com/agentruntime/agentruntime/runtime/fault"
 	"github.com/agentruntime/agentruntime/runtime/session"
 )
@@ -41,7 +42,7 @@ func TestOptionsAreCheckedBeforeAnythingIsOpened(t *testing.T) {
 }
 
 func TestDefaultsAreTheProtocols(t *testing.T) {
-	s, err := New(Options{Media: instead(&fakeMedia{}), Options: session.Options{Token: "djJ8NTUwMXxlbmNyeXB0ZWQ", Kickoff: &Kickoff{Text: "  "}}})
+	s, err := New(Options{Media: instead(&fakeMedia{}), Options: session.Options{Token: "djJ8NTUwMXxlbmNyeXB0ZWQ", Kickoff: &event.Kickoff{Text: "  "}}})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -14,6 +14,7 @@ import (
 	"github.com/agentruntime/agentruntime/internal/fakeservice"
 	"github.com/agentruntime/agentruntime/internal/socketio"
 	"github.com/agentruntime/agentruntime/runtime/control"
+	"github.com/agentruntime/agentruntime/runtime/event"
 	"github.com/agentruntime/agentruntime/runtime/fault"
 	"github.com/agentruntime/agentruntime/runtime/session"
 )
@@ -87,11 +88,11 @@ func newOrder(t *testing.T, seed uint64) *order {
 		Token:      "token",
 		GenieURL:   new("https://brain.example"),
 		HTTPClient: fakeservice.Reach(&fakeHTTP{status: 200}, o.service.Dial),
-		OnEvent: func(e Event) {
+		OnEvent: func(e event.Event) {
 			o.mu.Lock()
 			defer o.mu.Unlock()
 			o.events++
-			if f, ok := e.(Failed); ok && f.Code == fault.InternalError {
+			if f, ok := e.(event.Failed); ok && f.Code == fault.InternalError {
 				t.Errorf("event %v", f.Error)
 			}
 		},

@@ -17,6 +17,7 @@ import (
 	"github.com/agentruntime/agentruntime/internal/fetch"
 	"github.com/agentruntime/agentruntime/internal/socketio"
 	"github.com/agentruntime/agentruntime/runtime/control"
+	"github.com/agentruntime/agentruntime/runtime/event"
 	"github.com/agentruntime/agentruntime/runtime/session"
 )
 
@@ -144,7 +145,7 @@ func outage(t *testing.T, length time.Duration, hang, online bool) {
 	r.media = &fakeMedia{}
 	s, err := New(Options{ConversationURL: "http://localhost", Media: instead(r.media), Options: session.Options{
 		Token: "token", GenieURL: new("https://brain.example"), HTTPClient: fetch.As(&fakeHTTP{status: 200}),
-		OnEvent: func(e Event) {
+		OnEvent: func(e event.Event) {
 			r.mu.Lock()
 			defer r.mu.Unlock()
 			r.events = append(r.events, e)
@@ -173,12 +174,12 @@ func outage(t *testing.T, length time.Duration, hang, online bool) {
 	if state := s.Snapshot().State; state != Connected {
 		t.Errorf("%v after the end of the outage: %s", time.Since(began)-length, state)
 	}
-	if got := all[Reconnected](r); len(got) != 1 {
+	if got := all[event.Reconnected](r); len(got) != 1 {
 		t.Errorf("reconnected %v", got)
 	}
 	var attempts, want []int
-	for _, c := range all[ConnectivityChanged](r) {
-		if c.State == string(ReconnectRetry) {
+	for _, c := range all[event.ConnectivityChanged](r) {
+		if c.State == string(event.ReconnectRetry) {
 			attempts = append(attempts, c.Attempt)
 			want = append(want, len(attempts))
 		}

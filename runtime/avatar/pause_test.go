@@ -11,6 +11,7 @@ import (
 	"github.com/agentruntime/agentruntime/internal/fakeservice"
 	"github.com/agentruntime/agentruntime/runtime/control"
 	"github.com/agentruntime/agentruntime/runtime/converse"
+	"github.com/agentruntime/agentruntime/runtime/event"
 	"github.com/agentruntime/agentruntime/runtime/session"
 )
 
@@ -29,18 +30,18 @@ func TestAPreparedConnectionKnowsItsThread(t *testing.T) {
 		if err := r.Prepare(context.Background()); err != nil {
 			t.Fatal(err)
 		}
-		if got := all[BrainSegment](r); len(got) != 0 {
+		if got := all[event.BrainSegment](r); len(got) != 0 {
 			t.Errorf("preparing emitted %+v", got)
 		}
 		r.mustConnect()
 		if got := r.Snapshot().ThreadID; got != "thread-1" {
 			t.Errorf("thread %q", got)
 		}
-		if got := all[BrainSegment](r); len(got) != 1 || got[0].ThreadID != "thread-1" {
+		if got := all[event.BrainSegment](r); len(got) != 1 || got[0].ThreadID != "thread-1" {
 			t.Errorf("segments %+v", got)
 		}
 		r.Disconnect(session.DisconnectOptions{})
-		if got := all[SessionCompleted](r); len(got) != 1 || !got[0].Sent {
+		if got := all[event.SessionCompleted](r); len(got) != 1 || !got[0].Sent {
 			t.Errorf("completed %+v", got)
 		}
 	})
@@ -80,15 +81,15 @@ func TestALateConfirmationDoesNotEndAPause(t *testing.T) {
 		}
 		s.Say(control.ConversationResumed, control.Empty{})
 		left := r.speakLater("Hello")
-		if !r.Snapshot().Paused || len(all[Resumed](r)) != 0 || len(s.Payloads(control.TextEntered)) != 0 {
-			t.Errorf("paused %v, events %+v, sent %q", r.Snapshot().Paused, all[Resumed](r), s.Payloads(control.TextEntered))
+		if !r.Snapshot().Paused || len(all[event.Resumed](r)) != 0 || len(s.Payloads(control.TextEntered)) != 0 {
+			t.Errorf("paused %v, events %+v, sent %q", r.Snapshot().Paused, all[event.Resumed](r), s.Payloads(control.TextEntered))
 		}
 		if err := r.Resume(context.Background()); err != nil {
 			t.Fatal(err)
 		}
 		s.Say(control.ConversationResumed, control.Empty{})
-		if !<-left || r.Snapshot().Paused || len(all[Resumed](r)) != 1 {
-			t.Errorf("paused %v, events %+v", r.Snapshot().Paused, all[Resumed](r))
+		if !<-left || r.Snapshot().Paused || len(all[event.Resumed](r)) != 1 {
+			t.Errorf("paused %v, events %+v", r.Snapshot().Paused, all[event.Resumed](r))
 		}
 	})
 }
@@ -103,8 +104,8 @@ func TestAPauseClosesTheTapWindow(t *testing.T) {
 		if err := errors.Join(r.StartTapToTalk(), r.Pause()); err != nil {
 			t.Fatal(err)
 		}
-		if r.Snapshot().TapToTalkActive || len(all[TapToTalkEnded](r)) != 1 || r.Snapshot().ResponsePending {
-			t.Errorf("snapshot %+v, ended %d times", r.Snapshot(), len(all[TapToTalkEnded](r)))
+		if r.Snapshot().TapToTalkActive || len(all[event.TapToTalkEnded](r)) != 1 || r.Snapshot().ResponsePending {
+			t.Errorf("snapshot %+v, ended %d times", r.Snapshot(), len(all[event.TapToTalkEnded](r)))
 		}
 		names := s.Names()
 		want := []string{control.TapToTalkStart, control.TapToTalkEnd, control.PauseConversation}

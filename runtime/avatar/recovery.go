@@ -7,6 +7,7 @@ import (
 
 	"github.com/agentruntime/agentruntime/internal/socketio"
 	"github.com/agentruntime/agentruntime/runtime/appinit"
+	"github.com/agentruntime/agentruntime/runtime/event"
 	"github.com/agentruntime/agentruntime/runtime/fault"
 	"github.com/agentruntime/agentruntime/runtime/media"
 	"github.com/agentruntime/agentruntime/runtime/session"
@@ -22,7 +23,7 @@ type recoveryState struct {
 	renewed       bool            // the token was renewed because the service refused it, and nothing has worked since
 	question      string          // to ask again after a spiral
 
-	peers map[media.Channel]*peerHealth
+	peers map[event.Channel]*peerHealth
 
 	health     *session.Timer
 	stats      *session.Timer
@@ -32,8 +33,8 @@ type recoveryState struct {
 	stalls     int
 	dark       time.Duration                 // of repairs in a row that brought no picture, with the pauses between them
 	darkUntil  time.Time                     // when the last of them failed; zero without one
-	rebuilt    map[media.Channel]bool        // the session was rebuilt for it, and it has not worked since
-	last       map[media.Channel]media.Stats // for connectionQuality
+	rebuilt    map[event.Channel]bool        // the session was rebuilt for it, and it has not worked since
+	last       map[event.Channel]media.Stats // for connectionQuality
 
 	observe func(from situation, what loss, to situation) // set by tests
 }
@@ -42,7 +43,7 @@ type recoveryState struct {
 func (s *Session) socketDown(l *connection, reason socketio.Reason) {
 	l.downReason, l.attempt = reason, 0
 	back := recoverable(reason) && s.reconnects()
-	change := ConnectivityChanged{Channel: "socket", State: string(Down), Reason: string(reason), Recoverable: &back}
+	change := event.ConnectivityChanged{Channel: "socket", State: string(event.ICEDisconnected), Reason: string(reason), Recoverable: &back}
 	if back {
 		change.Attempt, change.MaxAttempts = 1, s.maxAttempts(1)
 	}
@@ -67,7 +68,7 @@ const (
 func (s *Session) awaitSocket(reason string) {
 	s.setState(ReconnectingState)
 	attempt := max(1, s.conn.attempt)
-	s.base.Emit(Reconnecting{Reason: reason, Attempt: attempt, MaxAttempts: s.maxAttempts(attempt)})
+	s.base.Emit(event.Reconnecting{Reason: reason, Attempt: attempt, MaxAttempts: s.maxAttempts(attempt)})
 	s.stopWaiting()
 	s.recovery.window = s.base.After(s.opts.ReconnectWindow, func() { s.lose(windowOver, detail{}) })
 	if early := s.opts.ReconnectWindow - s.spread.recovery.Around(lastCall, lastCallSpread); early > 0 {
@@ -121,7 +122,7 @@ func (s *Session) connectError(l *connection, err error) {
 		told = "the service refused the connection"
 		s.base.AuditFailure(refused)
 	}
-	s.base.Emit(Failed{Error: fault.New(fault.SocketError, told).Because(err)})
+	s.base.Emit(event.Failed{Error: fault.New(fault.SocketError, told).Because(err)})
 	switch {
 	case refused != nil && s.mayRenew(refused) && s.situation() == offline:
 		s.lose(tokenRefused, detail{err: refused})
@@ -229,7 +230,7 @@ func (s *Session) socketUp(l *connection, recovered bool) {
 	first := !l.opened
 	l.opened, l.downReason = true, ""
 	s.mark(phaseSocketOpen)
-	s.base.Emit(ConnectivityChanged{Channel: "socket", State: string(UpAgain)})
+	s.base.Emit(event.ConnectivityChanged{Channel: "socket", State: string(event.ICEConnected)})
 	if recovered {
 		s.resendCommands(l)
 		s.reconsiderTurns(true)
@@ -248,7 +249,7 @@ func (s *Session) socketRecovered() {
 	s.stopWaiting()
 	s.setState(Connected)
 	s.flush()
-	s.base.Emit(Reconnected{Recovered: true})
+	s.base.Emit(event.Reconnected{Recovered: true})
 	s.repairPeers()
 }
 
@@ -267,7 +268,7 @@ func (s *Session) beginRebuild(reason string) {
 	s.forgetTurns()
 	if s.state != ReconnectingState {
 		s.setState(ReconnectingState)
-		s.base.Emit(Reconnecting{Reason: reason, Attempt: 1, MaxAttempts: s.opts.Limits.ColdAttempts, Cold: true})
+		s.base.Emit(event.Reconnecting{Reason: reason, Attempt: 1, MaxAttempts: s.opts.Limits.ColdAttempts, Cold: true})
 	}
 	s.recovery.attempt = 1
 }
@@ -376,7 +377,7 @@ func (s *Session) rebuilt(l *connection) {
 	s.recovery.attempt, s.recovery.renewed = 0, false
 	s.approve(l)
 	s.setState(Connected)
-	s.base.Emit(Reconnected{Recovered: false})
+	s.base.Emit(event.Reconnected{Recovered: false})
 	s.startWatching()
 	s.noPicture(l)
 	s.sendKickoff() // if the disclosure held it until now
@@ -388,8 +389,8 @@ func (s *Session) retryRebuild(err error) {
 	s.releaseMedia()
 	s.drop() // late events of the failed attempt must not have an effect
 	s.recovery.attempt++
-	s.base.Emit(ConnectivityChanged{
-		Channel: "socket", State: string(ReconnectRetry), Detail: err.Error(),
+	s.base.Emit(event.ConnectivityChanged{
+		Channel: "socket", State: string(event.ReconnectRetry), Detail: err.Error(),
 		Attempt: s.recovery.attempt, MaxAttempts: s.opts.Limits.ColdAttempts,
 	})
 	s.recovery.window = s.base.After(s.spread.recovery.Around(s.opts.Limits.ColdBackoff, 0.5), func() { s.rebuildAttempt(false) })
@@ -413,7 +414,7 @@ func (s *Session) askAgain() {
 			default:
 				s.first(&heldText{text, func(sent bool) {
 					if sent {
-						s.base.Emit(SpiralRecovered{Text: question})
+						s.base.Emit(event.SpiralRecovered{Text: question})
 					}
 				}})
 			}

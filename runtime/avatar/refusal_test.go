@@ -11,6 +11,7 @@ import (
 	"github.com/agentruntime/agentruntime/internal/fakeservice"
 	"github.com/agentruntime/agentruntime/internal/socketio"
 	"github.com/agentruntime/agentruntime/runtime/control"
+	"github.com/agentruntime/agentruntime/runtime/event"
 	"github.com/agentruntime/agentruntime/runtime/fault"
 	"github.com/agentruntime/agentruntime/runtime/media"
 )
@@ -74,7 +75,7 @@ func TestAMicrophoneThatTheServiceLosesIsRepaired(t *testing.T) {
 		if r.media.Up.Restarts != 1 || r.service.Dialled() != 1 {
 			t.Errorf("%d restarts, %d sockets", r.media.Up.Restarts, r.service.Dialled())
 		}
-		if got := all[MediaRecovering](r)[0]; got != (MediaRecovering{Channel: media.ChannelASR, State: "error"}) {
+		if got := all[event.MediaRecovering](r)[0]; got != (event.MediaRecovering{Channel: event.ChannelASR, State: "error"}) {
 			t.Errorf("recovering %+v", got)
 		}
 
@@ -85,7 +86,7 @@ func TestAMicrophoneThatTheServiceLosesIsRepaired(t *testing.T) {
 		}
 		s.Say(control.ASRError, control.PeerError{Error: "decoder failed"})
 		time.Sleep(second)
-		if got := all[Reconnected](r); len(got) != 1 || r.Snapshot().State != Connected || r.service.Dialled() != 2 {
+		if got := all[event.Reconnected](r); len(got) != 1 || r.Snapshot().State != Connected || r.service.Dialled() != 2 {
 			t.Errorf("reconnected %+v in state %s with %d sockets", got, r.Snapshot().State, r.service.Dialled())
 		}
 	})
@@ -144,7 +145,7 @@ func TestAHardwareMuteNamesItsTrack(t *testing.T) {
 		r.mustConnect()
 		track := new(int)
 		r.micReports(media.Event{Kind: media.HardwareMute, Muted: true, Track: media.Track{Native: track}})
-		if got := all[HardwareMuteChanged](r); len(got) != 1 || got[0] != (HardwareMuteChanged{Muted: true, Track: track}) {
+		if got := all[event.HardwareMuteChanged](r); len(got) != 1 || got[0] != (event.HardwareMuteChanged{Muted: true, Track: track}) {
 			t.Errorf("heard %+v", got)
 		}
 	})
@@ -161,7 +162,7 @@ func TestNoReconnectAttempts(t *testing.T) {
 		r.forget()
 		s.Drop(socketio.TransportClose)
 		r.wantEvents("connectivityChanged", "stateChange:disconnected", "ended")
-		if got := all[Ended](r)[0].Reason; got != "transport close" {
+		if got := all[event.Ended](r)[0].Reason; got != "transport close" {
 			t.Errorf("reason %q", got)
 		}
 	})

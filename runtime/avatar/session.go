@@ -23,6 +23,7 @@ import (
 	"github.com/agentruntime/agentruntime/internal/socketio"
 	"github.com/agentruntime/agentruntime/runtime/control"
 	"github.com/agentruntime/agentruntime/runtime/converse"
+	"github.com/agentruntime/agentruntime/runtime/event"
 	"github.com/agentruntime/agentruntime/runtime/fault"
 	"github.com/agentruntime/agentruntime/runtime/media"
 	"github.com/agentruntime/agentruntime/runtime/session"
@@ -45,26 +46,25 @@ const (
 	Broken            State = "error"
 )
 
-// Mode is video if the service sends a picture, otherwise audio.
-type Mode string
+// StateChanged is emitted at every change of state.
+type StateChanged struct {
+	State State `json:"state"`
+}
 
-// The modes.
-const (
-	Video Mode = "video"
-	Audio Mode = "audio"
-)
+// Name implements [event.Event].
+func (StateChanged) Name() string { return "stateChange" }
 
 // Snapshot is the part of a session's state that can be read at any time
 // (session §A.1.4).
 type Snapshot struct {
 	State            State                  `json:"state"`
-	Mode             Mode                   `json:"mode"`
+	Mode             event.Mode             `json:"mode"`
 	Speaking         bool                   `json:"speaking"`
 	ResponsePending  bool                   `json:"responsePending"`
 	Paused           bool                   `json:"paused"`
 	Timings          map[string]int64       `json:"timings" ts:"Timings"`
 	TapToTalkActive  bool                   `json:"tapToTalkActive"`
-	Kickoff          *Kickoff               `json:"kickoff"`
+	Kickoff          *event.Kickoff         `json:"kickoff"`
 	Capabilities     Capabilities           `json:"capabilities"`
 	ClientConfig     *control.Configuration `json:"clientConfig"`
 	PartnerID        string                 `json:"partnerId"`
@@ -74,7 +74,7 @@ type Snapshot struct {
 	ThreadID         string                 `json:"threadId,omitempty"`
 	AudioOutputMuted bool                   `json:"audioOutputMuted"`
 	AudioVolume      float64                `json:"audioOutputVolume"`
-	Disclosure       *Disclosure            `json:"disclosure"`
+	Disclosure       *event.Disclosure      `json:"disclosure"`
 	// Gated is true while the start waits for the acknowledgement of the disclosure.
 	Gated bool `json:"gated"`
 }
@@ -87,25 +87,6 @@ type Capabilities struct {
 	WebSearch      bool `json:"webSearch"`
 	Interruptions  bool `json:"interruptions"`
 	TapToTalk      bool `json:"tapToTalk"`
-}
-
-// Disclosure is the notice that the visitor talks to a machine
-// (session §A.1.3, getDisclosure).
-type Disclosure struct {
-	Type           string `json:"type"`
-	DisclosureText string `json:"disclosureText"`
-	FiredAt        string `json:"firedAt"` // RFC 3339
-	Synthetic      bool   `json:"synthetic"`
-
-	Provenance Provenance `json:"provenance"`
-	Scope      string     `json:"scope"` // always "session"
-}
-
-// Provenance is the origin of the voice and the picture.
-type Provenance struct {
-	GeneratedBy string `json:"generatedBy"`
-	Voice       string `json:"voice"` // always "synthetic"
-	SessionID   string `json:"sessionId,omitempty"`
 }
 
 // Session is one live conversation. Its methods may be called from any
@@ -128,7 +109,7 @@ type Session struct {
 	snapshot atomic.Pointer[Snapshot]
 
 	state   State
-	mode    Mode
+	mode    event.Mode
 	token   string
 	vars    map[string]any
 	caps    map[string]string
@@ -179,7 +160,7 @@ func New(o Options) (*Session, error) {
 	o.HTTPClient = fetch.As(network) // for all parts of the session
 	s := &Session{
 		opts: o, dial: dial, free: free,
-		state: Idle, mode: Video,
+		state: Idle, mode: event.Video,
 		token: o.Token, vars: vars, caps: caps,
 		thread: o.ThreadID, sticky: o.StickyID,
 		timings: map[string]int64{},
@@ -280,6 +261,23 @@ func (s *Session) setState(state State) {
 	s.state = state
 	s.base.Emit(StateChanged{State: state})
 }
+
+// TimingPhase is a phase of a connect (session §A.1.4).
+type TimingPhase string
+
+// The phases, besides those of [media.Phase].
+const (
+	phaseMicRequested    TimingPhase = "micRequested"
+	phaseSocketOpen      TimingPhase = "socketOpen"
+	phaseServerConnected TimingPhase = "serverConnected"
+	phaseJoinComplete    TimingPhase = "joinComplete"
+	phaseSTVReply        TimingPhase = "stvNewSessionReply"
+	phaseICEConnected    TimingPhase = "iceConnectedStv"
+	phaseASRReady        TimingPhase = "asrReady"
+	phaseMediaReady      TimingPhase = "mediaReady"
+	phaseApproved        TimingPhase = "approved"
+	phaseConnected       TimingPhase = "connected"
+)
 
 // mark records that a phase of the connect was reached (session §A.1.4). The
 // map is replaced, not changed: snapshots hold the old one.

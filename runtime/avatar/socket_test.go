@@ -11,6 +11,7 @@ import (
 	"github.com/agentruntime/agentruntime/internal/fakeservice"
 	"github.com/agentruntime/agentruntime/internal/socketio"
 	"github.com/agentruntime/agentruntime/runtime/control"
+	"github.com/agentruntime/agentruntime/runtime/event"
 	"github.com/agentruntime/agentruntime/runtime/fault"
 	"github.com/agentruntime/agentruntime/runtime/media"
 	"github.com/agentruntime/agentruntime/runtime/session"
@@ -65,7 +66,7 @@ func TestASocketThatGivesUpFailsConnect(t *testing.T) {
 		if !errors.As(err, &e) || e.Code != fault.ConnectFailed || e.Phase != fault.PhaseServerConnect || r.Snapshot().State != Broken {
 			t.Errorf("%v in state %s", err, r.Snapshot().State)
 		}
-		if got := all[Ended](r); len(got) != 0 {
+		if got := all[event.Ended](r); len(got) != 0 {
 			t.Errorf("a connect that failed ended: %v", got)
 		}
 	})
@@ -90,8 +91,8 @@ func TestADropDuringAResumeIsNotForgotten(t *testing.T) {
 		if err := r.Resume(context.Background()); err != nil {
 			t.Fatal(err)
 		}
-		r.media.Down.Notify(media.Event{Kind: media.ICEState, Channel: media.ChannelSTV, State: "connected"})
-		r.media.Up.Notify(media.Event{Kind: media.ICEState, Channel: media.ChannelASR, State: "connected"})
+		r.media.Down.Notify(media.Event{Kind: media.ICEState, Channel: event.ChannelSTV, State: "connected"})
+		r.media.Up.Notify(media.Event{Kind: media.ICEState, Channel: event.ChannelASR, State: "connected"})
 		time.Sleep(time.Minute)
 		if state := r.Snapshot().State; state != Connected {
 			t.Errorf("state %s a minute later", state)
@@ -114,7 +115,7 @@ func TestADropAtTheEndOfAConnectIsWatched(t *testing.T) {
 			t.Fatalf("state %s, want reconnecting", state)
 		}
 		s.Back(false)
-		if got := all[Reconnected](r); len(got) != 1 || r.Snapshot().State != Connected {
+		if got := all[event.Reconnected](r); len(got) != 1 || r.Snapshot().State != Connected {
 			t.Errorf("reconnected %v in state %s", got, r.Snapshot().State)
 		}
 	})
@@ -127,7 +128,7 @@ func TestARefusedReconnectEndsTheSession(t *testing.T) {
 		r.forget()
 		s.Push(socketio.Event{Kind: socketio.ConnectError, Err: &socketio.RefusedError{Message: "unauthorized"}})
 		r.wantEvents("error", "error", "stateChange:disconnected", "ended")
-		if errs := all[Failed](r); errs[0].Code != fault.SocketError || errs[1].Code != fault.Unauthorized || errs[1].Retryable {
+		if errs := all[event.Failed](r); errs[0].Code != fault.SocketError || errs[1].Code != fault.Unauthorized || errs[1].Retryable {
 			t.Errorf("errors %v", errs)
 		}
 	})
@@ -140,12 +141,12 @@ func TestRetriesOfTheSocketAreCounted(t *testing.T) {
 		s.Drop(socketio.TransportClose)
 		s.Push(socketio.Event{Kind: socketio.Reconnecting, Attempt: 2})
 		s.Back(true)
-		var got []ConnectivityChanged
-		for _, c := range all[ConnectivityChanged](r) {
+		var got []event.ConnectivityChanged
+		for _, c := range all[event.ConnectivityChanged](r) {
 			c.Recoverable = nil
 			got = append(got, c)
 		}
-		want := []ConnectivityChanged{
+		want := []event.ConnectivityChanged{
 			{Channel: "socket", State: "disconnected", Reason: "transport close", Attempt: 1, MaxAttempts: 13},
 			{Channel: "socket", State: "reconnect_retry", Attempt: 2, MaxAttempts: 13},
 			{Channel: "socket", State: "connected"},
@@ -240,10 +241,10 @@ func TestARepairThatADropCutIsTakenUpAgain(t *testing.T) {
 			time.Sleep(time.Millisecond) // until it was heard
 			return fault.New(fault.WHEPFailed, "no network")
 		}
-		r.media.Down.Notify(media.Event{Kind: media.ICEState, Channel: media.ChannelSTV, State: "failed"})
+		r.media.Down.Notify(media.Event{Kind: media.ICEState, Channel: event.ChannelSTV, State: "failed"})
 		time.Sleep(2 * time.Millisecond)
 		s.Back(true)
-		if got := all[MediaRecovered](r); len(got) != 1 || r.service.Dialled() != 1 {
+		if got := all[event.MediaRecovered](r); len(got) != 1 || r.service.Dialled() != 1 {
 			t.Errorf("recovered %v with %d sockets", got, r.service.Dialled())
 		}
 	})
@@ -255,12 +256,12 @@ func TestAPeerThatFailedDuringTheHandshakeIsRepaired(t *testing.T) {
 	run(t, Options{}, func(r *rig) {
 		r.media.OnPlayable = func(context.Context) (media.Picture, error) {
 			r.media.OnPlayable = nil
-			r.media.Up.Notify(media.Event{Kind: media.PeerState, Channel: media.ChannelASR, State: "failed"})
+			r.media.Up.Notify(media.Event{Kind: media.PeerState, Channel: event.ChannelASR, State: "failed"})
 			return media.Picture{Width: 640, Height: 360}, nil
 		}
 		r.connectOnly()
 		time.Sleep(1500 * time.Millisecond)
-		if got := all[MediaRecovered](r); len(got) != 1 || got[0].Channel != media.ChannelASR {
+		if got := all[event.MediaRecovered](r); len(got) != 1 || got[0].Channel != event.ChannelASR {
 			t.Errorf("recovered %v", got)
 		}
 	})
@@ -286,11 +287,11 @@ func TestARebuildClosesWhatTheOldSessionLeftOpen(t *testing.T) {
 		if snap.State != Connected || snap.Speaking || snap.ResponsePending || snap.TapToTalkActive {
 			t.Errorf("after the rebuild: %+v", snap)
 		}
-		if n := len(all[TapToTalkEnded](r)); n != 1 {
+		if n := len(all[event.TapToTalkEnded](r)); n != 1 {
 			t.Errorf("%d tapToTalkEnded", n)
 		}
 		time.Sleep(30 * second)
-		if got := all[BrainStalled](r); len(got) != 0 {
+		if got := all[event.BrainStalled](r); len(got) != 0 {
 			t.Errorf("a brain that is gone stalled: %v", got)
 		}
 	})
@@ -316,12 +317,12 @@ func TestTheReasonOfAnUnsupportedClientIsMachineReadable(t *testing.T) {
 // attempt follows (session §A.1.5).
 func TestAttemptsHaveABound(t *testing.T) {
 	attempts := func(r *rig) (list []int) {
-		for _, c := range all[ConnectivityChanged](r) {
-			if c.Channel == "socket" && (c.State == string(Down) || c.State == string(ReconnectRetry)) {
+		for _, c := range all[event.ConnectivityChanged](r) {
+			if c.Channel == "socket" && (c.State == string(event.ICEDisconnected) || c.State == string(event.ReconnectRetry)) {
 				list = append(list, c.Attempt, c.MaxAttempts)
 			}
 		}
-		for _, c := range all[Reconnecting](r) {
+		for _, c := range all[event.Reconnecting](r) {
 			list = append(list, c.Attempt, c.MaxAttempts)
 		}
 		return list

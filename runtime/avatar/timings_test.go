@@ -62,7 +62,7 @@ func TestATypedTurnIsTimed(t *testing.T) {
 			r.Session.speechEvent(media.Event{Kind: media.FirstSound, At: at})
 			r.Session.speechEvent(media.Event{Kind: media.FirstFrame, At: at.Add(20 * time.Millisecond), Estimated: true})
 		})
-		all := all[TurnTimings](r)
+		all := all[event.TurnTimings](r)
 		if len(all) != 1 {
 			t.Fatalf("timings %+v", all)
 		}
@@ -105,7 +105,7 @@ func TestASpokenTurnBeginsWithTheEndOfTheSpeech(t *testing.T) {
 				r.Session.micEvent(media.Event{Kind: media.Level, Level: 0})
 			}
 			answer(s, "one", "t-1", "I am Ada.", func() {})
-			got := all[TurnTimings](r)
+			got := all[event.TurnTimings](r)
 			if len(got) != 1 || got[0].From != "spoken" || got[0].SpeechEndBy != by {
 				t.Fatalf("%s: %+v", by, got)
 			}
@@ -118,7 +118,7 @@ func TestATurnThatIsInterruptedIsTimedOnce(t *testing.T) {
 	run(t, Options{}, func(r *rig) {
 		s := r.mustConnect()
 		answer(s, "one", "t-1", "Tell me a story.", func() { s.Say(control.AgentInterrupted, control.Empty{}) })
-		got := all[TurnTimings](r)
+		got := all[event.TurnTimings](r)
 		if len(got) != 1 || got[0].Outcome != "interrupted" || got[0].Marks[event.MarkInterrupted] != 700 {
 			t.Errorf("timings %+v", got)
 		}

@@ -14,6 +14,7 @@ import (
 	"github.com/agentruntime/agentruntime/internal/socketio"
 	"github.com/agentruntime/agentruntime/runtime/appinit"
 	"github.com/agentruntime/agentruntime/runtime/control"
+	"github.com/agentruntime/agentruntime/runtime/event"
 	"github.com/agentruntime/agentruntime/runtime/fault"
 	"github.com/agentruntime/agentruntime/runtime/session"
 )
@@ -94,7 +95,7 @@ func synctestIssuer(t *testing.T, life time.Duration) {
 			time.Sleep(5 * second)
 			synctest.Wait()
 			if state := r.Snapshot().State; state != Connected {
-				t.Fatalf("life %v, loss %d: %s, errors %v", life, n, state, all[Failed](r))
+				t.Fatalf("life %v, loss %d: %s, errors %v", life, n, state, all[event.Failed](r))
 			}
 			s = r.service.Socket(r.service.Dialled() - 1)
 		}
@@ -159,11 +160,11 @@ func TestATokenThatCanNotBeReplacedEndsTheSession(t *testing.T) {
 				r.forget()
 				s.Refuse("unauthorized")
 				time.Sleep(11 * second)
-				errs := all[Failed](r)
+				errs := all[event.Failed](r)
 				if len(errs) == 0 || errs[len(errs)-1].Code != fault.Unauthorized || errs[len(errs)-1].Retryable {
 					t.Fatalf("errors %v, want unauthorized, not retryable", errs)
 				}
-				if e := all[Ended](r); len(e) != 1 || e[0].Reason != "unauthorized" {
+				if e := all[event.Ended](r); len(e) != 1 || e[0].Reason != "unauthorized" {
 					t.Errorf("ended %v", e)
 				}
 				for _, e := range errs {
@@ -200,7 +201,7 @@ func TestATokenRefusedDuringAResume(t *testing.T) {
 				r.refuseAllBut("new")
 				err := r.Resume(context.Background())
 				if next == "" {
-					if e := all[Ended](r); !errors.Is(err, fault.Unauthorized) || len(e) != 1 {
+					if e := all[event.Ended](r); !errors.Is(err, fault.Unauthorized) || len(e) != 1 {
 						t.Errorf("resumed with %v, ended %v, want unauthorized", err, e)
 					}
 					return
@@ -217,7 +218,7 @@ func TestATokenRefusedDuringAResume(t *testing.T) {
 				if left := r.speakLater("Hello"); !<-left {
 					t.Error("a text did not leave")
 				}
-				if got := all[Ended](r); len(got) != 0 {
+				if got := all[event.Ended](r); len(got) != 0 {
 					t.Errorf("ended %v", got)
 				}
 			})

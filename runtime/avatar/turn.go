@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/agentruntime/agentruntime/runtime/control"
+	"github.com/agentruntime/agentruntime/runtime/event"
 	"github.com/agentruntime/agentruntime/runtime/fault"
 	"github.com/agentruntime/agentruntime/runtime/session"
 )
@@ -31,7 +32,7 @@ type turnState struct {
 	holding bool
 	held    []*heldText
 
-	kickoff      *Kickoff
+	kickoff      *event.Kickoff
 	kickoffTaken bool      // sendKickoff has taken the kickoff since the last connect
 	kickoffText  *heldText // the kickoff that sendKickoff has taken and that is not sent yet
 	kickoffHeld  bool      // the kickoff must not be sent (HoldKickoff)
@@ -355,7 +356,7 @@ func (s *Session) StartTapToTalk() error {
 		s.turn.tap = true
 		s.noteActivity()
 		s.emit(control.TapToTalkStart, control.Empty{})
-		s.base.Emit(TapToTalkStarted{})
+		s.base.Emit(event.TapToTalkStarted{})
 	})
 	return nil
 }
@@ -385,7 +386,7 @@ func (s *Session) closeTap() {
 	s.turn.tap = false
 	s.noteActivity()
 	s.emit(control.TapToTalkEnd, control.Empty{})
-	s.base.Emit(TapToTalkEnded{})
+	s.base.Emit(event.TapToTalkEnded{})
 }
 
 // resetTurn ends the turns of a server-side session that no longer exists: no answer
@@ -401,7 +402,7 @@ func (s *Session) resetTurn() {
 	s.turn.captions.finish()
 	if s.turn.tap {
 		s.turn.tap = false
-		s.base.Emit(TapToTalkEnded{})
+		s.base.Emit(event.TapToTalkEnded{})
 	}
 }
 
@@ -446,9 +447,9 @@ func (s *Session) setPending(pending bool) {
 	}
 	s.turn.pending = pending
 	if pending {
-		s.base.Emit(ResponsePending{})
+		s.base.Emit(event.ResponsePending{})
 	} else {
-		s.base.Emit(ResponseSettled{})
+		s.base.Emit(event.ResponseSettled{})
 	}
 }
 

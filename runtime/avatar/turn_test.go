@@ -14,6 +14,7 @@ import (
 	"github.com/agentruntime/agentruntime/internal/fakeservice"
 	"github.com/agentruntime/agentruntime/runtime/control"
 	"github.com/agentruntime/agentruntime/runtime/converse"
+	"github.com/agentruntime/agentruntime/runtime/event"
 	"github.com/agentruntime/agentruntime/runtime/fault"
 	"github.com/agentruntime/agentruntime/runtime/session"
 )
@@ -58,7 +59,7 @@ func TestATypedTurnIsAMarkerAndAText(t *testing.T) {
 // everything as one turn before the application gets the event of the end
 // (protocol §7.7, session §O5).
 func TestTextIsHeldDuringTheOpening(t *testing.T) {
-	run(t, Options{Options: session.Options{Kickoff: &Kickoff{Text: "Begin"}}}, func(r *rig) {
+	run(t, Options{Options: session.Options{Kickoff: &event.Kickoff{Text: "Begin"}}}, func(r *rig) {
 		s := r.connectOnly()
 		one := r.speakLater("One")
 		two := r.speakLater("Two")
@@ -122,12 +123,12 @@ func TestTheKickoffsEchoIsCutOnce(t *testing.T) {
 		{false, []string{"and more", "Begin"}},
 		{true, []string{"Begin and more", "Begin"}},
 	} {
-		run(t, Options{Options: session.Options{Kickoff: &Kickoff{Text: "Begin", Echo: c.echo}}}, func(r *rig) {
+		run(t, Options{Options: session.Options{Kickoff: &event.Kickoff{Text: "Begin", Echo: c.echo}}}, func(r *rig) {
 			s := r.mustConnect()
 			s.Say(control.AgentTurnToTalk, control.TurnToTalk{UserTranscription: "Begin and more"})
 			s.Say(control.AgentTurnToTalk, control.TurnToTalk{UserTranscription: "Begin"})
 			var got []string
-			for _, tr := range all[Transcript](r) {
+			for _, tr := range all[event.Transcript](r) {
 				got = append(got, tr.Text)
 			}
 			if !slices.Equal(got, c.want) {
@@ -217,15 +218,15 @@ func TestASpokenTurnAsTheProtocolShowsIt(t *testing.T) {
 		if got := r.Snapshot().ThreadID; got != "5f0c" {
 			t.Errorf("thread = %q", got)
 		}
-		ids := Utterance{SpeechID: id, TurnID: "t-12"}
-		if start, stop := all[AvatarStartTalking](r)[0].Utterance, all[AvatarStopTalking](r)[0].Utterance; start != ids || stop != ids {
+		ids := event.Utterance{SpeechID: id, TurnID: "t-12"}
+		if start, stop := all[event.AvatarStartTalking](r)[0].Utterance, all[event.AvatarStopTalking](r)[0].Utterance; start != ids || stop != ids {
 			t.Errorf("the talk is of %v, then of %v, want %v", start, stop, ids)
 		}
-		var words []Word
-		for _, tr := range all[Transcript](r) {
+		var words []event.Word
+		for _, tr := range all[event.Transcript](r) {
 			words = append(words, tr.Words...)
 		}
-		want := []Word{{Word: "Two"}, {Word: "things", StartMs: 400}, {Word: "changed.", StartMs: 800}}
+		want := []event.Word{{Word: "Two"}, {Word: "things", StartMs: 400}, {Word: "changed.", StartMs: 800}}
 		if !reflect.DeepEqual(words, want) {
 			t.Errorf("words = %v, want %v", words, want)
 		}
@@ -258,10 +259,10 @@ func TestATypedBargeInAsksOnce(t *testing.T) {
 			t.Error("the response was settled by the utterance before it")
 		}
 		answer("two", "t-2")
-		if pending := len(all[ResponsePending](r)); pending != 2 {
+		if pending := len(all[event.ResponsePending](r)); pending != 2 {
 			t.Errorf("%d responses were pending for two questions", pending)
 		}
-		if start := all[AvatarStartTalking](r); len(start) != 2 || start[1].TurnID != "t-2" {
+		if start := all[event.AvatarStartTalking](r); len(start) != 2 || start[1].TurnID != "t-2" {
 			t.Errorf("start = %+v", start)
 		}
 	})
@@ -302,20 +303,20 @@ func TestASilentOpeningIsLabelled(t *testing.T) {
 		}
 		s.Say(control.StvFinishedTalking, control.FinishedTalking{})
 		synctest.Wait()
-		if start := all[AvatarStartTalking](r); len(start) != 0 {
+		if start := all[event.AvatarStartTalking](r); len(start) != 0 {
 			t.Errorf("start = %+v", start)
 		}
-		if tr := all[Transcript](r); len(tr) != 1 || tr[0].Text != SilentOpeningLabel {
+		if tr := all[event.Transcript](r); len(tr) != 1 || tr[0].Text != SilentOpeningLabel {
 			t.Errorf("transcripts = %+v", tr)
 		}
-		if stop := all[AvatarStopTalking](r); len(stop) != 1 || stop[0].Text != SilentOpeningLabel {
+		if stop := all[event.AvatarStopTalking](r); len(stop) != 1 || stop[0].Text != SilentOpeningLabel {
 			t.Errorf("stop = %+v", stop)
 		}
 	})
 }
 
 func TestTheDisclosureHoldsTheStart(t *testing.T) {
-	run(t, Options{Options: session.Options{Kickoff: &Kickoff{Text: "Begin"}}, RequireDisclosureAck: true}, func(r *rig) {
+	run(t, Options{Options: session.Options{Kickoff: &event.Kickoff{Text: "Begin"}}, RequireDisclosureAck: true}, func(r *rig) {
 		s := r.connectOnly()
 		if len(s.Payloads(control.ApprovedPermissions)) != 0 {
 			t.Error("approved before the acknowledgement")
@@ -342,7 +343,7 @@ func TestToolsRunOncePerTurnInOrder(t *testing.T) {
 		s := r.mustConnect()
 		var mu sync.Mutex // handlers of different calls run side by side
 		var ran []string
-		handler := func(_ context.Context, c ToolCall) (any, error) {
+		handler := func(_ context.Context, c event.ToolCall) (any, error) {
 			mu.Lock()
 			defer mu.Unlock()
 			ran = append(ran, c.Name+string(c.Args))
@@ -366,13 +367,13 @@ func TestToolsRunOncePerTurnInOrder(t *testing.T) {
 		if want := []string{`open_doc{"id":2}`, `show_chart{"id":1}`}; !slices.Equal(ran, want) {
 			t.Errorf("ran %v, want %v", ran, want)
 		}
-		if n := len(all[ToolCallResult](r)); n != 2 {
+		if n := len(all[event.ToolCallResult](r)); n != 2 {
 			t.Errorf("%d results", n)
 		}
-		if d := all[AgentActionDenied](r); len(d) != 1 || d[0].ToolName != "erase" {
+		if d := all[event.AgentActionDenied](r); len(d) != 1 || d[0].ToolName != "erase" {
 			t.Errorf("denied %+v", d)
 		}
-		if n := len(all[ToolCallInvalid](r)); n != 1 {
+		if n := len(all[event.ToolCallInvalid](r)); n != 1 {
 			t.Errorf("%d invalid", n)
 		}
 	})
@@ -424,10 +425,10 @@ func TestASpiralIsBrokenAndTheQuestionAskedAgain(t *testing.T) {
 			brain(s, "a", converse.Segment{Type: converse.Tool, Content: `look {"n":` + string(rune('0'+i%10)) + `}`})
 		}
 		synctest.Wait()
-		if n := len(all[ToolSpiralDetected](r)); n != 1 {
+		if n := len(all[event.ToolSpiralDetected](r)); n != 1 {
 			t.Errorf("%d soft signals", n)
 		}
-		if n := len(all[ToolSpiralRecovering](r)); n != 1 {
+		if n := len(all[event.ToolSpiralRecovering](r)); n != 1 {
 			t.Errorf("%d hard signals", n)
 		}
 		if r.service.Dialled() != 2 || r.Snapshot().State != Connected {
@@ -452,7 +453,7 @@ func TestAStalledBrainIsReportedUntilItSpeaks(t *testing.T) {
 		time.Sleep(25 * second)
 		brain(s, "a", converse.Segment{Type: converse.Avatar, Content: "Hi"})
 		time.Sleep(60 * second)
-		if got := all[BrainStalled](r); !slices.Equal(got, []BrainStalled{{AfterMs: 12000, Count: 1}, {AfterMs: 12000, Count: 2}}) {
+		if got := all[event.BrainStalled](r); !slices.Equal(got, []event.BrainStalled{{AfterMs: 12000, Count: 1}, {AfterMs: 12000, Count: 2}}) {
 			t.Errorf("stalls = %v", got)
 		}
 	})
@@ -466,7 +467,7 @@ func TestAnEmptyTurnWithVariablesWarnsOnce(t *testing.T) {
 			s.Say(control.AgentStartSpeech, control.StartSpeech{SpeechID: id, IsNewTurn: true})
 			s.Say(control.AgentEndTurn, control.EndTurn{SpeechID: id})
 		}
-		w := all[Warning](r)
+		w := all[event.Warning](r)
 		if len(w) != 1 || w[0].Code != fault.EmptyTurnWithRequestVars || !slices.Equal(w[0].RequestVarKeys, []string{"a", "b"}) {
 			t.Errorf("warnings = %+v", w)
 		}

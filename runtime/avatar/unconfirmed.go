@@ -8,6 +8,7 @@ import (
 	"github.com/agentruntime/agentruntime/internal/socketio"
 	"github.com/agentruntime/agentruntime/runtime/control"
 	"github.com/agentruntime/agentruntime/runtime/converse"
+	"github.com/agentruntime/agentruntime/runtime/event"
 	"github.com/agentruntime/agentruntime/runtime/session"
 )
 
@@ -90,7 +91,7 @@ func (s *Session) settleTurns(turns ...*sentTurn) {
 		s.forgetTurn(t)
 		if s.turn.acknowledges || !t.repeated {
 			s.turns.Unanswered(t.id)
-			s.base.Emit(TurnUnconfirmed{Text: t.text, ClientTurnID: t.id})
+			s.base.Emit(event.TurnUnconfirmed{Text: t.text, ClientTurnID: t.id})
 		}
 	}
 }

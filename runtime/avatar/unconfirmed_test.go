@@ -12,6 +12,7 @@ import (
 	"github.com/agentruntime/agentruntime/internal/fakeservice"
 	"github.com/agentruntime/agentruntime/internal/socketio"
 	"github.com/agentruntime/agentruntime/runtime/control"
+	"github.com/agentruntime/agentruntime/runtime/event"
 	"github.com/agentruntime/agentruntime/runtime/session"
 )
 
@@ -120,7 +121,7 @@ func (r *rig) wantTyped(s *fakeservice.Socket, want ...string) {
 func (r *rig) wantUnconfirmed(want ...string) {
 	r.t.Helper()
 	var got []string
-	for _, e := range all[TurnUnconfirmed](r) {
+	for _, e := range all[event.TurnUnconfirmed](r) {
 		if e.ClientTurnID == "" {
 			r.t.Error("an event without the turn's id")
 		}
@@ -288,7 +289,7 @@ func TestALostTurnWaitsAsATypedOneDoes(t *testing.T) {
 
 // TestTheKickoffIsConfirmedToo.
 func TestTheKickoffIsConfirmedToo(t *testing.T) {
-	run(t, Options{Options: session.Options{Kickoff: &Kickoff{Text: "Begin"}}}, func(r *rig) {
+	run(t, Options{Options: session.Options{Kickoff: &event.Kickoff{Text: "Begin"}}}, func(r *rig) {
 		r.mustConnect()
 		r.Disconnect(session.DisconnectOptions{})
 		r.wantUnconfirmed("Begin")

@@ -11,6 +11,7 @@ import (
 
 	"github.com/agentruntime/agentruntime/runtime/control"
 	"github.com/agentruntime/agentruntime/runtime/converse"
+	"github.com/agentruntime/agentruntime/runtime/event"
 	"github.com/agentruntime/agentruntime/runtime/media"
 	"github.com/agentruntime/agentruntime/runtime/session"
 )
@@ -34,17 +35,17 @@ func (r *rig) said() []string {
 	var list []string
 	for _, e := range r.events {
 		switch e := e.(type) {
-		case ToolCalled:
+		case event.ToolCalled:
 			list = append(list, "call "+e.ToolCall.Name)
-		case AgentActionDenied:
+		case event.AgentActionDenied:
 			list = append(list, "denied "+e.ToolName)
-		case BrainSegment:
+		case event.BrainSegment:
 			if e.Type == converse.Text {
 				list = append(list, e.ContentString())
 			}
-		case TurnStarted:
+		case event.TurnStarted:
 			list = append(list, "turn "+*e.SpeechID)
-		case TurnEnded:
+		case event.TurnEnded:
 			list = append(list, "end "+*e.SpeechID)
 		}
 	}
@@ -85,7 +86,7 @@ func TestAHookThatThinksDoesNotReorderPieces(t *testing.T) {
 		if got := r.said(); !slices.Equal(got, want) {
 			t.Fatalf("before the first verdict: %q, want %q", got, want)
 		}
-		if len(all[Interrupted](r)) != 1 {
+		if len(all[event.Interrupted](r)) != 1 {
 			t.Error("an interruption waited for the application")
 		}
 		verdict <- nil
@@ -101,7 +102,7 @@ func TestAHookThatThinksDoesNotReorderPieces(t *testing.T) {
 		if want := []string{`toolCall open {"page":1}`, "toolCall close {}"}; !slices.Equal(seen, want) {
 			t.Errorf("the hook was asked %q, want %q", seen, want)
 		}
-		if got := all[AgentActionDenied](r)[0].Reason; got != "not here" {
+		if got := all[event.AgentActionDenied](r)[0].Reason; got != "not here" {
 			t.Errorf("reason %q", got)
 		}
 	})
@@ -170,7 +171,7 @@ func TestFailEndsTheSession(t *testing.T) {
 		r.forget()
 		r.Fail(errors.New("a callback broke"))
 		r.wantEvents("error", "stateChange:disconnected", "ended")
-		if got := all[Ended](r)[0].Reason; got != "internal_error" {
+		if got := all[event.Ended](r)[0].Reason; got != "internal_error" {
 			t.Errorf("ended with %q", got)
 		}
 	})
@@ -181,13 +182,13 @@ func TestFailEndsTheSession(t *testing.T) {
 func TestPeersThatConnectedDuringTheHandshakeAreNotRepaired(t *testing.T) {
 	run(t, Options{}, func(r *rig) {
 		r.media.OnPlayable = func(context.Context) (media.Picture, error) {
-			r.media.Down.Notify(media.Event{Kind: media.ICEState, Channel: media.ChannelSTV, State: "connected"})
-			r.media.Up.Notify(media.Event{Kind: media.ICEState, Channel: media.ChannelASR, State: "connected"})
+			r.media.Down.Notify(media.Event{Kind: media.ICEState, Channel: event.ChannelSTV, State: "connected"})
+			r.media.Up.Notify(media.Event{Kind: media.ICEState, Channel: event.ChannelASR, State: "connected"})
 			return media.Picture{Width: 640, Height: 360}, nil
 		}
 		r.connectOnly()
 		time.Sleep(time.Minute)
-		if got := all[MediaRecovering](r); len(got) != 0 {
+		if got := all[event.MediaRecovering](r); len(got) != 0 {
 			t.Errorf("repaired %v", got)
 		}
 	})

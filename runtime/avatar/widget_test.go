@@ -11,6 +11,7 @@ import (
 	"github.com/agentruntime/agentruntime/internal/socketio"
 	"github.com/agentruntime/agentruntime/runtime/control"
 	"github.com/agentruntime/agentruntime/runtime/converse"
+	"github.com/agentruntime/agentruntime/runtime/event"
 )
 
 // applySegment sends one fragment of a widget. Only the first names the widget.
@@ -33,7 +34,7 @@ func TestAWidgetComesInPiecesAndIsShownOnce(t *testing.T) {
 		s.Say(control.AgentEndTurn, control.EndTurn{SpeechID: "a"})
 		s.Say(control.StvFinishedGenerating, control.FinishedGenerating{SpeechID: "a"})
 		r.wantEvents("brainSegment", "brainSegment", "widget", "turnEnd")
-		got := all[WidgetShown](r)
+		got := all[event.WidgetShown](r)
 		if len(got) != 1 {
 			t.Fatalf("shown %+v", got)
 		}
@@ -54,7 +55,7 @@ func TestAWidgetIsShownWithItsLastPiece(t *testing.T) {
 		applySegment(s, "followups-tool", `{"questions":["Why?",`)
 		s.Say(control.AgentRawText, control.RawText{SpeechID: "a", Delta: `{"type":"unisphere-tool","content":"\"How?\"]}","segmentEnd":true}`})
 		r.wantEvents("brainSegment", "brainSegment", "widget")
-		if got := all[WidgetShown](r); len(got) != 1 || got[0].Followups == nil || !slices.Equal(got[0].Followups.Questions, []string{"Why?", "How?"}) {
+		if got := all[event.WidgetShown](r); len(got) != 1 || got[0].Followups == nil || !slices.Equal(got[0].Followups.Questions, []string{"Why?", "How?"}) {
 			t.Errorf("shown %+v", got)
 		}
 		r.forget()
@@ -72,7 +73,7 @@ func TestAnotherWidgetEndsTheOneBefore(t *testing.T) {
 		applySegment(s, "sources-tool", `{"sources":[{"title":"Guide"}]}`)
 		r.wantEvents("brainSegment", "brainSegment", "widget")
 		s.Say(control.AgentEndTurn, control.EndTurn{SpeechID: "a"})
-		got := all[WidgetShown](r)
+		got := all[event.WidgetShown](r)
 		if len(got) != 2 || got[0].Followups == nil || got[1].Sources == nil || got[1].Sources.Sources[0].Title != "Guide" {
 			t.Errorf("shown %+v", got)
 		}
@@ -89,7 +90,7 @@ func TestAMalformedWidgetIsShownAsAnError(t *testing.T) {
 		applySegment(s, "sources-tool", `{"sources":[{"title":"Gu`)
 		s.Say(control.AgentEndTurn, control.EndTurn{SpeechID: "a"})
 		r.wantEvents("brainSegment", "brainSegment", "widget", "widget", "turnEnd")
-		got := all[WidgetShown](r)
+		got := all[event.WidgetShown](r)
 		if len(got) != 2 || got[0].Runtime != converse.RuntimeFollowups || got[0].Error == "" || got[0].Raw != `{"questions":["Why` ||
 			got[1].Runtime != converse.RuntimeSources || got[1].Error == "" {
 			t.Errorf("shown %+v", got)
@@ -134,7 +135,7 @@ func TestAWidgetThatNobodyWaitsForIsNotShown(t *testing.T) {
 					applySegment(s, "", `]}`)
 				}
 				s.Say(control.AgentEndTurn, control.EndTurn{SpeechID: "a"})
-				if got := all[WidgetShown](r); len(got) != 0 {
+				if got := all[event.WidgetShown](r); len(got) != 0 {
 					t.Errorf("shown %+v", got)
 				}
 				applySegment(s, "sources-tool", `{"sources":[{"title":"Guide"}]}`)
@@ -143,7 +144,7 @@ func TestAWidgetThatNobodyWaitsForIsNotShown(t *testing.T) {
 				if c.cut == nil {
 					want = 0
 				}
-				if got := all[WidgetShown](r); len(got) != want {
+				if got := all[event.WidgetShown](r); len(got) != want {
 					t.Errorf("of the next turn: %+v", got)
 				}
 			})

@@ -440,7 +440,7 @@ func TestAStreamIsNotReadAhead(t *testing.T) {
 		}
 		x.end()
 		for taken.Load() < 20 {
-			if read, at := len(all[BrainSegment](r)), int(taken.Load()); read > at+1 {
+			if read, at := len(all[event.BrainSegment](r)), int(taken.Load()); read > at+1 {
 				t.Fatalf("%d segments were read while the loop was at %d", read, at)
 			}
 			time.Sleep(time.Second)

@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/agentruntime/agentruntime/runtime/event"
 	"github.com/agentruntime/agentruntime/runtime/fault"
 	"github.com/agentruntime/agentruntime/runtime/session"
 	"github.com/agentruntime/agentruntime/runtime/sessionend"
@@ -65,11 +66,11 @@ func TestAHiddenPageThatReads(t *testing.T) {
 			x.say(text("."))
 		}
 		x.end()
-		if got := answer.ended(); got.err != nil || len(all[SessionCompleted](r)) != 0 {
-			t.Errorf("%v, %v", got.err, all[SessionCompleted](r))
+		if got := answer.ended(); got.err != nil || len(all[event.SessionCompleted](r)) != 0 {
+			t.Errorf("%v, %v", got.err, all[event.SessionCompleted](r))
 		}
 		time.Sleep(30 * time.Second)
-		if got := all[SessionCompleted](r); len(got) != 1 || got[0].Reason != "hidden_grace" || r.Snapshot().State != Connected {
+		if got := all[event.SessionCompleted](r); len(got) != 1 || got[0].Reason != "hidden_grace" || r.Snapshot().State != Connected {
 			t.Errorf("%+v in state %s", got, r.Snapshot().State)
 		}
 	})

@@ -33,7 +33,7 @@ func ExampleSession() {
 			Token:    access.KS,
 			GenieURL: &access.GenieURL,
 			OnEvent: func(e event.Event) {
-				if w, ok := e.(chat.Warning); ok {
+				if w, ok := e.(event.Warning); ok {
 					fmt.Println("warning:", w.Message)
 				}
 			},

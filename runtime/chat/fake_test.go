@@ -215,7 +215,7 @@ func (r *rig) heard() []string {
 	defer r.mu.Unlock()
 	var lines []string
 	for _, e := range r.events {
-		if _, ok := e.(TurnTimings); !ok { // turns_test.go has those
+		if _, ok := e.(event.TurnTimings); !ok { // turns_test.go has those
 			lines = append(lines, short(e))
 		}
 	}
@@ -226,30 +226,30 @@ func short(e event.Event) string {
 	switch e := e.(type) {
 	case StateChanged:
 		return "stateChange " + string(e.State)
-	case Transcript:
+	case event.Transcript:
 		return e.Type + " " + e.Text
-	case BrainSegment:
+	case event.BrainSegment:
 		return "brainSegment " + string(e.Type)
-	case WidgetShown:
+	case event.WidgetShown:
 		if e.Error != "" {
 			return "widget " + e.Runtime + " (error)"
 		}
 		return "widget " + e.Runtime
-	case ToolCalled:
+	case event.ToolCalled:
 		return "toolCall " + e.ToolCall.Name + string(e.Args)
-	case ToolCallInvalid:
+	case event.ToolCallInvalid:
 		return "toolCallInvalid " + e.Call.Name
-	case ToolCallResult:
+	case event.ToolCallResult:
 		return fmt.Sprint("toolCallResult ", e.Call.Name, " ", e.OK)
-	case OAuthRequired:
+	case event.OAuthRequired:
 		return "oauthRequired " + e.AuthURL
-	case SessionCompleted:
+	case event.SessionCompleted:
 		return fmt.Sprint("sessionCompleted ", e.Reason, " ", e.Sent)
-	case Warning:
+	case event.Warning:
 		return "warning " + string(e.Code)
-	case Failed:
+	case event.Failed:
 		return "error " + string(e.Code)
-	case Ended:
+	case event.Ended:
 		return "ended " + e.Reason
 	}
 	return e.Name()

@@ -106,7 +106,7 @@ func TestAStreamOf100000SegmentsTakesConstantMemory(t *testing.T) {
 	var heard, behind int64
 	gauge := newHeapGauge()
 	s := startFlood(t, f, func(e event.Event) {
-		if _, ok := e.(BrainSegment); !ok {
+		if _, ok := e.(event.BrainSegment); !ok {
 			return
 		}
 		heard++
@@ -147,7 +147,7 @@ func TestAnAnswerWithoutAnEnd(t *testing.T) {
 	heard := 0
 	gauge := newHeapGauge()
 	s := startFlood(t, &flood{line: words, length: length}, func(e event.Event) {
-		if _, ok := e.(BrainSegment); ok {
+		if _, ok := e.(event.BrainSegment); ok {
 			heard++
 		}
 	})
@@ -183,7 +183,7 @@ func TestASlowListenerIsWaitedFor(t *testing.T) {
 	f := &flood{length: length, line: func(int) string { return `{"type":"think","content":"","pad":"` + pad + `"}` }}
 	var behind, heard int64
 	s := startFlood(t, f, func(e event.Event) {
-		if _, ok := e.(BrainSegment); ok {
+		if _, ok := e.(event.BrainSegment); ok {
 			time.Sleep(time.Millisecond)
 			heard++
 			behind = max(behind, f.given.Load()-heard)
@@ -210,9 +210,9 @@ func TestAFloodOfTools(t *testing.T) {
 	var calls, consents atomic.Int64
 	s := startFlood(t, f, func(e event.Event) {
 		switch e.(type) {
-		case ToolCalled:
+		case event.ToolCalled:
 			calls.Add(1)
-		case OAuthRequired:
+		case event.OAuthRequired:
 			consents.Add(1)
 		}
 	})
@@ -233,7 +233,7 @@ func TestAnAbortStopsAFlood(t *testing.T) {
 	f := &flood{line: words, length: 1 << 30}
 	ctx, cancel := context.WithCancel(t.Context())
 	s := startFlood(t, f, func(e event.Event) {
-		if seg, ok := e.(BrainSegment); ok && seg.SegmentNumber == 5000 {
+		if seg, ok := e.(event.BrainSegment); ok && seg.SegmentNumber == 5000 {
 			cancel()
 		}
 	})

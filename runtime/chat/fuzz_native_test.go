@@ -66,7 +66,7 @@ func FuzzService(f *testing.F) {
 			for _, e := range r.heard() {
 				count[e]++
 			}
-			failed := len(all[Failed](r))
+			failed := len(all[event.Failed](r))
 			if count["turnStart"] != 1 || count["turnEnd"] != 1 || count["responsePending"] != 1 || count["responseSettled"] != 1 ||
 				(failed == 1) != (got.err != nil) || failed > 1 {
 				t.Errorf("%v with the events %v", got.err, r.heard())

@@ -109,7 +109,7 @@ func TestAKickoff(t *testing.T) {
 			"error thread_access_denied", "warning kickoff_failed", "turnEnd",
 			"user Hello", "turnStart", "responsePending", "responseSettled", "brainSegment text", "final Hi", "turnEnd",
 		)
-		if w := all[Warning](r); !strings.Contains(w[0].Detail, "No permission") {
+		if w := all[event.Warning](r); !strings.Contains(w[0].Detail, "No permission") {
 			t.Errorf("warning %+v", w)
 		}
 		if kickoff.Sent {

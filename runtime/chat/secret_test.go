@@ -40,7 +40,7 @@ func TestNothingSecretIsPrinted(t *testing.T) {
 			}
 			fmt.Fprintf(&printed, "%v %+v %#v\n", err, err, err)
 		}
-		for _, e := range all[Failed](r) {
+		for _, e := range all[event.Failed](r) {
 			b, err := json.Marshal(e)
 			if err != nil {
 				t.Error(err)

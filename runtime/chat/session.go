@@ -39,6 +39,14 @@ const (
 	Closed    State = "closed"
 )
 
+// StateChanged is emitted at every change of state.
+type StateChanged struct {
+	State State `json:"state"`
+}
+
+// Name implements [event.Event].
+func (StateChanged) Name() string { return "stateChange" }
+
 // Snapshot is the part of a session's state that can be read at any time.
 type Snapshot struct {
 	State State `json:"state"`
@@ -239,11 +247,11 @@ func (s *Session) close(o session.DisconnectOptions, err *fault.Error) {
 		return
 	}
 	if err != nil {
-		s.base.Emit(Failed{Error: err})
+		s.base.Emit(event.Failed{Error: err})
 	}
 	s.base.Audit("session.disconnect", "ended", o.Reason)
 	s.setState(Closed)
-	s.base.Emit(Ended{Reason: o.Reason})
+	s.base.Emit(event.Ended{Reason: o.Reason})
 	s.token = ""
 	s.tokens.Stop()
 	s.base.Audit("token.revoke", "ended", "forgotten")

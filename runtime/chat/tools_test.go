@@ -102,7 +102,7 @@ func TestATurnCanBeAbortedFromItsTool(t *testing.T) {
 			t.Error(got.err)
 		}
 		close(release)
-		if got := all[ToolCallResult](r); len(got) != 1 || !got[0].OK || got[0].Value != "late" {
+		if got := all[event.ToolCallResult](r); len(got) != 1 || !got[0].OK || got[0].Value != "late" {
 			t.Errorf("results %+v", got)
 		}
 		r.wantQuiet()
@@ -166,7 +166,7 @@ func TestTheSecondOfFusedCallsIsFound(t *testing.T) {
 			`{"type":"tool_response","content":"open_doc responded with size 104"}`,
 		).end()
 		var calls []string
-		for _, e := range all[ToolCalled](r) {
+		for _, e := range all[event.ToolCalled](r) {
 			calls = append(calls, short(e))
 		}
 		if want := []string{`toolCall open_doc{"id":2}`, `toolCall show_chart{"id":1}`}; !slices.Equal(calls, want) {
@@ -191,7 +191,7 @@ func TestASpiralIsNoticedOnce(t *testing.T) {
 				t.Error(got.err)
 			}
 		}
-		if got := all[ToolSpiralDetected](r); !slices.Equal(got, []ToolSpiralDetected{{Count: 3, Limit: 3}, {Count: 3, Limit: 3}}) {
+		if got := all[event.ToolSpiralDetected](r); !slices.Equal(got, []event.ToolSpiralDetected{{Count: 3, Limit: 3}, {Count: 3, Limit: 3}}) {
 			t.Errorf("spirals %v", got)
 		}
 	})
@@ -216,11 +216,11 @@ func TestConsentIsAskedForOncePerTurn(t *testing.T) {
 			r.later(r.t.Context(), "Mail")
 			r.asked(n).answer().say(ask("https://a.example/1"), ask("https://a.example/1"), ask("javascript:alert(1)")).end()
 			want := event.OAuthRequired{AuthURL: "https://a.example/1", ToolName: "mail"}
-			if len(asked) != n+1 || asked[n] != want || len(all[OAuthRequired](r)) != 1 {
+			if len(asked) != n+1 || asked[n] != want || len(all[event.OAuthRequired](r)) != 1 {
 				t.Errorf("asked %+v", asked)
 			}
 		}
-		if got := all[OAuthRequiredResult](r); len(got) != 1 || got[0].OK || got[0].Error == nil {
+		if got := all[event.OAuthRequiredResult](r); len(got) != 1 || got[0].OK || got[0].Error == nil {
 			t.Errorf("results %+v", got)
 		}
 		remove()

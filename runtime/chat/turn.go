@@ -213,7 +213,7 @@ func (s *Session) begin(t *turn) {
 	t.id = session.RandomID(turnIDLength)
 	t.ctx, t.cancel = context.WithCancelCause(t.ctx)
 	t.vars = s.vars
-	t.reply.OnWidget = func(w converse.Widget) { s.base.Emit(WidgetShown{Widget: w}) }
+	t.reply.OnWidget = func(w converse.Widget) { s.base.Emit(event.WidgetShown{Widget: w}) }
 	s.notifier.Activity()
 	if t.kickoff {
 		sent := *s.kickoff
@@ -221,15 +221,15 @@ func (s *Session) begin(t *turn) {
 		s.kickoff = &sent
 	}
 	if !t.kickoff || s.kickoff.Echo {
-		s.base.Emit(Transcript{Type: "user", Text: t.text})
+		s.base.Emit(event.Transcript{Type: "user", Text: t.text})
 	}
 	s.tools.NewTurn()
 	s.turns.Asked("")
 	s.turns.Begin(t.id, "", true)
 	s.base.Audit("turn.converse", "started", "")
-	s.base.Emit(TurnStarted{TurnID: t.id, IsNewTurn: true})
+	s.base.Emit(event.TurnStarted{TurnID: t.id, IsNewTurn: true})
 	s.pending = true
-	s.base.Emit(ResponsePending{})
+	s.base.Emit(event.ResponsePending{})
 	s.stall.Arm()
 
 	brain := converse.Brain{HTTPClient: s.opts.HTTPClient, URL: *s.opts.GenieURL, Token: s.token, TraceContext: s.opts.TraceContext()}
@@ -320,9 +320,9 @@ func (s *Session) segment(t *turn, seg *converse.Segment) {
 	case converse.Interruption:
 		s.tools.Consent(seg)
 	}
-	s.base.Emit(BrainSegment{Segment: *seg})
+	s.base.Emit(event.BrainSegment{Segment: *seg})
 	if said != "" {
-		s.base.Emit(Transcript{Type: "final", Text: said})
+		s.base.Emit(event.Transcript{Type: "final", Text: said})
 	}
 	t.keep(*seg)
 }
@@ -331,7 +331,7 @@ func (s *Session) segment(t *turn, seg *converse.Segment) {
 func (s *Session) settleResponse() {
 	if s.pending {
 		s.pending = false
-		s.base.Emit(ResponseSettled{})
+		s.base.Emit(event.ResponseSettled{})
 	}
 }
 
@@ -346,7 +346,7 @@ func (s *Session) over(t *turn, err error) {
 	}
 	if err != nil {
 		failure := fault.From(err)
-		s.base.Emit(Failed{Error: failure})
+		s.base.Emit(event.Failed{Error: failure})
 		if t.kickoff {
 			s.base.Warn(fault.KickoffFailed, failure.Error())
 		}
@@ -393,7 +393,7 @@ func (s *Session) leave(t *turn, err error) {
 	s.stall.Disarm()
 	t.cancel(err)
 	s.settleResponse()
-	s.base.Emit(TurnEnded{TurnID: t.id})
+	s.base.Emit(event.TurnEnded{TurnID: t.id})
 	s.turns.Mark(event.MarkTextEnd, time.Now(), false)
 	s.turns.End(outcomeOf(err))
 	t.settle(s, err)

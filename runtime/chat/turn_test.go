@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/agentruntime/agentruntime/runtime/converse"
+	"github.com/agentruntime/agentruntime/runtime/event"
 	"github.com/agentruntime/agentruntime/runtime/fault"
 	"github.com/agentruntime/agentruntime/runtime/session"
 )
@@ -214,7 +215,7 @@ func TestAnErrorKeepsWhatCameBefore(t *testing.T) {
 		if errs, ok := body["errors"].([]any); !ok || len(errs) != 1 {
 			t.Errorf("errors %v", body["errors"])
 		}
-		if heard := all[Failed](r); len(heard) != 1 || heard[0].Error != f {
+		if heard := all[event.Failed](r); len(heard) != 1 || heard[0].Error != f {
 			t.Errorf("heard %v", heard)
 		}
 	})
@@ -270,10 +271,10 @@ func TestTurnsRunOneAfterAnother(t *testing.T) {
 			t.Errorf("second: %q, %v", got.turn.Text, got.err)
 		}
 		var ids []string
-		for _, e := range all[TurnStarted](r) {
+		for _, e := range all[event.TurnStarted](r) {
 			ids = append(ids, e.TurnID)
 		}
-		for _, e := range all[TurnEnded](r) {
+		for _, e := range all[event.TurnEnded](r) {
 			ids = append(ids, e.TurnID)
 		}
 		if len(ids) != 4 || ids[0] == ids[1] || !slices.Equal(ids[:2], ids[2:]) || len(ids[0]) != turnIDLength {

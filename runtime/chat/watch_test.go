@@ -35,7 +35,7 @@ func TestAStallIsReportedUntilTheAnswerBegins(t *testing.T) {
 					t.Error(err)
 				}
 				time.Sleep(time.Hour)
-				if got := all[BrainStalled](r); !slices.Equal(got, []BrainStalled{{AfterMs: 12_000, Count: 1}, {AfterMs: 12_000, Count: 2}}) {
+				if got := all[event.BrainStalled](r); !slices.Equal(got, []event.BrainStalled{{AfterMs: 12_000, Count: 1}, {AfterMs: 12_000, Count: 2}}) {
 					t.Errorf("stalls %v", got)
 				}
 			})
@@ -49,7 +49,7 @@ func TestTheStallWatchdogCanBeSwitchedOff(t *testing.T) {
 		r.mustConnect()
 		r.later(r.t.Context(), "Hello")
 		time.Sleep(time.Hour)
-		if got := all[BrainStalled](r); len(got) != 0 {
+		if got := all[event.BrainStalled](r); len(got) != 0 {
 			t.Errorf("stalls %v", got)
 		}
 	})
@@ -73,13 +73,13 @@ func TestAnEmptyTurnWithVariablesWarnsOnce(t *testing.T) {
 			}
 		}
 		empty(map[string]any{"b": 1, "a": "private"})
-		if w := all[Warning](r); len(w) != 0 {
+		if w := all[event.Warning](r); len(w) != 0 {
 			t.Errorf("warned of variables that were not sent: %+v", w)
 		}
 		for range 3 {
 			empty(nil)
 		}
-		w := all[Warning](r)
+		w := all[event.Warning](r)
 		if len(w) != 1 || w[0].Code != fault.EmptyTurnWithRequestVars || !slices.Equal(w[0].RequestVarKeys, []string{"a", "b"}) {
 			t.Errorf("warnings %+v", w)
 		}
@@ -97,7 +97,7 @@ func TestARefusedTurnIsNotAnEmptyOne(t *testing.T) {
 		if got := answer.ended(); got.err != nil {
 			t.Error(got.err)
 		}
-		if w := all[Warning](r); len(w) != 1 || w[0].Code != fault.ThreadAccessDenied || w[0].Detail != "No permission for thread 5f0c" {
+		if w := all[event.Warning](r); len(w) != 1 || w[0].Code != fault.ThreadAccessDenied || w[0].Detail != "No permission for thread 5f0c" {
 			t.Errorf("warnings %+v", w)
 		}
 	})

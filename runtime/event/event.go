@@ -1,11 +1,12 @@
-// Package event declares the events that sessions of more than one kind send to their
-// listeners, each event once: the live session, the chat session and the agent
-// session emit the same types, so that one listener serves all of them
-// (session §A.1.5, A.2.3, A.3.3).
+// Package event declares the events that sessions send to their listeners, each event once:
+// the live session, the chat session and the agent session emit the same types, so that one
+// listener serves all of them (session §A.1.5, A.2.3, A.3.3).
 //
-// The events of a single kind are declared in the events.go of that kind's package,
-// which also lists the shared events that it emits. This package must not depend on
-// how a session works.
+// This file and turn.go have the events of every session that reaches the service itself,
+// live.go what a live session emits besides; an agent session passes some of both on
+// (runtime/agent, passedOn). Only the changes of a session's state are declared with its kind.
+// The TypeScript types and the tables in docs/events.md are generated from these declarations
+// and their comments. This package must not depend on how a session works.
 package event
 
 import (

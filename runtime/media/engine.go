@@ -25,18 +25,9 @@ import (
 	"github.com/agentruntime/agentruntime/internal/fetch"
 	"github.com/agentruntime/agentruntime/runtime/appinit"
 	"github.com/agentruntime/agentruntime/runtime/control"
+	"github.com/agentruntime/agentruntime/runtime/event"
 	"github.com/agentruntime/agentruntime/runtime/fault"
 	"github.com/agentruntime/agentruntime/runtime/httpclient"
-)
-
-// Channel identifies a peer in events (protocol §8.5).
-type Channel string
-
-// The channels.
-const (
-	ChannelASR   Channel = "asr"   // the microphone's uplink
-	ChannelSTV   Channel = "stv"   // the avatar's downlink
-	ChannelVoice Channel = "voice" // the agent's voice in audio mode
 )
 
 // Event is one change of a peer, a device or an element. Events of one peer are
@@ -44,7 +35,7 @@ const (
 // renewed reports nothing more.
 type Event struct {
 	Kind    EventKind
-	Channel Channel
+	Channel event.Channel
 
 	State     string             // ICEState, PeerState: as the browser spells it
 	Candidate *control.Candidate // Candidate
@@ -110,10 +101,10 @@ type Track struct {
 // Picture is the size of the decoded picture in pixels, 0×0 when it is not
 // known.
 type Picture struct {
-	Width  int `json:"videoWidth"`
-	Height int `json:"videoHeight"`
+	Width  int
+	Height int
 	// Missing is set when no frame came in time (protocol §6.9).
-	Missing bool `json:"-"`
+	Missing bool
 }
 
 // Gone reports that the service no longer has the avatar's session, or has

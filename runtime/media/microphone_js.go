@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/agentruntime/agentruntime/internal/jsbridge"
+	"github.com/agentruntime/agentruntime/runtime/event"
 	"github.com/agentruntime/agentruntime/runtime/fault"
 )
 
@@ -422,7 +423,7 @@ func (m *microphone) leave(p *Publisher) {
 
 // report passes an event to OnMicrophone.
 func (m *microphone) report(ev Event) {
-	ev.Channel = ChannelASR
+	ev.Channel = event.ChannelASR
 	m.engine.cfg.OnMicrophone(ev)
 }
 

@@ -14,6 +14,7 @@ import (
 
 	"github.com/agentruntime/agentruntime/internal/jsbridge"
 	"github.com/agentruntime/agentruntime/runtime/control"
+	"github.com/agentruntime/agentruntime/runtime/event"
 	"github.com/agentruntime/agentruntime/runtime/fault"
 )
 
@@ -88,8 +89,8 @@ func heard(t *testing.T, id string) {
 const loudness = 0.02 // the service reports what is louder
 
 var (
-	micStarted   = describe(Event{Kind: MicStarted, Channel: ChannelASR})
-	micUnplugged = describe(Event{Kind: MicEnded, Channel: ChannelASR, Err: fault.New(fault.MicNotFound, "the microphone was unplugged or taken away")})
+	micStarted   = describe(Event{Kind: MicStarted, Channel: event.ChannelASR})
+	micUnplugged = describe(Event{Kind: MicEnded, Channel: event.ChannelASR, Err: fault.New(fault.MicNotFound, "the microphone was unplugged or taken away")})
 )
 
 func TestPageMicrophone(t *testing.T) {
@@ -447,8 +448,8 @@ func TestHardwareMute(t *testing.T) {
 	}
 	track := m.capture.track
 	fire := func(event string) { track.Call("dispatchEvent", js.Global().Get("Event").New(event)) }
-	muted := describe(Event{Kind: HardwareMute, Channel: ChannelASR, Muted: true})
-	unmuted := describe(Event{Kind: HardwareMute, Channel: ChannelASR})
+	muted := describe(Event{Kind: HardwareMute, Channel: event.ChannelASR, Muted: true})
+	unmuted := describe(Event{Kind: HardwareMute, Channel: event.ChannelASR})
 	if m.muteDelay != 5*time.Second {
 		t.Errorf("delay %v", m.muteDelay)
 	}

@@ -16,6 +16,7 @@ import (
 	"github.com/pion/webrtc/v4"
 	pionmedia "github.com/pion/webrtc/v4/pkg/media"
 
+	"github.com/agentruntime/agentruntime/runtime/event"
 	"github.com/agentruntime/agentruntime/runtime/fault"
 )
 
@@ -233,7 +234,7 @@ func (m *microphone) announce() {
 }
 
 func (m *microphone) report(ev Event) {
-	ev.Channel = ChannelASR
+	ev.Channel = event.ChannelASR
 	m.engine.cfg.OnMicrophone(ev)
 }
 

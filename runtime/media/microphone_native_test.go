@@ -16,6 +16,7 @@ import (
 	"github.com/pion/rtp"
 	"github.com/pion/webrtc/v4"
 
+	"github.com/agentruntime/agentruntime/runtime/event"
 	"github.com/agentruntime/agentruntime/runtime/fault"
 )
 
@@ -155,7 +156,7 @@ func TestMicrophoneErrors(t *testing.T) {
 	if err := p.StartMic(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	j.await(t, describe(Event{Kind: MicEnded, Channel: ChannelASR, Err: fault.New(fault.MicNotFound, "the microphone's source failed").Because(broken)}))
+	j.await(t, describe(Event{Kind: MicEnded, Channel: event.ChannelASR, Err: fault.New(fault.MicNotFound, "the microphone's source failed").Because(broken)}))
 	if p.MicStarted() {
 		t.Error("still started")
 	}

@@ -20,6 +20,7 @@ import (
 	"github.com/agentruntime/agentruntime/internal/fetch"
 	"github.com/agentruntime/agentruntime/internal/localservice/quota"
 	"github.com/agentruntime/agentruntime/runtime/control"
+	"github.com/agentruntime/agentruntime/runtime/event"
 	"github.com/agentruntime/agentruntime/runtime/fault"
 )
 
@@ -384,7 +385,7 @@ func TestMicrophoneReachesTheService(t *testing.T) {
 	if err := p.StartMic(ctx); err != nil || len(opened) != 1 || <-opened != "" {
 		t.Errorf("a second start: %v", err)
 	}
-	if n := j.count(describe(Event{Kind: MicStarted, Channel: ChannelASR})); n != 1 || !p.MicStarted() {
+	if n := j.count(describe(Event{Kind: MicStarted, Channel: event.ChannelASR})); n != 1 || !p.MicStarted() {
 		t.Errorf("started %d times", n)
 	}
 	select {

@@ -6,6 +6,7 @@ import (
 	"sync"
 
 	"github.com/agentruntime/agentruntime/runtime/control"
+	"github.com/agentruntime/agentruntime/runtime/event"
 )
 
 // Publisher is the peer that carries the microphone (protocol §5).
@@ -34,7 +35,7 @@ func (e *Engine) NewPublisher(notify func(Event)) *Publisher {
 func (p *Publisher) Prepare() { p.begin() }
 
 func (p *Publisher) receive(ev Event) {
-	ev.Channel = ChannelASR
+	ev.Channel = event.ChannelASR
 	p.notify(ev)
 }
 
@@ -112,7 +113,7 @@ func (e *Engine) NewVoice(notify func(Event)) *Voice {
 }
 
 func (v *Voice) receive(ev Event) {
-	ev.Channel = ChannelVoice
+	ev.Channel = event.ChannelVoice
 	v.notify(ev)
 	if ev.Kind == TrackAdded {
 		v.engine.renderer.attach(ev.Track, true, newGate(), v.receive)

@@ -5,6 +5,8 @@ import (
 	"strings"
 	"sync"
 	"time"
+
+	"github.com/agentruntime/agentruntime/runtime/event"
 )
 
 // Subscriber is one WHEP subscription (protocol §6). Subscribe, Playable and
@@ -100,7 +102,7 @@ func (s *Subscriber) Subscribe(ctx context.Context, url string) error {
 	}
 	sub.gate.update(func(f *facts) { f.applied, f.picture = time.Now(), sendsPicture(answer) })
 	if sub.subscribe() {
-		s.receive(sub, Event{Kind: NoCandidates, Channel: ChannelSTV})
+		s.receive(sub, Event{Kind: NoCandidates, Channel: event.ChannelSTV})
 	}
 	return nil
 }
@@ -290,7 +292,7 @@ func (s *Subscriber) receive(sub *subscription, ev Event) {
 	if s.current() != sub || sub.isClosed() {
 		return
 	}
-	ev.Channel = ChannelSTV
+	ev.Channel = event.ChannelSTV
 	switch ev.Kind {
 	case TrackAdded:
 		s.mark(sub, phaseFirstTrack)
@@ -329,7 +331,7 @@ func (s *Subscriber) receive(sub *subscription, ev Event) {
 // mark reports a milestone once per subscription.
 func (s *Subscriber) mark(sub *subscription, name Phase) {
 	if sub.first(string(name)) && s.current() == sub {
-		s.notify(Event{Kind: Milestone, Channel: ChannelSTV, Phase: name})
+		s.notify(Event{Kind: Milestone, Channel: event.ChannelSTV, Phase: name})
 	}
 }
 

@@ -14,6 +14,7 @@ import (
 
 	"github.com/agentruntime/agentruntime/internal/jsbridge"
 	"github.com/agentruntime/agentruntime/runtime/appinit"
+	"github.com/agentruntime/agentruntime/runtime/event"
 	"github.com/agentruntime/agentruntime/runtime/fault"
 )
 
@@ -259,7 +260,7 @@ func TestBlockedPlayback(t *testing.T) {
 	if _, _, size := watch(t, p, j); size.Missing {
 		t.Error("a frame was waited for that can't be painted")
 	}
-	line := describe(Event{Kind: PlaybackBlocked, Channel: ChannelSTV})
+	line := describe(Event{Kind: PlaybackBlocked, Channel: event.ChannelSTV})
 	j.await(t, line)
 	if n := j.count(line); n != 1 || video.Get("plays").Int() != 1 {
 		t.Errorf("%d reports of %v tries", n, video.Get("plays"))

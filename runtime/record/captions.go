@@ -8,7 +8,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/agentruntime/agentruntime/runtime/avatar"
 	"github.com/agentruntime/agentruntime/runtime/event"
 )
 
@@ -31,14 +30,14 @@ type cue struct {
 
 func (c *captions) add(at time.Duration, e event.Event) {
 	switch e := e.(type) {
-	case avatar.SpeechChunk:
+	case event.SpeechChunk:
 		from := at + chunkLead
 		c.cues = append(c.cues, cue{from, from + time.Duration(e.DurationMs*float64(time.Millisecond)), "Agent", e.Text})
 	case event.Transcript:
 		if e.Type == "user" {
 			c.cues = append(c.cues, cue{at, at + readingTime, "Visitor", e.Text})
 		}
-	case avatar.Interrupted: // what was not spoken is not shown
+	case event.Interrupted: // what was not spoken is not shown
 		for i := len(c.cues) - 1; i >= 0 && c.cues[i].to > at; i-- {
 			if c.cues[i].by == "Agent" {
 				c.cues[i].to = max(at, c.cues[i].from)

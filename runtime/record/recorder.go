@@ -101,8 +101,8 @@ func (r *Recorder) Attach(o *avatar.Options) error {
 func (r *Recorder) Event(e event.Event) { r.event(e, time.Since(r.started)) }
 
 func (r *Recorder) event(e event.Event, at time.Duration) {
-	if _, ok := e.(avatar.TrackAdded); ok {
-		e = avatar.TrackAdded{} // tracks have no form in JSON
+	if _, ok := e.(event.TrackAdded); ok {
+		e = event.TrackAdded{} // tracks have no form in JSON
 	}
 	data, err := r.encode(e)
 	r.mu.Lock()

@@ -1,54 +1,10 @@
-package avatar
+package event
 
 import (
 	"encoding/json"
 
-	"github.com/agentruntime/agentruntime/runtime/event"
 	"github.com/agentruntime/agentruntime/runtime/fault"
-	"github.com/agentruntime/agentruntime/runtime/media"
 )
-
-// Event is something that happened in a session. Each is declared once, here or
-// in runtime/event; the TypeScript types and the tables in docs/events.md are
-// generated from these declarations and their comments (session §A.1.5).
-type Event = event.Event
-
-// The events that a live session shares with other kinds.
-type (
-	ResponsePending     = event.ResponsePending
-	ResponseSettled     = event.ResponseSettled
-	BrainStalled        = event.BrainStalled
-	BrainSegment        = event.BrainSegment
-	WidgetShown         = event.WidgetShown
-	TurnStarted         = event.TurnStarted
-	TurnEnded           = event.TurnEnded
-	Transcript          = event.Transcript
-	ToolCalled          = event.ToolCalled
-	ToolCallResult      = event.ToolCallResult
-	ToolCallInvalid     = event.ToolCallInvalid
-	ToolSpiralDetected  = event.ToolSpiralDetected
-	OAuthRequired       = event.OAuthRequired
-	OAuthRequiredResult = event.OAuthRequiredResult
-	SessionCompleted    = event.SessionCompleted
-	Warning             = event.Warning
-	Failed              = event.Failed
-	Ended               = event.Ended
-	TurnTimings         = event.TurnTimings
-)
-
-// Types that these events, the options and the snapshot use.
-type (
-	Word         = event.Word
-	ToolCall     = event.ToolCall
-	ToolMetadata = event.ToolMetadata
-	Kickoff      = event.Kickoff
-	AuditEvent   = event.Audit
-)
-
-// StateChanged is emitted at every change of state.
-type StateChanged struct {
-	State State `json:"state"`
-}
 
 // StreamReady reports that the signalling is connected, long before the first picture;
 // once per connect.
@@ -72,7 +28,8 @@ type TrackAdded struct {
 
 // VideoMetadata reports the picture's size once it is known.
 type VideoMetadata struct {
-	media.Picture
+	VideoWidth  int `json:"videoWidth"`
+	VideoHeight int `json:"videoHeight"`
 }
 
 // MediaReady is emitted once per connect, when the media can be played and a page can hide
@@ -109,17 +66,17 @@ type ConnectivityState string
 
 // The states.
 const (
-	ICENew         ConnectivityState = "new"
-	ICEChecking    ConnectivityState = "checking"
-	UpAgain        ConnectivityState = "connected" // also of the socket
-	ICECompleted   ConnectivityState = "completed"
-	Down           ConnectivityState = "disconnected" // also of the socket
-	ICEFailed      ConnectivityState = "failed"
-	ICEClosed      ConnectivityState = "closed"
-	RecoverFailed  ConnectivityState = "recover_failed"  // a peer was not repaired
-	ReconnectRetry ConnectivityState = "reconnect_retry" // of the socket
-	NetworkOnline  ConnectivityState = "online"
-	NetworkOffline ConnectivityState = "offline"
+	ICENew          ConnectivityState = "new"
+	ICEChecking     ConnectivityState = "checking"
+	ICEConnected    ConnectivityState = "connected" // also of the socket
+	ICECompleted    ConnectivityState = "completed"
+	ICEDisconnected ConnectivityState = "disconnected" // also of the socket
+	ICEFailed       ConnectivityState = "failed"
+	ICEClosed       ConnectivityState = "closed"
+	RecoverFailed   ConnectivityState = "recover_failed"  // a peer was not repaired
+	ReconnectRetry  ConnectivityState = "reconnect_retry" // of the socket
+	NetworkOnline   ConnectivityState = "online"
+	NetworkOffline  ConnectivityState = "offline"
 )
 
 // RepairReason is why a peer is repaired, other than its state.
@@ -132,24 +89,7 @@ const (
 	Stalled      RepairReason = "stalled"
 )
 
-// TimingPhase is a phase of a connect (session §A.1.4).
-type TimingPhase string
-
-// The phases, besides those of [media.Phase].
-const (
-	phaseMicRequested    TimingPhase = "micRequested"
-	phaseSocketOpen      TimingPhase = "socketOpen"
-	phaseServerConnected TimingPhase = "serverConnected"
-	phaseJoinComplete    TimingPhase = "joinComplete"
-	phaseSTVReply        TimingPhase = "stvNewSessionReply"
-	phaseICEConnected    TimingPhase = "iceConnectedStv"
-	phaseASRReady        TimingPhase = "asrReady"
-	phaseMediaReady      TimingPhase = "mediaReady"
-	phaseApproved        TimingPhase = "approved"
-	phaseConnected       TimingPhase = "connected"
-)
-
-// Redacted implements [event.Diagnostic].
+// Redacted implements [Diagnostic].
 func (c ConnectivityChanged) Redacted() Event {
 	c.Detail = fault.Redact(c.Detail)
 	return c
@@ -157,14 +97,14 @@ func (c ConnectivityChanged) Redacted() Event {
 
 // MediaRecovering is emitted when the repair of a peer begins.
 type MediaRecovering struct {
-	Channel media.Channel `json:"channel"`
-	State   string        `json:"state" ts:"ConnectivityState | RepairReason"`
+	Channel Channel `json:"channel"`
+	State   string  `json:"state" ts:"ConnectivityState | RepairReason"`
 }
 
 // MediaRecovered is emitted when the repair of a peer has succeeded.
 type MediaRecovered struct {
-	Channel media.Channel `json:"channel"`
-	Method  string        `json:"method" ts:"'ice-restart' | 're-subscribe'"`
+	Channel Channel `json:"channel"`
+	Method  string  `json:"method" ts:"'ice-restart' | 're-subscribe'"`
 }
 
 // Reconnecting reports that the socket is lost or, with Cold, that a full rebuild began.
@@ -185,11 +125,11 @@ type Reconnected struct {
 
 // ConnectionQuality is emitted every statsIntervalMs for each channel.
 type ConnectionQuality struct {
-	Channel       media.Channel `json:"channel"`
-	RTTMs         float64       `json:"rttMs"`
-	PacketLossPct float64       `json:"packetLossPct"`
-	JitterMs      float64       `json:"jitterMs"`
-	BitrateKbps   float64       `json:"bitrateKbps"`
+	Channel       Channel `json:"channel"`
+	RTTMs         float64 `json:"rttMs"`
+	PacketLossPct float64 `json:"packetLossPct"`
+	JitterMs      float64 `json:"jitterMs"`
+	BitrateKbps   float64 `json:"bitrateKbps"`
 }
 
 // MicStarted reports that the microphone is attached.
@@ -297,7 +237,7 @@ type AgentActionDenied struct {
 	ToolName string `json:"toolName,omitempty"`
 }
 
-// Redacted implements [event.Diagnostic].
+// Redacted implements [Diagnostic].
 func (a AgentActionDenied) Redacted() Event {
 	a.Reason = fault.Redact(a.Reason)
 	return a
@@ -327,8 +267,45 @@ type ResumeReady struct {
 // Resumed confirms a resume.
 type Resumed struct{}
 
+// Mode is video if the service sends a picture, otherwise audio.
+type Mode string
+
+// The modes.
+const (
+	Video Mode = "video"
+	Audio Mode = "audio"
+)
+
+// Channel identifies a peer in events (protocol §8.5).
+type Channel string
+
+// The channels.
+const (
+	ChannelASR   Channel = "asr"   // the microphone's uplink
+	ChannelSTV   Channel = "stv"   // the avatar's downlink
+	ChannelVoice Channel = "voice" // the agent's voice in audio mode
+)
+
+// Disclosure is the notice that the visitor talks to a machine
+// (session §A.1.3, getDisclosure).
+type Disclosure struct {
+	Type           string `json:"type"`
+	DisclosureText string `json:"disclosureText"`
+	FiredAt        string `json:"firedAt"` // RFC 3339
+	Synthetic      bool   `json:"synthetic"`
+
+	Provenance Provenance `json:"provenance"`
+	Scope      string     `json:"scope"` // always "session"
+}
+
+// Provenance is the origin of the voice and the picture.
+type Provenance struct {
+	GeneratedBy string `json:"generatedBy"`
+	Voice       string `json:"voice"` // always "synthetic"
+	SessionID   string `json:"sessionId,omitempty"`
+}
+
 // Name implements [Event].
-func (StateChanged) Name() string         { return "stateChange" }
 func (StreamReady) Name() string          { return "streamReady" }
 func (CapacityChanged) Name() string      { return "capacityChanged" }
 func (TrackAdded) Name() string           { return "track" }
