@@ -3,6 +3,7 @@ import { test } from "node:test"
 import { english } from "../src/element/labels.js"
 import { LANGUAGES, loadLocale } from "../dist/locales.js"
 import { LAUNCHER_LABELS } from "../src/element/launcherlabels.js"
+import { TOOL_LABELS } from "../src/element/toollabels.js"
 import { ERROR_MESSAGES, WIDGET_LABELS } from "../dist/ui.js"
 
 /** The texts of an object of texts, by their paths. */
@@ -20,7 +21,7 @@ test("there are ten languages, two of them from right to left", () => {
 for (const language of LANGUAGES) {
   test(`no text is missing, empty or without its values in ${language}`, async () => {
     const own = texts((await loadLocale(language))!)
-    const all = texts({ ...english, errors: ERROR_MESSAGES, launcher: LAUNCHER_LABELS, widgets: WIDGET_LABELS })
+    const all = texts({ ...english, errors: ERROR_MESSAGES, launcher: LAUNCHER_LABELS, tools: TOOL_LABELS, widgets: WIDGET_LABELS })
     assert.deepEqual([...own.keys()].sort(), [...all.keys()].sort())
     for (const [path, text] of all) {
       assert.notEqual(own.get(path)!.trim(), "", path)

@@ -103,8 +103,8 @@ export abstract class AgentElement extends Base {
   #composer: Composer | undefined
   #log: Log | undefined
   #disclosure: HTMLElement | undefined
-  /** Adds what the buttons for the microphone open and do, once. */
-  #addDevices: ((make: Conversations["makeDevices"]) => void) | undefined
+  /** Adds the parts that only a conversation has, once. */
+  #addParts: ((add: Conversations["addParts"]) => void) | undefined
   /** Ends the wait of `preload="visible"`. */
   #unwatch = (): void => {}
 
@@ -337,10 +337,9 @@ export abstract class AgentElement extends Base {
     this.#disclosure = make("p", { part: "disclosure", class: "disclosure" })
     const notices = new Notices(actions)
     const controls = new Controls(actions)
-    this.#addDevices = (make) => {
-      const devices = make(controls, face, failed)
-      controls.root.after(devices.root)
-      this.#parts = [...this.#parts, devices]
+    this.#addParts = (add) => {
+      const { root: stage, video } = this.#stage!
+      this.#parts = [...this.#parts, ...add({ frame: this.#frame!, stage, video, controls, face, failed, conversation: () => this.#conversation })]
     }
     this.#log = new Log(actions)
     this.#parts = [this.#stage, controls, notices, this.#log, this.#composer]
@@ -507,9 +506,9 @@ export abstract class AgentElement extends Base {
     this.#stage!.forget()
     try {
       checkAttributes(this)
-      const [init, { Conversation, makeDevices }] = await Promise.all([this.#takeInit(signal), this.#conversations()])
-      this.#addDevices?.(makeDevices)
-      this.#addDevices = undefined
+      const [init, { Conversation, addParts }] = await Promise.all([this.#takeInit(signal), this.#conversations()])
+      this.#addParts?.(addParts)
+      this.#addParts = undefined
       this.#showPoster(init)
       const session = this.#takePrepared(init) ?? (await this.#makeSession(modes, init))
       if (signal.aborted) return await session.dispose()
@@ -521,6 +520,9 @@ export abstract class AgentElement extends Base {
         labels: () => this.#state.labels,
         agentName: this.agentName,
         history: this.#history,
+        init,
+        options: { ...this.#attributeOptions(), ...this.#options },
+        say: (text) => this.#update({ message: () => text }),
         entries: modes.includes("text"),
         log: log.root,
         region: log.region,

@@ -13,12 +13,18 @@ import { SpokenTranscript, type TranscriptEntry } from "../ui/transcript.js"
 import { Transcript } from "../ui/transcriptview.js"
 import { VoiceBars } from "../ui/voicebars.js"
 import { accountOf, drawWidget, type WidgetAction } from "../ui/widgets.js"
+import type { AppInitResult } from "../appinit.js"
+import type { VisitorAccess } from "../visitor.js"
+import { AnswerButtons, type AnswerActions } from "./answers.js"
 import type { Controls } from "./controls.js"
 import { Devices } from "./devices.js"
-import type { Labels } from "./labels.js"
+import { errorText, type Labels } from "./labels.js"
 import live from "./live.css"
-import { listen, type AnySession } from "./session.js"
-import type { Said } from "./state.js"
+import { chatModule, imported, listen, namesModule, type AnySession, type SessionOptions } from "./session.js"
+import type { Part, Said } from "./state.js"
+import { toolLabels } from "./toollabels.js"
+import { TranscriptTools } from "./tools.js"
+import { View } from "./view.js"
 
 export { makeSession } from "./make.js"
 
@@ -30,10 +36,28 @@ export const failures = {
   permanent: PERMANENT_ERRORS,
 }
 
-/** Makes the menus of devices, and the button for tap-to-talk work. */
-export function makeDevices({ devices, tap }: Controls, face: () => AvatarSession | undefined, failed: (reason: unknown) => void): Devices {
+/** What the parts of a running conversation need. */
+export interface Around {
+  frame: HTMLElement
+  stage: HTMLElement
+  video: HTMLVideoElement
+  controls: Controls
+  face: () => AvatarSession | undefined
+  failed: (reason: unknown) => void
+  conversation: () => Conversation | undefined
+}
+
+/** Adds the parts that only a conversation has: the menus of devices, the buttons over the picture, those of the transcript; and makes the button for tap-to-talk work. */
+export function addParts({ frame, stage, video, controls, face, failed, conversation }: Around): Part[] {
+  const { devices, tap } = controls
   attachTapToTalk(tap.root, face, failed)
-  return new Devices(devices.root, face, failed)
+  const menus = new Devices(devices.root, face, failed)
+  const view = new View(frame, video)
+  const tools = new TranscriptTools(() => conversation()?.text ?? "", (text, problem) => conversation()?.tell(text, problem))
+  controls.root.after(menus.root)
+  stage.append(view.root)
+  frame.append(tools.root)
+  return [menus, view, tools]
 }
 
 /** Where a conversation is drawn, and what it needs. */
@@ -52,6 +76,11 @@ export interface Frame {
   caption: HTMLElement
   /** Where voice bars are drawn: beside the agent's state, and in place of a picture. */
   bars: readonly HTMLElement[]
+  /** The reply of `appInit`, and the options of the session: the visitor rates an answer with the same token. */
+  init: AppInitResult
+  options: SessionOptions
+  /** Shows a sentence about the conversation. */
+  say(text: string): void
   /** Is called when the agent does something else. */
   doing(activity: Activity, busy: boolean): void
   send(text: string): void
@@ -78,6 +107,11 @@ export class Conversation {
   readonly #frame: Frame
   /** Also without entries, for what is added to the log. */
   readonly #transcript: Transcript
+  /** The buttons of the answers. */
+  readonly #buttons = new Map<TranscriptEntry, AnswerButtons>()
+  /** The ids of the agent's messages, by those of the utterances; "" has that of the latest message. */
+  readonly #messages = new Map<string, string>()
+  readonly #actions: AnswerActions
   /** Three dots, while the agent thinks. */
   readonly #dots = make("div", { class: "dots", "aria-hidden": "true" }, make("i"), make("i"), make("i"))
   readonly #activity: AgentActivity
@@ -86,6 +120,11 @@ export class Conversation {
   constructor(frame: Frame) {
     this.#frame = frame
     const { session, log, region, caption, signal, entries } = frame
+    this.#actions = {
+      labels: () => toolLabels(frame.labels().tools),
+      tell: (text, problem) => this.tell(text, problem),
+      rate: (messageId, good) => this.#rate(messageId, good),
+    }
     addStyles(log)
     log.replaceChildren()
     region.replaceChildren()
@@ -93,6 +132,7 @@ export class Conversation {
     // Before what follows, which may add to the log at once.
     this.#transcript = new Transcript(session, { labels: frame.labels(), agentName: frame.agentName, markdown: GrowingMarkdown, spoken, root: log, entries })
     this.#keepLast()
+    if (entries) spoken.onChange(({ entry }) => this.#addButtons(entry))
     if (entries) this.#showHistory(frame.history)
     const levels = new VoiceLevels(session)
     const activity = (this.#activity = new AgentActivity(session, { levels }))
@@ -118,6 +158,11 @@ export class Conversation {
     doing()
     const captions = new Captions(session)
     const undraw = drawCaptions(captions, caption)
+    listen(session, signal, {
+      brainSegment: ({ speechId, messageId }) => {
+        if (messageId) this.#messages.set("", messageId).set(speechId ?? "", messageId)
+      },
+    })
     listen(session, signal, {
       widget: (widget) => {
         const drawn = drawWidget(widget, { onAction: (action) => this.#act(action), labels: frame.labels().widgets, markdown: renderMarkdown, partnerId: accountOf(session) })
@@ -159,6 +204,7 @@ export class Conversation {
   /** Writes the names in the log again, after a change of the labels. */
   rename(): void {
     this.#transcript.rename(this.#frame.labels())
+    for (const buttons of this.#buttons.values()) buttons.rename()
   }
 
   /** What is in the log, oldest first. */
@@ -166,11 +212,51 @@ export class Conversation {
     return this.#transcript.entries.map(({ who, text }) => ({ who, text }))
   }
 
+  /** What is in the log as a text, with a paragraph for each turn. */
+  get text(): string {
+    const { labels, agentName } = this.#frame
+    const { you, agent } = labels()
+    return this.#transcript.entries.map(({ who, text }) => `${who === "user" ? you : (agentName ?? agent)}: ${text.trim()}`).join("\n\n")
+  }
+
+  /** Tells the visitor of a result; a problem is also seen, and not only heard. */
+  tell(text: string, problem: boolean): void {
+    if (problem) this.#frame.say(text)
+    else this.#frame.region.append(make("p", {}, text))
+  }
+
+  async #rate(messageId: string, good: boolean): Promise<void> {
+    const { init, options, labels } = this.#frame
+    const { region, genieUrl } = options
+    try {
+      const [{ visitor }, { knownReply }] = await Promise.all([imported(chatModule), imported(namesModule)])
+      const access = { ...knownReply(init), ...(region && { region }), ...(genieUrl && { genieUrl }) } as VisitorAccess
+      await visitor(access).feedback.add(messageId, good)
+    } catch (reason) {
+      throw errorText((reason as { code?: string }).code)(labels())
+    }
+  }
+
   #showHistory(history: readonly Said[]): void {
     history.forEach(({ who, text }, i) => {
       const entry: TranscriptEntry = { id: i - history.length, who, text, speechId: null, open: false, interrupted: false, startMs: 0, endMs: 0 }
       this.#transcript.add(entry)
+      this.#addButtons(entry)
     })
+  }
+
+  /** Adds the buttons of an answer that is complete. */
+  #addButtons(entry: TranscriptEntry): void {
+    const drawn = this.#transcript.elementOf(entry)
+    if (!drawn || entry.who === "user" || entry.open) return
+    let buttons = this.#buttons.get(entry)
+    if (!buttons) {
+      buttons = new AnswerButtons(() => entry.text, this.#actions)
+      this.#buttons.set(entry, buttons)
+      drawn.append(buttons.root)
+    }
+    const id = entry.id > 0 ? this.#messages.get(entry.speechId ?? "") : undefined // one of the history has no id
+    if (id !== undefined) buttons.rateable(id)
   }
 
   #keepLast(): void {

@@ -2,12 +2,15 @@ import type { AvatarSession } from "../avatar.js"
 import { make } from "../ui/dom.js"
 import { DeviceSelect } from "../ui/deviceselect.js"
 import type { Part, State } from "./state.js"
+import { toolLabels } from "./toollabels.js"
 
-/** The menus of microphones and speakers, which a button opens and closes. */
+/** The menus of microphones and speakers and the volume, which a button opens and closes. */
 export class Devices implements Part {
   readonly root = make("div", { part: "devices", class: "devices", hidden: true })
   readonly #button: HTMLButtonElement
   readonly #menus: DeviceSelect
+  readonly #volume = make("input", { type: "range", min: 0, max: 1, step: 0.05 })
+  readonly #name = make("span")
   readonly #session: () => AvatarSession | undefined
 
   /** `button` opens and closes the menus. */
@@ -15,6 +18,8 @@ export class Devices implements Part {
     this.#button = button
     this.#session = session
     this.#menus = new DeviceSelect(undefined, { onError: failed })
+    this.#menus.root.append(make("label", {}, this.#name, this.#volume))
+    this.#volume.addEventListener("input", () => this.#session()?.setAudioOutputVolume(this.#volume.valueAsNumber))
     this.root.append(this.#menus.root)
     button.addEventListener("click", () => (this.root.hidden ? this.#open() : this.close()))
     this.root.addEventListener("keydown", (event) => {
@@ -30,6 +35,7 @@ export class Devices implements Part {
     if (!this.root.hidden && (state.phase === "ended" || state.phase === "error" || state.mode === "text")) this.close()
     this.#button.setAttribute("aria-expanded", String(!this.root.hidden))
     this.#menus.name(state.labels)
+    this.#name.textContent = toolLabels(state.labels.tools).volume
   }
 
   close(): void {
@@ -43,6 +49,7 @@ export class Devices implements Part {
     if (!session) return
     this.root.hidden = false
     this.#button.setAttribute("aria-expanded", "true")
+    this.#volume.valueAsNumber = session.audioOutputVolume
     this.#menus.follow(session)
   }
 }

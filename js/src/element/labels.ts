@@ -1,5 +1,6 @@
 import type { WidgetLabels } from "../ui/labels.js"
 import type { LauncherLabels } from "./launcherlabels.js"
+import type { ToolLabels } from "./toollabels.js"
 import { END_MESSAGES, LOAD_FAILED, PART_LABELS } from "../ui/partlabels.js"
 
 /** The texts of the elements, in English. `labels` replaces any of them. */
@@ -31,6 +32,8 @@ export const english = {
   widgets: {} as Partial<WidgetLabels>,
   /** Words of `<agent-launcher>`, in place of those of `LAUNCHER_LABELS`. */
   launcher: {} as Partial<LauncherLabels>,
+  /** Words of the buttons of answers, of the transcript and of the picture, in place of those of `TOOL_LABELS`. */
+  tools: {} as Partial<ToolLabels>,
   /** By the code of the error (docs/errors.md), in place of those of `ERROR_MESSAGES`, which are downloaded with the conversation. */
   errors: { load_failed: LOAD_FAILED } as Record<string, string>,
   /** For an error of the network while the browser is offline. */
@@ -44,9 +47,9 @@ export const english = {
 }
 
 /** Labels that contain texts of their own. */
-const groups = ["activities", "ended", "errors", "widgets"] as const
+const groups = ["activities", "ended", "errors", "tools", "widgets"] as const
 
-/** The texts of an element; those of `activities`, `ended`, `errors` and `widgets` are replaced one by one too. */
+/** The texts of an element; those of `activities`, `ended`, `errors`, `tools` and `widgets` are replaced one by one too. */
 export type Labels = typeof english
 
 /** A text of an element, which changes with its labels. */

@@ -1,9 +1,10 @@
 import type { WidgetLabels } from "../ui/labels.js"
 import type { Labels } from "./labels.js"
 import type { LauncherLabels } from "./launcherlabels.js"
+import type { ToolLabels } from "./toollabels.js"
 
 /** All texts of the elements in one language. */
-export type Locale = Omit<Labels, "launcher" | "widgets"> & { launcher: LauncherLabels; widgets: WidgetLabels }
+export type Locale = Omit<Labels, "launcher" | "tools" | "widgets"> & { launcher: LauncherLabels; tools: ToolLabels; widgets: WidgetLabels }
 
 /** Each language is a module of its own, which is downloaded when it is needed. */
 const locales: Readonly<Record<string, () => Promise<Locale>>> = {

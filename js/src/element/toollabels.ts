@@ -1,0 +1,24 @@
+/** The texts of what can be done with answers, the transcript and the picture, in English. `labels.tools` replaces any of them. */
+export const TOOL_LABELS = {
+  /** The buttons of an answer. */
+  copyAnswer: "Copy this answer",
+  good: "Good answer",
+  bad: "Bad answer",
+  /** The buttons of the transcript. */
+  copy: "Copy the conversation",
+  download: "Download the conversation",
+  copied: "Copied.",
+  notCopied: "The browser did not let this page copy.",
+  thanks: "Thank you.",
+  /** The name of the downloaded file, without its ending. */
+  file: "Conversation",
+  volume: "Volume",
+  fullScreen: "Full screen",
+  pictureInPicture: "Picture in picture",
+}
+
+/** The texts of the tools. */
+export type ToolLabels = typeof TOOL_LABELS
+
+/** The texts, with those of the page or its language in place of the English ones. */
+export const toolLabels = (own: Partial<ToolLabels>): ToolLabels => ({ ...TOOL_LABELS, ...own })

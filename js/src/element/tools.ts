@@ -1,0 +1,37 @@
+import { icon, make, makeButton } from "../ui/dom.js"
+import { copyText, name, type AnswerActions } from "./answers.js"
+import type { Part, State } from "./state.js"
+import { toolLabels } from "./toollabels.js"
+
+/** Buttons that copy and download what was said, beside the notice. */
+export class TranscriptTools implements Part {
+  readonly root = make("div", { part: "tools", class: "tools", hidden: true })
+  readonly #copy: HTMLButtonElement
+  readonly #download: HTMLButtonElement
+  readonly #text: () => string
+  #state: State | undefined
+
+  /** `text` returns what was said, one turn in each paragraph; empty before anything was. */
+  constructor(text: () => string, tell: AnswerActions["tell"]) {
+    this.#text = text
+    const labels = () => toolLabels(this.#state!.labels.tools)
+    this.#copy = makeButton({ part: "button copy", class: "small" }, () => void copyText(text(), { labels, tell }), icon("copy"))
+    this.#download = makeButton({ part: "button download", class: "small" }, () => save(`${labels().file}.txt`, text()), icon("down"))
+    this.root.append(this.#copy, this.#download)
+  }
+
+  show(state: State): void {
+    this.#state = state
+    const labels = toolLabels(state.labels.tools)
+    this.root.hidden = !state.modes.includes("text") || this.#text() === ""
+    name(this.#copy, labels.copy)
+    name(this.#download, labels.download)
+  }
+}
+
+/** Lets the browser save a text as a file. */
+function save(file: string, text: string): void {
+  const address = URL.createObjectURL(new Blob([text], { type: "text/plain" }))
+  make("a", { href: address, download: file }).click()
+  setTimeout(() => URL.revokeObjectURL(address), 60_000) // a browser may ask the visitor where to save it
+}
