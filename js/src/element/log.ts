@@ -10,7 +10,7 @@ export class Log implements Part {
   readonly region = make("div", { class: "agent-hidden" })
 
   /** What is shown before the first message; a conversation replaces it. */
-  readonly #words = make("p")
+  readonly #words = make("p", { dir: "auto" })
   readonly #questions = make("ul")
   readonly #greeting = make("div", { class: "greeting", part: "greeting" }, icon("chat"), this.#words, this.#questions)
   readonly #send: (text: string) => void
@@ -25,7 +25,7 @@ export class Log implements Part {
     const { labels, modes, greeting, suggestions } = state
     this.title.textContent = labels.log
     this.#words.textContent = greeting ?? labels.greeting
-    if (suggestions !== this.#shown) this.#questions.replaceChildren(...suggestions.map((text) => make("li", {}, makeButton({ part: "button suggestion", class: "chip" }, () => this.#send(text), text))))
+    if (suggestions !== this.#shown) this.#questions.replaceChildren(...suggestions.map((text) => make("li", {}, makeButton({ part: "button suggestion", class: "chip", dir: "auto" }, () => this.#send(text), text))))
     this.#shown = suggestions
     // Only an element that can have the focus can be scrolled by keyboard.
     const scrolls = modes.includes("text")

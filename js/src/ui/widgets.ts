@@ -153,7 +153,7 @@ function flashcards({ title, cards }: Flashcards, { labels }: Context): HTMLElem
 
 function followups({ questions }: Followups, { widget, labels, act }: Context): HTMLElement {
   const list = make("ul", { "aria-label": labels.askNext }, ...questions.map((text) =>
-    make("li", {}, makeButton({ class: "chip" }, () => void act({ kind: "followup", widget, text }), text)),
+    make("li", {}, makeButton({ class: "chip", dir: "auto" }, () => void act({ kind: "followup", widget, text }), text)),
   ))
   return make("div", { class: "followups" }, make("p", { "aria-hidden": "true" }, labels.askNext), list)
 }
