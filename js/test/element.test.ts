@@ -4,6 +4,7 @@ import { beforeEach, test, type TestContext } from "node:test"
 import { JSDOM } from "jsdom"
 import { AgentError, localError } from "../src/errors.js"
 import { english } from "../src/element/labels.js"
+import { TOOL_LABELS } from "../src/element/toollabels.js"
 import { WIDGET_LABELS } from "../src/ui/labels.js"
 import { END_MESSAGES, ERROR_MESSAGES, PERMANENT_ERRORS } from "../src/ui/messages.js"
 import type { AgentAvatarElement, AgentChatElement } from "../src/element.js"
@@ -505,7 +506,7 @@ test("the attributes that begin a conversation are checked before anything is re
 // The labels of a page that are all marked; any Latin text that is not marked is not one of them.
 const mark = (key: string) => `⟦${key}⟧`
 const marked = (texts: object): object => Object.fromEntries(Object.entries(texts).map(([key, text]) => [key, typeof text === "string" ? mark(key) : marked(text)]))
-const translated = () => ({ ...marked({ ...english, errors: ERROR_MESSAGES, widgets: WIDGET_LABELS }), place: undefined }) as never
+const translated = () => ({ ...marked({ ...english, errors: ERROR_MESSAGES, tools: TOOL_LABELS, widgets: WIDGET_LABELS }), place: undefined }) as never
 
 /** The visible texts and names of an element that are not from its labels. */
 function untranslated(element: HTMLElement): string[] {
