@@ -460,8 +460,7 @@ export abstract class AgentElement extends Base {
 
   async #makeSession(modes: readonly Mode[], init: AppInitResult): Promise<AnySession> {
     const { makeSession } = await this.#conversations()
-    const options = { ...this.#attributeOptions(), ...this.#options }
-    return makeSession({ modes, video: this.#stage!.video, microphone: this.#microphone, init, options, disclosure: this.#notice })
+    return makeSession({ modes, video: this.#stage!.video, microphone: this.#microphone, init, options: this.#allOptions(), disclosure: this.#notice })
   }
 
   /** What a conversation needs has changed: an early reply is not used, and a start that failed may succeed now. */
@@ -521,7 +520,7 @@ export abstract class AgentElement extends Base {
         agentName: this.agentName,
         history: this.#history,
         init,
-        options: { ...this.#attributeOptions(), ...this.#options },
+        options: this.#allOptions(),
         say: (text) => this.#update({ message: () => text }),
         entries: modes.includes("text"),
         log: log.root,
@@ -597,13 +596,14 @@ export abstract class AgentElement extends Base {
     return text === "click" || text === "none" ? text : "start"
   }
 
-  #attributeOptions(): SessionOptions {
+  /** Those of the attributes, and of the page, which take precedence. */
+  #allOptions(): SessionOptions {
     const options: Record<string, string> = {}
     for (const name of ["kickoff", "threadId", "contextId", "contextType", "region", "genieUrl"] as const) {
       const value = this[name]
       if (value !== null) options[name] = value
     }
-    return options
+    return { ...options, ...this.#options }
   }
 
   // --- appInit

@@ -2,7 +2,6 @@ import type { AvatarSession } from "../avatar.js"
 import { make } from "../ui/dom.js"
 import { DeviceSelect } from "../ui/deviceselect.js"
 import type { Part, State } from "./state.js"
-import { toolLabels } from "./toollabels.js"
 
 /** The menus of microphones and speakers and the volume, which a button opens and closes. */
 export class Devices implements Part {
@@ -35,7 +34,7 @@ export class Devices implements Part {
     if (!this.root.hidden && (state.phase === "ended" || state.phase === "error" || state.mode === "text")) this.close()
     this.#button.setAttribute("aria-expanded", String(!this.root.hidden))
     this.#menus.name(state.labels)
-    this.#name.textContent = toolLabels(state.labels.tools).volume
+    this.#name.textContent = state.labels.volume
   }
 
   close(): void {

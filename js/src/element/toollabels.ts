@@ -12,7 +12,6 @@ export const TOOL_LABELS = {
   thanks: "Thank you.",
   /** The name of the downloaded file, without its ending. */
   file: "Conversation",
-  volume: "Volume",
   fullScreen: "Full screen",
   pictureInPicture: "Picture in picture",
 }

@@ -145,7 +145,6 @@ export const ar: Locale = {
     notCopied: "لم يسمح المتصفح لهذه الصفحة بالنسخ.",
     thanks: "شكرًا لك.",
     file: "المحادثة",
-    volume: "مستوى الصوت",
     fullScreen: "ملء الشاشة",
     pictureInPicture: "صورة داخل صورة",
   },

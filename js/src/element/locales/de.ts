@@ -145,7 +145,6 @@ export const de: Locale = {
     notCopied: "Der Browser hat das Kopieren nicht erlaubt.",
     thanks: "Vielen Dank.",
     file: "Gespräch",
-    volume: "Lautstärke",
     fullScreen: "Vollbild",
     pictureInPicture: "Bild im Bild",
   },

@@ -145,7 +145,6 @@ export const es: Locale = {
     notCopied: "El navegador no permitió copiar.",
     thanks: "Gracias.",
     file: "Conversación",
-    volume: "Volumen",
     fullScreen: "Pantalla completa",
     pictureInPicture: "Imagen en imagen",
   },

@@ -145,7 +145,6 @@ export const fr: Locale = {
     notCopied: "Le navigateur n’a pas autorisé la copie.",
     thanks: "Merci.",
     file: "Conversation",
-    volume: "Volume",
     fullScreen: "Plein écran",
     pictureInPicture: "Image dans l’image",
   },

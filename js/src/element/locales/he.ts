@@ -145,7 +145,6 @@ export const he: Locale = {
     notCopied: "הדפדפן לא אפשר לדף להעתיק.",
     thanks: "תודה.",
     file: "שיחה",
-    volume: "עוצמת הקול",
     fullScreen: "מסך מלא",
     pictureInPicture: "תמונה בתוך תמונה",
   },

@@ -145,7 +145,6 @@ export const it: Locale = {
     notCopied: "Il browser non ha consentito la copia.",
     thanks: "Grazie.",
     file: "Conversazione",
-    volume: "Volume",
     fullScreen: "Schermo intero",
     pictureInPicture: "Picture in picture",
   },

@@ -145,7 +145,6 @@ export const ja: Locale = {
     notCopied: "ブラウザーがコピーを許可しませんでした。",
     thanks: "ありがとうございます。",
     file: "会話",
-    volume: "音量",
     fullScreen: "全画面表示",
     pictureInPicture: "ピクチャー イン ピクチャー",
   },

@@ -145,7 +145,6 @@ export const nl: Locale = {
     notCopied: "De browser stond kopiëren niet toe.",
     thanks: "Bedankt.",
     file: "Gesprek",
-    volume: "Volume",
     fullScreen: "Volledig scherm",
     pictureInPicture: "Beeld in beeld",
   },

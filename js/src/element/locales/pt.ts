@@ -145,7 +145,6 @@ export const pt: Locale = {
     notCopied: "O navegador não permitiu copiar.",
     thanks: "Obrigado.",
     file: "Conversa",
-    volume: "Volume",
     fullScreen: "Tela cheia",
     pictureInPicture: "Picture-in-picture",
   },

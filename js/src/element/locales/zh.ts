@@ -145,7 +145,6 @@ export const zh: Locale = {
     notCopied: "浏览器不允许此页面复制。",
     thanks: "谢谢。",
     file: "对话",
-    volume: "音量",
     fullScreen: "全屏",
     pictureInPicture: "画中画",
   },
