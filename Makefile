@@ -25,11 +25,16 @@ PAGE = $$($(JS) go list -deps -f '{{if .Module}}{{if .Module.Main}}{{.ImportPath
 SERVED := /internal/fetch$$|/internal/socketio$$|/runtime/media$$
 # Whole pages in a browser. CORE, the elements and conversations that switch between text
 # and a face, is part of make test; the others alone take as long as make test should.
-CORE := ./e2e/agent ./e2e/autoplay ./e2e/element
+# They are in the module of e2e, so that others do not get what only tests depend on.
+CORE := ./agent ./autoplay ./element
 # Those of core that are slower, as they look at every state in every size; part of make verify.
 LOOKS := ^Test(SheetOf.*|NothingJumps|Playground)$$
-SUITES := ./e2e/avatar ./e2e/chat ./e2e/hostile ./e2e/loader ./e2e/parts ./example/studio ./example/tokenserver
-NATIVE = $$(go list ./... | grep -vE '/e2e/(agent|autoplay|avatar|chat|element|hostile|loader|parts|faults|fresh|screenshots|browsers)$$|/example/(studio|tokenserver)$$')
+SUITES := ./avatar ./chat ./hostile ./loader ./parts
+# What that module has besides whole pages.
+NATIVE := ./bench/... ./browsertest ./native ./pagetest
+# $(call BOTH,command,packages) runs a command for all packages of the main module, and for
+# these of e2e also if that fails.
+BOTH = status=0; $(1) ./... || status=1; cd e2e && $(1) $(2) || status=1; exit $$status
 # Most tests wait most of the time, for media in real time or for a browser, so more
 # of them than cores run at once; with many more, they wait for the cores.
 PARALLEL := -parallel 4
@@ -92,8 +97,8 @@ more: build # proofs that are slower still, or need a machine that does nothing 
 bench: build ## Measure beside plain JavaScript, and write docs/performance.md
 	tools/need.sh browser
 	@mkdir -p build/bench
-	go run ./bench/connect -steady 30s -json build/bench/1-connect.json >/dev/null
-	go run ./bench/stream -json build/bench/2-stream.json >/dev/null
+	cd e2e && go run ./bench/connect -steady 30s -json ../build/bench/1-connect.json >/dev/null
+	cd e2e && go run ./bench/stream -json ../build/bench/2-stream.json >/dev/null
 	go run ./bench/native -json build/bench/3-native.json >/dev/null
 	go run ./bench/report -table bench build/bench/[1-3]-*.json
 
@@ -114,38 +119,38 @@ chromium: # where it is missing
 .PHONY: core
 core: # whole pages; most of a test is waiting for media in real time
 	tools/need.sh browser
-	$(GOTEST) $(WITH_RACE) -p 1 $(PARALLEL) -skip '$(LOOKS)' $(CORE)
+	cd e2e && $(GOTEST) $(WITH_RACE) -p 1 $(PARALLEL) -skip '$(LOOKS)' $(CORE)
 
 .PHONY: looks
 looks: # the element in every state, size and theme
 	tools/need.sh browser
-	$(GOTEST) $(WITH_RACE) $(PARALLEL) -run '$(LOOKS)' ./e2e/element
+	cd e2e && $(GOTEST) $(WITH_RACE) $(PARALLEL) -run '$(LOOKS)' ./element
 
 .PHONY: suites
 suites: # the other whole pages
 	tools/need.sh browser
-	$(GOTEST) $(WITH_RACE) -p 1 $(PARALLEL) $(SUITES)
+	cd e2e && $(GOTEST) $(WITH_RACE) -p 1 $(PARALLEL) $(SUITES)
 
 # Conversations of every kind, from the start to the end: those that make the profile, and
 # those of them of which none may wait for a second part. The worker's conversation is the only
 # one with host names instead of addresses.
 PROFILED := ^Test(AvatarAppearsAndSaysItsOpeningLine|APreparedSessionHasItsRelay|AudioOnlyAgentIsHeard|VoiceHasAnElementOfItsOwn|WithoutElementsThereAreTracks|TypedTurnIsAnsweredWithCaptionsInOrder|TextTypedDuringTheOpeningIsAnsweredAfterIt|KickoffIsSaidOnce|ToolsOfThePageAreAnswered|InterruptSilencesAtOnce|PauseIsQuietAndResumeGoesOn|SpeechCutsTheAgentAndIsAnswered|DeniedMicrophoneIsAWarning|BuiltInCredentialsAreAWarning|AWorkerConnectsWithoutANetwork|DeferredMicrophoneIsAskedForLater|BadTokenIsRefused|UnknownRegionIsRefused|FullServiceIsSaidAtOnce|DroppedSocketIsRecovered|RefusedRecoveryIsRebuiltOnTheSameThread|DisconnectTellsTheService|PageLeftBehindTellsTheService|HiddenPageCompletesAfterItsGrace|OneTurnInEveryWay|ABlockingToolIsAnsweredWhileTheReplyStreams|WidgetsAreTyped|TheServiceHearsOfAnEndOnce|ADialogueIsResumedByItsThread|ConversationByKeyboard|ServiceIsAway|ConversationOutlivesReload|OneConversationOverBothTransports|TextsDuringASwitchArrive|OneTagIsALiveFace|ChatBeginsWithItsFirstMessage|NoStartFailsInSilence|OneConversationInBothModes|APageGoesAwayInEveryPhase|OnlyTheSoundWaitsForAClick|StatesOfAFace|BlockedSoundWaitsForAKey|EndByTheService|ExampleOfAFaceWithoutSound|TwoElementsAndEarlyProperties|Preload|PreloadAtOnce)$$
 SCENARIOS := ^Test(AWorkerConnectsWithoutANetwork|BuiltInCredentialsAreAWarning|AvatarAppearsAndSaysItsOpeningLine|AudioOnlyAgentIsHeard|TypedTurnIsAnsweredWithCaptionsInOrder|DeniedMicrophoneIsAWarning|BuiltInCredentialsAreAWarning|AWorkerConnectsWithoutANetwork|BadTokenIsRefused|FullServiceIsSaidAtOnce|PageLeftBehindTellsTheService|OneTurnInEveryWay|ServiceIsAway|OneConversationOverBothTransports|OneTagIsALiveFace|ChatBeginsWithItsFirstMessage|NoStartFailsInSilence|OnlyTheSoundWaitsForAClick)$$
-SCENES := ./e2e/agent ./e2e/autoplay ./e2e/avatar ./e2e/chat ./e2e/element
+SCENES := ./agent ./autoplay ./avatar ./chat ./element
 
 .PHONY: profile
 profile: $(NPM) # which functions the programs call in conversations until their second parts are there: their first parts
 	tools/need.sh browser
 	cd js && node build.mjs counting
 	rm -rf build/profile && mkdir -p build/profile
-	AGENTRUNTIME_PROFILE=$(CURDIR)/build/profile $(GOTEST) -count 1 -p 1 $(PARALLEL) -run '$(PROFILED)' $(SCENES) ./e2e/hostile
+	cd e2e && AGENTRUNTIME_PROFILE=$(CURDIR)/build/profile $(GOTEST) -count 1 -p 1 $(PARALLEL) -run '$(PROFILED)' $(SCENES) ./hostile
 	node tools/wasm/link/profile.mjs js/dist build/profile tools/wasm/profile
 	npm --prefix js run --silent build
 
 .PHONY: profile-check
 profile-check: # that no conversation waits for the second part of a program
 	tools/need.sh browser
-	AGENTRUNTIME_PROFILE=check $(GOTEST) -count 1 -p 1 $(PARALLEL) -run '$(SCENARIOS)' $(SCENES)
+	cd e2e && AGENTRUNTIME_PROFILE=check $(GOTEST) -count 1 -p 1 $(PARALLEL) -run '$(SCENARIOS)' $(SCENES)
 
 .PHONY: whole
 whole: $(NPM) # build programs of one part, for comparison
@@ -155,23 +160,21 @@ whole: $(NPM) # build programs of one part, for comparison
 cold: $(NPM) # whole pages with programs whose first parts have as little as possible, and whose second parts come 5 s late
 	tools/need.sh browser
 	cd js && node build.mjs cold
-	$(GOTEST) -count 1 -p 1 $(PARALLEL) ./e2e/loader
-	AGENTRUNTIME_LATE=1 $(GOTEST) -count 1 -p 1 $(PARALLEL) -skip ^TestAWorkerConnectsWithoutANetwork$$ $(CORE) ./e2e/avatar ./e2e/chat
+	cd e2e && $(GOTEST) -count 1 -p 1 $(PARALLEL) ./loader
+	cd e2e && AGENTRUNTIME_LATE=1 $(GOTEST) -count 1 -p 1 $(PARALLEL) -skip ^TestAWorkerConnectsWithoutANetwork$$ $(CORE) ./avatar ./chat
 	npm --prefix js run --silent build
 
 .PHONY: native
 native:
-	$(GOTEST) $(WITH_RACE) $(PARALLEL) -short $(NATIVE)
+	$(call BOTH,$(GOTEST) $(WITH_RACE) $(PARALLEL) -short,$(NATIVE))
 
 .PHONY: native-all
 native-all: # native tests, also those that take long
-	$(GOTEST) $(WITH_RACE) $(PARALLEL) -skip '$(RECORDED)' $(NATIVE)
-
-RECORDED := ^TestARecordedConversation$$
+	$(call BOTH,$(GOTEST) $(WITH_RACE) $(PARALLEL),$(NATIVE))
 
 .PHONY: recordings
 recordings: # whole conversations, recorded and replayed; on a machine that is too busy, its pauses are taken for ends of turns
-	$(GOTEST) -run '$(RECORDED)' ./runtime/record
+	cd e2e && $(GOTEST) ./recordings
 
 .PHONY: page
 page: $(WASMTEST) # tests of packages, in a page
@@ -180,7 +183,7 @@ page: $(WASMTEST) # tests of packages, in a page
 
 .PHONY: vet-native
 vet-native:
-	$(RACE) go vet ./...
+	$(call BOTH,$(RACE) go vet,./...)
 
 .PHONY: vet-page
 vet-page:
@@ -188,7 +191,7 @@ vet-page:
 
 .PHONY: lint-native
 lint-native: $(STATICCHECK)
-	$(RACE) $(STATICCHECK) ./...
+	$(call BOTH,$(RACE) $(CURDIR)/$(STATICCHECK),./...)
 
 .PHONY: lint-page
 lint-page: $(STATICCHECK)
@@ -217,12 +220,12 @@ npm: $(NPM) # with the flags of the native tests, whose compiled packages the lo
 
 .PHONY: faults
 faults: # every fault of docs/resilience.md, whose table is written again
-	$(GOTEST) -count 1 -skip 'TestSoak|TestElement' -parallel 8 ./e2e/faults -all $(if $(COUNT),,-write $$PWD/docs/resilience.md)
+	cd e2e && $(GOTEST) -count 1 -skip 'TestSoak|TestElement' -parallel 8 ./faults -all $(if $(COUNT),,-write $(CURDIR)/docs/resilience.md)
 
 .PHONY: page-faults
 page-faults: # the same faults, with an element in a page that is looked at all the time
 	tools/need.sh browser
-	$(GOTEST) -count 1 -run TestElement -parallel 6 ./e2e/faults -all
+	cd e2e && $(GOTEST) -count 1 -run TestElement -parallel 6 ./faults -all
 
 SOAK := 1m
 
@@ -237,17 +240,17 @@ docs: $(DOCS) ## Make the docs as a site in build/docs/, with a search; a link t
 .PHONY: page-tests
 page-tests: build # the tests of example/testing, with the packages as published; needs npm's registry
 	tools/need.sh browser
-	$(GOTEST) -count 1 -run TestPagesOwnTests ./e2e/fresh
+	cd e2e && $(GOTEST) -count 1 -run TestPagesOwnTests ./fresh
 
 .PHONY: fresh
 fresh: # projects that install the package, with each bundler; needs npm's registry
 	tools/need.sh browser
-	$(GOTEST) -count 1 -parallel 4 ./e2e/fresh
+	cd e2e && $(GOTEST) -count 1 -parallel 4 ./fresh
 
 .PHONY: screenshots
 screenshots: build # the pictures of README and docs
 	tools/need.sh browser
-	go test -count 1 ./e2e/screenshots
+	cd e2e && go test -count 1 ./screenshots
 
 .PHONY: k6
 k6: ## Build build/k6, which is k6 with sessions of the runtime in its scripts (docs/load.md)
@@ -266,20 +269,20 @@ otel-test: # the spans and histograms of conversations with the local service
 
 .PHONY: soak
 soak: # faults at random, for native sessions and one page
-	$(GOTEST) -count 1 -run TestSoak ./e2e/faults -soak $(SOAK) -sessions 4 -page
+	cd e2e && $(GOTEST) -count 1 -run TestSoak ./faults -soak $(SOAK) -sessions 4 -page
 
 .PHONY: browsers
 browsers: # the core of the whole pages, in Firefox and WebKitGTK
 	tools/need.sh firefox
 	tools/need.sh webkit
-	AGENTRUNTIME_REQUIRE_NODE=1 $(GOTEST) -count 1 ./e2e/browsers
+	cd e2e && AGENTRUNTIME_REQUIRE_NODE=1 $(GOTEST) -count 1 ./browsers
 
 # How many pairs of tabs end together; with the other whole pages eight.
 PAIRS := 24
 
 .PHONY: tabs
 tabs: # pairs of tabs with one thread that end together
-	AGENTRUNTIME_DOUBLE_CLOSES=$(PAIRS) $(GOTEST) -timeout 30m -v -run TestTabsThatGoTogether ./e2e/hostile
+	cd e2e && AGENTRUNTIME_DOUBLE_CLOSES=$(PAIRS) $(GOTEST) -timeout 30m -v -run TestTabsThatGoTogether ./hostile
 
 # How many random orders of all methods; with the other whole pages 1,000. SEED, which a run
 # prints, and FROM repeat one.
@@ -290,8 +293,8 @@ FROM := 0
 .PHONY: orders
 orders: # sessions whose methods are called in random orders, after which nothing may be left
 	tools/need.sh browser
-	AGENTRUNTIME_ORDERS=$(ORDERS) AGENTRUNTIME_ORDERS_SEED=$(SEED) AGENTRUNTIME_ORDERS_FROM=$(FROM) \
-		$(GOTEST) $(WITH_RACE) -count 1 -timeout 60m -v -run TestNothingIsLeftAfterAnyOrder ./e2e/hostile
+	cd e2e && AGENTRUNTIME_ORDERS=$(ORDERS) AGENTRUNTIME_ORDERS_SEED=$(SEED) AGENTRUNTIME_ORDERS_FROM=$(FROM) \
+		$(GOTEST) $(WITH_RACE) -count 1 -timeout 60m -v -run TestNothingIsLeftAfterAnyOrder ./hostile
 
 .PHONY: race
 race: # data races that one run in one order does not show
@@ -299,7 +302,8 @@ race: # data races that one run in one order does not show
 
 .PHONY: newcomer
 newcomer: # what one client can take, and 20 of them and a newcomer; it measures time, so without the race detector, and alone
-	$(GOTEST) -count 1 -p 1 -run 'TestWhatOneClientTakes|TestANewcomerAmongHostileClients' ./internal/localservice ./e2e/native
+	$(GOTEST) -count 1 -run TestWhatOneClientTakes ./internal/localservice
+	cd e2e && $(GOTEST) -count 1 -run TestANewcomerAmongHostileClients ./native
 
 # Each fuzz target runs its seeds with the other tests; here it also runs this many
 # inputs of its own. A time instead would now and then end a run with an error.
@@ -325,7 +329,7 @@ CUTS := 1000
 
 .PHONY: cuts
 cuts:
-	AGENTRUNTIME_CUTS=$(CUTS) $(GOTEST) $(WITH_RACE) -run '^TestNoTypedTurnIsLost$$' ./e2e/native
+	cd e2e && AGENTRUNTIME_CUTS=$(CUTS) $(GOTEST) $(WITH_RACE) -run '^TestNoTypedTurnIsLost$$' ./native
 
 # How long one session talks; in make bench, less than a minute.
 STEADY := 10m
@@ -334,7 +338,7 @@ STEADY := 10m
 bench-steady: build # whether a session that talks for long grows
 	tools/need.sh browser
 	@mkdir -p build/bench
-	go run ./bench/connect -rows "" -steady $(STEADY) -json build/bench/steady.json >/dev/null
+	cd e2e && go run ./bench/connect -rows "" -steady $(STEADY) -json ../build/bench/steady.json >/dev/null
 	go run ./bench/report -table bench-steady build/bench/steady.json
 
 # Whole pages again and again, while both cores are kept busy: a test that depends on
@@ -346,7 +350,7 @@ BUSY := 2
 repeat: build
 	tools/need.sh browser
 	@for i in $$(seq $(BUSY)); do while kill -0 $$$$; do :; done 2>/dev/null & done; \
-	$(GOTEST) -timeout $(REPEAT)0m -count $(REPEAT) $(CORE) $(SUITES)
+	cd e2e && $(GOTEST) -timeout $(REPEAT)0m -count $(REPEAT) $(CORE) $(SUITES)
 
 $(NPM): js/package.json js/package-lock.json
 	tools/need.sh node

@@ -14,7 +14,7 @@ set -eu
 # The oldest version of Node.js that the package is built and tested with.
 node_version=20
 
-# The programs that internal/browsertest looks for.
+# The programs that internal/chromium looks for.
 browsers="chromium chromium-browser google-chrome google-chrome-stable chrome headless-shell headless_shell
 microsoft-edge /snap/bin/chromium"
 

@@ -20,7 +20,7 @@ import (
 	"time"
 
 	"github.com/agentruntime/agentruntime/bench/figures"
-	"github.com/agentruntime/agentruntime/internal/browsertest"
+	"github.com/agentruntime/agentruntime/internal/chromium"
 )
 
 const doc = "docs/performance.md"
@@ -93,7 +93,7 @@ func machine() string {
 		}
 	}
 	browser := "no Chromium"
-	if path, err := browsertest.Find(); err == nil {
+	if path, err := chromium.Find(); err == nil {
 		if out, err := exec.Command(path, "--version").Output(); err == nil {
 			browser, _, _ = strings.Cut(strings.TrimSpace(string(out)), " built on")
 		}

@@ -5,8 +5,8 @@ package autoplay
 import (
 	"testing"
 
+	"github.com/agentruntime/agentruntime/e2e/browsertest"
 	"github.com/agentruntime/agentruntime/e2e/pagetest"
-	"github.com/agentruntime/agentruntime/internal/browsertest"
 	"github.com/agentruntime/agentruntime/internal/localservice"
 )
 

@@ -3,8 +3,8 @@ package avatar
 import (
 	"testing"
 
+	"github.com/agentruntime/agentruntime/e2e/browsertest"
 	"github.com/agentruntime/agentruntime/e2e/pagetest"
-	"github.com/agentruntime/agentruntime/internal/browsertest"
 	"github.com/agentruntime/agentruntime/internal/localservice"
 )
 

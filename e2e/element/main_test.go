@@ -6,8 +6,8 @@ import (
 	"sync"
 	"testing"
 
+	"github.com/agentruntime/agentruntime/e2e/browsertest"
 	"github.com/agentruntime/agentruntime/e2e/pagetest"
-	"github.com/agentruntime/agentruntime/internal/browsertest"
 )
 
 // Sound waits for a click or a key here, as in most browsers.

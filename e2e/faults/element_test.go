@@ -12,8 +12,9 @@ import (
 	"testing"
 	"time"
 
+	"github.com/agentruntime/agentruntime/e2e/browsertest"
 	"github.com/agentruntime/agentruntime/e2e/pagetest"
-	"github.com/agentruntime/agentruntime/internal/browsertest"
+	"github.com/agentruntime/agentruntime/internal/chromium"
 	"github.com/agentruntime/agentruntime/internal/fetch"
 	"github.com/agentruntime/agentruntime/internal/localservice"
 )
@@ -37,7 +38,7 @@ func TestElementUnderFaults(t *testing.T) {
 	if _, err := os.Stat("../../js/dist/agentruntime.wasm"); err != nil {
 		skip(t, "js/dist is not built; `make build` does that")
 	}
-	if _, err := browsertest.Find(); err != nil {
+	if _, err := chromium.Find(); err != nil {
 		skip(t, err.Error())
 	}
 	browser, err := browsertest.Start(t.Context(), pagetest.WithVoice)

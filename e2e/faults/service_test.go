@@ -31,9 +31,7 @@ func TestMain(m *testing.M) {
 		panic(err)
 	}
 	program = filepath.Join(dir, "localservice")
-	build := exec.Command("go", "build", "-o", program, "github.com/agentruntime/agentruntime/cmd/localservice")
-	build.Stderr = os.Stderr
-	if err := build.Run(); err != nil {
+	if err := pagetest.Build(context.Background(), "cmd/localservice", program); err != nil {
 		panic(err)
 	}
 	code := m.Run()

@@ -2,7 +2,6 @@ package fresh
 
 import (
 	"encoding/json"
-	"os/exec"
 	"path/filepath"
 	"testing"
 
@@ -13,8 +12,8 @@ import (
 func localService(t *testing.T) string {
 	t.Helper()
 	file := filepath.Join(t.TempDir(), "localservice")
-	if out, err := exec.CommandContext(t.Context(), "go", "build", "-o", file, "../../cmd/localservice").CombinedOutput(); err != nil {
-		t.Fatalf("%v\n%s", err, out)
+	if err := pagetest.Build(t.Context(), "cmd/localservice", file); err != nil {
+		t.Fatal(err)
 	}
 	return file
 }

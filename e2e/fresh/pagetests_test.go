@@ -9,7 +9,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/agentruntime/agentruntime/internal/browsertest"
+	"github.com/agentruntime/agentruntime/internal/chromium"
 )
 
 // nodeArch are Node's names of processors where Go has others.
@@ -23,7 +23,7 @@ func TestPagesOwnTests(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	chrome, err := browsertest.Find()
+	chrome, err := chromium.Find()
 	if err != nil {
 		t.Fatal(err)
 	}

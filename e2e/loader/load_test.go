@@ -71,7 +71,7 @@ func TestLoadFailuresNameAddressAndCause(t *testing.T) {
 	s.mux.HandleFunc("/busy.wasm", func(w http.ResponseWriter, _ *http.Request) {
 		http.Error(w, "busy", http.StatusServiceUnavailable)
 	})
-	old, err := buildWasm("./testdata/probe", "0.0.1")
+	old, err := buildWasm(probeDir, "0.0.1")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -12,12 +12,15 @@ import (
 	"sync"
 	"testing"
 
+	"github.com/agentruntime/agentruntime/e2e/browsertest"
 	"github.com/agentruntime/agentruntime/e2e/pagetest"
-	"github.com/agentruntime/agentruntime/internal/browsertest"
 	"github.com/agentruntime/agentruntime/runtime/fault"
 )
 
 const dist = "../../js/dist"
+
+// probeDir has the program of the probe. It is in the module above, like all that is built for the page.
+const probeDir = "./internal/page/testdata/probe"
 
 func TestMain(m *testing.M) { pagetest.Main(m, browsertest.Options{}) }
 
@@ -123,7 +126,7 @@ var buildProbe = sync.OnceValues(func() ([]byte, error) {
 	if err := json.Unmarshal(manifest, &pkg); err != nil {
 		return nil, err
 	}
-	return buildWasm("./testdata/probe", pkg.Version)
+	return buildWasm(probeDir, pkg.Version)
 })
 
 func buildWasm(dir, version string) ([]byte, error) {
@@ -133,7 +136,8 @@ func buildWasm(dir, version string) ([]byte, error) {
 	}
 	defer os.RemoveAll(tmp)
 	out := filepath.Join(tmp, "probe.wasm")
-	cmd := exec.Command("../../tools/wasm/env", "go", "build", "-ldflags", "-X main.version="+version, "-o", out, dir)
+	cmd := exec.Command("tools/wasm/env", "go", "build", "-ldflags", "-X main.version="+version, "-o", out, dir)
+	cmd.Dir = "../.."
 	if msg, err := cmd.CombinedOutput(); err != nil {
 		return nil, fmt.Errorf("build %s: %w\n%s", dir, err, msg)
 	}

@@ -117,7 +117,7 @@ func TestBothProgramsLiveAndEndTogether(t *testing.T) {
 
 func TestFailuresNameTheirProgram(t *testing.T) {
 	s := newSite(t, "", "")
-	old, err := buildWasm("./testdata/probe", "0.0.1")
+	old, err := buildWasm(probeDir, "0.0.1")
 	if err != nil {
 		t.Fatal(err)
 	}

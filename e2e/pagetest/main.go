@@ -11,11 +11,13 @@ import (
 	"context"
 	"fmt"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"testing"
 	"time"
 
-	"github.com/agentruntime/agentruntime/internal/browsertest"
+	"github.com/agentruntime/agentruntime/e2e/browsertest"
+	"github.com/agentruntime/agentruntime/internal/chromium"
 )
 
 const (
@@ -52,7 +54,7 @@ func run(m *testing.M, o browsertest.Options) int {
 		fmt.Println("skipped: js/dist is not built; `make build` does that")
 		return code
 	}
-	if _, err := browsertest.Find(); err != nil {
+	if _, err := chromium.Find(); err != nil {
 		fmt.Println("skipped:", err)
 		return code
 	}
@@ -70,4 +72,19 @@ func run(m *testing.M, o browsertest.Options) int {
 		return notRun
 	}
 	return code
+}
+
+// Build compiles a program of the module above into a file. Its directory is given from the
+// root, as in "cmd/localservice".
+func Build(ctx context.Context, program, file string) error {
+	file, err := filepath.Abs(file)
+	if err != nil {
+		return err
+	}
+	cmd := exec.CommandContext(ctx, "go", "build", "-o", file, "./"+program)
+	cmd.Dir = root
+	if out, err := cmd.CombinedOutput(); err != nil {
+		return fmt.Errorf("build %s: %w\n%s", program, err, out)
+	}
+	return nil
 }

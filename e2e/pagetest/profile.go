@@ -12,7 +12,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/agentruntime/agentruntime/internal/browsertest"
+	"github.com/agentruntime/agentruntime/e2e/browsertest"
 )
 
 // profileVariable is the environment variable for the profile of the programs: a directory

@@ -64,7 +64,7 @@ func TestQuickstart(t *testing.T) {
 // The server of a scripted video makes the face speak, and keeps its tokens.
 func TestScriptedPage(t *testing.T) {
 	t.Parallel()
-	origin := startProgram(t, "../../example/scripted", "-addr", "127.0.0.1:0", "-root", "../..", "-voice", "builtin")
+	origin := startProgram(t, "example/scripted", "Open ", "", "-addr", "127.0.0.1:0", "-root", "../..", "-voice", "builtin")
 	p := pagetest.Open(t, origin)
 	p.AwaitTrue(`document.readyState === "complete"`)
 	p.Axe("idle")
@@ -131,19 +131,19 @@ func TestScriptedPage(t *testing.T) {
 	}
 }
 
-// startProgram builds a program and runs it until the test ends. It returns the address that
-// the program says to open.
-func startProgram(t *testing.T, dir string, args ...string) string {
+// startProgram builds a program of the module above and runs it until the test ends, with stdin
+// as its standard input. It returns the address that the program prints after mark.
+func startProgram(t *testing.T, dir, mark, stdin string, args ...string) string {
 	t.Helper()
 	program := filepath.Join(t.TempDir(), filepath.Base(dir))
-	if out, err := exec.Command("go", "build", "-o", program, dir).CombinedOutput(); err != nil {
-		t.Fatalf("build %s: %v\n%s", dir, err, out)
+	if err := pagetest.Build(t.Context(), dir, program); err != nil {
+		t.Fatal(err)
 	}
 	ctx, cancel := context.WithCancel(context.Background())
 	cmd := exec.CommandContext(ctx, program, args...)
 	cmd.Cancel = func() error { return cmd.Process.Signal(os.Interrupt) }
 	var log bytes.Buffer
-	cmd.Stderr = &log
+	cmd.Stdin, cmd.Stderr = strings.NewReader(stdin), &log
 	out, err := cmd.StdoutPipe()
 	if err != nil {
 		t.Fatal(err)
@@ -159,9 +159,8 @@ func startProgram(t *testing.T, dir string, args ...string) string {
 		}
 	})
 	for lines := bufio.NewScanner(out); lines.Scan(); {
-		if _, address, found := strings.Cut(lines.Text(), "Open "); found {
-			address, _, _ = strings.Cut(address, " ")
-			return address
+		if _, address, found := strings.Cut(lines.Text(), mark); found {
+			return strings.Fields(address)[0]
 		}
 	}
 	t.Fatalf("%s did not say what to open: %s", dir, &log)

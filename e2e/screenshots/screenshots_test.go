@@ -88,8 +88,8 @@ func TestWidgets(t *testing.T) {
 func TestStudioPage(t *testing.T) {
 	h := pagetest.New(t, localservice.Options{})
 	program := filepath.Join(t.TempDir(), "studio")
-	if out, err := exec.Command("go", "build", "-o", program, "../../example/studio").CombinedOutput(); err != nil {
-		t.Fatalf("build the studio: %v\n%s", err, out)
+	if err := pagetest.Build(t.Context(), "example/studio", program); err != nil {
+		t.Fatal(err)
 	}
 	info, err := json.Marshal(h.Info())
 	if err != nil {

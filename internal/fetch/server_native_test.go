@@ -15,7 +15,7 @@ import (
 	"sync/atomic"
 	"testing"
 
-	"github.com/agentruntime/agentruntime/internal/browsertest"
+	"github.com/agentruntime/agentruntime/internal/chromium"
 	"github.com/agentruntime/agentruntime/internal/leaktest"
 )
 
@@ -52,7 +52,7 @@ func trusting(t *testing.T) *Transport {
 
 // TestInChromium runs this package's tests in a page, against a server here.
 func TestInChromium(t *testing.T) {
-	browsertest.GoTest(t, serverVariable+"="+serverURL(t), "AGENTRUNTIME_BROWSER_FLAGS=--ignore-certificate-errors")
+	chromium.GoTest(t, serverVariable+"="+serverURL(t), "AGENTRUNTIME_BROWSER_FLAGS=--ignore-certificate-errors")
 }
 
 // testServer is the server of the tests. A handler reports what happened to it on a

@@ -14,7 +14,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/agentruntime/agentruntime/internal/browsertest"
+	"github.com/agentruntime/agentruntime/internal/chromium"
 	"github.com/agentruntime/agentruntime/internal/nodetest"
 )
 
@@ -38,7 +38,7 @@ func TestClientAgainstNPMServer(t *testing.T) {
 // TestClientInChromium runs the same tests, and all tests of this package that are built
 // for js, in a page.
 func TestClientInChromium(t *testing.T) {
-	out := browsertest.GoTest(t, "AGENTRUNTIME_SIO_URL="+startNPMServer(t))
+	out := chromium.GoTest(t, "AGENTRUNTIME_SIO_URL="+startNPMServer(t))
 	for _, tc := range npmTests {
 		t.Run(tc.name, func(t *testing.T) {
 			if !strings.Contains(out, "--- PASS: TestClientAgainstNPMServer/"+tc.name+" ") {

@@ -17,7 +17,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/agentruntime/agentruntime/internal/browsertest"
+	"github.com/agentruntime/agentruntime/internal/chromium"
 	"github.com/agentruntime/agentruntime/internal/leaktest"
 	server "github.com/agentruntime/agentruntime/internal/localservice/media"
 	"github.com/agentruntime/agentruntime/internal/localservice/quota"
@@ -33,7 +33,7 @@ func TestInChromium(t *testing.T) {
 	if err := os.WriteFile(mic, wav(tone(time.Second)), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	browsertest.GoTest(t, serverVariable+"="+newTestService(t).http.URL, "AGENTRUNTIME_FAKE_MIC="+mic)
+	chromium.GoTest(t, serverVariable+"="+newTestService(t).http.URL, "AGENTRUNTIME_FAKE_MIC="+mic)
 }
 
 // wav is a WAV file of 16 kHz mono PCM.

@@ -3,7 +3,7 @@
 // alternately in one page. The server sends the reply from memory. It prints a table of
 // medians.
 //
-// Usage, from the root of the module, after `make build`:
+// Usage, in e2e/, after `make build`:
 //
 //	go run ./bench/stream -rows converse -runs 3
 package main
@@ -24,7 +24,7 @@ import (
 	"strings"
 
 	"github.com/agentruntime/agentruntime/bench/figures"
-	"github.com/agentruntime/agentruntime/internal/browsertest"
+	"github.com/agentruntime/agentruntime/e2e/browsertest"
 )
 
 // ways are the rows: the functions of page/measure.js, and their goals.
@@ -55,7 +55,7 @@ func run(ctx context.Context) error {
 		return err
 	}
 
-	if _, err := os.Stat("js/dist/agentruntime.wasm"); err != nil {
+	if _, err := os.Stat("../js/dist/agentruntime.wasm"); err != nil {
 		return errors.New("js/dist is not built; `make build` does that")
 	}
 	server := httptest.NewServer(handler(*segments))
@@ -65,7 +65,7 @@ func run(ctx context.Context) error {
 		return err
 	}
 	defer browser.Close()
-	p, err := browser.NewPage(ctx, server.URL+"/bench/stream/page/")
+	p, err := browser.NewPage(ctx, server.URL+"/e2e/bench/stream/page/")
 	if err != nil {
 		return err
 	}
@@ -88,7 +88,7 @@ func run(ctx context.Context) error {
 					Ms       float64
 					Segments int
 				}
-				if err := p.Eval(ctx, `import("/bench/stream/page/measure.js").then(({measure}) => measure("`+name+`"))`, &f); err != nil {
+				if err := p.Eval(ctx, `import("/e2e/bench/stream/page/measure.js").then(({measure}) => measure("`+name+`"))`, &f); err != nil {
 					return fmt.Errorf("%s: %w; the console: %v", name, err, p.Console())
 				}
 				if f.Segments != *segments {
@@ -114,7 +114,7 @@ func run(ctx context.Context) error {
 func handler(segments int) http.Handler {
 	reply := answer(segments)
 	mux := http.NewServeMux()
-	files := http.FileServerFS(os.DirFS("."))
+	files := http.FileServerFS(os.DirFS(".."))
 	mux.HandleFunc("GET /", func(w http.ResponseWriter, r *http.Request) {
 		if strings.HasSuffix(r.URL.Path, ".wasm") {
 			w.Header().Set("Content-Type", "application/wasm")

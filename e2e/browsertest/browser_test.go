@@ -80,27 +80,6 @@ func awaitEnd(t *testing.T, p *Page, want error) {
 	}
 }
 
-func TestFindNamesTheVariableThatIsWrong(t *testing.T) {
-	t.Setenv("AGENTRUNTIME_CHROME", "/nonexistent/chromium")
-	_, err := Find()
-	if !errors.Is(err, ErrNoBrowser) || !strings.Contains(err.Error(), "AGENTRUNTIME_CHROME") {
-		t.Fatalf("got %v", err)
-	}
-}
-
-func TestFindSaysHowToInstall(t *testing.T) {
-	t.Setenv("AGENTRUNTIME_CHROME", "")
-	t.Setenv("CHROME", "")
-	t.Setenv("PATH", t.TempDir())
-	_, err := Find()
-	if err == nil {
-		t.Skip("a browser is installed outside PATH")
-	}
-	if !errors.Is(err, ErrNoBrowser) || !strings.Contains(err.Error(), "apt-get install chromium") {
-		t.Fatalf("got %v", err)
-	}
-}
-
 func TestStartStopsWaitingWithItsContext(t *testing.T) {
 	if testing.Short() {
 		t.Skip("starts a browser")

@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"github.com/agentruntime/agentruntime/bench/figures"
-	"github.com/agentruntime/agentruntime/internal/browsertest"
+	"github.com/agentruntime/agentruntime/e2e/browsertest"
 	"github.com/agentruntime/agentruntime/internal/localservice/netem"
 )
 
@@ -56,7 +56,7 @@ func preparedFive(client string) string { return script(`loaded("` + client + `"
 func prepared(client string) string     { return script(`loaded("` + client + `", 1, true)`) }
 
 func script(call string) string {
-	return `import("/bench/connect/page/measure.js").then((measure) => measure.` + call + `)`
+	return `import("/e2e/bench/connect/page/measure.js").then((measure) => measure.` + call + `)`
 }
 
 // figure is one measurement: times in milliseconds, as measure.js names them, and bytes.

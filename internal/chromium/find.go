@@ -1,6 +1,10 @@
 //go:build !js
 
-package browsertest
+// Package chromium finds the browser that tests and benchmarks use, and runs tests of
+// packages in it: those that are compiled for GOOS=js, under wasmbrowsertest (tools/wasm/exec).
+// Whole pages are driven by e2e/browsertest, which is in the module of e2e because of what it
+// depends on. Only tests and benchmarks may import this package.
+package chromium
 
 import (
 	"errors"
@@ -10,8 +14,7 @@ import (
 	"strings"
 )
 
-// ErrNoBrowser is wrapped by the error of Find and Start when no Chromium is
-// installed.
+// ErrNoBrowser is wrapped by the error of Find when no Chromium is installed.
 var ErrNoBrowser = errors.New("no Chromium found")
 
 // pathVars name the environment variables that choose the browser program.

@@ -2,7 +2,7 @@
 // it compares the runtime with a plain JavaScript client (plain.js), which run alternately in
 // the same Chromium with the same local service. It prints a table of medians.
 //
-// Usage, from the root of the module, after `make build`:
+// Usage, in e2e/, after `make build`:
 //
 //	go run ./bench/connect -rows loaded -runs 5
 package main
@@ -18,7 +18,7 @@ import (
 	"strings"
 
 	"github.com/agentruntime/agentruntime/bench/figures"
-	"github.com/agentruntime/agentruntime/internal/browsertest"
+	"github.com/agentruntime/agentruntime/e2e/browsertest"
 	"github.com/agentruntime/agentruntime/internal/localservice"
 )
 
@@ -40,7 +40,7 @@ func run(ctx context.Context) error {
 		return err
 	}
 
-	if _, err := os.Stat("js/dist/agentruntime.wasm"); err != nil {
+	if _, err := os.Stat("../js/dist/agentruntime.wasm"); err != nil {
 		return errors.New("js/dist is not built; `make build` does that")
 	}
 	bundle := exec.CommandContext(ctx, "node", "bench/connect/build.mjs")

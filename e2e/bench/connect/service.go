@@ -25,13 +25,13 @@ var unlimited = quota.Limit{Token: -1, Address: -1}
 
 // startService starts a service on links with these conditions, with TLS if certificate is not nil.
 func startService(ctx context.Context, http, rest netem.Conditions, certificate *tls.Certificate) (*service, error) {
-	files := &countedFiles{FS: os.DirFS(".")}
+	files := &countedFiles{FS: os.DirFS("..")}
 	s, err := localservice.Start(ctx, localservice.Options{
 		Voice:   "builtin", // the same on every machine
 		Sockets: rest, HTTP: http, Relay: rest,
 		Certificate: certificate,
 		Quotas:      localservice.Quotas{Calls: unlimited, Offers: unlimited, Relay: unlimited},
-		Pages:       &pageserver.Files{FS: files, Paths: []string{"bench/connect/page", "build/bench", "js/dist"}}, Page: "/bench/connect/page/",
+		Pages:       &pageserver.Files{FS: files, Paths: []string{"e2e/bench/connect/page", "build/bench", "js/dist"}}, Page: "/e2e/bench/connect/page/",
 	})
 	return &service{s, files}, err
 }

@@ -4,11 +4,11 @@
 //
 // Tests call Start and NewPage. A Page records its console, its exceptions and its
 // end, so that a test fails with a reason instead of waiting for a page that has
-// ended. Go tests compiled for GOOS=js run under wasmbrowsertest instead, through
-// tools/wasm/exec; GoTest does so for a package whose tests need a server.
+// ended. Go tests compiled for GOOS=js run under wasmbrowsertest instead; see
+// internal/chromium.
 //
 // The package depends on Chromium and the DevTools protocol (through chromedp), not on
-// agentruntime. Only tests and benchmarks may import it.
+// sessions. Only tests and benchmarks may import it.
 package browsertest
 
 import (
@@ -21,6 +21,8 @@ import (
 	"time"
 
 	"github.com/chromedp/chromedp"
+
+	"github.com/agentruntime/agentruntime/internal/chromium"
 )
 
 // Options configure a browser. The zero value has no microphone.
@@ -82,7 +84,7 @@ func (b *Browser) Close() { b.close() }
 
 // allocatorOptions converts o to the options with which chromedp starts the browser.
 func (o Options) allocatorOptions() ([]chromedp.ExecAllocatorOption, error) {
-	path, err := Find()
+	path, err := chromium.Find()
 	if err != nil {
 		return nil, err
 	}

@@ -1,10 +1,7 @@
-package main
+package parts
 
 import (
-	"bufio"
-	"context"
 	"encoding/json"
-	"io"
 	"os"
 	"path/filepath"
 	"strings"
@@ -13,49 +10,27 @@ import (
 	"github.com/chromedp/chromedp"
 
 	"github.com/agentruntime/agentruntime/e2e/pagetest"
-	"github.com/agentruntime/agentruntime/internal/browsertest"
 	"github.com/agentruntime/agentruntime/internal/localservice"
 )
 
-func TestMain(m *testing.M) { pagetest.Main(m, browsertest.Options{}) }
-
-// open starts the service and the studio, and opens its page.
-func open(t *testing.T) (*pagetest.Server, *pagetest.Page) {
+// openStudio starts the service and the studio, and opens its page.
+func openStudio(t *testing.T) (*pagetest.Server, *pagetest.Page) {
 	t.Helper()
 	h := pagetest.New(t, localservice.Options{})
-	described, describe := io.Pipe()
-	printed, print := io.Pipe()
-	ctx, stop := context.WithCancel(t.Context())
-	ended := make(chan error, 1)
-	go func() { ended <- run(ctx, "127.0.0.1:0", described, print) }()
-	t.Cleanup(func() {
-		stop()
-		printed.Close()
-		if err := <-ended; err != nil {
-			t.Error(err)
-		}
-	})
-	if err := json.NewEncoder(describe).Encode(h.Info()); err != nil {
+	described, err := json.Marshal(h.Info())
+	if err != nil {
 		t.Fatal(err)
 	}
-	lines := bufio.NewScanner(printed)
-	for lines.Scan() {
-		if _, address, found := strings.Cut(lines.Text(), "Build an agent:"); found {
-			go io.Copy(io.Discard, printed) //nolint:errcheck // its end is that of the test
-			p := pagetest.Open(t, strings.TrimSpace(address))
-			p.AwaitTrue(`document.querySelectorAll("#agents li").length > 0 && document.querySelectorAll("#faces input").length > 0`)
-			return h, p
-		}
-	}
-	t.Fatal("the studio did not say where its page is")
-	return nil, nil
+	p := pagetest.Open(t, startProgram(t, "example/studio", "Build an agent:", string(described)+"\n", "-addr", "127.0.0.1:0"))
+	p.AwaitTrue(`document.querySelectorAll("#agents li").length > 0 && document.querySelectorAll("#faces input").length > 0`)
+	return h, p
 }
 
 // TestAnAgentIsBuiltByKeyboard: a person makes an agent that knows a document, talks to
 // it, and reads what was said.
 func TestAnAgentIsBuiltByKeyboard(t *testing.T) {
 	t.Parallel()
-	h, p := open(t)
+	h, p := openStudio(t)
 	document := filepath.Join(t.TempDir(), "lighthouse.md")
 	if err := os.WriteFile(document, []byte("# The lighthouse\n\nThe lighthouse of Porto Moniz opens at nine in the morning.\n"), 0o600); err != nil {
 		t.Fatal(err)
@@ -103,7 +78,7 @@ func TestAnAgentIsBuiltByKeyboard(t *testing.T) {
 // TestRefusalsAreShown: what can't be done is said in words, and nothing is left of it.
 func TestRefusalsAreShown(t *testing.T) {
 	t.Parallel()
-	_, p := open(t)
+	_, p := openStudio(t)
 	for range 2 { // the second tool of that name is refused
 		p.Do(nil, `
 			document.getElementById("name").value = "Twin"

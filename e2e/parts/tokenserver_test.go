@@ -1,55 +1,26 @@
-package main
+package parts
 
 import (
-	"bufio"
-	"context"
 	"encoding/json"
 	"io"
 	"net/http"
 	"net/http/cookiejar"
-	"net/http/httptest"
-	"runtime"
-	"strconv"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/agentruntime/agentruntime/e2e/pagetest"
-	"github.com/agentruntime/agentruntime/internal/browsertest"
 	"github.com/agentruntime/agentruntime/internal/rawhttp"
 )
 
-func TestMain(m *testing.M) { pagetest.Main(m, browsertest.Options{}) }
-
-// start runs the command until the test ends, and returns the site's origin.
-func start(t *testing.T) string {
+// startTokenServer runs the command until the test ends, and returns the site's origin.
+func startTokenServer(t *testing.T) string {
 	t.Helper()
-	ctx, cancel := context.WithCancel(context.Background())
-	out, in := io.Pipe()
-	ended := make(chan error, 1)
-	go func() {
-		err := run(ctx, []string{"-addr", "127.0.0.1:0", "-root", "../.."}, in)
-		in.CloseWithError(err)
-		ended <- err
-	}()
-	t.Cleanup(func() {
-		cancel()
-		if err := <-ended; err != nil {
-			t.Error(err)
-		}
-	})
-	line, err := bufio.NewReader(out).ReadString('\n')
-	if err != nil {
-		t.Fatal(err)
-	}
-	_, line, _ = strings.Cut(line, "Open ")
-	origin, _, _ := strings.Cut(line, " ")
-	return origin
+	return startProgram(t, "example/tokenserver", "Open ", "", "-addr", "127.0.0.1:0", "-root", "../..")
 }
 
 // TestVisitorsTalkInTheirOwnConversations has two visitors at once, by keyboard.
 func TestVisitorsTalkInTheirOwnConversations(t *testing.T) {
-	origin := start(t)
+	origin := startTokenServer(t)
 	enter := func(name string) *pagetest.Page {
 		t.Helper()
 		p := pagetest.Open(t, origin)
@@ -107,7 +78,7 @@ func TestVisitorsTalkInTheirOwnConversations(t *testing.T) {
 
 // TestTheSiteKeepsItsSecret looks at everything that a visitor can get.
 func TestTheSiteKeepsItsSecret(t *testing.T) {
-	origin := start(t)
+	origin := startTokenServer(t)
 	jar, err := cookiejar.New(nil)
 	if err != nil {
 		t.Fatal(err)
@@ -176,8 +147,9 @@ func TestTheSiteKeepsItsSecret(t *testing.T) {
 
 // TestOnlyThePageIsServed: the site's directory is a whole project.
 func TestOnlyThePageIsServed(t *testing.T) {
-	origin := start(t)
+	origin := startTokenServer(t)
 	host := strings.TrimPrefix(origin, "http://")
+	const page = "/example/tokenserver/"
 	for _, path := range []string{page, page + "index.html", page + "main.js", "/example/shared/dom.js", "/example/avatar/icon.svg", "/js/dist/chat.js", "/js/dist/chat.wasm"} {
 		if reply, _ := rawhttp.Get(t, origin, path, host); reply.StatusCode != http.StatusOK {
 			t.Errorf("%s: %s", path, reply.Status)
@@ -199,47 +171,5 @@ func TestOnlyThePageIsServed(t *testing.T) {
 				t.Errorf("%s under %q: %s, want %d", path, host, reply.Status, want)
 			}
 		}
-	}
-}
-
-// TestSessions: a cookie is valid for the name and the time that it was made for, and the
-// site stores nothing for it.
-func TestSessions(t *testing.T) {
-	a := newAccounts()
-	name := func(a *accounts, cookie string) string {
-		r := httptest.NewRequest(http.MethodGet, "/me", nil)
-		r.AddCookie(&http.Cookie{Name: cookieName, Value: cookie})
-		return a.name(r)
-	}
-	now := time.Now()
-	good := a.session("Ann Lee", now.Add(time.Minute))
-	if got := name(a, good); got != "Ann Lee" {
-		t.Errorf("got %q", got)
-	}
-	other := a.session("Bob", now.Add(time.Minute))
-	for what, cookie := range map[string]string{
-		"ended": a.session("Ann", now.Add(-time.Second)), "of another site": newAccounts().session("Ann", now.Add(time.Minute)), "empty": "",
-		"cut": good[:20], "longer": good + "A", "another name": other[:43] + good[43:], "not base64": "%" + good[1:],
-	} {
-		if got := name(a, cookie); got != "" {
-			t.Errorf("a session that is %s: %q", what, got)
-		}
-	}
-
-	var m runtime.MemStats
-	runtime.GC()
-	runtime.ReadMemStats(&m)
-	before := m.HeapAlloc
-	for i := range 50_000 {
-		w := httptest.NewRecorder()
-		a.signIn(w, httptest.NewRequest(http.MethodPost, "/sign-in", strings.NewReader(`{"name":"visitor `+strconv.Itoa(i)+`"}`)))
-		if w.Code != http.StatusNoContent {
-			t.Fatal(w.Code)
-		}
-	}
-	runtime.GC()
-	runtime.ReadMemStats(&m)
-	if grown := int64(m.HeapAlloc) - int64(before); grown > 1<<20 {
-		t.Errorf("50,000 visitors take %d kB", grown>>10)
 	}
 }

@@ -11,7 +11,7 @@ import (
 	"github.com/chromedp/chromedp"
 
 	"github.com/agentruntime/agentruntime/bench/figures"
-	"github.com/agentruntime/agentruntime/internal/browsertest"
+	"github.com/agentruntime/agentruntime/e2e/browsertest"
 	"github.com/agentruntime/agentruntime/internal/localservice/netem"
 )
 

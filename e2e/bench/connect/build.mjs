@@ -5,7 +5,7 @@ import { createRequire } from "node:module"
 import { fileURLToPath } from "node:url"
 import { brotliCompressSync } from "node:zlib"
 
-const root = new URL("../../", import.meta.url)
+const root = new URL("../../../", import.meta.url)
 const { build } = createRequire(new URL("js/", root))("esbuild")
 const outfile = fileURLToPath(new URL("build/bench/plain.js", root))
 
