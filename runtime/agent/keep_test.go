@@ -307,7 +307,7 @@ func TestATokenReplacesAllThatWereGiven(t *testing.T) {
 		if got := r.completed(); len(got) != 1 || !strings.HasPrefix(got[0], "KS fresh ") {
 			t.Errorf("%q", got)
 		}
-		if r.token != "" || r.opts.Avatar.Token != "" || r.opts.Chat.Token != "" {
+		if r.core.Token != "" || r.opts.Avatar.Token != "" || r.opts.Chat.Token != "" {
 			t.Error("the token is not forgotten")
 		}
 	})

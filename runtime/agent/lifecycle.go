@@ -11,9 +11,9 @@ import (
 // onEvent handles an event of a transport. It runs on the transport's own goroutine and
 // waits for the queue, which slows down a transport that emits too many events.
 func (s *Session) onEvent(t *transport, e event.Timed) {
-	s.base.Work.Call(func() { s.receive(t, e) })
-	if s.base.Flooded() {
-		s.base.WaitDelivered()
+	s.core.Work.Call(func() { s.receive(t, e) })
+	if s.core.Flooded() {
+		s.core.WaitDelivered()
 	}
 }
 
@@ -35,17 +35,17 @@ func (s *Session) receive(t *transport, timed event.Timed) {
 		s.pair()
 	case event.TurnStarted:
 		t.turn = &event.TurnEnded{SpeechID: e.SpeechID, TurnID: e.TurnID}
-		s.base.EmitAt(e, timed.At)
+		s.core.EmitAt(e, timed.At)
 	case event.TurnEnded:
 		if t.turn != nil && same(*t.turn, e) {
 			t.turn = nil
 		}
-		s.base.EmitAt(e, timed.At)
+		s.core.EmitAt(e, timed.At)
 	case avatar.StateChanged, chat.StateChanged:
 		s.refresh(t) // t may be connected only now
 	default:
 		if passedOn(e) {
-			s.base.EmitAt(e, timed.At)
+			s.core.EmitAt(e, timed.At)
 		}
 	}
 	s.checkKnown()
@@ -71,9 +71,9 @@ func (s *Session) pair() {
 	case pending == s.pending:
 		return
 	case pending:
-		s.base.Emit(event.ResponsePending{})
+		s.core.Emit(event.ResponsePending{})
 	default:
-		s.base.Emit(event.ResponseSettled{})
+		s.core.Emit(event.ResponseSettled{})
 	}
 	s.pending = pending
 }
@@ -99,7 +99,7 @@ func (s *Session) over() bool { return s.state == Broken || s.state == Closed }
 // texts that wait, fail with invalid_state. The token is cleared.
 func (s *Session) Disconnect(o session.DisconnectOptions) {
 	fill(&o.Reason, "disconnect")
-	s.base.Work.Do(func() {
+	s.core.Work.Do(func() {
 		switch s.state {
 		case Closed:
 		case Broken: // its end was emitted already
@@ -129,12 +129,12 @@ func (s *Session) end(state State, why string, ended *event.Ended, keep bool) {
 		s.cancel()
 		s.cancel = nil
 	}
-	s.token, s.opts.Avatar.Token, s.opts.Chat.Token = "", "", ""
+	s.core.Token, s.opts.Avatar.Token, s.opts.Chat.Token = "", "", ""
 	s.handlers = nil
 	s.setState(state, why)
 	s.refuseTexts()
 	if ended != nil {
-		s.base.Emit(*ended)
+		s.core.Emit(*ended)
 	}
 }
 
@@ -143,7 +143,7 @@ func (s *Session) crashed(e *fault.Error) {
 	if s.over() {
 		return
 	}
-	s.base.Emit(event.Failed{Error: e})
+	s.core.Emit(event.Failed{Error: e})
 	s.end(Broken, transportFailed, &event.Ended{Reason: string(e.Code)}, true)
 }
 
@@ -152,12 +152,13 @@ func (s *Session) crashed(e *fault.Error) {
 func (s *Session) Close() {
 	s.Disconnect(session.DisconnectOptions{})
 	s.Settle()
+	s.core.Finish()
 }
 
 // Settle returns when an ended session emits nothing more: its transports are closed
 // and the listener has received every event. So a listener must not call it.
 func (s *Session) Settle() {
-	s.base.Work.Call(func() {}) // waits until the queue has released the transports
+	s.core.Work.Call(func() {}) // waits until the queue has released the transports
 	s.leaving.Wait()
-	s.base.WaitDelivered()
+	s.core.WaitDelivered()
 }

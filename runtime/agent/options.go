@@ -91,18 +91,18 @@ func (s *Session) chatOptions() chat.Options {
 // belong to the conversation.
 func (s *Session) share(own *session.Options) {
 	shared := s.opts.Options
-	shared.Token = s.token
+	shared.Token = s.core.Token
 	capabilities, vars := own.Capabilities, own.RequestVars
 	options.Inherit(own, shared)
-	if s.thread != "" {
-		own.ThreadID = s.thread
+	if s.core.Thread != "" {
+		own.ThreadID = s.core.Thread
 	}
 	own.Kickoff = s.kickoff
 	own.Once = s.once
 	own.Capabilities = session.Merged(shared.Capabilities, capabilities)
 	// A transport's own variables override the shared ones; variables that were updated
 	// since override both.
-	own.RequestVars = session.Merged(session.Merged(shared.RequestVars, vars), s.updates)
+	own.RequestVars = session.Merged(session.Merged(shared.RequestVars, vars), s.core.Vars)
 }
 
 func fill[T comparable](p *T, v T) {

@@ -254,7 +254,7 @@ func (c *chaos) checkTexts() {
 func (c *chaos) settled() {
 	c.t.Helper()
 	synctest.Wait()
-	c.base.Work.Call(func() {
+	c.core.Work.Call(func() {
 		for _, x := range c.Session.texts {
 			c.t.Errorf("%s is not settled in state %s", x.text, c.state)
 		}

@@ -65,16 +65,14 @@ type Session struct {
 	session.Conversation
 
 	opts Options
+	own  session.Options // of the core
 
-	base     session.Base // its queue owns what follows snapshot
+	core     session.Core // its queue owns what follows snapshot
 	snapshot atomic.Pointer[Snapshot]
 	leaving  sync.WaitGroup // transports that were released and are not closed yet
 
 	state   State
 	mode    Mode
-	token   string
-	thread  string
-	updates map[string]any // variables that were updated; they override those of the options
 	kickoff *event.Kickoff // nil once it is used up
 	once    *sessionend.Once
 
@@ -112,39 +110,31 @@ func New(o Options) (*Session, error) {
 	o.setDefaults()
 	s := &Session{
 		opts:  o,
-		state: Idle, mode: o.Mode, token: o.Token, thread: thread, kickoff: kickoff, once: new(sessionend.Once),
+		state: Idle, mode: o.Mode, kickoff: kickoff, once: new(sessionend.Once),
 	}
 	if ask := s.opts.OnTokenNeeded; ask != nil {
 		s.opts.OnTokenNeeded = func(ctx context.Context) (string, error) {
 			token, err := ask(ctx)
 			if err == nil && token != "" {
-				s.base.Work.Post(func() { // for later transports
-					if s.token != "" {
-						s.token = token
+				s.core.Work.Post(func() { // for later transports
+					if s.core.Token != "" {
+						s.core.Token = token
 					}
 				})
 			}
 			return token, err
 		}
 	}
-	s.opts.Token = "" // s.token is the only copy; the end clears it
-	s.base.Start(session.Hooks{
-		Publish: s.publish,
-		Crashed: s.crashed,
-		OnEvent: o.OnEvent, OnEvents: o.OnEvents, Log: o.Log, // the transports report audit events
+	// The transports ask for tokens and report audit events.
+	s.own = s.opts.Options
+	s.own.OnTokenNeeded, s.own.OnAuditEvent = nil, nil
+	s.core.Start(&s.own, session.Kind{
+		Name: "agent session", Status: s.status, Publish: s.publish, Crashed: s.crashed,
+		SetToken: s.setToken, MergeVars: s.mergeVars,
 	})
-	s.Conversation = session.NewConversation(&s.base, session.Behaviour{
-		Kind:  "agent session",
-		State: func() string { return string(s.Snapshot().State) },
-		Connected: func() bool {
-			state := s.Snapshot().State
-			return state == Connected || state == Switching
-		},
-		Final:     func() bool { return false },
-		SetToken:  s.setToken,
-		MergeVars: s.mergeVars,
-		Crashed:   s.crashed,
-	})
+	s.core.Token, s.core.Thread = o.Token, thread // the only copy; the end clears it
+	s.opts.Token, s.own.Token = "", ""
+	s.Conversation = s.core.Conversation()
 	s.publish()
 	var err error
 	if s.current, err = s.open(o.Mode); err != nil {
@@ -157,6 +147,14 @@ func New(o Options) (*Session, error) {
 // Snapshot returns the session's present properties. The returned value is never changed.
 func (s *Session) Snapshot() *Snapshot { return s.snapshot.Load() }
 
+func (s *Session) status() session.Status {
+	snap := s.Snapshot()
+	return session.Status{
+		State: string(snap.State), Connected: snap.State == Connected || snap.State == Switching,
+		ThreadID: snap.ThreadID, Timings: snap.Timings, Ended: snap.State == Broken || snap.State == Closed,
+	}
+}
+
 // Stats are those of the present avatar, from its own beginning ([avatar.Session.Stats]). The
 // error is invalid_state in text mode.
 func (s *Session) Stats(ctx context.Context) (media.Stats, error) {
@@ -168,7 +166,7 @@ func (s *Session) Stats(ctx context.Context) (media.Stats, error) {
 
 // publish stores a snapshot of the state, which any goroutine may read.
 func (s *Session) publish() {
-	snap := &Snapshot{State: s.state, Mode: s.mode, ThreadID: s.thread, Timings: map[string]int64{}}
+	snap := &Snapshot{State: s.state, Mode: s.mode, ThreadID: s.core.Thread, Timings: map[string]int64{}}
 	if s.current != nil {
 		snap.Transport = s.current.transportSession
 	}
@@ -185,5 +183,5 @@ func (s *Session) publish() {
 
 func (s *Session) setState(state State, reason string) {
 	s.state = state
-	s.base.Emit(StateChanged{State: state, Reason: reason})
+	s.core.Emit(StateChanged{State: state, Reason: reason})
 }

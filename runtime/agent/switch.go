@@ -36,7 +36,7 @@ func (s *Session) Connect(ctx context.Context) error {
 		s.cancel = cancel
 		s.setState(Connecting, userRequested)
 		t = s.current
-		s.base.Emit(TransportChanged{Mode: t.mode, Transport: t.transportSession})
+		s.core.Emit(TransportChanged{Mode: t.mode, Transport: t.transportSession})
 		return nil
 	})
 	if err != nil {
@@ -59,7 +59,7 @@ func (s *Session) Connect(ctx context.Context) error {
 		s.joiners = nil
 		return err
 	})
-	s.base.WaitDelivered()
+	s.core.WaitDelivered()
 	return err
 }
 
@@ -133,7 +133,7 @@ func (s *Session) SwitchMode(ctx context.Context, mode Mode) error {
 		err = s.connect(inner, next)
 	}
 	err = s.onQueue(func() error { return s.switched(next, outcome(ctx, err)) })
-	s.base.WaitDelivered()
+	s.core.WaitDelivered()
 	return err
 }
 
@@ -152,7 +152,7 @@ func (s *Session) openNext(ctx context.Context, mode Mode) (*transport, error) {
 		return nil, err
 	}
 	s.next = next
-	s.base.Emit(TransportChanged{Mode: mode, Transport: next.transportSession})
+	s.core.Emit(TransportChanged{Mode: mode, Transport: next.transportSession})
 	return next, nil
 }
 
@@ -172,12 +172,12 @@ func (s *Session) switched(next *transport, err error) error {
 	}
 	old := s.current
 	s.adopt(old)
-	continuity := s.thread != "" && s.thread == next.Status().ThreadID
+	continuity := s.core.Thread != "" && s.core.Thread == next.Status().ThreadID
 	s.current, s.mode = next, next.mode
 	s.releaseTransport(old, true, "switch")
 	s.adopt(next)
 	s.setState(Connected, "")
-	s.base.Emit(ModeChanged{Mode: s.mode, ThreadContinuity: continuity})
+	s.core.Emit(ModeChanged{Mode: s.mode, ThreadContinuity: continuity})
 	s.deliver()
 	return nil
 }
@@ -199,7 +199,7 @@ func (s *Session) stay(next *transport) {
 		old.HoldKickoff(false)
 	}
 	if next != nil {
-		s.base.Emit(TransportChanged{Mode: old.mode, Transport: old.transportSession})
+		s.core.Emit(TransportChanged{Mode: old.mode, Transport: old.transportSession})
 	}
 	s.setState(Connected, transportFailed)
 	s.deliver()
@@ -207,7 +207,7 @@ func (s *Session) stay(next *transport) {
 
 // connect opens t. It runs on its caller's goroutine.
 func (s *Session) connect(ctx context.Context, t *transport) error {
-	s.base.WaitDelivered() // so that listeners are attached to t first
+	s.core.WaitDelivered() // so that listeners are attached to t first
 	if ctx.Err() != nil {
 		return session.EndOf(ctx)
 	}
@@ -227,7 +227,7 @@ func outcome(ctx context.Context, err error) error {
 // panicked.
 func (s *Session) onQueue(f func() error) error {
 	var err error = fault.New(fault.InternalError, "the session failed")
-	s.base.Work.Call(func() { err = f() })
+	s.core.Work.Call(func() { err = f() })
 	return err
 }
 
@@ -238,7 +238,7 @@ func (s *Session) checkKnown() {
 		return
 	}
 	t := s.current
-	if s.thread == "" && (t.Status().ResponsePending || t.mode == Chat && s.carries(t)) {
+	if s.core.Thread == "" && (t.Status().ResponsePending || t.mode == Chat && s.carries(t)) {
 		return
 	}
 	close(s.known)
@@ -248,7 +248,7 @@ func (s *Session) checkKnown() {
 // adopt stores the thread of t, if its id is known.
 func (s *Session) adopt(t *transport) {
 	if id := t.Status().ThreadID; id != "" {
-		s.thread = id
+		s.core.Thread = id
 	}
 }
 
@@ -265,15 +265,15 @@ func (s *Session) releaseTransport(t *transport, keep bool, reason string) {
 	// The completion signal, if any, is sent first (protocol §8.8).
 	t.Disconnect(session.DisconnectOptions{Keep: keep, Reason: reason})
 	if t.turn != nil {
-		s.base.Emit(*t.turn)
+		s.core.Emit(*t.turn)
 	}
 	t.pending = false
 	s.pair()
 	if s.carries(t) {
-		s.base.After(returnLimit, func() {
+		s.core.After(returnLimit, func() {
 			t.overdue = true
 			s.deliver()
 		})
 	}
-	s.leaving.Go(func() { t.free(&s.base) })
+	s.leaving.Go(func() { t.free(&s.core) })
 }

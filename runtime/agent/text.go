@@ -40,7 +40,7 @@ func (s *Session) OnOAuthRequired(h session.ConsentHandler) (remove func(), err 
 }
 
 func (s *Session) addHandler(h *handler) (remove func()) {
-	s.base.Work.Do(func() {
+	s.core.Work.Do(func() {
 		if s.over() {
 			return
 		}
@@ -50,7 +50,7 @@ func (s *Session) addHandler(h *handler) (remove func()) {
 		}
 	})
 	return func() {
-		s.base.Work.Do(func() {
+		s.core.Work.Do(func() {
 			s.handlers = slices.DeleteFunc(s.handlers, func(other *handler) bool { return other == h })
 			for _, t := range s.transports() {
 				t.removeHandler(h)
@@ -73,7 +73,7 @@ func (s *Session) RespondToTool(ctx context.Context, id string, response map[str
 // live returns the transport that carries the conversation. The error is
 // invalid_state once the session has ended.
 func (s *Session) live(ctx context.Context) (*transport, error) {
-	t, err := session.Ask(ctx, &s.base, func(reply chan<- *transport) {
+	t, err := session.Ask(ctx, &s.core, func(reply chan<- *transport) {
 		if s.over() {
 			reply <- nil
 			return
@@ -88,7 +88,7 @@ func (s *Session) live(ctx context.Context) (*transport, error) {
 
 // mergeVars stores the variables for later transports and passes them to the present ones.
 func (s *Session) mergeVars(vars map[string]any) {
-	s.updates = session.Merged(s.updates, vars)
+	s.core.MergeVars(vars) // they override those of the options
 	for _, t := range s.transports() {
 		t.pendingVars = session.Merged(t.pendingVars, vars)
 		s.refresh(t)
@@ -100,10 +100,10 @@ func (s *Session) setToken(token string) {
 	if s.over() {
 		return
 	}
-	s.token, s.opts.Avatar.Token, s.opts.Chat.Token = token, "", ""
+	s.core.Token, s.opts.Avatar.Token, s.opts.Chat.Token = token, "", ""
 	for _, t := range s.transports() {
 		if err := t.SetToken(token); err != nil { // it ended, and its end will be reported
-			s.base.Log("warn", "token: "+err.Error(), nil)
+			s.core.Log("warn", "token: "+err.Error(), nil)
 		}
 	}
 }
@@ -168,8 +168,8 @@ func (s *Session) SendText(ctx context.Context, words string) (Sent, error) {
 		return Sent{}, session.EndOf(ctx)
 	}
 	x := &text{ctx: ctx, text: words, ended: make(chan sent, 1)}
-	s.base.Work.Do(func() { s.take(x) })
-	stop := context.AfterFunc(ctx, func() { s.base.Work.Post(func() { s.withdraw(x) }) })
+	s.core.Work.Do(func() { s.take(x) })
+	stop := context.AfterFunc(ctx, func() { s.core.Work.Post(func() { s.withdraw(x) }) })
 	defer stop()
 	end := <-x.ended
 	return end.Sent, end.err
@@ -203,7 +203,7 @@ func (s *Session) withdraw(x *text) {
 // settle sends the outcome to the caller that waits for x, after all events so far.
 func (s *Session) settle(x *text, what Sent, err error) {
 	s.texts = slices.DeleteFunc(s.texts, func(other *text) bool { return other == x })
-	s.base.AfterDelivered(func() { x.ended <- sent{what, err} })
+	s.core.AfterDelivered(func() { x.ended <- sent{what, err} })
 }
 
 // refuseTexts ends the texts that wait; the others get their outcome from their transport.
@@ -243,9 +243,9 @@ func (s *Session) ask(t *transport, c *chat.Session, texts []*text) {
 	for _, x := range texts {
 		x.carrier = t
 		wait := c.Start(x.ctx, x.text, chat.TurnOptions{})
-		s.base.Spawn(func() {
+		s.core.Spawn(func() {
 			turn, err := wait()
-			s.base.Work.Post(func() {
+			s.core.Work.Post(func() {
 				// A turn that had begun when its session ended fails with aborted instead.
 				unsent := errors.Is(err, fault.InvalidState)
 				s.carried(t, []*text{x}, Sent{Turn: &turn, Left: err == nil}, err, unsent)
@@ -266,14 +266,14 @@ func (s *Session) speak(t *transport, a *avatar.Session, texts []*text) {
 		stops[i] = context.AfterFunc(x.ctx, func() { cancel(context.Cause(x.ctx)) })
 	}
 	wait := a.Start(ctx, strings.Join(words, "\n"))
-	s.base.Spawn(func() {
+	s.core.Spawn(func() {
 		left, err := wait()
 		for _, stop := range stops {
 			stop()
 		}
 		unsent := !left && (err == nil || errors.Is(err, fault.InvalidState) || ctx.Err() != nil)
 		cancel(nil)
-		s.base.Work.Post(func() { s.carried(t, texts, Sent{Left: left}, err, unsent) })
+		s.core.Work.Post(func() { s.carried(t, texts, Sent{Left: left}, err, unsent) })
 	})
 }
 

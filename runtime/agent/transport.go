@@ -131,13 +131,13 @@ func (t *transport) used() bool {
 
 // free closes a disconnected transport and calls its release function. A panic in one of
 // them is logged and does not end the agent session.
-func (t *transport) free(base *session.Base) {
+func (t *transport) free(core *session.Core) {
 	for _, f := range []func(){t.Close, t.release} {
 		if f == nil {
 			continue
 		}
 		if _, err := session.Guarded(func() (any, error) { f(); return nil, nil }); err != nil {
-			base.Log("error", "closing a transport: "+err.Error(), nil)
+			core.Log("error", "closing a transport: "+err.Error(), nil)
 		}
 	}
 }

@@ -68,9 +68,9 @@ func (s *Session) ifAllowed(action AgentAction, f func()) {
 	}
 	ctx, cancel := context.WithCancelCause(context.Background())
 	s.actions.deciding, s.actions.decided = cancel, ctx.Done()
-	s.base.Spawn(func() {
+	s.core.Spawn(func() {
 		_, err := session.Guarded(func() (any, error) { return nil, s.opts.OnAgentAction(ctx, action) })
-		s.base.Work.Post(func() {
+		s.core.Work.Post(func() {
 			if ctx.Err() != nil { // dropped, with everything that waited for it
 				return
 			}
@@ -79,7 +79,7 @@ func (s *Session) ifAllowed(action AgentAction, f func()) {
 			if err != nil {
 				s.deny(action, err.Error())
 			} else {
-				s.base.Audit("agent.action.allow", "allowed", action.Type)
+				s.core.Audit("agent.action.allow", "allowed", action.Type)
 				s.allow(action, f)
 			}
 			s.runWaiting()
@@ -107,8 +107,8 @@ func (s *Session) deny(action AgentAction, reason string) {
 	if action.RuntimeName != "" {
 		s.actions.refused = true
 	}
-	s.base.Audit("agent.action.deny", "denied", reason)
-	s.base.Emit(event.AgentActionDenied{Type: action.Type, Reason: reason, ToolName: action.ToolName})
+	s.core.Audit("agent.action.deny", "denied", reason)
+	s.core.Emit(event.AgentActionDenied{Type: action.Type, Reason: reason, ToolName: action.ToolName})
 }
 
 // actionOf returns the action that a segment would start; its Type is empty if there
@@ -187,8 +187,8 @@ func (s *Session) countTool() {
 		return
 	}
 	question := s.turn.lastText
-	s.base.Emit(event.ToolSpiralRecovering{Count: s.shown.silentTools, Limit: hard, LastTurnText: question})
-	s.base.Audit("tool.spiral_hard_recovery", "recovering", "")
+	s.core.Emit(event.ToolSpiralRecovering{Count: s.shown.silentTools, Limit: hard, LastTurnText: question})
+	s.core.Audit("tool.spiral_hard_recovery", "recovering", "")
 	s.shown.silentTools = 0
 	s.setPending(false)
 	if *s.opts.RecoverFromSpiral && question != "" {
@@ -201,23 +201,23 @@ func (s *Session) countTool() {
 func (s *Session) perceived() {
 	s.shown.silentTools = 0
 	s.shown.perceived = true
-	s.stall.Disarm()
+	s.core.Stall.Disarm()
 }
 
 // checkEmptyTurn warns once when a turn stays empty although variables are set:
 // the service may refuse them silently (protocol §10.3).
 func (s *Session) checkEmptyTurn() {
-	if s.shown.perceived || s.life.warnedEmpty || len(s.vars) == 0 {
+	if s.shown.perceived || s.life.warnedEmpty || len(s.core.Vars) == 0 {
 		return
 	}
 	s.life.warnedEmpty = true
-	s.base.Warning(event.Warning{Code: fault.EmptyTurnWithRequestVars, RequestVarKeys: converse.VarNames(s.vars)})
+	s.core.Warning(event.Warning{Code: fault.EmptyTurnWithRequestVars, RequestVarKeys: converse.VarNames(s.core.Vars)})
 }
 
 // noteActivity restarts the idle limit and the grace period of a hidden page.
 func (s *Session) noteActivity() {
-	if s.notifier != nil {
-		s.notifier.Activity()
+	if s.core.Notifier != nil {
+		s.core.Notifier.Activity()
 	}
 	s.life.idle.Stop()
 	limit := *s.opts.IdleTimeout
@@ -225,11 +225,11 @@ func (s *Session) noteActivity() {
 		return
 	}
 	lead := min(idleWarningLead, limit)
-	s.life.idle = s.base.After(limit-lead, func() {
-		s.base.Emit(event.IdleWarning{InMs: lead.Milliseconds()})
-		s.life.idle = s.base.After(lead, func() {
-			s.base.Audit("session.timeout", "ended", "idle_timeout")
-			s.base.Emit(event.TimeExpired{Type: "idle_timeout"})
+	s.life.idle = s.core.After(limit-lead, func() {
+		s.core.Emit(event.IdleWarning{InMs: lead.Milliseconds()})
+		s.life.idle = s.core.After(lead, func() {
+			s.core.Audit("session.timeout", "ended", "idle_timeout")
+			s.core.Emit(event.TimeExpired{Type: "idle_timeout"})
 			s.disconnect(session.DisconnectOptions{Reason: "idle_timeout"})
 		})
 	})

@@ -30,7 +30,7 @@ func (asked) Name() string { return "" }
 // for a turn that may be lost; invalid_state when the session ends first; aborted or timeout
 // at the end of ctx.
 func (s *Session) Ask(ctx context.Context, text string) (Answer, error) {
-	events := s.base.Subscribe()
+	events := s.core.Subscribe()
 	defer events.Stop()
 	sent, err := s.start(ctx, text, func() { events.Add(asked{}) })()
 	if err != nil {

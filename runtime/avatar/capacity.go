@@ -28,7 +28,7 @@ const (
 func (s *Session) WaitForCapacity(ctx context.Context, wait, poll time.Duration) (json.RawMessage, error) {
 	wait = cmp.Or(wait, CapacityWait)
 	poll = cmp.Or(poll, CapacityPoll)
-	token, err := session.Ask(ctx, &s.base, func(reply chan<- string) { reply <- s.token })
+	token, err := session.Ask(ctx, &s.core, func(reply chan<- string) { reply <- s.core.Token })
 	if err != nil {
 		return nil, err
 	}
@@ -71,7 +71,7 @@ func (s *Session) WaitForCapacity(ctx context.Context, wait, poll time.Duration)
 				continue
 			}
 			a := decode[control.Availability](ev)
-			s.base.Work.Post(func() { s.base.Emit(event.CapacityChanged{Available: a.Available, Details: a.Details}) })
+			s.core.Work.Post(func() { s.core.Emit(event.CapacityChanged{Available: a.Available, Details: a.Details}) })
 			if a.Available {
 				return a.Details, nil
 			}
@@ -112,7 +112,7 @@ func (s *Session) askCapacityAgain(l *connection, available bool) {
 	l.refusals++
 	wait = s.spread.capacity.Around(wait, capacityJitter)
 	l.capacity.Stop()
-	l.capacity = s.base.After(wait, func() {
+	l.capacity = s.core.After(wait, func() {
 		if s.conn == l && s.state == Connecting {
 			s.emit(control.CheckAvailability, control.Empty{})
 		}

@@ -30,13 +30,13 @@ func (s *Session) sendCommand(name string, payload any) {
 
 func (s *Session) transmit(l *connection, c *command) {
 	err := l.socket.EmitWithAck(c.name, func(socketio.Args) {
-		s.base.Work.Post(func() {
+		s.core.Work.Post(func() {
 			s.turn.acknowledges = true
 			l.unacknowledged = slices.DeleteFunc(l.unacknowledged, func(other *command) bool { return other == c })
 		})
 	}, c.payload)
 	if err != nil {
-		s.base.Log("info", c.name+" waits for the connection: "+err.Error(), nil)
+		s.core.Log("info", c.name+" waits for the connection: "+err.Error(), nil)
 		return
 	}
 	c.sent = true

@@ -21,13 +21,13 @@ import (
 // everything, with the error aborted, or timeout for a deadline; the end of a second call's ctx ends only its wait.
 func (s *Session) Connect(ctx context.Context) error {
 	done := make(chan error, 2) // the outcome, and the end of ctx
-	s.base.Work.Do(func() { s.connect(done) })
+	s.core.Work.Do(func() { s.connect(done) })
 	select {
 	case err := <-done:
 		return err
 	case <-ctx.Done():
 		aborted := session.EndOf(ctx).InPhase(fault.PhaseConnect)
-		s.base.Work.Post(func() {
+		s.core.Work.Post(func() {
 			if s.running != nil && s.running.done == done {
 				s.running.cancel(aborted)
 			} else {
@@ -50,7 +50,7 @@ func (s *Session) connect(done chan error) {
 	case s.state != Idle && s.state != Disconnected:
 		done <- fault.New(fault.InvalidState, "the session is "+string(s.state)+"; only an idle or disconnected session can connect")
 		return
-	case s.token == "":
+	case s.core.Token == "":
 		done <- fault.New(fault.InvalidState, "the session has no token, because disconnecting clears it; call setToken before connecting again")
 		return
 	}
@@ -70,12 +70,12 @@ func (s *Session) connect(done chan error) {
 		return
 	}
 	over := s.preparing.ctx.Done()
-	s.base.Spawn(func() {
+	s.core.Spawn(func() {
 		select {
 		case <-over:
 		case <-p.ctx.Done():
 		}
-		s.base.Work.Post(func() { s.connectNow(p) })
+		s.core.Work.Post(func() { s.connectNow(p) })
 	})
 }
 
@@ -108,9 +108,9 @@ func (s *Session) connectNow(p *procedure) {
 	media := s.newMedia(l)
 	p.limit(s.opts.Limits.Overall)
 	request := s.joinRequest(l.room)
-	s.base.Spawn(func() {
+	s.core.Spawn(func() {
 		err := s.establish(p.ctx, l, plan{peers: media, join: &request, agent: true, first: true})
-		s.base.Work.Post(func() { s.attemptEnds(p, l, err) })
+		s.core.Work.Post(func() { s.attemptEnds(p, l, err) })
 	})
 }
 
@@ -140,10 +140,10 @@ func (s *Session) connectFailed(err error) {
 	s.tearDown(nil)
 	s.setState(Broken)
 	if !e.Code.Fatal() && e.Code != fault.Unauthorized { // those are audited when emitted, or were audited before
-		s.base.AuditFailure(e)
+		s.core.AuditFailure(e)
 	}
 	if e.Code.Fatal() {
-		s.base.Emit(event.Failed{Error: e})
+		s.core.Emit(event.Failed{Error: e})
 	}
 	p.finish(e)
 }
@@ -156,7 +156,7 @@ func (s *Session) connectDone(l *connection) {
 	s.approve(l)
 	s.setState(Connected)
 	s.mark(phaseConnected)
-	s.base.Emit(event.ConnectTimings(s.timings))
+	s.core.Emit(event.ConnectTimings(s.timings))
 	s.startWatching()
 	s.sendKickoff()
 	p.finish(nil)
@@ -197,7 +197,7 @@ func (s *Session) establish(ctx context.Context, l *connection, p plan) error {
 	if err != nil {
 		return err
 	}
-	s.base.Work.Post(func() { s.mark(phaseSTVReply) })
+	s.core.Work.Post(func() { s.mark(phaseSTVReply) })
 
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
@@ -245,7 +245,7 @@ func (s *Session) join(ctx context.Context, l *connection, p plan) error {
 			return err
 		}
 		l.hello = hello
-		s.base.Work.Post(func() {
+		s.core.Work.Post(func() {
 			s.mark(phaseServerConnected)
 			s.announce(l)
 		})
@@ -255,7 +255,7 @@ func (s *Session) join(ctx context.Context, l *connection, p plan) error {
 		return err
 	}
 	l.joined = true
-	s.base.Work.Post(func() {
+	s.core.Work.Post(func() {
 		s.mark(phaseJoinComplete)
 		if s.config == nil { // a rebuild keeps the first (protocol §8.4)
 			s.config = &config
@@ -274,7 +274,7 @@ func (s *Session) connectMicrophone(ctx context.Context, l *connection, p plan) 
 	if err := l.hs.startASR(ctx, s.opts.Limits, p.up); err != nil {
 		return err
 	}
-	s.base.Work.Post(func() {
+	s.core.Work.Post(func() {
 		s.mark(phaseASRReady)
 		s.capMic(p.up)
 	})
@@ -284,7 +284,7 @@ func (s *Session) connectMicrophone(ctx context.Context, l *connection, p plan) 
 // connectPicture is lane B: the picture, up to the playable gate.
 func (s *Session) connectPicture(ctx context.Context, l *connection, p plan, reply control.StvNewSessionReply) error {
 	if audioOnly(reply) {
-		s.base.Work.Post(func() {
+		s.core.Work.Post(func() {
 			if s.conn == l && l.down == p.down { // made ahead of time, but not needed
 				l.down.Close()
 				l.down = nil
@@ -313,7 +313,7 @@ func (s *Session) connectPicture(ctx context.Context, l *connection, p plan, rep
 	}
 	ready := event.MediaReady{Mode: event.Video, VideoWidth: picture.Width, VideoHeight: picture.Height}
 	ready.Degraded = p.first && picture.Missing
-	s.base.Work.Post(func() {
+	s.core.Work.Post(func() {
 		l.missing = !p.first && picture.Missing
 		s.mediaReady(l, ready)
 	})
@@ -329,9 +329,9 @@ func (s *Session) subscribe(ctx context.Context, l *connection, down Subscriber,
 		url, err = s.resubscribe(ctx, l, down, gone)
 	}
 	if err == nil {
-		s.base.Work.Post(func() {
+		s.core.Work.Post(func() {
 			l.subscribed = url
-			l.onRelease = func() { s.base.Audit("whep.release", "ended", "") }
+			l.onRelease = func() { s.core.Audit("whep.release", "ended", "") }
 		})
 	}
 	return err
@@ -361,11 +361,11 @@ func (s *Session) mediaReady(l *connection, ready event.MediaReady) {
 	s.mode = ready.Mode
 	s.mark(phaseMediaReady)
 	if ready.Degraded {
-		s.base.Warn(fault.MediaNoVideo, "no picture arrived; the session continues with audio only")
+		s.core.Warn(fault.MediaNoVideo, "no picture arrived; the session continues with audio only")
 	}
 	if !l.shown {
 		l.shown = true
-		s.base.Emit(ready)
+		s.core.Emit(ready)
 	}
 }
 
@@ -373,7 +373,7 @@ func (s *Session) mediaReady(l *connection, ready event.MediaReady) {
 func (s *Session) announce(l *connection) {
 	if s.conn == l && !l.announced {
 		l.announced = true
-		s.base.Emit(event.StreamReady{FinalURL: l.hello.FinalURL, AgentName: l.hello.AgentName, HostName: l.hello.HostName})
+		s.core.Emit(event.StreamReady{FinalURL: l.hello.FinalURL, AgentName: l.hello.AgentName, HostName: l.hello.HostName})
 	}
 }
 
@@ -395,7 +395,7 @@ func (s *Session) approve(l *connection) {
 // idle and disconnected it does nothing.
 func (s *Session) Prepare(ctx context.Context) error {
 	done := make(chan error, 1)
-	s.base.Work.Do(func() { s.prepare(done) })
+	s.core.Work.Do(func() { s.prepare(done) })
 	select {
 	case err := <-done:
 		return err
@@ -409,7 +409,7 @@ func (s *Session) prepare(done chan error) {
 	case s.state != Idle && s.state != Disconnected, s.prepared != nil:
 		done <- nil
 		return
-	case s.token == "":
+	case s.core.Token == "":
 		done <- fault.New(fault.InvalidState, "the session has no token")
 		return
 	case s.preparing != nil:
@@ -427,9 +427,9 @@ func (s *Session) prepare(done chan error) {
 	s.prepared = l
 	l.down = s.media.NewSubscriber(s.notify(l))
 	request := s.joinRequest(l.room)
-	s.base.Spawn(func() {
+	s.core.Spawn(func() {
 		err := s.join(p.ctx, l, plan{join: &request})
-		s.base.Work.Post(func() { s.wasPrepared(p, l, err) })
+		s.core.Work.Post(func() { s.wasPrepared(p, l, err) })
 	})
 }
 
@@ -442,9 +442,9 @@ func (s *Session) wasPrepared(p *procedure, l *connection, err error) {
 		return
 	}
 	s.preparing = nil
-	s.expiry = s.base.After(s.opts.Limits.PrepareIdle, func() {
+	s.expiry = s.core.After(s.opts.Limits.PrepareIdle, func() {
 		s.dropPrepared(nil)
-		s.base.Warn(fault.PrepareExpired, "")
+		s.core.Warn(fault.PrepareExpired, "")
 	})
 	p.finish(nil)
 }

@@ -71,14 +71,14 @@ func (s *Session) socketOptions() socketio.ClientOptions {
 func (s *Session) open() (*connection, error) {
 	l := &connection{room: session.RandomID(roomIDLength)}
 	options := s.socketOptions()
-	options.Query, options.Auth = s.query(), auth(s.token)
+	options.Query, options.Auth = s.query(), auth(s.core.Token)
 	socket, err := s.dial(s.opts.ConversationURL, options)
 	if err != nil {
 		return nil, err
 	}
 	l.socket = socket
 	l.hs = newHandshake(socket)
-	s.readers.Go(func() { s.read(socket, l.hs) })
+	s.core.Running.Go(func() { s.read(socket, l.hs) })
 	socket.Open()
 	return l, nil
 }
@@ -89,7 +89,7 @@ func (s *Session) read(socket socketio.Socket, hs *handshake) {
 	for ev := range socket.Events() {
 		hs.receive(ev)
 		var decided <-chan struct{}
-		s.base.Work.Call(func() {
+		s.core.Work.Call(func() {
 			switch {
 			case s.conn != nil && s.conn.socket == socket:
 				s.receive(s.conn, ev)
@@ -103,8 +103,8 @@ func (s *Session) read(socket socketio.Socket, hs *handshake) {
 		if decided != nil {
 			<-decided // very many segments wait for a decision of the application
 		}
-		if s.base.Flooded() {
-			s.base.WaitDelivered()
+		if s.core.Flooded() {
+			s.core.WaitDelivered()
 		}
 	}
 }
@@ -152,13 +152,13 @@ func (l *connection) closeMedia() {
 // joinRequest returns the join request for the present state of the session.
 func (s *Session) joinRequest(room string) control.JoinRequest {
 	join := control.NewJoin(room, s.userAgent(), control.Context{
-		KS:           s.token,
-		ThreadID:     s.thread,
+		KS:           s.core.Token,
+		ThreadID:     s.core.Thread,
 		EntryID:      s.opts.EntryID,
 		ContextID:    s.opts.ContextID,
 		ContextType:  s.opts.ContextType,
-		Capabilities: s.caps,
-		RequestVars:  s.vars,
+		Capabilities: s.core.Caps,
+		RequestVars:  s.core.Vars,
 	})
 	trace := s.opts.TraceContext()
 	join.Traceparent, join.Tracestate = trace.Traceparent, trace.Tracestate
@@ -192,7 +192,7 @@ func audioOnly(reply control.StvNewSessionReply) bool {
 // notify returns the function that passes the events of l's peers to the queue.
 func (s *Session) notify(l *connection) func(media.Event) {
 	return func(ev media.Event) {
-		s.base.Work.Post(func() { s.peerEvent(l, ev) })
+		s.core.Work.Post(func() { s.peerEvent(l, ev) })
 	}
 }
 

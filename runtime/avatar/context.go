@@ -5,14 +5,13 @@ import (
 	"github.com/agentruntime/agentruntime/runtime/control"
 	"github.com/agentruntime/agentruntime/runtime/converse"
 	"github.com/agentruntime/agentruntime/runtime/fault"
-	"github.com/agentruntime/agentruntime/runtime/session"
 )
 
 // mergeVars changes the variables and sends all of them.
 func (s *Session) mergeVars(vars map[string]any) {
-	s.vars = session.Merged(s.vars, vars)
+	s.core.MergeVars(vars)
 	s.sendCommand(control.UpdateGenieContext, control.GenieContext{
-		Capabilities: s.caps, RequestVars: s.vars,
+		Capabilities: s.core.Caps, RequestVars: s.core.Vars,
 		ContextID: s.opts.ContextID, ContextType: s.opts.ContextType,
 	})
 }
@@ -58,14 +57,14 @@ func (s *Session) sendStill(name string, image []byte) error {
 // KeepAlive asks for capacity, as a cheap keep-alive message. Without a socket it does
 // nothing.
 func (s *Session) KeepAlive() {
-	s.base.Work.Do(func() { s.emit(control.CheckAvailability, control.Empty{}) })
+	s.core.Work.Do(func() { s.emit(control.CheckAvailability, control.Empty{}) })
 }
 
 func (s *Session) emitLive(name string, payload any) error {
 	if err := s.Live(); err != nil {
 		return err
 	}
-	s.base.Work.Do(func() {
+	s.core.Work.Do(func() {
 		if s.state == Connected {
 			s.noteActivity()
 			s.emit(name, payload)

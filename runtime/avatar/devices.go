@@ -29,7 +29,7 @@ func (s *Session) Mute() { s.setMic(false, control.MuteUser) }
 func (s *Session) Unmute() { s.setMic(true, control.UnmuteUser) }
 
 func (s *Session) setMic(on bool, event string) {
-	s.base.Work.Do(func() {
+	s.core.Work.Do(func() {
 		s.devices.micOn = on
 		s.media.SetMicEnabled(on)
 		if s.state == Connected { // a later session starts with the present state
@@ -52,7 +52,7 @@ func (s *Session) openMic(ctx context.Context, open func(context.Context) error)
 	if err := s.Live(); err != nil {
 		return err
 	}
-	life, err := session.Ask(ctx, &s.base, func(reply chan<- context.Context) { reply <- s.life.ctx })
+	life, err := session.Ask(ctx, &s.core, func(reply chan<- context.Context) { reply <- s.core.Life })
 	if err != nil {
 		return err
 	}
@@ -60,7 +60,7 @@ func (s *Session) openMic(ctx context.Context, open func(context.Context) error)
 	defer cancel(nil)
 	defer context.AfterFunc(ctx, func() { cancel(context.Cause(ctx)) })()
 	err = open(both)
-	s.base.Work.Call(func() {}) // publishes what it changed
+	s.core.Work.Call(func() {}) // publishes what it changed
 	switch {
 	case err != nil && life.Err() != nil:
 		return fault.New(fault.InvalidState, "the session ended before the microphone was opened")
@@ -73,13 +73,13 @@ func (s *Session) openMic(ctx context.Context, open func(context.Context) error)
 // startMicInBackground never blocks or fails a connect (service.md, "Browser
 // session options").
 func (s *Session) startMicInBackground() {
-	ctx := s.life.ctx
-	s.base.Spawn(func() {
+	ctx := s.core.Life
+	s.core.Spawn(func() {
 		err := s.media.StartMic(ctx)
-		s.base.Work.Post(func() {
+		s.core.Work.Post(func() {
 			if err != nil && ctx.Err() == nil {
 				e := fault.From(err)
-				s.base.Warn(e.Code, e.Detail)
+				s.core.Warn(e.Code, e.Detail)
 			}
 		})
 	})
@@ -103,7 +103,7 @@ func (s *Session) SetASRBandwidth(ctx context.Context, kbps int) error {
 	if err := s.Live(); err != nil {
 		return err
 	}
-	up, err := session.Ask(ctx, &s.base, func(reply chan<- Publisher) {
+	up, err := session.Ask(ctx, &s.core, func(reply chan<- Publisher) {
 		s.devices.asrKbps = &kbps
 		if s.conn == nil {
 			reply <- nil
@@ -131,10 +131,10 @@ func (s *Session) capMic(up Publisher) {
 	}
 	kbps := *s.devices.asrKbps
 	ctx, cancel := context.WithTimeout(context.Background(), s.opts.Limits.ASR)
-	s.base.Spawn(func() {
+	s.core.Spawn(func() {
 		defer cancel()
 		if err := up.SetBandwidth(ctx, kbps); err != nil {
-			s.base.Log("warn", "the microphone's cap: "+err.Error(), nil)
+			s.core.Log("warn", "the microphone's cap: "+err.Error(), nil)
 		}
 	})
 }
@@ -143,24 +143,24 @@ func (s *Session) capMic(up Publisher) {
 func (s *Session) micEvent(ev media.Event) {
 	switch ev.Kind {
 	case media.MicStarted:
-		s.base.Emit(event.MicStarted{})
+		s.core.Emit(event.MicStarted{})
 	case media.MicEnded:
 		if e := fault.From(ev.Err); e != nil {
-			s.base.Warn(e.Code, e.Detail)
+			s.core.Warn(e.Code, e.Detail)
 		}
 	case media.SourceEnded:
-		s.turns.UserSpeechEnded(ev.At, "source")
+		s.core.Turns.UserSpeechEnded(ev.At, "source")
 	case media.HardwareMute:
-		s.base.Emit(event.HardwareMuteChanged{Muted: ev.Muted, Track: ev.Track.Native})
+		s.core.Emit(event.HardwareMuteChanged{Muted: ev.Muted, Track: ev.Track.Native})
 	case media.Level:
-		s.base.Emit(event.LocalMicLevel{Level: ev.Level})
+		s.core.Emit(event.LocalMicLevel{Level: ev.Level})
 		speaking := ev.Level*maxLevel >= *s.opts.LocalVADThreshold
 		if speaking {
-			s.turns.UserSpeechEnded(time.Now(), "detector")
+			s.core.Turns.UserSpeechEnded(time.Now(), "detector")
 		}
 		if speaking != s.devices.speaking {
 			s.devices.speaking = speaking
-			s.base.Emit(event.LocalSpeakingChanged{Speaking: speaking})
+			s.core.Emit(event.LocalSpeakingChanged{Speaking: speaking})
 		}
 	}
 }
@@ -186,14 +186,14 @@ func (s *Session) acceptVoice(l *connection, offer control.Description) {
 	l.voice = s.media.NewVoice(s.notify(l))
 	voice := l.voice
 	ctx, cancel := context.WithTimeout(context.Background(), s.opts.Limits.ASR)
-	s.base.Spawn(func() {
+	s.core.Spawn(func() {
 		defer cancel()
 		answer, err := voice.Accept(ctx, offer)
-		s.base.Work.Post(func() {
+		s.core.Work.Post(func() {
 			switch {
 			case s.conn != l || l.voice != voice:
 			case err != nil:
-				s.base.Warning(event.Warning{Code: fault.MediaAttachFailed, Kind: "audio", Detail: err.Error()})
+				s.core.Warning(event.Warning{Code: fault.MediaAttachFailed, Kind: "audio", Detail: err.Error()})
 			default:
 				s.emit(control.VoiceAnswer, control.Answer{Answer: answer})
 			}
@@ -208,7 +208,7 @@ func (s *Session) MuteAudioOutput() { s.setMuted(true) }
 func (s *Session) UnmuteAudioOutput() { s.setMuted(false) }
 
 func (s *Session) setMuted(muted bool) {
-	s.base.Work.Do(func() {
+	s.core.Work.Do(func() {
 		s.devices.muted = muted
 		s.media.SetOutputMuted(muted)
 	})
@@ -221,7 +221,7 @@ func (s *Session) SetAudioOutputVolume(v float64) error {
 		return fault.New(fault.BadRequest, "the volume must be a number")
 	}
 	v = min(max(v, 0), 1)
-	s.base.Work.Do(func() {
+	s.core.Work.Do(func() {
 		s.devices.volume = v
 		s.media.SetOutputVolume(v)
 	})

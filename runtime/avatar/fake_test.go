@@ -82,7 +82,7 @@ type rig struct {
 }
 
 // micReports is an event of the microphone.
-func (r *rig) micReports(ev media.Event) { r.base.Work.Post(func() { r.micEvent(ev) }) }
+func (r *rig) micReports(ev media.Event) { r.core.Work.Post(func() { r.micEvent(ev) }) }
 
 // run calls f with a rig; no goroutine may be left when it ends, which the
 // bubble checks.

@@ -24,7 +24,7 @@ func (s *Session) receive(l *connection, ev socketio.Event) {
 		s.connectError(l, ev.Err)
 	case socketio.Reconnecting:
 		l.attempt = ev.Attempt
-		s.base.Emit(event.ConnectivityChanged{Channel: "socket", State: string(event.ReconnectRetry), Attempt: ev.Attempt, MaxAttempts: s.maxAttempts(ev.Attempt)})
+		s.core.Emit(event.ConnectivityChanged{Channel: "socket", State: string(event.ReconnectRetry), Attempt: ev.Attempt, MaxAttempts: s.maxAttempts(ev.Attempt)})
 	case socketio.ReconnectFailed:
 		s.lose(socketSpent, detail{})
 	case socketio.Message:
@@ -41,11 +41,11 @@ func (s *Session) message(l *connection, ev socketio.Event) {
 	switch ev.Name {
 	case control.AvailabilityResult:
 		a := decode[control.Availability](ev)
-		s.base.Emit(event.CapacityChanged{Available: a.Available, Details: a.Details})
+		s.core.Emit(event.CapacityChanged{Available: a.Available, Details: a.Details})
 		s.askCapacityAgain(l, a.Available)
 	case control.ASRError:
 		if s.running == nil { // otherwise the handshake reports it
-			s.base.Log("warn", "the service lost the microphone: "+converse.Clean(decode[control.PeerError](ev).Error), nil)
+			s.core.Log("warn", "the service lost the microphone: "+converse.Clean(decode[control.PeerError](ev).Error), nil)
 			s.lose(peerLost, detail{channel: event.ChannelASR, reason: "error"})
 		}
 	case control.ASRServerCandidate:
@@ -59,7 +59,7 @@ func (s *Session) message(l *connection, ev socketio.Event) {
 			l.voice.AddCandidate(decode[control.ClientCandidate](ev).Candidate)
 		}
 	case control.VoiceError:
-		s.base.Warning(event.Warning{Code: fault.MediaAttachFailed, Kind: "audio", Detail: converse.Clean(decode[control.PeerError](ev).Error)})
+		s.core.Warning(event.Warning{Code: fault.MediaAttachFailed, Kind: "audio", Detail: converse.Clean(decode[control.PeerError](ev).Error)})
 	case control.AgentRawText:
 		s.segment(decode[control.RawText](ev))
 	case control.AgentStartSpeech:
@@ -84,12 +84,12 @@ func (s *Session) message(l *connection, ev socketio.Event) {
 		s.interrupted()
 	case control.UserStartedTalking:
 		s.noteActivity()
-		s.stall.Disarm()
+		s.core.Stall.Disarm()
 		s.turn.answered = false
-		s.base.Emit(event.UserStartedTalking{})
+		s.core.Emit(event.UserStartedTalking{})
 	case control.SmartTurnStatus:
 		t := decode[control.SmartTurn](ev)
-		s.base.Emit(event.SmartTurnStatus{Status: converse.Clean(t.Status), TimeoutMs: t.TimeoutMs, Probability: t.Probability})
+		s.core.Emit(event.SmartTurnStatus{Status: converse.Clean(t.Status), TimeoutMs: t.TimeoutMs, Probability: t.Probability})
 	default:
 		s.lifecycle(ev)
 	}
@@ -99,26 +99,26 @@ func (s *Session) message(l *connection, ev socketio.Event) {
 func (s *Session) lifecycle(ev socketio.Event) {
 	switch ev.Name {
 	case control.ConversationTimeWarning:
-		s.base.Emit(event.TimeWarning{RemainingTime: decode[control.TimeWarning](ev).RemainingTime})
+		s.core.Emit(event.TimeWarning{RemainingTime: decode[control.TimeWarning](ev).RemainingTime})
 	case control.ConversationTimeExpired:
-		s.base.Emit(event.TimeExpired{})
+		s.core.Emit(event.TimeExpired{})
 	case control.ConversationEnded:
 		s.endedByService()
 	case control.StvTaskFail:
-		s.base.Emit(event.Failed{Error: fault.New(fault.STVTaskFail, "the service's video engine failed")})
+		s.core.Emit(event.Failed{Error: fault.New(fault.STVTaskFail, "the service's video engine failed")})
 	case control.PauseSessionExpired:
 		s.pauseExpired()
-		s.base.Emit(event.TimeExpired{Type: "pause_expiry"})
+		s.core.Emit(event.TimeExpired{Type: "pause_expiry"})
 	case control.SessionReadyForResume:
 		// It follows pauseSessionExpired; the media may have been made again in between.
 		if s.life.paused {
 			s.pauseExpired()
 		}
-		s.base.Emit(event.ResumeReady{Ready: true})
+		s.core.Emit(event.ResumeReady{Ready: true})
 	case control.ResumingSession:
 		if s.state == Connected {
 			s.setState(Resuming)
-			s.base.After(s.opts.Limits.Recover, s.resumedSilently)
+			s.core.After(s.opts.Limits.Recover, s.resumedSilently)
 		}
 	case control.ConversationResumed:
 		if s.state == Resuming && s.running == nil {
@@ -128,7 +128,7 @@ func (s *Session) lifecycle(ev socketio.Event) {
 			return // it confirms an earlier resume; the session is paused again
 		}
 		s.flush()
-		s.base.Emit(event.Resumed{})
+		s.core.Emit(event.Resumed{})
 	}
 }
 
@@ -147,20 +147,20 @@ func (s *Session) speechStarts(p control.StartSpeech) {
 		s.turn.captions.newTurn(p.SpeechID)
 	}
 	s.turn.turns.add(p.SpeechID, p.TurnID)
-	s.stall.Arm()
+	s.core.Stall.Arm()
 	s.inOrder(func() {
 		s.turn.cut = ""
 		if p.IsNewTurn {
 			s.turn.answered = false
 		}
-		s.turns.Begin(p.TurnID, p.SpeechID, p.IsNewTurn)
-		s.tools.NewSpeech()
+		s.core.Turns.Begin(p.TurnID, p.SpeechID, p.IsNewTurn)
+		s.core.Tools.NewSpeech()
 		if p.IsNewTurn {
-			s.tools.NewTurn()
+			s.core.Tools.NewTurn()
 			s.shown.perceived = false
 		}
 		s.turn.ended = slices.DeleteFunc(s.turn.ended, func(id string) bool { return id == p.SpeechID })
-		s.base.Emit(event.TurnStarted{SpeechID: &p.SpeechID, TurnID: p.TurnID, IsNewTurn: p.IsNewTurn})
+		s.core.Emit(event.TurnStarted{SpeechID: &p.SpeechID, TurnID: p.TurnID, IsNewTurn: p.IsNewTurn})
 	})
 }
 
@@ -175,8 +175,8 @@ func (s *Session) turnEnds(speechID, turnID string) {
 		s.turn.ended = append(s.turn.ended[max(0, len(s.turn.ended)-maxEnded+1):], speechID)
 	}
 	s.show(s.shown.widgets.End())
-	s.base.Emit(event.TurnEnded{SpeechID: &speechID, TurnID: turnID})
-	s.turns.TextEnded(speechID)
+	s.core.Emit(event.TurnEnded{SpeechID: &speechID, TurnID: turnID})
+	s.core.Turns.TextEnded(speechID)
 	if !strings.HasSuffix(speechID, control.SuffixOpening) { // which is no turn of the brain
 		s.checkEmptyTurn()
 	}
@@ -189,9 +189,9 @@ const maxEnded = 16
 // segment handles one delta of the brain (protocol §4.4).
 func (s *Session) segment(raw control.RawText) {
 	seg := parseDelta(raw)
-	if s.thread == "" && seg.ThreadID != "" {
-		s.thread = seg.ThreadID
-		s.updateNotifier()
+	if s.core.Thread == "" && seg.ThreadID != "" {
+		s.core.Thread = seg.ThreadID
+		s.core.Arm()
 	}
 	s.inOrder(func() {
 		// A refused segment is dropped whole (protocol §10.7).
@@ -205,7 +205,7 @@ func (s *Session) segment(raw control.RawText) {
 
 // applySegment applies a segment that the policy and the application allow.
 func (s *Session) applySegment(seg *converse.Segment) {
-	s.turns.Segment(seg)
+	s.core.Turns.Segment(seg)
 	switch seg.Type {
 	case converse.Think:
 		if !seg.IsFinal {
@@ -217,29 +217,29 @@ func (s *Session) applySegment(seg *converse.Segment) {
 	}
 	switch seg.Type {
 	case converse.Tool:
-		s.tools.Segment(seg)
+		s.core.Tools.Segment(seg)
 		s.countTool()
 	case converse.ToolResponse:
-		if call, ok := s.tools.Response(seg); ok {
-			s.ifAllowed(actionOfCall(call), func() { s.tools.Run(call) })
+		if call, ok := s.core.Tools.Response(seg); ok {
+			s.ifAllowed(actionOfCall(call), func() { s.core.Tools.Run(call) })
 		}
 	case converse.Interruption:
-		s.tools.Consent(seg)
+		s.core.Tools.Consent(seg)
 	}
 	if perceivable(seg) {
 		s.perceived()
 	}
-	s.base.Emit(event.BrainSegment{Segment: *seg})
+	s.core.Emit(event.BrainSegment{Segment: *seg})
 	s.show(s.shown.widgets.Add(seg))
 }
 
 // show emits the widgets that are complete, and those that can't be read.
 func (s *Session) show(widgets []converse.Widget, malformed []converse.Malformed) {
 	for _, m := range malformed { // one that another has cut off, so it comes first
-		s.base.Emit(event.WidgetShown{Widget: m.Widget()})
+		s.core.Emit(event.WidgetShown{Widget: m.Widget()})
 	}
 	for _, w := range widgets {
-		s.base.Emit(event.WidgetShown{Widget: w})
+		s.core.Emit(event.WidgetShown{Widget: w})
 	}
 }
 
@@ -281,21 +281,21 @@ func perceivable(seg *converse.Segment) bool {
 func (s *Session) sentence(p control.Sentence) {
 	s.turn.captions.adopt(p.SpeechID)
 	s.turn.captions.silent = silentOpening(p.Text, p.SpeechID)
-	if s.turns.Announced(p.SpeechID) {
+	if s.core.Turns.Announced(p.SpeechID) {
 		s.media.WatchSpeech(true)
 	}
 	if strings.HasSuffix(p.SpeechID, control.SuffixWakeUp) || strings.HasSuffix(p.SpeechID, control.SuffixGoodbye) {
 		s.turn.hold()
 	}
-	s.base.Emit(event.Transcript{Type: "final", Text: spokenLabel(p.Text, p.SpeechID), SpeechID: &p.SpeechID})
+	s.core.Emit(event.Transcript{Type: "final", Text: spokenLabel(p.Text, p.SpeechID), SpeechID: &p.SpeechID})
 }
 
 // chunk handles stvSpeechChunk (protocol §7.3 and §7.4).
 func (s *Session) chunk(p control.SpeechChunk) {
 	p.Text = spokenLabel(p.Text, p.SpeechID)
-	s.base.Emit(event.SpeechChunk{Text: p.Text, DurationMs: p.DurationMs, SpeechID: p.SpeechID})
+	s.core.Emit(event.SpeechChunk{Text: p.Text, DurationMs: p.DurationMs, SpeechID: p.SpeechID})
 	if words, ok := s.turn.captions.take(p); ok {
-		s.base.Emit(event.Transcript{Type: "partial", Text: p.Text, SpeechID: &p.SpeechID, Words: words})
+		s.core.Emit(event.Transcript{Type: "partial", Text: p.Text, SpeechID: &p.SpeechID, Words: words})
 	}
 }
 
@@ -305,14 +305,14 @@ func (s *Session) chunk(p control.SpeechChunk) {
 func (s *Session) startsTalking() {
 	id := s.turn.captions.speechID
 	s.noteActivity()
-	s.stall.Disarm()
+	s.core.Stall.Disarm()
 	s.answers(id)
 	if s.turn.captions.silent {
 		return
 	}
 	s.turn.speaking, s.turn.talkingSince = true, time.Now()
 	s.shown.perceived = true
-	s.base.Emit(event.AvatarStartTalking{Utterance: s.utterance(id)})
+	s.core.Emit(event.AvatarStartTalking{Utterance: s.utterance(id)})
 }
 
 func (s *Session) finishedTalking(p control.FinishedTalking) {
@@ -323,10 +323,10 @@ func (s *Session) finishedTalking(p control.FinishedTalking) {
 	s.noteActivity()
 	s.release()
 	if !silent {
-		s.base.Audit("turn.avatar_spoke", "done", "")
+		s.core.Audit("turn.avatar_spoke", "done", "")
 	}
-	s.base.Emit(event.AvatarStopTalking{Text: spokenLabel(p.AgentContent, id), Utterance: s.utterance(id)})
-	s.turns.SpeechEnded(id, s.turn.talkingSince)
+	s.core.Emit(event.AvatarStopTalking{Text: spokenLabel(p.AgentContent, id), Utterance: s.utterance(id)})
+	s.core.Turns.SpeechEnded(id, s.turn.talkingSince)
 	s.turn.talkingSince = time.Time{}
 }
 
@@ -360,8 +360,8 @@ func (s *Session) interrupted() {
 	s.over(s.turn.captions.speechID)
 	s.turn.captions.interrupt()
 	s.release()
-	s.base.Emit(event.Interrupted{})
-	s.turns.Interrupted(s.turn.talkingSince)
+	s.core.Emit(event.Interrupted{})
+	s.core.Turns.Interrupted(s.turn.talkingSince)
 }
 
 // userTurn handles agentTurnToTalk (protocol §4.7).
@@ -369,17 +369,17 @@ func (s *Session) userTurn(p control.TurnToTalk) {
 	s.noteActivity()
 	s.turn.cut = ""
 	s.awaits()
-	s.stall.Arm()
+	s.core.Stall.Arm()
 	text := converse.Clean(p.UserTranscription)
 	if text == "" {
 		return
 	}
-	s.turns.Transcript()
+	s.core.Turns.Transcript()
 	s.turn.lastText = text
 	s.repeated(text)
-	s.base.Audit("turn.user_captured", "done", "")
+	s.core.Audit("turn.user_captured", "done", "")
 	if text = s.cutEcho(text); text != "" {
-		s.base.Emit(event.Transcript{Type: "user", Text: text})
+		s.core.Emit(event.Transcript{Type: "user", Text: text})
 	}
 }
 

@@ -303,7 +303,7 @@ func TestAnIdleSessionEnds(t *testing.T) {
 func TestAPanicEndsTheSessionWithATypedError(t *testing.T) {
 	run(t, Options{}, func(r *rig) {
 		r.mustConnect()
-		r.base.Work.Post(func() { panic("a bug") })
+		r.core.Work.Post(func() { panic("a bug") })
 		if e := all[event.Failed](r); len(e) != 1 || e[0].Code != fault.InternalError {
 			t.Errorf("errors = %v", e)
 		}

@@ -3,7 +3,6 @@ package avatar
 import (
 	"cmp"
 	"context"
-	"iter"
 	"time"
 
 	"github.com/agentruntime/agentruntime/runtime/control"
@@ -18,12 +17,7 @@ type lifeState struct {
 	disclosure   *event.Disclosure
 	acknowledged bool // stays valid for the session's life
 
-	paused bool
-	// ctx lasts from a connect to the end of that conversation; functions of the
-	// application are called with it.
-	ctx    context.Context
-	cancel context.CancelFunc
-
+	paused      bool
 	idle        *session.Timer
 	warnedEmpty bool
 	endEmitted  bool
@@ -33,7 +27,7 @@ type lifeState struct {
 // time and more than once; it does not block. The token is cleared. A connect under way
 // fails with connect_failed.
 func (s *Session) Disconnect(o session.DisconnectOptions) {
-	s.base.Work.Do(func() { s.disconnect(o) })
+	s.core.Work.Do(func() { s.disconnect(o) })
 }
 
 // Stop is Disconnect with the reason "stop", for a stop button.
@@ -44,42 +38,31 @@ func (s *Session) Stop() { s.Disconnect(session.DisconnectOptions{Reason: "stop"
 // and the listener has received every event; a listener must therefore not call it.
 func (s *Session) Close() {
 	s.Disconnect(session.DisconnectOptions{})
-	s.base.Work.Call(s.media.Close)
-	s.readers.Wait()
-	s.free()
-	s.base.WaitDelivered()
-	s.base.Finish()
+	s.core.Work.Call(s.media.Close)
+	s.core.Close()
 }
-
-// Events yields every event from the beginning of the loop on; see [session.Base.Events].
-func (s *Session) Events(ctx context.Context) iter.Seq[event.Event] { return s.base.Events(ctx) }
-
-// Settle blocks until a disconnected session emits nothing more: the completion signal
-// was sent or failed, and the listener has received the outcome. A listener must
-// therefore not call it.
-func (s *Session) Settle() { s.base.Settle(&s.lastNotifier) }
 
 func (s *Session) disconnect(o session.DisconnectOptions) {
 	if s.state == Disconnected || s.state == Disconnecting {
 		s.dropPrepared(nil)
-		s.token = "" // only an end that the application asked for clears it (protocol §8.11)
+		s.core.Token = "" // only an end that the application asked for clears it (protocol §8.11)
 		return
 	}
 	o.Reason = cmp.Or(o.Reason, "disconnect")
 	alive := s.state != Idle && s.state != Broken
 	s.setState(Disconnecting)
-	s.base.Audit("session.disconnect", "ended", o.Reason)
+	s.core.Audit("session.disconnect", "ended", o.Reason)
 	// The completion request is sent first: while a page unloads, nothing
 	// after it is sure to be sent (protocol §8.8).
-	if s.notifier != nil && !o.Keep {
-		s.notifier.Notify(o.Reason)
+	if s.core.Notifier != nil && !o.Keep {
+		s.core.Notifier.Notify(o.Reason)
 	}
 	s.resetTurn()
-	s.turns.Close()
+	s.core.Turns.Close()
 	s.settleAllTurns()
 	s.tearDown(cutShort(nil))
-	s.token = ""
-	s.base.Audit("token.revoke", "ended", "forgotten")
+	s.core.Token = ""
+	s.core.Audit("token.revoke", "ended", "forgotten")
 	s.setState(Disconnected)
 	if alive {
 		s.emitEnded(o.Reason)
@@ -93,10 +76,10 @@ func (s *Session) end(err *fault.Error, reason string) {
 		return
 	}
 	s.resetTurn()
-	s.turns.Close()
+	s.core.Turns.Close()
 	s.settleAllTurns()
 	if err != nil {
-		s.base.Emit(event.Failed{Error: err})
+		s.core.Emit(event.Failed{Error: err})
 	}
 	s.setState(Disconnected)
 	s.emitEnded(reason)
@@ -114,16 +97,16 @@ func (s *Session) emitEnded(reason string) {
 		return
 	}
 	s.life.endEmitted = true
-	s.base.Emit(event.Ended{Reason: reason})
+	s.core.Emit(event.Ended{Reason: reason})
 }
 
 // tearDown releases everything. The state stays as it is.
 func (s *Session) tearDown(cause *fault.Error) {
 	s.stopWatching()
 	s.life.idle.Stop()
-	s.stall.Disarm()
+	s.core.Stall.Disarm()
 	s.stopWaiting()
-	s.tokens.Stop()
+	s.core.Tokens.Stop()
 	s.recovery.attempt, s.recovery.renewed = 0, false
 	if p := s.running; p != nil {
 		s.running = nil
@@ -131,19 +114,17 @@ func (s *Session) tearDown(cause *fault.Error) {
 	}
 	s.dropPrepared(nil)
 	s.drop()
-	if s.life.cancel != nil {
-		s.life.cancel() // before StopMic, so that no call opens a device after it
-	}
+	s.core.Die() // before StopMic, so that no call opens a device after it
 	s.media.StopMic()
 	s.media.ClearTracks()
 	s.resetTurn()
 	s.failHeld()
 	s.turn.ended = nil
 	s.recovery.question = ""
-	s.tools.Forget()
+	s.core.Tools.Forget()
 	s.dropSegments()
 	s.life.paused = false
-	s.dropNotifier()
+	s.core.DropNotifier()
 }
 
 func causeOf(e *fault.Error) error {
@@ -157,63 +138,26 @@ func causeOf(e *fault.Error) error {
 // (protocol §8.8).
 func (s *Session) begin() {
 	s.life.endEmitted = false
-	s.life.ctx, s.life.cancel = context.WithCancel(context.Background())
+	s.core.Begin()
 	s.turn.kickoffTaken = false
 	s.config = nil
-	s.dropNotifier()
-	s.notifier = s.newNotifier(s.opts.Page)
-	s.updateNotifier()
-	s.base.Audit("session.connect", "started", "")
-	s.tokens.Watch()
-	s.base.Audit("token.mint", "accepted", "taken into use")
+	s.core.DropNotifier()
+	s.core.Notify(s.opts.Page, s.onNetwork)
+	s.core.Audit("session.connect", "started", "")
+	s.core.Tokens.Watch()
+	s.core.Audit("token.mint", "accepted", "taken into use")
 }
 
-// newNotifier returns the sender of the completion signal; page is nil for a session
-// that is not connected, which must not announce itself to other tabs.
-func (s *Session) newNotifier(page sessionend.Page) *sessionend.Notifier {
-	settings := s.opts.Settings
-	settings.Page = page
-	return sessionend.New(sessionend.Options{
-		URL:        *s.opts.GenieURL,
-		HTTPClient: s.opts.HTTPClient,
-		Trace:      s.opts.TraceContext,
-		Settings:   settings,
-		// The page unloads: every request must be under way when this returns.
-		Leave: func(reason string) {
-			s.Disconnect(session.DisconnectOptions{Reason: reason})
-		},
-		Network: func(online bool) { s.base.Work.Post(func() { s.network(online) }) },
-		Attempt: s.base.Completed,
-		Renew:   s.tokens.Once(),
-	})
-}
-
-// completingNotifier returns the sender of the completion signal. A session that never
-// connected gets one; a disconnected session has none.
-func (s *Session) completingNotifier() *sessionend.Notifier {
-	if s.notifier == nil && (s.state == Idle || s.state == Broken) {
-		s.notifier = s.newNotifier(nil)
-		s.updateNotifier()
+// completing returns the sender of the completion signal. A session that never connected gets
+// one; a disconnected session has none.
+func (s *Session) completing() *sessionend.Notifier {
+	if s.core.Notifier == nil && (s.state == Idle || s.state == Broken) {
+		s.core.Notify(nil, s.onNetwork)
 	}
-	return s.notifier
+	return s.core.Notifier
 }
 
-// dropNotifier closes the notifier, and keeps it for Settle, which waits for its request.
-func (s *Session) dropNotifier() {
-	if c := s.notifier; c != nil {
-		s.notifier, s.lastNotifier = nil, c
-		c.Close()
-		s.readers.Go(c.Wait)
-	}
-}
-
-// updateNotifier sets the contents of the notifier's request, so that it can be sent
-// without waiting for the queue.
-func (s *Session) updateNotifier() {
-	if s.notifier != nil {
-		s.notifier.SetThread(s.thread, s.token)
-	}
-}
+func (s *Session) onNetwork(online bool) { s.core.Work.Post(func() { s.network(online) }) }
 
 // network reacts to the browser's events online and offline (protocol §8.5).
 func (s *Session) network(online bool) {
@@ -224,7 +168,7 @@ func (s *Session) network(online bool) {
 	if online {
 		state = event.NetworkOnline
 	}
-	s.base.Emit(event.ConnectivityChanged{Channel: "network", State: string(state)})
+	s.core.Emit(event.ConnectivityChanged{Channel: "network", State: string(state)})
 	if online {
 		s.lose(networkBack, detail{})
 	}
@@ -241,7 +185,7 @@ func (s *Session) disclose(l *connection) {
 		Provenance:     event.Provenance{GeneratedBy: "agentruntime", Voice: "synthetic", SessionID: l.room},
 		Scope:          "session",
 	}
-	s.base.Emit(event.DisclosureShown{Disclosure: *s.life.disclosure})
+	s.core.Emit(event.DisclosureShown{Disclosure: *s.life.disclosure})
 }
 
 // gated reports whether the start waits for the acknowledgement of the disclosure.
@@ -249,7 +193,7 @@ func (s *Session) gated() bool { return s.opts.RequireDisclosureAck && !s.life.a
 
 // AcknowledgeDisclosure starts a conversation that waits for it, and sends the kickoff.
 func (s *Session) AcknowledgeDisclosure() {
-	s.base.Work.Do(func() {
+	s.core.Work.Do(func() {
 		if s.life.acknowledged {
 			return
 		}
@@ -268,7 +212,7 @@ func (s *Session) Pause() error {
 	if err := s.Live(); err != nil {
 		return err
 	}
-	s.base.Work.Do(func() {
+	s.core.Work.Do(func() {
 		if s.state != Connected || s.life.paused {
 			return
 		}
@@ -276,7 +220,7 @@ func (s *Session) Pause() error {
 			s.closeTap()
 		}
 		s.life.paused, s.conn.paused = true, true
-		s.stall.Disarm()
+		s.core.Stall.Disarm()
 		s.sendCommand(control.PauseConversation, control.Empty{})
 	})
 	return nil
@@ -295,7 +239,7 @@ func (s *Session) Resume(ctx context.Context) error {
 		return err
 	}
 	done := make(chan error, 1)
-	s.base.Work.Do(func() { s.resume(done) })
+	s.core.Work.Do(func() { s.resume(done) })
 	select {
 	case err := <-done:
 		return err
@@ -338,9 +282,9 @@ func (s *Session) rebuildMedia(l *connection, done chan error) {
 	s.running = p
 	l.paused = false
 	s.sendCommand(control.ResumeConversation, control.Empty{})
-	s.base.Spawn(func() {
+	s.core.Spawn(func() {
 		s.freshRelay(p.ctx)
-		media, err := session.Ask(p.ctx, &s.base, func(reply chan<- peers) {
+		media, err := session.Ask(p.ctx, &s.core, func(reply chan<- peers) {
 			if s.running == p {
 				reply <- s.newMedia(l)
 			}
@@ -348,7 +292,7 @@ func (s *Session) rebuildMedia(l *connection, done chan error) {
 		if err == nil {
 			err = s.establish(p.ctx, l, plan{peers: media})
 		}
-		s.base.Work.Post(func() { s.attemptEnds(p, l, err) })
+		s.core.Work.Post(func() { s.attemptEnds(p, l, err) })
 	})
 }
 

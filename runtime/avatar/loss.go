@@ -242,7 +242,7 @@ func (s *Session) act(do action, from situation, what loss, d detail) {
 	case remakeMedia:
 		s.rebuildMedia(s.conn, nil)
 	case report:
-		s.base.Emit(event.Failed{Error: d.fatal})
+		s.core.Emit(event.Failed{Error: d.fatal})
 	case endSession:
 		s.endAfter(from, what, d)
 	}

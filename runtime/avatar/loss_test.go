@@ -170,7 +170,7 @@ func TestTheNetworkBackBeginsTheNextRebuild(t *testing.T) {
 		if r.Snapshot().State != ReconnectingState {
 			t.Fatalf("state %s, want a wait before the second attempt", r.Snapshot().State)
 		}
-		r.base.Work.Post(func() { r.network(true) })
+		r.core.Work.Post(func() { r.network(true) })
 		synctest.Wait()
 		if r.Snapshot().State != Connected {
 			t.Errorf("state %s after the network came back", r.Snapshot().State)

@@ -87,9 +87,9 @@ func (s *Session) openMedia() {
 		VideoCodec:             o.VideoCodec,
 		AudioCodec:             o.AudioCodec,
 		MicBitrate:             o.MaxASRBitrate,
-		OnMicrophone:           func(ev media.Event) { s.base.Work.Post(func() { s.micEvent(ev) }) },
-		OnSpeech:               func(ev media.Event) { s.base.Work.Post(func() { s.speechEvent(ev) }) },
-		Log:                    s.base.Log,
+		OnMicrophone:           func(ev media.Event) { s.core.Work.Post(func() { s.micEvent(ev) }) },
+		OnSpeech:               func(ev media.Event) { s.core.Work.Post(func() { s.speechEvent(ev) }) },
+		Log:                    s.core.Log,
 		Platform:               o.Platform,
 	})
 	s.media = engineMedia{s.engine}
@@ -104,7 +104,7 @@ func (s *Session) speechEvent(ev media.Event) {
 	if ev.Kind == media.FirstFrame {
 		m = event.MarkFirstFrame
 	}
-	s.turns.Mark(m, ev.At, ev.Estimated)
+	s.core.Turns.Mark(m, ev.At, ev.Estimated)
 }
 
 // Stats are what the session's media has received and sent since the session began; a recovery

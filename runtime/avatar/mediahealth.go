@@ -48,13 +48,13 @@ func (s *Session) peerEvent(l *connection, ev media.Event) {
 	case media.Milestone:
 		s.mark(TimingPhase(ev.Phase))
 	case media.TrackAdded:
-		s.base.Emit(event.TrackAdded{Track: ev.Track.Native, Streams: ev.Track.Streams})
+		s.core.Emit(event.TrackAdded{Track: ev.Track.Native, Streams: ev.Track.Streams})
 	case media.VideoSize:
-		s.base.Emit(event.VideoMetadata{VideoWidth: ev.Picture.Width, VideoHeight: ev.Picture.Height})
+		s.core.Emit(event.VideoMetadata{VideoWidth: ev.Picture.Width, VideoHeight: ev.Picture.Height})
 	case media.PlaybackBlocked:
-		s.base.Warning(event.Warning{Code: fault.PlaybackBlocked, Kind: ev.Media})
+		s.core.Warning(event.Warning{Code: fault.PlaybackBlocked, Kind: ev.Media})
 	case media.AttachFailed:
-		s.base.Warning(event.Warning{Code: fault.MediaAttachFailed, Kind: ev.Media, Detail: fmt.Sprint(ev.Err)})
+		s.core.Warning(event.Warning{Code: fault.MediaAttachFailed, Kind: ev.Media, Detail: fmt.Sprint(ev.Err)})
 	case media.Candidate:
 		s.sendCandidate(ev)
 	case media.ICEState, media.PeerState, media.NoCandidates:
@@ -72,10 +72,10 @@ func (s *Session) peerState(ev media.Event) {
 	case ev.Kind == media.ICEState:
 		p.ice, p.since = ev.State, time.Now()
 		p.grace.Stop()
-		s.base.Emit(event.ConnectivityChanged{Channel: string(ev.Channel), State: ev.State})
+		s.core.Emit(event.ConnectivityChanged{Channel: string(ev.Channel), State: ev.State})
 		switch ev.State {
 		case "disconnected":
-			p.grace = s.base.After(iceGrace, func() {
+			p.grace = s.core.After(iceGrace, func() {
 				if p.ice == "disconnected" {
 					s.peerLost(ev.Channel, p.ice)
 				}
@@ -101,7 +101,7 @@ func (s *Session) peerState(ev media.Event) {
 		}
 	case ev.Kind == media.NoCandidates:
 		wait := max(0, noCandidates-time.Since(p.began))
-		p.grace = s.base.After(wait, func() { s.peerLost(ev.Channel, string(event.NoCandidates)) })
+		p.grace = s.core.After(wait, func() { s.peerLost(ev.Channel, string(event.NoCandidates)) })
 	}
 }
 
@@ -154,7 +154,7 @@ func (s *Session) repair(c event.Channel, state string) {
 	l := s.conn
 	answers := !p.dead() && (p.ice == "connected" || p.ice == "completed")
 	down, up, url, proof := l.down, l.up, l.subscribed, p.proof
-	s.base.Emit(event.MediaRecovering{Channel: c, State: state})
+	s.core.Emit(event.MediaRecovering{Channel: c, State: state})
 	method, limit := "ice-restart", s.opts.Limits.ASR
 	mend := func(ctx context.Context) error {
 		if err := l.hs.restartASR(ctx, s.opts.Limits, up); err != nil {
@@ -184,10 +184,10 @@ func (s *Session) repair(c event.Channel, state string) {
 		}
 	}
 	ctx, cancel := context.WithTimeoutCause(l.hs.ctx, limit, timeout("RecoverTimeout", fault.PhaseWHEP))
-	s.base.Spawn(func() {
+	s.core.Spawn(func() {
 		defer cancel()
 		err := mend(ctx)
-		s.base.Work.Post(func() { s.peerRepaired(l, c, method, state, err) })
+		s.core.Work.Post(func() { s.peerRepaired(l, c, method, state, err) })
 	})
 }
 
@@ -218,10 +218,10 @@ func (s *Session) peerRepaired(l *connection, c event.Channel, method, state str
 	s.recovery.videoSeen = false
 	if err == nil {
 		s.mended(c)
-		s.base.Emit(event.MediaRecovered{Channel: c, Method: method})
+		s.core.Emit(event.MediaRecovered{Channel: c, Method: method})
 		return
 	}
-	s.base.Emit(event.ConnectivityChanged{Channel: string(c), State: string(event.RecoverFailed), Detail: err.Error()})
+	s.core.Emit(event.ConnectivityChanged{Channel: string(c), State: string(event.RecoverFailed), Detail: err.Error()})
 	d := detail{channel: c, state: state, reason: fmt.Sprintf("media %s %s", c, state), err: err}
 	if c == event.ChannelSTV {
 		// With the pause since the repair before: a browser that finds no way ends a repair at once.
@@ -268,7 +268,7 @@ func (s *Session) noPicture(l *connection) {
 	if !l.missing {
 		return
 	}
-	s.base.Warn(fault.MediaNoVideo, "the picture did not come back; the repair is repeated")
+	s.core.Warn(fault.MediaNoVideo, "the picture did not come back; the repair is repeated")
 	s.markRebuilt(event.ChannelSTV)
 	s.peer(event.ChannelSTV).repairReason = string(event.NoBytes)
 }
@@ -296,7 +296,7 @@ func (s *Session) stopWatching() {
 // tick looks for peers that never connected and for a picture that stopped
 // (protocol §8.5).
 func (s *Session) tick() {
-	s.recovery.health = s.base.After(s.opts.Limits.HealthTick, s.tick)
+	s.recovery.health = s.core.After(s.opts.Limits.HealthTick, s.tick)
 	if s.situation() != live || s.conn.released {
 		return
 	}
@@ -326,11 +326,11 @@ func (s *Session) withStats(p interface {
 }, f func(media.Stats),
 ) {
 	ctx, cancel := context.WithTimeout(context.Background(), s.opts.Limits.HealthTick)
-	s.base.Spawn(func() {
+	s.core.Spawn(func() {
 		defer cancel()
 		st, err := p.Stats(ctx)
 		if err == nil && st.Known {
-			s.base.Work.Post(func() { f(st) })
+			s.core.Work.Post(func() { f(st) })
 		}
 	})
 }
@@ -367,7 +367,7 @@ func (s *Session) checkVideo(l *connection, st media.Stats) {
 
 // measure emits connectionQuality for both peers.
 func (s *Session) measure() {
-	s.recovery.stats = s.base.After(s.opts.StatsInterval, s.measure)
+	s.recovery.stats = s.core.After(s.opts.StatsInterval, s.measure)
 	l := s.conn
 	if s.state != Connected || l == nil {
 		return
@@ -399,7 +399,7 @@ func (s *Session) quality(l *connection, c event.Channel, st media.Stats) {
 	if lost > 0 && got >= 0 {
 		q.PacketLossPct = 100 * float64(lost) / float64(lost+got)
 	}
-	s.base.Emit(q)
+	s.core.Emit(q)
 }
 
 // flow is what connectionQuality is computed from: that of all media of one channel.

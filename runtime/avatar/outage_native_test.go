@@ -163,7 +163,7 @@ func outage(t *testing.T, length time.Duration, hang, online bool) {
 	n.cut(hang, length)
 	time.Sleep(length + time.Millisecond)
 	if online {
-		s.base.Work.Post(func() { s.network(true) })
+		s.core.Work.Post(func() { s.network(true) })
 		time.Sleep(100 * time.Millisecond)
 		if state := s.Snapshot().State; state != Connected {
 			t.Errorf("%v after the browser is online: %s", time.Since(began)-length, state)

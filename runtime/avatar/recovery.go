@@ -47,7 +47,7 @@ func (s *Session) socketDown(l *connection, reason socketio.Reason) {
 	if back {
 		change.Attempt, change.MaxAttempts = 1, s.maxAttempts(1)
 	}
-	s.base.Emit(change)
+	s.core.Emit(change)
 	if !back {
 		s.lose(socketClosed, detail{reason: string(reason)})
 		return
@@ -68,11 +68,11 @@ const (
 func (s *Session) awaitSocket(reason string) {
 	s.setState(ReconnectingState)
 	attempt := max(1, s.conn.attempt)
-	s.base.Emit(event.Reconnecting{Reason: reason, Attempt: attempt, MaxAttempts: s.maxAttempts(attempt)})
+	s.core.Emit(event.Reconnecting{Reason: reason, Attempt: attempt, MaxAttempts: s.maxAttempts(attempt)})
 	s.stopWaiting()
-	s.recovery.window = s.base.After(s.opts.ReconnectWindow, func() { s.lose(windowOver, detail{}) })
+	s.recovery.window = s.core.After(s.opts.ReconnectWindow, func() { s.lose(windowOver, detail{}) })
 	if early := s.opts.ReconnectWindow - s.spread.recovery.Around(lastCall, lastCallSpread); early > 0 {
-		s.recovery.closing = s.base.After(early, func() { s.lose(windowCloses, detail{}) })
+		s.recovery.closing = s.core.After(early, func() { s.lose(windowCloses, detail{}) })
 	}
 }
 
@@ -120,9 +120,9 @@ func (s *Session) connectError(l *connection, err error) {
 	told := "the service can't be reached"
 	if refused != nil {
 		told = "the service refused the connection"
-		s.base.AuditFailure(refused)
+		s.core.AuditFailure(refused)
 	}
-	s.base.Emit(event.Failed{Error: fault.New(fault.SocketError, told).Because(err)})
+	s.core.Emit(event.Failed{Error: fault.New(fault.SocketError, told).Because(err)})
 	switch {
 	case refused != nil && s.mayRenew(refused) && s.situation() == offline:
 		s.lose(tokenRefused, detail{err: refused})
@@ -157,7 +157,7 @@ func (s *Session) renewToken(from situation) {
 	}
 	s.releaseMedia()
 	s.drop()
-	s.tokens.Renew(func(err error) {
+	s.core.Tokens.Renew(func(err error) {
 		switch {
 		case s.running != p:
 		case err != nil:
@@ -166,9 +166,9 @@ func (s *Session) renewToken(from situation) {
 			s.attemptEnds(p, nil, context.Cause(p.ctx))
 		case from == starting:
 			released := s.recovery.mediaReleased
-			s.base.Spawn(func() {
+			s.core.Spawn(func() {
 				<-released
-				s.base.Work.Post(func() { s.connectNow(p) })
+				s.core.Work.Post(func() { s.connectNow(p) })
 			})
 		case from == resuming:
 			s.remake(p.limit(s.opts.Limits.Overall), false)
@@ -190,11 +190,11 @@ func (s *Session) freshRelay(ctx context.Context) {
 	login, err := session.Guarded(func() (any, error) { return s.opts.OnRelayNeeded(ctx) })
 	switch c, _ := login.(*appinit.TURNCredentials); {
 	case err != nil:
-		s.base.Log("warn", "onRelayNeeded failed: "+err.Error(), nil)
+		s.core.Log("warn", "onRelayNeeded failed: "+err.Error(), nil)
 	case c != nil:
-		s.base.Secrets.Add(c.Credential)
+		s.core.Secrets.Add(c.Credential)
 		s.engine.SetRelayLogin(*c)
-		s.base.Work.Post(func() { s.recovery.loginExpiry = c.Expiry })
+		s.core.Work.Post(func() { s.recovery.loginExpiry = c.Expiry })
 	}
 }
 
@@ -230,7 +230,7 @@ func (s *Session) socketUp(l *connection, recovered bool) {
 	first := !l.opened
 	l.opened, l.downReason = true, ""
 	s.mark(phaseSocketOpen)
-	s.base.Emit(event.ConnectivityChanged{Channel: "socket", State: string(event.ICEConnected)})
+	s.core.Emit(event.ConnectivityChanged{Channel: "socket", State: string(event.ICEConnected)})
 	if recovered {
 		s.resendCommands(l)
 		s.reconsiderTurns(true)
@@ -249,7 +249,7 @@ func (s *Session) socketRecovered() {
 	s.stopWaiting()
 	s.setState(Connected)
 	s.flush()
-	s.base.Emit(event.Reconnected{Recovered: true})
+	s.core.Emit(event.Reconnected{Recovered: true})
 	s.repairPeers()
 }
 
@@ -268,14 +268,14 @@ func (s *Session) beginRebuild(reason string) {
 	s.forgetTurns()
 	if s.state != ReconnectingState {
 		s.setState(ReconnectingState)
-		s.base.Emit(event.Reconnecting{Reason: reason, Attempt: 1, MaxAttempts: s.opts.Limits.ColdAttempts, Cold: true})
+		s.core.Emit(event.Reconnecting{Reason: reason, Attempt: 1, MaxAttempts: s.opts.Limits.ColdAttempts, Cold: true})
 	}
 	s.recovery.attempt = 1
 }
 
 // forgetTurns drops what was under way on a connection that is given up.
 func (s *Session) forgetTurns() {
-	s.tools.Forget()
+	s.core.Tools.Forget()
 	s.dropSegments()
 	s.resetTurn()
 	s.reconsiderTurns(false)
@@ -294,7 +294,7 @@ func (s *Session) releaseMedia() {
 	s.conn.down = nil
 	s.conn.closeMedia()
 	ctx, cancel := context.WithTimeout(context.Background(), s.opts.Limits.WHEPRelease)
-	s.base.Spawn(func() {
+	s.core.Spawn(func() {
 		defer close(released)
 		defer cancel()
 		down.Release(ctx)
@@ -313,10 +313,10 @@ func (s *Session) rebuildAttempt(reuse bool) {
 // remake makes the session for p, once the viewer of the previous attempt is released.
 func (s *Session) remake(p *procedure, reuse bool) {
 	released := s.recovery.mediaReleased
-	s.base.Spawn(func() {
+	s.core.Spawn(func() {
 		<-released
 		s.freshRelay(p.ctx)
-		s.base.Work.Post(func() {
+		s.core.Work.Post(func() {
 			if s.running == p {
 				s.remakeOn(p, reuse)
 			}
@@ -347,9 +347,9 @@ func (s *Session) remakeOn(p *procedure, reuse bool) {
 	s.conn = l
 	media := s.newMedia(l)
 	request := s.joinRequest(l.room)
-	s.base.Spawn(func() {
+	s.core.Spawn(func() {
 		err := s.establish(p.ctx, l, plan{peers: media, join: &request, reuse: reuse, agent: true})
-		s.base.Work.Post(func() { s.attemptEnds(p, l, err) })
+		s.core.Work.Post(func() { s.attemptEnds(p, l, err) })
 	})
 }
 
@@ -377,7 +377,7 @@ func (s *Session) rebuilt(l *connection) {
 	s.recovery.attempt, s.recovery.renewed = 0, false
 	s.approve(l)
 	s.setState(Connected)
-	s.base.Emit(event.Reconnected{Recovered: false})
+	s.core.Emit(event.Reconnected{Recovered: false})
 	s.startWatching()
 	s.noPicture(l)
 	s.sendKickoff() // if the disclosure held it until now
@@ -389,11 +389,11 @@ func (s *Session) retryRebuild(err error) {
 	s.releaseMedia()
 	s.drop() // late events of the failed attempt must not have an effect
 	s.recovery.attempt++
-	s.base.Emit(event.ConnectivityChanged{
+	s.core.Emit(event.ConnectivityChanged{
 		Channel: "socket", State: string(event.ReconnectRetry), Detail: err.Error(),
 		Attempt: s.recovery.attempt, MaxAttempts: s.opts.Limits.ColdAttempts,
 	})
-	s.recovery.window = s.base.After(s.spread.recovery.Around(s.opts.Limits.ColdBackoff, 0.5), func() { s.rebuildAttempt(false) })
+	s.recovery.window = s.core.After(s.spread.recovery.Around(s.opts.Limits.ColdBackoff, 0.5), func() { s.rebuildAttempt(false) })
 }
 
 // askAgain sends the question that a tool spiral left unanswered again, after the opening.
@@ -403,18 +403,18 @@ func (s *Session) askAgain() {
 	if question == "" {
 		return
 	}
-	ctx := s.life.ctx
-	s.base.Spawn(func() {
+	ctx := s.core.Life
+	s.core.Spawn(func() {
 		text, err := s.guard(ctx, spiralPrefix+question, "spiralRecovery")
-		s.base.Work.Post(func() {
+		s.core.Work.Post(func() {
 			switch {
 			case ctx.Err() != nil: // the session ended
 			case err != nil:
-				s.base.Log("warn", "the lost question is not asked again: "+err.Error(), nil)
+				s.core.Log("warn", "the lost question is not asked again: "+err.Error(), nil)
 			default:
 				s.first(&heldText{text, func(sent bool) {
 					if sent {
-						s.base.Emit(event.SpiralRecovered{Text: question})
+						s.core.Emit(event.SpiralRecovered{Text: question})
 					}
 				}})
 			}

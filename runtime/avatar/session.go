@@ -15,19 +15,16 @@ package avatar
 import (
 	"cmp"
 	"context"
-	"sync"
 	"sync/atomic"
 	"time"
 
 	"github.com/agentruntime/agentruntime/internal/fetch"
 	"github.com/agentruntime/agentruntime/internal/socketio"
 	"github.com/agentruntime/agentruntime/runtime/control"
-	"github.com/agentruntime/agentruntime/runtime/converse"
 	"github.com/agentruntime/agentruntime/runtime/event"
 	"github.com/agentruntime/agentruntime/runtime/fault"
 	"github.com/agentruntime/agentruntime/runtime/media"
 	"github.com/agentruntime/agentruntime/runtime/session"
-	"github.com/agentruntime/agentruntime/runtime/sessionend"
 )
 
 // State is where a session is in its life (session §B.1).
@@ -92,7 +89,7 @@ type Capabilities struct {
 // Session is one live conversation. Its methods may be called from any
 // goroutine, and from listeners.
 type Session struct {
-	session.Transport
+	session.Conversation
 
 	opts Options
 	dial socketio.Dial
@@ -100,21 +97,15 @@ type Session struct {
 	engine *media.Engine
 	media  Media // engine, except in tests
 
-	base session.Base // its queue owns the fields after snapshot
+	core session.Core // its queue owns the fields after snapshot
 
-	free    func() // closes the connections of the session for requests
-	spread  spread
-	readers sync.WaitGroup // the readers of open sockets, and the completion signals under way
+	spread spread
 
 	snapshot atomic.Pointer[Snapshot]
 
 	state   State
 	mode    event.Mode
-	token   string
-	vars    map[string]any
-	caps    map[string]string
 	config  *control.Configuration
-	thread  string
 	sticky  string
 	started time.Time        // of the running or last connect
 	timings map[string]int64 // milliseconds since started
@@ -126,18 +117,11 @@ type Session struct {
 	expiry    *session.Timer // of prepared
 
 	turn     turnState
-	turns    session.Turns
 	actions  actionQueue
-	tools    session.Tools
-	tokens   session.Tokens
 	shown    turnOutput
-	stall    session.Watchdog
 	life     lifeState
 	recovery recoveryState
 	devices  deviceState
-
-	notifier     *sessionend.Notifier
-	lastNotifier *sessionend.Notifier // of the previous connect
 }
 
 // New returns a session in state idle; it opens nothing. The error is a
@@ -147,67 +131,30 @@ func New(o Options) (*Session, error) {
 	if err != nil {
 		return nil, err
 	}
-	vars, err := converse.CheckVars(o.RequestVars)
-	if err != nil {
-		return nil, err
-	}
-	caps, err := converse.MergeCapabilities(map[string]string{"avatar": "on", "generate_followup_questions": "on"}, o.Capabilities)
-	if err != nil {
-		return nil, err
-	}
-	dial := socketio.DialerOf(fetch.Carried(o.HTTPClient), o.HTTPClient)
-	network, free := fetch.Open(o.HTTPClient)
-	o.HTTPClient = fetch.As(network) // for all parts of the session
 	s := &Session{
-		opts: o, dial: dial, free: free,
+		opts: o, dial: socketio.DialerOf(fetch.Carried(o.HTTPClient), o.HTTPClient),
 		state: Idle, mode: event.Video,
-		token: o.Token, vars: vars, caps: caps,
-		thread: o.ThreadID, sticky: o.StickyID,
-		timings: map[string]int64{},
+		sticky: cmp.Or(o.StickyID, session.RandomID(stickyIDLength)), timings: map[string]int64{},
 	}
-	s.opts.PartnerID = cmp.Or(s.opts.PartnerID, session.PartnerOf(o.Token))
-	s.sticky = cmp.Or(s.sticky, session.RandomID(stickyIDLength))
+	s.core.Start(&s.opts.Options, session.Kind{
+		Name: "avatar session", Status: s.status, Publish: s.publish, Crashed: s.crashed,
+		SetToken: s.setToken, MergeVars: s.mergeVars,
+		Disconnect: s.Disconnect, Completing: s.completing,
+		Place: func() any { return s.conn },
+	})
+	if err := s.core.Reach(map[string]string{"avatar": "on", "generate_followup_questions": "on"}); err != nil {
+		return nil, err
+	}
+	s.Conversation = s.core.Conversation()
+	s.core.Turns.Over = func() { s.media.WatchSpeech(false) }
 	s.spread = newSpread(s.sticky)
 	s.devices.volume = 1
 	s.devices.micOn = true
-	s.opts.Token = "" // s.token is the only copy; Disconnect clears it
 	s.turn.kickoff = o.Kickoff
-	s.base.Start(session.Hooks{
-		Publish: s.publish,
-		Crashed: s.crashed,
-		Actor: func() session.Actor {
-			snap := s.Snapshot()
-			return session.Actor{PartnerID: snap.PartnerID, SubjectID: s.opts.SubjectID, ThreadID: snap.ThreadID}
-		},
-		OnEvent: o.OnEvent, OnEvents: o.OnEvents, OnAuditEvent: o.OnAuditEvent, Log: o.Log,
-	})
-	s.base.Secrets.Add(o.Token)
-	s.base.Secrets.AddNamed(vars)
 	if o.TURNCredentials != nil {
-		s.base.Secrets.Add(o.TURNCredentials.Credential)
+		s.core.Secrets.Add(o.TURNCredentials.Credential)
 		s.recovery.loginExpiry = o.TURNCredentials.Expiry
 	}
-	s.Transport = session.NewTransport(session.NewConversation(&s.base, session.Behaviour{
-		Kind:      "avatar session",
-		State:     func() string { return string(s.Snapshot().State) },
-		Connected: func() bool { return s.Snapshot().State == Connected },
-		Final:     func() bool { return false },
-		SetToken:  s.setToken,
-		MergeVars: s.mergeVars,
-		Crashed:   s.crashed,
-	}), &s.tools, s.completingNotifier)
-	s.stall = session.Watchdog{Base: &s.base, Period: *o.BrainStall}
-	s.tools = session.Tools{
-		Base: &s.base, HTTPClient: o.HTTPClient, URL: *o.GenieURL, Trace: o.TraceContext, SpiralLimit: *o.ToolSpiralLimit,
-		Life:   func() context.Context { return s.life.ctx },
-		Caller: func() session.Caller { return session.Caller{Token: s.token, Place: s.conn} },
-	}
-	s.tokens = session.Tokens{
-		Base: &s.base, Need: o.OnTokenNeeded, Life: o.TokenLife,
-		Get: func() string { return s.token }, Set: s.setToken,
-	}
-	s.turns = session.Turns{Base: &s.base, Over: func() { s.media.WatchSpeech(false) }}
-	s.tools.Tokens, s.tools.Turns = &s.tokens, &s.turns
 	s.openMedia()
 	s.publish()
 	return s, nil
@@ -216,11 +163,12 @@ func New(o Options) (*Session, error) {
 // Snapshot returns the session's present properties. The result does not change.
 func (s *Session) Snapshot() *Snapshot { return s.snapshot.Load() }
 
-// Status returns the part of the snapshot that sessions of several kinds share.
-func (s *Session) Status() session.Status {
+func (s *Session) status() session.Status {
 	snap := s.Snapshot()
 	return session.Status{
-		ThreadID: snap.ThreadID, Kickoff: snap.Kickoff, ResponsePending: snap.ResponsePending, Timings: snap.Timings,
+		State: string(snap.State), Connected: snap.State == Connected,
+		PartnerID: snap.PartnerID, ThreadID: snap.ThreadID,
+		Kickoff: snap.Kickoff, ResponsePending: snap.ResponsePending, Timings: snap.Timings,
 		Ended: snap.State == Disconnecting || snap.State == Disconnected || snap.State == Broken,
 	}
 }
@@ -236,7 +184,7 @@ func (s *Session) publish() {
 		Capabilities:    capabilitiesOf(s.config), ClientConfig: s.config,
 		PartnerID: s.opts.PartnerID, StickyID: s.sticky,
 		MicEnabled: s.devices.micOn, MicStarted: s.media.MicStarted(),
-		ThreadID:         s.thread,
+		ThreadID:         s.core.Thread,
 		AudioOutputMuted: s.devices.muted, AudioVolume: s.devices.volume,
 		Disclosure: s.life.disclosure, Gated: s.gated(),
 	}
@@ -259,7 +207,7 @@ func (s *Session) setState(state State) {
 		return
 	}
 	s.state = state
-	s.base.Emit(StateChanged{State: state})
+	s.core.Emit(StateChanged{State: state})
 }
 
 // TimingPhase is a phase of a connect (session §A.1.4).
@@ -331,16 +279,14 @@ func (p *procedure) finish(err error) {
 	p.joiners = nil
 }
 
-// setToken stores the token for later handshakes, those of the socket included.
+// setToken stores the token for later requests and handshakes, those of the socket included.
 func (s *Session) setToken(token string) {
-	s.token = token
 	if s.conn != nil {
 		if err := s.conn.socket.SetAuth(auth(token)); err != nil {
-			s.base.Log("warn", err.Error(), nil)
+			s.core.Log("warn", err.Error(), nil)
 		}
 	}
-	s.updateNotifier()
-	s.tokens.Watch()
+	s.core.SetToken(token)
 }
 
 // crashed ends this session after a bug in it.

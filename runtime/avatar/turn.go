@@ -102,7 +102,7 @@ func (s *Session) start(ctx context.Context, text string, sent func()) (wait fun
 		ended <- outcome{sent: was}
 	}}
 	enter := func() {
-		s.base.Work.Do(func() {
+		s.core.Work.Do(func() {
 			if err := s.accept(held); err != nil {
 				ended <- outcome{err: err}
 			}
@@ -114,7 +114,7 @@ func (s *Session) start(ctx context.Context, text string, sent func()) (wait fun
 	case s.opts.BeforeSend == nil:
 		enter()
 	default:
-		s.base.Spawn(func() {
+		s.core.Spawn(func() {
 			changed, err := s.guard(ctx, text, "speak")
 			if err != nil {
 				ended <- outcome{err: err}
@@ -130,7 +130,7 @@ func (s *Session) start(ctx context.Context, text string, sent func()) (wait fun
 			return o.sent, o.err
 		case <-ctx.Done():
 		}
-		s.base.Work.Call(func() {
+		s.core.Work.Call(func() {
 			if s.withdraw(held) {
 				ended <- outcome{err: fault.New(fault.Aborted, "the text was withdrawn before it was sent").Because(context.Cause(ctx))}
 			}
@@ -183,7 +183,7 @@ func (s *Session) guard(ctx context.Context, text, kind string) (string, error) 
 		err = errors.New("nothing is left of the text")
 	}
 	if err != nil {
-		s.base.Audit("guardrail.block", "denied", err.Error())
+		s.core.Audit("guardrail.block", "denied", err.Error())
 		return "", fault.New(fault.GuardrailBlocked, "the application refused the text").Because(err)
 	}
 	return changed, nil
@@ -222,7 +222,7 @@ func (s *Session) countTurn() error {
 	}
 	s.turn.sent = recent
 	if len(recent) >= s.opts.MaxTurnsPerMinute {
-		s.base.Audit("rate.limit", "denied", "")
+		s.core.Audit("rate.limit", "denied", "")
 		return fault.New(fault.RateLimited, "too many turns in a minute")
 	}
 	s.turn.sent = append(s.turn.sent, now)
@@ -253,7 +253,7 @@ func (s *Session) send(text string) error {
 	s.noteActivity()
 	s.turn.cut = s.turn.captions.speechID
 	s.prompted()
-	s.stall.Arm()
+	s.core.Stall.Arm()
 	return nil
 }
 
@@ -265,7 +265,7 @@ func (s *Session) emit(name string, payload any) {
 		return
 	}
 	if err := s.conn.socket.Emit(name, payload); err != nil {
-		s.base.Log("warn", "emit "+name+": "+err.Error(), nil)
+		s.core.Log("warn", "emit "+name+": "+err.Error(), nil)
 	}
 }
 
@@ -299,7 +299,7 @@ func (s *Session) flush() {
 		texts[i] = h.text
 	}
 	if err := s.send(strings.Join(texts, "\n")); err != nil {
-		s.base.Log("info", "a typed turn waits for the connection: "+err.Error(), nil)
+		s.core.Log("info", "a typed turn waits for the connection: "+err.Error(), nil)
 		return
 	}
 	s.turn.held = nil
@@ -325,7 +325,7 @@ func (s *Session) Interrupt() error {
 	if err := s.checkTyping(); err != nil {
 		return err
 	}
-	s.base.Work.Do(func() {
+	s.core.Work.Do(func() {
 		if s.state == Connected && !s.turn.tap {
 			s.noteActivity()
 			s.emitText(control.BargeIn())
@@ -349,14 +349,14 @@ func (s *Session) StartTapToTalk() error {
 	case snap.Gated:
 		return fault.New(fault.DisclosureRequired, "the disclosure is not acknowledged")
 	}
-	s.base.Work.Do(func() {
+	s.core.Work.Do(func() {
 		if s.state != Connected || s.turn.tap {
 			return
 		}
 		s.turn.tap = true
 		s.noteActivity()
 		s.emit(control.TapToTalkStart, control.Empty{})
-		s.base.Emit(event.TapToTalkStarted{})
+		s.core.Emit(event.TapToTalkStarted{})
 	})
 	return nil
 }
@@ -369,13 +369,13 @@ func (s *Session) EndTapToTalk() error {
 	if !s.Snapshot().TapToTalkActive {
 		return fault.New(fault.InvalidState, "no tap-to-talk window is open")
 	}
-	s.base.Work.Do(func() {
+	s.core.Work.Do(func() {
 		if !s.turn.tap {
 			return
 		}
 		s.closeTap()
 		s.prompted()
-		s.stall.Arm()
+		s.core.Stall.Arm()
 		s.flush()
 	})
 	return nil
@@ -386,23 +386,23 @@ func (s *Session) closeTap() {
 	s.turn.tap = false
 	s.noteActivity()
 	s.emit(control.TapToTalkEnd, control.Empty{})
-	s.base.Emit(event.TapToTalkEnded{})
+	s.core.Emit(event.TapToTalkEnded{})
 }
 
 // resetTurn ends the turns of a server-side session that no longer exists: no answer
 // can come.
 func (s *Session) resetTurn() {
-	s.stall.Disarm()
+	s.core.Stall.Disarm()
 	s.setPending(false)
 	s.turn.answered, s.turn.cut = false, ""
 	s.turn.talkingSince = time.Time{}
-	s.turns.End("ended")
+	s.core.Turns.End("ended")
 	s.turn.echo = ""
 	s.turn.speaking = false
 	s.turn.captions.finish()
 	if s.turn.tap {
 		s.turn.tap = false
-		s.base.Emit(event.TapToTalkEnded{})
+		s.core.Emit(event.TapToTalkEnded{})
 	}
 }
 
@@ -447,9 +447,9 @@ func (s *Session) setPending(pending bool) {
 	}
 	s.turn.pending = pending
 	if pending {
-		s.base.Emit(event.ResponsePending{})
+		s.core.Emit(event.ResponsePending{})
 	} else {
-		s.base.Emit(event.ResponseSettled{})
+		s.core.Emit(event.ResponseSettled{})
 	}
 }
 
@@ -462,10 +462,10 @@ func (s *Session) sendKickoff() {
 	}
 	h := &heldText{}
 	s.turn.kickoffTaken, s.turn.kickoffText = true, h
-	ctx := s.life.ctx
-	s.base.Spawn(func() {
+	ctx := s.core.Life
+	s.core.Spawn(func() {
 		text, err := s.guard(ctx, k.Text, "speak")
-		s.base.Work.Post(func() {
+		s.core.Work.Post(func() {
 			if s.turn.kickoffText != h {
 				return // the session ended, or HoldKickoff withdrew the kickoff
 			}
@@ -474,7 +474,7 @@ func (s *Session) sendKickoff() {
 			}
 			if err != nil {
 				s.turn.kickoffText = nil
-				s.base.Warn(fault.KickoffFailed, err.Error())
+				s.core.Warn(fault.KickoffFailed, err.Error())
 				return
 			}
 			*h = heldText{text, func(sent bool) {
@@ -493,7 +493,7 @@ func (s *Session) sendKickoff() {
 // to another session sends its kickoff once. HoldKickoff blocks until it has run on the
 // session's queue, so that the result stays true.
 func (s *Session) HoldKickoff(hold bool) (used bool) {
-	s.base.Work.Call(func() {
+	s.core.Work.Call(func() {
 		s.turn.kickoffHeld = hold
 		if h := s.turn.kickoffText; h != nil && hold {
 			s.withdraw(h)

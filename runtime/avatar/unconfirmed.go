@@ -31,13 +31,13 @@ type sentTurn struct {
 // deliver sends t on the present connection, or fails.
 func (s *Session) deliver(t *sentTurn) error {
 	err := s.conn.socket.EmitWithAck(control.TextEntered, func(socketio.Args) {
-		s.base.Work.Post(func() { s.acknowledged(t) })
+		s.core.Work.Post(func() { s.acknowledged(t) })
 	}, control.Text{Text: t.text, IsFinal: true, ClientTurnID: t.id})
 	if err != nil {
 		return err
 	}
 	t.again = false
-	s.turns.Asked(t.id)
+	s.core.Turns.Asked(t.id)
 	s.awaitSign(t)
 	if !slices.Contains(s.turn.unconfirmed, t) {
 		s.turn.unconfirmed = append(s.turn.unconfirmed, t)
@@ -52,7 +52,7 @@ func (s *Session) deliver(t *sentTurn) error {
 // not connected then.
 func (s *Session) awaitSign(t *sentTurn) {
 	t.limit.Stop()
-	t.limit = s.base.After(confirmLimit, func() {
+	t.limit = s.core.After(confirmLimit, func() {
 		if s.state == Connected && !t.again {
 			s.settleTurns(t)
 		} else {
@@ -90,8 +90,8 @@ func (s *Session) settleTurns(turns ...*sentTurn) {
 	for _, t := range slices.Clone(turns) {
 		s.forgetTurn(t)
 		if s.turn.acknowledges || !t.repeated {
-			s.turns.Unanswered(t.id)
-			s.base.Emit(event.TurnUnconfirmed{Text: t.text, ClientTurnID: t.id})
+			s.core.Turns.Unanswered(t.id)
+			s.core.Emit(event.TurnUnconfirmed{Text: t.text, ClientTurnID: t.id})
 		}
 	}
 }

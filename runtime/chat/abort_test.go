@@ -168,7 +168,7 @@ func TestATurnThatEndsAsItsTurnComes(t *testing.T) {
 		second := r.later(ctx, "Two")
 		r.asked(0).answer()
 		// On the queue, so that the end of the first turn is handled before takeBack runs.
-		r.base.Work.Post(func() {
+		r.core.Work.Post(func() {
 			cancel()
 			s := r.Session
 			s.over(s.turn, nil)

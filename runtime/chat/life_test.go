@@ -62,7 +62,7 @@ func TestConnectIsDoneWhenItReturns(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		s.base.Work.Post(func() {})
+		s.core.Work.Post(func() {})
 		if err := s.Connect(context.Background()); err != nil {
 			t.Fatal(err)
 		}
@@ -152,7 +152,7 @@ func TestATokenIsReplaced(t *testing.T) {
 		if err := r.SetToken("late"); !errors.Is(err, fault.InvalidState) {
 			t.Errorf("closed: %v", err)
 		}
-		if r.token != "" {
+		if r.core.Token != "" {
 			t.Error("the token is remembered")
 		}
 	})
@@ -230,7 +230,7 @@ func TestABugEndsOneSession(t *testing.T) {
 		under, waiting := r.later(r.t.Context(), "One"), r.later(r.t.Context(), "Two")
 		r.asked(0).answer().say(text("Hi"))
 		r.forget()
-		r.base.Work.Post(func() { panic("a bug") })
+		r.core.Work.Post(func() { panic("a bug") })
 		r.wantEvents("error internal_error", "stateChange closed", "ended internal_error", "turnEnd")
 		if got := under.ended(); !errors.Is(got.err, fault.InternalError) {
 			t.Errorf("the turn ended with %v", got.err)

@@ -17,12 +17,8 @@ package chat
 
 import (
 	"context"
-	"iter"
-	"sync"
 	"sync/atomic"
 
-	"github.com/agentruntime/agentruntime/internal/fetch"
-	"github.com/agentruntime/agentruntime/runtime/converse"
 	"github.com/agentruntime/agentruntime/runtime/event"
 	"github.com/agentruntime/agentruntime/runtime/fault"
 	"github.com/agentruntime/agentruntime/runtime/session"
@@ -62,36 +58,20 @@ type Snapshot struct {
 // except those that wait for a turn or for the end, from listeners: a listener that waits
 // blocks the events that it waits for.
 type Session struct {
-	session.Transport
+	session.Conversation
 
 	opts Options
 
-	base     session.Base // its queue owns what follows snapshot
+	core     session.Core // its queue owns what follows snapshot
 	snapshot atomic.Pointer[Snapshot]
-	readers  sync.WaitGroup // of turns
 
 	state   State
-	token   string
-	thread  string
-	vars    map[string]any // never changed, only replaced, because requests use it
-	caps    map[string]string
 	kickoff *event.Kickoff
 
 	turn    *turn   // the turn under way, nil without one
 	waiting []*turn // will be sent later, in this order
 	pending bool    // responsePending was emitted and not settled
 	warned  bool    // the warning of an empty turn was emitted, which happens once
-
-	tools  session.Tools
-	turns  session.Turns
-	tokens session.Tokens
-	stall  session.Watchdog
-
-	life context.Context // handlers are called with it
-	die  context.CancelFunc
-
-	notifier *sessionend.Notifier
-	free     func() // closes the connections of the session
 }
 
 // New returns a session in state idle; it opens nothing. The error is a
@@ -101,76 +81,30 @@ func New(o Options) (*Session, error) {
 	if err != nil {
 		return nil, err
 	}
-	vars, err := converse.CheckVars(o.RequestVars)
-	if err != nil {
-		return nil, err
-	}
-	caps, err := converse.MergeCapabilities(nil, o.Capabilities)
-	if err != nil {
-		return nil, err
-	}
-	network, free := fetch.Open(o.HTTPClient)
-	o.HTTPClient = fetch.As(network) // for all parts of the session
-	s := &Session{
-		opts: o, free: free,
-		state: Idle, token: o.Token, thread: o.ThreadID, vars: vars, caps: caps, kickoff: o.Kickoff,
-	}
-	if s.opts.PartnerID == "" {
-		s.opts.PartnerID = session.PartnerOf(o.Token)
-	}
-	s.opts.Token, s.opts.RequestVars = "", nil // s.token is the only copy; the end clears it
-	s.life, s.die = context.WithCancel(context.Background())
-	s.base.Start(session.Hooks{
-		Publish: s.publish,
-		Crashed: s.crashed,
-		Actor: func() session.Actor {
-			snap := s.Snapshot()
-			return session.Actor{PartnerID: snap.PartnerID, SubjectID: s.opts.SubjectID, ThreadID: snap.ThreadID}
-		},
-		OnEvent: o.OnEvent, OnEvents: o.OnEvents, OnAuditEvent: o.OnAuditEvent, Log: o.Log,
+	s := &Session{opts: o, state: Idle, kickoff: o.Kickoff}
+	s.core.Start(&s.opts.Options, session.Kind{
+		Name: "chat session", Status: s.status, Publish: s.publish, Crashed: s.crashed,
+		Disconnect: s.Disconnect, Completing: s.completing,
 	})
-	s.base.Secrets.Add(o.Token)
-	s.base.Secrets.AddNamed(vars)
-	s.Transport = session.NewTransport(session.NewConversation(&s.base, session.Behaviour{
-		Kind:      "chat session",
-		State:     func() string { return string(s.Snapshot().State) },
-		Connected: func() bool { return s.Snapshot().State == Connected },
-		Final:     func() bool { return s.Snapshot().State == Closed },
-		SetToken:  s.setToken,
-		MergeVars: func(vars map[string]any) { s.vars = session.Merged(s.vars, vars) },
-		Crashed:   s.crashed,
-	}), &s.tools, s.completingNotifier)
-	s.stall = session.Watchdog{Base: &s.base, Period: *o.BrainStall}
-	s.tools = session.Tools{
-		Base: &s.base, HTTPClient: o.HTTPClient, URL: *o.GenieURL, Trace: o.TraceContext, SpiralLimit: *o.ToolSpiralLimit,
-		Life:   func() context.Context { return s.life },
-		Caller: func() session.Caller { return session.Caller{Token: s.token} },
+	if err := s.core.Reach(nil); err != nil {
+		return nil, err
 	}
-	s.tokens = session.Tokens{
-		Base: &s.base, Need: o.OnTokenNeeded, Life: o.TokenLife,
-		Get: func() string { return s.token }, Set: s.setToken,
-	}
-	s.turns = session.Turns{Base: &s.base}
-	s.tools.Tokens, s.tools.Turns = &s.tokens, &s.turns
-	s.base.Work.Post(s.tokens.Watch)
+	s.Conversation = s.core.Conversation()
+	s.core.Begin()
+	s.core.Work.Post(s.core.Tokens.Watch)
 	s.publish()
 	return s, nil
-}
-
-func (s *Session) setToken(token string) {
-	s.token = token
-	s.arm()
-	s.tokens.Watch()
 }
 
 // Snapshot returns the session's present properties. The returned value is never changed.
 func (s *Session) Snapshot() *Snapshot { return s.snapshot.Load() }
 
-// Status returns the part of the snapshot that avatar sessions have too.
-func (s *Session) Status() session.Status {
+func (s *Session) status() session.Status {
 	snap := s.Snapshot()
 	return session.Status{
-		ThreadID: snap.ThreadID, Kickoff: snap.Kickoff, ResponsePending: snap.ResponsePending, Ended: snap.State != Connected,
+		State: string(snap.State), Connected: snap.State == Connected, Final: snap.State == Closed,
+		PartnerID: snap.PartnerID, ThreadID: snap.ThreadID,
+		Kickoff: snap.Kickoff, ResponsePending: snap.ResponsePending, Ended: snap.State != Connected,
 	}
 }
 
@@ -182,7 +116,7 @@ func (s *Session) HoldKickoff(bool) (used bool) { return true }
 // change nothing of it.
 func (s *Session) publish() {
 	now := Snapshot{
-		State: s.state, ThreadID: s.thread, PartnerID: s.opts.PartnerID, Kickoff: s.kickoff, ResponsePending: s.pending,
+		State: s.state, ThreadID: s.core.Thread, PartnerID: s.opts.PartnerID, Kickoff: s.kickoff, ResponsePending: s.pending,
 	}
 	if last := s.snapshot.Load(); last == nil || *last != now {
 		fresh := now // so that only a changed snapshot is allocated
@@ -192,7 +126,7 @@ func (s *Session) publish() {
 
 func (s *Session) setState(state State) {
 	s.state = state
-	s.base.Emit(StateChanged{State: state})
+	s.core.Emit(StateChanged{State: state})
 }
 
 // Connect opens the session and queues the kickoff. It does not wait for the network. The
@@ -204,7 +138,7 @@ func (s *Session) Connect(ctx context.Context) error {
 	}
 	var err error = fault.New(fault.InternalError, "the session failed while it was starting")
 	// Call waits, so that the session is connected when Connect returns.
-	s.base.Work.Call(func() { err = s.connect() })
+	s.core.Work.Call(func() { err = s.connect() })
 	return err
 }
 
@@ -214,8 +148,8 @@ func (s *Session) connect() error {
 	}
 	s.watch()
 	s.setState(Connected)
-	s.base.Audit("session.connect", "connected", "")
-	s.base.Audit("token.mint", "accepted", "taken into use")
+	s.core.Audit("session.connect", "connected", "")
+	s.core.Audit("token.mint", "accepted", "taken into use")
 	if s.kickoff != nil {
 		t := &turn{text: s.kickoff.Text, kickoff: true, ctx: context.Background()}
 		t.reply.Lean = true // it has no caller
@@ -236,7 +170,7 @@ func (s *Session) Disconnect(o session.DisconnectOptions) {
 	if o.Reason == "" {
 		o.Reason = "disconnect"
 	}
-	s.base.Work.Do(func() { s.close(o, nil) })
+	s.core.Work.Do(func() { s.close(o, nil) })
 }
 
 // close ends the session; err is nil for an end that was requested. Everything happens
@@ -247,16 +181,16 @@ func (s *Session) close(o session.DisconnectOptions, err *fault.Error) {
 		return
 	}
 	if err != nil {
-		s.base.Emit(event.Failed{Error: err})
+		s.core.Emit(event.Failed{Error: err})
 	}
-	s.base.Audit("session.disconnect", "ended", o.Reason)
+	s.core.Audit("session.disconnect", "ended", o.Reason)
 	s.setState(Closed)
-	s.base.Emit(event.Ended{Reason: o.Reason})
-	s.token = ""
-	s.tokens.Stop()
-	s.base.Audit("token.revoke", "ended", "forgotten")
-	s.tools.Forget()
-	s.die()
+	s.core.Emit(event.Ended{Reason: o.Reason})
+	s.core.Token = ""
+	s.core.Tokens.Stop()
+	s.core.Audit("token.revoke", "ended", "forgotten")
+	s.core.Tools.Forget()
+	s.core.Die()
 	under, behind := err, err // a bug must not look like a requested end
 	if err == nil {
 		under = fault.New(fault.Aborted, "the session was disconnected")
@@ -269,12 +203,10 @@ func (s *Session) close(o session.DisconnectOptions, err *fault.Error) {
 		t.settle(s, behind)
 	}
 	s.waiting = nil
-	if s.notifier != nil {
-		if !o.Keep {
-			s.notifier.Notify(o.Reason)
-		}
-		s.notifier.Close()
+	if s.core.Notifier != nil && !o.Keep {
+		s.core.Notifier.Notify(o.Reason)
 	}
+	s.core.DropNotifier()
 }
 
 // crashed ends the session after a bug in it.
@@ -288,52 +220,21 @@ func (s *Session) crashed(err *fault.Error) {
 // application's own handlers, whose context has ended.
 func (s *Session) Close() {
 	s.Disconnect(session.DisconnectOptions{})
-	s.readers.Wait()
-	s.Settle()
-	s.free()
-	s.base.Finish()
+	s.core.Close()
 }
 
-// Events yields every event from the beginning of the loop on; see [session.Base.Events].
-func (s *Session) Events(ctx context.Context) iter.Seq[event.Event] { return s.base.Events(ctx) }
-
-// Settle returns when a disconnected session emits nothing more: the completion signal
-// was sent or failed, and the listener has received the outcome, so that a listener must
-// not call it.
-func (s *Session) Settle() { s.base.Settle(&s.notifier) }
-
-// completingNotifier returns the sender of the completion signal, nil after the end.
-func (s *Session) completingNotifier() *sessionend.Notifier {
-	if s.state == Closed {
-		return nil
+// completing returns the sender of the completion signal, nil after the end.
+func (s *Session) completing() *sessionend.Notifier {
+	if s.state != Closed {
+		s.watch()
 	}
-	s.watch()
-	return s.notifier
+	return s.core.Notifier
 }
 
 // watch creates the sender of the completion signal, once, because a session sends one
 // signal.
 func (s *Session) watch() {
-	if s.notifier != nil {
-		return
-	}
-	s.notifier = sessionend.New(sessionend.Options{
-		URL:        *s.opts.GenieURL,
-		HTTPClient: s.opts.HTTPClient,
-		Trace:      s.opts.TraceContext,
-		Settings:   s.opts.Settings,
-		// The page unloads: every request must be under way when this returns.
-		Leave:   func(reason string) { s.Disconnect(session.DisconnectOptions{Reason: reason}) },
-		Attempt: s.base.Completed,
-		Renew:   s.tokens.Once(),
-	})
-	s.arm()
-}
-
-// arm sets the thread and the token of the notifier's request, so that the request can
-// be sent without waiting for the queue.
-func (s *Session) arm() {
-	if s.notifier != nil {
-		s.notifier.SetThread(s.thread, s.token)
+	if s.core.Notifier == nil {
+		s.core.Notify(s.opts.Page, nil)
 	}
 }

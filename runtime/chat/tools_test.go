@@ -70,7 +70,7 @@ func TestAToolIsAnsweredByWhoeverKnowsItsID(t *testing.T) {
 			t.Errorf("after the end: %v", err)
 		}
 		// One that was on its way when the session ended.
-		if a, err := r.tools.Respond(r.t.Context(), "ti-4", map[string]any{}); err != nil || a.Reason != "unknown_or_stale" {
+		if a, err := r.core.Tools.Respond(r.t.Context(), "ti-4", map[string]any{}); err != nil || a.Reason != "unknown_or_stale" {
 			t.Errorf("as the session ended: %+v, %v", a, err)
 		}
 	})

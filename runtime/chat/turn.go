@@ -132,7 +132,7 @@ func (s *Session) send(t *turn) {
 		t.settle(s, err)
 		return
 	}
-	s.base.Work.Do(func() {
+	s.core.Work.Do(func() {
 		switch {
 		case s.state != Connected:
 			t.settle(s, not(s.state, Connected))
@@ -160,7 +160,7 @@ func (t *turn) settle(s *Session, err error) {
 	if done := t.done; done != nil {
 		t.done = nil
 		result := t.reply.Turn()
-		s.base.AfterDelivered(func() { done(result, err) })
+		s.core.AfterDelivered(func() { done(result, err) })
 	}
 }
 
@@ -168,7 +168,7 @@ func (t *turn) settle(s *Session, err error) {
 func (s *Session) enter(t *turn) {
 	ctx := t.ctx // begin replaces t.ctx
 	t.forget = context.AfterFunc(ctx, func() {
-		s.base.Work.Post(func() { s.takeBack(t, session.EndOf(ctx)) })
+		s.core.Work.Post(func() { s.takeBack(t, session.EndOf(ctx)) })
 	})
 	s.waiting = append(s.waiting, t)
 	s.next()
@@ -212,45 +212,45 @@ func (s *Session) begin(t *turn) {
 	s.turn = t
 	t.id = session.RandomID(turnIDLength)
 	t.ctx, t.cancel = context.WithCancelCause(t.ctx)
-	t.vars = s.vars
-	t.reply.OnWidget = func(w converse.Widget) { s.base.Emit(event.WidgetShown{Widget: w}) }
-	s.notifier.Activity()
+	t.vars = s.core.Vars
+	t.reply.OnWidget = func(w converse.Widget) { s.core.Emit(event.WidgetShown{Widget: w}) }
+	s.core.Notifier.Activity()
 	if t.kickoff {
 		sent := *s.kickoff
 		sent.Sent = true
 		s.kickoff = &sent
 	}
 	if !t.kickoff || s.kickoff.Echo {
-		s.base.Emit(event.Transcript{Type: "user", Text: t.text})
+		s.core.Emit(event.Transcript{Type: "user", Text: t.text})
 	}
-	s.tools.NewTurn()
-	s.turns.Asked("")
-	s.turns.Begin(t.id, "", true)
-	s.base.Audit("turn.converse", "started", "")
-	s.base.Emit(event.TurnStarted{TurnID: t.id, IsNewTurn: true})
+	s.core.Tools.NewTurn()
+	s.core.Turns.Asked("")
+	s.core.Turns.Begin(t.id, "", true)
+	s.core.Audit("turn.converse", "started", "")
+	s.core.Emit(event.TurnStarted{TurnID: t.id, IsNewTurn: true})
 	s.pending = true
-	s.base.Emit(event.ResponsePending{})
-	s.stall.Arm()
+	s.core.Emit(event.ResponsePending{})
+	s.core.Stall.Arm()
 
-	brain := converse.Brain{HTTPClient: s.opts.HTTPClient, URL: *s.opts.GenieURL, Token: s.token, TraceContext: s.opts.TraceContext()}
+	brain := converse.Brain{HTTPClient: s.opts.HTTPClient, URL: *s.opts.GenieURL, Token: s.core.Token, TraceContext: s.opts.TraceContext()}
 	if hear := s.opts.OnResponse; hear != nil {
-		brain.OnResponse = func(r httpclient.Response) { s.base.AfterDelivered(func() { hear(r) }) }
+		brain.OnResponse = func(r httpclient.Response) { s.core.AfterDelivered(func() { hear(r) }) }
 	}
 	request := converse.Request{
-		UserMessage: t.text, ThreadID: s.thread, RequestVars: t.vars, Capabilities: s.caps,
+		UserMessage: t.text, ThreadID: s.core.Thread, RequestVars: t.vars, Capabilities: s.core.Caps,
 		ForceExperience: t.options.ForceExperience, ModelType: t.options.ModelType,
 	}
-	s.readers.Add(1)
-	s.base.Spawn(func() {
-		defer s.readers.Done()
+	s.core.Running.Add(1)
+	s.core.Spawn(func() {
+		defer s.core.Running.Done()
 		err := s.read(t, brain, request)
 		if errors.Is(err, fault.Unauthorized) && s.opts.OnTokenNeeded != nil { // before any segment
-			if token, refused := s.tokens.Fresh(t.ctx, brain.Token); refused == nil {
+			if token, refused := s.core.Tokens.Fresh(t.ctx, brain.Token); refused == nil {
 				brain.Token = token
 				err = s.read(t, brain, request)
 			}
 		}
-		s.base.Work.Post(func() { s.over(t, err) })
+		s.core.Work.Post(func() { s.over(t, err) })
 	})
 }
 
@@ -267,14 +267,14 @@ func (s *Session) read(t *turn, brain converse.Brain, request converse.Request) 
 		default:
 			return err
 		}
-		s.base.Work.Call(func() {
+		s.core.Work.Call(func() {
 			for i := range batch {
 				s.segment(t, &batch[i])
 				undelivered += batch[i].Size()
 			}
 		})
-		if undelivered > maxUndelivered || s.base.Flooded() {
-			s.base.WaitDelivered()
+		if undelivered > maxUndelivered || s.core.Flooded() {
+			s.core.WaitDelivered()
 			undelivered = 0
 		}
 		if t.segments == nil {
@@ -294,11 +294,11 @@ func (s *Session) segment(t *turn, seg *converse.Segment) {
 	if s.turn != t {
 		return // the session was closed
 	}
-	s.notifier.Activity()
-	s.turns.Segment(seg)
-	if s.thread == "" && seg.ThreadID != "" {
-		s.thread = seg.ThreadID
-		s.arm()
+	s.core.Notifier.Activity()
+	s.core.Turns.Segment(seg)
+	if s.core.Thread == "" && seg.ThreadID != "" {
+		s.core.Thread = seg.ThreadID
+		s.core.Arm()
 	}
 	if seg.Type != converse.Think && seg.Type != converse.Keepalive {
 		s.settleResponse()
@@ -308,21 +308,21 @@ func (s *Session) segment(t *turn, seg *converse.Segment) {
 		said = seg.ContentString()
 	}
 	if _, widget := seg.Runtime(); widget || said != "" {
-		s.stall.Disarm()
+		s.core.Stall.Disarm()
 	}
 	switch seg.Type {
 	case converse.Tool:
-		s.tools.Segment(seg)
+		s.core.Tools.Segment(seg)
 	case converse.ToolResponse:
-		if call, ok := s.tools.Response(seg); ok {
-			s.tools.Run(call)
+		if call, ok := s.core.Tools.Response(seg); ok {
+			s.core.Tools.Run(call)
 		}
 	case converse.Interruption:
-		s.tools.Consent(seg)
+		s.core.Tools.Consent(seg)
 	}
-	s.base.Emit(event.BrainSegment{Segment: *seg})
+	s.core.Emit(event.BrainSegment{Segment: *seg})
 	if said != "" {
-		s.base.Emit(event.Transcript{Type: "final", Text: said})
+		s.core.Emit(event.Transcript{Type: "final", Text: said})
 	}
 	t.keep(*seg)
 }
@@ -331,7 +331,7 @@ func (s *Session) segment(t *turn, seg *converse.Segment) {
 func (s *Session) settleResponse() {
 	if s.pending {
 		s.pending = false
-		s.base.Emit(event.ResponseSettled{})
+		s.core.Emit(event.ResponseSettled{})
 	}
 }
 
@@ -346,9 +346,9 @@ func (s *Session) over(t *turn, err error) {
 	}
 	if err != nil {
 		failure := fault.From(err)
-		s.base.Emit(event.Failed{Error: failure})
+		s.core.Emit(event.Failed{Error: failure})
 		if t.kickoff {
-			s.base.Warn(fault.KickoffFailed, failure.Error())
+			s.core.Warn(fault.KickoffFailed, failure.Error())
 		}
 		err = failure
 	}
@@ -365,13 +365,13 @@ func (s *Session) judge(t *turn) error {
 	switch {
 	case refusal == nil:
 	case s.opts.OnErrorSegment == converse.Warn:
-		s.base.Warning(event.Warning{Code: refusal.Code, Detail: refusal.Detail})
+		s.core.Warning(event.Warning{Code: refusal.Code, Detail: refusal.Detail})
 	default:
 		return refusal
 	}
 	if result.Empty && len(t.vars) > 0 && !s.warned {
 		s.warned = true
-		s.base.Warning(event.Warning{Code: fault.EmptyTurnWithRequestVars, RequestVarKeys: converse.VarNames(t.vars)})
+		s.core.Warning(event.Warning{Code: fault.EmptyTurnWithRequestVars, RequestVarKeys: converse.VarNames(t.vars)})
 	}
 	return nil
 }
@@ -390,11 +390,11 @@ func outcomeOf(err error) string {
 // leave ends t for its caller and its iterator.
 func (s *Session) leave(t *turn, err error) {
 	s.turn = nil
-	s.stall.Disarm()
+	s.core.Stall.Disarm()
 	t.cancel(err)
 	s.settleResponse()
-	s.base.Emit(event.TurnEnded{TurnID: t.id})
-	s.turns.Mark(event.MarkTextEnd, time.Now(), false)
-	s.turns.End(outcomeOf(err))
+	s.core.Emit(event.TurnEnded{TurnID: t.id})
+	s.core.Turns.Mark(event.MarkTextEnd, time.Now(), false)
+	s.core.Turns.End(outcomeOf(err))
 	t.settle(s, err)
 }

@@ -125,7 +125,7 @@ func TestAnAnswerToAnotherPlaceIsTooLate(t *testing.T) {
 	runTools(t, func(r *rig) {
 		r.tool("save {}", "ti-4")
 		r.service.delay = time.Second
-		time.AfterFunc(time.Millisecond, func() { r.inside.Work.Call(func() { r.place = "elsewhere" }) })
+		time.AfterFunc(time.Millisecond, func() { r.inside.Work.Call(func() { r.inside.place = "elsewhere" }) })
 		if a, err := r.Respond(context.Background(), "ti-4", map[string]any{}); err != nil || a != (ToolAnswer{Reason: "session_rebuilt"}) {
 			t.Errorf("%+v, %v", a, err)
 		}

@@ -4,42 +4,28 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"iter"
 
 	"github.com/agentruntime/agentruntime/runtime/converse"
+	"github.com/agentruntime/agentruntime/runtime/event"
 	"github.com/agentruntime/agentruntime/runtime/fault"
 	"github.com/agentruntime/agentruntime/runtime/sessionend"
 )
 
-// Conversation has the methods that sessions of every kind share (session §A).
-// A session embeds it and sets it up with [NewConversation]. The methods may be called from
-// any goroutine.
-type Conversation struct {
-	base *Base
-	of   Behaviour
-}
+// Conversation has the methods that sessions of every kind share (session §A). A session
+// embeds it. The methods may be called from any goroutine.
+type Conversation struct{ core *Core }
 
-// Behaviour is how one kind of session implements its [Conversation]. The functions
-// without a result run on the queue, the others on any goroutine.
-type Behaviour struct {
-	Kind  string        // for messages, e.g. "avatar session"
-	State func() string // the present state
-	// Connected reports whether the session accepts calls that need the service.
-	Connected func() bool
-	// Final reports whether the session can't connect again, and so needs no token.
-	Final func() bool
+// Conversation returns the methods of the session with this core.
+func (c *Core) Conversation() Conversation { return Conversation{c} }
 
-	SetToken  func(token string)
-	MergeVars func(vars map[string]any)
-	Crashed   func(*fault.Error)
-}
-
-// NewConversation returns the conversation of a session with that base.
-func NewConversation(base *Base, of Behaviour) Conversation { return Conversation{base, of} }
+// Status returns the part of the present state that sessions of all kinds have in common.
+func (c *Conversation) Status() Status { return c.core.kind.Status() }
 
 // Live returns invalid_state if the session is not connected, else nil.
 func (c *Conversation) Live() error {
-	if !c.of.Connected() {
-		return fault.New(fault.InvalidState, "the session is "+c.of.State()+", not connected")
+	if now := c.Status(); !now.Connected {
+		return fault.New(fault.InvalidState, "the session is "+now.State+", not connected")
 	}
 	return nil
 }
@@ -51,14 +37,14 @@ func (c *Conversation) SetToken(token string) error {
 	if token == "" {
 		return fault.New(fault.BadRequest, "token is required")
 	}
-	if c.of.Final() {
-		return fault.New(fault.InvalidState, "the session is "+c.of.State())
+	if now := c.Status(); now.Final {
+		return fault.New(fault.InvalidState, "the session is "+now.State)
 	}
-	c.base.Secrets.Add(token)
-	c.base.Work.Do(func() {
-		if !c.of.Final() {
-			c.of.SetToken(token)
-			c.base.Audit("token.refresh", "accepted", "")
+	c.core.Secrets.Add(token)
+	c.core.Work.Do(func() {
+		if !c.Status().Final {
+			c.core.setToken(token)
+			c.core.Audit("token.refresh", "accepted", "")
 		}
 	})
 	return nil
@@ -74,8 +60,8 @@ func (c *Conversation) UpdateRequestVars(vars map[string]any) error {
 	if err := c.Live(); err != nil {
 		return err
 	}
-	c.base.Secrets.AddNamed(vars)
-	c.base.Work.Do(func() { c.of.MergeVars(vars) })
+	c.core.Secrets.AddNamed(vars)
+	c.core.Work.Do(func() { c.core.mergeVars(vars) })
 	return nil
 }
 
@@ -95,66 +81,62 @@ func (c *Conversation) SetDynamicPrompt(data any) error {
 // Fail ends this session after a bug that was caught elsewhere, in a callback of
 // the page for example.
 func (c *Conversation) Fail(err error) {
-	c.base.Work.Post(func() { c.of.Crashed(fault.From(err)) })
+	c.core.Work.Post(func() { c.core.kind.Crashed(fault.From(err)) })
 }
 
 // WaitDelivered blocks until the listener has received every event so far, and the calls
 // that it then made on the session are under way. A listener must not call it.
-func (c *Conversation) WaitDelivered() { c.base.WaitDelivered() }
+func (c *Conversation) WaitDelivered() { c.core.WaitDelivered() }
 
 // Format prints no more than the state, whatever the verb: the token is secret.
 func (c *Conversation) Format(w fmt.State, _ rune) {
-	_, _ = io.WriteString(w, c.of.Kind+", "+c.of.State()) // fmt has no way to report a failed write
+	_, _ = io.WriteString(w, c.core.kind.Name+", "+c.Status().State) // fmt has no way to report a failed write
 }
 
-// Transport has the methods of a session that reaches the service itself, over a
-// socket or over HTTP.
-type Transport struct {
-	Conversation
-	tools *Tools
-	// notifier returns the sender of the completion signal, nil once the session has
-	// ended. It runs on the queue.
-	notifier func() *sessionend.Notifier
-}
+// Events yields every event that is emitted from the beginning of the loop on, until ctx
+// ends, or the session was closed and its last event was yielded. Several loops may run at
+// once, beside the listeners of the options. The session reads more slowly while more than
+// [MaxUndelivered] events wait for a loop.
+func (c *Conversation) Events(ctx context.Context) iter.Seq[event.Event] { return c.core.events(ctx) }
 
-// NewTransport returns the transport part of a session.
-func NewTransport(c Conversation, tools *Tools, notifier func() *sessionend.Notifier) Transport {
-	return Transport{c, tools, notifier}
-}
+// Settle blocks until a disconnected session emits nothing more: the completion signal was
+// sent or failed, and the listener has received the outcome. A listener must therefore not
+// call it.
+func (c *Conversation) Settle() { c.core.Settle() }
 
 // OnToolCall registers a handler for the tool called name and returns the
 // function that removes it. Handlers of one name run in the order of their
 // registration; if several have a schema, the newest schema is used. The error is
 // bad_request.
-func (t *Transport) OnToolCall(name string, h ToolHandler, schema converse.ArgsSchema) (remove func(), err error) {
-	return t.tools.OnToolCall(name, h, schema)
+func (c *Conversation) OnToolCall(name string, h ToolHandler, schema converse.ArgsSchema) (remove func(), err error) {
+	return c.core.Tools.OnToolCall(name, h, schema)
 }
 
 // OnOAuthRequired registers a handler for requests of the visitor's consent and
 // returns the function that removes it. The error is bad_request.
-func (t *Transport) OnOAuthRequired(h ConsentHandler) (remove func(), err error) {
-	return t.tools.OnOAuthRequired(h)
+func (c *Conversation) OnOAuthRequired(h ConsentHandler) (remove func(), err error) {
+	return c.core.Tools.OnOAuthRequired(h)
 }
 
 // RespondToTool answers a call that the brain waits for. response is an object.
 // Errors: bad_request, invalid_state.
-func (t *Transport) RespondToTool(ctx context.Context, id string, response map[string]any) (ToolAnswer, error) {
-	if err := t.Live(); err != nil {
+func (c *Conversation) RespondToTool(ctx context.Context, id string, response map[string]any) (ToolAnswer, error) {
+	if err := c.Live(); err != nil {
 		return ToolAnswer{}, err
 	}
-	return t.tools.Respond(ctx, id, response)
+	return c.core.Tools.Respond(ctx, id, response)
 }
 
 // CompleteThread sends the completion signal now. It fails with invalid_state
 // once the session has ended, and with aborted at the end of ctx (timeout for a
 // deadline), which does not cancel the signal; every other outcome is in the result.
-func (t *Transport) CompleteThread(ctx context.Context) (sessionend.Result, error) {
-	n, err := Ask(ctx, t.base, func(reply chan<- *sessionend.Notifier) { reply <- t.notifier() })
+func (c *Conversation) CompleteThread(ctx context.Context) (sessionend.Result, error) {
+	n, err := Ask(ctx, c.core, func(reply chan<- *sessionend.Notifier) { reply <- c.core.kind.Completing() })
 	if err != nil {
 		return sessionend.Result{}, err
 	}
 	if n == nil {
-		return sessionend.Result{}, fault.New(fault.InvalidState, "the session is "+t.of.State())
+		return sessionend.Result{}, fault.New(fault.InvalidState, "the session is "+c.Status().State)
 	}
 	r, err := n.NotifyNow(ctx)
 	if err != nil {

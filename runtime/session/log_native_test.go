@@ -17,8 +17,8 @@ func TestAPanicInAListenerIsLogged(t *testing.T) {
 	before := slog.Default()
 	slog.SetDefault(slog.New(slog.NewTextHandler(&text, nil)))
 	defer slog.SetDefault(before)
-	var b Base
-	b.Start(Hooks{Publish: func() {}, OnEvent: func(event.Event) { panic("a bug of the application") }})
+	var b Core
+	b.Start(&Options{OnEvent: func(event.Event) { panic("a bug of the application") }}, Kind{Publish: func() {}})
 	b.Emit(event.TurnStarted{})
 	b.WaitDelivered()
 	if got := text.String(); !strings.Contains(got, "level=ERROR") || !strings.Contains(got, "a bug of the application") {

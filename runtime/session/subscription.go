@@ -9,10 +9,10 @@ import (
 	"github.com/agentruntime/agentruntime/runtime/event"
 )
 
-// Subscription receives every event from [Base.Subscribe] on. The events that wait count like
+// Subscription receives every event from [Core.Subscribe] on. The events that wait count like
 // those that wait for the listener (MaxUndelivered).
 type Subscription struct {
-	base *Base
+	core *Core
 	wake chan struct{} // has a value when something has changed
 
 	mu     sync.Mutex
@@ -21,24 +21,24 @@ type Subscription struct {
 }
 
 // Subscribe begins a subscription. Stop must be called.
-func (b *Base) Subscribe() *Subscription {
-	u := &Subscription{base: b, wake: make(chan struct{}, 1)}
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	u.ended = b.finished
-	if !b.finished {
-		b.subscriptions = append(b.subscriptions, u)
+func (c *Core) Subscribe() *Subscription {
+	u := &Subscription{core: c, wake: make(chan struct{}, 1)}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	u.ended = c.finished
+	if !c.finished {
+		c.subscriptions = append(c.subscriptions, u)
 	}
 	return u
 }
 
 // Stop ends the subscription and forgets what waits.
 func (u *Subscription) Stop() {
-	u.base.mu.Lock()
-	u.base.subscriptions = slices.DeleteFunc(u.base.subscriptions, func(other *Subscription) bool { return other == u })
-	u.base.mu.Unlock()
+	u.core.mu.Lock()
+	u.core.subscriptions = slices.DeleteFunc(u.core.subscriptions, func(other *Subscription) bool { return other == u })
+	u.core.mu.Unlock()
 	u.mu.Lock()
-	u.base.undelivered.Add(-int64(len(u.events)))
+	u.core.undelivered.Add(-int64(len(u.events)))
 	u.events, u.ended = nil, true
 	u.mu.Unlock()
 }
@@ -48,7 +48,7 @@ func (u *Subscription) Add(e event.Event) {
 	u.mu.Lock()
 	if !u.ended {
 		u.events = append(u.events, e)
-		u.base.undelivered.Add(1)
+		u.core.undelivered.Add(1)
 	}
 	u.mu.Unlock()
 	u.notify()
@@ -75,7 +75,7 @@ func (u *Subscription) Next(ctx context.Context) (e event.Event, ok bool) {
 		u.mu.Lock()
 		if len(u.events) > 0 {
 			e, u.events = u.events[0], u.events[1:]
-			u.base.undelivered.Add(-1)
+			u.core.undelivered.Add(-1)
 			u.mu.Unlock()
 			return e, true
 		}
@@ -92,13 +92,10 @@ func (u *Subscription) Next(ctx context.Context) (e event.Event, ok bool) {
 	return nil, false
 }
 
-// Events yields every event that is emitted from the beginning of the loop on, until ctx
-// ends, or the session was closed and its last event was yielded. Several loops may run at
-// once, beside the listeners of the options. The session reads more slowly while more than
-// [MaxUndelivered] events wait for a loop.
-func (b *Base) Events(ctx context.Context) iter.Seq[event.Event] {
+// events is [Conversation.Events].
+func (c *Core) events(ctx context.Context) iter.Seq[event.Event] {
 	return func(yield func(event.Event) bool) {
-		u := b.Subscribe()
+		u := c.Subscribe()
 		defer u.Stop()
 		for {
 			e, ok := u.Next(ctx)
@@ -110,11 +107,11 @@ func (b *Base) Events(ctx context.Context) iter.Seq[event.Event] {
 }
 
 // Finish ends every subscription: nothing more will be emitted.
-func (b *Base) Finish() {
-	b.mu.Lock()
-	subscriptions := b.subscriptions
-	b.subscriptions, b.finished = nil, true
-	b.mu.Unlock()
+func (c *Core) Finish() {
+	c.mu.Lock()
+	subscriptions := c.subscriptions
+	c.subscriptions, c.finished = nil, true
+	c.mu.Unlock()
 	for _, u := range subscriptions {
 		u.end()
 	}

@@ -13,11 +13,7 @@ const tokenLimit = 10 * time.Second
 // Tokens asks the application for a new token when the service refuses the present one, and
 // before that expires, if its life is known. All methods but Fresh must be called on the queue.
 type Tokens struct {
-	Base *Base
-	Need func(context.Context) (string, error) // nil: the application has none
-	Life time.Duration                         // of every token; 0 if unknown
-	Get  func() string                         // the present token, "" once the session has ended
-	Set  func(token string)                    // replaces it
+	core *Core
 
 	ahead   *Timer
 	waiting []func(error) // of the call under way
@@ -26,11 +22,11 @@ type Tokens struct {
 // Watch asks for the next token when a fifth of the present one's life is left.
 func (t *Tokens) Watch() {
 	t.ahead.Stop()
-	if t.Need != nil && t.Life > 0 && t.Get() != "" {
-		t.ahead = t.Base.After(t.Life-t.Life/5, func() {
+	if t.core.opts.OnTokenNeeded != nil && t.core.opts.TokenLife > 0 && t.core.Token != "" {
+		t.ahead = t.core.After(t.core.opts.TokenLife-t.core.opts.TokenLife/5, func() {
 			t.Renew(func(err error) {
-				if err != nil && t.Get() != "" { // there is time for one more call
-					t.ahead = t.Base.After(t.Life/20, func() { t.Renew(func(error) {}) })
+				if err != nil && t.core.Token != "" { // there is time for one more call
+					t.ahead = t.core.After(t.core.opts.TokenLife/20, func() { t.Renew(func(error) {}) })
 				}
 			})
 		})
@@ -47,22 +43,22 @@ func (t *Tokens) Renew(done func(error)) {
 	if len(t.waiting) > 1 {
 		return
 	}
-	t.Base.Spawn(func() {
-		token, err := AskToken(context.Background(), t.Need)
-		t.Base.Work.Post(func() { t.renewed(token, err) })
+	t.core.Spawn(func() {
+		token, err := AskToken(context.Background(), t.core.opts.OnTokenNeeded)
+		t.core.Work.Post(func() { t.renewed(token, err) })
 	})
 }
 
 // Once returns a function that asks for a token without keeping it, for a request at the end
 // of a session; nil when the application has none.
 func (t *Tokens) Once() func(context.Context) (string, error) {
-	if t.Need == nil {
+	if t.core.opts.OnTokenNeeded == nil {
 		return nil
 	}
 	return func(ctx context.Context) (string, error) {
-		token, err := AskToken(ctx, t.Need)
+		token, err := AskToken(ctx, t.core.opts.OnTokenNeeded)
 		if err == nil {
-			t.Base.Secrets.Add(token)
+			t.core.Secrets.Add(token)
 		}
 		return token, err
 	}
@@ -96,14 +92,14 @@ func AskToken(ctx context.Context, need func(context.Context) (string, error)) (
 func (t *Tokens) renewed(token string, err error) {
 	waiting := t.waiting
 	t.waiting = nil
-	if err == nil && t.Get() != "" { // a session that has ended keeps none
-		t.Base.Secrets.Add(token)
-		t.Set(token)
-		t.Base.Audit("token.refresh", "accepted", "onTokenNeeded")
+	if err == nil && t.core.Token != "" { // a session that has ended keeps none
+		t.core.Secrets.Add(token)
+		t.core.setToken(token)
+		t.core.Audit("token.refresh", "accepted", "onTokenNeeded")
 		t.Watch()
 	}
 	if err != nil {
-		t.Base.Log("warn", "onTokenNeeded failed: "+err.Error(), nil)
+		t.core.Log("warn", "onTokenNeeded failed: "+err.Error(), nil)
 	}
 	for _, done := range waiting {
 		done(err)
@@ -113,18 +109,18 @@ func (t *Tokens) renewed(token string, err error) {
 // Fresh returns a token to use in place of refused, which the service did not accept. It must
 // not be called from the queue. The error is unauthorized, or that of the end of ctx.
 func (t *Tokens) Fresh(ctx context.Context, refused string) (string, error) {
-	if t.Need == nil {
+	if t.core.opts.OnTokenNeeded == nil {
 		return "", fault.New(fault.Unauthorized, "the service refused the token")
 	}
 	result := make(chan error, 1)
 	var token string
-	t.Base.Work.Post(func() {
-		if token = t.Get(); token != refused {
+	t.core.Work.Post(func() {
+		if token = t.core.Token; token != refused {
 			result <- nil
 			return
 		}
 		t.Renew(func(err error) {
-			token = t.Get()
+			token = t.core.Token
 			result <- err
 		})
 	})

@@ -15,7 +15,6 @@ import (
 	"github.com/agentruntime/agentruntime/runtime/converse"
 	"github.com/agentruntime/agentruntime/runtime/event"
 	"github.com/agentruntime/agentruntime/runtime/fault"
-	"github.com/agentruntime/agentruntime/runtime/httpclient"
 )
 
 // ToolHandler runs a client command. What it returns is reported locally as
@@ -62,35 +61,11 @@ const (
 // request, so that a flood can't fill the memory.
 const maxCalls = 1000
 
-// Caller is what the request that sends a tool's answer needs from the session.
-type Caller struct {
-	Token string
-	// Place identifies the server-side session, if there is one. An answer is too
-	// late if Place has changed by the time the reply arrives.
-	Place any
-}
-
 // Tools runs the client commands of the brain and sends it their answers
 // (session §A.1.7, protocol §9.8 and §10.5 to §10.8). Its methods must be
-// called on the queue of Base, except Respond and those that register handlers.
+// called on the session's queue, except Respond and those that register handlers.
 type Tools struct {
-	Base *Base
-	// HTTPClient sends the answers.
-	HTTPClient httpclient.Client
-	URL        string // the brain's base address
-	// Trace returns the trace context of an answer; nil means none.
-	Trace func() httpclient.TraceContext
-	// SpiralLimit is the number of tool segments in a turn before
-	// toolSpiralDetected; 0 is off.
-	SpiralLimit int
-	// Life returns the context that handlers are called with.
-	Life func() context.Context
-	// Caller is called on the queue.
-	Caller func() Caller
-	// Tokens replaces a token that the service refuses; nil replaces none.
-	Tokens *Tokens
-	// Turns records the times of the calls; nil records none.
-	Turns *Turns
+	core *Core
 
 	dispatch converse.Dispatcher
 	handlers map[string][]*toolHandler
@@ -135,14 +110,14 @@ func (t *Tools) OnToolCall(name string, h ToolHandler, schema converse.ArgsSchem
 		return nil, err
 	}
 	handler := &toolHandler{run: h, schema: schema}
-	t.Base.Work.Do(func() {
+	t.core.Work.Do(func() {
 		if t.handlers == nil {
 			t.handlers = map[string][]*toolHandler{}
 		}
 		t.handlers[name] = append(t.handlers[name], handler)
 	})
 	return func() {
-		t.Base.Work.Post(func() { t.handlers[name] = without(t.handlers[name], handler) })
+		t.core.Work.Post(func() { t.handlers[name] = without(t.handlers[name], handler) })
 	}, nil
 }
 
@@ -153,9 +128,9 @@ func (t *Tools) OnOAuthRequired(h ConsentHandler) (remove func(), err error) {
 		return nil, err
 	}
 	handler := &consentHandler{h}
-	t.Base.Work.Do(func() { t.consents = append(t.consents, handler) })
+	t.core.Work.Do(func() { t.consents = append(t.consents, handler) })
 	return func() {
-		t.Base.Work.Post(func() { t.consents = without(t.consents, handler) })
+		t.core.Work.Post(func() { t.consents = without(t.consents, handler) })
 	}, nil
 }
 
@@ -167,9 +142,9 @@ func without[T comparable](list []T, gone T) []T {
 // Segment counts a tool segment and runs its call.
 func (t *Tools) Segment(seg *converse.Segment) {
 	t.inTurn++
-	if t.inTurn == t.SpiralLimit { // once per turn
-		t.Base.Audit("tool.spiral_detected", "detected", "")
-		t.Base.Emit(event.ToolSpiralDetected{Count: t.inTurn, Limit: t.SpiralLimit})
+	if limit := *t.core.opts.ToolSpiralLimit; t.inTurn == limit { // once per turn
+		t.core.Audit("tool.spiral_detected", "detected", "")
+		t.core.Emit(event.ToolSpiralDetected{Count: t.inTurn, Limit: limit})
 	}
 	if call, ok := converse.ParseCall(seg); ok && t.ran < maxCalls && t.dispatch.Call(call) {
 		t.Run(call)
@@ -203,7 +178,7 @@ func (t *Tools) Run(c converse.Call) {
 			continue
 		}
 		if errs := h.schema.Check(call.Args); len(errs) > 0 {
-			t.Base.Emit(event.ToolCallInvalid{Call: call, Errors: errs})
+			t.core.Emit(event.ToolCallInvalid{Call: call, Errors: errs})
 			return
 		}
 		break
@@ -211,27 +186,27 @@ func (t *Tools) Run(c converse.Call) {
 	if c.ID != "" && c.Blocking {
 		t.wait(c)
 	}
-	t.Base.Audit("tool.invoke", "allowed", call.Name)
-	t.Base.Emit(event.ToolCalled{ToolCall: call})
-	times := t.Turns.called(call)
+	t.core.Audit("tool.invoke", "allowed", call.Name)
+	t.core.Emit(event.ToolCalled{ToolCall: call})
+	times := t.core.Turns.called(call)
 	if len(handlers) == 0 {
 		return
 	}
-	ctx := t.Life()
-	t.Base.Spawn(func() {
-		t.Base.WaitDelivered() // the event comes before the handlers
+	ctx := t.core.Life
+	t.core.Spawn(func() {
+		t.core.WaitDelivered() // the event comes before the handlers
 		for _, h := range handlers {
 			if ctx.Err() != nil {
 				return // the session ended
 			}
 			value, err := Guarded(func() (any, error) { return h.run(ctx, call) })
 			at := time.Now()
-			t.Base.Work.Post(func() { times.returned = at })
+			t.core.Work.Post(func() { times.returned = at })
 			if err == nil && value == nil {
 				continue
 			}
-			t.Base.Work.Post(func() {
-				t.Base.Emit(event.ToolCallResult{Call: call, OK: err == nil, Value: value, Error: handlerFault(call.Name, err)})
+			t.core.Work.Post(func() {
+				t.core.Emit(event.ToolCallResult{Call: call, OK: err == nil, Value: value, Error: handlerFault(call.Name, err)})
 			})
 		}
 	})
@@ -277,17 +252,17 @@ func (t *Tools) Consent(seg *converse.Segment) {
 	}
 	t.asked[consent.AuthURL] = true
 	ask := event.OAuthRequired(consent)
-	t.Base.Emit(ask)
-	ctx := t.Life()
+	t.core.Emit(ask)
+	ctx := t.core.Life
 	for _, h := range t.consents {
-		t.Base.Spawn(func() {
-			t.Base.WaitDelivered() // the event comes before the handlers
+		t.core.Spawn(func() {
+			t.core.WaitDelivered() // the event comes before the handlers
 			if ctx.Err() != nil {
 				return // the session ended
 			}
 			value, err := Guarded(func() (any, error) { return h.run(ctx, ask) })
-			t.Base.Work.Post(func() {
-				t.Base.Emit(event.OAuthRequiredResult{Result: ask, OK: err == nil, Value: value, Error: handlerFault("oauthRequired", err)})
+			t.core.Work.Post(func() {
+				t.core.Emit(event.OAuthRequiredResult{Result: ask, OK: err == nil, Value: value, Error: handlerFault("oauthRequired", err)})
 			})
 		})
 	}
@@ -300,17 +275,18 @@ func (t *Tools) Respond(ctx context.Context, id string, response map[string]any)
 		return ToolAnswer{}, fault.New(fault.BadRequest, "respondToTool needs the id of the call and an object")
 	}
 	type job struct {
-		call   pendingCall
-		caller Caller
-		known  bool
+		call  pendingCall
+		known bool
+		token string
+		place any
 	}
-	j, err := Ask(ctx, t.Base, func(reply chan<- job) {
+	j, err := Ask(ctx, t.core, func(reply chan<- job) {
 		call, known := t.waiting[id]
 		if known && time.Since(call.since) > toolAnswerLife {
 			delete(t.waiting, id)
 			known = false
 		}
-		reply <- job{call, t.Caller(), known}
+		reply <- job{call, known, t.core.Token, t.place()}
 	})
 	if err != nil {
 		return ToolAnswer{}, err
@@ -318,9 +294,9 @@ func (t *Tools) Respond(ctx context.Context, id string, response map[string]any)
 	if !j.known {
 		return ToolAnswer{Reason: "unknown_or_stale"}, nil
 	}
-	answer, err := t.post(ctx, j.caller.Token, j.call.name, id, response)
-	if err == nil && answer.Status == 401 && t.Tokens != nil {
-		if token, refused := t.Tokens.Fresh(ctx, j.caller.Token); refused == nil {
+	answer, err := t.post(ctx, j.token, j.call.name, id, response)
+	if err == nil && answer.Status == 401 {
+		if token, refused := t.core.Tokens.Fresh(ctx, j.token); refused == nil {
 			answer, err = t.post(ctx, token, j.call.name, id, response)
 		}
 	}
@@ -328,16 +304,24 @@ func (t *Tools) Respond(ctx context.Context, id string, response map[string]any)
 		return answer, err
 	}
 	// The service has the answer, so the end of ctx must not change the outcome.
-	return Ask(context.WithoutCancel(ctx), t.Base, func(reply chan<- ToolAnswer) {
-		if t.Caller().Place != j.caller.Place {
+	return Ask(context.WithoutCancel(ctx), t.core, func(reply chan<- ToolAnswer) {
+		if t.place() != j.place {
 			answer = ToolAnswer{Reason: "session_rebuilt"}
 		} else if answer.OK {
 			delete(t.waiting, id)
-			t.Turns.answered(id)
-			t.Base.Audit("tool.ack", "allowed", j.call.name)
+			t.core.Turns.answered(id)
+			t.core.Audit("tool.ack", "allowed", j.call.name)
 		}
 		reply <- answer
 	})
+}
+
+// place identifies the server-side session, nil if there is none.
+func (t *Tools) place() any {
+	if t.core.kind.Place == nil {
+		return nil
+	}
+	return t.core.kind.Place()
 }
 
 func (t *Tools) post(ctx context.Context, token, name, id string, response map[string]any) (ToolAnswer, error) {
@@ -347,17 +331,13 @@ func (t *Tools) post(ctx context.Context, token, name, id string, response map[s
 	if err != nil {
 		return ToolAnswer{}, fault.New(fault.BadRequest, "the response can't be converted to JSON").Because(err)
 	}
-	var trace httpclient.TraceContext
-	if t.Trace != nil {
-		trace = t.Trace()
-	}
 	limited, cancel := context.WithTimeout(ctx, toolAnswerLimit)
 	defer cancel()
-	client, _ := fetch.Open(t.HTTPClient) // the session closes it
+	client, _ := fetch.Open(t.core.opts.HTTPClient) // the session closes it
 	err = fetch.Once(limited, client, &fetch.Request{
 		Method: "POST",
-		URL:    t.URL + "/assistant/tool_response",
-		Header: fetch.Authorize(token, trace),
+		URL:    *t.core.opts.GenieURL + "/assistant/tool_response",
+		Header: fetch.Authorize(token, t.core.opts.TraceContext()),
 		Body:   body,
 	}, nil)
 	if err == nil {

@@ -61,25 +61,19 @@ func (s *service) Do(ctx context.Context, r *fetch.Request) (*fetch.Response, er
 // rig is a session that consists of its tools.
 type rig struct {
 	*inside
-	Tools
+	*Tools
 	t       *testing.T
 	service *service
-	place   any
-	end     context.CancelFunc
 }
 
 func runTools(t *testing.T, f func(r *rig)) {
 	t.Helper()
 	bubble(t, func(s *inside) {
-		r := &rig{inside: s, t: t, service: &service{status: 200}, place: "here"}
-		life, end := context.WithCancel(context.Background())
-		defer end()
-		r.end = end
-		r.Tools = Tools{
-			Base: &s.Base, HTTPClient: fetch.As(r.service), URL: "https://brain.example", SpiralLimit: 3,
-			Life:   func() context.Context { return life },
-			Caller: func() Caller { return Caller{Token: "token", Place: r.place} },
-		}
+		r := &rig{inside: s, Tools: &s.Tools, t: t, service: &service{status: 200}}
+		s.opts.HTTPClient = fetch.As(r.service)
+		s.Token, s.place = "token", "here"
+		s.Begin()
+		defer s.Die()
 		f(r)
 	})
 }
@@ -256,7 +250,7 @@ func TestASpiralIsToldOncePerTurn(t *testing.T) {
 		if got := all[event.ToolSpiralDetected](r.inside); !slices.Equal(got, []event.ToolSpiralDetected{{Count: 3, Limit: 3}, {Count: 3, Limit: 3}}) {
 			t.Errorf("%v", got)
 		}
-		r.SpiralLimit = 0
+		*r.opts.ToolSpiralLimit = 0
 		for range 50 {
 			r.tool("go {}", "")
 		}
@@ -348,7 +342,7 @@ func TestHandlersEndWithTheSession(t *testing.T) {
 			}
 		}
 		r.tool("go {}", "")
-		r.end()
+		r.Die()
 		synctest.Wait()
 		if ran != 1 {
 			t.Errorf("%d handlers ran", ran)

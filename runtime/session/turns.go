@@ -10,11 +10,12 @@ import (
 )
 
 // Turns records when the parts of a turn happen, and emits [event.TurnTimings] when the turn
-// is over. It must be used on the queue of Base only.
+// is over. It must be used on the session's queue only.
 type Turns struct {
-	Base *Base
 	// Over is called when the turn under way has ended; it may be nil.
 	Over func()
+
+	core *Core
 
 	asked   *turn // of a typed text that the service has not begun to answer
 	current *turn // that is being answered
@@ -256,7 +257,7 @@ func (t *Turns) emit(c *turn, outcome string) {
 		}
 		e.Tools = append(e.Tools, timing)
 	}
-	t.Base.EmitAt(e, now)
+	t.core.EmitAt(e, now)
 }
 
 // called records a call of a client tool.

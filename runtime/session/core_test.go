@@ -13,12 +13,14 @@ import (
 
 	"github.com/agentruntime/agentruntime/runtime/event"
 	"github.com/agentruntime/agentruntime/runtime/fault"
+	"github.com/agentruntime/agentruntime/runtime/httpclient"
 	"github.com/agentruntime/agentruntime/runtime/sessionend"
 )
 
-// inside is a minimal session: a Base whose state is a number.
+// inside is a minimal session: a Core whose state is a number.
 type inside struct {
-	Base
+	Core
+	place            any
 	state, published int
 	crashes          []*fault.Error
 	events           []event.Event
@@ -29,10 +31,10 @@ type inside struct {
 
 func newInside() *inside {
 	s := &inside{}
-	s.Start(Hooks{
-		Publish: func() { s.published = s.state },
-		Crashed: func(err *fault.Error) { s.crashes = append(s.crashes, err) },
-		Actor:   func() Actor { return Actor{"999", "visitor-7", "5f0c"} },
+	stall, limit, genie := 12*time.Second, 3, "https://brain.example"
+	s.Start(&Options{
+		SubjectID: "visitor-7", BrainStall: &stall, ToolSpiralLimit: &limit, GenieURL: &genie,
+		TraceContext: func() httpclient.TraceContext { return httpclient.TraceContext{} },
 		OnEvent: func(e event.Event) {
 			s.events = append(s.events, e)
 			if s.heed != nil {
@@ -44,6 +46,11 @@ func newInside() *inside {
 			first, _, _ := strings.Cut(message, "\n")
 			s.logged = append(s.logged, level+" "+first)
 		},
+	}, Kind{
+		Publish: func() { s.published = s.state },
+		Crashed: func(err *fault.Error) { s.crashes = append(s.crashes, err) },
+		Status:  func() Status { return Status{PartnerID: "999", ThreadID: "5f0c"} },
+		Place:   func() any { return s.place },
 	})
 	return s
 }
@@ -80,7 +87,7 @@ func TestAPanicEndsTheSession(t *testing.T) {
 			time.Sleep(2 * time.Second)
 		},
 		"in a question": func(s *inside) {
-			_, _ = Ask(context.Background(), &s.Base, func(chan<- int) { panic("KS djJ8secret-token-1234567890") })
+			_, _ = Ask(context.Background(), &s.Core, func(chan<- int) { panic("KS djJ8secret-token-1234567890") })
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -161,8 +168,8 @@ func TestEverythingIsHeardInOrder(t *testing.T) {
 // TestWithoutAListener nothing is kept for one.
 func TestWithoutAListener(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		var b Base
-		b.Start(Hooks{Publish: func() {}})
+		var b Core
+		b.Start(&Options{}, Kind{Publish: func() {}})
 		b.Emit(event.ResponsePending{})
 		b.Audit("session.connect", "started", "")
 		b.Log("warn", "nobody reads it", nil)
@@ -224,8 +231,8 @@ func TestWarningsAndAuditsAreRedacted(t *testing.T) {
 // session can recognise.
 func TestLogIsRedacted(t *testing.T) {
 	var logged string
-	var b Base
-	b.Start(Hooks{Log: func(level, message string, data map[string]any) { logged = fmt.Sprint(level, message, data) }})
+	var b Core
+	b.Start(&Options{Log: func(level, message string, data map[string]any) { logged = fmt.Sprint(level, message, data) }}, Kind{})
 	defer b.Secrets.Forget()
 	b.Secrets.Add("correct horse")
 	b.Secrets.AddNamed(map[string]any{"pinSecret": "battery staple", "name": "Annabella"})
@@ -246,7 +253,7 @@ func TestLogIsRedacted(t *testing.T) {
 
 func TestAnAttemptToCompleteIsAnEvent(t *testing.T) {
 	bubble(t, func(s *inside) {
-		s.Completed(sessionend.Attempt{Reason: "manual", Sent: true, Suppressed: true, Peers: 2})
+		s.completed(sessionend.Attempt{Reason: "manual", Sent: true, Suppressed: true, Peers: 2})
 		want := event.SessionCompleted{Reason: "manual", Sent: true, Suppressed: true, Peers: 2}
 		if got := all[event.SessionCompleted](s); !slices.Equal(got, []event.SessionCompleted{want}) {
 			t.Errorf("%+v", got)
@@ -271,17 +278,17 @@ func TestGuarded(t *testing.T) {
 
 func TestAsk(t *testing.T) {
 	bubble(t, func(s *inside) {
-		if v, err := Ask(context.Background(), &s.Base, func(reply chan<- int) { reply <- 7 }); v != 7 || err != nil {
+		if v, err := Ask(context.Background(), &s.Core, func(reply chan<- int) { reply <- 7 }); v != 7 || err != nil {
 			t.Errorf("%v, %v", v, err)
 		}
-		if _, err := Ask(context.Background(), &s.Base, func(chan<- int) { panic("a bug") }); !errors.Is(err, fault.InternalError) {
+		if _, err := Ask(context.Background(), &s.Core, func(chan<- int) { panic("a bug") }); !errors.Is(err, fault.InternalError) {
 			t.Errorf("a panic: %v", err)
 		}
 		ctx, cancel := context.WithCancel(context.Background())
 		release := make(chan struct{})
 		s.Work.Post(func() { <-release })
 		time.AfterFunc(time.Second, cancel)
-		if _, err := Ask(ctx, &s.Base, func(reply chan<- int) { reply <- 7 }); !errors.Is(err, fault.Aborted) {
+		if _, err := Ask(ctx, &s.Core, func(reply chan<- int) { reply <- 7 }); !errors.Is(err, fault.Aborted) {
 			t.Errorf("the end of the context: %v", err)
 		}
 		close(release)
@@ -354,7 +361,7 @@ func TestATimerRunsUnlessItIsStopped(t *testing.T) {
 
 func TestTheWatchdogCountsSilence(t *testing.T) {
 	bubble(t, func(s *inside) {
-		w := Watchdog{Base: &s.Base, Period: 12 * time.Second}
+		w := &s.Stall
 		on := func(f func()) {
 			s.Work.Call(f)
 			synctest.Wait()
@@ -373,8 +380,8 @@ func TestTheWatchdogCountsSilence(t *testing.T) {
 		if got := all[event.BrainStalled](s); !slices.Equal(got, want) {
 			t.Errorf("%v", got)
 		}
-		off := Watchdog{Base: &s.Base}
-		on(off.Arm)
+		*s.opts.BrainStall = 0
+		on(w.Arm)
 		time.Sleep(time.Hour)
 		if got := all[event.BrainStalled](s); len(got) != 3 {
 			t.Errorf("%v", got)
@@ -408,9 +415,8 @@ func TestWhoWaitsForTheListenerWaitsForItsWishes(t *testing.T) {
 func TestWhatHappenedWhileTheListenerWasBusyIsDeliveredAtOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var order []string
-		var b Base
-		b.Start(Hooks{
-			Publish: func() {},
+		var b Core
+		b.Start(&Options{
 			OnEvents: func(events []event.Timed) {
 				for _, e := range events {
 					order = append(order, e.Name())
@@ -420,7 +426,7 @@ func TestWhatHappenedWhileTheListenerWasBusyIsDeliveredAtOnce(t *testing.T) {
 					b.Emit(event.BrainStalled{})
 				}
 			},
-		})
+		}, Kind{Publish: func() {}})
 		idle := make(chan struct{})
 		b.AfterDelivered(func() { <-idle })
 		b.Emit(event.ResponsePending{})
@@ -442,9 +448,9 @@ func TestWhatHappenedWhileTheListenerWasBusyIsDeliveredAtOnce(t *testing.T) {
 // TestAnEventPublishesWithoutAListener: the application may read the state after a call that
 // returned in the same function on the queue.
 func TestAnEventPublishesWithoutAListener(t *testing.T) {
-	var b Base
+	var b Core
 	state, published := "idle", ""
-	b.Start(Hooks{Publish: func() { published = state }})
+	b.Start(&Options{}, Kind{Publish: func() { published = state }})
 	b.Work.Call(func() {
 		state = "connected"
 		b.Emit(event.ResponsePending{})
