@@ -22,7 +22,7 @@ export class Lines {
   }
 
   add(name, text) {
-    const line = { time: new Date().toISOString(), name, text }
+    const line = lineOf(new Date(), name, text)
     this.#all.push(line)
     if (this.#all.length > maxLines) this.#all.shift()
     if (!this.#matches(line)) return
@@ -30,13 +30,20 @@ export class Lines {
     if (this.#list.children.length > maxLines) this.#list.lastElementChild.remove()
   }
 
+  /** Shows other lines in place of these: times, names and texts. All are kept, and the newest that match are shown. */
+  fill(lines) {
+    this.#all = lines.map((line) => lineOf(...line))
+    this.#show()
+  }
+
   #matches = ({ name, text }) => `${name} ${text}`.toLowerCase().includes(this.#filter.value.toLowerCase())
 
   #show() {
-    this.#list.replaceChildren(...this.#all.filter(this.#matches).reverse().map(drawn))
+    this.#list.replaceChildren(...this.#all.filter(this.#matches).slice(-maxLines).reverse().map(drawn))
   }
 }
 
+const lineOf = (time, name, text) => ({ time: time.toISOString(), name, text })
 const drawn = ({ time, name, text }) => make("li", {}, make("time", {}, time.slice(11, 23)), " ", make("b", {}, name), ` ${text}`)
 
 /** Saves a text as a file. */

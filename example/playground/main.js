@@ -40,6 +40,8 @@ const offered = {
 let service
 let session
 let transcript
+/** The recording that is shown, if there is one. */
+let shown
 
 onWire((kind, text) => wire.add(kind, text))
 drawOptions($("kind").value, offered)
@@ -70,8 +72,26 @@ function avatar() {
   return session?.mode === "avatar" ? session.transport : undefined
 }
 
+/** Shows a recording, whose reader is loaded then. */
+async function openFile(file) {
+  if (!file) return
+  if (session) return status("Disconnect before you open a recording.", true)
+  status("Reading…")
+  try {
+    const { openRecording, ShownRecording } = await import("./recording.js")
+    const recording = await openRecording(file)
+    shown?.close()
+    shown = new ShownRecording(recording, log, turns)
+    $("turns").closest("details").open = true
+  } catch (error) {
+    status(error.code === "validation_error" ? error.message : errorMessage(error), true)
+  }
+}
+
 async function connect() {
   const kind = $("kind").value
+  shown?.close()
+  shown = undefined
   status("Connecting…")
   ready(false)
   $("stage").dataset.state = "busy"
@@ -172,13 +192,23 @@ async function attempt(action) {
 
 const press = (id, action) => $(id).addEventListener("click", () => attempt(action))
 $("connect").addEventListener("click", connect)
+$("open").addEventListener("click", () => $("file").click())
+$("file").addEventListener("change", () => {
+  openFile($("file").files[0])
+  $("file").value = "" // the same file may be opened again
+})
+document.addEventListener("dragover", (event) => event.preventDefault()) // otherwise the browser leaves the page for the file
+document.addEventListener("drop", (event) => {
+  event.preventDefault()
+  openFile(event.dataTransfer.files[0])
+})
 press("disconnect", () => leave(endMessage("disconnect")))
 press("interrupt", () => avatar().interrupt())
 press("pause", () => avatar().pause())
 press("resume", () => avatar().resume())
 press("acknowledge", () => avatar().acknowledgeDisclosure())
 press("switch", () => session.switchMode(session.mode === "avatar" ? "chat" : "avatar"))
-press("vtt", () => save("transcript.vtt", toWebVTT(transcript?.entries ?? [], { speakers: { user: "You", agent: "Agent" } })))
+press("vtt", () => save("transcript.vtt", shown ? shown.captions : toWebVTT(transcript?.entries ?? [], { speakers: { user: "You", agent: "Agent" } })))
 $("kind").addEventListener("change", () => drawOptions($("kind").value, offered))
 $("options").addEventListener("submit", (event) => event.preventDefault())
 $("typed").addEventListener("submit", (event) => {

@@ -233,7 +233,7 @@ test("a part is downloaded by nobody who does not import it, and needs no progra
     return [...files].map((file) => readFileSync(new URL(`dist/${file}`, root), "utf8"))
   }
   // A text that only the part has.
-  const parts = { presenter: "kaltura_presenter_memory", navigator: "either manifest or manifestUrl", scripted: "whepUrl must be", chroma: "webgl2", noise: "kaltura-noise-gate", analytics: "analytics.kaltura.com", "testing/fakes": "throwToNoAgent" }
+  const parts = { presenter: "kaltura_presenter_memory", navigator: "either manifest or manifestUrl", scripted: "whepUrl must be", chroma: "webgl2", noise: "kaltura-noise-gate", analytics: "analytics.kaltura.com", "testing/fakes": "throwToNoAgent", replay: "the recording can't be read" }
   for (const [name, mark] of Object.entries(parts)) {
     for (const entry of ["index", "chat", "element", "react", "ui", "testing"]) assert.ok(closure(`${entry}.js`, false).every((text) => !text.includes(mark)), `${entry} has ${name}`)
     const own = closure(`${name}.js`, true)
