@@ -75,6 +75,10 @@ func generate(root string) (map[string]string, error) {
 	if err != nil {
 		return nil, err
 	}
+	timings, err := types.timings()
+	if err != nil {
+		return nil, err
+	}
 	regions, err := regionsText()
 	if err != nil {
 		return nil, err
@@ -82,6 +86,6 @@ func generate(root string) (map[string]string, error) {
 	return map[string]string{
 		regionsFile: regions, playgroundFile: playground,
 		typesFile: text, docFile: doc, optionsTypes: options, optionsDocFile: optionsDoc,
-		namesFile: names, codesFile: codeTypes(), codesDocFile: codesDoc(),
+		namesFile: names, codesFile: codeTypes() + timings, codesDocFile: codesDoc(),
 	}, nil
 }

@@ -260,7 +260,10 @@ var words = regexp.MustCompile(`^[A-Z].*[a-z].*[A-Z]|^[A-Z]{2,}[a-z]`)
 const optionsHeader = `// Generated from the options of each session by "go generate ./runtime/event"; don't edit.
 
 import type { AgentMode, Kickoff, ToolCall } from "./events.js"
-import type { Capabilities, Injected, OwnToken, RequestVars, TraceSource } from "./options.js"
+import type { Capabilities, Injected, OwnToken, RequestVars, TraceSource } from "./inputs.js"
+import type { TokenKind } from "./names.js"
+
+export { capabilityNames, type TokenKind } from "./names.js"
 
 /** How an option is checked: by its kind, or by the values that it can have. */
 export type Check =
@@ -376,8 +379,13 @@ func (t *types) optionsFile() (text, nameLists, doc string, err error) {
 			return "", "", "", err
 		}
 	}
+	var apart strings.Builder // what inputs.ts needs, which settings.ts needs itself
 	for _, d := range t.order[written:] {
-		b.WriteString("\n" + t.written[d])
+		to := &b
+		if d.name == "TokenKind" {
+			to = &apart
+		}
+		to.WriteString("\n" + t.written[d])
 	}
 	fmt.Fprintf(&b, "\n/** The names of the limits in `timeouts`. */\nexport type TimeoutName = keyof Timeouts\n")
 	fmt.Fprintf(&b, "\nexport const regions = [%s] as const\n\n/** The service's regions. */\nexport type Region = (typeof regions)[number]\n", strings.Join(quoted(appinit.Regions()), ", "))
@@ -395,10 +403,14 @@ func (t *types) optionsFile() (text, nameLists, doc string, err error) {
 		if len(values) == 0 {
 			return "", "", "", fmt.Errorf("runtime/converse has no list %s", l.goName)
 		}
-		fmt.Fprintf(&b, "\n/** %s */\nexport const %s = [\n  %s,\n] as const\n", l.about, l.name, strings.Join(values, ",\n  "))
+		to := &b
+		if l.name == "capabilityNames" {
+			to = &apart
+		}
+		fmt.Fprintf(to, "\n/** %s */\nexport const %s = [\n  %s,\n] as const\n", l.about, l.name, strings.Join(values, ",\n  "))
 	}
 	nameLists, err = t.namesFile(lists)
-	return optionsHeader + b.String() + tables.String(), nameLists, page.String(), err
+	return optionsHeader + b.String() + tables.String(), nameLists + apart.String(), page.String(), err
 }
 
 // filterTypes are the TypeScript types of a filter's values, by the names of the variables

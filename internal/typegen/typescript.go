@@ -391,8 +391,8 @@ func (t *types) file() (string, error) {
 	}
 	var b strings.Builder
 	b.WriteString(header)
-	b.WriteString("import type { ErrorCode, WarningCode } from \"./codes.js\"\n")
-	b.WriteString("import type { AgentError } from \"./errors.js\"\n")
+	b.WriteString("import type { ErrorCode, Timings, WarningCode } from \"./codes.js\"\n")
+	b.WriteString("import type { AgentError } from \"./errors.js\"\n\nexport type { TimingPhase, Timings } from \"./codes.js\"\n")
 	for i, k := range kinds {
 		fmt.Fprintf(&b, "\n/** Events of %s, by name, with their payloads. */\nexport interface %sEvents {\n", k.title, k.name)
 		for _, e := range lists[i] {
@@ -413,10 +413,6 @@ func (t *types) file() (string, error) {
 	if err := t.useOf("runtime/media", "Stats"); err != nil { // the result of getStats
 		return "", err
 	}
-	if err := t.useOf("runtime/avatar", "TimingPhase"); err != nil {
-		return "", err
-	}
-	b.WriteString("\n/** Milliseconds from the connect call, by phase. */\nexport type Timings = Partial<Record<TimingPhase, number>>\n")
 	b.WriteString("\n/** The payload of events without data. */\nexport type Nothing = Record<string, never>\n")
 	for _, d := range t.order {
 		b.WriteString("\n" + t.written[d])
@@ -435,6 +431,21 @@ func (t *types) file() (string, error) {
 	fmt.Fprintf(&b, "\n/** The opening phrase of an agent without an opening turn. */\nexport const SILENT_OPENING = %q\n", control.SilentOpening)
 	fmt.Fprintf(&b, "\n/** The text in its place in `transcript`, `speechChunk` and `avatarStopTalking`. */\nexport const SILENT_OPENING_LABEL = %q\n", avatar.SilentOpeningLabel)
 	return b.String(), nil
+}
+
+// timings returns the types of the phases of a connect, which errors have too: so they are not in
+// events.ts, which has errors.
+func (t *types) timings() (string, error) {
+	p, err := t.module.load("runtime/avatar")
+	if err != nil {
+		return "", err
+	}
+	phase := p.types["TimingPhase"]
+	if _, err := t.use(phase); err != nil {
+		return "", err
+	}
+	return "\n" + t.written[phase] +
+		"\n/** Milliseconds from the connect call, by phase. */\nexport type Timings = Partial<Record<TimingPhase, number>>\n", nil
 }
 
 // useOf declares a type of the package in dir that no event uses.

@@ -8,7 +8,8 @@ import { fullProgram, load } from "./full.js"
 import { optionsOf, type PlainOptions } from "./options.js"
 import type { Methods, Program } from "./program.js"
 import { Remote } from "./remote.js"
-import { Session, withCallbacks, type CallOptions, type DisconnectOptions } from "./session.js"
+import { Session, withCallbacks, type DisconnectOptions } from "./session.js"
+import type { CallOptions } from "./signals.js"
 
 /** The payload of `transportChanged`: the new transport, before it connects. */
 export type TransportChange = { mode: "avatar"; transport: AvatarSession } | { mode: "chat"; transport: ChatSession }

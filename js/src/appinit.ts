@@ -3,39 +3,14 @@ import { isLoading } from "./load.js"
 import { appInitNames } from "./names.js"
 import { AgentError } from "./errors.js"
 import { KeptToken } from "./kept.js"
-import { bad, givenOf, traceOf, type TraceSource } from "./options.js"
+import type { AppInitOptions } from "./appinitoptions.js"
+import { bad, givenOf, traceOf } from "./options.js"
 import type { Program } from "./program.js"
-import type { CallOptions } from "./session.js"
-import type { AppInitAddresses, AppInitResult } from "./settings.js"
+import type { AppInitResult } from "./settings.js"
 import { checkNames, injected } from "./unknown.js"
 
+export type { AppInitOptions } from "./appinitoptions.js"
 export type { AppInitResult, AvatarPreview } from "./settings.js"
-
-/** Options of `appInit`: a widget id or a token, and the service's address. */
-export type AppInitOptions = AppInitAddresses & CallOptions & (ByWidget | ByToken) & {
-  /** The W3C trace context of the request with the token, as for a session. */
-  traceContext?: TraceSource | undefined
-}
-
-interface ByWidget {
-  /** The public id of the agent's widget. */
-  widgetId: string
-  /** Tried first. When it has expired, a new one is requested with the widget id. */
-  token?: string
-  /**
-   * Whether the visitor's token is kept in the tab's `sessionStorage` and used again after a reload, for up to 12 hours, so
-   * that a page can continue a thread whose id it has kept. Default true; without effect with a `token`, in a worker and on
-   * a server.
-   */
-  keepToken?: boolean
-}
-
-interface ByToken {
-  /** A widget token, or an agent token made for this visitor. */
-  token: string
-  widgetId?: string
-  keepToken?: boolean
-}
 
 /** Calls `appInit` in the program that find loads. */
 export async function requestInit(find: (wait: { signal: AbortSignal | undefined }) => Promise<Program>, options: AppInitOptions): Promise<AppInitResult> {

@@ -1,7 +1,7 @@
-import type { AvatarSession } from "./avatar.js"
 import { localError, untilAborted } from "./errors.js"
-import type { Segment, Widget } from "./events.js"
-import type { CallOptions } from "./session.js"
+import type { AvatarEvents, Segment, Snapshot, Widget } from "./events.js"
+import type { Session } from "./session.js"
+import type { CallOptions } from "./signals.js"
 
 /** The complete answer to a text, of a session of any kind. */
 export interface Answer {
@@ -23,8 +23,11 @@ const spoken: readonly string[] = ["text", "avatar", "avatar-filler"]
 /** A text as it is compared with the one that the service repeats, which may have other spaces. */
 const letters = (text: string): string => text.replace(/[\s\p{C}]+/gu, "")
 
+/** A session with a face. */
+type Speaking = Session<AvatarEvents, Snapshot> & { readonly threadId: string | undefined; speak(text: string, options: CallOptions): Promise<boolean> }
+
 /** Sends a text to an agent with a face, and resolves at the end of the turn that answers it. */
-export async function askAvatar(session: AvatarSession, text: string, { signal }: CallOptions, changes: boolean): Promise<Answer> {
+export async function askAvatar(session: Speaking, text: string, { signal }: CallOptions, changes: boolean): Promise<Answer> {
   const asked = letters(String(text)).slice(0, 1000) // the service cuts a long text
   const done = new AbortController()
   const until = { signal: done.signal }

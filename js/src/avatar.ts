@@ -19,7 +19,8 @@ import {
 import { fullProgram, load } from "./full.js"
 import { optionsOf, type PlainOptions } from "./options.js"
 import { Remote } from "./remote.js"
-import { Session, withCallbacks, type CallOptions, type DisconnectOptions } from "./session.js"
+import { Session, withCallbacks, type DisconnectOptions } from "./session.js"
+import type { CallOptions } from "./signals.js"
 
 export type { Device } from "./devices.js"
 

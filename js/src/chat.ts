@@ -39,7 +39,8 @@ export type {
 export { diagnostics, dispose, type LoadOptions, type ProgramName } from "./load.js"
 export { isSilentOpening } from "./opening.js"
 export type { Holdings } from "./program.js"
-export type { ArgRule, ArgsSchema, CallOptions, Completion, DisconnectOptions, Session, ToolAnswer, ToolArgs } from "./session.js"
+export type { CallOptions } from "./signals.js"
+export type { ArgRule, ArgsSchema, Completion, DisconnectOptions, Session, ToolAnswer, ToolArgs } from "./session.js"
 export * from "./visitor.js"
 
 /** Version of this package; the WebAssembly files have the same. */

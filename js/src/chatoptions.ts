@@ -1,5 +1,5 @@
 import { givenOf, oneOf, plainSession, type PlainOptions, type WithToken } from "./options.js"
-import type { CallOptions } from "./session.js"
+import type { CallOptions } from "./signals.js"
 import { chatChecks, turnChecks, type ChatSettings, type TurnSettings } from "./settings.js"
 
 export type { ChatSettings } from "./settings.js"

@@ -5,7 +5,8 @@ import { localError } from "./errors.js"
 import { chatProgram } from "./load.js"
 import { optionsOf, type PlainOptions } from "./options.js"
 import { Remote } from "./remote.js"
-import { Session, withCallbacks, type CallOptions, type DisconnectOptions } from "./session.js"
+import { Session, withCallbacks, type DisconnectOptions } from "./session.js"
+import type { CallOptions } from "./signals.js"
 
 /**
  * A text conversation with an agent: no permanent connection, no media, no permission for a microphone.

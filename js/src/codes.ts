@@ -113,3 +113,9 @@ export type WarningCode =
   | "whep_delete_failed"
   | "reserved_user_attr_unresolved"
   | ErrorCode
+
+/** TimingPhase is a phase of a connect. */
+export type TimingPhase = "micRequested" | "socketOpen" | "serverConnected" | "joinComplete" | "stvNewSessionReply" | "iceConnectedStv" | "asrReady" | "mediaReady" | "approved" | "connected" | "whepSent" | "whepAnswer" | "firstTrack" | "firstFrame"
+
+/** Milliseconds from the connect call, by phase. */
+export type Timings = Partial<Record<TimingPhase, number>>

@@ -16,10 +16,10 @@ export {
 export { apportion, CaptionService, TranscriptTracker, type Caption, type CaptionOptions, type ChunkLike, type Replacements } from "./compat/captions.js"
 export {
   DEFAULT_RENDERERS, ExperienceRenderer, GENUI_RUNTIMES, GENUI_WIDGET_NAME, isKnownRuntime, normalizeRuntime, parseContent, parseWidget, RUNTIMES, SegmentAssembler,
-  WIDGET_KINDS, type AssemblerOptions, type Descriptor, type ExperienceRendererOptions, type Model, type ParsedWidget, type RenderContext, type WidgetRenderer,
+  WIDGET_KINDS, type AssemblerOptions, type ExperienceRendererOptions, type Model, type ParsedWidget, type RenderContext, type WidgetRenderer,
 } from "./compat/genui.js"
 export { EMBED_HOSTS, externalEmbedUrl, playerEmbedUrl, thumbnailUrl } from "./compat/media.js"
-export { mountWidget, type MountOptions, type WidgetActions } from "./compat/mount.js"
+export { mountWidget, type Descriptor, type MountOptions, type WidgetActions } from "./compat/mount.js"
 export { clampInbound, redact, renderSafeLink, safeText, safeUrl, sanitizeJson, type SafeLink, type SafeUrlOptions } from "./compat/safety.js"
 export {
   KalturaAgentSession, KalturaAvatarSession, KalturaChatSession,

@@ -3,7 +3,7 @@ import type { ChatTurn, Segment } from "./events.js"
 import { chatProgram } from "./load.js"
 import { turnNames } from "./names.js"
 import { bad, checkConversationKind, checkOptions, givenOf, oneOf, plainAgentOptions, plainOf, plainPlace, traceOf, withoutInjected, type PlainOptions, type TraceSource, type WithToken } from "./options.js"
-import type { CallOptions } from "./session.js"
+import type { CallOptions } from "./signals.js"
 import { converseChecks, visitorChecks, type ConverseSettings } from "./settings.js"
 import { pullExport } from "./stream.js"
 

@@ -1,4 +1,4 @@
-import type { AppInitOptions } from "./appinit.js"
+import type { AppInitOptions } from "./appinitoptions.js"
 import { defaultRegion, initPath, regions, startWidgetSession } from "./regions.js"
 
 /** Requests that were begun before the program makes them. */

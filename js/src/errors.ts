@@ -1,5 +1,4 @@
-import type { ErrorCode, ErrorPhase } from "./codes.js"
-import type { Timings } from "./events.js"
+import type { ErrorCode, ErrorPhase, Timings } from "./codes.js"
 import { onAbort } from "./signals.js"
 
 /** The fields of an AgentError; the JSON form of the Go program's errors. */

@@ -1,7 +1,9 @@
 // Generated from runtime/event, the sessions and runtime/converse by "go generate ./runtime/event"; don't edit.
 
-import type { ErrorCode, WarningCode } from "./codes.js"
+import type { ErrorCode, Timings, WarningCode } from "./codes.js"
 import type { AgentError } from "./errors.js"
+
+export type { TimingPhase, Timings } from "./codes.js"
 
 /** Events of a live session, by name, with their payloads. */
 export interface AvatarEvents {
@@ -389,9 +391,6 @@ export interface AgentEvents {
   /** `ended` is emitted once for every end of a session, with its reason. */
   ended: Ended
 }
-
-/** Milliseconds from the connect call, by phase. */
-export type Timings = Partial<Record<TimingPhase, number>>
 
 /** The payload of events without data. */
 export type Nothing = Record<string, never>
@@ -1341,9 +1340,6 @@ export interface SessionStats {
   /** `candidateType` is how that connection reaches the service: host, srflx, prflx or relay. */
   candidateType: string
 }
-
-/** TimingPhase is a phase of a connect. */
-export type TimingPhase = "micRequested" | "socketOpen" | "serverConnected" | "joinComplete" | "stvNewSessionReply" | "iceConnectedStv" | "asrReady" | "mediaReady" | "approved" | "connected" | "whepSent" | "whepAnswer" | "firstTrack" | "firstFrame"
 
 /** The codes after which the service has ended the session. */
 export const FATAL_ERROR_CODES = ["capacity_unavailable", "tier_exceeded", "bad_request", "peer_removed", "unsupported_client"] as const

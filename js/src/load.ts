@@ -1,13 +1,9 @@
 import { localError, messageOf, untilAborted } from "./errors.js"
 import { node, type Node } from "./node.js"
-import { start, type Exports, type Holdings, type Program } from "./program.js"
+import { start, type Holdings, type Program, type ProgramFile, type ProgramName } from "./program.js"
 import { warmUp, warmUpWhenIdle, warmUpWorker } from "./warmup.js"
 
-/**
- * The package has two programs: `full` is agentruntime.wasm, `chat` is the smaller
- * chat.wasm without media and the control socket.
- */
-export type ProgramName = "full" | "chat"
+export type { ProgramFile, ProgramName } from "./program.js"
 
 /** Options of `load`. */
 export interface LoadOptions {
@@ -22,21 +18,6 @@ export interface LoadOptions {
   onExit?: (code: number) => void
   /** Stops waiting; the load itself continues for other callers. */
   signal?: AbortSignal | undefined
-}
-
-/** The file of a program. */
-export interface ProgramFile {
-  readonly program: ProgramName
-  /** The file's name, for messages. */
-  readonly name: string
-  /** The default address. */
-  readonly url: () => URL
-  /** The default address of the second part of the program. */
-  readonly rest: () => URL
-  /** An export that the file must have. */
-  readonly requiredExport: keyof Exports
-  /** Global variables that the program needs. */
-  readonly globals: readonly string[]
 }
 
 /** The program without media. The other is declared in full.ts, so that bundlers don't copy its file for pages without an avatar. */

@@ -108,3 +108,29 @@ export const turnNames: readonly string[] = [
   "threadId",
   "userMessage",
 ]
+
+/**
+ * TokenKind is the kind of a token. It can't be read from the token, so the creator of the
+ * token passes it on; calls that the kind does not allow are rejected without a request.
+ */
+export type TokenKind = "widget" | "conversation" | "agent" | "admin"
+
+/** Names of what an agent can be allowed to do. */
+export const capabilityNames = [
+  "use_knowledge_base",
+  "use_content_search",
+  "use_get_entry_content",
+  "generate_followup_questions",
+  "include_sources",
+  "use_related_files",
+  "video_gallery",
+  "external_video",
+  "show_link",
+  "avatar",
+  "avatar_filler",
+  "avatar_show_content",
+  "kaltura_genie_experiences",
+  "use_web_search",
+  "screen_share_analysis",
+  "think_process",
+] as const

@@ -1,51 +1,18 @@
 import type { Kickoff } from "./events.js"
 import { AgentError, localError } from "./errors.js"
-import { argTypes, capabilityNames, completionChecks, reservedVars, sessionChecks, timeoutChecks, type Check, type SessionSettings, type TokenKind } from "./settings.js"
+import { capabilityStates, type Token } from "./inputs.js"
+import { argTypes, capabilityNames, completionChecks, reservedVars, sessionChecks, timeoutChecks, type Check, type SessionSettings } from "./settings.js"
 import { checkNames, injected, sessionOptions } from "./unknown.js"
 
+export type { Capabilities, CapabilityName, CapabilityState, Injected, OwnToken, RequestVars, Token, TraceContext, TraceSource } from "./inputs.js"
 export { argTypes } from "./settings.js"
 export type { AuditActor, AuditEvent, CompletionSettings, Region, ResponseInfo, SessionSettings, TokenKind, TurnCredentials } from "./settings.js"
-
-/** A token, or an object that has one, such as appInit's reply; its `kind` and `partnerId` are used where the options have none. */
-export type Token = string | { ks: string; kind?: TokenKind | undefined; partnerId?: string | number | undefined }
 
 /** Options with the token that they need, as `token` or as `ks`. */
 export type WithToken<Settings> = Settings & ({ token: Token; ks?: Token | undefined } | { ks: Token; token?: Token | undefined })
 
-/** The token of a single transport, if it has its own. */
-export interface OwnToken {
-  token?: Token | undefined
-  ks?: Token | undefined
-}
-
-/** Prompt variables. In an update, `""` or null clears a variable, and undefined leaves it as it is. Numbers must be finite. */
-export type RequestVars = Record<string, string | number | boolean | null | undefined>
-
-/** States of a capability; `disabled` is a veto. */
-export type CapabilityState = (typeof capabilityStates)[number]
-
-const capabilityStates = ["on", "off", "disabled"] as const
-
-/** Names of what an agent can be allowed to do. */
-export type CapabilityName = (typeof capabilityNames)[number]
-
-/** Capabilities by name. */
-export type Capabilities = Partial<Record<CapabilityName, CapabilityState | undefined>>
-
-/** A W3C trace context: a `traceparent`, alone or with a `tracestate`. */
-export type TraceContext = string | { traceparent: string; tracestate?: string | undefined }
-
-/** A trace context for all requests, or a function that is called before each request and returns one, or nothing. */
-export type TraceSource = TraceContext | (() => TraceContext | null | undefined)
-
 /** Where the conversation service is. */
 export type Place = Pick<SessionSettings, "region" | "genieUrl" | "allowInsecureTransport">
-
-/**
- * Options with which a page replaces parts of the reference client. They are ignored, with
- * one line of the log: this runtime always uses its own parts.
- */
-export type Injected = { [Name in (typeof injected)[number]]?: unknown }
 
 /** Removes the options of a page that would replace parts of the runtime, and says so in one line of the log. */
 export function withoutInjected(...from: PlainOptions[]): PlainOptions[] {

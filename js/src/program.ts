@@ -62,6 +62,27 @@ const crashed = 2
 /** The global variable with the loader, which exists while the program starts. */
 const loaderName = "agentruntime:loader"
 
+/**
+ * The package has two programs: `full` is agentruntime.wasm, `chat` is the smaller
+ * chat.wasm without media and the control socket.
+ */
+export type ProgramName = "full" | "chat"
+
+/** The file of a program. */
+export interface ProgramFile {
+  readonly program: ProgramName
+  /** The file's name, for messages. */
+  readonly name: string
+  /** The default address. */
+  readonly url: () => URL
+  /** The default address of the second part of the program. */
+  readonly rest: () => URL
+  /** An export that the file must have. */
+  readonly requiredExport: keyof Exports
+  /** Global variables that the program needs. */
+  readonly globals: readonly string[]
+}
+
 /** A running Go program and its pending calls. */
 export class Program {
   /** Settles with the exit code when the program has ended; never rejects. */
@@ -142,7 +163,7 @@ export class Program {
  * returns where the second part of the program is, by its file's name.
  * It leaves no global variables on the page.
  */
-export async function start(module: WebAssembly.Module, file: { readonly name: string; readonly requiredExport: keyof Exports }, restOf: (name: string) => RestSource): Promise<Program> {
+export async function start(module: WebAssembly.Module, file: Pick<ProgramFile, "name" | "requiredExport">, restOf: (name: string) => RestSource): Promise<Program> {
   const { Go, fs, process, path } = makeGlue()
   let exports: Exports | undefined
   const split = splitOf(module)

@@ -1,8 +1,7 @@
 import { AgentError, cancelled, checkSignal, localError } from "./errors.js"
 import { optionsOf, type PlainOptions } from "./options.js"
 import type { Exports, Methods, Program } from "./program.js"
-import type { CallOptions } from "./session.js"
-import { onAbort } from "./signals.js"
+import { onAbort, type CallOptions } from "./signals.js"
 import { pull, sourceOf } from "./stream.js"
 
 /** Receives the events of an object of the program. */

@@ -7,12 +7,7 @@ import { loadRest } from "./load.js"
 import { type argTypes, checkConversationKind, checkSchema, plainVars, tokenOf, type PlainOptions, type RequestVars, type Token } from "./options.js"
 import type { Recording, RecordOptions } from "./record.js"
 import type { Callback, Remote } from "./remote.js"
-
-/** Options of every asynchronous method. */
-export interface CallOptions {
-  /** Ends the call with code `aborted`. */
-  signal?: AbortSignal | undefined
-}
+import type { CallOptions } from "./signals.js"
 
 /** The outcome of `completeThread`. */
 export interface Completion {

@@ -1,7 +1,10 @@
 // Generated from the options of each session by "go generate ./runtime/event"; don't edit.
 
 import type { AgentMode, Kickoff, ToolCall } from "./events.js"
-import type { Capabilities, Injected, OwnToken, RequestVars, TraceSource } from "./options.js"
+import type { Capabilities, Injected, OwnToken, RequestVars, TraceSource } from "./inputs.js"
+import type { TokenKind } from "./names.js"
+
+export { capabilityNames, type TokenKind } from "./names.js"
 
 /** How an option is checked: by its kind, or by the values that it can have. */
 export type Check =
@@ -407,12 +410,6 @@ export interface ConverseSettings extends VisitorSettings, TurnSettings {
   capabilities?: Capabilities | undefined
 }
 
-/**
- * TokenKind is the kind of a token. It can't be read from the token, so the creator of the
- * token passes it on; calls that the kind does not allow are rejected without a request.
- */
-export type TokenKind = "widget" | "conversation" | "agent" | "admin"
-
 /** AuditActor is the origin of an audit event. */
 export interface AuditActor {
   partnerId: string
@@ -584,26 +581,6 @@ export interface MessageFilter {
   updatedAtLessThanOrEqual?: FilterTime | undefined
   userIdEquals?: string | undefined
 }
-
-/** Names of what an agent can be allowed to do. */
-export const capabilityNames = [
-  "use_knowledge_base",
-  "use_content_search",
-  "use_get_entry_content",
-  "generate_followup_questions",
-  "include_sources",
-  "use_related_files",
-  "video_gallery",
-  "external_video",
-  "show_link",
-  "avatar",
-  "avatar_filler",
-  "avatar_show_content",
-  "kaltura_genie_experiences",
-  "use_web_search",
-  "screen_share_analysis",
-  "think_process",
-] as const
 
 /** The variables that the service sets on every turn. */
 export const reservedVars = [

@@ -1,3 +1,9 @@
+/** Options of every asynchronous method. */
+export interface CallOptions {
+  /** Ends the call with code `aborted`. */
+  signal?: AbortSignal | undefined
+}
+
 /** What one signal aborts, and the listener that does it. */
 interface Reactions {
   readonly all: Set<() => void>

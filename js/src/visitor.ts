@@ -3,7 +3,7 @@ import type { SegmentType } from "./events.js"
 import { chatProgram } from "./load.js"
 import { checkOptions, givenOf, isArray, optionsOf, plainOf, plainPlace, readable, withoutInjected, type PlainOptions, type WithToken } from "./options.js"
 import type { AsyncExport, StreamExport } from "./program.js"
-import type { CallOptions } from "./session.js"
+import type { CallOptions } from "./signals.js"
 import { visitorChecks, type MessageQuery, type ThreadQuery, type ThreadTranscript, type VisitorSettings } from "./settings.js"
 import { pullExport } from "./stream.js"
 

@@ -1,4 +1,4 @@
-import type { ProgramFile } from "./load.js"
+import type { ProgramFile } from "./program.js"
 
 /** The message to the worker. */
 export interface WarmUp {

@@ -13,7 +13,7 @@ import {
 } from "../src/management.js"
 import { bases } from "../src/management/http.js"
 import { languages } from "../src/management/language.js"
-import { MintedToken } from "../src/management/tokens.js"
+import { MintedToken } from "../src/management/token.js"
 
 const root = new URL("../../../", import.meta.url) // of the repository, seen from the bundled test
 const secret = "0123456789abcdef-of-the-account"

@@ -5,7 +5,7 @@ import { isBroken, parseContent as read } from "../segments/content.js"
 import { isObject } from "../segments/plain.js"
 import { Scope, type SessionLike } from "../ui/listen.js"
 import { externalEmbedUrl, playerEmbedUrl, thumbnailUrl } from "./media.js"
-import { mountWidget, type MountOptions } from "./mount.js"
+import { mountWidget, type Descriptor, type MountOptions } from "./mount.js"
 import { isKnownRuntime, namesOf, normalizeRuntime, RUNTIMES } from "./runtimes.js"
 import { clampInbound, safeText, safeUrl, sanitizeJson, type SafeUrlOptions } from "./safety.js"
 import type { SegmentLike } from "./tools.js"
@@ -129,20 +129,6 @@ export interface RenderContext {
 
 /** Makes what is drawn of the content of a widget. */
 export type WidgetRenderer = (model: Model, context: RenderContext) => { kind: string; data: unknown }
-
-/** What {@link mountWidget} draws. */
-export interface Descriptor {
-  kind: string
-  data: any
-  runtime: string
-  runtimeName: string
-  _meta: {
-    /** Whether the runtime has a renderer. */
-    known: boolean
-    /** Whether the runtime is one of the nine. */
-    firstClass: boolean
-  }
-}
 
 /** The first value of an object under one of several keys. */
 function first(of: unknown, ...keys: string[]): unknown {

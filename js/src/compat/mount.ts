@@ -1,8 +1,21 @@
 // Draws descriptors with the reference client's class names.
 import { renderMarkdown } from "../ui/markdown.js"
-import type { Descriptor } from "./genui.js"
 import { isEmbeddable } from "./media.js"
 import { renderSafeLink, safeText, safeUrl } from "./safety.js"
+
+/** What {@link mountWidget} draws. */
+export interface Descriptor {
+  kind: string
+  data: any
+  runtime: string
+  runtimeName: string
+  _meta: {
+    /** Whether the runtime has a renderer. */
+    known: boolean
+    /** Whether the runtime is one of the nine. */
+    firstClass: boolean
+  }
+}
 
 /** What the visitor does with a widget. */
 export interface WidgetActions {

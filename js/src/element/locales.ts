@@ -1,10 +1,6 @@
-import type { WidgetLabels } from "../ui/labels.js"
-import type { Labels } from "./labels.js"
-import type { LauncherLabels } from "./launcherlabels.js"
-import type { ToolLabels } from "./toollabels.js"
+import type { Locale } from "./locale.js"
 
-/** All texts of the elements in one language. */
-export type Locale = Omit<Labels, "launcher" | "tools" | "widgets"> & { launcher: LauncherLabels; tools: ToolLabels; widgets: WidgetLabels }
+export type { Locale } from "./locale.js"
 
 /** Each language is a module of its own, which is downloaded when it is needed. */
 const locales: Readonly<Record<string, () => Promise<Locale>>> = {

@@ -1,6 +1,6 @@
 import { bad, fault, isObject, isText } from "./fault.js"
 import type { CallSettings, Host, Http } from "./http.js"
-import type { Ks, Scope } from "./tokens.js"
+import type { Ks, Scope } from "./token.js"
 import { uuidv4 } from "../compat/ids.js"
 
 export type Json = Record<string, unknown>

@@ -3,7 +3,7 @@ import { plainCapabilities, plainVars } from "../options.js"
 import type { Segment } from "../events.js"
 import { bad, fault, isText } from "./fault.js"
 import type { CallSettings, Http } from "./http.js"
-import { checkedToken, type Ks } from "./tokens.js"
+import { checkedToken, type Ks } from "./token.js"
 import type { Capabilities } from "./types.js"
 
 const experiences = ["markdown", "summarization", "flashcards", "avatar_only"] as const

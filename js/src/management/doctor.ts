@@ -9,7 +9,7 @@ import { plainCapabilities } from "../options.js"
 import { resolveIntellectId, type agents, type avatars, type emailTemplates, type insightSettings, type lifecycle, type skills, type tools } from "./resources.js"
 import type { Meta } from "./small.js"
 import { tools as builders } from "./toolconfig.js"
-import type { Ks } from "./tokens.js"
+import type { Ks } from "./token.js"
 import type { Agent, EmailTemplate, InsightSetting, Intellect, LifecycleRule, RuleCondition, ToolRecord } from "./types.js"
 
 /** Something that does not fit, in one object of the account. */

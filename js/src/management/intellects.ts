@@ -8,7 +8,7 @@ import type { CallSettings, Http } from "./http.js"
 import { assembleSystemPrompt, lintPrompts, type AssembledPrompt, type PromptLint } from "./lint.js"
 import type { Meta } from "./small.js"
 import { clientToolReadiness } from "./toolconfig.js"
-import type { Ks } from "./tokens.js"
+import type { Ks } from "./token.js"
 import type { Capabilities, CapabilityState, Intellect, IntellectFields, ModelConfiguration, PromptBlock, SkillReference, SummaryConfig } from "./types.js"
 
 const genie = "genieUrl"

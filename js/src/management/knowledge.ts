@@ -4,7 +4,7 @@ import { bad, fault, isObject, isText } from "./fault.js"
 import type { CallSettings, Http } from "./http.js"
 import type { intellects } from "./intellects.js"
 import { checkUnused, form, intellectsThat, type Removed, type UsedDeletion } from "./resources.js"
-import { textOfToken, type Ks } from "./tokens.js"
+import { textOfToken, type Ks } from "./token.js"
 import type { Intellect, KnowledgeInput, KnowledgeRecord, KnowledgeSource } from "./types.js"
 
 const genie = "genieUrl"

@@ -5,7 +5,7 @@ import type { CallSettings, Http } from "./http.js"
 import type { intellects } from "./intellects.js"
 import type { agents } from "./resources.js"
 import type { Meta } from "./small.js"
-import type { Ks } from "./tokens.js"
+import type { Ks } from "./token.js"
 import type { PromptBlock } from "./types.js"
 
 // The same as in management/languages.go; a test compares them.

@@ -7,7 +7,7 @@ import { lintPersonaIdentity } from "./lint.js"
 import { findIntellectsReferencingTool, type agents, type application, type avatars, type catalog, type tools } from "./resources.js"
 import { uuidv4 } from "../compat/ids.js"
 import type { ToolConfig } from "./toolconfig.js"
-import type { Ks } from "./tokens.js"
+import type { Ks } from "./token.js"
 import type { Capabilities, Profile, PromptBlock } from "./types.js"
 
 /** What an agent is made of. Blocks from `capabilities` on are optional: they never fail the whole. */

@@ -3,7 +3,7 @@
 import { call, confirm, fields, list, methods, patch, property, text, type Confirmation, type Json, type KeySettings, type Page } from "./calls.js"
 import { bad, fault, isObject, isText } from "./fault.js"
 import type { CallSettings, Http } from "./http.js"
-import { textOfToken, type Ks } from "./tokens.js"
+import { textOfToken, type Ks } from "./token.js"
 import { uuidv4 } from "../compat/ids.js"
 import type { Meta } from "./small.js"
 import { buildTool, type ToolConfig } from "./toolconfig.js"

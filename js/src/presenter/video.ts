@@ -1,5 +1,5 @@
 import { localError } from "../errors.js"
-import type { Presenter } from "../presenter.js"
+import type { Presenter } from "./presenter.js"
 
 /** Options of {@link followVideo}. */
 export interface FollowVideoOptions {

@@ -1,10 +1,11 @@
 import type { AgentError } from "../errors.js"
 import { FATAL_ERROR_CODES, SILENT_OPENING, SILENT_OPENING_LABEL, type AvatarState, type Disclosure, type Kickoff, type Segment, type SessionStats, type Snapshot, type ToolCall, type Word } from "../events.js"
 import type { Methods } from "../program.js"
-import type { FakeAgent } from "./fakeagent.js"
+import type { ScriptedAgent } from "./agent.js"
 import { parseToolCall } from "../segments/tools.js"
 import { pieces, render, type ReceivedTurn } from "./script.js"
-import { fault, methodsOf, Scripted, wait, wholeWidget } from "./scripted.js"
+import { fault, wait } from "./fault.js"
+import { methodsOf, Scripted, wholeWidget } from "./scripted.js"
 
 /** A typed text that waits until it may be sent. */
 interface Held {
@@ -80,7 +81,7 @@ export class ScriptedAvatar extends Scripted {
   /** The answer in progress; as long as the agent thinks, with the question. */
   #turn: { id: string; speechId: string; question?: ReceivedTurn | undefined } | undefined
 
-  constructor(agent: FakeAgent, options: Record<string, unknown>) {
+  constructor(agent: ScriptedAgent, options: Record<string, unknown>) {
     super(agent, options)
     this.#options = options
     this.#hooks = options as Hooks

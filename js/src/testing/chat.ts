@@ -1,8 +1,9 @@
 import type { AgentError } from "../errors.js"
 import type { ChatState, ChatTurn, Kickoff, Segment } from "../events.js"
 import type { Methods } from "../program.js"
-import type { FakeAgent } from "./fakeagent.js"
-import { fault, methodsOf, notConnected, Scripted, wait, wholeWidget } from "./scripted.js"
+import type { ScriptedAgent } from "./agent.js"
+import { fault, notConnected, wait } from "./fault.js"
+import { methodsOf, Scripted, wholeWidget } from "./scripted.js"
 import type { ReceivedTurn } from "./script.js"
 
 /** A turn that waits or is in progress. */
@@ -31,7 +32,7 @@ export class ScriptedChat extends Scripted {
   #connecting = false
   readonly #options: Record<string, unknown>
 
-  constructor(agent: FakeAgent, options: Record<string, unknown>) {
+  constructor(agent: ScriptedAgent, options: Record<string, unknown>) {
     super(agent, options)
     this.#options = options
     this.#kickoff = (options["kickoff"] as Kickoff | undefined) ?? null

@@ -4,8 +4,9 @@ import type { Methods } from "../program.js"
 import type { Dispatch } from "../remote.js"
 import { ScriptedAvatar } from "./avatar.js"
 import { ScriptedChat } from "./chat.js"
-import type { FakeAgent } from "./fakeagent.js"
-import { fault, methodsOf, notConnected } from "./scripted.js"
+import type { ScriptedAgent } from "./agent.js"
+import { fault, notConnected } from "./fault.js"
+import { methodsOf } from "./scripted.js"
 
 type Transport = ScriptedAvatar | ScriptedChat
 
@@ -24,7 +25,7 @@ const maxWaiting = 8
 /** The scripted counterpart of runtime/agent: one conversation over either transport. */
 export class ScriptedConversation {
   readonly methods: Methods
-  readonly #agent: FakeAgent
+  readonly #agent: ScriptedAgent
   readonly #options: Record<string, unknown>
   readonly #dispatch: Dispatch
   #state = "idle" as AgentState
@@ -38,7 +39,7 @@ export class ScriptedConversation {
   #texts: { text: string; resolve: (sent: ChatTurn | boolean) => void; reject: (reason: unknown) => void }[] = []
   #kickoff: Kickoff | undefined
 
-  constructor(agent: FakeAgent, options: Record<string, unknown>, dispatch: Dispatch) {
+  constructor(agent: ScriptedAgent, options: Record<string, unknown>, dispatch: Dispatch) {
     this.#agent = agent
     this.#options = options
     this.#dispatch = dispatch

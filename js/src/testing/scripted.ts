@@ -1,24 +1,13 @@
 import { parseContent, widgetOf } from "../segments/content.js"
 import { parseOAuthRequired, parseToolCall, validateToolArgs } from "../segments/tools.js"
-import { AgentError, docs, untilAborted } from "../errors.js"
-import type { ErrorCode, ErrorPhase } from "../codes.js"
+import { AgentError, untilAborted } from "../errors.js"
 import type { OAuthRequired, Segment, ToolCall, Widget } from "../events.js"
 import type { Methods } from "../program.js"
 import type { Dispatch } from "../remote.js"
 import type { ArgRule } from "../session.js"
-import type { FakeAgent } from "./fakeagent.js"
+import type { ScriptedAgent } from "./agent.js"
+import { fault, notConnected, wait } from "./fault.js"
 import { pieces, render, rendered, type ReceivedTurn, type ScriptedCall, type Step } from "./script.js"
-
-/** Makes an error like those of the Go program. */
-export function fault(code: ErrorCode, detail: string, more: { status?: number; phase?: ErrorPhase; retryable?: boolean; body?: unknown; cause?: unknown } = {}): AgentError {
-  return new AgentError({ code, title: code.replaceAll("_", " "), detail, type: docs + code, ...more })
-}
-
-/** Resolves after some milliseconds of the page's timers, which a test may have replaced. */
-export const wait = (ms: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, ms))
-
-/** The error of a call that needs a connected session. */
-export const notConnected = (state: string): AgentError => fault("invalid_state", `the session is ${state}, not connected`)
 
 type Sync = (...args: never[]) => unknown
 type Async = (signal: AbortSignal | undefined, ...args: never[]) => Promise<unknown>
@@ -59,7 +48,7 @@ export abstract class Scripted {
   pageContext: unknown = null
   threadId: string
   protected pending = false
-  protected readonly agent: FakeAgent
+  protected readonly agent: ScriptedAgent
   readonly #dispatches: Dispatch[] = []
   readonly #waiting: [string, unknown, number][] = []
   #delivering = false
@@ -68,7 +57,7 @@ export abstract class Scripted {
   /** The calls of tools that may be answered, by id. */
   readonly #calls = new Map<string, { name: string; answer: (response: Record<string, unknown>) => void }>()
 
-  constructor(agent: FakeAgent, options: Record<string, unknown>) {
+  constructor(agent: ScriptedAgent, options: Record<string, unknown>) {
     this.agent = agent
     this.vars = { ...(options["requestVars"] as object) }
     this.threadId = (options["threadId"] as string | undefined) ?? ""

@@ -7,7 +7,8 @@ import { ChatSession } from "../chatsession.js"
 import type { PlainOptions } from "../options.js"
 import type { Exports } from "../program.js"
 import { Remote } from "../remote.js"
-import { withCallbacks, type CallOptions } from "../session.js"
+import { withCallbacks } from "../session.js"
+import type { CallOptions } from "../signals.js"
 import { FakeAgent, type FakeAgentOptions } from "./fakeagent.js"
 
 /** Options of a fake session: those of the real one, all of them optional, and its agent. */

@@ -1,4 +1,4 @@
-import type { Locale } from "../locales.js"
+import type { Locale } from "../locale.js"
 
 const owner = "يرجى التواصل مع صاحب الموقع."
 const setUp = `لم يتم إعداد هذه الصفحة بشكل صحيح. ${owner}`

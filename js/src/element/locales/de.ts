@@ -1,4 +1,4 @@
-import type { Locale } from "../locales.js"
+import type { Locale } from "../locale.js"
 
 const owner = "Bitte wenden Sie sich an den Betreiber der Seite."
 const setUp = `Diese Seite ist nicht richtig eingerichtet. ${owner}`

@@ -1,4 +1,4 @@
-import type { Locale } from "../locales.js"
+import type { Locale } from "../locale.js"
 
 const owner = "Póngase en contacto con el responsable del sitio."
 const setUp = `Esta página no está bien configurada. ${owner}`

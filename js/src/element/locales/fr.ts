@@ -1,4 +1,4 @@
-import type { Locale } from "../locales.js"
+import type { Locale } from "../locale.js"
 
 const owner = "Veuillez contacter le propriétaire du site."
 const setUp = `Cette page n’est pas configurée correctement. ${owner}`

@@ -1,4 +1,4 @@
-import type { Locale } from "../locales.js"
+import type { Locale } from "../locale.js"
 
 const owner = "נא לפנות לבעלי האתר."
 const setUp = `הדף אינו מוגדר כראוי. ${owner}`

@@ -1,4 +1,4 @@
-import type { Locale } from "../locales.js"
+import type { Locale } from "../locale.js"
 
 const owner = "Contatti il responsabile del sito."
 const setUp = `Questa pagina non è configurata correttamente. ${owner}`

@@ -1,4 +1,4 @@
-import type { Locale } from "../locales.js"
+import type { Locale } from "../locale.js"
 
 const owner = "サイトの管理者にお問い合わせください。"
 const setUp = `このページは正しく設定されていません。${owner}`

@@ -1,4 +1,4 @@
-import type { Locale } from "../locales.js"
+import type { Locale } from "../locale.js"
 
 const owner = "Neem contact op met de eigenaar van de site."
 const setUp = `Deze pagina is niet goed ingesteld. ${owner}`

@@ -1,4 +1,4 @@
-import type { Locale } from "../locales.js"
+import type { Locale } from "../locale.js"
 
 const owner = "Entre em contato com o responsável pelo site."
 const setUp = `Esta página não está configurada corretamente. ${owner}`

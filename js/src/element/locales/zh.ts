@@ -1,4 +1,4 @@
-import type { Locale } from "../locales.js"
+import type { Locale } from "../locale.js"
 
 const owner = "请联系网站管理员。"
 const setUp = `此页面设置不正确。${owner}`
