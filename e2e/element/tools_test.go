@@ -6,6 +6,7 @@ import (
 
 	"github.com/chromedp/chromedp/kb"
 
+	"github.com/agentruntime/agentruntime/e2e/browsertest"
 	"github.com/agentruntime/agentruntime/e2e/pagetest"
 	"github.com/agentruntime/agentruntime/internal/localservice"
 )
@@ -84,4 +85,68 @@ func TestToolsOfAFace(t *testing.T) {
 	}
 	press(p, "full-screen")
 	p.Do(nil, `await until(() => document.fullscreenElement === null && button("full-screen").ariaPressed === "false")`)
+}
+
+// An agent that takes them sees the visitor's screen or camera, while the visitor sees what it
+// sees; others have no such buttons.
+func TestSharing(t *testing.T) {
+	t.Parallel()
+	h := pagetest.New(t, localservice.Options{})
+	p := openPage(h)
+	// The dialog for the choice of a screen is the browser's own; this page has one to show.
+	p.Do(nil, `
+		globalThis.screenOf = () => {
+			const canvas = Object.assign(document.createElement("canvas"), {width: 2000, height: 1000})
+			const paint = () => { canvas.getContext("2d").fillRect(0, 0, Math.random() * 900, 900); globalThis.shown?.readyState === "ended" || requestAnimationFrame(paint) }
+			const stream = canvas.captureStream()
+			globalThis.shown = stream.getTracks()[0]
+			paint()
+			return stream
+		}
+		navigator.mediaDevices.getDisplayMedia = async () => screenOf()
+		await place("agent-avatar", {agent: "tools", modes: "face text", microphone: "none"})`)
+	press(p, "start")
+	if err := p.SetPermission(p.Context(), "camera", browsertest.Denied); err != nil {
+		t.Fatal(err)
+	}
+	press(p, "share-camera")
+	p.Do(nil, `await until(() => seen("[part=message]") && find("[part=message]").textContent.includes("did not allow it") && button("share-camera").ariaPressed === "false")`)
+	if err := p.SetPermission(p.Context(), "camera", browsertest.Granted); err != nil {
+		t.Fatal(err)
+	}
+	sees := func(source, question, size string) {
+		t.Helper()
+		before := h.OnlySession().StillsAccepted
+		press(p, "share-"+source)
+		p.Do(nil, `await until(() => button("share-`+source+`").ariaPressed === "true" && find("[part=preview] video")?.videoWidth > 0 && seen("[part=preview]"))`)
+		for h.OnlySession().StillsAccepted == before {
+			p.Do(nil, `await new Promise(requestAnimationFrame)`)
+		}
+		p.Do(nil, `await element.send("`+question+`"); await until(() => find("[part=log]").innerText.includes("`+size+`"))`)
+	}
+	sees("camera", "What does my camera show?", "640")
+	p.Axe("with a camera that is shared")
+	p.Do(nil, `globalThis.camera = find("[part=preview] video").srcObject.getTracks()[0]`)
+	sees("screen", "What is on my screen?", "1600")
+	var ended string
+	p.Do(&ended, `return camera.readyState`)
+	if ended != "ended" {
+		t.Errorf("after a change to the screen the camera is %s", ended)
+	}
+	// The browser has a button of its own that ends it.
+	p.Do(nil, `shown.dispatchEvent(new Event("ended"))
+		await until(() => !seen("[part=preview]") && button("share-screen").ariaPressed === "false")`)
+	press(p, "share-screen")
+	p.Do(nil, `await until(() => seen("[part=preview]"))`)
+	press(p, "end")
+	p.Do(nil, `await until(() => element.phase === "ended" && !seen("[part=preview]") && shown.readyState === "ended" && !seen("[part~=share-screen]"))
+		element.remove()
+		await place("agent-avatar", {agent: "silent", microphone: "none"})`)
+	press(p, "start")
+	p.Do(nil, `await until(() => element.phase === "live")`)
+	var none bool
+	p.Do(&none, `return !seen("[part~=share-screen]") && !seen("[part~=share-camera]")`)
+	if !none {
+		t.Error("an agent that sees nothing has buttons to share")
+	}
 }

@@ -339,7 +339,7 @@ export abstract class AgentElement extends Base {
     const controls = new Controls(actions)
     this.#addParts = (add) => {
       const { root: stage, video } = this.#stage!
-      this.#parts = [...this.#parts, ...add({ frame: this.#frame!, stage, video, controls, face, failed, conversation: () => this.#conversation })]
+      this.#parts = [...this.#parts, ...add({ frame: this.#frame!, stage, video, controls, composer: this.#composer!.root, face, failed, conversation: () => this.#conversation })]
     }
     this.#log = new Log(actions)
     this.#parts = [this.#stage, controls, notices, this.#log, this.#composer]

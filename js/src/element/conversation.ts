@@ -20,6 +20,7 @@ import type { Controls } from "./controls.js"
 import { Devices } from "./devices.js"
 import { errorText, type Labels } from "./labels.js"
 import live from "./live.css"
+import { Sharing } from "./sharing.js"
 import { chatModule, imported, listen, namesModule, type AnySession, type SessionOptions } from "./session.js"
 import type { Part, Said } from "./state.js"
 import { toolLabels } from "./toollabels.js"
@@ -42,22 +43,27 @@ export interface Around {
   stage: HTMLElement
   video: HTMLVideoElement
   controls: Controls
+  /** The field for messages. */
+  composer: HTMLElement
   face: () => AvatarSession | undefined
   failed: (reason: unknown) => void
   conversation: () => Conversation | undefined
 }
 
-/** Adds the parts that only a conversation has: the menus of devices, the buttons over the picture, those of the transcript; and makes the button for tap-to-talk work. */
-export function addParts({ frame, stage, video, controls, face, failed, conversation }: Around): Part[] {
+/** Adds the parts that only a conversation has: the menus of devices, the buttons over the picture, those of the transcript and of what the visitor shows; and makes the button for tap-to-talk work. */
+export function addParts({ frame, stage, video, controls, composer, face, failed, conversation }: Around): Part[] {
   const { devices, tap } = controls
   attachTapToTalk(tap.root, face, failed)
   const menus = new Devices(devices.root, face, failed)
   const view = new View(frame, video)
-  const tools = new TranscriptTools(() => conversation()?.text ?? "", (text, problem) => conversation()?.tell(text, problem))
+  const tell = (text: string, problem: boolean) => conversation()?.tell(text, problem)
+  const tools = new TranscriptTools(() => conversation()?.text ?? "", tell)
+  const sharing = new Sharing(face, tell)
   controls.root.after(menus.root)
-  stage.append(view.root)
+  stage.append(view.root, sharing.preview)
+  composer.prepend(sharing.root)
   frame.append(tools.root)
-  return [menus, view, tools]
+  return [menus, view, tools, sharing]
 }
 
 /** Where a conversation is drawn, and what it needs. */

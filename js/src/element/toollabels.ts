@@ -14,6 +14,12 @@ export const TOOL_LABELS = {
   file: "Conversation",
   fullScreen: "Full screen",
   pictureInPicture: "Picture in picture",
+  shareScreen: "Share your screen",
+  shareCamera: "Share your camera",
+  seesScreen: "The agent sees your screen.",
+  seesCamera: "The agent sees your camera.",
+  unshared: "The agent sees your screen and camera no more.",
+  notShared: "Nothing is shared, because the browser did not allow it.",
 }
 
 /** The texts of the tools. */

@@ -147,6 +147,12 @@ export const ar: Locale = {
     file: "المحادثة",
     fullScreen: "ملء الشاشة",
     pictureInPicture: "صورة داخل صورة",
+    shareScreen: "مشاركة شاشتك",
+    shareCamera: "مشاركة الكاميرا",
+    seesScreen: "يرى المساعد شاشتك.",
+    seesCamera: "يرى المساعد ما تصوّره الكاميرا.",
+    unshared: "لم يعد المساعد يرى شاشتك أو الكاميرا.",
+    notShared: "لم تتم مشاركة أي شيء لأن المتصفح لم يسمح بذلك.",
   },
   widgets: {
     agreed: "نعم",

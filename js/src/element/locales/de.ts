@@ -147,6 +147,12 @@ export const de: Locale = {
     file: "Gespräch",
     fullScreen: "Vollbild",
     pictureInPicture: "Bild im Bild",
+    shareScreen: "Bildschirm zeigen",
+    shareCamera: "Kamera zeigen",
+    seesScreen: "Der Agent sieht Ihren Bildschirm.",
+    seesCamera: "Der Agent sieht Ihre Kamera.",
+    unshared: "Der Agent sieht Bildschirm und Kamera nicht mehr.",
+    notShared: "Es wird nichts gezeigt, weil der Browser es nicht erlaubt hat.",
   },
   widgets: {
     agreed: "Ja",

@@ -147,6 +147,12 @@ export const es: Locale = {
     file: "Conversación",
     fullScreen: "Pantalla completa",
     pictureInPicture: "Imagen en imagen",
+    shareScreen: "Compartir la pantalla",
+    shareCamera: "Compartir la cámara",
+    seesScreen: "El agente ve su pantalla.",
+    seesCamera: "El agente ve su cámara.",
+    unshared: "El agente ya no ve su pantalla ni su cámara.",
+    notShared: "No se comparte nada, porque el navegador no lo ha permitido.",
   },
   widgets: {
     agreed: "Sí",

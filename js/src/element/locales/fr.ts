@@ -147,6 +147,12 @@ export const fr: Locale = {
     file: "Conversation",
     fullScreen: "Plein écran",
     pictureInPicture: "Image dans l’image",
+    shareScreen: "Partager votre écran",
+    shareCamera: "Partager votre caméra",
+    seesScreen: "L’agent voit votre écran.",
+    seesCamera: "L’agent voit votre caméra.",
+    unshared: "L’agent ne voit plus ni votre écran ni votre caméra.",
+    notShared: "Rien n’est partagé, car le navigateur ne l’a pas autorisé.",
   },
   widgets: {
     agreed: "Oui",

@@ -147,6 +147,12 @@ export const he: Locale = {
     file: "שיחה",
     fullScreen: "מסך מלא",
     pictureInPicture: "תמונה בתוך תמונה",
+    shareScreen: "שיתוף המסך",
+    shareCamera: "שיתוף המצלמה",
+    seesScreen: "הסוכן רואה את המסך שלך.",
+    seesCamera: "הסוכן רואה את המצלמה שלך.",
+    unshared: "הסוכן כבר לא רואה את המסך או את המצלמה.",
+    notShared: "דבר לא משותף, כי הדפדפן לא אישר זאת.",
   },
   widgets: {
     agreed: "כן",

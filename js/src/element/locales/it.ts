@@ -147,6 +147,12 @@ export const it: Locale = {
     file: "Conversazione",
     fullScreen: "Schermo intero",
     pictureInPicture: "Picture in picture",
+    shareScreen: "Condividi lo schermo",
+    shareCamera: "Condividi la fotocamera",
+    seesScreen: "L’agente vede il Suo schermo.",
+    seesCamera: "L’agente vede la Sua fotocamera.",
+    unshared: "L’agente non vede più lo schermo né la fotocamera.",
+    notShared: "Non viene condiviso nulla, perché il browser non lo ha consentito.",
   },
   widgets: {
     agreed: "Sì",

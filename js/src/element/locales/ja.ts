@@ -147,6 +147,12 @@ export const ja: Locale = {
     file: "会話",
     fullScreen: "全画面表示",
     pictureInPicture: "ピクチャー イン ピクチャー",
+    shareScreen: "画面を共有する",
+    shareCamera: "カメラを共有する",
+    seesScreen: "エージェントに画面が見えています。",
+    seesCamera: "エージェントにカメラの映像が見えています。",
+    unshared: "エージェントには画面もカメラも見えなくなりました。",
+    notShared: "ブラウザが許可しなかったため、何も共有されていません。",
   },
   widgets: {
     agreed: "はい",

@@ -147,6 +147,12 @@ export const nl: Locale = {
     file: "Gesprek",
     fullScreen: "Volledig scherm",
     pictureInPicture: "Beeld in beeld",
+    shareScreen: "Uw scherm delen",
+    shareCamera: "Uw camera delen",
+    seesScreen: "De agent ziet uw scherm.",
+    seesCamera: "De agent ziet uw camera.",
+    unshared: "De agent ziet uw scherm en camera niet meer.",
+    notShared: "Er wordt niets gedeeld, omdat de browser het niet heeft toegestaan.",
   },
   widgets: {
     agreed: "Ja",

@@ -147,6 +147,12 @@ export const pt: Locale = {
     file: "Conversa",
     fullScreen: "Tela cheia",
     pictureInPicture: "Picture-in-picture",
+    shareScreen: "Compartilhar a tela",
+    shareCamera: "Compartilhar a câmera",
+    seesScreen: "O agente vê a sua tela.",
+    seesCamera: "O agente vê a sua câmera.",
+    unshared: "O agente não vê mais a sua tela nem a sua câmera.",
+    notShared: "Nada é compartilhado, porque o navegador não permitiu.",
   },
   widgets: {
     agreed: "Sim",

@@ -147,6 +147,12 @@ export const zh: Locale = {
     file: "对话",
     fullScreen: "全屏",
     pictureInPicture: "画中画",
+    shareScreen: "共享屏幕",
+    shareCamera: "共享摄像头",
+    seesScreen: "智能助手可以看到您的屏幕。",
+    seesCamera: "智能助手可以看到您的摄像头画面。",
+    unshared: "智能助手不再看到您的屏幕和摄像头。",
+    notShared: "浏览器未允许，因此未共享任何内容。",
   },
   widgets: {
     agreed: "是",

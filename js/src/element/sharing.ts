@@ -1,0 +1,104 @@
+import type { AvatarSession } from "../avatar.js"
+import { IconButton, make } from "../ui/dom.js"
+import type { AnswerActions } from "./answers.js"
+import { open, type Part, type State } from "./state.js"
+import { Stills } from "./stills.js"
+import { toolLabels, type ToolLabels } from "./toollabels.js"
+
+type Source = "screen" | "camera"
+
+/** Buttons in the field for messages that show the agent the visitor's screen or camera, where the agent and the browser can; one at a time. */
+export class Sharing implements Part {
+  readonly root = make("div", { part: "sharing", class: "sharing" })
+  /** What the agent sees, over its picture. */
+  readonly preview = make("div", { part: "preview", class: "preview", hidden: true })
+  readonly #buttons: Record<Source, IconButton>
+  readonly #face: () => AvatarSession | undefined
+  readonly #tell: AnswerActions["tell"]
+  #labels: ToolLabels = toolLabels({})
+  #state: State | undefined
+  #shared: { source: Source; stills: Stills } | undefined
+  /** The browser asks the visitor. */
+  #asking = false
+
+  constructor(face: () => AvatarSession | undefined, tell: AnswerActions["tell"]) {
+    this.#face = face
+    this.#tell = tell
+    this.#buttons = {
+      camera: new IconButton("share-camera", () => void this.#toggle("camera")),
+      screen: new IconButton("share-screen", () => void this.#toggle("screen")),
+    }
+    this.root.append(...Object.values(this.#buttons).map(({ root }) => root))
+  }
+
+  show(state: State): void {
+    this.#state = state
+    this.#labels = toolLabels(state.labels.tools)
+    if (this.#shared && !this.#can(this.#shared.source)) this.#stop()
+    this.#draw()
+  }
+
+  /** Whether the agent takes it, and the browser has it. */
+  #can(source: Source): boolean {
+    const state = this.#state
+    const capabilities = state && open(state) && state.mode === "face" ? this.#face()?.capabilities : undefined
+    const devices = globalThis.navigator?.mediaDevices as Partial<MediaDevices> | undefined // undefined in a page without encryption
+    return source === "screen" ? capabilities?.screenShare === true && devices?.getDisplayMedia !== undefined : capabilities?.cameraAnalysis === true && devices?.getUserMedia !== undefined
+  }
+
+  #draw(): void {
+    const { shareCamera, shareScreen, seesCamera, seesScreen } = this.#labels
+    const source = this.#shared?.source
+    const ready = this.#state?.phase === "live"
+    this.#buttons.camera.show(shareCamera, "camera", { pressed: source === "camera", hidden: !this.#can("camera") })
+    this.#buttons.screen.show(shareScreen, "screen", { pressed: source === "screen", hidden: !this.#can("screen") })
+    for (const { root } of Object.values(this.#buttons)) root.disabled = !ready && !source
+    this.preview.hidden = !source
+    this.preview.firstElementChild?.setAttribute("aria-label", source === "screen" ? seesScreen : seesCamera)
+  }
+
+  async #toggle(source: Source): Promise<void> {
+    if (this.#asking) return
+    const was = this.#shared?.source
+    if (was) this.#stop()
+    if (was === source) return this.#told(this.#labels.unshared)
+    this.#asking = true
+    try {
+      const { mediaDevices } = navigator
+      this.#start(source, await (source === "screen" ? mediaDevices.getDisplayMedia({ video: true }) : mediaDevices.getUserMedia({ video: true })))
+    } catch {
+      if (this.#can(source)) this.#told(this.#labels.notShared, true) // the visitor may have changed their mind, which browsers do not tell from a refusal
+    } finally {
+      this.#asking = false
+    }
+  }
+
+  #start(source: Source, stream: MediaStream): void {
+    if (!this.#can(source)) return void stream.getTracks().forEach((track) => track.stop()) // the conversation ended meanwhile
+    const video = make("video")
+    this.preview.replaceChildren(video)
+    const send = (image: ArrayBuffer) => {
+      const face = this.#face()
+      if (face?.state !== "connected") return // it goes on after a repair
+      if (source === "screen") face.sendScreenShot(image)
+      else face.sendCameraShot(image)
+    }
+    const stills = new Stills(stream, video, send, (reason) => {
+      this.#stop()
+      this.#told(reason === undefined ? this.#labels.unshared : this.#labels.notShared, reason !== undefined)
+    })
+    this.#shared = { source, stills }
+    this.#told(source === "screen" ? this.#labels.seesScreen : this.#labels.seesCamera)
+  }
+
+  #told(text: string, problem = false): void {
+    this.#draw()
+    this.#tell(text, problem)
+  }
+
+  #stop(): void {
+    this.#shared?.stills.stop()
+    this.#shared = undefined
+    this.preview.replaceChildren()
+  }
+}
