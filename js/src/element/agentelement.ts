@@ -334,7 +334,7 @@ export abstract class AgentElement extends Base {
     }
     this.#stage = new Stage(actions, painted, stopped)
     this.#composer = new Composer(actions)
-    this.#disclosure = make("p", { part: "disclosure", class: "disclosure" })
+    this.#disclosure = make("p", { part: "disclosure", class: "disclosure", dir: "auto" })
     const notices = new Notices(actions)
     const controls = new Controls(actions)
     this.#addParts = (add) => {
