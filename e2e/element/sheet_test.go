@@ -60,6 +60,7 @@ const still = `
 		.agent-bars i:nth-child(odd) { --level: .5 !important }
 		.agent-bars i:nth-child(even) { --level: .9 !important }
 		.stage:not(:has([data-is="speaking"])) .agent-captions { display: none }
+		.preview video { visibility: hidden }
 		.agent-captions:not(:empty) { font-size: 0 }
 		.agent-captions:not(:empty)::after { content: "I look after the front desk.\\aHow can I help you?"; font-size: var(--agent-caption-size) }
 	` + "`" + `)
@@ -282,6 +283,14 @@ rules:
 	state("text, idle", ``)
 	p.Do(nil, `await element.send("What is a thread?")`)
 	state("text", `await until(() => seen(".sources") && !seen("[part~=stop]"))`)
+	if err := p.SetPermission(p.Context(), "camera", browsertest.Granted); err != nil {
+		t.Fatal(err)
+	}
+	p.Do(nil, `element.remove(); await place("agent-avatar", {agent: "tools", microphone: "none"})`+still)
+	press(p, "start")
+	p.Do(nil, is("speaking")+";"+is("ready"))
+	press(p, "share-camera")
+	state("camera shared", `await until(() => find("[part=preview] video")?.videoWidth > 0)`)
 	s.compare("face.jpg", states)
 }
 
