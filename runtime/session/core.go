@@ -7,7 +7,6 @@
 package session
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"strings"
@@ -141,7 +140,9 @@ func (c *Core) Reach(caps map[string]string) (err error) {
 	if c.Caps, err = converse.MergeCapabilities(caps, o.Capabilities); err != nil {
 		return err
 	}
-	o.PartnerID = cmp.Or(o.PartnerID, PartnerOf(o.Token))
+	if o.PartnerID == "" {
+		o.PartnerID = PartnerOf(o.Token)
+	}
 	c.Token, c.Thread = o.Token, o.ThreadID
 	o.Token, o.RequestVars = "", nil
 	c.Secrets.Add(c.Token)
