@@ -16,7 +16,7 @@ import (
 	"github.com/agentruntime/agentruntime/internal/localservice/live"
 )
 
-const opening = "Receptionist: Hello there! I'm Robin, the demo receptionist. How can I help you?"
+const opening = "Robin: Hello there! I'm Robin, the demo receptionist. How can I help you?"
 
 // open opens the page with an agent, ready to be asked in text.
 func open(t *testing.T, agent string) (*pagetest.Server, *pagetest.Page) {
@@ -63,10 +63,10 @@ func TestSwitchKeepsTheConversation(t *testing.T) {
 	text(p)
 	p.Ask("What did we talk about?", "What is my name?")
 	p.WantTranscript(
-		"You: My name is Ada.", "Receptionist: Nice to meet you, Ada. I'll remember your name.",
+		"You: My name is Ada.", "Robin: Nice to meet you, Ada. I'll remember your name.",
 		opening,
-		"You: What is my name?", "Receptionist: Your name is Ada.",
-		"You: What did we talk about?", "Receptionist: You said this: My name is Ada. What is my name?",
+		"You: What is my name?", "Robin: Your name is Ada.",
+		"You: What did we talk about?", "Robin: You said this: My name is Ada. What is my name?",
 	)
 	if asked := h.UserMessages(thread); !slices.Equal(asked, []string{"My name is Ada.", "What is my name?", "What did we talk about?"}) {
 		t.Errorf("the thread has %q", asked)

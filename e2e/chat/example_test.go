@@ -60,12 +60,12 @@ func TestConversationByKeyboard(t *testing.T) {
 	p.Keys("\t\r")
 	p.AwaitTrue(`document.activeElement.id === "text"`)
 	p.AwaitAnnouncement("the end")
-	p.WantTranscript("You: Stream", "Tools: First bold words. it is cloudy the end")
+	p.WantTranscript("You: Stream", "Taylor: First bold words. it is cloudy the end")
 	var announced []string
 	p.Do(&announced, `return announced`)
 	if want := []string{
 		"The agent asks you: what is the weather in Lisbon? Sunny Cloudy Rainy Snowy",
-		"Tools: First bold words.\nit is cloudy\nthe end",
+		"Taylor: First bold words.\nit is cloudy\nthe end",
 	}; strings.Join(announced, "|") != strings.Join(want, "|") {
 		t.Errorf("a screen reader heard %q, want %q", announced, want)
 	}
@@ -76,7 +76,7 @@ func TestConversationByKeyboard(t *testing.T) {
 	p.Keys("\r")
 	p.AwaitTrue(`document.activeElement.id === "text"`)
 	p.AwaitAnnouncement("That was all.")
-	p.WantTranscript("You: Stream", "Tools: First bold words. it is cloudy the end", "You: And then?", "Tools: That was all.")
+	p.WantTranscript("You: Stream", "Taylor: First bold words. it is cloudy the end", "You: And then?", "Tools: That was all.")
 	p.AwaitTrue(`document.querySelector(".suggestions").hidden`)
 
 	// Shift and Enter begin a line.
@@ -136,7 +136,7 @@ func TestFailedAnswerIsAskedAgain(t *testing.T) {
 	p.AwaitTrue(`document.activeElement.textContent === "Sunny"`)
 	p.Keys("\r")
 	p.AwaitTrue(`document.querySelector(".turn [role=alert] p")?.textContent.includes("Please")`)
-	p.WantTranscript("You: Break", "Receptionist: So far so good.")
+	p.WantTranscript("You: Break", "Robin: So far so good.")
 
 	h.Intercept(func(w http.ResponseWriter, r *http.Request) bool {
 		if r.URL.Path == "/assistant/converse" {
@@ -151,7 +151,7 @@ func TestFailedAnswerIsAskedAgain(t *testing.T) {
 	h.Intercept(nil)
 	p.Press(".turn:last-child [role=alert] button")
 	p.AwaitAnnouncement("That was all.")
-	p.WantTranscript("You: Break", "Receptionist: So far so good.", "You: And then?", "Receptionist: ", "Receptionist: That was all.")
+	p.WantTranscript("You: Break", "Robin: So far so good.", "You: And then?", "Robin: ", "Robin: That was all.")
 }
 
 // A token that has run out is replaced, and the question can be asked again.
@@ -187,7 +187,7 @@ func TestConversationOutlivesReload(t *testing.T) {
 	p.Ask("My name is Ada.", "Ada")
 	before := p.Transcript()
 	var thread string
-	p.Do(&thread, `return JSON.parse(sessionStorage.getItem("agentruntime chat Receptionist")).threadId`)
+	p.Do(&thread, `return JSON.parse(sessionStorage.getItem("agentruntime chat receptionist")).threadId`)
 	if err := p.Navigate(p.Context(), h.URL+"/example/chat/?agent=receptionist"); err != nil {
 		t.Fatal(err)
 	}
@@ -248,7 +248,7 @@ func TestAgentIsChanged(t *testing.T) {
 	p.AwaitTrue(`document.activeElement.id === "agent"`)
 	choose("receptionist")
 	p.AwaitTrue(`document.querySelectorAll(".turn").length === 2 && !document.getElementById("text").disabled`)
-	p.WantTranscript("You: And then?", "Receptionist: That was all.")
+	p.WantTranscript("You: And then?", "Robin: That was all.")
 }
 
 // The tools of the page do what the agent asks, and the agent hears of it.
@@ -335,7 +335,7 @@ func TestDetailsAreKnown(t *testing.T) {
 	p.Ask("Ask me for my details", "Please fill in what you like.")
 	p.Do(nil, `document.querySelector(".form input").focus()`)
 	p.Keys("Grace\r")
-	p.AwaitTrue(`document.querySelector(".form [role=status]").textContent === "Thank you. Receptionist knows it from your next message on."`)
+	p.AwaitTrue(`document.querySelector(".form [role=status]").textContent === "Thank you. Robin knows it from your next message on."`)
 	p.Do(nil, `document.getElementById("text").focus()`)
 	p.Ask("What is my name?", "Grace")
 }
@@ -344,7 +344,7 @@ func TestNothingIsSaid(t *testing.T) {
 	t.Parallel()
 	_, p := open(t, "receptionist")
 	p.Keys("Nothing\r")
-	p.AwaitTrue(`document.querySelector(".note")?.textContent === "Receptionist had nothing to say."`)
+	p.AwaitTrue(`document.querySelector(".note")?.textContent === "Robin had nothing to say."`)
 	p.WantTranscript("You: Nothing")
 }
 

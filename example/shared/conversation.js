@@ -75,7 +75,7 @@ export class Conversation {
   async open() {
     this.#leave({ final: false })
     const name = agentName()
-    this.#saved = new SavedConversation(this.#page, name)
+    this.#saved = new SavedConversation(this.#page, $("agent").value)
     const before = this.#saved.read()
     this.log.clear()
     if (before) this.log.restore(before.log, name)

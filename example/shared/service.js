@@ -7,7 +7,7 @@ export async function readService(first) {
   if (!reply?.ok) throw { code: reply ? "server_error" : "network_error" }
   const service = await reply.json()
   const field = $("agent")
-  field.replaceChildren(...service.agents.map(({ name, widgetId }) => new Option(name, widgetId)))
+  field.replaceChildren(...service.agents.map(({ displayName, widgetId }) => new Option(displayName, widgetId)))
   const wanted = new URLSearchParams(location.search).get("agent") ?? first
   const found = service.agents.find(({ agentId, name }) => agentId === wanted || name === wanted)
   if (found) field.value = found.widgetId
@@ -15,8 +15,5 @@ export async function readService(first) {
   return service
 }
 
-/** Returns the name of the selected agent, capitalized. */
-export function agentName() {
-  const name = $("agent").selectedOptions[0].text
-  return name[0].toUpperCase() + name.slice(1)
-}
+/** Returns the name of the selected agent. */
+export const agentName = () => $("agent").selectedOptions[0].text

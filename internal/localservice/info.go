@@ -39,12 +39,13 @@ type Info struct {
 	Agents []AgentInfo `json:"agents"` // as of the start
 }
 
-// AgentInfo contains the name and every id by which clients refer to an agent.
+// AgentInfo contains the names and every id by which clients refer to an agent.
 type AgentInfo struct {
-	Name     string `json:"name"`
-	AgentID  string `json:"agentId"`
-	ConfigID int64  `json:"configId"`
-	WidgetID string `json:"widgetId"`
+	Name        string `json:"name"`        // of a built-in agent, as in "receptionist", else the display name
+	DisplayName string `json:"displayName"` // what people call it
+	AgentID     string `json:"agentId"`
+	ConfigID    int64  `json:"configId"`
+	WidgetID    string `json:"widgetId"`
 }
 
 // Agent returns the agent with that name.
@@ -113,7 +114,7 @@ func (s *Service) agents(ctx context.Context) ([]AgentInfo, error) {
 	stored, err := s.store.Agents(ctx, s.info.PartnerID)
 	agents := make([]AgentInfo, len(stored))
 	for i, a := range stored {
-		agents[i] = AgentInfo{Name: a.Name, AgentID: a.ID, ConfigID: a.ConfigID, WidgetID: a.WidgetID}
+		agents[i] = AgentInfo{Name: a.Name, DisplayName: a.Profile.DisplayName, AgentID: a.ID, ConfigID: a.ConfigID, WidgetID: a.WidgetID}
 	}
 	return agents, err
 }

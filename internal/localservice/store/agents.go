@@ -84,9 +84,12 @@ func (s *Store) AgentByWidget(ctx context.Context, widgetID string) (Agent, erro
 	return agentOf(&record), err
 }
 
+// agentOf is an agent without what it refers to.
 func agentOf(r *Record[AgentRecord]) Agent {
-	name := cmp.Or(r.Body.Name, r.Body.DisplayName)
-	return Agent{ID: r.ID, PartnerID: r.PartnerID, Name: name, ConfigID: r.Body.IntellectID, WidgetID: r.Body.WidgetID}
+	return Agent{
+		ID: r.ID, PartnerID: r.PartnerID, Name: cmp.Or(r.Body.Name, r.Body.DisplayName), ConfigID: r.Body.IntellectID, WidgetID: r.Body.WidgetID,
+		Profile: Profile{DisplayName: r.Body.DisplayName},
+	}
 }
 
 // resolve assembles an agent from its parts. Parts that no longer exist are left out.
