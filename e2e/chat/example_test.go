@@ -76,7 +76,7 @@ func TestConversationByKeyboard(t *testing.T) {
 	p.Keys("\r")
 	p.AwaitTrue(`document.activeElement.id === "text"`)
 	p.AwaitAnnouncement("That was all.")
-	p.WantTranscript("You: Stream", "Taylor: First bold words. it is cloudy the end", "You: And then?", "Tools: That was all.")
+	p.WantTranscript("You: Stream", "Taylor: First bold words. it is cloudy the end", "You: And then?", "Taylor: That was all.")
 	p.AwaitTrue(`document.querySelector(".suggestions").hidden`)
 
 	// Shift and Enter begin a line.
@@ -243,10 +243,10 @@ func TestAgentIsChanged(t *testing.T) {
 			field.value = [...field.options].find(({text}) => text === `+jsonOf(name)+`).value
 			field.dispatchEvent(new Event("change"))`)
 	}
-	choose("tools")
+	choose("Taylor")
 	p.AwaitTrue(`document.querySelectorAll(".turn").length === 0 && document.querySelector(".chip")?.textContent === "Save a note: call back tomorrow"`)
 	p.AwaitTrue(`document.activeElement.id === "agent"`)
-	choose("receptionist")
+	choose("Robin")
 	p.AwaitTrue(`document.querySelectorAll(".turn").length === 2 && !document.getElementById("text").disabled`)
 	p.WantTranscript("You: And then?", "Robin: That was all.")
 }

@@ -36,7 +36,9 @@ func TestAnAgentIsBuiltByKeyboard(t *testing.T) {
 		t.Fatal(err)
 	}
 	p.Do(nil, `document.getElementById("new").focus()`)
-	p.Keys("\rHarbour guide")
+	p.Keys("\r")
+	p.AwaitTrue(`document.activeElement.id === "name"`)
+	p.Keys("Harbour guide")
 	p.Do(nil, `document.getElementById("opening").focus()`)
 	p.Keys("Welcome to the harbour.")
 	p.Do(nil, `document.getElementById("directive").focus()`)
@@ -57,15 +59,26 @@ func TestAnAgentIsBuiltByKeyboard(t *testing.T) {
 	visitor.Ready()
 	visitor.Ask("When does the lighthouse open?", "nine in the morning")
 
-	p.Do(nil, `document.querySelector('[aria-label="Conversations: Harbour guide"]').focus()`)
+	p.Do(nil, `document.querySelector('#agents [aria-label="Conversations: Harbour guide"]').focus()`)
 	p.Keys("\r")
-	p.AwaitTrue(`document.querySelectorAll("#threads button").length === 1`)
-	p.Do(nil, `document.querySelector("#threads button").focus()`)
+	p.AwaitTrue(`document.querySelectorAll("#threads a").length === 1`)
+	p.Do(nil, `document.querySelector("#threads a").focus()`)
 	p.Keys("\r")
 	p.AwaitTrue(`document.activeElement.id === "thread" && document.getElementById("lines").innerText.includes("nine in the morning")`)
+	if by := p.Text("#lines li:last-child .by"); by != "Harbour guide" {
+		t.Errorf("the answer is by %q", by)
+	}
 	p.Accessible()
 	p.NothingCut(320, 568)
 	p.NothingCut(667, 375)
+
+	// The links back, and the browser's Back.
+	p.Do(nil, `document.getElementById("all-threads").click()`)
+	p.AwaitTrue(`document.getElementById("thread").hidden && document.activeElement.id === "conversations-title"`)
+	p.Do(nil, `history.back()`)
+	p.AwaitTrue(`document.activeElement.id === "thread" && document.querySelector("#threads [aria-current]") !== null`)
+	p.Do(nil, `document.querySelector("#conversations > .back a").click()`)
+	p.AwaitTrue(`document.getElementById("conversations").hidden && document.getElementById("agents").checkVisibility()`)
 
 	p.Do(nil, `document.querySelector('[aria-label="Delete: Harbour guide"]').focus()`)
 	p.Keys("\r")
@@ -81,17 +94,123 @@ func TestRefusalsAreShown(t *testing.T) {
 	_, p := openStudio(t)
 	for range 2 { // the second tool of that name is refused
 		p.Do(nil, `
+			location.hash = "#new"
 			document.getElementById("name").value = "Twin"
 			document.getElementById("tool-name").value = "show_map"
 			document.getElementById("tool-description").value = "Shows a map."
 			document.getElementById("create").click()`)
-		p.AwaitTrue(`/ready|use/.test(document.getElementById("form-status").textContent)`)
+		p.AwaitTrue(`/ready/.test(document.getElementById("status").textContent) || document.getElementById("form-status").hasAttribute("data-bad")`)
 	}
-	p.Allow("502")
-	p.AwaitTrue(`document.getElementById("form-status").hasAttribute("data-bad")`)
+	p.Allow("400")
+	p.AwaitTrue(`document.activeElement.id === "tool-name" && document.activeElement.getAttribute("aria-invalid") === "true"`)
+	if text := p.Text("#form-status"); text != "The name of a tool must be one that no other tool has." {
+		t.Errorf("the page says %q", text)
+	}
 	var twins int
 	p.Do(&twins, `return document.querySelectorAll('[aria-label="Talk: Twin"]').length`)
 	if twins != 1 {
 		t.Errorf("%d agents of that name, want 1", twins)
 	}
+}
+
+// TestAnAgentIsEdited: on a phone, a person changes what an agent is called, how it begins,
+// what it knows and which tools it has; what is refused is said beside the form.
+func TestAnAgentIsEdited(t *testing.T) {
+	t.Parallel()
+	h, p := openStudio(t)
+	document := filepath.Join(t.TempDir(), "ferries.txt")
+	if err := os.WriteFile(document, []byte("The last ferry to Porto Santo leaves at seven in the evening."), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	p.SetSize(360, 740)
+	info := h.Info()
+	robin, _ := info.Agent("receptionist")
+	p.Do(nil, `location.hash = "#edit/`+robin.AgentID+`"`)
+	p.AwaitTrue(`document.getElementById("opening").value.includes("{{ user_name")`)
+	p.AwaitTrue(`document.getElementById("opening-hint").textContent.includes("hears: Hello there! I'm Robin")`)
+	if shown := p.Text("#agents"); strings.Contains(shown, "{{") {
+		t.Errorf("the list shows a template: %q", shown)
+	}
+	p.Accessible()
+
+	// The first save is refused, and the form keeps what was typed.
+	p.Allow("400")
+	p.Do(nil, `
+		document.getElementById("name").value = "Marina"
+		document.getElementById("opening").value = "Hello {{ sys__weather }}"
+		document.getElementById("tool-name").value = "show_ferry"
+		document.getElementById("tool-description").value = "Shows a ferry."
+		document.getElementById("create").click()`)
+	p.AwaitTrue(`document.activeElement.id === "opening" && document.activeElement.getAttribute("aria-invalid") === "true"`)
+	if text := p.Text("#form-status"); !strings.HasPrefix(text, "The opening line can't be used: ") || strings.Contains(text, "_phrase") {
+		t.Errorf("the page says %q", text)
+	}
+
+	// The tool of the refused attempt was deleted, or its name would be taken. Documents of the
+	// account can't be beside those of the service.
+	if err := p.Run(p.Context(), chromedp.SetUploadFiles("#knowledge", []string{document})); err != nil {
+		t.Fatal(err)
+	}
+	p.Do(nil, `
+		document.getElementById("opening").value = "Good morning {{ user_name | default('sailor') }}."
+		document.getElementById("directive").value = "You know the ferries."
+		document.querySelectorAll("[name=face]")[1].click()
+		document.getElementById("create").click()`)
+	p.AwaitTrue(`document.activeElement.id === "knowledge"`)
+	if text := p.Text("#form-status"); text != "The agent can't have documents beside those of the service; remove these first." {
+		t.Errorf("the page says %q", text)
+	}
+	p.Do(nil, `
+		document.querySelector("#documents input").click()
+		document.getElementById("create").click()`)
+	p.AwaitTrue(`document.getElementById("status").textContent === "Marina is saved."`)
+	p.AwaitTrue(`document.activeElement.ariaLabel === "Talk: Marina"`)
+	p.Do(nil, `for (const element of [document.getElementById("status"), document.activeElement]) {
+		const {top, bottom} = element.getBoundingClientRect()
+		if (top < 0 || bottom > innerHeight) throw new Error(element.textContent + " is not in view")
+	}`)
+	if got := p.Text("#agents li:first-child p"); got != "Good morning sailor." {
+		t.Errorf("the card shows %q", got)
+	}
+
+	// The page to which the studio leads has the same name, what was changed, and a link back.
+	var address string
+	p.Do(&address, `return document.activeElement.href`)
+	visitor := h.Open(strings.Replace(strings.TrimPrefix(address, h.Info().GenieURL), "/avatar/", "/chat/", 1))
+	visitor.Ready()
+	visitor.Ask("When does the last ferry leave?", "seven in the evening")
+	if name := visitor.Text("#log .turn:last-child .who"); name != "Marina" {
+		t.Errorf("the page calls the agent %q", name)
+	}
+	var back string
+	visitor.Do(&back, `return document.getElementById("studio").href`)
+	var here string
+	p.Do(&here, `return location.origin`)
+	if want := here + "/#conversations/" + robin.AgentID; back != want {
+		t.Errorf("the link back leads to %q, want %q", back, want)
+	}
+
+	// The document and the tool can be removed again; what was not changed stays.
+	p.Do(nil, `location.hash = "#edit/`+robin.AgentID+`"`)
+	p.AwaitTrue(`document.querySelector('[aria-label="Remove show_ferry"]') !== null && document.querySelector('[aria-label="Remove ferries.txt"]') !== null`)
+	p.Accessible()
+	p.NothingCut(320, 568)
+	p.Do(nil, `
+		document.querySelector('[aria-label="Remove show_ferry"]').click()
+		document.querySelector('[aria-label="Remove ferries.txt"]').click()
+		document.getElementById("create").click()`)
+	p.AwaitTrue(`document.getElementById("status").textContent === "Marina is saved."`)
+	p.Do(nil, `location.hash = "#edit/`+robin.AgentID+`"`)
+	p.AwaitTrue(`document.getElementById("directive").value === "You know the ferries." && !document.getElementById("create").disabled`)
+	var left []string
+	p.Do(&left, `return [...document.querySelectorAll(".parts li")].map(({innerText}) => innerText)`)
+	for _, part := range left {
+		if strings.Contains(part, "ferr") {
+			t.Errorf("the agent still has %q", part)
+		}
+	}
+
+	// A link of an agent that was deleted.
+	p.Do(nil, `location.hash = "#edit/none"`)
+	p.AwaitTrue(`document.getElementById("status").textContent === "This agent does not exist any more." && document.getElementById("agents").checkVisibility()`)
 }

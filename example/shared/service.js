@@ -1,5 +1,5 @@
 // The information of the service that serves this page: its addresses and agents.
-import { $ } from "./dom.js"
+import { $, make } from "./dom.js"
 
 /** Reads the information and lists the agents in the select element; ?agent= selects one, by its name or id, otherwise `first` its name. */
 export async function readService(first) {
@@ -8,12 +8,25 @@ export async function readService(first) {
   const service = await reply.json()
   const field = $("agent")
   field.replaceChildren(...service.agents.map(({ displayName, widgetId }) => new Option(displayName, widgetId)))
-  const wanted = new URLSearchParams(location.search).get("agent") ?? first
+  const query = new URLSearchParams(location.search)
+  const wanted = query.get("agent") ?? first
   const found = service.agents.find(({ agentId, name }) => agentId === wanted || name === wanted)
   if (found) field.value = found.widgetId
   field.disabled = false
+  linkStudio(query.get("studio"), found)
   return service
 }
 
 /** Returns the name of the selected agent. */
 export const agentName = () => $("agent").selectedOptions[0].text
+
+/** Links to the studio that opened this page with ?studio=HOST:PORT, and keeps it and the agent in the links to other pages. */
+function linkStudio(host, agent) {
+  const nav = document.querySelector("header nav")
+  if (!host || !nav || $("studio")) return
+  const studio = URL.canParse(`http://${host}/`) ? new URL(`http://${host}/`) : undefined
+  if (!["localhost", "127.0.0.1", "[::1]"].includes(studio?.hostname)) return // the address of a page may be anybody's
+  if (agent) studio.hash = `conversations/${agent.agentId}`
+  for (const link of nav.querySelectorAll("a")) link.search = location.search
+  nav.prepend(make("a", { id: "studio", href: studio.href }, "Studio"))
+}

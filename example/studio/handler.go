@@ -39,6 +39,9 @@ func newHandler(client *management.Client, address func(path string) string) htt
 	mux.Handle("GET /api/catalog", answer(s.catalog))
 	mux.Handle("GET /api/agents", answer(s.agents))
 	mux.Handle("POST /api/agents", answer(s.create))
+	mux.Handle("GET /api/agents/{id}", answer(s.details))
+	mux.Handle("PATCH /api/agents/{id}", answer(s.update))
+	mux.Handle("POST /api/opening", answer(s.opening))
 	mux.Handle("DELETE /api/agents/{id}", answer(s.remove))
 	mux.Handle("GET /api/agents/{id}/threads", answer(s.threads))
 	mux.Handle("GET /api/threads/{id}", answer(s.thread))
@@ -58,18 +61,14 @@ func onlyOwnPage(next http.Handler) http.Handler {
 	}))
 }
 
-// answer writes what a step returns as JSON, or its error: a code and a text for people.
+// answer writes what a step returns as JSON, or its error in words.
 func answer(step func(*http.Request) (any, error)) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		reply, err := step(r)
 		status := http.StatusOK
 		if err != nil {
-			failed := fault.From(err)
-			status = http.StatusBadGateway
-			if failed.Code == fault.BadRequest {
-				status = http.StatusBadRequest
-			}
-			reply = map[string]string{"code": string(failed.Code), "message": failed.Error()}
+			refused := inWords(err)
+			reply, status = refused, refused.status
 		}
 		w.Header().Set("Content-Type", "application/json")
 		w.WriteHeader(status)
@@ -132,7 +131,7 @@ func (s *studio) faces(ctx context.Context) ([]choice, error) {
 type agent struct {
 	AgentID   string `json:"agentId"`
 	Name      string `json:"name"`
-	Opening   string `json:"opening"`
+	Opening   string `json:"opening"` // as visitors hear it; "" if the visitor begins
 	Image     string `json:"image,omitempty"`
 	Page      string `json:"page"`
 	Protected bool   `json:"protected"`
@@ -162,16 +161,14 @@ func (s *studio) agents(r *http.Request) (any, error) {
 		if err != nil {
 			return nil, err
 		}
-		if i.OpeningPhrase != management.SilentOpening {
-			openings[i.ID] = i.OpeningPhrase
-		}
+		openings[i.ID] = heard(i.OpeningPhrase)
 	}
 	agents := []agent{}
 	for a, err := range s.client.Agents.List(ctx, management.AgentFilter{OrderBy: "-createdAt"}) {
 		if err != nil {
 			return nil, err
 		}
-		shown := s.view(a)
+		shown := s.view(r, a)
 		shown.Opening = openings[a.Intellect.ID]
 		if len(a.AvatarIDs) > 0 {
 			shown.Image = images[visuals[a.AvatarIDs[0]]]
@@ -181,59 +178,89 @@ func (s *studio) agents(r *http.Request) (any, error) {
 	return map[string]any{"agents": agents}, nil
 }
 
-func (s *studio) view(a *management.Agent) agent {
-	protected := slices.ContainsFunc(a.AdminTags, func(tag string) bool { return slices.Contains(management.ProtectedTags(), tag) })
-	return agent{AgentID: a.ID, Name: a.DisplayName, Page: s.address("../avatar/") + "?" + url.Values{"agent": {a.ID}}.Encode(), Protected: protected}
+// heard is an opening phrase as a visitor of whom nothing is known hears it: the service
+// replaces its variables.
+func heard(template string) string {
+	switch template {
+	case management.SilentOpening:
+		return ""
+	case "":
+		return "The usual greeting of the service."
+	}
+	preview, err := management.PreviewPrompt(template, management.PreviewValues{Context: management.PromptContext{Spoken: true}})
+	if err != nil {
+		return template
+	}
+	return preview.Text
 }
+
+// opening returns how a template of an opening phrase is heard.
+func (s *studio) opening(r *http.Request) (any, error) {
+	var body struct{ Template string }
+	if err := read(r, &body); err != nil {
+		return nil, err
+	}
+	return map[string]string{"heard": heard(body.Template)}, nil
+}
+
+func (s *studio) view(r *http.Request, a *management.Agent) agent {
+	// The page of the agent has a link back to this one.
+	query := url.Values{"agent": {a.ID}, "studio": {r.Host}}
+	protected := slices.ContainsFunc(a.AdminTags, func(tag string) bool { return slices.Contains(management.ProtectedTags(), tag) })
+	return agent{AgentID: a.ID, Name: a.DisplayName, Page: s.address("../avatar/") + "?" + query.Encode(), Protected: protected}
+}
+
+// read decodes the body of a request of the page.
+func read(r *http.Request, into any) error {
+	if err := json.NewDecoder(r.Body).Decode(into); err != nil {
+		return fault.New(fault.BadRequest, "the form can't be read").Because(err)
+	}
+	return nil
+}
+
+// document is a file of knowledge, and newTool a tool that the page runs.
+type (
+	document struct{ Name, Text string }
+	newTool  struct{ Name, Description string }
+)
 
 // draft is an agent to be made.
 type draft struct {
 	Name, FaceID, VoiceID, Opening, Directive string
-	Knowledge                                 *struct{ Name, Text string }
-	Tool                                      *struct{ Name, Description string }
+	Knowledge                                 *document
+	Tool                                      *newTool
 }
+
+func noName() error { return fault.New(fault.BadRequest, "DisplayName: the agent needs a name") }
 
 // create makes an agent and its parts. When a step fails, the parts that were made before
 // it are deleted.
 func (s *studio) create(r *http.Request) (_ any, err error) {
 	var d draft
-	if err := json.NewDecoder(r.Body).Decode(&d); err != nil {
-		return nil, fault.New(fault.BadRequest, "the form can't be read").Because(err)
+	if err := read(r, &d); err != nil {
+		return nil, err
 	}
 	if strings.TrimSpace(d.Name) == "" {
-		return nil, fault.New(fault.BadRequest, "the agent needs a name")
+		return nil, noName()
 	}
 	ctx, c := r.Context(), s.client
 	var made parts
-	defer func() {
-		if err != nil {
-			ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), cleanup)
-			defer cancel()
-			err = errors.Join(err, s.discard(ctx, made))
-		}
-	}()
+	defer func() { err = s.discardAfter(ctx, err, made) }()
 	fields := management.IntellectFields{BaseDirective: &d.Directive}
 	if d.Opening == "" {
 		d.Opening = management.SilentOpening
 	}
 	fields.OpeningPhrase = &d.Opening
-	if k := d.Knowledge; k != nil {
-		record, err := c.Knowledge.Add(ctx, d.Name)
-		if err != nil {
-			return nil, err
-		}
-		made.knowledge = []int64{record.ID}
-		if _, err := c.Knowledge.AddSource(ctx, record.ID, management.FileSource(k.Name, k.Text)); err != nil {
+	if d.Knowledge != nil {
+		if made.knowledge, err = s.addKnowledge(ctx, d.Name, *d.Knowledge); err != nil {
 			return nil, err
 		}
 		fields.KnowledgeIDs = made.knowledge
 	}
-	if t := d.Tool; t != nil {
-		tool, err := c.Tools.Add(ctx, t.Name, management.ClientTool(t.Description))
-		if err != nil {
+	if d.Tool != nil {
+		if made.tools, err = s.addTool(ctx, *d.Tool); err != nil {
 			return nil, err
 		}
-		made.tools = []string{tool.ID}
 		fields.ToolIDs = made.tools
 	}
 	intellect, err := c.Intellects.Add(ctx, fields)
@@ -254,7 +281,29 @@ func (s *studio) create(r *http.Request) (_ any, err error) {
 	if err != nil {
 		return nil, err
 	}
-	return s.view(a), nil
+	return s.view(r, a), nil
+}
+
+// addKnowledge makes a record that has a document, and returns its id also when the
+// document is refused.
+func (s *studio) addKnowledge(ctx context.Context, name string, d document) ([]int64, error) {
+	record, err := s.client.Knowledge.Add(ctx, name)
+	if err != nil {
+		return nil, err
+	}
+	_, err = s.client.Knowledge.AddSource(ctx, record.ID, management.FileSource(d.Name, d.Text))
+	return []int64{record.ID}, err
+}
+
+func (s *studio) addTool(ctx context.Context, t newTool) ([]string, error) {
+	tool, err := s.client.Tools.Add(ctx, t.Name, management.ClientTool(t.Description))
+	if err != nil {
+		if errors.Is(err, fault.Conflict) {
+			err = fault.New(fault.Conflict, "the name of a tool must be one that no other tool has").Because(err)
+		}
+		return nil, err
+	}
+	return []string{tool.ID}, nil
 }
 
 // cleanup bounds the deletion of the parts that were made before a failed step.
@@ -266,6 +315,17 @@ type parts struct {
 	intellect int64
 	tools     []string
 	knowledge []int64
+}
+
+// discardAfter deletes the parts that were made before a step failed, if one did, and returns
+// its error.
+func (s *studio) discardAfter(ctx context.Context, failed error, made parts) error {
+	if failed == nil {
+		return nil
+	}
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), cleanup)
+	defer cancel()
+	return errors.Join(failed, s.discard(ctx, made))
 }
 
 // discard deletes parts, except tools and knowledge that another agent uses too.

@@ -1,17 +1,18 @@
-// Builds agents and shows what was said to them. The page holds no token: its own server
-// (main.go) makes the calls of the service, and this page asks that server.
+// Builds and edits agents, and shows what was said to them. The page holds no token: its own
+// server (main.go) makes the calls of the service, and this page asks that server. The
+// fragment of the address says what is shown, so that the browser's Back works:
+// #new, #edit/AGENT, #conversations/AGENT, #conversations/AGENT/THREAD, and none for the list.
 import { $, make } from "/shared/dom.js"
 
-/** Asks the server of this page; a refusal is an error with a message for people. */
+/** Asks the server of this page; a refusal is an error with a message for people, and the `field` of the form that must be changed. */
 async function ask(method, path, body) {
   const reply = await fetch(`/api/${path}`, {
     method,
     headers: body === undefined ? {} : { "Content-Type": "application/json" },
     body: body === undefined ? undefined : JSON.stringify(body),
-  }).catch(() => { throw new Error("The server of this page can't be reached.") })
-  if (reply.status === 204) return undefined
-  const result = await reply.json()
-  if (!reply.ok) throw new Error(result.message)
+  }).catch(() => { throw new Error("The server of this page can't be reached. Start it again, then reload the page.") })
+  const result = await reply.json().catch(() => ({ message: "The server of this page refuses this. A file may have up to 4 MB." }))
+  if (!reply.ok) throw Object.assign(new Error(result.message), { field: result.field })
   return result
 }
 
@@ -29,39 +30,52 @@ async function attempt(id, step) {
     await step()
   } catch (error) {
     say(id, error.message, true)
+    if (error.field) mark($(error.field))
   }
 }
 
-function show(part) {
-  for (const id of ["form", "conversations"]) $(id).hidden = id !== part
+/** Marks a field of the form as the one to change. */
+function mark(field) {
+  if (field.closest("details")) field.closest("details").open = true
+  field.setAttribute("aria-invalid", "true")
+  field.focus()
+  field.addEventListener("input", () => field.removeAttribute("aria-invalid"), { once: true })
 }
 
 // The list of agents.
 
+let agents = []
+
 async function listAgents() {
-  const { agents } = await ask("GET", "agents")
+  agents = (await ask("GET", "agents")).agents
   $("agents").replaceChildren(...agents.map(card))
   say("status", agents.length === 0 ? "There is no agent yet. Create the first one." : "")
 }
 
-/** A line of the agent as a visitor hears it whose variables the page does not know: with the template's own defaults. */
-const asHeard = (template) => template.replace(/\{\{[^{}]*?(?:default\(\s*(?:'([^']*)'|"([^"]*)")\s*\)[^{}]*?)?\}\}/g, (_, single, double) => single ?? double ?? "…")
-
-function card(agent) {
-  const row = make("div", { className: "row" },
+/** What can be done with an agent; each has the agent's name for screen readers. */
+function actions(agent, ...more) {
+  const controls = [
     link(agent.page, "Talk", "button main"),
-    make("button", { type: "button", onclick: () => attempt("conversations-status", () => conversations(agent)) }, "Conversations"),
-  )
-  if (!agent.protected) row.append(make("button", { type: "button", className: "bad", onclick: () => attempt("status", () => remove(agent)) }, "Delete"))
-  for (const control of row.children) control.setAttribute("aria-label", `${control.textContent}: ${agent.name}`)
-  return make("li", {},
-    agent.image ? make("img", { src: agent.image, alt: "" }) : make("span", { className: "face" }),
-    make("div", {}, make("h3", {}, agent.name), make("p", {}, agent.opening ? asHeard(agent.opening) : "The visitor begins.")),
-    row,
-  )
+    make("a", { href: `#edit/${agent.agentId}`, className: "button" }, "Edit"),
+    make("a", { href: `#conversations/${agent.agentId}`, className: "button" }, "Conversations"),
+    ...more,
+  ]
+  for (const control of controls) control.setAttribute("aria-label", `${control.textContent}: ${agent.name}`)
+  return controls
 }
 
-async function remove(agent) {
+function card(agent) {
+  const remove = agent.protected ? [] : [make("button", { type: "button", className: "bad", onclick: () => attempt("status", () => removeAgent(agent)) }, "Delete")]
+  const item = make("li", {},
+    agent.image ? make("img", { src: agent.image, alt: "" }) : make("span", { className: "face" }),
+    make("div", {}, make("h3", {}, agent.name), make("p", {}, agent.opening || "The visitor begins.")),
+    make("div", { className: "row" }, ...actions(agent, ...remove)),
+  )
+  item.dataset.agent = agent.agentId
+  return item
+}
+
+async function removeAgent(agent) {
   const dialog = $("confirm")
   $("confirm-title").textContent = `Delete ${agent.name}?`
   dialog.returnValue = ""
@@ -69,45 +83,118 @@ async function remove(agent) {
   await new Promise((resolve) => dialog.addEventListener("close", resolve, { once: true }))
   if (dialog.returnValue !== "delete") return
   await ask("DELETE", `agents/${agent.agentId}`)
-  show("form")
-  await listAgents()
+  await showList()
   say("status", `${agent.name} is deleted.`)
   $("new").focus()
 }
 
+/** Shows the list again, after a change. */
+async function showList() {
+  history.pushState(null, "", "#")
+  await Promise.all([show(), listAgents()])
+}
+
+/** Shows that an agent is new or changed: the message, and its card below. */
+function showSuccess(agentId, text) {
+  say("status", text)
+  const item = $("agents").querySelector(`[data-agent="${CSS.escape(agentId)}"]`)
+  item?.classList.add("fresh")
+  $("agents").prepend(...(item ? [item] : [])) // below the message, also of a long list
+  item?.querySelector("a").focus({ preventScroll: true })
+  $("agents-title").scrollIntoView()
+}
+
 // The form.
+
+const fields = ["name", "voice", "opening", "directive"]
+const names = { name: "name", voice: "voiceId", opening: "opening", directive: "directive" } // of what the server takes
+const chosenFace = () => document.querySelector("[name=face]:checked")?.value ?? ""
+let edited // the agent in the form, with what the form had at first; undefined for a new one
 
 async function listCatalog() {
   const { faces, voices } = await ask("GET", "catalog")
   $("faces").replaceChildren(...faces.map((face, i) => make("label", {},
-    make("input", { type: "radio", name: "face", value: face.id, checked: i === 0 }),
+    make("input", { type: "radio", name: "face", value: face.id, defaultChecked: i === 0 }),
     make("img", { src: face.image, alt: "" }),
     make("span", {}, face.name))))
   $("voice").replaceChildren(...voices.map(({ id, name, description }) => new Option(description ? `${name}: ${description}` : name, id)))
 }
 
-async function create() {
+/** Shows the form, empty or with an agent. */
+function fill(agent) {
+  edited = agent
+  $("form").reset()
+  for (const field of $("form").querySelectorAll("[aria-invalid]")) field.removeAttribute("aria-invalid")
+  say("form-status", "")
+  $("form-title").textContent = agent ? `Edit ${agent.name}` : "New agent"
+  $("create").textContent = agent ? "Save" : "Create"
+  $("cancel").hidden = !agent
+  $("tool").open = false
+  const notes = []
+  if (agent?.others.length > 0) notes.push(`${new Intl.ListFormat("en").format(agent.others)} changes with this agent: it has the same instructions or the same face.`)
+  if (agent?.protected) notes.push("This agent is in production: visitors get what you change at once.")
+  $("others").hidden = notes.length === 0
+  $("others").textContent = notes.join(" ")
+  for (const part of document.querySelectorAll(".looks")) part.hidden = agent?.hasFace === false
+  $("heard-only").hidden = agent?.hasFace !== false
+  const of = $("form").querySelector(".of")
+  of.hidden = !agent
+  of.replaceChildren(...(agent ? actions(agent).filter((control) => !control.hash.startsWith("#edit/")) : []))
+  $("documents").replaceChildren(...(agent?.knowledge ?? []).map(removable))
+  $("tools").replaceChildren(...(agent?.tools ?? []).map(removable))
+  if (agent) {
+    $("name").value = agent.name
+    $("opening").value = agent.template
+    $("directive").value = agent.directive
+    if (agent.voiceId) $("voice").value = agent.voiceId
+    for (const face of document.querySelectorAll("[name=face]")) face.checked = face.value === agent.faceId
+    agent.before = { face: chosenFace(), ...Object.fromEntries(fields.map((id) => [id, $(id).value])) }
+  }
+  preview()
+}
+
+/** A document or a tool with a box that removes it. */
+const removable = ({ id, name, description }) =>
+  make("li", {}, make("span", {}, name, ...(description ? [make("small", { className: "soft" }, description)] : [])),
+    make("label", {}, make("input", { type: "checkbox", value: id, ariaLabel: `Remove ${name}` }), "Remove"))
+
+const removed = (list) => [...$(list).querySelectorAll(":checked")].map(({ value }) => value)
+
+/** Shows how the opening line is heard, if it has variables. */
+async function preview() {
+  const template = $("opening").value
+  let hint = "What the agent says first. Empty means that the visitor begins."
+  if (template.includes("{{")) {
+    const { heard } = await ask("POST", "opening", { template }).catch(() => ({}))
+    if (template !== $("opening").value) return // it is being changed
+    if (heard) hint = `A visitor without a name hears: ${heard}`
+  }
+  $("opening-hint").textContent = hint
+}
+
+/** What the form says: of an agent only what was changed. */
+async function contents() {
+  const body = {}
+  for (const id of fields) if ($(id).value !== edited?.before[id]) body[names[id]] = $(id).value
+  if (chosenFace() !== edited?.before.face) body.faceId = chosenFace()
+  if (edited?.hasFace === false) delete body.voiceId
   const [file] = $("knowledge").files
-  say("form-status", "Creating…")
+  if (file) body.knowledge = { name: file.name, text: await file.text() }
+  if ($("tool-name").value || $("tool-description").value) body.tool = { name: $("tool-name").value, description: $("tool-description").value }
+  if (edited) Object.assign(body, { removeKnowledge: removed("documents"), removeTools: removed("tools") })
+  return body
+}
+
+async function save() {
+  const changing = edited
+  if (!$("name").value.trim()) throw Object.assign(new Error("The agent needs a name."), { field: "name" })
+  say("form-status", changing ? "Saving…" : "Creating…")
   $("create").disabled = true
   try {
-    const agent = await ask("POST", "agents", {
-      name: $("name").value,
-      faceId: document.querySelector("[name=face]:checked")?.value ?? "",
-      voiceId: $("voice").value,
-      opening: $("opening").value,
-      directive: $("directive").value,
-      knowledge: file && { name: file.name, text: await file.text() },
-      tool: $("tool-name").value ? { name: $("tool-name").value, description: $("tool-description").value } : undefined,
-    })
-    $("form").reset()
-    await listAgents()
-    say("form-status", `${agent.name} is ready.`)
-    const talk = document.querySelector(`[aria-label="Talk: ${CSS.escape(agent.name)}"]`)
-    talk?.focus({ preventScroll: true })
-    // On a phone the form is a screen below the new agent.
-    talk?.closest("li").scrollIntoView({ block: "center" })
-    talk?.closest("li").classList.add("fresh")
+    const body = await contents()
+    const agent = changing ? await ask("PATCH", `agents/${changing.agentId}`, body) : await ask("POST", "agents", body)
+    await showList()
+    showSuccess(agent.agentId, changing ? `${agent.name} is saved.` : `${agent.name} is ready.`)
   } finally {
     $("create").disabled = false
   }
@@ -115,43 +202,78 @@ async function create() {
 
 // What was said.
 
-async function conversations(agent) {
-  show("conversations")
+async function conversations(agent, threadId) {
   $("conversations-title").textContent = `Conversations with ${agent.name}`
-  $("threads").replaceChildren()
-  $("thread").hidden = true
-  $("conversations").focus()
+  $("conversations").querySelector(".of").replaceChildren(...actions(agent).filter((control) => !control.hash.startsWith("#conversations/")))
+  $("all-threads").href = `#conversations/${agent.agentId}`
   const { threads } = await ask("GET", `agents/${agent.agentId}/threads`)
-  if (threads.length === 0) say("conversations-status", "No conversation yet.")
+  const read = threads.find(({ id }) => id === threadId)
+  const { lines, summary } = read ? await ask("GET", `threads/${threadId}`) : {}
+  say("conversations-status", threads.length === 0 ? "No conversation yet." : threadId && !read ? "This conversation does not exist any more." : "")
   $("threads").replaceChildren(...threads.map((thread) => {
-    const button = make("button", { type: "button" }, make("span", {}, thread.title || "Untitled"), make("span", { className: "soft" }, new Date(thread.createdAt).toLocaleString()))
-    button.setAttribute("aria-expanded", "false")
-    button.onclick = () => attempt("conversations-status", () => read(thread, button))
-    return make("li", {}, button)
+    const item = make("a", { href: `#conversations/${agent.agentId}/${thread.id}`, className: "button" },
+      make("span", {}, thread.title || "Untitled"), make("span", { className: "soft" }, new Date(thread.createdAt).toLocaleString()))
+    if (thread === read) item.ariaCurrent = "true"
+    return make("li", {}, item)
   }))
-}
-
-async function read(thread, button) {
-  const { lines, summary } = await ask("GET", `threads/${thread.id}`)
-  for (const other of $("threads").querySelectorAll("button")) other.setAttribute("aria-expanded", String(other === button))
-  $("thread-title").textContent = thread.title || "Untitled"
+  $("thread").hidden = !read
+  if (!read) return $("conversations-title").focus()
+  $("thread-title").textContent = read.title || "Untitled"
   $("summary").textContent = summary
   $("lines").replaceChildren(...lines.map((line) => {
-    const item = make("li", {}, make("span", { className: "by" }, line.by), make("span", {}, line.text))
+    const item = make("li", {}, make("span", { className: "by" }, line.by === "Agent" ? agent.name : line.by), make("span", {}, line.text))
     if (line.rating) item.append(make("span", { className: "rating soft" }, line.comment ? `Rated ${line.rating}: ${line.comment}` : `Rated ${line.rating}`))
     return item
   }))
-  $("thread").hidden = false
-  $("thread").focus()
+  $("thread").focus({ preventScroll: true })
+  $("thread").scrollIntoView({ block: "nearest" })
 }
 
-$("new").onclick = () => { show("form"); $("name").focus() }
+// What is shown.
+
+/** Shows what the fragment of the address says. */
+async function show() {
+  const [view, id, threadId] = location.hash.slice(1).split("/")
+  const reads = view === "conversations"
+  document.querySelector("main").dataset.view = ["new", "edit", "conversations"].includes(view) ? view : "list"
+  $("form").hidden = reads
+  $("conversations").hidden = !reads
+  // What was said about the last change is past.
+  for (const item of $("agents").children) item.classList.remove("fresh")
+  if (agents.length > 0) say("status", "")
+  for (const nav of document.querySelectorAll(".of")) nav.replaceChildren()
+  if (!reads && view !== "edit") {
+    fill()
+    if (view === "new") $("name").focus()
+    return
+  }
+  const agent = agents.find(({ agentId }) => agentId === id)
+  if (!agent) {
+    history.replaceState(null, "", "#")
+    await show()
+    return say("status", "This agent does not exist any more.", true)
+  }
+  if (reads) return attempt("conversations-status", () => conversations(agent, threadId))
+  fill({ ...agent, hasFace: true, template: "", directive: "", knowledge: [], tools: [], others: [] }) // until the rest is there
+  $("form-title").focus()
+  $("create").disabled = true
+  await attempt("form-status", async () => {
+    const all = await ask("GET", `agents/${id}`)
+    if (location.hash === `#edit/${id}`) fill(all)
+    $("create").disabled = false
+  })
+}
+
 $("form").onsubmit = (event) => {
   event.preventDefault()
-  attempt("form-status", create)
+  attempt("form-status", save)
 }
+$("opening").oninput = preview
+$("new").onclick = () => { if (location.hash === "#new") show() } // there is no hashchange
+addEventListener("hashchange", show)
 await attempt("status", async () => {
   await Promise.all([listAgents(), listCatalog()])
   const { pages } = await ask("GET", "pages")
   $("pages").append(...pages.map(({ name, address }) => link(address, name)))
+  await show()
 })
