@@ -80,7 +80,9 @@ func TestAnAgentIsBuiltByKeyboard(t *testing.T) {
 	p.Do(nil, `document.querySelector("#conversations > .back a").click()`)
 	p.AwaitTrue(`document.getElementById("conversations").hidden && document.getElementById("agents").checkVisibility()`)
 
-	p.Do(nil, `document.querySelector('[aria-label="Delete: Harbour guide"]').focus()`)
+	p.Do(nil, `document.querySelector('#agents [aria-label="Edit: Harbour guide"]').click()`)
+	p.AwaitTrue(`document.activeElement.id === "form-title" && !document.getElementById("delete").hidden`)
+	p.Do(nil, `document.getElementById("delete").focus()`)
 	p.Keys("\r")
 	p.AwaitTrue(`document.activeElement.value === "cancel"`)
 	p.Keys("\t\r")

@@ -30,16 +30,25 @@ async function attempt(id, step) {
     await step()
   } catch (error) {
     say(id, error.message, true)
-    if (error.field) mark($(error.field))
+    if (error.field) mark($(error.field), error.message)
   }
 }
 
-/** Marks a field of the form as the one to change. */
-function mark(field) {
+/** Marks a field of the form as the one to change, with the message below it. */
+function mark(field, message) {
+  unmark()
   if (field.closest("details")) field.closest("details").open = true
   field.setAttribute("aria-invalid", "true")
+  field.after(make("span", { className: "error", ariaHidden: "true" }, message)) // the status line describes the field
+  $("form-status").classList.add("hidden")
   field.focus()
-  field.addEventListener("input", () => field.removeAttribute("aria-invalid"), { once: true })
+  field.addEventListener("input", unmark, { once: true })
+}
+
+function unmark() {
+  for (const field of $("form").querySelectorAll("[aria-invalid]")) field.removeAttribute("aria-invalid")
+  for (const error of $("form").querySelectorAll(".error")) error.remove()
+  $("form-status").classList.remove("hidden")
 }
 
 // The list of agents.
@@ -53,23 +62,21 @@ async function listAgents() {
 }
 
 /** What can be done with an agent; each has the agent's name for screen readers. */
-function actions(agent, ...more) {
+function actions(agent) {
   const controls = [
     link(agent.page, "Talk", "button main"),
     make("a", { href: `#edit/${agent.agentId}`, className: "button" }, "Edit"),
     make("a", { href: `#conversations/${agent.agentId}`, className: "button" }, "Conversations"),
-    ...more,
   ]
   for (const control of controls) control.setAttribute("aria-label", `${control.textContent}: ${agent.name}`)
   return controls
 }
 
 function card(agent) {
-  const remove = agent.protected ? [] : [make("button", { type: "button", className: "bad", onclick: () => attempt("status", () => removeAgent(agent)) }, "Delete")]
   const item = make("li", {},
-    agent.image ? make("img", { src: agent.image, alt: "" }) : make("span", { className: "face" }),
+    agent.image ? make("img", { src: agent.image, alt: "" }) : make("span", { className: "face", ariaHidden: "true" }, agent.name.slice(0, 1)),
     make("div", {}, make("h3", {}, agent.name), make("p", {}, agent.opening || "The visitor begins.")),
-    make("div", { className: "row" }, ...actions(agent, ...remove)),
+    make("div", { className: "row" }, ...actions(agent)),
   )
   item.dataset.agent = agent.agentId
   return item
@@ -124,11 +131,12 @@ async function listCatalog() {
 function fill(agent) {
   edited = agent
   $("form").reset()
-  for (const field of $("form").querySelectorAll("[aria-invalid]")) field.removeAttribute("aria-invalid")
+  unmark()
   say("form-status", "")
   $("form-title").textContent = agent ? `Edit ${agent.name}` : "New agent"
   $("create").textContent = agent ? "Save" : "Create"
   $("cancel").hidden = !agent
+  $("delete").hidden = !agent || agent.protected
   $("tool").open = false
   const notes = []
   if (agent?.others.length > 0) notes.push(`${new Intl.ListFormat("en").format(agent.others)} changes with this agent: it has the same instructions or the same face.`)
@@ -186,6 +194,7 @@ async function contents() {
 }
 
 async function save() {
+  unmark()
   const changing = edited
   if (!$("name").value.trim()) throw Object.assign(new Error("The agent needs a name."), { field: "name" })
   say("form-status", changing ? "Saving…" : "Creating…")
@@ -212,7 +221,7 @@ async function conversations(agent, threadId) {
   say("conversations-status", threads.length === 0 ? "No conversation yet." : threadId && !read ? "This conversation does not exist any more." : "")
   $("threads").replaceChildren(...threads.map((thread) => {
     const item = make("a", { href: `#conversations/${agent.agentId}/${thread.id}`, className: "button" },
-      make("span", {}, thread.title || "Untitled"), make("span", { className: "soft" }, new Date(thread.createdAt).toLocaleString()))
+      make("span", {}, thread.title || "Untitled"), make("span", { className: "soft" }, new Date(thread.createdAt).toLocaleString(undefined, { dateStyle: "medium", timeStyle: "short" })))
     if (thread === read) item.ariaCurrent = "true"
     return make("li", {}, item)
   }))
@@ -268,12 +277,13 @@ $("form").onsubmit = (event) => {
   event.preventDefault()
   attempt("form-status", save)
 }
+$("delete").onclick = () => attempt("form-status", () => removeAgent(edited))
 $("opening").oninput = preview
 $("new").onclick = () => { if (location.hash === "#new") show() } // there is no hashchange
 addEventListener("hashchange", show)
 await attempt("status", async () => {
   await Promise.all([listAgents(), listCatalog()])
+  await show()
   const { pages } = await ask("GET", "pages")
   $("pages").append(...pages.map(({ name, address }) => link(address, name)))
-  await show()
 })
