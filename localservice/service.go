@@ -68,12 +68,13 @@ type Info struct {
 	Agents []Agent
 }
 
-// Agent has the name of an agent, and every id by which a client refers to it.
+// Agent has the names of an agent, and every id by which a client refers to it.
 type Agent struct {
-	Name     string
-	AgentID  string
-	ConfigID int64
-	WidgetID string
+	Name        string // of a built-in agent, as in "receptionist", else the display name
+	DisplayName string // what people call it
+	AgentID     string
+	ConfigID    int64
+	WidgetID    string
 }
 
 // Format keeps the secret out of logs, whatever the verb is.
