@@ -129,12 +129,12 @@ func (s *Session) attemptEnds(p *procedure, l *connection, err error) {
 	}
 }
 
-func (s *Session) connectFailed(err error) {
+func (s *Session) connectFailed(d detail) {
 	p := s.running
 	s.running = nil
-	e := fault.From(err)
+	e := fault.From(d.err)
 	if e.Code == fault.InternalError {
-		e = fault.New(fault.ConnectFailed, "connecting failed").InPhase(fault.PhaseConnect).Because(err)
+		e = fault.New(fault.ConnectFailed, "connecting failed").InPhase(fault.PhaseConnect).Because(d.err)
 	}
 	e.WithTimings(s.timings)
 	s.tearDown(nil)
@@ -148,12 +148,12 @@ func (s *Session) connectFailed(err error) {
 	p.finish(e)
 }
 
-func (s *Session) connectDone(l *connection) {
+func (s *Session) connectDone(d detail) {
 	s.recovery.renewed = false
 	p := s.running
 	s.running = nil
-	s.disclose(l)
-	s.approve(l)
+	s.disclose(d.conn)
+	s.approve(d.conn)
 	s.setState(Connected)
 	s.mark(phaseConnected)
 	s.core.Emit(event.ConnectTimings(s.timings))

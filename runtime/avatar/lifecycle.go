@@ -273,6 +273,9 @@ func (s *Session) resume(done chan error) {
 	}
 }
 
+// remakeMedia resumes a session without a call that waits for it.
+func (s *Session) remakeMedia(detail) { s.rebuildMedia(s.conn, nil) }
+
 func (s *Session) rebuildMedia(l *connection, done chan error) {
 	s.setState(Resuming)
 	s.stopWatching()
@@ -296,18 +299,19 @@ func (s *Session) rebuildMedia(l *connection, done chan error) {
 	})
 }
 
-func (s *Session) resumeFailed(err error) {
+func (s *Session) resumeFailed(d detail) {
 	p := s.running
 	s.running = nil
-	e := fault.From(err)
+	e := fault.From(d.err)
 	if e.Code == fault.InternalError {
-		e = fault.New(fault.ResumeFailed, "the session could not be resumed").Because(err)
+		e = fault.New(fault.ResumeFailed, "the session could not be resumed").Because(d.err)
 	}
 	p.finish(e)
 	s.end(e, "resume_failed")
 }
 
-func (s *Session) mediaResumed(l *connection) {
+func (s *Session) mediaResumed(d detail) {
+	l := d.conn
 	p := s.running
 	s.running = nil
 	l.released = false

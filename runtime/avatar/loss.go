@@ -75,7 +75,7 @@ const (
 	attemptDone   loss = "attempt succeeded"             // of a connect, rebuild or resume
 )
 
-// action is what the session does about it.
+// action is what the session does about it, in the words of the diagram.
 type action string
 
 const (
@@ -96,13 +96,14 @@ const (
 	endSession    action = "end"
 )
 
-// step is a decision: what is done about a loss in a situation, and the situation
-// afterwards. If to has two, the second is that of a paused session.
+// step is a decision: what is done about a loss in a situation, by which function, and the
+// situation afterwards. If to has two, the second is that of a paused session.
 type step struct {
 	from situation
 	what loss
 	do   action
 	to   targets
+	by   func(*Session, detail)
 }
 
 type targets []situation
@@ -114,70 +115,76 @@ type targets []situation
 // A list, because the compiler writes it as data; a map would be filled by code when the
 // program starts.
 var decisions = [...]step{
-	{starting, socketClosed, cutAttempt, targets{starting}},
-	{starting, socketNew, cutAttempt, targets{starting}},
-	{starting, socketSpent, cutAttempt, targets{starting}},
-	{starting, tokenRefused, renewToken, targets{starting}},
-	{starting, socketRefused, cutAttempt, targets{starting}},
-	{starting, attemptFailed, endSession, targets{outside}},
-	{starting, attemptDone, goOn, targets{live}},
+	{starting, socketClosed, cutAttempt, targets{starting}, (*Session).cutClosed},
+	{starting, socketNew, cutAttempt, targets{starting}, (*Session).cutLost},
+	{starting, socketSpent, cutAttempt, targets{starting}, (*Session).cutUnreachable},
+	{starting, tokenRefused, renewToken, targets{starting}, (*Session).renewToken},
+	{starting, socketRefused, cutAttempt, targets{starting}, (*Session).cutRefused},
+	{starting, attemptFailed, endSession, targets{outside}, (*Session).connectFailed},
+	{starting, attemptDone, goOn, targets{live}, (*Session).connectDone},
 
-	{live, socketDropped, awaitSocket, targets{offline}},
-	{live, socketClosed, endSession, targets{outside}},
-	{live, networkBack, repairPeers, targets{live}},
-	{live, peerLost, repairPeer, targets{live}},
-	{live, repairFailed, rebuildAll, targets{rebuilding}},
-	{live, repairVain, remember, targets{live}},
-	{live, mediaGone, endSession, targets{outside}},
-	{live, toolSpiral, rebuildAll, targets{rebuilding}},
-	{live, serviceFatal, report, targets{live}},
-	{live, pauseOver, remakeMedia, targets{resuming}}, // it crossed with resume()
+	{live, socketDropped, awaitSocket, targets{offline}, (*Session).awaitSocket},
+	{live, socketClosed, endSession, targets{outside}, (*Session).endClosed},
+	{live, networkBack, repairPeers, targets{live}, (*Session).repairPeers},
+	{live, peerLost, repairPeer, targets{live}, (*Session).repairLost},
+	{live, repairFailed, rebuildAll, targets{rebuilding}, (*Session).rebuildAll},
+	{live, repairVain, remember, targets{live}, (*Session).rememberLost},
+	{live, mediaGone, endSession, targets{outside}, (*Session).endDark},
+	{live, toolSpiral, rebuildAll, targets{rebuilding}, (*Session).rebuildAll},
+	{live, serviceFatal, report, targets{live}, (*Session).reportFatal},
+	{live, pauseOver, remakeMedia, targets{resuming}, (*Session).remakeMedia}, // it crossed with resume()
 
-	{paused, socketDropped, awaitSocket, targets{offline}},
-	{paused, socketClosed, endSession, targets{outside}},
-	{paused, repairFailed, remember, targets{paused}},
-	{paused, repairVain, remember, targets{paused}},
-	{paused, toolSpiral, rebuildAll, targets{rebuilding}},
-	{paused, serviceFatal, report, targets{paused}},
-	{paused, pauseOver, noteReleased, targets{paused}},
+	{paused, socketDropped, awaitSocket, targets{offline}, (*Session).awaitSocket},
+	{paused, socketClosed, endSession, targets{outside}, (*Session).endClosed},
+	{paused, repairFailed, remember, targets{paused}, (*Session).rememberLost},
+	{paused, repairVain, remember, targets{paused}, (*Session).rememberLost},
+	{paused, toolSpiral, rebuildAll, targets{rebuilding}, (*Session).rebuildAll},
+	{paused, serviceFatal, report, targets{paused}, (*Session).reportFatal},
+	{paused, pauseOver, noteReleased, targets{paused}, (*Session).noteReleased},
 
-	{offline, socketDropped, awaitSocket, targets{offline}},
-	{offline, socketClosed, endSession, targets{outside}},
-	{offline, socketKept, goOn, targets{live, paused}},
-	{offline, socketNew, rebuildOnSame, targets{rebuilding}},
-	{offline, socketSpent, endSession, targets{outside}},
-	{offline, tokenRefused, renewToken, targets{rebuilding}},
-	{offline, socketRefused, endSession, targets{outside}},
-	{offline, windowCloses, hurry, targets{offline}},
-	{offline, windowOver, endSession, targets{outside}},
-	{offline, networkBack, hurry, targets{offline}},
-	{offline, repairFailed, remember, targets{offline}},
-	{offline, repairVain, remember, targets{offline}},
-	{offline, serviceFatal, report, targets{offline}},
+	{offline, socketDropped, awaitSocket, targets{offline}, (*Session).awaitSocket},
+	{offline, socketClosed, endSession, targets{outside}, (*Session).endClosed},
+	{offline, socketKept, goOn, targets{live, paused}, (*Session).socketRecovered},
+	{offline, socketNew, rebuildOnSame, targets{rebuilding}, (*Session).rebuildOnSame},
+	{offline, socketSpent, endSession, targets{outside}, (*Session).endUnreachable},
+	{offline, tokenRefused, renewToken, targets{rebuilding}, (*Session).renewToken},
+	{offline, socketRefused, endSession, targets{outside}, (*Session).endRefused},
+	{offline, windowCloses, hurry, targets{offline}, (*Session).hurry},
+	{offline, windowOver, endSession, targets{outside}, (*Session).endLate},
+	{offline, networkBack, hurry, targets{offline}, (*Session).hurry},
+	{offline, repairFailed, remember, targets{offline}, (*Session).rememberLost},
+	{offline, repairVain, remember, targets{offline}, (*Session).rememberLost},
+	{offline, serviceFatal, report, targets{offline}, (*Session).reportFatal},
 
-	{rebuilding, socketClosed, cutAttempt, targets{rebuilding}},
-	{rebuilding, socketNew, cutAttempt, targets{rebuilding}},
-	{rebuilding, socketSpent, cutAttempt, targets{rebuilding}},
-	{rebuilding, tokenRefused, renewToken, targets{rebuilding}},
-	{rebuilding, socketRefused, cutAttempt, targets{rebuilding}},
-	{rebuilding, networkBack, hurry, targets{rebuilding}},
-	{rebuilding, attemptFailed, retryRebuild, targets{rebuilding}},
-	{rebuilding, attemptFatal, endSession, targets{outside}},
-	{rebuilding, attemptsSpent, endSession, targets{outside}},
-	{rebuilding, attemptDone, goOn, targets{live, paused}},
+	{rebuilding, socketClosed, cutAttempt, targets{rebuilding}, (*Session).cutClosed},
+	{rebuilding, socketNew, cutAttempt, targets{rebuilding}, (*Session).cutLost},
+	{rebuilding, socketSpent, cutAttempt, targets{rebuilding}, (*Session).cutUnreachable},
+	{rebuilding, tokenRefused, renewToken, targets{rebuilding}, (*Session).renewToken},
+	{rebuilding, socketRefused, cutAttempt, targets{rebuilding}, (*Session).cutRefused},
+	{rebuilding, networkBack, hurry, targets{rebuilding}, (*Session).hurry},
+	{rebuilding, attemptFailed, retryRebuild, targets{rebuilding}, (*Session).retryRebuild},
+	{rebuilding, attemptFatal, endSession, targets{outside}, (*Session).endForbidden},
+	{rebuilding, attemptsSpent, endSession, targets{outside}, (*Session).endUnbuilt},
+	{rebuilding, attemptDone, goOn, targets{live, paused}, (*Session).rebuilt},
 
-	{resuming, socketClosed, cutAttempt, targets{resuming}},
-	{resuming, socketNew, cutAttempt, targets{resuming}},
-	{resuming, socketSpent, cutAttempt, targets{resuming}},
-	{resuming, tokenRefused, renewToken, targets{resuming}},
-	{resuming, socketRefused, cutAttempt, targets{resuming}},
-	{resuming, attemptFailed, endSession, targets{outside}},
-	{resuming, attemptDone, goOn, targets{live}},
+	{resuming, socketClosed, cutAttempt, targets{resuming}, (*Session).cutClosed},
+	{resuming, socketNew, cutAttempt, targets{resuming}, (*Session).cutLost},
+	{resuming, socketSpent, cutAttempt, targets{resuming}, (*Session).cutUnreachable},
+	{resuming, tokenRefused, renewToken, targets{resuming}, (*Session).renewToken},
+	{resuming, socketRefused, cutAttempt, targets{resuming}, (*Session).cutRefused},
+	{resuming, attemptFailed, endSession, targets{outside}, (*Session).resumeFailed},
+	{resuming, attemptDone, goOn, targets{live}, (*Session).mediaResumed},
 }
+
+// table is decisions. The functions of the rows reach [Session.lose], so that Go could not
+// initialise a table that lose refers to.
+var table []step
+
+func init() { table = decisions[:] }
 
 // decide returns the step for a loss, and whether there is one.
 func decide(from situation, what loss) (step, bool) {
-	for _, step := range decisions {
+	for _, step := range table {
 		if step.from == from && step.what == what {
 			return step, true
 		}
@@ -187,6 +194,7 @@ func decide(from situation, what loss) (step, bool) {
 
 // detail describes a loss. Which fields are set depends on the loss.
 type detail struct {
+	from   situation // always set
 	conn   *connection
 	reason string       // for events
 	err    error        // why an attempt or a repair failed, or the socket was refused
@@ -198,13 +206,13 @@ type detail struct {
 
 // lose carries out the decision for what in the present situation, if there is one.
 func (s *Session) lose(what loss, d detail) {
-	from := s.situation()
-	step, decided := decide(from, what)
+	d.from = s.situation()
+	step, decided := decide(d.from, what)
 	if decided {
-		s.act(step.do, from, what, d)
+		step.by(s, d)
 	}
 	if s.recovery.observe != nil {
-		s.recovery.observe(from, what, s.situation())
+		s.recovery.observe(d.from, what, s.situation())
 	}
 	if step.do == goOn && s.conn != nil && s.conn.downReason != "" {
 		// The socket dropped during the attempt and is still down.
@@ -212,103 +220,62 @@ func (s *Session) lose(what loss, d detail) {
 	}
 }
 
-func (s *Session) act(do action, from situation, what loss, d detail) {
-	switch do {
-	case awaitSocket:
-		s.awaitSocket(d.reason)
-	case hurry:
-		s.hurry()
-	case goOn:
-		s.goOn(from, d.conn)
-	case repairPeer:
-		s.repair(d.channel, d.reason)
-	case repairPeers:
-		s.repairPeers()
-	case remember:
-		s.peer(d.channel).repairReason = d.state
-	case rebuildOnSame:
-		s.rebuild("socket recovery not available", true)
-	case rebuildAll:
-		s.rebuild(d.reason, false)
-	case retryRebuild:
-		s.retryRebuild(d.err)
-	case cutAttempt:
-		s.cutAttempt(what, d)
-	case noteReleased:
-		s.conn.released = true
-		s.conn.approved = false
-	case renewToken:
-		s.renewToken(from)
-	case remakeMedia:
-		s.rebuildMedia(s.conn, nil)
-	case report:
-		s.core.Emit(event.Failed{Error: d.fatal})
-	case endSession:
-		s.endAfter(from, what, d)
+// rememberLost leaves a repair for the time when the session is live again.
+func (s *Session) rememberLost(d detail) { s.peer(d.channel).repairReason = d.state }
+
+// noteReleased notes that the service released the media of a paused session.
+func (s *Session) noteReleased(detail) {
+	s.conn.released = true
+	s.conn.approved = false
+}
+
+// reportFatal reports why the service ends the session; it closes the socket next.
+func (s *Session) reportFatal(d detail) { s.core.Emit(event.Failed{Error: d.fatal}) }
+
+// cut ends the connect, rebuild or resume under way.
+func (s *Session) cut(e *fault.Error) {
+	if s.running != nil { // else between two attempts
+		s.running.cancel(e)
 	}
 }
 
-// cutAttempt ends the connect, rebuild or resume under way with the error of a lost
-// socket.
-func (s *Session) cutAttempt(what loss, d detail) {
-	if s.running == nil {
-		return // between two attempts
-	}
-	e := fault.New(fault.ConnectFailed, "the connection was lost during the handshake").InPhase(fault.PhaseConnect).WithRetryable(true)
-	switch what {
-	case socketClosed:
-		e = fault.New(fault.ConnectFailed, "the connection was closed: "+d.reason).InPhase(fault.PhaseConnect).WithRetryable(true)
-	case socketSpent:
-		e = fault.New(fault.ConnectFailed, "the service can't be reached").InPhase(fault.PhaseServerConnect).Because(d.err).WithRetryable(d.err == nil)
-	case socketRefused:
-		e = refusal(d.err)
-	}
-	s.running.cancel(e)
+func (s *Session) cutLost(detail) {
+	s.cut(fault.New(fault.ConnectFailed, "the connection was lost during the handshake").InPhase(fault.PhaseConnect).WithRetryable(true))
 }
 
-// endAfter ends a session that can't go on, with the error that says why.
-func (s *Session) endAfter(from situation, what loss, d detail) {
-	failed := func(code fault.Code, detail string) {
-		s.end(fault.New(code, detail).InPhase(fault.PhaseReconnect).Because(d.err), string(code))
-	}
-	switch what {
-	case socketClosed:
-		s.end(nil, d.reason)
-	case socketRefused:
-		e := refusal(d.err)
-		s.end(e, string(e.Code))
-	case socketSpent:
-		failed(fault.ReconnectFailed, "the connection could not be made again; connect again to go on")
-	case windowOver:
-		failed(fault.ReconnectTimeout, "the connection did not come back in time; connect again to go on")
-	case attemptsSpent:
-		failed(fault.ReconnectFailed, "the session could not be rebuilt; connect again to go on")
-	case mediaGone:
-		s.end(fault.New(fault.MediaRecoverFailed, "the picture did not come back; connect again, on another network if it is still missing, or continue in text").InPhase(fault.PhaseReconnect).Because(d.err).WithRetryable(true), string(fault.MediaRecoverFailed))
-	case attemptFatal:
-		e := fault.From(d.err)
-		s.end(e, string(e.Code))
-	case attemptFailed:
-		if from == starting {
-			s.connectFailed(d.err)
-		} else {
-			s.resumeFailed(d.err)
-		}
-	}
+func (s *Session) cutClosed(d detail) {
+	s.cut(fault.New(fault.ConnectFailed, "the connection was closed: "+d.reason).InPhase(fault.PhaseConnect).WithRetryable(true))
 }
 
-// goOn continues a session whose loss is over.
-func (s *Session) goOn(from situation, l *connection) {
-	switch from {
-	case starting:
-		s.connectDone(l)
-	case offline:
-		s.socketRecovered()
-	case rebuilding:
-		s.rebuilt(l)
-	case resuming:
-		s.mediaResumed(l)
-	}
+func (s *Session) cutUnreachable(d detail) {
+	s.cut(fault.New(fault.ConnectFailed, "the service can't be reached").InPhase(fault.PhaseServerConnect).Because(d.err).WithRetryable(d.err == nil))
+}
+
+func (s *Session) cutRefused(d detail) { s.cut(refusal(d.err)) }
+
+// endWith ends a session that can't go on, with the error that says why.
+func (s *Session) endWith(e *fault.Error) { s.end(e, string(e.Code)) }
+
+func (s *Session) endClosed(d detail) { s.end(nil, d.reason) }
+
+func (s *Session) endRefused(d detail) { s.endWith(refusal(d.err)) }
+
+func (s *Session) endForbidden(d detail) { s.endWith(fault.From(d.err)) }
+
+func (s *Session) endUnreachable(d detail) {
+	s.endWith(fault.New(fault.ReconnectFailed, "the connection could not be made again; connect again to go on").InPhase(fault.PhaseReconnect).Because(d.err))
+}
+
+func (s *Session) endLate(d detail) {
+	s.endWith(fault.New(fault.ReconnectTimeout, "the connection did not come back in time; connect again to go on").InPhase(fault.PhaseReconnect).Because(d.err))
+}
+
+func (s *Session) endUnbuilt(d detail) {
+	s.endWith(fault.New(fault.ReconnectFailed, "the session could not be rebuilt; connect again to go on").InPhase(fault.PhaseReconnect).Because(d.err))
+}
+
+func (s *Session) endDark(d detail) {
+	s.endWith(fault.New(fault.MediaRecoverFailed, "the picture did not come back; connect again, on another network if it is still missing, or continue in text").InPhase(fault.PhaseReconnect).Because(d.err).WithRetryable(true))
 }
 
 // recoverable reports whether the socket reconnects by itself after reason

@@ -130,8 +130,11 @@ func (s *Session) peerLost(c event.Channel, state string) {
 	s.lose(peerLost, detail{channel: c, reason: state})
 }
 
+// repairLost mends a peer.
+func (s *Session) repairLost(d detail) { s.repair(d.channel, d.reason) }
+
 // repairPeers mends every peer that is down.
-func (s *Session) repairPeers() {
+func (s *Session) repairPeers(detail) {
 	for channel, p := range s.recovery.peers {
 		switch {
 		case p.repairReason != "":

@@ -65,10 +65,10 @@ const (
 )
 
 // awaitSocket waits for a socket that is down to come back.
-func (s *Session) awaitSocket(reason string) {
+func (s *Session) awaitSocket(d detail) {
 	s.setState(ReconnectingState)
 	attempt := max(1, s.conn.attempt)
-	s.core.Emit(event.Reconnecting{Reason: reason, Attempt: attempt, MaxAttempts: s.maxAttempts(attempt)})
+	s.core.Emit(event.Reconnecting{Reason: d.reason, Attempt: attempt, MaxAttempts: s.maxAttempts(attempt)})
 	s.stopWaiting()
 	s.recovery.window = s.core.After(s.opts.ReconnectWindow, func() { s.lose(windowOver, detail{}) })
 	if early := s.opts.ReconnectWindow - s.spread.recovery.Around(lastCall, lastCallSpread); early > 0 {
@@ -101,7 +101,7 @@ const connectAttempts = 5
 func (s *Session) reconnects() bool { return *s.opts.MaxReconnectAttempts != 0 }
 
 // hurry reconnects a socket that is down, or begins the next rebuild, without waiting.
-func (s *Session) hurry() {
+func (s *Session) hurry(detail) {
 	switch {
 	case s.conn != nil:
 		if s.conn.downReason != "" || !s.conn.opened {
@@ -140,7 +140,7 @@ func (s *Session) mayRenew(err error) bool {
 }
 
 // renewToken asks for a new token and begins the connect, the rebuild or the resume again.
-func (s *Session) renewToken(from situation) {
+func (s *Session) renewToken(d detail) {
 	s.recovery.renewed = true
 	p := newProcedure(nil)
 	if before := s.running; before != nil {
@@ -149,7 +149,7 @@ func (s *Session) renewToken(from situation) {
 		before.finish(nil)
 	}
 	s.running = p
-	switch from {
+	switch d.from {
 	case offline:
 		s.beginRebuild("the token was refused")
 	case resuming:
@@ -164,13 +164,13 @@ func (s *Session) renewToken(from situation) {
 			s.attemptEnds(p, nil, fault.New(fault.Unauthorized, "the service refused the token, and there is no new one; connect again with a new token").InPhase(fault.PhaseServerConnect).Because(err))
 		case p.ctx.Err() != nil:
 			s.attemptEnds(p, nil, context.Cause(p.ctx))
-		case from == starting:
+		case d.from == starting:
 			released := s.recovery.mediaReleased
 			s.core.Spawn(func() {
 				<-released
 				s.core.Work.Post(func() { s.connectNow(p) })
 			})
-		case from == resuming:
+		case d.from == resuming:
 			s.remake(p.limit(s.opts.Limits.Overall), false)
 		default:
 			p.finish(nil)
@@ -245,17 +245,21 @@ func (s *Session) socketUp(l *connection, recovered bool) {
 }
 
 // socketRecovered continues the session that the service has kept.
-func (s *Session) socketRecovered() {
+func (s *Session) socketRecovered(detail) {
 	s.stopWaiting()
 	s.setState(Connected)
 	s.flush()
 	s.core.Emit(event.Reconnected{Recovered: true})
-	s.repairPeers()
+	s.repairPeers(detail{})
 }
 
-// rebuild makes the whole session again on the same thread, keeping what the
-// application knows of it (protocol §8.4). reuse continues on the socket
-// that has just reconnected by itself.
+// rebuildAll makes the whole session again on the same thread, keeping what the application
+// knows of it (protocol §8.4).
+func (s *Session) rebuildAll(d detail) { s.rebuild(d.reason, false) }
+
+// rebuildOnSame does the same on the socket that has just reconnected by itself.
+func (s *Session) rebuildOnSame(detail) { s.rebuild("socket recovery not available", true) }
+
 func (s *Session) rebuild(reason string, reuse bool) {
 	s.beginRebuild(reason)
 	s.releaseMedia()
@@ -373,7 +377,8 @@ func (s *Session) rebuildEnds(p *procedure, l *connection, err error) {
 	}
 }
 
-func (s *Session) rebuilt(l *connection) {
+func (s *Session) rebuilt(d detail) {
+	l := d.conn
 	s.recovery.attempt, s.recovery.renewed = 0, false
 	s.approve(l)
 	s.setState(Connected)
@@ -385,12 +390,12 @@ func (s *Session) rebuilt(l *connection) {
 	s.flush()
 }
 
-func (s *Session) retryRebuild(err error) {
+func (s *Session) retryRebuild(d detail) {
 	s.releaseMedia()
 	s.drop() // late events of the failed attempt must not have an effect
 	s.recovery.attempt++
 	s.core.Emit(event.ConnectivityChanged{
-		Channel: "socket", State: string(event.ReconnectRetry), Detail: err.Error(),
+		Channel: "socket", State: string(event.ReconnectRetry), Detail: d.err.Error(),
 		Attempt: s.recovery.attempt, MaxAttempts: s.opts.Limits.ColdAttempts,
 	})
 	s.recovery.window = s.core.After(s.spread.recovery.Around(s.opts.Limits.ColdBackoff, 0.5), func() { s.rebuildAttempt(false) })
