@@ -4,6 +4,7 @@ import type { AgentError } from "../errors.js"
 import type { AgentAbilities } from "../events.js"
 import type { Device } from "../avatar.js"
 import type { AsyncExport } from "../program.js"
+import type { RecordedConversation } from "../replay.js"
 import { fault, wait } from "./fault.js"
 import { checkRules, stepsFor, type ReceivedTurn, type Rule, type Step } from "./script.js"
 
@@ -11,6 +12,13 @@ import { checkRules, stepsFor, type ReceivedTurn, type Rule, type Step } from ".
 export interface FakeAgentOptions {
   /** What the agent answers. Default: the text of the turn. */
   rules?: readonly Rule[]
+  /**
+   * A recorded conversation that each session has in place of rules, from `connect()` on; `openRecording` and
+   * `readRecording` of agentruntime/replay read one. The texts of the page reject with `invalid_state`; its tools are called.
+   */
+  recording?: RecordedConversation
+  /** How much faster than the recording it is played; 0 plays all of it at once. Default 1. */
+  speed?: number
   /** What an avatar says first. Default: nothing. */
   opening?: string
   /** Default `"Agent"`. */
@@ -79,6 +87,11 @@ export class ScriptedAgent {
   /** What `appInit` was given. */
   readonly inits: object[] = []
 
+  /** @internal */
+  readonly recording: RecordedConversation | undefined
+  /** @internal */
+  readonly speed: number
+
   #failure: { error: AgentError; times: number } | undefined
   #turnFailure: AgentError | undefined
 
@@ -87,6 +100,8 @@ export class ScriptedAgent {
     const { rules = [], abilities, devices = { mics: [], speakers: [] } } = options
     checkRules(rules)
     this.rules = [...rules]
+    this.recording = options.recording
+    this.speed = options.speed ?? 1
     this.opening = options.opening ?? ""
     this.name = options.name ?? "Agent"
     this.disclosureText = options.disclosureText ?? "You are talking to an AI avatar."

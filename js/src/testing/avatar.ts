@@ -31,6 +31,9 @@ const msPerWord = 330
 // For how many attempts the default window has time (runtime/avatar).
 const maxAttempts = 13
 
+/** The states for those of an `AgentSession`, whose recording may be played too. */
+const ownStates: Readonly<Record<string, AvatarState>> = { closed: "disconnected", failed: "error" }
+
 const picture = { videoWidth: 512, videoHeight: 512 }
 
 const received = { bytesReceived: 0, packetsReceived: 0, packetsLost: 0, jitter: 0 }
@@ -178,6 +181,7 @@ export class ScriptedAvatar extends Scripted {
 
   async #connect(): Promise<void> {
     const life = ++this.#life
+    if (this.agent.recording) return this.replay(this.agent.recording)
     const began = Date.now()
     const mark = (phase: string) => (this.#timings = { ...this.#timings, [phase]: Date.now() - began })
     this.#timings = {}
@@ -297,6 +301,7 @@ export class ScriptedAvatar extends Scripted {
   }
 
   #checkText(text: string): void {
+    if (this.refusal) throw this.refusal
     if (text.trim() === "") throw fault("bad_request", "the text is empty")
     this.requireLive()
     if (this.#tap) throw fault("invalid_state", "a tap-to-talk window is open")
@@ -604,6 +609,27 @@ export class ScriptedAvatar extends Scripted {
   #note(list: "screenShots" | "cameraShots" | "clicks" | "forms", value: unknown): void {
     this.requireLive()
     this.agent[list].push(value)
+  }
+
+  // --- A recording in place of the script
+
+  protected override recorded(event: string, payload: object): void {
+    if (event === "stateChange") {
+      const { state } = payload as { state: string }
+      const own = ownStates[state] ?? (state as AvatarState)
+      if (own !== this.#state && state !== "switching") this.#become(own)
+      return
+    }
+    if (event === "responsePending" || event === "responseSettled") return this.setPending(event === "responsePending")
+    if (event === "avatarStartTalking" || event === "avatarStopTalking") this.#talking = event === "avatarStartTalking"
+    else if (event === "interrupted") this.#talking = false
+    else if (event === "connectTimings") this.#timings = payload as Record<string, number>
+    else if (event === "disclosure") this.#disclosure = payload as Disclosure
+    else if (event === "micStarted") this.#mic.started = true
+    else if (event === "tapToTalkStarted" || event === "tapToTalkEnded") this.#tap = event === "tapToTalkStarted"
+    else if (event === "track") return // a recording has none
+    else if (event === "mediaReady") this.#stream = newStream()
+    super.recorded(event, payload)
   }
 
   // --- Losses of the connection, and the end

@@ -60,6 +60,7 @@ export class ScriptedChat extends Scripted {
     if (this.#state !== "idle") throw fault("invalid_state", `the session is ${this.#state}, not idle`)
     if (this.#connecting) throw fault("invalid_state", "the session is connected, not idle")
     this.#connecting = true
+    if (this.agent.recording) return this.replay(this.agent.recording)
     await this.agent.connecting("chat").finally(() => (this.#connecting = false))
     this.#become("connected")
     const kickoff = this.#kickoff
@@ -125,6 +126,15 @@ export class ScriptedChat extends Scripted {
     turn.each?.(segment)
   }
 
+  protected override recorded(event: string, payload: object): void {
+    if (event === "stateChange") {
+      const { state } = payload as { state: string }
+      const own = state === "connected" ? state : ["disconnected", "error", "failed", "closed"].includes(state) ? "closed" : undefined
+      if (own && own !== this.#state) this.#become(own)
+    } else if (event === "responsePending" || event === "responseSettled") this.setPending(event === "responsePending")
+    else super.recorded(event, payload)
+  }
+
   #become(state: ChatState): void {
     this.#state = state
     this.emit("stateChange", { state })
@@ -136,6 +146,7 @@ export class ScriptedChat extends Scripted {
   }
 
   #enter(turn: Turn): void {
+    if (this.refusal) return turn.settle(this.refusal)
     if (turn.text.trim() === "") return turn.settle(fault("bad_request", "the message is empty"))
     if (!this.live) return turn.settle(notConnected(this.#state))
     if (this.#waiting.length >= maxWaiting) return turn.settle(fault("rate_limited", "too many turns wait to be sent"))

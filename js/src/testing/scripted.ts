@@ -1,9 +1,11 @@
 import { parseContent, widgetOf } from "../segments/content.js"
 import { parseOAuthRequired, parseToolCall, validateToolArgs } from "../segments/tools.js"
-import { AgentError, untilAborted } from "../errors.js"
+import { AgentError, untilAborted, type AgentErrorFields } from "../errors.js"
 import type { OAuthRequired, Segment, ToolCall, Widget } from "../events.js"
 import type { Methods } from "../program.js"
+import type { RecordingEntry } from "../record/format.js"
 import type { Dispatch } from "../remote.js"
+import type { RecordedConversation } from "../replay.js"
 import type { ArgRule } from "../session.js"
 import type { ScriptedAgent } from "./agent.js"
 import { fault, notConnected, wait } from "./fault.js"
@@ -54,6 +56,8 @@ export abstract class Scripted {
   #delivering = false
   #completing = Promise.resolve()
   readonly #handlers = new Map<number, Handler>()
+  /** Ends the recording that is played. */
+  #replaying: AbortController | undefined
   /** The calls of tools that may be answered, by id. */
   readonly #calls = new Map<string, { name: string; answer: (response: Record<string, unknown>) => void }>()
 
@@ -159,11 +163,50 @@ export abstract class Scripted {
     })
   }
 
-  /** Ends the calls of tools that wait for an answer. */
+  /** Ends the calls of tools that wait for an answer, and what is replayed. */
   protected forgetCalls(): void {
+    this.#replaying?.abort()
     const calls = [...this.#calls.values()]
     this.#calls.clear()
     for (const { answer } of calls) answer({})
+  }
+
+  /** Plays a recording in place of a script. Resolves when it is connected, and rejects when it does not come to that. */
+  protected replay(recording: RecordedConversation): Promise<void> {
+    const events = recording.entries.filter(({ event }) => event !== undefined)
+    const connects = events.some(({ event, data }) => event === "stateChange" && (data as { state?: unknown }).state === "connected")
+    if (!connects && !events.some(({ event }) => event === "error")) this.recorded("stateChange", { state: "connected" }) // it was begun later
+    const { signal } = (this.#replaying = new AbortController())
+    return new Promise((resolve, reject) => {
+      let failure = fault("connect_failed", "the recorded session was not connected", { phase: "connect" })
+      const listener = ({ event, data }: RecordingEntry) => {
+        const payload = (data ?? {}) as Record<string, unknown>
+        if (event === "error") failure = new AgentError(payload as unknown as AgentErrorFields)
+        if (event !== undefined) this.recorded(event, event === "error" ? failure : payload)
+        if (this.live) resolve()
+      }
+      recording.play(listener, { speed: this.agent.speed, signal }).then(() => reject(failure), reject)
+      if (this.live) resolve()
+    })
+  }
+
+  /** Emits a recorded event, and calls the handlers of the page as the session did. */
+  protected recorded(event: string, payload: object): void {
+    const { call = payload, threadId } = payload as { call?: object; threadId?: string }
+    const { name = "", toolMetadata } = call as Partial<ToolCall>
+    const handlers = [...this.#handlers.values()].filter((handler) => (event === "oauthRequired" ? handler.name === undefined : handler.name === name))
+    if (event === "brainSegment" && threadId) this.threadId = threadId
+    if (event === "toolCallResult" && handlers.length > 0) return // its own results count
+    this.emit(event, payload)
+    if (event === "oauthRequired") void this.#run(handlers, payload, (outcome) => this.emit("oauthRequiredResult", { result: payload, ...outcome }), event)
+    if (event !== "toolCall") return
+    if (toolMetadata?.id) this.#calls.set(toolMetadata.id, { name, answer: () => {} })
+    void this.#run(handlers, payload, (outcome) => this.emit("toolCallResult", { call, ...outcome }), name)
+  }
+
+  /** Why a text of the page is refused when a recording is played. */
+  protected get refusal(): AgentError | undefined {
+    return this.agent.recording && fault("invalid_state", "the agent plays a recording, which answers no texts")
   }
 
   /** Makes a turn of a text, and adds it to those that the agent has received. */
