@@ -81,7 +81,7 @@ check: $(STATICCHECK) $(NPM) ## Vet, lint, and native tests without browsers
 .PHONY: test
 test: ## The tests of every package, vet, types, and the core of the whole pages, headless
 	tools/need.sh node
-	AGENTRUNTIME_REQUIRE_NODE=1 go run ./internal/maketest chromium vet-native build wasmtest then native-all core page npm vet-page types
+	AGENTRUNTIME_REQUIRE_NODE=1 go run ./internal/maketest chromium vet-native build wasmtest then native-all core native-e2e page npm vet-page types
 
 .PHONY: verify
 verify: build ## What takes longer: the linters, all other whole pages, fresh projects, every fault of docs/resilience.md, a soak, Firefox and WebKitGTK, inputs of their own for the fuzz targets
@@ -170,7 +170,12 @@ native:
 
 .PHONY: native-all
 native-all: # native tests, also those that take long
-	$(call BOTH,$(GOTEST) $(WITH_RACE) $(PARALLEL),$(NATIVE))
+	$(GOTEST) $(WITH_RACE) $(PARALLEL) ./...
+
+.PHONY: native-e2e
+native-e2e: # the same in the module of e2e: native sessions, and the driver of the browser
+	tools/need.sh browser
+	cd e2e && $(GOTEST) $(WITH_RACE) $(PARALLEL) $(NATIVE)
 
 .PHONY: recordings
 recordings: # whole conversations, recorded and replayed; on a machine that is too busy, its pauses are taken for ends of turns
