@@ -81,7 +81,7 @@ async function modules(rests) {
   const restNames = {
     name: "rest-names",
     setup: (build) =>
-      build.onLoad({ filter: /src[/\\](full|load)\.ts$/ }, ({ path }) => ({
+      build.onLoad({ filter: /core[/\\](full|load)\.ts$/ }, ({ path }) => ({
         contents: readFileSync(path, "utf8").replace(/"\.\/(\w+)\.rest\.wasm"/, (_, name) => JSON.stringify(`./${rests[`${name}.wasm`] ?? `${name}.wasm`}`)),
         loader: "ts",
       })),
@@ -117,7 +117,7 @@ async function modules(rests) {
   // The entries of these modules are only there to give them chunks.
   for (const name of apart) for (const file of [`${name}.js`, `${name}.js.map`]) rmSync(join(dist, file))
   // Built separately, without shared chunks, because bundlers copy a worker or a worklet as one file.
-  const worker = await build({ ...options, entryPoints: ["src/warmupworker.ts", "src/noiseworklet.ts"], metafile: true })
+  const worker = await build({ ...options, entryPoints: { warmupworker: "src/core/warmupworker.ts", noiseworklet: "src/noise/noiseworklet.ts" }, metafile: true })
   const server = await build({ ...options, target: "node20", entryPoints: [`src/${serverEntry}.ts`], metafile: true })
   const styles = ["ui.css", "content.css", "parts.css"].map((name) => readFileSync(join(here, "src", "ui", name), "utf8"))
   writeFileSync(join(dist, "ui.css"), styles.join("\n"))
@@ -170,7 +170,7 @@ async function linked(name, file) {
   try {
     const made = await link(file, {
       wasmExec: wasmExec(),
-      // What js/src/program.ts has in a page.
+      // What js/src/core/program.ts has in a page.
       env: { AGENTRUNTIME_LOADER: "agentruntime:loader" },
       prepare: (global) => (global["agentruntime:loader"] = { AgentError: class AgentError extends Error {}, ready: (exports) => exports }),
       profile: whole ? undefined : new Set(cold ? [] : readFileSync(profile, "utf8").split("\n")),

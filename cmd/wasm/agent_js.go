@@ -15,7 +15,7 @@ import (
 )
 
 // agentOptions are the options of session §A.3.1 in the form that
-// js/src/agentoptions.ts produces: the options of each transport contain the shared
+// js/src/session/agentoptions.ts produces: the options of each transport contain the shared
 // options too, except for the variables.
 type agentOptions struct {
 	agent.Options
@@ -27,7 +27,7 @@ type agentOptions struct {
 	Take js.Value `json:"take"`
 }
 
-// openAgent makes an agent session from the options that js/src/agentsession.ts passes.
+// openAgent makes an agent session from the options that js/src/session/agentsession.ts passes.
 func (s *avatarSessions) openAgent(h *page.Handle, options js.Value) (page.Session, page.Methods, error) {
 	var o agentOptions
 	if err := jsbridge.FromJS("options", options, &o); err != nil {
@@ -68,7 +68,7 @@ func both(page, session func([]event.Timed)) func([]event.Timed) {
 	}
 }
 
-// agentMethods returns the methods that js/src/agentsession.ts calls besides those of
+// agentMethods returns the methods that js/src/session/agentsession.ts calls besides those of
 // every session (session §A.3.2).
 func agentMethods(a *agent.Session) page.Methods {
 	return page.Methods{

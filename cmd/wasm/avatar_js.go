@@ -26,7 +26,7 @@ func newAvatarSessions() *avatarSessions {
 	return &avatarSessions{prepare: func(o *avatar.Options) { o.Page = sessionend.BrowserPage() }}
 }
 
-// open makes a session from the options that js/src/avatar.ts passes.
+// open makes a session from the options that js/src/session/avatar.ts passes.
 func (s *avatarSessions) open(h *page.Handle, options js.Value) (page.Session, page.Methods, error) {
 	var o avatarOptions
 	if err := jsbridge.FromJS("options", options, &o); err != nil {
@@ -56,7 +56,7 @@ func (s *avatarSessions) make(h *page.Handle, given avatar.Options) (*avatar.Ses
 	return session, avatarMethods(session), nil
 }
 
-// avatarMethods returns the methods that js/src/avatar.ts calls besides those of every
+// avatarMethods returns the methods that js/src/session/avatar.ts calls besides those of every
 // session (session §A.1.3).
 func avatarMethods(a *avatar.Session) page.Methods {
 	engine := a.Engine()

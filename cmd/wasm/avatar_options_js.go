@@ -10,7 +10,7 @@ import (
 )
 
 // avatarOptions are the options of session §A.1.1 in the form that
-// js/src/avataroptions.ts produces: the token, the partner id and addresses as strings, a
+// js/src/session/avataroptions.ts produces: the token, the partner id and addresses as strings, a
 // kickoff as an object.
 type avatarOptions struct {
 	avatar.Options

@@ -11,7 +11,7 @@ import (
 // is in a private network (protocol §6.7): a loopback, private, shared (100.64/10)
 // or link-local address, an IPv6 address with such an IPv4 address in it, or a name that
 // only the local network resolves: localhost, a name below .localhost or .local, or a
-// name without a dot. Names are not resolved. isPrivate of js/src/options.ts implements
+// name without a dot. Names are not resolved. isPrivate of js/src/core/options.ts implements
 // the same rule for hosts that a browser has normalized.
 func PrivateHost(host string) bool {
 	host = strings.ToLower(strings.TrimSuffix(host, "."))

@@ -7,7 +7,7 @@ import (
 )
 
 // hosts are hosts of URLs. js/test/options.test.ts reads them too, because
-// js/src/options.ts applies the same rule before the Go program is loaded.
+// js/src/core/options.ts applies the same rule before the Go program is loaded.
 //
 //go:embed testdata/hosts.json
 var hosts []byte

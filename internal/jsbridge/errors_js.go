@@ -125,7 +125,7 @@ func Log(method, message string) {
 // loader is the loader's object, undefined without one.
 var loader = js.Undefined()
 
-// SetLoader sets the object of js/src/program.ts that starts the program. ErrorValue creates errors with
+// SetLoader sets the object of js/src/core/program.ts that starts the program. ErrorValue creates errors with
 // its class AgentError, which takes the object of fault.Error's JSON form; by default they are plain Errors with
 // the same fields. [Take] calls its function expect, [AtHide] its function atHide.
 func SetLoader(v js.Value) { loader = v }

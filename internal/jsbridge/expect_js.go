@@ -8,7 +8,7 @@ import (
 )
 
 // Closer is how something that a page or the browser opens late is closed (closers in
-// js/src/program.ts).
+// js/src/core/program.ts).
 type Closer string
 
 // The closers.

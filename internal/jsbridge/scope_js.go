@@ -158,7 +158,7 @@ func (f *Func) Release() {
 }
 
 // Emitter sends events to one JavaScript object, whose listener table is in
-// TypeScript (js/src/emitter.ts).
+// TypeScript (js/src/core/emitter.ts).
 type Emitter struct{ dispatch js.Value }
 
 // NewEmitter returns an Emitter for dispatch, a function that takes an array of

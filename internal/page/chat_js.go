@@ -15,7 +15,7 @@ import (
 )
 
 // ChatOptions are the options of session §A.2.1 in the form that
-// js/src/chatoptions.ts produces.
+// js/src/session/chatoptions.ts produces.
 type ChatOptions struct {
 	chat.Options
 	SessionHooks
@@ -40,7 +40,7 @@ func NewChat(o chat.Options) (*chat.Session, Methods, error) {
 	return s, ChatMethods(s), nil
 }
 
-// OpenChat makes a chat session from the options that js/src/chatsession.ts passes.
+// OpenChat makes a chat session from the options that js/src/session/chatsession.ts passes.
 func OpenChat(h *Handle, options js.Value) (Session, Methods, error) {
 	var o ChatOptions
 	if err := jsbridge.FromJS("options", options, &o); err != nil {
@@ -55,7 +55,7 @@ func OpenChat(h *Handle, options js.Value) (Session, Methods, error) {
 	return s, methods, nil
 }
 
-// ChatMethods returns the methods that js/src/chatsession.ts calls besides those of every
+// ChatMethods returns the methods that js/src/session/chatsession.ts calls besides those of every
 // session (session §A.2.2).
 func ChatMethods(s *chat.Session) Methods {
 	return Methods{

@@ -24,7 +24,7 @@ type (
 	// program.
 	Async func(context.Context, Args) (any, error)
 
-	// Streaming returns at once a sequence, which js/src/stream.ts turns into an
+	// Streaming returns at once a sequence, which js/src/core/stream.ts turns into an
 	// AsyncIterableIterator. The context ends when the page leaves or aborts the
 	// stream, or with the session or the program; the sequence must end then. The
 	// iteration starts at the first next() and is at most one item ahead of the page.

@@ -21,7 +21,7 @@ type SessionHooks struct {
 	TraceContext  js.Value `json:"traceContext"`
 }
 
-// Trace converts the option traceContext, which js/src/options.ts has made a function. An
+// Trace converts the option traceContext, which js/src/core/options.ts has made a function. An
 // exception counts as none.
 func Trace(fn js.Value) func() httpclient.TraceContext {
 	if !Given(fn) {

@@ -62,7 +62,7 @@ func run(version string, sessions map[string]Open) error {
 // their system calls.
 const loaderVariable = "AGENTRUNTIME_LOADER"
 
-// findLoader returns the loader's object, which js/src/program.ts stores in a global
+// findLoader returns the loader's object, which js/src/core/program.ts stores in a global
 // variable while this instance starts.
 func findLoader() (js.Value, error) {
 	name, ok := syscall.Getenv(loaderVariable)
@@ -102,7 +102,7 @@ func (p *Program) Close() {
 func (p *Program) Sessions() int { return len(p.live) }
 
 // exports returns the functions that a page can call, by the names in
-// js/src/program.ts.
+// js/src/core/program.ts.
 func (p *Program) exports(sessions map[string]Open) map[string]any {
 	object := p.object(visitorMethods())
 	object["dispose"] = p.sync(Do(p.cancel))

@@ -18,7 +18,7 @@ import (
 )
 
 // This file contains the exports of every program that need no session: appInit, turns in
-// text, and the calls of js/src/visitor.ts (service.md "Threads", "Messages, feedback,
+// text, and the calls of js/src/session/visitor.ts (service.md "Threads", "Messages, feedback,
 // followups" and "Converse and status").
 
 // byID is the argument of calls about one thread or message.
@@ -173,7 +173,7 @@ func appInit(ctx context.Context, a Args) (any, error) {
 	options := given.Options
 	options.TraceContext = Trace(given.TraceContext)
 	options.Warn = warn
-	if begun := a.At(1); begun.Type() == js.TypeFunction { // js/src/early.ts has begun the requests
+	if begun := a.At(1); begun.Type() == js.TypeFunction { // js/src/session/early.ts has begun the requests
 		options.HTTPClient = fetch.As(fetch.Using(begun))
 	}
 	return appinit.Init(ctx, options)

@@ -38,7 +38,7 @@ func TestATurnWithoutASession(t *testing.T) {
 	}
 }
 
-// TestATurnAsAPageGetsIt holds the value against ChatTurn of js/src/events.ts:
+// TestATurnAsAPageGetsIt holds the value against ChatTurn of js/src/generated/events.ts:
 // lists are never null, what is optional is absent.
 func TestATurnAsAPageGetsIt(t *testing.T) {
 	for _, c := range []struct{ segments, want string }{
@@ -159,7 +159,7 @@ func TestWhatAVisitorCannotAskIsNotSent(t *testing.T) {
 	}
 }
 
-// TestWhatAPageGets is the value of each call of js/src/visitor.ts, for a record
+// TestWhatAPageGets is the value of each call of js/src/session/visitor.ts, for a record
 // with everything in it and for one with the least.
 func TestWhatAPageGets(t *testing.T) {
 	const (

@@ -1,8 +1,8 @@
 // Command typegen generates TypeScript and documents from Go. It reads the declarations and
 // comments of the events that sessions emit, of a turn in text and of the options, as syntax
-// trees, and the table of error codes. It writes js/src/events.ts, js/src/settings.ts,
-// js/src/names.ts and js/src/codes.ts (the TypeScript types, and the tables with which options
-// are checked), js/src/regions.ts (the addresses of the services), docs/events.md, docs/options.md and docs/errors.md, and the list of options
+// trees, and the table of error codes. It writes js/src/generated/events.ts, js/src/generated/settings.ts,
+// js/src/generated/names.ts and js/src/generated/codes.ts (the TypeScript types, and the tables with which options
+// are checked), js/src/generated/regions.ts (the addresses of the services), docs/events.md, docs/options.md and docs/errors.md, and the list of options
 // of example/playground.
 //
 // Run it with go generate ./runtime/event.
@@ -17,13 +17,13 @@ import (
 
 // The generated files, relative to the root of the module.
 const (
-	typesFile      = "js/src/events.ts"
+	typesFile      = "js/src/generated/events.ts"
 	docFile        = "docs/events.md"
-	optionsTypes   = "js/src/settings.ts"
+	optionsTypes   = "js/src/generated/settings.ts"
 	optionsDocFile = "docs/options.md"
-	namesFile      = "js/src/names.ts"
-	regionsFile    = "js/src/regions.ts"
-	codesFile      = "js/src/codes.ts"
+	namesFile      = "js/src/generated/names.ts"
+	regionsFile    = "js/src/generated/regions.ts"
+	codesFile      = "js/src/generated/codes.ts"
 	codesDocFile   = "docs/errors.md"
 	playgroundFile = "example/playground/declared.js"
 )

@@ -392,7 +392,7 @@ func (t *types) file() (string, error) {
 	var b strings.Builder
 	b.WriteString(header)
 	b.WriteString("import type { ErrorCode, Timings, WarningCode } from \"./codes.js\"\n")
-	b.WriteString("import type { AgentError } from \"./errors.js\"\n\nexport type { TimingPhase, Timings } from \"./codes.js\"\n")
+	b.WriteString("import type { AgentError } from \"../core/errors.js\"\n\nexport type { TimingPhase, Timings } from \"./codes.js\"\n")
 	for i, k := range kinds {
 		fmt.Fprintf(&b, "\n/** Events of %s, by name, with their payloads. */\nexport interface %sEvents {\n", k.title, k.name)
 		for _, e := range lists[i] {

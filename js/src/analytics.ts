@@ -3,8 +3,8 @@
  * (docs/parts.md#analytics). It is off until the page turns it on, and sends nothing of a
  * conversation.
  */
-import { localError } from "./errors.js"
-import { checkFunction } from "./part.js"
+import { localError } from "./core/errors.js"
+import { checkFunction } from "./core/part.js"
 
 /** Where events are sent, unless `endpoint` says otherwise. */
 export const DEFAULT_ANALYTICS_URL = "https://analytics.kaltura.com/api_v3/index.php"

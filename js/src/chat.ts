@@ -5,19 +5,19 @@
  * In a page that also imports `agentruntime`, both have the same classes and the same
  * running program.
  */
-import { requestInit, type AppInitOptions, type AppInitResult } from "./appinit.js"
-import { chatProgram, type LoadOptions } from "./load.js"
+import { requestInit, type AppInitOptions, type AppInitResult } from "./session/appinit.js"
+import { chatProgram, type LoadOptions } from "./core/load.js"
 
-export type { Answer } from "./ask.js"
-export type { AppInitOptions, AppInitResult, AvatarPreview } from "./appinit.js"
-export type { ChatOptions, ChatSettings, TurnOptions } from "./chatoptions.js"
-export { ChatSession } from "./chatsession.js"
-export type * from "./codes.js"
-export { converse, converseOnce, type ConverseOnceOptions, type ConverseOptions, type ConverseSettings } from "./converse.js"
-export { Emitter, type ListenOptions } from "./emitter.js"
-export { AgentError, type AgentErrorFields } from "./errors.js"
-export { FATAL_ERROR_CODES, MIC_ERROR_CODES, SILENT_OPENING, SILENT_OPENING_LABEL } from "./events.js"
-export type * from "./events.js"
+export type { Answer } from "./session/ask.js"
+export type { AppInitOptions, AppInitResult, AvatarPreview } from "./session/appinit.js"
+export type { ChatOptions, ChatSettings, TurnOptions } from "./session/chatoptions.js"
+export { ChatSession } from "./session/chatsession.js"
+export type * from "./generated/codes.js"
+export { converse, converseOnce, type ConverseOnceOptions, type ConverseOptions, type ConverseSettings } from "./session/converse.js"
+export { Emitter, type ListenOptions } from "./core/emitter.js"
+export { AgentError, type AgentErrorFields } from "./core/errors.js"
+export { FATAL_ERROR_CODES, MIC_ERROR_CODES, SILENT_OPENING, SILENT_OPENING_LABEL } from "./generated/events.js"
+export type * from "./generated/events.js"
 export type {
   AuditActor,
   AuditEvent,
@@ -35,13 +35,13 @@ export type {
   TokenKind,
   TurnCredentials,
   WithToken,
-} from "./options.js"
-export { diagnostics, dispose, type LoadOptions, type ProgramName } from "./load.js"
-export { isSilentOpening } from "./opening.js"
-export type { Holdings } from "./program.js"
-export type { CallOptions } from "./signals.js"
-export type { ArgRule, ArgsSchema, Completion, DisconnectOptions, Session, ToolAnswer, ToolArgs } from "./session.js"
-export * from "./visitor.js"
+} from "./core/options.js"
+export { diagnostics, dispose, type LoadOptions, type ProgramName } from "./core/load.js"
+export { isSilentOpening } from "./session/opening.js"
+export type { Holdings } from "./core/program.js"
+export type { CallOptions } from "./core/signals.js"
+export type { ArgRule, ArgsSchema, Completion, DisconnectOptions, Session, ToolAnswer, ToolArgs } from "./session/session.js"
+export * from "./session/visitor.js"
 
 /** Version of this package; the WebAssembly files have the same. */
 export const version: string = AGENTRUNTIME_VERSION

@@ -3,10 +3,10 @@
  * (docs/parts.md#chroma-key). WebGL 2 draws each frame into a canvas, in which what has the
  * colour of the background is transparent.
  */
-import { FATAL_ERROR_CODES, type AvatarEvents } from "./events.js"
+import { FATAL_ERROR_CODES, type AvatarEvents } from "./generated/events.js"
 import { ChromaKey, type ChromaKeyOptions } from "./chroma/key.js"
-import { localError } from "./errors.js"
-import { checkFunction } from "./part.js"
+import { localError } from "./core/errors.js"
+import { checkFunction } from "./core/part.js"
 import { Scope, type SessionLike } from "./ui/listen.js"
 
 export { ChromaKey, type ChromaKeyOptions, type KeyColor } from "./chroma/key.js"

@@ -5,7 +5,7 @@
  * docs/moving.md has a table of all names.
  */
 export * from "./index.js"
-export { AgentError as KalturaError } from "./errors.js"
+export { AgentError as KalturaError } from "./core/errors.js"
 export {
   classifyAgentAction, type CompatAction, type CompatActionType, type CompatPolicy,
 } from "./compat/actions.js"

@@ -10,7 +10,7 @@ export type { Modes } from "./element/attributes.js"
 export { english, type Labels } from "./element/labels.js"
 export type { AgentElementEvents, AnySession, SessionOptions } from "./element/session.js"
 export type { Mode, Phase, Said } from "./element/state.js"
-export type { Source } from "./source.js"
+export type { Source } from "./session/source.js"
 
 /** An agent with a face, and with `modes="face text"` in text too. */
 export class AgentAvatarElement extends AgentElement {

@@ -7,9 +7,9 @@ import { checkServer } from "./management/server.js"
 
 checkServer()
 
-export { AgentError, AgentError as KalturaError } from "./errors.js"
-export type { AgentErrorFields } from "./errors.js"
-export type { ErrorCode } from "./codes.js"
+export { AgentError, AgentError as KalturaError } from "./core/errors.js"
+export type { AgentErrorFields } from "./core/errors.js"
+export type { ErrorCode } from "./generated/codes.js"
 export { redact } from "./compat/safety.js"
 export { collectConverse, parseConverseStream, SPIRAL_RECOVERY_PREFIX } from "./compat/stream.js"
 export { canonicalJson, parseToolCall, parseToolResponseName, segmentKind } from "./compat/tools.js"

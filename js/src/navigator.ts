@@ -2,9 +2,9 @@
  * agentruntime/navigator: an agent that moves the visitor around a site by a tool
  * (docs/parts.md#site-navigator). It goes only where the site's manifest says.
  */
-import type { AvatarEvents } from "./events.js"
+import type { AvatarEvents } from "./generated/events.js"
 import { checkManifest, fetchManifest, type SiteManifest, type SitePage, type SiteSection } from "./navigator/manifest.js"
-import { checkFunction, handleTool, numberOf, partError, type ToolSession } from "./part.js"
+import { checkFunction, handleTool, numberOf, partError, type ToolSession } from "./core/part.js"
 import { Scope, type SessionLike } from "./ui/listen.js"
 
 export type { SiteManifest, SitePage, SiteSection } from "./navigator/manifest.js"

@@ -3,9 +3,9 @@
  * (docs/parts.md#noise-suppressor). It silences what is quieter than speech; it does not
  * remove noise from speech, which browsers do themselves (`micConstraints`).
  */
-import { localError, messageOf } from "./errors.js"
+import { localError, messageOf } from "./core/errors.js"
 import { gateName, parameters, type GateParameters } from "./noise/gate.js"
-import { checkFunction, numberOf, partError } from "./part.js"
+import { checkFunction, numberOf, partError } from "./core/part.js"
 
 export type { GateParameters } from "./noise/gate.js"
 

@@ -22,4 +22,4 @@ export { Transcript, type TranscriptProps } from "./react/parts/transcript.js"
 export { VoiceBars, type VoiceBarsProps } from "./react/parts/voicebars.js"
 export type { AgentTag } from "./jsx.js" // with it, TSX knows the tags
 export type { Actions, Place, Snapshot } from "./react/store.js"
-export type { Source } from "./source.js"
+export type { Source } from "./session/source.js"

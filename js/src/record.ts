@@ -2,8 +2,8 @@
  * agentruntime/record: records a conversation in a page (docs/recording.md). Sessions load this module when their
  * method `record()` is called.
  */
-import { AgentError, docs, localError } from "./errors.js"
-import { optionsOf } from "./options.js"
+import { AgentError, docs, localError } from "./core/errors.js"
+import { optionsOf } from "./core/options.js"
 import { CaptionFile } from "./record/captions.js"
 import { fileNames, formatVersion, type RecordedTurn, type RecordingEntry, type RecordingHeader } from "./record/format.js"
 import { Take } from "./record/take.js"

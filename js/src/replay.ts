@@ -2,13 +2,13 @@
  * agentruntime/replay: reads a recorded conversation, of a page or of a native program, and plays its events
  * (docs/recording.md).
  */
-import { cancelled, checkSignal, localError } from "./errors.js"
-import { optionsOf } from "./options.js"
+import { cancelled, checkSignal, localError } from "./core/errors.js"
+import { optionsOf } from "./core/options.js"
 import { CaptionFile } from "./record/captions.js"
 import type { RecordedTurn, RecordingEntry } from "./record/format.js"
 import { readEvents, readZip, type RecordedEvents, type RecordedFile } from "./record/read.js"
 import { TurnBuilder } from "./record/turns.js"
-import { onAbort } from "./signals.js"
+import { onAbort } from "./core/signals.js"
 
 export type { RecordedTurn, RecordingEntry } from "./record/format.js"
 export type { RecordedFile } from "./record/read.js"

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict"
 import { afterEach, test } from "node:test"
 import { FakeAgentSession, FakeAvatarSession, FakeChatSession, type FakeOptions } from "../src/testing.js"
-import type { AvatarOptions } from "../src/avataroptions.js"
+import type { AvatarOptions } from "../src/session/avataroptions.js"
 import { AgentState, Composer, ControlBar, DeviceSelect, Transcript } from "../src/ui.js"
 import { Events, makePage } from "./page.js"
 

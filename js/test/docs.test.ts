@@ -93,7 +93,7 @@ const settings = {
       ...Object.fromEntries(entries.map(([name, { default: file = "" }]) => [name.replace(/^\./, "agentruntime"), [join(root, "js", file.replace("dist", "src").replace(/js$/, "ts"))]])),
     },
   },
-  include: ["*.ts", join(root, "js/src/glue.d.ts")],
+  include: ["*.ts", join(root, "js/src/core/glue.d.ts")],
 }
 
 interface Block {

@@ -1,8 +1,8 @@
 import assert from "node:assert/strict"
 import { test, type TestContext } from "node:test"
-import type { AppInitOptions } from "../src/appinit.js"
-import { beginInit } from "../src/early.js"
-import { initPath, regions, startWidgetSession } from "../src/regions.js"
+import type { AppInitOptions } from "../src/session/appinit.js"
+import { beginInit } from "../src/session/early.js"
+import { initPath, regions, startWidgetSession } from "../src/generated/regions.js"
 
 const { agenticUrl, ovpUrl } = regions["nvp1"]!
 const init = agenticUrl + initPath

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict"
 import { test } from "node:test"
-import { Emitter, SessionEmitter } from "../src/emitter.js"
-import { untilAborted } from "../src/errors.js"
+import { Emitter, SessionEmitter } from "../src/core/emitter.js"
+import { untilAborted } from "../src/core/errors.js"
 
 interface Events {
   text: string

@@ -1,7 +1,7 @@
-import { AgentError } from "../src/errors.js"
-import { Program, type Exports, type Methods } from "../src/program.js"
-import { adopt, type ProgramName } from "../src/load.js"
-import type { Remote } from "../src/remote.js"
+import { AgentError } from "../src/core/errors.js"
+import { Program, type Exports, type Methods } from "../src/core/program.js"
+import { adopt, type ProgramName } from "../src/core/load.js"
+import type { Remote } from "../src/core/remote.js"
 
 /** A program that writes down what it is asked, in place of the Go one. */
 export class FakeProgram {

@@ -1,10 +1,10 @@
 import assert from "node:assert/strict"
 import { test } from "node:test"
-import { AgentSession } from "../src/agentsession.js"
-import { AvatarSession } from "../src/avatar.js"
-import { ChatSession } from "../src/chatsession.js"
-import type { AgentError } from "../src/errors.js"
-import { dispose } from "../src/load.js"
+import { AgentSession } from "../src/session/agentsession.js"
+import { AvatarSession } from "../src/session/avatar.js"
+import { ChatSession } from "../src/session/chatsession.js"
+import type { AgentError } from "../src/core/errors.js"
+import { dispose } from "../src/core/load.js"
 import { FakeProgram, made, settle } from "./fake.js"
 
 globalThis.reportError = (exception: unknown) => assert.fail(`reported: ${exception}`)

@@ -1,8 +1,8 @@
 import assert from "node:assert/strict"
 import { afterEach, beforeEach, mock, test } from "node:test"
-import { requestInit, type AppInitOptions } from "../src/appinit.js"
-import { AgentError } from "../src/errors.js"
-import type { Program } from "../src/program.js"
+import { requestInit, type AppInitOptions } from "../src/session/appinit.js"
+import { AgentError } from "../src/core/errors.js"
+import type { Program } from "../src/core/program.js"
 
 /** The storage of a tab, as far as it is used. */
 class Tab {

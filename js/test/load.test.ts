@@ -1,10 +1,10 @@
 import assert from "node:assert/strict"
 import { afterEach, beforeEach, mock, test } from "node:test"
-import { AvatarSession } from "../src/avatar.js"
+import { AvatarSession } from "../src/session/avatar.js"
 import { appInit as chatInit, load as loadChat } from "../src/chat.js"
-import { localError } from "../src/errors.js"
-import { appInit, fullProgram, load } from "../src/full.js"
-import { chatProgram, compile, diagnostics, dispose } from "../src/load.js"
+import { localError } from "../src/core/errors.js"
+import { appInit, fullProgram, load } from "../src/core/full.js"
+import { chatProgram, compile, diagnostics, dispose } from "../src/core/load.js"
 import { FakeProgram, made, settle } from "./fake.js"
 
 beforeEach(() => dispose())

@@ -4,7 +4,7 @@ import { existsSync } from "node:fs"
 import { after, before, test } from "node:test"
 import { fileURLToPath } from "node:url"
 import type * as Chat from "../src/chat.js"
-import type { ChatEvents } from "../src/events.js"
+import type { ChatEvents } from "../src/generated/events.js"
 import { FakeChatSession, type Rule } from "../src/testing.js"
 import { startLocalService, type LocalService, type ServiceRule } from "../src/testing/local.js"
 

@@ -4,7 +4,7 @@ import { test } from "node:test"
 import * as compat from "../src/compat.js"
 import * as index from "../src/index.js"
 import * as management from "../src/management.js"
-import { injected, sessionOptions } from "../src/unknown.js"
+import { injected, sessionOptions } from "../src/core/unknown.js"
 
 const text = readFileSync(new URL("../../../docs/moving.md", import.meta.url), "utf8") // seen from the bundled test
 

@@ -1,14 +1,14 @@
 import assert from "node:assert/strict"
 import { readFileSync } from "node:fs"
 import { test } from "node:test"
-import { plainAgent, type AgentOptions } from "../src/agentoptions.js"
-import { plainAvatar, type AvatarOptions } from "../src/avataroptions.js"
-import { plainChat, type ChatOptions } from "../src/chatoptions.js"
-import { requestInit, type AppInitOptions, type AppInitResult } from "../src/appinit.js"
-import { converse } from "../src/converse.js"
-import { AgentError } from "../src/errors.js"
-import { checkSchema, tokenOf } from "../src/options.js"
-import { visitor } from "../src/visitor.js"
+import { plainAgent, type AgentOptions } from "../src/session/agentoptions.js"
+import { plainAvatar, type AvatarOptions } from "../src/session/avataroptions.js"
+import { plainChat, type ChatOptions } from "../src/session/chatoptions.js"
+import { requestInit, type AppInitOptions, type AppInitResult } from "../src/session/appinit.js"
+import { converse } from "../src/session/converse.js"
+import { AgentError } from "../src/core/errors.js"
+import { checkSchema, tokenOf } from "../src/core/options.js"
+import { visitor } from "../src/session/visitor.js"
 
 interface Case {
   name: string

@@ -1,7 +1,7 @@
 import type { TestContext } from "node:test"
 import { JSDOM } from "jsdom"
-import { Emitter } from "../src/emitter.js"
-import type { AvatarEvents, ChatEvents } from "../src/events.js"
+import { Emitter } from "../src/core/emitter.js"
+import type { AvatarEvents, ChatEvents } from "../src/generated/events.js"
 
 /** A document for tests of what is drawn. */
 export function makePage(): JSDOM {

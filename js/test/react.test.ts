@@ -4,7 +4,7 @@ import { JSDOM } from "jsdom"
 import { act, createElement, Fragment, StrictMode, useRef, type ReactElement } from "react"
 import type { Root } from "react-dom/client"
 import { renderToString } from "react-dom/server"
-import { AgentError } from "../src/errors.js"
+import { AgentError } from "../src/core/errors.js"
 import { AgentAvatar, AgentChat, AgentState, Composer, ControlBar, DeviceSelect, Transcript, useAgentSession, useAvatarSession, useChatSession, VoiceBars, type AgentHook, type AvatarHook, type AvatarHookOptions, type ChatHook } from "../src/react.js"
 import { FakeAgent, FakeAgentSession, FakeAvatarSession, FakeChatSession } from "../src/testing.js"
 

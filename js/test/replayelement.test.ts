@@ -4,7 +4,7 @@ import { afterEach, mock, test } from "node:test"
 import { JSDOM } from "jsdom"
 import type { AgentAvatarElement } from "../src/element.js"
 import { readRecording } from "../src/replay.js"
-import type { AppInitResult } from "../src/settings.js"
+import type { AppInitResult } from "../src/generated/settings.js"
 import { FakeAgent, FakeAgentSession, FakeAvatarSession, FakeChatSession } from "../src/testing.js"
 
 globalThis.reportError = (exception: unknown) => assert.fail(`reported: ${exception}`)

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict"
 import { readdirSync, readFileSync } from "node:fs"
 import { test } from "node:test"
-import type { Segment, ToolCall, Widget } from "../src/events.js"
+import type { Segment, ToolCall, Widget } from "../src/generated/events.js"
 import { isBlank, parseContent, widgetOf } from "../src/segments/content.js"
 import { parseOAuthRequired, parseToolCall, validateToolArgs } from "../src/segments/tools.js"
 

@@ -9,9 +9,9 @@ import { makeGlue, type Go } from "agentruntime:glue"
 import { wasmExec } from "../glue.mjs"
 import { link } from "../../tools/wasm/link/link.mjs"
 import { Module } from "../../tools/wasm/link/module.mjs"
-import { AgentError } from "../src/errors.js"
-import { Rest, splitOf } from "../src/rest.js"
-import { resume, startedIn } from "../src/started.js"
+import { AgentError } from "../src/core/errors.js"
+import { Rest, splitOf } from "../src/core/rest.js"
+import { resume, startedIn } from "../src/core/started.js"
 
 const root = new URL("../../../", import.meta.url) // seen from the bundled test
 const directory = mkdtempSync(join(tmpdir(), "split-"))

@@ -10,7 +10,7 @@ import { wasmExec } from "../glue.mjs"
 import { link, UntestedVersion, versionOf } from "../../tools/wasm/link/link.mjs"
 import { Module } from "../../tools/wasm/link/module.mjs"
 import { start } from "../../tools/wasm/link/start.mjs"
-import { resume, rewind, startedIn } from "../src/started.js"
+import { resume, rewind, startedIn } from "../src/core/started.js"
 
 const root = new URL("../../../", import.meta.url) // seen from the bundled test
 const directory = mkdtempSync(join(tmpdir(), "started-"))

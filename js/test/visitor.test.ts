@@ -1,8 +1,8 @@
 import assert from "node:assert/strict"
 import { test } from "node:test"
-import { converse, converseOnce } from "../src/converse.js"
-import { AgentError, localError } from "../src/errors.js"
-import { visitor, type VisitorAccess } from "../src/visitor.js"
+import { converse, converseOnce } from "../src/session/converse.js"
+import { AgentError, localError } from "../src/core/errors.js"
+import { visitor, type VisitorAccess } from "../src/session/visitor.js"
 import { FakeProgram, FakeSource, settle } from "./fake.js"
 
 const init = { ks: "t", kind: "widget" as const, genieUrl: new URL("https://genie.example/base"), avatars: [], widgetConfig: {} }

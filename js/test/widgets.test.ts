@@ -1,6 +1,6 @@
 import assert from "node:assert/strict"
 import { test } from "node:test"
-import type { Widget } from "../src/events.js"
+import type { Widget } from "../src/generated/events.js"
 import { safeLink, safeUrl } from "../src/ui/dom.js"
 import { renderMarkdown } from "../src/ui/markdown.js"
 import { playerEmbedUrl, thumbnailUrl } from "../src/ui/media.js"

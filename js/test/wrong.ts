@@ -2,7 +2,7 @@
 // here is run.
 import { type AgentError, AgentSession, appInit, AvatarSession, ChatSession, converse, load, MIC_ERROR_CODES, visitor, type ErrorCode } from "../src/index.js"
 import type { AgentAvatarElement } from "../src/element.js"
-import type { AvatarState, ChatState, Transcript } from "../src/events.js"
+import type { AvatarState, ChatState, Transcript } from "../src/generated/events.js"
 import { AgentAvatar, AgentChat, useAgentSession, useAvatarSession, useChatSession } from "../src/react.js"
 
 export async function wrong(face: AvatarSession, chat: ChatSession, agent: AgentSession, either: AvatarSession | ChatSession, error: AgentError, element: AgentAvatarElement): Promise<void> {

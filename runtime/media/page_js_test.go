@@ -104,7 +104,7 @@ func newElement(t *testing.T, kind string, muted bool) js.Value {
 	return el
 }
 
-// loader stands in for the one in js/src/program.ts, whose function expect it has.
+// loader stands in for the one in js/src/core/program.ts, whose function expect it has.
 const loader = `return {AgentError: class extends Error {}, expect: (promise, kind) => (taken) => {
 	if (taken) return;
 	const close = kind === "microphone" ? s => s.getTracks().forEach(t => t.stop()) : p => p?.stop?.();

@@ -382,7 +382,7 @@ func dynamicPrompt(data any) (map[string]any, error) {
 }
 
 // PartnerOf returns the partner id in a token, "" if that is not readable
-// (protocol §1.3). partnerOf of js/src/options.ts does the same before the program
+// (protocol §1.3). partnerOf of js/src/core/options.ts does the same before the program
 // is loaded.
 func PartnerOf(token string) string {
 	text, _, _ := strings.Cut(token, ".")

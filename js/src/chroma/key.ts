@@ -1,5 +1,5 @@
-import { localError } from "../errors.js"
-import { numberOf } from "../part.js"
+import { localError } from "../core/errors.js"
+import { numberOf } from "../core/part.js"
 
 /** A colour: red, green and blue from 0 to 255, `#rrggbb`, or `"auto"` for that of the corners of the first frame. */
 export type KeyColor = "auto" | (string & {}) | readonly [red: number, green: number, blue: number]

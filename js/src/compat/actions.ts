@@ -1,8 +1,8 @@
 // What the agent starts by itself, in the reference client's form.
-import { localError } from "../errors.js"
-import type { ToolCall } from "../events.js"
+import { localError } from "../core/errors.js"
+import type { ToolCall } from "../generated/events.js"
 import { isObject } from "../segments/plain.js"
-import type { AgentAction } from "../settings.js"
+import type { AgentAction } from "../generated/settings.js"
 import { isKnownRuntime, namesOf } from "./runtimes.js"
 import { parseToolCall, withMetadata, type CompatToolCall, type SegmentLike } from "./tools.js"
 

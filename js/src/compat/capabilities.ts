@@ -1,8 +1,8 @@
 // What an agent may do, in the reference client's form.
-import { localError } from "../errors.js"
+import { localError } from "../core/errors.js"
 import { isObject, safeEntries } from "../segments/plain.js"
-import type { CapabilityName as AnyCapability, CapabilityState } from "../options.js"
-import { capabilityNames } from "../settings.js"
+import type { CapabilityName as AnyCapability, CapabilityState } from "../core/options.js"
+import { capabilityNames } from "../generated/settings.js"
 
 /** A capability that the reference client knows; sessions also take `think_process`. */
 type CapabilityName = Exclude<AnyCapability, "think_process">

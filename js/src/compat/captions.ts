@@ -1,7 +1,7 @@
 // Captions and timed words in the reference client's form.
-import type { AvatarEvents, Word } from "../events.js"
+import type { AvatarEvents, Word } from "../generated/events.js"
 import { Scope, type SessionLike } from "../ui/listen.js"
-import { localError } from "../errors.js"
+import { localError } from "../core/errors.js"
 
 // The duration that marks a chunk as no caption, and the one assumed for a chunk without one (runtime/avatar).
 const sentinelMs = 1

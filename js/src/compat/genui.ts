@@ -1,6 +1,6 @@
 // The widgets of an answer, in the reference client's form.
-import { localError } from "../errors.js"
-import type { AvatarEvents } from "../events.js"
+import { localError } from "../core/errors.js"
+import type { AvatarEvents } from "../generated/events.js"
 import { isBroken, parseContent as read } from "../segments/content.js"
 import { isObject } from "../segments/plain.js"
 import { Scope, type SessionLike } from "../ui/listen.js"

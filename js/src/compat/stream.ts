@@ -1,7 +1,7 @@
 // Reads a streamed reply of the brain, in the reference client's form.
-import { AgentError } from "../errors.js"
-import type { OAuthRequired, Segment } from "../events.js"
-import type { ArgsSchema } from "../session.js"
+import { AgentError } from "../core/errors.js"
+import type { OAuthRequired, Segment } from "../generated/events.js"
+import type { ArgsSchema } from "../session/session.js"
 import { isObject } from "../segments/plain.js"
 import { canonicalJson, parseOAuthRequired, textOf } from "../segments/tools.js"
 import { SegmentAssembler, type ParsedWidget } from "./genui.js"

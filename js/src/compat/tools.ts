@@ -1,7 +1,7 @@
 // What segments say about tools, in the reference client's form.
-import type { Segment } from "../events.js"
-import type { ArgsSchema } from "../session.js"
-import { argTypes } from "../settings.js"
+import type { Segment } from "../generated/events.js"
+import type { ArgsSchema } from "../session/session.js"
+import { argTypes } from "../generated/settings.js"
 import { isObject } from "../segments/plain.js"
 import { canonicalJson, fits, objectsAt } from "../segments/tools.js"
 

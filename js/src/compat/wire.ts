@@ -1,6 +1,6 @@
 // Helpers for a page that talks to the service directly, in the reference client's form
 //. The sessions don't use them.
-import { regions } from "../settings.js"
+import { regions } from "../generated/settings.js"
 import { isObject } from "../segments/plain.js"
 
 /** The host of the control socket. */
@@ -47,7 +47,7 @@ export function iceConfig(channel: string, turn: RTCIceServer | null | undefined
 export const whepUrl = (webrtcUrl: string | null | undefined, srsBaseUrl = "", sessionId = ""): string =>
   webrtcUrl || `${srsBaseUrl.replace(/\/$/, "")}/rtc/v1/whep/?app=app&stream=${encodeURIComponent(sessionId)}`
 
-export { whepUrlHasPrivateIp } from "../privatehost.js"
+export { whepUrlHasPrivateIp } from "../core/privatehost.js"
 
 /** What {@link buildJoin} makes the payload of. */
 export interface JoinValues {

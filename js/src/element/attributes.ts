@@ -1,4 +1,4 @@
-import { localError } from "../errors.js"
+import { localError } from "../core/errors.js"
 import type { Mode } from "./state.js"
 
 /** The attributes of an element, by the name of the property that reflects each. */

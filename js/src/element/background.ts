@@ -1,5 +1,5 @@
 import { ChromaKey } from "../chroma/key.js"
-import { messageOf } from "../errors.js"
+import { messageOf } from "../core/errors.js"
 
 /** Shows the picture of a video without its background, in a canvas after it, until signal is aborted. Throws where the browser can't; the console then says why. */
 export function removeBackground(video: HTMLVideoElement, signal: AbortSignal): void {

@@ -1,4 +1,4 @@
-import type { AvatarSession } from "../avatar.js"
+import type { AvatarSession } from "../session/avatar.js"
 import { make } from "../ui/dom.js"
 import { DeviceSelect } from "../ui/deviceselect.js"
 import type { Part, State } from "./state.js"

@@ -1,4 +1,4 @@
-import type { AppInitResult } from "../appinit.js"
+import type { AppInitResult } from "../session/appinit.js"
 import { chatModule, fullModule, imported, namesModule, type AnySession, type SessionOptions } from "./session.js"
 import type { Mode } from "./state.js"
 

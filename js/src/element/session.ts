@@ -1,11 +1,11 @@
-import type { AgentSession, AgentSessionEvents } from "../agentsession.js"
-import type { AppInitOptions, AppInitResult } from "../appinit.js"
-import type { AvatarSession } from "../avatar.js"
-import type { AvatarSettings } from "../avataroptions.js"
-import type { ChatSettings } from "../chatoptions.js"
-import type { ChatSession } from "../chatsession.js"
-import { localError, messageOf } from "../errors.js"
-import type { AgentState, AvatarEvents, AvatarState, ChatState, ChatTurn } from "../events.js"
+import type { AgentSession, AgentSessionEvents } from "../session/agentsession.js"
+import type { AppInitOptions, AppInitResult } from "../session/appinit.js"
+import type { AvatarSession } from "../session/avatar.js"
+import type { AvatarSettings } from "../session/avataroptions.js"
+import type { ChatSettings } from "../session/chatoptions.js"
+import type { ChatSession } from "../session/chatsession.js"
+import { localError, messageOf } from "../core/errors.js"
+import type { AgentState, AvatarEvents, AvatarState, ChatState, ChatTurn } from "../generated/events.js"
 import type { Mode, Phase } from "./state.js"
 
 /** The session of an element, whose kind depends on `modes`. */
@@ -17,7 +17,7 @@ export type SessionOptions = Omit<AvatarSettings & ChatSettings, "videoEl" | "au
 /** Downloads the modules that the modes need, and nothing else. */
 export const chatModule = () => import("../chat.js")
 export const fullModule = () => import("../index.js")
-export const namesModule = () => import("../unknown.js") // a part of both
+export const namesModule = () => import("../core/unknown.js") // a part of both
 
 /** Downloads the module and the program for these modes. */
 export async function loadFor(modes: readonly Mode[]): Promise<void> {

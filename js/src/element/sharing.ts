@@ -1,4 +1,4 @@
-import type { AvatarSession } from "../avatar.js"
+import type { AvatarSession } from "../session/avatar.js"
 import { IconButton, make } from "../ui/dom.js"
 import type { AnswerActions } from "./answers.js"
 import { open, type Part, type State } from "./state.js"

@@ -1,6 +1,6 @@
 import { collectConverse, parseConverseStream, SPIRAL_RECOVERY_PREFIX } from "../compat/stream.js"
-import { plainCapabilities, plainVars } from "../options.js"
-import type { Segment } from "../events.js"
+import { plainCapabilities, plainVars } from "../core/options.js"
+import type { Segment } from "../generated/events.js"
 import { bad, fault, isText } from "./fault.js"
 import type { CallSettings, Http } from "./http.js"
 import { checkedToken, type Ks } from "./token.js"

@@ -1,6 +1,6 @@
 import { redact } from "../compat/safety.js"
-import { AgentError, docs, type AgentErrorFields } from "../errors.js"
-import type { ErrorCode } from "../codes.js"
+import { AgentError, docs, type AgentErrorFields } from "../core/errors.js"
+import type { ErrorCode } from "../generated/codes.js"
 
 /** Makes an error of this entry; docs/errors.md describes the codes. */
 export function fault(code: ErrorCode, detail: string, more: Omit<AgentErrorFields, "code" | "detail" | "type"> = {}): AgentError {

@@ -1,6 +1,6 @@
 import { whepUrlHasPrivateIp } from "../compat/wire.js"
-import { localError } from "../errors.js"
-import { regions, type Region } from "../settings.js"
+import { localError } from "../core/errors.js"
+import { regions, type Region } from "../generated/settings.js"
 import { bad, cleaner, fault, hiddenRefusal, isObject, isText, refusal, type Clean } from "./fault.js"
 import { checkedToken, textOfToken, type Ks, type Scope } from "./token.js"
 import { uuidv4 } from "../compat/ids.js"

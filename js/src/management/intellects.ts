@@ -1,7 +1,7 @@
 // Intellects. The service replaces maps as a whole, so every change of one reads the record first.
 import { resolveCapability, type ResolvedCapability } from "../compat/capabilities.js"
-import { plainCapabilities } from "../options.js"
-import { capabilityNames } from "../settings.js"
+import { plainCapabilities } from "../core/options.js"
+import { capabilityNames } from "../generated/settings.js"
 import { call, confirm, fields, isRecordId, list, methods, number, type Confirmation, type Json } from "./calls.js"
 import { bad, fault, isObject, isText } from "./fault.js"
 import type { CallSettings, Http } from "./http.js"

@@ -1,5 +1,5 @@
 // Checks of an intellect's texts. They send nothing.
-import { reservedVars } from "../settings.js"
+import { reservedVars } from "../generated/settings.js"
 import { bad, isObject } from "./fault.js"
 import { meta, type Meta } from "./small.js"
 import type { PromptBlock } from "./types.js"

@@ -10,7 +10,7 @@ import { provision, type ProvisionInput } from "./provision.js"
 import { summarizeReport, type ReportSummary } from "./report.js"
 import { type Ks } from "./token.js"
 import { SessionCalls, type ConversationTokenInput } from "./tokens.js"
-import type { Segment } from "../events.js"
+import type { Segment } from "../generated/events.js"
 import type { Endpoints } from "./types.js"
 
 /** Mints and revokes tokens, without the other calls of {@link Management}. */

@@ -1,5 +1,5 @@
 import { validateToolArgs } from "../compat/tools.js"
-import { argTypes } from "../settings.js"
+import { argTypes } from "../generated/settings.js"
 import { bad, fault, isObject, isText } from "./fault.js"
 import type { Json } from "./calls.js"
 

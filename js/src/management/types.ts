@@ -1,4 +1,4 @@
-import type { Region } from "../settings.js"
+import type { Region } from "../generated/settings.js"
 
 /** A record may have more properties than those that are declared. */
 interface Open {

@@ -1,5 +1,5 @@
-import { AgentError, cancelled, messageOf } from "../errors.js"
-import { isObject, partError } from "../part.js"
+import { AgentError, cancelled, messageOf } from "../core/errors.js"
+import { isObject, partError } from "../core/part.js"
 
 /** A part of a page that the agent can show. */
 export interface SiteSection {

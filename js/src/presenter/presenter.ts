@@ -1,6 +1,6 @@
-import { localError } from "../errors.js"
-import type { AvatarEvents } from "../events.js"
-import { checkFunction, handleTool, isObject, numberOf, type ToolSession } from "../part.js"
+import { localError } from "../core/errors.js"
+import type { AvatarEvents } from "../generated/events.js"
+import { checkFunction, handleTool, isObject, numberOf, type ToolSession } from "../core/part.js"
 import { parseSlideNumber } from "./slidenumber.js"
 import { Scope, type SessionLike } from "../ui/listen.js"
 

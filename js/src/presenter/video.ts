@@ -1,4 +1,4 @@
-import { localError } from "../errors.js"
+import { localError } from "../core/errors.js"
 import type { Presenter } from "./presenter.js"
 
 /** Options of {@link followVideo}. */

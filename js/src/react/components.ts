@@ -2,9 +2,9 @@ import { createElement, useEffect, useImperativeHandle, useRef, type HTMLAttribu
 import type { AgentAvatarElement, AgentChatElement, AgentElementEvents, Labels, SessionOptions } from "../element.js"
 import type { AgentElement } from "../element/agentelement.js"
 import { attributes, textOf, type AttributeValues } from "../element/attributes.js"
-import type { AppInitResult } from "../appinit.js"
-import type { Token } from "../options.js"
-import type { Source } from "../source.js"
+import type { AppInitResult } from "../session/appinit.js"
+import type { Token } from "../core/options.js"
+import type { Source } from "../session/source.js"
 
 /** The attributes of an element, by their properties' names. */
 type Attributes = { [Name in keyof AttributeValues]?: AttributeValues[Name] | undefined }

@@ -1,8 +1,8 @@
-import type { AppInitResult } from "../appinit.js"
-import { AgentError, messageOf } from "../errors.js"
-import type { Token } from "../options.js"
-import type { DisconnectOptions } from "../session.js"
-import type { Source } from "../source.js"
+import type { AppInitResult } from "../session/appinit.js"
+import { AgentError, messageOf } from "../core/errors.js"
+import type { Token } from "../core/options.js"
+import type { DisconnectOptions } from "../session/session.js"
+import type { Source } from "../session/source.js"
 
 /** What `appInit` needs, or its reply. */
 export interface Access {

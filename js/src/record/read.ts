@@ -1,5 +1,5 @@
 import { unzipSync } from "fflate"
-import { localError, messageOf } from "../errors.js"
+import { localError, messageOf } from "../core/errors.js"
 import { fileNames, formatVersion, type RecordingEntry, type RecordingHeader } from "./format.js"
 
 /** The largest recording that is read, in bytes: a page has all of it in memory. */

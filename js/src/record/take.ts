@@ -1,4 +1,4 @@
-import { messageOf } from "../errors.js"
+import { messageOf } from "../core/errors.js"
 
 /** A file of sound or pictures. */
 export interface TakenFile {

@@ -1,8 +1,8 @@
-import { Emitter } from "../emitter.js"
-import { AgentError, cancelled, checkSignal, localError, messageOf } from "../errors.js"
-import { checkFunction, isObject, partError } from "../part.js"
-import { whepUrlHasPrivateIp } from "../privatehost.js"
-import { onAbort } from "../signals.js"
+import { Emitter } from "../core/emitter.js"
+import { AgentError, cancelled, checkSignal, localError, messageOf } from "../core/errors.js"
+import { checkFunction, isObject, partError } from "../core/part.js"
+import { whepUrlHasPrivateIp } from "../core/privatehost.js"
+import { onAbort } from "../core/signals.js"
 
 export type ScriptedState = "idle" | "connecting" | "connected" | "disconnecting" | "disconnected" | "error"
 

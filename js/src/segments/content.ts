@@ -1,6 +1,6 @@
 // Parses the content of widgets like runtime/converse/body.go, for agentruntime/compat and the
 // fakes of agentruntime/testing. Both are tested with the same test data.
-import type { Widget } from "../events.js"
+import type { Widget } from "../generated/events.js"
 import { isObject, plainCopy, printable } from "./plain.js"
 
 type Values = Record<string, unknown>

@@ -1,10 +1,10 @@
 // Parses the parts of segments that concern tools like runtime/converse/tools.go, for
 // agentruntime/compat and the fakes of agentruntime/testing. Both are tested with the same
 // test data.
-import { localError } from "../errors.js"
-import type { OAuthRequired, Segment, ToolCall } from "../events.js"
-import type { ArgRule } from "../session.js"
-import { argTypes } from "../settings.js"
+import { localError } from "../core/errors.js"
+import type { OAuthRequired, Segment, ToolCall } from "../generated/events.js"
+import type { ArgRule } from "../session/session.js"
+import { argTypes } from "../generated/settings.js"
 import { isObject } from "./plain.js"
 
 /** Reads a tool call from a segment or its text; undefined when it names no tool. */

@@ -1,5 +1,5 @@
-import type { ErrorCode, ErrorPhase } from "../codes.js"
-import { AgentError, docs } from "../errors.js"
+import type { ErrorCode, ErrorPhase } from "../generated/codes.js"
+import { AgentError, docs } from "../core/errors.js"
 
 /** Makes an error like those of the Go program. */
 export function fault(code: ErrorCode, detail: string, more: { status?: number; phase?: ErrorPhase; retryable?: boolean; body?: unknown; cause?: unknown } = {}): AgentError {

@@ -1,4 +1,4 @@
-import type { Segment } from "../events.js"
+import type { Segment } from "../generated/events.js"
 
 /** A turn as the agent received it. */
 export interface ReceivedTurn {

@@ -1,4 +1,4 @@
-import type { AvatarEvents } from "../events.js"
+import type { AvatarEvents } from "../generated/events.js"
 import { sharedLevels, type VoiceLevels, type VoiceSession } from "./levels.js"
 import { Listeners, Scope, type SessionLike } from "./listen.js"
 import { share, type Shared } from "./shared.js"

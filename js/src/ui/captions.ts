@@ -1,5 +1,5 @@
-import type { AgentSessionEvents } from "../agentsession.js"
-import type { AvatarEvents } from "../events.js"
+import type { AgentSessionEvents } from "../session/agentsession.js"
+import type { AvatarEvents } from "../generated/events.js"
 import { breakLines, columns, directionOf } from "./lines.js"
 import { Listeners, Scope, type SessionLike } from "./listen.js"
 import { Voice, type Sentence, type Utterance } from "./voice.js"

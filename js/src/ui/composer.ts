@@ -1,4 +1,4 @@
-import type { CallOptions } from "../signals.js"
+import type { CallOptions } from "../core/signals.js"
 import { sharedActivity, type ActivitySession, type AgentActivity } from "./activity.js"
 import { ComposerForm } from "./composerform.js"
 import { partLabels, type PartLabels } from "./partlabels.js"

@@ -1,5 +1,5 @@
-import type { Device } from "../avatar.js"
-import type { CallOptions } from "../signals.js"
+import type { Device } from "../session/avatar.js"
+import type { CallOptions } from "../core/signals.js"
 import { make } from "./dom.js"
 import type { Scope, SessionLike } from "./listen.js"
 import { partLabels, type PartLabels } from "./partlabels.js"

@@ -1,4 +1,4 @@
-import type { ErrorCode, WarningCode } from "../codes.js"
+import type { ErrorCode, WarningCode } from "../generated/codes.js"
 import { END_MESSAGES, LOAD_FAILED } from "./partlabels.js"
 
 export { END_MESSAGES }

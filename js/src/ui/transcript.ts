@@ -1,5 +1,5 @@
-import type { AvatarEvents } from "../events.js"
-import { isSilentOpening } from "../opening.js"
+import type { AvatarEvents } from "../generated/events.js"
+import { isSilentOpening } from "../session/opening.js"
 import { compact, join, unspaced } from "./lines.js"
 import { Listeners, Scope, type SessionLike } from "./listen.js"
 import { make } from "./dom.js"

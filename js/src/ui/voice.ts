@@ -1,6 +1,6 @@
-import type { AgentSessionEvents } from "../agentsession.js"
-import type { AvatarEvents } from "../events.js"
-import { isSilentOpening } from "../opening.js"
+import type { AgentSessionEvents } from "../session/agentsession.js"
+import type { AvatarEvents } from "../generated/events.js"
+import { isSilentOpening } from "../session/opening.js"
 import { compact, join, splitSentences } from "./lines.js"
 import type { Scope, SessionLike } from "./listen.js"
 

@@ -1,4 +1,4 @@
-import type { AvatarEvents, ContentGallery, ExternalVideo, Flashcards, Followups, FormField, GalleryItem, GradedQuestion, Markdown, ShowLink, Sources, Summary, UserPropertiesForm, Video, VideoGallery, Widget } from "../events.js"
+import type { AvatarEvents, ContentGallery, ExternalVideo, Flashcards, Followups, FormField, GalleryItem, GradedQuestion, Markdown, ShowLink, Sources, Summary, UserPropertiesForm, Video, VideoGallery, Widget } from "../generated/events.js"
 import { hostOf, icon, make, makeButton, safeLink, safeUrl } from "./dom.js"
 import { fillIn, WIDGET_LABELS, type WidgetLabels } from "./labels.js"
 import { Scope, type SessionLike } from "./listen.js"

@@ -1,6 +1,6 @@
 // Splits a started program (start.mjs) in two modules: the first has the functions that a
 // profile names, the second all others. A page loads the second when it has time, or at the
-// first call into it (js/src/rest.ts).
+// first call into it (js/src/core/rest.ts).
 //
 // Go's functions are in the table of the module, in the order of their indexes, from 0x1000
 // on; Go calls this index PC_F. In the first module, a function of the second is a stub,

@@ -10,7 +10,7 @@
 import { runInContext, createContext } from "node:vm"
 import { Module, Reader, constant, kind, pageSize, section, signed, text, type, unsigned, vector } from "./module.mjs"
 
-/** The custom section of a started program, which the page reads (js/src/started.ts). */
+/** The custom section of a started program, which the page reads (js/src/core/started.ts). */
 export const sectionName = "go.started"
 
 /**

@@ -2,14 +2,14 @@ import { plainAgent, type AgentOptions, type PlainAgent } from "./agentoptions.j
 import type { Answer } from "./ask.js"
 import { AvatarSession } from "./avatar.js"
 import { ChatSession } from "./chatsession.js"
-import type { AgentEvents, AgentMode, AgentSnapshot, AgentState, ChatTurn, SessionStats, Timings } from "./events.js"
-import { AgentError, localError } from "./errors.js"
-import { fullProgram, load } from "./full.js"
-import { optionsOf, type PlainOptions } from "./options.js"
-import type { Methods, Program } from "./program.js"
-import { Remote } from "./remote.js"
+import type { AgentEvents, AgentMode, AgentSnapshot, AgentState, ChatTurn, SessionStats, Timings } from "../generated/events.js"
+import { AgentError, localError } from "../core/errors.js"
+import { fullProgram, load } from "../core/full.js"
+import { optionsOf, type PlainOptions } from "../core/options.js"
+import type { Methods, Program } from "../core/program.js"
+import { Remote } from "../core/remote.js"
 import { Session, withCallbacks, type DisconnectOptions } from "./session.js"
-import type { CallOptions } from "./signals.js"
+import type { CallOptions } from "../core/signals.js"
 
 /** The payload of `transportChanged`: the new transport, before it connects. */
 export type TransportChange = { mode: "avatar"; transport: AvatarSession } | { mode: "chat"; transport: ChatSession }

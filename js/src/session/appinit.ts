@@ -1,16 +1,16 @@
 import { beginInit } from "./early.js"
-import { isLoading } from "./load.js"
-import { appInitNames } from "./names.js"
-import { AgentError } from "./errors.js"
+import { isLoading } from "../core/load.js"
+import { appInitNames } from "../generated/names.js"
+import { AgentError } from "../core/errors.js"
 import { KeptToken } from "./kept.js"
 import type { AppInitOptions } from "./appinitoptions.js"
-import { bad, givenOf, traceOf } from "./options.js"
-import type { Program } from "./program.js"
-import type { AppInitResult } from "./settings.js"
-import { checkNames, injected } from "./unknown.js"
+import { bad, givenOf, traceOf } from "../core/options.js"
+import type { Program } from "../core/program.js"
+import type { AppInitResult } from "../generated/settings.js"
+import { checkNames, injected } from "../core/unknown.js"
 
 export type { AppInitOptions } from "./appinitoptions.js"
-export type { AppInitResult, AvatarPreview } from "./settings.js"
+export type { AppInitResult, AvatarPreview } from "../generated/settings.js"
 
 /** Calls `appInit` in the program that find loads. */
 export async function requestInit(find: (wait: { signal: AbortSignal | undefined }) => Promise<Program>, options: AppInitOptions): Promise<AppInitResult> {

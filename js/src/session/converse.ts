@@ -1,13 +1,13 @@
 import { checkTurn } from "./chatoptions.js"
-import type { ChatTurn, Segment } from "./events.js"
-import { chatProgram } from "./load.js"
-import { turnNames } from "./names.js"
-import { bad, checkConversationKind, checkOptions, givenOf, oneOf, plainAgentOptions, plainOf, plainPlace, traceOf, withoutInjected, type PlainOptions, type TraceSource, type WithToken } from "./options.js"
-import type { CallOptions } from "./signals.js"
-import { converseChecks, visitorChecks, type ConverseSettings } from "./settings.js"
-import { pullExport } from "./stream.js"
+import type { ChatTurn, Segment } from "../generated/events.js"
+import { chatProgram } from "../core/load.js"
+import { turnNames } from "../generated/names.js"
+import { bad, checkConversationKind, checkOptions, givenOf, oneOf, plainAgentOptions, plainOf, plainPlace, traceOf, withoutInjected, type PlainOptions, type TraceSource, type WithToken } from "../core/options.js"
+import type { CallOptions } from "../core/signals.js"
+import { converseChecks, visitorChecks, type ConverseSettings } from "../generated/settings.js"
+import { pullExport } from "../core/stream.js"
 
-export type { ConverseSettings } from "./settings.js"
+export type { ConverseSettings } from "../generated/settings.js"
 
 /** A W3C trace context that is sent with the turn, as the option of sessions. */
 interface Traced {

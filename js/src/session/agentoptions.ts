@@ -1,10 +1,10 @@
-import type { AgentMode } from "./events.js"
+import type { AgentMode } from "../generated/events.js"
 import { plainAvatar } from "./avataroptions.js"
 import { plainChat } from "./chatoptions.js"
-import { givenOf, plainAgentOptions, plainOf, withoutInjected, type PlainOptions, type WithToken } from "./options.js"
-import { agentChecks, type AgentSettings } from "./settings.js"
+import { givenOf, plainAgentOptions, plainOf, withoutInjected, type PlainOptions, type WithToken } from "../core/options.js"
+import { agentChecks, type AgentSettings } from "../generated/settings.js"
 
-export type { AgentSettings } from "./settings.js"
+export type { AgentSettings } from "../generated/settings.js"
 
 /** Options of `AgentSession`: a token, and any other option. */
 export type AgentOptions = WithToken<AgentSettings>

@@ -1,6 +1,6 @@
-import { localError, untilAborted } from "./errors.js"
-import { optionsOf } from "./options.js"
-import type { CallOptions } from "./signals.js"
+import { localError, untilAborted } from "../core/errors.js"
+import { optionsOf } from "../core/options.js"
+import type { CallOptions } from "../core/signals.js"
 
 /** A microphone or a speaker; the label is hidden until the microphone is permitted. */
 export interface Device {

@@ -1,5 +1,5 @@
 import type { AppInitOptions } from "./appinitoptions.js"
-import { defaultRegion, initPath, regions, startWidgetSession } from "./regions.js"
+import { defaultRegion, initPath, regions, startWidgetSession } from "../generated/regions.js"
 
 /** Requests that were begun before the program makes them. */
 export interface EarlyInit {

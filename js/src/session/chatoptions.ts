@@ -1,8 +1,8 @@
-import { givenOf, oneOf, plainSession, type PlainOptions, type WithToken } from "./options.js"
-import type { CallOptions } from "./signals.js"
-import { chatChecks, turnChecks, type ChatSettings, type TurnSettings } from "./settings.js"
+import { givenOf, oneOf, plainSession, type PlainOptions, type WithToken } from "../core/options.js"
+import type { CallOptions } from "../core/signals.js"
+import { chatChecks, turnChecks, type ChatSettings, type TurnSettings } from "../generated/settings.js"
 
-export type { ChatSettings } from "./settings.js"
+export type { ChatSettings } from "../generated/settings.js"
 
 /** Options of `ChatSession`: a token, and any other option. */
 export type ChatOptions = WithToken<ChatSettings>

@@ -1,13 +1,13 @@
 /// <reference lib="esnext.disposable" preserve="true" />
 
-import { SessionEmitter } from "./emitter.js"
-import { localError, type AgentError } from "./errors.js"
-import type { OAuthRequired, ToolCall } from "./events.js"
-import { loadRest } from "./load.js"
-import { type argTypes, checkConversationKind, checkSchema, plainVars, tokenOf, type PlainOptions, type RequestVars, type Token } from "./options.js"
-import type { Recording, RecordOptions } from "./record.js"
-import type { Callback, Remote } from "./remote.js"
-import type { CallOptions } from "./signals.js"
+import { SessionEmitter } from "../core/emitter.js"
+import { localError, type AgentError } from "../core/errors.js"
+import type { OAuthRequired, ToolCall } from "../generated/events.js"
+import { loadRest } from "../core/load.js"
+import { type argTypes, checkConversationKind, checkSchema, plainVars, tokenOf, type PlainOptions, type RequestVars, type Token } from "../core/options.js"
+import type { Recording, RecordOptions } from "../record.js"
+import type { Callback, Remote } from "../core/remote.js"
+import type { CallOptions } from "../core/signals.js"
 
 /** The outcome of `completeThread`. */
 export interface Completion {
@@ -173,7 +173,7 @@ export abstract class Session<
    * `load_failed` (the module could not be loaded).
    */
   async record(options?: RecordOptions): Promise<Recording> {
-    const { begin } = await import("./record.js").catch((cause: unknown) => {
+    const { begin } = await import("../record.js").catch((cause: unknown) => {
       throw localError("load_failed", "the module for recordings could not be loaded", { cause, retryable: true })
     })
     return begin(this, (value) => (this.#remote.present ? this.#remote.callSync("redact", value) : undefined), options)

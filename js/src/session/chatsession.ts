@@ -1,12 +1,12 @@
 import type { Answer } from "./ask.js"
 import { plainChat, type ChatOptions, type TurnOptions } from "./chatoptions.js"
-import type { ChatEvents, ChatSnapshot, ChatState, ChatTurn, Kickoff, Segment } from "./events.js"
-import { localError } from "./errors.js"
-import { chatProgram } from "./load.js"
-import { optionsOf, type PlainOptions } from "./options.js"
-import { Remote } from "./remote.js"
+import type { ChatEvents, ChatSnapshot, ChatState, ChatTurn, Kickoff, Segment } from "../generated/events.js"
+import { localError } from "../core/errors.js"
+import { chatProgram } from "../core/load.js"
+import { optionsOf, type PlainOptions } from "../core/options.js"
+import { Remote } from "../core/remote.js"
 import { Session, withCallbacks, type DisconnectOptions } from "./session.js"
-import type { CallOptions } from "./signals.js"
+import type { CallOptions } from "../core/signals.js"
 
 /**
  * A text conversation with an agent: no permanent connection, no media, no permission for a microphone.

@@ -1,7 +1,7 @@
 // Generated from the options of each session by "go generate ./runtime/event"; don't edit.
 
 import type { AgentMode, Kickoff, ToolCall } from "./events.js"
-import type { Capabilities, Injected, OwnToken, RequestVars, TraceSource } from "./inputs.js"
+import type { Capabilities, Injected, OwnToken, RequestVars, TraceSource } from "../core/inputs.js"
 import type { TokenKind } from "./names.js"
 
 export { capabilityNames, type TokenKind } from "./names.js"

@@ -1,4 +1,4 @@
-import type { ErrorCode, ErrorPhase, Timings } from "./codes.js"
+import type { ErrorCode, ErrorPhase, Timings } from "../generated/codes.js"
 import { onAbort } from "./signals.js"
 
 /** The fields of an AgentError; the JSON form of the Go program's errors. */

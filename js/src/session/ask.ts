@@ -1,7 +1,7 @@
-import { localError, untilAborted } from "./errors.js"
-import type { AvatarEvents, Segment, Snapshot, Widget } from "./events.js"
+import { localError, untilAborted } from "../core/errors.js"
+import type { AvatarEvents, Segment, Snapshot, Widget } from "../generated/events.js"
 import type { Session } from "./session.js"
-import type { CallOptions } from "./signals.js"
+import type { CallOptions } from "../core/signals.js"
 
 /** The complete answer to a text, of a session of any kind. */
 export interface Answer {

@@ -1,10 +1,10 @@
-import { givenOf, plainSession, type PlainOptions, type WithToken } from "./options.js"
-import { actionNames } from "./names.js"
-import { avatarChecks, type AvatarSettings } from "./settings.js"
-import { checkNames } from "./unknown.js"
+import { givenOf, plainSession, type PlainOptions, type WithToken } from "../core/options.js"
+import { actionNames } from "../generated/names.js"
+import { avatarChecks, type AvatarSettings } from "../generated/settings.js"
+import { checkNames } from "../core/unknown.js"
 
-export { checkElement } from "./options.js"
-export type { AgentAction, AvatarSettings, SendInfo, TimeoutName } from "./settings.js"
+export { checkElement } from "../core/options.js"
+export type { AgentAction, AvatarSettings, SendInfo, TimeoutName } from "../generated/settings.js"
 
 /** Options of `AvatarSession`: a token, and any other option. */
 export type AvatarOptions = WithToken<AvatarSettings>

@@ -1,5 +1,5 @@
 import { localError } from "./errors.js"
-import { sessionNames } from "./names.js"
+import { sessionNames } from "../generated/names.js"
 
 /**
  * Throws `bad_request` for a name that is not known, such as a typo, which would otherwise be

@@ -1,5 +1,5 @@
 // The module of the audio worklet: it runs on the audio thread, where it has no page.
-import { Gate, gateName, parameters, type GateParameters } from "./noise/gate.js"
+import { Gate, gateName, parameters, type GateParameters } from "./gate.js"
 
 declare const sampleRate: number
 declare function registerProcessor(name: string, processor: unknown): void

@@ -1,12 +1,12 @@
-import type { Kickoff } from "./events.js"
+import type { Kickoff } from "../generated/events.js"
 import { AgentError, localError } from "./errors.js"
 import { capabilityStates, type Token } from "./inputs.js"
-import { argTypes, capabilityNames, completionChecks, reservedVars, sessionChecks, timeoutChecks, type Check, type SessionSettings } from "./settings.js"
+import { argTypes, capabilityNames, completionChecks, reservedVars, sessionChecks, timeoutChecks, type Check, type SessionSettings } from "../generated/settings.js"
 import { checkNames, injected, sessionOptions } from "./unknown.js"
 
 export type { Capabilities, CapabilityName, CapabilityState, Injected, OwnToken, RequestVars, Token, TraceContext, TraceSource } from "./inputs.js"
-export { argTypes } from "./settings.js"
-export type { AuditActor, AuditEvent, CompletionSettings, Region, ResponseInfo, SessionSettings, TokenKind, TurnCredentials } from "./settings.js"
+export { argTypes } from "../generated/settings.js"
+export type { AuditActor, AuditEvent, CompletionSettings, Region, ResponseInfo, SessionSettings, TokenKind, TurnCredentials } from "../generated/settings.js"
 
 /** Options with the token that they need, as `token` or as `ks`. */
 export type WithToken<Settings> = Settings & ({ token: Token; ks?: Token | undefined } | { ks: Token; token?: Token | undefined })

@@ -1,7 +1,7 @@
 import { askAvatar, type Answer } from "./ask.js"
 import { checkElement, plainAvatar, type AvatarOptions } from "./avataroptions.js"
 import { listDevices, mediaDevices, type Device } from "./devices.js"
-import { AgentError, localError } from "./errors.js"
+import { AgentError, localError } from "../core/errors.js"
 import {
   MIC_ERROR_CODES,
   type AvatarEvents,
@@ -15,12 +15,12 @@ import {
   type Snapshot,
   type Timings,
   type Warning,
-} from "./events.js"
-import { fullProgram, load } from "./full.js"
-import { optionsOf, type PlainOptions } from "./options.js"
-import { Remote } from "./remote.js"
+} from "../generated/events.js"
+import { fullProgram, load } from "../core/full.js"
+import { optionsOf, type PlainOptions } from "../core/options.js"
+import { Remote } from "../core/remote.js"
 import { Session, withCallbacks, type DisconnectOptions } from "./session.js"
-import type { CallOptions } from "./signals.js"
+import type { CallOptions } from "../core/signals.js"
 
 export type { Device } from "./devices.js"
 

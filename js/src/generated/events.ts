@@ -1,7 +1,7 @@
 // Generated from runtime/event, the sessions and runtime/converse by "go generate ./runtime/event"; don't edit.
 
 import type { ErrorCode, Timings, WarningCode } from "./codes.js"
-import type { AgentError } from "./errors.js"
+import type { AgentError } from "../core/errors.js"
 
 export type { TimingPhase, Timings } from "./codes.js"
 

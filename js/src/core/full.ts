@@ -1,4 +1,4 @@
-import { requestInit, type AppInitOptions, type AppInitResult } from "./appinit.js"
+import { requestInit, type AppInitOptions, type AppInitResult } from "../session/appinit.js"
 import { localError } from "./errors.js"
 import { chatProgram, program, type LoadOptions as FileOptions, type ProgramFile, type ProgramName } from "./load.js"
 import type { Program } from "./program.js"

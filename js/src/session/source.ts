@@ -1,4 +1,4 @@
-import type { Token } from "./options.js"
+import type { Token } from "../core/options.js"
 
 /** A value, a promise of it, or a function that returns either. */
 export type Source<T> = T | Promise<T> | (() => T | Promise<T>)

@@ -1,6 +1,6 @@
 // Types of options that are written by hand; settings.ts, which is generated, refers to them.
 
-import type { capabilityNames, TokenKind } from "./names.js"
+import type { capabilityNames, TokenKind } from "../generated/names.js"
 import type { injected } from "./unknown.js"
 
 /** A token, or an object that has one, such as appInit's reply; its `kind` and `partnerId` are used where the options have none. */

@@ -1,8 +1,8 @@
 // What the parts of a page around a session have in common (docs/parts.md). It imports no
 // table of options, so that a part alone is small.
 import { AgentError, docs, localError, type AgentErrorFields } from "./errors.js"
-import type { ErrorCode } from "./codes.js"
-import type { ToolCall } from "./events.js"
+import type { ErrorCode } from "../generated/codes.js"
+import type { ToolCall } from "../generated/events.js"
 
 /** A call of a tool as a part handles it. */
 export interface PartCall {

@@ -1,6 +1,6 @@
-import type { TraceSource } from "./inputs.js"
-import type { AppInitAddresses } from "./settings.js"
-import type { CallOptions } from "./signals.js"
+import type { TraceSource } from "../core/inputs.js"
+import type { AppInitAddresses } from "../generated/settings.js"
+import type { CallOptions } from "../core/signals.js"
 
 /** Options of `appInit`: a widget id or a token, and the service's address. */
 export type AppInitOptions = AppInitAddresses & CallOptions & (ByWidget | ByToken) & {

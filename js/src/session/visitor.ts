@@ -1,13 +1,13 @@
-import { localError } from "./errors.js"
-import type { SegmentType } from "./events.js"
-import { chatProgram } from "./load.js"
-import { checkOptions, givenOf, isArray, optionsOf, plainOf, plainPlace, readable, withoutInjected, type PlainOptions, type WithToken } from "./options.js"
-import type { AsyncExport, StreamExport } from "./program.js"
-import type { CallOptions } from "./signals.js"
-import { visitorChecks, type MessageQuery, type ThreadQuery, type ThreadTranscript, type VisitorSettings } from "./settings.js"
-import { pullExport } from "./stream.js"
+import { localError } from "../core/errors.js"
+import type { SegmentType } from "../generated/events.js"
+import { chatProgram } from "../core/load.js"
+import { checkOptions, givenOf, isArray, optionsOf, plainOf, plainPlace, readable, withoutInjected, type PlainOptions, type WithToken } from "../core/options.js"
+import type { AsyncExport, StreamExport } from "../core/program.js"
+import type { CallOptions } from "../core/signals.js"
+import { visitorChecks, type MessageQuery, type ThreadQuery, type ThreadTranscript, type VisitorSettings } from "../generated/settings.js"
+import { pullExport } from "../core/stream.js"
 
-export type { FilterTime, MessageFilter, MessageQuery, Order, Pager, ThreadFilter, ThreadQuery, ThreadTranscript } from "./settings.js"
+export type { FilterTime, MessageFilter, MessageQuery, Order, Pager, ThreadFilter, ThreadQuery, ThreadTranscript } from "../generated/settings.js"
 
 /** The visitor's token and the service's address; the result of `appInit` can be spread into it. */
 export type VisitorAccess = WithToken<VisitorSettings>
