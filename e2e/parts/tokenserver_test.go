@@ -26,6 +26,9 @@ func TestVisitorsTalkInTheirOwnConversations(t *testing.T) {
 		p := pagetest.Open(t, origin)
 		p.Allow("local or private host")
 		p.AwaitTrue(`document.activeElement.id === "name"`)
+		if title := p.Text("#sign-in-title"); title != "Talk to Robin" {
+			t.Errorf("the form says %q", title)
+		}
 		p.Keys(name + "\r")
 		p.Ready()
 		return p
@@ -74,6 +77,19 @@ func TestVisitorsTalkInTheirOwnConversations(t *testing.T) {
 	}
 	bob.NothingCut(320, 568)
 	bob.NothingCut(667, 375)
+	bob.Accessible() // as narrow as a phone
+	bob.Press("#list")
+	bob.AwaitTrue(`document.getElementById("threads").checkVisibility() && !document.getElementById("log").checkVisibility()`)
+	bob.NothingCut(320, 568)
+	bob.Accessible()
+	bob.AwaitTrue(`document.querySelectorAll("#threads .open").length === 1`)
+	bob.Press("#new")
+	bob.AwaitTrue(`document.getElementById("log").checkVisibility()`)
+	bob.Ready()
+	bob.Press("#sign-out")
+	bob.AwaitTrue(`document.activeElement.id === "name"`)
+	bob.NothingCut(320, 568)
+	bob.Accessible()
 }
 
 // TestTheSiteKeepsItsSecret looks at everything that a visitor can get.

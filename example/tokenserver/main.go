@@ -102,7 +102,7 @@ func run(ctx context.Context, args []string, stdout io.Writer) (err error) {
 	defer dir.Close()
 	hosts := pageserver.Hosts{Names: []string{own.Hostname()}}
 	var limits pageserver.Limits // the defaults; behind a proxy, whose address all clients have, set PerAddress
-	server := limits.Server(newSite(accounts, conversations, dir.FS(), hosts, info.GenieURL))
+	server := limits.Server(newSite(accounts, agent.DisplayName, conversations, dir.FS(), hosts, info.GenieURL))
 	served := make(chan error, 1)
 	go func() { served <- server.Serve(limits.Listen(listener)) }()
 	fmt.Fprintf(stdout, "Open %s and sign in under any name; another name has other conversations. Ctrl-C ends it.\n", *origin)

@@ -2,13 +2,13 @@
 // service comes from the site's /conversation, which package tokenserver serves; the page
 // contains no secret and no shared token.
 import { ChatSession, visitor } from "/js/dist/chat.js"
-import { errorMessage } from "/js/dist/ui.js"
+import { errorMessage, icon } from "/js/dist/ui.js"
 import { Composer } from "../shared/composer.js"
 import { $, make, status } from "../shared/dom.js"
 import { Log } from "../shared/log.js"
 import { SessionView } from "../shared/sessionview.js"
 
-const agent = "Robin"
+let agent // its name
 let access // the latest reply of /conversation, with the time until which its token is valid
 let session
 let opening // identifies the latest call of open
@@ -76,11 +76,15 @@ async function listThreads() {
     const { objects } = await (await records()).threads.list({ filter: { orderBy: "-updatedAt" } })
     const list = $("threads")
     const shown = new Map([...list.children].map((item) => [item.dataset.id, item]))
-    const items = objects.map(({ id, title }) => {
+    const items = objects.map(({ id, title, updated_at: updatedAt }) => {
       const item = shown.get(id) ?? threadItem(id)
       const [button, remove] = item.children
       const name = title || "Untitled"
-      button.textContent = name
+      const [label, when] = button.children
+      label.textContent = name
+      const date = new Date(updatedAt)
+      when.dateTime = date.toISOString()
+      when.textContent = date.toLocaleString(undefined, date.toDateString() === new Date().toDateString() ? { timeStyle: "short" } : { dateStyle: "medium" })
       button.ariaCurrent = id === session?.threadId ? "true" : null
       remove.ariaLabel = `Delete ${name}`
       return item
@@ -94,9 +98,12 @@ async function listThreads() {
 }
 
 function threadItem(id) {
-  const button = make("button", { type: "button", className: "open" })
-  button.addEventListener("click", () => open(id))
-  const remove = make("button", { type: "button" }, "Delete")
+  const button = make("button", { type: "button", className: "open" }, make("span"), make("time"))
+  button.addEventListener("click", () => {
+    showThreads(false)
+    open(id)
+  })
+  const remove = make("button", { type: "button", className: "delete" }, icon("close"))
   remove.addEventListener("click", () => removeThread(id))
   const item = make("li", {}, button, remove)
   item.dataset.id = id
@@ -131,13 +138,24 @@ function failed(error, retry) {
   })
 }
 
+/** On a phone, shows the list of threads, or the open one. */
+function showThreads(shown) {
+  $("list").setAttribute("aria-expanded", String(shown))
+}
+
 /** Shows the form, or the conversations of who is signed in. */
 async function show() {
-  const { name } = await (await fetch("/me")).json()
+  const me = await (await fetch("/me")).json()
+  const { name } = me
   const inside = name !== ""
-  for (const id of ["who", "new", "sign-out", "talk", "beside"]) $(id).hidden = !inside
-  $("sign-in").hidden = inside
-  $("who").textContent = `Signed in as ${name}`
+  agent = me.agent
+  for (const place of document.querySelectorAll(".agent")) place.textContent = agent
+  document.querySelector("main").dataset.inside = String(inside)
+  for (const id of ["who", "list", "new", "sign-out", "talk", "beside"]) $(id).hidden = !inside
+  $("welcome").hidden = inside
+  showThreads(false)
+  $("who").textContent = name
+  $("text").placeholder = `Ask ${agent} something`
   if (inside) await open()
   else $("name").focus()
 }
@@ -159,6 +177,11 @@ $("sign-out").addEventListener("click", async () => {
   await show()
 })
 
-$("new").addEventListener("click", () => open())
+$("list").addEventListener("click", () => showThreads($("list").getAttribute("aria-expanded") === "false"))
+
+$("new").addEventListener("click", () => {
+  showThreads(false)
+  open()
+})
 
 await show()

@@ -101,10 +101,13 @@ func (a *accounts) signOut(w http.ResponseWriter, _ *http.Request) {
 	w.WriteHeader(http.StatusNoContent)
 }
 
-func (a *accounts) me(w http.ResponseWriter, r *http.Request) {
-	w.Header().Set("Content-Type", "application/json")
-	w.Header().Set("Cache-Control", "no-store")
-	_ = json.NewEncoder(w).Encode(map[string]string{"name": a.name(r)}) // fails only when the page is gone
+// me returns the visitor's name, and that of the agent.
+func (a *accounts) me(agent string) http.HandlerFunc {
+	return func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("Content-Type", "application/json")
+		w.Header().Set("Cache-Control", "no-store")
+		_ = json.NewEncoder(w).Encode(map[string]string{"name": a.name(r), "agent": agent}) // fails only when the page is gone
+	}
 }
 
 // setCookie sets the session's cookie, which scripts and other sites can't use. A site with
@@ -121,12 +124,13 @@ const page = "/example/tokenserver/"
 var paths = []string{"example/tokenserver", "example/shared", "example/avatar/icon.svg", "js/dist"}
 
 // newSite returns the handler of everything under the site's host names: the page and its
-// files, signing in, and the conversations. The page may also connect to the given service.
-func newSite(a *accounts, conversations http.Handler, files fs.FS, hosts pageserver.Hosts, service string) http.Handler {
+// files, signing in, and the conversations with the agent. The page may also connect to the
+// given service.
+func newSite(a *accounts, agent string, conversations http.Handler, files fs.FS, hosts pageserver.Hosts, service string) http.Handler {
 	mux := http.NewServeMux()
 	mux.Handle("GET /{$}", http.RedirectHandler(page, http.StatusFound))
 	mux.Handle("/", &pageserver.Files{FS: files, Paths: paths})
-	mux.HandleFunc("GET /me", a.me)
+	mux.HandleFunc("GET /me", a.me(agent))
 	mux.HandleFunc("POST /sign-in", a.signIn)
 	mux.HandleFunc("POST /sign-out", a.signOut)
 	mux.Handle("/conversation", conversations)
