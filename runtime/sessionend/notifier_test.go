@@ -92,6 +92,7 @@ func (p *page) Watch(l Listener) func() {
 	p.listener = l
 	return func() { p.listener = Listener{} }
 }
+
 func (p *page) sendAtHide(_ fetch.Network, r *fetch.Request, cached bool) (withdraw func()) {
 	id := new(int)
 	p.left[id] = text(r) + map[bool]string{true: "*"}[cached]
