@@ -84,11 +84,7 @@ func (n *Notifier) SetThread(thread, token string) {
 		n.presence = nil
 	}
 	if n.o.Settings.Page != nil && *n.o.Settings.CrossTabPresence && *n.o.Settings.CompleteOnEnd {
-		n.presence = openPresence(n.o.Settings, thread, func() {
-			n.mu.Lock()
-			defer n.mu.Unlock()
-			n.leaveToBrowser()
-		})
+		n.presence = openPresence(n.o.Settings, thread, n.update)
 	}
 }
 
@@ -109,6 +105,13 @@ func (n *Notifier) leaveToBrowser() {
 	if r, err := n.completion(httpclient.TraceContext{}); err == nil {
 		n.withdraw = page.sendAtHide(n.network, r, *s.CompleteOnBFCache)
 	}
+}
+
+// update is leaveToBrowser without mu held.
+func (n *Notifier) update() {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	n.leaveToBrowser()
 }
 
 // Activity restarts HiddenGrace, the time limit of a hidden page.
@@ -154,6 +157,7 @@ func (n *Notifier) NotifyNow(ctx context.Context) (Result, error) {
 func (n *Notifier) start(reason string, done func(Result)) {
 	r, request := n.begin(reason)
 	if request == nil {
+		n.update() // another session of the conversation may have reported
 		if r.Reason == "suppressed" {
 			n.report(Attempt{Reason: reason, Suppressed: true, Peers: r.Peers})
 		}
@@ -164,16 +168,11 @@ func (n *Notifier) start(reason string, done func(Result)) {
 }
 
 func (n *Notifier) send(reason string, request *fetch.Request, done func(Result)) {
-	update := func() {
-		n.mu.Lock()
-		defer n.mu.Unlock()
-		n.leaveToBrowser()
-	}
-	defer update() // the request is under way
+	defer n.update() // the request is under way
 	finish := func(r Result) {
 		if !r.OK {
 			n.o.Settings.Once.sent.Store(false) // a later trigger may try again
-			update()
+			n.update()
 		}
 		n.report(Attempt{Reason: reason, Sent: r.OK})
 		done(r)

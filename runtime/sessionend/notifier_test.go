@@ -347,6 +347,15 @@ func TestTheReportIsLeftToTheBrowser(t *testing.T) {
 		r.now()
 		want(r)
 
+		once, browser := new(Once), newBrowser()
+		one, two := newRig(t, browser, Settings{Once: once}), newRig(t, browser, Settings{Once: once})
+		one.SetThread("5f0c", "token")
+		two.SetThread("5f0c", "token")
+		one.page.listener.Hide(true)
+		two.page.listener.Hide(true) // has nothing to report any more
+		want(one)
+		want(two)
+
 		for _, s := range []Settings{{PageLifecycle: &off}, {CompleteOnEnd: &off}} {
 			s.tab = "silent"
 			r := newRig(t, newBrowser(), s)

@@ -1,7 +1,7 @@
 import { localError, messageOf, untilAborted } from "./errors.js"
 import { node, type Node } from "./node.js"
 import { start, type Holdings, type Program, type ProgramFile, type ProgramName } from "./program.js"
-import { warmUp, warmUpWhenIdle, warmUpWorker } from "./warmup.js"
+import { isChromium, warmUp, warmUpWhenIdle, warmUpWorker } from "./warmup.js"
 
 export type { ProgramFile, ProgramName } from "./program.js"
 
@@ -129,8 +129,9 @@ async function open(file: ProgramFile, { wasmUrl, wasmModule }: LoadOptions): Pr
     }))
     void program.ended.then(() => end.abort(program.end))
     warmUpWhenIdle({ module, file }, () => !program.end && !program.used)
-    // Node.js reads both parts from the disk, and can't wait for one within a call.
-    if (url.protocol === "file:" || !("XMLHttpRequest" in globalThis)) await program.loadRest()
+    // Node.js reads both parts from the disk, and can't wait for one within a call. Other browsers than Chromium call functions
+    // that no profile has: in Firefox the viewer of a visitor who left soon was not released.
+    if (url.protocol === "file:" || !("XMLHttpRequest" in globalThis) || !isChromium) await program.loadRest()
     return program
   } catch (reason) {
     worker?.terminate()
