@@ -81,7 +81,7 @@ async function modules(rests) {
   const restNames = {
     name: "rest-names",
     setup: (build) =>
-      build.onLoad({ filter: /core[/\\](full|load)\.ts$/ }, ({ path }) => ({
+      build.onLoad({ filter: /src[/\\](core[/\\]load|session[/\\]full)\.ts$/ }, ({ path }) => ({
         contents: readFileSync(path, "utf8").replace(/"\.\/(\w+)\.rest\.wasm"/, (_, name) => JSON.stringify(`./${rests[`${name}.wasm`] ?? `${name}.wasm`}`)),
         loader: "ts",
       })),

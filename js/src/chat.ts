@@ -36,7 +36,8 @@ export type {
   TurnCredentials,
   WithToken,
 } from "./core/options.js"
-export { diagnostics, dispose, type LoadOptions, type ProgramName } from "./core/load.js"
+export { diagnostics, dispose, type LoadOptions } from "./core/load.js"
+export type { ProgramName } from "./core/program.js"
 export { isSilentOpening } from "./session/opening.js"
 export type { Holdings } from "./core/program.js"
 export type { CallOptions } from "./core/signals.js"

@@ -9,4 +9,4 @@ export { AgentSession, type AgentSessionEvents, type SendOptions, type Transport
 export { AvatarSession, type Device } from "./session/avatar.js"
 export type { AgentAction, AvatarOptions, AvatarSettings, SendInfo, TimeoutName } from "./session/avataroptions.js"
 export * from "./chat.js"
-export { appInit, load, type LoadOptions } from "./core/full.js"
+export { appInit, load, type LoadOptions } from "./session/full.js"

@@ -1,6 +1,6 @@
 import { AgentError } from "../src/core/errors.js"
-import { Program, type Exports, type Methods } from "../src/core/program.js"
-import { adopt, type ProgramName } from "../src/core/load.js"
+import { Program, type Exports, type Methods, type ProgramName } from "../src/core/program.js"
+import { adopt } from "../src/core/load.js"
 import type { Remote } from "../src/core/remote.js"
 
 /** A program that writes down what it is asked, in place of the Go one. */

@@ -36,3 +36,10 @@ test("no file imports itself through others", () => {
   const circles = new Set([...graph.keys()].map((file) => circleOf(graph, file).sort().join(" ")).filter((circle) => circle !== ""))
   assert.deepEqual([...circles], [])
 })
+
+test("what loads and calls a program, and what is generated, is below the sessions", () => {
+  for (const [file, imported] of imports()) {
+    if (!/^(core|generated)\//.test(file)) continue
+    assert.deepEqual(imported.filter((other) => !/^(core|generated)\//.test(other)), [], file)
+  }
+})

@@ -3,7 +3,7 @@ import { afterEach, beforeEach, mock, test } from "node:test"
 import { AvatarSession } from "../src/session/avatar.js"
 import { appInit as chatInit, load as loadChat } from "../src/chat.js"
 import { localError } from "../src/core/errors.js"
-import { appInit, fullProgram, load } from "../src/core/full.js"
+import { appInit, fullProgram, load } from "../src/session/full.js"
 import { chatProgram, compile, diagnostics, dispose } from "../src/core/load.js"
 import { FakeProgram, made, settle } from "./fake.js"
 

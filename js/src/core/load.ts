@@ -3,8 +3,6 @@ import { node, type Node } from "./node.js"
 import { start, type Holdings, type Program, type ProgramFile, type ProgramName } from "./program.js"
 import { isChromium, warmUp, warmUpWhenIdle, warmUpWorker } from "./warmup.js"
 
-export type { ProgramFile, ProgramName } from "./program.js"
-
 /** Options of `load`. */
 export interface LoadOptions {
   /**

@@ -330,11 +330,11 @@ function expectations(ended: Promise<unknown>): (promise: unknown, kind: keyof t
 }
 
 /**
- * Makes the function with which the program leaves a request for the moment when the visitor leaves the page: the program
- * has perhaps crashed then, or waits for its second part, which no page gets that is being closed. The program's own
- * listener of pagehide, which is older, withdraws the request when it has sent one itself. Requests with equal keys, as
- * of two sessions of one conversation, are sent once; those that are `cached` also for a page that the browser keeps in
- * its back-forward cache.
+ * Makes the function with which the program prepares a request that is sent when the visitor leaves the page although the
+ * program can't run: it may have crashed, or wait for its second part, which is not loaded any more while a page is closed.
+ * The program's own listener of pagehide was added before, so it is called first, and withdraws the request when it has
+ * sent its own. Of requests with equal keys, as of two sessions of one conversation, one is sent. Those that are `cached`
+ * are also sent for a page that the browser keeps in its back-forward cache.
  */
 function requestsAtHide(): (key: string, send: () => Promise<unknown>, cached: boolean) => () => void {
   const left = new Map<() => void, { key: string; send: () => Promise<unknown>; cached: boolean }>()
@@ -345,7 +345,7 @@ function requestsAtHide(): (key: string, send: () => Promise<unknown>, cached: b
       withdraw()
       if (sent.has(key)) continue
       sent.add(key)
-      new Promise((resolve) => resolve(send())).catch(() => {}) // no code of this page hears of it
+      new Promise((resolve) => resolve(send())).catch(() => {}) // the page is going away, so nothing can be done about a failure
     }
   }
   return (key, send, cached) => {

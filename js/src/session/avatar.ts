@@ -16,7 +16,7 @@ import {
   type Timings,
   type Warning,
 } from "../generated/events.js"
-import { fullProgram, load } from "../core/full.js"
+import { fullProgram, load } from "./full.js"
 import { optionsOf, type PlainOptions } from "../core/options.js"
 import { Remote } from "../core/remote.js"
 import { Session, withCallbacks, type DisconnectOptions } from "./session.js"

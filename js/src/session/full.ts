@@ -1,7 +1,7 @@
-import { requestInit, type AppInitOptions, type AppInitResult } from "../session/appinit.js"
-import { localError } from "./errors.js"
-import { chatProgram, program, type LoadOptions as FileOptions, type ProgramFile, type ProgramName } from "./load.js"
-import type { Program } from "./program.js"
+import { requestInit, type AppInitOptions, type AppInitResult } from "./appinit.js"
+import { localError } from "../core/errors.js"
+import { chatProgram, program, type LoadOptions as FileOptions } from "../core/load.js"
+import type { Program, ProgramFile, ProgramName } from "../core/program.js"
 
 /** The program with media. */
 const full: ProgramFile = {
