@@ -269,6 +269,40 @@ test("dispose ends the transport too, and its properties stay", async () => {
   assert.throws(() => transport?.setDynamicPrompt({}), { code: "invalid_state" })
 })
 
+test("calls that wait for a transport are dropped when one of them ends it", async () => {
+  const program = new FakeProgram()
+  const { loaded } = program.loading()
+  const session = new AgentSession({ token: "t", mode: "avatar" })
+  const transport = session.transport as AvatarSession
+  transport.muteAudioOutput()
+  transport.unmuteAudioOutput()
+  const completed = transport.completeThread()
+  Object.assign(program.properties, { mode: "avatar", timings: {} })
+  loaded()
+  await made(session)
+  const inner = program.give("avatar")
+  inner.results["muteAudioOutput"] = () => inner.gone()
+  await assert.rejects(completed, { code: "invalid_state" })
+  assert.deepEqual(inner.calls, [["muteAudioOutput"]])
+})
+
+test("a call that a listener makes does not overtake those that wait", async () => {
+  const program = new FakeProgram()
+  const { loaded } = program.loading()
+  const session = new AgentSession({ token: "t", mode: "avatar" })
+  const transport = session.transport as AvatarSession
+  transport.muteAudioOutput()
+  transport.unmuteAudioOutput()
+  transport.on("warning", () => transport.setAudioOutputVolume(0.5))
+  Object.assign(program.properties, { mode: "avatar", timings: {} })
+  loaded()
+  await made(session)
+  const inner = program.give("avatar")
+  inner.results["muteAudioOutput"] = () => inner.dispatch("warning", { code: "mic_silent" })
+  await settle()
+  assert.deepEqual(inner.calls, [["muteAudioOutput"], ["unmuteAudioOutput"], ["setAudioOutputVolume", 0.5]])
+})
+
 test("a crash of the program ends the transport and the session", async () => {
   const { program, session, inner } = await begun()
   inner.dispatch("stateChange", { state: "connected" })

@@ -35,7 +35,7 @@ export interface Callback {
 /** A call that waits for the program. */
 interface PendingCall {
   readonly method: string
-  run(): void
+  run(program: Program): void
   /** Absent for calls without a result. */
   reject?(reason: AgentError): void
 }
@@ -112,7 +112,7 @@ export class Remote {
     if (this.#gone) return undefined
     this.#runPending()
     if (this.#methods) return this.#invoke(method, args)
-    this.#queue.push({ method, run: () => this.callSync(method, ...args) })
+    this.#queue.push({ method, run: () => void this.#invoke(method, args) })
     return undefined
   }
 
@@ -147,9 +147,9 @@ export class Remote {
       }
       const call: PendingCall = {
         method,
-        run: () => {
+        run: (program) => {
           forget()
-          this.#whenPresent(method, signal, start).then(resolve, reject)
+          start(program).then(resolve, reject)
         },
         reject: (reason) => {
           forget()
@@ -228,12 +228,15 @@ export class Remote {
     for (const one of [...this.#held, this]) one.#runPending()
   }
 
-  /** Runs the waiting calls. Each later call does this first, so that it does not overtake them. */
+  /**
+   * Runs the waiting calls. Each later call does this first, also one that a listener makes meanwhile, so that
+   * it does not overtake them. A call that ends the object leaves none to run.
+   */
   #runPending(): void {
-    if (!this.#methods) return
-    for (const call of this.#queue.splice(0)) {
+    if (!this.#program || !this.#methods) return
+    for (let call = this.#queue.shift(); call; call = this.#queue.shift()) {
       try {
-        call.run()
+        call.run(this.#program)
       } catch (reason) {
         reportError(reason)
       }
@@ -260,7 +263,7 @@ export class Remote {
   #end(reason: AgentError): void {
     this.#gone ??= reason
     collector.unregister(this.#handle)
-    for (const call of this.#queue.splice(0)) call.reject?.(reason)
+    this.#drop(reason)
     for (const held of this.#held) {
       const made = held.#methods !== undefined // then the program reports its end
       held.#end(released())
@@ -268,8 +271,14 @@ export class Remote {
     }
   }
 
+  /** Drops the waiting calls; those with a result reject with reason. */
+  #drop(reason: AgentError): void {
+    for (const call of this.#queue.splice(0)) call.reject?.(reason)
+  }
+
   /** The holder has ended the object. */
   #release(): void {
+    this.#drop(released()) // first, because reading the properties runs what waits
     if (this.present) this.#owner?.ending()
     this.#end(released())
     this.#callbacks.clear()
