@@ -453,6 +453,45 @@ for (const modes of ["face", "text", "face text"]) {
   }
 }
 
+test("a start that comes before the agent is set begins with it, or can be repeated", async (t) => {
+  program.initReply = init
+  const phases = new Set<string>()
+  for (const modes of ["face", "text"]) {
+    for (let moment = 0; moment < 30; moment++) {
+      const element = place({ modes }, {})
+      const { errors } = told(t, element)
+      const started = element.start().catch(() => {})
+      for (let i = 0; i < moment; i++) await null
+      Object.assign(element, { widgetId: "w", ovpUrl: "https://ovp.example" }) // the page's module has run
+      await started
+      const begun = element.phase === "live"
+      const about = `${modes}, after ${moment} microtasks`
+      phases.add(element.phase)
+      assert.equal(errors.length, begun ? 0 : 1, about)
+      assert.equal(program.inits.length > 0, begun, about)
+      assert.equal(button(element, "start").hidden, begun, about)
+      await element.start()
+      assert.equal(element.phase, "live", about)
+      assert.equal(program.initRequests.at(-1)!["ovpUrl"], "https://ovp.example", about)
+      program.inits.length = 0
+      t.mock.restoreAll()
+      element.remove()
+      await settle()
+    }
+  }
+  assert.deepEqual([...phases], ["live", "idle"]) // the moments reach beyond the failure
+})
+
+test("an agent that is set after a start without one takes the message away", async (t) => {
+  const element = place({}, {})
+  told(t, element)
+  await assert.rejects(element.start(), { code: "bad_request" })
+  element.init = init
+  assert.deepEqual([element.phase, find(element, "[part=message]").textContent, button(element, "start").textContent], ["idle", "", english.start])
+  await element.start()
+  assert.equal(element.phase, "live")
+})
+
 test("an error that the session has emitted is reported once", async (t) => {
   for (const order of ["before", "after"]) {
     const element = place()

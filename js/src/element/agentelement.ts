@@ -467,7 +467,12 @@ export abstract class AgentElement extends Base {
   #accessChanged(): void {
     this.#early = undefined
     this.#dropPrepared()
-    if (this.#state.permanent) this.#update({ permanent: false })
+    if (this.#state.permanent) this.#update({ phase: "idle", message: undefined, permanent: false })
+  }
+
+  /** The page has said which agent it is: before its module has run, an element may have none yet. */
+  get #agentKnown(): boolean {
+    return Boolean(this.#init ?? this.#token ?? this.widgetId)
   }
 
   #passFocus(): void {
@@ -503,6 +508,7 @@ export abstract class AgentElement extends Base {
       sound: !this.hasAttribute("muted"),
     })
     this.#stage!.forget()
+    const known = this.#agentKnown
     try {
       checkAttributes(this)
       const [init, { Conversation, addParts }] = await Promise.all([this.#takeInit(signal), this.#conversations()])
@@ -542,6 +548,7 @@ export abstract class AgentElement extends Base {
       await this.#conversations().catch(() => {}) // without the texts of errors the sentence is a general one
       if (signal.aborted) return
       run.abort()
+      if (!known && this.#agentKnown) return this.#begin() // it was set since, and the visitor waits for it
       const error = reason instanceof AgentError ? reason : localError("internal_error", messageOf(reason), { cause: reason })
       this.#fail(error, "The conversation could not begin")
       throw error
