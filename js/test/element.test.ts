@@ -472,7 +472,7 @@ test("a start that comes before the agent is set begins with it, or can be repea
       assert.equal(button(element, "start").hidden, begun, about)
       await element.start()
       assert.equal(element.phase, "live", about)
-      assert.equal(program.initRequests.at(-1)!["ovpUrl"], "https://ovp.example", about)
+      assert.equal((program.initRequests.at(-1) as { ovpUrl?: string }).ovpUrl, "https://ovp.example", about)
       program.inits.length = 0
       t.mock.restoreAll()
       element.remove()
