@@ -224,6 +224,22 @@ test("the microphone's refusal stays until it is acted on", async () => {
   assert.deepEqual([problem.hidden, program.names().includes("startMic")], [true, true])
 })
 
+test("the notice of the microphone has the button for the sound, which it could cover", async () => {
+  const element = place()
+  await element.start()
+  program.dispatch("warning", { code: "playback_blocked", message: "a click is needed" })
+  const over = button(element, "unlock")
+  const problem = find(element, "[part=microphone-problem]")
+  const within = problem.querySelectorAll("button")[2]!
+  assert.deepEqual([over.hidden, within.hidden], [false, false])
+  program.dispatch("warning", { code: "mic_permission_denied", message: "no" })
+  assert.deepEqual([over.hidden, problem.hidden, within.hidden, within.textContent], [true, false, false, english.unlock])
+  program.results["startPlayback"] = async () => true
+  within.click()
+  await until(() => within.hidden === true)
+  assert.deepEqual([program.names().includes("startPlayback"), problem.hidden, over.hidden], [true, false, true])
+})
+
 test("a held tap-to-talk button talks while it is held, a short press until the next", async (t) => {
   t.mock.timers.enable({ apis: ["Date"] })
   const element = place()

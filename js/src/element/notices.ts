@@ -1,5 +1,5 @@
 import { make, makeButton } from "../ui/dom.js"
-import type { Actions, Part, State } from "./state.js"
+import { silent, type Actions, type Part, type State } from "./state.js"
 
 /** How the conversation ended, and what is wrong with the microphone. */
 export class Notices implements Part {
@@ -9,21 +9,27 @@ export class Notices implements Part {
   readonly #problem = make("p")
   readonly #retry: HTMLButtonElement
   readonly #dismiss: HTMLButtonElement
+  /** In place of the button over the picture, which the notice could cover in a small element. */
+  readonly #unlock: HTMLButtonElement
   readonly #microphone: HTMLElement
 
-  constructor({ retryMicrophone, dismissMicrophone }: Actions) {
+  constructor({ retryMicrophone, dismissMicrophone, unlock }: Actions) {
     this.#retry = makeButton({ part: "button" }, retryMicrophone)
     this.#dismiss = makeButton({ part: "button" }, dismissMicrophone)
-    this.#microphone = make("div", { part: "microphone-problem", class: "notice" }, this.#problem, this.#retry, this.#dismiss)
+    this.#unlock = makeButton({ part: "button", class: "main" }, unlock)
+    this.#microphone = make("div", { part: "microphone-problem", class: "notice" }, this.#problem, this.#retry, this.#dismiss, this.#unlock)
     this.root.append(this.#message, this.#unheard, this.#microphone)
   }
 
-  show({ labels, message, phase, unheard, microphoneProblem }: State): void {
+  show(state: State): void {
+    const { labels, message, phase, unheard, microphoneProblem } = state
     write(this.#message, message?.(labels))
     this.#message.toggleAttribute("data-bad", phase === "error")
     write(this.#unheard, unheard && phase === "live" ? labels.noVoice : undefined)
     this.#microphone.hidden = microphoneProblem === undefined
     this.#problem.textContent = microphoneProblem?.(labels) ?? ""
+    this.#unlock.hidden = !silent(state)
+    this.#unlock.textContent = labels.unlock
     this.#retry.textContent = labels.retry
     this.#dismiss.textContent = labels.dismiss
   }

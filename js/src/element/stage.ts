@@ -1,5 +1,5 @@
 import { icon, make, makeButton } from "../ui/dom.js"
-import { open, type Actions, type Part, type State } from "./state.js"
+import { open, silent, type Actions, type Part, type State } from "./state.js"
 
 /** How often the picture is copied, in ms, so that the copy can stand in for a picture that is lost. */
 const copyMs = 250
@@ -199,7 +199,7 @@ export class Stage implements Part {
     if (this.#status.textContent !== waits) this.#status.textContent = waits
     this.#start.hidden = active || state.permanent
     this.#label.textContent = phase === "idle" ? labels.start : labels.again
-    this.#unlock.hidden = !state.blocked || phase !== "live"
+    this.#unlock.hidden = !silent(state) || state.microphoneProblem !== undefined // then the notice has it
     this.#unlock.textContent = labels.unlock
     this.#agree.hidden = !state.gated
     this.#agree.textContent = labels.agree

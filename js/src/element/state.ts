@@ -87,3 +87,8 @@ export interface Actions {
 export function open({ phase }: State): boolean {
   return phase === "connecting" || phase === "live" || phase === "reconnecting"
 }
+
+/** Whether a button has to turn on the sound of the face. */
+export function silent({ blocked, mode, phase }: State): boolean {
+  return blocked && mode === "face" && phase === "live"
+}
