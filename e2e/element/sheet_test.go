@@ -228,12 +228,13 @@ rules:
 		await until(() => find("[part=poster] img").naturalWidth > 0)`+still)
 	state("idle", ``)
 	release := hold(h, "/v1/application/")
-	p.Do(nil, `element.widgetId = element.widgetId + ""`) // the early reply of appInit is used no more
+	p.Do(nil, `element.widgetId = element.widgetId + "" // the early reply of appInit is used no more
+		globalThis.opened = new Promise((resolve) => element.addEventListener("sessionCreated", ({detail: {session}}) => session.on("avatarStopTalking", resolve), {once: true}))`)
 	press(p, "start")
 	state("connecting", `await until(() => element.phase === "connecting" && seen("[part=veil]"))`)
 	release()
 	p.Do(nil, `await until(() => element.phase === "live" && !seen("[part=veil]"))`)
-	state("muted", is("muted"))
+	state("muted", `await opened;`+is("muted")) // before its opening line the agent has nothing to say for a moment, too
 	if err := p.SetPermission(p.Context(), "microphone", browsertest.Denied); err != nil {
 		t.Fatal(err)
 	}
