@@ -97,7 +97,7 @@ func (s *Session) connectNow(p *procedure) {
 			return
 		}
 	}
-	s.conn = l
+	s.use(l)
 	if l.joined { // by Prepare, which emits nothing
 		s.announce(l)
 	}
@@ -162,12 +162,18 @@ func (s *Session) connectDone(d detail) {
 	p.finish(nil)
 }
 
+// use makes l the present connection; nil is none.
+func (s *Session) use(l *connection) {
+	s.conn = l
+	s.outbox.connectionChanged()
+}
+
 // drop closes the present connection and everything that belongs to it.
 func (s *Session) drop() {
 	if s.conn != nil {
 		s.conn.hs.abort(cutShort(nil))
 		s.conn.close()
-		s.conn = nil
+		s.use(nil)
 	}
 }
 
@@ -384,7 +390,7 @@ func (s *Session) approve(l *connection) {
 		return
 	}
 	l.approved = true
-	s.sendCommand(control.ApprovedPermissions, control.Approval{Room: l.room})
+	s.outbox.command(control.ApprovedPermissions, control.Approval{Room: l.room})
 	s.mark(phaseApproved)
 	s.turn.hold() // the opening can't be interrupted
 }

@@ -32,10 +32,9 @@ type connection struct {
 	up    Publisher
 	voice Voice // audio mode
 
-	unacknowledged []*command // what the service may not have received
-	approved       bool       // ApprovedPermissions was sent
-	paused         bool       // PauseConversation was sent, and no ResumeConversation since
-	released       bool       // the pause expired: the service freed the media
+	approved bool // ApprovedPermissions was sent
+	paused   bool // PauseConversation was sent, and no ResumeConversation since
+	released bool // the pause expired: the service freed the media
 
 	opened     bool            // the socket was connected once
 	downReason socketio.Reason // why the socket is down, "" while it is not

@@ -10,7 +10,7 @@ import (
 // mergeVars changes the variables and sends all of them.
 func (s *Session) mergeVars(vars map[string]any) {
 	s.core.MergeVars(vars)
-	s.sendCommand(control.UpdateGenieContext, control.GenieContext{
+	s.outbox.command(control.UpdateGenieContext, control.GenieContext{
 		Capabilities: s.core.Caps, RequestVars: s.core.Vars,
 		ContextID: s.opts.ContextID, ContextType: s.opts.ContextType,
 	})

@@ -33,7 +33,7 @@ func (s *Session) setMic(on bool, event string) {
 		s.devices.micOn = on
 		s.media.SetMicEnabled(on)
 		if s.state == Connected { // a later session starts with the present state
-			s.sendCommand(event, control.Empty{})
+			s.outbox.command(event, control.Empty{})
 		}
 	})
 }

@@ -51,7 +51,7 @@ func TestTextWaitsForTheEndOfAPause(t *testing.T) {
 func TestHeldTextsAreBounded(t *testing.T) {
 	run(t, Options{}, func(r *rig) {
 		r.connectOnly() // the opening holds
-		for range maxHeld {
+		for range maxTexts {
 			r.speakLater("x")
 		}
 		if _, err := r.Speak(context.Background(), "one more"); !errors.Is(err, fault.RateLimited) {

@@ -127,7 +127,7 @@ func (s *Session) lifecycle(ev socketio.Event) {
 		if s.life.paused && s.running == nil {
 			return // it confirms an earlier resume; the session is paused again
 		}
-		s.flush()
+		s.outbox.flush()
 		s.core.Emit(event.Resumed{})
 	}
 }
@@ -137,7 +137,7 @@ func (s *Session) lifecycle(ev socketio.Event) {
 func (s *Session) resumedSilently() {
 	if s.state == Resuming && s.running == nil {
 		s.setState(Connected)
-		s.flush()
+		s.outbox.flush()
 	}
 }
 
@@ -376,7 +376,7 @@ func (s *Session) userTurn(p control.TurnToTalk) {
 	}
 	s.core.Turns.Transcript()
 	s.turn.lastText = text
-	s.repeated(text)
+	s.outbox.repeated(text)
 	s.core.Audit("turn.user_captured", "done", "")
 	if text = s.cutEcho(text); text != "" {
 		s.core.Emit(event.Transcript{Type: "user", Text: text})

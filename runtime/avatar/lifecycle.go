@@ -59,7 +59,7 @@ func (s *Session) disconnect(o session.DisconnectOptions) {
 	}
 	s.resetTurn()
 	s.core.Turns.Close()
-	s.settleAllTurns()
+	s.outbox.settleAll()
 	s.tearDown(cutShort(nil))
 	s.core.Token = ""
 	s.core.Audit("token.revoke", "ended", "forgotten")
@@ -77,7 +77,7 @@ func (s *Session) end(err *fault.Error, reason string) {
 	}
 	s.resetTurn()
 	s.core.Turns.Close()
-	s.settleAllTurns()
+	s.outbox.settleAll()
 	if err != nil {
 		s.core.Emit(event.Failed{Error: err})
 	}
@@ -118,7 +118,8 @@ func (s *Session) tearDown(cause *fault.Error) {
 	s.media.StopMic()
 	s.media.ClearTracks()
 	s.resetTurn()
-	s.failHeld()
+	s.turn.kickoffText, s.turn.holding = nil, false
+	s.outbox.discard()
 	s.turn.ended = nil
 	s.recovery.question = ""
 	s.core.Tools.Forget()
@@ -221,7 +222,7 @@ func (s *Session) Pause() error {
 		}
 		s.life.paused, s.conn.paused = true, true
 		s.core.Stall.Disarm()
-		s.sendCommand(control.PauseConversation, control.Empty{})
+		s.outbox.command(control.PauseConversation, control.Empty{})
 	})
 	return nil
 }
@@ -263,12 +264,12 @@ func (s *Session) resume(done chan error) {
 		// approval is missing (protocol §7.9).
 		s.life.paused = false
 		if l.paused || l.approved || s.gated() {
-			s.sendCommand(control.ResumeConversation, control.Empty{})
+			s.outbox.command(control.ResumeConversation, control.Empty{})
 		}
 		l.paused = false
 		s.approve(l)
 		s.sendKickoff()
-		s.flush()
+		s.outbox.flush()
 		done <- nil
 	}
 }
@@ -284,7 +285,7 @@ func (s *Session) rebuildMedia(l *connection, done chan error) {
 	p := newProcedure(done).limit(s.opts.Limits.Overall)
 	s.running = p
 	l.paused = false
-	s.sendCommand(control.ResumeConversation, control.Empty{})
+	s.outbox.command(control.ResumeConversation, control.Empty{})
 	s.core.Spawn(func() {
 		s.freshRelay(p.ctx)
 		media, err := session.Ask(p.ctx, &s.core, func(reply chan<- peers) {
@@ -321,6 +322,6 @@ func (s *Session) mediaResumed(d detail) {
 	s.startWatching()
 	s.noPicture(l)
 	s.sendKickoff()
-	s.flush()
+	s.outbox.flush()
 	p.finish(nil)
 }

@@ -232,8 +232,7 @@ func (s *Session) socketUp(l *connection, recovered bool) {
 	s.mark(phaseSocketOpen)
 	s.core.Emit(event.ConnectivityChanged{Channel: "socket", State: string(event.ICEConnected)})
 	if recovered {
-		s.resendCommands(l)
-		s.reconsiderTurns(true)
+		s.outbox.recovered()
 	}
 	switch {
 	case first:
@@ -248,7 +247,7 @@ func (s *Session) socketUp(l *connection, recovered bool) {
 func (s *Session) socketRecovered(detail) {
 	s.stopWaiting()
 	s.setState(Connected)
-	s.flush()
+	s.outbox.flush()
 	s.core.Emit(event.Reconnected{Recovered: true})
 	s.repairPeers(detail{})
 }
@@ -282,7 +281,7 @@ func (s *Session) forgetTurns() {
 	s.core.Tools.Forget()
 	s.dropSegments()
 	s.resetTurn()
-	s.reconsiderTurns(false)
+	s.outbox.abandoned()
 }
 
 // releaseMedia closes the peers. The next attempt waits until the service has released the
@@ -348,7 +347,7 @@ func (s *Session) remakeOn(p *procedure, reuse bool) {
 		}
 	}
 	l.announced, l.shown = true, true
-	s.conn = l
+	s.use(l)
 	media := s.newMedia(l)
 	request := s.joinRequest(l.room)
 	s.core.Spawn(func() {
@@ -387,7 +386,7 @@ func (s *Session) rebuilt(d detail) {
 	s.noPicture(l)
 	s.sendKickoff() // if the disclosure held it until now
 	s.askAgain()
-	s.flush()
+	s.outbox.flush()
 }
 
 func (s *Session) retryRebuild(d detail) {
@@ -417,7 +416,7 @@ func (s *Session) askAgain() {
 			case err != nil:
 				s.core.Log("warn", "the lost question is not asked again: "+err.Error(), nil)
 			default:
-				s.first(&heldText{text, func(sent bool) {
+				s.outbox.addFirst(&waitingText{text, func(sent bool) {
 					if sent {
 						s.core.Emit(event.SpiralRecovered{Text: question})
 					}

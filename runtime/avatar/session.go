@@ -116,6 +116,7 @@ type Session struct {
 	preparing *procedure     // the prepare under way
 	expiry    *session.Timer // of prepared
 
+	outbox   outbox
 	turn     turnState
 	actions  actionQueue
 	shown    turnOutput
@@ -148,6 +149,7 @@ func New(o Options) (*Session, error) {
 	s.Conversation = s.core.Conversation()
 	s.core.Turns.Over = func() { s.media.WatchSpeech(false) }
 	s.spread = newSpread(s.sticky)
+	s.outbox.session = s
 	s.devices.volume = 1
 	s.devices.micOn = true
 	s.turn.kickoff = o.Kickoff

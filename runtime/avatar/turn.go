@@ -3,7 +3,6 @@ package avatar
 import (
 	"context"
 	"errors"
-	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -28,22 +27,16 @@ type turnState struct {
 	cut string
 
 	// holding is set during a turn that can't be interrupted; typed texts wait
-	// in held until it ends (protocol §7.7).
+	// in the outbox until it ends (protocol §7.7).
 	holding bool
-	held    []*heldText
 
 	kickoff      *event.Kickoff
-	kickoffTaken bool      // sendKickoff has taken the kickoff since the last connect
-	kickoffText  *heldText // the kickoff that sendKickoff has taken and that is not sent yet
-	kickoffHeld  bool      // the kickoff must not be sent (HoldKickoff)
+	kickoffTaken bool         // sendKickoff has taken the kickoff since the last connect
+	kickoffText  *waitingText // the kickoff that sendKickoff has taken and that is not sent yet
+	kickoffHeld  bool         // the kickoff must not be sent (HoldKickoff)
 	// echo is the kickoff's text until the first user transcript, from which
 	// it is removed (protocol §7.6).
 	echo string
-
-	// unconfirmed are the turns that were sent and that the service has not confirmed,
-	// in order.
-	unconfirmed  []*sentTurn
-	acknowledges bool // the service acknowledges events: it did so at least once
 
 	sent     []time.Time // typed turns of the last minute
 	lastText string      // what the visitor asked last, for spiral recovery
@@ -53,16 +46,7 @@ type turnState struct {
 	captions captions
 }
 
-// heldText is a typed text that waits. done is called once, with whether it was sent.
-type heldText struct {
-	text string
-	done func(sent bool)
-}
-
-const (
-	turnRateWindow = time.Minute
-	maxHeld        = 100 // typed texts that may wait; a visitor does not type more during an opening
-)
+const turnRateWindow = time.Minute
 
 // mustWait reports whether a typed text must wait: the service loses texts during a turn
 // that can't be interrupted, a pause, or a tap-to-talk window.
@@ -95,7 +79,7 @@ func (s *Session) start(ctx context.Context, text string, sent func()) (wait fun
 		err  error
 	}
 	ended := make(chan outcome, 1)
-	held := &heldText{text, func(was bool) {
+	waiting := &waitingText{text, func(was bool) {
 		if was {
 			sent()
 		}
@@ -103,7 +87,7 @@ func (s *Session) start(ctx context.Context, text string, sent func()) (wait fun
 	}}
 	enter := func() {
 		s.core.Work.Do(func() {
-			if err := s.accept(held); err != nil {
+			if err := s.accept(waiting); err != nil {
 				ended <- outcome{err: err}
 			}
 		})
@@ -120,7 +104,7 @@ func (s *Session) start(ctx context.Context, text string, sent func()) (wait fun
 				ended <- outcome{err: err}
 				return
 			}
-			held.text = changed
+			waiting.text = changed
 			enter()
 		})
 	}
@@ -131,7 +115,7 @@ func (s *Session) start(ctx context.Context, text string, sent func()) (wait fun
 		case <-ctx.Done():
 		}
 		s.core.Work.Call(func() {
-			if s.withdraw(held) {
+			if s.outbox.withdraw(waiting) {
 				ended <- outcome{err: fault.New(fault.Aborted, "the text was withdrawn before it was sent").Because(context.Cause(ctx))}
 			}
 		})
@@ -189,8 +173,8 @@ func (s *Session) guard(ctx context.Context, text, kind string) (string, error) 
 	return changed, nil
 }
 
-// accept sends text now or holds it.
-func (s *Session) accept(h *heldText) error {
+// accept sends t now or keeps it until it may be sent.
+func (s *Session) accept(t *waitingText) error {
 	switch {
 	case s.state != Connected:
 		return fault.New(fault.InvalidState, "the session is "+string(s.state))
@@ -198,14 +182,13 @@ func (s *Session) accept(h *heldText) error {
 		return fault.New(fault.InvalidState, "a tap-to-talk window is open")
 	case s.gated():
 		return disclosureRequired()
-	case len(s.turn.held) >= maxHeld:
+	case s.outbox.full():
 		return fault.New(fault.RateLimited, "too many texts are waiting to be sent; wait until the agent has finished")
 	}
 	if err := s.countTurn(); err != nil {
 		return err
 	}
-	s.turn.held = append(s.turn.held, h)
-	s.flush()
+	s.outbox.add(t)
 	return nil
 }
 
@@ -229,23 +212,8 @@ func (s *Session) countTurn() error {
 	return nil
 }
 
-// withdraw removes h, and reports whether it was still waiting.
-func (s *Session) withdraw(h *heldText) bool {
-	i := slices.Index(s.turn.held, h)
-	if i < 0 {
-		return false
-	}
-	s.turn.held = slices.Delete(s.turn.held, i, i+1)
-	return true
-}
-
-// send emits one typed turn: the barge-in marker, then the text
-// (protocol §3.6). It fails without a connection; nothing was sent then.
-func (s *Session) send(text string) error {
-	s.emitText(control.BargeIn())
-	if err := s.deliver(&sentTurn{id: session.RandomID(turnIDLength), text: text}); err != nil {
-		return err
-	}
+// asked records that a typed turn was sent.
+func (s *Session) asked(text string) {
 	s.turn.lastText = text
 	if s.opts.Debug {
 		s.emit(control.DebugTextEntered, control.Text{Text: text, IsFinal: true})
@@ -254,7 +222,6 @@ func (s *Session) send(text string) error {
 	s.turn.cut = s.turn.captions.speechID
 	s.prompted()
 	s.core.Stall.Arm()
-	return nil
 }
 
 func (s *Session) emitText(t control.Text) { s.emit(control.TextEntered, t) }
@@ -276,47 +243,7 @@ func (t *turnState) hold() { t.holding = true }
 // end (session §O5).
 func (s *Session) release() {
 	s.turn.holding = false
-	s.flush()
-}
-
-// flush sends the turns that must be sent again, then all waiting texts as one turn. It
-// does nothing while texts must wait.
-func (s *Session) flush() {
-	if s.mustWait() || s.state != Connected {
-		return
-	}
-	for _, t := range s.turn.unconfirmed {
-		if t.again && s.deliver(t) != nil {
-			return // until the next connection
-		}
-	}
-	held := s.turn.held
-	if len(held) == 0 {
-		return
-	}
-	texts := make([]string, len(held))
-	for i, h := range held {
-		texts[i] = h.text
-	}
-	if err := s.send(strings.Join(texts, "\n")); err != nil {
-		s.core.Log("info", "a typed turn waits for the connection: "+err.Error(), nil)
-		return
-	}
-	s.turn.held = nil
-	for _, h := range held {
-		h.done(true)
-	}
-}
-
-// failHeld reports the texts that will never be sent.
-func (s *Session) failHeld() {
-	held := s.turn.held
-	s.turn.held = nil
-	s.turn.kickoffText = nil
-	s.turn.holding = false
-	for _, h := range held {
-		h.done(false)
-	}
+	s.outbox.flush()
 }
 
 // Interrupt silences the avatar. It does not stop the brain. The error is
@@ -376,7 +303,7 @@ func (s *Session) EndTapToTalk() error {
 		s.closeTap()
 		s.prompted()
 		s.core.Stall.Arm()
-		s.flush()
+		s.outbox.flush()
 	})
 	return nil
 }
@@ -460,7 +387,7 @@ func (s *Session) sendKickoff() {
 	if k == nil || k.Sent || s.turn.kickoffTaken || s.turn.kickoffHeld || s.gated() || s.life.paused {
 		return
 	}
-	h := &heldText{}
+	h := &waitingText{}
 	s.turn.kickoffTaken, s.turn.kickoffText = true, h
 	ctx := s.core.Life
 	s.core.Spawn(func() {
@@ -477,13 +404,13 @@ func (s *Session) sendKickoff() {
 				s.core.Warn(fault.KickoffFailed, err.Error())
 				return
 			}
-			*h = heldText{text, func(sent bool) {
+			*h = waitingText{text, func(sent bool) {
 				s.turn.kickoffText = nil
 				if sent {
 					s.kickoffSent(text)
 				}
 			}}
-			s.first(h)
+			s.outbox.addFirst(h)
 		})
 	})
 }
@@ -496,7 +423,7 @@ func (s *Session) HoldKickoff(hold bool) (used bool) {
 	s.core.Work.Call(func() {
 		s.turn.kickoffHeld = hold
 		if h := s.turn.kickoffText; h != nil && hold {
-			s.withdraw(h)
+			s.outbox.withdraw(h)
 			s.turn.kickoffTaken, s.turn.kickoffText = false, nil
 		}
 		if !hold && s.state == Connected {
@@ -506,12 +433,6 @@ func (s *Session) HoldKickoff(hold bool) (used bool) {
 		used = k == nil || k.Sent || s.turn.kickoffTaken && s.turn.kickoffText == nil
 	})
 	return used
-}
-
-// first queues a text of the session itself before the texts that wait.
-func (s *Session) first(h *heldText) {
-	s.turn.held = slices.Insert(s.turn.held, 0, h)
-	s.flush()
 }
 
 // kickoffSent records that the kickoff was sent, so that it is never sent again.

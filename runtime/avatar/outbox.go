@@ -1,0 +1,297 @@
+package avatar
+
+import (
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/agentruntime/agentruntime/internal/socketio"
+	"github.com/agentruntime/agentruntime/runtime/control"
+	"github.com/agentruntime/agentruntime/runtime/converse"
+	"github.com/agentruntime/agentruntime/runtime/event"
+	"github.com/agentruntime/agentruntime/runtime/session"
+)
+
+// outbox keeps what must reach the service, whatever happens to the connection, until it is
+// known to have: typed turns, and commands, which change a setting of the session at the
+// service. The socket keeps no copy of either ([socketio.Client.EmitWithAck]).
+//
+// What waits: the texts that can't be sent now ([Session.mustWait], or there is no
+// connection), and commands that met a socket that was down. What was sent and is not
+// confirmed: turns, in order, and of each setting the newest command.
+//
+// After a reconnect the commands go out first, then the unconfirmed turns, then the waiting
+// texts as one turn. The commands go out as soon as the socket is back, the others once the
+// session is connected and texts need not wait. What was sent before is repeated only if the
+// service acknowledges events: it then knows a turn by its id, and a repeated command has no
+// further effect. Another service might answer a turn twice.
+//
+// A connection that is made again is a new session at the service, for which no command is kept:
+// the join carries the variables, and the approval is sent again. Turns and texts stay. At the end of a session nothing is sent any more. The caller
+// of a waiting text gets sent = false; a turn without a confirmation is reported as
+// turnUnconfirmed, and so is one that the service has not confirmed in time, or that would
+// have to be repeated and may not be.
+//
+// Events that nobody has to confirm, e.g. candidates, stills and the barge-in marker, do not
+// pass through the outbox ([Session.emit]). The buffer of [socketio.Client.Emit], which keeps
+// such events until the socket is back, is another matter: it is part of Socket.IO, below the
+// sessions, and knows no acknowledgements, and so can't know what was received.
+type outbox struct {
+	session *Session
+
+	waiting  []*waitingText
+	turns    []*sentTurn // sent and not confirmed, in order
+	commands []*command  // on the present connection: not acknowledged
+
+	acknowledges bool // the service acknowledges events: it did so at least once
+}
+
+// waitingText is a typed text that was not sent yet. done is called once, with whether it was.
+type waitingText struct {
+	text string
+	done func(sent bool)
+}
+
+// sentTurn is a typed turn that was sent and is not confirmed yet.
+type sentTurn struct {
+	id, text string
+	repeated bool // the service has repeated the text, which does not prove that it is stored
+	again    bool // waits to be sent again; the service recognises a duplicate by the id
+	limit    *session.Timer
+}
+
+// command is e.g. the approval, the pause or the variables.
+type command struct {
+	name    string
+	payload any
+	sent    bool // on some connection
+}
+
+const (
+	turnIDLength = 16
+	// maxTexts bounds the texts that wait, and the turns that are not confirmed; a visitor
+	// does not type more during an opening.
+	maxTexts = 100
+	// confirmLimit is how long the service may take to confirm a typed turn. It is longer
+	// than the heartbeat, 45 s, so that a dead connection is detected first.
+	confirmLimit = time.Minute
+)
+
+// full reports whether no more texts may wait.
+func (o *outbox) full() bool { return len(o.waiting) >= maxTexts }
+
+// add sends t now or keeps it.
+func (o *outbox) add(t *waitingText) {
+	o.waiting = append(o.waiting, t)
+	o.flush()
+}
+
+// addFirst is add for a text of the session itself, which is sent before those that wait.
+func (o *outbox) addFirst(t *waitingText) {
+	o.waiting = slices.Insert(o.waiting, 0, t)
+	o.flush()
+}
+
+// withdraw removes t, and reports whether it was still waiting.
+func (o *outbox) withdraw(t *waitingText) bool {
+	i := slices.Index(o.waiting, t)
+	if i < 0 {
+		return false
+	}
+	o.waiting = slices.Delete(o.waiting, i, i+1)
+	return true
+}
+
+// flush sends the turns that must be sent again, then all waiting texts as one turn. It
+// does nothing while texts must wait.
+func (o *outbox) flush() {
+	s := o.session
+	if s.mustWait() || s.state != Connected {
+		return
+	}
+	for _, t := range o.turns {
+		if t.again && o.deliver(t) != nil {
+			return // until the next connection
+		}
+	}
+	waiting := o.waiting
+	if len(waiting) == 0 {
+		return
+	}
+	texts := make([]string, len(waiting))
+	for i, t := range waiting {
+		texts[i] = t.text
+	}
+	if err := o.sendTurn(strings.Join(texts, "\n")); err != nil {
+		s.core.Log("info", "a typed turn waits for the connection: "+err.Error(), nil)
+		return
+	}
+	o.waiting = nil
+	for _, t := range waiting {
+		t.done(true)
+	}
+}
+
+// sendTurn emits one typed turn: the barge-in marker, then the text
+// (protocol §3.6). It fails without a connection; the text was not sent then.
+func (o *outbox) sendTurn(text string) error {
+	o.session.emitText(control.BargeIn())
+	if err := o.deliver(&sentTurn{id: session.RandomID(turnIDLength), text: text}); err != nil {
+		return err
+	}
+	o.session.asked(text)
+	return nil
+}
+
+// deliver sends t on the present connection, or fails.
+func (o *outbox) deliver(t *sentTurn) error {
+	text := control.Text{Text: t.text, IsFinal: true, ClientTurnID: t.id}
+	if err := o.transmit(control.TextEntered, text, func() { o.forget(t) }); err != nil {
+		return err
+	}
+	t.again = false
+	o.session.core.Turns.Asked(t.id)
+	o.awaitSign(t)
+	if !slices.Contains(o.turns, t) {
+		o.turns = append(o.turns, t)
+	}
+	if len(o.turns) > maxTexts {
+		o.settle(o.turns[0])
+	}
+	return nil
+}
+
+// transmit sends an event on the present connection, or fails. confirmed is called when the
+// service has acknowledged it, i.e. has stored it.
+func (o *outbox) transmit(name string, payload any, confirmed func()) error {
+	return o.session.conn.socket.EmitWithAck(name, func(socketio.Args) {
+		o.session.core.Work.Post(func() {
+			o.acknowledges = true
+			confirmed()
+		})
+	}, payload)
+}
+
+// awaitSign ends the wait for t after confirmLimit, which starts again if the session is
+// not connected then.
+func (o *outbox) awaitSign(t *sentTurn) {
+	t.limit.Stop()
+	t.limit = o.session.core.After(confirmLimit, func() {
+		if o.session.state == Connected && !t.again {
+			o.settle(t)
+		} else {
+			o.awaitSign(t)
+		}
+	})
+}
+
+func (o *outbox) forget(t *sentTurn) {
+	t.limit.Stop()
+	o.turns = slices.DeleteFunc(o.turns, func(other *sentTurn) bool { return other == t })
+}
+
+// repeated marks the turns whose text the service repeats in a user's transcript
+// (protocol §4.7).
+func (o *outbox) repeated(transcript string) {
+	for _, t := range o.turns {
+		before, after, found := strings.Cut(transcript, strings.TrimSpace(converse.Clean(t.text)))
+		if found && !t.repeated {
+			t.repeated = true
+			transcript = before + after // two turns may have the same words
+		}
+	}
+}
+
+// settle ends the wait for the confirmation of turns and reports those without one. If
+// the service acknowledges turns, a repeated text is no confirmation.
+func (o *outbox) settle(turns ...*sentTurn) {
+	core := &o.session.core
+	for _, t := range slices.Clone(turns) {
+		o.forget(t)
+		if o.acknowledges || !t.repeated {
+			core.Turns.Unanswered(t.id)
+			core.Emit(event.TurnUnconfirmed{Text: t.text, ClientTurnID: t.id})
+		}
+	}
+}
+
+// command sends a command and keeps it until it is acknowledged, because what is sent
+// on a breaking connection is lost, and a service that recovers the session has the old
+// setting. Without a connection it does nothing.
+func (o *outbox) command(name string, payload any) {
+	if o.session.conn == nil {
+		return
+	}
+	c := &command{name: name, payload: payload}
+	o.commands = append(slices.DeleteFunc(o.commands, func(other *command) bool { return setting(other.name) == setting(name) }), c)
+	o.transmitCommand(c)
+}
+
+func (o *outbox) transmitCommand(c *command) {
+	err := o.transmit(c.name, c.payload, func() {
+		o.commands = slices.DeleteFunc(o.commands, func(other *command) bool { return other == c })
+	})
+	if err != nil {
+		o.session.core.Log("info", c.name+" waits for the connection: "+err.Error(), nil)
+		return
+	}
+	c.sent = true
+}
+
+// setting returns the setting that a command changes. Of two commands for the same setting
+// only the newer is kept.
+func setting(name string) string {
+	switch name {
+	case control.ResumeConversation:
+		return control.PauseConversation
+	case control.UnmuteUser:
+		return control.MuteUser
+	}
+	return name
+}
+
+// recovered is for a socket that is back, of a session that the service has kept: commands
+// that may be lost are sent, and turns are sent again by the next flush. If the service does
+// not acknowledge events, a missed confirmation of a turn may still come.
+func (o *outbox) recovered() {
+	for _, c := range o.commands {
+		if o.acknowledges || !c.sent {
+			o.transmitCommand(c)
+		}
+	}
+	o.repeatTurns()
+}
+
+// abandoned is for a connection that is given up. A service that acknowledges turns gets them
+// again on the next one; those of another service are reported.
+func (o *outbox) abandoned() {
+	if !o.repeatTurns() {
+		o.settle(o.turns...)
+	}
+}
+
+// repeatTurns has the next flush send the unconfirmed turns again, and reports whether they
+// may be.
+func (o *outbox) repeatTurns() bool {
+	if o.acknowledges {
+		for _, t := range o.turns {
+			t.again = true
+		}
+	}
+	return o.acknowledges
+}
+
+// connectionChanged drops the commands of the connection before.
+func (o *outbox) connectionChanged() { o.commands = nil }
+
+// settleAll is for the end of a session at the service, after which nothing can be confirmed.
+func (o *outbox) settleAll() { o.settle(o.turns...) }
+
+// discard drops the waiting texts at the end of a session.
+func (o *outbox) discard() {
+	waiting := o.waiting
+	o.waiting = nil
+	for _, t := range waiting {
+		t.done(false)
+	}
+}
