@@ -156,59 +156,6 @@ func TestTextsDuringASwitchArrive(t *testing.T) {
 	}
 }
 
-func TestAFaceThatDoesNotComeLeavesTheConversation(t *testing.T) {
-	t.Parallel()
-	h, p := openPage(t)
-	p.Allow("the server responded with a status of 503")
-	p.Do(nil, `
-		globalThis.talk = await connect({avatar: {timeouts: {whepTries: 1}}})
-		await talk.session.sendText("My name is Sam.")`)
-	h.Intercept(func(w http.ResponseWriter, r *http.Request) bool {
-		if !strings.HasPrefix(r.URL.Path, "/rtc/") {
-			return false
-		}
-		w.WriteHeader(http.StatusServiceUnavailable)
-		return true
-	})
-	var got struct {
-		Code, Meanwhile, After, State string
-		Kept                          bool
-		Changes                       []string
-	}
-	p.Do(&got, `
-		const {session} = talk
-		const {transport} = session
-		const from = talk.changes.length
-		const there = failure(session.switchMode("avatar"))
-		const meanwhile = session.sendText("What is my name?")
-		const {code} = await there
-		return {
-			code, meanwhile: (await meanwhile).text, after: (await session.sendText("What did I say first?")).text,
-			state: session.state + " " + session.mode, kept: session.transport === transport, changes: talk.changes.slice(from),
-		}`)
-	if got.Code != "whep_failed" || !strings.Contains(got.Meanwhile, "Sam") || !strings.Contains(got.After, "Sam") {
-		t.Errorf("got %+v", got)
-	}
-	if got.State != "connected chat" || !got.Kept {
-		t.Errorf("state %s, the transport is the old one: %v", got.State, got.Kept)
-	}
-	if want := []string{"switching", "transport avatar", "transport chat", "connected"}; !slices.Equal(got.Changes, want) {
-		t.Errorf("changes %q, want %q", got.Changes, want)
-	}
-	h.Intercept(nil)
-	var spoken string
-	p.Do(&spoken, `
-		await talk.session.switchMode("avatar")
-		const from = talk.now
-		await talk.session.sendText("What is my name?")
-		const spoken = await talk.spoken("name", from)
-		await talk.session.dispose()
-		return spoken`)
-	if spoken != "Your name is Sam." {
-		t.Errorf("when it comes, it says %q", spoken)
-	}
-}
-
 func TestAClosedTabTellsOfItsEndOnce(t *testing.T) {
 	t.Parallel()
 	h := pagetest.CloseUntilReported(t, func() (*pagetest.Server, *pagetest.Page, []string) {

@@ -287,46 +287,6 @@ func decode(t *testing.T, units [][]byte) {
 	}
 }
 
-func TestWHEPStatusCodes(t *testing.T) {
-	t.Parallel()
-	c := converse(t, localservice.Options{}, "silent")
-	if status, _, _ := whep(t, http.MethodPost, c.url, "text/plain", "v=0"); status != 415 {
-		t.Errorf("wrong content type: %d", status)
-	}
-	if status := post(t, c.url+"x", "v=0"); status != 404 {
-		t.Errorf("unknown session: %d", status)
-	}
-	_, _, location := watch(t, c.init, c.url)
-	second := newPeer(t, c.init)
-	if _, err := second.AddTransceiverFromKind(webrtc.RTPCodecTypeVideo); err != nil {
-		t.Fatal(err)
-	}
-	sdp := offer(t, second)
-	if status := post(t, c.url, sdp); status != 409 {
-		t.Errorf("second viewer: %d", status)
-	}
-	if !strings.Contains(location, "/viewer/") {
-		t.Fatalf("Location %q", location)
-	}
-	viewer := c.url + location[strings.Index(location, "/viewer/"):] // protocol §6.5
-	for range 2 {                                                    // twice is harmless
-		if status, _, _ := whep(t, http.MethodDelete, viewer, "", ""); status != 200 {
-			t.Errorf("release: %d", status)
-		}
-	}
-	if status, _, _ := whep(t, http.MethodPatch, c.url, "application/trickle-ice-sdpfrag", ""); status != 405 {
-		t.Errorf("PATCH: %d", status)
-	}
-	// The place is free again.
-	if status, header, _ := whep(t, http.MethodPost, c.url, "application/sdp", sdp); status != 201 || header.Get("Location") == "" {
-		t.Errorf("after the release: %d, Location %q", status, header.Get("Location"))
-	}
-	status, header, _ := whep(t, http.MethodOptions, c.url, "", "")
-	if status != 204 || !strings.Contains(header.Get("Access-Control-Allow-Methods"), "DELETE") {
-		t.Errorf("preflight: %d %v", status, header)
-	}
-}
-
 func TestAudioModeSendsTheVoice(t *testing.T) {
 	t.Parallel()
 	s := startNode(t, "a")["a"]
@@ -461,21 +421,6 @@ func TestSpeechWithoutATranscriberIsSaidHonestly(t *testing.T) {
 	if got[0].Event != "userStartedTalking" || got[len(got)-1].text("agentContent") != "I heard no words." {
 		t.Errorf("got %q, %s", names(got), got[len(got)-1].Args)
 	}
-}
-
-func TestTapToTalk(t *testing.T) {
-	t.Parallel()
-	c := converse(t, localservice.Options{Script: append([]byte("hear: [good morning]\n"), script(fine)...)}, "tap")
-	speak := speakInto(t, c)
-	speak() // no tap, so it is ignored
-	c.emit("tapToTalkStart", map[string]any{})
-	speak()
-	c.emit("tapToTalkEnd", map[string]any{})
-	got := c.until("agentTurnToTalk")
-	if !strings.HasSuffix(got[0].text("speechId"), "-tap-to-talk") || got[len(got)-1].text("userTranscription") != "good morning" {
-		t.Errorf("got %q %s", names(got), got[len(got)-1].Args)
-	}
-	c.until("stvFinishedTalking")
 }
 
 // TestPictureAndVoiceAreOneStream: a page that shows the stream of its last track

@@ -50,26 +50,6 @@ func TestHandshake(t *testing.T) {
 	}
 }
 
-func TestSilentOpening(t *testing.T) {
-	t.Parallel()
-	s := startNode(t, "a")["a"]
-	service := servicetest.Start(t, localservice.Options{})
-	init := initialise(t, service.Info(), "silent")
-	s.open(init, nil)
-	s.expect("connect", "onServerConnected")
-	s.join(init, nil)
-	s.video()
-	began := time.Now()
-	s.emit("approvedPermissions", map[string]any{})
-	got := s.expect("generatingSpeech", "stvSpeechChunk", "stvStartedTalking", "stvFinishedTalking")
-	if took := time.Since(began); took < 500*time.Millisecond {
-		t.Errorf("took %v", took)
-	}
-	if got[0].text("text") != "<blank>" || got[3].text("agentContent") != "" {
-		t.Errorf("got %s, %s", got[0].Args, got[3].Args)
-	}
-}
-
 // TestTypedTurn checks the order of protocol §7.5.
 func TestTypedTurn(t *testing.T) {
 	t.Parallel()
@@ -138,65 +118,6 @@ func segment(t *testing.T, all []happening, kind string, n int) int {
 
 const longAnswer = `  - when: {contains: long}
     steps: [{say: "One two three four five six seven eight nine ten. And on we go, for quite a while, until somebody stops us."}]`
-
-// TestBargeIn checks the order of protocol §7.8 for typed text.
-func TestBargeIn(t *testing.T) {
-	t.Parallel()
-	c := converse(t, localservice.Options{Script: script(longAnswer, fine)}, "silent")
-	c.say("something long")
-	first := c.until("stvStartedTalking")
-	c.until("stvSpeechChunk") // a word is on its way
-	c.say("Stop it")
-	got := c.until("stvFinishedTalking")
-	at := index(t, got, "agentInterrupted")
-	if at+1 != len(got)-1 {
-		t.Errorf("got %q", names(got))
-	}
-	if spoken := got[len(got)-1].text("agentContent"); strings.Contains(spoken, "somebody") {
-		t.Errorf("spoken %q", spoken)
-	}
-	rest := c.until("agent_start_speech")
-	if len(rest) == 2 && rest[0].Event == "agent_end_turn" { // unless the brain was done before
-		rest = rest[1:]
-	}
-	if len(rest) != 1 {
-		t.Errorf("after the interruption %q", names(rest))
-	}
-	next := rest[len(rest)-1]
-	if next.field("isNewTurn") != true || next.text("turnId") == first[0].text("turnId") {
-		t.Errorf("next turn %s", next.Args)
-	}
-	for _, h := range c.until("stvFinishedTalking") {
-		if id, ok := h.field("speechId").(string); ok && id != next.text("speechId") {
-			t.Errorf("%s of the old utterance came late", h.Event)
-		}
-	}
-	c.emit("onTextEntered", map[string]any{"text": "", "isFinal": false, "isSpeechStart": true})
-	c.quiet(300 * time.Millisecond) // a marker while idle does nothing
-}
-
-func TestPauseAndShortResume(t *testing.T) {
-	t.Parallel()
-	c := converse(t, localservice.Options{Script: script(longAnswer, fine)}, "silent")
-	c.say("something long")
-	c.until("stvStartedTalking")
-	c.emit("pauseConversation", map[string]any{})
-	c.until("stvFinishedTalking")
-	c.say("Anybody there?")
-	for { // what was on its way
-		h, more := c.within(500 * time.Millisecond)
-		if !more {
-			break
-		}
-		if h.Event != "agent_end_turn" {
-			t.Fatalf("%s while paused", h.Event)
-		}
-	}
-	c.emit("resumeConversation", map[string]any{})
-	c.expect("conversationResumed")
-	c.say("Hello")
-	c.until("stvFinishedTalking")
-}
 
 func TestResumeAfterTheWindow(t *testing.T) {
 	t.Parallel()

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"reflect"
 	"runtime"
-	"strconv"
 	"strings"
 	"syscall/js"
 	"testing"
@@ -337,18 +336,6 @@ func TestPageRefusesGarbage(t *testing.T) {
 		t.Errorf("error %v", err)
 	}
 	until(t, "the release", func() bool { return reflect.DeepEqual(requests(t, "/garbage"), []string{"POST", "DELETE"}) })
-}
-
-func TestPageStatusCodes(t *testing.T) {
-	p := newPageEngine(t, nil)
-	for _, status := range []int{404, 409} {
-		d := p.NewSubscriber(newJournal().notify)
-		var gone *Gone
-		if err := d.Subscribe(testContext(t), serverURL(t)+"/status/"+strconv.Itoa(status)); !errors.As(err, &gone) || gone.Status != status {
-			t.Errorf("%d: %v", status, err)
-		}
-		d.Close()
-	}
 }
 
 func TestWebKitIsAskedAgainWithoutQueries(t *testing.T) {
