@@ -43,37 +43,7 @@ func TestOneConversationOverBothTransports(t *testing.T) {
 		Old                             string
 		OldThread                       string
 	}
-	p.Do(&got, `
-		globalThis.talk = await connect()
-		const {session} = talk
-		const transports = [], tracks = []
-		session.on("transportChanged", ({mode, transport}) => {
-			transports.push(mode + " " + transport.state)
-			if (mode === "avatar") transport.on("track", ({track}) => track.kind === "audio" && tracks.push(track))
-		})
-		const chat = session.transport
-		const {text} = await session.sendText("My name is Sam.")
-		const threads = [session.threadId]
-		await session.switchMode("avatar")
-		const avatar = session.transport
-		const seen = await picture(avatar.videoEl)
-		const meter = await LevelMeter.at(tracks[0])
-		const heard = meter.loud().then(() => true)
-		const from = talk.now
-		const left = await session.sendText("What is my name?")
-		const spoken = await talk.spoken("name", from)
-		const loud = await heard
-		await meter.close()
-		threads.push(session.threadId)
-		await session.switchMode("chat")
-		const again = (await session.sendText("What did I say first?")).text
-		const everything = (await session.sendText("What did we talk about?")).text
-		threads.push(session.threadId)
-		return {
-			text, spoken: left + ": " + spoken, again, everything, picture: seen, loud, transports, thread: session.threadId, threads,
-			same: [chat instanceof ChatSession, avatar instanceof AvatarSession, session.transport instanceof ChatSession, session.transport !== chat],
-			timings: session.timings, old: (await failure(chat.sendText("Hello?"))).code, oldThread: chat.threadId,
-		}`)
+	p.Call(&got, "session.js", "oneConversationOverBothTransports")
 	if !strings.Contains(got.Text, "Sam") || got.Spoken != "true: Your name is Sam." ||
 		got.Again != "The first thing you said was: My name is Sam." || !strings.Contains(got.Everything, "What is my name?") {
 		t.Errorf("said %+v", got)
@@ -126,24 +96,7 @@ func TestTextsDuringASwitchArrive(t *testing.T) {
 		Thread  string
 		InText  string
 	}
-	p.Do(&got, `
-		const talk = await connect()
-		const {session} = talk
-		await session.sendText("My name is Sam.")
-		const {threadId} = session
-		const from = talk.now
-		const there = session.switchMode("avatar")
-		const texts = ["one", "two", "three", "four", "five", "six", "seven", "eight"].map((text) => session.sendText(text))
-		const ninth = await failure(session.sendText("nine"))
-		await there
-		const results = await Promise.all(texts)
-		await talk.until("responseSettled", undefined, from) // the brain has them
-		const back = session.switchMode("chat")
-		const last = session.sendText("What is my name?")
-		await back
-		const inText = (await last).text ?? String(await last)
-		await session.dispose()
-		return {results, ninth: ninth.code, thread: threadId, inText}`)
+	p.Call(&got, "session.js", "textsDuringASwitchArrive")
 	if len(got.Results) != 8 || slices.ContainsFunc(got.Results, func(r any) bool { return r != true }) || got.Ninth != "invalid_state" {
 		t.Errorf("results %v, the ninth %s", got.Results, got.Ninth)
 	}
@@ -184,30 +137,7 @@ func TestTwentySwitchesLeaveNothingBehind(t *testing.T) {
 	t.Parallel()
 	h, p := openPage(t)
 	var got struct{ Before, Text, Later, After holdings }
-	p.Do(&got, `
-		await load()
-		const all = async () => ({...held(), ...await diagnostics()})
-		const before = await all()
-		const talk = await connect()
-		const {session} = talk
-		session.onToolCall("anything", () => {})
-		await session.sendText("My name is Sam.")
-		await session.switchMode("avatar")
-		await session.switchMode("chat")
-		const quiet = async (most) => {
-			await settled(async () => Object.entries(await all()).every(([name, n]) => n <= most[name]))
-			return all()
-		}
-		// Once there and back, so that what is made once is there.
-		const text = await quiet({...before, sessions: 1, callbacks: Infinity, goroutines: before.goroutines, listeners: Infinity, timers: before.timers + 1})
-		for (let i = 0; i < 9; i++) {
-			await session.switchMode("avatar")
-			await session.switchMode("chat")
-		}
-		const later = await quiet(text)
-		await session.sendText("What is my name?")
-		await session.dispose()
-		return {before, text, later, after: await quiet(before)}`)
+	p.Call(&got, "session.js", "twentySwitchesLeaveNothingBehind")
 	// The Go runtime has one timer or none.
 	same := func(a, b holdings) bool {
 		a.Timers, b.Timers = max(0, a.Timers-1), max(0, b.Timers-1)

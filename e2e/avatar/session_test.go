@@ -74,27 +74,7 @@ func TestAvatarAppearsAndSaysItsOpeningLine(t *testing.T) {
 		State       string
 		Timings     map[string]int
 	}
-	p.Do(&got, `
-		globalThis.talk = await open({videoEl: document.getElementById("video")})
-		const {session} = talk
-		const heard = talk.meter().then((meter) => meter.loud())
-		await session.connect()
-		const first = await picture(session.videoEl)
-		await heard
-		await talk.silence()
-		const wanted = ["streamReady", "track", "videoMetadata", "mediaReady", "disclosure", "connectTimings", "avatarStartTalking"]
-		return {
-			picture: first,
-			ready: talk.all("mediaReady")[0],
-			order: talk.events.map(({name, payload}) => name === "stateChange" ? payload.state : name)
-				.filter((name) => ["preparing", "connecting", "connected", ...wanted].includes(name)),
-			said: talk.texts("final").join(" "),
-			partial: talk.texts("partial").join(" "),
-			spoke: talk.all("avatarStopTalking")[0].text,
-			relayed: await relayed(),
-			state: session.state,
-			timings: session.timings,
-		}`)
+	p.Call(&got, "session.js", "avatarAppearsAndSaysItsOpeningLine")
 	got.Picture.want(t)
 	if got.Ready.Mode != "video" || got.Ready.Degraded || got.Ready.VideoWidth != got.Picture.Width || got.Ready.VideoHeight != got.Picture.Height {
 		t.Errorf("mediaReady %+v, the picture is %+v", got.Ready, got.Picture)

@@ -21,27 +21,7 @@ func TestTypedTurnIsAnsweredWithCaptionsInOrder(t *testing.T) {
 		Order          []string
 		Speech         int
 	}
-	p.Do(&got, `
-		const talk = await open({agent: "silent", videoEl: document.getElementById("video")})
-		await talk.session.connect()
-		const meter = await talk.meter()
-		await talk.silence() // of the opening, which is none
-		const from = talk.now
-		const sent = await talk.session.speak("My name is Ada.")
-		await meter.loud()
-		await talk.silence(from)
-		await meter.close()
-		const shown = talk.events.slice(from)
-		return {
-			sent,
-			user: talk.texts("user", from),
-			final: talk.texts("final", from).join(" "),
-			partial: talk.texts("partial", from).join(" "),
-			order: shown.map(({name, payload}) => name === "transcript" ? payload.type : name)
-				.filter((name) => ["responsePending", "user", "responseSettled", "avatarStartTalking", "final", "partial", "avatarStopTalking"].includes(name))
-				.filter((name, i, all) => name !== all[i - 1]),
-			speech: new Set(talk.all("transcript", from).filter((t) => t.type === "partial").map((t) => t.speechId)).size,
-		}`)
+	p.Call(&got, "turn.js", "typedTurnIsAnsweredWithCaptionsInOrder")
 	const answer = "Nice to meet you, Ada. I'll remember your name."
 	if !got.Sent || !slices.Equal(got.User, []string{"My name is Ada."}) {
 		t.Errorf("sent %v, the visitor's words %q", got.Sent, got.User)
@@ -149,28 +129,7 @@ func TestInterruptSilencesAtOnce(t *testing.T) {
 		Spoke     string
 		Settled   bool
 	}
-	p.Do(&got, `
-		const talk = await open({agent: "silent", videoEl: document.getElementById("video")})
-		const {session} = talk
-		await session.connect()
-		const meter = await talk.meter()
-		const from = talk.now
-		const delay = await talk.story(meter)
-		await talk.until("transcript", ({type}) => type === "partial", from)
-		await meter.loud()
-		session.interrupt()
-		await talk.until("interrupted")
-		const captions = talk.texts("partial").length
-		await meter.quiet(1000)
-		const result = {
-			ms: meter.lastLoud - talk.when("interrupted"),
-			delay,
-			captions: talk.texts("partial").length - captions,
-			spoke: talk.all("avatarStopTalking", from).map(({text}) => text).join(),
-			settled: !session.responsePending && !session.speaking,
-		}
-		await meter.close()
-		return result`)
+	p.Call(&got, "turn.js", "interruptSilencesAtOnce")
 	t.Logf("silent %.0f ms after the event, begun %.0f ms after its event", got.Ms, got.Delay)
 	if limit := silenceLimit + got.Delay; got.Ms > limit {
 		t.Errorf("heard for %.0f ms after the event, want at most %.0f", got.Ms, limit)

@@ -31,23 +31,7 @@ func TestTheServiceHearsOfAnEndOnce(t *testing.T) {
 		Thread, Kept, State, Reason, Completed string
 		Empty                                  bool
 	}
-	p.Do(&got, `
-		const kept = await connect()
-		await kept.session.sendText("What is a thread?")
-		kept.session.disconnect({final: false})
-		const silent = await connect()
-		silent.session.disconnect()
-		const talk = await connect()
-		await talk.session.sendText("What is a thread?")
-		const {threadId} = talk.session
-		talk.session.disconnect({reason: "enough"})
-		talk.session.disconnect()
-		const told = await talk.until("sessionCompleted")
-		await talk.session.dispose()
-		return {
-			thread: threadId, kept: kept.session.threadId, state: talk.session.state, empty: silent.all("sessionCompleted").length === 0,
-			reason: talk.all("ended").map(({reason}) => reason).join(), completed: told.reason + " " + told.sent,
-		}`)
+	p.Call(&got, "end.js", "theServiceHearsOfAnEndOnce")
 	h.AwaitSessionCompleted(got.Thread)
 	if ends := completions(h); len(ends) != 1 || strings.Contains(ends[0], got.Kept) {
 		t.Errorf("told of the ends of %q, want %s alone", ends, got.Thread)

@@ -18,39 +18,7 @@ type drawn struct {
 // looks at the element after every piece.
 func draw(p *pagetest.Page, texts []string, size int) []drawn {
 	var got []drawn
-	p.Do(&got, `
-		const {GrowingMarkdown} = await import("/js/dist/ui.js")
-		const texts = `+jsonOf(texts)+`
-		const size = `+jsonOf(size)+`
-		const harmless = ["A", "BLOCKQUOTE", "BR", "CODE", "DIV", "EM", "H3", "H4", "H5", "H6", "HR", "LI", "OL", "P", "PRE", "S", "STRONG",
-			"TABLE", "TBODY", "TD", "TH", "THEAD", "TR", "UL"]
-		const attributes = ["aria-label", "class", "href", "rel", "role", "start", "style", "tabindex", "target", "title"]
-		const strange = (element) => [...element.querySelectorAll("*")].flatMap((e) => [
-			...(harmless.includes(e.tagName) ? [] : [e.tagName]),
-			...[...e.attributes].filter(({name}) => !attributes.includes(name)).map(({name}) => name),
-			...(e.tagName !== "A" || (/^https?:$/.test(e.protocol) && e.rel === "noopener noreferrer" && e.target === "_blank") ? [] : [e.href]),
-		])
-		const frame = () => new Promise((resolve) => requestAnimationFrame(resolve))
-		const results = []
-		for (const text of texts) {
-			const element = document.createElement("div")
-			document.body.append(element)
-			const growing = new GrowingMarkdown(element)
-			const found = new Set()
-			let redrawn = 0
-			for (let at = 0; at < text.length; at += size) {
-				const whole = [...element.children].slice(0, -1)
-				growing.add(text.slice(at, at + size))
-				await frame()
-				redrawn += whole.filter((block, i) => element.children[i] !== block).length
-				for (const name of strange(element)) found.add(name)
-			}
-			growing.end()
-			for (const name of strange(element)) found.add(name)
-			results.push({HTML: element.innerHTML, Strange: [...found], Redrawn: redrawn})
-			element.remove()
-		}
-		return results`)
+	p.Call(&got, "/e2e/chat/testdata/markdown.js", "draw", texts, size)
 	return got
 }
 

@@ -20,28 +20,7 @@ func TestOneTurnInEveryWay(t *testing.T) {
 		Segments                                   map[string]int
 		Final                                      bool
 	}
-	p.Do(&got, `
-		const talk = await connect()
-		const {session} = talk
-		const question = "What is a thread?"
-		await session.sendText(question)
-		const order = talk.order
-		const events = talk.all("transcript").filter(({type}) => type === "final").map(({text}) => text).join("")
-		const from = talk.now
-		const turn = await session.sendText(question)
-		const spoken = (segments) => segments.filter(({type}) => type === "text").map(({content}) => content).join("")
-		const streamed = []
-		for await (const segment of session.streamText(question)) streamed.push(segment)
-		const init = await arrive()
-		const bare = []
-		for await (const segment of converse({...init, userMessage: question})) bare.push(segment)
-		const once = await converseOnce({...init, userMessage: question})
-		const sse = await converseOnce({...init, userMessage: question, sse: true})
-		return {
-			events, order, awaited: turn.text, streamed: spoken(streamed), bare: spoken(bare), once: once.text, sse: sse.text,
-			segments: {awaited: turn.segments.length, streamed: streamed.length, heard: talk.all("brainSegment", from).length - streamed.length},
-			final: streamed.at(-1).isFinal && bare.at(-1).isFinal,
-		}`)
+	p.Call(&got, "turn.js", "oneTurnInEveryWay")
 	if !strings.Contains(got.Events, "thread") {
 		t.Errorf("the answer is %q", got.Events)
 	}
@@ -76,30 +55,7 @@ func TestAnAbortedTurnStopsAndTheNextWorks(t *testing.T) {
 		Next          string
 		Before, After map[string]int
 	}
-	p.Do(&got, `
-		const talk = await connect({brainStallMs: 0})
-		const {session} = talk
-		await session.sendText("My name is Ivy")
-		const before = await diagnostics()
-		const codes = []
-		// By a signal, in the middle of the answer.
-		const controller = new AbortController()
-		const answer = failure(session.sendText("Think about it", {signal: controller.signal}))
-		await talk.until("transcript", ({text}) => text.startsWith("I think"))
-		controller.abort()
-		codes.push((await answer).code)
-		// By leaving the loop.
-		for await (const {type} of session.streamText("Think about it")) if (type === "text") break
-		// By a signal, in the loop.
-		const other = new AbortController()
-		try {
-			for await (const {type} of session.streamText("Think about it", {signal: other.signal})) if (type === "text") other.abort()
-		} catch (error) { codes.push(error.code) }
-		// A turn without a session.
-		for await (const {type} of converse({...await arrive(), userMessage: "Think about it"})) if (type === "text") break
-		const next = (await session.sendText("What is my name?")).text
-		await settled(async () => Object.entries(await diagnostics()).every(([name, n]) => n <= before[name]))
-		return {codes, next, errors: talk.all("error").map(({code}) => code), before, after: await diagnostics()}`)
+	p.Call(&got, "turn.js", "abortedTurnStopsAndTheNextWorks")
 	if !slices.Equal(got.Codes, []string{"aborted", "aborted"}) || !slices.Equal(got.Errors, []string{"aborted", "aborted", "aborted"}) {
 		t.Errorf("codes %q, errors of the session %q", got.Codes, got.Errors)
 	}
@@ -210,26 +166,7 @@ func TestErrorSegmentsFailOrWarnOrAreReturned(t *testing.T) {
 		Thrown, Denied, Warned, Once, Returned outcome
 		State                                  string
 	}
-	p.Do(&got, `
-		const outcome = async (promise) => {
-			try {
-				const {text, errors} = await promise
-				return {text, partial: errors[0]?.content}
-			} catch (error) {
-				return {code: error.code, partial: error.body?.partial?.text}
-			}
-		}
-		const {session} = await connect()
-		const warned = await connect({onErrorSegment: "warn"})
-		const init = await arrive()
-		return {
-			thrown: await outcome(session.sendText("Fail")),
-			denied: await outcome(session.sendText("Somebody else's")),
-			state: session.state,
-			warned: {...await outcome(warned.session.sendText("Fail")), warning: warned.all("warning")[0].code},
-			once: await outcome(converseOnce({...init, userMessage: "Fail"})),
-			returned: await outcome(converseOnce({...init, userMessage: "Fail", onErrorSegment: "return"})),
-		}`)
+	p.Call(&got, "turn.js", "errorSegmentsFailOrWarnOrAreReturned")
 	const said, reason = "So far so good.", "the model is down"
 	for what, c := range map[string]struct{ got, want outcome }{
 		"thrown": {got.Thrown, outcome{Code: "stream_error", Partial: said}},

@@ -51,39 +51,7 @@ func TestTheStateIsTrue(t *testing.T) {
 	h := pagetest.New(t, localservice.Options{})
 	p := openPage(h)
 	p.Allow("Failed to load resource")
-	p.Do(nil, `
-		await place("agent-avatar", {agent: "tools", microphone: "click"})
-		globalThis.samples = []
-		const on = {talking: false, heard: false, loud: 0, pending: false, answering: false, blocked: false}
-		globalThis.on = on
-		element.addEventListener("sessionCreated", ({detail: {session}}) => {
-			session.onToolCall("save_note", () => "saved")
-			const set = (event, change) => session.on(event, () => Object.assign(on, change))
-			set("avatarStartTalking", {talking: true, heard: false})
-			for (const event of ["avatarStopTalking", "interrupted", "reconnecting"]) set(event, {talking: false})
-			set("responsePending", {pending: true})
-			set("responseSettled", {pending: false})
-			set("turnStart", {answering: true})
-			set("turnEnd", {answering: false})
-			set("userStartedTalking", {user: performance.now()})
-		})
-		element.addEventListener("track", ({detail: {track}}) => {
-			if (track.kind !== "audio") return
-			const context = new AudioContext()
-			const analyser = new AnalyserNode(context, {fftSize: 2048})
-			context.createMediaStreamSource(new MediaStream([track])).connect(analyser)
-			const buffer = new Float32Array(2048)
-			globalThis.level = () => {
-				analyser.getFloatTimeDomainData(buffer)
-				return Math.sqrt(buffer.reduce((sum, sample) => sum + sample * sample, 0) / buffer.length)
-			}
-		})
-		setInterval(() => {
-			if (element.phase === "idle") return
-			if ((globalThis.level?.() ?? 0) > 0.004) on.heard = true
-			const {state, micStarted, micEnabled} = element.session ?? {}
-			samples.push({...on, at: Math.round(performance.now()), phase: element.phase, state, microphone: micStarted && micEnabled, says: seen("[part=activity]") ? find("[part=activity]").dataset.is : "", text: seen("[part=activity]") ? find("[part=activity]").innerText : ""})
-		}, 100)`)
+	p.Call(nil, "activity.js", "theStateIsTrue")
 	says := func(activity string) {
 		t.Helper()
 		p.Do(nil, `await until(() => seen("[part=activity]") && find("[part=activity]").dataset.is === "`+activity+`")`)

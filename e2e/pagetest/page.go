@@ -3,7 +3,9 @@ package pagetest
 import (
 	"context"
 	_ "embed"
+	"encoding/json"
 	"errors"
+	"fmt"
 	"strings"
 	"testing"
 	"time"
@@ -136,6 +138,21 @@ func (p *Page) Do(out any, body string) {
 	p.t.Helper()
 	if err := p.Eval(p.ctx, "(async () => {"+p.Prelude+"\n"+body+"})()", out); err != nil {
 		p.t.Fatalf("%v; the page's events: %s", err, p.events())
+	}
+}
+
+// Call calls a function with arguments, which become JSON, and stores its result in out unless that is nil. The function is
+// an export of a module, whose address may be relative to the page's: scripts of more than some lines are in testdata, in a
+// file with the name of the test's.
+func (p *Page) Call(out any, script, function string, args ...any) {
+	p.t.Helper()
+	list, err := json.Marshal(append([]any{}, args...))
+	if err != nil {
+		p.t.Fatal(err)
+	}
+	call := fmt.Sprintf("(await import(new URL(%q, document.baseURI))).%s(...%s)", script, function, list)
+	if err := p.Eval(p.ctx, "(async () => "+call+")()", out); err != nil {
+		p.t.Fatalf("%s of %s: %v; the page's events: %s", function, script, err, p.events())
 	}
 }
 

@@ -67,32 +67,12 @@ func TestTransparentBackground(t *testing.T) {
 	p := pagetest.New(t, localservice.Options{}).Open(folder)
 	p.Allow("WebGL") // Chromium without a graphics card complains
 	p.Allow("GL Driver")
-	p.Prelude = `const {find, place, until} = await import("/e2e/element/testdata/element.js")`
 	var got struct {
 		Corner, Face int
 		Video        string
 		After        bool
 	}
-	p.Do(&got, `
-		const element = await place("agent-avatar", {background: "transparent", microphone: "none"})
-		await element.start()
-		await until(() => find("canvas[part=picture]")?.width > 300)
-		const canvas = find("canvas[part=picture]")
-		const alpha = (x, y) => {
-			const copy = Object.assign(document.createElement("canvas"), {width: canvas.width, height: canvas.height}).getContext("2d")
-			copy.drawImage(canvas, 0, 0)
-			return copy.getImageData(canvas.width * x, canvas.height * y, 1, 1).data[3]
-		}
-		await until(() => alpha(.5, .5) > 0)
-		const [corner, face] = [alpha(.02, .05), alpha(.5, .6)]
-		const video = getComputedStyle(find("video")).opacity
-		element.setAttribute("background", "opaque")
-		await until(() => !find("canvas[part=picture]") && getComputedStyle(find("video")).opacity === "1")
-		element.setAttribute("background", "transparent")
-		await until(() => find("canvas[part=picture]"))
-		element.end()
-		await until(() => element.phase === "ended")
-		return {corner, face, video, after: !find("canvas[part=picture]")}`)
+	p.Call(&got, "parts.js", "transparentBackground")
 	if got.Corner != 0 || got.Face < 200 || got.Video != "0" || !got.After {
 		t.Errorf("got %+v", got)
 	}
@@ -173,22 +153,5 @@ func (p picture) Next(loudness float64, keyFrame bool) []byte {
 func TestNoiseSuppressor(t *testing.T) {
 	t.Parallel()
 	p := pagetest.New(t, localservice.Options{}).Open(folder)
-	p.Prelude = `const {LevelMeter} = await import("/e2e/pagetest/page/measure.js")`
-	p.Do(nil, `
-		const {createNoiseSuppressor} = await import("/js/dist/noise.js")
-		const raw = await navigator.mediaDevices.getUserMedia({audio: {noiseSuppression: false, autoGainControl: false}})
-		const {stream, stop} = await createNoiseSuppressor({thresholdDb: -50})(raw)
-		await (await LevelMeter.at(stream.getAudioTracks()[0])).loud()
-		stop()
-		if (raw.active) throw new Error("the microphone is on")
-		// A hum below the threshold is silent: every sample is 0.
-		const context = new OfflineAudioContext(1, 24000, 48000)
-		await context.audioWorklet.addModule("/js/dist/noiseworklet.js")
-		const hum = context.createOscillator()
-		const gain = context.createGain()
-		gain.gain.value = 0.001
-		hum.connect(gain).connect(new AudioWorkletNode(context, "kaltura-noise-gate")).connect(context.destination)
-		hum.start()
-		const peak = (await context.startRendering()).getChannelData(0).reduce((max, sample) => Math.max(max, Math.abs(sample)), 0)
-		if (peak !== 0) throw new Error("the hum is heard: " + peak)`)
+	p.Call(nil, "parts.js", "noiseSuppressor")
 }

@@ -1,0 +1,81 @@
+// What the tests of session_test.go do in their pages.
+import { AvatarSession, ChatSession, connect, diagnostics, LevelMeter, failure, held, load, picture, settled } from "./agent.js"
+
+export async function oneConversationOverBothTransports() {
+  globalThis.talk = await connect()
+  const {session} = talk
+  const transports = [], tracks = []
+  session.on("transportChanged", ({mode, transport}) => {
+    transports.push(mode + " " + transport.state)
+    if (mode === "avatar") transport.on("track", ({track}) => track.kind === "audio" && tracks.push(track))
+  })
+  const chat = session.transport
+  const {text} = await session.sendText("My name is Sam.")
+  const threads = [session.threadId]
+  await session.switchMode("avatar")
+  const avatar = session.transport
+  const seen = await picture(avatar.videoEl)
+  const meter = await LevelMeter.at(tracks[0])
+  const heard = meter.loud().then(() => true)
+  const from = talk.now
+  const left = await session.sendText("What is my name?")
+  const spoken = await talk.spoken("name", from)
+  const loud = await heard
+  await meter.close()
+  threads.push(session.threadId)
+  await session.switchMode("chat")
+  const again = (await session.sendText("What did I say first?")).text
+  const everything = (await session.sendText("What did we talk about?")).text
+  threads.push(session.threadId)
+  return {
+    text, spoken: left + ": " + spoken, again, everything, picture: seen, loud, transports, thread: session.threadId, threads,
+    same: [chat instanceof ChatSession, avatar instanceof AvatarSession, session.transport instanceof ChatSession, session.transport !== chat],
+    timings: session.timings, old: (await failure(chat.sendText("Hello?"))).code, oldThread: chat.threadId,
+  }
+}
+
+export async function textsDuringASwitchArrive() {
+  const talk = await connect()
+  const {session} = talk
+  await session.sendText("My name is Sam.")
+  const {threadId} = session
+  const from = talk.now
+  const there = session.switchMode("avatar")
+  const texts = ["one", "two", "three", "four", "five", "six", "seven", "eight"].map((text) => session.sendText(text))
+  const ninth = await failure(session.sendText("nine"))
+  await there
+  const results = await Promise.all(texts)
+  await talk.until("responseSettled", undefined, from) // the brain has them
+  const back = session.switchMode("chat")
+  const last = session.sendText("What is my name?")
+  await back
+  const inText = (await last).text ?? String(await last)
+  await session.dispose()
+  return {results, ninth: ninth.code, thread: threadId, inText}
+}
+
+export async function twentySwitchesLeaveNothingBehind() {
+  await load()
+  const all = async () => ({...held(), ...await diagnostics()})
+  const before = await all()
+  const talk = await connect()
+  const {session} = talk
+  session.onToolCall("anything", () => {})
+  await session.sendText("My name is Sam.")
+  await session.switchMode("avatar")
+  await session.switchMode("chat")
+  const quiet = async (most) => {
+    await settled(async () => Object.entries(await all()).every(([name, n]) => n <= most[name]))
+    return all()
+  }
+  // Once there and back, so that what is made once is there.
+  const text = await quiet({...before, sessions: 1, callbacks: Infinity, goroutines: before.goroutines, listeners: Infinity, timers: before.timers + 1})
+  for (let i = 0; i < 9; i++) {
+    await session.switchMode("avatar")
+    await session.switchMode("chat")
+  }
+  const later = await quiet(text)
+  await session.sendText("What is my name?")
+  await session.dispose()
+  return {before, text, later, after: await quiet(before)}
+}

@@ -1,0 +1,49 @@
+// What the tests of turn_test.go do in their pages.
+import { open } from "./talk.js"
+
+export async function typedTurnIsAnsweredWithCaptionsInOrder() {
+  const talk = await open({agent: "silent", videoEl: document.getElementById("video")})
+  await talk.session.connect()
+  const meter = await talk.meter()
+  await talk.silence() // of the opening, which is none
+  const from = talk.now
+  const sent = await talk.session.speak("My name is Ada.")
+  await meter.loud()
+  await talk.silence(from)
+  await meter.close()
+  const shown = talk.events.slice(from)
+  return {
+    sent,
+    user: talk.texts("user", from),
+    final: talk.texts("final", from).join(" "),
+    partial: talk.texts("partial", from).join(" "),
+    order: shown.map(({name, payload}) => name === "transcript" ? payload.type : name)
+      .filter((name) => ["responsePending", "user", "responseSettled", "avatarStartTalking", "final", "partial", "avatarStopTalking"].includes(name))
+      .filter((name, i, all) => name !== all[i - 1]),
+    speech: new Set(talk.all("transcript", from).filter((t) => t.type === "partial").map((t) => t.speechId)).size,
+  }
+}
+
+export async function interruptSilencesAtOnce() {
+  const talk = await open({agent: "silent", videoEl: document.getElementById("video")})
+  const {session} = talk
+  await session.connect()
+  const meter = await talk.meter()
+  const from = talk.now
+  const delay = await talk.story(meter)
+  await talk.until("transcript", ({type}) => type === "partial", from)
+  await meter.loud()
+  session.interrupt()
+  await talk.until("interrupted")
+  const captions = talk.texts("partial").length
+  await meter.quiet(1000)
+  const result = {
+    ms: meter.lastLoud - talk.when("interrupted"),
+    delay,
+    captions: talk.texts("partial").length - captions,
+    spoke: talk.all("avatarStopTalking", from).map(({text}) => text).join(),
+    settled: !session.responsePending && !session.speaking,
+  }
+  await meter.close()
+  return result
+}

@@ -1,0 +1,125 @@
+// What the tests of tabs_test.go do in their pages.
+import { agentOf, anotherTab, arrive, chatOf, diagnostics, holdings, left, load, outcome, within } from "./hostile.js"
+
+export async function twoTabsOnOneThread(how) {
+  const {ks} = await arrive()
+  const one = await chatOf({ks})
+  await one.session.connect()
+  await one.session.sendText("My name is Sam.")
+  const {threadId} = one.session
+  const other = await anotherTab()
+  const two = await other.chatOf({ks, threadId})
+  await two.session.connect()
+  const known = (await two.session.sendText("What is my name?")).text
+  await two.session.sendText("My name is Ada.")
+  const back = (await one.session.sendText("What is my name?")).text
+  // At the same time, and one of them stopped.
+  const slow = outcome(() => one.session.sendText("Think about it", {signal: AbortSignal.timeout(300)}))
+  const together = await Promise.all([1, 2, 3].map(() => outcome(() => two.session.sendText("What is my name?"))))
+  together.push(await slow)
+  const at = outcome(() => one.session.sendText("What is my name?"))
+  const threads = [one.session.threadId, two.session.threadId]
+  const leave = {
+    disconnected: () => two.session.disconnect(),
+    closed: () => other.window.close(),
+    "left open": () => two.session.disconnect({ final: false }),
+  }
+  leave[how]()
+  const after = (await one.session.sendText("What did we talk about?")).text
+  if (how === "disconnected") await two.until("sessionCompleted")
+  globalThis.one = one
+  return {thread: threadId, threads, known, back, together, at: await at, after, first: two.completions, complaints: other.complaints}
+}
+
+export async function switchIsNoGoodbyeToOtherTabs() {
+  const beat = {presenceHeartbeatMs: 60_000, presenceStaleMs: 180_000}
+  const {ks} = await arrive()
+  const one = await agentOf({...beat, ks})
+  await one.session.connect()
+  await one.session.sendText("My name is Sam.")
+  const {threadId} = one.session
+  const other = await anotherTab()
+  const two = await other.chatOf({ks, threadId, ...beat})
+  await two.session.connect()
+  await two.session.sendText("What is my name?")
+  const said = []
+  const channel = new BroadcastChannel("kaltura-agents:thread:" + threadId)
+  const back = new Promise((resolve) => channel.onmessage = ({data}) => {
+    const {t} = JSON.parse(data)
+    said.push(t)
+    if (t === "alive" && said.includes("bye")) resolve()
+  })
+  await one.session.switchMode("avatar")
+  await within(back, 10_000)
+  channel.close()
+  const after = new BroadcastChannel("kaltura-agents:thread:" + threadId) // receives after the session's own
+  const gone = new Promise((resolve) => after.onmessage = ({data}) => JSON.parse(data).t === "bye" && resolve())
+  two.session.disconnect()
+  await two.until("sessionCompleted")
+  const first = two.completions
+  await within(gone, 10_000)
+  after.close()
+  one.session.disconnect()
+  await one.until("sessionCompleted", ({sent}) => sent)
+  return {thread: threadId, said, first, last: one.completions.filter((text) => !text.endsWith("suppressed"))}
+}
+
+export async function forgedMessagesBetweenTabs() {
+  const memories = []
+  const {instantiate} = WebAssembly
+  WebAssembly.instantiate = async (...args) => {
+    const instance = await instantiate(...args)
+    const {exports} = instance.instance ?? instance
+    if (exports.mem) memories.push(exports.mem)
+    return instance
+  }
+  await load()
+  const size = () => memories.reduce((sum, {buffer}) => sum + buffer.byteLength, 0)
+  if (size() === 0) throw new Error("the memory of the program was not found")
+  const before = await holdings()
+  const talk = async () => {
+    const talk = await chatOf({presenceHeartbeatMs: 50})
+    await talk.session.connect()
+    await talk.session.sendText("My name is Sam.")
+    return {...talk, session: talk.session, talk, channel: new BroadcastChannel("kaltura-agents:thread:" + talk.session.threadId)}
+  }
+  // Receives after the session's own channel, which has then handled what was sent before.
+  const handled = ({session}) => new Promise((resolve) => {
+    const own = new BroadcastChannel("kaltura-agents:thread:" + session.threadId)
+    own.onmessage = ({data}) => { if (data === "last") { own.close(); resolve() } }
+  })
+  const one = await talk(), two = await talk()
+  const post = (to, message) => to.channel.postMessage(typeof message === "string" ? message : JSON.stringify({v: 1, ...message}))
+  let done = handled(one)
+  const huge = "x".repeat(64_000_000)
+  const at = size()
+  for (const data of [
+    5n, 5, null, undefined, true, NaN, {}, {length: 5n}, [1], new Date(), /x/, new Error("x"), new Map([[1, 2]]), new Uint8Array(1000), new Blob(["x"]),
+    huge, JSON.stringify({v: 1, id: huge, t: "alive"}), "", "{", "[".repeat(900), "null", "5", "\uD800", '{"v":1e400,"id":"a","t":"alive"}',
+    '{"v":1,"id":5,"t":"alive"}', '{"v":1,"id":"a","t":["bye"]}', '{"v":1,"id":"a","t":"alive","reported":{}}', '{"v":1,"id":"a","t":"bye","reported":1}',
+    '{"v":1,"id":"a","t":"bye","reported":true}', '{"v":1,"id":"__proto__","t":"hello"}',
+  ]) one.channel.postMessage(data)
+  for (let i = 0; i < 3000; i++) post(one, {id: "tab" + i, t: ["hello", "alive", "ack", "unknown"][i % 4]}) // more than are noted
+  for (let i = 0; i < 1000; i++) post(one, {id: "b", t: i % 2 ? "bye" : "alive"})
+  one.channel.postMessage("last")
+  await done
+  const {text: answer} = await one.session.sendText("What is my name?")
+  const grown = size() - at
+  const {callbacks} = await diagnostics()
+  // A tab that was made up keeps the report back, and its goodbye lets the next one through.
+  one.session.disconnect()
+  await one.talk.until("sessionCompleted")
+  done = handled(two)
+  post(two, {id: "forged", t: "alive"})
+  post(two, {id: "forged", t: "bye"})
+  two.channel.postMessage("last")
+  await done
+  two.session.disconnect()
+  await two.talk.until("sessionCompleted")
+  const result = {answer, grown, callbacks, suppressed: one.talk.completions, sent: two.talk.completions}
+  for (const {session, channel} of [one, two]) {
+    channel.close()
+    await session.dispose()
+  }
+  return {...result, left: await left(before)}
+}
