@@ -27,12 +27,13 @@ import (
 // further effect. Another service might answer a turn twice.
 //
 // A connection that is made again is a new session at the service, for which no command is kept:
-// the join carries the variables, and the approval is sent again. Turns and texts stay. At the end of a session nothing is sent any more. The caller
-// of a waiting text gets sent = false; a turn without a confirmation is reported as
-// turnUnconfirmed, and so is one that the service has not confirmed in time, or that would
-// have to be repeated and may not be.
+// the join carries the variables, and the approval is sent again. Turns and texts stay.
 //
-// Events that nobody has to confirm, e.g. candidates, stills and the barge-in marker, do not
+// At the end of a session nothing is sent any more. The caller of a waiting text gets sent =
+// false; a turn without a confirmation is reported as turnUnconfirmed, and so is one that the
+// service has not confirmed in time, or that would have to be repeated and may not be.
+//
+// Events that need no confirmation, e.g. candidates, stills and the barge-in marker, do not
 // pass through the outbox ([Session.emit]). The buffer of [socketio.Client.Emit], which keeps
 // such events until the socket is back, is another matter: it is part of Socket.IO, below the
 // sessions, and knows no acknowledgements, and so can't know what was received.
