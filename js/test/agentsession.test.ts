@@ -23,6 +23,17 @@ async function begun(given: AgentOptions = options) {
   return { program, session, inner: program.give(mode) }
 }
 
+/** A face whose two calls wait for the program. */
+function waiting() {
+  const program = new FakeProgram()
+  const { loaded } = program.loading()
+  const session = new AgentSession({ token: "t", mode: "avatar" })
+  const transport = session.transport as AvatarSession
+  transport.muteAudioOutput()
+  transport.unmuteAudioOutput()
+  return { program, session, transport, loaded }
+}
+
 test("before the runtime is there properties have their initial values, and the token is nowhere to be seen", async () => {
   new FakeProgram().loading()
   const session = new AgentSession(options)
@@ -270,12 +281,7 @@ test("dispose ends the transport too, and its properties stay", async () => {
 })
 
 test("calls that wait for a transport are dropped when one of them ends it", async () => {
-  const program = new FakeProgram()
-  const { loaded } = program.loading()
-  const session = new AgentSession({ token: "t", mode: "avatar" })
-  const transport = session.transport as AvatarSession
-  transport.muteAudioOutput()
-  transport.unmuteAudioOutput()
+  const { program, session, transport, loaded } = waiting()
   const completed = transport.completeThread()
   Object.assign(program.properties, { mode: "avatar", timings: {} })
   loaded()
@@ -287,12 +293,7 @@ test("calls that wait for a transport are dropped when one of them ends it", asy
 })
 
 test("a call that a listener makes does not overtake those that wait", async () => {
-  const program = new FakeProgram()
-  const { loaded } = program.loading()
-  const session = new AgentSession({ token: "t", mode: "avatar" })
-  const transport = session.transport as AvatarSession
-  transport.muteAudioOutput()
-  transport.unmuteAudioOutput()
+  const { program, session, transport, loaded } = waiting()
   transport.on("warning", () => transport.setAudioOutputVolume(0.5))
   Object.assign(program.properties, { mode: "avatar", timings: {} })
   loaded()
