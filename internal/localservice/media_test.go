@@ -423,6 +423,21 @@ func TestSpeechWithoutATranscriberIsSaidHonestly(t *testing.T) {
 	}
 }
 
+func TestTapToTalk(t *testing.T) {
+	t.Parallel()
+	c := converse(t, localservice.Options{Script: append([]byte("hear: [good morning]\n"), script(fine)...)}, "tap")
+	speak := speakInto(t, c)
+	speak() // no tap, so it is ignored
+	c.emit("tapToTalkStart", map[string]any{})
+	speak()
+	c.emit("tapToTalkEnd", map[string]any{})
+	got := c.until("agentTurnToTalk")
+	if !strings.HasSuffix(got[0].text("speechId"), "-tap-to-talk") || got[len(got)-1].text("userTranscription") != "good morning" {
+		t.Errorf("got %q %s", names(got), got[len(got)-1].Args)
+	}
+	c.until("stvFinishedTalking")
+}
+
 // TestPictureAndVoiceAreOneStream: a page that shows the stream of its last track
 // sees and hears the agent. A test may ask for two streams.
 func TestPictureAndVoiceAreOneStream(t *testing.T) {
