@@ -142,8 +142,8 @@ func (p *Page) Do(out any, body string) {
 }
 
 // Call calls a function with arguments, which become JSON, and stores its result in out unless that is nil. The function is
-// an export of a module, whose address may be relative to the page's: scripts of more than some lines are in testdata, in a
-// file with the name of the test's.
+// an export of a module, whose address may be relative to the page's: scripts of more than about 20 lines are in testdata,
+// in a file with the name of the test's.
 func (p *Page) Call(out any, script, function string, args ...any) {
 	p.t.Helper()
 	list, err := json.Marshal(append([]any{}, args...))

@@ -267,7 +267,7 @@ func (o *outbox) recovered() {
 // again on the next one; those of another service are reported.
 func (o *outbox) abandoned() {
 	if !o.repeatTurns() {
-		o.settle(o.turns...)
+		o.settleAll()
 	}
 }
 

@@ -387,13 +387,13 @@ func (s *Session) sendKickoff() {
 	if k == nil || k.Sent || s.turn.kickoffTaken || s.turn.kickoffHeld || s.gated() || s.life.paused {
 		return
 	}
-	h := &waitingText{}
-	s.turn.kickoffTaken, s.turn.kickoffText = true, h
+	t := &waitingText{}
+	s.turn.kickoffTaken, s.turn.kickoffText = true, t
 	ctx := s.core.Life
 	s.core.Spawn(func() {
 		text, err := s.guard(ctx, k.Text, "speak")
 		s.core.Work.Post(func() {
-			if s.turn.kickoffText != h {
+			if s.turn.kickoffText != t {
 				return // the session ended, or HoldKickoff withdrew the kickoff
 			}
 			if err == nil {
@@ -404,13 +404,13 @@ func (s *Session) sendKickoff() {
 				s.core.Warn(fault.KickoffFailed, err.Error())
 				return
 			}
-			*h = waitingText{text, func(sent bool) {
+			*t = waitingText{text, func(sent bool) {
 				s.turn.kickoffText = nil
 				if sent {
 					s.kickoffSent(text)
 				}
 			}}
-			s.outbox.addFirst(h)
+			s.outbox.addFirst(t)
 		})
 	})
 }
@@ -422,8 +422,8 @@ func (s *Session) sendKickoff() {
 func (s *Session) HoldKickoff(hold bool) (used bool) {
 	s.core.Work.Call(func() {
 		s.turn.kickoffHeld = hold
-		if h := s.turn.kickoffText; h != nil && hold {
-			s.outbox.withdraw(h)
+		if t := s.turn.kickoffText; t != nil && hold {
+			s.outbox.withdraw(t)
 			s.turn.kickoffTaken, s.turn.kickoffText = false, nil
 		}
 		if !hold && s.state == Connected {
