@@ -3,13 +3,13 @@ import { ChatSession, converse, load } from "/js/dist/chat.js"
 
 // A token begins with its partner in plain text; the rest is encrypted.
 const token = btoa("v2|5501|").replaceAll("=", "") + "AAAAAAAAAAAA"
-const addresses = { genieUrl: location.origin, ovpUrl: `${location.origin}/api_v3` }
+const genieUrl = location.origin
 const userMessage = "Tell me everything"
 
 await load()
 
 async function session() {
-  const session = new ChatSession({ token, ...addresses, sessionCompleteOnEnd: false })
+  const session = new ChatSession({ token, genieUrl, sessionCompleteOnEnd: false })
   await session.connect()
   return session
 }
@@ -24,7 +24,7 @@ const ways = {
   },
   async converse() {
     let segments = 0
-    for await (const segment of converse({ token, genieUrl: addresses.genieUrl, userMessage })) if (segment.role) segments++
+    for await (const segment of converse({ token, genieUrl, userMessage })) if (segment.role) segments++
     return segments
   },
   async streamText(session) {
