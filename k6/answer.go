@@ -4,10 +4,10 @@ import (
 	"strings"
 	"time"
 
-	"github.com/agentruntime/agentruntime/runtime/control"
 	"github.com/agentruntime/agentruntime/runtime/converse"
 	"github.com/agentruntime/agentruntime/runtime/event"
 	"github.com/agentruntime/agentruntime/runtime/fault"
+	"github.com/agentruntime/agentruntime/runtime/signaling"
 )
 
 // Answer is what ask() and say() resolve with. Times are in milliseconds from the end of the
@@ -47,7 +47,7 @@ func newTurn() *turn {
 func (t *turn) hear(e event.Event) bool {
 	switch e := e.(type) {
 	case event.TurnStarted:
-		if e.IsNewTurn && e.SpeechID != nil && !strings.HasSuffix(*e.SpeechID, control.SuffixOpening) {
+		if e.IsNewTurn && e.SpeechID != nil && !strings.HasSuffix(*e.SpeechID, signaling.SuffixOpening) {
 			t.speech = *e.SpeechID
 		}
 	case event.BrainSegment:

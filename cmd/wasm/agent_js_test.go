@@ -12,8 +12,8 @@ import (
 
 	"github.com/agentruntime/agentruntime/internal/jsbridge"
 	"github.com/agentruntime/agentruntime/internal/page"
-	"github.com/agentruntime/agentruntime/runtime/control"
 	"github.com/agentruntime/agentruntime/runtime/fault"
+	"github.com/agentruntime/agentruntime/runtime/signaling"
 )
 
 // holder is the facade's side: it takes transports and answers turns in text.
@@ -77,7 +77,7 @@ func (s session) to(mode string) {
 		s.t.Fatal(err)
 	}
 	if mode == "avatar" {
-		s.socket().Say(control.StvFinishedTalking, control.FinishedTalking{AgentContent: "Hello."})
+		s.socket().Say(signaling.StvFinishedTalking, signaling.FinishedTalking{AgentContent: "Hello."})
 	}
 }
 

@@ -14,8 +14,8 @@ import (
 	"github.com/agentruntime/agentruntime/internal/jsbridge"
 	"github.com/agentruntime/agentruntime/internal/page"
 	"github.com/agentruntime/agentruntime/runtime/avatar"
-	"github.com/agentruntime/agentruntime/runtime/control"
 	"github.com/agentruntime/agentruntime/runtime/media"
+	"github.com/agentruntime/agentruntime/runtime/signaling"
 )
 
 // The tests of this package use the page's own APIs, except for the service and the
@@ -67,10 +67,10 @@ func newRig(t *testing.T) *rig {
 	r := &rig{t: t, program: page.New(context.Background()), sessions: newAvatarSessions(), arrived: make(chan struct{})}
 	r.service = fakeservice.New(t)
 	// A voice without a picture.
-	r.service.When(control.StvNewSession, func(s *fakeservice.Socket, _ fakeservice.Event) {
-		s.Say(control.StvNewSession, control.StvNewSessionReply{Status: "no stv session"})
-		s.Say(control.ShowAgent, control.Empty{})
-		s.Say(control.AskPermissions, control.Empty{})
+	r.service.When(signaling.StvNewSession, func(s *fakeservice.Socket, _ fakeservice.Event) {
+		s.Say(signaling.StvNewSession, signaling.StvNewSessionReply{Status: "no stv session"})
+		s.Say(signaling.ShowAgent, signaling.Empty{})
+		s.Say(signaling.AskPermissions, signaling.Empty{})
 	})
 	r.sessions.prepare = func(o *avatar.Options) {
 		o.Media = func(e *media.Engine) avatar.Media { return fakeMedia{e, new(fakeservice.Media)} }
@@ -149,7 +149,7 @@ func (s session) connect() {
 	if _, err := s.later("connect", nil); err != nil {
 		s.t.Fatal(err)
 	}
-	s.socket().Say(control.StvFinishedTalking, control.FinishedTalking{AgentContent: "Hello."})
+	s.socket().Say(signaling.StvFinishedTalking, signaling.FinishedTalking{AgentContent: "Hello."})
 	s.await("avatarStopTalking")
 }
 

@@ -13,7 +13,7 @@ import (
 	"github.com/agentruntime/agentruntime/internal/page"
 	"github.com/agentruntime/agentruntime/runtime/appinit"
 	"github.com/agentruntime/agentruntime/runtime/avatar"
-	"github.com/agentruntime/agentruntime/runtime/sessionend"
+	"github.com/agentruntime/agentruntime/runtime/completion"
 )
 
 // avatarSessions makes the avatar sessions of this program.
@@ -23,7 +23,7 @@ type avatarSessions struct {
 }
 
 func newAvatarSessions() *avatarSessions {
-	return &avatarSessions{prepare: func(o *avatar.Options) { o.Page = sessionend.BrowserPage() }}
+	return &avatarSessions{prepare: func(o *avatar.Options) { o.Page = completion.BrowserPage() }}
 }
 
 // open makes a session from the options that js/src/session/avatar.ts passes.

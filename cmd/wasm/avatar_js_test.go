@@ -13,8 +13,8 @@ import (
 	"time"
 
 	"github.com/agentruntime/agentruntime/internal/jsbridge"
-	"github.com/agentruntime/agentruntime/runtime/control"
 	"github.com/agentruntime/agentruntime/runtime/fault"
+	"github.com/agentruntime/agentruntime/runtime/signaling"
 )
 
 const quiet = `{token: "t", genieUrl: "https://brain.example", micStartMode: "deferred"}`
@@ -286,7 +286,7 @@ func TestToolsAreJudgedAndHandledByThePage(t *testing.T) {
 	s.now("removeHandler", 4)
 	for _, content := range []string{`erase {}`, `open {"page":4}`, `open {"page":"x"}`} {
 		delta, _ := json.Marshal(map[string]any{"role": "assistant", "type": "tool", "content": content})
-		s.socket().Say(control.AgentRawText, control.RawText{SpeechID: "a", Delta: string(delta)})
+		s.socket().Say(signaling.AgentRawText, signaling.RawText{SpeechID: "a", Delta: string(delta)})
 	}
 	if got := s.await("agentActionDenied").Get("toolName").String(); got != "erase" {
 		t.Errorf("denied %q", got)

@@ -22,7 +22,7 @@ var pageRooms = map[string]bool{
 	"internal/fetch":     true,
 	"internal/socketio":  true,
 	"runtime/media":      true,
-	"runtime/sessionend": true,
+	"runtime/completion": true,
 }
 
 type file struct {
@@ -163,7 +163,7 @@ func TestArchitectureNamesEveryRoom(t *testing.T) {
 // logic (rule 10).
 func TestSessionCodeStandsApart(t *testing.T) {
 	const module = "github.com/agentruntime/agentruntime/"
-	shared := []string{"runtime/control", "runtime/converse"}
+	shared := []string{"runtime/signaling", "runtime/converse"}
 	for _, f := range goFiles(t) {
 		if strings.HasSuffix(f.name, "_test.go") {
 			continue

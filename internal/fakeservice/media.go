@@ -6,9 +6,9 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/agentruntime/agentruntime/runtime/control"
 	"github.com/agentruntime/agentruntime/runtime/event"
 	"github.com/agentruntime/agentruntime/runtime/media"
+	"github.com/agentruntime/agentruntime/runtime/signaling"
 )
 
 // Media makes peers that do at once what they are asked.
@@ -125,21 +125,21 @@ type Publisher struct {
 	Closed   bool
 }
 
-func (u *Publisher) Offer(_ context.Context, restart bool) (control.Description, error) {
+func (u *Publisher) Offer(_ context.Context, restart bool) (signaling.Description, error) {
 	if restart {
 		u.Restarts++
 	}
-	return control.Description{Type: "offer", SDP: "v=0"}, nil
+	return signaling.Description{Type: "offer", SDP: "v=0"}, nil
 }
 
 // Answer after a restart connects, unless the microphone's network is dead.
-func (u *Publisher) Answer(context.Context, control.Description) error {
+func (u *Publisher) Answer(context.Context, signaling.Description) error {
 	if u.Restarts > 0 && !u.media.Deaf.Load() {
 		u.Notify(media.Event{Kind: media.ICEState, Channel: event.ChannelASR, State: "connected"})
 	}
 	return nil
 }
-func (u *Publisher) AddCandidate(control.ServerCandidate)       {}
+func (u *Publisher) AddCandidate(signaling.ServerCandidate)     {}
 func (u *Publisher) Stats(context.Context) (media.Stats, error) { return media.Stats{}, nil }
 
 func (u *Publisher) SetBandwidth(_ context.Context, kbps int) error {
@@ -158,11 +158,11 @@ func (u *Publisher) Close() {
 
 type Voice struct{}
 
-func (*Voice) Accept(context.Context, control.Description) (control.Description, error) {
-	return control.Description{Type: "answer", SDP: "v=0"}, nil
+func (*Voice) Accept(context.Context, signaling.Description) (signaling.Description, error) {
+	return signaling.Description{Type: "answer", SDP: "v=0"}, nil
 }
-func (*Voice) AddCandidate(control.Candidate) {}
-func (*Voice) Close()                         {}
+func (*Voice) AddCandidate(signaling.Candidate) {}
+func (*Voice) Close()                           {}
 
 type Mic struct {
 	mu      sync.Mutex

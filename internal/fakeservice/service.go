@@ -13,8 +13,8 @@ import (
 
 	"github.com/agentruntime/agentruntime/internal/fetch"
 	"github.com/agentruntime/agentruntime/internal/socketio"
-	"github.com/agentruntime/agentruntime/runtime/control"
 	"github.com/agentruntime/agentruntime/runtime/httpclient"
+	"github.com/agentruntime/agentruntime/runtime/signaling"
 )
 
 // Event is what a client has sent.
@@ -47,20 +47,20 @@ type Service struct {
 func New(t testing.TB) *Service {
 	return &Service{t: t, Answer: map[string]func(*Socket, Event){
 		"open": func(s *Socket, _ Event) {
-			s.Say(control.ServerConnected, control.Hello{FinalURL: "https://media.example", AgentName: "Robin"})
+			s.Say(signaling.ServerConnected, signaling.Hello{FinalURL: "https://media.example", AgentName: "Robin"})
 		},
-		control.Join: func(s *Socket, _ Event) {
-			s.Say(control.ClientConfig, control.ConfigurationEnvelope{ClientConfiguration: control.Configuration{LanguageCode: "en", IsTapToTalk: true}})
-			s.Say(control.JoinComplete, control.Empty{})
+		signaling.Join: func(s *Socket, _ Event) {
+			s.Say(signaling.ClientConfig, signaling.ConfigurationEnvelope{ClientConfiguration: signaling.Configuration{LanguageCode: "en", IsTapToTalk: true}})
+			s.Say(signaling.JoinComplete, signaling.Empty{})
 		},
-		control.StvNewSession: func(s *Socket, _ Event) {
-			s.Say(control.StvNewSession, control.StvNewSessionReply{SessionID: "s-1", Status: "session started", WebRTCURL: "https://media.example/whep/s-1"})
-			s.Say(control.ShowAgent, control.Empty{})
-			s.Say(control.AskPermissions, control.PermissionRequest{})
+		signaling.StvNewSession: func(s *Socket, _ Event) {
+			s.Say(signaling.StvNewSession, signaling.StvNewSessionReply{SessionID: "s-1", Status: "session started", WebRTCURL: "https://media.example/whep/s-1"})
+			s.Say(signaling.ShowAgent, signaling.Empty{})
+			s.Say(signaling.AskPermissions, signaling.PermissionRequest{})
 		},
-		control.ASRInit: func(s *Socket, _ Event) { s.Say(control.ASRReady, control.Empty{}) },
-		control.ASROffer: func(s *Socket, _ Event) {
-			s.Say(control.ASRAnswer, control.Answer{Answer: control.Description{Type: "answer", SDP: "v=0"}})
+		signaling.ASRInit: func(s *Socket, _ Event) { s.Say(signaling.ASRReady, signaling.Empty{}) },
+		signaling.ASROffer: func(s *Socket, _ Event) {
+			s.Say(signaling.ASRAnswer, signaling.Answer{Answer: signaling.Description{Type: "answer", SDP: "v=0"}})
 		},
 	}}
 }
@@ -176,7 +176,7 @@ func (s *Socket) EmitWithAck(name string, acknowledged func(socketio.Args), args
 		return err
 	}
 	what := name
-	if text, ok := args[0].(control.Text); ok {
+	if text, ok := args[0].(signaling.Text); ok {
 		what = text.Text
 	}
 	if acknowledge != nil && acknowledge(what) {
@@ -245,7 +245,7 @@ func (s *Socket) Segment(segment map[string]any) {
 	if err != nil {
 		s.service.t.Error(err)
 	}
-	s.Say(control.AgentRawText, control.RawText{SpeechID: "a", Delta: string(b)})
+	s.Say(signaling.AgentRawText, signaling.RawText{SpeechID: "a", Delta: string(b)})
 }
 
 // Drop ends the connection.
@@ -295,11 +295,11 @@ var turnID = regexp.MustCompile(`,"clientTurnId":"[a-z0-9]{16}"`)
 
 // Texts lists the typed texts that the client has sent, with the ids of their turns, without
 // the markers before them.
-func (s *Socket) Texts() []control.Text {
-	var texts []control.Text
+func (s *Socket) Texts() []signaling.Text {
+	var texts []signaling.Text
 	for _, e := range s.Sent() {
-		var t control.Text
-		if e.Name == control.TextEntered && json.Unmarshal(e.Payload, &t) == nil && t.IsFinal {
+		var t signaling.Text
+		if e.Name == signaling.TextEntered && json.Unmarshal(e.Payload, &t) == nil && t.IsFinal {
 			texts = append(texts, t)
 		}
 	}

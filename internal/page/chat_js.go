@@ -9,9 +9,9 @@ import (
 
 	"github.com/agentruntime/agentruntime/internal/jsbridge"
 	"github.com/agentruntime/agentruntime/runtime/chat"
+	"github.com/agentruntime/agentruntime/runtime/completion"
 	"github.com/agentruntime/agentruntime/runtime/converse"
 	"github.com/agentruntime/agentruntime/runtime/httpclient"
-	"github.com/agentruntime/agentruntime/runtime/sessionend"
 )
 
 // ChatOptions are the options of session §A.2.1 in the form that
@@ -32,7 +32,7 @@ func (o *ChatOptions) Session() chat.Options {
 
 // NewChat makes a chat session in a page.
 func NewChat(o chat.Options) (*chat.Session, Methods, error) {
-	o.Page = sessionend.BrowserPage()
+	o.Page = completion.BrowserPage()
 	s, err := chat.New(o)
 	if err != nil {
 		return nil, Methods{}, err

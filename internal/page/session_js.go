@@ -8,11 +8,11 @@ import (
 	"syscall/js"
 
 	"github.com/agentruntime/agentruntime/internal/jsbridge"
+	"github.com/agentruntime/agentruntime/runtime/completion"
 	"github.com/agentruntime/agentruntime/runtime/converse"
 	"github.com/agentruntime/agentruntime/runtime/event"
 	"github.com/agentruntime/agentruntime/runtime/fault"
 	"github.com/agentruntime/agentruntime/runtime/session"
-	"github.com/agentruntime/agentruntime/runtime/sessionend"
 )
 
 // Session has the methods that all kinds of sessions export to js/.
@@ -23,7 +23,7 @@ type Session interface {
 	OnToolCall(name string, handler session.ToolHandler, schema converse.ArgsSchema) (remove func(), err error)
 	OnOAuthRequired(handler session.ConsentHandler) (remove func(), err error)
 	RespondToTool(ctx context.Context, id string, response map[string]any) (session.ToolAnswer, error)
-	CompleteThread(ctx context.Context) (sessionend.Result, error)
+	CompleteThread(ctx context.Context) (completion.Result, error)
 
 	// Fail ends the session after a bug that was caught in one of its callbacks.
 	Fail(err error)

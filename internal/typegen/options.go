@@ -26,9 +26,9 @@ type optionType struct {
 // optionTypes are the structs of options, each after those that it embeds.
 var optionTypes = []optionType{
 	{dir: "runtime/appinit", typ: "TURNCredentials", name: "TurnCredentials", required: true},
-	{dir: "runtime/sessionend", typ: "Settings", name: "CompletionSettings", names: "sessionNames", checks: "completionChecks"},
+	{dir: "runtime/completion", typ: "Settings", name: "CompletionSettings", names: "sessionNames", checks: "completionChecks"},
 	{dir: "runtime/session", typ: "Options", name: "SessionSettings", names: "sessionNames", extends: "Injected", checks: "sessionChecks"},
-	{dir: "runtime/control", typ: "Limits", name: "Timeouts", checks: "timeoutChecks"},
+	{dir: "runtime/signaling", typ: "Limits", name: "Timeouts", checks: "timeoutChecks"},
 	{dir: "runtime/avatar", typ: "ActionPolicy", name: "AgentActions", names: "actionNames"},
 	{dir: "runtime/avatar", typ: "Options", name: "AvatarSettings", names: "sessionNames", checks: "avatarChecks"},
 	{dir: "runtime/chat", typ: "Options", name: "ChatSettings", names: "sessionNames", checks: "chatChecks"},

@@ -10,9 +10,9 @@ import (
 	"strings"
 
 	"github.com/agentruntime/agentruntime/runtime/avatar"
-	"github.com/agentruntime/agentruntime/runtime/control"
 	"github.com/agentruntime/agentruntime/runtime/converse"
 	"github.com/agentruntime/agentruntime/runtime/fault"
+	"github.com/agentruntime/agentruntime/runtime/signaling"
 )
 
 // renamed contains the TypeScript names of Go types whose own names would be ambiguous or
@@ -428,7 +428,7 @@ func (t *types) file() (string, error) {
 	}
 	fmt.Fprintf(&b, "\n/** The codes after which the service has ended the session. */\nexport const FATAL_ERROR_CODES = [%s] as const\n", strings.Join(fatal, ", "))
 	fmt.Fprintf(&b, "\n/** The codes of a microphone that is missing, as errors and as warnings. */\nexport const MIC_ERROR_CODES = [%s] as const\n", strings.Join(mic, ", "))
-	fmt.Fprintf(&b, "\n/** The opening phrase of an agent without an opening turn. */\nexport const SILENT_OPENING = %q\n", control.SilentOpening)
+	fmt.Fprintf(&b, "\n/** The opening phrase of an agent without an opening turn. */\nexport const SILENT_OPENING = %q\n", signaling.SilentOpening)
 	fmt.Fprintf(&b, "\n/** The text in its place in `transcript`, `speechChunk` and `avatarStopTalking`. */\nexport const SILENT_OPENING_LABEL = %q\n", avatar.SilentOpeningLabel)
 	return b.String(), nil
 }

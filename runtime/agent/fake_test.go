@@ -17,10 +17,10 @@ import (
 	"github.com/agentruntime/agentruntime/internal/leaktest"
 	"github.com/agentruntime/agentruntime/runtime/avatar"
 	"github.com/agentruntime/agentruntime/runtime/chat"
-	"github.com/agentruntime/agentruntime/runtime/control"
+	"github.com/agentruntime/agentruntime/runtime/completion"
 	"github.com/agentruntime/agentruntime/runtime/event"
 	"github.com/agentruntime/agentruntime/runtime/media"
-	"github.com/agentruntime/agentruntime/runtime/sessionend"
+	"github.com/agentruntime/agentruntime/runtime/signaling"
 )
 
 func TestMain(m *testing.M) { leaktest.Main(m) }
@@ -51,13 +51,13 @@ type world struct {
 func newWorld(t *testing.T) *world {
 	service := fakeservice.New(t)
 	service.Acknowledge = func(string) bool { return true }
-	service.When(control.Join, func(s *fakeservice.Socket, _ fakeservice.Event) {
-		s.Say(control.ClientConfig, control.Configuration{})
-		s.Say(control.JoinComplete, control.Empty{})
+	service.When(signaling.Join, func(s *fakeservice.Socket, _ fakeservice.Event) {
+		s.Say(signaling.ClientConfig, signaling.Configuration{})
+		s.Say(signaling.JoinComplete, signaling.Empty{})
 	})
 	// The opening is silent, and over at once.
-	service.When(control.ApprovedPermissions, func(s *fakeservice.Socket, _ fakeservice.Event) {
-		s.Say(control.StvFinishedTalking, control.FinishedTalking{})
+	service.When(signaling.ApprovedPermissions, func(s *fakeservice.Socket, _ fakeservice.Event) {
+		s.Say(signaling.StvFinishedTalking, signaling.FinishedTalking{})
 	})
 	return &world{Service: service, t: t, made: map[Mode]int{}, freed: map[Mode]int{}, page: &page{}}
 }
@@ -251,20 +251,20 @@ func (e *engine) Close() {
 // page tells the sessions of it what the browser does.
 type page struct {
 	mu        sync.Mutex
-	listeners []*sessionend.Listener
+	listeners []*completion.Listener
 }
 
-func (p *page) Watch(l sessionend.Listener) (stop func()) {
+func (p *page) Watch(l completion.Listener) (stop func()) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.listeners = append(p.listeners, &l)
 	return func() {
 		p.mu.Lock()
 		defer p.mu.Unlock()
-		p.listeners = slices.DeleteFunc(p.listeners, func(other *sessionend.Listener) bool { return other == &l })
+		p.listeners = slices.DeleteFunc(p.listeners, func(other *completion.Listener) bool { return other == &l })
 	}
 }
-func (p *page) Channel(string, func(string)) sessionend.Channel { return nil }
+func (p *page) Channel(string, func(string)) completion.Channel { return nil }
 func (p *page) UserAgent() string                               { return "page" }
 
 // hide goes away.

@@ -14,10 +14,10 @@ import (
 	"github.com/agentruntime/agentruntime/internal/socketio"
 	"github.com/agentruntime/agentruntime/runtime/avatar"
 	"github.com/agentruntime/agentruntime/runtime/chat"
-	"github.com/agentruntime/agentruntime/runtime/control"
 	"github.com/agentruntime/agentruntime/runtime/event"
 	"github.com/agentruntime/agentruntime/runtime/fault"
 	"github.com/agentruntime/agentruntime/runtime/session"
+	"github.com/agentruntime/agentruntime/runtime/signaling"
 )
 
 // TestCapabilitiesAreShared by the transports, and those of one win.
@@ -73,7 +73,7 @@ func TestWhatIsGivenForOneTransportWins(t *testing.T) {
 		if got := fmt.Sprint(vars()); !strings.HasPrefix(got, "map[a:shared b:new c:") || !strings.HasSuffix(got, `page_context:{"page":7}]`) {
 			t.Errorf("second turn: %s", got)
 		}
-		join := r.Answer[control.Join]
+		join := r.Answer[signaling.Join]
 		r.stuck()
 		switched := r.switchLater(background, Avatar)
 		if got := fmt.Sprint(r.joined().RequestVars); !strings.HasPrefix(got, "map[a:shared b:new c:") || !strings.HasSuffix(got, `d:face page_context:{"page":7}]`) {
@@ -88,7 +88,7 @@ func TestWhatIsGivenForOneTransportWins(t *testing.T) {
 		if err := <-switched; err != nil {
 			t.Fatal(err)
 		}
-		got := r.socket().Payloads(control.UpdateGenieContext)
+		got := r.socket().Payloads(signaling.UpdateGenieContext)
 		if len(got) != 1 || !strings.Contains(got[0], "during the switch") || !strings.Contains(got[0], "as well") {
 			t.Errorf("told after the switch: %q", got)
 		}
@@ -133,12 +133,12 @@ func TestVariablesReachAnAvatarThatReconnects(t *testing.T) {
 			t.Fatal(err)
 		}
 		synctest.Wait()
-		if got := s.Payloads(control.UpdateGenieContext); len(got) != 0 {
+		if got := s.Payloads(signaling.UpdateGenieContext); len(got) != 0 {
 			t.Errorf("told without a socket: %q", got)
 		}
 		s.Push(socketio.Event{Kind: socketio.Connected, Recovered: true})
 		synctest.Wait()
-		if got := s.Payloads(control.UpdateGenieContext); len(got) != 1 || !strings.Contains(got[0], `"a":"b"`) {
+		if got := s.Payloads(signaling.UpdateGenieContext); len(got) != 1 || !strings.Contains(got[0], `"a":"b"`) {
 			t.Errorf("told when it was back: %q", got)
 		}
 	})
@@ -192,7 +192,7 @@ func TestHandlersFollowTheConversation(t *testing.T) {
 		say(call("t-1"))
 		calls("before t-1", "connected t-1")
 
-		join := r.Answer[control.Join]
+		join := r.Answer[signaling.Join]
 		r.stuck()
 		switched := r.switchLater(background, Avatar)
 		on("switching")
@@ -242,7 +242,7 @@ func TestAnAnswerThatIsOwedIsSettledWithItsTransport(t *testing.T) {
 		r.want("state switching user_requested", "transport avatar", "turnEnd", "responseSettled", "state connected", "mode avatar true")
 	})
 	run(t, Options{Options: session.Options{ThreadID: "th-1", Kickoff: &event.Kickoff{Text: "Begin"}}}, func(r *rig) {
-		r.When(control.ApprovedPermissions, nil)
+		r.When(signaling.ApprovedPermissions, nil)
 		r.mustConnect()
 		r.socket().Segment(map[string]any{"type": "think"}) // the old one owes an answer
 		r.forget()

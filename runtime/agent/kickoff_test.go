@@ -9,10 +9,10 @@ import (
 
 	"github.com/agentruntime/agentruntime/runtime/avatar"
 	"github.com/agentruntime/agentruntime/runtime/chat"
-	"github.com/agentruntime/agentruntime/runtime/control"
 	"github.com/agentruntime/agentruntime/runtime/event"
 	"github.com/agentruntime/agentruntime/runtime/fault"
 	"github.com/agentruntime/agentruntime/runtime/session"
+	"github.com/agentruntime/agentruntime/runtime/signaling"
 )
 
 // TestTheKickoffIsSentOnce, by the transport that carries the conversation when it may be
@@ -45,11 +45,11 @@ func TestTheKickoffIsSentOnce(t *testing.T) {
 	t.Run("the opening was not over", func(t *testing.T) {
 		run(t, Options{Options: session.Options{Kickoff: kickoff}}, func(r *rig) {
 			r.auto = auto
-			r.When(control.ApprovedPermissions, nil)
+			r.When(signaling.ApprovedPermissions, nil)
 			r.mustConnect()
 			r.mustSwitch(Chat)
 			r.mustSwitch(Avatar)
-			r.socket().Say(control.StvFinishedTalking, control.FinishedTalking{})
+			r.socket().Say(signaling.StvFinishedTalking, signaling.FinishedTalking{})
 			if got, spoken := r.asked(), r.spoken(); !slices.Equal(got, []string{"Begin"}) || len(spoken) != 0 {
 				t.Errorf("asked %q, spoken %q", got, spoken)
 			}
@@ -58,7 +58,7 @@ func TestTheKickoffIsSentOnce(t *testing.T) {
 	t.Run("in a text that did not last", func(t *testing.T) {
 		run(t, Options{Options: session.Options{Kickoff: kickoff}}, func(r *rig) {
 			r.auto = auto
-			r.When(control.ApprovedPermissions, nil)
+			r.When(signaling.ApprovedPermissions, nil)
 			r.mustConnect()
 			var first sync.Once // of two chat sessions
 			r.inner = func(s *chat.Session, e event.Event) {
@@ -69,7 +69,7 @@ func TestTheKickoffIsSentOnce(t *testing.T) {
 			if err := r.SwitchMode(background, Chat); !errors.Is(err, fault.ConnectFailed) {
 				t.Errorf("err = %v", err)
 			}
-			r.socket().Say(control.StvFinishedTalking, control.FinishedTalking{})
+			r.socket().Say(signaling.StvFinishedTalking, signaling.FinishedTalking{})
 			r.mustSwitch(Chat)
 			r.mustSwitch(Avatar)
 			if got, spoken := r.asked(), r.spoken(); !slices.Equal(got, []string{"Begin"}) || len(spoken) != 0 {
@@ -80,12 +80,12 @@ func TestTheKickoffIsSentOnce(t *testing.T) {
 	t.Run("it ended during the switch", func(t *testing.T) {
 		run(t, Options{Options: session.Options{Kickoff: kickoff}}, func(r *rig) {
 			r.auto = auto
-			r.When(control.ApprovedPermissions, nil)
+			r.When(signaling.ApprovedPermissions, nil)
 			r.mustConnect()
 			s := r.socket()
 			r.listen = func(e event.Event) {
 				if _, ok := e.(TransportChanged); ok {
-					s.Say(control.StvFinishedTalking, control.FinishedTalking{})
+					s.Say(signaling.StvFinishedTalking, signaling.FinishedTalking{})
 					time.Sleep(time.Millisecond) // until it was heard
 				}
 			}
@@ -97,13 +97,13 @@ func TestTheKickoffIsSentOnce(t *testing.T) {
 	})
 	t.Run("the switch failed", func(t *testing.T) {
 		run(t, Options{Options: session.Options{Kickoff: kickoff}}, func(r *rig) {
-			r.When(control.ApprovedPermissions, nil)
+			r.When(signaling.ApprovedPermissions, nil)
 			r.mustConnect()
 			r.fail = func(Mode) error { return fault.New(fault.BadRequest, "no") }
 			if err := r.SwitchMode(background, Chat); err == nil {
 				t.Error("the switch worked")
 			}
-			r.socket().Say(control.StvFinishedTalking, control.FinishedTalking{})
+			r.socket().Say(signaling.StvFinishedTalking, signaling.FinishedTalking{})
 			if spoken := r.spoken(); !slices.Equal(spoken, []string{"Begin"}) {
 				t.Errorf("spoken %q", spoken)
 			}

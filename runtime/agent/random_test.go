@@ -14,10 +14,10 @@ import (
 	"github.com/agentruntime/agentruntime/internal/fakeservice"
 	"github.com/agentruntime/agentruntime/internal/socketio"
 	"github.com/agentruntime/agentruntime/runtime/avatar"
-	"github.com/agentruntime/agentruntime/runtime/control"
 	"github.com/agentruntime/agentruntime/runtime/event"
 	"github.com/agentruntime/agentruntime/runtime/fault"
 	"github.com/agentruntime/agentruntime/runtime/session"
+	"github.com/agentruntime/agentruntime/runtime/signaling"
 )
 
 // next are the states that may follow each (session §B.3).
@@ -144,25 +144,25 @@ func (c *chaos) step(i int) {
 func (c *chaos) serve() {
 	join, opening, answer, refuse := c.within(2*time.Second), c.within(2*time.Second), c.within(time.Second), c.rnd.IntN(4) == 0
 	after := func(d time.Duration, f func()) { time.AfterFunc(d, f) }
-	c.When(control.Join, func(s *fakeservice.Socket, _ fakeservice.Event) {
+	c.When(signaling.Join, func(s *fakeservice.Socket, _ fakeservice.Event) {
 		after(join, func() {
 			if refuse {
-				s.Say(control.ThrowToNoAgent, control.Empty{})
+				s.Say(signaling.ThrowToNoAgent, signaling.Empty{})
 				return
 			}
-			s.Say(control.ClientConfig, control.Configuration{})
-			s.Say(control.JoinComplete, control.Empty{})
+			s.Say(signaling.ClientConfig, signaling.Configuration{})
+			s.Say(signaling.JoinComplete, signaling.Empty{})
 		})
 	})
-	c.When(control.ApprovedPermissions, func(s *fakeservice.Socket, _ fakeservice.Event) {
-		after(opening, func() { s.Say(control.StvFinishedTalking, control.FinishedTalking{}) })
+	c.When(signaling.ApprovedPermissions, func(s *fakeservice.Socket, _ fakeservice.Event) {
+		after(opening, func() { s.Say(signaling.StvFinishedTalking, signaling.FinishedTalking{}) })
 	})
-	c.When(control.TextEntered, func(s *fakeservice.Socket, _ fakeservice.Event) {
+	c.When(signaling.TextEntered, func(s *fakeservice.Socket, _ fakeservice.Event) {
 		after(answer, func() {
 			s.Segment(map[string]any{"type": "think", "threadId": "th-1"})
-			s.Say(control.AgentStartSpeech, control.StartSpeech{SpeechID: "a", IsNewTurn: true})
+			s.Say(signaling.AgentStartSpeech, signaling.StartSpeech{SpeechID: "a", IsNewTurn: true})
 			s.Segment(map[string]any{"type": "avatar", "content": "Yes.", "threadId": "th-1"})
-			s.Say(control.AgentEndTurn, control.EndTurn{SpeechID: "a"})
+			s.Say(signaling.AgentEndTurn, signaling.EndTurn{SpeechID: "a"})
 		})
 	})
 	c.world.mu.Lock()

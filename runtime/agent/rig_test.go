@@ -10,9 +10,9 @@ import (
 
 	"github.com/agentruntime/agentruntime/runtime/avatar"
 	"github.com/agentruntime/agentruntime/runtime/chat"
-	"github.com/agentruntime/agentruntime/runtime/control"
 	"github.com/agentruntime/agentruntime/runtime/event"
 	"github.com/agentruntime/agentruntime/runtime/session"
+	"github.com/agentruntime/agentruntime/runtime/signaling"
 )
 
 // rig is a session in its world, inside a bubble of virtual time.
@@ -167,7 +167,7 @@ func (r *rig) switchLater(ctx context.Context, m Mode) <-chan error {
 }
 
 // stuck keeps avatars from connecting: the service does not answer.
-func (r *rig) stuck() { r.When(control.Join, nil) }
+func (r *rig) stuck() { r.When(signaling.Join, nil) }
 
 var background = context.Background()
 

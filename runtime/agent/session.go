@@ -20,12 +20,12 @@ import (
 	"sync/atomic"
 
 	"github.com/agentruntime/agentruntime/runtime/avatar"
+	"github.com/agentruntime/agentruntime/runtime/completion"
 	"github.com/agentruntime/agentruntime/runtime/converse"
 	"github.com/agentruntime/agentruntime/runtime/event"
 	"github.com/agentruntime/agentruntime/runtime/fault"
 	"github.com/agentruntime/agentruntime/runtime/media"
 	"github.com/agentruntime/agentruntime/runtime/session"
-	"github.com/agentruntime/agentruntime/runtime/sessionend"
 )
 
 // State is the phase of a session (session §B.3).
@@ -74,7 +74,7 @@ type Session struct {
 	state   State
 	mode    Mode
 	kickoff *event.Kickoff // nil once it is used up
-	once    *sessionend.Once
+	once    *completion.Once
 
 	current *transport         // carries the turns; after the end, the last transport that did
 	next    *transport         // connects during a switch
@@ -110,7 +110,7 @@ func New(o Options) (*Session, error) {
 	o.setDefaults()
 	s := &Session{
 		opts:  o,
-		state: Idle, mode: o.Mode, kickoff: kickoff, once: new(sessionend.Once),
+		state: Idle, mode: o.Mode, kickoff: kickoff, once: new(completion.Once),
 	}
 	if ask := s.opts.OnTokenNeeded; ask != nil {
 		s.opts.OnTokenNeeded = func(ctx context.Context) (string, error) {

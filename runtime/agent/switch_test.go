@@ -10,10 +10,10 @@ import (
 	"github.com/agentruntime/agentruntime/internal/fakeservice"
 	"github.com/agentruntime/agentruntime/internal/socketio"
 	"github.com/agentruntime/agentruntime/runtime/chat"
-	"github.com/agentruntime/agentruntime/runtime/control"
 	"github.com/agentruntime/agentruntime/runtime/event"
 	"github.com/agentruntime/agentruntime/runtime/fault"
 	"github.com/agentruntime/agentruntime/runtime/session"
+	"github.com/agentruntime/agentruntime/runtime/signaling"
 )
 
 // TestSwitchesInOrder both ways: the old transport answers until the new one is up,
@@ -29,7 +29,7 @@ func TestSwitchesInOrder(t *testing.T) {
 		}
 		r.forget()
 
-		join := r.Answer[control.Join]
+		join := r.Answer[signaling.Join]
 		r.stuck()
 		switched := r.switchLater(background, Avatar)
 		waits := r.send(background, "What is my name?")
@@ -49,7 +49,7 @@ func TestSwitchesInOrder(t *testing.T) {
 			t.Errorf("%+v", s)
 		}
 
-		r.When(control.Join, join)
+		r.When(signaling.Join, join)
 		s := r.socket()
 		s.Segment(map[string]any{"type": "avatar", "content": "Sam."})
 		synctest.Wait()
@@ -83,7 +83,7 @@ func TestASwitchThatFailsBringsTheConversationBack(t *testing.T) {
 		r.stuck()
 		switched := r.switchLater(background, Avatar)
 		waits := r.send(background, "Still there?")
-		r.socket().Say(control.ThrowToNoAgent, control.Empty{})
+		r.socket().Say(signaling.ThrowToNoAgent, signaling.Empty{})
 		if err := <-switched; !errors.Is(err, fault.CapacityUnavailable) {
 			t.Errorf("err = %v, want the transport's", err)
 		}
@@ -98,7 +98,7 @@ func TestASwitchThatFailsBringsTheConversationBack(t *testing.T) {
 		if s := r.Snapshot(); s.State != Connected || s.Mode != Chat || s.Transport != any(r.current.transportSession.(*chat.Session)) {
 			t.Errorf("%+v", s)
 		}
-		r.When(control.Join, newWorld(t).Answer[control.Join])
+		r.When(signaling.Join, newWorld(t).Answer[signaling.Join])
 		r.mustSwitch(Avatar) // it can be tried again
 		if len(r.completed()) != 0 {
 			t.Error("told of an end")
@@ -140,7 +140,7 @@ func TestATransportThatCanNotBeMadeLeavesTheConversation(t *testing.T) {
 
 func TestAConnectThatFailsIsFinal(t *testing.T) {
 	run(t, Options{Options: session.Options{ThreadID: "th-1"}}, func(r *rig) {
-		r.When(control.Join, func(s *fakeservice.Socket, _ fakeservice.Event) { s.Say(control.RemovePeer, control.Empty{}) })
+		r.When(signaling.Join, func(s *fakeservice.Socket, _ fakeservice.Event) { s.Say(signaling.RemovePeer, signaling.Empty{}) })
 		if err := r.Connect(background); !errors.Is(err, fault.PeerRemoved) {
 			t.Errorf("err = %v", err)
 		}
@@ -282,7 +282,7 @@ func TestATransportThatEndsByItself(t *testing.T) {
 			old := r.current.transportSession.(*chat.Session)
 			old.Disconnect(chatEnd("gone"))
 			r.want("state switching user_requested", "transport avatar")
-			r.socket().Say(control.ThrowToNoAgent, control.Empty{})
+			r.socket().Say(signaling.ThrowToNoAgent, signaling.Empty{})
 			if err := <-switched; !errors.Is(err, fault.CapacityUnavailable) {
 				t.Errorf("err = %v", err)
 			}
@@ -444,7 +444,7 @@ func TestAListenerMayDisconnectAtAnyEvent(t *testing.T) {
 // TestASecondConnectJoinsTheFirst, and its context ends its own wait alone.
 func TestASecondConnectJoinsTheFirst(t *testing.T) {
 	run(t, Options{}, func(r *rig) {
-		join := r.Answer[control.Join]
+		join := r.Answer[signaling.Join]
 		r.stuck()
 		connect := func() error { return r.Connect(background) }
 		first, second := later(connect), later(connect)

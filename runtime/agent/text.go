@@ -9,10 +9,10 @@ import (
 
 	"github.com/agentruntime/agentruntime/runtime/avatar"
 	"github.com/agentruntime/agentruntime/runtime/chat"
+	"github.com/agentruntime/agentruntime/runtime/completion"
 	"github.com/agentruntime/agentruntime/runtime/converse"
 	"github.com/agentruntime/agentruntime/runtime/fault"
 	"github.com/agentruntime/agentruntime/runtime/session"
-	"github.com/agentruntime/agentruntime/runtime/sessionend"
 )
 
 // handler is a function of the application that is registered with every transport.
@@ -111,10 +111,10 @@ func (s *Session) setToken(token string) {
 // CompleteThread sends the completion signal now; it is sent once in the life of the
 // session, whichever transport sends it. The error is invalid_state once the session has
 // ended; every other outcome is in the result.
-func (s *Session) CompleteThread(ctx context.Context) (sessionend.Result, error) {
+func (s *Session) CompleteThread(ctx context.Context) (completion.Result, error) {
 	t, err := s.live(ctx)
 	if err != nil {
-		return sessionend.Result{}, err
+		return completion.Result{}, err
 	}
 	return t.CompleteThread(ctx)
 }

@@ -13,14 +13,14 @@ import (
 	"github.com/agentruntime/agentruntime/internal/fakeservice"
 	"github.com/agentruntime/agentruntime/internal/socketio"
 	"github.com/agentruntime/agentruntime/runtime/avatar"
-	"github.com/agentruntime/agentruntime/runtime/control"
 	"github.com/agentruntime/agentruntime/runtime/event"
 	"github.com/agentruntime/agentruntime/runtime/fault"
 	"github.com/agentruntime/agentruntime/runtime/session"
+	"github.com/agentruntime/agentruntime/runtime/signaling"
 )
 
 // unstick lets the avatar that is connecting go on.
-func (r *rig) unstick() { newWorld(r.t).Answer[control.Join](r.socket(), fakeservice.Event{}) }
+func (r *rig) unstick() { newWorld(r.t).Answer[signaling.Join](r.socket(), fakeservice.Event{}) }
 
 // TestTextsThatWaitLeaveTogether: eight at most, to the avatar as one turn.
 func TestTextsThatWaitLeaveTogether(t *testing.T) {
@@ -67,7 +67,7 @@ func TestATextThatIsTakenBackTakesNoOtherAlong(t *testing.T) {
 	run(t, Options{Mode: Chat}, func(r *rig) {
 		r.mustConnect()
 		r.stuck()
-		r.When(control.ApprovedPermissions, nil) // the opening goes on
+		r.When(signaling.ApprovedPermissions, nil) // the opening goes on
 		switched := r.switchLater(background, Avatar)
 		ctx, cancel := context.WithCancel(background)
 		gone, stays := r.send(ctx, "gone"), r.send(background, "stays")
@@ -80,7 +80,7 @@ func TestATextThatIsTakenBackTakesNoOtherAlong(t *testing.T) {
 		if end := <-gone; !errors.Is(end.err, fault.Aborted) {
 			t.Errorf("taken back: %+v", end)
 		}
-		r.socket().Say(control.StvFinishedTalking, control.FinishedTalking{})
+		r.socket().Say(signaling.StvFinishedTalking, signaling.FinishedTalking{})
 		if end := <-stays; end.err != nil || !end.Left {
 			t.Errorf("the other: %+v", end)
 		}
@@ -160,7 +160,7 @@ func TestATurnInTextGoesOnUntilTheAvatarIsUp(t *testing.T) {
 // TestWhatTheAvatarHoldsMovesToText: its opening was not over.
 func TestWhatTheAvatarHoldsMovesToText(t *testing.T) {
 	run(t, Options{Options: session.Options{ThreadID: "th-1"}}, func(r *rig) {
-		r.When(control.ApprovedPermissions, nil)
+		r.When(signaling.ApprovedPermissions, nil)
 		r.auto = func(x *exchange) { x.say("Answer.", "th-1"); x.w.Close() }
 		r.mustConnect()
 		first, second := r.send(background, "one"), r.send(background, "two")
@@ -205,7 +205,7 @@ func TestATextThatNobodyDecidesOnHoldsOthersUpForASecond(t *testing.T) {
 // TestATextOfATransportThatEndedIsNotLost, if the conversation moves on.
 func TestATextOfATransportThatEndedIsNotLost(t *testing.T) {
 	run(t, Options{}, func(r *rig) {
-		r.When(control.ApprovedPermissions, nil)
+		r.When(signaling.ApprovedPermissions, nil)
 		r.auto = func(x *exchange) { x.say("Answer.", "th-1"); x.w.Close() }
 		r.mustConnect()
 		first := r.send(background, "one")
@@ -222,7 +222,7 @@ func TestATextOfATransportThatEndedIsNotLost(t *testing.T) {
 		}
 	})
 	run(t, Options{}, func(r *rig) {
-		r.When(control.ApprovedPermissions, nil)
+		r.When(signaling.ApprovedPermissions, nil)
 		r.mustConnect()
 		first := r.send(background, "one")
 		r.socket().Drop(socketio.ServerDisconnect)

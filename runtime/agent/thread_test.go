@@ -11,16 +11,16 @@ import (
 
 	"github.com/agentruntime/agentruntime/runtime/avatar"
 	"github.com/agentruntime/agentruntime/runtime/chat"
-	"github.com/agentruntime/agentruntime/runtime/control"
 	"github.com/agentruntime/agentruntime/runtime/fault"
 	"github.com/agentruntime/agentruntime/runtime/session"
+	"github.com/agentruntime/agentruntime/runtime/signaling"
 )
 
 // joined returns what the newest avatar was told in its join.
-func (r *rig) joined() control.Context {
+func (r *rig) joined() signaling.Context {
 	r.t.Helper()
-	got := r.socket().Payloads(control.Join)
-	var join control.JoinRequest
+	got := r.socket().Payloads(signaling.Join)
+	var join signaling.JoinRequest
 	if len(got) != 1 {
 		r.t.Fatalf("joined %d times", len(got))
 	}
@@ -174,11 +174,11 @@ func TestAThreadOfATransportThatNeverWasUpIsNotTheConversations(t *testing.T) {
 		r.stuck()
 		switched := r.switchLater(background, Avatar)
 		r.socket().Segment(map[string]any{"type": "think", "threadId": "other"})
-		r.socket().Say(control.ThrowToNoAgent, control.Empty{})
+		r.socket().Say(signaling.ThrowToNoAgent, signaling.Empty{})
 		if err := <-switched; err == nil || r.Snapshot().ThreadID != "" {
 			t.Errorf("%v, thread %q", err, r.Snapshot().ThreadID)
 		}
-		r.When(control.ApprovedPermissions, nil) // nothing more is heard of it
+		r.When(signaling.ApprovedPermissions, nil) // nothing more is heard of it
 		switched = r.switchLater(background, Avatar)
 		r.socket().Segment(map[string]any{"type": "think", "threadId": "new"})
 		synctest.Wait()

@@ -6,11 +6,11 @@ import (
 
 	"github.com/agentruntime/agentruntime/runtime/avatar"
 	"github.com/agentruntime/agentruntime/runtime/chat"
+	"github.com/agentruntime/agentruntime/runtime/completion"
 	"github.com/agentruntime/agentruntime/runtime/converse"
 	"github.com/agentruntime/agentruntime/runtime/event"
 	"github.com/agentruntime/agentruntime/runtime/fault"
 	"github.com/agentruntime/agentruntime/runtime/session"
-	"github.com/agentruntime/agentruntime/runtime/sessionend"
 )
 
 // transportSession has the methods that both kinds of session have.
@@ -20,7 +20,7 @@ type transportSession interface {
 	RespondToTool(ctx context.Context, id string, response map[string]any) (session.ToolAnswer, error)
 	UpdateRequestVars(vars map[string]any) error
 	SetToken(token string) error
-	CompleteThread(ctx context.Context) (sessionend.Result, error)
+	CompleteThread(ctx context.Context) (completion.Result, error)
 	Status() session.Status
 	HoldKickoff(hold bool) (used bool)
 	Disconnect(o session.DisconnectOptions)

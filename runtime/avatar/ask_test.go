@@ -6,10 +6,10 @@ import (
 	"testing"
 	"testing/synctest"
 
-	"github.com/agentruntime/agentruntime/runtime/control"
 	"github.com/agentruntime/agentruntime/runtime/event"
 	"github.com/agentruntime/agentruntime/runtime/fault"
 	"github.com/agentruntime/agentruntime/runtime/session"
+	"github.com/agentruntime/agentruntime/runtime/signaling"
 )
 
 // TestAskReturnsTheAnswerToItsText: not the end of the utterance that the text cuts.
@@ -17,12 +17,12 @@ func TestAskReturnsTheAnswerToItsText(t *testing.T) {
 	run(t, Options{}, func(r *rig) {
 		r.mustConnect()
 		socket := r.service.Socket(0)
-		socket.Say(control.StvFinishedTalking, control.FinishedTalking{AgentContent: "Hello."})
+		socket.Say(signaling.StvFinishedTalking, signaling.FinishedTalking{AgentContent: "Hello."})
 		utter := func(id, text string, end bool) {
-			socket.Say(control.AgentStartSpeech, control.StartSpeech{SpeechID: id, TurnID: "turn " + id, IsNewTurn: true})
-			socket.Say(control.StvStartedTalking, control.Empty{})
+			socket.Say(signaling.AgentStartSpeech, signaling.StartSpeech{SpeechID: id, TurnID: "turn " + id, IsNewTurn: true})
+			socket.Say(signaling.StvStartedTalking, signaling.Empty{})
 			if end {
-				socket.Say(control.StvFinishedTalking, control.FinishedTalking{AgentContent: text})
+				socket.Say(signaling.StvFinishedTalking, signaling.FinishedTalking{AgentContent: text})
 			}
 		}
 		utter("old", "", false)
@@ -32,7 +32,7 @@ func TestAskReturnsTheAnswerToItsText(t *testing.T) {
 		done := make(chan struct{})
 		go func() { defer close(done); answer, err = r.Ask(context.Background(), "And now?") }()
 		synctest.Wait()
-		socket.Say(control.StvFinishedTalking, control.FinishedTalking{AgentContent: "What was cut"})
+		socket.Say(signaling.StvFinishedTalking, signaling.FinishedTalking{AgentContent: "What was cut"})
 		utter("new", "Now this.", true)
 		<-done
 		if err != nil || answer.Text != "Now this." || answer.SpeechID != "new" || answer.TurnID != "turn new" {
@@ -44,7 +44,7 @@ func TestAskReturnsTheAnswerToItsText(t *testing.T) {
 func TestAskEndsWithTheSessionAndTheContext(t *testing.T) {
 	run(t, Options{}, func(r *rig) {
 		r.mustConnect()
-		r.service.Socket(0).Say(control.StvFinishedTalking, control.FinishedTalking{AgentContent: "Hello."})
+		r.service.Socket(0).Say(signaling.StvFinishedTalking, signaling.FinishedTalking{AgentContent: "Hello."})
 		synctest.Wait()
 		ctx, cancel := context.WithTimeout(context.Background(), second)
 		defer cancel()

@@ -10,11 +10,11 @@ import (
 	"testing/synctest"
 
 	"github.com/agentruntime/agentruntime/internal/socketio"
-	"github.com/agentruntime/agentruntime/runtime/control"
 	"github.com/agentruntime/agentruntime/runtime/converse"
 	"github.com/agentruntime/agentruntime/runtime/event"
 	"github.com/agentruntime/agentruntime/runtime/fault"
 	"github.com/agentruntime/agentruntime/runtime/session"
+	"github.com/agentruntime/agentruntime/runtime/signaling"
 )
 
 // TestAuditTellsALife: the types of session §C.4 that no other test has.
@@ -45,9 +45,9 @@ func TestAuditTellsALife(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		s.Say(control.AgentRawText, control.RawText{Delta: string(delta)})
-		s.Say(control.StvFinishedTalking, control.FinishedTalking{AgentContent: "Hello."})
-		s.Say(control.AgentTurnToTalk, control.TurnToTalk{UserTranscription: "Hi"})
+		s.Say(signaling.AgentRawText, signaling.RawText{Delta: string(delta)})
+		s.Say(signaling.StvFinishedTalking, signaling.FinishedTalking{AgentContent: "Hello."})
+		s.Say(signaling.AgentTurnToTalk, signaling.TurnToTalk{UserTranscription: "Hi"})
 		s.Push(socketio.Event{Kind: socketio.Disconnected, Reason: socketio.TransportClose})
 		s.Push(socketio.Event{Kind: socketio.ConnectError, Err: failures[1]})
 		synctest.Wait()

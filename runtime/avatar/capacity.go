@@ -7,10 +7,10 @@ import (
 	"time"
 
 	"github.com/agentruntime/agentruntime/internal/socketio"
-	"github.com/agentruntime/agentruntime/runtime/control"
 	"github.com/agentruntime/agentruntime/runtime/event"
 	"github.com/agentruntime/agentruntime/runtime/fault"
 	"github.com/agentruntime/agentruntime/runtime/session"
+	"github.com/agentruntime/agentruntime/runtime/signaling"
 )
 
 // The defaults of WaitForCapacity (protocol §2.7).
@@ -67,10 +67,10 @@ func (s *Session) WaitForCapacity(ctx context.Context, wait, poll time.Duration)
 			if e := fatal(ev); e != nil {
 				return nil, e
 			}
-			if ev.Name != control.AvailabilityResult {
+			if ev.Name != signaling.AvailabilityResult {
 				continue
 			}
-			a := decode[control.Availability](ev)
+			a := decode[signaling.Availability](ev)
 			s.core.Work.Post(func() { s.core.Emit(event.CapacityChanged{Available: a.Available, Details: a.Details}) })
 			if a.Available {
 				return a.Details, nil
@@ -82,7 +82,7 @@ func (s *Session) WaitForCapacity(ctx context.Context, wait, poll time.Duration)
 			first = false
 			again.Reset(next)
 		case <-again.C:
-			if err := socket.Emit(control.CheckAvailability, control.Empty{}); err != nil {
+			if err := socket.Emit(signaling.CheckAvailability, signaling.Empty{}); err != nil {
 				return nil, fault.From(err)
 			}
 		case <-expired.C:
@@ -114,7 +114,7 @@ func (s *Session) askCapacityAgain(l *connection, available bool) {
 	l.capacity.Stop()
 	l.capacity = s.core.After(wait, func() {
 		if s.conn == l && s.state == Connecting {
-			s.emit(control.CheckAvailability, control.Empty{})
+			s.emit(signaling.CheckAvailability, signaling.Empty{})
 		}
 	})
 }

@@ -6,11 +6,11 @@ import (
 	"time"
 
 	"github.com/agentruntime/agentruntime/internal/socketio"
-	"github.com/agentruntime/agentruntime/runtime/control"
 	"github.com/agentruntime/agentruntime/runtime/event"
 	"github.com/agentruntime/agentruntime/runtime/fault"
 	"github.com/agentruntime/agentruntime/runtime/media"
 	"github.com/agentruntime/agentruntime/runtime/session"
+	"github.com/agentruntime/agentruntime/runtime/signaling"
 )
 
 // Connect runs the whole handshake and returns when the session is usable
@@ -181,7 +181,7 @@ func (s *Session) drop() {
 type plan struct {
 	peers
 	// join is nil when the room is joined already.
-	join *control.JoinRequest
+	join *signaling.JoinRequest
 	// reuse is set on a socket that reconnected by itself: there is no serverConnected event.
 	reuse bool
 	// agent waits for the agent; the rebuild after a pause does not.
@@ -288,7 +288,7 @@ func (s *Session) connectMicrophone(ctx context.Context, l *connection, p plan) 
 }
 
 // connectPicture is lane B: the picture, up to the playable gate.
-func (s *Session) connectPicture(ctx context.Context, l *connection, p plan, reply control.StvNewSessionReply) error {
+func (s *Session) connectPicture(ctx context.Context, l *connection, p plan, reply signaling.StvNewSessionReply) error {
 	if audioOnly(reply) {
 		s.core.Work.Post(func() {
 			if s.conn == l && l.down == p.down { // made ahead of time, but not needed
@@ -390,7 +390,7 @@ func (s *Session) approve(l *connection) {
 		return
 	}
 	l.approved = true
-	s.outbox.command(control.ApprovedPermissions, control.Approval{Room: l.room})
+	s.outbox.command(signaling.ApprovedPermissions, signaling.Approval{Room: l.room})
 	s.mark(phaseApproved)
 	s.turn.hold() // the opening can't be interrupted
 }

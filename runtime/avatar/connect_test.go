@@ -11,11 +11,11 @@ import (
 
 	"github.com/agentruntime/agentruntime/internal/fakeservice"
 	"github.com/agentruntime/agentruntime/internal/socketio"
-	"github.com/agentruntime/agentruntime/runtime/control"
 	"github.com/agentruntime/agentruntime/runtime/event"
 	"github.com/agentruntime/agentruntime/runtime/fault"
 	"github.com/agentruntime/agentruntime/runtime/media"
 	"github.com/agentruntime/agentruntime/runtime/session"
+	"github.com/agentruntime/agentruntime/runtime/signaling"
 )
 
 func TestConnectRunsTheHandshakeInOrder(t *testing.T) {
@@ -26,7 +26,7 @@ func TestConnectRunsTheHandshakeInOrder(t *testing.T) {
 			"mediaReady", "disclosure", "stateChange:connected", "connectTimings",
 		)
 		sent := s.Names()
-		want := []string{control.Join, control.StvNewSession, control.CheckAvailability, control.ASRInit, control.ASROffer, control.ApprovedPermissions}
+		want := []string{signaling.Join, signaling.StvNewSession, signaling.CheckAvailability, signaling.ASRInit, signaling.ASROffer, signaling.ApprovedPermissions}
 		if !slices.Equal(sent, want) {
 			t.Errorf("sent %v, want %v", sent, want)
 		}
@@ -36,8 +36,8 @@ func TestConnectRunsTheHandshakeInOrder(t *testing.T) {
 		if got := r.media.Down.Posts; !slices.Equal(got, []string{"https://media.example/whep/s-1"}) {
 			t.Errorf("posted to %v", got)
 		}
-		var join control.JoinRequest
-		if err := json.Unmarshal([]byte(s.Payloads(control.Join)[0]), &join); err != nil {
+		var join signaling.JoinRequest
+		if err := json.Unmarshal([]byte(s.Payloads(signaling.Join)[0]), &join); err != nil {
 			r.t.Fatal(err)
 		}
 		if join.Room != join.Channel || len(join.Room) != 12 || join.Kaltura.KS != "token" || join.Kaltura.Capabilities["avatar"] != "on" {
@@ -56,15 +56,17 @@ func TestEveryStepHasItsLimit(t *testing.T) {
 		phase  fault.Phase
 	}{
 		{"serverConnect", func(f *fakeservice.Service) { delete(f.Answer, "open") }, 10 * second, fault.PhaseServerConnect},
-		{"join", func(f *fakeservice.Service) { delete(f.Answer, control.Join) }, 5 * second, fault.PhaseJoin},
+		{"join", func(f *fakeservice.Service) { delete(f.Answer, signaling.Join) }, 5 * second, fault.PhaseJoin},
 		{"joinComplete", func(f *fakeservice.Service) {
-			f.Answer[control.Join] = func(s *fakeservice.Socket, _ fakeservice.Event) { s.Say(control.ClientConfig, control.Configuration{}) }
+			f.Answer[signaling.Join] = func(s *fakeservice.Socket, _ fakeservice.Event) {
+				s.Say(signaling.ClientConfig, signaling.Configuration{})
+			}
 		}, 20 * second, fault.PhaseJoinComplete},
-		{"session", func(f *fakeservice.Service) { delete(f.Answer, control.StvNewSession) }, 30 * second, fault.PhaseConnect},
+		{"session", func(f *fakeservice.Service) { delete(f.Answer, signaling.StvNewSession) }, 30 * second, fault.PhaseConnect},
 		{"agent", func(f *fakeservice.Service) {
-			f.Answer[control.StvNewSession] = func(s *fakeservice.Socket, _ fakeservice.Event) {
-				s.Say(control.StvNewSession, control.StvNewSessionReply{SessionID: "s", Status: "ok"})
-				s.Say(control.ShowAgent, control.Empty{})
+			f.Answer[signaling.StvNewSession] = func(s *fakeservice.Socket, _ fakeservice.Event) {
+				s.Say(signaling.StvNewSession, signaling.StvNewSessionReply{SessionID: "s", Status: "ok"})
+				s.Say(signaling.ShowAgent, signaling.Empty{})
 			}
 		}, 10 * second, fault.PhaseAgent},
 	} {
@@ -89,9 +91,9 @@ func TestEveryStepHasItsLimit(t *testing.T) {
 }
 
 func TestTheASRLimitIsItsOwn(t *testing.T) {
-	limits := control.Limits{Overall: time.Minute}
+	limits := signaling.Limits{Overall: time.Minute}
 	run(t, Options{Limits: limits}, func(r *rig) {
-		delete(r.service.Answer, control.ASROffer)
+		delete(r.service.Answer, signaling.ASROffer)
 		err := r.Connect(context.Background())
 		var e *fault.Error
 		if !errors.As(err, &e) || e.Phase != fault.PhaseASR {
@@ -102,15 +104,15 @@ func TestTheASRLimitIsItsOwn(t *testing.T) {
 
 func TestFatalEventsRejectConnectAtOnce(t *testing.T) {
 	for name, want := range map[string]fault.Code{
-		control.ThrowToNoAgent:      fault.CapacityUnavailable,
-		control.ThrowToExceededTier: fault.TierExceeded,
-		control.ThrowToBadRequest:   fault.BadRequest,
-		control.RemovePeer:          fault.PeerRemoved,
-		control.UnsupportedClient:   fault.UnsupportedClient,
+		signaling.ThrowToNoAgent:      fault.CapacityUnavailable,
+		signaling.ThrowToExceededTier: fault.TierExceeded,
+		signaling.ThrowToBadRequest:   fault.BadRequest,
+		signaling.RemovePeer:          fault.PeerRemoved,
+		signaling.UnsupportedClient:   fault.UnsupportedClient,
 	} {
 		t.Run(name, func(t *testing.T) {
 			run(t, Options{}, func(r *rig) {
-				r.service.Answer[control.Join] = func(s *fakeservice.Socket, _ fakeservice.Event) { s.Say(name, control.Empty{}) }
+				r.service.Answer[signaling.Join] = func(s *fakeservice.Socket, _ fakeservice.Event) { s.Say(name, signaling.Empty{}) }
 				began := time.Now()
 				err := r.Connect(context.Background())
 				if !errors.Is(err, want) || time.Since(began) != 0 {
@@ -126,14 +128,14 @@ func TestFatalEventsRejectConnectAtOnce(t *testing.T) {
 
 func TestEarlyHandshakeEventsAreLatched(t *testing.T) {
 	run(t, Options{}, func(r *rig) {
-		r.service.Answer[control.Join] = func(s *fakeservice.Socket, _ fakeservice.Event) {
-			s.Say(control.JoinComplete, control.Empty{})
-			s.Say(control.ShowAgent, control.Empty{})
-			s.Say(control.AskPermissions, control.Empty{})
-			s.Say(control.ClientConfig, control.Configuration{LanguageCode: "de"})
+		r.service.Answer[signaling.Join] = func(s *fakeservice.Socket, _ fakeservice.Event) {
+			s.Say(signaling.JoinComplete, signaling.Empty{})
+			s.Say(signaling.ShowAgent, signaling.Empty{})
+			s.Say(signaling.AskPermissions, signaling.Empty{})
+			s.Say(signaling.ClientConfig, signaling.Configuration{LanguageCode: "de"})
 		}
-		r.service.Answer[control.StvNewSession] = func(s *fakeservice.Socket, _ fakeservice.Event) {
-			s.Say(control.StvNewSession, control.StvNewSessionReply{SessionID: "s", Status: "ok"})
+		r.service.Answer[signaling.StvNewSession] = func(s *fakeservice.Socket, _ fakeservice.Event) {
+			s.Say(signaling.StvNewSession, signaling.StvNewSessionReply{SessionID: "s", Status: "ok"})
 		}
 		r.connectOnly()
 		if got := r.Snapshot().ClientConfig.LanguageCode; got != "de" {
@@ -145,8 +147,8 @@ func TestEarlyHandshakeEventsAreLatched(t *testing.T) {
 // Making the microphone's peer earlier would delay the picture.
 func TestTheMicrophonesPeerWaitsForTheVideoSession(t *testing.T) {
 	run(t, Options{}, func(r *rig) {
-		reply := r.service.Answer[control.StvNewSession]
-		r.service.Answer[control.StvNewSession] = func(s *fakeservice.Socket, e fakeservice.Event) {
+		reply := r.service.Answer[signaling.StvNewSession]
+		r.service.Answer[signaling.StvNewSession] = func(s *fakeservice.Socket, e fakeservice.Event) {
 			synctest.Wait()
 			if r.media.Up.Prepared.Load() {
 				t.Error("prepared before the picture's address is known")
@@ -161,7 +163,7 @@ func TestTheMicrophonesPeerWaitsForTheVideoSession(t *testing.T) {
 }
 
 func TestConnectCanBeCutShortAtEveryStep(t *testing.T) {
-	for _, silent := range []string{"open", control.Join, control.StvNewSession, control.ASRInit, control.ASROffer} {
+	for _, silent := range []string{"open", signaling.Join, signaling.StvNewSession, signaling.ASRInit, signaling.ASROffer} {
 		t.Run(silent, func(t *testing.T) {
 			run(t, Options{}, func(r *rig) {
 				delete(r.service.Answer, silent)
@@ -191,8 +193,8 @@ func TestConnectCanBeCutShortAtEveryStep(t *testing.T) {
 
 func TestASRErrorEndsConnect(t *testing.T) {
 	run(t, Options{}, func(r *rig) {
-		r.service.Answer[control.ASROffer] = func(s *fakeservice.Socket, _ fakeservice.Event) {
-			s.Say(control.ASRError, control.PeerError{Error: "bad SDP"})
+		r.service.Answer[signaling.ASROffer] = func(s *fakeservice.Socket, _ fakeservice.Event) {
+			s.Say(signaling.ASRError, signaling.PeerError{Error: "bad SDP"})
 		}
 		err := r.Connect(context.Background())
 		var e *fault.Error
@@ -211,7 +213,7 @@ func TestASessionThatIsGoneIsRepairedOnce(t *testing.T) {
 			return nil
 		}
 		s := r.connectOnly()
-		if n := len(s.Payloads(control.StvNewSession)); n != 2 || r.media.Down.Renewed != 1 {
+		if n := len(s.Payloads(signaling.StvNewSession)); n != 2 || r.media.Down.Renewed != 1 {
 			t.Errorf("%d session requests, %d renewals", n, r.media.Down.Renewed)
 		}
 	})
@@ -243,17 +245,17 @@ func TestNoPictureIsTriedTwiceThenDegraded(t *testing.T) {
 
 func TestAudioModeTakesTheServicesVoice(t *testing.T) {
 	run(t, Options{}, func(r *rig) {
-		r.service.Answer[control.StvNewSession] = func(s *fakeservice.Socket, _ fakeservice.Event) {
-			s.Say(control.StvNewSession, control.StvNewSessionReply{Status: control.NoVideoStatus})
-			s.Say(control.ShowAgent, control.Empty{})
-			s.Say(control.AskPermissions, control.Empty{})
-			s.Say(control.VoiceOffer, control.Offer{Offer: control.Description{Type: "offer", SDP: "v=0"}})
+		r.service.Answer[signaling.StvNewSession] = func(s *fakeservice.Socket, _ fakeservice.Event) {
+			s.Say(signaling.StvNewSession, signaling.StvNewSessionReply{Status: signaling.NoVideoStatus})
+			s.Say(signaling.ShowAgent, signaling.Empty{})
+			s.Say(signaling.AskPermissions, signaling.Empty{})
+			s.Say(signaling.VoiceOffer, signaling.Offer{Offer: signaling.Description{Type: "offer", SDP: "v=0"}})
 		}
 		s := r.connectOnly()
 		if r.Snapshot().Mode != event.Audio || len(r.media.Down.Posts) != 0 {
 			t.Errorf("mode %s, posts %v", r.Snapshot().Mode, r.media.Down.Posts)
 		}
-		if got := s.Payloads(control.VoiceAnswer); len(got) != 1 {
+		if got := s.Payloads(signaling.VoiceAnswer); len(got) != 1 {
 			t.Errorf("answers = %v", got)
 		}
 	})
@@ -275,7 +277,7 @@ func TestPrepareIsUsedByConnect(t *testing.T) {
 		if n := r.service.Dialled(); n != 1 {
 			t.Errorf("%d sockets", n)
 		}
-		if n := len(r.service.Socket(0).Payloads(control.Join)); n != 1 {
+		if n := len(r.service.Socket(0).Payloads(signaling.Join)); n != 1 {
 			t.Errorf("%d joins", n)
 		}
 		if len(all[event.StreamReady](r)) != 1 {
@@ -305,8 +307,8 @@ func TestAnUnusedPreparationExpires(t *testing.T) {
 
 func TestConnectWaitsForARunningPreparation(t *testing.T) {
 	run(t, Options{}, func(r *rig) {
-		join := r.service.Answer[control.Join]
-		r.service.Answer[control.Join] = func(s *fakeservice.Socket, e fakeservice.Event) {
+		join := r.service.Answer[signaling.Join]
+		r.service.Answer[signaling.Join] = func(s *fakeservice.Socket, e fakeservice.Event) {
 			time.AfterFunc(second, func() { join(s, e) })
 		}
 		prepared := make(chan error, 1)
@@ -324,9 +326,9 @@ func TestWaitForCapacityPolls(t *testing.T) {
 	polls := session.NewSpread(stickyID, "capacity").Around(5*second, 0.5) + 5*second // the first is the session's own
 	run(t, Options{StickyID: stickyID}, func(r *rig) {
 		asked := 0
-		r.service.Answer[control.CheckAvailability] = func(s *fakeservice.Socket, _ fakeservice.Event) {
+		r.service.Answer[signaling.CheckAvailability] = func(s *fakeservice.Socket, _ fakeservice.Event) {
 			asked++
-			s.Say(control.AvailabilityResult, control.Availability{Available: asked == 3, Details: json.RawMessage(`{"maxCalls":20}`)})
+			s.Say(signaling.AvailabilityResult, signaling.Availability{Available: asked == 3, Details: json.RawMessage(`{"maxCalls":20}`)})
 		}
 		began := time.Now()
 		details, err := r.WaitForCapacity(context.Background(), 0, 0)
@@ -336,8 +338,8 @@ func TestWaitForCapacityPolls(t *testing.T) {
 		if n := len(all[event.CapacityChanged](r)); n != 3 {
 			t.Errorf("%d capacityChanged", n)
 		}
-		r.service.Answer[control.CheckAvailability] = func(s *fakeservice.Socket, _ fakeservice.Event) {
-			s.Say(control.AvailabilityResult, control.Availability{})
+		r.service.Answer[signaling.CheckAvailability] = func(s *fakeservice.Socket, _ fakeservice.Event) {
+			s.Say(signaling.AvailabilityResult, signaling.Availability{})
 		}
 		if _, err := r.WaitForCapacity(context.Background(), 0, 0); !errors.Is(err, fault.CapacityTimeout) {
 			t.Errorf("err = %v, want capacity_timeout", err)
@@ -349,8 +351,8 @@ func TestWaitForCapacityPolls(t *testing.T) {
 // ends only its own wait, and a call on a connected session is refused.
 func TestASecondConnectJoinsTheFirst(t *testing.T) {
 	run(t, Options{}, func(r *rig) {
-		join := r.service.Answer[control.Join]
-		r.service.Answer[control.Join] = func(s *fakeservice.Socket, e fakeservice.Event) {
+		join := r.service.Answer[signaling.Join]
+		r.service.Answer[signaling.Join] = func(s *fakeservice.Socket, e fakeservice.Event) {
 			time.AfterFunc(2*second, func() { join(s, e) })
 		}
 		outcomes := make(chan error, 2)
@@ -380,7 +382,7 @@ func TestASecondConnectJoinsTheFirst(t *testing.T) {
 
 func TestAConnectThatFailsFailsForAll(t *testing.T) {
 	run(t, Options{}, func(r *rig) {
-		delete(r.service.Answer, control.Join)
+		delete(r.service.Answer, signaling.Join)
 		outcomes := make(chan error, 2)
 		for range 2 {
 			go func() { outcomes <- r.Connect(context.Background()) }()
@@ -411,7 +413,7 @@ func TestConnectIsRefusedInOtherStates(t *testing.T) {
 
 func TestADroppedHandshakeSocketFailsConnect(t *testing.T) {
 	run(t, Options{}, func(r *rig) {
-		r.service.Answer[control.Join] = func(s *fakeservice.Socket, _ fakeservice.Event) {
+		r.service.Answer[signaling.Join] = func(s *fakeservice.Socket, _ fakeservice.Event) {
 			s.Push(socketio.Event{Kind: socketio.Disconnected, Reason: socketio.ServerDisconnect})
 		}
 		if err := r.Connect(context.Background()); !errors.Is(err, fault.ConnectFailed) {

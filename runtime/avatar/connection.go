@@ -7,9 +7,9 @@ import (
 	"time"
 
 	"github.com/agentruntime/agentruntime/internal/socketio"
-	"github.com/agentruntime/agentruntime/runtime/control"
 	"github.com/agentruntime/agentruntime/runtime/media"
 	"github.com/agentruntime/agentruntime/runtime/session"
+	"github.com/agentruntime/agentruntime/runtime/signaling"
 )
 
 // The lengths of the random ids, of the alphabet [a-z0-9]
@@ -43,7 +43,7 @@ type connection struct {
 	refusals int            // replies that no avatar is free
 	capacity *session.Timer // until the next capacity request
 
-	hello      control.Hello
+	hello      signaling.Hello
 	announced  bool   // streamReady was emitted
 	shown      bool   // mediaReady was emitted
 	missing    bool   // a rebuild brought no picture
@@ -149,8 +149,8 @@ func (l *connection) closeMedia() {
 }
 
 // joinRequest returns the join request for the present state of the session.
-func (s *Session) joinRequest(room string) control.JoinRequest {
-	join := control.NewJoin(room, s.userAgent(), control.Context{
+func (s *Session) joinRequest(room string) signaling.JoinRequest {
+	join := signaling.NewJoin(room, s.userAgent(), signaling.Context{
 		KS:           s.core.Token,
 		ThreadID:     s.core.Thread,
 		EntryID:      s.opts.EntryID,
@@ -175,7 +175,7 @@ func (s *Session) userAgent() string {
 }
 
 // subscribeURL returns the URL of the picture of reply (protocol §6.1).
-func (s *Session) subscribeURL(reply control.StvNewSessionReply) string {
+func (s *Session) subscribeURL(reply signaling.StvNewSessionReply) string {
 	if reply.WebRTCURL != "" {
 		return reply.WebRTCURL
 	}
@@ -184,7 +184,7 @@ func (s *Session) subscribeURL(reply control.StvNewSessionReply) string {
 }
 
 // audioOnly reports whether the service sends no picture (protocol §4.2).
-func audioOnly(reply control.StvNewSessionReply) bool {
+func audioOnly(reply signaling.StvNewSessionReply) bool {
 	return strings.Contains(strings.ToLower(reply.Status), "no stv session")
 }
 
@@ -228,12 +228,12 @@ func decode[T any](ev socketio.Event) T {
 
 // decodeConfiguration accepts the configuration with or without its envelope
 // (protocol §4.2).
-func decodeConfiguration(ev socketio.Event) control.Configuration {
+func decodeConfiguration(ev socketio.Event) signaling.Configuration {
 	wrapped := decode[struct {
 		ClientConfiguration json.RawMessage `json:"clientConfiguration"`
 	}](ev)
 	if len(wrapped.ClientConfiguration) == 0 {
-		return decode[control.Configuration](ev)
+		return decode[signaling.Configuration](ev)
 	}
-	return decode[control.ConfigurationEnvelope](ev).ClientConfiguration
+	return decode[signaling.ConfigurationEnvelope](ev).ClientConfiguration
 }

@@ -2,15 +2,15 @@ package avatar
 
 import (
 	"github.com/agentruntime/agentruntime/internal/socketio"
-	"github.com/agentruntime/agentruntime/runtime/control"
 	"github.com/agentruntime/agentruntime/runtime/converse"
 	"github.com/agentruntime/agentruntime/runtime/fault"
+	"github.com/agentruntime/agentruntime/runtime/signaling"
 )
 
 // mergeVars changes the variables and sends all of them.
 func (s *Session) mergeVars(vars map[string]any) {
 	s.core.MergeVars(vars)
-	s.outbox.command(control.UpdateGenieContext, control.GenieContext{
+	s.outbox.command(signaling.UpdateGenieContext, signaling.GenieContext{
 		Capabilities: s.core.Caps, RequestVars: s.core.Vars,
 		ContextID: s.opts.ContextID, ContextType: s.opts.ContextType,
 	})
@@ -18,12 +18,12 @@ func (s *Session) mergeVars(vars map[string]any) {
 
 // NotifyHTMLElementClick reports a click on an HTML element that the brain generated.
 func (s *Session) NotifyHTMLElementClick(info map[string]any) error {
-	return s.emitLive(control.HTMLElementClick, converse.Scrub(info))
+	return s.emitLive(signaling.HTMLElementClick, converse.Scrub(info))
 }
 
 // SubmitStructuredDataForm sends the values of a form; there is no reply.
 func (s *Session) SubmitStructuredDataForm(values map[string]any) error {
-	return s.emitLive(control.FormLeadInfo, converse.Scrub(values))
+	return s.emitLive(signaling.FormLeadInfo, converse.Scrub(values))
 }
 
 // SendScreenShot sends one still of a shared screen, a JPEG or PNG. Errors:
@@ -35,7 +35,7 @@ func (s *Session) SendScreenShot(image []byte) error {
 	if !s.Snapshot().Capabilities.ScreenShare {
 		return fault.New(fault.CapabilityDisabled, "screen sharing is not enabled for this agent; enable it in the agent's settings")
 	}
-	return s.sendStill(control.ScreenShareShot, image)
+	return s.sendStill(signaling.ScreenShareShot, image)
 }
 
 // SendCameraShot sends one still of the user's camera, a JPEG or PNG (protocol
@@ -47,7 +47,7 @@ func (s *Session) SendCameraShot(image []byte) error {
 	if !s.Snapshot().Capabilities.CameraAnalysis {
 		return fault.New(fault.CapabilityDisabled, "camera analysis is not enabled for this agent; enable it in the agent's settings")
 	}
-	return s.sendStill(control.CameraShot, image)
+	return s.sendStill(signaling.CameraShot, image)
 }
 
 func (s *Session) sendStill(name string, image []byte) error {
@@ -57,7 +57,7 @@ func (s *Session) sendStill(name string, image []byte) error {
 // KeepAlive asks for capacity, as a cheap keep-alive message. Without a socket it does
 // nothing.
 func (s *Session) KeepAlive() {
-	s.core.Work.Do(func() { s.emit(control.CheckAvailability, control.Empty{}) })
+	s.core.Work.Do(func() { s.emit(signaling.CheckAvailability, signaling.Empty{}) })
 }
 
 func (s *Session) emitLive(name string, payload any) error {

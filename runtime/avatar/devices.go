@@ -6,11 +6,11 @@ import (
 	"math"
 	"time"
 
-	"github.com/agentruntime/agentruntime/runtime/control"
 	"github.com/agentruntime/agentruntime/runtime/event"
 	"github.com/agentruntime/agentruntime/runtime/fault"
 	"github.com/agentruntime/agentruntime/runtime/media"
 	"github.com/agentruntime/agentruntime/runtime/session"
+	"github.com/agentruntime/agentruntime/runtime/signaling"
 )
 
 // deviceState is the settings of the microphone and the speaker.
@@ -23,17 +23,17 @@ type deviceState struct {
 }
 
 // Mute switches the microphone off. It may be called before the microphone is started.
-func (s *Session) Mute() { s.setMic(false, control.MuteUser) }
+func (s *Session) Mute() { s.setMic(false, signaling.MuteUser) }
 
 // Unmute switches the microphone on.
-func (s *Session) Unmute() { s.setMic(true, control.UnmuteUser) }
+func (s *Session) Unmute() { s.setMic(true, signaling.UnmuteUser) }
 
 func (s *Session) setMic(on bool, event string) {
 	s.core.Work.Do(func() {
 		s.devices.micOn = on
 		s.media.SetMicEnabled(on)
 		if s.state == Connected { // a later session starts with the present state
-			s.outbox.command(event, control.Empty{})
+			s.outbox.command(event, signaling.Empty{})
 		}
 	})
 }
@@ -171,15 +171,15 @@ const maxLevel = 16 * 255
 // sendCandidate trickles a candidate of the microphone's or the voice's peer
 // (protocol §5.2 and §4.11).
 func (s *Session) sendCandidate(ev media.Event) {
-	names := map[event.Channel]string{event.ChannelASR: control.ASRClientCandidate, event.ChannelVoice: control.VoiceCandidate}
+	names := map[event.Channel]string{event.ChannelASR: signaling.ASRClientCandidate, event.ChannelVoice: signaling.VoiceCandidate}
 	if name := names[ev.Channel]; name != "" && ev.Candidate != nil {
-		s.emit(name, control.ClientCandidate{Candidate: *ev.Candidate})
+		s.emit(name, signaling.ClientCandidate{Candidate: *ev.Candidate})
 	}
 }
 
 // acceptVoice answers the service's offer of the agent's voice in audio mode
 // (protocol §4.11).
-func (s *Session) acceptVoice(l *connection, offer control.Description) {
+func (s *Session) acceptVoice(l *connection, offer signaling.Description) {
 	if l.voice != nil {
 		l.voice.Close()
 	}
@@ -195,7 +195,7 @@ func (s *Session) acceptVoice(l *connection, offer control.Description) {
 			case err != nil:
 				s.core.Warning(event.Warning{Code: fault.MediaAttachFailed, Kind: "audio", Detail: err.Error()})
 			default:
-				s.emit(control.VoiceAnswer, control.Answer{Answer: answer})
+				s.emit(signaling.VoiceAnswer, signaling.Answer{Answer: answer})
 			}
 		})
 	})

@@ -14,10 +14,10 @@ import (
 
 	"github.com/agentruntime/agentruntime/internal/fakeservice"
 	"github.com/agentruntime/agentruntime/internal/fetch"
-	"github.com/agentruntime/agentruntime/runtime/control"
 	"github.com/agentruntime/agentruntime/runtime/event"
 	"github.com/agentruntime/agentruntime/runtime/media"
 	"github.com/agentruntime/agentruntime/runtime/session"
+	"github.com/agentruntime/agentruntime/runtime/signaling"
 )
 
 // fakeMedia gives the methods of a [fakeservice.Media] the result types of [Media].
@@ -139,7 +139,7 @@ func (r *rig) mustConnect() *fakeservice.Socket {
 	s := r.connectOnly()
 	r.media.Down.Notify(media.Event{Kind: media.ICEState, Channel: event.ChannelSTV, State: "connected"})
 	r.media.Up.Notify(media.Event{Kind: media.ICEState, Channel: event.ChannelASR, State: "connected"})
-	s.Say(control.StvFinishedTalking, control.FinishedTalking{AgentContent: "Hello."})
+	s.Say(signaling.StvFinishedTalking, signaling.FinishedTalking{AgentContent: "Hello."})
 	synctest.Wait()
 	return s
 }

@@ -9,17 +9,17 @@ import (
 	"testing/synctest"
 
 	"github.com/agentruntime/agentruntime/internal/socketio"
-	"github.com/agentruntime/agentruntime/runtime/control"
 	"github.com/agentruntime/agentruntime/runtime/converse"
 	"github.com/agentruntime/agentruntime/runtime/event"
 	"github.com/agentruntime/agentruntime/runtime/fault"
 	"github.com/agentruntime/agentruntime/runtime/session"
+	"github.com/agentruntime/agentruntime/runtime/signaling"
 )
 
 // FuzzService plays any events, in any order, with any payload, before and
 // after the connect: a service can end a session, and never break it.
 func FuzzService(f *testing.F) {
-	names := append(control.ServerEvents(), control.VoiceOffer, control.VoiceCandidate)
+	names := append(signaling.ServerEvents(), signaling.VoiceOffer, signaling.VoiceCandidate)
 	f.Add([]byte("\x00{}\x01{}"))
 	f.Add([]byte("\x0d{\"delta\":\"{\\\"type\\\":\\\"tool\\\",\\\"content\\\":\\\"a {}{}\\\"}\"}"))
 	for i := range names {
@@ -57,7 +57,7 @@ func FuzzDelta(f *testing.F) {
 		f.Add(delta)
 	}
 	f.Fuzz(func(t *testing.T, delta string) {
-		seg := parseDelta(control.RawText{SpeechID: "a", Delta: delta})
+		seg := parseDelta(signaling.RawText{SpeechID: "a", Delta: delta})
 		_, widget := seg.Runtime()
 		whole := widget || seg.Type == converse.Tool // JSON, which is not cut
 		if text, ok := seg.Content.(string); ok && text != converse.Clean(text) && !(whole && len(text) > converse.MaxText) {

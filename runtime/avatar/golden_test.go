@@ -8,22 +8,22 @@ import (
 	"testing/synctest"
 
 	"github.com/agentruntime/agentruntime/internal/fakeservice"
-	"github.com/agentruntime/agentruntime/runtime/control"
 	"github.com/agentruntime/agentruntime/runtime/converse"
 	"github.com/agentruntime/agentruntime/runtime/event"
 	"github.com/agentruntime/agentruntime/runtime/media"
+	"github.com/agentruntime/agentruntime/runtime/signaling"
 )
 
 // TestEveryClientEventIsProduced is the other half of the golden list: what the
 // catalogue says a client sends, a session does send.
 func TestEveryClientEventIsProduced(t *testing.T) {
 	run(t, Options{Debug: true}, func(r *rig) {
-		r.service.Answer[control.Join] = func(s *fakeservice.Socket, _ fakeservice.Event) {
-			s.Say(control.ClientConfig, control.Configuration{IsTapToTalk: true, IsScreenShareEnabled: true, IsCameraAnalysisEnabled: true})
-			s.Say(control.JoinComplete, control.Empty{})
+		r.service.Answer[signaling.Join] = func(s *fakeservice.Socket, _ fakeservice.Event) {
+			s.Say(signaling.ClientConfig, signaling.Configuration{IsTapToTalk: true, IsScreenShareEnabled: true, IsCameraAnalysisEnabled: true})
+			s.Say(signaling.JoinComplete, signaling.Empty{})
 		}
 		s := r.mustConnect()
-		r.media.Up.Notify(media.Event{Kind: media.Candidate, Channel: event.ChannelASR, Candidate: &control.Candidate{Candidate: "candidate:1 1 udp 1 127.0.0.1 9 typ host"}})
+		r.media.Up.Notify(media.Event{Kind: media.Candidate, Channel: event.ChannelASR, Candidate: &signaling.Candidate{Candidate: "candidate:1 1 udp 1 127.0.0.1 9 typ host"}})
 		if _, err := r.Speak(context.Background(), "Hello"); err != nil {
 			r.t.Fatal(err)
 		}
@@ -54,13 +54,13 @@ func TestEveryClientEventIsProduced(t *testing.T) {
 		}
 		synctest.Wait()
 		sent := s.Names()
-		for _, name := range control.ClientEvents() {
+		for _, name := range signaling.ClientEvents() {
 			if !slices.Contains(sent, name) {
 				t.Errorf("%s was never sent", name)
 			}
 		}
 		for _, name := range sent {
-			if name != control.VoiceAnswer && !slices.Contains(control.ClientEvents(), name) {
+			if name != signaling.VoiceAnswer && !slices.Contains(signaling.ClientEvents(), name) {
 				t.Errorf("%s is not in the catalogue", name)
 			}
 		}
@@ -75,7 +75,7 @@ func TestALongDeltaIsCut(t *testing.T) {
 		long + "y": long,
 		`{"type":"tool","content":"go {\"page\":\"` + long + `\"}"}`: `go {"page":"` + long + `"}`,
 	} {
-		seg := parseDelta(control.RawText{Delta: delta})
+		seg := parseDelta(signaling.RawText{Delta: delta})
 		if got := seg.ContentString(); got != want {
 			t.Errorf("%.40s: %d characters, want %d", delta, len(got), len(want))
 		}

@@ -5,9 +5,9 @@ import (
 	"time"
 
 	"github.com/agentruntime/agentruntime/internal/socketio"
-	"github.com/agentruntime/agentruntime/runtime/control"
 	"github.com/agentruntime/agentruntime/runtime/converse"
 	"github.com/agentruntime/agentruntime/runtime/fault"
+	"github.com/agentruntime/agentruntime/runtime/signaling"
 )
 
 // socket is the part of a Socket.IO client that a [handshake] uses.
@@ -25,12 +25,12 @@ type socket interface {
 type handshake struct {
 	socket socket
 
-	hello     latch[control.Hello]
-	config    latch[control.Configuration]
-	joined    latch[control.Empty]
-	session   latch[control.StvNewSessionReply]
-	agent     latch[control.Empty]
-	asks      latch[control.Empty]
+	hello     latch[signaling.Hello]
+	config    latch[signaling.Configuration]
+	joined    latch[signaling.Empty]
+	session   latch[signaling.StvNewSessionReply]
+	agent     latch[signaling.Empty]
+	asks      latch[signaling.Empty]
 	asrReady  latch[error] // nil once the service is ready
 	asrAnswer latch[answerOrError]
 
@@ -43,12 +43,12 @@ type handshake struct {
 func newHandshake(s socket) *handshake {
 	c := &handshake{
 		socket:    s,
-		hello:     newLatch[control.Hello](),
-		config:    newLatch[control.Configuration](),
-		joined:    newLatch[control.Empty](),
-		session:   newLatch[control.StvNewSessionReply](),
-		agent:     newLatch[control.Empty](),
-		asks:      newLatch[control.Empty](),
+		hello:     newLatch[signaling.Hello](),
+		config:    newLatch[signaling.Configuration](),
+		joined:    newLatch[signaling.Empty](),
+		session:   newLatch[signaling.StvNewSessionReply](),
+		agent:     newLatch[signaling.Empty](),
+		asks:      newLatch[signaling.Empty](),
 		asrReady:  newLatch[error](),
 		asrAnswer: newLatch[answerOrError](),
 	}
@@ -58,7 +58,7 @@ func newHandshake(s socket) *handshake {
 
 // answerOrError is the service's reply to an offer.
 type answerOrError struct {
-	answer control.Description
+	answer signaling.Description
 	err    error
 }
 
@@ -93,24 +93,24 @@ func (c *handshake) receive(ev socketio.Event) {
 
 func (c *handshake) latch(ev socketio.Event) {
 	switch ev.Name {
-	case control.ServerConnected:
-		c.hello.put(decode[control.Hello](ev))
-	case control.ClientConfig:
+	case signaling.ServerConnected:
+		c.hello.put(decode[signaling.Hello](ev))
+	case signaling.ClientConfig:
 		c.config.put(decodeConfiguration(ev))
-	case control.JoinComplete:
-		c.joined.put(control.Empty{})
-	case control.StvNewSession:
-		c.session.put(decode[control.StvNewSessionReply](ev))
-	case control.ShowAgent:
-		c.agent.put(control.Empty{})
-	case control.AskPermissions:
-		c.asks.put(control.Empty{})
-	case control.ASRReady:
+	case signaling.JoinComplete:
+		c.joined.put(signaling.Empty{})
+	case signaling.StvNewSession:
+		c.session.put(decode[signaling.StvNewSessionReply](ev))
+	case signaling.ShowAgent:
+		c.agent.put(signaling.Empty{})
+	case signaling.AskPermissions:
+		c.asks.put(signaling.Empty{})
+	case signaling.ASRReady:
 		c.asrReady.put(nil)
-	case control.ASRAnswer:
-		c.asrAnswer.put(answerOrError{answer: decode[control.Answer](ev).Answer})
-	case control.ASRError:
-		err := fault.New(fault.ConnectFailed, "the service can't receive the microphone: "+decode[control.PeerError](ev).Error).InPhase(fault.PhaseASR)
+	case signaling.ASRAnswer:
+		c.asrAnswer.put(answerOrError{answer: decode[signaling.Answer](ev).Answer})
+	case signaling.ASRError:
+		err := fault.New(fault.ConnectFailed, "the service can't receive the microphone: "+decode[signaling.PeerError](ev).Error).InPhase(fault.PhaseASR)
 		c.asrReady.put(err)
 		c.asrAnswer.put(answerOrError{err: err})
 	default:
@@ -125,17 +125,17 @@ func (c *handshake) latch(ev socketio.Event) {
 func fatal(ev socketio.Event) *fault.Error {
 	var e *fault.Error
 	switch ev.Name {
-	case control.ThrowToNoAgent:
+	case signaling.ThrowToNoAgent:
 		e = fault.New(fault.CapacityUnavailable, "no avatar is free").WithStatus(6001)
-	case control.ThrowToExceededTier:
+	case signaling.ThrowToExceededTier:
 		e = fault.New(fault.TierExceeded, "the plan's limit is reached").WithStatus(6002)
-	case control.ThrowToBadRequest:
+	case signaling.ThrowToBadRequest:
 		e = fault.New(fault.BadRequest, "the service refused the request").WithStatus(400)
-	case control.RemovePeer:
+	case signaling.RemovePeer:
 		e = fault.New(fault.PeerRemoved, "the service removed this participant").WithStatus(401)
-	case control.UnsupportedClient:
+	case signaling.UnsupportedClient:
 		e = fault.New(fault.UnsupportedClient, "the service refused this client")
-		if code := converse.Clean(decode[control.Unsupported](ev).Code); code != "" {
+		if code := converse.Clean(decode[signaling.Unsupported](ev).Code); code != "" {
 			e = fault.New(fault.UnsupportedClient, "the service refused this client: "+code).WithBody(map[string]any{"code": code})
 		}
 	default:
@@ -145,20 +145,20 @@ func fatal(ev socketio.Event) *fault.Error {
 }
 
 // awaitHello waits for the service's first event, at most limit.
-func (c *handshake) awaitHello(ctx context.Context, limit time.Duration) (control.Hello, error) {
+func (c *handshake) awaitHello(ctx context.Context, limit time.Duration) (signaling.Hello, error) {
 	return await(ctx, c, c.hello, limit, "ConnectionTimeout", fault.PhaseServerConnect)
 }
 
 // join sends r and waits for both acknowledgements, which come in any order
 // (protocol §2.3, steps 2 and 3).
-func (c *handshake) join(ctx context.Context, l control.Limits, r control.JoinRequest) (control.Configuration, error) {
-	if err := c.socket.Emit(control.Join, r); err != nil {
-		return control.Configuration{}, err
+func (c *handshake) join(ctx context.Context, l signaling.Limits, r signaling.JoinRequest) (signaling.Configuration, error) {
+	if err := c.socket.Emit(signaling.Join, r); err != nil {
+		return signaling.Configuration{}, err
 	}
 	sent := time.Now()
 	config, err := await(ctx, c, c.config, l.JoinRoom, "JoinRoomTimeout", fault.PhaseJoin)
 	if err != nil {
-		return control.Configuration{}, err
+		return signaling.Configuration{}, err
 	}
 	_, err = await(ctx, c, c.joined, max(0, l.JoinComplete-time.Since(sent)), "JoinRoomTimeout", fault.PhaseJoinComplete)
 	return config, err
@@ -166,20 +166,20 @@ func (c *handshake) join(ctx context.Context, l control.Limits, r control.JoinRe
 
 // requestSession asks for a new video session in room and waits for the reply,
 // without a limit of its own (protocol §2.3, steps 4 and 5).
-func (c *handshake) requestSession(ctx context.Context, room string) (control.StvNewSessionReply, error) {
+func (c *handshake) requestSession(ctx context.Context, room string) (signaling.StvNewSessionReply, error) {
 	c.session.drain()
-	if err := c.socket.Emit(control.StvNewSession, control.RoomRequest{RoomID: room}); err != nil {
-		return control.StvNewSessionReply{}, err
+	if err := c.socket.Emit(signaling.StvNewSession, signaling.RoomRequest{RoomID: room}); err != nil {
+		return signaling.StvNewSessionReply{}, err
 	}
-	if err := c.socket.Emit(control.CheckAvailability, control.Empty{}); err != nil {
-		return control.StvNewSessionReply{}, err
+	if err := c.socket.Emit(signaling.CheckAvailability, signaling.Empty{}); err != nil {
+		return signaling.StvNewSessionReply{}, err
 	}
 	return await(ctx, c, c.session, unlimited, "ConnectTimeout", fault.PhaseConnect)
 }
 
 // awaitAgent waits until the agent is there and asks for the microphone
 // (protocol §2.3, steps 6 and 7).
-func (c *handshake) awaitAgent(ctx context.Context, l control.Limits) error {
+func (c *handshake) awaitAgent(ctx context.Context, l signaling.Limits) error {
 	if _, err := await(ctx, c, c.agent, l.Agent, "AgentResponseTimeout", fault.PhaseAgent); err != nil {
 		return err
 	}
@@ -190,14 +190,14 @@ func (c *handshake) awaitAgent(ctx context.Context, l control.Limits) error {
 // offerer makes an offer for the microphone and applies the answer.
 type offerer interface {
 	Prepare()
-	Offer(ctx context.Context, restart bool) (control.Description, error)
-	Answer(ctx context.Context, d control.Description) error
+	Offer(ctx context.Context, restart bool) (signaling.Description, error)
+	Answer(ctx context.Context, d signaling.Description) error
 }
 
 // startASR runs the microphone's handshake (protocol §5.1).
-func (c *handshake) startASR(ctx context.Context, l control.Limits, o offerer) error {
+func (c *handshake) startASR(ctx context.Context, l signaling.Limits, o offerer) error {
 	c.asrReady.drain()
-	if err := c.socket.Emit(control.ASRInit, control.ASRInitRequest{SessionID: c.socket.ID()}); err != nil {
+	if err := c.socket.Emit(signaling.ASRInit, signaling.ASRInitRequest{SessionID: c.socket.ID()}); err != nil {
 		return err
 	}
 	// Only now: a page has one thread, which requests the picture first. At this point
@@ -215,17 +215,17 @@ func (c *handshake) startASR(ctx context.Context, l control.Limits, o offerer) e
 
 // restartASR renegotiates the microphone's peer after its network failed; the
 // service keeps the peer (protocol §5.6).
-func (c *handshake) restartASR(ctx context.Context, l control.Limits, o offerer) error {
+func (c *handshake) restartASR(ctx context.Context, l signaling.Limits, o offerer) error {
 	return c.negotiate(ctx, l, o, true)
 }
 
-func (c *handshake) negotiate(ctx context.Context, l control.Limits, o offerer, restart bool) error {
+func (c *handshake) negotiate(ctx context.Context, l signaling.Limits, o offerer, restart bool) error {
 	offer, err := o.Offer(ctx, restart)
 	if err != nil {
 		return err
 	}
 	c.asrAnswer.drain()
-	if err := c.socket.Emit(control.ASROffer, control.Offer{Offer: offer, IsReconnect: restart}); err != nil {
+	if err := c.socket.Emit(signaling.ASROffer, signaling.Offer{Offer: offer, IsReconnect: restart}); err != nil {
 		return err
 	}
 	got, err := await(ctx, c, c.asrAnswer, l.ASR, "ASRConnectionFailed", fault.PhaseASR)

@@ -14,12 +14,12 @@ import (
 
 	"github.com/agentruntime/agentruntime/internal/fakeservice"
 	"github.com/agentruntime/agentruntime/internal/socketio"
-	"github.com/agentruntime/agentruntime/runtime/control"
 	"github.com/agentruntime/agentruntime/runtime/converse"
 	"github.com/agentruntime/agentruntime/runtime/event"
 	"github.com/agentruntime/agentruntime/runtime/fault"
 	"github.com/agentruntime/agentruntime/runtime/media"
 	"github.com/agentruntime/agentruntime/runtime/session"
+	"github.com/agentruntime/agentruntime/runtime/signaling"
 )
 
 // TestTextWaitsForTheEndOfAPause: a service that pauses takes texts and never
@@ -31,7 +31,7 @@ func TestTextWaitsForTheEndOfAPause(t *testing.T) {
 			t.Fatal(err)
 		}
 		left := r.speakLater("Hello")
-		if got := s.Payloads(control.TextEntered); len(got) != 0 {
+		if got := s.Payloads(signaling.TextEntered); len(got) != 0 {
 			t.Fatalf("sent during the pause: %v", got)
 		}
 		if err := r.Resume(context.Background()); err != nil {
@@ -41,7 +41,7 @@ func TestTextWaitsForTheEndOfAPause(t *testing.T) {
 			t.Error("the text did not leave")
 		}
 		names := s.Names()
-		want := []string{control.ResumeConversation, control.TextEntered, control.TextEntered}
+		want := []string{signaling.ResumeConversation, signaling.TextEntered, signaling.TextEntered}
 		if got := names[len(names)-3:]; !slices.Equal(got, want) {
 			t.Errorf("sent %v, want %v at the end", got, want)
 		}
@@ -73,7 +73,7 @@ func TestAKickoffThatNeverLeftIsNotMarkedSent(t *testing.T) {
 		}
 		for range 2 { // lives
 			s := r.mustConnect()
-			if got, first := len(s.Payloads(control.TextEntered)), r.service.Dialled() == 2; got == 0 && first || got != 0 && !first {
+			if got, first := len(s.Payloads(signaling.TextEntered)), r.service.Dialled() == 2; got == 0 && first || got != 0 && !first {
 				t.Errorf("connection %d: %d texts", r.service.Dialled(), got)
 			}
 			r.Disconnect(session.DisconnectOptions{})
@@ -92,7 +92,7 @@ func TestAKickoffThatIsRefusedWarns(t *testing.T) {
 		if w := all[event.Warning](r); len(w) != 1 || w[0].Code != fault.KickoffFailed {
 			t.Errorf("warnings = %+v", w)
 		}
-		if got := s.Payloads(control.TextEntered); len(got) != 0 || r.Snapshot().State != Connected {
+		if got := s.Payloads(signaling.TextEntered); len(got) != 0 || r.Snapshot().State != Connected {
 			t.Errorf("sent %v in state %s", got, r.Snapshot().State)
 		}
 	})
@@ -124,15 +124,15 @@ func TestPropertiesFollowCallsAtOnce(t *testing.T) {
 func TestEveryTurnEndsOnce(t *testing.T) {
 	run(t, Options{}, func(r *rig) {
 		s := r.mustConnect()
-		s.Say(control.AgentEndTurn, control.EndTurn{SpeechID: "a"})
-		s.Say(control.AgentEndTurn, control.EndTurn{SpeechID: "b"})
-		s.Say(control.StvFinishedGenerating, control.FinishedGenerating{SpeechID: "a"})
-		s.Say(control.StvFinishedGenerating, control.FinishedGenerating{SpeechID: "b"})
+		s.Say(signaling.AgentEndTurn, signaling.EndTurn{SpeechID: "a"})
+		s.Say(signaling.AgentEndTurn, signaling.EndTurn{SpeechID: "b"})
+		s.Say(signaling.StvFinishedGenerating, signaling.FinishedGenerating{SpeechID: "a"})
+		s.Say(signaling.StvFinishedGenerating, signaling.FinishedGenerating{SpeechID: "b"})
 		if got := all[event.TurnEnded](r); len(got) != 2 || *got[0].SpeechID != "a" || *got[1].SpeechID != "b" {
 			t.Errorf("ended %+v", got)
 		}
 		for range 100 { // the number of remembered turns is bounded
-			s.Say(control.AgentEndTurn, control.EndTurn{SpeechID: session.RandomID(8)})
+			s.Say(signaling.AgentEndTurn, signaling.EndTurn{SpeechID: session.RandomID(8)})
 			synctest.Wait()
 		}
 		if n := len(r.turn.ended); n != maxEnded {
@@ -145,14 +145,14 @@ func TestEveryTurnEndsOnce(t *testing.T) {
 func TestAnOpeningIsNoEmptyTurn(t *testing.T) {
 	run(t, Options{Options: session.Options{RequestVars: map[string]any{"a": 1}}}, func(r *rig) {
 		s := r.connectOnly()
-		s.Say(control.StvFinishedGenerating, control.FinishedGenerating{SpeechID: "1Yev-approved-permissions"})
-		s.Say(control.StvFinishedTalking, control.FinishedTalking{})
-		s.Say(control.AgentStartSpeech, control.StartSpeech{SpeechID: "cut", IsNewTurn: true})
-		s.Say(control.AgentInterrupted, control.Empty{})
-		s.Say(control.AgentEndTurn, control.EndTurn{SpeechID: "cut"})
-		s.Say(control.AgentStartSpeech, control.StartSpeech{SpeechID: "heard", IsNewTurn: true})
-		s.Say(control.StvStartedTalking, control.Empty{})
-		s.Say(control.AgentEndTurn, control.EndTurn{SpeechID: "heard"})
+		s.Say(signaling.StvFinishedGenerating, signaling.FinishedGenerating{SpeechID: "1Yev-approved-permissions"})
+		s.Say(signaling.StvFinishedTalking, signaling.FinishedTalking{})
+		s.Say(signaling.AgentStartSpeech, signaling.StartSpeech{SpeechID: "cut", IsNewTurn: true})
+		s.Say(signaling.AgentInterrupted, signaling.Empty{})
+		s.Say(signaling.AgentEndTurn, signaling.EndTurn{SpeechID: "cut"})
+		s.Say(signaling.AgentStartSpeech, signaling.StartSpeech{SpeechID: "heard", IsNewTurn: true})
+		s.Say(signaling.StvStartedTalking, signaling.Empty{})
+		s.Say(signaling.AgentEndTurn, signaling.EndTurn{SpeechID: "heard"})
 		if w := all[event.Warning](r); len(w) != 0 {
 			t.Errorf("warnings = %+v", w)
 		}
@@ -165,12 +165,12 @@ func TestCaptionsOfACutUtteranceEnd(t *testing.T) {
 	run(t, Options{}, func(r *rig) {
 		s := r.mustConnect()
 		r.forget()
-		s.Say(control.AgentStartSpeech, control.StartSpeech{SpeechID: "a", IsNewTurn: true})
-		s.Say(control.StvSpeechChunk, control.SpeechChunk{Text: "one", SpeechID: "a", DurationMs: 300})
-		s.Say(control.AgentInterrupted, control.Empty{})
-		s.Say(control.StvSpeechChunk, control.SpeechChunk{Text: "late", SpeechID: "a", DurationMs: 300})
-		s.Say(control.AgentStartSpeech, control.StartSpeech{SpeechID: "b", IsNewTurn: true})
-		s.Say(control.StvSpeechChunk, control.SpeechChunk{Text: "two", SpeechID: "b", DurationMs: 300})
+		s.Say(signaling.AgentStartSpeech, signaling.StartSpeech{SpeechID: "a", IsNewTurn: true})
+		s.Say(signaling.StvSpeechChunk, signaling.SpeechChunk{Text: "one", SpeechID: "a", DurationMs: 300})
+		s.Say(signaling.AgentInterrupted, signaling.Empty{})
+		s.Say(signaling.StvSpeechChunk, signaling.SpeechChunk{Text: "late", SpeechID: "a", DurationMs: 300})
+		s.Say(signaling.AgentStartSpeech, signaling.StartSpeech{SpeechID: "b", IsNewTurn: true})
+		s.Say(signaling.StvSpeechChunk, signaling.SpeechChunk{Text: "two", SpeechID: "b", DurationMs: 300})
 		var got []string
 		for _, tr := range all[event.Transcript](r) {
 			got = append(got, tr.Text)
@@ -226,7 +226,7 @@ func TestANavigationCanBeRefused(t *testing.T) {
 	there := func(r *rig, s *fakeservice.Socket) {
 		r.forget()
 		brain(s, "a", converse.Segment{Type: converse.Navigate, Content: json.RawMessage(`{"url":"/a"}`)})
-		s.Say(control.AgentRawText, control.RawText{SpeechID: "a", TurnID: "t-1", Delta: `{"role":"assistant","type":"navigate","payload":"/b"}`})
+		s.Say(signaling.AgentRawText, signaling.RawText{SpeechID: "a", TurnID: "t-1", Delta: `{"role":"assistant","type":"navigate","payload":"/b"}`})
 		brain(s, "a", converse.Segment{Type: converse.Avatar, Content: "Here."})
 		if d := all[event.AgentActionDenied](r); len(d) != 2 || d[0].Type != "navigate" || d[1].Type != "navigate" {
 			t.Errorf("denied %+v", d)
@@ -377,10 +377,10 @@ func TestAMicrophoneThatIsLostWarns(t *testing.T) {
 
 func TestAudioModeKeepsNoPeerForAPicture(t *testing.T) {
 	run(t, Options{}, func(r *rig) {
-		r.service.Answer[control.StvNewSession] = func(s *fakeservice.Socket, _ fakeservice.Event) {
-			s.Say(control.StvNewSession, control.StvNewSessionReply{Status: control.NoVideoStatus})
-			s.Say(control.ShowAgent, control.Empty{})
-			s.Say(control.AskPermissions, control.Empty{})
+		r.service.Answer[signaling.StvNewSession] = func(s *fakeservice.Socket, _ fakeservice.Event) {
+			s.Say(signaling.StvNewSession, signaling.StvNewSessionReply{Status: signaling.NoVideoStatus})
+			s.Say(signaling.ShowAgent, signaling.Empty{})
+			s.Say(signaling.AskPermissions, signaling.Empty{})
 		}
 		r.connectOnly()
 		if !r.media.Down.Closed || r.media.Up.Closed {
@@ -391,20 +391,20 @@ func TestAudioModeKeepsNoPeerForAPicture(t *testing.T) {
 
 // TestCapacityIsAskedAgainDuringAConnect (protocol §2.6).
 func TestCapacityIsAskedAgainDuringAConnect(t *testing.T) {
-	run(t, Options{Limits: control.Limits{Overall: 10 * time.Minute}}, func(r *rig) {
+	run(t, Options{Limits: signaling.Limits{Overall: 10 * time.Minute}}, func(r *rig) {
 		var mu sync.Mutex
 		var asked []time.Duration
 		began := time.Now()
-		delete(r.service.Answer, control.StvNewSession)
-		r.service.Answer[control.CheckAvailability] = func(s *fakeservice.Socket, _ fakeservice.Event) {
+		delete(r.service.Answer, signaling.StvNewSession)
+		r.service.Answer[signaling.CheckAvailability] = func(s *fakeservice.Socket, _ fakeservice.Event) {
 			mu.Lock()
 			defer mu.Unlock()
 			asked = append(asked, time.Since(began))
-			s.Say(control.AvailabilityResult, control.Availability{Available: len(asked) == 3})
+			s.Say(signaling.AvailabilityResult, signaling.Availability{Available: len(asked) == 3})
 			if len(asked) == 3 {
-				s.Say(control.StvNewSession, control.StvNewSessionReply{SessionID: "s", Status: "ok"})
-				s.Say(control.ShowAgent, control.Empty{})
-				s.Say(control.AskPermissions, control.Empty{})
+				s.Say(signaling.StvNewSession, signaling.StvNewSessionReply{SessionID: "s", Status: "ok"})
+				s.Say(signaling.ShowAgent, signaling.Empty{})
+				s.Say(signaling.AskPermissions, signaling.Empty{})
 			}
 		}
 		r.connectOnly()
@@ -448,8 +448,8 @@ func TestTheTokenIsInNothingThatLeaves(t *testing.T) {
 	run(t, o, func(r *rig) {
 		s := r.mustConnect()
 		brain(s, "a", clientTool("open", `{}`))
-		s.Say(control.UnsupportedClient, control.Unsupported{Code: token})
-		s.Say(control.VoiceError, control.PeerError{Error: "KS " + token})
+		s.Say(signaling.UnsupportedClient, signaling.Unsupported{Code: token})
+		s.Say(signaling.VoiceError, signaling.PeerError{Error: "KS " + token})
 		s.Push(socketio.Event{Kind: socketio.ConnectError, Err: errors.New("bad auth " + token)})
 		r.media.Down.Notify(media.Event{Kind: media.AttachFailed, Media: "video", Err: errors.New(token)})
 		r.media.OnSubscribe = func(context.Context, string) error { return errors.New("POST with " + token) }

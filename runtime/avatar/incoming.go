@@ -7,10 +7,10 @@ import (
 	"time"
 
 	"github.com/agentruntime/agentruntime/internal/socketio"
-	"github.com/agentruntime/agentruntime/runtime/control"
 	"github.com/agentruntime/agentruntime/runtime/converse"
 	"github.com/agentruntime/agentruntime/runtime/event"
 	"github.com/agentruntime/agentruntime/runtime/fault"
+	"github.com/agentruntime/agentruntime/runtime/signaling"
 )
 
 // receive handles one event of the socket of l.
@@ -39,56 +39,56 @@ func (s *Session) message(l *connection, ev socketio.Event) {
 		return
 	}
 	switch ev.Name {
-	case control.AvailabilityResult:
-		a := decode[control.Availability](ev)
+	case signaling.AvailabilityResult:
+		a := decode[signaling.Availability](ev)
 		s.core.Emit(event.CapacityChanged{Available: a.Available, Details: a.Details})
 		s.askCapacityAgain(l, a.Available)
-	case control.ASRError:
+	case signaling.ASRError:
 		if s.running == nil { // otherwise the handshake reports it
-			s.core.Log("warn", "the service lost the microphone: "+converse.Clean(decode[control.PeerError](ev).Error), nil)
+			s.core.Log("warn", "the service lost the microphone: "+converse.Clean(decode[signaling.PeerError](ev).Error), nil)
 			s.lose(peerLost, detail{channel: event.ChannelASR, reason: "error"})
 		}
-	case control.ASRServerCandidate:
+	case signaling.ASRServerCandidate:
 		if l.up != nil {
-			l.up.AddCandidate(decode[control.ServerCandidate](ev))
+			l.up.AddCandidate(decode[signaling.ServerCandidate](ev))
 		}
-	case control.VoiceOffer:
-		s.acceptVoice(l, decode[control.Offer](ev).Offer)
-	case control.VoiceCandidate:
+	case signaling.VoiceOffer:
+		s.acceptVoice(l, decode[signaling.Offer](ev).Offer)
+	case signaling.VoiceCandidate:
 		if l.voice != nil {
-			l.voice.AddCandidate(decode[control.ClientCandidate](ev).Candidate)
+			l.voice.AddCandidate(decode[signaling.ClientCandidate](ev).Candidate)
 		}
-	case control.VoiceError:
-		s.core.Warning(event.Warning{Code: fault.MediaAttachFailed, Kind: "audio", Detail: converse.Clean(decode[control.PeerError](ev).Error)})
-	case control.AgentRawText:
-		s.segment(decode[control.RawText](ev))
-	case control.AgentStartSpeech:
-		s.speechStarts(decode[control.StartSpeech](ev))
-	case control.AgentEndTurn:
-		end := decode[control.EndTurn](ev)
+	case signaling.VoiceError:
+		s.core.Warning(event.Warning{Code: fault.MediaAttachFailed, Kind: "audio", Detail: converse.Clean(decode[signaling.PeerError](ev).Error)})
+	case signaling.AgentRawText:
+		s.segment(decode[signaling.RawText](ev))
+	case signaling.AgentStartSpeech:
+		s.speechStarts(decode[signaling.StartSpeech](ev))
+	case signaling.AgentEndTurn:
+		end := decode[signaling.EndTurn](ev)
 		s.inOrder(func() { s.turnEnds(end.SpeechID, end.TurnID) })
-	case control.StvFinishedGenerating:
-		id := decode[control.FinishedGenerating](ev).SpeechID
+	case signaling.StvFinishedGenerating:
+		id := decode[signaling.FinishedGenerating](ev).SpeechID
 		s.inOrder(func() { s.turnEnds(id, "") })
-	case control.GeneratingSpeech:
-		s.sentence(decode[control.Sentence](ev))
-	case control.StvSpeechChunk:
-		s.chunk(decode[control.SpeechChunk](ev))
-	case control.StvStartedTalking:
+	case signaling.GeneratingSpeech:
+		s.sentence(decode[signaling.Sentence](ev))
+	case signaling.StvSpeechChunk:
+		s.chunk(decode[signaling.SpeechChunk](ev))
+	case signaling.StvStartedTalking:
 		s.startsTalking()
-	case control.StvFinishedTalking:
-		s.finishedTalking(decode[control.FinishedTalking](ev))
-	case control.AgentTurnToTalk:
-		s.userTurn(decode[control.TurnToTalk](ev))
-	case control.AgentInterrupted:
+	case signaling.StvFinishedTalking:
+		s.finishedTalking(decode[signaling.FinishedTalking](ev))
+	case signaling.AgentTurnToTalk:
+		s.userTurn(decode[signaling.TurnToTalk](ev))
+	case signaling.AgentInterrupted:
 		s.interrupted()
-	case control.UserStartedTalking:
+	case signaling.UserStartedTalking:
 		s.noteActivity()
 		s.core.Stall.Disarm()
 		s.turn.answered = false
 		s.core.Emit(event.UserStartedTalking{})
-	case control.SmartTurnStatus:
-		t := decode[control.SmartTurn](ev)
+	case signaling.SmartTurnStatus:
+		t := decode[signaling.SmartTurn](ev)
 		s.core.Emit(event.SmartTurnStatus{Status: converse.Clean(t.Status), TimeoutMs: t.TimeoutMs, Probability: t.Probability})
 	default:
 		s.lifecycle(ev)
@@ -98,29 +98,29 @@ func (s *Session) message(l *connection, ev socketio.Event) {
 // lifecycle handles the events of protocol §4.8.
 func (s *Session) lifecycle(ev socketio.Event) {
 	switch ev.Name {
-	case control.ConversationTimeWarning:
-		s.core.Emit(event.TimeWarning{RemainingTime: decode[control.TimeWarning](ev).RemainingTime})
-	case control.ConversationTimeExpired:
+	case signaling.ConversationTimeWarning:
+		s.core.Emit(event.TimeWarning{RemainingTime: decode[signaling.TimeWarning](ev).RemainingTime})
+	case signaling.ConversationTimeExpired:
 		s.core.Emit(event.TimeExpired{})
-	case control.ConversationEnded:
+	case signaling.ConversationEnded:
 		s.endedByService()
-	case control.StvTaskFail:
+	case signaling.StvTaskFail:
 		s.core.Emit(event.Failed{Error: fault.New(fault.STVTaskFail, "the service's video engine failed")})
-	case control.PauseSessionExpired:
+	case signaling.PauseSessionExpired:
 		s.pauseExpired()
 		s.core.Emit(event.TimeExpired{Type: "pause_expiry"})
-	case control.SessionReadyForResume:
+	case signaling.SessionReadyForResume:
 		// It follows pauseSessionExpired; the media may have been made again in between.
 		if s.life.paused {
 			s.pauseExpired()
 		}
 		s.core.Emit(event.ResumeReady{Ready: true})
-	case control.ResumingSession:
+	case signaling.ResumingSession:
 		if s.state == Connected {
 			s.setState(Resuming)
 			s.core.After(s.opts.Limits.Recover, s.resumedSilently)
 		}
-	case control.ConversationResumed:
+	case signaling.ConversationResumed:
 		if s.state == Resuming && s.running == nil {
 			s.setState(Connected)
 		}
@@ -142,7 +142,7 @@ func (s *Session) resumedSilently() {
 }
 
 // speechStarts handles agent_start_speech (protocol §4.5).
-func (s *Session) speechStarts(p control.StartSpeech) {
+func (s *Session) speechStarts(p signaling.StartSpeech) {
 	if p.IsNewTurn {
 		s.turn.captions.newTurn(p.SpeechID)
 	}
@@ -177,7 +177,7 @@ func (s *Session) turnEnds(speechID, turnID string) {
 	s.show(s.shown.widgets.End())
 	s.core.Emit(event.TurnEnded{SpeechID: &speechID, TurnID: turnID})
 	s.core.Turns.TextEnded(speechID)
-	if !strings.HasSuffix(speechID, control.SuffixOpening) { // which is no turn of the brain
+	if !strings.HasSuffix(speechID, signaling.SuffixOpening) { // which is no turn of the brain
 		s.checkEmptyTurn()
 	}
 }
@@ -187,7 +187,7 @@ func (s *Session) turnEnds(speechID, turnID string) {
 const maxEnded = 16
 
 // segment handles one delta of the brain (protocol §4.4).
-func (s *Session) segment(raw control.RawText) {
+func (s *Session) segment(raw signaling.RawText) {
 	seg := parseDelta(raw)
 	if s.core.Thread == "" && seg.ThreadID != "" {
 		s.core.Thread = seg.ThreadID
@@ -245,7 +245,7 @@ func (s *Session) show(widgets []converse.Widget, malformed []converse.Malformed
 
 // parseDelta reads a delta; anything but a JSON object is text
 // (protocol §4.4).
-func parseDelta(raw control.RawText) converse.Segment {
+func parseDelta(raw signaling.RawText) converse.Segment {
 	if raw.Delta == "" {
 		return converse.Segment{} // nothing, or no string at all
 	}
@@ -278,20 +278,20 @@ func perceivable(seg *converse.Segment) bool {
 }
 
 // sentence handles generatingSpeech (protocol §4.6).
-func (s *Session) sentence(p control.Sentence) {
+func (s *Session) sentence(p signaling.Sentence) {
 	s.turn.captions.adopt(p.SpeechID)
 	s.turn.captions.silent = silentOpening(p.Text, p.SpeechID)
 	if s.core.Turns.Announced(p.SpeechID) {
 		s.media.WatchSpeech(true)
 	}
-	if strings.HasSuffix(p.SpeechID, control.SuffixWakeUp) || strings.HasSuffix(p.SpeechID, control.SuffixGoodbye) {
+	if strings.HasSuffix(p.SpeechID, signaling.SuffixWakeUp) || strings.HasSuffix(p.SpeechID, signaling.SuffixGoodbye) {
 		s.turn.hold()
 	}
 	s.core.Emit(event.Transcript{Type: "final", Text: spokenLabel(p.Text, p.SpeechID), SpeechID: &p.SpeechID})
 }
 
 // chunk handles stvSpeechChunk (protocol §7.3 and §7.4).
-func (s *Session) chunk(p control.SpeechChunk) {
+func (s *Session) chunk(p signaling.SpeechChunk) {
 	p.Text = spokenLabel(p.Text, p.SpeechID)
 	s.core.Emit(event.SpeechChunk{Text: p.Text, DurationMs: p.DurationMs, SpeechID: p.SpeechID})
 	if words, ok := s.turn.captions.take(p); ok {
@@ -315,7 +315,7 @@ func (s *Session) startsTalking() {
 	s.core.Emit(event.AvatarStartTalking{Utterance: s.utterance(id)})
 }
 
-func (s *Session) finishedTalking(p control.FinishedTalking) {
+func (s *Session) finishedTalking(p signaling.FinishedTalking) {
 	id := s.turn.captions.speechID
 	s.turn.speaking = false
 	silent := s.turn.captions.silent
@@ -365,7 +365,7 @@ func (s *Session) interrupted() {
 }
 
 // userTurn handles agentTurnToTalk (protocol §4.7).
-func (s *Session) userTurn(p control.TurnToTalk) {
+func (s *Session) userTurn(p signaling.TurnToTalk) {
 	s.noteActivity()
 	s.turn.cut = ""
 	s.awaits()
@@ -394,11 +394,11 @@ func spokenLabel(text, speechID string) string {
 
 // silentOpening reports whether text stands for an opening that is not spoken.
 func silentOpening(text, speechID string) bool {
-	if !strings.HasSuffix(speechID, control.SuffixOpening) {
+	if !strings.HasSuffix(speechID, signaling.SuffixOpening) {
 		return false
 	}
 	t := strings.TrimSpace(converse.Clean(text))
-	return t == "" || t == control.SilentOpening
+	return t == "" || t == signaling.SilentOpening
 }
 
 // SilentOpeningLabel stands for an opening that is not spoken
@@ -443,7 +443,7 @@ func (c *captions) finish() { c.elapsed = 0 }
 
 // take returns the words of p with their times, or false if p is stale or a
 // sentinel.
-func (c *captions) take(p control.SpeechChunk) ([]event.Word, bool) {
+func (c *captions) take(p signaling.SpeechChunk) ([]event.Word, bool) {
 	if c.speechID == "" {
 		c.adopt(p.SpeechID)
 	}

@@ -8,9 +8,9 @@ import (
 	"testing/synctest"
 
 	"github.com/agentruntime/agentruntime/internal/fakeservice"
-	"github.com/agentruntime/agentruntime/runtime/control"
 	"github.com/agentruntime/agentruntime/runtime/event"
 	"github.com/agentruntime/agentruntime/runtime/session"
+	"github.com/agentruntime/agentruntime/runtime/signaling"
 )
 
 // TestAKickoffThatIsHeldBackLeavesLater, from wherever it was, and once.
@@ -36,7 +36,7 @@ func TestAKickoffThatIsHeldBackLeavesLater(t *testing.T) {
 			if r.HoldKickoff(true) {
 				r.t.Error("used up during the opening")
 			}
-			s.Say(control.StvFinishedTalking, control.FinishedTalking{})
+			s.Say(signaling.StvFinishedTalking, signaling.FinishedTalking{})
 			return s
 		}},
 		"while it is considered": {options: Options{BeforeSend: slow}, at: func(r *rig) *fakeservice.Socket {
@@ -54,19 +54,19 @@ func TestAKickoffThatIsHeldBackLeavesLater(t *testing.T) {
 			run(t, c.options, func(r *rig) {
 				s := c.at(r)
 				synctest.Wait()
-				if got := s.Payloads(control.TextEntered); len(got) != 0 || r.Snapshot().Kickoff.Sent {
+				if got := s.Payloads(signaling.TextEntered); len(got) != 0 || r.Snapshot().Kickoff.Sent {
 					t.Errorf("sent %v while it was held back", got)
 				}
 				r.HoldKickoff(false)
 				synctest.Wait()
-				if got := s.Payloads(control.TextEntered); len(got) != 2 || got[1] != begin {
+				if got := s.Payloads(signaling.TextEntered); len(got) != 2 || got[1] != begin {
 					t.Errorf("sent %v", got)
 				}
 				if !r.HoldKickoff(true) || !r.HoldKickoff(false) {
 					t.Error("not used up after it has left")
 				}
 				synctest.Wait()
-				if got := s.Payloads(control.TextEntered); len(got) != 2 {
+				if got := s.Payloads(signaling.TextEntered); len(got) != 2 {
 					t.Errorf("sent %v, want it once", got)
 				}
 			})
@@ -104,7 +104,7 @@ func TestTextsThatAreStartedKeepTheirOrder(t *testing.T) {
 				t.Errorf("%v, %v", left, err)
 			}
 		}
-		got := slices.DeleteFunc(s.Payloads(control.TextEntered), func(p string) bool { return p == s.Payloads(control.TextEntered)[0] })
+		got := slices.DeleteFunc(s.Payloads(signaling.TextEntered), func(p string) bool { return p == s.Payloads(signaling.TextEntered)[0] })
 		want := []string{`{"text":"one","isFinal":true}`, `{"text":"two","isFinal":true}`, `{"text":"three","isFinal":true}`}
 		if !slices.Equal(got, want) {
 			t.Errorf("sent %v", got)

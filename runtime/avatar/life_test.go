@@ -11,12 +11,12 @@ import (
 
 	"github.com/agentruntime/agentruntime/internal/fakeservice"
 	"github.com/agentruntime/agentruntime/internal/socketio"
-	"github.com/agentruntime/agentruntime/runtime/control"
 	"github.com/agentruntime/agentruntime/runtime/converse"
 	"github.com/agentruntime/agentruntime/runtime/event"
 	"github.com/agentruntime/agentruntime/runtime/fault"
 	"github.com/agentruntime/agentruntime/runtime/media"
 	"github.com/agentruntime/agentruntime/runtime/session"
+	"github.com/agentruntime/agentruntime/runtime/signaling"
 )
 
 func TestDisconnectCompletesTheThreadOnce(t *testing.T) {
@@ -40,7 +40,7 @@ func TestDisconnectCompletesTheThreadOnce(t *testing.T) {
 func TestTheServicesEndIsNotReportedBack(t *testing.T) {
 	run(t, Options{Options: session.Options{ThreadID: "5f0c"}}, func(r *rig) {
 		s := r.mustConnect()
-		s.Say(control.ConversationEnded, control.Empty{})
+		s.Say(signaling.ConversationEnded, signaling.Empty{})
 		if e := all[event.Ended](r); len(e) != 1 || e[0].Reason != "conversation_ended" {
 			t.Errorf("ended = %+v", e)
 		}
@@ -61,7 +61,7 @@ func TestARecoveredSocketGoesOn(t *testing.T) {
 		}
 		s.Push(socketio.Event{Kind: socketio.Connected, Recovered: true})
 		r.wantEvents("connectivityChanged", "stateChange:reconnecting", "reconnecting", "connectivityChanged", "stateChange:connected", "reconnected")
-		if n := len(s.Payloads(control.Join)); n != 1 {
+		if n := len(s.Payloads(signaling.Join)); n != 1 {
 			t.Errorf("%d joins", n)
 		}
 	})
@@ -78,7 +78,7 @@ func TestAnUnrecoveredSocketIsRebuiltOnTheSameThread(t *testing.T) {
 		if got := all[event.Reconnected](r); len(got) != 1 || got[0].Recovered {
 			t.Fatalf("reconnected = %+v", got)
 		}
-		joins := s.Payloads(control.Join)
+		joins := s.Payloads(signaling.Join)
 		if len(joins) != 2 || !strings.Contains(joins[1], `"threadId":"5f0c"`) || !strings.Contains(joins[1], `"request_vars":{"a":1}`) {
 			t.Errorf("joins = %v", joins)
 		}
@@ -86,7 +86,7 @@ func TestAnUnrecoveredSocketIsRebuiltOnTheSameThread(t *testing.T) {
 			t.Error("want new peers on the same socket")
 		}
 		held := r.speakLater("Held by the new opening")
-		s.Say(control.StvFinishedTalking, control.FinishedTalking{})
+		s.Say(signaling.StvFinishedTalking, signaling.FinishedTalking{})
 		if !<-held {
 			t.Error("the text was not sent")
 		}
@@ -97,7 +97,7 @@ func TestTwoFailedRebuildsEndTheSession(t *testing.T) {
 	run(t, Options{}, func(r *rig) {
 		s := r.mustConnect()
 		r.forget()
-		delete(r.service.Answer, control.StvNewSession)
+		delete(r.service.Answer, signaling.StvNewSession)
 		s.Push(socketio.Event{Kind: socketio.Disconnected, Reason: socketio.TransportError})
 		s.Push(socketio.Event{Kind: socketio.Connected})
 		time.Sleep(61 * second)
@@ -203,13 +203,13 @@ func TestPauseAndResume(t *testing.T) {
 			}
 		}
 		synctest.Wait()
-		if n := len(s.Payloads(control.PauseConversation)); n != 1 || !r.Snapshot().Paused {
+		if n := len(s.Payloads(signaling.PauseConversation)); n != 1 || !r.Snapshot().Paused {
 			t.Errorf("%d pauses, paused %v", n, r.Snapshot().Paused)
 		}
 		if err := r.Resume(context.Background()); err != nil {
 			t.Fatal(err)
 		}
-		s.Say(control.ConversationResumed, control.Empty{})
+		s.Say(signaling.ConversationResumed, signaling.Empty{})
 		if n := len(all[event.Resumed](r)); n != 1 || r.Snapshot().Paused {
 			t.Errorf("%d resumed, paused %v", n, r.Snapshot().Paused)
 		}
@@ -222,13 +222,13 @@ func TestResumeAfterTheWindowMakesTheMediaAgain(t *testing.T) {
 		if err := r.Pause(); err != nil {
 			t.Fatal(err)
 		}
-		s.Say(control.PauseSessionExpired, control.Empty{})
-		s.Say(control.SessionReadyForResume, control.Empty{})
+		s.Say(signaling.PauseSessionExpired, signaling.Empty{})
+		s.Say(signaling.SessionReadyForResume, signaling.Empty{})
 		synctest.Wait()
 		first := r.media.Down
-		session := r.service.Answer[control.StvNewSession]
-		r.service.Answer[control.StvNewSession] = func(s *fakeservice.Socket, e fakeservice.Event) {
-			s.Say(control.ResumingSession, control.Empty{})
+		session := r.service.Answer[signaling.StvNewSession]
+		r.service.Answer[signaling.StvNewSession] = func(s *fakeservice.Socket, e fakeservice.Event) {
+			s.Say(signaling.ResumingSession, signaling.Empty{})
 			session(s, e)
 		}
 		if err := r.Resume(context.Background()); err != nil {
@@ -238,7 +238,7 @@ func TestResumeAfterTheWindowMakesTheMediaAgain(t *testing.T) {
 		if !first.Closed || r.media.Down == first || r.Snapshot().State != Connected || r.Snapshot().Paused {
 			t.Errorf("state %s, paused %v", r.Snapshot().State, r.Snapshot().Paused)
 		}
-		if n := len(s.Payloads(control.ApprovedPermissions)); n != 2 {
+		if n := len(s.Payloads(signaling.ApprovedPermissions)); n != 2 {
 			t.Errorf("%d approvals", n)
 		}
 	})
@@ -250,9 +250,9 @@ func TestAFailedResumeEndsTheSession(t *testing.T) {
 		if err := r.Pause(); err != nil {
 			t.Fatal(err)
 		}
-		s.Say(control.SessionReadyForResume, control.Empty{})
+		s.Say(signaling.SessionReadyForResume, signaling.Empty{})
 		synctest.Wait()
-		r.service.Answer[control.StvNewSession] = func(s *fakeservice.Socket, _ fakeservice.Event) { s.Say(control.ThrowToNoAgent, control.Empty{}) }
+		r.service.Answer[signaling.StvNewSession] = func(s *fakeservice.Socket, _ fakeservice.Event) { s.Say(signaling.ThrowToNoAgent, signaling.Empty{}) }
 		if err := r.Resume(context.Background()); !errors.Is(err, fault.CapacityUnavailable) {
 			t.Errorf("err = %v", err)
 		}
@@ -271,14 +271,14 @@ func TestARebuildDuringAPauseHoldsTheApproval(t *testing.T) {
 		s.Push(socketio.Event{Kind: socketio.Disconnected, Reason: socketio.TransportClose})
 		s.Push(socketio.Event{Kind: socketio.Connected})
 		synctest.Wait()
-		if n := len(s.Payloads(control.ApprovedPermissions)); n != 1 || r.Snapshot().State != Connected {
+		if n := len(s.Payloads(signaling.ApprovedPermissions)); n != 1 || r.Snapshot().State != Connected {
 			t.Fatalf("%d approvals in state %s", n, r.Snapshot().State)
 		}
 		if err := r.Resume(context.Background()); err != nil {
 			t.Fatal(err)
 		}
 		synctest.Wait()
-		if n := len(s.Payloads(control.ApprovedPermissions)); n != 2 || len(s.Payloads(control.ResumeConversation)) != 0 {
+		if n := len(s.Payloads(signaling.ApprovedPermissions)); n != 2 || len(s.Payloads(signaling.ResumeConversation)) != 0 {
 			t.Errorf("%d approvals, sent %v", n, s.Names())
 		}
 	})
@@ -288,7 +288,7 @@ func TestAnIdleSessionEnds(t *testing.T) {
 	run(t, Options{Options: session.Options{ThreadID: "5f0c"}}, func(r *rig) {
 		s := r.mustConnect()
 		time.Sleep(10 * time.Minute)
-		s.Say(control.UserStartedTalking, control.Empty{})
+		s.Say(signaling.UserStartedTalking, signaling.Empty{})
 		synctest.Wait()
 		time.Sleep(14 * time.Minute)
 		if w := all[event.IdleWarning](r); len(w) != 1 || w[0].InMs != 60000 {
@@ -318,13 +318,13 @@ func TestAPanicEndsTheSessionWithATypedError(t *testing.T) {
 // each that concerns a page.
 func TestEveryServerEventReachesTheSession(t *testing.T) {
 	quiet := map[string]bool{ // known, but of no interest to a page by themselves
-		control.ServerConnected: true, control.ClientConfig: true, control.JoinComplete: true, control.StvNewSession: true,
-		control.ShowAgent: true, control.AskPermissions: true,
-		control.ASRReady: true, control.ASRAnswer: true, control.ASRServerCandidate: true, control.ASRError: true,
-		control.HideTapToTalkButton: true, control.ShowTapToTalkButton: true,
-		control.DebugSpeechDetected: true, control.DebugLLMInput: true, control.DebugStvTask: true, control.DebugState: true,
+		signaling.ServerConnected: true, signaling.ClientConfig: true, signaling.JoinComplete: true, signaling.StvNewSession: true,
+		signaling.ShowAgent: true, signaling.AskPermissions: true,
+		signaling.ASRReady: true, signaling.ASRAnswer: true, signaling.ASRServerCandidate: true, signaling.ASRError: true,
+		signaling.HideTapToTalkButton: true, signaling.ShowTapToTalkButton: true,
+		signaling.DebugSpeechDetected: true, signaling.DebugLLMInput: true, signaling.DebugStvTask: true, signaling.DebugState: true,
 	}
-	for _, name := range control.ServerEvents() {
+	for _, name := range signaling.ServerEvents() {
 		for _, payload := range []string{`{}`, `null`, `[]`, `"x"`, `7`, `{"delta":7,"speechId":[],"text":{},"durationMs":"x"}`} {
 			run(t, Options{}, func(r *rig) {
 				s := r.mustConnect()

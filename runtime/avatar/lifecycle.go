@@ -5,11 +5,11 @@ import (
 	"context"
 	"time"
 
-	"github.com/agentruntime/agentruntime/runtime/control"
+	"github.com/agentruntime/agentruntime/runtime/completion"
 	"github.com/agentruntime/agentruntime/runtime/event"
 	"github.com/agentruntime/agentruntime/runtime/fault"
 	"github.com/agentruntime/agentruntime/runtime/session"
-	"github.com/agentruntime/agentruntime/runtime/sessionend"
+	"github.com/agentruntime/agentruntime/runtime/signaling"
 )
 
 // lifeState is the state of the conversation's life cycle.
@@ -151,7 +151,7 @@ func (s *Session) begin() {
 
 // completing returns the sender of the completion signal. A session that never connected gets
 // one; a disconnected session has none.
-func (s *Session) completing() *sessionend.Notifier {
+func (s *Session) completing() *completion.Notifier {
 	if s.core.Notifier == nil && (s.state == Idle || s.state == Broken) {
 		s.core.Notify(nil, s.onNetwork)
 	}
@@ -222,7 +222,7 @@ func (s *Session) Pause() error {
 		}
 		s.life.paused, s.conn.paused = true, true
 		s.core.Stall.Disarm()
-		s.outbox.command(control.PauseConversation, control.Empty{})
+		s.outbox.command(signaling.PauseConversation, signaling.Empty{})
 	})
 	return nil
 }
@@ -264,7 +264,7 @@ func (s *Session) resume(done chan error) {
 		// approval is missing (protocol §7.9).
 		s.life.paused = false
 		if l.paused || l.approved || s.gated() {
-			s.outbox.command(control.ResumeConversation, control.Empty{})
+			s.outbox.command(signaling.ResumeConversation, signaling.Empty{})
 		}
 		l.paused = false
 		s.approve(l)
@@ -285,7 +285,7 @@ func (s *Session) rebuildMedia(l *connection, done chan error) {
 	p := newProcedure(done).limit(s.opts.Limits.Overall)
 	s.running = p
 	l.paused = false
-	s.outbox.command(control.ResumeConversation, control.Empty{})
+	s.outbox.command(signaling.ResumeConversation, signaling.Empty{})
 	s.core.Spawn(func() {
 		s.freshRelay(p.ctx)
 		media, err := session.Ask(p.ctx, &s.core, func(reply chan<- peers) {

@@ -11,22 +11,22 @@ import (
 	"github.com/agentruntime/agentruntime/internal/fakeservice"
 	"github.com/agentruntime/agentruntime/internal/socketio"
 	"github.com/agentruntime/agentruntime/runtime/appinit"
-	"github.com/agentruntime/agentruntime/runtime/control"
 	"github.com/agentruntime/agentruntime/runtime/event"
 	"github.com/agentruntime/agentruntime/runtime/fault"
 	"github.com/agentruntime/agentruntime/runtime/media"
+	"github.com/agentruntime/agentruntime/runtime/signaling"
 )
 
 // TestAFatalEventDuringARebuildEndsTheSession with the error that the service gave, at once.
 func TestAFatalEventDuringARebuildEndsTheSession(t *testing.T) {
 	for name, want := range map[string]fault.Code{
-		control.ThrowToExceededTier: fault.TierExceeded,
-		control.RemovePeer:          fault.PeerRemoved,
+		signaling.ThrowToExceededTier: fault.TierExceeded,
+		signaling.RemovePeer:          fault.PeerRemoved,
 	} {
 		run(t, Options{}, func(r *rig) {
 			s := r.mustConnect()
 			r.forget()
-			r.service.Answer[control.Join] = func(s *fakeservice.Socket, _ fakeservice.Event) { s.Say(name, control.Empty{}) }
+			r.service.Answer[signaling.Join] = func(s *fakeservice.Socket, _ fakeservice.Event) { s.Say(name, signaling.Empty{}) }
 			s.Drop(socketio.TransportClose)
 			s.Back(false)
 			synctest.Wait()
@@ -53,22 +53,22 @@ func TestAPauseThatExpiresDuringResume(t *testing.T) {
 			t.Fatal(err)
 		}
 		first := r.media.Down
-		session := r.service.Answer[control.StvNewSession]
-		r.service.Answer[control.StvNewSession] = func(s *fakeservice.Socket, e fakeservice.Event) {
-			s.Say(control.ResumingSession, control.Empty{})
+		session := r.service.Answer[signaling.StvNewSession]
+		r.service.Answer[signaling.StvNewSession] = func(s *fakeservice.Socket, e fakeservice.Event) {
+			s.Say(signaling.ResumingSession, signaling.Empty{})
 			session(s, e)
 		}
-		s.Say(control.PauseSessionExpired, control.Empty{})
+		s.Say(signaling.PauseSessionExpired, signaling.Empty{})
 		synctest.Wait() // the media are made again before the second event
-		s.Say(control.SessionReadyForResume, control.Empty{})
+		s.Say(signaling.SessionReadyForResume, signaling.Empty{})
 		synctest.Wait()
 		if !first.Closed || r.media.Down == first || r.Snapshot().State != Connected || r.Snapshot().Paused {
 			t.Errorf("the media were not made again: state %s, paused %v", r.Snapshot().State, r.Snapshot().Paused)
 		}
-		if n := len(s.Payloads(control.StvNewSession)); n != 2 {
+		if n := len(s.Payloads(signaling.StvNewSession)); n != 2 {
 			t.Errorf("%d requests for a picture, want 2", n)
 		}
-		if n := len(s.Payloads(control.ApprovedPermissions)); n != 2 {
+		if n := len(s.Payloads(signaling.ApprovedPermissions)); n != 2 {
 			t.Errorf("%d approvals, want 2", n)
 		}
 		r.forget()
@@ -95,7 +95,7 @@ func TestARebuildWaitsForTheViewersRelease(t *testing.T) {
 			s.Back(false)
 			time.Sleep(want - time.Millisecond)
 			synctest.Wait()
-			if n := len(s.Payloads(control.Join)); n != 1 {
+			if n := len(s.Payloads(signaling.Join)); n != 1 {
 				t.Errorf("the rebuild began before the viewer was released: %d joins", n)
 			}
 			time.Sleep(2 * time.Millisecond)
@@ -134,10 +134,10 @@ func TestNoRepairStartsWhilePaused(t *testing.T) {
 
 // TestRebuildsAreCounted in the event before each further one.
 func TestRebuildsAreCounted(t *testing.T) {
-	run(t, Options{Limits: control.Limits{ColdAttempts: 3}}, func(r *rig) {
+	run(t, Options{Limits: signaling.Limits{ColdAttempts: 3}}, func(r *rig) {
 		s := r.mustConnect()
 		r.forget()
-		r.service.Answer[control.Join] = func(s *fakeservice.Socket, _ fakeservice.Event) {
+		r.service.Answer[signaling.Join] = func(s *fakeservice.Socket, _ fakeservice.Event) {
 			s.Push(socketio.Event{Kind: socketio.ReconnectFailed})
 		}
 		s.Drop(socketio.TransportClose)
@@ -157,11 +157,11 @@ func TestRebuildsAreCounted(t *testing.T) {
 
 // TestTheNetworkBackBeginsTheNextRebuild without the wait before it.
 func TestTheNetworkBackBeginsTheNextRebuild(t *testing.T) {
-	run(t, Options{Limits: control.Limits{ColdBackoff: time.Hour}}, func(r *rig) {
+	run(t, Options{Limits: signaling.Limits{ColdBackoff: time.Hour}}, func(r *rig) {
 		s := r.mustConnect()
-		join := r.service.Answer[control.Join]
-		r.service.Answer[control.Join] = func(s *fakeservice.Socket, e fakeservice.Event) {
-			r.service.Answer[control.Join] = join
+		join := r.service.Answer[signaling.Join]
+		r.service.Answer[signaling.Join] = func(s *fakeservice.Socket, e fakeservice.Event) {
+			r.service.Answer[signaling.Join] = join
 			s.Push(socketio.Event{Kind: socketio.ReconnectFailed})
 		}
 		s.Drop(socketio.TransportClose)

@@ -3,10 +3,10 @@ package avatar
 import (
 	"context"
 
-	"github.com/agentruntime/agentruntime/runtime/control"
 	"github.com/agentruntime/agentruntime/runtime/event"
 	"github.com/agentruntime/agentruntime/runtime/media"
 	"github.com/agentruntime/agentruntime/runtime/session"
+	"github.com/agentruntime/agentruntime/runtime/signaling"
 )
 
 // Media is the part of a [media.Engine] that a session uses. The methods are
@@ -44,16 +44,16 @@ type (
 	}
 	Publisher interface {
 		Prepare()
-		Offer(ctx context.Context, restart bool) (control.Description, error)
-		Answer(ctx context.Context, d control.Description) error
-		AddCandidate(c control.ServerCandidate)
+		Offer(ctx context.Context, restart bool) (signaling.Description, error)
+		Answer(ctx context.Context, d signaling.Description) error
+		AddCandidate(c signaling.ServerCandidate)
 		Stats(ctx context.Context) (media.Stats, error)
 		SetBandwidth(ctx context.Context, kbps int) error
 		Close()
 	}
 	Voice interface {
-		Accept(ctx context.Context, offer control.Description) (control.Description, error)
-		AddCandidate(c control.Candidate)
+		Accept(ctx context.Context, offer signaling.Description) (signaling.Description, error)
+		AddCandidate(c signaling.Candidate)
 		Close()
 	}
 )

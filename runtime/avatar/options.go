@@ -7,9 +7,9 @@ import (
 	"time"
 
 	"github.com/agentruntime/agentruntime/runtime/appinit"
-	"github.com/agentruntime/agentruntime/runtime/control"
 	"github.com/agentruntime/agentruntime/runtime/media"
 	"github.com/agentruntime/agentruntime/runtime/session"
+	"github.com/agentruntime/agentruntime/runtime/signaling"
 )
 
 // Options are the options of a live session (session §A.1.1).
@@ -98,7 +98,7 @@ type Options struct {
 	// ReconnectWindow bounds the time without a connection.
 	ReconnectWindow time.Duration `json:"reconnectWindowMs" default:"22s"`
 	// Limits are the time limits to replace.
-	Limits control.Limits `json:"timeouts" ts:"Timeouts" check:"limits"`
+	Limits signaling.Limits `json:"timeouts" ts:"Timeouts" check:"limits"`
 	// NetworkAware reacts to the browser's events online and offline.
 	NetworkAware *bool `json:"networkAware" default:"true"`
 	// StatsInterval is the interval of `connectionQuality`; 0 turns it off.

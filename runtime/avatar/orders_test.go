@@ -13,10 +13,10 @@ import (
 
 	"github.com/agentruntime/agentruntime/internal/fakeservice"
 	"github.com/agentruntime/agentruntime/internal/socketio"
-	"github.com/agentruntime/agentruntime/runtime/control"
 	"github.com/agentruntime/agentruntime/runtime/event"
 	"github.com/agentruntime/agentruntime/runtime/fault"
 	"github.com/agentruntime/agentruntime/runtime/session"
+	"github.com/agentruntime/agentruntime/runtime/signaling"
 )
 
 // TestNothingIsLeftAfterAnyOrder calls all methods of a session in random orders and beside each other, with slow
@@ -77,9 +77,9 @@ func (m *moodyMic) SwitchMic(ctx context.Context, _ string) error { return m.Sta
 
 func newOrder(t *testing.T, seed uint64) *order {
 	o := &order{t: t, rnd: rand.New(rand.NewPCG(seed, 1)), service: fakeservice.New(t), media: &moodyMic{rnd: rand.New(rand.NewPCG(seed, 2))}}
-	o.delay(control.Join, 2000)
-	o.delay(control.StvNewSession, 2000)
-	o.delay(control.ASROffer, 500)
+	o.delay(signaling.Join, 2000)
+	o.delay(signaling.StvNewSession, 2000)
+	o.delay(signaling.ASROffer, 500)
 	start := MicImmediate
 	if o.rnd.IntN(2) == 0 {
 		start = MicDeferred

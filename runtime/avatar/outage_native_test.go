@@ -16,9 +16,9 @@ import (
 
 	"github.com/agentruntime/agentruntime/internal/fetch"
 	"github.com/agentruntime/agentruntime/internal/socketio"
-	"github.com/agentruntime/agentruntime/runtime/control"
 	"github.com/agentruntime/agentruntime/runtime/event"
 	"github.com/agentruntime/agentruntime/runtime/session"
+	"github.com/agentruntime/agentruntime/runtime/signaling"
 )
 
 // network joins a session's sockets to a server in one bubble of virtual time.
@@ -88,21 +88,21 @@ func (n *network) Addr() net.Addr { return &net.TCPAddr{} }
 // serve plays the service's part of the handshake. Every event is also given to heard.
 func serve(_ context.Context, c *socketio.Session, heard func(socketio.Event)) {
 	say := func(name string, payload any) { _ = c.Emit(name, payload) }
-	say(control.ServerConnected, control.Hello{})
+	say(signaling.ServerConnected, signaling.Hello{})
 	for ev := range c.Events() {
 		heard(ev)
 		switch ev.Name {
-		case control.Join:
-			say(control.ClientConfig, control.ConfigurationEnvelope{})
-			say(control.JoinComplete, control.Empty{})
-		case control.StvNewSession:
-			say(control.StvNewSession, control.StvNewSessionReply{SessionID: "s-1", Status: "ok", WebRTCURL: "https://media.example/whep/s-1"})
-			say(control.ShowAgent, control.Empty{})
-			say(control.AskPermissions, control.PermissionRequest{})
-		case control.ASRInit:
-			say(control.ASRReady, control.Empty{})
-		case control.ASROffer:
-			say(control.ASRAnswer, control.Answer{Answer: control.Description{Type: "answer", SDP: "v=0"}})
+		case signaling.Join:
+			say(signaling.ClientConfig, signaling.ConfigurationEnvelope{})
+			say(signaling.JoinComplete, signaling.Empty{})
+		case signaling.StvNewSession:
+			say(signaling.StvNewSession, signaling.StvNewSessionReply{SessionID: "s-1", Status: "ok", WebRTCURL: "https://media.example/whep/s-1"})
+			say(signaling.ShowAgent, signaling.Empty{})
+			say(signaling.AskPermissions, signaling.PermissionRequest{})
+		case signaling.ASRInit:
+			say(signaling.ASRReady, signaling.Empty{})
+		case signaling.ASROffer:
+			say(signaling.ASRAnswer, signaling.Answer{Answer: signaling.Description{Type: "answer", SDP: "v=0"}})
 		}
 	}
 }

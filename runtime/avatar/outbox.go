@@ -6,10 +6,10 @@ import (
 	"time"
 
 	"github.com/agentruntime/agentruntime/internal/socketio"
-	"github.com/agentruntime/agentruntime/runtime/control"
 	"github.com/agentruntime/agentruntime/runtime/converse"
 	"github.com/agentruntime/agentruntime/runtime/event"
 	"github.com/agentruntime/agentruntime/runtime/session"
+	"github.com/agentruntime/agentruntime/runtime/signaling"
 )
 
 // outbox keeps what must reach the service, whatever happens to the connection, until it is
@@ -136,7 +136,7 @@ func (o *outbox) flush() {
 // sendTurn emits one typed turn: the barge-in marker, then the text
 // (protocol §3.6). It fails without a connection; the text was not sent then.
 func (o *outbox) sendTurn(text string) error {
-	o.session.emitText(control.BargeIn())
+	o.session.emitText(signaling.BargeIn())
 	if err := o.deliver(&sentTurn{id: session.RandomID(turnIDLength), text: text}); err != nil {
 		return err
 	}
@@ -146,8 +146,8 @@ func (o *outbox) sendTurn(text string) error {
 
 // deliver sends t on the present connection, or fails.
 func (o *outbox) deliver(t *sentTurn) error {
-	text := control.Text{Text: t.text, IsFinal: true, ClientTurnID: t.id}
-	if err := o.transmit(control.TextEntered, text, func() { o.forget(t) }); err != nil {
+	text := signaling.Text{Text: t.text, IsFinal: true, ClientTurnID: t.id}
+	if err := o.transmit(signaling.TextEntered, text, func() { o.forget(t) }); err != nil {
 		return err
 	}
 	t.again = false
@@ -243,10 +243,10 @@ func (o *outbox) transmitCommand(c *command) {
 // only the newer is kept.
 func setting(name string) string {
 	switch name {
-	case control.ResumeConversation:
-		return control.PauseConversation
-	case control.UnmuteUser:
-		return control.MuteUser
+	case signaling.ResumeConversation:
+		return signaling.PauseConversation
+	case signaling.UnmuteUser:
+		return signaling.MuteUser
 	}
 	return name
 }

@@ -11,9 +11,9 @@ import (
 
 	"github.com/agentruntime/agentruntime/internal/fakeservice"
 	"github.com/agentruntime/agentruntime/internal/socketio"
-	"github.com/agentruntime/agentruntime/runtime/control"
 	"github.com/agentruntime/agentruntime/runtime/event"
 	"github.com/agentruntime/agentruntime/runtime/session"
+	"github.com/agentruntime/agentruntime/runtime/signaling"
 )
 
 // acknowledging makes the service acknowledge everything that it gets from now on, except the
@@ -28,7 +28,7 @@ func (r *rig) acknowledging(lost ...string) {
 // waits for ever. Of two commands for the same setting, the newer is sent.
 func TestALostCommandIsSentAgain(t *testing.T) {
 	run(t, Options{}, func(r *rig) {
-		r.acknowledging(control.ApprovedPermissions, control.PauseConversation, control.ResumeConversation, control.UnmuteUser)
+		r.acknowledging(signaling.ApprovedPermissions, signaling.PauseConversation, signaling.ResumeConversation, signaling.UnmuteUser)
 		s := r.connectOnly()
 		r.Mute()
 		r.Unmute()
@@ -40,7 +40,7 @@ func TestALostCommandIsSentAgain(t *testing.T) {
 		}
 		sent := len(s.Names())
 		r.recover(s)
-		want := []string{control.ApprovedPermissions, control.UnmuteUser, control.ResumeConversation}
+		want := []string{signaling.ApprovedPermissions, signaling.UnmuteUser, signaling.ResumeConversation}
 		if got := s.Names()[sent:]; !slices.Equal(got, want) {
 			t.Errorf("sent again %q, want %q", got, want)
 		}
@@ -67,7 +67,7 @@ func TestACommandIsSentOnceToAServiceThatDoesNotAcknowledge(t *testing.T) {
 		sent := len(s.Names())
 		r.recover(s)
 		r.recover(s)
-		if got := s.Names()[sent:]; !slices.Equal(got, []string{control.PauseConversation}) {
+		if got := s.Names()[sent:]; !slices.Equal(got, []string{signaling.PauseConversation}) {
 			t.Errorf("sent %q, want the pause", got)
 		}
 	})
@@ -93,7 +93,7 @@ func (r *rig) replace(s *fakeservice.Socket) {
 	s.Push(socketio.Event{Kind: socketio.Disconnected, Reason: socketio.TransportClose})
 	s.Push(socketio.Event{Kind: socketio.Connected})
 	synctest.Wait()
-	s.Say(control.StvFinishedTalking, control.FinishedTalking{})
+	s.Say(signaling.StvFinishedTalking, signaling.FinishedTalking{})
 	synctest.Wait()
 }
 
@@ -143,10 +143,10 @@ func TestALostTurnIsSentAgain(t *testing.T) {
 				r.say("one")
 				r.say("two")
 				r.say("three")
-				markers := len(s.Payloads(control.TextEntered))
+				markers := len(s.Payloads(signaling.TextEntered))
 				cut(r, s)
 				r.wantTyped(s, "1 one", "2 two", "3 three", "2 two", "3 three")
-				if got := len(s.Payloads(control.TextEntered)) - markers; got != 2 {
+				if got := len(s.Payloads(signaling.TextEntered)) - markers; got != 2 {
 					t.Errorf("%d events for 2 turns", got)
 				}
 				r.acknowledging()
@@ -168,9 +168,9 @@ func TestALostTurnIsNeverSentTwiceToAServiceThatMayAnswerTwice(t *testing.T) {
 		r.say("heard")
 		r.say("heard")
 		r.say(" lost ")
-		s.Say(control.AgentTurnToTalk, control.TurnToTalk{UserTranscription: "heard"})
+		s.Say(signaling.AgentTurnToTalk, signaling.TurnToTalk{UserTranscription: "heard"})
 		r.recover(s)
-		s.Say(control.AgentTurnToTalk, control.TurnToTalk{UserTranscription: "heard"}) // it was missed
+		s.Say(signaling.AgentTurnToTalk, signaling.TurnToTalk{UserTranscription: "heard"}) // it was missed
 		r.wantUnconfirmed()
 		r.replace(s)
 		r.wantUnconfirmed(" lost ")
@@ -213,7 +213,7 @@ func TestWhatASessionLeavesUnconfirmedIsReportedBeforeItsEnd(t *testing.T) {
 		"lost": func(_ *rig, s *fakeservice.Socket) {
 			s.Push(socketio.Event{Kind: socketio.Disconnected, Reason: socketio.ServerDisconnect})
 		},
-		"ended": func(_ *rig, s *fakeservice.Socket) { s.Say(control.ConversationEnded, control.Empty{}) },
+		"ended": func(_ *rig, s *fakeservice.Socket) { s.Say(signaling.ConversationEnded, signaling.Empty{}) },
 	} {
 		t.Run(name, func(t *testing.T) {
 			run(t, Options{}, func(r *rig) {

@@ -9,22 +9,22 @@ import (
 	"testing/synctest"
 
 	"github.com/agentruntime/agentruntime/internal/fakeservice"
-	"github.com/agentruntime/agentruntime/runtime/control"
 	"github.com/agentruntime/agentruntime/runtime/converse"
 	"github.com/agentruntime/agentruntime/runtime/event"
 	"github.com/agentruntime/agentruntime/runtime/session"
+	"github.com/agentruntime/agentruntime/runtime/signaling"
 )
 
 // TestAPreparedConnectionKnowsItsThread, so that the end of its conversation can be reported.
 func TestAPreparedConnectionKnowsItsThread(t *testing.T) {
 	run(t, Options{}, func(r *rig) {
-		join := r.service.Answer[control.Join]
-		r.service.Answer[control.Join] = func(s *fakeservice.Socket, p fakeservice.Event) {
+		join := r.service.Answer[signaling.Join]
+		r.service.Answer[signaling.Join] = func(s *fakeservice.Socket, p fakeservice.Event) {
 			delta, err := json.Marshal(converse.Segment{Role: "assistant", Type: converse.InitResponse, Content: "", ThreadID: "thread-1"})
 			if err != nil {
 				t.Error(err)
 			}
-			s.Say(control.AgentRawText, control.RawText{Delta: string(delta)})
+			s.Say(signaling.AgentRawText, signaling.RawText{Delta: string(delta)})
 			join(s, p)
 		}
 		if err := r.Prepare(context.Background()); err != nil {
@@ -61,11 +61,11 @@ func TestAnAcknowledgementDuringAPauseCountsWhenThatEnds(t *testing.T) {
 			t.Fatal(err)
 		}
 		names := s.Names()
-		want := []string{control.PauseConversation, control.ResumeConversation, control.ApprovedPermissions}
+		want := []string{signaling.PauseConversation, signaling.ResumeConversation, signaling.ApprovedPermissions}
 		if got := names[len(names)-3:]; !slices.Equal(got, want) {
 			t.Errorf("sent %q, want %q at the end", got, want)
 		}
-		s.Say(control.StvFinishedTalking, control.FinishedTalking{})
+		s.Say(signaling.StvFinishedTalking, signaling.FinishedTalking{})
 		if !<-left {
 			t.Error("the text did not leave")
 		}
@@ -79,15 +79,15 @@ func TestALateConfirmationDoesNotEndAPause(t *testing.T) {
 		if err := errors.Join(r.Pause(), r.Resume(context.Background()), r.Pause()); err != nil {
 			t.Fatal(err)
 		}
-		s.Say(control.ConversationResumed, control.Empty{})
+		s.Say(signaling.ConversationResumed, signaling.Empty{})
 		left := r.speakLater("Hello")
-		if !r.Snapshot().Paused || len(all[event.Resumed](r)) != 0 || len(s.Payloads(control.TextEntered)) != 0 {
-			t.Errorf("paused %v, events %+v, sent %q", r.Snapshot().Paused, all[event.Resumed](r), s.Payloads(control.TextEntered))
+		if !r.Snapshot().Paused || len(all[event.Resumed](r)) != 0 || len(s.Payloads(signaling.TextEntered)) != 0 {
+			t.Errorf("paused %v, events %+v, sent %q", r.Snapshot().Paused, all[event.Resumed](r), s.Payloads(signaling.TextEntered))
 		}
 		if err := r.Resume(context.Background()); err != nil {
 			t.Fatal(err)
 		}
-		s.Say(control.ConversationResumed, control.Empty{})
+		s.Say(signaling.ConversationResumed, signaling.Empty{})
 		if !<-left || r.Snapshot().Paused || len(all[event.Resumed](r)) != 1 {
 			t.Errorf("paused %v, events %+v", r.Snapshot().Paused, all[event.Resumed](r))
 		}
@@ -108,7 +108,7 @@ func TestAPauseClosesTheTapWindow(t *testing.T) {
 			t.Errorf("snapshot %+v, ended %d times", r.Snapshot(), len(all[event.TapToTalkEnded](r)))
 		}
 		names := s.Names()
-		want := []string{control.TapToTalkStart, control.TapToTalkEnd, control.PauseConversation}
+		want := []string{signaling.TapToTalkStart, signaling.TapToTalkEnd, signaling.PauseConversation}
 		if got := names[len(names)-3:]; !slices.Equal(got, want) {
 			t.Errorf("sent %q, want %q at the end", got, want)
 		}
@@ -129,7 +129,7 @@ func TestADynamicPromptIsCleared(t *testing.T) {
 					var sent struct {
 						Vars json.RawMessage `json:"request_vars"`
 					}
-					got := s.Payloads(control.UpdateGenieContext)
+					got := s.Payloads(signaling.UpdateGenieContext)
 					if len(got) != 2 || json.Unmarshal([]byte(got[i]), &sent) != nil || string(sent.Vars) != want {
 						t.Errorf("context %d of %q has the variables %s, want %s", i, got, sent.Vars, want)
 					}

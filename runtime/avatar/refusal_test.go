@@ -10,10 +10,10 @@ import (
 
 	"github.com/agentruntime/agentruntime/internal/fakeservice"
 	"github.com/agentruntime/agentruntime/internal/socketio"
-	"github.com/agentruntime/agentruntime/runtime/control"
 	"github.com/agentruntime/agentruntime/runtime/event"
 	"github.com/agentruntime/agentruntime/runtime/fault"
 	"github.com/agentruntime/agentruntime/runtime/media"
+	"github.com/agentruntime/agentruntime/runtime/signaling"
 )
 
 // refuse refuses the socket's handshake.
@@ -39,7 +39,7 @@ func TestARefusedTokenFailsConnectAtOnce(t *testing.T) {
 			s.Push(socketio.Event{Kind: socketio.ConnectError, Err: errors.New("no route")})
 			go func() {
 				time.Sleep(second)
-				s.Say(control.ServerConnected, control.Hello{})
+				s.Say(signaling.ServerConnected, signaling.Hello{})
 			}()
 		}
 		if err := r.Connect(context.Background()); err != nil {
@@ -70,7 +70,7 @@ func TestAMicrophoneThatTheServiceLosesIsRepaired(t *testing.T) {
 	run(t, Options{}, func(r *rig) {
 		s := r.mustConnect()
 		r.forget()
-		s.Say(control.ASRError, control.PeerError{Error: "decoder failed"})
+		s.Say(signaling.ASRError, signaling.PeerError{Error: "decoder failed"})
 		r.wantEvents("mediaRecovering", "connectivityChanged", "mediaRecovered")
 		if r.media.Up.Restarts != 1 || r.service.Dialled() != 1 {
 			t.Errorf("%d restarts, %d sockets", r.media.Up.Restarts, r.service.Dialled())
@@ -79,12 +79,12 @@ func TestAMicrophoneThatTheServiceLosesIsRepaired(t *testing.T) {
 			t.Errorf("recovering %+v", got)
 		}
 
-		answer := r.service.Answer[control.ASROffer]
-		r.service.Answer[control.ASROffer] = func(s *fakeservice.Socket, _ fakeservice.Event) {
-			r.service.Answer[control.ASROffer] = answer
-			s.Say(control.ASRError, control.PeerError{Error: "no such peer"})
+		answer := r.service.Answer[signaling.ASROffer]
+		r.service.Answer[signaling.ASROffer] = func(s *fakeservice.Socket, _ fakeservice.Event) {
+			r.service.Answer[signaling.ASROffer] = answer
+			s.Say(signaling.ASRError, signaling.PeerError{Error: "no such peer"})
 		}
-		s.Say(control.ASRError, control.PeerError{Error: "decoder failed"})
+		s.Say(signaling.ASRError, signaling.PeerError{Error: "decoder failed"})
 		time.Sleep(second)
 		if got := all[event.Reconnected](r); len(got) != 1 || r.Snapshot().State != Connected || r.service.Dialled() != 2 {
 			t.Errorf("reconnected %+v in state %s with %d sockets", got, r.Snapshot().State, r.service.Dialled())
@@ -109,7 +109,7 @@ func TestTheMicrophonesCapOutlivesItsPeer(t *testing.T) {
 		if err := r.Pause(); err != nil {
 			t.Fatal(err)
 		}
-		s.Say(control.PauseSessionExpired, control.Empty{})
+		s.Say(signaling.PauseSessionExpired, signaling.Empty{})
 		synctest.Wait()
 		if err := r.Resume(context.Background()); err != nil {
 			t.Fatal(err)

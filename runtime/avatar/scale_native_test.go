@@ -19,8 +19,8 @@ import (
 	"github.com/agentruntime/agentruntime/internal/fakeservice"
 	"github.com/agentruntime/agentruntime/internal/fetch"
 	"github.com/agentruntime/agentruntime/internal/socketio"
-	"github.com/agentruntime/agentruntime/runtime/control"
 	"github.com/agentruntime/agentruntime/runtime/session"
+	"github.com/agentruntime/agentruntime/runtime/signaling"
 )
 
 var writeScaling = flag.Bool("write-scaling", false, "simulate 10,000 sessions instead of 500, and write the table of docs/scaling.md")
@@ -97,14 +97,14 @@ func (d *distant) serve(ctx context.Context, c *socketio.Session) {
 	d.clients = append(d.clients, c)
 	d.mu.Unlock()
 	serve(ctx, c, func(ev socketio.Event) {
-		if ev.Name != control.CheckAvailability {
+		if ev.Name != signaling.CheckAvailability {
 			return
 		}
 		d.mu.Lock()
 		defer d.mu.Unlock()
 		if d.asked != nil {
 			d.asked()
-			_ = c.Emit(control.AvailabilityResult, control.Availability{})
+			_ = c.Emit(signaling.AvailabilityResult, signaling.Availability{})
 		}
 	})
 }
@@ -268,7 +268,7 @@ func simulate(t *testing.T, first int, all []*simulation) {
 	sessions := make([]*Session, bubble)
 	for i := range sessions {
 		s, err := New(Options{
-			StickyID: fmt.Sprintf("client%010d", first+i), Limits: control.Limits{HealthTick: time.Hour},
+			StickyID: fmt.Sprintf("client%010d", first+i), Limits: signaling.Limits{HealthTick: time.Hour},
 			Media: instead(&fakeMedia{}),
 			Options: session.Options{
 				Token: "token", ThreadID: "thread", GenieURL: new("https://brain.example"),

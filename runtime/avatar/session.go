@@ -20,11 +20,11 @@ import (
 
 	"github.com/agentruntime/agentruntime/internal/fetch"
 	"github.com/agentruntime/agentruntime/internal/socketio"
-	"github.com/agentruntime/agentruntime/runtime/control"
 	"github.com/agentruntime/agentruntime/runtime/event"
 	"github.com/agentruntime/agentruntime/runtime/fault"
 	"github.com/agentruntime/agentruntime/runtime/media"
 	"github.com/agentruntime/agentruntime/runtime/session"
+	"github.com/agentruntime/agentruntime/runtime/signaling"
 )
 
 // State is where a session is in its life (session §B.1).
@@ -54,24 +54,24 @@ func (StateChanged) Name() string { return "stateChange" }
 // Snapshot is the part of a session's state that can be read at any time
 // (session §A.1.4).
 type Snapshot struct {
-	State            State                  `json:"state"`
-	Mode             event.Mode             `json:"mode"`
-	Speaking         bool                   `json:"speaking"`
-	ResponsePending  bool                   `json:"responsePending"`
-	Paused           bool                   `json:"paused"`
-	Timings          map[string]int64       `json:"timings" ts:"Timings"`
-	TapToTalkActive  bool                   `json:"tapToTalkActive"`
-	Kickoff          *event.Kickoff         `json:"kickoff"`
-	Capabilities     Capabilities           `json:"capabilities"`
-	ClientConfig     *control.Configuration `json:"clientConfig"`
-	PartnerID        string                 `json:"partnerId"`
-	StickyID         string                 `json:"stickyId"`
-	MicEnabled       bool                   `json:"micEnabled"`
-	MicStarted       bool                   `json:"micStarted"`
-	ThreadID         string                 `json:"threadId,omitempty"`
-	AudioOutputMuted bool                   `json:"audioOutputMuted"`
-	AudioVolume      float64                `json:"audioOutputVolume"`
-	Disclosure       *event.Disclosure      `json:"disclosure"`
+	State            State                    `json:"state"`
+	Mode             event.Mode               `json:"mode"`
+	Speaking         bool                     `json:"speaking"`
+	ResponsePending  bool                     `json:"responsePending"`
+	Paused           bool                     `json:"paused"`
+	Timings          map[string]int64         `json:"timings" ts:"Timings"`
+	TapToTalkActive  bool                     `json:"tapToTalkActive"`
+	Kickoff          *event.Kickoff           `json:"kickoff"`
+	Capabilities     Capabilities             `json:"capabilities"`
+	ClientConfig     *signaling.Configuration `json:"clientConfig"`
+	PartnerID        string                   `json:"partnerId"`
+	StickyID         string                   `json:"stickyId"`
+	MicEnabled       bool                     `json:"micEnabled"`
+	MicStarted       bool                     `json:"micStarted"`
+	ThreadID         string                   `json:"threadId,omitempty"`
+	AudioOutputMuted bool                     `json:"audioOutputMuted"`
+	AudioVolume      float64                  `json:"audioOutputVolume"`
+	Disclosure       *event.Disclosure        `json:"disclosure"`
 	// Gated is true while the start waits for the acknowledgement of the disclosure.
 	Gated bool `json:"gated"`
 }
@@ -105,7 +105,7 @@ type Session struct {
 
 	state   State
 	mode    event.Mode
-	config  *control.Configuration
+	config  *signaling.Configuration
 	sticky  string
 	started time.Time        // of the running or last connect
 	timings map[string]int64 // milliseconds since started
@@ -193,7 +193,7 @@ func (s *Session) publish() {
 	s.snapshot.Store(snap)
 }
 
-func capabilitiesOf(c *control.Configuration) Capabilities {
+func capabilitiesOf(c *signaling.Configuration) Capabilities {
 	if c == nil {
 		return Capabilities{Interruptions: true}
 	}

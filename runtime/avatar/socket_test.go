@@ -10,11 +10,11 @@ import (
 
 	"github.com/agentruntime/agentruntime/internal/fakeservice"
 	"github.com/agentruntime/agentruntime/internal/socketio"
-	"github.com/agentruntime/agentruntime/runtime/control"
 	"github.com/agentruntime/agentruntime/runtime/event"
 	"github.com/agentruntime/agentruntime/runtime/fault"
 	"github.com/agentruntime/agentruntime/runtime/media"
 	"github.com/agentruntime/agentruntime/runtime/session"
+	"github.com/agentruntime/agentruntime/runtime/signaling"
 )
 
 // TestAFatalEventEndsTheWaitForThePicture: lane A is done, and lane B waits for
@@ -22,7 +22,7 @@ import (
 func TestAFatalEventEndsTheWaitForThePicture(t *testing.T) {
 	run(t, Options{}, func(r *rig) {
 		r.media.OnPlayable = func(ctx context.Context) (media.Picture, error) {
-			r.service.Socket(0).Say(control.RemovePeer, control.Empty{})
+			r.service.Socket(0).Say(signaling.RemovePeer, signaling.Empty{})
 			<-ctx.Done()
 			return media.Picture{}, context.Cause(ctx)
 		}
@@ -37,8 +37,8 @@ func TestAFatalEventEndsTheWaitForThePicture(t *testing.T) {
 func TestAnUnrecoveredSocketEndsTheHandshake(t *testing.T) {
 	for _, recovered := range []bool{false, true} {
 		run(t, Options{}, func(r *rig) {
-			delete(r.service.Answer, control.Join)
-			r.service.Answer[control.Join] = func(s *fakeservice.Socket, _ fakeservice.Event) {
+			delete(r.service.Answer, signaling.Join)
+			r.service.Answer[signaling.Join] = func(s *fakeservice.Socket, _ fakeservice.Event) {
 				s.Drop(socketio.TransportClose)
 				s.Back(recovered)
 			}
@@ -80,10 +80,10 @@ func TestADropDuringAResumeIsNotForgotten(t *testing.T) {
 		if err := r.Pause(); err != nil {
 			t.Fatal(err)
 		}
-		s.Say(control.PauseSessionExpired, control.Empty{})
+		s.Say(signaling.PauseSessionExpired, signaling.Empty{})
 		synctest.Wait()
-		session := r.service.Answer[control.StvNewSession]
-		r.service.Answer[control.StvNewSession] = func(s *fakeservice.Socket, e fakeservice.Event) {
+		session := r.service.Answer[signaling.StvNewSession]
+		r.service.Answer[signaling.StvNewSession] = func(s *fakeservice.Socket, e fakeservice.Event) {
 			s.Drop(socketio.TransportClose)
 			s.Back(true)
 			session(s, e)
@@ -178,7 +178,7 @@ func TestAPreparedSocketThatDropsIsThrownAway(t *testing.T) {
 func TestDisconnectEndsAPreparation(t *testing.T) {
 	t.Run("a connect waits for it", func(t *testing.T) {
 		run(t, Options{}, func(r *rig) {
-			delete(r.service.Answer, control.Join)
+			delete(r.service.Answer, signaling.Join)
 			prepared, connected := make(chan error, 1), make(chan error, 1)
 			go func() { prepared <- r.Prepare(context.Background()) }()
 			synctest.Wait()
@@ -217,7 +217,7 @@ func TestDisconnectEndsAPreparation(t *testing.T) {
 	})
 	t.Run("a cancelled connect does not wait for it", func(t *testing.T) {
 		run(t, Options{}, func(r *rig) {
-			delete(r.service.Answer, control.Join)
+			delete(r.service.Answer, signaling.Join)
 			go func() { _ = r.Prepare(context.Background()) }()
 			synctest.Wait()
 			ctx, cancel := context.WithCancel(context.Background())
@@ -274,8 +274,8 @@ func TestARebuildClosesWhatTheOldSessionLeftOpen(t *testing.T) {
 		if _, err := r.Speak(context.Background(), "Hello"); err != nil {
 			t.Fatal(err)
 		}
-		s.Say(control.StvStartedTalking, control.Empty{})
-		s.Say(control.AgentTurnToTalk, control.TurnToTalk{})
+		s.Say(signaling.StvStartedTalking, signaling.Empty{})
+		s.Say(signaling.AgentTurnToTalk, signaling.TurnToTalk{})
 		if err := r.StartTapToTalk(); err != nil {
 			t.Fatal(err)
 		}
@@ -299,8 +299,8 @@ func TestARebuildClosesWhatTheOldSessionLeftOpen(t *testing.T) {
 
 func TestTheReasonOfAnUnsupportedClientIsMachineReadable(t *testing.T) {
 	run(t, Options{}, func(r *rig) {
-		r.service.Answer[control.Join] = func(s *fakeservice.Socket, _ fakeservice.Event) {
-			s.Say(control.UnsupportedClient, control.Unsupported{Code: "USAGE_LIMIT_EXCEEDED"})
+		r.service.Answer[signaling.Join] = func(s *fakeservice.Socket, _ fakeservice.Event) {
+			s.Say(signaling.UnsupportedClient, signaling.Unsupported{Code: "USAGE_LIMIT_EXCEEDED"})
 		}
 		err := r.Connect(context.Background())
 		var e *fault.Error

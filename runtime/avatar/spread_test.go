@@ -9,8 +9,8 @@ import (
 
 	"github.com/agentruntime/agentruntime/internal/fakeservice"
 	"github.com/agentruntime/agentruntime/internal/socketio"
-	"github.com/agentruntime/agentruntime/runtime/control"
 	"github.com/agentruntime/agentruntime/runtime/session"
+	"github.com/agentruntime/agentruntime/runtime/signaling"
 )
 
 // checkWaits checks that the waits of twenty sessions differ and are within part of mean, and
@@ -38,11 +38,11 @@ func TestRebuildsAreSpread(t *testing.T) {
 	checkWaits(t, 500*time.Millisecond, 0.5, func(stickyID string) (wait time.Duration) {
 		run(t, Options{StickyID: stickyID}, func(r *rig) {
 			s := r.mustConnect()
-			join := r.service.Answer[control.Join]
+			join := r.service.Answer[signaling.Join]
 			var failed time.Time
-			r.service.Answer[control.Join] = func(s *fakeservice.Socket, _ fakeservice.Event) {
+			r.service.Answer[signaling.Join] = func(s *fakeservice.Socket, _ fakeservice.Event) {
 				failed = time.Now()
-				r.service.Answer[control.Join] = func(s *fakeservice.Socket, e fakeservice.Event) {
+				r.service.Answer[signaling.Join] = func(s *fakeservice.Socket, e fakeservice.Event) {
 					wait = time.Since(failed)
 					join(s, e)
 				}
@@ -60,12 +60,12 @@ func TestRebuildsAreSpread(t *testing.T) {
 // avatar is free.
 func TestQuestionsForAnAvatarAreSpread(t *testing.T) {
 	checkWaits(t, 30*second, capacityJitter, func(stickyID string) (wait time.Duration) {
-		run(t, Options{StickyID: stickyID, Limits: control.Limits{Overall: time.Minute}}, func(r *rig) {
+		run(t, Options{StickyID: stickyID, Limits: signaling.Limits{Overall: time.Minute}}, func(r *rig) {
 			var asked []time.Time
-			delete(r.service.Answer, control.StvNewSession) // the connect waits
-			r.service.Answer[control.CheckAvailability] = func(s *fakeservice.Socket, _ fakeservice.Event) {
+			delete(r.service.Answer, signaling.StvNewSession) // the connect waits
+			r.service.Answer[signaling.CheckAvailability] = func(s *fakeservice.Socket, _ fakeservice.Event) {
 				asked = append(asked, time.Now())
-				s.Say(control.AvailabilityResult, control.Availability{})
+				s.Say(signaling.AvailabilityResult, signaling.Availability{})
 			}
 			go func() { _ = r.Connect(context.Background()) }()
 			time.Sleep(40 * second)

@@ -9,10 +9,10 @@ import (
 	"time"
 
 	"github.com/agentruntime/agentruntime/internal/fakeservice"
-	"github.com/agentruntime/agentruntime/runtime/control"
 	"github.com/agentruntime/agentruntime/runtime/converse"
 	"github.com/agentruntime/agentruntime/runtime/event"
 	"github.com/agentruntime/agentruntime/runtime/media"
+	"github.com/agentruntime/agentruntime/runtime/signaling"
 )
 
 // answer sends a whole answer that is spoken, in the order of protocol §7.5. Its steps are
@@ -28,17 +28,17 @@ func answer(s *fakeservice.Socket, speech, turn, transcript string, during func(
 		synctest.Wait()
 		time.Sleep(100 * time.Millisecond)
 	}
-	step(control.AgentStartSpeech, control.StartSpeech{SpeechID: speech, TurnID: turn, IsNewTurn: true})
-	step(control.AgentTurnToTalk, control.TurnToTalk{UserTranscription: transcript})
+	step(signaling.AgentStartSpeech, signaling.StartSpeech{SpeechID: speech, TurnID: turn, IsNewTurn: true})
+	step(signaling.AgentTurnToTalk, signaling.TurnToTalk{UserTranscription: transcript})
 	delta(converse.Segment{Type: converse.Think, ThreadID: "5f0c", MessageID: "m-9"})
 	delta(converse.Segment{Type: converse.Tool, Content: `look_up {"word":"Ada"}`})
 	delta(converse.Segment{Type: converse.Avatar, Content: "Hello Ada."})
-	step(control.GeneratingSpeech, control.Sentence{Text: "Hello Ada.", SpeechID: speech})
-	step(control.StvStartedTalking, control.Empty{})
+	step(signaling.GeneratingSpeech, signaling.Sentence{Text: "Hello Ada.", SpeechID: speech})
+	step(signaling.StvStartedTalking, signaling.Empty{})
 	during()
 	delta(converse.Segment{Type: converse.Think, IsFinal: true})
-	step(control.AgentEndTurn, control.EndTurn{SpeechID: speech, TurnID: turn})
-	step(control.StvFinishedTalking, control.FinishedTalking{AgentContent: "Hello Ada."})
+	step(signaling.AgentEndTurn, signaling.EndTurn{SpeechID: speech, TurnID: turn})
+	step(signaling.StvFinishedTalking, signaling.FinishedTalking{AgentContent: "Hello Ada."})
 }
 
 func wantMarks(t *testing.T, got, want map[event.TurnMark]int64) {
@@ -97,7 +97,7 @@ func TestASpokenTurnBeginsWithTheEndOfTheSpeech(t *testing.T) {
 	} {
 		run(t, Options{}, func(r *rig) {
 			s := r.mustConnect()
-			s.Say(control.UserStartedTalking, control.Empty{})
+			s.Say(signaling.UserStartedTalking, signaling.Empty{})
 			synctest.Wait()
 			if by == "detector" {
 				r.Session.micEvent(media.Event{Kind: media.Level, Level: 1})
@@ -117,7 +117,7 @@ func TestASpokenTurnBeginsWithTheEndOfTheSpeech(t *testing.T) {
 func TestATurnThatIsInterruptedIsTimedOnce(t *testing.T) {
 	run(t, Options{}, func(r *rig) {
 		s := r.mustConnect()
-		answer(s, "one", "t-1", "Tell me a story.", func() { s.Say(control.AgentInterrupted, control.Empty{}) })
+		answer(s, "one", "t-1", "Tell me a story.", func() { s.Say(signaling.AgentInterrupted, signaling.Empty{}) })
 		got := all[event.TurnTimings](r)
 		if len(got) != 1 || got[0].Outcome != "interrupted" || got[0].Marks[event.MarkInterrupted] != 700 {
 			t.Errorf("timings %+v", got)

@@ -13,10 +13,10 @@ import (
 	"github.com/agentruntime/agentruntime/internal/fakeservice"
 	"github.com/agentruntime/agentruntime/internal/socketio"
 	"github.com/agentruntime/agentruntime/runtime/appinit"
-	"github.com/agentruntime/agentruntime/runtime/control"
 	"github.com/agentruntime/agentruntime/runtime/event"
 	"github.com/agentruntime/agentruntime/runtime/fault"
 	"github.com/agentruntime/agentruntime/runtime/session"
+	"github.com/agentruntime/agentruntime/runtime/signaling"
 )
 
 // issuer mints tokens that live for a minute.
@@ -84,7 +84,7 @@ func synctestIssuer(t *testing.T, life time.Duration) {
 				s.Refuse("unauthorized")
 				return
 			}
-			s.Say(control.ServerConnected, control.Hello{})
+			s.Say(signaling.ServerConnected, signaling.Hello{})
 		}
 		s := r.mustConnect()
 		for n, recovered := range []bool{true, false, true, false, true, false, false} {
@@ -137,7 +137,7 @@ func (r *rig) refuseAllBut(token string) {
 			s.Refuse("unauthorized")
 			return
 		}
-		s.Say(control.ServerConnected, control.Hello{})
+		s.Say(signaling.ServerConnected, signaling.Hello{})
 	}
 }
 
@@ -188,13 +188,13 @@ func TestATokenRefusedDuringAResume(t *testing.T) {
 				if err := r.Pause(); err != nil {
 					t.Fatal(err)
 				}
-				s.Say(control.PauseSessionExpired, control.Empty{})
+				s.Say(signaling.PauseSessionExpired, signaling.Empty{})
 				synctest.Wait()
 				r.forget()
 				// The socket drops while the media are made, and the token has expired.
-				ask := r.service.Answer[control.StvNewSession]
-				r.service.Answer[control.StvNewSession] = func(s *fakeservice.Socket, e fakeservice.Event) {
-					r.service.Answer[control.StvNewSession] = ask
+				ask := r.service.Answer[signaling.StvNewSession]
+				r.service.Answer[signaling.StvNewSession] = func(s *fakeservice.Socket, e fakeservice.Event) {
+					r.service.Answer[signaling.StvNewSession] = ask
 					s.Drop(socketio.TransportClose)
 					s.Refuse("unauthorized")
 				}
@@ -210,10 +210,10 @@ func TestATokenRefusedDuringAResume(t *testing.T) {
 					t.Fatalf("%v, %s, paused %v, %d sockets", err, snap.State, snap.Paused, r.service.Dialled())
 				}
 				s = r.service.Socket(1)
-				if s.Closed() || len(s.Payloads(control.ApprovedPermissions)) != 1 {
+				if s.Closed() || len(s.Payloads(signaling.ApprovedPermissions)) != 1 {
 					t.Errorf("the new connection: closed %v, sent %q", s.Closed(), s.Names())
 				}
-				s.Say(control.StvFinishedTalking, control.FinishedTalking{})
+				s.Say(signaling.StvFinishedTalking, signaling.FinishedTalking{})
 				synctest.Wait()
 				if left := r.speakLater("Hello"); !<-left {
 					t.Error("a text did not leave")

@@ -7,10 +7,10 @@ import (
 	"sync"
 	"time"
 
-	"github.com/agentruntime/agentruntime/runtime/control"
 	"github.com/agentruntime/agentruntime/runtime/event"
 	"github.com/agentruntime/agentruntime/runtime/fault"
 	"github.com/agentruntime/agentruntime/runtime/session"
+	"github.com/agentruntime/agentruntime/runtime/signaling"
 )
 
 // turnState is the state of the turns under way.
@@ -216,7 +216,7 @@ func (s *Session) countTurn() error {
 func (s *Session) asked(text string) {
 	s.turn.lastText = text
 	if s.opts.Debug {
-		s.emit(control.DebugTextEntered, control.Text{Text: text, IsFinal: true})
+		s.emit(signaling.DebugTextEntered, signaling.Text{Text: text, IsFinal: true})
 	}
 	s.noteActivity()
 	s.turn.cut = s.turn.captions.speechID
@@ -224,7 +224,7 @@ func (s *Session) asked(text string) {
 	s.core.Stall.Arm()
 }
 
-func (s *Session) emitText(t control.Text) { s.emit(control.TextEntered, t) }
+func (s *Session) emitText(t signaling.Text) { s.emit(signaling.TextEntered, t) }
 
 // emit sends an event on the present connection.
 func (s *Session) emit(name string, payload any) {
@@ -255,7 +255,7 @@ func (s *Session) Interrupt() error {
 	s.core.Work.Do(func() {
 		if s.state == Connected && !s.turn.tap {
 			s.noteActivity()
-			s.emitText(control.BargeIn())
+			s.emitText(signaling.BargeIn())
 		}
 	})
 	return nil
@@ -282,7 +282,7 @@ func (s *Session) StartTapToTalk() error {
 		}
 		s.turn.tap = true
 		s.noteActivity()
-		s.emit(control.TapToTalkStart, control.Empty{})
+		s.emit(signaling.TapToTalkStart, signaling.Empty{})
 		s.core.Emit(event.TapToTalkStarted{})
 	})
 	return nil
@@ -312,7 +312,7 @@ func (s *Session) EndTapToTalk() error {
 func (s *Session) closeTap() {
 	s.turn.tap = false
 	s.noteActivity()
-	s.emit(control.TapToTalkEnd, control.Empty{})
+	s.emit(signaling.TapToTalkEnd, signaling.Empty{})
 	s.core.Emit(event.TapToTalkEnded{})
 }
 

@@ -12,11 +12,11 @@ import (
 	"time"
 
 	"github.com/agentruntime/agentruntime/internal/fakeservice"
-	"github.com/agentruntime/agentruntime/runtime/control"
 	"github.com/agentruntime/agentruntime/runtime/converse"
 	"github.com/agentruntime/agentruntime/runtime/event"
 	"github.com/agentruntime/agentruntime/runtime/fault"
 	"github.com/agentruntime/agentruntime/runtime/session"
+	"github.com/agentruntime/agentruntime/runtime/signaling"
 )
 
 const (
@@ -37,7 +37,7 @@ func delta(seg converse.Segment) string {
 }
 
 func brain(s *fakeservice.Socket, speechID string, seg converse.Segment) {
-	s.Say(control.AgentRawText, control.RawText{SpeechID: speechID, TurnID: "t-1", Delta: delta(seg)})
+	s.Say(signaling.AgentRawText, signaling.RawText{SpeechID: speechID, TurnID: "t-1", Delta: delta(seg)})
 }
 
 func TestATypedTurnIsAMarkerAndAText(t *testing.T) {
@@ -46,7 +46,7 @@ func TestATypedTurnIsAMarkerAndAText(t *testing.T) {
 		if ok, err := r.Speak(context.Background(), "Hello"); !ok || err != nil {
 			r.t.Fatal(ok, err)
 		}
-		if got := s.Payloads(control.TextEntered); !slices.Equal(got, []string{marker, hello}) {
+		if got := s.Payloads(signaling.TextEntered); !slices.Equal(got, []string{marker, hello}) {
 			t.Errorf("sent %v", got)
 		}
 		if !r.Snapshot().ResponsePending {
@@ -63,16 +63,16 @@ func TestTextIsHeldDuringTheOpening(t *testing.T) {
 		s := r.connectOnly()
 		one := r.speakLater("One")
 		two := r.speakLater("Two")
-		if got := s.Payloads(control.TextEntered); len(got) != 0 {
+		if got := s.Payloads(signaling.TextEntered); len(got) != 0 {
 			t.Fatalf("sent during the opening: %v", got)
 		}
 		r.forget()
-		s.Say(control.StvFinishedTalking, control.FinishedTalking{AgentContent: "Welcome."})
+		s.Say(signaling.StvFinishedTalking, signaling.FinishedTalking{AgentContent: "Welcome."})
 		if !<-one || !<-two {
 			t.Error("a held text was not sent")
 		}
 		want := []string{marker, `{"text":"Begin\nOne\nTwo","isFinal":true}`}
-		if got := s.Payloads(control.TextEntered); !slices.Equal(got, want) {
+		if got := s.Payloads(signaling.TextEntered); !slices.Equal(got, want) {
 			t.Errorf("sent %v, want %v", got, want)
 		}
 		r.wantEvents("responsePending", "avatarStopTalking")
@@ -107,9 +107,9 @@ func TestAHeldTextCanBeTakenBack(t *testing.T) {
 		if err := <-failed; !errors.Is(err, fault.Aborted) {
 			t.Errorf("err = %v", err)
 		}
-		s.Say(control.StvFinishedTalking, control.FinishedTalking{})
+		s.Say(signaling.StvFinishedTalking, signaling.FinishedTalking{})
 		synctest.Wait()
-		if got := s.Payloads(control.TextEntered); len(got) != 0 {
+		if got := s.Payloads(signaling.TextEntered); len(got) != 0 {
 			t.Errorf("sent %v", got)
 		}
 	})
@@ -125,8 +125,8 @@ func TestTheKickoffsEchoIsCutOnce(t *testing.T) {
 	} {
 		run(t, Options{Options: session.Options{Kickoff: &event.Kickoff{Text: "Begin", Echo: c.echo}}}, func(r *rig) {
 			s := r.mustConnect()
-			s.Say(control.AgentTurnToTalk, control.TurnToTalk{UserTranscription: "Begin and more"})
-			s.Say(control.AgentTurnToTalk, control.TurnToTalk{UserTranscription: "Begin"})
+			s.Say(signaling.AgentTurnToTalk, signaling.TurnToTalk{UserTranscription: "Begin and more"})
+			s.Say(signaling.AgentTurnToTalk, signaling.TurnToTalk{UserTranscription: "Begin"})
 			var got []string
 			for _, tr := range all[event.Transcript](r) {
 				got = append(got, tr.Text)
@@ -160,7 +160,7 @@ func TestSpeakIsRefused(t *testing.T) {
 				t.Error(err)
 			}
 		}
-		if got := s.Payloads(control.TextEntered)[1]; got != `{"text":"Hi!","isFinal":true}` {
+		if got := s.Payloads(signaling.TextEntered)[1]; got != `{"text":"Hi!","isFinal":true}` {
 			t.Errorf("the guard's text was not sent: %s", got)
 		}
 		if _, err := r.Speak(context.Background(), "Hi"); !errors.Is(err, fault.RateLimited) {
@@ -189,20 +189,20 @@ func TestASpokenTurnAsTheProtocolShowsIt(t *testing.T) {
 	run(t, Options{}, func(r *rig) {
 		s := r.mustConnect()
 		r.forget()
-		s.Say(control.UserStartedTalking, control.Empty{})
-		s.Say(control.AgentStartSpeech, control.StartSpeech{SpeechID: id, TurnID: "t-12", IsNewTurn: true})
+		s.Say(signaling.UserStartedTalking, signaling.Empty{})
+		s.Say(signaling.AgentStartSpeech, signaling.StartSpeech{SpeechID: id, TurnID: "t-12", IsNewTurn: true})
 		brain(s, id, converse.Segment{Type: converse.Think, ThreadID: "5f0c", MessageID: "m-9", SegmentStart: true})
 		brain(s, id, converse.Segment{Type: converse.Avatar, Content: "Two things changed."})
-		s.Say(control.GeneratingSpeech, control.Sentence{Text: "Two things changed.", SpeechID: id})
-		s.Say(control.AgentTurnToTalk, control.TurnToTalk{UserTranscription: "What is new today?"})
-		s.Say(control.StvSpeechChunk, control.SpeechChunk{Text: "Two things changed.", SpeechID: id, DurationMs: 1200})
-		s.Say(control.StvSpeechChunk, control.SpeechChunk{Text: "late words", SpeechID: "0000-transcript-old", DurationMs: 500})
-		s.Say(control.StvSpeechChunk, control.SpeechChunk{SpeechID: id, DurationMs: 1})
-		s.Say(control.StvStartedTalking, control.Empty{})
+		s.Say(signaling.GeneratingSpeech, signaling.Sentence{Text: "Two things changed.", SpeechID: id})
+		s.Say(signaling.AgentTurnToTalk, signaling.TurnToTalk{UserTranscription: "What is new today?"})
+		s.Say(signaling.StvSpeechChunk, signaling.SpeechChunk{Text: "Two things changed.", SpeechID: id, DurationMs: 1200})
+		s.Say(signaling.StvSpeechChunk, signaling.SpeechChunk{Text: "late words", SpeechID: "0000-transcript-old", DurationMs: 500})
+		s.Say(signaling.StvSpeechChunk, signaling.SpeechChunk{SpeechID: id, DurationMs: 1})
+		s.Say(signaling.StvStartedTalking, signaling.Empty{})
 		brain(s, id, converse.Segment{Type: converse.Think, IsFinal: true})
-		s.Say(control.AgentEndTurn, control.EndTurn{SpeechID: id, TurnID: "t-12"})
-		s.Say(control.StvFinishedGenerating, control.FinishedGenerating{SpeechID: id})
-		s.Say(control.StvFinishedTalking, control.FinishedTalking{AgentContent: "Two things changed."})
+		s.Say(signaling.AgentEndTurn, signaling.EndTurn{SpeechID: id, TurnID: "t-12"})
+		s.Say(signaling.StvFinishedGenerating, signaling.FinishedGenerating{SpeechID: id})
+		s.Say(signaling.StvFinishedTalking, signaling.FinishedTalking{AgentContent: "Two things changed."})
 		r.wantEvents(
 			"userStartedTalking", "turnStart",
 			"responsePending", "brainSegment",
@@ -239,11 +239,11 @@ func TestATypedBargeInAsksOnce(t *testing.T) {
 	run(t, Options{}, func(r *rig) {
 		s := r.mustConnect()
 		answer := func(speech, turn string) {
-			s.Say(control.AgentStartSpeech, control.StartSpeech{SpeechID: speech, TurnID: turn, IsNewTurn: true})
-			s.Say(control.AgentTurnToTalk, control.TurnToTalk{UserTranscription: "question"})
+			s.Say(signaling.AgentStartSpeech, signaling.StartSpeech{SpeechID: speech, TurnID: turn, IsNewTurn: true})
+			s.Say(signaling.AgentTurnToTalk, signaling.TurnToTalk{UserTranscription: "question"})
 			brain(s, speech, converse.Segment{Type: converse.Avatar, Content: "An answer."})
-			s.Say(control.GeneratingSpeech, control.Sentence{Text: "An answer.", SpeechID: speech})
-			s.Say(control.StvStartedTalking, control.Empty{})
+			s.Say(signaling.GeneratingSpeech, signaling.Sentence{Text: "An answer.", SpeechID: speech})
+			s.Say(signaling.StvStartedTalking, signaling.Empty{})
 			synctest.Wait()
 		}
 		answer("one", "t-1")
@@ -251,9 +251,9 @@ func TestATypedBargeInAsksOnce(t *testing.T) {
 			t.Fatal(err)
 		}
 		brain(s, "one", converse.Segment{Type: converse.Avatar, Content: "More of it."})
-		s.Say(control.AgentInterrupted, control.Empty{})
-		s.Say(control.StvFinishedTalking, control.FinishedTalking{AgentContent: "An"})
-		s.Say(control.AgentEndTurn, control.EndTurn{SpeechID: "one", TurnID: "t-1"})
+		s.Say(signaling.AgentInterrupted, signaling.Empty{})
+		s.Say(signaling.StvFinishedTalking, signaling.FinishedTalking{AgentContent: "An"})
+		s.Say(signaling.AgentEndTurn, signaling.EndTurn{SpeechID: "one", TurnID: "t-1"})
 		synctest.Wait()
 		if !r.Snapshot().ResponsePending {
 			t.Error("the response was settled by the utterance before it")
@@ -271,7 +271,7 @@ func TestATypedBargeInAsksOnce(t *testing.T) {
 func TestABargeInClearsTheTurn(t *testing.T) {
 	run(t, Options{}, func(r *rig) {
 		s := r.mustConnect()
-		s.Say(control.StvStartedTalking, control.Empty{})
+		s.Say(signaling.StvStartedTalking, signaling.Empty{})
 		synctest.Wait()
 		if !r.Snapshot().Speaking {
 			t.Fatal("the avatar does not talk")
@@ -279,12 +279,12 @@ func TestABargeInClearsTheTurn(t *testing.T) {
 		if err := r.Interrupt(); err != nil {
 			t.Fatal(err)
 		}
-		s.Say(control.AgentInterrupted, control.Empty{})
+		s.Say(signaling.AgentInterrupted, signaling.Empty{})
 		synctest.Wait()
 		if r.Snapshot().Speaking {
 			t.Error("the avatar still talks")
 		}
-		if got := s.Payloads(control.TextEntered); !slices.Equal(got, []string{marker}) {
+		if got := s.Payloads(signaling.TextEntered); !slices.Equal(got, []string{marker}) {
 			t.Errorf("sent %v", got)
 		}
 	})
@@ -294,14 +294,14 @@ func TestASilentOpeningIsLabelled(t *testing.T) {
 	const id = "Zz09-approved-permissions"
 	run(t, Options{}, func(r *rig) {
 		s := r.connectOnly()
-		s.Say(control.GeneratingSpeech, control.Sentence{Text: "<blank>", SpeechID: id})
-		s.Say(control.StvSpeechChunk, control.SpeechChunk{SpeechID: id, DurationMs: 1})
-		s.Say(control.StvStartedTalking, control.Empty{})
+		s.Say(signaling.GeneratingSpeech, signaling.Sentence{Text: "<blank>", SpeechID: id})
+		s.Say(signaling.StvSpeechChunk, signaling.SpeechChunk{SpeechID: id, DurationMs: 1})
+		s.Say(signaling.StvStartedTalking, signaling.Empty{})
 		synctest.Wait()
 		if r.Snapshot().Speaking {
 			t.Error("a silent opening is speech")
 		}
-		s.Say(control.StvFinishedTalking, control.FinishedTalking{})
+		s.Say(signaling.StvFinishedTalking, signaling.FinishedTalking{})
 		synctest.Wait()
 		if start := all[event.AvatarStartTalking](r); len(start) != 0 {
 			t.Errorf("start = %+v", start)
@@ -318,7 +318,7 @@ func TestASilentOpeningIsLabelled(t *testing.T) {
 func TestTheDisclosureHoldsTheStart(t *testing.T) {
 	run(t, Options{Options: session.Options{Kickoff: &event.Kickoff{Text: "Begin"}}, RequireDisclosureAck: true}, func(r *rig) {
 		s := r.connectOnly()
-		if len(s.Payloads(control.ApprovedPermissions)) != 0 {
+		if len(s.Payloads(signaling.ApprovedPermissions)) != 0 {
 			t.Error("approved before the acknowledgement")
 		}
 		if _, err := r.Speak(context.Background(), "x"); !errors.Is(err, fault.DisclosureRequired) {
@@ -327,12 +327,12 @@ func TestTheDisclosureHoldsTheStart(t *testing.T) {
 		r.AcknowledgeDisclosure()
 		r.AcknowledgeDisclosure()
 		synctest.Wait()
-		if n := len(s.Payloads(control.ApprovedPermissions)); n != 1 {
+		if n := len(s.Payloads(signaling.ApprovedPermissions)); n != 1 {
 			t.Errorf("%d approvals", n)
 		}
-		s.Say(control.StvFinishedTalking, control.FinishedTalking{})
+		s.Say(signaling.StvFinishedTalking, signaling.FinishedTalking{})
 		synctest.Wait()
-		if got := s.Payloads(control.TextEntered); len(got) != 2 {
+		if got := s.Payloads(signaling.TextEntered); len(got) != 2 {
 			t.Errorf("kickoff: %v", got)
 		}
 	})
@@ -355,7 +355,7 @@ func TestToolsRunOncePerTurnInOrder(t *testing.T) {
 			}
 		}
 		r.forget()
-		s.Say(control.AgentStartSpeech, control.StartSpeech{SpeechID: "a", IsNewTurn: true})
+		s.Say(signaling.AgentStartSpeech, signaling.StartSpeech{SpeechID: "a", IsNewTurn: true})
 		for range 2 {
 			brain(s, "a", converse.Segment{Type: converse.Tool, Content: `open_doc {"id":1}{"id":2}`})
 		}
@@ -435,10 +435,10 @@ func TestASpiralIsBrokenAndTheQuestionAskedAgain(t *testing.T) {
 			t.Fatalf("%d sockets, state %s", r.service.Dialled(), r.Snapshot().State)
 		}
 		again := r.service.Socket(1)
-		again.Say(control.StvFinishedTalking, control.FinishedTalking{})
+		again.Say(signaling.StvFinishedTalking, signaling.FinishedTalking{})
 		synctest.Wait()
 		want := []string{marker, `{"text":"Please answer in words only this turn, without calling any tool. Why?","isFinal":true}`}
-		if got := again.Payloads(control.TextEntered); !slices.Equal(got, want) {
+		if got := again.Payloads(signaling.TextEntered); !slices.Equal(got, want) {
 			t.Errorf("asked again with %v", got)
 		}
 	})
@@ -464,8 +464,8 @@ func TestAnEmptyTurnWithVariablesWarnsOnce(t *testing.T) {
 		s := r.mustConnect()
 		r.forget()
 		for _, id := range []string{"a", "b"} {
-			s.Say(control.AgentStartSpeech, control.StartSpeech{SpeechID: id, IsNewTurn: true})
-			s.Say(control.AgentEndTurn, control.EndTurn{SpeechID: id})
+			s.Say(signaling.AgentStartSpeech, signaling.StartSpeech{SpeechID: id, IsNewTurn: true})
+			s.Say(signaling.AgentEndTurn, signaling.EndTurn{SpeechID: id})
 		}
 		w := all[event.Warning](r)
 		if len(w) != 1 || w[0].Code != fault.EmptyTurnWithRequestVars || !slices.Equal(w[0].RequestVarKeys, []string{"a", "b"}) {
@@ -491,7 +491,7 @@ func TestVariablesAreSentWhole(t *testing.T) {
 			`{"capabilities":{"avatar":"on","generate_followup_questions":"on"},"request_vars":{"name":"Sam","tier":2},"contextId":"991","contextType":"category"}`,
 			`{"capabilities":{"avatar":"on","generate_followup_questions":"on"},"request_vars":{"name":"Sam","page_context":"{\"slide\":3}","tier":2},"contextId":"991","contextType":"category"}`,
 		}
-		if got := s.Payloads(control.UpdateGenieContext); !slices.Equal(got, want) {
+		if got := s.Payloads(signaling.UpdateGenieContext); !slices.Equal(got, want) {
 			t.Errorf("sent %v", got)
 		}
 	})

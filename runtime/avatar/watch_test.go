@@ -9,11 +9,11 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/agentruntime/agentruntime/runtime/control"
 	"github.com/agentruntime/agentruntime/runtime/converse"
 	"github.com/agentruntime/agentruntime/runtime/event"
 	"github.com/agentruntime/agentruntime/runtime/media"
 	"github.com/agentruntime/agentruntime/runtime/session"
+	"github.com/agentruntime/agentruntime/runtime/signaling"
 )
 
 func clientTool(name, args string) converse.Segment {
@@ -72,15 +72,15 @@ func TestAHookThatThinksDoesNotReorderPieces(t *testing.T) {
 		verdict = make(chan error) // of this bubble
 		s := r.mustConnect()
 		r.forget()
-		s.Say(control.AgentStartSpeech, control.StartSpeech{SpeechID: "one", TurnID: "t-1", IsNewTurn: true})
+		s.Say(signaling.AgentStartSpeech, signaling.StartSpeech{SpeechID: "one", TurnID: "t-1", IsNewTurn: true})
 		brain(s, "one", text("before"))
 		brain(s, "one", clientTool("open", `{"page":1}`))
 		brain(s, "one", text("between"))
 		brain(s, "one", clientTool("close", `{}`))
 		brain(s, "one", text("after"))
-		s.Say(control.AgentEndTurn, control.EndTurn{SpeechID: "one", TurnID: "t-1"})
-		s.Say(control.AgentStartSpeech, control.StartSpeech{SpeechID: "two", TurnID: "t-2", IsNewTurn: true})
-		s.Say(control.AgentInterrupted, control.Empty{})
+		s.Say(signaling.AgentEndTurn, signaling.EndTurn{SpeechID: "one", TurnID: "t-1"})
+		s.Say(signaling.AgentStartSpeech, signaling.StartSpeech{SpeechID: "two", TurnID: "t-2", IsNewTurn: true})
+		s.Say(signaling.AgentInterrupted, signaling.Empty{})
 
 		want := []string{"turn one", "before"}
 		if got := r.said(); !slices.Equal(got, want) {

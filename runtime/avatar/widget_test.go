@@ -9,9 +9,9 @@ import (
 
 	"github.com/agentruntime/agentruntime/internal/fakeservice"
 	"github.com/agentruntime/agentruntime/internal/socketio"
-	"github.com/agentruntime/agentruntime/runtime/control"
 	"github.com/agentruntime/agentruntime/runtime/converse"
 	"github.com/agentruntime/agentruntime/runtime/event"
+	"github.com/agentruntime/agentruntime/runtime/signaling"
 )
 
 // applySegment sends one fragment of a widget. Only the first names the widget.
@@ -31,8 +31,8 @@ func TestAWidgetComesInPiecesAndIsShownOnce(t *testing.T) {
 		r.forget()
 		applySegment(s, "followups-tool", `{"questions":["Why?",`)
 		applySegment(s, "", `"How?"]}`)
-		s.Say(control.AgentEndTurn, control.EndTurn{SpeechID: "a"})
-		s.Say(control.StvFinishedGenerating, control.FinishedGenerating{SpeechID: "a"})
+		s.Say(signaling.AgentEndTurn, signaling.EndTurn{SpeechID: "a"})
+		s.Say(signaling.StvFinishedGenerating, signaling.FinishedGenerating{SpeechID: "a"})
 		r.wantEvents("brainSegment", "brainSegment", "widget", "turnEnd")
 		got := all[event.WidgetShown](r)
 		if len(got) != 1 {
@@ -53,13 +53,13 @@ func TestAWidgetIsShownWithItsLastPiece(t *testing.T) {
 		s := r.mustConnect()
 		r.forget()
 		applySegment(s, "followups-tool", `{"questions":["Why?",`)
-		s.Say(control.AgentRawText, control.RawText{SpeechID: "a", Delta: `{"type":"unisphere-tool","content":"\"How?\"]}","segmentEnd":true}`})
+		s.Say(signaling.AgentRawText, signaling.RawText{SpeechID: "a", Delta: `{"type":"unisphere-tool","content":"\"How?\"]}","segmentEnd":true}`})
 		r.wantEvents("brainSegment", "brainSegment", "widget")
 		if got := all[event.WidgetShown](r); len(got) != 1 || got[0].Followups == nil || !slices.Equal(got[0].Followups.Questions, []string{"Why?", "How?"}) {
 			t.Errorf("shown %+v", got)
 		}
 		r.forget()
-		s.Say(control.AgentEndTurn, control.EndTurn{SpeechID: "a"})
+		s.Say(signaling.AgentEndTurn, signaling.EndTurn{SpeechID: "a"})
 		r.wantEvents("turnEnd")
 	})
 }
@@ -72,7 +72,7 @@ func TestAnotherWidgetEndsTheOneBefore(t *testing.T) {
 		applySegment(s, "followups-tool", `{"questions":["Why?"]}`)
 		applySegment(s, "sources-tool", `{"sources":[{"title":"Guide"}]}`)
 		r.wantEvents("brainSegment", "brainSegment", "widget")
-		s.Say(control.AgentEndTurn, control.EndTurn{SpeechID: "a"})
+		s.Say(signaling.AgentEndTurn, signaling.EndTurn{SpeechID: "a"})
 		got := all[event.WidgetShown](r)
 		if len(got) != 2 || got[0].Followups == nil || got[1].Sources == nil || got[1].Sources.Sources[0].Title != "Guide" {
 			t.Errorf("shown %+v", got)
@@ -88,7 +88,7 @@ func TestAMalformedWidgetIsShownAsAnError(t *testing.T) {
 		r.forget()
 		applySegment(s, "followups-tool", `{"questions":["Why`)
 		applySegment(s, "sources-tool", `{"sources":[{"title":"Gu`)
-		s.Say(control.AgentEndTurn, control.EndTurn{SpeechID: "a"})
+		s.Say(signaling.AgentEndTurn, signaling.EndTurn{SpeechID: "a"})
 		r.wantEvents("brainSegment", "brainSegment", "widget", "widget", "turnEnd")
 		got := all[event.WidgetShown](r)
 		if len(got) != 2 || got[0].Runtime != converse.RuntimeFollowups || got[0].Error == "" || got[0].Raw != `{"questions":["Why` ||
@@ -112,7 +112,7 @@ func TestAWidgetThatNobodyWaitsForIsNotShown(t *testing.T) {
 		cut     func(r *rig, s *fakeservice.Socket) *fakeservice.Socket
 	}{
 		"interrupted": {cut: func(_ *rig, s *fakeservice.Socket) *fakeservice.Socket {
-			s.Say(control.AgentInterrupted, control.Empty{})
+			s.Say(signaling.AgentInterrupted, signaling.Empty{})
 			return s
 		}},
 		"rebuilt": {cut: func(r *rig, s *fakeservice.Socket) *fakeservice.Socket {
@@ -134,12 +134,12 @@ func TestAWidgetThatNobodyWaitsForIsNotShown(t *testing.T) {
 				} else {
 					applySegment(s, "", `]}`)
 				}
-				s.Say(control.AgentEndTurn, control.EndTurn{SpeechID: "a"})
+				s.Say(signaling.AgentEndTurn, signaling.EndTurn{SpeechID: "a"})
 				if got := all[event.WidgetShown](r); len(got) != 0 {
 					t.Errorf("shown %+v", got)
 				}
 				applySegment(s, "sources-tool", `{"sources":[{"title":"Guide"}]}`)
-				s.Say(control.AgentEndTurn, control.EndTurn{SpeechID: "b"})
+				s.Say(signaling.AgentEndTurn, signaling.EndTurn{SpeechID: "b"})
 				want := 1
 				if c.cut == nil {
 					want = 0

@@ -8,10 +8,10 @@ import (
 	"testing"
 	"time"
 
+	"github.com/agentruntime/agentruntime/runtime/completion"
 	"github.com/agentruntime/agentruntime/runtime/event"
 	"github.com/agentruntime/agentruntime/runtime/fault"
 	"github.com/agentruntime/agentruntime/runtime/session"
-	"github.com/agentruntime/agentruntime/runtime/sessionend"
 )
 
 // TestPageExit: when the page's listener returns, every request was sent and the session
@@ -80,20 +80,20 @@ func TestAHiddenPageThatReads(t *testing.T) {
 // Connect (session §O15).
 func TestTheEndIsToldOnce(t *testing.T) {
 	run(t, Options{Options: session.Options{ThreadID: "5f0c"}}, func(r *rig) {
-		complete := func(want sessionend.Result) {
+		complete := func(want completion.Result) {
 			t.Helper()
 			if got, err := r.CompleteThread(r.t.Context()); err != nil || got != want {
 				t.Errorf("%+v, %v; want %+v", got, err, want)
 			}
 		}
 		r.brain.status = 503
-		complete(sessionend.Result{Reason: "http_error", Status: 503})
+		complete(completion.Result{Reason: "http_error", Status: 503})
 		r.brain.status = 200
-		complete(sessionend.Result{OK: true, Reason: "manual"})
+		complete(completion.Result{OK: true, Reason: "manual"})
 		if err := r.Connect(context.Background()); err != nil {
 			t.Fatal(err)
 		}
-		complete(sessionend.Result{OK: true, Reason: "already_sent"})
+		complete(completion.Result{OK: true, Reason: "already_sent"})
 		r.Close()
 		if got := r.brain.otherCalls(); !slices.Equal(got, []string{completed, completed}) {
 			t.Errorf("calls %q", got)

@@ -12,27 +12,27 @@ import (
 
 	"github.com/agentruntime/agentruntime/internal/fetch"
 	"github.com/agentruntime/agentruntime/internal/leaktest"
+	"github.com/agentruntime/agentruntime/runtime/completion"
 	"github.com/agentruntime/agentruntime/runtime/converse"
 	"github.com/agentruntime/agentruntime/runtime/event"
-	"github.com/agentruntime/agentruntime/runtime/sessionend"
 )
 
 func TestMain(m *testing.M) { leaktest.Main(m) }
 
 // fakePage is a page that a test shows, hides and leaves.
 type fakePage struct {
-	listener sessionend.Listener
+	listener completion.Listener
 	watches  int
 	channels int
 }
 
-func (p *fakePage) Watch(l sessionend.Listener) func() {
+func (p *fakePage) Watch(l completion.Listener) func() {
 	p.listener = l
 	p.watches++
 	return sync.OnceFunc(func() { p.watches-- })
 }
 
-func (p *fakePage) Channel(string, func(string)) sessionend.Channel {
+func (p *fakePage) Channel(string, func(string)) completion.Channel {
 	p.channels++
 	return fakeChannel{p}
 }

@@ -10,10 +10,10 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/agentruntime/agentruntime/runtime/completion"
 	"github.com/agentruntime/agentruntime/runtime/event"
 	"github.com/agentruntime/agentruntime/runtime/fault"
 	"github.com/agentruntime/agentruntime/runtime/session"
-	"github.com/agentruntime/agentruntime/runtime/sessionend"
 )
 
 const completed = `/thread/session_completed KS token {"id":"5f0c"}`
@@ -258,7 +258,7 @@ func TestAPageThatCantBeWatchedFailsTheConnect(t *testing.T) {
 
 type brokenPage struct{ *fakePage }
 
-func (brokenPage) Watch(sessionend.Listener) func() { panic("no page") }
+func (brokenPage) Watch(completion.Listener) func() { panic("no page") }
 
 func TestFailEndsTheSession(t *testing.T) {
 	run(t, Options{}, func(r *rig) {

@@ -19,10 +19,10 @@ import (
 	"context"
 	"sync/atomic"
 
+	"github.com/agentruntime/agentruntime/runtime/completion"
 	"github.com/agentruntime/agentruntime/runtime/event"
 	"github.com/agentruntime/agentruntime/runtime/fault"
 	"github.com/agentruntime/agentruntime/runtime/session"
-	"github.com/agentruntime/agentruntime/runtime/sessionend"
 )
 
 // State is the phase of a session (session §B.2).
@@ -224,7 +224,7 @@ func (s *Session) Close() {
 }
 
 // completing returns the sender of the completion signal, nil after the end.
-func (s *Session) completing() *sessionend.Notifier {
+func (s *Session) completing() *completion.Notifier {
 	if s.state != Closed {
 		s.watch()
 	}

@@ -24,10 +24,10 @@ import (
 
 	"github.com/agentruntime/agentruntime/internal/fetch"
 	"github.com/agentruntime/agentruntime/runtime/appinit"
-	"github.com/agentruntime/agentruntime/runtime/control"
 	"github.com/agentruntime/agentruntime/runtime/event"
 	"github.com/agentruntime/agentruntime/runtime/fault"
 	"github.com/agentruntime/agentruntime/runtime/httpclient"
+	"github.com/agentruntime/agentruntime/runtime/signaling"
 )
 
 // Event is one change of a peer, a device or an element. Events of one peer are
@@ -37,17 +37,17 @@ type Event struct {
 	Kind    EventKind
 	Channel event.Channel
 
-	State     string             // ICEState, PeerState: as the browser spells it
-	Candidate *control.Candidate // Candidate
-	Track     Track              // TrackAdded, HardwareMute
-	Picture   Picture            // VideoSize
-	Phase     Phase              // Milestone: a name of session §A.1.4
-	Media     string             // PlaybackBlocked, AttachFailed: "video" or "audio"
-	Muted     bool               // HardwareMute
-	Level     float64            // Level: 0 to 1
-	Err       error              // AttachFailed, MicEnded
-	At        time.Time          // FirstSound, FirstFrame, SourceEnded: when it happened
-	Estimated bool               // FirstSound, FirstFrame: it was not seen itself
+	State     string               // ICEState, PeerState: as the browser spells it
+	Candidate *signaling.Candidate // Candidate
+	Track     Track                // TrackAdded, HardwareMute
+	Picture   Picture              // VideoSize
+	Phase     Phase                // Milestone: a name of session §A.1.4
+	Media     string               // PlaybackBlocked, AttachFailed: "video" or "audio"
+	Muted     bool                 // HardwareMute
+	Level     float64              // Level: 0 to 1
+	Err       error                // AttachFailed, MicEnded
+	At        time.Time            // FirstSound, FirstFrame, SourceEnded: when it happened
+	Estimated bool                 // FirstSound, FirstFrame: it was not seen itself
 
 	painted bool // VideoSize: a frame of that size was shown
 }
@@ -122,7 +122,7 @@ var errMicStopped = fault.New(fault.InvalidState, "the microphone was stopped be
 type Config struct {
 	// HTTPClient posts offers and releases viewers. Default: connections that Close closes.
 	HTTPClient httpclient.Client
-	Limits     control.Limits
+	Limits     signaling.Limits
 	// Random varies the delays between the attempts of a subscription by up to half, in
 	// both directions. It returns numbers in [0, 1). Default [rand.Float64].
 	Random func() float64

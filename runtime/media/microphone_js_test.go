@@ -13,9 +13,9 @@ import (
 	"time"
 
 	"github.com/agentruntime/agentruntime/internal/jsbridge"
-	"github.com/agentruntime/agentruntime/runtime/control"
 	"github.com/agentruntime/agentruntime/runtime/event"
 	"github.com/agentruntime/agentruntime/runtime/fault"
+	"github.com/agentruntime/agentruntime/runtime/signaling"
 )
 
 // prompts wraps the page's getUserMedia: it counts the calls, stores their constraints and
@@ -63,13 +63,13 @@ func shake(t *testing.T, u *Publisher, id string, restart bool) (offer string) {
 	var plain []string
 	for line := range strings.Lines(answer) {
 		if c, ok := strings.CutPrefix(strings.TrimSpace(line), "a=candidate"); ok {
-			u.AddCandidate(control.ServerCandidate{Type: "ice_candidate", Candidate: "candidate" + c})
+			u.AddCandidate(signaling.ServerCandidate{Type: "ice_candidate", Candidate: "candidate" + c})
 		} else if !strings.HasPrefix(line, "a=end-of-candidates") {
 			plain = append(plain, line)
 		}
 	}
-	u.AddCandidate(control.ServerCandidate{Candidate: "candidate:broken"})
-	if err := u.Answer(ctx, control.Description{Type: "answer", SDP: strings.Join(plain, "")}); err != nil {
+	u.AddCandidate(signaling.ServerCandidate{Candidate: "candidate:broken"})
+	if err := u.Answer(ctx, signaling.Description{Type: "answer", SDP: strings.Join(plain, "")}); err != nil {
 		t.Fatal(err)
 	}
 	return d.SDP
@@ -642,7 +642,7 @@ func TestVoiceInThePage(t *testing.T) {
 	t.Cleanup(v.Close)
 	offer := await(t, service.Call("createOffer"))
 	await(t, service.Call("setLocalDescription", offer))
-	answer, err := v.Accept(testContext(t), control.Description{Type: "offer", SDP: offer.Get("sdp").String()})
+	answer, err := v.Accept(testContext(t), signaling.Description{Type: "offer", SDP: offer.Get("sdp").String()})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -9,8 +9,8 @@ import (
 
 	"github.com/pion/webrtc/v4"
 
-	"github.com/agentruntime/agentruntime/runtime/control"
 	"github.com/agentruntime/agentruntime/runtime/fault"
+	"github.com/agentruntime/agentruntime/runtime/signaling"
 )
 
 // ErrClosed is the error of any method of a closed peer.
@@ -253,7 +253,7 @@ func (p *peer) localSDP() string {
 	return ""
 }
 
-func (p *peer) addCandidate(c control.Candidate) error {
+func (p *peer) addCandidate(c signaling.Candidate) error {
 	return p.do(p.ctx, func() error {
 		return p.pc.AddICECandidate(webrtc.ICECandidateInit{
 			Candidate: c.Candidate, SDPMid: c.SDPMid, SDPMLineIndex: c.SDPMLineIndex, UsernameFragment: c.UsernameFragment,
@@ -378,11 +378,11 @@ const maxEarly = 100
 // candidates keeps the remote side's candidates until they can be applied.
 type candidates struct {
 	mu    sync.Mutex
-	apply func(control.Candidate) // nil until the remote description is set
-	early []control.Candidate
+	apply func(signaling.Candidate) // nil until the remote description is set
+	early []signaling.Candidate
 }
 
-func (c *candidates) add(candidate control.Candidate) {
+func (c *candidates) add(candidate signaling.Candidate) {
 	c.mu.Lock()
 	apply := c.apply
 	if apply == nil && len(c.early) < maxEarly {
@@ -402,7 +402,7 @@ func (c *candidates) hold() {
 }
 
 // open applies the kept candidates and all later ones.
-func (c *candidates) open(apply func(control.Candidate)) {
+func (c *candidates) open(apply func(signaling.Candidate)) {
 	c.mu.Lock()
 	early := c.early
 	c.apply, c.early = apply, nil
@@ -414,8 +414,8 @@ func (c *candidates) open(apply func(control.Candidate)) {
 
 // addTo returns a function that adds candidates to peer. A candidate that the peer
 // refuses is only logged, because another one may work (protocol §5.2).
-func (e *Engine) addTo(peer *peer) func(control.Candidate) {
-	return func(c control.Candidate) {
+func (e *Engine) addTo(peer *peer) func(signaling.Candidate) {
+	return func(c signaling.Candidate) {
 		if c.Candidate == "" {
 			return // the end of candidates, which peers detect by themselves
 		}

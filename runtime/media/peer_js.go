@@ -12,8 +12,8 @@ import (
 	"github.com/pion/webrtc/v4"
 
 	"github.com/agentruntime/agentruntime/internal/jsbridge"
-	"github.com/agentruntime/agentruntime/runtime/control"
 	"github.com/agentruntime/agentruntime/runtime/fault"
+	"github.com/agentruntime/agentruntime/runtime/signaling"
 )
 
 // platformPeer has what pion's page build lacks: remote tracks, candidates with
@@ -55,7 +55,7 @@ func (p *peer) listen(on func(Event)) error {
 }
 
 func (p *peer) candidate(v js.Value, on func(Event)) {
-	var c control.Candidate
+	var c signaling.Candidate
 	if missing(v) {
 		return // the end, which isn't sent (protocol §5.2)
 	}

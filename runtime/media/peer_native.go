@@ -18,7 +18,7 @@ import (
 	"github.com/pion/rtcp"
 	"github.com/pion/webrtc/v4"
 
-	"github.com/agentruntime/agentruntime/runtime/control"
+	"github.com/agentruntime/agentruntime/runtime/signaling"
 )
 
 // receiveBuffer holds any RTP packet.
@@ -92,7 +92,7 @@ func (p *peer) listen(on func(Event)) error {
 		}
 		found = true
 		init := c.ToJSON()
-		on(Event{Kind: Candidate, Candidate: &control.Candidate{
+		on(Event{Kind: Candidate, Candidate: &signaling.Candidate{
 			Candidate: init.Candidate, SDPMid: init.SDPMid, SDPMLineIndex: init.SDPMLineIndex, UsernameFragment: init.UsernameFragment,
 		}})
 	})

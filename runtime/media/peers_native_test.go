@@ -19,9 +19,9 @@ import (
 
 	"github.com/agentruntime/agentruntime/internal/fetch"
 	"github.com/agentruntime/agentruntime/internal/localservice/quota"
-	"github.com/agentruntime/agentruntime/runtime/control"
 	"github.com/agentruntime/agentruntime/runtime/event"
 	"github.com/agentruntime/agentruntime/runtime/fault"
+	"github.com/agentruntime/agentruntime/runtime/signaling"
 )
 
 func newTestEngine(t *testing.T, change func(*Config)) *Engine {
@@ -358,7 +358,7 @@ func TestMicrophoneReachesTheService(t *testing.T) {
 		}
 		// Candidates that come before the answer are kept.
 		for _, c := range append(candidates, "", "candidate:broken") {
-			u.AddCandidate(control.ServerCandidate{UID: "x", Type: "ice_candidate", Candidate: c})
+			u.AddCandidate(signaling.ServerCandidate{UID: "x", Type: "ice_candidate", Candidate: c})
 		}
 		var plain []string
 		for line := range strings.Lines(answer) {
@@ -366,7 +366,7 @@ func TestMicrophoneReachesTheService(t *testing.T) {
 				plain = append(plain, line)
 			}
 		}
-		if err := u.Answer(ctx, control.Description{Type: "answer", SDP: strings.Join(plain, "")}); err != nil {
+		if err := u.Answer(ctx, signaling.Description{Type: "answer", SDP: strings.Join(plain, "")}); err != nil {
 			t.Fatal(err)
 		}
 		return offer.SDP
@@ -440,7 +440,7 @@ func TestPublisherRefusesWhatIsNoAnswer(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, sdp := range []string{"", "hello", "v=0\r\n", "v=0\r\nm=audio\r\n"} {
-		if err := u.Answer(ctx, control.Description{Type: "answer", SDP: sdp}); err == nil {
+		if err := u.Answer(ctx, signaling.Description{Type: "answer", SDP: sdp}); err == nil {
 			t.Errorf("%q was accepted", sdp)
 		}
 	}
@@ -471,7 +471,7 @@ func TestVoiceIsAnswered(t *testing.T) {
 	service.OnICECandidate(func(c *webrtc.ICECandidate) {
 		if c != nil {
 			init := c.ToJSON()
-			v.AddCandidate(control.Candidate{Candidate: init.Candidate, SDPMid: init.SDPMid, SDPMLineIndex: init.SDPMLineIndex})
+			v.AddCandidate(signaling.Candidate{Candidate: init.Candidate, SDPMid: init.SDPMid, SDPMLineIndex: init.SDPMLineIndex})
 		}
 	})
 	offer, err := service.CreateOffer(nil)
@@ -481,10 +481,10 @@ func TestVoiceIsAnswered(t *testing.T) {
 	if err := service.SetLocalDescription(offer); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := v.Accept(testContext(t), control.Description{Type: "offer", SDP: "hello"}); !errors.Is(err, errNotSDP) {
+	if _, err := v.Accept(testContext(t), signaling.Description{Type: "offer", SDP: "hello"}); !errors.Is(err, errNotSDP) {
 		t.Errorf("no offer: %v", err)
 	}
-	answer, err := v.Accept(testContext(t), control.Description{Type: "offer", SDP: offer.SDP})
+	answer, err := v.Accept(testContext(t), signaling.Description{Type: "offer", SDP: offer.SDP})
 	if err != nil || answer.Type != "answer" {
 		t.Fatalf("%+v, %v", answer, err)
 	}

@@ -5,8 +5,8 @@ import (
 	"errors"
 	"sync"
 
-	"github.com/agentruntime/agentruntime/runtime/control"
 	"github.com/agentruntime/agentruntime/runtime/event"
+	"github.com/agentruntime/agentruntime/runtime/signaling"
 )
 
 // Publisher is the peer that carries the microphone (protocol §5).
@@ -41,7 +41,7 @@ func (p *Publisher) receive(ev Event) {
 
 // Offer returns the offer, with the candidates found so far; restart asks for
 // new ICE credentials on the same peer (protocol §5.6).
-func (p *Publisher) Offer(ctx context.Context, restart bool) (control.Description, error) {
+func (p *Publisher) Offer(ctx context.Context, restart bool) (signaling.Description, error) {
 	p.Prepare()
 	peer, err := p.wait(ctx)
 	if err == nil && restart {
@@ -49,13 +49,13 @@ func (p *Publisher) Offer(ctx context.Context, restart bool) (control.Descriptio
 		err = peer.offer(ctx, true)
 	}
 	if err != nil {
-		return control.Description{}, err
+		return signaling.Description{}, err
 	}
-	return control.Description{Type: "offer", SDP: peer.localSDP()}, nil
+	return signaling.Description{Type: "offer", SDP: peer.localSDP()}, nil
 }
 
 // Answer applies the service's answer, and the candidates that came before it.
-func (p *Publisher) Answer(ctx context.Context, d control.Description) error {
+func (p *Publisher) Answer(ctx context.Context, d signaling.Description) error {
 	peer, err := p.wait(ctx)
 	if err != nil {
 		return err
@@ -72,8 +72,8 @@ func (p *Publisher) Answer(ctx context.Context, d control.Description) error {
 
 // AddCandidate may be called before the answer: the candidate is kept until
 // then.
-func (p *Publisher) AddCandidate(c control.ServerCandidate) {
-	p.remote.add(control.Candidate{Candidate: c.Candidate, SDPMLineIndex: &c.SDPMLineIndex})
+func (p *Publisher) AddCandidate(c signaling.ServerCandidate) {
+	p.remote.add(signaling.Candidate{Candidate: c.Candidate, SDPMLineIndex: &c.SDPMLineIndex})
 }
 
 // Stats reports what was sent so far; loss and jitter are measured by the service.
@@ -122,23 +122,23 @@ func (v *Voice) receive(ev Event) {
 
 // Accept applies the service's offer and returns the answer. The local candidates
 // follow as events.
-func (v *Voice) Accept(ctx context.Context, offer control.Description) (control.Description, error) {
+func (v *Voice) Accept(ctx context.Context, offer signaling.Description) (signaling.Description, error) {
 	peer, err := v.wait(ctx)
 	if err != nil {
-		return control.Description{}, err
+		return signaling.Description{}, err
 	}
 	if !looksLikeSDP(offer.SDP) {
-		return control.Description{}, errNotSDP
+		return signaling.Description{}, errNotSDP
 	}
 	if err := peer.accept(ctx, offer.SDP); err != nil {
-		return control.Description{}, err
+		return signaling.Description{}, err
 	}
 	v.remote.open(v.engine.addTo(peer))
-	return control.Description{Type: "answer", SDP: peer.localSDP()}, nil
+	return signaling.Description{Type: "answer", SDP: peer.localSDP()}, nil
 }
 
 // AddCandidate may be called before Accept: the candidate is kept until then.
-func (v *Voice) AddCandidate(c control.Candidate) { v.remote.add(c) }
+func (v *Voice) AddCandidate(c signaling.Candidate) { v.remote.add(c) }
 
 // Close ends the peer. It does not wait.
 func (v *Voice) Close() { v.close() }

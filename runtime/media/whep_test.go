@@ -12,8 +12,8 @@ import (
 	"time"
 
 	"github.com/agentruntime/agentruntime/internal/fetch"
-	"github.com/agentruntime/agentruntime/runtime/control"
 	"github.com/agentruntime/agentruntime/runtime/fault"
+	"github.com/agentruntime/agentruntime/runtime/signaling"
 )
 
 const testAnswer = "v=0\r\no=- 1 1 IN IP4 0.0.0.0\r\n"
@@ -88,7 +88,7 @@ func (slow) Close() error { return nil }
 
 func newWHEP(handle func(ctx context.Context, n int, r *fetch.Request) (*fetch.Response, error)) (*whep, *fakeHTTP) {
 	f := &fakeHTTP{handle: handle, start: time.Now()}
-	return &whep{&Config{Limits: control.Limits{}.WithDefaults(), Random: func() float64 { return 0.5 }, Log: func(string, string, map[string]any) {}}, f}, f
+	return &whep{&Config{Limits: signaling.Limits{}.WithDefaults(), Random: func() float64 { return 0.5 }, Log: func(string, string, map[string]any) {}}, f}, f
 }
 
 var errOffline = fault.New(fault.NetworkError, "POST edge.example/secret got no complete reply").Because(errors.New("offline"))
@@ -394,7 +394,7 @@ func TestTriesAreSpread(t *testing.T) {
 func TestReleaseWaitsNoLongerThanItsLimit(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var logged []string
-		w := &whep{&Config{Limits: control.Limits{}.WithDefaults(), Log: func(level, message string, _ map[string]any) {
+		w := &whep{&Config{Limits: signaling.Limits{}.WithDefaults(), Log: func(level, message string, _ map[string]any) {
 			logged = append(logged, level+" "+message)
 		}}, struct {
 			fetch.Client

@@ -6,10 +6,10 @@ import (
 	"io"
 	"iter"
 
+	"github.com/agentruntime/agentruntime/runtime/completion"
 	"github.com/agentruntime/agentruntime/runtime/converse"
 	"github.com/agentruntime/agentruntime/runtime/event"
 	"github.com/agentruntime/agentruntime/runtime/fault"
-	"github.com/agentruntime/agentruntime/runtime/sessionend"
 )
 
 // Conversation has the methods that sessions of every kind share (session §A). A session
@@ -130,13 +130,13 @@ func (c *Conversation) RespondToTool(ctx context.Context, id string, response ma
 // CompleteThread sends the completion signal now. It fails with invalid_state
 // once the session has ended, and with aborted at the end of ctx (timeout for a
 // deadline), which does not cancel the signal; every other outcome is in the result.
-func (c *Conversation) CompleteThread(ctx context.Context) (sessionend.Result, error) {
-	n, err := Ask(ctx, c.core, func(reply chan<- *sessionend.Notifier) { reply <- c.core.kind.Completing() })
+func (c *Conversation) CompleteThread(ctx context.Context) (completion.Result, error) {
+	n, err := Ask(ctx, c.core, func(reply chan<- *completion.Notifier) { reply <- c.core.kind.Completing() })
 	if err != nil {
-		return sessionend.Result{}, err
+		return completion.Result{}, err
 	}
 	if n == nil {
-		return sessionend.Result{}, fault.New(fault.InvalidState, "the session is "+c.Status().State)
+		return completion.Result{}, fault.New(fault.InvalidState, "the session is "+c.Status().State)
 	}
 	r, err := n.NotifyNow(ctx)
 	if err != nil {

@@ -15,10 +15,10 @@ import (
 	"time"
 
 	"github.com/agentruntime/agentruntime/internal/fetch"
+	"github.com/agentruntime/agentruntime/runtime/completion"
 	"github.com/agentruntime/agentruntime/runtime/converse"
 	"github.com/agentruntime/agentruntime/runtime/event"
 	"github.com/agentruntime/agentruntime/runtime/fault"
-	"github.com/agentruntime/agentruntime/runtime/sessionend"
 )
 
 // Core is what every session is made of: two queues, one of which owns its state while the
@@ -41,8 +41,8 @@ type Core struct {
 	Stall  Watchdog
 
 	// Notifier sends the completion signal, nil while there is no conversation to complete.
-	Notifier *sessionend.Notifier
-	last     *sessionend.Notifier // the newest that was dropped
+	Notifier *completion.Notifier
+	last     *completion.Notifier // the newest that was dropped
 
 	// Life lasts as long as a conversation; functions of the application are called with it.
 	Life context.Context
@@ -90,7 +90,7 @@ type Kind struct {
 	Disconnect func(DisconnectOptions)
 	// Completing returns the sender of the completion signal, nil once the session has ended.
 	// It runs on the queue.
-	Completing func() *sessionend.Notifier
+	Completing func() *completion.Notifier
 	// Place identifies the server-side session: a tool's answer is too late if it has changed
 	// by the time the reply arrives. It runs on the queue; nil means that there is none.
 	Place func() any
@@ -193,10 +193,10 @@ func (c *Core) mergeVars(vars map[string]any) {
 // Notify makes the sender of the completion signal. page is nil for a session that is not
 // connected, which must not announce itself to other tabs; network, which may be nil, is
 // called on any goroutine when the browser goes online or offline.
-func (c *Core) Notify(page sessionend.Page, network func(online bool)) {
+func (c *Core) Notify(page completion.Page, network func(online bool)) {
 	settings := c.opts.Settings
 	settings.Page = page
-	c.Notifier = sessionend.New(sessionend.Options{
+	c.Notifier = completion.New(completion.Options{
 		URL:        *c.opts.GenieURL,
 		HTTPClient: c.opts.HTTPClient,
 		Trace:      c.opts.TraceContext,
@@ -364,7 +364,7 @@ func (c *Core) WaitDelivered() {
 // Settle blocks until the completion signal was sent or failed, and the listener has received
 // the outcome.
 func (c *Core) Settle() {
-	var n *sessionend.Notifier
+	var n *completion.Notifier
 	c.Work.Call(func() {
 		if n = c.Notifier; n == nil {
 			n = c.last
@@ -398,7 +398,7 @@ func (c *Core) AfterDelivered(f func()) {
 }
 
 // completed emits the outcome of an attempt to send the completion signal.
-func (c *Core) completed(a sessionend.Attempt) {
+func (c *Core) completed(a completion.Attempt) {
 	c.Work.Post(func() {
 		outcome := "sent"
 		switch {

@@ -11,10 +11,10 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/agentruntime/agentruntime/runtime/completion"
 	"github.com/agentruntime/agentruntime/runtime/event"
 	"github.com/agentruntime/agentruntime/runtime/fault"
 	"github.com/agentruntime/agentruntime/runtime/httpclient"
-	"github.com/agentruntime/agentruntime/runtime/sessionend"
 )
 
 // inside is a minimal session: a Core whose state is a number.
@@ -253,7 +253,7 @@ func TestLogIsRedacted(t *testing.T) {
 
 func TestAnAttemptToCompleteIsAnEvent(t *testing.T) {
 	bubble(t, func(s *inside) {
-		s.completed(sessionend.Attempt{Reason: "manual", Sent: true, Suppressed: true, Peers: 2})
+		s.completed(completion.Attempt{Reason: "manual", Sent: true, Suppressed: true, Peers: 2})
 		want := event.SessionCompleted{Reason: "manual", Sent: true, Suppressed: true, Peers: 2}
 		if got := all[event.SessionCompleted](s); !slices.Equal(got, []event.SessionCompleted{want}) {
 			t.Errorf("%+v", got)

@@ -9,10 +9,10 @@ import (
 
 	"github.com/agentruntime/agentruntime/internal/options"
 	"github.com/agentruntime/agentruntime/runtime/appinit"
+	"github.com/agentruntime/agentruntime/runtime/completion"
 	"github.com/agentruntime/agentruntime/runtime/event"
 	"github.com/agentruntime/agentruntime/runtime/fault"
 	"github.com/agentruntime/agentruntime/runtime/httpclient"
-	"github.com/agentruntime/agentruntime/runtime/sessionend"
 )
 
 // Options are the options that sessions of every kind have (session §A.1.1).
@@ -64,7 +64,7 @@ type Options struct {
 	// 0 turns it off.
 	ToolSpiralLimit *int `json:"toolSpiralLimit" default:"10"`
 
-	sessionend.Settings
+	completion.Settings
 
 	// HTTPClient does the requests of a native program, and opens the WebSocket of a live
 	// session. Default: connections that Close closes.

@@ -18,7 +18,7 @@ import (
 	"github.com/agentruntime/agentruntime/internal/localservice/quota"
 	"github.com/agentruntime/agentruntime/internal/localservice/store"
 	"github.com/agentruntime/agentruntime/internal/localservice/token"
-	"github.com/agentruntime/agentruntime/runtime/control"
+	"github.com/agentruntime/agentruntime/runtime/signaling"
 )
 
 var (
@@ -257,10 +257,10 @@ func (s *Service) Opening(ctx context.Context, who Caller, t store.Thread, c Con
 	vars := variables(who, t, c, withResults(c.Vars, state.Started), "", messageID, t.UpdatedAt.Equal(t.CreatedAt))
 	phrase = brain.Render(who.Agent.Profile.OpeningPhrase, vars)
 	if strings.TrimSpace(phrase) == "" {
-		phrase = control.SilentOpening
+		phrase = signaling.SilentOpening
 	}
 	history, err := s.store.History(ctx, t.ID, 1)
-	if err != nil || len(history) > 0 || strings.TrimSpace(phrase) == control.SilentOpening {
+	if err != nil || len(history) > 0 || strings.TrimSpace(phrase) == signaling.SilentOpening {
 		return phrase, messageID, err
 	}
 	return phrase, messageID, s.store.AddMessage(ctx, &store.Message{

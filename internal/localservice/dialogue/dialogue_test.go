@@ -17,8 +17,8 @@ import (
 	"github.com/agentruntime/agentruntime/internal/localservice/brain"
 	"github.com/agentruntime/agentruntime/internal/localservice/store"
 	"github.com/agentruntime/agentruntime/internal/localservice/token"
-	"github.com/agentruntime/agentruntime/runtime/control"
 	"github.com/agentruntime/agentruntime/runtime/converse"
+	"github.com/agentruntime/agentruntime/runtime/signaling"
 )
 
 func TestMain(m *testing.M) {
@@ -154,8 +154,8 @@ func TestSilentAndEmptyOpeningsAreSilent(t *testing.T) {
 			t.Fatal(err)
 		}
 		got, _, err := f.Opening(ctx, who, thread, Context{})
-		if err != nil || got != control.SilentOpening {
-			t.Errorf("%q: opening %q, %v; want %q", phrase, got, err, control.SilentOpening)
+		if err != nil || got != signaling.SilentOpening {
+			t.Errorf("%q: opening %q, %v; want %q", phrase, got, err, signaling.SilentOpening)
 		}
 		wantLines(t, f.history(thread.ID))
 	}

@@ -9,7 +9,7 @@ import (
 
 	"github.com/agentruntime/agentruntime/internal/localservice/dialogue"
 	"github.com/agentruntime/agentruntime/internal/localservice/store"
-	"github.com/agentruntime/agentruntime/runtime/control"
+	"github.com/agentruntime/agentruntime/runtime/signaling"
 )
 
 // Bounds of a still of a shared screen (choice F10) or of the camera.
@@ -65,7 +65,7 @@ func isPicture(data []byte) bool {
 
 // replaceContext replaces the page's context for the brain; missing fields are
 // cleared. It applies from the next turn on (protocol §3.9, choice A20).
-func (s *Session) replaceContext(c control.GenieContext) {
+func (s *Session) replaceContext(c signaling.GenieContext) {
 	if !s.joined {
 		return
 	}
@@ -86,7 +86,7 @@ func (s *Session) dialogueContext() dialogue.Context {
 
 // clicked starts a turn about an element that the user clicked
 // (protocol §3.11, choice A21).
-func (s *Session) clicked(c control.HTMLClick) {
+func (s *Session) clicked(c signaling.HTMLClick) {
 	text := truncate(c.HTMLText)
 	p := s.active
 	if text == "" || !s.attentive() || p != nil && (p.by.uninterruptible() || !s.profile.InterruptionsEnabled) {

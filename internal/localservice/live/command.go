@@ -8,7 +8,7 @@ import (
 	"slices"
 	"time"
 
-	"github.com/agentruntime/agentruntime/runtime/control"
+	"github.com/agentruntime/agentruntime/runtime/signaling"
 )
 
 // Errors of commands.
@@ -171,15 +171,15 @@ func (s *Session) Send(ctx context.Context, event string, payload json.RawMessag
 // Fatal ends the session with one of the fatal events. Code is the payload of
 // unsupportedClient, "INTERNAL_ERROR" when it is empty.
 func (s *Session) Fatal(ctx context.Context, event, code string) error {
-	if !slices.Contains(control.FatalEvents(), event) {
+	if !slices.Contains(signaling.FatalEvents(), event) {
 		return fmt.Errorf("%q: %w", event, ErrNotFatal)
 	}
-	var payload any = control.Empty{}
-	if event == control.UnsupportedClient {
+	var payload any = signaling.Empty{}
+	if event == signaling.UnsupportedClient {
 		if code == "" {
 			code = codeInternal
 		}
-		payload = control.Unsupported{Code: code}
+		payload = signaling.Unsupported{Code: code}
 	}
 	return s.do(ctx, func() error {
 		s.fatal(event, payload)
@@ -190,7 +190,7 @@ func (s *Session) Fatal(ctx context.Context, event, code string) error {
 // FailVideo reports that the picture can't be made any more, and hangs up (protocol §4.8).
 func (s *Session) FailVideo(ctx context.Context) error {
 	return s.do(ctx, func() error {
-		s.emit(control.StvTaskFail, control.Empty{})
+		s.emit(signaling.StvTaskFail, signaling.Empty{})
 		s.hangUp()
 		return nil
 	})

@@ -1,7 +1,7 @@
 package live
 
 import (
-	"github.com/agentruntime/agentruntime/runtime/control"
+	"github.com/agentruntime/agentruntime/runtime/signaling"
 )
 
 // arguments are the arguments of an event.
@@ -19,27 +19,27 @@ const maxEvent = 400_000
 // handlers contains the handler of each event (protocol §3). Unknown events are
 // ignored.
 var handlers = map[string]func(*Session, arguments, reply){
-	control.Join:                with((*Session).join),
-	control.CheckAvailability:   without((*Session).answerAvailability),
-	control.StvNewSession:       without((*Session).newVideoSession),
-	control.ApprovedPermissions: without((*Session).approve),
-	control.ASRInit:             without((*Session).startMicrophone),
-	control.ASROffer:            with((*Session).offerMicrophone),
-	control.ASRClientCandidate:  with((*Session).microphoneCandidate),
-	control.VoiceAnswer:         with((*Session).voiceAnswer),
-	control.VoiceCandidate:      with((*Session).voiceCandidate),
-	control.TextEntered:         withReply((*Session).textEntered),
-	control.TapToTalkStart:      without((*Session).openTap),
-	control.TapToTalkEnd:        without((*Session).endTap),
-	control.MuteUser:            without(func(s *Session) { s.mute(true) }),
-	control.UnmuteUser:          without(func(s *Session) { s.mute(false) }),
-	control.PauseConversation:   without((*Session).pause),
-	control.ResumeConversation:  without((*Session).resume),
-	control.UpdateGenieContext:  with((*Session).replaceContext),
-	control.ScreenShareShot:     with((*Session).screenShare),
-	control.CameraShot:          with((*Session).cameraShot),
-	control.HTMLElementClick:    with((*Session).clicked),
-	control.FormLeadInfo:        with((*Session).formFilled),
+	signaling.Join:                with((*Session).join),
+	signaling.CheckAvailability:   without((*Session).answerAvailability),
+	signaling.StvNewSession:       without((*Session).newVideoSession),
+	signaling.ApprovedPermissions: without((*Session).approve),
+	signaling.ASRInit:             without((*Session).startMicrophone),
+	signaling.ASROffer:            with((*Session).offerMicrophone),
+	signaling.ASRClientCandidate:  with((*Session).microphoneCandidate),
+	signaling.VoiceAnswer:         with((*Session).voiceAnswer),
+	signaling.VoiceCandidate:      with((*Session).voiceCandidate),
+	signaling.TextEntered:         withReply((*Session).textEntered),
+	signaling.TapToTalkStart:      without((*Session).openTap),
+	signaling.TapToTalkEnd:        without((*Session).endTap),
+	signaling.MuteUser:            without(func(s *Session) { s.mute(true) }),
+	signaling.UnmuteUser:          without(func(s *Session) { s.mute(false) }),
+	signaling.PauseConversation:   without((*Session).pause),
+	signaling.ResumeConversation:  without((*Session).resume),
+	signaling.UpdateGenieContext:  with((*Session).replaceContext),
+	signaling.ScreenShareShot:     with((*Session).screenShare),
+	signaling.CameraShot:          with((*Session).cameraShot),
+	signaling.HTMLElementClick:    with((*Session).clicked),
+	signaling.FormLeadInfo:        with((*Session).formFilled),
 }
 
 // handle gives an event to its handler.
@@ -49,7 +49,7 @@ func (s *Session) handle(name string, args arguments, r reply) {
 		s.log.Debug("unknown event", "event", name)
 		return
 	}
-	if args.Size() > maxEvent && name != control.ScreenShareShot && name != control.CameraShot {
+	if args.Size() > maxEvent && name != signaling.ScreenShareShot && name != signaling.CameraShot {
 		s.log.Info("event dropped: it is too large", "event", name, "bytes", args.Size())
 		return
 	}

@@ -6,14 +6,14 @@ import (
 
 	"github.com/agentruntime/agentruntime/internal/localservice/quota"
 	"github.com/agentruntime/agentruntime/internal/socketio"
-	"github.com/agentruntime/agentruntime/runtime/control"
+	"github.com/agentruntime/agentruntime/runtime/signaling"
 )
 
 // FuzzEvents gives a session whatever a client may send, in any state. It must
 // neither panic nor keep more than one utterance, one microphone and one
 // downlink.
 func FuzzEvents(f *testing.F) {
-	for _, event := range append(control.ClientEvents(), control.VoiceAnswer, control.VoiceCandidate, "unknown") {
+	for _, event := range append(signaling.ClientEvents(), signaling.VoiceAnswer, signaling.VoiceCandidate, "unknown") {
 		for _, payload := range []string{
 			`{}`, `null`, `[]`, `"x"`, `{"text":"Hello","isFinal":true}`, `{"text":"","isSpeechStart":true}`,
 			`{"channel":"r","kaltura":{"ks":"token","request_vars":{"a":1}}}`, `{"request_vars":{"a":{"b":1}}}`,
@@ -23,11 +23,11 @@ func FuzzEvents(f *testing.F) {
 			f.Add(uint8(7), event, payload)
 		}
 	}
-	f.Add(uint8(0), control.ApprovedPermissions, `{}`)
-	f.Add(uint8(3), control.StvNewSession, `{}`)
-	f.Add(uint8(15), control.TapToTalkStart, `{}`)
-	f.Add(uint8(23), control.StvNewSession, `{}`)
-	f.Add(uint8(39), control.ResumeConversation, `{}`)
+	f.Add(uint8(0), signaling.ApprovedPermissions, `{}`)
+	f.Add(uint8(3), signaling.StvNewSession, `{}`)
+	f.Add(uint8(15), signaling.TapToTalkStart, `{}`)
+	f.Add(uint8(23), signaling.StvNewSession, `{}`)
+	f.Add(uint8(39), signaling.ResumeConversation, `{}`)
 	f.Fuzz(func(t *testing.T, state uint8, event, payload string) {
 		profile := talkative()
 		profile.TapToTalk, profile.AudioMode, profile.ScreenShare = state&8 != 0, state&16 != 0, true

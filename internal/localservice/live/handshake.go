@@ -8,8 +8,8 @@ import (
 	"github.com/agentruntime/agentruntime/internal/localservice/dialogue"
 	"github.com/agentruntime/agentruntime/internal/localservice/store"
 	"github.com/agentruntime/agentruntime/internal/localservice/token"
-	"github.com/agentruntime/agentruntime/runtime/control"
 	"github.com/agentruntime/agentruntime/runtime/converse"
+	"github.com/agentruntime/agentruntime/runtime/signaling"
 )
 
 // hostName is the name of this server instance, which is informational
@@ -28,12 +28,12 @@ const maxRoom = 128
 // join binds the session to its agent and its thread. Without a token nothing
 // happens, and a second join is ignored unless the first one failed
 // (protocol §2.9, §3.2, choice A9).
-func (s *Session) join(r control.JoinRequest) {
+func (s *Session) join(r signaling.JoinRequest) {
 	if s.joining || s.joined || r.Kaltura.KS == "" {
 		return
 	}
 	if r.Channel == "" || len(r.Channel) > maxRoom {
-		s.fatal(control.ThrowToBadRequest, control.Empty{})
+		s.fatal(signaling.ThrowToBadRequest, signaling.Empty{})
 		return
 	}
 	s.joining = true
@@ -49,7 +49,7 @@ func (s *Session) join(r control.JoinRequest) {
 
 // admit returns the caller of a join. The token of the join is used, which must be of
 // the same partner as the socket's (choice A6).
-func (s *Session) admit(c control.Context) (dialogue.Caller, error) {
+func (s *Session) admit(c signaling.Context) (dialogue.Caller, error) {
 	claims := s.caller
 	if c.KS != s.token {
 		var err error
@@ -112,18 +112,18 @@ func mayTalk(c *token.Claims) bool {
 // admitted replies to a join whose token was checked: with the configuration at once,
 // then, when the thread is ready, with the first segment and the end of the join
 // (protocol §2.5, choice A11).
-func (s *Session) admitted(c control.Context, who dialogue.Caller, err error) {
+func (s *Session) admitted(c signaling.Context, who dialogue.Caller, err error) {
 	if err != nil {
 		s.joining = false
 		s.refuse(err)
 		return
 	}
 	s.who, s.profile = who, &who.Agent.Profile
-	s.context = control.GenieContext{
+	s.context = signaling.GenieContext{
 		Capabilities: c.Capabilities, RequestVars: c.RequestVars, ContextID: c.ContextID, ContextType: c.ContextType,
 	}
 	s.log = s.log.With("agent", who.Agent.Name, "room", s.room)
-	s.emit(control.ClientConfig, control.ConfigurationEnvelope{ClientConfiguration: s.configuration()})
+	s.emit(signaling.ClientConfig, signaling.ConfigurationEnvelope{ClientConfiguration: s.configuration()})
 	place := s.dialogueContext()
 	s.spawn(func() {
 		var first converse.Segment
@@ -163,8 +163,8 @@ func (s *Session) threadReady(t store.Thread, first converse.Segment, err error)
 	s.joined = true
 	s.thread, s.openingPhrase = t, first.OpeningPhrase
 	s.log = s.log.With("thread", store.ThreadLabel(t.ID))
-	s.emit(control.AgentRawText, control.RawText{Delta: string(delta)})
-	s.emit(control.JoinComplete, control.Empty{})
+	s.emit(signaling.AgentRawText, signaling.RawText{Delta: string(delta)})
+	s.emit(signaling.JoinComplete, signaling.Empty{})
 	s.log.Info("session joined")
 	s.roomTimer.stop()
 	s.roomTimer = s.after(s.cfg.Timing.UnusedRoom, func() {
@@ -178,16 +178,16 @@ func (s *Session) refuse(err error) {
 	switch {
 	case s.ctx.Err() != nil:
 	case errors.Is(err, token.ErrRestricted):
-		s.fatal(control.UnsupportedClient, control.Unsupported{Code: codeUsage})
+		s.fatal(signaling.UnsupportedClient, signaling.Unsupported{Code: codeUsage})
 	case errors.Is(err, dialogue.ErrBusy), errors.Is(err, dialogue.ErrNotStored):
 		s.log.Warn("join refused", "err", err)
-		s.fatal(control.ThrowToNoAgent, control.Empty{})
+		s.fatal(signaling.ThrowToNoAgent, signaling.Empty{})
 	case isRequestError(err):
 		s.log.Info("join refused", "err", err)
-		s.fatal(control.ThrowToBadRequest, control.Empty{})
+		s.fatal(signaling.ThrowToBadRequest, signaling.Empty{})
 	default:
 		s.log.Error("join failed", "err", err)
-		s.fatal(control.UnsupportedClient, control.Unsupported{Code: codeInternal})
+		s.fatal(signaling.UnsupportedClient, signaling.Unsupported{Code: codeInternal})
 	}
 }
 
@@ -205,9 +205,9 @@ func isRequestError(err error) bool {
 }
 
 // configuration describes the agent to the client (protocol §4.2).
-func (s *Session) configuration() control.Configuration {
+func (s *Session) configuration() signaling.Configuration {
 	p := s.profile
-	c := control.Configuration{
+	c := signaling.Configuration{
 		Configuration:            map[string]any{},
 		NLUFeatures:              map[string]any{},
 		LanguageCode:             p.Language,
@@ -230,5 +230,5 @@ func (s *Session) configuration() control.Configuration {
 // answerAvailability reports whether a conversation could start now, before and
 // after a join (protocol §3.4).
 func (s *Session) answerAvailability() {
-	s.emit(control.AvailabilityResult, s.hub.availability(s.downlink != nil))
+	s.emit(signaling.AvailabilityResult, s.hub.availability(s.downlink != nil))
 }

@@ -7,13 +7,13 @@ import (
 
 	"github.com/agentruntime/agentruntime/internal/localservice/store"
 	"github.com/agentruntime/agentruntime/internal/localservice/voice"
-	"github.com/agentruntime/agentruntime/runtime/control"
+	"github.com/agentruntime/agentruntime/runtime/signaling"
 )
 
 func TestHandshakeOrder(t *testing.T) {
 	runSession(t, talkative(), Timing{}, func(f *fixture) {
 		f.join()
-		got := f.expect(control.ServerConnected, control.ClientConfig, control.AgentRawText, control.JoinComplete)
+		got := f.expect(signaling.ServerConnected, signaling.ClientConfig, signaling.AgentRawText, signaling.JoinComplete)
 		const first = `{"speechId":"","turnId":"","delta":"{\"role\":\"assistant\",\"type\":\"init_response\",\"content\":\"\",` +
 			`\"segmentNumber\":0,\"et\":0,\"threadId\":\"thread1\",\"messageId\":\"m0\",\"openingPhrase\":\"Hello there.\"}"}`
 		if got[2].payload != first {
@@ -22,28 +22,28 @@ func TestHandshakeOrder(t *testing.T) {
 		f.join()
 		f.expect() // joining twice gives no reply
 
-		f.send(control.StvNewSession, control.RoomRequest{RoomID: "room1"})
-		got = f.expect(control.StvNewSession, control.ShowAgent, control.AskPermissions)
+		f.send(signaling.StvNewSession, signaling.RoomRequest{RoomID: "room1"})
+		got = f.expect(signaling.StvNewSession, signaling.ShowAgent, signaling.AskPermissions)
 		if got[0].field("status") != "session started" {
 			t.Errorf("reply %s", got[0].payload)
 		}
 
-		f.send(control.ASRInit, control.ASRInitRequest{SessionID: "socket1"})
-		f.send(control.ASROffer, control.Offer{Offer: control.Description{Type: "offer", SDP: "v=0"}})
-		f.expect(control.ASRReady, control.ASRAnswer, control.ASRServerCandidate)
+		f.send(signaling.ASRInit, signaling.ASRInitRequest{SessionID: "socket1"})
+		f.send(signaling.ASROffer, signaling.Offer{Offer: signaling.Description{Type: "offer", SDP: "v=0"}})
+		f.expect(signaling.ASRReady, signaling.ASRAnswer, signaling.ASRServerCandidate)
 	})
 }
 
 func TestCapacityIsAnsweredBeforeTheJoin(t *testing.T) {
 	runSession(t, talkative(), Timing{}, func(f *fixture) {
-		f.send(control.CheckAvailability, control.Empty{})
-		got := f.expect(control.ServerConnected, control.AvailabilityResult)
+		f.send(signaling.CheckAvailability, signaling.Empty{})
+		got := f.expect(signaling.ServerConnected, signaling.AvailabilityResult)
 		if got[1].field("available") != true {
 			t.Errorf("got %s", got[1].payload)
 		}
 		f.hub.SetExhausted(true)
-		f.send(control.CheckAvailability, control.Empty{})
-		if got := f.expect(control.AvailabilityResult); got[0].field("available") != false {
+		f.send(signaling.CheckAvailability, signaling.Empty{})
+		if got := f.expect(signaling.AvailabilityResult); got[0].field("available") != false {
 			t.Errorf("got %s", got[0].payload)
 		}
 	})
@@ -52,19 +52,19 @@ func TestCapacityIsAnsweredBeforeTheJoin(t *testing.T) {
 func TestJoinThatIsRefused(t *testing.T) {
 	for _, tt := range []struct {
 		name    string
-		context control.Context
+		context signaling.Context
 		event   string
 		payload string
 	}{
-		{"unknown token", control.Context{KS: "nonsense"}, control.ThrowToBadRequest, `{}`},
-		{"token of another partner", control.Context{KS: "foreign"}, control.ThrowToBadRequest, `{}`},
-		{"token that is used up", control.Context{KS: "spent"}, control.UnsupportedClient, `{"code":"USAGE_LIMIT_EXCEEDED"}`},
-		{"somebody else's thread", control.Context{KS: "token", ThreadID: "somebody-elses"}, control.ThrowToBadRequest, `{}`},
-		{"reserved variable", control.Context{KS: "token", RequestVars: map[string]any{"sys__ks": "x"}}, control.ThrowToBadRequest, `{}`},
+		{"unknown token", signaling.Context{KS: "nonsense"}, signaling.ThrowToBadRequest, `{}`},
+		{"token of another partner", signaling.Context{KS: "foreign"}, signaling.ThrowToBadRequest, `{}`},
+		{"token that is used up", signaling.Context{KS: "spent"}, signaling.UnsupportedClient, `{"code":"USAGE_LIMIT_EXCEEDED"}`},
+		{"somebody else's thread", signaling.Context{KS: "token", ThreadID: "somebody-elses"}, signaling.ThrowToBadRequest, `{}`},
+		{"reserved variable", signaling.Context{KS: "token", RequestVars: map[string]any{"sys__ks": "x"}}, signaling.ThrowToBadRequest, `{}`},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			runSession(t, talkative(), Timing{}, func(f *fixture) {
-				f.send(control.Join, control.NewJoin("room1", "", tt.context))
+				f.send(signaling.Join, signaling.NewJoin("room1", "", tt.context))
 				if got := f.conn.last(); got.name != tt.event || got.payload != tt.payload {
 					t.Errorf("got %v", got)
 				}
@@ -78,10 +78,10 @@ func TestJoinThatIsRefused(t *testing.T) {
 
 func TestJoinWithoutTokenIsSilent(t *testing.T) {
 	runSession(t, talkative(), Timing{}, func(f *fixture) {
-		f.send(control.Join, control.NewJoin("room1", "", control.Context{}))
-		f.expect(control.ServerConnected)
+		f.send(signaling.Join, signaling.NewJoin("room1", "", signaling.Context{}))
+		f.expect(signaling.ServerConnected)
 		f.join() // one that failed does not count
-		f.expect(control.ClientConfig, control.AgentRawText, control.JoinComplete)
+		f.expect(signaling.ClientConfig, signaling.AgentRawText, signaling.JoinComplete)
 	})
 }
 
@@ -90,15 +90,15 @@ func TestFullServiceRefusesAVideoSession(t *testing.T) {
 		event string
 		set   func(*Hub)
 	}{
-		{control.ThrowToNoAgent, func(h *Hub) { h.SetExhausted(true) }},
-		{control.ThrowToExceededTier, func(h *Hub) { h.SetTierExceeded(true) }},
+		{signaling.ThrowToNoAgent, func(h *Hub) { h.SetExhausted(true) }},
+		{signaling.ThrowToExceededTier, func(h *Hub) { h.SetTierExceeded(true) }},
 	} {
 		t.Run(tt.event, func(t *testing.T) {
 			runSession(t, talkative(), Timing{}, func(f *fixture) {
 				f.join()
 				tt.set(f.hub)
 				f.conn.take()
-				f.send(control.StvNewSession, control.RoomRequest{})
+				f.send(signaling.StvNewSession, signaling.RoomRequest{})
 				f.expect(tt.event)
 				if !f.conn.gone() {
 					t.Error("the socket was left open")
@@ -109,7 +109,7 @@ func TestFullServiceRefusesAVideoSession(t *testing.T) {
 }
 
 func TestFatalEventsByCommand(t *testing.T) {
-	for _, event := range control.FatalEvents() {
+	for _, event := range signaling.FatalEvents() {
 		t.Run(event, func(t *testing.T) {
 			runSession(t, talkative(), Timing{}, func(f *fixture) {
 				f.open()
@@ -141,7 +141,7 @@ func TestSocketThatDoesNotJoinIsClosed(t *testing.T) {
 // TestTooLargeEventsAreDropped before they are decoded.
 func TestTooLargeEventsAreDropped(t *testing.T) {
 	runSession(t, talkative(), Timing{}, func(f *fixture) {
-		f.send(control.Join, map[string]any{"channel": "r", "kaltura": map[string]string{"ks": "token"}, "x": strings.Repeat("x", maxEvent)})
+		f.send(signaling.Join, map[string]any{"channel": "r", "kaltura": map[string]string{"ks": "token"}, "x": strings.Repeat("x", maxEvent)})
 		if f.join(); f.s.room == "r" {
 			t.Error("the event was handled")
 		}
@@ -168,7 +168,7 @@ func TestAvatarIsSeenAndHeard(t *testing.T) {
 	profile.Avatar = &store.AvatarProfile{Face: "Ben", VoiceID: "5ac0000000000000000000b2", VoiceName: "Deep", VoiceLanguage: "en", Speed: 1.2}
 	runSession(t, profile, Timing{}, func(f *fixture) {
 		f.ready()
-		f.send(control.ApprovedPermissions, control.Approval{})
+		f.send(signaling.ApprovedPermissions, signaling.Approval{})
 		f.wait(5 * time.Second)
 		if f.media.avatar != profile.Avatar {
 			t.Errorf("the picture is of %+v", f.media.avatar)
@@ -186,16 +186,16 @@ func TestAudioModeOffersTheVoice(t *testing.T) {
 	runSession(t, profile, Timing{}, func(f *fixture) {
 		f.ready()
 		f.conn.take()
-		f.send(control.StvNewSession, control.RoomRequest{})
-		got := f.expect(control.StvNewSession, control.ShowAgent, control.AskPermissions, control.VoiceOffer)
+		f.send(signaling.StvNewSession, signaling.RoomRequest{})
+		got := f.expect(signaling.StvNewSession, signaling.ShowAgent, signaling.AskPermissions, signaling.VoiceOffer)
 		if want := `{"status":"audio/phone mode - no STV session"}`; got[0].payload != want {
 			t.Errorf("reply %s, want %s", got[0].payload, want)
 		}
-		f.send(control.VoiceAnswer, control.Answer{Answer: control.Description{Type: "answer", SDP: "v=0 client"}})
+		f.send(signaling.VoiceAnswer, signaling.Answer{Answer: signaling.Description{Type: "answer", SDP: "v=0 client"}})
 		if f.media.downlink.answer != "v=0 client" {
 			t.Errorf("answer %q", f.media.downlink.answer)
 		}
-		f.send(control.ApprovedPermissions, control.Approval{})
+		f.send(signaling.ApprovedPermissions, signaling.Approval{})
 		f.wait(5 * time.Second)
 		if f.media.downlink.samples != 200 {
 			t.Errorf("played %d samples, want the 200 of the opening", f.media.downlink.samples)

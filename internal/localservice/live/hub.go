@@ -17,8 +17,8 @@ import (
 	"github.com/agentruntime/agentruntime/internal/localservice/token"
 	"github.com/agentruntime/agentruntime/internal/localservice/voice"
 	"github.com/agentruntime/agentruntime/internal/socketio"
-	"github.com/agentruntime/agentruntime/runtime/control"
 	"github.com/agentruntime/agentruntime/runtime/converse"
+	"github.com/agentruntime/agentruntime/runtime/signaling"
 )
 
 // PacketRate is how many packets a second a client may send for long; one that talks and
@@ -312,18 +312,18 @@ func (h *Hub) overTier() bool {
 
 // availability reports whether one more conversation could start; a session that has
 // its slot does not count against itself.
-func (h *Hub) availability(hasSlot bool) control.Availability {
+func (h *Hub) availability(hasSlot bool) signaling.Availability {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	calls := h.calls.Total()
 	free := !h.exhausted && (calls < h.cfg.Calls.Total || hasSlot)
-	details, err := json.Marshal(control.CapacityDetails{
+	details, err := json.Marshal(signaling.CapacityDetails{
 		StvAvailable: free, WhisperAvailable: true, ActiveCalls: calls, MaxCalls: h.cfg.Calls.Total, CapacityAvailable: free,
 	})
 	if err != nil { // a struct of numbers always marshals
-		return control.Availability{Error: err.Error()}
+		return signaling.Availability{Error: err.Error()}
 	}
-	a := control.Availability{Available: free, Details: details}
+	a := signaling.Availability{Available: free, Details: details}
 	if !free {
 		a.Reason = "capacity"
 	}

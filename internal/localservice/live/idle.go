@@ -4,7 +4,7 @@ import (
 	"cmp"
 	"time"
 
-	"github.com/agentruntime/agentruntime/runtime/control"
+	"github.com/agentruntime/agentruntime/runtime/signaling"
 )
 
 // What the agent says when the user is silent for long.
@@ -48,18 +48,18 @@ func (s *Session) limitTime() {
 	}
 	if notice > 0 && notice < limit {
 		s.limits[0] = s.after(limit-notice, func() {
-			s.emit(control.ConversationTimeWarning, control.TimeWarning{RemainingTime: notice.Seconds()})
+			s.emit(signaling.ConversationTimeWarning, signaling.TimeWarning{RemainingTime: notice.Seconds()})
 		})
 	}
 	s.limits[1] = s.after(limit, func() {
-		s.emit(control.ConversationTimeExpired, control.Empty{})
+		s.emit(signaling.ConversationTimeExpired, signaling.Empty{})
 		s.endConversation()
 	})
 }
 
 // endConversation ends the session from the service's side.
 func (s *Session) endConversation() {
-	s.emit(control.ConversationEnded, control.Empty{})
+	s.emit(signaling.ConversationEnded, signaling.Empty{})
 	s.hangUp()
 }
 

@@ -20,8 +20,8 @@ import (
 	"github.com/agentruntime/agentruntime/internal/localservice/token"
 	"github.com/agentruntime/agentruntime/internal/localservice/voice"
 	"github.com/agentruntime/agentruntime/internal/socketio"
-	"github.com/agentruntime/agentruntime/runtime/control"
 	"github.com/agentruntime/agentruntime/runtime/converse"
+	"github.com/agentruntime/agentruntime/runtime/signaling"
 )
 
 // fixture is a session in virtual time with a scripted brain, a voice that needs
@@ -107,13 +107,13 @@ func (f *fixture) receive(event string, payload any) *atomic.Int32 {
 // typeTurn sends a typed turn with an id.
 func (f *fixture) typeTurn(id, text string) *atomic.Int32 {
 	f.t.Helper()
-	return f.receive(control.TextEntered, control.Text{Text: text, IsFinal: true, ClientTurnID: id})
+	return f.receive(signaling.TextEntered, signaling.Text{Text: text, IsFinal: true, ClientTurnID: id})
 }
 
 func (f *fixture) say(text string) {
 	f.t.Helper()
-	f.send(control.TextEntered, control.BargeIn())
-	f.send(control.TextEntered, control.Text{Text: text, IsFinal: true})
+	f.send(signaling.TextEntered, signaling.BargeIn())
+	f.send(signaling.TextEntered, signaling.Text{Text: text, IsFinal: true})
 }
 
 func (f *fixture) wait(d time.Duration) {
@@ -124,24 +124,24 @@ func (f *fixture) wait(d time.Duration) {
 // join brings the session to joinComplete.
 func (f *fixture) join() {
 	f.t.Helper()
-	f.send(control.Join, control.NewJoin("room1", "", control.Context{KS: "token"}))
+	f.send(signaling.Join, signaling.NewJoin("room1", "", signaling.Context{KS: "token"}))
 }
 
 // ready brings the session to the moment before the approval.
 func (f *fixture) ready() {
 	f.t.Helper()
 	f.join()
-	f.send(control.StvNewSession, control.RoomRequest{RoomID: "room1"})
+	f.send(signaling.StvNewSession, signaling.RoomRequest{RoomID: "room1"})
 }
 
 // open brings the session past its opening turn.
 func (f *fixture) open() {
 	f.t.Helper()
 	f.ready()
-	f.send(control.ApprovedPermissions, control.Approval{Room: "room1"})
+	f.send(signaling.ApprovedPermissions, signaling.Approval{Room: "room1"})
 	f.wait(5 * time.Second)
 	for _, e := range f.conn.take() {
-		if e.name == control.StvFinishedTalking {
+		if e.name == signaling.StvFinishedTalking {
 			return
 		}
 	}

@@ -8,7 +8,7 @@ import (
 	"github.com/agentruntime/agentruntime/internal/localservice/quota"
 	"github.com/agentruntime/agentruntime/internal/localservice/store"
 	"github.com/agentruntime/agentruntime/internal/localservice/voice"
-	"github.com/agentruntime/agentruntime/runtime/control"
+	"github.com/agentruntime/agentruntime/runtime/signaling"
 )
 
 // Media makes the peers of a session. They count for the client.
@@ -71,20 +71,20 @@ func (s *Session) newVideoSession() {
 	reply, err := s.openDownlink()
 	switch {
 	case errors.Is(err, errBusy):
-		s.fatal(control.ThrowToNoAgent, control.Empty{})
+		s.fatal(signaling.ThrowToNoAgent, signaling.Empty{})
 		return
 	case errors.Is(err, errTier):
-		s.fatal(control.ThrowToExceededTier, control.Empty{})
+		s.fatal(signaling.ThrowToExceededTier, signaling.Empty{})
 		return
 	case err != nil:
 		s.log.Error("no downlink", "err", err)
-		s.fatal(control.UnsupportedClient, control.Unsupported{Code: codeInternal})
+		s.fatal(signaling.UnsupportedClient, signaling.Unsupported{Code: codeInternal})
 		return
 	}
-	s.emit(control.StvNewSession, reply)
-	s.emit(control.ShowAgent, control.Empty{})
-	s.emit(control.AskPermissions, control.PermissionRequest{
-		Constraints: control.Constraints{Audio: true, Video: s.voice == nil},
+	s.emit(signaling.StvNewSession, reply)
+	s.emit(signaling.ShowAgent, signaling.Empty{})
+	s.emit(signaling.AskPermissions, signaling.PermissionRequest{
+		Constraints: signaling.Constraints{Audio: true, Video: s.voice == nil},
 	})
 	s.playRest()
 	if s.voice != nil {
@@ -92,7 +92,7 @@ func (s *Session) newVideoSession() {
 	}
 }
 
-func (s *Session) openDownlink() (reply control.StvNewSessionReply, err error) {
+func (s *Session) openDownlink() (reply signaling.StvNewSessionReply, err error) {
 	if s.hub.overTier() {
 		return reply, errTier
 	}
@@ -103,7 +103,7 @@ func (s *Session) openDownlink() (reply control.StvNewSessionReply, err error) {
 	}
 	s.downlink, s.voice = nil, nil
 	if s.profile.AudioMode {
-		reply.Status = control.NoVideoStatus
+		reply.Status = signaling.NoVideoStatus
 		if s.voice, err = s.cfg.Media.OpenVoice(s.client()); err == nil {
 			s.downlink = s.voice
 		}
@@ -200,28 +200,28 @@ func rest(sound *voice.Speech, cut time.Duration) *voice.Speech {
 func (s *Session) offerVoice() {
 	sdp, err := s.voice.Offer()
 	if err != nil {
-		s.peerFailed(control.VoiceError, "no offer", err)
+		s.peerFailed(signaling.VoiceError, "no offer", err)
 		return
 	}
-	s.emit(control.VoiceOffer, control.Offer{Offer: control.Description{Type: "offer", SDP: sdp}})
+	s.emit(signaling.VoiceOffer, signaling.Offer{Offer: signaling.Description{Type: "offer", SDP: sdp}})
 }
 
-func (s *Session) voiceAnswer(a control.Answer) {
+func (s *Session) voiceAnswer(a signaling.Answer) {
 	if s.voice == nil {
 		return
 	}
 	if err := s.voice.Answer(a.Answer.SDP); err != nil {
-		s.peerFailed(control.VoiceError, "answer refused", err)
+		s.peerFailed(signaling.VoiceError, "answer refused", err)
 	}
 }
 
-func (s *Session) voiceCandidate(c control.ClientCandidate) {
+func (s *Session) voiceCandidate(c signaling.ClientCandidate) {
 	if s.voice != nil {
 		s.addCandidate(s.voice, c)
 	}
 }
 
-func (s *Session) addCandidate(peer interface{ AddCandidate(candidate string) error }, c control.ClientCandidate) {
+func (s *Session) addCandidate(peer interface{ AddCandidate(candidate string) error }, c signaling.ClientCandidate) {
 	if err := peer.AddCandidate(c.Candidate.Candidate); err != nil {
 		s.log.Debug("candidate refused", "err", err)
 	}
@@ -231,5 +231,5 @@ func (s *Session) addCandidate(peer interface{ AddCandidate(candidate string) er
 // which may quote addresses.
 func (s *Session) peerFailed(event, text string, err error) {
 	s.log.Warn("media peer", "event", event, "problem", text, "err", err)
-	s.emit(event, control.PeerError{Error: text})
+	s.emit(event, signaling.PeerError{Error: text})
 }

@@ -7,7 +7,7 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/agentruntime/agentruntime/internal/localservice/brain"
-	"github.com/agentruntime/agentruntime/runtime/control"
+	"github.com/agentruntime/agentruntime/runtime/signaling"
 )
 
 const (
@@ -82,12 +82,12 @@ func (s *Session) startMicrophone() {
 	s.closeMicrophone()
 	mic, err := s.cfg.Media.OpenMicrophone(s.client(), speechEvents{s, s.micCount}, s.profile.TapToTalk)
 	if err != nil {
-		s.peerFailed(control.ASRError, "no microphone peer", err)
+		s.peerFailed(signaling.ASRError, "no microphone peer", err)
 		return
 	}
 	s.mic = mic
 	mic.Mute(s.muted)
-	s.emit(control.ASRReady, control.Empty{})
+	s.emit(signaling.ASRReady, signaling.Empty{})
 }
 
 func (s *Session) closeMicrophone() {
@@ -101,22 +101,22 @@ func (s *Session) closeMicrophone() {
 
 // offerMicrophone answers an offer, and sends the candidates after the answer:
 // a client may lose those that come before it (protocol §5.2).
-func (s *Session) offerMicrophone(o control.Offer) {
+func (s *Session) offerMicrophone(o signaling.Offer) {
 	if s.mic == nil {
 		return
 	}
 	answer, candidates, err := s.mic.Offer(o.Offer.SDP, o.IsReconnect)
 	if err != nil {
-		s.peerFailed(control.ASRError, "offer refused", err)
+		s.peerFailed(signaling.ASRError, "offer refused", err)
 		return
 	}
-	s.emit(control.ASRAnswer, control.Answer{Answer: control.Description{Type: "answer", SDP: answer}})
+	s.emit(signaling.ASRAnswer, signaling.Answer{Answer: signaling.Description{Type: "answer", SDP: answer}})
 	for _, c := range candidates {
-		s.emit(control.ASRServerCandidate, control.ServerCandidate{UID: s.conn.ID(), Type: "ice_candidate", Candidate: c})
+		s.emit(signaling.ASRServerCandidate, signaling.ServerCandidate{UID: s.conn.ID(), Type: "ice_candidate", Candidate: c})
 	}
 }
 
-func (s *Session) microphoneCandidate(c control.ClientCandidate) {
+func (s *Session) microphoneCandidate(c signaling.ClientCandidate) {
 	if s.mic != nil {
 		s.addCandidate(s.mic, c)
 	}
@@ -129,8 +129,8 @@ func (s *Session) speechStarted() {
 		return
 	}
 	s.userActive()
-	s.debug(control.DebugSpeechDetected, control.SpeechDetected{SegmentType: "new", IsSpeechStartEvent: true})
-	s.emit(control.UserStartedTalking, control.Empty{})
+	s.debug(signaling.DebugSpeechDetected, signaling.SpeechDetected{SegmentType: "new", IsSpeechStartEvent: true})
+	s.emit(signaling.UserStartedTalking, signaling.Empty{})
 	s.bargeIn()
 }
 
@@ -143,7 +143,7 @@ func (s *Session) speechRecognized(text string) {
 	if text = truncate(strings.TrimSpace(text)); text == "" {
 		return // an empty window is no turn
 	}
-	s.debug(control.DebugSpeechDetected, control.SpeechDetected{Transcript: text, IsFinal: true, SegmentType: "final"})
+	s.debug(signaling.DebugSpeechDetected, signaling.SpeechDetected{Transcript: text, IsFinal: true, SegmentType: "final"})
 	s.userSaid(by, text)
 }
 

@@ -1,6 +1,6 @@
 package live
 
-import "github.com/agentruntime/agentruntime/runtime/control"
+import "github.com/agentruntime/agentruntime/runtime/signaling"
 
 // pause silences the agent. The event has no reply; what the user says meanwhile is
 // dropped (protocol §7.9, choices F5 to F7).
@@ -26,8 +26,8 @@ func (s *Session) expirePause() {
 	}
 	s.window.stop()
 	s.paused, s.released = false, true
-	s.emit(control.PauseSessionExpired, control.Empty{})
-	s.emit(control.SessionReadyForResume, control.Empty{})
+	s.emit(signaling.PauseSessionExpired, signaling.Empty{})
+	s.emit(signaling.SessionReadyForResume, signaling.Empty{})
 	s.freeMedia()
 }
 
@@ -39,11 +39,11 @@ func (s *Session) resume() {
 	case !s.joined:
 	case s.released:
 		s.resuming = true
-		s.emit(control.ResumingSession, control.Empty{})
+		s.emit(signaling.ResumingSession, signaling.Empty{})
 	default:
 		s.window.stop()
 		s.paused = false
-		s.emit(control.ConversationResumed, control.Empty{})
+		s.emit(signaling.ConversationResumed, signaling.Empty{})
 		if s.approved && !s.opened {
 			s.open()
 			return
@@ -63,7 +63,7 @@ func (s *Session) approve() {
 	case !s.joined:
 	case s.resuming:
 		s.resuming, s.released, s.approved = false, false, true
-		s.emit(control.ConversationResumed, control.Empty{})
+		s.emit(signaling.ConversationResumed, signaling.Empty{})
 		if !s.opened { // paused before the approval: there is nothing to replay
 			s.open()
 			return

@@ -8,26 +8,26 @@ import (
 	"time"
 
 	"github.com/agentruntime/agentruntime/internal/localservice/dialogue"
-	"github.com/agentruntime/agentruntime/runtime/control"
+	"github.com/agentruntime/agentruntime/runtime/signaling"
 )
 
 func TestPauseCutsAndShortResumeGoesOn(t *testing.T) {
 	runSession(t, talkative(), Timing{}, func(f *fixture) {
 		counting(f)
-		f.send(control.PauseConversation, control.Empty{})
-		got := f.expect(control.StvFinishedTalking)
+		f.send(signaling.PauseConversation, signaling.Empty{})
+		got := f.expect(signaling.StvFinishedTalking)
 		if got[0].payload != `{"agentContent":"One two"}` {
 			t.Errorf("spoken %s", got[0].payload)
 		}
 		f.say("Are you there?")
 		f.wait(DefaultPauseWindow - time.Second)
 		f.expect() // quiet, and no reply
-		f.send(control.ResumeConversation, control.Empty{})
-		f.expect(control.ConversationResumed)
+		f.send(signaling.ResumeConversation, signaling.Empty{})
+		f.expect(signaling.ConversationResumed)
 		f.wait(DefaultPauseWindow)
 		f.expect() // the window is not running any more
 		f.say("Hello again")
-		f.expect(control.AgentStartSpeech, control.AgentTurnToTalk, control.AgentEndTurn)
+		f.expect(signaling.AgentStartSpeech, signaling.AgentTurnToTalk, signaling.AgentEndTurn)
 	})
 }
 
@@ -37,8 +37,8 @@ func TestPauseWhileThinkingEndsTheTurn(t *testing.T) {
 		f.open()
 		f.say("Hello")
 		f.conn.take()
-		f.send(control.PauseConversation, control.Empty{})
-		f.expect(control.AgentEndTurn)
+		f.send(signaling.PauseConversation, signaling.Empty{})
+		f.expect(signaling.AgentEndTurn)
 		f.wait(90 * time.Second)
 		f.expect()
 	})
@@ -47,27 +47,27 @@ func TestPauseWhileThinkingEndsTheTurn(t *testing.T) {
 func TestResumeAfterExpiryReplaysTheLastLine(t *testing.T) {
 	runSession(t, talkative(), Timing{PauseWindow: 30 * time.Second}, func(f *fixture) {
 		counting(f)
-		f.send(control.ASRInit, control.ASRInitRequest{})
-		f.send(control.PauseConversation, control.Empty{})
+		f.send(signaling.ASRInit, signaling.ASRInitRequest{})
+		f.send(signaling.PauseConversation, signaling.Empty{})
 		f.conn.take()
 		f.wait(30 * time.Second)
-		f.expect(control.PauseSessionExpired, control.SessionReadyForResume)
+		f.expect(signaling.PauseSessionExpired, signaling.SessionReadyForResume)
 		if f.media.open != 0 {
 			t.Errorf("%d peers are left", f.media.open)
 		}
 		f.say("Hello?")
 		f.expect()
 
-		f.send(control.ResumeConversation, control.Empty{})
-		f.send(control.StvNewSession, control.RoomRequest{RoomID: "room1"})
-		f.send(control.CheckAvailability, control.Empty{})
-		f.expect(control.ResumingSession, control.StvNewSession, control.ShowAgent, control.AskPermissions, control.AvailabilityResult)
-		f.send(control.ASRInit, control.ASRInitRequest{})
-		f.expect(control.ASRReady)
-		f.send(control.ApprovedPermissions, control.Approval{Room: "room1"})
+		f.send(signaling.ResumeConversation, signaling.Empty{})
+		f.send(signaling.StvNewSession, signaling.RoomRequest{RoomID: "room1"})
+		f.send(signaling.CheckAvailability, signaling.Empty{})
+		f.expect(signaling.ResumingSession, signaling.StvNewSession, signaling.ShowAgent, signaling.AskPermissions, signaling.AvailabilityResult)
+		f.send(signaling.ASRInit, signaling.ASRInitRequest{})
+		f.expect(signaling.ASRReady)
+		f.send(signaling.ApprovedPermissions, signaling.Approval{Room: "room1"})
 		f.wait(5 * time.Second)
 		got := f.conn.take()
-		if got[0].name != control.ConversationResumed || got[1].name != control.GeneratingSpeech {
+		if got[0].name != signaling.ConversationResumed || got[1].name != signaling.GeneratingSpeech {
 			t.Fatalf("got %v", got)
 		}
 		if id, _ := got[1].field("speechId").(string); !strings.HasSuffix(id, "-resume-replay") {
@@ -84,32 +84,32 @@ func TestResumeAfterExpiryReplaysTheLastLine(t *testing.T) {
 func TestPauseBeforeTheApprovalStillOpens(t *testing.T) {
 	runSession(t, talkative(), Timing{PauseWindow: 30 * time.Second}, func(f *fixture) {
 		f.ready()
-		f.send(control.PauseConversation, control.Empty{})
+		f.send(signaling.PauseConversation, signaling.Empty{})
 		f.wait(30 * time.Second)
-		f.send(control.ResumeConversation, control.Empty{})
-		f.send(control.StvNewSession, control.RoomRequest{})
+		f.send(signaling.ResumeConversation, signaling.Empty{})
+		f.send(signaling.StvNewSession, signaling.RoomRequest{})
 		f.conn.take()
-		f.send(control.ApprovedPermissions, control.Approval{})
+		f.send(signaling.ApprovedPermissions, signaling.Approval{})
 		f.wait(5 * time.Second)
 		got := f.conn.take()
-		if len(got) == 0 || got[0].name != control.ConversationResumed || got[len(got)-1].name != control.StvFinishedTalking {
+		if len(got) == 0 || got[0].name != signaling.ConversationResumed || got[len(got)-1].name != signaling.StvFinishedTalking {
 			t.Fatalf("got %v", got)
 		}
 		if last := got[len(got)-1].field("agentContent"); last != f.s.openingPhrase {
 			t.Errorf("said %q, want the opening %q", last, f.s.openingPhrase)
 		}
 		f.say("Hello")
-		f.expect(control.AgentStartSpeech, control.AgentTurnToTalk, control.AgentEndTurn)
+		f.expect(signaling.AgentStartSpeech, signaling.AgentTurnToTalk, signaling.AgentEndTurn)
 	})
 }
 
 func TestResumeWithoutPauseIsHarmless(t *testing.T) {
 	runSession(t, talkative(), Timing{}, func(f *fixture) {
 		f.open()
-		f.send(control.ResumeConversation, control.Empty{})
-		f.expect(control.ConversationResumed)
+		f.send(signaling.ResumeConversation, signaling.Empty{})
+		f.expect(signaling.ConversationResumed)
 		f.say("Hello")
-		f.expect(control.AgentStartSpeech, control.AgentTurnToTalk, control.AgentEndTurn)
+		f.expect(signaling.AgentStartSpeech, signaling.AgentTurnToTalk, signaling.AgentEndTurn)
 	})
 }
 
@@ -119,21 +119,21 @@ func TestPauseExpiresByCommand(t *testing.T) {
 		if err := f.s.ExpirePause(f.t.Context()); !errors.Is(err, ErrNotPaused) {
 			t.Errorf("error %v, want %v", err, ErrNotPaused)
 		}
-		f.send(control.PauseConversation, control.Empty{})
+		f.send(signaling.PauseConversation, signaling.Empty{})
 		if err := f.s.ExpirePause(f.t.Context()); err != nil {
 			t.Fatal(err)
 		}
-		f.expect(control.PauseSessionExpired, control.SessionReadyForResume)
+		f.expect(signaling.PauseSessionExpired, signaling.SessionReadyForResume)
 	})
 }
 
 func TestPauseDuringTheOpeningReleasesHeldText(t *testing.T) {
 	runSession(t, talkative(), Timing{}, func(f *fixture) {
 		f.ready()
-		f.send(control.ApprovedPermissions, control.Approval{})
+		f.send(signaling.ApprovedPermissions, signaling.Approval{})
 		f.conn.take()
-		f.send(control.PauseConversation, control.Empty{})
-		f.expect(control.StvFinishedTalking)
+		f.send(signaling.PauseConversation, signaling.Empty{})
+		f.expect(signaling.StvFinishedTalking)
 	})
 }
 
@@ -141,8 +141,8 @@ func TestNewVideoSessionGoesOnWithTheUtterance(t *testing.T) {
 	runSession(t, talkative(), Timing{}, func(f *fixture) {
 		counting(f) // 250 of 500 samples were played
 		old := f.media.downlink
-		f.send(control.StvNewSession, control.RoomRequest{})
-		got := f.expect(control.StvNewSession, control.ShowAgent, control.AskPermissions)
+		f.send(signaling.StvNewSession, signaling.RoomRequest{})
+		got := f.expect(signaling.StvNewSession, signaling.ShowAgent, signaling.AskPermissions)
 		if got[0].field("session_id") != "stv2" {
 			t.Errorf("reply %s", got[0].payload)
 		}
@@ -163,11 +163,11 @@ func TestTimeLimitWarnsThenEnds(t *testing.T) {
 	runSession(t, talkative(), Timing{Conversation: 5 * time.Minute, Warning: time.Minute}, func(f *fixture) {
 		f.open()
 		f.wait(4 * time.Minute)
-		if got := f.expect(control.ConversationTimeWarning); got[0].payload != `{"remainingTime":60}` {
+		if got := f.expect(signaling.ConversationTimeWarning); got[0].payload != `{"remainingTime":60}` {
 			t.Errorf("got %s", got[0].payload)
 		}
 		f.wait(time.Minute)
-		f.expect(control.ConversationTimeExpired, control.ConversationEnded)
+		f.expect(signaling.ConversationTimeExpired, signaling.ConversationEnded)
 		if !f.conn.gone() {
 			t.Error("the socket was left open")
 		}
@@ -181,11 +181,11 @@ func TestAgentsOwnTimeLimit(t *testing.T) {
 	runSession(t, agent, Timing{}, func(f *fixture) {
 		f.open()
 		f.wait(30 * time.Second)
-		if got := f.expect(control.ConversationTimeWarning); got[0].payload != `{"remainingTime":60}` {
+		if got := f.expect(signaling.ConversationTimeWarning); got[0].payload != `{"remainingTime":60}` {
 			t.Errorf("got %s", got[0].payload)
 		}
 		f.wait(time.Minute)
-		f.expect(control.ConversationTimeExpired, control.ConversationEnded)
+		f.expect(signaling.ConversationTimeExpired, signaling.ConversationEnded)
 		if !f.conn.gone() {
 			t.Error("the socket was left open")
 		}
@@ -197,7 +197,7 @@ func TestSilentUserIsCheckedOnAndLeft(t *testing.T) {
 		f.open()
 		f.wait(16 * time.Second) // the opening ended 4.25 s ago
 		got := f.conn.take()
-		if id, _ := got[0].field("speechId").(string); !strings.HasSuffix(id, control.SuffixWakeUp) {
+		if id, _ := got[0].field("speechId").(string); !strings.HasSuffix(id, signaling.SuffixWakeUp) {
 			t.Fatalf("got %v", got)
 		}
 		f.wait(15 * time.Second)
@@ -205,7 +205,7 @@ func TestSilentUserIsCheckedOnAndLeft(t *testing.T) {
 		for _, e := range f.conn.take() {
 			names = append(names, e.name)
 		}
-		if n := len(names); n < 2 || names[n-1] != control.ConversationEnded || names[n-2] != control.StvFinishedTalking {
+		if n := len(names); n < 2 || names[n-1] != signaling.ConversationEnded || names[n-2] != signaling.StvFinishedTalking {
 			t.Errorf("got %q", names)
 		}
 	})
@@ -233,15 +233,15 @@ func TestTapToTalk(t *testing.T) {
 	profile.TapToTalk = true
 	runSession(t, profile, Timing{}, func(f *fixture) {
 		f.join()
-		f.send(control.ASRInit, control.ASRInitRequest{})
+		f.send(signaling.ASRInit, signaling.ASRInitRequest{})
 		counting(f)
 		if !f.media.tapOnly {
 			t.Error("the microphone is open although only the button counts")
 		}
-		f.send(control.TapToTalkStart, control.Empty{})
-		f.expect(control.AgentInterrupted, control.StvFinishedTalking)
+		f.send(signaling.TapToTalkStart, signaling.Empty{})
+		f.expect(signaling.AgentInterrupted, signaling.StvFinishedTalking)
 		f.wait(time.Second)
-		f.send(control.TapToTalkEnd, control.Empty{})
+		f.send(signaling.TapToTalkEnd, signaling.Empty{})
 		f.wait(tapSettles - time.Millisecond)
 		if got := f.media.mic.window(); got != "open" {
 			t.Errorf("window %q before its last words are in", got)
@@ -255,12 +255,12 @@ func TestTapToTalk(t *testing.T) {
 		f.expect() // an empty window is no turn
 		f.media.handler.SpeechRecognized("what now")
 		synctest.Wait()
-		got := f.expect(control.AgentStartSpeech, control.AgentTurnToTalk, control.AgentEndTurn)
+		got := f.expect(signaling.AgentStartSpeech, signaling.AgentTurnToTalk, signaling.AgentEndTurn)
 		if id, _ := got[0].field("speechId").(string); !strings.HasSuffix(id, "-tap-to-talk") {
 			t.Errorf("speechId %q", id)
 		}
 
-		f.send(control.TapToTalkStart, control.Empty{})
+		f.send(signaling.TapToTalkStart, signaling.Empty{})
 		f.wait(longestTap + tapSettles)
 		if got := f.media.mic.window(); got != "open close open close" {
 			t.Errorf("a window without an end: %q", got)
@@ -271,31 +271,31 @@ func TestTapToTalk(t *testing.T) {
 func TestMutedMicrophoneIsNotHeard(t *testing.T) {
 	runSession(t, talkative(), Timing{}, func(f *fixture) {
 		f.open()
-		f.send(control.ASRInit, control.ASRInitRequest{})
-		f.send(control.MuteUser, control.Empty{})
+		f.send(signaling.ASRInit, signaling.ASRInitRequest{})
+		f.send(signaling.MuteUser, signaling.Empty{})
 		if !f.media.mic.muted {
 			t.Error("the microphone does not know")
 		}
 		f.media.handler.SpeechStarted()
 		synctest.Wait()
-		f.expect(control.ASRReady)
-		f.send(control.ASRInit, control.ASRInitRequest{})
+		f.expect(signaling.ASRReady)
+		f.send(signaling.ASRInit, signaling.ASRInitRequest{})
 		if !f.media.mic.muted {
 			t.Error("a new peer forgets it")
 		}
-		f.send(control.UnmuteUser, control.Empty{})
+		f.send(signaling.UnmuteUser, signaling.Empty{})
 		f.media.handler.SpeechStarted()
 		synctest.Wait()
-		f.expect(control.ASRReady, control.UserStartedTalking)
+		f.expect(signaling.ASRReady, signaling.UserStartedTalking)
 	})
 }
 
 func TestBadMicrophoneOfferIsAnswered(t *testing.T) {
 	runSession(t, talkative(), Timing{}, func(f *fixture) {
 		f.open()
-		f.send(control.ASRInit, control.ASRInitRequest{})
-		f.send(control.ASROffer, control.Offer{})
-		got := f.expect(control.ASRReady, control.ASRError)
+		f.send(signaling.ASRInit, signaling.ASRInitRequest{})
+		f.send(signaling.ASROffer, signaling.Offer{})
+		got := f.expect(signaling.ASRReady, signaling.ASRError)
 		if got[1].payload != `{"error":"offer refused"}` {
 			t.Errorf("got %s", got[1].payload)
 		}
@@ -308,11 +308,11 @@ func TestStillsAreBounded(t *testing.T) {
 	runSession(t, profile, Timing{}, func(f *fixture) {
 		f.open()
 		picture := append([]byte("\xff\xd8\xff"), make([]byte, 1000)...)
-		f.send(control.ScreenShareShot, still{picture})
-		f.send(control.ScreenShareShot, still{picture}) // too soon
+		f.send(signaling.ScreenShareShot, still{picture})
+		f.send(signaling.ScreenShareShot, still{picture}) // too soon
 		f.wait(time.Second)
-		f.send(control.ScreenShareShot, still{append([]byte("\xff\xd8\xff"), make([]byte, maxStill)...)})
-		f.send(control.ScreenShareShot, still{[]byte("<svg/>")})
+		f.send(signaling.ScreenShareShot, still{append([]byte("\xff\xd8\xff"), make([]byte, maxStill)...)})
+		f.send(signaling.ScreenShareShot, still{[]byte("<svg/>")})
 		info, err := f.s.Info(f.t.Context())
 		if err != nil {
 			t.Fatal(err)
@@ -339,8 +339,8 @@ func TestCameraStillsReachTheBrain(t *testing.T) {
 	runSession(t, profile, Timing{}, func(f *fixture) {
 		f.open()
 		picture := []byte("\x89PNG\r\n\x1a\n picture")
-		f.send(control.CameraShot, still{picture})
-		f.send(control.ScreenShareShot, still{picture}) // is not enabled
+		f.send(signaling.CameraShot, still{picture})
+		f.send(signaling.ScreenShareShot, still{picture}) // is not enabled
 		f.say("What do you see?")
 		f.say("And now?")
 		if got := f.brain.asked[0]; string(got.Camera) != string(picture) || got.Screen != nil || got.Context.ScreenShare {
@@ -352,7 +352,7 @@ func TestCameraStillsReachTheBrain(t *testing.T) {
 	})
 	runSession(t, talkative(), Timing{}, func(f *fixture) {
 		f.open()
-		f.send(control.CameraShot, still{[]byte("\xff\xd8\xff")})
+		f.send(signaling.CameraShot, still{[]byte("\xff\xd8\xff")})
 		f.say("What do you see?")
 		if f.brain.asked[0].Camera != nil {
 			t.Error("an agent without camera analysis sees a still")
@@ -363,8 +363,8 @@ func TestCameraStillsReachTheBrain(t *testing.T) {
 func TestClickStartsATurn(t *testing.T) {
 	runSession(t, talkative(), Timing{}, func(f *fixture) {
 		f.open()
-		f.send(control.HTMLElementClick, control.HTMLClick{HTMLText: "Buy"})
-		got := f.expect(control.AgentStartSpeech, control.AgentTurnToTalk, control.AgentEndTurn)
+		f.send(signaling.HTMLElementClick, signaling.HTMLClick{HTMLText: "Buy"})
+		got := f.expect(signaling.AgentStartSpeech, signaling.AgentTurnToTalk, signaling.AgentEndTurn)
 		if got[1].payload != `{}` {
 			t.Errorf("turn %s", got[1].payload)
 		}
@@ -377,7 +377,7 @@ func TestClickStartsATurn(t *testing.T) {
 func TestFormIsStoredWithTheThread(t *testing.T) {
 	runSession(t, talkative(), Timing{}, func(f *fixture) {
 		f.open()
-		f.send(control.FormLeadInfo, map[string]any{"email": "sam@example.com"})
+		f.send(signaling.FormLeadInfo, map[string]any{"email": "sam@example.com"})
 		form, _ := f.brain.analysis[dialogue.FormKey].(map[string]any)
 		if form["email"] != "sam@example.com" {
 			t.Errorf("stored %v", f.brain.analysis)
@@ -418,7 +418,7 @@ func TestSlotWithoutAViewer(t *testing.T) {
 			t.Errorf("%d slots and %d peers are left", f.slots(), f.media.open)
 		}
 		f.media.viewerLost.Store(nil)
-		f.send(control.StvNewSession, control.RoomRequest{RoomID: "room1"})
+		f.send(signaling.StvNewSession, signaling.RoomRequest{RoomID: "room1"})
 		f.wait(2*DefaultUnwatched + time.Second)
 		if f.slots() != 1 {
 			t.Errorf("%d slots are taken by a session with a viewer, want 1", f.slots())

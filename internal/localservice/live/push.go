@@ -6,8 +6,8 @@ import (
 
 	"github.com/google/uuid"
 
-	"github.com/agentruntime/agentruntime/runtime/control"
 	"github.com/agentruntime/agentruntime/runtime/converse"
+	"github.com/agentruntime/agentruntime/runtime/signaling"
 )
 
 // maxPushed bounds the lines that wait in one session, against a server that pushes
@@ -73,7 +73,7 @@ func (s *Session) sayPushed() {
 	p := s.newSpeech(byPush, "")
 	p.turnID = uuid.NewString()
 	s.active = p
-	s.emit(control.AgentStartSpeech, control.StartSpeech{SpeechID: p.id, TurnID: p.turnID, IsNewTurn: true})
+	s.emit(signaling.AgentStartSpeech, signaling.StartSpeech{SpeechID: p.id, TurnID: p.turnID, IsNewTurn: true})
 	for i, seg := range []converse.Segment{
 		{Type: converse.Think, Content: "", SegmentStart: true, ThreadID: s.thread.ID, MessageID: next.messageID},
 		{Type: converse.Avatar, Content: next.text, SegmentStart: true, SegmentEnd: true},

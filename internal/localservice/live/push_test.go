@@ -6,7 +6,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/agentruntime/agentruntime/runtime/control"
+	"github.com/agentruntime/agentruntime/runtime/signaling"
 )
 
 // push gives the session a line that is in its thread.
@@ -25,9 +25,9 @@ func TestPush(t *testing.T) {
 		}
 		f.wait(5 * time.Second)
 		got := f.expect(
-			control.AgentStartSpeech, control.AgentRawText, control.AgentRawText, control.GeneratingSpeech,
-			control.StvSpeechChunk, control.StvStartedTalking, control.AgentRawText, control.AgentEndTurn, control.StvFinishedGenerating,
-			control.StvSpeechChunk, control.StvSpeechChunk, control.StvSpeechChunk, control.StvFinishedTalking,
+			signaling.AgentStartSpeech, signaling.AgentRawText, signaling.AgentRawText, signaling.GeneratingSpeech,
+			signaling.StvSpeechChunk, signaling.StvStartedTalking, signaling.AgentRawText, signaling.AgentEndTurn, signaling.StvFinishedGenerating,
+			signaling.StvSpeechChunk, signaling.StvSpeechChunk, signaling.StvSpeechChunk, signaling.StvFinishedTalking,
 		)
 		if id := fmt.Sprint(got[0].field("speechId")); len(id) < 6 || id[4:] != "-begin-agent-conversation" || got[0].field("isNewTurn") != true {
 			t.Errorf("begins with %s", got[0].payload)
@@ -55,7 +55,7 @@ func TestPushWaitsForSilence(t *testing.T) {
 			t.Helper()
 			f.wait(8 * time.Second)
 			for _, e := range f.conn.take() {
-				if e.name == control.StvFinishedTalking {
+				if e.name == signaling.StvFinishedTalking {
 					lines = append(lines, fmt.Sprint(e.field("agentContent")))
 				}
 			}
@@ -74,7 +74,7 @@ func TestPushWaitsForSilence(t *testing.T) {
 		f.push("thread1", "One.")
 		f.push("thread1", "Two.")
 		want("before the approval")
-		f.send(control.ApprovedPermissions, control.Approval{Room: "room1"})
+		f.send(signaling.ApprovedPermissions, signaling.Approval{Room: "room1"})
 		want("after it", "Hello there.", "One.", "Two.")
 
 		f.brain.answer = saying(time.Millisecond, "Fine.")
@@ -88,16 +88,16 @@ func TestPushWaitsForSilence(t *testing.T) {
 		f.say("Stop")
 		want("cut by a turn", "Four is", "Fine.", "Five.")
 
-		f.send(control.PauseConversation, control.Empty{})
+		f.send(signaling.PauseConversation, signaling.Empty{})
 		f.push("thread1", "Six.")
 		want("while paused")
-		f.send(control.ResumeConversation, control.Empty{})
+		f.send(signaling.ResumeConversation, signaling.Empty{})
 		want("after the pause", "Six.")
 
 		f.push("thread1", "Seven is a long line of words.")
 		f.wait(800 * time.Millisecond)
 		f.push("thread1", "Eight.")
-		f.send(control.TextEntered, control.BargeIn())
+		f.send(signaling.TextEntered, signaling.BargeIn())
 		want("cut without a turn", "Seven is", "Eight.")
 	})
 }

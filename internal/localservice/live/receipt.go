@@ -4,7 +4,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/agentruntime/agentruntime/runtime/control"
+	"github.com/agentruntime/agentruntime/runtime/signaling"
 )
 
 // maxTurnID bounds the id that a client gives to a turn, in bytes; ours send 16.
@@ -22,7 +22,7 @@ type receipt struct {
 
 // textEntered handles typed text, or the marker that is sent before it (protocol
 // §3.6). Partial text is ignored.
-func (s *Session) textEntered(t control.Text, r reply) {
+func (s *Session) textEntered(t signaling.Text, r reply) {
 	text := truncate(strings.TrimSpace(t.Text))
 	switch {
 	case !t.IsFinal && t.IsSpeechStart && text == "":

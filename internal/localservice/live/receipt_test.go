@@ -7,7 +7,7 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/agentruntime/agentruntime/runtime/control"
+	"github.com/agentruntime/agentruntime/runtime/signaling"
 )
 
 func TestATypedTurnIsAcknowledgedOnceItIsStored(t *testing.T) {
@@ -19,7 +19,7 @@ func TestATypedTurnIsAcknowledgedOnceItIsStored(t *testing.T) {
 		lost := f.typeTurn("t-1", "Hello")
 		f.brain.full = false
 		again := f.typeTurn("t-1", "Hello")
-		other := f.receive(control.TextEntered, control.Text{Text: "no id", IsFinal: true})
+		other := f.receive(signaling.TextEntered, signaling.Text{Text: "no id", IsFinal: true})
 		for turn, want := range map[*atomic.Int32]int32{early: 0, lost: 0, again: 1, other: 1} {
 			if turn.Load() != want {
 				t.Errorf("acknowledged %d times, want %d", turn.Load(), want)
@@ -67,7 +67,7 @@ func TestARepeatedTurnIsDroppedAndAcknowledged(t *testing.T) {
 			t.Errorf("asked %q, want %q", got, want)
 		}
 		for _, e := range f.conn.take() {
-			if e.name == control.AgentInterrupted {
+			if e.name == signaling.AgentInterrupted {
 				t.Error("the repetition interrupted the agent")
 			}
 		}
@@ -136,8 +136,8 @@ func TestWhatWaitsForTheAgentIsAcknowledgedWhenItIsAsked(t *testing.T) {
 		}
 		f.wait(300 * time.Millisecond) // the agent talks again
 		paused := f.typeTurn("t-3", "Never mind")
-		f.send(control.PauseConversation, control.Empty{})
-		f.send(control.ResumeConversation, control.Empty{})
+		f.send(signaling.PauseConversation, signaling.Empty{})
+		f.send(signaling.ResumeConversation, signaling.Empty{})
 		if paused.Load() != 0 {
 			t.Error("a dropped text was acknowledged")
 		}

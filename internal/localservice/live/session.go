@@ -10,7 +10,7 @@ import (
 	"github.com/agentruntime/agentruntime/internal/localservice/store"
 	"github.com/agentruntime/agentruntime/internal/localservice/token"
 	"github.com/agentruntime/agentruntime/internal/socketio"
-	"github.com/agentruntime/agentruntime/runtime/control"
+	"github.com/agentruntime/agentruntime/runtime/signaling"
 )
 
 // Session is one control-plane socket and the conversation on it. Its exported
@@ -42,7 +42,7 @@ type Session struct {
 	who              dialogue.Caller
 	profile          *store.Profile // of who.Agent
 	thread           store.Thread
-	context          control.GenieContext
+	context          signaling.GenieContext
 	openingPhrase    string
 	roomTimer        *timer // until the join, and then until the first stvNewSession
 
@@ -79,7 +79,7 @@ type Session struct {
 func (s *Session) run(events <-chan socketio.Event) {
 	defer close(s.ended)
 	defer s.close()
-	s.emit(control.ServerConnected, control.Hello{FinalURL: s.cfg.MediaURL, HostName: hostName})
+	s.emit(signaling.ServerConnected, signaling.Hello{FinalURL: s.cfg.MediaURL, HostName: hostName})
 	s.roomTimer = s.after(s.cfg.Timing.Join, func() {
 		s.log.Info("no room joined, closing")
 		s.hangUp()
@@ -140,5 +140,5 @@ func (s *Session) debug(name string, payload any) {
 }
 
 func (s *Session) debugState(state, preparing string) {
-	s.debug(control.DebugState, control.ConversationState{State: state, PreparingAnswerState: preparing})
+	s.debug(signaling.DebugState, signaling.ConversationState{State: state, PreparingAnswerState: preparing})
 }

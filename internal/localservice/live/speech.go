@@ -6,7 +6,7 @@ import (
 	"time"
 
 	"github.com/agentruntime/agentruntime/internal/localservice/voice"
-	"github.com/agentruntime/agentruntime/runtime/control"
+	"github.com/agentruntime/agentruntime/runtime/signaling"
 )
 
 const (
@@ -144,8 +144,8 @@ func (s *Session) line(by trigger, text string) {
 	p.answered, p.turnEnded, p.generated = true, true, true
 	s.active = p
 	text = strings.TrimSpace(text)
-	if text == "" || text == control.SilentOpening {
-		s.emit(control.GeneratingSpeech, control.Sentence{Text: control.SilentOpening, SpeechID: p.id})
+	if text == "" || text == signaling.SilentOpening {
+		s.emit(signaling.GeneratingSpeech, signaling.Sentence{Text: signaling.SilentOpening, SpeechID: p.id})
 		p.silent = true
 		p.chunks = []chunk{{at: time.Now(), duration: silentOpening}}
 		p.end = time.Now().Add(silentOpening)
@@ -174,12 +174,12 @@ func (s *Session) step(p *speech) {
 	s.voiceNext(p, now)
 	if p.answered && !p.turnEnded {
 		p.turnEnded = true
-		s.send(p, waits, control.AgentEndTurn, control.EndTurn{SpeechID: p.id, TurnID: p.turnID})
+		s.send(p, waits, signaling.AgentEndTurn, signaling.EndTurn{SpeechID: p.id, TurnID: p.turnID})
 	}
 	if p.complete() && !p.generated {
 		p.generated = true
 		if len(p.said) > 0 {
-			s.send(p, waits, control.StvFinishedGenerating, control.FinishedGenerating{SpeechID: p.id})
+			s.send(p, waits, signaling.StvFinishedGenerating, signaling.FinishedGenerating{SpeechID: p.id})
 		}
 	}
 	s.release(p)
@@ -206,7 +206,7 @@ func (s *Session) voiceNext(p *speech, now time.Time) {
 	p.said = append(p.said, text)
 	p.voicing = true
 	how := s.manner()
-	s.emit(control.GeneratingSpeech, control.Sentence{Text: text, SpeechID: p.id})
+	s.emit(signaling.GeneratingSpeech, signaling.Sentence{Text: text, SpeechID: p.id})
 	s.spawn(func() {
 		sound, err := s.cfg.Voice.Speak(p.ctx, text, how)
 		s.post(func() {
@@ -246,7 +246,7 @@ func (s *Session) voiced(p *speech, text string, sound *voice.Speech, err error)
 		p.chunks = append(p.chunks, chunk{text: c.Text, at: p.end, duration: c.Duration})
 		p.end = p.end.Add(c.Duration)
 	}
-	s.debug(control.DebugStvTask, control.StvTask{
+	s.debug(signaling.DebugStvTask, signaling.StvTask{
 		Text: text, SpeechID: p.id, Duration: int(p.end.Sub(start).Milliseconds()),
 	})
 	s.step(p)
@@ -258,10 +258,10 @@ func (s *Session) caption(p *speech, c chunk) {
 	if p.silent {
 		ms = sentinelMs
 	}
-	s.emit(control.StvSpeechChunk, control.SpeechChunk{Text: c.text, SpeechID: p.id, DurationMs: ms})
+	s.emit(signaling.StvSpeechChunk, signaling.SpeechChunk{Text: c.text, SpeechID: p.id, DurationMs: ms})
 	if !p.started {
 		p.started = true
-		s.emit(control.StvStartedTalking, control.Empty{})
+		s.emit(signaling.StvStartedTalking, signaling.Empty{})
 		s.debugState("AgentTalking", "Idle")
 	}
 }
@@ -295,7 +295,7 @@ func (s *Session) release(p *speech) {
 func (s *Session) finish(p *speech) {
 	s.drop(p, outcome{kept: true})
 	if len(p.said) > 0 || p.silent {
-		s.emit(control.StvFinishedTalking, control.FinishedTalking{AgentContent: strings.Join(p.sounding, " ")})
+		s.emit(signaling.StvFinishedTalking, signaling.FinishedTalking{AgentContent: strings.Join(p.sounding, " ")})
 	}
 	s.debugState("Idle", "Idle")
 	s.afterSpeech(p)

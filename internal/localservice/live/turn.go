@@ -11,8 +11,8 @@ import (
 
 	"github.com/agentruntime/agentruntime/internal/localservice/dialogue"
 	"github.com/agentruntime/agentruntime/internal/localservice/store"
-	"github.com/agentruntime/agentruntime/runtime/control"
 	"github.com/agentruntime/agentruntime/runtime/converse"
+	"github.com/agentruntime/agentruntime/runtime/signaling"
 )
 
 // maxText bounds what a user says in one turn, in characters (choice A16).
@@ -94,11 +94,11 @@ func (s *Session) ask(p *speech, turnID, said string, isNew bool) {
 	s.active = p
 	s.idle.stop()
 	s.debugState("PreparingAudio", "PreparingAnswer")
-	s.debug(control.DebugLLMInput, control.LLMInput{
+	s.debug(signaling.DebugLLMInput, signaling.LLMInput{
 		UserInput: p.asked, FinalSegment: said, SpeechID: p.id, SegmentType: "final", IsFinal: true,
 	})
-	s.emit(control.AgentStartSpeech, control.StartSpeech{SpeechID: p.id, TurnID: turnID, IsNewTurn: isNew})
-	s.emit(control.AgentTurnToTalk, control.TurnToTalk{UserTranscription: said})
+	s.emit(signaling.AgentStartSpeech, signaling.StartSpeech{SpeechID: p.id, TurnID: turnID, IsNewTurn: isNew})
+	s.emit(signaling.AgentTurnToTalk, signaling.TurnToTalk{UserTranscription: said})
 	s.spawn(s.asker(p))
 }
 
@@ -161,7 +161,7 @@ func (s *Session) segment(p *speech, seg converse.Segment) {
 		s.log.Warn("a segment can't be sent", "err", err)
 		return
 	}
-	s.send(p, closesTurn(seg), control.AgentRawText, control.RawText{SpeechID: p.id, TurnID: p.turnID, Delta: string(delta)})
+	s.send(p, closesTurn(seg), signaling.AgentRawText, signaling.RawText{SpeechID: p.id, TurnID: p.turnID, Delta: string(delta)})
 	if seg.Type.Spoken() {
 		p.add(p.split.add(seg.ContentString())...)
 	}
@@ -236,7 +236,7 @@ func (s *Session) bargeIn() {
 
 // interrupt cuts p because the user speaks (protocol §7.8).
 func (s *Session) interrupt(p *speech) {
-	s.cut(p, func() { s.emit(control.AgentInterrupted, control.Empty{}) })
+	s.cut(p, func() { s.emit(signaling.AgentInterrupted, signaling.Empty{}) })
 }
 
 // cut ends p at once. The thread keeps only what was played (choice E17).
@@ -246,11 +246,11 @@ func (s *Session) cut(p *speech, announce func()) {
 	s.silence()
 	announce()
 	if len(p.said) > 0 || p.silent {
-		s.emit(control.StvFinishedTalking, control.FinishedTalking{AgentContent: spoken})
+		s.emit(signaling.StvFinishedTalking, signaling.FinishedTalking{AgentContent: spoken})
 	}
 	// agent_end_turn may have been held back, or not have come yet (choice B12).
 	if p.turnID != "" && (!p.turnEnded || len(p.held) > 0) {
-		s.emit(control.AgentEndTurn, control.EndTurn{SpeechID: p.id, TurnID: p.turnID})
+		s.emit(signaling.AgentEndTurn, signaling.EndTurn{SpeechID: p.id, TurnID: p.turnID})
 	}
 	s.debugState("Idle", "Idle")
 	s.pushLater()

@@ -10,21 +10,21 @@ import (
 	"time"
 
 	"github.com/agentruntime/agentruntime/internal/localservice/dialogue"
-	"github.com/agentruntime/agentruntime/runtime/control"
 	"github.com/agentruntime/agentruntime/runtime/converse"
+	"github.com/agentruntime/agentruntime/runtime/signaling"
 )
 
 func TestOpeningTurn(t *testing.T) {
 	runSession(t, talkative(), Timing{}, func(f *fixture) {
 		f.ready()
 		f.conn.take()
-		f.send(control.ApprovedPermissions, control.Approval{})
+		f.send(signaling.ApprovedPermissions, signaling.Approval{})
 		f.say("too early")
 		f.wait(5 * time.Second)
-		got := f.expect(control.GeneratingSpeech, control.StvSpeechChunk, control.StvStartedTalking,
-			control.StvSpeechChunk, control.StvFinishedTalking)
+		got := f.expect(signaling.GeneratingSpeech, signaling.StvSpeechChunk, signaling.StvStartedTalking,
+			signaling.StvSpeechChunk, signaling.StvFinishedTalking)
 		id, _ := got[0].field("speechId").(string)
-		if !strings.HasSuffix(id, control.SuffixOpening) {
+		if !strings.HasSuffix(id, signaling.SuffixOpening) {
 			t.Errorf("speechId %q", id)
 		}
 		if got[0].field("text") != "Hello there." || got[4].field("agentContent") != "Hello there." {
@@ -49,9 +49,9 @@ func TestSilentOpening(t *testing.T) {
 	runSession(t, profile, Timing{}, func(f *fixture) {
 		f.ready()
 		f.conn.take()
-		f.send(control.ApprovedPermissions, control.Approval{})
+		f.send(signaling.ApprovedPermissions, signaling.Approval{})
 		f.wait(time.Second)
-		got := f.expect(control.GeneratingSpeech, control.StvSpeechChunk, control.StvStartedTalking, control.StvFinishedTalking)
+		got := f.expect(signaling.GeneratingSpeech, signaling.StvSpeechChunk, signaling.StvStartedTalking, signaling.StvFinishedTalking)
 		if got[0].field("text") != "<blank>" || got[3].field("agentContent") != "" {
 			t.Errorf("got %v", got)
 		}
@@ -76,19 +76,19 @@ func TestTypedTurn(t *testing.T) {
 		f.say("What is new today?")
 		f.wait(5 * time.Second)
 		got := f.expect(
-			control.AgentStartSpeech, control.AgentTurnToTalk,
-			control.AgentRawText,                       // think
-			control.AgentRawText, control.AgentRawText, // the first sentence is complete
-			control.GeneratingSpeech,
-			control.AgentRawText, control.AgentRawText, // the second
-			control.StvSpeechChunk, control.StvStartedTalking,
-			control.GeneratingSpeech,
-			control.AgentRawText, control.AgentRawText, // share and the final think waited for the sound
-			control.AgentEndTurn,
-			control.StvSpeechChunk, // 100 ms later
-			control.StvFinishedGenerating,
-			control.StvSpeechChunk, control.StvSpeechChunk, control.StvSpeechChunk, control.StvSpeechChunk,
-			control.StvFinishedTalking,
+			signaling.AgentStartSpeech, signaling.AgentTurnToTalk,
+			signaling.AgentRawText,                         // think
+			signaling.AgentRawText, signaling.AgentRawText, // the first sentence is complete
+			signaling.GeneratingSpeech,
+			signaling.AgentRawText, signaling.AgentRawText, // the second
+			signaling.StvSpeechChunk, signaling.StvStartedTalking,
+			signaling.GeneratingSpeech,
+			signaling.AgentRawText, signaling.AgentRawText, // share and the final think waited for the sound
+			signaling.AgentEndTurn,
+			signaling.StvSpeechChunk, // 100 ms later
+			signaling.StvFinishedGenerating,
+			signaling.StvSpeechChunk, signaling.StvSpeechChunk, signaling.StvSpeechChunk, signaling.StvSpeechChunk,
+			signaling.StvFinishedTalking,
 		)
 		start, turn := got[0], got[1]
 		id, _ := start.field("speechId").(string)
@@ -116,7 +116,7 @@ func TestTurnWithoutWordsIsOver(t *testing.T) {
 	runSession(t, talkative(), Timing{}, func(f *fixture) {
 		f.open()
 		f.say("Hello")
-		f.expect(control.AgentStartSpeech, control.AgentTurnToTalk, control.AgentEndTurn)
+		f.expect(signaling.AgentStartSpeech, signaling.AgentTurnToTalk, signaling.AgentEndTurn)
 		if f.s.active != nil {
 			t.Error("the turn goes on")
 		}
@@ -130,10 +130,10 @@ func TestVoiceThatFailsEndsTheTurn(t *testing.T) {
 		f.brain.answer = saying(0, "Fine.")
 		f.say("Hello")
 		f.wait(time.Second)
-		got := f.expect(control.AgentStartSpeech, control.AgentTurnToTalk,
-			control.AgentRawText, control.AgentRawText, control.AgentRawText, control.GeneratingSpeech,
-			control.AgentRawText, control.AgentRawText, control.AgentEndTurn, control.StvFinishedGenerating,
-			control.StvFinishedTalking)
+		got := f.expect(signaling.AgentStartSpeech, signaling.AgentTurnToTalk,
+			signaling.AgentRawText, signaling.AgentRawText, signaling.AgentRawText, signaling.GeneratingSpeech,
+			signaling.AgentRawText, signaling.AgentRawText, signaling.AgentEndTurn, signaling.StvFinishedGenerating,
+			signaling.StvFinishedTalking)
 		if last := got[len(got)-1]; last.payload != `{"agentContent":""}` {
 			t.Errorf("said to have been spoken: %s", last.payload)
 		}
@@ -155,8 +155,8 @@ func TestBargeInByMarker(t *testing.T) {
 	runSession(t, talkative(), Timing{}, func(f *fixture) {
 		first := counting(f)
 		f.say("Stop")
-		got := f.expect(control.AgentInterrupted, control.StvFinishedTalking,
-			control.AgentStartSpeech, control.AgentTurnToTalk, control.AgentEndTurn)
+		got := f.expect(signaling.AgentInterrupted, signaling.StvFinishedTalking,
+			signaling.AgentStartSpeech, signaling.AgentTurnToTalk, signaling.AgentEndTurn)
 		if got[1].payload != `{"agentContent":"One two"}` {
 			t.Errorf("spoken %s", got[1].payload)
 		}
@@ -183,8 +183,8 @@ func TestBargeInEndsATurnThatWasNotAnswered(t *testing.T) {
 		f.say("Count")
 		f.wait(1600 * time.Millisecond)
 		old := f.conn.take()[0]
-		f.send(control.TextEntered, control.BargeIn())
-		got := f.expect(control.AgentInterrupted, control.StvFinishedTalking, control.AgentEndTurn)
+		f.send(signaling.TextEntered, signaling.BargeIn())
+		got := f.expect(signaling.AgentInterrupted, signaling.StvFinishedTalking, signaling.AgentEndTurn)
 		if got[2].field("speechId") != old.field("speechId") {
 			t.Errorf("ended %s, want %v", got[2].payload, old.field("speechId"))
 		}
@@ -196,14 +196,14 @@ func TestBargeInEndsATurnThatWasNotAnswered(t *testing.T) {
 func TestBargeInByVoice(t *testing.T) {
 	runSession(t, talkative(), Timing{}, func(f *fixture) {
 		f.join()
-		f.send(control.ASRInit, control.ASRInitRequest{})
+		f.send(signaling.ASRInit, signaling.ASRInitRequest{})
 		counting(f)
 		f.media.handler.SpeechStarted()
 		synctest.Wait()
-		f.expect(control.UserStartedTalking, control.AgentInterrupted, control.StvFinishedTalking)
+		f.expect(signaling.UserStartedTalking, signaling.AgentInterrupted, signaling.StvFinishedTalking)
 		f.media.handler.SpeechRecognized("wait a moment")
 		synctest.Wait()
-		got := f.expect(control.AgentStartSpeech, control.AgentTurnToTalk, control.AgentEndTurn)
+		got := f.expect(signaling.AgentStartSpeech, signaling.AgentTurnToTalk, signaling.AgentEndTurn)
 		if got[1].field("userTranscription") != "wait a moment" {
 			t.Errorf("turn %s", got[1].payload)
 		}
@@ -213,7 +213,7 @@ func TestBargeInByVoice(t *testing.T) {
 func TestMarkerWhileIdleDoesNothing(t *testing.T) {
 	runSession(t, talkative(), Timing{}, func(f *fixture) {
 		f.open()
-		f.send(control.TextEntered, control.BargeIn())
+		f.send(signaling.TextEntered, signaling.BargeIn())
 		f.expect()
 	})
 }
@@ -225,8 +225,8 @@ func TestTextJoinsTheQuestionThatTheBrainIsThinkingAbout(t *testing.T) {
 		f.say("How are you")
 		f.wait(time.Second)
 		f.say("today?")
-		got := f.expect(control.AgentStartSpeech, control.AgentTurnToTalk, control.AgentRawText,
-			control.AgentStartSpeech, control.AgentTurnToTalk, control.AgentRawText)
+		got := f.expect(signaling.AgentStartSpeech, signaling.AgentTurnToTalk, signaling.AgentRawText,
+			signaling.AgentStartSpeech, signaling.AgentTurnToTalk, signaling.AgentRawText)
 		if got[3].field("isNewTurn") != false || got[3].field("turnId") != got[0].field("turnId") ||
 			got[3].field("speechId") == got[0].field("speechId") {
 			t.Errorf("first %s, then %s", got[0].payload, got[3].payload)
@@ -262,7 +262,7 @@ func TestAgentThatCantBeInterruptedKeepsTheTextForLater(t *testing.T) {
 			t.Errorf("asked %q, want %q", q, want)
 		}
 		for _, e := range f.conn.take() {
-			if e.name == control.AgentInterrupted {
+			if e.name == signaling.AgentInterrupted {
 				t.Error("interrupted")
 			}
 		}
@@ -273,11 +273,11 @@ func TestAgentThatCantBeInterruptedKeepsTheTextForLater(t *testing.T) {
 func TestContextIsReplacedFromTheNextTurnOn(t *testing.T) {
 	runSession(t, talkative(), Timing{}, func(f *fixture) {
 		f.open()
-		f.send(control.UpdateGenieContext, control.GenieContext{RequestVars: map[string]any{"a": 1.0, "b": "x"}, ContextID: "991"})
+		f.send(signaling.UpdateGenieContext, signaling.GenieContext{RequestVars: map[string]any{"a": 1.0, "b": "x"}, ContextID: "991"})
 		f.say("one")
-		f.send(control.UpdateGenieContext, control.GenieContext{RequestVars: map[string]any{"b": "y"}})
+		f.send(signaling.UpdateGenieContext, signaling.GenieContext{RequestVars: map[string]any{"b": "y"}})
 		f.say("two")
-		f.send(control.UpdateGenieContext, control.GenieContext{RequestVars: map[string]any{"secrets": "y"}})
+		f.send(signaling.UpdateGenieContext, signaling.GenieContext{RequestVars: map[string]any{"secrets": "y"}})
 		f.say("three")
 		first, second, third := f.brain.asked[0].Context, f.brain.asked[1].Context, f.brain.asked[2].Context
 		if first.Vars["a"] != 1.0 || first.ContextID != "991" {
@@ -308,13 +308,13 @@ func TestToolCallGoesOutBeforeItsAnswer(t *testing.T) {
 		f.open()
 		f.say("Save it")
 		f.wait(5 * time.Second)
-		got := f.expect(control.AgentStartSpeech, control.AgentTurnToTalk, control.AgentRawText, control.AgentRawText,
-			control.GeneratingSpeech, control.StvSpeechChunk, control.StvStartedTalking, control.StvSpeechChunk)
+		got := f.expect(signaling.AgentStartSpeech, signaling.AgentTurnToTalk, signaling.AgentRawText, signaling.AgentRawText,
+			signaling.GeneratingSpeech, signaling.StvSpeechChunk, signaling.StvStartedTalking, signaling.StvSpeechChunk)
 		if got[4].field("text") != "One moment" {
 			t.Errorf("the words before the tool were kept back: %s", got[4].payload)
 		}
 		f.wait(10 * time.Second)
-		f.expect(control.AgentRawText, control.GeneratingSpeech, control.AgentEndTurn, control.StvSpeechChunk,
-			control.StvFinishedGenerating, control.StvFinishedTalking)
+		f.expect(signaling.AgentRawText, signaling.GeneratingSpeech, signaling.AgentEndTurn, signaling.StvSpeechChunk,
+			signaling.StvFinishedGenerating, signaling.StvFinishedTalking)
 	})
 }

@@ -18,9 +18,9 @@ import (
 	"github.com/agentruntime/agentruntime/internal/socketio"
 	"github.com/agentruntime/agentruntime/management"
 	"github.com/agentruntime/agentruntime/runtime/avatar"
-	"github.com/agentruntime/agentruntime/runtime/control"
 	"github.com/agentruntime/agentruntime/runtime/media"
 	"github.com/agentruntime/agentruntime/runtime/session"
+	"github.com/agentruntime/agentruntime/runtime/signaling"
 	"github.com/coder/websocket"
 	"github.com/pion/webrtc/v4"
 )
@@ -47,7 +47,7 @@ func main() {
 		session.Close()
 	}
 	media.New(media.Config{}).Close()
-	println(len(control.FatalEvents()))
+	println(len(signaling.FatalEvents()))
 	if client, err := management.New(management.Options{Secret: name}); err == nil {
 		client.Close()
 	}

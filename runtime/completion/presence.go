@@ -1,4 +1,4 @@
-package sessionend
+package completion
 
 import (
 	"encoding/json"

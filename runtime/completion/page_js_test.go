@@ -1,6 +1,6 @@
 //go:build js && wasm
 
-package sessionend
+package completion
 
 import (
 	"slices"

@@ -1,4 +1,4 @@
-package control
+package signaling
 
 // Events that the client sends (protocol §3).
 const (
