@@ -42,7 +42,7 @@ var unreachableInChat = map[string]string{
 	ours + "internal/socketio/...":   "the control socket is the avatar session's",
 	ours + "runtime/avatar/...":      "the avatar session is what chat.wasm leaves out",
 	ours + "runtime/media/...":       "pictures, voices and microphones are the avatar session's",
-	ours + "runtime/control/...":     "the wire of the control socket is of no use without it",
+	ours + "runtime/signaling/...":   "the wire of the control socket is of no use without it",
 	"os.(*File).Write":               "files, which no page has",
 }
 
