@@ -8,7 +8,15 @@ import { parseArgs } from "node:util"
 
 const { version } = JSON.parse(readFileSync(new URL("package.json", import.meta.url), "utf8"))
 const templates = new URL("templates/", import.meta.url)
-const names = ["vanilla", "react", "vue", "svelte", "next"]
+// The folders that make a project, one over the other.
+const folders = {
+  vanilla: ["shared", "vite", "vanilla"],
+  react: ["shared", "vite", "react"],
+  vue: ["shared", "vite", "vue"],
+  svelte: ["shared", "vite", "svelte"],
+  next: ["shared", "next"],
+}
+const names = Object.keys(folders)
 const usage = `Usage: npm create agentruntime [folder] -- [--template ${names.join("|")}]`
 
 try {
@@ -28,7 +36,7 @@ async function main() {
   const target = resolve(folder)
   if (existsSync(target) && readdirSync(target).length > 0) throw new Error(`${folder} is not empty; choose another folder.`)
 
-  for (const from of ["shared", template]) cpSync(new URL(from, templates), target, { recursive: true })
+  for (const from of folders[template]) cpSync(new URL(from, templates), target, { recursive: true })
   renameSync(join(target, "_gitignore"), join(target, ".gitignore")) // npm packs no .gitignore
   const file = join(target, "package.json")
   const { dependencies, devDependencies, ...fields } = JSON.parse(readFileSync(file, "utf8"))
