@@ -237,7 +237,7 @@ func (a *Avatar) answer(ctx context.Context, t *turn, send func() error) (Answer
 		t.asked = asked
 		return t.answer()
 	case <-ctx.Done():
-		return Answer{}, fault.New(fault.Timeout, "the agent did not finish an answer in time").Because(context.Cause(ctx))
+		return Answer{}, fault.New(fault.Timeout, "the agent did not finish an answer in time").Wrap(context.Cause(ctx))
 	}
 }
 
@@ -304,7 +304,7 @@ func reach(ctx context.Context, t *turn, point <-chan struct{}) error {
 	case <-t.over:
 		return t.err
 	case <-ctx.Done():
-		return fault.New(fault.Timeout, "the agent could not be interrupted in time").Because(context.Cause(ctx))
+		return fault.New(fault.Timeout, "the agent could not be interrupted in time").Wrap(context.Cause(ctx))
 	}
 }
 

@@ -39,7 +39,7 @@ func (m *microphone) Next(context.Context) (media.Sample, error) {
 func (m *microphone) play(ctx context.Context, recording []byte) error {
 	samples, err := read(ctx, recording)
 	if err != nil {
-		return fault.New(fault.BadRequest, "the recording must be Opus in Ogg").Because(err)
+		return fault.New(fault.BadRequest, "the recording must be Opus in Ogg").Wrap(err)
 	}
 	played := make(chan struct{})
 	m.mu.Lock()

@@ -72,7 +72,7 @@ func readOptions(object sobek.Value, o any) error {
 		err = d.Decode(o)
 	}
 	if err != nil {
-		return fault.New(fault.BadRequest, "the options of the session can't be read").Because(err)
+		return fault.New(fault.BadRequest, "the options of the session can't be read").Wrap(err)
 	}
 	return nil
 }

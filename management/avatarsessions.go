@@ -148,7 +148,7 @@ func (a AvatarSessions) Say(ctx context.Context, session AvatarSession, speech S
 		_, err = part.Write(speech.Audio)
 	}
 	if err = errors.Join(err, form.Close()); err != nil {
-		return "", fault.New(fault.NoFormData, "").Because(err)
+		return "", fault.New(fault.NoFormData, "").Wrap(err)
 	}
 	r, err := a.request(session, "say-audio", fetch.Bytes(form.FormDataContentType(), body.Bytes()))
 	if err != nil {

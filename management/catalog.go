@@ -278,7 +278,7 @@ func (g Catalog) upload(ctx context.Context, e endpoint, fields [][2]string, nam
 		_, err = part.Write(data)
 	}
 	if err = errors.Join(err, form.Close()); err != nil {
-		return nil, fault.New(fault.NoFormData, "").Because(err)
+		return nil, fault.New(fault.NoFormData, "").Wrap(err)
 	}
 	return sendRecord[CatalogItem](ctx, g.c, e, fetch.Bytes(form.FormDataContentType(), body.Bytes()), opts)
 }
@@ -343,7 +343,7 @@ func (g Catalog) Update(ctx context.Context, id string, p CatalogPatch) (*Catalo
 	if p.Attributes != nil {
 		attributes, err := json.Marshal(p.Attributes)
 		if err != nil {
-			return nil, badRequest("Attributes must be values of JSON").Because(err)
+			return nil, badRequest("Attributes must be values of JSON").Wrap(err)
 		}
 		fields = append(fields, [2]string{"attributes", string(attributes)})
 	}
@@ -362,7 +362,7 @@ func (g Catalog) importVoice(ctx context.Context, e endpoint, voiceID string, un
 	}{voiceID}, opts...)
 	if err != nil && unknownVoice(err) {
 		f := fault.From(err)
-		return nil, fault.New(unknown, "").WithStatus(f.Status).At(e.path).Because(err)
+		return nil, fault.New(unknown, "").WithStatus(f.Status).At(e.path).Wrap(err)
 	}
 	return item, err
 }
@@ -388,7 +388,7 @@ func readUpload(r io.Reader) ([]byte, error) {
 	data, err := io.ReadAll(io.LimitReader(r, maxUpload+1))
 	switch {
 	case err != nil:
-		return nil, badRequest("the file can't be read").Because(err)
+		return nil, badRequest("the file can't be read").Wrap(err)
 	case len(data) == 0:
 		return nil, badRequest("the file is empty")
 	case len(data) > maxUpload:

@@ -317,7 +317,7 @@ func (k Knowledge) editSources(ctx context.Context, id int64, edit func([]json.R
 	var sources []json.RawMessage
 	if text := record.Config["sources"]; len(text) > 0 {
 		if err := json.Unmarshal(text, &sources); err != nil {
-			return false, fault.New(fault.InvalidResponse, "the record's sources are not a list").At(knowledgeGet.path).Because(err)
+			return false, fault.New(fault.InvalidResponse, "the record's sources are not a list").At(knowledgeGet.path).Wrap(err)
 		}
 	}
 	sources, changed := edit(sources)
@@ -414,7 +414,7 @@ func (k Knowledge) Search(ctx context.Context, in SearchInput) (*SearchResult, e
 	}
 	var result *SearchResult
 	if err := json.Unmarshal(reply.Data, &result); err != nil || result == nil {
-		return nil, fault.New(fault.InvalidResponse, "the reply has no data").At(knowledgeSearch.path).Because(err)
+		return nil, fault.New(fault.InvalidResponse, "the reply has no data").At(knowledgeSearch.path).Wrap(err)
 	}
 	return result, nil
 }

@@ -150,7 +150,7 @@ func (c *Client) uploadFile(ctx context.Context, tokenID, name string, data []by
 			_, err = part.Write(data)
 		}
 		if err = errors.Join(err, form.Close()); err != nil {
-			return fault.New(fault.NoFormData, "").Because(err)
+			return fault.New(fault.NoFormData, "").Wrap(err)
 		}
 		return c.toMedia(ctx, path+"?"+query.Encode(), fetch.Bytes(form.FormDataContentType(), body.Bytes()), false, nil)
 	})

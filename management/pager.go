@@ -109,7 +109,7 @@ func list[T any](ctx context.Context, c *Client, l listing, q query, bad error, 
 			for _, data := range page.Objects {
 				object := new(T)
 				if err := json.Unmarshal(data, object); err != nil {
-					yield(nil, fault.New(fault.InvalidResponse, "").At(l.path).Because(err))
+					yield(nil, fault.New(fault.InvalidResponse, "").At(l.path).Wrap(err))
 					return
 				}
 				if !yield(object, nil) {

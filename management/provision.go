@@ -115,7 +115,7 @@ func (c *Client) Provision(ctx context.Context, b Brief, opts ...Option) (*Provi
 	} {
 		if err := step.do(ctx); err != nil {
 			return made, fault.New(fault.ProvisionFailed, "the step "+step.name+" failed").
-				WithStatus(fault.From(err).Status).WithBody(map[string]any{"failedStep": step.name, "createdSoFar": made.ids()}).Because(err)
+				WithStatus(fault.From(err).Status).WithBody(map[string]any{"failedStep": step.name, "createdSoFar": made.ids()}).Wrap(err)
 		}
 	}
 	return made, nil

@@ -170,7 +170,7 @@ func ParseCSV(text io.Reader) ([]map[string]string, error) {
 }
 
 func notReport(err error) error {
-	return fault.New(fault.InvalidResponse, "the report is not CSV with a line of headers").Because(err)
+	return fault.New(fault.InvalidResponse, "the report is not CSV with a line of headers").Wrap(err)
 }
 
 // questionKey is what equal questions have in common.

@@ -49,7 +49,7 @@ func (s *studio) load(ctx context.Context, id string) (w whole, err error) {
 	}
 	if w.intellect, err = c.Intellects.Get(ctx, w.agent.Intellect.ID); err != nil {
 		if management.IsNotFound(err) {
-			err = fault.New(fault.IntellectNotFound, "").Because(err)
+			err = fault.New(fault.IntellectNotFound, "").Wrap(err)
 		}
 		return w, err
 	}

@@ -213,7 +213,7 @@ func (s *studio) view(r *http.Request, a *management.Agent) agent {
 // read decodes the body of a request of the page.
 func read(r *http.Request, into any) error {
 	if err := json.NewDecoder(r.Body).Decode(into); err != nil {
-		return fault.New(fault.BadRequest, "the form can't be read").Because(err)
+		return fault.New(fault.BadRequest, "the form can't be read").Wrap(err)
 	}
 	return nil
 }
@@ -299,7 +299,7 @@ func (s *studio) addTool(ctx context.Context, t newTool) ([]string, error) {
 	tool, err := s.client.Tools.Add(ctx, t.Name, management.ClientTool(t.Description))
 	if err != nil {
 		if errors.Is(err, fault.Conflict) {
-			err = fault.New(fault.Conflict, "the name of a tool must be one that no other tool has").Because(err)
+			err = fault.New(fault.Conflict, "the name of a tool must be one that no other tool has").Wrap(err)
 		}
 		return nil, err
 	}

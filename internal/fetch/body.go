@@ -23,7 +23,7 @@ type Body struct {
 func JSON(v any) (Body, error) {
 	data, err := json.Marshal(v)
 	if err != nil {
-		return Body{}, fault.New(fault.BadRequest, "the body of the request must have a JSON form").Because(err)
+		return Body{}, fault.New(fault.BadRequest, "the body of the request must have a JSON form").Wrap(err)
 	}
 	return Body{"application/json", data}, nil
 }

@@ -93,7 +93,7 @@ func once(ctx context.Context, c Client, r *Request, out any) *fault.Error {
 		return fault.New(fault.ServerError, "the reply has no body").WithStatus(resp.Status).At(path).WithHeaders(resp.Header)
 	}
 	if err := json.Unmarshal(data, out); err != nil {
-		return fault.New(fault.InvalidResponse, "").WithStatus(resp.Status).At(path).WithHeaders(resp.Header).Because(err)
+		return fault.New(fault.InvalidResponse, "").WithStatus(resp.Status).At(path).WithHeaders(resp.Header).Wrap(err)
 	}
 	return nil
 }

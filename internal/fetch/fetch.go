@@ -186,7 +186,7 @@ func failure(ctx context.Context, err error, what *fault.Error) error {
 	if errors.As(err, &f) {
 		return f
 	}
-	return what.Because(err)
+	return what.Wrap(err)
 }
 
 // unanswered returns the error of a request that got no reply. The request may not have

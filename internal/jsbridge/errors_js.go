@@ -110,7 +110,7 @@ func guard(onPanic func(error)) {
 func reportPanic(r any) error {
 	cause := recovered(r)
 	Log("error", "agentruntime: panic: "+cause.Error()+"\n"+fault.Stack())
-	return fault.New(fault.InternalError, "").Because(cause)
+	return fault.New(fault.InternalError, "").Wrap(cause)
 }
 
 // Log writes the redacted message with a method of the console, such as "warn". The

@@ -24,7 +24,7 @@ const longestFile = time.Hour
 // sent as it is; the others are encoded, up to an hour of sound. Error: validation_error, with the cause.
 func FromFile(path string) (media.Source, error) {
 	refuse := func(err error) (media.Source, error) {
-		return nil, fault.New(fault.ValidationError, "the sound of "+path+" can't be read; use WAV of 16 bit, MP3, or Opus in Ogg").Because(err)
+		return nil, fault.New(fault.ValidationError, "the sound of "+path+" can't be read; use WAV of 16 bit, MP3, or Opus in Ogg").Wrap(err)
 	}
 	f, err := os.Open(path)
 	if err != nil {

@@ -53,7 +53,7 @@ func (s *Session) WaitForCapacity(ctx context.Context, wait, poll time.Duration)
 		case ev, ok := <-socket.Events():
 			switch {
 			case !ok:
-				return nil, fault.New(fault.SocketError, "the capacity connection was lost").Because(lastErr)
+				return nil, fault.New(fault.SocketError, "the capacity connection was lost").Wrap(lastErr)
 			case ev.Kind == socketio.ConnectError:
 				lastErr = ev.Err
 				continue

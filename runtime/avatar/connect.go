@@ -39,7 +39,7 @@ func (s *Session) Connect(ctx context.Context) error {
 }
 
 func cutShort(cause error) *fault.Error {
-	return fault.New(fault.ConnectFailed, "connecting was cancelled; call connect again").InPhase(fault.PhaseConnect).Because(cause).WithRetryable(true)
+	return fault.New(fault.ConnectFailed, "connecting was cancelled; call connect again").InPhase(fault.PhaseConnect).Wrap(cause).WithRetryable(true)
 }
 
 func (s *Session) connect(done chan error) {
@@ -134,7 +134,7 @@ func (s *Session) connectFailed(d detail) {
 	s.running = nil
 	e := fault.From(d.err)
 	if e.Code == fault.InternalError {
-		e = fault.New(fault.ConnectFailed, "connecting failed").InPhase(fault.PhaseConnect).Because(d.err)
+		e = fault.New(fault.ConnectFailed, "connecting failed").InPhase(fault.PhaseConnect).Wrap(d.err)
 	}
 	e.WithTimings(s.timings)
 	s.tearDown(nil)

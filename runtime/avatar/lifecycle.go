@@ -305,7 +305,7 @@ func (s *Session) resumeFailed(d detail) {
 	s.running = nil
 	e := fault.From(d.err)
 	if e.Code == fault.InternalError {
-		e = fault.New(fault.ResumeFailed, "the session could not be resumed").Because(d.err)
+		e = fault.New(fault.ResumeFailed, "the session could not be resumed").Wrap(d.err)
 	}
 	p.finish(e)
 	s.end(e, "resume_failed")

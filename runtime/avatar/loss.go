@@ -248,7 +248,7 @@ func (s *Session) cutClosed(d detail) {
 }
 
 func (s *Session) cutUnreachable(d detail) {
-	s.cut(fault.New(fault.ConnectFailed, "the service can't be reached").InPhase(fault.PhaseServerConnect).Because(d.err).WithRetryable(d.err == nil))
+	s.cut(fault.New(fault.ConnectFailed, "the service can't be reached").InPhase(fault.PhaseServerConnect).Wrap(d.err).WithRetryable(d.err == nil))
 }
 
 func (s *Session) cutRefused(d detail) { s.cut(refusal(d.err)) }
@@ -263,19 +263,19 @@ func (s *Session) endRefused(d detail) { s.endWith(refusal(d.err)) }
 func (s *Session) endForbidden(d detail) { s.endWith(fault.From(d.err)) }
 
 func (s *Session) endUnreachable(d detail) {
-	s.endWith(fault.New(fault.ReconnectFailed, "the connection could not be made again; connect again to go on").InPhase(fault.PhaseReconnect).Because(d.err))
+	s.endWith(fault.New(fault.ReconnectFailed, "the connection could not be made again; connect again to go on").InPhase(fault.PhaseReconnect).Wrap(d.err))
 }
 
 func (s *Session) endLate(d detail) {
-	s.endWith(fault.New(fault.ReconnectTimeout, "the connection did not come back in time; connect again to go on").InPhase(fault.PhaseReconnect).Because(d.err))
+	s.endWith(fault.New(fault.ReconnectTimeout, "the connection did not come back in time; connect again to go on").InPhase(fault.PhaseReconnect).Wrap(d.err))
 }
 
 func (s *Session) endUnbuilt(d detail) {
-	s.endWith(fault.New(fault.ReconnectFailed, "the session could not be rebuilt; connect again to go on").InPhase(fault.PhaseReconnect).Because(d.err))
+	s.endWith(fault.New(fault.ReconnectFailed, "the session could not be rebuilt; connect again to go on").InPhase(fault.PhaseReconnect).Wrap(d.err))
 }
 
 func (s *Session) endDark(d detail) {
-	s.endWith(fault.New(fault.MediaRecoverFailed, "the picture did not come back; connect again, on another network if it is still missing, or continue in text").InPhase(fault.PhaseReconnect).Because(d.err).WithRetryable(true))
+	s.endWith(fault.New(fault.MediaRecoverFailed, "the picture did not come back; connect again, on another network if it is still missing, or continue in text").InPhase(fault.PhaseReconnect).Wrap(d.err).WithRetryable(true))
 }
 
 // recoverable reports whether the socket reconnects by itself after reason

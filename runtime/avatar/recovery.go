@@ -122,7 +122,7 @@ func (s *Session) connectError(l *connection, err error) {
 		told = "the service refused the connection"
 		s.core.AuditFailure(refused)
 	}
-	s.core.Emit(event.Failed{Error: fault.New(fault.SocketError, told).Because(err)})
+	s.core.Emit(event.Failed{Error: fault.New(fault.SocketError, told).Wrap(err)})
 	switch {
 	case refused != nil && s.mayRenew(refused) && s.situation() == offline:
 		s.lose(tokenRefused, detail{err: refused})
@@ -161,7 +161,7 @@ func (s *Session) renewToken(d detail) {
 		switch {
 		case s.running != p:
 		case err != nil:
-			s.attemptEnds(p, nil, fault.New(fault.Unauthorized, "the service refused the token, and there is no new one; connect again with a new token").InPhase(fault.PhaseServerConnect).Because(err))
+			s.attemptEnds(p, nil, fault.New(fault.Unauthorized, "the service refused the token, and there is no new one; connect again with a new token").InPhase(fault.PhaseServerConnect).Wrap(err))
 		case p.ctx.Err() != nil:
 			s.attemptEnds(p, nil, context.Cause(p.ctx))
 		case d.from == starting:
@@ -222,7 +222,7 @@ func refusal(err error) *fault.Error {
 	if refused.Message == refusedToken {
 		e = fault.New(fault.Unauthorized, "the service refused the token; connect again with a new one")
 	}
-	return e.InPhase(fault.PhaseServerConnect).Because(err)
+	return e.InPhase(fault.PhaseServerConnect).Wrap(err)
 }
 
 // socketUp handles a socket that is connected (protocol §8.3).

@@ -116,7 +116,7 @@ func (s *Session) start(ctx context.Context, text string, sent func()) (wait fun
 		}
 		s.core.Work.Call(func() {
 			if s.outbox.withdraw(waiting) {
-				ended <- outcome{err: fault.New(fault.Aborted, "the text was withdrawn before it was sent").Because(context.Cause(ctx))}
+				ended <- outcome{err: fault.New(fault.Aborted, "the text was withdrawn before it was sent").Wrap(context.Cause(ctx))}
 			}
 		})
 		o := <-ended
@@ -168,7 +168,7 @@ func (s *Session) guard(ctx context.Context, text, kind string) (string, error) 
 	}
 	if err != nil {
 		s.core.Audit("guardrail.block", "denied", err.Error())
-		return "", fault.New(fault.GuardrailBlocked, "the application refused the text").Because(err)
+		return "", fault.New(fault.GuardrailBlocked, "the application refused the text").Wrap(err)
 	}
 	return changed, nil
 }

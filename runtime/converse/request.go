@@ -135,7 +135,7 @@ func failed(err error) *fault.Error {
 	case errors.Is(err, context.Canceled), errors.Is(err, context.DeadlineExceeded):
 		f = fault.From(err)
 	default:
-		f = fault.New(fault.NetworkError, "").Because(err)
+		f = fault.New(fault.NetworkError, "").Wrap(err)
 	}
 	if f.Instance == "" {
 		f.At(path)

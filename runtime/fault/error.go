@@ -140,9 +140,9 @@ func (e *Error) At(path string) *Error {
 	return e
 }
 
-// Because sets the cause, whose text is redacted; errors.Is and errors.As find err.
+// Wrap sets the cause, whose text is redacted; errors.Is and errors.As find err.
 // connect_failed becomes retryable when the cause is that the caller aborted.
-func (e *Error) Because(err error) *Error {
+func (e *Error) Wrap(err error) *Error {
 	if err == nil {
 		return e
 	}

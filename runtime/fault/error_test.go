@@ -97,10 +97,10 @@ func TestRetryableFollowsAppendixA(t *testing.T) {
 	if !New(STVSessionGone, "").WithStatus(404).Retryable {
 		t.Error("stv_session_gone with a status is not retryable")
 	}
-	if !New(ConnectFailed, "").Because(fmt.Errorf("connect: %w", context.Canceled)).Retryable {
+	if !New(ConnectFailed, "").Wrap(fmt.Errorf("connect: %w", context.Canceled)).Retryable {
 		t.Error("connect_failed of an aborted connect is not retryable")
 	}
-	if New(ConnectFailed, "").Because(io.EOF).Retryable {
+	if New(ConnectFailed, "").Wrap(io.EOF).Retryable {
 		t.Error("connect_failed for another reason is retryable")
 	}
 }
@@ -140,7 +140,7 @@ func TestErrorText(t *testing.T) {
 	}{
 		{New(Timeout, ""), "timeout: a step took too long; the phase names it"},
 		{New(Timeout, "no answer in 5 s").InPhase(PhaseWHEP), "timeout in phase whep: no answer in 5 s"},
-		{New(NotFound, "no such thread").WithStatus(404).Because(io.EOF), "not_found (status 404): no such thread: EOF"},
+		{New(NotFound, "no such thread").WithStatus(404).Wrap(io.EOF), "not_found (status 404): no such thread: EOF"},
 		{&Error{Code: "made_up"}, "made_up"},
 		{&Error{Code: "made_up", Title: "Made up"}, "made_up: Made up"},
 	}
@@ -152,7 +152,7 @@ func TestErrorText(t *testing.T) {
 }
 
 func TestCodesMatchThroughTheChain(t *testing.T) {
-	err := fmt.Errorf("connect: %w", New(ConnectFailed, "").Because(fmt.Errorf("read: %w", New(SocketError, "").Because(io.EOF))))
+	err := fmt.Errorf("connect: %w", New(ConnectFailed, "").Wrap(fmt.Errorf("read: %w", New(SocketError, "").Wrap(io.EOF))))
 	for _, target := range []error{ConnectFailed, SocketError, io.EOF} {
 		if !errors.Is(err, target) {
 			t.Errorf("%v not found in %v", target, err)
@@ -175,7 +175,7 @@ func TestNoSecretLeavesAnError(t *testing.T) {
 		WithTitle("refused " + testToken).
 		WithBody(map[string]any{"ks": testToken, "turnCredentials": map[string]any{"credential": credential}}).
 		At("/service/" + testToken + "?secret=" + password).
-		Because(inner)
+		Wrap(inner)
 	err.WithHeaders(http.Header{"X-Request-Id": {testToken}})
 	byHand := &Error{Code: BadRequest, Title: testToken, Detail: "ks=" + testToken, Headers: map[string]string{"a": testToken}, Body: map[string]any{"password": password}, Cause: inner}
 
@@ -216,7 +216,7 @@ func TestNoSecretLeavesAnError(t *testing.T) {
 
 func TestMarshalJSON(t *testing.T) {
 	full := New(WHEPFailed, "the media server refused").InPhase(PhaseWHEP).WithStatus(503).At("/rtc/v1/whep?app=app").
-		WithBody([]any{"busy"}).WithTimings(map[string]int64{"whep": 812}).Because(io.EOF)
+		WithBody([]any{"busy"}).WithTimings(map[string]int64{"whep": 812}).Wrap(io.EOF)
 	full.RequestID, full.Headers = "r-1", map[string]string{"x-request-id": "r-1"}
 	tests := []struct {
 		err  *Error

@@ -43,11 +43,11 @@ func From(err error) *Error {
 	var timeout interface{ Timeout() bool }
 	switch {
 	case errors.Is(err, context.Canceled):
-		return New(Aborted, "").Because(err)
+		return New(Aborted, "").Wrap(err)
 	case errors.Is(err, context.DeadlineExceeded), errors.As(err, &timeout) && timeout.Timeout():
-		return New(Timeout, "").Because(err)
+		return New(Timeout, "").Wrap(err)
 	}
-	return New(InternalError, "").Because(err)
+	return New(InternalError, "").Wrap(err)
 }
 
 // HeaderGetter reads one reply header; http.Header and fetch.Header implement it.

@@ -178,7 +178,7 @@ func (m *microphone) acquire(ctx context.Context, deviceID string) error {
 		if before != nil && before.lost {
 			m.lose()
 		}
-		return fault.New(fault.MicAttachFailed, "").Because(err)
+		return fault.New(fault.MicAttachFailed, "").Wrap(err)
 	}
 	if before != nil {
 		before.end() // only now, so that the voice has no gap
@@ -218,13 +218,13 @@ func (m *microphone) open(ctx context.Context, deviceID string) (*capture, error
 		if ctx.Err() != nil {
 			return nil, err
 		}
-		return nil, fault.New(fault.NoiseProcessorFailed, "").Because(err)
+		return nil, fault.New(fault.NoiseProcessorFailed, "").Wrap(err)
 	}
 	device, err1 := audioTrack(c.raw)
 	track, err2 := audioTrack(c.stream)
 	if err := errors.Join(err1, err2); err != nil {
 		c.end()
-		return nil, fault.New(fault.MicNotFound, "the microphone's stream has no track").Because(err)
+		return nil, fault.New(fault.MicNotFound, "the microphone's stream has no track").Wrap(err)
 	}
 	if stringOf(device, "readyState") == "ended" { // while the processor prepared
 		c.end()
@@ -272,7 +272,7 @@ func deviceFault(err error) error {
 			code = fault.MicInUse
 		}
 	}
-	return fault.New(code, "").Because(err)
+	return fault.New(code, "").Wrap(err)
 }
 
 // observe watches the device's track.
@@ -410,7 +410,7 @@ func (m *microphone) join(p *Publisher) {
 	m.engine.spawn(func() {
 		if err := m.attach(); err != nil {
 			// The conversation goes on, but the visitor's voice is not sent.
-			m.report(Event{Kind: MicEnded, Err: fault.New(fault.MicAttachFailed, "start the microphone again").Because(err)})
+			m.report(Event{Kind: MicEnded, Err: fault.New(fault.MicAttachFailed, "start the microphone again").Wrap(err)})
 		}
 	})
 }

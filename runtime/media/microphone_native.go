@@ -93,7 +93,7 @@ func (m *microphone) SwitchMic(ctx context.Context, deviceID string) error {
 	}
 	source, err := m.engine.cfg.OpenMicrophone(deviceID)
 	if err != nil {
-		return fault.New(fault.MicNotFound, "the microphone's source can't be opened").Because(err)
+		return fault.New(fault.MicNotFound, "the microphone's source can't be opened").Wrap(err)
 	}
 	sending, stop := context.WithCancel(context.Background())
 	p := &playing{source: source, stop: stop}
@@ -218,7 +218,7 @@ func (m *microphone) lose(p *playing, err error) {
 		return
 	}
 	m.StopMic()
-	m.report(Event{Kind: MicEnded, Err: fault.New(fault.MicNotFound, "the microphone's source failed").Because(err)})
+	m.report(Event{Kind: MicEnded, Err: fault.New(fault.MicNotFound, "the microphone's source failed").Wrap(err)})
 }
 
 // announce reports MicStarted once, when there is a source and a publisher: the track is

@@ -156,7 +156,7 @@ func TestMicrophoneErrors(t *testing.T) {
 	if err := p.StartMic(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	j.await(t, describe(Event{Kind: MicEnded, Channel: event.ChannelASR, Err: fault.New(fault.MicNotFound, "the microphone's source failed").Because(broken)}))
+	j.await(t, describe(Event{Kind: MicEnded, Channel: event.ChannelASR, Err: fault.New(fault.MicNotFound, "the microphone's source failed").Wrap(broken)}))
 	if p.MicStarted() {
 		t.Error("still started")
 	}

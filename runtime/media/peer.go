@@ -320,7 +320,7 @@ func (pr *pendingPeer) fail(err error) {
 	pr.mu.Lock()
 	defer pr.mu.Unlock()
 	if pr.err = err; !errors.Is(err, fault.UnsupportedBrowser) {
-		pr.err = fault.New(fault.ConnectFailed, "the peer connection could not be made").Because(err)
+		pr.err = fault.New(fault.ConnectFailed, "the peer connection could not be made").Wrap(err)
 	}
 }
 

@@ -96,7 +96,7 @@ func cutShort(ctx context.Context) error {
 	if f != nil {
 		detail = f.Detail // the label of the limit (protocol §2.3)
 	}
-	return fault.New(fault.Timeout, detail).InPhase(fault.PhaseWHEP).Because(cause)
+	return fault.New(fault.Timeout, detail).InPhase(fault.PhaseWHEP).Wrap(cause)
 }
 
 // post does one attempt, from the request to the end of the body.
@@ -138,7 +138,7 @@ func noReply(err error) *fault.Error {
 	if errors.As(err, &f) && f.Cause != nil {
 		err = f.Cause // without the address, which is enough to watch the stream
 	}
-	return fault.New(fault.WHEPFailed, "the media server can't be reached").InPhase(fault.PhaseWHEP).Because(err)
+	return fault.New(fault.WHEPFailed, "the media server can't be reached").InPhase(fault.PhaseWHEP).Wrap(err)
 }
 
 // refusal returns the error of a reply whose status is not 2xx.
@@ -162,7 +162,7 @@ func refusal(resp *fetch.Response) error {
 // badAnswer is the error of an answer that can't be used.
 func badAnswer(status int, cause error) *fault.Error {
 	return fault.New(fault.WHEPFailed, "the media server's answer is not a usable session description").
-		InPhase(fault.PhaseWHEP).WithStatus(status).WithRetryable(false).Because(cause)
+		InPhase(fault.PhaseWHEP).WithStatus(status).WithRetryable(false).Wrap(cause)
 }
 
 // looksLikeSDP distinguishes a session description from an error page with a 2xx

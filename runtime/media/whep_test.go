@@ -91,7 +91,7 @@ func newWHEP(handle func(ctx context.Context, n int, r *fetch.Request) (*fetch.R
 	return &whep{&Config{Limits: signaling.Limits{}.WithDefaults(), Random: func() float64 { return 0.5 }, Log: func(string, string, map[string]any) {}}, f}, f
 }
 
-var errOffline = fault.New(fault.NetworkError, "POST edge.example/secret got no complete reply").Because(errors.New("offline"))
+var errOffline = fault.New(fault.NetworkError, "POST edge.example/secret got no complete reply").Wrap(errors.New("offline"))
 
 func never(ctx context.Context) (*fetch.Response, error) {
 	<-ctx.Done()

@@ -57,7 +57,7 @@ func New(dir string, o Options) (*Recorder, error) {
 	}
 	events, err := os.OpenFile(filepath.Join(dir, replay.EventsFile), os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
 	if errors.Is(err, os.ErrExist) {
-		return nil, fault.New(fault.ValidationError, "the folder "+dir+" has a recording; choose another one").Because(err)
+		return nil, fault.New(fault.ValidationError, "the folder "+dir+" has a recording; choose another one").Wrap(err)
 	}
 	if err != nil {
 		return nil, err

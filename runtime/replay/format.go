@@ -116,5 +116,5 @@ func Read(r io.Reader) (*Recording, error) {
 }
 
 func refused(err error) error {
-	return fault.New(fault.ValidationError, "the recording can't be read").Because(err)
+	return fault.New(fault.ValidationError, "the recording can't be read").Wrap(err)
 }

@@ -467,7 +467,7 @@ func Ask[T any](ctx context.Context, c *Core, f func(chan<- T)) (T, error) {
 func EndOf(ctx context.Context) *fault.Error {
 	end := fault.From(ctx.Err())
 	if cause := context.Cause(ctx); end != nil && !errors.Is(cause, ctx.Err()) {
-		end.Because(&because{ctx.Err(), cause})
+		end.Wrap(&because{ctx.Err(), cause})
 	}
 	return end
 }

@@ -127,7 +127,7 @@ func (t *Tokens) Fresh(ctx context.Context, refused string) (string, error) {
 	select {
 	case err := <-result:
 		if err != nil || token == "" {
-			return "", fault.New(fault.Unauthorized, "the service refused the token, and there is no new one").Because(err)
+			return "", fault.New(fault.Unauthorized, "the service refused the token, and there is no new one").Wrap(err)
 		}
 		return token, nil
 	case <-ctx.Done():

@@ -223,7 +223,7 @@ func handlerFault(name string, err error) *fault.Error {
 	if f.Cause != nil {
 		text = f.Cause.Error()
 	}
-	return fault.New(fault.HandlerFailed, "the handler of "+name+" failed: "+text).Because(err)
+	return fault.New(fault.HandlerFailed, "the handler of "+name+" failed: "+text).Wrap(err)
 }
 
 // wait records that c may be answered, and removes calls whose answer is no longer
@@ -329,7 +329,7 @@ func (t *Tools) post(ctx context.Context, token, name, id string, response map[s
 		"tool_name": name, "tool_id": id, "tool_invocation_id": id, "response": response,
 	})
 	if err != nil {
-		return ToolAnswer{}, fault.New(fault.BadRequest, "the response can't be converted to JSON").Because(err)
+		return ToolAnswer{}, fault.New(fault.BadRequest, "the response can't be converted to JSON").Wrap(err)
 	}
 	limited, cancel := context.WithTimeout(ctx, toolAnswerLimit)
 	defer cancel()
@@ -376,7 +376,7 @@ func dynamicPrompt(data any) (map[string]any, error) {
 	}
 	b, err := json.Marshal(converse.Scrub(data))
 	if err != nil {
-		return nil, fault.New(fault.BadRequest, "the data must be convertible to JSON").Because(err)
+		return nil, fault.New(fault.BadRequest, "the data must be convertible to JSON").Wrap(err)
 	}
 	return map[string]any{pageContext: string(b)}, nil
 }

@@ -89,7 +89,7 @@ func (f Filter) merge(objectType string, keys map[string]rule) (map[string]any, 
 		}
 		encoded, err := json.Marshal(f[key])
 		if err != nil {
-			return nil, fault.New(fault.ValidationError, "filter."+key+" must be "+rule.want).Because(err)
+			return nil, fault.New(fault.ValidationError, "filter."+key+" must be "+rule.want).Wrap(err)
 		}
 		var value any
 		if json.Unmarshal(encoded, &value) == nil && value == nil {
