@@ -54,14 +54,14 @@ const (
 	statusPath   = "/assistant/status"
 )
 
-// brain returns what sends turns with the token of ctx. It has no time limit; ctx ends it.
-func (v Conversations) brain(ctx context.Context) (converse.Brain, error) {
+// client returns what sends turns with the token of ctx. It has no time limit; ctx ends it.
+func (v Conversations) client(ctx context.Context) (converse.Client, error) {
 	token, err := talker(ctx, conversePath)
 	if err != nil {
-		return converse.Brain{}, err
+		return converse.Client{}, err
 	}
 	base, err := v.c.addresses.Base(appinit.Genie)
-	return converse.Brain{HTTPClient: fetch.As(v.c.fetch), URL: base, Token: token.KS(), OnResponse: v.c.onResponse}, err
+	return converse.Client{HTTPClient: fetch.As(v.c.fetch), URL: base, Token: token.KS(), OnResponse: v.c.onResponse}, err
 }
 
 // talker returns the token of ctx, which must be able to speak.
@@ -83,12 +83,12 @@ func talker(ctx context.Context, path string) (Token, error) {
 // client_variables_disabled, wrong_token_scope for an admin token.
 func (v Conversations) Stream(ctx context.Context, r ConverseRequest) iter.Seq2[ConverseSegment, error] {
 	return func(yield func(ConverseSegment, error) bool) {
-		brain, err := v.brain(ctx)
+		client, err := v.client(ctx)
 		if err != nil {
 			yield(ConverseSegment{}, err)
 			return
 		}
-		for segment, err := range brain.Stream(ctx, r) {
+		for segment, err := range client.Stream(ctx, r) {
 			if !yield(segment, err) {
 				return
 			}
@@ -100,7 +100,7 @@ func (v Conversations) Stream(ctx context.Context, r ConverseRequest) iter.Seq2[
 // thread_access_denied or stream_error for an error segment; the reply then has what
 // arrived before it.
 func (v Conversations) Send(ctx context.Context, r ConverseRequest, o SendOptions) (Reply, error) {
-	brain, err := v.brain(ctx)
+	client, err := v.client(ctx)
 	if err != nil {
 		return Reply{}, err
 	}
@@ -108,7 +108,7 @@ func (v Conversations) Send(ctx context.Context, r ConverseRequest, o SendOption
 	if o.ReturnErrors {
 		on = converse.Return
 	}
-	first, err := brain.Once(ctx, r, on)
+	first, err := client.Once(ctx, r, on)
 	if err != nil || !o.RecoverFromSpiral || !first.SpiralStopped || strings.TrimSpace(first.Text) != "" {
 		return Reply{Turn: first}, err
 	}
@@ -116,7 +116,7 @@ func (v Conversations) Send(ctx context.Context, r ConverseRequest, o SendOption
 	if first.ThreadID != "" {
 		r.ThreadID = first.ThreadID
 	}
-	second, err := brain.Once(ctx, r, on)
+	second, err := client.Once(ctx, r, on)
 	return Reply{Turn: second, SpiralRecovered: err == nil, FirstAttempt: &first}, err
 }
 

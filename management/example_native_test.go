@@ -57,8 +57,8 @@ func Example() {
 	if err != nil {
 		log.Fatal(err)
 	}
-	brain := converse.Brain{URL: *info.GenieURL, Token: token.KS()}
-	turn, err := brain.Once(ctx, converse.Request{UserMessage: "My name is Sam"}, converse.Throw)
+	conversation := converse.Client{URL: *info.GenieURL, Token: token.KS()}
+	turn, err := conversation.Once(ctx, converse.Request{UserMessage: "My name is Sam"}, converse.Throw)
 	if err != nil {
 		log.Fatal(err)
 	}

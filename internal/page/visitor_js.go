@@ -206,38 +206,38 @@ func (o *turnOptions) request() converse.Request {
 	}
 }
 
-// brainOf reads the arguments of a turn without a session.
-func brainOf(a Args) (b converse.Brain, o turnOptions, err error) {
+// clientOf reads the arguments of a turn without a session.
+func clientOf(a Args) (c converse.Client, o turnOptions, err error) {
 	if err = a.Into("options", 0, &o); err != nil {
-		return b, o, err
+		return c, o, err
 	}
 	if o.Token == "" {
-		return b, o, fault.New(fault.BadRequest, "token is required")
+		return c, o, fault.New(fault.BadRequest, "token is required")
 	}
 	if err = o.Kind.Talking(); err != nil {
-		return b, o, err
+		return c, o, err
 	}
 	v := o.options()
 	base, err := appinit.Config{Region: v.Region, GenieURL: v.GenieURL, Policy: v.Policy}.GenieBase()
-	b = converse.Brain{URL: base, Token: v.Token, OnResponse: v.OnResponse}
+	c = converse.Client{URL: base, Token: v.Token, OnResponse: v.OnResponse}
 	if trace := Trace(o.TraceContext); trace != nil {
-		b.TraceContext = trace()
+		c.TraceContext = trace()
 	}
-	return b, o, err
+	return c, o, err
 }
 
 func converseStream(ctx context.Context, a Args) (iter.Seq2[[]converse.Segment, error], error) {
-	brain, o, err := brainOf(a)
+	client, o, err := clientOf(a)
 	if err != nil {
 		return nil, err
 	}
-	return brain.Batches(ctx, o.request()), nil
+	return client.Batches(ctx, o.request()), nil
 }
 
 func converseOnce(ctx context.Context, a Args) (any, error) {
-	brain, o, err := brainOf(a)
+	client, o, err := clientOf(a)
 	if err != nil {
 		return nil, err
 	}
-	return brain.Once(ctx, o.request(), o.OnErrorSegment)
+	return client.Once(ctx, o.request(), o.OnErrorSegment)
 }

@@ -140,8 +140,8 @@ func (s *site) wantRefusal(name string, w *httptest.ResponseRecorder, status int
 // say has a turn of a conversation and returns its thread.
 func say(t *testing.T, c tokenserver.Conversation, text string) string {
 	t.Helper()
-	brain := converse.Brain{URL: c.GenieURL, Token: c.KS}
-	turn, err := brain.Once(t.Context(), converse.Request{UserMessage: text}, converse.Throw)
+	client := converse.Client{URL: c.GenieURL, Token: c.KS}
+	turn, err := client.Once(t.Context(), converse.Request{UserMessage: text}, converse.Throw)
 	if err != nil {
 		t.Fatal(err)
 	}

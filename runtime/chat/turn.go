@@ -232,9 +232,9 @@ func (s *Session) begin(t *turn) {
 	s.core.Emit(event.ResponsePending{})
 	s.core.Stall.Arm()
 
-	brain := converse.Brain{HTTPClient: s.opts.HTTPClient, URL: *s.opts.GenieURL, Token: s.core.Token, TraceContext: s.opts.TraceContext()}
+	client := converse.Client{HTTPClient: s.opts.HTTPClient, URL: *s.opts.GenieURL, Token: s.core.Token, TraceContext: s.opts.TraceContext()}
 	if hear := s.opts.OnResponse; hear != nil {
-		brain.OnResponse = func(r httpclient.Response) { s.core.AfterDelivered(func() { hear(r) }) }
+		client.OnResponse = func(r httpclient.Response) { s.core.AfterDelivered(func() { hear(r) }) }
 	}
 	request := converse.Request{
 		UserMessage: t.text, ThreadID: s.core.Thread, RequestVars: t.vars, Capabilities: s.core.Caps,
@@ -243,11 +243,11 @@ func (s *Session) begin(t *turn) {
 	s.core.Running.Add(1)
 	s.core.Spawn(func() {
 		defer s.core.Running.Done()
-		err := s.read(t, brain, request)
+		err := s.read(t, client, request)
 		if errors.Is(err, fault.Unauthorized) && s.opts.OnTokenNeeded != nil { // before any segment
-			if token, refused := s.core.Tokens.Fresh(t.ctx, brain.Token); refused == nil {
-				brain.Token = token
-				err = s.read(t, brain, request)
+			if token, refused := s.core.Tokens.Fresh(t.ctx, client.Token); refused == nil {
+				client.Token = token
+				err = s.read(t, client, request)
 			}
 		}
 		s.core.Work.Post(func() { s.over(t, err) })
@@ -257,9 +257,9 @@ func (s *Session) begin(t *turn) {
 // read passes the segments of t's reply to the queue as they arrive, and reads on when they
 // were handled, so that a service that sends too many is slowed down, as by a slow loop
 // over the segments.
-func (s *Session) read(t *turn, brain converse.Brain, request converse.Request) error {
+func (s *Session) read(t *turn, client converse.Client, request converse.Request) error {
 	undelivered := 0
-	for batch, err := range brain.Batches(t.ctx, request) {
+	for batch, err := range client.Batches(t.ctx, request) {
 		switch {
 		case err == nil:
 		case t.ctx.Err() != nil && errors.Is(err, t.ctx.Err()):

@@ -13,7 +13,7 @@ import (
 
 // A server that asks without a session: one turn read while it streams, and one as
 // a whole, in the same thread.
-func ExampleBrain() {
+func ExampleClient() {
 	ctx := context.Background()
 	service, err := localservice.Start(ctx, localservice.Options{})
 	if err != nil {
@@ -26,11 +26,11 @@ func ExampleBrain() {
 	if err != nil {
 		log.Fatal(err)
 	}
-	brain := converse.Brain{URL: access.GenieURL, Token: access.KS}
+	client := converse.Client{URL: access.GenieURL, Token: access.KS}
 
 	// Leaving the loop would abort the turn.
 	thread := ""
-	for segment, err := range brain.Stream(ctx, converse.Request{UserMessage: "My name is Sam"}) {
+	for segment, err := range client.Stream(ctx, converse.Request{UserMessage: "My name is Sam"}) {
 		if err != nil {
 			log.Fatal(err)
 		}
@@ -43,7 +43,7 @@ func ExampleBrain() {
 	}
 	fmt.Println()
 
-	turn, err := brain.Once(ctx, converse.Request{UserMessage: "What is my name?", ThreadID: thread}, converse.Throw)
+	turn, err := client.Once(ctx, converse.Request{UserMessage: "What is my name?", ThreadID: thread}, converse.Throw)
 	if err != nil {
 		log.Fatal(err)
 	}

@@ -65,11 +65,11 @@ func (r Request) Check() error {
 // path is the route of a turn in text (protocol §9.1).
 const path = "/assistant/converse"
 
-// Brain sends turns in text. It has no state: the caller sends the turns of one thread
+// Client sends turns in text. It has no state: the caller sends the turns of one thread
 // one after the other.
-type Brain struct {
+type Client struct {
 	// HTTPClient does the requests of a native program. Default: connections that all such
-	// brains share. They are closed after 30 seconds without a request.
+	// clients share. They are closed after 30 seconds without a request.
 	HTTPClient httpclient.Client
 	// URL is the conversation host, without a path.
 	URL string
@@ -81,7 +81,7 @@ type Brain struct {
 	OnResponse func(httpclient.Response)
 }
 
-// shared is the transport of brains without one. A Brain is never closed, so that it can't
+// shared is the transport of clients without one. A Client is never closed, so that it can't
 // own a transport, and a transport for each turn would have to connect for each.
 var shared = sync.OnceValue(fetch.New)
 
@@ -92,11 +92,11 @@ var shared = sync.OnceValue(fetch.New)
 // protocol §9.7, with client_variables_disabled; the error inside a good
 // reply that is one JSON object; server_error for a good reply without a body;
 // aborted or timeout when ctx ended; network_error.
-func (b Brain) Open(ctx context.Context, r Request) (*Reply, error) {
+func (c Client) Open(ctx context.Context, r Request) (*Reply, error) {
 	if err := r.Check(); err != nil {
 		return nil, err
 	}
-	if err := b.TraceContext.Check(); err != nil {
+	if err := c.TraceContext.Check(); err != nil {
 		return nil, err
 	}
 	body, err := fetch.JSON(r)
@@ -105,15 +105,15 @@ func (b Brain) Open(ctx context.Context, r Request) (*Reply, error) {
 	}
 	request := &fetch.Request{
 		Method: "POST",
-		URL:    strings.TrimRight(b.URL, "/") + path,
-		Header: fetch.Authorize(b.Token, b.TraceContext),
+		URL:    strings.TrimRight(c.URL, "/") + path,
+		Header: fetch.Authorize(c.Token, c.TraceContext),
 		Body:   body,
 	}
 	client := fetch.Client(shared())
-	if b.HTTPClient != nil {
-		client, _ = fetch.Open(b.HTTPClient) // nothing to close: its connections belong to the application
+	if c.HTTPClient != nil {
+		client, _ = fetch.Open(c.HTTPClient) // nothing to close: its connections belong to the application
 	}
-	resp, err := fetch.Watch(client, b.OnResponse).Do(ctx, request)
+	resp, err := fetch.Watch(client, c.OnResponse).Do(ctx, request)
 	if err != nil {
 		return nil, failed(err)
 	}
@@ -144,17 +144,17 @@ func failed(err error) *fault.Error {
 }
 
 // Stream does a turn and yields every segment of it, error segments too. An error of
-// the request or of the reply ends the sequence, see [Brain.Open] and [Reply.Next].
+// the request or of the reply ends the sequence, see [Client.Open] and [Reply.Next].
 // Leaving the loop aborts the request.
-func (b Brain) Stream(ctx context.Context, r Request) iter.Seq2[Segment, error] {
-	return Each(b.Batches(ctx, r))
+func (c Client) Stream(ctx context.Context, r Request) iter.Seq2[Segment, error] {
+	return Each(c.Batches(ctx, r))
 }
 
 // Batches is Stream for batches of segments: those that arrive together are yielded
 // together, see [Reply.Batch].
-func (b Brain) Batches(ctx context.Context, r Request) iter.Seq2[[]Segment, error] {
+func (c Client) Batches(ctx context.Context, r Request) iter.Seq2[[]Segment, error] {
 	return func(yield func([]Segment, error) bool) {
-		reply, err := b.Open(ctx, r)
+		reply, err := c.Open(ctx, r)
 		if err != nil {
 			yield(nil, err)
 			return
@@ -199,24 +199,24 @@ const (
 )
 
 // Once does a turn and returns it as a whole, within [OnceLimits]; a turn that exceeds
-// one of them is stopped there, and the request aborted. Errors are those of [Brain.Open],
+// one of them is stopped there, and the request aborted. Errors are those of [Client.Open],
 // [Reply.Next] and, unless on is [Return], [RefusalOf]; the Turn then has what was
 // received before the error.
-func (b Brain) Once(ctx context.Context, r Request, on OnErrorSegment) (Turn, error) {
+func (c Client) Once(ctx context.Context, r Request, on OnErrorSegment) (Turn, error) {
 	if on != "" && on != Throw && on != Return {
 		return Turn{}, fault.New(fault.BadRequest, "onErrorSegment must be throw or return")
 	}
-	c := Collector{Limits: OnceLimits}
-	for batch, err := range b.Batches(ctx, r) {
+	collector := Collector{Limits: OnceLimits}
+	for batch, err := range c.Batches(ctx, r) {
 		if err != nil {
-			return c.Turn(), err
+			return collector.Turn(), err
 		}
-		if slices.ContainsFunc(batch, func(s Segment) bool { return !c.Add(s) }) {
+		if slices.ContainsFunc(batch, func(s Segment) bool { return !collector.Add(s) }) {
 			break
 		}
 	}
-	c.End()
-	turn := c.Turn()
+	collector.End()
+	turn := collector.Turn()
 	turn.Warnings = turn.warn(r)
 	if on != Return {
 		if f := RefusalOf(turn.Errors, turn); f != nil {
@@ -227,6 +227,6 @@ func (b Brain) Once(ctx context.Context, r Request, on OnErrorSegment) (Turn, er
 }
 
 // Format prints the host alone, whatever the verb: the token is secret.
-func (b Brain) Format(w fmt.State, _ rune) {
-	_, _ = io.WriteString(w, "brain at "+fault.Redact(b.URL))
+func (c Client) Format(w fmt.State, _ rune) {
+	_, _ = io.WriteString(w, "brain at "+fault.Redact(c.URL))
 }

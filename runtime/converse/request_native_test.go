@@ -15,9 +15,9 @@ import (
 )
 
 func TestABrainKeepsItsTokenToItself(t *testing.T) {
-	b := brainOf(saying())
+	c := clientOf(saying())
 	for _, verb := range []string{"%v", "%+v", "%#v", "%s", "%d", "%x", "%q"} {
-		for _, v := range []any{b, &b, []Brain{b}, struct{ B Brain }{b}} {
+		for _, v := range []any{c, &c, []Client{c}, struct{ C Client }{c}} {
 			if text := fmt.Sprintf(verb, v); strings.Contains(text, token) || strings.Contains(text, fmt.Sprintf("%x", token)) || strings.Contains(text, "djJ8") {
 				t.Errorf("%s of %T shows the token: %s", verb, v, text)
 			}

@@ -5,7 +5,7 @@
 // Segments arrive as lines of a streamed reply or as deltas on the control
 // socket, and are the same JSON objects (protocol §4.4 and §9.5): [Decode]
 // reads both, and everything made of segments, [ParseCall], [Dispatcher],
-// [Assembler], [Collector], works wherever they come from. [Brain] does a turn
+// [Assembler], [Collector], works wherever they come from. [Client] does a turn
 // over HTTP in three forms: Open for a caller that reads the reply itself, Stream to
 // range over, Once to wait for.
 //

@@ -19,7 +19,7 @@ type Limits struct {
 // model has, and few enough that an endless reply can't fill the memory.
 const MaxKept = 4 << 20
 
-// OnceLimits are the limits of [Brain.Once] (protocol §9.5).
+// OnceLimits are the limits of [Client.Once] (protocol §9.5).
 var OnceLimits = Limits{ToolSegments: 8, CallsPerTool: 3, Segments: 2000, Bytes: MaxKept}
 
 // Turn is an answer as a whole (session §A.2.2, sendText, and D.10).

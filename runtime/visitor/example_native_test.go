@@ -83,9 +83,9 @@ func conversations(ctx context.Context, texts ...string) (genieURL, token string
 	if err != nil {
 		log.Fatal(err)
 	}
-	brain := converse.Brain{URL: *info.GenieURL, Token: made.KS()}
+	conversation := converse.Client{URL: *info.GenieURL, Token: made.KS()}
 	for _, text := range texts {
-		if _, err := brain.Once(ctx, converse.Request{UserMessage: text}, converse.Throw); err != nil {
+		if _, err := conversation.Once(ctx, converse.Request{UserMessage: text}, converse.Throw); err != nil {
 			log.Fatal(err)
 		}
 	}

@@ -50,8 +50,8 @@ func saying(lines ...string) *service {
 
 const token = "djJ8MTIzNHxzZWNyZXRzZWNyZXRzZWNyZXQ="
 
-func brainOf(s *service) Brain {
-	return Brain{HTTPClient: fetch.As(s), URL: "https://brain.example/", Token: token}
+func clientOf(s *service) Client {
+	return Client{HTTPClient: fetch.As(s), URL: "https://brain.example/", Token: token}
 }
 
 var hi = Request{UserMessage: "hi"}
@@ -71,7 +71,7 @@ func TestARequestSaysWhatIsSetAndNothingElse(t *testing.T) {
 		},
 	} {
 		s := saying()
-		if _, err := brainOf(s).Once(t.Context(), c.r, Throw); err != nil {
+		if _, err := clientOf(s).Once(t.Context(), c.r, Throw); err != nil {
 			t.Fatal(err)
 		}
 		got := s.request
@@ -84,10 +84,10 @@ func TestARequestSaysWhatIsSetAndNothingElse(t *testing.T) {
 
 func TestWhatIsRefusedIsNotSent(t *testing.T) {
 	s := saying()
-	if _, err := brainOf(s).Open(t.Context(), Request{UserMessage: "hi", ForceExperience: "video"}); !errors.Is(err, fault.ValidationError) {
+	if _, err := clientOf(s).Open(t.Context(), Request{UserMessage: "hi", ForceExperience: "video"}); !errors.Is(err, fault.ValidationError) {
 		t.Errorf("Open = %v", err)
 	}
-	if _, err := brainOf(s).Once(t.Context(), hi, "ignore"); !errors.Is(err, fault.BadRequest) {
+	if _, err := clientOf(s).Once(t.Context(), hi, "ignore"); !errors.Is(err, fault.BadRequest) {
 		t.Errorf("Once = %v", err)
 	}
 	if s.request != nil {
@@ -117,7 +117,7 @@ func TestRepliesThatAreErrors(t *testing.T) {
 		{"too late", service{err: context.DeadlineExceeded}, fault.Timeout, ""},
 	} {
 		s := c.s
-		_, err := brainOf(&s).Open(t.Context(), hi)
+		_, err := clientOf(&s).Open(t.Context(), hi)
 		var f *fault.Error
 		if !errors.As(err, &f) || f.Code != c.want || f.Status != c.s.status || c.text != "" && f.Detail != c.text || f.Instance != path {
 			t.Errorf("%s: %#v at %s, want %s", c.name, err, f.Instance, c.want)
@@ -136,9 +136,9 @@ func TestEveryReplyIsReported(t *testing.T) {
 		s.header.Set("x-kaltura-request-id", "r-7")
 		heard := maps.Clone(s.header)
 		s.header.Set("set-cookie", "id=secret") // which a page never gets to see
-		b := brainOf(s)
-		b.OnResponse = func(r httpclient.Response) { got = append(got, r) }
-		_, _ = b.Open(t.Context(), hi)
+		c := clientOf(s)
+		c.OnResponse = func(r httpclient.Response) { got = append(got, r) }
+		_, _ = c.Open(t.Context(), hi)
 		want := []httpclient.Response{{Method: "POST", Path: "/assistant/converse", Status: status, OK: status == 200, Attempt: 1, RequestID: "r-7", Headers: heard}}
 		if !reflect.DeepEqual(got, want) {
 			t.Errorf("%+v, want %+v", got, want)
@@ -153,7 +153,7 @@ func TestOnceCollectsTheTurn(t *testing.T) {
 		`{"type":"avatar-filler","content":"things."}`,
 		`{"type":"sql","content":"no text"}`,
 	)
-	turn, err := brainOf(s).Once(t.Context(), hi, "")
+	turn, err := clientOf(s).Once(t.Context(), hi, "")
 	if err != nil || turn.Text != "Two things." || turn.ThreadID != "t-1" || turn.MessageID != "m-1" || len(turn.Segments) != 4 || turn.Empty {
 		t.Errorf("Once = %+v, %v", turn, err)
 	}
@@ -177,7 +177,7 @@ func TestErrorSegmentsAreThrownOrReturned(t *testing.T) {
 		{"two", `{"type":"error","content":"a"}` + "\n" + `{"type":"error","content":"b"}`, fault.StreamError, "a; b"},
 	} {
 		s := saying(`{"type":"text","content":"So far","threadId":"t-1","messageId":"m-1"}`, c.line)
-		turn, err := brainOf(s).Once(t.Context(), hi, Throw)
+		turn, err := clientOf(s).Once(t.Context(), hi, Throw)
 		var f *fault.Error
 		if !errors.As(err, &f) || f.Code != c.code || f.Detail != c.detail || f.Status != 200 {
 			t.Errorf("%s: %#v, want %s", c.name, err, c.code)
@@ -192,7 +192,7 @@ func TestErrorSegmentsAreThrownOrReturned(t *testing.T) {
 		if first, _ := errs[0].(map[string]any); first["type"] != "error" {
 			t.Errorf("%s: the first error is %v", c.name, errs[0])
 		}
-		turn, err = brainOf(s).Once(t.Context(), hi, Return)
+		turn, err = clientOf(s).Once(t.Context(), hi, Return)
 		if err != nil || len(turn.Errors) != len(errs) || turn.Text != "So far" {
 			t.Errorf("%s, returned: %+v, %v", c.name, turn, err)
 		}
@@ -217,7 +217,7 @@ func TestAnEmptyTurnWithVariablesIsWarnedOf(t *testing.T) {
 		{"an error", withVars, []string{`{"type":"error","content":"x"}`}, nil},
 		{"no variables", hi, nil, nil},
 	} {
-		turn, err := brainOf(saying(c.lines...)).Once(t.Context(), c.r, Return)
+		turn, err := clientOf(saying(c.lines...)).Once(t.Context(), c.r, Return)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -237,7 +237,7 @@ func TestAnEmptyTurnWithVariablesIsWarnedOf(t *testing.T) {
 func TestStreamYieldsEverySegmentAndTheErrorLast(t *testing.T) {
 	s := saying(`{"type":"text","content":"a"}`, `{"type":"error","content":"b"}`, "oops")
 	var got []Segment
-	for seg, err := range brainOf(s).Stream(t.Context(), hi) {
+	for seg, err := range clientOf(s).Stream(t.Context(), hi) {
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -249,7 +249,7 @@ func TestStreamYieldsEverySegmentAndTheErrorLast(t *testing.T) {
 
 	s.status = 500
 	n := 0
-	for _, err := range brainOf(s).Stream(t.Context(), hi) {
+	for _, err := range clientOf(s).Stream(t.Context(), hi) {
 		if n++; !errors.Is(err, fault.ServerError) {
 			t.Errorf("Stream yields %v", err)
 		}
@@ -261,9 +261,9 @@ func TestStreamYieldsEverySegmentAndTheErrorLast(t *testing.T) {
 
 func TestOnceKeepsWhatCameBeforeTheReplyBroke(t *testing.T) {
 	s := saying(`{"type":"text","content":"a"}`, `{"type":"unisphere-tool","content":"[1","metadata":{"runtimeName":"followups-tool"}}`)
-	b := brainOf(s)
-	b.HTTPClient = fetch.As(breaking{s})
-	turn, err := b.Once(t.Context(), hi, Throw)
+	c := clientOf(s)
+	c.HTTPClient = fetch.As(breaking{s})
+	turn, err := c.Once(t.Context(), hi, Throw)
 	if !errors.Is(err, fault.NetworkError) || turn.Text != "a" || turn.Widgets != nil {
 		t.Errorf("Once = %+v, %v", turn, err)
 	}
@@ -290,7 +290,7 @@ func TestATurnAsAWholeIsBoundedInBytes(t *testing.T) {
 	const length = 200_000
 	line := `{"type":"think","content":"","pad":"` + strings.Repeat("x", length) + `"}`
 	s := saying(slices.Repeat([]string{line}, 40)...)
-	turn, err := brainOf(s).Once(t.Context(), hi, Throw)
+	turn, err := clientOf(s).Once(t.Context(), hi, Throw)
 	if err != nil || !turn.Truncated || len(turn.Segments) != MaxKept/length || !s.closed {
 		t.Errorf("%d segments, truncated: %v, left: %v, %v", len(turn.Segments), turn.Truncated, s.closed, err)
 	}
@@ -304,7 +304,7 @@ func TestALineThatIsNoSegmentIsShownWithoutSecrets(t *testing.T) {
 		strings.Repeat("-", unparseableChars-8) + " " + token:                 strings.Repeat("-", unparseableChars-8) + " [redact",
 		`{"type":"text","ks":"` + token + `",` + strings.Repeat(" ", MaxLine): `{"type":"text","ks":"` + fault.Redacted + `",`,
 	} {
-		turn, err := brainOf(saying(line)).Once(t.Context(), hi, Return)
+		turn, err := clientOf(saying(line)).Once(t.Context(), hi, Return)
 		if err != nil || len(turn.Errors) != 1 || strings.TrimSpace(turn.Errors[0].ContentString()) != want {
 			t.Errorf("%.100s: %+v, %v; want %s", line, turn.Errors, err, want)
 		}

@@ -20,8 +20,8 @@ import (
 
 func TestMain(m *testing.M) { leaktest.Main(m) }
 
-// served returns a brain behind a real server.
-func served(t *testing.T, handle http.HandlerFunc) Brain {
+// served returns a client of a real server.
+func served(t *testing.T, handle http.HandlerFunc) Client {
 	t.Helper()
 	server := httptest.NewServer(handle)
 	client := fetch.New()
@@ -29,7 +29,7 @@ func served(t *testing.T, handle http.HandlerFunc) Brain {
 		client.Close()
 		server.Close()
 	})
-	return Brain{HTTPClient: fetch.As(client), URL: server.URL, Token: token}
+	return Client{HTTPClient: fetch.As(client), URL: server.URL, Token: token}
 }
 
 // talk writes segments until the client is gone, and then says so.
@@ -61,7 +61,7 @@ func TestABrainWithoutATransportHasOne(t *testing.T) {
 	server.Start()
 	defer server.Close()
 	for range 3 {
-		turn, err := Brain{URL: server.URL, Token: token}.Once(t.Context(), hi, Throw)
+		turn, err := Client{URL: server.URL, Token: token}.Once(t.Context(), hi, Throw)
 		if err != nil || turn.Text != "a" {
 			t.Fatalf("%q, %v", turn.Text, err)
 		}
@@ -73,7 +73,7 @@ func TestABrainWithoutATransportHasOne(t *testing.T) {
 
 func TestSegmentsArriveBeforeTheReplyEnds(t *testing.T) {
 	read := make(chan struct{})
-	b := served(t, func(w http.ResponseWriter, _ *http.Request) {
+	c := served(t, func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Content-Type", ndjsonType)
 		fmt.Fprintln(w, `{"type":"text","content":"a"}`)
 		if err := http.NewResponseController(w).Flush(); err != nil {
@@ -83,7 +83,7 @@ func TestSegmentsArriveBeforeTheReplyEnds(t *testing.T) {
 		fmt.Fprint(w, `{"type":"text","content":"b"}`)
 	})
 	var got []string
-	for seg, err := range b.Stream(t.Context(), hi) {
+	for seg, err := range c.Stream(t.Context(), hi) {
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -98,8 +98,8 @@ func TestSegmentsArriveBeforeTheReplyEnds(t *testing.T) {
 
 func TestLeavingTheLoopAbortsTheRequest(t *testing.T) {
 	gone := make(chan struct{})
-	b := served(t, func(w http.ResponseWriter, r *http.Request) { talk(w, r, `{"type":"text","content":"a"}`, gone) })
-	for _, err := range b.Stream(t.Context(), hi) {
+	c := served(t, func(w http.ResponseWriter, r *http.Request) { talk(w, r, `{"type":"text","content":"a"}`, gone) })
+	for _, err := range c.Stream(t.Context(), hi) {
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -110,8 +110,8 @@ func TestLeavingTheLoopAbortsTheRequest(t *testing.T) {
 
 func TestOnceAbortsTheRequestAtItsLimits(t *testing.T) {
 	gone := make(chan struct{})
-	b := served(t, func(w http.ResponseWriter, r *http.Request) { talk(w, r, `{"type":"tool","content":"f"}`, gone) })
-	turn, err := b.Once(t.Context(), hi, Throw)
+	c := served(t, func(w http.ResponseWriter, r *http.Request) { talk(w, r, `{"type":"tool","content":"f"}`, gone) })
+	turn, err := c.Once(t.Context(), hi, Throw)
 	if err != nil || !turn.SpiralStopped || len(turn.Segments) != OnceLimits.ToolSegments {
 		t.Errorf("Once = %d segments, %v", len(turn.Segments), err)
 	}
@@ -120,11 +120,11 @@ func TestOnceAbortsTheRequestAtItsLimits(t *testing.T) {
 
 func TestTheEndOfTheContextAbortsTheTurn(t *testing.T) {
 	gone := make(chan struct{})
-	b := served(t, func(w http.ResponseWriter, r *http.Request) { talk(w, r, `{"type":"text","content":"a"}`, gone) })
+	c := served(t, func(w http.ResponseWriter, r *http.Request) { talk(w, r, `{"type":"text","content":"a"}`, gone) })
 	ctx, cancel := context.WithCancel(t.Context())
 	n := 0
 	var last error
-	for _, err := range b.Stream(ctx, hi) {
+	for _, err := range c.Stream(ctx, hi) {
 		if n++; n == 3 {
 			cancel()
 		}
@@ -140,7 +140,7 @@ func TestTheEndOfTheContextAbortsTheTurn(t *testing.T) {
 func TestAReplyThatWaitsEndsWithItsContextOrItsClose(t *testing.T) {
 	for _, end := range []string{"context", "close"} {
 		gone := make(chan struct{})
-		b := served(t, func(w http.ResponseWriter, r *http.Request) {
+		c := served(t, func(w http.ResponseWriter, r *http.Request) {
 			w.Header().Set("Content-Type", sseType)
 			if err := http.NewResponseController(w).Flush(); err != nil {
 				t.Error(err)
@@ -149,7 +149,7 @@ func TestAReplyThatWaitsEndsWithItsContextOrItsClose(t *testing.T) {
 			close(gone)
 		})
 		ctx, cancel := context.WithCancel(t.Context())
-		reply, err := b.Open(ctx, hi)
+		reply, err := c.Open(ctx, hi)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -173,7 +173,7 @@ func TestAReplyThatWaitsEndsWithItsContextOrItsClose(t *testing.T) {
 }
 
 func TestAServerThatBreaksOffIsANetworkError(t *testing.T) {
-	b := served(t, func(w http.ResponseWriter, _ *http.Request) {
+	c := served(t, func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Content-Type", ndjsonType)
 		fmt.Fprintln(w, `{"type":"text","content":"a"}`)
 		if err := http.NewResponseController(w).Flush(); err != nil {
@@ -181,7 +181,7 @@ func TestAServerThatBreaksOffIsANetworkError(t *testing.T) {
 		}
 		panic(http.ErrAbortHandler)
 	})
-	turn, err := b.Once(t.Context(), hi, Throw)
+	turn, err := c.Once(t.Context(), hi, Throw)
 	if !errors.Is(err, fault.NetworkError) || turn.Text != "a" {
 		t.Errorf("Once = %+v, %v", turn, err)
 	}
@@ -220,7 +220,7 @@ func TestAServerThatIsNotThereIsANetworkError(t *testing.T) {
 	server.Close()
 	client := fetch.New()
 	defer client.Close()
-	if _, err := (Brain{HTTPClient: fetch.As(client), URL: server.URL, Token: token}).Once(t.Context(), hi, Throw); !errors.Is(err, fault.NetworkError) {
+	if _, err := (Client{HTTPClient: fetch.As(client), URL: server.URL, Token: token}).Once(t.Context(), hi, Throw); !errors.Is(err, fault.NetworkError) {
 		t.Errorf("Once = %v", err)
 	}
 }
