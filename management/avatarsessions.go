@@ -157,7 +157,7 @@ func (a AvatarSessions) Say(ctx context.Context, session AvatarSession, speech S
 	var reply struct {
 		TurnID string `json:"turnId"`
 	}
-	if err := fetch.Once(ctx, fetch.Watch(a.c.fetch, a.c.onResponse), r, &reply); err != nil {
+	if err := fetch.Attempt(ctx, fetch.Watch(a.c.fetch, a.c.onResponse), r, &reply); err != nil {
 		return "", err
 	}
 	return cmp.Or(reply.TurnID, turn), nil

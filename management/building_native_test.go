@@ -104,7 +104,7 @@ func TestBuildingAnIntellect(t *testing.T) {
 	web := fetch.New()
 	defer web.Close()
 	client := converse.Client{HTTPClient: fetch.As(web), URL: info.GenieURL, Token: token.KS()}
-	turn, err := client.Once(ctx, converse.Request{UserMessage: "Hi", RequestVars: map[string]any{"name": "Sam"}}, converse.Throw)
+	turn, err := client.Turn(ctx, converse.Request{UserMessage: "Hi", RequestVars: map[string]any{"name": "Sam"}}, converse.Throw)
 	if err != nil || turn.Text != "" || len(turn.Warnings) != 1 || turn.Warnings[0].Code != fault.EmptyTurnWithRequestVars {
 		t.Errorf("variables that are off: %+v, %v", turn, err)
 	}
@@ -143,7 +143,7 @@ func say(ctx context.Context, t *testing.T, c *management.Client, info localserv
 	must(t, "token", err)
 	web := fetch.New()
 	defer web.Close()
-	turn, err := converse.Client{HTTPClient: fetch.As(web), URL: info.GenieURL, Token: token.KS()}.Once(ctx, converse.Request{UserMessage: text}, "")
+	turn, err := converse.Client{HTTPClient: fetch.As(web), URL: info.GenieURL, Token: token.KS()}.Turn(ctx, converse.Request{UserMessage: text}, "")
 	must(t, "turn", err)
 	return turn.ThreadID, turn.MessageID
 }
@@ -293,7 +293,7 @@ func TestKnowledgeIsFound(t *testing.T) {
 	must(t, "token", err)
 	web := fetch.New()
 	defer web.Close()
-	turn, err := converse.Client{HTTPClient: fetch.As(web), URL: info.GenieURL, Token: token.KS()}.Once(ctx, converse.Request{UserMessage: "What does the zebra cost?"}, "")
+	turn, err := converse.Client{HTTPClient: fetch.As(web), URL: info.GenieURL, Token: token.KS()}.Turn(ctx, converse.Request{UserMessage: "What does the zebra cost?"}, "")
 	must(t, "turn", err)
 	if !strings.Contains(turn.Text, "42 crowns") {
 		t.Errorf("the agent says %q", turn.Text)

@@ -108,7 +108,7 @@ func (v Conversations) Send(ctx context.Context, r ConverseRequest, o SendOption
 	if o.ReturnErrors {
 		on = converse.Return
 	}
-	first, err := client.Once(ctx, r, on)
+	first, err := client.Turn(ctx, r, on)
 	if err != nil || !o.RecoverFromSpiral || !first.SpiralStopped || strings.TrimSpace(first.Text) != "" {
 		return Reply{Turn: first}, err
 	}
@@ -116,7 +116,7 @@ func (v Conversations) Send(ctx context.Context, r ConverseRequest, o SendOption
 	if first.ThreadID != "" {
 		r.ThreadID = first.ThreadID
 	}
-	second, err := client.Once(ctx, r, on)
+	second, err := client.Turn(ctx, r, on)
 	return Reply{Turn: second, SpiralRecovered: err == nil, FirstAttempt: &first}, err
 }
 

@@ -58,7 +58,7 @@ func Example() {
 		log.Fatal(err)
 	}
 	conversation := converse.Client{URL: *info.GenieURL, Token: token.KS()}
-	turn, err := conversation.Once(ctx, converse.Request{UserMessage: "My name is Sam"}, converse.Throw)
+	turn, err := conversation.Turn(ctx, converse.Request{UserMessage: "My name is Sam"}, converse.Throw)
 	if err != nil {
 		log.Fatal(err)
 	}

@@ -191,7 +191,7 @@ func TestProvisionOnTheService(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	turn, err := (&converse.Client{URL: info.GenieURL, Token: visitor.KS()}).Once(ctx, converse.Request{UserMessage: "Who are you?"}, converse.Throw)
+	turn, err := (&converse.Client{URL: info.GenieURL, Token: visitor.KS()}).Turn(ctx, converse.Request{UserMessage: "Who are you?"}, converse.Throw)
 	if err != nil || !strings.Contains(turn.Text, "Ada") {
 		t.Errorf("%q, %v", turn.Text, err)
 	}

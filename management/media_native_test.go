@@ -76,7 +76,7 @@ func TestAnAgentAnswersFromACategory(t *testing.T) {
 	defer web.Close()
 	says := func(question string) string {
 		t.Helper()
-		turn, err := converse.Client{HTTPClient: fetch.As(web), URL: info.GenieURL, Token: token.KS()}.Once(ctx, converse.Request{UserMessage: question}, "")
+		turn, err := converse.Client{HTTPClient: fetch.As(web), URL: info.GenieURL, Token: token.KS()}.Turn(ctx, converse.Request{UserMessage: question}, "")
 		must(t, question, err)
 		return turn.Text
 	}

@@ -12,7 +12,7 @@ func ask(t *testing.T, genieURL, token, text string) string {
 	t.Helper()
 	web := fetch.New()
 	defer web.Close()
-	turn, err := converse.Client{HTTPClient: fetch.As(web), URL: genieURL, Token: token}.Once(t.Context(), converse.Request{UserMessage: text}, converse.Throw)
+	turn, err := converse.Client{HTTPClient: fetch.As(web), URL: genieURL, Token: token}.Turn(t.Context(), converse.Request{UserMessage: text}, converse.Throw)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -36,7 +36,7 @@ const (
 // ended.
 func Call(ctx context.Context, c Client, r *Request, out any) error {
 	for attempt := 0; ; attempt++ {
-		f := once(ctx, c, r, out)
+		f := exchange(ctx, c, r, out)
 		if f == nil {
 			return nil
 		}
@@ -55,16 +55,16 @@ func Call(ctx context.Context, c Client, r *Request, out any) error {
 // Raw is an out argument of Call that receives the reply's body undecoded.
 type Raw []byte
 
-// Once is Call with one attempt only, for requests whose effect must not happen
+// Attempt is Call with one attempt only, for requests whose effect must not happen
 // twice, or whose caller does its own retries.
-func Once(ctx context.Context, c Client, r *Request, out any) error {
-	if f := once(ctx, c, r, out); f != nil {
+func Attempt(ctx context.Context, c Client, r *Request, out any) error {
+	if f := exchange(ctx, c, r, out); f != nil {
 		return f
 	}
 	return nil
 }
 
-func once(ctx context.Context, c Client, r *Request, out any) *fault.Error {
+func exchange(ctx context.Context, c Client, r *Request, out any) *fault.Error {
 	ctx, cancel := context.WithTimeout(ctx, callTimeout)
 	defer cancel()
 	resp, err := c.Do(ctx, r)

@@ -219,7 +219,7 @@ func TestCallSucceedsAfterARetry(t *testing.T) {
 
 func TestOnceAsksOnce(t *testing.T) {
 	c := newScript(noReply)
-	if err := Once(t.Context(), c, &Request{Method: "GET", URL: "https://x.example"}, nil); !errors.Is(err, fault.NetworkError) || len(c.at) != 1 {
+	if err := Attempt(t.Context(), c, &Request{Method: "GET", URL: "https://x.example"}, nil); !errors.Is(err, fault.NetworkError) || len(c.at) != 1 {
 		t.Errorf("%d requests, %v", len(c.at), err)
 	}
 }

@@ -311,7 +311,7 @@ func TestUnreadReplyHoldsUpTheSender(t *testing.T) {
 	// No event reports that the server is blocked, so the count is compared twice.
 	for last := int64(-1); ; time.Sleep(settled) {
 		var sent int64
-		if err := Once(t.Context(), c, &Request{URL: base + "/endless/sent"}, &sent); err != nil {
+		if err := Attempt(t.Context(), c, &Request{URL: base + "/endless/sent"}, &sent); err != nil {
 			t.Fatal(err)
 		}
 		if sent > most {

@@ -239,5 +239,5 @@ func converseOnce(ctx context.Context, a Args) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	return client.Once(ctx, o.request(), o.OnErrorSegment)
+	return client.Turn(ctx, o.request(), o.OnErrorSegment)
 }

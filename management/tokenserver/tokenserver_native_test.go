@@ -141,7 +141,7 @@ func (s *site) wantRefusal(name string, w *httptest.ResponseRecorder, status int
 func say(t *testing.T, c tokenserver.Conversation, text string) string {
 	t.Helper()
 	client := converse.Client{URL: c.GenieURL, Token: c.KS}
-	turn, err := client.Once(t.Context(), converse.Request{UserMessage: text}, converse.Throw)
+	turn, err := client.Turn(t.Context(), converse.Request{UserMessage: text}, converse.Throw)
 	if err != nil {
 		t.Fatal(err)
 	}

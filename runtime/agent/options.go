@@ -98,7 +98,7 @@ func (s *Session) share(own *session.Options) {
 		own.ThreadID = s.core.Thread
 	}
 	own.Kickoff = s.kickoff
-	own.Once = s.once
+	own.Sent = s.reported
 	own.Capabilities = session.Merged(shared.Capabilities, capabilities)
 	// A transport's own variables override the shared ones; variables that were updated
 	// since override both.

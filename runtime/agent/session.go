@@ -20,7 +20,6 @@ import (
 	"sync/atomic"
 
 	"github.com/agentruntime/agentruntime/runtime/avatar"
-	"github.com/agentruntime/agentruntime/runtime/completion"
 	"github.com/agentruntime/agentruntime/runtime/converse"
 	"github.com/agentruntime/agentruntime/runtime/event"
 	"github.com/agentruntime/agentruntime/runtime/fault"
@@ -71,10 +70,10 @@ type Session struct {
 	snapshot atomic.Pointer[Snapshot]
 	leaving  sync.WaitGroup // transports that were released and are not closed yet
 
-	state   State
-	mode    Mode
-	kickoff *event.Kickoff // nil once it is used up
-	once    *completion.Once
+	state    State
+	mode     Mode
+	kickoff  *event.Kickoff // nil once it is used up
+	reported *atomic.Bool   // whether the conversation's end was reported, see completion.Settings
 
 	current *transport         // carries the turns; after the end, the last transport that did
 	next    *transport         // connects during a switch
@@ -110,7 +109,7 @@ func New(o Options) (*Session, error) {
 	o.setDefaults()
 	s := &Session{
 		opts:  o,
-		state: Idle, mode: o.Mode, kickoff: kickoff, once: new(completion.Once),
+		state: Idle, mode: o.Mode, kickoff: kickoff, reported: new(atomic.Bool),
 	}
 	if ask := s.opts.OnTokenNeeded; ask != nil {
 		s.opts.OnTokenNeeded = func(ctx context.Context) (string, error) {

@@ -97,7 +97,7 @@ func (n *Notifier) leaveToBrowser() {
 	s := n.o.Settings
 	page, ok := s.Page.(sender)
 	switch {
-	case !ok, !*s.PageLifecycle, !*s.CompleteOnEnd, n.closed, n.thread == "", n.token == "", s.Once.sent.Load():
+	case !ok, !*s.PageLifecycle, !*s.CompleteOnEnd, n.closed, n.thread == "", n.token == "", s.Sent.Load():
 		return
 	case n.presence != nil && n.presence.others() > 0:
 		return
@@ -171,7 +171,7 @@ func (n *Notifier) send(reason string, request *fetch.Request, done func(Result)
 	defer n.update() // the request is under way
 	finish := func(r Result) {
 		if !r.OK {
-			n.o.Settings.Once.sent.Store(false) // a later trigger may try again
+			n.o.Settings.Sent.Store(false) // a later trigger may try again
 			n.update()
 		}
 		n.report(Attempt{Reason: reason, Sent: r.OK})
@@ -195,11 +195,11 @@ func (n *Notifier) send(reason string, request *fetch.Request, done func(Result)
 		go func() {
 			defer close(finished)
 			defer cancel()
-			err := fetch.Once(ctx, n.network, request, nil)
+			err := fetch.Attempt(ctx, n.network, request, nil)
 			if errors.Is(err, fault.Unauthorized) && n.o.Renew != nil {
 				if token, refused := n.o.Renew(ctx); refused == nil {
 					request.Header.Set("authorization", "KS "+token)
-					err = fetch.Once(ctx, n.network, request, nil)
+					err = fetch.Attempt(ctx, n.network, request, nil)
 				}
 			}
 			finish(result(err))
@@ -241,7 +241,7 @@ func (n *Notifier) begin(reason string) (Result, *fetch.Request) {
 		return Result{Reason: "no_thread"}, nil
 	case n.token == "":
 		return Result{Reason: "no_token"}, nil
-	case !n.o.Settings.Once.sent.CompareAndSwap(false, true):
+	case !n.o.Settings.Sent.CompareAndSwap(false, true):
 		return Result{OK: true, Reason: "already_sent"}, nil
 	}
 	request, err := n.completion(trace)

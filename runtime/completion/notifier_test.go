@@ -347,8 +347,8 @@ func TestTheReportIsLeftToTheBrowser(t *testing.T) {
 		r.now()
 		want(r)
 
-		once, browser := new(Once), newBrowser()
-		one, two := newRig(t, browser, Settings{Once: once}), newRig(t, browser, Settings{Once: once})
+		sent, browser := new(atomic.Bool), newBrowser()
+		one, two := newRig(t, browser, Settings{Sent: sent}), newRig(t, browser, Settings{Sent: sent})
 		one.SetThread("5f0c", "token")
 		two.SetThread("5f0c", "token")
 		one.page.listener.Hide(true)
@@ -452,8 +452,8 @@ func TestSessionsOfOneTabAreNoPeers(t *testing.T) {
 // notifiers get the event.
 func TestNotifiersOfOneConversationSendOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		browser, once := newBrowser(), new(Once)
-		one, two := newRig(t, browser, Settings{Once: once}), newRig(t, browser, Settings{Once: once})
+		browser, sent := newBrowser(), new(atomic.Bool)
+		one, two := newRig(t, browser, Settings{Sent: sent}), newRig(t, browser, Settings{Sent: sent})
 		one.SetThread("5f0c", "token")
 		two.SetThread("5f0c", "token")
 		one.brain.status = 500

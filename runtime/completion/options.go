@@ -38,9 +38,10 @@ type Settings struct {
 	// PresenceStale is how long after its last message another tab still counts.
 	PresenceStale time.Duration `json:"presenceStaleMs" default:"12s"`
 
-	// Once is shared by the notifiers of one conversation; nil for a notifier of
-	// its own.
-	Once *Once `json:"-"`
+	// Sent is whether the report was sent. The notifiers of one conversation share it, so that
+	// they send one report: while a conversation moves to another session, both sessions get
+	// the page's events. nil for a notifier of its own.
+	Sent *atomic.Bool `json:"-"`
 
 	// Page is what reports the page's life. Default: the browser's page; none natively.
 	Page Page `json:"-"`
@@ -48,15 +49,11 @@ type Settings struct {
 	tab string // identifies this tab to the others
 }
 
-// Once makes several notifiers send one report: while a conversation moves to another
-// session, both sessions get the page's events.
-type Once struct{ sent atomic.Bool }
-
 // withDefaults returns s with every default. It reports no error, because a session
 // checks the values earlier.
 func (s Settings) withDefaults() Settings {
 	_ = options.Complete(&s)
-	s.Once = cmp.Or(s.Once, new(Once))
+	s.Sent = cmp.Or(s.Sent, new(atomic.Bool))
 	if s.tab == "" {
 		s.tab = tab()
 	}

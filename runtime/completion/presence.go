@@ -6,6 +6,7 @@ import (
 	"math/rand/v2"
 	"strconv"
 	"sync"
+	"sync/atomic"
 	"time"
 )
 
@@ -30,7 +31,7 @@ var tab = sync.OnceValue(func() string { return strconv.FormatUint(rand.Uint64()
 type presence struct {
 	id    string
 	stale time.Duration
-	once  *Once
+	sent  *atomic.Bool
 	// changed is called, without mu, when the first other tab has come or the last one is gone.
 	// The mutex of a Notifier is locked before mu.
 	changed func()
@@ -55,7 +56,7 @@ type notice struct {
 // openPresence announces this tab, or returns nil where there are no channels between
 // tabs.
 func openPresence(s Settings, thread string, changed func()) *presence {
-	p := &presence{id: s.tab, stale: s.PresenceStale, once: s.Once, changed: changed, peers: map[string]time.Time{}}
+	p := &presence{id: s.tab, stale: s.PresenceStale, sent: s.Sent, changed: changed, peers: map[string]time.Time{}}
 	p.mu.Lock() // a message may come before p.channel is set
 	defer p.mu.Unlock()
 	p.channel = s.Page.Channel(s.PresencePrefix+":"+thread, p.receive)
@@ -123,7 +124,7 @@ func (p *presence) take(n notice) {
 	case n.T == "bye":
 		delete(p.peers, n.ID)
 		if known && n.Reported {
-			p.once.sent.Store(true)
+			p.sent.Store(true)
 		}
 		return
 	case n.T == "hello":

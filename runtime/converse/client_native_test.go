@@ -61,7 +61,7 @@ func TestABrainWithoutATransportHasOne(t *testing.T) {
 	server.Start()
 	defer server.Close()
 	for range 3 {
-		turn, err := Client{URL: server.URL, Token: token}.Once(t.Context(), hi, Throw)
+		turn, err := Client{URL: server.URL, Token: token}.Turn(t.Context(), hi, Throw)
 		if err != nil || turn.Text != "a" {
 			t.Fatalf("%q, %v", turn.Text, err)
 		}
@@ -111,9 +111,9 @@ func TestLeavingTheLoopAbortsTheRequest(t *testing.T) {
 func TestOnceAbortsTheRequestAtItsLimits(t *testing.T) {
 	gone := make(chan struct{})
 	c := served(t, func(w http.ResponseWriter, r *http.Request) { talk(w, r, `{"type":"tool","content":"f"}`, gone) })
-	turn, err := c.Once(t.Context(), hi, Throw)
-	if err != nil || !turn.SpiralStopped || len(turn.Segments) != OnceLimits.ToolSegments {
-		t.Errorf("Once = %d segments, %v", len(turn.Segments), err)
+	turn, err := c.Turn(t.Context(), hi, Throw)
+	if err != nil || !turn.SpiralStopped || len(turn.Segments) != TurnLimits.ToolSegments {
+		t.Errorf("Turn = %d segments, %v", len(turn.Segments), err)
 	}
 	<-gone
 }
@@ -181,9 +181,9 @@ func TestAServerThatBreaksOffIsANetworkError(t *testing.T) {
 		}
 		panic(http.ErrAbortHandler)
 	})
-	turn, err := c.Once(t.Context(), hi, Throw)
+	turn, err := c.Turn(t.Context(), hi, Throw)
 	if !errors.Is(err, fault.NetworkError) || turn.Text != "a" {
-		t.Errorf("Once = %+v, %v", turn, err)
+		t.Errorf("Turn = %+v, %v", turn, err)
 	}
 }
 
@@ -207,7 +207,7 @@ func TestServersThatAnswerWithErrors(t *testing.T) {
 			w.WriteHeader(c.status)
 			fmt.Fprint(w, c.body)
 		})
-		_, err := b.Once(t.Context(), hi, Throw)
+		_, err := b.Turn(t.Context(), hi, Throw)
 		var f *fault.Error
 		if !errors.As(err, &f) || f.Code != c.want || f.Status != c.status || f.RequestID != "r-1" {
 			t.Errorf("%d %s: %#v, want %s", c.status, c.body, err, c.want)
@@ -220,7 +220,7 @@ func TestAServerThatIsNotThereIsANetworkError(t *testing.T) {
 	server.Close()
 	client := fetch.New()
 	defer client.Close()
-	if _, err := (Client{HTTPClient: fetch.As(client), URL: server.URL, Token: token}).Once(t.Context(), hi, Throw); !errors.Is(err, fault.NetworkError) {
-		t.Errorf("Once = %v", err)
+	if _, err := (Client{HTTPClient: fetch.As(client), URL: server.URL, Token: token}).Turn(t.Context(), hi, Throw); !errors.Is(err, fault.NetworkError) {
+		t.Errorf("Turn = %v", err)
 	}
 }

@@ -71,7 +71,7 @@ func TestARequestSaysWhatIsSetAndNothingElse(t *testing.T) {
 		},
 	} {
 		s := saying()
-		if _, err := clientOf(s).Once(t.Context(), c.r, Throw); err != nil {
+		if _, err := clientOf(s).Turn(t.Context(), c.r, Throw); err != nil {
 			t.Fatal(err)
 		}
 		got := s.request
@@ -87,8 +87,8 @@ func TestWhatIsRefusedIsNotSent(t *testing.T) {
 	if _, err := clientOf(s).Open(t.Context(), Request{UserMessage: "hi", ForceExperience: "video"}); !errors.Is(err, fault.ValidationError) {
 		t.Errorf("Open = %v", err)
 	}
-	if _, err := clientOf(s).Once(t.Context(), hi, "ignore"); !errors.Is(err, fault.BadRequest) {
-		t.Errorf("Once = %v", err)
+	if _, err := clientOf(s).Turn(t.Context(), hi, "ignore"); !errors.Is(err, fault.BadRequest) {
+		t.Errorf("Turn = %v", err)
 	}
 	if s.request != nil {
 		t.Errorf("sent %s", s.request.Body.Data)
@@ -153,9 +153,9 @@ func TestOnceCollectsTheTurn(t *testing.T) {
 		`{"type":"avatar-filler","content":"things."}`,
 		`{"type":"sql","content":"no text"}`,
 	)
-	turn, err := clientOf(s).Once(t.Context(), hi, "")
+	turn, err := clientOf(s).Turn(t.Context(), hi, "")
 	if err != nil || turn.Text != "Two things." || turn.ThreadID != "t-1" || turn.MessageID != "m-1" || len(turn.Segments) != 4 || turn.Empty {
-		t.Errorf("Once = %+v, %v", turn, err)
+		t.Errorf("Turn = %+v, %v", turn, err)
 	}
 	if !s.closed {
 		t.Error("the body is open")
@@ -177,7 +177,7 @@ func TestErrorSegmentsAreThrownOrReturned(t *testing.T) {
 		{"two", `{"type":"error","content":"a"}` + "\n" + `{"type":"error","content":"b"}`, fault.StreamError, "a; b"},
 	} {
 		s := saying(`{"type":"text","content":"So far","threadId":"t-1","messageId":"m-1"}`, c.line)
-		turn, err := clientOf(s).Once(t.Context(), hi, Throw)
+		turn, err := clientOf(s).Turn(t.Context(), hi, Throw)
 		var f *fault.Error
 		if !errors.As(err, &f) || f.Code != c.code || f.Detail != c.detail || f.Status != 200 {
 			t.Errorf("%s: %#v, want %s", c.name, err, c.code)
@@ -192,7 +192,7 @@ func TestErrorSegmentsAreThrownOrReturned(t *testing.T) {
 		if first, _ := errs[0].(map[string]any); first["type"] != "error" {
 			t.Errorf("%s: the first error is %v", c.name, errs[0])
 		}
-		turn, err = clientOf(s).Once(t.Context(), hi, Return)
+		turn, err = clientOf(s).Turn(t.Context(), hi, Return)
 		if err != nil || len(turn.Errors) != len(errs) || turn.Text != "So far" {
 			t.Errorf("%s, returned: %+v, %v", c.name, turn, err)
 		}
@@ -217,7 +217,7 @@ func TestAnEmptyTurnWithVariablesIsWarnedOf(t *testing.T) {
 		{"an error", withVars, []string{`{"type":"error","content":"x"}`}, nil},
 		{"no variables", hi, nil, nil},
 	} {
-		turn, err := clientOf(saying(c.lines...)).Once(t.Context(), c.r, Return)
+		turn, err := clientOf(saying(c.lines...)).Turn(t.Context(), c.r, Return)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -263,9 +263,9 @@ func TestOnceKeepsWhatCameBeforeTheReplyBroke(t *testing.T) {
 	s := saying(`{"type":"text","content":"a"}`, `{"type":"unisphere-tool","content":"[1","metadata":{"runtimeName":"followups-tool"}}`)
 	c := clientOf(s)
 	c.HTTPClient = fetch.As(breaking{s})
-	turn, err := c.Once(t.Context(), hi, Throw)
+	turn, err := c.Turn(t.Context(), hi, Throw)
 	if !errors.Is(err, fault.NetworkError) || turn.Text != "a" || turn.Widgets != nil {
-		t.Errorf("Once = %+v, %v", turn, err)
+		t.Errorf("Turn = %+v, %v", turn, err)
 	}
 }
 
@@ -290,7 +290,7 @@ func TestATurnAsAWholeIsBoundedInBytes(t *testing.T) {
 	const length = 200_000
 	line := `{"type":"think","content":"","pad":"` + strings.Repeat("x", length) + `"}`
 	s := saying(slices.Repeat([]string{line}, 40)...)
-	turn, err := clientOf(s).Once(t.Context(), hi, Throw)
+	turn, err := clientOf(s).Turn(t.Context(), hi, Throw)
 	if err != nil || !turn.Truncated || len(turn.Segments) != MaxKept/length || !s.closed {
 		t.Errorf("%d segments, truncated: %v, left: %v, %v", len(turn.Segments), turn.Truncated, s.closed, err)
 	}
@@ -304,7 +304,7 @@ func TestALineThatIsNoSegmentIsShownWithoutSecrets(t *testing.T) {
 		strings.Repeat("-", unparseableChars-8) + " " + token:                 strings.Repeat("-", unparseableChars-8) + " [redact",
 		`{"type":"text","ks":"` + token + `",` + strings.Repeat(" ", MaxLine): `{"type":"text","ks":"` + fault.Redacted + `",`,
 	} {
-		turn, err := clientOf(saying(line)).Once(t.Context(), hi, Return)
+		turn, err := clientOf(saying(line)).Turn(t.Context(), hi, Return)
 		if err != nil || len(turn.Errors) != 1 || strings.TrimSpace(turn.Errors[0].ContentString()) != want {
 			t.Errorf("%.100s: %+v, %v; want %s", line, turn.Errors, err, want)
 		}

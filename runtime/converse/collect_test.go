@@ -28,11 +28,11 @@ func TestASpiralOfToolCallsIsLeft(t *testing.T) {
 	for i := range 20 {
 		segments = append(segments, Segment{Type: Think}, *toolSegment(fmt.Sprintf("t%d {}", i)))
 	}
-	turn, taken := collect(OnceLimits, segments...)
+	turn, taken := collect(TurnLimits, segments...)
 	if !turn.SpiralStopped || turn.Truncated || taken != 17 || len(turn.ToolCalls) != 8 || len(turn.Segments) != 17 {
 		t.Errorf("took %d segments and %d calls; stopped: %v", taken, len(turn.ToolCalls), turn.SpiralStopped)
 	}
-	if turn, taken := collect(OnceLimits, segments[:16]...); turn.SpiralStopped || taken != 16 {
+	if turn, taken := collect(TurnLimits, segments[:16]...); turn.SpiralStopped || taken != 16 {
 		t.Errorf("eight calls are a spiral already: took %d", taken)
 	}
 	if turn, taken := collect(Limits{}, segments...); turn.SpiralStopped || taken != 40 || len(turn.ToolCalls) != 20 {
@@ -45,7 +45,7 @@ func TestAToolIsCalledAFewTimesPerTurnAtMost(t *testing.T) {
 		*toolSegment(`f {"a":1}`), *toolSegment(`f { "a": 1 }`), *toolSegment(`g`), *toolSegment(`f {"a":2}`),
 		*toolSegment(`f {"a":3}`), *toolSegment(`f {"a":4}`), *toolSegment(`{"a":5}`),
 	}
-	turn, _ := collect(OnceLimits, segments...)
+	turn, _ := collect(TurnLimits, segments...)
 	var got []string
 	for _, c := range turn.ToolCalls {
 		got = append(got, c.Name+string(c.Args))
@@ -60,11 +60,11 @@ func TestALongTurnIsCut(t *testing.T) {
 	for i := range segments {
 		segments[i] = Segment{Type: Text, Content: "a"}
 	}
-	turn, taken := collect(OnceLimits, segments...)
+	turn, taken := collect(TurnLimits, segments...)
 	if !turn.Truncated || taken != 2000 || len(turn.Text) != 2000 {
 		t.Errorf("took %d segments, %d bytes of text; truncated: %v", taken, len(turn.Text), turn.Truncated)
 	}
-	if turn, _ := collect(OnceLimits, segments[:2000]...); turn.Truncated {
+	if turn, _ := collect(TurnLimits, segments[:2000]...); turn.Truncated {
 		t.Error("2000 segments are too many already")
 	}
 }

@@ -43,7 +43,7 @@ func ExampleClient() {
 	}
 	fmt.Println()
 
-	turn, err := client.Once(ctx, converse.Request{UserMessage: "What is my name?", ThreadID: thread}, converse.Throw)
+	turn, err := client.Turn(ctx, converse.Request{UserMessage: "What is my name?", ThreadID: thread}, converse.Throw)
 	if err != nil {
 		log.Fatal(err)
 	}

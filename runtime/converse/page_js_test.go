@@ -26,7 +26,7 @@ func TestABrainWithoutATransportUsesThePages(t *testing.T) {
 	js.Global().Set("fetch", js.Global().Get("Function").New(`return async (url, init) =>
 		new Response(JSON.stringify({type: "text", content: url + " " + init.headers.authorization}), {headers: {"content-type": "application/x-ndjson"}})`).Invoke())
 	defer js.Global().Set("fetch", own)
-	turn, err := Client{URL: "https://brain.example", Token: "t"}.Once(t.Context(), hi, Throw)
+	turn, err := Client{URL: "https://brain.example", Token: "t"}.Turn(t.Context(), hi, Throw)
 	if want := "https://brain.example/assistant/converse KS t"; err != nil || turn.Text != want {
 		t.Errorf("%q, %v; want %q", turn.Text, err, want)
 	}

@@ -198,15 +198,15 @@ const (
 	Warn   OnErrorSegment = "warn"
 )
 
-// Once does a turn and returns it as a whole, within [OnceLimits]; a turn that exceeds
+// Turn does a turn and returns it as a whole, within [TurnLimits]; a turn that exceeds
 // one of them is stopped there, and the request aborted. Errors are those of [Client.Open],
 // [Reply.Next] and, unless on is [Return], [RefusalOf]; the Turn then has what was
 // received before the error.
-func (c Client) Once(ctx context.Context, r Request, on OnErrorSegment) (Turn, error) {
+func (c Client) Turn(ctx context.Context, r Request, on OnErrorSegment) (Turn, error) {
 	if on != "" && on != Throw && on != Return {
 		return Turn{}, fault.New(fault.BadRequest, "onErrorSegment must be throw or return")
 	}
-	collector := Collector{Limits: OnceLimits}
+	collector := Collector{Limits: TurnLimits}
 	for batch, err := range c.Batches(ctx, r) {
 		if err != nil {
 			return collector.Turn(), err

@@ -7,7 +7,7 @@
 // reads both, and everything made of segments, [ParseCall], [Dispatcher],
 // [Assembler], [Collector], works wherever they come from. [Client] does a turn
 // over HTTP in three forms: Open for a caller that reads the reply itself, Stream to
-// range over, Once to wait for.
+// range over, Turn to wait for.
 //
 // It keeps no state between turns and must not depend on sessions, events or the
 // socket. It is linked into the WebAssembly file for text only, so it must not import

@@ -19,8 +19,8 @@ type Limits struct {
 // model has, and few enough that an endless reply can't fill the memory.
 const MaxKept = 4 << 20
 
-// OnceLimits are the limits of [Client.Once] (protocol §9.5).
-var OnceLimits = Limits{ToolSegments: 8, CallsPerTool: 3, Segments: 2000, Bytes: MaxKept}
+// TurnLimits are the limits of [Client.Turn] (protocol §9.5).
+var TurnLimits = Limits{ToolSegments: 8, CallsPerTool: 3, Segments: 2000, Bytes: MaxKept}
 
 // Turn is an answer as a whole (session §A.2.2, sendText, and D.10).
 type Turn struct {

@@ -205,7 +205,7 @@ func (c *Core) Notify(page completion.Page, network func(online bool)) {
 		Leave:   func(reason string) { c.kind.Disconnect(DisconnectOptions{Reason: reason}) },
 		Network: network,
 		Attempt: c.completed,
-		Renew:   c.Tokens.Once(),
+		Renew:   c.Tokens.Source(),
 	})
 	c.Arm()
 }

@@ -49,9 +49,9 @@ func (t *Tokens) Renew(done func(error)) {
 	})
 }
 
-// Once returns a function that asks for a token without keeping it, for a request at the end
+// Source returns a function that asks for a token without keeping it, for a request at the end
 // of a session; nil when the application has none.
-func (t *Tokens) Once() func(context.Context) (string, error) {
+func (t *Tokens) Source() func(context.Context) (string, error) {
 	if t.core.opts.OnTokenNeeded == nil {
 		return nil
 	}

@@ -334,7 +334,7 @@ func (t *Tools) post(ctx context.Context, token, name, id string, response map[s
 	limited, cancel := context.WithTimeout(ctx, toolAnswerLimit)
 	defer cancel()
 	client, _ := fetch.Open(t.core.opts.HTTPClient) // the session closes it
-	err = fetch.Once(limited, client, &fetch.Request{
+	err = fetch.Attempt(limited, client, &fetch.Request{
 		Method: "POST",
 		URL:    *t.core.opts.GenieURL + "/assistant/tool_response",
 		Header: fetch.Authorize(token, t.core.opts.TraceContext()),

@@ -85,7 +85,7 @@ func conversations(ctx context.Context, texts ...string) (genieURL, token string
 	}
 	conversation := converse.Client{URL: *info.GenieURL, Token: made.KS()}
 	for _, text := range texts {
-		if _, err := conversation.Once(ctx, converse.Request{UserMessage: text}, converse.Throw); err != nil {
+		if _, err := conversation.Turn(ctx, converse.Request{UserMessage: text}, converse.Throw); err != nil {
 			log.Fatal(err)
 		}
 	}
