@@ -78,7 +78,7 @@ func (d *Subscriber) Playable(ctx context.Context, _ bool) (media.Picture, error
 	return media.Picture{Width: 640, Height: 360}, nil
 }
 
-func (d *Subscriber) Renew(context.Context) {
+func (d *Subscriber) Restart(context.Context) {
 	d.Renewed++
 	d.bytes.Store(0)
 }

@@ -308,7 +308,7 @@ func (s *Session) connectPicture(ctx context.Context, l *connection, p plan, rep
 	}
 	if picture.Missing && p.first {
 		// Once more, from the start (protocol §6.9).
-		p.down.Renew(ctx)
+		p.down.Restart(ctx)
 		err := s.subscribe(ctx, l, p.down, s.subscribeURL(reply))
 		if err == nil {
 			picture, err = p.down.Playable(ctx, !p.first)
@@ -344,7 +344,7 @@ func (s *Session) subscribe(ctx context.Context, l *connection, down Subscriber,
 }
 
 func (s *Session) resubscribe(ctx context.Context, l *connection, down Subscriber, gone *media.Gone) (url string, err error) {
-	down.Renew(ctx)
+	down.Restart(ctx)
 	reply, err := l.hs.requestSession(ctx, l.room)
 	if err != nil {
 		return "", err

@@ -37,7 +37,7 @@ type (
 	Subscriber interface {
 		Subscribe(ctx context.Context, url string) error
 		Playable(ctx context.Context, recovering bool) (media.Picture, error)
-		Renew(ctx context.Context)
+		Restart(ctx context.Context)
 		Stats(ctx context.Context) (media.Stats, error)
 		Release(ctx context.Context)
 		Close()

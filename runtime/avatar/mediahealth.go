@@ -175,7 +175,7 @@ func (s *Session) repair(c event.Channel, state string) {
 			if expired {
 				s.freshRelay(ctx)
 			}
-			down.Renew(ctx)
+			down.Restart(ctx)
 			if err := s.subscribe(ctx, l, down, url); err != nil {
 				return err
 			}

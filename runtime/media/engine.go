@@ -32,7 +32,7 @@ import (
 
 // Event is one change of a peer, a device or an element. Events of one peer are
 // reported in order; a notify function must not block. A peer that was closed or
-// renewed reports nothing more.
+// restarted reports nothing more.
 type Event struct {
 	Kind    EventKind
 	Channel event.Channel

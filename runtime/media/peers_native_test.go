@@ -109,7 +109,7 @@ func TestRenewReleasesBeforeItSubscribesAgain(t *testing.T) {
 		if _, err := d.Playable(ctx, true); err != nil {
 			t.Fatal(err)
 		}
-		d.Renew(ctx)
+		d.Restart(ctx)
 	}
 	if err := d.Subscribe(ctx, url); err != nil {
 		t.Fatal(err)
@@ -155,7 +155,7 @@ func TestTotalsOutliveAPeer(t *testing.T) {
 			own, _ = d.Stats(ctx)
 			return own.Video.PacketsReceived > 10 && own.Audio.PacketsReceived > 10 && own.CandidateType != ""
 		})
-		d.Renew(ctx)
+		d.Restart(ctx)
 		after := total()
 		if got, least := after.Video.BytesReceived, before.Video.BytesReceived+own.Video.BytesReceived; got < least {
 			t.Errorf("%d bytes of the picture, at least %d were received", got, least)
@@ -196,7 +196,7 @@ func TestGoneSessions(t *testing.T) {
 	if err := second.Subscribe(ctx, url); !errors.As(err, &gone) || gone.Status != 409 {
 		t.Errorf("second viewer: %v", err)
 	}
-	second.Renew(ctx)
+	second.Restart(ctx)
 	stream.Close()
 	if err := second.Subscribe(ctx, url); !errors.As(err, &gone) || gone.Status != 404 {
 		t.Errorf("ended session: %v", err)
@@ -310,7 +310,7 @@ func TestPeersClosedAtOnceLeaveNothing(t *testing.T) {
 		if _, err := u.Offer(testContext(t), false); !errors.Is(err, ErrClosed) {
 			t.Errorf("uplink: %v", err)
 		}
-		d.Renew(t.Context())
+		d.Restart(t.Context())
 	}
 }
 

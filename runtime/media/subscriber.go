@@ -10,7 +10,7 @@ import (
 )
 
 // Subscriber is one WHEP subscription (protocol §6). Subscribe, Playable and
-// Renew are called one after the other; Stats and Close at any time.
+// Restart are called one after the other; Stats and Close at any time.
 type Subscriber struct {
 	engine *Engine
 	notify func(Event)
@@ -24,7 +24,7 @@ type Subscriber struct {
 type subscription struct {
 	*pendingPeer
 	gate    *gate
-	renewed bool // not the first of its Subscriber
+	restarted bool // not the first of its Subscriber
 
 	mu         sync.Mutex
 	viewer     *viewer
@@ -43,8 +43,8 @@ func (e *Engine) NewSubscriber(notify func(Event)) *Subscriber {
 }
 
 // begin makes a new subscription the present one and returns the one before.
-func (s *Subscriber) begin(renewed bool) (before *subscription) {
-	sub := &subscription{gate: newGate(), renewed: renewed, seen: map[string]bool{}}
+func (s *Subscriber) begin(restarted bool) (before *subscription) {
+	sub := &subscription{gate: newGate(), restarted: restarted, seen: map[string]bool{}}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	before = s.present
@@ -174,9 +174,9 @@ func (sub *subscription) silent(ctx context.Context, limit time.Duration) (bool,
 	}
 }
 
-// Renew starts a new peer, which can be subscribed again, closes the one before and waits
+// Restart starts a new peer, which can be subscribed again, closes the one before and waits
 // until its viewer is released. The new tracks will appear in the same streams.
-func (s *Subscriber) Renew(ctx context.Context) {
+func (s *Subscriber) Restart(ctx context.Context) {
 	before := s.begin(true)
 	before.close()
 	before.leave().release(ctx)
@@ -303,7 +303,7 @@ func (s *Subscriber) receive(sub *subscription, ev Event) {
 				f.track = time.Now()
 			}
 		})
-		s.engine.renderer.attach(ev.Track, sub.renewed, sub.gate, func(ev Event) { s.receive(sub, ev) })
+		s.engine.renderer.attach(ev.Track, sub.restarted, sub.gate, func(ev Event) { s.receive(sub, ev) })
 		return
 	case VideoSize:
 		if ev.painted {

@@ -70,7 +70,7 @@ func TestPageShowsTheAvatar(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			d.Renew(ctx)
+			d.Restart(ctx)
 			if total, err := p.Stats(ctx); err != nil || total.Video.FramesDecoded < own.Video.FramesDecoded || total.Audio.BytesReceived < own.Audio.BytesReceived {
 				t.Errorf("the totals forget a peer: %+v of %+v, %v", total, own, err)
 			}
@@ -385,7 +385,7 @@ func TestManyCyclesLeaveNothing(t *testing.T) {
 		if _, err := d.Playable(ctx, true); err != nil {
 			t.Fatal(err)
 		}
-		d.Renew(ctx) // waits until the viewer is released, so that the next one can subscribe
+		d.Restart(ctx) // waits until the viewer is released, so that the next one can subscribe
 		d.Close()
 		u.Close()
 		v.Close()
