@@ -117,7 +117,7 @@ func (s *service) links(conditions map[string]string) { s.control("/links", cond
 
 // client is an HTTP client that can redirect WHEP requests to another server.
 type client struct {
-	*fetch.Transport
+	*fetch.HTTPClient
 	whep atomic.Pointer[string] // base of that server
 }
 
@@ -127,7 +127,7 @@ func (c *client) Do(ctx context.Context, r *fetch.Request) (*fetch.Response, err
 		other.URL = *base + r.URL[strings.Index(r.URL, "/rtc/"):]
 		r = &other
 	}
-	return c.Transport.Do(ctx, r)
+	return c.HTTPClient.Do(ctx, r)
 }
 
 // startWHEP starts a server that responds to WHEP requests with a status, or never if it is 0.

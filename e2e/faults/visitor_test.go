@@ -93,7 +93,7 @@ func enter(t testing.TB, info localservice.Info, life time.Duration, change func
 	if !ok {
 		t.Fatal("no agent")
 	}
-	v := &visitor{t: t, http: &client{Transport: fetch.New()}, changed: make(chan struct{})}
+	v := &visitor{t: t, http: &client{HTTPClient: fetch.New()}, changed: make(chan struct{})}
 	t.Cleanup(func() { v.http.Close() })
 	arrive := func(ctx context.Context) (*appinit.Result, error) {
 		o := appinit.Options{

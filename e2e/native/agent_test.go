@@ -28,7 +28,7 @@ type conversation struct {
 // counter is an HTTP client that records the requests that reported an end, and can drop the
 // requests for the picture.
 type counter struct {
-	*fetch.Transport
+	*fetch.HTTPClient
 
 	mu        sync.Mutex
 	completed []string
@@ -46,7 +46,7 @@ func (c *counter) Do(ctx context.Context, r *fetch.Request) (*fetch.Response, er
 		r = &refused
 	}
 	c.mu.Unlock()
-	return c.Transport.Do(ctx, r)
+	return c.HTTPClient.Do(ctx, r)
 }
 
 // ends returns the requests that reported an end.
@@ -64,7 +64,7 @@ const unused = "http://127.0.0.1:9"
 func newConversation(t *testing.T, service *localservice.Service, change func(*avatar.Options)) *conversation {
 	t.Helper()
 	http, init := arrive(t, service, "silent")
-	c := &conversation{recorder: newRecorder(t), http: &counter{Transport: http}}
+	c := &conversation{recorder: newRecorder(t), http: &counter{HTTPClient: http}}
 	face := avatar.OptionsFor(init)
 	face.AllowPrivateHosts, face.MicStart = true, avatar.MicDeferred
 	change(&face)

@@ -48,7 +48,7 @@ rules:
 // service is a running service for chat sessions.
 type service struct {
 	*localservice.Service
-	http    *fetch.Transport
+	http    *fetch.HTTPClient
 	journal *journal
 }
 

@@ -45,7 +45,7 @@ type recorder struct {
 func newRecorder(t *testing.T) *recorder { return &recorder{t: t, changed: make(chan struct{}, 1)} }
 
 // arrive makes a client and a conversation token for the agent.
-func arrive(t *testing.T, service *localservice.Service, agent string) (*fetch.Transport, *appinit.Result) {
+func arrive(t *testing.T, service *localservice.Service, agent string) (*fetch.HTTPClient, *appinit.Result) {
 	t.Helper()
 	http, init, err := tryArrive(t, service, agent)
 	if err != nil {
@@ -54,7 +54,7 @@ func arrive(t *testing.T, service *localservice.Service, agent string) (*fetch.T
 	return http, init
 }
 
-func tryArrive(t *testing.T, service *localservice.Service, agent string) (*fetch.Transport, *appinit.Result, error) {
+func tryArrive(t *testing.T, service *localservice.Service, agent string) (*fetch.HTTPClient, *appinit.Result, error) {
 	t.Helper()
 	info := service.Info()
 	who, ok := info.Agent(agent)

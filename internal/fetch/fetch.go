@@ -19,7 +19,7 @@ import (
 	"github.com/agentruntime/agentruntime/runtime/httpclient"
 )
 
-// Client does HTTP requests. Transport implements it; tests may use their own.
+// Client does HTTP requests. HTTPClient implements it; tests may use their own.
 type Client interface {
 	// Do sends r and returns as soon as the reply's headers have arrived,
 	// whatever its status is. The caller closes the reply's Body. The end of
@@ -42,7 +42,7 @@ type Sender interface {
 	Send(r *Request, done func(status int, err error))
 }
 
-var _ Network = (*Transport)(nil)
+var _ Network = (*HTTPClient)(nil)
 
 // Request is one HTTP request. A page sends it without cookies or other
 // credentials of its own and bypasses the HTTP cache. No redirect is followed, because

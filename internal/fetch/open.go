@@ -9,7 +9,7 @@ type Network interface {
 }
 
 // Open returns what does the requests of an option HTTPClient, and the function that
-// closes it: a Transport, or the client that [As] was called with.
+// closes it: an HTTPClient, or the client that [As] was called with.
 func Open(h httpclient.Client) (n Network, free func()) {
 	c := Carried(h)
 	if n, ok := c.(Network); ok {

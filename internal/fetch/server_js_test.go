@@ -17,6 +17,6 @@ func serverURL(t *testing.T) string {
 	return u
 }
 
-// trusting returns a Transport; TestInChromium makes the browser accept the
+// trusting returns an HTTPClient; TestInChromium makes the browser accept the
 // certificate of the test server.
-func trusting(t *testing.T) *Transport { return newTransport(t) }
+func trusting(t *testing.T) *HTTPClient { return newClient(t) }

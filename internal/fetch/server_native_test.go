@@ -42,10 +42,10 @@ func serverURL(t *testing.T) string {
 	return plain
 }
 
-// trusting returns a Transport that accepts the certificate of the test server.
-func trusting(t *testing.T) *Transport {
+// trusting returns an HTTPClient that accepts the certificate of the test server.
+func trusting(t *testing.T) *HTTPClient {
 	t.Helper()
-	c := newTransport(t)
+	c := newClient(t)
 	c.client.Transport.(*http.Transport).TLSClientConfig = &tls.Config{InsecureSkipVerify: true}
 	return c
 }

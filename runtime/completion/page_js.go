@@ -96,11 +96,11 @@ func hideAll(event js.Value) {
 }
 
 func (browserPage) sendAtHide(n fetch.Network, r *fetch.Request, cached bool) (withdraw func()) {
-	t, ok := n.(*fetch.Transport)
+	client, ok := n.(*fetch.HTTPClient)
 	if !ok { // a test's
 		return func() {}
 	}
-	return t.SendAtHide(r, cached)
+	return client.SendAtHide(r, cached)
 }
 
 func (browserPage) UserAgent() string {

@@ -81,8 +81,8 @@ type Client struct {
 	OnResponse func(httpclient.Response)
 }
 
-// shared is the transport of clients without one. A Client is never closed, so that it can't
-// own a transport, and a transport for each turn would have to connect for each.
+// shared does the requests of clients without HTTPClient. A Client is never closed, so that it
+// can't own connections, and each turn would have to make those of its own.
 var shared = sync.OnceValue(fetch.New)
 
 // Open checks r, sends it and returns the reply as soon as it begins. The end of

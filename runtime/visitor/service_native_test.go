@@ -26,7 +26,7 @@ func TestMain(m *testing.M) { leaktest.Main(m) }
 // service is a running local service with the agents that it has by itself.
 type service struct {
 	*localservice.Service
-	http  *fetch.Transport
+	http  *fetch.HTTPClient
 	info  localservice.Info
 	agent localservice.AgentInfo
 }

@@ -25,11 +25,11 @@ type echoed struct {
 	Header            map[string]string
 }
 
-func newTransport(t *testing.T) *Transport {
+func newClient(t *testing.T) *HTTPClient {
 	t.Helper()
-	transport := New()
-	t.Cleanup(transport.Close)
-	return transport
+	client := New()
+	t.Cleanup(client.Close)
+	return client
 }
 
 // get does r and returns its reply's body.
@@ -48,7 +48,7 @@ func get(t *testing.T, c Client, r *Request) (*Response, string) {
 
 func echo(t *testing.T, r *Request) echoed {
 	t.Helper()
-	resp, text := get(t, newTransport(t), r)
+	resp, text := get(t, newClient(t), r)
 	if resp.Status != 200 || resp.Header.Get("X-Request-ID") != "r-1" {
 		t.Errorf("status %d, headers %v", resp.Status, resp.Header)
 	}
@@ -172,7 +172,7 @@ func decode(t *testing.T, c Client, address string, out any) {
 func TestStatusIsNoError(t *testing.T) {
 	base := serverURL(t)
 	for _, code := range []string{"204", "404", "503"} {
-		resp, body := get(t, newTransport(t), &Request{URL: base + "/status?code=" + code})
+		resp, body := get(t, newClient(t), &Request{URL: base + "/status?code=" + code})
 		if got := resp.Status; (got == 204) != resp.OK() || body != "" {
 			t.Errorf("%s: status %d, OK %v, body %q", code, got, resp.OK(), body)
 		}
@@ -191,7 +191,7 @@ func TestReadAllLimit(t *testing.T) {
 		{"10485760", 0, true},
 		{"10485761", 0, false},
 	} {
-		resp, err := newTransport(t).Do(t.Context(), &Request{URL: base + "/body?n=" + test.n})
+		resp, err := newClient(t).Do(t.Context(), &Request{URL: base + "/body?n=" + test.n})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -220,7 +220,7 @@ func wait(t *testing.T, c Client, base, event string) string {
 
 func TestStreamsAndAborts(t *testing.T) {
 	base := serverURL(t)
-	c := newTransport(t)
+	c := newClient(t)
 	open := func(t *testing.T, ctx context.Context, id string) (*Response, *bufio.Reader) {
 		t.Helper()
 		resp, err := c.Do(ctx, &Request{URL: base + "/stream?id=" + id})
@@ -296,7 +296,7 @@ func TestStreamsAndAborts(t *testing.T) {
 // because what is in the buffers on the way is not read.
 func TestUnreadReplyHoldsUpTheSender(t *testing.T) {
 	base := serverURL(t)
-	c := newTransport(t)
+	c := newClient(t)
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
 	resp, err := c.Do(ctx, &Request{URL: base + "/endless?id=endless"})
@@ -328,7 +328,7 @@ func TestUnreadReplyHoldsUpTheSender(t *testing.T) {
 
 func TestNetworkErrors(t *testing.T) {
 	base := serverURL(t)
-	c := newTransport(t)
+	c := newClient(t)
 	const secret = "djJ8NTUwMXxabcdefgh"
 	check := func(name string, err error, detail string, retryable bool) {
 		t.Helper()
@@ -353,7 +353,7 @@ func TestNetworkErrors(t *testing.T) {
 
 func TestSendArrivesAndTellsItsStatus(t *testing.T) {
 	base := serverURL(t)
-	c := newTransport(t)
+	c := newClient(t)
 	type result struct {
 		status int
 		err    error

@@ -35,17 +35,17 @@ var errRedirect = errors.New("the server redirects the request, and redirects ar
 // perhaps is empty: natively, the error of a request without a reply wraps its cause.
 const perhaps = ""
 
-// Transport does requests with net/http.
-type Transport struct {
+// HTTPClient does requests with net/http.
+type HTTPClient struct {
 	client http.Client
 	own    bool // the connections are closed with it
 	sends  sync.WaitGroup
 }
 
-// New returns a Transport with connections of its own and without cookies. The caller must
+// New returns an HTTPClient with connections of its own and without cookies. The caller must
 // close it.
-func New() *Transport {
-	return &Transport{own: true, client: http.Client{
+func New() *HTTPClient {
+	return &HTTPClient{own: true, client: http.Client{
 		Transport: &http.Transport{
 			Proxy:               http.ProxyFromEnvironment,
 			DialContext:         (&net.Dialer{Timeout: dialTimeout}).DialContext,
@@ -60,15 +60,15 @@ func New() *Transport {
 
 func refuse(*http.Request, []*http.Request) error { return errRedirect }
 
-// over returns a Transport that uses h, or connections of its own if h is nil or carries a
+// over returns an HTTPClient that uses h, or connections of its own if h is nil or carries a
 // Client.
-func over(h httpclient.Client) *Transport {
+func over(h httpclient.Client) *HTTPClient {
 	if h == nil || Carried(h) != nil {
 		return New()
 	}
-	t := &Transport{client: *h}
-	t.client.CheckRedirect = refuse
-	return t
+	c := &HTTPClient{client: *h}
+	c.client.CheckRedirect = refuse
+	return c
 }
 
 // As returns c in the form of an option HTTPClient, for packages of this module and their
@@ -94,22 +94,22 @@ func (carrier) RoundTrip(*http.Request) (*http.Response, error) {
 
 // Close waits for the requests of Send, each of which ends by itself, and closes idle
 // connections of its own. It must not run together with Send.
-func (t *Transport) Close() {
-	t.sends.Wait()
-	if t.own {
-		t.client.CloseIdleConnections()
+func (c *HTTPClient) Close() {
+	c.sends.Wait()
+	if c.own {
+		c.client.CloseIdleConnections()
 	}
 }
 
 // Do implements Client.
-func (t *Transport) Do(ctx context.Context, r *Request) (*Response, error) {
+func (c *HTTPClient) Do(ctx context.Context, r *Request) (*Response, error) {
 	if err := r.check(); err != nil {
 		return nil, err
 	}
 	// inner ends with ctx, or when the body is closed, which aborts a reply that was
 	// not read to its end.
 	inner, cancel := context.WithCancel(ctx)
-	resp, err := t.do(inner, r)
+	resp, err := c.do(inner, r)
 	if err != nil {
 		cancel()
 		return nil, failure(ctx, err, r.unanswered())
@@ -126,11 +126,11 @@ func (t *Transport) Do(ctx context.Context, r *Request) (*Response, error) {
 }
 
 // Send implements Sender. The request ends after 15 s at the latest.
-func (t *Transport) Send(r *Request, done func(status int, err error)) {
-	t.sends.Go(func() {
+func (c *HTTPClient) Send(r *Request, done func(status int, err error)) {
+	c.sends.Go(func() {
 		ctx, cancel := context.WithTimeout(context.Background(), sendTimeout)
 		defer cancel()
-		resp, err := t.Do(ctx, r)
+		resp, err := c.Do(ctx, r)
 		status := 0
 		if err == nil {
 			status = resp.Status
@@ -142,7 +142,7 @@ func (t *Transport) Send(r *Request, done func(status int, err error)) {
 	})
 }
 
-func (t *Transport) do(ctx context.Context, r *Request) (*http.Response, error) {
+func (c *HTTPClient) do(ctx context.Context, r *Request) (*http.Response, error) {
 	req, err := http.NewRequestWithContext(ctx, r.method(), r.URL, bytes.NewReader(r.Body.Data))
 	if err != nil {
 		return nil, err
@@ -153,7 +153,7 @@ func (t *Transport) do(ctx context.Context, r *Request) (*http.Response, error) 
 	for name, value := range r.Header {
 		req.Header.Set(name, value)
 	}
-	resp, err := t.client.Do(req)
+	resp, err := c.client.Do(req)
 	var withURL *url.Error
 	if errors.As(err, &withURL) {
 		err = withURL.Err // without the address, whose query may be secret

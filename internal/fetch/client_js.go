@@ -26,19 +26,19 @@ var (
 	arrayFrom      = js.Global().Get("Array").Get("from").Call("bind", js.Global().Get("Array"))
 )
 
-// Transport does requests with the page's fetch. It looks the global fetch up for every
+// HTTPClient does requests with the page's fetch. It looks the global fetch up for every
 // request, so that a page can wrap it, for tests or for statistics.
-type Transport struct {
+type HTTPClient struct {
 	fetch js.Value // instead of the global one; undefined for that
 }
 
-// New returns a Transport.
-func New() *Transport { return &Transport{} }
+// New returns an HTTPClient.
+func New() *HTTPClient { return &HTTPClient{} }
 
-// Using returns a Transport that calls the function fetch instead of the global one.
-func Using(fetch js.Value) *Transport { return &Transport{fetch} }
+// Using returns an HTTPClient that calls the function fetch instead of the global one.
+func Using(fetch js.Value) *HTTPClient { return &HTTPClient{fetch} }
 
-func over(httpclient.Client) *Transport { return New() }
+func over(httpclient.Client) *HTTPClient { return New() }
 
 // As returns c in the form of an option HTTPClient, for packages of this module and their
 // tests.
@@ -52,10 +52,10 @@ func Carried(h httpclient.Client) Client {
 
 // Close does nothing: the browser owns the connections, and requests of Send outlive
 // the page.
-func (t *Transport) Close() {}
+func (c *HTTPClient) Close() {}
 
 // Do implements Client. It waits, so it must not be called in a callback.
-func (t *Transport) Do(ctx context.Context, r *Request) (*Response, error) {
+func (c *HTTPClient) Do(ctx context.Context, r *Request) (*Response, error) {
 	if err := r.check(); err != nil {
 		return nil, err
 	}
@@ -69,7 +69,7 @@ func (t *Transport) Do(ctx context.Context, r *Request) (*Response, error) {
 		unhook() // the reply is complete
 		cancel()
 	}
-	promise, err := t.start(r, signal, r.Keepalive)
+	promise, err := c.start(r, signal, r.Keepalive)
 	if err != nil {
 		done()
 		return nil, failure(ctx, err, r.unanswered())
@@ -97,14 +97,14 @@ func (t *Transport) Do(ctx context.Context, r *Request) (*Response, error) {
 
 // Send implements Sender. It calls fetch before it returns, because a page that is
 // being unloaded may not run any later code.
-func (t *Transport) Send(r *Request, done func(status int, err error)) {
+func (c *HTTPClient) Send(r *Request, done func(status int, err error)) {
 	if done == nil {
 		done = func(int, error) {}
 	}
 	err := r.check()
 	var promise js.Value
 	if err == nil {
-		promise, err = t.start(r, js.Undefined(), true)
+		promise, err = c.start(r, js.Undefined(), true)
 	}
 	go func() {
 		if err != nil {
@@ -128,11 +128,11 @@ func (t *Transport) Send(r *Request, done func(status int, err error)) {
 
 // SendAtHide leaves r to the browser, which sends it at pagehide even if the program can't run
 // then, unless withdraw was called. See jsbridge.AtHide for cached.
-func (t *Transport) SendAtHide(r *Request, cached bool) (withdraw func()) {
+func (c *HTTPClient) SendAtHide(r *Request, cached bool) (withdraw func()) {
 	if r.check() != nil {
 		return func() {}
 	}
-	fetch, init, err := t.prepare(r, js.Undefined(), true)
+	fetch, init, err := c.prepare(r, js.Undefined(), true)
 	if err != nil {
 		return func() {}
 	}
@@ -144,8 +144,8 @@ func (t *Transport) SendAtHide(r *Request, cached bool) (withdraw func()) {
 }
 
 // start calls fetch and returns its promise.
-func (t *Transport) start(r *Request, signal js.Value, keepalive bool) (js.Value, error) {
-	fetch, init, err := t.prepare(r, signal, keepalive)
+func (c *HTTPClient) start(r *Request, signal js.Value, keepalive bool) (js.Value, error) {
+	fetch, init, err := c.prepare(r, signal, keepalive)
 	if err != nil {
 		return js.Undefined(), err
 	}
@@ -153,7 +153,7 @@ func (t *Transport) start(r *Request, signal js.Value, keepalive bool) (js.Value
 }
 
 // prepare returns fetch and its second argument.
-func (t *Transport) prepare(r *Request, signal js.Value, keepalive bool) (fetch js.Value, init js.Value, err error) {
+func (c *HTTPClient) prepare(r *Request, signal js.Value, keepalive bool) (fetch js.Value, init js.Value, err error) {
 	headers := objectCtor.New()
 	if r.Body.ContentType != "" {
 		headers.Set("content-type", r.Body.ContentType)
@@ -177,11 +177,11 @@ func (t *Transport) prepare(r *Request, signal js.Value, keepalive bool) (fetch 
 		js.CopyBytesToJS(data, r.Body.Data)
 		init.Set("body", data)
 	}
-	if t.fetch.IsUndefined() {
+	if c.fetch.IsUndefined() {
 		fetch, err = jsbridge.Get(js.Global(), "fetch")
 		return fetch, init, err
 	}
-	return t.fetch, init, nil
+	return c.fetch, init, nil
 }
 
 // response reads the status and headers of a reply. The page may have replaced fetch,
