@@ -43,14 +43,14 @@ func ToJS(v any) (js.Value, error) {
 		return js.Undefined(), nil
 	}
 	rv := reflect.ValueOf(v)
-	p := planOf(rv.Type())
-	if p.form == stringForm {
+	c := codecOf(rv.Type())
+	if c.kind == stringKind {
 		return stringValue(rv.String()), nil
 	}
 	e := newEncoder()
 	var err error
 	result := js.Undefined()
-	if failed := p.encode(rv, e); failed != nil {
+	if failed := c.encode(rv, e); failed != nil {
 		err = failed
 	} else {
 		result, err = e.value()
@@ -74,64 +74,64 @@ func ToJS(v any) (js.Value, error) {
 // they may be secret.
 func FromJS(name string, v js.Value, out any) error {
 	rv := reflect.ValueOf(out).Elem()
-	if err := planOf(rv.Type()).fromJS(v, rv, &walk{}); err != nil {
+	if err := codecOf(rv.Type()).fromJS(v, rv, &budget{}); err != nil {
 		return fault.New(fault.BadRequest, err.in(name).Error())
 	}
 	return nil
 }
 
-// plan describes how the values of one Go type are converted.
-type plan struct {
-	form   form
+// codec describes how the values of one Go type are converted.
+type codec struct {
+	kind   kind
 	t      reflect.Type
-	elem   *plan   // of pointers, lists and maps
+	elem   *codec  // of pointers, lists and maps
 	fields []field // of structs
 	// appends is true for a type that appends its own JSON text, see appender.
 	appends bool
 }
 
-// form is the kind of JavaScript value that a Go type becomes.
-type form uint8
+// kind is the kind of JavaScript value that a Go type becomes.
+type kind uint8
 
 const (
-	noForm form = iota
-	boolForm
-	stringForm
-	intForm
-	uintForm
-	floatForm
-	durationForm
-	bytesForm
-	valueForm // js.Value
-	jsonForm  // has its own JSON or text marshaller
-	errorForm
-	anyForm
-	pointerForm
-	listForm
-	mapForm
-	structForm
+	noKind kind = iota
+	boolKind
+	stringKind
+	intKind
+	uintKind
+	floatKind
+	durationKind
+	bytesKind
+	valueKind // js.Value
+	jsonKind  // has its own JSON or text marshaller
+	errorKind
+	anyKind
+	pointerKind
+	listKind
+	mapKind
+	structKind
 )
 
-// plans caches the plan of each type. It needs no lock: goroutines of a wasm program
-// share one thread, and planOf never blocks.
-var plans = map[reflect.Type]*plan{}
+// codecs caches the codec of each type. It needs no lock: goroutines of a wasm program
+// share one thread, and codecOf never blocks.
+var codecs = map[reflect.Type]*codec{}
 
-func planOf(t reflect.Type) *plan {
-	if p, ok := plans[t]; ok {
-		return p
+func codecOf(t reflect.Type) *codec {
+	if c, ok := codecs[t]; ok {
+		return c
 	}
-	p := &plan{form: formOf(t), t: t, appends: t.Kind() == reflect.Struct && t.Implements(reflect.TypeFor[appender]())}
-	plans[t] = p // before addParts, because a type may contain itself
-	p.addParts()
-	return p
+	c := &codec{kind: kindOf(t), t: t, appends: t.Kind() == reflect.Struct && t.Implements(reflect.TypeFor[appender]())}
+	codecs[t] = c // before addParts, because a type may contain itself
+	c.addParts()
+	return c
 }
 
-func (p *plan) addParts() {
-	switch p.form {
-	case pointerForm, listForm, mapForm:
-		p.elem = planOf(p.t.Elem())
-	case structForm:
-		p.fields = fieldsOf(p.t, nil)
+func (c *codec) addParts() {
+	switch c.kind {
+	case pointerKind, listKind, mapKind:
+		c.elem = codecOf(c.t.Elem())
+	case structKind:
+		c.fields = fieldsOf(c.t, nil)
 	}
 }
 
@@ -141,75 +141,75 @@ var selfMarshalers = [...]reflect.Type{
 	reflect.TypeFor[encoding.TextMarshaler](), reflect.TypeFor[encoding.TextUnmarshaler](),
 }
 
-func formOf(t reflect.Type) form {
+func kindOf(t reflect.Type) kind {
 	kind := t.Kind()
 	switch {
 	case t == reflect.TypeFor[js.Value]():
-		return valueForm
+		return valueKind
 	case t == reflect.TypeFor[time.Duration]():
-		return durationForm
+		return durationKind
 	case (kind == reflect.Pointer || kind == reflect.Interface) && t.Implements(reflect.TypeFor[error]()):
-		return errorForm
+		return errorKind
 	}
 	for _, self := range selfMarshalers {
 		if t.Implements(self) || kind != reflect.Pointer && reflect.PointerTo(t).Implements(self) {
-			return jsonForm
+			return jsonKind
 		}
 	}
-	return kindForm(t)
+	return kindOfGo(t)
 }
 
-func kindForm(t reflect.Type) form {
+func kindOfGo(t reflect.Type) kind {
 	switch t.Kind() {
 	case reflect.Bool:
-		return boolForm
+		return boolKind
 	case reflect.String:
-		return stringForm
+		return stringKind
 	case reflect.Int, reflect.Int8, reflect.Int16, reflect.Int32, reflect.Int64:
-		return intForm
+		return intKind
 	case reflect.Uint, reflect.Uint8, reflect.Uint16, reflect.Uint32, reflect.Uint64:
-		return uintForm
+		return uintKind
 	case reflect.Float32, reflect.Float64:
-		return floatForm
+		return floatKind
 	case reflect.Interface:
-		return anyForm
+		return anyKind
 	case reflect.Pointer:
-		return pointerForm
+		return pointerKind
 	case reflect.Slice:
 		if t.Elem().Kind() == reflect.Uint8 {
-			return bytesForm
+			return bytesKind
 		}
-		return listForm
+		return listKind
 	case reflect.Array:
-		return listForm
+		return listKind
 	case reflect.Map:
 		if t.Key().Kind() == reflect.String {
-			return mapForm
+			return mapKind
 		}
 	case reflect.Struct:
-		return structForm
+		return structKind
 	}
-	return noForm
+	return noKind
 }
 
-// walk counts the nesting and the parts of one conversion, to bound both.
-type walk struct{ depth, parts int }
+// budget counts the nesting and the parts of one conversion, to bound both.
+type budget struct{ depth, parts int }
 
 // enter is called before the parts of a value are converted, leave after.
-func (w *walk) enter() *valueError {
-	w.depth++
-	if w.depth > maxDepth {
+func (b *budget) enter() *valueError {
+	b.depth++
+	if b.depth > maxDepth {
 		return problem("is nested deeper than " + strconv.Itoa(maxDepth) + " levels")
 	}
-	return w.count()
+	return b.count()
 }
 
-func (w *walk) leave() { w.depth-- }
+func (b *budget) leave() { b.depth-- }
 
 // count counts one part.
-func (w *walk) count() *valueError {
-	w.parts++
-	if w.parts > maxParts {
+func (b *budget) count() *valueError {
+	b.parts++
+	if b.parts > maxParts {
 		return problem("has more than " + strconv.Itoa(maxParts) + " parts")
 	}
 	return nil
@@ -236,7 +236,7 @@ func problem(text string) *valueError { return &valueError{problem: text} }
 
 // mustBe returns the error for a value of the wrong type.
 func mustBe(what string, v js.Value) *valueError {
-	return problem("must be " + what + ", got " + kind(v))
+	return problem("must be " + what + ", got " + typeName(v))
 }
 
 // unreadable returns the error for a property whose getter or proxy threw.
@@ -250,7 +250,7 @@ type field struct {
 	name      string
 	key       js.Value // name, converted once
 	index     []int    // as in reflect.Value.FieldByIndex
-	plan      *plan
+	codec     *codec
 	omitEmpty bool
 	omitZero  bool
 }
@@ -279,7 +279,7 @@ func fieldsOf(t reflect.Type, index []int) []field {
 			name:      name,
 			key:       stringValue(name),
 			index:     at,
-			plan:      planOf(sf.Type),
+			codec:     codecOf(sf.Type),
 			omitEmpty: strings.Contains(options, ",omitempty,"),
 			omitZero:  strings.Contains(options, ",omitzero,"),
 		})
@@ -308,7 +308,7 @@ func embeddedStruct(sf reflect.StructField) reflect.Type {
 	if sf.Anonymous && t.Kind() == reflect.Pointer && sf.IsExported() {
 		t = t.Elem()
 	}
-	if !sf.Anonymous || formOf(t) != structForm {
+	if !sf.Anonymous || kindOf(t) != structKind {
 		return nil
 	}
 	return t

@@ -29,7 +29,7 @@ func (e *Error) Error() string {
 // thrown reads an exception, which may be any value.
 func thrown(v js.Value) *Error {
 	e := &Error{Value: v}
-	if k := kind(v); k == "object" || k == "function" {
+	if k := typeName(v); k == "object" || k == "function" {
 		e.Name, e.Message = stringProperty(v, "name"), stringProperty(v, "message")
 	}
 	if e.Name == "" && e.Message == "" {
@@ -41,17 +41,17 @@ func thrown(v js.Value) *Error {
 // stringProperty reads a property that should be a string; "" when it is not.
 func stringProperty(v js.Value, key string) string {
 	p, err := Get(v, key)
-	if err != nil || kind(p) != "string" {
+	if err != nil || typeName(p) != "string" {
 		return ""
 	}
 	return p.String()
 }
 
-// text is String(v), or the kind of v when that throws.
+// text is String(v), or the name of its type when that throws.
 func text(v js.Value) string {
 	s, err := Invoke(stringOf, v)
 	if err != nil {
-		return kind(v)
+		return typeName(v)
 	}
 	return s.String()
 }

@@ -12,73 +12,73 @@ import (
 	"time"
 )
 
-func (p *plan) fromJS(v js.Value, out reflect.Value, w *walk) *valueError {
-	if p.form == valueForm {
+func (c *codec) fromJS(v js.Value, out reflect.Value, b *budget) *valueError {
+	if c.kind == valueKind {
 		out.Set(reflect.ValueOf(v))
 		return nil
 	}
 	if absent(v) {
 		return nil
 	}
-	switch p.form {
-	case boolForm:
-		if kind(v) != "boolean" {
+	switch c.kind {
+	case boolKind:
+		if typeName(v) != "boolean" {
 			return mustBe("a boolean", v)
 		}
 		out.SetBool(v.Bool())
 		return nil
-	case stringForm:
-		if kind(v) != "string" {
+	case stringKind:
+		if typeName(v) != "string" {
 			return mustBe("a string", v)
 		}
 		out.SetString(v.String())
 		return nil
-	case intForm, uintForm, floatForm, durationForm:
-		return p.numberFromJS(v, out)
-	case bytesForm:
+	case intKind, uintKind, floatKind, durationKind:
+		return c.numberFromJS(v, out)
+	case bytesKind:
 		return bytesFromJS(v, out)
-	case jsonForm, anyForm:
-		return p.jsonFromJS(v, out)
-	case pointerForm:
-		target := reflect.New(p.t.Elem())
+	case jsonKind, anyKind:
+		return c.jsonFromJS(v, out)
+	case pointerKind:
+		target := reflect.New(c.t.Elem())
 		out.Set(target)
-		return p.elem.fromJS(v, target.Elem(), w)
+		return c.elem.fromJS(v, target.Elem(), b)
 	}
-	if err := w.enter(); err != nil {
+	if err := b.enter(); err != nil {
 		return err
 	}
-	defer w.leave()
-	switch p.form {
-	case listForm:
-		return p.listFromJS(v, out, w)
-	case mapForm:
-		return p.mapFromJS(v, out, w)
-	case structForm:
-		return p.structFromJS(v, out, w)
+	defer b.leave()
+	switch c.kind {
+	case listKind:
+		return c.listFromJS(v, out, b)
+	case mapKind:
+		return c.mapFromJS(v, out, b)
+	case structKind:
+		return c.structFromJS(v, out, b)
 	default:
-		return problem("cannot be given from JavaScript (Go type " + p.t.String() + ")")
+		return problem("cannot be given from JavaScript (Go type " + c.t.String() + ")")
 	}
 }
 
 // absent reports whether JavaScript gave no value.
 func absent(v js.Value) bool { return v.IsUndefined() || v.IsNull() }
 
-func (p *plan) numberFromJS(v js.Value, out reflect.Value) *valueError {
-	if kind(v) != "number" {
+func (c *codec) numberFromJS(v js.Value, out reflect.Value) *valueError {
+	if typeName(v) != "number" {
 		return mustBe("a number", v)
 	}
 	n := v.Float()
 	if math.IsNaN(n) || math.IsInf(n, 0) {
 		return problem("must be a number, got " + numberText(n))
 	}
-	switch p.form {
-	case floatForm:
+	switch c.kind {
+	case floatKind:
 		if out.OverflowFloat(n) {
 			return problem("is out of range")
 		}
 		out.SetFloat(n)
 		return nil
-	case durationForm:
+	case durationKind:
 		// Rounded to nanoseconds first, because the result must be in range too.
 		n = math.Round(n * float64(time.Millisecond))
 		if math.Abs(n) >= math.MaxInt64 {
@@ -91,10 +91,10 @@ func (p *plan) numberFromJS(v js.Value, out reflect.Value) *valueError {
 	case n != math.Trunc(n):
 		return problem("must be an integer, got " + numberText(n))
 	case math.Abs(n) > maxSafeInteger,
-		p.form == intForm && out.OverflowInt(int64(n)),
-		p.form == uintForm && (n < 0 || out.OverflowUint(uint64(n))):
+		c.kind == intKind && out.OverflowInt(int64(n)),
+		c.kind == uintKind && (n < 0 || out.OverflowUint(uint64(n))):
 		return problem("is out of range")
-	case p.form == intForm:
+	case c.kind == intKind:
 		out.SetInt(int64(n))
 	default:
 		out.SetUint(uint64(n))
@@ -104,18 +104,18 @@ func (p *plan) numberFromJS(v js.Value, out reflect.Value) *valueError {
 
 // jsonFromJS converts a value without a declared type by JSON.stringify, which handles
 // Date and toJSON and throws for cycles.
-func (p *plan) jsonFromJS(v js.Value, out reflect.Value) *valueError {
+func (c *codec) jsonFromJS(v js.Value, out reflect.Value) *valueError {
 	encoded, err := Invoke(jsonStringify, v)
 	if err != nil {
 		return unreadable(err)
 	}
-	if kind(encoded) != "string" {
+	if typeName(encoded) != "string" {
 		return mustBe("a JSON value", v)
 	}
 	text := []byte(encoded.String())
-	if p.form == anyForm {
+	if c.kind == anyKind {
 		if out.NumMethod() > 0 {
-			return problem("cannot be given from JavaScript (Go type " + p.t.String() + ")")
+			return problem("cannot be given from JavaScript (Go type " + c.t.String() + ")")
 		}
 		var tree any
 		if err := json.Unmarshal(text, &tree); err != nil {
@@ -128,19 +128,19 @@ func (p *plan) jsonFromJS(v js.Value, out reflect.Value) *valueError {
 	}
 	place := out.Addr()
 	if out.Kind() == reflect.Pointer {
-		place = reflect.New(p.t.Elem())
+		place = reflect.New(c.t.Elem())
 		out.Set(place)
 	}
 	switch target := place.Interface().(type) {
 	case json.Unmarshaler:
 		err = target.UnmarshalJSON(text)
 	case encoding.TextUnmarshaler:
-		if kind(v) != "string" {
+		if typeName(v) != "string" {
 			return mustBe("a string", v)
 		}
 		err = target.UnmarshalText([]byte(v.String()))
 	default:
-		return problem("cannot be given from JavaScript (Go type " + p.t.String() + ")")
+		return problem("cannot be given from JavaScript (Go type " + c.t.String() + ")")
 	}
 	if err != nil {
 		return inconvertible(err)
@@ -195,7 +195,7 @@ func length(v js.Value, limit int) (int, *valueError) {
 	if err != nil {
 		return 0, unreadable(err)
 	}
-	if kind(n) != "number" || !(n.Float() >= 0) {
+	if typeName(n) != "number" || !(n.Float() >= 0) {
 		return 0, problem("has no length")
 	}
 	if n.Float() > float64(limit) {
@@ -206,28 +206,28 @@ func length(v js.Value, limit int) (int, *valueError) {
 
 // readInto converts the property key of v into out. Absent elements are counted too, so
 // that a long array of undefined is bounded.
-func (p *plan) readInto(v js.Value, key any, out reflect.Value, w *walk) *valueError {
-	if err := w.count(); err != nil {
+func (c *codec) readInto(v js.Value, key any, out reflect.Value, b *budget) *valueError {
+	if err := b.count(); err != nil {
 		return err
 	}
 	item, err := Get(v, key)
 	if err != nil {
 		return unreadable(err)
 	}
-	return p.fromJS(item, out, w)
+	return c.fromJS(item, out, b)
 }
 
-func (p *plan) listFromJS(v js.Value, out reflect.Value, w *walk) *valueError {
-	if kind(v) != "array" || p.t.Kind() != reflect.Slice {
+func (c *codec) listFromJS(v js.Value, out reflect.Value, b *budget) *valueError {
+	if typeName(v) != "array" || c.t.Kind() != reflect.Slice {
 		return mustBe("an array", v)
 	}
 	n, err := length(v, maxParts)
 	if err != nil {
 		return err
 	}
-	list := reflect.MakeSlice(p.t, n, n)
+	list := reflect.MakeSlice(c.t, n, n)
 	for i := range n {
-		if err := p.elem.readInto(v, i, list.Index(i), w); err != nil {
+		if err := c.elem.readInto(v, i, list.Index(i), b); err != nil {
 			return err.in("[" + strconv.Itoa(i) + "]")
 		}
 	}
@@ -235,8 +235,8 @@ func (p *plan) listFromJS(v js.Value, out reflect.Value, w *walk) *valueError {
 	return nil
 }
 
-func (p *plan) mapFromJS(v js.Value, out reflect.Value, w *walk) *valueError {
-	if kind(v) != "object" {
+func (c *codec) mapFromJS(v js.Value, out reflect.Value, b *budget) *valueError {
+	if typeName(v) != "object" {
 		return mustBe("an object", v)
 	}
 	keys, err := Invoke(objectKeys, v)
@@ -247,12 +247,12 @@ func (p *plan) mapFromJS(v js.Value, out reflect.Value, w *walk) *valueError {
 	if tooLong != nil {
 		return tooLong
 	}
-	result := reflect.MakeMapWithSize(p.t, n)
+	result := reflect.MakeMapWithSize(c.t, n)
 	for i := range n {
 		name := keys.Index(i) // Object.keys makes a plain array of strings
-		key, item := reflect.New(p.t.Key()).Elem(), reflect.New(p.t.Elem()).Elem()
+		key, item := reflect.New(c.t.Key()).Elem(), reflect.New(c.t.Elem()).Elem()
 		key.SetString(name.String())
-		if err := p.elem.readInto(v, name, item, w); err != nil {
+		if err := c.elem.readInto(v, name, item, b); err != nil {
 			return err.in("." + key.String())
 		}
 		result.SetMapIndex(key, item)
@@ -261,11 +261,11 @@ func (p *plan) mapFromJS(v js.Value, out reflect.Value, w *walk) *valueError {
 	return nil
 }
 
-func (p *plan) structFromJS(v js.Value, out reflect.Value, w *walk) *valueError {
-	if kind(v) != "object" {
+func (c *codec) structFromJS(v js.Value, out reflect.Value, b *budget) *valueError {
+	if typeName(v) != "object" {
 		return mustBe("an object", v)
 	}
-	for _, f := range p.fields {
+	for _, f := range c.fields {
 		item, err := Get(v, f.key)
 		if err != nil {
 			return unreadable(err).in("." + f.name)
@@ -273,7 +273,7 @@ func (p *plan) structFromJS(v js.Value, out reflect.Value, w *walk) *valueError 
 		if absent(item) {
 			continue
 		}
-		if err := f.plan.fromJS(item, f.in(out), w); err != nil {
+		if err := f.codec.fromJS(item, f.in(out), b); err != nil {
 			return err.in("." + f.name)
 		}
 	}

@@ -128,15 +128,15 @@ func ContextFromSignal(parent context.Context, signal js.Value) (context.Context
 	// Checked by its properties, because a signal of another frame or of a polyfill
 	// is not an instance of this frame's AbortSignal.
 	aborted, err := Get(signal, "aborted")
-	if err != nil || kind(aborted) != "boolean" {
-		return nil, nil, fault.New(fault.BadRequest, "signal must be an AbortSignal, got "+kind(signal))
+	if err != nil || typeName(aborted) != "boolean" {
+		return nil, nil, fault.New(fault.BadRequest, "signal must be an AbortSignal, got "+typeName(signal))
 	}
 	ctx, cancel := context.WithCancelCause(parent)
 	abort := func() { cancel(abortReason(signal)) }
 	scope := NewScope(nil)
 	if _, err := scope.Listen(signal, "abort", func(js.Value) { abort() }); err != nil {
 		cancel(nil)
-		return nil, nil, fault.New(fault.BadRequest, "signal must be an AbortSignal, got "+kind(signal))
+		return nil, nil, fault.New(fault.BadRequest, "signal must be an AbortSignal, got "+typeName(signal))
 	}
 	if aborted.Bool() {
 		abort()

@@ -113,7 +113,7 @@ func stringValue(s string) js.Value {
 // Text returns v as a string. It is false for any other value, and for a string of more than limit
 // UTF-16 units, which is not copied.
 func Text(v js.Value, limit int) (string, bool) {
-	if kind(v) != "string" {
+	if typeName(v) != "string" {
 		return "", false
 	}
 	object, err := New(objectCtor, v) // js.Value.Length is for objects
@@ -123,9 +123,9 @@ func Text(v js.Value, limit int) (string, bool) {
 	return v.String(), true
 }
 
-// kind returns the name of the type of v for decisions and messages: the result of
+// typeName returns the name of the type of v for decisions and messages: the result of
 // typeof, or "null", "array" or "bigint".
-func kind(v js.Value) (name string) {
+func typeName(v js.Value) (name string) {
 	// js.Value.Type panics for a BigInt.
 	defer func() {
 		if recover() != nil {

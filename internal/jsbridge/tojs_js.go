@@ -21,10 +21,10 @@ import (
 // encoder writes a value as one JSON text, which is passed to JavaScript in one call: a
 // call for each property would take longer than the rest of the conversion.
 type encoder struct {
-	walk
-	text  []byte
-	place []any // path of the value that is being written: names and indices
-	holes []hole
+	budget
+	text         []byte
+	place        []any // path of the value that is being written: names and indices
+	placeholders []placeholder
 }
 
 // maxSpare bounds the buffer that is kept for the next text, in bytes: several times the
@@ -47,22 +47,22 @@ func (e *encoder) free() {
 	}
 }
 
-// hole is a value without a JSON form, and its path. The text contains null in its place.
-type hole struct {
+// placeholder is a value without a JSON form, and its path. The text contains null in its place.
+type placeholder struct {
 	place []any
 	value js.Value
 }
 
-// value parses the text in JavaScript and replaces the holes by their values.
+// value parses the text in JavaScript and replaces the placeholders by their values.
 func (e *encoder) value() (js.Value, error) {
-	if len(e.holes) == 1 && len(e.holes[0].place) == 0 {
-		return e.holes[0].value, nil
+	if len(e.placeholders) == 1 && len(e.placeholders[0].place) == 0 {
+		return e.placeholders[0].value, nil
 	}
 	v, err := Invoke(jsonParse, unsafe.String(unsafe.SliceData(e.text), len(e.text))) // no copy besides that of the call
 	if err != nil {
 		return js.Undefined(), err
 	}
-	for _, h := range e.holes {
+	for _, h := range e.placeholders {
 		owner := v
 		last := len(h.place) - 1
 		for _, key := range h.place[:last] {
@@ -79,10 +79,10 @@ func (e *encoder) value() (js.Value, error) {
 	return v, nil
 }
 
-// hole writes null for a value without a JSON form and records the value.
-func (e *encoder) hole(v js.Value) {
+// placeholder writes null for a value without a JSON form and records the value.
+func (e *encoder) placeholder(v js.Value) {
 	e.raw("null")
-	e.holes = append(e.holes, hole{slices.Clone(e.place), v})
+	e.placeholders = append(e.placeholders, placeholder{slices.Clone(e.place), v})
 }
 
 func (e *encoder) raw(text string) { e.text = append(e.text, text...) }
@@ -91,7 +91,7 @@ func (e *encoder) string(s string) { e.text = jsontext.AppendString(e.text, s) }
 
 func (e *encoder) float(f float64) {
 	if math.IsNaN(f) || math.IsInf(f, 0) {
-		e.hole(js.ValueOf(f))
+		e.placeholder(js.ValueOf(f))
 		return
 	}
 	e.text = strconv.AppendFloat(e.text, f, 'g', -1, 64)
@@ -100,63 +100,63 @@ func (e *encoder) float(f float64) {
 // appender is implemented by values that append their own JSON text, which must be valid.
 type appender interface{ AppendJSON(b []byte) []byte }
 
-func (p *plan) encode(v reflect.Value, e *encoder) *valueError {
-	if p.appends {
+func (c *codec) encode(v reflect.Value, e *encoder) *valueError {
+	if c.appends {
 		if v.CanAddr() {
 			v = v.Addr() // avoids a copy
 		}
 		e.text = v.Interface().(appender).AppendJSON(e.text)
 		return nil
 	}
-	switch p.form {
-	case boolForm:
+	switch c.kind {
+	case boolKind:
 		e.text = strconv.AppendBool(e.text, v.Bool())
-	case stringForm:
+	case stringKind:
 		e.string(v.String())
-	case intForm:
+	case intKind:
 		return e.integer(float64(v.Int()))
-	case uintForm:
+	case uintKind:
 		return e.integer(float64(v.Uint()))
-	case floatForm:
+	case floatKind:
 		e.float(v.Float())
-	case durationForm:
+	case durationKind:
 		e.float(float64(v.Int()) / float64(time.Millisecond))
-	case bytesForm:
+	case bytesKind:
 		b := v.Bytes()
 		array := uint8ArrayCtor.New(len(b))
 		js.CopyBytesToJS(array, b)
-		e.hole(array)
-	case valueForm:
-		e.hole(v.Interface().(js.Value))
-	case jsonForm:
+		e.placeholder(array)
+	case valueKind:
+		e.placeholder(v.Interface().(js.Value))
+	case jsonKind:
 		return e.json(v)
-	case errorForm:
+	case errorKind:
 		if v.IsNil() {
 			e.raw("null")
 		} else {
-			e.hole(ErrorValue(v.Interface().(error)))
+			e.placeholder(ErrorValue(v.Interface().(error)))
 		}
-	case anyForm:
+	case anyKind:
 		if v.IsNil() {
 			e.raw("null")
 			return nil
 		}
-		return planOf(v.Elem().Type()).encode(v.Elem(), e)
-	case pointerForm:
+		return codecOf(v.Elem().Type()).encode(v.Elem(), e)
+	case pointerKind:
 		if v.IsNil() {
 			e.raw("null")
 			return nil
 		}
-		return p.elem.encode(v.Elem(), e)
-	case listForm, mapForm, structForm:
+		return c.elem.encode(v.Elem(), e)
+	case listKind, mapKind, structKind:
 		if err := e.enter(); err != nil {
 			return err
 		}
-		err := p.parts(v, e)
+		err := c.parts(v, e)
 		e.leave()
 		return err
 	default:
-		return problem("has no form in JavaScript (Go type " + p.t.String() + ")")
+		return problem("has no form in JavaScript (Go type " + c.t.String() + ")")
 	}
 	return nil
 }
@@ -195,7 +195,7 @@ func (e *encoder) json(v reflect.Value) *valueError {
 		e.string(string(text))
 	default:
 		// The type has an unmarshaller only; it is converted by its kind.
-		byKind := &plan{form: kindForm(v.Type().Elem()), t: v.Type().Elem()}
+		byKind := &codec{kind: kindOfGo(v.Type().Elem()), t: v.Type().Elem()}
 		byKind.addParts()
 		return byKind.encode(v.Elem(), e)
 	}
@@ -216,20 +216,20 @@ func addressable(v reflect.Value) reflect.Value {
 }
 
 // parts writes a list, a map or a struct.
-func (p *plan) parts(v reflect.Value, e *encoder) *valueError {
-	switch p.form {
-	case listForm:
+func (c *codec) parts(v reflect.Value, e *encoder) *valueError {
+	switch c.kind {
+	case listKind:
 		e.raw("[")
 		for i := range v.Len() {
 			if i > 0 {
 				e.raw(",")
 			}
-			if err := e.part(p.elem, v.Index(i), i); err != nil {
+			if err := e.part(c.elem, v.Index(i), i); err != nil {
 				return err.in("[" + strconv.Itoa(i) + "]")
 			}
 		}
 		e.raw("]")
-	case mapForm:
+	case mapKind:
 		// In the order of names, like encoding/json, so that the output is reproducible.
 		values := make(map[string]reflect.Value, v.Len())
 		for entries := v.MapRange(); entries.Next(); {
@@ -239,22 +239,22 @@ func (p *plan) parts(v reflect.Value, e *encoder) *valueError {
 		for _, key := range slices.Sorted(maps.Keys(values)) {
 			e.raw(next)
 			next = ","
-			if err := e.member(p.elem, values[key], key); err != nil {
+			if err := e.member(c.elem, values[key], key); err != nil {
 				return err
 			}
 		}
 		e.close(next)
-	case structForm:
+	case structKind:
 		next := "{"
-		for i := range p.fields {
-			f := &p.fields[i]
+		for i := range c.fields {
+			f := &c.fields[i]
 			fv, err := v.FieldByIndexErr(f.index)
 			if err != nil || f.omits(fv) {
 				continue // in an embedded struct that is nil, or empty
 			}
 			e.raw(next)
 			next = ","
-			if err := e.member(f.plan, fv, f.name); err != nil {
+			if err := e.member(f.codec, fv, f.name); err != nil {
 				return err
 			}
 		}
@@ -271,18 +271,18 @@ func (e *encoder) close(next string) {
 	e.raw("}")
 }
 
-func (e *encoder) member(p *plan, v reflect.Value, name string) *valueError {
+func (e *encoder) member(c *codec, v reflect.Value, name string) *valueError {
 	e.string(name)
 	e.raw(":")
-	if err := e.part(p, v, name); err != nil {
+	if err := e.part(c, v, name); err != nil {
 		return err.in("." + name)
 	}
 	return nil
 }
 
-func (e *encoder) part(p *plan, v reflect.Value, at any) *valueError {
+func (e *encoder) part(c *codec, v reflect.Value, at any) *valueError {
 	e.place = append(e.place, at)
-	err := p.encode(v, e)
+	err := c.encode(v, e)
 	e.place = e.place[:len(e.place)-1]
 	return err
 }
