@@ -77,10 +77,10 @@ func agentMethods(a *agent.Session) page.Methods {
 			"disconnect": page.Disconnect(a.Disconnect),
 		},
 		Async: map[string]page.Async{
-			"connect":    page.Wait(a.Connect),
-			"switchMode": page.Tell("mode", a.SwitchMode),
+			"connect":    page.AsyncErr(a.Connect),
+			"switchMode": page.AsyncArg("mode", a.SwitchMode),
 			// Returns the answer in text mode, otherwise whether the text was sent.
-			"sendText": page.Ask("text", func(ctx context.Context, text string) (any, error) {
+			"sendText": page.AsyncArgResult("text", func(ctx context.Context, text string) (any, error) {
 				sent, err := a.SendText(ctx, text)
 				if err != nil || sent.Turn == nil {
 					return sent.Left, err

@@ -73,19 +73,19 @@ func avatarMethods(a *avatar.Session) page.Methods {
 			},
 
 			"disconnect":               page.Disconnect(a.Disconnect),
-			"interrupt":                page.Try(a.Interrupt),
-			"startTapToTalk":           page.Try(a.StartTapToTalk),
-			"endTapToTalk":             page.Try(a.EndTapToTalk),
-			"acknowledgeDisclosure":    page.Do(a.AcknowledgeDisclosure),
-			"pause":                    page.Try(a.Pause),
-			"keepAlive":                page.Do(a.KeepAlive),
-			"sendScreenShot":           page.Set("image", a.SendScreenShot),
-			"sendCameraShot":           page.Set("image", a.SendCameraShot),
-			"notifyHtmlElementClick":   page.SetObject("info", a.NotifyHTMLElementClick),
-			"submitStructuredDataForm": page.SetObject("values", a.SubmitStructuredDataForm),
+			"interrupt":                page.SyncErr(a.Interrupt),
+			"startTapToTalk":           page.SyncErr(a.StartTapToTalk),
+			"endTapToTalk":             page.SyncErr(a.EndTapToTalk),
+			"acknowledgeDisclosure":    page.SyncFunc(a.AcknowledgeDisclosure),
+			"pause":                    page.SyncErr(a.Pause),
+			"keepAlive":                page.SyncFunc(a.KeepAlive),
+			"sendScreenShot":           page.SyncArg("image", a.SendScreenShot),
+			"sendCameraShot":           page.SyncArg("image", a.SendCameraShot),
+			"notifyHtmlElementClick":   page.SyncObject("info", a.NotifyHTMLElementClick),
+			"submitStructuredDataForm": page.SyncObject("values", a.SubmitStructuredDataForm),
 
-			"mute":   page.Do(a.Mute),
-			"unmute": page.Do(a.Unmute),
+			"mute":   page.SyncFunc(a.Mute),
+			"unmute": page.SyncFunc(a.Unmute),
 			"measureLevel": func(args page.Args) (any, error) {
 				engine.MeasureLevel(args.At(0).Truthy())
 				return nil, nil
@@ -96,16 +96,16 @@ func avatarMethods(a *avatar.Session) page.Methods {
 			},
 			"setVideoEl":           func(args page.Args) (any, error) { return nil, engine.SetVideoEl(args.At(0)) },
 			"setAudioEl":           func(args page.Args) (any, error) { return nil, engine.SetAudioEl(args.At(0)) },
-			"muteAudioOutput":      page.Do(a.MuteAudioOutput),
-			"unmuteAudioOutput":    page.Do(a.UnmuteAudioOutput),
-			"setAudioOutputVolume": page.Set("volume", a.SetAudioOutputVolume),
+			"muteAudioOutput":      page.SyncFunc(a.MuteAudioOutput),
+			"unmuteAudioOutput":    page.SyncFunc(a.UnmuteAudioOutput),
+			"setAudioOutputVolume": page.SyncArg("volume", a.SetAudioOutputVolume),
 		},
 		Async: map[string]page.Async{
-			"connect": page.Wait(a.Connect),
-			"prepare": page.Wait(a.Prepare),
-			"resume":  page.Wait(a.Resume),
-			"speak":   page.Ask("text", a.Speak),
-			"waitForCapacity": page.Ask("options", func(ctx context.Context, o struct {
+			"connect": page.AsyncErr(a.Connect),
+			"prepare": page.AsyncErr(a.Prepare),
+			"resume":  page.AsyncErr(a.Resume),
+			"speak":   page.AsyncArgResult("text", a.Speak),
+			"waitForCapacity": page.AsyncArgResult("options", func(ctx context.Context, o struct {
 				Wait time.Duration `json:"maxWaitMs"`
 				Poll time.Duration `json:"pollIntervalMs"`
 			},
@@ -120,14 +120,14 @@ func avatarMethods(a *avatar.Session) page.Methods {
 				}{true, details}, nil
 			}),
 
-			"startMic":        page.Wait(a.StartMic),
-			"switchMic":       page.Tell("deviceId", a.SwitchMic),
-			"setAsrBandwidth": page.Tell("kbps", a.SetASRBandwidth),
-			"setAudioOutput": page.Ask("deviceId", func(ctx context.Context, device string) (bool, error) {
+			"startMic":        page.AsyncErr(a.StartMic),
+			"switchMic":       page.AsyncArg("deviceId", a.SwitchMic),
+			"setAsrBandwidth": page.AsyncArg("kbps", a.SetASRBandwidth),
+			"setAudioOutput": page.AsyncArgResult("deviceId", func(ctx context.Context, device string) (bool, error) {
 				return a.SetAudioOutput(ctx, device), nil
 			}),
-			"getStats":      page.Get(a.Stats),
-			"startPlayback": page.Get(func(ctx context.Context) (bool, error) { return a.StartPlayback(ctx), nil }),
+			"getStats":      page.AsyncResult(a.Stats),
+			"startPlayback": page.AsyncResult(func(ctx context.Context) (bool, error) { return a.StartPlayback(ctx), nil }),
 		},
 	}
 }

@@ -64,7 +64,7 @@ func ChatMethods(s *chat.Session) Methods {
 			"disconnect": Disconnect(s.Disconnect),
 		},
 		Async: map[string]Async{
-			"connect": Wait(s.Connect),
+			"connect": AsyncErr(s.Connect),
 			"sendText": func(ctx context.Context, a Args) (any, error) {
 				text, options, err := turnOf(a)
 				if err != nil {

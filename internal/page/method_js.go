@@ -52,21 +52,21 @@ func (a Args) At(i int) js.Value {
 // Into converts argument i into out; name is its name in messages. The error is bad_request.
 func (a Args) Into(name string, i int, out any) error { return jsbridge.FromJS(name, a.At(i), out) }
 
-// Do is a method without arguments or result.
-func Do(f func()) Sync {
+// SyncFunc is a method without arguments or result.
+func SyncFunc(f func()) Sync {
 	return func(Args) (any, error) {
 		f()
 		return nil, nil
 	}
 }
 
-// Try is a method without arguments that may fail.
-func Try(f func() error) Sync {
+// SyncErr is a method without arguments or result that may fail.
+func SyncErr(f func() error) Sync {
 	return func(Args) (any, error) { return nil, f() }
 }
 
-// Set is a method with one argument; name is its name in messages.
-func Set[A any](name string, f func(A) error) Sync {
+// SyncArg is a method with one argument, without a result, that may fail; name is its name in messages.
+func SyncArg[A any](name string, f func(A) error) Sync {
 	return func(args Args) (any, error) {
 		var a A
 		if err := args.Into(name, 0, &a); err != nil {
@@ -76,9 +76,9 @@ func Set[A any](name string, f func(A) error) Sync {
 	}
 }
 
-// SetObject is a method with an object as its argument; name is its name in messages.
-func SetObject(name string, f func(map[string]any) error) Sync {
-	return Set(name, func(o map[string]any) error {
+// SyncObject is a method with an object as its argument; name is its name in messages.
+func SyncObject(name string, f func(map[string]any) error) Sync {
+	return SyncArg(name, func(o map[string]any) error {
 		if o == nil {
 			return missing(name)
 		}
@@ -86,19 +86,19 @@ func SetObject(name string, f func(map[string]any) error) Sync {
 	})
 }
 
-// Wait is an asynchronous method without arguments or result.
-func Wait(f func(context.Context) error) Async {
+// AsyncErr is an asynchronous method without arguments or result that may fail.
+func AsyncErr(f func(context.Context) error) Async {
 	return func(ctx context.Context, _ Args) (any, error) { return nil, f(ctx) }
 }
 
-// Get is an asynchronous method with a result, without arguments.
-func Get[R any](f func(context.Context) (R, error)) Async {
+// AsyncResult is an asynchronous method with a result, without arguments.
+func AsyncResult[R any](f func(context.Context) (R, error)) Async {
 	return func(ctx context.Context, _ Args) (any, error) { return f(ctx) }
 }
 
-// Ask is an asynchronous method with a result and one argument; name is the argument's
+// AsyncArgResult is an asynchronous method with a result and one argument; name is the argument's
 // name in messages.
-func Ask[A, R any](name string, f func(context.Context, A) (R, error)) Async {
+func AsyncArgResult[A, R any](name string, f func(context.Context, A) (R, error)) Async {
 	return func(ctx context.Context, args Args) (any, error) {
 		var a A
 		if err := args.Into(name, 0, &a); err != nil {
@@ -108,9 +108,9 @@ func Ask[A, R any](name string, f func(context.Context, A) (R, error)) Async {
 	}
 }
 
-// Tell is Ask without a result.
-func Tell[A any](name string, f func(context.Context, A) error) Async {
-	return Ask(name, func(ctx context.Context, a A) (any, error) { return nil, f(ctx, a) })
+// AsyncArg is AsyncArgResult without a result.
+func AsyncArg[A any](name string, f func(context.Context, A) error) Async {
+	return AsyncArgResult(name, func(ctx context.Context, a A) (any, error) { return nil, f(ctx, a) })
 }
 
 // Segments makes a Streaming of a function that streams an answer.

@@ -105,7 +105,7 @@ func (p *Program) Sessions() int { return len(p.live) }
 // js/src/core/program.ts.
 func (p *Program) exports(sessions map[string]Open) map[string]any {
 	object := p.object(visitorMethods())
-	object["dispose"] = p.sync(Do(p.cancel))
+	object["dispose"] = p.sync(SyncFunc(p.cancel))
 	object["holds"] = p.sync(func(Args) (any, error) { return p.holds(), nil })
 	kinds := map[string]Open{"chatSession": OpenChat}
 	maps.Copy(kinds, sessions)

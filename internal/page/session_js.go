@@ -129,19 +129,19 @@ func (h *Handle) methods(s Session, own Methods) map[string]any {
 	h.session = s
 	object := h.object(Methods{
 		Sync: map[string]Sync{
-			"setToken":          Set("token", s.SetToken),
-			"setDynamicPrompt":  Set("data", func(o map[string]any) error { return s.SetDynamicPrompt(o) }),
-			"updateRequestVars": SetObject("requestVars", s.UpdateRequestVars),
+			"setToken":          SyncArg("token", s.SetToken),
+			"setDynamicPrompt":  SyncArg("data", func(o map[string]any) error { return s.SetDynamicPrompt(o) }),
+			"updateRequestVars": SyncObject("requestVars", s.UpdateRequestVars),
 			"addToolHandler":    h.addToolHandler,
 			"addConsentHandler": h.addConsentHandler,
 			"removeHandler":     h.removeHandler,
-			"omitEvents":        Set("names", h.omit),
+			"omitEvents":        SyncArg("names", h.omit),
 			"redact":            redact,
 		},
 		Async: map[string]Async{
 			"respondToTool":  h.respondToTool,
-			"completeThread": Get(s.CompleteThread),
-			"settle": Wait(func(context.Context) error {
+			"completeThread": AsyncResult(s.CompleteThread),
+			"settle": AsyncErr(func(context.Context) error {
 				s.Settle()
 				return nil
 			}),
