@@ -23,8 +23,8 @@ type agentOptions struct {
 
 	Avatar avatarOptions    `json:"avatar"`
 	Chat   page.ChatOptions `json:"chat"`
-	// Take is called with each transport before it connects; see [page.Handle.OpenInside].
-	Take js.Value `json:"take"`
+	// Attach is called with each transport before it connects; see [page.Handle.OpenTransport].
+	Attach js.Value `json:"attach"`
 }
 
 // openAgent makes an agent session from the options that js/src/session/agentsession.ts passes.
@@ -38,7 +38,7 @@ func (s *avatarSessions) openAgent(h *page.Handle, options js.Value) (page.Sessi
 	given.Avatar, given.Chat = o.Avatar.session(), o.Chat.Session()
 	given.OnEvents = h.Listen
 	given.NewAvatar = func(ao avatar.Options) (inside *avatar.Session, release func(), err error) {
-		release, err = h.OpenInside(string(agent.Avatar), o.Take, func(h *page.Handle) (_ page.Session, m page.Methods, err error) {
+		release, err = h.OpenTransport(string(agent.Avatar), o.Attach, func(h *page.Handle) (_ page.Session, m page.Methods, err error) {
 			ao.OnEvents = both(h.Listen, ao.OnEvents)
 			inside, m, err = s.make(h, ao)
 			return inside, m, err
@@ -46,7 +46,7 @@ func (s *avatarSessions) openAgent(h *page.Handle, options js.Value) (page.Sessi
 		return inside, release, err
 	}
 	given.NewChat = func(co chat.Options) (inside *chat.Session, release func(), err error) {
-		release, err = h.OpenInside(string(agent.Chat), o.Take, func(h *page.Handle) (_ page.Session, m page.Methods, err error) {
+		release, err = h.OpenTransport(string(agent.Chat), o.Attach, func(h *page.Handle) (_ page.Session, m page.Methods, err error) {
 			co.OnEvents = both(h.Listen, co.OnEvents)
 			inside, m, err = page.NewChat(co)
 			return inside, m, err

@@ -16,19 +16,19 @@ import (
 	"github.com/agentruntime/agentruntime/runtime/signaling"
 )
 
-// holder is the facade's side: it takes transports and answers turns in text.
+// holder is the facade's side: it is attached to transports and answers turns in text.
 const holder = `(() => {
 	const original = globalThis.fetch
 	const holder = {
-		taken: [],
+		attached: [],
 		asked: [],
-		take(kind, methods) {
+		attach(kind, methods) {
 			let end
-			const one = {kind, methods, events: [], state: methods.properties().state, gone: false, ended: new Promise((resolve) => end = resolve)}
-			holder.taken.push(one)
+			const one = {kind, methods, events: [], state: methods.properties().state, released: false, ended: new Promise((resolve) => end = resolve)}
+			holder.attached.push(one)
 			return {
 				dispatch: (events) => one.events.push(...events.filter((_, i) => i % 3 === 0)),
-				gone: () => { one.gone = true; one.state = methods.properties().state; end() },
+				release: () => { one.released = true; one.state = methods.properties().state; end() },
 			}
 		},
 		restore: () => { globalThis.fetch = original },
@@ -62,13 +62,13 @@ const alone = `token: "t", genieUrl: "https://brain.example", pageLifecycleAware
 // agent makes a session that begins in that mode.
 func (r *agentRig) agent(mode, more string) session {
 	r.t.Helper()
-	options := eval(`(take) => ({mode: "` + mode + `", take, ` + more + `
-		avatar: {` + alone + `, micStartMode: "deferred"}, chat: {` + alone + `}})`).Invoke(r.holder.Get("take"))
+	options := eval(`(attach) => ({mode: "` + mode + `", attach, ` + more + `
+		avatar: {` + alone + `, micStartMode: "deferred"}, chat: {` + alone + `}})`).Invoke(r.holder.Get("attach"))
 	return r.make(r.sessions.openAgent, options)
 }
 
-// taken returns the facade's side of transport i.
-func (r *agentRig) taken(i int) js.Value { return r.holder.Get("taken").Index(i) }
+// attached returns the facade's side of transport i.
+func (r *agentRig) attached(i int) js.Value { return r.holder.Get("attached").Index(i) }
 
 // to switches and ends the opening turn of an avatar.
 func (s session) to(mode string) {
@@ -97,7 +97,7 @@ func (s session) ask(text string) string {
 func TestAConversationChangesItsTransport(t *testing.T) {
 	r := newAgentRig(t)
 	s := r.agent("chat", `requestVars: {shared: 1},`)
-	if first := r.taken(0); first.Get("kind").String() != "chat" || first.Get("state").String() != "idle" {
+	if first := r.attached(0); first.Get("kind").String() != "chat" || first.Get("state").String() != "idle" {
 		t.Fatalf("the page got a %s in state %s", first.Get("kind"), first.Get("state"))
 	}
 	s.now("addToolHandler", 1, "open", eval("() => {}"))
@@ -108,10 +108,10 @@ func TestAConversationChangesItsTransport(t *testing.T) {
 		t.Errorf("in text: %s", got)
 	}
 	s.to("avatar")
-	if first := r.taken(0); !first.Get("gone").Bool() || first.Get("state").String() != "closed" {
+	if first := r.attached(0); !first.Get("released").Bool() || first.Get("state").String() != "closed" {
 		t.Errorf("the first transport is not let go, in state %s", first.Get("state"))
 	}
-	second := r.taken(1)
+	second := r.attached(1)
 	if got := second.Get("methods").Call("properties").Get("threadId").String(); got != "th-1" {
 		t.Errorf("the avatar is in thread %s", got)
 	}
@@ -149,7 +149,7 @@ func TestATransportInsideIsASession(t *testing.T) {
 	if _, err := s.later("connect", nil); err != nil {
 		t.Fatal(err)
 	}
-	methods := r.taken(0).Get("methods")
+	methods := r.attached(0).Get("methods")
 	if got := code(methods.Call("updateRequestVars", eval(`{own: 2}`))); got != "" {
 		t.Errorf("updateRequestVars gives %s", got)
 	}
@@ -161,7 +161,7 @@ func TestATransportInsideIsASession(t *testing.T) {
 	if _, err := jsbridge.Await(t.Context(), stream.Call("return")); err != nil {
 		t.Error(err)
 	}
-	events := js.Global().Get("JSON").Call("stringify", r.taken(0).Get("events")).String()
+	events := js.Global().Get("JSON").Call("stringify", r.attached(0).Get("events")).String()
 	if !strings.HasPrefix(events, `["stateChange","transcript","turnStart","responsePending"`) {
 		t.Errorf("the transport told %s", events)
 	}
@@ -227,10 +227,10 @@ func TestSwitchesAndDisposalsFreeEverything(t *testing.T) {
 	if n := r.program.Sessions(); n != 0 {
 		t.Errorf("%d sessions are left", n)
 	}
-	taken := r.holder.Get("taken")
-	for i := range taken.Length() {
-		if !taken.Index(i).Get("gone").Bool() {
-			t.Errorf("transport %d is not gone", i)
+	attached := r.holder.Get("attached")
+	for i := range attached.Length() {
+		if !attached.Index(i).Get("released").Bool() {
+			t.Errorf("transport %d is not released", i)
 		}
 	}
 }
@@ -239,21 +239,21 @@ func TestSwitchesAndDisposalsFreeEverything(t *testing.T) {
 // does not wait, has ended.
 func (r *agentRig) live() int {
 	r.t.Helper()
-	taken := r.holder.Get("taken")
-	if _, err := jsbridge.Await(r.t.Context(), taken.Index(taken.Length()-2).Get("ended")); err != nil {
+	attached := r.holder.Get("attached")
+	if _, err := jsbridge.Await(r.t.Context(), attached.Index(attached.Length()-2).Get("ended")); err != nil {
 		r.t.Fatal(err)
 	}
 	return jsbridge.LiveFuncs()
 }
 
 // A page that refuses a transport gets the session's error, and nothing is left.
-func TestAPageThatDoesNotTakeATransport(t *testing.T) {
+func TestAPageThatDoesNotAttachATransport(t *testing.T) {
 	r := newAgentRig(t)
 	before := jsbridge.LiveFuncs()
-	for _, take := range []string{`undefined`, `() => { throw new Error("no") }`, `() => undefined`} {
-		options := eval(`({mode: "chat", take: ` + take + `, avatar: {token: "t"}, chat: {` + alone + `}})`)
+	for _, attach := range []string{`undefined`, `() => { throw new Error("no") }`, `() => undefined`} {
+		options := eval(`({mode: "chat", attach: ` + attach + `, avatar: {token: "t"}, chat: {` + alone + `}})`)
 		if _, err := r.program.Open(r.sessions.openAgent, options, eval("() => {}")); err == nil {
-			t.Errorf("take %s: no error", take)
+			t.Errorf("attach %s: no error", attach)
 		}
 	}
 	if got := jsbridge.LiveFuncs(); got != before {
@@ -278,7 +278,7 @@ func TestBothSidesCheckOptionsOfChatsAlike(t *testing.T) {
 	}
 	r := newAgentRig(t)
 	for _, c := range cases {
-		inside := eval(`(take) => ({mode: "chat", take, avatar: {token: "t"}, chat: ` + string(c.Options) + `})`).Invoke(r.holder.Get("take"))
+		inside := eval(`(attach) => ({mode: "chat", attach, avatar: {token: "t"}, chat: ` + string(c.Options) + `})`).Invoke(r.holder.Get("attach"))
 		for what, open := range map[string]func() error{
 			"a chat": func() error {
 				_, err := r.program.Open(page.OpenChat, eval(string(c.Options)), eval("() => {}"))

@@ -84,43 +84,43 @@ func (h *Handle) dispose() {
 	h.end()
 }
 
-// OpenInside makes a session that belongs to h's session. take, a function of the page,
+// OpenTransport makes a session that belongs to h's session. attach, a function of the page,
 // receives the kind and the methods of the new session and returns an object with two
-// functions: dispatch is called for events, and gone before the methods become
-// invalid. The caller must call release after the session was closed.
-func (h *Handle) OpenInside(kind string, take js.Value, open func(*Handle) (Session, Methods, error)) (release func(), err error) {
+// functions: dispatch is called for events, and release before the methods become
+// invalid. The caller must call the release that is returned after the session was closed.
+func (h *Handle) OpenTransport(kind string, attach js.Value, open func(*Handle) (Session, Methods, error)) (release func(), err error) {
 	inside := h.program.newHandle()
 	s, methods, err := open(inside)
 	if err != nil {
 		inside.end()
 		return nil, err
 	}
-	gone, err := inside.give(kind, take, inside.methods(s, methods))
+	released, err := inside.give(kind, attach, inside.methods(s, methods))
 	if err != nil {
 		s.Close()
 		inside.end()
 		return nil, err
 	}
 	return func() {
-		if _, err := jsbridge.Invoke(gone); err != nil {
+		if _, err := jsbridge.Invoke(released); err != nil {
 			jsbridge.Log("error", "agentruntime: "+err.Error())
 		}
 		inside.end()
 	}, nil
 }
 
-// give passes methods to the page and returns the function gone.
-func (h *Handle) give(kind string, take js.Value, methods map[string]any) (gone js.Value, err error) {
-	facade, err := invoke(take, kind, methods)
+// give passes methods to the page and returns its function release.
+func (h *Handle) give(kind string, attach js.Value, methods map[string]any) (release js.Value, err error) {
+	facade, err := invoke(attach, kind, methods)
 	if err != nil {
-		return gone, err
+		return release, err
 	}
 	dispatch, err := jsbridge.Get(facade, "dispatch")
 	if err != nil {
-		return gone, err
+		return release, err
 	}
 	h.events = jsbridge.NewEmitter(dispatch)
-	return jsbridge.Get(facade, "gone")
+	return jsbridge.Get(facade, "release")
 }
 
 // methods returns the JavaScript form of s (session §A): own, the methods of its kind,

@@ -214,7 +214,7 @@ test("a switch gives another transport, and the old one is of no use then", asyn
   program.properties["mode"] = "avatar"
   avatar.properties["micStarted"] = true
   chat.properties["threadId"] = "th-9"
-  chat.gone()
+  chat.release()
   await switched
   assert.deepEqual(program.calls.at(-1), ["switchMode", undefined, "avatar"])
   assert.ok(session.transport instanceof AvatarSession)
@@ -235,7 +235,7 @@ test("a switch gives another transport, and the old one is of no use then", asyn
   assert.throws(() => old.onToolCall("open", () => {}), { code: "invalid_state" })
   assert.equal(chat.calls.length, before)
 
-  avatar.gone()
+  avatar.release()
   const gone = session.transport
   gone.on("localMicLevel", () => {})
   assert.throws(() => gone.setVideoEl(null), { code: "invalid_state" })
@@ -253,7 +253,7 @@ test("a turn streams through the transport until it is let go", async () => {
   assert.equal(sources[0]?.left, true)
   const open = transport.streamText("Hi")
   await open.next()
-  inner.gone()
+  inner.release()
   await assert.rejects(open.next(), { code: "invalid_state" })
   assert.throws(() => transport.streamText("Hi"), { code: "invalid_state" })
 })
@@ -271,7 +271,7 @@ test("dispose ends the transport too, and its properties stay", async () => {
   inner.properties["threadId"] = program.properties["threadId"] = "th-3"
   program.results["dispose"] = async () => {
     inner.dispatch("stateChange", { state: "closed" })
-    inner.gone()
+    inner.release()
     program.become("closed")
   }
   await session.dispose()
@@ -287,7 +287,7 @@ test("calls that wait for a transport are dropped when one of them ends it", asy
   loaded()
   await made(session)
   const inner = program.give("avatar")
-  inner.results["muteAudioOutput"] = () => inner.gone()
+  inner.results["muteAudioOutput"] = () => inner.release()
   await assert.rejects(completed, { code: "invalid_state" })
   assert.deepEqual(inner.calls, [["muteAudioOutput"]])
 })
@@ -333,19 +333,19 @@ test("a forgotten agent is collected when it has ended, with its transports", as
   setFlagsFromString("--expose-gc")
   const collect = runInNewContext("gc") as () => void
   const program = await new FakeProgram().load()
-  const kept: { dispatch: unknown; gone: unknown }[] = []
+  const kept: { dispatch: unknown; release: unknown }[] = []
   const use = async () => {
     const session: AgentSession = new AgentSession(options)
     session.on("transportChanged", ({ transport }) => (transport as ChatSession).on("ended", () => session.state))
     await made(session)
     program.properties["mode"] = "chat"
     const inner = program.give("chat")
-    kept.push({ dispatch: inner.dispatch, gone: inner.gone })
+    kept.push({ dispatch: inner.dispatch, release: inner.release })
     program.dispatch("transportChanged", { mode: "chat" })
     program.become("connected")
     inner.dispatch("stateChange", { state: "connected" })
     inner.dispatch("stateChange", { state: "closed" })
-    inner.gone()
+    inner.release()
     program.become("closed")
   }
   await use()

@@ -97,7 +97,7 @@ export class FakeProgram {
 
   /** Gives the page a session that the last one holds, as an agent session does. */
   give(mode: string): FakeTransport {
-    return new FakeTransport(this.options["take"] as Take, mode)
+    return new FakeTransport(this.options["attach"] as Attach, mode)
   }
 
   /** The names of the methods called so far. */
@@ -153,7 +153,7 @@ export class FakeSource {
   }
 }
 
-type Take = (mode: string, methods: Methods) => { dispatch: (events: readonly unknown[]) => void; gone: () => void }
+type Attach = (mode: string, methods: Methods) => { dispatch: (events: readonly unknown[]) => void; release: () => void }
 
 /** A session that another one holds, in place of the Go one. */
 export class FakeTransport {
@@ -161,9 +161,9 @@ export class FakeTransport {
   readonly properties: Record<string, unknown> = { state: "idle" }
   readonly results: Record<string, (...args: unknown[]) => unknown> = {}
   readonly dispatch: (name: string, payload: unknown) => void
-  readonly gone: () => void
+  readonly release: () => void
 
-  constructor(take: Take, mode: string) {
+  constructor(attach: Attach, mode: string) {
     const methods = new Proxy({} as Methods, {
       get: (_, name: string) => (...args: unknown[]) => {
         if (name === "properties") return { ...this.properties }
@@ -174,9 +174,9 @@ export class FakeTransport {
         return this.results[name]?.(...args) ?? (waits.has(name) ? Promise.resolve(name) : undefined)
       },
     })
-    const { dispatch, gone } = take(mode, methods)
+    const { dispatch, release } = attach(mode, methods)
     this.dispatch = (...event) => dispatch(event)
-    this.gone = gone
+    this.release = release
   }
 }
 

@@ -84,13 +84,13 @@ export class Remote {
     return remote
   }
 
-  /** Gives a reserved object the methods of its counterpart in the program, which this one has made; calling `gone` ends it. */
-  hold(remote: Remote, methods: Methods): { dispatch: Dispatch; gone: () => void } {
+  /** Gives a reserved object the methods of its counterpart in the program, which this one has made; calling `release` ends it. */
+  hold(remote: Remote, methods: Methods): { dispatch: Dispatch; release: () => void } {
     remote.#program = this.#program
     remote.#methods = methods
     queueMicrotask(() => remote.#runPending()) // not now: the program may still be making the object
     const weak = new WeakRef(remote)
-    return { dispatch: Remote.#dispatch(weak), gone: Remote.#releaser(weak) }
+    return { dispatch: Remote.#dispatch(weak), release: Remote.#releaser(weak) }
   }
 
   /** Whether the object exists. */

@@ -236,13 +236,13 @@ function remoteOf(options: PlainAgent, transports: Transports, find: () => Promi
     options,
     open: (go, options, dispatch, remote) => {
       const { avatar, chat, ...rest } = options as PlainAgent
-      const take = (mode: AgentMode, methods: Methods) => {
+      const attach = (mode: AgentMode, methods: Methods) => {
         const held = first ?? remote.reserve()
         if (!first) show(mode, held)
         first = undefined
         return remote.hold(held, methods)
       }
-      const plain = { ...rest, take, avatar: withCallbacks(avatar, remote), chat: withCallbacks(chat, remote) }
+      const plain = { ...rest, attach, avatar: withCallbacks(avatar, remote), chat: withCallbacks(chat, remote) }
       return go.agentSession(withCallbacks(plain, remote), dispatch)
     },
   })

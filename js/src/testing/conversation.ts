@@ -11,7 +11,7 @@ import { methodsOf } from "./scripted.js"
 type Transport = ScriptedAvatar | ScriptedChat
 
 /** Passes the methods of a transport to its TypeScript side. */
-type Take = (mode: AgentMode, methods: Methods) => { dispatch: Dispatch; gone: () => void }
+type Attach = (mode: AgentMode, methods: Methods) => { dispatch: Dispatch; release: () => void }
 
 /** The events of a transport that the session emits too. */
 const passedOn = new Set([
@@ -34,7 +34,7 @@ export class ScriptedConversation {
   #next: Transport | undefined
   #connecting: Promise<void> | undefined
   #timings: Record<string, number> = {}
-  readonly #gone = new Map<Transport, () => void>()
+  readonly #releases = new Map<Transport, () => void>()
   #vars: Record<string, unknown>
   #texts: { text: string; resolve: (sent: ChatTurn | boolean) => void; reject: (reason: unknown) => void }[] = []
   #kickoff: Kickoff | undefined
@@ -110,15 +110,15 @@ export class ScriptedConversation {
     const options = { ...(this.#options[mode] as Record<string, unknown>), kickoff: this.#kickoff }
     const transport = mode === "avatar" ? new ScriptedAvatar(this.#agent, options) : new ScriptedChat(this.#agent, options)
     transport.vars = { ...this.#vars, ...transport.vars }
-    const { dispatch, gone } = (this.#options["take"] as Take)(mode, transport.methods)
-    this.#gone.set(transport, gone)
+    const { dispatch, release } = (this.#options["attach"] as Attach)(mode, transport.methods)
+    this.#releases.set(transport, release)
     transport.listen(dispatch)
     transport.listen(([event, payload, at]) => this.#receive(transport, event as string, payload, at as number))
     return transport
   }
 
   #receive(transport: Transport, event: string, payload: unknown, at: number): void {
-    if (!this.#gone.has(transport)) return // it was released
+    if (!this.#releases.has(transport)) return // it was released
     if (event === "connectTimings") this.#timings = payload as Record<string, number>
     if (event === "ended" && transport === this.#current && this.#state === "connected") return this.#end("failed", "transport_failed", payload as { reason?: string }, false)
     if (passedOn.has(event)) this.#emit(event, payload, at)
@@ -197,9 +197,9 @@ export class ScriptedConversation {
   /** Releases a transport; by default its conversation continues on the other one. */
   #free(transport: Transport, how: { final: boolean; reason: string } = { final: false, reason: "switch" }): void {
     transport.disconnect(how)
-    const gone = this.#gone.get(transport)
-    this.#gone.delete(transport)
-    gone?.()
+    const release = this.#releases.get(transport)
+    this.#releases.delete(transport)
+    release?.()
   }
 
   disconnect({ final = true, reason = "disconnect" }: { final?: boolean; reason?: string | undefined }): void {
