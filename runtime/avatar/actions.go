@@ -183,7 +183,7 @@ const spiralPrefix = "Please answer in words only this turn, without calling any
 func (s *Session) countTool() {
 	s.shown.silentTools++
 	hard := *s.opts.HardToolSpiralLimit
-	if hard <= 0 || s.shown.silentTools < hard || s.state != Connected {
+	if hard <= 0 || s.shown.silentTools < hard || s.phase != live {
 		return
 	}
 	question := s.turn.lastText
@@ -221,7 +221,7 @@ func (s *Session) noteActivity() {
 	}
 	s.life.idle.Stop()
 	limit := *s.opts.IdleTimeout
-	if limit <= 0 || s.state != Connected {
+	if limit <= 0 || s.phase != live {
 		return
 	}
 	lead := min(idleWarningLead, limit)

@@ -105,7 +105,7 @@ const capacityJitter = 0.15
 
 // askCapacityAgain asks again later while a connect waits for a free avatar.
 func (s *Session) askCapacityAgain(l *connection, available bool) {
-	if available || s.state != Connecting {
+	if available || s.phase != connecting {
 		return
 	}
 	wait := capacityBackoff[min(l.refusals, len(capacityBackoff)-1)]
@@ -113,7 +113,7 @@ func (s *Session) askCapacityAgain(l *connection, available bool) {
 	wait = s.spread.capacity.Around(wait, capacityJitter)
 	l.capacity.Stop()
 	l.capacity = s.core.After(wait, func() {
-		if s.conn == l && s.state == Connecting {
+		if s.conn == l && s.phase == connecting {
 			s.emit(signaling.CheckAvailability, signaling.Empty{})
 		}
 	})

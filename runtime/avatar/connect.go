@@ -47,8 +47,8 @@ func (s *Session) connect(done chan error) {
 	case s.situation() == starting:
 		s.running.joiners = append(s.running.joiners, done)
 		return
-	case s.state != Idle && s.state != Disconnected:
-		done <- fault.New(fault.InvalidState, "the session is "+string(s.state)+"; only an idle or disconnected session can connect")
+	case s.phase != idle && s.phase != disconnected:
+		done <- fault.New(fault.InvalidState, "the session is "+string(s.phase.state())+"; only an idle or disconnected session can connect")
 		return
 	case s.core.Token == "":
 		done <- fault.New(fault.InvalidState, "the session has no token, because disconnecting clears it; call setToken before connecting again")
@@ -58,7 +58,7 @@ func (s *Session) connect(done chan error) {
 	s.timings = map[string]int64{}
 	s.mode = event.Video
 	s.begin()
-	s.setState(Preparing)
+	s.setPhase(preparing)
 	if s.opts.MicStart == MicImmediate {
 		s.mark(phaseMicRequested)
 		s.startMicInBackground()
@@ -88,7 +88,7 @@ func (s *Session) connectNow(p *procedure) {
 		s.attemptEnds(p, nil, context.Cause(p.ctx))
 		return
 	}
-	s.setState(Connecting)
+	s.setPhase(connecting)
 	l := s.takePrepared()
 	if l == nil {
 		var err error
@@ -118,7 +118,7 @@ func (s *Session) connectNow(p *procedure) {
 func (s *Session) attemptEnds(p *procedure, l *connection, err error) {
 	switch {
 	case s.running != p: // disconnected meanwhile
-	case s.situation() == rebuilding:
+	case s.phase == rebuilding:
 		s.rebuildEnds(p, l, err)
 	case err == nil:
 		s.lose(attemptDone, detail{conn: l})
@@ -138,7 +138,7 @@ func (s *Session) connectFailed(d detail) {
 	}
 	e.WithTimings(s.timings)
 	s.tearDown(nil)
-	s.setState(Broken)
+	s.setPhase(broken)
 	if !e.Code.Fatal() && e.Code != fault.Unauthorized { // those are audited when emitted, or were audited before
 		s.core.AuditFailure(e)
 	}
@@ -154,7 +154,7 @@ func (s *Session) connectDone(d detail) {
 	s.running = nil
 	s.disclose(d.conn)
 	s.approve(d.conn)
-	s.setState(Connected)
+	s.setPhase(live)
 	s.mark(phaseConnected)
 	s.core.Emit(event.ConnectTimings(s.timings))
 	s.startWatching()
@@ -412,7 +412,7 @@ func (s *Session) Prepare(ctx context.Context) error {
 
 func (s *Session) prepare(done chan error) {
 	switch {
-	case s.state != Idle && s.state != Disconnected, s.prepared != nil:
+	case s.phase != idle && s.phase != disconnected, s.prepared != nil:
 		done <- nil
 		return
 	case s.core.Token == "":

@@ -65,7 +65,7 @@ func (s *Session) emitLive(name string, payload any) error {
 		return err
 	}
 	s.core.Work.Do(func() {
-		if s.state == Connected {
+		if s.phase == live {
 			s.noteActivity()
 			s.emit(name, payload)
 		}

@@ -32,7 +32,7 @@ func (s *Session) setMic(on bool, event string) {
 	s.core.Work.Do(func() {
 		s.devices.micOn = on
 		s.media.SetMicEnabled(on)
-		if s.state == Connected { // a later session starts with the present state
+		if s.phase == live { // a later session starts with the present state
 			s.outbox.command(event, signaling.Empty{})
 		}
 	})

@@ -105,7 +105,7 @@ func run(t *testing.T, o Options, f func(r *rig)) {
 			t.Fatal(err)
 		}
 		r.Session = s
-		s.recovery.observe = func(from situation, what loss, to situation) { checkDecision(t, from, what, to) }
+		s.recovery.observe = func(from phase, what loss, to phase) { checkDecision(t, from, what, to) }
 		defer func() {
 			s.Disconnect(session.DisconnectOptions{})
 			synctest.Wait()
@@ -123,7 +123,7 @@ func run(t *testing.T, o Options, f func(r *rig)) {
 }
 
 // checkDecision compares what a session did after a loss with its decisions.
-func checkDecision(t *testing.T, from situation, what loss, to situation) {
+func checkDecision(t *testing.T, from phase, what loss, to phase) {
 	step, decided := decide(from, what)
 	switch {
 	case !decided && to != from:

@@ -116,13 +116,13 @@ func (s *Session) lifecycle(ev socketio.Event) {
 		}
 		s.core.Emit(event.ResumeReady{Ready: true})
 	case signaling.ResumingSession:
-		if s.state == Connected {
-			s.setState(Resuming)
+		if s.phase == live {
+			s.setPhase(announced)
 			s.core.After(s.opts.Limits.Recover, s.resumedSilently)
 		}
 	case signaling.ConversationResumed:
-		if s.state == Resuming && s.running == nil {
-			s.setState(Connected)
+		if s.phase == announced {
+			s.setPhase(live)
 		}
 		if s.life.paused && s.running == nil {
 			return // it confirms an earlier resume; the session is paused again
@@ -135,8 +135,8 @@ func (s *Session) lifecycle(ev socketio.Event) {
 // resumedSilently ends the state resuming if the service announced a resume and
 // never confirmed it. A call of Resume ends its own.
 func (s *Session) resumedSilently() {
-	if s.state == Resuming && s.running == nil {
-		s.setState(Connected)
+	if s.phase == announced {
+		s.setPhase(live)
 		s.outbox.flush()
 	}
 }

@@ -43,14 +43,14 @@ func (s *Session) Close() {
 }
 
 func (s *Session) disconnect(o session.DisconnectOptions) {
-	if s.state == Disconnected || s.state == Disconnecting {
+	if s.phase == disconnected || s.phase == disconnecting {
 		s.dropPrepared(nil)
 		s.core.Token = "" // only an end that the application asked for clears it (protocol §8.11)
 		return
 	}
 	o.Reason = cmp.Or(o.Reason, "disconnect")
-	alive := s.state != Idle && s.state != Broken
-	s.setState(Disconnecting)
+	alive := s.phase != idle && s.phase != broken
+	s.setPhase(disconnecting)
 	s.core.Audit("session.disconnect", "ended", o.Reason)
 	// The completion request is sent first: while a page unloads, nothing
 	// after it is sure to be sent (protocol §8.8).
@@ -63,7 +63,7 @@ func (s *Session) disconnect(o session.DisconnectOptions) {
 	s.tearDown(cutShort(nil))
 	s.core.Token = ""
 	s.core.Audit("token.revoke", "ended", "forgotten")
-	s.setState(Disconnected)
+	s.setPhase(disconnected)
 	if alive {
 		s.emitEnded(o.Reason)
 	}
@@ -72,7 +72,7 @@ func (s *Session) disconnect(o session.DisconnectOptions) {
 // end ends a session that can't go on; err is nil when the reason alone is enough
 // (session §O8).
 func (s *Session) end(err *fault.Error, reason string) {
-	if s.state == Disconnected || s.state == Disconnecting {
+	if s.phase == disconnected || s.phase == disconnecting {
 		return
 	}
 	s.resetTurn()
@@ -81,7 +81,7 @@ func (s *Session) end(err *fault.Error, reason string) {
 	if err != nil {
 		s.core.Emit(event.Failed{Error: err})
 	}
-	s.setState(Disconnected)
+	s.setPhase(disconnected)
 	s.emitEnded(reason)
 	s.tearDown(err)
 }
@@ -107,7 +107,7 @@ func (s *Session) tearDown(cause *fault.Error) {
 	s.core.Stall.Disarm()
 	s.stopWaiting()
 	s.core.Tokens.Stop()
-	s.recovery.attempt, s.recovery.renewed = 0, false
+	s.recovery.renewed = false
 	if p := s.running; p != nil {
 		s.running = nil
 		p.finish(cutShort(causeOf(cause)))
@@ -152,7 +152,7 @@ func (s *Session) begin() {
 // completing returns the sender of the completion signal. A session that never connected gets
 // one; a disconnected session has none.
 func (s *Session) completing() *completion.Notifier {
-	if s.core.Notifier == nil && (s.state == Idle || s.state == Broken) {
+	if s.core.Notifier == nil && (s.phase == idle || s.phase == broken) {
 		s.core.Notify(nil, s.onNetwork)
 	}
 	return s.core.Notifier
@@ -199,7 +199,7 @@ func (s *Session) AcknowledgeDisclosure() {
 			return
 		}
 		s.life.acknowledged = true
-		if s.state == Connected && s.conn != nil {
+		if s.phase == live && s.conn != nil {
 			s.approve(s.conn)
 			s.sendKickoff()
 		}
@@ -214,7 +214,7 @@ func (s *Session) Pause() error {
 		return err
 	}
 	s.core.Work.Do(func() {
-		if s.state != Connected || s.life.paused {
+		if s.phase != live || s.life.paused {
 			return
 		}
 		if s.turn.tap {
@@ -250,8 +250,8 @@ func (s *Session) Resume(ctx context.Context) error {
 }
 
 func (s *Session) resume(done chan error) {
-	if s.state != Connected || s.running != nil {
-		done <- fault.New(fault.InvalidState, "the session is "+string(s.state))
+	if s.phase != live || s.running != nil {
+		done <- fault.New(fault.InvalidState, "the session is "+string(s.phase.state()))
 		return
 	}
 	s.noteActivity()
@@ -278,7 +278,7 @@ func (s *Session) resume(done chan error) {
 func (s *Session) remakeMedia(detail) { s.rebuildMedia(s.conn, nil) }
 
 func (s *Session) rebuildMedia(l *connection, done chan error) {
-	s.setState(Resuming)
+	s.setPhase(resuming)
 	s.stopWatching()
 	l.closeMedia()
 	l.approved = false
@@ -318,7 +318,7 @@ func (s *Session) mediaResumed(d detail) {
 	l.released = false
 	s.life.paused, s.recovery.renewed = false, false
 	s.approve(l)
-	s.setState(Connected)
+	s.setPhase(live)
 	s.startWatching()
 	s.noPicture(l)
 	s.sendKickoff()

@@ -11,35 +11,23 @@ import (
 // All code that detects a loss calls [Session.lose]. The decisions are data, which
 // the diagram of docs/resilience.md shows.
 
-// situation is the state of a session as far as losses are concerned. It is derived from
-// the session's State and other fields, and never stored.
-type situation string
-
+// What decisions are looked up by, besides the phases live, offline, rebuilding and resuming.
 const (
-	outside    situation = "outside" // no session to repair: before connect, and after the end
-	starting   situation = "starting"
-	live       situation = "live"
-	paused     situation = "paused"
-	offline    situation = "offline" // the socket is down, and reconnects by itself
-	rebuilding situation = "rebuilding"
-	resuming   situation = "resuming" // the media of an expired pause are made again
+	outside  = phase("outside")  // no session to repair: before connect, and after the end
+	starting = phase("starting") // preparing or connecting
+	paused   = phase("paused")   // live and paused, or announced
 )
 
-func (s *Session) situation() situation {
-	switch s.state {
-	case Preparing, Connecting:
+// situation returns the phase by which the decisions are looked up.
+func (s *Session) situation() phase {
+	switch s.phase {
+	case preparing, connecting:
 		return starting
-	case ReconnectingState:
-		if s.recovery.attempt > 0 {
-			return rebuilding
-		}
-		return offline
-	case Resuming:
-		if s.running != nil {
-			return resuming
-		}
-		return paused // the service announced it
-	case Connected:
+	case offline, rebuilding, resuming:
+		return s.phase
+	case announced:
+		return paused
+	case live:
 		if s.life.paused {
 			return paused
 		}
@@ -99,14 +87,14 @@ const (
 // step is a decision: what is done about a loss in a situation, by which function, and the
 // situation afterwards. If to has two, the second is that of a paused session.
 type step struct {
-	from situation
+	from phase
 	what loss
 	do   action
 	to   targets
 	by   func(*Session, detail)
 }
 
-type targets []situation
+type targets []phase
 
 // decisions is the state machine. What is not listed changes nothing: a socket that drops
 // during an attempt reconnects within the attempt's own limits, a peer that is lost
@@ -183,7 +171,7 @@ var table []step
 func init() { table = decisions[:] }
 
 // decide returns the step for a loss, and whether there is one.
-func decide(from situation, what loss) (step, bool) {
+func decide(from phase, what loss) (step, bool) {
 	for _, step := range table {
 		if step.from == from && step.what == what {
 			return step, true
@@ -194,7 +182,7 @@ func decide(from situation, what loss) (step, bool) {
 
 // detail describes a loss. Which fields are set depends on the loss.
 type detail struct {
-	from   situation // always set
+	from   phase // always set
 	conn   *connection
 	reason string       // for events
 	err    error        // why an attempt or a repair failed, or the socket was refused

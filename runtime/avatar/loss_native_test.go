@@ -11,7 +11,7 @@ import (
 )
 
 // situations lists those that have decisions, in the order of the docs.
-var situations = []situation{starting, live, paused, offline, rebuilding, resuming}
+var situations = []phase{starting, live, paused, offline, rebuilding, resuming}
 
 // losses lists them in the order of the docs.
 var losses = []loss{
@@ -23,7 +23,7 @@ var losses = []loss{
 func diagram() string {
 	var b strings.Builder
 	b.WriteString("stateDiagram-v2\n    [*] --> starting : connect\n")
-	state := func(s situation) string {
+	state := func(s phase) string {
 		if s == outside {
 			return "[*]"
 		}
@@ -68,7 +68,7 @@ func TestTheDiagramInTheDocsIsTheStateMachine(t *testing.T) {
 // TestEveryDecisionIsDeclared: no situation, loss or target is missing from the lists, and
 // none has two decisions.
 func TestEveryDecisionIsDeclared(t *testing.T) {
-	decided := map[situation]map[loss]bool{}
+	decided := map[phase]map[loss]bool{}
 	for _, step := range decisions {
 		if !slices.Contains(situations, step.from) {
 			t.Errorf("the situation %q is not listed", step.from)

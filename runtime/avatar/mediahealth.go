@@ -342,7 +342,7 @@ func (s *Session) withStats(p interface {
 // don't help. A peer that never had video is ignored.
 func (s *Session) checkVideo(l *connection, st media.Stats) {
 	r := &s.recovery
-	if s.conn != l || s.state != Connected || s.life.paused || !st.HasVideo && r.stalls == 0 {
+	if s.conn != l || s.phase != live || s.life.paused || !st.HasVideo && r.stalls == 0 {
 		return
 	}
 	now := time.Now()
@@ -372,7 +372,7 @@ func (s *Session) checkVideo(l *connection, st media.Stats) {
 func (s *Session) measure() {
 	s.recovery.stats = s.core.After(s.opts.StatsInterval, s.measure)
 	l := s.conn
-	if s.state != Connected || l == nil {
+	if s.phase != live || l == nil {
 		return
 	}
 	if l.down != nil {

@@ -107,7 +107,7 @@ func (o *outbox) withdraw(t *waitingText) bool {
 // does nothing while texts must wait.
 func (o *outbox) flush() {
 	s := o.session
-	if s.mustWait() || s.state != Connected {
+	if s.mustWait() || s.phase != live {
 		return
 	}
 	for _, t := range o.turns {
@@ -178,7 +178,7 @@ func (o *outbox) transmit(name string, payload any, confirmed func()) error {
 func (o *outbox) awaitSign(t *sentTurn) {
 	t.limit.Stop()
 	t.limit = o.session.core.After(confirmLimit, func() {
-		if o.session.state == Connected && !t.again {
+		if o.session.phase == live && !t.again {
 			o.settle(t)
 		} else {
 			o.awaitSign(t)

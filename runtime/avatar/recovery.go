@@ -17,7 +17,7 @@ import (
 type recoveryState struct {
 	window        *session.Timer  // bounds the time without a socket, and is the wait between rebuilds
 	closing       *session.Timer  // shortly before the end of window
-	attempt       int             // of the rebuild under way, from 1; 0 outside of a rebuild
+	attempt       int             // of the rebuild under way, from 1
 	mediaReleased <-chan struct{} // closed when the peers of the previous attempt are released
 	loginExpiry   int64           // when the login to the relay expires, in seconds since 1970; 0 if unknown
 	renewed       bool            // the token was renewed because the service refused it, and nothing has worked since
@@ -36,7 +36,7 @@ type recoveryState struct {
 	rebuilt    map[event.Channel]bool        // the session was rebuilt for it, and it has not worked since
 	last       map[event.Channel]media.Stats // for connectionQuality
 
-	observe func(from situation, what loss, to situation) // set by tests
+	observe func(from phase, what loss, to phase) // set by tests
 }
 
 // socketDown handles a lost socket (protocol §8.2).
@@ -66,7 +66,7 @@ const (
 
 // awaitSocket waits for a socket that is down to come back.
 func (s *Session) awaitSocket(d detail) {
-	s.setState(ReconnectingState)
+	s.setPhase(offline)
 	attempt := max(1, s.conn.attempt)
 	s.core.Emit(event.Reconnecting{Reason: d.reason, Attempt: attempt, MaxAttempts: s.maxAttempts(attempt)})
 	s.stopWaiting()
@@ -124,7 +124,7 @@ func (s *Session) connectError(l *connection, err error) {
 	}
 	s.core.Emit(event.Failed{Error: fault.New(fault.SocketError, told).Wrap(err)})
 	switch {
-	case refused != nil && s.mayRenew(refused) && s.situation() == offline:
+	case refused != nil && s.mayRenew(refused) && s.phase == offline:
 		s.lose(tokenRefused, detail{err: refused})
 	case refused != nil: // during an attempt, attemptEnds handles the error
 		s.lose(socketRefused, detail{err: err})
@@ -246,7 +246,7 @@ func (s *Session) socketUp(l *connection, recovered bool) {
 // socketRecovered continues the session that the service has kept.
 func (s *Session) socketRecovered(detail) {
 	s.stopWaiting()
-	s.setState(Connected)
+	s.setPhase(live)
 	s.outbox.flush()
 	s.core.Emit(event.Reconnected{Recovered: true})
 	s.repairPeers(detail{})
@@ -269,8 +269,9 @@ func (s *Session) beginRebuild(reason string) {
 	s.stopWaiting()
 	s.stopWatching()
 	s.forgetTurns()
-	if s.state != ReconnectingState {
-		s.setState(ReconnectingState)
+	first := s.phase.state() != ReconnectingState // else the loss of the socket was reported
+	s.setPhase(rebuilding)
+	if first {
 		s.core.Emit(event.Reconnecting{Reason: reason, Attempt: 1, MaxAttempts: s.opts.Limits.ColdAttempts, Cold: true})
 	}
 	s.recovery.attempt = 1
@@ -378,9 +379,9 @@ func (s *Session) rebuildEnds(p *procedure, l *connection, err error) {
 
 func (s *Session) rebuilt(d detail) {
 	l := d.conn
-	s.recovery.attempt, s.recovery.renewed = 0, false
+	s.recovery.renewed = false
 	s.approve(l)
-	s.setState(Connected)
+	s.setPhase(live)
 	s.core.Emit(event.Reconnected{Recovered: false})
 	s.startWatching()
 	s.noPicture(l)

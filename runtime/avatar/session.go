@@ -103,7 +103,7 @@ type Session struct {
 
 	snapshot atomic.Pointer[Snapshot]
 
-	state   State
+	phase   phase
 	mode    event.Mode
 	config  *signaling.Configuration
 	sticky  string
@@ -134,7 +134,7 @@ func New(o Options) (*Session, error) {
 	}
 	s := &Session{
 		opts: o, dial: socketio.DialerOf(fetch.Carried(o.HTTPClient), o.HTTPClient),
-		state: Idle, mode: event.Video,
+		phase: idle, mode: event.Video,
 		sticky: cmp.Or(o.StickyID, session.RandomID(stickyIDLength)), timings: map[string]int64{},
 	}
 	s.core.Start(&s.opts.Options, session.Kind{
@@ -178,7 +178,7 @@ func (s *Session) status() session.Status {
 // publish stores a snapshot of the state, which any goroutine may read.
 func (s *Session) publish() {
 	snap := &Snapshot{
-		State: s.state, Mode: s.mode,
+		State: s.phase.state(), Mode: s.mode,
 		Speaking: s.turn.speaking, ResponsePending: s.turn.pending,
 		Paused: s.life.paused, Timings: s.timings,
 		TapToTalkActive: s.turn.tap,
@@ -204,12 +204,44 @@ func capabilitiesOf(c *signaling.Configuration) Capabilities {
 	}
 }
 
-func (s *Session) setState(state State) {
-	if s.state == state {
-		return
+// phase is where a session is, in the detail that the session needs. Its public [State] and the
+// key of the decisions ([Session.situation]) are derived from it.
+type phase string
+
+// The phases. Those without a comment of their own are the state of the same name.
+const (
+	idle          = phase(Idle)
+	preparing     = phase(Preparing)
+	connecting    = phase(Connecting)
+	live          = phase("live")       // connected
+	offline       = phase("offline")    // reconnecting: the socket is down, and reconnects by itself
+	rebuilding    = phase("rebuilding") // reconnecting: the session is made again
+	announced     = phase("announced")  // resuming: the service announced it, and confirms it itself
+	resuming      = phase("resuming")   // the media of an expired pause are made again
+	disconnecting = phase(Disconnecting)
+	disconnected  = phase(Disconnected)
+	broken        = phase(Broken)
+)
+
+func (p phase) state() State {
+	switch p {
+	case live:
+		return Connected
+	case offline, rebuilding:
+		return ReconnectingState
+	case announced, resuming:
+		return Resuming
 	}
-	s.state = state
-	s.core.Emit(StateChanged{State: state})
+	return State(p)
+}
+
+// setPhase is the one place that changes the phase, and so the state.
+func (s *Session) setPhase(p phase) {
+	before := s.phase.state()
+	s.phase = p
+	if state := p.state(); state != before {
+		s.core.Emit(StateChanged{State: state})
+	}
 }
 
 // TimingPhase is a phase of a connect (session §A.1.4).
@@ -232,7 +264,8 @@ const (
 // mark records that a phase of the connect was reached (session §A.1.4). The
 // map is replaced, not changed: snapshots hold the old one.
 func (s *Session) mark(phase TimingPhase) {
-	if _, ok := s.timings[string(phase)]; ok || s.state == ReconnectingState || s.state == Resuming {
+	state := s.phase.state()
+	if _, ok := s.timings[string(phase)]; ok || state == ReconnectingState || state == Resuming {
 		return // a rebuild is no connect
 	}
 	timings := make(map[string]int64, len(s.timings)+1)

@@ -176,8 +176,8 @@ func (s *Session) guard(ctx context.Context, text, kind string) (string, error) 
 // accept sends t now or keeps it until it may be sent.
 func (s *Session) accept(t *waitingText) error {
 	switch {
-	case s.state != Connected:
-		return fault.New(fault.InvalidState, "the session is "+string(s.state))
+	case s.phase != live:
+		return fault.New(fault.InvalidState, "the session is "+string(s.phase.state()))
 	case s.turn.tap:
 		return fault.New(fault.InvalidState, "a tap-to-talk window is open")
 	case s.gated():
@@ -253,7 +253,7 @@ func (s *Session) Interrupt() error {
 		return err
 	}
 	s.core.Work.Do(func() {
-		if s.state == Connected && !s.turn.tap {
+		if s.phase == live && !s.turn.tap {
 			s.noteActivity()
 			s.emitText(signaling.BargeIn())
 		}
@@ -277,7 +277,7 @@ func (s *Session) StartTapToTalk() error {
 		return fault.New(fault.DisclosureRequired, "the disclosure is not acknowledged")
 	}
 	s.core.Work.Do(func() {
-		if s.state != Connected || s.turn.tap {
+		if s.phase != live || s.turn.tap {
 			return
 		}
 		s.turn.tap = true
@@ -426,7 +426,7 @@ func (s *Session) HoldKickoff(hold bool) (used bool) {
 			s.outbox.withdraw(t)
 			s.turn.kickoffTaken, s.turn.kickoffText = false, nil
 		}
-		if !hold && s.state == Connected {
+		if !hold && s.phase == live {
 			s.sendKickoff()
 		}
 		k := s.turn.kickoff
