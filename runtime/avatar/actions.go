@@ -174,6 +174,13 @@ func (p ActionPolicy) refuses(action, tool string) string {
 
 func off(allowed *bool) bool { return allowed != nil && !*allowed }
 
+// turnOutput is what a turn showed the visitor.
+type turnOutput struct {
+	widgets     converse.Assembler // the one that is not complete yet
+	perceived   bool               // something was perceived in this turn
+	silentTools int                // tool segments since the visitor last perceived anything
+}
+
 // spiralPrefix begins a question that is asked again after a spiral
 // (protocol §8.7).
 const spiralPrefix = "Please answer in words only this turn, without calling any tool. "
@@ -197,6 +204,32 @@ func (s *Session) countTool() {
 	s.lose(toolSpiral, detail{reason: "tool_spiral_hard_limit"})
 }
 
+// askAgain sends the question that a tool spiral left unanswered again, after the opening.
+func (s *Session) askAgain() {
+	question := s.recovery.question
+	s.recovery.question = ""
+	if question == "" {
+		return
+	}
+	ctx := s.core.Life
+	s.core.Spawn(func() {
+		text, err := s.guard(ctx, spiralPrefix+question, "spiralRecovery")
+		s.core.Work.Post(func() {
+			switch {
+			case ctx.Err() != nil: // the session ended
+			case err != nil:
+				s.core.Log("warn", "the lost question is not asked again: "+err.Error(), nil)
+			default:
+				s.outbox.addFirst(&waitingText{text, func(sent bool) {
+					if sent {
+						s.core.Emit(event.SpiralRecovered{Text: question})
+					}
+				}})
+			}
+		})
+	})
+}
+
 // perceived resets the counter and the watchdog of silence.
 func (s *Session) perceived() {
 	s.shown.silentTools = 0
@@ -212,32 +245,4 @@ func (s *Session) checkEmptyTurn() {
 	}
 	s.life.warnedEmpty = true
 	s.core.Warning(event.Warning{Code: fault.EmptyTurnWithRequestVars, RequestVarKeys: converse.VarNames(s.core.Vars)})
-}
-
-// noteActivity restarts the idle limit and the grace period of a hidden page.
-func (s *Session) noteActivity() {
-	if s.core.Notifier != nil {
-		s.core.Notifier.Activity()
-	}
-	s.life.idle.Stop()
-	limit := *s.opts.IdleTimeout
-	if limit <= 0 || s.phase != live {
-		return
-	}
-	lead := min(idleWarningLead, limit)
-	s.life.idle = s.core.After(limit-lead, func() {
-		s.core.Emit(event.IdleWarning{InMs: lead.Milliseconds()})
-		s.life.idle = s.core.After(lead, func() {
-			s.core.Audit("session.timeout", "ended", "idle_timeout")
-			s.core.Emit(event.TimeExpired{Type: "idle_timeout"})
-			s.disconnect(session.DisconnectOptions{Reason: "idle_timeout"})
-		})
-	})
-}
-
-// turnOutput is what a turn showed the visitor.
-type turnOutput struct {
-	widgets     converse.Assembler // the one that is not complete yet
-	perceived   bool               // something was perceived in this turn
-	silentTools int                // tool segments since the visitor last perceived anything
 }

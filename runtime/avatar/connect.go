@@ -1,14 +1,14 @@
 package avatar
 
 import (
+	"cmp"
 	"context"
-	"errors"
+	"encoding/json"
 	"time"
 
 	"github.com/agentruntime/agentruntime/internal/socketio"
 	"github.com/agentruntime/agentruntime/runtime/event"
 	"github.com/agentruntime/agentruntime/runtime/fault"
-	"github.com/agentruntime/agentruntime/runtime/media"
 	"github.com/agentruntime/agentruntime/runtime/session"
 	"github.com/agentruntime/agentruntime/runtime/signaling"
 )
@@ -114,6 +114,163 @@ func (s *Session) connectNow(p *procedure) {
 	})
 }
 
+// The lengths of the random ids, of the alphabet [a-z0-9]
+// (protocol §1.7 and §1.8).
+const (
+	stickyIDLength = 16
+	roomIDLength   = 12
+)
+
+// connection is one server-side session: a socket, the room it joined, and its peers.
+// A rebuild makes a new one; events of old ones are dropped.
+type connection struct {
+	socket socketio.Socket
+	hs     *handshake
+	room   string
+	joined bool             // steps 1 to 3 of protocol §2.3 are done
+	early  []socketio.Event // events of the service while this was only prepared
+
+	down  Subscriber
+	up    Publisher
+	voice Voice // audio mode
+
+	approved bool // ApprovedPermissions was sent
+	paused   bool // PauseConversation was sent, and no ResumeConversation since
+	released bool // the pause expired: the service freed the media
+
+	opened     bool            // the socket was connected once
+	downReason socketio.Reason // why the socket is down, "" while it is not
+	attempt    int             // the newest attempt to reconnect since the socket was lost
+
+	refusals int            // replies that no avatar is free
+	capacity *session.Timer // until the next capacity request
+
+	hello      signaling.Hello
+	announced  bool   // streamReady was emitted
+	shown      bool   // mediaReady was emitted
+	missing    bool   // a rebuild brought no picture
+	subscribed string // the URL at which the picture was subscribed last
+	onRelease  func() // called when its viewer is released, nil without one
+}
+
+// reconnectTimeout bounds one attempt to reconnect: without a network no reply comes, and
+// the next attempt may succeed.
+const reconnectTimeout = 5 * time.Second
+
+// socketOptions returns how a lost socket is reconnected.
+func (s *Session) socketOptions() socketio.ClientOptions {
+	return socketio.ClientOptions{
+		ReconnectAttempts: s.opts.MaxReconnectAttempts,
+		ReconnectTimeout:  reconnectTimeout,
+		ReconnectDelay:    s.opts.ReconnectionDelay,
+		ReconnectDelayMax: s.opts.ReconnectionDelayMax,
+		Random:            s.spread.socket.Next,
+	}
+}
+
+// open dials the control socket and begins to read it.
+func (s *Session) open() (*connection, error) {
+	l := &connection{room: session.RandomID(roomIDLength)}
+	options := s.socketOptions()
+	options.Query, options.Auth = s.query(), auth(s.core.Token)
+	socket, err := s.dial(s.opts.ConversationURL, options)
+	if err != nil {
+		return nil, err
+	}
+	l.socket = socket
+	l.hs = newHandshake(socket)
+	s.core.Running.Go(func() { s.read(socket, l.hs) })
+	socket.Open()
+	return l, nil
+}
+
+// read passes the socket's events to the queue, one at a time, so that a service that
+// floods is slowed down. A socket may serve two connections, one after the other.
+func (s *Session) read(socket socketio.Socket, hs *handshake) {
+	for ev := range socket.Events() {
+		hs.receive(ev)
+		var decided <-chan struct{}
+		s.core.Work.Call(func() {
+			switch {
+			case s.conn != nil && s.conn.socket == socket:
+				s.receive(s.conn, ev)
+			case s.prepared != nil && s.prepared.socket == socket:
+				s.receivePrepared(s.prepared, ev)
+			}
+			if len(s.actions.waiting) > session.MaxUndelivered {
+				decided = s.actions.decided
+			}
+		})
+		if decided != nil {
+			<-decided // very many segments wait for a decision of the application
+		}
+		if s.core.Flooded() {
+			s.core.WaitDelivered()
+		}
+	}
+}
+
+func (s *Session) query() map[string]string {
+	return map[string]string{
+		"partnerId":     s.opts.PartnerID,
+		"billed_client": "",
+		"stickyId":      s.sticky,
+		"level":         "published",
+		"debugMode":     "true",
+	}
+}
+
+func auth(token string) any { return map[string]string{"token": token} }
+
+// close releases everything that l holds; it does not block.
+func (l *connection) close() {
+	l.capacity.Stop()
+	l.closeMedia()
+	// Closing waits for the socket's goroutines, and read may be waiting for the
+	// queue, on which close runs.
+	go l.socket.Close()
+}
+
+// joinRequest returns the join request for the present state of the session.
+func (s *Session) joinRequest(room string) signaling.JoinRequest {
+	join := signaling.NewJoin(room, s.userAgent(), signaling.Context{
+		KS:           s.core.Token,
+		ThreadID:     s.core.Thread,
+		EntryID:      s.opts.EntryID,
+		ContextID:    s.opts.ContextID,
+		ContextType:  s.opts.ContextType,
+		Capabilities: s.core.Caps,
+		RequestVars:  s.core.Vars,
+	})
+	trace := s.opts.TraceContext()
+	join.Traceparent, join.Tracestate = trace.Traceparent, trace.Tracestate
+	return join
+}
+
+// nativeAgent is the user agent of a session outside a page.
+const nativeAgent = "agentruntime"
+
+func (s *Session) userAgent() string {
+	if s.opts.Page == nil {
+		return nativeAgent
+	}
+	return s.opts.Page.UserAgent()
+}
+
+// use makes l the present connection; nil is none.
+func (s *Session) use(l *connection) {
+	s.conn = l
+	s.outbox.connectionChanged()
+}
+
+// announce emits streamReady, once per connection.
+func (s *Session) announce(l *connection) {
+	if s.conn == l && !l.announced {
+		l.announced = true
+		s.core.Emit(event.StreamReady{FinalURL: l.hello.FinalURL, AgentName: l.hello.AgentName, HostName: l.hello.HostName})
+	}
+}
+
 // attemptEnds ends a connect, a rebuild or a resume.
 func (s *Session) attemptEnds(p *procedure, l *connection, err error) {
 	switch {
@@ -162,227 +319,6 @@ func (s *Session) connectDone(d detail) {
 	p.finish(nil)
 }
 
-// use makes l the present connection; nil is none.
-func (s *Session) use(l *connection) {
-	s.conn = l
-	s.outbox.connectionChanged()
-}
-
-// drop closes the present connection and everything that belongs to it.
-func (s *Session) drop() {
-	if s.conn != nil {
-		s.conn.hs.abort(cutShort(nil))
-		s.conn.close()
-		s.use(nil)
-	}
-}
-
-// plan selects the steps of protocol §2.3 that a handshake takes.
-type plan struct {
-	peers
-	// join is nil when the room is joined already.
-	join *signaling.JoinRequest
-	// reuse is set on a socket that reconnected by itself: there is no serverConnected event.
-	reuse bool
-	// agent waits for the agent; the rebuild after a pause does not.
-	agent bool
-	// first is set for the first connect: only then may the gate wait for a
-	// painted frame.
-	first bool
-}
-
-// establish runs the handshake on l up to the approval. It runs outside the
-// queue and accesses the session only through it.
-func (s *Session) establish(ctx context.Context, l *connection, p plan) error {
-	if !l.joined {
-		if err := s.join(ctx, l, p); err != nil {
-			return err
-		}
-	}
-	reply, err := l.hs.requestSession(ctx, l.room)
-	if err != nil {
-		return err
-	}
-	s.core.Work.Post(func() { s.mark(phaseSTVReply) })
-
-	ctx, cancel := context.WithCancelCause(ctx)
-	defer cancel(nil)
-	// The lanes do not watch the connection all the time, but a fatal event must
-	// end both at once.
-	defer context.AfterFunc(l.hs.ctx, func() { cancel(context.Cause(l.hs.ctx)) })()
-	lanes := []func(context.Context) error{
-		func(ctx context.Context) error { return s.connectMicrophone(ctx, l, p) },
-		func(ctx context.Context) error {
-			err := s.connectPicture(ctx, l, p, reply)
-			if err != nil && errors.Is(ctx.Err(), context.DeadlineExceeded) {
-				return timeout("ConnectTimeout", fault.PhaseWHEP) // protocol §6.4
-			}
-			return err
-		},
-	}
-	ends := make(chan error, len(lanes))
-	for _, lane := range lanes {
-		go func() {
-			_, err := session.Guarded(func() (any, error) { return nil, lane(ctx) })
-			ends <- err
-		}()
-	}
-	// The first lane that fails cancels the other. Both are waited for, because
-	// nothing of a failed connect may run after it has returned.
-	var first error
-	for range lanes {
-		if err := <-ends; err != nil && first == nil {
-			first = err
-			cancel(err)
-		}
-	}
-	if first == nil && l.hs.ctx.Err() != nil {
-		return context.Cause(l.hs.ctx) // the connection ended during the last step
-	}
-	return first
-}
-
-// join runs steps 1 to 3.
-func (s *Session) join(ctx context.Context, l *connection, p plan) error {
-	limits := s.opts.Limits
-	if !p.reuse {
-		hello, err := l.hs.awaitHello(ctx, limits.ServerConnect)
-		if err != nil {
-			return err
-		}
-		l.hello = hello
-		s.core.Work.Post(func() {
-			s.mark(phaseServerConnected)
-			s.announce(l)
-		})
-	}
-	config, err := l.hs.join(ctx, limits, *p.join)
-	if err != nil {
-		return err
-	}
-	l.joined = true
-	s.core.Work.Post(func() {
-		s.mark(phaseJoinComplete)
-		if s.config == nil { // a rebuild keeps the first (protocol §8.4)
-			s.config = &config
-		}
-	})
-	return nil
-}
-
-// connectMicrophone is lane A: the agent, then the microphone's peer.
-func (s *Session) connectMicrophone(ctx context.Context, l *connection, p plan) error {
-	if p.agent {
-		if err := l.hs.awaitAgent(ctx, s.opts.Limits); err != nil {
-			return err
-		}
-	}
-	if err := l.hs.startASR(ctx, s.opts.Limits, p.up); err != nil {
-		return err
-	}
-	s.core.Work.Post(func() {
-		s.mark(phaseASRReady)
-		s.capMic(p.up)
-	})
-	return nil
-}
-
-// connectPicture is lane B: the picture, up to the playable gate.
-func (s *Session) connectPicture(ctx context.Context, l *connection, p plan, reply signaling.StvNewSessionReply) error {
-	if audioOnly(reply) {
-		s.core.Work.Post(func() {
-			if s.conn == l && l.down == p.down { // made ahead of time, but not needed
-				l.down.Close()
-				l.down = nil
-			}
-			s.mediaReady(l, event.MediaReady{Mode: event.Audio})
-		})
-		return nil
-	}
-	if err := s.subscribe(ctx, l, p.down, s.subscribeURL(reply)); err != nil {
-		return err
-	}
-	picture, err := p.down.Playable(ctx, !p.first)
-	if err != nil {
-		return err
-	}
-	if picture.Missing && p.first {
-		// Once more, from the start (protocol §6.9).
-		p.down.Restart(ctx)
-		err := s.subscribe(ctx, l, p.down, s.subscribeURL(reply))
-		if err == nil {
-			picture, err = p.down.Playable(ctx, !p.first)
-		}
-		if errors.Is(err, fault.Timeout) || ctx.Err() != nil {
-			return err
-		}
-	}
-	ready := event.MediaReady{Mode: event.Video, VideoWidth: picture.Width, VideoHeight: picture.Height}
-	ready.Degraded = p.first && picture.Missing
-	s.core.Work.Post(func() {
-		l.missing = !p.first && picture.Missing
-		s.mediaReady(l, ready)
-	})
-	return nil
-}
-
-// subscribe posts the offer, and once requests a new video session if the present one no
-// longer exists (protocol §6.6).
-func (s *Session) subscribe(ctx context.Context, l *connection, down Subscriber, url string) error {
-	err := down.Subscribe(ctx, url)
-	var gone *media.Gone
-	if errors.As(err, &gone) {
-		url, err = s.resubscribe(ctx, l, down, gone)
-	}
-	if err == nil {
-		s.core.Work.Post(func() {
-			l.subscribed = url
-			l.onRelease = func() { s.core.Audit("whep.release", "ended", "") }
-		})
-	}
-	return err
-}
-
-func (s *Session) resubscribe(ctx context.Context, l *connection, down Subscriber, gone *media.Gone) (url string, err error) {
-	down.Restart(ctx)
-	reply, err := l.hs.requestSession(ctx, l.room)
-	if err != nil {
-		return "", err
-	}
-	sessionGone := fault.New(fault.STVSessionGone, gone.Error()).InPhase(fault.PhaseWHEP).WithStatus(gone.Status)
-	if audioOnly(reply) {
-		return "", sessionGone
-	}
-	url = s.subscribeURL(reply)
-	if err = down.Subscribe(ctx, url); errors.As(err, &gone) {
-		return "", sessionGone
-	}
-	return url, err
-}
-
-func (s *Session) mediaReady(l *connection, ready event.MediaReady) {
-	if s.conn != l {
-		return
-	}
-	s.mode = ready.Mode
-	s.mark(phaseMediaReady)
-	if ready.Degraded {
-		s.core.Warn(fault.MediaNoVideo, "no picture arrived; the session continues with audio only")
-	}
-	if !l.shown {
-		l.shown = true
-		s.core.Emit(ready)
-	}
-}
-
-// announce emits streamReady, once per connection.
-func (s *Session) announce(l *connection) {
-	if s.conn == l && !l.announced {
-		l.announced = true
-		s.core.Emit(event.StreamReady{FinalURL: l.hello.FinalURL, AgentName: l.hello.AgentName, HostName: l.hello.HostName})
-	}
-}
-
 // approve lets the opening turn begin, unless the disclosure is not acknowledged
 // yet or the session is paused (protocol §2.11, §7.9).
 func (s *Session) approve(l *connection) {
@@ -393,6 +329,15 @@ func (s *Session) approve(l *connection) {
 	s.outbox.command(signaling.ApprovedPermissions, signaling.Approval{Room: l.room})
 	s.mark(phaseApproved)
 	s.turn.hold() // the opening can't be interrupted
+}
+
+// drop closes the present connection and everything that belongs to it.
+func (s *Session) drop() {
+	if s.conn != nil {
+		s.conn.hs.abort(cutShort(nil))
+		s.conn.close()
+		s.use(nil)
+	}
 }
 
 // Prepare opens the socket, joins, and makes the picture's peer with its offer and its
@@ -501,4 +446,110 @@ func (s *Session) dropPrepared(cause *fault.Error) {
 		s.preparing = nil
 		p.finish(cause)
 	}
+}
+
+// The defaults of WaitForCapacity (protocol §2.7).
+const (
+	CapacityWait = 300 * time.Second
+	CapacityPoll = 5 * time.Second
+)
+
+// WaitForCapacity asks on a socket of its own whether an avatar is free, every poll and
+// for at most wait, until one is; zero means the default. It returns the service's
+// details. The error is capacity_timeout, or why the service could not be asked.
+//
+// The first interval of each client differs, so that clients whose sockets were connected
+// at the same moment ask evenly spread over a poll.
+func (s *Session) WaitForCapacity(ctx context.Context, wait, poll time.Duration) (json.RawMessage, error) {
+	wait = cmp.Or(wait, CapacityWait)
+	poll = cmp.Or(poll, CapacityPoll)
+	token, err := session.Ask(ctx, &s.core, func(reply chan<- string) { reply <- s.core.Token })
+	if err != nil {
+		return nil, err
+	}
+	if token == "" {
+		return nil, fault.New(fault.InvalidState, "the session has no token")
+	}
+	socket, err := s.dial(s.opts.ConversationURL, socketio.ClientOptions{Query: s.query(), Auth: auth(token), Random: s.spread.socket.Next})
+	if err != nil {
+		return nil, fault.From(err)
+	}
+	defer socket.Close()
+	socket.Open()
+	expired := time.NewTimer(wait)
+	defer expired.Stop()
+	again := time.NewTimer(poll)
+	again.Stop()
+	defer again.Stop()
+	first := true     // the next reply is the first on this connection
+	var lastErr error // of the last attempt to connect
+	for {
+		select {
+		case ev, ok := <-socket.Events():
+			switch {
+			case !ok:
+				return nil, fault.New(fault.SocketError, "the capacity connection was lost").Wrap(lastErr)
+			case ev.Kind == socketio.ConnectError:
+				lastErr = ev.Err
+				continue
+			case ev.Kind == socketio.Connected: // also after a drop, which may have cost the reply
+				first = true
+				again.Reset(0)
+				continue
+			case ev.Kind != socketio.Message:
+				continue
+			}
+			if e := fatal(ev); e != nil {
+				return nil, e
+			}
+			if ev.Name != signaling.AvailabilityResult {
+				continue
+			}
+			a := decode[signaling.Availability](ev)
+			s.core.Work.Post(func() { s.core.Emit(event.CapacityChanged{Available: a.Available, Details: a.Details}) })
+			if a.Available {
+				return a.Details, nil
+			}
+			next := poll
+			if first {
+				next = s.spread.capacity.Around(poll, 0.5)
+			}
+			first = false
+			again.Reset(next)
+		case <-again.C:
+			if err := socket.Emit(signaling.CheckAvailability, signaling.Empty{}); err != nil {
+				return nil, fault.From(err)
+			}
+		case <-expired.C:
+			return nil, fault.New(fault.CapacityTimeout, "no avatar became free in time")
+		case <-ctx.Done():
+			return nil, session.EndOf(ctx)
+		}
+	}
+}
+
+// capacityBackoff are the waits after negative replies during a connect; the last one
+// repeats (protocol §2.6).
+var capacityBackoff = [...]time.Duration{
+	30 * time.Second, 45 * time.Second, 60 * time.Second, 90 * time.Second, 120 * time.Second,
+	180 * time.Second, 240 * time.Second, 300 * time.Second, 360 * time.Second,
+}
+
+// capacityJitter is the fraction by which they vary in both directions.
+const capacityJitter = 0.15
+
+// askCapacityAgain asks again later while a connect waits for a free avatar.
+func (s *Session) askCapacityAgain(l *connection, available bool) {
+	if available || s.phase != connecting {
+		return
+	}
+	wait := capacityBackoff[min(l.refusals, len(capacityBackoff)-1)]
+	l.refusals++
+	wait = s.spread.capacity.Around(wait, capacityJitter)
+	l.capacity.Stop()
+	l.capacity = s.core.After(wait, func() {
+		if s.conn == l && s.phase == connecting {
+			s.emit(signaling.CheckAvailability, signaling.Empty{})
+		}
+	})
 }

@@ -2,13 +2,231 @@ package avatar
 
 import (
 	"context"
+	"errors"
+	"net/url"
+	"strings"
 	"time"
 
 	"github.com/agentruntime/agentruntime/internal/socketio"
 	"github.com/agentruntime/agentruntime/runtime/converse"
+	"github.com/agentruntime/agentruntime/runtime/event"
 	"github.com/agentruntime/agentruntime/runtime/fault"
+	"github.com/agentruntime/agentruntime/runtime/media"
+	"github.com/agentruntime/agentruntime/runtime/session"
 	"github.com/agentruntime/agentruntime/runtime/signaling"
 )
+
+// plan selects the steps of protocol §2.3 that a handshake takes.
+type plan struct {
+	peers
+	// join is nil when the room is joined already.
+	join *signaling.JoinRequest
+	// reuse is set on a socket that reconnected by itself: there is no serverConnected event.
+	reuse bool
+	// agent waits for the agent; the rebuild after a pause does not.
+	agent bool
+	// first is set for the first connect: only then may the gate wait for a
+	// painted frame.
+	first bool
+}
+
+// establish runs the handshake on l up to the approval. It runs outside the
+// queue and accesses the session only through it.
+func (s *Session) establish(ctx context.Context, l *connection, p plan) error {
+	if !l.joined {
+		if err := s.join(ctx, l, p); err != nil {
+			return err
+		}
+	}
+	reply, err := l.hs.requestSession(ctx, l.room)
+	if err != nil {
+		return err
+	}
+	s.core.Work.Post(func() { s.mark(phaseSTVReply) })
+
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	// The lanes do not watch the connection all the time, but a fatal event must
+	// end both at once.
+	defer context.AfterFunc(l.hs.ctx, func() { cancel(context.Cause(l.hs.ctx)) })()
+	lanes := []func(context.Context) error{
+		func(ctx context.Context) error { return s.connectMicrophone(ctx, l, p) },
+		func(ctx context.Context) error {
+			err := s.connectPicture(ctx, l, p, reply)
+			if err != nil && errors.Is(ctx.Err(), context.DeadlineExceeded) {
+				return timeout("ConnectTimeout", fault.PhaseWHEP) // protocol §6.4
+			}
+			return err
+		},
+	}
+	ends := make(chan error, len(lanes))
+	for _, lane := range lanes {
+		go func() {
+			_, err := session.Guarded(func() (any, error) { return nil, lane(ctx) })
+			ends <- err
+		}()
+	}
+	// The first lane that fails cancels the other. Both are waited for, because
+	// nothing of a failed connect may run after it has returned.
+	var first error
+	for range lanes {
+		if err := <-ends; err != nil && first == nil {
+			first = err
+			cancel(err)
+		}
+	}
+	if first == nil && l.hs.ctx.Err() != nil {
+		return context.Cause(l.hs.ctx) // the connection ended during the last step
+	}
+	return first
+}
+
+// join runs steps 1 to 3.
+func (s *Session) join(ctx context.Context, l *connection, p plan) error {
+	limits := s.opts.Limits
+	if !p.reuse {
+		hello, err := l.hs.awaitHello(ctx, limits.ServerConnect)
+		if err != nil {
+			return err
+		}
+		l.hello = hello
+		s.core.Work.Post(func() {
+			s.mark(phaseServerConnected)
+			s.announce(l)
+		})
+	}
+	config, err := l.hs.join(ctx, limits, *p.join)
+	if err != nil {
+		return err
+	}
+	l.joined = true
+	s.core.Work.Post(func() {
+		s.mark(phaseJoinComplete)
+		if s.config == nil { // a rebuild keeps the first (protocol §8.4)
+			s.config = &config
+		}
+	})
+	return nil
+}
+
+// connectMicrophone is lane A: the agent, then the microphone's peer.
+func (s *Session) connectMicrophone(ctx context.Context, l *connection, p plan) error {
+	if p.agent {
+		if err := l.hs.awaitAgent(ctx, s.opts.Limits); err != nil {
+			return err
+		}
+	}
+	if err := l.hs.startASR(ctx, s.opts.Limits, p.up); err != nil {
+		return err
+	}
+	s.core.Work.Post(func() {
+		s.mark(phaseASRReady)
+		s.capMic(p.up)
+	})
+	return nil
+}
+
+// connectPicture is lane B: the picture, up to the playable gate.
+func (s *Session) connectPicture(ctx context.Context, l *connection, p plan, reply signaling.StvNewSessionReply) error {
+	if audioOnly(reply) {
+		s.core.Work.Post(func() {
+			if s.conn == l && l.down == p.down { // made ahead of time, but not needed
+				l.down.Close()
+				l.down = nil
+			}
+			s.mediaReady(l, event.MediaReady{Mode: event.Audio})
+		})
+		return nil
+	}
+	if err := s.subscribe(ctx, l, p.down, s.subscribeURL(reply)); err != nil {
+		return err
+	}
+	picture, err := p.down.Playable(ctx, !p.first)
+	if err != nil {
+		return err
+	}
+	if picture.Missing && p.first {
+		// Once more, from the start (protocol §6.9).
+		p.down.Restart(ctx)
+		err := s.subscribe(ctx, l, p.down, s.subscribeURL(reply))
+		if err == nil {
+			picture, err = p.down.Playable(ctx, !p.first)
+		}
+		if errors.Is(err, fault.Timeout) || ctx.Err() != nil {
+			return err
+		}
+	}
+	ready := event.MediaReady{Mode: event.Video, VideoWidth: picture.Width, VideoHeight: picture.Height}
+	ready.Degraded = p.first && picture.Missing
+	s.core.Work.Post(func() {
+		l.missing = !p.first && picture.Missing
+		s.mediaReady(l, ready)
+	})
+	return nil
+}
+
+// subscribeURL returns the URL of the picture of reply (protocol §6.1).
+func (s *Session) subscribeURL(reply signaling.StvNewSessionReply) string {
+	if reply.WebRTCURL != "" {
+		return reply.WebRTCURL
+	}
+	base := strings.TrimSuffix(s.opts.SRSBaseURL, "/")
+	return base + "/rtc/v1/whep/?app=app&stream=" + url.QueryEscape(reply.SessionID)
+}
+
+// audioOnly reports whether the service sends no picture (protocol §4.2).
+func audioOnly(reply signaling.StvNewSessionReply) bool {
+	return strings.Contains(strings.ToLower(reply.Status), "no stv session")
+}
+
+// subscribe posts the offer, and once requests a new video session if the present one no
+// longer exists (protocol §6.6).
+func (s *Session) subscribe(ctx context.Context, l *connection, down Subscriber, url string) error {
+	err := down.Subscribe(ctx, url)
+	var gone *media.Gone
+	if errors.As(err, &gone) {
+		url, err = s.resubscribe(ctx, l, down, gone)
+	}
+	if err == nil {
+		s.core.Work.Post(func() {
+			l.subscribed = url
+			l.onRelease = func() { s.core.Audit("whep.release", "ended", "") }
+		})
+	}
+	return err
+}
+
+func (s *Session) resubscribe(ctx context.Context, l *connection, down Subscriber, gone *media.Gone) (url string, err error) {
+	down.Restart(ctx)
+	reply, err := l.hs.requestSession(ctx, l.room)
+	if err != nil {
+		return "", err
+	}
+	sessionGone := fault.New(fault.STVSessionGone, gone.Error()).InPhase(fault.PhaseWHEP).WithStatus(gone.Status)
+	if audioOnly(reply) {
+		return "", sessionGone
+	}
+	url = s.subscribeURL(reply)
+	if err = down.Subscribe(ctx, url); errors.As(err, &gone) {
+		return "", sessionGone
+	}
+	return url, err
+}
+
+func (s *Session) mediaReady(l *connection, ready event.MediaReady) {
+	if s.conn != l {
+		return
+	}
+	s.mode = ready.Mode
+	s.mark(phaseMediaReady)
+	if ready.Degraded {
+		s.core.Warn(fault.MediaNoVideo, "no picture arrived; the session continues with audio only")
+	}
+	if !l.shown {
+		l.shown = true
+		s.core.Emit(ready)
+	}
+}
 
 // socket is the part of a Socket.IO client that a [handshake] uses.
 type socket interface {

@@ -1,6 +1,7 @@
 package avatar
 
 import (
+	"encoding/json"
 	"math"
 	"slices"
 	"strings"
@@ -462,4 +463,29 @@ func (c *captions) take(p signaling.SpeechChunk) ([]event.Word, bool) {
 	}
 	c.elapsed += duration
 	return words, true
+}
+
+// decode reads the first argument of ev as T. A field that is missing or has another
+// type stays zero, so that a field whose type changes does not invalidate the rest of
+// the event (protocol §0.3).
+func decode[T any](ev socketio.Event) T {
+	var v T
+	if len(ev.Args) > 0 {
+		// encoding/json fills every field that fits before it reports the one
+		// that does not.
+		_ = ev.Args.Decode(0, &v)
+	}
+	return v
+}
+
+// decodeConfiguration accepts the configuration with or without its envelope
+// (protocol §4.2).
+func decodeConfiguration(ev socketio.Event) signaling.Configuration {
+	wrapped := decode[struct {
+		ClientConfiguration json.RawMessage `json:"clientConfiguration"`
+	}](ev)
+	if len(wrapped.ClientConfiguration) == 0 {
+		return decode[signaling.Configuration](ev)
+	}
+	return decode[signaling.ConfigurationEnvelope](ev).ClientConfiguration
 }

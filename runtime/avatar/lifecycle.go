@@ -325,3 +325,27 @@ func (s *Session) mediaResumed(d detail) {
 	s.outbox.flush()
 	p.finish(nil)
 }
+
+// noteActivity restarts the idle limit and the grace period of a hidden page.
+func (s *Session) noteActivity() {
+	if s.core.Notifier != nil {
+		s.core.Notifier.Activity()
+	}
+	s.life.idle.Stop()
+	limit := *s.opts.IdleTimeout
+	if limit <= 0 || s.phase != live {
+		return
+	}
+	lead := min(idleWarningLead, limit)
+	s.life.idle = s.core.After(limit-lead, func() {
+		s.core.Emit(event.IdleWarning{InMs: lead.Milliseconds()})
+		s.life.idle = s.core.After(lead, func() {
+			s.core.Audit("session.timeout", "ended", "idle_timeout")
+			s.core.Emit(event.TimeExpired{Type: "idle_timeout"})
+			s.disconnect(session.DisconnectOptions{Reason: "idle_timeout"})
+		})
+	})
+}
+
+// idleWarningLead is how long before the end of an idle session idleWarning is emitted.
+const idleWarningLead = time.Minute

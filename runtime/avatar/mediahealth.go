@@ -323,21 +323,6 @@ func (s *Session) tick() {
 	}
 }
 
-// withStats asks a peer for its statistics and hands them to f on the queue.
-func (s *Session) withStats(p interface {
-	Stats(context.Context) (media.Stats, error)
-}, f func(media.Stats),
-) {
-	ctx, cancel := context.WithTimeout(context.Background(), s.opts.Limits.HealthTick)
-	s.core.Spawn(func() {
-		defer cancel()
-		st, err := p.Stats(ctx)
-		if err == nil && st.Known {
-			s.core.Work.Post(func() { f(st) })
-		}
-	})
-}
-
 // checkVideo repairs a picture without new bytes, and rebuilds when repairs
 // don't help. A peer that never had video is ignored.
 func (s *Session) checkVideo(l *connection, st media.Stats) {
@@ -366,60 +351,4 @@ func (s *Session) checkVideo(l *connection, st media.Stats) {
 		return
 	}
 	s.peerLost(event.ChannelSTV, string(event.Stalled))
-}
-
-// measure emits connectionQuality for both peers.
-func (s *Session) measure() {
-	s.recovery.stats = s.core.After(s.opts.StatsInterval, s.measure)
-	l := s.conn
-	if s.phase != live || l == nil {
-		return
-	}
-	if l.down != nil {
-		s.withStats(l.down, func(st media.Stats) { s.quality(l, event.ChannelSTV, st) })
-	}
-	if l.up != nil {
-		s.withStats(l.up, func(st media.Stats) { s.quality(l, event.ChannelASR, st) })
-	}
-}
-
-func (s *Session) quality(l *connection, c event.Channel, st media.Stats) {
-	if s.conn != l {
-		return
-	}
-	if s.recovery.last == nil {
-		s.recovery.last = map[event.Channel]media.Stats{}
-	}
-	before := s.recovery.last[c]
-	s.recovery.last[c] = st
-	q := event.ConnectionQuality{Channel: c, RTTMs: 1000 * st.CurrentRoundTripTime}
-	was, is := flowOf(c, before), flowOf(c, st)
-	q.JitterMs = 1000 * is.jitter
-	if is.bytes >= was.bytes {
-		q.BitrateKbps = float64(is.bytes-was.bytes) * 8 / float64(s.opts.StatsInterval.Milliseconds())
-	}
-	lost, got := is.lost-was.lost, int64(is.packets)-int64(was.packets)
-	if lost > 0 && got >= 0 {
-		q.PacketLossPct = 100 * float64(lost) / float64(lost+got)
-	}
-	s.core.Emit(q)
-}
-
-// flow is what connectionQuality is computed from: that of all media of one channel.
-type flow struct {
-	bytes, packets uint64
-	lost           int64
-	jitter         float64 // seconds, the larger of both kinds
-}
-
-func flowOf(c event.Channel, st media.Stats) flow {
-	if c == event.ChannelASR {
-		m := st.Microphone
-		return flow{bytes: m.BytesSent, packets: m.PacketsSent, lost: m.PacketsLost, jitter: m.Jitter}
-	}
-	v, a := st.Video.InboundStats, st.Audio
-	return flow{
-		bytes: v.BytesReceived + a.BytesReceived, packets: v.PacketsReceived + a.PacketsReceived,
-		lost: v.PacketsLost + a.PacketsLost, jitter: max(v.Jitter, a.Jitter),
-	}
 }

@@ -159,9 +159,6 @@ type ActionPolicy struct {
 	Tools []string `json:"tools" ts:"-"`
 }
 
-// idleWarningLead is how long before the end of an idle session idleWarning is emitted.
-const idleWarningLead = time.Minute
-
 // withDefaults returns o with every default filled in, or the error of its first invalid
 // option.
 func (o Options) withDefaults() (Options, error) {
