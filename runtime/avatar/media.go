@@ -320,11 +320,10 @@ func (s *Session) micEvent(ev media.Event) {
 		s.core.Emit(event.HardwareMuteChanged{Muted: ev.Muted, Track: ev.Track.Native})
 	case media.Level:
 		s.core.Emit(event.LocalMicLevel{Level: ev.Level})
-		speaking := ev.Level*maxLevel >= *s.opts.LocalVADThreshold
-		if speaking {
-			s.core.Turns.UserSpeechEnded(time.Now(), "detector")
+		if !ev.At.IsZero() {
+			s.core.Turns.UserSpeechEnded(ev.At, "detector")
 		}
-		if speaking != s.devices.speaking {
+		if speaking := ev.Level*maxLevel >= *s.opts.LocalVADThreshold; speaking != s.devices.speaking {
 			s.devices.speaking = speaking
 			s.core.Emit(event.LocalSpeakingChanged{Speaking: speaking})
 		}

@@ -100,9 +100,9 @@ func TestASpokenTurnBeginsWithTheEndOfTheSpeech(t *testing.T) {
 			s.Say(signaling.UserStartedTalking, signaling.Empty{})
 			synctest.Wait()
 			if by == "detector" {
-				r.Session.micEvent(media.Event{Kind: media.Level, Level: 1})
+				r.Session.micEvent(media.Event{Kind: media.Level, Level: 1, At: time.Now()})
 				time.Sleep(300 * time.Millisecond)
-				r.Session.micEvent(media.Event{Kind: media.Level, Level: 0})
+				r.Session.micEvent(media.Event{Kind: media.Level, Level: 1}) // it falls slowly
 			}
 			answer(s, "one", "t-1", "I am Ada.", func() {})
 			got := all[event.TurnTimings](r)

@@ -46,7 +46,7 @@ type Event struct {
 	Muted     bool                 // HardwareMute
 	Level     float64              // Level: 0 to 1
 	Err       error                // AttachFailed, MicEnded
-	At        time.Time            // FirstSound, FirstFrame, SourceEnded: when it happened
+	At        time.Time            // FirstSound, FirstFrame, SourceEnded; Level: the visitor's last sound, zero if none since the level before
 	Estimated bool                 // FirstSound, FirstFrame: it was not seen itself
 
 	painted bool // VideoSize: a frame of that size was shown

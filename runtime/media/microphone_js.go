@@ -5,6 +5,7 @@ package media
 import (
 	"context"
 	"errors"
+	"slices"
 	"syscall/js"
 	"time"
 
@@ -539,8 +540,16 @@ const (
 type meter struct {
 	stream  js.Value
 	context js.Value
+	wave    *waveform
+	loudest float64 // of the recent samples, of 128
 	stop    context.CancelFunc
 }
+
+// What the samples of the visitor's speech are: a tenth (-20 dB) of the loudest recent ones, and sound.
+const (
+	speechShare = 0.1
+	speechDecay = 0.995 // of the loudest in each levelPeriod, half in 7 s
+)
 
 // newMeter starts measuring the microphone's stream. Without Web Audio there is
 // no level.
@@ -556,18 +565,43 @@ func newMeter(m *microphone) *meter {
 		bins, err := jsbridge.New(property(js.Global(), "Uint8Array"), levelBins)
 		ticker := time.NewTicker(levelPeriod)
 		defer ticker.Stop()
+		last := time.Now()
 		for err == nil {
 			select {
 			case <-ctx.Done():
 				return
 			case <-ticker.C:
 			}
+			ev := Event{Kind: Level}
+			ev.At, last = mt.spoke(last)
 			if _, err = jsbridge.Call(analyser, "getByteFrequencyData", bins); err == nil {
-				m.report(Event{Kind: Level, Level: levelOf(bins)})
+				ev.Level = levelOf(bins)
+				m.report(ev)
 			}
 		}
 	})
 	return mt
+}
+
+// spoke returns when the visitor spoke last since a time, zero if never, and the time of the last sample.
+// The level does not show that: it falls by 2 dB in each period, and has the threshold more than half a
+// second after the end of a speech.
+func (mt *meter) spoke(since time.Time) (at, now time.Time) {
+	samples, now, err := mt.wave.since(since)
+	if err != nil {
+		return at, time.Now()
+	}
+	mt.loudest *= speechDecay
+	for _, b := range samples {
+		mt.loudest = max(mt.loudest, float64(amplitude(b)))
+	}
+	least := max(soundLeast, speechShare*mt.loudest)
+	for i, b := range slices.Backward(samples) {
+		if float64(amplitude(b)) >= least {
+			return mt.wave.at(now, len(samples)-i), now
+		}
+	}
+	return at, now
 }
 
 func (mt *meter) connect() (analyser js.Value, err error) {
@@ -584,7 +618,10 @@ func (mt *meter) connect() (analyser js.Value, err error) {
 	if err = jsbridge.Set(analyser, "fftSize", 2*levelBins); err != nil {
 		return analyser, err
 	}
-	_, err = jsbridge.Call(source, "connect", analyser)
+	if _, err = jsbridge.Call(source, "connect", analyser); err != nil {
+		return analyser, err
+	}
+	mt.wave, err = newWaveform(mt.context, mt.stream)
 	return analyser, err
 }
 
@@ -601,6 +638,7 @@ func levelOf(bins js.Value) float64 {
 // close releases the audio hardware.
 func (mt *meter) close() {
 	mt.stop()
+	mt.wave.close()
 	if mt.context.Truthy() {
 		_, _ = jsbridge.Call(mt.context, "close")
 	}

@@ -90,6 +90,9 @@ func (s *renderer) attach(t Track, resume bool, g *gate, on func(Event)) {
 		on(Event{Kind: AttachFailed, Media: t.Kind, Err: err})
 		return
 	}
+	if t.Kind == "audio" {
+		s.hearVoice()
+	}
 	s.arrange(resume)
 	s.applyOutput()
 	s.observe()
@@ -257,6 +260,7 @@ func (s *renderer) ClearTracks() {
 		}
 	}
 	clear(s.tracks)
+	s.hearVoice()
 	s.video.unbind()
 	s.audio.unbind()
 }

@@ -12,11 +12,13 @@ import (
 
 // The measurement of the first sound.
 const (
-	soundPoll    = 20 * time.Millisecond
-	soundSamples = 2048 // of the analyser: 43 ms at 48 kHz, more than two polls
-	soundLeast   = 2    // of 128, -36 dB: the difference from zero that is sound
-	// soundQuiet is how long the end of the utterance before must be silent, which may still
-	// be played when the next one is announced.
+	soundPoll = 20 * time.Millisecond
+	// soundPolls is how many polls with the first sound there are. Its time is the earliest of theirs, because
+	// the newest sample is an old one when the browser processes sound late.
+	soundPolls = 5
+	soundLeast = 2 // of 128, -36 dB: the difference from zero that is sound
+	// soundQuiet is how long it must be silent before, because the end of the utterance before
+	// may still be played when the next one is announced.
 	soundQuiet = 60 * time.Millisecond
 )
 
@@ -28,14 +30,17 @@ const (
 	framePixels             = 4  // the fewest changed pixels of a movement
 	frameLead               = 200 * time.Millisecond
 	frameLag                = 300 * time.Millisecond
-	framesBefore            = 3 // needed for a comparison
+	framesBefore            = 2 // needed for a comparison
 )
 
-// speechWatch measures what the page plays. The AudioContext exists while a page wants the
-// measurement, the rest while the first sound of an utterance is awaited.
+// speechWatch measures what the page plays. The AudioContext and the waveform exist while a page
+// wants the measurement, so that a page that is late still has the samples of the beginning; the
+// rest exists while the first sound of an utterance is awaited.
 type speechWatch struct {
 	wanted  bool
 	context js.Value
+	voice   *waveform       // nil without a voice
+	since   time.Time       // the end of the watch before
 	scope   *jsbridge.Scope // nil while nothing is awaited
 	stop    context.CancelFunc
 
@@ -63,13 +68,31 @@ func (s *renderer) MeasureSpeech(on bool) {
 		if isFunction(constructor) {
 			w.context, _ = jsbridge.New(constructor)
 		}
+		s.hearVoice()
 		return
 	}
 	s.WatchSpeech(false)
+	s.hearVoice()
 	if !missing(w.context) {
 		_, _ = jsbridge.Call(w.context, "close")
 		w.context = js.Undefined()
 	}
+}
+
+// hearVoice records the voice that is played now, while the measurement is wanted.
+func (s *renderer) hearVoice() {
+	w := &s.speech
+	w.voice.close()
+	w.voice = nil
+	if _, audio := s.tracks["audio"]; !audio || !w.wanted || missing(w.context) {
+		return
+	}
+	_, _ = jsbridge.Call(w.context, "resume") // allowed once the visitor has clicked
+	var err error
+	if w.voice, err = newWaveform(w.context, s.voice); err != nil {
+		s.engine.cfg.Log("warn", "the first sound can't be measured", map[string]any{"error": err.Error()})
+	}
+	w.since = time.Now()
 }
 
 // WatchSpeech reports the first sound that is played, and the first frame that moves with it,
@@ -81,83 +104,65 @@ func (s *renderer) WatchSpeech(on bool) {
 		w.scope.End()
 		w.scope = nil
 	}
-	if _, audio := s.tracks["audio"]; !on || !w.wanted || !audio || missing(w.context) {
+	if !on {
+		w.since = time.Now()
+	}
+	if !on || w.voice == nil {
 		return
 	}
 	ctx, stop := context.WithCancel(context.Background())
 	w.scope, w.stop = jsbridge.NewScope(s.engine.cfg.OnPanic), stop
 	w.sound, w.pixels, w.changes = time.Time{}, nil, nil
-	if analyser, err := s.analyser(w.scope); err == nil {
-		s.engine.spawn(func() { s.awaitSound(ctx, analyser) })
-	} else {
-		s.engine.cfg.Log("warn", "the first sound can't be measured", map[string]any{"error": err.Error()})
-	}
+	_, _ = jsbridge.Call(w.context, "resume") // allowed once the visitor has clicked
+	s.engine.spawn(func() { s.awaitSound(ctx, w.voice, w.since) })
 	s.awaitMovement(w.scope)
 }
 
-// analyser returns a new analyser of the voice, until the scope ends.
-func (s *renderer) analyser(scope *jsbridge.Scope) (js.Value, error) {
-	_, _ = jsbridge.Call(s.speech.context, "resume") // allowed once the visitor has clicked
-	source, err := jsbridge.Call(s.speech.context, "createMediaStreamSource", s.voice)
-	if err != nil {
-		return source, err
-	}
-	analyser, err := jsbridge.Call(s.speech.context, "createAnalyser")
-	if err == nil {
-		err = jsbridge.Set(analyser, "fftSize", soundSamples)
-	}
-	if err == nil {
-		_, err = jsbridge.Call(source, "connect", analyser)
-	}
-	scope.OnEnd(func() { _, _ = jsbridge.Call(source, "disconnect") })
-	return analyser, err
-}
-
-func (s *renderer) awaitSound(ctx context.Context, analyser js.Value) {
-	array, err := jsbridge.New(property(js.Global(), "Uint8Array"), soundSamples)
-	if err != nil {
-		return
-	}
-	rate := max(numberOf(s.speech.context, "sampleRate"), 1)
-	samples := make([]byte, soundSamples)
-	length := time.Second * soundSamples / time.Duration(rate)
+// awaitSound awaits the first sound after since.
+func (s *renderer) awaitSound(ctx context.Context, voice *waveform, since time.Time) {
 	poll := time.NewTicker(soundPoll)
 	defer poll.Stop()
 	last := time.Now()
-	quiet := last
-	silent := false
-	for {
+	var sound time.Time
+	late := false
+	for found := 0; found < soundPolls; {
 		select {
 		case <-poll.C:
 		case <-ctx.Done():
 			return
 		}
-		if _, err := jsbridge.Call(analyser, "getByteTimeDomainData", array); err != nil {
+		samples, now, err := voice.since(since)
+		if err != nil {
 			return
 		}
-		now := time.Now()
-		js.CopyBytesToGo(samples, array)
-		first, loud := onset(samples)
-		switch {
-		case !loud:
-			silent = silent || now.Sub(quiet) >= soundQuiet
-		case silent:
-			at := now.Add(-length * time.Duration(soundSamples-first) / soundSamples)
-			// A slow page has not seen all samples since the last poll.
-			s.hear(at, now.Sub(last) > length)
-			return
-		default:
-			quiet = now
+		first, loud := onset(samples, voice.count(soundQuiet))
+		if found > 0 && !loud {
+			break // a page that is so late that the first sound is not kept any more
+		}
+		if loud {
+			if at := voice.at(now, len(samples)-first); found == 0 || at.Before(sound) {
+				sound = at
+			}
+			if found == 0 { // a page that was late by more than the length has not seen all samples
+				late = now.Sub(last) > voice.length()
+			}
+			found++
 		}
 		last = now
 	}
+	s.hear(sound, late)
 }
 
-// onset returns the first sample that is no silence.
-func onset(samples []byte) (first int, found bool) {
+// onset returns the first sample that is no silence and has that many silent samples before it.
+func onset(samples []byte, quiet int) (first int, found bool) {
+	silent := 0
 	for i, b := range samples {
-		if d := int(b) - 128; d >= soundLeast || -d >= soundLeast {
+		if amplitude(b) < soundLeast {
+			silent++
+		} else if silent >= quiet {
 			return i, true
+		} else {
+			silent = 0
 		}
 	}
 	return 0, false

@@ -1,40 +1,83 @@
 // What the tests of timings_test.go do in their pages.
-import { open } from "./talk.js"
+import { LevelMeter, open } from "./talk.js"
 
-export async function turnTimingsAgreeWithAStopwatch() {
-  const video = document.getElementById("video")
-  const talk = await open({agent: "silent", videoEl: video})
-  const {session} = talk
-  const timings = new Promise((resolve) => session.on("turnTimings", (payload, at) => resolve({payload, at})))
-  await session.connect()
-  const meter = await talk.meter()
-  await talk.silence() // of the opening, which is none
-  const frames = []
-  const size = [320, 180]
-  const painter = new OffscreenCanvas(...size).getContext("2d", {willReadFrequently: true})
-  let last, over = false
-  const shown = (_, {presentationTime}) => {
-    painter.drawImage(video, 0, 0, ...size)
-    const {data} = painter.getImageData(0, 0, ...size)
-    if (last) {
-      let sum = 0
-      for (let i = 0; i < data.length; i += 4) sum += Math.abs(data[i] + data[i + 1] + data[i + 2] - last[i] - last[i + 1] - last[i + 2])
-      frames.push({at: presentationTime, sum})
-    }
-    last = data
-    if (!over) video.requestVideoFrameCallback(shown)
-  }
-  video.requestVideoFrameCallback(shown)
-  const loud = meter.loud()
+export async function typedTurn() {
+  const watch = await Stopwatch.open()
   const asked = performance.now()
-  await session.speak("My name is Ada.")
-  const sound = await loud
-  const {payload, at} = await timings
-  over = true
-  await meter.close()
-  const calm = Math.max(...frames.filter((f) => f.at < sound - 200 && f.at > sound - 1000).map((f) => f.sum))
-  const moved = frames.find((f) => f.at >= sound - 200 && f.sum > 1.5 * calm)
-  const start = at - payload.durationMs
-  const [{turnId}] = talk.all("avatarStartTalking")
-  return {timings: payload, sound: sound - start, frame: (moved?.at ?? 0) - start, asked: asked - start, turnID: turnId}
+  await watch.session.speak("My name is Ada.")
+  const sent = performance.now()
+  const compared = await watch.compare()
+  return { ...compared, asked: asked - watch.start, sent: sent - watch.start }
+}
+
+export async function spokenTurn() {
+  const watch = await Stopwatch.open()
+  await watch.session.startMic()
+  const mic = await LevelMeter.at(watched.microphones[0])
+  await watch.talk.until("turnStart")
+  const spoke = mic.lastLoud
+  watch.session.mute() // the recording begins again
+  const compared = await watch.compare()
+  await mic.close()
+  return { ...compared, spoke: spoke - watch.start }
+}
+
+/** A session, and a measurement of its next turn that is not the session's own. */
+class Stopwatch {
+  static #size = [320, 180]
+  #frames = []
+  #last
+  #painter = new OffscreenCanvas(...Stopwatch.#size).getContext("2d", { willReadFrequently: true })
+
+  static async open() {
+    const watch = new Stopwatch()
+    watch.video = document.getElementById("video")
+    watch.talk = await open({ agent: "silent", videoEl: watch.video })
+    watch.session = watch.talk.session
+    watch.timings = new Promise((resolve) => watch.session.on("turnTimings", (payload, at) => resolve({ payload, at })))
+    await watch.session.connect()
+    watch.meter = await watch.talk.meter()
+    await watch.talk.silence() // of the opening, which is none
+    watch.#paint()
+    watch.loud = watch.meter.loud()
+    return watch
+  }
+
+  /** Records how much each frame that is shown differs from the one before. */
+  #paint() {
+    this.frame = this.video.requestVideoFrameCallback((_, { presentationTime }) => {
+      this.#painter.drawImage(this.video, 0, 0, ...Stopwatch.#size)
+      const { data } = this.#painter.getImageData(0, 0, ...Stopwatch.#size)
+      if (this.#last) {
+        let sum = 0
+        for (let i = 0; i < data.length; i += 4) {
+          sum += Math.abs(data[i] + data[i + 1] + data[i + 2] - this.#last[i] - this.#last[i + 1] - this.#last[i + 2])
+        }
+        this.#frames.push({ at: presentationTime, sum })
+      }
+      this.#last = data
+      this.#paint()
+    })
+  }
+
+  /** Waits for the end of the turn. Times are in ms from its beginning. */
+  async compare() {
+    const sound = await this.loud
+    const { payload, at } = await this.timings
+    this.video.cancelVideoFrameCallback(this.frame)
+    await this.meter.close()
+    this.start = at - payload.durationMs
+    const calm = Math.max(...this.#frames.filter((f) => f.at < sound - 200 && f.at > sound - 1000).map((f) => f.sum))
+    const moved = this.#frames.find((f) => f.at >= sound - 200 && f.sum > 1.5 * calm)
+    const near = this.#frames.filter((f) => Math.abs(f.at - sound) < 500)
+    const gap = Math.max(...near.slice(1).map((f, i) => f.at - near[i].at)) // of the picture, which a busy page shows less often
+    const withSound = this.#frames.find((f) => f.at >= sound)
+    const announced = this.start + payload.marks.firstText
+    const before = this.#frames.filter((f) => f.at > announced && f.at < sound - 200).length
+    const [{ turnId }] = this.talk.all("avatarStartTalking")
+    const since = (time) => time - this.start
+    return {
+      timings: payload, sound: since(sound), frame: moved && since(moved.at), withSound: since(withSound.at), before, gap, turnID: turnId,
+    }
+  }
 }

@@ -10,7 +10,8 @@ export class LevelMeter {
   lastLoud = -Infinity // on the clock of performance.now()
   now = -Infinity // the time of the last block, on the same clock
   #waiting = new Set()
-  #offset = Infinity
+  #offsets = [] // ms, of the blocks of the last second
+  #clock = Date.now() - performance.now()
 
   static async at(track) {
     const meter = new LevelMeter()
@@ -29,12 +30,13 @@ export class LevelMeter {
     return meter
   }
 
-  #block({ at, level }) {
-    const arrived = performance.now()
-    // Messages may be delayed by the page; the fastest one determines the clock's offset.
-    this.#offset = Math.min(this.#offset, arrived - at * 1000)
+  #block({ at, wall, level }) {
+    // Blocks may be processed late, and the context's clock falls behind when the browser loses some. The fastest one of
+    // the last second determines the clock's offset; messages, which a busy page delays, do not matter.
+    this.#offsets.push(wall - this.#clock - at * 1000)
+    if (this.#offsets.length > this.context.sampleRate / 128) this.#offsets.shift()
     this.level = level
-    this.now = at * 1000 + this.#offset
+    this.now = at * 1000 + Math.min(...this.#offsets)
     if (level > LevelMeter.loud) {
       this.lastLoud = this.now
       this.loudBlocks++
