@@ -1,7 +1,7 @@
 import { AgentError } from "../src/core/errors.js"
 import { Program, type Exports, type Methods, type ProgramName } from "../src/core/program.js"
 import { adopt } from "../src/core/load.js"
-import type { Remote } from "../src/core/remote.js"
+import type { ProgramObject } from "../src/core/programobject.js"
 
 /** A program that writes down what it is asked, in place of the Go one. */
 export class FakeProgram {
@@ -184,7 +184,7 @@ const waits = new Set(["connect", "prepare", "resume", "speak", "startMic", "com
 
 /** Has the program make a session, which the first call that waits does. */
 export async function made(session: object): Promise<void> {
-  ;(session as { remote: Remote }).remote.call("settle", undefined).catch(() => {})
+  ;(session as { object: ProgramObject }).object.call("settle", undefined).catch(() => {})
   await settle()
 }
 

@@ -3,7 +3,7 @@ import { test } from "node:test"
 import { setFlagsFromString } from "node:v8"
 import { runInNewContext } from "node:vm"
 import { localError } from "../src/core/errors.js"
-import { Remote } from "../src/core/remote.js"
+import { ProgramObject } from "../src/core/programobject.js"
 import { dispose } from "../src/core/load.js"
 import { chatProgram } from "../src/core/load.js"
 import { pull, pullExport } from "../src/core/stream.js"
@@ -210,16 +210,16 @@ test("a stream that the page has forgotten is ended when it is collected, whatev
 
 const owner = { receive() {}, ending() {}, ended() {} }
 
-function remote(program: FakeProgram, sequence: Sequence): Remote {
+function object(program: FakeProgram, sequence: Sequence): ProgramObject {
   program.results["listen"] = () => ({ next: () => sequence.next(), return: () => sequence.return() })
-  return new Remote({ find: chatProgram, options: {}, open: (go, options, dispatch) => go.chatSession(options, dispatch) })
+  return new ProgramObject({ find: chatProgram, options: {}, open: (go, options, dispatch) => go.chatSession(options, dispatch) })
 }
 
 test("a session's stream waits for the program, and its method for the loop", async () => {
   const program = new FakeProgram()
   const { loaded } = program.loading("chat")
   const sequence = new Sequence()
-  const stream = remote(program, sequence).stream("listen", undefined, "text")
+  const stream = object(program, sequence).stream("listen", undefined, "text")
   const next = stream.next()
   loaded()
   await sequence.say("a")
@@ -231,7 +231,7 @@ test("a session's stream waits for the program, and its method for the loop", as
 test("disposing a session ends its streams, and calls nothing that is gone", async () => {
   const program = await new FakeProgram().load("chat")
   const sequence = new Sequence()
-  const session = remote(program, sequence)
+  const session = object(program, sequence)
   const stream = session.stream("listen", undefined)
   session.attach(owner)
   const next = stream.next()

@@ -10,7 +10,7 @@ import { localError } from "../core/errors.js"
 import type { AvatarEvents, ChatEvents, ToolCall, ToolCallInvalid, ToolCallResult } from "../generated/events.js"
 import { fullProgram } from "../session/full.js"
 import { givenOf, ignored, type OwnToken, type PlainOptions, type WithToken } from "../core/options.js"
-import { Remote } from "../core/remote.js"
+import { ProgramObject } from "../core/programobject.js"
 import type { ArgsSchema, ToolArgs } from "../session/session.js"
 import type { AgentSettings } from "../generated/settings.js"
 import { injected, sessionOptions } from "../core/unknown.js"
@@ -139,9 +139,9 @@ function payloadOf(event: PropertyKey, payload: unknown): unknown {
 const Avatar = class KalturaAvatarSession extends AvatarSession {
   readonly #gate: ActionGate
 
-  constructor(from: CompatAvatarOptions | Remote, plain?: PlainOptions, gate?: ActionGate) {
-    const [made, options] = from instanceof Remote ? [gate!, undefined] : gated(known(givenOf(from))[0]!)
-    super(from as Remote, plain ?? plainAvatar(options))
+  constructor(from: CompatAvatarOptions | ProgramObject, plain?: PlainOptions, gate?: ActionGate) {
+    const [made, options] = from instanceof ProgramObject ? [gate!, undefined] : gated(known(givenOf(from))[0]!)
+    super(from as ProgramObject, plain ?? plainAvatar(options))
     this.#gate = made
   }
 
@@ -159,8 +159,8 @@ const Avatar = class KalturaAvatarSession extends AvatarSession {
 }
 
 const Chat = class KalturaChatSession extends ChatSession {
-  constructor(from: CompatChatOptions | Remote, plain?: PlainOptions) {
-    super(from as Remote, plain ?? plainChat(known(givenOf(from))[0]))
+  constructor(from: CompatChatOptions | ProgramObject, plain?: PlainOptions) {
+    super(from as ProgramObject, plain ?? plainChat(known(givenOf(from))[0]))
   }
 
   protected override handlerOf(handler: Handler): Handler {
@@ -178,8 +178,8 @@ const Agent = class KalturaAgentSession extends AgentSession {
     const [common, face, text] = known(shared, givenOf(avatar), givenOf(chat)) as [PlainOptions, PlainOptions, PlainOptions]
     const [gate, own] = gated({ ...pick(common, "agentActions", "onAgentAction"), ...face })
     super(plainAgent({ ...omit(common, "agentActions", "onAgentAction"), avatar: own, chat: text }), fullProgram, {
-      avatar: (remote, plain) => new Avatar(remote, plain, gate),
-      chat: (remote, plain) => new Chat(remote, plain),
+      avatar: (object, plain) => new Avatar(object, plain, gate),
+      chat: (object, plain) => new Chat(object, plain),
     })
   }
 

@@ -7,7 +7,7 @@ import { AgentError, localError } from "../core/errors.js"
 import { fullProgram, load } from "./full.js"
 import { optionsOf, type PlainOptions } from "../core/options.js"
 import type { Methods, Program } from "../core/program.js"
-import { Remote } from "../core/remote.js"
+import { ProgramObject } from "../core/programobject.js"
 import { Session, withCallbacks, type DisconnectOptions } from "./session.js"
 import type { CallOptions } from "../core/signals.js"
 
@@ -30,13 +30,13 @@ export interface SendOptions<Mode extends AgentMode> extends CallOptions {
 
 /** Makes the transports, in place of the classes of this package. */
 export interface TransportMakers {
-  avatar: (remote: Remote, plain: PlainOptions) => AvatarSession
-  chat: (remote: Remote, plain: PlainOptions) => ChatSession
+  avatar: (object: ProgramObject, plain: PlainOptions) => AvatarSession
+  chat: (object: ProgramObject, plain: PlainOptions) => ChatSession
 }
 
 const ownTransports: TransportMakers = {
-  avatar: (remote, plain) => new AvatarSession(remote, plain),
-  chat: (remote, plain) => new ChatSession(remote, plain),
+  avatar: (object, plain) => new AvatarSession(object, plain),
+  chat: (object, plain) => new ChatSession(object, plain),
 }
 
 /** The latest transport of each mode. */
@@ -66,7 +66,7 @@ export class AgentSession extends Session<AgentSessionEvents, AgentSnapshot> {
   constructor(options: AgentOptions | PlainAgent, find = fullProgram, makers?: TransportMakers) {
     const plain = makers ? (options as PlainAgent) : plainAgent(options)
     const transports: Transports = {}
-    super(initial(plain), remoteOf(plain, transports, find, makers))
+    super(initial(plain), objectOf(plain, transports, find, makers))
     this.#transports = transports
   }
 
@@ -107,8 +107,8 @@ export class AgentSession extends Session<AgentSessionEvents, AgentSnapshot> {
    */
   disconnect(options?: DisconnectOptions): void {
     const { final = true, reason = "disconnect" } = optionsOf(options)
-    if (this.remote.pending) this.leaveEarly(reason)
-    else this.remote.callSync("disconnect", { final, reason })
+    if (this.object.pending) this.leaveEarly(reason)
+    else this.object.callSync("disconnect", { final, reason })
   }
 
   // --- Talking
@@ -224,29 +224,29 @@ function initial(plain: PlainAgent): AgentSnapshot {
   return { state: "idle", mode: plain.mode, timings: {}, ...(threadId !== undefined && { threadId }) }
 }
 
-/** Makes the remote of a session. It stores each transport in `transports` before that connects, the first one at once. */
-function remoteOf(options: PlainAgent, transports: Transports, find: () => Promise<Program>, makers = ownTransports): Remote {
+/** Makes the object of a session. It stores each transport in `transports` before that connects, the first one at once. */
+function objectOf(options: PlainAgent, transports: Transports, find: () => Promise<Program>, makers = ownTransports): ProgramObject {
   // Only the first transport needs plain options: the properties of a later one are read
   // from the program at once.
-  const show = (mode: AgentMode, held: Remote, plain: PlainOptions = {}) => {
+  const show = (mode: AgentMode, held: ProgramObject, plain: PlainOptions = {}) => {
     transports[mode] = makers[mode](held, plain)
   }
-  const remote = new Remote({
+  const object = new ProgramObject({
     find,
     options,
-    open: (go, options, dispatch, remote) => {
+    open: (go, options, dispatch, object) => {
       const { avatar, chat, ...rest } = options as PlainAgent
       const attach = (mode: AgentMode, methods: Methods) => {
-        const held = first ?? remote.reserve()
+        const held = first ?? object.reserve()
         if (!first) show(mode, held)
         first = undefined
-        return remote.hold(held, methods)
+        return object.hold(held, methods)
       }
-      const plain = { ...rest, attach, avatar: withCallbacks(avatar, remote), chat: withCallbacks(chat, remote) }
-      return go.agentSession(withCallbacks(plain, remote), dispatch)
+      const plain = { ...rest, attach, avatar: withCallbacks(avatar, object), chat: withCallbacks(chat, object) }
+      return go.agentSession(withCallbacks(plain, object), dispatch)
     },
   })
-  let first: Remote | undefined = remote.reserve()
+  let first: ProgramObject | undefined = object.reserve()
   show(options.mode, first, options[options.mode])
-  return remote
+  return object
 }

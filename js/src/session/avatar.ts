@@ -18,7 +18,7 @@ import {
 } from "../generated/events.js"
 import { fullProgram, load } from "./full.js"
 import { optionsOf, type PlainOptions } from "../core/options.js"
-import { Remote } from "../core/remote.js"
+import { ProgramObject } from "../core/programobject.js"
 import { Session, withCallbacks, type DisconnectOptions } from "./session.js"
 import type { CallOptions } from "../core/signals.js"
 
@@ -59,9 +59,9 @@ export class AvatarSession extends Session<AvatarEvents, Snapshot> {
   /** Throws `bad_request`, `validation_error`, `unknown_capability`, `insecure_transport` or `wrong_token_scope` for bad options. */
   constructor(options: AvatarOptions)
   /** @internal */
-  constructor(from: AvatarOptions | Remote, plain: PlainOptions)
-  constructor(from: AvatarOptions | Remote, plain = plainAvatar(from)) {
-    super(initial(plain), from instanceof Remote ? from : remoteOf(plain))
+  constructor(from: AvatarOptions | ProgramObject, plain: PlainOptions)
+  constructor(from: AvatarOptions | ProgramObject, plain = plainAvatar(from)) {
+    super(initial(plain), from instanceof ProgramObject ? from : objectOf(plain))
     const { videoEl = null, audioEl = null } = plain as Elements
     this.#elements = { videoEl, audioEl }
     this.#changesTexts = typeof plain["onBeforeSend"] === "function"
@@ -100,9 +100,9 @@ export class AvatarSession extends Session<AvatarEvents, Snapshot> {
   disconnect(options?: DisconnectOptions): void {
     const { final = true, reason } = optionsOf(options)
     const withdrawn = localError("connect_failed", "the session was disconnected")
-    for (const method of ["connect", "prepare"]) this.remote.withdraw(method, withdrawn)
-    this.remote.callSync("disconnect", { final, reason })
-    if (this.remote.pending) this.leaveEarly()
+    for (const method of ["connect", "prepare"]) this.object.withdraw(method, withdrawn)
+    this.object.callSync("disconnect", { final, reason })
+    if (this.object.pending) this.leaveEarly()
   }
 
   /** `disconnect` with the reason `stop`, for a stop button. */
@@ -113,7 +113,7 @@ export class AvatarSession extends Session<AvatarEvents, Snapshot> {
   /** Waits until an agent is free; rejects with `capacity_timeout`. */
   async waitForCapacity(options?: { maxWaitMs?: number; pollIntervalMs?: number } & CallOptions): Promise<{ available: true; details?: unknown }> {
     const { signal, ...times } = optionsOf(options)
-    return this.remote.call("waitForCapacity", { signal }, times)
+    return this.object.call("waitForCapacity", { signal }, times)
   }
 
   // --- Talking
@@ -162,7 +162,7 @@ export class AvatarSession extends Session<AvatarEvents, Snapshot> {
 
   /** Confirms the disclosure; a connect that waits for it continues. */
   acknowledgeDisclosure(): void {
-    this.remote.callSync("acknowledgeDisclosure")
+    this.object.callSync("acknowledgeDisclosure")
   }
 
   /** The notice of the `disclosure` event, null before connecting. */
@@ -176,7 +176,7 @@ export class AvatarSession extends Session<AvatarEvents, Snapshot> {
 
   /** Sends a keep-alive event; does nothing without a connection. */
   keepAlive(): void {
-    if (this.remote.present) this.remote.callSync("keepAlive")
+    if (this.object.present) this.object.callSync("keepAlive")
   }
 
   /**
@@ -212,11 +212,11 @@ export class AvatarSession extends Session<AvatarEvents, Snapshot> {
   // --- Microphone
 
   mute(): void {
-    this.remote.callSync("mute")
+    this.object.callSync("mute")
   }
 
   unmute(): void {
-    this.remote.callSync("unmute")
+    this.object.callSync("unmute")
   }
 
   /**
@@ -253,42 +253,42 @@ export class AvatarSession extends Session<AvatarEvents, Snapshot> {
   setVideoEl(element: HTMLMediaElement | null): void {
     checkElement("videoEl", element)
     this.#unsilence()
-    this.remote.callSync("setVideoEl", element)
+    this.object.callSync("setVideoEl", element)
     this.#elements.videoEl = element
   }
 
   /** Plays the voice in another element; null plays it in the picture's element. */
   setAudioEl(element: HTMLMediaElement | null): void {
     checkElement("audioEl", element)
-    this.remote.callSync("setAudioEl", element)
+    this.object.callSync("setAudioEl", element)
     this.#elements.audioEl = element
   }
 
   muteAudioOutput(): void {
-    this.remote.callSync("muteAudioOutput")
+    this.object.callSync("muteAudioOutput")
   }
 
   unmuteAudioOutput(): void {
-    this.remote.callSync("unmuteAudioOutput")
+    this.object.callSync("unmuteAudioOutput")
     if (this.#silenced) void this.#silence() // the browser still needs a click for sound
   }
 
   /** Sets the volume, clamped to 0 to 1. Throws `bad_request` for anything but a number. */
   setAudioOutputVolume(volume: number): void {
     if (typeof volume !== "number" || Number.isNaN(volume)) throw localError("bad_request", "the volume must be a number")
-    this.remote.callSync("setAudioOutputVolume", Math.min(Math.max(volume, 0), 1))
+    this.object.callSync("setAudioOutputVolume", Math.min(Math.max(volume, 0), 1))
   }
 
   /** Chooses the speaker, `""` for the default; false if that is refused or unsupported. */
   async setAudioOutput(deviceId: string, options?: CallOptions): Promise<boolean> {
     if (typeof deviceId !== "string") throw localError("bad_request", "deviceId must be a string")
-    return this.remote.call("setAudioOutput", options, deviceId)
+    return this.object.call("setAudioOutput", options, deviceId)
   }
 
   /** Plays what the browser has blocked (`playbackBlocked`); call it in a click handler. False if not all of it plays. */
   async startPlayback(options?: CallOptions): Promise<boolean> {
     this.#unsilence()
-    const plays = await this.remote.call<boolean>("startPlayback", options)
+    const plays = await this.object.call<boolean>("startPlayback", options)
     if (plays) this.#playbackBlocked = null
     else if (this.#playbackBlocked === "audio") await this.#silence() // plays at least the picture, without sound
     return plays
@@ -404,7 +404,7 @@ export class AvatarSession extends Session<AvatarEvents, Snapshot> {
   // --- Internals
 
   get #bound(): Elements {
-    if (this.remote.present) this.#elements = (this.remote.callSync("elements") as Elements | undefined) ?? this.#elements
+    if (this.object.present) this.#elements = (this.object.callSync("elements") as Elements | undefined) ?? this.#elements
     return this.#elements
   }
 
@@ -521,8 +521,8 @@ function watchDevices(weak: WeakRef<AvatarSession>): () => void {
   return unwatch
 }
 
-function remoteOf(options: PlainOptions): Remote {
-  return new Remote({ find: fullProgram, options, open: (go, options, dispatch, remote) => go.avatarSession(withCallbacks(options, remote), dispatch) })
+function objectOf(options: PlainOptions): ProgramObject {
+  return new ProgramObject({ find: fullProgram, options, open: (go, options, dispatch, object) => go.avatarSession(withCallbacks(options, object), dispatch) })
 }
 
 /** The properties until the runtime is loaded. */

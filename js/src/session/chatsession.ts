@@ -4,7 +4,7 @@ import type { ChatEvents, ChatSnapshot, ChatState, ChatTurn, Kickoff, Segment } 
 import { localError } from "../core/errors.js"
 import { chatProgram } from "../core/load.js"
 import { optionsOf, type PlainOptions } from "../core/options.js"
-import { Remote } from "../core/remote.js"
+import { ProgramObject } from "../core/programobject.js"
 import { Session, withCallbacks, type DisconnectOptions } from "./session.js"
 import type { CallOptions } from "../core/signals.js"
 
@@ -23,9 +23,9 @@ export class ChatSession extends Session<ChatEvents, ChatSnapshot> {
   /** Throws `bad_request`, `validation_error`, `unknown_capability`, `insecure_transport` or `wrong_token_scope` for bad options. */
   constructor(options: ChatOptions)
   /** @internal */
-  constructor(from: ChatOptions | Remote, plain: PlainOptions)
-  constructor(from: ChatOptions | Remote, plain = plainChat(from)) {
-    super(initial(plain), from instanceof Remote ? from : remoteOf(plain))
+  constructor(from: ChatOptions | ProgramObject, plain: PlainOptions)
+  constructor(from: ChatOptions | ProgramObject, plain = plainChat(from)) {
+    super(initial(plain), from instanceof ProgramObject ? from : objectOf(plain))
   }
 
   // --- Connecting
@@ -52,8 +52,8 @@ export class ChatSession extends Session<ChatEvents, ChatSnapshot> {
    */
   disconnect(options?: DisconnectOptions): void {
     const { final = true, reason = "disconnect" } = optionsOf(options)
-    if (this.remote.pending) this.leaveEarly(reason)
-    else this.remote.callSync("disconnect", { final, reason })
+    if (this.object.pending) this.leaveEarly(reason)
+    else this.object.callSync("disconnect", { final, reason })
   }
 
   // --- Talking
@@ -126,8 +126,8 @@ export class ChatSession extends Session<ChatEvents, ChatSnapshot> {
 
   // --- Internals
 
-  protected override get live(): Remote {
-    return this.#connectCalled && !this.remote.present ? this.remote : super.live
+  protected override get live(): ProgramObject {
+    return this.#connectCalled && !this.object.present ? this.object : super.live
   }
 
   protected override inactive(state: ChatState): boolean {
@@ -147,8 +147,8 @@ export class ChatSession extends Session<ChatEvents, ChatSnapshot> {
   }
 }
 
-function remoteOf(options: PlainOptions): Remote {
-  return new Remote({ find: chatProgram, options, open: (go, options, dispatch, remote) => go.chatSession(withCallbacks(options, remote), dispatch) })
+function objectOf(options: PlainOptions): ProgramObject {
+  return new ProgramObject({ find: chatProgram, options, open: (go, options, dispatch, object) => go.chatSession(withCallbacks(options, object), dispatch) })
 }
 
 /** The properties until the runtime is loaded. */

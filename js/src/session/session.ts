@@ -6,7 +6,7 @@ import type { OAuthRequired, ToolCall } from "../generated/events.js"
 import { loadRest } from "../core/load.js"
 import { type argTypes, checkConversationKind, checkSchema, plainVars, tokenOf, type PlainOptions, type RequestVars, type Token } from "../core/options.js"
 import type { Recording, RecordOptions } from "../record.js"
-import type { Callback, Remote } from "../core/remote.js"
+import type { Callback, ProgramObject } from "../core/programobject.js"
 import type { CallOptions } from "../core/signals.js"
 
 /** The outcome of `completeThread`. */
@@ -64,9 +64,9 @@ export interface DisconnectOptions {
   reason?: string
 }
 
-/** Returns options with each function replaced by a callback of remote. */
-export function withCallbacks(options: PlainOptions, remote: Remote): PlainOptions {
-  const callbackOf = (value: unknown) => (typeof value === "function" ? remote.callback(value as () => unknown).call : value)
+/** Returns options with each function replaced by a callback of object. */
+export function withCallbacks(options: PlainOptions, object: ProgramObject): PlainOptions {
+  const callbackOf = (value: unknown) => (typeof value === "function" ? object.callback(value as () => unknown).call : value)
   return Object.fromEntries(Object.entries(options).map(([name, value]) => [name, callbackOf(value)]))
 }
 
@@ -91,18 +91,18 @@ export abstract class Session<
   Events extends { stateChange: unknown; error: unknown; ended: unknown },
   Values extends { state: string },
 > extends SessionEmitter<Events> {
-  readonly #remote: Remote
+  readonly #object: ProgramObject
   /** The properties before the runtime is loaded, and after it has ended. */
   #last: Values
   #disposing: Promise<void> | undefined
   /** The events that the program was last asked to leave out. */
   #omitted: string[] = []
 
-  constructor(initial: Values, remote: Remote) {
+  constructor(initial: Values, object: ProgramObject) {
     super()
     this.#last = initial
-    this.#remote = remote
-    remote.attach({
+    this.#object = object
+    object.attach({
       receive: (event, payload, at) => this.received(event as keyof Events, payload, at),
       ending: () => void (this.#last = this.values),
       ended: (crash) => (crash ? this.#crashed(crash) : this.#stopped(true)),
@@ -158,12 +158,12 @@ export abstract class Session<
   /** Replaces the token for all later requests. Throws `bad_request`, `wrong_token_scope`, and `invalid_state` when the session has ended for good. */
   setToken(token: Token): void {
     checkConversationKind({ token })
-    this.#remote.callSync("setToken", tokenOf(token))
+    this.#object.callSync("setToken", tokenOf(token))
   }
 
   /** Reports the end of the conversation to the service now, at most once. Rejects with `invalid_state` after the end. */
   async completeThread(options?: CallOptions): Promise<Completion> {
-    return this.#remote.call("completeThread", options)
+    return this.#object.call("completeThread", options)
   }
 
   /**
@@ -176,7 +176,7 @@ export abstract class Session<
     const { begin } = await import("../record.js").catch((cause: unknown) => {
       throw localError("load_failed", "the module for recordings could not be loaded", { cause, retryable: true })
     })
-    return begin(this, (value) => (this.#remote.present ? this.#remote.callSync("redact", value) : undefined), options)
+    return begin(this, (value) => (this.#object.present ? this.#object.callSync("redact", value) : undefined), options)
   }
 
   /** Disconnects and frees everything. The session can't be used afterwards. */
@@ -197,19 +197,19 @@ export abstract class Session<
   }
 
   /** The session of the Go program. */
-  protected get remote(): Remote {
-    return this.#remote
+  protected get object(): ProgramObject {
+    return this.#object
   }
 
   /** The same, for calls that need a connected session. Throws `invalid_state` when it is not connected. */
-  protected get live(): Remote {
-    if (!this.#remote.present) throw localError("invalid_state", `the session is ${this.#last.state}, not connected`)
-    return this.#remote
+  protected get live(): ProgramObject {
+    if (!this.#object.present) throw localError("invalid_state", `the session is ${this.#last.state}, not connected`)
+    return this.#object
   }
 
   /** The properties. */
   protected get values(): Values {
-    if (this.#remote.present) this.#last = (this.#remote.callSync("properties") as Values | undefined) ?? this.#last
+    if (this.#object.present) this.#last = (this.#object.callSync("properties") as Values | undefined) ?? this.#last
     return this.#last
   }
 
@@ -251,7 +251,7 @@ export abstract class Session<
 
   /** Ends a session for good before it was made in the program. */
   protected close(change: Events["stateChange"], reason: string): void {
-    this.#remote.abandon(localError("invalid_state", "the session was disconnected"))
+    this.#object.abandon(localError("invalid_state", "the session was disconnected"))
     this.received("stateChange", change)
     this.received("ended", { reason })
     this.#stopped(true)
@@ -261,7 +261,7 @@ export abstract class Session<
   protected async callActive(method: string, options: CallOptions | undefined): Promise<void> {
     active.add(this)
     try {
-      await this.#remote.call(method, options)
+      await this.#object.call(method, options)
     } finally {
       if (this.inactive(this.values.state)) this.#settle()
     }
@@ -269,14 +269,14 @@ export abstract class Session<
 
   /** Calls a method, or does nothing after the session has ended. */
   protected callUnlessGone(method: string, ...args: unknown[]): void {
-    if (this.#remote.present || this.#remote.pending) this.#remote.callSync(method, ...args)
+    if (this.#object.present || this.#object.pending) this.#object.callSync(method, ...args)
   }
 
   /** Allows the session to be collected once the end was reported to the service and the page got the result. */
   async #settle(): Promise<void> {
-    if (!this.#remote.present) return void active.delete(this)
+    if (!this.#object.present) return void active.delete(this)
     try {
-      await this.#remote.call("settle", undefined)
+      await this.#object.call("settle", undefined)
     } catch {
       return // the program ended
     }
@@ -291,14 +291,14 @@ export abstract class Session<
   }
 
   async #dispose(): Promise<void> {
-    if (this.#remote.pending) this.leaveEarly("disconnect")
-    await this.#remote.dispose()
+    if (this.#object.pending) this.leaveEarly("disconnect")
+    await this.#object.dispose()
     this.#stopped(true)
   }
 
   #register(method: string, handler: (...args: never[]) => unknown, args: (callback: Callback["call"]) => unknown[]): () => void {
-    const { id, call, release } = this.#remote.callback(handler)
-    this.#remote.callSync(method, id, ...args(call))
+    const { id, call, release } = this.#object.callback(handler)
+    this.#object.callSync(method, id, ...args(call))
     return () => {
       release()
       this.callUnlessGone("removeHandler", id)

@@ -1,7 +1,7 @@
 import { AgentError } from "../core/errors.js"
 import type { AgentMode, AgentState, ChatTurn, Kickoff } from "../generated/events.js"
 import type { Methods } from "../core/program.js"
-import type { Dispatch } from "../core/remote.js"
+import type { Dispatch } from "../core/programobject.js"
 import { ScriptedAvatar } from "./avatar.js"
 import { ScriptedChat } from "./chat.js"
 import type { ScriptedAgent } from "./agent.js"

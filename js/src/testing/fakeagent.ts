@@ -4,7 +4,7 @@ import type { AgentEvents, AvatarEvents, ChatEvents } from "../generated/events.
 import { adopt } from "../core/load.js"
 import type { PlainOptions } from "../core/options.js"
 import { Program, type AsyncExport, type Exports, type Methods, type StreamExport } from "../core/program.js"
-import type { Dispatch } from "../core/remote.js"
+import type { Dispatch } from "../core/programobject.js"
 import { ScriptedAgent, type FakeAgentOptions } from "./agent.js"
 import { ScriptedAvatar } from "./avatar.js"
 import { ScriptedChat } from "./chat.js"

@@ -4,7 +4,7 @@ import { AgentError, untilAborted, type AgentErrorFields } from "../core/errors.
 import type { OAuthRequired, Segment, ToolCall, Widget } from "../generated/events.js"
 import type { Methods } from "../core/program.js"
 import type { RecordingEntry } from "../record/format.js"
-import type { Dispatch } from "../core/remote.js"
+import type { Dispatch } from "../core/programobject.js"
 import type { RecordedConversation } from "../replay.js"
 import type { ArgRule } from "../session/session.js"
 import type { ScriptedAgent } from "./agent.js"

@@ -6,7 +6,7 @@ import { plainChat, type ChatOptions } from "../session/chatoptions.js"
 import { ChatSession } from "../session/chatsession.js"
 import type { PlainOptions } from "../core/options.js"
 import type { Exports } from "../core/program.js"
-import { Remote } from "../core/remote.js"
+import { ProgramObject } from "../core/programobject.js"
 import { withCallbacks } from "../session/session.js"
 import type { CallOptions } from "../core/signals.js"
 import { FakeAgent, type FakeAgentOptions } from "./fakeagent.js"
@@ -25,11 +25,11 @@ function split<Options extends object>({ agent = {}, ...options }: FakeOptions<O
 }
 
 /** The TypeScript side of a session whose other side is agent. */
-function remoteOf(agent: FakeAgent, kind: "avatarSession" | "chatSession", options: PlainOptions): Remote {
-  return new Remote({
+function objectOf(agent: FakeAgent, kind: "avatarSession" | "chatSession", options: PlainOptions): ProgramObject {
+  return new ProgramObject({
     find: async () => agent.program,
     options,
-    open: (go: Exports, options, dispatch, remote) => go[kind](withCallbacks(options, remote), dispatch),
+    open: (go: Exports, options, dispatch, object) => go[kind](withCallbacks(options, object), dispatch),
   })
 }
 
@@ -42,7 +42,7 @@ export class FakeAvatarSession extends AvatarSession {
   constructor(options: FakeOptions<AvatarOptions> = {}) {
     const { agent, options: given } = split<AvatarOptions>(options)
     const plain = plainAvatar(given)
-    super(remoteOf(agent, "avatarSession", plain), plain)
+    super(objectOf(agent, "avatarSession", plain), plain)
     this.agent = agent
   }
 
@@ -63,7 +63,7 @@ export class FakeChatSession extends ChatSession {
   constructor(options: FakeOptions<ChatOptions> = {}) {
     const { agent, options: given } = split<ChatOptions>(options)
     const plain = plainChat(given)
-    super(remoteOf(agent, "chatSession", plain), plain)
+    super(objectOf(agent, "chatSession", plain), plain)
     this.agent = agent
   }
 

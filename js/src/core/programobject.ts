@@ -14,10 +14,10 @@ export interface Owner {
 }
 
 /** How to create an object: find loads the program, open creates it there from options. */
-export interface Recipe {
+export interface Factory {
   find: () => Promise<Program>
   options: PlainOptions
-  open: (go: Exports, options: PlainOptions, dispatch: Dispatch, remote: Remote) => Methods | AgentError
+  open: (go: Exports, options: PlainOptions, dispatch: Dispatch, object: ProgramObject) => Methods | AgentError
 }
 
 /** Called for the events of an object, with their names, payloads and times in turn. */
@@ -48,9 +48,9 @@ interface PendingCall {
  * object by weak references only. When the page drops the owner, this object is
  * collected with it, and the object in the program is disposed.
  */
-export class Remote {
+export class ProgramObject {
   /** Cleared after use, because the options hold the token. */
-  #recipe: Recipe | undefined
+  #factory: Factory | undefined
   #owner: Owner | undefined
   #queue: PendingCall[] = []
   #loading = false
@@ -63,12 +63,12 @@ export class Remote {
   /** Passed to the finalizer when this object is collected. */
   readonly #handle: { methods?: Methods } = {}
   /** The objects made by `reserve`, and the object that reserved this one. */
-  readonly #held = new Set<Remote>()
-  #holder: Remote | undefined
+  readonly #held = new Set<ProgramObject>()
+  #holder: ProgramObject | undefined
 
-  constructor(recipe?: Recipe) {
-    this.#recipe = recipe
-    if (recipe) collector.register(this, this.#handle, this.#handle)
+  constructor(factory?: Factory) {
+    this.#factory = factory
+    if (factory) collector.register(this, this.#handle, this.#handle)
   }
 
   /** Sets the owner. It does not load the program: the first call that waits for it does. */
@@ -77,20 +77,20 @@ export class Remote {
   }
 
   /** Makes the TypeScript side of an object that this one will make in the program. */
-  reserve(): Remote {
-    const remote = new Remote()
-    remote.#holder = this
-    this.#held.add(remote)
-    return remote
+  reserve(): ProgramObject {
+    const object = new ProgramObject()
+    object.#holder = this
+    this.#held.add(object)
+    return object
   }
 
   /** Gives a reserved object the methods of its counterpart in the program, which this one has made; calling `release` ends it. */
-  hold(remote: Remote, methods: Methods): { dispatch: Dispatch; release: () => void } {
-    remote.#program = this.#program
-    remote.#methods = methods
-    queueMicrotask(() => remote.#runPending()) // not now: the program may still be making the object
-    const weak = new WeakRef(remote)
-    return { dispatch: Remote.#dispatch(weak), release: Remote.#releaser(weak) }
+  hold(object: ProgramObject, methods: Methods): { dispatch: Dispatch; release: () => void } {
+    object.#program = this.#program
+    object.#methods = methods
+    queueMicrotask(() => object.#runPending()) // not now: the program may still be making the object
+    const weak = new WeakRef(object)
+    return { dispatch: ProgramObject.#dispatch(weak), release: ProgramObject.#releaser(weak) }
   }
 
   /** Whether the object exists. */
@@ -173,7 +173,7 @@ export class Remote {
   callback(fn: PageFunction): Callback {
     const id = ++this.#lastID
     this.#callbacks.set(id, fn)
-    return { id, call: Remote.#call(new WeakRef(this), id), release: () => void this.#callbacks.delete(id) }
+    return { id, call: ProgramObject.#call(new WeakRef(this), id), release: () => void this.#callbacks.delete(id) }
   }
 
   /** Ends an object that was not made yet; calls that wait reject with reason. */
@@ -202,9 +202,9 @@ export class Remote {
 
   #load(): void {
     if (this.#holder) return this.#holder.#load()
-    if (this.#loading || !this.#recipe || this.#gone) return
+    if (this.#loading || !this.#factory || this.#gone) return
     this.#loading = true
-    this.#recipe.find().then(
+    this.#factory.find().then(
       (program) => this.#begin(program),
       (reason: AgentError) => this.#failed(reason),
     )
@@ -212,19 +212,19 @@ export class Remote {
 
   #begin(program: Program): void {
     this.#loading = false
-    const recipe = this.#recipe
-    if (this.#gone || !recipe) return
-    this.#recipe = undefined
+    const factory = this.#factory
+    if (this.#gone || !factory) return
+    this.#factory = undefined
     this.#program = program
     const weak = new WeakRef(this)
     try {
       program.used = true
-      this.#methods = this.#handle.methods = program.callSync((go) => recipe.open(go, recipe.options, Remote.#dispatch(weak), this))
+      this.#methods = this.#handle.methods = program.callSync((go) => factory.open(go, factory.options, ProgramObject.#dispatch(weak), this))
     } catch (reason) {
       this.#end(reason as AgentError) // the program rejects the options
       return this.#owner?.ended()
     }
-    Remote.#watch(weak, program)
+    ProgramObject.#watch(weak, program)
     for (const one of [...this.#held, this]) one.#runPending()
   }
 
@@ -289,11 +289,11 @@ export class Remote {
   // The functions that the program gets are made in static methods: closures of one
   // function share a scope, so a closure made in a method could keep `this` alive.
 
-  static #dispatch(weak: WeakRef<Remote>): Dispatch {
-    return weakly(weak, (remote, events: readonly unknown[]) => {
+  static #dispatch(weak: WeakRef<ProgramObject>): Dispatch {
+    return weakly(weak, (object, events: readonly unknown[]) => {
       for (let i = 0; i < events.length; i += 3) {
         try {
-          remote.#owner?.receive(events[i] as string, events[i + 1], events[i + 2] as number)
+          object.#owner?.receive(events[i] as string, events[i + 1], events[i + 2] as number)
         } catch (exception) {
           reportError(exception) // the remaining events are still delivered
         }
@@ -301,24 +301,24 @@ export class Remote {
     })
   }
 
-  static #call(weak: WeakRef<Remote>, id: number): (...args: unknown[]) => unknown {
-    return weakly(weak, (remote, ...args: unknown[]) => remote.#callbacks.get(id)?.(...(args as never[])))
+  static #call(weak: WeakRef<ProgramObject>, id: number): (...args: unknown[]) => unknown {
+    return weakly(weak, (object, ...args: unknown[]) => object.#callbacks.get(id)?.(...(args as never[])))
   }
 
-  static #releaser(weak: WeakRef<Remote>): () => void {
-    return weakly(weak, (remote) => remote.#release())
+  static #releaser(weak: WeakRef<ProgramObject>): () => void {
+    return weakly(weak, (object) => object.#release())
   }
 
-  static #watch(weak: WeakRef<Remote>, program: Program): void {
-    program.ended.then(weakly(weak, (remote) => remote.#programEnded(program)))
+  static #watch(weak: WeakRef<ProgramObject>, program: Program): void {
+    program.ended.then(weakly(weak, (object) => object.#programEnded(program)))
   }
 }
 
 /** Returns a function that calls fn with the object of weak, or does nothing once that is collected. */
-function weakly<Args extends unknown[], R>(weak: WeakRef<Remote>, fn: (remote: Remote, ...args: Args) => R): (...args: Args) => R | undefined {
+function weakly<Args extends unknown[], R>(weak: WeakRef<ProgramObject>, fn: (object: ProgramObject, ...args: Args) => R): (...args: Args) => R | undefined {
   return (...args) => {
-    const remote = weak.deref()
-    return remote && fn(remote, ...args)
+    const object = weak.deref()
+    return object && fn(object, ...args)
   }
 }
 
