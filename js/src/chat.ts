@@ -26,7 +26,6 @@ export type {
   CapabilityState,
   CompletionSettings,
   Injected,
-  Place,
   Region,
   RequestVars,
   ResponseInfo,

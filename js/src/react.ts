@@ -21,5 +21,5 @@ export { DeviceSelect, type DeviceSelectProps } from "./react/parts/deviceselect
 export { Transcript, type TranscriptProps } from "./react/parts/transcript.js"
 export { VoiceBars, type VoiceBarsProps } from "./react/parts/voicebars.js"
 export type { AgentTag } from "./jsx.js" // with it, TSX knows the tags
-export type { Actions, Place, Snapshot } from "./react/store.js"
+export type { Actions, AgentSource, Snapshot } from "./react/store.js"
 export type { Source } from "./session/source.js"

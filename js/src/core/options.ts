@@ -1,7 +1,7 @@
 import type { Kickoff } from "../generated/events.js"
 import { AgentError, localError } from "./errors.js"
 import { capabilityStates, type Token } from "./inputs.js"
-import { argTypes, capabilityNames, completionChecks, reservedVars, sessionChecks, timeoutChecks, type Check, type SessionSettings } from "../generated/settings.js"
+import { argTypes, capabilityNames, completionChecks, reservedVars, sessionChecks, timeoutChecks, type Check } from "../generated/settings.js"
 import { checkNames, injected, sessionOptions } from "./unknown.js"
 
 export type { Capabilities, CapabilityName, CapabilityState, Injected, OwnToken, RequestVars, Token, TraceContext, TraceSource } from "./inputs.js"
@@ -10,9 +10,6 @@ export type { AuditActor, AuditEvent, CompletionSettings, Region, ResponseInfo, 
 
 /** Options with the token that they need, as `token` or as `ks`. */
 export type WithToken<Settings> = Settings & ({ token: Token; ks?: Token | undefined } | { ks: Token; token?: Token | undefined })
-
-/** Where the conversation service is. */
-export type Place = Pick<SessionSettings, "region" | "genieUrl" | "allowInsecureTransport">
 
 /** Removes the options of a page that would replace parts of the runtime, and says so in one line of the log. */
 export function withoutInjected(...from: PlainOptions[]): PlainOptions[] {

@@ -12,7 +12,7 @@ import type { AgentMode, AgentState, AvatarMode, AvatarState, ChatState } from "
 import { appInit } from "../session/full.js"
 import { tokenTextOf, valueOf } from "../session/source.js"
 import { checkNames, knownReply, sessionOptions } from "../core/unknown.js"
-import { Store, type Access, type Actions, type AnySession, type Kind, type Life, type Place, type Snapshot } from "./store.js"
+import { Store, type Access, type Actions, type AgentSource, type AnySession, type Kind, type Life, type Snapshot } from "./store.js"
 
 /** An element, or the ref of one. */
 type Target = HTMLMediaElement | null | RefObject<HTMLMediaElement | null>
@@ -24,13 +24,13 @@ interface Targets {
 }
 
 /** Options of `useAvatarSession`: which agent to use, and options of `AvatarSession`. */
-export type AvatarHookOptions = Place & Targets & Life<AvatarSession> & Omit<AvatarSettings, "videoEl" | "audioEl" | keyof Place>
+export type AvatarHookOptions = AgentSource & Targets & Life<AvatarSession> & Omit<AvatarSettings, "videoEl" | "audioEl" | keyof AgentSource>
 
 /** Options of `useChatSession`: which agent to use, and options of `ChatSession`. */
-export type ChatHookOptions = Place & Life<ChatSession> & Omit<ChatSettings, keyof Place>
+export type ChatHookOptions = AgentSource & Life<ChatSession> & Omit<ChatSettings, keyof AgentSource>
 
 /** Options of `useAgentSession`: which agent to use, and options of `AgentSession`. */
-export type AgentHookOptions = Place & Targets & Life<AgentSession> & Omit<AgentSettings, keyof Place>
+export type AgentHookOptions = AgentSource & Targets & Life<AgentSession> & Omit<AgentSettings, keyof AgentSource>
 
 interface AvatarValues {
   readonly state: AvatarState

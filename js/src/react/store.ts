@@ -20,7 +20,7 @@ export interface Access {
 type Needs<Name extends keyof Access> = { [Needed in Name]: NonNullable<Access[Needed]> }
 
 /** Which agent to use: at least one of `widgetId`, `token` and `init`. */
-export type Place = Access & (Needs<"widgetId"> | Needs<"token"> | Needs<"init">)
+export type AgentSource = Access & (Needs<"widgetId"> | Needs<"token"> | Needs<"init">)
 
 /** The options of a hook besides those of its session. */
 export interface Life<Session> {
