@@ -21,11 +21,46 @@ import (
 	"github.com/agentruntime/agentruntime/runtime/signaling"
 )
 
-// network joins a session's sockets to a server in one bubble of virtual time.
-type network struct {
+// pipes is the listener of a server that is reached without sockets of the system, so that
+// both sides are in one bubble of virtual time.
+type pipes struct {
 	accept chan net.Conn
-	closed sync.Once
-	over   chan struct{} // closed with the test
+	closed chan struct{}
+	once   sync.Once
+}
+
+func newPipes() *pipes { return &pipes{accept: make(chan net.Conn), closed: make(chan struct{})} }
+
+// connect returns the client's end of a new connection.
+func (p *pipes) connect() (net.Conn, error) {
+	near, far := net.Pipe()
+	select {
+	case p.accept <- far:
+		return near, nil
+	case <-p.closed:
+		return nil, net.ErrClosed
+	}
+}
+
+func (p *pipes) Accept() (net.Conn, error) {
+	select {
+	case c := <-p.accept:
+		return c, nil
+	case <-p.closed:
+		return nil, net.ErrClosed
+	}
+}
+
+func (p *pipes) Close() error {
+	p.once.Do(func() { close(p.closed) })
+	return nil
+}
+
+func (p *pipes) Addr() net.Addr { return &net.TCPAddr{} }
+
+// network joins a session's sockets to a server.
+type network struct {
+	*pipes
 
 	mu    sync.Mutex
 	down  chan struct{} // closed at the end of the outage; nil without one
@@ -39,17 +74,19 @@ func (n *network) dial(context.Context, string, string) (net.Conn, error) {
 	n.mu.Unlock()
 	if down != nil {
 		if hang {
-			<-n.over // a packet that was lost is not sent again
+			<-n.closed // a packet that was lost is not sent again
 			return nil, net.ErrClosed
 		}
 		return nil, errors.New("no route to host")
 	}
-	near, far := net.Pipe()
+	c, err := n.connect()
+	if err != nil {
+		return nil, err
+	}
 	n.mu.Lock()
-	n.conns = append(n.conns, near)
-	n.mu.Unlock()
-	n.accept <- far
-	return near, nil
+	defer n.mu.Unlock()
+	n.conns = append(n.conns, c)
+	return c, nil
 }
 
 // cut ends every connection, and refuses new ones or leaves them hanging for that long.
@@ -68,22 +105,6 @@ func (n *network) cut(hang bool, length time.Duration) {
 		n.down = nil
 	})
 }
-
-// Accept, Close and Addr make n the server's listener.
-func (n *network) Accept() (net.Conn, error) {
-	c, open := <-n.accept
-	if !open {
-		return nil, net.ErrClosed
-	}
-	return c, nil
-}
-
-func (n *network) Close() error {
-	n.closed.Do(func() { close(n.accept) })
-	return nil
-}
-
-func (n *network) Addr() net.Addr { return &net.TCPAddr{} }
 
 // serve plays the service's part of the handshake. Every event is also given to heard.
 func serve(_ context.Context, c *socketio.Session, heard func(socketio.Event)) {
@@ -127,7 +148,7 @@ func TestOutagesOfTheWholeWindow(t *testing.T) {
 }
 
 func outage(t *testing.T, length time.Duration, hang, online bool) {
-	n := &network{accept: make(chan net.Conn), over: make(chan struct{})}
+	n := &network{pipes: newPipes()}
 	server := socketio.NewServer(socketio.ServerOptions{Recovery: socketio.DefaultRecovery, Serve: func(ctx context.Context, c *socketio.Session) {
 		serve(ctx, c, func(socketio.Event) {})
 	}})
@@ -190,6 +211,5 @@ func outage(t *testing.T, length time.Duration, hang, online bool) {
 	s.Close()
 	_ = host.Close()
 	_ = server.Close()
-	close(n.over)
 	<-hosted
 }

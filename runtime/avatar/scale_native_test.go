@@ -8,6 +8,8 @@ import (
 	"flag"
 	"fmt"
 	"math"
+	"net"
+	"net/http"
 	"os"
 	"slices"
 	"strings"
@@ -55,8 +57,12 @@ func (a *arrivals) peak(window time.Duration) int {
 	return most
 }
 
-// distant is the service of the sessions of one bubble. Everything but the WebSocket is real.
+// distant is the service of the sessions of one bubble. Everything but the network is real.
 type distant struct {
+	*pipes
+	host   http.Server
+	client *http.Client // opens the sessions' WebSockets
+
 	mu        sync.Mutex
 	server    *socketio.Server
 	clients   []*socketio.Session
@@ -68,28 +74,46 @@ type distant struct {
 }
 
 func newDistant() *distant {
-	d := &distant{}
+	d := &distant{pipes: newPipes()}
 	d.server = socketio.NewServer(socketio.ServerOptions{Recovery: time.Minute, Serve: d.serve})
+	d.host.Handler = http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		d.mu.Lock()
+		server := d.server
+		d.mu.Unlock()
+		server.ServeHTTP(w, r)
+	})
+	d.client = &http.Client{Transport: &http.Transport{DisableKeepAlives: true, DialContext: d.dialContext}}
 	return d
 }
 
-// reach is one attempt to connect a socket.
-func (d *distant) reach(ctx context.Context) (*socketio.Server, error) {
+// Close ends the service with its connections.
+func (d *distant) Close() {
+	_ = d.server.Close()
+	_ = d.host.Close()
+}
+
+// dialContext is one attempt to connect a socket.
+func (d *distant) dialContext(context.Context, string, string) (net.Conn, error) {
 	d.mu.Lock()
-	defer d.mu.Unlock()
+	away, hang, reached := d.away, d.hang, d.reached
+	d.mu.Unlock()
 	switch {
-	case !d.away:
-		if d.reached != nil {
-			d.reached()
+	case !away:
+		if reached != nil {
+			reached()
 		}
-		return d.server, nil
-	case d.hang:
-		d.mu.Unlock()
-		<-ctx.Done()
-		d.mu.Lock()
-		return nil, ctx.Err()
+		return d.connect()
+	case hang:
+		<-d.closed
+		return nil, net.ErrClosed
 	}
 	return nil, errors.New("connection refused")
+}
+
+// dial is the [socketio.Dial] of the sessions.
+func (d *distant) dial(url string, o socketio.ClientOptions) (socketio.Socket, error) {
+	o.HTTPClient = d.client
+	return socketio.NewClient(url, o)
 }
 
 func (d *distant) serve(ctx context.Context, c *socketio.Session) {
@@ -265,16 +289,20 @@ func TestScale(t *testing.T) {
 
 func simulate(t *testing.T, first int, all []*simulation) {
 	d := newDistant()
+	hosted := make(chan struct{})
+	go func() {
+		defer close(hosted)
+		_ = d.host.Serve(d.pipes)
+	}()
 	sessions := make([]*Session, bubble)
 	for i := range sessions {
 		s, err := New(Options{
-			StickyID: fmt.Sprintf("client%010d", first+i), Limits: signaling.Limits{HealthTick: time.Hour},
+			ConversationURL: "http://localhost",
+			StickyID:        fmt.Sprintf("client%010d", first+i), Limits: signaling.Limits{HealthTick: time.Hour},
 			Media: instead(&fakeMedia{}),
 			Options: session.Options{
 				Token: "token", ThreadID: "thread", GenieURL: new("https://brain.example"),
-				HTTPClient: fakeservice.Reach(d, func(url string, o socketio.ClientOptions) (socketio.Socket, error) {
-					return socketio.NewLocalClient(url, o, d.reach)
-				}),
+				HTTPClient: fakeservice.Reach(d, d.dial),
 			},
 		})
 		if err != nil {
@@ -306,7 +334,8 @@ func simulate(t *testing.T, first int, all []*simulation) {
 	for _, s := range sessions {
 		s.Close()
 	}
-	_ = d.server.Close()
+	d.Close()
+	<-hosted
 }
 
 // writeTable puts the table into the docs.
