@@ -19,13 +19,11 @@ import (
 	"flag"
 	"fmt"
 	"log"
-	"os"
-	"os/exec"
-	"runtime"
 	"sync"
 	"time"
 
 	"github.com/agentruntime/agentruntime/bench/figures"
+	"github.com/agentruntime/agentruntime/bench/service"
 	"github.com/agentruntime/agentruntime/internal/localservice"
 	"github.com/agentruntime/agentruntime/runtime/avatar"
 )
@@ -48,24 +46,15 @@ func run(ctx context.Context) (err error) {
 	together := flag.Bool("together", false, "service and viewers share all cores")
 	file := flag.String("json", "", "`file` for the rows")
 	flag.Parse()
-	if runtime.NumCPU() < 2 && !*together {
-		return errors.New("the service and the viewers need a core each; -together shares one")
-	}
-
-	dir, err := os.MkdirTemp("", "bench-")
+	process, err := service.Start(ctx, endless(), !*together,
+		"-voice", *voice, "-max-calls", fmt.Sprint(2**most)) // it grants three quarters of them to one address
 	if err != nil {
 		return err
 	}
-	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
-	service, err := startService(ctx, dir, *most, *voice, !*together)
-	if err != nil {
-		return err
-	}
-	defer func() { err = errors.Join(err, service.stop()) }()
+	defer func() { err = errors.Join(err, process.Stop()) }()
 	if !*together {
-		others := fmt.Sprintf("1-%d", runtime.NumCPU()-1)
-		if out, err := exec.CommandContext(ctx, "taskset", "-acp", others, fmt.Sprint(os.Getpid())).CombinedOutput(); err != nil {
-			return fmt.Errorf("keep the viewers off the first core: %w: %s", err, out)
+		if err := service.KeepOff(ctx); err != nil {
+			return err
 		}
 	}
 
@@ -75,7 +64,7 @@ func run(ctx context.Context) (err error) {
 			c.Close()
 		}
 	}()
-	idle, err := service.measure(ctx)
+	idle, err := measure(ctx, process)
 	if err != nil {
 		return err
 	}
@@ -83,18 +72,18 @@ func run(ctx context.Context) (err error) {
 	log.Print("| --- | --- | --- | --- | --- | --- | --- | --- |")
 	var carried load
 	for len(clients) < *most {
-		added, err := connectAll(ctx, service.info, min(*step, *most-len(clients)))
+		added, err := connectAll(ctx, process.Info, min(*step, *most-len(clients)))
 		clients = append(clients, added...)
 		if err != nil {
 			return err
 		}
 		l := load{sessions: float64(len(clients))}
-		if err := l.measure(ctx, service, idle, *settle, *duration); err != nil {
+		if err := l.measure(ctx, process, idle, *settle, *duration); err != nil {
 			return err
 		}
 		log.Print(l.line())
 		if l.late > tolerated { // measured again, because speech may still have been synthesized in advance
-			if err := l.measure(ctx, service, idle, *settle, *duration); err != nil {
+			if err := l.measure(ctx, process, idle, *settle, *duration); err != nil {
 				return err
 			}
 			log.Print(l.line())
