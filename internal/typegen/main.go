@@ -2,7 +2,8 @@
 // comments of the events that sessions emit, of a turn in text and of the options, as syntax
 // trees, and the table of error codes. It writes js/src/generated/events.ts, js/src/generated/settings.ts,
 // js/src/generated/names.ts and js/src/generated/codes.ts (the TypeScript types, and the tables with which options
-// are checked), js/src/generated/regions.ts (the addresses of the services), docs/events.md, docs/options.md and docs/errors.md, and the list of options
+// are checked), js/src/generated/regions.ts (the addresses of the services), js/src/generated/methods.ts (the names of
+// the methods that a page can call), docs/events.md, docs/options.md and docs/errors.md, and the list of options
 // of example/playground.
 //
 // Run it with go generate ./runtime/event.
@@ -23,6 +24,7 @@ const (
 	optionsDocFile = "docs/options.md"
 	namesFile      = "js/src/generated/names.ts"
 	regionsFile    = "js/src/generated/regions.ts"
+	methodsFile    = "js/src/generated/methods.ts"
 	codesFile      = "js/src/generated/codes.ts"
 	codesDocFile   = "docs/errors.md"
 	playgroundFile = "example/playground/declared.js"
@@ -83,8 +85,12 @@ func generate(root string) (map[string]string, error) {
 	if err != nil {
 		return nil, err
 	}
+	methods, err := methodsText(m)
+	if err != nil {
+		return nil, err
+	}
 	return map[string]string{
-		regionsFile: regions, playgroundFile: playground,
+		regionsFile: regions, methodsFile: methods, playgroundFile: playground,
 		typesFile: text, docFile: doc, optionsTypes: options, optionsDocFile: optionsDoc,
 		namesFile: names, codesFile: codeTypes() + timings, codesDocFile: codesDoc(),
 	}, nil

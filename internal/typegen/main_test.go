@@ -5,6 +5,7 @@ import (
 	"path/filepath"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 )
@@ -95,5 +96,31 @@ func TestEveryEventOfTheContractIsDeclared(t *testing.T) {
 	slices.Sort(names)
 	if compact := slices.Compact(slices.Clone(names)); len(compact) != len(names) {
 		t.Errorf("two types have one name: %v", names)
+	}
+}
+
+// TestMethodsAreThoseOfThePrograms checks that each kind of object has the methods that its
+// function declares, and that those which all kinds of session declare are named once.
+func TestMethodsAreThoseOfThePrograms(t *testing.T) {
+	files, err := generate(root)
+	if err != nil {
+		t.Fatal(err)
+	}
+	text := files[methodsFile]
+	for name, want := range map[string]string{
+		"SessionMethods": "setToken", "AvatarMethods": "startMic", "ChatMethods": "streamText", "AgentMethods": "switchMode", "ProgramMethods": "threadAll",
+	} {
+		_, rest, _ := strings.Cut(text, "interface "+name+" ")
+		if body, _, _ := strings.Cut(rest, "\n}\n"); !strings.Contains(body, strconv.Quote(want)) {
+			t.Errorf("%s has no %s: %s", name, want, body)
+		}
+	}
+	for _, shared := range []string{"connect", "disconnect", "properties"} {
+		if n := strings.Count(text, strconv.Quote(shared)); n != 1 {
+			t.Errorf("%s is named %d times", shared, n)
+		}
+	}
+	if _, err := methodsText(&module{root: root, packages: map[string]*pkg{"internal/page": {}}}); err == nil {
+		t.Error("no error for a package without methods")
 	}
 }

@@ -23,12 +23,13 @@ type module struct {
 
 // pkg contains the declarations of one package.
 type pkg struct {
-	dir    string
-	types  map[string]*decl
-	consts map[string][]string    // values of string constants, by the name of their type
-	lists  map[string][]string    // literals in lists of strings, by the name of the list's variable
-	tables map[string][][2]string // keys and values of maps from strings to variables, by the name of the map
-	names  map[string]string      // names of events, by the name of their type
+	dir     string
+	types   map[string]*decl
+	consts  map[string][]string    // values of string constants, by the name of their type
+	lists   map[string][]string    // literals in lists of strings, by the name of the list's variable
+	tables  map[string][][2]string // keys and values of maps from strings to variables, by the name of the map
+	names   map[string]string      // names of events, by the name of their type
+	methods map[string]methodNames // names in literals of type Methods, by the name of the function around them
 }
 
 // decl is one type.
@@ -59,7 +60,7 @@ func (m *module) load(dir string) (*pkg, error) {
 	if err != nil {
 		return nil, err
 	}
-	p := &pkg{dir: dir, types: map[string]*decl{}, consts: map[string][]string{}, lists: map[string][]string{}, tables: map[string][][2]string{}, names: map[string]string{}}
+	p := &pkg{dir: dir, types: map[string]*decl{}, consts: map[string][]string{}, lists: map[string][]string{}, tables: map[string][][2]string{}, names: map[string]string{}, methods: map[string]methodNames{}}
 	m.packages[dir] = p
 	for _, e := range entries {
 		ours, err := page.MatchFile(filepath.Join(m.root, dir), e.Name())
@@ -84,6 +85,9 @@ func (p *pkg) add(file *ast.File) {
 			if name, ok := returned(d.(*ast.FuncDecl)); ok {
 				p.names[typ] = name
 			}
+		}
+		if f, ok := d.(*ast.FuncDecl); ok {
+			p.addMethods(f)
 		}
 		g, ok := d.(*ast.GenDecl)
 		if !ok {

@@ -1,8 +1,11 @@
 // Uses that must not compile: `npm run check` fails when one of them does compile. Nothing
 // here is run.
 import { type AgentError, AgentSession, appInit, AvatarSession, ChatSession, converse, load, MIC_ERROR_CODES, visitor, type ErrorCode } from "../src/index.js"
+import type { Program } from "../src/core/program.js"
+import type { ProgramObject } from "../src/core/programobject.js"
 import type { AgentAvatarElement } from "../src/element.js"
 import type { AvatarState, ChatState, Transcript } from "../src/generated/events.js"
+import type { AgentMethods, AvatarMethods, ChatMethods } from "../src/generated/methods.js"
 import { AgentAvatar, AgentChat, useAgentSession, useAvatarSession, useChatSession } from "../src/react.js"
 
 export async function wrong(face: AvatarSession, chat: ChatSession, agent: AgentSession, either: AvatarSession | ChatSession, error: AgentError, element: AgentAvatarElement): Promise<void> {
@@ -174,6 +177,34 @@ export async function wrong(face: AvatarSession, chat: ChatSession, agent: Agent
   agent.onToolCall("open", ({ page }) => page)
   // @ts-expect-error 71: the same, with a schema
   face.onToolCall("open", ({ page }) => page, { page: { type: "str", required: true } })
+}
+
+/** Calls of the Go program, whose methods the generator names (js/src/generated/methods.ts). */
+export async function wrongCalls(face: ProgramObject<AvatarMethods>, chat: ProgramObject<ChatMethods>, agent: ProgramObject<AgentMethods>, program: Program, error: AgentError): Promise<void> {
+  // @ts-expect-error 72: a name that is misspelt
+  face.callSync("unmut")
+  // @ts-expect-error 73: of a method that returns a promise
+  await face.call("startMicrophone", undefined)
+  // @ts-expect-error 74: of one that returns a sequence
+  chat.stream("streamTexts", undefined)
+  // @ts-expect-error 75: a method that returns at once, awaited
+  await face.call("mute", undefined)
+  // @ts-expect-error 76: and the other way round
+  face.callSync("startMic")
+  // @ts-expect-error 77: a method of another kind of session
+  chat.callSync("mute")
+  // @ts-expect-error 78: of the transport's
+  agent.callSync("interrupt")
+  // @ts-expect-error 79: calls to be withdrawn
+  face.withdraw("prepared", error)
+  // @ts-expect-error 80: a call without a session
+  await program.call((go) => go.threadsList(undefined))
+  // These are right.
+  face.callSync("setToken", "t")
+  face.withdraw("prepare", error)
+  await agent.call("switchMode", undefined, "chat")
+  chat.stream("streamText", undefined, "hi")
+  await program.call((go) => go.threadList(undefined))
 }
 
 /** Compiles only with true for two types that are the same. */

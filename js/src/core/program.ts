@@ -1,5 +1,6 @@
 import { makeGlue, type Go } from "agentruntime:glue"
 import { AgentError, localError, messageOf, withCause } from "./errors.js"
+import type { ProgramMethods } from "../generated/methods.js"
 import { Rest, splitOf, type RestSource } from "./rest.js"
 import { resume, rewind, startedIn } from "./started.js"
 
@@ -15,25 +16,10 @@ export interface Exports extends Record<AsyncExport, Async>, Record<StreamExport
 }
 
 /** Calls without a session that return a promise. */
-export type AsyncExport =
-  | "appInit"
-  | "converseOnce"
-  | "threadList"
-  | "threadGet"
-  | "threadRename"
-  | "threadDelete"
-  | "threadTranscript"
-  | "threadSetAnalysis"
-  | "threadClearAnalysis"
-  | "messageList"
-  | "messageGet"
-  | "messageShare"
-  | "feedbackAdd"
-  | "followupsSuggested"
-  | "assistantStatus"
+export type AsyncExport = ProgramMethods["async"]
 
 /** Calls without a session that return a sequence. */
-export type StreamExport = "converse" | "threadAll" | "messageAll"
+export type StreamExport = ProgramMethods["stream"]
 
 type Async = (signal: AbortSignal | undefined, ...args: object[]) => Promise<unknown>
 

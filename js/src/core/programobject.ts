@@ -1,4 +1,5 @@
 import { AgentError, cancelled, checkSignal, localError } from "./errors.js"
+import type { MethodNames, SessionMethods } from "../generated/methods.js"
 import { optionsOf, type PlainOptions } from "./options.js"
 import type { Exports, Methods, Program } from "./program.js"
 import { onAbort, type CallOptions } from "./signals.js"
@@ -42,13 +43,14 @@ interface PendingCall {
 
 /**
  * The TypeScript side of an object of the Go program. Calls made before the program
- * is loaded wait, and run in order once it is.
+ * is loaded wait, and run in order once it is. `Own` names the methods that objects of its
+ * kind have besides those of every session.
  *
  * The program never releases the JavaScript functions that it got, so they refer to this
  * object by weak references only. When the page drops the owner, this object is
  * collected with it, and the object in the program is disposed.
  */
-export class ProgramObject {
+export class ProgramObject<Own extends MethodNames = MethodNames> {
   /** Cleared after use, because the options hold the token. */
   #factory: Factory | undefined
   #owner: Owner | undefined
@@ -107,7 +109,7 @@ export class ProgramObject {
    * Calls a method that returns at once. Does nothing after the object has ended, but
    * throws if its holder has ended it.
    */
-  callSync(method: string, ...args: unknown[]): unknown {
+  callSync(method: SessionMethods["sync"] | Own["sync"], ...args: unknown[]): unknown {
     if (this.#gone && this.#holder) throw this.#gone
     if (this.#gone) return undefined
     this.#runPending()
@@ -117,7 +119,7 @@ export class ProgramObject {
   }
 
   /** Calls a method that returns a promise. */
-  async call<T>(method: string, options: CallOptions | null | undefined, ...args: unknown[]): Promise<T> {
+  async call<T>(method: SessionMethods["async"] | Own["async"], options: CallOptions | null | undefined, ...args: unknown[]): Promise<T> {
     const { signal } = optionsOf(options)
     return this.#whenPresent(method, signal, (program) =>
       program.call(() => this.#methods?.[method]?.(signal ?? undefined, ...args) as Promise<T>, signal),
@@ -128,7 +130,7 @@ export class ProgramObject {
    * Iterates over the sequence that a method returns. The method is called for the first
    * `next()`; disposing this object ends the iteration with code `aborted`.
    */
-  stream<T>(method: string, signal: AbortSignal | undefined, ...args: unknown[]): AsyncIterableIterator<T> {
+  stream<T>(method: Own["stream"], signal: AbortSignal | undefined, ...args: unknown[]): AsyncIterableIterator<T> {
     const open = async (program: Program) => sourceOf<T>(program, this.#invoke(method, args) as Methods, () => this.#gone)
     return pull(() => this.#whenPresent(method, undefined, open), signal)
   }
@@ -163,7 +165,7 @@ export class ProgramObject {
   }
 
   /** Rejects the calls of a method that still wait for the program. */
-  withdraw(method: string, reason: AgentError): void {
+  withdraw(method: SessionMethods["async"] | Own["async"], reason: AgentError): void {
     const withdrawn = this.#queue.filter((call) => call.method === method)
     this.#queue = this.#queue.filter((call) => call.method !== method)
     for (const call of withdrawn) call.reject?.(reason)

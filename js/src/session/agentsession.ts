@@ -5,6 +5,7 @@ import { ChatSession } from "./chatsession.js"
 import type { AgentEvents, AgentMode, AgentSnapshot, AgentState, ChatTurn, SessionStats, Timings } from "../generated/events.js"
 import { AgentError, localError } from "../core/errors.js"
 import { fullProgram, load } from "./full.js"
+import type { AgentMethods } from "../generated/methods.js"
 import { optionsOf, type PlainOptions } from "../core/options.js"
 import type { Methods, Program } from "../core/program.js"
 import { ProgramObject } from "../core/programobject.js"
@@ -52,7 +53,7 @@ type Transports = Partial<Record<AgentMode, AvatarSession | ChatSession>>
  * Errors are `AgentError`s: switch on their `code` (docs/errors.md). Attach listeners
  * before `connect()`: events are not replayed.
  */
-export class AgentSession extends Session<AgentSessionEvents, AgentSnapshot> {
+export class AgentSession extends Session<AgentSessionEvents, AgentSnapshot, AgentMethods> {
   readonly #transports: Transports
 
   /**
@@ -225,13 +226,13 @@ function initial(plain: PlainAgent): AgentSnapshot {
 }
 
 /** Makes the object of a session. It stores each transport in `transports` before that connects, the first one at once. */
-function objectOf(options: PlainAgent, transports: Transports, find: () => Promise<Program>, makers = ownTransports): ProgramObject {
+function objectOf(options: PlainAgent, transports: Transports, find: () => Promise<Program>, makers = ownTransports): ProgramObject<AgentMethods> {
   // Only the first transport needs plain options: the properties of a later one are read
   // from the program at once.
   const show = (mode: AgentMode, held: ProgramObject, plain: PlainOptions = {}) => {
     transports[mode] = makers[mode](held, plain)
   }
-  const object = new ProgramObject({
+  const object = new ProgramObject<AgentMethods>({
     find,
     options,
     open: (go, options, dispatch, object) => {

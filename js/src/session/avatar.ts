@@ -17,6 +17,7 @@ import {
   type Warning,
 } from "../generated/events.js"
 import { fullProgram, load } from "./full.js"
+import type { AvatarMethods } from "../generated/methods.js"
 import { optionsOf, type PlainOptions } from "../core/options.js"
 import { ProgramObject } from "../core/programobject.js"
 import { Session, withCallbacks, type DisconnectOptions } from "./session.js"
@@ -40,7 +41,7 @@ interface Elements {
  * Errors are `AgentError`s: switch on their `code` (docs/errors.md). Attach listeners
  * before `connect()`: events are not replayed.
  */
-export class AvatarSession extends Session<AvatarEvents, Snapshot> {
+export class AvatarSession extends Session<AvatarEvents, Snapshot, AvatarMethods> {
   /** The elements that were bound last, used while no runtime is running. */
   #elements: Elements = {}
   /** The page may change a text before it is sent. */
@@ -59,8 +60,8 @@ export class AvatarSession extends Session<AvatarEvents, Snapshot> {
   /** Throws `bad_request`, `validation_error`, `unknown_capability`, `insecure_transport` or `wrong_token_scope` for bad options. */
   constructor(options: AvatarOptions)
   /** @internal */
-  constructor(from: AvatarOptions | ProgramObject, plain: PlainOptions)
-  constructor(from: AvatarOptions | ProgramObject, plain = plainAvatar(from)) {
+  constructor(from: AvatarOptions | ProgramObject<AvatarMethods>, plain: PlainOptions)
+  constructor(from: AvatarOptions | ProgramObject<AvatarMethods>, plain = plainAvatar(from)) {
     super(initial(plain), from instanceof ProgramObject ? from : objectOf(plain))
     const { videoEl = null, audioEl = null } = plain as Elements
     this.#elements = { videoEl, audioEl }
@@ -100,7 +101,7 @@ export class AvatarSession extends Session<AvatarEvents, Snapshot> {
   disconnect(options?: DisconnectOptions): void {
     const { final = true, reason } = optionsOf(options)
     const withdrawn = localError("connect_failed", "the session was disconnected")
-    for (const method of ["connect", "prepare"]) this.object.withdraw(method, withdrawn)
+    for (const method of ["connect", "prepare"] as const) this.object.withdraw(method, withdrawn)
     this.object.callSync("disconnect", { final, reason })
     if (this.object.pending) this.leaveEarly()
   }
@@ -521,8 +522,8 @@ function watchDevices(weak: WeakRef<AvatarSession>): () => void {
   return unwatch
 }
 
-function objectOf(options: PlainOptions): ProgramObject {
-  return new ProgramObject({ find: fullProgram, options, open: (go, options, dispatch, object) => go.avatarSession(withCallbacks(options, object), dispatch) })
+function objectOf(options: PlainOptions): ProgramObject<AvatarMethods> {
+  return new ProgramObject<AvatarMethods>({ find: fullProgram, options, open: (go, options, dispatch, object) => go.avatarSession(withCallbacks(options, object), dispatch) })
 }
 
 /** The properties until the runtime is loaded. */

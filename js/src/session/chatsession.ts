@@ -3,6 +3,7 @@ import { plainChat, type ChatOptions, type TurnOptions } from "./chatoptions.js"
 import type { ChatEvents, ChatSnapshot, ChatState, ChatTurn, Kickoff, Segment } from "../generated/events.js"
 import { localError } from "../core/errors.js"
 import { chatProgram } from "../core/load.js"
+import type { ChatMethods } from "../generated/methods.js"
 import { optionsOf, type PlainOptions } from "../core/options.js"
 import { ProgramObject } from "../core/programobject.js"
 import { Session, withCallbacks, type DisconnectOptions } from "./session.js"
@@ -16,15 +17,15 @@ import type { CallOptions } from "../core/signals.js"
  * Errors are `AgentError`s: switch on their `code` (docs/errors.md). Attach listeners
  * before `connect()`: events are not replayed.
  */
-export class ChatSession extends Session<ChatEvents, ChatSnapshot> {
+export class ChatSession extends Session<ChatEvents, ChatSnapshot, ChatMethods> {
   /** `connect` was called: later calls wait for the program to load. */
   #connectCalled = false
 
   /** Throws `bad_request`, `validation_error`, `unknown_capability`, `insecure_transport` or `wrong_token_scope` for bad options. */
   constructor(options: ChatOptions)
   /** @internal */
-  constructor(from: ChatOptions | ProgramObject, plain: PlainOptions)
-  constructor(from: ChatOptions | ProgramObject, plain = plainChat(from)) {
+  constructor(from: ChatOptions | ProgramObject<ChatMethods>, plain: PlainOptions)
+  constructor(from: ChatOptions | ProgramObject<ChatMethods>, plain = plainChat(from)) {
     super(initial(plain), from instanceof ProgramObject ? from : objectOf(plain))
   }
 
@@ -126,7 +127,7 @@ export class ChatSession extends Session<ChatEvents, ChatSnapshot> {
 
   // --- Internals
 
-  protected override get live(): ProgramObject {
+  protected override get live(): ProgramObject<ChatMethods> {
     return this.#connectCalled && !this.object.present ? this.object : super.live
   }
 
@@ -147,8 +148,8 @@ export class ChatSession extends Session<ChatEvents, ChatSnapshot> {
   }
 }
 
-function objectOf(options: PlainOptions): ProgramObject {
-  return new ProgramObject({ find: chatProgram, options, open: (go, options, dispatch, object) => go.chatSession(withCallbacks(options, object), dispatch) })
+function objectOf(options: PlainOptions): ProgramObject<ChatMethods> {
+  return new ProgramObject<ChatMethods>({ find: chatProgram, options, open: (go, options, dispatch, object) => go.chatSession(withCallbacks(options, object), dispatch) })
 }
 
 /** The properties until the runtime is loaded. */

@@ -4,6 +4,7 @@ import { SessionEmitter } from "../core/emitter.js"
 import { localError, type AgentError } from "../core/errors.js"
 import type { OAuthRequired, ToolCall } from "../generated/events.js"
 import { loadRest } from "../core/load.js"
+import type { MethodNames, SessionMethods } from "../generated/methods.js"
 import { type argTypes, checkConversationKind, checkSchema, plainVars, tokenOf, type PlainOptions, type RequestVars, type Token } from "../core/options.js"
 import type { Recording, RecordOptions } from "../record.js"
 import type { Callback, ProgramObject } from "../core/programobject.js"
@@ -86,19 +87,20 @@ const active = new Set<unknown>()
 // Older browsers lack it, and a computed member needs a value.
 const asyncDispose: typeof Symbol.asyncDispose = Symbol.asyncDispose ?? Symbol.for("Symbol.asyncDispose")
 
-/** The base class of all sessions. `Values` are the properties of a session. */
+/** The base class of all sessions. `Values` are the properties of a session, `Own` names the methods that the program has for its kind only. */
 export abstract class Session<
   Events extends { stateChange: unknown; error: unknown; ended: unknown },
   Values extends { state: string },
+  Own extends MethodNames = MethodNames,
 > extends SessionEmitter<Events> {
-  readonly #object: ProgramObject
+  readonly #object: ProgramObject<Own>
   /** The properties before the runtime is loaded, and after it has ended. */
   #last: Values
   #disposing: Promise<void> | undefined
   /** The events that the program was last asked to leave out. */
   #omitted: string[] = []
 
-  constructor(initial: Values, object: ProgramObject) {
+  constructor(initial: Values, object: ProgramObject<Own>) {
     super()
     this.#last = initial
     this.#object = object
@@ -197,12 +199,12 @@ export abstract class Session<
   }
 
   /** The session of the Go program. */
-  protected get object(): ProgramObject {
+  protected get object(): ProgramObject<Own> {
     return this.#object
   }
 
   /** The same, for calls that need a connected session. Throws `invalid_state` when it is not connected. */
-  protected get live(): ProgramObject {
+  protected get live(): ProgramObject<Own> {
     if (!this.#object.present) throw localError("invalid_state", `the session is ${this.#last.state}, not connected`)
     return this.#object
   }
@@ -258,7 +260,7 @@ export abstract class Session<
   }
 
   /** Calls a method, and keeps the session from being collected until it has settled. */
-  protected async callActive(method: string, options: CallOptions | undefined): Promise<void> {
+  protected async callActive(method: SessionMethods["async"] | Own["async"], options: CallOptions | undefined): Promise<void> {
     active.add(this)
     try {
       await this.#object.call(method, options)
@@ -268,7 +270,7 @@ export abstract class Session<
   }
 
   /** Calls a method, or does nothing after the session has ended. */
-  protected callUnlessGone(method: string, ...args: unknown[]): void {
+  protected callUnlessGone(method: SessionMethods["sync"] | Own["sync"], ...args: unknown[]): void {
     if (this.#object.present || this.#object.pending) this.#object.callSync(method, ...args)
   }
 
@@ -296,7 +298,7 @@ export abstract class Session<
     this.#stopped(true)
   }
 
-  #register(method: string, handler: (...args: never[]) => unknown, args: (callback: Callback["call"]) => unknown[]): () => void {
+  #register(method: SessionMethods["sync"], handler: (...args: never[]) => unknown, args: (callback: Callback["call"]) => unknown[]): () => void {
     const { id, call, release } = this.#object.callback(handler)
     this.#object.callSync(method, id, ...args(call))
     return () => {
