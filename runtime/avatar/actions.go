@@ -201,7 +201,7 @@ func (s *Session) countTool() {
 	if *s.opts.RecoverFromSpiral && question != "" {
 		s.recovery.question = question
 	}
-	s.lose(toolSpiral, detail{reason: "tool_spiral_hard_limit"})
+	s.handle(toolSpiral, cause{reason: "tool_spiral_hard_limit"})
 }
 
 // askAgain sends the question that a tool spiral left unanswered again, after the opening.

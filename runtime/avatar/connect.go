@@ -44,7 +44,7 @@ func cutShort(cause error) *fault.Error {
 
 func (s *Session) connect(done chan error) {
 	switch {
-	case s.situation() == starting:
+	case s.decisionPhase() == starting:
 		s.running.joiners = append(s.running.joiners, done)
 		return
 	case s.phase != idle && s.phase != disconnected:
@@ -278,20 +278,20 @@ func (s *Session) attemptEnds(p *procedure, l *connection, err error) {
 	case s.phase == rebuilding:
 		s.rebuildEnds(p, l, err)
 	case err == nil:
-		s.lose(attemptDone, detail{conn: l})
+		s.handle(attemptDone, cause{conn: l})
 	case s.mayRenew(err):
-		s.lose(tokenRefused, detail{err: err})
+		s.handle(tokenRefused, cause{err: err})
 	default:
-		s.lose(attemptFailed, detail{err: err})
+		s.handle(attemptFailed, cause{err: err})
 	}
 }
 
-func (s *Session) connectFailed(d detail) {
+func (s *Session) connectFailed(c cause) {
 	p := s.running
 	s.running = nil
-	e := fault.From(d.err)
+	e := fault.From(c.err)
 	if e.Code == fault.InternalError {
-		e = fault.New(fault.ConnectFailed, "connecting failed").InPhase(fault.PhaseConnect).Wrap(d.err)
+		e = fault.New(fault.ConnectFailed, "connecting failed").InPhase(fault.PhaseConnect).Wrap(c.err)
 	}
 	e.WithTimings(s.timings)
 	s.tearDown(nil)
@@ -305,12 +305,12 @@ func (s *Session) connectFailed(d detail) {
 	p.finish(e)
 }
 
-func (s *Session) connectDone(d detail) {
+func (s *Session) connectDone(c cause) {
 	s.recovery.renewed = false
 	p := s.running
 	s.running = nil
-	s.disclose(d.conn)
-	s.approve(d.conn)
+	s.disclose(c.conn)
+	s.approve(c.conn)
 	s.setPhase(live)
 	s.mark(phaseConnected)
 	s.core.Emit(event.ConnectTimings(s.timings))

@@ -105,7 +105,7 @@ func run(t *testing.T, o Options, f func(r *rig)) {
 			t.Fatal(err)
 		}
 		r.Session = s
-		s.recovery.observe = func(from phase, what loss, to phase) { checkDecision(t, from, what, to) }
+		s.recovery.observe = func(from phase, on trigger, to phase) { checkDecision(t, from, on, to) }
 		defer func() {
 			s.Disconnect(session.DisconnectOptions{})
 			synctest.Wait()
@@ -123,13 +123,13 @@ func run(t *testing.T, o Options, f func(r *rig)) {
 }
 
 // checkDecision compares what a session did after a loss with its decisions.
-func checkDecision(t *testing.T, from phase, what loss, to phase) {
-	step, decided := decide(from, what)
+func checkDecision(t *testing.T, from phase, on trigger, to phase) {
+	step, decided := decide(from, on)
 	switch {
 	case !decided && to != from:
-		t.Errorf("%s, %s: the session is %s, though nothing is decided", from, what, to)
+		t.Errorf("%s, %s: the session is %s, though nothing is decided", from, on, to)
 	case decided && !slices.Contains(step.to, to):
-		t.Errorf("%s, %s: the session is %s, decided is %v", from, what, to, step.to)
+		t.Errorf("%s, %s: the session is %s, decided is %v", from, on, to, step.to)
 	}
 }
 

@@ -27,7 +27,7 @@ func (s *Session) receive(l *connection, ev socketio.Event) {
 		l.attempt = ev.Attempt
 		s.core.Emit(event.ConnectivityChanged{Channel: "socket", State: string(event.ReconnectRetry), Attempt: ev.Attempt, MaxAttempts: s.maxAttempts(ev.Attempt)})
 	case socketio.ReconnectFailed:
-		s.lose(socketSpent, detail{})
+		s.handle(socketSpent, cause{})
 	case socketio.Message:
 		s.message(l, ev)
 	}
@@ -36,7 +36,7 @@ func (s *Session) receive(l *connection, ev socketio.Event) {
 // message handles one event of protocol §4. Unknown events are ignored.
 func (s *Session) message(l *connection, ev socketio.Event) {
 	if e := fatal(ev); e != nil {
-		s.lose(serviceFatal, detail{fatal: e})
+		s.handle(serviceFatal, cause{fatal: e})
 		return
 	}
 	switch ev.Name {
@@ -47,7 +47,7 @@ func (s *Session) message(l *connection, ev socketio.Event) {
 	case signaling.ASRError:
 		if s.running == nil { // otherwise the handshake reports it
 			s.core.Log("warn", "the service lost the microphone: "+converse.Clean(decode[signaling.PeerError](ev).Error), nil)
-			s.lose(peerLost, detail{channel: event.ChannelASR, reason: "error"})
+			s.handle(peerLost, cause{channel: event.ChannelASR, reason: "error"})
 		}
 	case signaling.ASRServerCandidate:
 		if l.up != nil {

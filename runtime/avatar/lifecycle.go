@@ -162,7 +162,7 @@ func (s *Session) onNetwork(online bool) { s.core.Work.Post(func() { s.network(o
 
 // network reacts to the browser's events online and offline (protocol §8.5).
 func (s *Session) network(online bool) {
-	if !*s.opts.NetworkAware || s.situation() == outside {
+	if !*s.opts.NetworkAware || s.decisionPhase() == outside {
 		return
 	}
 	state := event.NetworkOffline
@@ -171,7 +171,7 @@ func (s *Session) network(online bool) {
 	}
 	s.core.Emit(event.ConnectivityChanged{Channel: "network", State: string(state)})
 	if online {
-		s.lose(networkBack, detail{})
+		s.handle(networkBack, cause{})
 	}
 }
 
@@ -229,7 +229,7 @@ func (s *Session) Pause() error {
 
 // pauseExpired notes that the service freed the media (protocol §7.9).
 func (s *Session) pauseExpired() {
-	s.lose(pauseOver, detail{})
+	s.handle(pauseOver, cause{})
 }
 
 // Resume ends a pause. After an expired pause the media are made again, within
@@ -275,7 +275,7 @@ func (s *Session) resume(done chan error) {
 }
 
 // remakeMedia resumes a session without a call that waits for it.
-func (s *Session) remakeMedia(detail) { s.rebuildMedia(s.conn, nil) }
+func (s *Session) remakeMedia(cause) { s.rebuildMedia(s.conn, nil) }
 
 func (s *Session) rebuildMedia(l *connection, done chan error) {
 	s.setPhase(resuming)
@@ -300,19 +300,19 @@ func (s *Session) rebuildMedia(l *connection, done chan error) {
 	})
 }
 
-func (s *Session) resumeFailed(d detail) {
+func (s *Session) resumeFailed(c cause) {
 	p := s.running
 	s.running = nil
-	e := fault.From(d.err)
+	e := fault.From(c.err)
 	if e.Code == fault.InternalError {
-		e = fault.New(fault.ResumeFailed, "the session could not be resumed").Wrap(d.err)
+		e = fault.New(fault.ResumeFailed, "the session could not be resumed").Wrap(c.err)
 	}
 	p.finish(e)
 	s.end(e, "resume_failed")
 }
 
-func (s *Session) mediaResumed(d detail) {
-	l := d.conn
+func (s *Session) mediaResumed(c cause) {
+	l := c.conn
 	p := s.running
 	s.running = nil
 	l.released = false

@@ -127,14 +127,14 @@ func (s *Session) peer(c event.Channel) *peerHealth {
 }
 
 func (s *Session) peerLost(c event.Channel, state string) {
-	s.lose(peerLost, detail{channel: c, reason: state})
+	s.handle(peerLost, cause{channel: c, reason: state})
 }
 
 // repairLost mends a peer.
-func (s *Session) repairLost(d detail) { s.repair(d.channel, d.reason) }
+func (s *Session) repairLost(c cause) { s.repair(c.channel, c.reason) }
 
 // repairPeers mends every peer that is down.
-func (s *Session) repairPeers(detail) {
+func (s *Session) repairPeers(cause) {
 	for channel, p := range s.recovery.peers {
 		switch {
 		case p.repairReason != "":
@@ -225,7 +225,7 @@ func (s *Session) peerRepaired(l *connection, c event.Channel, method, state str
 		return
 	}
 	s.core.Emit(event.ConnectivityChanged{Channel: string(c), State: string(event.RecoverFailed), Detail: err.Error()})
-	d := detail{channel: c, state: state, reason: fmt.Sprintf("media %s %s", c, state), err: err}
+	why := cause{channel: c, state: state, reason: fmt.Sprintf("media %s %s", c, state), err: err}
 	if c == event.ChannelSTV {
 		// With the pause since the repair before: a browser that finds no way ends a repair at once.
 		r := &s.recovery
@@ -238,15 +238,15 @@ func (s *Session) peerRepaired(l *connection, c event.Channel, method, state str
 	}
 	switch {
 	case errors.Is(err, fault.STVSessionGone):
-		d.reason = fmt.Sprintf("stv session gone (%d)", fault.From(err).Status)
-		s.lose(repairFailed, d)
+		why.reason = fmt.Sprintf("stv session gone (%d)", fault.From(err).Status)
+		s.handle(repairFailed, why)
 	case c == event.ChannelSTV && s.recovery.dark > s.opts.Limits.MediaLost:
-		s.lose(mediaGone, d)
+		s.handle(mediaGone, why)
 	case s.recovery.rebuilt[c]:
-		s.lose(repairVain, d)
+		s.handle(repairVain, why)
 	default:
 		s.markRebuilt(c)
-		s.lose(repairFailed, d)
+		s.handle(repairFailed, why)
 	}
 }
 
@@ -300,7 +300,7 @@ func (s *Session) stopWatching() {
 // (protocol §8.5).
 func (s *Session) tick() {
 	s.recovery.health = s.core.After(s.opts.Limits.HealthTick, s.tick)
-	if s.situation() != live || s.conn.released {
+	if s.decisionPhase() != live || s.conn.released {
 		return
 	}
 	for channel, p := range s.recovery.peers {
@@ -347,7 +347,7 @@ func (s *Session) checkVideo(l *connection, st media.Stats) {
 	r.stalls++
 	r.videoSince = now
 	if r.stalls > maxStalls {
-		s.lose(repairFailed, detail{channel: event.ChannelSTV, reason: "video stalled"})
+		s.handle(repairFailed, cause{channel: event.ChannelSTV, reason: "video stalled"})
 		return
 	}
 	s.peerLost(event.ChannelSTV, string(event.Stalled))

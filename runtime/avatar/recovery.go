@@ -13,7 +13,7 @@ import (
 )
 
 // This file decides what happens after a loss: of the socket, of a peer, of the network, of an
-// attempt to make them again (protocol §8). All code that detects a loss calls [Session.lose].
+// attempt to make them again (protocol §8). All code that detects a loss calls [Session.handle].
 // The decisions are data, which the diagram of docs/resilience.md shows. What they do about the
 // socket and the session follows below, what they do about a peer is in mediahealth.go.
 
@@ -24,8 +24,8 @@ const (
 	paused   = phase("paused")   // live and paused, or announced
 )
 
-// situation returns the phase by which the decisions are looked up.
-func (s *Session) situation() phase {
+// decisionPhase returns the phase by which the decisions are looked up.
+func (s *Session) decisionPhase() phase {
 	switch s.phase {
 	case preparing, connecting:
 		return starting
@@ -42,31 +42,31 @@ func (s *Session) situation() phase {
 	return outside
 }
 
-// loss is what happened to a session: something was lost, or a loss ended.
-type loss string
+// trigger is what happened to a session: something was lost, or a loss ended.
+type trigger string
 
 const (
-	socketDropped loss = "socket dropped"                // it reconnects by itself
-	socketClosed  loss = "socket closed"                 // for good, by the service
-	socketKept    loss = "socket recovered"              // it is back, and the service kept the session
-	socketNew     loss = "session lost"                  // the socket is back, but the service no longer has the session
-	socketSpent   loss = "no attempts left"              // to connect the socket
-	tokenRefused  loss = "token refused"                 // and the application has a function for a new one
-	socketRefused loss = "socket refused"                // the service refuses the connection
-	windowCloses  loss = "window closing"                // the time without a socket is almost up
-	windowOver    loss = "window over"                   // the time without a socket is up
-	networkBack   loss = "network back"                  // the browser is online again
-	peerLost      loss = "peer lost"                     // a peer has no network, or no bytes come
-	repairFailed  loss = "repair failed"                 // a peer can't be mended in place
-	repairVain    loss = "repair failed after a rebuild" // which did not mend the peer either
-	mediaGone     loss = "no picture for too long"       // though it was rebuilt
-	toolSpiral    loss = "tool spiral"                   // the brain calls tools and nothing else
-	serviceFatal  loss = "fatal event"                   // the service ends the session with a reason
-	pauseOver     loss = "pause expired"                 // the service released the media
-	attemptFailed loss = "attempt failed"                // of a connect, rebuild or resume
-	attemptFatal  loss = "attempt forbidden"             // by a fatal event, or a token that was refused
-	attemptsSpent loss = "attempts failed"               // the last rebuild failed
-	attemptDone   loss = "attempt succeeded"             // of a connect, rebuild or resume
+	socketDropped trigger = "socket dropped"                // it reconnects by itself
+	socketClosed  trigger = "socket closed"                 // for good, by the service
+	socketKept    trigger = "socket recovered"              // it is back, and the service kept the session
+	socketNew     trigger = "session lost"                  // the socket is back, but the service no longer has the session
+	socketSpent   trigger = "no attempts left"              // to connect the socket
+	tokenRefused  trigger = "token refused"                 // and the application has a function for a new one
+	socketRefused trigger = "socket refused"                // the service refuses the connection
+	windowCloses  trigger = "window closing"                // the time without a socket is almost up
+	windowOver    trigger = "window over"                   // the time without a socket is up
+	networkBack   trigger = "network back"                  // the browser is online again
+	peerLost      trigger = "peer lost"                     // a peer has no network, or no bytes come
+	repairFailed  trigger = "repair failed"                 // a peer can't be mended in place
+	repairVain    trigger = "repair failed after a rebuild" // which did not mend the peer either
+	mediaGone     trigger = "no picture for too long"       // though it was rebuilt
+	toolSpiral    trigger = "tool spiral"                   // the brain calls tools and nothing else
+	serviceFatal  trigger = "fatal event"                   // the service ends the session with a reason
+	pauseOver     trigger = "pause expired"                 // the service released the media
+	attemptFailed trigger = "attempt failed"                // of a connect, rebuild or resume
+	attemptFatal  trigger = "attempt forbidden"             // by a fatal event, or a token that was refused
+	attemptsSpent trigger = "attempts failed"               // the last rebuild failed
+	attemptDone   trigger = "attempt succeeded"             // of a connect, rebuild or resume
 )
 
 // action is what the session does about it, in the words of the diagram.
@@ -90,14 +90,14 @@ const (
 	endSession    action = "end"
 )
 
-// step is a decision: what is done about a loss in a situation, by which function, and the
-// situation afterwards. If to has two, the second is that of a paused session.
+// step is a decision: what is done about a trigger in a phase, by which function, and the
+// phase afterwards. If to has two, the second is that of a paused session.
 type step struct {
-	from phase
-	what loss
-	do   action
-	to   targets
-	by   func(*Session, detail)
+	from  phase
+	on    trigger
+	do    action
+	to    targets
+	apply func(*Session, cause)
 }
 
 type targets []phase
@@ -170,24 +170,24 @@ var decisions = [...]step{
 	{resuming, attemptDone, goOn, targets{live}, (*Session).mediaResumed},
 }
 
-// table is decisions. The functions of the rows reach [Session.lose], so that Go could not
-// initialise a table that lose refers to.
+// table is decisions. The functions of the rows reach [Session.handle], so that Go could not
+// initialise a table that handle refers to.
 var table []step
 
 func init() { table = decisions[:] }
 
-// decide returns the step for a loss, and whether there is one.
-func decide(from phase, what loss) (step, bool) {
+// decide returns the step for a trigger, and whether there is one.
+func decide(from phase, on trigger) (step, bool) {
 	for _, step := range table {
-		if step.from == from && step.what == what {
+		if step.from == from && step.on == on {
 			return step, true
 		}
 	}
 	return step{}, false
 }
 
-// detail describes a loss. Which fields are set depends on the loss.
-type detail struct {
+// cause describes what happened. Which fields are set depends on the trigger.
+type cause struct {
 	from   phase // always set
 	conn   *connection
 	reason string       // for events
@@ -198,33 +198,33 @@ type detail struct {
 	state   string        // of the peer, repairFailed
 }
 
-// lose carries out the decision for what in the present situation, if there is one.
-func (s *Session) lose(what loss, d detail) {
-	d.from = s.situation()
-	step, decided := decide(d.from, what)
+// handle carries out the decision for a trigger in the present phase, if there is one.
+func (s *Session) handle(on trigger, c cause) {
+	c.from = s.decisionPhase()
+	step, decided := decide(c.from, on)
 	if decided {
-		step.by(s, d)
+		step.apply(s, c)
 	}
 	if s.recovery.observe != nil {
-		s.recovery.observe(d.from, what, s.situation())
+		s.recovery.observe(c.from, on, s.decisionPhase())
 	}
 	if step.do == goOn && s.conn != nil && s.conn.downReason != "" {
 		// The socket dropped during the attempt and is still down.
-		s.lose(socketDropped, detail{reason: string(s.conn.downReason)})
+		s.handle(socketDropped, cause{reason: string(s.conn.downReason)})
 	}
 }
 
 // rememberLost leaves a repair for the time when the session is live again.
-func (s *Session) rememberLost(d detail) { s.peer(d.channel).repairReason = d.state }
+func (s *Session) rememberLost(c cause) { s.peer(c.channel).repairReason = c.state }
 
 // noteReleased notes that the service released the media of a paused session.
-func (s *Session) noteReleased(detail) {
+func (s *Session) noteReleased(cause) {
 	s.conn.released = true
 	s.conn.approved = false
 }
 
 // reportFatal reports why the service ends the session; it closes the socket next.
-func (s *Session) reportFatal(d detail) { s.core.Emit(event.Failed{Error: d.fatal}) }
+func (s *Session) reportFatal(c cause) { s.core.Emit(event.Failed{Error: c.fatal}) }
 
 // cut ends the connect, rebuild or resume under way.
 func (s *Session) cut(e *fault.Error) {
@@ -233,43 +233,43 @@ func (s *Session) cut(e *fault.Error) {
 	}
 }
 
-func (s *Session) cutLost(detail) {
+func (s *Session) cutLost(cause) {
 	s.cut(fault.New(fault.ConnectFailed, "the connection was lost during the handshake").InPhase(fault.PhaseConnect).WithRetryable(true))
 }
 
-func (s *Session) cutClosed(d detail) {
-	s.cut(fault.New(fault.ConnectFailed, "the connection was closed: "+d.reason).InPhase(fault.PhaseConnect).WithRetryable(true))
+func (s *Session) cutClosed(c cause) {
+	s.cut(fault.New(fault.ConnectFailed, "the connection was closed: "+c.reason).InPhase(fault.PhaseConnect).WithRetryable(true))
 }
 
-func (s *Session) cutUnreachable(d detail) {
-	s.cut(fault.New(fault.ConnectFailed, "the service can't be reached").InPhase(fault.PhaseServerConnect).Wrap(d.err).WithRetryable(d.err == nil))
+func (s *Session) cutUnreachable(c cause) {
+	s.cut(fault.New(fault.ConnectFailed, "the service can't be reached").InPhase(fault.PhaseServerConnect).Wrap(c.err).WithRetryable(c.err == nil))
 }
 
-func (s *Session) cutRefused(d detail) { s.cut(refusal(d.err)) }
+func (s *Session) cutRefused(c cause) { s.cut(refusal(c.err)) }
 
 // endWith ends a session that can't go on, with the error that says why.
 func (s *Session) endWith(e *fault.Error) { s.end(e, string(e.Code)) }
 
-func (s *Session) endClosed(d detail) { s.end(nil, d.reason) }
+func (s *Session) endClosed(c cause) { s.end(nil, c.reason) }
 
-func (s *Session) endRefused(d detail) { s.endWith(refusal(d.err)) }
+func (s *Session) endRefused(c cause) { s.endWith(refusal(c.err)) }
 
-func (s *Session) endForbidden(d detail) { s.endWith(fault.From(d.err)) }
+func (s *Session) endForbidden(c cause) { s.endWith(fault.From(c.err)) }
 
-func (s *Session) endUnreachable(d detail) {
-	s.endWith(fault.New(fault.ReconnectFailed, "the connection could not be made again; connect again to go on").InPhase(fault.PhaseReconnect).Wrap(d.err))
+func (s *Session) endUnreachable(c cause) {
+	s.endWith(fault.New(fault.ReconnectFailed, "the connection could not be made again; connect again to go on").InPhase(fault.PhaseReconnect).Wrap(c.err))
 }
 
-func (s *Session) endLate(d detail) {
-	s.endWith(fault.New(fault.ReconnectTimeout, "the connection did not come back in time; connect again to go on").InPhase(fault.PhaseReconnect).Wrap(d.err))
+func (s *Session) endLate(c cause) {
+	s.endWith(fault.New(fault.ReconnectTimeout, "the connection did not come back in time; connect again to go on").InPhase(fault.PhaseReconnect).Wrap(c.err))
 }
 
-func (s *Session) endUnbuilt(d detail) {
-	s.endWith(fault.New(fault.ReconnectFailed, "the session could not be rebuilt; connect again to go on").InPhase(fault.PhaseReconnect).Wrap(d.err))
+func (s *Session) endUnbuilt(c cause) {
+	s.endWith(fault.New(fault.ReconnectFailed, "the session could not be rebuilt; connect again to go on").InPhase(fault.PhaseReconnect).Wrap(c.err))
 }
 
-func (s *Session) endDark(d detail) {
-	s.endWith(fault.New(fault.MediaRecoverFailed, "the picture did not come back; connect again, on another network if it is still missing, or continue in text").InPhase(fault.PhaseReconnect).Wrap(d.err).WithRetryable(true))
+func (s *Session) endDark(c cause) {
+	s.endWith(fault.New(fault.MediaRecoverFailed, "the picture did not come back; connect again, on another network if it is still missing, or continue in text").InPhase(fault.PhaseReconnect).Wrap(c.err).WithRetryable(true))
 }
 
 // recoverable reports whether the socket reconnects by itself after reason
@@ -305,7 +305,7 @@ type recoveryState struct {
 	rebuilt    map[event.Channel]bool        // the session was rebuilt for it, and it has not worked since
 	last       map[event.Channel]media.Stats // for connectionQuality
 
-	observe func(from phase, what loss, to phase) // set by tests
+	observe func(from phase, on trigger, to phase) // set by tests
 }
 
 // socketDown handles a lost socket (protocol §8.2).
@@ -318,10 +318,10 @@ func (s *Session) socketDown(l *connection, reason socketio.Reason) {
 	}
 	s.core.Emit(change)
 	if !back {
-		s.lose(socketClosed, detail{reason: string(reason)})
+		s.handle(socketClosed, cause{reason: string(reason)})
 		return
 	}
-	s.lose(socketDropped, detail{reason: string(reason)})
+	s.handle(socketDropped, cause{reason: string(reason)})
 }
 
 // lastCall, spread to 1 to 2 s, is how long before the end of the window one more attempt
@@ -334,14 +334,14 @@ const (
 )
 
 // awaitSocket waits for a socket that is down to come back.
-func (s *Session) awaitSocket(d detail) {
+func (s *Session) awaitSocket(c cause) {
 	s.setPhase(offline)
 	attempt := max(1, s.conn.attempt)
-	s.core.Emit(event.Reconnecting{Reason: d.reason, Attempt: attempt, MaxAttempts: s.maxAttempts(attempt)})
+	s.core.Emit(event.Reconnecting{Reason: c.reason, Attempt: attempt, MaxAttempts: s.maxAttempts(attempt)})
 	s.stopWaiting()
-	s.recovery.window = s.core.After(s.opts.ReconnectWindow, func() { s.lose(windowOver, detail{}) })
+	s.recovery.window = s.core.After(s.opts.ReconnectWindow, func() { s.handle(windowOver, cause{}) })
 	if early := s.opts.ReconnectWindow - s.spread.recovery.Around(lastCall, lastCallSpread); early > 0 {
-		s.recovery.closing = s.core.After(early, func() { s.lose(windowCloses, detail{}) })
+		s.recovery.closing = s.core.After(early, func() { s.handle(windowCloses, cause{}) })
 	}
 }
 
@@ -370,7 +370,7 @@ const connectAttempts = 5
 func (s *Session) reconnects() bool { return *s.opts.MaxReconnectAttempts != 0 }
 
 // hurry reconnects a socket that is down, or begins the next rebuild, without waiting.
-func (s *Session) hurry(detail) {
+func (s *Session) hurry(cause) {
 	switch {
 	case s.conn != nil:
 		if s.conn.downReason != "" || !s.conn.opened {
@@ -394,11 +394,11 @@ func (s *Session) connectError(l *connection, err error) {
 	s.core.Emit(event.Failed{Error: fault.New(fault.SocketError, told).Wrap(err)})
 	switch {
 	case refused != nil && s.mayRenew(refused) && s.phase == offline:
-		s.lose(tokenRefused, detail{err: refused})
+		s.handle(tokenRefused, cause{err: refused})
 	case refused != nil: // during an attempt, attemptEnds handles the error
-		s.lose(socketRefused, detail{err: err})
-	case !s.reconnects(), !l.opened && s.situation() == starting && l.attempt >= connectAttempts:
-		s.lose(socketSpent, detail{err: err})
+		s.handle(socketRefused, cause{err: err})
+	case !s.reconnects(), !l.opened && s.decisionPhase() == starting && l.attempt >= connectAttempts:
+		s.handle(socketSpent, cause{err: err})
 	}
 }
 
@@ -409,7 +409,7 @@ func (s *Session) mayRenew(err error) bool {
 }
 
 // renewToken asks for a new token and begins the connect, the rebuild or the resume again.
-func (s *Session) renewToken(d detail) {
+func (s *Session) renewToken(c cause) {
 	s.recovery.renewed = true
 	p := newProcedure(nil)
 	if before := s.running; before != nil {
@@ -418,7 +418,7 @@ func (s *Session) renewToken(d detail) {
 		before.finish(nil)
 	}
 	s.running = p
-	switch d.from {
+	switch c.from {
 	case offline:
 		s.beginRebuild("the token was refused")
 	case resuming:
@@ -433,13 +433,13 @@ func (s *Session) renewToken(d detail) {
 			s.attemptEnds(p, nil, fault.New(fault.Unauthorized, "the service refused the token, and there is no new one; connect again with a new token").InPhase(fault.PhaseServerConnect).Wrap(err))
 		case p.ctx.Err() != nil:
 			s.attemptEnds(p, nil, context.Cause(p.ctx))
-		case d.from == starting:
+		case c.from == starting:
 			released := s.recovery.mediaReleased
 			s.core.Spawn(func() {
 				<-released
 				s.core.Work.Post(func() { s.connectNow(p) })
 			})
-		case d.from == resuming:
+		case c.from == resuming:
 			s.remake(p.limit(s.opts.Limits.Overall), false)
 		default:
 			p.finish(nil)
@@ -479,27 +479,27 @@ func (s *Session) socketUp(l *connection, recovered bool) {
 	switch {
 	case first:
 	case recovered:
-		s.lose(socketKept, detail{conn: l})
+		s.handle(socketKept, cause{conn: l})
 	default:
-		s.lose(socketNew, detail{conn: l})
+		s.handle(socketNew, cause{conn: l})
 	}
 }
 
 // socketRecovered continues the session that the service has kept.
-func (s *Session) socketRecovered(detail) {
+func (s *Session) socketRecovered(cause) {
 	s.stopWaiting()
 	s.setPhase(live)
 	s.outbox.flush()
 	s.core.Emit(event.Reconnected{Recovered: true})
-	s.repairPeers(detail{})
+	s.repairPeers(cause{})
 }
 
 // rebuildAll makes the whole session again on the same thread, keeping what the application
 // knows of it (protocol §8.4).
-func (s *Session) rebuildAll(d detail) { s.rebuild(d.reason, false) }
+func (s *Session) rebuildAll(c cause) { s.rebuild(c.reason, false) }
 
 // rebuildOnSame does the same on the socket that has just reconnected by itself.
-func (s *Session) rebuildOnSame(detail) { s.rebuild("socket recovery not available", true) }
+func (s *Session) rebuildOnSame(cause) { s.rebuild("socket recovery not available", true) }
 
 func (s *Session) rebuild(reason string, reuse bool) {
 	s.beginRebuild(reason)
@@ -602,25 +602,25 @@ func (s *Session) remakeOn(p *procedure, reuse bool) {
 // rebuildEnds ends one attempt of a rebuild.
 func (s *Session) rebuildEnds(p *procedure, l *connection, err error) {
 	if err != nil && s.mayRenew(err) {
-		s.lose(tokenRefused, detail{err: err})
+		s.handle(tokenRefused, cause{err: err})
 		return
 	}
 	s.running = nil
 	p.finish(nil)
 	switch {
 	case err == nil:
-		s.lose(attemptDone, detail{conn: l})
+		s.handle(attemptDone, cause{conn: l})
 	case fault.From(err).Code.Fatal(), errors.Is(err, fault.Unauthorized):
-		s.lose(attemptFatal, detail{err: err})
+		s.handle(attemptFatal, cause{err: err})
 	case s.recovery.attempt < s.opts.Limits.ColdAttempts:
-		s.lose(attemptFailed, detail{err: err})
+		s.handle(attemptFailed, cause{err: err})
 	default:
-		s.lose(attemptsSpent, detail{err: err})
+		s.handle(attemptsSpent, cause{err: err})
 	}
 }
 
-func (s *Session) rebuilt(d detail) {
-	l := d.conn
+func (s *Session) rebuilt(c cause) {
+	l := c.conn
 	s.recovery.renewed = false
 	s.approve(l)
 	s.setPhase(live)
@@ -632,12 +632,12 @@ func (s *Session) rebuilt(d detail) {
 	s.outbox.flush()
 }
 
-func (s *Session) retryRebuild(d detail) {
+func (s *Session) retryRebuild(c cause) {
 	s.releaseMedia()
 	s.drop() // late events of the failed attempt must not have an effect
 	s.recovery.attempt++
 	s.core.Emit(event.ConnectivityChanged{
-		Channel: "socket", State: string(event.ReconnectRetry), Detail: d.err.Error(),
+		Channel: "socket", State: string(event.ReconnectRetry), Detail: c.err.Error(),
 		Attempt: s.recovery.attempt, MaxAttempts: s.opts.Limits.ColdAttempts,
 	})
 	s.recovery.window = s.core.After(s.spread.recovery.Around(s.opts.Limits.ColdBackoff, 0.5), func() { s.rebuildAttempt(false) })

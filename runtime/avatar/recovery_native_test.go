@@ -10,11 +10,11 @@ import (
 	"testing"
 )
 
-// situations lists those that have decisions, in the order of the docs.
-var situations = []phase{starting, live, paused, offline, rebuilding, resuming}
+// phases lists those that have decisions, in the order of the docs.
+var phases = []phase{starting, live, paused, offline, rebuilding, resuming}
 
-// losses lists them in the order of the docs.
-var losses = []loss{
+// triggers lists them in the order of the docs.
+var triggers = []trigger{
 	socketDropped, socketClosed, socketKept, socketNew, socketSpent, tokenRefused, socketRefused, windowCloses, windowOver, networkBack,
 	peerLost, repairFailed, repairVain, mediaGone, toolSpiral, serviceFatal, pauseOver, attemptFailed, attemptFatal, attemptsSpent, attemptDone,
 }
@@ -29,11 +29,11 @@ func diagram() string {
 		}
 		return string(s)
 	}
-	for _, from := range situations {
-		var edges []string // in the order of the losses, one for each action and target
+	for _, from := range phases {
+		var edges []string // in the order of the triggers, one for each action and target
 		causes := map[string][]string{}
-		for _, what := range losses {
-			step, decided := decide(from, what)
+		for _, on := range triggers {
+			step, decided := decide(from, on)
 			if !decided {
 				continue
 			}
@@ -42,7 +42,7 @@ func diagram() string {
 				if causes[edge] == nil {
 					edges = append(edges, edge)
 				}
-				causes[edge] = append(causes[edge], string(what))
+				causes[edge] = append(causes[edge], string(on))
 			}
 		}
 		for _, edge := range edges {
@@ -65,31 +65,31 @@ func TestTheDiagramInTheDocsIsTheStateMachine(t *testing.T) {
 	}
 }
 
-// TestEveryDecisionIsDeclared: no situation, loss or target is missing from the lists, and
+// TestEveryDecisionIsDeclared: no phase, trigger or target is missing from the lists, and
 // none has two decisions.
 func TestEveryDecisionIsDeclared(t *testing.T) {
-	decided := map[phase]map[loss]bool{}
+	decided := map[phase]map[trigger]bool{}
 	for _, step := range decisions {
-		if !slices.Contains(situations, step.from) {
-			t.Errorf("the situation %q is not listed", step.from)
+		if !slices.Contains(phases, step.from) {
+			t.Errorf("the phase %q is not listed", step.from)
 		}
-		if !slices.Contains(losses, step.what) {
-			t.Errorf("the loss %q is not listed", step.what)
+		if !slices.Contains(triggers, step.on) {
+			t.Errorf("the trigger %q is not listed", step.on)
 		}
 		for _, to := range step.to {
-			if to != outside && !slices.Contains(situations, to) {
-				t.Errorf("%s, %s: unknown target %q", step.from, step.what, to)
+			if to != outside && !slices.Contains(phases, to) {
+				t.Errorf("%s, %s: unknown target %q", step.from, step.on, to)
 			}
 		}
-		if decided[step.from][step.what] {
-			t.Errorf("%s, %s: two decisions", step.from, step.what)
+		if decided[step.from][step.on] {
+			t.Errorf("%s, %s: two decisions", step.from, step.on)
 		}
 		if decided[step.from] == nil {
-			decided[step.from] = map[loss]bool{}
+			decided[step.from] = map[trigger]bool{}
 		}
-		decided[step.from][step.what] = true
+		decided[step.from][step.on] = true
 	}
-	if len(decided) != len(situations) {
-		t.Errorf("decisions for %d situations of %d", len(decided), len(situations))
+	if len(decided) != len(phases) {
+		t.Errorf("decisions for %d phases of %d", len(decided), len(phases))
 	}
 }

@@ -205,7 +205,7 @@ func capabilitiesOf(c *signaling.Configuration) Capabilities {
 }
 
 // phase is where a session is, in the detail that the session needs. Its public [State] and the
-// key of the decisions ([Session.situation]) are derived from it.
+// key of the decisions ([Session.decisionPhase]) are derived from it.
 type phase string
 
 // The phases. Those without a comment of their own are the state of the same name.
