@@ -164,7 +164,7 @@ func (s *Session) socketOptions() socketio.ClientOptions {
 		ReconnectTimeout:  reconnectTimeout,
 		ReconnectDelay:    s.opts.ReconnectionDelay,
 		ReconnectDelayMax: s.opts.ReconnectionDelayMax,
-		Random:            s.spread.socket.Next,
+		Random:            s.jitter.socket.Next,
 	}
 }
 
@@ -470,7 +470,7 @@ func (s *Session) WaitForCapacity(ctx context.Context, wait, poll time.Duration)
 	if token == "" {
 		return nil, fault.New(fault.InvalidState, "the session has no token")
 	}
-	socket, err := s.dial(s.opts.ConversationURL, socketio.ClientOptions{Query: s.query(), Auth: auth(token), Random: s.spread.socket.Next})
+	socket, err := s.dial(s.opts.ConversationURL, socketio.ClientOptions{Query: s.query(), Auth: auth(token), Random: s.jitter.socket.Next})
 	if err != nil {
 		return nil, fault.From(err)
 	}
@@ -512,7 +512,7 @@ func (s *Session) WaitForCapacity(ctx context.Context, wait, poll time.Duration)
 			}
 			next := poll
 			if first {
-				next = s.spread.capacity.Around(poll, 0.5)
+				next = s.jitter.capacity.Apply(poll, 0.5)
 			}
 			first = false
 			again.Reset(next)
@@ -545,7 +545,7 @@ func (s *Session) askCapacityAgain(l *connection, available bool) {
 	}
 	wait := capacityBackoff[min(l.refusals, len(capacityBackoff)-1)]
 	l.refusals++
-	wait = s.spread.capacity.Around(wait, capacityJitter)
+	wait = s.jitter.capacity.Apply(wait, capacityJitter)
 	l.capacity.Stop()
 	l.capacity = s.core.After(wait, func() {
 		if s.conn == l && s.phase == connecting {

@@ -323,7 +323,7 @@ func TestConnectWaitsForARunningPreparation(t *testing.T) {
 
 func TestWaitForCapacityPolls(t *testing.T) {
 	const stickyID = "client0000000001"
-	polls := session.NewSpread(stickyID, "capacity").Around(5*second, 0.5) + 5*second // the first is the session's own
+	polls := session.NewJitter(stickyID, "capacity").Apply(5*second, 0.5) + 5*second // the first is the session's own
 	run(t, Options{StickyID: stickyID}, func(r *rig) {
 		asked := 0
 		r.service.Answer[signaling.CheckAvailability] = func(s *fakeservice.Socket, _ fakeservice.Event) {

@@ -82,7 +82,7 @@ func (s *Session) openMedia() {
 	s.engine = media.New(media.Config{
 		HTTPClient:             o.HTTPClient,
 		Limits:                 o.Limits,
-		Random:                 s.spread.media.Next,
+		Random:                 s.jitter.media.Next,
 		TURNServer:             o.TURNServerURL,
 		TURNCredentials:        o.TURNCredentials,
 		ICEServers:             o.ICEServers,

@@ -324,13 +324,13 @@ func (s *Session) socketDown(l *connection, reason socketio.Reason) {
 	s.handle(socketDropped, cause{reason: string(reason)})
 }
 
-// lastCall, spread to 1 to 2 s, is how long before the end of the window one more attempt
+// lastCall, with jitter 1 to 2 s, is how long before the end of the window one more attempt
 // begins at once: the wait between attempts, or an attempt without a reply, must not use up the
-// rest of the window. It is spread because after a failure of the service the windows of all
+// rest of the window. It has jitter because after a failure of the service the windows of all
 // its clients end at the same moment.
 const (
 	lastCall       = 1500 * time.Millisecond
-	lastCallSpread = 1.0 / 3
+	lastCallJitter = 1.0 / 3
 )
 
 // awaitSocket waits for a socket that is down to come back.
@@ -340,7 +340,7 @@ func (s *Session) awaitSocket(c cause) {
 	s.core.Emit(event.Reconnecting{Reason: c.reason, Attempt: attempt, MaxAttempts: s.maxAttempts(attempt)})
 	s.stopWaiting()
 	s.recovery.window = s.core.After(s.opts.ReconnectWindow, func() { s.handle(windowOver, cause{}) })
-	if early := s.opts.ReconnectWindow - s.spread.recovery.Around(lastCall, lastCallSpread); early > 0 {
+	if early := s.opts.ReconnectWindow - s.jitter.recovery.Apply(lastCall, lastCallJitter); early > 0 {
 		s.recovery.closing = s.core.After(early, func() { s.handle(windowCloses, cause{}) })
 	}
 }
@@ -640,5 +640,5 @@ func (s *Session) retryRebuild(c cause) {
 		Channel: "socket", State: string(event.ReconnectRetry), Detail: c.err.Error(),
 		Attempt: s.recovery.attempt, MaxAttempts: s.opts.Limits.ColdAttempts,
 	})
-	s.recovery.window = s.core.After(s.spread.recovery.Around(s.opts.Limits.ColdBackoff, 0.5), func() { s.rebuildAttempt(false) })
+	s.recovery.window = s.core.After(s.jitter.recovery.Apply(s.opts.Limits.ColdBackoff, 0.5), func() { s.rebuildAttempt(false) })
 }

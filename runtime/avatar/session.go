@@ -99,7 +99,7 @@ type Session struct {
 
 	core session.Core // its queue owns the fields after snapshot
 
-	spread spread
+	jitter jitter
 
 	snapshot atomic.Pointer[Snapshot]
 
@@ -148,7 +148,7 @@ func New(o Options) (*Session, error) {
 	}
 	s.Conversation = s.core.Conversation()
 	s.core.Turns.Over = func() { s.media.WatchSpeech(false) }
-	s.spread = newSpread(s.sticky)
+	s.jitter = newJitter(s.sticky)
 	s.outbox.session = s
 	s.devices.volume = 1
 	s.devices.micOn = true
@@ -327,20 +327,20 @@ func (s *Session) setToken(token string) {
 // crashed ends this session after a bug in it.
 func (s *Session) crashed(e *fault.Error) { s.end(e, string(e.Code)) }
 
-// spread distributes over time what very many sessions would do at the same moment. The seed
+// jitter distributes over time what very many sessions would do at the same moment. The seed
 // is the session's sticky id, so that each has different times, which can be computed again.
-type spread struct {
-	socket   *session.Spread // attempts to reconnect the socket
-	recovery *session.Spread // the last attempt of the window, and the next rebuild
-	capacity *session.Spread // requests for a free avatar
-	media    *session.Spread // attempts of a subscription
+type jitter struct {
+	socket   *session.Jitter // attempts to reconnect the socket
+	recovery *session.Jitter // the last attempt of the window, and the next rebuild
+	capacity *session.Jitter // requests for a free avatar
+	media    *session.Jitter // attempts of a subscription
 }
 
-func newSpread(stickyID string) spread {
-	return spread{
-		socket:   session.NewSpread(stickyID, "socket"),
-		recovery: session.NewSpread(stickyID, "recovery"),
-		capacity: session.NewSpread(stickyID, "capacity"),
-		media:    session.NewSpread(stickyID, "media"),
+func newJitter(stickyID string) jitter {
+	return jitter{
+		socket:   session.NewJitter(stickyID, "socket"),
+		recovery: session.NewJitter(stickyID, "recovery"),
+		capacity: session.NewJitter(stickyID, "capacity"),
+		media:    session.NewJitter(stickyID, "media"),
 	}
 }

@@ -82,7 +82,7 @@ func TestQuestionsForAnAvatarAreSpread(t *testing.T) {
 func TestSocketsDrawFromTheStickyID(t *testing.T) {
 	run(t, Options{StickyID: "client0000000001"}, func(r *rig) {
 		r.mustConnect()
-		if got, want := r.service.Socket(0).Options().Random(), session.NewSpread("client0000000001", "socket").Next(); got != want {
+		if got, want := r.service.Socket(0).Options().Random(), session.NewJitter("client0000000001", "socket").Next(); got != want {
 			t.Errorf("got %v, want %v", got, want)
 		}
 	})

@@ -6,15 +6,15 @@ import (
 	"time"
 )
 
-// TestSpreadIsEachClientsOwn: the numbers of a client can be computed again, and those of ten
+// TestJitterIsEachClientsOwn: the numbers of a client can be computed again, and those of ten
 // thousand clients whose ids differ in little are different and evenly distributed.
-func TestSpreadIsEachClientsOwn(t *testing.T) {
-	again := NewSpread("client0000000007", "socket")
+func TestJitterIsEachClientsOwn(t *testing.T) {
+	again := NewJitter("client0000000007", "socket")
 	seen := map[float64]bool{}
 	var tenths [10]int
 	for i := range 10_000 {
-		s := NewSpread(fmt.Sprintf("client%010d", i), "socket")
-		first, second := s.Next(), s.Next()
+		j := NewJitter(fmt.Sprintf("client%010d", i), "socket")
+		first, second := j.Next(), j.Next()
 		if seen[first] || first == second {
 			t.Fatalf("client %d has the number of another, or one number only", i)
 		}
@@ -29,16 +29,16 @@ func TestSpreadIsEachClientsOwn(t *testing.T) {
 			t.Errorf("%d of 10,000 numbers are in tenth %d", n, i)
 		}
 	}
-	if NewSpread("a", "socket").Next() == NewSpread("a", "capacity").Next() {
+	if NewJitter("a", "socket").Next() == NewJitter("a", "capacity").Next() {
 		t.Error("two purposes have the same numbers")
 	}
 }
 
 func TestAround(t *testing.T) {
-	s := NewSpread("a", "b")
+	j := NewJitter("a", "b")
 	least, most := time.Hour, time.Duration(0)
 	for range 1000 {
-		wait := s.Around(time.Second, 0.5)
+		wait := j.Apply(time.Second, 0.5)
 		least, most = min(least, wait), max(most, wait)
 	}
 	if least < 500*time.Millisecond || least > 510*time.Millisecond || most < 1490*time.Millisecond || most > 1500*time.Millisecond {
