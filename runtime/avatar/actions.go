@@ -45,7 +45,7 @@ func (s *Session) inOrder(f func()) {
 // dropSegments drops the waiting segments when their server-side session is given up.
 func (s *Session) dropSegments() {
 	if s.actions.deciding != nil {
-		s.actions.deciding(cutShort(nil))
+		s.actions.deciding(canceled(nil))
 	}
 	s.actions = actionQueue{}
 	s.shown.widgets.Discard()

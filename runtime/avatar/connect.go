@@ -38,7 +38,7 @@ func (s *Session) Connect(ctx context.Context) error {
 	}
 }
 
-func cutShort(cause error) *fault.Error {
+func canceled(cause error) *fault.Error {
 	return fault.New(fault.ConnectFailed, "connecting was cancelled; call connect again").InPhase(fault.PhaseConnect).Wrap(cause).WithRetryable(true)
 }
 
@@ -334,7 +334,7 @@ func (s *Session) approve(l *connection) {
 // drop closes the present connection and everything that belongs to it.
 func (s *Session) drop() {
 	if s.conn != nil {
-		s.conn.hs.abort(cutShort(nil))
+		s.conn.hs.abort(canceled(nil))
 		s.conn.close()
 		s.use(nil)
 	}
@@ -436,7 +436,7 @@ func (s *Session) takePrepared() *connection {
 // cause.
 func (s *Session) dropPrepared(cause *fault.Error) {
 	if cause == nil {
-		cause = cutShort(nil)
+		cause = canceled(nil)
 	}
 	if l := s.takePrepared(); l != nil {
 		l.hs.abort(cause)

@@ -60,7 +60,7 @@ func (s *Session) disconnect(o session.DisconnectOptions) {
 	s.resetTurn()
 	s.core.Turns.Close()
 	s.outbox.settleAll()
-	s.tearDown(cutShort(nil))
+	s.tearDown(canceled(nil))
 	s.core.Token = ""
 	s.core.Audit("token.revoke", "ended", "forgotten")
 	s.setPhase(disconnected)
@@ -110,7 +110,7 @@ func (s *Session) tearDown(cause *fault.Error) {
 	s.recovery.renewed = false
 	if p := s.running; p != nil {
 		s.running = nil
-		p.finish(cutShort(causeOf(cause)))
+		p.finish(canceled(causeOf(cause)))
 	}
 	s.dropPrepared(nil)
 	s.drop()
