@@ -89,28 +89,28 @@ func (s *Session) connectNow(p *procedure) {
 		return
 	}
 	s.setPhase(connecting)
-	l := s.takePrepared()
-	if l == nil {
+	conn := s.takePrepared()
+	if conn == nil {
 		var err error
-		if l, err = s.open(); err != nil {
+		if conn, err = s.open(); err != nil {
 			s.attemptEnds(p, nil, err)
 			return
 		}
 	}
-	s.use(l)
-	if l.joined { // by Prepare, which emits nothing
-		s.announce(l)
+	s.use(conn)
+	if conn.joined { // by Prepare, which emits nothing
+		s.announce(conn)
 	}
-	for _, ev := range l.early {
-		s.receive(l, ev)
+	for _, ev := range conn.early {
+		s.receive(conn, ev)
 	}
-	l.early = nil
-	media := s.newMedia(l)
+	conn.early = nil
+	media := s.newMedia(conn)
 	p.limit(s.opts.Limits.Overall)
-	request := s.joinRequest(l.room)
+	request := s.joinRequest(conn.room)
 	s.core.Spawn(func() {
-		err := s.establish(p.ctx, l, plan{peers: media, join: &request, agent: true, first: true})
-		s.core.Work.Post(func() { s.attemptEnds(p, l, err) })
+		err := s.establish(p.ctx, conn, plan{peers: media, join: &request, agent: true, first: true})
+		s.core.Work.Post(func() { s.attemptEnds(p, conn, err) })
 	})
 }
 
@@ -170,18 +170,18 @@ func (s *Session) socketOptions() socketio.ClientOptions {
 
 // open dials the control socket and begins to read it.
 func (s *Session) open() (*connection, error) {
-	l := &connection{room: session.RandomID(roomIDLength)}
+	conn := &connection{room: session.RandomID(roomIDLength)}
 	options := s.socketOptions()
 	options.Query, options.Auth = s.query(), auth(s.core.Token)
 	socket, err := s.dial(s.opts.ConversationURL, options)
 	if err != nil {
 		return nil, err
 	}
-	l.socket = socket
-	l.hs = newHandshake(socket)
-	s.core.Running.Go(func() { s.read(socket, l.hs) })
+	conn.socket = socket
+	conn.hs = newHandshake(socket)
+	s.core.Running.Go(func() { s.read(socket, conn.hs) })
 	socket.Open()
-	return l, nil
+	return conn, nil
 }
 
 // read passes the socket's events to the queue, one at a time, so that a service that
@@ -222,13 +222,13 @@ func (s *Session) query() map[string]string {
 
 func auth(token string) any { return map[string]string{"token": token} }
 
-// close releases everything that l holds; it does not block.
-func (l *connection) close() {
-	l.capacity.Stop()
-	l.closeMedia()
+// close releases everything that conn holds; it does not block.
+func (conn *connection) close() {
+	conn.capacity.Stop()
+	conn.closeMedia()
 	// Closing waits for the socket's goroutines, and read may be waiting for the
 	// queue, on which close runs.
-	go l.socket.Close()
+	go conn.socket.Close()
 }
 
 // joinRequest returns the join request for the present state of the session.
@@ -257,28 +257,28 @@ func (s *Session) userAgent() string {
 	return s.opts.Page.UserAgent()
 }
 
-// use makes l the present connection; nil is none.
-func (s *Session) use(l *connection) {
-	s.conn = l
+// use makes conn the present connection; nil is none.
+func (s *Session) use(conn *connection) {
+	s.conn = conn
 	s.outbox.connectionChanged()
 }
 
 // announce emits streamReady, once per connection.
-func (s *Session) announce(l *connection) {
-	if s.conn == l && !l.announced {
-		l.announced = true
-		s.core.Emit(event.StreamReady{FinalURL: l.hello.FinalURL, AgentName: l.hello.AgentName, HostName: l.hello.HostName})
+func (s *Session) announce(conn *connection) {
+	if s.conn == conn && !conn.announced {
+		conn.announced = true
+		s.core.Emit(event.StreamReady{FinalURL: conn.hello.FinalURL, AgentName: conn.hello.AgentName, HostName: conn.hello.HostName})
 	}
 }
 
 // attemptEnds ends a connect, a rebuild or a resume.
-func (s *Session) attemptEnds(p *procedure, l *connection, err error) {
+func (s *Session) attemptEnds(p *procedure, conn *connection, err error) {
 	switch {
 	case s.running != p: // disconnected meanwhile
 	case s.phase == rebuilding:
-		s.rebuildEnds(p, l, err)
+		s.rebuildEnds(p, conn, err)
 	case err == nil:
-		s.handle(attemptDone, cause{conn: l})
+		s.handle(attemptDone, cause{conn: conn})
 	case s.mayRenew(err):
 		s.handle(tokenRefused, cause{err: err})
 	default:
@@ -321,12 +321,12 @@ func (s *Session) connectDone(c cause) {
 
 // approve lets the opening turn begin, unless the disclosure is not acknowledged
 // yet or the session is paused (protocol §2.11, §7.9).
-func (s *Session) approve(l *connection) {
-	if l.approved || s.gated() || s.life.paused {
+func (s *Session) approve(conn *connection) {
+	if conn.approved || s.gated() || s.life.paused {
 		return
 	}
-	l.approved = true
-	s.outbox.command(signaling.ApprovedPermissions, signaling.Approval{Room: l.room})
+	conn.approved = true
+	s.outbox.command(signaling.ApprovedPermissions, signaling.Approval{Room: conn.room})
 	s.mark(phaseApproved)
 	s.turn.hold() // the opening can't be interrupted
 }
@@ -367,7 +367,7 @@ func (s *Session) prepare(done chan error) {
 		s.preparing.joiners = append(s.preparing.joiners, done)
 		return
 	}
-	l, err := s.open()
+	conn, err := s.open()
 	if err != nil {
 		done <- fault.From(err)
 		return
@@ -375,16 +375,16 @@ func (s *Session) prepare(done chan error) {
 	p := newProcedure(nil).limit(s.opts.Limits.Overall)
 	p.joiners = []chan error{done}
 	s.preparing = p
-	s.prepared = l
-	l.down = s.media.NewSubscriber(s.notify(l))
-	request := s.joinRequest(l.room)
+	s.prepared = conn
+	conn.down = s.media.NewSubscriber(s.notify(conn))
+	request := s.joinRequest(conn.room)
 	s.core.Spawn(func() {
-		err := s.join(p.ctx, l, plan{join: &request})
-		s.core.Work.Post(func() { s.wasPrepared(p, l, err) })
+		err := s.join(p.ctx, conn, plan{join: &request})
+		s.core.Work.Post(func() { s.wasPrepared(p, conn, err) })
 	})
 }
 
-func (s *Session) wasPrepared(p *procedure, l *connection, err error) {
+func (s *Session) wasPrepared(p *procedure, conn *connection, err error) {
 	if s.preparing != p {
 		return
 	}
@@ -407,13 +407,13 @@ const maxEarly = 64
 // receivePrepared keeps the events of the service for the connect that takes the prepared
 // connection, and discards the connection when it is lost (protocol §2.8). Fatal
 // events are reported by the handshake.
-func (s *Session) receivePrepared(l *connection, ev socketio.Event) {
+func (s *Session) receivePrepared(conn *connection, ev socketio.Event) {
 	switch ev.Kind {
 	case socketio.Connected:
-		l.opened = true
+		conn.opened = true
 	case socketio.Message:
-		if len(l.early) < maxEarly {
-			l.early = append(l.early, ev)
+		if len(conn.early) < maxEarly {
+			conn.early = append(conn.early, ev)
 		}
 	case socketio.ConnectError:
 		if refused := refusal(ev.Err); refused != nil {
@@ -426,10 +426,10 @@ func (s *Session) receivePrepared(l *connection, ev socketio.Event) {
 
 // takePrepared hands the prepared connection over to a connect.
 func (s *Session) takePrepared() *connection {
-	l := s.prepared
+	conn := s.prepared
 	s.prepared = nil
 	s.expiry.Stop()
-	return l
+	return conn
 }
 
 // dropPrepared ends a preparation, finished or not. The calls that wait for it fail with
@@ -438,9 +438,9 @@ func (s *Session) dropPrepared(cause *fault.Error) {
 	if cause == nil {
 		cause = canceled(nil)
 	}
-	if l := s.takePrepared(); l != nil {
-		l.hs.abort(cause)
-		l.close()
+	if conn := s.takePrepared(); conn != nil {
+		conn.hs.abort(cause)
+		conn.close()
 	}
 	if p := s.preparing; p != nil {
 		s.preparing = nil
@@ -539,16 +539,16 @@ var capacityBackoff = [...]time.Duration{
 const capacityJitter = 0.15
 
 // askCapacityAgain asks again later while a connect waits for a free avatar.
-func (s *Session) askCapacityAgain(l *connection, available bool) {
+func (s *Session) askCapacityAgain(conn *connection, available bool) {
 	if available || s.phase != connecting {
 		return
 	}
-	wait := capacityBackoff[min(l.refusals, len(capacityBackoff)-1)]
-	l.refusals++
+	wait := capacityBackoff[min(conn.refusals, len(capacityBackoff)-1)]
+	conn.refusals++
 	wait = s.jitter.capacity.Apply(wait, capacityJitter)
-	l.capacity.Stop()
-	l.capacity = s.core.After(wait, func() {
-		if s.conn == l && s.phase == connecting {
+	conn.capacity.Stop()
+	conn.capacity = s.core.After(wait, func() {
+		if s.conn == conn && s.phase == connecting {
 			s.emit(signaling.CheckAvailability, signaling.Empty{})
 		}
 	})

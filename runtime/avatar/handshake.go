@@ -30,15 +30,15 @@ type plan struct {
 	first bool
 }
 
-// establish runs the handshake on l up to the approval. It runs outside the
+// establish runs the handshake on conn up to the approval. It runs outside the
 // queue and accesses the session only through it.
-func (s *Session) establish(ctx context.Context, l *connection, p plan) error {
-	if !l.joined {
-		if err := s.join(ctx, l, p); err != nil {
+func (s *Session) establish(ctx context.Context, conn *connection, p plan) error {
+	if !conn.joined {
+		if err := s.join(ctx, conn, p); err != nil {
 			return err
 		}
 	}
-	reply, err := l.hs.requestSession(ctx, l.room)
+	reply, err := conn.hs.requestSession(ctx, conn.room)
 	if err != nil {
 		return err
 	}
@@ -48,11 +48,11 @@ func (s *Session) establish(ctx context.Context, l *connection, p plan) error {
 	defer cancel(nil)
 	// The lanes do not watch the connection all the time, but a fatal event must
 	// end both at once.
-	defer context.AfterFunc(l.hs.ctx, func() { cancel(context.Cause(l.hs.ctx)) })()
+	defer context.AfterFunc(conn.hs.ctx, func() { cancel(context.Cause(conn.hs.ctx)) })()
 	lanes := []func(context.Context) error{
-		func(ctx context.Context) error { return s.connectMicrophone(ctx, l, p) },
+		func(ctx context.Context) error { return s.connectMicrophone(ctx, conn, p) },
 		func(ctx context.Context) error {
-			err := s.connectPicture(ctx, l, p, reply)
+			err := s.connectPicture(ctx, conn, p, reply)
 			if err != nil && errors.Is(ctx.Err(), context.DeadlineExceeded) {
 				return timeout("ConnectTimeout", fault.PhaseWHEP) // protocol §6.4
 			}
@@ -75,31 +75,31 @@ func (s *Session) establish(ctx context.Context, l *connection, p plan) error {
 			cancel(err)
 		}
 	}
-	if first == nil && l.hs.ctx.Err() != nil {
-		return context.Cause(l.hs.ctx) // the connection ended during the last step
+	if first == nil && conn.hs.ctx.Err() != nil {
+		return context.Cause(conn.hs.ctx) // the connection ended during the last step
 	}
 	return first
 }
 
 // join runs steps 1 to 3.
-func (s *Session) join(ctx context.Context, l *connection, p plan) error {
+func (s *Session) join(ctx context.Context, conn *connection, p plan) error {
 	limits := s.opts.Limits
 	if !p.reuse {
-		hello, err := l.hs.awaitHello(ctx, limits.ServerConnect)
+		hello, err := conn.hs.awaitHello(ctx, limits.ServerConnect)
 		if err != nil {
 			return err
 		}
-		l.hello = hello
+		conn.hello = hello
 		s.core.Work.Post(func() {
 			s.mark(phaseServerConnected)
-			s.announce(l)
+			s.announce(conn)
 		})
 	}
-	config, err := l.hs.join(ctx, limits, *p.join)
+	config, err := conn.hs.join(ctx, limits, *p.join)
 	if err != nil {
 		return err
 	}
-	l.joined = true
+	conn.joined = true
 	s.core.Work.Post(func() {
 		s.mark(phaseJoinComplete)
 		if s.config == nil { // a rebuild keeps the first (protocol §8.4)
@@ -110,13 +110,13 @@ func (s *Session) join(ctx context.Context, l *connection, p plan) error {
 }
 
 // connectMicrophone is lane A: the agent, then the microphone's peer.
-func (s *Session) connectMicrophone(ctx context.Context, l *connection, p plan) error {
+func (s *Session) connectMicrophone(ctx context.Context, conn *connection, p plan) error {
 	if p.agent {
-		if err := l.hs.awaitAgent(ctx, s.opts.Limits); err != nil {
+		if err := conn.hs.awaitAgent(ctx, s.opts.Limits); err != nil {
 			return err
 		}
 	}
-	if err := l.hs.startASR(ctx, s.opts.Limits, p.up); err != nil {
+	if err := conn.hs.startASR(ctx, s.opts.Limits, p.up); err != nil {
 		return err
 	}
 	s.core.Work.Post(func() {
@@ -127,18 +127,18 @@ func (s *Session) connectMicrophone(ctx context.Context, l *connection, p plan) 
 }
 
 // connectPicture is lane B: the picture, up to the playable gate.
-func (s *Session) connectPicture(ctx context.Context, l *connection, p plan, reply signaling.StvNewSessionReply) error {
+func (s *Session) connectPicture(ctx context.Context, conn *connection, p plan, reply signaling.StvNewSessionReply) error {
 	if audioOnly(reply) {
 		s.core.Work.Post(func() {
-			if s.conn == l && l.down == p.down { // made ahead of time, but not needed
-				l.down.Close()
-				l.down = nil
+			if s.conn == conn && conn.down == p.down { // made ahead of time, but not needed
+				conn.down.Close()
+				conn.down = nil
 			}
-			s.mediaReady(l, event.MediaReady{Mode: event.Audio})
+			s.mediaReady(conn, event.MediaReady{Mode: event.Audio})
 		})
 		return nil
 	}
-	if err := s.subscribe(ctx, l, p.down, s.subscribeURL(reply)); err != nil {
+	if err := s.subscribe(ctx, conn, p.down, s.subscribeURL(reply)); err != nil {
 		return err
 	}
 	picture, err := p.down.Playable(ctx, !p.first)
@@ -148,7 +148,7 @@ func (s *Session) connectPicture(ctx context.Context, l *connection, p plan, rep
 	if picture.Missing && p.first {
 		// Once more, from the start (protocol §6.9).
 		p.down.Restart(ctx)
-		err := s.subscribe(ctx, l, p.down, s.subscribeURL(reply))
+		err := s.subscribe(ctx, conn, p.down, s.subscribeURL(reply))
 		if err == nil {
 			picture, err = p.down.Playable(ctx, !p.first)
 		}
@@ -159,8 +159,8 @@ func (s *Session) connectPicture(ctx context.Context, l *connection, p plan, rep
 	ready := event.MediaReady{Mode: event.Video, VideoWidth: picture.Width, VideoHeight: picture.Height}
 	ready.Degraded = p.first && picture.Missing
 	s.core.Work.Post(func() {
-		l.missing = !p.first && picture.Missing
-		s.mediaReady(l, ready)
+		conn.missing = !p.first && picture.Missing
+		s.mediaReady(conn, ready)
 	})
 	return nil
 }
@@ -181,24 +181,24 @@ func audioOnly(reply signaling.StvNewSessionReply) bool {
 
 // subscribe posts the offer, and once requests a new video session if the present one no
 // longer exists (protocol §6.6).
-func (s *Session) subscribe(ctx context.Context, l *connection, down Subscriber, url string) error {
+func (s *Session) subscribe(ctx context.Context, conn *connection, down Subscriber, url string) error {
 	err := down.Subscribe(ctx, url)
 	var gone *media.Gone
 	if errors.As(err, &gone) {
-		url, err = s.resubscribe(ctx, l, down, gone)
+		url, err = s.resubscribe(ctx, conn, down, gone)
 	}
 	if err == nil {
 		s.core.Work.Post(func() {
-			l.subscribed = url
-			l.onRelease = func() { s.core.Audit("whep.release", "ended", "") }
+			conn.subscribed = url
+			conn.onRelease = func() { s.core.Audit("whep.release", "ended", "") }
 		})
 	}
 	return err
 }
 
-func (s *Session) resubscribe(ctx context.Context, l *connection, down Subscriber, gone *media.Gone) (url string, err error) {
+func (s *Session) resubscribe(ctx context.Context, conn *connection, down Subscriber, gone *media.Gone) (url string, err error) {
 	down.Restart(ctx)
-	reply, err := l.hs.requestSession(ctx, l.room)
+	reply, err := conn.hs.requestSession(ctx, conn.room)
 	if err != nil {
 		return "", err
 	}
@@ -213,8 +213,8 @@ func (s *Session) resubscribe(ctx context.Context, l *connection, down Subscribe
 	return url, err
 }
 
-func (s *Session) mediaReady(l *connection, ready event.MediaReady) {
-	if s.conn != l {
+func (s *Session) mediaReady(conn *connection, ready event.MediaReady) {
+	if s.conn != conn {
 		return
 	}
 	s.mode = ready.Mode
@@ -222,8 +222,8 @@ func (s *Session) mediaReady(l *connection, ready event.MediaReady) {
 	if ready.Degraded {
 		s.core.Warn(fault.MediaNoVideo, "no picture arrived; the session continues with audio only")
 	}
-	if !l.shown {
-		l.shown = true
+	if !conn.shown {
+		conn.shown = true
 		s.core.Emit(ready)
 	}
 }

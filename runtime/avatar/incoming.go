@@ -14,27 +14,27 @@ import (
 	"github.com/agentruntime/agentruntime/runtime/signaling"
 )
 
-// receive handles one event of the socket of l.
-func (s *Session) receive(l *connection, ev socketio.Event) {
+// receive handles one event of the socket of conn.
+func (s *Session) receive(conn *connection, ev socketio.Event) {
 	switch ev.Kind {
 	case socketio.Connected:
-		s.socketUp(l, ev.Recovered)
+		s.socketUp(conn, ev.Recovered)
 	case socketio.Disconnected:
-		s.socketDown(l, ev.Reason)
+		s.socketDown(conn, ev.Reason)
 	case socketio.ConnectError:
-		s.connectError(l, ev.Err)
+		s.connectError(conn, ev.Err)
 	case socketio.Reconnecting:
-		l.attempt = ev.Attempt
+		conn.attempt = ev.Attempt
 		s.core.Emit(event.ConnectivityChanged{Channel: "socket", State: string(event.ReconnectRetry), Attempt: ev.Attempt, MaxAttempts: s.maxAttempts(ev.Attempt)})
 	case socketio.ReconnectFailed:
 		s.handle(socketSpent, cause{})
 	case socketio.Message:
-		s.message(l, ev)
+		s.message(conn, ev)
 	}
 }
 
 // message handles one event of protocol §4. Unknown events are ignored.
-func (s *Session) message(l *connection, ev socketio.Event) {
+func (s *Session) message(conn *connection, ev socketio.Event) {
 	if e := fatal(ev); e != nil {
 		s.handle(serviceFatal, cause{fatal: e})
 		return
@@ -43,21 +43,21 @@ func (s *Session) message(l *connection, ev socketio.Event) {
 	case signaling.AvailabilityResult:
 		a := decode[signaling.Availability](ev)
 		s.core.Emit(event.CapacityChanged{Available: a.Available, Details: a.Details})
-		s.askCapacityAgain(l, a.Available)
+		s.askCapacityAgain(conn, a.Available)
 	case signaling.ASRError:
 		if s.running == nil { // otherwise the handshake reports it
 			s.core.Log("warn", "the service lost the microphone: "+converse.Clean(decode[signaling.PeerError](ev).Error), nil)
 			s.handle(peerLost, cause{channel: event.ChannelASR, reason: "error"})
 		}
 	case signaling.ASRServerCandidate:
-		if l.up != nil {
-			l.up.AddCandidate(decode[signaling.ServerCandidate](ev))
+		if conn.up != nil {
+			conn.up.AddCandidate(decode[signaling.ServerCandidate](ev))
 		}
 	case signaling.VoiceOffer:
-		s.acceptVoice(l, decode[signaling.Offer](ev).Offer)
+		s.acceptVoice(conn, decode[signaling.Offer](ev).Offer)
 	case signaling.VoiceCandidate:
-		if l.voice != nil {
-			l.voice.AddCandidate(decode[signaling.ClientCandidate](ev).Candidate)
+		if conn.voice != nil {
+			conn.voice.AddCandidate(decode[signaling.ClientCandidate](ev).Candidate)
 		}
 	case signaling.VoiceError:
 		s.core.Warning(event.Warning{Code: fault.MediaAttachFailed, Kind: "audio", Detail: converse.Clean(decode[signaling.PeerError](ev).Error)})

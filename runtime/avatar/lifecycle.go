@@ -177,13 +177,13 @@ func (s *Session) network(online bool) {
 
 // disclose emits, before any speech, the notice that a machine talks
 // (session §O3).
-func (s *Session) disclose(l *connection) {
+func (s *Session) disclose(conn *connection) {
 	s.life.disclosure = &event.Disclosure{
 		Type:           "ai_disclosure",
 		DisclosureText: s.opts.DisclosureText,
 		FiredAt:        time.Now().UTC().Format(time.RFC3339Nano),
 		Synthetic:      true,
-		Provenance:     event.Provenance{GeneratedBy: "agentruntime", Voice: "synthetic", SessionID: l.room},
+		Provenance:     event.Provenance{GeneratedBy: "agentruntime", Voice: "synthetic", SessionID: conn.room},
 		Scope:          "session",
 	}
 	s.core.Emit(event.DisclosureShown{Disclosure: *s.life.disclosure})
@@ -255,19 +255,19 @@ func (s *Session) resume(done chan error) {
 		return
 	}
 	s.noteActivity()
-	l := s.conn
+	conn := s.conn
 	switch {
-	case l.released:
-		s.rebuildMedia(l, done)
+	case conn.released:
+		s.rebuildMedia(conn, done)
 	default:
 		// After a rebuild during the pause, the service has no pause to end; only the
 		// approval is missing (protocol §7.9).
 		s.life.paused = false
-		if l.paused || l.approved || s.gated() {
+		if conn.paused || conn.approved || s.gated() {
 			s.outbox.command(signaling.ResumeConversation, signaling.Empty{})
 		}
-		l.paused = false
-		s.approve(l)
+		conn.paused = false
+		s.approve(conn)
 		s.sendKickoff()
 		s.outbox.flush()
 		done <- nil
@@ -277,26 +277,26 @@ func (s *Session) resume(done chan error) {
 // remakeMedia resumes a session without a call that waits for it.
 func (s *Session) remakeMedia(cause) { s.rebuildMedia(s.conn, nil) }
 
-func (s *Session) rebuildMedia(l *connection, done chan error) {
+func (s *Session) rebuildMedia(conn *connection, done chan error) {
 	s.setPhase(resuming)
 	s.stopWatching()
-	l.closeMedia()
-	l.approved = false
+	conn.closeMedia()
+	conn.approved = false
 	p := newProcedure(done).limit(s.opts.Limits.Overall)
 	s.running = p
-	l.paused = false
+	conn.paused = false
 	s.outbox.command(signaling.ResumeConversation, signaling.Empty{})
 	s.core.Spawn(func() {
 		s.freshRelay(p.ctx)
 		media, err := session.Ask(p.ctx, &s.core, func(reply chan<- peers) {
 			if s.running == p {
-				reply <- s.newMedia(l)
+				reply <- s.newMedia(conn)
 			}
 		})
 		if err == nil {
-			err = s.establish(p.ctx, l, plan{peers: media})
+			err = s.establish(p.ctx, conn, plan{peers: media})
 		}
-		s.core.Work.Post(func() { s.attemptEnds(p, l, err) })
+		s.core.Work.Post(func() { s.attemptEnds(p, conn, err) })
 	})
 }
 
@@ -312,15 +312,15 @@ func (s *Session) resumeFailed(c cause) {
 }
 
 func (s *Session) mediaResumed(c cause) {
-	l := c.conn
+	conn := c.conn
 	p := s.running
 	s.running = nil
-	l.released = false
+	conn.released = false
 	s.life.paused, s.recovery.renewed = false, false
-	s.approve(l)
+	s.approve(conn)
 	s.setPhase(live)
 	s.startWatching()
-	s.noPicture(l)
+	s.noPicture(conn)
 	s.sendKickoff()
 	s.outbox.flush()
 	p.finish(nil)

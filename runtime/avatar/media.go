@@ -108,24 +108,24 @@ func (s *Session) openMedia() {
 // For everything that the session has a method of its own for, use that method.
 func (s *Session) Engine() *media.Engine { return s.engine }
 
-// notify returns the function that passes the events of l's peers to the queue.
-func (s *Session) notify(l *connection) func(media.Event) {
+// notify returns the function that passes the events of conn's peers to the queue.
+func (s *Session) notify(conn *connection) func(media.Event) {
 	return func(ev media.Event) {
-		s.core.Work.Post(func() { s.peerEvent(l, ev) })
+		s.core.Work.Post(func() { s.peerEvent(conn, ev) })
 	}
 }
 
-// newMedia makes the peers of l. The picture's peer starts at once, unless Prepare has
+// newMedia makes the peers of conn. The picture's peer starts at once, unless Prepare has
 // started it, so that its offer and relay allocation are ready when the handshake needs
 // them. The handshake uses the returned peers, because it runs outside the queue and
-// closing l clears those of l.
-func (s *Session) newMedia(l *connection) peers {
+// closing conn clears those of conn.
+func (s *Session) newMedia(conn *connection) peers {
 	s.recovery.peers = nil // the health of the earlier peers
-	if l.down == nil {
-		l.down = s.media.NewSubscriber(s.notify(l))
+	if conn.down == nil {
+		conn.down = s.media.NewSubscriber(s.notify(conn))
 	}
-	l.up = s.media.NewPublisher(s.notify(l))
-	return peers{l.down, l.up}
+	conn.up = s.media.NewPublisher(s.notify(conn))
+	return peers{conn.down, conn.up}
 }
 
 type peers struct {
@@ -133,22 +133,22 @@ type peers struct {
 	up   Publisher
 }
 
-func (l *connection) closeMedia() {
-	if l.down != nil {
-		l.down.Close()
-		l.down = nil
-		if l.onRelease != nil {
-			l.onRelease()
-			l.onRelease = nil
+func (conn *connection) closeMedia() {
+	if conn.down != nil {
+		conn.down.Close()
+		conn.down = nil
+		if conn.onRelease != nil {
+			conn.onRelease()
+			conn.onRelease = nil
 		}
 	}
-	if l.up != nil {
-		l.up.Close()
-		l.up = nil
+	if conn.up != nil {
+		conn.up.Close()
+		conn.up = nil
 	}
-	if l.voice != nil {
-		l.voice.Close()
-		l.voice = nil
+	if conn.voice != nil {
+		conn.voice.Close()
+		conn.voice = nil
 	}
 }
 
@@ -344,19 +344,19 @@ func (s *Session) sendCandidate(ev media.Event) {
 
 // acceptVoice answers the service's offer of the agent's voice in audio mode
 // (protocol §4.11).
-func (s *Session) acceptVoice(l *connection, offer signaling.Description) {
-	if l.voice != nil {
-		l.voice.Close()
+func (s *Session) acceptVoice(conn *connection, offer signaling.Description) {
+	if conn.voice != nil {
+		conn.voice.Close()
 	}
-	l.voice = s.media.NewVoice(s.notify(l))
-	voice := l.voice
+	conn.voice = s.media.NewVoice(s.notify(conn))
+	voice := conn.voice
 	ctx, cancel := context.WithTimeout(context.Background(), s.opts.Limits.ASR)
 	s.core.Spawn(func() {
 		defer cancel()
 		answer, err := voice.Accept(ctx, offer)
 		s.core.Work.Post(func() {
 			switch {
-			case s.conn != l || l.voice != voice:
+			case s.conn != conn || conn.voice != voice:
 			case err != nil:
 				s.core.Warning(event.Warning{Code: fault.MediaAttachFailed, Kind: "audio", Detail: err.Error()})
 			default:
@@ -427,20 +427,20 @@ func (s *Session) Stats(ctx context.Context) (media.Stats, error) {
 // measure emits connectionQuality for both peers.
 func (s *Session) measure() {
 	s.recovery.stats = s.core.After(s.opts.StatsInterval, s.measure)
-	l := s.conn
-	if s.phase != live || l == nil {
+	conn := s.conn
+	if s.phase != live || conn == nil {
 		return
 	}
-	if l.down != nil {
-		s.withStats(l.down, func(st media.Stats) { s.quality(l, event.ChannelSTV, st) })
+	if conn.down != nil {
+		s.withStats(conn.down, func(st media.Stats) { s.quality(conn, event.ChannelSTV, st) })
 	}
-	if l.up != nil {
-		s.withStats(l.up, func(st media.Stats) { s.quality(l, event.ChannelASR, st) })
+	if conn.up != nil {
+		s.withStats(conn.up, func(st media.Stats) { s.quality(conn, event.ChannelASR, st) })
 	}
 }
 
-func (s *Session) quality(l *connection, c event.Channel, st media.Stats) {
-	if s.conn != l {
+func (s *Session) quality(conn *connection, c event.Channel, st media.Stats) {
+	if s.conn != conn {
 		return
 	}
 	if s.recovery.last == nil {

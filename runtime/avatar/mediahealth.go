@@ -40,8 +40,8 @@ type peerHealth struct {
 func (p *peerHealth) dead() bool { return p.state == "failed" || p.state == "closed" }
 
 // peerEvent handles what a peer or an element reports.
-func (s *Session) peerEvent(l *connection, ev media.Event) {
-	if s.conn != l {
+func (s *Session) peerEvent(conn *connection, ev media.Event) {
+	if s.conn != conn {
 		return
 	}
 	switch ev.Kind {
@@ -154,13 +154,13 @@ func (s *Session) repair(c event.Channel, state string) {
 	p.recovering, p.repaired, p.repairReason = true, time.Now(), ""
 	p.proof = make(chan struct{}, 1)
 	p.grace.Stop()
-	l := s.conn
+	conn := s.conn
 	answers := !p.dead() && (p.ice == "connected" || p.ice == "completed")
-	down, up, url, proof := l.down, l.up, l.subscribed, p.proof
+	down, up, url, proof := conn.down, conn.up, conn.subscribed, p.proof
 	s.core.Emit(event.MediaRecovering{Channel: c, State: state})
 	method, limit := "ice-restart", s.opts.Limits.ASR
 	mend := func(ctx context.Context) error {
-		if err := l.hs.restartASR(ctx, s.opts.Limits, up); err != nil {
+		if err := conn.hs.restartASR(ctx, s.opts.Limits, up); err != nil {
 			return err
 		}
 		if answers {
@@ -176,7 +176,7 @@ func (s *Session) repair(c event.Channel, state string) {
 				s.freshRelay(ctx)
 			}
 			down.Restart(ctx)
-			if err := s.subscribe(ctx, l, down, url); err != nil {
+			if err := s.subscribe(ctx, conn, down, url); err != nil {
 				return err
 			}
 			picture, err := down.Playable(ctx, true)
@@ -186,11 +186,11 @@ func (s *Session) repair(c event.Channel, state string) {
 			return err
 		}
 	}
-	ctx, cancel := context.WithTimeoutCause(l.hs.ctx, limit, timeout("RecoverTimeout", fault.PhaseWHEP))
+	ctx, cancel := context.WithTimeoutCause(conn.hs.ctx, limit, timeout("RecoverTimeout", fault.PhaseWHEP))
 	s.core.Spawn(func() {
 		defer cancel()
 		err := mend(ctx)
-		s.core.Work.Post(func() { s.peerRepaired(l, c, method, state, err) })
+		s.core.Work.Post(func() { s.peerRepaired(conn, c, method, state, err) })
 	})
 }
 
@@ -211,8 +211,8 @@ func connects(ctx context.Context, proof <-chan struct{}) error {
 // peerRepaired ends a repair. If a repair in place fails, the session is rebuilt, once: if
 // that does not help, repairs in place continue, because another rebuild would only
 // disturb the visitor more.
-func (s *Session) peerRepaired(l *connection, c event.Channel, method, state string, err error) {
-	if s.conn != l {
+func (s *Session) peerRepaired(conn *connection, c event.Channel, method, state string, err error) {
+	if s.conn != conn {
 		return
 	}
 	p := s.peer(c)
@@ -267,8 +267,8 @@ func (s *Session) markRebuilt(c event.Channel) {
 }
 
 // noPicture warns if a rebuild or a resume brought no picture, and has it repaired.
-func (s *Session) noPicture(l *connection) {
-	if !l.missing {
+func (s *Session) noPicture(conn *connection) {
+	if !conn.missing {
 		return
 	}
 	s.core.Warn(fault.MediaNoVideo, "the picture did not come back; the repair is repeated")
@@ -317,17 +317,17 @@ func (s *Session) tick() {
 			s.peerLost(channel, p.ice)
 		}
 	}
-	l := s.conn
-	if s.mode == event.Video && l.down != nil && !s.peer(event.ChannelSTV).recovering {
-		s.withStats(l.down, func(st media.Stats) { s.checkVideo(l, st) })
+	conn := s.conn
+	if s.mode == event.Video && conn.down != nil && !s.peer(event.ChannelSTV).recovering {
+		s.withStats(conn.down, func(st media.Stats) { s.checkVideo(conn, st) })
 	}
 }
 
 // checkVideo repairs a picture without new bytes, and rebuilds when repairs
 // don't help. A peer that never had video is ignored.
-func (s *Session) checkVideo(l *connection, st media.Stats) {
+func (s *Session) checkVideo(conn *connection, st media.Stats) {
 	r := &s.recovery
-	if s.conn != l || s.phase != live || s.life.paused || !st.HasVideo && r.stalls == 0 {
+	if s.conn != conn || s.phase != live || s.life.paused || !st.HasVideo && r.stalls == 0 {
 		return
 	}
 	now := time.Now()

@@ -309,8 +309,8 @@ type recoveryState struct {
 }
 
 // socketDown handles a lost socket (protocol §8.2).
-func (s *Session) socketDown(l *connection, reason socketio.Reason) {
-	l.downReason, l.attempt = reason, 0
+func (s *Session) socketDown(conn *connection, reason socketio.Reason) {
+	conn.downReason, conn.attempt = reason, 0
 	back := recoverable(reason) && s.reconnects()
 	change := event.ConnectivityChanged{Channel: "socket", State: string(event.ICEDisconnected), Reason: string(reason), Recoverable: &back}
 	if back {
@@ -384,7 +384,7 @@ func (s *Session) hurry(cause) {
 
 // connectError reports an attempt that failed; the socket tries again, unless
 // the service refused it.
-func (s *Session) connectError(l *connection, err error) {
+func (s *Session) connectError(conn *connection, err error) {
 	refused := refusal(err)
 	told := "the service can't be reached"
 	if refused != nil {
@@ -397,7 +397,7 @@ func (s *Session) connectError(l *connection, err error) {
 		s.handle(tokenRefused, cause{err: refused})
 	case refused != nil: // during an attempt, attemptEnds handles the error
 		s.handle(socketRefused, cause{err: err})
-	case !s.reconnects(), !l.opened && s.decisionPhase() == starting && l.attempt >= connectAttempts:
+	case !s.reconnects(), !conn.opened && s.decisionPhase() == starting && conn.attempt >= connectAttempts:
 		s.handle(socketSpent, cause{err: err})
 	}
 }
@@ -468,9 +468,9 @@ func refusal(err error) *fault.Error {
 }
 
 // socketUp handles a socket that is connected (protocol §8.3).
-func (s *Session) socketUp(l *connection, recovered bool) {
-	first := !l.opened
-	l.opened, l.downReason = true, ""
+func (s *Session) socketUp(conn *connection, recovered bool) {
+	first := !conn.opened
+	conn.opened, conn.downReason = true, ""
 	s.mark(phaseSocketOpen)
 	s.core.Emit(event.ConnectivityChanged{Channel: "socket", State: string(event.ICEConnected)})
 	if recovered {
@@ -479,9 +479,9 @@ func (s *Session) socketUp(l *connection, recovered bool) {
 	switch {
 	case first:
 	case recovered:
-		s.handle(socketKept, cause{conn: l})
+		s.handle(socketKept, cause{conn: conn})
 	default:
-		s.handle(socketNew, cause{conn: l})
+		s.handle(socketNew, cause{conn: conn})
 	}
 }
 
@@ -576,31 +576,31 @@ func (s *Session) remakeOn(p *procedure, reuse bool) {
 		s.attemptEnds(p, nil, context.Cause(p.ctx))
 		return
 	}
-	var l *connection
+	var conn *connection
 	if reuse {
 		// The service sees a new session: the old room and peers are gone.
 		old := s.conn
 		old.hs.reset()
-		l = &connection{socket: old.socket, hs: old.hs, room: session.RandomID(roomIDLength), opened: true}
+		conn = &connection{socket: old.socket, hs: old.hs, room: session.RandomID(roomIDLength), opened: true}
 	} else {
 		var err error
-		if l, err = s.open(); err != nil {
+		if conn, err = s.open(); err != nil {
 			s.attemptEnds(p, nil, err)
 			return
 		}
 	}
-	l.announced, l.shown = true, true
-	s.use(l)
-	media := s.newMedia(l)
-	request := s.joinRequest(l.room)
+	conn.announced, conn.shown = true, true
+	s.use(conn)
+	media := s.newMedia(conn)
+	request := s.joinRequest(conn.room)
 	s.core.Spawn(func() {
-		err := s.establish(p.ctx, l, plan{peers: media, join: &request, reuse: reuse, agent: true})
-		s.core.Work.Post(func() { s.attemptEnds(p, l, err) })
+		err := s.establish(p.ctx, conn, plan{peers: media, join: &request, reuse: reuse, agent: true})
+		s.core.Work.Post(func() { s.attemptEnds(p, conn, err) })
 	})
 }
 
 // rebuildEnds ends one attempt of a rebuild.
-func (s *Session) rebuildEnds(p *procedure, l *connection, err error) {
+func (s *Session) rebuildEnds(p *procedure, conn *connection, err error) {
 	if err != nil && s.mayRenew(err) {
 		s.handle(tokenRefused, cause{err: err})
 		return
@@ -609,7 +609,7 @@ func (s *Session) rebuildEnds(p *procedure, l *connection, err error) {
 	p.finish(nil)
 	switch {
 	case err == nil:
-		s.handle(attemptDone, cause{conn: l})
+		s.handle(attemptDone, cause{conn: conn})
 	case fault.From(err).Code.Fatal(), errors.Is(err, fault.Unauthorized):
 		s.handle(attemptFatal, cause{err: err})
 	case s.recovery.attempt < s.opts.Limits.ColdAttempts:
@@ -620,13 +620,13 @@ func (s *Session) rebuildEnds(p *procedure, l *connection, err error) {
 }
 
 func (s *Session) rebuilt(c cause) {
-	l := c.conn
+	conn := c.conn
 	s.recovery.renewed = false
-	s.approve(l)
+	s.approve(conn)
 	s.setPhase(live)
 	s.core.Emit(event.Reconnected{Recovered: false})
 	s.startWatching()
-	s.noPicture(l)
+	s.noPicture(conn)
 	s.sendKickoff() // if the disclosure held it until now
 	s.askAgain()
 	s.outbox.flush()
