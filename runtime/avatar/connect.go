@@ -130,9 +130,9 @@ type connection struct {
 	joined bool             // steps 1 to 3 of protocol §2.3 are done
 	early  []socketio.Event // events of the service while this was only prepared
 
-	down  Subscriber
-	up    Publisher
-	voice Voice // audio mode
+	subscriber Subscriber
+	publisher  Publisher
+	voice      Voice // audio mode
 
 	approved bool // ApprovedPermissions was sent
 	paused   bool // PauseConversation was sent, and no ResumeConversation since
@@ -376,7 +376,7 @@ func (s *Session) prepare(done chan error) {
 	p.joiners = []chan error{done}
 	s.preparing = p
 	s.prepared = conn
-	conn.down = s.media.NewSubscriber(s.notify(conn))
+	conn.subscriber = s.media.NewSubscriber(s.notify(conn))
 	request := s.joinRequest(conn.room)
 	s.core.Spawn(func() {
 		err := s.join(p.ctx, conn, plan{join: &request})

@@ -116,12 +116,12 @@ func (s *Session) connectMicrophone(ctx context.Context, conn *connection, p pla
 			return err
 		}
 	}
-	if err := conn.hs.startASR(ctx, s.opts.Limits, p.up); err != nil {
+	if err := conn.hs.startASR(ctx, s.opts.Limits, p.publisher); err != nil {
 		return err
 	}
 	s.core.Work.Post(func() {
 		s.mark(phaseASRReady)
-		s.capMic(p.up)
+		s.capMic(p.publisher)
 	})
 	return nil
 }
@@ -130,27 +130,27 @@ func (s *Session) connectMicrophone(ctx context.Context, conn *connection, p pla
 func (s *Session) connectPicture(ctx context.Context, conn *connection, p plan, reply signaling.StvNewSessionReply) error {
 	if audioOnly(reply) {
 		s.core.Work.Post(func() {
-			if s.conn == conn && conn.down == p.down { // made ahead of time, but not needed
-				conn.down.Close()
-				conn.down = nil
+			if s.conn == conn && conn.subscriber == p.subscriber { // made ahead of time, but not needed
+				conn.subscriber.Close()
+				conn.subscriber = nil
 			}
 			s.mediaReady(conn, event.MediaReady{Mode: event.Audio})
 		})
 		return nil
 	}
-	if err := s.subscribe(ctx, conn, p.down, s.subscribeURL(reply)); err != nil {
+	if err := s.subscribe(ctx, conn, p.subscriber, s.subscribeURL(reply)); err != nil {
 		return err
 	}
-	picture, err := p.down.Playable(ctx, !p.first)
+	picture, err := p.subscriber.Playable(ctx, !p.first)
 	if err != nil {
 		return err
 	}
 	if picture.Missing && p.first {
 		// Once more, from the start (protocol §6.9).
-		p.down.Restart(ctx)
-		err := s.subscribe(ctx, conn, p.down, s.subscribeURL(reply))
+		p.subscriber.Restart(ctx)
+		err := s.subscribe(ctx, conn, p.subscriber, s.subscribeURL(reply))
 		if err == nil {
-			picture, err = p.down.Playable(ctx, !p.first)
+			picture, err = p.subscriber.Playable(ctx, !p.first)
 		}
 		if errors.Is(err, fault.Timeout) || ctx.Err() != nil {
 			return err
@@ -181,11 +181,11 @@ func audioOnly(reply signaling.StvNewSessionReply) bool {
 
 // subscribe posts the offer, and once requests a new video session if the present one no
 // longer exists (protocol §6.6).
-func (s *Session) subscribe(ctx context.Context, conn *connection, down Subscriber, url string) error {
-	err := down.Subscribe(ctx, url)
+func (s *Session) subscribe(ctx context.Context, conn *connection, subscriber Subscriber, url string) error {
+	err := subscriber.Subscribe(ctx, url)
 	var gone *media.Gone
 	if errors.As(err, &gone) {
-		url, err = s.resubscribe(ctx, conn, down, gone)
+		url, err = s.resubscribe(ctx, conn, subscriber, gone)
 	}
 	if err == nil {
 		s.core.Work.Post(func() {
@@ -196,8 +196,8 @@ func (s *Session) subscribe(ctx context.Context, conn *connection, down Subscrib
 	return err
 }
 
-func (s *Session) resubscribe(ctx context.Context, conn *connection, down Subscriber, gone *media.Gone) (url string, err error) {
-	down.Restart(ctx)
+func (s *Session) resubscribe(ctx context.Context, conn *connection, subscriber Subscriber, gone *media.Gone) (url string, err error) {
+	subscriber.Restart(ctx)
 	reply, err := conn.hs.requestSession(ctx, conn.room)
 	if err != nil {
 		return "", err
@@ -207,7 +207,7 @@ func (s *Session) resubscribe(ctx context.Context, conn *connection, down Subscr
 		return "", sessionGone
 	}
 	url = s.subscribeURL(reply)
-	if err = down.Subscribe(ctx, url); errors.As(err, &gone) {
+	if err = subscriber.Subscribe(ctx, url); errors.As(err, &gone) {
 		return "", sessionGone
 	}
 	return url, err

@@ -50,8 +50,8 @@ func (s *Session) message(conn *connection, ev socketio.Event) {
 			s.handle(peerLost, cause{channel: event.ChannelASR, reason: "error"})
 		}
 	case signaling.ASRServerCandidate:
-		if conn.up != nil {
-			conn.up.AddCandidate(decode[signaling.ServerCandidate](ev))
+		if conn.publisher != nil {
+			conn.publisher.AddCandidate(decode[signaling.ServerCandidate](ev))
 		}
 	case signaling.VoiceOffer:
 		s.acceptVoice(conn, decode[signaling.Offer](ev).Offer)

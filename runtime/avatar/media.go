@@ -121,30 +121,30 @@ func (s *Session) notify(conn *connection) func(media.Event) {
 // closing conn clears those of conn.
 func (s *Session) newMedia(conn *connection) peers {
 	s.recovery.peers = nil // the health of the earlier peers
-	if conn.down == nil {
-		conn.down = s.media.NewSubscriber(s.notify(conn))
+	if conn.subscriber == nil {
+		conn.subscriber = s.media.NewSubscriber(s.notify(conn))
 	}
-	conn.up = s.media.NewPublisher(s.notify(conn))
-	return peers{conn.down, conn.up}
+	conn.publisher = s.media.NewPublisher(s.notify(conn))
+	return peers{conn.subscriber, conn.publisher}
 }
 
 type peers struct {
-	down Subscriber
-	up   Publisher
+	subscriber Subscriber
+	publisher  Publisher
 }
 
 func (conn *connection) closeMedia() {
-	if conn.down != nil {
-		conn.down.Close()
-		conn.down = nil
+	if conn.subscriber != nil {
+		conn.subscriber.Close()
+		conn.subscriber = nil
 		if conn.onRelease != nil {
 			conn.onRelease()
 			conn.onRelease = nil
 		}
 	}
-	if conn.up != nil {
-		conn.up.Close()
-		conn.up = nil
+	if conn.publisher != nil {
+		conn.publisher.Close()
+		conn.publisher = nil
 	}
 	if conn.voice != nil {
 		conn.voice.Close()
@@ -269,18 +269,18 @@ func (s *Session) SetASRBandwidth(ctx context.Context, kbps int) error {
 	if err := s.Live(); err != nil {
 		return err
 	}
-	up, err := session.Ask(ctx, &s.core, func(reply chan<- Publisher) {
+	publisher, err := session.Ask(ctx, &s.core, func(reply chan<- Publisher) {
 		s.devices.asrKbps = &kbps
 		if s.conn == nil {
 			reply <- nil
 			return
 		}
-		reply <- s.conn.up
+		reply <- s.conn.publisher
 	})
-	if err != nil || up == nil {
+	if err != nil || publisher == nil {
 		return err
 	}
-	err = up.SetBandwidth(ctx, kbps)
+	err = publisher.SetBandwidth(ctx, kbps)
 	switch {
 	case errors.Is(err, media.ErrClosed): // the next one is limited when it is made
 		return s.Live()
@@ -291,7 +291,7 @@ func (s *Session) SetASRBandwidth(ctx context.Context, kbps int) error {
 }
 
 // capMic applies the limit that the application set to the microphone's new peer.
-func (s *Session) capMic(up Publisher) {
+func (s *Session) capMic(publisher Publisher) {
 	if s.devices.asrKbps == nil {
 		return
 	}
@@ -299,7 +299,7 @@ func (s *Session) capMic(up Publisher) {
 	ctx, cancel := context.WithTimeout(context.Background(), s.opts.Limits.ASR)
 	s.core.Spawn(func() {
 		defer cancel()
-		if err := up.SetBandwidth(ctx, kbps); err != nil {
+		if err := publisher.SetBandwidth(ctx, kbps); err != nil {
 			s.core.Log("warn", "the microphone's cap: "+err.Error(), nil)
 		}
 	})
@@ -431,11 +431,11 @@ func (s *Session) measure() {
 	if s.phase != live || conn == nil {
 		return
 	}
-	if conn.down != nil {
-		s.withStats(conn.down, func(st media.Stats) { s.quality(conn, event.ChannelSTV, st) })
+	if conn.subscriber != nil {
+		s.withStats(conn.subscriber, func(st media.Stats) { s.quality(conn, event.ChannelSTV, st) })
 	}
-	if conn.up != nil {
-		s.withStats(conn.up, func(st media.Stats) { s.quality(conn, event.ChannelASR, st) })
+	if conn.publisher != nil {
+		s.withStats(conn.publisher, func(st media.Stats) { s.quality(conn, event.ChannelASR, st) })
 	}
 }
 

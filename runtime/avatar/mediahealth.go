@@ -156,11 +156,11 @@ func (s *Session) repair(c event.Channel, state string) {
 	p.grace.Stop()
 	conn := s.conn
 	answers := !p.dead() && (p.ice == "connected" || p.ice == "completed")
-	down, up, url, proof := conn.down, conn.up, conn.subscribed, p.proof
+	subscriber, publisher, url, proof := conn.subscriber, conn.publisher, conn.subscribed, p.proof
 	s.core.Emit(event.MediaRecovering{Channel: c, State: state})
 	method, limit := "ice-restart", s.opts.Limits.ASR
 	mend := func(ctx context.Context) error {
-		if err := conn.hs.restartASR(ctx, s.opts.Limits, up); err != nil {
+		if err := conn.hs.restartASR(ctx, s.opts.Limits, publisher); err != nil {
 			return err
 		}
 		if answers {
@@ -175,11 +175,11 @@ func (s *Session) repair(c event.Channel, state string) {
 			if expired {
 				s.freshRelay(ctx)
 			}
-			down.Restart(ctx)
-			if err := s.subscribe(ctx, conn, down, url); err != nil {
+			subscriber.Restart(ctx)
+			if err := s.subscribe(ctx, conn, subscriber, url); err != nil {
 				return err
 			}
-			picture, err := down.Playable(ctx, true)
+			picture, err := subscriber.Playable(ctx, true)
 			if err == nil && picture.Missing {
 				err = fault.New(fault.MediaRecoverFailed, "no bytes came")
 			}
@@ -318,8 +318,8 @@ func (s *Session) tick() {
 		}
 	}
 	conn := s.conn
-	if s.mode == event.Video && conn.down != nil && !s.peer(event.ChannelSTV).recovering {
-		s.withStats(conn.down, func(st media.Stats) { s.checkVideo(conn, st) })
+	if s.mode == event.Video && conn.subscriber != nil && !s.peer(event.ChannelSTV).recovering {
+		s.withStats(conn.subscriber, func(st media.Stats) { s.checkVideo(conn, st) })
 	}
 }
 

@@ -532,18 +532,18 @@ func (s *Session) forgetTurns() {
 func (s *Session) releaseMedia() {
 	released := make(chan struct{})
 	s.recovery.mediaReleased = released
-	if s.conn == nil || s.conn.down == nil {
+	if s.conn == nil || s.conn.subscriber == nil {
 		close(released)
 		return
 	}
-	down := s.conn.down
-	s.conn.down = nil
+	subscriber := s.conn.subscriber
+	s.conn.subscriber = nil
 	s.conn.closeMedia()
 	ctx, cancel := context.WithTimeout(context.Background(), s.opts.Limits.WHEPRelease)
 	s.core.Spawn(func() {
 		defer close(released)
 		defer cancel()
-		down.Release(ctx)
+		subscriber.Release(ctx)
 	})
 }
 
