@@ -240,9 +240,9 @@ func (s *Session) perceived() {
 // checkEmptyTurn warns once when a turn stays empty although variables are set:
 // the service may refuse them silently (protocol §10.3).
 func (s *Session) checkEmptyTurn() {
-	if s.shown.perceived || s.life.warnedEmpty || len(s.core.Vars) == 0 {
+	if s.shown.perceived || s.lifecycle.warnedEmpty || len(s.core.Vars) == 0 {
 		return
 	}
-	s.life.warnedEmpty = true
+	s.lifecycle.warnedEmpty = true
 	s.core.Warning(event.Warning{Code: fault.EmptyTurnWithRequestVars, RequestVarKeys: converse.VarNames(s.core.Vars)})
 }

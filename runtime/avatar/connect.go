@@ -322,7 +322,7 @@ func (s *Session) connectDone(c cause) {
 // approve lets the opening turn begin, unless the disclosure is not acknowledged
 // yet or the session is paused (protocol §2.11, §7.9).
 func (s *Session) approve(conn *connection) {
-	if conn.approved || s.gated() || s.life.paused {
+	if conn.approved || s.gated() || s.lifecycle.paused {
 		return
 	}
 	conn.approved = true

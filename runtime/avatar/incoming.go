@@ -92,12 +92,12 @@ func (s *Session) message(conn *connection, ev socketio.Event) {
 		t := decode[signaling.SmartTurn](ev)
 		s.core.Emit(event.SmartTurnStatus{Status: converse.Clean(t.Status), TimeoutMs: t.TimeoutMs, Probability: t.Probability})
 	default:
-		s.lifecycle(ev)
+		s.lifecycleEvent(ev)
 	}
 }
 
-// lifecycle handles the events of protocol §4.8.
-func (s *Session) lifecycle(ev socketio.Event) {
+// lifecycleEvent handles the events of protocol §4.8.
+func (s *Session) lifecycleEvent(ev socketio.Event) {
 	switch ev.Name {
 	case signaling.ConversationTimeWarning:
 		s.core.Emit(event.TimeWarning{RemainingTime: decode[signaling.TimeWarning](ev).RemainingTime})
@@ -112,7 +112,7 @@ func (s *Session) lifecycle(ev socketio.Event) {
 		s.core.Emit(event.TimeExpired{Type: "pause_expiry"})
 	case signaling.SessionReadyForResume:
 		// It follows pauseSessionExpired; the media may have been made again in between.
-		if s.life.paused {
+		if s.lifecycle.paused {
 			s.pauseExpired()
 		}
 		s.core.Emit(event.ResumeReady{Ready: true})
@@ -125,7 +125,7 @@ func (s *Session) lifecycle(ev socketio.Event) {
 		if s.phase == announced {
 			s.setPhase(live)
 		}
-		if s.life.paused && s.running == nil {
+		if s.lifecycle.paused && s.running == nil {
 			return // it confirms an earlier resume; the session is paused again
 		}
 		s.outbox.flush()

@@ -12,8 +12,8 @@ import (
 	"github.com/agentruntime/agentruntime/runtime/signaling"
 )
 
-// lifeState is the state of the conversation's life cycle.
-type lifeState struct {
+// lifecycleState is the state of the conversation's life cycle.
+type lifecycleState struct {
 	disclosure   *event.Disclosure
 	acknowledged bool // stays valid for the session's life
 
@@ -93,17 +93,17 @@ func (s *Session) endedByService() {
 }
 
 func (s *Session) emitEnded(reason string) {
-	if s.life.endEmitted {
+	if s.lifecycle.endEmitted {
 		return
 	}
-	s.life.endEmitted = true
+	s.lifecycle.endEmitted = true
 	s.core.Emit(event.Ended{Reason: reason})
 }
 
 // tearDown releases everything. The state stays as it is.
 func (s *Session) tearDown(cause *fault.Error) {
 	s.stopWatching()
-	s.life.idle.Stop()
+	s.lifecycle.idle.Stop()
 	s.core.Stall.Disarm()
 	s.stopWaiting()
 	s.core.Tokens.Stop()
@@ -124,7 +124,7 @@ func (s *Session) tearDown(cause *fault.Error) {
 	s.recovery.question = ""
 	s.core.Tools.Forget()
 	s.dropSegments()
-	s.life.paused = false
+	s.lifecycle.paused = false
 	s.core.DropNotifier()
 }
 
@@ -138,7 +138,7 @@ func causeOf(e *fault.Error) error {
 // begin starts a conversation: the page is watched from the start of connect on
 // (protocol §8.8).
 func (s *Session) begin() {
-	s.life.endEmitted = false
+	s.lifecycle.endEmitted = false
 	s.core.Begin()
 	s.turn.kickoffTaken = false
 	s.config = nil
@@ -178,7 +178,7 @@ func (s *Session) network(online bool) {
 // disclose emits, before any speech, the notice that a machine talks
 // (session §O3).
 func (s *Session) disclose(conn *connection) {
-	s.life.disclosure = &event.Disclosure{
+	s.lifecycle.disclosure = &event.Disclosure{
 		Type:           "ai_disclosure",
 		DisclosureText: s.opts.DisclosureText,
 		FiredAt:        time.Now().UTC().Format(time.RFC3339Nano),
@@ -186,19 +186,19 @@ func (s *Session) disclose(conn *connection) {
 		Provenance:     event.Provenance{GeneratedBy: "agentruntime", Voice: "synthetic", SessionID: conn.room},
 		Scope:          "session",
 	}
-	s.core.Emit(event.DisclosureShown{Disclosure: *s.life.disclosure})
+	s.core.Emit(event.DisclosureShown{Disclosure: *s.lifecycle.disclosure})
 }
 
 // gated reports whether the start waits for the acknowledgement of the disclosure.
-func (s *Session) gated() bool { return s.opts.RequireDisclosureAck && !s.life.acknowledged }
+func (s *Session) gated() bool { return s.opts.RequireDisclosureAck && !s.lifecycle.acknowledged }
 
 // AcknowledgeDisclosure starts a conversation that waits for it, and sends the kickoff.
 func (s *Session) AcknowledgeDisclosure() {
 	s.core.Work.Do(func() {
-		if s.life.acknowledged {
+		if s.lifecycle.acknowledged {
 			return
 		}
-		s.life.acknowledged = true
+		s.lifecycle.acknowledged = true
 		if s.phase == live && s.conn != nil {
 			s.approve(s.conn)
 			s.sendKickoff()
@@ -214,13 +214,13 @@ func (s *Session) Pause() error {
 		return err
 	}
 	s.core.Work.Do(func() {
-		if s.phase != live || s.life.paused {
+		if s.phase != live || s.lifecycle.paused {
 			return
 		}
 		if s.turn.tap {
 			s.closeTap()
 		}
-		s.life.paused, s.conn.paused = true, true
+		s.lifecycle.paused, s.conn.paused = true, true
 		s.core.Stall.Disarm()
 		s.outbox.command(signaling.PauseConversation, signaling.Empty{})
 	})
@@ -262,7 +262,7 @@ func (s *Session) resume(done chan error) {
 	default:
 		// After a rebuild during the pause, the service has no pause to end; only the
 		// approval is missing (protocol §7.9).
-		s.life.paused = false
+		s.lifecycle.paused = false
 		if conn.paused || conn.approved || s.gated() {
 			s.outbox.command(signaling.ResumeConversation, signaling.Empty{})
 		}
@@ -316,7 +316,7 @@ func (s *Session) mediaResumed(c cause) {
 	p := s.running
 	s.running = nil
 	conn.released = false
-	s.life.paused, s.recovery.renewed = false, false
+	s.lifecycle.paused, s.recovery.renewed = false, false
 	s.approve(conn)
 	s.setPhase(live)
 	s.startWatching()
@@ -331,15 +331,15 @@ func (s *Session) noteActivity() {
 	if s.core.Notifier != nil {
 		s.core.Notifier.Activity()
 	}
-	s.life.idle.Stop()
+	s.lifecycle.idle.Stop()
 	limit := *s.opts.IdleTimeout
 	if limit <= 0 || s.phase != live {
 		return
 	}
 	lead := min(idleWarningLead, limit)
-	s.life.idle = s.core.After(limit-lead, func() {
+	s.lifecycle.idle = s.core.After(limit-lead, func() {
 		s.core.Emit(event.IdleWarning{InMs: lead.Milliseconds()})
-		s.life.idle = s.core.After(lead, func() {
+		s.lifecycle.idle = s.core.After(lead, func() {
 			s.core.Audit("session.timeout", "ended", "idle_timeout")
 			s.core.Emit(event.TimeExpired{Type: "idle_timeout"})
 			s.disconnect(session.DisconnectOptions{Reason: "idle_timeout"})

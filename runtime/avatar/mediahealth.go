@@ -327,7 +327,7 @@ func (s *Session) tick() {
 // don't help. A peer that never had video is ignored.
 func (s *Session) checkVideo(conn *connection, st media.Stats) {
 	r := &s.recovery
-	if s.conn != conn || s.phase != live || s.life.paused || !st.HasVideo && r.stalls == 0 {
+	if s.conn != conn || s.phase != live || s.lifecycle.paused || !st.HasVideo && r.stalls == 0 {
 		return
 	}
 	now := time.Now()

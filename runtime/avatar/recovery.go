@@ -34,7 +34,7 @@ func (s *Session) decisionPhase() phase {
 	case announced:
 		return paused
 	case live:
-		if s.life.paused {
+		if s.lifecycle.paused {
 			return paused
 		}
 		return live

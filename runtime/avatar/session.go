@@ -116,13 +116,13 @@ type Session struct {
 	preparing *procedure     // the prepare under way
 	expiry    *session.Timer // of prepared
 
-	outbox   outbox
-	turn     turnState
-	actions  actionQueue
-	shown    turnOutput
-	life     lifeState
-	recovery recoveryState
-	devices  deviceState
+	outbox    outbox
+	turn      turnState
+	actions   actionQueue
+	shown     turnOutput
+	lifecycle lifecycleState
+	recovery  recoveryState
+	devices   deviceState
 }
 
 // New returns a session in state idle; it opens nothing. The error is a
@@ -180,7 +180,7 @@ func (s *Session) publish() {
 	snap := &Snapshot{
 		State: s.phase.state(), Mode: s.mode,
 		Speaking: s.turn.speaking, ResponsePending: s.turn.pending,
-		Paused: s.life.paused, Timings: s.timings,
+		Paused: s.lifecycle.paused, Timings: s.timings,
 		TapToTalkActive: s.turn.tap,
 		Kickoff:         s.turn.kickoff,
 		Capabilities:    capabilitiesOf(s.config), ClientConfig: s.config,
@@ -188,7 +188,7 @@ func (s *Session) publish() {
 		MicEnabled: s.devices.micOn, MicStarted: s.media.MicStarted(),
 		ThreadID:         s.core.Thread,
 		AudioOutputMuted: s.devices.muted, AudioVolume: s.devices.volume,
-		Disclosure: s.life.disclosure, Gated: s.gated(),
+		Disclosure: s.lifecycle.disclosure, Gated: s.gated(),
 	}
 	s.snapshot.Store(snap)
 }

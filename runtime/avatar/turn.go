@@ -50,7 +50,7 @@ const turnRateWindow = time.Minute
 
 // mustWait reports whether a typed text must wait: the service loses texts during a turn
 // that can't be interrupted, a pause, or a tap-to-talk window.
-func (s *Session) mustWait() bool { return s.turn.holding || s.life.paused || s.turn.tap }
+func (s *Session) mustWait() bool { return s.turn.holding || s.lifecycle.paused || s.turn.tap }
 
 // Speak sends text as one user turn. It interrupts an avatar that talks. During a turn
 // that can't be interrupted, and while the session is paused, it waits; all waiting texts
@@ -372,7 +372,7 @@ func (s *Session) setPending(pending bool) {
 // after the opening turn and the disclosure (protocol §7.6).
 func (s *Session) sendKickoff() {
 	k := s.turn.kickoff
-	if k == nil || k.Sent || s.turn.kickoffTaken || s.turn.kickoffHeld || s.gated() || s.life.paused {
+	if k == nil || k.Sent || s.turn.kickoffTaken || s.turn.kickoffHeld || s.gated() || s.lifecycle.paused {
 		return
 	}
 	t := &waitingText{}
