@@ -48,7 +48,7 @@ func (s *Session) dropSegments() {
 		s.actions.deciding(canceled(nil))
 	}
 	s.actions = actionQueue{}
-	s.shown.widgets.Discard()
+	s.answer.widgets.Discard()
 }
 
 // ifAllowed runs f unless the policy or the application refuses action. An action
@@ -174,8 +174,8 @@ func (p ActionPolicy) refuses(action, tool string) string {
 
 func off(allowed *bool) bool { return allowed != nil && !*allowed }
 
-// turnOutput is what a turn showed the visitor.
-type turnOutput struct {
+// answerState is what a turn showed the visitor.
+type answerState struct {
 	widgets     converse.Assembler // the one that is not complete yet
 	perceived   bool               // something was perceived in this turn
 	silentTools int                // tool segments since the visitor last perceived anything
@@ -188,15 +188,15 @@ const spiralPrefix = "Please answer in words only this turn, without calling any
 // countTool rebuilds the session when the brain has called so many tools without
 // showing anything that only a rebuild helps (protocol §8.7).
 func (s *Session) countTool() {
-	s.shown.silentTools++
+	s.answer.silentTools++
 	hard := *s.opts.HardToolSpiralLimit
-	if hard <= 0 || s.shown.silentTools < hard || s.phase != live {
+	if hard <= 0 || s.answer.silentTools < hard || s.phase != live {
 		return
 	}
 	question := s.turn.lastText
-	s.core.Emit(event.ToolSpiralRecovering{Count: s.shown.silentTools, Limit: hard, LastTurnText: question})
+	s.core.Emit(event.ToolSpiralRecovering{Count: s.answer.silentTools, Limit: hard, LastTurnText: question})
 	s.core.Audit("tool.spiral_hard_recovery", "recovering", "")
-	s.shown.silentTools = 0
+	s.answer.silentTools = 0
 	s.setPending(false)
 	if *s.opts.RecoverFromSpiral && question != "" {
 		s.recovery.question = question
@@ -232,15 +232,15 @@ func (s *Session) askAgain() {
 
 // perceived resets the counter and the watchdog of silence.
 func (s *Session) perceived() {
-	s.shown.silentTools = 0
-	s.shown.perceived = true
+	s.answer.silentTools = 0
+	s.answer.perceived = true
 	s.core.Stall.Disarm()
 }
 
 // checkEmptyTurn warns once when a turn stays empty although variables are set:
 // the service may refuse them silently (protocol §10.3).
 func (s *Session) checkEmptyTurn() {
-	if s.shown.perceived || s.lifecycle.warnedEmpty || len(s.core.Vars) == 0 {
+	if s.answer.perceived || s.lifecycle.warnedEmpty || len(s.core.Vars) == 0 {
 		return
 	}
 	s.lifecycle.warnedEmpty = true

@@ -147,7 +147,7 @@ type connection struct {
 
 	hello      signaling.Hello
 	announced  bool   // streamReady was emitted
-	shown      bool   // mediaReady was emitted
+	ready      bool   // mediaReady was emitted
 	missing    bool   // a rebuild brought no picture
 	subscribed string // the URL at which the picture was subscribed last
 	onRelease  func() // called when its viewer is released, nil without one
@@ -328,7 +328,7 @@ func (s *Session) approve(conn *connection) {
 	conn.approved = true
 	s.outbox.command(signaling.ApprovedPermissions, signaling.Approval{Room: conn.room})
 	s.mark(phaseApproved)
-	s.turn.hold() // the opening can't be interrupted
+	s.turn.beginUninterruptible() // the opening can't be interrupted
 }
 
 // drop closes the present connection and everything that belongs to it.

@@ -222,8 +222,8 @@ func (s *Session) mediaReady(conn *connection, ready event.MediaReady) {
 	if ready.Degraded {
 		s.core.Warn(fault.MediaNoVideo, "no picture arrived; the session continues with audio only")
 	}
-	if !conn.shown {
-		conn.shown = true
+	if !conn.ready {
+		conn.ready = true
 		s.core.Emit(ready)
 	}
 }

@@ -158,7 +158,7 @@ func (s *Session) speechStarts(p signaling.StartSpeech) {
 		s.core.Tools.NewSpeech()
 		if p.IsNewTurn {
 			s.core.Tools.NewTurn()
-			s.shown.perceived = false
+			s.answer.perceived = false
 		}
 		s.turn.ended = slices.DeleteFunc(s.turn.ended, func(id string) bool { return id == p.SpeechID })
 		s.core.Emit(event.TurnStarted{SpeechID: &p.SpeechID, TurnID: p.TurnID, IsNewTurn: p.IsNewTurn})
@@ -175,7 +175,7 @@ func (s *Session) turnEnds(speechID, turnID string) {
 	if speechID != "" {
 		s.turn.ended = append(s.turn.ended[max(0, len(s.turn.ended)-maxEnded+1):], speechID)
 	}
-	s.show(s.shown.widgets.End())
+	s.show(s.answer.widgets.End())
 	s.core.Emit(event.TurnEnded{SpeechID: &speechID, TurnID: turnID})
 	s.core.Turns.TextEnded(speechID)
 	if !strings.HasSuffix(speechID, signaling.SuffixOpening) { // which is no turn of the brain
@@ -231,7 +231,7 @@ func (s *Session) applySegment(seg *converse.Segment) {
 		s.perceived()
 	}
 	s.core.Emit(event.BrainSegment{Segment: *seg})
-	s.show(s.shown.widgets.Add(seg))
+	s.show(s.answer.widgets.Add(seg))
 }
 
 // show emits the widgets that are complete, and those that can't be read.
@@ -286,7 +286,7 @@ func (s *Session) sentence(p signaling.Sentence) {
 		s.media.WatchSpeech(true)
 	}
 	if strings.HasSuffix(p.SpeechID, signaling.SuffixWakeUp) || strings.HasSuffix(p.SpeechID, signaling.SuffixGoodbye) {
-		s.turn.hold()
+		s.turn.beginUninterruptible()
 	}
 	s.core.Emit(event.Transcript{Type: "final", Text: spokenLabel(p.Text, p.SpeechID), SpeechID: &p.SpeechID})
 }
@@ -312,7 +312,7 @@ func (s *Session) startsTalking() {
 		return
 	}
 	s.turn.speaking, s.turn.talkingSince = true, time.Now()
-	s.shown.perceived = true
+	s.answer.perceived = true
 	s.core.Emit(event.AvatarStartTalking{Utterance: s.utterance(id)})
 }
 
@@ -322,7 +322,7 @@ func (s *Session) finishedTalking(p signaling.FinishedTalking) {
 	silent := s.turn.captions.silent
 	s.turn.captions.finish()
 	s.noteActivity()
-	s.release()
+	s.endUninterruptible()
 	if !silent {
 		s.core.Audit("turn.avatar_spoke", "done", "")
 	}
@@ -356,11 +356,11 @@ func (u utteranceTurns) of(speechID string) string {
 
 func (s *Session) interrupted() {
 	s.turn.speaking = false
-	s.shown.perceived = true // a turn that was cut is not an empty one
-	s.shown.widgets.Discard()
+	s.answer.perceived = true // a turn that was cut is not an empty one
+	s.answer.widgets.Discard()
 	s.over(s.turn.captions.speechID)
 	s.turn.captions.interrupt()
-	s.release()
+	s.endUninterruptible()
 	s.core.Emit(event.Interrupted{})
 	s.core.Turns.Interrupted(s.turn.talkingSince)
 }

@@ -118,7 +118,7 @@ func (s *Session) tearDown(cause *fault.Error) {
 	s.media.StopMic()
 	s.media.ClearTracks()
 	s.resetTurn()
-	s.turn.kickoffText, s.turn.holding = nil, false
+	s.turn.kickoffText, s.turn.uninterruptible = nil, false
 	s.outbox.discard()
 	s.turn.ended = nil
 	s.recovery.question = ""

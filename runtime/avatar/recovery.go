@@ -589,7 +589,7 @@ func (s *Session) remakeOn(p *procedure, reuse bool) {
 			return
 		}
 	}
-	conn.announced, conn.shown = true, true
+	conn.announced, conn.ready = true, true
 	s.use(conn)
 	media := s.newMedia(conn)
 	request := s.joinRequest(conn.room)

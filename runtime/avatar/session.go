@@ -119,7 +119,7 @@ type Session struct {
 	outbox    outbox
 	turn      turnState
 	actions   actionQueue
-	shown     turnOutput
+	answer    answerState
 	lifecycle lifecycleState
 	recovery  recoveryState
 	devices   deviceState

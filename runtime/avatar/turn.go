@@ -26,9 +26,9 @@ type turnState struct {
 	// answer that text: its last events must not look like the answer.
 	cut string
 
-	// holding is set during a turn that can't be interrupted; typed texts wait
+	// uninterruptible is set during a turn that can't be interrupted; typed texts wait
 	// in the outbox until it ends (protocol §7.7).
-	holding bool
+	uninterruptible bool
 
 	kickoff      *event.Kickoff
 	kickoffTaken bool         // sendKickoff has taken the kickoff since the last connect
@@ -50,7 +50,7 @@ const turnRateWindow = time.Minute
 
 // mustWait reports whether a typed text must wait: the service loses texts during a turn
 // that can't be interrupted, a pause, or a tap-to-talk window.
-func (s *Session) mustWait() bool { return s.turn.holding || s.lifecycle.paused || s.turn.tap }
+func (s *Session) mustWait() bool { return s.turn.uninterruptible || s.lifecycle.paused || s.turn.tap }
 
 // Speak sends text as one user turn. It interrupts an avatar that talks. During a turn
 // that can't be interrupted, and while the session is paused, it waits; all waiting texts
@@ -224,13 +224,13 @@ func (s *Session) asked(text string) {
 	s.core.Stall.Arm()
 }
 
-// hold begins a turn that can't be interrupted.
-func (t *turnState) hold() { t.holding = true }
+// beginUninterruptible begins a turn that can't be interrupted.
+func (t *turnState) beginUninterruptible() { t.uninterruptible = true }
 
-// release ends that turn and sends the waiting texts, before the event that reports the
+// endUninterruptible ends that turn and sends the waiting texts, before the event that reports the
 // end (session §O5).
-func (s *Session) release() {
-	s.turn.holding = false
+func (s *Session) endUninterruptible() {
+	s.turn.uninterruptible = false
 	s.outbox.flush()
 }
 
