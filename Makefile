@@ -100,7 +100,8 @@ bench: build ## Measure beside plain JavaScript, and write docs/performance.md
 	cd e2e && go run ./bench/connect -steady 30s -json ../build/bench/1-connect.json >/dev/null
 	cd e2e && go run ./bench/stream -json ../build/bench/2-stream.json >/dev/null
 	go run ./bench/native -json build/bench/3-native.json >/dev/null
-	go run ./bench/report -table bench build/bench/[1-3]-*.json
+	go run ./bench/chat -json build/bench/4-chat.json >/dev/null
+	go run ./bench/report -table bench build/bench/[1-4]-*.json
 
 .PHONY: generate
 generate: ## Write generated files again
