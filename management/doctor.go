@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/agentruntime/agentruntime/internal/template"
 	"github.com/agentruntime/agentruntime/runtime/converse"
 	"github.com/agentruntime/agentruntime/runtime/fault"
 )
@@ -255,7 +256,7 @@ func auditRule(r *Rule, have *inventory) []Finding {
 				}
 			}
 		}
-		if agents := have.withoutForms(r); len(agents) > 0 && len(references(a.To)) > 0 {
+		if agents := have.withoutForms(r); len(agents) > 0 && len(template.Names(a.To)) > 0 {
 			add(FindingDTCWithoutForms, SeverityWarning, field,
 				"the e-mail goes to an address that the visitor enters, and these agents have no form for it: "+strings.Join(agents, ", "))
 		}

@@ -9,6 +9,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/agentruntime/agentruntime/internal/template"
 	"github.com/agentruntime/agentruntime/runtime/converse"
 	"github.com/agentruntime/agentruntime/runtime/fault"
 )
@@ -352,12 +353,12 @@ func (c *AvatarSummaryConfig) check() error {
 	if len(keys) == 0 {
 		keys = []string{"summary"}
 	}
-	if _, open := parseTemplate(c.Template); open >= 0 {
+	if _, open := template.Parse(c.Template); open >= 0 {
 		return badRequest("template: the braces {{ and }} must come in pairs")
 	}
-	for _, ref := range references(c.Template) {
-		if !slices.Contains(keys, ref.name) {
-			return badRequest("template: {{ " + ref.name + " }} must be a key of the analysis: " + strings.Join(keys, ", "))
+	for _, name := range template.Names(c.Template) {
+		if !slices.Contains(keys, name) {
+			return badRequest("template: {{ " + name + " }} must be a key of the analysis: " + strings.Join(keys, ", "))
 		}
 	}
 	return nil

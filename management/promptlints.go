@@ -4,6 +4,8 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+
+	"github.com/agentruntime/agentruntime/internal/template"
 )
 
 // Codes of the findings of [LintGlossary] and [LintPersonaIdentity].
@@ -60,11 +62,11 @@ func LintGlossary(text string, c PromptContext) GlossaryLint {
 }
 
 // variablesOf returns the names in a template, in their order, each once.
-func variablesOf(template string) []string {
+func variablesOf(text string) []string {
 	names := []string{}
-	for _, ref := range references(template) {
-		if ref.name != "" && !slices.Contains(names, ref.name) {
-			names = append(names, ref.name)
+	for _, name := range template.Names(text) {
+		if name != "" && !slices.Contains(names, name) {
+			names = append(names, name)
 		}
 	}
 	return names
@@ -166,32 +168,23 @@ const defaultDirective = "<<the service's default directive>>"
 // glossary. What the service adds by itself is not in it. It sends nothing.
 func AssembleSystemPrompt(in SystemPromptInput) SystemPrompt {
 	p := SystemPrompt{SkippedKeys: []string{}, UnresolvedVariables: []string{}}
-	render := func(template string) string {
+	render := func(text string) string {
 		if in.Literal {
-			return template
+			return text
 		}
-		var text strings.Builder
-		pieces, _ := parseTemplate(template)
-		for _, piece := range pieces {
-			ref := piece.ref
-			if ref == nil {
-				text.WriteString(piece.text)
-				continue
-			}
-			value, given := in.Vars[ref.name]
-			switch {
+		return template.Render(text, func(piece template.Piece, _ int) string {
+			name := piece.Ref.Name
+			switch value, given := in.Vars[name]; {
 			case given:
-				text.WriteString(scalarText(value))
-			case ref.hasDefault:
-				text.WriteString(ref.fallback)
-			default:
-				text.WriteString(piece.text)
-				if !slices.Contains(p.UnresolvedVariables, ref.name) {
-					p.UnresolvedVariables = append(p.UnresolvedVariables, ref.name)
-				}
+				return scalarText(value)
+			case piece.Ref.HasDefault:
+				return piece.Ref.Default
 			}
-		}
-		return text.String()
+			if !slices.Contains(p.UnresolvedVariables, name) {
+				p.UnresolvedVariables = append(p.UnresolvedVariables, name)
+			}
+			return piece.Text
+		})
 	}
 	parts := []string{render(in.BaseDirective)}
 	if strings.TrimSpace(in.BaseDirective) == "" {

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/agentruntime/agentruntime/internal/template"
 	"github.com/agentruntime/agentruntime/runtime/converse"
 	"github.com/agentruntime/agentruntime/runtime/fault"
 )
@@ -61,20 +62,20 @@ type PromptContext struct {
 // LintPrompt checks one template (service.md, "Reserved template variables"): braces
 // that do not match, names that the service does not set, a token or a secret where
 // it would be shown. It sends nothing. Without findings it returns nil.
-func LintPrompt(template string, c PromptContext) []Finding {
+func LintPrompt(text string, c PromptContext) []Finding {
 	var findings []Finding
 	add := func(code string, severity Severity, detail string) {
 		findings = append(findings, Finding{Code: code, Severity: severity, Detail: detail})
 	}
-	pieces, open := parseTemplate(template)
+	pieces, open := template.Parse(text)
 	if open >= 0 {
 		add(FindingPromptSyntax, SeverityError, "the braces {{ and }} must come in pairs")
 	}
 	for _, p := range pieces {
-		if p.ref == nil {
+		if p.Ref == nil {
 			continue
 		}
-		name := p.ref.name
+		name := p.Ref.Name
 		secret, isSecret := strings.CutPrefix(name, secretsPrefix)
 		attribute, isAttribute := strings.CutPrefix(name, userPrefix)
 		switch {
@@ -101,7 +102,7 @@ func LintPrompt(template string, c PromptContext) []Finding {
 		case strings.HasPrefix(name, reservedPrefix):
 			add(FindingPromptUnknownVariable, SeverityError,
 				"the service sets no variable "+name+"; it sets "+strings.Join(setByService(), ", "))
-		case c.NoClientVariables && !p.ref.hasDefault && name != agentNameVar:
+		case c.NoClientVariables && !p.Ref.HasDefault && name != agentNameVar:
 			add(FindingPromptUnknownVariable, SeverityWarning,
 				"nothing sets the variable "+name+", because allow_client_variables is off")
 		}
@@ -205,7 +206,7 @@ const mask = "***"
 // PreviewPrompt renders a template with the values given, without a request. The error
 // is validation_error for a reserved name in Vars, for a name in Reserved that the
 // service does not set, and for a value that is not a scalar.
-func PreviewPrompt(template string, v PreviewValues) (Preview, error) {
+func PreviewPrompt(text string, v PreviewValues) (Preview, error) {
 	vars, err := converse.CheckVars(v.Vars)
 	if err != nil {
 		return Preview{}, err
@@ -221,36 +222,30 @@ func PreviewPrompt(template string, v PreviewValues) (Preview, error) {
 		}
 		vars[name] = v.Reserved[name]
 	}
-	preview := Preview{Variables: []string{}, Unresolved: []string{}, Findings: LintPrompt(template, v.Context)}
-	var text strings.Builder
-	pieces, _ := parseTemplate(template)
-	for _, p := range pieces {
-		if p.ref == nil {
-			text.WriteString(p.text)
-			continue
-		}
-		name := p.ref.name
+	preview := Preview{Variables: []string{}, Unresolved: []string{}, Findings: LintPrompt(text, v.Context)}
+	preview.Text = template.Render(text, func(p template.Piece, _ int) string {
+		name := p.Ref.Name
 		preview.Variables = append(preview.Variables, name)
-		switch value := scalarText(vars[name]); {
+		value := scalarText(vars[name])
+		switch _, given := vars[name]; {
 		case strings.HasPrefix(name, secretsPrefix), name == tokenVar:
-			text.WriteString(mask)
+			return mask
 		case value != "":
-			text.WriteString(value)
-		case p.ref.hasDefault:
-			text.WriteString(p.ref.fallback)
-		default:
-			if _, given := vars[name]; !given {
-				preview.Unresolved = append(preview.Unresolved, name)
-				if attribute, ok := strings.CutPrefix(name, userPrefix); ok && slices.Contains(converse.UserAttributes(), attribute) {
-					preview.Findings = append(preview.Findings, Finding{
-						Code: FindingPromptUserAttribute, Severity: SeverityWarning,
-						Detail: "the attribute " + attribute + " has no value; a user without it leaves the place empty",
-					})
-				}
-			}
+			return value
+		case p.Ref.HasDefault:
+			return p.Ref.Default
+		case given:
+			return ""
 		}
-	}
-	preview.Text = text.String()
+		preview.Unresolved = append(preview.Unresolved, name)
+		if attribute, ok := strings.CutPrefix(name, userPrefix); ok && slices.Contains(converse.UserAttributes(), attribute) {
+			preview.Findings = append(preview.Findings, Finding{
+				Code: FindingPromptUserAttribute, Severity: SeverityWarning,
+				Detail: "the attribute " + attribute + " has no value; a user without it leaves the place empty",
+			})
+		}
+		return ""
+	})
 	slices.Sort(preview.Variables)
 	preview.Variables = slices.Compact(preview.Variables)
 	slices.Sort(preview.Unresolved)

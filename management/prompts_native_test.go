@@ -5,11 +5,11 @@ package management
 import (
 	"encoding/json"
 	"errors"
+	"os"
 	"slices"
 	"strings"
 	"testing"
 
-	"github.com/agentruntime/agentruntime/internal/localservice/brain"
 	"github.com/agentruntime/agentruntime/runtime/converse"
 	"github.com/agentruntime/agentruntime/runtime/fault"
 )
@@ -134,19 +134,25 @@ func TestPreviewPromptRefusesReservedNames(t *testing.T) {
 	}
 }
 
-// What a preview shows is what the local service renders.
+// What a preview shows is what the local service renders: both have these vectors.
 func TestPreviewAgreesWithTheLocalService(t *testing.T) {
-	vars := map[string]any{"name": "Ada", "empty": "", "n": 2.5, "yes": true, "nothing": nil}
-	for _, template := range []string{
-		"", "no variables", "{{name}}", "{{ name }} and {{name}}", "{{ empty | default('x') }}", `{{ none | default("y") }}`,
-		"{{ none | default(z) }}", "{{ n }} {{ yes }} {{ nothing }}", "{{ name | upper }}", "{{ none | upper }}", "{{", "}}",
-		"a }} b {{ name }}", "{{ name", "{{ {{ name }} }}", "{{\nname\n}}", "{{ name | default('a|b') }}", "{{ none | default('a|b') }}",
-	} {
-		preview, err := PreviewPrompt(template, PreviewValues{Vars: vars})
+	data, err := os.ReadFile("../internal/template/testdata/rendered.json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var vectors struct {
+		Vars     map[string]any    `json:"vars"`
+		Rendered map[string]string `json:"rendered"`
+	}
+	if err := json.Unmarshal(data, &vectors); err != nil || len(vectors.Rendered) == 0 {
+		t.Fatal(err, vectors)
+	}
+	for template, want := range vectors.Rendered {
+		preview, err := PreviewPrompt(template, PreviewValues{Vars: vectors.Vars})
 		if err != nil {
 			t.Fatal(err)
 		}
-		if want := brain.Render(template, vars); preview.Text != want {
+		if preview.Text != want {
 			t.Errorf("%q: preview %q, the service renders %q", template, preview.Text, want)
 		}
 	}

@@ -8,6 +8,7 @@ import (
 	"regexp"
 	"slices"
 
+	"github.com/agentruntime/agentruntime/internal/template"
 	"github.com/agentruntime/agentruntime/runtime/fault"
 )
 
@@ -39,10 +40,11 @@ type SecretRefs struct {
 // OK reports whether every reference resolves.
 func (r *SecretRefs) OK() bool { return len(r.Unresolved) == 0 && len(r.BadPrefix) == 0 }
 
-// secretRefs matches {{ secrets.NAME }} with or without a prefix before it.
-var secretRefs = regexp.MustCompile(`\{\{\s*((?:[A-Za-z_][\w]*\.)*)secrets\.([A-Za-z_]\w*)[^}]*\}\}`)
+// secretRef matches the name of a reference to a secret, with or without a prefix before it.
+var secretRef = regexp.MustCompile(`^((?:[A-Za-z_]\w*\.)*)secrets\.([A-Za-z_]\w*)`)
 
-// bareRef matches the form of client_secret in a tool's authentication.
+// bareRef matches the client_secret of a tool's authentication, which is no template: the
+// whole text is the name of a secret, so that no secret is part of a tool's configuration.
 var bareRef = regexp.MustCompile(`^secrets\.([A-Za-z_]\w*)$`)
 
 // ValidateSecretRefs compares the references to secrets in tools and prompts with the names
@@ -69,8 +71,10 @@ func ValidateSecretRefs(names []string, tools []ToolConfig, prompts []string) Se
 		}
 	}
 	scan := func(text, where string) {
-		for _, m := range secretRefs.FindAllStringSubmatch(text, -1) {
-			add(m[2], m[1], where)
+		for _, name := range template.Names(text) {
+			if m := secretRef.FindStringSubmatch(name); m != nil {
+				add(m[2], m[1], where)
+			}
 		}
 	}
 	for _, tool := range tools {

@@ -12,6 +12,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/agentruntime/agentruntime/internal/template"
 	"github.com/agentruntime/agentruntime/runtime/fault"
 )
 
@@ -461,19 +462,10 @@ func checkTemplateURL(field, address string) error {
 	if strings.Contains(scheme, "{{") || strings.Contains(host, "{{") {
 		return fault.New(fault.InvalidURL, field+" must begin with a scheme and a host that are not variables")
 	}
-	var plain strings.Builder
-	pieces, open := parseTemplate(address)
-	if open >= 0 {
+	if _, open := template.Parse(address); open >= 0 {
 		return fault.New(fault.InvalidURL, field+": the braces {{ and }} must come in pairs")
 	}
-	for _, p := range pieces {
-		if p.ref != nil {
-			plain.WriteString("x")
-			continue
-		}
-		plain.WriteString(p.text)
-	}
-	return httpURL(field, plain.String())
+	return httpURL(field, template.Render(address, func(template.Piece, int) string { return "x" }))
 }
 
 func (a *ToolAuthentication) check() error {

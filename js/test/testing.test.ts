@@ -1,4 +1,5 @@
 import assert from "node:assert/strict"
+import { readFileSync } from "node:fs"
 import { afterEach, mock, test } from "node:test"
 import { AgentSession, type AgentSessionEvents } from "../src/session/agentsession.js"
 import type { AgentOptions } from "../src/session/agentoptions.js"
@@ -12,6 +13,7 @@ import type { AvatarEvents, ChatEvents } from "../src/generated/events.js"
 import { appInit } from "../src/session/full.js"
 import { diagnostics } from "../src/core/load.js"
 import { FakeAgent, FakeAgentSession, FakeAvatarSession, FakeChatSession, type Rule } from "../src/testing.js"
+import { render } from "../src/testing/script.js"
 import { visitor } from "../src/session/visitor.js"
 
 const rules: Rule[] = [
@@ -585,3 +587,9 @@ export function typesOnly(): void {
   // @ts-expect-error a payload of another event
   new FakeAgent().emit("avatarStopTalking", { state: "connected" })
 }
+
+test("templates are rendered as the local service renders them", () => {
+  const file = new URL("../../../internal/template/testdata/rendered.json", import.meta.url)
+  const { vars, rendered } = JSON.parse(readFileSync(file, "utf8")) as { vars: Record<string, unknown>, rendered: Record<string, string> }
+  assert.deepEqual(Object.fromEntries(Object.keys(rendered).map((template) => [template, render(template, vars)])), rendered)
+})

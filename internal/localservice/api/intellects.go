@@ -16,6 +16,7 @@ import (
 
 	"github.com/agentruntime/agentruntime/internal/localservice/brain"
 	"github.com/agentruntime/agentruntime/internal/localservice/store"
+	"github.com/agentruntime/agentruntime/internal/template"
 )
 
 // secretMask stands for the value of a secret in replies. In an update it means that the
@@ -318,7 +319,7 @@ func checkSummary(c *store.SummaryConfig) error {
 			return invalid("value_error", "A key should have letters, digits and _ only", "avatar_summary_config", "analysis", key)
 		}
 	}
-	for _, name := range brain.Names(c.Template) {
+	for _, name := range template.Names(c.Template) {
 		if _, ok := c.Analysis[name]; !ok && (len(c.Analysis) > 0 || name != "summary") {
 			return invalid("value_error", fmt.Sprintf("{{ %s }} should be a key of the analysis", name), "avatar_summary_config", "template")
 		}

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"image"
 	"image/png"
+	"os"
 	"strings"
 	"testing"
 	"testing/fstest"
@@ -263,26 +264,22 @@ func TestDemoCallsTools(t *testing.T) {
 	}
 }
 
+// The vectors are also those of the management client's previews and of the service in pages'
+// tests.
 func TestRender(t *testing.T) {
-	vars := map[string]any{
-		"name": "Sam", "n": 2.5, "big": 31000.0, "yes": true, "nil": nil, "empty": "",
-		"evil": "{{ name }}", "sys__user_obj.email": "s@x",
+	data, err := os.ReadFile("../../template/testdata/rendered.json")
+	if err != nil {
+		t.Fatal(err)
 	}
-	for template, want := range map[string]string{
-		"":                                "",
-		"Hello {{ name }}!":               "Hello Sam!",
-		"{{name}}{{ n }}{{ big }}":        "Sam2.531000",
-		"{{ yes }} {{ nil }}|{{ gone }}|": "true ||",
-		"{{ gone | default('you') }}":     "you",
-		`{{ empty|default("you") }}`:      "you",
-		"{{ name | default('you') }}":     "Sam",
-		"{{ name | upper }}":              "Sam",
-		"{{ evil }}":                      "{{ name }}",
-		"{{ sys__user_obj.email }}":       "s@x",
-		"open {{ name":                    "open {{ name",
-		"a } b }} c { d":                  "a } b }} c { d",
-	} {
-		if got := Render(template, vars); got != want {
+	var vectors struct {
+		Vars     map[string]any    `json:"vars"`
+		Rendered map[string]string `json:"rendered"`
+	}
+	if err := json.Unmarshal(data, &vectors); err != nil || len(vectors.Rendered) == 0 {
+		t.Fatal(err, vectors)
+	}
+	for template, want := range vectors.Rendered {
+		if got := Render(template, vectors.Vars); got != want {
 			t.Errorf("%q: %q, want %q", template, got, want)
 		}
 	}

@@ -6,16 +6,6 @@ import (
 	"strings"
 )
 
-// Names returns the names of the variables that a template refers to.
-func Names(template string) []string {
-	var names []string
-	for _, match := range expression.FindAllStringSubmatch(template, -1) {
-		name, _, _ := strings.Cut(match[1], "|")
-		names = append(names, strings.TrimSpace(name))
-	}
-	return names
-}
-
 // Holds evaluates the condition of a skill: a variable, compared with == or != with
 // another one or a literal, joined by not, and, or and parentheses, as in
 // "sys__avatar_enabled and plan == 'gold'". A variable alone holds unless it is missing,

@@ -1,7 +1,6 @@
 package brain
 
 import (
-	"slices"
 	"strings"
 	"testing"
 )
@@ -26,11 +25,5 @@ func TestConditions(t *testing.T) {
 		if got, err := Holds(condition, vars); err == nil {
 			t.Errorf("%q: %t, want an error", condition, got)
 		}
-	}
-}
-
-func TestNamesOfATemplate(t *testing.T) {
-	if got := Names("Hi {{ name | default('you') }}, {{plan}} {{ secrets.KEY }}"); !slices.Equal(got, []string{"name", "plan", "secrets.KEY"}) {
-		t.Errorf("names %q", got)
 	}
 }

@@ -12,6 +12,7 @@ import (
 
 	"github.com/agentruntime/agentruntime/internal/localservice/brain"
 	"github.com/agentruntime/agentruntime/internal/localservice/store"
+	"github.com/agentruntime/agentruntime/internal/template"
 )
 
 const (
@@ -240,8 +241,8 @@ func (j *job) summarize(ctx context.Context) error {
 }
 
 // answers reports whether values were found for a template, of which it names at least one.
-func answers(template string, found map[string]any) bool {
-	names := brain.Names(template)
+func answers(text string, found map[string]any) bool {
+	names := template.Names(text)
 	return found != nil && (len(names) == 0 || slices.ContainsFunc(names, func(name string) bool { return found[name] != nil }))
 }
 

@@ -15,6 +15,7 @@ import (
 
 	"github.com/agentruntime/agentruntime/internal/localservice/brain"
 	"github.com/agentruntime/agentruntime/internal/localservice/store"
+	"github.com/agentruntime/agentruntime/internal/template"
 )
 
 // withQuery returns the address of a tool's request, with its params.
@@ -101,7 +102,7 @@ func shaped(t *store.ToolDef, text []byte, reply any, vars map[string]any) json.
 	switch {
 	case t.ResponseTemplate != "":
 		values := maps.Clone(vars)
-		for _, name := range brain.Names(t.ResponseTemplate) {
+		for _, name := range template.Names(t.ResponseTemplate) {
 			if value := pick(reply, name); value != nil {
 				values[name] = value
 			}

@@ -98,11 +98,11 @@ export function render(template: string, vars: Readonly<Record<string, unknown>>
 }
 
 function valueIn(inside: string, vars: Readonly<Record<string, unknown>>): string {
-  const [name = "", filter = ""] = inside.split("|", 2)
+  const [name = "", ...filter] = inside.split("|") // a default may have a | in it
   const key = name.trim()
   const value = (Object.hasOwn(vars, key) ? vars[key] : undefined) ?? ""
   const text = typeof value === "string" ? value : JSON.stringify(value)
-  return text || (/^default\((.*)\)$/s.exec(filter.trim())?.[1] ?? "").trim().replace(/^['"]|['"]$/g, "")
+  return text || (/^default\((.*?)\)?$/s.exec(filter.join("|").trim())?.[1] ?? "").trim().replace(/^['"]+|['"]+$/g, "")
 }
 
 /** Returns value with the texts inside it rendered. */
