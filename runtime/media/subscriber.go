@@ -23,7 +23,7 @@ type Subscriber struct {
 // subscription is one attempt to subscribe: a peer, and perhaps a viewer at the server.
 type subscription struct {
 	*pendingPeer
-	gate    *gate
+	gate      *gate
 	restarted bool // not the first of its Subscriber
 
 	mu         sync.Mutex
