@@ -10,8 +10,8 @@ import (
 	"time"
 )
 
-// Scope owns callbacks and listeners for as long as a session, an element or a
-// request lives. A wasm program has one thread, so a Scope needs no lock.
+// Scope owns callbacks and listeners until the end of a session, an element or a
+// request. A wasm program has one thread, so a Scope needs no lock.
 type Scope struct {
 	onPanic func(error)
 	ends    []*ending

@@ -11,7 +11,7 @@ import (
 	"time"
 )
 
-// A goroutine may end after the call that ends it has returned, and nothing tells when. So
+// A goroutine may end after the call that ends it has returned, and nothing reports when. So
 // Find looks again after a pause, which doubles up to longest, until patience is over.
 const (
 	shortest = 10 * time.Microsecond

@@ -8,7 +8,7 @@ import (
 )
 
 // regionsText returns the text of regions.ts: where a page's two first requests go, which it
-// makes while the program that knows all rules is still being downloaded.
+// makes while the program that has all rules is still being downloaded.
 func regionsText() (string, error) {
 	var b strings.Builder
 	b.WriteString("// Generated from runtime/appinit by \"go generate ./runtime/event\"; don't edit.\n")

@@ -82,7 +82,7 @@ export class SiteNavigator {
   #journey = 0
   /**
    * Resolves when the manifest is there. Rejects with `bad_manifest`, `http_error`, `network_error`,
-   * `timeout` or `too_large`, which `warn` is told of too; and with `aborted` after `destroy()`.
+   * `timeout` or `too_large`, which is also passed to `warn`; and with `aborted` after `destroy()`.
    */
   readonly ready: Promise<SiteManifest>
 

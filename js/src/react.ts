@@ -20,6 +20,6 @@ export { ControlBar, type ControlBarProps } from "./react/parts/controlbar.js"
 export { DeviceSelect, type DeviceSelectProps } from "./react/parts/deviceselect.js"
 export { Transcript, type TranscriptProps } from "./react/parts/transcript.js"
 export { VoiceBars, type VoiceBarsProps } from "./react/parts/voicebars.js"
-export type { AgentTag } from "./jsx.js" // with it, TSX knows the tags
+export type { AgentTag } from "./jsx.js" // with it, TSX has the types of the tags
 export type { Actions, AgentSource, Snapshot } from "./react/store.js"
 export type { Source } from "./session/source.js"

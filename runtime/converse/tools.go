@@ -153,10 +153,10 @@ type Dispatcher struct {
 	bytes int // of calls, this turn
 }
 
-// NewTurn forgets everything. It is called when a new turn begins, not when one continues.
+// NewTurn clears everything. It is called when a new turn begins, not when one continues.
 func (d *Dispatcher) NewTurn() { *d = Dispatcher{} }
 
-// NewSpeech forgets the fused calls that no result has named. It is called when a piece of
+// NewSpeech removes the fused calls that no result has named. It is called when a piece of
 // speech begins.
 func (d *Dispatcher) NewSpeech() { d.named, d.fused = nil, nil }
 

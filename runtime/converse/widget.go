@@ -334,7 +334,7 @@ func (a *Assembler) broken(c content) bool {
 	return c.broken() && (a.open.Runtime != RuntimeMarkdown || strings.HasPrefix(stripFence(strings.TrimSpace(c.text)), "{"))
 }
 
-// fill returns the open widget with c, and forgets it.
+// fill returns the open widget with c, and clears it.
 func (a *Assembler) fill(c content) Widget {
 	w := *a.open
 	w.fill(c)

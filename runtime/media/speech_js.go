@@ -34,7 +34,7 @@ const (
 )
 
 // speechWatch measures what the page plays. The AudioContext and the waveform exist while a page
-// wants the measurement, so that a page that is late still has the samples of the beginning; the
+// requests the measurement, so that a page that is late still has the samples of the beginning; the
 // rest exists while the first sound of an utterance is awaited.
 type speechWatch struct {
 	wanted  bool

@@ -52,7 +52,7 @@ type Config struct {
 	Site func() string
 
 	// Stage opens a picture for an avatar session, that of a visual with these attributes; nil
-	// when there are none. StageIdle is how long a session lives without a call, 0 is
+	// when there are none. StageIdle is how long a session lasts without a call, 0 is
 	// [DefaultStageIdle].
 	Stage     func(by quota.Client, visual map[string]string) Stage
 	StageIdle time.Duration
@@ -66,7 +66,7 @@ type Config struct {
 	Users     directory.Users // whose names reports have
 	Knowledge fs.FS           // the Markdown files to show, nil for none
 	Logger    *slog.Logger    // nil discards
-	// Observe hears of each reply, with the pattern of its route; nil hears nothing.
+	// Observe, if not nil, is called for each reply, with the pattern of its route.
 	Observe func(method, route string, status int, took time.Duration)
 	// PrivateNetwork allows requests from pages on a public network; their browsers ask
 	// for this in the preflight.

@@ -32,7 +32,7 @@ type Stage interface {
 // Times of avatar sessions (management-api.md, F.5). Clients send keep-alive about every
 // 10 s.
 const (
-	// DefaultStageIdle is how long a session lives without a call.
+	// DefaultStageIdle is how long a session lasts without a call.
 	DefaultStageIdle = 60 * time.Second
 	stageLife        = time.Hour        // of its token
 	stageQueue       = 10 * time.Minute // of sound that waits

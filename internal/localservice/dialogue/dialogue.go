@@ -73,8 +73,8 @@ type Config struct {
 	// once.
 	Work func(ctx context.Context, by quota.Client, ms int) error
 
-	// Observe hears of each turn: whether it is of a live session, the time to its first segment,
-	// 0 without one, its whole time and its error; nil hears nothing.
+	// Observe, if not nil, is called for each turn: whether it is of a live session, the time to
+	// its first segment, 0 without one, its whole time and its error.
 	Observe func(live bool, first, took time.Duration, err error)
 }
 

@@ -20,7 +20,7 @@ import (
 // Attributes are what is known about a user, by the names of [converse.UserAttributes].
 type Attributes map[string]string
 
-// Users are attributes by the ids of users: the userId of their tokens. A nil Users knows nobody.
+// Users are attributes by the ids of users: the userId of their tokens. A nil Users has no attributes.
 type Users map[string]Attributes
 
 // idColumn is the column of a CSV file with the ids of users.

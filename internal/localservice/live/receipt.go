@@ -74,7 +74,7 @@ func (s *Session) settle(receipts []*receipt) {
 	s.abandon(receipts)
 }
 
-// abandon forgets turns that are stored, or never will be: the client may send the
+// abandon removes turns that are stored, or never will be: the client may send the
 // latter again.
 func (s *Session) abandon(receipts []*receipt) {
 	for _, r := range receipts {

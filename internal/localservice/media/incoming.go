@@ -12,7 +12,7 @@ import (
 )
 
 // Bounds of what a client sends to its peer. pion keeps a buffer for each synchronisation source that it has received a packet of, for
-// as long as the peer lives, and resends every packet as often as it is asked to.
+// as long as the peer is open, and resends every packet as often as it is asked to.
 const (
 	// maxSources is how many sources a client may use, of RTP and RTCP together. A browser has up to four.
 	maxSources = 32
@@ -45,7 +45,7 @@ func (i *incoming) buffer(packetio.BufferPacketType, uint32) io.ReadWriteCloser 
 	i.mu.Lock()
 	defer i.mu.Unlock()
 	if i.sources++; i.sources == maxSources+1 {
-		go i.pc.Close() // which its owner is told by the change of state
+		go i.pc.Close() // its owner gets the change of state
 	}
 	b := packetio.NewBuffer()
 	b.SetLimitSize(sourceBuffer)

@@ -74,7 +74,7 @@ func (p *Pace) take(by Client, n int, now time.Time) (wait time.Duration) {
 	return wait
 }
 
-// sweep forgets the clients that have paid for everything.
+// sweep removes the clients that have paid for everything.
 func (p *Pace) sweep(now time.Time) {
 	if p.paid == nil {
 		p.paid = map[key]time.Time{}

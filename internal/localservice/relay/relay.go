@@ -196,7 +196,7 @@ func hostOf(a net.Addr) string {
 }
 
 // Credentials returns credentials for user that expire after ttl. They are made as by the TURN REST API: the user name is "expiry:user",
-// the password an HMAC of it under a secret that lives as long as the server.
+// the password an HMAC of it under a secret that is kept until the server ends.
 func (s *Server) Credentials(user string, ttl time.Duration) (Credentials, error) {
 	name, password, err := turn.GenerateLongTermTURNRESTCredentials(s.secret, user, ttl)
 	if err != nil {

@@ -34,7 +34,7 @@ func (s *Store) create(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	// user_version lives in the file's header and takes part in the transaction;
+	// user_version is stored in the file's header and takes part in the transaction;
 	// a PRAGMA takes no parameters.
 	if _, err := tx.ExecContext(ctx, schema+fmt.Sprintf("PRAGMA user_version = %d", schemaVersion)); err != nil {
 		return errors.Join(err, tx.Rollback())

@@ -20,7 +20,7 @@ type keeping struct {
 	observe Observer
 }
 
-// Observer hears of each statement: its first word, such as SELECT, its time without the reading of
+// Observer is called for each statement with its first word, such as SELECT, its time without the reading of
 // rows, and its error.
 type Observer func(word string, took time.Duration, err error)
 

@@ -71,7 +71,7 @@ type ResponseChapters struct {
 	Link      string `json:"link,omitempty"`
 }
 
-// Kind returns the type of the tool; one without a type is told by its fields.
+// Kind returns the type of the tool; that of one without is derived from its fields.
 func (t *ToolConfig) Kind() string {
 	switch {
 	case t.Type != "":

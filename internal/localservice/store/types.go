@@ -147,7 +147,7 @@ type ToolConfig struct {
 // RemoteTool is a tool of an MCP server.
 type RemoteTool struct {
 	Server MCPServer
-	Name   string // by which the server knows it
+	Name   string // the tool's name at the server
 }
 
 // AttachedSkill is a skill with the way in which an intellect uses it.

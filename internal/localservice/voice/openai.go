@@ -76,7 +76,7 @@ func requests(phrases []string) [][]string {
 func (v *endpointVoice) request(ctx context.Context, text string, how Manner) (pcm []int16, rate int, err error) {
 	speed := how.speed()
 	if speed == 1 {
-		speed = 0 // leave it out: not every server knows it
+		speed = 0 // leave it out: not every server supports it
 	}
 	response, err := v.client.CreateSpeech(ctx, openai.CreateSpeechRequest{
 		Input:          text,

@@ -50,8 +50,8 @@ void main() {
 }`
 
 /**
- * Draws each frame of a video into `canvas`, without its background. The page puts the canvas
- * where it wants it; the video must stay in the document, and be painted (`opacity: 0` is).
+ * Draws each frame of a video into `canvas`, without its background. The page places the
+ * canvas; the video must stay in the document, and be painted (`opacity: 0` is).
  *
  * Throws `bad_request` for bad options and `unsupported_browser` without WebGL 2.
  */

@@ -4,7 +4,7 @@ import { isObject, safeEntries } from "../segments/plain.js"
 import type { CapabilityName as AnyCapability, CapabilityState } from "../core/options.js"
 import { capabilityNames } from "../generated/settings.js"
 
-/** A capability that the reference client knows; sessions also take `think_process`. */
+/** A capability of the reference client; sessions also take `think_process`. */
 type CapabilityName = Exclude<AnyCapability, "think_process">
 
 /** The names of the capabilities. */

@@ -117,7 +117,7 @@ export class SegmentAssembler {
   }
 }
 
-/** What a renderer knows besides the content. */
+/** What a renderer gets besides the content. */
 export interface RenderContext {
   /** Returns an address that may be used, or `""`. */
   urlPolicy: (url: unknown) => string

@@ -27,10 +27,10 @@ export const injected = [
   "transportFactories",
 ] as const
 
-/** The names that a session knows: its options, and those that it ignores. */
+/** The names that a session accepts: its options, and those that it ignores. */
 export const sessionOptions: readonly string[] = ["token", ...sessionNames, ...injected]
 
-/** A reply of `appInit` that a server passes on, without what it may have besides: the service adds flags as it likes. */
+/** A reply of `appInit` that a server passes on, without what it may have besides: the service may add flags at any time. */
 export function knownReply<T extends object>(reply: T | null | undefined): T {
   return Object.fromEntries(Object.entries(reply ?? {}).filter(([name]) => sessionOptions.includes(name))) as T
 }

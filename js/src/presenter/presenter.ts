@@ -184,7 +184,7 @@ export class Presenter {
     return this.#lastNav
   }
 
-  /** The number of the slide that the agent knows of, null before the first. */
+  /** The number of the slide that was last sent to the agent, null before the first. */
   get lastContextSlide(): number | null {
     return this.#lastContextSlide
   }

@@ -12,7 +12,7 @@ export interface ComposerState {
   interrupts: boolean
 }
 
-/** A field for typed messages with its buttons, which knows no session. */
+/** A field for typed messages with its buttons, independent of a session. */
 export class ComposerForm {
   readonly root = make("form", { part: "composer", class: "agent-composer", autocomplete: "off" })
   readonly field = make("textarea", { part: "field", rows: 1, maxlength: 4000, dir: "auto", enterkeyhint: "send" })

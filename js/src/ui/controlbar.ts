@@ -45,7 +45,7 @@ export interface ControlBarOptions {
 
 /**
  * The buttons of a conversation: to start and to end it, for the microphone (to mute it, or to hold to talk where the agent
- * wants that), the volume, and the devices. Those that a session has no use for are hidden, as the microphone of a `ChatSession`.
+ * requires that), the volume, and the devices. Those without a function in a session are hidden, as the microphone of a `ChatSession`.
  */
 export class ControlBar {
   readonly root: HTMLElement
