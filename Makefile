@@ -79,7 +79,7 @@ check: $(STATICCHECK) $(NPM) ## Vet, lint, and native tests without browsers
 # First what compiles everything, each in another way, beside what a new machine
 # downloads; what follows finds it compiled.
 .PHONY: test
-test: ## The tests of every package, vet, types, and the core of the whole pages, headless
+test: ## Vet, types, native tests, tests in a page, the npm package and the core of the whole pages, headless
 	tools/need.sh node
 	AGENTRUNTIME_REQUIRE_NODE=1 go run ./internal/maketest chromium vet-native build wasmtest then native-all core native-e2e page npm vet-page types
 

@@ -11,10 +11,48 @@ import (
 // TestSecurityNamesTests checks docs/security.md: every test and file that it names exists,
 // and every promise has a test.
 func TestSecurityNamesTests(t *testing.T) {
-	source := checkRows(t, "docs/security.md", "| Promise | Tests |")
-	for _, name := range regexp.MustCompile("`([a-z]+/[\\w./]+\\.(?:go|ts|js))`").FindAllStringSubmatch(source, -1) {
-		if _, err := os.Stat(filepath.Join(root, name[1])); err != nil {
-			t.Errorf("docs/security.md: %v", err)
+	checkRows(t, "docs/security.md", "| Promise | Tests |")
+}
+
+// TestDocsNameFiles checks that every file and folder of the repository that a document names
+// exists, and so does every test. The tests of TypeScript are named in quotation marks behind
+// their file; a name that ends with … is the beginning of one.
+func TestDocsNameFiles(t *testing.T) {
+	docs, err := filepath.Glob(filepath.Join(root, "docs/*.md"))
+	if err != nil || len(docs) == 0 {
+		t.Fatal(docs, err)
+	}
+	tests := goTests(t)
+	path := regexp.MustCompile("`((?:agenttest|bench|cmd|create|docs|e2e|example|internal|js|localservice|management|otel|pageserver|runtime|tools)/[\\w./-]+)`")
+	script := regexp.MustCompile("`(?:js/test/)?(\\w+\\.test\\.ts)`:?((?:[ ,]*\"[^\"\\n]+\")*)")
+	quoted := regexp.MustCompile(`"([^"]+)"`)
+	for _, doc := range append(docs, filepath.Join(root, "README.md")) {
+		doc, err := filepath.Rel(root, doc)
+		if err != nil {
+			t.Fatal(err)
+		}
+		source := readFile(t, doc)
+		for _, name := range path.FindAllStringSubmatch(source, -1) {
+			if _, err := os.Stat(filepath.Join(root, strings.TrimSuffix(name[1], "/..."))); err != nil {
+				t.Errorf("%s: %v", doc, err)
+			}
+		}
+		for _, name := range citedTest.FindAllStringSubmatch(source, -1) {
+			if !tests[name[1]] {
+				t.Errorf("%s names %s, which does not exist", doc, name[1])
+			}
+		}
+		for _, cited := range script.FindAllStringSubmatch(source, -1) {
+			text := readFile(t, "js/test/"+cited[1])
+			for _, name := range quoted.FindAllStringSubmatch(cited[2], -1) {
+				begin, open := strings.CutSuffix(name[1], "…")
+				if !open {
+					begin += `"`
+				}
+				if !strings.Contains(text, `test("`+strings.TrimSuffix(begin, " ")) {
+					t.Errorf("%s: js/test/%s has no test %q", doc, cited[1], name[1])
+				}
+			}
 		}
 	}
 }
@@ -64,11 +102,12 @@ func rowsUnder(source, head string) (rows []string) {
 	return rows
 }
 
-// checkRows returns the text of a document. It fails t if a row under that head names no
-// test, or if the document names a test that does not exist.
-func checkRows(t *testing.T, doc, head string) (source string) {
+// citedTest matches how documents name a test of Go.
+var citedTest = regexp.MustCompile("`(?:\\w+\\.)?((?:Test|Example)\\w*)`")
+
+// goTests returns the names of all tests and examples of Go.
+func goTests(t *testing.T) map[string]bool {
 	t.Helper()
-	source = readFile(t, doc)
 	tests := map[string]bool{}
 	declared := regexp.MustCompile(`(?m)^func ((?:Test|Example)\w*)\(`)
 	for _, f := range goFiles(t) {
@@ -76,8 +115,16 @@ func checkRows(t *testing.T, doc, head string) (source string) {
 			tests[match[1]] = true
 		}
 	}
-	name := regexp.MustCompile("`(?:\\w+\\.)?((?:Test|Example)\\w*)`")
-	for _, n := range name.FindAllStringSubmatch(source, -1) {
+	return tests
+}
+
+// checkRows returns the text of a document. It fails t if a row under that head names no
+// test, or if the document names a test that does not exist.
+func checkRows(t *testing.T, doc, head string) (source string) {
+	t.Helper()
+	source = readFile(t, doc)
+	tests := goTests(t)
+	for _, n := range citedTest.FindAllStringSubmatch(source, -1) {
 		if !tests[n[1]] {
 			t.Errorf("%s names %s, which does not exist", doc, n[1])
 		}
@@ -87,7 +134,7 @@ func checkRows(t *testing.T, doc, head string) (source string) {
 		t.Fatalf("%s names no test", doc)
 	}
 	for _, row := range rows {
-		if !name.MatchString(row) {
+		if !citedTest.MatchString(row) {
 			t.Errorf("%s has a row without a test: %s", doc, row)
 		}
 	}
