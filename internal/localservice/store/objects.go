@@ -165,6 +165,10 @@ func requestOf(ctx context.Context) sql.NullString {
 // deletionsKept is how long a repeated delete is recognised.
 const deletionsKept = 24 * time.Hour
 
+// isKind is the condition that an object is of this kind. The kind is not an argument: SQLite looks at its value
+// to know whether the partial indexes of agents can be used, and parses the statement again at each use.
+func (c Collection[T]) isKind() string { return `kind = '` + c.kind + `'` }
+
 // Get returns one record.
 func (c Collection[T]) Get(ctx context.Context, partnerID int64, id string) (Record[T], error) {
 	return c.get(ctx, c.store.read, partnerID, id)
@@ -172,7 +176,7 @@ func (c Collection[T]) Get(ctx context.Context, partnerID int64, id string) (Rec
 
 func (c Collection[T]) get(ctx context.Context, db querier, partnerID int64, id string) (Record[T], error) {
 	return one(db.QueryRowContext(ctx,
-		`SELECT `+objectColumns+` FROM objects WHERE kind = ? AND partner_id = ? AND id = ?`, c.kind, partnerID, id), scanRecord[T])
+		`SELECT `+objectColumns+` FROM objects WHERE `+c.isKind()+` AND partner_id = ? AND id = ?`, partnerID, id), scanRecord[T])
 }
 
 // Usable returns the records with these ids that the partner may use, its own and the
@@ -218,9 +222,9 @@ func (c Collection[T]) List(ctx context.Context, partnerID int64, q Query) ([]Re
 
 // where is the condition of a query.
 func (c Collection[T]) where(partnerID int64, q Query) (where string, args []any) {
-	where, args = `kind = ? AND partner_id = ?`, []any{c.kind, partnerID}
+	where, args = c.isKind()+` AND partner_id = ?`, []any{partnerID}
 	if q.Shared {
-		where, args = `kind = ? AND partner_id IN (?, ?)`, append(args, SharedPartner)
+		where, args = c.isKind()+` AND partner_id IN (?, ?)`, append(args, SharedPartner)
 	}
 	if q.IDs != nil {
 		where += ` AND id IN (SELECT value FROM json_each(?))`

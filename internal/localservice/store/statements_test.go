@@ -188,3 +188,22 @@ func BenchmarkTurn(b *testing.B) {
 		}
 	}
 }
+
+// BenchmarkAgent reads an agent with its avatar, as each turn does.
+func BenchmarkAgent(b *testing.B) {
+	s, err := Open("")
+	if err != nil {
+		b.Fatal(err)
+	}
+	defer s.Close()
+	var partner int64
+	var id string
+	if err := s.read.QueryRow("SELECT partner_id, id FROM objects WHERE kind = 'agent' ORDER BY seq").Scan(&partner, &id); err != nil {
+		b.Fatal(err)
+	}
+	for b.Loop() {
+		if _, err := s.Agent(b.Context(), partner, id); err != nil {
+			b.Fatal(err)
+		}
+	}
+}
