@@ -62,7 +62,7 @@ func TestExampleOfAFaceWithoutSound(t *testing.T) {
 	p.AwaitTrue(`document.getElementById("stage").dataset.state === "live" && document.getElementById("sound").textContent === "Turn the sound on"`)
 	p.Axe("sound blocked")
 	p.Press("#sound")
-	p.AwaitTrue(`document.getElementById("sound").textContent === "Sound on"`)
+	p.AwaitTrue(`document.getElementById("sound").ariaPressed === "true"`)
 }
 
 // The example page of both modes in its states, with axe.

@@ -14,7 +14,7 @@ const stage = new Stage({
     showTranscript(session)
     return session
   },
-  ended: () => setPressed("pause", false, "Paused", "Pause"),
+  ended: () => setPressed("pause", false),
 })
 
 function showTranscript(session) {
@@ -44,6 +44,6 @@ $("pause").addEventListener("click", () =>
     const { session } = stage
     if (session.paused) await session.resume()
     else session.pause()
-    setPressed("pause", session.paused, "Paused", "Pause")
+    setPressed("pause", session.paused)
   }),
 )

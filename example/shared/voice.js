@@ -19,10 +19,13 @@ export class VoiceControls {
     const tapToTalk = Boolean(session?.capabilities.tapToTalk)
     $("mic").hidden = tapToTalk
     $("tap").hidden = !tapToTalk
-    setPressed("mic", Boolean(session?.micStarted && session.micEnabled), "Microphone on", "Microphone off")
-    setPressed("tap", Boolean(session?.tapToTalkActive), "Listening. Tap when done", "Tap or hold to talk")
+    setPressed("mic", Boolean(session?.micStarted && session.micEnabled))
+    setPressed("tap", Boolean(session?.tapToTalkActive))
+    $("tap").textContent = session?.tapToTalkActive ? "Listening. Tap when done" : "Tap or hold to talk"
     const blocked = Boolean(session?.playbackBlocked)
-    setPressed("sound", !blocked && !session?.audioOutputMuted, "Sound on", blocked ? "Turn the sound on" : "Sound off")
+    setPressed("sound", !blocked && !session?.audioOutputMuted)
+    $("sound").textContent = blocked ? "Turn the sound on" : "Sound"
+    if (blocked) $("sound").removeAttribute("aria-pressed") // the name says what a click does
   }
 
   async #toggleMicrophone() {
@@ -42,8 +45,7 @@ export class VoiceControls {
   }
 }
 
-/** Shows a button as pressed or not. */
-export function setPressed(id, pressed, on, off) {
+/** Shows a button as pressed or not. Its name is the same in both states. */
+export function setPressed(id, pressed) {
   $(id).setAttribute("aria-pressed", String(pressed))
-  $(id).textContent = pressed ? on : off
 }

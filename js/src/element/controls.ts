@@ -31,13 +31,13 @@ export class Controls implements Part {
     this.root.setAttribute("aria-label", labels.controls)
     const on = microphone === "on"
     const ready = state.phase === "live"
-    this.#microphone.show(on ? labels.microphoneOn : labels.microphoneOff, on ? "microphone" : "microphoneOff", {
+    this.#microphone.show(labels.microphone, on ? "microphone" : "microphoneOff", {
       pressed: on,
       hidden: text || microphone === "none" || tapToTalk,
     })
     this.tap.show(tapping ? labels.tapping : labels.tap, "microphone", { pressed: tapping, hidden: text || microphone === "none" || !tapToTalk, words: true })
     for (const { root } of [this.#microphone, this.tap, this.devices]) root.disabled = !ready
-    this.#sound.show(sound ? labels.soundOn : labels.soundOff, sound ? "sound" : "soundOff", { pressed: sound, hidden: text })
+    this.#sound.show(labels.sound, sound ? "sound" : "soundOff", { pressed: sound, hidden: text })
     this.#captions.show(labels.captions, "captions", { pressed: captions, hidden: text })
     this.devices.show(labels.devices, "settings", { hidden: text })
     this.#mode.show(labels.face, "face", { pressed: !text, hidden: state.modes.length < 2 })

@@ -153,11 +153,11 @@ export class ControlBar {
     const tap = face?.capabilities?.tapToTalk === true
     const on = face?.micStarted === true && face.micEnabled === true
     const tapping = face?.tapToTalkActive === true
-    this.#microphone.show(on ? labels.microphoneOn : labels.microphoneOff, on ? "microphone" : "microphoneOff", { pressed: on, hidden: !face || idle || tap })
+    this.#microphone.show(labels.microphone, on ? "microphone" : "microphoneOff", { pressed: on, hidden: !face || idle || tap })
     this.#tap.show(tapping ? labels.tapping : labels.tap, "microphone", { pressed: tapping, hidden: !face || idle || !tap, words: true })
     for (const { root } of [this.#microphone, this.#tap, this.#devices]) root.disabled = !live
     const sound = face?.audioOutputMuted !== true
-    this.#sound.show(sound ? labels.soundOn : labels.soundOff, sound ? "sound" : "soundOff", { pressed: sound })
+    this.#sound.show(labels.sound, sound ? "sound" : "soundOff", { pressed: sound })
     this.#loudness.hidden = !face || idle
     const volume = sound ? (face?.audioOutputVolume ?? 1) : 0
     if (this.#volume.valueAsNumber !== volume) this.#volume.value = String(volume)

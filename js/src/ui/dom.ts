@@ -104,7 +104,7 @@ export class IconButton {
     this.root = makeButton({ part: `button ${part}`, class: `icon ${part}` }, act)
   }
 
-  /** Draws the button; `pressed` is for buttons that stay pressed, and `words` for those that show their label. */
+  /** Draws the button; `pressed` is for buttons that stay pressed, whose label is the same in both states, and `words` for those that show their label. */
   show(label: string, name: IconName, { pressed, hidden = false, words = false }: { pressed?: boolean; hidden?: boolean; words?: boolean } = {}): void {
     const { root } = this
     root.hidden = hidden
