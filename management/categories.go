@@ -295,25 +295,32 @@ func (k Knowledge) DetachEntry(ctx context.Context, entryID string, categoryID i
 // UploadDocument stores a document and puts it into a category. Errors: bad_request for a
 // missing field; ovp_error, which names the call, when the service refuses one.
 func (k Knowledge) UploadDocument(ctx context.Context, in DocumentInput) (*Document, error) {
-	if err := in.check(); err != nil {
-		return nil, err
-	}
-	entryID, uploadID, err := k.announce(ctx, in)
-	if err != nil {
-		return nil, err
-	}
-	if err := k.c.uploadFile(ctx, uploadID, in.Name, in.Data); err != nil {
-		return nil, err
-	}
-	_, err = k.c.Multirequest(
-		ctx,
-		MediaCall{Service: "document_documents", Action: "addContent", Parameters: map[string]any{"entryId": entryID, "resource": uploaded(uploadID)}},
-		attach(entryID, in.CategoryID),
-	)
+	entryID, err := k.upload(ctx, in, "document_documents", "addContent")
 	if err != nil {
 		return nil, err
 	}
 	return &Document{EntryID: entryID, CategoryID: in.CategoryID}, nil
+}
+
+// upload stores a document by an action that takes its content, puts it into its category,
+// and returns the id of its entry.
+func (k Knowledge) upload(ctx context.Context, in DocumentInput, service, action string) (string, error) {
+	if err := in.check(); err != nil {
+		return "", err
+	}
+	entryID, uploadID, err := k.announce(ctx, in)
+	if err != nil {
+		return "", err
+	}
+	if err := k.c.uploadFile(ctx, uploadID, in.Name, in.Data); err != nil {
+		return "", err
+	}
+	_, err = k.c.Multirequest(
+		ctx,
+		MediaCall{Service: service, Action: action, Parameters: map[string]any{"entryId": entryID, "resource": uploaded(uploadID)}},
+		attach(entryID, in.CategoryID),
+	)
+	return entryID, err
 }
 
 // UploadMarkdown stores a Markdown text as a document and as its text version, and puts it
@@ -322,21 +329,7 @@ func (k Knowledge) UploadMarkdown(ctx context.Context, in DocumentInput) (*Docum
 	if in.Name == "" {
 		in.Name = "document.md"
 	}
-	if err := in.check(); err != nil {
-		return nil, err
-	}
-	entryID, uploadID, err := k.announce(ctx, in)
-	if err != nil {
-		return nil, err
-	}
-	if err := k.c.uploadFile(ctx, uploadID, in.Name, in.Data); err != nil {
-		return nil, err
-	}
-	_, err = k.c.Multirequest(
-		ctx,
-		MediaCall{Service: "baseentry", Action: "updateContent", Parameters: map[string]any{"entryId": entryID, "resource": uploaded(uploadID)}},
-		attach(entryID, in.CategoryID),
-	)
+	entryID, err := k.upload(ctx, in, "baseentry", "updateContent")
 	if err != nil {
 		return nil, err
 	}
