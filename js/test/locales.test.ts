@@ -1,10 +1,10 @@
 import assert from "node:assert/strict"
 import { test } from "node:test"
 import { english } from "../src/element/labels.js"
-import { LANGUAGES, loadLocale } from "../dist/locales.js"
+import { LANGUAGES, loadLocale } from "../src/locales.js"
 import { LAUNCHER_LABELS } from "../src/element/launcherlabels.js"
 import { TOOL_LABELS } from "../src/element/toollabels.js"
-import { ERROR_MESSAGES, WIDGET_LABELS } from "../dist/ui.js"
+import { ERROR_MESSAGES, WIDGET_LABELS } from "../src/ui.js"
 
 /** The texts of an object of texts, by their paths. */
 function texts(of: object, path = ""): Map<string, string> {

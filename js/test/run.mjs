@@ -12,7 +12,11 @@ const here = dirname(fileURLToPath(import.meta.url))
 // Beside the sources, so that relative imports of dist/ resolve in the same way; a new
 // directory, so that parallel runs don't interfere.
 const out = mkdtempSync(join(here, ".built-"))
-const tests = readdirSync(here).filter((name) => name.endsWith(".test.ts") && (process.argv.length < 3 || process.argv.includes(name)))
+const all = readdirSync(here).filter((name) => name.endsWith(".test.ts"))
+const named = process.argv.slice(2)
+const unknown = named.filter((name) => !all.includes(name))
+if (unknown.length > 0) throw new Error(`there is no ${unknown.join(", ")}; a test is one of ${all.join(", ")}`)
+const tests = named.length > 0 ? named : all
 
 process.on("exit", () => rmSync(out, { recursive: true, force: true }))
 await build({

@@ -331,7 +331,7 @@ func TestEveryServerEventReachesTheSession(t *testing.T) {
 				r.forget()
 				s.Push(socketio.Event{Kind: socketio.Message, Name: name, Args: socketio.Args{[]byte(payload)}})
 				if got := r.heardNames(); len(got) == 0 && !quiet[name] {
-					t.Errorf("%s %s: nothing was heard", name, payload)
+					t.Errorf("%s %s: the session emitted no event; it must emit one for every payload, unless the name is in quiet", name, payload)
 				}
 				for _, e := range all[event.Failed](r) {
 					if e.Code == fault.InternalError {

@@ -147,13 +147,15 @@ class Body {
     return value === undefined ? [] : Array.isArray(value) ? value : [value]
   }
 
+  /** The text of the line of an item of a list that was read from lines. */
+  line = (at: number, ...keys: string[]): string => this.#items?.get(keys.find((key) => this.#values[key] != null) ?? "")?.[at] ?? ""
+
   texts(fields: string[], ...keys: string[]): string[] {
-    const key = keys.find((key) => this.#values[key] != null) ?? ""
     return this.list(...keys).map((item, at) => {
       if (!isObject(item)) return textOf(item)
       const object = new Body(item)
       const text = object.text(...fields)
-      return object.hit ? text : (this.#items?.get(key)?.[at] ?? "")
+      return object.hit ? text : this.line(at, ...keys)
     }).filter((text) => text !== "")
   }
 
@@ -251,18 +253,42 @@ const readers: Record<string, (b: Body) => Partial<Widget>> = {
       }), "items", "slides", "cards"),
     }, { title: b.text("title") }),
   }),
+  markdown: (b) => ({ markdown: filled({ text: b.text("markdown", "text", "content", "raw") }, { title: b.text("title") }) }),
+  "graded-question": (b) => ({
+    gradedQuestion: filled({ question: b.text("question", "prompt", "text"), options: gradedOptions(b) }, { title: b.text("title"), explanation: b.text("explanation", "rationale") }),
+  }),
+}
+
+type GradedOption = NonNullable<Widget["gradedQuestion"]>["options"][number]
+
+function gradedOptions(b: Body): GradedOption[] {
+  const keys = ["options", "choices", "answers", "items"]
+  const options = b.list(...keys).map((value, at) => {
+    if (!isObject(value)) return { text: textOf(value), correct: false }
+    const item = new Body(value)
+    const option = filled({ text: item.text("text", "label", "option", "answer"), correct: item.get("correct", "isCorrect", "is_correct") === true }, { feedback: item.text("feedback", "explanation") })
+    return item.hit ? option : { ...option, text: b.line(at, ...keys) }
+  }).filter(({ text }) => text !== "")
+  // The correct ones may be named beside the list, by their texts or by their places from 0.
+  const correct = new Set(b.list("correct", "correctAnswers", "correct_answers", "correctAnswer", "correct_answer", "answer").map((value) => {
+    const named = options.findIndex(({ text }) => text.toLowerCase() === textOf(value).toLowerCase())
+    return named < 0 ? value : named
+  }))
+  return options.map((option, at) => (correct.has(at) ? { ...option, correct: true } : option))
 }
 
 /** Makes a widget of its content; `runtime` is the name of the runtime without `-tool`. */
 export function widgetOf(runtime: string, content: Content, more: Pick<Widget, "widgetName" | "speechId"> = {}): Widget {
   const widget = { runtime, ...more } as Widget
   const read = Object.hasOwn(readers, runtime) ? readers[runtime] : undefined
-  if (content.values) {
+  // A Markdown text may have lines like those of a structure.
+  if (content.values && !(content.items && runtime === "markdown")) {
     const body = new Body(content.values, content.items)
     const made = read?.(body)
     if (made && body.hit) return { ...widget, ...made }
     if (!content.items || !read) return { ...widget, body: content.values } // otherwise the values are a sentence with a colon
   }
   if (runtime === "summary") return { ...widget, summary: { summary: content.text.trim(), bullets: [] } } as Widget
+  if (runtime === "markdown") return { ...widget, markdown: { text: content.text.trim() } }
   return { ...widget, raw: content.text }
 }
