@@ -102,7 +102,7 @@ function valueIn(inside: string, vars: Readonly<Record<string, unknown>>): strin
   const key = name.trim()
   const value = (Object.hasOwn(vars, key) ? vars[key] : undefined) ?? ""
   const text = typeof value === "string" ? value : JSON.stringify(value)
-  return text || (/^default\((.*?)\)?$/s.exec(filter.join("|").trim())?.[1] ?? "").trim().replace(/^['"]+|['"]+$/g, "")
+  return text || (/^default\((.*?)\)?$/s.exec(filter.join("|").trim())?.[1] ?? "").trim().replace(/^['"]+/, "").replace(/(?<!['"])['"]+$/, "")
 }
 
 /** Returns value with the texts inside it rendered. */
