@@ -128,8 +128,11 @@ before(async () => {
   assert.match(made.restFile!, /^rest-[0-9a-f]{8}\.wasm$/)
 })
 
-/** A program whose second module arrives when `arrive` is called, and synchronously where a result is needed at once. */
-async function open(second: Buffer | null = rest) {
+/**
+ * A program whose second module arrives when `arrive` is called, and synchronously where a result is needed at once.
+ * A request fails with what `failure` returns, if it is something.
+ */
+async function open(second: Buffer | null = rest, failure: () => AgentError | undefined = () => undefined) {
   const { Go, fs, process, path } = makeGlue()
   const go: Go = new Go()
   const module = await WebAssembly.compile(first as BufferSource)
@@ -142,6 +145,8 @@ async function open(second: Buffer | null = rest) {
       if (pathname === "/none.wasm") throw new AgentError({ code: "load_failed" })
       requests.asynchronous++
       await arrived
+      const failed = failure()
+      if (failed) throw failed
       if (!second) throw new AgentError({ code: "load_failed", retryable: true })
       return WebAssembly.compile(second as BufferSource)
     },
@@ -266,6 +271,21 @@ test("without the module the program ends with the error of its download, after 
   assert.ok(end instanceof WebAssembly.RuntimeError)
   assert.equal((end.cause as AgentError).code, "load_failed")
   assert.ok(requests.asynchronous > 2, `${requests.asynchronous} requests`)
+})
+
+test("a download that stalled longer than the program tries is made again", async (t) => {
+  const now = performance.now.bind(performance)
+  let later = 0
+  t.mock.method(performance, "now", () => now() + later)
+  const { host, arrive, requests } = await open(rest, () => {
+    if (requests.asynchronous > 1) return undefined
+    later += 20_000
+    return new AgentError({ code: "load_failed", retryable: true })
+  })
+  const report = host.report("sort")
+  arrive()
+  assert.equal(await report, want["sort"])
+  assert.deepEqual(requests, { asynchronous: 2, synchronous: 0 })
 })
 
 test("a module of another build is refused", async () => {

@@ -41,7 +41,7 @@ interface Event {
 
 const sectionName = "go.split"
 
-/** How long a program that can't go on without the module tries to load it, and the pause after a failure, in ms. */
+/** How long after a first failure a program that can't go on without the module tries to load it, and the pause after a failure, in ms. */
 const persistMs = 10_000
 const pauseMs = 500
 
@@ -137,12 +137,13 @@ export class Rest {
 
   /** Loads the module, again after failures that pass: the alternative is the end of every session in the page. */
   async #persist(): Promise<void> {
-    const end = performance.now() + persistMs
+    let end: number | undefined // counted from the first failure: a download that stalls takes longer than that to fail
     for (;;) {
       try {
         return await this.load()
       } catch (reason) {
-        if (!(reason instanceof AgentError && reason.retryable) || performance.now() > end) throw reason
+        const now = performance.now()
+        if (!(reason instanceof AgentError && reason.retryable) || now > (end ??= now + persistMs)) throw reason
       }
       await new Promise((resolve) => setTimeout(resolve, pauseMs))
     }
