@@ -91,6 +91,12 @@ func (s *Session) returned() {
 				return
 			}
 			s.caller = claims
+			s.spawn(func() {
+				// Like that of admitted, for an end that came after the check above.
+				if err := s.cfg.Tokens.Valid(s.ctx, claims); err != nil {
+					s.post(func() { s.refuse(err) })
+				}
+			})
 		})
 	})
 }

@@ -3,10 +3,12 @@ package live
 import (
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/agentruntime/agentruntime/internal/localservice/store"
 	"github.com/agentruntime/agentruntime/internal/localservice/voice"
+	"github.com/agentruntime/agentruntime/internal/socketio"
 	"github.com/agentruntime/agentruntime/runtime/signaling"
 )
 
@@ -74,6 +76,20 @@ func TestJoinThatIsRefused(t *testing.T) {
 			})
 		})
 	}
+}
+
+func TestATokenMayEndWhileARecoveryIsChecked(t *testing.T) {
+	runSession(t, talkative(), Timing{}, func(f *fixture) {
+		f.join()
+		f.expect(signaling.ServerConnected, signaling.ClientConfig, signaling.AgentRawText, signaling.JoinComplete)
+		f.conn.token = "renewed"
+		f.conn.events <- socketio.Event{Kind: socketio.Connected}
+		synctest.Wait()
+		f.expect(signaling.ThrowToBadRequest)
+		if !f.conn.gone() {
+			t.Error("the socket was left open")
+		}
+	})
 }
 
 func TestJoinWithoutTokenIsSilent(t *testing.T) {

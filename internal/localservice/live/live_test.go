@@ -1,6 +1,7 @@
 package live
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -178,6 +179,7 @@ func (e sent) field(name string) any {
 type fakeConn struct {
 	events  chan socketio.Event
 	query   string
+	token   string // default: "token"
 	mu      sync.Mutex
 	out     []sent
 	closed  bool
@@ -187,7 +189,7 @@ type fakeConn struct {
 func (c *fakeConn) ID() string { return "socket1" }
 func (c *fakeConn) Handshake() socketio.Handshake {
 	q, _ := url.ParseQuery(c.query)
-	return socketio.Handshake{Query: q, Auth: json.RawMessage(`{"token":"token"}`), RemoteAddr: "127.0.0.1:5"}
+	return socketio.Handshake{Query: q, Auth: json.RawMessage(`{"token":"` + cmp.Or(c.token, "token") + `"}`), RemoteAddr: "127.0.0.1:5"}
 }
 func (c *fakeConn) Events() <-chan socketio.Event { return c.events }
 func (c *fakeConn) Drop()                         { c.dropped = true }
@@ -238,12 +240,17 @@ type jsonArgs struct{ raw json.RawMessage }
 func (a jsonArgs) Decode(_ int, v any) error { return json.Unmarshal(a.raw, v) }
 func (a jsonArgs) Size() int                 { return len(a.raw) }
 
+// fakeTokens accepts some tokens; "renewed" is ended while it is checked.
 type fakeTokens struct{}
 
 func (fakeTokens) Check(_ context.Context, text string, _ token.Use) (token.Claims, error) {
 	switch text {
 	case "token":
 		return mintedClaims("agentid:a1,geniegpcid:7")
+	case "renewed":
+		c, err := mintedClaims("agentid:a1,geniegpcid:7")
+		c.ID = text
+		return c, err
 	case "foreign":
 		c, err := mintedClaims("agentid:a1,geniegpcid:7")
 		c.PartnerID = 99
@@ -254,7 +261,12 @@ func (fakeTokens) Check(_ context.Context, text string, _ token.Use) (token.Clai
 	return token.Claims{}, token.ErrInvalid
 }
 
-func (fakeTokens) Valid(context.Context, token.Claims) error { return nil }
+func (fakeTokens) Valid(_ context.Context, c token.Claims) error {
+	if c.ID == "renewed" {
+		return token.ErrEnded
+	}
+	return nil
+}
 
 // mintedClaims makes claims as a real token carries them.
 func mintedClaims(privileges string) (token.Claims, error) {
