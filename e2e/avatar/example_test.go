@@ -27,6 +27,9 @@ func TestExamplePageByKeyboard(t *testing.T) {
 	p.AwaitTrue(`document.getElementById("caption").textContent !== ""`)
 	p.AwaitTrue(`document.getElementById("said").textContent.includes("How can I help you?")`)
 	p.AwaitTrue(`document.activeElement.id === "text"`)
+	if said := p.Text("#status"); said != "The microphone is not allowed here. Allow it in the browser's settings for this page, or type instead." {
+		t.Errorf("after the microphone was refused the page says %q", said)
+	}
 	var got seen
 	if err := p.Eval(p.Context(), `import("/e2e/pagetest/page/measure.js").then(({picture}) => picture(document.getElementById("video")))`, &got); err != nil {
 		t.Fatal(err)

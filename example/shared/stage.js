@@ -53,11 +53,13 @@ export class Stage {
   }
 
   #listen(session) {
+    let refusal // why there is no microphone, shown until it starts or the visitor is answered
+    const calm = () => status(refusal ?? "", refusal !== undefined)
     drawCaptions(new Captions(session), $("caption"))
     session.on("disclosure", ({ disclosureText }) => ($("disclosure").textContent = disclosureText))
     session.on("mediaReady", () => {
       this.#show("live")
-      status("")
+      calm()
     })
     session.on("stateChange", ({ state }) => {
       this.#enable(state === "connected")
@@ -65,13 +67,21 @@ export class Stage {
       if (state === "reconnecting") status("The connection was lost. Reconnecting…")
       if (state !== "connected") return
       $("text").focus()
-      status("")
+      calm()
       this.#voice.update()
     })
-    session.on("responsePending", () => status("Thinking…"))
-    session.on("responseSettled", () => status(""))
+    session.on("responsePending", () => {
+      refusal = undefined
+      status("Thinking…")
+    })
+    session.on("responseSettled", calm)
+    session.on("micStarted", () => {
+      refusal = undefined
+      calm()
+    })
     for (const change of ["micStarted", "tapToTalkStarted", "tapToTalkEnded"]) session.on(change, () => this.#voice.update())
     session.on("warning", (warning) => {
+      if (/^(mic|devices)_/.test(warning.code)) refusal = errorMessage(warning)
       if (warning.code !== "playback_blocked") status(errorMessage(warning), true)
       this.#voice.update()
     })
