@@ -27,7 +27,12 @@ func TestHostileScriptsCostLittle(t *testing.T) {
 			"%YAML 1.1\n", "<<: *a\n", "\n? a\n: b", "{a: b},", "&a [*a],", "- a\n", "\t", "-\t", "[-\n",
 		} {
 			for _, size := range []int{maxScript, 1 << 20} {
-				if took := parse(fill(size, head, piece)); took > 20*honest {
+				text := fill(size, head, piece)
+				took := parse(text)
+				if took > 20*honest { // once more: what else runs on the machine may have taken the time
+					took = min(took, parse(text))
+				}
+				if took > 20*honest {
 					t.Errorf("%q and %d bytes of %q take %v, an honest script %v", head, size, piece, took, honest)
 				}
 			}
