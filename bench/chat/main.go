@@ -26,7 +26,6 @@ import (
 	"github.com/agentruntime/agentruntime/bench/figures"
 	"github.com/agentruntime/agentruntime/bench/service"
 	"github.com/agentruntime/agentruntime/internal/localservice"
-	"github.com/agentruntime/agentruntime/runtime/appinit"
 	"github.com/agentruntime/agentruntime/runtime/chat"
 )
 
@@ -87,12 +86,7 @@ func run(ctx context.Context) (err error) {
 		}
 		carried = l
 	}
-	rows := carried.rows()
-	fmt.Print(figures.Head)
-	for _, row := range rows {
-		fmt.Print(row)
-	}
-	return errors.Join(v.failure(), figures.Save(*file, rows))
+	return errors.Join(v.failure(), figures.Report(*file, carried.rows()))
 }
 
 // visitors are conversations.
@@ -131,11 +125,7 @@ func (v *visitors) converse(ctx context.Context, answered func()) error {
 	if err := figures.Wait(ctx, rand.N(2*time.Second)); err != nil { // they do not all come at once
 		return err
 	}
-	a, _ := v.info.Agent("silent")
-	access, err := appinit.Init(ctx, appinit.Options{
-		WidgetID: a.WidgetID,
-		Config:   appinit.Config{AgenticURL: &v.info.AgenticURL, GenieURL: &v.info.GenieURL, OVPURL: &v.info.OVPURL},
-	})
+	access, err := service.Access(ctx, v.info)
 	if err != nil {
 		return err
 	}

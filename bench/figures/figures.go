@@ -128,6 +128,15 @@ func number(v float64) string {
 	return fmt.Sprintf("%.2f", v)
 }
 
+// Report prints rows as a table, and saves them.
+func Report(path string, rows []Row) error {
+	fmt.Print(Head)
+	for _, row := range rows {
+		fmt.Print(row)
+	}
+	return Save(path, rows)
+}
+
 // Save writes rows to a file for [Load], unless path is empty.
 func Save(path string, rows []Row) error {
 	if path == "" {

@@ -7,27 +7,19 @@ import (
 
 	"github.com/pion/webrtc/v4"
 
+	"github.com/agentruntime/agentruntime/bench/service"
 	"github.com/agentruntime/agentruntime/internal/localservice"
-	"github.com/agentruntime/agentruntime/runtime/appinit"
 	"github.com/agentruntime/agentruntime/runtime/avatar"
 )
 
-const (
-	// connectTimeout bounds the connect of one session.
-	connectTimeout = time.Minute
-	// agent is the built-in agent without an opening.
-	agent = "silent"
-)
+// connectTimeout bounds the connect of one session.
+const connectTimeout = time.Minute
 
 // connect connects a session that receives picture and voice and discards them.
 func connect(ctx context.Context, info localservice.Info) (*avatar.Session, error) {
 	ctx, cancel := context.WithTimeout(ctx, connectTimeout)
 	defer cancel()
-	a, _ := info.Agent(agent)
-	access, err := appinit.Init(ctx, appinit.Options{
-		WidgetID: a.WidgetID,
-		Config:   appinit.Config{AgenticURL: &info.AgenticURL, GenieURL: &info.GenieURL, OVPURL: &info.OVPURL},
-	})
+	access, err := service.Access(ctx, info)
 	if err != nil {
 		return nil, err
 	}

@@ -93,12 +93,7 @@ func run(ctx context.Context) (err error) {
 		}
 		carried = l
 	}
-	rows := carried.rows()
-	fmt.Print(figures.Head)
-	for _, row := range rows {
-		fmt.Print(row)
-	}
-	return figures.Save(*file, rows)
+	return figures.Report(*file, carried.rows())
 }
 
 // atOnce is how many clients connect at the same time.

@@ -21,7 +21,6 @@ import (
 	"os"
 	"path/filepath"
 	"sync"
-	"syscall"
 	"time"
 
 	"github.com/pion/webrtc/v4"
@@ -29,7 +28,6 @@ import (
 	"github.com/agentruntime/agentruntime/bench/figures"
 	"github.com/agentruntime/agentruntime/bench/service"
 	"github.com/agentruntime/agentruntime/internal/localservice"
-	"github.com/agentruntime/agentruntime/runtime/appinit"
 	"github.com/agentruntime/agentruntime/runtime/av"
 	"github.com/agentruntime/agentruntime/runtime/avatar"
 	"github.com/agentruntime/agentruntime/runtime/event"
@@ -102,29 +100,21 @@ func run(ctx context.Context) (err error) {
 		row("native session in conversation, with its recording", recorded...),
 		row("no session", idle),
 	}
-	fmt.Print(figures.Head)
-	for _, row := range rows {
-		fmt.Print(row)
-	}
-	return figures.Save(*file, rows)
+	return figures.Report(*file, rows)
 }
 
 // used returns how much processor time this process uses in d, in percent of a core.
 func used(ctx context.Context, d time.Duration) (float64, error) {
-	begin, before := time.Now(), processor()
+	begin := time.Now()
+	before, err := service.ReadUsage(os.Getpid())
+	if err != nil {
+		return 0, err
+	}
 	if err := figures.Wait(ctx, d); err != nil {
 		return 0, err
 	}
-	return 100 * (processor() - before).Seconds() / time.Since(begin).Seconds(), nil
-}
-
-// processor returns the processor time of this process so far.
-func processor() time.Duration {
-	var u syscall.Rusage
-	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &u); err != nil {
-		return 0
-	}
-	return time.Duration(u.Utime.Nano() + u.Stime.Nano())
+	after, err := service.ReadUsage(os.Getpid())
+	return 100 * (after.Processor - before.Processor).Seconds() / time.Since(begin).Seconds(), err
 }
 
 // converse lets sessions converse, and returns what each used during d, in percent of a core. They are recorded
@@ -178,11 +168,7 @@ type conversation struct {
 }
 
 func connect(ctx context.Context, info localservice.Info, folder string) (c *conversation, err error) {
-	a, _ := info.Agent("silent")
-	access, err := appinit.Init(ctx, appinit.Options{
-		WidgetID: a.WidgetID,
-		Config:   appinit.Config{AgenticURL: &info.AgenticURL, GenieURL: &info.GenieURL, OVPURL: &info.OVPURL},
-	})
+	access, err := service.Access(ctx, info)
 	if err != nil {
 		return nil, err
 	}

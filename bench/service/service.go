@@ -17,6 +17,7 @@ import (
 	"time"
 
 	"github.com/agentruntime/agentruntime/internal/localservice"
+	"github.com/agentruntime/agentruntime/runtime/appinit"
 )
 
 // Process is the process of the service.
@@ -70,6 +71,15 @@ func Start(ctx context.Context, script string, oneCore bool, flags ...string) (p
 		return p, fmt.Errorf("read the service's addresses: %w", err)
 	}
 	return p, nil
+}
+
+// Access returns what a session with the built-in agent without an opening needs.
+func Access(ctx context.Context, info localservice.Info) (*appinit.Result, error) {
+	a, _ := info.Agent("silent")
+	return appinit.Init(ctx, appinit.Options{
+		WidgetID: a.WidgetID,
+		Config:   appinit.Config{AgenticURL: &info.AgenticURL, GenieURL: &info.GenieURL, OVPURL: &info.OVPURL},
+	})
 }
 
 // KeepOff keeps this process off the first core, where the service runs.
