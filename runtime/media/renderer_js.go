@@ -91,7 +91,7 @@ func (s *renderer) attach(t Track, resume bool, g *gate, on func(Event)) {
 		return
 	}
 	if t.Kind == "audio" {
-		s.hearVoice()
+		s.measureVoice()
 	}
 	s.arrange(resume)
 	s.applyOutput()
@@ -260,7 +260,7 @@ func (s *renderer) ClearTracks() {
 		}
 	}
 	clear(s.tracks)
-	s.hearVoice()
+	s.measureVoice()
 	s.video.unbind()
 	s.audio.unbind()
 }

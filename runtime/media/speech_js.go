@@ -68,19 +68,19 @@ func (s *renderer) MeasureSpeech(on bool) {
 		if isFunction(constructor) {
 			w.context, _ = jsbridge.New(constructor)
 		}
-		s.hearVoice()
+		s.measureVoice()
 		return
 	}
 	s.WatchSpeech(false)
-	s.hearVoice()
+	s.measureVoice()
 	if !missing(w.context) {
 		_, _ = jsbridge.Call(w.context, "close")
 		w.context = js.Undefined()
 	}
 }
 
-// hearVoice records the voice that is played now, while the measurement is wanted.
-func (s *renderer) hearVoice() {
+// measureVoice keeps the samples of the voice that is played now, while a page requests the measurement.
+func (s *renderer) measureVoice() {
 	w := &s.speech
 	w.voice.close()
 	w.voice = nil
