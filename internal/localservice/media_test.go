@@ -33,7 +33,7 @@ import (
 // values, at -59.7 dB.
 const (
 	audible = -35.0
-	silent  = -50.0
+	silent  = -55.0
 )
 
 func pauseOf(d time.Duration) live.Timing { return live.Timing{PauseWindow: d} }
