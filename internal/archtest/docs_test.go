@@ -15,31 +15,17 @@ func TestSecurityNamesTests(t *testing.T) {
 }
 
 // TestDocsNameFiles checks that every file and folder of the repository that a document names
-// exists, and so does every test. The tests of TypeScript are named in quotation marks behind
+// exists, and so does every test of TypeScript. These are named in quotation marks behind
 // their file; a name that ends with … is the beginning of one.
 func TestDocsNameFiles(t *testing.T) {
-	docs, err := filepath.Glob(filepath.Join(root, "docs/*.md"))
-	if err != nil || len(docs) == 0 {
-		t.Fatal(docs, err)
-	}
-	tests := goTests(t)
 	path := regexp.MustCompile("`((?:agenttest|bench|cmd|create|docs|e2e|example|internal|js|localservice|management|otel|pageserver|runtime|tools)/[\\w./-]+)`")
 	script := regexp.MustCompile("`(?:js/test/)?(\\w+\\.test\\.ts)`:?((?:[ ,]*\"[^\"\\n]+\")*)")
 	quoted := regexp.MustCompile(`"([^"]+)"`)
-	for _, doc := range append(docs, filepath.Join(root, "README.md")) {
-		doc, err := filepath.Rel(root, doc)
-		if err != nil {
-			t.Fatal(err)
-		}
+	for _, doc := range pages(t) {
 		source := readFile(t, doc)
 		for _, name := range path.FindAllStringSubmatch(source, -1) {
 			if _, err := os.Stat(filepath.Join(root, strings.TrimSuffix(name[1], "/..."))); err != nil {
 				t.Errorf("%s: %v", doc, err)
-			}
-		}
-		for _, name := range citedTest.FindAllStringSubmatch(source, -1) {
-			if !tests[name[1]] {
-				t.Errorf("%s names %s, which does not exist", doc, name[1])
 			}
 		}
 		for _, cited := range script.FindAllStringSubmatch(source, -1) {
@@ -103,13 +89,13 @@ func rowsUnder(source, head string) (rows []string) {
 }
 
 // citedTest matches how documents name a test of Go.
-var citedTest = regexp.MustCompile("`(?:\\w+\\.)?((?:Test|Example)\\w*)`")
+var citedTest = regexp.MustCompile("`(?:\\w+\\.)?((?:Test|Example|Fuzz)\\w*)`")
 
-// goTests returns the names of all tests and examples of Go.
+// goTests returns the names of all tests, examples and fuzz targets of Go.
 func goTests(t *testing.T) map[string]bool {
 	t.Helper()
 	tests := map[string]bool{}
-	declared := regexp.MustCompile(`(?m)^func ((?:Test|Example)\w*)\(`)
+	declared := regexp.MustCompile(`(?m)^func ((?:Test|Example|Fuzz)\w*)\(`)
 	for _, f := range goFiles(t) {
 		for _, match := range declared.FindAllStringSubmatch(readFile(t, f.path), -1) {
 			tests[match[1]] = true
@@ -119,16 +105,10 @@ func goTests(t *testing.T) map[string]bool {
 }
 
 // checkRows returns the text of a document. It fails t if a row under that head names no
-// test, or if the document names a test that does not exist.
+// test; TestTestsNamedByThePages checks that each exists.
 func checkRows(t *testing.T, doc, head string) (source string) {
 	t.Helper()
 	source = readFile(t, doc)
-	tests := goTests(t)
-	for _, n := range citedTest.FindAllStringSubmatch(source, -1) {
-		if !tests[n[1]] {
-			t.Errorf("%s names %s, which does not exist", doc, n[1])
-		}
-	}
 	rows := rowsUnder(source, head)
 	if len(rows) == 0 {
 		t.Fatalf("%s names no test", doc)

@@ -36,8 +36,6 @@ var (
 	heading   = regexp.MustCompile(`(?m)^#+ (.+)$`)
 	anchorTag = regexp.MustCompile(`<a id="([^"]+)">`)
 	unslug    = regexp.MustCompile(`[^\p{L}\p{N}_ -]`)
-	goTest    = regexp.MustCompile("`(?:\\w+\\.)?((?:Test|Fuzz)[A-Z]\\w*)`")
-	declared  = regexp.MustCompile(`(?m)^func ((?:Test|Fuzz)\w*)\(`)
 	size      = regexp.MustCompile(`(?i)[0-9] [kM]B[^.|]{0,20}brotli|brotli[^.|]{0,20}[0-9] [kM]B`)
 )
 
@@ -88,17 +86,10 @@ func TestLinksOfThePages(t *testing.T) {
 
 // A test that a document names exists.
 func TestTestsNamedByThePages(t *testing.T) {
-	tests := map[string]bool{}
-	for _, f := range goFiles(t) {
-		if strings.HasSuffix(f.name, "_test.go") {
-			for _, m := range declared.FindAllStringSubmatch(readFile(t, f.path), -1) {
-				tests[m[1]] = true
-			}
-		}
-	}
+	tests := goTests(t)
 	cited := 0
 	for _, page := range pages(t) {
-		for _, m := range goTest.FindAllStringSubmatch(readFile(t, page), -1) {
+		for _, m := range citedTest.FindAllStringSubmatch(readFile(t, page), -1) {
 			cited++
 			if !tests[m[1]] {
 				t.Errorf("%s names %s, which does not exist", page, m[1])
