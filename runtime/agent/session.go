@@ -48,7 +48,8 @@ const (
 
 // Snapshot is the part of a session's state that can be read at any time.
 type Snapshot struct {
-	State    State  `json:"state"`
+	State State `json:"state"`
+	// Mode is that of the transport that carries the conversation; during a switch the old one.
 	Mode     Mode   `json:"mode"`
 	ThreadID string `json:"threadId,omitempty"`
 	// Timings are those of the avatar's connect, empty without an avatar.

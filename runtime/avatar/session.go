@@ -54,24 +54,30 @@ func (StateChanged) Name() string { return "stateChange" }
 // Snapshot is the part of a session's state that can be read at any time
 // (session §A.1.4).
 type Snapshot struct {
-	State            State                    `json:"state"`
-	Mode             event.Mode               `json:"mode"`
-	Speaking         bool                     `json:"speaking"`
-	ResponsePending  bool                     `json:"responsePending"`
-	Paused           bool                     `json:"paused"`
-	Timings          map[string]int64         `json:"timings" ts:"Timings"`
-	TapToTalkActive  bool                     `json:"tapToTalkActive"`
-	Kickoff          *event.Kickoff           `json:"kickoff"`
-	Capabilities     Capabilities             `json:"capabilities"`
-	ClientConfig     *signaling.Configuration `json:"clientConfig"`
-	PartnerID        string                   `json:"partnerId"`
-	StickyID         string                   `json:"stickyId"`
-	MicEnabled       bool                     `json:"micEnabled"`
-	MicStarted       bool                     `json:"micStarted"`
-	ThreadID         string                   `json:"threadId,omitempty"`
-	AudioOutputMuted bool                     `json:"audioOutputMuted"`
-	AudioVolume      float64                  `json:"audioOutputVolume"`
-	Disclosure       *event.Disclosure        `json:"disclosure"`
+	State State      `json:"state"`
+	Mode  event.Mode `json:"mode"`
+	// Speaking is true while the avatar talks.
+	Speaking bool `json:"speaking"`
+	// ResponsePending reports that a turn was sent and its answer has not begun.
+	ResponsePending bool `json:"responsePending"`
+	Paused          bool `json:"paused"`
+	// Timings are the milliseconds from the connect call, by phase.
+	Timings         map[string]int64 `json:"timings" ts:"Timings"`
+	TapToTalkActive bool             `json:"tapToTalkActive"`
+	Kickoff         *event.Kickoff   `json:"kickoff"`
+	// Capabilities are what the agent can do, as the service reports it.
+	Capabilities Capabilities             `json:"capabilities"`
+	ClientConfig *signaling.Configuration `json:"clientConfig"`
+	PartnerID    string                   `json:"partnerId"`
+	StickyID     string                   `json:"stickyId"`
+	// MicEnabled is true while the microphone is not muted.
+	MicEnabled bool `json:"micEnabled"`
+	// MicStarted is true while a microphone is attached.
+	MicStarted       bool              `json:"micStarted"`
+	ThreadID         string            `json:"threadId,omitempty"`
+	AudioOutputMuted bool              `json:"audioOutputMuted"`
+	AudioVolume      float64           `json:"audioOutputVolume"`
+	Disclosure       *event.Disclosure `json:"disclosure"`
 	// Gated is true while the start waits for the acknowledgement of the disclosure.
 	Gated bool `json:"gated"`
 }

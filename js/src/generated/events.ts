@@ -1123,17 +1123,23 @@ export interface Configuration {
 export interface Snapshot {
   state: AvatarState
   mode: AvatarMode
+  /** `speaking` is true while the avatar talks. */
   speaking: boolean
+  /** `responsePending` reports that a turn was sent and its answer has not begun. */
   responsePending: boolean
   paused: boolean
+  /** `timings` are the milliseconds from the connect call, by phase. */
   timings: Timings
   tapToTalkActive: boolean
   kickoff: Kickoff | null
+  /** `capabilities` are what the agent can do, as the service reports it. */
   capabilities: AgentAbilities
   clientConfig: Configuration | null
   partnerId: string
   stickyId: string
+  /** `micEnabled` is true while the microphone is not muted. */
   micEnabled: boolean
+  /** `micStarted` is true while a microphone is attached. */
   micStarted: boolean
   threadId?: string
   audioOutputMuted: boolean
@@ -1197,6 +1203,7 @@ export interface ModeChanged {
 /** AgentSnapshot is the part of a session's state that can be read at any time. */
 export interface AgentSnapshot {
   state: AgentState
+  /** `mode` is that of the transport that carries the conversation; during a switch the old one. */
   mode: AgentMode
   threadId?: string
   /** `timings` are those of the avatar's connect, empty without an avatar. */

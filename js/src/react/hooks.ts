@@ -7,8 +7,6 @@ import type { AvatarSettings } from "../session/avataroptions.js"
 import * as chat from "../chat.js"
 import type { ChatSettings } from "../session/chatoptions.js"
 import { ChatSession } from "../session/chatsession.js"
-import type { AgentError } from "../core/errors.js"
-import type { AgentMode, AgentState, AvatarMode, AvatarState, ChatState } from "../generated/events.js"
 import { appInit } from "../session/full.js"
 import { tokenTextOf, valueOf } from "../session/source.js"
 import { checkNames, knownReply, sessionOptions } from "../core/unknown.js"
@@ -32,23 +30,12 @@ export type ChatHookOptions = AgentSource & Life<ChatSession> & Omit<ChatSetting
 /** Options of `useAgentSession`: which agent to use, and options of `AgentSession`. */
 export type AgentHookOptions = AgentSource & Targets & Life<AgentSession> & Omit<AgentSettings, keyof AgentSource>
 
-interface AvatarValues {
-  readonly state: AvatarState
-  readonly mode: AvatarMode
-  readonly threadId: string | undefined
-  /** Whether the agent talks. */
-  readonly speaking: boolean
-  /** Whether a turn was sent and no part of its answer has arrived yet. */
-  readonly responsePending: boolean
-  readonly paused: boolean
-  readonly micStarted: boolean
-  readonly micEnabled: boolean
-  /** Why there is no microphone. */
-  readonly micError: AgentError | null
-  /** What the browser has blocked, until `startPlayback()` is called in a click handler. */
-  readonly playbackBlocked: "video" | "audio" | null
-  readonly audioOutputMuted: boolean
-}
+type AvatarValues = Pick<
+  AvatarSession,
+  "state" | "mode" | "threadId" | "speaking" | "responsePending" | "paused" | "micStarted" | "micEnabled" | "micError" | "playbackBlocked" | "audioOutputMuted"
+>
+type ChatValues = Pick<ChatSession, "state" | "threadId" | "responsePending">
+type AgentValues = Pick<AgentSession, "state" | "mode" | "threadId">
 
 interface AvatarActions extends Actions {
   /** Starts the microphone, or mutes and unmutes it. Rejects with the error that `micError` shows. */
@@ -57,20 +44,6 @@ interface AvatarActions extends Actions {
   toggleSound(): void
   /** Plays what the browser has blocked; call it in a click handler. */
   startPlayback(): Promise<boolean>
-}
-
-interface ChatValues {
-  readonly state: ChatState
-  readonly threadId: string | undefined
-  /** Whether a turn was sent and no part of its answer has arrived yet. */
-  readonly responsePending: boolean
-}
-
-interface AgentValues {
-  readonly state: AgentState
-  /** The transport that carries the conversation. */
-  readonly mode: AgentMode
-  readonly threadId: string | undefined
 }
 
 /** What `useAvatarSession` returns. */
@@ -138,21 +111,8 @@ function useStore<Session extends AnySession, Values extends object, Options ext
 function avatarKind(options: () => AvatarHookOptions): Kind<AvatarSession, AvatarValues> {
   return {
     initial: {
-      state: "idle",
-      mode: "video",
-      threadId: undefined,
-      speaking: false,
-      responsePending: false,
-      paused: false,
-      micStarted: false,
-      micEnabled: true,
-      micError: null,
-      playbackBlocked: null,
-      audioOutputMuted: false,
-    },
-    read: (session) => {
-      const { state, mode, threadId, speaking, responsePending, paused, micStarted, micEnabled, micError, playbackBlocked, audioOutputMuted } = session
-      return { state, mode, threadId, speaking, responsePending, paused, micStarted, micEnabled, micError, playbackBlocked, audioOutputMuted }
+      state: "idle", mode: "video", threadId: undefined, speaking: false, responsePending: false, paused: false,
+      micStarted: false, micEnabled: true, micError: null, playbackBlocked: null, audioOutputMuted: false,
     },
     make: async (signal) => {
       const { settings, place } = split(options())
@@ -168,7 +128,6 @@ function avatarKind(options: () => AvatarHookOptions): Kind<AvatarSession, Avata
 function chatKind(options: () => ChatHookOptions): Kind<ChatSession, ChatValues> {
   return {
     initial: { state: "idle", threadId: undefined, responsePending: false },
-    read: ({ state, threadId, responsePending }) => ({ state, threadId, responsePending }),
     make: async (signal) => {
       const { settings, place } = split(options())
       return create(ChatSession, options().createSession, { ...settings, ...(await initOf(place, chat.appInit, signal)) })
@@ -180,7 +139,6 @@ function chatKind(options: () => ChatHookOptions): Kind<ChatSession, ChatValues>
 function agentKind(options: () => AgentHookOptions): Kind<AgentSession, AgentValues> {
   return {
     initial: { state: "idle", mode: "avatar", threadId: undefined },
-    read: ({ state, mode, threadId }) => ({ state, mode, threadId }),
     make: async (signal) => {
       const { settings, place } = split(options())
       const init = await initOf(place, appInit, signal)

@@ -59,9 +59,8 @@ export interface Actions {
 
 /** How a kind of session is made and read. */
 export interface Kind<Session, Values> {
-  /** The properties without a session. */
+  /** The properties of the session that a component reads, with their values without one. */
   readonly initial: Values
-  read(session: Session): Values
   /** Makes a session that is not connected yet. */
   make(signal: AbortSignal): Promise<Session>
   /** Called before the session connects. */
@@ -148,7 +147,12 @@ export class Store<Session extends AnySession, Values extends object> {
   /** Reads the properties of the session again. */
   readonly refresh = (): void => {
     const { session } = this.#snapshot
-    if (session) this.#change({ ...this.#kind.read(session) } as Partial<Snapshot<Session> & Values>)
+    if (session) this.#change(this.#read(session))
+  }
+
+  #read(session: Session): Partial<Snapshot<Session> & Values> {
+    const read = ([name]: [string, unknown]) => [name, session[name as keyof Session]]
+    return Object.fromEntries(Object.entries(this.#kind.initial).map(read)) as Partial<Snapshot<Session> & Values>
   }
 
   async #connect(): Promise<void> {
@@ -161,7 +165,7 @@ export class Store<Session extends AnySession, Values extends object> {
       if (signal.aborted) return void session.dispose().catch(() => {})
       this.#listen(session, signal)
       this.#kind.made(session)
-      this.#change({ ...this.#kind.read(session), session } as Partial<Snapshot<Session> & Values>)
+      this.#change({ ...this.#read(session), session })
       await session.connect({ signal })
     } catch (reason) {
       if (signal.aborted) return // the page disconnected: not an error

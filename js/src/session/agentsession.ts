@@ -2,14 +2,14 @@ import { plainAgent, type AgentOptions, type PlainAgent } from "./agentoptions.j
 import type { Answer } from "./ask.js"
 import { AvatarSession } from "./avatar.js"
 import { ChatSession } from "./chatsession.js"
-import type { AgentEvents, AgentMode, AgentSnapshot, AgentState, ChatTurn, SessionStats, Timings } from "../generated/events.js"
+import type { AgentEvents, AgentMode, AgentSnapshot, AgentState, ChatTurn, SessionStats } from "../generated/events.js"
 import { AgentError, localError } from "../core/errors.js"
 import { fullProgram, load } from "./full.js"
 import type { AgentMethods } from "../generated/methods.js"
 import { optionsOf, type PlainOptions } from "../core/options.js"
 import type { Methods, Program } from "../core/program.js"
 import { ProgramObject } from "../core/programobject.js"
-import { Session, withCallbacks, type DisconnectOptions } from "./session.js"
+import { Session, withCallbacks, type DisconnectOptions, type Properties } from "./session.js"
 import type { CallOptions } from "../core/signals.js"
 
 /** The payload of `transportChanged`: the new transport, before it connects. */
@@ -42,6 +42,9 @@ const ownTransports: TransportMakers = {
 
 /** The latest transport of each mode. */
 type Transports = Partial<Record<AgentMode, AvatarSession | ChatSession>>
+
+/** The properties that the program has. */
+export interface AgentSession extends Properties<AgentSnapshot> {}
 
 /**
  * One conversation with an agent, in text or with its face and voice.
@@ -166,25 +169,6 @@ export class AgentSession extends Session<AgentSessionEvents, AgentSnapshot, Age
 
   // --- Properties
 
-  get state(): AgentState {
-    return this.values.state
-  }
-
-  /** The transport that carries the conversation; during a switch the old one. */
-  get mode(): AgentMode {
-    return this.values.mode
-  }
-
-  /** The id of the thread: the given one, or the one in the first reply. */
-  get threadId(): string | undefined {
-    return this.values.threadId
-  }
-
-  /** Milliseconds from the avatar's connect call, by phase; empty without an avatar. */
-  get timings(): Readonly<Timings> {
-    return this.values.timings
-  }
-
   /**
    * The current transport, for methods that this class lacks: an `AvatarSession` or a
    * `ChatSession`. This session connects and disposes it; afterwards its methods throw
@@ -221,8 +205,7 @@ export class AgentSession extends Session<AgentSessionEvents, AgentSnapshot, Age
 
 /** The properties until the runtime is loaded. */
 function initial(plain: PlainAgent): AgentSnapshot {
-  const threadId = plain[plain.mode]["threadId"] as string | undefined
-  return { state: "idle", mode: plain.mode, timings: {}, ...(threadId !== undefined && { threadId }) }
+  return { state: "idle", mode: plain.mode, timings: {}, ...({ threadId: plain[plain.mode]["threadId"] } as Pick<AgentSnapshot, "threadId">) }
 }
 
 /** Makes the object of a session. It stores each transport in `transports` before that connects, the first one at once. */

@@ -5,22 +5,17 @@ import { AgentError, localError } from "../core/errors.js"
 import {
   MIC_ERROR_CODES,
   type AvatarEvents,
-  type AvatarMode,
   type AvatarState,
-  type AgentAbilities,
-  type Configuration,
   type Disclosure,
-  type Kickoff,
   type SessionStats,
   type Snapshot,
-  type Timings,
   type Warning,
 } from "../generated/events.js"
 import { fullProgram, load } from "./full.js"
 import type { AvatarMethods } from "../generated/methods.js"
 import { optionsOf, type PlainOptions } from "../core/options.js"
 import { ProgramObject } from "../core/programobject.js"
-import { Session, withCallbacks, type DisconnectOptions } from "./session.js"
+import { Session, withCallbacks, type DisconnectOptions, type Properties } from "./session.js"
 import type { CallOptions } from "../core/signals.js"
 
 export type { Device } from "./devices.js"
@@ -32,6 +27,9 @@ interface Elements {
   videoEl?: HTMLMediaElement | null
   audioEl?: HTMLMediaElement | null
 }
+
+/** The properties that the program has. */
+export interface AvatarSession extends Properties<Snapshot, "disclosure" | "gated"> {}
 
 /**
  * A live session with an agent that has a face and a voice.
@@ -297,64 +295,6 @@ export class AvatarSession extends Session<AvatarEvents, Snapshot, AvatarMethods
 
   // --- Properties
 
-  get state(): AvatarState {
-    return this.values.state
-  }
-
-  get mode(): AvatarMode {
-    return this.values.mode
-  }
-
-  /** Whether the avatar talks. */
-  get speaking(): boolean {
-    return this.values.speaking
-  }
-
-  /** Whether a turn was sent and no part of its answer has arrived yet. */
-  get responsePending(): boolean {
-    return this.values.responsePending
-  }
-
-  get paused(): boolean {
-    return this.values.paused
-  }
-
-  /** Milliseconds from the connect call, by phase. */
-  get timings(): Readonly<Timings> {
-    return this.values.timings
-  }
-
-  get tapToTalkActive(): boolean {
-    return this.values.tapToTalkActive
-  }
-
-  get kickoff(): Kickoff | null {
-    return this.values.kickoff
-  }
-
-  /** What the agent can do, as the service reports it. */
-  get capabilities(): AgentAbilities {
-    return this.values.capabilities
-  }
-
-  get clientConfig(): Configuration | null {
-    return this.values.clientConfig
-  }
-
-  get partnerId(): string {
-    return this.values.partnerId
-  }
-
-  /** Whether the microphone is not muted. */
-  get micEnabled(): boolean {
-    return this.values.micEnabled
-  }
-
-  /** Whether a microphone is attached. */
-  get micStarted(): boolean {
-    return this.values.micStarted
-  }
-
   /**
    * Why there is no microphone, e.g. the permission was refused or the device was removed.
    * The codes are in `MIC_ERROR_CODES`. Null again once a microphone is attached, and at
@@ -370,18 +310,6 @@ export class AvatarSession extends Session<AvatarEvents, Snapshot, AvatarMethods
    */
   get playbackBlocked(): "video" | "audio" | null {
     return this.#playbackBlocked
-  }
-
-  get threadId(): string | undefined {
-    return this.values.threadId
-  }
-
-  get audioOutputMuted(): boolean {
-    return this.values.audioOutputMuted
-  }
-
-  get audioOutputVolume(): number {
-    return this.values.audioOutputVolume
   }
 
   get videoEl(): HTMLMediaElement | null {
@@ -544,7 +472,7 @@ function initial(plain: PlainOptions): Snapshot {
     stickyId,
     micEnabled: true,
     micStarted: false,
-    ...(threadId !== undefined && { threadId }),
+    ...({ threadId } as Pick<Snapshot, "threadId">),
     audioOutputMuted: false,
     audioOutputVolume: 1,
     disclosure: null,

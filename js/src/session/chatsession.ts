@@ -1,13 +1,16 @@
 import type { Answer } from "./ask.js"
 import { plainChat, type ChatOptions, type TurnOptions } from "./chatoptions.js"
-import type { ChatEvents, ChatSnapshot, ChatState, ChatTurn, Kickoff, Segment } from "../generated/events.js"
+import type { ChatEvents, ChatSnapshot, ChatState, ChatTurn, Segment } from "../generated/events.js"
 import { localError } from "../core/errors.js"
 import { chatProgram } from "../core/load.js"
 import type { ChatMethods } from "../generated/methods.js"
 import { optionsOf, type PlainOptions } from "../core/options.js"
 import { ProgramObject } from "../core/programobject.js"
-import { Session, withCallbacks, type DisconnectOptions } from "./session.js"
+import { Session, withCallbacks, type DisconnectOptions, type Properties } from "./session.js"
 import type { CallOptions } from "../core/signals.js"
+
+/** The properties that the program has. */
+export interface ChatSession extends Properties<ChatSnapshot> {}
 
 /**
  * A text conversation with an agent: no permanent connection, no media, no permission for a microphone.
@@ -101,30 +104,6 @@ export class ChatSession extends Session<ChatEvents, ChatSnapshot, ChatMethods> 
     return this.live.stream("streamText", signal, text, rest)
   }
 
-  // --- Properties
-
-  get state(): ChatState {
-    return this.values.state
-  }
-
-  /** The id of the thread: the given one, or the one in the first reply. */
-  get threadId(): string | undefined {
-    return this.values.threadId
-  }
-
-  get partnerId(): string {
-    return this.values.partnerId
-  }
-
-  get kickoff(): Kickoff | null {
-    return this.values.kickoff
-  }
-
-  /** Whether a turn was sent and no part of its answer has arrived yet. */
-  get responsePending(): boolean {
-    return this.values.responsePending
-  }
-
   // --- Internals
 
   protected override get live(): ProgramObject<ChatMethods> {
@@ -155,5 +134,5 @@ function objectOf(options: PlainOptions): ProgramObject<ChatMethods> {
 /** The properties until the runtime is loaded. */
 function initial(plain: PlainOptions): ChatSnapshot {
   const { kickoff = null, partnerId = "", threadId } = plain as Partial<ChatSnapshot>
-  return { state: "idle", partnerId, kickoff, responsePending: false, ...(threadId !== undefined && { threadId }) }
+  return { state: "idle", partnerId, kickoff, responsePending: false, ...({ threadId } as Pick<ChatSnapshot, "threadId">) }
 }

@@ -65,6 +65,12 @@ export interface DisconnectOptions {
   reason?: string
 }
 
+/** What a page reads of the properties that a session has in the program. */
+export type Properties<Values extends { threadId?: string }, Hidden extends keyof Values = never> = Readonly<Omit<Values, "threadId" | Hidden>> & {
+  /** The id of the thread: the given one, or the one in the first reply. */
+  readonly threadId: string | undefined
+}
+
 /** Returns options with each function replaced by a callback of object. */
 export function withCallbacks(options: PlainOptions, object: ProgramObject): PlainOptions {
   const callbackOf = (value: unknown) => (typeof value === "function" ? object.callback(value as () => unknown).call : value)
@@ -104,6 +110,7 @@ export abstract class Session<
     super()
     this.#last = initial
     this.#object = object
+    for (const name of Object.keys(initial)) Object.defineProperty(this, name, { get: () => this.values[name as keyof Values], configurable: true })
     object.attach({
       receive: (event, payload, at) => this.received(event as keyof Events, payload, at),
       ending: () => void (this.#last = this.values),
