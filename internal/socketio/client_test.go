@@ -15,14 +15,7 @@ import (
 )
 
 func TestClientDeclaresPingTimeoutAfterIntervalAndTimeout(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		o := ClientOptions{ReconnectAttempts: new(0)}
-		w := wires(t, &o)
-		c := newTestClient(t, o)
-		c.Open()
-		s := <-w
-		s.join()
-		expectEvents(t, c.Events(), "Connected")
+	connected(t, ClientOptions{ReconnectAttempts: new(0)}, func(t *testing.T, c *Client, s wire, _ <-chan wire) {
 		for range 3 {
 			time.Sleep(25 * time.Second)
 			s.send(`2`)
@@ -82,11 +75,7 @@ func TestBackoff(t *testing.T) {
 }
 
 func TestConnectionResetsBackOff(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		o := ClientOptions{ReconnectAttempts: new(1)}
-		w := wires(t, &o)
-		c := newTestClient(t, o)
-		c.Open()
+	opened(t, ClientOptions{ReconnectAttempts: new(1)}, func(t *testing.T, c *Client, w <-chan wire) {
 		for range 3 {
 			s := <-w
 			s.join()
@@ -210,11 +199,7 @@ func TestEmitRefusesReservedNames(t *testing.T) {
 }
 
 func TestAuthIsReadAtEachHandshake(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		o := ClientOptions{Auth: map[string]string{"token": "one"}}
-		w := wires(t, &o)
-		c := newTestClient(t, o)
-		c.Open()
+	opened(t, ClientOptions{Auth: map[string]string{"token": "one"}}, func(t *testing.T, c *Client, w <-chan wire) {
 		s := <-w
 		s.send(testOpen)
 		s.expect(`40{"token":"one"}`)
@@ -238,11 +223,7 @@ func TestAuthIsReadAtEachHandshake(t *testing.T) {
 }
 
 func TestClientRemembersTheOffset(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		var o ClientOptions
-		w := wires(t, &o)
-		c := newTestClient(t, o)
-		c.Open()
+	opened(t, ClientOptions{}, func(t *testing.T, c *Client, w <-chan wire) {
 		s := <-w
 		s.send(testOpen)
 		s.expect(`40`)
@@ -290,14 +271,7 @@ func TestDisconnectReasons(t *testing.T) {
 		{ParseError, func(_ *Client, s wire) { s.send(`44{"message":"late"}`) }, false},
 	} {
 		t.Run(string(tc.reason), func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				var o ClientOptions
-				w := wires(t, &o)
-				c := newTestClient(t, o)
-				c.Open()
-				s := <-w
-				s.join()
-				expectEvents(t, c.Events(), "Connected")
+			connected(t, ClientOptions{}, func(t *testing.T, c *Client, s wire, w <-chan wire) {
 				tc.end(c, s)
 				expectEvents(t, c.Events(), "Disconnected "+string(tc.reason))
 				if c.ID() != "" {
@@ -361,11 +335,7 @@ func TestRefusalIsFinal(t *testing.T) {
 		{`44"unauthorized"`, "unauthorized", ""},
 		{`44{"message":5}`, "", ""},
 	} {
-		synctest.Test(t, func(t *testing.T) {
-			o := ClientOptions{Auth: map[string]string{"token": "secret"}}
-			w := wires(t, &o)
-			c := newTestClient(t, o)
-			c.Open()
+		opened(t, ClientOptions{Auth: map[string]string{"token": "secret"}}, func(t *testing.T, c *Client, w <-chan wire) {
 			s := <-w
 			s.send(testOpen)
 			s.expect(`40{"token":"secret"}`)
@@ -390,11 +360,7 @@ func TestHandshakeNonsenseIsAFailedAttempt(t *testing.T) {
 		"no packet at all":          {`x`},
 	} {
 		t.Run(name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				o := ClientOptions{ReconnectAttempts: new(0)}
-				w := wires(t, &o)
-				c := newTestClient(t, o)
-				c.Open()
+			opened(t, ClientOptions{ReconnectAttempts: new(0)}, func(t *testing.T, c *Client, w <-chan wire) {
 				s := <-w
 				s.send(texts...)
 				if ev := expectKind(t, c.Events(), ConnectError); !errors.Is(ev.Err, errProtocol) {
@@ -407,11 +373,7 @@ func TestHandshakeNonsenseIsAFailedAttempt(t *testing.T) {
 }
 
 func TestEventsBeforeTheAnswerFollowConnected(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		var o ClientOptions
-		w := wires(t, &o)
-		c := newTestClient(t, o)
-		c.Open()
+	opened(t, ClientOptions{}, func(t *testing.T, c *Client, w <-chan wire) {
 		s := <-w
 		s.send(testOpen, `42["missed",1,"7"]`, `42["missed",2,"8"]`, `40{"sid":"s1","pid":"p1"}`, `42["live","9"]`)
 		expectEvents(t, c.Events(), "Connected", `missed(1,"7")`, `missed(2,"8")`, `live("9")`)
@@ -429,11 +391,7 @@ func TestEventsBeforeTheAnswerFollowConnected(t *testing.T) {
 
 func TestEventsBeforeTheAnswerAreBounded(t *testing.T) {
 	for _, event := range []string{`42["a"]`, `42["a","` + strings.Repeat("x", 5000) + `"]`} {
-		synctest.Test(t, func(t *testing.T) {
-			o := ClientOptions{ReconnectAttempts: new(0), MaxMessage: 1 << 20}
-			w := wires(t, &o)
-			c := newTestClient(t, o)
-			c.Open()
+		opened(t, ClientOptions{ReconnectAttempts: new(0), MaxMessage: 1 << 20}, func(t *testing.T, c *Client, w <-chan wire) {
 			s := <-w
 			s.send(testOpen)
 			go func() {
@@ -449,11 +407,7 @@ func TestEventsBeforeTheAnswerAreBounded(t *testing.T) {
 }
 
 func TestOtherNamespacesAreIgnored(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		var o ClientOptions
-		w := wires(t, &o)
-		c := newTestClient(t, o)
-		c.Open()
+	opened(t, ClientOptions{}, func(t *testing.T, c *Client, w <-chan wire) {
 		s := <-w
 		s.join()
 		s.send(`42/admin,["other"]`, `41/admin,`, `6`, `42["ours"]`)
@@ -483,14 +437,7 @@ func TestReconnectSkipsTheWait(t *testing.T) {
 }
 
 func TestEmitWithAck(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		var o ClientOptions
-		w := wires(t, &o)
-		c := newTestClient(t, o)
-		c.Open()
-		s := <-w
-		s.join()
-		expectEvents(t, c.Events(), "Connected")
+	connected(t, ClientOptions{}, func(t *testing.T, c *Client, s wire, _ <-chan wire) {
 		answers := map[string]string{}
 		for _, name := range []string{"one", "two", "never"} {
 			if err := c.EmitWithAck(name, func(args Args) { answers[name] += string(slices.Concat(args...)) + ";" }); err != nil {
@@ -560,11 +507,7 @@ func TestEmitWithAckIsNeverSentOnAnotherConnection(t *testing.T) {
 }
 
 func TestReply(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		var o ClientOptions
-		w := wires(t, &o)
-		c := newTestClient(t, o)
-		c.Open()
+	opened(t, ClientOptions{}, func(t *testing.T, c *Client, w <-chan wire) {
 		s := <-w
 		s.join()
 		s.send(`427["ask"]`, `428["ask"]`, `42["tell"]`)
@@ -589,11 +532,7 @@ func TestReply(t *testing.T) {
 }
 
 func TestSlowReaderOfEventsCausesNoPingTimeout(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		o := ClientOptions{ReconnectAttempts: new(0)}
-		w := wires(t, &o)
-		c := newTestClient(t, o)
-		c.Open()
+	opened(t, ClientOptions{ReconnectAttempts: new(0)}, func(t *testing.T, c *Client, w <-chan wire) {
 		s := <-w
 		s.join()
 		time.Sleep(40 * time.Second) // 5 s before the time-out
@@ -614,11 +553,7 @@ func TestSlowReaderOfEventsCausesNoPingTimeout(t *testing.T) {
 }
 
 func TestReaderOfEventsThatStoppedLosesTheSocket(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		var o ClientOptions
-		w := wires(t, &o)
-		c := newTestClient(t, o)
-		c.Open()
+	opened(t, ClientOptions{}, func(t *testing.T, c *Client, w <-chan wire) {
 		s := <-w
 		s.join()
 		for range maxPendingEvents + 10 {
@@ -648,11 +583,7 @@ func TestReaderOfEventsThatStoppedLosesTheSocket(t *testing.T) {
 }
 
 func TestBytesOfPendingEventsAreBounded(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		var o ClientOptions
-		w := wires(t, &o)
-		c := newTestClient(t, o)
-		c.Open()
+	opened(t, ClientOptions{}, func(t *testing.T, c *Client, w <-chan wire) {
 		s := <-w
 		s.join()
 		big := `42["n","` + strings.Repeat("x", 1<<20) + `"]`
@@ -670,11 +601,7 @@ func TestBytesOfPendingEventsAreBounded(t *testing.T) {
 }
 
 func TestCloseEndsWithDisconnectedWhenEventsAreNotRead(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		var o ClientOptions
-		w := wires(t, &o)
-		c := newTestClient(t, o)
-		c.Open()
+	opened(t, ClientOptions{}, func(t *testing.T, c *Client, w <-chan wire) {
 		s := <-w
 		s.join()
 		s.send(`42["a"]`, `42["b"]`, `42["c"]`)

@@ -11,6 +11,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/agentruntime/agentruntime/internal/leaktest"
@@ -129,6 +130,29 @@ func newTestClient(t *testing.T, o ClientOptions) *Client {
 	}
 	t.Cleanup(func() { c.Close() })
 	return c
+}
+
+// opened runs a test in virtual time with a client that dials; w has the other ends of its
+// sockets.
+func opened(t *testing.T, o ClientOptions, test func(t *testing.T, c *Client, w <-chan wire)) {
+	t.Helper()
+	synctest.Test(t, func(t *testing.T) {
+		w := wires(t, &o)
+		c := newTestClient(t, o)
+		c.Open()
+		test(t, c, w)
+	})
+}
+
+// connected is opened with a client that has joined, over s.
+func connected(t *testing.T, o ClientOptions, test func(t *testing.T, c *Client, s wire, w <-chan wire)) {
+	t.Helper()
+	opened(t, o, func(t *testing.T, c *Client, w <-chan wire) {
+		s := <-w
+		s.join()
+		expectEvents(t, c.Events(), "Connected")
+		test(t, c, s, w)
+	})
 }
 
 // next returns the next event, or the zero Event when the channel is closed.
