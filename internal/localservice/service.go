@@ -108,7 +108,7 @@ func (s *Service) onClose(f func() error) { s.closers = append(s.closers, f) }
 
 func (s *Service) start(ctx context.Context, o *Options) (err error) {
 	measured := metrics.New()
-	if s.store, err = store.OpenObserved(o.Data, cmp.Or(o.MaxData, DefaultMaxData), measured.Statement); err != nil {
+	if s.store, err = store.OpenWithin(o.Data, cmp.Or(o.MaxData, DefaultMaxData), measured.Statement); err != nil {
 		return err
 	}
 	s.onClose(s.store.Close)

@@ -9,7 +9,7 @@ import (
 // TestDeletingNeedsNoRoom: a full database refuses what would make it larger, not what
 // makes room.
 func TestDeletingNeedsNoRoom(t *testing.T) {
-	s, err := OpenWithin(t.TempDir(), 2<<20)
+	s, err := OpenWithin(t.TempDir(), 2<<20, nil)
 	if err != nil {
 		t.Fatal(err)
 	}

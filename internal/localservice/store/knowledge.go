@@ -128,11 +128,7 @@ func addPassages(ctx context.Context, tx *sql.Tx, record int64, passages []Passa
 // SearchKnowledge returns the passages of the given records that match the words best, best
 // first. A passage must contain at least one of the words.
 func (s *Store) SearchKnowledge(ctx context.Context, records []int64, words string, limit int) ([]Passage, error) {
-	ids := make([]string, len(records))
-	for i, id := range records {
-		ids[i] = strconv.FormatInt(id, 10)
-	}
-	return s.search(ctx, `SELECT CAST(value AS INTEGER) FROM json_each(?)`, jsonList(ids), words, limit)
+	return s.search(ctx, `SELECT value FROM json_each(?)`, jsonList(records), words, limit)
 }
 
 // SearchPartner is [Store.SearchKnowledge] in all records and categories of a partner.

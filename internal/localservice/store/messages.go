@@ -188,7 +188,7 @@ func (s *Store) Messages(ctx context.Context, scope Scope, f MessageFilter, page
 	}
 	w.add("threads.deleted_at IS NULL")
 	if f.IDs != nil {
-		w.in("messages.id", f.IDs)
+		in(w, "messages.id", f.IDs)
 	}
 	if f.UserID != nil {
 		w.add("messages.user_id = ?", *f.UserID)
@@ -197,14 +197,7 @@ func (s *Store) Messages(ctx context.Context, scope Scope, f MessageFilter, page
 		w.add("messages.config_id = ?", f.ConfigID)
 	}
 	if f.Positive != nil {
-		values := make([]string, len(f.Positive))
-		for i, positive := range f.Positive {
-			values[i] = "0"
-			if positive {
-				values[i] = "1"
-			}
-		}
-		w.in("CAST(feedback.is_positive AS TEXT)", values)
+		in(w, "feedback.is_positive", f.Positive)
 	}
 	if f.Answers {
 		w.add("messages.role = ? AND messages.reply_to <> ''", AI)

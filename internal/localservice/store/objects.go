@@ -387,7 +387,8 @@ func taken(err error) error {
 	return err
 }
 
-func jsonList(list []string) string {
-	text, _ := json.Marshal(list) // strings always marshal
+// jsonList is a list for json_each; of null that would make one row.
+func jsonList[T any](list []T) string {
+	text, _ := json.Marshal(append([]T{}, list...)) // strings and numbers always marshal
 	return string(text)
 }

@@ -63,19 +63,16 @@ type Store struct {
 	tempDir string // removed by Close
 }
 
-// Open opens the database in dir, creates the directory and the seed agents when
-// they are not there yet. A file of another version is refused. With dir "" the
-// data live in a temporary directory, which Close removes. The database can't become larger
-// than [DefaultLimit].
-func Open(dir string) (*Store, error) { return OpenWithin(dir, DefaultLimit) }
+// Open is OpenWithin with the limit [DefaultLimit] and without an observer.
+func Open(dir string) (*Store, error) { return OpenWithin(dir, DefaultLimit, nil) }
 
-// OpenWithin is [Open] with a limit for the database in bytes, at least 1 MiB. A larger
-// database is opened, but does not grow. SQLite's log beside it, which holds what was written
-// lately, doesn't count.
-func OpenWithin(dir string, limit int64) (*Store, error) { return OpenObserved(dir, limit, nil) }
-
-// OpenObserved is OpenWithin with an observer of the statements; nil is none.
-func OpenObserved(dir string, limit int64, observe Observer) (*Store, error) {
+// OpenWithin opens the database in dir, creates the directory and the seed agents when they
+// are not there yet. A file of another version is refused. With dir "" the data live in a
+// temporary directory, which Close removes. The database can't become larger than limit, in
+// bytes, at least 1 MiB; a larger one is opened, but does not grow. SQLite's log beside it,
+// which holds what was written lately, doesn't count. observe gets the statements; it may be
+// nil.
+func OpenWithin(dir string, limit int64, observe Observer) (*Store, error) {
 	s := &Store{limit: max(limit, 1<<20), newEvents: make(chan struct{}, 1), observe: observe}
 	// A commit is on the disk before it is acknowledged: FULL also survives a
 	// power cut. Data that Close deletes anyway need not wait for the disk.

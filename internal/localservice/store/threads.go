@@ -23,13 +23,8 @@ func (w *where) add(term string, args ...any) {
 }
 
 // in adds "column is one of values"; no values match nothing.
-func (w *where) in(column string, values []string) {
-	args := make([]any, len(values))
-	for i, v := range values {
-		args[i] = v
-	}
-	marks := strings.TrimSuffix(strings.Repeat("?,", len(values)), ",")
-	w.add(column+" IN ("+marks+")", args...)
+func in[T any](w *where, column string, values []T) {
+	w.add(column+" IN (SELECT value FROM json_each(?))", jsonList(values))
 }
 
 // between adds the bounds that are set, both inclusive.
@@ -194,10 +189,10 @@ func (s *Store) Threads(ctx context.Context, scope Scope, f ThreadFilter, page P
 		w.add("threads.partner_id = ?", f.PartnerID)
 	}
 	if f.IDs != nil {
-		w.in("threads.id", f.IDs)
+		in(w, "threads.id", f.IDs)
 	}
 	if f.Statuses != nil {
-		w.in("threads.status", f.Statuses)
+		in(w, "threads.status", f.Statuses)
 	}
 	if f.AgentID != "" {
 		w.add("threads.agent_id = ?", f.AgentID)
@@ -232,7 +227,7 @@ func (s *Store) DeleteThreads(ctx context.Context, scope Scope, ids []string) ([
 	err := s.removing(ctx, func(tx *sql.Tx) (err error) {
 		w := scope.owned("threads")
 		w.add("deleted_at IS NULL")
-		w.in("id", ids)
+		in(w, "id", ids)
 		deleted, err = all(ctx, tx, scanThread, `SELECT `+threadColumns+` FROM threads WHERE `+w.String()+` ORDER BY rowid`, w.args...)
 		if err != nil {
 			return err
@@ -255,22 +250,7 @@ func (s *Store) CompleteThread(ctx context.Context, scope Scope, id string) (fir
 		if err != nil {
 			return err
 		}
-		result, err := tx.ExecContext(ctx,
-			`INSERT INTO completed_sessions (thread_id, completed_at) VALUES (?, ?) ON CONFLICT DO NOTHING`,
-			t.ID, millis(time.Now()))
-		if err != nil {
-			return err
-		}
-		rows, err := result.RowsAffected()
-		if err != nil {
-			return err
-		}
-		if first = rows == 1; first {
-			if err := addEvent(ctx, tx, Event{PartnerID: t.PartnerID, ThreadID: t.ID, Type: SessionEnded}); err != nil {
-				return err
-			}
-		}
-		_, err = tx.ExecContext(ctx, `UPDATE threads SET status = ? WHERE id = ?`, ThreadCompleted, t.ID)
+		first, err = complete(ctx, tx, t.PartnerID, t.ID)
 		return err
 	})
 	if err == nil && first {
@@ -305,14 +285,7 @@ func (s *Store) CompleteIdle(ctx context.Context, before time.Time, kept []strin
 	err := s.tx(ctx, func(tx *sql.Tx) (err error) {
 		w := &where{}
 		w.add("status = ? AND deleted_at IS NULL AND updated_at <= ?", ThreadActive, millis(before))
-		if len(kept) > 0 {
-			marks := strings.TrimSuffix(strings.Repeat("?,", len(kept)), ",")
-			args := make([]any, len(kept))
-			for i, id := range kept {
-				args[i] = id
-			}
-			w.add("id NOT IN ("+marks+")", args...)
-		}
+		w.add("id NOT IN (SELECT value FROM json_each(?))", jsonList(kept))
 		ended, err := all(ctx, tx, func(row scanner) (e Event, err error) {
 			return e, row.Scan(&e.ThreadID, &e.PartnerID)
 		}, `SELECT id, partner_id FROM threads WHERE `+w.String()+` ORDER BY rowid LIMIT 1000`, w.args...)
@@ -321,7 +294,7 @@ func (s *Store) CompleteIdle(ctx context.Context, before time.Time, kept []strin
 				break
 			}
 			ids = append(ids, e.ThreadID)
-			err = completeIdle(ctx, tx, e)
+			_, err = complete(ctx, tx, e.PartnerID, e.ThreadID)
 		}
 		return err
 	})
@@ -331,20 +304,22 @@ func (s *Store) CompleteIdle(ctx context.Context, before time.Time, kept []strin
 	return ids, err
 }
 
-func completeIdle(ctx context.Context, tx *sql.Tx, e Event) error {
-	e.Type = SessionEnded
+// complete records the end of a conversation, in the first call with an event.
+func complete(ctx context.Context, tx *sql.Tx, partnerID int64, threadID string) (first bool, err error) {
 	result, err := tx.ExecContext(ctx,
-		`INSERT INTO completed_sessions (thread_id, completed_at) VALUES (?, ?) ON CONFLICT DO NOTHING`, e.ThreadID, millis(time.Now()))
+		`INSERT INTO completed_sessions (thread_id, completed_at) VALUES (?, ?) ON CONFLICT DO NOTHING`, threadID, millis(time.Now()))
 	if err != nil {
-		return err
+		return false, err
 	}
-	if rows, err := result.RowsAffected(); err != nil || rows == 1 {
-		if err = errors.Join(err, addEvent(ctx, tx, e)); err != nil {
-			return err
-		}
+	rows, err := result.RowsAffected()
+	if first = rows == 1; err == nil && first {
+		err = addEvent(ctx, tx, Event{PartnerID: partnerID, ThreadID: threadID, Type: SessionEnded})
 	}
-	_, err = tx.ExecContext(ctx, `UPDATE threads SET status = ? WHERE id = ?`, ThreadCompleted, e.ThreadID)
-	return err
+	if err != nil {
+		return false, err
+	}
+	_, err = tx.ExecContext(ctx, `UPDATE threads SET status = ? WHERE id = ?`, ThreadCompleted, threadID)
+	return first, err
 }
 
 func (t *Thread) objects() (vars, analysis, outcome string, err error) {
