@@ -144,7 +144,7 @@ func (t Tokens) Agent(ctx context.Context, in TokenInput) (Token, error) {
 }
 
 // Widget exchanges a widget id for a token without a user. It needs no secret. Errors:
-// bad_request for an empty id, api_exception for an unknown one, session_failed when there
+// bad_request for an empty id, agent_not_found for an unknown one, session_failed when there
 // is no token in the reply.
 func (t Tokens) Widget(ctx context.Context, widgetID string) (Token, error) {
 	if err := required("the widget id", widgetID); err != nil {

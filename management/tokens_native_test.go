@@ -208,7 +208,7 @@ func TestWidgetTokenAndEnd(t *testing.T) {
 	_, err = f.Tokens.Widget(t.Context(), "w-1")
 	wantCode(t, "no token", err, fault.SessionFailed)
 	_, err = f.Tokens.Widget(t.Context(), "w-1")
-	wantCode(t, "unknown widget", err, fault.APIException)
+	wantCode(t, "unknown widget", err, fault.AgentNotFound)
 	f.take()
 	if err := f.Tokens.End(t.Context(), token); err != nil {
 		t.Error(err)

@@ -384,10 +384,19 @@ const failures: {
     name: "an unknown widget",
     attributes: { "widget-id": "w-9" },
     properties: {},
-    prepare: () => (program.initError = new AgentError({ code: "api_exception", detail: "no widget with that id", instance: "/api_v3/service/session/action/startWidgetSession" })),
-    code: "api_exception",
-    sentence: /site's owner/,
-    line: /no widget with that id.* Is "w-9" the public id of the agent's widget/,
+    prepare: () => (program.initError = new AgentError({ code: "agent_not_found", detail: "no widget with that id", instance: "/api_v3/service/session/action/startWidgetSession" })),
+    code: "agent_not_found",
+    sentence: /an agent that does not exist.*site's owner/,
+    line: /no widget with that id\. Is "w-9" the public id of the agent's widget/,
+  },
+  {
+    name: "a service that can't be reached",
+    attributes: { "widget-id": "w" },
+    properties: {},
+    prepare: () => (program.initError = new AgentError({ code: "network_error", detail: "is the page online?", instance: "/api_v3/service/session/action/startWidgetSession" })),
+    code: "network_error",
+    sentence: /could not be reached/,
+    line: /: is the page online\? https:/, // the widget is not in question
   },
   ...(["forbidden", "not_found", "server_error", "network_error", "unauthorized", "invalid_response", "rate_limited", "timeout", "session_failed", "error"] as const).map((code) => ({
     name: `appInit: ${code}`,

@@ -2,6 +2,7 @@ import assert from "node:assert/strict"
 import { afterEach, beforeEach, mock, test } from "node:test"
 import { requestInit, type AppInitOptions } from "../src/session/appinit.js"
 import { AgentError } from "../src/core/errors.js"
+import type { ErrorCode } from "../src/generated/codes.js"
 import type { Program } from "../src/core/program.js"
 
 /** The storage of a tab, as far as it is used. */
@@ -37,12 +38,13 @@ afterEach(() => {
 /** The tokens with which appInit was called, and what it replies: a new token for each call, or an error for some. */
 let asked: (string | undefined)[] = []
 let refused: string | undefined
+let code: ErrorCode
 
 async function init(options: AppInitOptions): Promise<string> {
   const go = {
     appInit: (_: unknown, { token }: { token?: string }) => {
       asked.push(token)
-      if (token !== undefined && token === refused) throw new AgentError({ code: "api_exception", detail: "AGENT_NOT_FOUND" })
+      if (token !== undefined && token === refused) throw new AgentError({ code, detail: "refused" })
       return { ks: `${token ?? "visitor"}+`, ...(token === undefined && { kind: "widget" }) }
     },
   }
@@ -95,11 +97,14 @@ test("it is used for twelve hours after the visitor's first one", async () => {
 })
 
 test("one that the service no longer accepts is replaced", async () => {
-  await init({ widgetId: "w", ...place })
-  refused = "visitor+"
-  assert.equal(await init({ widgetId: "w", ...place }), "visitor+")
-  assert.deepEqual(asked, ["visitor+", undefined])
-  refused = undefined
+  for (code of ["api_exception", "agent_not_found", "intellect_not_found", "genie_id_mismatch"] as const) {
+    tab = new Tab()
+    await init({ widgetId: "w", ...place })
+    refused = "visitor+"
+    assert.equal(await init({ widgetId: "w", ...place }), "visitor+")
+    assert.deepEqual(asked, ["visitor+", undefined], code)
+    refused = undefined
+  }
 })
 
 test("a page without a storage gets a token for each call, and so does a server", async () => {

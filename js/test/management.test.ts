@@ -381,7 +381,7 @@ test("refusals of the service have codes", async () => {
     [json(404, { code: "AGENT_NOT_FOUND", message: "m" }), "agent_not_found"], [json(404, { code: "CATALOG_ITEM_NOT_FOUND" }), "catalog_item_not_found"], [json(403, "AGENT_PARTNER_CONFIG_GENIE_ID_MISMATCH"), "genie_id_mismatch"],
     [json(400, { message: "VOICE_DOES_NOT_EXIST_ON_ELEVEN_LABS" }), "voice_not_found_elevenlabs"], [json(400, { detail: "Invalid filter type" }), "invalid_filter"], [json(422, { type: "union_tag_not_found" }), "missing_discriminator"],
     [{ objectType: "KalturaAPIException", code: "AVATAR_NOT_FOUND", message: "m", args: [] }, "api_exception", { title: "AVATAR_NOT_FOUND", status: 200, message: "m", requestId: "r-1" }],
-    [{ code: "X", message: "m", args: {} }, "api_exception"], [{ message: "m", error: true }, "api_exception"], [{ error: { message: "inner" } }, "api_exception", { message: "inner" }], [{ success: false }, "api_exception"],
+    [{ objectType: "KalturaAPIException", code: "INVALID_WIDGET_ID", message: "m", args: {} }, "agent_not_found"], [{ code: "X", message: "m", args: {} }, "api_exception"], [{ message: "m", error: true }, "api_exception"], [{ error: { message: "inner" } }, "api_exception", { message: "inner" }], [{ success: false }, "api_exception"],
     [{ status: 404, message: "gone" }, "api_exception"], [new Response("{oops", { headers: { "content-type": "text/plain" } }), "invalid_response"], [new Response("x".repeat(11 << 20)), "response_too_large"],
   ]
   for (const [answer, code, more = {}] of cases) await assert.rejects(client({ "agent/get": () => answer }).management.agents.get("a", adminKs), { name: "AgentError", code, ...more }, code)

@@ -89,7 +89,8 @@ func (c TURNCredentials) GoString() string { return c.String() }
 // Init calls appInit with o's token, or with the token of o's widget. If the service
 // replies with status 401 and there is a widget id, it calls appInit once more with a new
 // widget token. Addresses are checked before any request; the error is always a
-// *fault.Error, with api_exception for a token of the wrong kind.
+// *fault.Error, with api_exception for a token of the wrong kind and agent_not_found for an
+// unknown widget.
 func Init(ctx context.Context, o Options) (*Result, error) {
 	if o.Token == "" && o.WidgetID == "" {
 		return nil, fault.New(fault.BadRequest, "a widgetId or a token is required")

@@ -208,7 +208,7 @@ func TestInit(t *testing.T) {
 			[]reply{{200, `{"objectType":"KalturaAPIException","code":"INVALID_WIDGET_ID","message":"no such widget","args":[]}`}},
 			nil,
 			Result{},
-			fault.APIException,
+			fault.AgentNotFound,
 			[]string{askWidget},
 		},
 		{

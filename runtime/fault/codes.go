@@ -273,7 +273,7 @@ var table = [...]Info{
 	{Code: OVPError, Group: GroupHTTP, Title: "Session API error", Meaning: "a call inside a session API multirequest failed"},
 	{Code: GenieIDMismatch, Group: GroupHTTP, Title: "Configuration mismatch", Meaning: "the token and the agent belong to different configurations"},
 	{Code: IntellectNotFound, Group: GroupHTTP, Title: "Intellect not found", Meaning: "the agent has no intellect"},
-	{Code: AgentNotFound, Group: GroupHTTP, Title: "Agent not found", Meaning: "no agent has this id"},
+	{Code: AgentNotFound, Group: GroupHTTP, Title: "Agent not found", Meaning: "no agent has this id, or no widget"},
 	{Code: CatalogItemNotFound, Group: GroupHTTP, Title: "Catalog item not found", Meaning: "no catalog item has this id"},
 	{Code: InvalidInsightSettings, Group: GroupHTTP, Title: "Invalid insight settings", Meaning: "the insight settings are not acceptable"},
 	{Code: VoiceNotFoundElevenLabs, Group: GroupHTTP, Title: "Voice not found", Meaning: "the voice provider ElevenLabs does not know this voice id"},

@@ -166,6 +166,7 @@ var patterns = [...]struct {
 	{"AGENT_PARTNER_CONFIG_GENIE_ID_MISMATCH", GenieIDMismatch},
 	{"AGENT_PARTNER_CONFIG_NOT_FOUND", IntellectNotFound},
 	{"AGENT_NOT_FOUND", AgentNotFound},
+	{"INVALID_WIDGET_ID", AgentNotFound},
 	{"CATALOG_ITEM_NOT_FOUND", CatalogItemNotFound},
 	{"INVALID_INSIGHT_SETTINGS", InvalidInsightSettings},
 	{"VOICE_DOES_NOT_EXIST_ON_ELEVEN_LABS", VoiceNotFoundElevenLabs},

@@ -560,7 +560,7 @@ export abstract class AgentElement extends Base {
     const { code } = error
     // The session has emitted some errors itself, and may do so later.
     if (codeOf(this.#reported) !== code) this.#report(error)
-    console.error(`agentruntime: <${this.localName}>: ${what}: ${error.message.replace(/\.?$/, ".")}${this.#advice(error)} ${docs}${code}`)
+    console.error(`agentruntime: <${this.localName}>: ${what}: ${error.message.replace(/(?<![.?!])$/, ".")}${this.#advice(error)} ${docs}${code}`)
     this.#update(
       { phase: "error", message: errorText(code), permanent: this.#failures?.permanent.has(code) === true, microphoneProblem: undefined, busy: false, gated: false, missing: false, unheard: false },
       code,
@@ -573,8 +573,8 @@ export abstract class AgentElement extends Base {
   }
 
   /** What the page's author has to do about an error of the attributes. */
-  #advice({ instance }: AgentError): string {
-    if (!instance?.endsWith("/startWidgetSession")) return ""
+  #advice({ code, instance }: AgentError): string {
+    if (code === "network_error" || !instance?.endsWith("/startWidgetSession")) return ""
     return ` Is ${JSON.stringify(this.widgetId)} the public id of the agent's widget, and are region and ovp-url those of its account?`
   }
 

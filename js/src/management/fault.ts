@@ -39,6 +39,7 @@ const named: readonly (readonly [string, ErrorCode])[] = [
   ["AGENT_PARTNER_CONFIG_GENIE_ID_MISMATCH", "genie_id_mismatch"],
   ["AGENT_PARTNER_CONFIG_NOT_FOUND", "intellect_not_found"],
   ["AGENT_NOT_FOUND", "agent_not_found"],
+  ["INVALID_WIDGET_ID", "agent_not_found"],
   ["CATALOG_ITEM_NOT_FOUND", "catalog_item_not_found"],
   ["INVALID_INSIGHT_SETTINGS", "invalid_insight_settings"],
   ["VOICE_DOES_NOT_EXIST_ON_ELEVEN_LABS", "voice_not_found_elevenlabs"],

@@ -1,5 +1,6 @@
 import { beginInit } from "./early.js"
 import { isLoading } from "../core/load.js"
+import type { ErrorCode } from "../generated/codes.js"
 import { appInitNames } from "../generated/names.js"
 import { AgentError } from "../core/errors.js"
 import { KeptToken } from "./kept.js"
@@ -11,6 +12,9 @@ import { checkNames, injected } from "../core/unknown.js"
 
 export type { AppInitOptions } from "./appinitoptions.js"
 export type { AppInitResult, AvatarPreview } from "../generated/settings.js"
+
+/** The errors of a kept token that does not fit what the service has now: its agent was deleted or changed, for example. */
+const outdated: readonly string[] = ["api_exception", "agent_not_found", "intellect_not_found", "genie_id_mismatch"] satisfies ErrorCode[]
 
 /** Calls `appInit` in the program that find loads. */
 export async function requestInit(find: (wait: { signal: AbortSignal | undefined }) => Promise<Program>, options: AppInitOptions): Promise<AppInitResult> {
@@ -44,8 +48,8 @@ export async function requestInit(find: (wait: { signal: AbortSignal | undefined
     // The program does not know the kind of a token that it is given.
     return token === undefined ? result : Object.assign(result, { kind: "widget" as const })
   } catch (error) {
-    if (token === undefined || !(error instanceof AgentError) || error.code !== "api_exception") throw error
-    kept.remove() // its agent was deleted, for example
+    if (token === undefined || !(error instanceof AgentError) || !outdated.includes(error.code)) throw error
+    kept.remove()
     return requestInit(find, options)
   }
 }
