@@ -466,11 +466,10 @@ func (d *fakeDownlink) Unwatched() time.Duration {
 	}
 	return 0
 }
-func (d *fakeDownlink) Stats() any                { return nil }
-func (d *fakeDownlink) Close()                    { d.m.open-- }
-func (d *fakeDownlink) Offer() (string, error)    { return "v=0 voice", nil }
-func (d *fakeDownlink) Answer(sdp string) error   { d.answer = sdp; return nil }
-func (d *fakeDownlink) AddCandidate(string) error { return nil }
+func (d *fakeDownlink) Stats() any              { return nil }
+func (d *fakeDownlink) Close()                  { d.m.open-- }
+func (d *fakeDownlink) Offer() (string, error)  { return "v=0 voice", nil }
+func (d *fakeDownlink) Answer(sdp string) error { d.answer = sdp; return nil }
 
 type fakeMic struct {
 	m     *fakeMedia
@@ -498,9 +497,8 @@ func (*fakeMic) Offer(sdp string, _ bool) (string, []string, error) {
 	}
 	return "v=0 answer", []string{"candidate:1"}, nil
 }
-func (*fakeMic) AddCandidate(string) error { return nil }
-func (f *fakeMic) OpenTap()                { f.tap("open") }
-func (f *fakeMic) CloseTap()               { f.tap("close") }
-func (f *fakeMic) Mute(on bool)            { f.muted = on }
-func (*fakeMic) Stats() any                { return nil }
-func (f *fakeMic) Close()                  { f.m.open-- }
+func (f *fakeMic) OpenTap()     { f.tap("open") }
+func (f *fakeMic) CloseTap()    { f.tap("close") }
+func (f *fakeMic) Mute(on bool) { f.muted = on }
+func (*fakeMic) Stats() any     { return nil }
+func (f *fakeMic) Close()       { f.m.open-- }

@@ -48,7 +48,6 @@ type VoicePeer interface {
 	// Offer returns the session description to send.
 	Offer() (sdp string, err error)
 	Answer(sdp string) error
-	AddCandidate(candidate string) error
 }
 
 // videoStatus is the status of a video session (protocol §4.2).
@@ -212,18 +211,6 @@ func (s *Session) voiceAnswer(a signaling.Answer) {
 	}
 	if err := s.voice.Answer(a.Answer.SDP); err != nil {
 		s.peerFailed(signaling.VoiceError, "answer refused", err)
-	}
-}
-
-func (s *Session) voiceCandidate(c signaling.ClientCandidate) {
-	if s.voice != nil {
-		s.addCandidate(s.voice, c)
-	}
-}
-
-func (s *Session) addCandidate(peer interface{ AddCandidate(candidate string) error }, c signaling.ClientCandidate) {
-	if err := peer.AddCandidate(c.Candidate.Candidate); err != nil {
-		s.log.Debug("candidate refused", "err", err)
 	}
 }
 

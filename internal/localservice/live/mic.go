@@ -29,12 +29,11 @@ type SpeechHandler interface {
 	SpeechUnrecognized()
 }
 
-// Microphone is the peer that carries the user's voice. No method blocks except Offer
-// and AddCandidate.
+// Microphone is the peer that carries the user's voice. No method but Offer
+// blocks.
 type Microphone interface {
 	// Offer answers an offer; with restart, it is one for the same peer.
 	Offer(sdp string, restart bool) (answer string, candidates []string, err error)
-	AddCandidate(candidate string) error
 	// OpenTap starts to collect sound, regardless of pauses; CloseTap reports the
 	// words to the handler, even if there are none.
 	OpenTap()
@@ -113,12 +112,6 @@ func (s *Session) offerMicrophone(o signaling.Offer) {
 	s.emit(signaling.ASRAnswer, signaling.Answer{Answer: signaling.Description{Type: "answer", SDP: answer}})
 	for _, c := range candidates {
 		s.emit(signaling.ASRServerCandidate, signaling.ServerCandidate{UID: s.conn.ID(), Type: "ice_candidate", Candidate: c})
-	}
-}
-
-func (s *Session) microphoneCandidate(c signaling.ClientCandidate) {
-	if s.mic != nil {
-		s.addCandidate(s.mic, c)
 	}
 }
 

@@ -7,7 +7,7 @@
 // decodes the incoming track to PCM; its decoder has all modes of Opus, so the level is measured in the sound and needs no header
 // extension (RFC 6464).
 //
-// Clients' ICE candidates are accepted and not used. The server's only candidate is the address of its socket, which every client
+// Clients' ICE candidates are not used. The server's only candidate is the address of its socket, which every client
 // reaches directly or through the relay; the client's connectivity checks reveal its address. So no session description can make the
 // server send packets to third parties, resolve names, or dial TCP.
 //

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"net"
+	"strings"
 	"sync"
 	"time"
 
@@ -41,12 +42,11 @@ type Microphone struct {
 	by     quota.Client
 	onPCM  func(pcm []int16)
 
-	mu         sync.Mutex
-	closed     bool
-	pc         *webrtc.PeerConnection // nil before the first offer, and after one that did not connect
-	timeout    *time.Timer            // of pc, until it is connected for the first time
-	candidates candidates
-	stats      MicrophoneStats
+	mu      sync.Mutex
+	closed  bool
+	pc      *webrtc.PeerConnection // nil before the first offer, and after one that did not connect
+	timeout *time.Timer            // of pc, until it is connected for the first time
+	stats   MicrophoneStats
 }
 
 // MicrophoneStats are counts since the microphone was made.
@@ -113,6 +113,18 @@ func (m *Microphone) Offer(sdp string, restart bool) (description string, candid
 	return description, candidatesIn(description), nil
 }
 
+// candidatesIn lists the candidates of the first section of a description; all sections are bundled.
+func candidatesIn(description string) []string {
+	var candidates []string
+	for line := range strings.SplitSeq(description, "\r\n") {
+		// Component 2 would be RTCP on a port of its own.
+		if rest, ok := strings.CutPrefix(line, "a="); ok && strings.HasPrefix(rest, "candidate:") && strings.Contains(rest, " 1 udp ") {
+			candidates = append(candidates, rest)
+		}
+	}
+	return candidates
+}
+
 func (m *Microphone) seat() seat { return seat{server: m.server, by: m.by, microphone: true} }
 
 // replace makes a new peer in place of the old one.
@@ -172,13 +184,6 @@ func (m *Microphone) count(pc *webrtc.PeerConnection, change func(*MicrophoneSta
 	if m.pc == pc {
 		change(&m.stats)
 	}
-}
-
-// AddCandidate takes a candidate of the client, before or after its offer. It is checked and not used, see the package comment.
-func (m *Microphone) AddCandidate(candidate string) error {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	return m.candidates.take(candidate)
 }
 
 // Stats returns the counts so far.

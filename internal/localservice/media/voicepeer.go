@@ -24,9 +24,8 @@ var errNotOffered = errors.New("media: an answer without an offer")
 type Voice struct {
 	*Stream
 
-	mu         sync.Mutex
-	viewer     *viewer // of the last offer
-	candidates candidates
+	mu     sync.Mutex
+	viewer *viewer // of the last offer
 }
 
 // NewVoice makes a voice, whose peers count for the client. It must be closed.
@@ -78,13 +77,6 @@ func (v *Voice) Answer(sdp string) error {
 		return fmt.Errorf("answer: %w", err)
 	}
 	return nil
-}
-
-// AddCandidate takes a candidate of the client. It is checked and not used, see the package comment.
-func (v *Voice) AddCandidate(candidate string) error {
-	v.mu.Lock()
-	defer v.mu.Unlock()
-	return v.candidates.take(candidate)
 }
 
 // offer makes the peer and offers the voice alone.

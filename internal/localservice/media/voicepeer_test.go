@@ -60,9 +60,6 @@ func TestOfferedVoiceRefuses(t *testing.T) {
 	if err := v.Answer("v=0"); !errors.Is(err, errNotOffered) {
 		t.Errorf("answer before the offer: %v", err)
 	}
-	if err := v.AddCandidate("hello"); err == nil {
-		t.Error("a bad candidate was accepted")
-	}
 	offer, err := v.Offer()
 	if err != nil {
 		t.Fatal(err)
@@ -116,16 +113,15 @@ func FuzzVoiceAnswer(f *testing.F) {
 	if err != nil {
 		f.Fatal(err)
 	}
-	f.Add(offer, "candidate:1 1 udp 41885439 198.51.100.7 50112 typ relay raddr 0.0.0.0 rport 0")
-	f.Add(strings.ReplaceAll(offer, "a=setup:actpass", "a=setup:active"), "")
-	f.Add(strings.ReplaceAll(offer, "m=audio 9", "m=audio 0"), "candidate:")
-	f.Add("v=0", "a")
-	f.Fuzz(func(t *testing.T, answer, candidate string) {
+	f.Add(offer)
+	f.Add(strings.ReplaceAll(offer, "a=setup:actpass", "a=setup:active"))
+	f.Add(strings.ReplaceAll(offer, "m=audio 9", "m=audio 0"))
+	f.Add("v=0")
+	f.Fuzz(func(t *testing.T, answer string) {
 		v := s.NewVoice(quota.Client{})
 		if _, err := v.Offer(); err != nil {
 			t.Fatal(err)
 		}
-		_ = v.AddCandidate(candidate)
 		_ = v.Answer(answer)
 		_ = v.Answer(answer)
 		v.Close()
