@@ -1,7 +1,6 @@
 package localservice
 
 import (
-	"bytes"
 	"context"
 	"sync"
 
@@ -15,17 +14,7 @@ import (
 
 // SetScript replaces the script for later turns; an empty text removes it. The error has
 // the line that is not allowed.
-func (s *Service) SetScript(text []byte) error {
-	var script *brain.Script
-	if len(bytes.TrimSpace(text)) > 0 {
-		var err error
-		if script, err = brain.ParseScript(text); err != nil {
-			return err
-		}
-	}
-	s.scripted.SetScript(script)
-	return nil
-}
+func (s *Service) SetScript(text []byte) error { return s.scripted.SetScript(text) }
 
 // Hear sets the words of the next spoken turns, whichever microphone they come from.
 func (s *Service) Hear(texts ...string) { s.told.add(texts) }

@@ -254,11 +254,19 @@ type Scripted struct {
 
 var _ Brain = (*Scripted)(nil)
 
-// SetScript replaces Script for later answers.
-func (s *Scripted) SetScript(script *Script) {
+// SetScript replaces Script for later answers; an empty text removes it. The error has the
+// line that is not allowed.
+func (s *Scripted) SetScript(text []byte) (err error) {
+	var script *Script
+	if len(bytes.TrimSpace(text)) > 0 {
+		if script, err = ParseScript(text); err != nil {
+			return err
+		}
+	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.Script = script
+	return nil
 }
 
 // Answer implements [Brain].

@@ -8,7 +8,6 @@
 package controlapi
 
 import (
-	"bytes"
 	"context"
 	"crypto/sha256"
 	"crypto/subtle"
@@ -111,13 +110,39 @@ func New(c Config) http.Handler {
 			return struct{}{}, command(ctx, x, r)
 		}))
 	}
-	mux.HandleFunc("POST /capacity", s.capacity)
-	mux.HandleFunc("POST /recovery", s.recovery)
+	mux.HandleFunc("POST /capacity", setting(func(body struct {
+		Exhausted    *bool `json:"exhausted"`
+		TierExceeded *bool `json:"tierExceeded"`
+	},
+	) {
+		given(body.Exhausted, s.Hub.SetExhausted)
+		given(body.TierExceeded, s.Hub.SetTierExceeded)
+	}))
+	mux.HandleFunc("POST /recovery", setting(func(body struct {
+		RefuseNext bool   `json:"refuseNext"`
+		WindowMs   *int64 `json:"windowMs"`
+	},
+	) {
+		given(body.WindowMs, func(ms int64) { s.Recovery.SetRecovery(time.Duration(max(0, ms)) * time.Millisecond) })
+		if body.RefuseNext {
+			s.Recovery.RefuseNextRecovery()
+		}
+	}))
 	mux.HandleFunc("GET /turns", s.received)
-	mux.HandleFunc("POST /turns", s.turns)
+	mux.HandleFunc("POST /turns", setting(func(body struct {
+		Acknowledged *bool `json:"acknowledged"`
+	},
+	) {
+		given(body.Acknowledged, s.Hub.SetAcknowledging)
+	}))
 	mux.HandleFunc("GET /completions", s.completions)
 	mux.HandleFunc("POST /script", s.script)
-	mux.HandleFunc("POST /media", s.media)
+	mux.HandleFunc("POST /media", setting(func(body struct {
+		SeparateStreams *bool `json:"separateStreams"`
+	},
+	) {
+		given(body.SeparateStreams, s.Media.SeparateStreams)
+	}))
 	mux.HandleFunc("GET /links", s.links)
 	if s.Metrics != nil {
 		mux.Handle("GET /metrics", s.Metrics)
@@ -185,45 +210,23 @@ func (s *server) find(ctx context.Context, id string) (*live.Session, error) {
 	return nil, err
 }
 
-func (s *server) capacity(w http.ResponseWriter, r *http.Request) {
-	var body struct {
-		Exhausted    *bool `json:"exhausted"`
-		TierExceeded *bool `json:"tierExceeded"`
+// setting returns the handler of a command for the whole service.
+func setting[T any](set func(T)) http.HandlerFunc {
+	return func(w http.ResponseWriter, r *http.Request) {
+		var body T
+		err := decode(r, &body)
+		if err == nil {
+			set(body)
+		}
+		reply(w, struct{}{}, err)
 	}
-	err := decode(r, &body)
-	if err == nil && body.Exhausted != nil {
-		s.Hub.SetExhausted(*body.Exhausted)
-	}
-	if err == nil && body.TierExceeded != nil {
-		s.Hub.SetTierExceeded(*body.TierExceeded)
-	}
-	reply(w, struct{}{}, err)
 }
 
-func (s *server) recovery(w http.ResponseWriter, r *http.Request) {
-	var body struct {
-		RefuseNext bool   `json:"refuseNext"`
-		WindowMs   *int64 `json:"windowMs"`
+// given calls set unless the value is missing.
+func given[T any](value *T, set func(T)) {
+	if value != nil {
+		set(*value)
 	}
-	err := decode(r, &body)
-	if err == nil && body.WindowMs != nil {
-		s.Recovery.SetRecovery(time.Duration(max(0, *body.WindowMs)) * time.Millisecond)
-	}
-	if err == nil && body.RefuseNext {
-		s.Recovery.RefuseNextRecovery()
-	}
-	reply(w, struct{}{}, err)
-}
-
-func (s *server) turns(w http.ResponseWriter, r *http.Request) {
-	var body struct {
-		Acknowledged *bool `json:"acknowledged"`
-	}
-	err := decode(r, &body)
-	if err == nil && body.Acknowledged != nil {
-		s.Hub.SetAcknowledging(*body.Acknowledged)
-	}
-	reply(w, struct{}{}, err)
 }
 
 func (s *server) received(w http.ResponseWriter, _ *http.Request) {
@@ -239,25 +242,11 @@ func (s *server) completions(w http.ResponseWriter, r *http.Request) {
 // script replaces the script with the body, YAML or JSON; an empty body removes it.
 func (s *server) script(w http.ResponseWriter, r *http.Request) {
 	text, err := io.ReadAll(r.Body)
-	var script *brain.Script
-	if err == nil && len(bytes.TrimSpace(text)) > 0 {
-		script, err = brain.ParseScript(text)
+	if err == nil {
+		err = s.Script.SetScript(text)
 	}
 	if err != nil {
-		reply(w, nil, badRequest(err.Error()))
-		return
-	}
-	s.Script.SetScript(script)
-	reply(w, struct{}{}, nil)
-}
-
-func (s *server) media(w http.ResponseWriter, r *http.Request) {
-	var body struct {
-		SeparateStreams *bool `json:"separateStreams"`
-	}
-	err := decode(r, &body)
-	if err == nil && body.SeparateStreams != nil {
-		s.Media.SeparateStreams(*body.SeparateStreams)
+		err = badRequest(err.Error())
 	}
 	reply(w, struct{}{}, err)
 }
