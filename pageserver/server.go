@@ -2,12 +2,14 @@ package pageserver
 
 import (
 	"cmp"
+	"io"
 	"log/slog"
 	"net"
 	"net/http"
-	"net/netip"
-	"sync"
 	"time"
+
+	"github.com/agentruntime/agentruntime/internal/localservice/accept"
+	"github.com/agentruntime/agentruntime/internal/localservice/quota"
 )
 
 // Limits bound what one client takes of an HTTP server: how long it may hold a connection
@@ -60,95 +62,20 @@ func (l Limits) Server(h http.Handler) *http.Server {
 // Listen returns ln with the limit on the connections of one address. A connection beyond
 // it gets 503 (Service Unavailable) and is closed.
 func (l Limits) Listen(ln net.Listener) net.Listener {
-	l.PerAddress = cmp.Or(l.PerAddress, DefaultPerAddress)
-	if l.PerAddress < 0 {
-		return ln
+	log := l.Logger
+	if log == nil {
+		log = slog.New(slog.DiscardHandler)
 	}
-	if l.Logger == nil {
-		l.Logger = slog.New(slog.DiscardHandler)
-	}
-	return &listener{Listener: ln, limits: l, held: map[netip.Addr]int{}}
-}
-
-type listener struct {
-	net.Listener
-	limits Limits
-
-	mu     sync.Mutex
-	held   map[netip.Addr]int
-	warned time.Time
+	most := cmp.Or(l.PerAddress, DefaultPerAddress)
+	var warned time.Time
+	return accept.Limit(ln, quota.Limit{Address: most}, func(c net.Conn) {
+		if now := time.Now(); now.Sub(warned) >= time.Minute { // one line, not one for each connection
+			warned = now
+			log.Warn("connections are refused: one address holds as many as it may", "address", c.RemoteAddr(), "limit", most)
+		}
+		_, _ = io.WriteString(c, tooMany) // fits into the empty buffer of a new connection
+	})
 }
 
 // tooMany is the reply to a connection beyond the limit.
 const tooMany = "HTTP/1.1 503 Service Unavailable\r\nRetry-After: 1\r\nContent-Length: 0\r\nConnection: close\r\n\r\n"
-
-func (l *listener) Accept() (net.Conn, error) {
-	for {
-		c, err := l.Listener.Accept()
-		if err != nil {
-			return nil, err
-		}
-		from := client(c.RemoteAddr())
-		if l.take(from) {
-			return &held{Conn: c, free: sync.OnceFunc(func() { l.free(from) })}, nil
-		}
-		_, _ = c.Write([]byte(tooMany)) // fits into the empty buffer of a new connection
-		_ = c.Close()
-	}
-}
-
-// client is what counts as one client of an address.
-func client(a net.Addr) netip.Addr {
-	tcp, ok := a.(*net.TCPAddr)
-	if !ok {
-		return netip.Addr{}
-	}
-	ip := tcp.AddrPort().Addr().Unmap().WithZone("")
-	if ip.Is6() {
-		prefix, _ := ip.Prefix(64)
-		return prefix.Addr()
-	}
-	return ip
-}
-
-func (l *listener) take(from netip.Addr) bool {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	if l.held[from] < l.limits.PerAddress {
-		l.held[from]++
-		return true
-	}
-	if now := time.Now(); now.Sub(l.warned) >= time.Minute { // one line, not one for each connection
-		l.warned = now
-		l.limits.Logger.Warn("connections are refused: one address holds as many as it may", "address", from, "limit", l.limits.PerAddress)
-	}
-	return false
-}
-
-func (l *listener) free(from netip.Addr) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	if l.held[from]--; l.held[from] <= 0 {
-		delete(l.held, from)
-	}
-}
-
-// held is a connection that counts until it is closed.
-type held struct {
-	net.Conn
-	free func()
-}
-
-func (h *held) Close() error {
-	defer h.free()
-	return h.Conn.Close()
-}
-
-// CloseWrite closes the sending direction. net/http needs it so that a client whose upload
-// was refused can read the reply.
-func (h *held) CloseWrite() error {
-	if half, ok := h.Conn.(interface{ CloseWrite() error }); ok {
-		return half.CloseWrite()
-	}
-	return nil
-}

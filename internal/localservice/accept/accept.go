@@ -58,15 +58,16 @@ func (l *listener) Close() error {
 	return l.Listener.Close()
 }
 
-// Limit returns ln with an Accept that closes connections beyond a limit at once. The limit
-// is that for an address and for all; connections have no token.
-func Limit(ln net.Listener, limit quota.Limit) net.Listener {
-	return &limited{Listener: ln, count: quota.Count{Limit: limit}}
+// Limit returns ln with an Accept that refuses connections beyond a limit and closes them; refuse
+// may write to them. The limit is that for an address and for all; connections have no token.
+func Limit(ln net.Listener, limit quota.Limit, refuse func(net.Conn)) net.Listener {
+	return &limited{Listener: ln, count: quota.Count{Limit: limit}, refuse: refuse}
 }
 
 type limited struct {
 	net.Listener
-	count quota.Count
+	count  quota.Count
+	refuse func(net.Conn)
 }
 
 func (l *limited) Accept() (net.Conn, error) {
@@ -82,6 +83,7 @@ func (l *limited) Accept() (net.Conn, error) {
 		if l.count.Take(from, 1) {
 			return &counted{Conn: c, free: sync.OnceFunc(func() { l.count.Free(from, 1) })}, nil
 		}
+		l.refuse(c)
 		_ = c.Close()
 	}
 }
@@ -93,6 +95,15 @@ type counted struct {
 }
 
 func (c *counted) Close() error {
-	c.free()
+	defer c.free()
 	return c.Conn.Close()
+}
+
+// CloseWrite closes the sending direction. net/http needs it so that a client whose upload
+// was refused can read the reply.
+func (c *counted) CloseWrite() error {
+	if half, ok := c.Conn.(interface{ CloseWrite() error }); ok {
+		return half.CloseWrite()
+	}
+	return nil
 }

@@ -77,7 +77,7 @@ func TestLimit(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	ln := Limit(bare, quota.Limit{Address: 2})
+	ln := Limit(bare, quota.Limit{Address: 2}, func(net.Conn) {})
 	defer ln.Close()
 	accepted := make(chan net.Conn)
 	go func() {

@@ -130,7 +130,7 @@ func (s *Server) listen(cfg Config, config *turn.ServerConfig) error {
 			PacketConn: netem.PacketConn(packets, cfg.Link), RelayAddressGenerator: s.pool, PermissionHandler: permit,
 		})
 		config.ListenerConfigs = append(config.ListenerConfigs, turn.ListenerConfig{
-			Listener: s.conns.wrap(netem.Listener(accept.Limit(accept.Listener(stream, cfg.Logger), cfg.Conns), cfg.Link)), RelayAddressGenerator: s.pool, PermissionHandler: permit,
+			Listener: s.conns.wrap(netem.Listener(accept.Limit(accept.Listener(stream, cfg.Logger), cfg.Conns, func(net.Conn) {}), cfg.Link)), RelayAddressGenerator: s.pool, PermissionHandler: permit,
 		})
 	}
 	return nil
