@@ -210,11 +210,7 @@ func (s *server) stageSay(r *http.Request, a *stage) (any, error) {
 	if seconds, err := strconv.ParseFloat(r.FormValue("duration"), 64); err != nil || !(seconds > 0) {
 		return nil, invalid("greater_than", "Input should be a number of seconds above 0", "duration")
 	}
-	files := r.MultipartForm.File["audio"]
-	if len(files) != 1 {
-		return nil, missing("audio")
-	}
-	file, err := files[0].Open()
+	file, _, err := formFile(r, "audio")
 	if err != nil {
 		return nil, err
 	}

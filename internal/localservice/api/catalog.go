@@ -10,6 +10,7 @@ import (
 	_ "image/jpeg" // a format of uploads
 	_ "image/png"  // the other one
 	"io"
+	"mime/multipart"
 	"net/http"
 	"strings"
 	"time"
@@ -118,11 +119,7 @@ func (s *server) catalogCreate(c *call) (any, error) {
 	if err := setFormFields(&item, c.r); err != nil {
 		return nil, err
 	}
-	files := c.r.MultipartForm.File["file"]
-	if len(files) != 1 {
-		return nil, missing("file")
-	}
-	file, err := files[0].Open()
+	file, _, err := formFile(c.r, "file")
 	if err != nil {
 		return nil, err
 	}
@@ -148,6 +145,16 @@ func readForm(r *http.Request) error {
 		return invalid("value_error", "Input should be multipart/form-data")
 	}
 	return err
+}
+
+// formFile opens the only file of that name in a form.
+func formFile(r *http.Request, name string) (multipart.File, *multipart.FileHeader, error) {
+	files := r.MultipartForm.File[name]
+	if len(files) != 1 {
+		return nil, nil, missing(name)
+	}
+	file, err := files[0].Open()
+	return file, files[0], err
 }
 
 // setFormFields sets the tags and the attributes of an item from a form. Tags are a text
@@ -193,8 +200,7 @@ func (s *server) catalogUpdate(c *call) (any, error) {
 	}
 	defer c.r.MultipartForm.RemoveAll() //nolint:errcheck // temporary files
 	id := c.r.FormValue("itemId")
-	files := c.r.MultipartForm.File["file"]
-	if len(files) == 0 {
+	if len(c.r.MultipartForm.File["file"]) == 0 {
 		return s.changeItem(c, id, func(item *store.CatalogItem) error {
 			return errors.Join(setFormFields(item, c.r), checkVoice(item))
 		})
@@ -203,7 +209,7 @@ func (s *server) catalogUpdate(c *call) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	file, err := files[0].Open()
+	file, _, err := formFile(c.r, "file")
 	if err != nil {
 		return nil, err
 	}

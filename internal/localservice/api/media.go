@@ -172,7 +172,7 @@ func asException(err error) error {
 				for _, part := range details[0].Loc[1:] {
 					at = append(at, fmt.Sprint(part))
 				}
-				text = strings.Join(at, ".") + ": " + text
+				text = strings.TrimPrefix(strings.Join(at, ".")+": "+text, ": ")
 			}
 		}
 		return exception(code, text)
@@ -265,14 +265,24 @@ type mediaPager struct {
 	pager
 }
 
-// mediaQuery fills in the page of a list.
-func mediaQuery(p *mediaPager) (store.Query, error) {
+// mediaListRequest are the parameters of the media API's lists.
+type mediaListRequest struct {
+	Filter json.RawMessage `json:"filter"`
+	Pager  *mediaPager     `json:"pager"`
+}
+
+// query returns the page, the order and the ids of a list, with the rest of its filter.
+func (p *mediaListRequest) query() (store.Query, *filter, error) {
 	var page *pager
-	if p != nil {
-		page = &p.pager
+	if p.Pager != nil {
+		page = &p.Pager.pager
 	}
 	at, err := page.page(threadPageSize)
-	return store.Query{Offset: (at.Index - 1) * at.Size, Limit: at.Size}, err
+	f := newFilter(p.Filter, "")
+	f.optional("objectType")
+	return store.Query{
+		Offset: (at.Index - 1) * at.Size, Limit: at.Size, IDs: narrow(f.list("idIn"), f.text("idEqual")), Order: f.order(),
+	}, f, err
 }
 
 // mediaList is the reply of the media API's lists.
@@ -352,10 +362,7 @@ func (s *server) categoryAdd(c *call, p struct {
 	if errors.Is(err, store.ErrTaken) {
 		err = exception(codeSameCategory, "the category exists already: "+made.FullName)
 	}
-	if err != nil {
-		return nil, err
-	}
-	return viewCategory(&r), nil
+	return viewed(r, err, viewCategory)
 }
 
 func (s *server) categoryGet(c *call, p struct {
@@ -363,24 +370,14 @@ func (s *server) categoryGet(c *call, p struct {
 },
 ) (any, error) {
 	r, err := s.category(c, p.ID)
-	if err != nil {
-		return nil, err
-	}
-	return viewCategory(&r), nil
+	return viewed(r, err, viewCategory)
 }
 
-func (s *server) categoryList(c *call, p struct {
-	Filter json.RawMessage `json:"filter"`
-	Pager  *mediaPager     `json:"pager"`
-},
-) (any, error) {
-	q, err := mediaQuery(p.Pager)
+func (s *server) categoryList(c *call, p mediaListRequest) (any, error) {
+	q, f, err := p.query()
 	if err != nil {
 		return nil, err
 	}
-	f := newFilter(p.Filter, "")
-	f.optional("objectType")
-	q.IDs, q.Order = narrow(f.list("idIn"), f.text("idEqual")), f.order()
 	if name := f.optional("fullNameEqual"); name != nil {
 		q.Where = append(q.Where, store.Equals("fullName", *name))
 	}
@@ -446,10 +443,7 @@ func (s *server) entryAdd(c *call, p struct {
 	r, err := s.Store.MediaEntries().Create(c.ctx(), c.claims.PartnerID, store.MediaEntry{
 		Name: in.Name, Description: in.Description, Type: documentEntry, DocumentType: in.DocumentType, Categories: []string{},
 	})
-	if err != nil {
-		return nil, err
-	}
-	return viewEntry(&r), nil
+	return viewed(r, err, viewEntry)
 }
 
 func (s *server) entry(c *call, id string) (store.Record[store.MediaEntry], error) {
@@ -462,24 +456,14 @@ func (s *server) entryGet(c *call, p struct {
 },
 ) (any, error) {
 	r, err := s.entry(c, p.ID)
-	if err != nil {
-		return nil, err
-	}
-	return viewEntry(&r), nil
+	return viewed(r, err, viewEntry)
 }
 
-func (s *server) entryList(c *call, p struct {
-	Filter json.RawMessage `json:"filter"`
-	Pager  *mediaPager     `json:"pager"`
-},
-) (any, error) {
-	q, err := mediaQuery(p.Pager)
+func (s *server) entryList(c *call, p mediaListRequest) (any, error) {
+	q, f, err := p.query()
 	if err != nil {
 		return nil, err
 	}
-	f := newFilter(p.Filter, "")
-	f.optional("objectType")
-	q.IDs, q.Order = narrow(f.list("idIn"), f.text("idEqual")), f.order()
 	types, states := f.list("typeIn"), f.list("statusIn")
 	ancestors := f.list("categoryAncestorIdIn")
 	if err := f.done(); err != nil {
@@ -539,10 +523,7 @@ func (s *server) uploadAdd(c *call, p struct {
 		return nil, checkName("fileName", made.FileName)
 	}
 	r, err := s.Store.Uploads().Create(c.ctx(), c.claims.PartnerID, made)
-	if err != nil {
-		return nil, err
-	}
-	return viewUpload(&r), nil
+	return viewed(r, err, viewUpload)
 }
 
 // upload takes the file of an upload token, in one piece.
@@ -566,19 +547,12 @@ func (s *server) takeUpload(r *http.Request) (any, error) {
 	if query.Get("resume") == "true" || query.Get("finalChunk") == "false" {
 		return nil, exception(codeInvalid, "this service takes a file in one piece only: resume must be false, finalChunk true")
 	}
-	if err := r.ParseMultipartForm(uploadInRAM); err != nil {
-		if errors.Is(err, http.ErrNotMultipart) || errors.Is(err, http.ErrMissingBoundary) {
-			return nil, exception(codeInvalid, "want multipart/form-data")
-		}
+	if err := readForm(r); err != nil {
 		return nil, err
 	}
 	defer r.MultipartForm.RemoveAll() //nolint:errcheck // temporary files
 	return s.mediaAllowed(r, cmp.Or(r.PostFormValue("ks"), tokenOf(r)), func(c *call) (any, error) {
-		files := r.MultipartForm.File["fileData"]
-		if len(files) != 1 {
-			return nil, missing("fileData")
-		}
-		file, err := files[0].Open()
+		file, header, err := formFile(r, "fileData")
 		if err != nil {
 			return nil, err
 		}
@@ -591,7 +565,7 @@ func (s *server) takeUpload(r *http.Request) (any, error) {
 			if u.AssetID != "" {
 				return exception(codeUploadStatus, "the upload token has a file already")
 			}
-			u.AssetID, u.Size, u.FileName = asset, files[0].Size, cmp.Or(u.FileName, files[0].Filename)
+			u.AssetID, u.Size, u.FileName = asset, header.Size, cmp.Or(u.FileName, header.Filename)
 			return nil
 		})
 		if err != nil {
@@ -799,10 +773,7 @@ func (s *server) attachmentAdd(c *call, p struct {
 	r, err := s.Store.Attachments().Create(c.ctx(), c.claims.PartnerID, store.Attachment{
 		EntryID: p.EntryID, FileName: p.Asset.FileName, FileExt: p.Asset.FileExt, Format: p.Asset.Format,
 	})
-	if err != nil {
-		return nil, err
-	}
-	return viewAttachment(&r), nil
+	return viewed(r, err, viewAttachment)
 }
 
 // attachmentContent gives an attachment its file, from which agents then answer.
@@ -829,8 +800,5 @@ func (s *server) attachmentContent(c *call, p struct {
 		a.AssetID = file.AssetID
 		return nil
 	})
-	if err != nil {
-		return nil, err
-	}
-	return viewAttachment(&attachment), nil
+	return viewed(attachment, err, viewAttachment)
 }
