@@ -21,7 +21,6 @@ import (
 
 	"github.com/agentruntime/agentruntime/internal/audio"
 	"github.com/agentruntime/agentruntime/internal/localservice"
-	"github.com/agentruntime/agentruntime/internal/localservice/live"
 	"github.com/agentruntime/agentruntime/internal/localservice/renderer"
 	"github.com/agentruntime/agentruntime/internal/localservice/servicetest"
 )
@@ -35,8 +34,6 @@ const (
 	audible = -35.0
 	silent  = -55.0
 )
-
-func pauseOf(d time.Duration) live.Timing { return live.Timing{PauseWindow: d} }
 
 // post sends an offer and returns the status.
 func post(t testing.TB, address, offer string) int {
