@@ -1,10 +1,13 @@
 package renderer
 
 import (
-	"encoding/binary"
-	"math"
+	"bytes"
 	"slices"
 	"sync"
+	"time"
+
+	"github.com/at-wat/ebml-go"
+	"github.com/at-wat/ebml-go/webm"
 
 	"github.com/agentruntime/agentruntime/internal/localservice/renderer/clip"
 )
@@ -32,51 +35,34 @@ var previews = func() (all [clip.Faces]func() []byte) {
 	return all
 }()
 
+// movie is a WebM file.
+type movie struct {
+	Header  webm.EBMLHeader `ebml:"EBML"`
+	Segment webm.Segment    `ebml:"Segment"`
+}
+
 // webM puts VP8 frames into a file. Every clip begins with a key frame, and is a cluster.
 func webM(frames [][]byte) []byte {
 	const frameMillis = 1000 / FrameRate
-	number := func(n uint16) []byte { return binary.BigEndian.AppendUint16(nil, n) }
-	header := element(0x1A45DFA3,
-		element(0x4286, number(1)), element(0x42F7, number(1)), element(0x42F2, number(4)), element(0x42F3, number(8)), // versions, lengths
-		element(0x4282, []byte("webm")), element(0x4287, number(2)), element(0x4285, number(2)))
-	info := element(0x1549A966,
-		element(0x2AD7B1, []byte{0x0F, 0x42, 0x40}), // a time code is a millisecond
-		element(0x4489, binary.BigEndian.AppendUint64(nil, math.Float64bits(float64(len(frames)*frameMillis)))),
-		element(0x4D80, []byte("agentruntime")), element(0x5741, []byte("agentruntime")))
-	video := element(0xE0, element(0xB0, number(Width)), element(0xBA, number(Height)))
-	tracks := element(0x1654AE6B, element(0xAE,
-		element(0xD7, number(1)), element(0x73C5, number(1)), element(0x83, number(1)), element(0x86, []byte("V_VP8")), video))
-	body := [][]byte{info, tracks}
-	for begin := 0; begin < len(frames); begin += clip.Frames {
-		cluster := [][]byte{element(0xE7, number(uint16(begin*frameMillis)))}
-		for i, frame := range frames[begin:min(begin+clip.Frames, len(frames))] {
-			flags := byte(0)
-			if i == 0 {
-				flags = 0x80 // a key frame
-			}
-			block := append([]byte{0x81, byte(i * frameMillis >> 8), byte(i * frameMillis), flags}, frame...)
-			cluster = append(cluster, element(0xA3, block))
+	m := movie{Header: *webm.DefaultEBMLHeader}
+	m.Segment.Info = webm.Info{
+		TimecodeScale: uint64(time.Millisecond), MuxingApp: "agentruntime", WritingApp: "agentruntime", Duration: float64(len(frames) * frameMillis),
+	}
+	m.Segment.Tracks.TrackEntry = []webm.TrackEntry{{
+		TrackNumber: 1, TrackUID: 1, TrackType: 1, CodecID: "V_VP8", Video: &webm.Video{PixelWidth: Width, PixelHeight: Height},
+	}}
+	begin := 0
+	for frames := range slices.Chunk(frames, clip.Frames) {
+		cluster := webm.Cluster{Timecode: uint64(begin * frameMillis)}
+		for i, frame := range frames {
+			cluster.SimpleBlock = append(cluster.SimpleBlock, ebml.Block{TrackNumber: 1, Timecode: int16(i * frameMillis), Keyframe: i == 0, Data: [][]byte{frame}})
 		}
-		body = append(body, element(0x1F43B675, cluster...))
+		m.Segment.Cluster = append(m.Segment.Cluster, cluster)
+		begin += len(frames)
 	}
-	return append(header, element(0x18538067, body...)...)
-}
-
-// element is an EBML element: its id, the length in eight bytes, and what is in it.
-func element(id uint32, parts ...[]byte) []byte {
-	var out []byte
-	length := 0
-	for _, p := range parts {
-		length += len(p)
+	var file bytes.Buffer
+	if err := ebml.Marshal(&m, &file); err != nil {
+		panic(err) // the elements are those of the format
 	}
-	for shift := 24; shift >= 0; shift -= 8 {
-		if b := byte(id >> shift); b != 0 || len(out) > 0 {
-			out = append(out, b)
-		}
-	}
-	out = binary.BigEndian.AppendUint64(out, 1<<56|uint64(length))
-	for _, p := range parts {
-		out = append(out, p...)
-	}
-	return out
+	return file.Bytes()
 }
