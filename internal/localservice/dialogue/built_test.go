@@ -55,7 +55,7 @@ func (s *shop) log() string {
 func (f *fixture) builtBy(tools []store.Tool, change func(in *store.Intellect, ids []string)) Caller {
 	f.t.Helper()
 	ctx := context.Background()
-	partners, err := f.store.Partners(ctx)
+	partners, err := f.cfg.Store.Partners(ctx)
 	if err != nil {
 		f.t.Fatal(err)
 	}
@@ -63,22 +63,22 @@ func (f *fixture) builtBy(tools []store.Tool, change func(in *store.Intellect, i
 	in := store.NewIntellect()
 	var ids []string
 	for _, tool := range tools {
-		r, err := f.store.Tools().Create(ctx, partner, tool)
+		r, err := f.cfg.Store.Tools().Create(ctx, partner, tool)
 		if err != nil {
 			f.t.Fatal(err)
 		}
 		ids = append(ids, r.ID)
 	}
 	change(&in, ids)
-	intellect, err := f.store.Intellects().Create(ctx, partner, in)
+	intellect, err := f.cfg.Store.Intellects().Create(ctx, partner, in)
 	if err != nil {
 		f.t.Fatal(err)
 	}
-	record, err := f.store.AgentRecords().Create(ctx, partner, store.AgentRecord{DisplayName: "Eve", IntellectID: intellect.Number(), WidgetID: store.UUID()})
+	record, err := f.cfg.Store.AgentRecords().Create(ctx, partner, store.AgentRecord{DisplayName: "Eve", IntellectID: intellect.Number(), WidgetID: store.UUID()})
 	if err != nil {
 		f.t.Fatal(err)
 	}
-	agent, err := f.store.Agent(ctx, partner, record.ID)
+	agent, err := f.cfg.Store.Agent(ctx, partner, record.ID)
 	if err != nil {
 		f.t.Fatal(err)
 	}
@@ -86,8 +86,8 @@ func (f *fixture) builtBy(tools []store.Tool, change func(in *store.Intellect, i
 }
 
 func (f *fixture) withTools() *fixture {
-	runner := toolrun.New(nil, f.Service.log)
-	f.tools = runner
+	runner := toolrun.New(nil, f.cfg.Logger)
+	f.cfg.Tools = runner
 	f.t.Cleanup(func() { runner.Close() }) //nolint:errcheck // always nil
 	return f
 }
@@ -211,7 +211,7 @@ func TestToolsOnTheService(t *testing.T) {
 			t.Errorf("a secret is shown: %s", shown)
 		}
 	}
-	f.tools.(*toolrun.Runner).Close() //nolint:errcheck // always nil; waits for what runs
+	f.cfg.Tools.(*toolrun.Runner).Close() //nolint:errcheck // always nil; waits for what runs
 	if got := server.log(); !strings.Contains(got, "/look/a%20b the-secret djJ8-raw-token") {
 		t.Errorf("asked %s", got)
 	}
@@ -288,7 +288,7 @@ func TestUserAttributes(t *testing.T) {
 	if first.Text != "? ? ann@example.com" {
 		t.Errorf("before the form: %q", first.Text)
 	}
-	if _, err := f.store.UpdateThread(t.Context(), who.Scope(), first.ThreadID, func(thread *store.Thread) error {
+	if _, err := f.cfg.Store.UpdateThread(t.Context(), who.Scope(), first.ThreadID, func(thread *store.Thread) error {
 		thread.Analysis[FormKey] = map[string]any{"first_name": "Ann", "company": "ACME", "sys__ks": "x"}
 		return nil
 	}); err != nil {

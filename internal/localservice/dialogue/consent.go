@@ -92,7 +92,7 @@ func (s *sink) Consented(tool string) bool { return s.service.consented(s.thread
 // AskConsent implements [brain.Sink].
 func (s *sink) AskConsent(tool, displayName string) error {
 	state := s.service.requestConsent(consent{threadID: s.threadID, tool: tool, name: displayName})
-	address := s.service.site() + ConsentPath + "?" + url.Values{ConsentState: {state}}.Encode()
+	address := s.service.cfg.Site() + ConsentPath + "?" + url.Values{ConsentState: {state}}.Encode()
 	content, err := json.Marshal(map[string]string{"auth_url": address})
 	if err != nil {
 		return err

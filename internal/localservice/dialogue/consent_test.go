@@ -38,7 +38,7 @@ func stateOf(t *testing.T, seg converse.Segment) string {
 
 func TestConsentIsAskedForOnAPageOfTheService(t *testing.T) {
 	f := open(t, wants)
-	f.site = func() string { return "http://talk.test" }
+	f.cfg.Site = func() string { return "http://talk.test" }
 	who := f.caller(store.Tools, "ann")
 	for _, avatar := range []bool{false, true} {
 		result, segments := f.turn(who, TurnRequest{Text: "x", Context: Context{Avatar: avatar}})

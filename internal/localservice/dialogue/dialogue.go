@@ -89,18 +89,7 @@ type Runner interface {
 
 // Service runs the turns. All methods may be called from any goroutine.
 type Service struct {
-	observe func(live bool, first, took time.Duration, err error)
-
-	store *store.Store
-	brain brain.Brain
-	log   *slog.Logger
-	tools Runner
-	users directory.Users
-	site  func() string
-
-	newThread func(tokenID string, from netip.Addr) bool
-	newTurn   func(tokenID string, from netip.Addr, size int) bool
-	work      func(ctx context.Context, by quota.Client, ms int) error
+	cfg Config
 
 	// mu guards the registries below. Turns themselves share nothing.
 	mu       sync.Mutex
@@ -132,9 +121,7 @@ func New(c Config) *Service {
 		c.Work = func(context.Context, quota.Client, int) error { return nil }
 	}
 	return &Service{
-		observe:   c.Observe,
-		newThread: c.NewThread, newTurn: c.NewTurn, work: c.Work,
-		store: c.Store, brain: c.Brain, log: c.Logger, tools: c.Tools, users: c.Users, site: c.Site,
+		cfg:    c,
 		queues: map[string]*turnQueue{}, calls: calls{byID: map[string]*pending{}}, consents: consents{byState: map[string]*consent{}},
 	}
 }
@@ -177,19 +164,19 @@ func (s *Service) Caller(ctx context.Context, c token.Claims) (Caller, error) {
 	var named store.Agent
 	var err error
 	if id := c.AgentID(); id != "" {
-		named, err = s.store.Agent(ctx, c.PartnerID, id)
+		named, err = s.cfg.Store.Agent(ctx, c.PartnerID, id)
 	}
 	switch id := c.ConfigID(); {
 	case err != nil || id == 0:
 	case named.ConfigID == id: // of the agents with this configuration, the one with the right avatar
 		agent = named
 	default:
-		agent, err = s.store.AgentByConfig(ctx, c.PartnerID, id)
+		agent, err = s.cfg.Store.AgentByConfig(ctx, c.PartnerID, id)
 	}
 	if errors.Is(err, store.ErrNotFound) {
 		err = ErrNoAgent
 	}
-	return Caller{Claims: c, Agent: agent, User: s.users[c.UserID]}, err
+	return Caller{Claims: c, Agent: agent, User: s.cfg.Users[c.UserID]}, err
 }
 
 // Context is what a client reports about the place of the conversation.
@@ -204,18 +191,20 @@ type Context struct {
 
 // MayBegin reports whether a token, by its id, may store another thread, or a copy of a
 // message, from that address.
-func (s *Service) MayBegin(tokenID string, from netip.Addr) bool { return s.newThread(tokenID, from) }
+func (s *Service) MayBegin(tokenID string, from netip.Addr) bool {
+	return s.cfg.NewThread(tokenID, from)
+}
 
 // Open returns the thread with that id, or a new one when threadID is "".
 func (s *Service) Open(ctx context.Context, who Caller, threadID string, c Context) (store.Thread, error) {
 	if threadID != "" {
-		t, err := s.store.Thread(ctx, who.Scope(), threadID)
+		t, err := s.cfg.Store.Thread(ctx, who.Scope(), threadID)
 		if errors.Is(err, store.ErrNotFound) {
 			err = ErrNoPermission
 		}
 		return t, err
 	}
-	if !s.newThread(who.Claims.Client(), c.From) {
+	if !s.cfg.NewThread(who.Claims.Client(), c.From) {
 		return store.Thread{}, ErrBusy
 	}
 	t := store.Thread{
@@ -223,7 +212,7 @@ func (s *Service) Open(ctx context.Context, who Caller, threadID string, c Conte
 		TokenID: who.Claims.ID, Widget: who.Claims.Kind() == token.Widget, AgentID: who.label(), ConfigID: who.Agent.ConfigID, ContextID: c.ContextID,
 		Vars: map[string]any{}, Analysis: map[string]any{},
 	}
-	if err := s.store.CreateThread(ctx, &t); err != nil {
+	if err := s.cfg.Store.CreateThread(ctx, &t); err != nil {
 		return t, fmt.Errorf("open thread: %w", notStored(err))
 	}
 	s.startTools(ctx, who, t, c)
@@ -250,7 +239,7 @@ func (s *Service) Opening(ctx context.Context, who Caller, t store.Thread, c Con
 		c.Vars = nil
 	}
 	messageID = uuid.NewString()
-	state, err := s.store.ThreadState(ctx, t.ID)
+	state, err := s.cfg.Store.ThreadState(ctx, t.ID)
 	if err != nil {
 		return "", "", fmt.Errorf("read state: %w", err)
 	}
@@ -259,11 +248,11 @@ func (s *Service) Opening(ctx context.Context, who Caller, t store.Thread, c Con
 	if strings.TrimSpace(phrase) == "" {
 		phrase = signaling.SilentOpening
 	}
-	history, err := s.store.History(ctx, t.ID, 1)
+	history, err := s.cfg.Store.History(ctx, t.ID, 1)
 	if err != nil || len(history) > 0 || strings.TrimSpace(phrase) == signaling.SilentOpening {
 		return phrase, messageID, err
 	}
-	return phrase, messageID, s.store.AddMessage(ctx, &store.Message{
+	return phrase, messageID, s.cfg.Store.AddMessage(ctx, &store.Message{
 		ID: messageID, ThreadID: t.ID, Role: store.Opening, Parts: []store.Part{spokenPart(phrase, true)},
 	})
 }
@@ -272,7 +261,7 @@ func (s *Service) Opening(ctx context.Context, who Caller, t store.Thread, c Con
 // the user interrupted (protocol §7.8); widgets stay. An answer that doesn't
 // exist is not an error.
 func (s *Service) KeepSpoken(ctx context.Context, who Caller, messageID, text string) error {
-	m, err := s.store.Message(ctx, who.Scope(), messageID)
+	m, err := s.cfg.Store.Message(ctx, who.Scope(), messageID)
 	if errors.Is(err, store.ErrNotFound) {
 		return nil
 	}
@@ -285,10 +274,10 @@ func (s *Service) KeepSpoken(ctx context.Context, who Caller, messageID, text st
 			parts = append(parts, p)
 		}
 	}
-	return s.store.SetParts(ctx, messageID, parts)
+	return s.cfg.Store.SetParts(ctx, messageID, parts)
 }
 
 // HasTurn reports whether the thread has a turn with that id of the client.
 func (s *Service) HasTurn(ctx context.Context, threadID, id string) (bool, error) {
-	return s.store.HasTurn(ctx, threadID, id)
+	return s.cfg.Store.HasTurn(ctx, threadID, id)
 }

@@ -63,17 +63,17 @@ func open(t *testing.T, b brain.Brain) *fixture {
 
 func (f *fixture) caller(agent, user string) Caller {
 	f.t.Helper()
-	partners, err := f.store.Partners(context.Background())
+	partners, err := f.cfg.Store.Partners(context.Background())
 	if err != nil {
 		f.t.Fatal(err)
 	}
-	agents, err := f.store.Agents(context.Background(), partners[0].ID)
+	agents, err := f.cfg.Store.Agents(context.Background(), partners[0].ID)
 	if err != nil {
 		f.t.Fatal(err)
 	}
 	for _, a := range agents {
 		if a.Name == agent {
-			if a, err = f.store.Agent(context.Background(), a.PartnerID, a.ID); err != nil {
+			if a, err = f.cfg.Store.Agent(context.Background(), a.PartnerID, a.ID); err != nil {
 				f.t.Fatal(err)
 			}
 			return Caller{Claims: token.Claims{PartnerID: a.PartnerID, UserID: user, ID: "token-" + user}, Agent: a}
@@ -99,7 +99,7 @@ func (f *fixture) turn(who Caller, req TurnRequest) (TurnResult, []converse.Segm
 
 func (f *fixture) history(threadID string) []string {
 	f.t.Helper()
-	messages, err := f.store.History(context.Background(), threadID, 100)
+	messages, err := f.cfg.Store.History(context.Background(), threadID, 100)
 	if err != nil {
 		f.t.Fatal(err)
 	}
@@ -223,7 +223,7 @@ func TestKeepSpokenCutsTheAnswer(t *testing.T) {
 		t.Fatal(err)
 	}
 	wantLines(t, f.history(result.ThreadID), "human: Count!", "ai: One two")
-	m, err := f.store.Message(t.Context(), who.Scope(), result.MessageID)
+	m, err := f.cfg.Store.Message(t.Context(), who.Scope(), result.MessageID)
 	if err != nil || len(m.Parts) != 2 || m.Parts[1].Type != "unisphere-tool" {
 		t.Errorf("parts %+v, %v; want the widget kept", m.Parts, err)
 	}
@@ -483,7 +483,7 @@ func TestPanickingBrainFailsItsTurnOnly(t *testing.T) {
 func TestCallerIsThePersonaOfItsToken(t *testing.T) {
 	f := open(t, saying("ok"))
 	agent := f.caller(store.Tools, "").Agent
-	partners, err := f.store.Partners(t.Context())
+	partners, err := f.cfg.Store.Partners(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -499,7 +499,7 @@ func TestCallerIsThePersonaOfItsToken(t *testing.T) {
 		{"geniegpcid:999999", "", "", ErrNoAgent},
 		{config + ",agentid:x", "", "", ErrNoAgent},
 	} {
-		a := token.NewAuthority(f.store)
+		a := token.NewAuthority(f.cfg.Store)
 		ks, err := a.Start(t.Context(), token.Grant{PartnerID: partners[0].ID, Secret: partners[0].Secret, Privileges: tt.privileges})
 		if err != nil {
 			t.Fatal(err)
@@ -523,18 +523,18 @@ func TestCallerHasTheAvatarOfItsAgent(t *testing.T) {
 	f := open(t, saying("ok"))
 	ctx := t.Context()
 	old := f.caller(store.Receptionist, "").Agent
-	avatar, err := f.store.Avatars().Create(ctx, old.PartnerID, store.Avatar{Name: "Ben", Voice: store.AvatarVoice{ID: "5ac0000000000000000000b2"}})
+	avatar, err := f.cfg.Store.Avatars().Create(ctx, old.PartnerID, store.Avatar{Name: "Ben", Voice: store.AvatarVoice{ID: "5ac0000000000000000000b2"}})
 	if err != nil {
 		t.Fatal(err)
 	}
-	record, err := f.store.AgentRecords().Create(ctx, old.PartnerID, store.AgentRecord{
+	record, err := f.cfg.Store.AgentRecords().Create(ctx, old.PartnerID, store.AgentRecord{
 		DisplayName: "Ben", IntellectID: old.ConfigID, AvatarIDs: []string{avatar.ID}, WidgetID: store.UUID(),
 	})
 	if err != nil {
 		t.Fatal(err)
 	}
-	a := token.NewAuthority(f.store)
-	secret, err := f.store.Secret(ctx, old.PartnerID)
+	a := token.NewAuthority(f.cfg.Store)
+	secret, err := f.cfg.Store.Secret(ctx, old.PartnerID)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -51,7 +51,7 @@ func TestAnAnswerThatCannotBeStoredEndsWithAnError(t *testing.T) {
 			}
 			defer db.Close()
 			db.SetMaxOpenConns(1) // a transaction stays on its connection
-			f.brain = brainFunc(func(_ context.Context, _ *brain.Question, out brain.Sink) error {
+			f.cfg.Brain = brainFunc(func(_ context.Context, _ *brain.Question, out brain.Sink) error {
 				if err := test.spoil(db); err != nil {
 					t.Error(err)
 				}
@@ -112,7 +112,7 @@ func TestAnAnswerUnderWayIsThereAsUnfinished(t *testing.T) {
 	}()
 	<-said
 	answer := func() (store.Message, bool) {
-		history, err := f.store.History(t.Context(), thread.ID, 10)
+		history, err := f.cfg.Store.History(t.Context(), thread.ID, 10)
 		if err != nil {
 			t.Fatal(err)
 		}

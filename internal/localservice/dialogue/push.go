@@ -28,16 +28,16 @@ type Push struct {
 // Push appends a message to a thread that the scope reaches, and returns it with its
 // template filled in. It does not wait for a turn that runs there.
 func (s *Service) Push(ctx context.Context, scope store.Scope, p Push) (store.Message, error) {
-	thread, err := s.store.Thread(ctx, scope, p.ThreadID)
+	thread, err := s.cfg.Store.Thread(ctx, scope, p.ThreadID)
 	if err != nil {
 		return store.Message{}, err
 	}
 	owner := Caller{
-		Claims: token.Claims{PartnerID: thread.PartnerID, UserID: thread.UserID}, User: s.users[thread.UserID],
+		Claims: token.Claims{PartnerID: thread.PartnerID, UserID: thread.UserID}, User: s.cfg.Users[thread.UserID],
 		Agent: store.Agent{ID: store.DefaultAgentID, PartnerID: thread.PartnerID, Profile: store.DefaultProfile()},
 	}
 	if thread.ConfigID != 0 {
-		if owner.Agent, err = s.store.AgentByConfig(ctx, thread.PartnerID, thread.ConfigID); err != nil {
+		if owner.Agent, err = s.cfg.Store.AgentByConfig(ctx, thread.PartnerID, thread.ConfigID); err != nil {
 			return store.Message{}, fmt.Errorf("agent of the thread: %w", err)
 		}
 	}
@@ -46,7 +46,7 @@ func (s *Service) Push(ctx context.Context, scope store.Scope, p Push) (store.Me
 	}
 	vars := thread.Vars
 	if len(p.Vars) > 0 {
-		thread, err = s.store.UpdateThread(ctx, scope, thread.ID, func(t *store.Thread) error {
+		thread, err = s.cfg.Store.UpdateThread(ctx, scope, thread.ID, func(t *store.Thread) error {
 			t.Vars = merged(t.Vars, p.Vars)
 			return CheckVars(t.Vars)
 		})
@@ -64,5 +64,5 @@ func (s *Service) Push(ctx context.Context, scope store.Scope, p Push) (store.Me
 		return store.Message{}, ErrTooLong
 	}
 	m.Parts = []store.Part{spokenPart(text, false)}
-	return m, s.store.AddMessage(ctx, &m)
+	return m, s.cfg.Store.AddMessage(ctx, &m)
 }

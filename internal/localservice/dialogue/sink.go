@@ -266,12 +266,12 @@ func (s *sink) here(ctx context.Context, call brain.Call) ([]brain.Result, error
 	result := brain.Result{Response: dispatched}
 	vars := secretVariables(s.who, s.vars)
 	if call.Tool.WaitForResponse {
-		result = brain.Result{Response: s.service.tools.Run(ctx, &call.Tool, call.Args, vars), Answered: true}
+		result = brain.Result{Response: s.service.cfg.Tools.Run(ctx, &call.Tool, call.Args, vars), Answered: true}
 		if err := s.keepVariables(ctx, &call.Tool, result); err != nil {
 			return nil, err
 		}
 	} else {
-		s.service.tools.Start(&call.Tool, call.Args, vars)
+		s.service.cfg.Tools.Start(&call.Tool, call.Args, vars)
 	}
 	return []brain.Result{result}, s.responded(call, result)
 }

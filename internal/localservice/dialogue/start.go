@@ -32,7 +32,7 @@ func (s *Service) withRemote(ctx context.Context, who Caller, vars map[string]an
 	for _, t := range p.Tools {
 		names = append(names, t.Name)
 	}
-	p.Tools = append(slices.Clone(p.Tools), s.tools.Remote(ctx, p.MCPServers, names, secretVariables(who, vars))...)
+	p.Tools = append(slices.Clone(p.Tools), s.cfg.Tools.Remote(ctx, p.MCPServers, names, secretVariables(who, vars))...)
 	return p
 }
 
@@ -53,24 +53,24 @@ func (s *Service) startTools(ctx context.Context, who Caller, t store.Thread, c 
 		tool := &tools[i]
 		switch {
 		case !toolrun.Here(tool):
-			s.log.Warn("start tool skipped: it runs in a page", "tool", tool.Name)
+			s.cfg.Logger.Warn("start tool skipped: it runs in a page", "tool", tool.Name)
 		case tool.Type == store.APITool && tool.WaitForResponse:
-			results = append(results, store.ToolResult{Tool: tool.Name, Result: s.tools.Run(ctx, tool, nil, vars)})
+			results = append(results, store.ToolResult{Tool: tool.Name, Result: s.cfg.Tools.Run(ctx, tool, nil, vars)})
 		default:
-			s.tools.Start(tool, nil, vars)
+			s.cfg.Tools.Start(tool, nil, vars)
 		}
 	}
 	if len(results) == 0 {
 		return
 	}
-	if err := s.store.ChangeThreadState(ctx, t.ID, func(state *store.ThreadState) { state.Started = results }); err != nil {
-		s.log.Error("results of start tools not stored", "thread", store.ThreadLabel(t.ID), "error", err)
+	if err := s.cfg.Store.ChangeThreadState(ctx, t.ID, func(state *store.ThreadState) { state.Started = results }); err != nil {
+		s.cfg.Logger.Error("results of start tools not stored", "thread", store.ThreadLabel(t.ID), "error", err)
 	}
 }
 
 // keepSkill keeps a loaded skill in the prompts of the thread.
 func (s *Service) keepSkill(ctx context.Context, threadID, name string) error {
-	return s.store.ChangeThreadState(ctx, threadID, func(state *store.ThreadState) {
+	return s.cfg.Store.ChangeThreadState(ctx, threadID, func(state *store.ThreadState) {
 		if !slices.Contains(state.Skills, name) {
 			state.Skills = append(state.Skills, name)
 		}

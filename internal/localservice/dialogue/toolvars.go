@@ -20,11 +20,11 @@ func (s *sink) keepVariables(ctx context.Context, tool *store.ToolDef, result br
 		Variables map[string]any `json:"variables"`
 	}
 	if json.Unmarshal(result.Response, &picked) != nil || len(picked.Variables) == 0 || CheckVars(picked.Variables) != nil {
-		s.service.log.Info("a tool set no variables: its reply has none, or a value that is not a scalar", "tool", tool.Name)
+		s.service.cfg.Logger.Info("a tool set no variables: its reply has none, or a value that is not a scalar", "tool", tool.Name)
 		return nil
 	}
 	maps.Copy(s.vars, picked.Variables)
-	return s.service.store.ChangeThreadState(ctx, s.threadID, func(state *store.ThreadState) {
+	return s.service.cfg.Store.ChangeThreadState(ctx, s.threadID, func(state *store.ThreadState) {
 		state.Vars = merged(state.Vars, picked.Variables)
 		if CheckVars(state.Vars) != nil { // too many of earlier tools
 			state.Vars = picked.Variables

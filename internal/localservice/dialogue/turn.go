@@ -90,7 +90,7 @@ type TurnResult struct {
 // the client gets an error segment. A question that could not be stored fails with
 // [ErrNotStored] before the first segment.
 func (s *Service) Turn(ctx context.Context, who Caller, req TurnRequest, emit func(converse.Segment) error) (TurnResult, error) {
-	if s.observe == nil {
+	if s.cfg.Observe == nil {
 		return s.turn(ctx, who, req, emit)
 	}
 	var first time.Duration
@@ -101,7 +101,7 @@ func (s *Service) Turn(ctx context.Context, who Caller, req TurnRequest, emit fu
 		}
 		return emit(segment)
 	})
-	s.observe(req.Context.Avatar, first, time.Since(began), err)
+	s.cfg.Observe(req.Context.Avatar, first, time.Since(began), err)
 	return result, err
 }
 
@@ -110,13 +110,13 @@ func (s *Service) turn(ctx context.Context, who Caller, req TurnRequest, emit fu
 		return TurnResult{}, ErrTooLong
 	}
 	if len(req.Context.Vars) > 0 && !who.Agent.Profile.AllowClientVariables {
-		s.log.Info("turn is empty: the agent takes no client variables", "agent", who.Agent.Name)
+		s.cfg.Logger.Info("turn is empty: the agent takes no client variables", "agent", who.Agent.Name)
 		return TurnResult{ThreadID: req.ThreadID}, nil
 	}
-	if !s.counts.take(&who) || !s.newTurn(who.Claims.Client(), req.Context.From, len(req.Text)) {
+	if !s.counts.take(&who) || !s.cfg.NewTurn(who.Claims.Client(), req.Context.From, len(req.Text)) {
 		return TurnResult{}, ErrBusy
 	}
-	if err := s.work(ctx, quota.Client{Token: who.Claims.Client(), Addr: req.Context.From}, turnWork); err != nil {
+	if err := s.cfg.Work(ctx, quota.Client{Token: who.Claims.Client(), Addr: req.Context.From}, turnWork); err != nil {
 		return TurnResult{}, err
 	}
 	if req.ThreadID != "" { // check the owner before the turn is queued
@@ -161,7 +161,7 @@ func (s *Service) run(ctx context.Context, who Caller, req TurnRequest, emit fun
 	}
 	out.draft = &draft{save: func() {
 		if err := s.save(ctx, thread, asked.ID, out, true); err != nil {
-			s.log.Warn("unfinished answer not stored", "thread", store.ThreadLabel(thread.ID), "error", err) // the final save reports errors to the client
+			s.cfg.Logger.Warn("unfinished answer not stored", "thread", store.ThreadLabel(thread.ID), "error", err) // the final save reports errors to the client
 		}
 	}}
 	defer out.draft.end()
@@ -181,7 +181,7 @@ func (s *Service) run(ctx context.Context, who Caller, req TurnRequest, emit fun
 		saveErr = s.saveTitle(ctx, who, thread, out)
 	}
 	if err == nil && saveErr != nil {
-		s.log.Error("answer not stored", "thread", store.ThreadLabel(thread.ID), "error", saveErr)
+		s.cfg.Logger.Error("answer not stored", "thread", store.ThreadLabel(thread.ID), "error", saveErr)
 		err, saveErr = &brain.Failure{Message: "The answer could not be stored."}, nil
 	}
 	result := TurnResult{ThreadID: thread.ID, QuestionID: asked.ID, MessageID: answerID, Text: out.text.String()}
@@ -194,7 +194,7 @@ func (s *Service) run(ctx context.Context, who Caller, req TurnRequest, emit fun
 func (s *Service) addQuestion(ctx context.Context, asked *store.Message, req TurnRequest) error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), saveTimeout)
 	defer cancel()
-	return s.store.AddQuestion(ctx, asked, req.ClientTurns, req.Replaces)
+	return s.cfg.Store.AddQuestion(ctx, asked, req.ClientTurns, req.Replaces)
 }
 
 // ask calls the brain. A panic of the brain fails this turn only, not the other
@@ -205,12 +205,12 @@ func (s *Service) ask(ctx context.Context, q *brain.Question, out *sink) (err er
 			err = fmt.Errorf("brain panicked: %v\n%s", p, debug.Stack())
 		}
 	}()
-	return s.brain.Answer(ctx, q, out)
+	return s.cfg.Brain.Answer(ctx, q, out)
 }
 
 // prepare returns the question for the brain, the thread, and the id of the answer.
 func (s *Service) prepare(ctx context.Context, who Caller, req TurnRequest) (*brain.Question, store.Thread, string, error) {
-	history, err := s.store.History(ctx, req.ThreadID, historyLimit)
+	history, err := s.cfg.Store.History(ctx, req.ThreadID, historyLimit)
 	if err != nil {
 		return nil, store.Thread{}, "", fmt.Errorf("read history: %w", err)
 	}
@@ -224,7 +224,7 @@ func (s *Service) prepare(ctx context.Context, who Caller, req TurnRequest) (*br
 			return nil, store.Thread{}, "", err
 		}
 	}
-	state, err := s.store.ThreadState(ctx, thread.ID)
+	state, err := s.cfg.Store.ThreadState(ctx, thread.ID)
 	if err != nil {
 		return nil, store.Thread{}, "", fmt.Errorf("read state: %w", err)
 	}
@@ -246,7 +246,7 @@ func (s *Service) prepare(ctx context.Context, who Caller, req TurnRequest) (*br
 		Text: req.Text, History: lines, Profile: s.withRemote(ctx, who, vars), Vars: vars,
 		Capabilities: brain.Layer(who.Agent.Profile.Capabilities, req.Capabilities),
 		Avatar:       req.Context.Avatar, Experience: req.Experience, Fast: req.Fast,
-		Trigger: req.Trigger, Screen: req.Screen, Camera: req.Camera, Site: s.site(), Wire: req.Wire,
+		Trigger: req.Trigger, Screen: req.Screen, Camera: req.Camera, Site: s.cfg.Site(), Wire: req.Wire,
 		Started: state.Started, LoadedSkills: state.Skills, KeepSkill: func(name string) error { return s.keepSkill(ctx, thread.ID, name) },
 	}, thread, answerID, nil
 }
@@ -256,7 +256,7 @@ func (s *Service) mergeVars(ctx context.Context, who Caller, t *store.Thread, va
 	if len(vars) == 0 {
 		return t.Vars, nil
 	}
-	updated, err := s.store.UpdateThread(ctx, who.Scope(), t.ID, func(t *store.Thread) error {
+	updated, err := s.cfg.Store.UpdateThread(ctx, who.Scope(), t.ID, func(t *store.Thread) error {
 		t.Vars = merged(t.Vars, vars)
 		return CheckVars(t.Vars)
 	})
@@ -289,7 +289,7 @@ func (s *Service) save(ctx context.Context, t store.Thread, askedID string, out 
 	if !unfinished {
 		m.Followups = out.followups()
 	}
-	return stored(s.store.AddMessage(ctx, &m))
+	return stored(s.cfg.Store.AddMessage(ctx, &m))
 }
 
 // saveTitle gives the thread the title of the turn, if that has one.
@@ -299,7 +299,7 @@ func (s *Service) saveTitle(ctx context.Context, who Caller, t store.Thread, out
 	}
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), saveTimeout)
 	defer cancel()
-	_, err := s.store.UpdateThread(ctx, who.Scope(), t.ID, func(t *store.Thread) error {
+	_, err := s.cfg.Store.UpdateThread(ctx, who.Scope(), t.ID, func(t *store.Thread) error {
 		t.Title = out.title
 		return nil
 	})
@@ -319,7 +319,7 @@ func stored(err error) error {
 // finish sends the last segment, which depends on how the turn ended. For a turn that
 // was stopped, it logs when that was and how long the brain went on.
 func (s *Service) finish(ctx context.Context, out *sink, stopped slog.Attr, err error) error {
-	log := s.log.With("thread", store.ThreadLabel(out.threadID), "message", out.messageID,
+	log := s.cfg.Logger.With("thread", store.ThreadLabel(out.threadID), "message", out.messageID,
 		slog.Duration("took", time.Since(out.began)), "segments", out.sent)
 	var failure *brain.Failure
 	switch {
