@@ -21,41 +21,45 @@ const (
 
 var errFrame = errors.New("relay: not a TURN message")
 
-// acceptor tracks the TCP connections of the server, because pion's server doesn't close them.
-type acceptor struct {
-	mu   sync.Mutex
-	open map[net.Conn]bool // nil once closed
+// group is what is open and has to be closed with the server; pion's server closes neither TCP connections nor relayed addresses.
+type group[T interface {
+	comparable
+	io.Closer
+}] struct {
+	mu     sync.Mutex
+	open   map[T]bool
+	closed bool
 }
 
-func newAcceptor() *acceptor {
-	return &acceptor{open: map[net.Conn]bool{}}
-}
-
-func (a *acceptor) wrap(ln net.Listener) net.Listener {
-	return &listener{Listener: ln, acceptor: a}
-}
-
-func (a *acceptor) add(c net.Conn) bool {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	if a.open == nil {
+// add reports whether the group takes c.
+func (g *group[T]) add(c T) bool {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if g.closed {
 		return false
 	}
-	a.open[c] = true
+	if g.open == nil {
+		g.open = map[T]bool{}
+	}
+	g.open[c] = true
 	return true
 }
 
-func (a *acceptor) remove(c net.Conn) {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	delete(a.open, c)
+// remove reports whether c was in the group.
+func (g *group[T]) remove(c T) bool {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	had := g.open[c]
+	delete(g.open, c)
+	return had
 }
 
-func (a *acceptor) close() {
-	a.mu.Lock()
-	open := a.open
-	a.open = nil
-	a.mu.Unlock()
+// close closes all members, and refuses new ones.
+func (g *group[T]) close() {
+	g.mu.Lock()
+	open := g.open
+	g.open, g.closed = nil, true
+	g.mu.Unlock()
 	for c := range open {
 		_ = c.Close()
 	}
@@ -63,7 +67,7 @@ func (a *acceptor) close() {
 
 type listener struct {
 	net.Listener
-	acceptor *acceptor
+	conns *group[net.Conn]
 }
 
 func (l *listener) Accept() (net.Conn, error) {
@@ -72,8 +76,8 @@ func (l *listener) Accept() (net.Conn, error) {
 		if err != nil {
 			return nil, err
 		}
-		if l.acceptor.add(c) {
-			return &conn{Conn: c, acceptor: l.acceptor, frames: frameReader{r: bufio.NewReader(c)}, patience: greeting}, nil
+		if l.conns.add(c) {
+			return &conn{Conn: c, conns: l.conns, frames: frameReader{r: bufio.NewReader(c)}, patience: greeting}, nil
 		}
 		_ = c.Close()
 	}
@@ -82,7 +86,7 @@ func (l *listener) Accept() (net.Conn, error) {
 // conn is a TCP connection with deadlines, whose Read returns one whole TURN message.
 type conn struct {
 	net.Conn
-	acceptor *acceptor
+	conns    *group[net.Conn]
 	frames   frameReader
 	patience time.Duration
 }
@@ -107,7 +111,7 @@ func (c *conn) Write(p []byte) (int, error) {
 }
 
 func (c *conn) Close() error {
-	c.acceptor.remove(c.Conn)
+	c.conns.remove(c.Conn)
 	return c.Conn.Close()
 }
 

@@ -6,7 +6,6 @@ import (
 	"net/netip"
 	"strconv"
 	"strings"
-	"sync"
 
 	"github.com/agentruntime/agentruntime/internal/localservice/quota"
 	"github.com/pion/turn/v5"
@@ -26,13 +25,11 @@ type pool struct {
 	peers map[netip.AddrPort]bool
 
 	held quota.Count
-
-	mu   sync.Mutex
-	open map[*relayed]bool // nil once closed
+	open group[*relayed]
 }
 
 func newPool(peers []netip.AddrPort, limit quota.Limit) *pool {
-	p := &pool{held: quota.Count{Limit: limit}, peers: map[netip.AddrPort]bool{}, open: map[*relayed]bool{}}
+	p := &pool{held: quota.Count{Limit: limit}, peers: map[netip.AddrPort]bool{}}
 	for _, peer := range peers {
 		p.peers[netip.AddrPortFrom(peer.Addr().Unmap(), peer.Port())] = true
 	}
@@ -103,34 +100,14 @@ func (p *pool) AllocateConn(turn.AllocateConnConfig) (net.Conn, error) {
 // add adds r if the quotas have room for it, and reports whether they had. hasRoom is called before, but several clients may
 // allocate at the same moment.
 func (p *pool) add(r *relayed) bool {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	if p.open == nil || !p.held.Take(clientOf(r.user), 1) {
+	if !p.held.Take(clientOf(r.user), 1) {
 		return false
 	}
-	p.open[r] = true
+	if !p.open.add(r) {
+		p.held.Free(clientOf(r.user), 1)
+		return false
+	}
 	return true
-}
-
-func (p *pool) remove(r *relayed) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	if !p.open[r] {
-		return
-	}
-	delete(p.open, r)
-	p.held.Free(clientOf(r.user), 1)
-}
-
-// close closes all relayed addresses and refuses new allocations.
-func (p *pool) close() {
-	p.mu.Lock()
-	open := p.open
-	p.open = nil
-	p.mu.Unlock()
-	for r := range open {
-		_ = r.UDPConn.Close()
-	}
 }
 
 // relayed is one relayed address. Packets to and from other addresses than the peers are dropped.
@@ -160,7 +137,9 @@ func (r *relayed) ReadFrom(b []byte) (int, net.Addr, error) {
 }
 
 func (r *relayed) Close() error {
-	r.pool.remove(r)
+	if r.pool.open.remove(r) {
+		r.pool.held.Free(clientOf(r.user), 1)
+	}
 	return r.UDPConn.Close()
 }
 

@@ -74,7 +74,7 @@ type Server struct {
 	secret string
 	addrs  []netip.AddrPort
 	pool   *pool
-	conns  *acceptor // of all TCP listeners
+	conns  group[net.Conn] // of all TCP listeners
 }
 
 // New starts a server.
@@ -94,7 +94,6 @@ func New(cfg Config) (*Server, error) {
 	s := &Server{
 		secret: rand.Text(),
 		pool:   newPool(cfg.Peers, cfg.Allocations),
-		conns:  newAcceptor(),
 	}
 	// pion's loggers would write user names, which clients choose.
 	quiet := &logging.DefaultLoggerFactory{DefaultLogLevel: logging.LogLevelDisabled}
@@ -130,7 +129,7 @@ func (s *Server) listen(cfg Config, config *turn.ServerConfig) error {
 			PacketConn: netem.PacketConn(packets, cfg.Link), RelayAddressGenerator: s.pool, PermissionHandler: permit,
 		})
 		config.ListenerConfigs = append(config.ListenerConfigs, turn.ListenerConfig{
-			Listener: s.conns.wrap(netem.Listener(accept.Limit(accept.Listener(stream, cfg.Logger), cfg.Conns, func(net.Conn) {}), cfg.Link)), RelayAddressGenerator: s.pool, PermissionHandler: permit,
+			Listener: &listener{netem.Listener(accept.Limit(accept.Listener(stream, cfg.Logger), cfg.Conns, func(net.Conn) {}), cfg.Link), &s.conns}, RelayAddressGenerator: s.pool, PermissionHandler: permit,
 		})
 	}
 	return nil
@@ -223,6 +222,6 @@ func (s *Server) URLs() []string {
 func (s *Server) Close() error {
 	err := s.turn.Close()
 	s.conns.close()
-	s.pool.close()
+	s.pool.open.close()
 	return err
 }
