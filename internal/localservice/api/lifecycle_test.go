@@ -188,23 +188,3 @@ func TestEmailTemplates(t *testing.T) {
 	m.call("/v1/email-template/delete", about, 200)
 	m.refuses("/v1/email-template/get", about, 404, "not found")
 }
-
-// TestRulesNeedAnAdminToken tries every route of this file and of knowledge with the
-// tokens of users and widgets.
-func TestRulesNeedAnAdminToken(t *testing.T) {
-	v := serve(t, nil, nil)
-	ks, widget := v.conversation(store.Receptionist, "ann"), v.widget(store.Receptionist)
-	for _, resource := range []string{
-		"insight-settings: create get list update delete", "email-template: add get list update delete",
-		"lifecycle: create get list update delete match listObjects listEvents describeFields",
-		"knowledge: add get list update delete entry_status",
-	} {
-		name, actions, _ := strings.Cut(resource, ": ")
-		for _, action := range strings.Fields(actions) {
-			path := "/v1/" + name + "/" + action
-			wantStatus(t, path+" as a user", v.post(path, ks, "{}"), 403, "")
-			wantStatus(t, path+" as a widget", v.post(path, widget, "{}"), 403, "")
-			wantStatus(t, path+" without a token", v.post(path, "", "{}"), 401, "")
-		}
-	}
-}

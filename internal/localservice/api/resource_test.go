@@ -73,13 +73,18 @@ func names(list map[string]any, field string) []string {
 // TestManagementNeedsAnAdminToken: every management route refuses the other kinds.
 func TestManagementNeedsAnAdminToken(t *testing.T) {
 	v := serve(t, nil, nil)
-	conversation, widget := v.conversation(store.Receptionist, "ann"), v.widget(store.Receptionist)
-	agent := v.mint(token.TypeUser, "ann", "agentid:"+v.agents[store.Receptionist].ID)
-	for _, resource := range []string{"agent/create", "avatar/create", "catalog-item/create", "intellect/add", "tool/add", "skill/add"} {
-		kind, create, _ := strings.Cut(resource, "/")
-		for _, action := range []string{create, "get", "list", "update", "delete"} {
+	tokens := map[string]string{
+		"conversation": v.conversation(store.Receptionist, "ann"), "widget": v.widget(store.Receptionist),
+		"agent": v.mint(token.TypeUser, "ann", "agentid:"+v.agents[store.Receptionist].ID),
+	}
+	for _, resource := range []string{
+		"agent: create", "avatar: create", "catalog-item: create", "intellect: add", "tool: add", "skill: add", "email-template: add",
+		"insight-settings: create", "lifecycle: create match listObjects listEvents describeFields", "knowledge: add entry_status",
+	} {
+		kind, actions, _ := strings.Cut(resource, ": ")
+		for _, action := range strings.Fields(actions + " get list update delete") {
 			path := "/v1/" + kind + "/" + action
-			for who, ks := range map[string]string{"conversation": conversation, "widget": widget, "agent": agent} {
+			for who, ks := range tokens {
 				wantStatus(t, who+" "+path, v.post(path, ks, "{}"), 403, "")
 			}
 			wantStatus(t, path, v.post(path, "", "{}"), 401, "")

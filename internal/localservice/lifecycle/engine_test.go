@@ -53,6 +53,27 @@ func (sc *scene) newThread(agent string) store.Thread {
 	return t
 }
 
+// summarised is a thread of an agent whose summaries are configured.
+func (sc *scene) summarised(config store.SummaryConfig) store.Thread {
+	sc.t.Helper()
+	agents, err := sc.store.Agents(sc.t.Context(), sc.partner)
+	if err != nil {
+		sc.t.Fatal(err)
+	}
+	_, err = sc.store.Intellects().Update(sc.t.Context(), sc.partner, fmt.Sprint(agents[0].ConfigID), func(in *store.Intellect) error {
+		in.Summary = &config
+		return nil
+	})
+	if err != nil {
+		sc.t.Fatal(err)
+	}
+	thread := store.Thread{ID: uuid.NewString(), PartnerID: sc.partner, UserID: "ann", ConfigID: agents[0].ConfigID}
+	if err := sc.store.CreateThread(sc.t.Context(), &thread); err != nil {
+		sc.t.Fatal(err)
+	}
+	return thread
+}
+
 func (sc *scene) say(threadID string, role store.Role, text string) {
 	sc.t.Helper()
 	content, _ := json.Marshal(text)
@@ -166,24 +187,10 @@ func TestSummary(t *testing.T) {
 
 func TestSummaryOfAnIntellect(t *testing.T) {
 	sc := newScene(t)
-	agents, err := sc.store.Agents(t.Context(), sc.partner)
-	if err != nil {
-		t.Fatal(err)
-	}
-	_, err = sc.store.Intellects().Update(t.Context(), sc.partner, fmt.Sprint(agents[0].ConfigID), func(in *store.Intellect) error {
-		in.Summary = &store.SummaryConfig{
-			Prompt: "Write to {{ sys__user_id }}.", Analysis: map[string]string{"topic": "The topic.", "mood": "The mood."},
-			Template: "<b>{{ topic }}</b>: {{ mood }}", ContentType: "html",
-		}
-		return nil
+	thread := sc.summarised(store.SummaryConfig{
+		Prompt: "Write to {{ sys__user_id }}.", Analysis: map[string]string{"topic": "The topic.", "mood": "The mood."},
+		Template: "<b>{{ topic }}</b>: {{ mood }}", ContentType: "html",
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	thread := store.Thread{ID: uuid.NewString(), PartnerID: sc.partner, UserID: "ann", ConfigID: agents[0].ConfigID}
-	if err := sc.store.CreateThread(t.Context(), &thread); err != nil {
-		t.Fatal(err)
-	}
 	sc.say(thread.ID, store.Human, "Hello")
 	sc.complete(thread.ID)
 	model := &fakeModel{replies: []string{`{"topic":"orders","mood":"good","extra":1}`}}
@@ -205,21 +212,7 @@ func TestSummaryOfAnIntellect(t *testing.T) {
 // TestAnswerWithoutASummary: a model that found something, but nothing of what the summary consists of, gave none.
 func TestAnswerWithoutASummary(t *testing.T) {
 	sc := newScene(t)
-	agents, err := sc.store.Agents(t.Context(), sc.partner)
-	if err != nil {
-		t.Fatal(err)
-	}
-	_, err = sc.store.Intellects().Update(t.Context(), sc.partner, fmt.Sprint(agents[0].ConfigID), func(in *store.Intellect) error {
-		in.Summary = &store.SummaryConfig{Analysis: map[string]string{"summary": "A summary.", "mood": "The mood."}, Template: "In short: {{ summary }}"}
-		return nil
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	thread := store.Thread{ID: uuid.NewString(), PartnerID: sc.partner, UserID: "ann", ConfigID: agents[0].ConfigID}
-	if err := sc.store.CreateThread(t.Context(), &thread); err != nil {
-		t.Fatal(err)
-	}
+	thread := sc.summarised(store.SummaryConfig{Analysis: map[string]string{"summary": "A summary.", "mood": "The mood."}, Template: "In short: {{ summary }}"})
 	sc.say(thread.ID, store.Human, "Hello")
 	sc.complete(thread.ID)
 	sc.work(&fakeModel{replies: []string{`{"mood":"good","summary":""}`}})

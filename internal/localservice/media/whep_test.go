@@ -60,6 +60,17 @@ func TestViewerReceivesThroughTheRelay(t *testing.T) {
 	}
 }
 
+// watched is a stream with a viewer.
+func watched(t *testing.T) (stream *Stream, base string, pc *webrtc.PeerConnection, got *received) {
+	t.Helper()
+	s, base := newServer(t, Config{})
+	stream = newStream(t, s)
+	pc = newClient(t, webrtc.Configuration{}, browserCodecs...)
+	got = watch(pc)
+	subscribeAt(t, pc, stream.URL(base))
+	return stream, base, pc, got
+}
+
 func portOf(s *Server) string {
 	_, port, _ := strings.Cut(s.Addr().String(), ":")
 	return port
@@ -67,11 +78,7 @@ func portOf(s *Server) string {
 
 func TestPictureAndVoiceShareOneClock(t *testing.T) {
 	t.Parallel()
-	s, base := newServer(t, Config{})
-	stream := newStream(t, s)
-	pc := newClient(t, webrtc.Configuration{}, browserCodecs...)
-	got := watch(pc)
-	subscribeAt(t, pc, stream.URL(base))
+	_, _, _, got := watched(t)
 	waitFor(t, "sender reports of both", func() bool {
 		return got.report(webrtc.MimeTypeH264) != nil && got.report(webrtc.MimeTypeG722) != nil
 	})
@@ -387,11 +394,7 @@ func TestPeersAreBounded(t *testing.T) {
 
 func TestKeyFrameOnDemand(t *testing.T) {
 	t.Parallel()
-	s, base := newServer(t, Config{})
-	stream := newStream(t, s)
-	pc := newClient(t, webrtc.Configuration{}, browserCodecs...)
-	got := watch(pc)
-	subscribeAt(t, pc, stream.URL(base))
+	stream, _, pc, got := watched(t)
 	keyFrames := func() (n int) {
 		for _, unit := range accessUnits(t, got.of(webrtc.MimeTypeH264)) {
 			if len(unit) > keySize {
@@ -416,11 +419,7 @@ func TestKeyFrameOnDemand(t *testing.T) {
 
 func TestStopVideoLeavesTheVoice(t *testing.T) {
 	t.Parallel()
-	s, base := newServer(t, Config{})
-	stream := newStream(t, s)
-	pc := newClient(t, webrtc.Configuration{}, browserCodecs...)
-	got := watch(pc)
-	subscribeAt(t, pc, stream.URL(base))
+	stream, _, _, got := watched(t)
 	waitFor(t, "video", func() bool { return len(got.of(webrtc.MimeTypeH264)) > 0 })
 	stream.StopVideo(true)
 	before := stream.Stats()
@@ -434,11 +433,7 @@ func TestStopVideoLeavesTheVoice(t *testing.T) {
 
 func TestKillSaysNoGoodbye(t *testing.T) {
 	t.Parallel()
-	s, base := newServer(t, Config{})
-	stream := newStream(t, s)
-	pc := newClient(t, webrtc.Configuration{}, browserCodecs...)
-	got := watch(pc)
-	subscribeAt(t, pc, stream.URL(base))
+	stream, base, pc, got := watched(t)
 	waitFor(t, "video", func() bool { return len(got.of(webrtc.MimeTypeH264)) > 0 })
 	stream.Kill()
 	if stream.Stats().Connected {
