@@ -69,7 +69,7 @@ func fieldsOfAgent(a *store.AgentRecord) agentFields {
 	}
 }
 
-func viewAgent(r *store.Record[store.AgentRecord]) agentView {
+func viewAgent(r *store.Record[store.AgentRecord]) any {
 	return agentView{r.ID, fieldsOfAgent(&r.Body), r.CreatedAt, r.UpdatedAt}
 }
 
@@ -77,7 +77,7 @@ func viewAgent(r *store.Record[store.AgentRecord]) agentView {
 // together with its intellect.
 func (s *server) agents() *resource[store.AgentRecord] {
 	return &resource[store.AgentRecord]{
-		records: s.Store.AgentRecords(), view: anyView(viewAgent), key: "agentId", query: agentQuery, unknown: problem(http.StatusNotFound, "AGENT_NOT_FOUND"),
+		records: s.Store.AgentRecords(), view: viewAgent, key: "agentId", query: agentQuery, unknown: problem(http.StatusNotFound, "AGENT_NOT_FOUND"),
 	}
 }
 

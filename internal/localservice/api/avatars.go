@@ -4,22 +4,9 @@ import (
 	"errors"
 	"net/http"
 	"regexp"
-	"time"
 
 	"github.com/agentruntime/agentruntime/internal/localservice/store"
 )
-
-// avatarView is an avatar as clients see it.
-type avatarView struct {
-	ID string `json:"id"`
-	store.Avatar
-	CreatedAt time.Time `json:"createdAt"`
-	UpdatedAt time.Time `json:"updatedAt"`
-}
-
-func viewAvatar(r *store.Record[store.Avatar]) avatarView {
-	return avatarView{r.ID, r.Body, r.CreatedAt, r.UpdatedAt}
-}
 
 // templateView is a template as clients see it.
 type templateView struct {
@@ -35,7 +22,7 @@ func viewTemplate(r *store.Record[store.AvatarTemplate]) templateView {
 // without an id (service.md, Avatars).
 func (s *server) avatars() *resource[store.Avatar] {
 	return &resource[store.Avatar]{
-		records: s.Store.Avatars(), view: anyView(viewAvatar), needs: []string{"voice"}, set: setAvatar, check: s.checkAvatar,
+		records: s.Store.Avatars(), view: viewAgentHost[store.Avatar], needs: []string{"voice"}, set: setAvatar, check: s.checkAvatar,
 		query: func(body *listQuery) (q store.Query, err error) {
 			err = errors.Join(body.offset(&q), newFilter(body.Filter, "").done())
 			return q, err
@@ -72,7 +59,7 @@ func (s *server) avatarClone(c *call, id string) (any, error) {
 		return nil, err
 	}
 	r, err := s.Store.Avatars().Create(c.ctx(), c.claims.PartnerID, old.Body)
-	return viewed(r, err, viewAvatar)
+	return viewed(r, err, viewAgentHost)
 }
 
 // backgroundColor matches a color such as #1a2b3c, a color name, or "".

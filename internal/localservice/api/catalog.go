@@ -49,7 +49,7 @@ type itemView struct {
 	UpdatedAt      time.Time                 `json:"updatedAt"`
 }
 
-func (s *server) viewItem(r *store.Record[store.CatalogItem]) itemView {
+func (s *server) viewItem(r *store.Record[store.CatalogItem]) any {
 	v := itemView{
 		ID: r.ID, Type: r.Body.Type, AdminTags: r.Body.AdminTags, Attributes: r.Body.AllAttributes(), CreatedAt: r.CreatedAt, UpdatedAt: r.UpdatedAt,
 	}
@@ -90,7 +90,7 @@ func (s *server) catalogRoutes(mux *http.ServeMux) {
 func (s *server) catalog() *resource[store.CatalogItem] {
 	unknown := exception("CATALOG_ITEM_NOT_FOUND", "CATALOG_ITEM_NOT_FOUND")
 	return &resource[store.CatalogItem]{
-		records: s.Store.Catalog(), view: anyView(s.viewItem), key: "itemId", shared: true, query: catalogQuery, remove: s.catalogDelete, absent: unknown, unknown: unknown,
+		records: s.Store.Catalog(), view: s.viewItem, key: "itemId", shared: true, query: catalogQuery, remove: s.catalogDelete, absent: unknown, unknown: unknown,
 	}
 }
 

@@ -2,6 +2,7 @@ package api
 
 import (
 	"cmp"
+	"encoding/json"
 	"errors"
 	"net/http"
 	"strconv"
@@ -222,7 +223,22 @@ func byFields(keys ...string) listQueryDecoder {
 	return func(body *listQuery) (store.Query, error) { return statusQuery(body, keys...) }
 }
 
-// anyView makes the view of a [resource].
-func anyView[T, V any](view func(*store.Record[T]) V) func(*store.Record[T]) any {
-	return func(r *store.Record[T]) any { return view(r) }
+// shown returns the fields of a record as clients see them, with some more.
+func shown(body any, more map[string]any) fields {
+	all := fields{}
+	for _, part := range []any{body, more} {
+		text, _ := json.Marshal(part)  // what is stored always marshals
+		_ = json.Unmarshal(text, &all) // it has just been written
+	}
+	return all
+}
+
+// viewAgentHost and viewConversationHost are the views of records that are shown as they are
+// stored, on the two hosts.
+func viewAgentHost[T any](r *store.Record[T]) any {
+	return shown(r.Body, map[string]any{"id": r.ID, "createdAt": r.CreatedAt, "updatedAt": r.UpdatedAt})
+}
+
+func viewConversationHost[T any](r *store.Record[T]) any {
+	return shown(r.Body, map[string]any{"id": r.ID, "partner_id": r.PartnerID, "created_at": r.CreatedAt, "updated_at": r.UpdatedAt})
 }

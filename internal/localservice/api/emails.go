@@ -3,7 +3,6 @@ package api
 import (
 	"fmt"
 	"strings"
-	"time"
 	"unicode/utf8"
 
 	"github.com/agentruntime/agentruntime/internal/localservice/store"
@@ -15,22 +14,10 @@ const maxEmail = 200_000
 // noEmail is why nothing of an email has an effect.
 const noEmail = "this service sends no e-mail; thread_metadata.emails of a conversation has the templates that would have been used"
 
-// emailView is an email template as clients see it.
-type emailView struct {
-	ID string `json:"id"`
-	store.EmailTemplate
-	CreatedAt time.Time `json:"createdAt"`
-	UpdatedAt time.Time `json:"updatedAt"`
-}
-
-func viewEmail(r *store.Record[store.EmailTemplate]) emailView {
-	return emailView{r.ID, r.Body, r.CreatedAt, r.UpdatedAt}
-}
-
 // emails are the templates of the messaging API, which is on the agent host here.
 func (s *server) emails() *resource[store.EmailTemplate] {
 	return &resource[store.EmailTemplate]{
-		records: s.Store.EmailTemplates(), view: anyView(viewEmail), set: setEmail,
+		records: s.Store.EmailTemplates(), view: viewAgentHost[store.EmailTemplate], set: setEmail,
 		needs:    []string{"appGuid", "name", "subject", "body", "from", "language"},
 		query:    byFields("statusEqual", "appGuidEqual", "nameEqual"),
 		noEffect: func(*store.EmailTemplate, fields) []string { return []string{noEmail} },

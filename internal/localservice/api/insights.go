@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"fmt"
 	"strings"
-	"time"
 	"unicode/utf8"
 
 	"github.com/agentruntime/agentruntime/internal/localservice/store"
@@ -16,23 +15,11 @@ const maxPrompt = 8000
 // noInsights is why an insight setting has no effect.
 const noInsights = "this service has no model, which finds the values; they are not_available in thread_metadata.insights"
 
-// insightView is an insight setting as clients see it.
-type insightView struct {
-	ID string `json:"id"`
-	store.InsightSetting
-	CreatedAt time.Time `json:"createdAt"`
-	UpdatedAt time.Time `json:"updatedAt"`
-}
-
-func viewInsight(r *store.Record[store.InsightSetting]) insightView {
-	return insightView{r.ID, r.Body, r.CreatedAt, r.UpdatedAt}
-}
-
 // insights are the insight settings. One to which a rule refers is not deleted: a client
 // must remove it from the rules first (service.md, Insight settings).
 func (s *server) insights() *resource[store.InsightSetting] {
 	k := &resource[store.InsightSetting]{
-		records: s.Store.InsightSettings(), view: anyView(viewInsight), needs: []string{"key", "title", "prompt", "valueType"}, set: setInsight,
+		records: s.Store.InsightSettings(), view: viewAgentHost[store.InsightSetting], needs: []string{"key", "title", "prompt", "valueType"}, set: setInsight,
 		query: byFields("statusEqual", "keyEqual"),
 		remove: func(c *call, id string) error {
 			return s.Store.DeleteInsightSetting(c.ctx(), c.claims.PartnerID, id)

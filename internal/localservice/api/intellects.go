@@ -44,7 +44,7 @@ type intellectView struct {
 	UpdatedAt  time.Time         `json:"updated_at"`
 }
 
-func viewIntellect(r *store.Record[store.Intellect]) intellectView {
+func viewIntellect(r *store.Record[store.Intellect]) any {
 	v := intellectView{ID: r.Number(), PartnerID: r.PartnerID, Intellect: r.Body, CreatedAt: r.CreatedAt, UpdatedAt: r.UpdatedAt}
 	if v.Status == nil {
 		v.Status = new(store.IntellectActive)
@@ -62,22 +62,19 @@ func viewIntellect(r *store.Record[store.Intellect]) intellectView {
 
 // viewMCPServer is a server in the map mcp_servers (management-api.md, F.6, setMcpServers).
 func viewMCPServer(m *store.MCPServer) fields {
-	text, _ := json.Marshal(m) // texts always marshal
-	view := fields{}
-	_ = json.Unmarshal(text, &view) // it has just been written
+	view := shown(m, map[string]any{"type": "mcp", "transport": "streamable_http"})
 	delete(view, "name")
 	for _, key := range []string{"headers", "allowed_tools", "allowed_prompts", "allowed_resources"} {
 		if view[key] == nil {
 			view[key] = json.RawMessage("null")
 		}
 	}
-	view["type"], view["transport"] = json.RawMessage(`"mcp"`), json.RawMessage(`"streamable_http"`)
 	return view
 }
 
 func (s *server) intellects() *resource[store.Intellect] {
 	return &resource[store.Intellect]{
-		records: s.Store.Intellects(), view: anyView(viewIntellect), numbered: true, set: setIntellect, blank: pendingIntellect,
+		records: s.Store.Intellects(), view: viewIntellect, numbered: true, set: setIntellect, blank: pendingIntellect,
 		check: func(c *call, in *store.Intellect, body fields, update bool) error {
 			if update && body["skill_ids"] == nil {
 				return nil

@@ -43,7 +43,7 @@ type knowledgeView struct {
 	UpdatedAt time.Time `json:"updated_at"`
 }
 
-func viewKnowledge(r *store.Record[store.Knowledge]) knowledgeView {
+func viewKnowledge(r *store.Record[store.Knowledge]) any {
 	v := knowledgeView{r.Number(), r.PartnerID, knowledgeEmpty, r.Body, r.CreatedAt, r.UpdatedAt}
 	v.Tags = append([]string{}, v.Tags...)
 	v.Config.Sources = append([]store.Source{}, v.Config.Sources...)
@@ -55,7 +55,7 @@ func viewKnowledge(r *store.Record[store.Knowledge]) knowledgeView {
 
 func (s *server) knowledge() *resource[store.Knowledge] {
 	return &resource[store.Knowledge]{
-		records: s.Store.Knowledge(), view: anyView(viewKnowledge), numbered: true, shared: true, needs: []string{"name"}, set: setKnowledge,
+		records: s.Store.Knowledge(), view: viewKnowledge, numbered: true, shared: true, needs: []string{"name"}, set: setKnowledge,
 		blank: func(c *call) store.Knowledge { return store.Knowledge{UserID: c.claims.UserID} },
 		query: knowledgeQuery,
 	}

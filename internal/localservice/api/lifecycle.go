@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"net/http"
 	"slices"
-	"time"
 
 	"github.com/agentruntime/agentruntime/internal/localservice/lifecycle"
 	"github.com/agentruntime/agentruntime/internal/localservice/store"
@@ -16,24 +15,17 @@ const (
 	maxActions    = 20
 )
 
-// ruleView is a lifecycle rule as clients see it.
-type ruleView struct {
-	ID string `json:"id"`
-	store.Rule
-	CreatedAt time.Time `json:"createdAt"`
-	UpdatedAt time.Time `json:"updatedAt"`
-}
-
-func viewRule(r *store.Record[store.Rule]) ruleView {
-	v := ruleView{r.ID, r.Body, r.CreatedAt, r.UpdatedAt}
-	v.Conditions = append([]store.RuleTerm{}, v.Conditions...)
-	v.Actions = append([]store.RuleAction{}, v.Actions...)
-	return v
+// viewRule is a rule as clients see it.
+func viewRule(r *store.Record[store.Rule]) any {
+	rule := *r
+	rule.Body.Conditions = append([]store.RuleTerm{}, rule.Body.Conditions...)
+	rule.Body.Actions = append([]store.RuleAction{}, rule.Body.Actions...)
+	return viewAgentHost(&rule)
 }
 
 func (s *server) rules() *resource[store.Rule] {
 	return &resource[store.Rule]{
-		records: s.Store.Rules(), view: anyView(viewRule), needs: []string{"name", "eventType", "actions"}, set: setRule,
+		records: s.Store.Rules(), view: viewRule, needs: []string{"name", "eventType", "actions"}, set: setRule,
 		query: byFields("statusEqual", "eventTypeEqual", "objectTypeEqual"), noEffect: unusedOfRule,
 	}
 }

@@ -8,7 +8,6 @@ import (
 	"regexp"
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/agentruntime/agentruntime/internal/localservice/brain"
 	"github.com/agentruntime/agentruntime/internal/localservice/store"
@@ -18,22 +17,9 @@ import (
 // toolName matches the function names that models accept.
 var toolName = regexp.MustCompile(`^[A-Za-z0-9_-]{1,64}$`)
 
-// toolView is a tool as clients see it.
-type toolView struct {
-	ID        string `json:"id"`
-	PartnerID int64  `json:"partner_id"`
-	store.Tool
-	CreatedAt time.Time `json:"created_at"`
-	UpdatedAt time.Time `json:"updated_at"`
-}
-
-func viewTool(r *store.Record[store.Tool]) toolView {
-	return toolView{ID: r.ID, PartnerID: r.PartnerID, Tool: r.Body, CreatedAt: r.CreatedAt, UpdatedAt: r.UpdatedAt}
-}
-
 func (s *server) tools() *resource[store.Tool] {
 	return &resource[store.Tool]{
-		records: s.Store.Tools(), view: anyView(viewTool), needs: []string{"name", "config"}, set: setTool,
+		records: s.Store.Tools(), view: viewConversationHost[store.Tool], needs: []string{"name", "config"}, set: setTool,
 		query: paged("ToolListFilter", false), noEffect: unusedOfTool,
 	}
 }
