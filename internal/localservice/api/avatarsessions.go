@@ -93,11 +93,7 @@ func (s *server) avatarSessionRoutes(mux *http.ServeMux) {
 			if err == nil {
 				reply, err = handle(s, r, a)
 			}
-			var refused *apiError
-			if errors.As(err, &refused) && refused.status == http.StatusUnprocessableEntity { // as manageAgentHost
-				err = &apiError{http.StatusBadRequest, refused.body, refused.text}
-			}
-			s.reply(w, r, reply, err)
+			s.reply(w, r, reply, badInput(err))
 		})
 	}
 }

@@ -25,12 +25,17 @@ const (
 func (s *server) manageAgentHost(mux *http.ServeMux, path string, handle func(*call) (any, error)) {
 	s.manage(mux, path, func(c *call) (any, error) {
 		reply, err := handle(c)
-		var refused *apiError
-		if errors.As(err, &refused) && refused.status == http.StatusUnprocessableEntity {
-			err = &apiError{http.StatusBadRequest, refused.body, refused.text}
-		}
-		return reply, err
+		return reply, badInput(err)
 	})
+}
+
+// badInput returns a 422 as a 400, and other errors as they are.
+func badInput(err error) error {
+	var refused *apiError
+	if errors.As(err, &refused) && refused.status == http.StatusUnprocessableEntity {
+		return &apiError{http.StatusBadRequest, refused.body, refused.text}
+	}
+	return err
 }
 
 // titled is an exception that clients identify by its title (service.md, Avatars).

@@ -31,16 +31,7 @@ func (w *wire) Write(text string) error {
 // Stall implements [brain.Wire]. It blocks the writer, so that no keepalives are sent
 // either.
 func (w *wire) Stall(d time.Duration) error {
-	return w.do(func(*stream) error {
-		over := time.NewTimer(d)
-		defer over.Stop()
-		select {
-		case <-over.C:
-			return nil
-		case <-w.ctx.Done():
-			return w.ctx.Err()
-		}
-	})
+	return w.do(func(*stream) error { return brain.Pause(w.ctx, d) })
 }
 
 // Cut implements [brain.Wire].

@@ -206,7 +206,7 @@ func init() { // here, because the parser of repeat uses the table
 		"keepalive": parsed(func(p *player, _ bool) error {
 			return p.out.Raw(converse.Segment{Type: converse.Keepalive})
 		}),
-		"pause":   parsed(func(p *player, d millis) error { return pause(p.ctx, d.duration()) }),
+		"pause":   parsed(func(p *player, d millis) error { return Pause(p.ctx, d.duration()) }),
 		"tool":    parsed(func(p *player, c scriptedCall) error { return p.call(fused{c}) }),
 		"fused":   parsed((*player).call),
 		"widget":  parsed((*player).widget),
@@ -550,7 +550,7 @@ func (p *player) raw(text string) error {
 
 func (p *player) stall(d millis) error {
 	if p.wire == nil {
-		return pause(p.ctx, d.duration())
+		return Pause(p.ctx, d.duration())
 	}
 	return p.wire.Stall(d.duration())
 }
@@ -581,15 +581,15 @@ func (s speaker) say(text string) error {
 		if err := s.out.Say(strings.Join(piece, "")); err != nil {
 			return err
 		}
-		if err := pause(s.ctx, s.pace); err != nil {
+		if err := Pause(s.ctx, s.pace); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// pause waits, or returns the context's error as soon as it ends.
-func pause(ctx context.Context, d time.Duration) error {
+// Pause waits, or returns the context's error as soon as it ends.
+func Pause(ctx context.Context, d time.Duration) error {
 	if d <= 0 {
 		return ctx.Err()
 	}
