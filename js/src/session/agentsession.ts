@@ -57,6 +57,10 @@ export interface AgentSession extends Properties<AgentSnapshot> {}
  * before `connect()`: events are not replayed.
  */
 export class AgentSession extends Session<AgentSessionEvents, AgentSnapshot, AgentMethods> {
+  static {
+    this.has(initial({ mode: "avatar", avatar: {}, chat: {} }))
+  }
+
   readonly #transports: Transports
 
   /**

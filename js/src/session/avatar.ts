@@ -40,6 +40,11 @@ export interface AvatarSession extends Properties<Snapshot, "disclosure" | "gate
  * before `connect()`: events are not replayed.
  */
 export class AvatarSession extends Session<AvatarEvents, Snapshot, AvatarMethods> {
+  static {
+    const { disclosure: _, gated: __, ...own } = initial({})
+    this.has(own)
+  }
+
   /** The elements that were bound last, used while no runtime is running. */
   #elements: Elements = {}
   /** The page may change a text before it is sent. */

@@ -21,6 +21,10 @@ export interface ChatSession extends Properties<ChatSnapshot> {}
  * before `connect()`: events are not replayed.
  */
 export class ChatSession extends Session<ChatEvents, ChatSnapshot, ChatMethods> {
+  static {
+    this.has(initial({}))
+  }
+
   /** `connect` was called: later calls wait for the program to load. */
   #connectCalled = false
 

@@ -110,7 +110,6 @@ export abstract class Session<
     super()
     this.#last = initial
     this.#object = object
-    for (const name of Object.keys(initial)) Object.defineProperty(this, name, { get: () => this.values[name as keyof Values], configurable: true })
     object.attach({
       receive: (event, payload, at) => this.received(event as keyof Events, payload, at),
       ending: () => void (this.#last = this.values),
@@ -203,6 +202,18 @@ export abstract class Session<
   /** What the program calls for a handler of a tool: agentruntime/compat has handlers of another form. */
   protected handlerOf(handler: (...args: never[]) => unknown): (...args: never[]) => unknown {
     return handler
+  }
+
+  /** Gives a class the properties that sessions of its kind have in the program. */
+  protected static has(values: object): void {
+    for (const name of Object.keys(values)) {
+      Object.defineProperty(this.prototype, name, {
+        configurable: true,
+        get(this: Session<never, Record<string, unknown> & { state: string }>) {
+          return this.values[name]
+        },
+      })
+    }
   }
 
   /** The session of the Go program. */
