@@ -1,3 +1,4 @@
+import { toWebVTT } from "../ui/webvtt.js"
 import type { RecordingEntry } from "./format.js"
 
 /** How long before its sound a speechChunk is emitted, in ms. */
@@ -5,38 +6,25 @@ const chunkLeadMs = 400
 /** How long the visitor's words are shown, in ms. */
 const readingMs = 3000
 
-interface Cue {
-  from: number
-  to: number
-  by: "Agent" | "Visitor"
-  text: string
-}
+const speakers = { agent: "Agent", visitor: "Visitor" }
 
 /** The cues of a WebVTT file, as runtime/record makes them. */
 export class CaptionFile {
-  readonly #cues: Cue[] = []
+  readonly #cues: { startMs: number; endMs: number; who: keyof typeof speakers; text: string }[] = []
 
   add({ t, event, data }: RecordingEntry): void {
-    const { type, text = "", durationMs = 0 } = (data ?? {}) as { type?: string; text?: string; durationMs?: number }
-    if (event === "speechChunk") this.#cues.push({ from: t + chunkLeadMs, to: t + chunkLeadMs + durationMs, by: "Agent", text })
-    else if (event === "transcript" && type === "user") this.#cues.push({ from: t, to: t + readingMs, by: "Visitor", text })
+    const { type, text: said = "", durationMs = 0 } = (data ?? {}) as { type?: string; text?: string; durationMs?: number }
+    const text = said.replace(/[\n\r]/g, " ")
+    if (event === "speechChunk") this.#cues.push({ startMs: t + chunkLeadMs, endMs: t + chunkLeadMs + durationMs, who: "agent", text })
+    else if (event === "transcript" && type === "user") this.#cues.push({ startMs: t, endMs: t + readingMs, who: "visitor", text })
     else if (event === "interrupted") {
       // What was not spoken is not shown.
-      for (const cue of this.#cues) if (cue.by === "Agent" && cue.to > t) cue.to = Math.max(t, cue.from)
+      for (const cue of this.#cues) if (cue.who === "agent" && cue.endMs > t) cue.endMs = Math.max(t, cue.startMs)
     }
   }
 
   /** The file, whose time begins at `begin` of the recording, in ms. */
   text(begin: number): string {
-    const shown = this.#cues.map((cue) => ({ ...cue, from: Math.max(0, cue.from - begin), to: cue.to - begin })).filter(({ from, to, text }) => to > from && text.trim() !== "")
-    return "WEBVTT\n" + shown.map(({ from, to, by, text }) => `\n${stamp(from)} --> ${stamp(to)}\n<v ${by}>${escaped(text)}\n`).join("")
+    return toWebVTT(this.#cues.filter(({ startMs, endMs }) => endMs > Math.max(startMs, begin)), { speakers, originMs: begin })
   }
-}
-
-const escapes: Record<string, string> = { "&": "&amp;", "<": "&lt;", ">": "&gt;", "\n": " ", "\r": " " }
-const escaped = (text: string) => text.replace(/[&<>\n\r]/g, (char) => escapes[char]!)
-
-function stamp(ms: number): string {
-  const digits = (value: number, count: number) => String(Math.floor(value)).padStart(count, "0")
-  return `${digits(ms / 3600000, 2)}:${digits((ms / 60000) % 60, 2)}:${digits((ms / 1000) % 60, 2)}.${digits(ms % 1000, 3)}`
 }

@@ -1,5 +1,4 @@
-// Breaks texts of any script into lines, with the browser's Intl.Segmenter where there is
-// one.
+// Breaks texts of any script into lines, with the browser's Intl.Segmenter.
 
 /** Characters that are two columns wide: Chinese, Japanese, Korean, and emoji. */
 const wide =
@@ -14,23 +13,15 @@ const rightToLeft = /[\u0590-\u08ff\ufb1d-\ufdff\ufe70-\ufeff\u{10800}-\u{10fff}
 
 type Granularity = "grapheme" | "word" | "sentence"
 
-const segmenters = new Map<Granularity, Intl.Segmenter | undefined>()
+const segmenters = new Map<Granularity, Intl.Segmenter>()
 
-/** The segments of a text, or undefined in a browser that has no segmenter. */
-function segments(text: string, granularity: Granularity): string[] | undefined {
-  if (!segmenters.has(granularity)) {
-    segmenters.set(granularity, typeof Intl.Segmenter === "function" ? new Intl.Segmenter(undefined, { granularity }) : undefined)
-  }
-  const segmenter = segmenters.get(granularity)
-  return segmenter && Array.from(segmenter.segment(text), ({ segment }) => segment)
+function segments(text: string, granularity: Granularity): string[] {
+  let segmenter = segmenters.get(granularity)
+  if (!segmenter) segmenters.set(granularity, (segmenter = new Intl.Segmenter(undefined, { granularity })))
+  return Array.from(segmenter.segment(text), ({ segment }) => segment)
 }
 
-/** @internal For tests of browsers without a segmenter. */
-export function forgetSegmenters(): void {
-  segmenters.clear()
-}
-
-const graphemes = (text: string): string[] => segments(text, "grapheme") ?? text.match(/\P{M}\p{M}*/gu) ?? []
+const graphemes = (text: string): string[] => segments(text, "grapheme")
 
 /** The width of a text in columns: a Chinese, Japanese or Korean character and an emoji take two. */
 export function columns(text: string): number {
@@ -57,8 +48,7 @@ export function join(first: string, second: string): string {
 /** Splits a text where a line may end; the white space that follows a piece is part of it. */
 function pieces(text: string): string[] {
   const found: string[] = []
-  const parts = segments(text, "word") ?? text.split(/(\s+)/u).flatMap((part) => (unspaced.test(part) ? graphemes(part) : [part]))
-  for (const part of parts) {
+  for (const part of segments(text, "word")) {
     const last = found.at(-1)
     const apart =
       last !== undefined &&
@@ -114,17 +104,10 @@ export function breakLines(text: string, width: number): string[] {
 // A full stop after these does not end a sentence, in English.
 const abbreviation = /(?:^|[\s(])(?:Dr|Mr|Mrs|Ms|Prof|St|Jr|Sr|vs|e\.g|i\.e|etc|approx|No|Fig|[A-Z])\.\s*$/u
 
-/** The sentences of a text, in a browser without a segmenter. */
-function plainSentences(text: string): string[] {
-  const ends = Array.from(text.matchAll(/[.!?…]["'”’)\]]*\s+|[。！？]["'”’)\]]*\s*/gu), ({ 0: end, index }) => index + end.length)
-  return [...ends, text.length].map((end, i) => text.slice(ends[i - 1] ?? 0, end))
-}
-
 /** The sentences of a text, each with the white space that follows it. */
 export function splitSentences(text: string): string[] {
-  const parts = segments(text, "sentence") ?? plainSentences(text)
   const sentences: string[] = []
-  for (const part of parts) {
+  for (const part of segments(text, "sentence")) {
     const last = sentences.at(-1)
     if (last !== undefined && (abbreviation.test(last) || part.trim() === "")) sentences[sentences.length - 1] = last + part
     else sentences.push(part)
