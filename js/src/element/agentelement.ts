@@ -5,7 +5,7 @@ import { MIC_ERROR_CODES } from "../generated/events.js"
 import type { Token } from "../core/options.js"
 import { tokenTextOf, valueOf, type Source } from "../session/source.js"
 import { make, safeUrl } from "../ui/dom.js"
-import { attributes, checkAttributes, reflect, upgrade, words, type AttributeProperties } from "./attributes.js"
+import { attributes, checkAttributes, languageOf, reflect, upgrade, words, type AttributeProperties } from "./attributes.js"
 import { Base, sharedSheet, type AddListener } from "./base.js"
 import { Composer } from "./composer.js"
 import { Controls } from "./controls.js"
@@ -261,10 +261,10 @@ export abstract class AgentElement extends Base {
 
   // --- Internals
 
-  /** Shows the texts of the language of the page: of the nearest `lang`, the element's own first. */
+  /** Shows the texts of the language. */
   async #translate(): Promise<void> {
     if (!this.isConnected) return
-    const language = this.closest<HTMLElement>("[lang]")?.lang ?? this.ownerDocument.documentElement.lang // not in the tree of the document: in a shadow tree
+    const language = languageOf(this)
     if (language === this.#language) return
     this.#language = language
     let locale: Locale | undefined

@@ -1,4 +1,4 @@
-import { icon, make, makeButton, type IconName } from "../ui/dom.js"
+import { icon, make, makeButton, nameButton, type IconName } from "../ui/dom.js"
 import type { ToolLabels } from "./toollabels.js"
 
 /** What the buttons of an answer need. */
@@ -38,10 +38,10 @@ export class AnswerButtons {
   /** Writes the labels, after a change too. */
   rename(): void {
     const labels = this.#actions.labels()
-    name(this.#copy, labels.copyAnswer)
+    nameButton(this.#copy, labels.copyAnswer)
     if (!this.#rating) return
-    name(this.#rating[0], labels.good)
-    name(this.#rating[1], labels.bad)
+    nameButton(this.#rating[0], labels.good)
+    nameButton(this.#rating[1], labels.bad)
   }
 
   #button(part: string, drawing: IconName, act: () => void): HTMLButtonElement {
@@ -76,10 +76,4 @@ export async function copyText(text: string, { labels, tell }: Pick<AnswerAction
     return tell(labels().notCopied, true)
   }
   tell(labels().copied, false)
-}
-
-/** Names a button for screen readers and in its tooltip. */
-export function name(button: HTMLButtonElement, label: string): void {
-  button.title = label
-  button.setAttribute("aria-label", label)
 }

@@ -1,9 +1,9 @@
 import type { AppInitResult } from "../session/appinit.js"
 import type { Token } from "../core/options.js"
 import type { Source } from "../session/source.js"
-import { icon, make, makeButton } from "../ui/dom.js"
+import { icon, make, makeButton, nameButton } from "../ui/dom.js"
 import type { AgentElement } from "./agentelement.js"
-import { attributes, reflect, upgrade, words, type AttributeProperties } from "./attributes.js"
+import { attributes, languageOf, reflect, upgrade, words, type AttributeProperties } from "./attributes.js"
 import { Base, sharedSheet, type AddListener } from "./base.js"
 import type { Labels } from "./labels.js"
 import css from "./launcher.css"
@@ -19,8 +19,23 @@ const elementModule = () => import("../element.js")
 /** Windows that the panel fills; launcher.css has the same. */
 const small = "(max-width: 480px), (max-height: 500px)"
 
-/** Properties that are passed on to the agent. */
-const passed = ["token", "init", "options", "labels", "suggestions", "history"] as const
+/** Properties that are passed on to the agent, as of the other elements (docs/elements.md). */
+interface Passed {
+  token: Source<Token> | undefined
+  init: Source<AppInitResult> | undefined
+  get options(): SessionOptions
+  set options(options: SessionOptions | undefined)
+  /** Texts that replace those of the page's language; those of the launcher are in `launcher`. */
+  get labels(): Partial<Labels>
+  set labels(labels: Partial<Labels> | undefined)
+  get suggestions(): readonly string[]
+  set suggestions(suggestions: readonly string[] | undefined)
+  get history(): readonly Said[]
+  set history(history: readonly Said[] | undefined)
+}
+
+/** Their values when the page has set none. */
+const passed: Passed = { token: undefined, init: undefined, options: {}, labels: {}, suggestions: [], history: [] }
 
 /** The attributes that the launcher does not pass on. */
 const own = ["open", "position", "greet", "lang"]
@@ -36,7 +51,7 @@ export interface AgentLauncherEvents {
   agentCreated: { agent: AgentElement }
 }
 
-export interface AgentLauncherElement extends AttributeProperties {
+export interface AgentLauncherElement extends AttributeProperties, Passed {
   addEventListener: AddListener<this, AgentLauncherEvents>
 }
 
@@ -44,7 +59,23 @@ export interface AgentLauncherElement extends AttributeProperties {
 export class AgentLauncherElement extends Base {
   static readonly observedAttributes: readonly string[] = [...Object.values(attributes), ...own]
 
-  readonly #properties: { [Name in (typeof passed)[number]]?: unknown } = {}
+  static {
+    for (const [name, unset] of Object.entries(passed)) {
+      Object.defineProperty(this.prototype, name, {
+        configurable: true,
+        get(this: AgentLauncherElement) {
+          return this.#properties[name] ?? unset
+        },
+        set(this: AgentLauncherElement, value: unknown) {
+          this.#properties[name] = value
+          if (this.#agent) Object.assign(this.#agent, { [name]: value })
+          this.#show() // its labels may have changed
+        },
+      })
+    }
+  }
+
+  readonly #properties: Record<string, unknown> = {}
   /** The texts of the page's language; undefined for English. */
   #translated: LauncherLabels | undefined
   #language = ""
@@ -110,61 +141,10 @@ export class AgentLauncherElement extends Base {
     this.#set("greet", text)
   }
 
-  /** As of the other elements (docs/elements.md). */
-  get token(): Source<Token> | undefined {
-    return this.#properties.token as Source<Token> | undefined
-  }
-
-  set token(token: Source<Token> | undefined) {
-    this.#pass("token", token)
-  }
-
-  get init(): Source<AppInitResult> | undefined {
-    return this.#properties.init as Source<AppInitResult> | undefined
-  }
-
-  set init(init: Source<AppInitResult> | undefined) {
-    this.#pass("init", init)
-  }
-
-  get options(): SessionOptions {
-    return (this.#properties.options ?? {}) as SessionOptions
-  }
-
-  set options(options: SessionOptions | undefined) {
-    this.#pass("options", options)
-  }
-
-  /** Texts that replace those of the page's language; those of the launcher are in `launcher`. */
-  get labels(): Partial<Labels> {
-    return (this.#properties.labels ?? {}) as Partial<Labels>
-  }
-
-  set labels(labels: Partial<Labels> | undefined) {
-    this.#pass("labels", labels)
-    this.#show()
-  }
-
-  get suggestions(): readonly string[] {
-    return (this.#properties.suggestions ?? []) as readonly string[]
-  }
-
-  set suggestions(suggestions: readonly string[] | undefined) {
-    this.#pass("suggestions", suggestions)
-  }
-
-  get history(): readonly Said[] {
-    return (this.#properties.history ?? []) as readonly Said[]
-  }
-
-  set history(history: readonly Said[] | undefined) {
-    this.#pass("history", history)
-  }
-
   // --- Callbacks of the document
 
   connectedCallback(): void {
-    upgrade(this, [...Object.keys(attributes), ...passed, "open", "position", "greet"])
+    upgrade(this, [...Object.keys(attributes), ...Object.keys(passed), "open", "position", "greet"])
     this.#parts ??= build(this, () => this.#greeted(), () => void this.#fill())
     this.#narrow ??= matchMedia(small)
     this.#narrow.addEventListener("change", this.#fit)
@@ -193,11 +173,6 @@ export class AgentLauncherElement extends Base {
     else this.setAttribute(name, value)
   }
 
-  #pass(name: (typeof passed)[number], value: unknown): void {
-    this.#properties[name] = value
-    if (this.#agent) Object.assign(this.#agent, { [name]: value })
-  }
-
   get #labels(): LauncherLabels {
     return { ...LAUNCHER_LABELS, ...this.#translated, ...this.labels.launcher }
   }
@@ -206,10 +181,10 @@ export class AgentLauncherElement extends Base {
     return new LauncherStore([this.widgetId, this.region, this.agenticUrl, this.ovpUrl, this.genieUrl])
   }
 
-  /** The language of the nearest `lang`, as of the other elements. */
+  /** Shows the texts of the language, as the other elements do. */
   async #translate(): Promise<void> {
     if (!this.isConnected) return
-    const language = this.closest<HTMLElement>("[lang]")?.lang ?? this.ownerDocument.documentElement.lang
+    const language = languageOf(this)
     if (this.#agent) this.#agent.lang = language // in a shadow tree the element sees no other
     if (language === this.#language) return
     this.#language = language
@@ -225,21 +200,17 @@ export class AgentLauncherElement extends Base {
     if (!parts) return
     const labels = this.#labels
     const { button, dot, bubble, words, dismiss, title, fresh, close, retry } = parts
-    const named = (element: HTMLElement, label: string) => {
-      element.title = label
-      element.setAttribute("aria-label", label)
-    }
-    named(button, this.#unread ? labels.unread : labels.open)
+    nameButton(button, this.#unread ? labels.unread : labels.open)
     button.setAttribute("aria-expanded", String(this.open))
     button.hidden = this.open
     dot.hidden = !this.#unread
     bubble.hidden = this.open || !this.greet || this.#store.greeted
     words.textContent = this.greet
-    named(dismiss, labels.close)
+    nameButton(dismiss, labels.close)
     title.textContent = this.agentName ?? labels.title
-    named(fresh, labels.fresh)
+    nameButton(fresh, labels.fresh)
     fresh.hidden = this.hasAttribute("thread-id") || this.#store.kept === undefined
-    named(close, labels.close)
+    nameButton(close, labels.close)
     retry.textContent = labels.retry
   }
 
@@ -301,7 +272,7 @@ export class AgentLauncherElement extends Base {
     const agent = (this.#agent = document.createElement("agent-avatar"))
     for (const name of Object.values(attributes)) this.#forward(name)
     agent.lang = this.#language
-    for (const name of passed) if (this.#properties[name] !== undefined) Object.assign(agent, { [name]: this.#properties[name] })
+    for (const [name, value] of Object.entries(this.#properties)) if (value !== undefined) Object.assign(agent, { [name]: value })
     for (const child of this.children) if (child.slot) agent.append(make("slot", { name: child.slot, slot: child.slot }))
     for (const event of ["turnStart", "turnEnd"] as const) agent.addEventListener(event, this.#remember)
     agent.addEventListener("phaseChange", ({ detail: { phase, code } }) => {

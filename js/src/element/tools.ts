@@ -1,5 +1,5 @@
-import { icon, make, makeButton } from "../ui/dom.js"
-import { copyText, name, type AnswerActions } from "./answers.js"
+import { icon, make, makeButton, nameButton } from "../ui/dom.js"
+import { copyText, type AnswerActions } from "./answers.js"
 import type { Part, State } from "./state.js"
 import { toolLabels } from "./toollabels.js"
 
@@ -24,8 +24,8 @@ export class TranscriptTools implements Part {
     this.#state = state
     const labels = toolLabels(state.labels.tools)
     this.root.hidden = !state.modes.includes("text") || this.#text() === ""
-    name(this.#copy, labels.copy)
-    name(this.#download, labels.download)
+    nameButton(this.#copy, labels.copy)
+    nameButton(this.#download, labels.download)
   }
 }
 

@@ -1,5 +1,4 @@
-import { icon, make, makeButton } from "../ui/dom.js"
-import { name } from "./answers.js"
+import { icon, make, makeButton, nameButton } from "../ui/dom.js"
 import type { Part, State } from "./state.js"
 import { toolLabels } from "./toollabels.js"
 
@@ -30,8 +29,8 @@ export class View implements Part {
 
   show(state: State): void {
     const labels = toolLabels(state.labels.tools)
-    name(this.#full, labels.fullScreen)
-    name(this.#small, labels.pictureInPicture)
+    nameButton(this.#full, labels.fullScreen)
+    nameButton(this.#small, labels.pictureInPicture)
     this.root.hidden = state.mode === "text" || state.phase !== "live" || !state.picture || state.gated
   }
 }

@@ -22,6 +22,12 @@ export function makeButton(attributes: Attributes, pressed: (event: MouseEvent) 
   return button
 }
 
+/** Names a button for screen readers and in its tooltip. */
+export function nameButton(button: HTMLElement, label: string): void {
+  button.title = label
+  button.setAttribute("aria-label", label)
+}
+
 /**
  * Returns the address, resolved against the page, if it may be a link, otherwise undefined.
  * Only http and https are allowed: the service may send any value, and `javascript:` and
