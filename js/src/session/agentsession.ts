@@ -9,7 +9,7 @@ import type { AgentMethods } from "../generated/methods.js"
 import { optionsOf, type PlainOptions } from "../core/options.js"
 import type { Methods, Program } from "../core/program.js"
 import { ProgramObject } from "../core/programobject.js"
-import { Session, withCallbacks, type DisconnectOptions, type Properties } from "./session.js"
+import { Session, withCallbacks, type Properties } from "./session.js"
 import type { CallOptions } from "../core/signals.js"
 
 /** The payload of `transportChanged`: the new transport, before it connects. */
@@ -106,17 +106,6 @@ export class AgentSession extends Session<AgentSessionEvents, AgentSnapshot, Age
    */
   async switchMode(mode: AgentMode, options?: CallOptions): Promise<void> {
     await this.live.call("switchMode", options, mode)
-  }
-
-  /**
-   * Ends the session for good, and reports the end of the conversation to the service
-   * unless `final` is false. Allowed at any time. A pending connect or switch, and
-   * queued texts, reject with `invalid_state`.
-   */
-  disconnect(options?: DisconnectOptions): void {
-    const { final = true, reason = "disconnect" } = optionsOf(options)
-    if (this.object.pending) this.leaveEarly(reason)
-    else this.object.callSync("disconnect", { final, reason })
   }
 
   // --- Talking

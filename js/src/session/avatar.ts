@@ -101,7 +101,7 @@ export class AvatarSession extends Session<AvatarEvents, Snapshot, AvatarMethods
    * Ends the session, and reports the end of the conversation to the service unless
    * `final` is false. Allowed at any time.
    */
-  disconnect(options?: DisconnectOptions): void {
+  override disconnect(options?: DisconnectOptions): void {
     const { final = true, reason } = optionsOf(options)
     const withdrawn = localError("connect_failed", "the session was disconnected")
     for (const method of ["connect", "prepare"] as const) this.object.withdraw(method, withdrawn)

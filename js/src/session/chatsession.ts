@@ -6,7 +6,7 @@ import { chatProgram } from "../core/load.js"
 import type { ChatMethods } from "../generated/methods.js"
 import { optionsOf, type PlainOptions } from "../core/options.js"
 import { ProgramObject } from "../core/programobject.js"
-import { Session, withCallbacks, type DisconnectOptions, type Properties } from "./session.js"
+import { Session, withCallbacks, type Properties } from "./session.js"
 import type { CallOptions } from "../core/signals.js"
 
 /** The properties that the program has. */
@@ -51,17 +51,6 @@ export class ChatSession extends Session<ChatEvents, ChatSnapshot, ChatMethods> 
   async connect(options?: CallOptions): Promise<void> {
     this.#connectCalled = true
     await this.callActive("connect", options)
-  }
-
-  /**
-   * Ends the session for good, and reports the end of the conversation to the service
-   * unless `final` is false. Allowed at any time. The current turn rejects with
-   * `aborted`, queued ones with `invalid_state`.
-   */
-  disconnect(options?: DisconnectOptions): void {
-    const { final = true, reason = "disconnect" } = optionsOf(options)
-    if (this.object.pending) this.leaveEarly(reason)
-    else this.object.callSync("disconnect", { final, reason })
   }
 
   // --- Talking

@@ -5,7 +5,7 @@ import { localError, type AgentError } from "../core/errors.js"
 import type { OAuthRequired, ToolCall } from "../generated/events.js"
 import { loadRest } from "../core/load.js"
 import type { MethodNames, SessionMethods } from "../generated/methods.js"
-import { type argTypes, checkConversationKind, checkSchema, plainVars, tokenOf, type PlainOptions, type RequestVars, type Token } from "../core/options.js"
+import { type argTypes, checkConversationKind, checkSchema, optionsOf, plainVars, tokenOf, type PlainOptions, type RequestVars, type Token } from "../core/options.js"
 import type { Recording, RecordOptions } from "../record.js"
 import type { Callback, ProgramObject } from "../core/programobject.js"
 import type { CallOptions } from "../core/signals.js"
@@ -185,6 +185,17 @@ export abstract class Session<
       throw localError("load_failed", "the module for recordings could not be loaded", { cause, retryable: true })
     })
     return begin(this, (value) => (this.#object.present ? this.#object.callSync("redact", value) : undefined), options)
+  }
+
+  /**
+   * Ends the session for good, and reports the end of the conversation to the service
+   * unless `final` is false. Allowed at any time. The current turn rejects with
+   * `aborted`, other calls that wait with `invalid_state`.
+   */
+  disconnect(options?: DisconnectOptions): void {
+    const { final = true, reason = "disconnect" } = optionsOf(options)
+    if (this.#object.pending) this.leaveEarly(reason)
+    else this.#object.callSync("disconnect", { final, reason })
   }
 
   /** Disconnects and frees everything. The session can't be used afterwards. */
