@@ -3,7 +3,7 @@ import type { Segment } from "../generated/events.js"
 import type { ArgsSchema } from "../session/session.js"
 import { argTypes } from "../generated/settings.js"
 import { isObject } from "../segments/plain.js"
-import { canonicalJson, fits, objectsAt } from "../segments/tools.js"
+import { canonicalJson, fits, readCall } from "../segments/tools.js"
 
 export { canonicalJson, parseOAuthRequired } from "../segments/tools.js"
 
@@ -24,15 +24,9 @@ export interface CompatToolCall {
 
 /** Reads the call of a segment of type `tool`; null for any other segment. */
 export function parseToolCall(segment: SegmentLike | null | undefined): CompatToolCall | null {
-  const { type, content: raw, tool_metadata: metadata } = (segment ?? {}) as Record<string, unknown>
-  if (type !== "tool" || typeof raw !== "string") return null
-  const brace = raw.indexOf("{")
-  const name = (brace < 0 ? raw : raw.slice(0, brace)).trim()
-  if (name === "") return null
-  const objects = brace < 0 ? [] : objectsAt(raw, brace)
-  const call: CompatToolCall = { name, args: objects.at(-1) ?? {}, raw }
-  if (objects.length > 1) call.fusedArgs = objects.slice(0, -1)
-  return withMetadata(call, isObject(metadata) ? metadata : {})
+  const { type, content, tool_metadata: metadata } = (segment ?? {}) as Record<string, unknown>
+  const call = type === "tool" ? readCall(content) : undefined
+  return call ? withMetadata({ ...call, args: call.args ?? {} }, isObject(metadata) ? metadata : {}) : null
 }
 
 /** Adds the metadata of a call that has an id. */

@@ -9,25 +9,25 @@ import { isObject } from "./plain.js"
 
 /** Reads a tool call from a segment or its text; undefined when it names no tool. */
 export function parseToolCall(source: Segment | string): ToolCall | undefined {
-  const raw = typeof source === "string" ? source : source.content
+  const call = readCall(typeof source === "string" ? source : source.content)
+  if (!call) return undefined
+  const { id, type, wait_for_response, args } = (typeof source === "string" ? undefined : source.tool_metadata) ?? {}
+  const toolMetadata = { ...(id && { id }), waitForResponse: wait_for_response === true, ...(type && { type }) }
+  return { ...call, args: call.args ?? (isObject(args) ? args : {}), toolMetadata }
+}
+
+/** Reads the text of a call: the name of the tool, and the last of the objects that follow it; `fusedArgs` are the others. */
+export function readCall(raw: unknown): (Pick<ToolCall, "name" | "raw" | "fusedArgs"> & { args: Record<string, unknown> | undefined }) | undefined {
   if (typeof raw !== "string") return undefined
   const brace = raw.indexOf("{")
-  const tool = (brace < 0 ? raw : raw.slice(0, brace)).trim()
-  if (tool === "") return undefined
+  const name = (brace < 0 ? raw : raw.slice(0, brace)).trim()
+  if (name === "") return undefined
   const objects = brace < 0 ? [] : objectsAt(raw, brace)
-  const { id, type, wait_for_response, args } = (typeof source === "string" ? undefined : source.tool_metadata) ?? {}
-  const call: ToolCall = {
-    name: tool,
-    args: objects.at(-1) ?? (isObject(args) ? args : {}),
-    raw,
-    toolMetadata: { ...(id && { id }), waitForResponse: wait_for_response === true, ...(type && { type }) },
-  }
-  if (objects.length > 1) call.fusedArgs = objects.slice(0, -1)
-  return call
+  return { name, args: objects.at(-1), raw, ...(objects.length > 1 && { fusedArgs: objects.slice(0, -1) }) }
 }
 
 /** The consecutive JSON objects in a text from the position `at`, up to the first that can't be parsed. */
-export function objectsAt(text: string, at: number): Record<string, unknown>[] {
+function objectsAt(text: string, at: number): Record<string, unknown>[] {
   const objects: Record<string, unknown>[] = []
   for (;;) {
     at += text.slice(at).search(/\S|$/)
