@@ -1,25 +1,17 @@
 import { createElement, useEffect, useImperativeHandle, useRef, type HTMLAttributes, type ReactElement, type ReactNode, type Ref } from "react"
-import type { AgentAvatarElement, AgentChatElement, AgentElementEvents, Labels, SessionOptions } from "../element.js"
+import type { AgentAvatarElement, AgentChatElement, AgentElementEvents } from "../element.js"
 import type { AgentElement } from "../element/agentelement.js"
 import { attributes, textOf, type AttributeValues } from "../element/attributes.js"
-import type { AppInitResult } from "../session/appinit.js"
+import type { TagProperties } from "../element/tags.js"
 import type { Token } from "../core/options.js"
 import type { Source } from "../session/source.js"
 
 /** The attributes of an element, by their properties' names. */
 type Attributes = { [Name in keyof AttributeValues]?: AttributeValues[Name] | undefined }
 
-interface Props<Element> extends Attributes, Omit<HTMLAttributes<Element>, keyof Attributes> {
+interface Props<Element> extends Attributes, Omit<TagProperties, "token">, Omit<HTMLAttributes<Element>, keyof Attributes> {
   /** A token that a server made for this visitor; also as a promise, or a function that is called at every start. */
   token?: Source<Token> | undefined
-  /** The reply of `appInit`, when a server has requested it. */
-  init?: Source<AppInitResult> | undefined
-  /** Further options of the session, for the next start. */
-  options?: SessionOptions | undefined
-  /** Texts that replace the English ones. */
-  labels?: Partial<Labels> | undefined
-  /** Questions that are offered before the first message. */
-  suggestions?: readonly string[] | undefined
   /** Listeners for the element's events, by name; each is called with the event's `detail`. */
   on?: { [Name in keyof AgentElementEvents]?: (detail: AgentElementEvents[Name]) => void } | undefined
   /** The children for the element's slots. */
@@ -44,7 +36,7 @@ export function AgentChat(props: AgentChatProps): ReactElement {
 }
 
 /** Properties that are set on the element, because they have no attribute. */
-const properties = ["token", "init", "options", "labels", "suggestions"] as const
+const properties = ["token", "init", "options", "labels", "suggestions", "history"] as const
 
 function useElement<Element extends AgentElement>(tag: string, { ref, on = {}, children, ...props }: Props<Element>): ReactElement {
   const element = useRef<Element>(null)
@@ -53,12 +45,12 @@ function useElement<Element extends AgentElement>(tag: string, { ref, on = {}, c
   useEffect(() => {
     listeners.current = on
   })
-  const { token, init, options, labels, suggestions, className, ...rest } = props as Props<Element>
+  const { token, init, options, labels, suggestions, history, className, ...rest } = props as Props<Element>
   useEffect(() => {
     // They may be set before the element is defined.
-    const given = { token, init, options, labels, suggestions }
+    const given = { token, init, options, labels, suggestions, history }
     for (const name of properties) if (given[name] !== undefined || element.current![name] !== undefined) element.current![name] = given[name] as never
-  }, [token, init, options, labels, suggestions])
+  }, [token, init, options, labels, suggestions, history])
   const names = Object.keys(on).sort().join(" ")
   useEffect(() => {
     const target = element.current!
