@@ -282,3 +282,11 @@ test("parts are composed around the session of a hook", async (t) => {
   assert.deepEqual(codes, [])
   assert.ok(renders > 2)
 })
+
+test("a component of a tag sets the properties of its element", async (t) => {
+  const { render, body } = await page(t)
+  const given = { token: "t", options: { debug: true }, labels: { agent: "Robin" }, suggestions: ["When is breakfast?"], history: [{ who: "user", text: "Hello" }] as const }
+  await render(createElement(AgentChat, given))
+  const element = body.querySelector("agent-chat") as unknown as typeof given
+  for (const [name, value] of Object.entries(given)) assert.deepEqual(element[name as keyof typeof given], value, name)
+})
