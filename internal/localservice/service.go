@@ -393,8 +393,9 @@ func (s *Service) hosts() (api.Hosts, error) {
 	}, nil
 }
 
-// serveInfo serves the information for pages, with the current agents. Pages of other
-// origins on this machine may read it, such as those of a development server.
+// serveInfo serves the information for pages, with the current agents. Pages of all origins
+// that may use the service may read it, such as those of a development server; the gate
+// has refused others.
 func (s *Service) serveInfo(w http.ResponseWriter, r *http.Request) {
 	page := s.info.pageInfo()
 	var err error
@@ -406,7 +407,7 @@ func (s *Service) serveInfo(w http.ResponseWriter, r *http.Request) {
 	w.Header().Set("Content-Type", "application/json")
 	w.Header().Set("Cache-Control", "no-store")
 	w.Header().Set("Vary", "Origin")
-	if from := r.Header.Get("Origin"); from != "" && loopback.isPage(from) {
+	if from := r.Header.Get("Origin"); from != "" {
 		w.Header().Set("Access-Control-Allow-Origin", from)
 	}
 	_ = json.NewEncoder(w).Encode(page) // fails only when the client is gone
