@@ -86,7 +86,7 @@ test: ## Vet, types, native tests, tests in a page, the npm package and the core
 .PHONY: verify
 verify: build ## What takes longer: the linters, all other whole pages, fresh projects, every fault of docs/resilience.md, a soak, Firefox and WebKitGTK, inputs of their own for the fuzz targets
 	tools/need.sh browser
-	AGENTRUNTIME_REQUIRE_NODE=1 go run ./internal/maketest suites lint-native lint-page format then looks fresh browsers then faults soak then recordings k6-test otel-test profile-check then fuzz
+	AGENTRUNTIME_REQUIRE_NODE=1 go run ./internal/maketest suites lint-native lint-page format then looks fresh browsers site then faults soak then recordings k6-test otel-test profile-check then fuzz
 
 .PHONY: more
 more: build # proofs that are slower still, or need a machine that does nothing else; before a release
@@ -240,8 +240,13 @@ packages: build ## Put the npm packages of the local service into build/packages
 	node js/local/build.mjs
 
 .PHONY: docs
-docs: $(DOCS) ## Make the docs as a site in build/docs/, with a search; a link to a page that is missing fails
+docs: build $(DOCS) ## Make the docs as a site in build/docs/, with a search and a playground; a link to a page that is missing fails
 	npm --prefix tools/docs run --silent build
+
+.PHONY: site
+site: docs # the playground of the docs, in the site as it was made
+	tools/need.sh browser
+	cd e2e && $(GOTEST) -count 1 ./site
 
 .PHONY: page-tests
 page-tests: build # the tests of example/testing, with the packages as published; needs npm's registry
