@@ -10,10 +10,9 @@ import (
 )
 
 func TestAgentRoutes(t *testing.T) {
-	v := serve(t, nil, nil)
-	m := v.manager()
-	avatar := v.avatarOf(store.Receptionist)
-	intellect := v.agents[store.Silent].ConfigID
+	m := serve(t, nil, nil).manager()
+	avatar := m.avatarOf(store.Receptionist)
+	intellect := m.agents[store.Silent].ConfigID
 	create := fmt.Sprintf(`{"displayName":"Äva","intellect":{"id":%d},"avatarIds":[%q],"adminTags":["prod","custom"],"screenShare":{"enabled":true}}`, intellect, avatar)
 	made := m.call("/v1/agent/create", create, 200)
 	id := made["agentId"].(string)
@@ -33,7 +32,7 @@ func TestAgentRoutes(t *testing.T) {
 	if again := m.call("/v1/application/resolveWidgetId", about, 200)["widgetId"]; widget == "" || again != widget {
 		t.Errorf("widget %v, then %v", widget, again)
 	}
-	other := v.stranger()
+	other := m.stranger()
 	other.refuses("/v1/agent/get", about, 404, "AGENT_NOT_FOUND")
 	other.refuses("/v1/agent/update", about, 404, "AGENT_NOT_FOUND")
 	other.refuses("/v1/agent/delete", about, 404, "AGENT_NOT_FOUND")
@@ -47,15 +46,14 @@ func TestAgentRoutes(t *testing.T) {
 	m.refuses("/v1/agent/delete", about, 404, "AGENT_NOT_FOUND")
 	// Deleting an agent leaves its parts.
 	m.call("/v1/intellect/get", fmt.Sprintf(`{"id":%d}`, intellect), 200)
-	if _, err := v.store.Avatars().Get(t.Context(), v.partner.ID, avatar); err != nil {
+	if _, err := m.store.Avatars().Get(t.Context(), m.partner.ID, avatar); err != nil {
 		t.Error(err)
 	}
 }
 
 func TestAgentsThatAreRefused(t *testing.T) {
-	v := serve(t, nil, nil)
-	m := v.manager()
-	avatar, id := v.avatarOf(store.Receptionist), v.agents[store.Receptionist].ID
+	m := serve(t, nil, nil).manager()
+	avatar, id := m.avatarOf(store.Receptionist), m.agents[store.Receptionist].ID
 	body := func(change string) string {
 		return fmt.Sprintf(`{"displayName":"A","intellect":{"id":1001},"avatarIds":[%q]%s}`, avatar, change)
 	}
@@ -103,8 +101,7 @@ func TestAgentsThatAreRefused(t *testing.T) {
 }
 
 func TestAgentList(t *testing.T) {
-	v := serve(t, nil, nil)
-	m := v.manager()
+	m := serve(t, nil, nil).manager()
 	var ids []string
 	for i, tags := range []string{`"prod"`, `"test","x"`, ``} {
 		made := m.call("/v1/agent/create", fmt.Sprintf(`{"displayName":"Übung %d","intellect":{"id":1001},"avatarIds":[],"adminTags":[%s]}`, i, tags), 200)
@@ -133,7 +130,7 @@ func TestAgentList(t *testing.T) {
 	if total := m.call("/v1/agent/list", `{"pager":{"limit":2}}`, 200)["totalCount"]; total != 9.0 {
 		t.Errorf("totalCount %v, want 9", total)
 	}
-	m.call("/v1/agent/update", fmt.Sprintf(`{"agentId":%q,"displayName":"Changed"}`, v.agents[store.Tap].ID), 200)
+	m.call("/v1/agent/update", fmt.Sprintf(`{"agentId":%q,"displayName":"Changed"}`, m.agents[store.Tap].ID), 200)
 	for body, want := range map[string]string{`{"orderBy":"-updatedAt","pager":{"limit":1}}`: "Changed", `{"orderBy":"+updatedAt","pager":{"limit":1}}`: "Robin"} {
 		if got := names(m.call("/v1/agent/list", body, 200), "displayName"); got[0] != want {
 			t.Errorf("%s: %q, want %q", body, got, want)
@@ -144,12 +141,11 @@ func TestAgentList(t *testing.T) {
 // TestIdempotencyKeyRepeatsTheFirstReply: a create or a delete that is sent again has no
 // further effect.
 func TestIdempotencyKeyRepeatsTheFirstReply(t *testing.T) {
-	v := serve(t, nil, nil)
-	m := v.manager()
+	m := serve(t, nil, nil).manager()
 	send := func(path, body, key string) reply {
-		request := v.request("POST", path, m.ks, "application/json", body)
+		request := m.request("POST", path, m.ks, "application/json", body)
 		request.Header.Set("Idempotency-Key", key)
-		return v.do(request)
+		return m.do(request)
 	}
 	for path, body := range map[string]string{
 		"/v1/agent/create":  `{"displayName":"A","intellect":{"id":1001},"avatarIds":[]}`,

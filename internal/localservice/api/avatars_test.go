@@ -15,8 +15,7 @@ const (
 )
 
 func TestAvatarRoutes(t *testing.T) {
-	v := serve(t, nil, nil)
-	m := v.manager()
+	m := serve(t, nil, nil).manager()
 	made := m.call("/v1/avatar/create", `{"name":"N","voice":{"id":"`+presetVoice+`","speed":1.2},"visual":{"id":"`+presetVisual+`","motionControl":{"a":1}}}`, 200)
 	id := made["id"].(string)
 	if len(id) != 24 || fmt.Sprint(made["voice"]) != "map[id:"+presetVoice+" speed:1.2]" {
@@ -30,7 +29,7 @@ func TestAvatarRoutes(t *testing.T) {
 	if got["name"] != "M" || got["visual"] == nil || fmt.Sprint(got["voice"]) != fmt.Sprint(made["voice"]) {
 		t.Errorf("what is not in an update stays: %v", got)
 	}
-	face := v.upload(m.ks, map[string]string{"type": "Face"}, png(t))["itemId"]
+	face := m.upload(m.ks, map[string]string{"type": "Face"}, png(t))["itemId"]
 	got = m.call("/v1/avatar/update", fmt.Sprintf(`{"id":%q,"face":{"id":%q},"background":{"type":"color","value":"#123456"}}`, id, face), 200)
 	if got["visual"] != nil || got["face"] == nil || fmt.Sprint(got["background"]) != "map[type:color value:#123456]" {
 		t.Errorf("a face instead of the visual: %v", got)
@@ -39,7 +38,7 @@ func TestAvatarRoutes(t *testing.T) {
 	if list["totalCount"] != 6.0 || !slices.Equal(names(list, "id"), []string{id}) {
 		t.Errorf("list %v", list)
 	}
-	other := v.stranger()
+	other := m.stranger()
 	for _, action := range []string{"get", "update", "delete"} {
 		other.refuses("/v1/avatar/"+action, about, 200, `"title":"AVATAR_NOT_FOUND"`)
 	}
@@ -52,9 +51,8 @@ func TestAvatarRoutes(t *testing.T) {
 }
 
 func TestAvatarsThatAreRefused(t *testing.T) {
-	v := serve(t, nil, nil)
-	m := v.manager()
-	id := v.avatarOf(store.Receptionist)
+	m := serve(t, nil, nil).manager()
+	id := m.avatarOf(store.Receptionist)
 	voice := `"voice":{"id":"` + presetVoice + `"}`
 	for _, tt := range []struct {
 		path, body string

@@ -54,8 +54,7 @@ func (v *service) upload(ks string, fields map[string]string, data []byte) map[s
 }
 
 func TestCatalog(t *testing.T) {
-	v := serve(t, nil, nil)
-	m := v.manager()
+	m := serve(t, nil, nil).manager()
 	list := func(body string) map[string]any { return m.call("/v1/catalog-item/list", body, 200) }
 	if got := list(`{"filter":{"typeEqual":"Visual"},"pager":{"offset":0,"limit":100}}`); got["totalCount"] != 4.0 {
 		t.Errorf("visuals %v", got)
@@ -65,21 +64,21 @@ func TestCatalog(t *testing.T) {
 		t.Errorf("voices %v", presets)
 	}
 
-	visual := v.upload(m.ks, map[string]string{"adminTags": "custom", "attributes": `{"visual":{"name":"Mine"}}`}, png(t))
+	visual := m.upload(m.ks, map[string]string{"adminTags": "custom", "attributes": `{"visual":{"name":"Mine"}}`}, png(t))
 	if visual["type"] != "Visual" || fmt.Sprint(visual["adminTags"]) != "[custom]" || visual["loadingVideo"] == "" {
 		t.Errorf("visual %v", visual)
 	}
-	if bare := v.upload(m.ks, nil, png(t)); bare["type"] != "Visual" {
+	if bare := m.upload(m.ks, nil, png(t)); bare["type"] != "Visual" {
 		t.Errorf("without any attribute: %v", bare)
 	}
 	for _, kind := range []string{"Face", "Background"} {
-		if got := v.upload(m.ks, map[string]string{"type": kind}, png(t)); got["type"] != kind || got["imageUrl"] == nil {
+		if got := m.upload(m.ks, map[string]string{"type": kind}, png(t)); got["type"] != kind || got["imageUrl"] == nil {
 			t.Errorf("%s: %v", kind, got)
 		}
 	}
 	sample := audio.EncodeWAV(make([]int16, 7*8000), 8000)
-	voice := v.upload(m.ks, map[string]string{"attributes": `{"voice":{"name":"V","description":"d","language":"en"}}`, "adminTags": "custom"}, sample)
-	got := v.do(v.request("GET", voice["voiceSampleUrl"].(string), "", "", ""))
+	voice := m.upload(m.ks, map[string]string{"attributes": `{"voice":{"name":"V","description":"d","language":"en"}}`, "adminTags": "custom"}, sample)
+	got := m.do(m.request("GET", voice["voiceSampleUrl"].(string), "", "", ""))
 	if voice["type"] != "Voice" || len(got.body) != len(strings.TrimSpace(string(sample))) {
 		t.Errorf("voice %v, %d bytes", voice, len(got.body))
 	}
@@ -96,7 +95,7 @@ func TestCatalog(t *testing.T) {
 		}
 	}
 
-	other := v.stranger()
+	other := m.stranger()
 	if got := names(other.call("/v1/catalog-item/list", `{}`, 200), "itemId"); slices.Contains(got, visual["itemId"].(string)) || len(got) != 8 {
 		t.Errorf("another partner has %v", got)
 	}
@@ -107,16 +106,15 @@ func TestCatalog(t *testing.T) {
 	m.call("/v1/catalog-item/get", about, 200)
 	m.call("/v1/catalog-item/delete", about, 200)
 	m.refuses("/v1/catalog-item/get", about, 200, "CATALOG_ITEM_NOT_FOUND")
-	wantStatus(t, "the picture of a deleted item", v.do(v.request("GET", visual["imageUrl"].(string), "", "", "")), 404, "")
+	wantStatus(t, "the picture of a deleted item", m.do(m.request("GET", visual["imageUrl"].(string), "", "", "")), 404, "")
 	m.refuses("/v1/catalog-item/list", `{"filter":{"typeEqual":"Film"}}`, 400, "typeEqual")
 	m.refuses("/v1/catalog-item/list", `{"filter":{"type":"Voice"}}`, 400, "type")
 }
 
 // TestCatalogUpdate: tags, attributes and the file of the partner's own items.
 func TestCatalogUpdate(t *testing.T) {
-	v := serve(t, nil, nil)
-	m := v.manager()
-	visual := v.upload(m.ks, map[string]string{
+	m := serve(t, nil, nil).manager()
+	visual := m.upload(m.ks, map[string]string{
 		"adminTags": "custom,hotel", "attributes": `{"visual":{"name":"Mine","hairStyle":["Short"],"glasses":false,"skinTone":"Light"}}`,
 	}, png(t))
 	if got := fmt.Sprint(visual["adminTags"], visual["attributes"]); got != "[custom hotel] map[visual:map[glasses:false hairStyle:[Short] name:Mine skinTone:Light]]" {
@@ -128,28 +126,27 @@ func TestCatalogUpdate(t *testing.T) {
 		t.Errorf("updated %s, %v", text, got["imageUrl"])
 	}
 	form := func(data []byte) reply {
-		return v.sendTo(catalogUpdatePath, m.ks, map[string]string{"itemId": id.(string), "adminTags": "a,b", "attributes": `{"visual":{"name":"Third"}}`}, data)
+		return m.sendTo(catalogUpdatePath, m.ks, map[string]string{"itemId": id.(string), "adminTags": "a,b", "attributes": `{"visual":{"name":"Third"}}`}, data)
 	}
 	var changed map[string]any
-	v.decode(form(png(t)), &changed)
+	m.decode(form(png(t)), &changed)
 	if changed["imageUrl"] == picture || fmt.Sprint(changed["adminTags"]) != "[a b]" || changed["attributes"].(map[string]any)["visual"].(map[string]any)["name"] != "Third" {
 		t.Errorf("with a file %v", changed)
 	}
-	wantStatus(t, "the former picture", v.do(v.request("GET", picture, "", "", "")), 404, "")
-	wantStatus(t, "the new one", v.do(v.request("GET", changed["imageUrl"].(string), "", "", "")), 200, "")
+	wantStatus(t, "the former picture", m.do(m.request("GET", picture, "", "", "")), 404, "")
+	wantStatus(t, "the new one", m.do(m.request("GET", changed["imageUrl"].(string), "", "", "")), 200, "")
 	wantStatus(t, "a form without a file", form(nil), 200, "")
 	wantStatus(t, "sound for a picture", form([]byte("ID3")), 400, "")
 	m.refuses(catalogUpdatePath, `{"itemId":"`+presetVisual+`","adminTags":[]}`, 404, "CATALOG_ITEM_NOT_FOUND")
 	m.refuses(catalogUpdatePath, `{"adminTags":[]}`, 400, "itemId")
 	m.refuses(catalogUpdatePath, fmt.Sprintf(`{"itemId":%q,"adminTags":["a","a"]}`, id), 400, "unique")
-	v.stranger().refuses(catalogUpdatePath, fmt.Sprintf(`{"itemId":%q,"adminTags":[]}`, id), 404, "CATALOG_ITEM_NOT_FOUND")
-	voice := v.upload(m.ks, map[string]string{"attributes": `{"voice":{"name":"V","description":"d","language":"english"}}`}, []byte("ID3"))
+	m.stranger().refuses(catalogUpdatePath, fmt.Sprintf(`{"itemId":%q,"adminTags":[]}`, id), 404, "CATALOG_ITEM_NOT_FOUND")
+	voice := m.upload(m.ks, map[string]string{"attributes": `{"voice":{"name":"V","description":"d","language":"english"}}`}, []byte("ID3"))
 	m.refuses(catalogUpdatePath, fmt.Sprintf(`{"itemId":%q,"attributes":{"voice":{"description":" "}}}`, voice["itemId"]), 400, "description")
 }
 
 func TestUploadsThatAreRefused(t *testing.T) {
-	v := serve(t, nil, nil)
-	m := v.manager()
+	m := serve(t, nil, nil).manager()
 	voice := map[string]string{"attributes": `{"voice":{"name":"V","description":"d"}}`}
 	for _, tt := range []struct {
 		name   string
@@ -166,13 +163,13 @@ func TestUploadsThatAreRefused(t *testing.T) {
 		{"a voice without a description", map[string]string{"attributes": `{"voice":{"name":"V"}}`}, []byte("ID3"), "description"},
 		{"a short sample", voice, audio.EncodeWAV(make([]int16, 5*8000), 8000), "longer"},
 	} {
-		if got := v.send(m.ks, tt.fields, tt.data); got.status != 400 || !strings.Contains(got.body, tt.text) {
+		if got := m.send(m.ks, tt.fields, tt.data); got.status != 400 || !strings.Contains(got.body, tt.text) {
 			t.Errorf("%s: %d %s, want 400 and %q", tt.name, got.status, got.body, tt.text)
 		}
 	}
 	m.refuses(catalogCreatePath, `{}`, 400, "multipart")
-	wantStatus(t, "no admin", v.send(v.conversation("receptionist", "ann"), nil, png(t)), 403, "")
-	if got := v.send(m.ks, nil, make([]byte, maxUpload)); got.status != 413 {
+	wantStatus(t, "no admin", m.send(m.conversation("receptionist", "ann"), nil, png(t)), 403, "")
+	if got := m.send(m.ks, nil, make([]byte, maxUpload)); got.status != 413 {
 		t.Errorf("too large: %d %s", got.status, got.body)
 	}
 }

@@ -10,8 +10,7 @@ import (
 )
 
 func TestIntellectRoutes(t *testing.T) {
-	v := serve(t, nil, nil)
-	m := v.manager()
+	m := serve(t, nil, nil).manager()
 	blank := m.call("/v1/intellect/add", `{}`, 200)
 	if blank["allow_client_variables"] != true || blank["model_configuration"] != nil || blank["opening_phrase"] != nil ||
 		blank["avatar_summary_config"] != nil || fmt.Sprint(blank["tool_ids"], blank["thread_start_tools"]) != "[] []" {
@@ -49,7 +48,7 @@ func TestIntellectRoutes(t *testing.T) {
 	if ids := names(list, "id"); list["totalCount"] != 8.0 || !slices.Equal(ids, []string{fmt.Sprint(blank["id"]), fmt.Sprint(made["id"])}) {
 		t.Errorf("list %v", list)
 	}
-	other := v.stranger()
+	other := m.stranger()
 	for _, action := range []string{"get", "update", "delete"} {
 		other.refuses("/v1/intellect/"+action, about, 404, "not found")
 	}
@@ -62,8 +61,7 @@ func TestIntellectRoutes(t *testing.T) {
 // TestSecretsAreNeverReadBack: they are masked, the mask keeps a value, and what an
 // update leaves out is gone.
 func TestSecretsAreNeverReadBack(t *testing.T) {
-	v := serve(t, nil, nil)
-	m := v.manager()
+	m := serve(t, nil, nil).manager()
 	id := int64(m.call("/v1/intellect/add", `{"secrets":{"A":"alpha-value","B":"beta-value"}}`, 200)["id"].(float64))
 	for _, call := range []struct{ path, body string }{
 		{"get", fmt.Sprintf(`{"id":%d}`, id)},
@@ -75,15 +73,14 @@ func TestSecretsAreNeverReadBack(t *testing.T) {
 			t.Errorf("%s shows a secret: %s", call.path, got.body)
 		}
 	}
-	r, err := v.store.Intellects().Get(t.Context(), v.partner.ID, fmt.Sprint(id))
+	r, err := m.store.Intellects().Get(t.Context(), m.partner.ID, fmt.Sprint(id))
 	if err != nil || fmt.Sprint(r.Body.Secrets) != "map[A:alpha-value C:gamma-value]" {
 		t.Errorf("stored %v, %v", r.Body.Secrets, err)
 	}
 }
 
 func TestIntellectsThatAreRefused(t *testing.T) {
-	v := serve(t, nil, nil)
-	m := v.manager()
+	m := serve(t, nil, nil).manager()
 	for _, tt := range []struct {
 		fields string
 		status int
@@ -114,7 +111,7 @@ func TestIntellectsThatAreRefused(t *testing.T) {
 		{`"script":"rules: 7"`, 422, "script"},
 	} {
 		m.refuses("/v1/intellect/add", "{"+tt.fields+"}", tt.status, tt.text)
-		m.refuses("/v1/intellect/update", fmt.Sprintf(`{"id":%d,%s}`, v.agents[store.Silent].ConfigID, tt.fields), tt.status, tt.text)
+		m.refuses("/v1/intellect/update", fmt.Sprintf(`{"id":%d,%s}`, m.agents[store.Silent].ConfigID, tt.fields), tt.status, tt.text)
 	}
 	m.refuses("/v1/intellect/update", `{"name":"x"}`, 422, "id")
 	m.refuses("/v1/intellect/update", `{"id":7,"name":"x"}`, 404, "not found")

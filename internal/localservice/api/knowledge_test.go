@@ -18,8 +18,7 @@ func withSources(id any, sources ...map[string]any) string {
 }
 
 func TestKnowledgeRoutes(t *testing.T) {
-	v := serve(t, nil, nil)
-	m := v.manager()
+	m := serve(t, nil, nil).manager()
 	made := m.call("/v1/knowledge/add", `{"name":"Menu"}`, 200)
 	id := made["id"]
 	about := fmt.Sprintf(`{"id":%v}`, id)
@@ -70,12 +69,12 @@ func TestKnowledgeRoutes(t *testing.T) {
 	for _, action := range []string{"update", "delete"} {
 		m.refuses("/v1/knowledge/"+action, `{"id":0,"name":"Mine"}`, 404, "not found")
 	}
-	other := v.stranger()
+	other := m.stranger()
 	for _, action := range []string{"get", "update", "delete"} {
 		other.refuses("/v1/knowledge/"+action, about, 404, "not found")
 	}
 	other.refuses("/v1/knowledge/entry_status", fmt.Sprintf(`{"knowledge_id":%v,"entry_ids":[]}`, id), 404, "not found")
-	wantStatus(t, "delete", v.post("/v1/knowledge/delete", v.admin(), about), 200, "null")
+	wantStatus(t, "delete", m.post("/v1/knowledge/delete", m.admin(), about), 200, "null")
 	m.refuses("/v1/knowledge/get", about, 404, "not found")
 	m.refuses("/v1/knowledge/delete", about, 404, "not found")
 }
@@ -161,10 +160,9 @@ func TestSearch(t *testing.T) {
 
 // TestFollowupList: the questions that answers have offered.
 func TestFollowupList(t *testing.T) {
-	v := serve(t, nil, nil)
-	m := v.manager()
-	ks := v.conversation(store.Receptionist, "ann")
-	talk := v.ask(ks, "", "What is a thread?")
+	m := serve(t, nil, nil).manager()
+	ks := m.conversation(store.Receptionist, "ann")
+	talk := m.ask(ks, "", "What is a thread?")
 	list := func(more string) map[string]any {
 		t.Helper()
 		return m.call("/followup/list", `{"filter":{"objectType":"GenieListQuestionFilter"`+more+`}}`, 200)
@@ -177,7 +175,7 @@ func TestFollowupList(t *testing.T) {
 	for _, o := range objects {
 		row := o.(map[string]any)
 		if row["thread_id"] != talk.threadID || row["message_id"] != talk.messageID || row["question"] == "" || row["id"] == "" ||
-			row["genie_id"] != fmt.Sprint(v.agents[store.Receptionist].ConfigID) {
+			row["genie_id"] != fmt.Sprint(m.agents[store.Receptionist].ConfigID) {
 			t.Errorf("row %v", row)
 		}
 	}
@@ -188,8 +186,8 @@ func TestFollowupList(t *testing.T) {
 		t.Errorf("a page of one %v", got)
 	}
 	m.refuses("/followup/list", `{"filter":{"objectType":"GenieListMessageFilter"}}`, 422, "Invalid filter type")
-	wantStatus(t, "a user's token", v.post("/followup/list", ks, "{}"), 403, "")
-	if got := v.stranger().call("/followup/list", "{}", 200)["totalCount"]; got != 0.0 {
+	wantStatus(t, "a user's token", m.post("/followup/list", ks, "{}"), 403, "")
+	if got := m.stranger().call("/followup/list", "{}", 200)["totalCount"]; got != 0.0 {
 		t.Errorf("another partner sees %v rows", got)
 	}
 }

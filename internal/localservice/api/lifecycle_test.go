@@ -13,8 +13,7 @@ import (
 const moodSetting = `{"key":"mood","title":"Mood","prompt":"How is the user?","valueType":"string"}`
 
 func TestInsightSettings(t *testing.T) {
-	v := serve(t, nil, nil)
-	m := v.manager()
+	m := serve(t, nil, nil).manager()
 	made := m.call("/v1/insight-settings/create", moodSetting, 200)
 	id := made["id"].(string)
 	about := fmt.Sprintf(`{"id":%q}`, id)
@@ -49,7 +48,7 @@ func TestInsightSettings(t *testing.T) {
 		m.refuses("/v1/insight-settings/create", body, 400, text)
 	}
 	m.refuses("/v1/insight-settings/list", `{"filter":{"other":1}}`, 400, "other")
-	other := v.stranger()
+	other := m.stranger()
 	for _, action := range []string{"get", "update", "delete"} {
 		other.refuses("/v1/insight-settings/"+action, about, 404, "not found")
 	}
@@ -155,8 +154,7 @@ func TestLifecycleRulesThatAreRefused(t *testing.T) {
 }
 
 func TestEmailTemplates(t *testing.T) {
-	v := serve(t, nil, nil)
-	m := v.manager()
+	m := serve(t, nil, nil).manager()
 	const full = `{"appGuid":"g","name":"Hello","subject":"Hi","body":"<p>Hi</p>","from":"a@b.example","language":"en"}`
 	made := m.call("/v1/email-template/add", full, 200)
 	id := made["id"].(string)
@@ -177,14 +175,14 @@ func TestEmailTemplates(t *testing.T) {
 		m.refuses("/v1/email-template/add", strings.Replace(full, `"`+key+`":`, `"other":`, 1), 400, key)
 		m.refuses("/v1/email-template/update", fmt.Sprintf(`{"id":%q,%q:" "}`, id, key), 400, key)
 	}
-	other := v.stranger()
+	other := m.stranger()
 	for _, action := range []string{"get", "update", "delete"} {
 		other.refuses("/v1/email-template/"+action, about, 404, "not found")
 	}
 	// The messaging base takes its tokens as Bearer.
-	request := v.request("POST", "/v1/email-template/get", "", "application/json", about)
-	request.Header.Set("Authorization", "Bearer "+v.admin())
-	wantStatus(t, "bearer", v.do(request), 200, "")
+	request := m.request("POST", "/v1/email-template/get", "", "application/json", about)
+	request.Header.Set("Authorization", "Bearer "+m.admin())
+	wantStatus(t, "bearer", m.do(request), 200, "")
 	m.call("/v1/email-template/delete", about, 200)
 	m.refuses("/v1/email-template/get", about, 404, "not found")
 }

@@ -11,15 +11,14 @@ import (
 // TestWritesHaveReceipts: a write says when, where and for whom it was done; a read and a
 // delete do not, and a receipt that is sent back changes nothing.
 func TestWritesHaveReceipts(t *testing.T) {
-	v := serve(t, nil, nil)
-	m := v.manager()
+	m := serve(t, nil, nil).manager()
 	made := m.call("/v1/knowledge/add", `{"name":"Menu"}`, 200)
 	meta, _ := made["_meta"].(map[string]any)
 	at, err := time.Parse("2006-01-02T15:04:05Z", fmt.Sprint(meta["generatedAt"]))
 	if err != nil || time.Since(at) > time.Minute || time.Since(at) < -time.Second {
 		t.Errorf("time %v, %v", meta["generatedAt"], err)
 	}
-	if meta["partnerId"] != float64(v.partner.ID) || meta["source"] != "/v1/knowledge/add" || meta["scope"] != "admin" || meta["noEffect"] != nil {
+	if meta["partnerId"] != float64(m.partner.ID) || meta["source"] != "/v1/knowledge/add" || meta["scope"] != "admin" || meta["noEffect"] != nil {
 		t.Errorf("receipt %v", meta)
 	}
 	back, _ := json.Marshal(made)
@@ -50,5 +49,5 @@ func TestWritesHaveReceipts(t *testing.T) {
 	if got := fmt.Sprint(withModel.manager().call("/v1/insight-settings/create", setting, 200)["_meta"]); strings.Contains(got, "noEffect") {
 		t.Errorf("an insight setting has no effect with a model: %v", got)
 	}
-	wantStatus(t, "delete", v.post("/v1/knowledge/delete", m.ks, about), 200, "null")
+	wantStatus(t, "delete", m.post("/v1/knowledge/delete", m.ks, about), 200, "null")
 }

@@ -95,8 +95,7 @@ func TestManagementNeedsAnAdminToken(t *testing.T) {
 // TestDeletedIDsAreForgotten: what is deleted is taken out of the lists of ids that have it, so
 // that a record can be written again as it is read.
 func TestDeletedIDsAreForgotten(t *testing.T) {
-	v := serve(t, nil, nil)
-	m := v.manager()
+	m := serve(t, nil, nil).manager()
 	add := func(kind, body string) [2]any {
 		t.Helper()
 		var ids [2]any
@@ -118,7 +117,7 @@ func TestDeletedIDsAreForgotten(t *testing.T) {
 
 	for path, id := range map[string]any{"skill/delete": skills[0], "tool/delete": tools[0], "avatar/delete": avatars[0], "knowledge/delete": record} {
 		text, _ := json.Marshal(map[string]any{"id": id})
-		wantStatus(t, path, v.post("/v1/"+path, m.ks, string(text)), 200, "")
+		wantStatus(t, path, m.post("/v1/"+path, m.ks, string(text)), 200, "")
 	}
 	got := m.call("/v1/intellect/get", fmt.Sprintf(`{"id":%v}`, intellect), 200)
 	want := map[string]any{

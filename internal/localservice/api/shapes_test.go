@@ -14,8 +14,7 @@ import (
 
 // TestAgentsIntellect: the forms in which an agent names its intellect, or has its fields.
 func TestAgentsIntellect(t *testing.T) {
-	v := serve(t, nil, nil)
-	m := v.manager()
+	m := serve(t, nil, nil).manager()
 	for _, form := range []string{`{"intellectType":"genie","id":1001}`, `{"id":1001}`, `{"intellectType":"genie","configId":1001}`} {
 		made := m.call("/v1/agent/create", `{"displayName":"A","intellect":`+form+`,"maxConversationLength":120}`, 200)
 		if fmt.Sprint(made["intellect"], made["avatarIds"], made["maxConversationLength"]) != "map[id:1001 intellectType:genie] [] 120" {
@@ -31,13 +30,13 @@ func TestAgentsIntellect(t *testing.T) {
 	if next := changed["intellect"].(map[string]any)["id"]; next == own || changed["maxConversationLength"] != 60.0 {
 		t.Errorf("changed %v", changed)
 	}
-	agent, err := v.store.Agent(t.Context(), v.partner.ID, made["agentId"].(string))
+	agent, err := m.store.Agent(t.Context(), m.partner.ID, made["agentId"].(string))
 	if err != nil || agent.Profile.BaseDirective != "Be long." || agent.Profile.MaxConversation.Seconds() != 60 {
 		t.Errorf("%+v, %v", agent.Profile, err)
 	}
-	_, before, _ := v.store.Intellects().List(t.Context(), v.partner.ID, store.Query{})
+	_, before, _ := m.store.Intellects().List(t.Context(), m.partner.ID, store.Query{})
 	m.refuses("/v1/agent/create", `{"displayName":" ","intellect":{"base_directive":"x"}}`, 400, "displayName")
-	if _, after, _ := v.store.Intellects().List(t.Context(), v.partner.ID, store.Query{}); after != before {
+	if _, after, _ := m.store.Intellects().List(t.Context(), m.partner.ID, store.Query{}); after != before {
 		t.Error("an agent that was refused left its intellect")
 	}
 }
@@ -67,9 +66,8 @@ func TestEmbedScript(t *testing.T) {
 
 // TestAvatarClone: the copy has another id, and its changes don't change the first one.
 func TestAvatarClone(t *testing.T) {
-	v := serve(t, nil, nil)
-	m := v.manager()
-	id := v.avatarOf(store.Receptionist)
+	m := serve(t, nil, nil).manager()
+	id := m.avatarOf(store.Receptionist)
 	clone := m.call("/v1/avatar/clone", fmt.Sprintf(`{"id":%q}`, id), 200)
 	first := m.call("/v1/avatar/get", fmt.Sprintf(`{"id":%q}`, id), 200)
 	if clone["id"] == id || fmt.Sprint(clone["voice"], clone["visual"]) != fmt.Sprint(first["voice"], first["visual"]) {
@@ -125,8 +123,7 @@ func TestGenerateProfile(t *testing.T) {
 
 // TestCustomPrompts: each of them fits into an intellect and has a key of the profile.
 func TestCustomPrompts(t *testing.T) {
-	v := serve(t, nil, nil)
-	m := v.manager()
+	m := serve(t, nil, nil).manager()
 	profile := m.call("/v1/application/generateAgentProfile", `{"userDescription":"A guide."}`, 200)
 	list := m.call("/v1/application/getCustomPrompts", `{}`, 200)["objects"].([]any)
 	if len(list) == 0 {
@@ -138,10 +135,10 @@ func TestCustomPrompts(t *testing.T) {
 			t.Errorf("%v", prompt)
 		}
 	}
-	if got := v.post("/v1/application/getCustomPrompts", v.widget(store.Receptionist), `{}`); got.status != 200 {
+	if got := m.post("/v1/application/getCustomPrompts", m.widget(store.Receptionist), `{}`); got.status != 200 {
 		t.Errorf("with a widget token: %d", got.status)
 	}
-	if got := v.post("/v1/application/generateAgentProfile", v.mint(token.TypeUser, "ann", ""), `{"userDescription":"x"}`); got.status != 403 {
+	if got := m.post("/v1/application/generateAgentProfile", m.mint(token.TypeUser, "ann", ""), `{"userDescription":"x"}`); got.status != 403 {
 		t.Errorf("a profile for a user's token: %d", got.status)
 	}
 }
@@ -211,12 +208,11 @@ func TestIntellectShapes(t *testing.T) {
 
 // TestPartnerConfig: the brain configuration, and what a link to knowledge writes.
 func TestPartnerConfig(t *testing.T) {
-	v := serve(t, nil, nil)
-	m := v.manager()
+	m := serve(t, nil, nil).manager()
 	if got := m.call("/partner-config/get", `{"id":0}`, 200); fmt.Sprint(got["config"]) != "map[]" {
 		t.Errorf("of the partner: %v", got)
 	}
-	id := v.agents[store.Receptionist].ConfigID
+	id := m.agents[store.Receptionist].ConfigID
 	config := func(text string) string { return fmt.Sprintf(`{"id":%d,"config":%s}`, id, text) }
 	got := m.call("/partner-config/update", config(`{"agent_llm":"m-1","rate_limit_per_hour":5,"run_quota_check":true,"knowledge_ids":[0],
 		"capabilities":{"use_knowledge_base":"on"},"indexer":{"categoryInfo":[{"categoryId":"7","language":"English"}]}}`), 200)
@@ -228,7 +224,7 @@ func TestPartnerConfig(t *testing.T) {
 	if got["agent_llm"] != "m-1" || got["rate_limit_per_hour"] != 5.0 || got["run_quota_check"] != nil || got["indexer"] == nil {
 		t.Errorf("config %v", got)
 	}
-	agent, err := v.store.Agent(t.Context(), v.partner.ID, v.agents[store.Receptionist].ID)
+	agent, err := m.store.Agent(t.Context(), m.partner.ID, m.agents[store.Receptionist].ID)
 	if err != nil || agent.Profile.Model.ModelID != "m-1" || agent.Profile.Capabilities["use_knowledge_base"] != "on" ||
 		agent.Profile.Capabilities["think_process"] != "off" || *agent.Profile.Turns.PerHour != 5 {
 		t.Errorf("%+v, %v", agent.Profile, err)
@@ -242,29 +238,28 @@ func TestPartnerConfig(t *testing.T) {
 	}
 	m.refuses("/partner-config/get", `{"id":99}`, 404, "not found")
 	m.refuses("/partner-config/update", `{"id":0,"config":{"agent_llm":"x"}}`, 404, "not found")
-	v.stranger().refuses("/partner-config/get", fmt.Sprintf(`{"id":%d}`, id), 404, "not found")
+	m.stranger().refuses("/partner-config/get", fmt.Sprintf(`{"id":%d}`, id), 404, "not found")
 }
 
 // TestTurnLimits: each user has the turns that the brain configuration allows, and a limit
 // of 0 refuses those without an id.
 func TestTurnLimits(t *testing.T) {
-	v := serve(t, nil, nil)
-	m := v.manager()
+	m := serve(t, nil, nil).manager()
 	m.call("/partner-config/update", fmt.Sprintf(`{"id":%d,"config":{"rate_limit_per_minute":2,"anonymous_rate_limit_per_hour":0}}`,
-		v.agents[store.Receptionist].ConfigID), 200)
-	ann, bob := v.conversation(store.Receptionist, "ann"), v.conversation(store.Receptionist, "bob")
+		m.agents[store.Receptionist].ConfigID), 200)
+	ann, bob := m.conversation(store.Receptionist, "ann"), m.conversation(store.Receptionist, "bob")
 	turn := func(ks string, want int) {
 		t.Helper()
-		if got := v.post("/assistant/converse", ks, `{"userMessage":"Hello"}`); got.status != want {
+		if got := m.post("/assistant/converse", ks, `{"userMessage":"Hello"}`); got.status != want {
 			t.Errorf("%d %s, want %d", got.status, got.body, want)
 		}
 	}
 	turn(ann, 200)
 	turn(ann, 200)
 	turn(ann, 429)
-	turn(v.conversation(store.Receptionist, "ann"), 429) // another token of hers
+	turn(m.conversation(store.Receptionist, "ann"), 429) // another token of hers
 	turn(bob, 200)
-	turn(v.conversation(store.Receptionist, ""), 429)
-	m.call("/partner-config/update", fmt.Sprintf(`{"id":%d,"config":{"rate_limit_per_minute":null}}`, v.agents[store.Receptionist].ConfigID), 200)
+	turn(m.conversation(store.Receptionist, ""), 429)
+	m.call("/partner-config/update", fmt.Sprintf(`{"id":%d,"config":{"rate_limit_per_minute":null}}`, m.agents[store.Receptionist].ConfigID), 200)
 	turn(ann, 200)
 }

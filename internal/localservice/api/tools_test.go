@@ -9,8 +9,7 @@ import (
 )
 
 func TestToolRoutes(t *testing.T) {
-	v := serve(t, nil, nil)
-	m := v.manager()
+	m := serve(t, nil, nil).manager()
 	made := m.call("/v1/tool/add", `{"name":"lookup","config":{"type":"api","description":"d","url":"http://localhost:1/{{ q }}","parameters":{"type":"object"}}}`, 200)
 	id := made["id"].(string)
 	about := fmt.Sprintf(`{"id":%q}`, id)
@@ -36,7 +35,7 @@ func TestToolRoutes(t *testing.T) {
 	}
 	m.refuses("/v1/tool/list", `{"filter":{}}`, 422, "objectType")
 	m.refuses("/v1/tool/list", `{"filter":{"objectType":"SkillListFilter"}}`, 422, "Invalid filter type")
-	other := v.stranger()
+	other := m.stranger()
 	for _, action := range []string{"get", "update", "delete"} {
 		other.refuses("/v1/tool/"+action, about, 404, "not found")
 	}
@@ -80,12 +79,11 @@ func TestToolsThatAreRefused(t *testing.T) {
 }
 
 func TestSkillRoutes(t *testing.T) {
-	v := serve(t, nil, nil)
-	m := v.manager()
+	m := serve(t, nil, nil).manager()
 	made := m.call("/v1/skill/add", `{"name":"refunds","description":"How refunds work","instructions":"Ask {{ sys__user_id }} for the order."}`, 200)
 	id := made["id"].(string)
 	about := fmt.Sprintf(`{"id":%q}`, id)
-	if got := m.call("/v1/skill/get", about, 200); got["name"] != "refunds" || got["instructions"] != "Ask {{ sys__user_id }} for the order." || got["partner_id"] != float64(v.partner.ID) {
+	if got := m.call("/v1/skill/get", about, 200); got["name"] != "refunds" || got["instructions"] != "Ask {{ sys__user_id }} for the order." || got["partner_id"] != float64(m.partner.ID) {
 		t.Errorf("get %v", got)
 	}
 	update := fmt.Sprintf(`{"id":%q,"description":"New"}`, id)
@@ -101,7 +99,7 @@ func TestSkillRoutes(t *testing.T) {
 		m.refuses("/v1/skill/add", body, 422, text)
 	}
 	m.refuses("/v1/skill/list", `{"filter":{}}`, 422, "objectType")
-	other := v.stranger()
+	other := m.stranger()
 	for _, action := range []string{"get", "update", "delete"} {
 		other.refuses("/v1/skill/"+action, about, 404, "not found")
 	}
@@ -113,9 +111,8 @@ func TestSkillRoutes(t *testing.T) {
 
 // TestSharedSkills: they are listed and can be attached, and nothing else.
 func TestSharedSkills(t *testing.T) {
-	v := serve(t, nil, nil)
-	m := v.manager()
-	shared, err := v.store.Skills().Create(t.Context(), store.SharedPartner, store.Skill{Name: "shared for all", Description: "d"})
+	m := serve(t, nil, nil).manager()
+	shared, err := m.store.Skills().Create(t.Context(), store.SharedPartner, store.Skill{Name: "shared for all", Description: "d"})
 	if err != nil {
 		t.Fatal(err)
 	}
