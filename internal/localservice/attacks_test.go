@@ -132,17 +132,8 @@ func TestUploadsAreNotDecoded(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		request, err := http.NewRequestWithContext(t.Context(), http.MethodPost, info.AgenticURL+"/catalog-item/create", &form)
-		if err != nil {
-			t.Fatal(err)
-		}
-		request.Header.Set("Authorization", "KS "+admin)
-		request.Header.Set("Content-Type", fields.FormDataContentType())
-		reply, err := client.Do(request)
-		if err != nil {
-			t.Fatal(err)
-		}
-		_ = reply.Body.Close()
+		reply, _ := send(t, http.MethodPost, info.AgenticURL+"/catalog-item/create",
+			http.Header{"Authorization": {"KS " + admin}, "Content-Type": {fields.FormDataContentType()}}, form.String())
 		return reply.StatusCode
 	}
 	header := func(text string, size uint32) []byte { return binary.LittleEndian.AppendUint32([]byte(text), size) }

@@ -6,9 +6,6 @@ import (
 	"math"
 	"mime/multipart"
 	"net/http"
-	"net/url"
-	"strconv"
-	"strings"
 	"testing"
 
 	"github.com/agentruntime/agentruntime/internal/audio"
@@ -27,38 +24,16 @@ type stageKit struct {
 func newStageKit(t *testing.T) *stageKit {
 	t.Helper()
 	info := servicetest.Start(t, localservice.Options{}).Info()
-	reply, err := client.PostForm(info.OVPURL+"/service/session/action/start", url.Values{
-		"format": {"1"}, "secret": {info.AdminSecret}, "partnerId": {strconv.FormatInt(info.PartnerID, 10)}, "userId": {"root"},
-		"type": {"2"}, "expiry": {"600"}, "privileges": {"disableentitlement"},
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer reply.Body.Close()
-	var ks string
-	if err := json.NewDecoder(reply.Body).Decode(&ks); err != nil {
-		t.Fatal(err)
-	}
-	return &stageKit{t, info, "KS " + ks}
+	return &stageKit{t, info, "KS " + adminToken(t, info)}
 }
 
 const plain = "application/json"
 
 func (k *stageKit) send(path, auth, contentType, body string) (int, map[string]any) {
 	k.t.Helper()
-	r, err := http.NewRequestWithContext(k.t.Context(), http.MethodPost, k.info.AgenticURL+"/avatar-session/"+path, strings.NewReader(body))
-	if err != nil {
-		k.t.Fatal(err)
-	}
-	r.Header.Set("Authorization", auth)
-	r.Header.Set("Content-Type", contentType)
-	reply, err := client.Do(r)
-	if err != nil {
-		k.t.Fatal(err)
-	}
-	defer reply.Body.Close()
+	reply, text := send(k.t, http.MethodPost, k.info.AgenticURL+"/avatar-session/"+path, http.Header{"Authorization": {auth}, "Content-Type": {contentType}}, body)
 	var object map[string]any
-	if err := json.NewDecoder(reply.Body).Decode(&object); err != nil {
+	if err := json.Unmarshal([]byte(text), &object); err != nil {
 		k.t.Fatal(err)
 	}
 	return reply.StatusCode, object

@@ -1,9 +1,7 @@
 package localservice_test
 
 import (
-	"bufio"
 	"encoding/json"
-	"net/http"
 	"strings"
 	"testing"
 
@@ -18,21 +16,12 @@ func ask(t *testing.T, info localservice.Info, ks, thread, text string) string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	r, err := http.NewRequestWithContext(t.Context(), http.MethodPost, info.GenieURL+"/assistant/converse", strings.NewReader(string(body)))
-	if err != nil {
-		t.Fatal(err)
-	}
-	r.Header.Set("Authorization", "KS "+ks)
-	reply, err := client.Do(r)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer reply.Body.Close()
+	_, reply := postJSON(t, info.GenieURL+"/assistant/converse", ks, string(body))
 	var said string
-	for in := bufio.NewScanner(reply.Body); in.Scan(); {
+	for line := range strings.Lines(reply) {
 		var seg wire.Segment
-		if err := json.Unmarshal(in.Bytes(), &seg); err != nil || seg.Type == wire.Error {
-			t.Fatalf("%v in %s", err, in.Bytes())
+		if err := json.Unmarshal([]byte(line), &seg); err != nil || seg.Type == wire.Error {
+			t.Fatalf("%v in %s", err, line)
 		}
 		if seg.Type.Spoken() {
 			said += seg.ContentString()

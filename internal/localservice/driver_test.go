@@ -1,12 +1,12 @@
 package localservice_test
 
 import (
-	"bytes"
 	"context"
 	"encoding/base64"
 	"encoding/json"
 	"fmt"
 	"io"
+	"maps"
 	"net/http"
 	"net/url"
 	"os"
@@ -44,35 +44,45 @@ func call(t testing.TB, auth, address string, body, out any) {
 			t.Fatal(err)
 		}
 	}
-	r, err := http.NewRequestWithContext(t.Context(), http.MethodPost, address, bytes.NewReader(data))
-	if err != nil {
-		t.Fatal(err)
-	}
-	r.Header.Set("Content-Type", kind)
+	header := http.Header{"Content-Type": {kind}}
 	if auth != "" {
-		r.Header.Set("Authorization", auth)
+		header.Set("Authorization", auth)
 	}
-	reply, err := client.Do(r)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer reply.Body.Close()
-	text, err := io.ReadAll(reply.Body)
-	if err != nil {
-		t.Fatal(err)
-	}
+	reply, text := send(t, http.MethodPost, address, header, string(data))
 	if reply.StatusCode != http.StatusOK {
 		t.Fatalf("%s: %s: %s", address, reply.Status, text)
 	}
 	if out != nil {
-		if err := json.Unmarshal(text, out); err != nil {
+		if err := json.Unmarshal([]byte(text), out); err != nil {
 			t.Fatalf("%s: %v in %s", address, err, text)
 		}
 	}
 }
 
 // client keeps no connection, so that none is left when the service closes.
-var client = &http.Client{Transport: &http.Transport{DisableKeepAlives: true}}
+var client = &http.Client{Transport: &http.Transport{DisableKeepAlives: true, DisableCompression: true}}
+
+// send sends a request, and returns the reply without following a redirect or unpacking. It may
+// be called from any goroutine: an error fails the test, and has an empty reply.
+func send(t testing.TB, method, address string, header http.Header, body string) (*http.Response, string) {
+	t.Helper()
+	r, err := http.NewRequestWithContext(t.Context(), method, address, strings.NewReader(body))
+	var reply *http.Response
+	if err == nil {
+		maps.Copy(r.Header, header)
+		reply, err = client.Transport.RoundTrip(r)
+	}
+	var text []byte
+	if err == nil {
+		defer reply.Body.Close()
+		text, err = io.ReadAll(reply.Body)
+	}
+	if err != nil {
+		t.Error(err)
+		return &http.Response{}, ""
+	}
+	return reply, string(text)
+}
 
 // appInit is the reply of that name, as a page gets it.
 type appInit struct {

@@ -86,22 +86,9 @@ func upload(t *testing.T, info localservice.Info, size int) string {
 	if err = errors.Join(err, fields.Close()); err != nil {
 		t.Fatal(err)
 	}
-	request, err := http.NewRequestWithContext(t.Context(), http.MethodPost, info.AgenticURL+"/catalog-item/create", &form)
-	if err != nil {
-		t.Fatal(err)
-	}
-	request.Header.Set("Authorization", "KS "+adminToken(t, info))
-	request.Header.Set("Content-Type", fields.FormDataContentType())
-	reply, err := client.Do(request)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer reply.Body.Close()
-	text, err := io.ReadAll(reply.Body)
-	if err != nil {
-		t.Fatal(err)
-	}
-	_, address, found := strings.Cut(string(text), `"imageUrl":"`)
+	reply, text := send(t, http.MethodPost, info.AgenticURL+"/catalog-item/create",
+		http.Header{"Authorization": {"KS " + adminToken(t, info)}, "Content-Type": {fields.FormDataContentType()}}, form.String())
+	_, address, found := strings.Cut(text, `"imageUrl":"`)
 	if !found {
 		t.Fatalf("%s: %s", reply.Status, text)
 	}

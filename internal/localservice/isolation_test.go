@@ -3,7 +3,6 @@ package localservice_test
 import (
 	"encoding/json"
 	"fmt"
-	"io"
 	"log/slog"
 	"net/http"
 	"net/url"
@@ -275,24 +274,8 @@ func TestUsersOfADirectory(t *testing.T) {
 
 // postJSON sends JSON with a token and returns the whole reply.
 func postJSON(t testing.TB, address, ks, body string) (status int, text string) {
-	r, err := http.NewRequestWithContext(t.Context(), http.MethodPost, address, strings.NewReader(body))
-	if err != nil {
-		t.Error(err)
-		return 0, ""
-	}
-	r.Header.Set("Authorization", "KS "+ks)
-	r.Header.Set("Content-Type", "application/json")
-	reply, err := client.Do(r)
-	if err != nil {
-		t.Error(err)
-		return 0, ""
-	}
-	defer reply.Body.Close()
-	data, err := io.ReadAll(reply.Body)
-	if err != nil {
-		t.Error(err)
-	}
-	return reply.StatusCode, string(data)
+	reply, text := send(t, http.MethodPost, address, http.Header{"Authorization": {"KS " + ks}, "Content-Type": {"application/json"}}, body)
+	return reply.StatusCode, text
 }
 
 // syncBuffer is a log that is read while it is written.

@@ -122,12 +122,7 @@ func offersAtTheLimit(t *testing.T) amount {
 	}
 	before, answered, refused := processorTime(t), 0, 0
 	for refused < 60 {
-		reply, err := client.Post(c.video, "application/sdp", strings.NewReader(description.SDP))
-		if err != nil {
-			t.Fatal(err)
-		}
-		_ = reply.Body.Close()
-		if reply.StatusCode == http.StatusCreated {
+		if post(t, c.video, description.SDP) == http.StatusCreated {
 			answered++
 		} else {
 			refused++

@@ -3,7 +3,6 @@ package localservice_test
 import (
 	"bytes"
 	"encoding/json"
-	"io"
 	"math"
 	"net/http"
 	"os"
@@ -44,23 +43,8 @@ func post(t testing.TB, address, offer string) int {
 
 func whep(t testing.TB, method, address, contentType, body string) (status int, header http.Header, answer string) {
 	t.Helper()
-	r, err := http.NewRequestWithContext(t.Context(), method, address, strings.NewReader(body))
-	if err != nil {
-		t.Fatal(err)
-	}
-	if contentType != "" {
-		r.Header.Set("Content-Type", contentType)
-	}
-	reply, err := client.Do(r)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer reply.Body.Close()
-	text, err := io.ReadAll(reply.Body)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return reply.StatusCode, reply.Header, string(text)
+	reply, text := send(t, method, address, http.Header{"Content-Type": {contentType}}, body)
+	return reply.StatusCode, reply.Header, text
 }
 
 // newPeer makes a peer as a browser would, that reaches the service through its
@@ -459,17 +443,12 @@ func TestPictureAndVoiceAreOneStream(t *testing.T) {
 		if err := pc.Close(); err != nil {
 			t.Error(err)
 		}
-		reply, err := client.Post(c.video(), "application/sdp", strings.NewReader(offer.SDP))
-		if err != nil {
-			t.Fatal(err)
-		}
-		answer, err := io.ReadAll(reply.Body)
-		reply.Body.Close()
-		if err != nil || reply.StatusCode != http.StatusCreated {
-			t.Fatalf("%s: %s, %v", reply.Status, answer, err)
+		status, _, answer := whep(t, http.MethodPost, c.video(), "application/sdp", offer.SDP)
+		if status != http.StatusCreated {
+			t.Fatalf("%d: %s", status, answer)
 		}
 		streams := map[string]bool{}
-		lines := regexp.MustCompile(`(?m)^a=msid:(\S+)`).FindAllStringSubmatch(string(answer), -1)
+		lines := regexp.MustCompile(`(?m)^a=msid:(\S+)`).FindAllStringSubmatch(answer, -1)
 		for _, line := range lines {
 			streams[line[1]] = true
 		}

@@ -1,7 +1,6 @@
 package localservice_test
 
 import (
-	"bytes"
 	"encoding/json"
 	"io"
 	"io/fs"
@@ -18,26 +17,10 @@ import (
 	"github.com/agentruntime/agentruntime/pageserver"
 )
 
-// fetch gets a page without following redirects or unpacking.
+// fetch gets a page.
 func fetch(t *testing.T, method, address string, header http.Header) (*http.Response, string) {
 	t.Helper()
-	r, err := http.NewRequestWithContext(t.Context(), method, address, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	for name, values := range header {
-		r.Header[name] = values
-	}
-	reply, err := (&http.Transport{DisableKeepAlives: true, DisableCompression: true}).RoundTrip(r)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer reply.Body.Close()
-	body, err := io.ReadAll(reply.Body)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return reply, string(body)
+	return send(t, method, address, header, "")
 }
 
 // pages are all files of fsys.
@@ -164,20 +147,11 @@ func TestControlAddress(t *testing.T) {
 	c := converse(t, localservice.Options{}, "silent")
 	command := func(method, token, path, body string) (int, string) {
 		t.Helper()
-		r, err := http.NewRequestWithContext(t.Context(), method, c.info.ControlURL+path, bytes.NewReader([]byte(body)))
-		if err != nil {
-			t.Fatal(err)
-		}
-		r.Header.Set("Authorization", "Bearer "+token)
-		reply, err := client.Do(r)
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer reply.Body.Close()
+		reply, text := send(t, method, c.info.ControlURL+path, http.Header{"Authorization": {"Bearer " + token}}, body)
 		var answer struct {
 			Error struct{ Code string }
 		}
-		_ = json.NewDecoder(reply.Body).Decode(&answer) // a reply that is no error has another form
+		_ = json.Unmarshal([]byte(text), &answer) // a reply that is no error has another form
 		return reply.StatusCode, answer.Error.Code
 	}
 	for _, tt := range []struct {
