@@ -120,11 +120,34 @@ func widgetToken(t testing.TB, info localservice.Info, agent string) string {
 // mint makes a user's token, as a page's own server does.
 func mint(t testing.TB, info localservice.Info, user, privileges string) (ks string) {
 	t.Helper()
+	return startSession(t, info, "0", user, privileges)
+}
+
+// adminToken makes a token of the partner's own server.
+func adminToken(t testing.TB, info localservice.Info) (ks string) {
+	t.Helper()
+	return startSession(t, info, "2", "root", "disableentitlement")
+}
+
+func startSession(t testing.TB, info localservice.Info, kind, user, privileges string) (ks string) {
+	t.Helper()
 	call(t, "", info.OVPURL+"/service/session/action/start", url.Values{
-		"secret": {info.AdminSecret}, "partnerId": {jsonNumber(info.PartnerID)}, "type": {"0"}, "userId": {user},
+		"secret": {info.AdminSecret}, "partnerId": {jsonNumber(info.PartnerID)}, "type": {kind}, "userId": {user},
 		"expiry": {"600"}, "privileges": {privileges}, "format": {"1"},
 	}, &ks)
 	return ks
+}
+
+// begin asks a question in text, and returns the ids of the thread and of the answer, and all
+// that was said.
+func begin(t testing.TB, info localservice.Info, ks, question string) (threadID, messageID, said string) {
+	t.Helper()
+	_, said = postJSON(t, info.GenieURL+"/assistant/converse", ks, question)
+	var first struct{ ThreadID, MessageID string }
+	if err := json.NewDecoder(strings.NewReader(said)).Decode(&first); err != nil || first.ThreadID == "" || strings.Contains(said, `"error"`) {
+		t.Fatalf("%v in %s", err, said)
+	}
+	return first.ThreadID, first.MessageID, said
 }
 
 // conversationToken makes a user's token for an agent.

@@ -1,7 +1,6 @@
 package localservice_test
 
 import (
-	"encoding/json"
 	"log/slog"
 	"strings"
 	"testing"
@@ -24,12 +23,8 @@ func TestIdleThreadIsCompletedOnce(t *testing.T) {
 	}).Info()
 	ks := conversationToken(t, info, "silent", "sam")
 	talk := func() string {
-		_, said := postJSON(t, info.GenieURL+"/assistant/converse", ks, `{"userMessage":"Hello"}`)
-		var first struct{ ThreadID string }
-		if err := json.NewDecoder(strings.NewReader(said)).Decode(&first); err != nil || first.ThreadID == "" {
-			t.Fatalf("%v in %s", err, said)
-		}
-		return first.ThreadID
+		thread, _, _ := begin(t, info, ks, `{"userMessage":"Hello"}`)
+		return thread
 	}
 	completions := func(thread, reason string) int {
 		return strings.Count(log.String(), "\"session completed\" thread="+store.ThreadLabel(thread)+" reason="+reason)

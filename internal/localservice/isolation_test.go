@@ -118,16 +118,12 @@ func TestThreadsOfVisitors(t *testing.T) {
 	})
 	info := service.Info()
 	sam, eve := initialise(t, info, "silent"), initialise(t, info, "silent")
-	_, said := postJSON(t, info.GenieURL+"/assistant/converse", sam.KS, `{"userMessage":"Hello"}`)
-	var first struct{ ThreadID, MessageID string }
-	if err := json.NewDecoder(strings.NewReader(said)).Decode(&first); err != nil || first.ThreadID == "" {
-		t.Fatalf("%v in %s", err, said)
-	}
+	threadID, messageID, _ := begin(t, info, sam.KS, `{"userMessage":"Hello"}`)
 	var renewed appInit // what a page does after a reload
 	call(t, "KS "+sam.KS, info.AgenticURL+"/application/appInit", nil, &renewed)
 
-	thread := `"` + first.ThreadID + `"`
-	rating := `{"schemaVersion":1,"data":{"message_id":"` + first.MessageID + `","is_positive":false}}`
+	thread := `"` + threadID + `"`
+	rating := `{"schemaVersion":1,"data":{"message_id":"` + messageID + `","is_positive":false}}`
 	for path, body := range map[string]string{
 		"/thread/session_completed": `{"id":` + thread + `}`,
 		"/feedback/add":             rating,
@@ -181,10 +177,10 @@ func TestThreadsOfVisitors(t *testing.T) {
 	}
 
 	text := log.String()
-	if strings.Contains(text, first.ThreadID) {
+	if strings.Contains(text, threadID) {
 		t.Error("the thread's id is in the log")
 	}
-	if label := "thread=" + store.ThreadLabel(first.ThreadID); !strings.Contains(text, label) {
+	if label := "thread=" + store.ThreadLabel(threadID); !strings.Contains(text, label) {
 		t.Errorf("the log has no %s", label)
 	}
 }
@@ -212,12 +208,8 @@ func TestSharedWidgetTokens(t *testing.T) {
 		if threadID != "" {
 			body = fmt.Sprintf(`{"userMessage":%q,"threadId":%q}`, text, threadID)
 		}
-		_, said := postJSON(t, info.GenieURL+"/assistant/converse", ks, body)
-		var first struct{ ThreadID string }
-		if err := json.NewDecoder(strings.NewReader(said)).Decode(&first); err != nil || strings.Contains(said, `"error"`) {
-			t.Fatalf("%v in %s", err, said)
-		}
-		return first.ThreadID, said
+		id, _, answer = begin(t, info, ks, body)
+		return id, answer
 	}
 	for range 3 {
 		threadID, _ = say(info, initialise(t, info, "silent").KS, "My name is Sam", "")

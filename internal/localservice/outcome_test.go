@@ -53,12 +53,8 @@ func TestConversationIsSummedUp(t *testing.T) {
 				"actions": []any{map[string]any{"type": "triggerInsightSettingsKai", "insightSettingIds": []string{setting.ID}}},
 			}, nil)
 			ks := conversationToken(t, info, "silent", "sam")
-			_, said := postJSON(t, info.GenieURL+"/assistant/converse", ks, `{"userMessage":"Hello"}`)
-			var first struct{ ThreadID string }
-			if err := json.NewDecoder(strings.NewReader(said)).Decode(&first); err != nil {
-				t.Fatal(err)
-			}
-			postJSON(t, info.GenieURL+"/thread/session_completed", ks, `{"id":"`+first.ThreadID+`"}`)
+			threadID, _, _ := begin(t, info, ks, `{"userMessage":"Hello"}`)
+			postJSON(t, info.GenieURL+"/thread/session_completed", ks, `{"id":"`+threadID+`"}`)
 			var thread struct {
 				Metadata struct {
 					Analysis map[string]any
@@ -73,7 +69,7 @@ func TestConversationIsSummedUp(t *testing.T) {
 				if time.Now().After(deadline) {
 					t.Fatalf("no outcome: %+v", thread)
 				}
-				call(t, "KS "+ks, info.GenieURL+"/v1/thread/get", map[string]string{"id": first.ThreadID}, &thread)
+				call(t, "KS "+ks, info.GenieURL+"/v1/thread/get", map[string]string{"id": threadID}, &thread)
 			}
 			m := thread.Metadata
 			if m.Summary == nil || m.Summary.Status != tt.summary || m.Summary.Content != tt.text {

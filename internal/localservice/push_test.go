@@ -1,21 +1,10 @@
 package localservice_test
 
 import (
-	"net/url"
 	"testing"
 
 	"github.com/agentruntime/agentruntime/internal/localservice"
 )
-
-// adminToken makes a token of the partner's own server.
-func adminToken(t testing.TB, info localservice.Info) (ks string) {
-	t.Helper()
-	call(t, "", info.OVPURL+"/service/session/action/start", url.Values{
-		"secret": {info.AdminSecret}, "partnerId": {jsonNumber(info.PartnerID)}, "type": {"2"}, "userId": {"root"},
-		"expiry": {"600"}, "privileges": {"disableentitlement"}, "format": {"1"},
-	}, &ks)
-	return ks
-}
 
 // TestPushReachesALiveSocket (service.md, Threads: delivered).
 func TestPushReachesALiveSocket(t *testing.T) {
