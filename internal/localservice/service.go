@@ -136,7 +136,7 @@ func (s *Service) start(ctx context.Context, o *Options) (err error) {
 	talk := dialogue.New(dialogue.Config{
 		Store: s.store, Brain: journal, Tools: tools, Users: o.Users, Logger: s.log,
 		Site:      func() string { return s.info.GenieURL }, // known once something listens
-		NewThread: newThreads(&o.Quotas), NewTurn: newTurns(&o.Quotas), Work: work.Wait, Observe: measured.Turn,
+		NewThread: newThreads(&o.Quotas), NewTurn: newTurns(&o.Quotas), Work: work, Observe: measured.Turn,
 	})
 	speaker, err := voice.Open(voice.Config{Kind: o.Voice, Endpoint: o.Speech, Log: s.log})
 	if err != nil {
@@ -191,7 +191,7 @@ func (s *Service) start(ctx context.Context, o *Options) (err error) {
 	factory := &mediaFactory{peers: peers, base: base, transcriber: s.transcribers(script, o), told: &s.told, log: s.log}
 	s.hub = live.NewHub(live.Config{
 		Dialogue: talk, Threads: s.store, Tokens: tokens, Voice: speaker, Media: factory,
-		MediaURL: base, Calls: o.Quotas.Calls, Sockets: o.Quotas.Sockets, Work: work.Wait, SocketBytes: o.Quotas.SocketBytes, Timing: o.Timing, Logger: s.log,
+		MediaURL: base, Calls: o.Quotas.Calls, Sockets: o.Quotas.Sockets, Work: work, SocketBytes: o.Quotas.SocketBytes, Timing: o.Timing, Logger: s.log,
 	})
 	tokens.OnEnd(s.hub.TokenEnded)
 	sockets := socketio.NewServer(socketio.ServerOptions{
@@ -206,7 +206,7 @@ func (s *Service) start(ctx context.Context, o *Options) (err error) {
 	if o.Pages != nil {
 		elements = base + elementPath
 	}
-	calls := api.New(api.Config{Stage: factory.openStage, ElementURL: elements, Model: model, Store: s.store, Tokens: tokens, Dialogue: talk, Hosts: s.hosts, Site: func() string { return s.info.GenieURL }, Live: s.hub, Work: work.Wait, Bodies: newBodies(&o.Quotas), Users: o.Users, Knowledge: o.Knowledge, PrivateNetwork: o.AllowPrivateNetwork, Logger: s.log, Observe: measured.Request})
+	calls := api.New(api.Config{Stage: factory.openStage, ElementURL: elements, Model: model, Store: s.store, Tokens: tokens, Dialogue: talk, Hosts: s.hosts, Site: func() string { return s.info.GenieURL }, Live: s.hub, Work: work, Bodies: newBodies(&o.Quotas), Users: o.Users, Knowledge: o.Knowledge, PrivateNetwork: o.AllowPrivateNetwork, Logger: s.log, Observe: measured.Request})
 	for _, prefix := range apiPrefixes {
 		routes.Handle(prefix, calls)
 	}

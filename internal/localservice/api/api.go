@@ -41,9 +41,8 @@ type Config struct {
 	Hosts func() (Hosts, error)
 
 	Live Live // nil when there are no live sessions
-	// Work waits until a client may cause so many milliseconds of work, or fails; nil is at
-	// once.
-	Work func(ctx context.Context, by quota.Client, ms int) error
+	// Work is how many milliseconds of work clients may cause.
+	Work *quota.Pace
 	// Bodies takes n bytes of a request that a client sends, before they are used, or gives
 	// back -n when the request is answered. nil takes any number.
 	Bodies func(by quota.Client, n int) error
@@ -110,9 +109,6 @@ func New(c Config) http.Handler {
 	}
 	if c.Site == nil {
 		c.Site = func() string { return "" }
-	}
-	if c.Work == nil {
-		c.Work = func(context.Context, quota.Client, int) error { return nil }
 	}
 	if c.Bodies == nil {
 		c.Bodies = func(quota.Client, int) error { return nil }
@@ -308,7 +304,7 @@ func (s *server) handle(c *call, handle func(*call) (any, error)) (any, error) {
 	if c.claims.Kind() == token.Admin {
 		by.Token = ""
 	}
-	if err := s.Work(c.ctx(), by, requestWork); err != nil {
+	if err := s.Work.Wait(c.ctx(), by, requestWork); err != nil {
 		return nil, err
 	}
 	key := c.r.Header.Get("Idempotency-Key")

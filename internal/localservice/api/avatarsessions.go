@@ -87,7 +87,7 @@ func (s *server) avatarSessionRoutes(mux *http.ServeMux) {
 		mux.HandleFunc("POST "+stagePrefix+"{id}/"+action, func(w http.ResponseWriter, r *http.Request) {
 			a, err := s.stages.of(r)
 			if err == nil {
-				err = s.Work(r.Context(), quota.Client{Token: a.id, Addr: remoteAddr(r)}, requestWork)
+				err = s.Work.Wait(r.Context(), quota.Client{Token: a.id, Addr: remoteAddr(r)}, requestWork)
 			}
 			var reply any
 			if err == nil {
@@ -223,7 +223,7 @@ func (s *server) stageSay(r *http.Request, a *stage) (any, error) {
 		return nil, invalid("value_error", "The file should be MP3 or WAV", "audio")
 	}
 	length := audio.Duration(len(pcm), rate)
-	if err := s.Work(r.Context(), quota.Client{Token: a.id, Addr: remoteAddr(r)}, 1+int(length.Seconds())*decodeWork); err != nil {
+	if err := s.Work.Wait(r.Context(), quota.Client{Token: a.id, Addr: remoteAddr(r)}, 1+int(length.Seconds())*decodeWork); err != nil {
 		return nil, err
 	}
 	if !s.stages.queue(a, length) {

@@ -101,7 +101,7 @@ func (s *server) mediaRoutes(mux *http.ServeMux) {
 func (s *server) media(handle func(*http.Request, fields) (any, error)) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		var reply any
-		err := s.Work(r.Context(), quota.Client{Addr: remoteAddr(r)}, requestWork)
+		err := s.Work.Wait(r.Context(), quota.Client{Addr: remoteAddr(r)}, requestWork)
 		var text []byte
 		if err == nil {
 			text, err = io.ReadAll(r.Body)

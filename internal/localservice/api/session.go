@@ -27,7 +27,7 @@ const (
 func (s *server) form(handle func(*http.Request) (any, error)) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		var reply any
-		err := s.Work(r.Context(), quota.Client{Addr: remoteAddr(r)}, requestWork)
+		err := s.Work.Wait(r.Context(), quota.Client{Addr: remoteAddr(r)}, requestWork)
 		if err == nil {
 			err = parseForm(r)
 		}

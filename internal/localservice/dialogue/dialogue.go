@@ -69,9 +69,8 @@ type Config struct {
 	NewThread func(tokenID string, from netip.Addr) bool
 	NewTurn   func(tokenID string, from netip.Addr, size int) bool
 
-	// Work waits until the client may cause so many milliseconds of work, or fails; nil is at
-	// once.
-	Work func(ctx context.Context, by quota.Client, ms int) error
+	// Work is how many milliseconds of work clients may cause.
+	Work *quota.Pace
 
 	// Observe, if not nil, is called for each turn: whether it is of a live session, the time to
 	// its first segment, 0 without one, its whole time and its error.
@@ -116,9 +115,6 @@ func New(c Config) *Service {
 	}
 	if c.NewTurn == nil {
 		c.NewTurn = func(string, netip.Addr, int) bool { return true }
-	}
-	if c.Work == nil {
-		c.Work = func(context.Context, quota.Client, int) error { return nil }
 	}
 	return &Service{
 		cfg:    c,

@@ -116,7 +116,7 @@ func (s *Service) turn(ctx context.Context, who Caller, req TurnRequest, emit fu
 	if !s.counts.take(&who) || !s.cfg.NewTurn(who.Claims.Client(), req.Context.From, len(req.Text)) {
 		return TurnResult{}, ErrBusy
 	}
-	if err := s.cfg.Work(ctx, quota.Client{Token: who.Claims.Client(), Addr: req.Context.From}, turnWork); err != nil {
+	if err := s.cfg.Work.Wait(ctx, quota.Client{Token: who.Claims.Client(), Addr: req.Context.From}, turnWork); err != nil {
 		return TurnResult{}, err
 	}
 	if req.ThreadID != "" { // check the owner before the turn is queued

@@ -46,9 +46,8 @@ type Config struct {
 	// Sockets bounds the sessions at once, and SocketBytes the memory of messages that have
 	// not arrived completely, for which only the limits of an address and of all are used.
 	Sockets, SocketBytes quota.Limit
-	// Work waits until the client may cause so many milliseconds of work, or fails; nil is at
-	// once.
-	Work func(ctx context.Context, by quota.Client, ms int) error
+	// Work is how many milliseconds of work clients may cause.
+	Work *quota.Pace
 
 	Timing Timing
 	Logger *slog.Logger // nil discards
@@ -151,9 +150,6 @@ func NewHub(c Config) *Hub {
 	if c.Logger == nil {
 		c.Logger = slog.New(slog.DiscardHandler)
 	}
-	if c.Work == nil {
-		c.Work = func(context.Context, quota.Client, int) error { return nil }
-	}
 	if c.Timing.PauseWindow <= 0 {
 		c.Timing.PauseWindow = DefaultPauseWindow
 	}
@@ -226,7 +222,7 @@ func (h *Hub) Serve(ctx context.Context, conn Conn) {
 		return
 	}
 	defer h.sockets.Free(by, 1)
-	if err := h.cfg.Work(ctx, by, connectWork); err != nil {
+	if err := h.cfg.Work.Wait(ctx, by, connectWork); err != nil {
 		defer close(s.ended)
 		s.refuse(dialogue.ErrBusy)
 		return
