@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
+	"errors"
 	"time"
 
 	"github.com/agentruntime/agentruntime/internal/socketio"
@@ -28,7 +29,7 @@ func (s *Session) Connect(ctx context.Context) error {
 	case <-ctx.Done():
 		aborted := session.EndOf(ctx).InPhase(fault.PhaseConnect)
 		s.core.Work.Post(func() {
-			if s.running != nil && s.running.done == done {
+			if s.running != nil && len(s.running.calls) > 0 && s.running.calls[0] == done {
 				s.running.cancel(aborted)
 			} else {
 				done <- aborted
@@ -45,7 +46,7 @@ func canceled(cause error) *fault.Error {
 func (s *Session) connect(done chan error) {
 	switch {
 	case s.decisionPhase() == starting:
-		s.running.joiners = append(s.running.joiners, done)
+		s.running.calls = append(s.running.calls, done)
 		return
 	case s.phase != idle && s.phase != disconnected:
 		done <- fault.New(fault.InvalidState, "the session is "+string(s.phase.state())+"; only an idle or disconnected session can connect")
@@ -63,38 +64,27 @@ func (s *Session) connect(done chan error) {
 		s.mark(phaseMicRequested)
 		s.startMicInBackground()
 	}
-	p := newProcedure(done)
-	s.running = p
-	if s.preparing == nil {
-		s.connectNow(p)
-		return
+	s.running = s.newConnect()
+	s.running.calls = []chan error{done}
+	var prepared <-chan struct{}
+	if s.preparing != nil {
+		prepared = s.preparing.ctx.Done()
 	}
-	over := s.preparing.ctx.Done()
-	s.core.Spawn(func() {
-		select {
-		case <-over:
-		case <-p.ctx.Done():
-		}
-		s.core.Work.Post(func() { s.connectNow(p) })
-	})
+	s.launch(s.running, prepared)
 }
 
-// connectNow continues on the prepared connection, if there is one.
-func (s *Session) connectNow(p *procedure) {
-	if s.running != p {
-		return // disconnected meanwhile
-	}
-	if p.ctx.Err() != nil {
-		s.attemptEnds(p, nil, context.Cause(p.ctx))
-		return
-	}
+func (s *Session) newConnect() *attempt {
+	return newAttempt(plan{joins: true, agent: true, media: true, first: true}, s.connectOn)
+}
+
+// connectOn returns the prepared connection if there is one, otherwise a new one.
+func (s *Session) connectOn() (*connection, error) {
 	s.setPhase(connecting)
 	conn := s.takePrepared()
 	if conn == nil {
 		var err error
 		if conn, err = s.open(); err != nil {
-			s.attemptEnds(p, nil, err)
-			return
+			return nil, err
 		}
 	}
 	s.use(conn)
@@ -105,13 +95,121 @@ func (s *Session) connectNow(p *procedure) {
 		s.receive(conn, ev)
 	}
 	conn.early = nil
-	media := s.newMedia(conn)
-	p.limit(s.opts.Limits.Overall)
-	request := s.joinRequest(conn.room)
+	return conn, nil
+}
+
+// attempt is a connect, a rebuild, a resume or a preparation under way: it takes the steps of
+// protocol §2.3 that its plan names. It can be cancelled, and ends once.
+type attempt struct {
+	steps plan
+	relay bool                        // asks the application for a new login to the relay first
+	on    func() (*connection, error) // returns the connection of the steps; runs on the queue
+
+	ctx    context.Context
+	cancel context.CancelCauseFunc
+	stop   context.CancelFunc // frees the limit's timer
+	calls  []chan error       // calls that wait for the outcome
+}
+
+func newAttempt(steps plan, on func() (*connection, error)) *attempt {
+	ctx, cancel := context.WithCancelCause(context.Background())
+	return &attempt{steps: steps, on: on, ctx: ctx, cancel: cancel, stop: func() {}}
+}
+
+// finish ends a and sends err to the calls that wait for it. Another call does nothing.
+func (a *attempt) finish(err error) {
+	a.cancel(err)
+	a.stop()
+	for _, call := range a.calls {
+		call <- err
+	}
+	a.calls = nil
+}
+
+// launch runs a, at once or when ready is closed; nil is at once.
+func (s *Session) launch(a *attempt, ready <-chan struct{}) {
+	if ready == nil && !a.relay {
+		s.run(a)
+		return
+	}
 	s.core.Spawn(func() {
-		err := s.establish(p.ctx, conn, plan{peers: media, join: &request, agent: true, first: true})
-		s.core.Work.Post(func() { s.attemptEnds(p, conn, err) })
+		if ready != nil {
+			select {
+			case <-ready:
+			case <-a.ctx.Done():
+			}
+		}
+		if a.relay && a.ctx.Err() == nil {
+			s.freshRelay(a.ctx)
+		}
+		s.core.Work.Post(func() { s.run(a) })
 	})
+}
+
+// run takes the steps of a. The overall limit begins here, and is never paused or extended
+// (protocol §2.2).
+func (s *Session) run(a *attempt) {
+	if a != s.running && a != s.preparing {
+		return // given up meanwhile
+	}
+	if a.ctx.Err() != nil {
+		s.attemptEnds(a, nil, context.Cause(a.ctx))
+		return
+	}
+	conn, err := a.on()
+	if err != nil {
+		s.attemptEnds(a, nil, err)
+		return
+	}
+	steps := a.steps
+	if steps.media {
+		steps.peers = s.newMedia(conn)
+	}
+	if steps.joins {
+		steps.join = s.joinRequest(conn.room)
+	}
+	a.ctx, a.stop = context.WithTimeoutCause(a.ctx, s.opts.Limits.Overall, timeout("ConnectTimeout", fault.PhaseConnect))
+	ctx := a.ctx
+	s.core.Spawn(func() {
+		err := s.establish(ctx, conn, steps)
+		s.core.Work.Post(func() { s.attemptEnds(a, conn, err) })
+	})
+}
+
+// attemptEnds looks up what follows the end of an attempt. Calls that wait for it get err,
+// unless the function of the table's row has given them another error.
+func (s *Session) attemptEnds(a *attempt, conn *connection, err error) {
+	c := cause{attempt: a, conn: conn, err: err}
+	switch {
+	case a == s.preparing:
+		s.wasPrepared(err)
+		return
+	case a != s.running: // given up meanwhile
+		return
+	case err == nil:
+		s.running = nil
+		s.handle(attemptDone, c)
+	case s.mayRenew(err):
+		s.handle(tokenRefused, c)
+		return
+	default:
+		s.running = nil
+		s.handle(s.failure(err), c)
+	}
+	a.finish(err)
+}
+
+// failure returns the trigger of an attempt that failed. Only a rebuild is repeated.
+func (s *Session) failure(err error) trigger {
+	switch {
+	case s.phase != rebuilding:
+		return attemptFailed
+	case fault.From(err).Code.Fatal(), errors.Is(err, fault.Unauthorized):
+		return attemptFatal
+	case s.recovery.attempt >= s.opts.Limits.ColdAttempts:
+		return attemptsSpent
+	}
+	return attemptFailed
 }
 
 // The lengths of the random ids, of the alphabet [a-z0-9]
@@ -232,7 +330,7 @@ func (conn *connection) close() {
 }
 
 // joinRequest returns the join request for the present state of the session.
-func (s *Session) joinRequest(room string) signaling.JoinRequest {
+func (s *Session) joinRequest(room string) *signaling.JoinRequest {
 	join := signaling.NewJoin(room, s.userAgent(), signaling.Context{
 		KS:           s.core.Token,
 		ThreadID:     s.core.Thread,
@@ -244,7 +342,7 @@ func (s *Session) joinRequest(room string) signaling.JoinRequest {
 	})
 	trace := s.opts.TraceContext()
 	join.Traceparent, join.Tracestate = trace.Traceparent, trace.Tracestate
-	return join
+	return &join
 }
 
 // nativeAgent is the user agent of a session outside a page.
@@ -271,24 +369,7 @@ func (s *Session) announce(conn *connection) {
 	}
 }
 
-// attemptEnds ends a connect, a rebuild or a resume.
-func (s *Session) attemptEnds(p *procedure, conn *connection, err error) {
-	switch {
-	case s.running != p: // disconnected meanwhile
-	case s.phase == rebuilding:
-		s.rebuildEnds(p, conn, err)
-	case err == nil:
-		s.handle(attemptDone, cause{conn: conn})
-	case s.mayRenew(err):
-		s.handle(tokenRefused, cause{err: err})
-	default:
-		s.handle(attemptFailed, cause{err: err})
-	}
-}
-
 func (s *Session) connectFailed(c cause) {
-	p := s.running
-	s.running = nil
 	e := fault.From(c.err)
 	if e.Code == fault.InternalError {
 		e = fault.New(fault.ConnectFailed, "connecting failed").InPhase(fault.PhaseConnect).Wrap(c.err)
@@ -302,13 +383,11 @@ func (s *Session) connectFailed(c cause) {
 	if e.Code.Fatal() {
 		s.core.Emit(event.Failed{Error: e})
 	}
-	p.finish(e)
+	c.attempt.finish(e)
 }
 
 func (s *Session) connectDone(c cause) {
 	s.recovery.renewed = false
-	p := s.running
-	s.running = nil
 	s.disclose(c.conn)
 	s.approve(c.conn)
 	s.setPhase(live)
@@ -316,7 +395,6 @@ func (s *Session) connectDone(c cause) {
 	s.core.Emit(event.ConnectTimings(s.timings))
 	s.startWatching()
 	s.sendKickoff()
-	p.finish(nil)
 }
 
 // approve lets the opening turn begin, unless the disclosure is not acknowledged
@@ -357,47 +435,43 @@ func (s *Session) Prepare(ctx context.Context) error {
 
 func (s *Session) prepare(done chan error) {
 	switch {
+	case s.preparing != nil:
+		s.preparing.calls = append(s.preparing.calls, done)
+		return
 	case s.phase != idle && s.phase != disconnected, s.prepared != nil:
 		done <- nil
 		return
 	case s.core.Token == "":
 		done <- fault.New(fault.InvalidState, "the session has no token")
 		return
-	case s.preparing != nil:
-		s.preparing.joiners = append(s.preparing.joiners, done)
-		return
 	}
-	conn, err := s.open()
-	if err != nil {
-		done <- fault.From(err)
-		return
-	}
-	p := newProcedure(nil).limit(s.opts.Limits.Overall)
-	p.joiners = []chan error{done}
-	s.preparing = p
-	s.prepared = conn
-	conn.subscriber = s.media.NewSubscriber(s.notify(conn))
-	request := s.joinRequest(conn.room)
-	s.core.Spawn(func() {
-		err := s.join(p.ctx, conn, plan{join: &request})
-		s.core.Work.Post(func() { s.wasPrepared(p, conn, err) })
-	})
+	s.preparing = newAttempt(plan{joins: true}, s.prepareOn)
+	s.preparing.calls = []chan error{done}
+	s.launch(s.preparing, nil)
 }
 
-func (s *Session) wasPrepared(p *procedure, conn *connection, err error) {
-	if s.preparing != p {
-		return
+func (s *Session) prepareOn() (*connection, error) {
+	conn, err := s.open()
+	if err != nil {
+		return nil, err
 	}
+	s.prepared = conn
+	conn.subscriber = s.media.NewSubscriber(s.notify(conn))
+	return conn, nil
+}
+
+func (s *Session) wasPrepared(err error) {
 	if err != nil {
 		s.dropPrepared(fault.From(err))
 		return
 	}
+	a := s.preparing
 	s.preparing = nil
 	s.expiry = s.core.After(s.opts.Limits.PrepareIdle, func() {
 		s.dropPrepared(nil)
 		s.core.Warn(fault.PrepareExpired, "")
 	})
-	p.finish(nil)
+	a.finish(nil)
 }
 
 // maxEarly bounds the events that are kept of a prepared connection: the service sends a
@@ -442,9 +516,9 @@ func (s *Session) dropPrepared(cause *fault.Error) {
 		conn.hs.abort(cause)
 		conn.close()
 	}
-	if p := s.preparing; p != nil {
+	if a := s.preparing; a != nil {
 		s.preparing = nil
-		p.finish(cause)
+		a.finish(cause)
 	}
 }
 

@@ -321,6 +321,21 @@ func TestConnectWaitsForARunningPreparation(t *testing.T) {
 	})
 }
 
+func TestASecondPrepareWaitsForTheFirst(t *testing.T) {
+	run(t, Options{}, func(r *rig) {
+		join := r.service.Answer[signaling.Join]
+		r.service.Answer[signaling.Join] = func(s *fakeservice.Socket, e fakeservice.Event) {
+			time.AfterFunc(second, func() { join(s, e) })
+		}
+		began := time.Now()
+		go func() { _ = r.Prepare(context.Background()) }()
+		synctest.Wait()
+		if err := r.Prepare(context.Background()); err != nil || time.Since(began) != second {
+			t.Errorf("the second prepare ended with %v after %v, want nil after %v", err, time.Since(began), second)
+		}
+	})
+}
+
 func TestWaitForCapacityPolls(t *testing.T) {
 	const stickyID = "client0000000001"
 	polls := session.NewJitter(stickyID, "capacity").Apply(5*second, 0.5) + 5*second // the first is the session's own

@@ -16,18 +16,23 @@ import (
 	"github.com/agentruntime/agentruntime/runtime/signaling"
 )
 
-// plan selects the steps of protocol §2.3 that a handshake takes.
+// plan selects the steps of protocol §2.3 that an attempt takes.
 type plan struct {
-	peers
-	// join is nil when the room is joined already.
-	join *signaling.JoinRequest
+	// joins is set unless the room is joined already.
+	joins bool
 	// reuse is set on a socket that reconnected by itself: there is no serverConnected event.
 	reuse bool
-	// agent waits for the agent; the rebuild after a pause does not.
+	// media is set unless the steps end with the join, as those of a preparation do.
+	media bool
+	// agent waits for the agent; the resume after a pause does not.
 	agent bool
 	// first is set for the first connect: only then may the gate wait for a
 	// painted frame.
 	first bool
+
+	// What run adds for joins and media.
+	join  *signaling.JoinRequest
+	peers peers
 }
 
 // establish runs the handshake on conn up to the approval. It runs outside the
@@ -37,6 +42,9 @@ func (s *Session) establish(ctx context.Context, conn *connection, p plan) error
 		if err := s.join(ctx, conn, p); err != nil {
 			return err
 		}
+	}
+	if !p.media {
+		return nil
 	}
 	reply, err := conn.hs.requestSession(ctx, conn.room)
 	if err != nil {
@@ -116,12 +124,12 @@ func (s *Session) connectMicrophone(ctx context.Context, conn *connection, p pla
 			return err
 		}
 	}
-	if err := conn.hs.startASR(ctx, s.opts.Limits, p.publisher); err != nil {
+	if err := conn.hs.startASR(ctx, s.opts.Limits, p.peers.publisher); err != nil {
 		return err
 	}
 	s.core.Work.Post(func() {
 		s.mark(phaseASRReady)
-		s.capMic(p.publisher)
+		s.capMic(p.peers.publisher)
 	})
 	return nil
 }
@@ -130,7 +138,7 @@ func (s *Session) connectMicrophone(ctx context.Context, conn *connection, p pla
 func (s *Session) connectPicture(ctx context.Context, conn *connection, p plan, reply signaling.StvNewSessionReply) error {
 	if audioOnly(reply) {
 		s.core.Work.Post(func() {
-			if s.conn == conn && conn.subscriber == p.subscriber { // made ahead of time, but not needed
+			if s.conn == conn && conn.subscriber == p.peers.subscriber { // made ahead of time, but not needed
 				conn.subscriber.Close()
 				conn.subscriber = nil
 			}
@@ -138,19 +146,19 @@ func (s *Session) connectPicture(ctx context.Context, conn *connection, p plan, 
 		})
 		return nil
 	}
-	if err := s.subscribe(ctx, conn, p.subscriber, s.subscribeURL(reply)); err != nil {
+	if err := s.subscribe(ctx, conn, p.peers.subscriber, s.subscribeURL(reply)); err != nil {
 		return err
 	}
-	picture, err := p.subscriber.Playable(ctx, !p.first)
+	picture, err := p.peers.subscriber.Playable(ctx, !p.first)
 	if err != nil {
 		return err
 	}
 	if picture.Missing && p.first {
 		// Once more, from the start (protocol §6.9).
-		p.subscriber.Restart(ctx)
-		err := s.subscribe(ctx, conn, p.subscriber, s.subscribeURL(reply))
+		p.peers.subscriber.Restart(ctx)
+		err := s.subscribe(ctx, conn, p.peers.subscriber, s.subscribeURL(reply))
 		if err == nil {
-			picture, err = p.subscriber.Playable(ctx, !p.first)
+			picture, err = p.peers.subscriber.Playable(ctx, !p.first)
 		}
 		if errors.Is(err, fault.Timeout) || ctx.Err() != nil {
 			return err

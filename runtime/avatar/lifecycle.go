@@ -108,9 +108,9 @@ func (s *Session) tearDown(cause *fault.Error) {
 	s.stopWaiting()
 	s.core.Tokens.Stop()
 	s.recovery.renewed = false
-	if p := s.running; p != nil {
+	if a := s.running; a != nil {
 		s.running = nil
-		p.finish(canceled(causeOf(cause)))
+		a.finish(canceled(causeOf(cause)))
 	}
 	s.dropPrepared(nil)
 	s.drop()
@@ -258,7 +258,7 @@ func (s *Session) resume(done chan error) {
 	conn := s.conn
 	switch {
 	case conn.released:
-		s.rebuildMedia(conn, done)
+		s.rebuildMedia(done)
 	default:
 		// After a rebuild during the pause, the service has no pause to end; only the
 		// approval is missing (protocol §7.9).
@@ -275,46 +275,30 @@ func (s *Session) resume(done chan error) {
 }
 
 // remakeMedia resumes a session without a call that waits for it.
-func (s *Session) remakeMedia(cause) { s.rebuildMedia(s.conn, nil) }
+func (s *Session) remakeMedia(cause) { s.rebuildMedia() }
 
-func (s *Session) rebuildMedia(conn *connection, done chan error) {
+func (s *Session) rebuildMedia(calls ...chan error) {
 	s.setPhase(resuming)
 	s.stopWatching()
-	conn.closeMedia()
-	conn.approved = false
-	p := newProcedure(done).limit(s.opts.Limits.Overall)
-	s.running = p
-	conn.paused = false
+	s.conn.closeMedia()
+	s.conn.approved, s.conn.paused = false, false
 	s.outbox.command(signaling.ResumeConversation, signaling.Empty{})
-	s.core.Spawn(func() {
-		s.freshRelay(p.ctx)
-		media, err := session.Ask(p.ctx, &s.core, func(reply chan<- peers) {
-			if s.running == p {
-				reply <- s.newMedia(conn)
-			}
-		})
-		if err == nil {
-			err = s.establish(p.ctx, conn, plan{peers: media})
-		}
-		s.core.Work.Post(func() { s.attemptEnds(p, conn, err) })
-	})
+	s.running = newAttempt(plan{media: true}, func() (*connection, error) { return s.conn, nil })
+	s.running.relay, s.running.calls = true, calls
+	s.launch(s.running, nil)
 }
 
 func (s *Session) resumeFailed(c cause) {
-	p := s.running
-	s.running = nil
 	e := fault.From(c.err)
 	if e.Code == fault.InternalError {
 		e = fault.New(fault.ResumeFailed, "the session could not be resumed").Wrap(c.err)
 	}
-	p.finish(e)
+	c.attempt.finish(e)
 	s.end(e, "resume_failed")
 }
 
 func (s *Session) mediaResumed(c cause) {
 	conn := c.conn
-	p := s.running
-	s.running = nil
 	conn.released = false
 	s.lifecycle.paused, s.recovery.renewed = false, false
 	s.approve(conn)
@@ -323,7 +307,6 @@ func (s *Session) mediaResumed(c cause) {
 	s.noPicture(conn)
 	s.sendKickoff()
 	s.outbox.flush()
-	p.finish(nil)
 }
 
 // noteActivity restarts the idle limit and the grace period of a hidden page.

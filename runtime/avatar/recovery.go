@@ -188,11 +188,12 @@ func decide(from phase, on trigger) (step, bool) {
 
 // cause describes what happened. Which fields are set depends on the trigger.
 type cause struct {
-	from   phase // always set
-	conn   *connection
-	reason string       // for events
-	err    error        // why an attempt or a repair failed, or the socket was refused
-	fatal  *fault.Error // serviceFatal
+	from    phase    // always set
+	attempt *attempt // that ended
+	conn    *connection
+	reason  string       // for events
+	err     error        // why an attempt or a repair failed, or the socket was refused
+	fatal   *fault.Error // serviceFatal
 
 	channel event.Channel // peerLost, repairFailed
 	state   string        // of the peer, repairFailed
@@ -411,13 +412,15 @@ func (s *Session) mayRenew(err error) bool {
 // renewToken asks for a new token and begins the connect, the rebuild or the resume again.
 func (s *Session) renewToken(c cause) {
 	s.recovery.renewed = true
-	p := newProcedure(nil)
-	if before := s.running; before != nil {
-		p.done, before.done = before.done, nil
-		p.joiners, before.joiners = before.joiners, nil
-		before.finish(nil)
+	again := s.newRemake(false)
+	if c.from == starting {
+		again = s.newConnect()
 	}
-	s.running = p
+	if c.attempt != nil {
+		again.calls, c.attempt.calls = c.attempt.calls, nil
+		c.attempt.finish(nil)
+	}
+	s.running = again
 	switch c.from {
 	case offline:
 		s.beginRebuild("the token was refused")
@@ -427,24 +430,11 @@ func (s *Session) renewToken(c cause) {
 	s.releaseMedia()
 	s.drop()
 	s.core.Tokens.Renew(func(err error) {
-		switch {
-		case s.running != p:
-		case err != nil:
-			s.attemptEnds(p, nil, fault.New(fault.Unauthorized, "the service refused the token, and there is no new one; connect again with a new token").InPhase(fault.PhaseServerConnect).Wrap(err))
-		case p.ctx.Err() != nil:
-			s.attemptEnds(p, nil, context.Cause(p.ctx))
-		case c.from == starting:
-			released := s.recovery.mediaReleased
-			s.core.Spawn(func() {
-				<-released
-				s.core.Work.Post(func() { s.connectNow(p) })
-			})
-		case c.from == resuming:
-			s.remake(p.limit(s.opts.Limits.Overall), false)
-		default:
-			p.finish(nil)
-			s.rebuildAttempt(false)
+		if err != nil {
+			s.attemptEnds(again, nil, fault.New(fault.Unauthorized, "the service refused the token, and there is no new one; connect again with a new token").InPhase(fault.PhaseServerConnect).Wrap(err))
+			return
 		}
+		s.launch(again, s.recovery.mediaReleased)
 	})
 }
 
@@ -548,34 +538,22 @@ func (s *Session) releaseMedia() {
 }
 
 func (s *Session) rebuildAttempt(reuse bool) {
-	p := newProcedure(nil).limit(s.opts.Limits.Overall)
-	s.running = p
+	s.running = s.newRemake(reuse)
 	if !reuse {
 		s.drop()
 	}
-	s.remake(p, reuse)
+	s.launch(s.running, s.recovery.mediaReleased)
 }
 
-// remake makes the session for p, once the viewer of the previous attempt is released.
-func (s *Session) remake(p *procedure, reuse bool) {
-	released := s.recovery.mediaReleased
-	s.core.Spawn(func() {
-		<-released
-		s.freshRelay(p.ctx)
-		s.core.Work.Post(func() {
-			if s.running == p {
-				s.remakeOn(p, reuse)
-			}
-		})
-	})
+// newRemake returns an attempt that makes the session again, on its present socket or on a
+// new one.
+func (s *Session) newRemake(reuse bool) *attempt {
+	a := newAttempt(plan{joins: true, reuse: reuse, agent: true, media: true}, func() (*connection, error) { return s.remakeOn(reuse) })
+	a.relay = true
+	return a
 }
 
-// remakeOn makes the session on its present socket, or on a new one.
-func (s *Session) remakeOn(p *procedure, reuse bool) {
-	if p.ctx.Err() != nil {
-		s.attemptEnds(p, nil, context.Cause(p.ctx))
-		return
-	}
+func (s *Session) remakeOn(reuse bool) (*connection, error) {
 	var conn *connection
 	if reuse {
 		// The service sees a new session: the old room and peers are gone.
@@ -585,38 +563,12 @@ func (s *Session) remakeOn(p *procedure, reuse bool) {
 	} else {
 		var err error
 		if conn, err = s.open(); err != nil {
-			s.attemptEnds(p, nil, err)
-			return
+			return nil, err
 		}
 	}
 	conn.announced, conn.ready = true, true
 	s.use(conn)
-	media := s.newMedia(conn)
-	request := s.joinRequest(conn.room)
-	s.core.Spawn(func() {
-		err := s.establish(p.ctx, conn, plan{peers: media, join: &request, reuse: reuse, agent: true})
-		s.core.Work.Post(func() { s.attemptEnds(p, conn, err) })
-	})
-}
-
-// rebuildEnds ends one attempt of a rebuild.
-func (s *Session) rebuildEnds(p *procedure, conn *connection, err error) {
-	if err != nil && s.mayRenew(err) {
-		s.handle(tokenRefused, cause{err: err})
-		return
-	}
-	s.running = nil
-	p.finish(nil)
-	switch {
-	case err == nil:
-		s.handle(attemptDone, cause{conn: conn})
-	case fault.From(err).Code.Fatal(), errors.Is(err, fault.Unauthorized):
-		s.handle(attemptFatal, cause{err: err})
-	case s.recovery.attempt < s.opts.Limits.ColdAttempts:
-		s.handle(attemptFailed, cause{err: err})
-	default:
-		s.handle(attemptsSpent, cause{err: err})
-	}
+	return conn, nil
 }
 
 func (s *Session) rebuilt(c cause) {

@@ -14,7 +14,6 @@ package avatar
 
 import (
 	"cmp"
-	"context"
 	"sync/atomic"
 	"time"
 
@@ -117,9 +116,9 @@ type Session struct {
 	timings map[string]int64 // milliseconds since started
 
 	conn      *connection    // the present connection, nil without one
-	running   *procedure     // the connect, rebuild or resume under way
+	running   *attempt       // the connect, rebuild or resume under way
 	prepared  *connection    // joining or joined ahead of time
-	preparing *procedure     // the prepare under way
+	preparing *attempt       // the preparation under way
 	expiry    *session.Timer // of prepared
 
 	outbox    outbox
@@ -280,44 +279,6 @@ func (s *Session) mark(phase TimingPhase) {
 	}
 	timings[string(phase)] = time.Since(s.started).Milliseconds()
 	s.timings = timings
-}
-
-// procedure is a connect, rebuild, resume or prepare under way: it can be
-// cancelled, and ends once.
-type procedure struct {
-	ctx    context.Context
-	cancel context.CancelCauseFunc
-	stop   context.CancelFunc // frees the limit's timer
-	done   chan error         // receives the outcome; nil without a waiting caller
-
-	joiners []chan error // further callers of a connect, and all of a prepare
-}
-
-// newProcedure returns a procedure that reports on done, without a limit yet.
-func newProcedure(done chan error) *procedure {
-	ctx, cancel := context.WithCancelCause(context.Background())
-	return &procedure{ctx: ctx, cancel: cancel, stop: func() {}, done: done}
-}
-
-// limit bounds p by the overall limit, which is never paused or extended
-// (protocol §2.2).
-func (p *procedure) limit(d time.Duration) *procedure {
-	p.ctx, p.stop = context.WithTimeoutCause(p.ctx, d, timeout("ConnectTimeout", fault.PhaseConnect))
-	return p
-}
-
-// finish ends p and sends err to the waiting callers.
-func (p *procedure) finish(err error) {
-	p.cancel(err)
-	p.stop()
-	if p.done != nil {
-		p.done <- err
-		p.done = nil
-	}
-	for _, joiner := range p.joiners {
-		joiner <- err
-	}
-	p.joiners = nil
 }
 
 // setToken stores the token for later requests and handshakes, those of the socket included.
