@@ -148,27 +148,11 @@ const Avatar = class KalturaAvatarSession extends AvatarSession {
   setActionPolicy(policy: CompatPolicy | null | undefined): void {
     this.#gate.set(policy)
   }
-
-  protected override handlerOf(handler: Handler): Handler {
-    return handlerOf(handler)
-  }
-
-  protected override received<K extends keyof AvatarEvents>(event: K, payload: unknown, at?: number): void {
-    super.received(event, payloadOf(event, payload), at)
-  }
 }
 
 const Chat = class KalturaChatSession extends ChatSession {
   constructor(from: CompatChatOptions | ProgramObject, plain?: PlainOptions) {
     super(from as ProgramObject, plain ?? plainChat(known(givenOf(from))[0]))
-  }
-
-  protected override handlerOf(handler: Handler): Handler {
-    return handlerOf(handler)
-  }
-
-  protected override received<K extends keyof ChatEvents>(event: K, payload: unknown, at?: number): void {
-    super.received(event, payloadOf(event, payload), at)
   }
 }
 
@@ -182,15 +166,9 @@ const Agent = class KalturaAgentSession extends AgentSession {
       chat: (object, plain) => new Chat(object, plain),
     })
   }
-
-  protected override handlerOf(handler: Handler): Handler {
-    return handlerOf(handler)
-  }
-
-  protected override received<K extends keyof AgentSessionEvents>(event: K, payload: unknown, at?: number): void {
-    super.received(event, payloadOf(event, payload), at)
-  }
 }
+
+for (const { prototype } of [Avatar, Chat, Agent]) Object.assign(prototype, { handlerOf, payloadOf })
 
 const pick = (given: PlainOptions, ...names: string[]): PlainOptions => Object.fromEntries(Object.entries(given).filter(([name]) => names.includes(name)))
 const omit = (given: PlainOptions, ...names: string[]): PlainOptions => Object.fromEntries(Object.entries(given).filter(([name]) => !names.includes(name)))

@@ -215,6 +215,11 @@ export abstract class Session<
     return handler
   }
 
+  /** The payload of an event as the page gets it: agentruntime/compat has payloads of another form. */
+  protected payloadOf(_event: PropertyKey, payload: unknown): unknown {
+    return payload
+  }
+
   /** Gives a class the properties that sessions of its kind have in the program. */
   protected static has(values: object): void {
     for (const name of Object.keys(values)) {
@@ -266,7 +271,7 @@ export abstract class Session<
       else active.add(this)
     }
     if (event === "ended" && this.final(this.#last.state)) this.endsForGood()
-    this.emit(event, payload as Events[K], at)
+    this.emit(event, this.payloadOf(event, payload) as Events[K], at)
   }
 
   protected override listenersChanged(): void {
