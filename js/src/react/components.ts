@@ -3,6 +3,7 @@ import type { AgentAvatarElement, AgentChatElement, AgentElementEvents } from ".
 import type { AgentElement } from "../element/agentelement.js"
 import { attributes, textOf, type AttributeValues } from "../element/attributes.js"
 import type { TagProperties } from "../element/tags.js"
+import { useLatest } from "./latest.js"
 import type { Token } from "../core/options.js"
 import type { Source } from "../session/source.js"
 
@@ -40,11 +41,8 @@ const properties = ["token", "init", "options", "labels", "suggestions", "histor
 
 function useElement<Element extends AgentElement>(tag: string, { ref, on = {}, children, ...props }: Props<Element>): ReactElement {
   const element = useRef<Element>(null)
-  const listeners = useRef(on)
+  const listeners = useLatest(on)
   useImperativeHandle(ref, () => element.current as Element)
-  useEffect(() => {
-    listeners.current = on
-  })
   const { token, init, options, labels, suggestions, history, className, ...rest } = props as Props<Element>
   useEffect(() => {
     // They may be set before the element is defined.

@@ -1,4 +1,4 @@
-import { useEffect, useLayoutEffect, useState, useSyncExternalStore, type RefObject } from "react"
+import { useEffect, useState, useSyncExternalStore, type RefObject } from "react"
 import { AgentSession } from "../session/agentsession.js"
 import type { AgentSettings } from "../session/agentoptions.js"
 import type { AppInitOptions, AppInitResult } from "../session/appinit.js"
@@ -10,6 +10,7 @@ import { ChatSession } from "../session/chatsession.js"
 import { appInit } from "../session/full.js"
 import { tokenTextOf, valueOf } from "../session/source.js"
 import { checkNames, knownReply, sessionOptions } from "../core/unknown.js"
+import { useLatest, useLayoutEffect_ } from "./latest.js"
 import { Store, type Access, type Actions, type AgentSource, type AnySession, type Kind, type Life, type Snapshot } from "./store.js"
 
 /** An element, or the ref of one. */
@@ -84,20 +85,12 @@ export function useAgentSession(options: AgentHookOptions): AgentHook {
   return { ...values, connect: store.connect, disconnect: store.disconnect }
 }
 
-// On a server, where effects don't run, React warns about useLayoutEffect.
-const useLayoutEffect_ = typeof document === "undefined" ? useEffect : useLayoutEffect
-
 function useStore<Session extends AnySession, Values extends object, Options extends Life<Session>>(
   options: Options,
   kindOf: (options: () => Options) => Kind<Session, Values>,
 ): { store: Store<Session, Values>; values: Snapshot<Session> & Values } {
-  const [{ store, latest }] = useState(() => {
-    const latest = { options }
-    return { latest, store: new Store(kindOf(() => latest.options)) }
-  })
-  useLayoutEffect_(() => {
-    latest.options = options
-  })
+  const latest = useLatest(options)
+  const [store] = useState(() => new Store(kindOf(() => latest.current)))
   const { autoConnect = false } = options
   useEffect(() => store.mount(), [store])
   useEffect(() => {

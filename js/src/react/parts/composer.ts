@@ -1,6 +1,7 @@
 import type { ReactElement } from "react"
 import { Composer as Field, type ComposerOptions, type ComposerSession } from "../../ui/composer.js"
-import { type PartProps, textOf, useLatest, usePart } from "./part.js"
+import { useLatest } from "../latest.js"
+import { type PartProps, textOf, usePart } from "./part.js"
 
 /** Properties of `<Composer>`. */
 export type ComposerProps = PartProps<ComposerSession, ComposerOptions>

@@ -1,6 +1,7 @@
 import type { ReactElement } from "react"
 import { ControlBar as Bar, type ControlBarOptions, type ControlSession } from "../../ui/controlbar.js"
-import { type PartProps, textOf, useLatest, usePart } from "./part.js"
+import { useLatest } from "../latest.js"
+import { type PartProps, textOf, usePart } from "./part.js"
 
 /** Properties of `<ControlBar>`. */
 export type ControlBarProps = PartProps<ControlSession, ControlBarOptions>

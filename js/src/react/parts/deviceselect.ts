@@ -1,6 +1,7 @@
 import type { ReactElement } from "react"
 import { DeviceSelect as Menus, type DeviceSelectOptions, type DeviceSession } from "../../ui/deviceselect.js"
-import { type PartProps, textOf, useLatest, usePart } from "./part.js"
+import { useLatest } from "../latest.js"
+import { type PartProps, textOf, usePart } from "./part.js"
 
 /** Properties of `<DeviceSelect>`. */
 export type DeviceSelectProps = PartProps<DeviceSession, DeviceSelectOptions>

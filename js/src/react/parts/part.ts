@@ -1,4 +1,5 @@
-import { createElement, useEffect, useLayoutEffect, useRef, type HTMLAttributes, type ReactElement } from "react"
+import { createElement, useRef, type HTMLAttributes, type ReactElement } from "react"
+import { useLayoutEffect_ } from "../latest.js"
 
 /** Properties of a part: the session of a hook, options of the part, and those of the `div` around it. */
 export type PartProps<Session, Options> = Options & { session: Session | null | undefined } & Omit<HTMLAttributes<HTMLDivElement>, keyof Options | "children">
@@ -11,18 +12,6 @@ interface Part {
 
 /** Labels are often written in the JSX, and so are new objects in each render. */
 export const textOf = (labels: object | undefined): string => JSON.stringify(labels ?? {})
-
-// On a server, where effects don't run, React warns about useLayoutEffect.
-const useLayoutEffect_ = typeof document === "undefined" ? useEffect : useLayoutEffect
-
-/** The callbacks of the latest render. */
-export function useLatest<Values>(values: Values): { current: Values } {
-  const latest = useRef(values)
-  useLayoutEffect_(() => {
-    latest.current = values
-  })
-  return latest
-}
 
 /** An element that a part is in, which is made anew when one of `needs` changes. On a server it is empty. */
 export function usePart(rest: HTMLAttributes<HTMLDivElement>, needs: readonly unknown[], make: () => Part | null | undefined): ReactElement {

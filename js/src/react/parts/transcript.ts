@@ -1,7 +1,8 @@
 import type { ReactElement } from "react"
 import type { SessionLike } from "../../ui/listen.js"
 import { Transcript as Log, type TranscriptOptions } from "../../ui/transcriptview.js"
-import { type PartProps, textOf, useLatest, usePart } from "./part.js"
+import { useLatest } from "../latest.js"
+import { type PartProps, textOf, usePart } from "./part.js"
 
 /** Properties of `<Transcript>`. */
 export type TranscriptProps = PartProps<SessionLike, Omit<TranscriptOptions, "root" | "spoken">>
