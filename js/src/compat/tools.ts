@@ -3,6 +3,7 @@ import type { Segment } from "../generated/events.js"
 import type { ArgsSchema } from "../session/session.js"
 import { argTypes } from "../generated/settings.js"
 import { isObject } from "../segments/plain.js"
+import { spokenTypes } from "../session/opening.js"
 import { canonicalJson, fits, readCall } from "../segments/tools.js"
 
 export { canonicalJson, parseOAuthRequired } from "../segments/tools.js"
@@ -47,14 +48,12 @@ export function parseToolResponseName(segment: SegmentLike | null | undefined): 
 /** How a page treats a segment. */
 export type SegmentKind = "experience" | "error" | "spoken" | "control"
 
-const spoken: readonly unknown[] = ["text", "avatar", "avatar-filler"]
-
 /** How a page treats a segment; `control` for a missing one. */
 export function segmentKind(segment: SegmentLike | null | undefined): SegmentKind {
   const type = segment?.type
   if (type === "unisphere-tool") return "experience"
   if (type === "error") return "error"
-  return spoken.includes(type) ? "spoken" : "control"
+  return spokenTypes.includes(type) ? "spoken" : "control"
 }
 
 /** The outcome of {@link validateToolArgs}. */

@@ -1,6 +1,7 @@
 import { localError } from "../core/errors.js"
 import type { AvatarEvents } from "../generated/events.js"
 import { checkFunction, handleTool, isObject, numberOf, type ToolSession } from "../core/part.js"
+import { spokenTypes } from "../session/opening.js"
 import { parseSlideNumber } from "./slidenumber.js"
 import { Scope, type SessionLike } from "../ui/listen.js"
 
@@ -104,7 +105,6 @@ const memoryMs = 30 * 24 * 3600_000
 const hourMs = 3600_000
 /** How many questions a memory has. */
 const keptQuestions = 4
-const spoken: readonly string[] = ["text", "avatar", "avatar-filler"]
 
 /**
  * The companion of a deck. `start()` begins, after the session is connected; `goTo()` is for the
@@ -322,7 +322,7 @@ export class Presenter {
       if (type === "user") this.recordQuestion(text)
     })
     scope.listen<AvatarEvents, "brainSegment">(session, "brainSegment", ({ type, content }) => {
-      if (!spoken.includes(type) || typeof content !== "string" || content === "") return
+      if (!spokenTypes.includes(type) || typeof content !== "string" || content === "") return
       this.#turn += content
       this.#options.onTurnText?.(content, this.#turn)
     })

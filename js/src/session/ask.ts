@@ -1,5 +1,6 @@
 import { localError, untilAborted } from "../core/errors.js"
 import type { AvatarEvents, Segment, Snapshot, Widget } from "../generated/events.js"
+import { spokenTypes } from "./opening.js"
 import type { Session } from "./session.js"
 import type { CallOptions } from "../core/signals.js"
 
@@ -17,8 +18,6 @@ export interface Answer {
   /** Whether an agent with a face was interrupted before the answer was complete. */
   interrupted: boolean
 }
-
-const spoken: readonly string[] = ["text", "avatar", "avatar-filler"]
 
 /** A text as it is compared with the one that the service repeats, which may have other spaces. */
 const letters = (text: string): string => text.replace(/[\s\p{C}]+/gu, "")
@@ -61,7 +60,7 @@ export async function askAvatar(session: Speaking, text: string, { signal }: Cal
       answer.segments.push(segment)
       answer.threadId = segment.threadId || answer.threadId
       answer.messageId = segment.messageId || answer.messageId
-      if (spoken.includes(segment.type) && typeof segment.content === "string") answer.text += segment.content
+      if (spokenTypes.includes(segment.type) && typeof segment.content === "string") answer.text += segment.content
     }, until)
     session.on("widget", (widget) => {
       if (mayAnswer(widget.speechId)) answer.widgets.push(widget)
