@@ -170,7 +170,7 @@ func TestTokenRunsOut(t *testing.T) {
 		return false
 	})
 	p.Keys("What is my name?\r")
-	p.AwaitTrue(`document.querySelector(".turn:last-child [role=alert] p")?.textContent === "Your access to this conversation has expired. Please try again."`)
+	p.AwaitTrue(`document.querySelector(".turn:last-child [role=alert] p")?.textContent === "Your access to this conversation has expired. Please try again, or reload this page."`)
 	h.Intercept(nil)
 	p.AwaitTrue(`!document.getElementById("text").disabled`)
 	p.Press(".turn:last-child [role=alert] button")

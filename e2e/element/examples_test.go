@@ -1,6 +1,7 @@
 package element
 
 import (
+	"fmt"
 	"net/http"
 	"testing"
 
@@ -124,4 +125,59 @@ func TestPlayground(t *testing.T) {
 	p.Press("#disconnect")
 	p.AwaitTrue(`document.getElementById("stage").dataset.state === "idle" && !document.getElementById("connect").disabled`)
 	p.Axe("ended")
+}
+
+// What the page of a face says when there is no conversation: on a phone below the picture, and with a button only if another
+// attempt can help.
+func TestExampleOfAFaceThatFails(t *testing.T) {
+	t.Parallel()
+	_, p := openExample(t, "avatar")
+	p.SetSize(360, 740)
+	p.AwaitTrue(`document.activeElement.id === "start" && !document.activeElement.disabled`)
+	const choose = `const field = document.getElementById("agent"); field.value = %s; field.dispatchEvent(new Event("change"))`
+	p.Do(nil, `document.getElementById("agent").append(new Option("Nobody", "no-such-widget"));`+fmt.Sprintf(choose, `"no-such-widget"`))
+	p.Keys("\r")
+	p.AwaitTrue(`document.getElementById("start").hidden && document.getElementById("status").textContent.includes("an agent that does not exist")`)
+	var below bool
+	p.Do(&below, `return document.getElementById("status").getBoundingClientRect().top >= document.getElementById("stage").getBoundingClientRect().bottom`)
+	if !below {
+		t.Error("the error covers the picture")
+	}
+	p.Do(nil, fmt.Sprintf(choose, "field.options[0].value")+`; document.getElementById("start").focus()`)
+	p.Keys("\r")
+	p.AwaitTrue(`document.getElementById("stage").dataset.state === "live"`)
+}
+
+// Without a picture the page shows the poster, and not a black video.
+func TestExampleOfAFaceWithoutAPicture(t *testing.T) {
+	t.Parallel()
+	h := pagetest.New(t, localservice.Options{})
+	p := h.Open("/example/avatar/?agent=audio")
+	if err := p.SetPermission(p.Context(), "microphone", browsertest.Denied); err != nil {
+		t.Fatal(err)
+	}
+	p.AwaitTrue(`document.activeElement.id === "start" && !document.activeElement.disabled`)
+	p.Keys("\r")
+	p.AwaitTrue(`document.getElementById("stage").dataset.state === "live" && document.getElementById("caption").textContent !== ""`)
+	var opacity struct{ Poster, Video string }
+	p.Do(&opacity, `await Promise.all(document.getAnimations().filter(({effect}) => effect.target?.id === "poster").map(({finished}) => finished))
+		const of = (id) => getComputedStyle(document.getElementById(id)).opacity
+		return {poster: of("poster"), video: of("video")}`)
+	if opacity.Poster != "1" || opacity.Video != "0" {
+		t.Errorf("%+v", opacity)
+	}
+}
+
+// A chat whose agent does not exist offers no attempt that can't help.
+func TestExampleOfAChatWithoutAnAgent(t *testing.T) {
+	t.Parallel()
+	_, p := openExample(t, "chat")
+	p.Ready()
+	p.Do(nil, `const field = document.getElementById("agent"); field.append(new Option("Nobody", "no-such-widget")); field.value = "no-such-widget"; field.dispatchEvent(new Event("change"))`)
+	p.AwaitTrue(`document.querySelector(".note")?.textContent.includes("an agent that does not exist")`)
+	var buttons int
+	p.Do(&buttons, `return document.querySelectorAll(".note button").length`)
+	if buttons != 0 {
+		t.Error("another attempt is offered")
+	}
 }

@@ -4,6 +4,7 @@ import { AgentSession, appInit, load, visitor } from "/js/dist/index.js"
 import { Captions, drawCaptions, errorMessage } from "/js/dist/ui.js"
 import { Conversation } from "../shared/conversation.js"
 import { $, status } from "../shared/dom.js"
+import { watchPicture } from "../shared/picture.js"
 import { VoiceControls } from "../shared/voice.js"
 
 const choices = [...document.getElementsByName("mode")]
@@ -19,6 +20,7 @@ const conversation = new Conversation({
 
 let wanted // the mode that is being switched to
 
+watchPicture()
 // Loads the runtime before it is needed.
 load().catch((error) => status(errorMessage(error), true))
 conversation.begin()

@@ -3,6 +3,7 @@ import { logger, onWire } from "./wire.js"
 import { AgentSession, appInit, AvatarSession, ChatSession } from "/js/dist/index.js"
 import { Captions, drawCaptions, endMessage, errorMessage, renderMarkdown, SpokenTranscript, toWebVTT, WidgetList } from "/js/dist/ui.js"
 import { $, make, status } from "../shared/dom.js"
+import { watchPicture } from "../shared/picture.js"
 import { readService } from "../shared/service.js"
 import { VoiceControls } from "../shared/voice.js"
 import { showQuality, showTimings } from "./charts.js"
@@ -43,6 +44,7 @@ let transcript
 /** The recording that is shown, if there is one. */
 let shown
 
+watchPicture()
 onWire((kind, text) => wire.add(kind, text))
 drawOptions($("kind").value, offered)
 unfold()

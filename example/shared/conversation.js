@@ -1,6 +1,6 @@
 // One conversation at a time with the selected agent, and the parts of the page around
 // it. The page makes the session: see chat/main.js and agent/main.js.
-import { endMessage, errorMessage, icon } from "/js/dist/ui.js"
+import { endMessage, errorMessage, icon, PERMANENT_ERRORS } from "/js/dist/ui.js"
 import { Composer } from "./composer.js"
 import { $, make, status } from "./dom.js"
 import { Events } from "./events.js"
@@ -147,7 +147,7 @@ export class Conversation {
   #ended(reason) {
     const { threadId } = this.session
     this.#leave({ final: false })
-    this.#failed({ text: endMessage(reason) }, () => this.#connect(threadId), "Go on")
+    this.#failed({ code: reason, text: endMessage(reason) }, () => this.#connect(threadId), "Go on")
   }
 
   #save() {
@@ -165,8 +165,10 @@ export class Conversation {
 
   #failed(error, retry, label = "Try again") {
     this.log.suggest([]) // nothing can be sent now
+    const text = make("p", {}, error.text ?? errorMessage(error))
+    if (PERMANENT_ERRORS.has(error.code)) return this.log.addNote(text)
     const button = make("button", { type: "button" }, icon("again"), label)
-    const note = this.log.addNote(make("p", {}, error.text ?? errorMessage(error)), button)
+    const note = this.log.addNote(text, button)
     button.addEventListener("click", () => {
       note.remove()
       retry()

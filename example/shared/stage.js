@@ -1,8 +1,9 @@
 // The frame of a page with a face: the picture and its captions, what is going on, the buttons
 // below, and the field for typed messages.
 import { load } from "/js/dist/index.js"
-import { Captions, drawCaptions, endMessage, ERROR_MESSAGES, errorMessage } from "/js/dist/ui.js"
+import { Captions, drawCaptions, endMessage, ERROR_MESSAGES, errorMessage, PERMANENT_ERRORS } from "/js/dist/ui.js"
 import { $, status } from "./dom.js"
+import { watchPicture } from "./picture.js"
 import { readService } from "./service.js"
 import { VoiceControls } from "./voice.js"
 
@@ -14,6 +15,8 @@ export class Stage {
   #service
   #controls = document.querySelectorAll("#controls button, #typed input, #typed button")
   #voice = new VoiceControls(() => this.session, attempt)
+  #refusal // why there is no microphone, shown until it starts or the visitor is answered
+  #lost // why there is no picture, shown until there is one
 
   /**
    * Shows the agents. `open(service)` returns the session that the start button begins, with
@@ -24,6 +27,11 @@ export class Stage {
     this.#page = { open, connected, ended }
     $("start").addEventListener("click", () => this.#start())
     $("stop").addEventListener("click", () => this.session?.disconnect())
+    $("agent").addEventListener("change", () => {
+      if ($("start").hidden) status("") // this one may exist
+      $("start").hidden = false
+    })
+    watchPicture(() => this.#found())
     $("typed").addEventListener("submit", (event) => {
       event.preventDefault()
       const text = $("text").value.trim()
@@ -48,13 +56,22 @@ export class Stage {
       await this.session.connect()
       await this.#page.connected()
     } catch (error) {
-      this.#end(errorMessage(error), true)
+      this.#end(errorMessage(error), error.code)
     }
   }
 
+  #calm() {
+    status(this.#refusal ?? this.#lost ?? "", this.#refusal !== undefined)
+  }
+
+  #found() {
+    if (this.#lost === undefined) return
+    this.#lost = undefined
+    this.#calm()
+  }
+
   #listen(session) {
-    let refusal // why there is no microphone, shown until it starts or the visitor is answered
-    const calm = () => status(refusal ?? "", refusal !== undefined)
+    const calm = () => this.#calm()
     drawCaptions(new Captions(session), $("caption"))
     session.on("disclosure", ({ disclosureText }) => ($("disclosure").textContent = disclosureText))
     session.on("mediaReady", () => {
@@ -70,30 +87,40 @@ export class Stage {
       calm()
       this.#voice.update()
     })
+    session.on("mediaRecovering", ({ channel }) => {
+      if (channel !== "stv") return
+      this.#lost = "The picture was lost. It is being brought back."
+      calm()
+    })
+    session.on("mediaRecovered", ({ channel }) => channel === "stv" && this.#found())
     session.on("responsePending", () => {
-      refusal = undefined
+      this.#refusal = undefined
       status("Thinking…")
     })
     session.on("responseSettled", calm)
     session.on("micStarted", () => {
-      refusal = undefined
+      this.#refusal = undefined
       calm()
     })
     for (const change of ["micStarted", "tapToTalkStarted", "tapToTalkEnded"]) session.on(change, () => this.#voice.update())
     session.on("warning", (warning) => {
-      if (/^(mic|devices)_/.test(warning.code)) refusal = errorMessage(warning)
+      if (/^(mic|devices)_/.test(warning.code)) this.#refusal = errorMessage(warning)
+      if (warning.code === "media_no_video") this.#lost = errorMessage(warning)
       if (warning.code !== "playback_blocked") status(errorMessage(warning), true)
       this.#voice.update()
     })
-    session.on("ended", ({ reason }) => this.#end(endMessage(reason), Object.hasOwn(ERROR_MESSAGES, reason)))
+    session.on("ended", ({ reason }) => this.#end(endMessage(reason), Object.hasOwn(ERROR_MESSAGES, reason) ? reason : undefined))
   }
 
-  #end(text, bad) {
+  /** Shows the end, with the code of its error if it has one. */
+  #end(text, code) {
     this.#show("idle")
-    status(text, bad)
+    this.#refusal = this.#lost = undefined
+    status(text, code !== undefined)
     this.#enable(false)
     $("agent").disabled = false
-    $("start").focus()
+    $("start").hidden = PERMANENT_ERRORS.has(code)
+    $($("start").hidden ? "agent" : "start").focus()
     this.#page.ended()
     this.session?.disconnect()
     this.session = undefined

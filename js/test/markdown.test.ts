@@ -141,5 +141,6 @@ test("a message is for a code that has one, and never a property of an object", 
   assert.match(errorMessage({ code: "mic_in_use" }), /microphone/)
   for (const error of [undefined, null, {}, { code: "toString" }, { code: "constructor" }, { code: 7 }]) assert.equal(errorMessage(error), "Something went wrong. Please try again.")
   assert.equal(endMessage("idle_timeout"), "The conversation ended because nothing was said.")
+  assert.equal(endMessage("reconnect_timeout"), "The connection was lost and did not come back. Please start again.")
   assert.equal(endMessage("__proto__"), "The conversation is over. You can start a new one.")
 })

@@ -24,7 +24,7 @@ export const english = {
   stopped: "You stopped this answer.",
   consent: "The agent asks for your permission to use {tool}.",
   allow: "Allow it",
-  noPicture: "No picture arrives at the moment.",
+  noPicture: "No picture arrives. You can type, or start again on another network.",
   pictureLost: "The picture was lost. Bringing it back…",
   noVoice: "The agent can't hear you at the moment. The microphone is being connected again…",
   disclosure: "You are talking to an AI.",

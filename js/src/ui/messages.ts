@@ -25,7 +25,7 @@ export const ERROR_MESSAGES: Partial<Record<ErrorCode | WarningCode, string>> = 
   invalid_response: "The service sent an invalid reply. Please try again.",
   invalid_state: "That is not possible right now.",
   load_failed: LOAD_FAILED,
-  media_no_video: "No picture arrives at the moment.",
+  media_no_video: "No picture arrives. You can type, or start again on another network.",
   media_recover_failed: "The picture was lost and did not come back. Please start again, on another network if you can.",
   mic_attach_failed: "The microphone could not be connected. You can type instead.",
   mic_in_use: "Another program is using the microphone. Close it and try again, or type instead.",
@@ -49,7 +49,7 @@ export const ERROR_MESSAGES: Partial<Record<ErrorCode | WarningCode, string>> = 
   thread_access_denied: "This conversation can't be continued here. Please begin a new one.",
   tier_exceeded: "This site has used up its conversations for now.",
   timeout: "The service took too long to answer. Please try again.",
-  unauthorized: "Your access to this conversation has expired. Please try again.",
+  unauthorized: "Your access to this conversation has expired. Please try again, or reload this page.",
   unknown_capability: "This page is not set up correctly. Please contact the site's owner.",
   unsupported_browser: "This browser can't run the agent. Please open the page in an up-to-date browser.",
   unsupported_client: "The service does not accept this page. Please contact the site's owner.",
@@ -71,9 +71,9 @@ export function errorMessage(error: unknown): string {
   return messageOf(ERROR_MESSAGES, (error as { code?: unknown } | undefined)?.code) ?? "Something went wrong. Please try again."
 }
 
-/** The message for the end of a conversation, by the reason of `ended`. */
+/** The message for the end of a conversation, by the reason of `ended`, which is the code of an error if there was one. */
 export function endMessage(reason: string | undefined): string {
-  return messageOf(END_MESSAGES, reason) ?? "The conversation is over. You can start a new one."
+  return messageOf(END_MESSAGES, reason) ?? messageOf(ERROR_MESSAGES, reason) ?? "The conversation is over. You can start a new one."
 }
 
 const messageOf = (messages: Readonly<Record<string, string | undefined>>, key: unknown): string | undefined =>
