@@ -1,6 +1,7 @@
 package element
 
 import (
+	"image"
 	"net/http"
 	"testing"
 
@@ -140,6 +141,71 @@ func TestBlockedSoundWaitsForAKey(t *testing.T) {
 		return {paused, muted}`)
 	if got.Paused || got.Muted {
 		t.Errorf("after the key: %+v", got)
+	}
+}
+
+// In small windows the button for the sound is under nothing, and a key reaches it; where the picture is too low for captions
+// too, there are none.
+func TestBlockedSoundInSmallWindows(t *testing.T) {
+	t.Parallel()
+	h := pagetest.New(t, localservice.Options{})
+	p := openPage(h)
+	p.Allow("AudioContext")
+	p.SetSize(500, 400)
+	p.Do(nil, `
+		await place("agent-avatar", {microphone: "none"})
+		await element.start()
+		await until(() => seen("[part~=unlock]") && find("[part=caption]").textContent !== "")`)
+	for _, window := range []image.Point{{500, 400}, {400, 400}, {320, 320}, {568, 320}, {360, 740}} {
+		p.SetSize(int64(window.X), int64(window.Y))
+		var got struct {
+			Above   []string // what is seen at the corners of the button instead of it
+			Low     bool
+			Caption bool
+		}
+		p.Do(&got, `await new Promise((drawn) => requestAnimationFrame(() => requestAnimationFrame(drawn)))
+			const {left, right, top, bottom} = button("unlock").getBoundingClientRect()
+			const stage = find("[part=stage]").getBoundingClientRect()
+			const at = [[(left + right) / 2, top + 3], [(left + right) / 2, bottom - 3], [left + 20, (top + bottom) / 2], [right - 20, (top + bottom) / 2]]
+			const seenAt = at.map(([x, y]) => element.shadowRoot.elementFromPoint(x, y)).filter((found) => found !== button("unlock")).map((found) => found?.outerHTML.slice(0, 80) ?? "nothing")
+			return {above: seenAt, low: stage.height <= 180, caption: seen("[part=caption]")}`)
+		if len(got.Above) > 0 {
+			t.Errorf("%v: %q is over the button", window, got.Above)
+		}
+		if got.Low == got.Caption {
+			t.Errorf("%v: low picture %v, captions %v", window, got.Low, got.Caption)
+		}
+	}
+	p.SetSize(320, 320)
+	p.Do(nil, `document.activeElement?.blur(); element.setAttribute("tabindex", "-1"); HTMLElement.prototype.focus.call(element)`)
+	for range 12 {
+		var there bool
+		p.Keys("\t")
+		if p.Do(&there, `return element.shadowRoot.activeElement === button("unlock")`); there {
+			break
+		}
+	}
+	p.Keys("\r")
+	p.Do(nil, `await until(() => !seen("[part~=unlock]") && !find("video").muted)`)
+}
+
+// On a phone an error is below the face, above the button that starts again.
+func TestErrorsAreBelowTheFace(t *testing.T) {
+	t.Parallel()
+	h := pagetest.New(t, localservice.Options{})
+	h.Control("/capacity", map[string]any{"exhausted": true})
+	p := openPage(h)
+	p.Allow("agentruntime: <agent-avatar>: The conversation could not begin: no avatar is free")
+	p.SetSize(360, 740)
+	p.Do(nil, `await place("agent-avatar", {microphone: "none"})`)
+	press(p, "start")
+	var got struct{ Middle, Top, Bottom, Button float64 }
+	p.Do(&got, `await until(() => seen("[part=message]") && seen("[part~=start]"))
+		const box = (selector) => find(selector).getBoundingClientRect()
+		const stage = box("[part=stage]")
+		return {middle: (stage.top + stage.bottom) / 2, top: box("[part=message]").top, bottom: box("[part=message]").bottom, button: box("[part~=start]").top}`)
+	if got.Top < got.Middle || got.Bottom > got.Button {
+		t.Errorf("%+v", got)
 	}
 }
 

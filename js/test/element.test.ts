@@ -124,6 +124,25 @@ test("a request for the addresses has the page's token", async () => {
   assert.deepEqual(program.initRequests.map((request) => ({ ...request })), [{ widgetId: "w", ovpUrl: "https://ovp.example", token: "visitor", agenticUrl: undefined, genieUrl: undefined }])
 })
 
+test("a token that is refused is replaced from where the element has it", async () => {
+  program.initReply = init
+  let tokens = 0
+  const element = place({ "widget-id": "w" }, { token: () => `visitor-${++tokens}` })
+  await element.start()
+  assert.equal(await (program.options["onTokenNeeded"] as () => Promise<string>)(), init.ks)
+  assert.deepEqual(program.initRequests.map((request) => (request as { token: string }).token), ["visitor-1", "visitor-2"])
+})
+
+test("an agent without a picture has large bars, but not over the face of a poster", async () => {
+  const large = (element: HTMLElement) => find(element, ".large").hidden
+  const face = place()
+  await face.start()
+  assert.equal(large(face), true)
+  const voice = place({}, { init: { ...init, avatars: [] } })
+  await voice.start()
+  assert.equal(large(voice), false)
+})
+
 test("an early reply is used once, and not when it is old", async (t) => {
   t.mock.timers.enable({ apis: ["Date"] })
   program.initReply = init

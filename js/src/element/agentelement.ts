@@ -460,7 +460,7 @@ export abstract class AgentElement extends Base {
 
   async #makeSession(modes: readonly Mode[], init: AppInitResult): Promise<AnySession> {
     const { makeSession } = await this.#conversations()
-    return makeSession({ modes, video: this.#stage!.video, microphone: this.#microphone, init, options: this.#allOptions(), disclosure: this.#notice })
+    return makeSession({ modes, video: this.#stage!.video, microphone: this.#microphone, init, again: () => this.#requestInit(), options: this.#allOptions(), disclosure: this.#notice })
   }
 
   /** What a conversation needs has changed: an early reply is not used, and a start that failed may succeed now. */

@@ -7,8 +7,9 @@ export interface Plan {
   modes: readonly Mode[]
   video: HTMLVideoElement
   microphone: "start" | "click" | "none"
-  /** The reply of `appInit`. */
+  /** The reply of `appInit`, and a function that requests another one, when its token is refused. */
   init: AppInitResult
+  again: () => Promise<AppInitResult>
   options: SessionOptions
   /** The notice that the element shows. */
   disclosure: string
@@ -18,9 +19,9 @@ export interface Plan {
 const capabilities = { show_link: "on", video_gallery: "on", external_video: "on" } as const
 
 /** Makes the session, which is not connected yet. */
-export async function makeSession({ modes, video, microphone, init, options, disclosure }: Plan): Promise<AnySession> {
+export async function makeSession({ modes, video, microphone, init, again, options, disclosure }: Plan): Promise<AnySession> {
   const { knownReply } = await imported(namesModule)
-  const common = { ...knownReply(init), ...options }
+  const common = { ...knownReply(init), onTokenNeeded: async () => (await again()).ks, ...options }
   const chat = { capabilities: { ...capabilities, ...options.capabilities } }
   const avatar = {
     videoEl: video,

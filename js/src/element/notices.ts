@@ -23,6 +23,7 @@ export class Notices implements Part {
 
   show(state: State): void {
     const { labels, message, phase, unheard, microphoneProblem } = state
+    this.root.toggleAttribute("data-over", phase === "ended" || phase === "error")
     write(this.#message, message?.(labels))
     this.#message.toggleAttribute("data-bad", phase === "error")
     write(this.#unheard, unheard && phase === "live" ? labels.noVoice : undefined)

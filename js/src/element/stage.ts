@@ -194,7 +194,7 @@ export class Stage implements Part {
     const activity = state.activity === "muted" && state.microphone === "none" ? "ready" : state.activity
     this.#activity.dataset["is"] = activity
     this.#doing.textContent = labels.activities[activity]
-    this.#large.hidden = phase !== "live" || state.picture
+    this.#large.hidden = phase !== "live" || state.picture || !this.#image.hidden // it would be over the poster's face
     this.#veil.hidden = waits === "" || state.gated
     if (this.#status.textContent !== waits) this.#status.textContent = waits
     this.#start.hidden = active || state.permanent
