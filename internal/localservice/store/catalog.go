@@ -190,7 +190,7 @@ func presets() map[string]CatalogItem {
 		{"Clear", "The service's usual voice.", "en"},
 		{"Deep", "A lower voice.", "en"},
 		{"Bright", "A higher voice.", "en"},
-		{"Klar", "Eine deutsche Stimme.", "de"},
+		{"Klar", "A German voice.", "de"},
 	} {
 		items[fmt.Sprintf("%s%d", presetVoice[:len(presetVoice)-1], i+1)] = CatalogItem{
 			Type: VoiceItem, AdminTags: []string{"preset"}, Attributes: map[string]map[string]string{"voice": {
