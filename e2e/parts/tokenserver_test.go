@@ -5,7 +5,11 @@ import (
 	"io"
 	"net/http"
 	"net/http/cookiejar"
+	"net/http/httptest"
+	"net/http/httputil"
+	"net/url"
 	"strings"
+	"sync/atomic"
 	"testing"
 
 	"github.com/agentruntime/agentruntime/e2e/pagetest"
@@ -16,6 +20,44 @@ import (
 func startTokenServer(t *testing.T) string {
 	t.Helper()
 	return startProgram(t, "example/tokenserver", "Open ", "", "-addr", "127.0.0.1:0", "-root", "../..")
+}
+
+// TestASiteThatIsGoneIsSaid: signing out, the page as it is loaded and signing in have a sentence for it.
+func TestASiteThatIsGoneIsSaid(t *testing.T) {
+	t.Parallel()
+	origin, err := url.Parse(startTokenServer(t))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var gone atomic.Bool
+	forward := httputil.NewSingleHostReverseProxy(origin)
+	site := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if gone.Load() && r.URL.Path != "/" && !strings.Contains(r.URL.Path, ".") { // files are there
+			panic(http.ErrAbortHandler) // closes the connection
+		}
+		r.Host = origin.Host
+		if r.Header.Get("Origin") != "" {
+			r.Header.Set("Origin", origin.String())
+		}
+		forward.ServeHTTP(w, r)
+	}))
+	t.Cleanup(site.Close)
+	p := pagetest.Open(t, site.URL+"/example/tokenserver/index.html")
+	p.Allow("local or private host")
+	p.Allow("ERR_EMPTY_RESPONSE")
+	const sentence = `.textContent === "The service could not be reached. Please check your connection."`
+	p.AwaitTrue(`document.activeElement.id === "name"`)
+	gone.Store(true)
+	p.Keys("Ann\r")
+	p.AwaitTrue(`document.getElementById("sign-in-status")` + sentence)
+	gone.Store(false)
+	p.Keys("\r")
+	p.Ready()
+	gone.Store(true)
+	p.Press("#sign-out")
+	p.AwaitTrue(`document.getElementById("status")` + sentence)
+	p.Do(nil, `location.reload()`)
+	p.AwaitTrue(`document.getElementById("sign-in-status")?` + sentence)
 }
 
 // TestVisitorsTalkInTheirOwnConversations has two visitors at once, by keyboard.

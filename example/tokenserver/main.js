@@ -21,9 +21,18 @@ const log = new Log($("log"), $("announcer"), {
 })
 const view = new SessionView({ log, composer, status, save: listThreads, renew: () => open(session.threadId) })
 
+/** Sends a request to the site. If it can't be reached, the error is one for which there is a sentence. */
+async function request(path, init) {
+  try {
+    return await fetch(path, init)
+  } catch {
+    throw { code: "network_error" }
+  }
+}
+
 /** Asks the site for a conversation, or for the next token of one. */
 async function ask() {
-  const reply = await fetch("/conversation", { method: "POST" })
+  const reply = await request("/conversation", { method: "POST" })
   const answer = await reply.json()
   if (!reply.ok) throw answer // { code, message }
   access = { ...answer, until: Date.now() + answer.tokenLifeMs }
@@ -138,6 +147,18 @@ function failed(error, retry) {
   })
 }
 
+/** Runs a step of signing in or out; its error is shown in the part of the page that is there. */
+async function attempt(step) {
+  try {
+    await step()
+  } catch (error) {
+    const inside = !$("talk").hidden
+    $("welcome").hidden = inside
+    if (inside) status(errorMessage(error), true)
+    else $("sign-in-status").textContent = errorMessage(error)
+  }
+}
+
 /** On a phone, shows the list of threads, or the open one. */
 function showThreads(shown) {
   $("list").setAttribute("aria-expanded", String(shown))
@@ -145,7 +166,7 @@ function showThreads(shown) {
 
 /** Shows the form, or the conversations of who is signed in. */
 async function show() {
-  const me = await (await fetch("/me")).json()
+  const me = await (await request("/me")).json()
   const { name } = me
   const inside = name !== ""
   agent = me.agent
@@ -160,22 +181,24 @@ async function show() {
   else $("name").focus()
 }
 
-$("sign-in").addEventListener("submit", async (event) => {
+$("sign-in").addEventListener("submit", (event) => {
   event.preventDefault()
-  const reply = await fetch("/sign-in", { method: "POST", body: JSON.stringify({ name: $("name").value }) })
-  $("sign-in-status").textContent = reply.ok ? "" : await reply.text()
-  if (reply.ok) await show()
+  attempt(async () => {
+    const reply = await request("/sign-in", { method: "POST", body: JSON.stringify({ name: $("name").value }) })
+    $("sign-in-status").textContent = reply.ok ? "" : await reply.text()
+    if (reply.ok) await show()
+  })
 })
 
-$("sign-out").addEventListener("click", async () => {
+$("sign-out").addEventListener("click", () => attempt(async () => {
+  await request("/sign-out", { method: "POST" })
   opening = undefined
   leave()
   access = undefined // it belongs to the visitor who has signed out
   log.clear()
   $("threads").replaceChildren()
-  await fetch("/sign-out", { method: "POST" })
   await show()
-})
+}))
 
 $("list").addEventListener("click", () => showThreads($("list").getAttribute("aria-expanded") === "false"))
 
@@ -184,4 +207,4 @@ $("new").addEventListener("click", () => {
   open()
 })
 
-await show()
+await attempt(show)

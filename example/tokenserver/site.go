@@ -88,7 +88,7 @@ func (a *accounts) signIn(w http.ResponseWriter, r *http.Request) {
 	// Characters that can't be decoded are all replaced by the same one.
 	lossy := strings.ContainsRune(body.Name, utf8.RuneError)
 	if err != nil || body.Name == "" || lossy || utf8.RuneCountInString(body.Name) > maxName {
-		http.Error(w, "name must be a text of 1 to 60 characters", http.StatusBadRequest)
+		http.Error(w, "Enter a name of 1 to 60 characters.", http.StatusBadRequest)
 		return
 	}
 	setCookie(w, a.session(body.Name, time.Now().Add(sessionLife)), 0)
