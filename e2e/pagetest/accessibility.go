@@ -77,8 +77,10 @@ func (p *Page) NothingCut(width, height int64) {
 	p.t.Helper()
 	p.SetSize(width, height)
 	var found []string
-	p.Do(&found, `await new Promise((drawn) => requestAnimationFrame(() => requestAnimationFrame(drawn)))
-		`+cut)
+	p.Do(nil, `await new Promise((drawn) => requestAnimationFrame(() => requestAnimationFrame(drawn)))`)
+	if err := p.Eval(p.ctx, cut, &found); err != nil {
+		p.t.Fatal(err)
+	}
 	for _, what := range found {
 		p.t.Errorf("%d×%d: %s", width, height, what)
 	}
@@ -99,7 +101,7 @@ func (p *Page) Accessible() {
 		}
 	}
 	var lowContrast []string
-	if err := p.Eval(p.ctx, "(() => {"+contrast+"})()", &lowContrast); err != nil {
+	if err := p.Eval(p.ctx, contrast, &lowContrast); err != nil {
 		p.t.Fatal(err)
 	}
 	for _, text := range lowContrast {

@@ -11,7 +11,10 @@ const names = [
   "responseSettled", "avatarStartTalking", "avatarStopTalking", "mediaReady", "warning", "error", "ended",
 ]
 
-/** Makes a session with an agent, in text by default, and connects it. */
+/**
+ * Makes a session with an agent, in text by default, and connects it.
+ * @param {{agent?: string} & Partial<import("/js/dist/index.js").AgentSettings>} [options]
+ */
 export async function connect({ agent = "silent", avatar, ...options } = {}) {
   const init = await appInit({ widgetId: agents[agent], ...service.addresses })
   const video = document.getElementById("video")

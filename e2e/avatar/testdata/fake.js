@@ -35,6 +35,7 @@ const told = (events) => {
 
 /** A session, whose events are told step by step. */
 const record = (session) => {
+  /** @type {Record<string, any>} */
   const talk = {session, events: [], names, said: [], until: {}}
   for (const name of names) session.on(name, (payload) => talk.events.push({name, payload}))
   session.onToolCall("save_note", ({toolMetadata}) => {

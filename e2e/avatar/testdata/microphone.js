@@ -10,7 +10,7 @@ export async function unpluggedMicrophoneIsReported() {
   await session.startMic()
   await talk.until("micStarted")
   // What a browser does when a device is unplugged: a page can't.
-  const track = watched.microphones.at(-1)
+  const track = /** @type {MediaStreamTrack} */ (watched.microphones.at(-1))
   track.stop()
   track.dispatchEvent(new Event("ended"))
   navigator.mediaDevices.dispatchEvent(new Event("devicechange"))

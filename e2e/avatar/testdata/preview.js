@@ -11,7 +11,7 @@ export async function previewsOfAnAvatarCanBeShown() {
   video.muted = true
   const event = (name) => new Promise((resolve, reject) => {
     video.addEventListener(name, resolve, {once: true})
-    video.addEventListener("error", () => reject(new Error(video.error.message)), {once: true})
+    video.addEventListener("error", () => reject(new Error(video.error?.message)), {once: true})
   })
   const ended = event("ended")
   video.src = avatars[0].loadingVideoUrl

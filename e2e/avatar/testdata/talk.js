@@ -15,7 +15,10 @@ const names = [
   "timeExpired", "sessionCompleted", "warning", "error", "ended",
 ]
 
-/** Makes a session with an agent; options go to the session, init to appInit. */
+/**
+ * Makes a session with an agent; options go to the session, init to appInit.
+ * @param {{agent?: string, init?: object} & Partial<import("/js/dist/index.js").AvatarSettings>} [options]
+ */
 export async function open({ agent = "receptionist", init = {}, ...options } = {}) {
   const reply = await appInit({ widgetId: agents[agent], ...service.addresses, ...init })
   return new Talk(new AvatarSession({ ...reply, ...service.session, micStartMode: "deferred", ...options }), reply)

@@ -24,28 +24,35 @@ export async function spokenTurn() {
 
 /** A session, and a measurement of its next turn that is not the session's own. */
 class Stopwatch {
+  /** @type {[number, number]} */
   static #size = [320, 180]
   #frames = []
   #last
-  #painter = new OffscreenCanvas(...Stopwatch.#size).getContext("2d", { willReadFrequently: true })
+  #frame = 0
+  #painter = /** @type {OffscreenCanvasRenderingContext2D} */ (new OffscreenCanvas(...Stopwatch.#size).getContext("2d", { willReadFrequently: true }))
+  video = document.getElementById("video")
+  start = NaN
+
+  constructor(talk, meter) {
+    this.talk = talk
+    this.session = talk.session
+    this.meter = meter
+    this.timings = new Promise((resolve) => this.session.on("turnTimings", (payload, at) => resolve({ payload, at })))
+    this.#paint()
+    this.loud = meter.loud()
+  }
 
   static async open() {
-    const watch = new Stopwatch()
-    watch.video = document.getElementById("video")
-    watch.talk = await open({ agent: "silent", videoEl: watch.video })
-    watch.session = watch.talk.session
-    watch.timings = new Promise((resolve) => watch.session.on("turnTimings", (payload, at) => resolve({ payload, at })))
-    await watch.session.connect()
-    watch.meter = await watch.talk.meter()
-    await watch.talk.silence() // of the opening, which is none
-    watch.#paint()
-    watch.loud = watch.meter.loud()
-    return watch
+    const talk = await open({ agent: "silent", videoEl: document.getElementById("video") })
+    await talk.session.connect()
+    const meter = await talk.meter()
+    await talk.silence() // of the opening, which is none
+    return new Stopwatch(talk, meter)
   }
 
   /** Records how much each frame that is shown differs from the one before. */
   #paint() {
-    this.frame = this.video.requestVideoFrameCallback((_, { presentationTime }) => {
+    this.#frame = this.video.requestVideoFrameCallback((_, { presentationTime }) => {
       this.#painter.drawImage(this.video, 0, 0, ...Stopwatch.#size)
       const { data } = this.#painter.getImageData(0, 0, ...Stopwatch.#size)
       if (this.#last) {
@@ -64,7 +71,7 @@ class Stopwatch {
   async compare() {
     const sound = await this.loud
     const { payload, at } = await this.timings
-    this.video.cancelVideoFrameCallback(this.frame)
+    this.video.cancelVideoFrameCallback(this.#frame)
     await this.meter.close()
     this.start = at - payload.durationMs
     const calm = Math.max(...this.#frames.filter((f) => f.at < sound - 200 && f.at > sound - 1000).map((f) => f.sum))
@@ -77,7 +84,7 @@ class Stopwatch {
     const [{ turnId }] = this.talk.all("avatarStartTalking")
     const since = (time) => time - this.start
     return {
-      timings: payload, sound: since(sound), frame: moved && since(moved.at), withSound: since(withSound.at), before, gap, turnID: turnId,
+      timings: payload, sound: since(sound), frame: moved && since(moved.at), withSound: since(withSound?.at ?? NaN), before, gap, turnID: turnId,
     }
   }
 }

@@ -24,10 +24,10 @@ export async function transcriptAsSpoken() {
   await talk.until("avatarStopTalking")
   const from = talk.now
   await talk.session.speak("Tell me a long story.")
-  await new Promise((resolve) => transcript.onChange(({entry}) => entry.who === "agent" && entry.text.split(". ").length > 2 && resolve()))
+  await new Promise((/** @type {(value?: unknown) => void} */ resolve) => transcript.onChange(({entry}) => entry.who === "agent" && entry.text.split(". ").length > 2 && resolve()))
   const known = talk.texts("final", from).length
   const [track] = video.textTracks
-  const cues = track.cues.length
+  const cues = track.cues?.length
   talk.session.interrupt()
   await talk.until("interrupted", undefined, from)
   const caption = captions.current?.text ?? ""
@@ -35,7 +35,7 @@ export async function transcriptAsSpoken() {
   const entry = transcript.entries.at(-1)
   await talk.session.disconnect()
   return {
-    Spoken: text, Shown: entry.text, Ahead: ahead, Interrupted: entry.interrupted, Caption: caption,
-    Cues: cues, Active: track.activeCues.length, Known: known, Region: liveRegion.textContent,
+    Spoken: text, Shown: entry?.text, Ahead: ahead, Interrupted: entry?.interrupted, Caption: caption,
+    Cues: cues, Active: track.activeCues?.length, Known: known, Region: liveRegion.textContent,
   }
 }

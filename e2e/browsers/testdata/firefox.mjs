@@ -10,7 +10,7 @@ const patienceMs = 60_000 // bounds each command; only a failing one comes near 
 
 const [modules, executablePath] = process.argv.slice(2)
 const path = createRequire(join(modules, "x")).resolve("puppeteer-core")
-const { default: puppeteer } = await import(pathToFileURL(path))
+const { default: puppeteer } = await import(pathToFileURL(path).href)
 
 const browser = await puppeteer.launch({
   browser: "firefox",

@@ -10,14 +10,20 @@ const names = [
   "toolCall", "toolCallResult", "toolCallInvalid", "toolSpiralDetected", "oauthRequired", "sessionCompleted", "warning", "error", "ended",
 ]
 
-/** The result of appInit for an agent, with the service's options for sessions. */
+/**
+ * The result of appInit for an agent, with the service's options for sessions.
+ * @param {{agent?: string} & Partial<import("/js/dist/chat.js").AppInitOptions>} [options]
+ */
 export async function arrive({ agent = "receptionist", ...init } = {}) {
   const who = init.token === undefined ? { widgetId: agents[agent] } : {}
   return { ...(await appInit({ ...who, ...service.addresses, ...init })), ...service.session }
 }
 
-/** Makes a session with an agent; options go to the session, init to appInit. */
-export async function open({ agent, init, ...options } = {}) {
+/**
+ * Makes a session with an agent; options go to the session, init to appInit.
+ * @param {{agent?: string, init?: object} & Partial<import("/js/dist/chat.js").ChatSettings>} [options]
+ */
+export async function open({ agent = "receptionist", init, ...options } = {}) {
   return new Talk(new ChatSession({ ...(await arrive({ agent, ...init })), ...options }))
 }
 

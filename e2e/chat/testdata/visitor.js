@@ -32,8 +32,8 @@ export async function visitorsThreadsMessagesAndRatings(token) {
   return {
     threads: all.map((id) => ids.indexOf(id)).filter((i) => i >= 0).map(String), renamed: renamed.title,
     said: transcript.text, turns: transcript.turns.map(({role}) => role).join(),
-    analysis: JSON.stringify(analysed.thread_metadata.analysis), cleared: JSON.stringify(cleared.thread_metadata.analysis ?? {}),
-    rated: rated.is_positive, answers: lines.join(), shared: copy.title === "A name" && copy.id === newMessageId,
+    analysis: JSON.stringify(analysed.thread_metadata?.analysis), cleared: JSON.stringify(cleared.thread_metadata?.analysis ?? {}),
+    rated: rated?.is_positive, answers: lines.join(), shared: copy.title === "A name" && copy.id === newMessageId,
     deleted: deleted.objects.length, left: (await threads.list()).totalCount,
     missing: (await failure(threads.get(first))).code, found: (await threads.get(third)).id === third ? "found" : "",
     suggested: (await followups.suggested()).length, consent: (await me.status()).aiConsent, replies,

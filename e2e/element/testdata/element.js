@@ -4,9 +4,14 @@ import { agents, Recording, service } from "/e2e/pagetest/page/tools.js"
 export { picture } from "/e2e/pagetest/page/measure.js"
 export { agents, held, service, settled } from "/e2e/pagetest/page/tools.js"
 
-/** Puts an element into the page, for an agent of the service. */
+/**
+ * Puts an element into the page, for an agent of the service.
+ * @param {string} tag
+ * @param {{agent?: string, properties?: object} & Record<string, any>} [options] also the element's attributes
+ */
 export async function place(tag, { agent = "receptionist", properties = {}, ...attributes } = {}) {
   await import(tag === "agent-launcher" ? "/js/dist/launcher.js" : "/js/dist/element.js")
+  /** @type {any} */
   const element = document.createElement(tag)
   const { agenticUrl, genieUrl, ovpUrl } = service.addresses
   const all = { "widget-id": agents[agent], "agentic-url": agenticUrl, "genie-url": genieUrl, "ovp-url": ovpUrl, ...attributes }

@@ -4,8 +4,8 @@ import { appInit, load } from "/js/dist/index.js"
 import "/js/dist/element.js"
 
 const plan = await (await fetch("/plan")).json()
-const token = async () => (plan.expires ? await (await fetch("/token")).text() : undefined)
-const again = async () => appInit({ widgetId: plan.widgetId, ...plan.addresses, token: await token() })
+const token = async () => (await fetch("/token")).text()
+const again = async () => appInit({ widgetId: plan.widgetId, ...plan.addresses, ...(plan.expires && { token: await token() }) })
 
 const element = document.createElement("agent-avatar")
 const { agenticUrl, genieUrl, ovpUrl } = plan.addresses
@@ -19,9 +19,10 @@ element.options = {
 }
 document.body.append(element)
 
-const find = (selector) => element.shadowRoot.querySelector(selector)
+const root = /** @type {ShadowRoot} */ (element.shadowRoot)
+const find = (selector) => root.querySelector(selector)
 const shown = (each) => each !== null && each.checkVisibility()
-const textOf = (selector) => [...element.shadowRoot.querySelectorAll(selector)].filter(shown).map((each) => each.textContent.trim()).join(" ")
+const textOf = (selector) => [...root.querySelectorAll(selector)].filter(shown).map((each) => each.textContent.trim()).join(" ")
 
 const video = find("video")
 const track = () => video.srcObject?.getVideoTracks()[0]
@@ -33,7 +34,7 @@ const painted = (now) => {
 video.requestVideoFrameCallback(painted)
 
 const small = new OffscreenCanvas(16, 9)
-const context = small.getContext("2d", { willReadFrequently: true })
+const context = /** @type {OffscreenCanvasRenderingContext2D} */ (small.getContext("2d", { willReadFrequently: true }))
 
 /** How bright the picture of a layer is, 0 to 255. */
 function brightness(layer) {
@@ -65,7 +66,7 @@ setInterval(() => seen.push(look()), 100)
 
 const events = []
 for (const name of ["phaseChange", "error", "ended", "mediaRecovering", "mediaRecovered", "reconnected", "warning", "avatarStopTalking", "connectivityChanged"]) {
-  element.addEventListener(name, ({ detail }) => {
+  element.addEventListener(name, (/** @type {any} */ { detail }) => {
     const { phase, code, channel, reason, text } = detail
     if (name !== "connectivityChanged" || detail.state === "recover_failed") events.push({ at: performance.timeOrigin + performance.now(), name, phase, code, channel, reason, text })
   })

@@ -68,7 +68,7 @@ export async function fetchThatGivesAnythingEndsTheTurn() {
   }
   const replies = {
     "no reply": () => 5, "a bigint status": () => ({status: 5n}), "a huge status": () => ({status: 1e300}), "a throw": () => { throw 5n },
-    "a bigint for the end": (r) => ({body: {getReader: () => ({read: async () => ({done: 5n}), cancel: async () => {}})}}),
+    "a bigint for the end": () => ({body: {getReader: () => ({read: async () => ({done: 5n}), cancel: async () => {}})}}),
     "text": () => chunk("text"), "a negative length": () => chunk(Object.defineProperty(new Uint8Array(5), "length", {value: -7})),
     "a huge length": () => chunk(Object.defineProperty(new Uint8Array(5), "length", {value: 1e12})),
     "bytes that throw": () => chunk(new Proxy(new Uint8Array(5), {get() { throw new Error("proxy") }, getPrototypeOf() { throw new Error("proxy") }})),
@@ -82,9 +82,11 @@ export async function fetchThatGivesAnythingEndsTheTurn() {
     const {session} = await chatOf()
     await session.connect()
     await session.sendText("My name is Sam.")
-    globalThis.fetch = async (...args) => {
-      const real = await fetch(...args)
-      const own = reply(real)
+    globalThis.fetch = async (url, request) => {
+      /** @type {any} */
+      const real = await fetch(url, request)
+      /** @type {any} */
+      const own = reply()
       return typeof own === "object" ? {status: real.status, url: real.url, headers: real.headers, body: real.body, ...own} : own
     }
     const turn = outcome(() => session.sendText("What is my name?"))
@@ -97,10 +99,13 @@ export async function fetchThatGivesAnythingEndsTheTurn() {
 }
 
 export async function microphoneGrantedAfterTheRuntimeIsClosed() {
+  /** @type {PromiseWithResolvers<void>} */
   const {promise, resolve} = Promise.withResolvers()
   const media = navigator.mediaDevices
   const real = media.getUserMedia.bind(media)
-  const question = Promise.withResolvers(), exit = Promise.withResolvers()
+  /** @type {PromiseWithResolvers<void>} */
+  const question = Promise.withResolvers()
+  const exit = Promise.withResolvers()
   media.getUserMedia = async () => { question.resolve(); await promise; return real({audio: true}) }
   await load({onExit: exit.resolve})
   const {session} = await agentOf({mode: "avatar"})

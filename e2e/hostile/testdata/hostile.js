@@ -17,7 +17,10 @@ export async function arrive(agent = "silent") {
   return { ...init, ...service.session }
 }
 
-/** A conversation over both transports, in text unless options say otherwise; it is not connected. */
+/**
+ * A conversation over both transports, in text unless options say otherwise; it is not connected.
+ * @param {Partial<import("/js/dist/index.js").AgentSettings>} [options]
+ */
 export async function agentOf({ avatar, ...options } = {}) {
   const face = { micStartMode: "deferred", videoEl: document.createElement("video"), ...avatar }
   return new TestSession(new AgentSession({ ...(await arrive()), mode: "chat", avatar: face, ...options }))
@@ -132,7 +135,7 @@ export async function scarce(url, pages) {
  */
 export async function anotherTab() {
   const ready = new Promise((resolve) => addEventListener("tab", resolve, { once: true }))
-  const other = window.open("tab.html")
+  const other = /** @type {Window} */ (window.open("tab.html"))
   await ready
   const complaints = []
   other.addEventListener("error", ({ message }) => complaints.push(message))

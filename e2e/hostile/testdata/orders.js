@@ -16,7 +16,7 @@ export function membersOf({ prototype }) {
   const properties = new Set()
   for (let p = prototype; p !== Object.prototype; p = Object.getPrototypeOf(p)) {
     for (const name of Object.getOwnPropertyNames(p)) {
-      if (!inner.includes(name)) (Object.getOwnPropertyDescriptor(p, name).get ? properties : methods).add(name)
+      if (!inner.includes(name)) (Object.getOwnPropertyDescriptor(p, name)?.get ? properties : methods).add(name)
     }
   }
   return { methods: [...methods], properties: [...properties] }
@@ -62,7 +62,7 @@ export async function replaceDevices() {
   const granted = []
   const sequences = new Map()
   const refused = () => new DOMException("refused by the test", "NotAllowedError")
-  media.getUserMedia = (constraints) => {
+  media.getUserMedia = (/** @type {any} */ constraints) => {
     const { sequence, ...audio } = constraints.audio
     const { random, end, asked } = sequences.get(sequence)
     const manner = random.of(manners)

@@ -11,7 +11,7 @@ export async function repliesOfALiarBecomeTypedErrors(access, names) {
   const said = []
   const session = new ChatSession({...access, logger: (...line) => said.push(JSON.stringify(line)), onAuditEvent: (e) => said.push(JSON.stringify(e)),
     onResponse: (r) => said.push(JSON.stringify(r))})
-  for (const name of ["error", "warning", "stateChange", "ended", "turnStarted", "brainStalled"]) session.on(name, (e) => said.push(JSON.stringify(e) + (e instanceof Error ? everything(e) : "")))
+  for (const name of /** @type {const} */ (["error", "warning", "stateChange", "ended", "turnStart", "brainStalled"])) session.on(name, (e) => said.push(JSON.stringify(e) + (e instanceof Error ? everything(e) : "")))
   await session.connect()
   const got = {}, leaks = []
   for (const name of names) {
@@ -66,7 +66,7 @@ export async function stormOfAbortsLeavesNothing(access) {
   await middle.next()
   const rest = [middle.next(), middle.next()].map((p) => p.catch(errorCode))
   await rest[0]
-  const {text} = await (async () => { await middle.return(); return session.sendText("fine") })()
+  const {text} = await (async () => { await middle.return?.(); return session.sendText("fine") })()
   await session.dispose()
   const until = performance.now() + 5000
   let after
@@ -85,9 +85,9 @@ export async function anythingIsRefusedWithATypedError(access) {
   await session.connect()
   let requests = 0
   const original = globalThis.fetch
-  globalThis.fetch = (...args) => {
-    if (!/\.rest-\w+\.wasm$/.test(args[0])) requests++ // the second part of the program may come
-    return original(...args)
+  globalThis.fetch = (url, request) => {
+    if (!/\.rest-\w+\.wasm$/.test(String(url))) requests++ // the second part of the program may come
+    return original(url, request)
   }
   const v = visitor(access)
   const things = {number: 5, null: null, text: "x", thrower, revoked: revoked.proxy, symbol: Symbol("s"), bigint: 5n, signal: {signal: 5}}

@@ -19,7 +19,7 @@ export async function hammeredSwitchesLeaveAWorkingConversation() {
   // Listeners that call back, each up to ten times: of the session and of each transport.
   const listeners = {}
   let over = false
-  const meddle = (source, name) => (payload) => {
+  const meddle = (source, name) => () => {
     const key = source + " " + name
     const n = listeners[key] = (listeners[key] ?? 0) + 1
     if (over || n > 10) return
@@ -78,6 +78,7 @@ export async function hammeredSwitchesLeaveAWorkingConversation() {
 export async function disconnectInEveryListenerOfASwitch() {
   await load()
   const before = await holdings()
+  /** @type {Record<string, [string, (payload: any) => boolean]>} */
   const moments = {
     "there, switching": ["stateChange", ({state}) => state === "switching"],
     "there, transport": ["transportChanged", ({mode}) => mode === "avatar"],

@@ -1,14 +1,13 @@
 // What the tests of tabs_test.go do in their pages.
-import { agentOf, anotherTab, arrive, chatOf, diagnostics, holdings, left, load, outcome, within } from "./hostile.js"
+import { agentOf, anotherTab, chatOf, diagnostics, holdings, left, load, outcome, within } from "./hostile.js"
 
 export async function twoTabsOnOneThread(how) {
-  const {ks} = await arrive()
-  const one = await chatOf({ks})
+  const one = await chatOf()
   await one.session.connect()
   await one.session.sendText("My name is Sam.")
   const {threadId} = one.session
   const other = await anotherTab()
-  const two = await other.chatOf({ks, threadId})
+  const two = await other.chatOf({threadId})
   await two.session.connect()
   const known = (await two.session.sendText("What is my name?")).text
   await two.session.sendText("My name is Ada.")
@@ -33,18 +32,17 @@ export async function twoTabsOnOneThread(how) {
 
 export async function switchIsNoGoodbyeToOtherTabs() {
   const beat = {presenceHeartbeatMs: 60_000, presenceStaleMs: 180_000}
-  const {ks} = await arrive()
-  const one = await agentOf({...beat, ks})
+  const one = await agentOf(beat)
   await one.session.connect()
   await one.session.sendText("My name is Sam.")
   const {threadId} = one.session
   const other = await anotherTab()
-  const two = await other.chatOf({ks, threadId, ...beat})
+  const two = await other.chatOf({threadId, ...beat})
   await two.session.connect()
   await two.session.sendText("What is my name?")
   const said = []
   const channel = new BroadcastChannel("kaltura-agents:thread:" + threadId)
-  const back = new Promise((resolve) => channel.onmessage = ({data}) => {
+  const back = new Promise((/** @type {(value?: unknown) => void} */ resolve) => channel.onmessage = ({data}) => {
     const {t} = JSON.parse(data)
     said.push(t)
     if (t === "alive" && said.includes("bye")) resolve()
@@ -53,7 +51,7 @@ export async function switchIsNoGoodbyeToOtherTabs() {
   await within(back, 10_000)
   channel.close()
   const after = new BroadcastChannel("kaltura-agents:thread:" + threadId) // receives after the session's own
-  const gone = new Promise((resolve) => after.onmessage = ({data}) => JSON.parse(data).t === "bye" && resolve())
+  const gone = new Promise((/** @type {(value?: unknown) => void} */ resolve) => after.onmessage = ({data}) => JSON.parse(data).t === "bye" && resolve())
   two.session.disconnect()
   await two.until("sessionCompleted")
   const first = two.completions
@@ -67,8 +65,9 @@ export async function switchIsNoGoodbyeToOtherTabs() {
 export async function forgedMessagesBetweenTabs() {
   const memories = []
   const {instantiate} = WebAssembly
-  WebAssembly.instantiate = async (...args) => {
-    const instance = await instantiate(...args)
+  WebAssembly.instantiate = async (/** @type {any} */ module, /** @type {any} */ imports) => {
+    /** @type {any} */
+    const instance = await instantiate(module, imports)
     const {exports} = instance.instance ?? instance
     if (exports.mem) memories.push(exports.mem)
     return instance
@@ -84,7 +83,7 @@ export async function forgedMessagesBetweenTabs() {
     return {...talk, session: talk.session, talk, channel: new BroadcastChannel("kaltura-agents:thread:" + talk.session.threadId)}
   }
   // Receives after the session's own channel, which has then handled what was sent before.
-  const handled = ({session}) => new Promise((resolve) => {
+  const handled = ({session}) => new Promise((/** @type {(value?: unknown) => void} */ resolve) => {
     const own = new BroadcastChannel("kaltura-agents:thread:" + session.threadId)
     own.onmessage = ({data}) => { if (data === "last") { own.close(); resolve() } }
   })

@@ -9,18 +9,18 @@ export class LevelMeter {
   loudBlocks = 0
   lastLoud = -Infinity // on the clock of performance.now()
   now = -Infinity // the time of the last block, on the same clock
+  context = new AudioContext({ latencyHint: "interactive" })
+  element = new Audio()
   #waiting = new Set()
   #offsets = [] // ms, of the blocks of the last second
   #clock = Date.now() - performance.now()
 
   static async at(track) {
     const meter = new LevelMeter()
-    meter.context = new AudioContext({ latencyHint: "interactive" })
     await meter.context.audioWorklet.addModule("/e2e/pagetest/page/meter.js")
     await meter.context.resume()
     const stream = new MediaStream([track])
     // Chromium decodes a received track for Web Audio only while an element plays it.
-    meter.element = new Audio()
     meter.element.muted = true
     meter.element.srcObject = stream
     meter.element.play()
@@ -44,6 +44,7 @@ export class LevelMeter {
     for (const check of this.#waiting) check()
   }
 
+  /** @returns {Promise<void>} */
   #until(condition) {
     return new Promise((resolve) => {
       const check = () => {
@@ -87,7 +88,7 @@ export async function picture(video) {
   await new Promise((resolve) => video.requestVideoFrameCallback(resolve))
   const { videoWidth: width, videoHeight: height } = video
   const canvas = new OffscreenCanvas(width, height)
-  const context = canvas.getContext("2d")
+  const context = /** @type {OffscreenCanvasRenderingContext2D} */ (canvas.getContext("2d"))
   context.drawImage(video, 0, 0)
   const { data } = context.getImageData(0, 0, width, height)
   const colours = new Set()

@@ -1,3 +1,4 @@
+// @ts-nocheck: the types of the audio thread are not those of pages
 // Reports the level of each block of its input, its time in the context, and when it was processed.
 registerProcessor(
   "meter",

@@ -1,3 +1,4 @@
+// @ts-nocheck: replaces functions of the browser by some with fewer forms
 // Tells the test what the programs for the page call: the functions that were entered until
 // the second part of a program can be there, in programs that count them (make profile),
 // and in other programs the functions that were missing before the second part was requested.

@@ -1,3 +1,4 @@
+// @ts-nocheck: replaces functions of the browser by some with fewer forms
 // Runs the worker whose address is the query, and tells the page what its program calls (profile.js).
 const { instantiate } = WebAssembly
 const { close } = globalThis

@@ -9,6 +9,7 @@ export const agents = Object.fromEntries(service.agents.map(({ name, widgetId })
 
 /** A session, or another object with `on`, and the events with the given names that it has emitted. */
 export class Recording {
+  /** @type {{name: string, payload: any, at: number}[]} */
   events = []
   #waiting = new Set()
 
@@ -27,7 +28,12 @@ export class Recording {
     return this.events.length
   }
 
-  /** Resolves to the payload of the first event with that name for which fits is true, from an index on. */
+  /**
+   * Resolves to the payload of the first event with that name for which fits is true, from an index on.
+   * @param {string} name
+   * @param {(payload: any) => unknown} [fits]
+   * @returns {Promise<any>}
+   */
   until(name, fits = () => true, from = 0) {
     const find = () => this.events.slice(from).find((event) => event.name === name && fits(event.payload))
     return new Promise((resolve) => {
@@ -44,7 +50,7 @@ export class Recording {
 
   /** The time of the first event with that name from an index on, on the clock of performance.now(). */
   when(name, from = 0) {
-    return this.events.slice(from).find((event) => event.name === name).at
+    return this.events.slice(from).find((event) => event.name === name)?.at ?? NaN
   }
 
   /** The payloads of all events with that name, from an index on. */

@@ -1,3 +1,4 @@
+// @ts-nocheck: replaces functions of the browser by some with fewer forms
 // Counts a page's resources. It runs before any of the page's own scripts.
 ;(() => {
   const peers = []

@@ -9,7 +9,7 @@ export async function transparentBackground() {
   await until(() => find("canvas[part=picture]")?.width > 300)
   const canvas = find("canvas[part=picture]")
   const alpha = (x, y) => {
-    const copy = Object.assign(document.createElement("canvas"), {width: canvas.width, height: canvas.height}).getContext("2d")
+    const copy = /** @type {CanvasRenderingContext2D} */ (Object.assign(document.createElement("canvas"), {width: canvas.width, height: canvas.height}).getContext("2d"))
     copy.drawImage(canvas, 0, 0)
     return copy.getImageData(canvas.width * x, canvas.height * y, 1, 1).data[3]
   }

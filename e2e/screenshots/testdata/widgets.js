@@ -25,11 +25,11 @@ const options = { markdown: renderMarkdown, partnerId: 1234 }
 /** Shows one kind. Of a question, its state after a wrong answer; of sources, all of them. */
 export async function show(kind) {
   const element = drawWidget({ runtime: kind, ...widgets[kind] }, options)
-  document.getElementById("widget").replaceChildren(element)
-  if (kind === "sources") element.open = true
+  document.getElementById("widget")?.replaceChildren(element)
+  if (kind === "sources") element.toggleAttribute("open", true)
   if (kind === "graded-question") {
-    element.querySelector("input").checked = true
-    element.querySelector("form").requestSubmit()
+    element.querySelector("input")?.click()
+    element.querySelector("form")?.requestSubmit()
   }
   await Promise.all([...document.images].map((image) => image.decode()))
 }

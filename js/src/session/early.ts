@@ -51,7 +51,7 @@ export function beginInit({ widgetId, token, region, agenticUrl, genieUrl, ovpUr
   }
 
   return {
-    fetch: (url, request = {}) => {
+    fetch: (url, request: RequestInit = {}) => {
       const { headers, body } = request as { headers?: Record<string, string>; body?: Uint8Array<ArrayBuffer> }
       const key = keyOf(String(url), headers?.["authorization"], body && new TextDecoder().decode(body))
       const reply = begun.get(key)
