@@ -260,19 +260,6 @@ func TestSpokenAnswerIsRated(t *testing.T) {
 	rate(".turn:nth-child(5)", "Bad answer", `"is_positive":false`)
 }
 
-// The agent can use the page's tools in both modes.
-func TestToolsStay(t *testing.T) {
-	t.Parallel()
-	_, p := open(t, "tools")
-	p.Ask("Save a note: one", "The page answered save_note: notes 1, status saved.")
-	face(p)
-	p.AwaitAnnouncement("Ask me to save a note")
-	p.Ask("Save a note: two", "notes 2")
-	text(p)
-	p.Ask("Save a note: three", "The page answered save_note: notes 3, status saved.")
-	p.AwaitTrue(`[...document.querySelectorAll(".notes span")].map((note) => note.textContent).join() === "one,two,three"`)
-}
-
 // The visitor can continue a conversation that the service has ended.
 func TestEndedConversationGoesOn(t *testing.T) {
 	t.Parallel()

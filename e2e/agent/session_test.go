@@ -87,28 +87,6 @@ func TestOneConversationOverBothTransports(t *testing.T) {
 	h.AwaitNoSessions(h.Context())
 }
 
-func TestTextsDuringASwitchArrive(t *testing.T) {
-	t.Parallel()
-	h, p := openPage(t)
-	var got struct {
-		Results []any
-		Ninth   string
-		Thread  string
-		InText  string
-	}
-	p.Call(&got, "session.js", "textsDuringASwitchArrive")
-	if len(got.Results) != 8 || slices.ContainsFunc(got.Results, func(r any) bool { return r != true }) || got.Ninth != "invalid_state" {
-		t.Errorf("results %v, the ninth %s", got.Results, got.Ninth)
-	}
-	if !strings.Contains(got.InText, "Sam") {
-		t.Errorf("sent on the way back: %q", got.InText)
-	}
-	want := []string{"My name is Sam.", "one\ntwo\nthree\nfour\nfive\nsix\nseven\neight", "What is my name?"}
-	if asked := h.UserMessages(got.Thread); !slices.Equal(asked, want) {
-		t.Errorf("the service heard %q, want %q", asked, want)
-	}
-}
-
 func TestAClosedTabTellsOfItsEndOnce(t *testing.T) {
 	t.Parallel()
 	h := pagetest.CloseUntilReported(t, func() (*pagetest.Server, *pagetest.Page, []string) {

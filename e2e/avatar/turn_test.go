@@ -47,31 +47,6 @@ func TestTypedTurnIsAnsweredWithCaptionsInOrder(t *testing.T) {
 	h.AwaitState(live.Listening)
 }
 
-func TestTextTypedDuringTheOpeningIsAnsweredAfterIt(t *testing.T) {
-	t.Parallel()
-	h := pagetest.New(t, localservice.Options{})
-	p := openPage(h)
-	var got struct {
-		Held         bool
-		First, After string
-	}
-	p.Do(&got, `
-		const talk = await open({videoEl: document.getElementById("video")})
-		await talk.session.connect()
-		await talk.until("avatarStartTalking")
-		const speaking = talk.session.speak("My name is Ada.")
-		const waits = talk.texts("user").length === 0
-		await talk.silence()
-		const from = talk.now
-		await speaking
-		await talk.silence(from)
-		const [first, after] = talk.all("avatarStopTalking")
-		return {held: waits, first: first.text, after: after.text}`)
-	if !got.Held || got.First != robinSays || !strings.HasPrefix(got.After, "Nice to meet you, Ada.") {
-		t.Errorf("held %v, said %q and then %q", got.Held, got.First, got.After)
-	}
-}
-
 func TestKickoffIsSaidOnce(t *testing.T) {
 	t.Parallel()
 	h := pagetest.New(t, localservice.Options{})
@@ -182,37 +157,5 @@ func TestPauseIsQuietAndResumeGoesOn(t *testing.T) {
 		return talk.session.state`)
 	if answer != "connected" {
 		t.Errorf("after the expired pause the session is %s", answer)
-	}
-}
-
-func TestToolsOfThePageAreAnswered(t *testing.T) {
-	t.Parallel()
-	h := pagetest.New(t, localservice.Options{})
-	p := openPage(h)
-	var got struct {
-		Calls  []string
-		Spoke  string
-		Answer struct{ OK bool }
-	}
-	p.Do(&got, `
-		const talk = await open({agent: "tools", videoEl: document.getElementById("video")})
-		const {session} = talk
-		const calls = []
-		let answer
-		session.onToolCall("save_note", async ({name, args, toolMetadata}) => {
-			calls.push(name + " " + JSON.stringify(args))
-			answer = await session.respondToTool(toolMetadata.id, {status: "saved"})
-		})
-		await session.connect()
-		await talk.silence()
-		const from = talk.now
-		await session.speak("Save a note: call back tomorrow")
-		const {text} = await talk.until("avatarStopTalking", ({text}) => text.includes("answer"), from)
-		return {calls, spoke: text, answer}`)
-	if want := []string{`save_note {"note":"call back tomorrow"}`}; !slices.Equal(got.Calls, want) {
-		t.Errorf("calls %q, want %q", got.Calls, want)
-	}
-	if !got.Answer.OK || got.Spoke != "One moment. The page answered save_note: status saved." {
-		t.Errorf("answer %+v, the agent said %q", got.Answer, got.Spoke)
 	}
 }

@@ -21,11 +21,6 @@ rules:
       - say: "I think about it."
       - pause: 60000
       - say: "Never said."
-  - when: {exact: "What is in my cart?"}
-    steps:
-      - say: "One moment. "
-      - tool: {name: get_cart, args: {page: 2}, wait: true, timeout: 60}
-      - say: "You have {{ tool.items }}."
   - when: {exact: "Fail"}
     steps:
       - say: "So far so good."
@@ -33,12 +28,6 @@ rules:
   - when: {exact: "Somebody else's"}
     steps:
       - error: "User has no permission for thread 7"
-  - when: {exact: "Show everything"}
-    steps:
-      - say: "Here: "
-      - widget: {runtime: followups-tool, body: {questions: ["And then?", "Why?"]}}
-      - widget: {runtime: flashcards-tool, body: {title: Words, cards: [{front: thread, back: a dialogue}]}}
-      - segment: {type: weather, content: sunny}
 `
 
 // openPage opens the empty page of these tests, whose scripts can use the exports of chat.js.

@@ -75,89 +75,6 @@ func TestAnAbortedTurnStopsAndTheNextWorks(t *testing.T) {
 	}
 }
 
-func TestABlockingToolIsAnsweredWhileTheReplyStreams(t *testing.T) {
-	t.Parallel()
-	_, p := openPage(t)
-	var got struct {
-		Text, Answered string
-		Call           struct {
-			Name string
-			Args struct{ Page int }
-		}
-		Result struct {
-			OK    bool
-			Value string
-		}
-		Invalid, Again string
-	}
-	p.Do(&got, `
-		const talk = await connect({agent: "tools"})
-		const {session} = talk
-		let answered
-		session.onToolCall("get_cart", async ({toolMetadata}) => {
-			answered = await session.respondToTool(toolMetadata.id, {items: "three apples"})
-			return "told"
-		}, {page: {type: "int", required: true}})
-		const turn = await session.sendText("What is in my cart?")
-		await talk.until("toolCallResult") // the answer may be on its way yet
-		const again = await session.respondToTool(talk.all("toolCall")[0].toolMetadata.id, {items: "none"})
-		return {
-			text: turn.text, answered: JSON.stringify(answered), call: talk.all("toolCall")[0],
-			result: talk.all("toolCallResult")[0], again: again.reason,
-		}`)
-	if got.Text != "One moment. You have three apples." || got.Answered != `{"ok":true}` {
-		t.Errorf("answered %q after %s", got.Text, got.Answered)
-	}
-	if got.Call.Name != "get_cart" || got.Call.Args.Page != 2 || !got.Result.OK || got.Result.Value != "told" {
-		t.Errorf("call %+v, result %+v", got.Call, got.Result)
-	}
-	if got.Again != "unknown_or_stale" {
-		t.Errorf("a second answer: %q", got.Again)
-	}
-}
-
-func TestWidgetsAreTyped(t *testing.T) {
-	t.Parallel()
-	_, p := openPage(t)
-	var got struct {
-		Widgets, Turn []struct {
-			Runtime    string
-			Followups  *struct{ Questions []string }
-			Flashcards *struct {
-				Title string
-				Cards []struct{ Front, Back string }
-			}
-		}
-		Unknown string
-	}
-	p.Do(&got, `
-		const talk = await connect()
-		const turn = await talk.session.sendText("Show everything")
-		return {widgets: talk.all("widget"), turn: turn.widgets, unknown: turn.segments.find(({type}) => type === "weather").content}`)
-	for what, widgets := range map[string][]struct {
-		Runtime    string
-		Followups  *struct{ Questions []string }
-		Flashcards *struct {
-			Title string
-			Cards []struct{ Front, Back string }
-		}
-	}{"events": got.Widgets, "turn": got.Turn} {
-		if len(widgets) != 2 || widgets[0].Followups == nil || widgets[1].Flashcards == nil {
-			t.Errorf("%s: %+v", what, widgets)
-			continue
-		}
-		if q := widgets[0].Followups.Questions; !slices.Equal(q, []string{"And then?", "Why?"}) {
-			t.Errorf("%s: questions %q", what, q)
-		}
-		if c := widgets[1].Flashcards; c.Title != "Words" || len(c.Cards) != 1 || c.Cards[0].Front != "thread" || c.Cards[0].Back != "a dialogue" {
-			t.Errorf("%s: flashcards %+v", what, c)
-		}
-	}
-	if got.Unknown != "sunny" {
-		t.Errorf("the unknown segment says %q", got.Unknown)
-	}
-}
-
 func TestErrorSegmentsFailOrWarnOrAreReturned(t *testing.T) {
 	t.Parallel()
 	_, p := openPage(t)
@@ -181,31 +98,5 @@ func TestErrorSegmentsFailOrWarnOrAreReturned(t *testing.T) {
 	}
 	if got.State != "connected" {
 		t.Errorf("a failed turn leaves the session %s", got.State)
-	}
-}
-
-func TestADialogueIsResumedByItsThread(t *testing.T) {
-	t.Parallel()
-	_, p := openPage(t)
-	var got struct{ Same, Other, Resumed, Fresh string }
-	p.Do(&got, `
-		const init = {token: (await arrive()).ks}
-		const first = await connect({init})
-		await first.session.sendText("My name is Sam")
-		const {threadId} = first.session
-		first.session.disconnect({final: false})
-		const second = await connect({init, threadId})
-		const {text} = await second.session.sendText("What is my name?")
-		const fresh = await connect({kickoff: "What is my name?"})
-		await fresh.until("turnEnd")
-		return {
-			same: threadId, other: second.session.threadId, resumed: text,
-			fresh: fresh.all("transcript").map(({type, text}) => type + ": " + text).join(""),
-		}`)
-	if got.Same == "" || got.Other != got.Same || !strings.Contains(got.Resumed, "Sam") {
-		t.Errorf("thread %s goes on as %s with %q", got.Same, got.Other, got.Resumed)
-	}
-	if strings.Contains(got.Fresh, "Sam") || !strings.HasPrefix(got.Fresh, "final: ") {
-		t.Errorf("a new thread, with a kickoff: %q", got.Fresh)
 	}
 }

@@ -68,36 +68,3 @@ func TestAVisitorsThreadsMessagesAndRatings(t *testing.T) {
 		t.Errorf("got %+v", got)
 	}
 }
-
-func TestWhatAVisitorMustNotAskIsNotSent(t *testing.T) {
-	t.Parallel()
-	h, p := openPage(t)
-	p.Allow("the server responded with a status of 403")
-	var got struct {
-		Codes     []string
-		Forbidden string
-		Suggested int
-		Loop      string
-	}
-	p.Do(&got, `
-		const init = await arrive()
-		const widget = visitor(init)
-		await widget.followups.suggested()
-		const code = async (promise) => (await failure(promise)).code
-		const codes = [
-			await code(widget.threads.list()), await code(widget.messages.get("m")), await code(widget.threads.all().next()),
-			await code(visitor({...init, kind: "agent"}).threads.list({filter: {agentIdIn: ["a"]}})),
-			await code(visitor({...init, kind: "agent"}).threads.get("")),
-		]
-		return {codes, forbidden: await code(visitor({...init, kind: undefined}).threads.list()), suggested: (await widget.followups.suggested()).length}`)
-	want := []string{"wrong_token_scope", "wrong_token_scope", "wrong_token_scope", "validation_error", "bad_request"}
-	if !slices.Equal(got.Codes, want) || got.Forbidden != "forbidden" || got.Suggested == 0 {
-		t.Errorf("got %+v, want %q", got, want)
-	}
-	if n := h.Count("POST", "/v1/thread/"); n != 1 {
-		t.Errorf("%d requests about threads, want the one of which the service judges: %+v", n, h.Requests())
-	}
-	if n := h.Count("POST", "/message/"); n != 0 {
-		t.Errorf("%d requests about messages", n)
-	}
-}

@@ -176,26 +176,6 @@ func TestTwoCopiesLiveSideBySide(t *testing.T) {
 	}
 }
 
-func TestAppInitChecksItsOptions(t *testing.T) {
-	p := newSite(t, "", "").page(t)
-	for script, want := range map[string]string{
-		`{}`:                             "widgetId or a token",
-		`undefined`:                      "widgetId or a token",
-		`{widgetID: "w"}`:                "there is no option widgetID: did you mean widgetId?",
-		`{widgetId: 5}`:                  "options.widgetId must be a string, got number",
-		`{token: "t", signal: 5}`:        "signal must be an AbortSignal, got number",
-		`{token: "t", region: "moon"}`:   "nvp1",
-		`{token: "t", agenticUrl: "x"}`:  "agenticUrl",
-		`{token: "t", agenticUrl: "a:"}`: "agenticUrl",
-	} {
-		t.Run(script, func(t *testing.T) {
-			var got rejection
-			p.Do(&got, `return failure(a.appInit(`+script+`))`)
-			got.want(t, fault.BadRequest, want)
-		})
-	}
-}
-
 func TestAppInitResolvesToTheReply(t *testing.T) {
 	s := newSite(t, "", "")
 	s.mux.HandleFunc("POST /v1/application/appInit", func(w http.ResponseWriter, r *http.Request) {

@@ -56,32 +56,6 @@ func TestChatEntryLoadsTheSmallProgramAlone(t *testing.T) {
 	}
 }
 
-func TestProgramsAreLoadedByNeed(t *testing.T) {
-	for name, test := range map[string]struct {
-		script       string
-		small, large int
-	}{
-		"appInit of the main entry takes the large one":     {`await init(a)`, 0, 1},
-		"appInit of either entry is content with the small": {`await init(chat); await init(a)`, 1, 0},
-		"appInit of either entry is content with the large": {`await init(a); await init(chat); await chat.load()`, 0, 1},
-		"what is being loaded counts":                       {`await Promise.all([a.load(), init(chat), chat.load()])`, 0, 1},
-		"the chat program by name":                          {`await a.load({program: "chat"}); await init(a)`, 1, 0},
-		"both, the chat program first":                      {`await chat.load(); await a.load(); await init(chat)`, 1, 1},
-	} {
-		t.Run(name, func(t *testing.T) {
-			s := newSite(t, "", "")
-			s.serve()
-			p := s.page(t)
-			p.Allow("local or private host")
-			p.Prelude = prelude + initWith + `const chat = await import("/a/chat.js");`
-			p.Do(nil, test.script)
-			if n, m := s.count(small), s.count(large); n != test.small || m != test.large {
-				t.Errorf("chat.wasm was fetched %d times, agentruntime.wasm %d times; want %d and %d", n, m, test.small, test.large)
-			}
-		})
-	}
-}
-
 func TestBothProgramsLiveAndEndTogether(t *testing.T) {
 	p := newSite(t, "", "").page(t)
 	var got struct {

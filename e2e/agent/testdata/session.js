@@ -34,26 +34,6 @@ export async function oneConversationOverBothTransports() {
   }
 }
 
-export async function textsDuringASwitchArrive() {
-  const talk = await connect()
-  const {session} = talk
-  await session.sendText("My name is Sam.")
-  const {threadId} = session
-  const from = talk.now
-  const there = session.switchMode("avatar")
-  const texts = ["one", "two", "three", "four", "five", "six", "seven", "eight"].map((text) => session.sendText(text))
-  const ninth = await failure(session.sendText("nine"))
-  await there
-  const results = await Promise.all(texts)
-  await talk.until("responseSettled", undefined, from) // the brain has them
-  const back = session.switchMode("chat")
-  const last = session.sendText("What is my name?")
-  await back
-  const inText = (await last).text ?? String(await last)
-  await session.dispose()
-  return {results, ninth: ninth.code, thread: threadId, inText}
-}
-
 export async function twentySwitchesLeaveNothingBehind() {
   await load()
   const all = async () => ({...held(), ...await diagnostics()})
