@@ -3,6 +3,7 @@
 package main
 
 import (
+	_ "embed"
 	"encoding/json"
 	"os"
 	"slices"
@@ -17,31 +18,9 @@ import (
 )
 
 // holder is the facade's side: it is attached to transports and answers turns in text.
-const holder = `(() => {
-	const original = globalThis.fetch
-	const holder = {
-		attached: [],
-		asked: [],
-		attach(kind, methods) {
-			let end
-			const one = {kind, methods, events: [], state: methods.properties().state, released: false, ended: new Promise((resolve) => end = resolve)}
-			holder.attached.push(one)
-			return {
-				dispatch: (events) => one.events.push(...events.filter((_, i) => i % 3 === 0)),
-				release: () => { one.released = true; one.state = methods.properties().state; end() },
-			}
-		},
-		restore: () => { globalThis.fetch = original },
-	}
-	globalThis.fetch = async (url, init) => {
-		if (!String(url).startsWith("https://brain.example")) return original(url, init)
-		const body = JSON.parse(new TextDecoder().decode(init.body))
-		holder.asked.push(body)
-		const segment = {type: "text", content: "You said: " + body.userMessage, threadId: body.threadId ?? "th-1", messageId: "m", isFinal: true}
-		return new Response(JSON.stringify(segment) + "\n", {headers: {"content-type": "application/x-ndjson"}})
-	}
-	return holder
-})()`
+//
+//go:embed testdata/holder.js
+var holder string
 
 // agentRig is a rig whose sessions are of either kind.
 type agentRig struct {

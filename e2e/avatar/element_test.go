@@ -13,19 +13,7 @@ func TestVoiceHasAnElementOfItsOwn(t *testing.T) {
 	h := pagetest.New(t, localservice.Options{})
 	p := openPage(h)
 	var got struct{ Video, Audio, Merged []string }
-	p.Do(&got, `
-		const video = document.getElementById("video")
-		const audio = document.getElementById("audio")
-		const talk = await open({videoEl: video, audioEl: audio})
-		await talk.session.connect()
-		const kinds = (element) => element.srcObject.getTracks().map(({kind}) => kind).toSorted()
-		const meter = await LevelMeter.at(audio.srcObject.getAudioTracks()[0])
-		await meter.loud()
-		await meter.close()
-		await picture(video)
-		const before = {video: kinds(video), audio: kinds(audio)}
-		talk.session.setAudioEl(null)
-		return {...before, merged: kinds(video)}`)
+	p.Call(&got, "element.js", "voiceHasAnElementOfItsOwn")
 	if !slices.Equal(got.Video, []string{"video"}) || !slices.Equal(got.Audio, []string{"audio"}) {
 		t.Errorf("the picture's element has %q, the voice's %q", got.Video, got.Audio)
 	}
@@ -43,22 +31,7 @@ func TestWithoutElementsThereAreTracks(t *testing.T) {
 		Same          bool
 		Later         seen
 	}
-	p.Do(&got, `
-		const talk = await open()
-		const {session} = talk
-		await session.connect()
-		const meter = await talk.meter()
-		await meter.loud()
-		await meter.close()
-		const stream = session.avatarStream
-		const video = document.getElementById("video")
-		session.setVideoEl(video)
-		return {
-			kinds: talk.all("track").map(({track}) => track.kind).toSorted(),
-			stream: stream.getTracks().map(({kind}) => kind).toSorted(),
-			later: await picture(video),
-			same: session.avatarStream === stream && session.videoEl === video,
-		}`)
+	p.Call(&got, "element.js", "withoutElementsThereAreTracks")
 	want := []string{"audio", "video"}
 	if !slices.Equal(got.Kinds, want) || !slices.Equal(got.Stream, want) || !got.Same {
 		t.Errorf("tracks %q, stream %q, same %v", got.Kinds, got.Stream, got.Same)

@@ -29,17 +29,7 @@ func TestDisconnectTellsTheService(t *testing.T) {
 		}
 		Src bool
 	}
-	p.Do(&got, `
-		const from = talk.now
-		talk.session.disconnect()
-		const sent = await talk.until("sessionCompleted")
-		talk.session.disconnect()
-		return {
-			states: talk.all("stateChange", from).map(({state}) => state),
-			ended: talk.all("ended").map(({reason}) => reason),
-			sent,
-			src: document.getElementById("video").srcObject !== null,
-		}`)
+	p.Call(&got, "end.js", "disconnectTellsTheService")
 	if !slices.Equal(got.States, []string{"disconnecting", "disconnected"}) || !slices.Equal(got.Ended, []string{"disconnect"}) {
 		t.Errorf("states %q, ended %q", got.States, got.Ended)
 	}

@@ -93,25 +93,7 @@ func TestFacesDiffer(t *testing.T) {
 		widget := builder.agent(robin.ConfigID, fmt.Sprintf(
 			`{"voice":{"id":"5ac0000000000000000000b%d","speed":%s},"visual":{"id":"5ac0000000000000000000a%d"}}`, i+1, speed, i+1))
 		var got shown
-		p.Do(&got, fmt.Sprintf(`
-			const talk = await open({agent: "receptionist", init: {widgetId: %q}, videoEl: document.getElementById("video")})
-			const {session} = talk
-			await session.connect()
-			await talk.silence()
-			const video = session.videoEl
-			await new Promise((resolve) => video.requestVideoFrameCallback(resolve))
-			const draw = (width, height) => {
-				const canvas = new OffscreenCanvas(width, height)
-				const context = canvas.getContext("2d")
-				context.drawImage(video, 0, 0, width, height)
-				return [canvas, context.getImageData(0, 0, width, height).data]
-			}
-			const blob = await draw(video.videoWidth, video.videoHeight)[0].convertToBlob()
-			const png = btoa(String.fromCharCode(...new Uint8Array(await blob.arrayBuffer())))
-			const pixels = [...draw(32, 18)[1]]
-			const duration = talk.all("speechChunk").reduce((sum, {durationMs}) => sum + durationMs, 0)
-			session.disconnect()
-			return {png, pixels, duration}`, widget))
+		p.Call(&got, "faces.js", "face", widget)
 		if dir := os.Getenv(shots); dir != "" {
 			data, err := base64.StdEncoding.DecodeString(got.PNG)
 			if err != nil {

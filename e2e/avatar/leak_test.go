@@ -1,7 +1,6 @@
 package avatar
 
 import (
-	"strconv"
 	"testing"
 	"time"
 
@@ -31,25 +30,7 @@ func TestNothingIsLeftAfterFiftySessions(t *testing.T) {
 	p := openPage(h)
 	var got struct{ Before, After holdings }
 	start := time.Now()
-	p.Do(&got, `
-		const {diagnostics, load} = await import("/js/dist/index.js")
-		await load()
-		const cycle = async (i) => {
-			const talk = await open({
-				agent: i % 2 ? "silent" : "audio",
-				videoEl: i % 2 ? document.createElement("video") : null,
-				micStartMode: i % 5 ? "deferred" : "immediate",
-			})
-			await talk.session.connect()
-			if (i % 5 === 0) await talk.until("micStarted")
-			talk.session.disconnect()
-			await talk.session[Symbol.asyncDispose ?? Symbol.for("Symbol.asyncDispose")]()
-		}
-		const all = async () => ({...held(), ...await diagnostics()})
-		const before = await all()
-		for (let i = 0; i < `+strconv.Itoa(cycles)+`; i += 5) await Promise.all([0, 1, 2, 3, 4].map((k) => cycle(i + k)))
-		await settled(async () => Object.entries(await all()).every(([name, n]) => n <= before[name]))
-		return {before, after: await all()}`)
+	p.Call(&got, "leak.js", "sessions", cycles)
 	t.Logf("%d sessions in %v; held before %+v", cycles, time.Since(start).Round(time.Second), got.Before)
 	if got.After.exceeds(got.Before) {
 		t.Errorf("held after %+v\n     before %+v", got.After, got.Before)
@@ -67,16 +48,7 @@ func TestNothingIsLeftAfterFiftyFaults(t *testing.T) {
 		Held    holdings
 	}
 	var before state
-	p.Do(&before, `
-		const {diagnostics} = await import("/js/dist/index.js")
-		globalThis.all = async () => ({...held(), ...await diagnostics()})
-		globalThis.talks = await Promise.all([0, 1, 2, 3, 4].map(() => open({agent: "silent", videoEl: document.createElement("video")})))
-		for (const talk of talks) {
-			await talk.session.connect()
-			await talk.until("mediaReady")
-		}
-		globalThis.before = await all()
-		return {threads: talks.map(({session}) => session.threadId), held: before}`)
+	p.Call(&before, "leak.js", "fiveSessions")
 	for i := range 10 {
 		p.Do(nil, `globalThis.from = talks.map(({now}) => now)`)
 		for _, thread := range before.Threads {

@@ -50,16 +50,7 @@ func TestAFrozenPageIsSilentAndComesBack(t *testing.T) {
 		FrozenWith, Live int
 		Answer, State    string
 	}
-	p.Do(&got, `
-		const {session} = talk
-		await resumed
-		await talk.until("micStarted", undefined, from)
-		while (session.state !== "connected") await talk.until("stateChange", ({state}) => state === "connected", from)
-		const live = held().microphones
-		session.mute() // the fake microphone speaks, and would interrupt the answer
-		await session.speak("My name is Ada.")
-		const {text: answer} = await talk.until("transcript", ({type, text}) => type === "final" && text.startsWith("Nice"), from)
-		return {frozenWith, live, answer, state: session.state}`)
+	p.Call(&got, "lifecycle.js", "comesBack")
 	if got.FrozenWith != 0 || got.Live != 1 {
 		t.Errorf("%d microphones in the frozen page, %d afterwards", got.FrozenWith, got.Live)
 	}

@@ -24,21 +24,7 @@ func TestSpeechCutsTheAgentAndIsAnswered(t *testing.T) {
 		User, Spoke string
 		Microphones int
 	}
-	p.Do(&got, `
-		const talk = await open({agent: "silent", micStartMode: "deferred", videoEl: document.getElementById("video")})
-		const {session} = talk
-		await session.connect()
-		const meter = await talk.meter()
-		const delay = await talk.story(meter)
-		const from = talk.now
-		await session.startMic()
-		await talk.until("interrupted", undefined, from)
-		await meter.quiet(200)
-		const ms = meter.lastLoud - talk.when("interrupted", from)
-		const {text: user} = await talk.until("transcript", ({type}) => type === "user", from)
-		const {text: spoke} = await talk.until("transcript", ({type, text}) => type === "final" && text.includes("nine"), from)
-		await meter.close()
-		return {ms, delay, user, spoke, microphones: held().microphones}`)
+	p.Call(&got, "microphone.js", "speechCutsTheAgentAndIsAnswered")
 	t.Logf("silent %.0f ms after the event, begun %.0f ms after its event", got.Ms, got.Delay)
 	if limit := silenceLimit + got.Delay; got.Ms > limit {
 		t.Errorf("heard for %.0f ms after the barge-in, want at most %.0f", got.Ms, limit)
@@ -90,19 +76,7 @@ func TestDeferredMicrophoneIsAskedForLater(t *testing.T) {
 		Before, After, Muted int
 		Heard                string
 	}
-	p.Do(&got, `
-		const talk = await open({agent: "silent", videoEl: document.getElementById("video")})
-		const {session} = talk
-		await session.connect()
-		const before = held().microphones
-		await Promise.all([session.startMic(), session.startMic()])
-		const after = held().microphones
-		await talk.until("micStarted")
-		await talk.until("userStartedTalking")
-		const {text: heard} = await talk.until("transcript", ({type}) => type === "user")
-		session.disconnect()
-		await settled(() => held().microphones === 0)
-		return {before, after, heard, muted: held().microphones}`)
+	p.Call(&got, "microphone.js", "deferredMicrophoneIsAskedForLater")
 	if got.Before != 0 || got.After != 1 || got.Muted != 0 {
 		t.Errorf("open microphones: %d before, %d with, %d after the session", got.Before, got.After, got.Muted)
 	}
@@ -122,19 +96,7 @@ func TestAnotherMicrophoneTakesOver(t *testing.T) {
 		Unknown      string
 		Heard        string
 	}
-	p.Do(&got, `
-		const talk = await open({agent: "silent", videoEl: document.getElementById("video")})
-		const {session} = talk
-		await session.connect()
-		await session.startMic()
-		const {mics} = await session.listDevices()
-		const wanted = mics.find(({deviceId}) => deviceId !== "default" && deviceId !== watched.microphones[0].getSettings().deviceId).deviceId
-		const unknown = await failure(session.switchMic("nobody"))
-		await session.switchMic(wanted)
-		const used = watched.microphones.filter(({readyState}) => readyState === "live")
-		const from = talk.now
-		const {text: heard} = await talk.until("transcript", ({type}) => type === "user", from)
-		return {mics: mics.length, wanted, used: used[0].getSettings().deviceId, live: used.length, unknown: unknown.code, heard}`)
+	p.Call(&got, "microphone.js", "anotherMicrophoneTakesOver")
 	if got.Mics < 2 || got.Used != got.Wanted || got.Live != 1 {
 		t.Errorf("of %d microphones %q is used, want %q alone; %d are open", got.Mics, got.Used, got.Wanted, got.Live)
 	}

@@ -228,67 +228,26 @@ func TestPagesFitPhones(t *testing.T) {
 	}
 }
 
-// drop drops a file on the playground.
-const drop = `
-	const drop = (blob) => {
-		const dataTransfer = new DataTransfer()
-		dataTransfer.items.add(new File([blob], "conversation.zip"))
-		document.body.dispatchEvent(new DragEvent("drop", {dataTransfer, bubbles: true, cancelable: true}))
-	}
-`
-
 // A recording that is dropped on the playground is shown: its picture, captions, words, turns and events.
 func TestPlaygroundShowsARecording(t *testing.T) {
 	t.Parallel()
 	h := pagetest.New(t, localservice.Options{})
 	p := h.Open("/example/playground/")
 	p.AwaitTrue(`!document.getElementById("connect").disabled`)
-	for what, message := range map[string]string{`"no zip"`: "the file is not a zip file", `new Uint8Array([80, 75, 3, 4, 0, 0])`: "the zip file is damaged"} {
-		p.Do(nil, drop+`drop(new Blob([`+what+`]))`)
+	const script = folder + "playground.js"
+	for text, message := range map[string]string{"no zip": "the file is not a zip file", "PK\x03\x04\x00\x00": "the zip file is damaged"} {
+		p.Call(nil, script, "dropText", text)
 		p.AwaitTrue(`document.getElementById("status").textContent.includes("` + message + `")`)
 	}
-	p.Do(nil, drop+`
-		const {appInit, AvatarSession} = await import("/js/dist/index.js")
-		const service = await (await fetch("/service.json")).json()
-		const {widgetId} = service.agents.find(({name}) => name === "silent")
-		const session = new AvatarSession({...(await appInit({widgetId, ...service.addresses})), ...service.session, videoEl: document.createElement("video"), micStartMode: "deferred"})
-		const recording = await session.record()
-		const say = async (text) => {
-			const over = new Promise((resolve) => session.on("turnTimings", ({from}) => from === "typed" && resolve()))
-			await session.speak(text)
-			await over
-		}
-		await session.connect()
-		await say("My name is Ada.")
-		await say("What is my name?")
-		session.disconnect()
-		drop(await recording.finished)`)
+	p.Call(nil, script, "recordAndDrop")
 	const video = `document.getElementById("recorded")`
-	const until = `
-		const video = ` + video + `
-		const until = (condition) => new Promise((resolve) => {
-			const over = new AbortController()
-			const look = () => {
-				if (!condition()) return
-				over.abort()
-				resolve()
-			}
-			for (const event of ["durationchange", "seeked", "timeupdate", "playing", "load"]) video.addEventListener(event, look, {capture: true, signal: over.signal})
-			look()
-		})
-	`
-	p.Do(nil, until+`
-		await until(() => video.videoWidth > 0 && video.duration > 1 && video.duration < 60 && !video.seeking && video.currentTime === 0)
-		await until(() => [...video.textTracks[0].cues ?? []].some(({text}) => text.includes("What is my name?")))`)
+	p.Call(nil, script, "shown")
 	p.AwaitTrue(video + `.checkVisibility()`)
 	p.AwaitTrue(`document.getElementById("said").textContent.includes("What is my name?") && document.getElementById("turns").textContent.includes("“What is my name?”")`)
 	p.AwaitTrue(`document.querySelectorAll("#waterfall tbody tr").length > 5`)
 	p.AwaitTrue(`["connectTimings", "turnTimings", "ended"].every((name) => ` + playgroundEvents + `.includes(name))`)
 	// Playing goes on from a turn.
-	p.Do(nil, until+`
-		document.querySelector("#turns .from").click()
-		await until(() => video.currentTime > 1 && !video.paused)
-		video.pause()`)
+	p.Call(nil, script, "playsFromATurn")
 	p.Axe("recording")
 	// A session takes its place.
 	p.Press("#connect")

@@ -29,25 +29,11 @@ func TestAComponentOfReactHasOneSession(t *testing.T) {
 		return true
 	})
 	p := h.Open(folder)
-	p.Prelude = `
-		const {agents, service} = await import("/e2e/pagetest/page/tools.js")
-		const {picture} = await import("/e2e/pagetest/page/measure.js")
-	`
 	var shown struct {
 		Width int
 		State string
 	}
-	p.Do(&shown, `
-		const {show} = await import("/react.js")
-		globalThis.leave = show({widgetId: agents.receptionist, ...service.addresses, ...service.session})
-		await new Promise((resolve) => {
-			const look = () => document.querySelector("[data-state=connected]") && (seen.disconnect(), resolve())
-			const seen = new MutationObserver(look)
-			seen.observe(document.body, {subtree: true, childList: true, attributes: true})
-			look()
-		})
-		const {width} = await picture(document.getElementById("face"))
-		return {width, state: globalThis.agent.state}`)
+	p.Call(&shown, "react.js", "aComponentOfReactHasOneSession")
 	if shown.Width == 0 || shown.State != "connected" {
 		t.Errorf("the component shows %+v", shown)
 	}

@@ -42,29 +42,7 @@ func TestConversationOverTLS(t *testing.T) {
 		Plain         []string // resources without encryption
 		Sockets, WHEP int
 	}
-	err = p.Eval(t.Context(), `(async () => {
-		const sockets = []
-		globalThis.WebSocket = class extends WebSocket { constructor(...args) { super(...args); sockets.push(this.url) } }
-		const {open, picture} = await import("`+folder+`talk.js")
-		const talk = await open({videoEl: document.getElementById("video")})
-		const {session} = talk
-		await session.connect()
-		const shown = await picture(session.videoEl)
-		await talk.silence()
-		const from = talk.now
-		await session.startMic()
-		await session.speak("What is a thread?")
-		await talk.until("turnEnd", undefined, from)
-		const resources = performance.getEntriesByType("resource").map(({name}) => name)
-		const got = {
-			secure: isSecureContext, picture: shown, answer: talk.texts("final", from).join(" ") || talk.all("speechChunk", from).map(({text}) => text).join(" "),
-			microphone: session.micStarted,
-			plain: [...resources, ...sockets].filter((url) => !/^(https|wss):/.test(url)), sockets: sockets.length,
-			whep: resources.filter((url) => url.includes("/rtc/")).length,
-		}
-		await session.dispose()
-		return got
-	})()`, &got)
+	err = p.Eval(t.Context(), `(async () => (await import("`+folder+`tls.js")).everythingIsEncrypted())()`, &got)
 	if err != nil {
 		t.Fatalf("%v; the console: %v", err, p.Console())
 	}

@@ -66,19 +66,7 @@ func TestKickoffIsSaidOnce(t *testing.T) {
 		Sent   bool
 		Thread string
 	}
-	p.Do(&got, `
-		const {session} = talk
-		await talk.until("reconnected", ({recovered}) => !recovered)
-		session.pause()
-		await session.resume()
-		const from = talk.now
-		await session.speak("What did I just say?")
-		await talk.until("avatarStopTalking", ({text}) => text.startsWith("You said"), from)
-		return {
-			shown: talk.texts("user"),
-			sent: session.kickoff.sent,
-			thread: session.threadId,
-		}`)
+	p.Call(&got, "turn.js", "afterTheKickoff")
 	if !slices.Equal(got.Shown, []string{"What did I just say?"}) {
 		t.Errorf("the visitor sees %q as their own words", got.Shown)
 	}
@@ -119,16 +107,7 @@ func TestPauseIsQuietAndResumeGoesOn(t *testing.T) {
 	t.Parallel()
 	h := pagetest.New(t, localservice.Options{})
 	p := openPage(h)
-	p.Do(nil, `
-		globalThis.talk = await open({agent: "silent", videoEl: document.getElementById("video")})
-		const {session} = talk
-		await session.connect()
-		globalThis.meter = await talk.meter()
-		await session.speak("Tell me a long story.")
-		await meter.loud()
-		session.pause()
-		await meter.quiet(500)
-		if (!session.paused) throw Error("not paused")`)
+	p.Call(nil, "turn.js", "pauseIsQuiet")
 	h.AwaitState(live.Paused)
 	var answer string
 	const ask = `

@@ -15,19 +15,7 @@ func TestAWorkerConnectsWithoutANetwork(t *testing.T) {
 		Said []string
 		Held holdings
 	}
-	p.Do(&got, `
-		Object.defineProperty(navigator, "hardwareConcurrency", { value: 4 }) // with two cores there is no worker
-		const said = []
-		globalThis.Worker = class extends Worker {
-			constructor(...args) {
-				super(...args)
-				this.addEventListener("message", ({data}) => said.push(data))
-			}
-		}
-		const {diagnostics, load} = await import("/js/dist/index.js")
-		await load()
-		await settled(() => said.length === 2)
-		return {said, held: {...held(), ...await diagnostics()}}`)
+	p.Call(&got, "warmup.js", "aWorkerConnectsWithoutANetwork")
 	if want := []string{"started", "connected"}; !slices.Equal(got.Said, want) {
 		t.Errorf("the worker said %q, want %q", got.Said, want)
 	}

@@ -40,23 +40,18 @@ func run(t *testing.T, d driver, tests map[string]test) {
 	}
 }
 
+// call calls a function of testdata/session.js in the page, and stores its result in out.
+func call(t *testing.T, d driver, out any, function string) {
+	t.Helper()
+	do(t, d, out, `return (await import("`+stage+`session.js")).`+function+`()`)
+}
+
 func chat(t *testing.T, _ *pagetest.Server, d driver) {
 	var got struct {
 		Text, Streamed, Widget string
 		Order                  []string
 	}
-	do(t, d, &got, `
-		const {open} = await import("/e2e/chat/testdata/chat.js")
-		const talk = await open()
-		await talk.session.connect()
-		const {text} = await talk.session.sendText("My name is Ada.")
-		let streamed = ""
-		for await (const {type, content} of talk.session.streamText("What is my name?")) if (type === "text") streamed += content
-		await talk.session.sendText("Show me your sources.")
-		const [widget] = talk.all("widget").filter(({sources}) => sources)
-		talk.session.disconnect()
-		await talk.until("sessionCompleted")
-		return {text, streamed, widget: Object.keys(widget ?? {}).join(), order: talk.order.filter((name) => name.startsWith("stateChange"))}`)
+	call(t, d, &got, "chat")
 	if got.Text != adaIsKnown || got.Streamed != "Your name is Ada." {
 		t.Errorf("said %q and %q", got.Text, got.Streamed)
 	}
@@ -75,22 +70,7 @@ func pictureVoiceAndTypedTurn(t *testing.T, _ *pagetest.Server, d driver) {
 		Final, Told string
 		Energy      float64
 	}
-	do(t, d, &got, `
-		const {open, picture} = await import("/e2e/avatar/testdata/talk.js")
-		const {voice} = await import("/e2e/browsers/testdata/voice.js")
-		const video = document.getElementById("video")
-		const talk = await open({agent: "silent", videoEl: video})
-		await talk.session.connect()
-		const seen = await picture(video)
-		await talk.until("transcript", ({type}) => type === "final") // of the opening
-		const from = talk.now
-		const before = await voice()
-		const sent = await talk.session.speak("My name is Ada.")
-		const {text} = await talk.until("avatarStopTalking", ({text}) => text.startsWith("Nice"), from)
-		const energy = (await voice()) - before
-		talk.session.disconnect()
-		await talk.until("sessionCompleted")
-		return {picture: seen, sent, final: talk.texts("final", from).join(" "), told: text, energy}`)
+	call(t, d, &got, "pictureVoiceAndTypedTurn")
 	if p := got.Picture; p.Width != 640 || p.Height == 0 || p.Colours < 100 {
 		t.Errorf("the picture is %+v", p)
 	}
@@ -104,27 +84,7 @@ func pictureVoiceAndTypedTurn(t *testing.T, _ *pagetest.Server, d driver) {
 
 func speechInterrupts(t *testing.T, _ *pagetest.Server, d driver) {
 	var got struct{ Said, Told string }
-	do(t, d, &got, `
-		const {open} = await import("/e2e/avatar/testdata/talk.js")
-		// The browser's own test microphone has a steady tone, which is no speech.
-		const noiseProcessor = async () => {
-			const speech = new Audio("/e2e/testdata/speech.wav")
-			speech.loop = true
-			await speech.play()
-			return speech.mozCaptureStream()
-		}
-		const talk = await open({agent: "silent", videoEl: document.getElementById("video"), noiseProcessor})
-		await talk.session.connect()
-		const from = talk.now
-		await talk.session.speak("Tell me a long story.")
-		await talk.until("avatarStartTalking", undefined, from)
-		await talk.session.startMic()
-		await talk.until("interrupted", undefined, from)
-		const {text} = await talk.until("transcript", ({type}) => type === "user", from)
-		const [{text: told}] = talk.all("avatarStopTalking", from)
-		talk.session.disconnect()
-		await talk.until("sessionCompleted")
-		return {said: text, told}`)
+	call(t, d, &got, "speechInterrupts")
 	if got.Said == "" || strings.Contains(got.Told, "the lighthouse had a voice") {
 		t.Errorf("the visitor said %q, the agent %q", got.Said, got.Told)
 	}
@@ -135,20 +95,7 @@ func switchMode(t *testing.T, _ *pagetest.Server, d driver) {
 		Spoken, Again string
 		Changes       []string
 	}
-	do(t, d, &got, `
-		const {connect, picture} = await import("/e2e/agent/testdata/agent.js")
-		const talk = await connect()
-		await talk.session.sendText("My name is Sam.")
-		await talk.session.switchMode("avatar")
-		await picture(talk.session.transport.videoEl)
-		const from = talk.now
-		await talk.session.sendText("What is my name?")
-		const spoken = await talk.spoken("name", from)
-		await talk.session.switchMode("chat")
-		const {text: again} = await talk.session.sendText("What did I say first?")
-		talk.session.disconnect()
-		await talk.until("ended")
-		return {spoken, again, changes: talk.changes.filter((change) => change.startsWith("mode"))}`)
+	call(t, d, &got, "switchMode")
 	if got.Spoken != "Your name is Sam." || got.Again != "The first thing you said was: My name is Sam." {
 		t.Errorf("said %+v", got)
 	}
@@ -159,12 +106,7 @@ func switchMode(t *testing.T, _ *pagetest.Server, d driver) {
 
 func leavingTellsTheService(t *testing.T, h *pagetest.Server, d driver) {
 	var thread string
-	do(t, d, &thread, `
-		const {open} = await import("/e2e/avatar/testdata/talk.js")
-		globalThis.talk = await open({agent: "silent", videoEl: document.getElementById("video")})
-		await talk.session.connect()
-		await talk.until("transcript", ({type}) => type === "final")
-		return talk.session.threadId`)
+	call(t, d, &thread, "leavingTellsTheService")
 	d.leave(t)
 	h.AwaitSessionCompleted(thread)
 	h.AwaitUnsubscribe()
@@ -180,19 +122,7 @@ func avatarElement(t *testing.T, h *pagetest.Server, d driver) {
 		Said    string
 		Phase   string
 	}
-	do(t, d, &got, `
-		const {button, find, picture, place, record, seen, until} = await import("/e2e/element/testdata/element.js")
-		const element = await place("agent-avatar", {agent: "silent", microphone: "click"})
-		const talk = record(["avatarStopTalking", "sessionCompleted"])
-		await until(() => seen("button[part~=start]"))
-		button("start").click()
-		await until(() => element.phase === "live" && seen("video"))
-		const shown = await picture(find("video"))
-		await element.send("My name is Ada.")
-		const {text} = await talk.until("avatarStopTalking", ({text}) => text.startsWith("Nice"))
-		element.end()
-		await talk.until("sessionCompleted")
-		return {picture: shown, said: text, phase: element.phase}`)
+	call(t, d, &got, "avatarElement")
 	if got.Picture.Width != 640 || got.Picture.Colours < 100 || got.Said != adaIsKnown || got.Phase != "ended" {
 		t.Errorf("%+v", got)
 	}
@@ -203,18 +133,7 @@ func chatElement(t *testing.T, h *pagetest.Server, d driver) {
 	var got struct {
 		Log string
 	}
-	do(t, d, &got, `
-		const {find, place, record, seen, until} = await import("/e2e/element/testdata/element.js")
-		const element = await place("agent-chat")
-		const talk = record(["sessionCompleted"])
-		await element.send("My name is Ada.")
-		await until(() => find("[part=log]").innerText.includes("Nice to meet you, Ada"))
-		await element.send("What is a thread?")
-		await until(() => seen(".sources"))
-		const log = find("[part=log]").innerText
-		element.end()
-		await talk.until("sessionCompleted")
-		return {log}`)
+	call(t, d, &got, "chatElement")
 	if !strings.Contains(got.Log, adaIsKnown) {
 		t.Errorf("the log has %q", got.Log)
 	}

@@ -5,6 +5,7 @@ package browsertest
 import (
 	"bytes"
 	"context"
+	_ "embed"
 	"encoding/binary"
 	"errors"
 	"fmt"
@@ -319,23 +320,13 @@ func testClick(t *testing.T, b *Browser) {
 	}
 }
 
+//go:embed testdata/microphone.js
+var microphone string
+
 func TestMicrophonePlaysTheFile(t *testing.T) {
 	b := startBrowser(t, Options{Microphone: writeTone(t)})
 	p, ctx := newPage(t, b, "")
-	loudness := eval[float64](t, ctx, p, `(async () => {
-		const stream = await navigator.mediaDevices.getUserMedia({audio: {echoCancellation: false, noiseSuppression: false, autoGainControl: false}});
-		const audio = new AudioContext();
-		await audio.resume();
-		const analyser = audio.createAnalyser();
-		audio.createMediaStreamSource(stream).connect(analyser);
-		const data = new Float32Array(analyser.fftSize);
-		for (;;) {
-			await new Promise(r => setTimeout(r, 20));
-			analyser.getFloatTimeDomainData(data);
-			const loud = Math.max(...data);
-			if (loud > 0.1) return loud;
-		}
-	})()`)
+	loudness := eval[float64](t, ctx, p, microphone)
 	if loudness > 0.6 {
 		t.Errorf("peak %.2f, the file has 0.5", loudness)
 	}

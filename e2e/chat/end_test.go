@@ -132,20 +132,7 @@ func TestSessionsLeaveNothingBehind(t *testing.T) {
 	t.Parallel()
 	_, p := openPage(t)
 	var got struct{ Before, After map[string]int }
-	p.Do(&got, `
-		await load()
-		const all = async () => ({...held(), ...await diagnostics()})
-		const before = await all()
-		for (let i = 0; i < 20; i++) {
-			const {session} = await connect({agent: i % 2 ? "tools" : "receptionist"})
-			session.onToolCall("save_note", ({toolMetadata}) => session.respondToTool(toolMetadata.id, {status: "saved"}))
-			await session.sendText(i % 2 ? "Save a note: " + i : "What is a thread?")
-			const loop = session.streamText("What is a thread?")
-			await loop.next()
-			await session.dispose()
-		}
-		await settled(async () => Object.entries(await all()).every(([name, n]) => n <= before[name]))
-		return {before, after: await all()}`)
+	p.Call(&got, "end.js", "sessionsLeaveNothingBehind")
 	for name, n := range got.Before {
 		if name == "timers" {
 			n++ // the Go runtime has one timer or none

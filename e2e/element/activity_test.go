@@ -80,19 +80,7 @@ func TestTheStateIsTrue(t *testing.T) {
 		Count int
 	}
 	// A sample may fall between an event and what it changes; two in a row may not.
-	p.Do(&got, `
-		await until(() => element.phase === "ended")
-		const wrong = (s) => {
-			if (s.says === "speaking") return !s.talking || !s.heard
-			if (s.says === "thinking") return !s.pending && !s.answering && !s.talking
-			if (s.says === "listening") return !s.microphone || s.pending || (s.talking && s.heard)
-			if (s.says === "muted") return s.microphone || s.pending || (s.talking && s.heard)
-			if (s.says === "hearing") return !s.microphone || s.user === undefined
-			return s.says !== "" && s.says !== "paused" && s.says !== "reconnecting"
-		}
-		const seen_ = {}
-		for (const {says} of samples) seen_[says] = (seen_[says] ?? 0) + 1
-		return {wrong: samples.filter((s, i) => wrong(s) && samples[i + 1]?.says === s.says && wrong(samples[i + 1])), seen: seen_, count: samples.length}`)
+	p.Call(&got, "activity.js", "activityIsTrue")
 	if len(got.Wrong) > 0 {
 		t.Errorf("%d of %d samples are wrong, such as %v", len(got.Wrong), got.Count, got.Wrong[0])
 	}

@@ -41,18 +41,7 @@ func TestOneTagIsALiveFace(t *testing.T) {
 		Phases  []string
 		Session bool
 	}
-	p.Do(&got, `
-		await until(() => element.phase === "live" && seen("video") && !seen("[part=poster]"))
-		await until(() => find("[part=caption]").textContent !== "")
-		const caption = find("[part=caption]").textContent
-		const shown = await picture(find("video"))
-		await talk.until("avatarStopTalking")
-		return {
-			picture: shown, caption, said: [...find("[aria-live=polite]").children].map((line) => line.textContent).join(" "),
-			poster: find("[part=poster] img").naturalWidth > 0,
-			phases: talk.all("phaseChange").map(({phase}) => phase),
-			session: talk.all("sessionCreated")[0].session === element.session,
-		}`)
+	p.Call(&got, "face.js", "oneTagIsALiveFace")
 	if got.Picture.Width == 0 || got.Picture.Colours < 16 {
 		t.Errorf("picture %+v", got.Picture)
 	}

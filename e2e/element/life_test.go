@@ -53,19 +53,7 @@ func TestTwoElementsAndEarlyProperties(t *testing.T) {
 		Start   string
 		Threads []string
 	}
-	p.Do(&got, `
-		const elements = ["silent", "receptionist"].map((agent) => {
-			const element = document.createElement("agent-chat")
-			Object.assign(element, {widgetId: agents[agent], ...service.addresses, options: service.session, labels: {send: "Absenden"}})
-			document.querySelector("main").append(element)
-			return element
-		})
-		await import("/js/dist/element.js")
-		for (const element of elements) await element.send("My name is Ada.")
-		return {
-			start: elements[0].shadowRoot.querySelector("[part~=send]").ariaLabel,
-			threads: elements.map(({session}) => session.threadId),
-		}`)
+	p.Call(&got, "life.js", "twoElementsAndEarlyProperties")
 	if got.Start != "Absenden" {
 		t.Errorf("the label is %q", got.Start)
 	}
@@ -113,17 +101,7 @@ func TestPreloadWhenVisible(t *testing.T) {
 	t.Parallel()
 	h := pagetest.New(t, localservice.Options{})
 	p := openPage(h)
-	p.Do(nil, `
-		const loaded = () => performance.getEntriesByType("resource").some(({name}) => name.endsWith("/chat.wasm"))
-		const space = document.createElement("div")
-		space.style.height = "5000px"
-		document.body.prepend(space)
-		await place("agent-chat", {preload: "visible"})
-		await new Promise((resolve) => new IntersectionObserver(resolve).observe(element)) // the element's own was called before
-		await new Promise((resolve) => requestIdleCallback(resolve))
-		if (loaded()) throw new Error("loaded far from the visible part of the page")
-		space.remove()
-		await until(loaded)`)
+	p.Call(nil, "life.js", "preloadWhenVisible")
 }
 
 // A visitor who saves data downloads nothing before the start.
@@ -151,20 +129,7 @@ func TestSlotsAndCustomProperties(t *testing.T) {
 		Width, Height        float64
 		Colour, Font, Before string
 	}
-	p.Do(&got, `
-		await place("agent-avatar", {poster: "data:image/gif;base64,R0lGODlhAQABAAAAACw="})
-		const start = () => getComputedStyle(button("start")).backgroundColor
-		const before = start()
-		const style = document.createElement("style")
-		style.textContent = "agent-avatar { --agent-accent: rgb(0, 80, 80); --agent-aspect-ratio: 2 / 1; --agent-font: 20px serif; width: 400px }"
-		document.head.append(style)
-		element.innerHTML = '<em slot="poster">A picture</em><button slot="controls">Help</button><b slot="disclosure">A machine</b>'
-		const {width, height} = find("[part~=stage]").getBoundingClientRect()
-		return {
-			shown: [...element.children].filter((child) => child.checkVisibility() && child.getBoundingClientRect().width > 0).map(({slot}) => slot),
-			own: ["[part~=poster] img", "[part~=disclosure]"].filter(seen),
-			width, height, colour: start(), before, font: getComputedStyle(find("[part~=frame]")).fontFamily,
-		}`)
+	p.Call(&got, "life.js", "slotsAndCustomProperties")
 	if want := []string{"poster", "disclosure"}; !slices.Equal(got.Shown, want) {
 		t.Errorf("shown in their slots: %q, want %q", got.Shown, want)
 	}

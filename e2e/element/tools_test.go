@@ -94,17 +94,7 @@ func TestSharing(t *testing.T) {
 	h := pagetest.New(t, localservice.Options{})
 	p := openPage(h)
 	// The dialog for the choice of a screen is the browser's own; this page has one to show.
-	p.Do(nil, `
-		globalThis.screenOf = () => {
-			const canvas = Object.assign(document.createElement("canvas"), {width: 2000, height: 1000})
-			const paint = () => { canvas.getContext("2d").fillRect(0, 0, Math.random() * 900, 900); globalThis.shown?.readyState === "ended" || requestAnimationFrame(paint) }
-			const stream = canvas.captureStream()
-			globalThis.shown = stream.getTracks()[0]
-			paint()
-			return stream
-		}
-		navigator.mediaDevices.getDisplayMedia = async () => screenOf()
-		await place("agent-avatar", {agent: "tools", modes: "face text", microphone: "none"})`)
+	p.Call(nil, "tools.js", "aScreenToShare")
 	press(p, "start")
 	if err := p.SetPermission(p.Context(), "camera", browsertest.Denied); err != nil {
 		t.Fatal(err)

@@ -59,33 +59,8 @@ const inTurn = 3
 // request to close it, even if its page has not handled that yet; in that case whole is false.
 func goTogether(h server, p *pagetest.Page, way int) (thread string, whole bool) {
 	one, two := p.NewTab(h.URL+folder), p.NewTab(h.URL+folder)
-	var first struct{ Thread, KS string }
-	one.Do(&first, `
-		const {ks} = await arrive()
-		globalThis.one = await chatOf({ks, presenceHeartbeatMs: 50})
-		await one.session.connect()
-		await one.session.sendText("My name is Sam.")
-		const {threadId} = one.session
-		addEventListener("pagehide", () => localStorage.setItem("handled " + threadId + " one", "")) // after the session's own
-		return {thread: threadId, ks}`)
-	thread = first.Thread
-	// Until the tabs have heard each other.
-	two.Do(nil, fmt.Sprintf(`
-		const threadId = %q, ks = %q
-		const beats = {}
-		const channel = new BroadcastChannel("kaltura-agents:thread:" + threadId)
-		const known = new Promise((resolve) => channel.onmessage = ({data}) => {
-			const {id} = JSON.parse(data)
-			beats[id] = (beats[id] ?? 0) + 1
-			if (Object.values(beats).filter((n) => n > 2).length === 2) resolve()
-		})
-		globalThis.two = await chatOf({ks, threadId, presenceHeartbeatMs: 50})
-		const bye = new BroadcastChannel("kaltura-agents:thread:" + threadId) // receives after the session's own
-		globalThis.gone = new Promise((resolve) => bye.onmessage = ({data}) => JSON.parse(data).t === "bye" && resolve())
-		await two.session.connect()
-		addEventListener("pagehide", () => localStorage.setItem("handled " + threadId + " two", ""))
-		await known
-		channel.close()`, thread, first.KS))
+	one.Call(&thread, "tabs.js", "firstTab")
+	two.Call(nil, "tabs.js", "secondTab", thread)
 	closed := 2
 	switch way {
 	case 1:

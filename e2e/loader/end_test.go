@@ -22,21 +22,7 @@ func TestDisposeRejectsOpenCallsAndIsQuiet(t *testing.T) {
 			} `json:"value"`
 		} `json:"again"`
 	}
-	p.Do(&got, `
-		const exits = []
-		await a.load({wasmUrl: "/probe.wasm", onExit: (code) => exits.push(code)})
-		const open = failure(a.appInit({widgetId: "never"}))
-		await tick(30)
-		await a.dispose()
-		await a.dispose()
-		await tick()
-		const ticks = globalThis.ticks
-		await tick(50)
-		const ticked = globalThis.ticks !== ticks
-		dispatchEvent(new Event("poke"))
-		const poked = globalThis.poked === true
-		await a.load({wasmUrl: "/probe.wasm"})
-		return {open: await open, exits, ticked, poked, again: await failure(a.appInit({widgetId: "fine"}))}`)
+	p.Call(&got, "/testdata/programs.js", "disposedTwice")
 	got.Open.want(t, fault.Aborted, "disposed")
 	if len(got.Exits) != 1 || got.Exits[0] != 0 {
 		t.Errorf("onExit was called with %v", got.Exits)

@@ -24,7 +24,7 @@ const probeDir = "./internal/page/testdata/probe"
 
 func TestMain(m *testing.M) { pagetest.Main(m, browsertest.Options{}) }
 
-// site serves js/dist under /a/ and /b/, the probe and a page for each test.
+// site serves js/dist under /a/ and /b/, testdata, the probe and a page for each test.
 type site struct {
 	*httptest.Server
 	mux *http.ServeMux
@@ -42,6 +42,7 @@ func newSite(t *testing.T, body, policy string) *site {
 	for _, copy := range []string{"/a/", "/b/"} {
 		s.mux.Handle(copy, http.StripPrefix(copy, http.FileServer(http.Dir(dist))))
 	}
+	s.mux.Handle("/testdata/", http.FileServer(http.Dir(".")))
 	s.mux.HandleFunc("/{$}", func(w http.ResponseWriter, _ *http.Request) {
 		if policy != "" {
 			w.Header().Set("Content-Security-Policy", policy)

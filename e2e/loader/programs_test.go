@@ -64,23 +64,7 @@ func TestBothProgramsLiveAndEndTogether(t *testing.T) {
 		Held     []int    `json:"held"`
 		Sessions int      `json:"sessions"`
 	}
-	p.Do(&got, `
-		const names = () => Reflect.ownKeys(globalThis).map(String)
-		const before = names()
-		const exits = []
-		const held = async () => (await a.diagnostics()).callbacks
-		await a.load({program: "chat", onExit: (code) => exits.push("chat " + code)})
-		const one = await held()
-		await a.load({onExit: (code) => exits.push("full " + code)})
-		const both = await held()
-		const session = new a.AvatarSession({token: "t", genieUrl: "https://genie.example"})
-		await session.startPlayback()
-		const {sessions} = await a.diagnostics()
-		const loaded = names()
-		await a.dispose()
-		await tick()
-		return {exits: exits.sort(), sessions, held: [one, both, await held()],
-			globals: [...loaded, ...names()].filter((name) => !before.includes(name))}`)
+	p.Call(&got, "/testdata/programs.js", "bothLiveAndEnd")
 	if len(got.Globals) != 0 || !slices.Equal(got.Exits, []string{"chat 0", "full 0"}) || got.Sessions != 1 {
 		t.Errorf("new globals %q, exits %q, %d sessions", got.Globals, got.Exits, got.Sessions)
 	}

@@ -102,25 +102,7 @@ func TestScriptedVideo(t *testing.T) {
 	})
 	p := h.Open(folder)
 	p.Prelude = `const {LevelMeter} = await import("/e2e/pagetest/page/measure.js")`
-	p.Do(nil, `
-		const {ScriptedVideoSession} = await import("/js/dist/scripted.js")
-		const videoEl = document.querySelector("main").appendChild(Object.assign(document.createElement("video"), {playsInline: true}))
-		const whepUrl = "`+url+`"
-		const options = {whepUrl, turn: {url: "turn:127.0.0.1:9"}, iceServers: [], iceTransportPolicy: "all", videoEl}
-		try {
-			new ScriptedVideoSession(options)
-			throw new Error("a private address was accepted")
-		} catch ({code, message}) {
-			if (code !== "whep_private_ip") throw new Error(message)
-		}
-		const session = globalThis.session = new ScriptedVideoSession({...options, allowPrivateHosts: true})
-		session.on("warning", ({code, message}) => console.error(code, message))
-		const size = new Promise((resolve) => session.once("videoMetadata", resolve))
-		await session.connect()
-		if (session.state !== "connected" || videoEl.readyState < 3) throw new Error("it shows nothing")
-		const {videoWidth, videoHeight} = await size
-		if (videoWidth < 100 || videoHeight < 100) throw new Error("the picture has the size " + videoWidth)
-		globalThis.meter = await LevelMeter.at(session.stream.getAudioTracks()[0])`)
+	p.Call(nil, "parts.js", "scriptedVideo", url)
 	if stats := stream.Stats(); !stats.Connected || stats.Viewers != 1 {
 		t.Errorf("the server has %+v", stats)
 	}

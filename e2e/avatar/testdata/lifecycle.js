@@ -1,5 +1,5 @@
 // What the tests of lifecycle_test.go do in their pages.
-import { open } from "./talk.js"
+import { held, open } from "./talk.js"
 
 export async function theClockMayJump() {
   const {Date: Real} = globalThis
@@ -31,4 +31,17 @@ export async function theClockMayJump() {
   session.disconnect()
   const {sent} = await talk.until("sessionCompleted")
   return {state, events, spoken, sent}
+}
+
+export async function comesBack() {
+  const {session} = talk
+  const {from, frozenWith} = /** @type {any} */ (globalThis)
+  await globalThis.resumed
+  await talk.until("micStarted", undefined, from)
+  while (session.state !== "connected") await talk.until("stateChange", ({state}) => state === "connected", from)
+  const live = held().microphones
+  session.mute() // the fake microphone speaks, and would interrupt the answer
+  await session.speak("My name is Ada.")
+  const {text: answer} = await talk.until("transcript", ({type, text}) => type === "final" && text.startsWith("Nice"), from)
+  return {frozenWith, live, answer, state: session.state}
 }

@@ -1,5 +1,5 @@
 // What the tests of microphone_test.go do in their pages.
-import { held, open } from "./talk.js"
+import { failure, held, open, settled } from "./talk.js"
 
 export async function unpluggedMicrophoneIsReported() {
   const talk = await open({agent: "silent", videoEl: document.getElementById("video")})
@@ -24,4 +24,51 @@ export async function unpluggedMicrophoneIsReported() {
   await talk.until("micStarted", undefined, from)
   const {text: heard} = await talk.until("transcript", ({type}) => type === "user", from)
   return {warning, sentence, error, started, changes, answer, heard, state: session.state, again: session.micStarted, cleared: session.micError === null, live: held().microphones}
+}
+
+export async function speechCutsTheAgentAndIsAnswered() {
+  const talk = await open({agent: "silent", micStartMode: "deferred", videoEl: document.getElementById("video")})
+  const {session} = talk
+  await session.connect()
+  const meter = await talk.meter()
+  const delay = await talk.story(meter)
+  const from = talk.now
+  await session.startMic()
+  await talk.until("interrupted", undefined, from)
+  await meter.quiet(200)
+  const ms = meter.lastLoud - talk.when("interrupted", from)
+  const {text: user} = await talk.until("transcript", ({type}) => type === "user", from)
+  const {text: spoke} = await talk.until("transcript", ({type, text}) => type === "final" && text.includes("nine"), from)
+  await meter.close()
+  return {ms, delay, user, spoke, microphones: held().microphones}
+}
+
+export async function deferredMicrophoneIsAskedForLater() {
+  const talk = await open({agent: "silent", videoEl: document.getElementById("video")})
+  const {session} = talk
+  await session.connect()
+  const before = held().microphones
+  await Promise.all([session.startMic(), session.startMic()])
+  const after = held().microphones
+  await talk.until("micStarted")
+  await talk.until("userStartedTalking")
+  const {text: heard} = await talk.until("transcript", ({type}) => type === "user")
+  session.disconnect()
+  await settled(() => held().microphones === 0)
+  return {before, after, heard, muted: held().microphones}
+}
+
+export async function anotherMicrophoneTakesOver() {
+  const talk = await open({agent: "silent", videoEl: document.getElementById("video")})
+  const {session} = talk
+  await session.connect()
+  await session.startMic()
+  const {mics} = await session.listDevices()
+  const wanted = mics.find(({deviceId}) => deviceId !== "default" && deviceId !== watched.microphones[0].getSettings().deviceId).deviceId
+  const unknown = await failure(session.switchMic("nobody"))
+  await session.switchMic(wanted)
+  const used = watched.microphones.filter(({readyState}) => readyState === "live")
+  const from = talk.now
+  const {text: heard} = await talk.until("transcript", ({type}) => type === "user", from)
+  return {mics: mics.length, wanted, used: used[0].getSettings().deviceId, live: used.length, unknown: unknown.code, heard}
 }

@@ -47,3 +47,30 @@ export async function interruptSilencesAtOnce() {
   await meter.close()
   return result
 }
+
+export async function afterTheKickoff() {
+  const {session} = talk
+  await talk.until("reconnected", ({recovered}) => !recovered)
+  session.pause()
+  await session.resume()
+  const from = talk.now
+  await session.speak("What did I just say?")
+  await talk.until("avatarStopTalking", ({text}) => text.startsWith("You said"), from)
+  return {
+    shown: talk.texts("user"),
+    sent: session.kickoff.sent,
+    thread: session.threadId,
+  }
+}
+
+export async function pauseIsQuiet() {
+  globalThis.talk = await open({agent: "silent", videoEl: document.getElementById("video")})
+  const {session} = talk
+  await session.connect()
+  const meter = globalThis.meter = await talk.meter()
+  await session.speak("Tell me a long story.")
+  await meter.loud()
+  session.pause()
+  await meter.quiet(500)
+  if (!session.paused) throw Error("not paused")
+}

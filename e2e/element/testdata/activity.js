@@ -1,5 +1,5 @@
 // What the tests of activity_test.go do in their pages.
-import { find, place, seen } from "./element.js"
+import { find, place, seen, until } from "./element.js"
 
 export async function theStateIsTrue() {
   await place("agent-avatar", {agent: "tools", microphone: "click"})
@@ -34,4 +34,19 @@ export async function theStateIsTrue() {
     const {state, micStarted, micEnabled} = element.session ?? {}
     samples.push({...on, at: Math.round(performance.now()), phase: element.phase, state, microphone: micStarted && micEnabled, says: seen("[part=activity]") ? find("[part=activity]").dataset.is : "", text: seen("[part=activity]") ? find("[part=activity]").innerText : ""})
   }, 100)
+}
+
+export async function activityIsTrue() {
+  await until(() => element.phase === "ended")
+  const wrong = (s) => {
+    if (s.says === "speaking") return !s.talking || !s.heard
+    if (s.says === "thinking") return !s.pending && !s.answering && !s.talking
+    if (s.says === "listening") return !s.microphone || s.pending || (s.talking && s.heard)
+    if (s.says === "muted") return s.microphone || s.pending || (s.talking && s.heard)
+    if (s.says === "hearing") return !s.microphone || s.user === undefined
+    return s.says !== "" && s.says !== "paused" && s.says !== "reconnecting"
+  }
+  const seen_ = {}
+  for (const {says} of samples) seen_[says] = (seen_[says] ?? 0) + 1
+  return {wrong: samples.filter((s, i) => wrong(s) && samples[i + 1]?.says === s.says && wrong(samples[i + 1])), seen: seen_, count: samples.length}
 }

@@ -1,5 +1,6 @@
 // What the tests of parts_test.go do in their pages.
 import { createNoiseSuppressor } from "/js/dist/noise.js"
+import { ScriptedVideoSession } from "/js/dist/scripted.js"
 import { LevelMeter } from "/e2e/pagetest/page/measure.js"
 import { find, place, until } from "/e2e/element/testdata/element.js"
 
@@ -41,4 +42,24 @@ export async function noiseSuppressor() {
   hum.start()
   const peak = (await context.startRendering()).getChannelData(0).reduce((max, sample) => Math.max(max, Math.abs(sample)), 0)
   if (peak !== 0) throw new Error("the hum is heard: " + peak)
+}
+
+export async function scriptedVideo(whepUrl) {
+  const videoEl = document.querySelector("main").appendChild(Object.assign(document.createElement("video"), {playsInline: true}))
+  /** @type {import("/js/dist/scripted.js").ScriptedVideoOptions} */
+  const options = {whepUrl, turn: {url: "turn:127.0.0.1:9"}, iceServers: [], iceTransportPolicy: "all", videoEl}
+  try {
+    new ScriptedVideoSession(options)
+    throw new Error("a private address was accepted")
+  } catch ({code, message}) {
+    if (code !== "whep_private_ip") throw new Error(message)
+  }
+  const session = globalThis.session = new ScriptedVideoSession({...options, allowPrivateHosts: true})
+  session.on("warning", ({code, message}) => console.error(code, message))
+  const size = new Promise((resolve) => session.once("videoMetadata", resolve))
+  await session.connect()
+  if (session.state !== "connected" || videoEl.readyState < 3) throw new Error("it shows nothing")
+  const {videoWidth, videoHeight} = await size
+  if (videoWidth < 100 || videoHeight < 100) throw new Error("the picture has the size " + videoWidth)
+  globalThis.meter = await LevelMeter.at(/** @type {MediaStream} */ (session.stream).getAudioTracks()[0])
 }
