@@ -2,7 +2,7 @@ package agent
 
 import (
 	"errors"
-	"slices"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -18,48 +18,36 @@ import (
 // TestTheKickoffIsSentOnce, by the transport that carries the conversation when it may be
 // sent.
 func TestTheKickoffIsSentOnce(t *testing.T) {
-	kickoff := &event.Kickoff{Text: "Begin"}
-	auto := func(x *exchange) { x.say("Answer.", "th-1"); x.w.Close() }
-	run(t, Options{Options: session.Options{Kickoff: kickoff}, Mode: Chat}, func(r *rig) {
-		r.auto = auto
+	begin := session.Options{Kickoff: &event.Kickoff{Text: "Begin"}}
+	unopened := func(r *rig) { // connects an avatar whose opening is not over
+		r.When(signaling.ApprovedPermissions, nil)
 		r.mustConnect()
-		for _, m := range []Mode{Avatar, Chat, Avatar} {
-			r.mustSwitch(m)
-		}
-		if got, spoken := r.asked(), r.spoken(); !slices.Equal(got, []string{"Begin"}) || len(spoken) != 0 {
-			t.Errorf("asked %q, spoken %q", got, spoken)
-		}
-	})
-	t.Run("spoken", func(t *testing.T) {
-		run(t, Options{Options: session.Options{Kickoff: kickoff}}, func(r *rig) {
-			r.auto = auto
+	}
+	for name, c := range map[string]struct {
+		options       Options
+		do            func(r *rig)
+		asked, spoken string
+	}{
+		"asked": {Options{Options: begin, Mode: Chat}, func(r *rig) {
+			r.mustConnect()
+			for _, m := range []Mode{Avatar, Chat, Avatar} {
+				r.mustSwitch(m)
+			}
+		}, "Begin", ""},
+		"spoken": {Options{Options: begin}, func(r *rig) {
 			r.mustConnect()
 			for _, m := range []Mode{Chat, Avatar} {
 				r.mustSwitch(m)
 			}
-			if got, spoken := r.asked(), r.spoken(); len(got) != 0 || !slices.Equal(spoken, []string{"Begin"}) {
-				t.Errorf("asked %q, spoken %q", got, spoken)
-			}
-		})
-	})
-	t.Run("the opening was not over", func(t *testing.T) {
-		run(t, Options{Options: session.Options{Kickoff: kickoff}}, func(r *rig) {
-			r.auto = auto
-			r.When(signaling.ApprovedPermissions, nil)
-			r.mustConnect()
+		}, "", "Begin"},
+		"the opening was not over": {Options{Options: begin}, func(r *rig) {
+			unopened(r)
 			r.mustSwitch(Chat)
 			r.mustSwitch(Avatar)
 			r.socket().Say(signaling.StvFinishedTalking, signaling.FinishedTalking{})
-			if got, spoken := r.asked(), r.spoken(); !slices.Equal(got, []string{"Begin"}) || len(spoken) != 0 {
-				t.Errorf("asked %q, spoken %q", got, spoken)
-			}
-		})
-	})
-	t.Run("in a text that did not last", func(t *testing.T) {
-		run(t, Options{Options: session.Options{Kickoff: kickoff}}, func(r *rig) {
-			r.auto = auto
-			r.When(signaling.ApprovedPermissions, nil)
-			r.mustConnect()
+		}, "Begin", ""},
+		"in a text that did not last": {Options{Options: begin}, func(r *rig) {
+			unopened(r)
 			var first sync.Once // of two chat sessions
 			r.inner = func(s *chat.Session, e event.Event) {
 				if e == event.Event(chat.StateChanged{State: chat.Connected}) {
@@ -67,21 +55,14 @@ func TestTheKickoffIsSentOnce(t *testing.T) {
 				}
 			}
 			if err := r.SwitchMode(background, Chat); !errors.Is(err, fault.ConnectFailed) {
-				t.Errorf("err = %v", err)
+				r.t.Errorf("err = %v", err)
 			}
 			r.socket().Say(signaling.StvFinishedTalking, signaling.FinishedTalking{})
 			r.mustSwitch(Chat)
 			r.mustSwitch(Avatar)
-			if got, spoken := r.asked(), r.spoken(); !slices.Equal(got, []string{"Begin"}) || len(spoken) != 0 {
-				t.Errorf("asked %q, spoken %q", got, spoken)
-			}
-		})
-	})
-	t.Run("it ended during the switch", func(t *testing.T) {
-		run(t, Options{Options: session.Options{Kickoff: kickoff}}, func(r *rig) {
-			r.auto = auto
-			r.When(signaling.ApprovedPermissions, nil)
-			r.mustConnect()
+		}, "Begin", ""},
+		"it ended during the switch": {Options{Options: begin}, func(r *rig) {
+			unopened(r)
 			s := r.socket()
 			r.listen = func(e event.Event) {
 				if _, ok := e.(TransportChanged); ok {
@@ -90,41 +71,32 @@ func TestTheKickoffIsSentOnce(t *testing.T) {
 				}
 			}
 			r.mustSwitch(Chat)
-			if got, spoken := r.asked(), r.spoken(); !slices.Equal(got, []string{"Begin"}) || len(spoken) != 0 {
-				t.Errorf("asked %q, spoken %q", got, spoken)
-			}
-		})
-	})
-	t.Run("the switch failed", func(t *testing.T) {
-		run(t, Options{Options: session.Options{Kickoff: kickoff}}, func(r *rig) {
-			r.When(signaling.ApprovedPermissions, nil)
-			r.mustConnect()
+		}, "Begin", ""},
+		"the switch failed": {Options{Options: begin}, func(r *rig) {
+			unopened(r)
 			r.fail = func(Mode) error { return fault.New(fault.BadRequest, "no") }
 			if err := r.SwitchMode(background, Chat); err == nil {
-				t.Error("the switch worked")
+				r.t.Error("the switch worked")
 			}
 			r.socket().Say(signaling.StvFinishedTalking, signaling.FinishedTalking{})
-			if spoken := r.spoken(); !slices.Equal(spoken, []string{"Begin"}) {
-				t.Errorf("spoken %q", spoken)
-			}
-		})
-	})
-	t.Run("that of the first transport wins", func(t *testing.T) {
-		o := Options{
-			Options: session.Options{
-				Kickoff: kickoff,
-			},
-			Mode:   Chat,
+		}, "", "Begin"},
+		"that of the first transport wins": {Options{
+			Options: begin, Mode: Chat,
 			Chat:   chat.Options{Options: session.Options{Kickoff: &event.Kickoff{Text: "In text"}}},
 			Avatar: avatar.Options{Options: session.Options{Kickoff: &event.Kickoff{Text: "Aloud"}}},
-		}
-		run(t, o, func(r *rig) {
-			r.auto = auto
+		}, func(r *rig) {
 			r.mustConnect()
 			r.mustSwitch(Avatar)
-			if got, spoken := r.asked(), r.spoken(); !slices.Equal(got, []string{"In text"}) || len(spoken) != 0 {
-				t.Errorf("asked %q, spoken %q", got, spoken)
-			}
+		}, "In text", ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			run(t, c.options, func(r *rig) {
+				r.auto = func(x *exchange) { x.say("Answer.", "th-1"); x.w.Close() }
+				c.do(r)
+				if asked, spoken := strings.Join(r.asked(), "|"), strings.Join(r.spoken(), "|"); asked != c.asked || spoken != c.spoken {
+					t.Errorf("asked %q, spoken %q", asked, spoken)
+				}
+			})
 		})
-	})
+	}
 }
