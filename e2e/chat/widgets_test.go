@@ -77,54 +77,6 @@ func TestEveryWidgetIsDrawn(t *testing.T) {
 	p.Accessible()
 }
 
-func TestFlashcardsTurn(t *testing.T) {
-	t.Parallel()
-	h := pagetest.New(t, localservice.Options{Script: []byte(allWidgets)})
-	p := h.Open("/example/chat/")
-	p.Ready()
-	p.Ask("Widgets", "All of them.")
-	card := func(want string) {
-		t.Helper()
-		p.AwaitTrue(`document.querySelector(".flashcards .card").textContent + document.querySelector(".flashcards .place").textContent === ` + jsonOf(want))
-	}
-	p.Do(nil, `[...document.querySelectorAll(".flashcards button")].find((button) => button.textContent === "Show the answer").focus()`)
-	card("QuestionOne?1 of 2")
-	p.Keys("\r")
-	card("Answer11 of 2")
-	p.Keys("\r")
-	card("QuestionOne?1 of 2")
-	p.Do(nil, `[...document.querySelectorAll(".flashcards button")].find((button) => button.textContent === "Next").focus()`)
-	p.Keys("\r")
-	card("HardTwo?2 of 2")
-	p.Keys("\r")
-	card("QuestionOne?1 of 2")
-}
-
-// The form gives what was filled in to the agent, as variables of the right kind.
-func TestFormIsSent(t *testing.T) {
-	t.Parallel()
-	h := pagetest.New(t, localservice.Options{Script: []byte(allWidgets)})
-	p := h.Open("/example/chat/")
-	p.Ready()
-	p.Ask("Widgets", "All of them.")
-	p.Do(nil, `
-		document.querySelector(".form [name=user_age]").value = "36"
-		document.querySelector(".form [name=user_ok]").checked = true
-		document.querySelector(".form button").focus()`)
-	p.Keys("\r")
-	p.AwaitTrue(`document.querySelector(".form [role=status]").textContent.startsWith("Thank you.")`)
-	p.Do(nil, `document.getElementById("text").focus()`)
-	p.Keys("Widgets\r")
-	h.Await("the form's values", func(v pagetest.Request) bool {
-		for _, value := range []string{`"user_name":"Ada"`, `"user_age":36`, `"user_ok":true`, `"user_about":null`} {
-			if !strings.Contains(v.Body, value) {
-				return false
-			}
-		}
-		return v.Path == "/assistant/converse"
-	})
-}
-
 // A field may have the name of a property of the form, which it then hides.
 func TestFormFieldsNamedLikeMethods(t *testing.T) {
 	t.Parallel()

@@ -60,6 +60,52 @@ function makeFrames(): { next(): void } {
   }
 }
 
+test("however a growing text is cut, its end is the same, and blocks that are whole are not drawn again", () => {
+  makePage()
+  const text = "# One\n\nFirst **bold** and `code` and [a link](https://a.example/x).\n\n- one\n- two **three**\n\n" +
+    "1. first\n2. second\n\n```js\nconst x = 1 // **no**\n```\n\n| a | b |\n|---|---:|\n| 1 | 2 |\n\n> quoted\n\n---\n\nThe end: 42"
+  const want = html(text)
+  for (const size of [1, 7, 1000]) {
+    const frames = makeFrames()
+    const element = document.createElement("div")
+    const growing = new GrowingMarkdown(element)
+    for (let at = 0; at < text.length; at += size) {
+      const whole = [...element.children].slice(0, -1)
+      growing.add(text.slice(at, at + size))
+      frames.next()
+      assert.deepEqual([...element.children].slice(0, whole.length), whole)
+    }
+    growing.end()
+    assert.equal(element.innerHTML, want, `in pieces of ${size}`)
+  }
+})
+
+test("a growing text never shows marks that are interpreted a moment later", () => {
+  makePage()
+  const frames = makeFrames()
+  for (const [text, shown] of [
+    ["Some **bold wo", "<p>Some <strong>bold wo</strong></p>"],
+    ["Some **", "<p>Some</p>"],
+    ["Use `co", "<p>Use <code>co</code></p>"],
+    ["See [the pa", "<p>See</p>"],
+    ["See [the page](https://a.exa", "<p>See</p>"],
+    ["List:\n-", "<p>List:</p>"],
+    ["List:\n\n1.", "<p>List:</p>"],
+    ["a\n#", "<p>a</p>"],
+    ["| a | b |", ""],
+    ["| a | b |\n|--", ""],
+    ["```\n**x", '<div class="agent-wide" tabindex="0" role="group" aria-label="Code"><pre><code>**x</code></pre></div>'],
+    ["2 * 3 = 6", "<p>2 * 3 = 6</p>"],
+    ["snake_case_", "<p>snake_case_</p>"],
+    ["a ~~b", "<p>a ~~b</p>"],
+  ] as const) {
+    const element = document.createElement("div")
+    new GrowingMarkdown(element).add(text)
+    frames.next()
+    assert.equal(element.innerHTML.replaceAll("\n", ""), shown, text)
+  }
+})
+
 /** The processor time of an answer that arrives within a second, in ms. */
 function costOf(text: string): number {
   const frames = makeFrames()

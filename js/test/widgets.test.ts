@@ -181,6 +181,8 @@ test("flashcards turn and go on", () => {
   assert.equal(card(), "Question<i>1? 1 of 2")
   button(element, "Show the answer").click()
   assert.equal(card(), "Answer1 1 of 2")
+  button(element, "Show the question").click()
+  assert.equal(card(), "Question<i>1? 1 of 2")
   button(element, "Next").click()
   assert.equal(card(), "Hard2? 2 of 2")
   button(element, "Next").click()
@@ -209,9 +211,11 @@ test("a form gives its values by their types, and shows what comes of it", async
     form.dispatchEvent(new (document.defaultView!.Event)("submit", { cancelable: true }))
     await new Promise(setImmediate)
     assert.equal(form.querySelector("[role=status]")!.textContent, said)
+    form.querySelector<HTMLInputElement>("[name=age]")!.value = ""
   }
   assert.equal(reported.length, 1)
   assert.deepEqual((actions[0] as WidgetAction & { kind: "submit" }).values, { name: "<u>", age: 36, ok: true, more: '{"a":1}' })
+  assert.equal((actions[1] as WidgetAction & { kind: "submit" }).values["age"], null)
   assert.ok(form.querySelector<HTMLInputElement>("[name=name]")!.required)
   Reflect.deleteProperty(globalThis, "reportError")
 })

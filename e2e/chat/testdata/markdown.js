@@ -18,17 +18,14 @@ export async function draw(texts, size) {
     document.body.append(element)
     const growing = new GrowingMarkdown(element)
     const found = new Set()
-    let redrawn = 0
     for (let at = 0; at < text.length; at += size) {
-      const whole = [...element.children].slice(0, -1)
       growing.add(text.slice(at, at + size))
       await frame()
-      redrawn += whole.filter((block, i) => element.children[i] !== block).length
       for (const name of strange(element)) found.add(name)
     }
     growing.end()
     for (const name of strange(element)) found.add(name)
-    results.push({HTML: element.innerHTML, Strange: [...found], Redrawn: redrawn})
+    results.push({HTML: element.innerHTML, Strange: [...found]})
     element.remove()
   }
   return results
