@@ -1,13 +1,11 @@
 import assert from "node:assert/strict"
 import { test } from "node:test"
-import { setFlagsFromString } from "node:v8"
-import { runInNewContext } from "node:vm"
 import type { AgentOptions } from "../src/session/agentoptions.js"
 import { AgentSession, type TransportChange } from "../src/session/agentsession.js"
 import { AvatarSession } from "../src/session/avatar.js"
 import { ChatSession } from "../src/session/chatsession.js"
 import { AgentError } from "../src/core/errors.js"
-import { FakeProgram, FakeSource, made, settle } from "./fake.js"
+import { collected, FakeProgram, FakeSource, made, settle } from "./fake.js"
 
 globalThis.reportError = (exception: unknown) => assert.fail(`reported: ${exception}`)
 
@@ -330,8 +328,6 @@ test("a crash of the program ends the transport and the session", async () => {
 })
 
 test("a forgotten agent is collected when it has ended, with its transports", async () => {
-  setFlagsFromString("--expose-gc")
-  const collect = runInNewContext("gc") as () => void
   const program = await new FakeProgram().load()
   const kept: { dispatch: unknown; release: unknown }[] = []
   const use = async () => {
@@ -349,10 +345,7 @@ test("a forgotten agent is collected when it has ended, with its transports", as
     program.become("closed")
   }
   await use()
-  for (let i = 0; i < 50 && program.sessions > 0; i++) {
-    collect()
-    await settle()
-  }
+  await collected(() => program.sessions === 0)
   assert.equal(program.sessions, 0)
   assert.equal(kept.length, 1)
 })

@@ -1,7 +1,5 @@
 import assert from "node:assert/strict"
 import { test } from "node:test"
-import { setFlagsFromString } from "node:v8"
-import { runInNewContext } from "node:vm"
 import { AgentSession } from "../src/session/agentsession.js"
 import { AvatarSession } from "../src/session/avatar.js"
 import { ChatSession } from "../src/session/chatsession.js"
@@ -10,7 +8,7 @@ import { dispose, diagnostics } from "../src/core/load.js"
 import type { Transcript } from "../src/generated/events.js"
 import type { AvatarOptions } from "../src/session/avataroptions.js"
 import { visitor } from "../src/session/visitor.js"
-import { FakeProgram, made, settle } from "./fake.js"
+import { collected, FakeProgram, made, running, settle } from "./fake.js"
 
 globalThis.reportError = (exception: unknown) => assert.fail(`reported: ${exception}`)
 
@@ -128,9 +126,7 @@ test("disconnecting before the runtime is there is seen at once, told once, and 
 })
 
 test("who is disconnected can begin again, so that only dispose ends the waiting", async () => {
-  const program = await new FakeProgram().load()
-  const session = new AvatarSession(options)
-  await made(session)
+  const { program, session } = await running(() => new AvatarSession(options))
   program.become("connected")
   program.become("disconnected")
   program.dispatch("ended", { reason: "disconnect" })
@@ -146,9 +142,7 @@ test("who is disconnected can begin again, so that only dispose ends the waiting
 })
 
 test("null is as good as no options", async () => {
-  const program = await new FakeProgram().load()
-  const session = new AvatarSession(options)
-  await made(session)
+  const { program, session } = await running(() => new AvatarSession(options))
   const wrong = session as unknown as Record<string, (...args: unknown[]) => unknown>
   for (const [method, ...args] of [["connect"], ["prepare"], ["waitForCapacity"], ["speak", "Hi"], ["startPlayback"], ["resume"], ["disconnect"]]) {
     void wrong[method!]?.(...args, null)
@@ -188,9 +182,7 @@ test("a signal ends a connect that waits for the runtime", async () => {
 })
 
 test("signals and arguments reach the method", async () => {
-  const program = await new FakeProgram().load()
-  const session = new AvatarSession(options)
-  await made(session)
+  const { program, session } = await running(() => new AvatarSession(options))
   const { signal } = new AbortController()
   program.results["speak"] = () => Promise.resolve(true)
   program.results["waitForCapacity"] = () => Promise.resolve({ available: true })
@@ -203,9 +195,7 @@ test("signals and arguments reach the method", async () => {
 })
 
 test("an error that comes back is thrown", async () => {
-  const program = await new FakeProgram().load()
-  const session = new AvatarSession(options)
-  await made(session)
+  const { program, session } = await running(() => new AvatarSession(options))
   program.results["interrupt"] = () => localError("invalid_state", "not now")
   assert.throws(() => session.interrupt(), { code: "invalid_state", message: "not now" })
 })
@@ -258,9 +248,7 @@ test("a load that failed is tried again by the next connect, and what was said b
 })
 
 test("events reach the listeners, and properties are the program's", async () => {
-  const program = await new FakeProgram().load()
-  const session = new AvatarSession(options)
-  await made(session)
+  const { program, session } = await running(() => new AvatarSession(options))
   const seen: Transcript[] = []
   session.on("transcript", (transcript) => seen.push(transcript))
   const transcript: Transcript = { type: "user", text: "Hi", speechId: null }
@@ -273,9 +261,7 @@ test("events reach the listeners, and properties are the program's", async () =>
 })
 
 test("events that come often are left out while they have no listener", async () => {
-  const program = await new FakeProgram().load()
-  const session = new AvatarSession(options)
-  await made(session)
+  const { program, session } = await running(() => new AvatarSession(options))
   assert.deepEqual(program.omitted, ["brainSegment", "transcript", "speechChunk"])
   const remove = session.on("transcript", () => {})
   assert.deepEqual(program.omitted, ["brainSegment", "speechChunk"])
@@ -294,9 +280,7 @@ test("events that come often are left out while they have no listener", async ()
 })
 
 test("the level is measured while somebody listens", async () => {
-  const program = await new FakeProgram().load()
-  const session = new AvatarSession(options)
-  await made(session)
+  const { program, session } = await running(() => new AvatarSession(options))
   const remove = session.on("localMicLevel", () => {})
   session.once("localSpeakingChanged", () => {})
   session.on("transcript", () => {})
@@ -309,9 +293,7 @@ test("the level is measured while somebody listens", async () => {
 })
 
 test("functions of the options are called through the session, and others are left alone", async () => {
-  const program = await new FakeProgram().load()
-  const session = new AvatarSession({ ...options, onBeforeSend: async (text) => text.toUpperCase(), logger: () => {} })
-  await made(session)
+  const { program, session } = await running(() => new AvatarSession({ ...options, onBeforeSend: async (text) => text.toUpperCase(), logger: () => {} }))
   const hook = program.options["onBeforeSend"] as (text: string) => Promise<string>
   assert.equal(await hook("hi"), "HI")
   assert.equal(typeof program.options["logger"], "function")
@@ -345,9 +327,7 @@ test("parts of the page that the session does not use are ignored, with one line
 })
 
 test("a handler runs until it is removed", async () => {
-  const program = await new FakeProgram().load()
-  const session = new AvatarSession(options)
-  await made(session)
+  const { program, session } = await running(() => new AvatarSession(options))
   const remove = session.onToolCall("open", (call) => ({ opened: call.name }), { page: { type: "int", required: true } })
   const [, , name, handler, schema] = program.calls[0] as [string, number, string, (call: unknown) => unknown, unknown]
   assert.deepEqual([name, schema], ["open", { page: { type: "int", required: true } }])
@@ -357,9 +337,7 @@ test("a handler runs until it is removed", async () => {
 })
 
 test("dispose ends the session for good", async () => {
-  const program = await new FakeProgram().load()
-  const session = new AvatarSession(options)
-  await made(session)
+  const { program, session } = await running(() => new AvatarSession(options))
   program.become("connected")
   const states: string[] = []
   session.on("stateChange", ({ state }) => states.push(state))
@@ -390,9 +368,7 @@ test("await using disposes", async () => {
 })
 
 test("a crash of the program ends the session with an error", async () => {
-  const program = await new FakeProgram().load()
-  const session = new AvatarSession(options)
-  await made(session)
+  const { program, session } = await running(() => new AvatarSession(options))
   program.become("connected")
   const connect = session.speak("Hi")
   const seen: unknown[] = []
@@ -409,8 +385,6 @@ test("a crash of the program ends the session with an error", async () => {
 })
 
 test("a forgotten session at rest is collected and disposed, one that is connected is not", async () => {
-  setFlagsFromString("--expose-gc")
-  const collect = runInNewContext("gc") as () => void
   const resting = await new FakeProgram().load()
   const use = () => {
     const session: AvatarSession = new AvatarSession({ ...options, onBeforeSend: (text) => text + session.state })
@@ -419,10 +393,7 @@ test("a forgotten session at rest is collected and disposed, one that is connect
   }
   use()
   await settle()
-  for (let i = 0; i < 50 && resting.sessions > 0; i++) {
-    collect()
-    await settle()
-  }
+  await collected(() => resting.sessions === 0)
   assert.equal(resting.sessions, 0)
 
   const live = await new FakeProgram().load()
@@ -435,10 +406,7 @@ test("a forgotten session at rest is collected and disposed, one that is connect
   live.results["connect"] = async () => live.become("connected")
   connect()
   await settle()
-  for (let i = 0; i < 5; i++) {
-    collect()
-    await settle()
-  }
+  await collected(() => false, 5)
   live.dispatch("transcript", { type: "user", text: "still here", speechId: null })
   assert.equal(heard, 1)
 })

@@ -1,13 +1,11 @@
 import assert from "node:assert/strict"
 import { test } from "node:test"
-import { setFlagsFromString } from "node:v8"
-import { runInNewContext } from "node:vm"
 import type { ChatOptions } from "../src/session/chatoptions.js"
 import { ChatSession } from "../src/session/chatsession.js"
 import { AgentError, localError } from "../src/core/errors.js"
 import type { ChatEvents } from "../src/generated/events.js"
 import { dispose } from "../src/core/load.js"
-import { FakeProgram, FakeSource, made, settle } from "./fake.js"
+import { collected, FakeProgram, FakeSource, made, running, settle } from "./fake.js"
 
 globalThis.reportError = (exception: unknown) => assert.fail(`reported: ${exception}`)
 
@@ -100,9 +98,7 @@ test("a session that is disposed before the runtime is there ends like any other
 })
 
 test("nobody waits for what can't come: after the end, after dispose, and after the program's", async () => {
-  const program = await new FakeProgram().load()
-  const session = new ChatSession(options)
-  await made(session)
+  const { program, session } = await running(() => new ChatSession(options))
   program.become("connected")
   let tell = () => {}
   program.settled = new Promise((resolve) => (tell = resolve))
@@ -134,9 +130,7 @@ test("nobody waits for what can't come: after the end, after dispose, and after 
 })
 
 test("a second dispose waits for the first", async () => {
-  const program = await new FakeProgram().load()
-  const session = new ChatSession(options)
-  await made(session)
+  const { program, session } = await running(() => new ChatSession(options))
   let closed = () => {}
   program.results["dispose"] = () => new Promise<void>((resolve) => (closed = resolve))
   const ended = session.next("ended")
@@ -170,9 +164,7 @@ test("a signal ends a turn that waits for the runtime, and reaches one that does
 })
 
 test("the cause of a turn that a signal ended is the signal's reason", async () => {
-  const program = await new FakeProgram().load()
-  const session = new ChatSession(options)
-  await made(session)
+  const { program, session } = await running(() => new ChatSession(options))
   program.become("connected")
   const refusal = (code: string, cause: string) => new AgentError({ code, detail: "read", phase: "connect", cause })
   program.results["sendText"] = (signal) =>
@@ -219,9 +211,7 @@ test("a streamed turn is asked for by the loop, also before the runtime is there
 })
 
 test("leaving a loop leaves the turn, and so do a signal and the end of the session", async () => {
-  const program = await new FakeProgram().load()
-  const session = new ChatSession(options)
-  await made(session)
+  const { program, session } = await running(() => new ChatSession(options))
   program.become("connected")
   const sources: FakeSource[] = []
   program.results["streamText"] = () => {
@@ -257,9 +247,7 @@ test("disconnecting before the runtime is there ends a loop too", async () => {
 })
 
 test("events reach the listeners, and a stream of them ends with the session", async () => {
-  const program = await new FakeProgram().load()
-  const session = new ChatSession(options)
-  await made(session)
+  const { program, session } = await running(() => new ChatSession(options))
   program.become("connected")
   const widgets: ChatEvents["widget"][] = []
   const listening = (async () => {
@@ -276,14 +264,12 @@ test("events reach the listeners, and a stream of them ends with the session", a
 })
 
 test("functions of the options are called through the session, and others are left alone", async () => {
-  const program = await new FakeProgram().load()
   const replies: unknown[] = []
-  const session = new ChatSession({
+  const { program, session } = await running(() => new ChatSession({
     ...options,
     logger: () => {},
     onResponse: (response) => replies.push(response.status),
-  } as ChatOptions)
-  await made(session)
+  } as ChatOptions))
   ;(program.options["onResponse"] as (response: object) => void)({ status: 200 })
   assert.deepEqual(replies, [200])
   assert.equal(typeof program.options["logger"], "function")
@@ -293,9 +279,7 @@ test("functions of the options are called through the session, and others are le
 })
 
 test("dispose ends the session for good, and its properties stay", async () => {
-  const program = await new FakeProgram().load()
-  const session = new ChatSession(options)
-  await made(session)
+  const { program, session } = await running(() => new ChatSession(options))
   program.become("connected")
   program.properties["threadId"] = "th-2"
   const seen: unknown[] = []
@@ -318,9 +302,7 @@ test("dispose ends the session for good, and its properties stay", async () => {
 })
 
 test("a crash of the program ends the session with an error", async () => {
-  const program = await new FakeProgram().load()
-  const session = new ChatSession(options)
-  await made(session)
+  const { program, session } = await running(() => new ChatSession(options))
   program.become("connected")
   const answer = session.sendText("Hi")
   const seen: unknown[] = []
@@ -336,8 +318,6 @@ test("a crash of the program ends the session with an error", async () => {
 })
 
 test("a forgotten chat is collected and disposed when it is closed, and not while it is connected", async () => {
-  setFlagsFromString("--expose-gc")
-  const collect = runInNewContext("gc") as () => void
   const program = await new FakeProgram().load()
   let heard = 0
   program.results["connect"] = async () => program.become("connected")
@@ -349,23 +329,15 @@ test("a forgotten chat is collected and disposed when it is closed, and not whil
   }
   use()
   await settle()
-  for (let i = 0; i < 5; i++) {
-    collect()
-    await settle()
-  }
+  await collected(() => false, 5)
   program.dispatch("transcript", { type: "user", text: "still here", speechId: null })
   assert.deepEqual([heard, program.sessions], [1, 1])
   program.become("closed")
-  for (let i = 0; i < 50 && program.sessions > 0; i++) {
-    collect()
-    await settle()
-  }
+  await collected(() => program.sessions === 0)
   assert.equal(program.sessions, 0)
 })
 
 test("a forgotten chat that is closed tells of its end before it is collected", async () => {
-  setFlagsFromString("--expose-gc")
-  const collect = runInNewContext("gc") as () => void
   const program = await new FakeProgram().load()
   let told = () => {}
   program.settled = new Promise((resolve) => (told = resolve))
@@ -379,19 +351,13 @@ test("a forgotten chat that is closed tells of its end before it is collected", 
   use()
   await settle()
   program.become("closed")
-  for (let i = 0; i < 5; i++) {
-    collect()
-    await settle()
-  }
+  await collected(() => false, 5)
   program.dispatch("ended", { reason: "disconnect" })
   program.dispatch("sessionCompleted", { reason: "disconnect", sent: true, suppressed: false, peers: 0 })
   await settle()
   assert.deepEqual(heard, [true])
   told()
-  for (let i = 0; i < 50 && program.sessions > 0; i++) {
-    collect()
-    await settle()
-  }
+  await collected(() => program.sessions === 0)
   assert.equal(program.sessions, 0)
 })
 

@@ -1,3 +1,5 @@
+import { setFlagsFromString } from "node:v8"
+import { runInNewContext } from "node:vm"
 import { AgentError } from "../src/core/errors.js"
 import { Program, type Exports, type Methods, type ProgramName } from "../src/core/program.js"
 import { adopt } from "../src/core/load.js"
@@ -190,3 +192,22 @@ export async function made(session: object): Promise<void> {
 
 /** Lets everything run that is ready to. */
 export const settle = () => new Promise((resolve) => setTimeout(resolve, 0))
+
+/** A program, and a session that it has made. */
+export async function running<T extends object>(make: () => T): Promise<{ program: FakeProgram; session: T }> {
+  const program = await new FakeProgram().load()
+  const session = make()
+  await made(session)
+  return { program, session }
+}
+
+setFlagsFromString("--expose-gc")
+const collect = runInNewContext("gc") as () => void
+
+/** Collects what nobody refers to, until a condition holds or so many times. */
+export async function collected(over: () => boolean, times = 50): Promise<void> {
+  for (let i = 0; i < times && !over(); i++) {
+    collect()
+    await settle()
+  }
+}

@@ -1,13 +1,11 @@
 import assert from "node:assert/strict"
 import { test } from "node:test"
-import { setFlagsFromString } from "node:v8"
-import { runInNewContext } from "node:vm"
 import { localError } from "../src/core/errors.js"
 import { ProgramObject } from "../src/core/programobject.js"
 import { dispose } from "../src/core/load.js"
 import { chatProgram } from "../src/core/load.js"
 import { pull, pullExport } from "../src/core/stream.js"
-import { FakeProgram, settle } from "./fake.js"
+import { collected, FakeProgram, settle } from "./fake.js"
 
 /** A sequence as the Go program hands one over. */
 class Sequence {
@@ -192,8 +190,6 @@ test("a stream that is over lets go of its signal", async () => {
 })
 
 test("a stream that the page has forgotten is ended when it is collected, whatever the page keeps", async () => {
-  setFlagsFromString("--expose-gc")
-  const collect = runInNewContext("gc") as () => void
   const { signal } = new AbortController()
   const sequence = new Sequence()
   await (async () => {
@@ -201,10 +197,7 @@ test("a stream that the page has forgotten is ended when it is collected, whatev
     await sequence.say("a")
     await first
   })()
-  for (let i = 0; i < 100 && sequence.left === 0; i++) {
-    collect()
-    await settle()
-  }
+  await collected(() => sequence.left > 0, 100)
   assert.equal(sequence.left, 1)
 })
 
