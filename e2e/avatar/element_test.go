@@ -3,15 +3,11 @@ package avatar
 import (
 	"slices"
 	"testing"
-
-	"github.com/agentruntime/agentruntime/e2e/pagetest"
-	"github.com/agentruntime/agentruntime/internal/localservice"
 )
 
 func TestVoiceHasAnElementOfItsOwn(t *testing.T) {
 	t.Parallel()
-	h := pagetest.New(t, localservice.Options{})
-	p := openPage(h)
+	_, p := open(t)
 	var got struct{ Video, Audio, Merged []string }
 	p.Call(&got, "element.js", "voiceHasAnElementOfItsOwn")
 	if !slices.Equal(got.Video, []string{"video"}) || !slices.Equal(got.Audio, []string{"audio"}) {
@@ -24,8 +20,7 @@ func TestVoiceHasAnElementOfItsOwn(t *testing.T) {
 
 func TestWithoutElementsThereAreTracks(t *testing.T) {
 	t.Parallel()
-	h := pagetest.New(t, localservice.Options{})
-	p := openPage(h)
+	_, p := open(t)
 	var got struct {
 		Kinds, Stream []string
 		Same          bool
@@ -41,8 +36,7 @@ func TestWithoutElementsThereAreTracks(t *testing.T) {
 
 func TestAudioOnlyAgentIsHeard(t *testing.T) {
 	t.Parallel()
-	h := pagetest.New(t, localservice.Options{})
-	p := openPage(h)
+	_, p := open(t)
 	var got struct {
 		Mode, Ready, Said string
 	}

@@ -5,7 +5,6 @@ import (
 	"testing"
 
 	"github.com/agentruntime/agentruntime/e2e/pagetest"
-	"github.com/agentruntime/agentruntime/internal/localservice"
 )
 
 const connected = `
@@ -16,8 +15,7 @@ const connected = `
 
 func TestDisconnectTellsTheService(t *testing.T) {
 	t.Parallel()
-	h := pagetest.New(t, localservice.Options{})
-	p := openPage(h)
+	h, p := open(t)
 	var thread string
 	p.Do(&thread, connected)
 	var got struct {
@@ -46,8 +44,7 @@ func TestDisconnectTellsTheService(t *testing.T) {
 func TestClosedTabTellsTheService(t *testing.T) {
 	t.Parallel()
 	h := pagetest.CloseUntilReported(t, func() (*pagetest.Server, *pagetest.Page, []string) {
-		h := pagetest.New(t, localservice.Options{})
-		p := openPage(h)
+		h, p := open(t)
 		var thread string
 		p.Do(&thread, connected)
 		return h, p, []string{thread}
@@ -59,8 +56,7 @@ func TestClosedTabTellsTheService(t *testing.T) {
 // (protocol §8.8).
 func TestPageLeftBehindTellsTheService(t *testing.T) {
 	t.Parallel()
-	h := pagetest.New(t, localservice.Options{})
-	p := openPage(h)
+	h, p := open(t)
 	var thread string
 	p.Do(&thread, connected)
 	if err := p.Navigate(p.Context(), "about:blank"); err != nil {
@@ -71,8 +67,7 @@ func TestPageLeftBehindTellsTheService(t *testing.T) {
 
 func TestHiddenPageCompletesAfterItsGrace(t *testing.T) {
 	t.Parallel()
-	h := pagetest.New(t, localservice.Options{})
-	p := openPage(h)
+	h, p := open(t)
 	var thread string
 	p.Do(&thread, `
 		globalThis.talk = await open({agent: "silent", hiddenGraceMs: 300, videoEl: document.getElementById("video")})

@@ -2,9 +2,6 @@ package avatar
 
 import (
 	"testing"
-
-	"github.com/agentruntime/agentruntime/e2e/pagetest"
-	"github.com/agentruntime/agentruntime/internal/localservice"
 )
 
 // rejection is how a call failed.
@@ -23,8 +20,7 @@ func (r rejection) want(t *testing.T, code, phase string) {
 
 func TestBadTokenIsRefused(t *testing.T) {
 	t.Parallel()
-	h := pagetest.New(t, localservice.Options{})
-	p := openPage(h)
+	_, p := open(t)
 	p.Allow("401")
 	var got struct {
 		Init, Connect rejection

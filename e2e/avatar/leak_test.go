@@ -3,9 +3,6 @@ package avatar
 import (
 	"testing"
 	"time"
-
-	"github.com/agentruntime/agentruntime/e2e/pagetest"
-	"github.com/agentruntime/agentruntime/internal/localservice"
 )
 
 // cycles is how many sessions are made, connected and ended, five at a time.
@@ -26,8 +23,7 @@ func (h holdings) exceeds(before holdings) bool {
 }
 
 func TestNothingIsLeftAfterFiftySessions(t *testing.T) {
-	h := pagetest.New(t, localservice.Options{})
-	p := openPage(h)
+	h, p := open(t)
 	var got struct{ Before, After holdings }
 	start := time.Now()
 	p.Call(&got, "leak.js", "sessions", cycles)
@@ -41,8 +37,7 @@ func TestNothingIsLeftAfterFiftySessions(t *testing.T) {
 // Fifty faults, ten for each of five sessions: resources that a repair or a rebuild creates
 // replace the earlier ones.
 func TestNothingIsLeftAfterFiftyFaults(t *testing.T) {
-	h := pagetest.New(t, localservice.Options{})
-	p := openPage(h)
+	h, p := open(t)
 	type state struct {
 		Threads []string
 		Held    holdings

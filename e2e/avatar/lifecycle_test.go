@@ -63,8 +63,7 @@ func TestAFrozenPageIsSilentAndComesBack(t *testing.T) {
 // with a clock that does not jump, so that the conversation goes on.
 func TestTheClockMayJump(t *testing.T) {
 	t.Parallel()
-	h := pagetest.New(t, localservice.Options{})
-	p := openPage(h)
+	h, p := open(t)
 	var got struct {
 		State  string
 		Events []string

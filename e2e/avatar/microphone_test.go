@@ -42,8 +42,7 @@ func TestSpeechCutsTheAgentAndIsAnswered(t *testing.T) {
 
 func TestDeniedMicrophoneIsAWarning(t *testing.T) {
 	t.Parallel()
-	h := pagetest.New(t, localservice.Options{})
-	p := openPage(h)
+	_, p := open(t)
 	if err := p.SetPermission(p.Context(), "microphone", browsertest.Denied); err != nil {
 		t.Fatal(err)
 	}

@@ -13,7 +13,6 @@ import (
 	"testing"
 
 	"github.com/agentruntime/agentruntime/e2e/pagetest"
-	"github.com/agentruntime/agentruntime/internal/localservice"
 	"github.com/agentruntime/agentruntime/runtime/appinit"
 	"github.com/agentruntime/agentruntime/runtime/avatar"
 	"github.com/agentruntime/agentruntime/runtime/event"
@@ -24,8 +23,7 @@ import (
 // A recording of a page has the format of a native one, and of the same conversation the same turns.
 func TestRecordingIsLikeANativeOne(t *testing.T) {
 	t.Parallel()
-	h := pagetest.New(t, localservice.Options{})
-	p := openPage(h)
+	h, p := open(t)
 	var got struct {
 		Zip, Disclosure string
 		States          []string

@@ -2,9 +2,6 @@ package avatar
 
 import (
 	"testing"
-
-	"github.com/agentruntime/agentruntime/e2e/pagetest"
-	"github.com/agentruntime/agentruntime/internal/localservice"
 )
 
 const remembers = `
@@ -21,8 +18,7 @@ const tellsName = `
 
 func TestDroppedSocketIsRecovered(t *testing.T) {
 	t.Parallel()
-	h := pagetest.New(t, localservice.Options{})
-	p := openPage(h)
+	h, p := open(t)
 	p.Do(nil, tellsName)
 	before := h.OnlySession().ID
 	h.Control("/sessions/newest/drop", nil)
@@ -48,8 +44,7 @@ func TestDroppedSocketIsRecovered(t *testing.T) {
 
 func TestRefusedRecoveryIsRebuiltOnTheSameThread(t *testing.T) {
 	t.Parallel()
-	h := pagetest.New(t, localservice.Options{})
-	p := openPage(h)
+	h, p := open(t)
 	var thread string
 	p.Do(&thread, tellsName)
 	before := h.OnlySession().ID

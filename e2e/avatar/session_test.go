@@ -5,8 +5,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/agentruntime/agentruntime/e2e/pagetest"
-	"github.com/agentruntime/agentruntime/internal/localservice"
 	"github.com/agentruntime/agentruntime/internal/localservice/live"
 )
 
@@ -25,8 +23,7 @@ func (s seen) want(t *testing.T) {
 // waits longest, are gathered.
 func TestAPreparedSessionHasItsRelay(t *testing.T) {
 	t.Parallel()
-	h := pagetest.New(t, localservice.Options{})
-	p := openPage(h)
+	_, p := open(t)
 	var got struct {
 		Before, After int
 		Relayed       bool
@@ -58,8 +55,7 @@ const robinSays = "Hello there! I'm Robin, the demo receptionist. How can I help
 
 func TestAvatarAppearsAndSaysItsOpeningLine(t *testing.T) {
 	t.Parallel()
-	h := pagetest.New(t, localservice.Options{})
-	p := openPage(h)
+	h, p := open(t)
 	var got struct {
 		Picture seen
 		Ready   struct {

@@ -5,15 +5,12 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/agentruntime/agentruntime/e2e/pagetest"
-	"github.com/agentruntime/agentruntime/internal/localservice"
 	"github.com/agentruntime/agentruntime/internal/localservice/live"
 )
 
 func TestTypedTurnIsAnsweredWithCaptionsInOrder(t *testing.T) {
 	t.Parallel()
-	h := pagetest.New(t, localservice.Options{})
-	p := openPage(h)
+	h, p := open(t)
 	var got struct {
 		Sent           bool
 		User           []string
@@ -49,8 +46,7 @@ func TestTypedTurnIsAnsweredWithCaptionsInOrder(t *testing.T) {
 
 func TestKickoffIsSaidOnce(t *testing.T) {
 	t.Parallel()
-	h := pagetest.New(t, localservice.Options{})
-	p := openPage(h)
+	h, p := open(t)
 	var thread string
 	p.Do(&thread, `
 		globalThis.talk = await open({agent: "silent", kickoff: "My name is Ada.", videoEl: document.getElementById("video")})
@@ -84,8 +80,7 @@ func TestKickoffIsSaidOnce(t *testing.T) {
 const silenceLimit = 300 // ms
 
 func TestInterruptSilencesAtOnce(t *testing.T) {
-	h := pagetest.New(t, localservice.Options{})
-	p := openPage(h)
+	h, p := open(t)
 	var got struct {
 		Ms, Delay float64
 		Captions  int
@@ -105,8 +100,7 @@ func TestInterruptSilencesAtOnce(t *testing.T) {
 
 func TestPauseIsQuietAndResumeGoesOn(t *testing.T) {
 	t.Parallel()
-	h := pagetest.New(t, localservice.Options{})
-	p := openPage(h)
+	h, p := open(t)
 	p.Call(nil, "turn.js", "pauseIsQuiet")
 	h.AwaitState(live.Paused)
 	var answer string

@@ -3,14 +3,10 @@ package avatar
 import (
 	"slices"
 	"testing"
-
-	"github.com/agentruntime/agentruntime/e2e/pagetest"
-	"github.com/agentruntime/agentruntime/internal/localservice"
 )
 
 func TestAWorkerConnectsWithoutANetwork(t *testing.T) {
-	h := pagetest.New(t, localservice.Options{})
-	p := openPage(h)
+	h, p := open(t)
 	var got struct {
 		Said []string
 		Held holdings
@@ -33,8 +29,7 @@ func TestAWorkerConnectsWithoutANetwork(t *testing.T) {
 // A page whose service gives no credentials for the relay uses the built-in ones, and is warned.
 func TestBuiltInCredentialsAreAWarning(t *testing.T) {
 	t.Parallel()
-	h := pagetest.New(t, localservice.Options{})
-	p := openPage(h)
+	_, p := open(t)
 	var lines []string
 	p.Do(&lines, `
 		const lines = []

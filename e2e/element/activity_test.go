@@ -2,9 +2,6 @@ package element
 
 import (
 	"testing"
-
-	"github.com/agentruntime/agentruntime/e2e/pagetest"
-	"github.com/agentruntime/agentruntime/internal/localservice"
 )
 
 // From the idle element to the end of a conversation nothing jumps, in a large window and on a phone.
@@ -12,8 +9,7 @@ func TestNothingJumps(t *testing.T) {
 	t.Parallel()
 	for _, size := range [][2]int64{{1280, 800}, {360, 740}, {740, 360}} {
 		for _, modes := range []string{"face", "face text"} {
-			h := pagetest.New(t, localservice.Options{})
-			p := openPage(h)
+			_, p := open(t)
 			p.SetSize(size[0], size[1])
 			p.Do(nil, `
 				globalThis.shifts = []
@@ -48,8 +44,7 @@ func TestNothingJumps(t *testing.T) {
 // session and with the level of the voice, over an opening, a typed turn, a barge-in, a turn with
 // a tool, a lost connection, and the end of the microphone.
 func TestTheStateIsTrue(t *testing.T) {
-	h := pagetest.New(t, localservice.Options{})
-	p := openPage(h)
+	h, p := open(t)
 	p.Allow("Failed to load resource")
 	p.Call(nil, "activity.js", "theStateIsTrue")
 	says := func(activity string) {

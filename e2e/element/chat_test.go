@@ -17,8 +17,7 @@ const said = `[...find("[part=log]").querySelectorAll("[part~=turn]")].map((turn
 // program nor a button.
 func TestChatBeginsWithItsFirstMessage(t *testing.T) {
 	t.Parallel()
-	h := pagetest.New(t, localservice.Options{})
-	p := openPage(h)
+	h, p := open(t)
 	p.Do(nil, `await place("agent-chat", {"agent-name": "Robin"})
 		find("textarea").focus()`)
 	p.Axe("idle")
@@ -120,8 +119,7 @@ func TestATokenThatIsRefusedIsReplaced(t *testing.T) {
 // One conversation goes from the face to text and back, by keyboard.
 func TestOneConversationInBothModes(t *testing.T) {
 	t.Parallel()
-	h := pagetest.New(t, localservice.Options{})
-	p := openPage(h)
+	h, p := open(t)
 	p.Do(nil, `await place("agent-avatar", {modes: "text face", microphone: "none"})
 		find("textarea").focus()`)
 	p.Keys("My name is Ada.\r")

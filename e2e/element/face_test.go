@@ -3,9 +3,6 @@ package element
 import (
 	"strings"
 	"testing"
-
-	"github.com/agentruntime/agentruntime/e2e/pagetest"
-	"github.com/agentruntime/agentruntime/internal/localservice"
 )
 
 const robinSays = "Hello there! I'm Robin, the demo receptionist. How can I help you?"
@@ -13,8 +10,7 @@ const robinSays = "Hello there! I'm Robin, the demo receptionist. How can I help
 // One tag shows an avatar that speaks, with captions and announcements to screen readers.
 func TestOneTagIsALiveFace(t *testing.T) {
 	t.Parallel()
-	h := pagetest.New(t, localservice.Options{})
-	p := openPage(h)
+	_, p := open(t)
 	p.Do(nil, `await place("agent-avatar")`)
 	var before struct {
 		Phase  string

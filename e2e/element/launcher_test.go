@@ -6,9 +6,6 @@ import (
 
 	"github.com/chromedp/chromedp"
 	"github.com/chromedp/chromedp/kb"
-
-	"github.com/agentruntime/agentruntime/e2e/pagetest"
-	"github.com/agentruntime/agentruntime/internal/localservice"
 )
 
 // agentIn is the beginning of scripts that use the agent in the launcher's panel.
@@ -19,8 +16,7 @@ const agentIn = `const inside = (selector) => element.agent?.shadowRoot?.querySe
 // A visitor opens the launcher, talks, closes it, and finds the conversation again after a reload, all by keyboard.
 func TestLauncher(t *testing.T) {
 	t.Parallel()
-	h := pagetest.New(t, localservice.Options{})
-	p := openPage(h)
+	_, p := open(t)
 	put := `await place("agent-launcher", {greet: "Hello! Any questions?", "agent-name": "Robin"});` + agentIn
 	p.Do(nil, put)
 	p.Axe("closed, with a greeting")
@@ -75,8 +71,7 @@ func TestLauncher(t *testing.T) {
 // On a phone the panel fills the window and is modal; in Arabic everything is mirrored.
 func TestLauncherOnAPhone(t *testing.T) {
 	t.Parallel()
-	h := pagetest.New(t, localservice.Options{})
-	p := openPage(h)
+	h, p := open(t)
 	p.SetSize(360, 740)
 	p.Do(nil, `document.documentElement.lang = "ar"; document.documentElement.dir = "rtl"
 		await place("agent-launcher", {modes: "face", microphone: "none"})

@@ -14,8 +14,7 @@ import (
 // An element that is moved keeps its conversation; one that is removed ends it.
 func TestMovedAndRemoved(t *testing.T) {
 	t.Parallel()
-	h := pagetest.New(t, localservice.Options{})
-	p := openPage(h)
+	h, p := open(t)
 	p.Do(nil, `await place("agent-avatar", {microphone: "none"})`)
 	press(p, "start")
 	p.Do(nil, `await until(() => element.phase === "live" && seen("video") && !seen("[part=poster]"))`)
@@ -47,8 +46,7 @@ func TestMovedAndRemoved(t *testing.T) {
 // Two elements are two conversations, and what is set before the definition counts.
 func TestTwoElementsAndEarlyProperties(t *testing.T) {
 	t.Parallel()
-	h := pagetest.New(t, localservice.Options{})
-	p := openPage(h)
+	_, p := open(t)
 	var got struct {
 		Start   string
 		Threads []string
@@ -65,8 +63,7 @@ func TestTwoElementsAndEarlyProperties(t *testing.T) {
 // The attribute preload determines what is loaded, and when.
 func TestPreload(t *testing.T) {
 	t.Parallel()
-	h := pagetest.New(t, localservice.Options{})
-	p := openPage(h)
+	h, p := open(t)
 	p.Do(nil, `
 		await place("agent-avatar", {preload: "hover"})
 		if (performance.getEntriesByType("resource").some(({name}) => name.endsWith(".wasm"))) throw new Error("loaded before anything came near")
@@ -99,16 +96,14 @@ func TestPreloadAtOnce(t *testing.T) {
 // With preload="visible", the program is loaded once the element comes near the visible part of the page, and not before.
 func TestPreloadWhenVisible(t *testing.T) {
 	t.Parallel()
-	h := pagetest.New(t, localservice.Options{})
-	p := openPage(h)
+	_, p := open(t)
 	p.Call(nil, "life.js", "preloadWhenVisible")
 }
 
 // A visitor who saves data downloads nothing before the start.
 func TestPreloadSavesData(t *testing.T) {
 	t.Parallel()
-	h := pagetest.New(t, localservice.Options{})
-	p := openPage(h)
+	_, p := open(t)
 	p.Do(nil, `
 		Object.defineProperty(navigator, "connection", {value: {saveData: true, effectiveType: "4g"}})
 		await place("agent-avatar", {preload: "visible"})
@@ -162,8 +157,7 @@ const cut = `
 // all of a face is in the window.
 func TestSmallScreensAndRightToLeft(t *testing.T) {
 	t.Parallel()
-	h := pagetest.New(t, localservice.Options{})
-	p := openPage(h)
+	_, p := open(t)
 	sizes := [][2]int64{{320, 568}, {667, 375}, {1200, 800}}
 	look := func(state string, whole bool) {
 		t.Helper()
@@ -210,8 +204,7 @@ func TestSmallScreensAndRightToLeft(t *testing.T) {
 // label says.
 func TestByKeyboardAlone(t *testing.T) {
 	t.Parallel()
-	h := pagetest.New(t, localservice.Options{})
-	p := openPage(h)
+	_, p := open(t)
 	p.Do(nil, `await place("agent-avatar", {microphone: "click"})`)
 	at := func(part string) {
 		t.Helper()

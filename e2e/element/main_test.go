@@ -8,6 +8,7 @@ import (
 
 	"github.com/agentruntime/agentruntime/e2e/browsertest"
 	"github.com/agentruntime/agentruntime/e2e/pagetest"
+	"github.com/agentruntime/agentruntime/internal/localservice"
 )
 
 // Sound waits for a click or a key here, as in most browsers.
@@ -16,6 +17,13 @@ func TestMain(m *testing.M) {
 }
 
 const folder = "/e2e/element/testdata/"
+
+// open starts a service, and opens the page of [openPage].
+func open(t *testing.T) (*pagetest.Server, *pagetest.Page) {
+	t.Helper()
+	h := pagetest.New(t, localservice.Options{})
+	return h, openPage(h)
+}
 
 // openPage opens the empty page of these tests, whose scripts can use the exports of
 // element.js.

@@ -6,9 +6,6 @@ import (
 	"os"
 	"path/filepath"
 	"testing"
-
-	"github.com/agentruntime/agentruntime/e2e/pagetest"
-	"github.com/agentruntime/agentruntime/internal/localservice"
 )
 
 // black is the brightness, 0 to 255, below which a picture counts as black, also under the veil.
@@ -22,8 +19,7 @@ const current = 6
 // the page shows that.
 func TestNoBlackFrameWhileThePictureIsReplaced(t *testing.T) {
 	// Not beside others: Chromium draws and hands over every frame, which takes a core.
-	h := pagetest.New(t, localservice.Options{})
-	p := openPage(h)
+	h, p := open(t)
 	p.Allow("Failed to load resource") // what a repair may ask of a session that is gone
 	p.SetSize(400, 420)
 	p.Do(nil, `await place("agent-avatar", {microphone: "none"})
@@ -78,8 +74,7 @@ func TestNoBlackFrameWhileThePictureIsReplaced(t *testing.T) {
 // as on a device that is too busy; the session of this page never looks.
 func TestAPictureThatStandsStillIsSaid(t *testing.T) {
 	t.Parallel()
-	h := pagetest.New(t, localservice.Options{})
-	p := openPage(h)
+	h, p := open(t)
 	p.Do(nil, `await place("agent-avatar", {microphone: "none", properties: {options: {...service.session, timeouts: {videoStall: 600000}}}})`)
 	press(p, "start")
 	p.Do(nil, `await until(() => element.phase === "live" && !seen("[part=veil]") && !seen("[part=poster]"))`)

@@ -297,8 +297,7 @@ rules:
 
 // The launcher in every window, from left to right and from right to left.
 func TestSheetOfALauncher(t *testing.T) {
-	h := pagetest.New(t, localservice.Options{})
-	p := openPage(h)
+	_, p := open(t)
 	s := &sheet{t: t}
 	var states []string
 	state := func(name, ready string) {

@@ -13,8 +13,7 @@ import (
 // Every state of a face: what it shows, what can be done about it, and what axe says.
 func TestStatesOfAFace(t *testing.T) {
 	t.Parallel()
-	h := pagetest.New(t, localservice.Options{})
-	p := openPage(h)
+	h, p := open(t)
 	// The browser reports what is refused below, and what a repair of the media may ask of a
 	// session that the service has closed meanwhile.
 	p.Allow("Failed to load resource")
@@ -124,8 +123,7 @@ func message(p *pagetest.Page) (text string) {
 // the sound.
 func TestBlockedSoundWaitsForAKey(t *testing.T) {
 	t.Parallel()
-	h := pagetest.New(t, localservice.Options{})
-	p := openPage(h)
+	_, p := open(t)
 	p.Allow("AudioContext") // the browser tells of it too
 	p.Do(nil, `
 		await place("agent-avatar", {microphone: "none"})
@@ -212,8 +210,7 @@ func TestErrorsAreBelowTheFace(t *testing.T) {
 // An end by the service is shown, and another conversation can begin.
 func TestEndByTheService(t *testing.T) {
 	t.Parallel()
-	h := pagetest.New(t, localservice.Options{})
-	p := openPage(h)
+	h, p := open(t)
 	p.Do(nil, `await place("agent-avatar", {microphone: "none"})`)
 	press(p, "start")
 	p.Do(nil, `await until(() => element.phase === "live")`)

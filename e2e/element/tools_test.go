@@ -8,14 +8,12 @@ import (
 
 	"github.com/agentruntime/agentruntime/e2e/browsertest"
 	"github.com/agentruntime/agentruntime/e2e/pagetest"
-	"github.com/agentruntime/agentruntime/internal/localservice"
 )
 
 // An answer can be rated and copied, and the conversation copied and downloaded, by keyboard.
 func TestToolsOfATranscript(t *testing.T) {
 	t.Parallel()
-	h := pagetest.New(t, localservice.Options{})
-	p := openPage(h)
+	h, p := open(t)
 	p.Do(nil, `await place("agent-chat", {"agent-name": "Robin"})
 		await element.send("My name is Ada.")
 		await until(() => seen("[part~=good]") && seen("[part~=download]") && !seen("[part~=stop]"))
@@ -58,8 +56,7 @@ func TestToolsOfATranscript(t *testing.T) {
 // A face has a volume, and full screen with all its controls.
 func TestToolsOfAFace(t *testing.T) {
 	t.Parallel()
-	h := pagetest.New(t, localservice.Options{})
-	p := openPage(h)
+	_, p := open(t)
 	p.Do(nil, `await place("agent-avatar", {microphone: "none"})`)
 	press(p, "start")
 	p.Do(nil, `await until(() => element.phase === "live" && seen("[part~=full-screen]"))`)
@@ -91,8 +88,7 @@ func TestToolsOfAFace(t *testing.T) {
 // sees; others have no such buttons.
 func TestSharing(t *testing.T) {
 	t.Parallel()
-	h := pagetest.New(t, localservice.Options{})
-	p := openPage(h)
+	h, p := open(t)
 	// The dialog for the choice of a screen is the browser's own; this page has one to show.
 	p.Call(nil, "tools.js", "aScreenToShare")
 	press(p, "start")
