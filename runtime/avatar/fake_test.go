@@ -84,6 +84,12 @@ type rig struct {
 // micReports is an event of the microphone.
 func (r *rig) micReports(ev media.Event) { r.core.Work.Post(func() { r.micEvent(ev) }) }
 
+// connected runs f with a session of the default options that is connected, and its socket.
+func connected(t *testing.T, f func(r *rig, s *fakeservice.Socket)) {
+	t.Helper()
+	run(t, Options{}, func(r *rig) { f(r, r.mustConnect()) })
+}
+
 // run calls f with a rig; no goroutine may be left when it ends, which the
 // bubble checks.
 func run(t *testing.T, o Options, f func(r *rig)) {

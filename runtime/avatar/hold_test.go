@@ -25,8 +25,7 @@ import (
 // TestTextWaitsForTheEndOfAPause: a service that pauses takes texts and never
 // answers them (field.md #32).
 func TestTextWaitsForTheEndOfAPause(t *testing.T) {
-	run(t, Options{}, func(r *rig) {
-		s := r.mustConnect()
+	connected(t, func(r *rig, s *fakeservice.Socket) {
 		if err := r.Pause(); err != nil {
 			t.Fatal(err)
 		}
@@ -122,8 +121,7 @@ func TestPropertiesFollowCallsAtOnce(t *testing.T) {
 // TestEveryTurnEndsOnce, also when the two reports of one turn have those of
 // another between them.
 func TestEveryTurnEndsOnce(t *testing.T) {
-	run(t, Options{}, func(r *rig) {
-		s := r.mustConnect()
+	connected(t, func(r *rig, s *fakeservice.Socket) {
 		s.Say(signaling.AgentEndTurn, signaling.EndTurn{SpeechID: "a"})
 		s.Say(signaling.AgentEndTurn, signaling.EndTurn{SpeechID: "b"})
 		s.Say(signaling.StvFinishedGenerating, signaling.FinishedGenerating{SpeechID: "a"})
@@ -162,8 +160,7 @@ func TestAnOpeningIsNoEmptyTurn(t *testing.T) {
 // TestCaptionsOfACutUtteranceEnd: what is under way when the visitor interrupts
 // arrives late.
 func TestCaptionsOfACutUtteranceEnd(t *testing.T) {
-	run(t, Options{}, func(r *rig) {
-		s := r.mustConnect()
+	connected(t, func(r *rig, s *fakeservice.Socket) {
 		r.forget()
 		s.Say(signaling.AgentStartSpeech, signaling.StartSpeech{SpeechID: "a", IsNewTurn: true})
 		s.Say(signaling.StvSpeechChunk, signaling.SpeechChunk{Text: "one", SpeechID: "a", DurationMs: 300})
@@ -184,8 +181,7 @@ func TestCaptionsOfACutUtteranceEnd(t *testing.T) {
 // TestTheEndIsTheLastWord: open turns are settled before the event ended (session
 // §O6, O8).
 func TestTheEndIsTheLastWord(t *testing.T) {
-	run(t, Options{}, func(r *rig) {
-		s := r.mustConnect()
+	connected(t, func(r *rig, s *fakeservice.Socket) {
 		if _, err := r.Speak(context.Background(), "Hello"); err != nil {
 			t.Fatal(err)
 		}

@@ -93,8 +93,7 @@ func TestAKickoffThatWasRefusedIsUsedUp(t *testing.T) {
 
 // TestTextsThatAreStartedKeepTheirOrder, whoever waits for them first.
 func TestTextsThatAreStartedKeepTheirOrder(t *testing.T) {
-	run(t, Options{}, func(r *rig) {
-		s := r.mustConnect()
+	connected(t, func(r *rig, s *fakeservice.Socket) {
 		var waits []func() (bool, error)
 		for _, text := range []string{"one", "two", "three"} {
 			waits = append(waits, r.Start(context.Background(), text))

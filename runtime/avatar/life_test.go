@@ -20,8 +20,7 @@ import (
 )
 
 func TestDisconnectCompletesTheThreadOnce(t *testing.T) {
-	run(t, Options{}, func(r *rig) {
-		s := r.mustConnect()
+	connected(t, func(r *rig, s *fakeservice.Socket) {
 		brain(s, "a", converse.Segment{Type: converse.Think, ThreadID: "5f0c"})
 		r.forget()
 		r.Disconnect(session.DisconnectOptions{})
@@ -51,8 +50,7 @@ func TestTheServicesEndIsNotReportedBack(t *testing.T) {
 }
 
 func TestARecoveredSocketGoesOn(t *testing.T) {
-	run(t, Options{}, func(r *rig) {
-		s := r.mustConnect()
+	connected(t, func(r *rig, s *fakeservice.Socket) {
 		r.forget()
 		s.Push(socketio.Event{Kind: socketio.Disconnected, Reason: socketio.TransportClose})
 		synctest.Wait()
@@ -94,8 +92,7 @@ func TestAnUnrecoveredSocketIsRebuiltOnTheSameThread(t *testing.T) {
 }
 
 func TestTwoFailedRebuildsEndTheSession(t *testing.T) {
-	run(t, Options{}, func(r *rig) {
-		s := r.mustConnect()
+	connected(t, func(r *rig, s *fakeservice.Socket) {
 		r.forget()
 		delete(r.service.Answer, signaling.StvNewSession)
 		s.Push(socketio.Event{Kind: socketio.Disconnected, Reason: socketio.TransportError})
@@ -114,8 +111,7 @@ func TestTwoFailedRebuildsEndTheSession(t *testing.T) {
 }
 
 func TestTheReconnectWindowEndsTheSession(t *testing.T) {
-	run(t, Options{}, func(r *rig) {
-		s := r.mustConnect()
+	connected(t, func(r *rig, s *fakeservice.Socket) {
 		s.Push(socketio.Event{Kind: socketio.Disconnected, Reason: socketio.TransportClose})
 		time.Sleep(22 * second)
 		if e := all[event.Ended](r); len(e) != 1 || e[0].Reason != "reconnect_timeout" {
@@ -125,8 +121,7 @@ func TestTheReconnectWindowEndsTheSession(t *testing.T) {
 }
 
 func TestAServerDisconnectEndsTheSessionQuietly(t *testing.T) {
-	run(t, Options{}, func(r *rig) {
-		s := r.mustConnect()
+	connected(t, func(r *rig, s *fakeservice.Socket) {
 		r.forget()
 		s.Push(socketio.Event{Kind: socketio.Disconnected, Reason: socketio.ServerDisconnect})
 		r.wantEvents("connectivityChanged", "stateChange:disconnected", "ended")
@@ -195,8 +190,7 @@ func TestMediaLadder(t *testing.T) {
 }
 
 func TestPauseAndResume(t *testing.T) {
-	run(t, Options{}, func(r *rig) {
-		s := r.mustConnect()
+	connected(t, func(r *rig, s *fakeservice.Socket) {
 		for range 2 {
 			if err := r.Pause(); err != nil {
 				t.Fatal(err)
@@ -217,8 +211,7 @@ func TestPauseAndResume(t *testing.T) {
 }
 
 func TestResumeAfterTheWindowMakesTheMediaAgain(t *testing.T) {
-	run(t, Options{}, func(r *rig) {
-		s := r.mustConnect()
+	connected(t, func(r *rig, s *fakeservice.Socket) {
 		if err := r.Pause(); err != nil {
 			t.Fatal(err)
 		}
@@ -245,8 +238,7 @@ func TestResumeAfterTheWindowMakesTheMediaAgain(t *testing.T) {
 }
 
 func TestAFailedResumeEndsTheSession(t *testing.T) {
-	run(t, Options{}, func(r *rig) {
-		s := r.mustConnect()
+	connected(t, func(r *rig, s *fakeservice.Socket) {
 		if err := r.Pause(); err != nil {
 			t.Fatal(err)
 		}
@@ -263,8 +255,7 @@ func TestAFailedResumeEndsTheSession(t *testing.T) {
 }
 
 func TestARebuildDuringAPauseHoldsTheApproval(t *testing.T) {
-	run(t, Options{}, func(r *rig) {
-		s := r.mustConnect()
+	connected(t, func(r *rig, s *fakeservice.Socket) {
 		if err := r.Pause(); err != nil {
 			t.Fatal(err)
 		}
@@ -326,8 +317,7 @@ func TestEveryServerEventReachesTheSession(t *testing.T) {
 	}
 	for _, name := range signaling.ServerEvents() {
 		for _, payload := range []string{`{}`, `null`, `[]`, `"x"`, `7`, `{"delta":7,"speechId":[],"text":{},"durationMs":"x"}`} {
-			run(t, Options{}, func(r *rig) {
-				s := r.mustConnect()
+			connected(t, func(r *rig, s *fakeservice.Socket) {
 				r.forget()
 				s.Push(socketio.Event{Kind: socketio.Message, Name: name, Args: socketio.Args{[]byte(payload)}})
 				if got := r.heardNames(); len(got) == 0 && !quiet[name] {

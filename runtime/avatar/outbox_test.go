@@ -56,8 +56,7 @@ func TestALostCommandIsSentAgain(t *testing.T) {
 
 // TestACommandIsSentOnceToAServiceThatDoesNotAcknowledge, unless it never left.
 func TestACommandIsSentOnceToAServiceThatDoesNotAcknowledge(t *testing.T) {
-	run(t, Options{}, func(r *rig) {
-		s := r.mustConnect()
+	connected(t, func(r *rig, s *fakeservice.Socket) {
 		r.Mute()
 		r.service.Set(func(f *fakeservice.Service) { f.Down = true })
 		if err := r.Pause(); err != nil {
@@ -137,8 +136,7 @@ func (r *rig) wantUnconfirmed(want ...string) {
 func TestALostTurnIsSentAgain(t *testing.T) {
 	for name, cut := range map[string]func(*rig, *fakeservice.Socket){"recovered": (*rig).recover, "rebuilt": (*rig).replace} {
 		t.Run(name, func(t *testing.T) {
-			run(t, Options{}, func(r *rig) {
-				s := r.mustConnect()
+			connected(t, func(r *rig, s *fakeservice.Socket) {
 				r.acknowledging("two", "three")
 				r.say("one")
 				r.say("two")
@@ -163,8 +161,7 @@ func TestALostTurnIsSentAgain(t *testing.T) {
 
 // TestALostTurnIsNeverSentTwiceToAServiceThatMayAnswerTwice, but reported once.
 func TestALostTurnIsNeverSentTwiceToAServiceThatMayAnswerTwice(t *testing.T) {
-	run(t, Options{}, func(r *rig) {
-		s := r.mustConnect()
+	connected(t, func(r *rig, s *fakeservice.Socket) {
 		r.say("heard")
 		r.say("heard")
 		r.say(" lost ")
@@ -186,8 +183,7 @@ func TestALostTurnIsNeverSentTwiceToAServiceThatMayAnswerTwice(t *testing.T) {
 func TestATurnWithoutASignIsReportedInTime(t *testing.T) {
 	for name, acknowledges := range map[string]bool{"acknowledged before": true, "not": false} {
 		t.Run(name, func(t *testing.T) {
-			run(t, Options{}, func(r *rig) {
-				s := r.mustConnect()
+			connected(t, func(r *rig, s *fakeservice.Socket) {
 				if acknowledges {
 					r.acknowledging("lost")
 					r.say("one")
@@ -216,8 +212,7 @@ func TestWhatASessionLeavesUnconfirmedIsReportedBeforeItsEnd(t *testing.T) {
 		"ended": func(_ *rig, s *fakeservice.Socket) { s.Say(signaling.ConversationEnded, signaling.Empty{}) },
 	} {
 		t.Run(name, func(t *testing.T) {
-			run(t, Options{}, func(r *rig) {
-				s := r.mustConnect()
+			connected(t, func(r *rig, s *fakeservice.Socket) {
 				r.say("lost")
 				end(r, s)
 				r.wantUnconfirmed("lost")
@@ -234,8 +229,7 @@ func TestWhatASessionLeavesUnconfirmedIsReportedBeforeItsEnd(t *testing.T) {
 
 // TestATextWaitsWhileTheSocketIsDown, before the session has learnt of that.
 func TestATextWaitsWhileTheSocketIsDown(t *testing.T) {
-	run(t, Options{}, func(r *rig) {
-		s := r.mustConnect()
+	connected(t, func(r *rig, s *fakeservice.Socket) {
 		down := func(yes bool) {
 			r.service.Set(func(f *fakeservice.Service) { f.Down = yes })
 		}
@@ -266,8 +260,7 @@ func TestATextWaitsWhileTheSocketIsDown(t *testing.T) {
 // TestALostTurnWaitsAsATypedOneDoes: the service would drop it during a pause and
 // during the opening.
 func TestALostTurnWaitsAsATypedOneDoes(t *testing.T) {
-	run(t, Options{}, func(r *rig) {
-		s := r.mustConnect()
+	connected(t, func(r *rig, s *fakeservice.Socket) {
 		r.acknowledging("lost")
 		r.say("one")
 		r.say("lost")

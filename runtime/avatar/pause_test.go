@@ -74,8 +74,7 @@ func TestAnAcknowledgementDuringAPauseCountsWhenThatEnds(t *testing.T) {
 
 // TestALateConfirmationDoesNotEndAPause that began after the resume that it confirms.
 func TestALateConfirmationDoesNotEndAPause(t *testing.T) {
-	run(t, Options{}, func(r *rig) {
-		s := r.mustConnect()
+	connected(t, func(r *rig, s *fakeservice.Socket) {
 		if err := errors.Join(r.Pause(), r.Resume(context.Background()), r.Pause()); err != nil {
 			t.Fatal(err)
 		}
@@ -96,8 +95,7 @@ func TestALateConfirmationDoesNotEndAPause(t *testing.T) {
 
 // TestAPauseClosesTheTapWindow: otherwise typing is refused for ever.
 func TestAPauseClosesTheTapWindow(t *testing.T) {
-	run(t, Options{}, func(r *rig) {
-		s := r.mustConnect()
+	connected(t, func(r *rig, s *fakeservice.Socket) {
 		if err := r.StartMic(context.Background()); err != nil {
 			t.Fatal(err)
 		}

@@ -23,8 +23,7 @@ func TestAFatalEventDuringARebuildEndsTheSession(t *testing.T) {
 		signaling.ThrowToExceededTier: fault.TierExceeded,
 		signaling.RemovePeer:          fault.PeerRemoved,
 	} {
-		run(t, Options{}, func(r *rig) {
-			s := r.mustConnect()
+		connected(t, func(r *rig, s *fakeservice.Socket) {
 			r.forget()
 			r.service.Answer[signaling.Join] = func(s *fakeservice.Socket, _ fakeservice.Event) { s.Say(name, signaling.Empty{}) }
 			s.Drop(socketio.TransportClose)
@@ -43,8 +42,7 @@ func TestAFatalEventDuringARebuildEndsTheSession(t *testing.T) {
 // TestAPauseThatExpiresDuringResume: the service releases the media while the client's
 // resume is on its way, so that the session must make them again.
 func TestAPauseThatExpiresDuringResume(t *testing.T) {
-	run(t, Options{}, func(r *rig) {
-		s := r.mustConnect()
+	connected(t, func(r *rig, s *fakeservice.Socket) {
 		if err := r.Pause(); err != nil {
 			t.Fatal(err)
 		}
@@ -82,8 +80,7 @@ func TestAPauseThatExpiresDuringResume(t *testing.T) {
 // TestARebuildWaitsForTheViewersRelease, and not for ever: two viewers of one picture are a conflict.
 func TestARebuildWaitsForTheViewersRelease(t *testing.T) {
 	for wait, want := range map[time.Duration]time.Duration{second: second, time.Hour: 3 * second} {
-		run(t, Options{}, func(r *rig) {
-			s := r.mustConnect()
+		connected(t, func(r *rig, s *fakeservice.Socket) {
 			r.media.OnRelease = func(ctx context.Context) {
 				select {
 				case <-time.After(wait):

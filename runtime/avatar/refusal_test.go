@@ -67,8 +67,7 @@ func TestARefusedTokenFailsPrepareAtOnce(t *testing.T) {
 // (protocol §5.6), and the session is rebuilt when that is refused too
 // (protocol §8.5).
 func TestAMicrophoneThatTheServiceLosesIsRepaired(t *testing.T) {
-	run(t, Options{}, func(r *rig) {
-		s := r.mustConnect()
+	connected(t, func(r *rig, s *fakeservice.Socket) {
 		r.forget()
 		s.Say(signaling.ASRError, signaling.PeerError{Error: "decoder failed"})
 		r.wantEvents("mediaRecovering", "connectivityChanged", "mediaRecovered")
@@ -95,8 +94,7 @@ func TestAMicrophoneThatTheServiceLosesIsRepaired(t *testing.T) {
 // TestTheMicrophonesCapOutlivesItsPeer: a rebuild and an expired pause make a new
 // one.
 func TestTheMicrophonesCapOutlivesItsPeer(t *testing.T) {
-	run(t, Options{}, func(r *rig) {
-		s := r.mustConnect()
+	connected(t, func(r *rig, s *fakeservice.Socket) {
 		if err := r.SetASRBandwidth(context.Background(), 24); err != nil {
 			t.Fatal(err)
 		}

@@ -75,8 +75,7 @@ func TestASocketThatGivesUpFailsConnect(t *testing.T) {
 // TestADropDuringAResumeIsNotForgotten: the reconnect window of a drop must not end a
 // session that reconnected long ago.
 func TestADropDuringAResumeIsNotForgotten(t *testing.T) {
-	run(t, Options{}, func(r *rig) {
-		s := r.mustConnect()
+	connected(t, func(r *rig, s *fakeservice.Socket) {
 		if err := r.Pause(); err != nil {
 			t.Fatal(err)
 		}
@@ -122,8 +121,7 @@ func TestADropAtTheEndOfAConnectIsWatched(t *testing.T) {
 }
 
 func TestARefusedReconnectEndsTheSession(t *testing.T) {
-	run(t, Options{}, func(r *rig) {
-		s := r.mustConnect()
+	connected(t, func(r *rig, s *fakeservice.Socket) {
 		s.Drop(socketio.TransportClose)
 		r.forget()
 		s.Push(socketio.Event{Kind: socketio.ConnectError, Err: &socketio.RefusedError{Message: "unauthorized"}})
@@ -135,8 +133,7 @@ func TestARefusedReconnectEndsTheSession(t *testing.T) {
 }
 
 func TestRetriesOfTheSocketAreCounted(t *testing.T) {
-	run(t, Options{}, func(r *rig) {
-		s := r.mustConnect()
+	connected(t, func(r *rig, s *fakeservice.Socket) {
 		r.forget()
 		s.Drop(socketio.TransportClose)
 		s.Push(socketio.Event{Kind: socketio.Reconnecting, Attempt: 2})
@@ -198,8 +195,7 @@ func TestDisconnectEndsAPreparation(t *testing.T) {
 		})
 	})
 	t.Run("after the end of a session", func(t *testing.T) {
-		run(t, Options{}, func(r *rig) {
-			s := r.mustConnect()
+		connected(t, func(r *rig, s *fakeservice.Socket) {
 			s.Drop(socketio.ServerDisconnect)
 			synctest.Wait()
 			if err := r.Prepare(context.Background()); err != nil { // the token is kept
@@ -233,8 +229,7 @@ func TestDisconnectEndsAPreparation(t *testing.T) {
 // TestARepairThatADropCutIsTakenUpAgain: the channel must not count as being
 // repaired for ever.
 func TestARepairThatADropCutIsTakenUpAgain(t *testing.T) {
-	run(t, Options{}, func(r *rig) {
-		s := r.mustConnect()
+	connected(t, func(r *rig, s *fakeservice.Socket) {
 		r.media.OnSubscribe = func(context.Context, string) error {
 			r.media.OnSubscribe = nil
 			s.Drop(socketio.TransportClose)
@@ -269,8 +264,7 @@ func TestAPeerThatFailedDuringTheHandshakeIsRepaired(t *testing.T) {
 
 // TestARebuildClosesWhatTheOldSessionLeftOpen: no answer comes any more.
 func TestARebuildClosesWhatTheOldSessionLeftOpen(t *testing.T) {
-	run(t, Options{}, func(r *rig) {
-		s := r.mustConnect()
+	connected(t, func(r *rig, s *fakeservice.Socket) {
 		if _, err := r.Speak(context.Background(), "Hello"); err != nil {
 			t.Fatal(err)
 		}
@@ -348,8 +342,7 @@ func TestAttemptsHaveABound(t *testing.T) {
 			}
 		})
 	}
-	run(t, Options{}, func(r *rig) {
-		s := r.mustConnect()
+	connected(t, func(r *rig, s *fakeservice.Socket) {
 		r.forget()
 		s.Drop(socketio.ServerDisconnect)
 		synctest.Wait()
@@ -361,8 +354,7 @@ func TestAttemptsHaveABound(t *testing.T) {
 
 // TestASessionConnectsOnce until it is disconnected (session §A.1.3).
 func TestASessionConnectsOnce(t *testing.T) {
-	run(t, Options{}, func(r *rig) {
-		s := r.mustConnect()
+	connected(t, func(r *rig, s *fakeservice.Socket) {
 		if err := r.Connect(context.Background()); !errors.Is(err, fault.InvalidState) {
 			t.Errorf("while connected: %v", err)
 		}

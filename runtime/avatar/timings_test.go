@@ -49,8 +49,7 @@ func wantMarks(t *testing.T, got, want map[event.TurnMark]int64) {
 }
 
 func TestATypedTurnIsTimed(t *testing.T) {
-	run(t, Options{}, func(r *rig) {
-		s := r.mustConnect()
+	connected(t, func(r *rig, s *fakeservice.Socket) {
 		if _, err := r.Speak(context.Background(), "I am Ada."); err != nil {
 			t.Fatal(err)
 		}
@@ -95,8 +94,7 @@ func TestASpokenTurnBeginsWithTheEndOfTheSpeech(t *testing.T) {
 			"userSpeechEnd": 0, "transcript": 100, "firstSegment": 200, "firstText": 400, "firstSound": 600, "textEnd": 800, "speechEnd": 900,
 		},
 	} {
-		run(t, Options{}, func(r *rig) {
-			s := r.mustConnect()
+		connected(t, func(r *rig, s *fakeservice.Socket) {
 			s.Say(signaling.UserStartedTalking, signaling.Empty{})
 			synctest.Wait()
 			if by == "detector" {
@@ -115,8 +113,7 @@ func TestASpokenTurnBeginsWithTheEndOfTheSpeech(t *testing.T) {
 }
 
 func TestATurnThatIsInterruptedIsTimedOnce(t *testing.T) {
-	run(t, Options{}, func(r *rig) {
-		s := r.mustConnect()
+	connected(t, func(r *rig, s *fakeservice.Socket) {
 		answer(s, "one", "t-1", "Tell me a story.", func() { s.Say(signaling.AgentInterrupted, signaling.Empty{}) })
 		got := all[event.TurnTimings](r)
 		if len(got) != 1 || got[0].Outcome != "interrupted" || got[0].Marks[event.MarkInterrupted] != 700 {

@@ -41,8 +41,7 @@ func brain(s *fakeservice.Socket, speechID string, seg converse.Segment) {
 }
 
 func TestATypedTurnIsAMarkerAndAText(t *testing.T) {
-	run(t, Options{}, func(r *rig) {
-		s := r.mustConnect()
+	connected(t, func(r *rig, s *fakeservice.Socket) {
 		if ok, err := r.Speak(context.Background(), "Hello"); !ok || err != nil {
 			r.t.Fatal(ok, err)
 		}
@@ -186,8 +185,7 @@ func TestSpeakIsRefused(t *testing.T) {
 // TestASpokenTurnAsTheProtocolShowsIt plays the trace of protocol §7.5.
 func TestASpokenTurnAsTheProtocolShowsIt(t *testing.T) {
 	const id = "Qw7z-transcript-What is new"
-	run(t, Options{}, func(r *rig) {
-		s := r.mustConnect()
+	connected(t, func(r *rig, s *fakeservice.Socket) {
 		r.forget()
 		s.Say(signaling.UserStartedTalking, signaling.Empty{})
 		s.Say(signaling.AgentStartSpeech, signaling.StartSpeech{SpeechID: id, TurnID: "t-12", IsNewTurn: true})
@@ -236,8 +234,7 @@ func TestASpokenTurnAsTheProtocolShowsIt(t *testing.T) {
 // TestATypedBargeInAsksOnce: what the service still sends of the utterance that a text has
 // cut does not settle the response to that text.
 func TestATypedBargeInAsksOnce(t *testing.T) {
-	run(t, Options{}, func(r *rig) {
-		s := r.mustConnect()
+	connected(t, func(r *rig, s *fakeservice.Socket) {
 		answer := func(speech, turn string) {
 			s.Say(signaling.AgentStartSpeech, signaling.StartSpeech{SpeechID: speech, TurnID: turn, IsNewTurn: true})
 			s.Say(signaling.AgentTurnToTalk, signaling.TurnToTalk{UserTranscription: "question"})
@@ -269,8 +266,7 @@ func TestATypedBargeInAsksOnce(t *testing.T) {
 }
 
 func TestABargeInClearsTheTurn(t *testing.T) {
-	run(t, Options{}, func(r *rig) {
-		s := r.mustConnect()
+	connected(t, func(r *rig, s *fakeservice.Socket) {
 		s.Say(signaling.StvStartedTalking, signaling.Empty{})
 		synctest.Wait()
 		if !r.Snapshot().Speaking {
@@ -380,8 +376,7 @@ func TestToolsRunOncePerTurnInOrder(t *testing.T) {
 }
 
 func TestABlockingToolIsAnswered(t *testing.T) {
-	run(t, Options{}, func(r *rig) {
-		s := r.mustConnect()
+	connected(t, func(r *rig, s *fakeservice.Socket) {
 		brain(s, "a", converse.Segment{
 			Type: converse.Tool, Content: `save_note {"note":"x"}`,
 			ToolMetadata: &converse.ToolMetadata{ID: "ti-4", Name: "save_note", Type: "client", WaitForResponse: true},
@@ -416,8 +411,7 @@ func TestABlockingToolIsAnswered(t *testing.T) {
 }
 
 func TestASpiralIsBrokenAndTheQuestionAskedAgain(t *testing.T) {
-	run(t, Options{}, func(r *rig) {
-		s := r.mustConnect()
+	connected(t, func(r *rig, s *fakeservice.Socket) {
 		if _, err := r.Speak(context.Background(), "Why?"); err != nil {
 			t.Fatal(err)
 		}
@@ -445,8 +439,7 @@ func TestASpiralIsBrokenAndTheQuestionAskedAgain(t *testing.T) {
 }
 
 func TestAStalledBrainIsReportedUntilItSpeaks(t *testing.T) {
-	run(t, Options{}, func(r *rig) {
-		s := r.mustConnect()
+	connected(t, func(r *rig, s *fakeservice.Socket) {
 		if _, err := r.Speak(context.Background(), "Hello"); err != nil {
 			t.Fatal(err)
 		}

@@ -9,6 +9,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/agentruntime/agentruntime/internal/fakeservice"
 	"github.com/agentruntime/agentruntime/runtime/converse"
 	"github.com/agentruntime/agentruntime/runtime/event"
 	"github.com/agentruntime/agentruntime/runtime/media"
@@ -154,8 +155,7 @@ func TestThePolicyJudgesRecoveredCallsToo(t *testing.T) {
 }
 
 func TestCloseReturnsWhenEverythingIsHeardAndClosed(t *testing.T) {
-	run(t, Options{}, func(r *rig) {
-		s := r.mustConnect()
+	connected(t, func(r *rig, s *fakeservice.Socket) {
 		r.forget()
 		r.Close()
 		if !s.Closed() {

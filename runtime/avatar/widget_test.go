@@ -26,8 +26,7 @@ func applySegment(s *fakeservice.Socket, runtime, content string) {
 // TestAWidgetComesInPiecesAndIsShownOnce, after its fragments and before the end of the
 // turn that completes it.
 func TestAWidgetComesInPiecesAndIsShownOnce(t *testing.T) {
-	run(t, Options{}, func(r *rig) {
-		s := r.mustConnect()
+	connected(t, func(r *rig, s *fakeservice.Socket) {
 		r.forget()
 		applySegment(s, "followups-tool", `{"questions":["Why?",`)
 		applySegment(s, "", `"How?"]}`)
@@ -49,8 +48,7 @@ func TestAWidgetComesInPiecesAndIsShownOnce(t *testing.T) {
 // TestAWidgetIsShownWithItsLastPiece, and not again at the end of
 // the turn.
 func TestAWidgetIsShownWithItsLastPiece(t *testing.T) {
-	run(t, Options{}, func(r *rig) {
-		s := r.mustConnect()
+	connected(t, func(r *rig, s *fakeservice.Socket) {
 		r.forget()
 		applySegment(s, "followups-tool", `{"questions":["Why?",`)
 		s.Say(signaling.AgentRawText, signaling.RawText{SpeechID: "a", Delta: `{"type":"unisphere-tool","content":"\"How?\"]}","segmentEnd":true}`})
@@ -66,8 +64,7 @@ func TestAWidgetIsShownWithItsLastPiece(t *testing.T) {
 
 // TestAnotherWidgetEndsTheOneBefore.
 func TestAnotherWidgetEndsTheOneBefore(t *testing.T) {
-	run(t, Options{}, func(r *rig) {
-		s := r.mustConnect()
+	connected(t, func(r *rig, s *fakeservice.Socket) {
 		r.forget()
 		applySegment(s, "followups-tool", `{"questions":["Why?"]}`)
 		applySegment(s, "sources-tool", `{"sources":[{"title":"Guide"}]}`)
@@ -83,8 +80,7 @@ func TestAnotherWidgetEndsTheOneBefore(t *testing.T) {
 // TestAMalformedWidgetIsShownAsAnError, in its place: when another cuts it off, and at the
 // end of the turn.
 func TestAMalformedWidgetIsShownAsAnError(t *testing.T) {
-	run(t, Options{}, func(r *rig) {
-		s := r.mustConnect()
+	connected(t, func(r *rig, s *fakeservice.Socket) {
 		r.forget()
 		applySegment(s, "followups-tool", `{"questions":["Why`)
 		applySegment(s, "sources-tool", `{"sources":[{"title":"Gu`)
