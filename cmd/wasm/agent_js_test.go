@@ -4,8 +4,6 @@ package main
 
 import (
 	_ "embed"
-	"encoding/json"
-	"os"
 	"slices"
 	"strings"
 	"syscall/js"
@@ -240,23 +238,10 @@ func TestAPageThatDoesNotAttachATransport(t *testing.T) {
 	}
 }
 
-// TestBothSidesCheckOptionsOfChatsAlike reads the cases that js/test/options.test.ts
-// reads too. An agent session checks those of its first transport on this side.
+// An agent session checks the options of its first transport on this side.
 func TestBothSidesCheckOptionsOfChatsAlike(t *testing.T) {
-	data, err := os.ReadFile("testdata/chatoptions.json")
-	if err != nil {
-		t.Fatal(err)
-	}
-	var cases []struct {
-		Name    string          `json:"name"`
-		Options json.RawMessage `json:"options"`
-		Code    string          `json:"code"`
-	}
-	if err := json.Unmarshal(data, &cases); err != nil {
-		t.Fatal(err)
-	}
 	r := newAgentRig(t)
-	for _, c := range cases {
+	for _, c := range optionCases(t, "chatoptions") {
 		inside := eval(`(attach) => ({mode: "chat", attach, avatar: {token: "t"}, chat: ` + string(c.Options) + `})`).Invoke(r.holder.Get("attach"))
 		for what, open := range map[string]func() error{
 			"a chat": func() error {

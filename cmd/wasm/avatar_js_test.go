@@ -158,23 +158,29 @@ func TestElementsAreThePagesOwn(t *testing.T) {
 	}
 }
 
-// TestBothSidesCheckOptionsAlike reads the cases that js/test/options.test.ts
-// reads too.
-func TestBothSidesCheckOptionsAlike(t *testing.T) {
-	data, err := os.ReadFile("testdata/options.json")
+// optionCase are options and the code with which both sides refuse them.
+type optionCase struct {
+	Name    string          `json:"name"`
+	Options json.RawMessage `json:"options"`
+	Code    string          `json:"code"`
+}
+
+// optionCases reads a file of testdata, which js/test/options.test.ts reads too.
+func optionCases(t *testing.T, name string) (cases []optionCase) {
+	t.Helper()
+	data, err := os.ReadFile("testdata/" + name + ".json")
 	if err != nil {
 		t.Fatal(err)
-	}
-	var cases []struct {
-		Name    string          `json:"name"`
-		Options json.RawMessage `json:"options"`
-		Code    string          `json:"code"`
 	}
 	if err := json.Unmarshal(data, &cases); err != nil {
 		t.Fatal(err)
 	}
+	return cases
+}
+
+func TestBothSidesCheckOptionsAlike(t *testing.T) {
 	r := newRig(t)
-	for _, c := range cases {
+	for _, c := range optionCases(t, "options") {
 		got := ""
 		if _, err := r.program.Open(r.sessions.open, eval(string(c.Options)), eval("() => {}")); err != nil {
 			got = string(fault.From(err).Code)
