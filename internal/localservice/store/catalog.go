@@ -4,8 +4,10 @@ import (
 	"context"
 	"database/sql"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"maps"
+	"slices"
 	"strings"
 )
 
@@ -111,21 +113,24 @@ const (
 // seedShared adds the shared records that are not there yet.
 func (s *Store) seedShared(ctx context.Context) error {
 	return s.tx(ctx, func(tx *sql.Tx) error {
-		for id, item := range presets() {
-			if err := s.Catalog().ensure(ctx, tx, id, item); err != nil {
-				return err
-			}
-		}
-		for id, template := range presetTemplates() {
-			if err := s.AvatarTemplates().ensure(ctx, tx, id, template); err != nil {
-				return err
-			}
+		if err := errors.Join(s.Catalog().ensureAll(ctx, tx, presets()), s.AvatarTemplates().ensureAll(ctx, tx, presetTemplates())); err != nil {
+			return err
 		}
 		return s.Skills().ensure(ctx, tx, "5ac00000-0000-4000-8000-0000000000c1", Skill{
 			Name: "small talk", Description: "How to answer greetings, thanks and goodbyes.",
 			Instructions: "Answer a greeting, thanks or a goodbye in one friendly sentence, and offer help with the visitor's question.",
 		})
 	})
+}
+
+// ensureAll adds records in the order of their ids, which is then that of lists.
+func (c Collection[T]) ensureAll(ctx context.Context, tx *sql.Tx, records map[string]T) error {
+	for _, id := range slices.Sorted(maps.Keys(records)) {
+		if err := c.ensure(ctx, tx, id, records[id]); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // ensure inserts a shared record unless it is there.

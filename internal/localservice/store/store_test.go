@@ -77,6 +77,25 @@ func say(t *testing.T, s *Store, threadID string, role Role, text, replyTo strin
 	return m
 }
 
+func TestPresetsAreListedInTheirOrder(t *testing.T) {
+	s, err := Open("")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	items, _, err := s.Catalog().List(t.Context(), onlyPartner(t, s).ID, Query{Shared: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var names []string
+	for _, item := range items {
+		names = append(names, item.Body.Attributes["visual"]["name"]+item.Body.Attributes["voice"]["name"])
+	}
+	if want := []string{"Robin", "Ada", "Noor", "Ben", "Clear", "Deep", "Bright", "Klar"}; !slices.Equal(names, want) {
+		t.Errorf("presets %v, want %v", names, want)
+	}
+}
+
 func TestSeedAgentsKeepTheirIDs(t *testing.T) {
 	dir := t.TempDir()
 	var seen [2][]Agent
