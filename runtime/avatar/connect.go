@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"slices"
 	"time"
 
 	"github.com/agentruntime/agentruntime/internal/socketio"
@@ -29,7 +30,7 @@ func (s *Session) Connect(ctx context.Context) error {
 	case <-ctx.Done():
 		aborted := session.EndOf(ctx).InPhase(fault.PhaseConnect)
 		s.core.Work.Post(func() {
-			if s.running != nil && len(s.running.calls) > 0 && s.running.calls[0] == done {
+			if s.running != nil && slices.Index(s.running.calls, done) == 0 {
 				s.running.cancel(aborted)
 			} else {
 				done <- aborted
@@ -102,7 +103,6 @@ func (s *Session) connectOn() (*connection, error) {
 // protocol §2.3 that its plan names. It can be cancelled, and ends once.
 type attempt struct {
 	steps plan
-	relay bool                        // asks the application for a new login to the relay first
 	on    func() (*connection, error) // returns the connection of the steps; runs on the queue
 
 	ctx    context.Context
@@ -128,7 +128,7 @@ func (a *attempt) finish(err error) {
 
 // launch runs a, at once or when ready is closed; nil is at once.
 func (s *Session) launch(a *attempt, ready <-chan struct{}) {
-	if ready == nil && !a.relay {
+	if ready == nil && !a.steps.relay {
 		s.run(a)
 		return
 	}
@@ -139,7 +139,7 @@ func (s *Session) launch(a *attempt, ready <-chan struct{}) {
 			case <-a.ctx.Done():
 			}
 		}
-		if a.relay && a.ctx.Err() == nil {
+		if a.steps.relay && a.ctx.Err() == nil {
 			s.freshRelay(a.ctx)
 		}
 		s.core.Work.Post(func() { s.run(a) })

@@ -328,10 +328,14 @@ func TestASecondPrepareWaitsForTheFirst(t *testing.T) {
 			time.AfterFunc(second, func() { join(s, e) })
 		}
 		began := time.Now()
-		go func() { _ = r.Prepare(context.Background()) }()
+		first := make(chan error, 1)
+		go func() { first <- r.Prepare(context.Background()) }()
 		synctest.Wait()
 		if err := r.Prepare(context.Background()); err != nil || time.Since(began) != second {
 			t.Errorf("the second prepare ended with %v after %v, want nil after %v", err, time.Since(began), second)
+		}
+		if err := <-first; err != nil || r.service.Dialled() != 1 {
+			t.Errorf("the first prepare ended with %v, %d sockets", err, r.service.Dialled())
 		}
 	})
 }

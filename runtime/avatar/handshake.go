@@ -18,6 +18,8 @@ import (
 
 // plan selects the steps of protocol §2.3 that an attempt takes.
 type plan struct {
+	// relay asks the application for a new login to the relay before the other steps.
+	relay bool
 	// joins is set unless the room is joined already.
 	joins bool
 	// reuse is set on a socket that reconnected by itself: there is no serverConnected event.

@@ -283,8 +283,8 @@ func (s *Session) rebuildMedia(calls ...chan error) {
 	s.conn.closeMedia()
 	s.conn.approved, s.conn.paused = false, false
 	s.outbox.command(signaling.ResumeConversation, signaling.Empty{})
-	s.running = newAttempt(plan{media: true}, func() (*connection, error) { return s.conn, nil })
-	s.running.relay, s.running.calls = true, calls
+	s.running = newAttempt(plan{relay: true, media: true}, func() (*connection, error) { return s.conn, nil })
+	s.running.calls = calls
 	s.launch(s.running, nil)
 }
 

@@ -548,9 +548,7 @@ func (s *Session) rebuildAttempt(reuse bool) {
 // newRemake returns an attempt that makes the session again, on its present socket or on a
 // new one.
 func (s *Session) newRemake(reuse bool) *attempt {
-	a := newAttempt(plan{joins: true, reuse: reuse, agent: true, media: true}, func() (*connection, error) { return s.remakeOn(reuse) })
-	a.relay = true
-	return a
+	return newAttempt(plan{relay: true, joins: true, reuse: reuse, agent: true, media: true}, func() (*connection, error) { return s.remakeOn(reuse) })
 }
 
 func (s *Session) remakeOn(reuse bool) (*connection, error) {
