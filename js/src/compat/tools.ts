@@ -2,8 +2,7 @@
 import type { Segment } from "../generated/events.js"
 import type { ArgsSchema } from "../session/session.js"
 import { argTypes } from "../generated/settings.js"
-import { isObject } from "../segments/plain.js"
-import { spokenTypes } from "../session/opening.js"
+import { isObject, spokenTypes } from "../segments/plain.js"
 import { canonicalJson, fits, readCall } from "../segments/tools.js"
 
 export { canonicalJson, parseOAuthRequired } from "../segments/tools.js"

@@ -1,7 +1,7 @@
 import { localError } from "../core/errors.js"
 import type { AvatarEvents } from "../generated/events.js"
 import { checkFunction, handleTool, isObject, numberOf, type ToolSession } from "../core/part.js"
-import { spokenTypes } from "../session/opening.js"
+import { spokenTypes } from "../segments/plain.js"
 import { parseSlideNumber } from "./slidenumber.js"
 import { Scope, type SessionLike } from "../ui/listen.js"
 

@@ -1,5 +1,8 @@
 // Plain data of the service, read as the Go runtime reads it.
 
+/** The types of the segments whose content is spoken. */
+export const spokenTypes: readonly unknown[] = ["text", "avatar", "avatar-filler"]
+
 /** Whether a value is an object but not an array. */
 export const isObject = (value: unknown): value is Record<string, unknown> => typeof value === "object" && value !== null && !Array.isArray(value)
 

@@ -1,6 +1,6 @@
 import { localError, untilAborted } from "../core/errors.js"
 import type { AvatarEvents, Segment, Snapshot, Widget } from "../generated/events.js"
-import { spokenTypes } from "./opening.js"
+import { spokenTypes } from "../segments/plain.js"
 import type { Session } from "./session.js"
 import type { CallOptions } from "../core/signals.js"
 

@@ -1,8 +1,5 @@
 import { SILENT_OPENING, SILENT_OPENING_LABEL } from "../generated/events.js"
 
-/** The types of the segments whose content is spoken. */
-export const spokenTypes: readonly unknown[] = ["text", "avatar", "avatar-filler"]
-
 /** Whether a text stands for an opening that is not spoken, which a page should not show. */
 export function isSilentOpening(text: string | null | undefined): boolean {
   const trimmed = text?.trim()

@@ -1,6 +1,7 @@
 import type { AgentError } from "../core/errors.js"
 import type { ChatState, ChatTurn, Kickoff, Segment } from "../generated/events.js"
 import type { Methods } from "../core/program.js"
+import { spokenTypes } from "../segments/plain.js"
 import type { ScriptedAgent } from "./agent.js"
 import { fault, notConnected, wait } from "./fault.js"
 import { methodsOf, Scripted, wholeWidget } from "./scripted.js"
@@ -111,7 +112,7 @@ export class ScriptedChat extends Scripted {
     const consent = this.askConsent(segment)
     if (consent) answer.oauthRequired.push(consent)
     this.emit("brainSegment", segment)
-    if ((type === "text" || type === "avatar" || type === "avatar-filler") && content) {
+    if (spokenTypes.includes(type) && content) {
       this.emit("transcript", { type: "final", text: content, speechId: null })
       answer.text += content as string
     }
