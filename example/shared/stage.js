@@ -60,23 +60,25 @@ export class Stage {
     }
   }
 
-  #calm() {
+  /** Shows what is wrong with the microphone or the picture, or nothing. */
+  #showProblem() {
     status(this.#refusal ?? this.#lost ?? "", this.#refusal !== undefined)
   }
 
+  /** There is a picture again. */
   #found() {
     if (this.#lost === undefined) return
     this.#lost = undefined
-    this.#calm()
+    this.#showProblem()
   }
 
   #listen(session) {
-    const calm = () => this.#calm()
+    const showProblem = () => this.#showProblem()
     drawCaptions(new Captions(session), $("caption"))
     session.on("disclosure", ({ disclosureText }) => ($("disclosure").textContent = disclosureText))
     session.on("mediaReady", () => {
       this.#show("live")
-      calm()
+      showProblem()
     })
     session.on("stateChange", ({ state }) => {
       this.#enable(state === "connected")
@@ -84,23 +86,23 @@ export class Stage {
       if (state === "reconnecting") status("The connection was lost. Reconnecting…")
       if (state !== "connected") return
       $("text").focus()
-      calm()
+      showProblem()
       this.#voice.update()
     })
     session.on("mediaRecovering", ({ channel }) => {
       if (channel !== "stv") return
       this.#lost = "The picture was lost. It is being brought back."
-      calm()
+      showProblem()
     })
     session.on("mediaRecovered", ({ channel }) => channel === "stv" && this.#found())
     session.on("responsePending", () => {
       this.#refusal = undefined
       status("Thinking…")
     })
-    session.on("responseSettled", calm)
+    session.on("responseSettled", showProblem)
     session.on("micStarted", () => {
       this.#refusal = undefined
-      calm()
+      showProblem()
     })
     for (const change of ["micStarted", "tapToTalkStarted", "tapToTalkEnded"]) session.on(change, () => this.#voice.update())
     session.on("warning", (warning) => {
