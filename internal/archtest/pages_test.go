@@ -1,11 +1,13 @@
 package archtest
 
 import (
+	"maps"
 	"net/url"
 	"os"
 	"path"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -98,6 +100,23 @@ func TestTestsNamedByThePages(t *testing.T) {
 	}
 	if cited < 50 {
 		t.Errorf("only %d names of tests were found", cited)
+	}
+}
+
+// Each test by which the Makefile chooses tests exists: without it, a profile lacks the functions that it called.
+func TestTestsNamedByTheMakefile(t *testing.T) {
+	tests := slices.Collect(maps.Keys(goTests(t)))
+	chosen := 0
+	for _, m := range regexp.MustCompile(`\^Test\((.*?)\)\$`).FindAllStringSubmatch(readFile(t, "Makefile"), -1) {
+		for name := range strings.SplitSeq(m[1], "|") {
+			chosen++
+			if !slices.ContainsFunc(tests, regexp.MustCompile("^Test"+name+"$").MatchString) {
+				t.Errorf("the Makefile names Test%s, which does not exist", name)
+			}
+		}
+	}
+	if chosen < 50 {
+		t.Errorf("only %d names of tests were found", chosen)
 	}
 }
 

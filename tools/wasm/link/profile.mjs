@@ -5,8 +5,11 @@
 // DIST has the names of the functions of the programs that counted, CALLS the indexes of
 // the called functions in files of each program, and OUT gets one list of names for each
 // program, sorted, so that a change of the code changes few lines.
+//
+// Which functions of the standard library are called depends on chance too: on the order of
+// maps that are sorted, and on when garbage is collected. So a list keeps those that it had.
 
-import { readdirSync, readFileSync, writeFileSync } from "node:fs"
+import { existsSync, readdirSync, readFileSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
 
 const [dist, calls, out] = process.argv.slice(2)
@@ -16,6 +19,11 @@ for (const file of readdirSync(dist).filter((name) => name.endsWith(".names.json
   const lists = readdirSync(calls).filter((name) => name.startsWith(`${program}.wasm-`))
   if (lists.length === 0) throw new Error(`no page has called ${program}.wasm`)
   const called = new Set(lists.flatMap((name) => JSON.parse(readFileSync(join(calls, name), "utf8"))).map((index) => names.get(index)))
-  writeFileSync(join(out, `${program}.txt`), [...called].sort().join("\n") + "\n")
+  const list = join(out, `${program}.txt`)
+  const present = new Set(names.values())
+  for (const name of existsSync(list) ? readFileSync(list, "utf8").split("\n") : []) {
+    if (!name.startsWith("github.com_") && present.has(name)) called.add(name)
+  }
+  writeFileSync(list, [...called].sort().join("\n") + "\n")
   console.log(`${program}: ${called.size} of ${names.size} functions`)
 }
