@@ -187,7 +187,7 @@ func TestWhatIsRefused(t *testing.T) {
 		`await new AvatarSession(at).ask("Hello")`:                            "invalid_state: the session is not connected",
 		`await new AvatarSession(at).interrupt()`:                             "invalid_state: no question is under way",
 		`await new ChatSession({ ...at, widgetId: "" }).connect()`:            "bad_request: a widgetId or a token is required",
-		`await new ChatSession({ ...at, widgetId: "nobody" }).connect()`:      "api_exception",
+		`await new ChatSession({ ...at, widgetId: "nobody" }).connect()`:      "agent_not_found",
 		`await new ChatSession({ ...at, genieUrl: "ftp://a" }).connect()`:     "bad_request",
 		`const c = new ChatSession(at); await c.connect(); await c.connect()`: "invalid_state: the session was connected before",
 	} {
