@@ -239,6 +239,7 @@ type connection struct {
 	opened     bool            // the socket was connected once
 	downReason socketio.Reason // why the socket is down, "" while it is not
 	attempt    int             // the newest attempt to reconnect since the socket was lost
+	lastErr    error           // why the newest attempt that failed since then did
 
 	refusals int            // replies that no avatar is free
 	capacity *session.Timer // until the next capacity request

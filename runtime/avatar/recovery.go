@@ -258,11 +258,11 @@ func (s *Session) endRefused(c cause) { s.endWith(refusal(c.err)) }
 func (s *Session) endForbidden(c cause) { s.endWith(fault.From(c.err)) }
 
 func (s *Session) endUnreachable(c cause) {
-	s.endWith(fault.New(fault.ReconnectFailed, "the connection could not be made again; connect again to go on").InPhase(fault.PhaseReconnect).Wrap(c.err))
+	s.endWith(fault.New(fault.ReconnectFailed, "the connection could not be made again; connect again to go on").InPhase(fault.PhaseReconnect).Wrap(s.conn.lastErr))
 }
 
 func (s *Session) endLate(c cause) {
-	s.endWith(fault.New(fault.ReconnectTimeout, "the connection did not come back in time; connect again to go on").InPhase(fault.PhaseReconnect).Wrap(c.err))
+	s.endWith(fault.New(fault.ReconnectTimeout, "the connection did not come back in time; connect again to go on").InPhase(fault.PhaseReconnect).Wrap(s.conn.lastErr))
 }
 
 func (s *Session) endUnbuilt(c cause) {
@@ -311,7 +311,7 @@ type recoveryState struct {
 
 // socketDown handles a lost socket (protocol §8.2).
 func (s *Session) socketDown(conn *connection, reason socketio.Reason) {
-	conn.downReason, conn.attempt = reason, 0
+	conn.downReason, conn.attempt, conn.lastErr = reason, 0, nil
 	back := recoverable(reason) && s.reconnects()
 	change := event.ConnectivityChanged{Channel: "socket", State: string(event.ICEDisconnected), Reason: string(reason), Recoverable: &back}
 	if back {
@@ -383,16 +383,15 @@ func (s *Session) hurry(cause) {
 	}
 }
 
-// connectError reports an attempt that failed; the socket tries again, unless
-// the service refused it.
+// connectError handles an attempt of the socket that failed. It emits no error: the socket
+// tries again, or else the error that ends the session or its attempt has err as its cause.
 func (s *Session) connectError(conn *connection, err error) {
+	conn.lastErr = err
+	s.core.Log("warn", "an attempt to reach the service failed: "+err.Error(), nil)
 	refused := refusal(err)
-	told := "the service can't be reached"
 	if refused != nil {
-		told = "the service refused the connection"
 		s.core.AuditFailure(refused)
 	}
-	s.core.Emit(event.Failed{Error: fault.New(fault.SocketError, told).Wrap(err)})
 	switch {
 	case refused != nil && s.mayRenew(refused) && s.phase == offline:
 		s.handle(tokenRefused, cause{err: refused})

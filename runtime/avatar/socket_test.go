@@ -125,9 +125,31 @@ func TestARefusedReconnectEndsTheSession(t *testing.T) {
 		s.Drop(socketio.TransportClose)
 		r.forget()
 		s.Push(socketio.Event{Kind: socketio.ConnectError, Err: &socketio.RefusedError{Message: "unauthorized"}})
-		r.wantEvents("error", "error", "stateChange:disconnected", "ended")
-		if errs := all[event.Failed](r); errs[0].Code != fault.SocketError || errs[1].Code != fault.Unauthorized || errs[1].Retryable {
+		r.wantEvents("error", "stateChange:disconnected", "ended")
+		if errs := all[event.Failed](r); errs[0].Code != fault.Unauthorized || errs[0].Retryable {
 			t.Errorf("errors %v", errs)
+		}
+	})
+}
+
+// TestALostSocketIsOneLoss: while the service is gone the page hears of the loss once and of each
+// attempt by its number. The only error is the one that ends the session, and its cause is why
+// the last attempt failed.
+func TestALostSocketIsOneLoss(t *testing.T) {
+	connected(t, func(r *rig, s *fakeservice.Socket) {
+		r.forget()
+		s.Drop(socketio.TransportClose)
+		last := errors.New("no route")
+		for n := 1; n <= 3; n++ {
+			s.Push(socketio.Event{Kind: socketio.Reconnecting, Attempt: n})
+			s.Push(socketio.Event{Kind: socketio.ConnectError, Err: last})
+			time.Sleep(second)
+		}
+		r.wantEvents("connectivityChanged", "stateChange:reconnecting", "reconnecting", "connectivityChanged", "connectivityChanged", "connectivityChanged")
+		r.forget()
+		time.Sleep(r.opts.ReconnectWindow)
+		if errs := all[event.Failed](r); len(errs) != 1 || errs[0].Code != fault.ReconnectTimeout || !errors.Is(errs[0].Error, last) {
+			t.Errorf("errors %v, want one of the end, with its cause", errs)
 		}
 	})
 }
