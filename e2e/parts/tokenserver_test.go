@@ -45,7 +45,7 @@ func TestASiteThatIsGoneIsSaid(t *testing.T) {
 	p := pagetest.Open(t, site.URL+"/example/tokenserver/index.html")
 	p.Allow("local or private host")
 	p.Allow("ERR_EMPTY_RESPONSE")
-	const sentence = `.textContent === "The service could not be reached. Please check your connection."`
+	const sentence = `.textContent === "The service could not be reached. Please try again in a moment."`
 	p.AwaitTrue(`document.activeElement.id === "name"`)
 	gone.Store(true)
 	p.Keys("Ann\r")

@@ -32,7 +32,7 @@ export const ERROR_MESSAGES: Partial<Record<ErrorCode | WarningCode, string>> = 
   mic_not_found: "No microphone was found. Connect one and try again, or type instead.",
   mic_not_started: "The microphone is not on yet.",
   mic_permission_denied: "The microphone is not allowed here. Allow it in the browser's settings for this page, or type instead.",
-  network_error: "The service could not be reached. Please check your connection.",
+  network_error: "The service could not be reached. Please try again in a moment.",
   not_found: "The service does not know what this page asked for. Please contact the site's owner.",
   peer_removed: "The service ended your part of this conversation.",
   rate_limited: "That was a lot at once. Please wait a moment.",

@@ -95,7 +95,7 @@ export const nl: Locale = {
     mic_not_found: "Er is geen microfoon gevonden. Sluit er een aan en probeer het opnieuw, of typ.",
     mic_not_started: "De microfoon staat nog niet aan.",
     mic_permission_denied: "De microfoon is hier niet toegestaan. Sta hem voor deze pagina toe in de instellingen van de browser, of typ.",
-    network_error: "De dienst is niet bereikbaar. Controleer uw verbinding.",
+    network_error: "De dienst is niet bereikbaar. Probeer het zo meteen opnieuw.",
     not_found: `De dienst kent niet wat deze pagina vroeg. ${owner}`,
     peer_removed: "De dienst heeft uw deelname aan dit gesprek beëindigd.",
     rate_limited: "Dat was veel tegelijk. Wacht even.",

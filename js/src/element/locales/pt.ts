@@ -95,7 +95,7 @@ export const pt: Locale = {
     mic_not_found: "Nenhum microfone foi encontrado. Conecte um e tente de novo, ou escreva.",
     mic_not_started: "O microfone ainda não está ligado.",
     mic_permission_denied: "O microfone não é permitido aqui. Permita-o para esta página nas configurações do navegador, ou escreva.",
-    network_error: "Não foi possível alcançar o serviço. Verifique sua conexão.",
+    network_error: "Não foi possível alcançar o serviço. Tente de novo em instantes.",
     not_found: `O serviço não conhece o que esta página pediu. ${owner}`,
     peer_removed: "O serviço encerrou sua participação nesta conversa.",
     rate_limited: "Foi muita coisa de uma vez. Espere um momento.",
