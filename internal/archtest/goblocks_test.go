@@ -116,14 +116,7 @@ func TestGoInTheDocsCompiles(t *testing.T) {
 		t.Fatal(err)
 	}
 	args := []string{"build", "-overlay", file}
-	// The flags of this test are reused, so that imported packages come from the build cache.
-	if info, ok := debug.ReadBuildInfo(); ok {
-		for _, setting := range info.Settings {
-			if setting.Key == "-race" || setting.Key == "-gcflags" {
-				args = append(args, setting.Key+"="+setting.Value)
-			}
-		}
-	}
+	args = append(args, sameFlags()...)
 	cmd := exec.Command("go", append(append(args, "-gcflags=-e"), packages...)...)
 	cmd.Dir = root
 	out, _ := cmd.CombinedOutput()
@@ -134,4 +127,17 @@ func TestGoInTheDocsCompiles(t *testing.T) {
 			t.Error(line)
 		}
 	}
+}
+
+// sameFlags are the flags that this test was compiled with, for other calls of the go command:
+// what they compile is then in the build cache.
+func sameFlags() (flags []string) {
+	if info, ok := debug.ReadBuildInfo(); ok {
+		for _, setting := range info.Settings {
+			if setting.Key == "-race" || setting.Key == "-gcflags" {
+				flags = append(flags, setting.Key+"="+setting.Value)
+			}
+		}
+	}
+	return flags
 }

@@ -48,7 +48,7 @@ func TestExamplesCompileOutsideTheModule(t *testing.T) {
 	if found < 5 {
 		t.Fatalf("found %d examples", found)
 	}
-	cmd := exec.CommandContext(t.Context(), "go", "vet", "./...")
+	cmd := exec.CommandContext(t.Context(), "go", append(append([]string{"vet"}, sameFlags()...), "./...")...)
 	cmd.Dir = dir
 	cmd.Env = append(os.Environ(), "GOFLAGS=-mod=mod", "GOPROXY=off", "GOWORK=off")
 	if out, err := cmd.CombinedOutput(); err != nil {
