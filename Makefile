@@ -85,7 +85,7 @@ test: ## Vet, types, native tests, tests in a page, the npm package and the core
 .PHONY: verify
 verify: build ## What takes longer: the linters, all other whole pages, fresh projects, every fault of docs/resilience.md, a soak, Firefox and WebKitGTK, inputs of their own for the fuzz targets
 	tools/need.sh browser
-	AGENTRUNTIME_REQUIRE_NODE=1 go run ./internal/maketest suites lint-native lint-page format then looks fresh browsers site then faults soak then recordings k6-test otel-test profile-check then fuzz
+	AGENTRUNTIME_REQUIRE_NODE=1 go run ./internal/maketest suites lint-native lint-page format k6-test otel-test site then fresh looks browsers fuzz then faults soak then recordings profile-check
 
 .PHONY: more
 more: build # proofs that are slower still, or need a machine that does nothing else; before a release
