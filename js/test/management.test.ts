@@ -11,6 +11,8 @@ import {
   lintPersonaIdentity, lintPrompts, loadSectionsManifest, Management, matchProtectedTag, meta, normalizeModality, parseCsv, randId, resolveIntellectId, salesforceContactUpsert, Sessions, siteMapPrompt, SPIRAL_RECOVERY_PREFIX,
   summarizeReport, tools, uuidv4, validatePromptVars, validateSecretRefs, type ManagementOptions,
 } from "../src/management.js"
+import type { ErrorCode } from "../src/generated/codes.js"
+import { refusalTexts } from "../src/generated/refusals.js"
 import { bases } from "../src/management/http.js"
 import { languages } from "../src/management/language.js"
 import { MintedToken } from "../src/management/token.js"
@@ -374,17 +376,30 @@ test("a request is sent again where that is safe", async () => {
   await assert.rejects(client({}, { fetch: hanging }).management.agents.get("a", adminKs, { signal: AbortSignal.abort() }), { code: "aborted" })
 })
 
-test("refusals of the service have codes", async () => {
-  const cases: [unknown, string, Record<string, unknown>?][] = [
-    [json(400, { message: "no" }), "bad_request", { message: "no" }], [json(401, {}), "unauthorized"], [json(403, {}), "forbidden"], [json(404, {}), "not_found"], [json(409, {}), "conflict"], [json(418, {}), "error"],
-    [json(422, { detail: [{ msg: "a" }, "b", { msg: "c" }] }), "validation_error", { message: "a; b; c" }], [json(500, { message: "x".repeat(600) }), "server_error", { message: "x".repeat(500) }],
-    [json(404, { code: "AGENT_NOT_FOUND", message: "m" }), "agent_not_found"], [json(404, { code: "CATALOG_ITEM_NOT_FOUND" }), "catalog_item_not_found"], [json(403, "AGENT_PARTNER_CONFIG_GENIE_ID_MISMATCH"), "genie_id_mismatch"],
-    [json(400, { message: "VOICE_DOES_NOT_EXIST_ON_ELEVEN_LABS" }), "voice_not_found_elevenlabs"], [json(400, { detail: "Invalid filter type" }), "invalid_filter"], [json(422, { type: "union_tag_not_found" }), "missing_discriminator"],
-    [{ objectType: "KalturaAPIException", code: "AVATAR_NOT_FOUND", message: "m", args: [] }, "api_exception", { title: "AVATAR_NOT_FOUND", status: 200, message: "m", requestId: "r-1" }],
-    [{ objectType: "KalturaAPIException", code: "INVALID_WIDGET_ID", message: "m", args: {} }, "agent_not_found"], [{ code: "X", message: "m", args: {} }, "api_exception"], [{ message: "m", error: true }, "api_exception"], [{ error: { message: "inner" } }, "api_exception", { message: "inner" }], [{ success: false }, "api_exception"],
-    [{ status: 404, message: "gone" }, "api_exception"], [new Response("{oops", { headers: { "content-type": "text/plain" } }), "invalid_response"], [new Response("x".repeat(11 << 20)), "response_too_large"],
-  ]
-  for (const [answer, code, more = {}] of cases) await assert.rejects(client({ "agent/get": () => answer }).management.agents.get("a", adminKs), { name: "AgentError", code, ...more }, code)
+// The cases that runtime/fault is tested with too.
+interface RefusedReply {
+  name: string
+  status: number
+  body: string
+  code?: string
+  title?: string
+  message?: string
+  retryable?: boolean
+}
+const refusedReplies = JSON.parse(readFileSync(new URL("runtime/fault/testdata/refusals.json", root), "utf8")) as RefusedReply[]
+
+for (const { name, status, body, code, title, message, retryable = false } of refusedReplies) {
+  test(`a refused reply: ${name}`, async () => {
+    const reply = new Response(body, { status, headers: { "content-type": /^\s*[[{"]/.test(body) ? "application/json" : "text/plain", "x-request-id": "r-1" } })
+    const called = client({ "agent/get": () => reply }).management.agents.get("a", adminKs)
+    if (code === undefined) return void (await called)
+    await assert.rejects(called, { name: "AgentError", code, title: title ?? refusalTexts[code as ErrorCode]![0], message, status, retryable, instance: "/agent/get", requestId: "r-1" })
+  })
+}
+
+test("replies that can't be read have codes, and others are values", async () => {
+  const cases: [Response, string][] = [[new Response("{oops", { headers: { "content-type": "text/plain" } }), "invalid_response"], [new Response("x".repeat(11 << 20)), "response_too_large"]]
+  for (const [answer, code] of cases) await assert.rejects(client({ "agent/get": () => answer }).management.agents.get("a", adminKs), { name: "AgentError", code }, code)
   const replies: [Response, unknown][] = [[new Response(""), null], [new Response('"text"'), "text"], [new Response("plain"), "plain"], [new Response('"a","b"\n"1","2"'), '"a","b"\n"1","2"'], [json(200, { status: "ok", id: 1 }), { status: "ok", id: 1 }]]
   for (const [reply, value] of replies) assert.deepEqual(await client({ "agent/get": () => reply }).management.agents.get("a", adminKs), value)
   // The reply of a search says by itself whether something was found.

@@ -270,45 +270,53 @@ func TestFrom(t *testing.T) {
 	}
 }
 
-func TestFromStatus(t *testing.T) {
-	tests := []struct {
-		name   string
-		status int
-		body   string
-		code   Code
-		detail string
-	}{
-		{"400", 400, `{"message":"no"}`, BadRequest, "no"},
-		{"401", 401, `{"message":"token expired"}`, Unauthorized, "token expired"},
-		{"403", 403, ``, Forbidden, "HTTP 403: the token does not allow this"},
-		{"403 variables", 403, `{"detail":"Client variables are not allowed here"}`, ClientVariablesDisabled, "Client variables are not allowed here"},
-		{"404", 404, `<html>`, NotFound, "<html>"},
-		{"405", 405, ``, MethodNotAllowed, "HTTP 405: the address does not take this method"},
-		{"409", 409, `{"error":"name in use"}`, Conflict, "name in use"},
-		{"422 items", 422, `{"detail":[{"loc":["body"],"msg":"a is missing","type":"x"},"b is wrong",3]}`, ValidationError, "a is missing; b is wrong"},
-		{"429", 429, ``, RateLimited, "a rate limit was reached, here or on the server"},
-		{"500", 500, ``, ServerError, "HTTP 500 or above, or a success status without the required body"},
-		{"503", 503, `upstream`, ServerError, "upstream"},
-		{"418", 418, ``, OtherError, "an HTTP status that has no code of its own"},
-		{"302", 302, ``, OtherError, "an HTTP status that has no code of its own"},
-		{"JSON string", 400, `"just text"`, BadRequest, "just text"},
-		{"message before detail", 400, `{"detail":"b","message":"a","error":"c"}`, BadRequest, "a"},
-		{"detail before error", 400, `{"detail":"b","error":"c"}`, BadRequest, "b"},
-		{"empty message", 400, `{"message":"","error":"c"}`, BadRequest, "c"},
-		{"error object", 400, `{"error":{"message":"d"}}`, BadRequest, "d"},
-		{"nothing to read", 400, `{"a":1}`, BadRequest, "an argument or an address is wrong, or the server refused the request as invalid"},
-		{"long text", 400, strings.Repeat("ä", 600), BadRequest, strings.Repeat("ä", 500)},
-		{"pattern", 404, `{"message":"AGENT_NOT_FOUND"}`, AgentNotFound, "AGENT_NOT_FOUND"},
-		{"pattern in an item", 422, `{"detail":[{"msg":"no tag","type":"union_tag_not_found"}]}`, MissingDiscriminator, "no tag"},
-		{"401 stays 401", 401, `{"message":"AGENT_NOT_FOUND"}`, Unauthorized, "AGENT_NOT_FOUND"},
+// TestRefusals has the cases that the test of the management client in TypeScript runs too.
+func TestRefusals(t *testing.T) {
+	data, err := os.ReadFile("testdata/refusals.json")
+	if err != nil {
+		t.Fatal(err)
 	}
+	var tests []struct {
+		Name, Body, Title, Message string
+		Status                     int
+		Code                       Code // empty: the reply is no refusal
+		Retryable                  bool
+	}
+	if err := json.Unmarshal(data, &tests); err != nil {
+		t.Fatal(err)
+	}
+	seen := map[Code]bool{}
 	for _, test := range tests {
-		t.Run(test.name, func(t *testing.T) {
-			e := FromStatus(test.status, []byte(test.body), nil)
-			if e.Code != test.code || e.Detail != test.detail || e.Status != test.status || e.Retryable != (test.status == 503) {
-				t.Errorf("got %s %d %q retryable %v, want %s %d %q", e.Code, e.Status, e.Detail, e.Retryable, test.code, test.status, test.detail)
+		t.Run(test.Name, func(t *testing.T) {
+			e := FromBody(test.Status, []byte(test.Body))
+			if test.Status != 200 {
+				e = FromStatus(test.Status, []byte(test.Body), nil)
 			}
+			if e == nil || test.Code == "" {
+				if e != nil || test.Code != "" {
+					t.Fatalf("got %v, want %q", e, test.Code)
+				}
+				return
+			}
+			if test.Title == "" {
+				info, _ := Lookup(test.Code)
+				test.Title = info.Title
+			}
+			if e.Code != test.Code || e.Title != test.Title || e.Detail != test.Message || e.Status != test.Status || e.Retryable != test.Retryable {
+				t.Errorf("got %s %q %q %d, retryable %v", e.Code, e.Title, e.Detail, e.Status, e.Retryable)
+			}
+			seen[e.Code] = true
 		})
+	}
+	for _, row := range RefusalNames {
+		if !seen[row.Code] {
+			t.Errorf("no case has the name %s", row.Name)
+		}
+	}
+	for _, row := range StatusCodes {
+		if !seen[row.Code] {
+			t.Errorf("no case has the status %d", row.Status)
+		}
 	}
 }
 
@@ -324,55 +332,5 @@ func TestFromStatusKeepsDiagnosticHeadersOnly(t *testing.T) {
 	}
 	if want := map[string]any{"message": "m", "n": 1.0}; !reflect.DeepEqual(e.Body, want) {
 		t.Errorf("body %v, want %v", e.Body, want)
-	}
-}
-
-func TestFromBody(t *testing.T) {
-	tests := []struct {
-		name, body    string
-		code          Code // empty: the body is fine
-		title, detail string
-	}{
-		{"exception object", `{"objectType":"KalturaAPIException","code":"INVALID_KS","message":"Invalid KS","args":{}}`, APIException, "INVALID_KS", "Invalid KS"},
-		{"code, message and args", `{"code":"AVATAR_NOT_FOUND","message":"no avatar","args":[],"x":1}`, APIException, "AVATAR_NOT_FOUND", "no avatar"},
-		{"message and error flag", `{"message":"refused","error":true,"more":1}`, APIException, "Refused by the service", "refused"},
-		{"error text", `{"error":"out of order"}`, APIException, "Refused by the service", "out of order"},
-		{"error object", `{"error":{"message":"deep"}}`, APIException, "Refused by the service", "deep"},
-		{"success false", `{"success":false}`, APIException, "Refused by the service", "HTTP 200 with an error in the body, for example a token of the wrong kind"},
-		{"ok false", `{"ok":false,"detail":"because"}`, APIException, "Refused by the service", "because"},
-		{"status", `{"status":403,"message":"wrong scope"}`, APIException, "Refused by the service", "wrong scope"},
-		{"statusCode", `{"statusCode":500,"message":"m","requestId":"r"}`, APIException, "Refused by the service", "m"},
-		{"pattern", `{"error":"AGENT_PARTNER_CONFIG_NOT_FOUND"}`, IntellectNotFound, "Intellect not found", "AGENT_PARTNER_CONFIG_NOT_FOUND"},
-		{"leading space", " \n{\"success\":false}", APIException, "Refused by the service", "HTTP 200 with an error in the body, for example a token of the wrong kind"},
-
-		{"empty", ``, "", "", ""},
-		{"empty object", `{}`, "", "", ""},
-		{"null", `null`, "", "", ""},
-		{"string", `"djJ8abc"`, "", "", ""},
-		{"array", `[{"error":"x"}]`, "", "", ""},
-		{"broken", `{"error":"x"`, "", "", ""},
-		{"good status", `{"status":"success","message":"fine"}`, "", "", ""},
-		{"low status", `{"status":200,"message":"fine"}`, "", "", ""},
-		{"error null", `{"error":null,"success":true}`, "", "", ""},
-		{"error empty", `{"error":""}`, "", "", ""},
-		{"error flag alone", `{"error":true}`, "", "", ""},
-		{"record with a status", `{"id":"1","status":500}`, "", "", ""},
-		{"record with an error", `{"id":"1","error":"x"}`, "", "", ""},
-		{"record with success false", `{"success":false,"data":{}}`, "", "", ""},
-		{"code and message only", `{"code":"A","message":"b"}`, "", "", ""},
-	}
-	for _, test := range tests {
-		t.Run(test.name, func(t *testing.T) {
-			e := FromBody(200, []byte(test.body))
-			if e == nil {
-				if test.code != "" {
-					t.Fatal("not recognised")
-				}
-				return
-			}
-			if e.Code != test.code || e.Title != test.title || e.Detail != test.detail || e.Status != 200 {
-				t.Errorf("got %s %q %q %d, want %s %q %q", e.Code, e.Title, e.Detail, e.Status, test.code, test.title, test.detail)
-			}
-		})
 	}
 }

@@ -6,16 +6,9 @@ import (
 	"encoding/json"
 	"errors"
 	"runtime"
+	"slices"
 	"strings"
 )
-
-// maxMessage is how many characters of a server's text are kept
-// (protocol §9.7).
-const maxMessage = 500
-
-// maxKeptBody bounds the part of a failed reply that is parsed and kept: an
-// error is carried around and printed, so it must stay small.
-const maxKeptBody = 64 << 10
 
 // From turns any error into an *Error:
 //
@@ -53,31 +46,17 @@ func From(err error) *Error {
 // HeaderGetter reads one reply header; http.Header and fetch.Header implement it.
 type HeaderGetter interface{ Get(name string) string }
 
-// diagnosticHeaders are the reply headers kept on an error: they help to find
-// the request in the service's logs and contain no personal data.
-var diagnosticHeaders = [...]string{"content-type", "date", "retry-after", "x-kaltura-request-id", "x-request-id"}
-
 // FromStatus makes the error for a reply with an HTTP error status: protocol §9.7
-// defines the codes and where the message is looked for. header may be nil.
+// defines the codes and where the message is looked for. A name of RefusalNames in the
+// body says more than the status. header may be nil.
 func FromStatus(status int, body []byte, header HeaderGetter) *Error {
 	reply := parseReply(body)
-	code := statusCode(status)
-	switch status {
-	case 401, 403, 429:
-		// The caller's reaction to these depends on the status alone: a new token,
-		// or a delay.
-	default:
-		if c, ok := patternCode(reply.raw); ok {
-			code = c
-		}
-	}
-	if status == 403 && strings.Contains(reply.raw, "Client variables are not allowed") {
-		code = ClientVariablesDisabled
+	code, ok := namedCode(reply.raw)
+	if !ok {
+		code = statusCode(status)
 	}
 	e := New(code, reply.message()).WithStatus(status).WithBody(reply.body).WithHeaders(header)
-	if status == 503 { // which means: for the moment
-		e.Retryable = true
-	}
+	e.Retryable = status == RefusedForNow
 	return e
 }
 
@@ -88,7 +67,7 @@ func FromBody(status int, body []byte) *Error {
 	if trimmed := bytes.TrimLeft(body, " \t\r\n"); len(trimmed) == 0 || trimmed[0] != '{' {
 		return nil
 	}
-	if len(body) > maxKeptBody {
+	if len(body) > MaxRefusal {
 		return nil // no exception object is that long
 	}
 	reply := parseReply(body)
@@ -96,15 +75,15 @@ func FromBody(status int, body []byte) *Error {
 	if !ok || !isException(object) {
 		return nil
 	}
-	code, ok := patternCode(reply.raw)
+	code, ok := namedCode(reply.raw)
 	if !ok {
 		code = APIException
 	}
 	e := New(code, reply.message()).WithStatus(status).WithBody(reply.body)
 	// The service's own name for the refusal, such as AVATAR_NOT_FOUND, is
 	// what callers branch on (service.md "Avatars").
-	if name, ok := object["code"].(string); ok && name != "" && code == APIException {
-		e.WithTitle(Excerpt(name, maxMessage))
+	if name, _ := object["code"].(string); readable(name) && code == APIException {
+		e.WithTitle(Excerpt(name, MaxMessage))
 	}
 	return e
 }
@@ -115,7 +94,7 @@ func (e *Error) WithHeaders(header HeaderGetter) *Error {
 	if header == nil {
 		return e
 	}
-	for _, name := range diagnosticHeaders {
+	for _, name := range DiagnosticHeaders {
 		value := header.Get(name)
 		if value == "" {
 			continue
@@ -123,7 +102,7 @@ func (e *Error) WithHeaders(header HeaderGetter) *Error {
 		if e.Headers == nil {
 			e.Headers = make(map[string]string)
 		}
-		e.Headers[name] = Excerpt(value, maxMessage)
+		e.Headers[name] = Excerpt(value, MaxMessage)
 		if strings.HasSuffix(name, "request-id") {
 			e.RequestID = e.Headers[name] // x-request-id is last in the list and overrides the other
 		}
@@ -131,25 +110,11 @@ func (e *Error) WithHeaders(header HeaderGetter) *Error {
 	return e
 }
 
-// statusCode is the map of protocol §9.7.
 func statusCode(status int) Code {
-	switch status {
-	case 400:
-		return BadRequest
-	case 401:
-		return Unauthorized
-	case 403:
-		return Forbidden
-	case 404:
-		return NotFound
-	case 405:
-		return MethodNotAllowed
-	case 409:
-		return Conflict
-	case 422:
-		return ValidationError
-	case 429:
-		return RateLimited
+	for _, row := range StatusCodes {
+		if row.Status == status {
+			return row.Code
+		}
 	}
 	if status >= 500 {
 		return ServerError
@@ -157,28 +122,10 @@ func statusCode(status int) Code {
 	return OtherError
 }
 
-// patterns are texts in an error body that have codes of their own
-// (protocol §9.7).
-var patterns = [...]struct {
-	text string
-	code Code
-}{
-	{"AGENT_PARTNER_CONFIG_GENIE_ID_MISMATCH", GenieIDMismatch},
-	{"AGENT_PARTNER_CONFIG_NOT_FOUND", IntellectNotFound},
-	{"AGENT_NOT_FOUND", AgentNotFound},
-	{"INVALID_WIDGET_ID", AgentNotFound},
-	{"CATALOG_ITEM_NOT_FOUND", CatalogItemNotFound},
-	{"INVALID_INSIGHT_SETTINGS", InvalidInsightSettings},
-	{"VOICE_DOES_NOT_EXIST_ON_ELEVEN_LABS", VoiceNotFoundElevenLabs},
-	{"VOICE_DOES_NOT_EXIST_ON_CARTESIA", VoiceNotFoundCartesia},
-	{"Invalid filter type", InvalidFilter},
-	{"union_tag_not_found", MissingDiscriminator},
-}
-
-func patternCode(text string) (Code, bool) {
-	for _, p := range patterns {
-		if strings.Contains(text, p.text) {
-			return p.code, true
+func namedCode(text string) (Code, bool) {
+	for _, row := range RefusalNames {
+		if strings.Contains(text, row.Name) {
+			return row.Code, true
 		}
 	}
 	return "", false
@@ -204,9 +151,7 @@ func isException(object map[string]any) bool {
 // so that a record with a field called status isn't taken for an error.
 func onlyStatusKeys(object map[string]any) bool {
 	for key := range object {
-		switch key {
-		case "error", "message", "detail", "code", "status", "statusCode", "success", "ok", "requestId", "request_id":
-		default:
+		if !slices.Contains(OutcomeKeys[:], key) {
 			return false
 		}
 	}
@@ -241,15 +186,14 @@ type reply struct {
 }
 
 func parseReply(body []byte) reply {
-	if len(body) > maxKeptBody {
-		body = body[:maxKeptBody]
+	if len(body) > MaxRefusal {
+		body = body[:MaxRefusal]
 	}
 	r := reply{raw: strings.ToValidUTF8(string(body), "\uFFFD")}
-	var err error
-	if err = json.Unmarshal(body, &r.body); err != nil {
+	if json.Unmarshal(body, &r.body) != nil {
 		r.body = nil
 		if text := strings.TrimSpace(r.raw); text != "" {
-			r.body = Excerpt(text, maxMessage)
+			r.body = Excerpt(text, MaxMessage)
 		}
 	}
 	return r
@@ -258,22 +202,23 @@ func parseReply(body []byte) reply {
 // message extracts the server's text in the order of protocol §9.7; an
 // empty result means the generic text of the code.
 func (r reply) message() string {
-	switch body := r.body.(type) {
-	case string:
-		return Excerpt(body, maxMessage)
-	case map[string]any:
-		return Excerpt(objectMessage(body), maxMessage)
+	text, _ := r.body.(string)
+	if object, ok := r.body.(map[string]any); ok {
+		text = objectMessage(object)
 	}
-	return ""
+	return Excerpt(strings.TrimSpace(text), MaxMessage)
 }
 
+// readable reports whether there is something to read in text.
+func readable(text string) bool { return strings.TrimSpace(text) != "" }
+
 func objectMessage(object map[string]any) string {
-	if s, ok := object["message"].(string); ok && s != "" {
+	if s, _ := object["message"].(string); readable(s) {
 		return s
 	}
 	switch detail := object["detail"].(type) {
 	case string:
-		if detail != "" {
+		if readable(detail) {
 			return detail
 		}
 	case []any:
@@ -295,13 +240,12 @@ func objectMessage(object map[string]any) string {
 func joinDetails(items []any) string {
 	var parts []string
 	for _, item := range items {
-		switch item := item.(type) {
-		case string:
-			parts = append(parts, item)
-		case map[string]any:
-			if msg, ok := item["msg"].(string); ok {
-				parts = append(parts, msg)
-			}
+		text, _ := item.(string)
+		if object, ok := item.(map[string]any); ok {
+			text, _ = object["msg"].(string)
+		}
+		if readable(text) {
+			parts = append(parts, text)
 		}
 	}
 	return strings.Join(parts, "; ")

@@ -1,6 +1,7 @@
 import { redact } from "../compat/safety.js"
 import { AgentError, docs, type AgentErrorFields } from "../core/errors.js"
 import type { ErrorCode } from "../generated/codes.js"
+import { diagnosticHeaders, maxMessage, maxRefusal, outcomeKeys, refusalNames, refusalTexts, refusedForNow, statusCodes } from "../generated/refusals.js"
 
 /** Makes an error of this entry; docs/errors.md describes the codes. */
 export function fault(code: ErrorCode, detail: string, more: Omit<AgentErrorFields, "code" | "detail" | "type"> = {}): AgentError {
@@ -32,29 +33,11 @@ export const cleaner = (secrets: readonly string[]): Clean => {
   return <T>(value: T) => redact(hide(value)) as T
 }
 
-const maxMessage = 500
-
-// The service's names of refusals that have codes of their own.
-const named: readonly (readonly [string, ErrorCode])[] = [
-  ["AGENT_PARTNER_CONFIG_GENIE_ID_MISMATCH", "genie_id_mismatch"],
-  ["AGENT_PARTNER_CONFIG_NOT_FOUND", "intellect_not_found"],
-  ["AGENT_NOT_FOUND", "agent_not_found"],
-  ["INVALID_WIDGET_ID", "agent_not_found"],
-  ["CATALOG_ITEM_NOT_FOUND", "catalog_item_not_found"],
-  ["INVALID_INSIGHT_SETTINGS", "invalid_insight_settings"],
-  ["VOICE_DOES_NOT_EXIST_ON_ELEVEN_LABS", "voice_not_found_elevenlabs"],
-  ["VOICE_DOES_NOT_EXIST_ON_CARTESIA", "voice_not_found_cartesia"],
-  ["Invalid filter type", "invalid_filter"],
-  ["union_tag_not_found", "missing_discriminator"],
-]
-
-const statusCodes: Readonly<Record<number, ErrorCode>> = {
-  400: "bad_request", 401: "unauthorized", 403: "forbidden", 404: "not_found", 405: "method_not_allowed", 409: "conflict", 422: "validation_error", 429: "rate_limited",
-}
-
 /** What the error of a reply is made of. */
 export interface Refused {
   status: number
+  /** The body as it was sent, and as a value if it is JSON. */
+  text: string
   body: unknown
   headers?: Headers
   /** The path of the request. */
@@ -62,48 +45,47 @@ export interface Refused {
   requestId: string
 }
 
-/** The error of a reply with an error status. */
+/** The error of a reply with an error status; runtime/fault does the same in Go. */
 export function refusal(reply: Refused, clean: Clean): AgentError {
   const { status } = reply
-  const text = textOf(reply.body)
-  let code = namedCode(text) ?? statusCodes[status] ?? (status >= 500 ? "server_error" : "error")
-  if (status === 403 && /client variables are not allowed/i.test(text)) code = "client_variables_disabled"
-  return made(code, reply, clean, status === 429 || status === 503)
+  const text = reply.text.slice(0, maxRefusal)
+  const body = text === reply.text ? reply.body : text
+  return made(namedCode(text) ?? statusCodes[status] ?? (status >= 500 ? "server_error" : "error"), { ...reply, body }, clean, status === refusedForNow)
 }
 
 /** The error inside a reply with a success status; undefined when there is none. */
 export function hiddenRefusal(reply: Refused, clean: Clean): AgentError | undefined {
-  const { body } = reply
-  if (!isObject(body) || !isRefusal(body)) return undefined
-  return made(namedCode(textOf(body)) ?? "api_exception", reply, clean, false)
+  const { body, text } = reply
+  // No exception object is longer.
+  if (text.length > maxRefusal || !isObject(body) || !isRefusal(body)) return undefined
+  return made(namedCode(text) ?? "api_exception", reply, clean, false)
 }
 
 function made(code: ErrorCode, { body, headers, status, instance, requestId }: Refused, clean: Clean, retryable: boolean): AgentError {
-  const kept = ["content-type", "date", "retry-after", "x-kaltura-request-id", "x-request-id"].flatMap((name) => {
+  // Cleaned before it is cut, because half a secret would not be recognised.
+  const excerpt = (text: string) => [...clean(text)].slice(0, maxMessage).join("")
+  const kept = diagnosticHeaders.flatMap((name) => {
     const value = headers?.get(name)
     return value ? [[name, value] as const] : []
   })
-  const name = code === "api_exception" && isObject(body) && isText(body["code"]) ? { title: clean(body["code"]) } : {}
-  return fault(code, clean(messageOf(body)) || `the service replied with the status ${status}`, {
-    ...name, status, retryable, instance, requestId, body: clean(body), headers: Object.fromEntries(kept),
+  const [title, meaning] = refusalTexts[code]!
+  return fault(code, excerpt(messageOf(body).trim()) || meaning, {
+    title: code === "api_exception" && isObject(body) && isText(body["code"]) ? excerpt(body["code"]) : title,
+    status, retryable, instance, requestId, body: clean(typeof body === "string" ? excerpt(body) : body), headers: Object.fromEntries(kept),
   })
 }
 
-const namedCode = (text: string): ErrorCode | undefined => named.find(([name]) => text.includes(name))?.[1]
-
-const textOf = (body: unknown): string => (typeof body === "string" ? body : (JSON.stringify(body) ?? ""))
+const namedCode = (text: string): ErrorCode | undefined => refusalNames.find(([name]) => text.includes(name))?.[1]
 
 /** The text for people in the body of a refusal. */
 function messageOf(body: unknown): string {
-  if (typeof body === "string") return body.slice(0, maxMessage)
+  if (typeof body === "string") return body
   if (!isObject(body)) return ""
   const { message, detail, error } = body
   const list = Array.isArray(detail) ? detail.map((each: unknown) => (isObject(each) ? each["msg"] : each)).filter(isText).join("; ") : undefined
   const inner = isObject(error) ? error["message"] : error
-  return [message, detail, list, inner].find(isText)?.slice(0, maxMessage) ?? ""
+  return [message, detail, list, inner].find(isText) ?? ""
 }
-
-const statusKeys: readonly string[] = ["error", "message", "detail", "code", "status", "statusCode", "success", "ok", "requestId", "request_id"]
 
 /** Whether the body of a reply with a success status is an error. */
 function isRefusal(body: Record<string, unknown>): boolean {
@@ -111,6 +93,6 @@ function isRefusal(body: Record<string, unknown>): boolean {
   if (objectType === "KalturaAPIException") return true
   if (typeof code === "string" && typeof message === "string" && "args" in body) return true
   if (typeof message === "string" && error === true) return true
-  if (!Object.keys(body).every((key) => statusKeys.includes(key))) return false
+  if (!Object.keys(body).every((key) => outcomeKeys.includes(key))) return false
   return (Boolean(error) && error !== true) || success === false || ok === false || [status, statusCode].some((number) => typeof number === "number" && number >= 400)
 }

@@ -178,7 +178,7 @@ export class Http {
     if (!Array.isArray(replies) || replies.length !== calls.length) throw fault("invalid_response", "the reply to the multirequest does not have a result for each call", { instance: "/service/multirequest" })
     for (const [i, reply] of replies.entries()) {
       const { service, action } = calls[i]!
-      const error = hiddenRefusal({ status: 200, body: reply, instance: "/service/multirequest", requestId: "" }, this.cleanerFor(token))
+      const error = hiddenRefusal({ status: 200, text: JSON.stringify(reply), body: reply, instance: "/service/multirequest", requestId: "" }, this.cleanerFor(token))
       if (error) throw fault("ovp_error", `${service}/${action}: ${error.detail}`, { title: error.title, status: 200, instance: "/service/multirequest", body: { service, action, index: i, reply: error.body } })
     }
     return replies as Record<string, unknown>[]
@@ -255,7 +255,7 @@ export class Http {
 
   async #replyOf(response: Response, call: Prepared) {
     const text = await limitedText(response, call.path)
-    const reply = { status: response.status, headers: response.headers, instance: call.path, requestId: requestIdOf(response) }
+    const reply = { status: response.status, text, headers: response.headers, instance: call.path, requestId: requestIdOf(response) }
     if (text.trim() === "") return { ...reply, body: null }
     // A text in quotes, too; but the first and last cells of CSV may have quotes of their own.
     const looks = /\bjson\b/.test(response.headers.get("content-type") ?? "") || /^\s*[[{]/.test(text)
