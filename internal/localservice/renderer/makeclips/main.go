@@ -1,5 +1,5 @@
 // Command makeclips draws the faces of the renderer and encodes their clips, of each face a picture at rest, one file for H264 and one for VP8. It is run by
-// "go generate" in the renderer's directory and needs ffmpeg with libx264 and libvpx; nothing else does.
+// "go generate" in the renderer's directory and needs ffmpeg with libx264 and libvpx; nothing else does. Without ffmpeg it only draws, and leaves the clips as they are.
 package main
 
 import (
@@ -11,6 +11,7 @@ import (
 	"image/png"
 	"log"
 	"os"
+	"os/exec"
 	"path/filepath"
 
 	"github.com/agentruntime/agentruntime/internal/localservice/renderer/clip"
@@ -21,7 +22,13 @@ func main() {
 	out := flag.String("out", "clips", "directory for the clip files")
 	only := flag.String("face", "", "the only face to encode; empty is all")
 	flag.Parse()
-	if err := errors.Join(drawStills(*out), encodeFiles(*out, *only)); err != nil {
+	err := drawStills(*out)
+	if _, missing := exec.LookPath("ffmpeg"); missing != nil {
+		log.Print("makeclips: the clips stay as they are, because ffmpeg is not on the PATH: install it, with libx264 and libvpx, to encode them again")
+	} else {
+		err = errors.Join(err, encodeFiles(*out, *only))
+	}
+	if err != nil {
 		log.Fatalf("makeclips: %v", err)
 	}
 }
