@@ -182,7 +182,7 @@ type AgentFilter struct {
 	OrderBy string `json:"-"`
 }
 
-var agents = collection[Agent, *Agent]{at: appinit.Agentic, path: "/agent", create: "create", what: "an agent", key: "agentId"}
+var agents = collection[Agent, *Agent, string]{at: appinit.Agentic, path: "/agent", create: "create", what: "an agent", key: "agentId"}
 
 var agentEmbed = endpoint{at: appinit.Agentic, path: "/agent/getEmbedScript", again: harmless}
 
@@ -194,11 +194,6 @@ func checkOrder(by string) error {
 		return nil
 	}
 	return badRequest("OrderBy must be one of " + strings.Join(orders, ", "))
-}
-
-// agentID is the body of the calls about one agent.
-type agentID struct {
-	ID string `json:"agentId"`
 }
 
 func (in *AgentInput) check() error {
@@ -236,21 +231,17 @@ func checkWidgetTitle(config json.RawMessage) error {
 }
 
 func (p *AgentPatch) check() error {
-	switch {
-	case p.DisplayName == nil && p.Intellect == nil && p.AvatarIDs == nil && p.AdminTags == nil && p.ScreenShare == nil &&
-		p.MaxConversationLength == nil && p.WidgetConfig == nil && p.EmbedConfig == nil:
-		return badRequest("the patch changes nothing; set at least one field")
-	case p.DisplayName != nil && *p.DisplayName == "":
-		return badRequest("DisplayName must not be empty")
+	var name, intellect, length error
+	if p.DisplayName != nil {
+		name = required("DisplayName", *p.DisplayName)
 	}
-	var intellect, length error
 	if p.Intellect != nil {
 		intellect = p.Intellect.check()
 	}
 	if p.MaxConversationLength != nil {
 		length = checkLength(*p.MaxConversationLength)
 	}
-	return firstError(intellect, checkAvatarIDs(p.AvatarIDs), length, checkWidgetTitle(p.WidgetConfig))
+	return firstError(name, intellect, checkAvatarIDs(p.AvatarIDs), length, checkWidgetTitle(p.WidgetConfig))
 }
 
 func checkAvatarIDs(ids []string) error {
@@ -344,10 +335,7 @@ func (a Agents) EmbedScript(ctx context.Context, id, embedType string) (string, 
 		return "", err
 	}
 	var raw json.RawMessage
-	if err := a.c.post(ctx, agentEmbed, struct {
-		agentID
-		Type string `json:"embedType"`
-	}{agentID{id}, embedType}, &raw); err != nil {
+	if err := a.c.post(ctx, agentEmbed, map[string]string{"agentId": id, "embedType": embedType}, &raw); err != nil {
 		return "", err
 	}
 	var reply struct {

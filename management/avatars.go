@@ -108,7 +108,7 @@ type AvatarTemplate struct {
 	Background *AvatarBackground `json:"background"`
 }
 
-var avatars = collection[Avatar, *Avatar]{at: appinit.Agentic, path: "/avatar", create: "create", what: "an avatar", checkID: checkAvatarID}
+var avatars = collection[Avatar, *Avatar, string]{at: appinit.Agentic, path: "/avatar", create: "create", what: "an avatar", checkID: checkAvatarID}
 
 var avatarPresets = listing{endpoint: endpoint{at: appinit.Agentic, path: "/avatar-template/list", again: harmless}}
 
@@ -123,11 +123,8 @@ func (in *AvatarInput) check() error {
 }
 
 func (p *AvatarPatch) check() error {
-	switch {
-	case p.TemplateID != "":
+	if p.TemplateID != "" {
 		return badRequest("the template of an avatar can't be changed; create another avatar")
-	case len(p.AdminTags) == 0 && p.Voice == nil && p.Visual == nil && p.Face == nil && p.Background == nil && p.Name == nil && p.OpeningPhrase == nil:
-		return badRequest("the patch changes nothing; set at least one field")
 	}
 	var voice error
 	if p.Voice != nil {
@@ -214,7 +211,7 @@ func (a Avatars) Clone(ctx context.Context, id string, opts ...Option) (*Avatar,
 	if err := checkAvatarID(id); err != nil {
 		return nil, err
 	}
-	return fetchRecord[Avatar](ctx, a.c, avatars.call("clone", keyed), textID{id}, opts...)
+	return fetchRecord[Avatar](ctx, a.c, avatars.call("clone", keyed), avatars.about(id), opts...)
 }
 
 // Delete deletes an avatar. Option: [ConfirmPermanent] (confirmation_required without

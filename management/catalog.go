@@ -141,16 +141,13 @@ const (
 	defaultLanguage = "en"
 )
 
+var catalogItems = collection[CatalogItem, *CatalogItem, string]{at: appinit.Agentic, path: "/catalog-item", create: "create", what: "a catalog item", key: "itemId"}
+
 var (
-	catalogList     = listing{endpoint: endpoint{at: appinit.Agentic, path: "/catalog-item/list", again: harmless}}
-	catalogGet      = endpoint{at: appinit.Agentic, path: "/catalog-item/get", again: harmless}
-	catalogDelete   = endpoint{at: appinit.Agentic, path: "/catalog-item/delete"}
-	catalogCreate   = endpoint{at: appinit.Agentic, path: "/catalog-item/create"}
 	catalogImportA  = endpoint{at: appinit.Agentic, path: "/catalog-item/createVoiceFromProviderA"}
 	catalogImportB  = endpoint{at: appinit.Agentic, path: "/catalog-item/createVoiceFromProviderB"}
 	catalogEleven   = endpoint{at: appinit.Agentic, path: "/catalog-item/createVoiceFromElevenLabs"}
 	catalogCartesia = endpoint{at: appinit.Agentic, path: "/catalog-item/createVoiceFromCartesia"}
-	catalogUpdate   = endpoint{at: appinit.Agentic, path: "/catalog-item/update", again: harmless}
 )
 
 // List iterates over the items that f selects. Error: bad_request for an unknown type.
@@ -161,30 +158,19 @@ func (g Catalog) List(ctx context.Context, f CatalogFilter, opts ...Option) iter
 	default:
 		bad = badRequest("Type must be Visual, Voice, Face or Background")
 	}
-	return list[CatalogItem](ctx, g.c, catalogList, query{Filter: f}, bad, opts)
-}
-
-// itemID is the body of the calls about one item.
-type itemID struct {
-	ID string `json:"itemId"`
+	return catalogItems.list(ctx, g.c, query{Filter: f}, bad, opts)
 }
 
 // Get reads an item. Error: catalog_item_not_found. Only management-api.md has this call
 // and Delete.
 func (g Catalog) Get(ctx context.Context, id string) (*CatalogItem, error) {
-	if err := required("the item id", id); err != nil {
-		return nil, err
-	}
-	return fetchRecord[CatalogItem](ctx, g.c, catalogGet, itemID{id})
+	return catalogItems.get(ctx, g.c, id)
 }
 
 // Delete deletes an item of the account's own; avatars that use it keep its id. Option:
 // [ConfirmPermanent] (confirmation_required without it). Errors are those of Get.
 func (g Catalog) Delete(ctx context.Context, id string, opts ...Option) error {
-	if err := firstError(required("the item id", id), settingsOf(opts).confirm("a catalog item")); err != nil {
-		return err
-	}
-	return g.c.post(ctx, catalogDelete, itemID{id}, nil, opts...)
+	return catalogItems.delete(ctx, g.c, id, nil, opts)
 }
 
 // CreateVoice clones a voice. Its ID is what an avatar takes as Voice.ID. Errors:
@@ -260,7 +246,7 @@ func (g Catalog) create(ctx context.Context, t CatalogType, name, kind string, d
 	if t != "" {
 		fields = append(fields, [2]string{"type", string(t)})
 	}
-	return g.upload(ctx, catalogCreate, fields, name, kind, data, opts)
+	return g.upload(ctx, catalogItems.call("create", keyed), fields, name, kind, data, opts)
 }
 
 // upload sends a form with one file, and reads the item in the reply.
@@ -323,17 +309,11 @@ type CatalogPatch struct {
 // Update changes an item of the account's own and returns it (management-api.md, F.4). Errors:
 // bad_request for an empty patch, catalog_item_not_found, also for a preset.
 func (g Catalog) Update(ctx context.Context, id string, p CatalogPatch) (*CatalogItem, error) {
-	if err := required("the item id", id); err != nil {
-		return nil, err
-	}
-	if p.Attributes == nil && p.AdminTags == nil && p.File == nil {
-		return nil, badRequest("the patch changes nothing; set at least one field")
-	}
 	if p.File == nil {
-		return fetchRecord[CatalogItem](ctx, g.c, catalogUpdate, struct {
-			itemID
-			CatalogPatch
-		}{itemID{id}, p})
+		return catalogItems.update(ctx, g.c, id, p)
+	}
+	if err := catalogItems.check(id); err != nil {
+		return nil, err
 	}
 	data, err := readUpload(p.File)
 	if err != nil {
@@ -350,7 +330,7 @@ func (g Catalog) Update(ctx context.Context, id string, p CatalogPatch) (*Catalo
 	if p.AdminTags != nil {
 		fields = append(fields, [2]string{"adminTags", strings.Join(p.AdminTags, ",")})
 	}
-	return g.upload(ctx, catalogUpdate, fields, cmp.Or(p.FileName, "upload.bin"), http.DetectContentType(data), data, nil)
+	return g.upload(ctx, catalogItems.call("update", harmless), fields, cmp.Or(p.FileName, "upload.bin"), http.DetectContentType(data), data, nil)
 }
 
 func (g Catalog) importVoice(ctx context.Context, e endpoint, voiceID string, unknown fault.Code, opts []Option) (*CatalogItem, error) {

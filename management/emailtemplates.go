@@ -43,7 +43,7 @@ type EmailTemplatePatch struct {
 	Language *string `json:"language,omitempty"`
 }
 
-var emails = collection[EmailTemplate, *EmailTemplate]{at: appinit.Messaging, path: "/email-template", create: "add", what: "an e-mail template"}
+var emails = collection[EmailTemplate, *EmailTemplate, string]{at: appinit.Messaging, path: "/email-template", create: "add", what: "an e-mail template"}
 
 // Create makes an e-mail template. Errors: bad_request for a missing field,
 // region_unavailable.

@@ -70,7 +70,7 @@ type InsightFilter struct {
 	Status string `json:"statusEqual,omitempty"`
 }
 
-var insights = collection[Insight, *Insight]{at: appinit.Agentic, path: "/insight-settings", create: "create", what: "an insight setting"}
+var insights = collection[Insight, *Insight, string]{at: appinit.Agentic, path: "/insight-settings", create: "create", what: "an insight setting"}
 
 func checkInsightKey(key string) error {
 	if !secretName(key) {

@@ -15,13 +15,7 @@ import (
 // repeating a call has no further effect.
 type Intellects struct{ c *Client }
 
-var (
-	intellectAdd    = endpoint{at: appinit.Genie, path: "/v1/intellect/add"}
-	intellectList   = listing{endpoint: endpoint{at: appinit.Genie, path: "/v1/intellect/list", again: harmless}}
-	intellectGet    = endpoint{at: appinit.Genie, path: "/v1/intellect/get", again: harmless}
-	intellectUpdate = endpoint{at: appinit.Genie, path: "/v1/intellect/update", again: harmless}
-	intellectDelete = endpoint{at: appinit.Genie, path: "/v1/intellect/delete"}
-)
+var intellects = collection[Intellect, *Intellect, int64]{at: appinit.Genie, path: "/v1/intellect", create: "add", what: "an intellect"}
 
 func (i *Intellect) recordID() string {
 	if i.ID <= 0 {
@@ -100,15 +94,12 @@ func (f *IntellectFields) check() error {
 
 // List iterates over the account's intellects.
 func (i Intellects) List(ctx context.Context, opts ...Option) iter.Seq2[*Intellect, error] {
-	return list[Intellect](ctx, i.c, intellectList, query{}, nil, opts)
+	return intellects.list(ctx, i.c, query{}, nil, opts)
 }
 
 // Get reads an intellect. Errors: bad_request for an id that is not positive, not_found.
 func (i Intellects) Get(ctx context.Context, id int64) (*Intellect, error) {
-	if err := positive("the id of an intellect", id); err != nil {
-		return nil, err
-	}
-	return fetchRecord[Intellect](ctx, i.c, intellectGet, numberID{id})
+	return intellects.get(ctx, i.c, id)
 }
 
 // Add makes an intellect. Errors: bad_request, unknown_capability, invalid_url and
@@ -119,33 +110,26 @@ func (i Intellects) Add(ctx context.Context, f IntellectFields, opts ...Option) 
 		return nil, err
 	}
 	i.hide(f.Secrets)
-	return fetchRecord[Intellect](ctx, i.c, intellectAdd, newIntellect(f), opts...)
+	return intellects.add(ctx, i.c, newIntellect(f), opts)
 }
 
 // Update changes an intellect and returns it. Errors are those of Add and Get.
 func (i Intellects) Update(ctx context.Context, id int64, f IntellectFields) (*Intellect, error) {
-	if err := firstError(positive("the id of an intellect", id), f.check()); err != nil {
-		return nil, err
-	}
+	bad := f.check()
 	i.hide(f.Secrets)
 	f.UserPropertiesForms = withTypes(f.UserPropertiesForms)
-	return fetchRecord[Intellect](ctx, i.c, intellectUpdate, intellectBody{id, InternalIntellect, f})
+	return intellects.update(ctx, i.c, id, intellectBody{InternalIntellect, f}, bad)
 }
 
 // Delete deletes an intellect; agents that have it keep its id. [ConfirmPermanent] is
 // required (confirmation_required without it).
 func (i Intellects) Delete(ctx context.Context, id int64, opts ...Option) error {
-	err := firstError(positive("the id of an intellect", id), settingsOf(opts).confirm("an intellect"))
-	if err != nil {
-		return err
-	}
-	return i.c.post(ctx, intellectDelete, numberID{id}, nil, opts...)
+	return intellects.delete(ctx, i.c, id, nil, opts)
 }
 
 // intellectBody is the body of a write. The service requires the type in all of them
 // (management-api.md, F.6: missing_discriminator).
 type intellectBody struct {
-	ID   int64  `json:"id,omitempty"`
 	Type string `json:"type"`
 	IntellectFields
 }
@@ -161,10 +145,10 @@ func newIntellect(f IntellectFields) intellectBody {
 
 // set writes one field; a nil value clears it.
 func (i Intellects) set(ctx context.Context, id int64, field string, value any, bad error) error {
-	if err := firstError(positive("the id of an intellect", id), bad); err != nil {
+	if err := firstError(intellects.check(id), bad); err != nil {
 		return err
 	}
-	return i.c.post(ctx, intellectUpdate, map[string]any{"id": id, "type": InternalIntellect, field: value}, nil)
+	return i.c.post(ctx, intellects.call("update", harmless), map[string]any{"id": id, "type": InternalIntellect, field: value}, nil)
 }
 
 // SetModelConfiguration chooses the model; nil restores the service's.
@@ -253,7 +237,7 @@ func (i Intellects) SetMetadata(ctx context.Context, id int64, values map[string
 // intellect may lose a change. Errors: unknown_capability, bad_request for an invalid state,
 // and capability_vetoed for switching a disabled capability on without [Force].
 func (i Intellects) SetCapabilities(ctx context.Context, id int64, states map[string]string, opts ...Option) error {
-	if err := firstError(positive("the id of an intellect", id), checkCapabilities(states)); err != nil {
+	if err := firstError(intellects.check(id), checkCapabilities(states)); err != nil {
 		return err
 	}
 	if len(states) == 0 {
@@ -288,7 +272,7 @@ func (i Intellects) SecretNames(ctx context.Context, id int64) ([]string, error)
 // others. Two calls at once for one intellect may lose a change. A value must not be
 // empty or ***, which stands for a value that is not shown.
 func (i Intellects) SetSecrets(ctx context.Context, id int64, values map[string]string) error {
-	if err := firstError(positive("the id of an intellect", id), checkSecrets(values)); err != nil {
+	if err := firstError(intellects.check(id), checkSecrets(values)); err != nil {
 		return err
 	}
 	if len(values) == 0 {
@@ -301,7 +285,7 @@ func (i Intellects) SetSecrets(ctx context.Context, id int64, values map[string]
 // DeleteSecrets deletes the secrets with these names, and keeps the others. It does not
 // matter whether they exist. [ConfirmPermanent] is required.
 func (i Intellects) DeleteSecrets(ctx context.Context, id int64, names []string, opts ...Option) error {
-	err := firstError(positive("the id of an intellect", id), settingsOf(opts).confirm("a secret"))
+	err := firstError(intellects.check(id), settingsOf(opts).confirm("a secret"))
 	if err != nil {
 		return err
 	}
@@ -382,7 +366,7 @@ func (i Intellects) SetForcedLanguage(ctx context.Context, l ForcedLanguage) err
 	if err != nil {
 		return err
 	}
-	err = i.c.post(ctx, intellectUpdate, map[string]any{
+	err = i.c.post(ctx, intellects.call("update", harmless), map[string]any{
 		"id": l.ConfigID, "type": InternalIntellect, "language": tag, "prompts": orEmpty(withForcedLanguage(intellect.Prompts, name)),
 	}, nil)
 	if err != nil || l.AgentID == "" {

@@ -183,12 +183,12 @@ type Chapter struct {
 	Line int `json:"line,omitempty"`
 }
 
+var knowledgeRecords = collection[KnowledgeRecord, *KnowledgeRecord, int64]{
+	at: appinit.Genie, path: "/v1/knowledge", create: "add", what: "a knowledge record",
+	checkID: func(id int64) error { return recordID("the id of a knowledge record", id) },
+}
+
 var (
-	knowledgeAdd         = endpoint{at: appinit.Genie, path: "/v1/knowledge/add"}
-	knowledgeList        = listing{endpoint: endpoint{at: appinit.Genie, path: "/v1/knowledge/list", again: harmless}}
-	knowledgeGet         = endpoint{at: appinit.Genie, path: "/v1/knowledge/get", again: harmless}
-	knowledgeUpdate      = endpoint{at: appinit.Genie, path: "/v1/knowledge/update", again: harmless}
-	knowledgeDelete      = endpoint{at: appinit.Genie, path: "/v1/knowledge/delete"}
 	knowledgeEntryStatus = endpoint{at: appinit.Genie, path: "/v1/knowledge/entry_status", again: harmless}
 	knowledgeSearch      = endpoint{at: appinit.Genie, path: "/mcp/search", scope: forUsers, again: harmless}
 )
@@ -198,32 +198,24 @@ func (k Knowledge) Add(ctx context.Context, name string, opts ...Option) (*Knowl
 	if err := required("the name", name); err != nil {
 		return nil, err
 	}
-	return fetchRecord[KnowledgeRecord](ctx, k.c, knowledgeAdd, struct {
-		Name string `json:"name"`
-	}{name}, opts...)
+	return knowledgeRecords.add(ctx, k.c, map[string]string{"name": name}, opts)
 }
 
 // Get reads a record. Errors: bad_request for a negative id; not_found, for a deleted
 // record too.
 func (k Knowledge) Get(ctx context.Context, id int64) (*KnowledgeRecord, error) {
-	if err := recordID("the id of a knowledge record", id); err != nil {
-		return nil, err
-	}
-	return fetchRecord[KnowledgeRecord](ctx, k.c, knowledgeGet, numberID{id})
+	return knowledgeRecords.get(ctx, k.c, id)
 }
 
 // List iterates over the account's records.
 func (k Knowledge) List(ctx context.Context, opts ...Option) iter.Seq2[*KnowledgeRecord, error] {
-	return list[KnowledgeRecord](ctx, k.c, knowledgeList, query{}, nil, opts)
+	return knowledgeRecords.list(ctx, k.c, query{}, nil, opts)
 }
 
 // Update changes a record and returns it. Errors: those of Get, and bad_request for an
 // empty patch, an empty name and a source without a name or content.
 func (k Knowledge) Update(ctx context.Context, id int64, p KnowledgePatch) (*KnowledgeRecord, error) {
-	errs := []error{recordID("the id of a knowledge record", id)}
-	if p.Name == nil && p.Description == nil && p.Tags == nil && p.Config == nil {
-		errs = append(errs, badRequest("the patch changes nothing; set at least one field"))
-	}
+	var errs []error
 	if p.Name != nil {
 		errs = append(errs, required("the name", *p.Name))
 	}
@@ -232,13 +224,7 @@ func (k Knowledge) Update(ctx context.Context, id int64, p KnowledgePatch) (*Kno
 			errs = append(errs, s.check(indexed("config.sources", n)))
 		}
 	}
-	if err := firstError(errs...); err != nil {
-		return nil, err
-	}
-	return fetchRecord[KnowledgeRecord](ctx, k.c, knowledgeUpdate, struct {
-		numberID
-		KnowledgePatch
-	}{numberID{id}, p})
+	return knowledgeRecords.update(ctx, k.c, id, p, errs...)
 }
 
 func (s *Source) check(at string) error {
@@ -256,7 +242,7 @@ func (k Knowledge) AddSource(ctx context.Context, id int64, s Source) (applied b
 	if s.Type == "" {
 		s.Type = SourceMarkdown
 	}
-	if err := firstError(recordID("the id of a knowledge record", id), s.check("the source")); err != nil {
+	if err := firstError(knowledgeRecords.check(id), s.check("the source")); err != nil {
 		return false, err
 	}
 	return k.editSources(ctx, id, func(sources []json.RawMessage) ([]json.RawMessage, bool) {
@@ -276,7 +262,7 @@ func (k Knowledge) RemoveSource(ctx context.Context, id int64, s Source) (applie
 	if s.Type == "" {
 		s.Type = SourceMarkdown
 	}
-	errs := []error{recordID("the id of a knowledge record", id)}
+	errs := []error{knowledgeRecords.check(id)}
 	if s.EntryID == "" {
 		errs = append(errs, s.check("the source"))
 	}
@@ -308,16 +294,17 @@ func (k Knowledge) editSources(ctx context.Context, id int64, edit func([]json.R
 		ID     *int64                     `json:"id"`
 		Config map[string]json.RawMessage `json:"config"`
 	}
-	if err := k.c.post(ctx, knowledgeGet, numberID{id}, &record); err != nil {
+	get := knowledgeRecords.call("get", harmless)
+	if err := k.c.post(ctx, get, knowledgeRecords.about(id), &record); err != nil {
 		return false, err
 	}
 	if record.ID == nil {
-		return false, fault.New(fault.InvalidResponse, "the reply has no id").At(knowledgeGet.path)
+		return false, fault.New(fault.InvalidResponse, "the reply has no id").At(get.path)
 	}
 	var sources []json.RawMessage
 	if text := record.Config["sources"]; len(text) > 0 {
 		if err := json.Unmarshal(text, &sources); err != nil {
-			return false, fault.New(fault.InvalidResponse, "the record's sources are not a list").At(knowledgeGet.path).Wrap(err)
+			return false, fault.New(fault.InvalidResponse, "the record's sources are not a list").At(get.path).Wrap(err)
 		}
 	}
 	sources, changed := edit(sources)
@@ -332,13 +319,13 @@ func (k Knowledge) editSources(ctx context.Context, id int64, edit func([]json.R
 		list = append(list, s)
 	}
 	record.Config["sources"] = slices.Concat([]byte("["), bytes.Join(list, []byte(",")), []byte("]"))
-	err := k.c.post(ctx, knowledgeUpdate, map[string]any{"id": id, "config": record.Config}, nil)
+	err := k.c.post(ctx, knowledgeRecords.call("update", harmless), map[string]any{"id": id, "config": record.Config}, nil)
 	return err == nil, err
 }
 
 // Referencing returns the intellects that refer to the record. It reads all intellects.
 func (k Knowledge) Referencing(ctx context.Context, id int64) ([]*Intellect, error) {
-	if err := recordID("the id of a knowledge record", id); err != nil {
+	if err := knowledgeRecords.check(id); err != nil {
 		return nil, err
 	}
 	return k.c.Intellects.naming(ctx, namesKnowledge(id))
@@ -352,22 +339,15 @@ func namesKnowledge(id int64) func(*Intellect) bool {
 // knowledge_in_use when one refers to the record. Options: [ConfirmPermanent]
 // (confirmation_required without it), [Force] to delete it anyway.
 func (k Knowledge) Delete(ctx context.Context, id int64, opts ...Option) error {
-	s := settingsOf(opts)
-	if err := firstError(recordID("the id of a knowledge record", id), s.confirm("a knowledge record")); err != nil {
-		return err
-	}
-	if !s.has(Force) {
-		if err := k.c.Intellects.unused(ctx, fault.KnowledgeInUse, "the knowledge record", namesKnowledge(id)); err != nil {
-			return err
-		}
-	}
-	return k.c.post(ctx, knowledgeDelete, numberID{id}, nil, opts...)
+	return knowledgeRecords.delete(ctx, k.c, id, func() error {
+		return k.c.Intellects.unused(ctx, fault.KnowledgeInUse, "the knowledge record", namesKnowledge(id))
+	}, opts)
 }
 
 // EntryStatus returns the indexing status of texts of a record. Errors: those of Get, and
 // bad_request without entries.
 func (k Knowledge) EntryStatus(ctx context.Context, id int64, entryIDs ...string) ([]EntryStatus, error) {
-	errs := []error{recordID("the id of a knowledge record", id), uniqueIDs("entry_ids", entryIDs)}
+	errs := []error{knowledgeRecords.check(id), uniqueIDs("entry_ids", entryIDs)}
 	if len(entryIDs) == 0 {
 		errs = append(errs, badRequest("name at least one entry"))
 	}

@@ -127,7 +127,7 @@ type RuleEvent struct {
 	Description string `json:"description,omitempty"`
 }
 
-var rules = collection[Rule, *Rule]{at: appinit.Agentic, path: "/lifecycle", create: "create", what: "a lifecycle rule"}
+var rules = collection[Rule, *Rule, string]{at: appinit.Agentic, path: "/lifecycle", create: "create", what: "a lifecycle rule"}
 
 var (
 	lifecycleMatch    = endpoint{at: appinit.Agentic, path: "/lifecycle/match", again: harmless}

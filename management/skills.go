@@ -48,7 +48,7 @@ type SkillPatch struct {
 	Instructions *string `json:"instructions,omitempty"`
 }
 
-var skills = collection[Skill, *Skill]{at: appinit.Genie, path: "/v1/skill", create: "add", what: "a skill"}
+var skills = collection[Skill, *Skill, string]{at: appinit.Genie, path: "/v1/skill", create: "add", what: "a skill"}
 
 func checkInstructions(instructions string) error {
 	findings := LintPrompt(instructions, PromptContext{})

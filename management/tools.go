@@ -35,7 +35,7 @@ type ToolPatch struct {
 	Config *ToolConfig `json:"config,omitempty"`
 }
 
-var tools = collection[Tool, *Tool]{at: appinit.Genie, path: "/v1/tool", create: "add", what: "a tool"}
+var tools = collection[Tool, *Tool, string]{at: appinit.Genie, path: "/v1/tool", create: "add", what: "a tool"}
 
 // textID is the body of the calls about one object whose id is a text.
 type textID struct {
