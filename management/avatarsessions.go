@@ -1,15 +1,11 @@
 package management
 
 import (
-	"bytes"
 	"cmp"
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"io"
-	"mime/multipart"
-	"net/textproto"
 	"net/url"
 	"strconv"
 	"time"
@@ -135,22 +131,12 @@ func (a AvatarSessions) Say(ctx context.Context, session AvatarSession, speech S
 		return "", badRequest("Duration must be positive")
 	}
 	turn := cmp.Or(speech.TurnID, uuid.NewString())
-	var body bytes.Buffer
-	form := multipart.NewWriter(&body)
-	err := errors.Join(
-		form.WriteField("turnId", turn),
-		form.WriteField("duration", strconv.FormatFloat(speech.Duration.Seconds(), 'f', -1, 64)),
-	)
-	part, partErr := form.CreatePart(textproto.MIMEHeader{
-		"Content-Disposition": {multipart.FileContentDisposition("audio", "audio")}, "Content-Type": {cmp.Or(speech.MIMEType, "audio/mpeg")},
-	})
-	if err = errors.Join(err, partErr); err == nil {
-		_, err = part.Write(speech.Audio)
+	body, err := formWith(upload{"audio", "audio", cmp.Or(speech.MIMEType, "audio/mpeg"), speech.Audio},
+		field{"turnId", turn}, field{"duration", strconv.FormatFloat(speech.Duration.Seconds(), 'f', -1, 64)})
+	if err != nil {
+		return "", err
 	}
-	if err = errors.Join(err, form.Close()); err != nil {
-		return "", fault.New(fault.NoFormData, "").Wrap(err)
-	}
-	r, err := a.request(session, "say-audio", fetch.Bytes(form.FormDataContentType(), body.Bytes()))
+	r, err := a.request(session, "say-audio", body)
 	if err != nil {
 		return "", err
 	}

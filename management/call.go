@@ -1,9 +1,12 @@
 package management
 
 import (
+	"bytes"
 	"context"
 	"crypto/rand"
 	"errors"
+	"mime/multipart"
+	"net/textproto"
 	"slices"
 	"strings"
 
@@ -145,6 +148,35 @@ func sendRecord[T any, P record[T]](ctx context.Context, c *Client, e endpoint, 
 		out.stamp(c.receipt(e.path, id))
 	}
 	return out, nil
+}
+
+// field is a text in a form.
+type field struct{ name, value string }
+
+// upload is the file in a form: its field, its name, its MIME type and what is in it.
+type upload struct {
+	field, name, kind string
+	data              []byte
+}
+
+// formWith is the body of a request with a form, whose file comes last. Error: no_formdata.
+func formWith(file upload, fields ...field) (fetch.Body, error) {
+	var body bytes.Buffer
+	var err error
+	form := multipart.NewWriter(&body)
+	for _, f := range fields {
+		err = errors.Join(err, form.WriteField(f.name, f.value))
+	}
+	part, partErr := form.CreatePart(textproto.MIMEHeader{
+		"Content-Disposition": {multipart.FileContentDisposition(file.field, file.name)}, "Content-Type": {file.kind},
+	})
+	if err = errors.Join(err, partErr); err == nil {
+		_, err = part.Write(file.data)
+	}
+	if err = errors.Join(err, form.Close()); err != nil {
+		return fetch.Body{}, fault.New(fault.NoFormData, "").Wrap(err)
+	}
+	return fetch.Bytes(form.FormDataContentType(), body.Bytes()), nil
 }
 
 func badRequest(detail string) *fault.Error { return fault.New(fault.BadRequest, detail) }

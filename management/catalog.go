@@ -11,13 +11,10 @@ import (
 	_ "image/png"  // the other one
 	"io"
 	"iter"
-	"mime/multipart"
 	"net/http"
-	"net/textproto"
 	"strconv"
 	"strings"
 
-	"github.com/agentruntime/agentruntime/internal/fetch"
 	"github.com/agentruntime/agentruntime/runtime/appinit"
 	"github.com/agentruntime/agentruntime/runtime/fault"
 )
@@ -242,31 +239,20 @@ func (g Catalog) create(ctx context.Context, t CatalogType, name, kind string, d
 	if err != nil {
 		return nil, fault.From(err)
 	}
-	fields := [][2]string{{"attributes", string(attributes)}, {"adminTags", customTag}}
+	fields := []field{{"attributes", string(attributes)}, {"adminTags", customTag}}
 	if t != "" {
-		fields = append(fields, [2]string{"type", string(t)})
+		fields = append(fields, field{"type", string(t)})
 	}
-	return g.upload(ctx, catalogItems.call("create", keyed), fields, name, kind, data, opts)
+	return sendItem(ctx, g.c, catalogItems.call("create", keyed), upload{"file", name, kind, data}, fields, opts)
 }
 
-// upload sends a form with one file, and reads the item in the reply.
-func (g Catalog) upload(ctx context.Context, e endpoint, fields [][2]string, name, kind string, data []byte, opts []Option) (*CatalogItem, error) {
-	var body bytes.Buffer
-	var err error
-	form := multipart.NewWriter(&body)
-	for _, f := range fields {
-		err = errors.Join(err, form.WriteField(f[0], f[1]))
+// sendItem sends a form with one file, and reads the item in the reply.
+func sendItem(ctx context.Context, c *Client, e endpoint, file upload, fields []field, opts []Option) (*CatalogItem, error) {
+	body, err := formWith(file, fields...)
+	if err != nil {
+		return nil, err
 	}
-	part, partErr := form.CreatePart(textproto.MIMEHeader{
-		"Content-Disposition": {multipart.FileContentDisposition("file", name)}, "Content-Type": {kind},
-	})
-	if err = errors.Join(err, partErr); err == nil {
-		_, err = part.Write(data)
-	}
-	if err = errors.Join(err, form.Close()); err != nil {
-		return nil, fault.New(fault.NoFormData, "").Wrap(err)
-	}
-	return sendRecord[CatalogItem](ctx, g.c, e, fetch.Bytes(form.FormDataContentType(), body.Bytes()), opts)
+	return sendRecord[CatalogItem](ctx, c, e, body, opts)
 }
 
 // ImportVoiceFromProviderA makes a catalog voice from a voice of provider A. Error:
@@ -319,18 +305,18 @@ func (g Catalog) Update(ctx context.Context, id string, p CatalogPatch) (*Catalo
 	if err != nil {
 		return nil, err
 	}
-	fields := [][2]string{{"itemId", id}}
+	fields := []field{{"itemId", id}}
 	if p.Attributes != nil {
 		attributes, err := json.Marshal(p.Attributes)
 		if err != nil {
 			return nil, badRequest("Attributes must be values of JSON").Wrap(err)
 		}
-		fields = append(fields, [2]string{"attributes", string(attributes)})
+		fields = append(fields, field{"attributes", string(attributes)})
 	}
 	if p.AdminTags != nil {
-		fields = append(fields, [2]string{"adminTags", strings.Join(p.AdminTags, ",")})
+		fields = append(fields, field{"adminTags", strings.Join(p.AdminTags, ",")})
 	}
-	return g.upload(ctx, catalogItems.call("update", harmless), fields, cmp.Or(p.FileName, "upload.bin"), http.DetectContentType(data), data, nil)
+	return sendItem(ctx, g.c, catalogItems.call("update", harmless), upload{"file", cmp.Or(p.FileName, "upload.bin"), http.DetectContentType(data), data}, fields, nil)
 }
 
 func (g Catalog) importVoice(ctx context.Context, e endpoint, voiceID string, unknown fault.Code, opts []Option) (*CatalogItem, error) {

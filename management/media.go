@@ -1,11 +1,9 @@
 package management
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
-	"mime/multipart"
 	"net/url"
 	"strconv"
 
@@ -142,16 +140,10 @@ func (c *Client) uploadFile(ctx context.Context, tokenID, name string, data []by
 		"uploadTokenId": {tokenID}, "resume": {"false"}, "finalChunk": {"true"}, "resumeAt": {"0"}, "format": {"1"},
 	}
 	return c.asAdmin(ctx, path, func(ks string) error {
-		var body bytes.Buffer
-		form := multipart.NewWriter(&body)
-		err := form.WriteField("ks", ks)
-		part, partErr := form.CreateFormFile("fileData", name)
-		if err = errors.Join(err, partErr); err == nil {
-			_, err = part.Write(data)
+		body, err := formWith(upload{"fileData", name, "application/octet-stream", data}, field{"ks", ks})
+		if err != nil {
+			return err
 		}
-		if err = errors.Join(err, form.Close()); err != nil {
-			return fault.New(fault.NoFormData, "").Wrap(err)
-		}
-		return c.toMedia(ctx, path+"?"+query.Encode(), fetch.Bytes(form.FormDataContentType(), body.Bytes()), false, nil)
+		return c.toMedia(ctx, path+"?"+query.Encode(), body, false, nil)
 	})
 }
