@@ -231,17 +231,14 @@ func checkWidgetTitle(config json.RawMessage) error {
 }
 
 func (p *AgentPatch) check() error {
-	var name, intellect, length error
-	if p.DisplayName != nil {
-		name = required("DisplayName", *p.DisplayName)
-	}
+	var intellect error
 	if p.Intellect != nil {
 		intellect = p.Intellect.check()
 	}
-	if p.MaxConversationLength != nil {
-		length = checkLength(*p.MaxConversationLength)
-	}
-	return firstError(name, intellect, checkAvatarIDs(p.AvatarIDs), length, checkWidgetTitle(p.WidgetConfig))
+	return firstError(
+		ifSet(p.DisplayName, nonEmpty("DisplayName")), intellect, checkAvatarIDs(p.AvatarIDs),
+		ifSet(p.MaxConversationLength, checkLength), checkWidgetTitle(p.WidgetConfig),
+	)
 }
 
 func checkAvatarIDs(ids []string) error {

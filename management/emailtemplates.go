@@ -72,15 +72,11 @@ func (e EmailTemplates) List(ctx context.Context, opts ...Option) iter.Seq2[*Ema
 // Update changes an e-mail template and returns it. Errors are those of Create and Get,
 // and bad_request for an empty patch.
 func (e EmailTemplates) Update(ctx context.Context, id string, p EmailTemplatePatch) (*EmailTemplate, error) {
-	var errs []error
-	for name, value := range map[string]*string{
-		"Name": p.Name, "Subject": p.Subject, "Body": p.Body, "From": p.From, "Language": p.Language,
-	} {
-		if value != nil {
-			errs = append(errs, required(name, *value))
-		}
-	}
-	return emails.update(ctx, e.c, id, p, errs...)
+	return emails.update(
+		ctx, e.c, id, p,
+		ifSet(p.Name, nonEmpty("Name")), ifSet(p.Subject, nonEmpty("Subject")), ifSet(p.Body, nonEmpty("Body")),
+		ifSet(p.From, nonEmpty("From")), ifSet(p.Language, nonEmpty("Language")),
+	)
 }
 
 // Delete deletes an e-mail template. [ConfirmPermanent] is required (confirmation_required

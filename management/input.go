@@ -19,6 +19,24 @@ func oneOf(field, value string, allowed []string) error {
 	return badRequest(field + " must be one of " + strings.Join(allowed, ", "))
 }
 
+// ifSet checks a field of a patch, unless it is nil.
+func ifSet[T any](field *T, check func(T) error) error {
+	if field == nil {
+		return nil
+	}
+	return check(*field)
+}
+
+// nonEmpty is [required] for [ifSet].
+func nonEmpty(name string) func(string) error {
+	return func(value string) error { return required(name, value) }
+}
+
+// among is [oneOf] for [ifSet].
+func among(name string, allowed []string) func(string) error {
+	return func(value string) error { return oneOf(name, value, allowed) }
+}
+
 // uniqueIDs refuses empty and repeated ids.
 func uniqueIDs(field string, ids []string) error {
 	for n, id := range ids {

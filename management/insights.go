@@ -109,23 +109,11 @@ func (i Insights) List(ctx context.Context, f InsightFilter, opts ...Option) ite
 // Update changes an insight setting and returns it. Errors are those of Create and Get,
 // and bad_request for an empty patch.
 func (i Insights) Update(ctx context.Context, id string, p InsightPatch) (*Insight, error) {
-	var errs []error
-	if p.Key != nil {
-		errs = append(errs, checkInsightKey(*p.Key))
-	}
-	if p.Title != nil {
-		errs = append(errs, required("the title", *p.Title))
-	}
-	if p.Prompt != nil {
-		errs = append(errs, required("the prompt", *p.Prompt))
-	}
-	if p.ValueType != nil {
-		errs = append(errs, oneOf("the value type", *p.ValueType, ValueTypes))
-	}
-	if p.Status != nil {
-		errs = append(errs, oneOf("the status", *p.Status, statuses))
-	}
-	return insights.update(ctx, i.c, id, p, errs...)
+	return insights.update(
+		ctx, i.c, id, p,
+		ifSet(p.Key, checkInsightKey), ifSet(p.Title, nonEmpty("the title")), ifSet(p.Prompt, nonEmpty("the prompt")),
+		ifSet(p.ValueType, among("the value type", ValueTypes)), ifSet(p.Status, among("the status", statuses)),
+	)
 }
 
 // Delete deletes an insight setting. It reads all lifecycle rules first, and fails with

@@ -79,12 +79,10 @@ func (f *IntellectFields) check() error {
 		checkSecrets(f.Secrets),
 		checkMCPServers(f.MCPServers),
 		checkForms(f.UserPropertiesForms),
+		ifSet(f.OpeningPhrase, checkOpening),
 	}
 	if f.Status != nil && (*f.Status < IntellectDeleting || *f.Status > IntellectActive) {
 		errs = append(errs, badRequest("status must be 0 (for deletion), 1 (pending) or 2 (active)"))
-	}
-	if f.OpeningPhrase != nil {
-		errs = append(errs, checkOpening(*f.OpeningPhrase))
 	}
 	if f.Language != nil && !languageTag(*f.Language) {
 		errs = append(errs, badRequest(`language must be a BCP 47 tag such as "de" or "en-US"`))

@@ -215,10 +215,7 @@ func (k Knowledge) List(ctx context.Context, opts ...Option) iter.Seq2[*Knowledg
 // Update changes a record and returns it. Errors: those of Get, and bad_request for an
 // empty patch, an empty name and a source without a name or content.
 func (k Knowledge) Update(ctx context.Context, id int64, p KnowledgePatch) (*KnowledgeRecord, error) {
-	var errs []error
-	if p.Name != nil {
-		errs = append(errs, required("the name", *p.Name))
-	}
+	errs := []error{ifSet(p.Name, nonEmpty("the name"))}
 	if p.Config != nil {
 		for n, s := range p.Config.Sources {
 			errs = append(errs, s.check(indexed("config.sources", n)))

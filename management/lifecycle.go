@@ -211,20 +211,15 @@ func (l Lifecycle) List(ctx context.Context, opts ...Option) iter.Seq2[*Rule, er
 // Update changes a rule and returns it. Errors are those of Create and Get, and
 // bad_request for an empty patch.
 func (l Lifecycle) Update(ctx context.Context, id string, p RulePatch) (*Rule, error) {
-	errs := []error{checkTerms(p.Conditions)}
-	if p.Name != nil {
-		errs = append(errs, required("the name", *p.Name))
-	}
-	if p.Status != nil {
-		errs = append(errs, oneOf("the status", *p.Status, statuses))
-	}
-	if p.EventType != nil {
-		errs = append(errs, oneOf("the event type", *p.EventType, EventTypes))
-	}
+	var actions error
 	if p.Actions != nil {
-		errs = append(errs, checkActions(p.Actions))
+		actions = checkActions(p.Actions)
 	}
-	return rules.update(ctx, l.c, id, p, errs...)
+	return rules.update(
+		ctx, l.c, id, p,
+		checkTerms(p.Conditions), ifSet(p.Name, nonEmpty("the name")), ifSet(p.Status, among("the status", statuses)),
+		ifSet(p.EventType, among("the event type", EventTypes)), actions,
+	)
 }
 
 // Delete deletes a rule. [ConfirmPermanent] is required (confirmation_required without

@@ -82,17 +82,10 @@ func (s Skills) List(ctx context.Context, opts ...Option) iter.Seq2[*Skill, erro
 // Update changes a skill and returns it. Errors are those of Add and Get, and bad_request
 // for an empty patch.
 func (s Skills) Update(ctx context.Context, id string, p SkillPatch) (*Skill, error) {
-	var errs []error
-	if p.Name != nil {
-		errs = append(errs, required("Name", *p.Name))
-	}
-	if p.Description != nil {
-		errs = append(errs, required("Description", *p.Description))
-	}
-	if p.Instructions != nil {
-		errs = append(errs, checkInstructions(*p.Instructions))
-	}
-	return skills.update(ctx, s.c, id, p, errs...)
+	return skills.update(
+		ctx, s.c, id, p,
+		ifSet(p.Name, nonEmpty("Name")), ifSet(p.Description, nonEmpty("Description")), ifSet(p.Instructions, checkInstructions),
+	)
 }
 
 // Referencing returns the intellects that refer to the skill. It reads all intellects.
