@@ -39,9 +39,7 @@ func (a Application) GenerateProfile(ctx context.Context, description string) (*
 		return nil, err
 	}
 	profile := new(Profile)
-	err := a.c.post(ctx, applicationProfile, struct {
-		Description string `json:"userDescription"`
-	}{description}, profile)
+	err := a.c.post(ctx, applicationProfile, map[string]string{"userDescription": description}, profile)
 	if err == nil && *profile == (Profile{}) {
 		err = fault.New(fault.InvalidResponse, "the reply has no profile").At(applicationProfile.path)
 	}

@@ -158,14 +158,14 @@ func (i Intellects) GetBrainConfig(ctx context.Context, id int64) (map[string]js
 		return nil, err
 	}
 	var reply partnerConfig
-	err := i.c.post(ctx, partnerConfigGet, numberID{id}, &reply)
+	err := i.c.post(ctx, partnerConfigGet, withID(id), &reply)
 	return reply.Config, err
 }
 
 // BrainConfigAvailable reports whether the account may use brain configurations, as
 // Applied.
 func (i Intellects) BrainConfigAvailable(ctx context.Context) (BrainResult, error) {
-	return unavailable(i.c.post(ctx, partnerConfigGet, numberID{0}, nil))
+	return unavailable(i.c.post(ctx, partnerConfigGet, withID(int64(0)), nil))
 }
 
 // unavailable turns the refusals of a service without these calls into a result.

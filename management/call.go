@@ -60,6 +60,9 @@ func (s scope) check(t Token, path string) error {
 	return fault.New(fault.WrongTokenScope, "this call needs "+needs+"; it has a "+string(t.Kind)+" token").At(path)
 }
 
+// withID is the body of a call about one object.
+func withID[ID string | int64](id ID) map[string]any { return map[string]any{"id": id} }
+
 // post calls e with body as JSON and decodes the reply into out, which may be nil or a
 // *fetch.Raw.
 func (c *Client) post(ctx context.Context, e endpoint, body, out any, opts ...Option) error {

@@ -323,9 +323,7 @@ func (g Catalog) importVoice(ctx context.Context, e endpoint, voiceID string, un
 	if err := required("the voice id", voiceID); err != nil {
 		return nil, err
 	}
-	item, err := fetchRecord[CatalogItem](ctx, g.c, e, struct {
-		VoiceID string `json:"voiceId"`
-	}{voiceID}, opts...)
+	item, err := fetchRecord[CatalogItem](ctx, g.c, e, map[string]string{"voiceId": voiceID}, opts...)
 	if err != nil && unknownVoice(err) {
 		f := fault.From(err)
 		return nil, fault.New(unknown, "").WithStatus(f.Status).At(e.path).Wrap(err)

@@ -509,7 +509,7 @@ func (k Knowledge) link(ctx context.Context, intellectID int64, config map[strin
 // LinkAvailable reports whether the account may link knowledge itself. A refusal with 403
 // or 404 is no error.
 func (k Knowledge) LinkAvailable(ctx context.Context) (LinkResult, error) {
-	err := k.c.post(ctx, knowledgeProbe, numberID{0}, nil)
+	err := k.c.post(ctx, knowledgeProbe, withID(int64(0)), nil)
 	if f := fault.From(err); err != nil && (f.Status == 403 || f.Status == 404) {
 		return LinkResult{Code: f.Code, Reason: f.Message()}, nil
 	}

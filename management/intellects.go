@@ -24,11 +24,6 @@ func (i *Intellect) recordID() string {
 	return strconv.FormatInt(i.ID, 10)
 }
 
-// numberID is the body of the calls about one object whose id is a number.
-type numberID struct {
-	ID int64 `json:"id"`
-}
-
 // IntellectFields are the fields of an intellect that can be set. A nil field means the
 // service's default in [Intellects.Add], and no change in [Intellects.Update]; an empty
 // list or map removes all values. A field that only a null clears has a setter for it.

@@ -351,17 +351,7 @@ func (k Knowledge) EntryStatus(ctx context.Context, id int64, entryIDs ...string
 	if err := firstError(errs...); err != nil {
 		return nil, err
 	}
-	var reply struct {
-		Objects []EntryStatus `json:"objects"`
-	}
-	err := k.c.post(ctx, knowledgeEntryStatus, struct {
-		ID      int64    `json:"knowledge_id"`
-		Entries []string `json:"entry_ids"`
-	}{id, entryIDs}, &reply)
-	if err == nil && reply.Objects == nil {
-		err = fault.New(fault.InvalidResponse, "the reply has no objects").At(knowledgeEntryStatus.path)
-	}
-	return reply.Objects, err
+	return objects[EntryStatus](ctx, k.c, knowledgeEntryStatus, map[string]any{"knowledge_id": id, "entry_ids": entryIDs})
 }
 
 // Search looks for places in the account's texts. Errors: bad_request for an empty query

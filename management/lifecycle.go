@@ -266,11 +266,11 @@ func (l Lifecycle) DescribeFields(ctx context.Context) ([]RuleField, error) {
 }
 
 // objects calls an endpoint that replies with a whole list.
-func objects[T any](ctx context.Context, c *Client, e endpoint, body any) ([]T, error) {
+func objects[T any](ctx context.Context, c *Client, e endpoint, body any, opts ...Option) ([]T, error) {
 	var reply struct {
 		Objects []T `json:"objects"`
 	}
-	err := c.post(ctx, e, body, &reply)
+	err := c.post(ctx, e, body, &reply, opts...)
 	if err == nil && reply.Objects == nil {
 		err = fault.New(fault.InvalidResponse, "the reply has no objects").At(e.path)
 	}

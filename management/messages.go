@@ -78,7 +78,7 @@ func (m Messages) Get(ctx context.Context, id string) (*Message, error) {
 		return nil, err
 	}
 	message := new(Message) // a reply without an id does not decode
-	if err := m.c.post(ctx, messageGet, textID{id}, message); err != nil {
+	if err := m.c.post(ctx, messageGet, withID(id), message); err != nil {
 		return nil, err
 	}
 	return message, nil
@@ -94,10 +94,7 @@ func (m Messages) Share(ctx context.Context, id, newTitle string, opts ...Option
 	var reply struct {
 		Data visitor.Shared `json:"data"`
 	}
-	err = m.c.post(ctx, messageShare, struct {
-		textID
-		NewTitle string `json:"newTitle"`
-	}{textID{id}, newTitle}, &reply, opts...)
+	err = m.c.post(ctx, messageShare, map[string]string{"id": id, "newTitle": newTitle}, &reply, opts...)
 	if err == nil && reply.Data.NewMessageID == "" {
 		err = fault.New(fault.ServerError, "the service returned no id of the copy").At(messageShare.path)
 	}

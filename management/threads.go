@@ -67,7 +67,7 @@ func (t Threads) List(ctx context.Context, f ThreadFilter, opts ...Option) iter.
 // Get reads a thread. Errors: bad_request for an empty id; not_found, for another user's
 // thread too.
 func (t Threads) Get(ctx context.Context, id string) (*Thread, error) {
-	return t.one(ctx, threadGet, id, textID{id})
+	return t.one(ctx, threadGet, id, withID(id))
 }
 
 // Rename gives a thread a title and returns the thread. Errors: those of Get, and
@@ -76,10 +76,7 @@ func (t Threads) Rename(ctx context.Context, id, title string) (*Thread, error) 
 	if err := required("the title", title); err != nil {
 		return nil, err
 	}
-	return t.one(ctx, threadUpdate, id, struct {
-		textID
-		Title string `json:"title"`
-	}{textID{id}, title})
+	return t.one(ctx, threadUpdate, id, map[string]string{"id": id, "title": title})
 }
 
 // SetAnalysis merges values into the analysis of a thread, key by key, and returns the
@@ -98,10 +95,7 @@ func (t Threads) ClearAnalysis(ctx context.Context, id string) (*Thread, error) 
 }
 
 func (t Threads) metadata(ctx context.Context, id string, metadata map[string]any) (*Thread, error) {
-	return t.one(ctx, threadUpdate, id, struct {
-		textID
-		Metadata map[string]any `json:"thread_metadata"`
-	}{textID{id}, metadata})
+	return t.one(ctx, threadUpdate, id, map[string]any{"id": id, "thread_metadata": metadata})
 }
 
 func (t Threads) one(ctx context.Context, e endpoint, id string, body any) (*Thread, error) {
@@ -149,9 +143,9 @@ func (t Threads) Push(ctx context.Context, id string, in PushInput, opts ...Opti
 		Delivered *bool `json:"delivered"`
 	}
 	err := t.c.post(ctx, threadPush, struct {
-		textID
+		ID string `json:"id"`
 		PushInput
-	}{textID{id}, in}, &reply, opts...)
+	}{id, in}, &reply, opts...)
 	if err != nil {
 		return Pushed{}, err
 	}
@@ -171,17 +165,7 @@ func (t Threads) Delete(ctx context.Context, ids []string, opts ...Option) ([]Th
 	if err := firstError(uniqueIDs("thread_ids", ids), settingsOf(opts).confirm("a thread")); err != nil {
 		return nil, err
 	}
-	var reply visitor.Page[Thread]
-	err := t.c.post(ctx, threadDelete, struct {
-		IDs []string `json:"thread_ids"`
-	}{ids}, &reply, opts...)
-	if err != nil {
-		return nil, err
-	}
-	if reply.Objects == nil {
-		return nil, fault.New(fault.InvalidResponse, "the reply has no objects").At(threadDelete.path)
-	}
-	return reply.Objects, nil
+	return objects[Thread](ctx, t.c, threadDelete, map[string]any{"thread_ids": ids}, opts...)
 }
 
 // Transcript returns what was said in a thread, one turn per line. Errors are those of
@@ -193,7 +177,7 @@ func (t Threads) Transcript(ctx context.Context, id string) (Transcript, error) 
 	var reply struct {
 		Data *string `json:"data"`
 	}
-	if err := t.c.post(ctx, threadTranscript, textID{id}, &reply); err != nil {
+	if err := t.c.post(ctx, threadTranscript, withID(id), &reply); err != nil {
 		return Transcript{}, err
 	}
 	if reply.Data == nil {
@@ -208,5 +192,5 @@ func (t Threads) Complete(ctx context.Context, id string) error {
 	if err := required("the id of a thread", id); err != nil {
 		return err
 	}
-	return t.c.post(ctx, threadCompleted, textID{id}, nil)
+	return t.c.post(ctx, threadCompleted, withID(id), nil)
 }

@@ -37,11 +37,6 @@ type ToolPatch struct {
 
 var tools = collection[Tool, *Tool, string]{at: appinit.Genie, path: "/v1/tool", create: "add", what: "a tool"}
 
-// textID is the body of the calls about one object whose id is a text.
-type textID struct {
-	ID string `json:"id"`
-}
-
 // typed is the type of a filter. Some filters have nothing else (service.md, "Tools",
 // "Skills").
 type typed struct {
