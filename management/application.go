@@ -52,11 +52,7 @@ func (a Application) GenerateProfile(ctx context.Context, description string) (*
 // CustomPrompts returns the prompts that a [Profile] fills, by its keys, without their values.
 // No description of the service shows the reply; this is the local service's.
 func (a Application) CustomPrompts(ctx context.Context) ([]Prompt, error) {
-	var reply struct {
-		Objects []Prompt `json:"objects"`
-	}
-	err := a.c.post(ctx, applicationPrompts, struct{}{}, &reply)
-	return reply.Objects, err
+	return objects[Prompt](ctx, a.c, applicationPrompts, struct{}{})
 }
 
 // ResolveWidgetID returns the id of the agent's widget, always the same one. It needs an

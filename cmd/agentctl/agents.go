@@ -83,23 +83,19 @@ func agents() *cli.Command {
 }
 
 func avatars() *cli.Command {
-	return group("avatars", "makes avatars of voices and faces",
-		command("list", "", "lists the account's avatars", func(ctx context.Context, c *call, _ []string) error {
-			return printList(c, c.Avatars.List(ctx),
-				column[management.Avatar]{"AVATAR", func(a *management.Avatar) string { return a.ID }},
-				column[management.Avatar]{"NAME", func(a *management.Avatar) string { return a.Name }},
-				column[management.Avatar]{"VOICE", func(a *management.Avatar) string { return a.Voice.ID }},
-			)
-		}),
-		command("get", "ID", "shows an avatar", func(ctx context.Context, c *call, args []string) error {
-			a, err := c.Avatars.Get(ctx, args[0])
-			return printRecord(c, a, err)
-		}),
-		command("create", "", "makes an avatar of a voice and a visual of the catalog", func(ctx context.Context, c *call, _ []string) error {
-			var in management.AvatarInput
-			if err := readFields(c.flags.String("file"), "an avatar", &in); err != nil {
-				return err
-			}
+	return records[management.Avatar, management.AvatarInput, management.AvatarPatch, string]{
+		name: "avatars", about: "makes avatars of voices and faces", one: "an avatar",
+		columns: []column[management.Avatar]{
+			{"AVATAR", func(a *management.Avatar) string { return a.ID }},
+			{"NAME", func(a *management.Avatar) string { return a.Name }},
+			{"VOICE", func(a *management.Avatar) string { return a.Voice.ID }},
+		},
+		of:     func(c *call) resource[management.Avatar, management.AvatarPatch, string] { return c.Avatars },
+		making: "makes an avatar of a voice and a visual of the catalog",
+		flags: []cli.Flag{
+			textFlag("name", "the avatar's `name`"), textFlag("voice", "`itemId` of a voice"), textFlag("visual", "`itemId` of a visual"),
+		},
+		create: func(c *call, ctx context.Context, in management.AvatarInput) (*management.Avatar, error) {
 			if name := c.text("name"); name != nil {
 				in.Name = *name
 			}
@@ -109,22 +105,9 @@ func avatars() *cli.Command {
 			if visual := c.text("visual"); visual != nil {
 				in.Visual = &management.AvatarVisual{ID: *visual}
 			}
-			a, err := c.Avatars.Create(ctx, in)
-			return printRecord(c, a, err)
+			return c.Avatars.Create(ctx, in)
 		},
-			textFlag("name", "the avatar's `name`"),
-			textFlag("voice", "`itemId` of a voice"),
-			textFlag("visual", "`itemId` of a visual"),
-			textFlag("file", "JSON `file` with its fields"),
-		),
-		command("update", "ID", "changes the fields that a JSON file has", func(ctx context.Context, c *call, args []string) error {
-			var patch management.AvatarPatch
-			if err := readFields(c.flags.String("file"), "an avatar", &patch); err != nil {
-				return err
-			}
-			a, err := c.Avatars.Update(ctx, args[0], patch)
-			return printRecord(c, a, err)
-		}, required(textFlag("file", "JSON `file` with fields"))),
+	}.group(
 		command("catalog", "", "lists the voices and visuals that avatars can have", func(ctx context.Context, c *call, _ []string) error {
 			return printList(c, c.Catalog.List(ctx, management.CatalogFilter{Type: management.CatalogType(c.flags.String("type"))}),
 				column[management.CatalogItem]{"ITEM", func(i *management.CatalogItem) string { return i.ID }},
@@ -132,8 +115,5 @@ func avatars() *cli.Command {
 				column[management.CatalogItem]{"TAGS", func(i *management.CatalogItem) string { return strings.Join(i.AdminTags, ",") }},
 			)
 		}, textFlag("type", "`kind`: Voice, Visual, Face or Background")),
-		removal("ID", "deletes an avatar", func(ctx context.Context, c *call, args []string, opts []management.Option) error {
-			return printDone(c, "deleted avatar "+args[0], c.Avatars.Delete(ctx, args[0], opts...))
-		}),
 	)
 }

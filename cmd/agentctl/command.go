@@ -141,12 +141,18 @@ func number(text string) (int64, error) {
 	return n, nil
 }
 
-// numbered is an action on something whose id is a number, its first argument.
-func numbered(do func(ctx context.Context, c *call, id int64, args []string) error) action {
+// named is an action on something whose id, a text or a number, is its first argument.
+func named[ID string | int64](do func(ctx context.Context, c *call, id ID, args []string) error) action {
 	return func(ctx context.Context, c *call, args []string) error {
-		id, err := number(args[0])
-		if err != nil {
-			return err
+		var id ID
+		switch id := any(&id).(type) {
+		case *string:
+			*id = args[0]
+		case *int64:
+			var err error
+			if *id, err = number(args[0]); err != nil {
+				return err
+			}
 		}
 		return do(ctx, c, id, args[1:])
 	}

@@ -23,7 +23,7 @@ func knowledge() *cli.Command {
 				column[management.KnowledgeRecord]{"INDEXED", func(r *management.KnowledgeRecord) string { return strconv.FormatBool(r.Indexed()) }},
 			)
 		}),
-		command("get", "NUMBER", "lists the sources of a record; -json shows all of it", numbered(func(ctx context.Context, c *call, id int64, _ []string) error {
+		command("get", "NUMBER", "lists the sources of a record; -json shows all of it", named(func(ctx context.Context, c *call, id int64, _ []string) error {
 			r, err := c.Knowledge.Get(ctx, id)
 			if err != nil || c.json {
 				return printRecord(c, r, err)
@@ -47,16 +47,16 @@ func knowledge() *cli.Command {
 			}
 			return printRecord(c, r, err)
 		}),
-		command("update", "NUMBER", "changes what the flags name", numbered(func(ctx context.Context, c *call, id int64, _ []string) error {
+		command("update", "NUMBER", "changes what the flags name", named(func(ctx context.Context, c *call, id int64, _ []string) error {
 			r, err := c.Knowledge.Update(ctx, id, management.KnowledgePatch{
 				Name: c.text("name"), Description: c.text("description"), Tags: c.list("tag"),
 			})
 			return printRecord(c, r, err)
 		}), textFlag("name", "the record's `name`"), textFlag("description", "what is in it, as a `text`"), listFlag("tag", "a `tag`")),
-		command("add", "NUMBER FILE...", "adds the texts of files to a record", numbered(func(ctx context.Context, c *call, id int64, args []string) error {
+		command("add", "NUMBER FILE...", "adds the texts of files to a record", named(func(ctx context.Context, c *call, id int64, args []string) error {
 			return eachSource(ctx, c, id, args, "added", "is there already", c.Knowledge.AddSource)
 		})),
-		command("remove", "NUMBER FILE...", "removes the texts of files from a record", numbered(func(ctx context.Context, c *call, id int64, args []string) error {
+		command("remove", "NUMBER FILE...", "removes the texts of files from a record", named(func(ctx context.Context, c *call, id int64, args []string) error {
 			return eachSource(ctx, c, id, args, "removed", "is not there", c.Knowledge.RemoveSource)
 		})),
 		command("search", "TEXT...", "looks for places in the account's texts", func(ctx context.Context, c *call, args []string) error {
@@ -73,7 +73,7 @@ func knowledge() *cli.Command {
 			)
 		}, numberFlag("top", "how many `places`; default 5")),
 		removal("NUMBER", "deletes a record with its texts", func(ctx context.Context, c *call, args []string, opts []management.Option) error {
-			return numbered(func(ctx context.Context, c *call, id int64, _ []string) error {
+			return named(func(ctx context.Context, c *call, id int64, _ []string) error {
 				return printDone(c, "deleted knowledge record "+args[0], c.Knowledge.Delete(ctx, id, opts...))
 			})(ctx, c, args)
 		}, force),
