@@ -37,15 +37,15 @@ func Example() {
 	defer client.Close()
 
 	made, err := client.Provision(ctx, management.Brief{
-		DisplayName:   "Ada",
-		Directive:     "You are Ada. You help guests of a hotel.",
+		DisplayName:   "Mira",
+		Directive:     "You are Mira. You help guests of a hotel.",
 		OpeningPhrase: "Good morning!",
 		AdminTags:     []string{"live"},
 	})
 	if err != nil {
 		log.Fatal(err)
 	}
-	for agent, err := range client.Agents.List(ctx, management.AgentFilter{SearchValue: "ada"}) {
+	for agent, err := range client.Agents.List(ctx, management.AgentFilter{SearchValue: "mira"}) {
 		if err != nil {
 			log.Fatal(err)
 		}
@@ -76,7 +76,7 @@ func Example() {
 	fmt.Println(management.IsNotFound(err))
 
 	// Output:
-	// Ada [live]
+	// Mira [live]
 	// Nice to meet you, Sam. I'll remember your name.
 	// agent token [redacted]
 	// true
