@@ -183,6 +183,21 @@ test("a composer sends, gives a text back that was not sent, and stops an answer
   assert.equal(new Composer(undefined).root.querySelector<HTMLButtonElement>("[part~=send]")!.disabled, true)
 })
 
+test("a composer and a state follow an agent session from text to a face", async () => {
+  const session = new FakeAgentSession({ agent: { rules }, mode: "chat", avatar: { micStartMode: "deferred" } })
+  open.push(session)
+  const composer = place(new Composer(session))
+  const state = place(new AgentState(session))
+  const stop = composer.root.querySelector<HTMLButtonElement>("[part~=stop]")!
+  await session.connect()
+  assert.equal(state.root.dataset["is"], "ready")
+  await session.switchMode("avatar")
+  assert.deepEqual([state.root.dataset["is"], stop.hidden], ["muted", true])
+  void composer.send("slow").catch(() => {}) // nobody waits for its end
+  await until("it can be stopped", () => !stop.hidden)
+  assert.equal(composer.root.querySelector<HTMLButtonElement>("[part~=send]")!.hidden, false, "a text interrupts the voice")
+})
+
 test("a transcript shows who said what, with what the page adds at the end", async () => {
   const session = new FakeChatSession({ agent: { rules } })
   open.push(session)

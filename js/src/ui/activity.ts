@@ -2,7 +2,7 @@ import type { AvatarEvents } from "../generated/events.js"
 import { sharedLevels, type VoiceLevels, type VoiceSession } from "./levels.js"
 import { Listeners, Scope, type SessionLike } from "./listen.js"
 import { share, type Shared } from "./shared.js"
-import { transportOf } from "./transports.js"
+import { transportEvents, transportOf } from "./transports.js"
 
 /** What the agent is doing, as a visitor is told. */
 export type Activity =
@@ -95,11 +95,13 @@ export class AgentActivity {
     const outer = (event: string, react: () => void) => this.#outer.listen<Record<string, unknown>, string>(session, event, () => this.#set(react))
     outer("stateChange", () => {})
     outer("ended", () => (this.#over = true))
-    outer("transportChanged", () => {
-      this.#silence()
-      this.#hearing = this.#pending = this.#answering = this.#texting = false
-      this.#bind()
-    })
+    for (const event of transportEvents) {
+      outer(event, () => {
+        this.#silence()
+        this.#hearing = this.#pending = this.#answering = this.#texting = false
+        this.#bind()
+      })
+    }
     this.#bind()
     this.update()
   }

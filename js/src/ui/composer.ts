@@ -58,6 +58,7 @@ export class Composer {
       // Whether there is an answer to stop depends on more than what the agent is doing.
       const unbind = eachTransport(session, (carrier, scope) => {
         for (const event of ["stateChange", "responsePending", "responseSettled", "turnStart", "turnEnd", "avatarStartTalking", "avatarStopTalking", "ended"]) scope.listen<Record<string, unknown>, string>(carrier, event, draw)
+        draw()
       })
       this.#ends.push(activity.onChange(draw), unbind, leave)
     }

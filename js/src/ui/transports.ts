@@ -4,6 +4,12 @@ import { Scope, type SessionLike } from "./listen.js"
 export const transportOf = <Session extends object>(session: Session): Session => ((session as { transport?: Session }).transport ?? session)
 
 /**
+ * The events of an `AgentSession` after which its transport may be another one: the first and, after a switch that failed, the old one
+ * are there at `transportChanged`, the one that a switch leads to only at `modeChanged`.
+ */
+export const transportEvents = ["transportChanged", "modeChanged"] as const
+
+/**
  * Calls a function with the session that carries the conversation, now and whenever an `AgentSession` has another one. What the
  * function adds to the scope is ended before the next call. Returns the function that ends it.
  */
@@ -13,7 +19,7 @@ export function eachTransport<Session extends SessionLike>(session: Session, bin
     inner.end()
     bind(transportOf(session), inner)
   }
-  outer.listen<{ transportChanged: unknown }, "transportChanged">(session, "transportChanged", again)
+  for (const event of transportEvents) outer.listen<Record<string, unknown>, string>(session, event, again)
   again()
   return () => {
     outer.end()
