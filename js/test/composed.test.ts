@@ -183,6 +183,29 @@ test("a composer sends, gives a text back that was not sent, and stops an answer
   assert.equal(new Composer(undefined).root.querySelector<HTMLButtonElement>("[part~=send]")!.disabled, true)
 })
 
+test("a composer lets the page send, and keeps the focus when its button is hidden", async () => {
+  const session = new FakeChatSession({ agent: { rules } })
+  open.push(session)
+  const signals: AbortSignal[] = []
+  const composer = place(new Composer(session, {
+    onSend: (text, signal) => {
+      signals.push(signal)
+      return session.sendText(text.toLowerCase(), { signal }).catch(() => {}) // the page shows the failure itself
+    },
+  }))
+  await session.connect()
+  const stop = composer.root.querySelector<HTMLButtonElement>("[part~=stop]")!
+  void composer.send("BREAKFAST")
+  await until("answered", () => session.agent.turns.length === 1 && stop.hidden === true)
+  void composer.send("Slow")
+  await until("it can be stopped", () => !stop.hidden)
+  assert.deepEqual(session.agent.turns.map(({ text }) => text), ["breakfast", "slow"])
+  stop.focus()
+  stop.click()
+  await until("stopped", () => stop.hidden === true)
+  assert.deepEqual([window.document.activeElement === composer.field, signals.map(({ aborted }) => aborted)], [true, [false, true]])
+})
+
 test("a composer and a state follow an agent session from text to a face", async () => {
   const session = new FakeAgentSession({ agent: { rules }, mode: "chat", avatar: { micStartMode: "deferred" } })
   open.push(session)
@@ -196,6 +219,21 @@ test("a composer and a state follow an agent session from text to a face", async
   void composer.send("slow").catch(() => {}) // nobody waits for its end
   await until("it can be stopped", () => !stop.hidden)
   assert.equal(composer.root.querySelector<HTMLButtonElement>("[part~=send]")!.hidden, false, "a text interrupts the voice")
+})
+
+test("speech without an answer is not waited for after it was stopped", async () => {
+  const session = avatar()
+  const composer = place(new Composer(session))
+  const stop = composer.root.querySelector<HTMLButtonElement>("[part~=stop]")!
+  await session.connect()
+  await until("the opening is over", () => stop.hidden === true)
+  for (let asked = 0; asked < 2; asked++) {
+    session.agent.emit("responsePending", {})
+    assert.equal(stop.hidden, false)
+    stop.click()
+    assert.equal(stop.hidden, true)
+    session.agent.emit("responseSettled", {})
+  }
 })
 
 test("a transcript shows who said what, with what the page adds at the end", async () => {

@@ -17,6 +17,11 @@ export interface ComposerSession extends ActivitySession {
 export interface ComposerOptions {
   /** Texts in place of the English ones: `message`, `placeholder`, `send`, `stop`. */
   labels?: Partial<PartLabels> | undefined
+  /**
+   * Sends a text, for a page that does more than sending it; it may return a promise. The signal is aborted when the visitor stops the
+   * answer. Default: sends it as a turn of the session.
+   */
+  onSend?: ((text: string, signal: AbortSignal) => unknown) | undefined
   /** Called with the error when a text could not be sent; the text is in the field again. */
   onError?: ((error: unknown) => void) | undefined
 }
@@ -32,15 +37,19 @@ export class Composer {
   readonly #form: ComposerForm
   readonly #session: ComposerSession | undefined
   readonly #labels: PartLabels
+  readonly #turnOf: (text: string, signal: AbortSignal) => unknown
   readonly #failed: (error: unknown) => void
   readonly #activity: AgentActivity | undefined
   readonly #ends: (() => void)[] = []
+  /** Whether the visitor does not wait any more for the answer that was asked for last. */
+  #stopped = false
   /** Aborts the turn that was sent last. */
   #turn: AbortController | undefined
 
   /** Without a session, nothing can be sent yet. */
-  constructor(session: ComposerSession | undefined, { labels, onError = () => {} }: ComposerOptions = {}) {
+  constructor(session: ComposerSession | undefined, { labels, onSend, onError = () => {} }: ComposerOptions = {}) {
     this.#session = session
+    this.#turnOf = onSend ?? ((text, signal) => (session!.speak ? session!.speak(text, { signal }) : session!.sendText!(text, { signal })))
     this.#labels = partLabels(labels)
     this.#failed = onError
     this.#form = new ComposerForm((text) => void this.send(text).catch(() => {}), () => this.stop())
@@ -57,7 +66,9 @@ export class Composer {
       this.#activity = activity
       // Whether there is an answer to stop depends on more than what the agent is doing.
       const unbind = eachTransport(session, (carrier, scope) => {
-        for (const event of ["stateChange", "responsePending", "responseSettled", "turnStart", "turnEnd", "avatarStartTalking", "avatarStopTalking", "ended"]) scope.listen<Record<string, unknown>, string>(carrier, event, draw)
+        const on = (event: string, react: () => void) => scope.listen<Record<string, unknown>, string>(carrier, event, react)
+        on("responsePending", () => (this.#stopped = false))
+        for (const event of ["stateChange", "responsePending", "responseSettled", "turnStart", "turnEnd", "avatarStartTalking", "avatarStopTalking", "ended"]) on(event, draw)
         draw()
       })
       this.#ends.push(activity.onChange(draw), unbind, leave)
@@ -67,12 +78,11 @@ export class Composer {
 
   /** Sends a text as if it was typed. Rejects with the error of the session; the text is in the field again then. */
   async send(text: string): Promise<void> {
-    const session = this.#session
-    if (!session) throw new TypeError("a text can be sent only in a session")
+    if (!this.#session) throw new TypeError("a text can be sent only in a session")
     const turn = (this.#turn = new AbortController())
     const { signal } = turn
     try {
-      await (session.speak ? session.speak(text, { signal }) : session.sendText!(text, { signal }))
+      await this.#turnOf(text, signal)
     } catch (reason) {
       if (signal.aborted) return
       this.#form.restore(text)
@@ -85,6 +95,8 @@ export class Composer {
   stop(): void {
     if (!this.#session || !this.#activity?.busy) return
     this.#turn?.abort()
+    this.#stopped = true
+    this.#draw()
     try {
       transportOf(this.#session).interrupt?.()
     } catch (reason) {
@@ -99,7 +111,9 @@ export class Composer {
   }
 
   #draw(): void {
-    const { current = "connecting", busy = false } = this.#activity ?? {}
+    const { current = "connecting" } = this.#activity ?? {}
+    const unanswered = this.#stopped && current === "thinking" // speech that was not recognised gets no answer that would end this
+    const busy = this.#activity?.busy === true && !unanswered
     const ready = !["connecting", "reconnecting", "over"].includes(current)
     const interrupts = this.#session !== undefined && transportOf(this.#session).speak !== undefined
     this.#form.draw({ labels: this.#labels, ready, busy, interrupts })

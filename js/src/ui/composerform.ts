@@ -45,10 +45,12 @@ export class ComposerForm {
   }
 
   draw({ labels, ready, busy, interrupts }: ComposerState): void {
+    const focused = [this.#stop.root, this.#send.root].find((button) => button.matches(":focus"))
     this.field.setAttribute("aria-label", labels.message)
     this.field.placeholder = labels.placeholder
     this.#send.root.disabled = !ready
     this.#stop.show(labels.stop, "stop", { hidden: !busy })
     this.#send.show(labels.send, "send", { hidden: busy && !interrupts })
+    if (focused?.hidden) this.field.focus() // a hidden button would lose the focus
   }
 }
