@@ -33,7 +33,7 @@ func face(p *pagetest.Page) {
 	p.Keys(kb.ArrowRight)
 	p.AwaitTrue(`document.getElementById("stage").dataset.state === "live"`)
 	p.AwaitTrue(`document.getElementById("mode").getAttribute("aria-busy") === "false"`)
-	p.Do(nil, `document.getElementById("text").focus()`)
+	p.Do(nil, `document.querySelector("textarea").focus()`)
 }
 
 // text switches it back to text.
@@ -41,7 +41,7 @@ func text(p *pagetest.Page) {
 	p.Do(nil, `document.querySelector("[name=mode]:checked").focus()`)
 	p.Keys(kb.ArrowLeft)
 	p.AwaitTrue(`document.getElementById("face").hidden && document.getElementById("mode").getAttribute("aria-busy") === "false"`)
-	p.Do(nil, `document.getElementById("text").focus()`)
+	p.Do(nil, `document.querySelector("textarea").focus()`)
 }
 
 // One conversation goes on with a face and back in text: what was said stays on
@@ -90,7 +90,7 @@ rules:
 	p.AwaitTrue(`document.querySelector(".turn:last-child .text").textContent.startsWith("on and on and")`)
 	face(p)
 	p.AwaitTrue(`document.querySelector(".turn:last-child .remark")?.textContent === "This answer was cut short."`)
-	p.AwaitTrue(`document.getElementById("stop").hidden && document.getElementById("status").textContent === ""`)
+	p.AwaitTrue(`document.querySelector("#composer .stop").hidden && document.getElementById("status").textContent === ""`)
 	p.Ask("Who are you?", "I'm Sam")
 }
 
@@ -106,7 +106,7 @@ func TestFaceThatIsNotThere(t *testing.T) {
 		"All agents are busy right now. Please try again in a moment. The conversation goes on in text."`)
 	p.AwaitTrue(`document.querySelector("[name=mode]:checked").value === "chat" && document.getElementById("face").hidden`)
 	p.AwaitTrue(`document.activeElement.value === "chat"`)
-	p.Do(nil, `document.getElementById("text").focus()`)
+	p.Do(nil, `document.querySelector("textarea").focus()`)
 	p.Ask("What is my name?", "Your name is Ada.")
 	h.Control("/capacity", map[string]any{"exhausted": false})
 	face(p)
@@ -120,9 +120,9 @@ func TestVoiceIsStopped(t *testing.T) {
 	face(p)
 	p.Keys("Tell me a long story.\r")
 	p.AwaitTrue(`document.getElementById("caption").textContent.startsWith("Once upon a time")`)
-	p.AwaitTrue(`!document.getElementById("stop").hidden && !document.getElementById("send").hidden`)
+	p.AwaitTrue(`!document.querySelector("#composer .stop").hidden && !document.querySelector("#composer .send").hidden`)
 	p.Keys("\x1b")
-	p.AwaitTrue(`document.getElementById("caption").textContent === "" && document.getElementById("stop").hidden`)
+	p.AwaitTrue(`document.getElementById("caption").textContent === "" && document.querySelector("#composer .stop").hidden`)
 	h.AwaitState(live.Listening)
 	// What is typed cuts a voice short.
 	p.Keys("Tell me a long story.\r")
@@ -214,9 +214,9 @@ func TestTapToTalk(t *testing.T) {
 	p.Keys(" ")
 	p.AwaitTrue(listens)
 	p.Keys(" ")
-	p.AwaitTrue(rests + ` && !document.getElementById("stop").hidden`)
+	p.AwaitTrue(rests + ` && !document.querySelector("#composer .stop").hidden`)
 	p.Keys("\x1b")
-	p.AwaitTrue(`document.getElementById("stop").hidden && document.activeElement.id === "tap"`)
+	p.AwaitTrue(`document.querySelector("#composer .stop").hidden && document.activeElement.id === "tap"`)
 }
 
 // hold keeps the mouse button pressed on an element while during runs.
@@ -267,11 +267,11 @@ func TestEndedConversationGoesOn(t *testing.T) {
 	p.Ask("My name is Ada.", "Ada")
 	face(p)
 	h.Control("/sessions/newest/end", nil)
-	p.AwaitTrue(`document.getElementById("face").hidden && document.getElementById("text").disabled`)
+	p.AwaitTrue(`document.getElementById("face").hidden && document.querySelector("#composer .send").disabled`)
 	p.AwaitTrue(`document.activeElement.textContent === "Go on"`) // the text can't have the focus any more
 	p.AwaitTrue(`document.querySelectorAll(".chip").length === 0`)
 	p.Keys("\r")
-	p.AwaitTrue(`document.activeElement.id === "text"`)
+	p.AwaitTrue(`document.activeElement.localName === "textarea"`)
 	p.Ask("What is my name?", "Your name is Ada.")
 	if said := p.Transcript(); !strings.HasPrefix(said[0], "You: My name is Ada.") {
 		t.Errorf("the log shows %q", said)
@@ -305,7 +305,7 @@ func TestKeysReachEverything(t *testing.T) {
 	p.AwaitTrue(`document.querySelectorAll(".chip").length === 3`)
 	face(p)
 	p.AwaitAnnouncement("How can I help you?")
-	p.AwaitTrue(`document.querySelector(".latest").hidden && document.activeElement.id === "text"`)
+	p.AwaitTrue(`document.querySelector(".latest").hidden && document.activeElement.localName === "textarea"`)
 	p.Do(nil, `document.querySelector("nav a").focus()`)
 	var got []string
 	for range 30 { // more than the page has controls
@@ -316,7 +316,7 @@ func TestKeysReachEverything(t *testing.T) {
 			await new Promise((drawn) => requestAnimationFrame(() => requestAnimationFrame(drawn)))
 			const e = document.activeElement
 			if (e === document.body) return ""
-			const drawn = e.type === "radio" ? e.parentElement : e // a switch is drawn by its labels
+			const drawn = e.type === "radio" ? e.parentElement : e.localName === "textarea" ? e.form : e // a switch is drawn by its labels, the field by its form
 			return (e.role ?? e.ariaLabel ?? e.labels?.[0]?.innerText ?? e.textContent).trim().split("\n")[0] + (getComputedStyle(drawn).outlineStyle === "none" ? " unseen" : "")`)
 		if at == "" {
 			break

@@ -58,7 +58,7 @@ func TestConversationByKeyboard(t *testing.T) {
 	p.AwaitTrue(`document.querySelector(".turn[data-who=agent] .text")?.innerHTML === "<p>First <strong>bold</strong> words.</p>"`)
 	p.AwaitTrue(`document.activeElement.textContent === "Sunny"`)
 	p.Keys("\t\r")
-	p.AwaitTrue(`document.activeElement.id === "text"`)
+	p.AwaitTrue(`document.activeElement.localName === "textarea"`)
 	p.AwaitAnnouncement("the end")
 	p.WantTranscript("You: Stream", "Taylor: First bold words. it is cloudy the end")
 	var announced []string
@@ -74,7 +74,7 @@ func TestConversationByKeyboard(t *testing.T) {
 	p.Keys("\t\t", chromedp.KeyModifiers(8)) // shift
 	p.AwaitTrue(`document.activeElement.textContent === "And then?"`)
 	p.Keys("\r")
-	p.AwaitTrue(`document.activeElement.id === "text"`)
+	p.AwaitTrue(`document.activeElement.localName === "textarea"`)
 	p.AwaitAnnouncement("That was all.")
 	p.WantTranscript("You: Stream", "Taylor: First bold words. it is cloudy the end", "You: And then?", "Taylor: That was all.")
 	p.AwaitTrue(`document.querySelector(".suggestions").hidden`)
@@ -83,7 +83,7 @@ func TestConversationByKeyboard(t *testing.T) {
 	p.Keys("one")
 	p.Keys("\r", chromedp.KeyModifiers(8))
 	p.Keys("two")
-	p.AwaitTrue(`document.getElementById("text").value.trim() === "one\ntwo"`)
+	p.AwaitTrue(`document.querySelector("textarea").value.trim() === "one\ntwo"`)
 	p.Keys("\r")
 	p.AwaitAnnouncement("You said:")
 	if said := p.Transcript(); len(said) != 6 || said[4] != "You: one two" {
@@ -112,16 +112,16 @@ func TestAnswerIsStopped(t *testing.T) {
 	p.AwaitTrue(streaming)
 	p.Keys("\x1b")
 	p.AwaitTrue(`document.querySelector(".turn:last-child .remark")?.textContent === "You stopped this answer."`)
-	p.AwaitTrue(`document.getElementById("stop").hidden`)
+	p.AwaitTrue(`document.querySelector("#composer .stop").hidden`)
 	p.Ask("And then?", "That was all.")
 
 	p.Keys("Forever\r")
 	p.AwaitTrue(streaming)
 	p.Keys("\t")
-	p.AwaitTrue(`document.activeElement.id === "stop"`)
+	p.AwaitTrue(`document.activeElement.classList.contains("stop")`)
 	p.Keys("\r")
 	p.AwaitTrue(`document.querySelector(".turn:last-child .remark")?.textContent === "You stopped this answer."`)
-	p.AwaitTrue(`document.activeElement.id === "text"`)
+	p.AwaitTrue(`document.activeElement.localName === "textarea"`)
 	p.Ask("And then?", "That was all.")
 }
 
@@ -172,7 +172,7 @@ func TestTokenRunsOut(t *testing.T) {
 	p.Keys("What is my name?\r")
 	p.AwaitTrue(`document.querySelector(".turn:last-child [role=alert] p")?.textContent === "Your access to this conversation has expired. Please try again, or reload this page."`)
 	h.Intercept(nil)
-	p.AwaitTrue(`!document.getElementById("text").disabled`)
+	p.AwaitTrue(`!document.querySelector("#composer .send").disabled`)
 	p.Press(".turn:last-child [role=alert] button")
 	p.AwaitAnnouncement("Your name is Ada.")
 	if after := h.Count(http.MethodPost, "/v1/application/appInit"); after != before+1 {
@@ -191,7 +191,7 @@ func TestConversationOutlivesReload(t *testing.T) {
 	if err := p.Navigate(p.Context(), h.URL+"/example/chat/?agent=receptionist"); err != nil {
 		t.Fatal(err)
 	}
-	p.AwaitTrue(`document.activeElement.id === "text"`)
+	p.AwaitTrue(`document.activeElement.localName === "textarea"`)
 	p.WantTranscript(before...)
 	p.Ask("What is my name?", "Ada")
 	if asked := h.UserMessages(thread); strings.Join(asked, "|") != "My name is Ada.|What is my name?" {
@@ -201,9 +201,9 @@ func TestConversationOutlivesReload(t *testing.T) {
 	p.Press("#new")
 	p.AwaitTrue(`document.querySelectorAll(".turn").length === 0 && document.querySelectorAll(".chip").length === 3`)
 	h.AwaitSessionCompleted(thread)
-	p.AwaitTrue(`document.activeElement.id === "text"`)
+	p.AwaitTrue(`document.activeElement.localName === "textarea"`)
 	p.Keys("What is my name?\r")
-	p.AwaitTrue(`document.querySelectorAll(".turn").length === 2 && document.getElementById("stop").hidden`)
+	p.AwaitTrue(`document.querySelectorAll(".turn").length === 2 && document.querySelector("#composer .stop").hidden`)
 	if got := p.Transcript(); strings.Contains(got[1], "Ada") {
 		t.Errorf("the new conversation knows %q", got[1])
 	}
@@ -225,8 +225,8 @@ func TestConversationOutlivesLeaving(t *testing.T) {
 	case <-p.Context().Done():
 		t.Fatal("the page did not come back")
 	}
-	p.AwaitTrue(`document.getElementById("text")?.disabled === false`)
-	p.Do(nil, `document.getElementById("text").focus()`)
+	p.AwaitTrue(`document.querySelector("#composer .send")?.disabled === false`)
+	p.Do(nil, `document.querySelector("textarea").focus()`)
 	p.Ask("What is my name?", "Your name is Ada.")
 }
 
@@ -247,7 +247,7 @@ func TestAgentIsChanged(t *testing.T) {
 	p.AwaitTrue(`document.querySelectorAll(".turn").length === 0 && document.querySelector(".chip")?.textContent === "Save a note: call back tomorrow"`)
 	p.AwaitTrue(`document.activeElement.id === "agent"`)
 	choose("Robin")
-	p.AwaitTrue(`document.querySelectorAll(".turn").length === 2 && !document.getElementById("text").disabled`)
+	p.AwaitTrue(`document.querySelectorAll(".turn").length === 2 && !document.querySelector("#composer .send").disabled`)
 	p.WantTranscript("You: And then?", "Robin: That was all.")
 }
 
@@ -317,14 +317,14 @@ func TestDetailsAreRefused(t *testing.T) {
 	_, p := open(t, "novars")
 	p.Ask("And then?", "That was all.")
 	p.Keys("Ask me for my details\r")
-	p.AwaitTrue(`document.querySelector(".form") !== null && document.getElementById("stop").hidden`)
+	p.AwaitTrue(`document.querySelector(".form") !== null && document.querySelector("#composer .stop").hidden`)
 	p.Do(nil, `document.querySelector(".form input").focus()`)
 	p.Keys("Ada\r")
 	p.AwaitTrue(`document.querySelector(".form [role=status]").textContent.startsWith("Thank you.")`)
-	p.Do(nil, `document.getElementById("text").focus()`)
+	p.Do(nil, `document.querySelector("textarea").focus()`)
 	p.Keys("And then?\r")
 	p.AwaitTrue(`document.querySelector(".turn:last-child [role=alert] p")?.textContent.startsWith("This agent does not accept additional details.")`)
-	p.AwaitTrue(`!document.getElementById("text").disabled`)
+	p.AwaitTrue(`!document.querySelector("#composer .send").disabled`)
 	p.Press(".turn:last-child [role=alert] button")
 	p.AwaitAnnouncement("That was all.")
 }
@@ -336,7 +336,7 @@ func TestDetailsAreKnown(t *testing.T) {
 	p.Do(nil, `document.querySelector(".form input").focus()`)
 	p.Keys("Grace\r")
 	p.AwaitTrue(`document.querySelector(".form [role=status]").textContent === "Thank you. Robin knows it from your next message on."`)
-	p.Do(nil, `document.getElementById("text").focus()`)
+	p.Do(nil, `document.querySelector("textarea").focus()`)
 	p.Ask("What is my name?", "Grace")
 }
 
@@ -364,7 +364,7 @@ func TestServiceIsAway(t *testing.T) {
 	p.AwaitTrue(`document.activeElement.textContent === "Try again"`)
 	h.Intercept(nil)
 	p.Keys("\r")
-	p.AwaitTrue(`!document.getElementById("text").disabled && document.querySelectorAll(".chip").length === 3`)
+	p.AwaitTrue(`!document.querySelector("#composer .send").disabled && document.querySelectorAll(".chip").length === 3`)
 }
 
 func TestEverybodyCanUseIt(t *testing.T) {

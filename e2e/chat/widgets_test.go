@@ -100,7 +100,7 @@ rules:
 		document.querySelector(".form button").focus()`)
 	p.Keys("\r")
 	p.AwaitTrue(`document.querySelector(".form [role=status]").textContent.startsWith("Thank you.")`)
-	p.Do(nil, `document.getElementById("text").focus()`)
+	p.Do(nil, `document.querySelector("textarea").focus()`)
 	p.Keys("Widgets\r")
 	h.Await("the form's values", func(v pagetest.Request) bool {
 		for _, name := range names {

@@ -12,7 +12,7 @@ import (
 // Ready waits until something can be asked.
 func (p *Page) Ready() {
 	p.t.Helper()
-	p.AwaitTrue(`document.activeElement.id === "text"`)
+	p.AwaitTrue(`document.activeElement.localName === "textarea"`)
 }
 
 // Ask types a question, and waits until the answer is announced to screen readers.
@@ -30,7 +30,7 @@ func (p *Page) AwaitAnnouncement(text string) {
 	if err != nil {
 		p.t.Fatal(err)
 	}
-	p.AwaitTrue(`document.getElementById("announcer").textContent.includes(` + string(quoted) + `) && document.getElementById("stop").hidden`)
+	p.AwaitTrue(`document.getElementById("announcer").textContent.includes(` + string(quoted) + `) && document.querySelector("#composer .stop").hidden`)
 }
 
 // Transcript returns the conversation as it is shown, one line for each turn.

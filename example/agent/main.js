@@ -14,7 +14,6 @@ const conversation = new Conversation({
   page: "agent",
   api: { appInit, visitor },
   create,
-  stop: () => attempt(() => avatar()?.interrupt()),
   changed: show,
 })
 
@@ -89,7 +88,6 @@ function show() {
   $("face").hidden = mode === "chat"
   if (session?.mode !== "avatar") stage(mode === "chat" ? "idle" : "busy")
   for (const id of ["mic", "tap", "sound"]) $(id).disabled = avatar() === undefined
-  conversation.composer.overlapping = avatar() !== undefined // a typed text interrupts the voice
   voice.update()
 }
 

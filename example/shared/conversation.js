@@ -1,7 +1,6 @@
 // One conversation at a time with the selected agent, and the parts of the page around
 // it. The page makes the session: see chat/main.js and agent/main.js.
 import { endMessage, errorMessage, icon, PERMANENT_ERRORS } from "/js/dist/ui.js"
-import { Composer } from "./composer.js"
 import { $, make, status } from "./dom.js"
 import { Events } from "./events.js"
 import { Log } from "./log.js"
@@ -13,7 +12,6 @@ import { ToolPanel } from "./toolpanel.js"
 export class Conversation {
   /** The connected session, or undefined. */
   session
-  composer
   log
   #page // its name
   #api // appInit and visitor
@@ -29,33 +27,25 @@ export class Conversation {
   #opening // identifies the latest call of #connect
 
   /**
-   * `create(options)` makes a session that is not connected yet; `stop()` is called
-   * when the visitor stops an answer, after the signal of sendText was aborted;
-   * `changed()` when the session was replaced or has ended.
+   * `create(options)` makes a session that is not connected yet; `changed()` is called
+   * when the session was replaced or has ended.
    */
-  constructor({ page, api, create, stop = () => {}, changed = () => {} }) {
+  constructor({ page, api, create, changed = () => {} }) {
     this.#page = page
     this.#api = api
     this.#create = create
     this.#changed = changed
-    this.composer = new Composer({
-      ask: (text) => this.#view.ask(text),
-      stop: () => {
-        this.#view.stop()
-        stop()
-      },
-    })
     this.log = new Log($("log"), $("announcer"), {
       ask: (text, byKeyboard) => {
         if (!this.session) return // not connected
-        if (byKeyboard) this.composer.focus() // the button is removed
-        this.#view.ask(text)
+        if (byKeyboard) this.#view.composer.field.focus() // the button is removed
+        this.#view.composer.send(text)
       },
       submit: async (values) => this.#submit(values),
       rate: (id, good) => this.#visitor.feedback.add(id, good),
     })
-    this.#view = new SessionView({ log: this.log, composer: this.composer, status, save: () => this.#save(), renew: () => this.renew() })
-    this.#tools = new ToolPanel($("desk"), this.log, { idle: () => this.composer.text === "" })
+    this.#view = new SessionView({ log: this.log, status, save: () => this.#save(), renew: () => this.renew() })
+    this.#tools = new ToolPanel($("desk"), this.log, { idle: () => this.#view.composer.field.value.trim() === "" })
     $("agent").addEventListener("change", () => this.open())
     $("new").addEventListener("click", () => this.#startNew())
     addEventListener("pagehide", () => this.#save())
@@ -110,10 +100,9 @@ export class Conversation {
       await session.connect()
       if (opening !== this.#opening) return session.disconnect({ final: false })
       this.session = session
-      this.composer.enabled = true
       $("new").disabled = false
       this.#changed()
-      if (document.activeElement === document.body) this.composer.focus()
+      if (document.activeElement === document.body) this.#view.composer.field.focus()
     } catch (error) {
       this.#events.add("connect", `${error.code ?? ""} ${error.message}`)
       if (opening === this.#opening) this.#failed(error, () => this.#connect(threadId))
@@ -130,7 +119,7 @@ export class Conversation {
     this.#leave({ final: true })
     this.#saved.remove()
     await this.open()
-    this.composer.focus()
+    this.#view.composer.field.focus()
   }
 
   #leave(how) {
@@ -138,7 +127,6 @@ export class Conversation {
     const { session } = this
     if (session && !how.final) this.#save()
     this.session = undefined
-    this.composer.enabled = false
     this.#view.detach()
     session?.disconnect(how)
     this.#changed()
@@ -173,8 +161,7 @@ export class Conversation {
       note.remove()
       retry()
     })
-    // The focused element may be disabled now.
-    if ([document.body, $("text"), $("send")].includes(document.activeElement)) button.focus()
+    if (document.activeElement === document.body) button.focus() // the field that had the focus is gone
   }
 }
 

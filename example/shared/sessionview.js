@@ -1,11 +1,12 @@
-// Connects a session of any kind with the log and the composer.
-import { errorMessage, safeLink, SpokenTranscript } from "/js/dist/ui.js"
-import { make } from "./dom.js"
+// Connects a session of any kind with the log and the field for messages.
+import { Composer, errorMessage, safeLink, SpokenTranscript } from "/js/dist/ui.js"
+import { $, make } from "./dom.js"
 
 /** Sends the visitor's texts to the session, and shows the session's events in the log. */
 export class SessionView {
+  /** The field for messages of the present session; without one, nothing can be sent. */
+  composer = new Composer(undefined)
   #log
-  #composer
   #status
   #save
   #renew
@@ -14,24 +15,29 @@ export class SessionView {
   #listeners // an AbortController for the listeners
   #transcript
   #answers = new Map() // by the id of the transcript's entry
-  #pending = false // a text was sent and its answer has not begun
+  #sending = false // a text was sent and its answer is not over
   #answering = false
-  #speaking = false // the avatar speaks, which may continue after the end of the answer
   #variablesRefused = false // the agent accepts no variables: it answers them with empty turns
   #answer // the current or last one
   #questions = []
   #unconfirmed = [] // texts in the log without a transcript event of the session
   #lastText = "" // the last text
   #messages = new Map() // speechId → id of the message, for ratings
-  #abort // an AbortController for the current typed turn
+  #again = false // the next text is in the log already
 
   /** `save()` is called after each message, `renew()` when the session must be replaced. */
-  constructor({ log, composer, status, save, renew }) {
+  constructor({ log, status, save, renew }) {
     this.#log = log
-    this.#composer = composer
     this.#status = status
     this.#save = save
     this.#renew = renew
+    $("composer").prepend(this.composer.root)
+    // Escape stops the agent, wherever the focus is.
+    document.addEventListener("keydown", ({ key, defaultPrevented }) => {
+      if (key !== "Escape") return
+      if (!defaultPrevented) this.composer.stop() // in the field, it has done so
+      this.#status("")
+    })
   }
 
   /** Shows the events of a session, with the name of its agent. */
@@ -42,27 +48,25 @@ export class SessionView {
     this.#listeners = new AbortController()
     const { signal } = this.#listeners
     const on = (event, listener) => session.on(event, listener, { signal })
+    this.#replaceComposer(session, {
+      onSend: (text, signal) => this.#ask(text, signal),
+      onError: (error) => this.#status(errorMessage(error), true),
+      labels: { placeholder: `Ask ${name} something` },
+    })
     this.#transcript = new SpokenTranscript(session)
     this.#transcript.onChange((change) => this.#said(change))
     on("turnStart", ({ isNewTurn }) => this.#begin(isNewTurn))
     on("turnEnd", () => this.#end())
     on("widget", (widget) => this.#widget(widget))
-    on("avatarStartTalking", () => this.#busy({ speaking: true }))
-    on("avatarStopTalking", () => this.#busy({ speaking: false }))
-    on("interrupted", () => this.#busy({ speaking: false }))
-    on("responsePending", () => {
-      this.#busy({ pending: true })
-      this.#status(`${name} is answering.`)
-    })
-    on("responseSettled", () => this.#settle())
+    on("responsePending", () => this.#status(`${name} is answering.`))
+    on("responseSettled", () => this.#status(""))
     on("brainStalled", () => this.#status(`${name} needs longer than usual.`))
     on("warning", ({ code }) => {
       if (code === "empty_turn_with_request_vars") this.#variablesRefused = true
     })
     on("oauthRequired", (request) => this.#consent(request))
     on("transportChanged", ({ transport }) => {
-      this.#busy({ speaking: false }) // the previous transport does not report the end of its speech
-      transport.on("disclosure", ({ disclosureText }) => (document.getElementById("disclosure").textContent = disclosureText), { signal })
+      transport.on("disclosure", ({ disclosureText }) => ($("disclosure").textContent = disclosureText), { signal })
       transport.on("brainSegment", ({ speechId, messageId }) => messageId && this.#messages.set(speechId, messageId), { signal })
     })
   }
@@ -72,20 +76,34 @@ export class SessionView {
     this.#listeners?.abort()
     this.#transcript?.destroy()
     this.#answers.clear()
-    this.#abort?.abort()
-    this.#session = this.#answer = this.#abort = undefined
+    this.#replaceComposer(undefined, {})
+    this.#session = this.#answer = undefined
     this.#unconfirmed = []
     this.#questions = []
     this.#messages.clear()
     this.#variablesRefused = false
-    this.#busy({ answering: false, speaking: false })
-    this.#settle()
+    this.#sending = this.#answering = this.#again = false
+    this.#status("")
   }
 
-  /** Sends a text; with `again` it is in the log already. */
-  async ask(text, { again = false } = {}) {
+  /** Shows a field for another session, with the text that is not sent yet. */
+  #replaceComposer(session, options) {
+    const last = this.composer
+    this.composer = new Composer(session, options)
+    const { field, root } = this.composer
+    field.value = last.field.value
+    field.setAttribute("aria-describedby", "hint")
+    root.querySelector(".stop").addEventListener("click", () => this.#status(""))
+    last.root.replaceWith(root)
+    last.destroy()
+  }
+
+  /** Sends a text, and shows how the turn ends. */
+  async #ask(text, signal) {
     const session = this.#session
-    const abort = (this.#abort = new AbortController())
+    const again = this.#again
+    this.#sending = true
+    this.#again = false
     this.#answer = undefined
     this.#lastText = text
     this.#unconfirmed.push(text)
@@ -93,7 +111,7 @@ export class SessionView {
     if (!again) this.#log.addUserMessage(text)
     this.#log.scrollToEnd()
     try {
-      const turn = await session.sendText(text, { signal: abort.signal })
+      const turn = await session.sendText(text, { signal })
       if (session !== this.#session) return // another conversation has begun
       if (this.#variablesRefused) throw { code: "client_variables_disabled" }
       if (turn.messageId) this.#answer?.showRating(turn.messageId)
@@ -103,32 +121,23 @@ export class SessionView {
       this.#confirm(text)
       if (this.#answering) this.#end() // a switch of the mode ends a turn without turnEnd
       const answer = this.#answer ?? this.#log.addAnswer(this.#name)
-      if (abort.signal.aborted) answer.addRemark("You stopped this answer.")
+      if (signal.aborted) answer.addRemark("You stopped this answer.")
       else if (error.code === "aborted") answer.addRemark("This answer was cut short.")
       else answer.fail(errorMessage(error), () => this.#retry(text))
       // A session keeps its variables, which this agent does not accept, and its token,
       // which has expired: both need a new session.
       if (["client_variables_disabled", "unauthorized"].includes(error.code)) this.#renew()
     }
+    this.#sending = false
     this.#save()
   }
 
   /** Sends a text of the log again; returns false while another turn is under way. */
   #retry(text) {
-    if (this.#pending || this.#answering || !this.#session) return false
-    this.ask(text, { again: true })
+    if (this.#sending || !this.#session) return false
+    this.#again = true
+    this.composer.send(text)
     return true
-  }
-
-  /** Stops the current answer. */
-  stop() {
-    this.#abort?.abort()
-    this.#settle() // unrecognised speech gets no answer that would settle it
-  }
-
-  #settle() {
-    this.#busy({ pending: false })
-    this.#status("")
   }
 
   // Only what was really said is in the log: a sentence from the moment it is heard, and
@@ -167,22 +176,15 @@ export class SessionView {
     return at >= 0
   }
 
-  #busy({ pending = this.#pending, answering = this.#answering, speaking = this.#speaking }) {
-    this.#pending = pending
-    this.#answering = answering
-    this.#speaking = speaking
-    this.#composer.busy = pending || answering || speaking
-  }
-
   #begin(isNewTurn) {
-    this.#busy({ answering: true })
+    this.#answering = true
     if (!isNewTurn && this.#answer) return
     if (!this.#answer?.empty) this.#answer = this.#log.addAnswer(this.#name)
     this.#questions = []
   }
 
   #end() {
-    this.#busy({ answering: false })
+    this.#answering = false
     this.#status("")
     this.#drop(this.#answer) // empty if the voice has not begun yet
     this.#answer?.end()
@@ -200,7 +202,7 @@ export class SessionView {
     const tool = toolDisplayName || toolName || "something of yours"
     const again = make("button", { type: "button" }, "Ask again")
     const text = this.#lastText
-    again.addEventListener("click", () => this.#answering || this.ask(text))
+    again.addEventListener("click", () => this.#sending || this.composer.send(text))
     this.#log.addNote(
       make("p", {}, `${this.#name} asks for your permission to use: ${tool}.`),
       make("div", { className: "row" }, safeLink(authUrl, { class: "button main" }, "Allow it"), again),

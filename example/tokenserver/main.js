@@ -3,7 +3,6 @@
 // contains no secret and no shared token.
 import { ChatSession, visitor } from "/js/dist/chat.js"
 import { errorMessage, icon } from "/js/dist/ui.js"
-import { Composer } from "../shared/composer.js"
 import { $, make, status } from "../shared/dom.js"
 import { Log } from "../shared/log.js"
 import { SessionView } from "../shared/sessionview.js"
@@ -13,13 +12,12 @@ let access // the latest reply of /conversation, with the time until which its t
 let session
 let opening // identifies the latest call of open
 
-const composer = new Composer({ ask: (text) => view.ask(text), stop: () => view.stop() })
 const log = new Log($("log"), $("announcer"), {
-  ask: (text) => session && view.ask(text),
+  ask: (text) => session && view.composer.send(text),
   submit: async () => {},
   rate: async (id, good) => (await records()).feedback.add(id, good),
 })
-const view = new SessionView({ log, composer, status, save: listThreads, renew: () => open(session.threadId) })
+const view = new SessionView({ log, status, save: listThreads, renew: () => open(session.threadId) })
 
 /** Sends a request to the site. If it can't be reached, the error is one for which there is a sentence. */
 async function request(path, init) {
@@ -58,8 +56,7 @@ async function open(threadId) {
     await next.connect()
     if (mine !== opening) return next.disconnect({ final: false })
     session = next
-    composer.enabled = true
-    composer.focus()
+    view.composer.field.focus()
     await listThreads()
   } catch (error) {
     if (mine === opening) failed(error, () => open(threadId))
@@ -133,7 +130,6 @@ async function removeThread(id) {
 function leave() {
   const last = session
   session = undefined
-  composer.enabled = false
   view.detach()
   last?.disconnect({ final: false })
 }
@@ -176,7 +172,6 @@ async function show() {
   $("welcome").hidden = inside
   showThreads(false)
   $("who").textContent = name
-  $("text").placeholder = `Ask ${agent} something`
   if (inside) await open()
   else $("name").focus()
 }
