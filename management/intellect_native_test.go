@@ -181,8 +181,8 @@ func TestIntellectFieldsAreChecked(t *testing.T) {
 }
 
 func TestForcedLanguagePrompt(t *testing.T) {
-	if len(languages) != 28 {
-		t.Errorf("%d languages, want 28", len(languages))
+	if len(Languages) != 28 {
+		t.Errorf("%d languages, want 28", len(Languages))
 	}
 	for tag, want := range map[string]string{"de": "German", "pt-BR": "Portuguese", "EN-us": "English"} {
 		if name, err := languageName(tag, ""); err != nil || name != want {

@@ -6,10 +6,10 @@ import (
 	"strings"
 )
 
-// languages maps the first part of a BCP 47 tag to the language's name in the
+// Languages maps the first part of a BCP 47 tag to the language's name in the
 // instruction of [Intellects.SetForcedLanguage] (management-api.md, "One-call helpers":
 // 28 names).
-var languages = map[string]string{
+var Languages = map[string]string{
 	"ar": "Arabic", "bg": "Bulgarian", "cs": "Czech", "da": "Danish", "de": "German", "el": "Greek",
 	"en": "English", "es": "Spanish", "fi": "Finnish", "fr": "French", "he": "Hebrew", "hi": "Hindi",
 	"hu": "Hungarian", "id": "Indonesian", "it": "Italian", "ja": "Japanese", "ko": "Korean", "nl": "Dutch",
@@ -31,11 +31,11 @@ func languageName(tag, name string) (string, error) {
 	if name != "" {
 		return name, nil
 	}
-	if known, ok := languages[strings.ToLower(primary)]; ok {
+	if known, ok := Languages[strings.ToLower(primary)]; ok {
 		return known, nil
 	}
 	return "", badRequest("the language " + tag + " needs a LanguageName; known are " +
-		strings.Join(slices.Sorted(maps.Keys(languages)), ", "))
+		strings.Join(slices.Sorted(maps.Keys(Languages)), ", "))
 }
 
 // languageTag reports whether tag is parts of 1 to 8 letters and digits, joined by "-",

@@ -28,7 +28,7 @@ const (
 	ToolClient = "client"
 )
 
-var toolTypes = []string{ToolAPI, ToolCSV, ToolCode, ToolClient}
+var ToolTypes = []string{ToolAPI, ToolCSV, ToolCode, ToolClient}
 
 // Limits of the time that the model waits for a tool's answer, in seconds
 // (protocol §9.8).
@@ -355,7 +355,7 @@ func checkToolName(name string) error {
 }
 
 func (c *ToolConfig) check() error {
-	if err := oneOf("config.type", c.Type, toolTypes); err != nil {
+	if err := oneOf("config.type", c.Type, ToolTypes); err != nil {
 		return err
 	}
 	if err := required("config.description", c.Description); err != nil {

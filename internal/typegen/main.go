@@ -2,7 +2,8 @@
 // comments of the events that sessions emit, of a turn in text and of the options, as syntax
 // trees, and the table of error codes. It writes js/src/generated/events.ts, js/src/generated/settings.ts,
 // js/src/generated/names.ts and js/src/generated/codes.ts (the TypeScript types, and the tables with which options
-// are checked), js/src/generated/refusals.ts (how refused replies are read), js/src/generated/regions.ts (the addresses of the services), js/src/generated/methods.ts (the names of
+// are checked), js/src/generated/refusals.ts (how refused replies are read), js/src/generated/management.ts (what the client for servers knows
+// of the service), js/src/generated/regions.ts (the addresses of the services), js/src/generated/methods.ts (the names of
 // the methods that a page can call), docs/events.md, docs/options.md and docs/errors.md, and the list of options
 // of example/playground.
 //
@@ -26,6 +27,7 @@ const (
 	regionsFile    = "js/src/generated/regions.ts"
 	methodsFile    = "js/src/generated/methods.ts"
 	codesFile      = "js/src/generated/codes.ts"
+	managementFile = "js/src/generated/management.ts"
 	refusalsFile   = "js/src/generated/refusals.ts"
 	codesDocFile   = "docs/errors.md"
 	playgroundFile = "example/playground/declared.js"
@@ -86,6 +88,10 @@ func generate(root string) (map[string]string, error) {
 	if err != nil {
 		return nil, err
 	}
+	managementTypes, err := managementText()
+	if err != nil {
+		return nil, err
+	}
 	methods, err := methodsText(m)
 	if err != nil {
 		return nil, err
@@ -93,6 +99,6 @@ func generate(root string) (map[string]string, error) {
 	return map[string]string{
 		regionsFile: regions, methodsFile: methods, playgroundFile: playground,
 		typesFile: text, docFile: doc, optionsTypes: options, optionsDocFile: optionsDoc,
-		namesFile: names, codesFile: codeTypes() + timings, refusalsFile: refusalsText(), codesDocFile: codesDoc(),
+		namesFile: names, codesFile: codeTypes() + timings, refusalsFile: refusalsText(), managementFile: managementTypes, codesDocFile: codesDoc(),
 	}, nil
 }

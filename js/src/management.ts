@@ -7,6 +7,7 @@ import { checkServer } from "./management/server.js"
 
 checkServer()
 
+export { CALL_STAGES, EMBED_TYPES, MODALITIES, SKILL_MODES, TOOL_TYPES } from "./generated/management.js"
 export { AgentError, AgentError as KalturaError } from "./core/errors.js"
 export type { AgentErrorFields } from "./core/errors.js"
 export type { ErrorCode } from "./generated/codes.js"
@@ -23,18 +24,18 @@ export { meta, type Meta } from "./management/small.js"
 export { parseCsv, summarizeReport, type ReportSummary } from "./management/report.js"
 export { type ConverseInput, type SendInput, type Turn } from "./management/conversations.js"
 export {
-  ARG_TYPES, HTTP_METHODS, hubspotContactUpsert, salesforceContactUpsert, TOOL_TYPES, tools,
+  ARG_TYPES, HTTP_METHODS, hubspotContactUpsert, salesforceContactUpsert, tools,
   type ApiToolInput, type ClientToolInput, type CodeToolInput, type CsvToolInput, type ToolArg, type ToolConfig, type ToolRequest,
 } from "./management/toolconfig.js"
 export {
-  EMBED_TYPES, findIntellectsReferencingTool, matchProtectedTag, PROTECTED_TAGS, resolveIntellectId,
+  findIntellectsReferencingTool, matchProtectedTag, PROTECTED_TAGS, resolveIntellectId,
   type AgentDeletion, type AvatarSessionHandle, type FeedbackFilter, type MessageFilter, type Removed, type UsedDeletion, type VisualAttributes, type VoiceAttributes,
 } from "./management/resources.js"
 export {
-  buildBrainConfigPatch, buildUserPropertiesForms, CALL_STAGES, SKILL_MODES, validateSecretRefs,
+  buildBrainConfigPatch, buildUserPropertiesForms, validateSecretRefs,
   type BrainConfig, type ForceSettings, type PromptSettings, type PropertiesForm, type SecretCheck, type Snapshot,
 } from "./management/intellects.js"
-export { buildIndexerObjects, CHAPTER_TYPE, EMBED, MODALITIES, normalizeModality, STRATEGY, type CategoryInput, type CategoryLink, type Modality, type SearchInput } from "./management/knowledge.js"
+export { buildIndexerObjects, CHAPTER_TYPE, EMBED, normalizeModality, STRATEGY, type CategoryInput, type CategoryLink, type Modality, type SearchInput } from "./management/knowledge.js"
 export {
   assembleSystemPrompt, lintGlossary, lintPersonaIdentity, lintPrompts, RESERVED_VARS, SYS_NAMESPACES, SYS_VARS, validatePromptVars,
   type AssembledPrompt, type Finding, type LintSummary, type Persona, type PromptLint, type VariableResult,

@@ -1,5 +1,6 @@
 import { whepUrlHasPrivateIp } from "../compat/wire.js"
 import { localError } from "../core/errors.js"
+import { bases } from "../generated/management.js"
 import { regions, type Region } from "../generated/settings.js"
 import { bad, cleaner, fault, hiddenRefusal, isObject, isText, refusal, type Clean } from "./fault.js"
 import { checkedToken, textOfToken, type Ks, type Scope } from "./token.js"
@@ -8,23 +9,6 @@ import { meta, type Meta } from "./small.js"
 
 /** The four HTTP services of a deployment, by the options with their addresses. */
 export type Host = "agenticUrl" | "genieUrl" | "ovpUrl" | "messagingUrl"
-
-// The same as in runtime/appinit/regions.go; a test compares them.
-/** @internal */
-export const bases: Readonly<Record<Region, Readonly<Record<Host, string | null>>>> = {
-  nvp1: {
-    agenticUrl: "https://api.avatar.us.kaltura.ai/v1",
-    genieUrl: "https://genie.nvp1.ovp.kaltura.com",
-    ovpUrl: "https://www.kaltura.com/api_v3",
-    messagingUrl: "https://messaging.nvp1.ovp.kaltura.com/api/v1",
-  },
-  frp2: {
-    agenticUrl: "https://api.avatar.eu.kaltura.ai/v1",
-    genieUrl: "https://genie.frp2.ovp.kaltura.com",
-    ovpUrl: "https://api.frp2.ovp.kaltura.com/api_v3",
-    messagingUrl: null,
-  },
-}
 
 /** What `onResponse` gets for each reply, also of attempts that are repeated. */
 export interface ResponseReport {

@@ -1,6 +1,7 @@
 // Intellects. The service replaces maps as a whole, so every change of one reads the record first.
 import { resolveCapability, type ResolvedCapability } from "../compat/capabilities.js"
 import { plainCapabilities } from "../core/options.js"
+import { CALL_STAGES, SKILL_MODES } from "../generated/management.js"
 import { capabilityNames } from "../generated/settings.js"
 import { call, confirm, fields, isRecordId, list, methods, number, type Confirmation, type Json } from "./calls.js"
 import { bad, fault, isObject, isText } from "./fault.js"
@@ -12,11 +13,6 @@ import type { Ks } from "./token.js"
 import type { Capabilities, CapabilityState, Intellect, IntellectFields, ModelConfiguration, PromptBlock, SkillReference, SummaryConfig } from "./types.js"
 
 const genie = "genieUrl"
-
-/** Modes of a skill. */
-export const SKILL_MODES = ["adhoc", "adhoc-save", "preloaded"] as const
-/** When a form is shown. */
-export const CALL_STAGES = ["start", "middle", "end"] as const
 
 /** The properties of an intellect that `intellectConfig.patch` changes. */
 const editable: readonly string[] = [

@@ -1,4 +1,5 @@
 // Knowledge: records of the conversation host, and categories and documents of the media API.
+import { MODALITIES } from "../generated/management.js"
 import { call, confirm, fields, isRecordId, list, methods, number, Page, patch, type Confirmation, type Json, type ListSettings } from "./calls.js"
 import { bad, fault, isObject, isText } from "./fault.js"
 import type { CallSettings, Http } from "./http.js"
@@ -13,8 +14,6 @@ const genie = "genieUrl"
 export const CHAPTER_TYPE = { CAPTION: 1, OCR: 2, DOCUMENT: 3 } as const
 /** How it is indexed. */
 export const STRATEGY = { CAPTION: "EmbedCaptionV1", OCR: "EmbedOcrV1", DOCUMENT: "EmbedDocumentV1" } as const
-/** What documents are indexed by. */
-export const MODALITIES = ["document", "caption", "ocr"] as const
 export type Modality = (typeof MODALITIES)[number]
 /** Type and strategy of each modality. */
 export const EMBED = {

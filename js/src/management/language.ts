@@ -1,4 +1,5 @@
 // The language in which an agent answers and listens, set by one call.
+import { languages } from "../generated/management.js"
 import { isRecordId } from "./calls.js"
 import { bad, isObject, isText } from "./fault.js"
 import type { CallSettings, Http } from "./http.js"
@@ -7,14 +8,6 @@ import type { agents } from "./resources.js"
 import type { Meta } from "./small.js"
 import type { Ks } from "./token.js"
 import type { PromptBlock } from "./types.js"
-
-// The same as in management/languages.go; a test compares them.
-/** @internal The names of languages, by the first part of their tags. */
-export const languages: Readonly<Record<string, string>> = {
-  ar: "Arabic", bg: "Bulgarian", cs: "Czech", da: "Danish", de: "German", el: "Greek", en: "English", es: "Spanish", fi: "Finnish", fr: "French", he: "Hebrew", hi: "Hindi",
-  hu: "Hungarian", id: "Indonesian", it: "Italian", ja: "Japanese", ko: "Korean", nl: "Dutch", no: "Norwegian", pl: "Polish", pt: "Portuguese", ro: "Romanian", ru: "Russian",
-  sv: "Swedish", tr: "Turkish", uk: "Ukrainian", vi: "Vietnamese", zh: "Chinese",
-}
 
 /** The language of an agent. */
 export interface ForcedLanguageInput {

@@ -1,6 +1,7 @@
 // What the service can do, as tables: each entry has a path, the arguments of its method,
 // and their checks. Methods of several calls are below the tables.
 import { call, confirm, fields, list, methods, patch, property, text, type Confirmation, type Json, type KeySettings, type Page } from "./calls.js"
+import { actionTypes, EMBED_TYPES, insightTypes, ruleStates } from "../generated/management.js"
 import { bad, fault, isObject, isText } from "./fault.js"
 import type { CallSettings, Http } from "./http.js"
 import { textOfToken, type Ks } from "./token.js"
@@ -29,9 +30,6 @@ export const application = (http: Http) => ({
     return http.request({ at: agent, path: "application/appInit", body: {}, ks: widgetKs, scope: "any", signal })
   },
 })
-
-/** The ways to embed an agent. */
-export const EMBED_TYPES = ["contained", "page", "floater"] as const
 
 /** Tags of agents in production, which `agents.delete` refuses; in any case. */
 export const PROTECTED_TAGS: readonly RegExp[] = [/(?:^|[-_])prod(?:$|[-_])/i, /production/i, /\bkeep\b/i, /do-?not-?delete/i, /\blive\b/i]
@@ -478,21 +476,17 @@ export const followups = (http: Http) => methods(http, {
 })
 
 const insightFields = ["key", "title", "prompt", "valueType"] as const
-const valueTypes: readonly unknown[] = ["string", "number", "boolean", "string[]", "number[]", "boolean[]"]
 
 function checkInsight({ status, valueType }: Json): void {
-  if (status !== undefined && status !== "active" && status !== "disabled") throw bad("status must be active or disabled")
-  if (valueType !== undefined && !valueTypes.includes(valueType)) throw bad(`valueType must be one of ${valueTypes.join(", ")}`)
+  if (status !== undefined && !ruleStates.includes(status as never)) throw bad(`status must be ${ruleStates.join(" or ")}`)
+  if (valueType !== undefined && !insightTypes.includes(valueType as never)) throw bad(`valueType must be one of ${insightTypes.join(", ")}`)
 }
-
-/** What the rules of an account may do. */
-const actionTypes: readonly unknown[] = ["triggerInsightSettingsKai", "sendEmail"]
 
 function checkRule({ actions = [] }: Json): void {
   if (!Array.isArray(actions)) throw bad("the actions of a rule must be an array")
   for (const action of actions as unknown[]) {
     const type = isObject(action) ? action["type"] : undefined
-    if (!actionTypes.includes(type)) throw bad(`the type of an action must be one of ${actionTypes.join(", ")}: others have another name now, or are the service's own`)
+    if (!actionTypes.includes(type as never)) throw bad(`the type of an action must be one of ${actionTypes.join(", ")}: others have another name now, or are the service's own`)
   }
 }
 

@@ -1,10 +1,9 @@
 import { validateToolArgs } from "../compat/tools.js"
+import { TOOL_TYPES } from "../generated/management.js"
 import { argTypes } from "../generated/settings.js"
 import { bad, fault, isObject, isText } from "./fault.js"
 import type { Json } from "./calls.js"
 
-/** The kinds of tools. */
-export const TOOL_TYPES = ["api", "csv", "code", "client"] as const
 /** The methods of requests of `api` tools. */
 export const HTTP_METHODS = ["GET", "POST", "PUT", "PATCH", "DELETE"] as const
 /** The types of arguments. */

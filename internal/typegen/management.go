@@ -1,0 +1,64 @@
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+
+	"github.com/agentruntime/agentruntime/management"
+	"github.com/agentruntime/agentruntime/runtime/appinit"
+)
+
+// managementLists are the values that the client for servers accepts, in both languages.
+var managementLists = []struct {
+	name, doc string
+	values    []string
+}{
+	{"EMBED_TYPES", "The ways to embed an agent.", management.EmbedTypes},
+	{"SKILL_MODES", "Modes of a skill.", management.SkillModes},
+	{"CALL_STAGES", "When a form is shown.", management.CallStages},
+	{"TOOL_TYPES", "The kinds of tools.", management.ToolTypes},
+	{"MODALITIES", "What documents are indexed by.", modalities()},
+	{"insightTypes", "The types of the value of an insight.", management.ValueTypes},
+	{"ruleStates", "The states of an insight setting and of a rule.", []string{management.StatusActive, management.StatusDisabled}},
+	{"actionTypes", "What the rules of an account may do.", management.ActionTypes},
+}
+
+func modalities() []string {
+	var names []string
+	for _, m := range management.Modalities {
+		names = append(names, string(m))
+	}
+	return names
+}
+
+// managementText returns the text of management.ts: the addresses of all services, which the
+// client for servers needs more of than a page, and the values that it accepts.
+func managementText() (string, error) {
+	var b strings.Builder
+	b.WriteString("// Generated from management and runtime/appinit by \"go generate ./runtime/event\"; don't edit.\n")
+	b.WriteString("import type { Region } from \"./settings.js\"\n\n/** The addresses of each region; null for a service that it does not have. */\n")
+	b.WriteString("export const bases: Readonly<Record<Region, Readonly<Record<\"agenticUrl\" | \"genieUrl\" | \"ovpUrl\" | \"messagingUrl\", string | null>>>> = {\n")
+	for _, code := range appinit.Regions() {
+		addresses, err := appinit.Config{Region: &code}.Resolve()
+		if err != nil {
+			return "", err
+		}
+		fmt.Fprintf(&b, "  %s: {\n", code)
+		for _, service := range []appinit.Service{appinit.Agentic, appinit.Genie, appinit.OVP, appinit.Messaging} {
+			address := "null"
+			if base, err := addresses.Base(service); err == nil {
+				address = fmt.Sprintf("%q", base)
+			}
+			fmt.Fprintf(&b, "    %s: %s,\n", service, address)
+		}
+		b.WriteString("  },\n")
+	}
+	b.WriteString("}\n")
+	for _, list := range managementLists {
+		fmt.Fprintf(&b, "\n/** %s */\nexport const %s = [%s] as const\n", list.doc, list.name, strings.Join(quoted(list.values), ", "))
+	}
+	names, err := json.MarshalIndent(management.Languages, "", "  ")
+	fmt.Fprintf(&b, "\n/** The names of languages, by the first part of their tags. */\nexport const languages: Readonly<Record<string, string>> = %s\n", names)
+	return b.String(), err
+}
