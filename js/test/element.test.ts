@@ -475,6 +475,8 @@ for (const modes of ["face", "text", "face text"]) {
       prepare()
       const element = place({ modes, ...attributes }, properties)
       const { errors, codes, lines } = told(t, element)
+      const field = find(element, "[part=field]") as HTMLTextAreaElement
+      field.value = "Hello"
       await assert.rejects(element.start(), { code })
       assert.equal(element.phase, "error")
       assert.deepEqual(errors.map(({ code }) => code), [code])
@@ -490,9 +492,11 @@ for (const modes of ["face", "text", "face text"]) {
       const permanent = PERMANENT_ERRORS.has(code)
       assert.equal(button(element, "start").hidden, permanent)
       assert.equal(button(element, "send").disabled, permanent)
+      assert.deepEqual([field.readOnly, field.placeholder === "", field.value], [permanent, permanent, "Hello"])
       if (permanent) assert.doesNotMatch(text, /again|reload/)
       element.widgetId = "another"
       assert.equal(button(element, "start").hidden, false)
+      assert.deepEqual([field.readOnly, field.placeholder === "", field.value], [false, false, "Hello"])
     })
   }
 }
