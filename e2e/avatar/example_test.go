@@ -40,14 +40,14 @@ func TestExamplePageByKeyboard(t *testing.T) {
 	p.AwaitTrue(`document.getElementById("caption").textContent.startsWith("Once upon a time")`)
 	thread := h.OnlySession().ThreadID
 	// A sentence is shown when it begins to sound, and a sentence that was not spoken is not shown.
-	p.AwaitTrue(`document.querySelector("#said li:last-child").textContent.startsWith("Once upon a time")`)
-	p.AwaitTrue(`document.querySelector("#said li:last-child").textContent.match(/[.]/g).length > 1`)
-	begun := p.Text("#said li:last-child")
+	p.AwaitTrue(`document.querySelector("#said .agent-turn:last-child .text").textContent.startsWith("Once upon a time")`)
+	p.AwaitTrue(`document.querySelector("#said .agent-turn:last-child .text").textContent.match(/[.]/g).length > 1`)
+	begun := p.Text("#said .agent-turn:last-child .text")
 	p.Keys("\x1b")
 	p.AwaitTrue(`document.getElementById("caption").textContent === ""`)
 	h.AwaitState(live.Listening)
-	p.AwaitTrue(`document.querySelector("#said li:last-child").textContent !== ` + strconv.Quote(begun))
-	if said := p.Text("#said li:last-child"); !strings.HasPrefix(said, "Once upon a time") || !strings.HasPrefix(begun, said) {
+	p.AwaitTrue(`document.querySelector("#said .agent-turn:last-child .text").textContent !== ` + strconv.Quote(begun))
+	if said := p.Text("#said .agent-turn:last-child .text"); !strings.HasPrefix(said, "Once upon a time") || !strings.HasPrefix(begun, said) {
 		t.Errorf("the page shows %q after %q had begun", said, begun)
 	}
 	if said := p.Text("#said"); !strings.Contains(said, "Tell me a long story.") {

@@ -2,8 +2,9 @@
 // begins, and session.connect(), which Stage calls; the rest shows what is going on.
 // example/playground shows every option and event.
 import { appInit, AvatarSession } from "/js/dist/index.js"
-import { SpokenTranscript } from "/js/dist/ui.js"
-import { $, make } from "../shared/dom.js"
+import { SpokenTranscript, Transcript } from "/js/dist/ui.js"
+import { $ } from "../shared/dom.js"
+import { agentName } from "../shared/service.js"
 import { attempt, Stage } from "../shared/stage.js"
 import { setPressed } from "../shared/voice.js"
 
@@ -11,24 +12,12 @@ const stage = new Stage({
   async open(service) {
     const init = await appInit({ widgetId: $("agent").value, ...service.addresses })
     const session = new AvatarSession({ ...init, ...service.session, videoEl: $("video") })
-    showTranscript(session)
+    const spoken = new SpokenTranscript(session, { liveRegion: $("announcer") })
+    new Transcript(session, { spoken, root: $("said"), agentName: agentName() })
     return session
   },
   ended: () => setPressed("pause", false),
 })
-
-function showTranscript(session) {
-  const lines = new Map() // by the id of the entry
-  new SpokenTranscript(session, { liveRegion: $("announcer") }).onChange(({ entry, kind }) => {
-    if (kind === "removed") return lines.get(entry.id)?.remove()
-    if (!lines.has(entry.id)) {
-      lines.set(entry.id, $("said").appendChild(make("li")))
-      lines.get(entry.id).dataset.who = entry.who === "user" ? "You" : "Agent"
-    }
-    lines.get(entry.id).textContent = entry.text
-    $("said").scrollTop = $("said").scrollHeight
-  })
-}
 
 const interrupt = () => attempt(() => stage.session.interrupt())
 
