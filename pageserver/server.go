@@ -2,6 +2,7 @@ package pageserver
 
 import (
 	"cmp"
+	"context"
 	"io"
 	"log/slog"
 	"net"
@@ -57,6 +58,30 @@ func (l Limits) Server(h http.Handler) *http.Server {
 		Handler: h, ReadHeaderTimeout: cmp.Or(l.Header, DefaultHeader), ReadTimeout: cmp.Or(l.Request, DefaultRequest),
 		WriteTimeout: cmp.Or(l.Reply, DefaultReply), IdleTimeout: cmp.Or(l.Idle, DefaultIdle), MaxHeaderBytes: cmp.Or(l.HeaderBytes, DefaultHeaderBytes),
 	}
+}
+
+// Grace is how long the requests in progress may take after the end of [Limits.Serve]'s context.
+const Grace = 2 * time.Second
+
+// Serve answers the requests on ln with h, within these limits, until ctx ends. It then takes no
+// further connection and gives the requests in progress [Grace] to be answered. It closes ln, and
+// returns nil after the end of ctx, otherwise why it could not go on.
+func (l Limits) Serve(ctx context.Context, ln net.Listener, h http.Handler) error {
+	server := l.Server(h)
+	served := make(chan error, 1)
+	go func() { served <- server.Serve(l.Listen(ln)) }()
+	select {
+	case err := <-served:
+		return err
+	case <-ctx.Done():
+	}
+	ending, cancel := context.WithTimeout(context.WithoutCancel(ctx), Grace)
+	defer cancel()
+	if server.Shutdown(ending) != nil {
+		server.Close() // those in progress took longer
+	}
+	<-served
+	return nil
 }
 
 // Listen returns ln with the limit on the connections of one address. A connection beyond

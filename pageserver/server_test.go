@@ -3,6 +3,7 @@ package pageserver_test
 import (
 	"bufio"
 	"bytes"
+	"context"
 	"errors"
 	"io"
 	"log/slog"
@@ -203,5 +204,51 @@ func TestConnectionsOfOneAddress(t *testing.T) {
 	}
 	if lines := strings.Count(log.String(), "\n"); lines != 1 || !strings.Contains(log.String(), "127.0.0.1") {
 		t.Errorf("the log has %s", log.String())
+	}
+}
+
+// TestServeEndsWithItsContext: the request in progress is answered, and then nothing serves.
+func TestServeEndsWithItsContext(t *testing.T) {
+	ln, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, end := context.WithCancel(t.Context())
+	ended := make(chan error, 1)
+	go func() {
+		ended <- pageserver.Limits{}.Serve(ctx, ln, http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+			end()
+			for { // until no connection is taken any more
+				c, err := net.Dial("tcp", ln.Addr().String())
+				if err != nil {
+					break
+				}
+				c.Close()
+			}
+			_, _ = io.WriteString(w, "answered")
+		}))
+	}()
+	response, err := http.Get("http://" + ln.Addr().String())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer response.Body.Close()
+	if body, err := io.ReadAll(response.Body); string(body) != "answered" {
+		t.Errorf("%q, %v", body, err)
+	}
+	if err := <-ended; err != nil {
+		t.Error(err)
+	}
+}
+
+// TestServeSaysWhyItEnds if its context has not.
+func TestServeSaysWhyItEnds(t *testing.T) {
+	ln, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	ln.Close()
+	if err := (pageserver.Limits{}).Serve(t.Context(), ln, http.NotFoundHandler()); !errors.Is(err, net.ErrClosed) {
+		t.Error(err)
 	}
 }

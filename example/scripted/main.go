@@ -19,7 +19,6 @@ import (
 	"os/signal"
 	"path/filepath"
 	"syscall"
-	"time"
 
 	"github.com/agentruntime/agentruntime/internal/localservice"
 	"github.com/agentruntime/agentruntime/internal/localservice/voice"
@@ -36,9 +35,6 @@ func main() {
 		os.Exit(1)
 	}
 }
-
-// goodbye is how long the requests in progress may take at the end.
-const goodbye = 2 * time.Second
 
 // run serves until ctx ends.
 func run(ctx context.Context, args []string) (err error) {
@@ -83,19 +79,6 @@ func run(ctx context.Context, args []string) (err error) {
 	defer dir.Close()
 	var limits pageserver.Limits // the defaults
 	s := &stage{client: client, voice: speaker, sessions: map[string]management.AvatarSession{}}
-	server := limits.Server(newSite(s, dir.FS(), info.SRSBaseURL))
-	served := make(chan error, 1)
-	go func() { served <- server.Serve(limits.Listen(listener)) }()
 	fmt.Printf("Open %s/ and type what the face says. Ctrl-C ends it.\n", origin)
-	select {
-	case err = <-served:
-	case <-ctx.Done():
-		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), goodbye)
-		defer cancel()
-		if err = server.Shutdown(ctx); err != nil {
-			err = server.Close()
-		}
-		<-served
-	}
-	return err
+	return limits.Serve(ctx, listener, newSite(s, dir.FS(), info.SRSBaseURL))
 }

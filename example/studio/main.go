@@ -15,7 +15,6 @@ import (
 	"fmt"
 	"io"
 	"net"
-	"net/http"
 	"net/url"
 	"os"
 	"os/signal"
@@ -96,12 +95,7 @@ func run(ctx context.Context, addr string, in io.Reader, out io.Writer) error {
 	}
 	fmt.Fprintln(out, "Ctrl-C ends it.")
 	var limits pageserver.Limits // the defaults
-	server := limits.Server(newHandler(client, s.address))
-	context.AfterFunc(ctx, func() { server.Close() })
-	if err := server.Serve(limits.Listen(listener)); !errors.Is(err, http.ErrServerClosed) {
-		return err
-	}
-	return nil
+	return limits.Serve(ctx, listener, newHandler(client, s.address))
 }
 
 // listen listens on loopback.

@@ -22,7 +22,6 @@ import (
 	"os/signal"
 	"path/filepath"
 	"syscall"
-	"time"
 
 	"github.com/agentruntime/agentruntime/internal/localservice"
 	"github.com/agentruntime/agentruntime/management"
@@ -39,9 +38,6 @@ func main() {
 		os.Exit(1)
 	}
 }
-
-// goodbye is how long the requests in progress may take at the end.
-const goodbye = 2 * time.Second
 
 // run serves until ctx ends.
 func run(ctx context.Context, args []string, stdout io.Writer) (err error) {
@@ -102,19 +98,6 @@ func run(ctx context.Context, args []string, stdout io.Writer) (err error) {
 	defer dir.Close()
 	hosts := pageserver.Hosts{Names: []string{own.Hostname()}}
 	var limits pageserver.Limits // the defaults; behind a proxy, whose address all clients have, set PerAddress
-	server := limits.Server(newSite(accounts, agent.DisplayName, conversations, dir.FS(), hosts, info.GenieURL))
-	served := make(chan error, 1)
-	go func() { served <- server.Serve(limits.Listen(listener)) }()
 	fmt.Fprintf(stdout, "Open %s and sign in under any name; another name has other conversations. Ctrl-C ends it.\n", *origin)
-	select {
-	case err = <-served:
-	case <-ctx.Done():
-		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), goodbye)
-		defer cancel()
-		if err = server.Shutdown(ctx); err != nil {
-			err = server.Close()
-		}
-		<-served
-	}
-	return err
+	return limits.Serve(ctx, listener, newSite(accounts, agent.DisplayName, conversations, dir.FS(), hosts, info.GenieURL))
 }
