@@ -162,9 +162,17 @@ function connected() {
   ready(true)
   const face = avatar()
   if (!face) $("stage").dataset.state = "idle"
-  for (const id of ["mic", "tap", "sound", "interrupt", "pause", "resume", "acknowledge"]) $(id).disabled = !face
+  for (const id of ["mic", "tap", "sound", "interrupt", "acknowledge"]) $(id).disabled = !face
+  showPause()
   $("switch").disabled = !(session instanceof AgentSession)
   voice.update()
+}
+
+/** Offers to pause or to resume. */
+function showPause() {
+  const face = avatar()
+  $("pause").disabled = !face || face.paused
+  $("resume").disabled = !face?.paused
 }
 
 function ready(there) {
@@ -206,8 +214,11 @@ document.addEventListener("drop", (event) => {
 })
 press("disconnect", () => leave(endMessage("disconnect")))
 press("interrupt", () => avatar().interrupt())
-press("pause", () => avatar().pause())
-press("resume", () => avatar().resume())
+press("pause", () => {
+  avatar().pause()
+  showPause()
+})
+press("resume", () => avatar().resume().finally(showPause))
 press("acknowledge", () => avatar().acknowledgeDisclosure())
 press("switch", () => session.switchMode(session.mode === "avatar" ? "chat" : "avatar"))
 press("vtt", () => save("transcript.vtt", shown ? shown.captions : toWebVTT(transcript?.entries ?? [], { speakers: { user: "You", agent: "Agent" } })))
