@@ -87,6 +87,7 @@ func TestVisitorsTalkInTheirOwnConversations(t *testing.T) {
 
 	ann.Press("#new")
 	ann.Ready()
+	ann.AwaitTrue(`getComputedStyle(document.querySelector("#log .turns"), "::before").content.includes("No message yet")`)
 	ann.Ask("What can you do?", "Robin")
 	threads(ann, "2")
 	ann.Do(nil, `window.older = document.querySelector("#threads li:last-child")`)

@@ -48,6 +48,7 @@ async function open(threadId) {
   const mine = (opening = {})
   leave()
   log.clear()
+  $("log").ariaBusy = "true"
   try {
     if (threadId) await showThread(threadId)
     const { until, ...options } = await ask()
@@ -60,6 +61,8 @@ async function open(threadId) {
     await listThreads()
   } catch (error) {
     if (mine === opening) failed(error, () => open(threadId))
+  } finally {
+    if (mine === opening) $("log").ariaBusy = "false"
   }
 }
 
