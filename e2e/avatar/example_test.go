@@ -26,7 +26,7 @@ func TestExamplePageByKeyboard(t *testing.T) {
 	p.AwaitTrue(`document.getElementById("stage").dataset.state === "live"`)
 	p.AwaitTrue(`document.getElementById("caption").textContent !== ""`)
 	p.AwaitTrue(`document.getElementById("said").textContent.includes("How can I help you?")`)
-	p.AwaitTrue(`document.activeElement.id === "text"`)
+	p.AwaitTrue(`document.activeElement.localName === "textarea"`)
 	if said := p.Text("#status"); said != "The microphone is not allowed here. Allow it in the browser's settings for this page, or type instead." {
 		t.Errorf("after the microphone was refused the page says %q", said)
 	}
@@ -55,7 +55,7 @@ func TestExamplePageByKeyboard(t *testing.T) {
 	}
 
 	// Disconnect is the last of the controls, before the text.
-	p.AwaitTrue(`document.activeElement.id === "text"`)
+	p.AwaitTrue(`document.activeElement.localName === "textarea"`)
 	p.Keys("\t", chromedp.KeyModifiers(8)) // shift
 	p.AwaitTrue(`document.activeElement.id === "stop"`)
 	p.Keys("\r")

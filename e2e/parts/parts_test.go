@@ -28,7 +28,7 @@ func openExample(t *testing.T, name string) *pagetest.Page {
 	p.AwaitTrue(`document.activeElement.id === "start" && !document.activeElement.disabled`)
 	p.Axe("idle")
 	p.Keys("\r")
-	p.AwaitTrue(`document.activeElement.id === "text"`)
+	p.AwaitTrue(`document.activeElement.localName === "textarea"`)
 	return p
 }
 

@@ -23,9 +23,9 @@ const interrupt = () => attempt(() => stage.session.interrupt())
 
 $("interrupt").addEventListener("click", interrupt)
 
-// Escape interrupts the agent, wherever the focus is.
+// Escape interrupts the agent, wherever the focus is; in the field, it has done so.
 document.addEventListener("keydown", (event) => {
-  if (event.key === "Escape" && stage.session?.state === "connected") interrupt()
+  if (event.key === "Escape" && !event.defaultPrevented && stage.session?.state === "connected") interrupt()
 })
 
 $("pause").addEventListener("click", () =>

@@ -1,7 +1,7 @@
 // The frame of a page with a face: the picture and its captions, what is going on, the buttons
 // below, and the field for typed messages.
 import { load } from "/js/dist/index.js"
-import { Captions, drawCaptions, endMessage, ERROR_MESSAGES, errorMessage, PERMANENT_ERRORS } from "/js/dist/ui.js"
+import { Captions, Composer, drawCaptions, endMessage, ERROR_MESSAGES, errorMessage, PERMANENT_ERRORS } from "/js/dist/ui.js"
 import { $, status } from "./dom.js"
 import { watchPicture } from "./picture.js"
 import { readService } from "./service.js"
@@ -13,7 +13,8 @@ export class Stage {
 
   #page
   #service
-  #controls = document.querySelectorAll("#controls button, #typed input, #typed button")
+  #controls = document.querySelectorAll("#controls button")
+  #composer
   #voice = new VoiceControls(() => this.session, attempt)
   #refusal // why there is no microphone, shown until it starts or the visitor is answered
   #lost // why there is no picture, shown until there is one
@@ -32,13 +33,7 @@ export class Stage {
       $("start").hidden = false
     })
     watchPicture(() => this.#found())
-    $("typed").addEventListener("submit", (event) => {
-      event.preventDefault()
-      const text = $("text").value.trim()
-      if (text === "" || !this.session) return
-      $("text").value = ""
-      attempt(() => this.session.speak(text))
-    })
+    this.#showComposer()
     load().catch((error) => status(errorMessage(error), true)) // before it is needed
     attempt(async () => (this.#service = await readService(agent))).then(() => {
       $("start").disabled = false
@@ -72,7 +67,15 @@ export class Stage {
     this.#showProblem()
   }
 
+  /** Shows a field for messages; without a session, nothing can be sent. */
+  #showComposer(session) {
+    this.#composer?.destroy()
+    this.#composer = new Composer(session, { onError: (error) => status(errorMessage(error), true), labels: $("composer").dataset })
+    $("composer").append(this.#composer.root)
+  }
+
   #listen(session) {
+    this.#showComposer(session)
     const showProblem = () => this.#showProblem()
     drawCaptions(new Captions(session), $("caption"))
     session.on("disclosure", ({ disclosureText }) => ($("disclosure").textContent = disclosureText))
@@ -85,7 +88,7 @@ export class Stage {
       $("agent").disabled = state !== "disconnected"
       if (state === "reconnecting") status("The connection was lost. Reconnecting…")
       if (state !== "connected") return
-      $("text").focus()
+      this.#composer.field.focus()
       showProblem()
       this.#voice.update()
     })
@@ -126,6 +129,7 @@ export class Stage {
     this.#page.ended()
     this.session?.disconnect()
     this.session = undefined
+    this.#showComposer()
   }
 
   #enable(enabled) {
