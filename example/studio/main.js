@@ -91,7 +91,7 @@ async function removeAgent(agent) {
   if (dialog.returnValue !== "delete") return
   await ask("DELETE", `agents/${agent.agentId}`)
   await showList()
-  say("status", `${agent.name} is deleted.`)
+  say("status", `${agent.name} is deleted.${agents.length === 0 ? " There is no agent any more. Create one." : ""}`)
   $("new").focus()
 }
 
@@ -218,7 +218,7 @@ async function conversations(agent, threadId) {
   const { threads } = await ask("GET", `agents/${agent.agentId}/threads`)
   const read = threads.find(({ id }) => id === threadId)
   const { lines, summary } = read ? await ask("GET", `threads/${threadId}`) : {}
-  say("conversations-status", threads.length === 0 ? "No conversation yet." : threadId && !read ? "This conversation does not exist any more." : "")
+  say("conversations-status", threads.length === 0 ? "No conversation yet. Press Talk to begin one." : threadId && !read ? "This conversation does not exist any more." : "")
   $("threads").replaceChildren(...threads.map((thread) => {
     const item = make("a", { href: `#conversations/${agent.agentId}/${thread.id}`, className: "button" },
       make("span", {}, thread.title || "Untitled"), make("span", { className: "soft" }, new Date(thread.createdAt).toLocaleString(undefined, { dateStyle: "medium", timeStyle: "short" })))
