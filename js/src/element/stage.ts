@@ -13,6 +13,12 @@ const pauseMs = 500
  */
 const lostMs = 5_000
 
+/**
+ * The width in pixels of the black frame that Chromium paints when a track ends. It may come when the next track, which has no
+ * frame yet, is set already.
+ */
+const endWidth = 2
+
 /** The picture, with what is drawn over it: its last frame, the poster, the veil, captions, and the buttons to start, to turn the sound on, and to agree. */
 export class Stage implements Part {
   readonly root: HTMLElement
@@ -147,6 +153,7 @@ export class Stage implements Part {
     this.video.requestVideoFrameCallback(this.#frame)
     const track = this.#track()
     if (track?.readyState !== "live" || track === this.#lost) return // the black frame after the last one, or the rest of a lost picture
+    if (this.video.videoWidth <= endWidth) return // the black frame of a track before this one
     this.#shown = track
     this.#lost = undefined
     this.#at = performance.now()
