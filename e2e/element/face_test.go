@@ -41,7 +41,8 @@ func TestOneTagIsALiveFace(t *testing.T) {
 	if got.Picture.Width == 0 || got.Picture.Colours < 16 {
 		t.Errorf("picture %+v", got.Picture)
 	}
-	if !strings.HasPrefix(robinSays, strings.SplitN(got.Caption, "\n", 2)[0]) || got.Said != robinSays {
+	// On a busy machine the first sentence is over when the caption is looked at.
+	if line, _, _ := strings.Cut(got.Caption, "\n"); line == "" || !strings.Contains(robinSays, line) || got.Said != robinSays {
 		t.Errorf("caption %q, told to screen readers %q", got.Caption, got.Said)
 	}
 	if strings.Join(got.Phases, " ") != "connecting live" || !got.Session || !got.Poster {
