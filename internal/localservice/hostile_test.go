@@ -105,10 +105,6 @@ func (i *intruder) enter(ks string) bool {
 	return i.until(`42["stvFinishedTalking"`)
 }
 
-// answerTime is how long a session may wait for its turn while others are under
-// attack, on a machine that is busy.
-const answerTime = 10 * time.Second
-
 // TestHostileSockets: whatever intruders send, the service still responds to others,
 // and keeps no session or memory of the intruders.
 func TestHostileSockets(t *testing.T) {
