@@ -213,7 +213,7 @@ func TestPagesFitPhones(t *testing.T) {
 		"playground": `document.getElementById("connect").click()`,
 	} {
 		p := h.Open("/example/" + path + "/")
-		p.AwaitTrue(`!(document.getElementById("start") ?? document.getElementById("connect") ?? document.getElementById("text")).disabled`)
+		p.AwaitTrue(`(document.getElementById("start") ?? document.getElementById("connect") ?? document.querySelector("#composer textarea"))?.disabled === false`)
 		for _, size := range sizes {
 			p.NothingCut(size[0], size[1])
 		}
@@ -229,7 +229,7 @@ func TestPagesFitPhones(t *testing.T) {
 		p.Do(nil, `scrollTo(0, 0)`)
 		p.AwaitTrue(`(({top, bottom}) => top >= 0 && bottom <= innerHeight)(document.getElementById("video").getBoundingClientRect())`)
 		if path == "avatar" {
-			p.AwaitTrue(`document.getElementById("text").getBoundingClientRect().bottom <= innerHeight`)
+			p.AwaitTrue(`document.querySelector("#composer textarea").getBoundingClientRect().bottom <= innerHeight`)
 		}
 		p.AwaitTrue(`document.getElementById("disclosure").checkVisibility() && document.getElementById("disclosure").textContent.includes("AI")`)
 	}
