@@ -192,7 +192,7 @@ func openPage(t *testing.T, s *service) *browsertest.Page {
 }
 
 // live is true while the page shows a live avatar.
-const live = `document.getElementById("stage").dataset.state === "live" && !document.getElementById("send").disabled`
+const live = `document.getElementById("stage").dataset.state === "live"`
 
 // awaitPage is a promise that is resolved when the condition holds.
 func awaitPage(condition string) string {
