@@ -39,22 +39,9 @@ func managementText() (string, error) {
 	b.WriteString("// Generated from management and runtime/appinit by \"go generate ./runtime/event\"; don't edit.\n")
 	b.WriteString("import type { Region } from \"./settings.js\"\n\n/** The addresses of each region; null for a service that it does not have. */\n")
 	b.WriteString("export const bases: Readonly<Record<Region, Readonly<Record<\"agenticUrl\" | \"genieUrl\" | \"ovpUrl\" | \"messagingUrl\", string | null>>>> = {\n")
-	for _, code := range appinit.Regions() {
-		addresses, err := appinit.Config{Region: &code}.Resolve()
-		if err != nil {
-			return "", err
-		}
-		fmt.Fprintf(&b, "  %s: {\n", code)
-		for _, service := range []appinit.Service{appinit.Agentic, appinit.Genie, appinit.OVP, appinit.Messaging} {
-			address := "null"
-			if base, err := addresses.Base(service); err == nil {
-				address = fmt.Sprintf("%q", base)
-			}
-			fmt.Fprintf(&b, "    %s: %s,\n", service, address)
-		}
-		b.WriteString("  },\n")
+	if err := writeAddresses(&b, appinit.Agentic, appinit.Genie, appinit.OVP, appinit.Messaging); err != nil {
+		return "", err
 	}
-	b.WriteString("}\n")
 	for _, list := range managementLists {
 		fmt.Fprintf(&b, "\n/** %s */\nexport const %s = [%s] as const\n", list.doc, list.name, strings.Join(quoted(list.values), ", "))
 	}
