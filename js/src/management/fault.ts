@@ -36,8 +36,9 @@ export const cleaner = (secrets: readonly string[]): Clean => {
 /** What the error of a reply is made of. */
 export interface Refused {
   status: number
-  /** The body as it was sent, and as a value if it is JSON. */
-  text: string
+  /** The body as it was sent; without it, `body` is a part of a reply. */
+  text?: string
+  /** As a value if it is JSON. */
   body: unknown
   headers?: Headers
   /** The path of the request. */
@@ -48,16 +49,18 @@ export interface Refused {
 /** The error of a reply with an error status; runtime/fault does the same in Go. */
 export function refusal(reply: Refused, clean: Clean): AgentError {
   const { status } = reply
-  const text = reply.text.slice(0, maxRefusal)
-  const body = text === reply.text ? reply.body : text
+  const whole = textOf(reply)
+  const text = whole.slice(0, maxRefusal)
+  const body = text === whole ? reply.body : text
   return made(namedCode(text) ?? statusCodes[status] ?? (status >= 500 ? "server_error" : "error"), { ...reply, body }, clean, status === refusedForNow)
 }
 
 /** The error inside a reply with a success status; undefined when there is none. */
 export function hiddenRefusal(reply: Refused, clean: Clean): AgentError | undefined {
-  const { body, text } = reply
-  // No exception object is longer.
-  if (text.length > maxRefusal || !isObject(body) || !isRefusal(body)) return undefined
+  const { body } = reply
+  if (!isObject(body) || !isRefusal(body)) return undefined
+  const text = textOf(reply)
+  if (text.length > maxRefusal) return undefined // no exception object is longer
   return made(namedCode(text) ?? "api_exception", reply, clean, false)
 }
 
@@ -74,6 +77,8 @@ function made(code: ErrorCode, { body, headers, status, instance, requestId }: R
     status, retryable, instance, requestId, body: clean(typeof body === "string" ? excerpt(body) : body), headers: Object.fromEntries(kept),
   })
 }
+
+const textOf = ({ text, body }: Refused): string => text ?? JSON.stringify(body)
 
 const namedCode = (text: string): ErrorCode | undefined => refusalNames.find(([name]) => text.includes(name))?.[1]
 

@@ -162,7 +162,7 @@ export class Http {
     if (!Array.isArray(replies) || replies.length !== calls.length) throw fault("invalid_response", "the reply to the multirequest does not have a result for each call", { instance: "/service/multirequest" })
     for (const [i, reply] of replies.entries()) {
       const { service, action } = calls[i]!
-      const error = hiddenRefusal({ status: 200, text: JSON.stringify(reply), body: reply, instance: "/service/multirequest", requestId: "" }, this.cleanerFor(token))
+      const error = hiddenRefusal({ status: 200, body: reply, instance: "/service/multirequest", requestId: "" }, this.cleanerFor(token))
       if (error) throw fault("ovp_error", `${service}/${action}: ${error.detail}`, { title: error.title, status: 200, instance: "/service/multirequest", body: { service, action, index: i, reply: error.body } })
     }
     return replies as Record<string, unknown>[]
