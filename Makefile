@@ -242,11 +242,16 @@ packages: build ## Put the npm packages of the local service into build/packages
 	node js/local/build.mjs
 
 .PHONY: docs
-docs: build $(DOCS) ## Make the docs as a site in build/docs/, with a search and a playground; a link to a page that is missing fails
+docs: build ## Make the docs as a site in build/docs/, with a search and a playground; a link to a page that is missing fails
+	$(MAKE) --no-print-directory docs-pages
+
+.PHONY: docs-pages
+docs-pages: $(DOCS) # the site, with the package in js/dist/ as it was built
 	npm --prefix tools/docs run --silent build
 
+# Not after docs: in make verify whole pages load the files of js/dist/ at the same time.
 .PHONY: site
-site: docs # the playground of the docs, in the site as it was made
+site: docs-pages # the playground of the docs, in the site as it was made
 	tools/need.sh browser
 	cd e2e && $(GOTEST) -count 1 ./site
 

@@ -80,7 +80,7 @@ func runAll(ctx context.Context, targets []string, n int, w io.Writer) (sum tota
 			if err != nil {
 				fmt.Fprintf(w, "%s: %v\n", target, err)
 			}
-			fmt.Fprintf(w, "== %s: %v in %s\n", target, c.totals, time.Since(start).Round(100*time.Millisecond))
+			fmt.Fprintf(w, "== %s: %v in %s, %s of processor\n", target, c.totals, time.Since(start).Round(100*time.Millisecond), processor(cmd).Round(time.Second))
 			sum.passed += c.passed
 			sum.failed += c.failed
 			sum.skipped += c.skipped
@@ -88,6 +88,14 @@ func runAll(ctx context.Context, targets []string, n int, w io.Writer) (sum tota
 	}
 	running.Wait()
 	return sum
+}
+
+// processor returns the time that cmd and the processes that it waited for have computed.
+func processor(cmd *exec.Cmd) time.Duration {
+	if cmd.ProcessState == nil { // not started
+		return 0
+	}
+	return cmd.ProcessState.UserTime() + cmd.ProcessState.SystemTime()
 }
 
 // counter counts the tests in the output of one target, and shows the lines that are of

@@ -1,8 +1,10 @@
 package main
 
 import (
+	"bytes"
 	"os"
 	"os/exec"
+	"regexp"
 	"strings"
 	"testing"
 )
@@ -62,5 +64,34 @@ func TestThenWaitsForWhatIsBefore(t *testing.T) {
 	var out strings.Builder
 	if got, want := runAll(t.Context(), []string{"read", "write", "then", "use"}, 3, &out), (totals{passed: 3}); got != want {
 		t.Errorf("counted %v, want %v:\n%s", got, want, out.String())
+	}
+}
+
+// Targets that run beside whole pages must not write the files that these pages load.
+func TestPartsDoNotBuildThePackage(t *testing.T) {
+	t.Chdir("../..")
+	t.Setenv("MAKEFLAGS", "")
+	makefile, err := os.ReadFile("Makefile")
+	if err != nil {
+		t.Fatal(err)
+	}
+	parts := 0
+	for _, command := range regexp.MustCompile(`go run \./internal/maketest (.*)`).FindAllSubmatch(makefile, -1) {
+		for _, target := range strings.Fields(string(command[1])) {
+			if target == "then" || target == "build" {
+				continue
+			}
+			parts++
+			out, err := exec.CommandContext(t.Context(), "make", "--dry-run", target).CombinedOutput()
+			if err != nil {
+				t.Fatalf("%s: %v\n%s", target, err, out)
+			}
+			if bytes.Contains(out, []byte("npm --prefix js run --silent build")) {
+				t.Errorf("make %s builds js/dist/, which the targets beside it read", target)
+			}
+		}
+	}
+	if parts == 0 {
+		t.Error("no target found in the Makefile")
 	}
 }
