@@ -199,35 +199,6 @@ func TestASlowListenerIsWaitedFor(t *testing.T) {
 	}
 }
 
-// TestAFloodOfTools runs a bounded number of them, and remembers no more.
-func TestAFloodOfTools(t *testing.T) {
-	f := &flood{length: 4000, line: func(n int) string {
-		if n%2 == 0 {
-			return fmt.Sprintf(`{"type":"interruption","content":{"auth_url":"https://a.example/%d"},"metadata":{"subtype":"oauth_required"}}`, n)
-		}
-		return fmt.Sprintf(`{"type":"tool","content":"go {\"page\":%d}","tool_metadata":{"id":"ti-%d","wait_for_response":true}}`, n, n)
-	}}
-	var calls, consents atomic.Int64
-	s := startFlood(t, f, func(e event.Event) {
-		switch e.(type) {
-		case event.ToolCalled:
-			calls.Add(1)
-		case event.OAuthRequired:
-			consents.Add(1)
-		}
-	})
-	var ran atomic.Int64
-	if _, err := s.OnToolCall("go", func(context.Context, event.ToolCall) (any, error) { ran.Add(1); return nil, nil }, converse.ArgsSchema{}); err != nil {
-		t.Fatal(err)
-	}
-	if _, err := s.SendText(t.Context(), "Go on", TurnOptions{}); err != nil {
-		t.Error(err)
-	}
-	if calls.Load() != 1000 || consents.Load() != 1000 {
-		t.Errorf("%d calls and %d consents", calls.Load(), consents.Load())
-	}
-}
-
 // TestAnAbortStopsAFlood at once, wherever it is.
 func TestAnAbortStopsAFlood(t *testing.T) {
 	f := &flood{line: words, length: 1 << 30}

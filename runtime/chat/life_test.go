@@ -260,14 +260,6 @@ type brokenPage struct{ *fakePage }
 
 func (brokenPage) Watch(completion.Listener) func() { panic("no page") }
 
-func TestFailEndsTheSession(t *testing.T) {
-	run(t, Options{}, func(r *rig) {
-		r.mustConnect()
-		r.Fail(errors.New("a callback panicked"))
-		r.wantEvents("error internal_error", "stateChange closed", "ended internal_error")
-	})
-}
-
 func TestAuditTellsWhoAndWhat(t *testing.T) {
 	var mu sync.Mutex
 	var got []string

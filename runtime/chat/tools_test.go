@@ -8,7 +8,6 @@ import (
 	"testing"
 	"testing/synctest"
 
-	"github.com/agentruntime/agentruntime/runtime/converse"
 	"github.com/agentruntime/agentruntime/runtime/event"
 	"github.com/agentruntime/agentruntime/runtime/fault"
 	"github.com/agentruntime/agentruntime/runtime/session"
@@ -151,97 +150,6 @@ func TestEveryTurnMayCallTheSameTool(t *testing.T) {
 			if ran != n+1 {
 				t.Errorf("ran %d times after turn %d", ran, n+1)
 			}
-		}
-	})
-}
-
-// TestTheSecondOfFusedCallsIsFound: protocol §10.6.
-func TestTheSecondOfFusedCallsIsFound(t *testing.T) {
-	run(t, Options{}, func(r *rig) {
-		r.mustConnect()
-		r.later(r.t.Context(), "Both")
-		r.asked(0).answer().say(
-			`{"type":"tool","content":"open_doc {\"id\":1}{\"id\":2}"}`,
-			`{"type":"tool_response","content":"show_chart responded with size 113"}`,
-			`{"type":"tool_response","content":"open_doc responded with size 104"}`,
-		).end()
-		var calls []string
-		for _, e := range all[event.ToolCalled](r) {
-			calls = append(calls, short(e))
-		}
-		if want := []string{`toolCall open_doc{"id":2}`, `toolCall show_chart{"id":1}`}; !slices.Equal(calls, want) {
-			t.Errorf("calls %v", calls)
-		}
-	})
-}
-
-// TestASpiralIsNoticedOnce in every turn, and ends nothing.
-func TestASpiralIsNoticedOnce(t *testing.T) {
-	limit := 3
-	run(t, Options{Options: session.Options{ToolSpiralLimit: &limit}}, func(r *rig) {
-		r.mustConnect()
-		for n, calls := range []int{2, 7, 3} {
-			answer := r.later(r.t.Context(), "Go")
-			x := r.asked(n).answer()
-			for range calls {
-				x.say(`{"type":"tool","content":"go {}"}`) // repetitions count too
-			}
-			x.end()
-			if got := answer.ended(); got.err != nil {
-				t.Error(got.err)
-			}
-		}
-		if got := all[event.ToolSpiralDetected](r); !slices.Equal(got, []event.ToolSpiralDetected{{Count: 3, Limit: 3}, {Count: 3, Limit: 3}}) {
-			t.Errorf("spirals %v", got)
-		}
-	})
-}
-
-func TestConsentIsAskedForOncePerTurn(t *testing.T) {
-	ask := func(url string) string {
-		return `{"type":"interruption","content":{"auth_url":"` + url + `"},"metadata":{"subtype":"oauth_required","tool_name":"mail"}}`
-	}
-	run(t, Options{}, func(r *rig) {
-		var asked []event.OAuthRequired
-		remove, err := r.OnOAuthRequired(func(_ context.Context, o event.OAuthRequired) (any, error) {
-			asked = append(asked, o)
-			return nil, errors.New("the visitor said no")
-		})
-		if err != nil {
-			t.Fatal(err)
-		}
-		r.mustConnect()
-		for n := range 2 {
-			r.forget()
-			r.later(r.t.Context(), "Mail")
-			r.asked(n).answer().say(ask("https://a.example/1"), ask("https://a.example/1"), ask("javascript:alert(1)")).end()
-			want := event.OAuthRequired{AuthURL: "https://a.example/1", ToolName: "mail"}
-			if len(asked) != n+1 || asked[n] != want || len(all[event.OAuthRequired](r)) != 1 {
-				t.Errorf("asked %+v", asked)
-			}
-		}
-		if got := all[event.OAuthRequiredResult](r); len(got) != 1 || got[0].OK || got[0].Error == nil {
-			t.Errorf("results %+v", got)
-		}
-		remove()
-		r.later(r.t.Context(), "Mail")
-		r.asked(2).answer().say(ask("https://a.example/1")).end()
-		if len(asked) != 2 {
-			t.Error("a removed handler was asked")
-		}
-	})
-}
-
-func TestHandlersAreChecked(t *testing.T) {
-	run(t, Options{}, func(r *rig) {
-		if _, err := r.OnToolCall(" ", func(context.Context, event.ToolCall) (any, error) { return nil, nil }, nil); !errors.Is(err, fault.BadRequest) {
-			t.Errorf("no name: %v", err)
-		}
-		if _, err := r.OnToolCall("go", nil, converse.ArgsSchema{}); !errors.Is(err, fault.BadRequest) {
-			t.Errorf("no function: %v", err)
-		}
-		if _, err := r.OnOAuthRequired(nil); !errors.Is(err, fault.BadRequest) {
-			t.Errorf("no function: %v", err)
 		}
 	})
 }

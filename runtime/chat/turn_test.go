@@ -58,12 +58,17 @@ func TestEndingsOfATurn(t *testing.T) {
 			want:  []string{"brainSegment think", "responseSettled", "brainSegment text", "turnEnd"},
 		},
 		{
-			name: "a tool, a widget and what is not known",
+			name: "tools, a question for consent, a widget and what is not known",
 			reply: func(x *exchange) {
-				x.answer().say(`{"type":"tool","content":"go {\"page\":4}"}`, piece, `{"type":"hologram","content":{"a":1}}`).end()
+				x.answer().say(
+					`{"type":"tool","content":"open_doc {\"id\":1}{\"id\":2}"}`, `{"type":"tool_response","content":"show_chart responded with size 113"}`,
+					`{"type":"interruption","content":{"auth_url":"https://a.example/1"},"metadata":{"subtype":"oauth_required"}}`,
+					piece, `{"type":"hologram","content":{"a":1}}`,
+				).end()
 			},
 			want: []string{
-				"responseSettled", `toolCall go{"page":4}`, "brainSegment tool", "brainSegment unisphere-tool",
+				"responseSettled", `toolCall open_doc{"id":2}`, "brainSegment tool", `toolCall show_chart{"id":1}`, "brainSegment tool_response",
+				"oauthRequired https://a.example/1", "brainSegment interruption", "brainSegment unisphere-tool",
 				"brainSegment hologram", "widget followups", "turnEnd",
 			},
 		},

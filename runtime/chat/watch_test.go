@@ -43,18 +43,6 @@ func TestAStallIsReportedUntilTheAnswerBegins(t *testing.T) {
 	}
 }
 
-func TestTheStallWatchdogCanBeSwitchedOff(t *testing.T) {
-	off := time.Duration(0)
-	run(t, Options{Options: session.Options{BrainStall: &off}}, func(r *rig) {
-		r.mustConnect()
-		r.later(r.t.Context(), "Hello")
-		time.Sleep(time.Hour)
-		if got := all[event.BrainStalled](r); len(got) != 0 {
-			t.Errorf("stalls %v", got)
-		}
-	})
-}
-
 // TestAnEmptyTurnWithVariablesWarnsOnce: session §O16. What counts is what the
 // turn was sent with.
 func TestAnEmptyTurnWithVariablesWarnsOnce(t *testing.T) {
@@ -133,28 +121,5 @@ func TestEveryReplyIsReported(t *testing.T) {
 		if s := r.Snapshot().State; s != Connected {
 			t.Errorf("the session is %s", s)
 		}
-	})
-}
-
-// TestAListenerMayBreak: its panic, and that of a logger, ends nothing.
-func TestAListenerMayBreak(t *testing.T) {
-	var logged []string
-	o := Options{Options: session.Options{Log: func(level, message string, _ map[string]any) {
-		logged = append(logged, level)
-		panic("the logger too: " + message)
-	}}}
-	run(t, o, func(r *rig) {
-		r.mustConnect()
-		r.heedWith(func(e event.Event) { panic("a bug in the page: " + e.Name()) })
-		answer := r.later(r.t.Context(), "Hello")
-		r.asked(0).answer().say(text("Hi")).end()
-		if got := answer.ended(); got.err != nil || got.turn.Text != "Hi" {
-			t.Errorf("%q, %v", got.turn.Text, got.err)
-		}
-		r.heedWith(nil)
-		if len(logged) != 8 || slices.ContainsFunc(logged, func(level string) bool { return level != "error" }) {
-			t.Errorf("logged %v", logged)
-		}
-		r.mustWork()
 	})
 }

@@ -113,13 +113,15 @@ func TestAPanicEndsTheSession(t *testing.T) {
 func TestAListenersPanicEndsNothing(t *testing.T) {
 	bubble(t, func(s *inside) {
 		s.heed = func(event.Event) { panic("a bug in the page") }
+		s.opts.OnAuditEvent = func(event.Audit) { panic("another bug") }
 		s.Emit(event.ResponsePending{})
 		s.Emit(event.ResponseSettled{})
+		s.Audit("session.connect", "started", "")
 		s.WaitDelivered()
 		if len(s.events) != 2 || len(s.crashes) != 0 || s.Flooded() || s.undelivered.Load() != 0 {
 			t.Errorf("%d events, crashes %v, %d unheard", len(s.events), s.crashes, s.undelivered.Load())
 		}
-		if len(s.logged) != 2 || s.logged[0] != "error a listener panicked: a bug in the page" {
+		if len(s.logged) != 3 || s.logged[0] != "error a listener panicked: a bug in the page" {
 			t.Errorf("logged %q", s.logged)
 		}
 	})
