@@ -158,28 +158,3 @@ func TestABugEndsTheSession(t *testing.T) {
 		r.want() // it has ended
 	})
 }
-
-// TestEventsEndWithTheSession: a loop over the events of an agent session yields all of them.
-func TestEventsEndWithTheSession(t *testing.T) {
-	run(t, Options{Mode: Chat}, func(r *rig) {
-		var names []string
-		looped := make(chan struct{})
-		events := r.Events(context.Background())
-		go func() {
-			defer close(looped)
-			for e := range events {
-				names = append(names, e.Name())
-			}
-		}()
-		synctest.Wait()
-		if err := r.Connect(context.Background()); err != nil {
-			t.Fatal(err)
-		}
-		r.Close()
-		<-looped
-		want := []string{"stateChange", "transportChanged", "stateChange", "stateChange", "ended"}
-		if !slices.Equal(names, want) {
-			t.Errorf("events %q, want %q", names, want)
-		}
-	})
-}

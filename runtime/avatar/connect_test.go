@@ -258,6 +258,9 @@ func TestAudioModeTakesTheServicesVoice(t *testing.T) {
 		if got := s.Payloads(signaling.VoiceAnswer); len(got) != 1 {
 			t.Errorf("answers = %v", got)
 		}
+		if !r.media.Down.Closed || r.media.Up.Closed {
+			t.Errorf("picture's peer closed %v, microphone's %v", r.media.Down.Closed, r.media.Up.Closed)
+		}
 	})
 }
 

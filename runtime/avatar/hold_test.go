@@ -244,42 +244,6 @@ func TestANavigationCanBeRefused(t *testing.T) {
 	}
 }
 
-// TestApplicationsMayBreakOnlyThemselves: listeners, loggers and handlers panic.
-func TestApplicationsMayBreakOnlyThemselves(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		var mu sync.Mutex
-		var states []State
-		service, media := fakeservice.New(t), &fakeMedia{}
-		o := Options{
-			Options: session.Options{
-				Token: "token",
-				Log:   func(string, string, map[string]any) { panic("logger") },
-				OnEvent: func(e event.Event) {
-					if c, ok := e.(StateChanged); ok {
-						mu.Lock()
-						states = append(states, c.State)
-						mu.Unlock()
-					}
-					panic("listener")
-				},
-				OnAuditEvent: func(event.Audit) { panic("audit") },
-			},
-		}
-		o.Media, o.HTTPClient = instead(media), fakeservice.Reach(&fakeHTTP{status: 200}, service.Dial)
-		s, err := New(o)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if err := s.Connect(context.Background()); err != nil {
-			t.Fatal(err)
-		}
-		s.Close()
-		if want := []State{Preparing, Connecting, Connected, Disconnecting, Disconnected}; !slices.Equal(states, want) {
-			t.Errorf("states %v, want %v", states, want)
-		}
-	})
-}
-
 // slowMic is granted late, but not after the end of the context, as [media.Engine] promises.
 type slowMic struct {
 	fakeMedia
@@ -326,28 +290,6 @@ func TestAMicrophoneSwitchedAfterTheEndStaysOff(t *testing.T) {
 	})
 }
 
-func TestAMicrophoneGrantedAfterTheEndIsStopped(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		service, media := fakeservice.New(t), &slowMic{granted: time.Minute}
-		s, err := New(Options{
-			Media:   instead(media),
-			Options: session.Options{Token: "token", HTTPClient: fakeservice.Reach(&fakeHTTP{status: 200}, service.Dial)},
-		})
-		if err != nil {
-			t.Fatal(err)
-		}
-		if err := s.Connect(context.Background()); err != nil {
-			t.Fatal(err)
-		}
-		s.Disconnect(session.DisconnectOptions{})
-		time.Sleep(2 * time.Minute)
-		synctest.Wait()
-		if media.MicStarted() || s.Snapshot().MicStarted {
-			t.Error("the microphone is on")
-		}
-	})
-}
-
 func TestStartMicIsSeenWhenItReturns(t *testing.T) {
 	run(t, Options{MicStart: MicDeferred}, func(r *rig) {
 		r.mustConnect()
@@ -367,20 +309,6 @@ func TestAMicrophoneThatIsLostWarns(t *testing.T) {
 		r.micReports(media.Event{Kind: media.MicEnded, Err: fault.New(fault.MicNotFound, "unplugged")})
 		if w := all[event.Warning](r); len(w) != 1 || w[0].Code != fault.MicNotFound || r.Snapshot().MicStarted {
 			t.Errorf("warnings %+v, started %v", w, r.Snapshot().MicStarted)
-		}
-	})
-}
-
-func TestAudioModeKeepsNoPeerForAPicture(t *testing.T) {
-	run(t, Options{}, func(r *rig) {
-		r.service.Answer[signaling.StvNewSession] = func(s *fakeservice.Socket, _ fakeservice.Event) {
-			s.Say(signaling.StvNewSession, signaling.StvNewSessionReply{Status: signaling.NoVideoStatus})
-			s.Say(signaling.ShowAgent, signaling.Empty{})
-			s.Say(signaling.AskPermissions, signaling.Empty{})
-		}
-		r.connectOnly()
-		if !r.media.Down.Closed || r.media.Up.Closed {
-			t.Errorf("picture's peer closed %v, microphone's %v", r.media.Down.Closed, r.media.Up.Closed)
 		}
 	})
 }

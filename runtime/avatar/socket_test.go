@@ -151,6 +151,9 @@ func TestALostSocketIsOneLoss(t *testing.T) {
 		if errs := all[event.Failed](r); len(errs) != 1 || errs[0].Code != fault.ReconnectTimeout || !errors.Is(errs[0].Error, last) {
 			t.Errorf("errors %v, want one of the end, with its cause", errs)
 		}
+		if e := all[event.Ended](r); len(e) != 1 || e[0].Reason != "reconnect_timeout" {
+			t.Errorf("ended = %v", e)
+		}
 	})
 }
 
@@ -370,20 +373,6 @@ func TestAttemptsHaveABound(t *testing.T) {
 		synctest.Wait()
 		if got := attempts(r); !slices.Equal(got, []int{0, 0}) {
 			t.Errorf("attempts and bounds %v of an end without one", got)
-		}
-	})
-}
-
-// TestASessionConnectsOnce until it is disconnected (session §A.1.3).
-func TestASessionConnectsOnce(t *testing.T) {
-	connected(t, func(r *rig, s *fakeservice.Socket) {
-		if err := r.Connect(context.Background()); !errors.Is(err, fault.InvalidState) {
-			t.Errorf("while connected: %v", err)
-		}
-		s.Drop(socketio.TransportClose)
-		synctest.Wait()
-		if err := r.Connect(context.Background()); !errors.Is(err, fault.InvalidState) {
-			t.Errorf("while reconnecting: %v", err)
 		}
 	})
 }

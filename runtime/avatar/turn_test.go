@@ -375,41 +375,6 @@ func TestToolsRunOncePerTurnInOrder(t *testing.T) {
 	})
 }
 
-func TestABlockingToolIsAnswered(t *testing.T) {
-	connected(t, func(r *rig, s *fakeservice.Socket) {
-		brain(s, "a", converse.Segment{
-			Type: converse.Tool, Content: `save_note {"note":"x"}`,
-			ToolMetadata: &converse.ToolMetadata{ID: "ti-4", Name: "save_note", Type: "client", WaitForResponse: true},
-		})
-		synctest.Wait()
-		answer := func(id string) session.ToolAnswer {
-			a, err := r.RespondToTool(context.Background(), id, map[string]any{"status": "ok"})
-			if err != nil {
-				t.Error(err)
-			}
-			return a
-		}
-		if a := answer("ti-5"); a.Reason != "unknown_or_stale" {
-			t.Errorf("unknown: %+v", a)
-		}
-		r.http.status = 503
-		if a := answer("ti-4"); a.Reason != "http_error" || a.Status != 503 {
-			t.Errorf("refused: %+v", a)
-		}
-		r.http.status = 200
-		if a := answer("ti-4"); !a.OK {
-			t.Errorf("again: %+v", a)
-		}
-		if a := answer("ti-4"); a.Reason != "unknown_or_stale" {
-			t.Errorf("twice: %+v", a)
-		}
-		want := `https://brain.example/assistant/tool_response {"response":{"status":"ok"},"tool_id":"ti-4","tool_invocation_id":"ti-4","tool_name":"save_note"}`
-		if got := r.http.seen(); len(got) != 2 || got[1] != want {
-			t.Errorf("requests = %q", got)
-		}
-	})
-}
-
 func TestASpiralIsBrokenAndTheQuestionAskedAgain(t *testing.T) {
 	connected(t, func(r *rig, s *fakeservice.Socket) {
 		if _, err := r.Speak(context.Background(), "Why?"); err != nil {

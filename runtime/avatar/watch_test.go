@@ -9,7 +9,6 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/agentruntime/agentruntime/internal/fakeservice"
 	"github.com/agentruntime/agentruntime/runtime/converse"
 	"github.com/agentruntime/agentruntime/runtime/event"
 	"github.com/agentruntime/agentruntime/runtime/media"
@@ -151,17 +150,6 @@ func TestThePolicyJudgesRecoveredCallsToo(t *testing.T) {
 		if got, want := r.said(), []string{"call show", "denied erase"}; !slices.Equal(got, want) {
 			t.Errorf("heard %q, want %q", got, want)
 		}
-	})
-}
-
-func TestCloseReturnsWhenEverythingIsHeardAndClosed(t *testing.T) {
-	connected(t, func(r *rig, s *fakeservice.Socket) {
-		r.forget()
-		r.Close()
-		if !s.Closed() {
-			t.Error("the socket is open")
-		}
-		r.wantEvents("stateChange:disconnecting", "stateChange:disconnected", "ended")
 	})
 }
 

@@ -45,38 +45,6 @@ func TestAWidgetComesInPiecesAndIsShownOnce(t *testing.T) {
 	})
 }
 
-// TestAWidgetIsShownWithItsLastPiece, and not again at the end of
-// the turn.
-func TestAWidgetIsShownWithItsLastPiece(t *testing.T) {
-	connected(t, func(r *rig, s *fakeservice.Socket) {
-		r.forget()
-		applySegment(s, "followups-tool", `{"questions":["Why?",`)
-		s.Say(signaling.AgentRawText, signaling.RawText{SpeechID: "a", Delta: `{"type":"unisphere-tool","content":"\"How?\"]}","segmentEnd":true}`})
-		r.wantEvents("brainSegment", "brainSegment", "widget")
-		if got := all[event.WidgetShown](r); len(got) != 1 || got[0].Followups == nil || !slices.Equal(got[0].Followups.Questions, []string{"Why?", "How?"}) {
-			t.Errorf("shown %+v", got)
-		}
-		r.forget()
-		s.Say(signaling.AgentEndTurn, signaling.EndTurn{SpeechID: "a"})
-		r.wantEvents("turnEnd")
-	})
-}
-
-// TestAnotherWidgetEndsTheOneBefore.
-func TestAnotherWidgetEndsTheOneBefore(t *testing.T) {
-	connected(t, func(r *rig, s *fakeservice.Socket) {
-		r.forget()
-		applySegment(s, "followups-tool", `{"questions":["Why?"]}`)
-		applySegment(s, "sources-tool", `{"sources":[{"title":"Guide"}]}`)
-		r.wantEvents("brainSegment", "brainSegment", "widget")
-		s.Say(signaling.AgentEndTurn, signaling.EndTurn{SpeechID: "a"})
-		got := all[event.WidgetShown](r)
-		if len(got) != 2 || got[0].Followups == nil || got[1].Sources == nil || got[1].Sources.Sources[0].Title != "Guide" {
-			t.Errorf("shown %+v", got)
-		}
-	})
-}
-
 // TestAMalformedWidgetIsShownAsAnError, in its place: when another cuts it off, and at the
 // end of the turn.
 func TestAMalformedWidgetIsShownAsAnError(t *testing.T) {
