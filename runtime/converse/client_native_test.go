@@ -108,16 +108,6 @@ func TestLeavingTheLoopAbortsTheRequest(t *testing.T) {
 	<-gone
 }
 
-func TestOnceAbortsTheRequestAtItsLimits(t *testing.T) {
-	gone := make(chan struct{})
-	c := served(t, func(w http.ResponseWriter, r *http.Request) { talk(w, r, `{"type":"tool","content":"f"}`, gone) })
-	turn, err := c.Turn(t.Context(), hi, Throw)
-	if err != nil || !turn.SpiralStopped || len(turn.Segments) != TurnLimits.ToolSegments {
-		t.Errorf("Turn = %d segments, %v", len(turn.Segments), err)
-	}
-	<-gone
-}
-
 func TestTheEndOfTheContextAbortsTheTurn(t *testing.T) {
 	gone := make(chan struct{})
 	c := served(t, func(w http.ResponseWriter, r *http.Request) { talk(w, r, `{"type":"text","content":"a"}`, gone) })
@@ -169,58 +159,5 @@ func TestAReplyThatWaitsEndsWithItsContextOrItsClose(t *testing.T) {
 		<-gone
 		cancel()
 		reply.Close()
-	}
-}
-
-func TestAServerThatBreaksOffIsANetworkError(t *testing.T) {
-	c := served(t, func(w http.ResponseWriter, _ *http.Request) {
-		w.Header().Set("Content-Type", ndjsonType)
-		fmt.Fprintln(w, `{"type":"text","content":"a"}`)
-		if err := http.NewResponseController(w).Flush(); err != nil {
-			t.Error(err)
-		}
-		panic(http.ErrAbortHandler)
-	})
-	turn, err := c.Turn(t.Context(), hi, Throw)
-	if !errors.Is(err, fault.NetworkError) || turn.Text != "a" {
-		t.Errorf("Turn = %+v, %v", turn, err)
-	}
-}
-
-func TestServersThatAnswerWithErrors(t *testing.T) {
-	for _, c := range []struct {
-		status            int
-		contentType, body string
-		want              fault.Code
-	}{
-		{403, "application/json", `{"detail":"Client variables are not allowed"}`, fault.ClientVariablesDisabled},
-		{503, "text/html", "<html>", fault.ServerError},
-		{200, "application/json", `{"success":false,"message":"no"}`, fault.APIException},
-		{200, "", "", fault.ServerError},
-		{204, "", "", fault.ServerError},
-	} {
-		b := served(t, func(w http.ResponseWriter, _ *http.Request) {
-			w.Header().Set("x-request-id", "r-1")
-			if c.contentType != "" {
-				w.Header().Set("Content-Type", c.contentType)
-			}
-			w.WriteHeader(c.status)
-			fmt.Fprint(w, c.body)
-		})
-		_, err := b.Turn(t.Context(), hi, Throw)
-		var f *fault.Error
-		if !errors.As(err, &f) || f.Code != c.want || f.Status != c.status || f.RequestID != "r-1" {
-			t.Errorf("%d %s: %#v, want %s", c.status, c.body, err, c.want)
-		}
-	}
-}
-
-func TestAServerThatIsNotThereIsANetworkError(t *testing.T) {
-	server := httptest.NewServer(nil)
-	server.Close()
-	client := fetch.New()
-	defer client.Close()
-	if _, err := (Client{HTTPClient: fetch.As(client), URL: server.URL, Token: token}).Turn(t.Context(), hi, Throw); !errors.Is(err, fault.NetworkError) {
-		t.Errorf("Turn = %v", err)
 	}
 }
