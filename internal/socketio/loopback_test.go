@@ -27,47 +27,6 @@ func open(t *testing.T, address string, o ClientOptions) *Client {
 	return c
 }
 
-func TestLoopback(t *testing.T) {
-	handshakes := make(chan Handshake, 1)
-	reasons := make(chan Reason, 1)
-	_, address := startServer(t, ServerOptions{Serve: func(_ context.Context, c *Session) {
-		handshakes <- c.Handshake()
-		if err := c.Emit("hello", picture{"you", Binary("me")}); err != nil {
-			t.Error(err)
-		}
-		for ev := range c.Events() {
-			switch ev.Kind {
-			case Message:
-				if err := ev.Reply(len(binary(t, ev.Args, 0))); err != nil {
-					t.Error(err)
-				}
-			case Disconnected:
-				reasons <- ev.Reason
-			}
-		}
-	}})
-	c := open(t, strings.Replace(address, "http", "ws", 1)+"/", ClientOptions{
-		Query: map[string]string{"stickyId": "a&b"},
-		Auth:  map[string]string{"token": "t"},
-	})
-	take(t, c, Connected)
-	h := <-handshakes
-	if h.Query.Get("stickyId") != "a&b" || string(h.Auth) != `{"token":"t"}` || !strings.HasPrefix(h.RemoteAddr, "127.0.0.1:") {
-		t.Errorf("handshake %+v", h)
-	}
-	var got picture
-	if err := take(t, c, Message).Args.Decode(0, &got); err != nil || string(got.Data) != "me" {
-		t.Errorf("got %+v, %v", got, err)
-	}
-	if n := ask[int](t, c, "size", make(Binary, 500_000)); n != 500_000 {
-		t.Errorf("the server got %d bytes", n)
-	}
-	c.Close()
-	if got := <-reasons; got != ClientNamespaceDisconnect {
-		t.Errorf("the server saw %q", got)
-	}
-}
-
 func TestServerRefusesLargeMessages(t *testing.T) {
 	reasons := make(chan Event, 1)
 	_, address := startServer(t, ServerOptions{MaxPayload: 1000, Recovery: time.Hour, Serve: func(_ context.Context, c *Session) {
@@ -147,48 +106,6 @@ func TestRecoveryLosesNothing(t *testing.T) {
 	}
 	c.Close()
 	s.Close()
-}
-
-func TestManyClientsAtOnce(t *testing.T) {
-	_, address := startServer(t, ServerOptions{Recovery: time.Minute, Serve: func(_ context.Context, c *Session) {
-		for ev := range c.Events() {
-			if ev.Reply != nil {
-				if err := ev.Reply(ev.Args[0]); err != nil {
-					t.Error(err)
-				}
-			}
-		}
-	}})
-	var clients sync.WaitGroup
-	for i := range 20 {
-		clients.Go(func() {
-			c, err := NewClient(address, ClientOptions{})
-			if err != nil {
-				t.Error(err)
-				return
-			}
-			defer c.Close()
-			c.Open()
-			take(t, c, Connected)
-			var calls sync.WaitGroup
-			for j := range 10 {
-				calls.Go(func() {
-					ctx, cancel := context.WithTimeout(t.Context(), patience)
-					defer cancel()
-					args, err := answer(ctx, c, "echo", i*100+j)
-					var got int
-					if err == nil {
-						err = args.Decode(0, &got)
-					}
-					if err != nil || got != i*100+j {
-						t.Errorf("client %d call %d: got %d, %v", i, j, got, err)
-					}
-				})
-			}
-			calls.Wait()
-		})
-	}
-	clients.Wait()
 }
 
 func TestRefusedHandshakeHidesTheAddress(t *testing.T) {
