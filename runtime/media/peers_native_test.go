@@ -6,7 +6,6 @@ import (
 	"cmp"
 	"context"
 	"errors"
-	"fmt"
 	"net/http"
 	"net/http/httptest"
 	"reflect"
@@ -216,53 +215,6 @@ func TestUnusableAnswerIsReleased(t *testing.T) {
 	until(t, "the release", func() bool {
 		return reflect.DeepEqual(s.seen(), []string{"POST /garbage", "DELETE /garbage/viewer/g"})
 	})
-}
-
-func TestRefusedSubscription(t *testing.T) {
-	s := newTestService(t)
-	p := newTestEngine(t, nil)
-	for _, status := range []int{400, 403, 415, 500} {
-		d := p.NewSubscriber(newJournal().notify)
-		err := d.Subscribe(testContext(t), fmt.Sprintf("%s/status/%d", s.http.URL, status))
-		var f *fault.Error
-		if !errors.As(err, &f) || f.Code != fault.WHEPFailed || f.Status != status || f.Retryable || f.Body != "refused on purpose" {
-			t.Errorf("%d: %v", status, err)
-		}
-		d.Close()
-	}
-}
-
-// A viewer is released even if the server replies after Subscribe was aborted.
-func TestAnswerAfterCloseIsReleased(t *testing.T) {
-	arrived, answer, released := make(chan struct{}), make(chan struct{}), make(chan string, 1)
-	slow := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if r.Method == http.MethodDelete {
-			released <- r.URL.Path
-			return
-		}
-		close(arrived)
-		<-answer
-		w.Header().Set("Location", "/viewer/late")
-		w.WriteHeader(http.StatusCreated)
-		_, _ = w.Write([]byte(testAnswer))
-	}))
-	defer slow.Close()
-	p := newTestEngine(t, nil)
-	d := p.NewSubscriber(newJournal().notify)
-	ctx, cancel := context.WithCancelCause(testContext(t))
-	ended := make(chan error, 1)
-	go func() { ended <- d.Subscribe(ctx, slow.URL+"/s") }()
-	<-arrived
-	stop := errors.New("disconnected")
-	cancel(stop)
-	if err := <-ended; !errors.Is(err, stop) {
-		t.Errorf("error %v", err)
-	}
-	d.Close()
-	close(answer)
-	if path := <-released; path != "/s/viewer/late" {
-		t.Errorf("released %s", path)
-	}
 }
 
 // Closing without cancelling is what a page that goes away does.

@@ -3,9 +3,7 @@
 package media
 
 import (
-	"encoding/binary"
 	"encoding/json"
-	"fmt"
 	"math"
 	"net/http"
 	"net/http/httptest"
@@ -17,6 +15,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/agentruntime/agentruntime/internal/audio"
 	"github.com/agentruntime/agentruntime/internal/chromium"
 	"github.com/agentruntime/agentruntime/internal/leaktest"
 	server "github.com/agentruntime/agentruntime/internal/localservice/media"
@@ -30,26 +29,10 @@ func TestMain(m *testing.M) { leaktest.Main(m) }
 // TestInChromium runs this package's tests in a page, against a service here.
 func TestInChromium(t *testing.T) {
 	mic := filepath.Join(t.TempDir(), "mic.wav")
-	if err := os.WriteFile(mic, wav(tone(time.Second)), 0o600); err != nil {
+	if err := os.WriteFile(mic, audio.EncodeWAV(tone(time.Second), 16000), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	chromium.GoTest(t, serverVariable+"="+newTestService(t).http.URL, "AGENTRUNTIME_FAKE_MIC="+mic)
-}
-
-// wav is a WAV file of 16 kHz mono PCM.
-func wav(pcm []int16) []byte {
-	const rate, sampleSize = 16000, 2
-	size := uint32(len(pcm) * sampleSize)
-	b := append([]byte("RIFF"), 0, 0, 0, 0)
-	binary.LittleEndian.PutUint32(b[4:], 36+size)
-	b = append(b, "WAVEfmt "...)
-	for _, v := range []any{uint32(16), uint16(1), uint16(1), uint32(rate), uint32(rate * sampleSize), uint16(sampleSize), uint16(8 * sampleSize)} {
-		b, _ = binary.Append(b, binary.LittleEndian, v)
-	}
-	b = append(b, "data"...)
-	b, _ = binary.Append(b, binary.LittleEndian, size)
-	b, _ = binary.Append(b, binary.LittleEndian, pcm)
-	return b
 }
 
 // testService is the far end of the tests, natively and in a page: the local
@@ -92,11 +75,6 @@ func newTestService(t testing.TB) *testService {
 	mux.HandleFunc("/test/ice", func(w http.ResponseWriter, _ *http.Request) { writeJSON(w, s.iceServers()) })
 	mux.HandleFunc("/test/mic", s.microphone)
 	mux.HandleFunc("/test/requests", func(w http.ResponseWriter, _ *http.Request) { writeJSON(w, s.seen()) })
-	mux.HandleFunc("/status/{code}", func(w http.ResponseWriter, r *http.Request) {
-		var code int
-		_, _ = fmt.Sscan(r.PathValue("code"), &code)
-		http.Error(w, "refused on purpose", code)
-	})
 	mux.HandleFunc("/garbage", func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Location", "/viewer/g")
 		w.WriteHeader(http.StatusCreated)
