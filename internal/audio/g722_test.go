@@ -107,16 +107,6 @@ func TestG722CompletesShortFrame(t *testing.T) {
 	}
 }
 
-func BenchmarkG722Speech(b *testing.B) {
-	pcm := speech(b)
-	encoder := NewG722()
-	var payload []byte
-	b.ReportAllocs()
-	for i := 0; b.Loop(); i = (i + g722FrameSamples) % len(pcm) {
-		payload = encoder.Encode(payload[:0], pcm[i:i+g722FrameSamples])
-	}
-}
-
 func encodeWith(e *G722, pcm []int16) []byte {
 	const frame = g722FrameSamples
 	var payload []byte

@@ -266,13 +266,6 @@ func TestNextDoesNotAllocate(t *testing.T) {
 	}
 }
 
-func BenchmarkNext(b *testing.B) {
-	p := NewPlayer(H264, clip.Robin, DefaultMotion, 1)
-	for i := 0; b.Loop(); i++ {
-		p.Next(voice(i))
-	}
-}
-
 // voice is a loudness like that of speech: syllables of a fifth of a second, and a pause after every three seconds.
 func voice(frame int) float64 {
 	if frame%100 >= 75 {

@@ -8,6 +8,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/agentruntime/agentruntime/internal/audio"
 )
 
 // pitchOf is the fundamental frequency of a sound in Hz: the lag at which it resembles itself most.
@@ -169,7 +171,7 @@ func TestEndpointVoices(t *testing.T) {
 				t.Errorf("%+v asks for %s, want %s", tt.how, got, tt.want)
 			}
 			w.Header().Set("Content-Type", "audio/wav")
-			_, _ = w.Write(wav(22050, 1, []int16{1, 2, 3}))
+			_, _ = w.Write(audio.EncodeWAV([]int16{1, 2, 3}, 22050))
 		})
 		if _, err := v.Speak(t.Context(), "Hello", tt.how); err != nil {
 			t.Fatal(err)

@@ -1,7 +1,6 @@
 package voice
 
 import (
-	"encoding/binary"
 	"encoding/json"
 	"net/http"
 	"net/http/httptest"
@@ -9,22 +8,9 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/agentruntime/agentruntime/internal/audio"
 	"github.com/agentruntime/agentruntime/internal/localservice/endpoint"
 )
-
-// wav makes a file as an endpoint sends it.
-func wav(rate, channels int, pcm []int16) []byte {
-	file := []byte("RIFF\xff\xff\xff\xffWAVEfmt \x10\x00\x00\x00\x01\x00")
-	file = binary.LittleEndian.AppendUint16(file, uint16(channels))
-	file = binary.LittleEndian.AppendUint32(file, uint32(rate))
-	file = binary.LittleEndian.AppendUint32(file, uint32(2*channels*rate))
-	file = binary.LittleEndian.AppendUint16(file, uint16(2*channels))
-	file = append(file, "\x10\x00LIST\x03\x00\x00\x00abc\x00data\xff\xff\xff\xff"...)
-	for _, sample := range pcm {
-		file = binary.LittleEndian.AppendUint16(file, uint16(sample))
-	}
-	return file
-}
 
 func endpointTo(t *testing.T, answer http.HandlerFunc) *endpointVoice {
 	t.Helper()
@@ -50,7 +36,7 @@ func TestEndpointVoiceSpeaksTheAPI(t *testing.T) {
 			t.Errorf("body is %+v", body)
 		}
 		w.Header().Set("Content-Type", "audio/wav")
-		_, _ = w.Write(wav(22050, 1, pcm))
+		_, _ = w.Write(audio.EncodeWAV(pcm, 22050))
 	})
 	speech, err := v.Speak(t.Context(), "Good morning\nto you.", Manner{})
 	if err != nil {
@@ -87,7 +73,7 @@ func TestEndpointVoiceSplitsLongText(t *testing.T) {
 		if err := json.NewDecoder(r.Body).Decode(&body); err != nil || len(body.Input) > endpointMaxText {
 			t.Errorf("input has %d characters, error %v", len(body.Input), err)
 		}
-		_, _ = w.Write(wav(8000, 1, make([]int16, 800)))
+		_, _ = w.Write(audio.EncodeWAV(make([]int16, 800), 8000))
 	})
 	speech, err := v.Speak(t.Context(), strings.Repeat("something ", 700), Manner{})
 	if err != nil {
@@ -105,7 +91,7 @@ func TestEndpointVoiceWithoutKeySendsNone(t *testing.T) {
 		if got := r.Header.Get("Authorization"); got != "" {
 			t.Errorf("Authorization is %q", got)
 		}
-		_, _ = w.Write(wav(8000, 1, make([]int16, 8)))
+		_, _ = w.Write(audio.EncodeWAV(make([]int16, 8), 8000))
 	}))
 	defer server.Close()
 	if _, err := newEndpointVoice(endpoint.Endpoint{BaseURL: server.URL}).Speak(t.Context(), "Hi", Manner{}); err != nil {
@@ -122,8 +108,8 @@ func TestEndpointVoiceFailures(t *testing.T) {
 			w.Header().Set("Content-Type", "text/html")
 			_, _ = w.Write([]byte("<html>"))
 		},
-		"without sound": func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write(wav(8000, 1, nil)) },
-		"decode WAV":    func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write(wav(0, 1, nil)) },
+		"without sound": func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write(audio.EncodeWAV(nil, 8000)) },
+		"decode WAV":    func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write(audio.EncodeWAV(nil, 0)) },
 	} {
 		_, err := endpointTo(t, answer).Speak(t.Context(), "Hello", Manner{})
 		if err == nil || !strings.Contains(err.Error(), want) {

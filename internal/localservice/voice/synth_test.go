@@ -105,14 +105,6 @@ func TestBuiltinVoiceStopsWhenCancelled(t *testing.T) {
 	}
 }
 
-func BenchmarkBuiltinVoice(b *testing.B) {
-	for b.Loop() {
-		if _, err := (synthesiser{}).Speak(b.Context(), "Hello there, how may I help you today?", Manner{}); err != nil {
-			b.Fatal(err)
-		}
-	}
-}
-
 func builtin(t *testing.T, text string) *Speech {
 	t.Helper()
 	speech, err := synthesiser{}.Speak(t.Context(), text, Manner{})
