@@ -11,7 +11,6 @@ import (
 	"strconv"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/google/uuid"
 
@@ -400,50 +399,6 @@ func TestRatingsOfASharedMessage(t *testing.T) {
 		if err != nil || got != tt.want {
 			t.Errorf("%v reads the comment %q of %s, want %q (%v)", tt.scope, got, tt.id, tt.want, err)
 		}
-	}
-}
-
-func TestThreadFilters(t *testing.T) {
-	s := open(t)
-	scope := Scope{PartnerID: onlyPartner(t, s).ID, UserID: "ann"}
-	ctx := t.Context()
-	first, second := newThread(t, s, scope), newThread(t, s, scope)
-	if _, err := s.CompleteThread(ctx, scope, first.ID); err != nil {
-		t.Fatal(err)
-	}
-	someone := "someone"
-	for _, tt := range []struct {
-		name   string
-		filter ThreadFilter
-		want   []string
-	}{
-		{"oldest first", ThreadFilter{OrderBy: CreatedAscending}, []string{first.ID, second.ID}},
-		{"newest first", ThreadFilter{OrderBy: CreatedDescending}, []string{second.ID, first.ID}},
-		{"ids", ThreadFilter{IDs: []string{second.ID, "x"}}, []string{second.ID}},
-		{"no ids", ThreadFilter{IDs: []string{}}, nil},
-		{"status", ThreadFilter{Statuses: []string{ThreadCompleted}}, []string{first.ID}},
-		{"agent", ThreadFilter{AgentID: "x"}, nil},
-		{"user", ThreadFilter{UserID: &someone}, nil},
-		{"created later", ThreadFilter{CreatedFrom: time.Now().Add(time.Hour)}, nil},
-		{"updated earlier", ThreadFilter{UpdatedTo: time.Now().Add(-time.Hour)}, nil},
-	} {
-		t.Run(tt.name, func(t *testing.T) {
-			list, total, err := s.Threads(ctx, scope, tt.filter, Page{1, 30})
-			if err != nil || total != len(tt.want) {
-				t.Fatalf("total %d, %v; want %d", total, err, len(tt.want))
-			}
-			var ids []string
-			for _, thread := range list {
-				ids = append(ids, thread.ID)
-			}
-			if !slices.Equal(ids, tt.want) {
-				t.Errorf("threads %v, want %v", ids, tt.want)
-			}
-		})
-	}
-	page, total, err := s.Threads(ctx, scope, ThreadFilter{OrderBy: CreatedAscending}, Page{2, 1})
-	if err != nil || total != 2 || len(page) != 1 || page[0].ID != second.ID {
-		t.Errorf("second page: %v of %d, %v; want %s of 2", page, total, err, second.ID)
 	}
 }
 
