@@ -141,17 +141,20 @@ func TestFatalEventsByCommand(t *testing.T) {
 	}
 }
 
-func TestSocketThatDoesNotJoinIsClosed(t *testing.T) {
-	runSession(t, talkative(), Timing{}, func(f *fixture) {
-		f.wait(DefaultJoin - time.Second)
-		if f.conn.gone() {
-			t.Fatal("closed too early")
-		}
-		f.wait(time.Second)
-		if !f.conn.gone() {
-			t.Error("the socket was left open")
-		}
-	})
+func TestSocketsThatAreNotUsedAreClosed(t *testing.T) {
+	for limit, begin := range map[time.Duration]func(*fixture){DefaultJoin: func(*fixture) {}, DefaultUnusedRoom: (*fixture).join} {
+		runSession(t, talkative(), Timing{}, func(f *fixture) {
+			begin(f)
+			f.wait(limit - time.Second)
+			if f.conn.gone() {
+				t.Fatalf("closed before %v", limit)
+			}
+			f.wait(time.Second)
+			if !f.conn.gone() {
+				t.Errorf("left open after %v", limit)
+			}
+		})
+	}
 }
 
 // TestTooLargeEventsAreDropped before they are decoded.
@@ -160,20 +163,6 @@ func TestTooLargeEventsAreDropped(t *testing.T) {
 		f.send(signaling.Join, map[string]any{"channel": "r", "kaltura": map[string]string{"ks": "token"}, "x": strings.Repeat("x", maxEvent)})
 		if f.join(); f.s.room == "r" {
 			t.Error("the event was handled")
-		}
-	})
-}
-
-func TestUnusedRoomIsClosed(t *testing.T) {
-	runSession(t, talkative(), Timing{}, func(f *fixture) {
-		f.join()
-		f.wait(DefaultUnusedRoom - time.Second)
-		if f.conn.gone() {
-			t.Fatal("closed too early")
-		}
-		f.wait(time.Second)
-		if !f.conn.gone() {
-			t.Error("the room was left open")
 		}
 	})
 }

@@ -159,37 +159,30 @@ func TestNewVideoSessionGoesOnWithTheUtterance(t *testing.T) {
 	})
 }
 
-func TestTimeLimitWarnsThenEnds(t *testing.T) {
-	runSession(t, talkative(), Timing{Conversation: 5 * time.Minute, Warning: time.Minute}, func(f *fixture) {
-		f.open()
-		f.wait(4 * time.Minute)
-		if got := f.expect(signaling.ConversationTimeWarning); got[0].payload != `{"remainingTime":60}` {
-			t.Errorf("got %s", got[0].payload)
-		}
-		f.wait(time.Minute)
-		f.expect(signaling.ConversationTimeExpired, signaling.ConversationEnded)
-		if !f.conn.gone() {
-			t.Error("the socket was left open")
-		}
-	})
-}
-
-// TestAgentsOwnTimeLimit: the limit of the agent applies without one of the service.
+// TestAgentsOwnTimeLimit: the limit of the service, or of the agent without one, is told of
+// before it ends the conversation.
 func TestAgentsOwnTimeLimit(t *testing.T) {
 	agent := talkative()
 	agent.MaxConversation = 90 * time.Second
-	runSession(t, agent, Timing{}, func(f *fixture) {
-		f.open()
-		f.wait(30 * time.Second)
-		if got := f.expect(signaling.ConversationTimeWarning); got[0].payload != `{"remainingTime":60}` {
-			t.Errorf("got %s", got[0].payload)
-		}
-		f.wait(time.Minute)
-		f.expect(signaling.ConversationTimeExpired, signaling.ConversationEnded)
-		if !f.conn.gone() {
-			t.Error("the socket was left open")
-		}
-	})
+	for limit, run := range map[time.Duration]func(test func(*fixture)){
+		5 * time.Minute: func(test func(*fixture)) {
+			runSession(t, talkative(), Timing{Conversation: 5 * time.Minute, Warning: time.Minute}, test)
+		},
+		agent.MaxConversation: func(test func(*fixture)) { runSession(t, agent, Timing{}, test) },
+	} {
+		run(func(f *fixture) {
+			f.open()
+			f.wait(limit - time.Minute)
+			if got := f.expect(signaling.ConversationTimeWarning); got[0].payload != `{"remainingTime":60}` {
+				t.Errorf("got %s", got[0].payload)
+			}
+			f.wait(time.Minute)
+			f.expect(signaling.ConversationTimeExpired, signaling.ConversationEnded)
+			if !f.conn.gone() {
+				t.Error("the socket was left open")
+			}
+		})
+	}
 }
 
 func TestSilentUserIsCheckedOnAndLeft(t *testing.T) {
