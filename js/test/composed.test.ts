@@ -78,6 +78,18 @@ test("a control bar starts, mutes, sets the volume and ends", async () => {
   assert.deepEqual(failures, [])
 })
 
+test("a control bar has a button with words for sound that the browser has blocked", async () => {
+  const session = avatar({ agent: { autoplay: "blocked" } })
+  const bar = place(new ControlBar(session, { controls: ["volume"] }))
+  const sound = bar.root.querySelector("[part~=sound]")!
+  await session.connect()
+  assert.deepEqual([shown(bar), sound.hasAttribute("aria-pressed"), sound.textContent], [["Turn the sound on"], false, "Turn the sound on"])
+  session.startPlayback = async () => Object.defineProperty(session, "playbackBlocked", { value: null }) !== undefined
+  press(bar, "sound")
+  await until("the sound is on", () => pressed(bar, "sound"))
+  assert.deepEqual([shown(bar), session.audioOutputMuted, sound.textContent], [["Sound", "Volume"], false, ""])
+})
+
 test("with onStart a control bar starts again, and needs no session", async () => {
   let starts = 0
   const first = place(new ControlBar(undefined, { onStart: () => void starts++ }))

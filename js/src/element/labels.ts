@@ -14,7 +14,6 @@ export const english = {
   reconnecting: "The connection was lost. Reconnecting…",
   retry: "Try again",
   dismiss: "Dismiss",
-  unlock: "Turn the sound on",
   agree: "Continue",
   captions: "Captions",
   face: "Face",

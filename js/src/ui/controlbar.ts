@@ -16,6 +16,7 @@ export interface ControlSession extends ActivitySession, DeviceSession {
   endTapToTalk?(): void
   readonly audioOutputMuted?: boolean
   readonly audioOutputVolume?: number
+  startPlayback?(): Promise<unknown>
   muteAudioOutput?(): void
   unmuteAudioOutput?(): void
   setAudioOutputVolume?(volume: number): void
@@ -45,7 +46,8 @@ export interface ControlBarOptions {
 
 /**
  * The buttons of a conversation: to start and to end it, for the microphone (to mute it, or to hold to talk where the agent
- * requires that), the volume, and the devices. Those without a function in a session are hidden, as the microphone of a `ChatSession`.
+ * requires that), the volume (or to turn on the sound that the browser has blocked), and the devices. Those without a function in
+ * a session are hidden, as the microphone of a `ChatSession`.
  */
 export class ControlBar {
   readonly root: HTMLElement
@@ -77,7 +79,7 @@ export class ControlBar {
     const labels = (this.#labels = partLabels(options.labels))
     this.#start = makeButton({ part: "button start", class: "main" }, () => void this.#begin(), icon("play"), this.#words)
     this.#microphone = new IconButton("microphone", () => this.#attempt(toggleMicrophone))
-    this.#sound = new IconButton("sound", () => this.#attempt((face) => (face.audioOutputMuted ? face.unmuteAudioOutput?.() : face.muteAudioOutput?.())))
+    this.#sound = new IconButton("sound", () => this.#attempt(toggleSound))
     this.#devices = new IconButton("device-menu", () => (this.#menus ? this.#closeMenus() : this.#openMenus()))
     this.#end = new IconButton("end", () => this.#finish())
     this.#loudness = make("span", { class: "volume" }, this.#sound.root, this.#volume)
@@ -157,7 +159,10 @@ export class ControlBar {
     this.#tap.show(tapping ? labels.tapping : labels.tap, "microphone", { pressed: tapping, hidden: !face || idle || !tap, words: true })
     for (const { root } of [this.#microphone, this.#tap, this.#devices]) root.disabled = !live
     const sound = face?.audioOutputMuted !== true
-    this.#sound.show(labels.sound, sound ? "sound" : "soundOff", { pressed: sound })
+    const blocked = Boolean(face?.playbackBlocked)
+    if (blocked) this.#sound.show(labels.unlock, "soundOff", { words: true })
+    else this.#sound.show(labels.sound, sound ? "sound" : "soundOff", { pressed: sound })
+    this.#volume.hidden = blocked
     this.#loudness.hidden = !face || idle
     const volume = sound ? (face?.audioOutputVolume ?? 1) : 0
     if (this.#volume.valueAsNumber !== volume) this.#volume.value = String(volume)
@@ -224,4 +229,10 @@ export class ControlBar {
 function toggleMicrophone(face: ControlSession): unknown {
   if (!face.micStarted) return face.startMic?.()
   return face.micEnabled ? face.mute?.() : face.unmute?.()
+}
+
+/** Mutes or unmutes the agent, or plays its sound, for which some browsers need a click. */
+function toggleSound(face: ControlSession): unknown {
+  if (face.playbackBlocked) return face.startPlayback?.()
+  return face.audioOutputMuted ? face.unmuteAudioOutput?.() : face.muteAudioOutput?.()
 }

@@ -110,15 +110,17 @@ export class IconButton {
     this.root = makeButton({ part: `button ${part}`, class: `icon ${part}` }, act)
   }
 
-  /** Draws the button; `pressed` is for buttons that stay pressed, whose label is the same in both states, and `words` for those that show their label. */
+  /** Draws the button; `pressed` is for a button that stays pressed, whose label is the same in both states, and `words` for one that shows its label. */
   show(label: string, name: IconName, { pressed, hidden = false, words = false }: { pressed?: boolean; hidden?: boolean; words?: boolean } = {}): void {
     const { root } = this
     root.hidden = hidden
     root.title = label
-    if (words) this.#words.textContent = label
+    this.#words.textContent = words ? label : ""
+    if (words) root.removeAttribute("aria-label")
     else root.setAttribute("aria-label", label)
     root.classList.toggle("icon", !words)
-    if (pressed !== undefined) root.setAttribute("aria-pressed", String(pressed))
+    if (pressed === undefined) root.removeAttribute("aria-pressed")
+    else root.setAttribute("aria-pressed", String(pressed))
     if (this.#icon !== name) root.replaceChildren(icon(name), this.#words)
     this.#icon = name
   }

@@ -10,6 +10,7 @@ export const PART_LABELS = {
   tap: "Hold to talk",
   tapping: "Listening…",
   sound: "Sound",
+  unlock: "Turn the sound on",
   volume: "Volume",
   devices: "Devices",
   microphone: "Microphone",
