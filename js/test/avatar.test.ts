@@ -3,8 +3,8 @@ import { test } from "node:test"
 import { AgentSession } from "../src/session/agentsession.js"
 import { AvatarSession } from "../src/session/avatar.js"
 import { ChatSession } from "../src/session/chatsession.js"
-import { AgentError, localError } from "../src/core/errors.js"
-import { dispose, diagnostics } from "../src/core/load.js"
+import { localError } from "../src/core/errors.js"
+import { diagnostics } from "../src/core/load.js"
 import type { Transcript } from "../src/generated/events.js"
 import type { AvatarOptions } from "../src/session/avataroptions.js"
 import { visitor } from "../src/session/visitor.js"
@@ -13,16 +13,6 @@ import { collected, FakeProgram, made, running, settle } from "./fake.js"
 globalThis.reportError = (exception: unknown) => assert.fail(`reported: ${exception}`)
 
 const options: AvatarOptions = { token: "secret", threadId: "th-1", kickoff: "Hello" }
-
-test("a session in node is made without a complaint, and says so when it connects", async () => {
-  await dispose()
-  const session = new AvatarSession(options)
-  session.mute()
-  await settle()
-  assert.equal(session.state, "idle")
-  await assert.rejects(session.connect(), { code: "load_failed" })
-  assert.equal(session.state, "idle")
-})
 
 test("before the runtime is there properties have their initial values", () => {
   new FakeProgram().loading()
@@ -47,13 +37,6 @@ test("before the runtime is there properties have their initial values", () => {
   )
   assert.equal(session.getStickyId(), "sticky")
   assert.equal(session.getDisclosure(), null)
-})
-
-test("the token is nowhere to be seen", () => {
-  new FakeProgram().loading()
-  const session = new AvatarSession(options)
-  assert.doesNotMatch(JSON.stringify(session), /secret/)
-  assert.deepEqual(Object.keys(session), [])
 })
 
 test("calls made early take effect in order", async () => {
@@ -292,15 +275,6 @@ test("the level is measured while somebody listens", async () => {
   ])
 })
 
-test("functions of the options are called through the session, and others are left alone", async () => {
-  const { program, session } = await running(() => new AvatarSession({ ...options, onBeforeSend: async (text) => text.toUpperCase(), logger: () => {} }))
-  const hook = program.options["onBeforeSend"] as (text: string) => Promise<string>
-  assert.equal(await hook("hi"), "HI")
-  assert.equal(typeof program.options["logger"], "function")
-  await session.dispose()
-  assert.equal(hook("hi"), undefined)
-})
-
 test("parts of the page that the session does not use are ignored, with one line of the log", async (t) => {
   const program = await new FakeProgram().load()
   const parts = { socketFactory: () => {}, now: Date.now, getUserMedia: async () => ({}) }
@@ -354,34 +328,6 @@ test("dispose ends the session for good", async () => {
   assert.throws(() => session.interrupt(), { code: "invalid_state" })
   session.disconnect()
   session.mute()
-})
-
-test("await using disposes", async () => {
-  const program = await new FakeProgram().load()
-  {
-    await using session = new AvatarSession(options)
-    await made(session)
-    assert.equal(session.state, "idle")
-    assert.equal(program.sessions, 1)
-  }
-  assert.equal(program.sessions, 0)
-})
-
-test("a crash of the program ends the session with an error", async () => {
-  const { program, session } = await running(() => new AvatarSession(options))
-  program.become("connected")
-  const connect = session.speak("Hi")
-  const seen: unknown[] = []
-  session.on("error", (error) => seen.push((error as AgentError).code))
-  session.on("stateChange", ({ state }) => seen.push(state))
-  session.on("ended", ({ reason }) => seen.push(reason))
-  program.end(2)
-  await assert.rejects(connect, { code: "internal_error" })
-  await settle()
-  assert.deepEqual(seen, ["internal_error", "error", "internal_error"])
-  assert.equal(session.state, "error")
-  await assert.rejects(session.connect(), { code: "internal_error" })
-  session.disconnect()
 })
 
 test("a forgotten session at rest is collected and disposed, one that is connected is not", async () => {

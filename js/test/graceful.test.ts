@@ -1,37 +1,10 @@
 import assert from "node:assert/strict"
 import { test } from "node:test"
-import { AgentSession } from "../src/session/agentsession.js"
 import { AvatarSession } from "../src/session/avatar.js"
-import { ChatSession } from "../src/session/chatsession.js"
-import type { AgentError } from "../src/core/errors.js"
 import { dispose } from "../src/core/load.js"
 import { FakeProgram, made, settle } from "./fake.js"
 
 globalThis.reportError = (exception: unknown) => assert.fail(`reported: ${exception}`)
-
-const kinds: Record<string, new (options: { token: string }) => AvatarSession | ChatSession | AgentSession> = { AvatarSession, ChatSession, AgentSession }
-
-for (const [name, Kind] of Object.entries(kinds)) {
-  test(`${name}: making one loads nothing, preload makes no session, and connect does`, async () => {
-    await dispose()
-    const wasm = name === "ChatSession" ? /chat\.wasm/ : /agentruntime\.wasm/
-    const program = new FakeProgram()
-    const session = new Kind({ token: "t" })
-    session.onToolCall("open", () => {})
-    session.setToken("other")
-    if (session instanceof AvatarSession) session.mute()
-    await settle()
-    assert.equal(session.state, "idle")
-    await assert.rejects(session.preload(), (error: AgentError) => error.code === "load_failed" && wasm.test(error.message)) // there is none here
-
-    await program.load(name === "ChatSession" ? "chat" : "full")
-    program.results["connect"] = () => Promise.resolve()
-    await new Kind({ token: "t" }).preload()
-    assert.equal(program.sessions, 0)
-    await session.connect()
-    assert.equal(program.sessions, 1)
-  })
-}
 
 /** A page that can tell of its devices. */
 function withDevices(list: { kind: string; deviceId: string; label: string; groupId: string }[]): { devices: EventTarget; listeners: () => number; restore: () => void } {

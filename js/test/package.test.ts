@@ -326,41 +326,15 @@ test("appInit with an aborted signal rejects with aborted", async () => {
 })
 
 test("AgentError has the fields it was made of", () => {
-  const error = new AgentError({
-    code: "timeout",
-    type: "about:blank",
-    title: "Timed out",
-    detail: "no answer",
-    status: 504,
-    phase: "whep",
-    retryable: true,
-    instance: "/whep",
-    requestId: "r-1",
-    headers: { "retry-after": "3" },
-    body: { message: "late" },
-    timings: { socketOpen: 12 },
-    cause: "net",
-  })
+  const fields = {
+    code: "timeout", type: "about:blank", title: "Timed out", detail: "no answer", status: 504, phase: "whep", retryable: true, instance: "/whep", requestId: "r-1",
+    headers: { "retry-after": "3" }, body: { message: "late" }, timings: { socketOpen: 12 }, cause: "net",
+  } as const
+  const error = new AgentError(fields)
   assert.ok(error instanceof Error)
   assert.equal(String(error), "AgentError: no answer")
   assert.match(error.stack ?? "", /package\.test/)
-  assert.deepEqual(JSON.parse(JSON.stringify(error)), {
-    name: "AgentError",
-    message: "no answer",
-    type: "about:blank",
-    code: "timeout",
-    title: "Timed out",
-    detail: "no answer",
-    status: 504,
-    phase: "whep",
-    retryable: true,
-    instance: "/whep",
-    requestId: "r-1",
-    headers: { "retry-after": "3" },
-    body: { message: "late" },
-    timings: { socketOpen: 12 },
-    cause: "net",
-  })
+  assert.deepEqual(JSON.parse(JSON.stringify(error)), { name: "AgentError", message: "no answer", ...fields })
   assert.ok(error.cause instanceof Error)
 })
 

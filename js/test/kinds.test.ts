@@ -1,0 +1,103 @@
+import assert from "node:assert/strict"
+import { test } from "node:test"
+import { AgentSession } from "../src/session/agentsession.js"
+import { AvatarSession } from "../src/session/avatar.js"
+import { ChatSession } from "../src/session/chatsession.js"
+import type { AgentError } from "../src/core/errors.js"
+import { dispose } from "../src/core/load.js"
+import { FakeProgram, made, running, settle } from "./fake.js"
+
+// What sessions of all kinds do.
+
+globalThis.reportError = (exception: unknown) => assert.fail(`reported: ${exception}`)
+
+const options = { token: "secret", threadId: "th-1", mode: "chat" as const }
+
+/** The kinds, with their program, and the state in which a crash leaves them. */
+const kinds = [
+  { Kind: AvatarSession, program: "full", crashed: "error" },
+  { Kind: ChatSession, program: "chat", crashed: "closed" },
+  { Kind: AgentSession, program: "full", crashed: "failed" },
+] as const
+
+for (const { Kind, program: programName, crashed } of kinds) {
+  const { name } = Kind
+  const make = (more: object = {}) => new (Kind as new (given: object) => AvatarSession | ChatSession | AgentSession)({ ...options, ...more })
+
+  test(`${name}: making one loads nothing, preload makes no session, and connect does`, async () => {
+    await dispose()
+    const program = new FakeProgram()
+    const session = make()
+    session.onToolCall("open", () => {})
+    session.setToken("other")
+    if (session instanceof AvatarSession) session.mute()
+    await settle()
+    assert.equal(session.state, "idle")
+    const missing = programName === "chat" ? /chat\.wasm/ : /agentruntime\.wasm/
+    for (const load of [session.preload(), session.connect()]) await assert.rejects(load, (error: AgentError) => error.code === "load_failed" && missing.test(error.message)) // there is none here
+    assert.equal(session.state, "idle")
+
+    await program.load(programName)
+    program.results["connect"] = () => Promise.resolve()
+    await make().preload()
+    assert.equal(program.sessions, 0)
+    await session.connect()
+    assert.equal(program.sessions, 1)
+  })
+
+  test(`${name}: the token is nowhere to be seen`, () => {
+    new FakeProgram().loading()
+    const session = make()
+    assert.doesNotMatch(JSON.stringify(session), /secret/)
+    assert.deepEqual(Object.keys(session), [])
+  })
+
+  test(`${name}: functions of the options are called through the session, and others are left alone`, async () => {
+    const statuses: unknown[] = []
+    const { program, session } = await running(() => make({ logger: () => {}, onResponse: ({ status }: { status: number }) => statuses.push(status) }))
+    const hook = (session instanceof AgentSession ? (program.options["chat"] as Record<string, unknown>) : program.options)["onResponse"] as (response: object) => void
+    hook({ status: 200 })
+    assert.equal(typeof program.options["logger"], "function")
+    await session.dispose()
+    hook({ status: 500 })
+    assert.deepEqual(statuses, [200])
+  })
+
+  test(`${name}: a second dispose waits for the first, and await using disposes`, async () => {
+    const { program, session } = await running(make)
+    let closed = () => {}
+    program.results["dispose"] = () => new Promise<void>((resolve) => (closed = resolve))
+    const ended = (session as AvatarSession).next("ended")
+    const both = [session.dispose(), session.dispose()]
+    await settle()
+    program.dispatch("ended", { reason: "disconnect" })
+    assert.deepEqual(await ended, { reason: "disconnect" })
+    closed()
+    await Promise.all(both)
+    assert.equal(program.names().filter((name) => name === "dispose").length, 1)
+    delete program.results["dispose"]
+    {
+      await using other = make()
+      await made(other)
+      assert.equal(program.sessions, 1)
+    }
+    assert.equal(program.sessions, 0)
+  })
+
+  test(`${name}: a crash of the program ends the session with an error`, async () => {
+    const { program, session } = await running(make)
+    program.become("connected")
+    const sent = session instanceof AvatarSession ? session.speak("Hi") : session.sendText("Hi")
+    const seen: unknown[] = []
+    const on = session.on.bind(session) as AvatarSession["on"]
+    on("error", (error) => seen.push((error as AgentError).code))
+    on("stateChange", ({ state }) => seen.push(state))
+    on("ended", ({ reason }) => seen.push(reason))
+    program.end(2)
+    await assert.rejects(sent, { code: "internal_error" })
+    await settle()
+    assert.deepEqual([seen, session.state], [["internal_error", crashed, "internal_error"], crashed])
+    await assert.rejects(session.connect(), { code: "internal_error" })
+    session.disconnect()
+  })
+}
