@@ -142,22 +142,22 @@ func TestMicrophone(t *testing.T) {
 	if err := p.SetPermission(p.Context(), "microphone", browsertest.Denied); err != nil {
 		t.Fatal(err)
 	}
-	p.AwaitTrue(`document.getElementById("mic").disabled`)
+	p.AwaitTrue(`!document.getElementById("controls").checkVisibility()`)
 	face(p)
-	p.Press("#mic")
+	p.Press("#controls .microphone")
 	p.AwaitTrue(`document.getElementById("status").textContent === "The microphone is not allowed here. Allow it in the browser's settings for this page, or type instead."`)
-	p.AwaitTrue(`document.getElementById("mic").ariaPressed === "false"`)
+	p.AwaitTrue(`document.querySelector("#controls .microphone").ariaPressed === "false"`)
 	if err := p.SetPermission(p.Context(), "microphone", browsertest.Granted); err != nil {
 		t.Fatal(err)
 	}
-	p.Press("#mic")
-	p.AwaitTrue(`document.getElementById("mic").ariaPressed === "true"`)
+	p.Press("#controls .microphone")
+	p.AwaitTrue(`document.querySelector("#controls .microphone").ariaPressed === "true"`)
 	p.AwaitAnnouncement("I'm Sam")
 	if said := p.Transcript(); said[0] != "You: Who are you?" {
 		t.Errorf("the log shows %q", said)
 	}
-	p.Press("#sound")
-	p.AwaitTrue(`document.getElementById("sound").ariaPressed === "false" && document.getElementById("video").muted`)
+	p.Press("#controls .sound")
+	p.AwaitTrue(`document.querySelector("#controls .sound").ariaPressed === "false" && document.getElementById("video").muted`)
 	text(p)
 	p.AwaitTrue(`watched.count().microphones === 0 && watched.count().peers === 0`)
 }
@@ -171,34 +171,34 @@ func TestTapToTalk(t *testing.T) {
 	p.Ready()
 	face(p)
 	p.AwaitAnnouncement("Hold the button while you speak.")
-	p.AwaitTrue(`document.getElementById("mic").hidden`)
-	if want := (pagetest.AccessibilityNode{Role: "button", Name: "Tap or hold to talk"}); !slices.Contains(p.AccessibilityNodes(), want) {
+	p.AwaitTrue(`document.querySelector("#controls .microphone").hidden`)
+	if want := (pagetest.AccessibilityNode{Role: "button", Name: "Hold to talk"}); !slices.Contains(p.AccessibilityNodes(), want) {
 		t.Errorf("no %+v", want)
 	}
 	if err := p.SetPermission(p.Context(), "microphone", browsertest.Denied); err != nil {
 		t.Fatal(err)
 	}
-	p.Press("#tap")
+	p.Press("#controls .tap")
 	p.AwaitTrue(`document.getElementById("status").textContent === "The microphone is not allowed here. Allow it in the browser's settings for this page, or type instead."`)
 	if err := p.SetPermission(p.Context(), "microphone", browsertest.Granted); err != nil {
 		t.Fatal(err)
 	}
 	const (
-		listens = `document.getElementById("tap").ariaPressed === "true" && document.getElementById("tap").textContent === "Listening. Tap when done"`
-		rests   = `document.getElementById("tap").ariaPressed === "false"`
+		listens = `document.querySelector("#controls .tap").ariaPressed === "true" && document.querySelector("#controls .tap").textContent === "Listening…"`
+		rests   = `document.querySelector("#controls .tap").ariaPressed === "false"`
 		// Long enough that the service recognizes the utterance even if a part of it arrives after the end of the window.
 		spoken = `const {LevelMeter} = await import("/e2e/pagetest/page/measure.js"); const meter = await LevelMeter.at(watched.microphones.at(-1)); await meter.speech(1000); await meter.close()`
 	)
 
-	p.Press("#tap")
+	p.Press("#controls .tap")
 	p.AwaitTrue(listens)
 	p.Do(nil, spoken)
-	p.Press("#tap")
+	p.Press("#controls .tap")
 	p.AwaitTrue(rests)
 	p.AwaitAnnouncement("I'm Toni")
 
 	// Held, as long as the visitor speaks.
-	hold(t, p, "#tap", func() {
+	hold(t, p, "#controls .tap", func() {
 		p.AwaitTrue(listens)
 		p.Do(nil, `await new Promise((resolve) => setTimeout(resolve, 500))`) // longer than a tap
 		p.Do(nil, spoken)
@@ -210,13 +210,13 @@ func TestTapToTalk(t *testing.T) {
 	}
 
 	// By keyboard, without speech: there is no answer to wait for.
-	p.Do(nil, `watched.microphones.at(-1).enabled = false; document.getElementById("tap").focus()`)
+	p.Do(nil, `watched.microphones.at(-1).enabled = false; document.querySelector("#controls .tap").focus()`)
 	p.Keys(" ")
 	p.AwaitTrue(listens)
 	p.Keys(" ")
 	p.AwaitTrue(rests + ` && !document.querySelector("#composer .stop").hidden`)
 	p.Keys("\x1b")
-	p.AwaitTrue(`document.querySelector("#composer .stop").hidden && document.activeElement.id === "tap"`)
+	p.AwaitTrue(`document.querySelector("#composer .stop").hidden && document.activeElement.matches(".tap")`)
 }
 
 // hold keeps the mouse button pressed on an element while during runs.
@@ -325,7 +325,7 @@ func TestKeysReachEverything(t *testing.T) {
 		p.Keys("\t")
 	}
 	want := []string{
-		"Face", "Text", "Both", "Tag", "Widgets", "Deck", "Playground", "Face", "Agent", "New conversation", "Microphone", "Sound",
+		"Face", "Text", "Both", "Tag", "Widgets", "Deck", "Playground", "Face", "Agent", "New conversation", "Microphone", "Sound", "Volume",
 		"log", "Copy", "What is agentruntime?", "What can you do?", "How do I add an agent to my page?",
 		"Your message", "Send", "group", "Previous page", "Next page", "Events",
 	}

@@ -54,10 +54,10 @@ func TestExamplePageByKeyboard(t *testing.T) {
 		t.Errorf("the page shows %q", said)
 	}
 
-	// Disconnect is the last of the controls, before the text.
+	// The end is the last of the controls, before the text.
 	p.AwaitTrue(`document.activeElement.localName === "textarea"`)
 	p.Keys("\t", chromedp.KeyModifiers(8)) // shift
-	p.AwaitTrue(`document.activeElement.id === "stop"`)
+	p.AwaitTrue(`document.activeElement.matches("#controls .end")`)
 	p.Keys("\r")
 	p.AwaitTrue(`document.getElementById("stage").dataset.state === "idle" && document.activeElement.id === "start"`)
 	h.AwaitSessionCompleted(thread)

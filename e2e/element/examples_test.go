@@ -44,8 +44,8 @@ func TestExampleOfAFace(t *testing.T) {
 	p.AwaitTrue(`document.getElementById("status").textContent.includes("Reconnecting")`)
 	p.Axe("reconnecting")
 	release()
-	p.AwaitTrue(`!document.getElementById("stop").disabled`)
-	p.Press("#stop")
+	p.AwaitTrue(`!document.getElementById("status").textContent.includes("Reconnecting")`)
+	p.Press("#controls .end")
 	p.AwaitTrue(`document.getElementById("stage").dataset.state === "idle"`)
 	p.Axe("ended")
 	refuse(h, "/v1/application/appInit", http.StatusServiceUnavailable)
@@ -60,10 +60,10 @@ func TestExampleOfAFaceWithoutSound(t *testing.T) {
 	_, p := openExample(t, "avatar")
 	p.AwaitTrue(`!document.getElementById("start").disabled`)
 	p.Do(nil, `document.getElementById("start").click()`)
-	p.AwaitTrue(`document.getElementById("stage").dataset.state === "live" && document.getElementById("sound").textContent === "Turn the sound on"`)
+	p.AwaitTrue(`document.getElementById("stage").dataset.state === "live" && document.querySelector("#controls .sound").textContent === "Turn the sound on"`)
 	p.Axe("sound blocked")
-	p.Press("#sound")
-	p.AwaitTrue(`document.getElementById("sound").ariaPressed === "true"`)
+	p.Press("#controls .sound")
+	p.AwaitTrue(`document.querySelector("#controls .sound").ariaPressed === "true"`)
 }
 
 // The example page of both modes in its states, with axe.
@@ -77,7 +77,7 @@ func TestExampleOfBothModes(t *testing.T) {
 	p.Keys(kb.ArrowRight)
 	p.AwaitTrue(`document.getElementById("stage").dataset.state === "live" && document.getElementById("mode").getAttribute("aria-busy") === "false"`)
 	p.Axe("face")
-	p.Press("#mic")
+	p.Press("#controls .microphone")
 	p.AwaitTrue(`document.getElementById("status").textContent.includes("not allowed here")`)
 	p.Axe("microphone denied")
 	h.Control("/sessions/newest/end", nil)

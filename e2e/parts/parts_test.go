@@ -41,7 +41,7 @@ func TestDeck(t *testing.T) {
 	p.AwaitTrue(`document.getElementById("position").textContent === "3 of 5" && document.querySelector("#slide h2").textContent === "What it costs"`)
 	p.Press("#next")
 	p.AwaitTrue(`document.getElementById("position").textContent === "4 of 5"`)
-	p.Press("#stop")
+	p.Press("#controls .end")
 	p.AwaitTrue(`document.getElementById("stage").dataset.state === "idle"`)
 	p.Press("#next") // without the agent
 	p.AwaitTrue(`document.getElementById("position").textContent === "5 of 5" && document.getElementById("next").disabled`)
@@ -57,7 +57,7 @@ func TestExperience(t *testing.T) {
 	p.Keys("Show me a link\r")
 	p.AwaitTrue(`document.querySelector("#widgets a") !== null`)
 	p.Axe("with a widget")
-	p.Press("#stop")
+	p.Press("#controls .end")
 	p.AwaitTrue(`document.getElementById("stage").dataset.state === "idle"`)
 }
 

@@ -42,7 +42,8 @@ func TestASiteThatIsGoneIsSaid(t *testing.T) {
 		forward.ServeHTTP(w, r)
 	}))
 	t.Cleanup(site.Close)
-	p := pagetest.Open(t, site.URL+"/example/tokenserver/index.html")
+	page := site.URL + "/example/tokenserver/index.html"
+	p := pagetest.Open(t, page)
 	p.Allow("local or private host")
 	p.Allow("ERR_EMPTY_RESPONSE")
 	const sentence = `.textContent === "The service could not be reached. Please try again in a moment."`
@@ -56,7 +57,9 @@ func TestASiteThatIsGoneIsSaid(t *testing.T) {
 	gone.Store(true)
 	p.Press("#sign-out")
 	p.AwaitTrue(`document.getElementById("status")` + sentence)
-	p.Do(nil, `location.reload()`)
+	if err := p.Navigate(p.Context(), page); err != nil {
+		t.Fatal(err)
+	}
 	p.AwaitTrue(`document.getElementById("sign-in-status")?` + sentence)
 }
 

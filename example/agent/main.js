@@ -1,15 +1,13 @@
 // One conversation in text and with a face, in plain JavaScript. The switch is
 // one call, switchMode; the rest shows the state.
 import { AgentSession, appInit, load, visitor } from "/js/dist/index.js"
-import { Captions, drawCaptions, errorMessage } from "/js/dist/ui.js"
+import { Captions, ControlBar, drawCaptions, errorMessage } from "/js/dist/ui.js"
 import { Conversation } from "../shared/conversation.js"
 import { $, status } from "../shared/dom.js"
-import { watchPicture } from "../shared/picture.js"
-import { VoiceControls } from "../shared/voice.js"
+import { showPicture } from "../shared/picture.js"
 
 const choices = [...document.getElementsByName("mode")]
 const avatars = new WeakSet() // those that have listeners
-const voice = new VoiceControls(avatar, attempt)
 const conversation = new Conversation({
   page: "agent",
   api: { appInit, visitor },
@@ -18,8 +16,9 @@ const conversation = new Conversation({
 })
 
 let wanted // the mode that is being switched to
+let voice // the buttons of the voice
 
-watchPicture()
+showPicture()
 // Loads the runtime before it is needed.
 load().catch((error) => status(errorMessage(error), true))
 conversation.begin()
@@ -41,7 +40,9 @@ function create(options) {
   drawCaptions(new Captions(session), $("caption"))
   session.on("mediaRecovering", () => status("The picture was lost. It is being brought back."))
   session.on("mediaRecovered", () => status(""))
-  session.on("warning", () => voice.update())
+  voice?.destroy()
+  voice = new ControlBar(session, { controls: ["microphone", "volume"], labels: { controls: "Voice" }, onError: (error) => status(errorMessage(error), true) })
+  $("controls").append(voice.root)
   return session
 }
 
@@ -49,7 +50,6 @@ function create(options) {
 function addListeners(transport) {
   if (avatars.has(transport)) return
   avatars.add(transport)
-  for (const change of ["micStarted", "tapToTalkStarted", "tapToTalkEnded"]) transport.on(change, () => voice.update())
   transport.on("reconnecting", () => status("The connection was lost. Reconnecting…", true))
   transport.on("reconnected", () => status(""))
 }
@@ -87,24 +87,8 @@ function show() {
   $("mode").setAttribute("aria-busy", String(wanted !== undefined))
   $("face").hidden = mode === "chat"
   if (session?.mode !== "avatar") stage(mode === "chat" ? "idle" : "busy")
-  for (const id of ["mic", "tap", "sound"]) $(id).disabled = avatar() === undefined
-  voice.update()
-}
-
-/** Returns the avatar session, if there is one. */
-function avatar() {
-  const { session } = conversation
-  return session?.mode === "avatar" ? session.transport : undefined
 }
 
 const stage = (state) => ($("stage").dataset.state = state)
-
-async function attempt(action) {
-  try {
-    await action()
-  } catch (error) {
-    status(errorMessage(error), true)
-  }
-}
 
 for (const choice of choices) choice.addEventListener("change", () => change(choice.value))

@@ -6,7 +6,6 @@ import { SpokenTranscript, Transcript } from "/js/dist/ui.js"
 import { $ } from "../shared/dom.js"
 import { agentName } from "../shared/service.js"
 import { attempt, Stage } from "../shared/stage.js"
-import { setPressed } from "../shared/voice.js"
 
 const stage = new Stage({
   async open(service) {
@@ -16,9 +15,10 @@ const stage = new Stage({
     new Transcript(session, { spoken, root: $("said"), agentName: agentName() })
     return session
   },
-  ended: () => setPressed("pause", false),
+  ended: () => showPaused(false),
 })
 
+const showPaused = (paused) => ($("pause").ariaPressed = String(paused))
 const interrupt = () => attempt(() => stage.session.interrupt())
 
 $("interrupt").addEventListener("click", interrupt)
@@ -33,6 +33,6 @@ $("pause").addEventListener("click", () =>
     const { session } = stage
     if (session.paused) await session.resume()
     else session.pause()
-    setPressed("pause", session.paused)
+    showPaused(session.paused)
   }),
 )

@@ -1,11 +1,10 @@
 // A session of any kind with every option, and all that it reports.
 import { logger, onWire } from "./wire.js"
 import { AgentSession, appInit, AvatarSession, ChatSession } from "/js/dist/index.js"
-import { Captions, drawCaptions, endMessage, errorMessage, renderMarkdown, SpokenTranscript, toWebVTT, WidgetList } from "/js/dist/ui.js"
+import { Captions, ControlBar, drawCaptions, endMessage, errorMessage, renderMarkdown, SpokenTranscript, toWebVTT, WidgetList } from "/js/dist/ui.js"
 import { $, make, status } from "../shared/dom.js"
-import { watchPicture } from "../shared/picture.js"
+import { showPicture } from "../shared/picture.js"
 import { readService } from "../shared/service.js"
-import { VoiceControls } from "../shared/voice.js"
 import { showQuality, showTimings } from "./charts.js"
 import { drawFaults } from "./faults.js"
 import { Lines, save } from "./lines.js"
@@ -16,9 +15,8 @@ const log = new Lines("events", "event")
 const wire = new Lines("wire", "wire")
 const turns = new Turns()
 const sessions = { avatar: AvatarSession, chat: ChatSession, agent: AgentSession }
-const controls = ["mic", "tap", "sound", "interrupt", "pause", "resume", "acknowledge", "switch", "text", "send"]
+const controls = ["interrupt", "pause", "resume", "acknowledge", "switch", "text", "send"]
 const wide = matchMedia("(min-width: 1000px)")
-const voice = new VoiceControls(() => avatar(), attempt)
 
 // The values that are set by ticking an option that takes a function or an element.
 const offered = {
@@ -40,11 +38,12 @@ const offered = {
 
 let service
 let session
+let voice // its buttons
 let transcript
 /** The recording that is shown, if there is one. */
 let shown
 
-watchPicture()
+showPicture()
 onWire((kind, text) => wire.add(kind, text))
 drawOptions($("kind").value, offered)
 unfold()
@@ -118,6 +117,8 @@ function follow(session, kind) {
     log.add(name, textOf(payload))
     turns.add(name, payload)
   })
+  voice = new ControlBar(session, { controls: ["microphone", "volume"], labels: { controls: "Voice" }, onError: refused })
+  $("interrupt").before(voice.root)
   drawCaptions(new Captions(session), $("caption"))
   transcript = new SpokenTranscript(session, { liveRegion: $("announcer") })
   transcript.onChange(showSaid)
@@ -140,7 +141,6 @@ function followAvatar(session) {
   session.on("turnTimings", () => {}) // with a listener, the first sound and the first frame are measured
   session.on("disclosure", ({ disclosureText }) => ($("disclosure").textContent = disclosureText))
   session.on("mediaReady", () => ($("stage").dataset.state = "live"))
-  for (const change of ["micStarted", "tapToTalkStarted", "tapToTalkEnded"]) session.on(change, () => voice.update())
   session.on("stateChange", ({ state }) => status(state === "connected" ? "" : `The session is ${state}.`))
   showQuality(session, $("video"))
 }
@@ -162,10 +162,9 @@ function connected() {
   ready(true)
   const face = avatar()
   if (!face) $("stage").dataset.state = "idle"
-  for (const id of ["mic", "tap", "sound", "interrupt", "acknowledge"]) $(id).disabled = !face
+  for (const id of ["interrupt", "acknowledge"]) $(id).disabled = !face
   showPause()
   $("switch").disabled = !(session instanceof AgentSession)
-  voice.update()
 }
 
 /** Offers to pause or to resume. */
@@ -185,7 +184,8 @@ function ready(there) {
 function leave(text, bad) {
   $("stage").dataset.state = "idle"
   session?.disconnect()
-  session = undefined
+  voice?.destroy()
+  session = voice = undefined
   for (const id of [...controls, "disconnect"]) $(id).disabled = true
   for (const id of ["connect", "kind", "agent"]) $(id).disabled = false
   status(text, bad)
@@ -195,9 +195,13 @@ async function attempt(action) {
   try {
     await action()
   } catch (error) {
-    log.add("refused", `${error.code ?? ""} ${error.message}`)
-    status(errorMessage(error), true)
+    refused(error)
   }
+}
+
+function refused(error) {
+  log.add("refused", `${error.code ?? ""} ${error.message}`)
+  status(errorMessage(error), true)
 }
 
 const press = (id, action) => $(id).addEventListener("click", () => attempt(action))

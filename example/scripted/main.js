@@ -2,14 +2,14 @@
 // server (site.go) makes the session and sends the sound, with tokens that don't come here.
 import { ScriptedVideoSession } from "/js/dist/scripted.js"
 import { $, status } from "../shared/dom.js"
-import { watchPicture } from "../shared/picture.js"
+import { showPicture } from "../shared/picture.js"
 
 // The service ends a session that gets no request for a minute.
 const keepAliveMs = 10_000
 
 const controls = ["text", "say", "interrupt", "stop"].map($)
 
-watchPicture()
+showPicture()
 
 let session
 let id // by which the site knows the session

@@ -16,7 +16,7 @@ export class Conversation {
   #page // its name
   #api // appInit and visitor
   #create
-  #events = new Events($("events"))
+  #events
   #changed
   #service
   #view
@@ -35,7 +35,7 @@ export class Conversation {
     this.#api = api
     this.#create = create
     this.#changed = changed
-    this.log = new Log($("log"), $("announcer"), {
+    this.log = new Log($("talk"), {
       ask: (text, byKeyboard) => {
         if (!this.session) return // not connected
         if (byKeyboard) this.#view.composer.field.focus() // the button is removed
@@ -45,7 +45,8 @@ export class Conversation {
       rate: (id, good) => this.#visitor.feedback.add(id, good),
     })
     this.#view = new SessionView({ log: this.log, status, save: () => this.#save(), renew: () => this.renew() })
-    this.#tools = new ToolPanel($("desk"), this.log, { idle: () => this.#view.composer.field.value.trim() === "" })
+    this.#tools = new ToolPanel($("beside"), this.log, { idle: () => this.#view.composer.field.value.trim() === "" })
+    this.#events = new Events($("beside"))
     $("agent").addEventListener("change", () => this.open())
     $("new").addEventListener("click", () => this.#startNew())
     addEventListener("pagehide", () => this.#save())

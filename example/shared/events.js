@@ -3,12 +3,12 @@ import { make } from "./dom.js"
 // The number of events in the list, the newest first.
 const maxEntries = 300
 
-/** Shows events in a list. */
+/** A panel with a list of events. */
 export class Events {
-  #list
+  #list = make("ol", { id: "events", ariaLive: "off" })
 
-  constructor(list) {
-    this.#list = list
+  constructor(place) {
+    place.append(make("details", { className: "panel" }, make("summary", {}, "Events"), this.#list))
   }
 
   add(name, payload) {

@@ -9,24 +9,22 @@ const scrollTolerance = 60
 const successMs = 2000
 
 export class Log {
-  #element
+  #element = make("div", { id: "log", role: "log", ariaLive: "off", ariaLabel: "Conversation", tabIndex: 0 })
   #turns = make("div", { className: "turns" })
   #chips = make("div", { className: "suggestions", hidden: true })
   #latest = make("button", { type: "button", className: "latest", hidden: true }, icon("down"), "Latest")
-  #announcer
+  #announcer = make("p", { id: "announcer", className: "hidden", role: "status", ariaAtomic: "false" }) // only what is added is announced
   #actions
   #following = true
   #entries = []
   #questions = []
 
-  /** Actions are ask(text, byKeyboard), submit(values), which returns a text, and rate(id, good), which returns a promise. */
-  constructor(element, announcer, actions) {
-    this.#element = element
-    this.#announcer = announcer
-    announcer.ariaAtomic = "false" // only what is added is announced
+  /** Is drawn in `place`. Actions are ask(text, byKeyboard), submit(values), which returns a text, and rate(id, good), which returns a promise. */
+  constructor(place, actions) {
+    const element = this.#element
     this.#actions = actions
     element.append(this.#turns, this.#chips)
-    element.after(this.#latest)
+    place.append(make("section", { id: "conversation", ariaLabel: "Conversation" }, make("h2", { className: "hidden" }, "Conversation"), element, this.#latest, this.#announcer))
     this.#latest.addEventListener("click", () => this.scrollToEnd())
     let last = 0
     element.addEventListener("scroll", () => {
@@ -45,6 +43,11 @@ export class Log {
 
   get empty() {
     return this.#entries.length === 0
+  }
+
+  /** Whether its content is being replaced. */
+  set busy(busy) {
+    this.#element.ariaBusy = String(busy)
   }
 
   /** Scrolls to the end, and again when content is added. */

@@ -31,7 +31,12 @@ export class SessionView {
     this.#status = status
     this.#save = save
     this.#renew = renew
-    $("composer").prepend(this.composer.root)
+    const foot = make("div", { className: "foot" },
+      make("p", { id: "disclosure" }, "You are talking to an AI, not to a person."),
+      make("p", { id: "status", role: "status" }),
+      make("p", { id: "hint" }, "Enter sends, Shift+Enter begins a line, Escape stops an answer."),
+    )
+    $("talk").append(make("div", { id: "composer" }, this.composer.root, foot))
     // Escape stops the agent, wherever the focus is.
     document.addEventListener("keydown", ({ key, defaultPrevented }) => {
       if (key !== "Escape") return

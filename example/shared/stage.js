@@ -1,11 +1,10 @@
 // The frame of a page with a face: the picture and its captions, what is going on, the buttons
 // below, and the field for typed messages.
 import { load } from "/js/dist/index.js"
-import { Captions, Composer, drawCaptions, endMessage, ERROR_MESSAGES, errorMessage, PERMANENT_ERRORS } from "/js/dist/ui.js"
+import { Captions, Composer, ControlBar, drawCaptions, endMessage, ERROR_MESSAGES, errorMessage, PERMANENT_ERRORS } from "/js/dist/ui.js"
 import { $, status } from "./dom.js"
-import { watchPicture } from "./picture.js"
+import { showPicture } from "./picture.js"
 import { readService } from "./service.js"
-import { VoiceControls } from "./voice.js"
 
 export class Stage {
   /** The avatar session, undefined without a conversation. */
@@ -13,9 +12,9 @@ export class Stage {
 
   #page
   #service
-  #controls = document.querySelectorAll("#controls button")
+  #controls = document.querySelectorAll("#controls button") // those of the page
+  #bar // the others
   #composer
-  #voice = new VoiceControls(() => this.session, attempt)
   #refusal // why there is no microphone, shown until it starts or the visitor is answered
   #lost // why there is no picture, shown until there is one
 
@@ -27,13 +26,12 @@ export class Stage {
   constructor({ open, connected = () => {}, ended = () => {}, agent }) {
     this.#page = { open, connected, ended }
     $("start").addEventListener("click", () => this.#start())
-    $("stop").addEventListener("click", () => this.session?.disconnect())
     $("agent").addEventListener("change", () => {
       if ($("start").hidden) status("") // this one may exist
       $("start").hidden = false
     })
-    watchPicture(() => this.#found())
-    this.#showComposer()
+    showPicture(() => this.#found())
+    this.#showParts()
     load().catch((error) => status(errorMessage(error), true)) // before it is needed
     attempt(async () => (this.#service = await readService(agent))).then(() => {
       $("start").disabled = false
@@ -67,15 +65,19 @@ export class Stage {
     this.#showProblem()
   }
 
-  /** Shows a field for messages; without a session, nothing can be sent. */
-  #showComposer(session) {
+  /** Shows the field for messages and the buttons; without a session, nothing can be sent, and there are no buttons. */
+  #showParts(session) {
     this.#composer?.destroy()
-    this.#composer = new Composer(session, { onError: (error) => status(errorMessage(error), true), labels: $("composer").dataset })
+    this.#bar?.destroy()
+    const onError = (error) => status(errorMessage(error), true)
+    this.#composer = new Composer(session, { onError, labels: $("composer").dataset })
+    this.#bar = new ControlBar(session, { onError, controls: ["microphone", "volume", "devices", "end"] })
     $("composer").append(this.#composer.root)
+    $("controls").append(this.#bar.root)
   }
 
   #listen(session) {
-    this.#showComposer(session)
+    this.#showParts(session)
     const showProblem = () => this.#showProblem()
     drawCaptions(new Captions(session), $("caption"))
     session.on("disclosure", ({ disclosureText }) => ($("disclosure").textContent = disclosureText))
@@ -90,7 +92,6 @@ export class Stage {
       if (state !== "connected") return
       this.#composer.field.focus()
       showProblem()
-      this.#voice.update()
     })
     session.on("mediaRecovering", ({ channel }) => {
       if (channel !== "stv") return
@@ -107,12 +108,10 @@ export class Stage {
       this.#refusal = undefined
       showProblem()
     })
-    for (const change of ["micStarted", "tapToTalkStarted", "tapToTalkEnded"]) session.on(change, () => this.#voice.update())
     session.on("warning", (warning) => {
       if (/^(mic|devices)_/.test(warning.code)) this.#refusal = errorMessage(warning)
       if (warning.code === "media_no_video") this.#lost = errorMessage(warning)
       if (warning.code !== "playback_blocked") status(errorMessage(warning), true)
-      this.#voice.update()
     })
     session.on("ended", ({ reason }) => this.#end(endMessage(reason), Object.hasOwn(ERROR_MESSAGES, reason) ? reason : undefined))
   }
@@ -129,7 +128,7 @@ export class Stage {
     this.#page.ended()
     this.session?.disconnect()
     this.session = undefined
-    this.#showComposer()
+    this.#showParts()
   }
 
   #enable(enabled) {

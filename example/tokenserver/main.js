@@ -12,7 +12,7 @@ let access // the latest reply of /conversation, with the time until which its t
 let session
 let opening // identifies the latest call of open
 
-const log = new Log($("log"), $("announcer"), {
+const log = new Log($("talk"), {
   ask: (text) => session && view.composer.send(text),
   submit: async () => {},
   rate: async (id, good) => (await records()).feedback.add(id, good),
@@ -48,7 +48,7 @@ async function open(threadId) {
   const mine = (opening = {})
   leave()
   log.clear()
-  $("log").ariaBusy = "true"
+  log.busy = true
   try {
     if (threadId) await showThread(threadId)
     const { until, ...options } = await ask()
@@ -62,7 +62,7 @@ async function open(threadId) {
   } catch (error) {
     if (mine === opening) failed(error, () => open(threadId))
   } finally {
-    if (mine === opening) $("log").ariaBusy = "false"
+    if (mine === opening) log.busy = false
   }
 }
 
