@@ -13,32 +13,6 @@ import (
 	"github.com/agentruntime/agentruntime/internal/localservice/store"
 )
 
-// agentFields are the fields of an agent that a partner can set (service.md, Agent;
-// management-api.md, F.3). SpeechLanguage is of this service alone.
-type agentFields struct {
-	DisplayName    string       `json:"displayName"`
-	Intellect      intellectRef `json:"intellect"`
-	AvatarIDs      []string     `json:"avatarIds"` // empty for a voice without a picture
-	AdminTags      []string     `json:"adminTags"`
-	ScreenShare    screenShare  `json:"screenShare"`
-	SpeechLanguage string       `json:"speechLanguage"` // of speech recognition, "" for the intellect's
-	// MaxConversationLength is how long a live conversation may be, in seconds; 0 is the
-	// service's limit.
-	MaxConversationLength int             `json:"maxConversationLength,omitempty"`
-	WidgetConfig          json.RawMessage `json:"widgetConfig,omitempty"`
-	EmbedConfig           json.RawMessage `json:"embedConfig,omitempty"`
-}
-
-// intellectRef names the intellect of an agent. Older pages and clients call its number
-// configId (management-api.md, F.3, resolveIntellectId).
-type intellectRef struct {
-	Type string `json:"intellectType"`
-	ID   int64  `json:"id"`
-}
-
-// ownIntellect is the only intellectType here: an intellect of this service.
-const ownIntellect = "genie"
-
 // Limits of the length of a conversation in seconds (management-api.md, F.3).
 const (
 	minConversation = 1
@@ -49,28 +23,16 @@ const (
 // (management-api.md, F.3).
 const maxWidgetTitle = 30
 
-type screenShare struct {
-	Enabled bool `json:"enabled"`
-}
-
 // agentView is an agent as clients see it.
 type agentView struct {
 	ID string `json:"agentId"`
-	agentFields
+	store.AgentFields
 	CreatedAt time.Time `json:"createdAt"`
 	UpdatedAt time.Time `json:"updatedAt"`
 }
 
-func fieldsOfAgent(a *store.AgentRecord) agentFields {
-	return agentFields{
-		DisplayName: a.DisplayName, Intellect: intellectRef{ownIntellect, a.IntellectID}, AvatarIDs: a.AvatarIDs, AdminTags: a.AdminTags,
-		ScreenShare: screenShare{a.ScreenShare}, SpeechLanguage: a.SpeechLanguage, MaxConversationLength: a.MaxConversationLength,
-		WidgetConfig: a.WidgetConfig, EmbedConfig: a.EmbedConfig,
-	}
-}
-
 func viewAgent(r *store.Record[store.AgentRecord]) any {
-	return agentView{r.ID, fieldsOfAgent(&r.Body), r.CreatedAt, r.UpdatedAt}
+	return agentView{r.ID, r.Body.AgentFields, r.CreatedAt, r.UpdatedAt}
 }
 
 // agents are the agents; their create and update are below, because an agent can be written
@@ -92,20 +54,11 @@ func (s *server) agentCreate(c *call, body fields) (any, error) {
 	if err := body.need("displayName", "intellect"); err != nil {
 		return nil, err
 	}
-	record := store.AgentRecord{WidgetID: "w_" + store.UUID(), AvatarIDs: []string{}, AdminTags: []string{}}
-	inline, err := s.takeIntellect(c, body)
+	agent, err := s.setAgent(c, store.NewAgent(), body)
 	if err != nil {
 		return nil, err
 	}
-	if err := s.setAgent(c, &record, body, inline != nil); err != nil {
-		return nil, err
-	}
-	if inline != nil { // only when nothing of the agent is refused any more
-		if record.IntellectID, err = s.addIntellect(c, *inline); err != nil {
-			return nil, err
-		}
-	}
-	r, err := s.Store.AgentRecords().Create(c.ctx(), c.claims.PartnerID, record)
+	r, err := s.Store.AgentRecords().Create(c.ctx(), c.claims.PartnerID, store.AgentRecord{AgentFields: agent, WidgetID: "w_" + store.UUID()})
 	return viewed(r, err, viewAgent)
 }
 
@@ -119,42 +72,20 @@ func (s *server) agentUpdate(c *call, body fields) (any, error) {
 		if err != nil {
 			return nil, err
 		}
-		inline, err := s.takeIntellect(c, body)
-		if err != nil {
+		if _, err := s.setAgent(c, old.Body.AgentFields, body); err != nil { // outside the transaction: it reads other records
 			return nil, err
 		}
-		if err := s.setAgent(c, &old.Body, body, inline != nil); err != nil { // outside the transaction: it reads other records
-			return nil, err
-		}
-		if inline != nil {
-			number, err := s.addIntellect(c, *inline)
-			if err != nil {
-				return nil, err
-			}
-			body["intellect"] = refTo(number)
-		}
-		r, err := s.Store.AgentRecords().Update(c.ctx(), c.claims.PartnerID, id, func(a *store.AgentRecord) error {
-			set, err := overlay(fieldsOfAgent(a), blankAgent(), body)
-			if err == nil {
-				set.store(a)
-			}
+		r, err := s.Store.AgentRecords().Update(c.ctx(), c.claims.PartnerID, id, func(a *store.AgentRecord) (err error) {
+			a.AgentFields, err = overlay(a.AgentFields, store.NewAgent(), body)
 			return err
 		})
 		return viewed(r, err, viewAgent)
 	})
 }
 
-func blankAgent() agentFields { return agentFields{AvatarIDs: []string{}, AdminTags: []string{}} }
-
-func (f *agentFields) store(a *store.AgentRecord) {
-	a.DisplayName, a.IntellectID, a.AvatarIDs, a.AdminTags = f.DisplayName, f.Intellect.ID, f.AvatarIDs, f.AdminTags
-	a.ScreenShare, a.SpeechLanguage, a.WidgetConfig, a.EmbedConfig = f.ScreenShare.Enabled, f.SpeechLanguage, f.WidgetConfig, f.EmbedConfig
-	a.MaxConversationLength = f.MaxConversationLength
-}
-
 // refTo is the field intellect for an intellect of this service.
 func refTo(number int64) json.RawMessage {
-	return fmt.Appendf(nil, `{"intellectType":%q,"id":%d}`, ownIntellect, number)
+	return fmt.Appendf(nil, `{"intellectType":%q,"id":%d}`, store.OwnIntellect, number)
 }
 
 // takeIntellect reads the field intellect, which names an intellect or has its fields. In
@@ -169,9 +100,9 @@ func (s *server) takeIntellect(c *call, body fields) (inline *store.Intellect, e
 	if err := unmarshal(raw, &given); err != nil {
 		return nil, invalid("dict_type", "Input should be an object", "intellect")
 	}
-	if kind := ownIntellect; given["intellectType"] != nil {
-		if err := unmarshal(given["intellectType"], &kind); err != nil || kind != ownIntellect {
-			return nil, invalid("enum", "Input should be "+ownIntellect, "intellect", "intellectType")
+	if kind := store.OwnIntellect; given["intellectType"] != nil {
+		if err := unmarshal(given["intellectType"], &kind); err != nil || kind != store.OwnIntellect {
+			return nil, invalid("enum", "Input should be "+store.OwnIntellect, "intellect", "intellectType")
 		}
 	}
 	delete(given, "intellectType")
@@ -202,13 +133,29 @@ func (s *server) takeIntellect(c *call, body fields) (inline *store.Intellect, e
 // avatarID matches the id of an avatar.
 var avatarID = regexp.MustCompile(`^[0-9a-fA-F]{24}$`)
 
-// setAgent changes an agent and checks what it refers to; with inline set, its intellect is
-// not stored yet.
-func (s *server) setAgent(c *call, a *store.AgentRecord, body fields, inline bool) error {
-	f, err := overlay(fieldsOfAgent(a), blankAgent(), body)
+// setAgent returns an agent with the fields of a body, and checks what it refers to. A new
+// intellect in the body is stored when nothing is refused any more, and its number is put in
+// its place.
+func (s *server) setAgent(c *call, old store.AgentFields, body fields) (store.AgentFields, error) {
+	inline, err := s.takeIntellect(c, body)
 	if err != nil {
-		return err
+		return old, err
 	}
+	f, err := overlay(old, store.NewAgent(), body)
+	if err == nil {
+		err = s.checkAgent(c, &f, inline != nil)
+	}
+	if err != nil || inline == nil {
+		return f, err
+	}
+	f.Intellect = store.IntellectRef{Type: store.OwnIntellect}
+	f.Intellect.ID, err = s.addIntellect(c, *inline)
+	body["intellect"] = refTo(f.Intellect.ID)
+	return f, err
+}
+
+// checkAgent checks an agent; with inline set, its intellect is not stored yet.
+func (s *server) checkAgent(c *call, f *store.AgentFields, inline bool) error {
 	if err := errors.Join(checkName("displayName", f.DisplayName), checkRefs("avatarIds", f.AvatarIDs), checkRefs("adminTags", f.AdminTags)); err != nil {
 		return err
 	}
@@ -237,7 +184,7 @@ func (s *server) setAgent(c *call, a *store.AgentRecord, body fields, inline boo
 		return invalid("string_too_long", fmt.Sprintf("String should have at most %d characters", maxWidgetTitle), "widgetConfig", "initialPage", "title")
 	}
 	if !inline {
-		_, err = s.Store.Intellects().Get(c.ctx(), c.claims.PartnerID, strconv.FormatInt(f.Intellect.ID, 10))
+		_, err := s.Store.Intellects().Get(c.ctx(), c.claims.PartnerID, strconv.FormatInt(f.Intellect.ID, 10))
 		if errors.Is(err, store.ErrNotFound) {
 			return exception("AGENT_PARTNER_CONFIG_NOT_FOUND", "AGENT_PARTNER_CONFIG_NOT_FOUND")
 		}
@@ -252,7 +199,6 @@ func (s *server) setAgent(c *call, a *store.AgentRecord, body fields, inline boo
 	if len(found) < len(f.AvatarIDs) {
 		return titled("AVATAR_NOT_FOUND")
 	}
-	f.store(a)
 	return nil
 }
 

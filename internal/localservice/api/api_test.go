@@ -392,7 +392,7 @@ func TestAppInit(t *testing.T) {
 	var visitorBody struct{ KS string }
 	v.decode(v.post("/v1/application/appInit", visitor, "{}"), &visitorBody)
 	mine := v.ask(visitorBody.KS, "", "hello")
-	var list listReply[threadView]
+	var list listReply[store.Thread]
 	v.decode(v.post("/v1/thread/list", visitorBody.KS, "{}"), &list)
 	if list.TotalCount != 1 || list.Objects[0].ID != mine.threadID || list.Objects[0].UserID != "ann" || list.Objects[0].AgentID != agent.ID {
 		t.Errorf("threads of the visitor: %+v", list)

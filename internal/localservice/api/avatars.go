@@ -11,10 +11,10 @@ import (
 // templateView is a template as clients see it.
 type templateView struct {
 	ID string `json:"id"`
-	store.AvatarTemplate
+	store.Avatar
 }
 
-func viewTemplate(r *store.Record[store.AvatarTemplate]) templateView {
+func viewTemplate(r *store.Record[store.Avatar]) templateView {
 	return templateView{r.ID, r.Body}
 }
 

@@ -121,7 +121,7 @@ func (s *server) stageCreate(c *call, body struct {
 	if s.stages.open == nil {
 		return nil, problem(http.StatusServiceUnavailable, "this service has no pictures")
 	}
-	a, err := s.stages.add(c, found[0].Body.Attributes["visual"])
+	a, err := s.stages.add(c, found[0].Body.Texts("visual"))
 	if err != nil {
 		return nil, err
 	}

@@ -135,10 +135,13 @@ func unmarshal(text []byte, v any) error {
 	return invalid("json_invalid", "JSON decode error")
 }
 
-// pager is the paging of a list; zero fields mean the defaults.
+// pager is the paging of a list; nil fields mean the defaults.
 type pager struct {
-	PageIndex *int `json:"pageIndex"`
-	PageSize  *int `json:"pageSize"`
+	ObjectType string `json:"objectType"` // of the media API
+	PageIndex  *int   `json:"pageIndex"`
+	PageSize   *int   `json:"pageSize"`
+	Offset     *int   `json:"offset"`
+	Limit      *int   `json:"limit"`
 }
 
 func (p *pager) page(defaultSize int) (store.Page, error) {
@@ -147,9 +150,6 @@ func (p *pager) page(defaultSize int) (store.Page, error) {
 
 func (p *pager) pageUpTo(defaultSize, maxSize int) (store.Page, error) {
 	page := store.Page{Index: 1, Size: defaultSize}
-	if p == nil {
-		return page, nil
-	}
 	if p.PageIndex != nil {
 		page.Index = *p.PageIndex
 	}

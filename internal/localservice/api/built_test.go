@@ -20,8 +20,8 @@ func TestABuiltAgentUsesItsParts(t *testing.T) {
 	}))
 	defer shop.Close()
 	m := serve(t, nil, nil).manager()
-	tool := m.call("/v1/tool/add", fmt.Sprintf(`{"name":"find_price","config":{"type":"api","url":"%s/?item={{ item }}",
-		"parameters":{"type":"object","properties":{"item":{"type":"string"}},"required":["item"]}}}`, shop.URL), 200)["id"]
+	tool := m.call("/v1/tool/add", fmt.Sprintf(`{"name":"find_price","config":{"type":"api","request":{"url":"%s/?item={{ item }}"},
+		"args":{"item":{"prompt":"The item.","type":"str","required":true}}}}`, shop.URL), 200)["id"]
 	skill := m.call("/v1/skill/add", `{"name":"refunds","description":"d","instructions":"Refunds take {{ days | default('two') }} days."}`, 200)["id"]
 	id := m.call("/v1/intellect/add", fmt.Sprintf(`{"name":"Eve","tool_ids":[%q],"skill_ids":[{"id":%q,"mode":"adhoc"}],
 		"capabilities":{"use_knowledge_base":"off","generate_followup_questions":"off"}}`, tool, skill), 200)["id"].(float64)

@@ -3,7 +3,6 @@ package api
 import (
 	"bytes"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"image"
@@ -51,7 +50,7 @@ type itemView struct {
 
 func (s *server) viewItem(r *store.Record[store.CatalogItem]) any {
 	v := itemView{
-		ID: r.ID, Type: r.Body.Type, AdminTags: r.Body.AdminTags, Attributes: r.Body.AllAttributes(), CreatedAt: r.CreatedAt, UpdatedAt: r.UpdatedAt,
+		ID: r.ID, Type: r.Body.Type, AdminTags: r.Body.AdminTags, Attributes: r.Body.Attributes, CreatedAt: r.CreatedAt, UpdatedAt: r.UpdatedAt,
 	}
 	switch v.Type {
 	case store.VoiceItem:
@@ -59,7 +58,7 @@ func (s *server) viewItem(r *store.Record[store.CatalogItem]) any {
 			v.VoiceSampleURL = s.Site() + AssetPrefix + r.Body.AssetID
 		}
 	case store.VisualItem:
-		v.LoadingVideo = s.loadingVideo(store.NearestFace(r.Body.Attributes["visual"]))
+		v.LoadingVideo = s.loadingVideo(store.NearestFace(r.Body.Texts("visual")))
 		fallthrough
 	default:
 		v.ImageURL = s.imageURL(r)
@@ -167,7 +166,7 @@ func setFormFields(item *store.CatalogItem, r *http.Request) error {
 		}
 	}
 	if text := r.FormValue("attributes"); text != "" {
-		var attributes map[string]map[string]json.RawMessage
+		var attributes map[string]map[string]any
 		if err := unmarshal([]byte(text), &attributes); err != nil {
 			return err
 		}
@@ -181,9 +180,9 @@ func setFormFields(item *store.CatalogItem, r *http.Request) error {
 func (s *server) catalogUpdate(c *call) (any, error) {
 	if !strings.HasPrefix(c.r.Header.Get("Content-Type"), "multipart/") {
 		return withBody(func(c *call, body struct {
-			ID         string                                `json:"itemId"`
-			Attributes map[string]map[string]json.RawMessage `json:"attributes"`
-			AdminTags  *[]string                             `json:"adminTags"`
+			ID         string                    `json:"itemId"`
+			Attributes map[string]map[string]any `json:"attributes"`
+			AdminTags  *[]string                 `json:"adminTags"`
 		},
 		) (any, error) {
 			return s.changeItem(c, body.ID, func(item *store.CatalogItem) error {
@@ -269,8 +268,9 @@ func checkVoice(item *store.CatalogItem) error {
 	if item.Type != store.VoiceItem {
 		return nil
 	}
+	voice := item.Texts("voice")
 	for _, name := range []string{"description", "name"} {
-		if strings.TrimSpace(item.Attributes["voice"][name]) == "" {
+		if strings.TrimSpace(voice[name]) == "" {
 			return missing("attributes", "voice", name)
 		}
 	}
@@ -360,7 +360,7 @@ func (s *server) importVoice(unknown string) func(*call, struct {
 		}
 		r, err := s.Store.Catalog().Create(c.ctx(), c.claims.PartnerID, store.CatalogItem{
 			Type: store.VoiceItem, AdminTags: []string{"custom"}, ProviderID: body.VoiceID,
-			Attributes: map[string]map[string]string{"voice": {"name": name, "description": "Imported.", "language": "en"}},
+			Attributes: map[string]map[string]any{"voice": {"name": name, "description": "Imported.", "language": "en"}},
 		})
 		return viewed(r, err, s.viewItem)
 	}
@@ -416,7 +416,7 @@ func (s *server) readAsset(ctx context.Context, name string) (mediaType string, 
 	if err != nil {
 		return "", nil, err
 	}
-	face := renderer.FaceNamed(strings.ToLower(store.NearestFace(item.Body.Attributes["visual"])))
+	face := renderer.FaceNamed(strings.ToLower(store.NearestFace(item.Body.Texts("visual"))))
 	return "image/png", bytes.NewReader(renderer.Still(face)), nil
 }
 
@@ -442,7 +442,7 @@ func (s *server) avatarPreviews(c *call, ids []string) ([]avatar, error) {
 		preview := avatar{ID: a.ID, ObjectType: "Object"}
 		looks := map[string]string{}
 		if len(items) > 0 {
-			preview.PreviewImageURL, looks = s.imageURL(&items[0]), items[0].Body.Attributes["visual"]
+			preview.PreviewImageURL, looks = s.imageURL(&items[0]), items[0].Body.Texts("visual")
 		}
 		preview.LoadingVideoURL = s.loadingVideo(store.NearestFace(looks))
 		list = append(list, preview)

@@ -1,7 +1,6 @@
 package api
 
 import (
-	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -33,19 +32,17 @@ var (
 // variableName matches the name of a secret, or a key of an analysis.
 var variableName = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*$`)
 
-// intellectView is an intellect as clients see it. Its mcp_servers are a map by their
-// names.
+// intellectView is an intellect as clients see it.
 type intellectView struct {
 	ID        int64 `json:"id"`
 	PartnerID int64 `json:"partner_id"`
 	store.Intellect
-	MCPServers map[string]fields `json:"mcp_servers"`
-	CreatedAt  time.Time         `json:"created_at"`
-	UpdatedAt  time.Time         `json:"updated_at"`
+	CreatedAt time.Time `json:"created_at"`
+	UpdatedAt time.Time `json:"updated_at"`
 }
 
 func viewIntellect(r *store.Record[store.Intellect]) any {
-	v := intellectView{ID: r.Number(), PartnerID: r.PartnerID, Intellect: r.Body, CreatedAt: r.CreatedAt, UpdatedAt: r.UpdatedAt}
+	v := intellectView{r.Number(), r.PartnerID, r.Body, r.CreatedAt, r.UpdatedAt}
 	if v.Status == nil {
 		v.Status = new(store.IntellectActive)
 	}
@@ -53,23 +50,7 @@ func viewIntellect(r *store.Record[store.Intellect]) any {
 	for name := range r.Body.Secrets {
 		v.Secrets[name] = secretMask
 	}
-	v.MCPServers = map[string]fields{}
-	for _, m := range r.Body.MCPServers {
-		v.MCPServers[m.Name] = viewMCPServer(&m)
-	}
 	return v
-}
-
-// viewMCPServer is a server in the map mcp_servers (management-api.md, F.6, setMcpServers).
-func viewMCPServer(m *store.MCPServer) fields {
-	view := shown(m, map[string]any{"type": "mcp", "transport": "streamable_http"})
-	delete(view, "name")
-	for _, key := range []string{"headers", "allowed_tools", "allowed_prompts", "allowed_resources"} {
-		if view[key] == nil {
-			view[key] = json.RawMessage("null")
-		}
-	}
-	return view
 }
 
 func (s *server) intellects() *resource[store.Intellect] {
@@ -165,13 +146,6 @@ func intellectFields(body fields) (fields, error) {
 	for _, key := range readOnly {
 		delete(stored, key)
 	}
-	if text := body["mcp_servers"]; bytes.HasPrefix(text, []byte("{")) {
-		list, err := listMCPServers(text)
-		if err != nil {
-			return nil, err
-		}
-		stored["mcp_servers"] = list
-	}
 	if text := body["user_properties_forms"]; len(text) > 0 && string(text) != "null" {
 		var forms []fields
 		if err := unmarshalIn("user_properties_forms", text, &forms); err != nil {
@@ -197,30 +171,6 @@ func intellectFields(body fields) (fields, error) {
 		stored["user_properties_forms"] = text
 	}
 	return stored, nil
-}
-
-// listMCPServers turns the map mcp_servers into the list that is stored, by their names.
-func listMCPServers(text json.RawMessage) (json.RawMessage, error) {
-	servers := map[string]fields{}
-	if err := unmarshalIn("mcp_servers", text, &servers); err != nil {
-		return nil, err
-	}
-	list := []fields{}
-	for _, name := range slices.Sorted(maps.Keys(servers)) {
-		server := fields{}
-		for key, value := range servers[name] {
-			if string(value) != "null" && key != "type" && key != "transport" {
-				server[key] = value
-			}
-		}
-		quoted, err := json.Marshal(name)
-		if err != nil {
-			return nil, err
-		}
-		server["name"] = quoted
-		list = append(list, server)
-	}
-	return json.Marshal(list)
 }
 
 func checkIntellect(in *store.Intellect) error {
@@ -324,15 +274,20 @@ func checkSummary(c *store.SummaryConfig) error {
 	return nil
 }
 
-func checkMCPServers(servers []store.MCPServer) error {
-	for i, m := range servers {
+// checkMCPServers checks servers, and sets what is the same for all of them.
+func checkMCPServers(servers map[string]store.MCPServer) error {
+	for name, m := range servers {
 		u, err := url.Parse(m.URL)
-		if err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" {
-			return invalid("url_scheme", "Input should be an http or https address", "mcp_servers", i, "url")
+		switch {
+		case name == "":
+			return invalid("string_too_short", "A server needs a name", "mcp_servers")
+		case err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https":
+			return invalid("url_scheme", "Input should be an http or https address", "mcp_servers", name, "url")
+		case m.AllowedPrompts != nil || m.AllowedResources != nil:
+			return invalid("value_error", "allowed_prompts and allowed_resources should be null: this service uses tools only", "mcp_servers", name)
 		}
-		if m.Name == "" {
-			return missing("mcp_servers", i, "name")
-		}
+		m.Type, m.Transport = "mcp", "streamable_http"
+		servers[name] = m
 	}
 	return nil
 }

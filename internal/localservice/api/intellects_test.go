@@ -17,11 +17,11 @@ func TestIntellectRoutes(t *testing.T) {
 		t.Errorf("defaults %v", blank)
 	}
 	skill := m.call("/v1/skill/add", `{"name":"manners","description":"d"}`, 200)["id"]
-	made := m.call("/v1/intellect/add", fmt.Sprintf(`{"name":"N","base_directive":"Be kind, {{ user }}.","prompts":[{"name":"p","value":"v"}],
+	made := m.call("/v1/intellect/add", fmt.Sprintf(`{"name":"N","base_directive":"Be kind, {{ user }}.","prompts":[{"key":"p","headerTemplate":"P","value":"v"}],
 		"glossary":"g","tool_ids":["t1"],"knowledge_ids":[5],"skill_ids":[{"id":%q,"mode":"preloaded","condition":"sys__avatar_enabled"}],
 		"allow_client_variables":false,"model_configuration":{"model_id":"m","max_output_tokens":9,"thinking_level":"low","temperature":0.5},
 		"opening_phrase":"Hi","thread_start_tools":["t1","t2"],"avatar_summary_config":{"analysis":{"mood":"the mood"},"template":"{{ mood }}","content_type":"markdown"},
-		"capabilities":{"generate_followup_questions":"on"},"mcp_servers":[{"name":"crm","url":"https://crm.example/mcp"}],"secrets":{"KEY":"s3cr3t"},
+		"capabilities":{"generate_followup_questions":"on"},"mcp_servers":{"crm":{"url":"https://crm.example/mcp"}},"secrets":{"KEY":"s3cr3t"},
 		"language":"de","metadata":{"a":1}}`, skill), 200)
 	id := int64(made["id"].(float64))
 	about := fmt.Sprintf(`{"id":%d}`, id)
@@ -104,7 +104,7 @@ func TestIntellectsThatAreRefused(t *testing.T) {
 		{`"avatar_summary_config":{"analysis":{"mood":"m"},"template":"{{ summary }}"}`, 422, "summary"},
 		{`"avatar_summary_config":{"content_type":"pdf"}`, 422, "content_type"},
 		{`"capabilities":{"avatar":"maybe"}`, 422, "capabilities"},
-		{`"mcp_servers":[{"name":"x","url":"ftp://x"}]`, 422, "mcp_servers"},
+		{`"mcp_servers":[{"name":"x","url":"http://x"}]`, 422, "mcp_servers"},
 		{`"secrets":{"A":"***"}`, 422, "secrets"},
 		{`"secrets":{"A B":"x"}`, 422, "secrets"},
 		{`"knowledge_ids":[-1]`, 422, "knowledge_ids"},

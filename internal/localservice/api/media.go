@@ -259,30 +259,14 @@ func (t *idText) UnmarshalJSON(data []byte) error {
 	return err
 }
 
-// mediaPager is the pager of the media API.
-type mediaPager struct {
-	ObjectType string `json:"objectType"`
-	pager
-}
-
-// mediaListRequest are the parameters of the media API's lists.
-type mediaListRequest struct {
-	Filter json.RawMessage `json:"filter"`
-	Pager  *mediaPager     `json:"pager"`
-}
-
-// query returns the page, the order and the ids of a list, with the rest of its filter.
-func (p *mediaListRequest) query() (store.Query, *filter, error) {
-	var page *pager
-	if p.Pager != nil {
-		page = &p.Pager.pager
-	}
-	at, err := page.page(threadPageSize)
-	f := newFilter(p.Filter, "")
+// mediaQuery returns the page, the order and the ids of a list of the media API, with the rest
+// of its filter.
+func mediaQuery(p *listQuery) (q store.Query, f *filter, err error) {
+	err = p.indexed(&q)
+	f = newFilter(p.Filter, "")
 	f.optional("objectType")
-	return store.Query{
-		Offset: (at.Index - 1) * at.Size, Limit: at.Size, IDs: narrow(f.list("idIn"), f.text("idEqual")), Order: f.order(),
-	}, f, err
+	q.IDs, q.Order = narrow(f.list("idIn"), f.text("idEqual")), f.order()
+	return q, f, err
 }
 
 // mediaList is the reply of the media API's lists.
@@ -373,8 +357,8 @@ func (s *server) categoryGet(c *call, p struct {
 	return viewed(r, err, viewCategory)
 }
 
-func (s *server) categoryList(c *call, p mediaListRequest) (any, error) {
-	q, f, err := p.query()
+func (s *server) categoryList(c *call, p listQuery) (any, error) {
+	q, f, err := mediaQuery(&p)
 	if err != nil {
 		return nil, err
 	}
@@ -459,8 +443,8 @@ func (s *server) entryGet(c *call, p struct {
 	return viewed(r, err, viewEntry)
 }
 
-func (s *server) entryList(c *call, p mediaListRequest) (any, error) {
-	q, f, err := p.query()
+func (s *server) entryList(c *call, p listQuery) (any, error) {
+	q, f, err := mediaQuery(&p)
 	if err != nil {
 		return nil, err
 	}

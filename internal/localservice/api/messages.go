@@ -18,19 +18,19 @@ const maxComment = 8000
 // messageView is a message as clients see it. Its content is a list of parts,
 // also for the opening (protocol §9.5).
 type messageView struct {
-	ID         string        `json:"id"`
-	ThreadID   string        `json:"thread_id,omitempty"` // of a shared copy: that of the original
-	GenieID    string        `json:"genie_id"`
-	UserID     string        `json:"user_id"`
-	Type       store.Role    `json:"type"`
-	Title      string        `json:"title,omitempty"`
-	Content    []store.Part  `json:"content"`
-	Unfinished bool          `json:"unfinished,omitempty"` // not in the protocol: still being given, or broken off
-	IsPositive *bool         `json:"is_positive,omitempty"`
-	Comment    string        `json:"comment,omitempty"`
-	Feedback   *feedbackView `json:"feedback,omitempty"` // the whole rating
-	CreatedAt  time.Time     `json:"created_at"`
-	UpdatedAt  time.Time     `json:"updated_at"`
+	ID         string          `json:"id"`
+	ThreadID   string          `json:"thread_id,omitempty"` // of a shared copy: that of the original
+	GenieID    string          `json:"genie_id"`
+	UserID     string          `json:"user_id"`
+	Type       store.Role      `json:"type"`
+	Title      string          `json:"title,omitempty"`
+	Content    []store.Part    `json:"content"`
+	Unfinished bool            `json:"unfinished,omitempty"` // not in the protocol: still being given, or broken off
+	IsPositive *bool           `json:"is_positive,omitempty"`
+	Comment    string          `json:"comment,omitempty"`
+	Feedback   *store.Feedback `json:"feedback,omitempty"` // the whole rating
+	CreatedAt  time.Time       `json:"created_at"`
+	UpdatedAt  time.Time       `json:"updated_at"`
 }
 
 func viewMessage(m store.Message) messageView {
@@ -40,14 +40,12 @@ func viewMessage(m store.Message) messageView {
 		CreatedAt: m.CreatedAt, UpdatedAt: m.UpdatedAt,
 	}
 	if m.Rating != nil {
-		v.IsPositive, v.Comment = &m.Rating.IsPositive, m.Rating.Comment
-		row := viewFeedback(*m.Rating)
-		v.Feedback = &row
+		v.Feedback, v.IsPositive, v.Comment = m.Rating, &m.Rating.IsPositive, m.Rating.Comment
 	}
 	return v
 }
 
-func (s *server) messageList(c *call, body listRequest) (any, error) {
+func (s *server) messageList(c *call, body listQuery) (any, error) {
 	page, err := body.Pager.page(messagePageSize)
 	if err != nil {
 		return nil, err
@@ -108,18 +106,6 @@ func (s *server) messageShare(c *call, body struct {
 	return success(map[string]string{"newMessageId": id}), err
 }
 
-// feedbackView is a row of feedback (service.md, Message, feedback row).
-type feedbackView struct {
-	MessageID  string    `json:"message_id"`
-	ThreadID   string    `json:"thread_id"`
-	GenieID    string    `json:"genie_id"`
-	UserID     string    `json:"user_id"`
-	IsPositive bool      `json:"is_positive"`
-	Comment    string    `json:"comment"`
-	CreatedAt  time.Time `json:"created_at"`
-	UpdatedAt  time.Time `json:"updated_at"`
-}
-
 // feedbackSchema is the version of the body of feedback/add (service.md,
 // Versioning).
 const feedbackSchema = 1
@@ -150,11 +136,5 @@ func (s *server) addFeedback(c *call, body struct {
 	f, err := s.Store.AddFeedback(c.ctx(), c.scope(), store.Feedback{
 		MessageID: body.Data.MessageID, IsPositive: *body.Data.IsPositive, Comment: body.Data.Comment,
 	})
-	return viewFeedback(f), err
-}
-
-func viewFeedback(f store.Feedback) feedbackView {
-	return feedbackView{
-		f.MessageID, f.ThreadID, strconv.FormatInt(f.ConfigID, 10), f.UserID, f.IsPositive, f.Comment, f.CreatedAt, f.UpdatedAt,
-	}
+	return f, err
 }

@@ -22,7 +22,7 @@ var reportColumns = []string{
 
 // messageReport writes one line of CSV for each answer, with its question and its
 // rating (service.md, Messages). The filter's times and rating apply to the answer.
-func (s *server) messageReport(c *call, body listRequest) (any, error) {
+func (s *server) messageReport(c *call, body listQuery) (any, error) {
 	page, err := body.Pager.pageUpTo(maxPageSize, maxReport)
 	if err != nil {
 		return nil, err

@@ -84,7 +84,7 @@ func TestMessageListHasFeedbackRows(t *testing.T) {
 	ks := v.conversation(store.Receptionist, "ann")
 	talk := v.ask(ks, "", "What is new?")
 	v.ask(ks, "", "Not rated")
-	var given feedbackView
+	var given store.Feedback
 	v.decode(v.post("/feedback/add", ks, fmt.Sprintf(
 		`{"schemaVersion":1,"data":{"message_id":%q,"is_positive":true,"comment":"nice"}}`, talk.messageID)), &given)
 	var list listReply[messageView]
@@ -92,8 +92,9 @@ func TestMessageListHasFeedbackRows(t *testing.T) {
 	if list.TotalCount != 1 || list.Objects[0].Feedback == nil || *list.Objects[0].Feedback != given {
 		t.Fatalf("list %+v, want the row %+v", list, given)
 	}
-	want := feedbackView{
-		talk.messageID, talk.threadID, fmt.Sprint(v.agents[store.Receptionist].ConfigID), "ann", true, "nice", given.CreatedAt, given.UpdatedAt,
+	want := store.Feedback{
+		MessageID: talk.messageID, ThreadID: talk.threadID, ConfigID: v.agents[store.Receptionist].ConfigID, UserID: "ann",
+		IsPositive: true, Comment: "nice", CreatedAt: given.CreatedAt, UpdatedAt: given.UpdatedAt,
 	}
 	if given != want || given.CreatedAt.IsZero() {
 		t.Errorf("row %+v, want %+v", given, want)
@@ -116,7 +117,7 @@ func TestThreadFilters(t *testing.T) {
 		`,"updatedAtGreaterThanOrEqual":"2001-01-01T00:00:00Z"`: "two one", `,"updatedAtLessThanOrEqual":1`: "",
 		`,"userIdEquals":"bob"`: "two", `,"isEverywhere":true`: "two one", fmt.Sprintf(`,"idEquals":%q`, one.threadID): "one",
 	} {
-		var list listReply[threadView]
+		var list listReply[store.Thread]
 		v.decode(v.post("/v1/thread/list", admin, `{"filter":{"objectType":"ListThreadFilter","orderBy":"-createdAt"`+filter+`}}`), &list)
 		var titles []string
 		for _, thread := range list.Objects {

@@ -109,43 +109,29 @@ func unmarshalStrict(text []byte, v any) error {
 	return unmarshal(text, v)
 }
 
-// offsetPager is the paging of the agent host's lists.
-type offsetPager struct {
-	Offset *int `json:"offset"`
-	Limit  *int `json:"limit"`
-}
-
-// listQuery is the body of the lists of records. The conversation host pages by
+// listQuery is the body of every list. The conversation host and the media API page by
 // pageIndex and pageSize, the agent host by offset and limit.
 type listQuery struct {
 	Filter  json.RawMessage `json:"filter"`
-	OrderBy string          `json:"orderBy"`
-	Pager   json.RawMessage `json:"pager"`
+	OrderBy string          `json:"orderBy"` // of the agent host
+	Pager   pager           `json:"pager"`
 }
 
 // indexed fills in the page of a list of the conversation host.
 func (b *listQuery) indexed(q *store.Query) error {
-	var p pager
-	if err := unmarshalIn("pager", b.Pager, &p); err != nil {
-		return err
-	}
-	page, err := p.page(threadPageSize)
+	page, err := b.Pager.page(threadPageSize)
 	q.Offset, q.Limit = (page.Index-1)*page.Size, page.Size
 	return err
 }
 
 // offset fills in the page of a list of the agent host.
 func (b *listQuery) offset(q *store.Query) error {
-	var p offsetPager
-	if err := unmarshalIn("pager", b.Pager, &p); err != nil {
-		return err
-	}
 	q.Limit = threadPageSize
-	if p.Offset != nil {
-		q.Offset = *p.Offset
+	if b.Pager.Offset != nil {
+		q.Offset = *b.Pager.Offset
 	}
-	if p.Limit != nil {
-		q.Limit = *p.Limit
+	if b.Pager.Limit != nil {
+		q.Limit = *b.Pager.Limit
 	}
 	switch {
 	case q.Offset < 0:

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"maps"
 	"strings"
-	"time"
 	"unicode/utf8"
 
 	"github.com/agentruntime/agentruntime/internal/localservice/store"
@@ -17,33 +16,6 @@ const (
 	maxAnalysis   = 256 << 10 // bytes of JSON
 	maxTranscript = 10_000    // messages
 )
-
-// threadView is a thread as clients see it.
-type threadView struct {
-	ID        string         `json:"id"`
-	Title     string         `json:"title"`
-	CreatedAt time.Time      `json:"created_at"`
-	UpdatedAt time.Time      `json:"updated_at"`
-	Status    string         `json:"status"`
-	AgentID   string         `json:"agent_id"`
-	UserID    string         `json:"user_id"`
-	Metadata  threadMetadata `json:"thread_metadata"`
-}
-
-type threadMetadata struct {
-	Analysis map[string]any `json:"analysis"`
-	store.Outcome
-}
-
-func viewThread(t store.Thread) threadView {
-	analysis := t.Analysis
-	if analysis == nil {
-		analysis = map[string]any{}
-	}
-	return threadView{
-		t.ID, t.Title, t.CreatedAt, t.UpdatedAt, t.Status, t.AgentID, t.UserID, threadMetadata{analysis, t.Outcome},
-	}
-}
 
 // listReply is the reply of every list.
 type listReply[T any] struct {
@@ -59,13 +31,7 @@ func viewAll[S, T any](list []S, total int, view func(S) T) listReply[T] {
 	return listReply[T]{total, objects}
 }
 
-// listRequest is the body of every list.
-type listRequest struct {
-	Filter json.RawMessage `json:"filter"`
-	Pager  *pager          `json:"pager"`
-}
-
-func (s *server) threadList(c *call, body listRequest) (any, error) {
+func (s *server) threadList(c *call, body listQuery) (any, error) {
 	page, err := body.Pager.page(threadPageSize)
 	if err != nil {
 		return nil, err
@@ -86,7 +52,7 @@ func (s *server) threadList(c *call, body listRequest) (any, error) {
 		return nil, err
 	}
 	list, total, err := s.Store.Threads(c.ctx(), c.scope(), want, page)
-	return viewAll(list, total, viewThread), err
+	return listReply[store.Thread]{total, list}, err
 }
 
 // narrow reduces a list of allowed values, nil for any, to those equal to one. With ""
@@ -108,7 +74,7 @@ func narrow(list []string, one string) []string {
 
 func (s *server) threadGet(c *call, id string) (any, error) {
 	t, err := s.Store.Thread(c.ctx(), c.scope(), id)
-	return viewThread(t), err
+	return t, err
 }
 
 // threadUpdate renames a thread, merges keys into its analysis, or clears the analysis
@@ -138,9 +104,6 @@ func (s *server) threadUpdate(c *call, body struct {
 			t.Analysis = map[string]any{}
 			return nil
 		}
-		if t.Analysis == nil {
-			t.Analysis = map[string]any{}
-		}
 		maps.Copy(t.Analysis, body.Metadata.Analysis)
 		if size, err := json.Marshal(t.Analysis); err != nil || len(size) > maxAnalysis {
 			return invalid("too_long", fmt.Sprintf("analysis: at most %d bytes", maxAnalysis), "thread_metadata", "analysis")
@@ -150,7 +113,7 @@ func (s *server) threadUpdate(c *call, body struct {
 	if err == nil && len(t.Changed) > 0 {
 		s.log.Info(string(store.AnalysisUpdated), "thread", store.ThreadLabel(t.ID), "keys", t.Changed)
 	}
-	return viewThread(t), err
+	return t, err
 }
 
 func (s *server) threadDelete(c *call, body struct {
@@ -164,7 +127,7 @@ func (s *server) threadDelete(c *call, body struct {
 		return nil, invalid("too_long", fmt.Sprintf("List should have at most %d items", maxPageSize), "thread_ids")
 	}
 	deleted, err := s.Store.DeleteThreads(c.ctx(), c.scope(), body.IDs)
-	return viewAll(deleted, len(deleted), viewThread), err
+	return listReply[store.Thread]{len(deleted), deleted}, err
 }
 
 // threadTranscript returns a thread as text, a line for each message.

@@ -20,7 +20,7 @@ func TestThreadRoutes(t *testing.T) {
 	v.ask(ks, talk.threadID, "What is\nmy name?")
 	id := fmt.Sprintf(`{"id":%q}`, talk.threadID)
 
-	var thread threadView
+	var thread store.Thread
 	v.decode(v.post("/v1/thread/get", ks, id), &thread)
 	if thread.ID != talk.threadID || thread.Title != "My name is Sam" || thread.Status != "active" || thread.AgentID != "default" ||
 		thread.UpdatedAt.Before(thread.CreatedAt) {
@@ -38,9 +38,9 @@ func TestThreadRoutes(t *testing.T) {
 		{`{"analysis":{"score":2}}`, "map[mood:good score:2]"},
 		{`{}`, "map[]"},
 	} {
-		var updated threadView
+		var updated store.Thread
 		v.decode(v.post("/v1/thread/update", ks, fmt.Sprintf(`{"id":%q,"thread_metadata":%s}`, talk.threadID, tt.patch)), &updated)
-		if got := fmt.Sprint(updated.Metadata.Analysis); got != tt.want || updated.Title != "Names" {
+		if got := fmt.Sprint(updated.Analysis); got != tt.want || updated.Title != "Names" {
 			t.Errorf("after %s: %s %q, want %s", tt.patch, got, updated.Title, tt.want)
 		}
 	}
@@ -48,13 +48,13 @@ func TestThreadRoutes(t *testing.T) {
 	for range 2 { // twice is harmless
 		wantStatus(t, "completed", v.post("/thread/session_completed", ks, id), 200, "{}")
 	}
-	var list listReply[threadView]
+	var list listReply[store.Thread]
 	v.decode(v.post("/v1/thread/list", ks, `{"filter":{"objectType":"ListThreadFilter","statusEquals":"completed"}}`), &list)
 	if list.TotalCount != 1 || list.Objects[0].ID != talk.threadID {
 		t.Errorf("completed threads %+v", list)
 	}
 
-	var deleted listReply[threadView]
+	var deleted listReply[store.Thread]
 	v.decode(v.post("/v1/thread/delete", ks, fmt.Sprintf(`{"thread_ids":[%q,"x"]}`, talk.threadID)), &deleted)
 	if deleted.TotalCount != 1 || deleted.Objects[0].ID != talk.threadID {
 		t.Errorf("deleted %+v", deleted)
@@ -123,7 +123,7 @@ func TestPagesAndFilters(t *testing.T) {
 	}
 	list := func(filter, pager string) (int, []string) {
 		t.Helper()
-		var got listReply[threadView]
+		var got listReply[store.Thread]
 		v.decode(v.post("/v1/thread/list", ks, fmt.Sprintf(`{"filter":{"objectType":"ListThreadFilter"%s},"pager":%s}`, filter, pager)), &got)
 		var titles []string
 		for _, thread := range got.Objects {
@@ -244,12 +244,12 @@ func TestThreadsOfOtherUsersAreRefused(t *testing.T) {
 	wantStatus(t, "list", v.post("/v1/thread/list", bob, `{"filter":{"objectType":"ListThreadFilter","userIdEquals":"ann"}}`), 200, empty)
 	wantStatus(t, "messages", v.post("/message/list", bob, fmt.Sprintf(
 		`{"filter":{"objectType":"GenieListMessageFilter","threadIdEquals":%q}}`, talk.threadID)), 200, empty)
-	var mine threadView
+	var mine store.Thread
 	v.decode(v.post("/v1/thread/get", ann, thread), &mine)
 	if mine.Title != "My name is Sam" || mine.Status != "active" {
 		t.Errorf("the thread was changed: %+v", mine)
 	}
-	var all listReply[threadView]
+	var all listReply[store.Thread]
 	v.decode(v.post("/v1/thread/list", v.admin(), "{}"), &all)
 	if all.TotalCount != 1 {
 		t.Errorf("an admin sees %d threads, want 1", all.TotalCount)

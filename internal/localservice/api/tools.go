@@ -1,7 +1,6 @@
 package api
 
 import (
-	"encoding/json"
 	"errors"
 	"maps"
 	"net/url"
@@ -52,22 +51,20 @@ func setTool(old store.Tool, body fields) (store.Tool, error) {
 	return tool, checkToolConfig(&tool.Config)
 }
 
-func checkToolConfig(config *store.ToolConfig) error {
-	if err := oneOf("config.type", config.Type, store.ClientTool, store.APITool, store.CodeTool, store.CSVTool); err != nil {
+func checkToolConfig(t *store.ToolConfig) error {
+	if err := oneOf("config.type", t.Type, store.ClientTool, store.APITool, store.CodeTool, store.CSVTool); err != nil {
 		return err
 	}
-	t, err := config.Plain()
-	if err != nil {
+	if _, err := t.Schema(); err != nil {
 		return invalid("value_error", err.Error(), "config", "args")
 	}
-	var schema map[string]any
 	switch {
 	case t.TimeoutSeconds != 0 && (t.TimeoutSeconds < store.MinToolTimeout || t.TimeoutSeconds > store.MaxToolTimeout):
-		return invalid("less_than_equal", "Input should be from 1 to 120", "config", "timeout_seconds")
-	case len(t.Parameters) > 0 && (json.Unmarshal(t.Parameters, &schema) != nil || schema == nil):
-		return invalid("dict_type", "Input should be a JSON Schema of an object", "config", "parameters")
+		return invalid("less_than_equal", "Input should be from 1 to 120", "config", "timeout")
+	case t.Type == store.APITool && t.Request == nil:
+		return missing("config", "request")
 	case t.Type == store.APITool:
-		return errors.Join(checkRequest(&t), checkResult(&t))
+		return errors.Join(checkRequest(t.Request), checkResult(t))
 	case t.Type == store.CodeTool && t.Code == "":
 		return missing("config", "code")
 	case t.Type == store.CodeTool:
@@ -94,7 +91,7 @@ func checkResult(t *store.ToolConfig) error {
 	if ways > 1 {
 		return invalid("value_error", "Only one of response_mapping, response_template and response_chapters may be set", "config")
 	}
-	paths := slices.Collect(maps.Values(t.VariablesMapping))
+	paths := slices.AppendSeq(slices.Collect(maps.Values(t.VariablesMapping)), maps.Values(t.ResponseMapping))
 	if c := t.ResponseChapters; c != nil {
 		paths = append(paths, c.IterateOn, c.Content)
 		if c.Link != "" {
@@ -109,20 +106,19 @@ func checkResult(t *store.ToolConfig) error {
 	return nil
 }
 
-// checkRequest checks the address and the method of a tool's request as far as they are
-// known without values for the templates.
-func checkRequest(t *store.ToolConfig) error {
-	if t.URL == "" {
-		return missing("config", "url")
+// checkRequest checks the request of a tool as far as it is known without values for the
+// templates.
+func checkRequest(r *store.ToolRequest) error {
+	if r.URL == "" {
+		return missing("config", "request", "url")
 	}
-	u, err := url.Parse(brain.Render(t.URL, nil))
+	u, err := url.Parse(brain.Render(r.URL, nil))
 	switch {
-	case strings.HasPrefix(t.URL, "{{"): // known only when the tool runs
+	case strings.HasPrefix(r.URL, "{{"): // known only when the tool runs
 	case err != nil || u.Scheme != "http" && u.Scheme != "https":
-		return invalid("url_scheme", "Input should be an http or https address", "config", "url")
+		return invalid("url_scheme", "Input should be an http or https address", "config", "request", "url")
 	}
-	if r := t.Request; r != nil && r.Authentication != nil {
-		a := r.Authentication
+	if a := r.Authentication; a != nil {
 		if _, named := strings.CutPrefix(a.ClientSecret, "secrets."); !named || a.ClientID == "" {
 			return invalid("value_error", "An authentication should have a client_id, and a client_secret as secrets.NAME", "config", "request", "authentication")
 		}
@@ -130,8 +126,8 @@ func checkRequest(t *store.ToolConfig) error {
 			return err
 		}
 	}
-	if t.Method == "" {
+	if r.Method == "" {
 		return nil
 	}
-	return oneOf("config.method", strings.ToUpper(t.Method), "GET", "POST", "PUT", "PATCH", "DELETE")
+	return oneOf("config.request.method", r.Method, "GET", "POST", "PUT", "PATCH", "DELETE")
 }

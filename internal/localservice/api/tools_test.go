@@ -10,11 +10,11 @@ import (
 
 func TestToolRoutes(t *testing.T) {
 	m := serve(t, nil, nil).manager()
-	made := m.call("/v1/tool/add", `{"name":"lookup","config":{"type":"api","description":"d","url":"http://localhost:1/{{ q }}","parameters":{"type":"object"}}}`, 200)
+	made := m.call("/v1/tool/add", `{"name":"lookup","config":{"type":"api","description":"d","request":{"url":"http://localhost:1/{{ q }}"}}}`, 200)
 	id := made["id"].(string)
 	about := fmt.Sprintf(`{"id":%q}`, id)
 	config := m.call("/v1/tool/get", about, 200)["config"].(map[string]any)
-	if config["type"] != "api" || config["wait_for_response"] != true || config["url"] != "http://localhost:1/{{ q }}" {
+	if config["type"] != "api" || config["wait_for_response"] != true || fmt.Sprint(config["request"]) != "map[url:http://localhost:1/{{ q }}]" {
 		t.Errorf("config %v", config)
 	}
 	got := m.call("/v1/tool/update", fmt.Sprintf(`{"id":%q,"name":"find"}`, id), 200)
@@ -22,7 +22,7 @@ func TestToolRoutes(t *testing.T) {
 		t.Errorf("renamed %v", got)
 	}
 	got = m.call("/v1/tool/update", fmt.Sprintf(`{"id":%q,"config":{"type":"client","wait_for_response":false}}`, id), 200)
-	if config := got["config"].(map[string]any); config["type"] != "client" || config["wait_for_response"] != false || config["url"] != nil {
+	if config := got["config"].(map[string]any); config["type"] != "client" || config["wait_for_response"] != false || config["request"] != nil {
 		t.Errorf("the configuration is replaced as a whole: %v", config)
 	}
 	m.refuses("/v1/tool/add", `{"name":"find","config":{"type":"client"}}`, 409, "in use")
@@ -48,25 +48,22 @@ func TestToolRoutes(t *testing.T) {
 func TestToolsThatAreRefused(t *testing.T) {
 	m := serve(t, nil, nil).manager()
 	for body, text := range map[string]string{
-		`{"config":{"type":"client"}}`:                                                                              "name",
-		`{"name":"t"}`:                                                                                              "config",
-		`{"name":"has space","config":{"type":"client"}}`:                                                           "name",
-		`{"name":"t","config":{"type":"other"}}`:                                                                    "config.type",
-		`{"name":"t","config":{"type":"client","secret":1}}`:                                                        "secret",
-		`{"name":"t","config":{"type":"client","parameters":[]}}`:                                                   "parameters",
-		`{"name":"t","config":{"type":"client","timeout_seconds":121}}`:                                             "timeout_seconds",
-		`{"name":"t","config":{"type":"api"}}`:                                                                      "url",
-		`{"name":"t","config":{"type":"api","url":"file:///etc/passwd"}}`:                                           "url",
-		`{"name":"t","config":{"type":"api","url":"http://localhost/","method":"TRACE"}}`:                           "method",
-		`{"name":"t","config":{"type":"code"}}`:                                                                     "code",
-		`{"name":"t","config":{"type":"csv"}}`:                                                                      "csv",
-		`{"name":"t","config":{"args":{"a":{"prompt":"p","type":"text"}}}}`:                                         "args.a",
-		`{"name":"t","config":{"args":[]}}`:                                                                         "args",
-		`{"name":"t","config":{"timeout":121}}`:                                                                     "1 to 120",
-		`{"name":"t","config":{"request":{"url":"ftp://x"}}}`:                                                       "url",
-		`{"name":"t","config":{"request":{"url":"http://localhost/","method":"TRACE"}}}`:                            "method",
-		`{"name":"t","config":{"request":{"url":"http://x"},"response_mapping":{"a":"b"},"response_template":"c"}}`: "Only one",
-		`{"name":"t","config":{"request":{"url":"http://x"},"variables_mapping":{"a":"$.b"}}}`:                      "path",
+		`{"config":{"type":"client"}}`:                                                   "name",
+		`{"name":"t"}`:                                                                   "config",
+		`{"name":"has space","config":{"type":"client"}}`:                                "name",
+		`{"name":"t","config":{"type":"other"}}`:                                         "config.type",
+		`{"name":"t","config":{"type":"client","secret":1}}`:                             "secret",
+		`{"name":"t","config":{"type":"api"}}`:                                           "request",
+		`{"name":"t","config":{"type":"code"}}`:                                          "code",
+		`{"name":"t","config":{"type":"csv"}}`:                                           "csv",
+		`{"name":"t","config":{"args":{"a":{"prompt":"p","type":"text"}}}}`:              "args.a",
+		`{"name":"t","config":{"args":[]}}`:                                              "args",
+		`{"name":"t","config":{"timeout":121}}`:                                          "1 to 120",
+		`{"name":"t","config":{"request":{"url":"file:///etc/passwd"}}}`:                 "url",
+		`{"name":"t","config":{"request":{"url":"http://localhost/","method":"TRACE"}}}`: "method",
+		`{"name":"t","config":{"request":{"url":"http://x"},"response_mapping":{"a":"b"},"response_template":"c"}}`:                       "Only one",
+		`{"name":"t","config":{"request":{"url":"http://x"},"variables_mapping":{"a":"$.b"}}}`:                                            "path",
+		`{"name":"t","config":{"request":{"url":"http://x"},"response_mapping":{"a":"b[0]"}}}`:                                            "path",
 		`{"name":"t","config":{"request":{"url":"http://x","authentication":{"type":"oauth2","client_id":"c","client_secret":"plain"}}}}`: "secrets.NAME",
 		`{"name":"t","config":{"type":"client"},"partner_id":0}`:                                                                          "partner_id",
 		`{"name":"t","config":{"type":"code","code":"1"}}`:                                                                                "must define a function main",

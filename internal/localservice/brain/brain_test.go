@@ -88,14 +88,14 @@ func answer(t *testing.T, b Brain, q *Question, out *tape) {
 func tools() store.Profile {
 	p := store.DefaultProfile()
 	p.Tools = []store.ToolDef{
-		{Name: "save_note", ToolConfig: store.ToolConfig{
-			Type: store.ClientTool, WaitForResponse: true, TimeoutSeconds: 10,
+		{
+			Name: "save_note", ToolConfig: store.ToolConfig{Type: store.ClientTool, WaitForResponse: true, TimeoutSeconds: 10},
 			Parameters: json.RawMessage(`{"type":"object","properties":{"note":{"type":"string"}},"required":["note"]}`),
-		}},
-		{Name: "go_to_page", ToolConfig: store.ToolConfig{
-			Type:       store.ClientTool,
+		},
+		{
+			Name: "go_to_page", ToolConfig: store.ToolConfig{Type: store.ClientTool},
 			Parameters: json.RawMessage(`{"type":"object","properties":{"page":{"type":"integer"}},"required":["page"]}`),
-		}},
+		},
 		{Name: "bill", ToolConfig: store.ToolConfig{Type: store.CodeTool}},
 	}
 	return p

@@ -284,7 +284,7 @@ func built() store.Profile {
 		}
 	}
 	p.BaseDirective = "Serve {{ user_name }}."
-	p.Prompts = []store.Prompt{{Name: "one", Value: "First {{ plan }}."}, {Value: "Second."}}
+	p.Prompts = []store.Prompt{{Key: "one", HeaderTemplate: "One for {{ plan }}", Value: "First {{ plan }}."}, {Key: "two", Value: "Second."}}
 	p.Glossary = "ETA: {{ eta | default('arrival') }}"
 	p.Skills = []store.AttachedSkill{
 		skill("refunds", store.SkillPreloaded, "plan == 'gold'"), skill("never", store.SkillPreloaded, "plan == 'silver'"),
@@ -300,7 +300,7 @@ func TestChatPromptHasWhatTheAgentWasGiven(t *testing.T) {
 		Started: []store.ToolResult{{Tool: "weather", Result: json.RawMessage(`{"temp":21}`)}},
 	}, &tape{})
 	system, _, _ := strings.Cut(roles(<-e.requests), "\nuser: ")
-	want := "system: Serve Sam.\n\nFirst gold.\n\nSecond.\n\nGlossary:\nETA: arrival\n\nSkill refunds:\nDo refunds for Sam.\n\nSkill kept:\nDo kept for Sam.\n\n" +
+	want := "system: Serve Sam.\n\n## One for gold\nFirst gold.\n\nGlossary:\nETA: arrival\n\nSkill refunds:\nDo refunds for Sam.\n\nSkill kept:\nDo kept for Sam.\n\n" +
 		"Skills that load_skill loads when you need one:\n- billing: About billing.\n\n" +
 		"Result of the tool weather, which ran when the conversation began: {\"temp\":21}\nYour answer is read"
 	if !strings.HasPrefix(system, want) {

@@ -14,14 +14,9 @@ func (q *Question) instructions() string {
 	p := &q.Profile
 	parts := []string{Render(p.BaseDirective, q.Vars)}
 	for _, prompt := range p.Prompts {
-		text := Render(prompt.Value, q.Vars)
-		switch {
-		case !prompt.Shown():
-			continue
-		case prompt.HeaderTemplate != "":
-			text = "## " + Render(prompt.HeaderTemplate, q.Vars) + "\n" + text
+		if prompt.Shown() {
+			parts = append(parts, "## "+Render(prompt.HeaderTemplate, q.Vars)+"\n"+Render(prompt.Value, q.Vars))
 		}
-		parts = append(parts, text)
 	}
 	if p.Glossary != "" {
 		parts = append(parts, "Glossary:\n"+Render(p.Glossary, q.Vars))

@@ -74,7 +74,9 @@ func (f *fixture) builtBy(tools []store.Tool, change func(in *store.Intellect, i
 	if err != nil {
 		f.t.Fatal(err)
 	}
-	record, err := f.cfg.Store.AgentRecords().Create(ctx, partner, store.AgentRecord{DisplayName: "Eve", IntellectID: intellect.Number(), WidgetID: store.UUID()})
+	record, err := f.cfg.Store.AgentRecords().Create(ctx, partner, store.AgentRecord{
+		AgentFields: store.AgentFields{DisplayName: "Eve", Intellect: store.IntellectRef{ID: intellect.Number()}}, WidgetID: store.UUID(),
+	})
 	if err != nil {
 		f.t.Fatal(err)
 	}
@@ -94,7 +96,8 @@ func (f *fixture) withTools() *fixture {
 
 func apiTool(name, url string, wait bool) store.Tool {
 	return store.Tool{Name: name, Config: store.ToolConfig{
-		Type: store.APITool, URL: url, WaitForResponse: wait, Headers: map[string]string{"X-Key": "{{ secrets.KEY }} {{ sys__ks }}"},
+		Type: store.APITool, WaitForResponse: wait,
+		Request: &store.ToolRequest{URL: url, Headers: map[string]string{"X-Key": "{{ secrets.KEY }} {{ sys__ks }}"}},
 	}}
 }
 
@@ -242,8 +245,8 @@ func TestMCPToolsInATurn(t *testing.T) {
 	})).withTools()
 	who := f.builtBy([]store.Tool{{Name: "find", Config: store.ToolConfig{Type: store.ClientTool}}}, func(in *store.Intellect, ids []string) {
 		in.ToolIDs, in.Secrets = ids, map[string]string{"KEY": "the-secret"}
-		in.MCPServers = []store.MCPServer{
-			{Name: "crm", URL: at.URL, Headers: map[string]string{"X-Key": "{{ secrets.KEY }} {{ sys__user_id }}"}}, {Name: "gone", URL: "http://127.0.0.1:1"},
+		in.MCPServers = map[string]store.MCPServer{
+			"crm": {URL: at.URL, Headers: map[string]string{"X-Key": "{{ secrets.KEY }} {{ sys__user_id }}"}}, "gone": {URL: "http://127.0.0.1:1"},
 		}
 	})
 	var segments []converse.Segment

@@ -206,7 +206,7 @@ func (s *Service) Open(ctx context.Context, who Caller, threadID string, c Conte
 	t := store.Thread{
 		ID: uuid.NewString(), PartnerID: who.Claims.PartnerID, UserID: who.Claims.UserID,
 		TokenID: who.Claims.ID, Widget: who.Claims.Kind() == token.Widget, AgentID: who.label(), ConfigID: who.Agent.ConfigID, ContextID: c.ContextID,
-		Vars: map[string]any{}, Analysis: map[string]any{},
+		Vars: map[string]any{}, ThreadMetadata: store.ThreadMetadata{Analysis: map[string]any{}},
 	}
 	if err := s.cfg.Store.CreateThread(ctx, &t); err != nil {
 		return t, fmt.Errorf("open thread: %w", notStored(err))

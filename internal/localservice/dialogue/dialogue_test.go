@@ -528,7 +528,7 @@ func TestCallerHasTheAvatarOfItsAgent(t *testing.T) {
 		t.Fatal(err)
 	}
 	record, err := f.cfg.Store.AgentRecords().Create(ctx, old.PartnerID, store.AgentRecord{
-		DisplayName: "Ben", IntellectID: old.ConfigID, AvatarIDs: []string{avatar.ID}, WidgetID: store.UUID(),
+		AgentFields: store.AgentFields{DisplayName: "Ben", Intellect: store.IntellectRef{ID: old.ConfigID}, AvatarIDs: []string{avatar.ID}}, WidgetID: store.UUID(),
 	})
 	if err != nil {
 		t.Fatal(err)

@@ -178,9 +178,6 @@ func (j *job) read(ctx context.Context) error {
 // of events.
 func (j *job) update(ctx context.Context, change func(*store.Thread)) error {
 	t, err := j.cfg.Store.UpdateThread(ctx, j.scope, j.thread.ID, func(t *store.Thread) error {
-		if t.Analysis == nil {
-			t.Analysis = map[string]any{}
-		}
 		t.Depth = j.event.Depth + 1
 		change(t)
 		return nil

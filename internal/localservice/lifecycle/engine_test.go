@@ -46,7 +46,7 @@ func newScene(t *testing.T) *scene {
 
 func (sc *scene) newThread(agent string) store.Thread {
 	sc.t.Helper()
-	t := store.Thread{ID: uuid.NewString(), PartnerID: sc.partner, UserID: "ann", AgentID: agent, Analysis: map[string]any{}, Vars: map[string]any{}}
+	t := store.Thread{ID: uuid.NewString(), PartnerID: sc.partner, UserID: "ann", AgentID: agent, ThreadMetadata: store.ThreadMetadata{Analysis: map[string]any{}}, Vars: map[string]any{}}
 	if err := sc.store.CreateThread(sc.t.Context(), &t); err != nil {
 		sc.t.Fatal(err)
 	}
@@ -396,7 +396,8 @@ type modelFunc func(context.Context) (string, error)
 func (f modelFunc) Complete(ctx context.Context, _, _ string) (string, error) { return f(ctx) }
 
 func TestMatches(t *testing.T) {
-	thread := &store.Thread{ID: "t1", AgentID: "a1", UserID: "ann", ConfigID: 1001, Title: "Orders", Status: "completed", Analysis: map[string]any{"score": 4.0, "tags": []any{"x"}}}
+	thread := &store.Thread{ID: "t1", AgentID: "a1", UserID: "ann", ConfigID: 1001, Title: "Orders", Status: "completed"}
+	thread.Analysis = map[string]any{"score": 4.0, "tags": []any{"x"}}
 	term := func(field, operator string, value any) []store.RuleTerm {
 		return []store.RuleTerm{{Field: field, Operator: operator, Value: value}}
 	}

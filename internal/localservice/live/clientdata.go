@@ -114,9 +114,6 @@ func (s *Session) formFilled(values map[string]any) {
 		return
 	}
 	_, err = s.cfg.Threads.UpdateThread(s.ctx, s.who.Scope(), s.thread.ID, func(t *store.Thread) error {
-		if t.Analysis == nil {
-			t.Analysis = map[string]any{}
-		}
 		t.Analysis[dialogue.FormKey] = values
 		return nil
 	})

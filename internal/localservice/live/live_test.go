@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"net/url"
 	"slices"
 	"strings"
@@ -346,7 +347,8 @@ func (b *fakeBrain) HasTurn(_ context.Context, _, id string) (bool, error) {
 }
 
 func (b *fakeBrain) UpdateThread(_ context.Context, _ store.Scope, _ string, change func(*store.Thread) error) (store.Thread, error) {
-	t := store.Thread{Analysis: b.analysis}
+	t := store.Thread{ThreadMetadata: store.ThreadMetadata{Analysis: map[string]any{}}}
+	maps.Copy(t.Analysis, b.analysis)
 	err := change(&t)
 	b.analysis = t.Analysis
 	return t, err

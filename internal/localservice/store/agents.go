@@ -6,6 +6,8 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
+	"maps"
+	"slices"
 	"strconv"
 	"time"
 )
@@ -45,7 +47,7 @@ func (s *Store) Agent(ctx context.Context, partnerID int64, id string) (Agent, e
 	if err != nil {
 		return Agent{}, err
 	}
-	intellect, err := s.Intellects().Get(ctx, partnerID, strconv.FormatInt(record.Body.IntellectID, 10))
+	intellect, err := s.Intellects().Get(ctx, partnerID, strconv.FormatInt(record.Body.Intellect.ID, 10))
 	if errors.Is(err, ErrNotFound) {
 		err = ErrNoIntellect
 	}
@@ -63,11 +65,11 @@ func (s *Store) AgentByConfig(ctx context.Context, partnerID, configID int64) (A
 		return Agent{}, err
 	}
 	record, err := one(s.read.QueryRowContext(ctx,
-		`SELECT `+objectColumns+` FROM objects WHERE kind = 'agent' AND partner_id = ? AND json_extract(body, '$.intellectId') = ?
+		`SELECT `+objectColumns+` FROM objects WHERE kind = 'agent' AND partner_id = ? AND json_extract(body, '$.intellect.id') = ?
 		 ORDER BY seq LIMIT 1`, partnerID, configID), scanRecord[AgentRecord])
 	if errors.Is(err, ErrNotFound) {
 		record, err = Record[AgentRecord]{ID: DefaultAgentID, PartnerID: partnerID}, nil
-		record.Body.DisplayName, record.Body.IntellectID = intellect.Body.Name, configID
+		record.Body.DisplayName, record.Body.Intellect.ID = intellect.Body.Name, configID
 	}
 	if err != nil {
 		return Agent{}, err
@@ -87,7 +89,7 @@ func (s *Store) AgentByWidget(ctx context.Context, widgetID string) (Agent, erro
 // agentOf is an agent without what it refers to.
 func agentOf(r *Record[AgentRecord]) Agent {
 	return Agent{
-		ID: r.ID, PartnerID: r.PartnerID, Name: cmp.Or(r.Body.Name, r.Body.DisplayName), ConfigID: r.Body.IntellectID, WidgetID: r.Body.WidgetID,
+		ID: r.ID, PartnerID: r.PartnerID, Name: cmp.Or(r.Body.Name, r.Body.DisplayName), ConfigID: r.Body.Intellect.ID, WidgetID: r.Body.WidgetID,
 		Profile: Profile{DisplayName: r.Body.DisplayName},
 	}
 }
@@ -118,12 +120,12 @@ func (s *Store) resolve(ctx context.Context, r *Record[AgentRecord], intellect *
 	agent.AvatarIDs = r.Body.AvatarIDs
 	agent.WidgetConfig, agent.EmbedConfig = r.Body.WidgetConfig, r.Body.EmbedConfig
 	agent.Profile = Profile{
-		DisplayName: r.Body.DisplayName, ScreenShare: r.Body.ScreenShare, AudioMode: len(avatars) == 0 && r.ID != DefaultAgentID,
+		DisplayName: r.Body.DisplayName, ScreenShare: r.Body.ScreenShare.Enabled, AudioMode: len(avatars) == 0 && r.ID != DefaultAgentID,
 		OpeningPhrase: DefaultOpening, TapToTalk: in.TapToTalk, CameraAnalysis: in.CameraAnalysis, InterruptionsEnabled: in.InterruptionsEnabled,
 		AllowClientVariables: in.AllowClientVariables, Language: in.Language, Capabilities: in.Capabilities,
 		BaseDirective: in.BaseDirective, Prompts: in.Prompts, Glossary: in.Glossary, Starters: in.Starters, Script: in.Script,
 		Tools: defined(tools), StartTools: defined(startTools), Skills: skills, KnowledgeIDs: knowledge,
-		Model: in.Model, Summary: in.Summary, Secrets: in.Secrets, MCPServers: in.MCPServers,
+		Model: in.Model, Summary: in.Summary, Secrets: in.Secrets, MCPServers: named(in.MCPServers),
 		MaxConversation: time.Duration(r.Body.MaxConversationLength) * time.Second,
 	}
 	brain := in.Brain()
@@ -177,23 +179,34 @@ func (s *Store) appearance(ctx context.Context, r *Record[Avatar]) (*AvatarProfi
 	looks := map[string]string{}
 	for _, item := range items {
 		if item.ID == p.VoiceID {
-			p.VoiceName, p.VoiceLanguage = item.Body.Attributes["voice"]["name"], item.Body.Attributes["voice"]["language"]
+			voice := item.Body.Texts("voice")
+			p.VoiceName, p.VoiceLanguage = voice["name"], voice["language"]
 		} else {
-			looks = item.Body.Attributes["visual"]
+			looks = item.Body.Texts("visual")
 		}
 	}
 	p.Face = NearestFace(looks)
 	return p, err
 }
 
+// named returns servers in the order of their names.
+func named(servers map[string]MCPServer) (list []MCPServer) {
+	for _, name := range slices.Sorted(maps.Keys(servers)) {
+		server := servers[name]
+		server.Name = name
+		list = append(list, server)
+	}
+	return list
+}
+
 func defined(tools []Record[Tool]) []ToolDef {
 	var list []ToolDef
 	for _, t := range tools {
-		config, err := t.Body.Config.Plain()
+		schema, err := t.Body.Config.Schema()
 		if err != nil { // the API refuses such a tool
 			continue
 		}
-		list = append(list, ToolDef{t.Body.Name, config})
+		list = append(list, ToolDef{Name: t.Body.Name, ToolConfig: t.Body.Config, Parameters: schema})
 	}
 	return list
 }
@@ -235,10 +248,8 @@ func (s *Store) build(ctx context.Context, tx *sql.Tx, a Agent) error {
 	if _, err := s.Intellects().insert(ctx, tx, a.PartnerID, strconv.FormatInt(a.ConfigID, 10), in); err != nil {
 		return fmt.Errorf("intellect: %w", err)
 	}
-	record := AgentRecord{
-		Name: a.Name, DisplayName: p.DisplayName, IntellectID: a.ConfigID, AvatarIDs: []string{}, AdminTags: []string{},
-		ScreenShare: p.ScreenShare, WidgetID: a.WidgetID,
-	}
+	record := AgentRecord{NewAgent(), a.Name, a.WidgetID}
+	record.DisplayName, record.Intellect, record.ScreenShare.Enabled = p.DisplayName, IntellectRef{OwnIntellect, a.ConfigID}, p.ScreenShare
 	if !p.AudioMode {
 		avatar, err := s.Avatars().insert(ctx, tx, a.PartnerID, "", Avatar{
 			Name: p.DisplayName, Voice: AvatarVoice{ID: presetVoice}, Visual: &Visual{ID: presetVisual},

@@ -17,7 +17,7 @@ func TestAppearanceOfAnAgent(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		record := AgentRecord{DisplayName: "Eve", IntellectID: intellect.Number(), WidgetID: UUID()}
+		record := AgentRecord{AgentFields: AgentFields{DisplayName: "Eve", Intellect: IntellectRef{ID: intellect.Number()}}, WidgetID: UUID()}
 		for _, a := range avatars {
 			r, err := s.Avatars().Create(ctx, partner, a)
 			if err != nil {

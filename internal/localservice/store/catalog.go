@@ -3,7 +3,6 @@ package store
 import (
 	"context"
 	"database/sql"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"maps"
@@ -13,68 +12,39 @@ import (
 
 // CatalogItem is a visual, a voice, a face or a background.
 type CatalogItem struct {
-	Type       string                       `json:"type"`
-	AdminTags  []string                     `json:"adminTags"`
-	Attributes map[string]map[string]string `json:"attributes"` // by visual or voice, then by their names
-	// Other are attributes with values that are not texts, by the same names.
-	Other      map[string]map[string]json.RawMessage `json:"other,omitempty"`
-	AssetID    string                                `json:"assetId,omitempty"`    // of an uploaded file
-	ProviderID string                                `json:"providerId,omitempty"` // of an imported voice
+	Type       string                    `json:"type"`
+	AdminTags  []string                  `json:"adminTags"`
+	Attributes map[string]map[string]any `json:"attributes"`           // by visual or voice, then by their names
+	AssetID    string                    `json:"assetId,omitempty"`    // of an uploaded file
+	ProviderID string                    `json:"providerId,omitempty"` // of an imported voice
 }
 
-// SetAttributes sets attributes, by visual or voice, then by their names; null removes one.
+// SetAttributes sets attributes, by visual or voice, then by their names; nil removes one.
 // Others stay as they are.
-func (c *CatalogItem) SetAttributes(groups map[string]map[string]json.RawMessage) {
-	texts, others := map[string]map[string]string{}, map[string]map[string]json.RawMessage{}
+func (c *CatalogItem) SetAttributes(groups map[string]map[string]any) {
+	all := map[string]map[string]any{}
 	for group, attributes := range c.Attributes {
-		texts[group] = maps.Clone(attributes)
-	}
-	for group, attributes := range c.Other {
-		others[group] = maps.Clone(attributes)
+		all[group] = maps.Clone(attributes)
 	}
 	for group, attributes := range groups {
-		if texts[group] == nil {
-			texts[group] = map[string]string{}
-		}
-		for name, value := range attributes {
-			var text string
-			delete(texts[group], name)
-			delete(others[group], name)
-			switch {
-			case string(value) == "null":
-			case json.Unmarshal(value, &text) == nil:
-				texts[group][name] = text
-			default:
-				if others[group] == nil {
-					others[group] = map[string]json.RawMessage{}
-				}
-				others[group][name] = value
-			}
-		}
-	}
-	c.Attributes, c.Other = texts, others
-}
-
-// AllAttributes returns the attributes of every type of value.
-func (c *CatalogItem) AllAttributes() map[string]map[string]any {
-	all := map[string]map[string]any{}
-	set := func(group, name string, value any) {
 		if all[group] == nil {
 			all[group] = map[string]any{}
 		}
-		all[group][name] = value
+		maps.Copy(all[group], attributes)
+		maps.DeleteFunc(all[group], func(_ string, value any) bool { return value == nil })
 	}
-	for group, attributes := range c.Attributes {
-		for name, value := range attributes {
-			set(group, name, value)
+	c.Attributes = all
+}
+
+// Texts returns the attributes of a visual or a voice that are texts.
+func (c *CatalogItem) Texts(group string) map[string]string {
+	texts := map[string]string{}
+	for name, value := range c.Attributes[group] {
+		if text, ok := value.(string); ok {
+			texts[name] = text
 		}
 	}
-	for group, attributes := range c.Other {
-		for name, value := range attributes {
-			set(group, name, value)
-		}
-	}
-	return all
+	return texts
 }
 
 // Types of a [CatalogItem].
@@ -85,23 +55,15 @@ const (
 	BackgroundItem = "Background"
 )
 
-// AvatarTemplate is a preset from which an avatar can be made.
-type AvatarTemplate struct {
-	Name       string      `json:"name"`
-	Voice      AvatarVoice `json:"voice"`
-	Visual     *Visual     `json:"visual,omitempty"`
-	Face       *Item       `json:"face,omitempty"`
-	Background *Background `json:"background,omitempty"`
-}
-
 // Catalog is the collection of catalog items.
 func (s *Store) Catalog() Collection[CatalogItem] {
 	return NewCollection[CatalogItem](s, "catalog-item", HexID, nil)
 }
 
-// AvatarTemplates is the collection of avatar templates, which all partners share.
-func (s *Store) AvatarTemplates() Collection[AvatarTemplate] {
-	return NewCollection[AvatarTemplate](s, "avatar-template", HexID, nil)
+// AvatarTemplates is the collection of presets from which avatars can be made, which all
+// partners share.
+func (s *Store) AvatarTemplates() Collection[Avatar] {
+	return NewCollection[Avatar](s, "avatar-template", HexID, nil)
 }
 
 // Ids of shared records; they are the same in every database.
@@ -187,9 +149,13 @@ func NearestFace(attributes map[string]string) string {
 func presets() map[string]CatalogItem {
 	items := map[string]CatalogItem{}
 	for i, attributes := range presetVisuals {
-		items[fmt.Sprintf("%s%d", presetVisual[:len(presetVisual)-1], i+1)] = CatalogItem{
-			Type: VisualItem, AdminTags: []string{"preset"}, Attributes: map[string]map[string]string{"visual": maps.Clone(attributes)},
+		item := CatalogItem{
+			Type: VisualItem, AdminTags: []string{"preset"}, Attributes: map[string]map[string]any{"visual": {}},
 		}
+		for name, text := range attributes {
+			item.Attributes["visual"][name] = text
+		}
+		items[fmt.Sprintf("%s%d", presetVisual[:len(presetVisual)-1], i+1)] = item
 	}
 	for i, v := range []struct{ name, description, language string }{
 		{"Clear", "The service's usual voice.", "en"},
@@ -198,7 +164,7 @@ func presets() map[string]CatalogItem {
 		{"Klar", "A German voice.", "de"},
 	} {
 		items[fmt.Sprintf("%s%d", presetVoice[:len(presetVoice)-1], i+1)] = CatalogItem{
-			Type: VoiceItem, AdminTags: []string{"preset"}, Attributes: map[string]map[string]string{"voice": {
+			Type: VoiceItem, AdminTags: []string{"preset"}, Attributes: map[string]map[string]any{"voice": {
 				"name": v.name, "description": v.description, "language": v.language,
 			}},
 		}
@@ -206,8 +172,8 @@ func presets() map[string]CatalogItem {
 	return items
 }
 
-func presetTemplates() map[string]AvatarTemplate {
-	return map[string]AvatarTemplate{
+func presetTemplates() map[string]Avatar {
+	return map[string]Avatar{
 		"5ac0000000000000000000d1": {Name: "Robin", Voice: AvatarVoice{ID: presetVoice}, Visual: &Visual{ID: presetVisual}},
 		"5ac0000000000000000000d2": {Name: "Ada", Voice: AvatarVoice{ID: "5ac0000000000000000000b3"}, Visual: &Visual{ID: "5ac0000000000000000000a2"}},
 	}

@@ -6,14 +6,14 @@ import (
 	"time"
 )
 
-// Followup is a question that an answer has offered.
+// Followup is a question that an answer has offered. Its JSON is that of the API.
 type Followup struct {
-	ID        string
-	Question  string
-	ThreadID  string
-	MessageID string
-	ConfigID  int64
-	CreatedAt time.Time
+	ID        string    `json:"id"`
+	Question  string    `json:"question"`
+	ThreadID  string    `json:"thread_id"`
+	MessageID string    `json:"message_id"`
+	ConfigID  int64     `json:"genie_id,string"`
+	CreatedAt time.Time `json:"created_at"`
 }
 
 // FollowupFilter selects follow-up questions; zero fields select everything.

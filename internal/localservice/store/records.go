@@ -9,25 +9,44 @@ import (
 // AgentRecord is the stored form of an agent, which combines avatars and an intellect.
 // [Agent] is the assembled form.
 type AgentRecord struct {
-	Name        string   `json:"name,omitempty"` // of a built-in agent, as in "receptionist"
-	DisplayName string   `json:"displayName"`
-	IntellectID int64    `json:"intellectId"`
-	AvatarIDs   []string `json:"avatarIds"` // empty for a voice without a picture
-	AdminTags   []string `json:"adminTags"`
-	ScreenShare bool     `json:"screenShare"`
-	WidgetID    string   `json:"widgetId"`
+	AgentFields
+	Name     string `json:"name,omitempty"` // of a built-in agent, as in "receptionist"
+	WidgetID string `json:"widgetId"`
+}
 
+// AgentFields are what a partner sets of an agent (service.md, Agent; management-api.md, F.3).
+// Their JSON is that of the API.
+type AgentFields struct {
+	DisplayName string       `json:"displayName"`
+	Intellect   IntellectRef `json:"intellect"`
+	AvatarIDs   []string     `json:"avatarIds"` // empty for a voice without a picture
+	AdminTags   []string     `json:"adminTags"`
+	ScreenShare struct {
+		Enabled bool `json:"enabled"`
+	} `json:"screenShare"`
+	// SpeechLanguage is that of speech recognition, "" for the intellect's. It is of this
+	// service alone.
+	SpeechLanguage string `json:"speechLanguage"`
 	// MaxConversationLength is the length of a live conversation in seconds; 0 is the limit
 	// of the service, if it has one.
 	MaxConversationLength int `json:"maxConversationLength,omitempty"`
-
-	// SpeechLanguage is that of speech recognition, "" for the intellect's.
-	SpeechLanguage string `json:"speechLanguage,omitempty"`
 	// WidgetConfig and EmbedConfig are JSON objects for the page, which the service
 	// passes on unchanged; nil is none.
 	WidgetConfig json.RawMessage `json:"widgetConfig,omitempty"`
 	EmbedConfig  json.RawMessage `json:"embedConfig,omitempty"`
 }
+
+// IntellectRef names the intellect of an agent.
+type IntellectRef struct {
+	Type string `json:"intellectType"` // OwnIntellect
+	ID   int64  `json:"id"`
+}
+
+// OwnIntellect is the only type of an [IntellectRef] here: an intellect of this service.
+const OwnIntellect = "genie"
+
+// NewAgent returns the fields of an agent without an intellect.
+func NewAgent() AgentFields { return AgentFields{AvatarIDs: []string{}, AdminTags: []string{}} }
 
 // Intellect is the AI configuration of an agent. Its JSON is that of the API, except that
 // the values of secrets never leave the service.
@@ -50,10 +69,10 @@ type Intellect struct {
 	Summary              *SummaryConfig      `json:"avatar_summary_config"` // nil is [DefaultSummary]
 	// Capabilities are the stored states, on, off or disabled. They replace the defaults,
 	// and a client may replace them unless they are disabled (protocol §4.9).
-	Capabilities map[string]string `json:"capabilities"`
-	MCPServers   []MCPServer       `json:"mcp_servers"`
-	Secrets      map[string]string `json:"secrets"`
-	Language     string            `json:"language"` // BCP 47, as in "en-US"
+	Capabilities map[string]string    `json:"capabilities"`
+	MCPServers   map[string]MCPServer `json:"mcp_servers"` // by their names
+	Secrets      map[string]string    `json:"secrets"`
+	Language     string               `json:"language"` // BCP 47, as in "en-US"
 
 	UserPropertiesForms json.RawMessage `json:"user_properties_forms"`
 	BrainConfig         json.RawMessage `json:"brain_config"`
@@ -107,16 +126,14 @@ func NewIntellect() Intellect {
 	return Intellect{
 		Type: InternalIntellect, AllowClientVariables: true, InterruptionsEnabled: true, Language: "en-US",
 		Prompts: []Prompt{}, ToolIDs: []string{}, KnowledgeIDs: []int64{}, SkillIDs: []SkillRef{},
-		ThreadStartTools: []string{}, Capabilities: map[string]string{}, MCPServers: []MCPServer{},
+		ThreadStartTools: []string{}, Capabilities: map[string]string{}, MCPServers: map[string]MCPServer{},
 		Secrets: map[string]string{}, Starters: []string{}, Tags: []string{},
 	}
 }
 
-// Prompt is a part of the system prompt, after the base directive. It has a key, a label
-// and a header (management-api.md, F.6), or in the older form only a name.
+// Prompt is a part of the system prompt, after the base directive (management-api.md, F.6).
 type Prompt struct {
-	Name           string `json:"name,omitempty"`
-	Key            string `json:"key,omitempty"`
+	Key            string `json:"key"`
 	Label          string `json:"label,omitempty"`
 	HeaderTemplate string `json:"headerTemplate,omitempty"`
 	Type           string `json:"type,omitempty"` // CustomPrompt
@@ -126,10 +143,10 @@ type Prompt struct {
 // CustomPrompt is the only type of a [Prompt].
 const CustomPrompt = "custom"
 
-// Shown reports whether the prompt is part of what the model reads. One with a key needs
-// a header and a value (management-api.md, F.6).
+// Shown reports whether the prompt is part of what the model reads: it needs a header and a
+// value.
 func (p *Prompt) Shown() bool {
-	return strings.TrimSpace(p.Value) != "" && (p.Key == "" || strings.TrimSpace(p.HeaderTemplate) != "")
+	return strings.TrimSpace(p.Value) != "" && strings.TrimSpace(p.HeaderTemplate) != ""
 }
 
 // SkillRef attaches a skill to an intellect.
@@ -171,13 +188,20 @@ func DefaultSummary() SummaryConfig {
 }
 
 // MCPServer is a server of tools outside the service, reached by the streamable HTTP of
-// the Model Context Protocol.
+// the Model Context Protocol. Its JSON is that of the API (management-api.md, F.6,
+// setMcpServers).
 type MCPServer struct {
-	Name    string            `json:"name"`
-	URL     string            `json:"url"`               // a template
-	Headers map[string]string `json:"headers,omitempty"` // templates
+	Name    string            `json:"-"`
+	URL     string            `json:"url"`     // a template
+	Headers map[string]string `json:"headers"` // templates
 	// AllowedTools are the names of the tools that are used; nil means all.
-	AllowedTools []string `json:"allowed_tools,omitempty"`
+	AllowedTools []string `json:"allowed_tools"`
+
+	// Type and Transport are always the same, prompts and resources are not used.
+	Type             string   `json:"type"`
+	Transport        string   `json:"transport"`
+	AllowedPrompts   []string `json:"allowed_prompts"`
+	AllowedResources []string `json:"allowed_resources"`
 }
 
 // Avatar is a voice with a face.

@@ -130,7 +130,7 @@ CREATE UNIQUE INDEX objects_by_name ON objects (kind, partner_id, name) WHERE na
 CREATE UNIQUE INDEX objects_by_request ON objects (kind, partner_id, request) WHERE request IS NOT NULL;
 CREATE UNIQUE INDEX objects_in_order ON objects (kind, partner_id, seq);
 CREATE UNIQUE INDEX agents_by_widget ON objects (json_extract(body, '$.widgetId')) WHERE kind = 'agent';
-CREATE INDEX agents_by_intellect ON objects (partner_id, json_extract(body, '$.intellectId')) WHERE kind = 'agent';
+CREATE INDEX agents_by_intellect ON objects (partner_id, json_extract(body, '$.intellect.id')) WHERE kind = 'agent';
 INSERT INTO sqlite_sequence (name, seq) VALUES ('objects', 1000); -- the ids of intellects are 1001 and up
 
 -- How many objects a partner has of each kind: counting 100,000 for each page of a list

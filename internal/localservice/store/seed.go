@@ -129,12 +129,12 @@ func base(name, opening string) Profile {
 
 func clientTools() []ToolDef {
 	ask := func(name, description, args string) ToolDef {
-		return ToolDef{name, ToolConfig{
-			Description: description, Type: ClientTool, WaitForResponse: true, toolForm: toolForm{ToolName: name, Wait: 10, Args: json.RawMessage(args)},
+		return ToolDef{Name: name, ToolConfig: ToolConfig{
+			ToolName: name, Description: description, Type: ClientTool, WaitForResponse: true, TimeoutSeconds: 10, Args: json.RawMessage(args),
 		}}
 	}
 	tell := func(name, description, args string) ToolDef {
-		return ToolDef{name, ToolConfig{Description: description, Type: ClientTool, toolForm: toolForm{ToolName: name, Args: json.RawMessage(args)}}}
+		return ToolDef{Name: name, ToolConfig: ToolConfig{ToolName: name, Description: description, Type: ClientTool, Args: json.RawMessage(args)}}
 	}
 	return []ToolDef{
 		ask("save_note", "Saves a note on the page and reports whether it worked.", `{"note":{"prompt":"The text of the note.","type":"str","required":true}}`),

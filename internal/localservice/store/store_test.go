@@ -55,7 +55,7 @@ func newThread(t *testing.T, s *Store, scope Scope) Thread {
 	t.Helper()
 	thread := Thread{
 		ID: uuid.NewString(), PartnerID: scope.PartnerID, UserID: scope.UserID, TokenID: scope.TokenID,
-		AgentID: DefaultAgentID, Vars: map[string]any{}, Analysis: map[string]any{},
+		AgentID: DefaultAgentID, Vars: map[string]any{}, ThreadMetadata: ThreadMetadata{Analysis: map[string]any{}},
 	}
 	if err := s.CreateThread(t.Context(), &thread); err != nil {
 		t.Fatal(err)
@@ -88,7 +88,7 @@ func TestPresetsAreListedInTheirOrder(t *testing.T) {
 	}
 	var names []string
 	for _, item := range items {
-		names = append(names, item.Body.Attributes["visual"]["name"]+item.Body.Attributes["voice"]["name"])
+		names = append(names, item.Body.Texts("visual")["name"]+item.Body.Texts("voice")["name"])
 	}
 	if want := []string{"Robin", "Ada", "Noor", "Ben", "Clear", "Deep", "Bright", "Klar"}; !slices.Equal(names, want) {
 		t.Errorf("presets %v, want %v", names, want)

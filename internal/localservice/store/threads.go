@@ -340,5 +340,9 @@ func scanThread(row scanner) (t Thread, err error) {
 		return t, err
 	}
 	t.CreatedAt, t.UpdatedAt = fromMillis(created), fromMillis(updated)
-	return t, errors.Join(json.Unmarshal(vars, &t.Vars), json.Unmarshal(analysis, &t.Analysis), json.Unmarshal(outcome, &t.Outcome))
+	err = errors.Join(json.Unmarshal(vars, &t.Vars), json.Unmarshal(analysis, &t.Analysis), json.Unmarshal(outcome, &t.Outcome))
+	if t.Analysis == nil {
+		t.Analysis = map[string]any{}
+	}
+	return t, err
 }

@@ -97,73 +97,10 @@ type AvatarProfile struct {
 	Speaking, NonSpeaking *float64
 }
 
-// Types of a [ToolDef].
-const (
-	ClientTool = "client" // runs in the page
-	APITool    = "api"    // an HTTP request of this service to another one
-	CodeTool   = "code"   // JavaScript that runs in a sandbox of this service
-	CSVTool    = "csv"    // looks up rows of a table
-	MCPTool    = "mcp"    // of an MCP server, which lists it; it is not stored
-)
-
-// Limits of a tool's wait, in seconds (protocol §9.8).
-const (
-	DefaultToolTimeout = 30
-	MinToolTimeout     = 1
-	MaxToolTimeout     = 120
-)
-
-// ToolDef is a tool that the brain may call.
-type ToolDef struct {
-	Name string `json:"name"`
-	ToolConfig
-}
-
-// ToolConfig describes what a tool does. Its JSON is that of the API.
-type ToolConfig struct {
-	Type            string          `json:"type"`
-	Description     string          `json:"description"`
-	WaitForResponse bool            `json:"wait_for_response"`
-	TimeoutSeconds  int             `json:"timeout_seconds,omitempty"` // 0 means DefaultToolTimeout
-	Parameters      json.RawMessage `json:"parameters,omitempty"`      // JSON Schema of an object
-
-	// Of an APITool: templates over the arguments, the request variables, sys__* and
-	// secrets.
-	URL     string            `json:"url,omitempty"`
-	Method  string            `json:"method,omitempty"` // "" means GET without a body, else POST
-	Headers map[string]string `json:"headers,omitempty"`
-	Body    string            `json:"body,omitempty"`
-	// ResponseMapping picks fields of the reply, by names and JSON paths; empty means
-	// the whole reply.
-	ResponseMapping map[string]string `json:"response_mapping,omitempty"`
-
-	Code string `json:"code,omitempty"` // of a CodeTool
-	CSV  string `json:"csv,omitempty"`  // of a CSVTool, with column names in the first line
-
-	toolForm
-	Remote *RemoteTool `json:"-"` // of an MCPTool
-}
-
-// RemoteTool is a tool of an MCP server.
-type RemoteTool struct {
-	Server MCPServer
-	Name   string // the tool's name at the server
-}
-
 // AttachedSkill is a skill with the way in which an intellect uses it.
 type AttachedSkill struct {
 	Skill
 	Ref SkillRef
-}
-
-// Timeout is how long the brain waits for the tool's answer: the default when
-// none is set, and never outside the protocol's limits.
-func (t ToolConfig) Timeout() time.Duration {
-	seconds := t.TimeoutSeconds
-	if seconds == 0 {
-		seconds = DefaultToolTimeout
-	}
-	return time.Duration(min(max(seconds, MinToolTimeout), MaxToolTimeout)) * time.Second
 }
 
 // Tool returns the tool with that name.
@@ -186,29 +123,35 @@ const (
 	ThreadCompleted = "completed"
 )
 
-// Thread is a stored dialogue.
+// Thread is a stored dialogue. Its JSON is that of the API.
 type Thread struct {
-	ID        string // UUID
-	PartnerID int64
-	UserID    string // "" for an anonymous visitor
-	TokenID   string // of the token that created it
-	Widget    bool   // that is a widget's token; only [Store.CreateThread] reads it
-	AgentID   string // DefaultAgentID when the token named none
-	ConfigID  int64
-	Title     string
-	Status    string
-	ContextID string
-	Vars      map[string]any // request variables merged over HTTP turns
-	Analysis  map[string]any
-	Outcome   Outcome
-	CreatedAt time.Time
-	UpdatedAt time.Time
+	ID        string         `json:"id"` // UUID
+	PartnerID int64          `json:"-"`
+	UserID    string         `json:"user_id"`  // "" for an anonymous visitor
+	TokenID   string         `json:"-"`        // of the token that created it
+	Widget    bool           `json:"-"`        // that is a widget's token; only [Store.CreateThread] reads it
+	AgentID   string         `json:"agent_id"` // DefaultAgentID when the token named none
+	ConfigID  int64          `json:"-"`
+	Title     string         `json:"title"`
+	Status    string         `json:"status"`
+	ContextID string         `json:"-"`
+	Vars      map[string]any `json:"-"` // request variables merged over HTTP turns
+	CreatedAt time.Time      `json:"created_at"`
+	UpdatedAt time.Time      `json:"updated_at"`
+
+	ThreadMetadata `json:"thread_metadata"`
 
 	// Changed are the keys of the analysis to which [Store.UpdateThread] has given a
 	// new value.
-	Changed []string
+	Changed []string `json:"-"`
 	// Depth is how many events led to an update, 0 if a client made it. It is not stored.
-	Depth int
+	Depth int `json:"-"`
+}
+
+// ThreadMetadata is what is known about a conversation.
+type ThreadMetadata struct {
+	Analysis map[string]any `json:"analysis"`
+	Outcome
 }
 
 // Role is the role of a message's author. Transcripts contain it as it is.
@@ -252,16 +195,17 @@ type Message struct {
 	UpdatedAt  time.Time
 }
 
-// Feedback is a rating of an answer.
+// Feedback is a rating of an answer. Its JSON is that of the API (service.md, Message,
+// feedback row).
 type Feedback struct {
-	MessageID  string
-	ThreadID   string // "" for a shared copy
-	ConfigID   int64
-	UserID     string
-	IsPositive bool
-	Comment    string
-	CreatedAt  time.Time
-	UpdatedAt  time.Time
+	MessageID  string    `json:"message_id"`
+	ThreadID   string    `json:"thread_id"` // "" for a shared copy
+	ConfigID   int64     `json:"genie_id,string"`
+	UserID     string    `json:"user_id"`
+	IsPositive bool      `json:"is_positive"`
+	Comment    string    `json:"comment"`
+	CreatedAt  time.Time `json:"created_at"`
+	UpdatedAt  time.Time `json:"updated_at"`
 }
 
 // Passage is a piece of text that an agent can answer from.

@@ -83,10 +83,10 @@ func (r *Runner) Remote(ctx context.Context, servers []store.MCPServer, names []
 			if err != nil { // it came from JSON
 				continue
 			}
-			tools = append(tools, store.ToolDef{Name: name, ToolConfig: store.ToolConfig{
-				Type: store.MCPTool, Description: cmp.Or(t.Description, t.Title), Parameters: schema, WaitForResponse: true,
-				Remote: &store.RemoteTool{Server: *server, Name: t.Name},
-			}})
+			tools = append(tools, store.ToolDef{
+				Name: name, Parameters: schema, Remote: &store.RemoteTool{Server: *server, Name: t.Name},
+				ToolConfig: store.ToolConfig{Type: store.MCPTool, Description: cmp.Or(t.Description, t.Title), WaitForResponse: true},
+			})
 		}
 	}
 	return tools
@@ -182,7 +182,7 @@ func objectOf(result *mcp.CallToolResult) (json.RawMessage, error) {
 	if len(reply) > maxReply {
 		return nil, fmt.Errorf("the reply of the MCP server has more than %d bytes", maxReply)
 	}
-	return mapped(reply, nil), nil
+	return whole(reply), nil
 }
 
 // mcpClient makes the requests to one server: it adds headers to them, and ends replies

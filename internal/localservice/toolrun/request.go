@@ -19,13 +19,13 @@ import (
 )
 
 // withQuery returns the address of a tool's request, with its params.
-func withQuery(t *store.ToolDef, vars map[string]any) string {
-	address := brain.RenderAs(t.URL, vars, inAddress)
-	if t.Request == nil || len(t.Request.Params) == 0 {
+func withQuery(r *store.ToolRequest, vars map[string]any) string {
+	address := brain.RenderAs(r.URL, vars, inAddress)
+	if len(r.Params) == 0 {
 		return address
 	}
 	query := url.Values{}
-	for name, value := range t.Request.Params {
+	for name, value := range r.Params {
 		template, ok := value.(string)
 		if !ok {
 			template = fmt.Sprint(value)
@@ -44,11 +44,10 @@ const clientCredentials = "client_credentials"
 
 // authenticate gets the token of a tool's request by OAuth 2, "" if it needs none. Errors
 // don't say what the service replied, because that may hold a secret.
-func (r *Runner) authenticate(ctx context.Context, t *store.ToolDef, vars map[string]any) (string, error) {
-	if t.Request == nil || t.Request.Authentication == nil {
+func (r *Runner) authenticate(ctx context.Context, a *store.ToolAuthentication, vars map[string]any) (string, error) {
+	if a == nil {
 		return "", nil
 	}
-	a := t.Request.Authentication
 	if a.Flow != "" && !strings.EqualFold(strings.ReplaceAll(a.Flow, "-", "_"), clientCredentials) && !strings.EqualFold(a.Flow, "clientCredentials") {
 		return "", errors.New("this service authenticates tools by the flow " + clientCredentials + " only")
 	}
@@ -76,29 +75,28 @@ func resultOf(t *store.ToolDef, text []byte, vars map[string]any) json.RawMessag
 	if json.Unmarshal(text, &reply) != nil {
 		reply = string(text)
 	}
-	result := shaped(t, text, reply, vars)
-	if len(t.VariablesMapping) == 0 {
-		return result
-	}
-	all := map[string]any{}
-	if json.Unmarshal(result, &all) != nil { // it is an object always
-		return result
-	}
-	variables := map[string]any{}
-	for name, path := range t.VariablesMapping {
-		if value := pick(reply, path); value != nil {
-			variables[name] = value
+	result := shaped(t, reply, vars)
+	if len(t.VariablesMapping) > 0 {
+		variables := map[string]any{}
+		for name, path := range t.VariablesMapping {
+			if value := pick(reply, path); value != nil {
+				variables[name] = value
+			}
 		}
+		result = maps.Clone(result)
+		result["variables"] = variables
 	}
-	all["variables"] = variables
-	result, err := json.Marshal(all)
+	all, err := json.Marshal(result)
 	if err != nil { // it came from JSON
 		return object("error", "the reply can't be read")
 	}
-	return result
+	return all
 }
 
-func shaped(t *store.ToolDef, text []byte, reply any, vars map[string]any) json.RawMessage {
+// whole makes a result of a whole reply.
+func whole(text []byte) json.RawMessage { return resultOf(&store.ToolDef{}, text, nil) }
+
+func shaped(t *store.ToolDef, reply any, vars map[string]any) map[string]any {
 	switch {
 	case t.ResponseTemplate != "":
 		values := maps.Clone(vars)
@@ -107,7 +105,7 @@ func shaped(t *store.ToolDef, text []byte, reply any, vars map[string]any) json.
 				values[name] = value
 			}
 		}
-		return object("result", brain.Render(t.ResponseTemplate, values))
+		return map[string]any{"result": brain.Render(t.ResponseTemplate, values)}
 	case t.ResponseChapters != nil:
 		chapters := []map[string]any{}
 		list, _ := pick(reply, t.ResponseChapters.IterateOn).([]any)
@@ -118,11 +116,16 @@ func shaped(t *store.ToolDef, text []byte, reply any, vars map[string]any) json.
 			}
 			chapters = append(chapters, chapter)
 		}
-		result, err := json.Marshal(map[string]any{"chapters": chapters})
-		if err != nil { // it came from JSON
-			return object("error", "the reply can't be read")
+		return map[string]any{"chapters": chapters}
+	case len(t.ResponseMapping) > 0:
+		picked := map[string]any{}
+		for name, path := range t.ResponseMapping {
+			picked[name] = pick(reply, path)
 		}
-		return result
+		return picked
 	}
-	return mapped(text, t.ResponseMapping)
+	if whole, ok := reply.(map[string]any); ok {
+		return whole
+	}
+	return map[string]any{"result": reply}
 }

@@ -75,7 +75,7 @@ func runCode(ctx context.Context, limit time.Duration, code string, args, vars m
 	case len(text) > maxReply:
 		return nil, fmt.Errorf("the result of main has more than %d bytes", maxReply)
 	}
-	return mapped([]byte(text), nil), nil
+	return whole([]byte(text)), nil
 }
 
 // caller calls main. It is evaluated before the tool's code, so that the code can't

@@ -8,6 +8,7 @@ package toolrun
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/csv"
 	"encoding/json"
@@ -21,6 +22,7 @@ import (
 	"net/netip"
 	"net/url"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"syscall"
@@ -92,7 +94,7 @@ func loopbackOnly(_, address string, _ syscall.RawConn) error {
 // Here reports whether a tool runs on the service. A tool of a script that has only a
 // type is shown, but not run.
 func Here(t *store.ToolDef) bool {
-	return t.Type == store.APITool && t.URL != "" || t.Type == store.CSVTool && t.CSV != "" ||
+	return t.Type == store.APITool && t.Request != nil || t.Type == store.CSVTool && t.CSV != "" ||
 		t.Type == store.CodeTool && t.Code != "" || t.Type == store.MCPTool && t.Remote != nil
 }
 
@@ -159,32 +161,22 @@ func (r *Runner) run(ctx context.Context, t *store.ToolDef, args json.RawMessage
 // call makes the request of an api tool. Errors don't quote the address: it may hold a
 // secret.
 func (r *Runner) call(ctx context.Context, t *store.ToolDef, vars map[string]any) (json.RawMessage, error) {
-	method := strings.ToUpper(t.Method)
-	if method == "" {
-		method = http.MethodGet
-		if t.Body != "" {
-			method = http.MethodPost
-		}
-	}
-	body := ""
-	if t.Body != "" {
-		body = brain.RenderAs(t.Body, vars, inJSON)
-	}
-	request, err := http.NewRequestWithContext(ctx, method, withQuery(t, vars), strings.NewReader(body))
+	body := brain.RenderAs(t.Request.Text(), vars, inJSON)
+	request, err := http.NewRequestWithContext(ctx, cmp.Or(t.Request.Method, http.MethodGet), withQuery(t.Request, vars), strings.NewReader(body))
 	if err != nil || request.URL.Host == "" || request.URL.Scheme != "http" && request.URL.Scheme != "https" {
 		return nil, errors.New("the address of the tool is not an http or https address")
 	}
 	if body != "" {
 		request.Header.Set("Content-Type", "application/json")
 	}
-	for name, template := range t.Headers {
+	for name, template := range t.Request.Headers {
 		value := brain.Render(template, vars)
 		if strings.ContainsAny(name+value, "\r\n") {
 			return nil, fmt.Errorf("the header %q has a line break", name)
 		}
 		request.Header.Set(name, value)
 	}
-	token, err := r.authenticate(ctx, t, vars)
+	token, err := r.authenticate(ctx, t.Request.Authentication, vars)
 	if err != nil {
 		return nil, err
 	}
@@ -229,52 +221,20 @@ func inJSON(value string, _ int) string {
 	return string(quoted[1 : len(quoted)-1])
 }
 
-// mapped turns a reply into an object: the values that the mapping picks, or all of it.
-func mapped(text []byte, mapping map[string]string) json.RawMessage {
-	var value any
-	if json.Unmarshal(text, &value) != nil {
-		value = string(text)
-	}
-	if len(mapping) > 0 {
-		picked := map[string]any{}
-		for name, path := range mapping {
-			picked[name] = pick(value, path)
-		}
-		value = picked
-	}
-	if _, ok := value.(map[string]any); !ok {
-		value = map[string]any{"result": value}
-	}
-	result, err := json.Marshal(value)
-	if err != nil { // it came from JSON
-		return object("error", "the reply can't be read")
-	}
-	return result
-}
-
-// pick returns the value at a path such as $.data[0].email, nil if there is none.
+// pick returns the value at a path, names and indexes that dots separate, nil if there is none.
 func pick(value any, path string) any {
-	path = strings.NewReplacer("[", ".", "]", "", `"`, "", "'", "").Replace(strings.TrimPrefix(path, "$"))
 	for key := range strings.SplitSeq(path, ".") {
 		switch v := value.(type) {
-		case nil:
-			return nil
 		case map[string]any:
-			if key != "" {
-				value = v[key]
-			}
+			value = v[key]
 		case []any:
-			var i int
-			if n, err := fmt.Sscanf(key, "%d", &i); key == "" {
-				continue
-			} else if n != 1 || err != nil || i < 0 || i >= len(v) {
+			i, err := strconv.Atoi(key)
+			if err != nil || i < 0 || i >= len(v) {
 				return nil
 			}
 			value = v[i]
 		default:
-			if key != "" {
-				return nil
-			}
+			return nil
 		}
 	}
 	return value

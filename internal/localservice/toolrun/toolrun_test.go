@@ -43,10 +43,10 @@ func echo(t *testing.T) *httptest.Server {
 	return server
 }
 
-func api(url string, change func(*store.ToolDef)) *store.ToolDef {
-	t := &store.ToolDef{Name: "t", ToolConfig: store.ToolConfig{Type: store.APITool, URL: url}}
+func api(url string, change func(*store.ToolConfig)) *store.ToolDef {
+	t := &store.ToolDef{Name: "t", ToolConfig: store.ToolConfig{Type: store.APITool, Request: &store.ToolRequest{URL: url}}}
 	if change != nil {
-		change(t)
+		change(&t.ToolConfig)
 	}
 	return t
 }
@@ -64,17 +64,18 @@ func TestRequestsOfTools(t *testing.T) {
 			map[string]any{"method": "GET", "uri": "/w/Bad%20Ems%2F%22x%22?q=a%26b%3Dc%20d&n=3", "body": ""},
 		},
 		"values stay inside their quotes": {
-			api(server.URL, func(t *store.ToolDef) { t.Body = `{"city":"{{ city }}","n":{{ n }}}` }), `{}`,
+			api(server.URL, func(t *store.ToolConfig) {
+				t.Request.Method, t.Request.Body = "POST", json.RawMessage(`{"city":"{{ city }}","n":{{ n }}}`)
+			}), `{}`,
 			map[string]any{"method": "POST", "body": `{"city":"Bad Ems/\"x\"","n":3}`, "type": "application/json"},
 		},
-		"a method of its own": {api(server.URL, func(t *store.ToolDef) { t.Method = "put"; t.Body = "x" }), `{}`, map[string]any{"method": "PUT"}},
 		"arguments don't replace the service's names": {
 			api(server.URL+"/{{ sys__user_id }}/{{ secrets.NONE }}", nil), `{"sys__user_id":"eve","secrets.NONE":"x","secrets.KEY":"y"}`,
 			map[string]any{"uri": "/ann/"},
 		},
 		"a mapping picks": {
-			api(server.URL, func(t *store.ToolDef) {
-				t.ResponseMapping = map[string]string{"email": "$.data[0].email", "second": "$.data[1]", "none": "$.data[9].x", "all": "$"}
+			api(server.URL, func(t *store.ToolConfig) {
+				t.ResponseMapping = map[string]string{"email": "data.0.email", "second": "data.1", "none": "data.9.x"}
 			}), `{}`, map[string]any{"email": "a@x", "second": 7.0, "none": nil},
 		},
 	} {
@@ -97,16 +98,16 @@ func TestSecretsAreNotEchoed(t *testing.T) {
 	server, r := echo(t), runner(t, &log)
 	vars := map[string]any{"secrets.KEY": `top "secret" key`, "sys__ks": "djJ8-the-token"}
 	use := func(url string) *store.ToolDef {
-		return api(url+"/{{ secrets.KEY }}?ks={{ sys__ks }}", func(t *store.ToolDef) {
-			t.Headers = map[string]string{"X-Key": "Bearer {{ secrets.KEY }}"}
-			t.Body = `{"key":"{{ secrets.KEY }}"}`
+		return api(url+"/{{ secrets.KEY }}?ks={{ sys__ks }}", func(t *store.ToolConfig) {
+			t.Request.Headers = map[string]string{"X-Key": "Bearer {{ secrets.KEY }}"}
+			t.Request.Method, t.Request.Body = "POST", json.RawMessage(`{"key":"{{ secrets.KEY }}"}`)
 		})
 	}
 	for _, tool := range []*store.ToolDef{use(server.URL), use("http://localhost:1"), use("http://192.0.2.1"), use("http://local host")} {
 		result := string(r.Run(t.Context(), tool, nil, vars))
 		for _, secret := range []string{"top", "secret\\", "the-token"} {
 			if strings.Contains(result, secret) || strings.Contains(log.String(), secret) {
-				t.Errorf("%s: %s, log %s", tool.URL, result, log.String())
+				t.Errorf("%s: %s, log %s", tool.Request.URL, result, log.String())
 			}
 		}
 	}
@@ -162,7 +163,7 @@ func TestToolsThatFail(t *testing.T) {
 		"/missing": `{"error":"the tool's service answered with status 404"}`, "/large": "more than 262144 bytes", "/text": `{"result":"plain text"}`,
 		"/slow": `{"error":"the tool took too long"}`,
 	} {
-		tool := api(server.URL+path, func(t *store.ToolDef) { t.TimeoutSeconds = 1 })
+		tool := api(server.URL+path, func(t *store.ToolConfig) { t.TimeoutSeconds = 1 })
 		if got := string(r.Run(t.Context(), tool, nil, nil)); !strings.Contains(got, want) {
 			t.Errorf("%s: %s, want %s", path, got, want)
 		}
@@ -231,16 +232,14 @@ func TestRequestShapes(t *testing.T) {
 		if err := json.Unmarshal([]byte(strings.ReplaceAll(config, "HOST", server.URL)), &c); err != nil {
 			t.Fatal(err)
 		}
-		plain, err := c.Plain()
-		if err != nil {
-			t.Fatal(err)
-		}
-		return string(r.Run(t.Context(), &store.ToolDef{Name: "t", ToolConfig: plain}, json.RawMessage(`{"q":"a b","mail":"x\"y"}`),
+		c.Type = c.Kind()
+		return string(r.Run(t.Context(), &store.ToolDef{Name: "t", ToolConfig: c}, json.RawMessage(`{"q":"a b","mail":"x\"y"}`),
 			map[string]any{"secrets.KEY": key, "sys__user_id": "ann"}))
 	}
 	for config, want := range map[string]string{
 		`{"request":{"url":"HOST/a?x=1","params":{"q":"{{args.q}}","n":3}},"response_mapping":{"uri":"uri","first":"items.0.text"}}`: `{"first":"One","uri":"/a?x=1\u0026n=3\u0026q=a+b"}`,
 		`{"request":{"url":"HOST/","method":"POST","body":{"p":{"email":"{{args.mail}}"}}},"response_mapping":{"body":"body"}}`:      `{"body":"{\"p\":{\"email\":\"x\\\"y\"}}"}`,
+		`{"request":{"url":"HOST/","method":"PUT","body":"a text of {{args.mail}}"},"response_mapping":{"body":"body"}}`:             `{"body":"a text of x\\\"y"}`,
 		`{"request":{"url":"HOST/"},"response_template":"{{ items.1.text }} for {{ sys__user_id }}"}`:                                `{"result":"Two for ann"}`,
 		`{"request":{"url":"HOST/"},"response_chapters":{"iterate_on":"items","content":"text","link":"url"}}`:                       `{"chapters":[{"content":"One","link":"u1"},{"content":"Two","link":null}]}`,
 		`{"request":{"url":"HOST/"},"response_mapping":{"id":"id"},"variables_mapping":{"contact":"id","none":"x.y"}}`:               `{"id":7,"variables":{"contact":7}}`,

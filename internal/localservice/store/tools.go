@@ -2,36 +2,73 @@ package store
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 )
 
-// toolForm are the fields of a [ToolConfig] in the form of the public client
-// (management-api.md, F.7). A record keeps the form in which it was written; [ToolConfig.Plain]
-// turns this one into the other.
-type toolForm struct {
-	ToolName     string          `json:"name,omitempty"` // that of the tool
-	Args         json.RawMessage `json:"args,omitempty"` // by their names: prompt, type, required, default
-	DisplayName  string          `json:"display_name,omitempty"`
-	AddToHistory *bool           `json:"add_to_history,omitempty"`
-	Wait         int             `json:"timeout,omitempty"` // in seconds; 0 means DefaultToolTimeout
+// Types of a [ToolDef].
+const (
+	ClientTool = "client" // runs in the page
+	APITool    = "api"    // an HTTP request of this service to another one
+	CodeTool   = "code"   // JavaScript that runs in a sandbox of this service
+	CSVTool    = "csv"    // looks up rows of a table
+	MCPTool    = "mcp"    // of an MCP server, which lists it; it is not stored
+)
+
+// Limits of a tool's wait, in seconds (protocol §9.8).
+const (
+	DefaultToolTimeout = 30
+	MinToolTimeout     = 1
+	MaxToolTimeout     = 120
+)
+
+// ToolDef is a tool that the brain may call.
+type ToolDef struct {
+	Name string
+	ToolConfig
+	Parameters json.RawMessage // the JSON Schema of Args, or that of an MCP server
+	Remote     *RemoteTool     // of an MCPTool
+}
+
+// RemoteTool is a tool of an MCP server.
+type RemoteTool struct {
+	Server MCPServer
+	Name   string // the tool's name at the server
+}
+
+// ToolConfig describes what a tool does. Its JSON is that of the API (management-api.md, F.7).
+type ToolConfig struct {
+	ToolName        string          `json:"name,omitempty"` // that of the tool
+	Type            string          `json:"type"`
+	Description     string          `json:"description"`
+	Args            json.RawMessage `json:"args,omitempty"` // by their names: prompt, type, required, default
+	DisplayName     string          `json:"display_name,omitempty"`
+	AddToHistory    *bool           `json:"add_to_history,omitempty"`
+	WaitForResponse bool            `json:"wait_for_response"`
+	TimeoutSeconds  int             `json:"timeout,omitempty"` // 0 means that of the request, or DefaultToolTimeout
 
 	// Of an APITool. At most one of the mapping, the template and the chapters makes the
-	// result of the reply.
+	// result of the reply; without them it is the whole reply.
 	Request          *ToolRequest      `json:"request,omitempty"`
+	ResponseMapping  map[string]string `json:"response_mapping,omitempty"`  // names to paths in the reply
 	ResponseTemplate string            `json:"response_template,omitempty"` // over paths in the reply
 	ResponseChapters *ResponseChapters `json:"response_chapters,omitempty"`
 	VariablesMapping map[string]string `json:"variables_mapping,omitempty"`
+
+	Code string `json:"code,omitempty"` // of a CodeTool
+	CSV  string `json:"csv,omitempty"`  // of a CSVTool, with column names in the first line
 }
 
 // DefaultRequestTimeout is the time limit of a [ToolRequest] without one, in seconds.
 const DefaultRequestTimeout = 10
 
 // ToolRequest is the request of an APITool. URL, Headers, Params and the texts in Body are
-// templates over args.NAME and what the other form has.
+// templates over args.NAME, the request variables, sys__* and secrets.
 type ToolRequest struct {
 	URL            string              `json:"url"`
 	Method         string              `json:"method,omitempty"`  // "" means GET
@@ -71,12 +108,21 @@ type ResponseChapters struct {
 	Link      string `json:"link,omitempty"`
 }
 
+// Text returns the template of the body. One that is a JSON text stands for what is in it.
+func (r *ToolRequest) Text() string {
+	var text string
+	if json.Unmarshal(r.Body, &text) == nil {
+		return text
+	}
+	return string(r.Body)
+}
+
 // Kind returns the type of the tool; that of one without is derived from its fields.
 func (t *ToolConfig) Kind() string {
 	switch {
 	case t.Type != "":
 		return t.Type
-	case t.Request != nil || t.URL != "":
+	case t.Request != nil:
 		return APITool
 	case t.CSV != "":
 		return CSVTool
@@ -84,6 +130,16 @@ func (t *ToolConfig) Kind() string {
 		return CodeTool
 	}
 	return ClientTool
+}
+
+// Timeout is how long the brain waits for the tool's answer, never outside the protocol's
+// limits.
+func (t *ToolConfig) Timeout() time.Duration {
+	seconds := t.TimeoutSeconds
+	if seconds == 0 && t.Request != nil {
+		seconds = cmp.Or(t.Request.Timeout, DefaultRequestTimeout)
+	}
+	return time.Duration(min(max(cmp.Or(seconds, DefaultToolTimeout), MinToolTimeout), MaxToolTimeout)) * time.Second
 }
 
 // jsonTypes maps the types of arguments to those of JSON Schema.
@@ -94,42 +150,12 @@ var jsonTypes = map[string]string{
 // ArgTypes are the types of arguments.
 var ArgTypes = []string{"str", "int", "float", "bool", "list", "dict"}
 
-// Plain returns the configuration with the fields that brains and tools work with. Error:
-// arguments of another form.
-func (t ToolConfig) Plain() (ToolConfig, error) {
-	t.Type = t.Kind()
-	if len(t.Args) > 0 && len(t.Parameters) == 0 {
-		schema, err := schemaOf(t.Args)
-		if err != nil {
-			return t, err
-		}
-		t.Parameters = schema
+// Schema makes a JSON Schema of the arguments, in their order; nil without arguments.
+func (t *ToolConfig) Schema() (json.RawMessage, error) {
+	if len(t.Args) == 0 {
+		return nil, nil
 	}
-	if t.TimeoutSeconds == 0 {
-		t.TimeoutSeconds = t.Wait
-	}
-	if r := t.Request; r != nil {
-		t.URL, t.Method, t.Headers = r.URL, r.Method, r.Headers
-		if t.Method == "" {
-			t.Method = "GET"
-		}
-		if t.TimeoutSeconds == 0 {
-			if t.TimeoutSeconds = r.Timeout; r.Timeout == 0 {
-				t.TimeoutSeconds = DefaultRequestTimeout
-			}
-		}
-		t.Body = string(r.Body)
-		var text string
-		if json.Unmarshal(r.Body, &text) == nil { // the body is a text itself
-			t.Body = text
-		}
-	}
-	return t, nil
-}
-
-// schemaOf makes a JSON Schema of arguments, in their order.
-func schemaOf(args json.RawMessage) (json.RawMessage, error) {
-	d := json.NewDecoder(bytes.NewReader(args))
+	d := json.NewDecoder(bytes.NewReader(t.Args))
 	if first, err := d.Token(); err != nil || first != json.Delim('{') {
 		return nil, errors.New("args: should be an object")
 	}
