@@ -7,7 +7,6 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/agentruntime/agentruntime/management"
 	"github.com/agentruntime/agentruntime/runtime/fault"
@@ -16,81 +15,50 @@ import (
 const avatarID = "0123456789abcdef01234567"
 
 func TestAgents(t *testing.T) {
-	f := newFake(t, map[string][]answer{
-		"/agent/create": {{0, agentJSON}}, "/agent/get": {{0, agentJSON}}, "/agent/update": {{0, agentJSON}}, "/agent/delete": {{0, `{}`}},
+	const fields = `"avatarIds":["` + avatarID + `"],"adminTags":["custom"],"screenShare":{"enabled":true}`
+	testCalls(t, []call{
+		{
+			"Agents.Create", `[{"displayName":"Reception","intellect":{"id":7},` + fields + `}]`, "agent /agent/create",
+			`{"displayName":"Reception","intellect":{"intellectType":"genie","id":7},` + fields + `}`, agentJSON,
+			`{"agentId":"a-1","intellect":{"id":7},"avatarIds":["` + avatarID + `"],"createdAt":"2026-01-02T03:04:05Z"}`,
+		},
+		{"Agents.Update", `["a-1",{"displayName":"y","adminTags":[]}]`, "agent /agent/update", `{"adminTags":[],"agentId":"a-1","displayName":"y"}`, agentJSON, ""},
+		{"Agents.Get", `["a-1"]`, "agent /agent/get", `{"agentId":"a-1"}`, agentJSON, `{"displayName":"Reception"}`},
 	})
-	ctx := t.Context()
-	made, err := f.Agents.Create(ctx, management.AgentInput{
-		DisplayName: "Reception", Intellect: management.IntellectRef{ID: 7}, AvatarIDs: []string{avatarID}, AdminTags: []string{"custom"},
-		ScreenShare: &management.ScreenShare{Enabled: true},
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	a, _ := f.last()
-	if a.service != "agent" || a.path != "/agent/create" || a.auth != "KS "+adminKS ||
-		a.body != `{"displayName":"Reception","intellect":{"intellectType":"genie","id":7},"avatarIds":["`+avatarID+`"],"adminTags":["custom"],"screenShare":{"enabled":true}}` {
-		t.Errorf("asked %v", a)
-	}
-	if made.ID != "a-1" || made.Intellect.ID != 7 || made.AvatarIDs[0] != avatarID || !made.CreatedAt.Time().Equal(time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)) {
-		t.Errorf("got %+v", made)
-	}
-	if _, err := f.Agents.Update(ctx, "a-1", management.AgentPatch{DisplayName: new("y"), AdminTags: []string{}}); err != nil {
-		t.Fatal(err)
-	}
-	if a, _ := f.last(); a.body != `{"adminTags":[],"agentId":"a-1","displayName":"y"}` {
-		t.Errorf("asked %v", a.body)
-	}
-	if err := f.Agents.Delete(ctx, "a-1", management.ConfirmPermanent); err != nil {
-		t.Fatal(err)
-	}
-	wantRequests(t, f, "agent /agent/get", "agent /agent/delete")
 }
 
 func TestAgentsThatAreRefusedWithoutARequest(t *testing.T) {
+	refusals := []refusal{
+		{"Agents.Update", `["",{"displayName":"x"}]`, fault.BadRequest},
+		{"Agents.Get", `[""]`, fault.BadRequest},
+		{"Agents.Delete", `["","confirm"]`, fault.BadRequest},
+		{"Agents.Delete", `["a-1"]`, fault.ConfirmationRequired},
+	}
+	for _, in := range []string{
+		`"displayName":"","intellect":{"id":7}`,
+		`"displayName":"x"`,
+		`"displayName":"x","intellect":{"intellectType":"other","id":7}`,
+		`"displayName":"x","intellect":{"id":7},"maxConversationLength":3601`,
+		`"displayName":"x","intellect":{"id":7},"widgetConfig":{"initialPage":{"title":"` + strings.Repeat("x", 31) + `"}}`,
+		`"displayName":"x","intellect":{"id":7},"avatarIds":["0123"]`,
+		`"displayName":"x","intellect":{"id":7},"avatarIds":["0123456789abcdef0123456x"]`,
+	} {
+		refusals = append(refusals, refusal{"Agents.Create", `[{` + in + `}]`, fault.BadRequest})
+	}
+	for _, patch := range []string{``, `"displayName":""`, `"maxConversationLength":0`, `"avatarIds":["x"]`, `"intellect":{}`} {
+		refusals = append(refusals, refusal{"Agents.Update", `["a-1",{` + patch + `}]`, fault.BadRequest})
+	}
+	testRefusals(t, refusals)
 	f := newFake(t, nil)
-	ctx := t.Context()
-	good := management.AgentInput{DisplayName: "x", Intellect: management.IntellectRef{ID: 7}, AvatarIDs: []string{avatarID}}
-	for name, change := range map[string]func(*management.AgentInput){
-		"name":      func(in *management.AgentInput) { in.DisplayName = "" },
-		"intellect": func(in *management.AgentInput) { in.Intellect.ID = 0 },
-		"type":      func(in *management.AgentInput) { in.Intellect.Type = "other" },
-		"both":      func(in *management.AgentInput) { in.Intellect.Fields = &management.IntellectFields{} },
-		"fields": func(in *management.AgentInput) {
-			in.Intellect = management.IntellectRef{Fields: &management.IntellectFields{Status: new(9)}}
-		},
-		"length": func(in *management.AgentInput) { in.MaxConversationLength = 3601 },
-		"title": func(in *management.AgentInput) {
-			in.WidgetConfig = json.RawMessage(`{"initialPage":{"title":"` + strings.Repeat("x", 31) + `"}}`)
-		},
-		"short id": func(in *management.AgentInput) { in.AvatarIDs = []string{"0123"} },
-		"no hex":   func(in *management.AgentInput) { in.AvatarIDs = []string{"0123456789abcdef0123456x"} },
+	for name, intellect := range map[string]management.IntellectRef{
+		"an id and fields": {ID: 7, Fields: &management.IntellectFields{}}, "bad fields": {Fields: &management.IntellectFields{Status: new(9)}},
 	} {
-		in := good
-		change(&in)
-		_, err := f.Agents.Create(ctx, in)
+		_, err := f.Agents.Create(t.Context(), management.AgentInput{DisplayName: "x", Intellect: intellect})
 		wantCode(t, name, err, fault.BadRequest)
 	}
-	for name, p := range map[string]management.AgentPatch{
-		"nothing":    {},
-		"no name":    {DisplayName: new("")},
-		"length":     {MaxConversationLength: new(0)},
-		"bad avatar": {AvatarIDs: []string{"x"}},
-		"intellect":  {Intellect: &management.IntellectRef{}},
-	} {
-		_, err := f.Agents.Update(ctx, "a-1", p)
-		wantCode(t, name, err, fault.BadRequest)
-	}
-	_, err := f.Agents.Update(ctx, "", management.AgentPatch{DisplayName: new("x")})
-	wantCode(t, "update nothing", err, fault.BadRequest)
-	_, err = f.Agents.Get(ctx, "")
-	wantCode(t, "get nothing", err, fault.BadRequest)
-	wantCode(t, "delete nothing", f.Agents.Delete(ctx, "", management.ConfirmPermanent), fault.BadRequest)
-	wantCode(t, "not confirmed", f.Agents.Delete(ctx, "a-1"), fault.ConfirmationRequired)
-	wantCode(t, "not confirmed", f.Agents.Delete(ctx, "a-1", management.AllowProtected, management.SkipProtectedCheck), fault.ConfirmationRequired)
-	if asked := f.take(); len(asked) != 0 {
-		t.Errorf("asked %v", asked)
-	}
+	err := f.Agents.Delete(t.Context(), "a-1", management.AllowProtected, management.SkipProtectedCheck)
+	wantCode(t, "not confirmed", err, fault.ConfirmationRequired)
+	wantRequests(t, f)
 }
 
 // TestAgentDeleteGuard is service.md "Agents": client delete guard.

@@ -16,17 +16,10 @@ type Avatars struct{ c *Client }
 // Avatar is an avatar's record.
 type Avatar struct {
 	// ID is 24 hexadecimal digits.
-	ID         string            `json:"id"`
-	Name       string            `json:"name"`
-	Voice      AvatarVoice       `json:"voice"`
-	Visual     *AvatarVisual     `json:"visual"`
-	Face       *AvatarFace       `json:"face"`
-	Background *AvatarBackground `json:"background"`
-	TemplateID string            `json:"templateId"`
-	// OpeningPhrase is empty for most avatars: that of the intellect is spoken.
-	OpeningPhrase string `json:"openingPhrase"`
-	CreatedAt     Time   `json:"createdAt"`
-	UpdatedAt     Time   `json:"updatedAt"`
+	ID string `json:"id"`
+	AvatarInput
+	CreatedAt Time `json:"createdAt"`
+	UpdatedAt Time `json:"updatedAt"`
 	Receipt
 }
 
@@ -67,14 +60,14 @@ const (
 	BackgroundVisual = "visual"
 )
 
-// AvatarInput is a new avatar. Voice is required; Face and Background must be set together,
+// AvatarInput is a new avatar, and what a record has of it. Voice is required; Face and Background must be set together,
 // and not with Visual.
 type AvatarInput struct {
 	Voice      AvatarVoice       `json:"voice"`
 	Visual     *AvatarVisual     `json:"visual,omitempty"`
 	Face       *AvatarFace       `json:"face,omitempty"`
 	Background *AvatarBackground `json:"background,omitempty"`
-	// TemplateID is the id of an [AvatarTemplate].
+	// TemplateID is the id of one of [Avatars.Templates].
 	TemplateID string `json:"templateId,omitempty"`
 	Name       string `json:"name,omitempty"`
 	// OpeningPhrase is best left empty; the intellect's is the opening line.
@@ -96,16 +89,6 @@ type AvatarPatch struct {
 	// avatar can't be changed.
 	AdminTags  []string `json:"adminTags,omitempty"`
 	TemplateID string   `json:"templateId,omitempty"`
-}
-
-// AvatarTemplate is a curated pair of a voice and a visual, or a face before a background.
-type AvatarTemplate struct {
-	ID         string            `json:"id"`
-	Name       string            `json:"name"`
-	Voice      *AvatarVoice      `json:"voice"`
-	Visual     *AvatarVisual     `json:"visual"`
-	Face       *AvatarFace       `json:"face"`
-	Background *AvatarBackground `json:"background"`
 }
 
 var avatars = collection[Avatar, *Avatar, string]{at: appinit.Agentic, path: "/avatar", create: "create", what: "an avatar", checkID: checkAvatarID}
@@ -191,13 +174,14 @@ func (a Avatars) List(ctx context.Context, opts ...Option) iter.Seq2[*Avatar, er
 	return avatars.list(ctx, a.c, query{omitFilter: true}, nil, opts)
 }
 
-// Templates iterates over the avatar templates, or over those with the given ids.
-func (a Avatars) Templates(ctx context.Context, ids []string, opts ...Option) iter.Seq2[*AvatarTemplate, error] {
+// Templates iterates over the avatar templates, or over those with the given ids. Each is a
+// curated pair of a voice and a visual, or a face before a background.
+func (a Avatars) Templates(ctx context.Context, ids []string, opts ...Option) iter.Seq2[*Avatar, error] {
 	q := query{omitFilter: true}
 	if len(ids) > 0 {
 		q = query{Filter: map[string][]string{"idsIn": ids}}
 	}
-	return list[AvatarTemplate](ctx, a.c, avatarPresets, q, nil, opts)
+	return list[Avatar](ctx, a.c, avatarPresets, q, nil, opts)
 }
 
 // Update changes an avatar and returns it. Errors: those of Create and Get, and

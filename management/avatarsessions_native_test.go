@@ -3,7 +3,6 @@
 package management_test
 
 import (
-	"context"
 	"encoding/base64"
 	"encoding/json"
 	"fmt"
@@ -84,28 +83,16 @@ func TestAvatarSessionCalls(t *testing.T) {
 
 func TestAvatarSessionsThatAreRefused(t *testing.T) {
 	session := management.NewAvatarSession("s-1", avatarToken(time.Now()))
-	say := func(speech management.Speech) func(context.Context, *management.Client) error {
-		return func(ctx context.Context, c *management.Client) error {
-			return drop(c.AvatarSessions.Say(ctx, session, speech))
-		}
-	}
-	testRefusals(t, []refusal{
-		{"no visual", func(ctx context.Context, c *management.Client) error {
-			return drop(c.AvatarSessions.Create(ctx, ""))
-		}, fault.BadRequest},
-		{"no audio", say(management.Speech{Duration: time.Second}), fault.BadRequest},
-		{"no duration", say(management.Speech{Audio: []byte("x")}), fault.BadRequest},
-		{"no id", func(ctx context.Context, c *management.Client) error {
-			return c.AvatarSessions.End(ctx, management.NewAvatarSession("", "token"))
-		}, fault.BadRequest},
-		{"no token", func(ctx context.Context, c *management.Client) error {
-			return drop(c.AvatarSessions.Media(ctx, management.AvatarSession{ID: "s-1"}))
-		}, fault.BadRequest},
-		{"a visitor's token", func(ctx context.Context, c *management.Client) error {
-			return drop(c.AvatarSessions.Create(management.WithToken(ctx, management.Token{Kind: management.AgentToken}), "v-1"))
-		}, fault.WrongTokenScope},
-	})
 	ctx := t.Context()
+	c := newFake(t, nil)
+	wantCode(t, "no visual", drop(c.AvatarSessions.Create(ctx, "")), fault.BadRequest)
+	wantCode(t, "no audio", drop(c.AvatarSessions.Say(ctx, session, management.Speech{Duration: time.Second})), fault.BadRequest)
+	wantCode(t, "no duration", drop(c.AvatarSessions.Say(ctx, session, management.Speech{Audio: []byte("x")})), fault.BadRequest)
+	wantCode(t, "no id", c.AvatarSessions.End(ctx, management.NewAvatarSession("", "token")), fault.BadRequest)
+	wantCode(t, "no token", drop(c.AvatarSessions.Media(ctx, management.AvatarSession{ID: "s-1"})), fault.BadRequest)
+	visitor := management.WithToken(ctx, management.Token{Kind: management.AgentToken})
+	wantCode(t, "a visitor's token", drop(c.AvatarSessions.Create(visitor, "v-1")), fault.WrongTokenScope)
+	wantRequests(t, c)
 	f := newFake(t, map[string][]answer{
 		"/avatar-session/create":        {{0, `{"sessionId":"s-1"}`}},
 		"/avatar-session/s-1/say-audio": {{503, ``}, {0, `{"turnId":"t-1","success":true}`}},

@@ -109,14 +109,15 @@ func (b *BrainConfig) wire() (map[string]any, error) {
 	return config, nil
 }
 
-// BrainResult says what became of a brain configuration.
-type BrainResult struct {
+// ConfigResult says what became of a change of a partner configuration, as brain
+// configurations and the links of knowledge are.
+type ConfigResult struct {
 	// Applied is false when the account may not use these calls, or the service does not
 	// have them; Code and Reason then say which, "forbidden" or "not_deployed".
 	Applied bool
 	Code    string
 	Reason  string
-	// SentKeys are the keys that were written, sorted.
+	// SentKeys are the keys of a brain configuration that were written, sorted.
 	SentKeys []string
 }
 
@@ -132,12 +133,12 @@ type partnerConfig struct {
 
 // SetBrainConfig merges b into the brain configuration of an intellect. A service that
 // refuses these calls (403) or does not have them (404) is not an error, see
-// [BrainResult]. Error: bad_request for a value that the service would refuse, and for a
+// [ConfigResult]. Error: bad_request for a value that the service would refuse, and for a
 // configuration without a field.
-func (i Intellects) SetBrainConfig(ctx context.Context, id int64, b BrainConfig) (BrainResult, error) {
+func (i Intellects) SetBrainConfig(ctx context.Context, id int64, b BrainConfig) (ConfigResult, error) {
 	config, err := b.wire()
 	if err := firstError(positive("the id of an intellect", id), err); err != nil {
-		return BrainResult{}, err
+		return ConfigResult{}, err
 	}
 	available, err := i.BrainConfigAvailable(ctx)
 	if err != nil || !available.Applied {
@@ -164,19 +165,19 @@ func (i Intellects) GetBrainConfig(ctx context.Context, id int64) (map[string]js
 
 // BrainConfigAvailable reports whether the account may use brain configurations, as
 // Applied.
-func (i Intellects) BrainConfigAvailable(ctx context.Context) (BrainResult, error) {
+func (i Intellects) BrainConfigAvailable(ctx context.Context) (ConfigResult, error) {
 	return unavailable(i.c.post(ctx, partnerConfigGet, withID(int64(0)), nil))
 }
 
 // unavailable turns the refusals of a service without these calls into a result.
-func unavailable(err error) (BrainResult, error) {
+func unavailable(err error) (ConfigResult, error) {
 	switch {
 	case err == nil:
-		return BrainResult{Applied: true}, nil
+		return ConfigResult{Applied: true}, nil
 	case errors.Is(err, fault.Forbidden):
-		return BrainResult{Code: "forbidden", Reason: "the account may not use brain configurations"}, nil
+		return ConfigResult{Code: "forbidden", Reason: "the account may not change partner configurations"}, nil
 	case errors.Is(err, fault.NotFound):
-		return BrainResult{Code: "not_deployed", Reason: "the service has no brain configurations, or not this intellect"}, nil
+		return ConfigResult{Code: "not_deployed", Reason: "the service has no partner configurations, or not this intellect"}, nil
 	}
-	return BrainResult{}, err
+	return ConfigResult{}, err
 }

@@ -44,23 +44,16 @@ func TestBuildingAnIntellect(t *testing.T) {
 	skill := management.SkillRef{ID: polite.ID, Mode: management.SkillPreloaded, Condition: "sys__avatar_enabled"}
 	model := management.ModelConfiguration{ModelID: "small", MaxOutputTokens: 100, ThinkingLevel: "low", Temperature: new(0.5)}
 	summary := management.AvatarSummaryConfig{Analysis: map[string]string{"mood": "How the user feels."}, Template: "{{ mood }}"}
-	for name, err := range map[string]error{
-		"model":      c.Intellects.SetModelConfiguration(ctx, i.ID, &model),
-		"opening":    c.Intellects.SetOpeningPhrase(ctx, i.ID, "Hello {{ name | default('you') }}!"),
-		"start":      c.Intellects.SetThreadStartTools(ctx, i.ID, hello.ID),
-		"summary":    c.Intellects.SetAvatarSummaryConfig(ctx, i.ID, &summary),
-		"skills":     c.Intellects.SetSkillIDs(ctx, i.ID, skill),
-		"tools":      c.Intellects.SetToolIDs(ctx, i.ID, note.ID, hello.ID),
-		"variables":  c.Intellects.SetAllowClientVariables(ctx, i.ID, false),
-		"prompts":    c.Intellects.SetPrompts(ctx, i.ID, management.Prompt{Key: "tone", Value: "Be brief."}),
-		"servers":    c.Intellects.SetMCPServers(ctx, i.ID, management.MCPServer{Name: "crm", URL: "https://crm.example/mcp"}),
-		"forms":      c.Intellects.SetUserPropertiesForms(ctx, i.ID, management.UserPropertiesForm{CallStage: "start", Properties: []management.FormProperty{{Key: "email"}}}),
-		"metadata":   c.Intellects.SetMetadata(ctx, i.ID, map[string]string{"team": "x"}),
-		"capability": c.Intellects.SetCapability(ctx, i.ID, "use_web_search", "disabled"),
-		"secrets":    c.Intellects.SetSecrets(ctx, i.ID, map[string]string{"MAIL": "another secret value"}),
-	} {
-		must(t, name, err)
-	}
+	set := func(f management.IntellectFields) error { return drop(c.Intellects.Update(ctx, i.ID, f)) }
+	must(t, "update", set(management.IntellectFields{
+		ModelConfiguration: &model, OpeningPhrase: new("Hello {{ name | default('you') }}!"), ThreadStartTools: []string{hello.ID}, AvatarSummaryConfig: &summary,
+		SkillIDs: []management.SkillRef{skill}, ToolIDs: []string{note.ID, hello.ID}, AllowClientVariables: new(false),
+		Prompts: []management.Prompt{{Key: "tone", Value: "Be brief."}}, MCPServers: management.MCPServers{{Name: "crm", URL: "https://crm.example/mcp"}},
+		UserPropertiesForms: []management.UserPropertiesForm{{CallStage: "start", Properties: []management.FormProperty{{Key: "email"}}}},
+		Metadata:            map[string]string{"team": "x"},
+	}))
+	must(t, "capability", c.Intellects.SetCapability(ctx, i.ID, "use_web_search", "disabled"))
+	must(t, "secrets", c.Intellects.SetSecrets(ctx, i.ID, map[string]string{"MAIL": "another secret value"}))
 	must(t, "language", c.Intellects.SetForcedLanguage(ctx, management.ForcedLanguage{ConfigID: i.ID, Language: "de"}))
 	got, err := c.Intellects.Get(ctx, i.ID)
 	must(t, "get", err)
@@ -82,7 +75,7 @@ func TestBuildingAnIntellect(t *testing.T) {
 	}
 
 	wantCode(t, "veto", c.Intellects.SetCapability(ctx, i.ID, "use_web_search", "on"), fault.CapabilityVetoed)
-	wantCode(t, "foreign skill", c.Intellects.SetSkillIDs(ctx, i.ID, management.SkillRef{ID: "00000000-0000-4000-8000-000000000000", Mode: management.SkillAdhoc}), fault.Forbidden)
+	wantCode(t, "foreign skill", set(management.IntellectFields{SkillIDs: []management.SkillRef{{ID: "00000000-0000-4000-8000-000000000000", Mode: management.SkillAdhoc}}}), fault.Forbidden)
 	wantCode(t, "tool in use", c.Tools.Delete(ctx, note.ID, management.ConfirmPermanent), fault.ToolInUse)
 	wantCode(t, "skill in use", c.Skills.Delete(ctx, polite.ID, management.ConfirmPermanent), fault.SkillInUse)
 	_, err = c.Tools.Add(ctx, "keep_note", note.Config)
@@ -113,9 +106,7 @@ func TestBuildingAnIntellect(t *testing.T) {
 	must(t, "clear", c.Intellects.SetModelConfiguration(ctx, i.ID, nil))
 	must(t, "clear", c.Intellects.SetAvatarSummaryConfig(ctx, i.ID, nil))
 	must(t, "clear", c.Intellects.SetOpeningPhrase(ctx, i.ID, ""))
-	must(t, "clear", c.Intellects.SetToolIDs(ctx, i.ID))
-	must(t, "clear", c.Intellects.SetThreadStartTools(ctx, i.ID))
-	must(t, "clear", c.Intellects.SetSkillIDs(ctx, i.ID))
+	must(t, "clear", set(management.IntellectFields{ToolIDs: []string{}, ThreadStartTools: []string{}, SkillIDs: []management.SkillRef{}}))
 	must(t, "clear", c.Intellects.SetForcedLanguage(ctx, management.ForcedLanguage{ConfigID: i.ID}))
 	must(t, "delete a secret", c.Intellects.DeleteSecrets(ctx, i.ID, []string{"CRM"}, management.ConfirmPermanent))
 	got, err = c.Intellects.Get(ctx, i.ID)
@@ -162,20 +153,6 @@ func TestReadingWhatWasSaid(t *testing.T) {
 	if len(threads) != 1 || threads[0].ID != first {
 		t.Errorf("threads of ann: %v", threads)
 	}
-	transcript, err := c.Threads.Transcript(ctx, first)
-	must(t, "transcript", err)
-	if !strings.Contains(transcript.Text, "human: What is agentruntime?") {
-		t.Errorf("transcript %q", transcript.Text)
-	}
-	renamed, err := c.Threads.Rename(ctx, first, "Questions")
-	must(t, "rename", err)
-	analysed, err := c.Threads.SetAnalysis(ctx, first, map[string]any{"mood": "good"})
-	must(t, "analysis", err)
-	cleared, err := c.Threads.ClearAnalysis(ctx, first)
-	must(t, "analysis", err)
-	if renamed.Title != "Questions" || analysed.Metadata.Analysis["mood"] != "good" || len(cleared.Metadata.Analysis) != 0 {
-		t.Errorf("%v, %v, %v", renamed, analysed, cleared)
-	}
 	pushed, err := c.Threads.Push(ctx, first, management.PushInput{Content: "Your order is ready."})
 	must(t, "push", err)
 	if pushed.Delivered || pushed.MessageID == "" {
@@ -186,14 +163,6 @@ func TestReadingWhatWasSaid(t *testing.T) {
 	if message.Text() != "Your order is ready." {
 		t.Errorf("message %q", message.Text())
 	}
-	copied, err := c.Messages.Share(ctx, answer, "An answer")
-	must(t, "share", err)
-	shared, err := c.Messages.Get(ctx, copied)
-	must(t, "shared", err)
-	if shared.Title != "An answer" || shared.ThreadID != message.ThreadID {
-		t.Errorf("shared %+v", shared)
-	}
-
 	must(t, "feedback", c.Feedback.Add(ctx, management.FeedbackInput{MessageID: answer, IsPositive: true, Comment: "thanks"}))
 	for name, f := range map[string]management.FeedbackFilter{
 		"all": {}, "message": {MessageID: answer}, "thread": {ThreadID: first}, "agent": {AgentID: agent.AgentID}, "rating": {Positive: new(true)},
@@ -287,7 +256,7 @@ func TestKnowledgeIsFound(t *testing.T) {
 	wantCode(t, "nothing fits", err, fault.NotFound)
 
 	agent, _ := info.Agent("receptionist")
-	must(t, "link", c.Intellects.SetKnowledgeIDs(ctx, agent.ConfigID, record.ID))
+	must(t, "link", c.Knowledge.LinkRecords(ctx, agent.ConfigID, record.ID))
 	wantCode(t, "in use", c.Knowledge.Delete(ctx, record.ID, management.ConfirmPermanent), fault.KnowledgeInUse)
 	token, err := c.Tokens.Agent(ctx, management.TokenInput{AgentID: agent.AgentID, UserID: "ann"})
 	must(t, "token", err)
@@ -299,7 +268,7 @@ func TestKnowledgeIsFound(t *testing.T) {
 		t.Errorf("the agent says %q", turn.Text)
 	}
 
-	must(t, "unlink", c.Intellects.SetKnowledgeIDs(ctx, agent.ConfigID))
+	must(t, "unlink", c.Knowledge.LinkRecords(ctx, agent.ConfigID))
 	applied, err := c.Knowledge.RemoveSource(ctx, record.ID, management.Source{EntryID: entry})
 	if err != nil || !applied {
 		t.Errorf("removed %v, %v", applied, err)

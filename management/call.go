@@ -13,6 +13,7 @@ import (
 	"github.com/agentruntime/agentruntime/internal/fetch"
 	"github.com/agentruntime/agentruntime/runtime/appinit"
 	"github.com/agentruntime/agentruntime/runtime/fault"
+	"github.com/agentruntime/agentruntime/runtime/visitor"
 )
 
 // endpoint is one call of the service.
@@ -71,6 +72,35 @@ func (c *Client) post(ctx context.Context, e endpoint, body, out any, opts ...Op
 		return err
 	}
 	return c.send(ctx, e, encoded, out, opts)
+}
+
+// visitorCalls are the calls of [visitor.Client] by their paths.
+var visitorCalls = map[string]endpoint{
+	"/v1/thread/get":             {scope: forUsers, again: harmless},
+	"/v1/thread/update":          {scope: forUsers, again: harmless},
+	"/v1/thread/delete":          {scope: forUsers},
+	"/v1/thread/get_transcripts": {scope: forUsers, again: harmless},
+	"/message/get":               {scope: forUsers, again: harmless},
+	"/message/share":             {scope: forUsers},
+	"/feedback/add":              {scope: forAll, again: harmless},
+	"/followup/get-suggested-questions?new_response=true": {scope: forAll, again: harmless},
+}
+
+// visitor returns the calls of a visitor, made with the tokens and the options of this client.
+func (c *Client) visitor(opts ...Option) *visitor.Client {
+	return visitor.Through(func(ctx context.Context, path string, body, out any) error {
+		e := visitorCalls[path]
+		e.at, e.path = appinit.Genie, path
+		return c.post(ctx, e, body, out, opts...)
+	})
+}
+
+// pointer returns a pointer to the result of a call, nil if it failed.
+func pointer[T any](v T, err error) (*T, error) {
+	if err != nil {
+		return nil, err
+	}
+	return &v, nil
 }
 
 // send calls e with the token of ctx, or with the client's own. If the service refuses

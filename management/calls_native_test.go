@@ -6,60 +6,139 @@ import (
 	"context"
 	"encoding/json"
 	"reflect"
+	"slices"
+	"strings"
 	"testing"
-	"time"
 
 	"github.com/agentruntime/agentruntime/management"
 	"github.com/agentruntime/agentruntime/runtime/fault"
 )
 
-// A call is one method of the client, with the request that it makes.
+// A call is a method of the client, such as Threads.Get, with its arguments as a JSON list
+// without the context, and the request that it makes.
 type call struct {
-	name    string
-	do      func(context.Context, *management.Client) error
-	service string
-	path    string
-	body    string // as JSON
-	reply   string
+	method, args string
+	path         string // behind the name of the service
+	body         string // as JSON
+	reply        string
+	result       string // what the result has, as JSON; "" for anything
+}
+
+// options are the options of calls by their names in JSON. A number is a page size.
+var options = map[string]management.Option{"confirm": management.ConfirmPermanent, "force": management.Force}
+
+// invoke calls a method of the client. A list is read to its end.
+func invoke(ctx context.Context, t *testing.T, c *management.Client, method, args string) (any, error) {
+	t.Helper()
+	resource, name, _ := strings.Cut(method, ".")
+	m := reflect.ValueOf(c).Elem().FieldByName(resource).MethodByName(name)
+	var given []json.RawMessage
+	if err := json.Unmarshal([]byte(args), &given); err != nil || !m.IsValid() {
+		t.Fatalf("%s(%s): %v", method, args, err)
+	}
+	in := []reflect.Value{reflect.ValueOf(ctx)}
+	for n, text := range given {
+		kind := m.Type().In(min(n+1, m.Type().NumIn()-1))
+		if m.Type().IsVariadic() && n+2 >= m.Type().NumIn() {
+			kind = kind.Elem()
+		}
+		in = append(in, argument(t, kind, text))
+	}
+	out := m.Call(in)
+	if out[0].Kind() == reflect.Func { // a list
+		list := []any{}
+		for object, err := range out[0].Seq2() {
+			if !err.IsNil() {
+				return nil, err.Interface().(error)
+			}
+			list = append(list, object.Interface())
+		}
+		return list, nil
+	}
+	err, _ := out[len(out)-1].Interface().(error)
+	return out[0].Interface(), err
+}
+
+func argument(t *testing.T, kind reflect.Type, text json.RawMessage) reflect.Value {
+	t.Helper()
+	if kind == reflect.TypeFor[management.Option]() {
+		var size management.PageSize
+		if json.Unmarshal(text, &size) == nil {
+			return reflect.ValueOf(size)
+		}
+		return reflect.ValueOf(options[strings.Trim(string(text), `"`)])
+	}
+	value := reflect.New(kind)
+	if err := json.Unmarshal(text, value.Interface()); err != nil {
+		t.Fatalf("%s: %v", text, err)
+	}
+	return value.Elem()
+}
+
+// has reports whether a JSON value has everything that is in want.
+func has(value, want any) bool {
+	switch want := want.(type) {
+	case map[string]any:
+		object, ok := value.(map[string]any)
+		for name := range want {
+			ok = ok && has(object[name], want[name])
+		}
+		return ok
+	case []any:
+		list, _ := value.([]any)
+		return slices.EqualFunc(list, want, has)
+	}
+	return reflect.DeepEqual(value, want)
+}
+
+// parsed reads JSON.
+func parsed(t *testing.T, text string) (v any) {
+	t.Helper()
+	if err := json.Unmarshal([]byte(text), &v); err != nil {
+		t.Fatalf("%v in %s", err, text)
+	}
+	return v
 }
 
 // testCalls checks the request that each call makes.
 func testCalls(t *testing.T, calls []call) {
 	t.Helper()
 	for _, c := range calls {
-		f := newFake(t, map[string][]answer{c.path: {{0, c.reply}}})
-		if err := c.do(t.Context(), f.Client); err != nil {
-			t.Errorf("%s: %v", c.name, err)
+		_, path, _ := strings.Cut(c.path, " ")
+		f := newFake(t, map[string][]answer{path: {{0, c.reply}}})
+		result, err := invoke(t.Context(), t, f.Client, c.method, c.args)
+		if err != nil {
+			t.Errorf("%s(%s): %v", c.method, c.args, err)
 			continue
 		}
 		asked, body := f.last()
-		if asked.service != c.service || asked.path != c.path || asked.auth != "KS "+adminKS && asked.auth != "Bearer "+adminKS {
-			t.Errorf("%s: asked %s %s with %s", c.name, asked.service, asked.path, asked.auth)
+		if asked.service+" "+asked.path != c.path || asked.auth != "KS "+adminKS && asked.auth != "Bearer "+adminKS {
+			t.Errorf("%s(%s): asked %s %s with %s", c.method, c.args, asked.service, asked.path, asked.auth)
 		}
-		var want map[string]any
-		if err := json.Unmarshal([]byte(c.body), &want); err != nil {
-			t.Fatalf("%s: %v", c.name, err)
+		if !reflect.DeepEqual(any(body), parsed(t, c.body)) {
+			t.Errorf("%s(%s): sent\n     %s\nwant %s", c.method, c.args, asked.body, c.body)
 		}
-		if !reflect.DeepEqual(body, want) {
-			t.Errorf("%s: sent\n     %s\nwant %s", c.name, asked.body, c.body)
+		text, err := json.Marshal(result)
+		if c.result != "" && (err != nil || !has(parsed(t, string(text)), parsed(t, c.result))) {
+			t.Errorf("%s(%s): got\n     %s, %v\nwant %s", c.method, c.args, text, err, c.result)
 		}
 	}
 }
 
 // refusal is a call that must fail without a request.
 type refusal struct {
-	name string
-	do   func(context.Context, *management.Client) error
-	code fault.Code
+	method, args string
+	code         fault.Code
 }
 
 func testRefusals(t *testing.T, refusals []refusal) {
 	t.Helper()
 	f := newFake(t, nil)
 	for _, r := range refusals {
-		wantCode(t, r.name, r.do(t.Context(), f.Client), r.code)
+		_, err := invoke(t.Context(), t, f.Client, r.method, r.args)
+		wantCode(t, r.method+r.args, err, r.code)
 		if list := f.take(); len(list) > 0 {
-			t.Errorf("%s: asked %s", r.name, list[0].path)
+			t.Errorf("%s(%s): asked %s", r.method, r.args, list[0].path)
 		}
 	}
 }
@@ -67,152 +146,431 @@ func testRefusals(t *testing.T, refusals []refusal) {
 // drop is the error of a call without its result.
 func drop[T any](_ T, err error) error { return err }
 
+// listOf is the reply of a list with one record.
+func listOf(record string) string { return `{"totalCount":1,"objects":[` + record + `]}` }
+
 func TestIntellectCalls(t *testing.T) {
 	const record = `{"id":7,"name":"Robin","unknown":{"a":1}}`
-	set := func(name, body string, do func(context.Context, management.Intellects) error) call {
-		return call{name, func(ctx context.Context, c *management.Client) error { return do(ctx, c.Intellects) }, "genie", "/v1/intellect/update", body, record}
+	set := func(method, args, fields string) call {
+		return call{"Intellects." + method, "[7" + args + "]", "genie /v1/intellect/update", `{"id":7,"type":"internal",` + fields + `}`, record, ""}
 	}
 	testCalls(t, []call{
-		{"get", func(ctx context.Context, c *management.Client) error { return drop(c.Intellects.Get(ctx, 7)) }, "genie", "/v1/intellect/get", `{"id":7}`, record},
-		{"list", func(ctx context.Context, c *management.Client) error {
-			return drop(management.Collect(c.Intellects.List(ctx)))
-		}, "genie", "/v1/intellect/list", `{"filter":{},"pager":{"pageIndex":1,"pageSize":30}}`, `{"totalCount":1,"objects":[` + record + `]}`},
-		{"add", func(ctx context.Context, c *management.Client) error {
-			return drop(c.Intellects.Add(ctx, management.IntellectFields{Name: new("Robin"), ToolIDs: []string{}}))
-		}, "genie", "/v1/intellect/add", `{"type":"internal","name":"Robin","status":2,"tool_ids":[]}`, record},
-		{"update", func(ctx context.Context, c *management.Client) error {
-			return drop(c.Intellects.Update(ctx, 7, management.IntellectFields{Glossary: new("")}))
-		}, "genie", "/v1/intellect/update", `{"id":7,"type":"internal","glossary":""}`, record},
-		{"delete", func(ctx context.Context, c *management.Client) error {
-			return c.Intellects.Delete(ctx, 7, management.ConfirmPermanent)
-		}, "genie", "/v1/intellect/delete", `{"id":7}`, `null`},
-		set("model_configuration", `{"id":7,"type":"internal","model_configuration":{"model_id":"m","max_output_tokens":9,"thinking_level":"low","temperature":0}}`,
-			func(ctx context.Context, i management.Intellects) error {
-				return i.SetModelConfiguration(ctx, 7, &management.ModelConfiguration{ModelID: "m", MaxOutputTokens: 9, ThinkingLevel: "low", Temperature: new(0.0)})
-			}),
-		set("model_configuration, cleared", `{"id":7,"type":"internal","model_configuration":null}`,
-			func(ctx context.Context, i management.Intellects) error { return i.SetModelConfiguration(ctx, 7, nil) }),
-		set("opening_phrase", `{"id":7,"type":"internal","opening_phrase":"Hello {{ name }}"}`,
-			func(ctx context.Context, i management.Intellects) error {
-				return i.SetOpeningPhrase(ctx, 7, "Hello {{ name }}")
-			}),
-		set("opening_phrase, silent", `{"id":7,"type":"internal","opening_phrase":"<blank>"}`,
-			func(ctx context.Context, i management.Intellects) error {
-				return i.SetOpeningPhrase(ctx, 7, management.SilentOpening)
-			}),
-		set("opening_phrase, cleared", `{"id":7,"type":"internal","opening_phrase":null}`,
-			func(ctx context.Context, i management.Intellects) error { return i.SetOpeningPhrase(ctx, 7, "") }),
-		set("thread_start_tools", `{"id":7,"type":"internal","thread_start_tools":["b","a"]}`,
-			func(ctx context.Context, i management.Intellects) error {
-				return i.SetThreadStartTools(ctx, 7, "b", "a")
-			}),
-		set("thread_start_tools, cleared", `{"id":7,"type":"internal","thread_start_tools":[]}`,
-			func(ctx context.Context, i management.Intellects) error { return i.SetThreadStartTools(ctx, 7) }),
-		set("avatar_summary_config", `{"id":7,"type":"internal","avatar_summary_config":{"analysis":{"mood":"x"},"template":"{{ mood }}","content_type":"text"}}`,
-			func(ctx context.Context, i management.Intellects) error {
-				return i.SetAvatarSummaryConfig(ctx, 7, &management.AvatarSummaryConfig{
-					Analysis: map[string]string{"mood": "x"}, Template: "{{ mood }}", ContentType: "text",
-				})
-			}),
-		set("avatar_summary_config, cleared", `{"id":7,"type":"internal","avatar_summary_config":null}`,
-			func(ctx context.Context, i management.Intellects) error { return i.SetAvatarSummaryConfig(ctx, 7, nil) }),
-		set("skill_ids", `{"id":7,"type":"internal","skill_ids":[{"id":"s","mode":"preloaded","condition":"sys__avatar_enabled"}]}`,
-			func(ctx context.Context, i management.Intellects) error {
-				return i.SetSkillIDs(ctx, 7, management.SkillRef{ID: "s", Mode: management.SkillPreloaded, Condition: "sys__avatar_enabled"})
-			}),
-		set("tool_ids", `{"id":7,"type":"internal","tool_ids":["a"]}`,
-			func(ctx context.Context, i management.Intellects) error { return i.SetToolIDs(ctx, 7, "a") }),
-		set("knowledge_ids", `{"id":7,"type":"internal","knowledge_ids":[3]}`,
-			func(ctx context.Context, i management.Intellects) error { return i.SetKnowledgeIDs(ctx, 7, 3) }),
-		set("allow_client_variables", `{"id":7,"type":"internal","allow_client_variables":false}`,
-			func(ctx context.Context, i management.Intellects) error {
-				return i.SetAllowClientVariables(ctx, 7, false)
-			}),
-		set("prompts", `{"id":7,"type":"internal","prompts":[{"key":"a","label":"a","headerTemplate":"a","type":"custom","value":"b"}]}`,
-			func(ctx context.Context, i management.Intellects) error {
-				return i.SetPrompts(ctx, 7, management.Prompt{Key: "a", Value: "b"})
-			}),
-		set("base_directive", `{"id":7,"type":"internal","base_directive":"x"}`,
-			func(ctx context.Context, i management.Intellects) error { return i.SetBaseDirective(ctx, 7, "x") }),
-		set("mcp_servers", `{"id":7,"type":"internal","mcp_servers":{"a":{"url":"https://a.example"}}}`,
-			func(ctx context.Context, i management.Intellects) error {
-				return i.SetMCPServers(ctx, 7, management.MCPServer{Name: "a", URL: "https://a.example"})
-			}),
-		set("user_properties_forms", `{"id":7,"type":"internal","user_properties_forms":[]}`,
-			func(ctx context.Context, i management.Intellects) error { return i.SetUserPropertiesForms(ctx, 7) }),
-		set("metadata", `{"id":7,"type":"internal","metadata":{}}`,
-			func(ctx context.Context, i management.Intellects) error { return i.SetMetadata(ctx, 7, nil) }),
-		set("all secrets", `{"id":7,"type":"internal","secrets":{"A":"value"}}`,
-			func(ctx context.Context, i management.Intellects) error {
-				return i.ReplaceSecrets(ctx, 7, map[string]string{"A": "value"}, management.ConfirmPermanent)
-			}),
+		{"Intellects.Get", `[7]`, "genie /v1/intellect/get", `{"id":7}`, record, `{"name":"Robin"}`},
+		{"Intellects.List", `[]`, "genie /v1/intellect/list", `{"filter":{},"pager":{"pageIndex":1,"pageSize":30}}`, listOf(record), `[{"id":7}]`},
+		{"Intellects.Add", `[{"name":"Robin","tool_ids":[]}]`, "genie /v1/intellect/add", `{"type":"internal","name":"Robin","status":2,"tool_ids":[]}`, record, ""},
+		{"Intellects.Update", `[7,{"glossary":""}]`, "genie /v1/intellect/update", `{"id":7,"type":"internal","glossary":""}`, record, ""},
+		{"Intellects.Delete", `[7,"confirm"]`, "genie /v1/intellect/delete", `{"id":7}`, `null`, ""},
+		set("SetModelConfiguration", `,{"model_id":"m","max_output_tokens":9,"thinking_level":"low","temperature":0}`,
+			`"model_configuration":{"model_id":"m","max_output_tokens":9,"thinking_level":"low","temperature":0}`),
+		set("SetModelConfiguration", `,null`, `"model_configuration":null`),
+		set("SetOpeningPhrase", `,"Hello {{ name }}"`, `"opening_phrase":"Hello {{ name }}"`),
+		set("SetOpeningPhrase", `,"<blank>"`, `"opening_phrase":"<blank>"`),
+		set("SetOpeningPhrase", `,""`, `"opening_phrase":null`),
+		set("SetAvatarSummaryConfig", `,{"analysis":{"mood":"x"},"template":"{{ mood }}","content_type":"text"}`,
+			`"avatar_summary_config":{"analysis":{"mood":"x"},"template":"{{ mood }}","content_type":"text"}`),
+		set("SetAvatarSummaryConfig", `,null`, `"avatar_summary_config":null`),
+		set("Update", `,{"thread_start_tools":["b","a"],"tool_ids":["a"],"knowledge_ids":[3],"allow_client_variables":false,"base_directive":"x"}`,
+			`"thread_start_tools":["b","a"],"tool_ids":["a"],"knowledge_ids":[3],"allow_client_variables":false,"base_directive":"x"`),
+		set("Update", `,{"thread_start_tools":[],"user_properties_forms":[],"mcp_servers":{},"metadata":{}}`, `"thread_start_tools":[],"user_properties_forms":[],"mcp_servers":{},"metadata":{}`),
+		set("Update", `,{"skill_ids":[{"id":"s","mode":"preloaded","condition":"sys__avatar_enabled"}]}`, `"skill_ids":[{"id":"s","mode":"preloaded","condition":"sys__avatar_enabled"}]`),
+		set("Update", `,{"prompts":[{"key":"a","value":"b"}]}`, `"prompts":[{"key":"a","label":"a","headerTemplate":"a","type":"custom","value":"b"}]`),
+		set("Update", `,{"mcp_servers":{"a":{"url":"https://a.example"}}}`, `"mcp_servers":{"a":{"url":"https://a.example"}}`),
+		set("ReplaceSecrets", `,{"A":"value"},"confirm"`, `"secrets":{"A":"value"}`),
 	})
 }
 
 func TestIntellectCallsThatAreRefused(t *testing.T) {
-	on := func(do func(context.Context, management.Intellects) error) func(context.Context, *management.Client) error {
-		return func(ctx context.Context, c *management.Client) error { return do(ctx, c.Intellects) }
-	}
 	testRefusals(t, []refusal{
-		{"get 0", on(func(ctx context.Context, i management.Intellects) error { return drop(i.Get(ctx, 0)) }), fault.BadRequest},
-		{"add", on(func(ctx context.Context, i management.Intellects) error {
-			return drop(i.Add(ctx, management.IntellectFields{ToolIDs: []string{""}}))
-		}), fault.BadRequest},
-		{"update", on(func(ctx context.Context, i management.Intellects) error {
-			return drop(i.Update(ctx, 7, management.IntellectFields{KnowledgeIDs: []int64{1, 2}}))
-		}), fault.BadRequest},
-		{"delete", on(func(ctx context.Context, i management.Intellects) error { return i.Delete(ctx, 7) }), fault.ConfirmationRequired},
-		{"delete by force", on(func(ctx context.Context, i management.Intellects) error { return i.Delete(ctx, 7, management.Force) }), fault.ConfirmationRequired},
-		{"model_configuration", on(func(ctx context.Context, i management.Intellects) error {
-			return i.SetModelConfiguration(ctx, 7, &management.ModelConfiguration{Temperature: new(2.0)})
-		}), fault.BadRequest},
-		{"opening_phrase", on(func(ctx context.Context, i management.Intellects) error {
-			return i.SetOpeningPhrase(ctx, 7, "{{ sys__ks }}")
-		}), fault.BadRequest},
-		{"thread_start_tools", on(func(ctx context.Context, i management.Intellects) error {
-			return i.SetThreadStartTools(ctx, 7, "a", "a")
-		}), fault.BadRequest},
-		{"avatar_summary_config", on(func(ctx context.Context, i management.Intellects) error {
-			return i.SetAvatarSummaryConfig(ctx, 7, &management.AvatarSummaryConfig{Template: "{{ mood }}"})
-		}), fault.BadRequest},
-		{"skill_ids", on(func(ctx context.Context, i management.Intellects) error {
-			return i.SetSkillIDs(ctx, 7, management.SkillRef{ID: "a"})
-		}), fault.BadRequest},
-		{"tool_ids", on(func(ctx context.Context, i management.Intellects) error { return i.SetToolIDs(ctx, 7, "a b") }), fault.BadRequest},
-		{"knowledge_ids", on(func(ctx context.Context, i management.Intellects) error { return i.SetKnowledgeIDs(ctx, 7, 1, 2) }), fault.BadRequest},
-		{"allow_client_variables", on(func(ctx context.Context, i management.Intellects) error {
-			return i.SetAllowClientVariables(ctx, -7, true)
-		}), fault.BadRequest},
-		{"prompts", on(func(ctx context.Context, i management.Intellects) error {
-			return i.SetPrompts(ctx, 7, management.Prompt{Key: "a", Value: "{{ sys__nothing }}"})
-		}), fault.PromptLintFailed},
-		{"base_directive", on(func(ctx context.Context, i management.Intellects) error { return i.SetBaseDirective(ctx, 7, "{{") }), fault.PromptLintFailed},
-		{"mcp_servers", on(func(ctx context.Context, i management.Intellects) error {
-			return i.SetMCPServers(ctx, 7, management.MCPServer{Name: "a", URL: "ws://a"})
-		}), fault.InvalidURL},
-		{"user_properties_forms", on(func(ctx context.Context, i management.Intellects) error {
-			return i.SetUserPropertiesForms(ctx, 7, management.UserPropertiesForm{})
-		}), fault.BadRequest},
-		{"unknown capability", on(func(ctx context.Context, i management.Intellects) error { return i.SetCapability(ctx, 7, "x", "on") }), fault.UnknownCapability},
-		{"state of a capability", on(func(ctx context.Context, i management.Intellects) error {
-			return i.SetCapability(ctx, 7, "avatar", "yes")
-		}), fault.BadRequest},
-		{"no capability", on(func(ctx context.Context, i management.Intellects) error { return i.SetCapabilities(ctx, 7, nil) }), fault.BadRequest},
-		{"secret", on(func(ctx context.Context, i management.Intellects) error {
-			return i.SetSecrets(ctx, 7, map[string]string{"A": "***"})
-		}), fault.BadRequest},
-		{"no secret", on(func(ctx context.Context, i management.Intellects) error { return i.SetSecrets(ctx, 7, nil) }), fault.BadRequest},
-		{"delete a secret", on(func(ctx context.Context, i management.Intellects) error {
-			return i.DeleteSecrets(ctx, 7, []string{"A"})
-		}), fault.ConfirmationRequired},
-		{"replace secrets", on(func(ctx context.Context, i management.Intellects) error { return i.ReplaceSecrets(ctx, 7, nil) }), fault.ConfirmationRequired},
-		{"language", on(func(ctx context.Context, i management.Intellects) error {
-			return i.SetForcedLanguage(ctx, management.ForcedLanguage{ConfigID: 7, Language: "klingon"})
-		}), fault.BadRequest},
-		{"language of nothing", on(func(ctx context.Context, i management.Intellects) error {
-			return i.SetForcedLanguage(ctx, management.ForcedLanguage{Language: "de"})
-		}), fault.BadRequest},
+		{"Intellects.Get", `[0]`, fault.BadRequest},
+		{"Intellects.Add", `[{"tool_ids":[""]}]`, fault.BadRequest},
+		{"Intellects.Update", `[7,{"knowledge_ids":[1,2]}]`, fault.BadRequest},
+		{"Intellects.Update", `[7,{"base_directive":"{{"}]`, fault.PromptLintFailed},
+		{"Intellects.Update", `[-7,{"allow_client_variables":true}]`, fault.BadRequest},
+		{"Intellects.Delete", `[7]`, fault.ConfirmationRequired},
+		{"Intellects.Delete", `[7,"force"]`, fault.ConfirmationRequired},
+		{"Intellects.SetModelConfiguration", `[7,{"temperature":2}]`, fault.BadRequest},
+		{"Intellects.SetOpeningPhrase", `[7,"{{ sys__ks }}"]`, fault.BadRequest},
+		{"Intellects.SetAvatarSummaryConfig", `[7,{"template":"{{ mood }}"}]`, fault.BadRequest},
+		{"Intellects.SetCapability", `[7,"x","on"]`, fault.UnknownCapability},
+		{"Intellects.SetCapability", `[7,"avatar","yes"]`, fault.BadRequest},
+		{"Intellects.SetCapabilities", `[7,null]`, fault.BadRequest},
+		{"Intellects.ResolveCapabilities", `[7,{"nothing":"on"}]`, fault.UnknownCapability},
+		{"Intellects.SetSecrets", `[7,{"A":"***"}]`, fault.BadRequest},
+		{"Intellects.SetSecrets", `[7,null]`, fault.BadRequest},
+		{"Intellects.DeleteSecrets", `[7,["A"]]`, fault.ConfirmationRequired},
+		{"Intellects.ReplaceSecrets", `[7,null]`, fault.ConfirmationRequired},
+		{"Intellects.SetForcedLanguage", `[{"ConfigID":7,"Language":"klingon"}]`, fault.BadRequest},
+		{"Intellects.SetForcedLanguage", `[{"Language":"de"}]`, fault.BadRequest},
+		{"Intellects.SetBrainConfig", `[7,{}]`, fault.BadRequest},
+		{"Intellects.SetBrainConfig", `[7,{"RateLimits":{"PerHour":-1}}]`, fault.BadRequest},
+		{"Intellects.SetBrainConfig", `[7,{"WebSearch":{"search_depth":"deep"}}]`, fault.BadRequest},
+		{"Intellects.Restore", `[null]`, fault.BadRequest},
+		{"Intellects.Restore", `[{"configId":7},"secrets"]`, fault.BadRequest},
 	})
+}
+
+func TestToolAndSkillCalls(t *testing.T) {
+	const tool, skill = `{"id":"t-1","name":"note","config":{"type":"client","description":"x"}}`, `{"id":"s-1","name":"polite","description":"d","partner_id":0}`
+	testCalls(t, []call{
+		{"Tools.List", `[]`, "genie /v1/tool/list", `{"filter":{"objectType":"ToolListFilter"},"pager":{"pageIndex":1,"pageSize":30}}`, listOf(tool), ""},
+		{"Tools.Get", `["t-1"]`, "genie /v1/tool/get", `{"id":"t-1"}`, tool, ""},
+		{
+			"Tools.Add", `["note",{"type":"client","description":"x","wait_for_response":true}]`, "genie /v1/tool/add",
+			`{"name":"note","config":{"name":"note","type":"client","description":"x","wait_for_response":true}}`, tool, "",
+		},
+		{"Tools.Update", `["t-1",{"name":"other"}]`, "genie /v1/tool/update", `{"id":"t-1","name":"other"}`, tool, ""},
+		{"Tools.Delete", `["t-1","confirm","force"]`, "genie /v1/tool/delete", `{"id":"t-1"}`, `null`, ""},
+		{"Skills.List", `[]`, "genie /v1/skill/list", `{"filter":{"objectType":"SkillListFilter"},"pager":{"pageIndex":1,"pageSize":30}}`, listOf(skill), `[{"partner_id":0}]`},
+		{"Skills.Get", `["s-1"]`, "genie /v1/skill/get", `{"id":"s-1"}`, skill, ""},
+		{
+			"Skills.Add", `[{"name":"polite","description":"d","instructions":"for {{ sys__user_id }}"}]`, "genie /v1/skill/add",
+			`{"name":"polite","description":"d","instructions":"for {{ sys__user_id }}"}`, skill, "",
+		},
+		{"Skills.Update", `["s-1",{"instructions":""}]`, "genie /v1/skill/update", `{"id":"s-1","instructions":""}`, skill, ""},
+		{"Skills.Delete", `["s-1","confirm","force"]`, "genie /v1/skill/delete", `{"id":"s-1"}`, `{"id":"s-1"}`, ""},
+	})
+	testRefusals(t, []refusal{
+		{"Tools.Get", `[""]`, fault.BadRequest},
+		{"Tools.Add", `["a b",{"type":"client","description":"x"}]`, fault.BadRequest},
+		{"Tools.Update", `["t-1",{}]`, fault.BadRequest},
+		{"Tools.Update", `["t-1",{"config":{}}]`, fault.BadRequest},
+		{"Tools.Delete", `["t-1","force"]`, fault.ConfirmationRequired},
+		{"Skills.Add", `[{"name":"a"}]`, fault.BadRequest},
+		{"Skills.Add", `[{"name":"a","description":"b","instructions":"{{ sys__ks }}"}]`, fault.PromptLintFailed},
+		{"Skills.Update", `["s-1",{}]`, fault.BadRequest},
+		{"Skills.Delete", `["s-1"]`, fault.ConfirmationRequired},
+	})
+	if none, shared := (&management.Skill{}), (&management.Skill{PartnerID: new(int64(0))}); none.Shared() || !shared.Shared() {
+		t.Error("partner_id 0 is a shared skill, and no partner_id is not known")
+	}
+}
+
+// day is a time in filters.
+const day = `"2026-01-02T03:04:05Z"`
+
+func TestThreadCalls(t *testing.T) {
+	const thread = `{"id":"th-1","title":"T"}`
+	const everything = `"agentIdEquals":"a","contextIdEqual":"c","idEquals":"i","idsIn":["i"],"partnerIdEquals":5,"statusEquals":"active","statusIn":["active"],
+		"userIdEquals":"","isEverywhere":true,"createdAtGreaterThanOrEqual":` + day + `,"createdAtLessThanOrEqual":` + day + `,
+		"updatedAtGreaterThanOrEqual":` + day + `,"updatedAtLessThanOrEqual":` + day + `,"orderBy":"-createdAt"`
+	testCalls(t, []call{
+		{"Threads.List", `[{}]`, "genie /v1/thread/list", `{"filter":{"objectType":"ListThreadFilter"},"pager":{"pageIndex":1,"pageSize":30}}`, listOf(thread), `[{"id":"th-1"}]`},
+		{
+			"Threads.List", `[{` + everything + `},500]`, "genie /v1/thread/list", `{"filter":{"objectType":"ListThreadFilter",` + everything + `},"pager":{"pageIndex":1,"pageSize":500}}`,
+			`{"totalCount":0,"objects":[]}`, `[]`,
+		},
+		{"Threads.Get", `["th-1"]`, "genie /v1/thread/get", `{"id":"th-1"}`, thread, thread},
+		{"Threads.Rename", `["th-1","T"]`, "genie /v1/thread/update", `{"id":"th-1","title":"T"}`, thread, thread},
+		{"Threads.SetAnalysis", `["th-1",{"mood":"good"}]`, "genie /v1/thread/update", `{"id":"th-1","thread_metadata":{"analysis":{"mood":"good"}}}`, thread, thread},
+		{"Threads.ClearAnalysis", `["th-1"]`, "genie /v1/thread/update", `{"id":"th-1","thread_metadata":{}}`, thread, thread},
+		{
+			"Threads.Push", `["th-1",{"content":"Hi","request_vars":{"a":1},"system_message":true}]`, "genie /thread/push",
+			`{"id":"th-1","content":"Hi","request_vars":{"a":1},"system_message":true}`, `{"delivered":true,"message_id":"m-1"}`, `{"delivered":true,"message_id":"m-1"}`,
+		},
+		{"Threads.Delete", `[["th-1","th-2"],"confirm"]`, "genie /v1/thread/delete", `{"thread_ids":["th-1","th-2"]}`, listOf(thread), `[{"id":"th-1"}]`},
+		{
+			"Threads.Transcript", `["th-1"]`, "genie /v1/thread/get_transcripts", `{"id":"th-1"}`, `{"status":"success","data":"human: Hi\nai: Hello."}`,
+			`{"turns":[{"text":"Hi"},{"text":"Hello."}]}`,
+		},
+		{"Threads.Complete", `["th-1"]`, "genie /thread/session_completed", `{"id":"th-1"}`, `{}`, ""},
+	})
+	testRefusals(t, []refusal{
+		{"Threads.List", `[{"orderBy":"title"}]`, fault.BadRequest},
+		{"Threads.Get", `[""]`, fault.BadRequest},
+		{"Threads.Rename", `["th-1",""]`, fault.BadRequest},
+		{"Threads.SetAnalysis", `["th-1",null]`, fault.BadRequest},
+		{"Threads.Push", `["th-1",{}]`, fault.BadRequest},
+		{"Threads.Push", `["th-1",{"content":"x","request_vars":{"sys__user_id":"u"}}]`, fault.ValidationError},
+		{"Threads.Delete", `[null,"confirm"]`, fault.BadRequest},
+		{"Threads.Delete", `[["th-1"]]`, fault.ConfirmationRequired},
+		{"Threads.Transcript", `[""]`, fault.BadRequest},
+		{"Threads.Complete", `[""]`, fault.BadRequest},
+	})
+}
+
+func TestMessageCalls(t *testing.T) {
+	const message = `{"id":"m-1","thread_id":"th-1","type":"ai","content":[{"type":"text","content":"Hi"}]}`
+	const everything = `"threadIdEquals":"t","idEquals":"i","idsIn":["i"],"genieIdEquals":7,"isPositiveEquals":false,"isPositiveIn":[true],"userIdEquals":"",
+		"createdAtGreaterThanOrEqual":` + day + `,"createdAtLessThanOrEqual":` + day + `,"updatedAtGreaterThanOrEqual":` + day + `,"updatedAtLessThanOrEqual":` + day + `,"orderBy":"+createdAt"`
+	const report = "message_id,thread_id,user_id,question,is_positive\nm-1,th-1,sam,What?,true\n"
+	testCalls(t, []call{
+		{
+			"Messages.List", `[{"threadIdEquals":"th-1","genieIdEquals":7}]`, "genie /message/list",
+			`{"filter":{"objectType":"GenieListMessageFilter","threadIdEquals":"th-1","genieIdEquals":7},"pager":{"pageIndex":1,"pageSize":50}}`, listOf(message), "",
+		},
+		{
+			"Messages.List", `[{` + everything + `}]`, "genie /message/list",
+			`{"filter":{"objectType":"GenieListMessageFilter",` + everything + `},"pager":{"pageIndex":1,"pageSize":50}}`, `{"totalCount":0,"objects":[]}`, `[]`,
+		},
+		{"Messages.Get", `["m-1"]`, "genie /message/get", `{"id":"m-1"}`, message, message},
+		{"Messages.Share", `["m-1","T"]`, "genie /message/share", `{"id":"m-1","newTitle":"T"}`, `{"status":"success","data":{"newMessageId":"m-2"}}`, `"m-2"`},
+		{
+			"Messages.Report", `[{"isPositiveEquals":true},100]`, "genie /message/report",
+			`{"filter":{"objectType":"GenieListMessageFilter","isPositiveEquals":true},"pager":{"pageIndex":1,"pageSize":100}}`, report, "",
+		},
+		{
+			"Messages.ReportSummary", `[{}]`, "genie /message/report", `{"filter":{"objectType":"GenieListMessageFilter"},"pager":{"pageIndex":1,"pageSize":500}}`, report,
+			`{"totals":{"messages":1},"feedback":{"positiveRatio":1},"topQuestions":[{"question":"What?"}],
+			"_meta":{"partnerId":5501,"source":"/message/report","scope":"the first 500 messages that the filter selects"}}`,
+		},
+		{"Feedback.Add", `[{"message_id":"m-1","comment":"bad"}]`, "genie /feedback/add", `{"schemaVersion":1,"data":{"message_id":"m-1","is_positive":false,"comment":"bad"}}`, `{}`, ""},
+		{"Followups.Suggested", `[]`, "genie /followup/get-suggested-questions", `{}`, `["What?"]`, `["What?"]`},
+		{"Followups.List", `[]`, "genie /followup/list", `{"filter":{"objectType":"GenieListQuestionFilter"},"pager":{"pageIndex":1,"pageSize":30}}`, `{"totalCount":0,"objects":[]}`, `[]`},
+	})
+	testRefusals(t, []refusal{
+		{"Messages.Get", `[""]`, fault.BadRequest},
+		{"Messages.Share", `["",""]`, fault.BadRequest},
+		{"Messages.Report", `[{},501]`, fault.BadRequest},
+		{"Messages.List", `[{"orderBy":"x"}]`, fault.BadRequest},
+		{"Feedback.Add", `[{}]`, fault.BadRequest},
+	})
+	f := newFake(t, map[string][]answer{"/message/share": {{0, `{"status":"success","data":{}}`}}, "/message/report": {{0, report}}})
+	wantCode(t, "a copy without an id", drop(f.Messages.Share(t.Context(), "m-1", "T")), fault.ServerError)
+	if text, err := f.Messages.Report(t.Context(), management.MessageFilter{}); err != nil || string(text) != report {
+		t.Errorf("the report is %q, %v", text, err)
+	}
+}
+
+func TestKnowledgeCalls(t *testing.T) {
+	const record = `{"id":0,"name":"Manual","status":"ready","config":{"sources":[{"type":"markdown","name":"a","content":"b","entry_id":"e-1","indexers":[{"type":"fulltext","index_position":true}]}]}}`
+	testCalls(t, []call{
+		{"Knowledge.List", `[]`, "genie /v1/knowledge/list", `{"filter":{},"pager":{"pageIndex":1,"pageSize":30}}`, listOf(record), ""},
+		{"Knowledge.Get", `[0]`, "genie /v1/knowledge/get", `{"id":0}`, record, record},
+		{"Knowledge.Add", `["Manual"]`, "genie /v1/knowledge/add", `{"name":"Manual"}`, record, ""},
+		{"Knowledge.Update", `[3,{"config":{"sources":[]}}]`, "genie /v1/knowledge/update", `{"id":3,"config":{"sources":[]}}`, record, ""},
+		{"Knowledge.Delete", `[3,"confirm","force"]`, "genie /v1/knowledge/delete", `{"id":3}`, `null`, ""},
+		{
+			"Knowledge.EntryStatus", `[3,"e-1","e-2"]`, "genie /v1/knowledge/entry_status", `{"knowledge_id":3,"entry_ids":["e-1","e-2"]}`,
+			`{"totalCount":2,"objects":[{"entry_id":"e-1","status":"indexed","index_position":true},{"entry_id":"e-2","status":"not_found"}]}`, `[{"index_position":true},{"status":"not_found"}]`,
+		},
+		{"Knowledge.Search", `[{"query":"price"}]`, "genie /mcp/search", `{"query":"price"}`, `{"status":"success","data":{"text":"42","chapters":null}}`, `{"text":"42","chapters":null}`},
+		{
+			"Knowledge.Search", `[{"query":"price","top_n":3,"with_line_numbers":true,"margins_in_seconds":0,"include_sources":true,"entry_description":false}]`, "genie /mcp/search",
+			`{"query":"price","top_n":3,"with_line_numbers":true,"margins_in_seconds":0,"include_sources":true,"entry_description":false}`,
+			`{"status":"success","data":{"text":null,"chapters":[{"title":"a"}]}}`, `{"text":"","chapters":[{"title":"a"}]}`,
+		},
+	})
+	testRefusals(t, []refusal{
+		{"Knowledge.Get", `[-1]`, fault.BadRequest},
+		{"Knowledge.Add", `[""]`, fault.BadRequest},
+		{"Knowledge.Update", `[3,{}]`, fault.BadRequest},
+		{"Knowledge.AddSource", `[3,{"name":"a"}]`, fault.BadRequest},
+		{"Knowledge.AddSource", `[3,{"type":"pdf","name":"a","content":"b"}]`, fault.BadRequest},
+		{"Knowledge.RemoveSource", `[3,{}]`, fault.BadRequest},
+		{"Knowledge.Delete", `[3]`, fault.ConfirmationRequired},
+		{"Knowledge.EntryStatus", `[3]`, fault.BadRequest},
+		{"Knowledge.Search", `[{}]`, fault.BadRequest},
+		{"Knowledge.Search", `[{"query":"x","top_n":-1}]`, fault.BadRequest},
+		{"Knowledge.Search", `[{"query":"x","margins_in_seconds":-1}]`, fault.BadRequest},
+		{"Knowledge.CreateCategory", `[{"Name":" "}]`, fault.BadRequest},
+		{"Knowledge.CreateCategory", `[{"Name":"a>b"}]`, fault.BadRequest},
+		{"Knowledge.FindCategory", `[" "]`, fault.BadRequest},
+		{"Knowledge.AttachEntry", `["",7]`, fault.BadRequest},
+		{"Knowledge.AttachEntry", `["1_a",0]`, fault.BadRequest},
+		{"Knowledge.UploadDocument", `[{"Name":"a","CategoryID":7}]`, fault.BadRequest},
+		{"Knowledge.UploadDocument", `[{"Data":"YQ==","CategoryID":7}]`, fault.BadRequest},
+		{"Knowledge.UploadMarkdown", `[{"Data":"YQ=="}]`, fault.BadRequest},
+		{"Knowledge.LinkCategory", `[{"IntellectID":1}]`, fault.BadRequest},
+		{"Knowledge.LinkCategory", `[{"IntellectID":1,"CategoryID":1,"ChunkSize":-1}]`, fault.BadRequest},
+		{"Knowledge.LinkRecords", `[1,2,3]`, fault.BadRequest},
+		{"Knowledge.CorpusStatus", `[]`, fault.BadRequest},
+		{"Knowledge.CategoryEntries", `[0]`, fault.BadRequest},
+	})
+}
+
+func TestInsightCalls(t *testing.T) {
+	const record = `{"id":"i-1","key":"mood","title":"Mood","prompt":"How?","valueType":"string","status":"active"}`
+	testCalls(t, []call{
+		{
+			"Insights.Create", `[{"key":"mood","title":"Mood","prompt":"How?","valueType":"string[]"}]`, "agent /insight-settings/create",
+			`{"key":"mood","title":"Mood","prompt":"How?","valueType":"string[]"}`, record, record,
+		},
+		{"Insights.Get", `["i-1"]`, "agent /insight-settings/get", `{"id":"i-1"}`, record, record},
+		{"Insights.List", `[{"statusEqual":"active"}]`, "agent /insight-settings/list", `{"filter":{"statusEqual":"active"},"pager":{"offset":0,"limit":30}}`, listOf(record), ""},
+		{"Insights.Update", `["i-1",{"status":"disabled"}]`, "agent /insight-settings/update", `{"id":"i-1","status":"disabled"}`, record, ""},
+		{"Insights.Delete", `["i-1","confirm","force"]`, "agent /insight-settings/delete", `{"id":"i-1"}`, `null`, ""},
+	})
+	testRefusals(t, []refusal{
+		{"Insights.Create", `[{"title":"Mood","prompt":"How?","valueType":"number"}]`, fault.BadRequest},
+		{"Insights.Create", `[{"key":"a b","title":"Mood","prompt":"How?","valueType":"number"}]`, fault.BadRequest},
+		{"Insights.Create", `[{"key":"mood","prompt":"How?","valueType":"number"}]`, fault.BadRequest},
+		{"Insights.Create", `[{"key":"mood","title":"Mood","valueType":"number"}]`, fault.BadRequest},
+		{"Insights.Create", `[{"key":"mood","title":"Mood","prompt":"How?","valueType":"date"}]`, fault.BadRequest},
+		{"Insights.Update", `["i-1",{}]`, fault.BadRequest},
+		{"Insights.Update", `["i-1",{"status":"off"}]`, fault.BadRequest},
+		{"Insights.List", `[{"statusEqual":"off"}]`, fault.BadRequest},
+		{"Insights.Delete", `["i-1"]`, fault.ConfirmationRequired},
+	})
+	f := newFake(t, map[string][]answer{
+		"/lifecycle/list": {{0, listOf(`{"id":"r-1","name":"Moods","actions":[{"type":"triggerInsightSettingsKai","insightSettingIds":["i-1"]}]}`)}},
+	})
+	err := f.Insights.Delete(t.Context(), "i-1", management.ConfirmPermanent)
+	wantCode(t, "in use", err, fault.Conflict)
+	if !strings.Contains(err.Error(), "r-1 (Moods)") {
+		t.Errorf("%v does not name the rule", err)
+	}
+	wantRequests(t, f, "agent /lifecycle/list")
+}
+
+func TestLifecycleCalls(t *testing.T) {
+	const condition = `{"field":"object.agent_id","operator":"in","value":["a-1"]}`
+	const action = `{"type":"triggerInsightSettingsKai","insightSettingIds":["i-1"]}`
+	const record = `{"id":"r-1","name":"Moods","status":"active","objectType":"thread","eventType":"session_ended","conditions":[],"actions":[` + action + `]}`
+	testCalls(t, []call{
+		{
+			"Lifecycle.Create", `[{"name":"Moods","eventType":"session_ended","conditions":[` + condition + `],"actions":[` + action + `]}]`, "agent /lifecycle/create",
+			`{"name":"Moods","objectType":"thread","eventType":"session_ended","conditions":[` + condition + `],"actions":[` + action + `]}`, record, record,
+		},
+		{"Lifecycle.Get", `["r-1"]`, "agent /lifecycle/get", `{"id":"r-1"}`, record, record},
+		{"Lifecycle.List", `[]`, "agent /lifecycle/list", `{"filter":{},"pager":{"offset":0,"limit":30}}`, listOf(record), ""},
+		{"Lifecycle.Update", `["r-1",{"status":"disabled","conditions":[]}]`, "agent /lifecycle/update", `{"id":"r-1","status":"disabled","conditions":[]}`, record, ""},
+		{"Lifecycle.Delete", `["r-1","confirm"]`, "agent /lifecycle/delete", `{"id":"r-1"}`, `{"id":"r-1"}`, ""},
+		{
+			"Lifecycle.Match", `["th-1","analysis_updated","mood"]`, "agent /lifecycle/match",
+			`{"objectType":"thread","objectId":"th-1","eventType":"analysis_updated","changedKeys":["mood"]}`, listOf(record), `[{"id":"r-1"}]`,
+		},
+		{"Lifecycle.Objects", `[]`, "agent /lifecycle/listObjects", `{}`, listOf(`{"objectType":"thread"}`), `["thread"]`},
+		{"Lifecycle.Events", `[]`, "agent /lifecycle/listEvents", `{}`, `{"objects":[]}`, `[]`},
+		{"Lifecycle.DescribeFields", `[]`, "agent /lifecycle/describeFields", `{}`, listOf(`{"field":"object.id","type":"string"}`), `[{"field":"object.id"}]`},
+	})
+	var refusals []refusal
+	for _, in := range []string{
+		`"eventType":"session_ended","actions":[` + action + `]`, // no name
+		`"name":"a","eventType":"birthday","actions":[` + action + `]`,
+		`"name":"a","eventType":"session_ended","objectType":"agent","actions":[` + action + `]`,
+		`"name":"a","eventType":"session_ended","status":"off","actions":[` + action + `]`,
+		`"name":"a","eventType":"session_ended"`,
+		`"name":"a","eventType":"session_ended","actions":[{"type":"webhook"}]`,
+		`"name":"a","eventType":"session_ended","actions":[{"type":"triggerInsightSettingsKai"}]`,
+		`"name":"a","eventType":"session_ended","actions":[{"type":"sendEmail","to":"a@x.example"}]`,
+		`"name":"a","eventType":"session_ended","actions":[{"type":"triggerInsightSettingsKai","insightSettingIds":[""` + strings.Repeat(`,""`, 20) + `]}]`,
+	} {
+		refusals = append(refusals, refusal{"Lifecycle.Create", `[{` + in + `}]`, fault.BadRequest})
+	}
+	for _, condition := range []string{
+		`{"field":"a","operator":"like","value":"x"}`, `{"operator":"equals","value":"x"}`, `{"field":"a","operator":"equals"}`, `{"field":"a","operator":"in","value":"x"}`,
+		`{"field":"a","operator":"in","value":[]}`,
+	} {
+		refusals = append(refusals, refusal{"Lifecycle.Update", `["r-1",{"conditions":[` + condition + `]}]`, fault.BadRequest})
+	}
+	testRefusals(t, append(refusals,
+		refusal{"Lifecycle.Update", `["r-1",{}]`, fault.BadRequest},
+		refusal{"Lifecycle.Update", `["r-1",{"actions":[]}]`, fault.BadRequest},
+		refusal{"Lifecycle.Delete", `["r-1"]`, fault.ConfirmationRequired},
+		refusal{"Lifecycle.Match", `["th-1","birthday"]`, fault.BadRequest},
+	))
+}
+
+func TestEmailTemplateCalls(t *testing.T) {
+	const template = `"appGuid":"g","name":"n","subject":"s","body":"b","from":"f","language":"en"`
+	const record = `{"id":"e-1",` + template + `,"status":"active"}`
+	testCalls(t, []call{
+		{"EmailTemplates.Create", `[{` + template + `}]`, "messaging /email-template/add", `{` + template + `}`, record, record},
+		{"EmailTemplates.Get", `["e-1"]`, "messaging /email-template/get", `{"id":"e-1"}`, record, record},
+		{"EmailTemplates.List", `[]`, "messaging /email-template/list", `{"filter":{},"pager":{"offset":0,"limit":30}}`, listOf(record), ""},
+		{"EmailTemplates.Update", `["e-1",{"subject":"x"}]`, "messaging /email-template/update", `{"id":"e-1","subject":"x"}`, record, ""},
+		{"EmailTemplates.Delete", `["e-1","confirm"]`, "messaging /email-template/delete", `{"id":"e-1"}`, `null`, ""},
+	})
+	refusals := []refusal{
+		{"EmailTemplates.Update", `["e-1",{}]`, fault.BadRequest},
+		{"EmailTemplates.Delete", `["e-1"]`, fault.ConfirmationRequired},
+	}
+	for field := range strings.SplitSeq(template, ",") { // each is required
+		name, _, _ := strings.Cut(field, ":")
+		refusals = append(refusals, refusal{"EmailTemplates.Create", `[{` + strings.Replace(template, field, name+`:""`, 1) + `}]`, fault.BadRequest})
+	}
+	testRefusals(t, refusals)
+	// The EU has no messaging service, unless its address is given.
+	c, err := management.New(management.Options{PartnerID: partner, Secret: secret, Config: management.Config{Region: new("frp2")}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Close()
+	wantCode(t, "EU", drop(c.EmailTemplates.Get(t.Context(), "e-1")), fault.RegionUnavailable)
+	f := newFake(t, map[string][]answer{"/email-template/get": {{0, record}}}, func(o *management.Options) { o.Region = new("frp2") })
+	if _, err := f.EmailTemplates.Get(t.Context(), "e-1"); err != nil {
+		t.Error(err)
+	}
+}
+
+// TestShapesOfCalls: the other requests of management-api.md, part F.
+func TestShapesOfCalls(t *testing.T) {
+	const voice, avatar = `{"itemId":"v-1","type":"Voice"}`, `{"id":"` + avatarID + `"}`
+	testCalls(t, []call{
+		{"Agents.EmbedScript", `["a-1","floater"]`, "agent /agent/getEmbedScript", `{"agentId":"a-1","embedType":"floater"}`, `{"objectType":"x","html":"<b></b>"}`, `"<b></b>"`},
+		{"Agents.EmbedScript", `["a-1","page"]`, "agent /agent/getEmbedScript", `{"agentId":"a-1","embedType":"page"}`, `"<i></i>"`, `"<i></i>"`},
+		{"Avatars.Clone", `["` + avatarID + `"]`, "agent /avatar/clone", avatar, avatar, avatar},
+		{"Application.GenerateProfile", `["A guide."]`, "agent /application/generateAgentProfile", `{"userDescription":"A guide."}`, `{"name":"Mira"}`, `{"name":"Mira"}`},
+		{"Catalog.ImportVoiceFromElevenLabs", `["x"]`, "agent /catalog-item/createVoiceFromElevenLabs", `{"voiceId":"x"}`, voice, voice},
+		{"Catalog.ImportVoiceFromCartesia", `["x"]`, "agent /catalog-item/createVoiceFromCartesia", `{"voiceId":"x"}`, voice, voice},
+		{
+			"Catalog.Update", `["v-1",{"attributes":{"voice":{"name":"Ann"}},"adminTags":[]}]`, "agent /catalog-item/update",
+			`{"itemId":"v-1","attributes":{"voice":{"name":"Ann"}},"adminTags":[]}`, voice, "",
+		},
+	})
+	testRefusals(t, []refusal{
+		{"Agents.EmbedScript", `["a-1","popup"]`, fault.BadRequest},
+		{"Avatars.Clone", `["x"]`, fault.BadRequest},
+		{"Application.GenerateProfile", `[" "]`, fault.BadRequest},
+		{"Catalog.ImportVoiceFromElevenLabs", `[""]`, fault.BadRequest},
+		{"Catalog.Update", `["v-1",{}]`, fault.BadRequest},
+	})
+	f := newFake(t, map[string][]answer{"/agent/create": {{0, agentJSON}}})
+	_, err := f.Agents.Create(t.Context(), management.AgentInput{
+		DisplayName: "A", MaxConversationLength: 600, Intellect: management.IntellectRef{Fields: &management.IntellectFields{BaseDirective: new("Be brief.")}},
+	})
+	a, _ := f.last()
+	if want := `{"displayName":"A","intellect":{"intellectType":"genie","type":"internal","status":2,"base_directive":"Be brief."},"avatarIds":[],"maxConversationLength":600}`; err != nil || a.body != want {
+		t.Errorf("an agent with the fields of its intellect: %v, sent %s", err, a.body)
+	}
+}
+
+// The calls of one user take an admin, conversation or agent token, and no widget token;
+// push and the reports take an admin's.
+func TestTokensOfThreadCalls(t *testing.T) {
+	f := newFake(t, map[string][]answer{"/service/session/action/startWidgetSession": {{0, `{"ks":"` + userKS + `"}`}}})
+	forUsers := [][2]string{
+		{"Threads.List", `[{}]`},
+		{"Threads.Get", `["th-1"]`},
+		{"Threads.Rename", `["th-1","T"]`},
+		{"Threads.ClearAnalysis", `["th-1"]`},
+		{"Threads.Transcript", `["th-1"]`},
+		{"Threads.Delete", `[["th-1"],"confirm"]`},
+		{"Messages.List", `[{}]`},
+		{"Messages.Get", `["m-1"]`},
+		{"Messages.Share", `["m-1","T"]`},
+	}
+	forAdmins := [][2]string{
+		{"Threads.Push", `["th-1",{"content":"x"}]`}, {"Messages.Report", `[{}]`}, {"Feedback.List", `[{}]`}, {"Followups.List", `[]`}, {"Intellects.List", `[]`},
+	}
+	mint := func(token management.Token, err error) management.Token {
+		must(t, "token", err)
+		return token
+	}
+	for _, token := range []management.Token{
+		mint(f.Tokens.Conversation(t.Context(), management.TokenInput{ConfigID: 7, UserID: "sam"})),
+		mint(f.Tokens.Agent(t.Context(), management.TokenInput{ConfigID: 7, AgentID: "a-1"})),
+		mint(f.Tokens.Widget(t.Context(), "w-1")),
+		management.RawToken(userKS), // of an unknown kind: sent as it is
+	} {
+		f.take()
+		for _, c := range slices.Concat(forUsers, forAdmins) {
+			_, err := invoke(management.WithToken(t.Context(), token), t, f.Client, c[0], c[1])
+			asked := f.take()
+			if token.Kind == management.UnknownToken || token.Kind != management.WidgetToken && slices.Contains(forUsers, c) {
+				// The fake has no such path; what counts is that it was asked.
+				wantCode(t, c[0], err, fault.NotFound)
+				if len(asked) != 1 || asked[0].auth != "KS "+token.KS() {
+					t.Errorf("%s with %v: asked %v", c[0], token, asked)
+				}
+				continue
+			}
+			wantCode(t, c[0], err, fault.WrongTokenScope)
+			if len(asked) != 0 {
+				t.Errorf("%s with %v: asked %v", c[0], token, asked)
+			}
+		}
+	}
 }
 
 func TestCapabilitiesAreMerged(t *testing.T) {
@@ -266,7 +624,7 @@ func TestSecretsAreWrittenWithTheMaskOfTheOthers(t *testing.T) {
 }
 
 func TestForcedLanguageIsOneCall(t *testing.T) {
-	const stored = `{"id":7,"prompts":[{"name":"mine","value":"x"},{"name":"forced_language","value":"old"}]}`
+	const stored = `{"id":7,"prompts":[{"key":"mine","value":"x"},{"key":"forced_language","value":"old"}]}`
 	f := newFake(t, map[string][]answer{
 		"/v1/intellect/get": {{0, stored}}, "/v1/intellect/update": {{0, stored}}, "/agent/update": {{0, agentJSON}},
 	})
@@ -299,80 +657,6 @@ func TestForcedLanguageIsOneCall(t *testing.T) {
 	}
 }
 
-func TestToolAndSkillCalls(t *testing.T) {
-	const tool, skill = `{"id":"t-1","name":"note","config":{"type":"client","description":"x"}}`, `{"id":"s-1","name":"polite","description":"d","partner_id":0}`
-	testCalls(t, []call{
-		{"tool list", func(ctx context.Context, c *management.Client) error {
-			return drop(management.Collect(c.Tools.List(ctx)))
-		}, "genie", "/v1/tool/list", `{"filter":{"objectType":"ToolListFilter"},"pager":{"pageIndex":1,"pageSize":30}}`, `{"totalCount":1,"objects":[` + tool + `]}`},
-		{"tool get", func(ctx context.Context, c *management.Client) error { return drop(c.Tools.Get(ctx, "t-1")) }, "genie", "/v1/tool/get", `{"id":"t-1"}`, tool},
-		{"tool add", func(ctx context.Context, c *management.Client) error {
-			return drop(c.Tools.Add(ctx, "note", management.ClientTool("x")))
-		}, "genie", "/v1/tool/add", `{"name":"note","config":{"name":"note","type":"client","description":"x","wait_for_response":true}}`, tool},
-		{"tool update", func(ctx context.Context, c *management.Client) error {
-			return drop(c.Tools.Update(ctx, "t-1", management.ToolPatch{Name: new("other")}))
-		}, "genie", "/v1/tool/update", `{"id":"t-1","name":"other"}`, tool},
-		{"tool delete by force", func(ctx context.Context, c *management.Client) error {
-			return c.Tools.Delete(ctx, "t-1", management.ConfirmPermanent, management.Force)
-		}, "genie", "/v1/tool/delete", `{"id":"t-1"}`, `null`},
-		{"skill list", func(ctx context.Context, c *management.Client) error {
-			list, err := management.Collect(c.Skills.List(ctx))
-			if err == nil && !list[0].Shared() {
-				t.Error("partner_id 0 is a shared skill")
-			}
-			return err
-		}, "genie", "/v1/skill/list", `{"filter":{"objectType":"SkillListFilter"},"pager":{"pageIndex":1,"pageSize":30}}`, `{"totalCount":1,"objects":[` + skill + `]}`},
-		{"skill get", func(ctx context.Context, c *management.Client) error { return drop(c.Skills.Get(ctx, "s-1")) }, "genie", "/v1/skill/get", `{"id":"s-1"}`, skill},
-		{"skill add", func(ctx context.Context, c *management.Client) error {
-			return drop(c.Skills.Add(ctx, management.SkillInput{Name: "polite", Description: "d", Instructions: "for {{ sys__user_id }}"}))
-		}, "genie", "/v1/skill/add", `{"name":"polite","description":"d","instructions":"for {{ sys__user_id }}"}`, skill},
-		{"skill update", func(ctx context.Context, c *management.Client) error {
-			return drop(c.Skills.Update(ctx, "s-1", management.SkillPatch{Instructions: new("")}))
-		}, "genie", "/v1/skill/update", `{"id":"s-1","instructions":""}`, skill},
-		{"skill delete by force", func(ctx context.Context, c *management.Client) error {
-			return c.Skills.Delete(ctx, "s-1", management.ConfirmPermanent, management.Force)
-		}, "genie", "/v1/skill/delete", `{"id":"s-1"}`, `{"id":"s-1"}`},
-	})
-	testRefusals(t, []refusal{
-		{"tool get", func(ctx context.Context, c *management.Client) error { return drop(c.Tools.Get(ctx, "")) }, fault.BadRequest},
-		{"tool add", func(ctx context.Context, c *management.Client) error {
-			return drop(c.Tools.Add(ctx, "a b", management.ClientTool("x")))
-		}, fault.BadRequest},
-		{"tool update", func(ctx context.Context, c *management.Client) error {
-			return drop(c.Tools.Update(ctx, "t-1", management.ToolPatch{}))
-		}, fault.BadRequest},
-		{"tool config", func(ctx context.Context, c *management.Client) error {
-			return drop(c.Tools.Update(ctx, "t-1", management.ToolPatch{Config: &management.ToolConfig{}}))
-		}, fault.BadRequest},
-		{"tool delete", func(ctx context.Context, c *management.Client) error {
-			return c.Tools.Delete(ctx, "t-1", management.Force)
-		}, fault.ConfirmationRequired},
-		{"skill add", func(ctx context.Context, c *management.Client) error {
-			return drop(c.Skills.Add(ctx, management.SkillInput{Name: "a"}))
-		}, fault.BadRequest},
-		{"skill instructions", func(ctx context.Context, c *management.Client) error {
-			return drop(c.Skills.Add(ctx, management.SkillInput{Name: "a", Description: "b", Instructions: "{{ sys__ks }}"}))
-		}, fault.PromptLintFailed},
-		{"skill update", func(ctx context.Context, c *management.Client) error {
-			return drop(c.Skills.Update(ctx, "s-1", management.SkillPatch{}))
-		}, fault.BadRequest},
-		{"skill delete", func(ctx context.Context, c *management.Client) error { return c.Skills.Delete(ctx, "s-1") }, fault.ConfirmationRequired},
-	})
-}
-
-func TestANameInUseIsAConflict(t *testing.T) {
-	taken := []answer{{409, `{"message":"the name is in use"}`}}
-	f := newFake(t, map[string][]answer{"/v1/tool/add": taken, "/v1/tool/update": taken, "/v1/skill/add": taken, "/v1/skill/update": taken})
-	_, err := f.Tools.Add(t.Context(), "note", management.ClientTool("x"))
-	wantCode(t, "tool", err, fault.Conflict)
-	_, err = f.Tools.Update(t.Context(), "t-1", management.ToolPatch{Name: new("note")})
-	wantCode(t, "tool", err, fault.Conflict)
-	_, err = f.Skills.Add(t.Context(), management.SkillInput{Name: "a", Description: "b"})
-	wantCode(t, "skill", err, fault.Conflict)
-	_, err = f.Skills.Update(t.Context(), "s-1", management.SkillPatch{Name: new("a")})
-	wantCode(t, "skill", err, fault.Conflict)
-}
-
 // intellectsWith returns the list of intellects in two pages; the third intellect has the
 // given field.
 func intellectsWith(field string) []answer {
@@ -384,283 +668,27 @@ func intellectsWith(field string) []answer {
 
 func TestWhatIsInUseIsNotDeleted(t *testing.T) {
 	for _, test := range []struct {
-		name, field string
-		code        fault.Code
-		remove      func(context.Context, *management.Client) error
+		field, method, args string
+		code                fault.Code
 	}{
-		{"tool", `"tool_ids":["x"]`, fault.ToolInUse, func(ctx context.Context, c *management.Client) error {
-			return c.Tools.Delete(ctx, "x", management.ConfirmPermanent)
-		}},
-		{"thread-start tool", `"thread_start_tools":["x"]`, fault.ToolInUse, func(ctx context.Context, c *management.Client) error {
-			return c.Tools.Delete(ctx, "x", management.ConfirmPermanent)
-		}},
-		{"knowledge record", `"knowledge_ids":[7]`, fault.KnowledgeInUse, func(ctx context.Context, c *management.Client) error {
-			return c.Knowledge.Delete(ctx, 7, management.ConfirmPermanent)
-		}},
-		{"skill", `"skill_ids":[{"id":"x","mode":"adhoc"}]`, fault.SkillInUse, func(ctx context.Context, c *management.Client) error {
-			return c.Skills.Delete(ctx, "x", management.ConfirmPermanent)
-		}},
+		{`"tool_ids":["x"]`, "Tools.Delete", `["x","confirm"]`, fault.ToolInUse},
+		{`"thread_start_tools":["x"]`, "Tools.Delete", `["x","confirm"]`, fault.ToolInUse},
+		{`"knowledge_ids":[7]`, "Knowledge.Delete", `[7,"confirm"]`, fault.KnowledgeInUse},
+		{`"skill_ids":[{"id":"x","mode":"adhoc"}]`, "Skills.Delete", `["x","confirm"]`, fault.SkillInUse},
 	} {
 		f := newFake(t, map[string][]answer{"/v1/intellect/list": intellectsWith(test.field)})
-		err := test.remove(t.Context(), f.Client)
-		wantCode(t, test.name, err, test.code)
+		_, err := invoke(t.Context(), t, f.Client, test.method, test.args)
+		wantCode(t, test.field, err, test.code)
 		if text, _ := json.Marshal(err); !containsAny("3 (Robin)", err.Error()) || !containsAny(`"intellects":[3]`, string(text)) {
-			t.Errorf("%s: %s does not name the intellect", test.name, text)
+			t.Errorf("%s: %s does not name the intellect", test.field, text)
 		}
 		wantRequests(t, f, "genie /v1/intellect/list", "genie /v1/intellect/list")
 		// What can't be looked up is not deleted either.
 		broken := newFake(t, map[string][]answer{"/v1/intellect/list": {{403, `{}`}}})
-		wantCode(t, test.name, test.remove(t.Context(), broken.Client), fault.Forbidden)
+		_, err = invoke(t.Context(), t, broken.Client, test.method, test.args)
+		wantCode(t, test.field, err, fault.Forbidden)
 		wantRequests(t, broken, "genie /v1/intellect/list")
 	}
-}
-
-func TestThreadCalls(t *testing.T) {
-	const thread = `{"id":"th-1","title":"T"}`
-	day := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
-	testCalls(t, []call{
-		{"list", func(ctx context.Context, c *management.Client) error {
-			return drop(management.Collect(c.Threads.List(ctx, management.ThreadFilter{})))
-		}, "genie", "/v1/thread/list", `{"filter":{"objectType":"ListThreadFilter"},"pager":{"pageIndex":1,"pageSize":30}}`, `{"totalCount":1,"objects":[` + thread + `]}`},
-		{"list with every filter", func(ctx context.Context, c *management.Client) error {
-			return drop(management.Collect(c.Threads.List(ctx, management.ThreadFilter{
-				AgentID: "a", ContextID: "c", ID: "i", IDs: []string{"i"}, PartnerID: 5, Status: "active", Statuses: []string{"active"}, UserID: new(""),
-				Everywhere: true, CreatedFrom: day, CreatedTo: day, UpdatedFrom: day, UpdatedTo: day, OrderBy: "-createdAt",
-			}, management.PageSize(500))))
-		}, "genie", "/v1/thread/list", `{"filter":{"objectType":"ListThreadFilter","agentIdEquals":"a","contextIdEqual":"c","idEquals":"i","idsIn":["i"],
-			"partnerIdEquals":5,"statusEquals":"active","statusIn":["active"],"userIdEquals":"","isEverywhere":true,
-			"createdAtGreaterThanOrEqual":"2026-01-02T03:04:05Z","createdAtLessThanOrEqual":"2026-01-02T03:04:05Z",
-			"updatedAtGreaterThanOrEqual":"2026-01-02T03:04:05Z","updatedAtLessThanOrEqual":"2026-01-02T03:04:05Z","orderBy":"-createdAt"},
-			"pager":{"pageIndex":1,"pageSize":500}}`, `{"totalCount":0,"objects":[]}`},
-		{"get", func(ctx context.Context, c *management.Client) error { return drop(c.Threads.Get(ctx, "th-1")) }, "genie", "/v1/thread/get", `{"id":"th-1"}`, thread},
-		{"rename", func(ctx context.Context, c *management.Client) error { return drop(c.Threads.Rename(ctx, "th-1", "T")) }, "genie", "/v1/thread/update", `{"id":"th-1","title":"T"}`, thread},
-		{"set analysis", func(ctx context.Context, c *management.Client) error {
-			return drop(c.Threads.SetAnalysis(ctx, "th-1", map[string]any{"mood": "good"}))
-		}, "genie", "/v1/thread/update", `{"id":"th-1","thread_metadata":{"analysis":{"mood":"good"}}}`, thread},
-		{"clear analysis", func(ctx context.Context, c *management.Client) error {
-			return drop(c.Threads.ClearAnalysis(ctx, "th-1"))
-		}, "genie", "/v1/thread/update", `{"id":"th-1","thread_metadata":{}}`, thread},
-		{"push", func(ctx context.Context, c *management.Client) error {
-			pushed, err := c.Threads.Push(ctx, "th-1", management.PushInput{Content: "Hi", RequestVars: map[string]any{"a": 1}, SystemMessage: true})
-			if pushed != (management.Pushed{Delivered: true, MessageID: "m-1"}) {
-				t.Errorf("pushed %v", pushed)
-			}
-			return err
-		}, "genie", "/thread/push", `{"id":"th-1","content":"Hi","request_vars":{"a":1},"system_message":true}`, `{"delivered":true,"message_id":"m-1"}`},
-		{"delete", func(ctx context.Context, c *management.Client) error {
-			deleted, err := c.Threads.Delete(ctx, []string{"th-1", "th-2"}, management.ConfirmPermanent)
-			if len(deleted) != 1 || deleted[0].ID != "th-1" {
-				t.Errorf("deleted %v", deleted)
-			}
-			return err
-		}, "genie", "/v1/thread/delete", `{"thread_ids":["th-1","th-2"]}`, `{"totalCount":1,"objects":[` + thread + `]}`},
-		{"transcript", func(ctx context.Context, c *management.Client) error {
-			transcript, err := c.Threads.Transcript(ctx, "th-1")
-			if len(transcript.Turns) != 2 || transcript.Turns[1].Text != "Hello." {
-				t.Errorf("transcript %v", transcript)
-			}
-			return err
-		}, "genie", "/v1/thread/get_transcripts", `{"id":"th-1"}`, `{"status":"success","data":"human: Hi\nai: Hello."}`},
-		{"complete", func(ctx context.Context, c *management.Client) error { return c.Threads.Complete(ctx, "th-1") }, "genie", "/thread/session_completed", `{"id":"th-1"}`, `{}`},
-	})
-	testRefusals(t, []refusal{
-		{"order", func(ctx context.Context, c *management.Client) error {
-			return drop(management.Collect(c.Threads.List(ctx, management.ThreadFilter{OrderBy: "title"})))
-		}, fault.BadRequest},
-		{"get", func(ctx context.Context, c *management.Client) error { return drop(c.Threads.Get(ctx, "")) }, fault.BadRequest},
-		{"rename", func(ctx context.Context, c *management.Client) error { return drop(c.Threads.Rename(ctx, "th-1", "")) }, fault.BadRequest},
-		{"analysis", func(ctx context.Context, c *management.Client) error {
-			return drop(c.Threads.SetAnalysis(ctx, "th-1", nil))
-		}, fault.BadRequest},
-		{"push of nothing", func(ctx context.Context, c *management.Client) error {
-			return drop(c.Threads.Push(ctx, "th-1", management.PushInput{}))
-		}, fault.BadRequest},
-		{"push of a reserved name", func(ctx context.Context, c *management.Client) error {
-			return drop(c.Threads.Push(ctx, "th-1", management.PushInput{Content: "x", RequestVars: map[string]any{"sys__user_id": "u"}}))
-		}, fault.ValidationError},
-		{"delete nothing", func(ctx context.Context, c *management.Client) error {
-			return drop(c.Threads.Delete(ctx, nil, management.ConfirmPermanent))
-		}, fault.BadRequest},
-		{"delete", func(ctx context.Context, c *management.Client) error {
-			return drop(c.Threads.Delete(ctx, []string{"th-1"}))
-		}, fault.ConfirmationRequired},
-		{"transcript", func(ctx context.Context, c *management.Client) error { return drop(c.Threads.Transcript(ctx, "")) }, fault.BadRequest},
-		{"complete", func(ctx context.Context, c *management.Client) error { return c.Threads.Complete(ctx, "") }, fault.BadRequest},
-	})
-}
-
-// The filters have the keys of the service document and no others; there is no agentIdIn.
-func TestFilterKeys(t *testing.T) {
-	for _, test := range []struct {
-		filter any
-		keys   []string
-	}{
-		{management.ThreadFilter{}, []string{
-			"agentIdEquals", "contextIdEqual", "createdAtGreaterThanOrEqual", "createdAtLessThanOrEqual", "idEquals", "idsIn", "isEverywhere",
-			"orderBy", "partnerIdEquals", "statusEquals", "statusIn", "updatedAtGreaterThanOrEqual", "updatedAtLessThanOrEqual", "userIdEquals",
-		}},
-		{management.MessageFilter{}, []string{
-			"createdAtGreaterThanOrEqual", "createdAtLessThanOrEqual", "genieIdEquals", "idEquals", "idsIn", "isPositiveEquals", "isPositiveIn",
-			"orderBy", "threadIdEquals", "updatedAtGreaterThanOrEqual", "updatedAtLessThanOrEqual", "userIdEquals",
-		}},
-	} {
-		typ := reflect.TypeOf(test.filter)
-		keys := map[string]bool{}
-		for i := range typ.NumField() {
-			keys[tagName(typ.Field(i))] = true
-		}
-		for _, key := range test.keys {
-			if !keys[key] {
-				t.Errorf("%s has no %s", typ, key)
-			}
-			delete(keys, key)
-		}
-		if len(keys) > 0 {
-			t.Errorf("%s has %v, which the service does not know", typ, keys)
-		}
-	}
-}
-
-func TestMessageCalls(t *testing.T) {
-	const message = `{"id":"m-1","thread_id":"th-1","type":"ai","content":[{"type":"text","content":"Hi"}]}`
-	const report = "message_id,thread_id,user_id,question,is_positive\nm-1,th-1,sam,What?,true\n"
-	testCalls(t, []call{
-		{"list", func(ctx context.Context, c *management.Client) error {
-			return drop(management.Collect(c.Messages.List(ctx, management.MessageFilter{ThreadID: "th-1", ConfigID: 7})))
-		}, "genie", "/message/list", `{"filter":{"objectType":"GenieListMessageFilter","threadIdEquals":"th-1","genieIdEquals":7},"pager":{"pageIndex":1,"pageSize":50}}`, `{"totalCount":1,"objects":[` + message + `]}`},
-		{"get", func(ctx context.Context, c *management.Client) error {
-			m, err := c.Messages.Get(ctx, "m-1")
-			if m.Text() != "Hi" {
-				t.Errorf("text %q", m.Text())
-			}
-			return err
-		}, "genie", "/message/get", `{"id":"m-1"}`, message},
-		{"share", func(ctx context.Context, c *management.Client) error {
-			id, err := c.Messages.Share(ctx, "m-1", "T")
-			if id != "m-2" {
-				t.Errorf("id %q", id)
-			}
-			return err
-		}, "genie", "/message/share", `{"id":"m-1","newTitle":"T"}`, `{"status":"success","data":{"newMessageId":"m-2"}}`},
-		{"report", func(ctx context.Context, c *management.Client) error {
-			text, err := c.Messages.Report(ctx, management.MessageFilter{Positive: new(true)}, management.PageSize(100))
-			if string(text) != report {
-				t.Errorf("report %q", text)
-			}
-			return err
-		}, "genie", "/message/report", `{"filter":{"objectType":"GenieListMessageFilter","isPositiveEquals":true},"pager":{"pageIndex":1,"pageSize":100}}`, report},
-		{"report summary", func(ctx context.Context, c *management.Client) error {
-			s, err := c.Messages.ReportSummary(ctx, management.MessageFilter{})
-			if s.Totals.Messages != 1 || *s.Feedback.PositiveRatio != 1 || s.TopQuestions[0].Question != "What?" ||
-				s.Meta.PartnerID != partner || s.Meta.Source != "/message/report" || time.Since(s.Meta.GeneratedAt) > time.Minute || s.Meta.Scope == "" {
-				t.Errorf("summary %+v", s)
-			}
-			return err
-		}, "genie", "/message/report", `{"filter":{"objectType":"GenieListMessageFilter"},"pager":{"pageIndex":1,"pageSize":500}}`, report},
-		{"feedback", func(ctx context.Context, c *management.Client) error {
-			return c.Feedback.Add(ctx, management.FeedbackInput{MessageID: "m-1", Comment: "bad"})
-		}, "genie", "/feedback/add", `{"schemaVersion":1,"data":{"message_id":"m-1","is_positive":false,"comment":"bad"}}`, `{}`},
-		{"suggested questions", func(ctx context.Context, c *management.Client) error {
-			list, err := c.Followups.Suggested(ctx)
-			if len(list) != 1 || list[0].Text != "What?" {
-				t.Errorf("questions %v", list)
-			}
-			return err
-		}, "genie", "/followup/get-suggested-questions", `{}`, `["What?"]`},
-		{"questions", func(ctx context.Context, c *management.Client) error {
-			return drop(management.Collect(c.Followups.List(ctx)))
-		}, "genie", "/followup/list", `{"filter":{"objectType":"GenieListQuestionFilter"},"pager":{"pageIndex":1,"pageSize":30}}`, `{"totalCount":0,"objects":[]}`},
-	})
-	testRefusals(t, []refusal{
-		{"get", func(ctx context.Context, c *management.Client) error { return drop(c.Messages.Get(ctx, "")) }, fault.BadRequest},
-		{"share", func(ctx context.Context, c *management.Client) error { return drop(c.Messages.Share(ctx, "", "")) }, fault.BadRequest},
-		{"report of too many", func(ctx context.Context, c *management.Client) error {
-			return drop(c.Messages.Report(ctx, management.MessageFilter{}, management.PageSize(501)))
-		}, fault.BadRequest},
-		{"order", func(ctx context.Context, c *management.Client) error {
-			return drop(management.Collect(c.Messages.List(ctx, management.MessageFilter{OrderBy: "x"})))
-		}, fault.BadRequest},
-		{"feedback", func(ctx context.Context, c *management.Client) error {
-			return c.Feedback.Add(ctx, management.FeedbackInput{})
-		}, fault.BadRequest},
-	})
-	f := newFake(t, map[string][]answer{"/message/share": {{0, `{"status":"success","data":{}}`}}})
-	wantCode(t, "a copy without an id", drop(f.Messages.Share(t.Context(), "m-1", "T")), fault.ServerError)
-}
-
-// The calls of one user take an admin, conversation or agent token, and no widget token;
-// push and the reports take an admin's.
-func TestTokensOfThreadCalls(t *testing.T) {
-	tokens := map[management.TokenKind]management.Token{}
-	f := newFake(t, map[string][]answer{"/service/session/action/startWidgetSession": {{0, `{"ks":"` + userKS + `"}`}}})
-	for _, mint := range []func() (management.Token, error){
-		func() (management.Token, error) {
-			return f.Tokens.Conversation(t.Context(), management.TokenInput{ConfigID: 7, UserID: "sam"})
-		},
-		func() (management.Token, error) {
-			return f.Tokens.Agent(t.Context(), management.TokenInput{ConfigID: 7, AgentID: "a-1"})
-		},
-		func() (management.Token, error) { return f.Tokens.Widget(t.Context(), "w-1") },
-	} {
-		token, err := mint()
-		if err != nil {
-			t.Fatal(err)
-		}
-		tokens[token.Kind] = token
-	}
-	user := map[string]func(context.Context) error{
-		"list": func(ctx context.Context) error {
-			return drop(management.Collect(f.Threads.List(ctx, management.ThreadFilter{})))
-		},
-		"get":        func(ctx context.Context) error { return drop(f.Threads.Get(ctx, "th-1")) },
-		"rename":     func(ctx context.Context) error { return drop(f.Threads.Rename(ctx, "th-1", "T")) },
-		"analysis":   func(ctx context.Context) error { return drop(f.Threads.ClearAnalysis(ctx, "th-1")) },
-		"transcript": func(ctx context.Context) error { return drop(f.Threads.Transcript(ctx, "th-1")) },
-		"delete": func(ctx context.Context) error {
-			return drop(f.Threads.Delete(ctx, []string{"th-1"}, management.ConfirmPermanent))
-		},
-		"messages": func(ctx context.Context) error {
-			return drop(management.Collect(f.Messages.List(ctx, management.MessageFilter{})))
-		},
-		"message": func(ctx context.Context) error { return drop(f.Messages.Get(ctx, "m-1")) },
-		"share":   func(ctx context.Context) error { return drop(f.Messages.Share(ctx, "m-1", "T")) },
-	}
-	admin := map[string]func(context.Context) error{
-		"push": func(ctx context.Context) error {
-			return drop(f.Threads.Push(ctx, "th-1", management.PushInput{Content: "x"}))
-		},
-		"report": func(ctx context.Context) error { return drop(f.Messages.Report(ctx, management.MessageFilter{})) },
-		"feedback": func(ctx context.Context) error {
-			return drop(f.Feedback.List(ctx, management.FeedbackFilter{}))
-		},
-		"questions": func(ctx context.Context) error { return drop(management.Collect(f.Followups.List(ctx))) },
-		"intellects": func(ctx context.Context) error {
-			return drop(management.Collect(f.Intellects.List(ctx)))
-		},
-	}
-	for kind, token := range tokens {
-		ctx := management.WithToken(t.Context(), token)
-		f.take()
-		for name, do := range user {
-			if kind == management.WidgetToken {
-				wantCode(t, name, do(ctx), fault.WrongTokenScope)
-				wantRequests(t, f)
-				continue
-			}
-			// The fake has no such path; what counts is that it was asked.
-			wantCode(t, name, do(ctx), fault.NotFound)
-			if asked := f.take(); len(asked) != 1 || asked[0].auth != "KS "+token.KS() {
-				t.Errorf("%s with a %s token: asked %v", name, kind, asked)
-			}
-		}
-		for name, do := range admin {
-			wantCode(t, name, do(ctx), fault.WrongTokenScope)
-			wantRequests(t, f)
-		}
-	}
-	// A token of an unknown kind is sent as it is.
-	wantCode(t, "raw", user["get"](management.WithToken(t.Context(), management.RawToken(userKS))), fault.NotFound)
-	wantRequests(t, f, "genie /v1/thread/get")
 }
 
 func TestFeedbackList(t *testing.T) {
@@ -702,5 +730,19 @@ func TestFeedbackList(t *testing.T) {
 	}
 	if !reflect.DeepEqual(body["filter"], wantFilter) {
 		t.Errorf("sent %s", asked.body)
+	}
+}
+
+func TestANameInUseIsAConflict(t *testing.T) {
+	taken := []answer{{409, `{"message":"the name is in use"}`}}
+	f := newFake(t, map[string][]answer{"/v1/tool/add": taken, "/v1/tool/update": taken, "/v1/skill/add": taken, "/v1/skill/update": taken})
+	for _, c := range [][2]string{
+		{"Tools.Add", `["note",{"type":"client","description":"x"}]`},
+		{"Tools.Update", `["t-1",{"name":"note"}]`},
+		{"Skills.Add", `[{"name":"a","description":"b"}]`},
+		{"Skills.Update", `["s-1",{"name":"a"}]`},
+	} {
+		_, err := invoke(t.Context(), t, f.Client, c[0], c[1])
+		wantCode(t, c[0], err, fault.Conflict)
 	}
 }

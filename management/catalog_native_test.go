@@ -172,16 +172,13 @@ func TestCatalogUploadsThatAreRefusedWithoutARequest(t *testing.T) {
 		_, err := f.Catalog.CreateVisual(ctx, management.ImageUpload{File: bytes.NewReader(data), VisualAttributes: eve})
 		wantCode(t, name, err, fault.BadRequest)
 	}
-	_, err = management.Collect(f.Catalog.List(ctx, management.CatalogFilter{Type: "voice"}))
-	wantCode(t, "type", err, fault.BadRequest)
-	_, err = f.Catalog.Get(ctx, "")
-	wantCode(t, "get nothing", err, fault.BadRequest)
-	wantCode(t, "not confirmed", f.Catalog.Delete(ctx, "i-1"), fault.ConfirmationRequired)
-	_, err = f.Catalog.ImportVoiceFromProviderA(ctx, "")
-	wantCode(t, "import nothing", err, fault.BadRequest)
-	if asked := f.take(); len(asked) != 0 {
-		t.Errorf("asked %v", asked)
-	}
+	wantRequests(t, f)
+	testRefusals(t, []refusal{
+		{"Catalog.List", `[{"typeEqual":"voice"}]`, fault.BadRequest},
+		{"Catalog.Get", `[""]`, fault.BadRequest},
+		{"Catalog.Delete", `["i-1"]`, fault.ConfirmationRequired},
+		{"Catalog.ImportVoiceFromProviderA", `[""]`, fault.BadRequest},
+	})
 }
 
 type zeros struct{}
@@ -190,36 +187,19 @@ func (zeros) Read(p []byte) (int, error) { clear(p); return len(p), nil }
 
 func TestCatalogListsAndImports(t *testing.T) {
 	const a, b = "/catalog-item/createVoiceFromProviderA", "/catalog-item/createVoiceFromProviderB"
-	item := answer{0, `{"itemId":"v-1","type":"Voice","attributes":{"voice":{"name":"Ann"}},"voiceSampleUrl":"https://x.example/s.mp3"}`}
-	f := newFake(t, map[string][]answer{
-		"/catalog-item/list": {{0, `{"totalCount":1,"objects":[` + item.body + `]}`}},
-		a:                    {item, {404, `{"message":"VOICE_DOES_NOT_EXIST_ON_ELEVEN_LABS"}`}, {0, `{"code":"VOICE_DOES_NOT_EXIST_ON_PROVIDER_A","message":"unknown","args":[]}`}, {503, ``}},
-		b:                    {item, {404, `{"message":"VOICE_DOES_NOT_EXIST_ON_CARTESIA"}`}, {404, `{}`}, {403, ``}},
+	const item = `{"itemId":"v-1","type":"Voice","attributes":{"voice":{"name":"Ann"}},"voiceSampleUrl":"https://x.example/s.mp3"}`
+	testCalls(t, []call{
+		{"Catalog.List", `[{"typeEqual":"Voice"},100]`, "agent /catalog-item/list", `{"filter":{"typeEqual":"Voice"},"pager":{"offset":0,"limit":100}}`, listOf(item), `[` + item + `]`},
+		{"Catalog.ImportVoiceFromProviderA", `["x-1"]`, "agent " + a, `{"voiceId":"x-1"}`, item, item},
+		{"Catalog.ImportVoiceFromProviderB", `["x-1"]`, "agent " + b, `{"voiceId":"x-1"}`, item, item},
 	})
-	ctx := t.Context()
-	all, err := management.Collect(f.Catalog.List(ctx, management.CatalogFilter{Type: management.CatalogVoice}, management.PageSize(100)))
-	if err != nil || len(all) != 1 || all[0].Attributes.Voice.Name != "Ann" || all[0].VoiceSampleURL == "" {
-		t.Errorf("%v, %v", all, err)
-	}
-	if a, _ := f.last(); a.body != `{"filter":{"typeEqual":"Voice"},"pager":{"offset":0,"limit":100}}` {
-		t.Errorf("asked %s", a.body)
-	}
-	importA := func() (*management.CatalogItem, error) { return f.Catalog.ImportVoiceFromProviderA(ctx, "x-1") }
-	importB := func() (*management.CatalogItem, error) { return f.Catalog.ImportVoiceFromProviderB(ctx, "x-1") }
-	for _, load := range []func() (*management.CatalogItem, error){importA, importB} {
-		if voice, err := load(); err != nil || voice.ID != "v-1" {
-			t.Errorf("%v, %v", voice, err)
-		}
-		if a, _ := f.last(); a.body != `{"voiceId":"x-1"}` {
-			t.Errorf("asked %s", a.body)
-		}
-	}
+	f := newFake(t, map[string][]answer{
+		a: {{404, `{"message":"VOICE_DOES_NOT_EXIST_ON_ELEVEN_LABS"}`}, {0, `{"code":"VOICE_DOES_NOT_EXIST_ON_PROVIDER_A","message":"unknown","args":[]}`}},
+		b: {{404, `{"message":"VOICE_DOES_NOT_EXIST_ON_CARTESIA"}`}, {404, `{}`}, {403, ``}},
+	})
 	for range 2 {
-		_, err = importA()
-		wantCode(t, "A", err, fault.VoiceNotFoundProviderA)
-		_, err = importB()
-		wantCode(t, "B", err, fault.VoiceNotFoundProviderB)
+		wantCode(t, "A", drop(f.Catalog.ImportVoiceFromProviderA(t.Context(), "x-1")), fault.VoiceNotFoundProviderA)
+		wantCode(t, "B", drop(f.Catalog.ImportVoiceFromProviderB(t.Context(), "x-1")), fault.VoiceNotFoundProviderB)
 	}
-	_, err = importB()
-	wantCode(t, "B forbidden", err, fault.Forbidden)
+	wantCode(t, "B forbidden", drop(f.Catalog.ImportVoiceFromProviderB(t.Context(), "x-1")), fault.Forbidden)
 }

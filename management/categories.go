@@ -431,13 +431,6 @@ func (k Knowledge) SetEnabled(ctx context.Context, intellectID int64, on bool, o
 	return k.c.Intellects.SetCapabilities(ctx, intellectID, map[string]string{useKnowledge: state}, opts...)
 }
 
-// The calls on the configuration of a partner that link knowledge.
-var (
-	knowledgeLink  = endpoint{at: appinit.Genie, path: "/partner-config/update", again: harmless}
-	knowledgeProbe = endpoint{at: appinit.Genie, path: "/partner-config/get", again: harmless}
-	knowledgeStats = endpoint{at: appinit.Genie, path: "/partner-config/stats", again: harmless}
-)
-
 // CategoryLink links an intellect to a category.
 type CategoryLink struct {
 	IntellectID, CategoryID int64 // required
@@ -448,24 +441,16 @@ type CategoryLink struct {
 	ChunkSize int
 }
 
-// LinkResult is whether a link was made. Some accounts may not make it themselves.
-type LinkResult struct {
-	Applied bool
-	// Code and Reason are why it was not.
-	Code   fault.Code
-	Reason string
-}
-
 // LinkCategory makes an intellect answer from the documents of a category, and switches the
 // capability use_knowledge_base on. When the service refuses it with 403 or 404, the result
 // says so and there is no error. Error: bad_request for a missing id or a negative size.
-func (k Knowledge) LinkCategory(ctx context.Context, in CategoryLink) (LinkResult, error) {
+func (k Knowledge) LinkCategory(ctx context.Context, in CategoryLink) (ConfigResult, error) {
 	errs := []error{positive("IntellectID", in.IntellectID), positive("CategoryID", in.CategoryID)}
 	if in.ChunkSize < 0 {
 		errs = append(errs, badRequest("ChunkSize must be a positive number of characters"))
 	}
 	if err := firstError(errs...); err != nil {
-		return LinkResult{}, err
+		return ConfigResult{}, err
 	}
 	if in.Language == "" {
 		in.Language = "English"
@@ -477,11 +462,7 @@ func (k Knowledge) LinkCategory(ctx context.Context, in CategoryLink) (LinkResul
 		"filterType": "categoryEntry", "chunkSize": in.ChunkSize,
 		"categoryInfo": []any{map[string]any{"categoryId": strconv.FormatInt(in.CategoryID, 10), "language": in.Language}},
 	}
-	err := k.link(ctx, in.IntellectID, map[string]any{"indexer": indexer})
-	if f := fault.From(err); err != nil && (f.Status == 403 || f.Status == 404) {
-		return LinkResult{Code: f.Code, Reason: f.Message()}, nil
-	}
-	return LinkResult{Applied: err == nil}, err
+	return unavailable(k.link(ctx, in.IntellectID, map[string]any{"indexer": indexer}))
 }
 
 // LinkRecords makes an intellect answer from knowledge records, and switches the capability
@@ -503,18 +484,17 @@ func (k Knowledge) LinkRecords(ctx context.Context, intellectID int64, ids ...in
 
 func (k Knowledge) link(ctx context.Context, intellectID int64, config map[string]any) error {
 	config["capabilities"] = map[string]any{useKnowledge: "on"}
-	return k.c.post(ctx, knowledgeLink, map[string]any{"id": intellectID, "config": config}, nil)
+	return k.c.post(ctx, partnerConfigUpdate, map[string]any{"id": intellectID, "config": config}, nil)
 }
 
 // LinkAvailable reports whether the account may link knowledge itself. A refusal with 403
 // or 404 is no error.
-func (k Knowledge) LinkAvailable(ctx context.Context) (LinkResult, error) {
-	err := k.c.post(ctx, knowledgeProbe, withID(int64(0)), nil)
-	if f := fault.From(err); err != nil && (f.Status == 403 || f.Status == 404) {
-		return LinkResult{Code: f.Code, Reason: f.Message()}, nil
-	}
-	return LinkResult{Applied: err == nil}, err
+func (k Knowledge) LinkAvailable(ctx context.Context) (ConfigResult, error) {
+	return k.c.Intellects.BrainConfigAvailable(ctx)
 }
+
+// knowledgeStats are the figures of the index.
+var knowledgeStats = endpoint{at: appinit.Genie, path: "/partner-config/stats", again: harmless}
 
 // IndexStatus returns the service's figures of what is indexed, as they are.
 func (k Knowledge) IndexStatus(ctx context.Context) (json.RawMessage, error) {

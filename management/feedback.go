@@ -3,8 +3,6 @@ package management
 import (
 	"context"
 	"encoding/json"
-
-	"github.com/agentruntime/agentruntime/runtime/appinit"
 )
 
 // Feedback reads and gives ratings of answers (service.md, "Messages, feedback,
@@ -44,22 +42,11 @@ type FeedbackInput struct {
 	Comment    string `json:"comment,omitempty"`
 }
 
-// feedbackSchema is the version of feedback's body (service.md, "Versioning").
-const feedbackSchema = 1
-
-var feedbackAdd = endpoint{at: appinit.Genie, path: "/feedback/add", scope: forAll, again: harmless}
-
 // Add rates an answer. The same rating again changes nothing, the opposite one replaces
 // it. Errors: bad_request for an empty id; not_found or forbidden when the message can't
 // be read.
 func (f Feedback) Add(ctx context.Context, in FeedbackInput) error {
-	if err := required("the id of a message", in.MessageID); err != nil {
-		return err
-	}
-	return f.c.post(ctx, feedbackAdd, struct {
-		SchemaVersion int           `json:"schemaVersion"`
-		Data          FeedbackInput `json:"data"`
-	}{feedbackSchema, in}, nil)
+	return f.c.visitor().AddFeedback(ctx, in.MessageID, in.IsPositive, in.Comment)
 }
 
 // List returns the ratings that the filter selects. There is no endpoint for it: it reads

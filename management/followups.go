@@ -24,19 +24,12 @@ type FollowupRecord struct {
 	CreatedAt Time   `json:"created_at,omitempty"`
 }
 
-var (
-	followupSuggested = endpoint{
-		at: appinit.Genie, path: "/followup/get-suggested-questions?new_response=true", scope: forAll, again: harmless,
-	}
-	followupList = listing{endpoint: endpoint{at: appinit.Genie, path: "/followup/list", again: harmless}}
-)
+var followupList = listing{endpoint: endpoint{at: appinit.Genie, path: "/followup/list", again: harmless}}
 
 // Suggested returns the questions that the account or the token's agent suggests for a
 // start. They may differ from call to call, and there may be none.
 func (f Followups) Suggested(ctx context.Context) ([]Followup, error) {
-	questions := []Followup{}
-	err := f.c.post(ctx, followupSuggested, struct{}{}, &questions)
-	return questions, err
+	return f.c.visitor().Followups(ctx)
 }
 
 // List iterates over the stored questions. It needs an admin token.

@@ -19,13 +19,7 @@ type Insights struct{ c *Client }
 // Insight is an insight setting.
 type Insight struct {
 	ID string `json:"id"`
-	// Key is the key of the thread's analysis that gets the value.
-	Key   string `json:"key"`
-	Title string `json:"title"`
-	// Prompt tells the model what to find out.
-	Prompt string `json:"prompt"`
-	// ValueType is one of [ValueTypes].
-	ValueType string `json:"valueType"`
+	InsightInput
 	// Status is active or disabled.
 	Status    string `json:"status"`
 	CreatedAt Time   `json:"createdAt,omitempty"`
@@ -49,9 +43,12 @@ var ValueTypes = []string{"string", "number", "boolean", "string[]", "number[]",
 
 // InsightInput is a new insight setting; all fields are required.
 type InsightInput struct {
-	Key       string `json:"key"`
-	Title     string `json:"title"`
-	Prompt    string `json:"prompt"`
+	// Key is the key of the thread's analysis that gets the value.
+	Key   string `json:"key"`
+	Title string `json:"title"`
+	// Prompt tells the model what to find out.
+	Prompt string `json:"prompt"`
+	// ValueType is one of [ValueTypes].
 	ValueType string `json:"valueType"`
 }
 

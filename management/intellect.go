@@ -123,19 +123,6 @@ func (p Prompt) withDefaults() Prompt {
 	return p
 }
 
-// UnmarshalJSON also reads the older form, which has a name in place of the key.
-func (p *Prompt) UnmarshalJSON(data []byte) error {
-	type plain Prompt
-	var older struct {
-		Name string `json:"name"`
-	}
-	if err := errors.Join(json.Unmarshal(data, (*plain)(p)), json.Unmarshal(data, &older)); err != nil {
-		return err
-	}
-	p.Key = cmp.Or(p.Key, older.Name)
-	return nil
-}
-
 func checkPrompts(prompts []Prompt) error {
 	for n, p := range prompts {
 		switch {
@@ -217,7 +204,7 @@ type MCPServer struct {
 }
 
 // MCPServers are servers, in JSON an object by their names (management-api.md, F.6,
-// setMcpServers). The older form, a list, is read too.
+// setMcpServers).
 type MCPServers []MCPServer
 
 // MarshalJSON writes the object.
@@ -234,25 +221,18 @@ func (s MCPServers) MarshalJSON() ([]byte, error) {
 	return json.Marshal(byName)
 }
 
-// UnmarshalJSON reads the object or the list. The servers of an object are in the order of
-// their names.
+// UnmarshalJSON reads the object; the servers are in the order of their names.
 func (s *MCPServers) UnmarshalJSON(data []byte) error {
-	var list []MCPServer
-	if json.Unmarshal(data, &list) == nil {
-		*s = list
-		return nil
-	}
 	var byName map[string]MCPServer
 	if err := json.Unmarshal(data, &byName); err != nil {
 		return err
 	}
-	list = make([]MCPServer, 0, len(byName))
+	*s = make(MCPServers, 0, len(byName))
 	for _, name := range slices.Sorted(maps.Keys(byName)) {
 		m := byName[name]
 		m.Name = name
-		list = append(list, m)
+		*s = append(*s, m)
 	}
-	*s = list
 	return nil
 }
 
@@ -300,7 +280,7 @@ func (s *SecretNames) UnmarshalJSON(data []byte) error {
 // (management-api.md, "intellectConfig").
 const MaxKnowledgeIDs = 1
 
-// The checks of the setters. Each error is bad_request unless another code is named.
+// The checks of fields. Each error is bad_request unless another code is named.
 
 func (m *ModelConfiguration) check() error {
 	if m == nil {

@@ -11,8 +11,9 @@ import (
 )
 
 // Intellects builds AI configurations (service.md, "Intellects"). All calls need an admin
-// token. Each setter checks its argument first and fails with bad_request if it is invalid;
-// repeating a call has no further effect.
+// token. Update sets any field; a setter is for a field that only a null clears, or that is
+// read and written as a whole. Arguments are checked first, and an invalid one is a
+// bad_request; repeating a call has no further effect.
 type Intellects struct{ c *Client }
 
 var intellects = collection[Intellect, *Intellect, int64]{at: appinit.Genie, path: "/v1/intellect", create: "add", what: "an intellect"}
@@ -53,7 +54,7 @@ type IntellectFields struct {
 	Metadata            map[string]string    `json:"metadata,omitzero"`
 }
 
-// check does the checks of the setters, and returns prompt_lint_failed for a bad template.
+// check checks the fields, and returns prompt_lint_failed for a bad template.
 func (f *IntellectFields) check() error {
 	texts := Intellect{Prompts: f.Prompts, AllowClientVariables: f.AllowClientVariables}
 	if f.BaseDirective != nil {
@@ -96,8 +97,8 @@ func (i Intellects) Get(ctx context.Context, id int64) (*Intellect, error) {
 }
 
 // Add makes an intellect. Errors: bad_request, unknown_capability, invalid_url and
-// prompt_lint_failed for fields that the setters would refuse, and the service's forbidden
-// for a skill that can't be used.
+// prompt_lint_failed for a field that is invalid, and the service's forbidden for a skill
+// that can't be used.
 func (i Intellects) Add(ctx context.Context, f IntellectFields, opts ...Option) (*Intellect, error) {
 	if err := f.check(); err != nil {
 		return nil, err
@@ -159,70 +160,10 @@ func (i Intellects) SetOpeningPhrase(ctx context.Context, id int64, phrase strin
 	return i.set(ctx, id, "opening_phrase", value, checkOpening(phrase))
 }
 
-// SetThreadStartTools sets the tools that run in this order when a thread starts, before
-// the first turn; none clears them. Use api and code tools. One that fails does not fail
-// the conversation.
-func (i Intellects) SetThreadStartTools(ctx context.Context, id int64, toolIDs ...string) error {
-	return i.set(ctx, id, "thread_start_tools", orEmpty(toolIDs), uniqueIDs("thread_start_tools", toolIDs))
-}
-
 // SetAvatarSummaryConfig configures the summaries of conversations; nil restores the defaults.
 // Each {{ key }} of the template must be a key of the analysis.
 func (i Intellects) SetAvatarSummaryConfig(ctx context.Context, id int64, s *AvatarSummaryConfig) error {
 	return i.set(ctx, id, "avatar_summary_config", orNull(s), s.check())
-}
-
-// SetSkillIDs attaches skills; none detaches all. Error: the service's forbidden for a
-// skill that does not exist or can't be used.
-func (i Intellects) SetSkillIDs(ctx context.Context, id int64, skills ...SkillRef) error {
-	return i.set(ctx, id, "skill_ids", orEmpty(skills), checkSkills(skills))
-}
-
-// SetToolIDs sets the tools that the model may call; none removes all.
-func (i Intellects) SetToolIDs(ctx context.Context, id int64, toolIDs ...string) error {
-	return i.set(ctx, id, "tool_ids", orEmpty(toolIDs), uniqueIDs("tool_ids", toolIDs))
-}
-
-// SetKnowledgeIDs sets the knowledge record that answers come from, at most
-// [MaxKnowledgeIDs]; none removes it.
-func (i Intellects) SetKnowledgeIDs(ctx context.Context, id int64, recordIDs ...int64) error {
-	return i.set(ctx, id, "knowledge_ids", orEmpty(recordIDs), checkKnowledge(recordIDs))
-}
-
-// SetAllowClientVariables permits conversations to send request_vars, or forbids it.
-func (i Intellects) SetAllowClientVariables(ctx context.Context, id int64, allow bool) error {
-	return i.set(ctx, id, "allow_client_variables", allow, nil)
-}
-
-// SetPrompts replaces the prompts; none removes all. Error: prompt_lint_failed, with the
-// findings in its body, for a template that [LintPrompt] finds an error in.
-func (i Intellects) SetPrompts(ctx context.Context, id int64, prompts ...Prompt) error {
-	return i.set(ctx, id, "prompts", orEmpty(prompts), firstError(checkPrompts(prompts), lintFailed(LintPrompts(&Intellect{Prompts: prompts}))))
-}
-
-// SetBaseDirective sets the system prompt, a template. Error: prompt_lint_failed.
-func (i Intellects) SetBaseDirective(ctx context.Context, id int64, directive string) error {
-	return i.set(ctx, id, "base_directive", directive, lintFailed(LintPrompts(&Intellect{BaseDirective: directive})))
-}
-
-// SetMCPServers sets the external servers of tools; none removes all. Error: invalid_url
-// for an address that is not http or https.
-func (i Intellects) SetMCPServers(ctx context.Context, id int64, servers ...MCPServer) error {
-	return i.set(ctx, id, "mcp_servers", MCPServers(servers), checkMCPServers(servers))
-}
-
-// SetUserPropertiesForms sets the forms that ask visitors for their properties; none
-// removes all.
-func (i Intellects) SetUserPropertiesForms(ctx context.Context, id int64, forms ...UserPropertiesForm) error {
-	return i.set(ctx, id, "user_properties_forms", orEmpty(withTypes(forms)), checkForms(forms))
-}
-
-// SetMetadata replaces the partner's own values, which the service does not read.
-func (i Intellects) SetMetadata(ctx context.Context, id int64, values map[string]string) error {
-	if values == nil {
-		values = map[string]string{}
-	}
-	return i.set(ctx, id, "metadata", values, nil)
 }
 
 // SetCapabilities sets the states of some capabilities, on, off or disabled, and keeps the

@@ -16,20 +16,10 @@ type Lifecycle struct{ c *Client }
 // Rule is a lifecycle rule. service.md does not show its form; docs/management.md
 // describes the local service's.
 type Rule struct {
-	ID          string `json:"id"`
-	Name        string `json:"name"`
-	Description string `json:"description,omitempty"`
-	// Status is active or disabled.
-	Status string `json:"status"`
-	// ObjectType is what the events are about: thread.
-	ObjectType string `json:"objectType"`
-	// EventType is one of [EventTypes].
-	EventType string `json:"eventType"`
-	// Conditions must all hold.
-	Conditions []RuleTerm   `json:"conditions"`
-	Actions    []RuleAction `json:"actions"`
-	CreatedAt  Time         `json:"createdAt,omitempty"`
-	UpdatedAt  Time         `json:"updatedAt,omitempty"`
+	ID string `json:"id"`
+	RuleInput
+	CreatedAt Time `json:"createdAt,omitempty"`
+	UpdatedAt Time `json:"updatedAt,omitempty"`
 	Receipt
 }
 
@@ -95,9 +85,11 @@ type RuleInput struct {
 	Description string `json:"description,omitempty"`
 	// Status is active, the default, or disabled.
 	Status string `json:"status,omitempty"`
-	// ObjectType is thread, the default.
-	ObjectType string       `json:"objectType"`
-	EventType  string       `json:"eventType"`
+	// ObjectType is what the events are about: thread, the default.
+	ObjectType string `json:"objectType"`
+	// EventType is one of [EventTypes].
+	EventType string `json:"eventType"`
+	// Conditions must all hold.
 	Conditions []RuleTerm   `json:"conditions"`
 	Actions    []RuleAction `json:"actions"`
 }

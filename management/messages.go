@@ -9,7 +9,6 @@ import (
 
 	"github.com/agentruntime/agentruntime/internal/fetch"
 	"github.com/agentruntime/agentruntime/runtime/appinit"
-	"github.com/agentruntime/agentruntime/runtime/fault"
 	"github.com/agentruntime/agentruntime/runtime/visitor"
 )
 
@@ -51,8 +50,6 @@ var (
 		endpoint: endpoint{at: appinit.Genie, path: "/message/list", scope: forUsers, again: harmless},
 		size:     MessagePageSize,
 	}
-	messageGet    = endpoint{at: appinit.Genie, path: "/message/get", scope: forUsers, again: harmless}
-	messageShare  = endpoint{at: appinit.Genie, path: "/message/share", scope: forUsers}
 	messageReport = endpoint{at: appinit.Genie, path: "/message/report", again: harmless}
 )
 
@@ -74,31 +71,15 @@ func (m Messages) List(ctx context.Context, f MessageFilter, opts ...Option) ite
 // Get reads a message. Errors: bad_request for an empty id, not_found or forbidden when it
 // does not exist or can't be read.
 func (m Messages) Get(ctx context.Context, id string) (*Message, error) {
-	if err := required("the id of a message", id); err != nil {
-		return nil, err
-	}
-	message := new(Message) // a reply without an id does not decode
-	if err := m.c.post(ctx, messageGet, withID(id), message); err != nil {
-		return nil, err
-	}
-	return message, nil
+	return pointer(m.c.visitor().Message(ctx, id))
 }
 
 // Share makes a copy of a message under a title of its own, which other users can read
 // and which can't be deleted, and returns the copy's id. Errors: those of Get, and
 // server_error when the service returns no id.
 func (m Messages) Share(ctx context.Context, id, newTitle string, opts ...Option) (newMessageID string, err error) {
-	if err := required("the id of a message", id); err != nil {
-		return "", err
-	}
-	var reply struct {
-		Data visitor.Shared `json:"data"`
-	}
-	err = m.c.post(ctx, messageShare, map[string]string{"id": id, "newTitle": newTitle}, &reply, opts...)
-	if err == nil && reply.Data.NewMessageID == "" {
-		err = fault.New(fault.ServerError, "the service returned no id of the copy").At(messageShare.path)
-	}
-	return reply.Data.NewMessageID, err
+	shared, err := m.c.visitor(opts...).ShareMessage(ctx, id, newTitle)
+	return shared.NewMessageID, err
 }
 
 // Report returns the messages that f selects as CSV: ids and names of users, questions

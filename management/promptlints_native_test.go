@@ -184,52 +184,27 @@ func TestContactToolsOnTheService(t *testing.T) {
 // read has no receipt.
 func TestReceipts(t *testing.T) {
 	f := newFake(t, map[string][]answer{
-		"/v1/intellect/add":     {{0, `{"id":7,"_meta":{"generatedAt":"no time","partnerId":"x","noEffect":["status: a"]}}`}},
-		"/v1/intellect/get":     {{0, `{"id":7}`}},
-		"/catalog-item/update":  {{0, `{"itemId":"v-1"}`}},
-		"/v1/knowledge/update":  {{0, `{"id":0}`}},
-		"/email-template/add":   {{0, `{"id":"e-1"}`}},
-		"/lifecycle/update":     {{0, `{"id":"r-1"}`}},
-		"/v1/intellect/update":  {{0, `{"id":7}`}},
-		"/avatar/clone":         {{0, `{"id":"` + avatarID + `"}`}},
-		"/insight-settings/get": {{0, `{"id":"i-1"}`}},
+		"/v1/intellect/add": {{0, `{"id":7,"_meta":{"generatedAt":"no time","partnerId":"x","noEffect":["status: a"]}}`}},
+		"/v1/intellect/get": {{0, `{"id":7}`}},
 	})
-	ctx := t.Context()
-	intellect, err := f.Intellects.Add(ctx, management.IntellectFields{})
+	intellect, err := f.Intellects.Add(t.Context(), management.IntellectFields{})
 	must(t, "add", err)
 	if m := intellect.Meta; m == nil || m.GeneratedAt.IsZero() || m.GeneratedAt.Nanosecond() != 0 || m.PartnerID != partner ||
 		m.Source != "/v1/intellect/add" || m.Scope != "intellect:7" || !slices.Equal(m.NoEffect, []string{"status: a"}) {
 		t.Errorf("receipt %+v", m)
 	}
-	read, err := f.Intellects.Get(ctx, 7)
+	read, err := f.Intellects.Get(t.Context(), 7)
 	if err != nil || read.Meta != nil {
 		t.Errorf("read %+v, %v", read.Meta, err)
 	}
-	for want, got := range map[string]func() (*management.Meta, error){
-		"catalog-item:v-1": func() (*management.Meta, error) {
-			r, err := f.Catalog.Update(ctx, "v-1", management.CatalogPatch{AdminTags: []string{}})
-			return r.Meta, err
-		},
-		"knowledge:0": func() (*management.Meta, error) {
-			r, err := f.Knowledge.Update(ctx, 0, management.KnowledgePatch{Name: new("n")})
-			return r.Meta, err
-		},
-		"email-template:e-1": func() (*management.Meta, error) {
-			r, err := f.EmailTemplates.Create(ctx, management.EmailTemplateInput{AppGUID: "a", Name: "b", Subject: "c", Body: "d", From: "e", Language: "f"})
-			return r.Meta, err
-		},
-		"lifecycle:r-1": func() (*management.Meta, error) {
-			r, err := f.Lifecycle.Update(ctx, "r-1", management.RulePatch{Name: new("n")})
-			return r.Meta, err
-		},
-		"avatar:" + avatarID: func() (*management.Meta, error) {
-			r, err := f.Avatars.Clone(ctx, avatarID)
-			return r.Meta, err
-		},
+	for _, c := range []call{
+		{"Catalog.Update", `["v-1",{"adminTags":[]}]`, "agent /catalog-item/update", `{"itemId":"v-1","adminTags":[]}`, `{"itemId":"v-1"}`, "catalog-item:v-1"},
+		{"Knowledge.Update", `[0,{"name":"n"}]`, "genie /v1/knowledge/update", `{"id":0,"name":"n"}`, `{"id":0}`, "knowledge:0"},
+		{"EmailTemplates.Update", `["e-1",{"name":"n"}]`, "messaging /email-template/update", `{"id":"e-1","name":"n"}`, `{"id":"e-1"}`, "email-template:e-1"},
+		{"Lifecycle.Update", `["r-1",{"name":"n"}]`, "agent /lifecycle/update", `{"id":"r-1","name":"n"}`, `{"id":"r-1"}`, "lifecycle:r-1"},
+		{"Avatars.Clone", `["` + avatarID + `"]`, "agent /avatar/clone", `{"id":"` + avatarID + `"}`, `{"id":"` + avatarID + `"}`, "avatar:" + avatarID},
 	} {
-		meta, err := got()
-		if err != nil || meta == nil || meta.Scope != want {
-			t.Errorf("%s: %+v, %v", want, meta, err)
-		}
+		c.result = `{"_meta":{"scope":"` + c.result + `"}}`
+		testCalls(t, []call{c})
 	}
 }

@@ -206,6 +206,10 @@ func (p *provision) key(of string) []Option {
 func (p *provision) extras(ctx context.Context) error {
 	intellects, id := p.c.Intellects, p.made.IntellectID
 	var errs []error
+	set := func(f IntellectFields) {
+		_, err := intellects.Update(ctx, id, f)
+		errs = append(errs, err)
+	}
 	if len(p.b.Capabilities) > 0 {
 		errs = append(errs, intellects.SetCapabilities(ctx, id, p.b.Capabilities))
 	}
@@ -217,13 +221,13 @@ func (p *provision) extras(ctx context.Context) error {
 		errs = append(errs, err)
 	}
 	if len(p.made.ToolIDs) > 0 {
-		errs = append(errs, intellects.SetToolIDs(ctx, id, p.made.ToolIDs...))
+		set(IntellectFields{ToolIDs: p.made.ToolIDs})
 	}
 	if len(p.b.KnowledgeIDs) > 0 {
-		errs = append(errs, intellects.SetKnowledgeIDs(ctx, id, p.b.KnowledgeIDs...))
+		set(IntellectFields{KnowledgeIDs: p.b.KnowledgeIDs})
 	}
 	if len(p.b.SkillIDs) > 0 {
-		errs = append(errs, intellects.SetSkillIDs(ctx, id, p.b.SkillIDs...))
+		set(IntellectFields{SkillIDs: p.b.SkillIDs})
 	}
 	for _, err := range errs {
 		if err != nil {

@@ -9,7 +9,6 @@ import (
 	"io"
 	"net/http"
 	"net/http/httptest"
-	"reflect"
 	"slices"
 	"strings"
 	"sync"
@@ -195,10 +194,4 @@ func wantRequests(t *testing.T, f *fake, want ...string) {
 // containsAny reports whether text is in one of values.
 func containsAny(text string, values ...string) bool {
 	return slices.ContainsFunc(values, func(v string) bool { return strings.Contains(v, text) })
-}
-
-// tagName is the name of a field in JSON.
-func tagName(f reflect.StructField) string {
-	name, _, _ := strings.Cut(f.Tag.Get("json"), ",")
-	return name
 }

@@ -4,7 +4,6 @@ package management_test
 
 import (
 	"bytes"
-	"context"
 	"encoding/json"
 	"fmt"
 	"reflect"
@@ -16,89 +15,6 @@ import (
 	"github.com/agentruntime/agentruntime/runtime/converse"
 	"github.com/agentruntime/agentruntime/runtime/fault"
 )
-
-// TestShapesOfCalls: the requests of management-api.md, part F.
-func TestShapesOfCalls(t *testing.T) {
-	const voice = `{"itemId":"v-1","type":"Voice"}`
-	testCalls(t, []call{
-		{
-			"an agent with the fields of its intellect", func(ctx context.Context, c *management.Client) error {
-				return drop(c.Agents.Create(ctx, management.AgentInput{
-					DisplayName: "A", MaxConversationLength: 600, Intellect: management.IntellectRef{Fields: &management.IntellectFields{BaseDirective: new("Be brief.")}},
-				}))
-			}, "agent", "/agent/create",
-			`{"displayName":"A","avatarIds":[],"maxConversationLength":600,"intellect":{"intellectType":"genie","type":"internal","status":2,"base_directive":"Be brief."}}`, agentJSON,
-		},
-		{"embed script", func(ctx context.Context, c *management.Client) error {
-			html, err := c.Agents.EmbedScript(ctx, "a-1", "floater")
-			if html != "<b></b>" {
-				t.Errorf("html %q", html)
-			}
-			return err
-		}, "agent", "/agent/getEmbedScript", `{"agentId":"a-1","embedType":"floater"}`, `{"objectType":"x","html":"<b></b>"}`},
-		{"embed script as a text", func(ctx context.Context, c *management.Client) error {
-			html, err := c.Agents.EmbedScript(ctx, "a-1", "page")
-			if html != "<i></i>" {
-				t.Errorf("html %q", html)
-			}
-			return err
-		}, "agent", "/agent/getEmbedScript", `{"agentId":"a-1","embedType":"page"}`, `"<i></i>"`},
-		{
-			"clone", func(ctx context.Context, c *management.Client) error { return drop(c.Avatars.Clone(ctx, avatarID)) },
-			"agent", "/avatar/clone", `{"id":"` + avatarID + `"}`, `{"id":"` + avatarID + `"}`,
-		},
-		{"profile", func(ctx context.Context, c *management.Client) error {
-			p, err := c.Application.GenerateProfile(ctx, "A guide.")
-			if err == nil && p.Name != "Mira" {
-				t.Errorf("profile %+v", p)
-			}
-			return err
-		}, "agent", "/application/generateAgentProfile", `{"userDescription":"A guide."}`, `{"name":"Mira"}`},
-		{"ElevenLabs", func(ctx context.Context, c *management.Client) error {
-			return drop(c.Catalog.ImportVoiceFromElevenLabs(ctx, "x"))
-		}, "agent", "/catalog-item/createVoiceFromElevenLabs", `{"voiceId":"x"}`, voice},
-		{"Cartesia", func(ctx context.Context, c *management.Client) error {
-			return drop(c.Catalog.ImportVoiceFromCartesia(ctx, "x"))
-		}, "agent", "/catalog-item/createVoiceFromCartesia", `{"voiceId":"x"}`, voice},
-		{"catalog update", func(ctx context.Context, c *management.Client) error {
-			return drop(c.Catalog.Update(ctx, "v-1", management.CatalogPatch{Attributes: map[string]map[string]any{"voice": {"name": "Ann"}}, AdminTags: []string{}}))
-		}, "agent", "/catalog-item/update", `{"itemId":"v-1","attributes":{"voice":{"name":"Ann"}},"adminTags":[]}`, voice},
-	})
-}
-
-func TestShapesThatAreRefused(t *testing.T) {
-	testRefusals(t, []refusal{
-		{"embed type", func(ctx context.Context, c *management.Client) error {
-			return drop(c.Agents.EmbedScript(ctx, "a-1", "popup"))
-		}, fault.BadRequest},
-		{"clone", func(ctx context.Context, c *management.Client) error { return drop(c.Avatars.Clone(ctx, "x")) }, fault.BadRequest},
-		{"profile", func(ctx context.Context, c *management.Client) error {
-			return drop(c.Application.GenerateProfile(ctx, " "))
-		}, fault.BadRequest},
-		{"ElevenLabs", func(ctx context.Context, c *management.Client) error {
-			return drop(c.Catalog.ImportVoiceFromElevenLabs(ctx, ""))
-		}, fault.BadRequest},
-		{"catalog update", func(ctx context.Context, c *management.Client) error {
-			return drop(c.Catalog.Update(ctx, "v-1", management.CatalogPatch{}))
-		}, fault.BadRequest},
-		{"brain config", func(ctx context.Context, c *management.Client) error {
-			return drop(c.Intellects.SetBrainConfig(ctx, 7, management.BrainConfig{}))
-		}, fault.BadRequest},
-		{"brain config, rate", func(ctx context.Context, c *management.Client) error {
-			return drop(c.Intellects.SetBrainConfig(ctx, 7, management.BrainConfig{RateLimits: management.RateLimits{PerHour: new(-1)}}))
-		}, fault.BadRequest},
-		{"brain config, depth", func(ctx context.Context, c *management.Client) error {
-			return drop(c.Intellects.SetBrainConfig(ctx, 7, management.BrainConfig{WebSearch: &management.WebSearch{Depth: "deep"}}))
-		}, fault.BadRequest},
-		{"restore nothing", func(ctx context.Context, c *management.Client) error { return drop(c.Intellects.Restore(ctx, nil)) }, fault.BadRequest},
-		{"restore a field", func(ctx context.Context, c *management.Client) error {
-			return drop(c.Intellects.Restore(ctx, &management.Snapshot{ConfigID: 7}, "secrets"))
-		}, fault.BadRequest},
-		{"resolve", func(ctx context.Context, c *management.Client) error {
-			return drop(c.Intellects.ResolveCapabilities(ctx, 7, map[string]string{"nothing": "on"}))
-		}, fault.UnknownCapability},
-	})
-}
 
 func TestProtectedTagsAreFoundInOthers(t *testing.T) {
 	for tag, protected := range map[string]bool{
@@ -127,20 +43,10 @@ func TestIntellectsOfAgents(t *testing.T) {
 	}
 }
 
-// TestOlderIntellects: prompts with a name and a list of servers are read, and written in the
-// form of the public client.
-func TestOlderIntellects(t *testing.T) {
-	var i management.Intellect
-	err := json.Unmarshal([]byte(`{"id":7,"status":1,"prompts":[{"name":"tone","value":"x"}],"mcp_servers":[{"name":"b","url":"http://b"}]}`), &i)
-	if err != nil || i.Prompts[0].Key != "tone" || i.MCPServers[0].URL != "http://b" || *i.Status != management.IntellectPending {
-		t.Errorf("%+v, %v", i, err)
-	}
-	text, err := json.Marshal(map[string]any{"p": i.Prompts, "m": i.MCPServers})
-	if want := `{"m":{"b":{"url":"http://b"}},"p":[{"key":"tone","label":"tone","headerTemplate":"tone","type":"custom","value":"x"}]}`; err != nil || string(text) != want {
-		t.Errorf("%s, %v", text, err)
-	}
+// TestServersOfIntellects: the map mcp_servers is a list in the order of the names.
+func TestServersOfIntellects(t *testing.T) {
 	var servers management.MCPServers
-	err = json.Unmarshal([]byte(`{"b":{"url":"http://b","type":"mcp","headers":null},"a":{"url":"http://a","allowed_tools":["x"]}}`), &servers)
+	err := json.Unmarshal([]byte(`{"b":{"url":"http://b","type":"mcp","headers":null},"a":{"url":"http://a","allowed_tools":["x"]}}`), &servers)
 	if want := (management.MCPServers{{Name: "a", URL: "http://a", AllowedTools: []string{"x"}}, {Name: "b", URL: "http://b"}}); err != nil || !reflect.DeepEqual(servers, want) {
 		t.Errorf("%+v, %v", servers, err)
 	}
@@ -238,8 +144,7 @@ func TestShapesOnTheService(t *testing.T) {
 
 	before, err := c.Intellects.Snapshot(ctx, id, "first")
 	must(t, "snapshot", err)
-	must(t, "directive", c.Intellects.SetBaseDirective(ctx, id, "Be long."))
-	must(t, "prompts", c.Intellects.SetPrompts(ctx, id))
+	must(t, "prompts", drop(c.Intellects.Update(ctx, id, management.IntellectFields{BaseDirective: new("Be long."), Prompts: []management.Prompt{}})))
 	must(t, "capability", c.Intellects.SetCapability(ctx, id, "show_link", "on"))
 	after, err := c.Intellects.Snapshot(ctx, id, "second")
 	must(t, "snapshot", err)
@@ -281,7 +186,7 @@ func TestShapesOnTheService(t *testing.T) {
 		read.Config.Request.Timeout != management.DefaultRequestTimeout || read.Config.ResponseTemplate != "{{ id }}" {
 		t.Errorf("%+v, %v", read, err)
 	}
-	must(t, "tool_ids", c.Intellects.SetToolIDs(ctx, id, made.ID))
+	must(t, "tool_ids", drop(c.Intellects.Update(ctx, id, management.IntellectFields{ToolIDs: []string{made.ID}})))
 	refs, err := c.Intellects.ValidateSecrets(ctx, id)
 	if err != nil || refs.OK() || refs.Unresolved[0].Name != "OTHER" || !slices.Equal(refs.Unused, []string{"CRM"}) {
 		t.Errorf("%+v, %v", refs, err)

@@ -16,10 +16,7 @@ type Skills struct{ c *Client }
 // Skill is a skill's record.
 type Skill struct {
 	ID string `json:"id"`
-	// Name is unique within the account.
-	Name         string `json:"name"`
-	Description  string `json:"description"`
-	Instructions string `json:"instructions"`
+	SkillInput
 	// PartnerID is 0 for a shared skill, nil if the service does not return it.
 	PartnerID *int64 `json:"partner_id,omitempty"`
 	CreatedAt Time   `json:"created_at,omitempty"`
@@ -35,6 +32,7 @@ func (s *Skill) Shared() bool { return s.PartnerID != nil && *s.PartnerID == 0 }
 
 // SkillInput is a new skill. Name and Description are required.
 type SkillInput struct {
+	// Name is unique within the account.
 	Name        string `json:"name"`
 	Description string `json:"description"`
 	// Instructions are a template, which may use sys__* variables.

@@ -46,13 +46,9 @@ type ThreadFilter struct {
 }
 
 var (
-	threadList       = listing{endpoint: endpoint{at: appinit.Genie, path: "/v1/thread/list", scope: forUsers, again: harmless}}
-	threadGet        = endpoint{at: appinit.Genie, path: "/v1/thread/get", scope: forUsers, again: harmless}
-	threadUpdate     = endpoint{at: appinit.Genie, path: "/v1/thread/update", scope: forUsers, again: harmless}
-	threadDelete     = endpoint{at: appinit.Genie, path: "/v1/thread/delete", scope: forUsers}
-	threadTranscript = endpoint{at: appinit.Genie, path: "/v1/thread/get_transcripts", scope: forUsers, again: harmless}
-	threadPush       = endpoint{at: appinit.Genie, path: "/thread/push"}
-	threadCompleted  = endpoint{at: appinit.Genie, path: "/thread/session_completed", scope: forUsers, again: harmless}
+	threadList      = listing{endpoint: endpoint{at: appinit.Genie, path: "/v1/thread/list", scope: forUsers, again: harmless}}
+	threadPush      = endpoint{at: appinit.Genie, path: "/thread/push"}
+	threadCompleted = endpoint{at: appinit.Genie, path: "/thread/session_completed", scope: forUsers, again: harmless}
 )
 
 // List iterates over the threads that f selects. Error: bad_request for an unknown order.
@@ -67,7 +63,7 @@ func (t Threads) List(ctx context.Context, f ThreadFilter, opts ...Option) iter.
 // Get reads a thread. Errors: bad_request for an empty id; not_found, for another user's
 // thread too.
 func (t Threads) Get(ctx context.Context, id string) (*Thread, error) {
-	return t.one(ctx, threadGet, id, withID(id))
+	return pointer(t.c.visitor().Thread(ctx, id))
 }
 
 // Rename gives a thread a title and returns the thread. Errors: those of Get, and
@@ -76,37 +72,19 @@ func (t Threads) Rename(ctx context.Context, id, title string) (*Thread, error) 
 	if err := required("the title", title); err != nil {
 		return nil, err
 	}
-	return t.one(ctx, threadUpdate, id, map[string]string{"id": id, "title": title})
+	return pointer(t.c.visitor().RenameThread(ctx, id, title))
 }
 
 // SetAnalysis merges values into the analysis of a thread, key by key, and returns the
 // thread. A key whose value changes fires analysis_updated; values that change nothing
 // fire nothing. Errors: those of Get, and bad_request without values.
 func (t Threads) SetAnalysis(ctx context.Context, id string, values map[string]any) (*Thread, error) {
-	if len(values) == 0 {
-		return nil, badRequest("the analysis needs at least one key; ClearAnalysis removes all")
-	}
-	return t.metadata(ctx, id, map[string]any{"analysis": values})
+	return pointer(t.c.visitor().SetAnalysis(ctx, id, values))
 }
 
 // ClearAnalysis empties the analysis of a thread and returns the thread.
 func (t Threads) ClearAnalysis(ctx context.Context, id string) (*Thread, error) {
-	return t.metadata(ctx, id, map[string]any{})
-}
-
-func (t Threads) metadata(ctx context.Context, id string, metadata map[string]any) (*Thread, error) {
-	return t.one(ctx, threadUpdate, id, map[string]any{"id": id, "thread_metadata": metadata})
-}
-
-func (t Threads) one(ctx context.Context, e endpoint, id string, body any) (*Thread, error) {
-	if err := required("the id of a thread", id); err != nil {
-		return nil, err
-	}
-	thread := new(Thread) // a reply without an id does not decode
-	if err := t.c.post(ctx, e, body, thread); err != nil {
-		return nil, err
-	}
-	return thread, nil
+	return pointer(t.c.visitor().ClearAnalysis(ctx, id))
 }
 
 // PushInput is a message to put into a thread.
@@ -159,31 +137,17 @@ func (t Threads) Push(ctx context.Context, id string, in PushInput, opts ...Opti
 // do not exist, and those of other users, are left out without an error. Errors:
 // bad_request without ids, confirmation_required without [ConfirmPermanent].
 func (t Threads) Delete(ctx context.Context, ids []string, opts ...Option) ([]Thread, error) {
-	if len(ids) == 0 {
-		return nil, badRequest("name at least one thread")
-	}
 	if err := firstError(uniqueIDs("thread_ids", ids), settingsOf(opts).confirm("a thread")); err != nil {
 		return nil, err
 	}
-	return objects[Thread](ctx, t.c, threadDelete, map[string]any{"thread_ids": ids}, opts...)
+	deleted, err := t.c.visitor(opts...).DeleteThreads(ctx, ids...)
+	return deleted.Objects, err
 }
 
 // Transcript returns what was said in a thread, one turn per line. Errors are those of
 // Get.
 func (t Threads) Transcript(ctx context.Context, id string) (Transcript, error) {
-	if err := required("the id of a thread", id); err != nil {
-		return Transcript{}, err
-	}
-	var reply struct {
-		Data *string `json:"data"`
-	}
-	if err := t.c.post(ctx, threadTranscript, withID(id), &reply); err != nil {
-		return Transcript{}, err
-	}
-	if reply.Data == nil {
-		return Transcript{}, fault.New(fault.InvalidResponse, "the reply has no transcript").At(threadTranscript.path)
-	}
-	return visitor.ParseTranscript(*reply.Data), nil
+	return t.c.visitor().Transcript(ctx, id)
 }
 
 // Complete reports the end of a conversation to the service, so that the rules for it

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"cmp"
 	"encoding/json"
-	"fmt"
 	"maps"
 	"reflect"
 	"regexp"
@@ -54,8 +53,7 @@ var argTypeOf = map[string]string{
 }
 
 // ToolConfig is what a tool does (management-api.md, F.7). Build one with [APITool],
-// [CSVTool], [CodeTool] or [ClientTool]. The older form, with a JSON Schema and the request
-// beside the description, is read too, and so is one without a type.
+// [CSVTool], [CodeTool] or [ClientTool]. One without a type is read too.
 type ToolConfig struct {
 	// Type is api, csv, code or client.
 	Type string `json:"type"`
@@ -134,33 +132,11 @@ type ResponseChapters struct {
 // Waits reports whether the turn waits for the tool's result.
 func (c *ToolConfig) Waits() bool { return c.WaitForResponse == nil || *c.WaitForResponse }
 
-// UnmarshalJSON also reads the older form.
+// UnmarshalJSON derives a type that is missing.
 func (c *ToolConfig) UnmarshalJSON(data []byte) error {
 	type plain ToolConfig
-	var older struct {
-		Parameters json.RawMessage   `json:"parameters"`
-		Timeout    int               `json:"timeout_seconds"`
-		Method     string            `json:"method"`
-		URL        string            `json:"url"`
-		Headers    map[string]string `json:"headers"`
-		Body       string            `json:"body"`
-	}
 	if err := json.Unmarshal(data, (*plain)(c)); err != nil {
 		return err
-	}
-	if json.Unmarshal(data, &older) == nil {
-		if len(c.Args) == 0 {
-			c.Args = argsOf(older.Parameters)
-		}
-		if c.Request == nil && older.URL != "" {
-			c.Request = &ToolRequest{URL: older.URL, Method: older.Method, Headers: older.Headers}
-			if body := []byte(older.Body); json.Valid(body) {
-				c.Request.Body = body
-			} else if older.Body != "" {
-				c.Request.Body = mustJSON(older.Body)
-			}
-		}
-		c.Timeout = cmp.Or(c.Timeout, older.Timeout)
 	}
 	if c.Type == "" {
 		switch {
@@ -275,31 +251,6 @@ func eachMember(data []byte, do func(name string, value json.RawMessage) error) 
 		}
 	}
 	return nil
-}
-
-// argsOf reads the arguments of a JSON Schema, as the older form has them.
-func argsOf(schema json.RawMessage) (args Params) {
-	var s struct {
-		Properties json.RawMessage `json:"properties"`
-		Required   []string        `json:"required"`
-	}
-	if len(schema) == 0 || json.Unmarshal(schema, &s) != nil || len(s.Properties) == 0 {
-		return nil
-	}
-	_ = eachMember(s.Properties, func(name string, value json.RawMessage) error { // one of another form has none
-		var property struct {
-			Type        string   `json:"type"`
-			Description string   `json:"description"`
-			Enum        []string `json:"enum"`
-		}
-		_ = json.Unmarshal(value, &property) // what can't be read stays empty
-		property.Description = cmp.Or(property.Description, name)
-		args = append(args, Param{
-			Name: name, Type: property.Type, Description: property.Description, Required: slices.Contains(s.Required, name), Enum: property.Enum,
-		})
-		return nil
-	})
-	return args
 }
 
 // mustJSON encodes texts and structs of texts, which always have a JSON form.
@@ -486,11 +437,10 @@ func (a *ToolAuthentication) check() error {
 
 const oauth2 = "oauth2"
 
-// wire returns the configuration as it is sent: with the tool's name, the type of its
-// authentication, and paths without the older "$".
+// wire returns the configuration as it is sent: with the tool's name and the type of its
+// authentication.
 func (c ToolConfig) wire(name string) any {
 	type plain ToolConfig
-	c.ResponseMapping, c.VariablesMapping = wirePaths(c.ResponseMapping), wirePaths(c.VariablesMapping)
 	if r := c.Request; r != nil {
 		request := *r
 		request.Method = cmp.Or(r.Method, "GET")
@@ -502,36 +452,10 @@ func (c ToolConfig) wire(name string) any {
 		}
 		c.Request = &request
 	}
-	if chapters := c.ResponseChapters; chapters != nil {
-		paths := *chapters
-		paths.IterateOn, paths.Content, paths.Link = wirePath(paths.IterateOn), wirePath(paths.Content), wirePath(paths.Link)
-		c.ResponseChapters = &paths
-	}
 	return struct {
 		Name string `json:"name,omitempty"`
 		plain
 	}{name, plain(c)}
-}
-
-func wirePaths(mapping map[string]string) map[string]string {
-	wired := make(map[string]string, len(mapping))
-	for name, path := range mapping {
-		wired[name] = wirePath(path)
-	}
-	return wired
-}
-
-// wirePath writes a path that parsePath accepts in the form of the service.
-func wirePath(path string) string {
-	steps, err := parsePath(path)
-	if err != nil {
-		return path
-	}
-	parts := make([]string, len(steps))
-	for n, step := range steps {
-		parts[n] = fmt.Sprint(step)
-	}
-	return strings.Join(parts, ".")
 }
 
 var headerNames = regexp.MustCompile("^[!#$%&'*+.^_`|~0-9A-Za-z-]+$")
@@ -566,48 +490,13 @@ func ClientToolReadinessOf(i *Intellect) []Finding {
 	}}
 }
 
-// pathSteps are the steps of a path in its older form: .name, ['name'] or [number].
-var pathSteps = regexp.MustCompile(`^(?:\.([A-Za-z_][A-Za-z0-9_-]*)|\['([^'\].]+)'\]|\[(\d{1,9})\])`)
-
 // pathParts are the parts of a path, which dots separate.
 var pathParts = regexp.MustCompile(`^[A-Za-z0-9_-]+$`)
 
-// maxIndex is how many digits an index in a path may have.
-const maxIndex = 9
-
-// parsePath reads a path: names and indexes that dots separate, or in the older form "$" and
-// steps after it. A step is a string or an int.
-func parsePath(path string) ([]any, error) {
-	var steps []any
-	rest, older := strings.CutPrefix(path, "$")
-	if !older {
-		for part := range strings.SplitSeq(path, ".") {
-			if !pathParts.MatchString(part) {
-				return nil, badPath(path)
-			}
-			if index, err := strconv.Atoi(part); err == nil && index >= 0 && len(part) <= maxIndex {
-				steps = append(steps, index)
-			} else {
-				steps = append(steps, part)
-			}
-		}
-		return steps, nil
-	}
-	for rest != "" {
-		m := pathSteps.FindStringSubmatch(rest)
-		if m == nil {
-			return nil, badPath(path)
-		}
-		switch {
-		case m[3] != "":
-			index, _ := strconv.Atoi(m[3]) // at most nine digits
-			steps = append(steps, index)
-		default:
-			steps = append(steps, m[1]+m[2])
-		}
-		rest = rest[len(m[0]):]
-	}
-	if len(steps) == 0 { // the whole reply can't be written with dots
+// parsePath reads a path: names and indexes that dots separate.
+func parsePath(path string) ([]string, error) {
+	steps := strings.Split(path, ".")
+	if slices.ContainsFunc(steps, func(step string) bool { return !pathParts.MatchString(step) }) {
 		return nil, badPath(path)
 	}
 	return steps, nil
@@ -636,22 +525,19 @@ func ApplyResponseMapping(mapping map[string]string, reply []byte) (map[string]a
 	return values, nil
 }
 
-func follow(value any, steps []any) any {
+func follow(value any, steps []string) any {
 	for _, step := range steps {
-		switch step := step.(type) {
-		case string:
-			object, _ := value.(map[string]any)
-			value = object[step]
-		case int:
-			if object, ok := value.(map[string]any); ok {
-				value = object[strconv.Itoa(step)]
-				continue
-			}
-			list, _ := value.([]any)
-			if step >= len(list) {
+		switch v := value.(type) {
+		case map[string]any:
+			value = v[step]
+		case []any:
+			n, err := strconv.Atoi(step)
+			if err != nil || n < 0 || n >= len(v) {
 				return nil
 			}
-			value = list[step]
+			value = v[n]
+		default:
+			return nil
 		}
 	}
 	return value

@@ -20,7 +20,7 @@ func TestToolBuilders(t *testing.T) {
 	const args = `{"note":{"prompt":"what to save","type":"str","required":true},` +
 		`"count":{"prompt":"how many","type":"int","default":1},"kind":{"prompt":"its kind (one of: a, b)","type":"str"}}`
 	api := APITool("Asks.", "", "https://x.example/{{ args.note }}", params[0])
-	api.ResponseMapping = map[string]string{"mail": "$.data[0].email"}
+	api.ResponseMapping = map[string]string{"mail": "data.0.email"}
 	api.Request.Authentication = &ToolAuthentication{ClientID: "c", ClientSecret: "secrets.CRM", TokenURL: "https://x.example/token"}
 	for name, test := range map[string]struct {
 		config ToolConfig
@@ -89,19 +89,19 @@ func TestValidateTool(t *testing.T) {
 		"token address": {"a", api(func(c *ToolConfig) {
 			c.Request.Authentication = &ToolAuthentication{ClientID: "c", ClientSecret: "secrets.A", TokenURL: "x"}
 		}), fault.InvalidURL},
-		"table":             {"a", CSVTool("x", ""), fault.BadRequest},
-		"code":              {"a", CodeTool("x", ""), fault.BadRequest},
-		"method":            {"a", APITool("x", "TRACE", "https://x.example"), fault.BadRequest},
-		"address":           {"a", APITool("x", "", "x.example"), fault.InvalidURL},
-		"scheme":            {"a", APITool("x", "", "file:///etc/passwd"), fault.InvalidURL},
-		"password":          {"a", APITool("x", "", "https://u:p@x.example"), fault.InvalidURL},
-		"variable host":     {"a", APITool("x", "", "https://{{ host }}/a"), fault.InvalidURL},
-		"variable scheme":   {"a", APITool("x", "", "{{ url }}"), fault.InvalidURL},
-		"braces":            {"a", APITool("x", "", "https://x.example/{{ a"), fault.InvalidURL},
-		"header":            {"a", api(func(c *ToolConfig) { c.Request.Headers = map[string]string{"a b": "x"} }), fault.BadRequest},
-		"value of a header": {"a", api(func(c *ToolConfig) { c.Request.Headers = map[string]string{"a": "x\ny"} }), fault.BadRequest},
-		"path":              {"a", api(func(c *ToolConfig) { c.ResponseMapping = map[string]string{"x": "data.[0]"} }), fault.BadJSONPath},
-		"filter in a path":  {"a", api(func(c *ToolConfig) { c.ResponseMapping = map[string]string{"x": "$..x"} }), fault.BadJSONPath},
+		"table":              {"a", CSVTool("x", ""), fault.BadRequest},
+		"code":               {"a", CodeTool("x", ""), fault.BadRequest},
+		"method":             {"a", APITool("x", "TRACE", "https://x.example"), fault.BadRequest},
+		"address":            {"a", APITool("x", "", "x.example"), fault.InvalidURL},
+		"scheme":             {"a", APITool("x", "", "file:///etc/passwd"), fault.InvalidURL},
+		"password":           {"a", APITool("x", "", "https://u:p@x.example"), fault.InvalidURL},
+		"variable host":      {"a", APITool("x", "", "https://{{ host }}/a"), fault.InvalidURL},
+		"variable scheme":    {"a", APITool("x", "", "{{ url }}"), fault.InvalidURL},
+		"braces":             {"a", APITool("x", "", "https://x.example/{{ a"), fault.InvalidURL},
+		"header":             {"a", api(func(c *ToolConfig) { c.Request.Headers = map[string]string{"a b": "x"} }), fault.BadRequest},
+		"value of a header":  {"a", api(func(c *ToolConfig) { c.Request.Headers = map[string]string{"a": "x\ny"} }), fault.BadRequest},
+		"path":               {"a", api(func(c *ToolConfig) { c.ResponseMapping = map[string]string{"x": "data.[0]"} }), fault.BadJSONPath},
+		"path from the root": {"a", api(func(c *ToolConfig) { c.ResponseMapping = map[string]string{"x": "$.x"} }), fault.BadJSONPath},
 	} {
 		if err := ValidateTool(test.name, test.config); !errors.Is(err, test.code) {
 			t.Errorf("%s: %v, want %s", name, err, test.code)
@@ -110,11 +110,11 @@ func TestValidateTool(t *testing.T) {
 }
 
 func TestApplyResponseMapping(t *testing.T) {
-	reply := []byte(`{"data":[{"email":"a@x.example","the name":"Ada"}],"n":3}`)
+	reply := []byte(`{"data":[{"email":"a@x.example"}],"n":3}`)
 	got, err := ApplyResponseMapping(map[string]string{
-		"all": "n", "dots": "data.0.email", "email": "$.data[0].email", "name": "$['data'][0]['the name']", "missing": "$.data[7].email", "deep": "$.n.x",
+		"all": "n", "email": "data.0.email", "missing": "data.7.email", "deep": "n.x", "no index": "data.x",
 	}, reply)
-	want := map[string]any{"all": 3.0, "dots": "a@x.example", "email": "a@x.example", "name": "Ada", "missing": nil, "deep": nil}
+	want := map[string]any{"all": 3.0, "email": "a@x.example", "missing": nil, "deep": nil, "no index": nil}
 	if err != nil || !reflect.DeepEqual(got, want) {
 		t.Errorf("got %v, %v; want %v", got, err, want)
 	}
@@ -139,23 +139,14 @@ func TestClientToolReadiness(t *testing.T) {
 	}
 }
 
-// TestOlderToolConfigs: a record of the older form, and one without a type, are read.
-func TestOlderToolConfigs(t *testing.T) {
-	for text, want := range map[string]ToolConfig{
-		`{"type":"api","description":"d","parameters":{"type":"object","properties":{"b":{"type":"integer","description":"B"},"a":{"description":"A"}},"required":["a"]},
-			"timeout_seconds":5,"url":"https://x.example","method":"POST","headers":{"A":"b"},"body":"{\"x\":1}","response_mapping":{"x":"$.x"}}`: {
-			Type: ToolAPI, Description: "d", Args: Params{{Name: "b", Type: "integer", Description: "B"}, {Name: "a", Description: "A", Required: true}},
-			Timeout: 5, Request: &ToolRequest{URL: "https://x.example", Method: "POST", Headers: map[string]string{"A": "b"}, Body: json.RawMessage(`{"x":1}`)},
-			ResponseMapping: map[string]string{"x": "$.x"},
-		},
-		`{"description":"d","request":{"url":"https://x.example","method":"GET"}}`: {Type: ToolAPI, Description: "d", Request: &ToolRequest{URL: "https://x.example", Method: "GET"}},
-		`{"description":"d","csv":"a"}`:                                            {Type: ToolCSV, Description: "d", CSV: "a"},
-		`{"description":"d","code":"x"}`:                                           {Type: ToolCode, Description: "d", Code: "x"},
-		`{"description":"d"}`:                                                      {Type: ToolClient, Description: "d"},
+// TestToolConfigsWithoutAType: the type is that of what the tool has.
+func TestToolConfigsWithoutAType(t *testing.T) {
+	for text, want := range map[string]string{
+		`{"request":{"url":"https://x.example"}}`: ToolAPI, `{"csv":"a"}`: ToolCSV, `{"code":"x"}`: ToolCode, `{"description":"d"}`: ToolClient,
 	} {
 		var got ToolConfig
-		if err := json.Unmarshal([]byte(text), &got); err != nil || !reflect.DeepEqual(got, want) {
-			t.Errorf("%s\n got %+v, %v\nwant %+v", text, got, err, want)
+		if err := json.Unmarshal([]byte(text), &got); err != nil || got.Type != want {
+			t.Errorf("%s: %q, %v; want %s", text, got.Type, err, want)
 		}
 	}
 }

@@ -37,7 +37,7 @@ func (f Followup) MarshalJSON() ([]byte, error) { return write(f.Text, f.Raw) }
 // call. It may be called with a widget token too.
 func (c *Client) Followups(ctx context.Context) ([]Followup, error) {
 	followups := []Followup{}
-	err := c.post(ctx, "/followup/get-suggested-questions?new_response=true", struct{}{}, &followups)
+	err := c.post(ctx, "/followup/get-suggested-questions?new_response=true", false, struct{}{}, &followups)
 	return followups, err
 }
 

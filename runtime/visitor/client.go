@@ -43,6 +43,7 @@ func (o Options) GoString() string { return o.String() }
 // Client makes the calls of one visitor. Its methods may be called by several
 // goroutines at once.
 type Client struct {
+	send       Sender // nil: the client's own requests
 	base       string
 	token      string
 	kind       appinit.TokenKind
@@ -75,6 +76,14 @@ func New(o Options) (*Client, error) {
 	return c, nil
 }
 
+// Sender makes a call of a visitor: it posts body to a path of the conversation service, and
+// decodes the reply into out, which may be nil.
+type Sender func(ctx context.Context, path string, body, out any) error
+
+// Through returns a client whose calls are made by send, for a program that has its own way
+// to the service. It has no Status, and need not be closed.
+func Through(send Sender) *Client { return &Client{send: send, close: func() {}} }
+
 // Close closes connections that c has opened itself, not those of [Options.HTTPClient]. It
 // does not end calls; their contexts do.
 func (c *Client) Close() { c.close() }
@@ -91,15 +100,19 @@ func (c *Client) personal(ctx context.Context, path string, body, out any) error
 		return fault.New(fault.WrongTokenScope,
 			"a widget token is the same for every visitor and has no threads or messages; use an agent token with a userId")
 	}
-	return c.post(ctx, path, body, out)
+	return c.post(ctx, path, false, body, out)
 }
 
-func (c *Client) post(ctx context.Context, path string, body, out any) error {
+// post makes a call, which may be repeated after a reply that says nothing about its effect.
+func (c *Client) post(ctx context.Context, path string, repeatable bool, body, out any) error {
+	if c.send != nil {
+		return c.send(ctx, path, body, out)
+	}
 	encoded, err := fetch.JSON(body)
 	if err != nil {
 		return err
 	}
-	return c.call(ctx, &fetch.Request{URL: c.base + path, Body: encoded}, out)
+	return c.call(ctx, &fetch.Request{URL: c.base + path, Body: encoded, Repeatable: repeatable}, out)
 }
 
 func (c *Client) call(ctx context.Context, r *fetch.Request, out any) error {

@@ -5,7 +5,6 @@ import (
 	"iter"
 	"maps"
 
-	"github.com/agentruntime/agentruntime/internal/fetch"
 	"github.com/agentruntime/agentruntime/runtime/fault"
 )
 
@@ -102,13 +101,8 @@ func (c *Client) AddFeedback(ctx context.Context, messageID string, positive boo
 		IsPositive bool   `json:"is_positive"`
 		Comment    string `json:"comment,omitempty"`
 	}
-	body, err := fetch.JSON(struct {
+	return c.post(ctx, "/feedback/add", true, struct { // a repeated rating has no effect
 		SchemaVersion int  `json:"schemaVersion"`
 		Data          data `json:"data"`
-	}{feedbackSchema, data{messageID, positive, comment}})
-	if err != nil {
-		return err
-	}
-	// A repeated rating has no effect.
-	return c.call(ctx, &fetch.Request{URL: c.base + "/feedback/add", Body: body, Repeatable: true}, nil)
+	}{feedbackSchema, data{messageID, positive, comment}}, nil)
 }
