@@ -32,7 +32,7 @@ var next = map[State][]State{
 // TestWhateverHappens: many sessions with random calls, ends and answers of the
 // service, at the same time. What a conversation promises must hold for all.
 func TestWhateverHappens(t *testing.T) {
-	sessions := 150
+	sessions := 60
 	if testing.Short() {
 		sessions = 20
 	}
