@@ -341,6 +341,7 @@ fuzz:
 		done; \
 	done
 	$(GOTEST) -run TestIsolation ./internal/localservice/api -isolation-calls 30000
+	$(GOTEST) -run TestHostileScriptsCostLittle ./internal/localservice/brain -all-pairs
 
 # How often the connection is cut around a typed turn; with the other tests, 40 times.
 CUTS := 1000
