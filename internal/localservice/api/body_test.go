@@ -21,7 +21,7 @@ func TestBodiesTakeLittleMoreMemoryThanTheirText(t *testing.T) {
 		return m.TotalAlloc
 	}
 	t.Run("form", func(t *testing.T) {
-		for _, piece := range []string{"a&", "a=b&", "&", "%41&", "a[]=1&"} {
+		for _, piece := range []string{"a&", "%41&", "a[]=1&"} {
 			before := allocated()
 			reply, err := http.Post(v.url+SessionPrefix+"/service/session/action/start", "application/x-www-form-urlencoded",
 				strings.NewReader(strings.Repeat(piece, maxBody/len(piece))))
@@ -35,26 +35,24 @@ func TestBodiesTakeLittleMoreMemoryThanTheirText(t *testing.T) {
 		}
 		http.DefaultClient.CloseIdleConnections()
 	})
-	for _, piece := range []string{`[],`, `{},`, `0,`, `"",`, `[0],`, `{"":0},`} {
+	for _, piece := range []string{`0,`, `[0],`, `{"":0},`} {
 		list := strings.TrimSuffix(strings.Repeat(piece, (maxBody-1000)/len(piece)), ",")
-		for _, body := range []string{
-			`{"userMessage":"Hello","request_vars":{"a":[` + list + `]}}`,
-			`{"userMessage":[` + list + `]}`,
-			`{"tool_name":"a","tool_id":"a","tool_invocation_id":"a","response":{"a":[` + list + `]}}`,
-			`{"filter":{"idsIn":[` + list + `]}}`,
+		for path, body := range map[string]string{
+			"/assistant/converse":      `{"userMessage":"Hello","request_vars":{"a":[` + list + `]}}`,
+			"/assistant/tool_response": `{"tool_name":"a","tool_id":"a","tool_invocation_id":"a","response":{"a":[` + list + `]}}`,
+			"/v1/thread/list":          `{"filter":{"idsIn":[` + list + `]}}`,
+			"/assistant/abort":         `{"threadId":[` + list + `]}`,
 		} {
 			if !json.Valid([]byte(body)) {
 				t.Fatal("the body is no JSON")
 			}
-			for _, path := range []string{"/assistant/converse", "/assistant/tool_response", "/v1/thread/list"} {
-				before := allocated()
-				got := v.post(path, ks, body)
-				if took := allocated() - before; took > most {
-					t.Errorf("%s with %d values %s: %d MB, status %d", path, len(list)/len(piece), piece, took>>20, got.status)
-				}
-				if got.status == http.StatusInternalServerError {
-					t.Errorf("%s: status %d", path, got.status)
-				}
+			before := allocated()
+			got := v.post(path, ks, body)
+			if took := allocated() - before; took > most {
+				t.Errorf("%s with %d values %s: %d MB, status %d", path, len(list)/len(piece), piece, took>>20, got.status)
+			}
+			if got.status == http.StatusInternalServerError {
+				t.Errorf("%s: status %d", path, got.status)
 			}
 		}
 	}

@@ -229,13 +229,7 @@ func stuck(stopped chan<- error) brainFunc {
 // stream starts a converse call and returns once the given text has come in.
 func (v *service) stream(ctx context.Context, ks, waitFor string) (*http.Response, string) {
 	v.t.Helper()
-	return v.streamText(ctx, ks, "x", waitFor)
-}
-
-// streamText is stream for a question.
-func (v *service) streamText(ctx context.Context, ks, text, waitFor string) (*http.Response, string) {
-	v.t.Helper()
-	request, err := http.NewRequestWithContext(ctx, "POST", v.url+"/assistant/converse", body(map[string]any{"userMessage": text}))
+	request, err := http.NewRequestWithContext(ctx, "POST", v.url+"/assistant/converse", strings.NewReader(`{"userMessage":"x"}`))
 	if err != nil {
 		v.t.Fatal(err)
 	}
@@ -253,7 +247,7 @@ func (v *service) streamText(ctx context.Context, ks, text, waitFor string) (*ht
 		if seg.ThreadID != "" {
 			threadID = seg.ThreadID
 		}
-		if string(seg.Type) == waitFor || seg.ContentString() == waitFor || strings.HasSuffix(seg.ContentString(), " "+waitFor) {
+		if string(seg.Type) == waitFor || seg.ContentString() == waitFor {
 			return response, threadID
 		}
 	}

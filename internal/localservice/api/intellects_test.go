@@ -49,9 +49,6 @@ func TestIntellectRoutes(t *testing.T) {
 		t.Errorf("list %v", list)
 	}
 	other := m.stranger()
-	for _, action := range []string{"get", "update", "delete"} {
-		other.refuses("/v1/intellect/"+action, about, 404, "not found")
-	}
 	own := int64(other.call("/v1/intellect/add", `{"name":"own"}`, 200)["id"].(float64))
 	other.refuses("/v1/intellect/update", fmt.Sprintf(`{"id":%d,"skill_ids":[{"id":%q,"mode":"adhoc"}]}`, own, skill), 403, "skill")
 	m.call("/v1/intellect/delete", about, 200)

@@ -21,10 +21,12 @@ import (
 	"github.com/agentruntime/agentruntime/internal/localservice/token"
 )
 
-// callsPerWorld is how many random calls are made with the same four identities.
-const callsPerWorld = 50
+const (
+	callsPerWorld = 50   // random calls with the same eight identities
+	fewCalls      = 1000 // in all, when nothing else is asked for
+)
 
-var isolationCalls = flag.Int("isolation-calls", 2000, "random calls of TestIsolation; more than the default begin with a random seed")
+var isolationCalls = flag.Int("isolation-calls", fewCalls, "random calls of TestIsolation; more than the default begin with a random seed")
 
 // TestIsolation makes random calls as the identities of two partners (users, visitors with
 // widget tokens, and servers with admin tokens) and compares each reply with a model of who
@@ -42,7 +44,7 @@ func TestIsolation(t *testing.T) {
 	}), nil)
 	foreign := foreignAccount(v)
 	var seed uint64
-	if *isolationCalls > 2000 {
+	if *isolationCalls > fewCalls {
 		seed = rand.Uint64()
 	}
 	for n := range uint64(*isolationCalls / callsPerWorld) {

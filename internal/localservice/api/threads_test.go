@@ -256,38 +256,6 @@ func TestThreadsOfOtherUsersAreRefused(t *testing.T) {
 	}
 }
 
-// TestThreadsOfWidgetsNeedTheirToken: a visitor of a widget is known by the token alone,
-// so the id of the thread must give no other token access to it.
-func TestThreadsOfWidgetsNeedTheirToken(t *testing.T) {
-	v := serve(t, nil, nil)
-	visitor := v.widget(store.Receptionist)
-	var init struct{ KS string }
-	v.decode(v.post("/v1/application/appInit", visitor, ""), &init)
-	talk := v.ask(init.KS, "", "My name is Sam")
-	thread, message := fmt.Sprintf(`{"id":%q}`, talk.threadID), fmt.Sprintf(`{"id":%q}`, talk.messageID)
-	anonymous := v.conversation(store.Receptionist, "")
-	for path, body := range map[string]string{
-		"/v1/thread/get": thread, "/v1/thread/get_transcripts": thread, "/thread/session_completed": thread,
-		"/v1/thread/update": fmt.Sprintf(`{"id":%q,"title":"Mine"}`, talk.threadID), "/message/get": message,
-	} {
-		wantStatus(t, path, v.post(path, anonymous, body), 404, `{"message":"not found"}`)
-	}
-	if reply := v.post("/assistant/converse", anonymous, fmt.Sprintf(`{"userMessage":"Who am I?","threadId":%q}`, talk.threadID)); !strings.Contains(reply.body, "No permission for thread") {
-		t.Errorf("another token goes on with the thread: %s", reply.body)
-	}
-	wantStatus(t, "delete", v.post("/v1/thread/delete", anonymous, fmt.Sprintf(`{"thread_ids":[%q]}`, talk.threadID)), 200, `{"totalCount":0,"objects":[]}`)
-	if again := v.ask(init.KS, talk.threadID, "What is my name?"); again.threadID != talk.threadID || !strings.Contains(again.text, "Sam") {
-		t.Errorf("the visitor's own token: %+v", again)
-	}
-	if got := v.post("/v1/thread/get", v.admin(), thread); got.status != 200 {
-		t.Errorf("an admin: %d %s", got.status, got.body)
-	}
-	own := v.ask(anonymous, "", "hello")
-	if got := v.post("/v1/thread/get", v.conversation(store.Receptionist, ""), fmt.Sprintf(`{"id":%q}`, own.threadID)); got.status != 200 {
-		t.Errorf("an anonymous page that was reloaded: %d %s", got.status, got.body)
-	}
-}
-
 // TestUsersAreDistinct: a user id that is not UTF-8 would be stored with another text in
 // its place, the same for all of them.
 func TestUsersAreDistinct(t *testing.T) {

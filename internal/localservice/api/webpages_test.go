@@ -101,6 +101,7 @@ func TestDocumentsAreShown(t *testing.T) {
 	for path, status := range map[string]int{
 		"/knowledge/agentruntime.md":    200,
 		"/knowledge/none.md":            404,
+		"/knowledge/%00.md":             404,
 		"/knowledge/agentruntime":       404,
 		"/knowledge/..%2fknowledge.go":  404,
 		"/knowledge/%2e%2e/brain.go.md": 404,
