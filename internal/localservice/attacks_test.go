@@ -178,8 +178,8 @@ func TestHostileTextsAreSearched(t *testing.T) {
 	admin := adminToken(t, info)
 	add := info.GenieURL + "/v1/knowledge/add"
 	for name, text := range map[string]string{
-		"a word again and again": strings.Repeat("a ", 200_000), "empty sections": strings.Repeat("# a\n", 100_000), "marks": strings.Repeat("[![a](", 100_000),
-		"lists in lists": strings.Repeat("> - ", 100_000), "code that does not end": "```\n" + strings.Repeat("a\n", 100_000), "no words": strings.Repeat("́", 200_000),
+		"a word again and again": strings.Repeat("a ", 50_000), "empty sections": strings.Repeat("# a\n", 25_000), "marks": strings.Repeat("[![a](", 25_000),
+		"lists in lists": strings.Repeat("> - ", 25_000), "code that does not end": "```\n" + strings.Repeat("a\n", 25_000), "no words": strings.Repeat("́", 50_000),
 	} {
 		content, err := json.Marshal(text)
 		if err != nil {
@@ -220,7 +220,7 @@ func TestAnAgentIsDeletedDuringATurn(t *testing.T) {
 		}
 		return reply
 	}
-	for range 10 {
+	for range 4 {
 		intellect := post(info.GenieURL+"/v1/intellect/add", admin, `{"name":"x"}`)["id"].(float64)
 		agent := post(info.AgenticURL+"/agent/create", admin, fmt.Sprintf(`{"displayName":"x","intellect":{"id":%.0f},"avatarIds":[]}`, intellect))["agentId"].(string)
 		ks := mint(t, info, "ann", fmt.Sprintf("agentid:%s,geniegpcid:%.0f", agent, intellect))

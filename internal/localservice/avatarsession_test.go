@@ -139,7 +139,7 @@ func TestAvatarSessionCallsThatAreRefused(t *testing.T) {
 		want     int
 	}{
 		"duration 0": {"0", sound, 400}, "no duration": {"x", sound, 400}, "no file": {"1", nil, 400}, "text": {"1", []byte("hello"), 400},
-		"too long": {"1", audio.EncodeWAV(make([]int16, 8000*601), 8000), 400}, "a short sound": {"0.1", sound, 200},
+		"a short sound": {"0.1", sound, 200},
 	} {
 		if status, reply := k.say(id, auth, tt.duration, tt.file); status != tt.want {
 			t.Errorf("%s: %d %v, want %d", name, status, reply, tt.want)

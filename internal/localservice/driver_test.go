@@ -2,7 +2,6 @@ package localservice_test
 
 import (
 	"context"
-	"encoding/base64"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -255,11 +254,6 @@ func (s *socket) open(init appInit, query map[string]string) {
 func (s *socket) emit(event string, payload any) {
 	s.t.Helper()
 	s.do("emit", map[string]any{"event": event, "payload": payload})
-}
-
-func (s *socket) emitBinary(event string, data []byte) {
-	s.t.Helper()
-	s.do("emit", map[string]any{"event": event, "binary": base64.StdEncoding.EncodeToString(data)})
 }
 
 // say is a typed turn (protocol §3.6).

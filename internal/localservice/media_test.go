@@ -21,7 +21,7 @@ import (
 	"github.com/agentruntime/agentruntime/internal/audio"
 	"github.com/agentruntime/agentruntime/internal/localservice"
 	"github.com/agentruntime/agentruntime/internal/localservice/renderer"
-	"github.com/agentruntime/agentruntime/internal/localservice/servicetest"
+	runtimemedia "github.com/agentruntime/agentruntime/runtime/media"
 )
 
 // The tests in this file add plain pion peers to the official Socket.IO client.
@@ -269,38 +269,6 @@ func decode(t *testing.T, units [][]byte) {
 	}
 }
 
-func TestAudioModeSendsTheVoice(t *testing.T) {
-	t.Parallel()
-	s := startNode(t, "a")["a"]
-	service := servicetest.Start(t, localservice.Options{})
-	init := initialise(t, service.Info(), "audio")
-	s.open(init, nil)
-	s.expect("connect", "onServerConnected")
-	s.join(init, nil)
-	s.emit("stvNewSession", map[string]any{"room_id": "a1b2c3d4e5f6"})
-	got := s.expect("stvNewSession", "showAgent", "askPermissions", "webrtc-offer")
-	if got[0].text("status") != "audio/phone mode - no STV session" || got[0].field("webrtc_url") != nil {
-		t.Errorf("reply %s", got[0].Args)
-	}
-	var offered struct {
-		Offer struct{ SDP string }
-	}
-	if err := json.Unmarshal(got[3].Args[0], &offered); err != nil {
-		t.Fatal(err)
-	}
-	pc := newPeer(t, init)
-	heard := receive(pc)
-	remote(t, pc, webrtc.SDPTypeOffer, offered.Offer.SDP)
-	answer, err := pc.CreateAnswer(nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	s.emit("webrtc-answer", map[string]any{"answer": map[string]any{"type": "answer", "sdp": local(t, pc, answer)}})
-	heard.wait(t, "sound", func() bool { return len(heard.pcm) > 0 })
-	s.emit("approvedPermissions", map[string]any{})
-	heard.wait(t, "voice", func() bool { return heard.level(0) > audible })
-}
-
 // speakInto opens a microphone by the handshake of protocol §5.1 and returns
 // a function that speaks into it.
 func speakInto(t *testing.T, c *conversation) (speak func()) {
@@ -334,43 +302,24 @@ func speakInto(t *testing.T, c *conversation) (speak func()) {
 	case <-time.After(patience):
 		t.Fatal("the microphone does not connect")
 	}
-	packets := opusPackets(t, "media/testdata/speech.opus")
+	file, err := os.ReadFile("media/testdata/speech.opus")
+	if err != nil {
+		t.Fatal(err)
+	}
 	return func() {
+		speech, err := runtimemedia.Ogg(bytes.NewReader(file))
+		if err != nil {
+			t.Fatal(err)
+		}
 		tick := time.NewTicker(20 * time.Millisecond)
 		defer tick.Stop()
-		for _, packet := range packets {
+		for packet, err := speech.Next(t.Context()); err == nil; packet, err = speech.Next(t.Context()) {
 			<-tick.C
-			if err := track.WriteSample(media.Sample{Data: packet, Duration: 20 * time.Millisecond}); err != nil {
+			if err := track.WriteSample(media.Sample{Data: packet.Data, Duration: packet.Duration}); err != nil {
 				t.Fatal(err)
 			}
 		}
 	}
-}
-
-// opusPackets reads the packets of an Ogg file (RFC 3533) without its two
-// headers.
-func opusPackets(t testing.TB, name string) [][]byte {
-	t.Helper()
-	const headerSize, segmentsAt = 27, 26
-	file, err := os.ReadFile(name)
-	if err != nil {
-		t.Fatal(err)
-	}
-	var packets [][]byte
-	var packet []byte
-	for len(file) > 0 {
-		lacing := file[headerSize : headerSize+int(file[segmentsAt])]
-		file = file[headerSize+len(lacing):]
-		for _, size := range lacing {
-			packet = append(packet, file[:size]...)
-			file = file[size:]
-			if size < 255 {
-				packets = append(packets, packet)
-				packet = nil
-			}
-		}
-	}
-	return packets[2:]
 }
 
 // TestBargeInByVoice checks the order of protocol §7.8 for speech.

@@ -2,34 +2,33 @@ package media
 
 import (
 	"bytes"
+	"errors"
+	"io"
 	"os"
 	"testing"
+
+	client "github.com/agentruntime/agentruntime/runtime/media"
 )
 
-// opusPackets reads the packets of an Ogg file (RFC 3533) without its two headers.
-func opusPackets(t testing.TB, name string) [][]byte {
+// opusPackets reads the packets of an Ogg file.
+func opusPackets(t testing.TB, name string) (packets [][]byte) {
 	t.Helper()
-	const headerSize, segmentsAt = 27, 26
 	file, err := os.ReadFile(name)
 	if err != nil {
 		t.Fatal(err)
 	}
-	var packets [][]byte
-	var packet []byte
-	for len(file) > 0 {
-		if !bytes.HasPrefix(file, []byte("OggS")) {
-			t.Fatalf("%s: no page", name)
-		}
-		lacing := file[headerSize : headerSize+int(file[segmentsAt])]
-		file = file[headerSize+len(lacing):]
-		for _, size := range lacing {
-			packet = append(packet, file[:size]...)
-			file = file[size:]
-			if size < 255 {
-				packets = append(packets, packet)
-				packet = nil
-			}
-		}
+	source, err := client.Ogg(bytes.NewReader(file))
+	if err != nil {
+		t.Fatal(err)
 	}
-	return packets[2:]
+	for {
+		packet, err := source.Next(t.Context())
+		if errors.Is(err, io.EOF) {
+			return packets
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		packets = append(packets, packet.Data)
+	}
 }

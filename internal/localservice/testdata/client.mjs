@@ -4,7 +4,7 @@
 // Each line of standard input is a command, each line of standard output
 // something that happened, both as JSON with the name of the socket:
 //   {"socket": "a", "do": "open", "url": …, "token": …, "query": {…}}
-//   {"socket": "a", "do": "emit", "event": …, "payload": …, "binary": base64}
+//   {"socket": "a", "do": "emit", "event": …, "payload": …}
 //   {"socket": "a", "do": "drop"}     the transport dies; the client comes back
 //   {"socket": "a", "do": "close"}
 // It ends when its standard input does.
@@ -32,9 +32,8 @@ const commands = {
     socket.on("disconnect", (reason) => tell("disconnect", { reason }))
     socket.onAny((event, ...args) => tell("event", { event, args }))
   },
-  emit({ socket: name, event, payload, binary }) {
-    const data = binary === undefined ? payload : { data: Buffer.from(binary, "base64") }
-    sockets.get(name).emit(event, data)
+  emit({ socket: name, event, payload }) {
+    sockets.get(name).emit(event, payload)
   },
   drop({ socket: name }) {
     sockets.get(name).io.engine.close()
