@@ -166,7 +166,7 @@ func TestCanonical(t *testing.T) {
 // TestDeepValuesAreCanonicalSoon: a recursive decoder that descends a thousand levels
 // overflows the stack of a page's program.
 func TestDeepValuesAreCanonicalSoon(t *testing.T) {
-	const size = 1 << 20
+	const size = 1 << 18
 	for _, levels := range []int{MaxDepth, MaxDepth + 1, 10_000} {
 		for _, level := range [][2]string{{`{"b":`, `,"a":1}`}, {`{"a":`, `}`}, {`[`, `]`}} {
 			nested := func(before, after, within string) string {
