@@ -192,10 +192,23 @@ func matches(row, symbol string) bool {
 		return symbol == row
 	}
 	if path, ok := strings.CutPrefix(path, functionsOf); ok {
-		return strings.HasPrefix(symbol, path+".") || strings.HasPrefix(symbol, path+"/")
+		rest, begins := strings.CutPrefix(symbol, path)
+		return begins && goesOn(rest)
 	}
-	return !strings.HasPrefix(symbol, "go:string.") && (strings.Contains(symbol, path+".") || strings.Contains(symbol, path+"/"))
+	if strings.HasPrefix(symbol, "go:string.") {
+		return false
+	}
+	for _, rest, found := strings.Cut(symbol, path); found; _, rest, found = strings.Cut(rest, path) {
+		if goesOn(rest) {
+			return true
+		}
+	}
+	return false
 }
+
+// goesOn reports whether rest, behind the path of a package, names something in it or a package
+// below it.
+func goesOn(rest string) bool { return rest != "" && (rest[0] == '.' || rest[0] == '/') }
 
 // unmark splits the marks off a symbol, which may have blanks in its name.
 func unmark(symbol string) (name string, marks []string) {

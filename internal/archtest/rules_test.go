@@ -34,9 +34,14 @@ type file struct {
 	tag     string // the build constraint
 }
 
+// files are those of goFiles, read once.
+var files []file
+
 func goFiles(t *testing.T) []file {
 	t.Helper()
-	var files []file
+	if files != nil {
+		return files
+	}
 	err := filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
 		if err != nil {
 			return err
