@@ -3,8 +3,6 @@
 package management_test
 
 import (
-	"encoding/json"
-	"slices"
 	"strings"
 	"testing"
 
@@ -95,89 +93,5 @@ func TestAgentDeleteGuard(t *testing.T) {
 			t.Errorf("%s: %v", test.name, err)
 		}
 		wantRequests(t, f, test.asked...)
-	}
-}
-
-// TestAgentsOnTheService makes, lists, changes and deletes agents of the local service.
-func TestAgentsOnTheService(t *testing.T) {
-	c, info := newClient(t)
-	ctx := t.Context()
-	seeded, _ := info.Agent("receptionist")
-	model, err := c.Agents.Get(ctx, seeded.AgentID)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if int64(model.Intellect.ID) != seeded.ConfigID || len(model.AvatarIDs) == 0 || model.DisplayName == "" || model.UpdatedAt.Time().IsZero() {
-		t.Errorf("got %+v", model)
-	}
-	var made []*management.Agent
-	for _, name := range []string{"Desk ÄÖ", "Desk two", "Shop"} {
-		agent, err := c.Agents.Create(ctx, management.AgentInput{
-			DisplayName: name, Intellect: model.Intellect, AvatarIDs: model.AvatarIDs, AdminTags: []string{"test", name},
-			WidgetConfig: json.RawMessage(`{"color":"red"}`),
-		})
-		if err != nil {
-			t.Fatal(err)
-		}
-		made = append(made, agent)
-	}
-	names := func(f management.AgentFilter, opts ...management.Option) (names []string) {
-		t.Helper()
-		for agent, err := range c.Agents.List(ctx, f, opts...) {
-			if err != nil {
-				t.Fatal(err)
-			}
-			names = append(names, agent.DisplayName)
-		}
-		return names
-	}
-	desks := []string{"Desk ÄÖ", "Desk two"}
-	for _, test := range []struct {
-		name string
-		f    management.AgentFilter
-		want []string
-	}{
-		{"part of the name", management.AgentFilter{SearchValue: "dESK", OrderBy: "+createdAt"}, desks},
-		{"letters beyond ASCII", management.AgentFilter{SearchValue: "äö"}, desks[:1]},
-		{"part of the id", management.AgentFilter{SearchValue: made[2].ID[3:20]}, []string{"Shop"}},
-		{"id", management.AgentFilter{AgentID: made[1].ID}, desks[1:]},
-		{"tags", management.AgentFilter{AdminTagsIn: []string{"test"}, AdminTagsNotIn: []string{"Shop", "x"}, OrderBy: "+createdAt"}, desks},
-		{"nothing", management.AgentFilter{AdminTagsIn: []string{"x"}}, nil},
-	} {
-		if got := names(test.f, management.PageSize(1)); !slices.Equal(got, test.want) {
-			t.Errorf("%s: %q, want %q", test.name, got, test.want)
-		}
-	}
-	if all := names(management.AgentFilter{}); len(all) != len(info.Agents)+3 {
-		t.Errorf("agents %q", all)
-	}
-	changed, err := c.Agents.Update(ctx, made[0].ID, management.AgentPatch{AdminTags: []string{"live"}, ScreenShare: &management.ScreenShare{Enabled: true}})
-	if err != nil || changed.DisplayName != "Desk ÄÖ" || !changed.ScreenShare.Enabled || string(changed.WidgetConfig) != `{"color":"red"}` {
-		t.Errorf("%+v, %v", changed, err)
-	}
-	_, err = c.Agents.Update(ctx, made[0].ID, management.AgentPatch{Intellect: &management.IntellectRef{ID: 1 << 40}})
-	wantCode(t, "unknown intellect", err, fault.IntellectNotFound)
-	_, err = c.Agents.Create(ctx, management.AgentInput{DisplayName: "x", Intellect: model.Intellect, AvatarIDs: []string{avatarID}})
-	wantCode(t, "unknown avatar", err, fault.APIException)
-	if !management.IsNotFound(err) {
-		t.Errorf("unknown avatar: %v", err)
-	}
-	wantCode(t, "protected", c.Agents.Delete(ctx, made[0].ID, management.ConfirmPermanent), fault.ProtectedResource)
-	for i, agent := range made {
-		opts := []management.Option{management.ConfirmPermanent}
-		if i == 0 {
-			opts = append(opts, management.AllowProtected)
-		}
-		if err := c.Agents.Delete(ctx, agent.ID, opts...); err != nil {
-			t.Error(err)
-		}
-		_, err := c.Agents.Get(ctx, agent.ID)
-		wantCode(t, "deleted", err, fault.AgentNotFound)
-		wantCode(t, "deleted twice", c.Agents.Delete(ctx, agent.ID, opts...), fault.AgentNotFound)
-	}
-	// The look-up of the intellect (rule 4).
-	token, err := c.Tokens.Agent(ctx, management.TokenInput{AgentID: seeded.AgentID, UserID: "sam"})
-	if err != nil || token.ConfigID != seeded.ConfigID {
-		t.Errorf("%v %d, %v", token, token.ConfigID, err)
 	}
 }

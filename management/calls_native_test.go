@@ -376,6 +376,8 @@ func TestKnowledgeCalls(t *testing.T) {
 		{"Knowledge.CorpusStatus", `[]`, fault.BadRequest},
 		{"Knowledge.CategoryEntries", `[0]`, fault.BadRequest},
 	})
+	f := newFake(t, map[string][]answer{"/mcp/search": {{0, `{"status":"error","data":"nothing fits"}`}}})
+	wantCode(t, "nothing fits", drop(f.Knowledge.Search(t.Context(), management.SearchInput{Query: "x"})), fault.NotFound)
 }
 
 func TestInsightCalls(t *testing.T) {

@@ -16,7 +16,6 @@ import (
 	"strings"
 	"sync"
 	"testing"
-	"time"
 
 	"github.com/agentruntime/agentruntime/management"
 	"github.com/agentruntime/agentruntime/runtime/fault"
@@ -221,26 +220,6 @@ func TestIdempotencyKeys(t *testing.T) {
 	}
 }
 
-func TestRefusalsBehind200(t *testing.T) {
-	for _, test := range []struct {
-		body  string
-		title string
-	}{
-		{`{"objectType":"KalturaAPIException","code":"X_FAILED","message":"it does not work","args":{}}`, "X_FAILED"},
-		{`{"error":"it does not work"}`, ""},
-		{`{"success":false,"message":"it does not work"}`, ""},
-		{`{"status":400,"message":"it does not work"}`, ""},
-	} {
-		f := newFake(t, map[string][]answer{"/agent/get": {{0, test.body}}})
-		_, err := f.Agents.Get(t.Context(), "a-1")
-		wantCode(t, test.body, err, fault.APIException)
-		e := fault.From(err)
-		if e.Detail != "it does not work" || test.title != "" && e.Title != test.title {
-			t.Errorf("%s: detail %q, title %q", test.body, e.Detail, e.Title)
-		}
-	}
-}
-
 func TestBadReplies(t *testing.T) {
 	for name, test := range map[string]struct {
 		answer
@@ -261,47 +240,6 @@ func TestBadReplies(t *testing.T) {
 		_, err := f.Agents.Get(t.Context(), "a-1")
 		wantCode(t, name, err, test.code)
 	}
-}
-
-// TestRedirectsAreNotFollowed redirects to a server that notes whether it was reached.
-func TestRedirectsAreNotFollowed(t *testing.T) {
-	reached := false
-	target := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { reached = true }))
-	defer target.Close()
-	redirect := httptest.NewServer(http.RedirectHandler(target.URL, http.StatusTemporaryRedirect))
-	defer redirect.Close()
-	f := newFake(t, nil, func(o *management.Options) { o.AgenticURL, o.OVPURL = &redirect.URL, &redirect.URL })
-	ctx, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond) // ends the repetitions
-	defer cancel()
-	_, err := f.Tokens.Admin(ctx, management.AdminTokenInput{UserID: "u"})
-	if err == nil || reached {
-		t.Errorf("session API: %v, reached %v", err, reached)
-	}
-	_, err = f.Agents.Get(management.WithToken(ctx, management.RawToken(userKS)), "a-1")
-	if err == nil || reached {
-		t.Errorf("agents: %v, reached %v", err, reached)
-	}
-}
-
-func TestCallsEndWithTheirContext(t *testing.T) {
-	held := make(chan struct{})
-	stuck := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
-		select {
-		case <-held:
-		case <-r.Context().Done():
-		}
-	}))
-	defer stuck.Close()
-	defer close(held)
-	f := newFake(t, nil, func(o *management.Options) { o.AgenticURL = &stuck.URL })
-	ctx, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond)
-	defer cancel()
-	_, err := f.Agents.Get(ctx, "a-1")
-	wantCode(t, "deadline", err, fault.Timeout)
-	ctx, cancel = context.WithCancel(t.Context())
-	cancel()
-	_, err = f.Agents.Get(ctx, "a-1")
-	wantCode(t, "cancelled", err, fault.Aborted)
 }
 
 func TestOnResponse(t *testing.T) {

@@ -5,13 +5,10 @@ package management_test
 import (
 	"bytes"
 	"encoding/binary"
-	"net/http"
 	"slices"
-	"strings"
 	"testing"
 
 	"github.com/agentruntime/agentruntime/management"
-	"github.com/agentruntime/agentruntime/runtime/converse"
 	"github.com/agentruntime/agentruntime/runtime/fault"
 )
 
@@ -144,68 +141,5 @@ func TestFacesAndVoicesOnTheService(t *testing.T) {
 		}
 		_, err := c.Catalog.Get(ctx, item.ID)
 		wantCode(t, string(kind)+" deleted", err, fault.CatalogItemNotFound)
-	}
-}
-
-// TestProvisionOnTheService makes an agent, and talks to it.
-func TestProvisionOnTheService(t *testing.T) {
-	c, info := newClient(t)
-	ctx := t.Context()
-	brief := management.Brief{
-		DisplayName: "Ada", Directive: "You are {{ agent_name }}.", OpeningPhrase: "Good morning, this is Ada.",
-		AdminTags: []string{"custom"}, Capabilities: map[string]string{"generate_followup_questions": "off"},
-		Tools: []management.NewTool{{Name: "save_seat", Config: management.ClientTool("Saves a seat.")}},
-	}
-	made, err := c.Provision(ctx, brief, management.IdempotencyKey("ada-1"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	if len(made.Problems) > 0 || len(made.ToolIDs) != 1 {
-		t.Errorf("made %+v", made)
-	}
-	again, err := c.Provision(ctx, brief, management.IdempotencyKey("ada-1"))
-	if err != nil || again.AgentID != made.AgentID || again.IntellectID != made.IntellectID || again.WidgetID != made.WidgetID {
-		t.Errorf("again %+v, %v; first %+v", again, err, made)
-	}
-	widget, err := c.Tokens.Widget(ctx, made.WidgetID)
-	if err != nil {
-		t.Fatal(err)
-	}
-	init, err := c.Application.AppInit(ctx, widget)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if len(init.Avatars) != 1 || init.Avatars[0].ID != made.AvatarID || !strings.HasPrefix(init.Avatars[0].PreviewImageURL, info.GenieURL) {
-		t.Errorf("avatars %+v", init.Avatars)
-	}
-	preview, err := http.Get(init.Avatars[0].PreviewImageURL)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer http.DefaultClient.CloseIdleConnections()
-	defer preview.Body.Close()
-	if preview.StatusCode != http.StatusOK || !strings.HasPrefix(preview.Header.Get("Content-Type"), "image/") {
-		t.Errorf("preview %s %s", preview.Status, preview.Header.Get("Content-Type"))
-	}
-	visitor, err := c.Tokens.Agent(ctx, management.TokenInput{AgentID: made.AgentID, UserID: "sam"})
-	if err != nil {
-		t.Fatal(err)
-	}
-	turn, err := (&converse.Client{URL: info.GenieURL, Token: visitor.KS()}).Turn(ctx, converse.Request{UserMessage: "Who are you?"}, converse.Throw)
-	if err != nil || !strings.Contains(turn.Text, "Ada") {
-		t.Errorf("%q, %v", turn.Text, err)
-	}
-
-	sentence, err := c.Provision(ctx, management.Brief{Description: "A concierge named Mira for hotel guests."})
-	if err != nil || sentence.Name != "Mira" || !sentence.PersonaLint.OK() || len(sentence.Problems) > 0 || sentence.WidgetID == "" {
-		t.Errorf("made of a sentence %+v, %v", sentence, err)
-	}
-
-	brief.VoiceID = "0123456789abcdef01234567"
-	made, err = c.Provision(ctx, brief)
-	wantCode(t, "unknown voice", err, fault.ProvisionFailed)
-	wantCode(t, "unknown voice", err, fault.CatalogItemNotFound)
-	if made.IntellectID == 0 || made.AvatarID != "" {
-		t.Errorf("made %+v", made)
 	}
 }

@@ -5,7 +5,6 @@ package management
 import (
 	"bytes"
 	"context"
-	"errors"
 	"io"
 	"slices"
 	"strings"
@@ -14,7 +13,6 @@ import (
 	"time"
 
 	"github.com/agentruntime/agentruntime/internal/fetch"
-	"github.com/agentruntime/agentruntime/runtime/fault"
 )
 
 // replies is a fetch.Client for virtual time. It notes when each path was asked.
@@ -61,25 +59,6 @@ func TestOwnTokenIsRenewedAheadOfItsEnd(t *testing.T) {
 		want := []time.Duration{0, 12 * time.Minute, 24 * time.Minute, 36 * time.Minute}
 		if got := r.asked["/start"]; !slices.Equal(got, want) {
 			t.Errorf("minted at %v, want %v", got, want)
-		}
-	})
-}
-
-// TestBackOff has 200 ms, 400 ms and 800 ms between the attempts, or up to half less.
-func TestBackOff(t *testing.T) {
-	inVirtualTime(t, func() (int, string) { return 502, "" }, func(t *testing.T, c *Client, r *replies) {
-		_, err := c.Agents.Get(t.Context(), "a")
-		if !errors.Is(err, fault.ServerError) {
-			t.Error(err)
-		}
-		at := r.asked["/get"]
-		if len(at) != 4 {
-			t.Fatalf("asked at %v", at)
-		}
-		for i, most := range []time.Duration{200 * time.Millisecond, 400 * time.Millisecond, 800 * time.Millisecond} {
-			if pause := at[i+1] - at[i]; pause < most/2 || pause > most {
-				t.Errorf("pause %d is %v", i, pause)
-			}
 		}
 	})
 }
