@@ -42,23 +42,6 @@ test("before the runtime is there properties have their initial values", async (
   await assert.rejects(session.sendText("Hi"), { code: "invalid_state" })
 })
 
-test("a session that is disconnected before the runtime is there is over at once", async () => {
-  const program = new FakeProgram()
-  const { loaded } = program.loading()
-  const session = new AgentSession(options)
-  const seen: unknown[] = []
-  session.on("stateChange", (change) => seen.push(change))
-  session.on("ended", (end) => seen.push(end))
-  const connect = session.connect()
-  session.disconnect({ reason: "left" })
-  assert.deepEqual(seen, [{ state: "closed", reason: "user_requested" }, { reason: "left" }])
-  await assert.rejects(connect, { code: "invalid_state" })
-  await assert.rejects(session.next("transportChanged"), { code: "ended" })
-  loaded()
-  await settle()
-  assert.equal(program.sessions, 0)
-})
-
 test("loops over events of the first transport end with a session that ends before the runtime is there", async () => {
   const ends: ((session: AgentSession) => unknown)[] = [(session) => session.disconnect(), (session) => session.dispose()]
   for (const end of ends) {

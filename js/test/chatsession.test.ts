@@ -55,37 +55,6 @@ test("calls made early take effect in order, from connect on", async () => {
   assert.equal(session.state, "connected")
 })
 
-test("a session that is disconnected before the runtime is there is over at once", async () => {
-  const program = new FakeProgram()
-  const { loaded } = program.loading()
-  const session = new ChatSession(options)
-  const seen: unknown[] = []
-  session.on("stateChange", (change) => seen.push(change))
-  session.on("ended", (end) => seen.push(end))
-  const connect = session.connect()
-  const answer = session.sendText("Hi")
-  session.disconnect({ final: false })
-  session.disconnect()
-  assert.deepEqual(seen, [{ state: "closed" }, { reason: "disconnect" }])
-  assert.equal(session.state, "closed")
-  await assert.rejects(connect, { code: "invalid_state" })
-  await assert.rejects(answer, { code: "invalid_state" })
-  await assert.rejects(session.connect(), { code: "invalid_state" })
-  await assert.rejects(session.next("ended"), { code: "ended" })
-  loaded()
-  await settle()
-  assert.equal(program.sessions, 0)
-})
-
-test("a session that is disposed before the runtime is there ends like any other", async () => {
-  new FakeProgram().loading()
-  const session = new ChatSession(options)
-  const ended = session.next("ended")
-  await session.dispose()
-  assert.deepEqual(await ended, { reason: "disconnect" })
-  assert.equal(session.state, "closed")
-})
-
 test("nobody waits for what can't come: after the end, after dispose, and after the program's", async () => {
   const { program, session } = await running(() => new ChatSession(options))
   program.become("connected")

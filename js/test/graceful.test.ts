@@ -122,15 +122,23 @@ function element(): { muted: boolean; paused: boolean; clicked: boolean; srcObje
   }
 }
 
-test("the picture plays at once, and only its sound waits for a click", async () => {
-  await dispose()
-  const program = await new FakeProgram().load()
-  const video = element()
+/** A connected session with that element, before the browser has blocked it. */
+async function watching(program: FakeProgram, video: ReturnType<typeof element>): Promise<AvatarSession> {
   const session = new AvatarSession({ token: "t", videoEl: video as unknown as HTMLMediaElement })
   await made(session)
   program.results["elements"] = () => ({ videoEl: video })
   program.become("connected")
   program.properties["audioOutputMuted"] = false
+  return session
+}
+
+const blocked = { code: "playback_blocked", message: "Playback blocked", kind: "video" }
+
+test("the picture plays at once, and only its sound waits for a click", async () => {
+  await dispose()
+  const program = await new FakeProgram().load()
+  const video = element()
+  const session = await watching(program, video)
   program.results["startPlayback"] = () => video.play().then(() => true, () => false)
   program.results["unmuteAudioOutput"] = () => {
     video.muted = false
@@ -138,7 +146,7 @@ test("the picture plays at once, and only its sound waits for a click", async ()
   }
   assert.equal(session.playbackBlocked, null)
   const warned = session.next("warning")
-  program.dispatch("warning", { code: "playback_blocked", message: "Playback blocked", kind: "video" })
+  program.dispatch("warning", blocked)
   assert.equal((await warned).kind, "audio")
   const now = () => [session.playbackBlocked, video.muted, video.paused]
   assert.deepEqual(now(), ["audio", true, false])
@@ -157,12 +165,8 @@ test("a browser that plays nothing without a click leaves the element as it was"
   const program = await new FakeProgram().load()
   const video = element()
   video.play = () => Promise.reject(new DOMException("no gesture", "NotAllowedError"))
-  const session = new AvatarSession({ token: "t", videoEl: video as unknown as HTMLMediaElement })
-  await made(session)
-  program.results["elements"] = () => ({ videoEl: video })
-  program.become("connected")
-  program.properties["audioOutputMuted"] = false
-  program.dispatch("warning", { code: "playback_blocked", message: "Playback blocked", kind: "video" })
+  const session = await watching(program, video)
+  program.dispatch("warning", blocked)
   await settle()
   assert.deepEqual([session.playbackBlocked, video.muted], ["video", false])
 })
@@ -172,12 +176,8 @@ test("a picture that was silenced is not left so", async () => {
   const program = await new FakeProgram().load()
   for (const end of [(session: AvatarSession) => session.setVideoEl(null), () => program.become("disconnected")]) {
     const video = element()
-    const session = new AvatarSession({ token: "t", videoEl: video as unknown as HTMLMediaElement })
-    await made(session)
-    program.results["elements"] = () => ({ videoEl: video })
-    program.properties["audioOutputMuted"] = false
-    program.become("connected")
-    program.dispatch("warning", { code: "playback_blocked", message: "Playback blocked", kind: "video" })
+    const session = await watching(program, video)
+    program.dispatch("warning", blocked)
     await settle()
     assert.equal(video.muted, true)
     end(session)

@@ -63,6 +63,36 @@ for (const { Kind, program: programName, crashed } of kinds) {
     assert.deepEqual(statuses, [200])
   })
 
+  // An avatar's session that is disconnected can begin again (avatar.test.ts).
+  if (Kind !== AvatarSession) {
+    test(`${name}: disconnected before the runtime is there, it is over at once`, async () => {
+      const program = new FakeProgram()
+      const { loaded } = program.loading(programName)
+      const session = make() as ChatSession
+      const seen: unknown[] = []
+      session.on("stateChange", (change) => seen.push(change))
+      session.on("ended", (end) => seen.push(end))
+      const calls = [session.connect(), ...(Kind === ChatSession ? [session.sendText("Hi")] : [])]
+      session.disconnect({ final: false, reason: "left" })
+      session.disconnect()
+      const closed = { state: "closed", ...(Kind === AgentSession && { reason: "user_requested" }) }
+      assert.deepEqual([seen, session.state], [[closed, { reason: "left" }], "closed"])
+      for (const call of [...calls, session.connect()]) await assert.rejects(call, { code: "invalid_state" })
+      await assert.rejects(session.next("ended"), { code: "ended" })
+      loaded()
+      await settle()
+      assert.equal(program.sessions, 0)
+    })
+
+    test(`${name}: disposed before the runtime is there, it ends like any other`, async () => {
+      new FakeProgram().loading()
+      const session = make() as ChatSession
+      const ended = session.next("ended")
+      await session.dispose()
+      assert.deepEqual([await ended, session.state], [{ reason: "disconnect" }, "closed"])
+    })
+  }
+
   test(`${name}: a second dispose waits for the first, and await using disposes`, async () => {
     const { program, session } = await running(make)
     let closed = () => {}
