@@ -326,7 +326,7 @@ func TestKeysReachEverything(t *testing.T) {
 	}
 	want := []string{
 		"Face", "Text", "Both", "Tag", "Widgets", "Deck", "Playground", "Face", "Agent", "New conversation", "Microphone", "Sound", "Volume",
-		"log", "Copy", "What is agentruntime?", "What can you do?", "How do I add an agent to my page?",
+		"log", "Copy this answer", "What is agentruntime?", "What can you do?", "How do I add an agent to my page?",
 		"Your message", "Send", "group", "Previous page", "Next page", "Events",
 	}
 	if !slices.Equal(got, want) {

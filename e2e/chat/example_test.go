@@ -287,7 +287,7 @@ func TestAnswerIsCopied(t *testing.T) {
 		}
 	}
 	p.Ask("What can you do?", "Make flashcards")
-	p.Press(`.about [aria-label="Copy"]`)
+	p.Press(`[part~=copy-answer]`)
 	p.AwaitTrue(`document.getElementById("announcer").textContent === "Copied."`)
 	var copied string
 	p.Do(&copied, `return navigator.clipboard.readText()`)
@@ -301,14 +301,14 @@ func TestAnswerIsRated(t *testing.T) {
 	h, p := open(t, "receptionist")
 	p.Ask("And then?", "That was all.")
 	for label, want := range map[string]string{"Good answer": `"is_positive":true`, "Bad answer": `"is_positive":false`} {
-		p.Press(`.about [aria-label="` + label + `"]`)
+		p.Press(`.agent-answer [aria-label="` + label + `"]`)
 		v := h.Await(label, func(v pagetest.Request) bool { return v.Path == "/feedback/add" && strings.Contains(v.Body, want) })
 		if v.Status != http.StatusOK || !v.Authorised {
 			t.Errorf("%s: %+v", label, v)
 		}
-		p.AwaitTrue(`document.querySelector('.about [aria-pressed="true"]')?.ariaLabel === ` + jsonOf(label))
+		p.AwaitTrue(`document.querySelector('.agent-answer [aria-pressed="true"]')?.ariaLabel === ` + jsonOf(label))
 	}
-	p.AwaitTrue(`document.querySelectorAll('.about [aria-pressed="true"]').length === 1`)
+	p.AwaitTrue(`document.querySelectorAll('.agent-answer [aria-pressed="true"]').length === 1`)
 }
 
 // An agent that takes no variables says so once, and goes on without them.

@@ -1,12 +1,10 @@
 // The messages of the conversation. The log is not a live region: each complete answer
 // is copied to the announcer, which screen readers read.
-import { drawWidget, errorMessage, GrowingMarkdown, icon, renderMarkdown } from "/js/dist/ui.js"
+import { AnswerButtons, drawWidget, errorMessage, GrowingMarkdown, icon, renderMarkdown } from "/js/dist/ui.js"
 import { make } from "./dom.js"
 
 // The log scrolls with new content while it is this close to its end, in CSS pixels.
 const scrollTolerance = 60
-// How long a button shows its success, in milliseconds.
-const successMs = 2000
 
 export class Log {
   #element = make("div", { id: "log", role: "log", ariaLive: "off", ariaLabel: "Conversation", tabIndex: 0 })
@@ -151,7 +149,10 @@ class Answer {
   #body = make("div", { className: "text agent-markdown" })
   #growing = new GrowingMarkdown(this.#body)
   #widgets = make("div", { className: "widgets" })
-  #buttons = make("div", { className: "about", hidden: true })
+  #buttons = new AnswerButtons(() => this.#growing.text, {
+    tell: (text, problem) => (problem ? this.#log.addNote(text) : this.#log.announce(text)),
+    rate: (id, good) => this.#rate(id, good),
+  })
   #placeholder = make("p", { className: "dots", ariaHidden: "true" }, make("span"), make("span"), make("span"))
   #widgetData = []
   #announced = [0, 0] // lengths of the announced text and of the announced names of widgets
@@ -162,10 +163,8 @@ class Answer {
   constructor(name, log, actions) {
     this.#log = log
     this.#actions = actions
-    this.#buttons.role = "group"
-    this.#buttons.ariaLabel = "About this answer"
-    this.#buttons.append(this.#copyButton())
-    this.element = article(name, "agent", this.#placeholder, this.#body, this.#widgets, this.#buttons)
+    Object.assign(this.#buttons.root, { role: "group", ariaLabel: "About this answer", hidden: true })
+    this.element = article(name, "agent", this.#placeholder, this.#body, this.#widgets, this.#buttons.root)
     this.name = name
   }
 
@@ -193,7 +192,7 @@ class Answer {
   end({ silently = false } = {}) {
     this.#placeholder.remove()
     this.#growing.end()
-    this.#buttons.hidden = this.#growing.text === ""
+    this.#buttons.root.hidden = this.#growing.text === ""
     const names = [...this.#widgets.children].map((widget) => widget.ariaLabel ?? widget.querySelector("summary, strong").textContent)
     const parts = [[...this.#body.children].map((block) => block.textContent).join("\n"), names.join(", ")]
     const news = parts.map((part, i) => part.slice(this.#announced[i])).join(" ").trim()
@@ -227,45 +226,16 @@ class Answer {
     if (this.#id) return // a further sentence of the same message
     this.#id = id
     this.#rating = rating
-    const buttons = [true, false].map((good) => {
-      const label = good ? "Good answer" : "Bad answer"
-      const button = make("button", { type: "button", ariaLabel: label, title: label }, icon(good ? "good" : "bad"))
-      button.addEventListener("click", () => this.#rate(good, mark))
-      return button
-    })
-    const mark = () => buttons.forEach((button, i) => (button.ariaPressed = String(this.#rating === (i === 0))))
-    mark()
-    this.#buttons.append(...buttons)
+    this.#buttons.rateable(id, rating)
   }
 
-  async #rate(good, mark) {
-    const before = this.#rating
-    this.#rating = good
-    mark()
+  async #rate(id, good) {
     try {
-      await this.#actions.rate(this.#id, good)
-      this.#log.announce("Thank you.")
+      await this.#actions.rate(id, good)
     } catch (error) {
-      this.#rating = before
-      mark()
-      this.#log.addNote(errorMessage(error))
+      throw errorMessage(error)
     }
-  }
-
-  #copyButton() {
-    const button = make("button", { type: "button", ariaLabel: "Copy", title: "Copy" }, icon("copy"))
-    button.addEventListener("click", async () => {
-      try {
-        await navigator.clipboard.writeText(this.#growing.text)
-      } catch {
-        this.#log.addNote("The browser did not let this page copy.")
-        return
-      }
-      button.dataset.done = ""
-      this.#log.announce("Copied.")
-      setTimeout(() => delete button.dataset.done, successMs)
-    })
-    return button
+    this.#rating = good
   }
 
   toJSON() {

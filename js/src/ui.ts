@@ -6,6 +6,7 @@
  */
 export { AgentActivity, type Activity, type ActivityOptions, type ActivitySession } from "./ui/activity.js"
 export { AgentState, type AgentStateOptions } from "./ui/agentstate.js"
+export { ANSWER_LABELS, AnswerButtons, type AnswerActions, type AnswerLabels } from "./ui/answers.js"
 export { Captions, drawCaptions, type Caption, type CaptionOptions, type Cue } from "./ui/captions.js"
 export { Composer, type ComposerOptions, type ComposerSession } from "./ui/composer.js"
 export { ControlBar, type ControlBarOptions, type ControlName, type ControlSession } from "./ui/controlbar.js"

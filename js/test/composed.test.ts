@@ -2,7 +2,7 @@ import assert from "node:assert/strict"
 import { afterEach, test } from "node:test"
 import { FakeAgentSession, FakeAvatarSession, FakeChatSession, type FakeOptions } from "../src/testing.js"
 import type { AvatarOptions } from "../src/session/avataroptions.js"
-import { AgentState, Composer, ControlBar, DeviceSelect, Transcript } from "../src/ui.js"
+import { AgentState, AnswerButtons, Composer, ControlBar, DeviceSelect, Transcript } from "../src/ui.js"
 import { Events, makePage } from "./page.js"
 
 const { window } = makePage()
@@ -88,6 +88,41 @@ test("a control bar has a button with words for sound that the browser has block
   press(bar, "sound")
   await until("the sound is on", () => pressed(bar, "sound"))
   assert.deepEqual([shown(bar), session.audioOutputMuted, sound.textContent], [["Sound", "Volume"], false, ""])
+})
+
+test("the buttons of an answer copy and rate it, and say what came of it", async (t) => {
+  t.mock.timers.enable({ apis: ["setTimeout"] })
+  const told: unknown[] = []
+  const rated: unknown[] = []
+  let refuse = false
+  const buttons = new AnswerButtons(() => "It is **so**.", {
+    tell: (text, problem) => told.push([text, problem]),
+    rate: async (id, good) => {
+      rated.push([id, good])
+      if (refuse) throw "Not now."
+    },
+  })
+  const clipboard = { writeText: async (text: string) => void (refuse ? assert.fail("refused") : told.push(text)) }
+  const before = globalThis.navigator
+  const set = (value: unknown) => Object.defineProperty(globalThis, "navigator", { configurable: true, value })
+  set({ clipboard })
+  t.after(() => set(before))
+  const click = async (name: string) => {
+    press(buttons, name)
+    await new Promise((resolve) => setImmediate(resolve))
+    return told.splice(0)
+  }
+  const copy = buttons.root.querySelector("button")!
+  assert.deepEqual([buttons.root.children.length, await click("copy-answer"), copy.hasAttribute("data-done")], [1, ["It is **so**.", ["Copied.", false]], true])
+  t.mock.timers.tick(2_000)
+  assert.equal(copy.hasAttribute("data-done"), false)
+  buttons.rateable("m-1", false)
+  const marks = () => ["good", "bad"].map((name) => buttons.root.querySelector(`[part~=${name}]`)!.ariaPressed)
+  assert.deepEqual(marks(), ["false", "true"], "it was rated before")
+  assert.deepEqual([await click("good"), marks(), rated], [[["Thank you.", false]], ["true", "false"], [["m-1", true]]])
+  refuse = true
+  assert.deepEqual([await click("bad"), marks()], [[["Not now.", true]], ["true", "false"]])
+  assert.deepEqual([await click("copy-answer"), copy.hasAttribute("data-done")], [[["The browser did not let this page copy.", true]], false])
 })
 
 test("with onStart a control bar starts again, and needs no session", async () => {

@@ -1,6 +1,6 @@
 import type { AvatarSession } from "../session/avatar.js"
 import { IconButton, make } from "../ui/dom.js"
-import type { AnswerActions } from "./answers.js"
+import type { AnswerActions } from "../ui/answers.js"
 import { open, type Part, type State } from "./state.js"
 import { Stills } from "./stills.js"
 import { toolLabels, type ToolLabels } from "./toollabels.js"

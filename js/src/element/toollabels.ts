@@ -1,15 +1,11 @@
+import { ANSWER_LABELS } from "../ui/answers.js"
+
 /** The texts of what can be done with answers, the transcript and the picture, in English. `labels.tools` replaces any of them. */
 export const TOOL_LABELS = {
-  /** The buttons of an answer. */
-  copyAnswer: "Copy this answer",
-  good: "Good answer",
-  bad: "Bad answer",
+  ...ANSWER_LABELS,
   /** The buttons of the transcript. */
   copy: "Copy the conversation",
   download: "Download the conversation",
-  copied: "Copied.",
-  notCopied: "The browser did not let this page copy.",
-  thanks: "Thank you.",
   /** The name of the downloaded file, without its ending. */
   file: "Conversation",
   fullScreen: "Full screen",

@@ -1,5 +1,5 @@
+import { copyText, type AnswerActions } from "../ui/answers.js"
 import { icon, make, makeButton, nameButton } from "../ui/dom.js"
-import { copyText, type AnswerActions } from "./answers.js"
 import type { Part, State } from "./state.js"
 import { toolLabels } from "./toollabels.js"
 

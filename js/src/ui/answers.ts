@@ -1,33 +1,51 @@
-import { icon, make, makeButton, nameButton, type IconName } from "../ui/dom.js"
-import type { ToolLabels } from "./toollabels.js"
+import { icon, make, makeButton, nameButton, type IconName } from "./dom.js"
 
-/** What the buttons of an answer need. */
+/** The texts of the buttons of an answer, in English. */
+export const ANSWER_LABELS = {
+  copyAnswer: "Copy this answer",
+  good: "Good answer",
+  bad: "Bad answer",
+  copied: "Copied.",
+  notCopied: "The browser did not let this page copy.",
+  thanks: "Thank you.",
+}
+
+/** The texts of the buttons of an answer. */
+export type AnswerLabels = typeof ANSWER_LABELS
+
+/** What {@link AnswerButtons} need of a page. */
 export interface AnswerActions {
-  labels(): ToolLabels
+  /** The present texts. Default: the English ones. */
+  labels?(): AnswerLabels
   /** Tells the visitor of a result: shows it to the eye too if it is a problem. */
   tell(text: string, problem: boolean): void
   /** Rejects with the sentence for the visitor. */
   rate(messageId: string, good: boolean): Promise<void>
 }
 
+/** How long the button shows that the answer was copied, in ms. */
+const copiedMs = 2_000
+
 /** The buttons below an answer: copy, and a rating once the id of its message is known. */
 export class AnswerButtons {
-  readonly root = make("div", { part: "answer-buttons", class: "answer-buttons" })
+  readonly root = make("div", { part: "answer-buttons", class: "agent-answer" })
   readonly #actions: AnswerActions
   readonly #copy: HTMLButtonElement
   #rating: [good: HTMLButtonElement, bad: HTMLButtonElement] | undefined
   #rated: boolean | undefined
 
+  /** `text` returns the answer. */
   constructor(text: () => string, actions: AnswerActions) {
     this.#actions = actions
-    this.#copy = this.#button("copy-answer", "copy", () => void copyText(text(), actions))
+    this.#copy = this.#button("copy-answer", "copy", () => void this.#copyText(text()))
     this.root.append(this.#copy)
     this.rename()
   }
 
-  /** Shows the buttons of the rating. */
-  rateable(messageId: string): void {
+  /** Shows the buttons of the rating; `rated` is that of before. */
+  rateable(messageId: string, rated?: boolean): void {
     if (this.#rating) return
+    this.#rated = rated
     const rate = (good: boolean) => () => void this.#rate(messageId, good)
     this.#rating = [this.#button("rating good", "good", rate(true)), this.#button("rating bad", "bad", rate(false))]
     this.root.append(...this.#rating)
@@ -37,7 +55,7 @@ export class AnswerButtons {
 
   /** Writes the labels, after a change too. */
   rename(): void {
-    const labels = this.#actions.labels()
+    const labels = labelsOf(this.#actions)
     nameButton(this.#copy, labels.copyAnswer)
     if (!this.#rating) return
     nameButton(this.#rating[0], labels.good)
@@ -52,6 +70,12 @@ export class AnswerButtons {
     this.#rating?.forEach((button, i) => button.setAttribute("aria-pressed", String(this.#rated === (i === 0))))
   }
 
+  async #copyText(text: string): Promise<void> {
+    if (!(await copyText(text, this.#actions))) return
+    this.#copy.dataset["done"] = ""
+    setTimeout(() => delete this.#copy.dataset["done"], copiedMs)
+  }
+
   async #rate(messageId: string, good: boolean): Promise<void> {
     const before = this.#rated
     if (before === good) return
@@ -59,7 +83,7 @@ export class AnswerButtons {
     this.#mark()
     try {
       await this.#actions.rate(messageId, good)
-      this.#actions.tell(this.#actions.labels().thanks, false)
+      this.#actions.tell(labelsOf(this.#actions).thanks, false)
     } catch (reason) {
       this.#rated = before
       this.#mark()
@@ -68,12 +92,17 @@ export class AnswerButtons {
   }
 }
 
-/** Copies a text, and tells whether the browser did it. */
-export async function copyText(text: string, { labels, tell }: Pick<AnswerActions, "labels" | "tell">): Promise<void> {
+const labelsOf = ({ labels }: Pick<AnswerActions, "labels">): AnswerLabels => labels?.() ?? ANSWER_LABELS
+
+/** Copies a text; tells the visitor whether the browser did it, and returns it. */
+export async function copyText(text: string, actions: Pick<AnswerActions, "labels" | "tell">): Promise<boolean> {
+  const { copied, notCopied } = labelsOf(actions)
   try {
     await navigator.clipboard.writeText(text)
   } catch {
-    return tell(labels().notCopied, true)
+    actions.tell(notCopied, true)
+    return false
   }
-  tell(labels().copied, false)
+  actions.tell(copied, false)
+  return true
 }
