@@ -192,6 +192,9 @@ func (c *counter) event(e event) {
 		c.show(c.kept[key])
 	}
 	delete(c.kept, key)
+	if e.Test == "" {
+		c.unfinished(e)
+	}
 	switch {
 	case e.Test == "" && e.Action == "skip": // a package without tests
 	case e.Test == "":
@@ -208,5 +211,19 @@ func (c *counter) event(e event) {
 	default:
 		c.failed++
 		c.broken[e.Package] = true
+	}
+}
+
+// unfinished shows what the tests printed that had not ended when the process of their package did:
+// it may be why the process ended.
+func (c *counter) unfinished(e event) {
+	for key, out := range c.kept {
+		if !strings.HasPrefix(key, e.Package+" ") {
+			continue
+		}
+		if e.Action == "fail" {
+			c.show(out)
+		}
+		delete(c.kept, key)
 	}
 }

@@ -37,6 +37,22 @@ not an event
 	}
 }
 
+// A process that crashes ends without an event for the test that ran.
+func TestOutputOfACrashIsShown(t *testing.T) {
+	out := `{"Action":"output","Package":"p","Test":"TestCrash","Output":"fatal error\n"}
+{"Action":"output","Package":"p","Output":"FAIL p\n"}
+{"Action":"fail","Package":"p","Elapsed":0.3}
+`
+	var shown strings.Builder
+	c := newCounter(func(line string) { shown.WriteString(line) })
+	if err := c.read(strings.NewReader(out)); err != nil {
+		t.Fatal(err)
+	}
+	if want := "FAIL p\nfatal error\nfail p 0.3s\n"; shown.String() != want {
+		t.Errorf("shown:\n%s\nwant:\n%s", shown.String(), want)
+	}
+}
+
 func TestTargetsAddUp(t *testing.T) {
 	t.Chdir(t.TempDir())
 	t.Setenv("MAKEFLAGS", "")
