@@ -30,8 +30,9 @@ func (d Difference) String() string {
 }
 
 // Diff compares what two conversations mean: the turns of the visitor, the agent's sentences, tool calls and their results,
-// widgets, interruptions, questions for consent, errors and warnings, in their order. Times, ids, connections, and how an
-// answer was cut into pieces are left out, because no two runs have the same.
+// widgets, interruptions, questions for consent, errors and warnings, in their order. Times, ids, connections, how an
+// answer was cut into pieces, and what the agent did while a tool ran are left out, because no two runs have the same: a
+// result follows its call.
 func Diff(want, got *Recording) []Difference {
 	a, b := want.facts(), got.facts()
 	// The longest common sequence: common[i][j] is its length from a[i] and b[j] on.
@@ -92,8 +93,8 @@ func pair(after string, missing, extra []fact) (found []Difference) {
 	return found
 }
 
-// fact is what an event means.
-type fact struct{ kind, text string }
+// fact is what an event means; tool is the name in a call or a result.
+type fact struct{ kind, text, tool string }
 
 // visitorSays begins the text of the visitor's turn.
 const visitorSays = "visitor: "
@@ -109,9 +110,24 @@ func (r *Recording) facts() []fact {
 			all[n].text += strings.TrimPrefix(f.text, "agent:")
 			continue
 		}
-		all = append(all, f)
+		at := len(all)
+		if f.kind == "toolCallResult" {
+			at = afterCall(all, f.tool)
+		}
+		all = slices.Insert(all, at, f)
 	}
 	return all
+}
+
+// afterCall returns the place of a tool's next result: after its last call that has none, or else the end.
+func afterCall(all []fact, tool string) int {
+	for i, f := range slices.Backward(all) {
+		answered := i+1 < len(all) && all[i+1].kind == "toolCallResult"
+		if f.kind == "toolCall" && f.tool == tool && !answered {
+			return i + 1
+		}
+	}
+	return len(all)
 }
 
 func factOf(e Entry) (fact, bool) {
@@ -132,30 +148,30 @@ func factOf(e Entry) (fact, bool) {
 	case "transcript":
 		switch p.Type {
 		case "user":
-			return fact{"visitor", visitorSays + p.Text}, true
+			return fact{kind: "visitor", text: visitorSays + p.Text}, true
 		case "final":
-			return fact{"agent", "agent: " + strings.TrimSpace(p.Text)}, true
+			return fact{kind: "agent", text: "agent: " + strings.TrimSpace(p.Text)}, true
 		}
 	case "toolCall":
-		return fact{e.Event, "tool call: " + p.Name + " " + canonical(p.Args)}, true
+		return fact{e.Event, "tool call: " + p.Name + " " + canonical(p.Args), p.Name}, true
 	case "toolCallInvalid":
-		return fact{e.Event, "invalid tool call: " + p.Call.Name + ": " + strings.Join(p.Errors, "; ")}, true
+		return fact{kind: e.Event, text: "invalid tool call: " + p.Call.Name + ": " + strings.Join(p.Errors, "; ")}, true
 	case "toolCallResult":
 		if !p.OK {
-			return fact{e.Event, "failed tool: " + p.Call.Name}, true
+			return fact{e.Event, "failed tool: " + p.Call.Name, p.Call.Name}, true
 		}
-		return fact{e.Event, "tool result: " + p.Call.Name + " " + canonical(p.Value)}, true
+		return fact{e.Event, "tool result: " + p.Call.Name + " " + canonical(p.Value), p.Call.Name}, true
 	case "widget":
-		return fact{e.Event, "widget: " + p.Runtime + " " + withoutIDs(e.Data)}, true
+		return fact{kind: e.Event, text: "widget: " + p.Runtime + " " + withoutIDs(e.Data)}, true
 	case "interrupted":
-		return fact{e.Event, "interrupted"}, true
+		return fact{kind: e.Event, text: "interrupted"}, true
 	case "oauthRequired":
-		return fact{e.Event, "consent is asked for " + p.Tool}, true
+		return fact{kind: e.Event, text: "consent is asked for " + p.Tool}, true
 	case "warning", "error":
-		return fact{e.Event, e.Event + ": " + p.Code}, true
+		return fact{kind: e.Event, text: e.Event + ": " + p.Code}, true
 	case "brainSegment":
 		if p.Type == "error" {
-			return fact{"failure", fmt.Sprint("the turn failed: ", p.Content)}, true
+			return fact{kind: "failure", text: fmt.Sprint("the turn failed: ", p.Content)}, true
 		}
 	}
 	return fact{}, false

@@ -109,6 +109,22 @@ func TestDiffNamesWhatDiffers(t *testing.T) {
 	}
 }
 
+// A tool that takes longer in one run gives its result after the agent's next words.
+func TestDiffIgnoresHowLongAToolTakes(t *testing.T) {
+	call := `{"t":1,"event":"toolCall","data":{"name":"save","args":{"n":N}}}`
+	first, second := strings.ReplaceAll(call, "N", "1"), strings.ReplaceAll(call, "N", "2")
+	result := `{"t":2,"event":"toolCallResult","data":{"ok":true,"value":"V","call":{"name":"save"}}}`
+	done, late := strings.ReplaceAll(result, "V", "done"), strings.ReplaceAll(result, "V", "late")
+	words := []string{`{"t":3,"event":"transcript","data":{"type":"final","text":"It is"}}`, `{"t":4,"event":"transcript","data":{"type":"final","text":"saved."}}`}
+	want := read(t, first, done, words[0], words[1], second, late)
+	if d := Diff(want, read(t, first, words[0], done, words[1], second, late)); d != nil {
+		t.Errorf("differences: %v", d)
+	}
+	if d := Diff(want, read(t, first, words[0], late, words[1], second, done)); len(d) != 2 {
+		t.Errorf("other results make these differences: %v", d)
+	}
+}
+
 // TestARunIsNotStuck: what does not come is reported, not waited for without end.
 func TestARunIsNotStuck(t *testing.T) {
 	recorded := read(t,
