@@ -10,16 +10,15 @@ DOCS := tools/docs/node_modules/.package-lock.json
 STATICCHECK := build/tools/staticcheck
 WASMTEST := build/tools/wasmbrowsertest
 
-# Linters and tests use the same flags, and those for the page also the flags of the
-# programs that are shipped, so that each package is compiled once for each target.
-# Tests get these as arguments, because they build programs for the page, which has no
-# race detector. That also turns on the checks of unsafe pointers, which double the time
+# Linters, tests and the programs that tests start use the same flags, and those for the
+# page the flags of the programs that are shipped, so that each package is compiled once
+# for each target: that is 390 s of a core with the race detector.
+# It also turns on the checks of unsafe pointers, which double the time
 # of tests that use SQLite, a translation of C: localservice/api took 67 s of a core with
 # them and 32 s without. Without the race detector for SQLite alone the linker may take that
 # package's copy of a generic function, such as one of sync/atomic, for the whole program,
 # and races are reported that are none.
-WITH_RACE := -race -gcflags=modernc.org/...=-d=checkptr=0
-RACE := GOFLAGS="$(WITH_RACE)"
+RACE := GOFLAGS="-race -gcflags=modernc.org/...=-d=checkptr=0"
 JS := tools/wasm/env
 # The packages that are compiled for the page, and those of them whose tests a
 # native test starts, together with the server that they need.
@@ -42,7 +41,8 @@ BOTH = status=0; $(1) ./... || status=1; cd e2e && $(1) $(2) || status=1; exit $
 PARALLEL := -parallel 4
 
 # internal/maketest counts events. vet-native and vet-page are more than what go test vets.
-GOTEST = go test -vet=off $(if $(COUNT),-json) -timeout 15m
+TEST = go test -vet=off $(if $(COUNT),-json) -timeout 15m
+GOTEST = $(RACE) $(TEST)
 
 .PHONY: help
 help: ## List the targets
@@ -122,17 +122,17 @@ chromium: # where it is missing
 .PHONY: core
 core: # whole pages; most of a test is waiting for media in real time
 	tools/need.sh browser
-	cd e2e && $(GOTEST) $(WITH_RACE) -p 1 $(PARALLEL) -skip '$(LOOKS)' $(CORE)
+	cd e2e && $(GOTEST) -p 1 $(PARALLEL) -skip '$(LOOKS)' $(CORE)
 
 .PHONY: looks
 looks: # the element in every state, size and theme
 	tools/need.sh browser
-	cd e2e && $(GOTEST) $(WITH_RACE) $(PARALLEL) -run '$(LOOKS)' ./element
+	cd e2e && $(GOTEST) $(PARALLEL) -run '$(LOOKS)' ./element
 
 .PHONY: suites
 suites: # the other whole pages
 	tools/need.sh browser
-	cd e2e && $(GOTEST) $(WITH_RACE) -p 1 $(PARALLEL) $(SUITES)
+	cd e2e && $(GOTEST) -p 1 $(PARALLEL) $(SUITES)
 
 # Conversations of every kind, from the start to the end: those that make the profile, and
 # those of them of which none may wait for a second part. The worker's conversation is the only
@@ -169,16 +169,16 @@ cold: $(NPM) # whole pages with programs whose first parts have as little as pos
 
 .PHONY: native
 native:
-	$(call BOTH,$(GOTEST) $(WITH_RACE) $(PARALLEL) -short,$(NATIVE))
+	$(call BOTH,$(GOTEST) $(PARALLEL) -short,$(NATIVE))
 
 .PHONY: native-all
 native-all: # native tests, also those that take long
-	$(GOTEST) $(WITH_RACE) $(PARALLEL) ./...
+	$(GOTEST) $(PARALLEL) ./...
 
 .PHONY: native-e2e
 native-e2e: # the same in the module of e2e: native sessions, and the driver of the browser
 	tools/need.sh browser
-	cd e2e && $(GOTEST) $(WITH_RACE) $(PARALLEL) $(NATIVE)
+	cd e2e && $(GOTEST) $(PARALLEL) $(NATIVE)
 
 .PHONY: recordings
 recordings: # whole conversations, recorded and replayed; on a machine that is too busy, its pauses are taken for ends of turns
@@ -187,7 +187,7 @@ recordings: # whole conversations, recorded and replayed; on a machine that is t
 .PHONY: page
 page: $(WASMTEST) # tests of packages, in a page
 	tools/need.sh browser
-	$(JS) $(GOTEST) -exec "$$PWD/tools/wasm/exec" $$(echo "$(PAGE)" | grep -vE '$(SERVED)')
+	$(JS) $(TEST) -exec "$$PWD/tools/wasm/exec" $$(echo "$(PAGE)" | grep -vE '$(SERVED)')
 
 .PHONY: vet-native
 vet-native:
@@ -228,7 +228,7 @@ npm: $(NPM) # with the flags of the native tests, whose compiled packages the lo
 
 .PHONY: faults
 faults: # every fault of docs/resilience.md, whose table is written again
-	cd e2e && $(GOTEST) -count 1 -skip 'TestSoak|TestElement' -parallel 8 ./faults -all $(if $(COUNT),,-write $(CURDIR)/docs/resilience.md)
+	cd e2e && $(if $(COUNT),$(GOTEST),$(TEST)) -count 1 -skip 'TestSoak|TestElement' -parallel 8 ./faults -all $(if $(COUNT),,-write $(CURDIR)/docs/resilience.md)
 
 .PHONY: page-faults
 page-faults: # the same faults, with an element in a page that is looked at all the time
@@ -278,12 +278,12 @@ k6: ## Build build/k6, which is k6 with sessions of the runtime in its scripts (
 # k6/ is a module of its own, so that the others do not get k6's dependencies.
 .PHONY: k6-test
 k6-test: # scripts of k6 against the local service, also divided between two processes
-	cd k6 && go vet ./... && $(GOTEST) -count 1 .
+	cd k6 && $(RACE) go vet ./... && $(GOTEST) -count 1 .
 
 # otel/ is one too, because of OpenTelemetry's.
 .PHONY: otel-test
 otel-test: # the spans and histograms of conversations with the local service
-	cd otel && go vet ./... && $(GOTEST) -count 1 .
+	cd otel && $(RACE) go vet ./... && $(GOTEST) -count 1 .
 
 .PHONY: soak
 soak: # faults at random, for native sessions and one page
@@ -312,16 +312,16 @@ FROM := 0
 orders: # sessions whose methods are called in random orders, after which nothing may be left
 	tools/need.sh browser
 	cd e2e && AGENTRUNTIME_ORDERS=$(ORDERS) AGENTRUNTIME_ORDERS_SEED=$(SEED) AGENTRUNTIME_ORDERS_FROM=$(FROM) \
-		$(GOTEST) $(WITH_RACE) -count 1 -timeout 60m -v -run TestNothingIsLeftAfterAnyOrder ./hostile
+		$(GOTEST) -count 1 -timeout 60m -v -run TestNothingIsLeftAfterAnyOrder ./hostile
 
 .PHONY: race
 race: # data races that one run in one order does not show
-	$(GOTEST) $(WITH_RACE) $(PARALLEL) -short -count 3 -shuffle on ./runtime/...
+	$(GOTEST) $(PARALLEL) -short -count 3 -shuffle on ./runtime/...
 
 .PHONY: newcomer
 newcomer: # what one client can take, and 20 of them and a newcomer; it measures time, so without the race detector, and alone
-	$(GOTEST) -count 1 -run TestWhatOneClientTakes ./internal/localservice
-	cd e2e && $(GOTEST) -count 1 -run TestANewcomerAmongHostileClients ./native
+	$(TEST) -count 1 -run TestWhatOneClientTakes ./internal/localservice
+	cd e2e && $(TEST) -count 1 -run TestANewcomerAmongHostileClients ./native
 
 # Each fuzz target runs its seeds with the other tests; here it also runs this many
 # inputs of its own. A time instead would now and then end a run with an error.
@@ -348,7 +348,7 @@ CUTS := 1000
 
 .PHONY: cuts
 cuts:
-	cd e2e && AGENTRUNTIME_CUTS=$(CUTS) $(GOTEST) $(WITH_RACE) -run '^TestNoTypedTurnIsLost$$' ./native
+	cd e2e && AGENTRUNTIME_CUTS=$(CUTS) $(GOTEST) -run '^TestNoTypedTurnIsLost$$' ./native
 
 # How long one session talks; in make bench, less than a minute.
 STEADY := 10m

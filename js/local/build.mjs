@@ -51,8 +51,8 @@ async function programPackage(platform) {
     cpu: [cpu],
     files: [file, "THIRD-PARTY-NOTICES.txt"],
   })
-  // Without cgo: the database is a translation to Go.
-  const env = { ...process.env, ...platforms[platform], CGO_ENABLED: "0" }
+  // Without cgo: the database is a translation to Go. Without the flags of tests, which may have started this.
+  const env = { ...process.env, ...platforms[platform], CGO_ENABLED: "0", GOFLAGS: "" }
   const go = (...args) => execFileSync("go", args, { cwd: root, env, encoding: "utf8" })
   const { parts } = goParts(go, ["./cmd/localservice"], join(root, "tools", "wasm", "stubs"))
   const about = `${manifest.name} has the licence of its file LICENSE. Its program contains what follows, each with its own licence.`
