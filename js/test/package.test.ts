@@ -148,23 +148,28 @@ test("a project has the types of the style sheet and of the tags, in each framew
     cpSync(published.dir, join(modules, "agentruntime"), { recursive: true, filter: (name) => !/\.(wasm|gz|br|map)$/.test(name) })
     for (const name of ["react", "@types/react", "svelte", "vue"]) symlinkSync(fileURLToPath(new URL("node_modules/" + name, root)), join(modules, name), "junction")
     const tsc = fileURLToPath(new URL("node_modules/typescript/bin/tsc", root))
-    const strict = "--noEmit --strict --noUncheckedSideEffectImports --target es2022 --lib es2022,dom,dom.iterable --jsx react-jsx --types"
-    const errorsOf = (text: string, ...resolution: string[]) => {
-      writeFileSync(join(project, "use.tsx"), text)
-      return spawnSync(process.execPath, [tsc, ...strict.split(" "), "", ...resolution, "use.tsx"], { cwd: project, encoding: "utf8" }).stdout
+    const strict = "--noEmit --strict --skipLibCheck --noUncheckedSideEffectImports --target es2022 --lib es2022,dom,dom.iterable --jsx react-jsx --types"
+    /** Compiles each text as a module, and returns the errors of each: all see the declarations that one of them imports. */
+    const errorsOf = (resolution: string[], ...texts: string[]) => {
+      const names = texts.map((_, i) => `use${i}.tsx`)
+      texts.forEach((text, i) => writeFileSync(join(project, names[i]!), text))
+      const { stdout } = spawnSync(process.execPath, [tsc, ...strict.split(" "), "", ...resolution, ...names], { cwd: project, encoding: "utf8" })
+      return names.map((name) => stdout.split(/\n(?=\S)/).filter((error) => error.startsWith(name)).join("\n"))
     }
     const page = `import "agentruntime/element"\nimport "agentruntime/ui.css"\n`
     const tags = `export const Page = () => <><agent-avatar widget-id="w" modes="face text" /><agent-chat preload="hover" /></>\n`
+    const svelte = `/// <reference types="agentruntime/svelte" />\nimport type { SvelteHTMLElements } from "svelte/elements"\nexport const chat: SvelteHTMLElements["agent-chat"] = { modes: `
+    const vue = `/// <reference types="agentruntime/vue" />\nimport type { GlobalComponents } from "vue"\nexport const chat: InstanceType<GlobalComponents["agent-chat"]>["$props"] = { modes: `
     for (const resolution of [["--module", "es2022", "--moduleResolution", "bundler"], ["--module", "nodenext"]]) {
       writeFileSync(join(project, "package.json"), `{"type": "module"}`)
-      assert.match(errorsOf(page + tags, ...resolution), /Property 'agent-avatar' does not exist[\s\S]*Property 'agent-chat' does not exist/, "without a declaration")
-      for (const name of ["jsx", "react"]) assert.equal(errorsOf(page + `import "agentruntime/${name}"\n` + tags, ...resolution), "", name)
-      assert.match(errorsOf(`/// <reference types="agentruntime/jsx" />\nexport const Page = () => <agent-avatar modes="fcae" />\n`, ...resolution), /"fcae"/)
-      const svelte = `/// <reference types="agentruntime/svelte" />\nimport type { SvelteHTMLElements } from "svelte/elements"\nexport const chat: SvelteHTMLElements["agent-chat"] = { modes: `
-      const vue = `/// <reference types="agentruntime/vue" />\nimport type { GlobalComponents } from "vue"\nexport const chat: InstanceType<GlobalComponents["agent-chat"]>["$props"] = { modes: `
-      for (const text of [svelte, vue]) {
-        assert.equal(errorsOf(text + `"text" }\n`, ...resolution), "")
-        assert.match(errorsOf(text + `"txt" }\n`, ...resolution), /"txt"/)
+      assert.match(errorsOf(resolution, page + tags)[0]!, /Property 'agent-avatar' does not exist[\s\S]*Property 'agent-chat' does not exist/, "without a declaration")
+      assert.deepEqual(errorsOf(resolution, page + `import "agentruntime/react"\n` + tags), [""], "react")
+      const [jsx, ...rest] = errorsOf(resolution, page + `import "agentruntime/jsx"\n` + tags, `export const Page = () => <agent-avatar modes="fcae" />\n`,
+        svelte + `"text" }\n`, svelte + `"txt" }\n`, vue + `"text" }\n`, vue + `"txt" }\n`)
+      assert.equal(jsx, "", "jsx")
+      for (const [i, wrong] of [/"fcae"/, undefined, /"txt"/, undefined, /"txt"/].entries()) {
+        if (wrong) assert.match(rest[i]!, wrong)
+        else assert.equal(rest[i], "")
       }
     }
   } finally {
