@@ -140,19 +140,12 @@ for (const name of all) {
     if (![...scripts, "html", "css", "json", "sh", ...elsewhere].includes(language)) test(`${name}:${line}`, () => assert.fail(`nothing checks a block of ${language}`))
   }
   const code = blocks.filter(({ language, body }) => scripts.includes(language) && !body.includes('from "node:'))
-  if (code.length > 0) {
-    test(`the code in ${name} compiles in strict TypeScript`, () => {
-      const modules = new Map(code.map(({ language, line, body }) => [`line-${line}.${language.replace("js", "ts")}`, module(body)]))
-      assert.equal(compile(modules, documents[name] ?? ""), "")
-    })
-  }
-  const pages = blocks.filter(({ language }) => language === "html").flatMap(({ line, body }) => [...body.matchAll(/<script type="module">(.*?)<\/script>/gs)].map(([, script]) => [line, script!] as const))
-  if (pages.length > 0) {
-    test(`the scripts of the pages in ${name} compile`, () => {
-      // A page without types can't say which element it gets.
-      const modules = new Map(pages.map(([line, script]) => [`line-${line}.ts`, module(script.replaceAll(/document\.(getElementById|querySelector)\([^)]*\)/g, "($& as any)"))]))
-      assert.equal(compile(modules, documents[name] ?? ""), "")
-    })
+    .map(({ language, line, body }) => [`line-${line}.${language.replace("js", "ts")}`, module(body)] as const)
+  // A page without types can't say which element it gets.
+  const pages = blocks.filter(({ language }) => language === "html").flatMap(({ line, body }) => [...body.matchAll(/<script type="module">(.*?)<\/script>/gs)]
+    .map(([, script = ""], i) => [`line-${line}-${i}.ts`, module(script.replaceAll(/document\.(getElementById|querySelector)\([^)]*\)/g, "($& as any)"))] as const))
+  if (code.length + pages.length > 0) {
+    test(`the code and the scripts of pages in ${name} compile in strict TypeScript`, () => assert.equal(compile(new Map([...code, ...pages]), documents[name] ?? ""), ""))
   }
   for (const { language, line, body } of blocks) {
     if (language === "json") test(`${name}:${line} is JSON`, () => void JSON.parse(body))
