@@ -42,7 +42,7 @@ func MatchProtectedTag(tags []string) string {
 
 // Agents builds agents, each a combination of avatars and an intellect (service.md
 // "Agents"). All calls need an admin token.
-type Agents struct{ c *Client }
+type Agents struct{ Records[Agent, string] }
 
 // Agent is an agent's record.
 type Agent struct {
@@ -182,7 +182,7 @@ type AgentFilter struct {
 	OrderBy string `json:"-"`
 }
 
-var agents = collection[Agent, *Agent, string]{at: appinit.Agentic, path: "/agent", create: "create", what: "an agent", key: "agentId"}
+var agents = collection[Agent, string]{at: appinit.Agentic, path: "/agent", create: "create", what: "an agent", key: "agentId"}
 
 var agentEmbed = endpoint{at: appinit.Agentic, path: "/agent/getEmbedScript", again: harmless}
 
@@ -268,11 +268,6 @@ func (a Agents) hideSecrets(r *IntellectRef) {
 	}
 }
 
-// Get reads an agent. Errors: agent_not_found or not_found ([IsNotFound]).
-func (a Agents) Get(ctx context.Context, id string) (*Agent, error) {
-	return agents.get(ctx, a.c, id)
-}
-
 // List iterates over the agents that f selects. Error: bad_request for an unknown order.
 func (a Agents) List(ctx context.Context, f AgentFilter, opts ...Option) iter.Seq2[*Agent, error] {
 	return agents.list(ctx, a.c, query{Filter: f, OrderBy: f.OrderBy}, checkOrder(f.OrderBy), opts)
@@ -310,7 +305,7 @@ func (a Agents) Delete(ctx context.Context, id string, opts ...Option) error {
 			}
 		}
 	}
-	return agents.delete(ctx, a.c, id, nil, opts)
+	return agents.delete(ctx, a.c, id, opts)
 }
 
 // protected refuses an agent that is in production.

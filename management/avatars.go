@@ -10,8 +10,9 @@ import (
 )
 
 // Avatars builds avatars, each a voice with a visual or with a face before a background
-// (service.md "Avatars"). All calls need an admin token.
-type Avatars struct{ c *Client }
+// (service.md "Avatars"). An id that is not 24 hexadecimal digits is a bad_request; an unknown
+// one is api_exception with the title AVATAR_NOT_FOUND. All calls need an admin token.
+type Avatars struct{ Records[Avatar, string] }
 
 // Avatar is an avatar's record.
 type Avatar struct {
@@ -91,7 +92,9 @@ type AvatarPatch struct {
 	TemplateID string   `json:"templateId,omitempty"`
 }
 
-var avatars = collection[Avatar, *Avatar, string]{at: appinit.Agentic, path: "/avatar", create: "create", what: "an avatar", checkID: checkAvatarID}
+var avatars = collection[Avatar, string]{
+	at: appinit.Agentic, path: "/avatar", create: "create", what: "an avatar", all: query{omitFilter: true}, checkID: checkAvatarID,
+}
 
 var avatarPresets = listing{endpoint: endpoint{at: appinit.Agentic, path: "/avatar-template/list", again: harmless}}
 
@@ -163,17 +166,6 @@ func (a Avatars) Create(ctx context.Context, in AvatarInput, opts ...Option) (*A
 	return avatars.add(ctx, a.c, in, opts)
 }
 
-// Get reads an avatar. Errors: bad_request for an id that is not 24 hexadecimal digits; an
-// unknown one is api_exception with the title AVATAR_NOT_FOUND ([IsNotFound]).
-func (a Avatars) Get(ctx context.Context, id string) (*Avatar, error) {
-	return avatars.get(ctx, a.c, id)
-}
-
-// List iterates over the avatars.
-func (a Avatars) List(ctx context.Context, opts ...Option) iter.Seq2[*Avatar, error] {
-	return avatars.list(ctx, a.c, query{omitFilter: true}, nil, opts)
-}
-
 // Templates iterates over the avatar templates, or over those with the given ids. Each is a
 // curated pair of a voice and a visual, or a face before a background.
 func (a Avatars) Templates(ctx context.Context, ids []string, opts ...Option) iter.Seq2[*Avatar, error] {
@@ -196,12 +188,6 @@ func (a Avatars) Clone(ctx context.Context, id string, opts ...Option) (*Avatar,
 		return nil, err
 	}
 	return fetchRecord[Avatar](ctx, a.c, avatars.call("clone", keyed), avatars.about(id), opts...)
-}
-
-// Delete deletes an avatar. Option: [ConfirmPermanent] (confirmation_required without
-// it). Errors are those of Get.
-func (a Avatars) Delete(ctx context.Context, id string, opts ...Option) error {
-	return avatars.delete(ctx, a.c, id, nil, opts)
 }
 
 // avatarIDLength is how many hexadecimal digits the id of an avatar has.

@@ -151,34 +151,35 @@ func (c *Client) call(ctx context.Context, r *fetch.Request, out any) error {
 	return fetch.Call(ctx, fetch.Watch(c.fetch, c.onResponse), r, out)
 }
 
-// record is a *T with an id, "" if the reply has none, and with the receipt of a write.
-type record[T any] interface {
-	*T
+// record is a pointer to a record, with its id, "" if the reply has none, and with the receipt
+// of a write.
+type record interface {
 	recordID() string
 	stamp(Meta)
 }
 
 // fetchRecord calls e with body as JSON, and rejects a reply without an id.
-func fetchRecord[T any, P record[T]](ctx context.Context, c *Client, e endpoint, body any, opts ...Option) (P, error) {
+func fetchRecord[T any](ctx context.Context, c *Client, e endpoint, body any, opts ...Option) (*T, error) {
 	encoded, err := fetch.JSON(body)
 	if err != nil {
 		return nil, err
 	}
-	return sendRecord[T, P](ctx, c, e, encoded, opts)
+	return sendRecord[T](ctx, c, e, encoded, opts)
 }
 
 // sendRecord is fetchRecord for a body in any form. The reply to a write gets its receipt.
-func sendRecord[T any, P record[T]](ctx context.Context, c *Client, e endpoint, body fetch.Body, opts []Option) (P, error) {
-	out := P(new(T))
+func sendRecord[T any](ctx context.Context, c *Client, e endpoint, body fetch.Body, opts []Option) (*T, error) {
+	out := new(T)
 	if err := c.send(ctx, e, body, out, opts); err != nil {
 		return nil, err
 	}
-	id := out.recordID()
+	written := any(out).(record) // every kind of records is one
+	id := written.recordID()
 	if id == "" {
 		return nil, fault.New(fault.InvalidResponse, "the reply has no id").At(e.path)
 	}
 	if !strings.HasSuffix(e.path, "/get") {
-		out.stamp(c.receipt(e.path, id))
+		written.stamp(c.receipt(e.path, id))
 	}
 	return out, nil
 }

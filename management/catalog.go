@@ -21,8 +21,9 @@ import (
 
 // Catalog has the voices, visuals, faces and backgrounds that avatars are made of: the
 // service's presets and the account's own (service.md "Catalog"). All calls need an admin
-// token.
-type Catalog struct{ c *Client }
+// token. Only management-api.md has Get and Delete; an unknown item is catalog_item_not_found,
+// and avatars keep the id of one that was deleted.
+type Catalog struct{ Records[CatalogItem, string] }
 
 // CatalogType is what a catalog item is.
 type CatalogType string
@@ -138,7 +139,7 @@ const (
 	defaultLanguage = "en"
 )
 
-var catalogItems = collection[CatalogItem, *CatalogItem, string]{at: appinit.Agentic, path: "/catalog-item", create: "create", what: "a catalog item", key: "itemId"}
+var catalogItems = collection[CatalogItem, string]{at: appinit.Agentic, path: "/catalog-item", create: "create", what: "a catalog item", key: "itemId"}
 
 var (
 	catalogImportA  = endpoint{at: appinit.Agentic, path: "/catalog-item/createVoiceFromProviderA"}
@@ -156,18 +157,6 @@ func (g Catalog) List(ctx context.Context, f CatalogFilter, opts ...Option) iter
 		bad = badRequest("Type must be Visual, Voice, Face or Background")
 	}
 	return catalogItems.list(ctx, g.c, query{Filter: f}, bad, opts)
-}
-
-// Get reads an item. Error: catalog_item_not_found. Only management-api.md has this call
-// and Delete.
-func (g Catalog) Get(ctx context.Context, id string) (*CatalogItem, error) {
-	return catalogItems.get(ctx, g.c, id)
-}
-
-// Delete deletes an item of the account's own; avatars that use it keep its id. Option:
-// [ConfirmPermanent] (confirmation_required without it). Errors are those of Get.
-func (g Catalog) Delete(ctx context.Context, id string, opts ...Option) error {
-	return catalogItems.delete(ctx, g.c, id, nil, opts)
 }
 
 // CreateVoice clones a voice. Its ID is what an avatar takes as Voice.ID. Errors:

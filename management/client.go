@@ -121,9 +121,11 @@ func New(o Options) (*Client, error) {
 		c.secret = func(context.Context) (string, error) { return secret, nil }
 	}
 	c.fetch, c.close = fetch.Open(o.HTTPClient)
-	c.Tokens, c.Agents, c.Avatars, c.Catalog, c.Application = Tokens{c}, Agents{c}, Avatars{c}, Catalog{c}, Application{c}
-	c.Intellects, c.Tools, c.Skills = Intellects{c}, Tools{c}, Skills{c}
-	c.Knowledge, c.Insights, c.Lifecycle, c.EmailTemplates = Knowledge{c}, Insights{c}, Lifecycle{c}, EmailTemplates{c}
+	c.Tokens, c.Application = Tokens{c}, Application{c}
+	c.Agents, c.Avatars, c.Catalog = Agents{recordsOf(c, &agents)}, Avatars{recordsOf(c, &avatars)}, Catalog{recordsOf(c, &catalogItems)}
+	c.Intellects, c.Tools, c.Skills = Intellects{recordsOf(c, &intellects)}, Tools{recordsOf(c, &tools)}, Skills{recordsOf(c, &skills)}
+	c.Knowledge, c.Insights = Knowledge{recordsOf(c, &knowledgeRecords)}, Insights{recordsOf(c, &insights)}
+	c.Lifecycle, c.EmailTemplates = Lifecycle{recordsOf(c, &rules)}, EmailTemplates{recordsOf(c, &emails)}
 	c.Threads, c.Messages, c.Feedback, c.Followups = Threads{c}, Messages{c}, Feedback{c}, Followups{c}
 	c.Conversations, c.AvatarSessions = Conversations{c}, AvatarSessions{c}
 	return c, nil

@@ -9,26 +9,59 @@ import (
 	"github.com/agentruntime/agentruntime/runtime/appinit"
 )
 
-// collection is the calls that every kind of records has: create (or add), get, list, update
-// and delete. Public methods check their input and describe their errors.
-type collection[T any, P record[T], ID string | int64] struct {
+// Records are the calls that every kind of records has. Making, changing and filtering them
+// differs from kind to kind.
+type Records[T any, ID string | int64] struct {
+	c *Client
+	k *collection[T, ID]
+}
+
+func recordsOf[T any, ID string | int64](c *Client, k *collection[T, ID]) Records[T, ID] {
+	return Records[T, ID]{c, k}
+}
+
+// Get reads a record. Errors: bad_request for what can't be an id, and a code for which
+// [IsNotFound] is true.
+func (r Records[T, ID]) Get(ctx context.Context, id ID) (*T, error) {
+	return r.k.get(ctx, r.c, id)
+}
+
+// List iterates over the account's records.
+func (r Records[T, ID]) List(ctx context.Context, opts ...Option) iter.Seq2[*T, error] {
+	return r.k.list(ctx, r.c, r.k.all, nil, opts)
+}
+
+// Delete deletes a record. Options: [ConfirmPermanent] (confirmation_required without it), and
+// [Force] to delete one to which other records refer. Without Force those are read first, and
+// one in use is a tool_in_use, skill_in_use, knowledge_in_use, or for an insight setting a
+// conflict. Other errors are those of Get.
+func (r Records[T, ID]) Delete(ctx context.Context, id ID, opts ...Option) error {
+	return r.k.delete(ctx, r.c, id, opts)
+}
+
+// collection is a kind of records, with its calls: create (or add), get, list, update and
+// delete.
+type collection[T any, ID string | int64] struct {
 	at     appinit.Service
 	path   string // of the calls, without its last part
 	create string // the last part for the call that makes a record
 	what   string // the kind with its article, for errors
 	key    string // the name of the id in bodies; "" is id
+	all    query  // of a list
 
 	// checkID, unless nil, is called in place of refusing an id that is empty, or not positive.
 	checkID func(id ID) error
+	// unused, unless nil, refuses to delete a record to which others refer. [Force] leaves it out.
+	unused func(ctx context.Context, c *Client, id ID) error
 }
 
 // call is the endpoint of one of the calls.
-func (k collection[T, P, ID]) call(name string, a again) endpoint {
+func (k collection[T, ID]) call(name string, a again) endpoint {
 	return endpoint{at: k.at, path: k.path + "/" + name, again: a}
 }
 
 // check refuses an id that can't be one.
-func (k collection[T, P, ID]) check(id ID) error {
+func (k collection[T, ID]) check(id ID) error {
 	if k.checkID != nil {
 		return k.checkID(id)
 	}
@@ -39,29 +72,29 @@ func (k collection[T, P, ID]) check(id ID) error {
 }
 
 // about is the body of a call about one record.
-func (k collection[T, P, ID]) about(id ID) map[string]any {
+func (k collection[T, ID]) about(id ID) map[string]any {
 	return map[string]any{cmp.Or(k.key, "id"): id}
 }
 
-func (k collection[T, P, ID]) add(ctx context.Context, c *Client, in any, opts []Option) (P, error) {
-	return fetchRecord[T, P](ctx, c, k.call(k.create, keyed), in, opts...)
+func (k collection[T, ID]) add(ctx context.Context, c *Client, in any, opts []Option) (*T, error) {
+	return fetchRecord[T](ctx, c, k.call(k.create, keyed), in, opts...)
 }
 
-func (k collection[T, P, ID]) get(ctx context.Context, c *Client, id ID) (P, error) {
+func (k collection[T, ID]) get(ctx context.Context, c *Client, id ID) (*T, error) {
 	if err := k.check(id); err != nil {
 		return nil, err
 	}
-	return fetchRecord[T, P](ctx, c, k.call("get", harmless), k.about(id))
+	return fetchRecord[T](ctx, c, k.call("get", harmless), k.about(id))
 }
 
 // list iterates over what q selects, or fails with bad.
-func (k collection[T, P, ID]) list(ctx context.Context, c *Client, q query, bad error, opts []Option) iter.Seq2[*T, error] {
+func (k collection[T, ID]) list(ctx context.Context, c *Client, q query, bad error, opts []Option) iter.Seq2[*T, error] {
 	return list[T](ctx, c, listing{endpoint: k.call("list", harmless)}, q, bad, opts)
 }
 
 // update changes a record by a patch whose fields are left out of its JSON if they are not to
 // change, unless one of checks is an error. An empty patch is refused.
-func (k collection[T, P, ID]) update(ctx context.Context, c *Client, id ID, patch any, checks ...error) (P, error) {
+func (k collection[T, ID]) update(ctx context.Context, c *Client, id ID, patch any, checks ...error) (*T, error) {
 	body := map[string]json.RawMessage{}
 	text, err := json.Marshal(patch)
 	if err == nil {
@@ -79,18 +112,17 @@ func (k collection[T, P, ID]) update(ctx context.Context, c *Client, id ID, patc
 	for name, value := range body {
 		all[name] = value
 	}
-	return fetchRecord[T, P](ctx, c, k.call("update", harmless), all)
+	return fetchRecord[T](ctx, c, k.call("update", harmless), all)
 }
 
-// delete deletes a record, unless the call is not confirmed or unused, which may be nil, has
-// an error. [Force] leaves unused out.
-func (k collection[T, P, ID]) delete(ctx context.Context, c *Client, id ID, unused func() error, opts []Option) error {
+// delete deletes a record, unless the call is not confirmed or the record is in use.
+func (k collection[T, ID]) delete(ctx context.Context, c *Client, id ID, opts []Option) error {
 	given := settingsOf(opts)
 	if err := firstError(k.check(id), given.confirm(k.what)); err != nil {
 		return err
 	}
-	if unused != nil && !given.has(Force) {
-		if err := unused(); err != nil {
+	if k.unused != nil && !given.has(Force) {
+		if err := k.unused(ctx, c, id); err != nil {
 			return err
 		}
 	}

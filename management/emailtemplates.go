@@ -2,7 +2,6 @@ package management
 
 import (
 	"context"
-	"iter"
 
 	"github.com/agentruntime/agentruntime/runtime/appinit"
 )
@@ -10,7 +9,7 @@ import (
 // EmailTemplates manages texts of e-mails (management-api.md, "emailTemplates"). The region
 // frp2 has no messaging service: every call fails with region_unavailable there, without a
 // request, unless the options have its address. All calls need an admin token.
-type EmailTemplates struct{ c *Client }
+type EmailTemplates struct{ Records[EmailTemplate, string] }
 
 // EmailTemplate is the text of an e-mail.
 type EmailTemplate struct {
@@ -43,7 +42,7 @@ type EmailTemplatePatch struct {
 	Language *string `json:"language,omitempty"`
 }
 
-var emails = collection[EmailTemplate, *EmailTemplate, string]{at: appinit.Messaging, path: "/email-template", create: "add", what: "an e-mail template"}
+var emails = collection[EmailTemplate, string]{at: appinit.Messaging, path: "/email-template", create: "add", what: "an e-mail template"}
 
 // Create makes an e-mail template. Errors: bad_request for a missing field,
 // region_unavailable.
@@ -58,17 +57,6 @@ func (e EmailTemplates) Create(ctx context.Context, in EmailTemplateInput, opts 
 	return emails.add(ctx, e.c, in, opts)
 }
 
-// Get reads an e-mail template. Errors: bad_request for an empty id, not_found,
-// region_unavailable.
-func (e EmailTemplates) Get(ctx context.Context, id string) (*EmailTemplate, error) {
-	return emails.get(ctx, e.c, id)
-}
-
-// List iterates over the account's e-mail templates. Error: region_unavailable.
-func (e EmailTemplates) List(ctx context.Context, opts ...Option) iter.Seq2[*EmailTemplate, error] {
-	return emails.list(ctx, e.c, query{}, nil, opts)
-}
-
 // Update changes an e-mail template and returns it. Errors are those of Create and Get,
 // and bad_request for an empty patch.
 func (e EmailTemplates) Update(ctx context.Context, id string, p EmailTemplatePatch) (*EmailTemplate, error) {
@@ -77,10 +65,4 @@ func (e EmailTemplates) Update(ctx context.Context, id string, p EmailTemplatePa
 		ifSet(p.Name, nonEmpty("Name")), ifSet(p.Subject, nonEmpty("Subject")), ifSet(p.Body, nonEmpty("Body")),
 		ifSet(p.From, nonEmpty("From")), ifSet(p.Language, nonEmpty("Language")),
 	)
-}
-
-// Delete deletes an e-mail template. [ConfirmPermanent] is required (confirmation_required
-// without it).
-func (e EmailTemplates) Delete(ctx context.Context, id string, opts ...Option) error {
-	return emails.delete(ctx, e.c, id, nil, opts)
 }

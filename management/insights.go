@@ -14,7 +14,7 @@ import (
 // Insights defines what is found out about a conversation at its end; rules of
 // [Lifecycle] refer to them (service.md, "Insight settings"). All calls need an admin
 // token.
-type Insights struct{ c *Client }
+type Insights struct{ Records[Insight, string] }
 
 // Insight is an insight setting.
 type Insight struct {
@@ -67,7 +67,9 @@ type InsightFilter struct {
 	Status string `json:"statusEqual,omitempty"`
 }
 
-var insights = collection[Insight, *Insight, string]{at: appinit.Agentic, path: "/insight-settings", create: "create", what: "an insight setting"}
+var insights = collection[Insight, string]{
+	at: appinit.Agentic, path: "/insight-settings", create: "create", what: "an insight setting", unused: unusedInsight,
+}
 
 func checkInsightKey(key string) error {
 	if !secretName(key) {
@@ -89,11 +91,6 @@ func (i Insights) Create(ctx context.Context, in InsightInput, opts ...Option) (
 	return insights.add(ctx, i.c, in, opts)
 }
 
-// Get reads an insight setting. Errors: bad_request for an empty id, not_found.
-func (i Insights) Get(ctx context.Context, id string) (*Insight, error) {
-	return insights.get(ctx, i.c, id)
-}
-
 // List iterates over the insight settings that f selects.
 func (i Insights) List(ctx context.Context, f InsightFilter, opts ...Option) iter.Seq2[*Insight, error] {
 	var bad error
@@ -113,24 +110,20 @@ func (i Insights) Update(ctx context.Context, id string, p InsightPatch) (*Insig
 	)
 }
 
-// Delete deletes an insight setting. It reads all lifecycle rules first, and fails with
-// conflict when one refers to the setting. Options: [ConfirmPermanent]
-// (confirmation_required without it), [Force] to delete it anyway.
-func (i Insights) Delete(ctx context.Context, id string, opts ...Option) error {
-	return insights.delete(ctx, i.c, id, func() error {
-		var naming []string
-		for rule, err := range i.c.Lifecycle.List(ctx, PageSize(MaxPageSize)) {
-			if err != nil {
-				return err
-			}
-			if slices.Contains(rule.insights(), id) {
-				naming = append(naming, fmt.Sprintf("%s (%s)", rule.ID, rule.Name))
-			}
+// unusedInsight refuses a setting to which lifecycle rules refer.
+func unusedInsight(ctx context.Context, c *Client, id string) error {
+	var naming []string
+	for rule, err := range c.Lifecycle.List(ctx, PageSize(MaxPageSize)) {
+		if err != nil {
+			return err
 		}
-		if len(naming) == 0 {
-			return nil
+		if slices.Contains(rule.insights(), id) {
+			naming = append(naming, fmt.Sprintf("%s (%s)", rule.ID, rule.Name))
 		}
-		return fault.New(fault.Conflict, "the insight setting is still named by the lifecycle rules "+strings.Join(naming, ", ")+
-			"; take it out of them, or pass Force")
-	}, opts)
+	}
+	if len(naming) == 0 {
+		return nil
+	}
+	return fault.New(fault.Conflict, "the insight setting is still named by the lifecycle rules "+strings.Join(naming, ", ")+
+		"; take it out of them, or pass Force")
 }

@@ -2,7 +2,6 @@ package management
 
 import (
 	"context"
-	"iter"
 	"slices"
 	"strconv"
 
@@ -13,10 +12,11 @@ import (
 // Intellects builds AI configurations (service.md, "Intellects"). All calls need an admin
 // token. Update sets any field; a setter is for a field that only a null clears, or that is
 // read and written as a whole. Arguments are checked first, and an invalid one is a
-// bad_request; repeating a call has no further effect.
-type Intellects struct{ c *Client }
+// bad_request; repeating a call has no further effect. Agents keep the id of an intellect
+// that was deleted.
+type Intellects struct{ Records[Intellect, int64] }
 
-var intellects = collection[Intellect, *Intellect, int64]{at: appinit.Genie, path: "/v1/intellect", create: "add", what: "an intellect"}
+var intellects = collection[Intellect, int64]{at: appinit.Genie, path: "/v1/intellect", create: "add", what: "an intellect"}
 
 func (i *Intellect) recordID() string {
 	if i.ID <= 0 {
@@ -86,16 +86,6 @@ func (f *IntellectFields) check() error {
 	return firstError(append(errs, lintFailed(LintPrompts(&texts)))...)
 }
 
-// List iterates over the account's intellects.
-func (i Intellects) List(ctx context.Context, opts ...Option) iter.Seq2[*Intellect, error] {
-	return intellects.list(ctx, i.c, query{}, nil, opts)
-}
-
-// Get reads an intellect. Errors: bad_request for an id that is not positive, not_found.
-func (i Intellects) Get(ctx context.Context, id int64) (*Intellect, error) {
-	return intellects.get(ctx, i.c, id)
-}
-
 // Add makes an intellect. Errors: bad_request, unknown_capability, invalid_url and
 // prompt_lint_failed for a field that is invalid, and the service's forbidden for a skill
 // that can't be used.
@@ -113,12 +103,6 @@ func (i Intellects) Update(ctx context.Context, id int64, f IntellectFields) (*I
 	i.hide(f.Secrets)
 	f.UserPropertiesForms = withTypes(f.UserPropertiesForms)
 	return intellects.update(ctx, i.c, id, intellectBody{InternalIntellect, f}, bad)
-}
-
-// Delete deletes an intellect; agents that have it keep its id. [ConfirmPermanent] is
-// required (confirmation_required without it).
-func (i Intellects) Delete(ctx context.Context, id int64, opts ...Option) error {
-	return intellects.delete(ctx, i.c, id, nil, opts)
 }
 
 // intellectBody is the body of a write. The service requires the type in all of them

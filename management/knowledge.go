@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
-	"iter"
 	"path"
 	"slices"
 	"strconv"
@@ -16,7 +15,9 @@ import (
 
 // Knowledge manages the texts that agents answer from (service.md, "Knowledge"). All calls
 // but Search need an admin token.
-type Knowledge struct{ c *Client }
+type Knowledge struct {
+	Records[KnowledgeRecord, int64]
+}
 
 // KnowledgeRecord is a named set of sources.
 type KnowledgeRecord struct {
@@ -183,9 +184,12 @@ type Chapter struct {
 	Line int `json:"line,omitempty"`
 }
 
-var knowledgeRecords = collection[KnowledgeRecord, *KnowledgeRecord, int64]{
+var knowledgeRecords = collection[KnowledgeRecord, int64]{
 	at: appinit.Genie, path: "/v1/knowledge", create: "add", what: "a knowledge record",
 	checkID: func(id int64) error { return recordID("the id of a knowledge record", id) },
+	unused: func(ctx context.Context, c *Client, id int64) error {
+		return c.Intellects.unused(ctx, fault.KnowledgeInUse, "the knowledge record", namesKnowledge(id))
+	},
 }
 
 var (
@@ -199,17 +203,6 @@ func (k Knowledge) Add(ctx context.Context, name string, opts ...Option) (*Knowl
 		return nil, err
 	}
 	return knowledgeRecords.add(ctx, k.c, map[string]string{"name": name}, opts)
-}
-
-// Get reads a record. Errors: bad_request for a negative id; not_found, for a deleted
-// record too.
-func (k Knowledge) Get(ctx context.Context, id int64) (*KnowledgeRecord, error) {
-	return knowledgeRecords.get(ctx, k.c, id)
-}
-
-// List iterates over the account's records.
-func (k Knowledge) List(ctx context.Context, opts ...Option) iter.Seq2[*KnowledgeRecord, error] {
-	return knowledgeRecords.list(ctx, k.c, query{}, nil, opts)
 }
 
 // Update changes a record and returns it. Errors: those of Get, and bad_request for an
@@ -330,15 +323,6 @@ func (k Knowledge) Referencing(ctx context.Context, id int64) ([]*Intellect, err
 
 func namesKnowledge(id int64) func(*Intellect) bool {
 	return func(i *Intellect) bool { return slices.Contains(i.KnowledgeIDs, id) }
-}
-
-// Delete deletes a record with its texts. It reads all intellects first, and fails with
-// knowledge_in_use when one refers to the record. Options: [ConfirmPermanent]
-// (confirmation_required without it), [Force] to delete it anyway.
-func (k Knowledge) Delete(ctx context.Context, id int64, opts ...Option) error {
-	return knowledgeRecords.delete(ctx, k.c, id, func() error {
-		return k.c.Intellects.unused(ctx, fault.KnowledgeInUse, "the knowledge record", namesKnowledge(id))
-	}, opts)
 }
 
 // EntryStatus returns the indexing status of texts of a record. Errors: those of Get, and

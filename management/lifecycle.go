@@ -2,7 +2,6 @@ package management
 
 import (
 	"context"
-	"iter"
 	"slices"
 
 	"github.com/agentruntime/agentruntime/runtime/appinit"
@@ -11,7 +10,7 @@ import (
 
 // Lifecycle manages rules, which define what is done on an event of a thread (service.md,
 // "Lifecycle rule"). All calls need an admin token.
-type Lifecycle struct{ c *Client }
+type Lifecycle struct{ Records[Rule, string] }
 
 // Rule is a lifecycle rule. service.md does not show its form; docs/management.md
 // describes the local service's.
@@ -119,7 +118,7 @@ type RuleEvent struct {
 	Description string `json:"description,omitempty"`
 }
 
-var rules = collection[Rule, *Rule, string]{at: appinit.Agentic, path: "/lifecycle", create: "create", what: "a lifecycle rule"}
+var rules = collection[Rule, string]{at: appinit.Agentic, path: "/lifecycle", create: "create", what: "a lifecycle rule"}
 
 var (
 	lifecycleMatch    = endpoint{at: appinit.Agentic, path: "/lifecycle/match", again: harmless}
@@ -190,16 +189,6 @@ func (l Lifecycle) Create(ctx context.Context, in RuleInput, opts ...Option) (*R
 	return rules.add(ctx, l.c, in, opts)
 }
 
-// Get reads a rule. Errors: bad_request for an empty id, not_found.
-func (l Lifecycle) Get(ctx context.Context, id string) (*Rule, error) {
-	return rules.get(ctx, l.c, id)
-}
-
-// List iterates over the account's rules.
-func (l Lifecycle) List(ctx context.Context, opts ...Option) iter.Seq2[*Rule, error] {
-	return rules.list(ctx, l.c, query{}, nil, opts)
-}
-
 // Update changes a rule and returns it. Errors are those of Create and Get, and
 // bad_request for an empty patch.
 func (l Lifecycle) Update(ctx context.Context, id string, p RulePatch) (*Rule, error) {
@@ -212,12 +201,6 @@ func (l Lifecycle) Update(ctx context.Context, id string, p RulePatch) (*Rule, e
 		checkTerms(p.Conditions), ifSet(p.Name, nonEmpty("the name")), ifSet(p.Status, among("the status", statuses)),
 		ifSet(p.EventType, among("the event type", EventTypes)), actions,
 	)
-}
-
-// Delete deletes a rule. [ConfirmPermanent] is required (confirmation_required without
-// it).
-func (l Lifecycle) Delete(ctx context.Context, id string, opts ...Option) error {
-	return rules.delete(ctx, l.c, id, nil, opts)
 }
 
 // Match returns the rules that an event of a thread would trigger, without running them.

@@ -2,16 +2,15 @@ package management
 
 import (
 	"context"
-	"iter"
 	"slices"
 
 	"github.com/agentruntime/agentruntime/runtime/appinit"
 	"github.com/agentruntime/agentruntime/runtime/fault"
 )
 
-// Skills are instructions that intellects share (service.md, "Skills"). All calls need an
-// admin token.
-type Skills struct{ c *Client }
+// Skills are instructions that intellects share (service.md, "Skills"). The shared ones are
+// listed too, but not found by Get. All calls need an admin token.
+type Skills struct{ Records[Skill, string] }
 
 // Skill is a skill's record.
 type Skill struct {
@@ -46,7 +45,12 @@ type SkillPatch struct {
 	Instructions *string `json:"instructions,omitempty"`
 }
 
-var skills = collection[Skill, *Skill, string]{at: appinit.Genie, path: "/v1/skill", create: "add", what: "a skill"}
+var skills = collection[Skill, string]{
+	at: appinit.Genie, path: "/v1/skill", create: "add", what: "a skill", all: query{Filter: typed{"SkillListFilter"}},
+	unused: func(ctx context.Context, c *Client, id string) error {
+		return c.Intellects.unused(ctx, fault.SkillInUse, "the skill", namesSkill(id))
+	},
+}
 
 func checkInstructions(instructions string) error {
 	findings := LintPrompt(instructions, PromptContext{})
@@ -64,17 +68,6 @@ func (s Skills) Add(ctx context.Context, in SkillInput, opts ...Option) (*Skill,
 		return nil, err
 	}
 	return skills.add(ctx, s.c, in, opts)
-}
-
-// Get reads a skill of the account's own. Errors: bad_request for an empty id; not_found,
-// for a shared skill too.
-func (s Skills) Get(ctx context.Context, id string) (*Skill, error) {
-	return skills.get(ctx, s.c, id)
-}
-
-// List iterates over the account's skills and the shared ones.
-func (s Skills) List(ctx context.Context, opts ...Option) iter.Seq2[*Skill, error] {
-	return skills.list(ctx, s.c, query{Filter: typed{"SkillListFilter"}}, nil, opts)
 }
 
 // Update changes a skill and returns it. Errors are those of Add and Get, and bad_request
@@ -98,13 +91,4 @@ func namesSkill(id string) func(*Intellect) bool {
 	return func(i *Intellect) bool {
 		return slices.ContainsFunc(i.SkillIDs, func(ref SkillRef) bool { return ref.ID == id })
 	}
-}
-
-// Delete deletes a skill. It reads all intellects first, and fails with skill_in_use when
-// one refers to it. Options: [ConfirmPermanent] (confirmation_required without it), [Force]
-// to delete it anyway.
-func (s Skills) Delete(ctx context.Context, id string, opts ...Option) error {
-	return skills.delete(ctx, s.c, id, func() error {
-		return s.c.Intellects.unused(ctx, fault.SkillInUse, "the skill", namesSkill(id))
-	}, opts)
 }

@@ -3,7 +3,6 @@ package management
 import (
 	"context"
 	"fmt"
-	"iter"
 	"slices"
 	"strings"
 
@@ -13,7 +12,7 @@ import (
 
 // Tools are what a model can call; intellects refer to them by id (service.md, "Tools").
 // All calls need an admin token.
-type Tools struct{ c *Client }
+type Tools struct{ Records[Tool, string] }
 
 // Tool is a tool's record.
 type Tool struct {
@@ -35,7 +34,12 @@ type ToolPatch struct {
 	Config *ToolConfig `json:"config,omitempty"`
 }
 
-var tools = collection[Tool, *Tool, string]{at: appinit.Genie, path: "/v1/tool", create: "add", what: "a tool"}
+var tools = collection[Tool, string]{
+	at: appinit.Genie, path: "/v1/tool", create: "add", what: "a tool", all: query{Filter: typed{"ToolListFilter"}},
+	unused: func(ctx context.Context, c *Client, id string) error {
+		return c.Intellects.unused(ctx, fault.ToolInUse, "the tool", namesTool(id))
+	},
+}
 
 // typed is the type of a filter. Some filters have nothing else (service.md, "Tools",
 // "Skills").
@@ -50,16 +54,6 @@ func (t Tools) Add(ctx context.Context, name string, config ToolConfig, opts ...
 		return nil, err
 	}
 	return tools.add(ctx, t.c, map[string]any{"name": name, "config": config.wire(name)}, opts)
-}
-
-// Get reads a tool. Errors: bad_request for an empty id, not_found.
-func (t Tools) Get(ctx context.Context, id string) (*Tool, error) {
-	return tools.get(ctx, t.c, id)
-}
-
-// List iterates over the account's tools.
-func (t Tools) List(ctx context.Context, opts ...Option) iter.Seq2[*Tool, error] {
-	return tools.list(ctx, t.c, query{Filter: typed{"ToolListFilter"}}, nil, opts)
 }
 
 // Update changes a tool and returns it. Errors are those of Add and Get, and bad_request
@@ -93,15 +87,6 @@ func namesTool(id string) func(*Intellect) bool {
 	return func(i *Intellect) bool {
 		return slices.Contains(i.ToolIDs, id) || slices.Contains(i.ThreadStartTools, id)
 	}
-}
-
-// Delete deletes a tool. It reads all intellects first, and fails with tool_in_use when one
-// refers to the tool. Options: [ConfirmPermanent] (confirmation_required without it),
-// [Force] to delete it anyway.
-func (t Tools) Delete(ctx context.Context, id string, opts ...Option) error {
-	return tools.delete(ctx, t.c, id, func() error {
-		return t.c.Intellects.unused(ctx, fault.ToolInUse, "the tool", namesTool(id))
-	}, opts)
 }
 
 // inUse is the error for deleting an object that intellects refer to.
