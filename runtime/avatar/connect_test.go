@@ -308,39 +308,28 @@ func TestAnUnusedPreparationExpires(t *testing.T) {
 	})
 }
 
-func TestConnectWaitsForARunningPreparation(t *testing.T) {
-	run(t, Options{}, func(r *rig) {
-		join := r.service.Answer[signaling.Join]
-		r.service.Answer[signaling.Join] = func(s *fakeservice.Socket, e fakeservice.Event) {
-			time.AfterFunc(second, func() { join(s, e) })
-		}
-		prepared := make(chan error, 1)
-		go func() { prepared <- r.Prepare(context.Background()) }()
-		synctest.Wait()
-		r.connectOnly()
-		if err := <-prepared; err != nil || r.service.Dialled() != 1 {
-			t.Errorf("prepare: %v, %d sockets", err, r.service.Dialled())
-		}
-	})
-}
-
-func TestASecondPrepareWaitsForTheFirst(t *testing.T) {
-	run(t, Options{}, func(r *rig) {
-		join := r.service.Answer[signaling.Join]
-		r.service.Answer[signaling.Join] = func(s *fakeservice.Socket, e fakeservice.Event) {
-			time.AfterFunc(second, func() { join(s, e) })
-		}
-		began := time.Now()
-		first := make(chan error, 1)
-		go func() { first <- r.Prepare(context.Background()) }()
-		synctest.Wait()
-		if err := r.Prepare(context.Background()); err != nil || time.Since(began) != second {
-			t.Errorf("the second prepare ended with %v after %v, want nil after %v", err, time.Since(began), second)
-		}
-		if err := <-first; err != nil || r.service.Dialled() != 1 {
-			t.Errorf("the first prepare ended with %v, %d sockets", err, r.service.Dialled())
-		}
-	})
+func TestARunningPreparationIsWaitedFor(t *testing.T) {
+	for name, next := range map[string]func(*rig) error{
+		"connect": func(r *rig) error { return r.Connect(context.Background()) },
+		"prepare": func(r *rig) error { return r.Prepare(context.Background()) },
+	} {
+		run(t, Options{}, func(r *rig) {
+			join := r.service.Answer[signaling.Join]
+			r.service.Answer[signaling.Join] = func(s *fakeservice.Socket, e fakeservice.Event) {
+				time.AfterFunc(second, func() { join(s, e) })
+			}
+			began := time.Now()
+			first := make(chan error, 1)
+			go func() { first <- r.Prepare(context.Background()) }()
+			synctest.Wait()
+			if err := next(r); err != nil || time.Since(began) != second {
+				t.Errorf("%s ended with %v after %v, want nil after %v", name, err, time.Since(began), second)
+			}
+			if err := <-first; err != nil || r.service.Dialled() != 1 {
+				t.Errorf("%s: the preparation ended with %v, %d sockets", name, err, r.service.Dialled())
+			}
+		})
+	}
 }
 
 func TestWaitForCapacityPolls(t *testing.T) {

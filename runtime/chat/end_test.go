@@ -1,14 +1,12 @@
 package chat
 
 import (
-	"context"
 	"errors"
 	"slices"
 	"sync"
 	"testing"
 	"time"
 
-	"github.com/agentruntime/agentruntime/runtime/completion"
 	"github.com/agentruntime/agentruntime/runtime/event"
 	"github.com/agentruntime/agentruntime/runtime/fault"
 	"github.com/agentruntime/agentruntime/runtime/session"
@@ -39,19 +37,6 @@ func TestPageExit(t *testing.T) {
 	})
 }
 
-// TestAPageInTheBackForwardCache: the completion signal is sent, and the session continues.
-func TestAPageInTheBackForwardCache(t *testing.T) {
-	run(t, Options{Options: session.Options{ThreadID: "5f0c"}}, func(r *rig) {
-		r.mustConnect()
-		r.page.listener.Hide(true)
-		r.wantEvents("sessionCompleted pagehide_bfcache true")
-		r.mustWork()
-		r.forget()
-		r.Disconnect(session.DisconnectOptions{})
-		r.wantEvents("stateChange closed", "ended disconnect") // the signal is not sent again
-	})
-}
-
 // TestAHiddenPageThatReads is not given up while its answer streams
 // (protocol §8.8).
 func TestAHiddenPageThatReads(t *testing.T) {
@@ -72,34 +57,6 @@ func TestAHiddenPageThatReads(t *testing.T) {
 		time.Sleep(30 * time.Second)
 		if got := all[event.SessionCompleted](r); len(got) != 1 || got[0].Reason != "hidden_grace" || r.Snapshot().State != Connected {
 			t.Errorf("%+v in state %s", got, r.Snapshot().State)
-		}
-	})
-}
-
-// TestTheEndIsToldOnce: a session sends one completion signal, even one that is sent before
-// Connect (session §O15).
-func TestTheEndIsToldOnce(t *testing.T) {
-	run(t, Options{Options: session.Options{ThreadID: "5f0c"}}, func(r *rig) {
-		complete := func(want completion.Result) {
-			t.Helper()
-			if got, err := r.CompleteThread(r.t.Context()); err != nil || got != want {
-				t.Errorf("%+v, %v; want %+v", got, err, want)
-			}
-		}
-		r.brain.status = 503
-		complete(completion.Result{Reason: "http_error", Status: 503})
-		r.brain.status = 200
-		complete(completion.Result{OK: true, Reason: "manual"})
-		if err := r.Connect(context.Background()); err != nil {
-			t.Fatal(err)
-		}
-		complete(completion.Result{OK: true, Reason: "already_sent"})
-		r.Close()
-		if got := r.brain.otherCalls(); !slices.Equal(got, []string{completed, completed}) {
-			t.Errorf("calls %q", got)
-		}
-		if _, err := r.CompleteThread(r.t.Context()); !errors.Is(err, fault.InvalidState) {
-			t.Errorf("closed: %v", err)
 		}
 	})
 }
