@@ -16,7 +16,6 @@ import (
 
 	"github.com/agentruntime/agentruntime/internal/localservice"
 	"github.com/agentruntime/agentruntime/internal/localservice/live"
-	"github.com/agentruntime/agentruntime/internal/localservice/servicetest"
 )
 
 // intruder is a client that keeps to no rule, on a bare WebSocket.
@@ -151,18 +150,18 @@ func TestHostileSockets(t *testing.T) {
 			return i.send(`45999999999-["userScreenShareShot",{"data":{"_placeholder":true,"num":0}}]`)
 		},
 		"a long room":               func(i *intruder) bool { return i.event("join", `{"channel":"`+long+`","kaltura":{"ks":"`+ks+`"}}`) },
-		"a flood of joins":          flood(1000, "join", join),
-		"a flood of video sessions": flood(1000, "stvNewSession", `{}`),
-		"a flood of microphones":    flood(300, "asr-webrtc-init", `{}`, "asr-webrtc-offer", string(genuine)),
-		"a flood of text":           flood(300, "onTextEntered", `{"text":"`+long[:20_000]+`","isFinal":true}`),
+		"a flood of joins":          flood(200, "join", join),
+		"a flood of video sessions": flood(200, "stvNewSession", `{}`),
+		"a flood of microphones":    flood(60, "asr-webrtc-init", `{}`, "asr-webrtc-offer", string(genuine)),
+		"a flood of text":           flood(100, "onTextEntered", `{"text":"`+long[:20_000]+`","isFinal":true}`),
 		"a flood of contexts":       flood(100, "updateGenieContext", `{"request_vars":{"a":"`+long[:100_000]+`"}}`),
-		"a flood of pauses":         flood(1000, "pauseConversation", `{}`, "resumeConversation", `{}`),
-		"a flood of forms":          flood(300, "setFormLeadInfo", `{"a":"`+long[:10_000]+`"}`),
-		"a flood of clicks":         flood(300, "onHtmlElementClick", `{"htmlText":"`+long[:10_000]+`"}`),
-		"replies that are not read": flood(20_000, "checkAvailability", `{}`),
+		"a flood of pauses":         flood(200, "pauseConversation", `{}`, "resumeConversation", `{}`),
+		"a flood of forms":          flood(100, "setFormLeadInfo", `{"a":"`+long[:10_000]+`"}`),
+		"a flood of clicks":         flood(100, "onHtmlElementClick", `{"htmlText":"`+long[:10_000]+`"}`),
+		"replies that are not read": flood(5000, "checkAvailability", `{}`),
 		"a flood of namespaces": func(i *intruder) bool {
 			entered := i.enter(ks)
-			for n := range 2000 {
+			for n := range 500 {
 				if !i.send(fmt.Sprintf(`40/room%d,{"token":"%s"}`, n, ks)) || !i.send(fmt.Sprintf(`42/room%d,["join",%s]`, n, join)) {
 					return entered
 				}
@@ -171,14 +170,14 @@ func TestHostileSockets(t *testing.T) {
 		},
 		"a flood of acknowledgements": func(i *intruder) bool {
 			entered := i.enter(ks)
-			for n := range 5000 {
+			for n := range 1000 {
 				if !i.send(fmt.Sprintf(`43%d[]`, n)) || !i.send(fmt.Sprintf(`42%d["checkAvailability",{}]`, n)) {
 					return entered
 				}
 			}
 			return entered
 		},
-		"offers of garbage": flood(300, "asr-webrtc-offer", `{"offer":{"type":"offer","sdp":"v=0\r\nm=audio 9"},"is_reconnect":true}`,
+		"offers of garbage": flood(60, "asr-webrtc-offer", `{"offer":{"type":"offer","sdp":"v=0\r\nm=audio 9"},"is_reconnect":true}`,
 			"asr-webrtc-ice-candidate", `{"candidate":{"candidate":"candidate:1 1 udp 1 256.1.1.1 x typ"}}`),
 	}
 	before := heap()
@@ -230,30 +229,4 @@ func heap() int64 {
 	var m runtime.MemStats
 	runtime.ReadMemStats(&m)
 	return int64(m.HeapAlloc)
-}
-
-// TestThreadsOfOtherUsersAreRefusedBySocket: an id is all that the intruder
-// has, and it learns nothing from trying.
-func TestThreadsOfOtherUsersAreRefusedBySocket(t *testing.T) {
-	t.Parallel()
-	info := servicetest.Start(t, localservice.Options{Script: script(fine)}).Info()
-	user := func(id string) string { return conversationToken(t, info, "silent", id) }
-	sam := intrude(t, info, user("sam"))
-	defer func() { _ = sam.ws.CloseNow() }()
-	ks := user("sam")
-	sam.event("join", `{"channel":"room","kaltura":{"ks":"`+ks+`"}}`)
-	sam.until(`42["joinComplete"`)
-	var threads struct{ Objects []struct{ ID string } }
-	call(t, "KS "+ks, info.GenieURL+"/v1/thread/list", nil, &threads)
-	if len(threads.Objects) != 1 {
-		t.Fatalf("threads %v", threads)
-	}
-	for _, id := range []string{threads.Objects[0].ID, "00000000-0000-0000-0000-000000000000"} {
-		eve := intrude(t, info, user("eve"))
-		eve.event("join", `{"channel":"room","kaltura":{"ks":"`+user("eve")+`","threadId":"`+id+`"}}`)
-		if !eve.until(`42["throwToBadRequest",{}`) || eve.until(`42["joinComplete"`) {
-			t.Error("the join was not refused")
-		}
-		_ = eve.ws.CloseNow()
-	}
 }

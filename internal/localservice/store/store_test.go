@@ -54,7 +54,7 @@ func onlyPartner(t *testing.T, s *Store) Partner {
 func newThread(t *testing.T, s *Store, scope Scope) Thread {
 	t.Helper()
 	thread := Thread{
-		ID: uuid.NewString(), PartnerID: scope.PartnerID, UserID: scope.UserID, TokenID: scope.TokenID,
+		ID: uuid.NewString(), PartnerID: scope.PartnerID, UserID: scope.UserID, TokenID: scope.TokenID, Widget: scope.Widget,
 		AgentID: DefaultAgentID, Vars: map[string]any{}, ThreadMetadata: ThreadMetadata{Analysis: map[string]any{}},
 	}
 	if err := s.CreateThread(t.Context(), &thread); err != nil {
@@ -361,6 +361,11 @@ func TestScopeHidesOtherUsersThreads(t *testing.T) {
 	// A page that is reloaded gets a new anonymous token, but still has its thread's id.
 	if _, err := s.Thread(t.Context(), otherAnonymous, anonymousThread.ID); err != nil {
 		t.Errorf("anonymous thread by its id: %v", err)
+	}
+	// A visitor of a widget is known by the token alone, which no other anonymous caller has.
+	widgets := newThread(t, s, Scope{PartnerID: partner, TokenID: "t5", Widget: true})
+	if _, err := s.Thread(t.Context(), otherAnonymous, widgets.ID); !errors.Is(err, ErrNotFound) {
+		t.Errorf("a widget's thread without its token: %v, want %v", err, ErrNotFound)
 	}
 	// A visitor with a widget token can't access what was created with another token.
 	otherAnonymous.Widget = true
