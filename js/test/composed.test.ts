@@ -3,7 +3,7 @@ import { afterEach, test } from "node:test"
 import { FakeAgentSession, FakeAvatarSession, FakeChatSession, type FakeOptions } from "../src/testing.js"
 import type { AvatarOptions } from "../src/session/avataroptions.js"
 import { AgentState, AnswerButtons, Composer, ControlBar, DeviceSelect, Transcript } from "../src/ui.js"
-import { Events, makePage } from "./page.js"
+import { Events, makePage, until } from "./page.js"
 
 const { window } = makePage()
 Object.assign(globalThis, { Option: window.Option })
@@ -38,15 +38,6 @@ const shown = ({ root }: ControlBar) =>
     .map((control) => control.getAttribute("aria-label") ?? control.textContent!.trim())
 const press = (part: { root: HTMLElement }, name: string) => part.root.querySelector<HTMLButtonElement>(`[part~="${name}"]`)!.click()
 const pressed = ({ root }: ControlBar, name: string) => root.querySelector<HTMLButtonElement>(`[part~="${name}"]`)!.ariaPressed === "true"
-
-/** Waits until what a page shows is so. */
-async function until(what: string, fits: () => boolean): Promise<void> {
-  const end = Date.now() + 5_000
-  while (!fits()) {
-    assert.ok(Date.now() < end, what)
-    await new Promise((resolve) => setTimeout(resolve, 5))
-  }
-}
 
 test("a control bar starts, mutes, sets the volume and ends", async () => {
   const session = avatar()

@@ -1,7 +1,5 @@
 import assert from "node:assert/strict"
-import { setMaxListeners } from "node:events"
 import { beforeEach, test, type TestContext } from "node:test"
-import { JSDOM } from "jsdom"
 import { AgentError, localError } from "../src/core/errors.js"
 import { english } from "../src/element/labels.js"
 import { TOOL_LABELS } from "../src/element/toollabels.js"
@@ -11,19 +9,11 @@ import type { AgentAvatarElement, AgentChatElement } from "../src/element.js"
 import type { AppInitResult } from "../src/generated/settings.js"
 import { dispose } from "../src/core/load.js"
 import { FakeProgram, settle } from "./fake.js"
+import { makeElementPage, until as awaitTrue } from "./page.js"
 
 globalThis.reportError = (exception: unknown) => assert.fail(`reported: ${exception}`)
 
-setMaxListeners(0) // Node warns of signals with many
-
-const { window } = new JSDOM("<!doctype html><main></main>", { url: "https://page.example/", pretendToBeVisual: true })
-for (const name of ["document", "location", "HTMLElement", "customElements", "CustomEvent", "Option", "requestAnimationFrame", "cancelAnimationFrame"] as const) {
-  Object.assign(globalThis, { [name]: window[name] })
-}
-// What jsdom lacks.
-Object.defineProperty(window.HTMLMediaElement.prototype, "srcObject", { value: null, writable: true })
-for (const method of ["play", "pause"]) Object.assign(window.HTMLMediaElement.prototype, { [method]: async () => {} })
-
+const window = makeElementPage()
 const main = window.document.querySelector("main")!
 const init = { ks: "t", partnerId: "1", genieUrl: "https://genie.example", avatars: [{ previewImageUrl: "https://cdn.example/face.jpg" }] } as AppInitResult
 
@@ -58,12 +48,7 @@ const find = <Kind extends HTMLElement = HTMLElement>(element: HTMLElement, sele
 const button = (element: HTMLElement, part: string) => find<HTMLButtonElement>(element, `button[part~="${part}"]`)
 
 /** Lets a conversation begin, whose modules come by calls of import. */
-async function until(condition: () => boolean): Promise<void> {
-  for (let i = 0; !condition(); i++) {
-    assert.ok(i < 1000, `${condition} does not hold`)
-    await settle()
-  }
-}
+const until = (condition: () => boolean) => awaitTrue(String(condition), condition, settle)
 
 test("what was set before the definition counts", () => {
   assert.equal(early.getAttribute("widget-id"), "w-1")

@@ -190,6 +190,17 @@ export async function made(session: object): Promise<void> {
   await settle()
 }
 
+/** The code of the error that a function throws, "" if it throws none. */
+export function refusal(call: () => unknown): string {
+  try {
+    call()
+    return ""
+  } catch (error) {
+    if (!(error instanceof AgentError)) throw error
+    return error.code
+  }
+}
+
 /** Lets everything run that is ready to. */
 export const settle = () => new Promise((resolve) => setTimeout(resolve, 0))
 

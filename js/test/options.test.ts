@@ -9,6 +9,7 @@ import { converse } from "../src/session/converse.js"
 import { AgentError } from "../src/core/errors.js"
 import { checkSchema, tokenOf } from "../src/core/options.js"
 import { visitor } from "../src/session/visitor.js"
+import { refusal as refusalOf } from "./fake.js"
 
 interface Case {
   name: string
@@ -22,15 +23,7 @@ function shared<T>(folder: string, file: string): T {
 }
 
 /** The code that options are refused with, "" if they are fine. */
-function refusal(options: unknown, check: (options: unknown) => unknown = plainAvatar): string {
-  try {
-    check(options)
-    return ""
-  } catch (error) {
-    assert.ok(error instanceof AgentError, String(error))
-    return error.code
-  }
-}
+const refusal = (options: unknown, check: (options: unknown) => unknown = plainAvatar) => refusalOf(() => check(options))
 
 for (const { name, options, code } of shared<Case[]>("cmd/wasm", "options.json")) {
   test(`options of an avatar: ${name}`, () => assert.equal(refusal(options), code))

@@ -1,3 +1,4 @@
+import { setMaxListeners } from "node:events"
 import type { TestContext } from "node:test"
 import { JSDOM } from "jsdom"
 import { Emitter } from "../src/core/emitter.js"
@@ -8,6 +9,28 @@ export function makePage(): JSDOM {
   const page = new JSDOM("<!doctype html><body></body>", { url: "https://page.example/talk/", pretendToBeVisual: true })
   Object.assign(globalThis, { document: page.window.document, location: page.window.location })
   return page
+}
+
+/** A document for tests of elements, whose media do nothing. */
+export function makeElementPage(): JSDOM["window"] {
+  const { window } = new JSDOM("<!doctype html><main></main>", { url: "https://page.example/", pretendToBeVisual: true })
+  for (const name of ["document", "location", "HTMLElement", "HTMLMediaElement", "customElements", "CustomEvent", "Option", "requestAnimationFrame", "cancelAnimationFrame"] as const) {
+    Object.assign(globalThis, { [name]: window[name] })
+  }
+  const media = window.HTMLMediaElement.prototype
+  Object.defineProperty(media, "srcObject", { value: null, writable: true }) // which jsdom lacks
+  for (const method of ["play", "pause"]) Object.assign(media, { [method]: async () => {} })
+  setMaxListeners(0) // Node warns of signals with many
+  return window
+}
+
+/** Waits until what a page shows is so; `pass` lets some time pass. */
+export async function until(what: string, fits: () => boolean, pass: () => Promise<unknown> = () => new Promise((resolve) => setTimeout(resolve, 5))): Promise<void> {
+  const end = performance.now() + 5_000
+  while (!fits()) {
+    if (performance.now() > end) throw new Error(`in vain: ${what}`)
+    await pass()
+  }
 }
 
 /** Lets so many milliseconds of a mocked clock pass. In one step, timers would all see the time at its end. */

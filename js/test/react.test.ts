@@ -7,6 +7,7 @@ import { renderToString } from "react-dom/server"
 import { AgentError } from "../src/core/errors.js"
 import { AgentAvatar, AgentChat, AgentState, Composer, ControlBar, DeviceSelect, Transcript, useAgentSession, useAvatarSession, useChatSession, VoiceBars, type AgentHook, type AvatarHook, type AvatarHookOptions, type ChatHook } from "../src/react.js"
 import { FakeAgent, FakeAgentSession, FakeAvatarSession, FakeChatSession } from "../src/testing.js"
+import { until as awaitTrue } from "./page.js"
 
 const init = { ks: "token", genieUrl: "https://brain.example" }
 
@@ -60,13 +61,7 @@ async function page(t: TestContext): Promise<{ root: Root; body: HTMLElement; re
 const passes = async (ms = 20) => act(() => new Promise<void>((resolve) => setTimeout(resolve, ms)))
 
 /** Waits until what a page shows is so. */
-async function until(what: string, fits: () => boolean): Promise<void> {
-  const end = Date.now() + 5_000
-  while (!fits()) {
-    assert.ok(Date.now() < end, what)
-    await passes(5)
-  }
-}
+const until = (what: string, fits: () => boolean) => awaitTrue(what, fits, () => passes(5))
 
 /** A component with the hook, and what the hook returned last. */
 function rig(agent: FakeAgent, more: Partial<AvatarHookOptions> = {}) {

@@ -1,20 +1,14 @@
 import assert from "node:assert/strict"
-import { setMaxListeners } from "node:events"
 import { afterEach, mock, test } from "node:test"
-import { JSDOM } from "jsdom"
 import type { AgentAvatarElement } from "../src/element.js"
 import { readRecording } from "../src/replay.js"
 import type { AppInitResult } from "../src/generated/settings.js"
 import { FakeAgent, FakeAgentSession, FakeAvatarSession, FakeChatSession } from "../src/testing.js"
+import { makeElementPage, until as awaitTrue } from "./page.js"
 
 globalThis.reportError = (exception: unknown) => assert.fail(`reported: ${exception}`)
-setMaxListeners(0) // Node warns of signals with many
 
-const { window } = new JSDOM("<!doctype html><main></main>", { url: "https://page.example/", pretendToBeVisual: true })
-for (const name of ["document", "location", "HTMLElement", "HTMLMediaElement", "customElements", "CustomEvent", "Option", "requestAnimationFrame", "cancelAnimationFrame"] as const) {
-  Object.assign(globalThis, { [name]: window[name] })
-}
-for (const method of ["play", "pause"]) Object.assign(window.HTMLMediaElement.prototype, { [method]: async () => {} })
+const window = makeElementPage()
 
 const call = { name: "paint", args: { color: "red" }, toolMetadata: { id: "t-1", name: "paint", type: "client", waitForResponse: true } }
 const entries = [
@@ -41,12 +35,7 @@ const recordingOf = (some: readonly (typeof entries)[number][]) =>
 const recording = recordingOf(entries)
 
 const soon = () => new Promise((resolve) => setImmediate(resolve))
-async function until(condition: () => boolean): Promise<void> {
-  for (let i = 0; !condition(); i++) {
-    assert.ok(i < 50_000, `${condition} does not hold`)
-    await soon()
-  }
-}
+const until = (condition: () => boolean) => awaitTrue(String(condition), condition, soon)
 
 afterEach(async () => {
   mock.timers.reset()

@@ -1,22 +1,11 @@
 import assert from "node:assert/strict"
 import { test } from "node:test"
 import { converse, converseOnce } from "../src/session/converse.js"
-import { AgentError, localError } from "../src/core/errors.js"
+import { localError } from "../src/core/errors.js"
 import { visitor, type VisitorAccess } from "../src/session/visitor.js"
-import { FakeProgram, FakeSource, settle } from "./fake.js"
+import { FakeProgram, FakeSource, refusal, settle } from "./fake.js"
 
 const init = { ks: "t", kind: "widget" as const, genieUrl: new URL("https://genie.example/base"), avatars: [], widgetConfig: {} }
-
-/** The code that a call throws at once, "" if it does not. */
-function thrown(call: () => unknown): string {
-  try {
-    call()
-    return ""
-  } catch (error) {
-    assert.ok(error instanceof AgentError, String(error))
-    return error.code
-  }
-}
 
 test("access that can't be right is refused at once, and nothing is loaded", () => {
   const refused: [object, string][] = [
@@ -30,7 +19,7 @@ test("access that can't be right is refused at once, and nothing is loaded", () 
     [{ token: "t", kind: "admin" }, ""],
     [init, ""],
   ]
-  for (const [access, code] of refused) assert.equal(thrown(() => visitor(access as VisitorAccess)), code, JSON.stringify(access))
+  for (const [access, code] of refused) assert.equal(refusal(() => visitor(access as VisitorAccess)), code, JSON.stringify(access))
 })
 
 test("every call of a visitor reaches the program", async () => {
@@ -147,10 +136,10 @@ test("a turn that can't be right is refused at once", async () => {
     [{ ...turn, onErrorSegment: "warn" }, "bad_request"],
   ]
   for (const [options, code] of refused) {
-    assert.equal(thrown(() => converse(options as typeof turn)), code, JSON.stringify(options))
+    assert.equal(refusal(() => converse(options as typeof turn)), code, JSON.stringify(options))
     await assert.rejects(converseOnce(options as typeof turn), { code }, JSON.stringify(options))
   }
-  assert.equal(thrown(() => converse(turn)), "")
+  assert.equal(refusal(() => converse(turn)), "")
 })
 
 test("a turn without a session, as it comes and complete", async () => {
