@@ -7,7 +7,6 @@ import (
 	"net/http"
 	"regexp"
 	"strconv"
-	"time"
 	"unicode/utf8"
 
 	"github.com/agentruntime/agentruntime/internal/localservice/store"
@@ -23,16 +22,9 @@ const (
 // (management-api.md, F.3).
 const maxWidgetTitle = 30
 
-// agentView is an agent as clients see it.
-type agentView struct {
-	ID string `json:"agentId"`
-	store.AgentFields
-	CreatedAt time.Time `json:"createdAt"`
-	UpdatedAt time.Time `json:"updatedAt"`
-}
-
+// viewAgent is an agent as clients see it.
 func viewAgent(r *store.Record[store.AgentRecord]) any {
-	return agentView{r.ID, r.Body.AgentFields, r.CreatedAt, r.UpdatedAt}
+	return shown(r.Body.AgentFields, map[string]any{"agentId": r.ID, "createdAt": r.CreatedAt, "updatedAt": r.UpdatedAt})
 }
 
 // agents are the agents; their create and update are below, because an agent can be written

@@ -8,16 +8,6 @@ import (
 	"github.com/agentruntime/agentruntime/internal/localservice/store"
 )
 
-// templateView is a template as clients see it.
-type templateView struct {
-	ID string `json:"id"`
-	store.Avatar
-}
-
-func viewTemplate(r *store.Record[store.Avatar]) templateView {
-	return templateView{r.ID, r.Body}
-}
-
 // avatars are reported by the title AVATAR_NOT_FOUND if they are unknown, and so is a body
 // without an id (service.md, Avatars).
 func (s *server) avatars() *resource[store.Avatar] {
@@ -48,7 +38,7 @@ func (s *server) avatarRoutes(mux *http.ServeMux) {
 			return nil, err
 		}
 		list, total, err := s.Store.AvatarTemplates().List(c.ctx(), c.claims.PartnerID, q)
-		return listed(list, total, err, viewTemplate)
+		return listed(list, total, err, func(r *store.Record[store.Avatar]) fields { return shown(r.Body, map[string]any{"id": r.ID}) })
 	}))
 }
 

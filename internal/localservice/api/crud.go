@@ -242,3 +242,10 @@ func viewAgentHost[T any](r *store.Record[T]) any {
 func viewConversationHost[T any](r *store.Record[T]) any {
 	return shown(r.Body, map[string]any{"id": r.ID, "partner_id": r.PartnerID, "created_at": r.CreatedAt, "updated_at": r.UpdatedAt})
 }
+
+// viewNumbered is [viewConversationHost] for records whose ids are numbers.
+func viewNumbered[T any](r *store.Record[T]) fields {
+	v := viewConversationHost(r).(fields)
+	v["id"] = json.RawMessage(r.ID)
+	return v
+}

@@ -11,7 +11,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"time"
 
 	"github.com/agentruntime/agentruntime/internal/localservice/brain"
 	"github.com/agentruntime/agentruntime/internal/localservice/store"
@@ -32,25 +31,17 @@ var (
 // variableName matches the name of a secret, or a key of an analysis.
 var variableName = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*$`)
 
-// intellectView is an intellect as clients see it.
-type intellectView struct {
-	ID        int64 `json:"id"`
-	PartnerID int64 `json:"partner_id"`
-	store.Intellect
-	CreatedAt time.Time `json:"created_at"`
-	UpdatedAt time.Time `json:"updated_at"`
-}
-
+// viewIntellect is an intellect as clients see it.
 func viewIntellect(r *store.Record[store.Intellect]) any {
-	v := intellectView{r.Number(), r.PartnerID, r.Body, r.CreatedAt, r.UpdatedAt}
-	if v.Status == nil {
-		v.Status = new(store.IntellectActive)
+	visible := *r
+	if visible.Body.Status == nil {
+		visible.Body.Status = new(store.IntellectActive)
 	}
-	v.Secrets = map[string]string{}
+	visible.Body.Secrets = map[string]string{}
 	for name := range r.Body.Secrets {
-		v.Secrets[name] = secretMask
+		visible.Body.Secrets[name] = secretMask
 	}
-	return v
+	return viewNumbered(&visible)
 }
 
 func (s *server) intellects() *resource[store.Intellect] {

@@ -7,7 +7,6 @@ import (
 	"net/http"
 	"strconv"
 	"strings"
-	"time"
 	"unicode/utf8"
 
 	"github.com/google/uuid"
@@ -32,23 +31,15 @@ const (
 	knowledgeEmpty = "EMPTY" // it has no sources
 )
 
-// knowledgeView is a record of knowledge as clients see it. A shared one has the
-// partner 0.
-type knowledgeView struct {
-	ID        int64  `json:"id"`
-	PartnerID int64  `json:"partner_id"`
-	Status    string `json:"status"`
-	store.Knowledge
-	CreatedAt time.Time `json:"created_at"`
-	UpdatedAt time.Time `json:"updated_at"`
-}
-
+// viewKnowledge is a record of knowledge as clients see it. A shared one has the partner 0.
 func viewKnowledge(r *store.Record[store.Knowledge]) any {
-	v := knowledgeView{r.Number(), r.PartnerID, knowledgeEmpty, r.Body, r.CreatedAt, r.UpdatedAt}
-	v.Tags = append([]string{}, v.Tags...)
-	v.Config.Sources = append([]store.Source{}, v.Config.Sources...)
-	if len(v.Config.Sources) > 0 {
-		v.Status = knowledgeReady
+	visible := *r
+	visible.Body.Tags = append([]string{}, r.Body.Tags...)
+	visible.Body.Config.Sources = append([]store.Source{}, r.Body.Config.Sources...)
+	v := viewNumbered(&visible)
+	v["status"] = json.RawMessage(`"` + knowledgeEmpty + `"`)
+	if len(r.Body.Config.Sources) > 0 {
+		v["status"] = json.RawMessage(`"` + knowledgeReady + `"`)
 	}
 	return v
 }

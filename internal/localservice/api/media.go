@@ -15,7 +15,6 @@ import (
 	"unicode/utf8"
 
 	"github.com/agentruntime/agentruntime/internal/localservice/brain"
-	"github.com/agentruntime/agentruntime/internal/localservice/quota"
 	"github.com/agentruntime/agentruntime/internal/localservice/store"
 	"github.com/agentruntime/agentruntime/internal/localservice/token"
 )
@@ -99,21 +98,16 @@ func (s *server) mediaRoutes(mux *http.ServeMux) {
 // media reads the JSON body of a media API call, whose token is in it, and writes what the
 // handler returns.
 func (s *server) media(handle func(*http.Request, fields) (any, error)) http.Handler {
-	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		var reply any
-		err := s.Work.Wait(r.Context(), quota.Client{Addr: remoteAddr(r)}, requestWork)
-		var text []byte
-		if err == nil {
-			text, err = io.ReadAll(r.Body)
-		}
+	return s.paced(func(r *http.Request) (any, error) {
 		body := fields{}
+		text, err := io.ReadAll(r.Body)
 		if err == nil {
 			err = asException(unmarshal(text, &body))
 		}
-		if err == nil {
-			reply, err = handle(r, body)
+		if err != nil {
+			return nil, err
 		}
-		s.reply(w, r, reply, err)
+		return handle(r, body)
 	})
 }
 

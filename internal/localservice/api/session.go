@@ -23,14 +23,22 @@ const (
 	codeWidget  = "INVALID_WIDGET_ID"
 )
 
-// form reads the form, runs the handler and writes what it returns as JSON.
+// form reads the form of a request, runs the handler and writes what it returns as JSON.
 func (s *server) form(handle func(*http.Request) (any, error)) http.Handler {
+	return s.paced(func(r *http.Request) (any, error) {
+		if err := parseForm(r); err != nil {
+			return nil, err
+		}
+		return handle(r)
+	})
+}
+
+// paced runs a handler of requests without a token in their header, at the pace of their
+// addresses, and writes what it returns as JSON.
+func (s *server) paced(handle func(*http.Request) (any, error)) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		var reply any
 		err := s.Work.Wait(r.Context(), quota.Client{Addr: remoteAddr(r)}, requestWork)
-		if err == nil {
-			err = parseForm(r)
-		}
 		if err == nil {
 			reply, err = handle(r)
 		}
