@@ -84,8 +84,8 @@ func newClient(t *testing.T, o visitor.Options, replies ...reply) (*visitor.Clie
 func TestWidgetTokenHasNoThreads(t *testing.T) {
 	for _, m := range personal {
 		c, s := newClient(t, visitor.Options{Kind: appinit.WidgetToken})
-		if _, err := m.call(t.Context(), c); !errors.Is(err, fault.WrongTokenScope) || len(s.requests) != 0 {
-			t.Errorf("%s: %v after %d requests", m.name, err, len(s.requests))
+		if _, err := m.do(t.Context(), c); !errors.Is(err, fault.WrongTokenScope) || len(s.requests) != 0 {
+			t.Errorf("%s: %v after %d requests", m.method, err, len(s.requests))
 		}
 	}
 	c, s := newClient(t, visitor.Options{Kind: appinit.WidgetToken})
@@ -104,8 +104,8 @@ func TestWidgetTokenHasNoThreads(t *testing.T) {
 	}
 	for _, m := range common {
 		c, s := newClient(t, visitor.Options{Kind: appinit.WidgetToken}, ok(m.reply))
-		if _, err := m.call(t.Context(), c); err != nil || len(s.requests) != 1 {
-			t.Errorf("%s: %v after %d requests", m.name, err, len(s.requests))
+		if _, err := m.do(t.Context(), c); err != nil || len(s.requests) != 1 {
+			t.Errorf("%s: %v after %d requests", m.method, err, len(s.requests))
 		}
 	}
 }
@@ -114,8 +114,8 @@ func TestOtherTokensHaveThreads(t *testing.T) {
 	for _, kind := range []appinit.TokenKind{appinit.UnknownToken, appinit.ConversationToken, appinit.AgentToken, appinit.AdminToken} {
 		for _, m := range personal {
 			c, s := newClient(t, visitor.Options{Kind: kind}, ok(m.reply))
-			if _, err := m.call(t.Context(), c); err != nil || len(s.requests) != 1 {
-				t.Errorf("%s with kind %q: %v after %d requests", m.name, kind, err, len(s.requests))
+			if _, err := m.do(t.Context(), c); err != nil || len(s.requests) != 1 {
+				t.Errorf("%s with kind %q: %v after %d requests", m.method, kind, err, len(s.requests))
 			}
 		}
 	}
@@ -125,26 +125,21 @@ func TestOtherTokensHaveThreads(t *testing.T) {
 func TestServiceJudgesARawToken(t *testing.T) {
 	for _, m := range slices.Concat(personal, common) {
 		c, s := newClient(t, visitor.Options{}, reply{status: 403, body: `{"message":"a token of this kind may not do that"}`})
-		_, err := m.call(t.Context(), c)
+		_, err := m.do(t.Context(), c)
 		var f *fault.Error
 		if !errors.As(err, &f) || f.Code != fault.Forbidden || f.Detail != "a token of this kind may not do that" || len(s.requests) != 1 {
-			t.Errorf("%s: %v", m.name, err)
+			t.Errorf("%s: %v", m.method, err)
 		}
 		if strings.Contains(fmt.Sprintf("%v %+v %#v", err, err, err), ks) {
-			t.Errorf("%s: the error shows the token", m.name)
+			t.Errorf("%s: the error shows the token", m.method)
 		}
 	}
 }
 
 func TestBadReplies(t *testing.T) {
-	call := func(name string) func(context.Context, *visitor.Client) (any, error) {
-		for _, m := range slices.Concat(personal, common) {
-			if m.name == name {
-				return m.call
-			}
-		}
-		t.Fatalf("no call %q", name)
-		return nil
+	find := func(method string) call {
+		all := slices.Concat(personal, common)
+		return all[slices.IndexFunc(all, func(m call) bool { return m.method == method })]
 	}
 	for _, test := range []struct {
 		name  string
@@ -152,34 +147,34 @@ func TestBadReplies(t *testing.T) {
 		code  fault.Code
 		path  string
 	}{
-		{"threads", ok(`{}`), fault.InvalidResponse, "/v1/thread/list"},
-		{"threads", ok(`[]`), fault.InvalidResponse, "/v1/thread/list"},
-		{"threads", ok(`{"totalCount":1,"objects":[{"title":"no id"}]}`), fault.InvalidResponse, "/v1/thread/list"},
-		{"threads", ok(`{"totalCount":1,"objects":["t-1"]}`), fault.InvalidResponse, "/v1/thread/list"},
-		{"threads", ok(`{"totalCount":1,"objects":[null]}`), fault.InvalidResponse, "/v1/thread/list"},
-		{"threads", reply{status: 422, body: `{"detail":[{"loc":["body"],"msg":"Invalid filter type","type":"x"}]}`}, fault.InvalidFilter, "/v1/thread/list"},
-		{"thread", ok(`{}`), fault.InvalidResponse, "/v1/thread/get"},
-		{"thread", ok(`{"success":false}`), fault.APIException, "/v1/thread/get"},
-		{"thread", reply{status: 404, body: `{"message":"not found"}`}, fault.NotFound, "/v1/thread/get"},
-		{"thread", reply{status: 401}, fault.Unauthorized, "/v1/thread/get"},
-		{"rename", ok(``), fault.ServerError, "/v1/thread/update"},
-		{"delete", ok(`{"totalCount":0}`), fault.InvalidResponse, "/v1/thread/delete"},
-		{"transcript", ok(`{"status":"success"}`), fault.InvalidResponse, "/v1/thread/get_transcripts"},
-		{"message", ok(`{"content":[]}`), fault.InvalidResponse, "/message/get"},
-		{"message", reply{status: 403}, fault.Forbidden, "/message/get"},
-		{"share", ok(`{"status":"success","data":{}}`), fault.ServerError, "/message/share"},
-		{"share", ok(`{"status":"success","data":null}`), fault.ServerError, "/message/share"},
-		{"share", ok(``), fault.ServerError, "/message/share"},
-		{"feedback", ok(`{"error":"no such message"}`), fault.APIException, "/feedback/add"},
-		{"follow-ups", ok(`{"questions":[]}`), fault.InvalidResponse, "/followup/get-suggested-questions"},
-		{"follow-ups", ok(`["Why?",null]`), fault.InvalidResponse, "/followup/get-suggested-questions"},
-		{"follow-ups", ok(`[5]`), fault.InvalidResponse, "/followup/get-suggested-questions"},
-		{"status", ok(`<html>`), fault.InvalidResponse, "/assistant/status"},
-		{"status", ok(`null`), fault.InvalidResponse, "/assistant/status"},
-		{"status", ok(`[]`), fault.InvalidResponse, "/assistant/status"},
+		{"Threads", ok(`{}`), fault.InvalidResponse, "/v1/thread/list"},
+		{"Threads", ok(`[]`), fault.InvalidResponse, "/v1/thread/list"},
+		{"Threads", ok(`{"totalCount":1,"objects":[{"title":"no id"}]}`), fault.InvalidResponse, "/v1/thread/list"},
+		{"Threads", ok(`{"totalCount":1,"objects":["t-1"]}`), fault.InvalidResponse, "/v1/thread/list"},
+		{"Threads", ok(`{"totalCount":1,"objects":[null]}`), fault.InvalidResponse, "/v1/thread/list"},
+		{"Threads", reply{status: 422, body: `{"detail":[{"loc":["body"],"msg":"Invalid filter type","type":"x"}]}`}, fault.InvalidFilter, "/v1/thread/list"},
+		{"Thread", ok(`{}`), fault.InvalidResponse, "/v1/thread/get"},
+		{"Thread", ok(`{"success":false}`), fault.APIException, "/v1/thread/get"},
+		{"Thread", reply{status: 404, body: `{"message":"not found"}`}, fault.NotFound, "/v1/thread/get"},
+		{"Thread", reply{status: 401}, fault.Unauthorized, "/v1/thread/get"},
+		{"RenameThread", ok(``), fault.ServerError, "/v1/thread/update"},
+		{"DeleteThreads", ok(`{"totalCount":0}`), fault.InvalidResponse, "/v1/thread/delete"},
+		{"Transcript", ok(`{"status":"success"}`), fault.InvalidResponse, "/v1/thread/get_transcripts"},
+		{"Message", ok(`{"content":[]}`), fault.InvalidResponse, "/message/get"},
+		{"Message", reply{status: 403}, fault.Forbidden, "/message/get"},
+		{"ShareMessage", ok(`{"status":"success","data":{}}`), fault.ServerError, "/message/share"},
+		{"ShareMessage", ok(`{"status":"success","data":null}`), fault.ServerError, "/message/share"},
+		{"ShareMessage", ok(``), fault.ServerError, "/message/share"},
+		{"AddFeedback", ok(`{"error":"no such message"}`), fault.APIException, "/feedback/add"},
+		{"Followups", ok(`{"questions":[]}`), fault.InvalidResponse, "/followup/get-suggested-questions"},
+		{"Followups", ok(`["Why?",null]`), fault.InvalidResponse, "/followup/get-suggested-questions"},
+		{"Followups", ok(`[5]`), fault.InvalidResponse, "/followup/get-suggested-questions"},
+		{"Status", ok(`<html>`), fault.InvalidResponse, "/assistant/status"},
+		{"Status", ok(`null`), fault.InvalidResponse, "/assistant/status"},
+		{"Status", ok(`[]`), fault.InvalidResponse, "/assistant/status"},
 	} {
 		c, s := newClient(t, visitor.Options{}, test.reply)
-		_, err := call(test.name)(t.Context(), c)
+		_, err := find(test.name).do(t.Context(), c)
 		var f *fault.Error
 		if !errors.As(err, &f) || f.Code != test.code || f.Instance != test.path || len(s.requests) != 1 {
 			t.Errorf("%s, %v: got %v at %v, want %s at %s", test.name, test.reply, err, f, test.code, test.path)
@@ -199,8 +194,8 @@ func TestFeedbackIsRepeatedAfterAReplyToo(t *testing.T) {
 func TestOtherPostsAreNotRepeatedAfterAReply(t *testing.T) {
 	for _, m := range personal {
 		c, s := newClient(t, visitor.Options{}, reply{status: 503}, ok(m.reply))
-		if _, err := m.call(t.Context(), c); !errors.Is(err, fault.ServerError) || len(s.requests) != 1 {
-			t.Errorf("%s: %v after %d requests", m.name, err, len(s.requests))
+		if _, err := m.do(t.Context(), c); !errors.Is(err, fault.ServerError) || len(s.requests) != 1 {
+			t.Errorf("%s: %v after %d requests", m.method, err, len(s.requests))
 		}
 	}
 }
