@@ -408,8 +408,7 @@ func TestAConnectThatFailsFailsForAll(t *testing.T) {
 }
 
 func TestConnectIsRefusedInOtherStates(t *testing.T) {
-	run(t, Options{}, func(r *rig) {
-		r.mustConnect()
+	connected(t, func(r *rig, _ *fakeservice.Socket) {
 		r.Disconnect(session.DisconnectOptions{})
 		synctest.Wait()
 		if err := r.Connect(context.Background()); !errors.Is(err, fault.InvalidState) {

@@ -99,8 +99,7 @@ func TestAKickoffThatIsRefusedWarns(t *testing.T) {
 
 // TestPropertiesFollowCallsAtOnce, as a page that has only one thread expects.
 func TestPropertiesFollowCallsAtOnce(t *testing.T) {
-	run(t, Options{}, func(r *rig) {
-		r.mustConnect()
+	connected(t, func(r *rig, _ *fakeservice.Socket) {
 		r.Mute()
 		if r.Snapshot().MicEnabled {
 			t.Error("not muted")
@@ -303,8 +302,7 @@ func TestStartMicIsSeenWhenItReturns(t *testing.T) {
 }
 
 func TestAMicrophoneThatIsLostWarns(t *testing.T) {
-	run(t, Options{}, func(r *rig) {
-		r.mustConnect()
+	connected(t, func(r *rig, _ *fakeservice.Socket) {
 		r.media.StopMic()
 		r.micReports(media.Event{Kind: media.MicEnded, Err: fault.New(fault.MicNotFound, "unplugged")})
 		if w := all[event.Warning](r); len(w) != 1 || w[0].Code != fault.MicNotFound || r.Snapshot().MicStarted {

@@ -115,8 +115,7 @@ func TestTwoFailedRebuildsEndTheSession(t *testing.T) {
 
 func TestMediaLadder(t *testing.T) {
 	t.Run("the microphone restarts ICE", func(t *testing.T) {
-		run(t, Options{}, func(r *rig) {
-			r.mustConnect()
+		connected(t, func(r *rig, _ *fakeservice.Socket) {
 			r.media.Up.Notify(media.Event{Kind: media.ICEState, Channel: event.ChannelASR, State: "failed"})
 			if got := all[event.MediaRecovered](r); len(got) != 1 || got[0].Method != "ice-restart" || r.media.Up.Restarts != 1 {
 				t.Errorf("recovered %+v after %d restarts", got, r.media.Up.Restarts)
@@ -124,8 +123,7 @@ func TestMediaLadder(t *testing.T) {
 		})
 	})
 	t.Run("a short disconnection heals by itself", func(t *testing.T) {
-		run(t, Options{}, func(r *rig) {
-			r.mustConnect()
+		connected(t, func(r *rig, _ *fakeservice.Socket) {
 			r.media.Down.Notify(media.Event{Kind: media.ICEState, Channel: event.ChannelSTV, State: "disconnected"})
 			time.Sleep(second)
 			r.media.Down.Notify(media.Event{Kind: media.ICEState, Channel: event.ChannelSTV, State: "connected"})
@@ -136,8 +134,7 @@ func TestMediaLadder(t *testing.T) {
 		})
 	})
 	t.Run("a long one subscribes again", func(t *testing.T) {
-		run(t, Options{}, func(r *rig) {
-			r.mustConnect()
+		connected(t, func(r *rig, _ *fakeservice.Socket) {
 			r.media.Down.Notify(media.Event{Kind: media.ICEState, Channel: event.ChannelSTV, State: "disconnected"})
 			time.Sleep(1500 * time.Millisecond)
 			if got := all[event.MediaRecovered](r); len(got) != 1 || got[0].Method != "re-subscribe" || r.media.Down.Renewed != 1 {
@@ -159,8 +156,7 @@ func TestMediaLadder(t *testing.T) {
 		})
 	})
 	t.Run("what can't be repaired is rebuilt", func(t *testing.T) {
-		run(t, Options{}, func(r *rig) {
-			r.mustConnect()
+		connected(t, func(r *rig, _ *fakeservice.Socket) {
 			r.media.OnSubscribe = func(context.Context, string) error {
 				r.media.OnSubscribe = nil
 				return fault.New(fault.WHEPFailed, "no")

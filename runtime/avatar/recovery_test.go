@@ -107,8 +107,7 @@ func TestARebuildWaitsForTheViewersRelease(t *testing.T) {
 // TestNoRepairStartsWhilePaused: there is nothing to see or hear, and resuming may make
 // the media again anyway.
 func TestNoRepairStartsWhilePaused(t *testing.T) {
-	run(t, Options{}, func(r *rig) {
-		r.mustConnect()
+	connected(t, func(r *rig, _ *fakeservice.Socket) {
 		if err := r.Pause(); err != nil {
 			t.Fatal(err)
 		}
@@ -285,8 +284,7 @@ func TestRepairsThatFailAtOnceEndInTime(t *testing.T) {
 
 // TestAPeerWithoutCandidatesIsRebuilt: a repair finds no way either.
 func TestAPeerWithoutCandidatesIsRebuilt(t *testing.T) {
-	run(t, Options{}, func(r *rig) {
-		r.mustConnect()
+	connected(t, func(r *rig, _ *fakeservice.Socket) {
 		r.forget()
 		r.media.Dead.Store(true)
 		r.media.Down.Notify(media.Event{Kind: media.NoCandidates, Channel: event.ChannelSTV})

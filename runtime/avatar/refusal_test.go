@@ -139,8 +139,7 @@ func (r *rig) rebuildNow(t *testing.T) {
 }
 
 func TestAHardwareMuteNamesItsTrack(t *testing.T) {
-	run(t, Options{}, func(r *rig) {
-		r.mustConnect()
+	connected(t, func(r *rig, _ *fakeservice.Socket) {
 		track := new(int)
 		r.micReports(media.Event{Kind: media.HardwareMute, Muted: true, Track: media.Track{Native: track}})
 		if got := all[event.HardwareMuteChanged](r); len(got) != 1 || got[0] != (event.HardwareMuteChanged{Muted: true, Track: track}) {
