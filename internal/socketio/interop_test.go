@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"reflect"
 	"strings"
 	"testing"
@@ -158,7 +157,6 @@ var npmTests = []struct {
 	{"ClientAsks", npmClientAsks},
 	{"ServerAsks", npmServerAsks},
 	{"LargeMessages", npmLargeMessages},
-	{"EmitsBeforeConnected", npmEmitsBeforeConnected},
 	{"Refusal", npmRefusal},
 	{"ServerDisconnect", npmServerDisconnect},
 	{"ClientDisconnect", npmClientDisconnect},
@@ -306,27 +304,6 @@ func npmLargeMessages(t *testing.T, address string) {
 	var text string
 	if err := take(t, c, Message).Args.Decode(0, &text); err != nil || len(text) != n {
 		t.Errorf("got %d characters, %v", len(text), err)
-	}
-}
-
-func npmEmitsBeforeConnected(t *testing.T, address string) {
-	c, err := NewClient(address, ClientOptions{Path: "/plain"})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer c.Close()
-	for i := range 3 {
-		if err := c.Emit("echo", i); err != nil {
-			t.Fatal(err)
-		}
-	}
-	c.Open()
-	take(t, c, Connected)
-	take(t, c, Message) // the greeting
-	for i := range 3 {
-		if ev := take(t, c, Message); string(ev.Args[0]) != fmt.Sprint(i) {
-			t.Errorf("got %s, want %d", ev.Args[0], i)
-		}
 	}
 }
 
