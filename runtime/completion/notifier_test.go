@@ -417,22 +417,6 @@ func TestAnotherTabWithTheThreadSuppressesTheSignal(t *testing.T) {
 	})
 }
 
-// TestATabThatKeepsItsConversationIsGoneToo: the last remaining tab reports the end.
-func TestATabThatKeepsItsConversationIsGoneToo(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		browser := newBrowser()
-		one, two := newRig(t, browser, Settings{tab: "1"}), newRig(t, browser, Settings{tab: "2"})
-		one.SetThread("5f0c", "token")
-		two.SetThread("5f0c", "token")
-		time.Sleep(5 * time.Second)
-		one.Close()
-		synctest.Wait()
-		if got := two.now(); got != (Result{OK: true, Reason: "manual"}) {
-			t.Errorf("%+v", got)
-		}
-	})
-}
-
 // TestSessionsOfOneTabAreNoPeers: during a switch between text and avatar a page has two
 // sessions on one thread; when the page is closed then, one of them must report the end.
 func TestSessionsOfOneTabAreNoPeers(t *testing.T) {
