@@ -15,62 +15,6 @@ import (
 	"github.com/agentruntime/agentruntime/runtime/fault"
 )
 
-func TestModelConfiguration(t *testing.T) {
-	for name, test := range map[string]struct {
-		m  *ModelConfiguration
-		ok bool
-	}{
-		"nil clears":           {nil, true},
-		"whole":                {&ModelConfiguration{"m-1", 500, "low", new(0.5)}, true},
-		"bounds":               {&ModelConfiguration{Temperature: new(0.0)}, true},
-		"upper bound":          {&ModelConfiguration{Temperature: new(1.0)}, true},
-		"nothing":              {&ModelConfiguration{}, false},
-		"too warm":             {&ModelConfiguration{Temperature: new(1.1)}, false},
-		"too cold":             {&ModelConfiguration{Temperature: new(-0.1)}, false},
-		"no number":            {&ModelConfiguration{Temperature: new(math.NaN())}, false},
-		"unknown level":        {&ModelConfiguration{ThinkingLevel: "much"}, false},
-		"negative tokens":      {&ModelConfiguration{MaxOutputTokens: -1}, false},
-		"model with space":     {&ModelConfiguration{ModelID: "a b"}, false},
-		"model with line feed": {&ModelConfiguration{ModelID: "a\n"}, false},
-	} {
-		if err := test.m.check(); (err == nil) != test.ok || err != nil && !errors.Is(err, fault.BadRequest) {
-			t.Errorf("%s: %v", name, err)
-		}
-	}
-}
-
-func TestSummaryTemplateKeys(t *testing.T) {
-	for name, test := range map[string]struct {
-		c  *AvatarSummaryConfig
-		ok bool
-	}{
-		"nil restores":           {nil, true},
-		"defaults":               {&AvatarSummaryConfig{}, true},
-		"summary without a list": {&AvatarSummaryConfig{Template: "{{ summary }}"}, true},
-		"own keys":               {&AvatarSummaryConfig{Analysis: map[string]string{"mood": "x"}, Template: "{{ mood }}"}, true},
-		"another key":            {&AvatarSummaryConfig{Template: "{{ mood }}"}, false},
-		"summary is no own key":  {&AvatarSummaryConfig{Analysis: map[string]string{"mood": "x"}, Template: "{{ summary }}"}, false},
-		"key with a space":       {&AvatarSummaryConfig{Analysis: map[string]string{"a b": "x"}}, false},
-		"braces":                 {&AvatarSummaryConfig{Template: "{{ summary"}, false},
-		"content type":           {&AvatarSummaryConfig{ContentType: "pdf"}, false},
-	} {
-		if err := test.c.check(); (err == nil) != test.ok || err != nil && !errors.Is(err, fault.BadRequest) {
-			t.Errorf("%s: %v", name, err)
-		}
-	}
-}
-
-func TestOpeningPhrase(t *testing.T) {
-	for phrase, ok := range map[string]bool{
-		SilentOpening: true, "Hello {{ name }}!": true, "Hello {{ sys__user_obj.first_name }}": true,
-		"{{ secrets.CRM }}": false, "{{ sys__ks }}": false, "{{ sys__nothing }}": false, "{{ name": false,
-	} {
-		if err := checkOpening(phrase); (err == nil) != ok || err != nil && !errors.Is(err, fault.BadRequest) {
-			t.Errorf("%q: %v", phrase, err)
-		}
-	}
-}
-
 func TestSecretValuesAreThrownAway(t *testing.T) {
 	const value = "hunter2"
 	for _, reply := range []string{`{"id":1,"secrets":{"B":"` + value + `","A":"***"}}`, `{"id":1,"secrets":["B","A"]}`} {
@@ -95,21 +39,6 @@ func TestSecretValuesAreThrownAway(t *testing.T) {
 	}
 }
 
-func TestSecretsAreChecked(t *testing.T) {
-	for name, values := range map[string]map[string]string{
-		"the mask": {"A": mask}, "empty": {"A": ""}, "name with a dot": {"A.B": "x"}, "name with braces": {"A}}": "x"},
-	} {
-		if err := checkSecrets(values); !errors.Is(err, fault.BadRequest) {
-			t.Errorf("%s: %v, want bad_request", name, err)
-		} else if strings.Contains(err.Error(), "hunter2") {
-			t.Errorf("%s: the value is in %v", name, err)
-		}
-	}
-	if err := checkSecrets(map[string]string{"CRM_KEY": "hunter2"}); err != nil {
-		t.Error(err)
-	}
-}
-
 func TestDisabledCapabilityIsAVeto(t *testing.T) {
 	stored := map[string]string{"use_web_search": "disabled", "avatar": "on"}
 	changes := map[string]string{"use_web_search": "on"}
@@ -131,52 +60,82 @@ func TestDisabledCapabilityIsAVeto(t *testing.T) {
 }
 
 func TestIntellectFieldsAreChecked(t *testing.T) {
-	for name, test := range map[string]struct {
-		f    IntellectFields
-		code fault.Code
-	}{
-		"tool twice":           {IntellectFields{ToolIDs: []string{"a", "a"}}, fault.BadRequest},
-		"empty tool":           {IntellectFields{ToolIDs: []string{""}}, fault.BadRequest},
-		"start tool twice":     {IntellectFields{ThreadStartTools: []string{"a", "a"}}, fault.BadRequest},
-		"two knowledge ids":    {IntellectFields{KnowledgeIDs: []int64{1, 2}}, fault.BadRequest},
-		"negative knowledge":   {IntellectFields{KnowledgeIDs: []int64{-1}}, fault.BadRequest},
-		"skill mode":           {IntellectFields{SkillIDs: []SkillRef{{ID: "a", Mode: "always"}}}, fault.BadRequest},
-		"skill condition":      {IntellectFields{SkillIDs: []SkillRef{{"a", SkillAdhoc, "{{ x }}"}}}, fault.BadRequest},
-		"skill twice":          {IntellectFields{SkillIDs: []SkillRef{{ID: "a", Mode: SkillAdhoc}, {ID: "a", Mode: SkillPreloaded}}}, fault.BadRequest},
-		"opening":              {IntellectFields{OpeningPhrase: new("{{ x")}, fault.BadRequest},
-		"model":                {IntellectFields{ModelConfiguration: &ModelConfiguration{}}, fault.BadRequest},
-		"summary":              {IntellectFields{AvatarSummaryConfig: &AvatarSummaryConfig{Template: "{{ x }}"}}, fault.BadRequest},
-		"language":             {IntellectFields{Language: new("german")}, fault.BadRequest},
-		"capability":           {IntellectFields{Capabilities: map[string]string{"x": "on"}}, fault.UnknownCapability},
-		"capability state":     {IntellectFields{Capabilities: map[string]string{"avatar": "yes"}}, fault.BadRequest},
-		"secret":               {IntellectFields{Secrets: map[string]string{"A": mask}}, fault.BadRequest},
-		"MCP address":          {IntellectFields{MCPServers: []MCPServer{{Name: "a", URL: "ftp://x"}}}, fault.InvalidURL},
-		"MCP password":         {IntellectFields{MCPServers: []MCPServer{{Name: "a", URL: "https://u:p@x"}}}, fault.InvalidURL},
-		"MCP name":             {IntellectFields{MCPServers: []MCPServer{{URL: "https://x"}}}, fault.BadRequest},
-		"form without a field": {IntellectFields{UserPropertiesForms: []UserPropertiesForm{{CallStage: "start"}}}, fault.BadRequest},
-		"form without a stage": {IntellectFields{UserPropertiesForms: []UserPropertiesForm{{Properties: []FormProperty{{Key: "a"}}}}}, fault.BadRequest},
-		"prompt without a key": {IntellectFields{Prompts: []Prompt{{Value: "x"}}}, fault.BadRequest},
-		"type of a prompt":     {IntellectFields{Prompts: []Prompt{{Key: "a", Type: "fixed"}}}, fault.BadRequest},
-		"status":               {IntellectFields{Status: new(3)}, fault.BadRequest},
-		"form field type":      {IntellectFields{UserPropertiesForms: []UserPropertiesForm{{CallStage: "start", Properties: []FormProperty{{Key: "a", Type: "x"}}}}}, fault.BadRequest},
-		"prompt":               {IntellectFields{Prompts: []Prompt{{Key: "a", Value: "{{ sys__ks }}"}}}, fault.PromptLintFailed},
-		"directive":            {IntellectFields{BaseDirective: new("{{ x")}, fault.PromptLintFailed},
-		"glossary":             {IntellectFields{Glossary: new("{{ x")}, fault.PromptLintFailed},
+	for fields, code := range map[string]fault.Code{
+		`"tool_ids":["a","a"]`:                     fault.BadRequest,
+		`"tool_ids":[""]`:                          fault.BadRequest,
+		`"thread_start_tools":["a","a"]`:           fault.BadRequest,
+		`"knowledge_ids":[1,2]`:                    fault.BadRequest,
+		`"knowledge_ids":[-1]`:                     fault.BadRequest,
+		`"knowledge_ids":[0]`:                      "",
+		`"skill_ids":[{"id":"a","mode":"always"}]`: fault.BadRequest,
+		`"skill_ids":[{"id":"a","mode":"adhoc","condition":"{{ x }}"}]`:                  fault.BadRequest,
+		`"skill_ids":[{"id":"a","mode":"adhoc"},{"id":"a","mode":"preloaded"}]`:          fault.BadRequest,
+		`"skill_ids":[{"id":"s","mode":"adhoc-save","condition":"sys__avatar_enabled"}]`: "",
+		`"opening_phrase":"<blank>"`:                        "",
+		`"opening_phrase":"Hello {{ name }}!"`:              "",
+		`"opening_phrase":"{{ sys__user_obj.first_name }}"`: "",
+		`"opening_phrase":"{{ secrets.CRM }}"`:              fault.BadRequest,
+		`"opening_phrase":"{{ sys__ks }}"`:                  fault.BadRequest,
+		`"opening_phrase":"{{ sys__nothing }}"`:             fault.BadRequest,
+		`"opening_phrase":"{{ name"`:                        fault.BadRequest,
+		`"model_configuration":{"model_id":"m-1","max_output_tokens":500,"thinking_level":"low","temperature":0.5}`: "",
+		`"model_configuration":{"temperature":0}`:                                                "",
+		`"model_configuration":{"temperature":1}`:                                                "",
+		`"model_configuration":{}`:                                                               fault.BadRequest,
+		`"model_configuration":{"temperature":1.1}`:                                              fault.BadRequest,
+		`"model_configuration":{"temperature":-0.1}`:                                             fault.BadRequest,
+		`"model_configuration":{"thinking_level":"much"}`:                                        fault.BadRequest,
+		`"model_configuration":{"max_output_tokens":-1}`:                                         fault.BadRequest,
+		`"model_configuration":{"model_id":"a b"}`:                                               fault.BadRequest,
+		`"model_configuration":{"model_id":"a\n"}`:                                               fault.BadRequest,
+		`"avatar_summary_config":{}`:                                                             "",
+		`"avatar_summary_config":{"template":"{{ summary }}"}`:                                   "",
+		`"avatar_summary_config":{"analysis":{"mood":"x"},"template":"{{ mood }}"}`:              "",
+		`"avatar_summary_config":{"template":"{{ mood }}"}`:                                      fault.BadRequest,
+		`"avatar_summary_config":{"analysis":{"mood":"x"},"template":"{{ summary }}"}`:           fault.BadRequest,
+		`"avatar_summary_config":{"analysis":{"a b":"x"}}`:                                       fault.BadRequest,
+		`"avatar_summary_config":{"template":"{{ summary"}`:                                      fault.BadRequest,
+		`"avatar_summary_config":{"content_type":"pdf"}`:                                         fault.BadRequest,
+		`"language":"german"`:                                                                    fault.BadRequest,
+		`"language":"pt-BR"`:                                                                     "",
+		`"capabilities":{"x":"on"}`:                                                              fault.UnknownCapability,
+		`"capabilities":{"avatar":"yes"}`:                                                        fault.BadRequest,
+		`"capabilities":{"avatar":"disabled"}`:                                                   "",
+		`"secrets":{"CRM_KEY":"hunter2"}`:                                                        "",
+		`"secrets":{"A":"***"}`:                                                                  fault.BadRequest,
+		`"secrets":{"A":""}`:                                                                     fault.BadRequest,
+		`"secrets":{"A.B":"hunter2"}`:                                                            fault.BadRequest,
+		`"secrets":{"A}}":"hunter2"}`:                                                            fault.BadRequest,
+		`"mcp_servers":{"a":{"url":"ftp://x"}}`:                                                  fault.InvalidURL,
+		`"mcp_servers":{"a":{"url":"https://u:p@x"}}`:                                            fault.InvalidURL,
+		`"mcp_servers":{"":{"url":"https://x"}}`:                                                 fault.BadRequest,
+		`"mcp_servers":{"a":{"url":"https://x.example/mcp"}}`:                                    "",
+		`"user_properties_forms":[{"call_stage":"start"}]`:                                       fault.BadRequest,
+		`"user_properties_forms":[{"properties":[{"key":"a"}]}]`:                                 fault.BadRequest,
+		`"user_properties_forms":[{"call_stage":"start","properties":[{"key":"a","type":"x"}]}]`: fault.BadRequest,
+		`"user_properties_forms":[{"call_stage":"end","properties":[{"key":"email"}]}]`:          "",
+		`"prompts":[{"value":"x"}]`:                                                              fault.BadRequest,
+		`"prompts":[{"key":"a","type":"fixed"}]`:                                                 fault.BadRequest,
+		`"prompts":[{"key":"a","value":"{{ sys__ks }}"}]`:                                        fault.PromptLintFailed,
+		`"base_directive":"{{ x"`:                                                                fault.PromptLintFailed,
+		`"base_directive":"You are {{ agent_name }}."`:                                           "",
+		`"glossary":"{{ x"`:                                                                      fault.PromptLintFailed,
+		`"status":3`:                                                                             fault.BadRequest,
 	} {
-		if err := test.f.check(); !errors.Is(err, test.code) {
-			t.Errorf("%s: %v, want %s", name, err, test.code)
+		var f IntellectFields
+		if err := json.Unmarshal([]byte("{"+fields+"}"), &f); err != nil {
+			t.Fatalf("%s: %v", fields, err)
+		}
+		switch err := f.check(); {
+		case code == "" && err != nil, code != "" && !errors.Is(err, code):
+			t.Errorf("%s: %v, want %q", fields, err, code)
+		case err != nil && strings.Contains(err.Error(), "hunter2"):
+			t.Errorf("%s: the value of a secret is in %v", fields, err)
 		}
 	}
-	whole := IntellectFields{
-		Name: new("n"), BaseDirective: new("You are {{ agent_name }}."), Prompts: []Prompt{{Key: "a", Value: "b"}}, Glossary: new("g"),
-		ToolIDs: []string{"t"}, KnowledgeIDs: []int64{0}, SkillIDs: []SkillRef{{"s", SkillAdhocSave, "sys__avatar_enabled"}},
-		AllowClientVariables: new(true), ModelConfiguration: &ModelConfiguration{ModelID: "m"}, OpeningPhrase: new(SilentOpening),
-		ThreadStartTools: []string{"t"}, AvatarSummaryConfig: &AvatarSummaryConfig{}, Capabilities: map[string]string{"avatar": "disabled"},
-		Secrets: map[string]string{"A": "b"}, MCPServers: []MCPServer{{Name: "a", URL: "https://x.example/mcp"}}, Language: new("pt-BR"),
-		UserPropertiesForms: []UserPropertiesForm{{CallStage: "end", Properties: []FormProperty{{Key: "email"}}}},
-	}
-	if err := whole.check(); err != nil {
-		t.Error(err)
+	noNumber := IntellectFields{ModelConfiguration: &ModelConfiguration{Temperature: new(math.NaN())}} // has no JSON
+	if err := noNumber.check(); !errors.Is(err, fault.BadRequest) {
+		t.Errorf("a temperature that is no number: %v", err)
 	}
 }
 
