@@ -330,7 +330,10 @@ FUZZTIME := 1000x
 # minutes to compile, and most of what then counts as new is not code of ours.
 INSTRUMENT := -gcflags=github.com/agentruntime/agentruntime/...=-d=libfuzzer
 
+# Without the race detector, which would make each input ten times as slow, and without cgo, as js/local/build.mjs
+# compiles the local service for make fresh.
 .PHONY: fuzz
+fuzz: export CGO_ENABLED := 0
 fuzz:
 	@mkdir -p build/fuzz
 	for dir in $$(grep -rlE --include='*_test.go' '^func Fuzz' cmd internal runtime | xargs -n 1 dirname | sort -u); do \
@@ -340,8 +343,8 @@ fuzz:
 				-test.fuzz "^$$target$$" -test.fuzztime $(FUZZTIME) -test.fuzzminimizetime 0x -test.fuzzcachedir $(CURDIR)/build/fuzz/$$dir) || exit 1; \
 		done; \
 	done
-	$(GOTEST) -run TestIsolation ./internal/localservice/api -isolation-calls 30000
-	$(GOTEST) -run TestHostileScriptsCostLittle ./internal/localservice/brain -all-pairs
+	$(TEST) -run TestIsolation ./internal/localservice/api -isolation-calls 30000
+	$(TEST) -run TestHostileScriptsCostLittle ./internal/localservice/brain -all-pairs
 
 # How often the connection is cut around a typed turn; with the other tests, 40 times.
 CUTS := 1000
