@@ -34,6 +34,7 @@ type renderer struct {
 	watch *jsbridge.Scope // has the listeners that collect the facts of gate
 
 	speech speechWatch
+	closed bool // for good
 }
 
 func newRenderer(p *Engine) *renderer {
@@ -270,6 +271,7 @@ func (s *renderer) ClearTracks() {
 func (s *renderer) close() {
 	s.ClearTracks()
 	s.MeasureSpeech(false)
+	s.closed = true
 	s.video.el, s.audio.el = js.Null(), js.Null()
 	s.all, s.pictures, s.voice = js.Undefined(), js.Undefined(), js.Undefined()
 }

@@ -56,10 +56,11 @@ type change struct {
 }
 
 // MeasureSpeech allows [Engine.WatchSpeech] to measure, which costs a part of a processor
-// core during the first second of an utterance.
+// core during the first second of an utterance. A closed engine measures nothing: a page may
+// add a listener while its session is closed.
 func (s *renderer) MeasureSpeech(on bool) {
 	w := &s.speech
-	if on == w.wanted {
+	if on == w.wanted || s.closed {
 		return
 	}
 	w.wanted = on

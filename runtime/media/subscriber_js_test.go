@@ -451,3 +451,20 @@ func TestAPanicInAStateListenerIsReported(t *testing.T) {
 		t.Errorf("error %v", err)
 	}
 }
+
+// A page can add the listener that requests the measurement while its session is closed.
+func TestAClosedEngineOpensNoAudioContext(t *testing.T) {
+	made := eval(t, `return {count: 0}`)
+	replace(t, js.Global(), "AudioContext", eval(t, `const made = a; return class extends AudioContext { constructor() { super(); made.count++ } }`, made))
+	p := newPageEngine(t, nil)
+	p.MeasureSpeech(true)
+	p.MeasureSpeech(false)
+	if n := made.Get("count").Int(); n != 1 {
+		t.Fatalf("%d contexts were made before", n)
+	}
+	p.Close()
+	p.MeasureSpeech(true)
+	if n := made.Get("count").Int(); n != 1 {
+		t.Errorf("a closed engine has made %d contexts", n-1)
+	}
+}
