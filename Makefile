@@ -85,12 +85,12 @@ check: $(STATICCHECK) $(NPM) ## Vet, lint, and native tests without browsers
 .PHONY: test
 test: ## Vet, types, native tests, tests in a page, the npm package and the core of the whole pages, headless
 	tools/need.sh node
-	AGENTRUNTIME_REQUIRE_NODE=1 go run ./internal/maketest chromium vet-native build wasmtest then native-all core native-e2e page npm vet-page types
+	AGENTRUNTIME_REQUIRE_NODE=1 go run ./internal/maketest chromium vet-native build wasmtest then native-all core npm native-e2e page vet-page types
 
 .PHONY: verify
 verify: build ## What takes longer: the linters, all other whole pages, fresh projects, every fault of docs/resilience.md, a soak, Firefox and WebKitGTK, inputs of their own for the fuzz targets
 	tools/need.sh browser
-	AGENTRUNTIME_REQUIRE_NODE=1 go run ./internal/maketest suites lint-native lint-page format k6-test otel-test site then fresh looks browsers fuzz then faults soak then recordings profile-check
+	AGENTRUNTIME_REQUIRE_NODE=1 go run ./internal/maketest suites lint-native k6-test fuzz lint-page format otel-test site then fresh looks browsers then faults soak then recordings profile-check
 
 .PHONY: more
 more: build # proofs that are slower still, or need a machine that does nothing else; before a release
