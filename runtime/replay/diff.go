@@ -31,8 +31,9 @@ func (d Difference) String() string {
 
 // Diff compares what two conversations mean: the turns of the visitor, the agent's sentences, tool calls and their results,
 // widgets, interruptions, questions for consent, errors and warnings, in their order. Times, ids, connections, how an
-// answer was cut into pieces, and what the agent did while a tool ran are left out, because no two runs have the same: a
-// result follows its call.
+// answer was cut into pieces, what the agent did while a tool ran, and how far it came before it was interrupted are left
+// out, because no two runs have the same: a result follows its call, and the beginning of an answer is the same as the
+// whole of it.
 func Diff(want, got *Recording) []Difference {
 	a, b := want.facts(), got.facts()
 	// The longest common sequence: common[i][j] is its length from a[i] and b[j] on.
@@ -42,7 +43,7 @@ func Diff(want, got *Recording) []Difference {
 	}
 	for i := len(a) - 1; i >= 0; i-- {
 		for j := len(b) - 1; j >= 0; j-- {
-			if a[i] == b[j] {
+			if a[i].same(b[j]) {
 				common[i][j] = common[i+1][j+1] + 1
 			} else {
 				common[i][j] = max(common[i+1][j], common[i][j+1])
@@ -52,7 +53,7 @@ func Diff(want, got *Recording) []Difference {
 	var found []Difference
 	after := ""
 	for i, j := 0, 0; i < len(a) || j < len(b); {
-		if i < len(a) && j < len(b) && a[i] == b[j] {
+		if i < len(a) && j < len(b) && a[i].same(b[j]) {
 			if text, ok := strings.CutPrefix(a[i].text, visitorSays); ok {
 				after = text
 			}
@@ -61,7 +62,7 @@ func Diff(want, got *Recording) []Difference {
 		}
 		var missing, extra []fact
 		for i < len(a) || j < len(b) {
-			if i < len(a) && j < len(b) && a[i] == b[j] {
+			if i < len(a) && j < len(b) && a[i].same(b[j]) {
 				break
 			}
 			if j == len(b) || i < len(a) && common[i+1][j] >= common[i][j+1] {
@@ -93,8 +94,17 @@ func pair(after string, missing, extra []fact) (found []Difference) {
 	return found
 }
 
-// fact is what an event means; tool is the name in a call or a result.
-type fact struct{ kind, text, tool string }
+// fact is what an event means.
+type fact struct {
+	kind, text string
+	tool       string // name in a call or a result
+	cut        bool   // an answer that was interrupted
+}
+
+func (f fact) same(g fact) bool {
+	begins := f.cut && strings.HasPrefix(g.text, f.text) || g.cut && strings.HasPrefix(f.text, g.text)
+	return f.kind == g.kind && f.tool == g.tool && (f.text == g.text || begins)
+}
 
 // visitorSays begins the text of the visitor's turn.
 const visitorSays = "visitor: "
@@ -111,8 +121,11 @@ func (r *Recording) facts() []fact {
 			continue
 		}
 		at := len(all)
-		if f.kind == "toolCallResult" {
+		switch f.kind {
+		case "toolCallResult":
 			at = afterCall(all, f.tool)
+		case "interrupted":
+			cutAnswer(all)
 		}
 		all = slices.Insert(all, at, f)
 	}
@@ -128,6 +141,19 @@ func afterCall(all []fact, tool string) int {
 		}
 	}
 	return len(all)
+}
+
+// cutAnswer marks the answer to the visitor's last turn.
+func cutAnswer(all []fact) {
+	for i, f := range slices.Backward(all) {
+		switch f.kind {
+		case "agent":
+			all[i].cut = true
+			return
+		case "visitor":
+			return
+		}
+	}
 }
 
 func factOf(e Entry) (fact, bool) {
@@ -153,14 +179,14 @@ func factOf(e Entry) (fact, bool) {
 			return fact{kind: "agent", text: "agent: " + strings.TrimSpace(p.Text)}, true
 		}
 	case "toolCall":
-		return fact{e.Event, "tool call: " + p.Name + " " + canonical(p.Args), p.Name}, true
+		return fact{kind: e.Event, text: "tool call: " + p.Name + " " + canonical(p.Args), tool: p.Name}, true
 	case "toolCallInvalid":
 		return fact{kind: e.Event, text: "invalid tool call: " + p.Call.Name + ": " + strings.Join(p.Errors, "; ")}, true
 	case "toolCallResult":
 		if !p.OK {
-			return fact{e.Event, "failed tool: " + p.Call.Name, p.Call.Name}, true
+			return fact{kind: e.Event, text: "failed tool: " + p.Call.Name, tool: p.Call.Name}, true
 		}
-		return fact{e.Event, "tool result: " + p.Call.Name + " " + canonical(p.Value), p.Call.Name}, true
+		return fact{kind: e.Event, text: "tool result: " + p.Call.Name + " " + canonical(p.Value), tool: p.Call.Name}, true
 	case "widget":
 		return fact{kind: e.Event, text: "widget: " + p.Runtime + " " + withoutIDs(e.Data)}, true
 	case "interrupted":

@@ -125,6 +125,29 @@ func TestDiffIgnoresHowLongAToolTakes(t *testing.T) {
 	}
 }
 
+// An answer is interrupted at another word in each run.
+func TestDiffIgnoresWhereAnAnswerIsCut(t *testing.T) {
+	const cut = `{"t":3,"event":"interrupted","data":{}}`
+	says := func(kind, text string) string {
+		return `{"t":1,"event":"transcript","data":{"type":"` + kind + `","text":"` + text + `"}}`
+	}
+	conversation := func(first ...string) *Recording {
+		return read(t, append(append([]string{says("user", "Tell me")}, first...), says("user", "Again"), says("final", "A long story."))...)
+	}
+	want := conversation(says("final", "A long"), cut)
+	for _, first := range []string{"A", "A long", "A long story."} {
+		if d := Diff(want, conversation(says("final", first), cut)); d != nil {
+			t.Errorf("%s: differences: %v", first, d)
+		}
+	}
+	if d := Diff(want, conversation(says("final", "A short"), cut)); len(d) != 1 {
+		t.Errorf("another story makes these differences: %v", d)
+	}
+	if d := Diff(want, conversation(says("final", "A long story."))); len(d) != 1 || d[0].Want != "interrupted" {
+		t.Errorf("a story that is not interrupted makes these differences: %v", d)
+	}
+}
+
 // TestARunIsNotStuck: what does not come is reported, not waited for without end.
 func TestARunIsNotStuck(t *testing.T) {
 	recorded := read(t,
