@@ -62,19 +62,19 @@ func TestPlayground(t *testing.T) {
 	p.AwaitTrue(playgroundEvents + `.includes("onBeforeSend")`)
 	p.AwaitTrue(`document.getElementById("said").textContent.includes("Who are you?")`)
 
-	// What is not paused can't be resumed.
-	p.AwaitTrue(`document.getElementById("resume").disabled && !document.getElementById("pause").disabled`)
-	p.Press("#pause")
-	p.AwaitTrue(`!document.getElementById("resume").disabled && document.getElementById("pause").disabled`)
-	p.Press("#resume")
-	p.AwaitTrue(`document.getElementById("resume").disabled && !document.getElementById("pause").disabled`)
-
 	// The turn is a waterfall, in figures that its bars have too.
 	turn := `[...document.querySelectorAll("#turns li")].find((turn) => turn.textContent.includes("“Who are you?”"))`
 	p.AwaitTrue(turn + `?.textContent.includes("answered, first sound after")`)
 	var rows [][]string
 	p.Do(&rows, `return [...`+turn+`.querySelectorAll("tbody tr")].map((row) => [...row.cells].slice(0, 3).map((cell) => cell.textContent))`)
 	wantWaterfall(t, rows)
+
+	// What is not paused can't be resumed. A pause would have cut the answer.
+	p.AwaitTrue(`document.getElementById("resume").disabled && !document.getElementById("pause").disabled`)
+	p.Press("#pause")
+	p.AwaitTrue(`!document.getElementById("resume").disabled && document.getElementById("pause").disabled`)
+	p.Press("#resume")
+	p.AwaitTrue(`document.getElementById("resume").disabled && !document.getElementById("pause").disabled`)
 
 	// The filter shows some of the events, and the export has all.
 	p.Do(nil, `
