@@ -374,11 +374,13 @@ func testReact(t *testing.T, version string) {
 	if mounts != 2 {
 		t.Errorf("React ran an effect of the component %d times, so this is not StrictMode", mounts)
 	}
+	page.AwaitTrue(`document.querySelector("video").videoWidth > 0`)
 	page.Do(nil, `leave()`)
-	soon, cancel := context.WithTimeout(h.Context(), time.Second)
-	defer cancel()
-	h.AwaitNoSessions(soon)
+	h.AwaitNoSessions(h.Context())
 	h.AwaitUnsubscribe()
+	if n := h.Count(http.MethodPost, "/v1/application/appInit"); n != 1 {
+		t.Errorf("%d calls of appInit", n)
+	}
 	if n := h.Count(http.MethodPost, "/rtc/v1/"); n != 1 {
 		t.Errorf("the page subscribed %d times", n)
 	}
