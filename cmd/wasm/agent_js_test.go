@@ -11,6 +11,7 @@ import (
 
 	"github.com/agentruntime/agentruntime/internal/jsbridge"
 	"github.com/agentruntime/agentruntime/internal/page"
+	"github.com/agentruntime/agentruntime/internal/page/programtest"
 	"github.com/agentruntime/agentruntime/runtime/fault"
 	"github.com/agentruntime/agentruntime/runtime/signaling"
 )
@@ -28,7 +29,7 @@ type agentRig struct {
 
 func newAgentRig(t *testing.T) *agentRig {
 	t.Helper()
-	r := &agentRig{newRig(t), eval(holder)}
+	r := &agentRig{newRig(t), programtest.Eval(holder)}
 	t.Cleanup(func() { r.holder.Call("restore") })
 	return r
 }
@@ -39,7 +40,7 @@ const alone = `token: "t", genieUrl: "https://brain.example", pageLifecycleAware
 // agent makes a session that begins in that mode.
 func (r *agentRig) agent(mode, more string) session {
 	r.t.Helper()
-	options := eval(`(attach) => ({mode: "` + mode + `", attach, ` + more + `
+	options := programtest.Eval(`(attach) => ({mode: "` + mode + `", attach, ` + more + `
 		avatar: {` + alone + `, micStartMode: "deferred"}, chat: {` + alone + `}})`).Invoke(r.holder.Get("attach"))
 	return r.make(r.sessions.openAgent, options)
 }
@@ -77,7 +78,7 @@ func TestAConversationChangesItsTransport(t *testing.T) {
 	if first := r.attached(0); first.Get("kind").String() != "chat" || first.Get("state").String() != "idle" {
 		t.Fatalf("the page got a %s in state %s", first.Get("kind"), first.Get("state"))
 	}
-	s.now("addToolHandler", 1, "open", eval("() => {}"))
+	s.now("addToolHandler", 1, "open", programtest.Eval("() => {}"))
 	if _, err := s.later("connect", nil); err != nil {
 		t.Fatal(err)
 	}
@@ -104,11 +105,11 @@ func TestAConversationChangesItsTransport(t *testing.T) {
 		t.Errorf("the second turn in text went to thread %s", got)
 	}
 	s.now("disconnect")
-	if got := s.await("ended").Get("reason").String(); got != "disconnect" {
+	if got := s.Event("ended").Get("reason").String(); got != "disconnect" {
 		t.Errorf("ended with %s", got)
 	}
 	var modes []string
-	for _, name := range r.names() {
+	for _, name := range r.Names() {
 		if name == "transportChanged" || name == "modeChanged" {
 			modes = append(modes, name)
 		}
@@ -127,10 +128,10 @@ func TestATransportInsideIsASession(t *testing.T) {
 		t.Fatal(err)
 	}
 	methods := r.attached(0).Get("methods")
-	if got := code(methods.Call("updateRequestVars", eval(`{own: 2}`))); got != "" {
+	if got := programtest.Code(methods.Call("updateRequestVars", programtest.Eval(`{own: 2}`))); got != "" {
 		t.Errorf("updateRequestVars gives %s", got)
 	}
-	stream := methods.Call("streamText", "Hi", eval("{}"))
+	stream := methods.Call("streamText", "Hi", programtest.Eval("{}"))
 	first, err := jsbridge.Await(t.Context(), stream.Call("next"))
 	if err != nil || first.Get("value").Index(0).Get("content").String() != "You said: Hi" {
 		t.Errorf("first %v, %v", first, err)
@@ -154,11 +155,11 @@ func TestAFailedSwitchKeepsTheConversation(t *testing.T) {
 		t.Fatal(err)
 	}
 	r.service.When("open", nil)
-	controller := eval("new AbortController()")
+	controller := programtest.Eval("new AbortController()")
 	switching := s.methods.Call("switchMode", controller.Get("signal"), "avatar")
-	s.await("transportChanged")
+	s.Event("transportChanged")
 	controller.Call("abort")
-	if _, err := jsbridge.Await(t.Context(), switching); codeOf(err) != "aborted" {
+	if _, err := jsbridge.Await(t.Context(), switching); programtest.CodeOf(err) != "aborted" {
 		t.Fatalf("the switch ended with %v", err)
 	}
 	if got := s.now("properties"); got.Get("state").String() != "connected" || got.Get("mode").String() != "chat" {
@@ -167,7 +168,7 @@ func TestAFailedSwitchKeepsTheConversation(t *testing.T) {
 	if got := s.ask("still there?"); got != "You said: still there?" {
 		t.Errorf("answered %s", got)
 	}
-	if _, err := s.later("switchMode", nil, "video"); codeOf(err) != "bad_request" {
+	if _, err := s.later("switchMode", nil, "video"); programtest.CodeOf(err) != "bad_request" {
 		t.Errorf("an unknown mode: %v", err)
 	}
 }
@@ -175,10 +176,9 @@ func TestAFailedSwitchKeepsTheConversation(t *testing.T) {
 func TestSwitchesAndDisposalsFreeEverything(t *testing.T) {
 	r := newAgentRig(t)
 	before := jsbridge.LiveFuncs()
-	const sessions = 2
-	for range sessions {
+	for range 2 {
 		s := r.agent("avatar", "")
-		s.now("addToolHandler", 1, "open", eval("() => {}"))
+		s.now("addToolHandler", 1, "open", programtest.Eval("() => {}"))
 		if _, err := s.later("connect", nil); err != nil {
 			t.Fatal(err)
 		}
@@ -197,8 +197,7 @@ func TestSwitchesAndDisposalsFreeEverything(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	// The dispatch functions are the test's own and end with it.
-	if got := jsbridge.LiveFuncs() - before - sessions; got != 0 {
+	if got := jsbridge.LiveFuncs() - before; got != 0 {
 		t.Errorf("%d callbacks are left", got)
 	}
 	if n := r.program.Sessions(); n != 0 {
@@ -228,8 +227,8 @@ func TestAPageThatDoesNotAttachATransport(t *testing.T) {
 	r := newAgentRig(t)
 	before := jsbridge.LiveFuncs()
 	for _, attach := range []string{`undefined`, `() => { throw new Error("no") }`, `() => undefined`} {
-		options := eval(`({mode: "chat", attach: ` + attach + `, avatar: {token: "t"}, chat: {` + alone + `}})`)
-		if _, err := r.program.Open(r.sessions.openAgent, options, eval("() => {}")); err == nil {
+		options := programtest.Eval(`({mode: "chat", attach: ` + attach + `, avatar: {token: "t"}, chat: {` + alone + `}})`)
+		if _, err := r.program.Open(r.sessions.openAgent, options, programtest.Eval("() => {}")); err == nil {
 			t.Errorf("attach %s: no error", attach)
 		}
 	}
@@ -242,14 +241,14 @@ func TestAPageThatDoesNotAttachATransport(t *testing.T) {
 func TestBothSidesCheckOptionsOfChatsAlike(t *testing.T) {
 	r := newAgentRig(t)
 	for _, c := range optionCases(t, "chatoptions") {
-		inside := eval(`(attach) => ({mode: "chat", attach, avatar: {token: "t"}, chat: ` + string(c.Options) + `})`).Invoke(r.holder.Get("attach"))
+		inside := programtest.Eval(`(attach) => ({mode: "chat", attach, avatar: {token: "t"}, chat: ` + string(c.Options) + `})`).Invoke(r.holder.Get("attach"))
 		for what, open := range map[string]func() error{
 			"a chat": func() error {
-				_, err := r.program.Open(page.OpenChat, eval(string(c.Options)), eval("() => {}"))
+				_, err := r.program.Open(page.OpenChat, programtest.Eval(string(c.Options)), programtest.Eval("() => {}"))
 				return err
 			},
 			"an agent": func() error {
-				_, err := r.program.Open(r.sessions.openAgent, inside, eval("() => {}"))
+				_, err := r.program.Open(r.sessions.openAgent, inside, programtest.Eval("() => {}"))
 				return err
 			},
 		} {

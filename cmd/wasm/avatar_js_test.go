@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/agentruntime/agentruntime/internal/jsbridge"
+	"github.com/agentruntime/agentruntime/internal/page/programtest"
 	"github.com/agentruntime/agentruntime/runtime/fault"
 	"github.com/agentruntime/agentruntime/runtime/signaling"
 )
@@ -40,14 +41,14 @@ func TestASessionConnectsTalksAndEnds(t *testing.T) {
 		t.Errorf("sent %q", got)
 	}
 	s.now("disconnect")
-	if got := s.await("ended").Get("reason").String(); got != "disconnect" {
+	if got := s.Event("ended").Get("reason").String(); got != "disconnect" {
 		t.Errorf("ended with %q", got)
 	}
 	want := []string{
 		"stateChange", "stateChange", "connectivityChanged", "streamReady", "mediaReady", "disclosure", "stateChange",
 		"connectTimings", "avatarStopTalking", "responsePending", "stateChange", "responseSettled", "turnTimings", "turnUnconfirmed", "stateChange", "ended",
 	}
-	if got := s.names(); !slices.Equal(got, want) {
+	if got := s.Names(); !slices.Equal(got, want) {
 		t.Errorf("events %q\nwant   %q", got, want)
 	}
 }
@@ -58,16 +59,13 @@ func TestDisposeFreesEverything(t *testing.T) {
 	for range 3 {
 		s := r.open(quiet)
 		s.connect()
-		s.now("addToolHandler", 1, "open", eval("() => {}"))
+		s.now("addToolHandler", 1, "open", programtest.Eval("() => {}"))
 		if _, err := s.later("dispose", nil); err != nil {
 			t.Fatal(err)
 		}
-		r.mu.Lock()
-		r.events = nil
-		r.mu.Unlock()
+		r.Forget()
 	}
-	// The dispatch functions are the test's own and end with it.
-	if got := jsbridge.LiveFuncs() - before - 3; got != 0 {
+	if got := jsbridge.LiveFuncs() - before; got != 0 {
 		t.Errorf("%d callbacks are left", got)
 	}
 	if n := r.program.Sessions(); n != 0 {
@@ -84,27 +82,27 @@ func TestErrorsComeBackAndAreNotThrown(t *testing.T) {
 		"interrupt": fault.InvalidState, "pause": fault.InvalidState, "startTapToTalk": fault.InvalidState,
 		"setToken": fault.BadRequest, "setDynamicPrompt": fault.InvalidState, "updateRequestVars": fault.BadRequest, "sendScreenShot": fault.InvalidState, "sendCameraShot": fault.InvalidState,
 	} {
-		if got := code(s.now(method)); got != string(want) {
+		if got := programtest.Code(s.now(method)); got != string(want) {
 			t.Errorf("%s gives %q, want %q", method, got, want)
 		}
 	}
-	if got := code(s.now("setVideoEl", eval("({})"))); got != string(fault.BadRequest) {
+	if got := programtest.Code(s.now("setVideoEl", programtest.Eval("({})"))); got != string(fault.BadRequest) {
 		t.Errorf("setVideoEl of an object gives %q", got)
 	}
 	for method, want := range map[string]fault.Code{
 		"speak": fault.InvalidState, "startMic": fault.InvalidState, "respondToTool": fault.InvalidState,
 	} {
-		if _, err := s.later(method, nil, "x", eval("({})")); codeOf(err) != string(want) {
+		if _, err := s.later(method, nil, "x", programtest.Eval("({})")); programtest.CodeOf(err) != string(want) {
 			t.Errorf("%s rejects with %v, want %q", method, err, want)
 		}
 	}
-	if _, err := s.later("connect", eval(`"no signal"`)); codeOf(err) != string(fault.BadRequest) {
+	if _, err := s.later("connect", programtest.Eval(`"no signal"`)); programtest.CodeOf(err) != string(fault.BadRequest) {
 		t.Errorf("a bad signal rejects with %v", err)
 	}
 	if _, err := s.later("disconnect", nil); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := s.later("completeThread", nil); codeOf(err) != string(fault.InvalidState) {
+	if _, err := s.later("completeThread", nil); programtest.CodeOf(err) != string(fault.InvalidState) {
 		t.Errorf("completeThread after the end rejects with %v", err)
 	}
 }
@@ -113,12 +111,12 @@ func TestAConnectThatIsCancelledRejectsWithAborted(t *testing.T) {
 	r := newRig(t)
 	r.service.When("open", nil)
 	s := r.open(quiet)
-	controller := eval("new AbortController()")
+	controller := programtest.Eval("new AbortController()")
 	promise := s.methods.Call("connect", controller.Get("signal"))
-	s.await("connectivityChanged")
+	s.Event("connectivityChanged")
 	controller.Call("abort", "enough")
 	_, err := jsbridge.Await(t.Context(), promise)
-	if codeOf(err) != string(fault.Aborted) {
+	if programtest.CodeOf(err) != string(fault.Aborted) {
 		t.Fatalf("rejected with %v", err)
 	}
 	thrown := err.(*jsbridge.Error).Value
@@ -135,7 +133,7 @@ func TestEndOfTheProgramEndsItsSessions(t *testing.T) {
 	s := r.open(quiet)
 	s.connect()
 	r.program.Close()
-	if names := s.names(); names[len(names)-1] != "ended" {
+	if names := s.Names(); names[len(names)-1] != "ended" {
 		t.Errorf("the last event is %s", names[len(names)-1])
 	}
 	if !r.socket().Closed() || r.program.Sessions() != 0 {
@@ -144,7 +142,7 @@ func TestEndOfTheProgramEndsItsSessions(t *testing.T) {
 }
 
 func TestElementsAreThePagesOwn(t *testing.T) {
-	video, audio := eval(`document.createElement("video")`), eval(`document.createElement("audio")`)
+	video, audio := programtest.Eval(`document.createElement("video")`), programtest.Eval(`document.createElement("audio")`)
 	s := newRig(t).open(quiet)
 	s.now("setVideoEl", video)
 	s.now("setAudioEl", audio)
@@ -182,7 +180,7 @@ func TestBothSidesCheckOptionsAlike(t *testing.T) {
 	r := newRig(t)
 	for _, c := range optionCases(t, "options") {
 		got := ""
-		if _, err := r.program.Open(r.sessions.open, eval(string(c.Options)), eval("() => {}")); err != nil {
+		if _, err := r.program.Open(r.sessions.open, programtest.Eval(string(c.Options)), programtest.Eval("() => {}")); err != nil {
 			got = string(fault.From(err).Code)
 		}
 		if got != c.Code {
@@ -194,10 +192,10 @@ func TestBothSidesCheckOptionsAlike(t *testing.T) {
 
 func TestSwitchesThatAreOnByDefault(t *testing.T) {
 	var on, changed avatarOptions
-	if err := jsbridge.FromJS("options", eval(`{}`), &on); err != nil {
+	if err := jsbridge.FromJS("options", programtest.Eval(`{}`), &on); err != nil {
 		t.Fatal(err)
 	}
-	err := jsbridge.FromJS("options", eval(`{
+	err := jsbridge.FromJS("options", programtest.Eval(`{
 		networkAware: false, recoverFromSpiral: false, sessionCompleteOnEnd: false, pageLifecycleAware: false,
 		completeOnHiddenGrace: false, completeOnBfcache: false, crossTabPresence: false, hiddenGraceMs: 1500,
 		sessionCompletePath: "/end", presenceHeartbeatMs: 10, idleTimeoutMs: 0, timeouts: {overall: 1000, whepTries: 2},
@@ -231,7 +229,7 @@ func TestThePageGivesTokensAndLogins(t *testing.T) {
 		`{onTokenNeeded: async () => { throw new Error("no") }, onRelayNeeded: () => { throw 1 }}`:            " error - error",
 	} {
 		var o avatarOptions
-		if err := jsbridge.FromJS("options", eval("("+given+")"), &o); err != nil {
+		if err := jsbridge.FromJS("options", programtest.Eval("("+given+")"), &o); err != nil {
 			t.Fatal(err)
 		}
 		s := o.session()
@@ -267,7 +265,7 @@ func TestWhatThePageSaysToTypedTexts(t *testing.T) {
 	}}`)
 	s.connect()
 	for _, text := range []string{"refuse", "throw", "reject"} {
-		if _, err := s.later("speak", nil, text); codeOf(err) != string(fault.GuardrailBlocked) {
+		if _, err := s.later("speak", nil, text); programtest.CodeOf(err) != string(fault.GuardrailBlocked) {
 			t.Errorf("%s: %v", text, err)
 		}
 	}
@@ -285,35 +283,29 @@ func TestToolsAreJudgedAndHandledByThePage(t *testing.T) {
 	s := newRig(t).open(`{token: "t", genieUrl: "https://brain.example", micStartMode: "deferred",
 		onAgentAction: async (action) => action.toolName !== "erase"}`)
 	s.connect()
-	s.now("addToolHandler", 1, "open", eval(`async (call) => ({opened: call.args.page})`), eval(`({page: {type: "int", required: true}})`))
-	s.now("addToolHandler", 2, "open", eval(`() => { throw new Error("broken") }`))
-	s.now("addToolHandler", 3, "open", eval(`() => {}`))
-	s.now("addToolHandler", 4, "open", eval(`() => "removed"`))
+	s.now("addToolHandler", 1, "open", programtest.Eval(`async (call) => ({opened: call.args.page})`), programtest.Eval(`({page: {type: "int", required: true}})`))
+	s.now("addToolHandler", 2, "open", programtest.Eval(`() => { throw new Error("broken") }`))
+	s.now("addToolHandler", 3, "open", programtest.Eval(`() => {}`))
+	s.now("addToolHandler", 4, "open", programtest.Eval(`() => "removed"`))
 	s.now("removeHandler", 4)
 	for _, content := range []string{`erase {}`, `open {"page":4}`, `open {"page":"x"}`} {
 		delta, _ := json.Marshal(map[string]any{"role": "assistant", "type": "tool", "content": content})
 		s.socket().Say(signaling.AgentRawText, signaling.RawText{SpeechID: "a", Delta: string(delta)})
 	}
-	if got := s.await("agentActionDenied").Get("toolName").String(); got != "erase" {
+	if got := s.Event("agentActionDenied").Get("toolName").String(); got != "erase" {
 		t.Errorf("denied %q", got)
 	}
-	s.await("toolCallInvalid")
-	s.awaitNth("toolCallResult", 2)
-	s.mu.Lock()
-	defer s.mu.Unlock()
+	s.Event("toolCallInvalid")
 	var results []string
-	for _, e := range s.events {
-		if e.name != "toolCallResult" {
-			continue
-		}
-		switch value := e.payload.Get("value"); {
-		case e.payload.Get("ok").Bool():
-			results = append(results, "opened "+value.Get("opened").String())
+	for n := range 2 {
+		switch e := s.NthEvent("toolCallResult", n+1); {
+		case e.Get("ok").Bool():
+			results = append(results, "opened "+e.Get("value").Get("opened").String())
 		default:
-			results = append(results, "error "+e.payload.Get("error").Get("cause").String())
+			results = append(results, "error "+e.Get("error").Get("cause").String())
 		}
 	}
-	if len(results) != 2 || !strings.HasPrefix(results[0], "opened") || !strings.Contains(results[1], "broken") {
+	if !strings.HasPrefix(results[0], "opened") || !strings.Contains(results[1], "broken") {
 		t.Errorf("results %q", results)
 	}
 }

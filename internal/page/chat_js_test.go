@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/agentruntime/agentruntime/internal/jsbridge"
+	"github.com/agentruntime/agentruntime/internal/page/programtest"
 )
 
 const (
@@ -26,7 +27,7 @@ func (r *rig) answer() {
 
 func TestATurnIsAnsweredWhole(t *testing.T) {
 	s := newRig(t).chat()
-	turn := s.methods.Call("sendText", nil, "Hi", eval(`{forceExperience: "markdown", modelType: "fast"}`))
+	turn := s.methods.Call("sendText", nil, "Hi", programtest.Eval(`{forceExperience: "markdown", modelType: "fast"}`))
 	request := s.asked(1)
 	if got, want := text(request.Get("body")), `{"userMessage":"Hi","sse":false,"model_type":"fast","force_experience":"markdown"}`; got != want {
 		t.Errorf("sent %s, want %s", got, want)
@@ -46,25 +47,25 @@ func TestATurnIsAnsweredWhole(t *testing.T) {
 		"stateChange", "transcript", "turnStart", "responsePending", "responseSettled", "brainSegment", "transcript",
 		"brainSegment", "transcript", "brainSegment", "turnEnd", "turnTimings",
 	}
-	if got := s.names(); !slices.Equal(got, want) {
+	if got := s.Names(); !slices.Equal(got, want) {
 		t.Errorf("events %q\nwant   %q", got, want)
 	}
 }
 
 func TestThePageOmitsEvents(t *testing.T) {
 	s := newRig(t).chat()
-	turn := s.methods.Call("sendText", nil, "Hi", eval(`{}`))
+	turn := s.methods.Call("sendText", nil, "Hi", programtest.Eval(`{}`))
 	s.asked(1)
-	s.now("omitEvents", eval(`["transcript", "brainSegment"]`))
+	s.now("omitEvents", programtest.Eval(`["transcript", "brainSegment"]`))
 	s.say(hello)
 	s.say(world)
-	s.now("omitEvents", eval(`["brainSegment"]`))
+	s.now("omitEvents", programtest.Eval(`["brainSegment"]`))
 	s.say(final)
 	s.brain.Call("close")
 	if got := s.await(turn).Get("text").String(); got != "Hello world" {
 		t.Errorf("text %q", got)
 	}
-	if names := s.names(); slices.Contains(names, "brainSegment") || !slices.Contains(names, "turnEnd") {
+	if names := s.Names(); slices.Contains(names, "brainSegment") || !slices.Contains(names, "turnEnd") {
 		t.Errorf("events %q", names)
 	}
 }
@@ -73,7 +74,7 @@ func TestConnectAndWhatFollowsAtOnceAreInOrder(t *testing.T) {
 	r := newRig(t)
 	s := r.open("chatSession", alone)
 	connected := s.methods.Call("connect", nil)
-	if got := code(s.now("updateRequestVars", eval(`{a: 1}`))); got != "" {
+	if got := programtest.Code(s.now("updateRequestVars", programtest.Eval(`{a: 1}`))); got != "" {
 		t.Errorf("updateRequestVars gives %s", got)
 	}
 	first, second := s.methods.Call("sendText", nil, "one"), s.methods.Call("sendText", nil, "two")
@@ -93,7 +94,7 @@ func TestConnectAndWhatFollowsAtOnceAreInOrder(t *testing.T) {
 func TestAStreamIsTakenAsItIsAskedFor(t *testing.T) {
 	s := newRig(t).chat()
 	before := jsbridge.LiveFuncs()
-	stream := s.now("streamText", "Hi", eval(`{}`))
+	stream := s.now("streamText", "Hi", programtest.Eval(`{}`))
 	if n := s.brain.Get("requests").Length(); n != 0 {
 		t.Fatal("the turn was sent before anybody asked for it")
 	}
@@ -122,10 +123,10 @@ func TestAStreamIsTakenAsItIsAskedFor(t *testing.T) {
 func TestWhatComesTogetherCrossesTogether(t *testing.T) {
 	const together = 200
 	s := newRig(t).chat()
-	stream := s.now("streamText", "Hi", eval(`{}`))
+	stream := s.now("streamText", "Hi", programtest.Eval(`{}`))
 	next := stream.Call("next")
 	s.asked(1)
-	before := s.calls()
+	before := s.Calls()
 	s.brain.Call("sayTogether", together)
 	if got := s.await(next).Get("value"); got.Length() != together || got.Index(together-1).Get("content").String() != "word 199" {
 		t.Errorf("the loop got %d segments", got.Length())
@@ -135,14 +136,14 @@ func TestWhatComesTogetherCrossesTogether(t *testing.T) {
 		t.Errorf("then %s", text(got))
 	}
 	s.await(stream.Call("return"))
-	s.event("turnEnd")
+	s.Event("turnEnd")
 	segments := 0
-	for _, name := range s.names() {
+	for _, name := range s.Names() {
 		if name == "brainSegment" {
 			segments++
 		}
 	}
-	if calls := s.calls() - before; segments != together || calls > 5 {
+	if calls := s.Calls() - before; segments != together || calls > 5 {
 		t.Errorf("%d segments as events in %d calls", segments, calls)
 	}
 }
@@ -150,7 +151,7 @@ func TestWhatComesTogetherCrossesTogether(t *testing.T) {
 func TestLeavingAStreamEndsTheTurn(t *testing.T) {
 	s := newRig(t).chat()
 	before := jsbridge.LiveFuncs()
-	stream := s.now("streamText", "Hi", eval(`{}`))
+	stream := s.now("streamText", "Hi", programtest.Eval(`{}`))
 	next := stream.Call("next")
 	request := s.asked(1)
 	s.say(hello)
@@ -174,7 +175,7 @@ func TestASignalAbortsATurn(t *testing.T) {
 	s := newRig(t).chat()
 	before := jsbridge.LiveFuncs()
 	for n := range 3 {
-		controller := eval("new AbortController()")
+		controller := programtest.Eval("new AbortController()")
 		turn := s.methods.Call("sendText", controller.Get("signal"), "Hi")
 		request := s.asked(n + 1)
 		s.say(hello)
@@ -191,20 +192,20 @@ func TestASignalAbortsATurn(t *testing.T) {
 
 func TestAToolIsAnsweredWhileTheReplyStreams(t *testing.T) {
 	s := newRig(t).chat()
-	s.now("addToolHandler", 1, "cart", eval(`(call) => { globalThis.called = call; return {seen: true} }`), eval(`({page: {type: "int"}})`))
-	s.brain.Set("reply", eval(`(brain) => ({path}) => path === "/assistant/converse" ? brain.stream() : brain.json({})`).Invoke(s.brain))
+	s.now("addToolHandler", 1, "cart", programtest.Eval(`(call) => { globalThis.called = call; return {seen: true} }`), programtest.Eval(`({page: {type: "int"}})`))
+	s.brain.Set("reply", programtest.Eval(`(brain) => ({path}) => path === "/assistant/converse" ? brain.stream() : brain.json({})`).Invoke(s.brain))
 	turn := s.methods.Call("sendText", nil, "What is in my cart?")
 	s.asked(1)
 	s.say(`{type: "tool", content: 'cart {"page":2}', threadId: "th-1",
 		tool_metadata: {id: "call-1", name: "cart", type: "client", wait_for_response: true}}`)
-	called := s.event("toolCall")
+	called := s.Event("toolCall")
 	if got := text(called.Get("args")) + called.Get("toolMetadata").Get("id").String(); got != `{"page":2}call-1` {
 		t.Errorf("called with %s", got)
 	}
-	if got := text(s.event("toolCallResult").Get("value")); got != `{"seen":true}` {
+	if got := text(s.Event("toolCallResult").Get("value")); got != `{"seen":true}` {
 		t.Errorf("result %s", got)
 	}
-	if got := text(s.later("respondToTool", nil, "call-1", eval(`{items: 3}`))); got != `{"ok":true}` {
+	if got := text(s.later("respondToTool", nil, "call-1", programtest.Eval(`{items: 3}`))); got != `{"ok":true}` {
 		t.Errorf("answered with %s", got)
 	}
 	s.answer()
@@ -216,8 +217,8 @@ func TestAToolIsAnsweredWhileTheReplyStreams(t *testing.T) {
 
 func TestHooksOfAChatHearOfReplies(t *testing.T) {
 	r := newRig(t)
-	js.Global().Set("responses", eval("[]"))
-	js.Global().Set("audits", eval("[]"))
+	js.Global().Set("responses", programtest.Eval("[]"))
+	js.Global().Set("audits", programtest.Eval("[]"))
 	s := r.open("chatSession", `{token: "secret", genieUrl: "https://brain.example", pageLifecycleAware: false, kind: "agent",
 		onResponse: (r) => { globalThis.responses.push(r) },
 		onAuditEvent: (e) => { globalThis.audits.push(e) }}`)
@@ -240,9 +241,9 @@ func TestDisposeInTheMiddleOfEverythingFreesAll(t *testing.T) {
 	before := jsbridge.LiveFuncs()
 	for n := range 3 {
 		s := r.chat()
-		s.now("addToolHandler", 1, "open", eval("() => {}"))
-		s.now("addConsentHandler", 2, eval("() => {}"))
-		stream := s.now("streamText", "Hi", eval(`{}`))
+		s.now("addToolHandler", 1, "open", programtest.Eval("() => {}"))
+		s.now("addConsentHandler", 2, programtest.Eval("() => {}"))
+		stream := s.now("streamText", "Hi", programtest.Eval(`{}`))
 		next := stream.Call("next")
 		r.asked(n + 1)
 		r.say(hello)
@@ -254,8 +255,7 @@ func TestDisposeInTheMiddleOfEverythingFreesAll(t *testing.T) {
 		r.refused(waiting, "invalid_state")
 		r.await(dispose)
 	}
-	// The dispatch functions are the test's own and end with it.
-	if got := jsbridge.LiveFuncs() - before - 3; got != 0 {
+	if got := jsbridge.LiveFuncs() - before; got != 0 {
 		t.Errorf("%d callbacks are left", got)
 	}
 	if n := r.program.Sessions(); n != 0 {
@@ -265,11 +265,11 @@ func TestDisposeInTheMiddleOfEverythingFreesAll(t *testing.T) {
 
 func TestAHandlerThatThrowsEndsNothing(t *testing.T) {
 	s := newRig(t).chat()
-	s.now("addToolHandler", 1, "open", eval(`() => { throw new Error("broken") }`))
+	s.now("addToolHandler", 1, "open", programtest.Eval(`() => { throw new Error("broken") }`))
 	turn := s.methods.Call("sendText", nil, "Hi")
 	s.asked(1)
 	s.say(`{type: "tool", content: "open {}", threadId: "th-1", tool_metadata: {id: "c", name: "open", type: "client", wait_for_response: false}}`)
-	if got := s.event("toolCallResult"); got.Get("ok").Bool() || got.Get("error").Get("message").String() == "" {
+	if got := s.Event("toolCallResult"); got.Get("ok").Bool() || got.Get("error").Get("message").String() == "" {
 		t.Errorf("result %s", text(got))
 	}
 	s.answer()
@@ -281,19 +281,19 @@ func TestWhatAChatRefuses(t *testing.T) {
 	for method, want := range map[string]string{
 		"setToken": "bad_request", "setDynamicPrompt": "bad_request", "updateRequestVars": "bad_request", "streamText": "bad_request",
 	} {
-		if got := code(s.now(method, eval(`7`))); got != want {
+		if got := programtest.Code(s.now(method, programtest.Eval(`7`))); got != want {
 			t.Errorf("%s gives %q, want %q", method, got, want)
 		}
 	}
-	if got := code(s.now("updateRequestVars", eval(`{sys__ks: "x"}`))); got != "validation_error" {
+	if got := programtest.Code(s.now("updateRequestVars", programtest.Eval(`{sys__ks: "x"}`))); got != "validation_error" {
 		t.Errorf("updateRequestVars gives %q", got)
 	}
 	s.refused(s.methods.Call("connect", nil), "invalid_state") // it is connected
 	s.refused(s.methods.Call("sendText", nil, " "), "bad_request")
-	s.refused(s.methods.Call("sendText", nil, "Hi", eval(`{forceExperience: "table"}`)), "validation_error")
+	s.refused(s.methods.Call("sendText", nil, "Hi", programtest.Eval(`{forceExperience: "table"}`)), "validation_error")
 	s.refused(s.methods.Call("sendText", "no signal", "Hi"), "bad_request")
-	s.now("disconnect", eval(`{final: false, reason: "enough"}`))
-	if got := s.event("ended").Get("reason").String(); got != "enough" {
+	s.now("disconnect", programtest.Eval(`{final: false, reason: "enough"}`))
+	if got := s.Event("ended").Get("reason").String(); got != "enough" {
 		t.Errorf("ended with %s", got)
 	}
 	s.refused(s.methods.Call("sendText", nil, "Hi"), "invalid_state")

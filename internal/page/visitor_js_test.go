@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/agentruntime/agentruntime/internal/jsbridge"
+	"github.com/agentruntime/agentruntime/internal/page/programtest"
 	"github.com/agentruntime/agentruntime/runtime/fault"
 )
 
@@ -14,7 +15,7 @@ const here = `{token: "t", genieUrl: "https://brain.example"}`
 func TestATurnWithoutASession(t *testing.T) {
 	r := newRig(t)
 	before := jsbridge.LiveFuncs()
-	stream := r.exports.Call("converse", eval(`{token: "t", genieUrl: "https://brain.example", userMessage: "Hi", threadId: "th-0", requestVars: {a: 1}}`))
+	stream := r.exports.Call("converse", programtest.Eval(`{token: "t", genieUrl: "https://brain.example", userMessage: "Hi", threadId: "th-0", requestVars: {a: 1}}`))
 	next := stream.Call("next")
 	if got, want := text(r.asked(1).Get("body")), `{"userMessage":"Hi","sse":false,"threadId":"th-0","request_vars":{"a":1}}`; got != want {
 		t.Errorf("sent %s, want %s", got, want)
@@ -25,8 +26,8 @@ func TestATurnWithoutASession(t *testing.T) {
 	}
 	r.await(stream.Call("return"))
 	const trace = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"
-	once := r.exports.Call("converseOnce", nil, eval(`{token: "t", genieUrl: "https://brain.example", userMessage: "Hi", traceContext: () => ({traceparent: "`+trace+`"})}`))
-	if got := eval(`({init}) => new Headers(init.headers).get("traceparent")`).Invoke(r.asked(2)); got.String() != trace {
+	once := r.exports.Call("converseOnce", nil, programtest.Eval(`{token: "t", genieUrl: "https://brain.example", userMessage: "Hi", traceContext: () => ({traceparent: "`+trace+`"})}`))
+	if got := programtest.Eval(`({init}) => new Headers(init.headers).get("traceparent")`).Invoke(r.asked(2)); got.String() != trace {
 		t.Errorf("traceparent %s", got)
 	}
 	r.answer()
@@ -56,7 +57,7 @@ func TestATurnAsAPageGetsIt(t *testing.T) {
 		},
 	} {
 		r := newRig(t)
-		once := r.exports.Call("converseOnce", nil, eval(`{token: "t", genieUrl: "https://brain.example", userMessage: "Hi", requestVars: {a: 1}}`))
+		once := r.exports.Call("converseOnce", nil, programtest.Eval(`{token: "t", genieUrl: "https://brain.example", userMessage: "Hi", requestVars: {a: 1}}`))
 		r.asked(1)
 		if c.segments != "" {
 			r.say(c.segments)
@@ -78,14 +79,14 @@ func TestATurnAsAPageGetsIt(t *testing.T) {
 func TestErrorSegmentsOfASingleTurn(t *testing.T) {
 	r := newRig(t)
 	ask := func(on string, n int) (turn any, refused string) {
-		once := r.exports.Call("converseOnce", nil, eval(`{token: "t", genieUrl: "https://brain.example", userMessage: "Hi", onErrorSegment: "`+on+`"}`))
+		once := r.exports.Call("converseOnce", nil, programtest.Eval(`{token: "t", genieUrl: "https://brain.example", userMessage: "Hi", onErrorSegment: "`+on+`"}`))
 		r.asked(n)
 		r.say(hello)
 		r.say(`{type: "error", content: "the model is down", threadId: "th-1"}`)
 		r.brain.Call("close")
-		v, err := settled(once)
+		v, err := programtest.Settled(once)
 		if err != nil {
-			return nil, codeOf(err)
+			return nil, programtest.CodeOf(err)
 		}
 		return v.Get("text").String() + "; " + v.Get("errors").Index(0).Get("content").String(), ""
 	}
@@ -95,23 +96,23 @@ func TestErrorSegmentsOfASingleTurn(t *testing.T) {
 	if got, _ := ask("return", 2); got != "Hello; the model is down" {
 		t.Errorf("return: %v", got)
 	}
-	r.refused(r.exports.Call("converseOnce", nil, eval(`{token: "t", genieUrl: "https://brain.example", userMessage: "Hi", onErrorSegment: "warn"}`)), "bad_request")
-	r.refused(r.exports.Call("converseOnce", nil, eval(`{token: "t", kind: "admin", userMessage: "Hi"}`)), "wrong_token_scope")
-	if got := code(r.exports.Call("converse", eval(`{userMessage: "Hi"}`))); got != "bad_request" {
+	r.refused(r.exports.Call("converseOnce", nil, programtest.Eval(`{token: "t", genieUrl: "https://brain.example", userMessage: "Hi", onErrorSegment: "warn"}`)), "bad_request")
+	r.refused(r.exports.Call("converseOnce", nil, programtest.Eval(`{token: "t", kind: "admin", userMessage: "Hi"}`)), "wrong_token_scope")
+	if got := programtest.Code(r.exports.Call("converse", programtest.Eval(`{userMessage: "Hi"}`))); got != "bad_request" {
 		t.Errorf("without a token: %q", got)
 	}
 }
 
 func TestAVisitorsLists(t *testing.T) {
 	r := newRig(t)
-	r.brain.Set("reply", eval(`(brain) => ({body}) => brain.json({totalCount: 3, objects:
+	r.brain.Set("reply", programtest.Eval(`(brain) => ({body}) => brain.json({totalCount: 3, objects:
 		["a", "b", "c"].slice((body.pager.pageIndex - 1) * body.pager.pageSize).slice(0, body.pager.pageSize).map((id) => ({id, title: "T" + id, extra: 1}))})`).Invoke(r.brain))
-	list := r.await(r.exports.Call("threadList", nil, eval(here), eval(`{filter: {orderBy: "-createdAt"}, pager: {pageSize: 2}}`)))
+	list := r.await(r.exports.Call("threadList", nil, programtest.Eval(here), programtest.Eval(`{filter: {orderBy: "-createdAt"}, pager: {pageSize: 2}}`)))
 	if got := text(list); got != `{"totalCount":3,"objects":[{"id":"a","title":"Ta","extra":1},{"id":"b","title":"Tb","extra":1}]}` {
 		t.Errorf("list %s", got)
 	}
 	before := jsbridge.LiveFuncs()
-	all := r.exports.Call("threadAll", eval(here), eval(`{pager: {pageSize: 2}}`))
+	all := r.exports.Call("threadAll", programtest.Eval(here), programtest.Eval(`{pager: {pageSize: 2}}`))
 	var ids string
 	for {
 		next := r.await(all.Call("next"))
@@ -149,9 +150,9 @@ func TestWhatAVisitorCannotAskIsNotSent(t *testing.T) {
 		{`{token: "t", kind: "ticket"}`, "assistantStatus", `{}`, "bad_request"},
 		{`{}`, "assistantStatus", `{}`, "bad_request"},
 	} {
-		r.refused(r.exports.Call(c.method, nil, eval(c.access), eval(c.args)), c.want)
+		r.refused(r.exports.Call(c.method, nil, programtest.Eval(c.access), programtest.Eval(c.args)), c.want)
 	}
-	all := r.exports.Call("threadAll", eval(widget), eval(`{}`))
+	all := r.exports.Call("threadAll", programtest.Eval(widget), programtest.Eval(`{}`))
 	r.refused(all.Call("next"), "wrong_token_scope")
 	r.await(all.Call("return"))
 	if n := r.brain.Get("requests").Length(); n != 0 {
@@ -215,8 +216,8 @@ func TestWhatAPageGets(t *testing.T) {
 	} {
 		t.Run(c.method, func(t *testing.T) {
 			r := newRig(t)
-			r.brain.Set("reply", eval(`(brain, reply) => () => brain.json(reply)`).Invoke(r.brain, eval(c.reply)))
-			got := r.await(r.exports.Call(c.method, nil, eval(here), eval(c.args)))
+			r.brain.Set("reply", programtest.Eval(`(brain, reply) => () => brain.json(reply)`).Invoke(r.brain, programtest.Eval(c.reply)))
+			got := r.await(r.exports.Call(c.method, nil, programtest.Eval(here), programtest.Eval(c.args)))
 			if text(got) != c.want {
 				t.Errorf("resolves to %s\nwant        %s", text(got), c.want)
 			}
@@ -238,10 +239,10 @@ func TestARefusedCallOfAVisitor(t *testing.T) {
 		{"messageShare", `{id: "m", title: "N"}`, `brain.json({data: {}})`, "server_error", "/message/share", "the service returned no id of the copy"},
 	} {
 		r := newRig(t)
-		r.brain.Set("reply", eval(`(brain) => () => `+c.reply).Invoke(r.brain))
-		_, err := settled(r.exports.Call(c.method, nil, eval(here), eval(c.args)))
+		r.brain.Set("reply", programtest.Eval(`(brain) => () => `+c.reply).Invoke(r.brain))
+		_, err := programtest.Settled(r.exports.Call(c.method, nil, programtest.Eval(here), programtest.Eval(c.args)))
 		thrown, ok := err.(*jsbridge.Error)
-		if !ok || code(thrown.Value) != c.code || thrown.Value.Get("instance").String() != c.instance {
+		if !ok || programtest.Code(thrown.Value) != c.code || thrown.Value.Get("instance").String() != c.instance {
 			t.Errorf("%s, %s: %v", c.method, c.reply, err)
 			continue
 		}
@@ -289,11 +290,11 @@ func TestAListThatIsLeftOrNeverEnds(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			r := newRig(t)
-			r.brain.Set("reply", eval(pages).Invoke(r.brain))
-			r.brain.Set("pages", eval(c.pages))
+			r.brain.Set("reply", programtest.Eval(pages).Invoke(r.brain))
+			r.brain.Set("pages", programtest.Eval(c.pages))
 			before := jsbridge.LiveFuncs()
-			list := r.exports.Call("threadAll", eval(here), eval(`{pager: {pageSize: 2}}`))
-			if got := r.await(eval(take).Invoke(list, c.most)).String(); got != c.want {
+			list := r.exports.Call("threadAll", programtest.Eval(here), programtest.Eval(`{pager: {pageSize: 2}}`))
+			if got := r.await(programtest.Eval(take).Invoke(list, c.most)).String(); got != c.want {
 				t.Errorf("got %q, want %q", got, c.want)
 			}
 			r.await(list.Call("return"))
@@ -309,9 +310,9 @@ func TestAListThatIsLeftOrNeverEnds(t *testing.T) {
 
 func TestLeavingAListEndsItsRequest(t *testing.T) {
 	r := newRig(t)
-	r.brain.Set("reply", eval(pages).Invoke(r.brain))
+	r.brain.Set("reply", programtest.Eval(pages).Invoke(r.brain))
 	before := jsbridge.LiveFuncs()
-	list := r.exports.Call("messageAll", eval(here), eval(`{}`))
+	list := r.exports.Call("messageAll", programtest.Eval(here), programtest.Eval(`{}`))
 	next := list.Call("next")
 	r.asked(1)
 	r.await(list.Call("return"))
@@ -325,7 +326,7 @@ func TestLeavingAListEndsItsRequest(t *testing.T) {
 }
 
 func TestTheConsoleGetsEachWarningOnce(t *testing.T) {
-	console := eval(`(() => {
+	console := programtest.Eval(`(() => {
 		const { warn } = console, heard = []
 		console.warn = (text) => heard.push(text)
 		return { heard, restore: () => { console.warn = warn } }
