@@ -144,7 +144,7 @@ func TestABugEndsTheSession(t *testing.T) {
 		r.mustConnect()
 		r.stuck()
 		switched := r.switchLater(background, Avatar)
-		r.forget()
+		r.Forget()
 		r.Fail(errors.New("a callback broke"))
 		if err := <-switched; !errors.Is(err, fault.InvalidState) {
 			t.Errorf("err = %v", err)
@@ -153,7 +153,7 @@ func TestABugEndsTheSession(t *testing.T) {
 		if got := r.completed(); len(got) != 0 {
 			t.Errorf("told of the end: %q", got)
 		}
-		r.forget()
+		r.Forget()
 		r.Fail(errors.New("another callback broke"))
 		r.want() // it has ended
 	})

@@ -107,13 +107,13 @@ func TestWhatIsGivenForOneTransportWins(t *testing.T) {
 func TestVariablesReachATransportThatWasMadeBeforeThem(t *testing.T) {
 	run(t, Options{Options: session.Options{ThreadID: "th-1"}}, func(r *rig) {
 		r.mustConnect()
-		r.listen = func(e event.Event) {
+		r.HearWith(func(e event.Event) {
 			if _, ok := e.(TransportChanged); ok {
 				if err := r.UpdateRequestVars(map[string]any{"a": "b"}); err != nil {
 					t.Error(err)
 				}
 			}
-		}
+		})
 		r.mustSwitch(Chat)
 		r.send(background, "Hello")
 		if got := fmt.Sprint(r.turn(0).body["request_vars"]); got != "map[a:b]" {
@@ -237,7 +237,7 @@ func TestAnAnswerThatIsOwedIsSettledWithItsTransport(t *testing.T) {
 		r.mustConnect()
 		r.turn(0)
 		r.want("state connecting user_requested", "transport chat", "turnStart", "responsePending", "state connected")
-		r.forget()
+		r.Forget()
 		r.mustSwitch(Avatar)
 		r.want("state switching user_requested", "transport avatar", "turnEnd", "responseSettled", "state connected", "mode avatar true")
 	})
@@ -245,7 +245,7 @@ func TestAnAnswerThatIsOwedIsSettledWithItsTransport(t *testing.T) {
 		r.When(signaling.ApprovedPermissions, nil)
 		r.mustConnect()
 		r.socket().Segment(map[string]any{"type": "think"}) // the old one owes an answer
-		r.forget()
+		r.Forget()
 		r.mustSwitch(Chat)
 		r.turn(0) // and the new one another: the kickoff's
 		if got := r.pairs(); got != "" {
@@ -327,7 +327,7 @@ func TestTheEventsThatArePassedOn(t *testing.T) {
 	}
 	run(t, Options{}, func(r *rig) {
 		r.mustConnect()
-		r.forget()
+		r.Forget()
 		for _, e := range []event.Event{
 			event.Transcript{},
 			event.ToolCalled{},

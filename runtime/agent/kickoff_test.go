@@ -64,12 +64,12 @@ func TestTheKickoffIsSentOnce(t *testing.T) {
 		"it ended during the switch": {Options{Options: begin}, func(r *rig) {
 			unopened(r)
 			s := r.socket()
-			r.listen = func(e event.Event) {
+			r.HearWith(func(e event.Event) {
 				if _, ok := e.(TransportChanged); ok {
 					s.Say(signaling.StvFinishedTalking, signaling.FinishedTalking{})
 					time.Sleep(time.Millisecond) // until it was heard
 				}
-			}
+			})
 			r.mustSwitch(Chat)
 		}, "Begin", ""},
 		"the switch failed": {Options{Options: begin}, func(r *rig) {

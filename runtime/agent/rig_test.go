@@ -11,6 +11,7 @@ import (
 	"github.com/agentruntime/agentruntime/runtime/avatar"
 	"github.com/agentruntime/agentruntime/runtime/chat"
 	"github.com/agentruntime/agentruntime/runtime/event"
+	"github.com/agentruntime/agentruntime/runtime/event/eventtest"
 	"github.com/agentruntime/agentruntime/runtime/session"
 	"github.com/agentruntime/agentruntime/runtime/signaling"
 )
@@ -19,9 +20,7 @@ import (
 type rig struct {
 	*Session
 	*world
-
-	heard  []event.Event
-	listen func(event.Event) // what the page does besides
+	eventtest.Log
 }
 
 // run calls f with a rig. When it ends, everything that was made is freed, once,
@@ -33,7 +32,7 @@ func run(t *testing.T, o Options, f func(r *rig)) {
 		fill(&o.Token, "token")
 		brain := "https://brain.example"
 		fill(&o.GenieURL, &brain)
-		o.OnEvent = r.hear
+		o.OnEvent = r.Hear
 		s, err := New(r.world.with(o))
 		if err != nil {
 			t.Fatal(err)
@@ -59,41 +58,14 @@ func run(t *testing.T, o Options, f func(r *rig)) {
 	})
 }
 
-func (r *rig) hear(e event.Event) {
-	r.mu.Lock()
-	r.heard = append(r.heard, e)
-	listen := r.listen
-	r.mu.Unlock()
-	if listen != nil {
-		listen(e)
-	}
-}
-
 // events returns what was heard so far.
 func (r *rig) events() []event.Event {
 	synctest.Wait()
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	return slices.Clone(r.heard)
-}
-
-func (r *rig) forget() {
-	synctest.Wait()
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	r.heard = nil
+	return r.Heard()
 }
 
 // all returns the events of type T so far.
-func all[T event.Event](r *rig) []T {
-	var found []T
-	for _, e := range r.events() {
-		if v, ok := e.(T); ok {
-			found = append(found, v)
-		}
-	}
-	return found
-}
+func all[T event.Event](r *rig) []T { return eventtest.All[T](&r.Log) }
 
 // transportSession is an event in a word or two.
 func lineOf(e event.Event) string {

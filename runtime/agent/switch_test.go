@@ -27,7 +27,7 @@ func TestSwitchesInOrder(t *testing.T) {
 		if end := <-first; end.err != nil || !end.Left || end.Turn.Text != "Hello Sam." || end.Turn.ThreadID != "th-1" {
 			t.Errorf("first turn: %+v", end)
 		}
-		r.forget()
+		r.Forget()
 
 		join := r.Answer[signaling.Join]
 		r.stuck()
@@ -53,7 +53,7 @@ func TestSwitchesInOrder(t *testing.T) {
 		s := r.socket()
 		s.Segment(map[string]any{"type": "avatar", "content": "Sam."})
 		synctest.Wait()
-		r.forget()
+		r.Forget()
 		r.mustSwitch(Chat)
 		r.want("state switching user_requested", "transport chat", "state connected", "mode chat true")
 		last := r.send(background, "And mine was?")
@@ -66,7 +66,7 @@ func TestSwitchesInOrder(t *testing.T) {
 		if got := r.completed(); len(got) != 0 {
 			t.Errorf("told of an end during the conversation: %q", got)
 		}
-		r.forget()
+		r.Forget()
 		r.Disconnect(session.DisconnectOptions{})
 		r.want("state closed user_requested", "ended disconnect")
 		if got := r.completed(); len(got) != 1 || got[0] != `KS token /thread/session_completed {"id":"th-1"}` {
@@ -79,7 +79,7 @@ func TestSwitchesInOrder(t *testing.T) {
 func TestASwitchThatFailsBringsTheConversationBack(t *testing.T) {
 	run(t, Options{Options: session.Options{ThreadID: "th-1"}, Mode: Chat}, func(r *rig) {
 		r.mustConnect()
-		r.forget()
+		r.Forget()
 		r.stuck()
 		switched := r.switchLater(background, Avatar)
 		waits := r.send(background, "Still there?")
@@ -118,7 +118,7 @@ func TestATransportThatCanNotBeMadeLeavesTheConversation(t *testing.T) {
 	} {
 		run(t, Options{}, func(r *rig) {
 			r.mustConnect()
-			r.forget()
+			r.Forget()
 			r.fail = c.fail
 			if err := r.SwitchMode(background, Chat); !errors.Is(err, c.want) {
 				t.Errorf("%s: %v", name, err)
@@ -174,7 +174,7 @@ func TestCallsInTheWrongState(t *testing.T) {
 			t.Errorf("variables before the connect: %v", err)
 		}
 		r.mustConnect()
-		r.forget()
+		r.Forget()
 		if err := r.SwitchMode(background, Chat); err != nil {
 			t.Errorf("a switch to the present mode: %v", err)
 		}
@@ -215,7 +215,7 @@ func TestTheEndOfItsContextEndsAChange(t *testing.T) {
 			t.Errorf("before it began: %v", err)
 		}
 		r.mustConnect()
-		r.forget()
+		r.Forget()
 		if err := r.SwitchMode(over, Avatar); !errors.Is(err, fault.Aborted) {
 			t.Errorf("before it began: %v", err)
 		}
@@ -246,7 +246,7 @@ func TestTheEndOfItsContextEndsAChange(t *testing.T) {
 func TestATransportThatEndsByItself(t *testing.T) {
 	run(t, Options{}, func(r *rig) {
 		r.mustConnect()
-		r.forget()
+		r.Forget()
 		r.socket().Drop(socketio.ServerDisconnect)
 		r.want("state failed transport_failed", "ended io server disconnect")
 		if s := r.Snapshot(); s.State != Broken || s.Transport == nil {
@@ -259,13 +259,13 @@ func TestATransportThatEndsByItself(t *testing.T) {
 	t.Run("the old one, of a switch that works", func(t *testing.T) {
 		run(t, Options{}, func(r *rig) {
 			r.mustConnect()
-			r.forget()
+			r.Forget()
 			s := r.socket()
-			r.listen = func(e event.Event) {
+			r.HearWith(func(e event.Event) {
 				if _, ok := e.(TransportChanged); ok {
 					s.Drop(socketio.ServerDisconnect)
 				}
-			}
+			})
 			if err := r.SwitchMode(background, Chat); err != nil {
 				t.Fatal(err)
 			}
@@ -275,7 +275,7 @@ func TestATransportThatEndsByItself(t *testing.T) {
 	t.Run("the old one, of a switch that fails", func(t *testing.T) {
 		run(t, Options{Mode: Chat}, func(r *rig) {
 			r.mustConnect()
-			r.forget()
+			r.Forget()
 			r.stuck()
 			switched := r.switchLater(background, Avatar)
 			waits := r.send(background, "Hello?")
@@ -300,7 +300,7 @@ func TestATransportThatEndsByItself(t *testing.T) {
 		}
 		run(t, Options{}, func(r *rig) {
 			r.mustConnect()
-			r.forget()
+			r.Forget()
 			r.inner = end
 			if err := r.SwitchMode(background, Chat); !errors.Is(err, fault.ConnectFailed) {
 				t.Errorf("err = %v", err)
@@ -324,12 +324,12 @@ func TestATransportThatEndsByItself(t *testing.T) {
 	t.Run("the new one, before it is up", func(t *testing.T) {
 		run(t, Options{}, func(r *rig) {
 			r.mustConnect()
-			r.forget()
-			r.listen = func(e event.Event) {
+			r.Forget()
+			r.HearWith(func(e event.Event) {
 				if c, ok := e.(TransportChanged); ok && c.Mode == Chat {
 					r.next.transportSession.(*chat.Session).Disconnect(chatEnd("gone"))
 				}
-			}
+			})
 			if err := r.SwitchMode(background, Chat); !errors.Is(err, fault.InvalidState) {
 				t.Errorf("err = %v", err)
 			}
@@ -363,7 +363,7 @@ func TestDisconnectInEveryState(t *testing.T) {
 				if name == "switching" {
 					texts = append(texts, r.send(background, "one"), r.send(background, "two"))
 				}
-				r.forget()
+				r.Forget()
 				r.Disconnect(session.DisconnectOptions{Reason: "bye"})
 				r.Disconnect(session.DisconnectOptions{})
 				if s := r.Snapshot(); s.State != Closed {
@@ -416,11 +416,11 @@ func TestAListenerMayDisconnectAtAnyEvent(t *testing.T) {
 	} {
 		t.Run(at, func(t *testing.T) {
 			run(t, Options{Mode: Chat}, func(r *rig) {
-				r.listen = func(e event.Event) {
+				r.HearWith(func(e event.Event) {
 					if lineOf(e) == at {
 						r.Disconnect(session.DisconnectOptions{})
 					}
-				}
+				})
 				err := r.Connect(background)
 				synctest.Wait()
 				if err == nil {

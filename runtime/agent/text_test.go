@@ -109,7 +109,7 @@ func TestATurnInTextGoesOnUntilTheAvatarIsUp(t *testing.T) {
 		third, fourth := r.send(background, "three"), r.send(background, "four")
 		r.turn(1).say("The answer to", "th-1")
 		synctest.Wait()
-		r.forget()
+		r.Forget()
 		r.unstick()
 		if err := <-switched; err != nil {
 			t.Fatal(err)
@@ -210,12 +210,12 @@ func TestATextOfATransportThatEndedIsNotLost(t *testing.T) {
 		r.mustConnect()
 		first := r.send(background, "one")
 		s := r.socket()
-		r.listen = func(e event.Event) {
+		r.HearWith(func(e event.Event) {
 			if _, ok := e.(TransportChanged); ok {
 				s.Drop(socketio.ServerDisconnect)
 				time.Sleep(time.Millisecond) // until it was heard
 			}
-		}
+		})
 		r.mustSwitch(Chat)
 		if end := <-first; end.err != nil || end.Turn.Text != "Answer." {
 			t.Errorf("%+v", end)

@@ -39,7 +39,7 @@ func TestTheThreadIsKept(t *testing.T) {
 		if id := r.Snapshot().ThreadID; id != "th-1" {
 			t.Errorf("thread %q", id)
 		}
-		r.forget()
+		r.Forget()
 		r.mustSwitch(Chat)
 		r.mustSwitch(Avatar)
 		if got := all[ModeChanged](r); !slices.Equal(got, []ModeChanged{{Chat, true}, {Avatar, true}}) {

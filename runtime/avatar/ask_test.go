@@ -79,10 +79,8 @@ func TestEventsEndWithTheSession(t *testing.T) {
 		r.mustConnect()
 		r.Close()
 		<-done
-		r.mu.Lock()
-		defer r.mu.Unlock()
-		if len(got) == 0 || len(got) != len(r.events) {
-			t.Errorf("the loop got %d events, the listener %d", len(got), len(r.events))
+		if heard := len(r.Heard()); len(got) == 0 || len(got) != heard {
+			t.Errorf("the loop got %d events, the listener %d", len(got), heard)
 		}
 		for range r.Session.Events(context.Background()) {
 			t.Error("an event after Close")

@@ -32,10 +32,9 @@ func TestCloseWaitsForTheServiceToHear(t *testing.T) {
 		if got := http.seen(); len(got) != 1 || !strings.Contains(got[0], "session_completed") {
 			t.Errorf("requests %q", got)
 		}
-		r.mu.Lock()
-		defer r.mu.Unlock()
-		if done, ok := r.events[len(r.events)-1].(event.SessionCompleted); !ok || !done.Sent {
-			t.Errorf("the last event is %#v", r.events[len(r.events)-1])
+		heard := r.Heard()
+		if done, ok := heard[len(heard)-1].(event.SessionCompleted); !ok || !done.Sent {
+			t.Errorf("the last event is %#v", heard[len(heard)-1])
 		}
 	})
 }

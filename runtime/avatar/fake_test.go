@@ -15,6 +15,7 @@ import (
 	"github.com/agentruntime/agentruntime/internal/fakeservice"
 	"github.com/agentruntime/agentruntime/internal/fetch"
 	"github.com/agentruntime/agentruntime/runtime/event"
+	"github.com/agentruntime/agentruntime/runtime/event/eventtest"
 	"github.com/agentruntime/agentruntime/runtime/media"
 	"github.com/agentruntime/agentruntime/runtime/session"
 	"github.com/agentruntime/agentruntime/runtime/signaling"
@@ -76,9 +77,7 @@ type rig struct {
 	service *fakeservice.Service
 	media   *fakeMedia
 	http    *fakeHTTP
-
-	mu     sync.Mutex
-	events []event.Event
+	eventtest.Log
 }
 
 // micReports is an event of the microphone.
@@ -100,11 +99,7 @@ func run(t *testing.T, o Options, f func(r *rig)) {
 		if o.GenieURL == nil {
 			o.GenieURL = new("https://brain.example")
 		}
-		o.OnEvent = func(e event.Event) {
-			r.mu.Lock()
-			defer r.mu.Unlock()
-			r.events = append(r.events, e)
-		}
+		o.OnEvent = r.Hear
 		o.Media, o.HTTPClient = instead(r.media), fakeservice.Reach(r.http, r.service.Dial)
 		s, err := New(o)
 		if err != nil {
@@ -162,10 +157,8 @@ func (r *rig) connectOnly() *fakeservice.Socket {
 // heardNames lists the names of the events so far, without those about connectivity.
 func (r *rig) heardNames() []string {
 	synctest.Wait()
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	names := make([]string, 0, len(r.events))
-	for _, e := range r.events {
+	var names []string
+	for _, e := range r.Heard() {
 		name := e.Name()
 		if s, ok := e.(StateChanged); ok {
 			name += ":" + string(s.State)
@@ -175,27 +168,8 @@ func (r *rig) heardNames() []string {
 	return names
 }
 
-// forget drops the events heard so far.
-func (r *rig) forget() {
-	synctest.Wait()
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	r.events = nil
-}
-
 // all returns the events of type T so far.
-func all[T event.Event](r *rig) []T {
-	synctest.Wait()
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	var found []T
-	for _, e := range r.events {
-		if v, ok := e.(T); ok {
-			found = append(found, v)
-		}
-	}
-	return found
-}
+func all[T event.Event](r *rig) []T { return eventtest.All[T](&r.Log) }
 
 func (r *rig) wantEvents(want ...string) {
 	r.t.Helper()

@@ -160,7 +160,7 @@ func TestAnOpeningIsNoEmptyTurn(t *testing.T) {
 // arrives late.
 func TestCaptionsOfACutUtteranceEnd(t *testing.T) {
 	connected(t, func(r *rig, s *fakeservice.Socket) {
-		r.forget()
+		r.Forget()
 		s.Say(signaling.AgentStartSpeech, signaling.StartSpeech{SpeechID: "a", IsNewTurn: true})
 		s.Say(signaling.StvSpeechChunk, signaling.SpeechChunk{Text: "one", SpeechID: "a", DurationMs: 300})
 		s.Say(signaling.AgentInterrupted, signaling.Empty{})
@@ -184,7 +184,7 @@ func TestTheEndIsTheLastWord(t *testing.T) {
 		if _, err := r.Speak(context.Background(), "Hello"); err != nil {
 			t.Fatal(err)
 		}
-		r.forget()
+		r.Forget()
 		s.Drop(socketio.ServerDisconnect)
 		r.wantEvents("connectivityChanged", "responseSettled", "turnTimings", "turnUnconfirmed", "stateChange:disconnected", "ended")
 	})
@@ -196,7 +196,7 @@ func TestThePolicyKnowsWidgetsByEitherName(t *testing.T) {
 	o := Options{AgentActions: ActionPolicy{Navigate: new(bool)}}
 	run(t, o, func(r *rig) {
 		s := r.mustConnect()
-		r.forget()
+		r.Forget()
 		brain(s, "a", converse.Segment{Type: "show-link", Content: "url: x"})
 		brain(s, "a", converse.Segment{Type: converse.WidgetPiece, Metadata: &converse.Metadata{RuntimeName: "show-link-tool"}, Content: "url: "})
 		brain(s, "a", converse.Segment{Type: converse.WidgetPiece, Content: "x"})
@@ -219,7 +219,7 @@ func TestThePolicyKnowsWidgetsByEitherName(t *testing.T) {
 // shown (page-helpers G.3), refused by the policy and by the hook, which gets where it leads.
 func TestANavigationCanBeRefused(t *testing.T) {
 	there := func(r *rig, s *fakeservice.Socket) {
-		r.forget()
+		r.Forget()
 		brain(s, "a", converse.Segment{Type: converse.Navigate, Content: json.RawMessage(`{"url":"/a"}`)})
 		s.Say(signaling.AgentRawText, signaling.RawText{SpeechID: "a", TurnID: "t-1", Delta: `{"role":"assistant","type":"navigate","payload":"/b"}`})
 		brain(s, "a", converse.Segment{Type: converse.Avatar, Content: "Here."})
@@ -379,11 +379,9 @@ func TestTheTokenIsInNothingThatLeaves(t *testing.T) {
 		time.Sleep(2 * time.Minute)
 		r.Disconnect(session.DisconnectOptions{})
 		synctest.Wait()
-		r.mu.Lock()
-		for _, e := range r.events {
+		for _, e := range r.Heard() {
 			note(map[string]any{e.Name(): e})
 		}
-		r.mu.Unlock()
 		note(r.Snapshot())
 		note(r.opts.Token)
 		if len(log) < 15 {

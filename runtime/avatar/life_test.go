@@ -22,7 +22,7 @@ import (
 func TestDisconnectCompletesTheThreadOnce(t *testing.T) {
 	connected(t, func(r *rig, s *fakeservice.Socket) {
 		brain(s, "a", converse.Segment{Type: converse.Think, ThreadID: "5f0c"})
-		r.forget()
+		r.Forget()
 		r.Disconnect(session.DisconnectOptions{})
 		r.Disconnect(session.DisconnectOptions{})
 		r.wantEvents("stateChange:disconnecting", "responseSettled", "stateChange:disconnected", "ended", "sessionCompleted")
@@ -51,7 +51,7 @@ func TestTheServicesEndIsNotReportedBack(t *testing.T) {
 
 func TestARecoveredSocketGoesOn(t *testing.T) {
 	connected(t, func(r *rig, s *fakeservice.Socket) {
-		r.forget()
+		r.Forget()
 		s.Push(socketio.Event{Kind: socketio.Disconnected, Reason: socketio.TransportClose})
 		synctest.Wait()
 		if r.Snapshot().State != ReconnectingState {
@@ -96,7 +96,7 @@ func TestAnUnrecoveredSocketIsRebuiltOnTheSameThread(t *testing.T) {
 
 func TestTwoFailedRebuildsEndTheSession(t *testing.T) {
 	connected(t, func(r *rig, s *fakeservice.Socket) {
-		r.forget()
+		r.Forget()
 		delete(r.service.Answer, signaling.StvNewSession)
 		s.Push(socketio.Event{Kind: socketio.Disconnected, Reason: socketio.TransportError})
 		s.Push(socketio.Event{Kind: socketio.Connected})
@@ -266,7 +266,7 @@ func TestAnIdleSessionEnds(t *testing.T) {
 		if w := all[event.IdleWarning](r); len(w) != 1 || w[0].InMs != 60000 {
 			t.Fatalf("warnings = %v", w)
 		}
-		r.forget()
+		r.Forget()
 		time.Sleep(time.Minute)
 		r.wantEvents("timeExpired", "stateChange:disconnecting", "stateChange:disconnected", "ended", "sessionCompleted")
 	})
@@ -286,7 +286,7 @@ func TestEveryServerEventReachesTheSession(t *testing.T) {
 	for _, name := range signaling.ServerEvents() {
 		for _, payload := range []string{`{}`, `null`, `[]`, `"x"`, `7`, `{"delta":7,"speechId":[],"text":{},"durationMs":"x"}`} {
 			connected(t, func(r *rig, s *fakeservice.Socket) {
-				r.forget()
+				r.Forget()
 				s.Push(socketio.Event{Kind: socketio.Message, Name: name, Args: socketio.Args{[]byte(payload)}})
 				if got := r.heardNames(); len(got) == 0 && !quiet[name] {
 					t.Errorf("%s %s: the session emitted no event; it must emit one for every payload, unless the name is in quiet", name, payload)

@@ -166,11 +166,7 @@ func outage(t *testing.T, length time.Duration, hang, online bool) {
 	r.media = &fakeMedia{}
 	s, err := New(Options{ConversationURL: "http://localhost", Media: instead(r.media), Options: session.Options{
 		Token: "token", GenieURL: new("https://brain.example"), HTTPClient: fetch.As(&fakeHTTP{status: 200}),
-		OnEvent: func(e event.Event) {
-			r.mu.Lock()
-			defer r.mu.Unlock()
-			r.events = append(r.events, e)
-		},
+		OnEvent: r.Hear,
 	}})
 	if err != nil {
 		t.Fatal(err)
@@ -179,7 +175,7 @@ func outage(t *testing.T, length time.Duration, hang, online bool) {
 	if err := s.Connect(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	r.forget()
+	r.Forget()
 	began := time.Now()
 	n.cut(hang, length)
 	time.Sleep(length + time.Millisecond)

@@ -24,7 +24,7 @@ func TestAFatalEventDuringARebuildEndsTheSession(t *testing.T) {
 		signaling.RemovePeer:          fault.PeerRemoved,
 	} {
 		connected(t, func(r *rig, s *fakeservice.Socket) {
-			r.forget()
+			r.Forget()
 			r.service.Answer[signaling.Join] = func(s *fakeservice.Socket, _ fakeservice.Event) { s.Say(name, signaling.Empty{}) }
 			s.Drop(socketio.TransportClose)
 			s.Back(false)
@@ -69,7 +69,7 @@ func TestAPauseThatExpiresDuringResume(t *testing.T) {
 		if n := len(s.Payloads(signaling.ApprovedPermissions)); n != 2 {
 			t.Errorf("%d approvals, want 2", n)
 		}
-		r.forget()
+		r.Forget()
 		r.media.Down.Notify(media.Event{Kind: media.PeerState, Channel: event.ChannelSTV, State: "failed"})
 		if got := all[event.MediaRecovering](r); len(got) != 1 {
 			t.Errorf("the new media are not watched: %v", got)
@@ -132,7 +132,7 @@ func TestNoRepairStartsWhilePaused(t *testing.T) {
 func TestRebuildsAreCounted(t *testing.T) {
 	run(t, Options{Limits: signaling.Limits{ColdAttempts: 3}}, func(r *rig) {
 		s := r.mustConnect()
-		r.forget()
+		r.Forget()
 		r.service.Answer[signaling.Join] = func(s *fakeservice.Socket, _ fakeservice.Event) {
 			s.Push(socketio.Event{Kind: socketio.ReconnectFailed})
 		}
@@ -204,7 +204,7 @@ func TestARelayThatIsDeadForAMinute(t *testing.T) {
 		r.media.Flowing = true
 		r.mustConnect()
 		time.Sleep(5 * second)
-		r.forget()
+		r.Forget()
 		r.media.Dead.Store(true)
 		time.Sleep(20 * second)
 		failed := 0
@@ -234,7 +234,7 @@ func TestARelayThatIsDeadForAMinute(t *testing.T) {
 		if got := all[event.MediaRecovered](r); len(got) != 1 || got[0].Channel != event.ChannelSTV {
 			t.Errorf("within 10 s of the repair: recovered %v", got)
 		}
-		r.forget()
+		r.Forget()
 		time.Sleep(time.Minute)
 		if got := r.heardNames(); len(got) != 0 {
 			t.Errorf("afterwards: %v", got)
@@ -248,7 +248,7 @@ func TestAPictureThatNeverComesBackEndsTheSession(t *testing.T) {
 		r.media.Flowing = true
 		r.mustConnect()
 		time.Sleep(5 * second)
-		r.forget()
+		r.Forget()
 		r.media.Dead.Store(true)
 		time.Sleep(4 * time.Minute)
 		if e := all[event.Failed](r); len(e) != 1 || e[0].Code != fault.MediaRecoverFailed || !e[0].Retryable {
@@ -285,7 +285,7 @@ func TestRepairsThatFailAtOnceEndInTime(t *testing.T) {
 // TestAPeerWithoutCandidatesIsRebuilt: a repair finds no way either.
 func TestAPeerWithoutCandidatesIsRebuilt(t *testing.T) {
 	connected(t, func(r *rig, _ *fakeservice.Socket) {
-		r.forget()
+		r.Forget()
 		r.media.Dead.Store(true)
 		r.media.Down.Notify(media.Event{Kind: media.NoCandidates, Channel: event.ChannelSTV})
 		time.Sleep(20 * second)
@@ -304,7 +304,7 @@ func TestAMicrophoneThatStaysDead(t *testing.T) {
 	run(t, Options{}, func(r *rig) {
 		r.media.Flowing = true
 		r.mustConnect()
-		r.forget()
+		r.Forget()
 		r.media.Deaf.Store(true)
 		r.media.Up.Notify(media.Event{Kind: media.ICEState, Channel: event.ChannelASR, State: "failed"})
 		time.Sleep(11 * second)
@@ -314,7 +314,7 @@ func TestAMicrophoneThatStaysDead(t *testing.T) {
 		if got := all[event.Reconnecting](r); len(got) != 1 || got[0].Reason != "media asr failed" {
 			t.Errorf("reconnecting %v", got)
 		}
-		r.forget()
+		r.Forget()
 		r.media.Up.Notify(media.Event{Kind: media.ICEState, Channel: event.ChannelASR, State: "failed"})
 		time.Sleep(30 * second)
 		if got := all[event.Reconnecting](r); len(got) != 0 {
@@ -341,7 +341,7 @@ func TestARepairAsksForARelayLoginThatHasExpired(t *testing.T) {
 	run(t, o, func(r *rig) {
 		r.mustConnect()
 		for n, want := range []int32{0, 1, 1, 2} { // at once, and 61, 61 and 122 s later
-			r.forget()
+			r.Forget()
 			r.media.Down.Notify(media.Event{Kind: media.ICEState, Channel: event.ChannelSTV, State: "failed"})
 			synctest.Wait()
 			r.media.Down.Notify(media.Event{Kind: media.ICEState, Channel: event.ChannelSTV, State: "connected"})

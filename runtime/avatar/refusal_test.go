@@ -68,7 +68,7 @@ func TestARefusedTokenFailsPrepareAtOnce(t *testing.T) {
 // (protocol §8.5).
 func TestAMicrophoneThatTheServiceLosesIsRepaired(t *testing.T) {
 	connected(t, func(r *rig, s *fakeservice.Socket) {
-		r.forget()
+		r.Forget()
 		s.Say(signaling.ASRError, signaling.PeerError{Error: "decoder failed"})
 		r.wantEvents("mediaRecovering", "connectivityChanged", "mediaRecovered")
 		if r.media.Up.Restarts != 1 || r.service.Dialled() != 1 {
@@ -156,7 +156,7 @@ func TestNoReconnectAttempts(t *testing.T) {
 		if o := s.Options(); *o.ReconnectAttempts != 0 {
 			t.Errorf("dialled with %+v", o)
 		}
-		r.forget()
+		r.Forget()
 		s.Drop(socketio.TransportClose)
 		r.wantEvents("connectivityChanged", "stateChange:disconnected", "ended")
 		if got := all[event.Ended](r)[0].Reason; got != "transport close" {

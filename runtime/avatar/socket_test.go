@@ -123,7 +123,7 @@ func TestADropAtTheEndOfAConnectIsWatched(t *testing.T) {
 func TestARefusedReconnectEndsTheSession(t *testing.T) {
 	connected(t, func(r *rig, s *fakeservice.Socket) {
 		s.Drop(socketio.TransportClose)
-		r.forget()
+		r.Forget()
 		s.Push(socketio.Event{Kind: socketio.ConnectError, Err: &socketio.RefusedError{Message: "unauthorized"}})
 		r.wantEvents("error", "stateChange:disconnected", "ended")
 		if errs := all[event.Failed](r); errs[0].Code != fault.Unauthorized || errs[0].Retryable {
@@ -137,7 +137,7 @@ func TestARefusedReconnectEndsTheSession(t *testing.T) {
 // the last attempt failed.
 func TestALostSocketIsOneLoss(t *testing.T) {
 	connected(t, func(r *rig, s *fakeservice.Socket) {
-		r.forget()
+		r.Forget()
 		s.Drop(socketio.TransportClose)
 		last := errors.New("no route")
 		for n := 1; n <= 3; n++ {
@@ -146,7 +146,7 @@ func TestALostSocketIsOneLoss(t *testing.T) {
 			time.Sleep(second)
 		}
 		r.wantEvents("connectivityChanged", "stateChange:reconnecting", "reconnecting", "connectivityChanged", "connectivityChanged", "connectivityChanged")
-		r.forget()
+		r.Forget()
 		time.Sleep(r.opts.ReconnectWindow)
 		if errs := all[event.Failed](r); len(errs) != 1 || errs[0].Code != fault.ReconnectTimeout || !errors.Is(errs[0].Error, last) {
 			t.Errorf("errors %v, want one of the end, with its cause", errs)
@@ -159,7 +159,7 @@ func TestALostSocketIsOneLoss(t *testing.T) {
 
 func TestRetriesOfTheSocketAreCounted(t *testing.T) {
 	connected(t, func(r *rig, s *fakeservice.Socket) {
-		r.forget()
+		r.Forget()
 		s.Drop(socketio.TransportClose)
 		s.Push(socketio.Event{Kind: socketio.Reconnecting, Attempt: 2})
 		s.Back(true)
@@ -358,7 +358,7 @@ func TestAttemptsHaveABound(t *testing.T) {
 	} {
 		run(t, Options{MaxReconnectAttempts: c.limit}, func(r *rig) {
 			s := r.mustConnect()
-			r.forget()
+			r.Forget()
 			s.Drop(socketio.TransportClose)
 			s.Push(socketio.Event{Kind: socketio.Reconnecting, Attempt: c.last})
 			synctest.Wait()
@@ -368,7 +368,7 @@ func TestAttemptsHaveABound(t *testing.T) {
 		})
 	}
 	connected(t, func(r *rig, s *fakeservice.Socket) {
-		r.forget()
+		r.Forget()
 		s.Drop(socketio.ServerDisconnect)
 		synctest.Wait()
 		if got := attempts(r); !slices.Equal(got, []int{0, 0}) {

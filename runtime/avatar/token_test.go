@@ -157,7 +157,7 @@ func TestATokenThatCanNotBeReplacedEndsTheSession(t *testing.T) {
 				s := r.mustConnect()
 				s.Drop(socketio.TransportClose)
 				r.refuseAllBut("none")
-				r.forget()
+				r.Forget()
 				s.Refuse("unauthorized")
 				time.Sleep(11 * second)
 				errs := all[event.Failed](r)
@@ -190,7 +190,7 @@ func TestATokenRefusedDuringAResume(t *testing.T) {
 				}
 				s.Say(signaling.PauseSessionExpired, signaling.Empty{})
 				synctest.Wait()
-				r.forget()
+				r.Forget()
 				// The socket drops while the media are made, and the token has expired.
 				ask := r.service.Answer[signaling.StvNewSession]
 				r.service.Answer[signaling.StvNewSession] = func(s *fakeservice.Socket, e fakeservice.Event) {

@@ -65,7 +65,7 @@ func TestTextIsHeldDuringTheOpening(t *testing.T) {
 		if got := s.Payloads(signaling.TextEntered); len(got) != 0 {
 			t.Fatalf("sent during the opening: %v", got)
 		}
-		r.forget()
+		r.Forget()
 		s.Say(signaling.StvFinishedTalking, signaling.FinishedTalking{AgentContent: "Welcome."})
 		if !<-one || !<-two {
 			t.Error("a held text was not sent")
@@ -186,7 +186,7 @@ func TestSpeakIsRefused(t *testing.T) {
 func TestASpokenTurnAsTheProtocolShowsIt(t *testing.T) {
 	const id = "Qw7z-transcript-What is new"
 	connected(t, func(r *rig, s *fakeservice.Socket) {
-		r.forget()
+		r.Forget()
 		s.Say(signaling.UserStartedTalking, signaling.Empty{})
 		s.Say(signaling.AgentStartSpeech, signaling.StartSpeech{SpeechID: id, TurnID: "t-12", IsNewTurn: true})
 		brain(s, id, converse.Segment{Type: converse.Think, ThreadID: "5f0c", MessageID: "m-9", SegmentStart: true})
@@ -350,7 +350,7 @@ func TestToolsRunOncePerTurnInOrder(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		r.forget()
+		r.Forget()
 		s.Say(signaling.AgentStartSpeech, signaling.StartSpeech{SpeechID: "a", IsNewTurn: true})
 		for range 2 {
 			brain(s, "a", converse.Segment{Type: converse.Tool, Content: `open_doc {"id":1}{"id":2}`})
@@ -420,7 +420,7 @@ func TestAStalledBrainIsReportedUntilItSpeaks(t *testing.T) {
 func TestAnEmptyTurnWithVariablesWarnsOnce(t *testing.T) {
 	run(t, Options{Options: session.Options{RequestVars: map[string]any{"b": 1, "a": "secret"}}}, func(r *rig) {
 		s := r.mustConnect()
-		r.forget()
+		r.Forget()
 		for _, id := range []string{"a", "b"} {
 			s.Say(signaling.AgentStartSpeech, signaling.StartSpeech{SpeechID: id, IsNewTurn: true})
 			s.Say(signaling.AgentEndTurn, signaling.EndTurn{SpeechID: id})

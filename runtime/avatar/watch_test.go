@@ -30,10 +30,8 @@ func text(s string) converse.Segment {
 // said lists tool calls, refusals, texts and turns in the order of their events.
 func (r *rig) said() []string {
 	synctest.Wait()
-	r.mu.Lock()
-	defer r.mu.Unlock()
 	var list []string
-	for _, e := range r.events {
+	for _, e := range r.Heard() {
 		switch e := e.(type) {
 		case event.ToolCalled:
 			list = append(list, "call "+e.ToolCall.Name)
@@ -71,7 +69,7 @@ func TestAHookThatThinksDoesNotReorderPieces(t *testing.T) {
 	run(t, o, func(r *rig) {
 		verdict = make(chan error) // of this bubble
 		s := r.mustConnect()
-		r.forget()
+		r.Forget()
 		s.Say(signaling.AgentStartSpeech, signaling.StartSpeech{SpeechID: "one", TurnID: "t-1", IsNewTurn: true})
 		brain(s, "one", text("before"))
 		brain(s, "one", clientTool("open", `{"page":1}`))
@@ -115,7 +113,7 @@ func TestDisconnectEndsAHookAndForgetsWhatWaits(t *testing.T) {
 	}}
 	run(t, o, func(r *rig) {
 		s := r.mustConnect()
-		r.forget()
+		r.Forget()
 		brain(s, "one", clientTool("open", `{}`))
 		brain(s, "one", text("behind"))
 		synctest.Wait()
@@ -129,7 +127,7 @@ func TestDisconnectEndsAHookAndForgetsWhatWaits(t *testing.T) {
 func TestAHookThatPanicsRefuses(t *testing.T) {
 	run(t, Options{OnAgentAction: func(context.Context, AgentAction) error { panic("bug") }}, func(r *rig) {
 		s := r.mustConnect()
-		r.forget()
+		r.Forget()
 		brain(s, "one", clientTool("open", `{}`))
 		brain(s, "one", text("behind"))
 		if got, want := r.said(), []string{"denied open", "behind"}; !slices.Equal(got, want) {
@@ -144,7 +142,7 @@ func TestThePolicyJudgesRecoveredCallsToo(t *testing.T) {
 	o := Options{AgentActions: ActionPolicy{Tools: []string{"show"}}}
 	run(t, o, func(r *rig) {
 		s := r.mustConnect()
-		r.forget()
+		r.Forget()
 		brain(s, "one", converse.Segment{Type: converse.Tool, Content: `show {"a":1}{"b":2}`})
 		brain(s, "one", converse.Segment{Type: converse.ToolResponse, Content: "erase responded with size 2"})
 		if got, want := r.said(), []string{"call show", "denied erase"}; !slices.Equal(got, want) {
@@ -156,7 +154,7 @@ func TestThePolicyJudgesRecoveredCallsToo(t *testing.T) {
 func TestFailEndsTheSession(t *testing.T) {
 	run(t, Options{}, func(r *rig) {
 		r.mustConnect()
-		r.forget()
+		r.Forget()
 		r.Fail(errors.New("a callback broke"))
 		r.wantEvents("error", "stateChange:disconnected", "ended")
 		if got := all[event.Ended](r)[0].Reason; got != "internal_error" {

@@ -27,7 +27,7 @@ func applySegment(s *fakeservice.Socket, runtime, content string) {
 // turn that completes it.
 func TestAWidgetComesInPiecesAndIsShownOnce(t *testing.T) {
 	connected(t, func(r *rig, s *fakeservice.Socket) {
-		r.forget()
+		r.Forget()
 		applySegment(s, "followups-tool", `{"questions":["Why?",`)
 		applySegment(s, "", `"How?"]}`)
 		s.Say(signaling.AgentEndTurn, signaling.EndTurn{SpeechID: "a"})
@@ -49,7 +49,7 @@ func TestAWidgetComesInPiecesAndIsShownOnce(t *testing.T) {
 // end of the turn.
 func TestAMalformedWidgetIsShownAsAnError(t *testing.T) {
 	connected(t, func(r *rig, s *fakeservice.Socket) {
-		r.forget()
+		r.Forget()
 		applySegment(s, "followups-tool", `{"questions":["Why`)
 		applySegment(s, "sources-tool", `{"sources":[{"title":"Gu`)
 		s.Say(signaling.AgentEndTurn, signaling.EndTurn{SpeechID: "a"})

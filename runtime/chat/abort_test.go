@@ -88,7 +88,7 @@ func TestAbortFromAListener(t *testing.T) {
 				ctx, cancel := context.WithCancel(r.t.Context())
 				defer cancel()
 				met := false
-				r.heedWith(func(e event.Event) {
+				r.HearWith(func(e event.Event) {
 					if short(e) == moment {
 						met = true
 						cancel()
@@ -107,7 +107,7 @@ func TestAbortFromAListener(t *testing.T) {
 				if !met {
 					t.Errorf("events %v", r.heard())
 				}
-				r.heedWith(nil)
+				r.HearWith(nil)
 				r.mustWork()
 			})
 		})
@@ -137,7 +137,7 @@ func TestAWaitingTurnIsTakenBack(t *testing.T) {
 		r.mustConnect()
 		ctx, cancel := context.WithCancelCause(r.t.Context())
 		first, second, third := r.later(r.t.Context(), "One"), r.later(ctx, "Two"), r.later(r.t.Context(), "Three")
-		r.forget()
+		r.Forget()
 		cancel(errLeft)
 		got := second.ended()
 		if !errors.Is(got.err, fault.Aborted) || !errors.Is(got.err, errLeft) {
@@ -193,7 +193,7 @@ func TestAnEndedContextSendsNothing(t *testing.T) {
 		for _, under := range []bool{false, true} {
 			if under {
 				r.later(r.t.Context(), "One")
-				r.forget()
+				r.Forget()
 			}
 			for range 100 { // the end is detected in one of two places, by chance
 				if _, err := r.SendText(ctx, "Hello", TurnOptions{}); !errors.Is(err, fault.Aborted) {
@@ -261,7 +261,7 @@ func TestDisconnectAtAnyMoment(t *testing.T) {
 				x := r.asked(0)
 				bring(x)
 				pending := r.Snapshot().ResponsePending
-				r.forget()
+				r.Forget()
 				r.Disconnect(session.DisconnectOptions{Keep: true})
 				if got := under.ended(); !errors.Is(got.err, fault.Aborted) {
 					t.Errorf("the turn ended with %v", got.err)
@@ -291,7 +291,7 @@ func TestDisconnectFromAListener(t *testing.T) {
 		t.Run(moment, func(t *testing.T) {
 			run(t, Options{}, func(r *rig) {
 				r.mustConnect()
-				r.heedWith(func(e event.Event) {
+				r.HearWith(func(e event.Event) {
 					if short(e) == moment {
 						r.Disconnect(session.DisconnectOptions{Reason: "enough"})
 					}

@@ -15,6 +15,7 @@ import (
 	"github.com/agentruntime/agentruntime/runtime/completion"
 	"github.com/agentruntime/agentruntime/runtime/converse"
 	"github.com/agentruntime/agentruntime/runtime/event"
+	"github.com/agentruntime/agentruntime/runtime/event/eventtest"
 )
 
 func TestMain(m *testing.M) { leaktest.Main(m) }
@@ -49,11 +50,7 @@ type rig struct {
 	t     *testing.T
 	brain *fakeBrain
 	page  *fakePage
-
-	mu     sync.Mutex
-	events []event.Event
-	// heed, when set, is called by the listener with every event.
-	heed func(event.Event)
+	eventtest.Log
 }
 
 // run calls f with the rig of a session. When f returns the session is closed, and
@@ -86,7 +83,7 @@ func newRig(t *testing.T, o Options) *rig {
 	}
 	genie := "https://brain.example"
 	o.GenieURL = &genie
-	o.OnEvent = r.hear
+	o.OnEvent = r.Hear
 	o.HTTPClient, o.Page = fetch.As(r.brain), r.page
 	s, err := New(o)
 	if err != nil {
@@ -96,30 +93,13 @@ func newRig(t *testing.T, o Options) *rig {
 	return r
 }
 
-func (r *rig) hear(e event.Event) {
-	r.mu.Lock()
-	r.events = append(r.events, e)
-	heed := r.heed
-	r.mu.Unlock()
-	if heed != nil {
-		heed(e)
-	}
-}
-
-// heedWith has the listener call f.
-func (r *rig) heedWith(f func(event.Event)) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	r.heed = f
-}
-
 // mustConnect connects and forgets the events of that.
 func (r *rig) mustConnect() {
 	r.t.Helper()
 	if err := r.Connect(context.Background()); err != nil {
 		r.t.Fatal(err)
 	}
-	r.forget()
+	r.Forget()
 }
 
 // wantQuiet checks that no reader or other goroutine of a session runs.
@@ -199,7 +179,7 @@ func (r *rig) mustWork() {
 	r.t.Helper()
 	n := r.requests()
 	answer := r.later(r.t.Context(), "Are you there?")
-	r.forget()
+	r.Forget()
 	r.asked(n).answer().say(think, text("Still here."), lastThink).end()
 	if got := answer.ended(); got.err != nil || got.turn.Text != "Still here." {
 		r.t.Errorf("the next turn: %q, %v", got.turn.Text, got.err)
@@ -211,10 +191,8 @@ func (r *rig) mustWork() {
 // heard lists the events so far in short form.
 func (r *rig) heard() []string {
 	synctest.Wait()
-	r.mu.Lock()
-	defer r.mu.Unlock()
 	var lines []string
-	for _, e := range r.events {
+	for _, e := range r.Heard() {
 		if _, ok := e.(event.TurnTimings); !ok { // turns_test.go has those
 			lines = append(lines, short(e))
 		}
@@ -255,14 +233,6 @@ func short(e event.Event) string {
 	return e.Name()
 }
 
-// forget drops the events heard so far.
-func (r *rig) forget() {
-	synctest.Wait()
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	r.events = nil
-}
-
 func (r *rig) wantEvents(want ...string) {
 	r.t.Helper()
 	if got := r.heard(); !slices.Equal(got, want) {
@@ -271,15 +241,4 @@ func (r *rig) wantEvents(want ...string) {
 }
 
 // all returns the events of type T so far.
-func all[T event.Event](r *rig) []T {
-	synctest.Wait()
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	var found []T
-	for _, e := range r.events {
-		if v, ok := e.(T); ok {
-			found = append(found, v)
-		}
-	}
-	return found
-}
+func all[T event.Event](r *rig) []T { return eventtest.All[T](&r.Log) }

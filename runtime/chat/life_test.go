@@ -201,7 +201,7 @@ func TestTheFirstThreadIsKept(t *testing.T) {
 	run(t, Options{}, func(r *rig) {
 		r.mustConnect()
 		var seen []string
-		r.heedWith(func(event.Event) { seen = append(seen, r.Snapshot().ThreadID) })
+		r.HearWith(func(event.Event) { seen = append(seen, r.Snapshot().ThreadID) })
 		answer := r.later(r.t.Context(), "Hello")
 		x := r.asked(0).answer().say(keepalive)
 		if got := r.Snapshot().ThreadID; got != "" {
@@ -229,7 +229,7 @@ func TestABugEndsOneSession(t *testing.T) {
 		r.mustConnect()
 		under, waiting := r.later(r.t.Context(), "One"), r.later(r.t.Context(), "Two")
 		r.asked(0).answer().say(text("Hi"))
-		r.forget()
+		r.Forget()
 		r.core.Work.Post(func() { panic("a bug") })
 		r.wantEvents("error internal_error", "stateChange closed", "ended internal_error", "turnEnd")
 		if got := under.ended(); !errors.Is(got.err, fault.InternalError) {
