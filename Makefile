@@ -38,6 +38,8 @@ NATIVE := ./bench/... ./browsertest ./native ./pagetest
 # $(call BOTH,command,packages) runs a command for all packages of the main module, and for
 # these of e2e also if that fails.
 BOTH = status=0; $(1) ./... || status=1; cd e2e && $(1) $(2) || status=1; exit $$status
+# What only computes gives way to the tests that run beside it, which have media in real time.
+YIELD := nice -n 19
 # Most tests wait most of the time, for media in real time or for a browser, so more
 # of them than cores run at once; with many more, they wait for the cores.
 PARALLEL := -parallel 4
@@ -90,7 +92,7 @@ test: ## Vet, types, native tests, tests in a page, the npm package and the core
 .PHONY: verify
 verify: build ## What takes longer: the linters, all other whole pages, fresh projects, every fault of docs/resilience.md, a soak, Firefox and WebKitGTK, inputs of their own for the fuzz targets
 	tools/need.sh browser
-	AGENTRUNTIME_REQUIRE_NODE=1 go run ./internal/maketest suites lint-native k6-test fuzz lint-page format otel-test site then fresh looks browsers then faults soak then recordings profile-check
+	AGENTRUNTIME_REQUIRE_NODE=1 go run ./internal/maketest suites lint-native fuzz k6-test lint-page format site then looks fresh browsers then faults soak recordings profile-check otel-test
 
 .PHONY: more
 more: build # proofs that are slower still, or need a machine that does nothing else; before a release
@@ -201,11 +203,11 @@ vet-page:
 
 .PHONY: lint-native
 lint-native: $(STATICCHECK)
-	$(call BOTH,$(RACE) $(CURDIR)/$(STATICCHECK),./...)
+	$(call BOTH,$(RACE) $(YIELD) $(CURDIR)/$(STATICCHECK),./...)
 
 .PHONY: lint-page
 lint-page: $(STATICCHECK)
-	$(JS) $(STATICCHECK) $(PAGE)
+	$(JS) $(YIELD) $(STATICCHECK) $(PAGE)
 
 .PHONY: wasmtest
 wasmtest: $(WASMTEST) # what runs tests in a page
@@ -280,7 +282,7 @@ k6: ## Build build/k6, which is k6 with sessions of the runtime in its scripts (
 # k6/ is a module of its own, so that the others do not get k6's dependencies.
 .PHONY: k6-test
 k6-test: # scripts of k6 against the local service, also divided between two processes
-	cd k6 && $(RACE) go vet ./... && $(GOTEST) -count 1 .
+	cd k6 && $(RACE) $(YIELD) go vet ./... && $(GOTEST) -count 1 .
 
 # otel/ is one too, because of OpenTelemetry's.
 .PHONY: otel-test
@@ -339,9 +341,9 @@ fuzz: export CGO_ENABLED := 0
 fuzz:
 	@mkdir -p build/fuzz
 	for dir in $$(grep -rlE --include='*_test.go' '^func Fuzz' cmd internal runtime | xargs -n 1 dirname | sort -u); do \
-		go test -c $(INSTRUMENT) -o build/fuzz.test ./$$dir || exit 1; \
+		$(YIELD) go test -c $(INSTRUMENT) -o build/fuzz.test ./$$dir || exit 1; \
 		for target in $$(sed -n 's/^func \(Fuzz[A-Za-z0-9]*\).*/\1/p' $$dir/*_test.go); do \
-			(cd $$dir && $(if $(COUNT),go tool test2json -t -p ./$$dir) $(CURDIR)/build/fuzz.test $(if $(COUNT),-test.v=test2json) -test.run '^$$' \
+			(cd $$dir && $(YIELD) $(if $(COUNT),go tool test2json -t -p ./$$dir) $(CURDIR)/build/fuzz.test $(if $(COUNT),-test.v=test2json) -test.run '^$$' \
 				-test.fuzz "^$$target$$" -test.fuzztime $(FUZZTIME) -test.fuzzminimizetime 0x -test.fuzzcachedir $(CURDIR)/build/fuzz/$$dir) || exit 1; \
 		done; \
 	done
