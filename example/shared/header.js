@@ -1,5 +1,5 @@
-// The links to the example pages, in the place of this script. It is no module, so that the
-// browser runs it before it draws what follows, and nothing moves.
+// What the headers of the example pages share, in the place of this script: the links to the pages, and the choice of an
+// agent, which service.js fills. It is no module, so that the browser runs it before it draws what follows, and nothing moves.
 {
   const pages = {
     "avatar/": "Face",
@@ -22,5 +22,7 @@
     // The launcher is a page beside the tag's.
     if (path !== "element/launcher.html" || here.includes("/element/")) nav.append(link)
   }
-  document.currentScript.replaceWith(nav)
+  const agent = document.createElement("label")
+  agent.innerHTML = `<span>Agent</span> <select id="agent" disabled><option aria-label="loading">…</option></select>`
+  document.currentScript.replaceWith(nav, agent)
 }
