@@ -20,6 +20,7 @@ import (
 	"github.com/agentruntime/agentruntime/internal/localservice/dialogue"
 	"github.com/agentruntime/agentruntime/internal/localservice/relay"
 	"github.com/agentruntime/agentruntime/internal/localservice/store"
+	"github.com/agentruntime/agentruntime/internal/localservice/store/storetest"
 	"github.com/agentruntime/agentruntime/internal/localservice/token"
 	"github.com/agentruntime/agentruntime/internal/localservice/toolrun"
 	"github.com/agentruntime/agentruntime/internal/rawhttp"
@@ -54,10 +55,7 @@ func serve(t testing.TB, b brain.Brain, change func(*Config)) *service {
 // serveWithin is serve with the limits of the server.
 func serveWithin(t testing.TB, limits pageserver.Limits, b brain.Brain, change func(*Config)) *service {
 	t.Helper()
-	s, err := store.Open("")
-	if err != nil {
-		t.Fatal(err)
-	}
+	s, partner := storetest.Open(t)
 	passages, err := brain.ReadKnowledge(brain.DefaultKnowledge())
 	if err != nil {
 		t.Fatal(err)
@@ -89,19 +87,12 @@ func serveWithin(t testing.TB, limits pageserver.Limits, b brain.Brain, change f
 		server.Close()
 		http.DefaultClient.CloseIdleConnections()
 		tools.Close() //nolint:errcheck // always nil
-		if err := s.Close(); err != nil {
-			t.Error(err)
-		}
 	})
-	partners, err := s.Partners(t.Context())
+	agents, err := s.Agents(t.Context(), partner.ID)
 	if err != nil {
 		t.Fatal(err)
 	}
-	agents, err := s.Agents(t.Context(), partners[0].ID)
-	if err != nil {
-		t.Fatal(err)
-	}
-	v := &service{t: t, url: server.URL, handler: handler, store: s, partner: partners[0], agents: map[string]store.Agent{}}
+	v := &service{t: t, url: server.URL, handler: handler, store: s, partner: partner, agents: map[string]store.Agent{}}
 	for _, a := range agents {
 		v.agents[a.Name] = a
 	}
@@ -494,26 +485,18 @@ func FuzzBody(f *testing.F) {
 	} {
 		f.Add(seed)
 	}
-	s, err := store.Open("")
-	if err != nil {
-		f.Fatal(err)
-	}
-	f.Cleanup(func() { s.Close() })
-	partners, err := s.Partners(f.Context())
-	if err != nil {
-		f.Fatal(err)
-	}
+	s, partner := storetest.Open(f)
 	silent := brainFunc(func(context.Context, *brain.Question, brain.Sink) error { return nil })
 	for _, seed := range []string{"type=x", "expiry=99999999999999999999", "ks=djJ8", "widgetId=%00", "a=%zz;b"} {
 		f.Add(seed)
 	}
-	f.Add(fmt.Sprintf("secret=%s&partnerId=%d&type=2&userId=a&privileges=geniegpcid:1,,", partners[0].Secret, partners[0].ID))
+	f.Add(fmt.Sprintf("secret=%s&partnerId=%d&type=2&userId=a&privileges=geniegpcid:1,,", partner.Secret, partner.ID))
 	handler := New(Config{
 		Store: s, Tokens: token.NewAuthority(s), Dialogue: dialogue.New(dialogue.Config{Store: s, Brain: silent}),
 		Hosts: func() (Hosts, error) { return Hosts{}, nil },
 	})
 	ks, err := token.NewAuthority(s).Start(f.Context(), token.Grant{
-		PartnerID: partners[0].ID, Secret: partners[0].Secret, Type: token.TypeAdmin, UserID: "root", Privileges: "disableentitlement",
+		PartnerID: partner.ID, Secret: partner.Secret, Type: token.TypeAdmin, UserID: "root", Privileges: "disableentitlement",
 	})
 	if err != nil {
 		f.Fatal(err)

@@ -16,6 +16,7 @@ import (
 
 	"github.com/agentruntime/agentruntime/internal/leaktest"
 	"github.com/agentruntime/agentruntime/internal/localservice/store"
+	"github.com/agentruntime/agentruntime/internal/localservice/store/storetest"
 	"github.com/agentruntime/agentruntime/runtime/converse"
 )
 
@@ -103,11 +104,7 @@ func tools() store.Profile {
 
 func knowledge(t *testing.T) *store.Store {
 	t.Helper()
-	s, err := store.Open("")
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { s.Close() })
+	s, _ := storetest.Open(t)
 	passages, err := ReadKnowledge(DefaultKnowledge())
 	if err != nil {
 		t.Fatal(err)

@@ -4,12 +4,12 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"slices"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/agentruntime/agentruntime/internal/localservice/store"
+	"github.com/agentruntime/agentruntime/internal/localservice/store/storetest"
 )
 
 const demoScript = `
@@ -247,20 +247,7 @@ func FuzzParseScript(f *testing.F) {
 }
 
 func TestSeededScriptNeedsConsent(t *testing.T) {
-	s := knowledge(t)
-	partners, err := s.Partners(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
-	agents, err := s.Agents(t.Context(), partners[0].ID)
-	if err != nil {
-		t.Fatal(err)
-	}
-	i := slices.IndexFunc(agents, func(a store.Agent) bool { return a.Name == store.Tools })
-	agent, err := s.Agent(t.Context(), partners[0].ID, agents[i].ID)
-	if err != nil {
-		t.Fatal(err)
-	}
+	agent := storetest.Agent(t, knowledge(t), store.Tools)
 	ask := func(allowed bool) *tape {
 		out := &tape{allowed: allowed}
 		answer(t, &Scripted{Fallback: &Demo{}}, &Question{Text: "Connect my calendar!", Profile: agent.Profile}, out)

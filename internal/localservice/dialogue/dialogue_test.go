@@ -16,6 +16,7 @@ import (
 	"github.com/agentruntime/agentruntime/internal/leaktest"
 	"github.com/agentruntime/agentruntime/internal/localservice/brain"
 	"github.com/agentruntime/agentruntime/internal/localservice/store"
+	"github.com/agentruntime/agentruntime/internal/localservice/store/storetest"
 	"github.com/agentruntime/agentruntime/internal/localservice/token"
 	"github.com/agentruntime/agentruntime/runtime/converse"
 	"github.com/agentruntime/agentruntime/runtime/signaling"
@@ -47,40 +48,16 @@ type fixture struct {
 
 func open(t *testing.T, b brain.Brain) *fixture {
 	t.Helper()
-	s, err := store.Open("")
-	if err != nil {
-		t.Fatal(err)
-	}
+	s, _ := storetest.Open(t)
 	f := &fixture{t: t}
 	f.Service = New(Config{Store: s, Brain: b, Logger: slog.New(slog.NewTextHandler(&f.log, nil))})
-	t.Cleanup(func() {
-		if err := s.Close(); err != nil {
-			t.Error(err)
-		}
-	})
 	return f
 }
 
 func (f *fixture) caller(agent, user string) Caller {
 	f.t.Helper()
-	partners, err := f.cfg.Store.Partners(context.Background())
-	if err != nil {
-		f.t.Fatal(err)
-	}
-	agents, err := f.cfg.Store.Agents(context.Background(), partners[0].ID)
-	if err != nil {
-		f.t.Fatal(err)
-	}
-	for _, a := range agents {
-		if a.Name == agent {
-			if a, err = f.cfg.Store.Agent(context.Background(), a.PartnerID, a.ID); err != nil {
-				f.t.Fatal(err)
-			}
-			return Caller{Claims: token.Claims{PartnerID: a.PartnerID, UserID: user, ID: "token-" + user}, Agent: a}
-		}
-	}
-	f.t.Fatalf("no agent %q", agent)
-	return Caller{}
+	a := storetest.Agent(f.t, f.cfg.Store, agent)
+	return Caller{Claims: token.Claims{PartnerID: a.PartnerID, UserID: user, ID: "token-" + user}, Agent: a}
 }
 
 // turn runs a turn to its end and returns what was emitted.

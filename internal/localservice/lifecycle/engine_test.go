@@ -14,6 +14,7 @@ import (
 
 	"github.com/agentruntime/agentruntime/internal/leaktest"
 	"github.com/agentruntime/agentruntime/internal/localservice/store"
+	"github.com/agentruntime/agentruntime/internal/localservice/store/storetest"
 )
 
 func TestMain(m *testing.M) { leaktest.Main(m) }
@@ -29,16 +30,8 @@ type scene struct {
 
 func newScene(t *testing.T) *scene {
 	t.Helper()
-	s, err := store.Open("")
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { s.Close() })
-	partners, err := s.Partners(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
-	sc := &scene{t: t, store: s, partner: partners[0].ID}
+	s, partner := storetest.Open(t)
+	sc := &scene{t: t, store: s, partner: partner.ID}
 	sc.scope = store.Scope{PartnerID: sc.partner, UserID: "ann"}
 	sc.thread = sc.newThread("a1")
 	return sc

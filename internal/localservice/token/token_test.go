@@ -12,6 +12,7 @@ import (
 
 	"github.com/agentruntime/agentruntime/internal/leaktest"
 	"github.com/agentruntime/agentruntime/internal/localservice/store"
+	"github.com/agentruntime/agentruntime/internal/localservice/store/storetest"
 )
 
 func TestMain(m *testing.M) { leaktest.Main(m) }
@@ -20,16 +21,8 @@ var anywhere = Use{Addr: netip.MustParseAddr("127.0.0.1"), Path: "/assistant/con
 
 func authority(t *testing.T) (*Authority, *store.Store, store.Partner) {
 	t.Helper()
-	s, err := store.Open("")
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { s.Close() })
-	partners, err := s.Partners(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
-	return NewAuthority(s), s, partners[0]
+	s, partner := storetest.Open(t)
+	return NewAuthority(s), s, partner
 }
 
 func start(t *testing.T, a *Authority, p store.Partner, g Grant) string {
