@@ -74,10 +74,8 @@ func TestEveryStepHasItsLimit(t *testing.T) {
 			run(t, Options{}, func(r *rig) {
 				c.silent(r.service)
 				began := time.Now()
-				err := r.Connect(context.Background())
-				var e *fault.Error
-				if !errors.As(err, &e) || e.Code != fault.Timeout || e.Phase != c.phase || !e.Retryable {
-					r.t.Fatalf("err = %v, want a timeout in phase %s", err, c.phase)
+				if e := r.refusal(); e.Code != fault.Timeout || e.Phase != c.phase || !e.Retryable {
+					r.t.Fatalf("err = %v, want a timeout in phase %s", e, c.phase)
 				}
 				if took := time.Since(began); took != c.after {
 					t.Errorf("took %v, want %v", took, c.after)
@@ -94,10 +92,8 @@ func TestTheASRLimitIsItsOwn(t *testing.T) {
 	limits := signaling.Limits{Overall: time.Minute}
 	run(t, Options{Limits: limits}, func(r *rig) {
 		delete(r.service.Answer, signaling.ASROffer)
-		err := r.Connect(context.Background())
-		var e *fault.Error
-		if !errors.As(err, &e) || e.Phase != fault.PhaseASR {
-			t.Errorf("err = %v, want phase asr", err)
+		if e := r.refusal(); e.Phase != fault.PhaseASR {
+			t.Errorf("err = %v, want phase asr", e)
 		}
 	})
 }
@@ -177,10 +173,8 @@ func TestConnectCanBeCutShortAtEveryStep(t *testing.T) {
 			run(t, Options{}, func(r *rig) {
 				delete(r.service.Answer, silent)
 				time.AfterFunc(second, func() { r.Disconnect(session.DisconnectOptions{}) })
-				err := r.Connect(context.Background())
-				var e *fault.Error
-				if !errors.As(err, &e) || e.Code != fault.ConnectFailed || !e.Retryable {
-					t.Errorf("err = %v, want a retryable connect_failed", err)
+				if e := r.refusal(); e.Code != fault.ConnectFailed || !e.Retryable {
+					t.Errorf("err = %v, want a retryable connect_failed", e)
 				}
 				synctest.Wait()
 				if state := r.Snapshot().State; state != Disconnected {
@@ -196,10 +190,8 @@ func TestASRErrorEndsConnect(t *testing.T) {
 		r.service.Answer[signaling.ASROffer] = func(s *fakeservice.Socket, _ fakeservice.Event) {
 			s.Say(signaling.ASRError, signaling.PeerError{Error: "bad SDP"})
 		}
-		err := r.Connect(context.Background())
-		var e *fault.Error
-		if !errors.As(err, &e) || e.Phase != fault.PhaseASR {
-			t.Errorf("err = %v", err)
+		if e := r.refusal(); e.Phase != fault.PhaseASR {
+			t.Errorf("err = %v", e)
 		}
 	})
 }
@@ -219,10 +211,8 @@ func TestASessionThatIsGoneIsRepairedOnce(t *testing.T) {
 	})
 	run(t, Options{}, func(r *rig) {
 		r.media.OnSubscribe = func(context.Context, string) error { return &media.Gone{Status: 404} }
-		err := r.Connect(context.Background())
-		var e *fault.Error
-		if !errors.As(err, &e) || e.Code != fault.STVSessionGone || e.Status != 404 || !e.Retryable {
-			t.Errorf("err = %v", err)
+		if e := r.refusal(); e.Code != fault.STVSessionGone || e.Status != 404 || !e.Retryable {
+			t.Errorf("err = %v", e)
 		}
 	})
 }

@@ -16,6 +16,7 @@ import (
 	"github.com/agentruntime/agentruntime/internal/fetch"
 	"github.com/agentruntime/agentruntime/runtime/event"
 	"github.com/agentruntime/agentruntime/runtime/event/eventtest"
+	"github.com/agentruntime/agentruntime/runtime/fault"
 	"github.com/agentruntime/agentruntime/runtime/media"
 	"github.com/agentruntime/agentruntime/runtime/session"
 	"github.com/agentruntime/agentruntime/runtime/signaling"
@@ -152,6 +153,15 @@ func (r *rig) connectOnly() *fakeservice.Socket {
 	}
 	synctest.Wait()
 	return r.service.Socket(r.service.Dialled() - 1)
+}
+
+// refusal is the error of a Connect that fails.
+func (r *rig) refusal() (e *fault.Error) {
+	r.t.Helper()
+	if err := r.Connect(context.Background()); !errors.As(err, &e) {
+		r.t.Fatalf("err = %v", err)
+	}
+	return e
 }
 
 // heardNames lists the names of the events so far, without those about connectivity.

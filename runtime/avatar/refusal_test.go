@@ -24,10 +24,8 @@ func TestARefusedTokenFailsConnectAtOnce(t *testing.T) {
 		run(t, Options{}, func(r *rig) {
 			r.service.Answer["open"] = func(s *fakeservice.Socket, _ fakeservice.Event) { s.Refuse(message) }
 			began := time.Now()
-			err := r.Connect(context.Background())
-			var e *fault.Error
-			if !errors.As(err, &e) || e.Code != want || e.Phase != fault.PhaseServerConnect || e.Retryable || time.Since(began) != 0 {
-				t.Errorf("%s: %+v after %v", message, err, time.Since(began))
+			if e := r.refusal(); e.Code != want || e.Phase != fault.PhaseServerConnect || e.Retryable || time.Since(began) != 0 {
+				t.Errorf("%s: %+v after %v", message, e, time.Since(began))
 			}
 			if state := r.Snapshot().State; state != Broken {
 				t.Errorf("state %s", state)

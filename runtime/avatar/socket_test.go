@@ -61,10 +61,8 @@ func TestASocketThatGivesUpFailsConnect(t *testing.T) {
 		r.service.Answer["open"] = func(s *fakeservice.Socket, _ fakeservice.Event) {
 			s.Push(socketio.Event{Kind: socketio.ReconnectFailed})
 		}
-		err := r.Connect(context.Background())
-		var e *fault.Error
-		if !errors.As(err, &e) || e.Code != fault.ConnectFailed || e.Phase != fault.PhaseServerConnect || r.Snapshot().State != Broken {
-			t.Errorf("%v in state %s", err, r.Snapshot().State)
+		if e := r.refusal(); e.Code != fault.ConnectFailed || e.Phase != fault.PhaseServerConnect || r.Snapshot().State != Broken {
+			t.Errorf("%v in state %s", e, r.Snapshot().State)
 		}
 		if got := all[event.Ended](r); len(got) != 0 {
 			t.Errorf("a connect that failed ended: %v", got)
@@ -321,10 +319,9 @@ func TestTheReasonOfAnUnsupportedClientIsMachineReadable(t *testing.T) {
 		r.service.Answer[signaling.Join] = func(s *fakeservice.Socket, _ fakeservice.Event) {
 			s.Say(signaling.UnsupportedClient, signaling.Unsupported{Code: "USAGE_LIMIT_EXCEEDED"})
 		}
-		err := r.Connect(context.Background())
-		var e *fault.Error
-		if !errors.As(err, &e) || e.Detail != "the service refused this client: USAGE_LIMIT_EXCEEDED" {
-			t.Fatalf("err = %v", err)
+		e := r.refusal()
+		if e.Detail != "the service refused this client: USAGE_LIMIT_EXCEEDED" {
+			t.Fatalf("err = %v", e)
 		}
 		if body, _ := e.Body.(map[string]any); body["code"] != "USAGE_LIMIT_EXCEEDED" {
 			t.Errorf("body = %v", e.Body)
