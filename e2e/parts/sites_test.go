@@ -1,9 +1,6 @@
 package parts
 
 import (
-	"bufio"
-	"bytes"
-	"context"
 	"encoding/json"
 	"io"
 	"net/http"
@@ -88,7 +85,7 @@ func TestHeadersOnAPhone(t *testing.T) {
 // The server of a scripted video makes the face speak, and keeps its tokens.
 func TestScriptedPage(t *testing.T) {
 	t.Parallel()
-	origin := startProgram(t, "example/scripted", "Open ", "", "-addr", "127.0.0.1:0", "-root", "../..", "-voice", "builtin")
+	origin := pagetest.StartProgram(t, "example/scripted", "Open ", "", "-addr", "127.0.0.1:0", "-root", "../..", "-voice", "builtin")
 	p := pagetest.Open(t, origin)
 	p.AwaitTrue(`document.readyState === "complete"`)
 	p.Axe("idle")
@@ -153,40 +150,4 @@ func TestScriptedPage(t *testing.T) {
 	if status, text := post(about+"/keep-alive", ""); status != http.StatusNotFound || strings.TrimSpace(text) != "the session has ended" {
 		t.Errorf("after its end: %d %s", status, text)
 	}
-}
-
-// startProgram builds a program of the module above and runs it until the test ends, with stdin
-// as its standard input. It returns the address that the program prints after mark.
-func startProgram(t *testing.T, dir, mark, stdin string, args ...string) string {
-	t.Helper()
-	program := filepath.Join(t.TempDir(), filepath.Base(dir))
-	if err := pagetest.Build(t.Context(), dir, program); err != nil {
-		t.Fatal(err)
-	}
-	ctx, cancel := context.WithCancel(context.Background())
-	cmd := exec.CommandContext(ctx, program, args...)
-	cmd.Cancel = func() error { return cmd.Process.Signal(os.Interrupt) }
-	var log bytes.Buffer
-	cmd.Stdin, cmd.Stderr = strings.NewReader(stdin), &log
-	out, err := cmd.StdoutPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		cancel()
-		_ = cmd.Wait() // the error is that of the context
-		if t.Failed() {
-			t.Log(log.String())
-		}
-	})
-	for lines := bufio.NewScanner(out); lines.Scan(); {
-		if _, address, found := strings.Cut(lines.Text(), mark); found {
-			return strings.Fields(address)[0]
-		}
-	}
-	t.Fatalf("%s did not say what to open: %s", dir, &log)
-	return ""
 }

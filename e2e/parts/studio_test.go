@@ -21,7 +21,7 @@ func openStudio(t *testing.T) (*pagetest.Server, *pagetest.Page) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	p := pagetest.Open(t, startProgram(t, "example/studio", "Build an agent:", string(described)+"\n", "-addr", "127.0.0.1:0"))
+	p := pagetest.Open(t, pagetest.StartProgram(t, "example/studio", "Build an agent:", string(described)+"\n", "-addr", "127.0.0.1:0"))
 	p.AwaitTrue(`document.querySelectorAll("#agents li").length > 0 && document.querySelectorAll("#faces input").length > 0`)
 	return h, p
 }

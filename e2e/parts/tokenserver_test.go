@@ -19,7 +19,7 @@ import (
 // startTokenServer runs the command until the test ends, and returns the site's origin.
 func startTokenServer(t *testing.T) string {
 	t.Helper()
-	return startProgram(t, "example/tokenserver", "Open ", "", "-addr", "127.0.0.1:0", "-root", "../..")
+	return pagetest.StartProgram(t, "example/tokenserver", "Open ", "", "-addr", "127.0.0.1:0", "-root", "../..")
 }
 
 // TestASiteThatIsGoneIsSaid: signing out, the page as it is loaded and signing in have a sentence for it.

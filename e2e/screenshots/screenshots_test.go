@@ -1,13 +1,10 @@
 package screenshots
 
 import (
-	"bufio"
 	"context"
 	"encoding/json"
 	"os"
-	"os/exec"
 	"path/filepath"
-	"strings"
 	"testing"
 
 	"github.com/chromedp/cdproto/cdp"
@@ -87,38 +84,14 @@ func TestWidgets(t *testing.T) {
 
 func TestStudioPage(t *testing.T) {
 	h := pagetest.New(t, localservice.Options{})
-	program := filepath.Join(t.TempDir(), "studio")
-	if err := pagetest.Build(t.Context(), "example/studio", program); err != nil {
-		t.Fatal(err)
-	}
 	info, err := json.Marshal(h.Info())
 	if err != nil {
 		t.Fatal(err)
 	}
-	cmd := exec.CommandContext(t.Context(), program)
-	cmd.Dir = "../.."
-	cmd.Stdin = strings.NewReader(string(info) + "\n")
-	out, err := cmd.StdoutPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		_ = cmd.Process.Kill()
-		_ = cmd.Wait()
-	})
-	for lines := bufio.NewScanner(out); lines.Scan(); {
-		if _, address, found := strings.Cut(lines.Text(), "Build an agent:"); found {
-			p := pagetest.Open(t, strings.TrimSpace(address))
-			p.SetSize(1240, 900)
-			p.AwaitTrue(`document.querySelectorAll("#agents li").length > 0 && document.querySelectorAll("#faces input").length > 0`)
-			take(t, p, "studio-page.png")
-			return
-		}
-	}
-	t.Fatal("the studio did not say where its page is")
+	p := pagetest.Open(t, pagetest.StartProgram(t, "example/studio", "Build an agent:", string(info)+"\n", "-addr", "127.0.0.1:0"))
+	p.SetSize(1240, 900)
+	p.AwaitTrue(`document.querySelectorAll("#agents li").length > 0 && document.querySelectorAll("#faces input").length > 0`)
+	take(t, p, "studio-page.png")
 }
 
 // TestPartsPage takes a picture of the parts of agentruntime/ui around one session.
