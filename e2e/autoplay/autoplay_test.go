@@ -18,7 +18,7 @@ func TestMain(m *testing.M) {
 func TestOnlyTheSoundWaitsForAClick(t *testing.T) {
 	t.Parallel()
 	h := pagetest.New(t, localservice.Options{})
-	p := h.Open("/e2e/autoplay/testdata/")
+	p := h.Open("/e2e/autoplay/testdata/index.html")
 	p.Prelude = `
 		const {appInit, AvatarSession} = await import("/js/dist/index.js")
 		const {agents, Recording, service} = await import("/e2e/pagetest/page/tools.js")

@@ -11,7 +11,7 @@ import (
 // calls; once as on a first visit, once with what the browser has kept.
 func TestImportToReady(t *testing.T) {
 	h := pagetest.New(t, localservice.Options{})
-	p := h.Open(folder + "load.html")
+	p := h.Open(folder)
 	var cold, warm float64
 	const measure = `(async () => {
 		const began = performance.now()
@@ -23,7 +23,7 @@ func TestImportToReady(t *testing.T) {
 		if err := p.Eval(p.Context(), measure, ms); err != nil {
 			t.Fatal(err)
 		}
-		if err := p.Navigate(p.Context(), h.URL+folder+"load.html"); err != nil {
+		if err := p.Navigate(p.Context(), h.URL+folder); err != nil {
 			t.Fatal(err)
 		}
 	}

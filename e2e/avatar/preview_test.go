@@ -12,7 +12,7 @@ import (
 func TestPreviewsOfAnAvatarCanBeShown(t *testing.T) {
 	t.Parallel()
 	h := pagetest.New(t, localservice.Options{})
-	p := h.Open(folder + "load.html")
+	p := h.Open(folder)
 	var got struct {
 		Image, Width, Height int
 		Duration, Played     float64

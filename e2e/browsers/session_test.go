@@ -116,7 +116,7 @@ func leavingTellsTheService(t *testing.T, h *pagetest.Server, d driver) {
 }
 
 func avatarElement(t *testing.T, h *pagetest.Server, d driver) {
-	d.open(t, h.URL+"/e2e/element/testdata/")
+	d.open(t, h.URL+"/e2e/element/testdata/elements.html")
 	var got struct {
 		Picture struct{ Width, Colours int }
 		Said    string
@@ -129,7 +129,7 @@ func avatarElement(t *testing.T, h *pagetest.Server, d driver) {
 }
 
 func chatElement(t *testing.T, h *pagetest.Server, d driver) {
-	d.open(t, h.URL+"/e2e/element/testdata/")
+	d.open(t, h.URL+"/e2e/element/testdata/elements.html")
 	var got struct {
 		Log string
 	}

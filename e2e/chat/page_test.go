@@ -113,7 +113,7 @@ func (s *stops) await(ctx context.Context, t *testing.T, n int) map[string]slog.
 // that type depend on this.
 func TestAKeyPressesOneElement(t *testing.T) {
 	t.Parallel()
-	p := pagetest.New(t, localservice.Options{}).Open(folder + "index.html")
+	p := pagetest.New(t, localservice.Options{}).Open(folder)
 	p.Do(nil, `
 		document.body.innerHTML = "<input><button>Never</button>"
 		const [input, button] = document.body.children

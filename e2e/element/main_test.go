@@ -28,7 +28,7 @@ func open(t *testing.T) (*pagetest.Server, *pagetest.Page) {
 // openPage opens the empty page of these tests, whose scripts can use the exports of
 // element.js.
 func openPage(h *pagetest.Server) *pagetest.Page {
-	p := h.Open(folder)
+	p := h.Open(folder + "elements.html")
 	p.Prelude = `const {agents, button, find, held, picture, place, record, seen, service, settled, until} = await import("` + folder + `element.js")`
 	return p
 }

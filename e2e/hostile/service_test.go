@@ -101,7 +101,7 @@ func setUp(t *testing.T) (p *pagetest.Page, access map[string]any) {
 	// A server of its own: the local service's pages may not connect to a stranger.
 	pages := httptest.NewServer(http.FileServer(http.Dir("../..")))
 	t.Cleanup(pages.Close)
-	p = pagetest.Open(t, pages.URL+"/e2e/hostile/testdata/")
+	p = pagetest.Open(t, pages.URL+pagetest.Stage)
 	for _, text := range []string{"local or private host", "Failed to load resource", "CORS policy", "redirect"} {
 		p.Allow(text) // what the browser says of the service
 	}
@@ -122,7 +122,7 @@ func TestRepliesOfALiarBecomeTypedErrors(t *testing.T) {
 	p.Call(&struct {
 		Got   *map[string]string
 		Leaks *[]string
-	}{&got, &leaks}, "service.js", "repliesOfALiarBecomeTypedErrors", access, slices.Collect(maps.Keys(want)))
+	}{&got, &leaks}, folder+"service.js", "repliesOfALiarBecomeTypedErrors", access, slices.Collect(maps.Keys(want)))
 	for name, want := range want {
 		if got[name] != want {
 			t.Errorf("%s: %q, want %q", name, got[name], want)
@@ -142,7 +142,7 @@ func TestAStormOfAbortsLeavesNothing(t *testing.T) {
 		Before, After map[string]int
 		Stalled       int
 	}
-	p.Call(&got, "service.js", "stormOfAbortsLeavesNothing", access)
+	p.Call(&got, folder+"service.js", "stormOfAbortsLeavesNothing", access)
 	for code := range got.Codes {
 		if code != "text" && code != "aborted" && code != "network_error" {
 			t.Errorf("%s: %d times", code, got.Codes[code])
@@ -158,7 +158,7 @@ func TestAnythingIsRefusedWithATypedError(t *testing.T) {
 	t.Parallel()
 	p, access := setUp(t)
 	var got []string
-	p.Call(&got, "service.js", "anythingIsRefusedWithATypedError", access)
+	p.Call(&got, folder+"service.js", "anythingIsRefusedWithATypedError", access)
 	for _, wrong := range got {
 		t.Error(wrong)
 	}

@@ -93,10 +93,16 @@ func (d *proxy) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		case <-r.Context().Done():
 		}
 	}
+	if strings.HasPrefix(r.URL.Path, "/e2e/") && strings.HasSuffix(r.URL.Path, "/testdata/") {
+		r.URL.Path = Stage
+	}
 	if interceptor == nil || !interceptor(out, r) {
 		d.inner.ServeHTTP(out, r)
 	}
 }
+
+// Stage is the page that a [Server] has at each address /e2e/*/testdata/, so that scripts are relative to the test's folder.
+const Stage = "/e2e/pagetest/page/stage.html"
 
 // lateParts delays the second parts of the programs by lateness, for make late.
 var lateParts = os.Getenv("AGENTRUNTIME_LATE") != ""

@@ -16,7 +16,10 @@ import (
 
 func TestMain(m *testing.M) { pagetest.Main(m, pagetest.WithVoice) }
 
-const folder = "/e2e/parts/testdata/"
+const (
+	elements = "/e2e/element/testdata/elements.html"
+	script   = "/e2e/parts/testdata/parts.js"
+)
 
 // openExample opens an example page and starts its conversation by keyboard.
 func openExample(t *testing.T, name string) *pagetest.Page {
@@ -64,7 +67,7 @@ func TestExperience(t *testing.T) {
 // background="transparent" shows the face, and the page where its background was.
 func TestTransparentBackground(t *testing.T) {
 	t.Parallel()
-	p := pagetest.New(t, localservice.Options{}).Open(folder)
+	p := pagetest.New(t, localservice.Options{}).Open(elements)
 	p.Allow("WebGL") // Chromium without a graphics card complains
 	p.Allow("GL Driver")
 	var got struct {
@@ -72,7 +75,7 @@ func TestTransparentBackground(t *testing.T) {
 		Video        string
 		After        bool
 	}
-	p.Call(&got, "parts.js", "transparentBackground")
+	p.Call(&got, script, "transparentBackground")
 	if got.Corner != 0 || got.Face < 200 || got.Video != "0" || !got.After {
 		t.Errorf("got %+v", got)
 	}
@@ -100,9 +103,9 @@ func TestScriptedVideo(t *testing.T) {
 		server.Handler().ServeHTTP(w, r)
 		return true
 	})
-	p := h.Open(folder)
+	p := h.Open(elements)
 	p.Prelude = `const {LevelMeter} = await import("/e2e/pagetest/page/measure.js")`
-	p.Call(nil, "parts.js", "scriptedVideo", url)
+	p.Call(nil, script, "scriptedVideo", url)
 	if stats := stream.Stats(); !stats.Connected || stats.Viewers != 1 {
 		t.Errorf("the server has %+v", stats)
 	}
@@ -134,6 +137,6 @@ func (p picture) Next(loudness float64, keyFrame bool) []byte {
 // The noise gate's worklet runs in a page, and lets the voice of the microphone through.
 func TestNoiseSuppressor(t *testing.T) {
 	t.Parallel()
-	p := pagetest.New(t, localservice.Options{}).Open(folder)
-	p.Call(nil, "parts.js", "noiseSuppressor")
+	p := pagetest.New(t, localservice.Options{}).Open(elements)
+	p.Call(nil, script, "noiseSuppressor")
 }
