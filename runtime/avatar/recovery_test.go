@@ -197,15 +197,23 @@ func TestAServiceThatCannotBeReachedFailsConnect(t *testing.T) {
 	})
 }
 
-// TestARelayThatIsDeadForAMinute: no success is reported without bytes, the loss is reported in
-// time, the session survives without a rebuild for every repair, and the picture comes back soon.
-func TestARelayThatIsDeadForAMinute(t *testing.T) {
+// relayDies runs f with a session that had a picture for 5 s, from the moment at which no more bytes come.
+func relayDies(t *testing.T, f func(r *rig)) {
+	t.Helper()
 	run(t, Options{}, func(r *rig) {
 		r.media.Flowing = true
 		r.mustConnect()
 		time.Sleep(5 * second)
 		r.Forget()
 		r.media.Dead.Store(true)
+		f(r)
+	})
+}
+
+// TestARelayThatIsDeadForAMinute: no success is reported without bytes, the loss is reported in
+// time, the session survives without a rebuild for every repair, and the picture comes back soon.
+func TestARelayThatIsDeadForAMinute(t *testing.T) {
+	relayDies(t, func(r *rig) {
 		time.Sleep(20 * second)
 		failed := 0
 		for _, c := range all[event.ConnectivityChanged](r) {
@@ -244,12 +252,7 @@ func TestARelayThatIsDeadForAMinute(t *testing.T) {
 
 // TestAPictureThatNeverComesBackEndsTheSession with an error that says what to do.
 func TestAPictureThatNeverComesBackEndsTheSession(t *testing.T) {
-	run(t, Options{}, func(r *rig) {
-		r.media.Flowing = true
-		r.mustConnect()
-		time.Sleep(5 * second)
-		r.Forget()
-		r.media.Dead.Store(true)
+	relayDies(t, func(r *rig) {
 		time.Sleep(4 * time.Minute)
 		if e := all[event.Failed](r); len(e) != 1 || e[0].Code != fault.MediaRecoverFailed || !e[0].Retryable {
 			t.Errorf("errors %v", e)
@@ -263,14 +266,10 @@ func TestAPictureThatNeverComesBackEndsTheSession(t *testing.T) {
 // TestRepairsThatFailAtOnceEndInTime: the limit is one of the time without a picture, also where a
 // browser ends each repair at once because it finds no way.
 func TestRepairsThatFailAtOnceEndInTime(t *testing.T) {
-	run(t, Options{}, func(r *rig) {
-		r.media.Flowing = true
+	relayDies(t, func(r *rig) {
 		r.media.OnPlayable = func(context.Context) (media.Picture, error) {
 			return media.Picture{Width: 640, Height: 360, Missing: r.media.Dead.Load()}, nil
 		}
-		r.mustConnect()
-		time.Sleep(5 * second)
-		r.media.Dead.Store(true)
 		time.Sleep(2 * time.Minute)
 		if e := all[event.Ended](r); len(e) != 0 {
 			t.Errorf("ended %v before the limit", e)
