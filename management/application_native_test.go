@@ -17,6 +17,12 @@ func newClient(t *testing.T, change ...func(*management.Options)) (*management.C
 	info := servicetest.Start(t, localservice.Options{}).Info()
 	o := management.Options{PartnerID: info.PartnerID, Secret: info.AdminSecret}
 	o.AgenticURL, o.GenieURL, o.OVPURL = &info.AgenticURL, &info.GenieURL, &info.OVPURL
+	return clientOf(t, o, change), info
+}
+
+// clientOf returns a client that is closed when the test has ended.
+func clientOf(t *testing.T, o management.Options, change []func(*management.Options)) *management.Client {
+	t.Helper()
 	for _, c := range change {
 		c(&o)
 	}
@@ -25,7 +31,7 @@ func newClient(t *testing.T, change ...func(*management.Options)) (*management.C
 		t.Fatal(err)
 	}
 	t.Cleanup(client.Close)
-	return client, info
+	return client
 }
 
 // TestVisitorsWayToAConversation is service.md "Authentication" rule 10, and the widget's

@@ -69,15 +69,7 @@ func newFake(t *testing.T, answers map[string][]answer, change ...func(*manageme
 	o := management.Options{PartnerID: partner, Secret: secret}
 	o.AgenticURL, o.GenieURL = address("agent", "/v1"), address("genie", "")
 	o.OVPURL, o.MessagingURL = address("session", "/api_v3"), address("messaging", "/api/v1")
-	for _, c := range change {
-		c(&o)
-	}
-	client, err := management.New(o)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(client.Close)
-	f.Client = client
+	f.Client = clientOf(t, o, change)
 	return f
 }
 
