@@ -75,14 +75,8 @@ func TestClientOfTheApplication(t *testing.T) {
 	}
 
 	face := avatar.OptionsFor(init)
-	face.AllowPrivateHosts, face.MicStart, face.HTTPClient = true, avatar.MicDeferred, client
-	a, err := avatar.New(face)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := a.Connect(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	face.HTTPClient = client
+	a := connectFace(t, face)
 	if paths := trace.paths; !slices.Contains(paths, "/socket.io/") || !slices.ContainsFunc(paths, func(p string) bool { return strings.Contains(p, "/whep/") }) {
 		t.Errorf("the live session requested %q", paths)
 	}
@@ -92,16 +86,9 @@ func TestClientOfTheApplication(t *testing.T) {
 	}
 
 	text := chat.Options{Options: session.Options{Token: init.KS, GenieURL: &init.GenieURL, HTTPClient: client}}
-	c, err := chat.New(text)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer c.Close()
-	if err := c.Connect(t.Context()); err != nil {
-		t.Fatal(err)
-	}
-	if _, err := c.SendText(t.Context(), "Hello", chat.TurnOptions{}); err != nil || !trace.did("/converse") {
-		t.Errorf("a turn in text: %v", err)
+	oneTurn(t, text)
+	if !trace.did("/converse") {
+		t.Error("a turn in text was not sent with the client")
 	}
 
 	both, err := agent.New(agent.Options{Options: text.Options, Mode: agent.Chat})

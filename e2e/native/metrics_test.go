@@ -10,7 +10,6 @@ import (
 	"time"
 
 	"github.com/agentruntime/agentruntime/internal/localservice"
-	"github.com/agentruntime/agentruntime/runtime/appinit"
 	"github.com/agentruntime/agentruntime/runtime/avatar"
 	"github.com/agentruntime/agentruntime/runtime/chat"
 	"github.com/agentruntime/agentruntime/runtime/session"
@@ -48,14 +47,7 @@ func TestMetricsOfTheService(t *testing.T) {
 		}
 	}
 
-	who, _ := info.Agent("receptionist")
-	init, err := appinit.Init(t.Context(), appinit.Options{
-		WidgetID: who.WidgetID,
-		Config:   appinit.Config{AgenticURL: &info.AgenticURL, GenieURL: &info.GenieURL, OVPURL: &info.OVPURL},
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	_, init := arrive(t, service, "receptionist")
 	oneTurn(t, chat.OptionsFor(init))
 	a := connectFace(t, avatar.OptionsFor(init))
 	if _, err := a.Ask(t.Context(), "Hello"); err != nil {
