@@ -102,14 +102,8 @@ func (l *delayQueue) put(u unit, expired <-chan struct{}) error {
 	default:
 	}
 	for !l.enqueue(u) {
-		select {
-		case <-l.freed:
-		case <-expired:
-			return os.ErrDeadlineExceeded
-		case <-l.closed:
-			return l.cause
-		case <-l.ctx.Done():
-			return net.ErrClosed
+		if err := l.wait(l.freed, 0, nil, expired); err != nil {
+			return err
 		}
 	}
 	return nil
@@ -159,14 +153,14 @@ func (l *delayQueue) take(expired <-chan struct{}) (unit, error) {
 		if ok {
 			return u, nil
 		}
-		if err := l.wait(wait, changed, expired); err != nil {
+		if err := l.wait(l.filled, wait, changed, expired); err != nil {
 			return unit{}, err
 		}
 	}
 }
 
-// wait returns nil when the queue is to be checked again.
-func (l *delayQueue) wait(d time.Duration, changed, expired <-chan struct{}) error {
+// wait returns nil when the queue is to be checked again: after ready or changed, or after d unless that is 0.
+func (l *delayQueue) wait(ready <-chan struct{}, d time.Duration, changed, expired <-chan struct{}) error {
 	var arrival <-chan time.Time
 	if d > 0 {
 		timer := time.NewTimer(d)
@@ -175,7 +169,7 @@ func (l *delayQueue) wait(d time.Duration, changed, expired <-chan struct{}) err
 	}
 	select {
 	case <-arrival:
-	case <-l.filled:
+	case <-ready:
 	case <-changed:
 	case <-expired:
 		return os.ErrDeadlineExceeded
