@@ -325,7 +325,7 @@ func TestKeysReachEverything(t *testing.T) {
 		p.Keys("\t")
 	}
 	want := []string{
-		"Face", "Text", "Both", "Tag", "Widgets", "Deck", "Playground", "Face", "Agent", "New conversation", "Microphone", "Sound", "Volume",
+		"Face", "Text", "Both", "Tag", "Widgets", "Deck", "Playground", "Agent", "Face", "New conversation", "Microphone", "Sound", "Volume",
 		"log", "Copy this answer", "What is agentruntime?", "What can you do?", "How do I add an agent to my page?",
 		"Your message", "Send", "group", "Previous page", "Next page", "Events",
 	}
