@@ -14,8 +14,8 @@ export async function transparentBackground() {
     copy.drawImage(canvas, 0, 0)
     return copy.getImageData(canvas.width * x, canvas.height * y, 1, 1).data[3]
   }
-  await until(() => alpha(.5, .5) > 0)
-  const [corner, face] = [alpha(.02, .05), alpha(.5, .6)]
+  await until(() => alpha(.5, .6) >= 200) // the first pictures may be coarse
+  const corner = alpha(.02, .05)
   const video = getComputedStyle(find("video")).opacity
   element.setAttribute("background", "opaque")
   await until(() => !find("canvas[part=picture]") && getComputedStyle(find("video")).opacity === "1")
@@ -23,7 +23,7 @@ export async function transparentBackground() {
   await until(() => find("canvas[part=picture]"))
   element.end()
   await until(() => element.phase === "ended")
-  return {corner, face, video, after: !find("canvas[part=picture]")}
+  return {corner, video, after: !find("canvas[part=picture]")}
 }
 
 export async function noiseSuppressor() {
