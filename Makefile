@@ -92,7 +92,7 @@ test: ## Vet, types, native tests, tests in a page, the npm package and the core
 .PHONY: verify
 verify: build ## What takes longer: the linters, all other whole pages, fresh projects, every fault of docs/resilience.md, a soak, Firefox and WebKitGTK, inputs of their own for the fuzz targets
 	tools/need.sh browser
-	AGENTRUNTIME_REQUIRE_NODE=1 go run ./internal/maketest suites lint-native fuzz k6-test lint-page format site then looks fresh browsers then faults soak recordings profile-check otel-test
+	AGENTRUNTIME_REQUIRE_NODE=1 go run ./internal/maketest suites lint-native fuzz k6-test lint-page format site then looks fresh browsers then faults soak profile-check then recordings otel-test
 
 .PHONY: more
 more: build # proofs that are slower still, or need a machine that does nothing else; before a release
