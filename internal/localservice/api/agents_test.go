@@ -2,6 +2,7 @@ package api
 
 import (
 	"fmt"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -142,10 +143,13 @@ func TestAgentList(t *testing.T) {
 // further effect.
 func TestIdempotencyKeyRepeatsTheFirstReply(t *testing.T) {
 	m := serve(t, nil, nil).manager()
+	generated := regexp.MustCompile(`"generatedAt":"[^"]*"`) // of each reply, to the second
 	send := func(path, body, key string) reply {
 		request := m.request("POST", path, m.ks, "application/json", body)
 		request.Header.Set("Idempotency-Key", key)
-		return m.do(request)
+		got := m.do(request)
+		got.body = generated.ReplaceAllString(got.body, `"generatedAt":""`)
+		return got
 	}
 	for path, body := range map[string]string{
 		"/v1/agent/create":  `{"displayName":"A","intellect":{"id":1001},"avatarIds":[]}`,
