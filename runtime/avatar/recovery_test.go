@@ -266,10 +266,14 @@ func TestAPictureThatNeverComesBackEndsTheSession(t *testing.T) {
 // TestRepairsThatFailAtOnceEndInTime: the limit is one of the time without a picture, also where a
 // browser ends each repair at once because it finds no way.
 func TestRepairsThatFailAtOnceEndInTime(t *testing.T) {
-	relayDies(t, func(r *rig) {
+	run(t, Options{}, func(r *rig) {
+		r.media.Flowing = true
 		r.media.OnPlayable = func(context.Context) (media.Picture, error) {
 			return media.Picture{Width: 640, Height: 360, Missing: r.media.Dead.Load()}, nil
 		}
+		r.mustConnect()
+		time.Sleep(5 * second)
+		r.media.Dead.Store(true)
 		time.Sleep(2 * time.Minute)
 		if e := all[event.Ended](r); len(e) != 0 {
 			t.Errorf("ended %v before the limit", e)
