@@ -21,7 +21,7 @@ func TestConversationOverTLS(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	service := servicetest.Start(t, localservice.Options{Certificate: certificate, Pages: &pageserver.Files{FS: os.DirFS("../.."), Paths: []string{"e2e", "js/dist"}}, Page: folder})
+	service := servicetest.Start(t, localservice.Options{Certificate: certificate, Pages: &pageserver.Files{FS: os.DirFS("../.."), Paths: []string{"e2e", "js/dist"}}, Page: pagetest.Stage})
 	o := pagetest.WithVoice
 	o.Flags = append(slices.Clip(o.Flags), "--ignore-certificate-errors-spki-list="+localservice.CertificateHash(certificate))
 	browser, err := browsertest.Start(t.Context(), o)
