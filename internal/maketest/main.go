@@ -38,7 +38,7 @@ func (t totals) String() string {
 }
 
 func main() {
-	jobs := flag.Int("j", 3, "`targets` to run beside each other")
+	jobs := flag.Int("j", 2, "`targets` to run beside each other")
 	flag.Parse()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
