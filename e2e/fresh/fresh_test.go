@@ -375,7 +375,9 @@ func testReact(t *testing.T, version string) {
 		t.Errorf("React ran an effect of the component %d times, so this is not StrictMode", mounts)
 	}
 	page.AwaitTrue(`document.querySelector("video").videoWidth > 0`)
-	page.Do(nil, `leave()`)
+	page.Do(nil, `const error = document.querySelector("output").textContent
+		if (error) throw new Error(error)
+		leave()`)
 	h.AwaitNoSessions(h.Context())
 	h.AwaitUnsubscribe()
 	if n := h.Count(http.MethodPost, "/v1/application/appInit"); n != 1 {

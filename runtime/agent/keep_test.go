@@ -107,7 +107,7 @@ func TestWhatIsGivenForOneTransportWins(t *testing.T) {
 func TestVariablesReachATransportThatWasMadeBeforeThem(t *testing.T) {
 	run(t, Options{Options: session.Options{ThreadID: "th-1"}}, func(r *rig) {
 		r.mustConnect()
-		r.HearWith(func(e event.Event) {
+		r.Listen(func(e event.Event) {
 			if _, ok := e.(TransportChanged); ok {
 				if err := r.UpdateRequestVars(map[string]any{"a": "b"}); err != nil {
 					t.Error(err)

@@ -64,7 +64,7 @@ func TestTheKickoffIsSentOnce(t *testing.T) {
 		"it ended during the switch": {Options{Options: begin}, func(r *rig) {
 			unopened(r)
 			s := r.socket()
-			r.HearWith(func(e event.Event) {
+			r.Listen(func(e event.Event) {
 				if _, ok := e.(TransportChanged); ok {
 					s.Say(signaling.StvFinishedTalking, signaling.FinishedTalking{})
 					time.Sleep(time.Millisecond) // until it was heard

@@ -32,7 +32,7 @@ func run(t *testing.T, o Options, f func(r *rig)) {
 		fill(&o.Token, "token")
 		brain := "https://brain.example"
 		fill(&o.GenieURL, &brain)
-		o.OnEvent = r.Hear
+		o.OnEvent = r.Record
 		s, err := New(r.world.with(o))
 		if err != nil {
 			t.Fatal(err)
@@ -61,7 +61,7 @@ func run(t *testing.T, o Options, f func(r *rig)) {
 // events returns what was heard so far.
 func (r *rig) events() []event.Event {
 	synctest.Wait()
-	return r.Heard()
+	return r.Recorded()
 }
 
 // all returns the events of type T so far.

@@ -261,7 +261,7 @@ func TestATransportThatEndsByItself(t *testing.T) {
 			r.mustConnect()
 			r.Forget()
 			s := r.socket()
-			r.HearWith(func(e event.Event) {
+			r.Listen(func(e event.Event) {
 				if _, ok := e.(TransportChanged); ok {
 					s.Drop(socketio.ServerDisconnect)
 				}
@@ -325,7 +325,7 @@ func TestATransportThatEndsByItself(t *testing.T) {
 		run(t, Options{}, func(r *rig) {
 			r.mustConnect()
 			r.Forget()
-			r.HearWith(func(e event.Event) {
+			r.Listen(func(e event.Event) {
 				if c, ok := e.(TransportChanged); ok && c.Mode == Chat {
 					r.next.transportSession.(*chat.Session).Disconnect(chatEnd("gone"))
 				}
@@ -416,7 +416,7 @@ func TestAListenerMayDisconnectAtAnyEvent(t *testing.T) {
 	} {
 		t.Run(at, func(t *testing.T) {
 			run(t, Options{Mode: Chat}, func(r *rig) {
-				r.HearWith(func(e event.Event) {
+				r.Listen(func(e event.Event) {
 					if lineOf(e) == at {
 						r.Disconnect(session.DisconnectOptions{})
 					}

@@ -210,7 +210,7 @@ func TestATextOfATransportThatEndedIsNotLost(t *testing.T) {
 		r.mustConnect()
 		first := r.send(background, "one")
 		s := r.socket()
-		r.HearWith(func(e event.Event) {
+		r.Listen(func(e event.Event) {
 			if _, ok := e.(TransportChanged); ok {
 				s.Drop(socketio.ServerDisconnect)
 				time.Sleep(time.Millisecond) // until it was heard

@@ -79,8 +79,8 @@ func TestEventsEndWithTheSession(t *testing.T) {
 		r.mustConnect()
 		r.Close()
 		<-done
-		if heard := len(r.Heard()); len(got) == 0 || len(got) != heard {
-			t.Errorf("the loop got %d events, the listener %d", len(got), heard)
+		if recorded := len(r.Recorded()); len(got) == 0 || len(got) != recorded {
+			t.Errorf("the loop got %d events, the listener %d", len(got), recorded)
 		}
 		for range r.Session.Events(context.Background()) {
 			t.Error("an event after Close")

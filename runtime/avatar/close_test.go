@@ -32,7 +32,7 @@ func TestCloseWaitsForTheServiceToHear(t *testing.T) {
 		if got := http.seen(); len(got) != 1 || !strings.Contains(got[0], "session_completed") {
 			t.Errorf("requests %q", got)
 		}
-		heard := r.Heard()
+		heard := r.Recorded()
 		if done, ok := heard[len(heard)-1].(event.SessionCompleted); !ok || !done.Sent {
 			t.Errorf("the last event is %#v", heard[len(heard)-1])
 		}

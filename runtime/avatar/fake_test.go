@@ -100,7 +100,7 @@ func run(t *testing.T, o Options, f func(r *rig)) {
 		if o.GenieURL == nil {
 			o.GenieURL = new("https://brain.example")
 		}
-		o.OnEvent = r.Hear
+		o.OnEvent = r.Record
 		o.Media, o.HTTPClient = instead(r.media), fakeservice.Reach(r.http, r.service.Dial)
 		s, err := New(o)
 		if err != nil {
@@ -168,7 +168,7 @@ func (r *rig) refusal() (e *fault.Error) {
 func (r *rig) heardNames() []string {
 	synctest.Wait()
 	var names []string
-	for _, e := range r.Heard() {
+	for _, e := range r.Recorded() {
 		name := e.Name()
 		if s, ok := e.(StateChanged); ok {
 			name += ":" + string(s.State)

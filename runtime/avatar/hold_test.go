@@ -379,7 +379,7 @@ func TestTheTokenIsInNothingThatLeaves(t *testing.T) {
 		time.Sleep(2 * time.Minute)
 		r.Disconnect(session.DisconnectOptions{})
 		synctest.Wait()
-		for _, e := range r.Heard() {
+		for _, e := range r.Recorded() {
 			note(map[string]any{e.Name(): e})
 		}
 		note(r.Snapshot())

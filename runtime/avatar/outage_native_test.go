@@ -166,7 +166,7 @@ func outage(t *testing.T, length time.Duration, hang, online bool) {
 	r.media = &fakeMedia{}
 	s, err := New(Options{ConversationURL: "http://localhost", Media: instead(r.media), Options: session.Options{
 		Token: "token", GenieURL: new("https://brain.example"), HTTPClient: fetch.As(&fakeHTTP{status: 200}),
-		OnEvent: r.Hear,
+		OnEvent: r.Record,
 	}})
 	if err != nil {
 		t.Fatal(err)

@@ -31,7 +31,7 @@ func text(s string) converse.Segment {
 func (r *rig) said() []string {
 	synctest.Wait()
 	var list []string
-	for _, e := range r.Heard() {
+	for _, e := range r.Recorded() {
 		switch e := e.(type) {
 		case event.ToolCalled:
 			list = append(list, "call "+e.ToolCall.Name)

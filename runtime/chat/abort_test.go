@@ -88,7 +88,7 @@ func TestAbortFromAListener(t *testing.T) {
 				ctx, cancel := context.WithCancel(r.t.Context())
 				defer cancel()
 				met := false
-				r.HearWith(func(e event.Event) {
+				r.Listen(func(e event.Event) {
 					if short(e) == moment {
 						met = true
 						cancel()
@@ -107,7 +107,7 @@ func TestAbortFromAListener(t *testing.T) {
 				if !met {
 					t.Errorf("events %v", r.heard())
 				}
-				r.HearWith(nil)
+				r.Listen(nil)
 				r.mustWork()
 			})
 		})
@@ -291,7 +291,7 @@ func TestDisconnectFromAListener(t *testing.T) {
 		t.Run(moment, func(t *testing.T) {
 			run(t, Options{}, func(r *rig) {
 				r.mustConnect()
-				r.HearWith(func(e event.Event) {
+				r.Listen(func(e event.Event) {
 					if short(e) == moment {
 						r.Disconnect(session.DisconnectOptions{Reason: "enough"})
 					}

@@ -82,7 +82,7 @@ func TestCloseWaitsUntilTheServiceWasTold(t *testing.T) {
 		for range 4 { // of several goroutines all wait
 			wg.Go(func() {
 				r.Close()
-				if got := r.Heard(); len(got) != 3 || short(got[2]) != "sessionCompleted disconnect false" {
+				if got := r.Recorded(); len(got) != 3 || short(got[2]) != "sessionCompleted disconnect false" {
 					t.Errorf("when Close returns: %d events", len(got))
 				}
 			})

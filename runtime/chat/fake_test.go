@@ -83,7 +83,7 @@ func newRig(t *testing.T, o Options) *rig {
 	}
 	genie := "https://brain.example"
 	o.GenieURL = &genie
-	o.OnEvent = r.Hear
+	o.OnEvent = r.Record
 	o.HTTPClient, o.Page = fetch.As(r.brain), r.page
 	s, err := New(o)
 	if err != nil {
@@ -192,7 +192,7 @@ func (r *rig) mustWork() {
 func (r *rig) heard() []string {
 	synctest.Wait()
 	var lines []string
-	for _, e := range r.Heard() {
+	for _, e := range r.Recorded() {
 		if _, ok := e.(event.TurnTimings); !ok { // turns_test.go has those
 			lines = append(lines, short(e))
 		}

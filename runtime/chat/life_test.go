@@ -201,7 +201,7 @@ func TestTheFirstThreadIsKept(t *testing.T) {
 	run(t, Options{}, func(r *rig) {
 		r.mustConnect()
 		var seen []string
-		r.HearWith(func(event.Event) { seen = append(seen, r.Snapshot().ThreadID) })
+		r.Listen(func(event.Event) { seen = append(seen, r.Snapshot().ThreadID) })
 		answer := r.later(r.t.Context(), "Hello")
 		x := r.asked(0).answer().say(keepalive)
 		if got := r.Snapshot().ThreadID; got != "" {

@@ -22,7 +22,7 @@ func TestNothingSecretIsPrinted(t *testing.T) {
 	run(t, o, func(r *rig) {
 		r.mustConnect()
 		fmt.Fprintf(&printed, "%v %+v %#v %s\n", r.Session, r.Session, r.Session, r.Session)
-		r.HearWith(func(event.Event) { panic("KS " + token) })
+		r.Listen(func(event.Event) { panic("KS " + token) })
 		for i, reply := range []func(*exchange){
 			func(x *exchange) {
 				x.reply(401, "application/json").write(`{"message":"Authorization: KS ` + token + ` has expired"}`).end()

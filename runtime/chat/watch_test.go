@@ -98,7 +98,7 @@ func TestEveryReplyIsReported(t *testing.T) {
 	var got []httpclient.Response
 	o := Options{OnResponse: func(resp httpclient.Response) {
 		got = append(got, resp)
-		if n := len(r.Heard()); n != 3 {
+		if n := len(r.Recorded()); n != 3 {
 			t.Errorf("after %d events", n)
 		}
 		panic("a bug in the page")

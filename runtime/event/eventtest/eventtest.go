@@ -10,15 +10,15 @@ import (
 	"github.com/agentruntime/agentruntime/runtime/event"
 )
 
-// Log is what the listener of a session has heard.
+// Log has the events of a session in their order.
 type Log struct {
 	mu     sync.Mutex
 	events []event.Event
 	listen func(event.Event)
 }
 
-// Hear is the session's option OnEvent.
-func (l *Log) Hear(e event.Event) {
+// Record is the session's option OnEvent.
+func (l *Log) Record(e event.Event) {
 	l.mu.Lock()
 	l.events = append(l.events, e)
 	listen := l.listen
@@ -28,15 +28,15 @@ func (l *Log) Hear(e event.Event) {
 	}
 }
 
-// HearWith has f called with each event from now on, on the goroutine of the listener.
-func (l *Log) HearWith(f func(event.Event)) {
+// Listen calls f with each event from now on, on the goroutine that calls Record; nil ends that.
+func (l *Log) Listen(f func(event.Event)) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.listen = f
 }
 
-// Heard returns the events so far, without waiting for those that are on their way.
-func (l *Log) Heard() []event.Event {
+// Recorded returns the events so far, without waiting for those that are on their way.
+func (l *Log) Recorded() []event.Event {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return slices.Clone(l.events)
@@ -54,7 +54,7 @@ func (l *Log) Forget() {
 func All[T event.Event](l *Log) []T {
 	synctest.Wait()
 	var found []T
-	for _, e := range l.Heard() {
+	for _, e := range l.Recorded() {
 		if v, ok := e.(T); ok {
 			found = append(found, v)
 		}

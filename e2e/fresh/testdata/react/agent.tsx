@@ -6,9 +6,9 @@ const { widgetId, addresses, session } = JSON.parse(new URLSearchParams(location
 
 function Agent() {
   const videoEl = useRef<HTMLVideoElement>(null)
-  const { state } = useAvatarSession({ widgetId, ...addresses, ...session, micStartMode: "deferred", videoEl, autoConnect: true })
+  const { state, error } = useAvatarSession({ widgetId, ...addresses, ...session, micStartMode: "deferred", videoEl, autoConnect: true })
   useEffect(() => void mounts++, [])
-  return <><video ref={videoEl} playsInline /><output data-state={state} /></>
+  return <><video ref={videoEl} playsInline /><output data-state={state}>{error?.message}</output></>
 }
 
 declare global { var mounts: number }
