@@ -217,6 +217,15 @@ func TestTapToTalk(t *testing.T) {
 	p.AwaitTrue(rests + ` && !document.querySelector("#composer .stop").hidden`)
 	p.Keys("\x1b")
 	p.AwaitTrue(`document.querySelector("#composer .stop").hidden && document.activeElement.matches(".tap")`)
+
+	// A short press, although the page is busy for longer.
+	p.Do(nil, `document.querySelector("#controls .tap").addEventListener("pointerdown", () => {
+		for (const end = performance.now() + 500; performance.now() < end; );
+	}, {once: true})`)
+	p.Press("#controls .tap")
+	p.AwaitTrue(listens)
+	p.Press("#controls .tap")
+	p.AwaitTrue(rests)
 }
 
 // hold keeps the mouse button pressed on an element while during runs.

@@ -11,6 +11,7 @@ import (
 	"github.com/chromedp/cdproto/cdp"
 	"github.com/chromedp/cdproto/emulation"
 	"github.com/chromedp/cdproto/heapprofiler"
+	"github.com/chromedp/cdproto/input"
 	"github.com/chromedp/cdproto/network"
 	"github.com/chromedp/cdproto/page"
 	"github.com/chromedp/cdproto/runtime"
@@ -130,7 +131,15 @@ func (p *Page) AddScript(ctx context.Context, js string) error {
 // Click clicks the middle of the first element that the CSS selector matches, after
 // waiting until it is visible. For the page it is a real click, a user gesture.
 func (p *Page) Click(ctx context.Context, selector string) error {
-	if err := p.Run(ctx, chromedp.Click(chromedp.CSS(selector))); err != nil {
+	// Both events have one time: a page that distinguishes short presses from long ones must not see
+	// how long the browser took to handle the first event.
+	sameTime := func(event *input.DispatchMouseEventParams) {
+		event.Timestamp = input.TimeSinceEpoch(float64(time.Now().UnixMicro()) / 1e6)
+	}
+	click := chromedp.QueryAfter(chromedp.CSS(selector), func(ctx context.Context, tab *chromedp.Target, nodes []*chromedp.Node) (chromedp.Void, error) {
+		return chromedp.MouseClickNode(nodes[0], sameTime)(ctx, tab)
+	}, chromedp.NodeVisible)
+	if err := p.Run(ctx, click); err != nil {
 		return fmt.Errorf("click %s: %w", selector, err)
 	}
 	return nil

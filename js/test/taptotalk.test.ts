@@ -33,20 +33,21 @@ function attach(face = new Face()) {
   const failures: unknown[] = []
   const page: { face: Face | undefined } = { face }
   const detach = attachTapToTalk(button, () => page.face, (reason) => failures.push(reason))
-  const down = (pressed = 0) => button.dispatchEvent(Object.assign(new window.MouseEvent("pointerdown", { button: pressed }), { pointerId: 7 }))
+  /** Dispatches an event of the pointer or of a key at a time, in ms. */
+  const dispatch = (type: string, at: number, properties: object = {}) => {
+    const event = Object.assign(new window.Event(type, { bubbles: true, cancelable: true }), properties)
+    Object.defineProperty(event, "timeStamp", { value: at })
+    button.dispatchEvent(event)
+  }
+  const down = (pressed = 0) => dispatch("pointerdown", 1000, { button: pressed, pointerId: 7 })
   /** Presses the button with a pointer for some milliseconds, and lets what follows happen. */
   const press = async (ms: number) => {
-    const { now } = performance
-    const began = 1000 // a whole number: the difference must be exact
-    performance.now = () => began
     down()
     await settled()
-    performance.now = () => began + ms
-    button.click()
-    performance.now = now
+    dispatch("click", 1000 + ms)
     await settled()
   }
-  return { button, face, page, captured, failures, detach, down, press }
+  return { button, face, page, captured, failures, detach, dispatch, down, press }
 }
 
 const settled = () => new Promise((resolve) => setImmediate(resolve))
@@ -64,6 +65,17 @@ test("a long press ends the window when it is released", async () => {
   const { face, press } = attach()
   await press(400)
   assert.deepEqual(face.calls, ["microphone", "start", "end"])
+})
+
+test("a key opens and ends the window as a pointer does", async () => {
+  const { face, dispatch } = attach()
+  for (const [ms, calls] of [[399, ["microphone", "start"]], [399, ["end"]], [400, ["start", "end"]]] as const) {
+    dispatch("keydown", 1000, { key: " " })
+    await settled()
+    dispatch("keyup", 1000 + ms, { key: " " })
+    await settled()
+    assert.deepEqual(face.calls.splice(0), calls)
+  }
 })
 
 test("a click without a pointer opens and ends the window", async () => {

@@ -7,7 +7,8 @@ export interface TapToTalkSession {
   endTapToTalk(): void
 }
 
-// A press that is longer than this, in ms, ends the window when it is released.
+// A press that is longer than this, in ms, ends the window when it is released. The times are those of
+// the events: a busy page handles the end of a short press late.
 const holdMs = 400
 
 /**
@@ -31,15 +32,15 @@ export function attachTapToTalk(button: HTMLButtonElement, session: () => TapToT
   // Screen readers cause only a click; a pointer or a key is down for some time before it.
   let since = -Infinity // when the press began that opened the window
   const listeners = {
-    pointerdown({ button: pressed, pointerId }: PointerEvent) {
+    pointerdown({ button: pressed, pointerId, timeStamp }: PointerEvent) {
       since = -Infinity
       if (pressed !== 0 || button.disabled || session()?.tapToTalkActive) return
-      since = performance.now()
+      since = timeStamp
       button.setPointerCapture(pointerId) // it may be released outside the button
       void toggle()
     },
-    click() {
-      const short = performance.now() - since < holdMs
+    click({ timeStamp }: MouseEvent) {
+      const short = timeStamp - since < holdMs
       since = -Infinity
       if (!short) void toggle()
     },
@@ -47,13 +48,13 @@ export function attachTapToTalk(button: HTMLButtonElement, session: () => TapToT
       if (event.key !== " " && event.key !== "Enter") return
       event.preventDefault() // the click that would follow
       if (event.repeat || button.disabled) return
-      since = session()?.tapToTalkActive ? -Infinity : performance.now()
+      since = session()?.tapToTalkActive ? -Infinity : event.timeStamp
       void toggle()
     },
     keyup(event: KeyboardEvent) {
       if (event.key !== " " && event.key !== "Enter") return
       event.preventDefault()
-      const held = Number.isFinite(since) && performance.now() - since >= holdMs
+      const held = Number.isFinite(since) && event.timeStamp - since >= holdMs
       since = -Infinity
       if (held) void toggle()
     },
