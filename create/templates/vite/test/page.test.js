@@ -5,14 +5,15 @@ const agent = new FakeAgent({ rules: [{ when: "breakfast", steps: [{ say: "From 
 beforeEach(() => agent.install())
 afterEach(() => agent.uninstall())
 
-test("the agent answers", async () => {
+// A busy machine takes seconds to compile the framework and the program of the agent.
+test("the agent answers", { timeout: 60_000 }, async () => {
   document.body.innerHTML = '<main id="app"></main>'
   await import("../src/main.js")
-  const element = await vi.waitFor(() => document.querySelector("agent-avatar") ?? expect.fail("there is no agent"))
+  const element = await vi.waitFor(() => document.querySelector("agent-avatar") ?? expect.fail("there is no agent"), 20_000)
   await customElements.whenDefined("agent-avatar")
   await element.start()
   await element.send("When is breakfast?")
-  await vi.waitFor(() => expect(element.shadowRoot.textContent).toContain("From seven to ten."))
+  await vi.waitFor(() => expect(element.shadowRoot.textContent).toContain("From seven to ten."), 20_000)
   expect(agent.turns.map(({ text }) => text)).toEqual(["When is breakfast?"])
   await element.end()
 })
