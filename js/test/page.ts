@@ -24,6 +24,13 @@ export function makeElementPage(): JSDOM["window"] {
   return window
 }
 
+/** Dispatches an event of the pointer or of a key that happened at a time, in ms. */
+export function dispatchAt(target: Element, type: string, at: number, properties: object = {}): void {
+  const event = new target.ownerDocument.defaultView!.Event(type, { bubbles: true, cancelable: true })
+  Object.defineProperty(Object.assign(event, properties), "timeStamp", { value: at })
+  target.dispatchEvent(event)
+}
+
 /** Waits until what a page shows is so; `pass` lets some time pass. */
 export async function until(what: string, fits: () => boolean, pass: () => Promise<unknown> = () => new Promise((resolve) => setTimeout(resolve, 5))): Promise<void> {
   const end = performance.now() + 5_000

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict"
 import { test } from "node:test"
 import { attachTapToTalk, type TapToTalkSession } from "../src/ui.js"
-import { makePage } from "./page.js"
+import { dispatchAt, makePage } from "./page.js"
 
 const { window } = makePage()
 
@@ -33,12 +33,7 @@ function attach(face = new Face()) {
   const failures: unknown[] = []
   const page: { face: Face | undefined } = { face }
   const detach = attachTapToTalk(button, () => page.face, (reason) => failures.push(reason))
-  /** Dispatches an event of the pointer or of a key at a time, in ms. */
-  const dispatch = (type: string, at: number, properties: object = {}) => {
-    const event = Object.assign(new window.Event(type, { bubbles: true, cancelable: true }), properties)
-    Object.defineProperty(event, "timeStamp", { value: at })
-    button.dispatchEvent(event)
-  }
+  const dispatch = (type: string, at: number, properties?: object) => dispatchAt(button, type, at, properties)
   const down = (pressed = 0) => dispatch("pointerdown", 1000, { button: pressed, pointerId: 7 })
   /** Presses the button with a pointer for some milliseconds, and lets what follows happen. */
   const press = async (ms: number) => {
