@@ -16,8 +16,8 @@ const (
 	frameTolerance  = 50 // ms
 	speechTolerance = 50 // ms
 	// framesBefore is how many frames between the announcement of a sentence and its lips are enough to
-	// compare with, if they come at this interval. A busy machine shows fewer, with larger changes between
-	// them, or none that moves; the first frame is then an estimate.
+	// compare with, if no two frames around the sound are more than frameInterval apart. A busy machine
+	// shows fewer frames, with larger changes between them; the first frame is then an estimate.
 	framesBefore  = 5
 	frameInterval = 100 // ms
 )

@@ -7,8 +7,8 @@ export interface TapToTalkSession {
   endTapToTalk(): void
 }
 
-// A press that is longer than this, in ms, ends the window when it is released. The times are those of
-// the events: a busy page handles the end of a short press late.
+// A press that is at least this long, in ms, ends the window when it is released. It is measured by the
+// times of the events, because a busy page may handle them much later.
 const holdMs = 400
 
 /**
