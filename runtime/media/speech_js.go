@@ -30,7 +30,7 @@ const (
 	framePixels             = 4  // the fewest changed pixels of a movement
 	frameLead               = 200 * time.Millisecond
 	frameLag                = 300 * time.Millisecond
-	framesBefore            = 2 // needed for a comparison
+	framesBefore            = 3 // needed for a comparison; the first of them changes nothing
 )
 
 // speechWatch measures what the page plays. The AudioContext and the waveform exist while a page
@@ -226,9 +226,12 @@ func (s *renderer) compare(el, painter js.Value, at time.Time) bool {
 	}
 	pixels := make([]byte, 4*frameWidth*frameHeight)
 	js.CopyBytesToGo(pixels, property(image, "data"))
+	// The first frame has none to be compared with, but on a busy page it may be the one shown with the sound.
+	n := 0
 	if w.pixels != nil {
-		w.changes = append(w.changes, change{at, changed(w.pixels, pixels)})
+		n = changed(w.pixels, pixels)
 	}
+	w.changes = append(w.changes, change{at, n})
 	w.pixels = pixels
 	if w.sound.IsZero() {
 		return false
