@@ -176,8 +176,8 @@ native:
 	$(call BOTH,$(GOTEST) $(PARALLEL) -short,$(NATIVE))
 
 .PHONY: native-all
-native-all: # native tests, also those that take long
-	$(GOTEST) $(PARALLEL) ./...
+native-all: # native tests, also those that take long, without the agents that listen to each other
+	$(GOTEST) $(PARALLEL) $$(go list ./... | grep -v '/example/twoagents$$')
 
 .PHONY: native-e2e
 native-e2e: # the same in the module of e2e: native sessions, and the driver of the browser
@@ -185,7 +185,8 @@ native-e2e: # the same in the module of e2e: native sessions, and the driver of 
 	cd e2e && $(GOTEST) $(PARALLEL) $(NATIVE)
 
 .PHONY: recordings
-recordings: # whole conversations, recorded and replayed; on a machine that is too busy, its pauses are taken for ends of turns
+recordings: # whole conversations, recorded and replayed, and two agents that listen to each other; on a machine that is too busy, its pauses are taken for ends of turns
+	$(GOTEST) ./example/twoagents
 	cd e2e && $(GOTEST) ./recordings
 
 .PHONY: page
