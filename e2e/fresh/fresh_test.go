@@ -434,7 +434,21 @@ func TestNext(t *testing.T) {
 	p.run("npx", "next", "build")
 	p.wantPrograms(".next/static", "agentruntime.rest.wasm", "agentruntime.wasm", "chat.rest.wasm", "chat.wasm")
 	server := p.start("node", "node_modules/next/dist/bin/next", "start", "--hostname=127.0.0.1", "--port=0")
-	s := serve(t, httputil.NewSingleHostReverseProxy(server))
+	proxy := httputil.NewSingleHostReverseProxy(server)
+	// Node.js answers 408 on a connection that has waited for its first request for a minute, and the
+	// request may come just then.
+	proxy.Transport = &http.Transport{DisableKeepAlives: true}
+	proxy.ModifyResponse = func(r *http.Response) error {
+		if r.StatusCode >= 400 {
+			t.Logf("next: %s for %s", r.Status, r.Request.URL.Path)
+		}
+		return nil
+	}
+	proxy.ErrorHandler = func(w http.ResponseWriter, r *http.Request, err error) {
+		t.Logf("no answer from next for %s: %v", r.URL.Path, err)
+		w.WriteHeader(http.StatusBadGateway)
+	}
+	s := serve(t, proxy)
 	s.wantAvatar("/")
 	s.wantChat("/chat")
 	for _, path := range s.requests() {
