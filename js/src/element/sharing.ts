@@ -77,18 +77,21 @@ export class Sharing implements Part {
     if (!this.#can(source)) return void stream.getTracks().forEach((track) => track.stop()) // the conversation ended meanwhile
     const video = make("video")
     this.preview.replaceChildren(video)
+    let sent = false
     const send = (image: ArrayBuffer) => {
       const face = this.#face()
       if (face?.state !== "connected") return // it goes on after a repair
       if (source === "screen") face.sendScreenShot(image)
       else face.sendCameraShot(image)
+      if (!sent) this.#told(source === "screen" ? this.#labels.seesScreen : this.#labels.seesCamera)
+      sent = true
     }
     const stills = new Stills(stream, video, send, (reason) => {
       this.#stop()
       this.#told(reason === undefined ? this.#labels.unshared : this.#labels.notShared, reason !== undefined)
     })
     this.#shared = { source, stills }
-    this.#told(source === "screen" ? this.#labels.seesScreen : this.#labels.seesCamera)
+    this.#draw()
   }
 
   #told(text: string, problem = false): void {
