@@ -44,7 +44,8 @@ YIELD := nice -n 19
 # of them than cores run at once; with many more, they wait for the cores.
 PARALLEL := -parallel 4
 
-# internal/maketest counts events. vet-native and vet-page are more than what go test vets.
+# internal/maketest counts events, and sets ONLY to run again what failed in e2e. vet-native and vet-page are more than what
+# go test vets.
 TEST = go test -vet=off $(if $(COUNT),-json) -timeout 15m
 GOTEST = $(RACE) $(TEST)
 
@@ -126,17 +127,17 @@ chromium: # where it is missing
 .PHONY: core
 core: # whole pages; most of a test is waiting for media in real time
 	tools/need.sh browser
-	cd e2e && $(GOTEST) -p 1 $(PARALLEL) -skip '$(LOOKS)' $(CORE)
+	cd e2e && $(GOTEST) -p 1 $(PARALLEL) -skip '$(LOOKS)' $(CORE) $(ONLY)
 
 .PHONY: looks
 looks: # the element in every state, size and theme
 	tools/need.sh browser
-	cd e2e && $(GOTEST) $(PARALLEL) -run '$(LOOKS)' ./element
+	cd e2e && $(GOTEST) $(PARALLEL) -run '$(LOOKS)' ./element $(ONLY)
 
 .PHONY: suites
 suites: # the other whole pages
 	tools/need.sh browser
-	cd e2e && $(GOTEST) -p 1 $(PARALLEL) $(SUITES)
+	cd e2e && $(GOTEST) -p 1 $(PARALLEL) $(SUITES) $(ONLY)
 
 # Conversations of every kind, from the start to the end: those that make the profile, and
 # those of them of which none may wait for a second part. The worker's conversation is the only
@@ -157,7 +158,7 @@ profile: $(NPM) # which functions the programs call in conversations until their
 .PHONY: profile-check
 profile-check: # that no conversation waits for the second part of a program
 	tools/need.sh browser
-	cd e2e && AGENTRUNTIME_PROFILE=check $(GOTEST) -count 1 -p 1 $(PARALLEL) -run '$(SCENARIOS)' $(SCENES)
+	cd e2e && AGENTRUNTIME_PROFILE=check $(GOTEST) -count 1 -p 1 $(PARALLEL) -run '$(SCENARIOS)' $(SCENES) $(ONLY)
 
 .PHONY: whole
 whole: $(NPM) # build programs of one part, for comparison
@@ -182,12 +183,12 @@ native-all: # native tests, also those that take long, without the agents that l
 .PHONY: native-e2e
 native-e2e: # the same in the module of e2e: native sessions, and the driver of the browser
 	tools/need.sh browser
-	cd e2e && $(GOTEST) $(PARALLEL) $(NATIVE)
+	cd e2e && $(GOTEST) $(PARALLEL) $(NATIVE) $(ONLY)
 
 .PHONY: recordings
 recordings: # whole conversations, recorded and replayed, and two agents that listen to each other; on a machine that is too busy, its pauses are taken for ends of turns
 	$(GOTEST) ./example/twoagents
-	cd e2e && $(GOTEST) ./recordings
+	cd e2e && $(GOTEST) ./recordings $(ONLY)
 
 .PHONY: page
 page: $(WASMTEST) # tests of packages, in a page
@@ -233,12 +234,12 @@ npm: $(NPM) # with the flags of the native tests, whose compiled packages the lo
 
 .PHONY: faults
 faults: # every fault of docs/resilience.md, whose table is written again
-	cd e2e && $(if $(COUNT),$(GOTEST),$(TEST)) -count 1 -skip 'TestSoak|TestElement' -parallel 8 ./faults -all $(if $(COUNT),,-write $(CURDIR)/docs/resilience.md)
+	cd e2e && $(if $(COUNT),$(GOTEST),$(TEST)) -count 1 -skip 'TestSoak|TestElement' -parallel 8 ./faults -all $(if $(COUNT),,-write $(CURDIR)/docs/resilience.md) $(ONLY)
 
 .PHONY: page-faults
 page-faults: # the same faults, with an element in a page that is looked at all the time
 	tools/need.sh browser
-	cd e2e && $(GOTEST) -count 1 -run TestElement -parallel 6 ./faults -all
+	cd e2e && $(GOTEST) -count 1 -run TestElement -parallel 6 ./faults -all $(ONLY)
 
 SOAK := 1m
 
@@ -258,7 +259,7 @@ docs-pages: $(DOCS) # the site, with the package in js/dist/ as it was built
 .PHONY: site
 site: docs-pages # the playground of the docs, in the site as it was made
 	tools/need.sh browser
-	cd e2e && $(GOTEST) -count 1 ./site
+	cd e2e && $(GOTEST) -count 1 ./site $(ONLY)
 
 .PHONY: page-tests
 page-tests: build # the tests of example/testing, with the packages as published; needs npm's registry
@@ -268,7 +269,7 @@ page-tests: build # the tests of example/testing, with the packages as published
 .PHONY: fresh
 fresh: # projects that install the package, with each bundler; needs npm's registry
 	tools/need.sh browser
-	cd e2e && $(GOTEST) -count 1 -parallel 4 ./fresh
+	cd e2e && $(GOTEST) -count 1 -parallel 4 ./fresh $(ONLY)
 
 .PHONY: screenshots
 screenshots: build # the pictures of README and docs
@@ -292,13 +293,13 @@ otel-test: # the spans and histograms of conversations with the local service
 
 .PHONY: soak
 soak: # faults at random, for native sessions and one page
-	cd e2e && $(GOTEST) -count 1 -run TestSoak ./faults -soak $(SOAK) -sessions 4 -page
+	cd e2e && $(GOTEST) -count 1 -run TestSoak ./faults -soak $(SOAK) -sessions 4 -page $(ONLY)
 
 .PHONY: browsers
 browsers: # the core of the whole pages, in Firefox and WebKitGTK
 	tools/need.sh firefox
 	tools/need.sh webkit
-	cd e2e && AGENTRUNTIME_REQUIRE_NODE=1 $(GOTEST) -count 1 ./browsers
+	cd e2e && AGENTRUNTIME_REQUIRE_NODE=1 $(GOTEST) -count 1 ./browsers $(ONLY)
 
 # How many pairs of tabs end together; with the other whole pages eight.
 PAIRS := 24
@@ -326,7 +327,7 @@ race: # data races that one run in one order does not show
 .PHONY: newcomer
 newcomer: # what one client can take, and 20 of them and a newcomer; it measures time, so without the race detector, and alone
 	$(TEST) -count 1 -run TestWhatOneClientTakes ./internal/localservice
-	cd e2e && $(TEST) -count 1 -run TestANewcomerAmongHostileClients ./native
+	cd e2e && $(TEST) -count 1 -run TestANewcomerAmongHostileClients ./native $(ONLY)
 
 # Each fuzz target runs its seeds with the other tests; here it also runs this many
 # inputs of its own. A time instead would now and then end a run with an error.

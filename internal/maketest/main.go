@@ -8,6 +8,10 @@
 // It reads the events of `go test -json` and the totals of node's test runner; a
 // target that prints neither counts as one test. A target that fails does not stop
 // the others. The targets are defined in the Makefile.
+//
+// Tests of the module e2e have media and browsers in real time. One that fails is run once more
+// when all targets have ended; if it passes then, it counts as unsteady, and is named at the end.
+// A data race, a crash or a build that fails is final, and so is a failure in any other module.
 package main
 
 import (
@@ -18,9 +22,12 @@ import (
 	"flag"
 	"fmt"
 	"io"
+	"maps"
 	"os"
 	"os/exec"
 	"os/signal"
+	"regexp"
+	"slices"
 	"strings"
 	"sync"
 	"syscall"
@@ -30,11 +37,15 @@ import (
 // waitDelay bounds how long an interrupted target may keep its pipes open.
 const waitDelay = 10 * time.Second
 
-// totals counts tests.
-type totals struct{ passed, failed, skipped int }
+// totals counts tests. The unsteady ones failed, and passed when they ran again.
+type totals struct{ passed, failed, skipped, unsteady int }
 
 func (t totals) String() string {
-	return fmt.Sprintf("%d passed, %d failed, %d skipped", t.passed, t.failed, t.skipped)
+	s := fmt.Sprintf("%d passed, %d failed, %d skipped", t.passed, t.failed, t.skipped)
+	if t.unsteady > 0 {
+		s += fmt.Sprintf(", %d unsteady", t.unsteady)
+	}
+	return s
 }
 
 func main() {
@@ -51,11 +62,18 @@ func main() {
 	}
 }
 
-// runAll runs the targets, n at a time, and adds up their test counts.
+// runAll runs the targets, n at a time, and adds up their test counts; then it runs again, one
+// after another, what may run again.
 func runAll(ctx context.Context, targets []string, n int, w io.Writer) (sum totals) {
 	var running sync.WaitGroup
-	var mu sync.Mutex // guards sum and w
+	var mu sync.Mutex // guards sum, again and w
+	again := map[string][]string{}
 	slots := make(chan struct{}, n)
+	show := func(line string) {
+		mu.Lock()
+		defer mu.Unlock()
+		fmt.Fprint(w, line)
+	}
 	for _, target := range targets {
 		if target == "then" {
 			running.Wait()
@@ -64,30 +82,56 @@ func runAll(ctx context.Context, targets []string, n int, w io.Writer) (sum tota
 		slots <- struct{}{}
 		running.Go(func() {
 			defer func() { <-slots }()
-			start := time.Now()
-			// COUNT makes the targets print events instead of text.
-			cmd := exec.CommandContext(ctx, "make", "--no-print-directory", "COUNT=1", target)
-			cmd.Cancel = func() error { return cmd.Process.Signal(os.Interrupt) } // make has child processes to end
-			cmd.WaitDelay = waitDelay
-			c := newCounter(func(line string) {
-				mu.Lock()
-				defer mu.Unlock()
-				fmt.Fprint(w, line)
-			})
-			err := c.run(cmd)
+			c := runTarget(ctx, target, nil, show)
 			mu.Lock()
 			defer mu.Unlock()
-			if err != nil {
-				fmt.Fprintf(w, "%s: %v\n", target, err)
-			}
-			fmt.Fprintf(w, "== %s: %v in %s, %s of processor\n", target, c.totals, time.Since(start).Round(100*time.Millisecond), processor(cmd).Round(time.Second))
 			sum.passed += c.passed
 			sum.failed += c.failed
 			sum.skipped += c.skipped
+			if len(c.again) == c.failed { // else the target fails anyway
+				again[target] = c.again
+			}
 		})
 	}
 	running.Wait()
+	for _, target := range slices.Sorted(maps.Keys(again)) {
+		names := topLevel(again[target])
+		if len(names) == 0 || ctx.Err() != nil {
+			continue
+		}
+		only := fmt.Sprintf("ONLY=-count 1 -run '^(%s)$$'", strings.Join(names, "|"))
+		if c := runTarget(ctx, target, []string{only}, show); c.failed == 0 && c.passed > 0 {
+			n := len(again[target])
+			sum.failed, sum.unsteady = sum.failed-n, sum.unsteady+n
+			show(fmt.Sprintf("unsteady: %s failed beside other tests, and passed when they ran again\n", strings.Join(names, ", ")))
+		}
+	}
 	return sum
+}
+
+// runTarget makes one target, with these variables of make.
+func runTarget(ctx context.Context, target string, variables []string, show func(string)) *counter {
+	start := time.Now()
+	// COUNT makes the targets print events instead of text.
+	cmd := exec.CommandContext(ctx, "make", append([]string{"--no-print-directory", "COUNT=1", target}, variables...)...)
+	cmd.Cancel = func() error { return cmd.Process.Signal(os.Interrupt) } // make has child processes to end
+	cmd.WaitDelay = waitDelay
+	c := newCounter(show)
+	if err := c.run(cmd); err != nil {
+		show(fmt.Sprintf("%s: %v\n", target, err))
+	}
+	show(fmt.Sprintf("== %s: %v in %s, %s of processor\n", target, c.totals, time.Since(start).Round(100*time.Millisecond), processor(cmd).Round(time.Second)))
+	return c
+}
+
+// topLevel returns the names of the tests that have these tests, each once.
+func topLevel(tests []string) (names []string) {
+	for _, test := range tests {
+		name, _, _ := strings.Cut(test, "/")
+		names = append(names, name)
+	}
+	slices.Sort(names)
+	return slices.Compact(names)
 }
 
 // processor returns the time that cmd and the processes that it waited for have computed.
@@ -105,6 +149,7 @@ type counter struct {
 	show   func(line string)
 	kept   map[string]string // output of each test, until the test has ended
 	broken map[string]bool   // packages in which a test failed
+	again  []string          // tests that failed and may run again
 }
 
 func newCounter(show func(string)) *counter {
@@ -169,6 +214,10 @@ func (c *counter) line(line string) {
 	c.show(line)
 }
 
+// final is in the output of a test that failed for a reason that never depends on the time that a
+// machine takes.
+var final = regexp.MustCompile(`race detected during execution of test|(?m)^(panic|fatal error): `)
+
 // measured is the prefix of log lines that are shown even if the test passes.
 const measured = "measured: "
 
@@ -188,8 +237,9 @@ func (c *counter) event(e event) {
 	default:
 		return
 	}
+	out := c.kept[key]
 	if e.Action == "fail" {
-		c.show(c.kept[key])
+		c.show(out)
 	}
 	delete(c.kept, key)
 	if e.Test == "" {
@@ -211,6 +261,9 @@ func (c *counter) event(e event) {
 	default:
 		c.failed++
 		c.broken[e.Package] = true
+		if strings.Contains(e.Package, "/e2e/") && !final.MatchString(out) {
+			c.again = append(c.again, e.Test)
+		}
 	}
 }
 

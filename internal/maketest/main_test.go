@@ -5,6 +5,7 @@ import (
 	"os"
 	"os/exec"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -34,6 +35,58 @@ not an event
 	want := "measured: 12 ms\nloud\nskip p TestLater\nfail p 0.3s\nnot an event\nfail unbuilt 0.0s\n"
 	if shown.String() != want {
 		t.Errorf("shown:\n%s\nwant:\n%s", shown.String(), want)
+	}
+}
+
+// What may run again is decided by the module and by the reason.
+func TestWhatMayRunAgain(t *testing.T) {
+	out := `{"Action":"output","Package":"m/e2e/p","Test":"TestSlow/once","Output":"too late\n"}
+{"Action":"fail","Package":"m/e2e/p","Test":"TestSlow/once"}
+{"Action":"fail","Package":"m/e2e/p","Test":"TestSlow"}
+{"Action":"output","Package":"m/e2e/p","Test":"TestRace","Output":"    testing.go:1712: race detected during execution of test\n"}
+{"Action":"fail","Package":"m/e2e/p","Test":"TestRace"}
+{"Action":"output","Package":"m/e2e/p","Test":"TestPanic","Output":"panic: no\n"}
+{"Action":"fail","Package":"m/e2e/p","Test":"TestPanic"}
+{"Action":"fail","Package":"m/runtime/p","Test":"TestOfVirtualTime"}
+`
+	c := newCounter(func(string) {})
+	if err := c.read(strings.NewReader(out)); err != nil {
+		t.Fatal(err)
+	}
+	if want := []string{"TestSlow/once", "TestSlow"}; !slices.Equal(c.again, want) {
+		t.Errorf("%q may run again, want %q", c.again, want)
+	}
+	if got, want := topLevel(c.again), []string{"TestSlow"}; !slices.Equal(got, want) {
+		t.Errorf("%q run again, want %q", got, want)
+	}
+}
+
+// The tests of unsteady fail once, those of broken always; what runs again has no other tests.
+func TestFailedTestsRunOnceMore(t *testing.T) {
+	t.Chdir(t.TempDir())
+	t.Setenv("MAKEFLAGS", "")
+	event := func(action, test string) string {
+		return `echo '{"Action":"` + action + `","Package":"m/e2e/p","Test":"` + test + `"}'`
+	}
+	makefile := "unsteady:\n\t@echo \"$(ONLY)\" >>ran\n\t@if test -e once; then " + event("pass", "TestA") + "; else touch once; " + event("pass", "TestB") + "; " + event("fail", "TestA") + "; exit 1; fi\n" +
+		"broken:\n\t@echo broken >>ran\n\t@" + event("fail", "TestC") + "; exit 1\n"
+	if err := os.WriteFile("Makefile", []byte(makefile), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	var out strings.Builder
+	got := runAll(t.Context(), []string{"unsteady", "broken"}, 1, &out)
+	if want := (totals{passed: 1, failed: 1, unsteady: 1}); got != want {
+		t.Errorf("counted %v, want %v:\n%s", got, want, out.String())
+	}
+	if want := "unsteady: TestA failed beside other tests, and passed when they ran again\n"; !strings.HasSuffix(out.String(), want) {
+		t.Errorf("the end of this is not %q:\n%s", want, out.String())
+	}
+	ran, err := os.ReadFile("ran")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if want := "\nbroken\nbroken\n-count 1 -run '^(TestA)$'\n"; string(ran) != want {
+		t.Errorf("make ran %q, want %q", ran, want)
 	}
 }
 
@@ -83,8 +136,9 @@ func TestThenWaitsForWhatIsBefore(t *testing.T) {
 	}
 }
 
-// Targets that run beside whole pages must not write the files that these pages load.
-func TestPartsDoNotBuildThePackage(t *testing.T) {
+// Targets that run beside whole pages must not write the files that these pages load, and those with
+// tests that may run again must take ONLY.
+func TestPartsOfTheMakefile(t *testing.T) {
 	t.Chdir("../..")
 	t.Setenv("MAKEFLAGS", "")
 	makefile, err := os.ReadFile("Makefile")
@@ -98,12 +152,17 @@ func TestPartsDoNotBuildThePackage(t *testing.T) {
 				continue
 			}
 			parts++
-			out, err := exec.CommandContext(t.Context(), "make", "--dry-run", target).CombinedOutput()
+			out, err := exec.CommandContext(t.Context(), "make", "--dry-run", target, "ONLY=-run TestOne").CombinedOutput()
 			if err != nil {
 				t.Fatalf("%s: %v\n%s", target, err, out)
 			}
 			if bytes.Contains(out, []byte("npm --prefix js run --silent build")) {
 				t.Errorf("make %s builds js/dist/, which the targets beside it read", target)
+			}
+			for line := range strings.Lines(string(out)) {
+				if strings.HasPrefix(line, "cd e2e && ") && strings.Contains(line, " go test ") && !strings.HasSuffix(line, " -run TestOne\n") {
+					t.Errorf("make %s does not take ONLY: %s", target, line)
+				}
 			}
 		}
 	}
