@@ -7,8 +7,8 @@ import (
 	"iter"
 	"time"
 
-	"github.com/pion/opus"
 	"github.com/pion/webrtc/v4"
+	"github.com/thesyncim/gopus"
 
 	"github.com/agentruntime/agentruntime/internal/audio"
 	"github.com/agentruntime/agentruntime/runtime/fault"
@@ -71,14 +71,14 @@ func NewDecoder(codec string, rate int) (*Decoder, error) {
 	d := &Decoder{}
 	switch codec {
 	case webrtc.MimeTypeOpus:
-		decoder, err := opus.NewDecoderWithOutput(opusRate, 1)
+		decoder, err := gopus.NewDecoder(gopus.DefaultDecoderConfig(opusRate, 1))
 		if err != nil {
 			return nil, err
 		}
 		d.rate = opusRate
 		packet := make([]int16, longestPacket)
 		d.decode = func(dst []int16, data []byte) ([]int16, error) {
-			n, err := decoder.DecodeToInt16(data, packet)
+			n, err := decoder.DecodeInt16(data, packet)
 			if err != nil {
 				return dst, err
 			}

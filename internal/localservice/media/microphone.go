@@ -9,9 +9,9 @@ import (
 	"time"
 
 	"github.com/agentruntime/agentruntime/internal/localservice/quota"
-	"github.com/pion/opus"
 	"github.com/pion/rtp"
 	"github.com/pion/webrtc/v4"
+	"github.com/thesyncim/gopus"
 )
 
 const (
@@ -242,7 +242,7 @@ func (m *Microphone) listen(pc *webrtc.PeerConnection, track *webrtc.TrackRemote
 
 // trackDecoder turns the packets of one track into slots of sound.
 type trackDecoder struct {
-	decoder opus.Decoder
+	decoder *gopus.Decoder
 	onPCM   func(pcm []int16)
 	started time.Time
 	next    uint16 // sequence number
@@ -254,8 +254,8 @@ type trackDecoder struct {
 }
 
 func newTrackDecoder(onPCM func(pcm []int16)) (*trackDecoder, error) {
-	e := &trackDecoder{onPCM: onPCM}
-	return e, e.decoder.Init(MicrophoneRate, 1)
+	decoder, err := gopus.NewDecoder(gopus.DefaultDecoderConfig(MicrophoneRate, 1))
+	return &trackDecoder{decoder: decoder, onPCM: onPCM}, err
 }
 
 // take decodes a packet, unless it arrives after its successor.
@@ -277,7 +277,7 @@ func (e *trackDecoder) take(p *rtp.Packet) {
 	if gap <= longestGap {
 		e.silence(int(gap))
 	}
-	n, err := e.decoder.DecodeToInt16(p.Payload, e.pcm[:])
+	n, err := e.decoder.DecodeInt16(p.Payload, e.pcm[:])
 	if err != nil {
 		e.stats.Refused++
 		e.silence(1)
