@@ -8,7 +8,9 @@ import (
 	"sync"
 	"time"
 
+	"github.com/agentruntime/agentruntime/internal/audio"
 	"github.com/agentruntime/agentruntime/internal/localservice/quota"
+	"github.com/pion/interceptor"
 	"github.com/pion/rtp"
 	"github.com/pion/webrtc/v4"
 	"github.com/thesyncim/gopus"
@@ -21,11 +23,16 @@ const (
 	microphoneSlot = MicrophoneRate / int(time.Second/slotTime)
 	// longestPacket is what an Opus packet decodes to at most, in samples: 120 ms (RFC 6716 §2.1.4).
 	longestPacket = MicrophoneRate * 120 / 1000
-	// dryAfter is the time without packets after which silence is handed out: long enough for packets of 60 ms with some jitter.
-	dryAfter = 100 * time.Millisecond
-	// longestGap is how many lost packets in a row are replaced by silence; a longer gap is a new beginning and is not filled.
-	longestGap = 10
-	// headStart is how far the decoded sound may be ahead of the clock, which runs a quarter too fast here because clocks differ.
+	// dryAfter is the time without packets after which silence is handed out for it. A sender that stopped and one that is late look
+	// the same until then; when the packets of a late one arrive, their timestamps tell what was missing. Silence handed out too early
+	// would be a pause between two words, which may end a turn.
+	dryAfter = time.Second
+	// longestGap is the longest time between the timestamps of two packets that is filled with silence; a longer one is a new
+	// beginning. Encoders that send nothing in pauses send a packet every 400 ms.
+	longestGap = 2 * time.Second
+	// timestampStep is how much of an RTP timestamp of Opus, which counts at 48 kHz (RFC 7587 §4.1), one sample is.
+	timestampStep = 48000 / MicrophoneRate
+	// headStart is how far the sound may be ahead of the clock, which runs a quarter too fast here because clocks differ.
 	// Packets beyond that are dropped undecoded, so that a client can't make the decoder do more than its share of work.
 	headStart   = 2 * time.Second
 	receiveSize = 1600 // bytes, larger than what arrives in one packet
@@ -211,33 +218,13 @@ func (m *Microphone) listen(pc *webrtc.PeerConnection, track *webrtc.TrackRemote
 		m.server.log.Error("no decoder", "err", err)
 		return
 	}
-	buf := make([]byte, receiveSize)
-	wait := dryAfter
-	for {
-		if track.SetReadDeadline(time.Now().Add(wait)) != nil {
-			return
-		}
-		n, _, err := track.Read(buf)
-		if timeout := net.Error(nil); errors.As(err, &timeout) && timeout.Timeout() {
-			decoder.silence(1)
-			wait = slotTime
-			continue
-		}
-		if err != nil {
-			return
-		}
-		wait = dryAfter
-		var p rtp.Packet
-		if p.Unmarshal(buf[:n]) != nil {
-			continue
-		}
-		m.server.receivedAudio.Add(int64(len(p.Payload)))
-		decoder.take(&p)
+	decoder.read(track, func(payload int) {
+		m.server.receivedAudio.Add(int64(payload))
 		m.count(pc, func(stats *MicrophoneStats) {
 			decoder.stats.Connected = stats.Connected
 			*stats = decoder.stats
 		})
-	}
+	})
 }
 
 // trackDecoder turns the packets of one track into slots of sound.
@@ -246,10 +233,11 @@ type trackDecoder struct {
 	onPCM   func(pcm []int16)
 	started time.Time
 	next    uint16 // sequence number
+	due     uint32 // timestamp of what comes after the sound that was handed out
+	given   int    // samples that were handed out
 	pcm     [longestPacket]int16
 	slot    [microphoneSlot]int16
 	filled  int // of slot
-	decoded time.Duration
 	stats   MicrophoneStats
 }
 
@@ -258,46 +246,80 @@ func newTrackDecoder(onPCM func(pcm []int16)) (*trackDecoder, error) {
 	return &trackDecoder{decoder: decoder, onPCM: onPCM}, err
 }
 
-// take decodes a packet, unless it arrives after its successor.
+// packets is what is used of a [webrtc.TrackRemote].
+type packets interface {
+	SetReadDeadline(t time.Time) error
+	Read(b []byte) (n int, attributes interceptor.Attributes, err error)
+}
+
+// read decodes the packets of a track until it ends. After each, taken is called with the length of its payload, in bytes.
+func (e *trackDecoder) read(track packets, taken func(payload int)) {
+	buf := make([]byte, receiveSize)
+	wait := dryAfter
+	for {
+		if track.SetReadDeadline(time.Now().Add(wait)) != nil {
+			return
+		}
+		n, _, err := track.Read(buf)
+		if timeout := net.Error(nil); errors.As(err, &timeout) && timeout.Timeout() {
+			e.silence(audio.Samples(wait, MicrophoneRate))
+			wait = slotTime
+			continue
+		}
+		if err != nil {
+			return
+		}
+		wait = dryAfter
+		var p rtp.Packet
+		if p.Unmarshal(buf[:n]) == nil {
+			e.take(&p)
+			taken(len(p.Payload))
+		}
+	}
+}
+
+// take decodes a packet, unless it arrives after its successor. What is missing before it becomes silence.
 func (e *trackDecoder) take(p *rtp.Packet) {
 	now := time.Now()
 	if e.started.IsZero() {
-		e.started, e.next = now, p.SequenceNumber
+		e.started, e.next, e.due = now, p.SequenceNumber, p.Timestamp
 	}
-	gap := p.SequenceNumber - e.next
-	if gap >= 1<<15 || len(p.Payload) == 0 {
+	lost := p.SequenceNumber - e.next
+	if lost >= 1<<15 || len(p.Payload) == 0 {
 		return
 	}
-	if passed := now.Sub(e.started); e.decoded > passed+passed/4+headStart {
+	if passed := now.Sub(e.started); audio.Duration(e.given, MicrophoneRate) > passed+passed/4+headStart {
 		e.stats.Refused++
 		return
 	}
 	e.next = p.SequenceNumber + 1
-	e.stats.Lost += int(gap)
-	if gap <= longestGap {
-		e.silence(int(gap))
-	}
+	e.stats.Lost += int(lost)
 	n, err := e.decoder.DecodeInt16(p.Payload, e.pcm[:])
 	if err != nil {
-		e.stats.Refused++
-		e.silence(1)
+		e.stats.Refused++ // and the next packet finds a gap
 		return
 	}
 	e.stats.Packets++
-	e.decoded += time.Duration(n) * time.Second / MicrophoneRate
+	// Below zero if silence was handed out for packets that were late.
+	if gap := int(int32(p.Timestamp-e.due)) / timestampStep; gap > 0 && audio.Duration(gap, MicrophoneRate) <= longestGap {
+		e.silence(gap)
+	}
 	e.give(e.pcm[:n])
+	e.due = p.Timestamp + uint32(n*timestampStep)
 }
 
-// silence hands out that many slots of silence.
-func (e *trackDecoder) silence(slots int) {
+// silence hands out that many samples of silence.
+func (e *trackDecoder) silence(samples int) {
+	e.due += uint32(samples * timestampStep)
 	var quiet [microphoneSlot]int16
-	for range slots {
-		e.give(quiet[:])
+	for ; samples > 0; samples -= microphoneSlot {
+		e.give(quiet[:min(samples, microphoneSlot)])
 	}
 }
 
 // give hands pcm out in slots.
 func (e *trackDecoder) give(pcm []int16) {
+	e.given += len(pcm)
 	for len(pcm) > 0 {
 		n := copy(e.slot[e.filled:], pcm)
 		pcm = pcm[n:]

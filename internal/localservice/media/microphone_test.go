@@ -3,6 +3,7 @@ package media
 import (
 	"errors"
 	"math"
+	"net"
 	"os"
 	"regexp"
 	"slices"
@@ -12,8 +13,10 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/agentruntime/agentruntime/internal/audio"
 	"github.com/agentruntime/agentruntime/internal/localservice/quota"
 	"github.com/agentruntime/agentruntime/internal/localservice/recognizer"
+	"github.com/pion/interceptor"
 	"github.com/pion/rtp"
 	"github.com/pion/webrtc/v4"
 	"github.com/pion/webrtc/v4/pkg/media"
@@ -262,38 +265,109 @@ func TestMicrophoneRefuses(t *testing.T) {
 	}
 }
 
-// hearPackets gives the payloads to a decoder as a stream without loss and returns what it returned.
-func hearPackets(t testing.TB, numbers []uint16, payload []byte) (*trackDecoder, []int16) {
-	t.Helper()
-	var r recording
-	e, err := newTrackDecoder(r.hear)
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, n := range numbers {
-		e.take(&rtp.Packet{Header: rtp.Header{SequenceNumber: n}, Payload: payload})
-	}
-	return e, r.heard()
+// packetAt is a packet of 20 ms, of which this is the place in its stream.
+func packetAt(place int, payload []byte) *rtp.Packet {
+	slot := microphoneSlot * timestampStep
+	return &rtp.Packet{Header: rtp.Header{SequenceNumber: uint16(place), Timestamp: uint32(place * slot)}, Payload: payload}
 }
 
 func TestLostPacketsBecomeSilence(t *testing.T) {
 	payload := opusPackets(t, "testdata/speech.opus")[20]
 	for name, tc := range map[string]struct {
-		numbers       []uint16
+		places        []int
 		slots, losses int
 	}{
-		"none":          {[]uint16{7, 8, 9}, 3, 0},
-		"over the wrap": {[]uint16{65534, 65535, 0}, 3, 0},
-		"two lost":      {[]uint16{7, 10}, 4, 2},
-		"one late":      {[]uint16{7, 9, 8, 10}, 4, 1},
-		"one repeated":  {[]uint16{7, 7, 8}, 2, 0},
-		"a new start":   {[]uint16{7, 1000}, 2, 992},
+		"none":             {[]int{7, 8, 9}, 3, 0},
+		"over the wrap":    {[]int{65534, 65535, 65536}, 3, 0},
+		"two lost":         {[]int{7, 10}, 4, 2},
+		"one late":         {[]int{7, 9, 8, 10}, 4, 1},
+		"one repeated":     {[]int{7, 7, 8}, 2, 0},
+		"almost a new one": {[]int{7, 107}, 101, 99},
+		"a new beginning":  {[]int{7, 1000}, 2, 992},
 	} {
-		e, heard := hearPackets(t, tc.numbers, payload)
-		if len(heard) != tc.slots*microphoneSlot || e.stats.Lost != tc.losses {
+		var r recording
+		e, err := newTrackDecoder(r.hear)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, place := range tc.places {
+			e.take(packetAt(place, payload))
+		}
+		if heard := r.heard(); len(heard) != tc.slots*microphoneSlot || e.stats.Lost != tc.losses {
 			t.Errorf("%s: heard %d samples and lost %d, want %d and %d", name, len(heard), e.stats.Lost, tc.slots*microphoneSlot, tc.losses)
 		}
 	}
+}
+
+// An encoder that sends nothing in pauses goes on counting time.
+func TestWhatWasNotSentBecomesSilence(t *testing.T) {
+	payload := opusPackets(t, "testdata/speech.opus")[20]
+	var r recording
+	e, err := newTrackDecoder(r.hear)
+	if err != nil {
+		t.Fatal(err)
+	}
+	e.take(packetAt(7, payload))
+	after := packetAt(27, payload)
+	after.SequenceNumber = 8
+	e.take(after)
+	if heard := len(r.heard()); heard != 21*microphoneSlot || e.stats.Lost != 0 {
+		t.Errorf("heard %d samples and lost %d packets, want %d and 0", heard, e.stats.Lost, 21*microphoneSlot)
+	}
+	e.silence(50 * microphoneSlot) // while nothing came for a second
+	e.take(packetAt(30, payload))  // which was late by most of it
+	e.take(packetAt(31, payload))
+	if heard, want := len(r.heard()), (21+50+2)*microphoneSlot; heard != want {
+		t.Errorf("heard %d samples after a second without packets, want %d", heard, want)
+	}
+}
+
+// A machine that is too busy sends late, and then all at once; no pause is in what it sends. Nothing comes of a sender that stopped.
+func TestASenderThatIsLateIsNoneThatStopped(t *testing.T) {
+	payload := opusPackets(t, "testdata/speech.opus")[20]
+	synctest.Test(t, func(t *testing.T) {
+		var r recording
+		e, err := newTrackDecoder(r.hear)
+		if err != nil {
+			t.Fatal(err)
+		}
+		sender, track := net.Pipe()
+		go e.read(pipedTrack{track}, func(int) {})
+		place := 0
+		speak := func() {
+			for range 10 {
+				raw, err := packetAt(place, payload).Marshal()
+				if err != nil {
+					t.Fatal(err)
+				}
+				if _, err := sender.Write(raw); err != nil {
+					t.Fatal(err)
+				}
+				place++
+			}
+			synctest.Wait()
+		}
+		speak()
+		time.Sleep(dryAfter - time.Millisecond)
+		speak()
+		if heard := len(r.heard()); heard != 20*microphoneSlot {
+			t.Errorf("heard %d samples of a sender that was late, want the %d that it sent", heard, 20*microphoneSlot)
+		}
+		const stopped = 3 * time.Second
+		time.Sleep(stopped + time.Millisecond)
+		if heard, want := len(r.heard()), 20*microphoneSlot+audio.Samples(stopped, MicrophoneRate); heard != want {
+			t.Errorf("heard %d samples of a sender that stopped %v ago, want %d", heard, stopped, want)
+		}
+		sender.Close()
+	})
+}
+
+// pipedTrack is a track whose packets are what is written to a pipe.
+type pipedTrack struct{ net.Conn }
+
+func (p pipedTrack) Read(b []byte) (int, interceptor.Attributes, error) {
+	n, err := p.Conn.Read(b)
+	return n, nil, err
 }
 
 func TestEarDecodesNoFasterThanTime(t *testing.T) {
@@ -306,7 +380,7 @@ func TestEarDecodesNoFasterThanTime(t *testing.T) {
 		payload := opusPackets(t, "testdata/speech.opus")[20]
 		flood := func(packets uint16) {
 			for range packets {
-				e.take(&rtp.Packet{Header: rtp.Header{SequenceNumber: e.next}, Payload: payload})
+				e.take(&rtp.Packet{Header: rtp.Header{SequenceNumber: e.next, Timestamp: e.due}, Payload: payload})
 			}
 		}
 		flood(1000)
@@ -329,7 +403,7 @@ func TestDecodedSpeechIsTheSpeechThatWasSent(t *testing.T) {
 	}
 	e.started = time.Now().Add(-time.Hour) // no limit
 	for _, payload := range opusPackets(t, "testdata/speech.opus") {
-		e.take(&rtp.Packet{Header: rtp.Header{SequenceNumber: e.next}, Payload: payload})
+		e.take(&rtp.Packet{Header: rtp.Header{SequenceNumber: e.next, Timestamp: e.due}, Payload: payload})
 	}
 	raw, err := os.ReadFile("../../audio/testdata/speech.s16")
 	if err != nil {
@@ -393,9 +467,9 @@ func FuzzMicrophoneDecoder(f *testing.F) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		e.take(&rtp.Packet{Payload: payload})
-		e.take(&rtp.Packet{Header: rtp.Header{SequenceNumber: number}, Payload: payload})
-		if most := (2*6 + longestGap) * microphoneSlot; heard > most {
+		e.take(packetAt(0, payload))
+		e.take(packetAt(int(number), payload))
+		if most := 2*longestPacket + audio.Samples(longestGap, MicrophoneRate); heard > most {
 			t.Errorf("two packets were decoded as %d samples, want at most %d", heard, most)
 		}
 	})
