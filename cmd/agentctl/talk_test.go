@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/agentruntime/agentruntime/internal/localservice"
+	"github.com/agentruntime/agentruntime/runtime/event"
 )
 
 const talkScript = `
@@ -107,4 +108,13 @@ func TestTalkThatFails(t *testing.T) {
 	r, agent := talkRig(t)
 	r.fails(statusFailed, "stream_error: The brain is out.", "talk", "-agent", agent, "-text", "How is the weather?", "-text", "the password?")
 	r.fails(statusFailed, "not_found", "talk", "-agent", "00000000-0000-4000-8000-000000000000", "-text", "hello")
+}
+
+// On a fast machine several marks have the same millisecond.
+func TestMarksOfOneMillisecondAreInTheirUsualOrder(t *testing.T) {
+	marks := map[event.TurnMark]int64{event.MarkSent: 0, event.MarkTranscript: 0, event.MarkFirstSegment: 0, event.MarkFirstText: 0, event.MarkTextEnd: 9}
+	got := traced(event.TurnTimings{Marks: marks, Outcome: "answered"})
+	if want := "sent 0, transcript 0, firstSegment 0, firstText 0, textEnd 9, answered"; got != want {
+		t.Errorf("%s, want %s", got, want)
+	}
 }
