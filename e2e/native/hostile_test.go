@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"flag"
 	"fmt"
 	"io"
 	"net"
@@ -37,12 +38,14 @@ const (
 	again = 200 * time.Millisecond
 )
 
+var alone = flag.Bool("alone", false, "run TestANewcomerAmongHostileClients; nothing else may run, and no race detector")
+
 // TestANewcomerAmongHostileClients gets a picture in 2 s, while 20 clients take as much as they
-// can get. They use the processor of the service too, so the test is skipped where the race
-// detector or other work leaves little of that; make newcomer runs it alone.
+// can get. They use the processor of the service too, so the test is skipped where
+// other work leaves little of that.
 func TestANewcomerAmongHostileClients(t *testing.T) {
-	if testing.Short() || withRace {
-		t.Skip("takes half a minute, and measures time, which the race detector does not leave")
+	if !*alone {
+		t.Skip("measures time for half a minute; make newcomer runs it with -alone")
 	}
 	service := start(t, localservice.Options{})
 	load := watchLoad(t)

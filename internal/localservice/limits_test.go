@@ -2,6 +2,7 @@ package localservice_test
 
 import (
 	"bytes"
+	"flag"
 	"fmt"
 	"io/fs"
 	"net/http"
@@ -69,6 +70,8 @@ func limitRows() []limitRow {
 	}
 }
 
+var alone = flag.Bool("alone", false, "TestWhatOneClientTakes measures; nothing else may run, and no race detector")
+
 // TestWhatOneClientTakes measures the rows of the table in docs/security.md, which has them
 // as they are declared. It is not parallel, because it measures the process.
 func TestWhatOneClientTakes(t *testing.T) {
@@ -79,8 +82,8 @@ func TestWhatOneClientTakes(t *testing.T) {
 		if row.measure != nil {
 			proof = "`TestWhatOneClientTakes`"
 			t.Run(row.attack, func(t *testing.T) {
-				if testing.Short() || withRace {
-					t.Skip("takes a minute, several with the race detector, which also takes memory; make newcomer measures it")
+				if !*alone {
+					t.Skip("measures time and memory of a minute; make newcomer runs it with -alone")
 				}
 				got := row.measure(t)
 				t.Logf("measured: %s by %s: %.2f %s, at most %v", row.resource, row.attack, got.n, got.unit, row.bound)

@@ -4,7 +4,5 @@ package localservice_test
 
 import "time"
 
-const withRace = false
-
 // answerTime is how long an answer may take, to an attack and to others beside it.
 const answerTime = 10 * time.Second

@@ -4,8 +4,6 @@ package localservice_test
 
 import "time"
 
-const withRace = true
-
 // answerTime is longer than without the race detector, with which everything takes several
 // times as long, beside the other packages' tests.
 const answerTime = time.Minute
