@@ -348,7 +348,7 @@ func TestASenderThatIsLateIsNoneThatStopped(t *testing.T) {
 			synctest.Wait()
 		}
 		speak()
-		time.Sleep(dryAfter - time.Millisecond)
+		time.Sleep(900 * time.Millisecond)
 		speak()
 		if heard := len(r.heard()); heard != 20*microphoneSlot {
 			t.Errorf("heard %d samples of a sender that was late, want the %d that it sent", heard, 20*microphoneSlot)
