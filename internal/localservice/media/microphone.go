@@ -30,9 +30,9 @@ const (
 	// longestGap is the longest time between the timestamps of two packets that is filled with silence; a longer one is a new
 	// beginning. Encoders that send nothing in pauses send a packet every 400 ms.
 	longestGap = 2 * time.Second
-	// timestampStep is how much of an RTP timestamp of Opus, which counts at 48 kHz (RFC 7587 §4.1), one sample is.
+	// timestampStep is by how much the RTP timestamp grows for one sample: that of Opus counts at 48 kHz (RFC 7587 §4.1).
 	timestampStep = 48000 / MicrophoneRate
-	// headStart is how far the sound may be ahead of the clock, which runs a quarter too fast here because clocks differ.
+	// headStart is how far the sound of packets may be ahead of the clock, which runs a quarter too fast here because clocks differ.
 	// Packets beyond that are dropped undecoded, so that a client can't make the decoder do more than its share of work.
 	headStart   = 2 * time.Second
 	receiveSize = 1600 // bytes, larger than what arrives in one packet
@@ -234,7 +234,7 @@ type trackDecoder struct {
 	started time.Time
 	next    uint16 // sequence number
 	due     uint32 // timestamp of what comes after the sound that was handed out
-	given   int    // samples that were handed out
+	brought int    // samples that packets were handed out as, with the silence before them
 	pcm     [longestPacket]int16
 	slot    [microphoneSlot]int16
 	filled  int // of slot
@@ -288,7 +288,7 @@ func (e *trackDecoder) take(p *rtp.Packet) {
 	if lost >= 1<<15 || len(p.Payload) == 0 {
 		return
 	}
-	if passed := now.Sub(e.started); audio.Duration(e.given, MicrophoneRate) > passed+passed/4+headStart {
+	if passed := now.Sub(e.started); audio.Duration(e.brought, MicrophoneRate) > passed+passed/4+headStart {
 		e.stats.Refused++
 		return
 	}
@@ -300,11 +300,13 @@ func (e *trackDecoder) take(p *rtp.Packet) {
 		return
 	}
 	e.stats.Packets++
-	// Below zero if silence was handed out for packets that were late.
+	// The gap is below zero if silence was handed out for packets that were late.
 	if gap := int(int32(p.Timestamp-e.due)) / timestampStep; gap > 0 && audio.Duration(gap, MicrophoneRate) <= longestGap {
 		e.silence(gap)
+		e.brought += gap
 	}
 	e.give(e.pcm[:n])
+	e.brought += n
 	e.due = p.Timestamp + uint32(n*timestampStep)
 }
 
@@ -319,7 +321,6 @@ func (e *trackDecoder) silence(samples int) {
 
 // give hands pcm out in slots.
 func (e *trackDecoder) give(pcm []int16) {
-	e.given += len(pcm)
 	for len(pcm) > 0 {
 		n := copy(e.slot[e.filled:], pcm)
 		pcm = pcm[n:]
