@@ -344,16 +344,10 @@ func (t *conversation) event(e event.Event) {
 	}
 }
 
-// usualOrder is the order of marks that have the same millisecond.
-var usualOrder = []event.TurnMark{
-	event.MarkUserSpeechEnd, event.MarkSent, event.MarkTranscript, event.MarkFirstSegment, event.MarkFirstText,
-	event.MarkFirstSound, event.MarkFirstFrame, event.MarkTextEnd, event.MarkSpeechEnd, event.MarkInterrupted,
-}
-
 // traced returns the marks of a turn in their order, in milliseconds; ~ marks an estimate.
 func traced(e event.TurnTimings) string {
 	marks := slices.SortedFunc(maps.Keys(e.Marks), func(a, b event.TurnMark) int {
-		return cmp.Or(cmp.Compare(e.Marks[a], e.Marks[b]), cmp.Compare(slices.Index(usualOrder, a), slices.Index(usualOrder, b)))
+		return cmp.Or(cmp.Compare(e.Marks[a], e.Marks[b]), cmp.Compare(slices.Index(event.TurnMarks, a), slices.Index(event.TurnMarks, b)))
 	})
 	var text strings.Builder
 	for _, mark := range marks {

@@ -34,7 +34,7 @@ type TurnTimings struct {
 // TurnMark is something that happens in a turn.
 type TurnMark string
 
-// The marks, in their usual order.
+// The marks.
 const (
 	MarkUserSpeechEnd TurnMark = "userSpeechEnd" // the visitor has stopped speaking
 	MarkSent          TurnMark = "sent"          // the text was sent
@@ -47,6 +47,12 @@ const (
 	MarkSpeechEnd     TurnMark = "speechEnd"     // the avatar has finished
 	MarkInterrupted   TurnMark = "interrupted"   // the visitor interrupted the avatar
 )
+
+// TurnMarks are all marks, in their usual order.
+var TurnMarks = []TurnMark{
+	MarkUserSpeechEnd, MarkSent, MarkTranscript, MarkFirstSegment, MarkFirstText,
+	MarkFirstSound, MarkFirstFrame, MarkTextEnd, MarkSpeechEnd, MarkInterrupted,
+}
 
 // ToolTiming has the times of a call of a client tool, in milliseconds from the beginning of
 // the turn.
