@@ -25,6 +25,7 @@ async function ask(path, body) {
 const askAbout = (action, body) => ask(`/session/${id}/${action}`, body)
 
 async function start() {
+  if ($("stage").dataset.state !== "idle") return // clicked again before the button was hidden
   show("busy")
   status("Connecting…")
   try {

@@ -40,6 +40,7 @@ export class Stage {
   }
 
   async #start() {
+    if ($("stage").dataset.state !== "idle") return // clicked again before the button was hidden
     this.#show("busy")
     status("Connecting…")
     try {
