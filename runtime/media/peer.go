@@ -9,6 +9,7 @@ import (
 
 	"github.com/pion/webrtc/v4"
 
+	"github.com/agentruntime/agentruntime/internal/peerstate"
 	"github.com/agentruntime/agentruntime/runtime/fault"
 	"github.com/agentruntime/agentruntime/runtime/signaling"
 )
@@ -95,7 +96,7 @@ func (p *peer) setUp(o peerOptions, on func(Event)) error {
 	p.pc.OnICEConnectionStateChange(func(s webrtc.ICEConnectionState) {
 		guarded(Event{Kind: ICEState, State: s.String()})
 	})
-	p.pc.OnConnectionStateChange(func(s webrtc.PeerConnectionState) {
+	peerstate.Watch(p.pc, func(s webrtc.PeerConnectionState) {
 		guarded(Event{Kind: PeerState, State: s.String()})
 	})
 	// The argument is always "unknown" in pion's page build.

@@ -10,6 +10,7 @@ import (
 
 	"github.com/agentruntime/agentruntime/internal/audio"
 	"github.com/agentruntime/agentruntime/internal/localservice/quota"
+	"github.com/agentruntime/agentruntime/internal/peerstate"
 	"github.com/pion/interceptor"
 	"github.com/pion/rtp"
 	"github.com/pion/webrtc/v4"
@@ -150,7 +151,7 @@ func (m *Microphone) replace(c codec) error {
 	pc.OnTrack(func(track *webrtc.TrackRemote, _ *webrtc.RTPReceiver) {
 		once.Do(func() { m.listen(pc, track) })
 	})
-	pc.OnConnectionStateChange(func(state webrtc.PeerConnectionState) {
+	peerstate.Watch(pc, func(state webrtc.PeerConnectionState) {
 		m.server.log.Debug("microphone", "state", state.String())
 		m.count(pc, func(stats *MicrophoneStats) {
 			if stats.Connected = state == webrtc.PeerConnectionStateConnected; stats.Connected {

@@ -6,6 +6,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/agentruntime/agentruntime/internal/peerstate"
 	"github.com/pion/rtcp"
 	"github.com/pion/webrtc/v4"
 )
@@ -84,7 +85,7 @@ func (v *viewer) newPeer(role webrtc.DTLSRole, codecs ...codec) (*webrtc.PeerCon
 		v.stream.server.closePeer(v.seat(), pc)
 		return nil, errGone
 	}
-	pc.OnConnectionStateChange(v.stateChanged)
+	peerstate.Watch(pc, v.stateChanged)
 	return pc, nil
 }
 

@@ -1,0 +1,21 @@
+package peerstate
+
+import (
+	"slices"
+	"testing"
+)
+
+// TestCallsInTheOtherOrder: two changes close together, whose calls come in the other order.
+func TestCallsInTheOtherOrder(t *testing.T) {
+	state := "new"
+	var states []string
+	changed := handler("new", func() string { return state }, func(state string) { states = append(states, state) })
+	state = "connected"
+	changed("connected")
+	changed("connecting")
+	state = "closed"
+	changed("closed")
+	if want := []string{"connected", "closed"}; !slices.Equal(states, want) {
+		t.Errorf("states %q, want %q", states, want)
+	}
+}
