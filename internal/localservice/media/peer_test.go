@@ -270,7 +270,8 @@ func request(t testing.TB, method, url, contentType, body string) (*http.Respons
 		r.Header.Set("Content-Type", contentType)
 	}
 	r.Header.Set("Origin", "https://page.example")
-	resp, err := http.DefaultClient.Do(r)
+	client := http.Client{Transport: &http.Transport{DisableKeepAlives: true}} // a shared one could not be emptied for leaktest
+	resp, err := client.Do(r)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -279,7 +280,6 @@ func request(t testing.TB, method, url, contentType, body string) (*http.Respons
 	if err != nil {
 		t.Fatal(err)
 	}
-	http.DefaultClient.CloseIdleConnections() // for leaktest
 	return resp, string(text)
 }
 

@@ -55,7 +55,7 @@ func TestOfferedVoiceArrivesThroughTheRelay(t *testing.T) {
 
 func TestOfferedVoiceRefuses(t *testing.T) {
 	t.Parallel()
-	s, _ := newServer(t, Config{ConnectTimeout: 100 * time.Millisecond})
+	s, _ := newServer(t, Config{ConnectTimeout: 500 * time.Millisecond})
 	v := s.NewVoice(quota.Client{})
 	if err := v.Answer("v=0"); !errors.Is(err, errNotOffered) {
 		t.Errorf("answer before the offer: %v", err)

@@ -267,7 +267,7 @@ func TestPreflight(t *testing.T) {
 
 func TestViewerThatNeverConnectsIsFreed(t *testing.T) {
 	t.Parallel()
-	s, base := newServer(t, Config{ConnectTimeout: 100 * time.Millisecond})
+	s, base := newServer(t, Config{ConnectTimeout: 500 * time.Millisecond})
 	stream := newStream(t, s)
 	offer := offerWHEP(t, newClient(t, webrtc.Configuration{}, browserCodecs...), webrtc.RTPCodecTypeAudio)
 	post := func() int {
