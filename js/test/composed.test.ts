@@ -262,13 +262,15 @@ test("a composer and a state follow an agent session from text to a face", async
 test("speech without an answer is not waited for after it was stopped", async () => {
   const session = avatar()
   const composer = place(new Composer(session))
+  const state = place(new AgentState(session))
   const stop = composer.root.querySelector<HTMLButtonElement>("[part~=stop]")!
   await session.connect()
   await until("the opening is over", () => stop.hidden === true)
   for (let asked = 0; asked < 2; asked++) {
     session.agent.emit("responsePending", {})
-    assert.equal(stop.hidden, false)
+    assert.deepEqual([state.root.dataset["is"], stop.hidden], ["thinking", false])
     stop.click()
+    assert.notEqual(state.root.dataset["is"], "thinking")
     assert.equal(stop.hidden, true)
     session.agent.emit("responseSettled", {})
   }

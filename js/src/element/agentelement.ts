@@ -747,6 +747,7 @@ export abstract class AgentElement extends Base {
 
   #stop(): void {
     this.#turn?.abort()
+    this.#conversation?.stopWaiting()
     if (this.#state.phase === "live") faceOf(this.#session)?.interrupt()
   }
 

@@ -202,6 +202,11 @@ export class Conversation {
     })
   }
 
+  /** The visitor does not wait for the answer any more. */
+  stopWaiting(): void {
+    this.#activity.stopWaiting()
+  }
+
   /** Reads the state of the microphone and of the sound again. */
   refresh(): void {
     this.#activity.update()

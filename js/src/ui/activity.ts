@@ -126,6 +126,14 @@ export class AgentActivity {
     this.#set(() => {})
   }
 
+  /**
+   * The visitor does not wait for the answer any more: until the agent begins one, it is not thinking. Speech that was not recognised
+   * gets no answer that would end this.
+   */
+  stopWaiting(): void {
+    this.#set(() => (this.#pending = false))
+  }
+
   /** Removes all listeners. */
   destroy(): void {
     this.#outer.end()

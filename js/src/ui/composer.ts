@@ -41,8 +41,6 @@ export class Composer {
   readonly #failed: (error: unknown) => void
   readonly #activity: AgentActivity | undefined
   readonly #ends: (() => void)[] = []
-  /** Whether the visitor does not wait any more for the answer that was asked for last. */
-  #stopped = false
   /** Aborts the turn that was sent last. */
   #turn: AbortController | undefined
 
@@ -67,7 +65,6 @@ export class Composer {
       // Whether there is an answer to stop depends on more than what the agent is doing.
       const unbind = eachTransport(session, (carrier, scope) => {
         const on = (event: string, react: () => void) => scope.listen<Record<string, unknown>, string>(carrier, event, react)
-        on("responsePending", () => (this.#stopped = false))
         for (const event of ["stateChange", "responsePending", "responseSettled", "turnStart", "turnEnd", "avatarStartTalking", "avatarStopTalking", "ended"]) on(event, draw)
         draw()
       })
@@ -95,7 +92,7 @@ export class Composer {
   stop(): void {
     if (!this.#session || !this.#activity?.busy) return
     this.#turn?.abort()
-    this.#stopped = true
+    this.#activity.stopWaiting()
     this.#draw()
     try {
       transportOf(this.#session).interrupt?.()
@@ -112,8 +109,7 @@ export class Composer {
 
   #draw(): void {
     const { current = "connecting" } = this.#activity ?? {}
-    const unanswered = this.#stopped && current === "thinking" // speech that was not recognised gets no answer that would end this
-    const busy = this.#activity?.busy === true && !unanswered
+    const busy = this.#activity?.busy === true
     const ready = !["connecting", "reconnecting", "over"].includes(current)
     const interrupts = this.#session !== undefined && transportOf(this.#session).speak !== undefined
     this.#form.draw({ labels: this.#labels, ready, busy, interrupts })
