@@ -644,7 +644,7 @@ export abstract class AgentElement extends Base {
   }
 
   #showPoster({ avatars }: AppInitResult): void {
-    if (!this.getAttribute("poster")) this.#update({ poster: safeUrl(avatars?.[0]?.previewImageUrl) })
+    if (!this.getAttribute("poster") && this.#modes.includes("face")) this.#update({ poster: safeUrl(avatars?.[0]?.previewImageUrl) })
   }
 
   // --- The session's events

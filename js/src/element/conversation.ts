@@ -3,6 +3,7 @@ import { AgentActivity, type Activity } from "../ui/activity.js"
 import { AnswerButtons, type AnswerActions } from "../ui/answers.js"
 import { Captions, drawCaptions } from "../ui/captions.js"
 import contents from "../ui/content.css"
+import type { AvatarEvents } from "../generated/events.js"
 import type { AvatarSession } from "../session/avatar.js"
 import { make, safeLink } from "../ui/dom.js"
 import { fillIn } from "../ui/labels.js"
@@ -10,6 +11,8 @@ import { VoiceLevels } from "../ui/levels.js"
 import { ERROR_MESSAGES, PERMANENT_ERRORS } from "../ui/messages.js"
 import { GrowingMarkdown, plainMarkdown, renderMarkdown } from "../ui/markdown.js"
 import { attachTapToTalk } from "../ui/taptotalk.js"
+import type { SessionLike } from "../ui/listen.js"
+import { eachTransport } from "../ui/transports.js"
 import { SpokenTranscript, type TranscriptEntry } from "../ui/transcript.js"
 import { Transcript } from "../ui/transcriptview.js"
 import { VoiceBars } from "../ui/voicebars.js"
@@ -164,11 +167,11 @@ export class Conversation {
     doing()
     const captions = new Captions(session)
     const undraw = drawCaptions(captions, caption)
-    listen(session, signal, {
-      brainSegment: ({ speechId, messageId }) => {
+    const unbind = eachTransport(session as SessionLike, (carrier, scope) =>
+      scope.listen<AvatarEvents, "brainSegment">(carrier, "brainSegment", ({ speechId, messageId }) => {
         if (messageId) this.#messages.set("", messageId).set(speechId ?? "", messageId)
-      },
-    })
+      }),
+    )
     listen(session, signal, {
       widget: (widget) => {
         const drawn = drawWidget(widget, { onAction: (action) => this.#act(action), labels: frame.labels().widgets, markdown: renderMarkdown, partnerId: accountOf(session) })
@@ -192,6 +195,7 @@ export class Conversation {
     })
     signal.addEventListener("abort", () => {
       undraw()
+      unbind()
       activity.destroy()
       levels.destroy()
       this.#dots.remove()

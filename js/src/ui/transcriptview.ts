@@ -90,7 +90,10 @@ export class Transcript {
   rename(labels: Partial<PartLabels>, agentName = this.#agentName): void {
     this.#labels = partLabels(labels)
     this.#agentName = agentName
-    for (const [entry, { name }] of this.#entries) name.textContent = this.#name(entry)
+    for (const [entry, { root, name }] of this.#entries) {
+      name.textContent = this.#name(entry)
+      root.ariaLabel = this.#name(entry)
+    }
   }
 
   /** The element of an entry, to add to it. */
@@ -131,7 +134,7 @@ export class Transcript {
     const Text = entry.who === "agent" ? this.#markdown : undefined
     const body = make("div", { class: `text${Text ? " agent-markdown" : ""}`, dir: "auto" })
     const name = make("p", { class: "who" }, this.#name(entry))
-    const root = make("article", { class: `agent-turn ${entry.who}`, part: `turn ${entry.who}` }, name, body)
+    const root = make("article", { class: `agent-turn ${entry.who}`, part: `turn ${entry.who}`, "aria-label": this.#name(entry) }, name, body)
     const added = { root, name, body, text: Text && new Text(body) }
     this.#entries.set(entry, added)
     this.append(root)
