@@ -44,8 +44,8 @@ func TestEveryWidgetIsDrawn(t *testing.T) {
 	var got map[string]string
 	p.Do(&got, `
 		const texts = {}
-		for (const element of document.querySelectorAll(".widgets > *, .suggestions ul")) {
-			texts[element.className || "suggestions"] = element.textContent.replace(/\s+/g, " ").trim()
+		for (const element of inAgent("[part=log]").querySelectorAll(".agent-widget")) {
+			texts[element.className] = element.textContent.replace(/\s+/g, " ").trim()
 		}
 		return texts`)
 	for class, want := range map[string]string{
@@ -57,14 +57,14 @@ func TestEveryWidgetIsDrawn(t *testing.T) {
 		"tile video agent-widget": "ClipWatch on Somebody",
 		"form agent-widget":       "About youNameAge (optional)Agreed (optional)About (optional)<script>Send",
 		"agent-widget":            `chart{ "kind": "bar" }`,
-		"suggestions":             "<b>Next?</b>",
+		"followups agent-widget":  "Ask next<b>Next?</b>",
 	} {
 		if got[class] != want {
 			t.Errorf("%s is %q, want %q", class, got[class], want)
 		}
 	}
 	var links []string
-	p.Do(&links, `return [...document.querySelectorAll(".widgets a")].map(({href, rel, target}) => href + " " + rel + " " + target)`)
+	p.Do(&links, `return [...inAgent("[part=log]").querySelectorAll("a")].map(({href, rel, target}) => href + " " + rel + " " + target)`)
 	want := []string{"https://a.example/", "https://v.example/1", "https://v.example/2", h.URL + "/example/chat/"}
 	if len(links) != len(want) {
 		t.Fatalf("the links are %q, want %q", links, want)
@@ -94,13 +94,13 @@ rules:
 	p := h.Open("/example/chat/")
 	p.Ready()
 	p.Ask("Widgets", "All of them.")
-	p.AwaitTrue(`document.querySelectorAll(".form input").length === ` + jsonOf(len(names)))
+	p.AwaitTrue(`inAgent("[part=log]").querySelectorAll(".form input").length === ` + jsonOf(len(names)))
 	p.Do(nil, `
-		for (const input of document.querySelectorAll(".form input")) input.value = "my " + input.name
-		document.querySelector(".form button").focus()`)
+		for (const input of inAgent("[part=log]").querySelectorAll(".form input")) input.value = "my " + input.name
+		inAgent(".form button").focus()`)
 	p.Keys("\r")
-	p.AwaitTrue(`document.querySelector(".form [role=status]").textContent.startsWith("Thank you.")`)
-	p.Do(nil, `document.querySelector("textarea").focus()`)
+	p.AwaitTrue(`inAgent(".form [role=status]").textContent.startsWith("Thank you.")`)
+	p.Do(nil, `inAgent("textarea").focus()`)
 	p.Keys("Widgets\r")
 	h.Await("the form's values", func(v pagetest.Request) bool {
 		for _, name := range names {

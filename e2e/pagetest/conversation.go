@@ -6,41 +6,43 @@ import (
 	"strings"
 )
 
-// This file has the actions of a visitor in the example pages with a conversation
-// (example/shared/conversation.js).
+// This file has the actions of a visitor in the example pages with a conversation, which is in an element of the agent
+// (example/shared/conversation.js, example/tokenserver).
 
 // Ready waits until something can be asked.
 func (p *Page) Ready() {
 	p.t.Helper()
-	p.AwaitTrue(`document.activeElement.localName === "textarea"`)
+	p.AwaitTrue(`inAgent("textarea:focus:not(:disabled)")`)
 }
 
-// Ask types a question, and waits until the answer is announced to screen readers.
+// Ask types a question, and waits until its answer contains a text and the agent is done.
 func (p *Page) Ask(question, answer string) {
 	p.t.Helper()
 	p.Keys(question + "\r")
-	p.AwaitAnnouncement(answer)
+	p.AwaitTrue(`[...inAgent("[part=log]").querySelectorAll("[part~=turn].user .text")].at(-1)?.textContent === ` + jsonOf(question))
+	p.AwaitAnswer(answer)
 }
 
-// AwaitAnnouncement waits until the last announcement to screen readers contains a
-// text, and the agent is done.
-func (p *Page) AwaitAnnouncement(text string) {
+// AwaitAnswer waits until the last turn contains a text and the agent is done.
+func (p *Page) AwaitAnswer(text string) {
 	p.t.Helper()
-	quoted, err := json.Marshal(text)
-	if err != nil {
-		p.t.Fatal(err)
-	}
-	p.AwaitTrue(`document.getElementById("announcer").textContent.includes(` + string(quoted) + `) && document.querySelector("#composer .stop").hidden`)
+	last := `[...inAgent("[part=log]").querySelectorAll("[part~=turn]")].at(-1)`
+	p.AwaitTrue(last + `?.matches(".agent") && ` + last + `.textContent.includes(` + jsonOf(text) + `) && !inAgent("[part~=stop]").checkVisibility()`)
+}
+
+// PressInside focuses the first element that the selector finds in the agent's element, and presses it by keyboard.
+func (p *Page) PressInside(selector string) {
+	p.t.Helper()
+	p.AwaitTrue(`inAgent(` + jsonOf(selector) + `)?.checkVisibility()`)
+	p.Do(nil, `inAgent(`+jsonOf(selector)+`).focus()`)
+	p.Keys("\r")
 }
 
 // Transcript returns the conversation as it is shown, one line for each turn.
 func (p *Page) Transcript() (lines []string) {
 	p.t.Helper()
-	err := p.Eval(p.ctx, `[...document.querySelectorAll("#log .turn")].map((turn) =>
-		turn.ariaLabel + ": " + turn.querySelector(".text").innerText.replace(/\s+/g, " ").trim())`, &lines)
-	if err != nil {
-		p.t.Fatal(err)
-	}
+	p.Do(&lines, `return [...inAgent("[part=log]").querySelectorAll("[part~=turn]")].map((turn) =>
+		turn.querySelector(".who").textContent + ": " + turn.querySelector(".text").innerText.replace(/\s+/g, " ").trim())`)
 	return lines
 }
 
@@ -58,4 +60,9 @@ func (p *Page) Press(selector string) {
 	if err := p.Click(p.ctx, selector); err != nil {
 		p.t.Fatal(err)
 	}
+}
+
+func jsonOf(value any) string {
+	text, _ := json.Marshal(value) // texts and numbers always can be
+	return string(text)
 }

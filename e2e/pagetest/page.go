@@ -132,11 +132,11 @@ next:
 	}
 }
 
-// Do runs the prelude and then body, as one async function, and stores its result in
-// out unless that is nil.
+// Do runs the prelude and then body, as one async function, and stores its result in out unless that is nil. In body,
+// inAgent(selector) finds an element in that of the agent.
 func (p *Page) Do(out any, body string) {
 	p.t.Helper()
-	if err := p.Eval(p.ctx, "(async () => {"+p.Prelude+"\n"+body+"})()", out); err != nil {
+	if err := p.Eval(p.ctx, "(async () => {"+inAgent+p.Prelude+"\n"+body+"})()", out); err != nil {
 		p.t.Fatalf("%v; the page's events: %s", err, p.events())
 	}
 }
@@ -208,28 +208,39 @@ func (p *Page) Keys(keys string, options ...chromedp.KeyOption) {
 	}
 }
 
-// AwaitTrue waits until an expression is true; it is evaluated whenever the document,
-// the focus or a field changes.
+// inAgent defines the function by which scripts find what matches a selector in the agent's element of a page.
+const inAgent = `const inAgent = (selector) => document.querySelector("agent-avatar, agent-chat")?.shadowRoot?.querySelector(selector) ?? undefined;`
+
+// AwaitTrue waits until an expression is true; it is evaluated whenever the document, the agent's element, the focus or a field
+// changes. In the expression, inAgent(selector) finds an element in that of the agent.
 func (p *Page) AwaitTrue(expression string) {
 	p.t.Helper()
 	err := p.Eval(p.ctx, `new Promise((resolve) => {
+		`+inAgent+`
 		const over = new AbortController()
+		const watched = new Set()
+		const watch = (root) => {
+			if (!root || watched.has(root)) return
+			watched.add(root)
+			observer.observe(root, {subtree: true, childList: true, attributes: true, characterData: true})
+			for (const event of ["focusin", "input"]) root.addEventListener(event, look, {signal: over.signal})
+		}
 		const look = () => {
+			watch(document.querySelector("agent-avatar, agent-chat")?.shadowRoot)
 			if (!(`+expression+`)) return
 			observer.disconnect()
 			over.abort()
 			resolve()
 		}
 		const observer = new MutationObserver(look)
-		observer.observe(document, {subtree: true, childList: true, attributes: true, characterData: true})
-		for (const event of ["focusin", "input"]) addEventListener(event, look, {signal: over.signal})
+		watch(document)
 		look()
 	})`, nil)
 	if err != nil {
 		ctx, cancel := context.WithTimeout(context.Background(), patience)
 		defer cancel()
 		var body string
-		_ = p.Eval(ctx, `document.body.innerText`, &body)
+		_ = p.Eval(ctx, inAgent+`document.body.innerText + "\n" + (inAgent(".frame")?.innerText ?? "")`, &body)
 		p.t.Fatalf("%s: %v; the page shows:\n%s", expression, err, body)
 	}
 }

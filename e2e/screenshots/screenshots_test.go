@@ -56,7 +56,7 @@ func TestChatPage(t *testing.T) {
 	p := open(t, "/example/chat/?agent=receptionist", 1100, 820)
 	p.Ready()
 	p.Ask("Make flashcards about threads", "flashcards")
-	p.AwaitTrue(`document.querySelector("#log .flashcards") !== null && document.querySelector("#log .chip") !== null`)
+	p.AwaitTrue(`inAgent(".flashcards") && inAgent(".followups")`)
 	take(t, p, "chat-page.png")
 }
 
@@ -64,8 +64,8 @@ func TestAgentPage(t *testing.T) {
 	p := open(t, "/example/agent/?agent=receptionist", 1100, 740)
 	p.Ready()
 	p.Ask("My name is Ada.", "Ada")
-	p.Do(nil, `document.querySelector("[name=mode][value=avatar]").click()`)
-	p.AwaitTrue(`document.getElementById("stage").dataset.state === "live" && document.getElementById("caption").textContent !== ""`)
+	p.PressInside("[part~=mode]")
+	p.AwaitTrue(`inAgent("video").checkVisibility() && !inAgent("[part=poster]").checkVisibility() && inAgent("[part=caption]").textContent !== ""`)
 	take(t, p, "agent-page.png")
 }
 

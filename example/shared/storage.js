@@ -1,5 +1,5 @@
-// Saves a conversation in the tab for a reload, with its token: a thread belongs to the
-// token that it was begun with, and a widget token can't list it.
+// Saves a conversation in the tab for a reload. appInit keeps its token there too: a thread belongs to the token that it was begun
+// with.
 
 /** The conversation with an agent on a page of that name. */
 export class SavedConversation {
@@ -9,11 +9,11 @@ export class SavedConversation {
     this.#key = `agentruntime ${page} ${agent}`
   }
 
-  /** { threadId, token, log }, or undefined. */
+  /** { threadId, said }, or undefined. */
   read() {
     try {
       const conversation = JSON.parse(sessionStorage.getItem(this.#key))
-      return conversation?.log?.entries ? conversation : undefined
+      return conversation?.said ? conversation : undefined
     } catch {
       return undefined // no storage, or a value of another format
     }

@@ -9,24 +9,23 @@ const answerTimeoutMs = 9000
 const choices = ["Sunny", "Cloudy", "Rainy", "Snowy"]
 
 export class ToolPanel {
-  #log
-  #idle
+  #question = make("section", { id: "question", className: "panel", ariaLabel: "A question", hidden: true })
+  #announcer = make("p", { id: "announcer", className: "hidden", role: "status" })
   #notes = make("ul", { className: "notes" })
   #page = make("div", { className: "page", tabIndex: 0 })
   #position = make("span", { className: "place" })
   #index = 0
 
-  /** `idle()` returns whether the composer is empty; then a question gets the focus. */
-  constructor(element, log, { idle }) {
-    this.#log = log
-    this.#idle = idle
+  /** Questions are in `talk`, the other panels in `beside`. */
+  constructor(talk, beside) {
     const previous = make("button", { type: "button" }, "Previous page")
     const next = make("button", { type: "button" }, "Next page")
     previous.addEventListener("click", () => this.#turn(this.#index - 1))
     next.addEventListener("click", () => this.#turn(this.#index + 1))
     this.#page.role = "group"
     this.#page.ariaLabel = "Page of the guide"
-    element.append(
+    talk.append(this.#question, this.#announcer)
+    beside.append(
       make("section", { className: "panel", ariaLabel: "Notes" }, make("h2", {}, "Notes"), this.#notes),
       make("section", { className: "panel guide", ariaLabel: "Guide" },
         make("h2", {}, "Guide"), this.#page, make("div", { className: "row" }, previous, this.#position, next),
@@ -35,8 +34,8 @@ export class ToolPanel {
     this.#turn(0)
   }
 
-  /** Registers the client tools with a session. */
-  register(session) {
+  /** Registers the client tools with the session of an element. */
+  register(session, element) {
     const tool = (name, schema, run) =>
       session.onToolCall(name, async ({ args, toolMetadata: { id, waitForResponse } }) => {
         const result = await run(args)
@@ -44,7 +43,7 @@ export class ToolPanel {
         return result
       }, schema)
     tool("save_note", { note: { type: "str", required: true } }, ({ note }) => this.#save(note))
-    tool("get_weather", { place: { type: "str", required: true } }, ({ place }) => this.#weather(place))
+    tool("get_weather", { place: { type: "str", required: true } }, ({ place }) => this.#weather(place, element))
     tool("go_to_page", { page: { type: "int", required: true } }, ({ page }) => this.#goTo(page))
     tool("highlight", { text: { type: "str", required: true } }, ({ text }) => this.#highlight(text))
   }
@@ -54,37 +53,43 @@ export class ToolPanel {
     const line = make("li", {}, make("span", {}, note), remove)
     remove.addEventListener("click", () => line.remove())
     this.#notes.append(line)
-    this.#log.announce(`Note saved: ${note}`)
+    this.#announce(`Note saved: ${note}`)
     return { status: "saved", notes: this.#notes.children.length }
   }
 
   // Asks the visitor, because a page has no weather data.
-  async #weather(place) {
+  async #weather(place, element) {
     const { promise, resolve } = deferred()
-    const back = document.activeElement
     const buttons = choices.map((choice) => {
-      const button = make("button", { type: "button", className: "chip" }, choice)
+      const button = make("button", { type: "button" }, choice)
       button.addEventListener("click", () => resolve(choice.toLowerCase()))
       return button
     })
-    const question = this.#log.addNote(
-      make("p", {}, `The agent asks you: what is the weather in ${place}?`),
-      make("div", { className: "row" }, ...buttons),
-    )
-    if (this.#idle()) buttons[0].focus()
+    const text = `The agent asks you: what is the weather in ${place}?`
+    this.#question.replaceChildren(make("p", {}, text), make("div", { className: "row" }, ...buttons))
+    this.#question.hidden = false
+    this.#announce(text)
+    if (!element.shadowRoot.activeElement?.value) buttons[0].focus() // the visitor writes nothing
     const timer = setTimeout(() => resolve("unknown"), answerTimeoutMs)
     const weather = await promise
     clearTimeout(timer)
-    if (question.contains(document.activeElement)) back.focus()
-    question.replaceChildren(make("p", {}, weather === "unknown" ? "Nobody told the agent about the weather." : `You told the agent: ${weather}.`))
+    const focused = this.#question.contains(document.activeElement)
+    this.#question.hidden = true
+    if (focused) element.focus()
+    this.#announce(weather === "unknown" ? "You did not tell the agent about the weather." : `You told the agent: ${weather}.`)
     return { place, weather }
+  }
+
+  /** Announces a text to screen readers. */
+  #announce(text) {
+    this.#announcer.replaceChildren(make("span", {}, text)) // a new element, because an unchanged text would not be announced again
   }
 
   #goTo(page) {
     if (page < 1 || page > guide.length) return { status: `there are ${guide.length} pages` }
     this.#turn(page - 1)
     this.#page.scrollIntoView({ block: "nearest" })
-    this.#log.announce(`The guide shows page ${page}: ${guide[page - 1].title}`)
+    this.#announce(`The guide shows page ${page}: ${guide[page - 1].title}`)
     return { status: "done" }
   }
 
@@ -109,7 +114,7 @@ export class ToolPanel {
       part.scrollIntoView({ block: "nearest" })
       break
     }
-    this.#log.announce(`Highlighted on page ${found + 1}: ${text}`)
+    this.#announce(`Highlighted on page ${found + 1}: ${text}`)
     return { status: "done", page: found + 1 }
   }
 }

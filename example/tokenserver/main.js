@@ -1,30 +1,21 @@
 // A page whose visitor has conversations of their own. All its information about the
 // service comes from the site's /conversation, which package tokenserver serves; the page
 // contains no secret and no shared token.
-import { ChatSession, visitor } from "/js/dist/chat.js"
+import "/js/dist/element.js"
+import { AgentError, visitor } from "/js/dist/chat.js"
 import { errorMessage, icon } from "/js/dist/ui.js"
 import { $, make, status } from "../shared/dom.js"
-import { Log } from "../shared/log.js"
-import { SessionView } from "../shared/sessionview.js"
 
 let agent // its name
 let access // the latest reply of /conversation, with the time until which its token is valid
-let session
-let opening // identifies the latest call of open
+let chat // the element of the open conversation
 
-const log = new Log($("talk"), {
-  ask: (text) => session && view.composer.send(text),
-  submit: async () => {},
-  rate: async (id, good) => (await records()).feedback.add(id, good),
-})
-const view = new SessionView({ log, status, save: listThreads, renew: () => open(session.threadId) })
-
-/** Sends a request to the site. If it can't be reached, the error is one for which there is a sentence. */
+/** Sends a request to the site. */
 async function request(path, init) {
   try {
     return await fetch(path, init)
   } catch {
-    throw { code: "network_error" }
+    throw new AgentError({ code: "network_error", message: "the site could not be reached" })
   }
 }
 
@@ -32,7 +23,7 @@ async function request(path, init) {
 async function ask() {
   const reply = await request("/conversation", { method: "POST" })
   const answer = await reply.json()
-  if (!reply.ok) throw answer // { code, message }
+  if (!reply.ok) throw new AgentError(answer)
   access = { ...answer, until: Date.now() + answer.tokenLifeMs }
   return access
 }
@@ -44,39 +35,28 @@ async function records() {
 }
 
 /** Opens a thread of the visitor's, or a new one. */
-async function open(threadId) {
-  const mine = (opening = {})
+async function open(threadId = null) {
   leave()
-  log.clear()
-  log.busy = true
+  status("")
+  const here = (chat = make("agent-chat", { agentName: agent, threadId, greeting: "No message yet. Write the first one below.", init: ask }))
+  here.addEventListener("turnEnd", listThreads)
+  $("talk").prepend(here)
   try {
-    if (threadId) await showThread(threadId)
-    const { until, ...options } = await ask()
-    const next = new ChatSession({ ...options, threadId, onTokenNeeded: async () => (await ask()).ks })
-    view.attach(next, agent)
-    await next.connect()
-    if (mine !== opening) return next.disconnect({ final: false })
-    session = next
-    view.composer.field.focus()
-    await listThreads()
+    if (threadId) here.history = await said(threadId)
+    if (here !== chat) return // another one was opened meanwhile
+    await (threadId ? here.start() : here.load())
   } catch (error) {
-    if (mine === opening) failed(error, () => open(threadId))
-  } finally {
-    if (mine === opening) log.busy = false
+    if (here === chat && here.phase === "idle") status(errorMessage(error), true) // of a start the element says it
   }
+  if (here !== chat) return
+  here.focus()
+  await listThreads()
 }
 
-async function showThread(threadId) {
+/** What was said in a thread. */
+async function said(threadId) {
   const { turns } = await (await records()).threads.transcript(threadId)
-  for (const { role, text } of turns) {
-    if (role === "human") {
-      log.addUserMessage(text)
-      continue
-    }
-    const answer = log.addAnswer(agent)
-    answer.text = text
-    answer.end({ silently: true })
-  }
+  return turns.map(({ role, text }) => ({ who: role === "human" ? "user" : "agent", text }))
 }
 
 /** Shows the visitor's threads. An unchanged list is not rebuilt, so that it keeps the focus and a click that has begun. */
@@ -94,7 +74,7 @@ async function listThreads() {
       const date = new Date(updatedAt)
       when.dateTime = date.toISOString()
       when.textContent = date.toLocaleString(undefined, date.toDateString() === new Date().toDateString() ? { timeStyle: "short" } : { dateStyle: "medium" })
-      button.ariaCurrent = id === session?.threadId ? "true" : null
+      button.ariaCurrent = id === chat?.session?.threadId ? "true" : null
       remove.ariaLabel = `Delete ${name}`
       return item
     })
@@ -125,25 +105,15 @@ async function removeThread(id) {
   } catch (error) {
     return status(errorMessage(error), true)
   }
-  if (id === session?.threadId) await open()
+  if (id === chat?.session?.threadId) await open()
   else await listThreads()
   $("new").focus() // the button is gone
 }
 
 function leave() {
-  const last = session
-  session = undefined
-  view.detach()
-  last?.disconnect({ final: false })
-}
-
-function failed(error, retry) {
-  const button = make("button", { type: "button" }, "Try again")
-  const note = log.addNote(make("p", {}, errorMessage(error)), button)
-  button.addEventListener("click", () => {
-    note.remove()
-    retry()
-  })
+  chat?.session?.disconnect({ final: false })
+  chat?.remove()
+  chat = undefined
 }
 
 /** Runs a step of signing in or out; its error is shown in the part of the page that is there. */
@@ -190,10 +160,8 @@ $("sign-in").addEventListener("submit", (event) => {
 
 $("sign-out").addEventListener("click", () => attempt(async () => {
   await request("/sign-out", { method: "POST" })
-  opening = undefined
   leave()
   access = undefined // it belongs to the visitor who has signed out
-  log.clear()
   $("threads").replaceChildren()
   await show()
 }))
