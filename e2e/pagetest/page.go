@@ -218,10 +218,10 @@ func (p *Page) AwaitTrue(expression string) {
 	err := p.Eval(p.ctx, `new Promise((resolve) => {
 		`+inAgent+`
 		const over = new AbortController()
-		const watched = new Set()
+		const roots = new Set()
 		const watch = (root) => {
-			if (!root || watched.has(root)) return
-			watched.add(root)
+			if (!root || roots.has(root)) return
+			roots.add(root)
 			observer.observe(root, {subtree: true, childList: true, attributes: true, characterData: true})
 			for (const event of ["focusin", "input"]) root.addEventListener(event, look, {signal: over.signal})
 		}

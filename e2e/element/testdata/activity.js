@@ -36,6 +36,12 @@ export async function theStateIsTrue() {
   }, 100)
 }
 
+/** Resolves when the element says that, after what it said before. */
+export async function says(activity) {
+  const from = globalThis.said ?? 0
+  await until(() => (globalThis.said = samples.findIndex(({says}, i) => i >= from && says === activity)) >= 0)
+}
+
 export async function activityIsTrue() {
   await until(() => element.phase === "ended")
   const wrong = (s) => {
