@@ -209,11 +209,11 @@ func TestPagesFitPhones(t *testing.T) {
 	for path, live := range map[string]string{
 		"avatar":     `document.getElementById("start").click()`,
 		"chat":       ``,
-		"agent":      `document.querySelector("[name=mode][value=avatar]").click()`,
+		"agent":      `const agent = document.querySelector("agent-avatar"); await agent.start(); await agent.session.switchMode("avatar")`,
 		"playground": `document.getElementById("connect").click()`,
 	} {
 		p := h.Open("/example/" + path + "/")
-		p.AwaitTrue(`(document.getElementById("start") ?? document.getElementById("connect") ?? document.querySelector("#composer textarea"))?.disabled === false`)
+		p.AwaitTrue(`(document.getElementById("start") ?? document.getElementById("connect") ?? inAgent("textarea"))?.disabled === false`)
 		for _, size := range sizes {
 			p.NothingCut(size[0], size[1])
 		}
@@ -221,17 +221,20 @@ func TestPagesFitPhones(t *testing.T) {
 			continue
 		}
 		p.Do(nil, live)
-		p.AwaitTrue(`document.getElementById("stage").dataset.state === "live" && document.getElementById("caption").textContent !== ""`)
+		// In the page, or in the agent's element.
+		part := func(id, inElement string) string { return `(document.getElementById("` + id + `") ?? inAgent("` + inElement + `"))` }
+		p.AwaitTrue(part("video", "video") + `.videoWidth > 0 && ` + part("caption", "[part=caption]") + `.textContent !== ""`)
 		for _, size := range sizes {
 			p.NothingCut(size[0], size[1])
 		}
 		// In landscape, the whole picture is visible, with the text field or most of the controls.
 		p.Do(nil, `scrollTo(0, 0)`)
-		p.AwaitTrue(`(({top, bottom}) => top >= 0 && bottom <= innerHeight)(document.getElementById("video").getBoundingClientRect())`)
+		p.AwaitTrue(`(({top, bottom}) => top >= 0 && bottom <= innerHeight)(` + part("video", "video") + `.getBoundingClientRect())`)
 		if path == "avatar" {
 			p.AwaitTrue(`document.querySelector("#composer textarea").getBoundingClientRect().bottom <= innerHeight`)
 		}
-		p.AwaitTrue(`document.getElementById("disclosure").checkVisibility() && document.getElementById("disclosure").textContent.includes("AI")`)
+		notice := part("disclosure", "[part=disclosure]")
+		p.AwaitTrue(notice + `.checkVisibility() && ` + notice + `.textContent.includes("AI")`)
 	}
 }
 
