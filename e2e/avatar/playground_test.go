@@ -222,7 +222,9 @@ func TestPagesFitPhones(t *testing.T) {
 		}
 		p.Do(nil, live)
 		// In the page, or in the agent's element.
-		part := func(id, inElement string) string { return `(document.getElementById("` + id + `") ?? inAgent("` + inElement + `"))` }
+		part := func(id, inElement string) string {
+			return `(document.getElementById("` + id + `") ?? inAgent("` + inElement + `"))`
+		}
 		p.AwaitTrue(part("video", "video") + `.videoWidth > 0 && ` + part("caption", "[part=caption]") + `.textContent !== ""`)
 		for _, size := range sizes {
 			p.NothingCut(size[0], size[1])
