@@ -11,7 +11,7 @@ import { ToolPanel } from "./toolpanel.js"
 /** Fills the page of that name: an agent in the element with that tag and these attributes, and the panels. */
 export async function converse(page, tag, attributes = {}) {
   let element = make("div")
-  let saved
+  const saved = () => new SavedConversation(page, $("agent").value)
   $("talk").append(element, make("p", { id: "status", role: "status" }))
   const tools = new ToolPanel($("talk"), $("beside"))
   const events = new Events($("beside"))
@@ -21,7 +21,7 @@ export async function converse(page, tag, attributes = {}) {
   $("new").disabled = false
   $("new").addEventListener("click", async () => {
     element.end()
-    saved.remove()
+    saved().remove()
     await open()
     element.focus()
   })
@@ -31,10 +31,9 @@ export async function converse(page, tag, attributes = {}) {
   async function open() {
     status("")
     element.session?.disconnect({ final: false })
-    const widgetId = $("agent").value
-    const kept = (saved = new SavedConversation(page, widgetId))
+    const kept = saved()
     const before = kept.read()
-    const access = { widgetId, ...service.addresses }
+    const access = { widgetId: $("agent").value, ...service.addresses }
     let reply
     const last = element
     element = make(tag, {
@@ -64,11 +63,11 @@ export async function converse(page, tag, attributes = {}) {
     last.replaceWith(here)
     if (document.activeElement === document.body) here.focus()
     try {
-      if (before) await here.start()
-      else await here.load()
-      if (!before) here.suggestions = await questions(await reply)
+      if (before) return await here.start()
+      await here.load()
+      here.suggestions = await questions(await reply)
     } catch (error) {
-      if (here === element && !before) status(errorMessage(error), true) // of a start the element says it
+      if (here === element && !before) status(errorMessage(error), true) // the element shows the error of a start
     }
   }
 

@@ -9,7 +9,7 @@ const answerTimeoutMs = 9000
 const choices = ["Sunny", "Cloudy", "Rainy", "Snowy"]
 
 export class ToolPanel {
-  #question = make("section", { id: "question", className: "panel", ariaLabel: "A question", hidden: true })
+  #talk
   #announcer = make("p", { id: "announcer", className: "hidden", role: "status" })
   #notes = make("ul", { className: "notes" })
   #page = make("div", { className: "page", tabIndex: 0 })
@@ -24,7 +24,8 @@ export class ToolPanel {
     next.addEventListener("click", () => this.#turn(this.#index + 1))
     this.#page.role = "group"
     this.#page.ariaLabel = "Page of the guide"
-    talk.append(this.#question, this.#announcer)
+    this.#talk = talk
+    talk.append(this.#announcer)
     beside.append(
       make("section", { className: "panel", ariaLabel: "Notes" }, make("h2", {}, "Notes"), this.#notes),
       make("section", { className: "panel guide", ariaLabel: "Guide" },
@@ -66,15 +67,15 @@ export class ToolPanel {
       return button
     })
     const text = `The agent asks you: what is the weather in ${place}?`
-    this.#question.replaceChildren(make("p", {}, text), make("div", { className: "row" }, ...buttons))
-    this.#question.hidden = false
+    const question = make("section", { className: "panel question", ariaLabel: "A question" }, make("p", {}, text), make("div", { className: "row" }, ...buttons))
+    this.#talk.append(question)
     this.#announce(text)
     if (!element.shadowRoot.activeElement?.value) buttons[0].focus() // the visitor writes nothing
     const timer = setTimeout(() => resolve("unknown"), answerTimeoutMs)
     const weather = await promise
     clearTimeout(timer)
-    const focused = this.#question.contains(document.activeElement)
-    this.#question.hidden = true
+    const focused = question.contains(document.activeElement)
+    question.remove()
     if (focused) element.focus()
     this.#announce(weather === "unknown" ? "You did not tell the agent about the weather." : `You told the agent: ${weather}.`)
     return { place, weather }

@@ -46,7 +46,7 @@ async function open(threadId = null) {
     if (here !== chat) return // another one was opened meanwhile
     await (threadId ? here.start() : here.load())
   } catch (error) {
-    if (here === chat && here.phase === "idle") status(errorMessage(error), true) // of a start the element says it
+    if (here === chat && here.phase === "idle") status(errorMessage(error), true) // the element shows the error of a start
   }
   if (here !== chat) return
   here.focus()
