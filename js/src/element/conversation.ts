@@ -3,20 +3,20 @@ import { AgentActivity, type Activity } from "../ui/activity.js"
 import { AnswerButtons, type AnswerActions } from "../ui/answers.js"
 import { Captions, drawCaptions } from "../ui/captions.js"
 import contents from "../ui/content.css"
-import type { AvatarEvents } from "../generated/events.js"
 import type { AvatarSession } from "../session/avatar.js"
 import { make, safeLink } from "../ui/dom.js"
 import { fillIn } from "../ui/labels.js"
 import { VoiceLevels } from "../ui/levels.js"
+import type { SessionLike } from "../ui/listen.js"
 import { ERROR_MESSAGES, PERMANENT_ERRORS } from "../ui/messages.js"
 import { GrowingMarkdown, plainMarkdown, renderMarkdown } from "../ui/markdown.js"
 import { attachTapToTalk } from "../ui/taptotalk.js"
-import type { SessionLike } from "../ui/listen.js"
-import { eachTransport } from "../ui/transports.js"
 import { SpokenTranscript, type TranscriptEntry } from "../ui/transcript.js"
 import { Transcript } from "../ui/transcriptview.js"
+import { eachTransport } from "../ui/transports.js"
 import { VoiceBars } from "../ui/voicebars.js"
 import { accountOf, drawWidget, type WidgetAction } from "../ui/widgets.js"
+import type { AvatarEvents } from "../generated/events.js"
 import type { AppInitResult } from "../session/appinit.js"
 import type { VisitorAccess } from "../session/visitor.js"
 import type { Controls } from "./controls.js"
@@ -167,7 +167,8 @@ export class Conversation {
     doing()
     const captions = new Captions(session)
     const undraw = drawCaptions(captions, caption)
-    const unbind = eachTransport(session as SessionLike, (carrier, scope) =>
+    // An agent session does not pass these events on.
+    const unbind = eachTransport<SessionLike>(session, (carrier, scope) =>
       scope.listen<AvatarEvents, "brainSegment">(carrier, "brainSegment", ({ speechId, messageId }) => {
         if (messageId) this.#messages.set("", messageId).set(speechId ?? "", messageId)
       }),

@@ -90,10 +90,7 @@ export class Transcript {
   rename(labels: Partial<PartLabels>, agentName = this.#agentName): void {
     this.#labels = partLabels(labels)
     this.#agentName = agentName
-    for (const [entry, { root, name }] of this.#entries) {
-      name.textContent = this.#name(entry)
-      root.ariaLabel = this.#name(entry)
-    }
+    for (const [entry, { root, name }] of this.#entries) root.ariaLabel = name.textContent = this.#name(entry)
   }
 
   /** The element of an entry, to add to it. */
