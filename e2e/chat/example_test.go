@@ -141,7 +141,7 @@ func TestAgentIsChanged(t *testing.T) {
 		p.Do(nil, `
 			const field = document.getElementById("agent")
 			field.focus()
-			field.value = [...field.options].find(({text}) => text === `+jsonOf(name)+`).value
+			field.value = [...field.options].find(({text}) => text === `+pagetest.JSON(name)+`).value
 			field.dispatchEvent(new Event("change"))`)
 	}
 	choose("Taylor")

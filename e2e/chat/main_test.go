@@ -1,7 +1,6 @@
 package chat
 
 import (
-	"encoding/json"
 	"testing"
 
 	"github.com/agentruntime/agentruntime/e2e/browsertest"
@@ -9,12 +8,3 @@ import (
 )
 
 func TestMain(m *testing.M) { pagetest.Main(m, browsertest.Options{}) }
-
-// jsonOf writes a value for a script.
-func jsonOf(v any) string {
-	text, err := json.Marshal(v)
-	if err != nil {
-		panic(err)
-	}
-	return string(text)
-}

@@ -28,10 +28,10 @@ func TestAReloadContinuesTheThread(t *testing.T) {
 					const {appInit, ChatSession} = await import("/js/dist/chat.js")
 					const {addresses, agents, session} = await (await fetch("/service.json")).json()
 					const init = await appInit({widgetId: agents[0].widgetId, ...addresses})
-					const chat = new ChatSession({...init, ...session, threadId: `+jsonOf(threadID)+` || undefined})
+					const chat = new ChatSession({...init, ...session, threadId: `+pagetest.JSON(threadID)+` || undefined})
 					try {
 						await chat.connect()
-						const {text} = await chat.sendText(`+jsonOf(text)+`)
+						const {text} = await chat.sendText(`+pagetest.JSON(text)+`)
 						return {answer: text, threadId: chat.threadId, kind: init.kind}
 					} catch (error) {
 						return {answer: error.code, threadId: "", kind: init.kind}

@@ -94,7 +94,7 @@ rules:
 	p := h.Open("/example/chat/")
 	p.Ready()
 	p.Ask("Widgets", "All of them.")
-	p.AwaitTrue(`inAgent("[part=log]").querySelectorAll(".form input").length === ` + jsonOf(len(names)))
+	p.AwaitTrue(`inAgent("[part=log]").querySelectorAll(".form input").length === ` + pagetest.JSON(len(names)))
 	p.Do(nil, `
 		for (const input of inAgent("[part=log]").querySelectorAll(".form input")) input.value = "my " + input.name
 		inAgent(".form button").focus()`)

@@ -9,6 +9,9 @@ import (
 // This file has the actions of a visitor in the example pages with a conversation, which is in an element of the agent
 // (example/shared/conversation.js, example/tokenserver).
 
+// turns is an expression for the turns in the log.
+const turns = `[...inAgent("[part=log]").querySelectorAll("[part~=turn]")]`
+
 // Ready waits until something can be asked.
 func (p *Page) Ready() {
 	p.t.Helper()
@@ -19,29 +22,29 @@ func (p *Page) Ready() {
 func (p *Page) Ask(question, answer string) {
 	p.t.Helper()
 	p.Keys(question + "\r")
-	p.AwaitTrue(`[...inAgent("[part=log]").querySelectorAll("[part~=turn].user .text")].at(-1)?.textContent === ` + jsonOf(question))
+	p.AwaitTrue(turns + `.findLast((turn) => turn.matches(".user"))?.querySelector(".text").textContent === ` + JSON(question))
 	p.AwaitAnswer(answer)
 }
 
 // AwaitAnswer waits until the last turn contains a text and the agent is done.
 func (p *Page) AwaitAnswer(text string) {
 	p.t.Helper()
-	last := `[...inAgent("[part=log]").querySelectorAll("[part~=turn]")].at(-1)`
-	p.AwaitTrue(last + `?.matches(".agent") && ` + last + `.textContent.includes(` + jsonOf(text) + `) && !inAgent("[part~=stop]").checkVisibility()`)
+	const last = turns + `.at(-1)`
+	p.AwaitTrue(last + `?.matches(".agent") && ` + last + `.textContent.includes(` + JSON(text) + `) && !inAgent("[part~=stop]").checkVisibility()`)
 }
 
 // PressInside focuses the first element that the selector finds in the agent's element, and presses it by keyboard.
 func (p *Page) PressInside(selector string) {
 	p.t.Helper()
-	p.AwaitTrue(`inAgent(` + jsonOf(selector) + `)?.checkVisibility()`)
-	p.Do(nil, `inAgent(`+jsonOf(selector)+`).focus()`)
+	p.AwaitTrue(`inAgent(` + JSON(selector) + `)?.checkVisibility()`)
+	p.Do(nil, `inAgent(`+JSON(selector)+`).focus()`)
 	p.Keys("\r")
 }
 
 // Transcript returns the conversation as it is shown, one line for each turn.
 func (p *Page) Transcript() (lines []string) {
 	p.t.Helper()
-	p.Do(&lines, `return [...inAgent("[part=log]").querySelectorAll("[part~=turn]")].map((turn) =>
+	p.Do(&lines, `return `+turns+`.map((turn) =>
 		turn.querySelector(".who").textContent + ": " + turn.querySelector(".text").innerText.replace(/\s+/g, " ").trim())`)
 	return lines
 }
@@ -62,7 +65,11 @@ func (p *Page) Press(selector string) {
 	}
 }
 
-func jsonOf(value any) string {
-	text, _ := json.Marshal(value) // texts and numbers always can be
+// JSON writes a value for a script.
+func JSON(value any) string {
+	text, err := json.Marshal(value)
+	if err != nil {
+		panic(err)
+	}
 	return string(text)
 }
