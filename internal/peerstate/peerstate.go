@@ -1,4 +1,4 @@
-// Package peerstate tells the connection states of a peer in their order. pion calls its handler on a new goroutine for each change, so
+// Package peerstate reports the connection states of a peer in their order. pion calls its handler on a new goroutine for each change, so
 // that the calls for two changes close together may be in the other order.
 package peerstate
 

@@ -270,7 +270,7 @@ func request(t testing.TB, method, url, contentType, body string) (*http.Respons
 		r.Header.Set("Content-Type", contentType)
 	}
 	r.Header.Set("Origin", "https://page.example")
-	client := http.Client{Transport: &http.Transport{DisableKeepAlives: true}} // a shared one could not be emptied for leaktest
+	client := http.Client{Transport: &http.Transport{DisableKeepAlives: true}} // no idle connection is left when leaktest looks
 	resp, err := client.Do(r)
 	if err != nil {
 		t.Fatal(err)
