@@ -7,6 +7,7 @@
 package localservice
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"io"
@@ -41,9 +42,7 @@ type Service struct{ inner *localservice.Service }
 // error is about an address that can't be used or that is not on loopback, the script, or
 // the database.
 func Start(ctx context.Context, o Options) (*Service, error) {
-	if o.Voice == "" {
-		o.Voice = "builtin"
-	}
+	o.Voice = cmp.Or(o.Voice, "builtin")
 	inner, err := localservice.Start(ctx, localservice.Options{
 		Addr: o.Addr, Data: o.Data, Script: []byte(o.Script), Voice: o.Voice, Logger: o.Logger,
 	})

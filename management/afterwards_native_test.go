@@ -111,9 +111,7 @@ func sick() map[string][]answer {
 func TestDoctor(t *testing.T) {
 	f := newFake(t, sick())
 	d, err := f.Doctor(t.Context(), management.DoctorInput{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, "Doctor", err)
 	var got []string
 	for _, f := range d.Findings {
 		got = append(got, f.Object+"|"+f.Field+"|"+f.Code)
@@ -187,9 +185,7 @@ func TestDoctorSkipsWhatItCannotRead(t *testing.T) {
 	}
 	f := newFake(t, answers)
 	d, err := f.Doctor(t.Context(), management.DoctorInput{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, "Doctor", err)
 	if len(d.Skipped) != 7 || !strings.Contains(d.Skipped["tools"], "forbidden") {
 		t.Errorf("skipped %v", d.Skipped)
 	}
@@ -236,9 +232,7 @@ func TestAuditOfARule(t *testing.T) {
 	} {
 		answers["/lifecycle/get"], answers["/v1/intellect/list"] = []answer{{0, c.rule}}, c.intellects
 		findings, err := newFake(t, answers).Lifecycle.Audit(t.Context(), "r-3")
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, "Lifecycle.Audit", err)
 		var got []string
 		for _, f := range findings {
 			got = append(got, f.Code)
@@ -260,9 +254,7 @@ func TestAuditOfAnIntellect(t *testing.T) {
 	answers["/v1/intellect/get"] = []answer{{0, `{"id":7,"tool_ids":["t-9"],"base_directive":"{{ sys__nothing }}"}`}}
 	f := newFake(t, answers)
 	findings, err := f.Intellects.Audit(t.Context(), 7)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, "Intellects.Audit", err)
 	if len(findings) != 2 || findings[0].Code != "prompt_unknown_variable" || findings[1].Code != "tool_not_found" || findings[1].Object != "intellect 7" {
 		t.Errorf("found %+v", findings)
 	}

@@ -8,7 +8,6 @@ import (
 	"iter"
 	"regexp"
 	"slices"
-	"strings"
 	"unicode/utf8"
 
 	"github.com/agentruntime/agentruntime/runtime/appinit"
@@ -117,7 +116,7 @@ func (r *IntellectRef) UnmarshalJSON(data []byte) error {
 	return nil
 }
 
-func (r *IntellectRef) check() error {
+func (r IntellectRef) check() error {
 	switch {
 	case r.Type != "" && r.Type != IntellectGenie:
 		return badRequest("the Type of an Intellect must be " + IntellectGenie)
@@ -189,19 +188,11 @@ var agentEmbed = endpoint{at: appinit.Agentic, path: "/agent/getEmbedScript", ag
 // orders are the values of orderBy.
 var orders = []string{"+createdAt", "-createdAt", "+updatedAt", "-updatedAt"}
 
-func checkOrder(by string) error {
-	if by == "" || slices.Contains(orders, by) {
-		return nil
-	}
-	return badRequest("OrderBy must be one of " + strings.Join(orders, ", "))
-}
+func checkOrder(by string) error { return oneOfOrEmpty("OrderBy", by, orders) }
 
 func (in *AgentInput) check() error {
-	var length error
-	if in.MaxConversationLength != 0 {
-		length = checkLength(in.MaxConversationLength)
-	}
-	return firstError(in.Intellect.check(), required("DisplayName", in.DisplayName), checkAvatarIDs(in.AvatarIDs), length, checkWidgetTitle(in.WidgetConfig))
+	length := cmp.Or(in.MaxConversationLength, maxConversation) // 0 is the service's default
+	return cmp.Or(in.Intellect.check(), required("DisplayName", in.DisplayName), checkAvatarIDs(in.AvatarIDs), checkLength(length), checkWidgetTitle(in.WidgetConfig))
 }
 
 // Limits of an agent (management-api.md, F.3).
@@ -231,12 +222,8 @@ func checkWidgetTitle(config json.RawMessage) error {
 }
 
 func (p *AgentPatch) check() error {
-	var intellect error
-	if p.Intellect != nil {
-		intellect = p.Intellect.check()
-	}
-	return firstError(
-		ifSet(p.DisplayName, nonEmpty("DisplayName")), intellect, checkAvatarIDs(p.AvatarIDs),
+	return cmp.Or(
+		ifSet(p.DisplayName, nonEmpty("DisplayName")), ifSet(p.Intellect, IntellectRef.check), checkAvatarIDs(p.AvatarIDs),
 		ifSet(p.MaxConversationLength, checkLength), checkWidgetTitle(p.WidgetConfig),
 	)
 }
@@ -256,13 +243,13 @@ func (a Agents) Create(ctx context.Context, in AgentInput, opts ...Option) (*Age
 	if err := in.check(); err != nil {
 		return nil, err
 	}
-	a.hideSecrets(&in.Intellect)
+	a.hideSecrets(in.Intellect)
 	in.AvatarIDs = orEmpty(in.AvatarIDs)
 	return agents.add(ctx, a.c, in, opts)
 }
 
 // hideSecrets keeps the secrets of a new intellect out of errors.
-func (a Agents) hideSecrets(r *IntellectRef) {
+func (a Agents) hideSecrets(r IntellectRef) {
 	if r.Fields != nil {
 		a.c.Intellects.hide(r.Fields.Secrets)
 	}
@@ -277,7 +264,7 @@ func (a Agents) List(ctx context.Context, f AgentFilter, opts ...Option) iter.Se
 // bad_request for an empty patch.
 func (a Agents) Update(ctx context.Context, id string, p AgentPatch) (*Agent, error) {
 	if p.Intellect != nil {
-		a.hideSecrets(p.Intellect)
+		a.hideSecrets(*p.Intellect)
 	}
 	return agents.update(ctx, a.c, id, p, p.check())
 }
@@ -290,7 +277,7 @@ func (a Agents) Update(ctx context.Context, id string, p AgentPatch) (*Agent, er
 // Get: an agent that can't be read is not deleted.
 func (a Agents) Delete(ctx context.Context, id string, opts ...Option) error {
 	s := settingsOf(opts)
-	if err := firstError(required("the agent id", id), s.confirm("an agent")); err != nil {
+	if err := cmp.Or(required("the agent id", id), s.confirm("an agent")); err != nil {
 		return err
 	}
 	if !s.has(SkipProtectedCheck) {
@@ -323,7 +310,7 @@ var EmbedTypes = []string{"contained", "page", "floater"}
 // EmbedScript returns HTML that shows the agent in a page of a site. Errors: bad_request for
 // a type that is not one of [EmbedTypes], and those of Get.
 func (a Agents) EmbedScript(ctx context.Context, id, embedType string) (string, error) {
-	if err := firstError(required("the agent id", id), oneOf("the embed type", embedType, EmbedTypes)); err != nil {
+	if err := cmp.Or(required("the agent id", id), oneOf("the embed type", embedType, EmbedTypes)); err != nil {
 		return "", err
 	}
 	var raw json.RawMessage

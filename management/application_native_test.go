@@ -27,9 +27,7 @@ func clientOf(t *testing.T, o management.Options, change []func(*management.Opti
 		c(&o)
 	}
 	client, err := management.New(o)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, "New", err)
 	t.Cleanup(client.Close)
 	return client
 }
@@ -48,13 +46,9 @@ func TestVisitorsWayToAConversation(t *testing.T) {
 		t.Errorf("the second time %q, %v", again, err)
 	}
 	visitor, err := c.Tokens.Agent(ctx, management.TokenInput{AgentID: agent.AgentID, ConfigID: agent.ConfigID, UserID: "sam"})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, "Tokens.Agent", err)
 	shared, err := c.Tokens.Widget(ctx, widget)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, "Tokens.Widget", err)
 	for name, token := range map[string]management.Token{"visitor": visitor, "widget": shared, "raw": management.RawToken(visitor.KS())} {
 		init, err := c.Application.AppInit(ctx, token)
 		if err != nil {
@@ -76,13 +70,9 @@ func TestVisitorsWayToAConversation(t *testing.T) {
 	wantCode(t, "visitor's raw token", err, fault.Forbidden)
 
 	admin, err := c.Tokens.Admin(ctx, management.AdminTokenInput{UserID: "boss"})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, "Tokens.Admin", err)
 	unnamed, err := c.Tokens.Conversation(ctx, management.TokenInput{ConfigID: agent.ConfigID})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, "Tokens.Conversation", err)
 	for name, token := range map[string]management.Token{"admin": admin, "conversation": unnamed} {
 		_, err = c.Application.AppInit(ctx, token)
 		wantCode(t, name, err, fault.WrongTokenScope)

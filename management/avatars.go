@@ -1,6 +1,7 @@
 package management
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"iter"
@@ -105,18 +106,14 @@ func (in *AvatarInput) check() error {
 	case in.Face != nil && in.Visual != nil:
 		return badRequest("an avatar has either a Visual, or a Face and a Background")
 	}
-	return firstError(noAvatarTags(in.AdminTags), in.Voice.check(), in.Visual.check(), in.Face.check(), in.Background.check())
+	return cmp.Or(noAvatarTags(in.AdminTags), in.Voice.check(), ifSet(in.Visual, AvatarVisual.check), ifSet(in.Face, AvatarFace.check), ifSet(in.Background, AvatarBackground.check))
 }
 
 func (p *AvatarPatch) check() error {
 	if p.TemplateID != "" {
 		return badRequest("the template of an avatar can't be changed; create another avatar")
 	}
-	var voice error
-	if p.Voice != nil {
-		voice = p.Voice.check()
-	}
-	return firstError(noAvatarTags(p.AdminTags), voice, p.Visual.check(), p.Face.check(), p.Background.check())
+	return cmp.Or(noAvatarTags(p.AdminTags), ifSet(p.Voice, AvatarVoice.check), ifSet(p.Visual, AvatarVisual.check), ifSet(p.Face, AvatarFace.check), ifSet(p.Background, AvatarBackground.check))
 }
 
 func noAvatarTags(tags []string) error {
@@ -126,35 +123,27 @@ func noAvatarTags(tags []string) error {
 	return nil
 }
 
-func (v *AvatarVoice) check() error {
+func (v AvatarVoice) check() error {
 	if v.Speed != nil && !(*v.Speed > 0) {
 		return badRequest("Voice.Speed must be a number above 0")
 	}
 	return required("Voice.ID", v.ID)
 }
 
-func (v *AvatarVisual) check() error {
-	if v == nil {
-		return nil
-	}
+func (v AvatarVisual) check() error {
 	if v.MotionControl != nil && !strings.HasPrefix(strings.TrimSpace(string(v.MotionControl)), "{") {
 		return badRequest("Visual.MotionControl must be a JSON object")
 	}
 	return required("Visual.ID", v.ID)
 }
 
-func (f *AvatarFace) check() error {
-	if f == nil {
-		return nil
-	}
-	return required("Face.ID", f.ID)
-}
+func (f AvatarFace) check() error { return required("Face.ID", f.ID) }
 
-func (b *AvatarBackground) check() error {
-	if b == nil || b.Type == BackgroundColor || b.Type == BackgroundVisual {
-		return nil
+func (b AvatarBackground) check() error {
+	if b.Type != BackgroundColor && b.Type != BackgroundVisual {
+		return badRequest("Background.Type must be color or visual")
 	}
-	return badRequest("Background.Type must be color or visual")
+	return nil
 }
 
 // Create makes an avatar. Errors: bad_request for a missing voice, for a face without a

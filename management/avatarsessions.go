@@ -180,7 +180,7 @@ func (a AvatarSessions) do(ctx context.Context, session AvatarSession, action st
 
 // request is a request with the token of a session.
 func (a AvatarSessions) request(session AvatarSession, action string, body fetch.Body) (*fetch.Request, error) {
-	if err := firstError(required("the id of the avatar session", session.ID), required("the token of the avatar session", session.Token())); err != nil {
+	if err := cmp.Or(required("the id of the avatar session", session.ID), required("the token of the avatar session", session.Token())); err != nil {
 		return nil, err
 	}
 	base, err := a.c.addresses.Base(appinit.Agentic)

@@ -65,9 +65,7 @@ func TestAvatarSessionCalls(t *testing.T) {
 	said := f.take()[0]
 	_, parameters, _ := mime.ParseMediaType(said.header.Get("Content-Type"))
 	form, err := multipart.NewReader(strings.NewReader(said.body), parameters["boundary"]).ReadForm(1 << 20)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, "form", err)
 	if file := form.File["audio"][0]; !reflect.DeepEqual(form.Value, map[string][]string{"turnId": {"t-1"}, "duration": {"1.5"}}) || file.Header.Get("Content-Type") != "audio/wav" || file.Filename != "audio" {
 		t.Errorf("said %v %v", form.Value, file)
 	}

@@ -1,6 +1,7 @@
 package management
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -33,12 +34,7 @@ func (w WebSearch) MarshalJSON() ([]byte, error) {
 	if w.IncludeAnswer != "" {
 		answer = w.IncludeAnswer
 	}
-	if w.Depth == "" {
-		w.Depth = searchDepths[2]
-	}
-	if w.MaxResults == 0 {
-		w.MaxResults = defaultResults
-	}
+	w.Depth, w.MaxResults = cmp.Or(w.Depth, searchDepths[2]), cmp.Or(w.MaxResults, defaultResults)
 	return json.Marshal(struct {
 		plain
 		IncludeAnswer any `json:"include_answer"`
@@ -137,7 +133,7 @@ type partnerConfig struct {
 // configuration without a field.
 func (i Intellects) SetBrainConfig(ctx context.Context, id int64, b BrainConfig) (ConfigResult, error) {
 	config, err := b.wire()
-	if err := firstError(positive("the id of an intellect", id), err); err != nil {
+	if err := cmp.Or(positive("the id of an intellect", id), err); err != nil {
 		return ConfigResult{}, err
 	}
 	available, err := i.BrainConfigAvailable(ctx)

@@ -2,12 +2,12 @@ package management
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"crypto/rand"
 	"errors"
 	"mime/multipart"
 	"net/textproto"
-	"slices"
 	"strings"
 
 	"github.com/agentruntime/agentruntime/internal/fetch"
@@ -103,9 +103,30 @@ func pointer[T any](v T, err error) (*T, error) {
 	return &v, nil
 }
 
-// send calls e with the token of ctx, or with the client's own. If the service refuses
-// its own token, send mints another one and tries once more: the token may have been
+// authorized calls send with the token of ctx, or with the client's own. If the service refuses
+// its own token, authorized mints another one and tries once more: the token may have been
 // ended, or the service restarted.
+func (c *Client) authorized(ctx context.Context, s scope, path string, refused func(error) bool, send func(Token) error) error {
+	if token, given := ctx.Value(tokenKey{}).(Token); given {
+		if err := s.check(token, path); err != nil {
+			return err
+		}
+		return send(token)
+	}
+	token, err := c.ownToken(ctx, Token{})
+	if err != nil {
+		return err
+	}
+	if err = send(token); !refused(err) {
+		return err
+	}
+	if token, err = c.ownToken(ctx, token); err != nil {
+		return err
+	}
+	return send(token)
+}
+
+// send calls e.
 func (c *Client) send(ctx context.Context, e endpoint, body fetch.Body, out any, opts []Option) error {
 	base, err := c.addresses.Base(e.at)
 	if err != nil {
@@ -113,37 +134,16 @@ func (c *Client) send(ctx context.Context, e endpoint, body fetch.Body, out any,
 	}
 	r := &fetch.Request{URL: base + e.path, Header: fetch.Header{}, Body: body, Repeatable: true}
 	if e.again == keyed {
-		key := settingsOf(opts).key
-		if key == "" {
-			key = rand.Text()
-		}
-		r.Header.Set("idempotency-key", key)
+		r.Header.Set("idempotency-key", cmp.Or(settingsOf(opts).key, rand.Text()))
 	}
-	token, given := ctx.Value(tokenKey{}).(Token)
-	if given {
-		if err := e.scope.check(token, e.path); err != nil {
-			return err
-		}
-	} else if token, err = c.ownToken(ctx, Token{}); err != nil {
-		return err
-	}
-	err = c.sendWith(ctx, e, token, r, out)
-	if given || !errors.Is(err, fault.Unauthorized) {
-		return err
-	}
-	if token, err = c.ownToken(ctx, token); err != nil {
-		return err
-	}
-	return c.sendWith(ctx, e, token, r, out)
-}
-
-func (c *Client) sendWith(ctx context.Context, e endpoint, t Token, r *fetch.Request, out any) error {
 	scheme := "KS "
 	if e.at == appinit.Messaging {
 		scheme = "Bearer "
 	}
-	r.Header.Set("authorization", scheme+t.KS())
-	return c.call(ctx, r, out)
+	return c.authorized(ctx, e.scope, e.path, func(err error) bool { return errors.Is(err, fault.Unauthorized) }, func(t Token) error {
+		r.Header.Set("authorization", scheme+t.KS())
+		return c.call(ctx, r, out)
+	})
 }
 
 // call sends one request. Only that of [Application.AppInit] is not sent here.
@@ -219,14 +219,6 @@ func badRequest(detail string) *fault.Error { return fault.New(fault.BadRequest,
 func required(name, value string) error {
 	if value == "" {
 		return badRequest(name + " must not be empty")
-	}
-	return nil
-}
-
-// firstError returns the first error that is not nil.
-func firstError(errs ...error) error {
-	if i := slices.IndexFunc(errs, func(err error) bool { return err != nil }); i >= 0 {
-		return errs[i]
 	}
 	return nil
 }

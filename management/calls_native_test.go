@@ -484,9 +484,7 @@ func TestEmailTemplateCalls(t *testing.T) {
 	testRefusals(t, refusals)
 	// The EU has no messaging service, unless its address is given.
 	c, err := management.New(management.Options{PartnerID: partner, Secret: secret, Config: management.Config{Region: new("frp2")}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, "New", err)
 	defer c.Close()
 	wantCode(t, "EU", drop(c.EmailTemplates.Get(t.Context(), "e-1")), fault.RegionUnavailable)
 	f := newFake(t, map[string][]answer{"/email-template/get": {{0, record}}}, func(o *management.Options) { o.Region = new("frp2") })
@@ -578,9 +576,7 @@ func TestTokensOfThreadCalls(t *testing.T) {
 func TestCapabilitiesAreMerged(t *testing.T) {
 	const stored = `{"id":7,"capabilities":{"avatar":"on","use_web_search":"disabled"}}`
 	f := newFake(t, map[string][]answer{"/v1/intellect/get": {{0, stored}}, "/v1/intellect/update": {{0, stored}}})
-	if err := f.Intellects.SetCapability(t.Context(), 7, "show_link", "on"); err != nil {
-		t.Fatal(err)
-	}
+	must(t, "Intellects.SetCapability", f.Intellects.SetCapability(t.Context(), 7, "show_link", "on"))
 	_, body := f.last()
 	want := map[string]any{"id": 7.0, "type": "internal", "capabilities": map[string]any{"avatar": "on", "use_web_search": "disabled", "show_link": "on"}}
 	if !reflect.DeepEqual(body, want) {
@@ -600,16 +596,12 @@ func TestSecretsAreWrittenWithTheMaskOfTheOthers(t *testing.T) {
 		"/v1/intellect/get":    {{0, stored}},
 		"/v1/intellect/update": {{0, stored}, {0, stored}, {400, `{"message":"bad value ` + value + `"}`}},
 	})
-	if err := f.Intellects.SetSecrets(t.Context(), 7, map[string]string{"B": value}); err != nil {
-		t.Fatal(err)
-	}
+	must(t, "Intellects.SetSecrets", f.Intellects.SetSecrets(t.Context(), 7, map[string]string{"B": value}))
 	_, body := f.last()
 	if want := (map[string]any{"id": 7.0, "type": "internal", "secrets": map[string]any{"A": "***", "B": value}}); !reflect.DeepEqual(body, want) {
 		t.Errorf("sent %v, want %v", body, want)
 	}
-	if err := f.Intellects.DeleteSecrets(t.Context(), 7, []string{"B", "C"}, management.ConfirmPermanent); err != nil {
-		t.Fatal(err)
-	}
+	must(t, "Intellects.DeleteSecrets", f.Intellects.DeleteSecrets(t.Context(), 7, []string{"B", "C"}, management.ConfirmPermanent))
 	_, body = f.last()
 	if want := (map[string]any{"id": 7.0, "type": "internal", "secrets": map[string]any{"A": "***"}}); !reflect.DeepEqual(body, want) {
 		t.Errorf("sent %v, want %v", body, want)
@@ -630,9 +622,7 @@ func TestForcedLanguageIsOneCall(t *testing.T) {
 	f := newFake(t, map[string][]answer{
 		"/v1/intellect/get": {{0, stored}}, "/v1/intellect/update": {{0, stored}}, "/agent/update": {{0, agentJSON}},
 	})
-	if err := f.Intellects.SetForcedLanguage(t.Context(), management.ForcedLanguage{ConfigID: 7, AgentID: "a-1", Language: "de-AT"}); err != nil {
-		t.Fatal(err)
-	}
+	must(t, "Intellects.SetForcedLanguage", f.Intellects.SetForcedLanguage(t.Context(), management.ForcedLanguage{ConfigID: 7, AgentID: "a-1", Language: "de-AT"}))
 	var bodies []map[string]any
 	for _, a := range f.take() {
 		var body map[string]any
@@ -647,9 +637,7 @@ func TestForcedLanguageIsOneCall(t *testing.T) {
 	if bodies[1]["language"] != "de-AT" || len(prompts) != 2 || bodies[2]["agentId"] != "a-1" {
 		t.Errorf("sent %v", bodies)
 	}
-	if err := f.Intellects.SetForcedLanguage(t.Context(), management.ForcedLanguage{ConfigID: 7}); err != nil {
-		t.Fatal(err)
-	}
+	must(t, "Intellects.SetForcedLanguage", f.Intellects.SetForcedLanguage(t.Context(), management.ForcedLanguage{ConfigID: 7}))
 	_, body := f.last()
 	want := map[string]any{"id": 7.0, "type": "internal", "language": nil, "prompts": []any{
 		map[string]any{"key": "mine", "label": "mine", "headerTemplate": "mine", "type": "custom", "value": "x"},
@@ -708,9 +696,7 @@ func TestFeedbackList(t *testing.T) {
 		},
 	})
 	rows, err := f.Feedback.List(t.Context(), management.FeedbackFilter{AgentID: "a-1"})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, "Feedback.List", err)
 	want := []management.FeedbackRow{
 		{MessageID: "m-1", ThreadID: "th-1", GenieID: "7", UserID: "sam", IsPositive: true, Comment: "c"},
 		{MessageID: "m-3", ThreadID: "th-1", GenieID: "7", UserID: "sam", Comment: "c"},

@@ -141,13 +141,6 @@ const (
 
 var catalogItems = collection[CatalogItem, string]{at: appinit.Agentic, path: "/catalog-item", create: "create", what: "a catalog item", key: "itemId"}
 
-var (
-	catalogImportA  = endpoint{at: appinit.Agentic, path: "/catalog-item/createVoiceFromProviderA"}
-	catalogImportB  = endpoint{at: appinit.Agentic, path: "/catalog-item/createVoiceFromProviderB"}
-	catalogEleven   = endpoint{at: appinit.Agentic, path: "/catalog-item/createVoiceFromElevenLabs"}
-	catalogCartesia = endpoint{at: appinit.Agentic, path: "/catalog-item/createVoiceFromCartesia"}
-)
-
 // List iterates over the items that f selects. Error: bad_request for an unknown type.
 func (g Catalog) List(ctx context.Context, f CatalogFilter, opts ...Option) iter.Seq2[*CatalogItem, error] {
 	var bad error
@@ -163,7 +156,7 @@ func (g Catalog) List(ctx context.Context, f CatalogFilter, opts ...Option) iter
 // bad_request for missing attributes and for a file that is not sound.
 func (g Catalog) CreateVoice(ctx context.Context, in VoiceUpload, opts ...Option) (*CatalogItem, error) {
 	in.Language = cmp.Or(in.Language, defaultLanguage)
-	if err := firstError(required("Name", in.Name), required("Description", in.Description), checkLanguage(in.Language)); err != nil {
+	if err := cmp.Or(required("Name", in.Name), required("Description", in.Description), checkLanguage(in.Language)); err != nil {
 		return nil, err
 	}
 	data, err := readUpload(in.File)
@@ -196,7 +189,7 @@ func (g Catalog) CreateBackground(ctx context.Context, in ImageUpload, opts ...O
 }
 
 func (g Catalog) createImage(ctx context.Context, t CatalogType, in ImageUpload, opts []Option) (*CatalogItem, error) {
-	if err := firstError(required("Name", in.Name), required("GenderPresentation", in.GenderPresentation)); err != nil {
+	if err := cmp.Or(required("Name", in.Name), required("GenderPresentation", in.GenderPresentation)); err != nil {
 		return nil, err
 	}
 	data, err := readUpload(in.File)
@@ -247,25 +240,25 @@ func sendItem(ctx context.Context, c *Client, e endpoint, file upload, fields []
 // ImportVoiceFromProviderA makes a catalog voice from a voice of provider A. Error:
 // voice_not_found_provider_a for an unknown id; nothing is created then.
 func (g Catalog) ImportVoiceFromProviderA(ctx context.Context, voiceID string, opts ...Option) (*CatalogItem, error) {
-	return g.importVoice(ctx, catalogImportA, voiceID, fault.VoiceNotFoundProviderA, opts)
+	return g.importVoice(ctx, "createVoiceFromProviderA", voiceID, fault.VoiceNotFoundProviderA, opts)
 }
 
 // ImportVoiceFromProviderB is ImportVoiceFromProviderA for provider B, with
 // voice_not_found_provider_b.
 func (g Catalog) ImportVoiceFromProviderB(ctx context.Context, voiceID string, opts ...Option) (*CatalogItem, error) {
-	return g.importVoice(ctx, catalogImportB, voiceID, fault.VoiceNotFoundProviderB, opts)
+	return g.importVoice(ctx, "createVoiceFromProviderB", voiceID, fault.VoiceNotFoundProviderB, opts)
 }
 
 // ImportVoiceFromElevenLabs makes a catalog voice from a voice of ElevenLabs. Error:
 // voice_not_found_elevenlabs for an unknown id; nothing is created then.
 func (g Catalog) ImportVoiceFromElevenLabs(ctx context.Context, voiceID string, opts ...Option) (*CatalogItem, error) {
-	return g.importVoice(ctx, catalogEleven, voiceID, fault.VoiceNotFoundElevenLabs, opts)
+	return g.importVoice(ctx, "createVoiceFromElevenLabs", voiceID, fault.VoiceNotFoundElevenLabs, opts)
 }
 
 // ImportVoiceFromCartesia is ImportVoiceFromElevenLabs for Cartesia, with
 // voice_not_found_cartesia.
 func (g Catalog) ImportVoiceFromCartesia(ctx context.Context, voiceID string, opts ...Option) (*CatalogItem, error) {
-	return g.importVoice(ctx, catalogCartesia, voiceID, fault.VoiceNotFoundCartesia, opts)
+	return g.importVoice(ctx, "createVoiceFromCartesia", voiceID, fault.VoiceNotFoundCartesia, opts)
 }
 
 // CatalogPatch describes a change of an item; nil fields stay as they are.
@@ -308,10 +301,11 @@ func (g Catalog) Update(ctx context.Context, id string, p CatalogPatch) (*Catalo
 	return sendItem(ctx, g.c, catalogItems.call("update", harmless), upload{"file", cmp.Or(p.FileName, "upload.bin"), http.DetectContentType(data), data}, fields, nil)
 }
 
-func (g Catalog) importVoice(ctx context.Context, e endpoint, voiceID string, unknown fault.Code, opts []Option) (*CatalogItem, error) {
+func (g Catalog) importVoice(ctx context.Context, call, voiceID string, unknown fault.Code, opts []Option) (*CatalogItem, error) {
 	if err := required("the voice id", voiceID); err != nil {
 		return nil, err
 	}
+	e := catalogItems.call(call, keyed)
 	item, err := fetchRecord[CatalogItem](ctx, g.c, e, map[string]string{"voiceId": voiceID}, opts...)
 	if err != nil && unknownVoice(err) {
 		f := fault.From(err)

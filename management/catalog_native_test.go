@@ -52,13 +52,9 @@ func upload(t *testing.T, f *fake) map[string]string {
 		if err == io.EOF {
 			return fields
 		}
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, "NextPart", err)
 		data, err := io.ReadAll(part)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, "ReadAll", err)
 		fields[part.FormName()] = string(data)
 		if part.FileName() != "" {
 			fields[part.FormName()] = fmt.Sprint(part.FileName(), " ", part.Header.Get("Content-Type"), " ", len(data))
@@ -88,9 +84,7 @@ func TestCatalogUploads(t *testing.T) {
 	voice, err := f.Catalog.CreateVoice(ctx, management.VoiceUpload{
 		File: strings.NewReader(sound), FileName: `ann "1".wav`, VoiceAttributes: management.VoiceAttributes{Name: "Ann", Description: "calm"},
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, "Catalog.CreateVoice", err)
 	if voice.ID != "i-1" || len(voice.AdminTags) != 1 || voice.AdminTags[0] != "custom" || voice.Attributes.Voice.Name != "Ann" {
 		t.Errorf("got %+v", voice)
 	}
@@ -100,9 +94,7 @@ func TestCatalogUploads(t *testing.T) {
 
 	in := management.ImageUpload{File: bytes.NewReader(portrait()), VisualAttributes: management.VisualAttributes{Name: "Eve", GenderPresentation: "female"}}
 	visual, err := f.Catalog.CreateVisual(ctx, in)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, "Catalog.CreateVisual", err)
 	if visual.ID != "i-2" || visual.LoadingVideo != "https://x.example/l.mp4" {
 		t.Errorf("got %+v", visual)
 	}
@@ -119,13 +111,9 @@ func TestCatalogUploads(t *testing.T) {
 	wantFields(t, upload(t, f), "file", file, "adminTags", "custom", "type", "Face", "attributes", attributes)
 
 	var photo bytes.Buffer
-	if err := jpeg.Encode(&photo, image.NewGray(image.Rect(0, 0, 64, 36)), nil); err != nil {
-		t.Fatal(err)
-	}
+	must(t, "Encode", jpeg.Encode(&photo, image.NewGray(image.Rect(0, 0, 64, 36)), nil))
 	in.File = bytes.NewReader(photo.Bytes())
-	if _, err := f.Catalog.CreateBackground(ctx, in); err != nil {
-		t.Fatal(err)
-	}
+	must(t, "Catalog.CreateBackground", drop(f.Catalog.CreateBackground(ctx, in)))
 	wantFields(t, upload(t, f), "file", fmt.Sprint("image image/jpeg ", photo.Len()), "adminTags", "custom", "type", "Background", "attributes", attributes)
 }
 

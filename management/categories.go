@@ -1,6 +1,7 @@
 package management
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -213,15 +214,11 @@ func (k Knowledge) FindOrCreateCategory(ctx context.Context, in CategoryInput) (
 func (k Knowledge) CategoryEntries(ctx context.Context, categoryID int64, opts ...Option) iter.Seq2[*MediaEntry, error] {
 	return func(yield func(*MediaEntry, error) bool) {
 		s := settingsOf(opts)
-		if err := firstError(positive("the id of a category", categoryID), s.checkPageSize()); err != nil {
+		if err := cmp.Or(positive("the id of a category", categoryID), s.checkPageSize()); err != nil {
 			yield(nil, err)
 			return
 		}
-		size := s.pageSize
-		if size == 0 {
-			size = DefaultPageSize
-		}
-		seen := 0
+		size, seen := cmp.Or(s.pageSize, DefaultPageSize), 0
 		for index := 1; ; index++ {
 			page, total, err := k.entries(ctx, categoryID, index, size)
 			if err != nil {
@@ -265,7 +262,7 @@ func (k Knowledge) entries(ctx context.Context, categoryID int64, index, size in
 // AttachEntry puts a document into a category. Errors: bad_request for an empty id,
 // api_exception with the title CATEGORY_ENTRY_ALREADY_EXISTS when it is in it already.
 func (k Knowledge) AttachEntry(ctx context.Context, entryID string, categoryID int64) error {
-	if err := firstError(required("the id of an entry", entryID), positive("the id of a category", categoryID)); err != nil {
+	if err := cmp.Or(required("the id of an entry", entryID), positive("the id of a category", categoryID)); err != nil {
 		return err
 	}
 	return k.c.mediaCall(ctx, attach(entryID, categoryID), nil)
@@ -280,7 +277,7 @@ func attach(entryID string, categoryID int64) MediaCall {
 // DetachEntry takes a document out of a category. [ConfirmPermanent] is required
 // (confirmation_required without it).
 func (k Knowledge) DetachEntry(ctx context.Context, entryID string, categoryID int64, opts ...Option) error {
-	err := firstError(
+	err := cmp.Or(
 		required("the id of an entry", entryID), positive("the id of a category", categoryID),
 		settingsOf(opts).confirm("a document's place in a category"),
 	)
@@ -326,9 +323,7 @@ func (k Knowledge) upload(ctx context.Context, in DocumentInput, service, action
 // UploadMarkdown stores a Markdown text as a document and as its text version, and puts it
 // into a category. Without a Name it is document.md. Errors are those of UploadDocument.
 func (k Knowledge) UploadMarkdown(ctx context.Context, in DocumentInput) (*Document, error) {
-	if in.Name == "" {
-		in.Name = "document.md"
-	}
+	in.Name = cmp.Or(in.Name, "document.md")
 	entryID, err := k.upload(ctx, in, "baseentry", "updateContent")
 	if err != nil {
 		return nil, err
@@ -364,7 +359,7 @@ func (in DocumentInput) check() error {
 	if len(in.Data) == 0 {
 		return badRequest("Data must not be empty")
 	}
-	return firstError(required("Name", strings.TrimSpace(in.Name)), positive("CategoryID", in.CategoryID))
+	return cmp.Or(required("Name", strings.TrimSpace(in.Name)), positive("CategoryID", in.CategoryID))
 }
 
 // announce makes an entry and an upload token for its file.
@@ -404,7 +399,7 @@ func uploaded(tokenID string) map[string]any {
 // Linkage is from what an intellect answers.
 type Linkage struct {
 	KnowledgeIDs []int64
-	// Enabled reports whether the capability use_knowledge_base is on.
+	// Enabled reports whether the capability use_knowledge_base is on, which it is by default.
 	Enabled bool
 }
 
@@ -418,7 +413,7 @@ func (k Knowledge) Linkage(ctx context.Context, intellectID int64) (Linkage, err
 	if err != nil {
 		return Linkage{}, err
 	}
-	return Linkage{append([]int64{}, intellect.KnowledgeIDs...), intellect.Capabilities[useKnowledge] == "on"}, nil
+	return Linkage{append([]int64{}, intellect.KnowledgeIDs...), cmp.Or(intellect.Capabilities[useKnowledge], CapabilityOn) == CapabilityOn}, nil
 }
 
 // SetEnabled switches the capability use_knowledge_base of an intellect. Errors are those
@@ -449,18 +444,12 @@ func (k Knowledge) LinkCategory(ctx context.Context, in CategoryLink) (ConfigRes
 	if in.ChunkSize < 0 {
 		errs = append(errs, badRequest("ChunkSize must be a positive number of characters"))
 	}
-	if err := firstError(errs...); err != nil {
+	if err := cmp.Or(errs...); err != nil {
 		return ConfigResult{}, err
 	}
-	if in.Language == "" {
-		in.Language = "English"
-	}
-	if in.ChunkSize == 0 {
-		in.ChunkSize = 5000
-	}
 	indexer := map[string]any{
-		"filterType": "categoryEntry", "chunkSize": in.ChunkSize,
-		"categoryInfo": []any{map[string]any{"categoryId": strconv.FormatInt(in.CategoryID, 10), "language": in.Language}},
+		"filterType": "categoryEntry", "chunkSize": cmp.Or(in.ChunkSize, 5000),
+		"categoryInfo": []any{map[string]any{"categoryId": strconv.FormatInt(in.CategoryID, 10), "language": cmp.Or(in.Language, "English")}},
 	}
 	return unavailable(k.link(ctx, in.IntellectID, map[string]any{"indexer": indexer}))
 }
@@ -476,7 +465,7 @@ func (k Knowledge) LinkRecords(ctx context.Context, intellectID int64, ids ...in
 	if len(ids) > MaxKnowledgeIDs {
 		errs = append(errs, badRequest("an intellect may have at most "+strconv.Itoa(MaxKnowledgeIDs)+" knowledge record"))
 	}
-	if err := firstError(errs...); err != nil {
+	if err := cmp.Or(errs...); err != nil {
 		return err
 	}
 	return k.link(ctx, intellectID, map[string]any{"knowledge_ids": append([]int64{}, ids...)})

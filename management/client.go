@@ -1,6 +1,7 @@
 package management
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"io"
@@ -109,13 +110,10 @@ func New(o Options) (*Client, error) {
 		return nil, err
 	}
 	c := &Client{
-		partnerID: o.PartnerID, userID: o.UserID, secret: o.SecretFunc,
+		partnerID: o.PartnerID, userID: cmp.Or(o.UserID, defaultUserID), secret: o.SecretFunc,
 		config: o.Config, addresses: addresses, onResponse: o.OnResponse, turn: make(chan struct{}, 1),
 	}
 	c.config.Warn = nil // Resolve has called it
-	if c.userID == "" {
-		c.userID = defaultUserID
-	}
 	c.secrets = fault.NewSecrets(c)
 	if secret := o.Secret; secret != "" { // in a closure, where fmt does not find it
 		c.secret = func(context.Context) (string, error) { return secret, nil }

@@ -68,12 +68,8 @@ func TestNothingShowsTheSecret(t *testing.T) {
 // TestTheSecretGoesToTheSessionAPIOnly looks at everything that was sent.
 func TestTheSecretGoesToTheSessionAPIOnly(t *testing.T) {
 	f := newFake(t, map[string][]answer{"/agent/get": {{0, agentJSON}}})
-	if _, err := f.Agents.Get(t.Context(), "a-1"); err != nil {
-		t.Fatal(err)
-	}
-	if _, err := f.Tokens.Agent(t.Context(), management.TokenInput{AgentID: "a-1", UserID: "sam"}); err != nil {
-		t.Fatal(err)
-	}
+	must(t, "Agents.Get", drop(f.Agents.Get(t.Context(), "a-1")))
+	must(t, "Tokens.Agent", drop(f.Tokens.Agent(t.Context(), management.TokenInput{AgentID: "a-1", UserID: "sam"})))
 	for _, a := range f.take() {
 		sent := fmt.Sprint(a.body, a.header, a.path)
 		if has := strings.Contains(sent, secret); has != (a.path == startPath) || has && a.service != "session" {
@@ -93,9 +89,7 @@ func TestSecretFuncIsCalledForEveryToken(t *testing.T) {
 		}
 	})
 	for range 2 {
-		if _, err := f.Tokens.Admin(t.Context(), management.AdminTokenInput{UserID: "u"}); err != nil {
-			t.Fatal(err)
-		}
+		must(t, "Tokens.Admin", drop(f.Tokens.Admin(t.Context(), management.AdminTokenInput{UserID: "u"})))
 	}
 	asked := f.take()
 	if len(asked) != 2 || !strings.Contains(asked[0].body, secret+"1") || !strings.Contains(asked[1].body, secret+"2") {
@@ -132,9 +126,7 @@ func TestTheClientsOwnTokenIsKeptAndReplaced(t *testing.T) {
 	get := func() error { _, err := f.Agents.Get(t.Context(), "a-1"); return err }
 	var auths []string
 	for range 3 {
-		if err := get(); err != nil {
-			t.Fatal(err)
-		}
+		must(t, "get", get())
 	}
 	err := get()
 	wantCode(t, "refused twice", err, fault.Unauthorized)
@@ -188,9 +180,7 @@ func TestRetries(t *testing.T) {
 	} {
 		t.Run(path, func(t *testing.T) {
 			f.answers[path] = []answer{busy, done}
-			if err := call(); err != nil {
-				t.Fatal(err)
-			}
+			must(t, "call", call())
 			asked := f.take()
 			first, second := asked[len(asked)-2], asked[len(asked)-1]
 			if first.path != path || second.path != path || first.body != second.body {
@@ -209,9 +199,7 @@ func TestIdempotencyKeys(t *testing.T) {
 	input := management.AgentInput{DisplayName: "x", Intellect: management.IntellectRef{ID: 7}, AvatarIDs: []string{"0123456789abcdef01234567"}}
 	var keys []string
 	for _, opts := range [][]management.Option{nil, nil, {management.IdempotencyKey("import-17")}} {
-		if _, err := f.Agents.Create(t.Context(), input, opts...); err != nil {
-			t.Fatal(err)
-		}
+		must(t, "Agents.Create", drop(f.Agents.Create(t.Context(), input, opts...)))
 		a, _ := f.last()
 		keys = append(keys, a.header.Get("Idempotency-Key"))
 	}
@@ -249,9 +237,7 @@ func TestOnResponse(t *testing.T) {
 			got = append(got, fmt.Sprintf("%s %d %d", r.Path, r.Status, r.Attempt))
 		}
 	})
-	if _, err := f.Agents.Get(t.Context(), "a-1"); err != nil {
-		t.Fatal(err)
-	}
+	must(t, "Agents.Get", drop(f.Agents.Get(t.Context(), "a-1")))
 	want := []string{"/api_v3" + startPath + " 200 1", "/v1/agent/get 503 1", "/v1/agent/get 200 2"}
 	if fmt.Sprint(got) != fmt.Sprint(want) {
 		t.Errorf("got %q, want %q", got, want)
@@ -272,9 +258,7 @@ func TestListsFetchPagesAsTheLoopGoesOn(t *testing.T) {
 	restart()
 	seen := 0
 	for agent, err := range f.Agents.List(t.Context(), management.AgentFilter{SearchValue: "a", OrderBy: "-createdAt"}) {
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, "Agents.List", err)
 		if agent.ID != fmt.Sprintf("a-%d", seen) {
 			t.Fatalf("agent %d is %s", seen, agent.ID)
 		}
@@ -368,9 +352,7 @@ func TestListOptions(t *testing.T) {
 func form(t *testing.T, a asked) url.Values {
 	t.Helper()
 	values, err := url.ParseQuery(a.body)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, "ParseQuery", err)
 	return values
 }
 
@@ -401,9 +383,7 @@ func TestLongListsNeedLittleMemory(t *testing.T) {
 	var most uint64
 	seen := 0
 	for agent, err := range f.Agents.List(t.Context(), management.AgentFilter{}, management.PageSize(management.MaxPageSize)) {
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, "Agents.List", err)
 		if agent.ID != "a-"+strconv.Itoa(seen) {
 			t.Fatalf("agent %d is %s", seen, agent.ID)
 		}

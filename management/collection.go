@@ -5,8 +5,10 @@ import (
 	"context"
 	"encoding/json"
 	"iter"
+	"strings"
 
 	"github.com/agentruntime/agentruntime/runtime/appinit"
+	"github.com/agentruntime/agentruntime/runtime/fault"
 )
 
 // Records are the calls that every kind of records has. Making, changing and filtering them
@@ -53,6 +55,10 @@ type collection[T any, ID string | int64] struct {
 	checkID func(id ID) error
 	// unused, unless nil, refuses to delete a record to which others refer. [Force] leaves it out.
 	unused func(ctx context.Context, c *Client, id ID) error
+	// names reports whether an intellect refers to a record; one to which an intellect refers
+	// is refused with the code inUse, as unused does. nil for kinds to which none does.
+	names func(i *Intellect, id ID) bool
+	inUse fault.Code
 }
 
 // call is the endpoint of one of the calls.
@@ -105,7 +111,7 @@ func (k collection[T, ID]) update(ctx context.Context, c *Client, id ID, patch a
 	} else if len(body) == 0 {
 		err = badRequest("the patch changes nothing; set at least one field")
 	}
-	if err := firstError(append([]error{k.check(id), err}, checks...)...); err != nil {
+	if err := cmp.Or(append([]error{k.check(id), err}, checks...)...); err != nil {
 		return nil, err
 	}
 	all := k.about(id)
@@ -118,7 +124,7 @@ func (k collection[T, ID]) update(ctx context.Context, c *Client, id ID, patch a
 // delete deletes a record, unless the call is not confirmed or the record is in use.
 func (k collection[T, ID]) delete(ctx context.Context, c *Client, id ID, opts []Option) error {
 	given := settingsOf(opts)
-	if err := firstError(k.check(id), given.confirm(k.what)); err != nil {
+	if err := cmp.Or(k.check(id), given.confirm(k.what)); err != nil {
 		return err
 	}
 	if k.unused != nil && !given.has(Force) {
@@ -126,5 +132,27 @@ func (k collection[T, ID]) delete(ctx context.Context, c *Client, id ID, opts []
 			return err
 		}
 	}
+	if k.names != nil && !given.has(Force) {
+		if found, err := k.referencing(ctx, c, id); err != nil || len(found) > 0 {
+			return cmp.Or(err, inUse(k.inUse, strings.Replace(k.what, "a ", "the ", 1), found))
+		}
+	}
 	return c.post(ctx, k.call("delete", keyed), k.about(id), nil, opts...)
+}
+
+// referencing returns the intellects that refer to a record. It reads all intellects.
+func (k collection[T, ID]) referencing(ctx context.Context, c *Client, id ID) ([]*Intellect, error) {
+	if err := k.check(id); err != nil {
+		return nil, err
+	}
+	var found []*Intellect
+	for intellect, err := range c.Intellects.List(ctx, PageSize(MaxPageSize)) {
+		if err != nil {
+			return nil, err
+		}
+		if k.names(intellect, id) {
+			found = append(found, intellect)
+		}
+	}
+	return found, nil
 }

@@ -107,54 +107,51 @@ const defaultAnalysis = "summary"
 
 // auditIntellect looks for inconsistencies in an intellect.
 func auditIntellect(i *Intellect, have *inventory) []Finding {
-	findings := LintPrompts(i)
-	add := func(code string, severity Severity, field, detail string) {
-		findings = append(findings, Finding{Code: code, Severity: severity, Field: field, Detail: detail})
-	}
+	found := findings(LintPrompts(i))
 	if i.Type != "" && i.Type != "internal" {
-		add(FindingExternalIntellect, SeverityWarning, "type", "the intellect is "+i.Type+"; its answers do not come from this configuration")
+		found.add(FindingExternalIntellect, SeverityWarning, "type", "the intellect is "+i.Type+"; its answers do not come from this configuration")
 	}
 	if err := checkForms(i.UserPropertiesForms); err != nil || i.badForms {
 		detail := "the forms are not a list of forms"
 		if err != nil {
 			detail = fault.From(err).Message()
 		}
-		add(FindingForms, SeverityError, "user_properties_forms", detail)
+		found.add(FindingForms, SeverityError, "user_properties_forms", detail)
 	}
 	if err := checkCapabilities(i.Capabilities); err != nil {
-		add(FindingCapabilities, SeverityError, "capabilities", fault.From(err).Message())
+		found.add(FindingCapabilities, SeverityError, "capabilities", fault.From(err).Message())
 	}
 	if len(i.KnowledgeIDs) > MaxKnowledgeIDs {
-		add(FindingKnowledgeOverCap, SeverityError, "knowledge_ids", fmt.Sprintf("%d knowledge records; the service reads %d", len(i.KnowledgeIDs), MaxKnowledgeIDs))
+		found.add(FindingKnowledgeOverCap, SeverityError, "knowledge_ids", fmt.Sprintf("%d knowledge records; the service reads %d", len(i.KnowledgeIDs), MaxKnowledgeIDs))
 	}
 	for n, id := range i.KnowledgeIDs {
 		if have.knowledge != nil && have.knowledge[id] == nil {
-			add(FindingKnowledgeNotFound, SeverityError, indexed("knowledge_ids", n), fmt.Sprintf("there is no knowledge record %d", id))
+			found.add(FindingKnowledgeNotFound, SeverityError, indexed("knowledge_ids", n), fmt.Sprintf("there is no knowledge record %d", id))
 		}
 	}
 	for n, ref := range i.SkillIDs {
 		if have.skills != nil && have.skills[ref.ID] == nil {
-			add(FindingSkillNotFound, SeverityError, indexed("skill_ids", n), "there is no skill "+ref.ID)
+			found.add(FindingSkillNotFound, SeverityError, indexed("skill_ids", n), "there is no skill "+ref.ID)
 		}
 	}
 	if have.tools == nil {
-		return findings
+		return found
 	}
 	check := func(field string, ids []string) {
 		for n, id := range ids {
 			tool := have.tools[id]
 			if tool == nil {
-				add(FindingToolNotFound, SeverityError, indexed(field, n), "there is no tool "+id)
+				found.add(FindingToolNotFound, SeverityError, indexed(field, n), "there is no tool "+id)
 				continue
 			}
 			for _, f := range append(ClientToolReadiness(tool.Name, tool.Config), toolSecrets(tool, i)...) {
-				add(f.Code, f.Severity, indexed(field, n), "tool "+tool.Name+": "+f.Detail)
+				found.add(f.Code, f.Severity, indexed(field, n), "tool "+tool.Name+": "+f.Detail)
 			}
 		}
 	}
 	check("tool_ids", i.ToolIDs)
 	check("thread_start_tools", i.ThreadStartTools)
-	return findings
+	return found
 }
 
 // toolSecrets looks for secrets that the request of a tool needs and the intellect lacks.
@@ -172,35 +169,27 @@ func toolSecrets(tool *Tool, i *Intellect) []Finding {
 
 // auditAgent looks for parts of an agent that do not exist.
 func auditAgent(a *Agent, have *inventory) []Finding {
-	var findings []Finding
+	var found findings
 	if have.intellects != nil && have.intellects[a.Intellect.ID] == nil {
-		findings = append(findings, Finding{
-			Code: FindingIntellectNotFound, Severity: SeverityError, Field: "intellect.id",
-			Detail: fmt.Sprintf("there is no intellect %d", a.Intellect.ID),
-		})
+		found.add(FindingIntellectNotFound, SeverityError, "intellect.id", fmt.Sprintf("there is no intellect %d", a.Intellect.ID))
 	}
 	for n, id := range a.AvatarIDs {
 		if have.avatars != nil && have.avatars[id] == nil {
-			findings = append(findings, Finding{
-				Code: FindingAvatarNotFound, Severity: SeverityError, Field: indexed("avatarIds", n), Detail: "there is no avatar " + id,
-			})
+			found.add(FindingAvatarNotFound, SeverityError, indexed("avatarIds", n), "there is no avatar "+id)
 		}
 	}
-	return findings
+	return found
 }
 
 // auditRule looks for objects that a lifecycle rule refers to but that do not exist, and
 // for signs that the rule does more, or less, than intended.
 func auditRule(r *Rule, have *inventory) []Finding {
-	var findings []Finding
-	add := func(code string, severity Severity, field, detail string) {
-		findings = append(findings, Finding{Code: code, Severity: severity, Field: field, Detail: detail})
-	}
+	var found findings
 	if r.Status == StatusDisabled {
-		add(FindingRuleDisabled, SeverityWarning, "status", "the rule is disabled")
+		found.add(FindingRuleDisabled, SeverityWarning, "status", "the rule is disabled")
 	}
 	if !r.scoped() {
-		add(FindingUnscopedRule, SeverityWarning, "conditions", "no condition names agents; the rule runs for every one")
+		found.add(FindingUnscopedRule, SeverityWarning, "conditions", "no condition names agents; the rule runs for every one")
 	}
 	produced := have.produced()
 	for n, t := range r.Conditions {
@@ -211,18 +200,18 @@ func auditRule(r *Rule, have *inventory) []Finding {
 			for _, id := range texts(t.Value) {
 				switch {
 				case slices.Contains(seen, id):
-					add(FindingDuplicateAgents, SeverityWarning, field, "the agent "+id+" is named twice")
+					found.add(FindingDuplicateAgents, SeverityWarning, field, "the agent "+id+" is named twice")
 				case id == "default":
-					add(FindingDefaultAgent, SeverityError, field, "conditions about agents do not match threads of the agent default")
+					found.add(FindingDefaultAgent, SeverityError, field, "conditions about agents do not match threads of the agent default")
 				case have.agents != nil && have.agents[id] == nil:
-					add(FindingAgentNotFound, SeverityError, field, "there is no agent "+id)
+					found.add(FindingAgentNotFound, SeverityError, field, "there is no agent "+id)
 				}
 				seen = append(seen, id)
 			}
 		case "event.changed_keys":
 			for _, key := range texts(t.Value) {
 				if produced != nil && !produced[key] {
-					add(FindingChangedKeysUnknown, SeverityWarning, field, "no insight setting and no summary has the key "+key)
+					found.add(FindingChangedKeysUnknown, SeverityWarning, field, "no insight setting and no summary has the key "+key)
 				}
 			}
 		}
@@ -230,15 +219,15 @@ func auditRule(r *Rule, have *inventory) []Finding {
 	for n, a := range r.Actions {
 		field := indexed("actions", n)
 		if len(a.InsightSettingIDs) > MaxRuleInsights {
-			add(FindingTooManyInsights, SeverityError, field, fmt.Sprintf("%d insight settings; a rule may have %d", len(a.InsightSettingIDs), MaxRuleInsights))
+			found.add(FindingTooManyInsights, SeverityError, field, fmt.Sprintf("%d insight settings; a rule may have %d", len(a.InsightSettingIDs), MaxRuleInsights))
 		}
 		for _, id := range a.InsightSettingIDs {
 			switch insight := have.insights[id]; {
 			case have.insights == nil:
 			case insight == nil:
-				add(FindingInsightMissing, SeverityError, field, "there is no insight setting "+id)
+				found.add(FindingInsightMissing, SeverityError, field, "there is no insight setting "+id)
 			case insight.Status == StatusDisabled:
-				add(FindingInsightDisabled, SeverityWarning, field, "the insight setting "+id+" ("+insight.Key+") is disabled")
+				found.add(FindingInsightDisabled, SeverityWarning, field, "the insight setting "+id+" ("+insight.Key+") is disabled")
 			}
 		}
 		if a.Type != ActionEmail {
@@ -247,27 +236,27 @@ func auditRule(r *Rule, have *inventory) []Finding {
 		switch email := have.emails[a.EmailTemplateID]; {
 		case have.emails == nil:
 		case email == nil:
-			add(FindingTemplateMissing, SeverityError, field, "there is no e-mail template "+a.EmailTemplateID)
+			found.add(FindingTemplateMissing, SeverityError, field, "there is no e-mail template "+a.EmailTemplateID)
 		case produced != nil:
 			for _, name := range variablesOf(email.Subject + " " + email.Body) {
 				if !produced[name] && !converse.Reserved(name) && !strings.HasPrefix(name, userPrefix) {
-					add(FindingTemplateTokens, SeverityWarning, field,
+					found.add(FindingTemplateTokens, SeverityWarning, field,
 						"the e-mail template "+a.EmailTemplateID+" has {{ "+name+" }}, which no insight setting and no summary has as its key")
 				}
 			}
 		}
 		if agents := have.withoutForms(r); len(agents) > 0 && len(template.Names(a.To)) > 0 {
-			add(FindingDTCWithoutForms, SeverityWarning, field,
+			found.add(FindingDTCWithoutForms, SeverityWarning, field,
 				"the e-mail goes to an address that the visitor enters, and these agents have no form for it: "+strings.Join(agents, ", "))
 		}
 		if r.EventType == EventSessionEnded {
-			add(FindingEmailOnSessionEnded, SeverityWarning, field, "at the end of a session insights are not known yet; wait for analysis_updated")
+			found.add(FindingEmailOnSessionEnded, SeverityWarning, field, "at the end of a session insights are not known yet; wait for analysis_updated")
 		}
 		if len(r.Conditions) == 0 {
-			add(FindingEmailUnfiltered, SeverityWarning, field, "without a condition an e-mail is sent for every event")
+			found.add(FindingEmailUnfiltered, SeverityWarning, field, "without a condition an e-mail is sent for every event")
 		}
 	}
-	return findings
+	return found
 }
 
 // withoutForms returns the ids of the agents of a rule whose intellect has no form that asks the

@@ -1,6 +1,7 @@
 package management
 
 import (
+	"cmp"
 	"context"
 
 	"github.com/agentruntime/agentruntime/runtime/appinit"
@@ -47,7 +48,7 @@ var emails = collection[EmailTemplate, string]{at: appinit.Messaging, path: "/em
 // Create makes an e-mail template. Errors: bad_request for a missing field,
 // region_unavailable.
 func (e EmailTemplates) Create(ctx context.Context, in EmailTemplateInput, opts ...Option) (*EmailTemplate, error) {
-	err := firstError(
+	err := cmp.Or(
 		required("AppGUID", in.AppGUID), required("Name", in.Name), required("Subject", in.Subject),
 		required("Body", in.Body), required("From", in.From), required("Language", in.Language),
 	)

@@ -53,9 +53,7 @@ func TestFacesAndVoicesOnTheService(t *testing.T) {
 		},
 	} {
 		before, err := management.Collect(c.Catalog.List(ctx, management.CatalogFilter{Type: kind}))
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, "Collect", err)
 		item, err := create()
 		if err != nil {
 			t.Fatalf("%s: %v", kind, err)
@@ -76,9 +74,7 @@ func TestFacesAndVoicesOnTheService(t *testing.T) {
 	_, err := c.Catalog.CreateVoice(ctx, short)
 	wantCode(t, "a short sample", err, fault.BadRequest)
 	voice, err := c.Catalog.ImportVoiceFromProviderA(ctx, "demo-voice-1")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, "Catalog.ImportVoiceFromProviderA", err)
 	_, err = c.Catalog.ImportVoiceFromProviderA(ctx, "x")
 	wantCode(t, "provider A", err, fault.VoiceNotFoundProviderA)
 	_, err = c.Catalog.ImportVoiceFromProviderB(ctx, "x")
@@ -89,9 +85,7 @@ func TestFacesAndVoicesOnTheService(t *testing.T) {
 		Face:       &management.AvatarFace{ID: items[management.CatalogFace].ID},
 		Background: &management.AvatarBackground{Type: management.BackgroundVisual, Value: items[management.CatalogBackground].ID},
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, "Avatars.Create", err)
 	changed, err := c.Avatars.Update(ctx, avatar.ID, management.AvatarPatch{Voice: &management.AvatarVoice{ID: voice.ID}})
 	if err != nil || changed.Name != "Eve" || changed.Voice.ID != voice.ID || changed.Face == nil {
 		t.Errorf("%+v, %v", changed, err)
@@ -108,9 +102,7 @@ func TestFacesAndVoicesOnTheService(t *testing.T) {
 	}
 
 	template, err := management.First(c.Avatars.Templates(ctx, nil))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, "First", err)
 	if same, err := management.Collect(c.Avatars.Templates(ctx, []string{template.ID})); err != nil || len(same) != 1 || same[0].ID != template.ID {
 		t.Errorf("%v, %v", same, err)
 	}
@@ -121,9 +113,7 @@ func TestFacesAndVoicesOnTheService(t *testing.T) {
 
 	ids := map[string]bool{}
 	for avatar, err := range c.Avatars.List(ctx, management.PageSize(1)) {
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, "Avatars.List", err)
 		ids[avatar.ID] = true
 	}
 	if !ids[avatar.ID] || !ids[preset.ID] {

@@ -30,6 +30,13 @@ type Finding struct {
 	Detail string `json:"detail"`
 }
 
+// findings are the results of one check so far.
+type findings []Finding
+
+func (f *findings) add(code string, severity Severity, field, detail string) {
+	*f = append(*f, Finding{Code: code, Severity: severity, Field: field, Detail: detail})
+}
+
 // hasErrors reports whether one of findings is a [SeverityError].
 func hasErrors(findings []Finding) bool {
 	return slices.ContainsFunc(findings, func(f Finding) bool { return f.Severity == SeverityError })

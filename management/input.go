@@ -19,6 +19,14 @@ func oneOf(field, value string, allowed []string) error {
 	return badRequest(field + " must be one of " + strings.Join(allowed, ", "))
 }
 
+// oneOfOrEmpty is oneOf for a value that may be left out.
+func oneOfOrEmpty(field, value string, allowed []string) error {
+	if value == "" {
+		return nil
+	}
+	return oneOf(field, value, allowed)
+}
+
 // ifSet checks a field of a patch, unless it is nil.
 func ifSet[T any](field *T, check func(T) error) error {
 	if field == nil {

@@ -1,6 +1,7 @@
 package management
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"iter"
@@ -81,11 +82,10 @@ func checkInsightKey(key string) error {
 // Create makes an insight setting. Error: bad_request for a missing field or an unknown
 // value type.
 func (i Insights) Create(ctx context.Context, in InsightInput, opts ...Option) (*Insight, error) {
-	err := firstError(
+	if err := cmp.Or(
 		checkInsightKey(in.Key), required("the title", in.Title), required("the prompt", in.Prompt),
 		oneOf("the value type", in.ValueType, ValueTypes),
-	)
-	if err != nil {
+	); err != nil {
 		return nil, err
 	}
 	return insights.add(ctx, i.c, in, opts)
@@ -93,11 +93,7 @@ func (i Insights) Create(ctx context.Context, in InsightInput, opts ...Option) (
 
 // List iterates over the insight settings that f selects.
 func (i Insights) List(ctx context.Context, f InsightFilter, opts ...Option) iter.Seq2[*Insight, error] {
-	var bad error
-	if f.Status != "" {
-		bad = oneOf("the status", f.Status, statuses)
-	}
-	return insights.list(ctx, i.c, query{Filter: f}, bad, opts)
+	return insights.list(ctx, i.c, query{Filter: f}, oneOfOrEmpty("the status", f.Status, statuses), opts)
 }
 
 // Update changes an insight setting and returns it. Errors are those of Create and Get,

@@ -30,7 +30,6 @@ var (
 	ksReadable  = regexp.MustCompile(`^[\x20-\x7e]+$`)
 	ksIntellect = regexp.MustCompile(`(?i)\b` + configKey + `\b`)
 	ksAgent     = regexp.MustCompile(`(?i)\b` + agentKey + `\b`)
-	ksAdmin     = regexp.MustCompile(`(?i)\b` + noEntitlement + `\b`)
 )
 
 // InspectKS reads what it can from the text of a token (management-api.md, F.2, inspectKs). It
@@ -50,7 +49,7 @@ func InspectKS(ks string) KSInfo {
 		return KSInfo{Encrypted: true}
 	}
 	partner, err := strconv.ParseInt(m[1], 10, 64)
-	info := KSInfo{OK: err == nil, PartnerID: partner, DisableEntitlement: ksAdmin.MatchString(plain)}
+	info := KSInfo{OK: err == nil, PartnerID: partner, DisableEntitlement: noEntitlementWord.MatchString(plain)}
 	switch {
 	case ksIntellect.MatchString(plain):
 		info.Kind = ConversationToken

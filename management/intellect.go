@@ -319,10 +319,8 @@ func (c *AvatarSummaryConfig) check() error {
 	if c == nil {
 		return nil
 	}
-	if c.ContentType != "" {
-		if err := oneOf("content_type", c.ContentType, SummaryContentTypes); err != nil {
-			return err
-		}
+	if err := oneOfOrEmpty("content_type", c.ContentType, SummaryContentTypes); err != nil {
+		return err
 	}
 	keys := slices.Sorted(maps.Keys(c.Analysis))
 	for _, key := range keys {
@@ -434,10 +432,8 @@ func checkForms(forms []UserPropertiesForm) error {
 			if !secretName(p.Key) {
 				return badRequest(at + ".key must be a name of letters, digits and _")
 			}
-			if p.Type != "" {
-				if err := oneOf(at+".type", p.Type, ArgTypes); err != nil {
-					return err
-				}
+			if err := oneOfOrEmpty(at+".type", p.Type, ArgTypes); err != nil {
+				return err
 			}
 			keys = append(keys, p.Key)
 		}
@@ -469,10 +465,8 @@ func mergeCapabilities(stored, changes map[string]string, force bool) (map[strin
 			return nil, fault.New(fault.CapabilityVetoed, "the capability "+name+" is disabled; set it with Force")
 		}
 	}
-	merged := maps.Clone(stored)
-	if merged == nil {
-		merged = map[string]string{}
-	}
+	merged := map[string]string{}
+	maps.Copy(merged, stored)
 	maps.Copy(merged, changes)
 	return merged, nil
 }

@@ -1,12 +1,13 @@
 package management
 
 import (
+	"cmp"
 	"context"
+	"maps"
 	"slices"
 	"strconv"
 
 	"github.com/agentruntime/agentruntime/runtime/appinit"
-	"github.com/agentruntime/agentruntime/runtime/fault"
 )
 
 // Intellects builds AI configurations (service.md, "Intellects"). All calls need an admin
@@ -83,7 +84,7 @@ func (f *IntellectFields) check() error {
 	if f.Language != nil && !languageTag(*f.Language) {
 		errs = append(errs, badRequest(`language must be a BCP 47 tag such as "de" or "en-US"`))
 	}
-	return firstError(append(errs, lintFailed(LintPrompts(&texts)))...)
+	return cmp.Or(append(errs, lintFailed(LintPrompts(&texts)))...)
 }
 
 // Add makes an intellect. Errors: bad_request, unknown_capability, invalid_url and
@@ -123,7 +124,7 @@ func newIntellect(f IntellectFields) intellectBody {
 
 // set writes one field; a nil value clears it.
 func (i Intellects) set(ctx context.Context, id int64, field string, value any, bad error) error {
-	if err := firstError(intellects.check(id), bad); err != nil {
+	if err := cmp.Or(intellects.check(id), bad); err != nil {
 		return err
 	}
 	return i.c.post(ctx, intellects.call("update", harmless), map[string]any{"id": id, "type": InternalIntellect, field: value}, nil)
@@ -155,7 +156,7 @@ func (i Intellects) SetAvatarSummaryConfig(ctx context.Context, id int64, s *Ava
 // intellect may lose a change. Errors: unknown_capability, bad_request for an invalid state,
 // and capability_vetoed for switching a disabled capability on without [Force].
 func (i Intellects) SetCapabilities(ctx context.Context, id int64, states map[string]string, opts ...Option) error {
-	if err := firstError(intellects.check(id), checkCapabilities(states)); err != nil {
+	if err := cmp.Or(intellects.check(id), checkCapabilities(states)); err != nil {
 		return err
 	}
 	if len(states) == 0 {
@@ -190,7 +191,7 @@ func (i Intellects) SecretNames(ctx context.Context, id int64) ([]string, error)
 // others. Two calls at once for one intellect may lose a change. A value must not be
 // empty or ***, which stands for a value that is not shown.
 func (i Intellects) SetSecrets(ctx context.Context, id int64, values map[string]string) error {
-	if err := firstError(intellects.check(id), checkSecrets(values)); err != nil {
+	if err := cmp.Or(intellects.check(id), checkSecrets(values)); err != nil {
 		return err
 	}
 	if len(values) == 0 {
@@ -203,7 +204,7 @@ func (i Intellects) SetSecrets(ctx context.Context, id int64, values map[string]
 // DeleteSecrets deletes the secrets with these names, and keeps the others. It does not
 // matter whether they exist. [ConfirmPermanent] is required.
 func (i Intellects) DeleteSecrets(ctx context.Context, id int64, names []string, opts ...Option) error {
-	err := firstError(intellects.check(id), settingsOf(opts).confirm("a secret"))
+	err := cmp.Or(intellects.check(id), settingsOf(opts).confirm("a secret"))
 	if err != nil {
 		return err
 	}
@@ -226,9 +227,7 @@ func (i Intellects) writeSecrets(ctx context.Context, id int64, values map[strin
 			all[name] = mask
 		}
 	}
-	for name, value := range values {
-		all[name] = value
-	}
+	maps.Copy(all, values)
 	return i.set(ctx, id, "secrets", all, nil)
 }
 
@@ -245,7 +244,7 @@ func (i Intellects) ReplaceSecrets(ctx context.Context, id int64, values map[str
 		values = map[string]string{}
 	}
 	i.hide(values)
-	return i.set(ctx, id, "secrets", values, firstError(checkSecrets(values), settingsOf(opts).confirm("the secrets")))
+	return i.set(ctx, id, "secrets", values, cmp.Or(checkSecrets(values), settingsOf(opts).confirm("the secrets")))
 }
 
 // ForcedLanguage is the language in which an agent answers and listens.
@@ -301,30 +300,6 @@ func (i Intellects) LintPrompts(ctx context.Context, id int64) ([]Finding, error
 		return nil, err
 	}
 	return LintPrompts(intellect), nil
-}
-
-// naming returns the intellects for which names returns true.
-func (i Intellects) naming(ctx context.Context, names func(*Intellect) bool) ([]*Intellect, error) {
-	var found []*Intellect
-	for intellect, err := range i.List(ctx, PageSize(MaxPageSize)) {
-		if err != nil {
-			return nil, err
-		}
-		if names(intellect) {
-			found = append(found, intellect)
-		}
-	}
-	return found, nil
-}
-
-// unused returns an error if intellects still refer to an object that is to be deleted.
-// Their ids are in the text and in the body of the error.
-func (i Intellects) unused(ctx context.Context, code fault.Code, what string, names func(*Intellect) bool) error {
-	found, err := i.naming(ctx, names)
-	if err != nil || len(found) == 0 {
-		return err
-	}
-	return inUse(code, what, found)
 }
 
 // orNull returns p, or an untyped nil for a nil pointer.

@@ -1,7 +1,7 @@
 package management
 
 import (
-	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"path"
@@ -187,9 +187,7 @@ type Chapter struct {
 var knowledgeRecords = collection[KnowledgeRecord, int64]{
 	at: appinit.Genie, path: "/v1/knowledge", create: "add", what: "a knowledge record",
 	checkID: func(id int64) error { return recordID("the id of a knowledge record", id) },
-	unused: func(ctx context.Context, c *Client, id int64) error {
-		return c.Intellects.unused(ctx, fault.KnowledgeInUse, "the knowledge record", namesKnowledge(id))
-	},
+	inUse:   fault.KnowledgeInUse, names: func(i *Intellect, id int64) bool { return slices.Contains(i.KnowledgeIDs, id) },
 }
 
 var (
@@ -218,21 +216,15 @@ func (k Knowledge) Update(ctx context.Context, id int64, p KnowledgePatch) (*Kno
 }
 
 func (s *Source) check(at string) error {
-	errs := []error{required(at+".name", s.Name), required(at+".content", s.Content)}
-	if s.Type != "" {
-		errs = append(errs, oneOf(at+".type", s.Type, SourceTypes))
-	}
-	return firstError(errs...)
+	return cmp.Or(required(at+".name", s.Name), required(at+".content", s.Content), oneOfOrEmpty(at+".type", s.Type, SourceTypes))
 }
 
 // AddSource adds a text to a record, and reports whether it did: false when the record
 // has the same text already. It reads the record and writes its whole configuration, so
 // calls for one record must be made one at a time, or a change may be lost.
 func (k Knowledge) AddSource(ctx context.Context, id int64, s Source) (applied bool, err error) {
-	if s.Type == "" {
-		s.Type = SourceMarkdown
-	}
-	if err := firstError(knowledgeRecords.check(id), s.check("the source")); err != nil {
+	s.Type = cmp.Or(s.Type, SourceMarkdown)
+	if err := cmp.Or(knowledgeRecords.check(id), s.check("the source")); err != nil {
 		return false, err
 	}
 	return k.editSources(ctx, id, func(sources []json.RawMessage) ([]json.RawMessage, bool) {
@@ -249,14 +241,12 @@ func (k Knowledge) AddSource(ctx context.Context, id int64, s Source) (applied b
 // record does not have it. Texts are compared by type, name and content; with an EntryID
 // by that only. Calls for one record must be made one at a time.
 func (k Knowledge) RemoveSource(ctx context.Context, id int64, s Source) (applied bool, err error) {
-	if s.Type == "" {
-		s.Type = SourceMarkdown
-	}
+	s.Type = cmp.Or(s.Type, SourceMarkdown)
 	errs := []error{knowledgeRecords.check(id)}
 	if s.EntryID == "" {
 		errs = append(errs, s.check("the source"))
 	}
-	if err := firstError(errs...); err != nil {
+	if err := cmp.Or(errs...); err != nil {
 		return false, err
 	}
 	return k.editSources(ctx, id, func(sources []json.RawMessage) ([]json.RawMessage, bool) {
@@ -304,25 +294,14 @@ func (k Knowledge) editSources(ctx context.Context, id int64, edit func([]json.R
 	if record.Config == nil {
 		record.Config = map[string]json.RawMessage{}
 	}
-	list := [][]byte{}
-	for _, s := range sources {
-		list = append(list, s)
-	}
-	record.Config["sources"] = slices.Concat([]byte("["), bytes.Join(list, []byte(",")), []byte("]"))
+	record.Config["sources"] = mustJSON(orEmpty(sources))
 	err := k.c.post(ctx, knowledgeRecords.call("update", harmless), map[string]any{"id": id, "config": record.Config}, nil)
 	return err == nil, err
 }
 
 // Referencing returns the intellects that refer to the record. It reads all intellects.
 func (k Knowledge) Referencing(ctx context.Context, id int64) ([]*Intellect, error) {
-	if err := knowledgeRecords.check(id); err != nil {
-		return nil, err
-	}
-	return k.c.Intellects.naming(ctx, namesKnowledge(id))
-}
-
-func namesKnowledge(id int64) func(*Intellect) bool {
-	return func(i *Intellect) bool { return slices.Contains(i.KnowledgeIDs, id) }
+	return knowledgeRecords.referencing(ctx, k.c, id)
 }
 
 // EntryStatus returns the indexing status of texts of a record. Errors: those of Get, and
@@ -332,7 +311,7 @@ func (k Knowledge) EntryStatus(ctx context.Context, id int64, entryIDs ...string
 	if len(entryIDs) == 0 {
 		errs = append(errs, badRequest("name at least one entry"))
 	}
-	if err := firstError(errs...); err != nil {
+	if err := cmp.Or(errs...); err != nil {
 		return nil, err
 	}
 	return objects[EntryStatus](ctx, k.c, knowledgeEntryStatus, map[string]any{"knowledge_id": id, "entry_ids": entryIDs})
@@ -348,7 +327,7 @@ func (k Knowledge) Search(ctx context.Context, in SearchInput) (*SearchResult, e
 	if in.MarginsInSeconds != nil && *in.MarginsInSeconds < 0 {
 		errs = append(errs, badRequest("margins_in_seconds must not be negative"))
 	}
-	if err := firstError(errs...); err != nil {
+	if err := cmp.Or(errs...); err != nil {
 		return nil, err
 	}
 	var reply struct {

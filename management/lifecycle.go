@@ -1,6 +1,7 @@
 package management
 
 import (
+	"cmp"
 	"context"
 	"slices"
 
@@ -130,7 +131,7 @@ var (
 func checkTerms(terms []RuleTerm) error {
 	for n, t := range terms {
 		at := indexed("conditions", n)
-		if err := firstError(required(at+".field", t.Field), oneOf(at+".operator", t.Operator, Operators)); err != nil {
+		if err := cmp.Or(required(at+".field", t.Field), oneOf(at+".operator", t.Operator, Operators)); err != nil {
 			return err
 		}
 		list, isList := t.Value.([]any)
@@ -172,17 +173,11 @@ func checkActions(actions []RuleAction) error {
 // Create makes a rule. Error: bad_request for missing fields, unknown events, operators
 // and types of actions.
 func (l Lifecycle) Create(ctx context.Context, in RuleInput, opts ...Option) (*Rule, error) {
-	errs := []error{
+	in.ObjectType = cmp.Or(in.ObjectType, objectThread)
+	if err := cmp.Or(
 		required("the name", in.Name), oneOf("the event type", in.EventType, EventTypes), checkTerms(in.Conditions), checkActions(in.Actions),
-	}
-	if in.Status != "" {
-		errs = append(errs, oneOf("the status", in.Status, statuses))
-	}
-	if in.ObjectType == "" {
-		in.ObjectType = objectThread
-	}
-	errs = append(errs, oneOf("the object type", in.ObjectType, []string{objectThread}))
-	if err := firstError(errs...); err != nil {
+		oneOfOrEmpty("the status", in.Status, statuses), oneOf("the object type", in.ObjectType, []string{objectThread}),
+	); err != nil {
 		return nil, err
 	}
 	in.Conditions = orEmpty(in.Conditions)
@@ -207,7 +202,7 @@ func (l Lifecycle) Update(ctx context.Context, id string, p RulePatch) (*Rule, e
 // changedKeys are the changed keys of an analysis_updated event. Errors: bad_request for
 // an empty id or an unknown event, not_found.
 func (l Lifecycle) Match(ctx context.Context, threadID, eventType string, changedKeys ...string) ([]Rule, error) {
-	if err := firstError(required("the id of a thread", threadID), oneOf("the event type", eventType, EventTypes)); err != nil {
+	if err := cmp.Or(required("the id of a thread", threadID), oneOf("the event type", eventType, EventTypes)); err != nil {
 		return nil, err
 	}
 	return objects[Rule](ctx, l.c, lifecycleMatch, struct {

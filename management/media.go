@@ -1,9 +1,11 @@
 package management
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
+	"maps"
 	"net/url"
 	"strconv"
 
@@ -42,7 +44,7 @@ func (c *Client) Multirequest(ctx context.Context, calls ...MediaCall) ([]json.R
 	}
 	again := true
 	for n, m := range calls {
-		if err := firstError(required(indexed("calls", n)+".Service", m.Service), required(indexed("calls", n)+".Action", m.Action)); err != nil {
+		if err := cmp.Or(required(indexed("calls", n)+".Service", m.Service), required(indexed("calls", n)+".Action", m.Action)); err != nil {
 			return nil, err
 		}
 		again = again && m.again
@@ -74,9 +76,7 @@ func (c *Client) Multirequest(ctx context.Context, calls ...MediaCall) ([]json.R
 
 func (m MediaCall) body(ks string) map[string]any {
 	body := map[string]any{"ks": ks}
-	for name, value := range m.Parameters {
-		body[name] = value
-	}
+	maps.Copy(body, m.Parameters)
 	return body
 }
 
@@ -100,28 +100,12 @@ func (c *Client) media(ctx context.Context, path string, again bool, body func(k
 	})
 }
 
-// asAdmin calls send with the token of ctx, or with the client's own. If the service refuses
-// its own token, asAdmin mints another one and tries once more, as [Client.send] does.
+// asAdmin calls send with an admin's token ([Client.authorized]).
 func (c *Client) asAdmin(ctx context.Context, path string, send func(ks string) error) error {
-	if token, given := ctx.Value(tokenKey{}).(Token); given {
-		if err := forAdmin.check(token, path); err != nil {
-			return err
-		}
-		return send(token.KS())
-	}
-	token, err := c.ownToken(ctx, Token{})
-	if err != nil {
-		return err
-	}
-	err = send(token.KS())
-	var refused *fault.Error
-	if !errors.As(err, &refused) || refused.Title != badKS {
-		return err
-	}
-	if token, err = c.ownToken(ctx, token); err != nil {
-		return err
-	}
-	return send(token.KS())
+	return c.authorized(ctx, forAdmin, path, func(err error) bool {
+		var refused *fault.Error
+		return errors.As(err, &refused) && refused.Title == badKS
+	}, func(t Token) error { return send(t.KS()) })
 }
 
 // toMedia sends a request to the media API.

@@ -100,6 +100,11 @@ func TestAnAgentAnswersFromACategory(t *testing.T) {
 	if got := says("What does the zebra cost?"); !strings.Contains(got, "42 crowns") {
 		t.Errorf("attached, the agent says %q", got)
 	}
+	plain, err := c.Intellects.Add(ctx, management.IntellectFields{})
+	must(t, "an intellect", err)
+	if got, err := c.Knowledge.Linkage(ctx, plain.ID); err != nil || !got.Enabled {
+		t.Errorf("linkage of an intellect without the capability, which is on by default: %+v, %v", got, err)
+	}
 	must(t, "off", c.Knowledge.SetEnabled(ctx, agent.ConfigID, false))
 	if got, err := c.Knowledge.Linkage(ctx, agent.ConfigID); err != nil || got.Enabled {
 		t.Errorf("linkage %+v, %v", got, err)

@@ -1,6 +1,7 @@
 package management
 
 import (
+	"cmp"
 	"context"
 	"iter"
 	"strconv"
@@ -87,15 +88,11 @@ func (m Messages) Share(ctx context.Context, id, newTitle string, opts ...Option
 // maximum number of messages; the default and the limit are 500.
 func (m Messages) Report(ctx context.Context, f MessageFilter, opts ...Option) ([]byte, error) {
 	s := settingsOf(opts)
-	if err := firstError(checkOrder(f.OrderBy), s.checkPageSize()); err != nil {
+	if err := cmp.Or(checkOrder(f.OrderBy), s.checkPageSize()); err != nil {
 		return nil, err
 	}
-	size := s.pageSize
-	if size == 0 {
-		size = MaxPageSize
-	}
 	var report fetch.Raw
-	err := m.c.post(ctx, messageReport, query{Filter: f.typed(), Pager: indexPager{1, size}}, &report)
+	err := m.c.post(ctx, messageReport, query{Filter: f.typed(), Pager: indexPager{1, cmp.Or(s.pageSize, MaxPageSize)}}, &report)
 	return report, err
 }
 
@@ -110,10 +107,7 @@ func (m Messages) ReportSummary(ctx context.Context, f MessageFilter, opts ...Op
 	if err != nil {
 		return ReportSummary{}, err
 	}
-	size := settingsOf(opts).pageSize
-	if size == 0 {
-		size = MaxPageSize
-	}
+	size := cmp.Or(settingsOf(opts).pageSize, MaxPageSize)
 	summary.Meta = m.c.meta(messageReport.path, "the first "+strconv.Itoa(size)+" messages that the filter selects")
 	return summary, nil
 }

@@ -2,6 +2,7 @@ package management
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"iter"
@@ -51,37 +52,25 @@ type (
 	}
 )
 
-func (l listing) offsets() bool { return l.at != appinit.Genie }
-
-func (l listing) pageSize(s settings) int {
-	switch {
-	case s.pageSize > 0:
-		return s.pageSize
-	case l.size > 0:
-		return l.size
-	}
-	return DefaultPageSize
-}
-
 // list iterates over a list, requesting one page at a time, and ends after the first
 // error. bad is the error of an invalid filter, or nil; the caller checks the filter.
 func list[T any](ctx context.Context, c *Client, l listing, q query, bad error, opts []Option) iter.Seq2[*T, error] {
 	return func(yield func(*T, error) bool) {
 		s := settingsOf(opts)
-		if err := firstError(bad, s.checkPageSize()); err != nil {
+		if err := cmp.Or(bad, s.checkPageSize()); err != nil {
 			yield(nil, err)
 			return
 		}
 		if q.Filter == nil && !q.omitFilter {
 			q.Filter = struct{}{}
 		}
-		size := l.pageSize(s)
+		size := cmp.Or(s.pageSize, l.size, DefaultPageSize)
 		var begins []byte
 		same, seen := 0, 0
 		for index := 1; ; index++ {
 			// Where the service numbers pages, they are counted, not computed from the
 			// objects seen, because a page may have fewer objects than requested.
-			if q.Pager = (indexPager{index, size}); l.offsets() {
+			if q.Pager = (indexPager{index, size}); l.at != appinit.Genie {
 				q.Pager = offsetPager{seen, size}
 			}
 			var page struct {

@@ -98,7 +98,7 @@ var naming = regexp.MustCompile(`(?:\b[Yy]ou are|\b[Yy]our name is|\b[Mm]y name 
 // LintPersonaIdentity finds texts in which an agent has another name than in the others
 // (management-api.md, F.11). It sends nothing.
 func LintPersonaIdentity(p Persona) PersonaLint {
-	l := PersonaLint{Findings: []Finding{}}
+	l, found := PersonaLint{}, findings{}
 	first := "" // the field of DetectedName
 	check := func(field, text string) {
 		m := naming.FindStringSubmatch(text)
@@ -110,15 +110,9 @@ func LintPersonaIdentity(p Persona) PersonaLint {
 		}
 		switch {
 		case p.Name != "" && !sameName(m[1], p.Name):
-			l.Findings = append(l.Findings, Finding{
-				Code: FindingPersonaMismatch, Severity: SeverityWarning, Field: field,
-				Detail: "the agent is called " + m[1] + " here, and its name is " + p.Name,
-			})
+			found.add(FindingPersonaMismatch, SeverityWarning, field, "the agent is called "+m[1]+" here, and its name is "+p.Name)
 		case p.Name == "" && !sameName(m[1], l.DetectedName):
-			l.Findings = append(l.Findings, Finding{
-				Code: FindingPersonaDrift, Severity: SeverityWarning, Field: field,
-				Detail: "the agent is called " + m[1] + " here, and " + l.DetectedName + " in " + first,
-			})
+			found.add(FindingPersonaDrift, SeverityWarning, field, "the agent is called "+m[1]+" here, and "+l.DetectedName+" in "+first)
 		}
 	}
 	check("base_directive", p.BaseDirective)
@@ -126,6 +120,7 @@ func LintPersonaIdentity(p Persona) PersonaLint {
 		check(indexed("prompts", n)+".value", prompt.Value)
 	}
 	check("opening_phrase", p.OpeningPhrase)
+	l.Findings = found
 	return l
 }
 

@@ -132,20 +132,17 @@ func LintPrompts(i *Intellect) []Finding {
 	if i.Secrets != nil {
 		c.Secrets = i.Secrets
 	}
-	var findings []Finding
+	var found findings
 	at := func(field, template string, c PromptContext) {
 		for _, f := range LintPrompt(template, c) {
-			f.Field = field
-			findings = append(findings, f)
+			found.add(f.Code, f.Severity, field, f.Detail)
 		}
 	}
 	at("base_directive", i.BaseDirective, c)
 	for n, p := range i.Prompts {
 		field := indexed("prompts", n) + ".value"
 		if strings.TrimSpace(p.Value) == "" {
-			findings = append(findings, Finding{
-				Code: FindingPromptEmpty, Severity: SeverityWarning, Field: field, Detail: "the prompt has no text",
-			})
+			found.add(FindingPromptEmpty, SeverityWarning, field, "the prompt has no text")
 		}
 		at(field, p.Value, c)
 	}
@@ -153,7 +150,7 @@ func LintPrompts(i *Intellect) []Finding {
 	spoken := c
 	spoken.Spoken = true
 	at("opening_phrase", i.OpeningPhrase, spoken)
-	return findings
+	return found
 }
 
 // lintFailed is prompt_lint_failed with the findings in its body, or nil when none of

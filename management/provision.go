@@ -163,7 +163,7 @@ func (p *provision) check() error {
 		b.AdminTags = []string{provisionedTag}
 	}
 	b.MaxConversationLength = cmp.Or(b.MaxConversationLength, provisionedSeconds)
-	return firstError(p.fields.check(), checkLength(b.MaxConversationLength))
+	return cmp.Or(p.fields.check(), checkLength(b.MaxConversationLength))
 }
 
 // profile completes the fields of the intellect, for a brief without a directive by a profile

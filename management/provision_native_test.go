@@ -35,9 +35,7 @@ func TestProvision(t *testing.T) {
 		Capabilities: map[string]string{"generate_followup_questions": "on"},
 		Tools:        []management.NewTool{{Name: "save_note", Config: management.ClientTool("Saves a note.")}},
 	}, management.IdempotencyKey("k"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, "Provision", err)
 	want := management.Provisioned{Name: "Reception", IntellectID: 7, ToolIDs: []string{"t-1"}, AvatarID: avatarID, AgentID: "a-1", WidgetID: "w-1"}
 	if got := fmt.Sprintf("%+v", *made); got != fmt.Sprintf("%+v", want) {
 		t.Errorf("made %s", got)
@@ -83,9 +81,7 @@ func TestProvision(t *testing.T) {
 func TestProvisionFromASentence(t *testing.T) {
 	f := newFake(t, provisionable())
 	made, err := f.Provision(t.Context(), management.Brief{Description: "A guide for guests.", VoiceID: "v-2", VisualID: "i-2"})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, "Provision", err)
 	if made.Name != "Mira" || made.Profile == nil || made.Profile.Goal != "Help guests." || !slices.Equal(codes(made.PersonaLint.Findings), []string{"opening_phrase persona_name_mismatch"}) {
 		t.Errorf("made %+v", made)
 	}

@@ -63,7 +63,7 @@ type SalesforceContact struct {
 func SalesforceContactUpsert(in SalesforceContact) (NewTool, error) {
 	key := cmp.Or(in.ExternalIDField, "Email")
 	fields, err := recipeFields("Fields", in.Fields, "Email", "FirstName", "LastName")
-	if err := firstError(err, required("InstanceURL", in.InstanceURL)); err != nil {
+	if err := cmp.Or(err, required("InstanceURL", in.InstanceURL)); err != nil {
 		return NewTool{}, err
 	}
 	if !slices.Contains(fields, key) {

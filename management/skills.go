@@ -1,6 +1,7 @@
 package management
 
 import (
+	"cmp"
 	"context"
 	"slices"
 
@@ -47,8 +48,8 @@ type SkillPatch struct {
 
 var skills = collection[Skill, string]{
 	at: appinit.Genie, path: "/v1/skill", create: "add", what: "a skill", all: query{Filter: typed{"SkillListFilter"}},
-	unused: func(ctx context.Context, c *Client, id string) error {
-		return c.Intellects.unused(ctx, fault.SkillInUse, "the skill", namesSkill(id))
+	inUse: fault.SkillInUse, names: func(i *Intellect, id string) bool {
+		return slices.ContainsFunc(i.SkillIDs, func(ref SkillRef) bool { return ref.ID == id })
 	},
 }
 
@@ -63,7 +64,7 @@ func checkInstructions(instructions string) error {
 // Add makes a skill. Errors: bad_request for missing fields, prompt_lint_failed for the
 // instructions, the service's conflict for a name that is in use.
 func (s Skills) Add(ctx context.Context, in SkillInput, opts ...Option) (*Skill, error) {
-	err := firstError(required("Name", in.Name), required("Description", in.Description), checkInstructions(in.Instructions))
+	err := cmp.Or(required("Name", in.Name), required("Description", in.Description), checkInstructions(in.Instructions))
 	if err != nil {
 		return nil, err
 	}
@@ -81,14 +82,5 @@ func (s Skills) Update(ctx context.Context, id string, p SkillPatch) (*Skill, er
 
 // Referencing returns the intellects that refer to the skill. It reads all intellects.
 func (s Skills) Referencing(ctx context.Context, id string) ([]*Intellect, error) {
-	if err := required("the id of a skill", id); err != nil {
-		return nil, err
-	}
-	return s.c.Intellects.naming(ctx, namesSkill(id))
-}
-
-func namesSkill(id string) func(*Intellect) bool {
-	return func(i *Intellect) bool {
-		return slices.ContainsFunc(i.SkillIDs, func(ref SkillRef) bool { return ref.ID == id })
-	}
+	return skills.referencing(ctx, s.c, id)
 }

@@ -60,9 +60,8 @@ func (i Intellects) Restore(ctx context.Context, s *Snapshot, fields ...string) 
 		case "glossary":
 			f.Glossary = new(s.Fields.Glossary)
 		case "capabilities":
-			if f.Capabilities = maps.Clone(s.Fields.Capabilities); f.Capabilities == nil {
-				f.Capabilities = map[string]string{}
-			}
+			f.Capabilities = map[string]string{}
+			maps.Copy(f.Capabilities, s.Fields.Capabilities)
 		case "status":
 			f.Status = s.Fields.Status
 		default:

@@ -1,6 +1,7 @@
 package management
 
 import (
+	"cmp"
 	"context"
 	"iter"
 	"time"
@@ -110,7 +111,7 @@ type Pushed struct {
 // token. Errors: bad_request for an empty id or content, validation_error for a variable
 // that is reserved or not a scalar, not_found.
 func (t Threads) Push(ctx context.Context, id string, in PushInput, opts ...Option) (Pushed, error) {
-	if err := firstError(required("the id of a thread", id), required("the content", in.Content)); err != nil {
+	if err := cmp.Or(required("the id of a thread", id), required("the content", in.Content)); err != nil {
 		return Pushed{}, err
 	}
 	if _, err := converse.CheckVars(in.RequestVars); err != nil {
@@ -137,7 +138,7 @@ func (t Threads) Push(ctx context.Context, id string, in PushInput, opts ...Opti
 // do not exist, and those of other users, are left out without an error. Errors:
 // bad_request without ids, confirmation_required without [ConfirmPermanent].
 func (t Threads) Delete(ctx context.Context, ids []string, opts ...Option) ([]Thread, error) {
-	if err := firstError(uniqueIDs("thread_ids", ids), settingsOf(opts).confirm("a thread")); err != nil {
+	if err := cmp.Or(uniqueIDs("thread_ids", ids), settingsOf(opts).confirm("a thread")); err != nil {
 		return nil, err
 	}
 	deleted, err := t.c.visitor(opts...).DeleteThreads(ctx, ids...)

@@ -3,6 +3,7 @@ package management
 import (
 	"cmp"
 	"context"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -304,6 +305,10 @@ type privilegeList struct {
 	err     error
 }
 
+// noEntitlementWord finds what only an admin's token may have: the whole word, in any case
+// (management-api.md, F.2).
+var noEntitlementWord = regexp.MustCompile(`(?i)\b` + noEntitlement + `\b`)
+
 // single are the privileges of which a token has at most one.
 var single = []string{roleKey, agentKey, configKey, "iprestrict", "urirestrict", "sessionid", "actionslimit"}
 
@@ -311,6 +316,9 @@ var single = []string{roleKey, agentKey, configKey, "iprestrict", "urirestrict",
 func (p *privilegeList) add(name, key, value string) {
 	if err := isText(name, value); err != nil && p.err == nil {
 		p.err = err
+	}
+	if noEntitlementWord.MatchString(value) && p.err == nil {
+		p.err = fault.New(fault.EntitlementViolation, name+" must not switch entitlement off; use an admin token on the server")
 	}
 	if separates(value) && p.err == nil {
 		p.err = badRequest(name + " must not have a comma or white space in it")
@@ -336,7 +344,7 @@ func (p *privilegeList) addExtra(entry string) {
 		p.err = err
 	case key == "" || separates(entry):
 		p.err = badRequest("each of ExtraPrivileges must be a key, or key:value, without a comma or white space in it")
-	case strings.HasPrefix(key, noEntitlement):
+	case noEntitlementWord.MatchString(entry):
 		p.err = fault.New(fault.EntitlementViolation, "ExtraPrivileges must not switch entitlement off; use an admin token on the server")
 	case slices.Contains(single, key) && p.has(key):
 		p.err = badRequest("ExtraPrivileges must not have a second " + key)

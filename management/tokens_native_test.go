@@ -54,9 +54,9 @@ func TestTokensAsTheyAreRequested(t *testing.T) {
 		{
 			"restrictions", conversation(in{ConfigID: 7, Restrictions: management.Restrictions{
 				IP: "10.0.0.0/8", URI: "/assistant/*", SessionGroupID: "visit:9", ActionsLimit: 3,
-			}, ExtraPrivileges: []string{"sview:*", "x"}}),
+			}, ExtraPrivileges: []string{"sview:*", "disableentitlementforentry:x"}}),
 			management.ConversationToken, "0", "1800",
-			"geniegpcid:7,setrole:PLAYBACK_BASE_ROLE,iprestrict:10.0.0.0/8,urirestrict:/assistant/*,sessionid:visit:9,actionslimit:3,sview:*,x", "",
+			"geniegpcid:7,setrole:PLAYBACK_BASE_ROLE,iprestrict:10.0.0.0/8,urirestrict:/assistant/*,sessionid:visit:9,actionslimit:3,sview:*,disableentitlementforentry:x", "",
 		},
 	} {
 		f := newFake(t, map[string][]answer{startPath: {{0, `"` + userKS + `"`}}})
@@ -137,7 +137,9 @@ func TestTokensThatAreRefusedWithoutARequest(t *testing.T) {
 		"two roles for an admin":         {in{ConfigID: 7, AgentID: "a", UserID: "u", AdminSession: true, ExtraPrivileges: []string{"setrole:X", "setrole:Y"}}, fault.BadRequest},
 		"second group":                   {in{ConfigID: 7, AgentID: "a", Restrictions: limits{SessionGroupID: "g"}, ExtraPrivileges: []string{"sessionid:h"}}, fault.BadRequest},
 		"no entitlement":                 {in{ConfigID: 7, AgentID: "a", ExtraPrivileges: []string{"disableentitlement"}}, fault.EntitlementViolation},
-		"no entitlement, for an admin":   {in{ConfigID: 7, AgentID: "a", UserID: "u", AdminSession: true, ExtraPrivileges: []string{"DisableEntitlementForEntry:x"}}, fault.EntitlementViolation},
+		"no entitlement, for an admin":   {in{ConfigID: 7, AgentID: "a", UserID: "u", AdminSession: true, ExtraPrivileges: []string{"DisableEntitlement:x"}}, fault.EntitlementViolation},
+		"no entitlement, in a value":     {in{ConfigID: 7, AgentID: "a", ExtraPrivileges: []string{"sview:disableentitlement"}}, fault.EntitlementViolation},
+		"no entitlement, in a limit":     {in{ConfigID: 7, AgentID: "a", Restrictions: limits{URI: "/x,disableentitlement"}}, fault.EntitlementViolation},
 		"two in one":                     {in{ConfigID: 7, AgentID: "a", ExtraPrivileges: []string{"x,disableentitlement"}}, fault.BadRequest},
 		"white space before":             {in{ConfigID: 7, AgentID: "a", ExtraPrivileges: []string{" disableentitlement"}}, fault.BadRequest},
 		"nothing":                        {in{ConfigID: 7, AgentID: "a", ExtraPrivileges: []string{""}}, fault.BadRequest},

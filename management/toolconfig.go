@@ -101,10 +101,30 @@ type ToolRequest struct {
 	Timeout int               `json:"timeout,omitempty"`
 	Headers map[string]string `json:"headers,omitempty"`
 	// Params are the query of the address.
-	Params map[string]string `json:"params,omitempty"`
+	Params ToolParams `json:"params,omitempty"`
 	// Body is JSON with templates in its texts; empty is no body.
 	Body           json.RawMessage     `json:"body,omitempty"`
 	Authentication *ToolAuthentication `json:"authentication,omitempty"`
+}
+
+// ToolParams are the parameters of a query, by their names.
+type ToolParams map[string]string
+
+// UnmarshalJSON reads texts, and other values as their JSON, which is what the service sends.
+func (p *ToolParams) UnmarshalJSON(data []byte) error {
+	var values map[string]json.RawMessage
+	if err := json.Unmarshal(data, &values); err != nil || values == nil {
+		return err
+	}
+	*p = ToolParams{}
+	for name, value := range values {
+		var text string
+		if value[0] != '"' || json.Unmarshal(value, &text) != nil {
+			text = string(value)
+		}
+		(*p)[name] = text
+	}
+	return nil
 }
 
 // ToolAuthentication lets the service get an access token for a request by OAuth 2.
@@ -113,10 +133,10 @@ type ToolAuthentication struct {
 	Type     string `json:"type"`
 	ClientID string `json:"client_id"`
 	// ClientSecret names a secret of the intellect, as in "secrets.CRM"; required.
-	ClientSecret string   `json:"client_secret"`
-	TokenURL     string   `json:"token_url,omitempty"`
-	AuthURL      string   `json:"auth_url,omitempty"`
-	Scopes       []string `json:"scopes,omitempty"`
+	ClientSecret string `json:"client_secret"`
+	TokenURL     string `json:"token_url,omitempty"`
+	AuthURL      string `json:"auth_url,omitempty"`
+	Scopes       Tags   `json:"scopes,omitempty"`
 	// Flow is the grant, such as client_credentials.
 	Flow string `json:"flow,omitempty"`
 }
@@ -153,32 +173,24 @@ func (c *ToolConfig) UnmarshalJSON(data []byte) error {
 	return nil
 }
 
-// Param is an argument of a tool.
+// Param is an argument of a tool. Its JSON is that within [Params].
 type Param struct {
-	Name string
-	// Type is one of [ArgTypes], or a type of JSON Schema; "" means str.
-	Type string
+	Name string `json:"-"`
 	// Description tells the model what to fill in; required.
-	Description string
-	Required    bool
+	Description string `json:"prompt"`
+	// Type is one of [ArgTypes], or a type of JSON Schema; "" means str.
+	Type     string `json:"type"`
+	Required bool   `json:"required,omitempty"`
 	// Default is used when the model gives no value; nil is none.
-	Default any
+	Default any `json:"default,omitempty"`
 	// Enum are the only values allowed; empty allows all. They are sent as part of the
 	// description, because the service has no field for them.
-	Enum []string
+	Enum []string `json:"-"`
 }
 
 // Params are arguments, in JSON an object by their names in the same order, which is the
 // order in which the model reads them.
 type Params []Param
-
-// paramWire is a [Param] in JSON.
-type paramWire struct {
-	Prompt   string `json:"prompt"`
-	Type     string `json:"type"`
-	Required bool   `json:"required,omitempty"`
-	Default  any    `json:"default,omitempty"`
-}
 
 // MarshalJSON writes the object.
 func (p Params) MarshalJSON() ([]byte, error) {
@@ -188,9 +200,10 @@ func (p Params) MarshalJSON() ([]byte, error) {
 		if n > 0 {
 			text.WriteByte(',')
 		}
-		wire := paramWire{param.Description, param.argType(), param.Required, param.Default}
+		wire := param
+		wire.Type = param.argType()
 		if len(param.Enum) > 0 {
-			wire.Prompt += " (one of: " + strings.Join(param.Enum, ", ") + ")"
+			wire.Description += " (one of: " + strings.Join(param.Enum, ", ") + ")"
 		}
 		value, err := json.Marshal(wire)
 		if err != nil {
@@ -207,32 +220,10 @@ func (p Params) MarshalJSON() ([]byte, error) {
 // UnmarshalJSON reads the object.
 func (p *Params) UnmarshalJSON(data []byte) error {
 	*p = nil
-	return eachMember(data, func(name string, value json.RawMessage) error {
-		var wire paramWire
-		if err := json.Unmarshal(value, &wire); err != nil {
-			return err
-		}
-		*p = append(*p, Param{Name: name, Type: wire.Type, Description: wire.Prompt, Required: wire.Required, Default: wire.Default})
-		return nil
-	})
-}
-
-func (p *Param) argType() string {
-	if known, ok := argTypeOf[p.Type]; ok {
-		return known
-	}
-	return p.Type
-}
-
-// eachMember calls do with the members of a JSON object in their order.
-func eachMember(data []byte, do func(name string, value json.RawMessage) error) error {
 	d := json.NewDecoder(bytes.NewReader(data))
 	first, err := d.Token()
-	if err != nil {
+	if err != nil || first == nil { // null
 		return err
-	}
-	if first == nil { // null
-		return nil
 	}
 	if first != json.Delim('{') {
 		return &json.UnmarshalTypeError{Value: "non-object", Type: reflect.TypeFor[map[string]any]()}
@@ -242,15 +233,20 @@ func eachMember(data []byte, do func(name string, value json.RawMessage) error) 
 		if err != nil {
 			return err
 		}
-		var value json.RawMessage
-		if err := d.Decode(&value); err != nil {
+		param := Param{Name: name.(string)} // the name of a member is a text
+		if err := d.Decode(&param); err != nil {
 			return err
 		}
-		if err := do(name.(string), value); err != nil { // the name of a member is a text
-			return err
-		}
+		*p = append(*p, param)
 	}
 	return nil
+}
+
+func (p *Param) argType() string {
+	if known, ok := argTypeOf[p.Type]; ok {
+		return known
+	}
+	return p.Type
 }
 
 // mustJSON encodes texts and structs of texts, which always have a JSON form.
@@ -295,7 +291,7 @@ var (
 // ValidateTool checks a tool without a request. The error is bad_request, invalid_url
 // for the address of an api tool, or bad_jsonpath for a path.
 func ValidateTool(name string, c ToolConfig) error {
-	return firstError(checkToolName(name), c.check())
+	return cmp.Or(checkToolName(name), c.check())
 }
 
 func checkToolName(name string) error {
@@ -335,7 +331,7 @@ func (p Params) check() error {
 	for n := range p {
 		param := &p[n]
 		names[n] = param.Name
-		if err := firstError(
+		if err := cmp.Or(
 			required("config.args: the name of an argument", param.Name), required("config.args: the description of "+strconv.Quote(param.Name), strings.TrimSpace(param.Description)),
 			oneOf("config.args: the type of "+strconv.Quote(param.Name), param.argType(), ArgTypes),
 		); err != nil {
@@ -383,10 +379,8 @@ func (c *ToolConfig) checkAPI() error {
 }
 
 func (r *ToolRequest) check() error {
-	if r.Method != "" {
-		if err := oneOf("config.request.method", r.Method, methods); err != nil {
-			return err
-		}
+	if err := oneOfOrEmpty("config.request.method", r.Method, methods); err != nil {
+		return err
 	}
 	if r.Timeout < 0 || r.Timeout > MaxRequestTimeout {
 		return badRequest("config.request.timeout must be from 1 to " + strconv.Itoa(MaxRequestTimeout) + " seconds")
@@ -490,20 +484,16 @@ func ClientToolReadinessOf(i *Intellect) []Finding {
 	}}
 }
 
-// pathParts are the parts of a path, which dots separate.
-var pathParts = regexp.MustCompile(`^[A-Za-z0-9_-]+$`)
+// pathParts are the parts of a path, which dots separate (management-api.md, F.7, "path syntax").
+var pathParts = regexp.MustCompile(`^[^\s$.\[\]]+$`)
 
 // parsePath reads a path: names and indexes that dots separate.
 func parsePath(path string) ([]string, error) {
 	steps := strings.Split(path, ".")
 	if slices.ContainsFunc(steps, func(step string) bool { return !pathParts.MatchString(step) }) {
-		return nil, badPath(path)
+		return nil, fault.New(fault.BadJSONPath, strconv.Quote(path)+" must be names and indexes with dots between them, as in data.0.email")
 	}
 	return steps, nil
-}
-
-func badPath(path string) error {
-	return fault.New(fault.BadJSONPath, strconv.Quote(path)+" must be names and indexes with dots between them, as in data.0.email")
 }
 
 // ApplyResponseMapping applies a mapping to a JSON reply, as the service does for an api

@@ -110,11 +110,11 @@ func TestValidateTool(t *testing.T) {
 }
 
 func TestApplyResponseMapping(t *testing.T) {
-	reply := []byte(`{"data":[{"email":"a@x.example"}],"n":3}`)
+	reply := []byte(`{"data":[{"email":"a@x.example","@id":"x","größe":4}],"n":3}`)
 	got, err := ApplyResponseMapping(map[string]string{
-		"all": "n", "email": "data.0.email", "missing": "data.7.email", "deep": "n.x", "no index": "data.x",
+		"all": "n", "email": "data.0.email", "missing": "data.7.email", "deep": "n.x", "no index": "data.x", "id": "data.0.@id", "size": "data.0.größe",
 	}, reply)
-	want := map[string]any{"all": 3.0, "email": "a@x.example", "missing": nil, "deep": nil, "no index": nil}
+	want := map[string]any{"all": 3.0, "email": "a@x.example", "id": "x", "size": 4.0, "missing": nil, "deep": nil, "no index": nil}
 	if err != nil || !reflect.DeepEqual(got, want) {
 		t.Errorf("got %v, %v; want %v", got, err, want)
 	}
@@ -148,6 +148,23 @@ func TestToolConfigsWithoutAType(t *testing.T) {
 		if err := json.Unmarshal([]byte(text), &got); err != nil || got.Type != want {
 			t.Errorf("%s: %q, %v; want %s", text, got.Type, err, want)
 		}
+	}
+}
+
+// TestToolConfigsOfOtherClients: params of any type, and scopes as one text, which the service
+// and the TypeScript client take. One such tool must not make a list unreadable.
+func TestToolConfigsOfOtherClients(t *testing.T) {
+	var got ToolConfig
+	err := json.Unmarshal([]byte(`{"type":"api","request":{"url":"https://x.example","params":{"q":"{{args.q}}","limit":1000000,"all":true,"none":null},
+		"authentication":{"type":"oauth2","client_id":"c","client_secret":"secrets.A","scopes":"read write"}}}`), &got)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if want := (ToolParams{"q": "{{args.q}}", "limit": "1000000", "all": "true", "none": "null"}); !reflect.DeepEqual(got.Request.Params, want) {
+		t.Errorf("params %v", got.Request.Params)
+	}
+	if want := (Tags{"read write"}); !reflect.DeepEqual(got.Request.Authentication.Scopes, want) {
+		t.Errorf("scopes %v", got.Request.Authentication.Scopes)
 	}
 }
 

@@ -36,8 +36,8 @@ type ToolPatch struct {
 
 var tools = collection[Tool, string]{
 	at: appinit.Genie, path: "/v1/tool", create: "add", what: "a tool", all: query{Filter: typed{"ToolListFilter"}},
-	unused: func(ctx context.Context, c *Client, id string) error {
-		return c.Intellects.unused(ctx, fault.ToolInUse, "the tool", namesTool(id))
+	inUse: fault.ToolInUse, names: func(i *Intellect, id string) bool {
+		return slices.Contains(i.ToolIDs, id) || slices.Contains(i.ThreadStartTools, id)
 	},
 }
 
@@ -77,16 +77,7 @@ func (t Tools) Update(ctx context.Context, id string, p ToolPatch) (*Tool, error
 // Referencing returns the intellects that refer to the tool, also as a thread-start tool.
 // It reads all intellects.
 func (t Tools) Referencing(ctx context.Context, id string) ([]*Intellect, error) {
-	if err := required("the id of a tool", id); err != nil {
-		return nil, err
-	}
-	return t.c.Intellects.naming(ctx, namesTool(id))
-}
-
-func namesTool(id string) func(*Intellect) bool {
-	return func(i *Intellect) bool {
-		return slices.Contains(i.ToolIDs, id) || slices.Contains(i.ThreadStartTools, id)
-	}
+	return tools.referencing(ctx, t.c, id)
 }
 
 // inUse is the error for deleting an object that intellects refer to.

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"reflect"
 	"strings"
 
 	"github.com/urfave/cli/v3"
@@ -70,8 +71,64 @@ func readFields(path, object string, into any) error {
 	}
 	decoder := json.NewDecoder(bytes.NewReader(text))
 	decoder.DisallowUnknownFields()
-	if err := decoder.Decode(into); err != nil {
+	err = decoder.Decode(into)
+	var value any
+	if err == nil {
+		err = json.Unmarshal(text, &value) // refuses what comes after the first value, too
+	}
+	if err == nil {
+		if name := unknownField(reflect.TypeOf(into), value); name != "" {
+			err = fmt.Errorf("json: unknown field %q", name)
+		}
+	}
+	if err != nil {
 		return usageError{path + " must be a JSON object with fields of " + object + ": " + err.Error()}
 	}
 	return nil
+}
+
+// unknownField returns a name in a JSON value that no field of its type has, "" without one.
+// The decoder does not look into types that decode themselves, such as a tool's configuration.
+func unknownField(of reflect.Type, value any) string {
+	switch v := value.(type) {
+	case map[string]any:
+		switch of.Kind() {
+		case reflect.Pointer:
+			return unknownField(of.Elem(), value)
+		case reflect.Map, reflect.Slice: // of servers, for example: a list here, an object by names in JSON
+			for _, item := range v {
+				if name := unknownField(of.Elem(), item); name != "" {
+					return name
+				}
+			}
+		case reflect.Struct:
+			fields := map[string]reflect.Type{}
+			for _, f := range reflect.VisibleFields(of) {
+				if name, _, _ := strings.Cut(f.Tag.Get("json"), ","); name != "" {
+					fields[strings.ToLower(name)] = f.Type
+				}
+			}
+			for name, item := range v {
+				field, known := fields[strings.ToLower(name)]
+				switch {
+				case len(fields) == 0: // its form in JSON is another one
+				case !known:
+					return name
+				default:
+					if name := unknownField(field, item); name != "" {
+						return name
+					}
+				}
+			}
+		}
+	case []any:
+		if of.Kind() == reflect.Slice {
+			for _, item := range v {
+				if name := unknownField(of.Elem(), item); name != "" {
+					return name
+				}
+			}
+		}
+	}
+	return ""
 }

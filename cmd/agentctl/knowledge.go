@@ -80,21 +80,16 @@ func knowledge() *cli.Command {
 	)
 }
 
-// source reads a file as a text of a knowledge record: as Markdown or plain text, depending
-// on its name.
-func source(path string) (management.Source, error) {
-	text, err := os.ReadFile(path)
-	return management.FileSource(filepath.Base(path), string(text)), err
-}
-
-// sources reads files as the texts of a knowledge record.
+// sources reads files as the texts of a knowledge record: as Markdown or plain text,
+// depending on their names.
 func sources(paths []string) ([]management.Source, error) {
 	list := make([]management.Source, len(paths))
 	for n, path := range paths {
-		var err error
-		if list[n], err = source(path); err != nil {
+		text, err := os.ReadFile(path)
+		if err != nil {
 			return nil, err
 		}
+		list[n] = management.FileSource(filepath.Base(path), string(text))
 	}
 	return list, nil
 }

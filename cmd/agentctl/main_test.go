@@ -316,6 +316,15 @@ func TestWrongCommandLines(t *testing.T) {
 		r.fails(statusUsage, test.text, test.args...)
 	}
 	r.fails(statusUsage, "unknown field", "intellects", "create", "-file", r.file("x.json", `{"opening":"x"}`))
+	for _, test := range []struct{ group, name, file string }{
+		{"tools", "wait_for_respond", `{"name":"t","config":{"type":"client","description":"d","wait_for_respond":false}}`},
+		{"tools", "header", `{"name":"t","config":{"type":"api","description":"d","request":{"url":"https://x.example","header":{}},"response_template":"x"}}`},
+		{"tools", "requird", `{"name":"t","config":{"type":"client","description":"d","args":{"n":{"prompt":"p","type":"str","requird":true}}}}`},
+		{"intellects", "tools", `{"mcp_servers":{"docs":{"url":"https://x.example","tools":[]}}}`},
+	} {
+		r.fails(statusUsage, `unknown field "`+test.name+`"`, test.group, "create", "-file", r.file("x.json", test.file))
+	}
+	r.fails(statusUsage, "after top-level value", "intellects", "create", "-file", r.file("x.json", `{"name":"x"} {"nam":"y"}`))
 	r.fails(statusFailed, "no such file", "knowledge", "create", "x", "none.md")
 	r.env[envPartner] = "many"
 	r.fails(statusUsage, "must be a number", "agents", "list")

@@ -267,18 +267,10 @@ func TestTokensWithHugePrivileges(t *testing.T) {
 			t.Errorf("%s: status %d after %v", name, status, took)
 		}
 	}
-	ks := mint(t, info, "ann", strings.Repeat("a:b,", 1500)+"geniegpcid:"+jsonNumber(mustAgent(t, info, "silent").ConfigID))
+	agent, _ := info.Agent("silent")
+	ks := mint(t, info, "ann", strings.Repeat("a:b,", 1500)+"geniegpcid:"+jsonNumber(agent.ConfigID))
 	began := time.Now()
 	if status, reply := postJSON(t, info.GenieURL+"/v1/thread/list", ks, `{}`); status >= 500 || time.Since(began) > answerTime {
 		t.Errorf("1,500 privileges: status %d after %v: %.100s", status, time.Since(began), reply)
 	}
-}
-
-func mustAgent(t *testing.T, info localservice.Info, name string) localservice.AgentInfo {
-	t.Helper()
-	a, ok := info.Agent(name)
-	if !ok {
-		t.Fatalf("there is no agent %q", name)
-	}
-	return a
 }

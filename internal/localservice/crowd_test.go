@@ -222,7 +222,7 @@ func TestDescriptorsUsedUp(t *testing.T) {
 	released := time.Now()
 	for address, ask := range answers {
 		c := at(t, address)
-		if err := c.SetDeadline(released.Add(2 * time.Second)); err != nil {
+		if err := c.SetDeadline(released.Add(patience)); err != nil {
 			t.Fatal(err)
 		}
 		if err := ask(c); err != nil {

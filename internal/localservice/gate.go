@@ -50,11 +50,6 @@ func (g *gate) isOrigin(origin string) bool {
 	if origin == "" || slices.Contains(g.origins, "*") || slices.Contains(g.origins, strings.ToLower(origin)) {
 		return true
 	}
-	return g.isPage(origin)
-}
-
-// isPage reports whether an origin is that of a page under one of the hosts.
-func (g *gate) isPage(origin string) bool {
-	u, err := url.Parse(origin)
+	u, err := url.Parse(origin) // that of a page under one of the hosts
 	return err == nil && u.Host != "" && (u.Scheme == "http" || u.Scheme == "https") && g.hosts.Has(u.Host)
 }

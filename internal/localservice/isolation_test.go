@@ -58,7 +58,7 @@ func TestEndedTokenClosesItsSockets(t *testing.T) {
 	call(t, "", info.OVPURL+"/service/session/action/end", url.Values{"ks": {tokens["own"]}}, nil)
 	for _, name := range []string{"own", "same group", "in join"} {
 		sockets[name].expect("disconnect io server disconnect")
-		if took := time.Since(ended); took > time.Second {
+		if took := time.Since(ended); took > answerTime {
 			t.Errorf("the socket %q was closed after %v", name, took)
 		}
 	}
@@ -171,9 +171,15 @@ func TestThreadsOfVisitors(t *testing.T) {
 		}
 		break
 	}
-	abort(renewed.KS)
-	if said := <-ended; !strings.Contains(said, "user-interruption") {
-		t.Errorf("the turn ended with %s", said)
+	for said := ""; said == ""; {
+		abort(renewed.KS) // again and again, because the question may still be on its way
+		select {
+		case said = <-ended:
+			if !strings.Contains(said, "user-interruption") {
+				t.Errorf("the turn ended with %s", said)
+			}
+		case <-time.After(10 * time.Millisecond):
+		}
 	}
 
 	text := log.String()

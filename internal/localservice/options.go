@@ -139,15 +139,11 @@ const (
 )
 
 func (o *Options) setDefaults() {
-	if o.Addr == "" {
-		o.Addr = defaultAddr
-	}
+	o.Addr = cmp.Or(o.Addr, defaultAddr)
 	if len(o.TURNListen) == 0 {
 		o.TURNListen = []string{defaultAddr}
 	}
-	if o.MediaAddr == "" {
-		o.MediaAddr = defaultAddr
-	}
+	o.MediaAddr = cmp.Or(o.MediaAddr, defaultAddr)
 	if o.Knowledge == nil {
 		o.Knowledge = brain.DefaultKnowledge()
 	}
@@ -157,9 +153,7 @@ func (o *Options) setDefaults() {
 			o.Brain = BrainOpenAI
 		}
 	}
-	if o.MaxCalls == 0 {
-		o.MaxCalls = DefaultMaxCalls
-	}
+	o.MaxCalls = cmp.Or(o.MaxCalls, DefaultMaxCalls)
 	o.RelayLogin = cmp.Or(o.RelayLogin, token.MaxUserTTL)
 	o.IdleThread = cmp.Or(o.IdleThread, defaultIdleThread)
 	o.Quotas.setDefaults(o.MaxCalls)

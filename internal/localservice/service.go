@@ -178,10 +178,7 @@ func (s *Service) start(ctx context.Context, o *Options) (err error) {
 		scheme, secure = "https", &tls.Config{Certificates: []tls.Certificate{*o.Certificate}}
 		s.info.CertificateHash = CertificateHash(o.Certificate)
 	}
-	base := o.PublicURL
-	if base == "" {
-		base = origin(scheme, listener)
-	}
+	base := cmp.Or(o.PublicURL, origin(scheme, listener))
 	s.info.setBases(base)
 	s.info.TURNServerURL = s.turnServer()
 	if o.Pages != nil {
@@ -216,7 +213,7 @@ func (s *Service) start(ctx context.Context, o *Options) (err error) {
 	}
 	routes.HandleFunc("GET "+infoPath, s.serveInfo)
 	control, err := s.startControl(o.Limits, controlapi.Config{
-		Hub: s.hub, Recovery: sockets, Media: peers, Links: links, Journal: journal, Completions: s.store, Script: scripted, Logger: s.log,
+		Hub: s.hub, Sockets: sockets, Media: peers, Links: links, Journal: journal, Store: s.store, Script: scripted, Logger: s.log,
 		Metrics: s.observed(measured, peers),
 	})
 	if err != nil {
@@ -370,14 +367,10 @@ func (s *Service) serve(l pageserver.Limits, ln net.Listener, secure *tls.Config
 
 // recovery converts an option to that of the socket server, where 0 means no recovery.
 func recovery(d time.Duration) time.Duration {
-	switch {
-	case d < 0:
+	if d < 0 {
 		return 0
-	case d == 0:
-		return socketio.DefaultRecovery
-	default:
-		return d
 	}
+	return cmp.Or(d, socketio.DefaultRecovery)
 }
 
 // hosts are the addresses in the reply of appInit, with fresh credentials for the

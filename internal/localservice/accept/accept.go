@@ -42,11 +42,9 @@ func (l *listener) Accept() (net.Conn, error) {
 			return c, err
 		}
 		l.log.Warn("connection not accepted", "address", l.Addr().String(), "err", err, "again_in", wait)
-		timer := time.NewTimer(wait)
 		select {
-		case <-timer.C:
+		case <-time.After(wait):
 		case <-l.closed:
-			timer.Stop()
 			return nil, net.ErrClosed
 		}
 		wait = min(2*wait, maxWait)

@@ -59,6 +59,7 @@ func (s *server) agentUpdate(c *call, body fields) (any, error) {
 	if err != nil {
 		return nil, err
 	}
+	body.dropReadOnly("createdAt", "updatedAt")
 	return s.agents().known(func() (any, error) {
 		old, err := s.Store.AgentRecords().Get(c.ctx(), c.claims.PartnerID, id)
 		if err != nil {
@@ -135,7 +136,8 @@ func (s *server) setAgent(c *call, old store.AgentFields, body fields) (store.Ag
 	}
 	f, err := overlay(old, store.NewAgent(), body)
 	if err == nil {
-		err = s.checkAgent(c, &f, inline != nil)
+		_, named := body["intellect"]
+		err = s.checkAgent(c, &f, named)
 	}
 	if err != nil || inline == nil {
 		return f, err
@@ -146,8 +148,9 @@ func (s *server) setAgent(c *call, old store.AgentFields, body fields) (store.Ag
 	return f, err
 }
 
-// checkAgent checks an agent; with inline set, its intellect is not stored yet.
-func (s *server) checkAgent(c *call, f *store.AgentFields, inline bool) error {
+// checkAgent checks an agent, with its intellect if the body names one: a new one is not stored
+// yet, and that of an agent may have been deleted since.
+func (s *server) checkAgent(c *call, f *store.AgentFields, named bool) error {
 	if err := errors.Join(checkName("displayName", f.DisplayName), checkRefs("avatarIds", f.AvatarIDs), checkRefs("adminTags", f.AdminTags)); err != nil {
 		return err
 	}
@@ -156,7 +159,7 @@ func (s *server) checkAgent(c *call, f *store.AgentFields, inline bool) error {
 			return invalid("string_pattern_mismatch", "String should be 24 hexadecimal digits", "avatarIds")
 		}
 	}
-	if f.Intellect.ID <= 0 && !inline {
+	if f.Intellect.ID <= 0 && named {
 		return invalid("greater_than", "Input should be a positive number", "intellect", "id")
 	}
 	for key, config := range map[string]json.RawMessage{"widgetConfig": f.WidgetConfig, "embedConfig": f.EmbedConfig} {
@@ -175,7 +178,7 @@ func (s *server) checkAgent(c *call, f *store.AgentFields, inline bool) error {
 	if json.Unmarshal(f.WidgetConfig, &widget) == nil && utf8.RuneCountInString(widget.InitialPage.Title) > maxWidgetTitle {
 		return invalid("string_too_long", fmt.Sprintf("String should have at most %d characters", maxWidgetTitle), "widgetConfig", "initialPage", "title")
 	}
-	if !inline {
+	if named {
 		_, err := s.Store.Intellects().Get(c.ctx(), c.claims.PartnerID, strconv.FormatInt(f.Intellect.ID, 10))
 		if errors.Is(err, store.ErrNotFound) {
 			return exception("AGENT_PARTNER_CONFIG_NOT_FOUND", "AGENT_PARTNER_CONFIG_NOT_FOUND")
@@ -196,11 +199,8 @@ func (s *server) checkAgent(c *call, f *store.AgentFields, inline bool) error {
 
 func agentQuery(body *listQuery) (store.Query, error) {
 	var q store.Query
-	if err := body.offset(&q); err != nil {
+	if err := body.ordered(&q); err != nil {
 		return q, err
-	}
-	if q.Order = store.Order(body.OrderBy); !q.Order.Valid() {
-		return q, invalid("enum", "Input should be +createdAt, -createdAt, +updatedAt or -updatedAt", "orderBy")
 	}
 	f := newFilter(body.Filter, "")
 	if id := f.text("agentId"); id != "" {

@@ -1,6 +1,7 @@
 package api
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -9,6 +10,7 @@ import (
 	"net/http"
 	"net/netip"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/google/uuid"
@@ -96,6 +98,9 @@ type server struct {
 	Config
 	log    *slog.Logger
 	stages *stages
+
+	// entries is held while a media entry changes: its text is indexed by what was read of it before.
+	entries sync.Mutex
 }
 
 // SessionPrefix is the path of the session API under the service's origin. The
@@ -113,12 +118,8 @@ func New(c Config) http.Handler {
 	if c.Bodies == nil {
 		c.Bodies = func(quota.Client, int) error { return nil }
 	}
-	if c.Keepalive == 0 {
-		c.Keepalive = DefaultKeepalive
-	}
-	if c.Stall == 0 {
-		c.Stall = DefaultStall
-	}
+	c.Keepalive = cmp.Or(c.Keepalive, DefaultKeepalive)
+	c.Stall = cmp.Or(c.Stall, DefaultStall)
 	s := &server{Config: c, log: c.Logger, stages: newStages(c.Stage, c.StageIdle)}
 	mux := http.NewServeMux()
 
@@ -238,16 +239,12 @@ type recorder struct {
 }
 
 func (r *recorder) WriteHeader(status int) {
-	if r.status == 0 {
-		r.status = status
-	}
+	r.status = cmp.Or(r.status, status)
 	r.ResponseWriter.WriteHeader(status)
 }
 
 func (r *recorder) Write(p []byte) (int, error) {
-	if r.status == 0 {
-		r.status = http.StatusOK
-	}
+	r.status = cmp.Or(r.status, http.StatusOK)
 	return r.ResponseWriter.Write(p)
 }
 
@@ -298,7 +295,7 @@ func (s *server) route(allow guard, handle func(*call) (any, error)) http.Handle
 // handle runs the handler of an authorised request within the client's quotas.
 func (s *server) handle(c *call, handle func(*call) (any, error)) (any, error) {
 	by := quota.Client{Token: c.claims.Client(), Addr: remoteAddr(c.r)}
-	if body, ok := c.r.Body.(*countedBody); ok {
+	if body, ok := c.r.Body.(*countedBody); ok && body.taken == 0 { // that of a media call has been read
 		body.by = by
 	}
 	if c.claims.Kind() == token.Admin {

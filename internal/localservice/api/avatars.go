@@ -58,10 +58,11 @@ var backgroundColor = regexp.MustCompile(`^(?:#[0-9a-fA-F]{3,8}|[a-zA-Z]+)?$`)
 // setAvatar applies fields to an avatar, and checks the result. A new visual removes the face
 // and its background, a new face the visual.
 func setAvatar(old store.Avatar, body fields) (store.Avatar, error) {
-	if body["visual"] != nil && body["face"] == nil {
+	visual, face := body.has("visual"), body.has("face")
+	if visual && !face {
 		old.Face, old.Background = nil, nil
 	}
-	if body["face"] != nil && body["visual"] == nil {
+	if face && !visual {
 		old.Visual = nil
 	}
 	a, err := overlay(old, store.Avatar{}, body)
@@ -96,23 +97,28 @@ func setAvatar(old store.Avatar, body fields) (store.Avatar, error) {
 	return a, nil
 }
 
-// checkAvatar checks the items that an avatar refers to. A new avatar gets the picture of its
+// checkAvatar checks the items that an avatar refers to, of an update those that the body names:
+// another one may have been deleted since, and stays. A new avatar gets the picture of its
 // template, which an update can't change.
 func (s *server) checkAvatar(c *call, a *store.Avatar, body fields, update bool) error {
 	if _, ok := body["templateId"]; ok && update {
 		return invalid("extra_forbidden", "The template of an avatar cannot be changed", "templateId")
 	}
-	refs := map[string]string{a.Voice.ID: store.VoiceItem}
-	if a.Visual != nil {
-		refs[a.Visual.ID] = store.VisualItem
+	named := func(field string) bool { return !update || body.has(field) }
+	refs := map[string]string{}
+	if named("voice") {
+		refs[store.VoiceItem] = a.Voice.ID
 	}
-	if a.Face != nil {
-		refs[a.Face.ID] = store.FaceItem
+	if a.Visual != nil && named("visual") {
+		refs[store.VisualItem] = a.Visual.ID
 	}
-	if b := a.Background; b != nil && b.Type == "visual" {
-		refs[b.Value] = store.BackgroundItem
+	if a.Face != nil && named("face") {
+		refs[store.FaceItem] = a.Face.ID
 	}
-	for id, kind := range refs {
+	if b := a.Background; b != nil && b.Type == "visual" && named("background") {
+		refs[store.BackgroundItem] = b.Value
+	}
+	for kind, id := range refs {
 		found, err := s.Store.Catalog().Usable(c.ctx(), c.claims.PartnerID, []string{id})
 		if err != nil {
 			return err

@@ -34,6 +34,18 @@ func TestAvatarRoutes(t *testing.T) {
 	if got["visual"] != nil || got["face"] == nil || fmt.Sprint(got["background"]) != "map[type:color value:#123456]" {
 		t.Errorf("a face instead of the visual: %v", got)
 	}
+	got = m.call("/v1/avatar/update", fmt.Sprintf(`{"id":%q,"name":"L","visual":null}`, id), 200)
+	if got["name"] != "L" || got["face"] == nil || got["background"] == nil {
+		t.Errorf("a visual that is removed takes the face along: %v", got)
+	}
+	got = m.call("/v1/avatar/update", fmt.Sprintf(`{"id":%q,"visual":{"id":%q},"face":null,"background":null}`, id, presetVisual), 200)
+	if got["visual"] == nil || got["face"] != nil || got["background"] != nil {
+		t.Errorf("the visual again: %v", got)
+	}
+	got = m.call("/v1/avatar/update", fmt.Sprintf(`{"id":%q,"name":"K","face":null,"background":null}`, id), 200)
+	if got["name"] != "K" || got["visual"] == nil {
+		t.Errorf("a face that is removed takes the visual along: %v", got)
+	}
 	list := m.call("/v1/avatar/list", `{"pager":{"offset":5,"limit":30}}`, 200)
 	if list["totalCount"] != 6.0 || !slices.Equal(names(list, "id"), []string{id}) {
 		t.Errorf("list %v", list)
@@ -63,6 +75,7 @@ func TestAvatarsThatAreRefused(t *testing.T) {
 		{"create", `{"voice":{}}`, 400, "voice"},
 		{"create", `{"voice":{"id":"` + presetVisual + `"}}`, 200, "CATALOG_ITEM_NOT_FOUND"},
 		{"create", `{"voice":{"id":"none"}}`, 200, "CATALOG_ITEM_NOT_FOUND"},
+		{"create", `{"voice":{"id":"` + presetVisual + `"},"visual":{"id":"` + presetVisual + `"}}`, 200, "CATALOG_ITEM_NOT_FOUND"},
 		{"create", `{"voice":{"id":"` + presetVoice + `","speed":0}}`, 400, "speed"},
 		{"create", `{` + voice + `,"adminTags":["x"]}`, 400, "adminTags"},
 		{"create", `{` + voice + `,"face":{"id":"x"}}`, 400, "background"},
@@ -97,6 +110,28 @@ func TestAvatarTemplates(t *testing.T) {
 	if fmt.Sprint(made["visual"]) != "map[id:5ac0000000000000000000a2]" || made["templateId"] != "5ac0000000000000000000d2" {
 		t.Errorf("from a template %v", made)
 	}
+}
+
+// TestRenamesWhatHasLostAPart: a part that no longer exists is refused only where it is named.
+func TestRenamesWhatHasLostAPart(t *testing.T) {
+	v := serve(t, nil, nil)
+	m := v.manager()
+	visual := v.upload(m.ks, map[string]string{"attributes": `{"visual":{"name":"mine"}}`}, png(t))["itemId"]
+	avatar := m.call("/v1/avatar/create", fmt.Sprintf(`{"name":"A","voice":{"id":%q},"visual":{"id":%q}}`, presetVoice, visual), 200)["id"]
+	intellect := m.call("/v1/intellect/add", `{}`, 200)["id"]
+	agent := m.call("/v1/agent/create", fmt.Sprintf(`{"displayName":"A","intellect":{"id":%v},"avatarIds":[]}`, intellect), 200)["agentId"]
+	m.call("/v1/catalog-item/delete", fmt.Sprintf(`{"itemId":%q}`, visual), 200)
+	m.call("/v1/intellect/delete", fmt.Sprintf(`{"id":%v}`, intellect), 200)
+	for _, field := range []string{`"name":"B"`, `"voice":{"id":"` + presetVoice + `"}`} {
+		if got := m.call("/v1/avatar/update", fmt.Sprintf(`{"id":%q,%s}`, avatar, field), 200); got["id"] != avatar {
+			t.Errorf("%s: %v", field, got)
+		}
+	}
+	if got := m.call("/v1/agent/update", fmt.Sprintf(`{"agentId":%q,"displayName":"B"}`, agent), 200); got["displayName"] != "B" {
+		t.Errorf("the agent: %v", got)
+	}
+	m.refuses("/v1/avatar/update", fmt.Sprintf(`{"id":%q,"visual":{"id":%q}}`, avatar, visual), 200, "CATALOG_ITEM_NOT_FOUND")
+	m.refuses("/v1/agent/update", fmt.Sprintf(`{"agentId":%q,"intellect":{"id":%v}}`, agent, intellect), 200, "AGENT_PARTNER_CONFIG_NOT_FOUND")
 }
 
 // TestAppInitShowsTheAvatars: their pictures and clips can be loaded, and what was

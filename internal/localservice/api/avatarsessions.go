@@ -1,6 +1,7 @@
 package api
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
 	"errors"
@@ -63,9 +64,7 @@ type stage struct {
 }
 
 func newStages(open func(quota.Client, map[string]string) Stage, idle time.Duration) *stages {
-	if idle == 0 {
-		idle = DefaultStageIdle
-	}
+	idle = cmp.Or(idle, DefaultStageIdle)
 	return &stages{open: open, idle: idle, key: []byte(rand.Text()), byID: map[string]*stage{}}
 }
 

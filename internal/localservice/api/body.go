@@ -33,7 +33,7 @@ var ErrBodiesAtOnce = errors.New("too much is sent at the same time; try again l
 type countedBody struct {
 	io.ReadCloser
 	take  func(by quota.Client, n int) error
-	by    quota.Client // its token is set before anything is read
+	by    quota.Client // without a token if that is known only after the body
 	taken int          // bytes
 	err   error
 }
@@ -149,21 +149,21 @@ func (p *pager) page(defaultSize int) (store.Page, error) {
 }
 
 func (p *pager) pageUpTo(defaultSize, maxSize int) (store.Page, error) {
-	page := store.Page{Index: 1, Size: defaultSize}
+	index, size := 1, defaultSize
 	if p.PageIndex != nil {
-		page.Index = *p.PageIndex
+		index = *p.PageIndex
 	}
 	if p.PageSize != nil {
-		page.Size = *p.PageSize
+		size = *p.PageSize
 	}
 	// The upper bound keeps index times size inside an int64.
-	if page.Index < 1 || page.Index > 1<<31 {
-		return page, invalid("greater_than_equal", "Input should be greater than or equal to 1", "pager", "pageIndex")
+	if index < 1 || index > 1<<31 {
+		return store.Page{}, invalid("greater_than_equal", "Input should be greater than or equal to 1", "pager", "pageIndex")
 	}
-	if page.Size < 1 || page.Size > maxSize {
-		return page, invalid("less_than_equal", fmt.Sprintf("Input should be from 1 to %d", maxSize), "pager", "pageSize")
+	if size < 1 || size > maxSize {
+		return store.Page{}, invalid("less_than_equal", fmt.Sprintf("Input should be from 1 to %d", maxSize), "pager", "pageSize")
 	}
-	return page, nil
+	return store.Page{Offset: (index - 1) * size, Limit: size}, nil
 }
 
 // filter is the filter of a list. Its keys are read one by one, so that an unknown key

@@ -2,6 +2,7 @@ package api
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -89,7 +90,7 @@ func (s *server) catalogRoutes(mux *http.ServeMux) {
 func (s *server) catalog() *resource[store.CatalogItem] {
 	unknown := exception("CATALOG_ITEM_NOT_FOUND", "CATALOG_ITEM_NOT_FOUND")
 	return &resource[store.CatalogItem]{
-		records: s.Store.Catalog(), view: s.viewItem, key: "itemId", shared: true, query: catalogQuery, remove: s.catalogDelete, absent: unknown, unknown: unknown,
+		records: s.Store.Catalog(), view: s.viewItem, key: "itemId", shared: true, query: catalogQuery, absent: unknown, unknown: unknown,
 	}
 }
 
@@ -306,9 +307,7 @@ func checkUpload(item *store.CatalogItem, file io.ReadSeeker) (mediaType string,
 		}
 		return mediaType, checkSample(head, file)
 	}
-	if item.Type == "" {
-		item.Type = store.VisualItem
-	}
+	item.Type = cmp.Or(item.Type, store.VisualItem)
 	if err := oneOf("type", item.Type, store.VisualItem, store.FaceItem, store.BackgroundItem); err != nil {
 		return "", err
 	}
@@ -364,17 +363,6 @@ func (s *server) importVoice(unknown string) func(*call, struct {
 		})
 		return viewed(r, err, s.viewItem)
 	}
-}
-
-func (s *server) catalogDelete(c *call, id string) error {
-	r, err := s.Store.Catalog().Get(c.ctx(), c.claims.PartnerID, id)
-	if err == nil && r.Body.AssetID != "" {
-		err = s.Store.DeleteAsset(c.ctx(), r.Body.AssetID)
-	}
-	if err == nil || errors.Is(err, store.ErrNotFound) { // a repeated request succeeds
-		err = s.Store.Catalog().Delete(c.ctx(), c.claims.PartnerID, id)
-	}
-	return err
 }
 
 // Suffixes of names under AssetPrefix that are not uploads: the film of a face, and the picture of a visual, of the face that is shown for it.

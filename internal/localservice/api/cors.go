@@ -1,6 +1,9 @@
 package api
 
-import "net/http"
+import (
+	"cmp"
+	"net/http"
+)
 
 // preflightAge is how long a browser may remember a preflight, in seconds
 // (local-service choice D8).
@@ -11,10 +14,7 @@ const preflightAge = "600"
 // is a page's only credential.
 func allowOrigin(h http.Header, r *http.Request) {
 	h.Add("Vary", "Origin")
-	origin := r.Header.Get("Origin")
-	if origin == "" {
-		origin = "*"
-	}
+	origin := cmp.Or(r.Header.Get("Origin"), "*")
 	h.Set("Access-Control-Allow-Origin", origin)
 	h.Set("Access-Control-Expose-Headers", "Location, X-Request-Id, Retry-After")
 }
@@ -24,10 +24,7 @@ func allowOrigin(h http.Header, r *http.Request) {
 func (s *server) allowPreflight(h http.Header, r *http.Request) {
 	h.Add("Vary", "Access-Control-Request-Headers")
 	h.Set("Access-Control-Allow-Methods", "GET, POST, PATCH, DELETE, OPTIONS")
-	headers := r.Header.Get("Access-Control-Request-Headers")
-	if headers == "" {
-		headers = "Authorization, Content-Type, Traceparent, Tracestate"
-	}
+	headers := cmp.Or(r.Header.Get("Access-Control-Request-Headers"), "Authorization, Content-Type, Traceparent, Tracestate")
 	h.Set("Access-Control-Allow-Headers", headers)
 	h.Set("Access-Control-Max-Age", preflightAge)
 	// A page on a public network needs this permission for requests to this machine.

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"net/http"
 	"strconv"
+	"strings"
 
 	"github.com/agentruntime/agentruntime/internal/localservice/store"
 )
@@ -92,6 +93,7 @@ func (k *resource[T]) update(c *call, body fields) (any, error) {
 	if err != nil {
 		return nil, err
 	}
+	body.dropReadOnly("createdAt", "updatedAt")
 	return k.known(func() (any, error) {
 		if k.check != nil {
 			old, err := k.records.Get(c.ctx(), c.claims.PartnerID, id)
@@ -181,7 +183,7 @@ func (k *resource[T]) wrote(r store.Record[T], err error, body fields) (any, err
 	if err != nil || k.noEffect == nil {
 		return reply, err
 	}
-	return withoutEffect(reply, nil, k.noEffect(&r.Body, body)...)
+	return noted{reply, k.noEffect(&r.Body, body)}, nil
 }
 
 func (k *resource[T]) idKey() string { return cmp.Or(k.key, "id") }
@@ -210,17 +212,27 @@ func (k *resource[T]) takeID(body fields) (id string, err error) {
 // nothing else; shared lists also what all partners have.
 func paged(kind string, shared bool) listQueryDecoder {
 	return func(body *listQuery) (store.Query, error) {
-		q := store.Query{Shared: shared}
-		if err := body.indexed(&q); err != nil {
-			return q, err
-		}
-		return q, newFilter(body.Filter, kind).done()
+		page, err := body.Pager.page(threadPageSize)
+		return store.Query{Shared: shared, Page: page}, cmp.Or(err, newFilter(body.Filter, kind).done())
 	}
 }
 
-// byFields is the query of a list of the agent host: see [statusQuery].
+// byFields is the query of a list of the agent host whose filter compares fields of the
+// records: each key is the name of a field followed by "Equal".
 func byFields(keys ...string) listQueryDecoder {
-	return func(body *listQuery) (store.Query, error) { return statusQuery(body, keys...) }
+	return func(body *listQuery) (q store.Query, err error) {
+		if err := body.ordered(&q); err != nil {
+			return q, err
+		}
+		f := newFilter(body.Filter, "")
+		q.IDs = narrow(f.list("idsIn"), f.text("idEquals"))
+		for _, key := range keys {
+			if value := f.optional(key); value != nil {
+				q.Where = append(q.Where, store.Equals(strings.TrimSuffix(key, "Equal"), *value))
+			}
+		}
+		return q, f.done()
+	}
 }
 
 // shown returns the fields of a record as clients see them, with some more.

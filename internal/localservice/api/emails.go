@@ -1,6 +1,7 @@
 package api
 
 import (
+	"cmp"
 	"fmt"
 	"strings"
 	"unicode/utf8"
@@ -29,9 +30,7 @@ func setEmail(old store.EmailTemplate, body fields) (store.EmailTemplate, error)
 	if err != nil {
 		return t, err
 	}
-	if t.Status == "" {
-		t.Status = store.StatusActive
-	}
+	t.Status = cmp.Or(t.Status, store.StatusActive)
 	for key, value := range map[string]string{"appGuid": t.AppGUID, "name": t.Name, "subject": t.Subject, "from": t.From, "language": t.Language} {
 		if err := checkName(key, value); err != nil {
 			return t, err

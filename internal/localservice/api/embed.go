@@ -16,9 +16,9 @@ var embedStyles = map[string]string{
 
 // embedReply is the reply of getEmbedScript.
 type embedReply struct {
-	ObjectType string `json:"objectType"`
-	HTML       string `json:"html"`
-	Meta       notes  `json:"_meta,omitzero"`
+	ObjectType string   `json:"objectType"`
+	HTML       string   `json:"html"`
+	Meta       metaView `json:"_meta,omitzero"`
 }
 
 // agentEmbed returns HTML that shows an agent in a page of a site: the element
@@ -58,9 +58,3 @@ func (s *server) agentEmbed(c *call, body struct {
 
 // elementFile is the script of an embed script when the service does not serve it.
 const elementFile = "element.js"
-
-// notes are the part _meta of a reply, about how this service differs from the real one.
-type notes struct {
-	NoEffect []string `json:"noEffect,omitempty"` // what was asked for or stored, and has no effect here
-	Source   string   `json:"source,omitempty"`   // where the reply comes from
-}

@@ -36,9 +36,7 @@ func setInsight(old store.InsightSetting, body fields) (store.InsightSetting, er
 	if err != nil {
 		return setting, err
 	}
-	if setting.Status == "" {
-		setting.Status = store.StatusActive
-	}
+	setting.Status = cmp.Or(setting.Status, store.StatusActive)
 	switch {
 	case !variableName.MatchString(setting.Key) || len(setting.Key) > maxName:
 		return setting, invalid("string_pattern_mismatch", "The key must be a name of letters, digits and underscores", "key")
@@ -58,24 +56,4 @@ func texts[T ~string](list []T) []string {
 		out[i] = string(v)
 	}
 	return out
-}
-
-// statusQuery reads the query of a list of the agent host whose filter compares fields of
-// the records: each key is the name of a field followed by "Equal".
-func statusQuery(body *listQuery, keys ...string) (store.Query, error) {
-	q := store.Query{Order: store.Order(body.OrderBy)}
-	if !q.Order.Valid() {
-		return q, invalid("enum", "Input should be +createdAt, -createdAt, +updatedAt or -updatedAt", "orderBy")
-	}
-	if err := body.offset(&q); err != nil {
-		return q, err
-	}
-	f := newFilter(body.Filter, "")
-	q.IDs = narrow(f.list("idsIn"), f.text("idEquals"))
-	for _, key := range keys {
-		if value := f.optional(key); value != nil {
-			q.Where = append(q.Where, store.Equals(strings.TrimSuffix(key, "Equal"), *value))
-		}
-	}
-	return q, f.done()
 }

@@ -127,16 +127,10 @@ func setIntellect(old store.Intellect, body fields) (store.Intellect, error) {
 	return in, checkIntellect(&in)
 }
 
-// readOnly are fields of an intellect's record that are left out of a write, because
-// clients write back what they have read.
-var readOnly = []string{"partner_id", "user_id", "created_at", "updated_at", "_meta"}
-
 // intellectFields returns the fields of a write in the form in which they are stored.
 func intellectFields(body fields) (fields, error) {
 	stored := maps.Clone(body)
-	for _, key := range readOnly {
-		delete(stored, key)
-	}
+	stored.dropReadOnly("user_id", "_meta")
 	if text := body["user_properties_forms"]; len(text) > 0 && string(text) != "null" {
 		var forms []fields
 		if err := unmarshalIn("user_properties_forms", text, &forms); err != nil {

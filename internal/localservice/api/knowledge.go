@@ -72,10 +72,11 @@ func (s *server) knowledgeStats(c *call, body struct {
 }
 
 func knowledgeQuery(body *listQuery) (store.Query, error) {
-	q := store.Query{Shared: true}
-	if err := body.indexed(&q); err != nil {
-		return q, err
+	page, err := body.Pager.page(threadPageSize)
+	if err != nil {
+		return store.Query{}, err
 	}
+	q := store.Query{Shared: true, Page: page}
 	f := newFilter(body.Filter, "")
 	q.IDs = narrow(f.list("idsIn"), f.text("idEquals"))
 	f.optional("objectType") // accepted, because other lists require it
@@ -85,13 +86,10 @@ func knowledgeQuery(body *listQuery) (store.Query, error) {
 	return q, f.done()
 }
 
-// setKnowledge applies fields to a record. Fields that only the service sets are ignored,
-// because a record that was read contains them. The sources of a new config are split into
+// setKnowledge applies fields to a record. The sources of a new config are split into
 // passages again.
 func setKnowledge(old store.Knowledge, body fields) (store.Knowledge, error) {
-	for _, key := range []string{"status", "partner_id", "user_id", "created_at", "updated_at"} {
-		delete(body, key)
-	}
+	body.dropReadOnly("status", "user_id")
 	k, err := overlay(old, store.Knowledge{}, body)
 	if err == nil {
 		err = cmp.Or(checkName("name", k.Name), checkRefs("tags", k.Tags))

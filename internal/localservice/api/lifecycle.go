@@ -1,6 +1,7 @@
 package api
 
 import (
+	"cmp"
 	"fmt"
 	"net/http"
 	"slices"
@@ -99,12 +100,8 @@ func setRule(old store.Rule, body fields) (store.Rule, error) {
 	if err != nil {
 		return rule, err
 	}
-	if rule.Status == "" {
-		rule.Status = store.StatusActive
-	}
-	if rule.ObjectType == "" {
-		rule.ObjectType = store.ThreadObject
-	}
+	rule.Status = cmp.Or(rule.Status, store.StatusActive)
+	rule.ObjectType = cmp.Or(rule.ObjectType, store.ThreadObject)
 	for _, err := range []error{
 		checkName("name", rule.Name),
 		oneOf("status", rule.Status, store.StatusActive, store.StatusDisabled),

@@ -12,6 +12,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 	"unicode/utf8"
 
 	"github.com/agentruntime/agentruntime/internal/localservice/brain"
@@ -194,7 +195,7 @@ func (s *server) multirequest(r *http.Request, actions map[string]mediaAction, b
 	slices.Sort(numbers)
 	replies := []any{}
 	for _, n := range numbers {
-		reply, err := s.oneOfMany(r, actions, body["ks"], body[strconv.Itoa(n)])
+		reply, err := s.oneOfMany(r, actions, body["ks"], n, body[strconv.Itoa(n)])
 		var refused *apiError
 		switch {
 		case errors.As(err, &refused) && refused.status == http.StatusOK:
@@ -210,11 +211,14 @@ func (s *server) multirequest(r *http.Request, actions map[string]mediaAction, b
 	return replies, nil
 }
 
-// oneOfMany runs one call of a multirequest; ks is the token for calls without one.
-func (s *server) oneOfMany(r *http.Request, actions map[string]mediaAction, ks, raw json.RawMessage) (any, error) {
+// oneOfMany runs the call with the number n of a multirequest; ks is the token for calls without one.
+func (s *server) oneOfMany(r *http.Request, actions map[string]mediaAction, ks json.RawMessage, n int, raw json.RawMessage) (any, error) {
 	body := fields{}
 	if err := unmarshal(raw, &body); err != nil {
 		return nil, asException(err)
+	}
+	if body == nil { // the call is null
+		body = fields{}
 	}
 	if body["ks"] == nil {
 		body["ks"] = ks
@@ -228,7 +232,12 @@ func (s *server) oneOfMany(r *http.Request, actions map[string]mediaAction, ks, 
 	if !ok {
 		return nil, exception(codeUnknownAction, "there is no action "+name)
 	}
-	return s.mediaCall(r, name, do, body)
+	return s.mediaCall(r, name, func(c *call, parameters []byte) (any, error) {
+		if key := c.r.Header.Get("Idempotency-Key"); key != "" { // no header has a line break: no other request has this key
+			c.r = c.r.WithContext(store.WithRequest(c.ctx(), key+"\n"+strconv.Itoa(n)))
+		}
+		return do(c, parameters)
+	}, body)
 }
 
 // orException returns an exception for a record that does not exist.
@@ -256,7 +265,7 @@ func (t *idText) UnmarshalJSON(data []byte) error {
 // mediaQuery returns the page, the order and the ids of a list of the media API, with the rest
 // of its filter.
 func mediaQuery(p *listQuery) (q store.Query, f *filter, err error) {
-	err = p.indexed(&q)
+	q.Page, err = p.Pager.page(threadPageSize)
 	f = newFilter(p.Filter, "")
 	f.optional("objectType")
 	q.IDs, q.Order = narrow(f.list("idIn"), f.text("idEqual")), f.order()
@@ -266,16 +275,11 @@ func mediaQuery(p *listQuery) (q store.Query, f *filter, err error) {
 // mediaList is the reply of the media API's lists.
 type mediaList struct {
 	ObjectType string `json:"objectType"`
-	Objects    []any  `json:"objects"`
-	TotalCount int    `json:"totalCount"`
+	listReply[any]
 }
 
 func mediaListed[T any](objectType string, list []store.Record[T], total int, view func(*store.Record[T]) any) mediaList {
-	reply := mediaList{objectType, []any{}, total}
-	for i := range list {
-		reply.Objects = append(reply.Objects, view(&list[i]))
-	}
-	return reply
+	return mediaList{objectType, viewAll(list, total, func(r store.Record[T]) any { return view(&r) })}
 }
 
 // categoryView is a category as clients see it.
@@ -372,18 +376,18 @@ func (s *server) categoryList(c *call, p listQuery) (any, error) {
 
 // entryOf is a document as clients see it.
 type entryOf struct {
-	ObjectType   string    `json:"objectType"`
-	ID           string    `json:"id"`
-	PartnerID    int64     `json:"partnerId"`
-	Name         string    `json:"name"`
-	Description  string    `json:"description"`
-	Type         string    `json:"type"`
-	DocumentType int       `json:"documentType"`
-	Status       int       `json:"status"`
-	Categories   string    `json:"categoriesIds"`
-	CreatedAt    int64     `json:"createdAt"` // seconds since 1970
-	UpdatedAt    int64     `json:"updatedAt"`
-	Meta         *metaView `json:"_meta,omitempty"`
+	ObjectType   string   `json:"objectType"`
+	ID           string   `json:"id"`
+	PartnerID    int64    `json:"partnerId"`
+	Name         string   `json:"name"`
+	Description  string   `json:"description"`
+	Type         string   `json:"type"`
+	DocumentType int      `json:"documentType"`
+	Status       int      `json:"status"`
+	Categories   string   `json:"categoriesIds"`
+	CreatedAt    int64    `json:"createdAt"` // seconds since 1970
+	UpdatedAt    int64    `json:"updatedAt"`
+	Meta         metaView `json:"_meta,omitzero"`
 }
 
 func viewEntry(r *store.Record[store.MediaEntry]) any {
@@ -393,10 +397,11 @@ func viewEntry(r *store.Record[store.MediaEntry]) any {
 	}
 	v := entryOf{
 		"KalturaDocumentEntry", r.ID, r.PartnerID, r.Body.Name, r.Body.Description, r.Body.Type, r.Body.DocumentType, status,
-		strings.Join(r.Body.Categories, ","), r.CreatedAt.Unix(), r.UpdatedAt.Unix(), nil,
+		strings.Join(r.Body.Categories, ","), r.CreatedAt.Unix(), r.UpdatedAt.Unix(),
+		metaView{},
 	}
 	if r.Body.AssetID != "" && r.Body.Passages != nil && len(r.Body.Passages) == 0 {
-		v.Meta = &metaView{NoEffect: []string{unreadableDocument}}
+		v.Meta.NoEffect = []string{unreadableDocument}
 	}
 	return v
 }
@@ -485,6 +490,10 @@ func viewUpload(r *store.Record[store.Upload]) any {
 	return v
 }
 
+// unusedUpload is how long an upload token, and its file, waits to be used. Older ones are
+// deleted when another one is made.
+const unusedUpload = 24 * time.Hour
+
 func (s *server) uploadAdd(c *call, p struct {
 	Token *struct {
 		ObjectType string  `json:"objectType"`
@@ -499,6 +508,9 @@ func (s *server) uploadAdd(c *call, p struct {
 	}
 	if utf8.RuneCountInString(made.FileName) > maxName {
 		return nil, checkName("fileName", made.FileName)
+	}
+	if err := s.Store.DeleteUploads(c.ctx(), time.Now().Add(-unusedUpload)); err != nil {
+		return nil, err
 	}
 	r, err := s.Store.Uploads().Create(c.ctx(), c.claims.PartnerID, made)
 	return viewed(r, err, viewUpload)
@@ -597,6 +609,8 @@ func (s *server) entryContent(c *call, p struct {
 // changeEntry changes an entry, indexes its text again, and deletes files that it no longer
 // has.
 func (s *server) changeEntry(c *call, id string, change func(*store.MediaEntry) error) (any, error) {
+	s.entries.Lock()
+	defer s.entries.Unlock()
 	old, err := s.entry(c, id)
 	if err != nil {
 		return nil, err

@@ -3,11 +3,15 @@ package api
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"mime/multipart"
 	"strings"
+	"sync"
 	"testing"
+	"time"
 
+	"github.com/agentruntime/agentruntime/internal/localservice/quota"
 	"github.com/agentruntime/agentruntime/internal/localservice/store"
 )
 
@@ -203,6 +207,116 @@ func TestMarkdownOfADocument(t *testing.T) {
 	}
 }
 
+// TestADocumentKeepsTheTextOfARecord whose source has its entry id.
+func TestADocumentKeepsTheTextOfARecord(t *testing.T) {
+	v := serve(t, nil, nil)
+	m, ks := v.manager(), v.admin()
+	category := v.addCategory(ks, "Food", 0)
+	entry := v.addDocument(ks, "menu.md", menu, category)
+	made := m.call("/v1/knowledge/add", fmt.Sprintf(
+		`{"name":"Notes","config":{"sources":[{"type":"text","name":"note","content":"The umbrellas stand in the hall.","entry_id":%q}]}}`, entry), 200)
+	v.media(ks, "categoryentry", "delete", fmt.Sprintf(`{"categoryId":%v,"entryId":%q}`, category, entry))
+	if got := m.call("/mcp/search", `{"query":"umbrellas"}`, 200); got["status"] != "success" {
+		t.Errorf("the record %v is not found any more: %v", made["id"], got)
+	}
+}
+
+// TestMediaCallsGiveBackTheirBodies for whom they were taken: the token of a call is known only
+// when its body has been read.
+func TestMediaCallsGiveBackTheirBodies(t *testing.T) {
+	var mu sync.Mutex
+	held := map[quota.Client]int{}
+	v := serve(t, nil, func(c *Config) {
+		c.Bodies = func(by quota.Client, n int) error {
+			mu.Lock()
+			defer mu.Unlock()
+			held[by] += n
+			return nil
+		}
+	})
+	v.many(v.admin(), object{"service": "category", "action": "list"}, object{"service": "baseentry", "action": "list"})
+	mu.Lock()
+	defer mu.Unlock()
+	for by, n := range held {
+		if n != 0 {
+			t.Errorf("%+v holds %d bytes", by, n)
+		}
+	}
+}
+
+// TestARepeatedMultirequestHasItsFirstReplies: of each of its calls, also of two that make
+// records of one kind.
+func TestARepeatedMultirequestHasItsFirstReplies(t *testing.T) {
+	v := serve(t, nil, nil)
+	calls := fmt.Sprintf(`{"ks":%q,"1":{"service":"category","action":"add","category":{"name":"Food"}},
+		"2":{"service":"category","action":"add","category":{"name":"Drinks"}}}`, v.admin())
+	key := strings.Repeat("k", maxKey)
+	var first string
+	for range 2 {
+		request := v.request("POST", SessionPrefix+"/service/multirequest", "", "application/json", calls)
+		request.Header.Set("Idempotency-Key", key)
+		got := v.do(request)
+		var made []object
+		v.decode(got, &made)
+		if len(made) != 2 || made[0]["name"] != "Food" || made[1]["name"] != "Drinks" || (first != "" && got.body != first) {
+			t.Errorf("made %s, first %s", got.body, first)
+		}
+		first = got.body
+	}
+}
+
+// TestChangesOfADocumentAtOnce: the text of the latest file is found, whatever else changes
+// at the same time.
+func TestChangesOfADocumentAtOnce(t *testing.T) {
+	v := serve(t, nil, nil)
+	ks := v.admin()
+	first, second := v.addCategory(ks, "First", 0), v.addCategory(ks, "Second", 0)
+	old := strings.Repeat("The umbrellas stand in the hall, and nobody takes them home.\n\n", 6000)
+	for n := range 4 {
+		entry := v.addDocument(ks, "text.txt", old, first)
+		token := v.media(ks, "uploadtoken", "add", `{"uploadToken":{"fileName":"text.txt"}}`)["id"].(string)
+		v.uploadFile(ks, token, "text.txt", "Bicycles.")
+		var both sync.WaitGroup
+		both.Go(func() {
+			v.media(ks, "categoryentry", "add", fmt.Sprintf(`{"categoryEntry":{"categoryId":%v,"entryId":%q}}`, second, entry))
+		})
+		both.Go(func() {
+			v.media(ks, "document_documents", "addContent", fmt.Sprintf(`{"entryId":%q,"resource":{"token":%q}}`, entry, token))
+		})
+		both.Wait()
+		if hit := v.post("/mcp/search", ks, `{"query":"umbrellas"}`); strings.Contains(hit.body, "nobody") {
+			t.Fatalf("round %d: the older text is found", n)
+		}
+	}
+}
+
+// TestUnusedUploadsGo with their files, a day after they were made.
+func TestUnusedUploadsGo(t *testing.T) {
+	v := serve(t, nil, nil)
+	ks := v.admin()
+	token := v.media(ks, "uploadtoken", "add", `{"uploadToken":{"fileName":"text.txt"}}`)["id"].(string)
+	v.uploadFile(ks, token, "text.txt", "Bicycles.")
+	u, err := v.store.Uploads().Get(t.Context(), v.partner.ID, token)
+	if err != nil {
+		t.Fatal(err)
+	}
+	there := func() bool {
+		_, _, err := v.store.Asset(t.Context(), u.Body.AssetID)
+		return err == nil
+	}
+	for _, tt := range []struct {
+		before time.Time
+		want   bool
+	}{{u.CreatedAt, true}, {u.CreatedAt.Add(time.Millisecond), false}} {
+		if err := v.store.DeleteUploads(t.Context(), tt.before); err != nil || there() != tt.want {
+			t.Errorf("before %v: there is a file %v, %v", tt.before, there(), err)
+		}
+	}
+	if _, err := v.store.Uploads().Get(t.Context(), v.partner.ID, token); !errors.Is(err, store.ErrNotFound) {
+		t.Errorf("the token: %v", err)
+	}
+}
+
 // TestMediaCallsThatAreRefused: the media API says no with an exception and the status 200.
 func TestMediaCallsThatAreRefused(t *testing.T) {
 	v := serve(t, nil, nil)
@@ -276,7 +390,7 @@ func TestMediaCallsThatAreRefused(t *testing.T) {
 	if replies[0]["code"] != codeCategory || replies[1]["code"] != codeUnknownAction || replies[2]["id"] != category {
 		t.Errorf("replies %v", replies)
 	}
-	for body, code := range map[string]string{`{}`: codeInvalid, `{"first":{}}`: codeInvalid, `{"0":{"ks":"x"}}`: "", `[`: codeInvalid} {
+	for body, code := range map[string]string{`{}`: codeInvalid, `{"first":{}}`: codeInvalid, `{"0":{"ks":"x"}}`: "", `{"0":null}`: codeMissing, `[`: codeInvalid} {
 		if got := v.post(SessionPrefix+"/service/multirequest", "", body); got.status != 200 || !strings.Contains(got.body, code) {
 			t.Errorf("%s: %d %s, want %s", body, got.status, got.body, code)
 		}

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strconv"
 	"time"
 	"unicode/utf8"
@@ -70,8 +71,12 @@ func messageFilter(raw json.RawMessage) (store.MessageFilter, error) {
 	want.IDs = narrow(want.IDs, f.text("idEquals"))
 	f.take("isPositiveIn", &want.Positive)
 	var positive bool
-	if f.take("isPositiveEquals", &positive) {
-		want.Positive = []bool{positive}
+	if f.take("isPositiveEquals", &positive) { // together with isPositiveIn, if that is there
+		if want.Positive == nil || slices.Contains(want.Positive, positive) {
+			want.Positive = []bool{positive}
+		} else {
+			want.Positive = []bool{}
+		}
 	}
 	if err := f.done(); err != nil {
 		return want, err

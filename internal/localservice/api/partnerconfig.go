@@ -60,17 +60,15 @@ func brainCount(raw json.RawMessage) error {
 // partnerConfigView is an intellect as partner-config/get and update show it. Id 0 is the
 // partner's own configuration, which is empty.
 type partnerConfigView struct {
-	ID        int64  `json:"id"`
-	PartnerID int64  `json:"partner_id"`
-	Config    fields `json:"config"`
-	Meta      notes  `json:"_meta,omitzero"`
+	ID        int64    `json:"id"`
+	PartnerID int64    `json:"partner_id"`
+	Config    fields   `json:"config"`
+	Meta      metaView `json:"_meta,omitzero"`
 }
 
 func viewPartnerConfig(r *store.Record[store.Intellect]) (partnerConfigView, error) {
 	v := partnerConfigView{ID: r.Number(), PartnerID: r.PartnerID, Config: fields{}}
-	if len(r.Body.BrainConfig) > 0 {
-		_ = json.Unmarshal(r.Body.BrainConfig, &v.Config) // one of another form is not shown
-	}
+	_ = json.Unmarshal(r.Body.BrainConfig, &v.Config) // one of another form, or none, is not shown
 	if v.Config == nil {
 		v.Config = fields{}
 	}
@@ -110,7 +108,7 @@ func (s *server) partnerConfigUpdate(c *call, body struct {
 	case len(body.Config) == 0:
 		return nil, missing("config")
 	}
-	var meta notes
+	var meta metaView
 	for _, key := range slices.Sorted(maps.Keys(body.Config)) {
 		check, raw := brainKeys[key], body.Config[key]
 		if check == nil || string(raw) == "null" {
@@ -123,7 +121,19 @@ func (s *server) partnerConfigUpdate(c *call, body struct {
 			meta.NoEffect = append(meta.NoEffect, key+": "+why)
 		}
 	}
-	r, err := s.Store.Intellects().Update(c.ctx(), c.claims.PartnerID, strconv.FormatInt(*body.ID, 10), func(in *store.Intellect) (err error) {
+	id := strconv.FormatInt(*body.ID, 10)
+	old, err := s.Store.Intellects().Get(c.ctx(), c.claims.PartnerID, id)
+	if err != nil {
+		return nil, err
+	}
+	next, err := mergeConfig(old.Body, body.Config) // outside the transaction: the check reads other records
+	if err == nil {
+		err = s.intellects().check(c, &next, body.Config, true)
+	}
+	if err != nil {
+		return nil, err
+	}
+	r, err := s.Store.Intellects().Update(c.ctx(), c.claims.PartnerID, id, func(in *store.Intellect) (err error) {
 		*in, err = mergeConfig(*in, body.Config)
 		return err
 	})
@@ -139,9 +149,7 @@ func (s *server) partnerConfigUpdate(c *call, body struct {
 // into the stored ones, other fields of the intellect are replaced.
 func mergeConfig(old store.Intellect, config fields) (store.Intellect, error) {
 	brain, rest := fields{}, fields{}
-	if len(old.BrainConfig) > 0 {
-		_ = json.Unmarshal(old.BrainConfig, &brain) // one of another form is replaced
-	}
+	_ = json.Unmarshal(old.BrainConfig, &brain) // one of another form, or none, is replaced
 	if brain == nil {
 		brain = fields{}
 	}
@@ -160,10 +168,8 @@ func mergeConfig(old store.Intellect, config fields) (store.Intellect, error) {
 		if json.Unmarshal(raw, &changes) != nil {
 			return old, invalid("type_error", "Input is of the wrong type", "config", "capabilities")
 		}
-		all := maps.Clone(old.Capabilities)
-		if all == nil {
-			all = map[string]string{}
-		}
+		all := map[string]string{}
+		maps.Copy(all, old.Capabilities)
 		maps.Copy(all, changes)
 		text, err := json.Marshal(all)
 		if err != nil {

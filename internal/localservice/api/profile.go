@@ -16,12 +16,12 @@ const maxDescription = 20_000
 
 // agentProfile is what a description of an agent says (management-api.md, F.3).
 type agentProfile struct {
-	Goal             string `json:"goal"`
-	TargetAudience   string `json:"targetAudience"`
-	RestrictedTopics string `json:"restrictedTopics"`
-	Name             string `json:"name"`
-	OpeningPhrase    string `json:"openingPhrase"`
-	Meta             notes  `json:"_meta,omitzero"`
+	Goal             string   `json:"goal"`
+	TargetAudience   string   `json:"targetAudience"`
+	RestrictedTopics string   `json:"restrictedTopics"`
+	Name             string   `json:"name"`
+	OpeningPhrase    string   `json:"openingPhrase"`
+	Meta             metaView `json:"_meta,omitzero"`
 }
 
 func (s *server) profileRoutes(mux *http.ServeMux) {
@@ -69,7 +69,7 @@ func (s *server) askForProfile(ctx context.Context, description string) (p agent
 		s.log.Warn("the model's profile is no JSON object", "bytes", len(reply))
 		return p, false
 	}
-	p.Meta = notes{}
+	p.Meta = metaView{}
 	return p, true
 }
 
@@ -114,11 +114,11 @@ func describedProfile(text string) agentProfile {
 // prompt of an intellect once it has the value of that key of the profile. The description
 // of the service does not have the shape of this reply.
 func (s *server) customPrompts(*call) (any, error) {
-	list := []store.Prompt{}
+	var list []store.Prompt
 	for _, p := range [][2]string{
 		{"goal", "Goal"}, {"targetAudience", "Target audience"}, {"restrictedTopics", "Restricted topics"}, {"name", "Name"},
 	} {
 		list = append(list, store.Prompt{Key: p[0], Label: p[0], HeaderTemplate: p[1], Type: store.CustomPrompt})
 	}
-	return map[string]any{"totalCount": len(list), "objects": list}, nil
+	return listReply[store.Prompt]{len(list), list}, nil
 }

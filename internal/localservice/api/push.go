@@ -47,13 +47,13 @@ func (s *server) threadPush(c *call, body struct {
 		return nil, invalid("value_error", err.Error(), "request_vars")
 	case errors.Is(err, dialogue.ErrTooLong):
 		return nil, invalid("string_too_long", err.Error(), "content")
-	case err != nil:
+	case err != nil && !errors.Is(err, store.ErrRepeated):
 		return nil, err
 	}
 	reply := pushReply{MessageID: m.ID}
 	switch {
 	case s.Live == nil:
-	case body.SystemMessage:
+	case body.SystemMessage, err != nil: // not said, or said already
 		reply.Delivered = s.Live.Attached(c.ctx(), m.ThreadID)
 	default:
 		reply.Delivered = s.Live.Push(c.ctx(), m.ThreadID, m.ID, m.Text())

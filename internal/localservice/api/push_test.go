@@ -8,6 +8,7 @@ import (
 
 	"github.com/agentruntime/agentruntime/internal/localservice/brain"
 	"github.com/agentruntime/agentruntime/internal/localservice/store"
+	"github.com/agentruntime/agentruntime/internal/localservice/token"
 )
 
 // fakeLive is the live sessions of one thread.
@@ -65,6 +66,68 @@ func TestThreadPush(t *testing.T) {
 	if got := fmt.Sprint(history[2:]); got != "[{true false Your order A7 for ann is ready.} {true false Still A7.} {false true Be brief.}]" {
 		t.Errorf("the brain was shown %s", got)
 	}
+}
+
+// TestMessagesAreMadeOnce: a push or a share that is sent again with its idempotency key has
+// no further effect.
+func TestMessagesAreMadeOnce(t *testing.T) {
+	live := &fakeLive{}
+	v := serve(t, twoThings, func(c *Config) { c.Live = live })
+	admin := v.admin()
+	talk := v.ask(v.conversation(store.Receptionist, "ann"), "", "Hello")
+	live.thread = talk.threadID
+	send := func(path, body, key string) string {
+		t.Helper()
+		request := v.request("POST", path, admin, "application/json", body)
+		request.Header.Set("Idempotency-Key", key)
+		got := v.do(request)
+		if got.status != 200 {
+			t.Fatalf("%s: %d %s", path, got.status, got.body)
+		}
+		return got.body
+	}
+	for path, body := range map[string]string{
+		"/thread/push":   fmt.Sprintf(`{"id":%q,"content":"Ready.","request_vars":{"n":1}}`, talk.threadID),
+		"/message/share": fmt.Sprintf(`{"id":%q}`, talk.messageID),
+	} {
+		first := send(path, body, "key-1")
+		if again := send(path, body, "key-1"); again != first {
+			t.Errorf("%s: %s, then %s", path, first, again)
+		}
+		if other := send(path, body, "key-2"); other == first {
+			t.Errorf("%s with another key: %s", path, other)
+		}
+	}
+	if fmt.Sprint(live.said) != "[Ready. Ready.]" { // one for each key
+		t.Errorf("said %q", live.said)
+	}
+	var all listReply[messageView]
+	v.decode(v.post("/message/list", admin, fmt.Sprintf(`{"filter":{"objectType":"GenieListMessageFilter","threadIdEquals":%q}}`, talk.threadID)), &all)
+	if all.TotalCount != 4 {
+		t.Errorf("%d messages, want 4: a turn, and two pushes", all.TotalCount)
+	}
+}
+
+// TestThreadPushOfTheThreadsAgent: of the agents with the intellect of a thread, a push has the
+// name of the one that the thread is with.
+func TestThreadPushOfTheThreadsAgent(t *testing.T) {
+	v := serve(t, twoThings, nil)
+	m := v.manager()
+	config := v.agents[store.Receptionist].ConfigID
+	made := m.call("/v1/agent/create", fmt.Sprintf(`{"displayName":"Kim","intellect":{"id":%d},"avatarIds":[]}`, config), 200)["agentId"]
+	talk := v.ask(v.mint(token.TypeUser, "ann", fmt.Sprintf("agentid:%v,geniegpcid:%d,setrole:PLAYBACK_BASE_ROLE", made, config)), "", "Hello")
+	says := func(want string) {
+		t.Helper()
+		id := m.call("/thread/push", fmt.Sprintf(`{"id":%q,"content":"I am {{ agent_name }}."}`, talk.threadID), 200)["message_id"]
+		var message messageView
+		v.decode(v.post("/message/get", m.ks, fmt.Sprintf(`{"id":%q}`, id)), &message)
+		if got := string(message.Content[0].Content); got != want {
+			t.Errorf("pushed %s, want %s", got, want)
+		}
+	}
+	says(`"I am Kim."`)
+	m.call("/v1/agent/delete", fmt.Sprintf(`{"agentId":%q}`, made), 200)
+	says(`"I am Robin."`)
 }
 
 func TestThreadPushIsRefused(t *testing.T) {

@@ -7,30 +7,20 @@ import (
 	"time"
 )
 
-// metaView is the receipt in the reply of a write (management-api.md, F.1).
+// metaView is the part _meta of a reply: the receipt of a write (management-api.md, F.1), and
+// how this service differs from the real one.
 type metaView struct {
 	GeneratedAt string   `json:"generatedAt,omitempty"` // to the second
 	PartnerID   int64    `json:"partnerId,omitempty"`
 	Source      string   `json:"source,omitempty"`
 	Scope       string   `json:"scope,omitempty"`
-	NoEffect    []string `json:"noEffect,omitempty"` // what was stored, and has no effect here
+	NoEffect    []string `json:"noEffect,omitempty"` // what was asked for or stored, and has no effect here
 }
 
 // noted is a reply with what has no effect, for its receipt.
 type noted struct {
 	reply    any
 	noEffect []string
-}
-
-// withoutEffect adds what has no effect to the reply of a write; "" is nothing.
-func withoutEffect(reply any, err error, why ...string) (any, error) {
-	n := noted{reply: reply}
-	for _, text := range why {
-		if text != "" {
-			n.noEffect = append(n.noEffect, text)
-		}
-	}
-	return n, err
 }
 
 // writes are the last parts of the paths of calls that store something. A delete has no

@@ -66,7 +66,7 @@ func (s *server) reportContext(c *call, answers []store.Message) (map[string]*st
 	for i, a := range answers {
 		questionIDs[i], threadIDs[i] = a.ReplyTo, a.ThreadID
 	}
-	whole := store.Page{Index: 1, Size: max(1, len(answers))}
+	whole := store.Page{Limit: len(answers)}
 	list, _, err := s.Store.Messages(c.ctx(), c.scope(), store.MessageFilter{IDs: questionIDs}, whole)
 	if err != nil {
 		return nil, nil, err

@@ -61,14 +61,28 @@ func (f fields) take(key string, v any) error {
 	return nil
 }
 
+// has reports whether a field is set, and not to null.
+func (f fields) has(key string) bool {
+	raw, ok := f[key]
+	return ok && string(raw) != "null"
+}
+
 // need refuses a body in which one of the fields is missing.
 func (f fields) need(keys ...string) error {
 	for _, key := range keys {
-		if raw, ok := f[key]; !ok || string(raw) == "null" {
+		if !f.has(key) {
 			return missing(key)
 		}
 	}
 	return nil
+}
+
+// dropReadOnly removes what only the service sets, and which every kind of record has, and more
+// of that from the body of a write: clients write back what they have read.
+func (f fields) dropReadOnly(more ...string) {
+	for _, key := range append([]string{"partner_id", "created_at", "updated_at"}, more...) {
+		delete(f, key)
+	}
 }
 
 // overlay returns old with the fields of f in place of its own. Each is replaced as a
@@ -117,11 +131,12 @@ type listQuery struct {
 	Pager   pager           `json:"pager"`
 }
 
-// indexed fills in the page of a list of the conversation host.
-func (b *listQuery) indexed(q *store.Query) error {
-	page, err := b.Pager.page(threadPageSize)
-	q.Offset, q.Limit = (page.Index-1)*page.Size, page.Size
-	return err
+// ordered fills in the order and the page of a list of the agent host.
+func (b *listQuery) ordered(q *store.Query) error {
+	if q.Order = store.Order(b.OrderBy); !q.Order.Valid() {
+		return invalid("enum", "Input should be +createdAt, -createdAt, +updatedAt or -updatedAt", "orderBy")
+	}
+	return b.offset(q)
 }
 
 // offset fills in the page of a list of the agent host.

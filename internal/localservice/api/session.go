@@ -1,8 +1,8 @@
 package api
 
 import (
+	"cmp"
 	"errors"
-	"fmt"
 	"net/http"
 	"os"
 	"strconv"
@@ -52,22 +52,14 @@ func (s *server) sessionStart(r *http.Request) (any, error) {
 		Secret: r.PostForm.Get("secret"), UserID: r.PostForm.Get("userId"),
 		Privileges: r.PostForm.Get("privileges"),
 	}
-	partnerID, err := number(r, "partnerId", 0)
-	if err != nil {
+	kind, seconds := int64(token.TypeUser), int64(0)
+	if err := cmp.Or(readNumber(r, "partnerId", &g.PartnerID), readNumber(r, "type", &kind), readNumber(r, "expiry", &seconds)); err != nil {
 		return nil, err
 	}
-	kind, err := number(r, "type", token.TypeUser)
-	if err != nil {
-		return nil, err
-	}
-	seconds, err := number(r, "expiry", 0)
-	if err != nil {
-		return nil, err
-	}
-	if g.Secret == "" || partnerID == 0 {
+	if g.Secret == "" || g.PartnerID == 0 {
 		return nil, exception(codeMissing, "secret and partnerId are required")
 	}
-	g.PartnerID, g.Type = partnerID, int(kind)
+	g.Type = int(kind)
 	// Anything longer is refused anyway; this keeps the multiplication in range.
 	g.TTL = time.Duration(min(max(seconds, -1), 1<<31)) * time.Second
 	text, err := s.Tokens.Start(r.Context(), g)
@@ -122,14 +114,12 @@ func parseForm(r *http.Request) error {
 	return problem(http.StatusBadRequest, "want a form-encoded body")
 }
 
-func number(r *http.Request, name string, fallback int64) (int64, error) {
-	text := r.PostForm.Get(name)
-	if text == "" {
-		return fallback, nil
+// readNumber reads a number of a form, if it is there.
+func readNumber(r *http.Request, name string, to *int64) (err error) {
+	if text := r.PostForm.Get(name); text != "" {
+		if *to, err = strconv.ParseInt(text, 10, 64); err != nil {
+			return exception(codeInvalid, name+": want a number")
+		}
 	}
-	n, err := strconv.ParseInt(text, 10, 64)
-	if err != nil {
-		return 0, exception(codeInvalid, fmt.Sprintf("%s: want a number", name))
-	}
-	return n, nil
+	return nil
 }

@@ -236,6 +236,7 @@ func TestPartnerConfig(t *testing.T) {
 	} {
 		m.refuses("/partner-config/update", body, 422, text)
 	}
+	m.refuses("/partner-config/update", config(`{"skill_ids":[{"id":"none","mode":"adhoc"}]}`), 403, "skill")
 	m.refuses("/partner-config/get", `{"id":99}`, 404, "not found")
 	m.refuses("/partner-config/update", `{"id":0,"config":{"agent_llm":"x"}}`, 404, "not found")
 	m.stranger().refuses("/partner-config/get", fmt.Sprintf(`{"id":%d}`, id), 404, "not found")

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"maps"
+	"slices"
 	"strings"
 	"unicode/utf8"
 
@@ -61,15 +62,10 @@ func narrow(list []string, one string) []string {
 	if one == "" {
 		return list
 	}
-	if list == nil {
-		return []string{one}
+	if list != nil && !slices.Contains(list, one) {
+		return []string{}
 	}
-	for _, v := range list {
-		if v == one {
-			return []string{one}
-		}
-	}
-	return []string{}
+	return []string{one}
 }
 
 func (s *server) threadGet(c *call, id string) (any, error) {

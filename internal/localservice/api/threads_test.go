@@ -174,7 +174,7 @@ func TestMessageRoutes(t *testing.T) {
 		t.Errorf("rating %v %q", answer.IsPositive, answer.Comment)
 	}
 	for filter, want := range map[string]int{
-		`,"isPositiveEquals":true`: 1, `,"isPositiveEquals":false`: 0, `,"isPositiveIn":[true,false]`: 1,
+		`,"isPositiveEquals":true`: 1, `,"isPositiveEquals":false`: 0, `,"isPositiveIn":[true,false]`: 1, `,"isPositiveIn":[false],"isPositiveEquals":true`: 0,
 		fmt.Sprintf(`,"genieIdEquals":%d`, v.agents[store.Receptionist].ConfigID): 2, `,"genieIdEquals":"7"`: 0,
 		fmt.Sprintf(`,"idEquals":%q`, talk.messageID): 1,
 	} {

@@ -77,8 +77,9 @@ func checkToolConfig(t *store.ToolConfig) error {
 	return nil
 }
 
-// responsePath matches a path in a reply: names and indexes that dots separate.
-var responsePath = regexp.MustCompile(`^[A-Za-z0-9_-]+(?:\.[A-Za-z0-9_-]+)*$`)
+// responsePath matches a path in a reply: names and indexes that dots separate, without
+// brackets, $ and spaces (management-api.md, F.7).
+var responsePath = regexp.MustCompile(`^[^\s$.\[\]]+(?:\.[^\s$.\[\]]+)*$`)
 
 // checkResult checks how the result of an api tool is made of the reply.
 func checkResult(t *store.ToolConfig) error {

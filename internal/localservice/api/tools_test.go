@@ -10,7 +10,7 @@ import (
 
 func TestToolRoutes(t *testing.T) {
 	m := serve(t, nil, nil).manager()
-	made := m.call("/v1/tool/add", `{"name":"lookup","config":{"type":"api","description":"d","request":{"url":"http://localhost:1/{{ q }}"}}}`, 200)
+	made := m.call("/v1/tool/add", `{"name":"lookup","config":{"type":"api","description":"d","request":{"url":"http://localhost:1/{{ q }}"},"response_mapping":{"size":"items.0.@größe"}}}`, 200)
 	id := made["id"].(string)
 	about := fmt.Sprintf(`{"id":%q}`, id)
 	config := m.call("/v1/tool/get", about, 200)["config"].(map[string]any)

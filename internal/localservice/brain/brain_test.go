@@ -211,7 +211,7 @@ func TestDemoStopsWhenNobodyListens(t *testing.T) {
 	defer cancel()
 	began := time.Now()
 	err := (&Demo{Pace: time.Hour}).Answer(ctx, &Question{Text: "Tell me a long story"}, &tape{})
-	if !errors.Is(err, context.DeadlineExceeded) || time.Since(began) > 5*time.Second {
+	if !errors.Is(err, context.DeadlineExceeded) || time.Since(began) > time.Minute {
 		t.Errorf("error %v after %v", err, time.Since(began))
 	}
 }

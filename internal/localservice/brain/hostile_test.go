@@ -2,6 +2,7 @@ package brain
 
 import (
 	"flag"
+	"fmt"
 	"strings"
 	"testing"
 	"time"
@@ -49,6 +50,20 @@ func TestHostileScriptsCostLittle(t *testing.T) {
 			}
 		}
 		cheap(1<<20, heads[0], piece)
+	}
+}
+
+// TestAliasesDoNotMultiply what is in a script: nine lists of ten aliases each are a billion values.
+func TestAliasesDoNotMultiply(t *testing.T) {
+	text := "rules:\n- when: {any: true}\n  steps:\n  - segment:\n      type: text\n      content:\n        a0: &a0 [x,x,x,x,x,x,x,x,x,x]\n"
+	for i := range 5 {
+		text += fmt.Sprintf("        a%d: &a%d [%s]\n", i+1, i+1, strings.Repeat(fmt.Sprintf("*a%d,", i), 10))
+	}
+	if _, err := ParseScript([]byte(text)); err == nil || !strings.Contains(err.Error(), "line 8") {
+		t.Errorf("accepted: %v", err)
+	}
+	if _, err := ParseScript([]byte("rules: [{when: {exact: \"*a\"}, steps: [{say: \"*a* & b\"}]}]")); err != nil {
+		t.Error(err)
 	}
 }
 

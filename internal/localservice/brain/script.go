@@ -2,6 +2,7 @@ package brain
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -15,6 +16,8 @@ import (
 
 	"github.com/goccy/go-yaml"
 	"github.com/goccy/go-yaml/ast"
+	"github.com/goccy/go-yaml/lexer"
+	"github.com/goccy/go-yaml/token"
 
 	"github.com/agentruntime/agentruntime/internal/localservice/store"
 	"github.com/agentruntime/agentruntime/runtime/converse"
@@ -46,6 +49,11 @@ func ParseScript(text []byte) (*Script, error) {
 	}
 	if nested(text) {
 		return nil, fmt.Errorf("script: at most %d levels", maxScriptDepth)
+	}
+	for _, t := range lexer.Tokenize(string(text)) {
+		if t.Type == token.AliasType { // a few lists of aliases of each other are billions of values
+			return nil, fmt.Errorf("script: line %d: aliases are not allowed", t.Position.Line)
+		}
 	}
 	s := &Script{}
 	if err := yaml.NewDecoder(bytes.NewReader(text), yaml.Strict()).Decode(s); err != nil {
@@ -504,9 +512,7 @@ func (p *player) consent(c scriptedConsent) error {
 			return err
 		}
 	}
-	if c.Name == "" {
-		c.Name = c.Tool
-	}
+	c.Name = cmp.Or(c.Name, c.Tool)
 	if err := p.out.AskConsent(c.Tool, c.Name); err != nil {
 		return err
 	}
@@ -593,10 +599,8 @@ func Pause(ctx context.Context, d time.Duration) error {
 	if d <= 0 {
 		return ctx.Err()
 	}
-	timer := time.NewTimer(d)
-	defer timer.Stop()
 	select {
-	case <-timer.C:
+	case <-time.After(d):
 		return nil
 	case <-ctx.Done():
 		return ctx.Err()

@@ -102,7 +102,6 @@ func TestScriptPlays(t *testing.T) {
 	}
 }
 
-// TestScriptMayBeJSON, which is YAML with quoted keys.
 func TestARuleIsPlayedOnce(t *testing.T) {
 	script, err := ParseScript([]byte(`rules: [{when: {exact: more}, once: true, steps: [{say: First.}]}, {when: {any: true}, steps: [{say: Later.}]}]`))
 	if err != nil {
@@ -115,6 +114,7 @@ func TestARuleIsPlayedOnce(t *testing.T) {
 	}
 }
 
+// TestScriptMayBeJSON, which is YAML with quoted keys.
 func TestScriptMayBeJSON(t *testing.T) {
 	s, err := ParseScript([]byte(`{"rules": [{"when": {"any": true}, "steps": [{"say": "Hello."}, {"pause": 1}]}]}`))
 	if err != nil || len(s.Rules) != 1 || len(s.Rules[0].Steps) != 2 {

@@ -1,6 +1,7 @@
 package brain
 
 import (
+	"cmp"
 	"encoding/json"
 
 	"github.com/agentruntime/agentruntime/internal/template"
@@ -25,10 +26,7 @@ func RenderAs(text string, vars map[string]any, escape func(value string, at int
 		if left <= 0 {
 			return ""
 		}
-		value := format(vars[p.Ref.Name])
-		if value == "" {
-			value = p.Ref.Default
-		}
+		value := cmp.Or(format(vars[p.Ref.Name]), p.Ref.Default)
 		value = escape(value, at)
 		if left -= len(value); left < 0 {
 			return ""

@@ -22,8 +22,10 @@ import (
 
 	"github.com/agentruntime/agentruntime/internal/localservice/brain"
 	"github.com/agentruntime/agentruntime/internal/localservice/live"
+	"github.com/agentruntime/agentruntime/internal/localservice/media"
 	"github.com/agentruntime/agentruntime/internal/localservice/netem"
 	"github.com/agentruntime/agentruntime/internal/localservice/store"
+	"github.com/agentruntime/agentruntime/internal/socketio"
 )
 
 const (
@@ -35,32 +37,17 @@ const (
 	newest = "newest"
 )
 
-// Recovery controls connection-state recovery; socketio.Server implements it.
-type Recovery interface {
-	SetRecovery(window time.Duration)
-	RefuseNextRecovery()
-}
-
-// Media sets whether a WHEP answer has picture and voice in separate media streams;
-// media.Server implements it.
-type Media interface{ SeparateStreams(on bool) }
-
-// Completions lists the conversations that are over; store.Store implements it.
-type Completions interface {
-	Completed(ctx context.Context) ([]store.Completion, error)
-}
-
 // Config contains the parts that can be controlled. All fields but Metrics are required.
 type Config struct {
-	Token       string // for the header Authorization: Bearer
-	Hub         *live.Hub
-	Recovery    Recovery
-	Media       Media
-	Links       map[string]*netem.Link // by name
-	Journal     *brain.Journal
-	Script      *brain.Scripted
-	Completions Completions
-	Logger      *slog.Logger
+	Token   string // for the header Authorization: Bearer
+	Hub     *live.Hub
+	Sockets *socketio.Server
+	Media   *media.Server
+	Links   map[string]*netem.Link // by name
+	Journal *brain.Journal
+	Script  *brain.Scripted
+	Store   *store.Store
+	Logger  *slog.Logger
 	// Metrics serves /metrics and the profiles; nil does not, as for pages.
 	Metrics http.Handler
 }
@@ -123,9 +110,9 @@ func New(c Config) http.Handler {
 		WindowMs   *int64 `json:"windowMs"`
 	},
 	) {
-		given(body.WindowMs, func(ms int64) { s.Recovery.SetRecovery(time.Duration(max(0, ms)) * time.Millisecond) })
+		given(body.WindowMs, func(ms int64) { s.Sockets.SetRecovery(time.Duration(max(0, ms)) * time.Millisecond) })
 		if body.RefuseNext {
-			s.Recovery.RefuseNextRecovery()
+			s.Sockets.RefuseNextRecovery()
 		}
 	}))
 	mux.HandleFunc("GET /turns", s.received)
@@ -235,7 +222,7 @@ func (s *server) received(w http.ResponseWriter, _ *http.Request) {
 }
 
 func (s *server) completions(w http.ResponseWriter, r *http.Request) {
-	ended, err := s.Completions.Completed(r.Context())
+	ended, err := s.Store.Completed(r.Context())
 	reply(w, map[string]any{"completions": append([]store.Completion{}, ended...)}, err)
 }
 

@@ -369,6 +369,10 @@ func TestToolsSetVariables(t *testing.T) {
 	if turn(thread, "next", map[string]any{"contact": "mine"}); seen != "mine" {
 		t.Errorf("contact is %v", seen)
 	}
+	pushed, err := f.Push(t.Context(), who.Scope(), Push{ThreadID: thread, Content: "It is {{ contact }}."})
+	if err != nil || pushed.Text() != "It is c-7." {
+		t.Errorf("pushed %q, %v", pushed.Text(), err)
+	}
 	reply = `{"id":{"no":"scalar"}}`
 	turn(thread, "go", nil)
 	if turn(thread, "next", nil); seen != "c-7" {

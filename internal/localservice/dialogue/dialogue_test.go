@@ -294,7 +294,7 @@ func TestTurnsOfOneThreadRunInOrder(t *testing.T) {
 		}()
 	}
 	waiting := func(n int) {
-		for deadline := time.Now().Add(10 * time.Second); ; time.Sleep(time.Millisecond) {
+		for deadline := time.Now().Add(time.Minute); ; time.Sleep(time.Millisecond) {
 			f.mu.Lock()
 			users := f.queues[thread.ID].users
 			f.mu.Unlock()

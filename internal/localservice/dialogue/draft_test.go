@@ -118,7 +118,7 @@ func TestAnAnswerUnderWayIsThereAsUnfinished(t *testing.T) {
 		}
 		return history[len(history)-1], len(history) == 2
 	}
-	limit := time.After(10 * time.Second)
+	limit := time.After(time.Minute)
 	for there := false; !there; _, there = answer() { // the store has no event for a write
 		select {
 		case <-time.After(10 * time.Millisecond):
@@ -140,6 +140,9 @@ func TestAnAnswerUnderWayIsThereAsUnfinished(t *testing.T) {
 // child process of TestAKilledAnswerLeavesWhatWasSeen.
 const answererDir = "DIALOGUE_TEST_ANSWERER_DIR"
 
+// piecesInASecond is how many pieces of an answer that process gives in a second, at most.
+const piecesInASecond = 50
+
 // TestAKilledAnswerLeavesWhatWasSeen up to a second before, and the mark that the turn
 // broke.
 func TestAKilledAnswerLeavesWhatWasSeen(t *testing.T) {
@@ -153,24 +156,16 @@ func TestAKilledAnswerLeavesWhatWasSeen(t *testing.T) {
 	if err := child.Start(); err != nil {
 		t.Fatal(err)
 	}
-	type piece struct {
-		text string
-		at   time.Time
-	}
 	var thread string
-	var seen []piece
+	var seen []string
 	lines := bufio.NewScanner(out)
-	for lines.Scan() {
+	for len(seen) < 2*piecesInASecond && lines.Scan() {
 		if thread == "" {
 			thread = lines.Text()
 			continue
 		}
-		seen = append(seen, piece{lines.Text() + " ", time.Now()})
-		if time.Since(seen[0].at) > 2500*time.Millisecond {
-			break
-		}
+		seen = append(seen, lines.Text()+" ")
 	}
-	killed := time.Now()
 	if err := child.Process.Kill(); err != nil { // SIGKILL: nothing can be tidied up
 		t.Fatal(err)
 	}
@@ -189,15 +184,11 @@ func TestAKilledAnswerLeavesWhatWasSeen(t *testing.T) {
 	if question.Text() != "Count!" || question.Unfinished || !answer.Unfinished {
 		t.Errorf("question %q, unfinished %v; answer unfinished %v", question.Text(), question.Unfinished, answer.Unfinished)
 	}
-	var old, all strings.Builder
-	for _, p := range seen {
-		all.WriteString(p.text)
-		if killed.Sub(p.at) >= time.Second {
-			old.WriteString(p.text)
-		}
-	}
-	if old.Len() == 0 || !strings.HasPrefix(answer.Text(), old.String()) {
-		t.Errorf("stored %q; seen a second before: %q", answer.Text(), old.String())
+	// A second of the service's own time: on a busy machine it may stand still for longer than that
+	// before it is killed, and then it stores nothing and says nothing.
+	old := strings.Join(seen[:max(0, len(seen)-piecesInASecond)], "")
+	if old == "" || !strings.HasPrefix(answer.Text(), old) {
+		t.Errorf("stored %q; seen a second before: %q", answer.Text(), old)
 	}
 	t.Logf("measured: of %d pieces seen, %d were stored when the service was killed", len(seen), len(strings.Fields(answer.Text())))
 }
@@ -218,7 +209,7 @@ func answerForEver(dir string) {
 	service := New(Config{Store: s, Brain: brainFunc(func(_ context.Context, _ *brain.Question, out brain.Sink) error {
 		for i := 0; ; i++ {
 			check(out.Say(fmt.Sprint(i, " ")))
-			time.Sleep(20 * time.Millisecond)
+			time.Sleep(time.Second / piecesInASecond)
 		}
 	})})
 	who := Caller{Claims: token.Claims{PartnerID: partners[0].ID, UserID: "ann", ID: "t"}, Agent: agents[0]}

@@ -1,12 +1,11 @@
 package dialogue
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"unicode/utf8"
-
-	"github.com/google/uuid"
 
 	"github.com/agentruntime/agentruntime/internal/localservice/brain"
 	"github.com/agentruntime/agentruntime/internal/localservice/store"
@@ -26,7 +25,9 @@ type Push struct {
 }
 
 // Push appends a message to a thread that the scope reaches, and returns it with its
-// template filled in. It does not wait for a turn that runs there.
+// template filled in. It does not wait for a turn that runs there. For a repeated request
+// ([store.WithRequest]) it changes nothing, and fails with [store.ErrRepeated]; the message
+// has only its id and its thread then.
 func (s *Service) Push(ctx context.Context, scope store.Scope, p Push) (store.Message, error) {
 	thread, err := s.cfg.Store.Thread(ctx, scope, p.ThreadID)
 	if err != nil {
@@ -37,12 +38,19 @@ func (s *Service) Push(ctx context.Context, scope store.Scope, p Push) (store.Me
 		Agent: store.Agent{ID: store.DefaultAgentID, PartnerID: thread.PartnerID, Profile: store.DefaultProfile()},
 	}
 	if thread.ConfigID != 0 {
-		if owner.Agent, err = s.cfg.Store.AgentByConfig(ctx, thread.PartnerID, thread.ConfigID); err != nil {
+		if owner.Agent, err = s.agentOf(ctx, &thread); err != nil {
 			return store.Message{}, fmt.Errorf("agent of the thread: %w", err)
 		}
 	}
 	if len(p.Vars) > 0 && !owner.Agent.Profile.AllowClientVariables {
 		return store.Message{}, ErrNoVariables
+	}
+	m := store.Message{ID: store.IDFor(ctx, "push", thread.ID), ThreadID: thread.ID, Role: store.AI}
+	if p.System {
+		m.Role = store.System
+	}
+	if repeated, err := s.cfg.Store.HasTurn(ctx, thread.ID, m.ID); err != nil || repeated {
+		return m, cmp.Or(err, store.ErrRepeated)
 	}
 	vars := thread.Vars
 	if len(p.Vars) > 0 {
@@ -55,14 +63,28 @@ func (s *Service) Push(ctx context.Context, scope store.Scope, p Push) (store.Me
 		}
 		vars = thread.Vars
 	}
-	m := store.Message{ID: uuid.NewString(), ThreadID: thread.ID, Role: store.AI}
-	if p.System {
-		m.Role = store.System
+	state, err := s.cfg.Store.ThreadState(ctx, thread.ID)
+	if err != nil {
+		return store.Message{}, fmt.Errorf("read state: %w", err)
 	}
+	vars = withResults(merged(state.Vars, vars), state.Started) // as in a turn
 	text := brain.Render(p.Content, variables(owner, thread, Context{ContextID: thread.ContextID}, vars, "", m.ID, false))
 	if utf8.RuneCountInString(text) > MaxText {
 		return store.Message{}, ErrTooLong
 	}
 	m.Parts = []store.Part{spokenPart(text, false)}
-	return m, s.cfg.Store.AddMessage(ctx, &m)
+	return m, s.cfg.Store.AddQuestion(ctx, &m, []string{m.ID}, "") // checks again, in the transaction
+}
+
+// agentOf returns the agent of a thread with a configuration: the one that the thread names, as
+// long as it has that configuration, otherwise any agent that has it.
+func (s *Service) agentOf(ctx context.Context, t *store.Thread) (store.Agent, error) {
+	agent, err := s.cfg.Store.Agent(ctx, t.PartnerID, t.AgentID)
+	switch {
+	case err == nil && agent.ConfigID == t.ConfigID:
+		return agent, nil
+	case err != nil && !errors.Is(err, store.ErrNotFound):
+		return agent, err
+	}
+	return s.cfg.Store.AgentByConfig(ctx, t.PartnerID, t.ConfigID)
 }

@@ -94,12 +94,10 @@ func (s *Service) giveUp(id string) {
 
 // await waits for the answer to a call, as long as the tool's time-out allows.
 func (s *Service) await(ctx context.Context, id string, answer <-chan json.RawMessage, tool store.ToolDef) (brain.Result, error) {
-	timeout := time.NewTimer(tool.Timeout())
-	defer timeout.Stop()
 	select {
 	case response := <-answer:
 		return brain.Result{Response: response, Answered: true}, nil
-	case <-timeout.C:
+	case <-time.After(tool.Timeout()):
 		return brain.Result{Response: timedOut}, nil
 	case <-ctx.Done():
 		return brain.Result{}, ctx.Err()

@@ -1,6 +1,7 @@
 package dialogue
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -96,9 +97,7 @@ func (s *Service) Turn(ctx context.Context, who Caller, req TurnRequest, emit fu
 	var first time.Duration
 	began := time.Now()
 	result, err := s.turn(ctx, who, req, func(segment converse.Segment) error {
-		if first == 0 {
-			first = time.Since(began)
-		}
+		first = cmp.Or(first, time.Since(began))
 		return emit(segment)
 	})
 	s.cfg.Observe(req.Context.Avatar, first, time.Since(began), err)

@@ -18,14 +18,6 @@ type Endpoint struct {
 	Model   string // "" for the default of the purpose
 }
 
-// ModelOr returns the model, or the default of the purpose.
-func (e Endpoint) ModelOr(fallback string) string {
-	if e.Model == "" {
-		return fallback
-	}
-	return e.Model
-}
-
 // NewClient returns an HTTP client with connections of its own, which can be closed
 // with CloseIdleConnections.
 func NewClient() *http.Client {

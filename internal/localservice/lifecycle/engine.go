@@ -1,6 +1,7 @@
 package lifecycle
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -245,12 +246,8 @@ func completed(c store.SummaryConfig) store.SummaryConfig {
 	if len(c.Analysis) == 0 {
 		c.Analysis = d.Analysis
 	}
-	if c.Template == "" {
-		c.Template = d.Template
-	}
-	if c.ContentType == "" {
-		c.ContentType = d.ContentType
-	}
+	c.Template = cmp.Or(c.Template, d.Template)
+	c.ContentType = cmp.Or(c.ContentType, d.ContentType)
 	return c
 }
 

@@ -1,6 +1,7 @@
 package live
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -176,9 +177,7 @@ func (s *Session) Fatal(ctx context.Context, event, code string) error {
 	}
 	var payload any = signaling.Empty{}
 	if event == signaling.UnsupportedClient {
-		if code == "" {
-			code = codeInternal
-		}
+		code = cmp.Or(code, codeInternal)
 		payload = signaling.Unsupported{Code: code}
 	}
 	return s.do(ctx, func() error {

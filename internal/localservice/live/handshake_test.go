@@ -70,9 +70,7 @@ func TestJoinThatIsRefused(t *testing.T) {
 				if got := f.conn.last(); got.name != tt.event || got.payload != tt.payload {
 					t.Errorf("got %v", got)
 				}
-				if !f.conn.gone() {
-					t.Error("the socket was left open")
-				}
+				f.expectGone()
 			})
 		})
 	}
@@ -86,9 +84,7 @@ func TestATokenMayEndWhileARecoveryIsChecked(t *testing.T) {
 		f.conn.events <- socketio.Event{Kind: socketio.Connected}
 		synctest.Wait()
 		f.expect(signaling.ThrowToBadRequest)
-		if !f.conn.gone() {
-			t.Error("the socket was left open")
-		}
+		f.expectGone()
 	})
 }
 
@@ -116,9 +112,7 @@ func TestFullServiceRefusesAVideoSession(t *testing.T) {
 				f.conn.take()
 				f.send(signaling.StvNewSession, signaling.RoomRequest{})
 				f.expect(tt.event)
-				if !f.conn.gone() {
-					t.Error("the socket was left open")
-				}
+				f.expectGone()
 			})
 		})
 	}
@@ -127,15 +121,12 @@ func TestFullServiceRefusesAVideoSession(t *testing.T) {
 func TestFatalEventsByCommand(t *testing.T) {
 	for _, event := range signaling.FatalEvents() {
 		t.Run(event, func(t *testing.T) {
-			runSession(t, talkative(), Timing{}, func(f *fixture) {
-				f.open()
+			openSession(t, talkative(), Timing{}, func(f *fixture) {
 				if err := f.s.Fatal(f.t.Context(), event, ""); err != nil {
 					t.Fatal(err)
 				}
 				f.expect(event)
-				if !f.conn.gone() {
-					t.Error("the socket was left open")
-				}
+				f.expectGone()
 			})
 		})
 	}

@@ -74,6 +74,15 @@ func runSessionAs(t *testing.T, query string, profile store.Profile, timing Timi
 	})
 }
 
+// openSession is runSession past the opening turn.
+func openSession(t *testing.T, profile store.Profile, timing Timing, test func(*fixture)) {
+	t.Helper()
+	runSession(t, profile, timing, func(f *fixture) {
+		f.open()
+		test(f)
+	})
+}
+
 func talkative() store.Profile {
 	return store.Profile{DisplayName: "Robin", OpeningPhrase: "Hello there.", InterruptionsEnabled: true, Language: "en-US"}
 }
@@ -163,6 +172,14 @@ func (f *fixture) expect(names ...string) []sent {
 		f.t.Fatalf("events\n%q, want\n%q", gotNames, names)
 	}
 	return got
+}
+
+// expectGone checks that the session has closed its socket.
+func (f *fixture) expectGone() {
+	f.t.Helper()
+	if !f.conn.gone() {
+		f.t.Error("the socket was left open")
+	}
 }
 
 type sent struct {

@@ -18,8 +18,7 @@ func (f *fixture) push(thread, text string) bool {
 
 // TestPush: a line that a server pushes is said like an answer, without a user's line.
 func TestPush(t *testing.T) {
-	runSession(t, talkative(), Timing{}, func(f *fixture) {
-		f.open()
+	openSession(t, talkative(), Timing{}, func(f *fixture) {
 		if !f.push("thread1", "Your table is ready.") || f.push("another", "Not here.") {
 			t.Error("want delivered to the thread of the session, and to no other")
 		}

@@ -35,8 +35,7 @@ func TestATypedTurnIsAcknowledgedOnceItIsStored(t *testing.T) {
 // TestARepeatedTurnIsDroppedAndAcknowledged while the first is on its way to the
 // store, when it is there, and when another socket has put it there.
 func TestARepeatedTurnIsDroppedAndAcknowledged(t *testing.T) {
-	runSession(t, talkative(), Timing{}, func(f *fixture) {
-		f.open()
+	openSession(t, talkative(), Timing{}, func(f *fixture) {
 		f.brain.answer = saying(time.Second, "One.")
 		earlier := make(chan struct{}) // an earlier turn is being stored
 		f.s.post(func() { f.s.stored = earlier })
@@ -51,8 +50,7 @@ func TestARepeatedTurnIsDroppedAndAcknowledged(t *testing.T) {
 			t.Errorf("asked %q; acknowledged %d and %d times", got, first.Load(), second.Load())
 		}
 	})
-	runSession(t, talkative(), Timing{}, func(f *fixture) {
-		f.open()
+	openSession(t, talkative(), Timing{}, func(f *fixture) {
 		f.brain.turns = []string{"t-0"}
 		f.brain.answer = saying(0, "One.", " Two.")
 		earlier := f.typeTurn("t-0", "Before")
@@ -76,8 +74,7 @@ func TestARepeatedTurnIsDroppedAndAcknowledged(t *testing.T) {
 
 // TestAMergedTurnKeepsItsIDs, so that neither part is stored a second time.
 func TestAMergedTurnKeepsItsIDs(t *testing.T) {
-	runSession(t, talkative(), Timing{}, func(f *fixture) {
-		f.open()
+	openSession(t, talkative(), Timing{}, func(f *fixture) {
 		f.brain.answer = saying(3*time.Second, "Fine.")
 		parts := []*atomic.Int32{f.typeTurn("t-1", "How are you"), f.typeTurn("t-2", "today"), f.typeTurn("t-3", "Robin?")}
 		synctest.Wait()
@@ -96,8 +93,7 @@ func TestAMergedTurnKeepsItsIDs(t *testing.T) {
 // TestAMergedTurnSurvivesARepeatedOne: only the part that the session of an earlier
 // socket has stored is dropped.
 func TestAMergedTurnSurvivesARepeatedOne(t *testing.T) {
-	runSession(t, talkative(), Timing{}, func(f *fixture) {
-		f.open()
+	openSession(t, talkative(), Timing{}, func(f *fixture) {
 		f.brain.answer = saying(time.Second, "Fine.")
 		earlier := make(chan struct{}) // the turns wait for the store
 		f.s.post(func() { f.s.stored = earlier })
@@ -117,8 +113,7 @@ func TestAMergedTurnSurvivesARepeatedOne(t *testing.T) {
 func TestWhatWaitsForTheAgentIsAcknowledgedWhenItIsAsked(t *testing.T) {
 	profile := talkative()
 	profile.InterruptionsEnabled = false
-	runSession(t, profile, Timing{}, func(f *fixture) {
-		f.open()
+	openSession(t, profile, Timing{}, func(f *fixture) {
 		f.brain.answer = saying(0, "One two three.")
 		f.typeTurn("t-1", "Count")
 		f.wait(300 * time.Millisecond)
@@ -148,8 +143,7 @@ func TestWhatWaitsForTheAgentIsAcknowledgedWhenItIsAsked(t *testing.T) {
 }
 
 func TestTurnsAreNotAcknowledgedWhenThatIsSwitchedOff(t *testing.T) {
-	runSession(t, talkative(), Timing{}, func(f *fixture) {
-		f.open()
+	openSession(t, talkative(), Timing{}, func(f *fixture) {
 		f.hub.SetAcknowledging(false)
 		f.brain.answer = saying(0, "Fine.")
 		for range 2 {

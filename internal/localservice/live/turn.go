@@ -10,6 +10,7 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/agentruntime/agentruntime/internal/localservice/dialogue"
+	"github.com/agentruntime/agentruntime/internal/localservice/quota"
 	"github.com/agentruntime/agentruntime/internal/localservice/store"
 	"github.com/agentruntime/agentruntime/runtime/converse"
 	"github.com/agentruntime/agentruntime/runtime/signaling"
@@ -183,8 +184,11 @@ func closesTurn(seg converse.Segment) bool {
 	}
 }
 
+// refusals are why a turn may end before its first segment. The client gets their texts.
+var refusals = []error{dialogue.ErrNotStored, dialogue.ErrBusy, quota.ErrBusy, dialogue.ErrNoPermission}
+
 // answered handles the end of the brain's work. A failure of the brain itself was
-// already sent as a segment; err means a turn that was repeated, cancelled or not stored,
+// already sent as a segment; err means a turn that was repeated, cancelled or refused,
 // or a defect.
 func (s *Session) answered(p *speech, err error) {
 	s.abandon(p.receipts)
@@ -196,13 +200,15 @@ func (s *Session) answered(p *speech, err error) {
 	case errors.Is(err, store.ErrRepeated):
 		s.log.Info("a repeated turn is dropped")
 		defer s.typeAgain(p.receipts)
-	case errors.Is(err, dialogue.ErrNotStored):
-		s.log.Error("a question was not stored", "err", err)
-		s.segment(p, converse.Segment{
-			Role: "assistant", Type: converse.Error, Content: dialogue.ErrNotStored.Error(), IsFinal: true, ThreadID: s.thread.ID,
-		})
 	default:
-		s.log.Error("the brain failed", "err", err)
+		s.log.Error("a turn was not answered", "err", err)
+		for _, refusal := range refusals {
+			if errors.Is(err, refusal) {
+				s.segment(p, converse.Segment{
+					Role: "assistant", Type: converse.Error, Content: refusal.Error(), IsFinal: true, ThreadID: s.thread.ID,
+				})
+			}
+		}
 	}
 	p.answered = true
 	p.add(p.split.flush())

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/agentruntime/agentruntime/internal/localservice/dialogue"
+	"github.com/agentruntime/agentruntime/internal/localservice/quota"
 	"github.com/agentruntime/agentruntime/runtime/converse"
 	"github.com/agentruntime/agentruntime/runtime/signaling"
 )
@@ -113,8 +114,7 @@ func TestTypedTurn(t *testing.T) {
 }
 
 func TestTurnWithoutWordsIsOver(t *testing.T) {
-	runSession(t, talkative(), Timing{}, func(f *fixture) {
-		f.open()
+	openSession(t, talkative(), Timing{}, func(f *fixture) {
 		f.say("Hello")
 		f.expect(signaling.AgentStartSpeech, signaling.AgentTurnToTalk, signaling.AgentEndTurn)
 		if f.s.active != nil {
@@ -123,9 +123,23 @@ func TestTurnWithoutWordsIsOver(t *testing.T) {
 	})
 }
 
+// TestRefusedTurnIsReported by an error segment, as it is over HTTP.
+func TestRefusedTurnIsReported(t *testing.T) {
+	for _, refusal := range []error{dialogue.ErrBusy, quota.ErrBusy, dialogue.ErrNotStored, dialogue.ErrNoPermission} {
+		openSession(t, talkative(), Timing{}, func(f *fixture) {
+			f.brain.answer = func(context.Context, dialogue.TurnRequest, func(converse.Segment)) error { return refusal }
+			f.say("Hello")
+			f.wait(time.Second)
+			got := f.expect(signaling.AgentStartSpeech, signaling.AgentTurnToTalk, signaling.AgentRawText, signaling.AgentEndTurn)
+			if delta, _ := got[2].field("delta").(string); !strings.Contains(delta, `"type":"error"`) || !strings.Contains(delta, refusal.Error()) {
+				t.Errorf("%v: %s", refusal, got[2].payload)
+			}
+		})
+	}
+}
+
 func TestVoiceThatFailsEndsTheTurn(t *testing.T) {
-	runSession(t, talkative(), Timing{}, func(f *fixture) {
-		f.open()
+	openSession(t, talkative(), Timing{}, func(f *fixture) {
 		f.voice.err = errors.New("no sound")
 		f.brain.answer = saying(0, "Fine.")
 		f.say("Hello")
@@ -211,8 +225,7 @@ func TestBargeInByVoice(t *testing.T) {
 }
 
 func TestMarkerWhileIdleDoesNothing(t *testing.T) {
-	runSession(t, talkative(), Timing{}, func(f *fixture) {
-		f.open()
+	openSession(t, talkative(), Timing{}, func(f *fixture) {
 		f.send(signaling.TextEntered, signaling.BargeIn())
 		f.expect()
 	})
@@ -271,8 +284,7 @@ func TestAgentThatCantBeInterruptedKeepsTheTextForLater(t *testing.T) {
 }
 
 func TestContextIsReplacedFromTheNextTurnOn(t *testing.T) {
-	runSession(t, talkative(), Timing{}, func(f *fixture) {
-		f.open()
+	openSession(t, talkative(), Timing{}, func(f *fixture) {
 		f.send(signaling.UpdateGenieContext, signaling.GenieContext{RequestVars: map[string]any{"a": 1.0, "b": "x"}, ContextID: "991"})
 		f.say("one")
 		f.send(signaling.UpdateGenieContext, signaling.GenieContext{RequestVars: map[string]any{"b": "y"}})

@@ -27,7 +27,7 @@ import (
 func TestMain(m *testing.M) { leaktest.Main(m) }
 
 // patience bounds waits for things that do happen.
-const patience = 20 * time.Second
+const patience = time.Minute
 
 // pattern is a picture whose frames tell their number, size and kind, but can't be decoded.
 type pattern struct {

@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"net"
 	"net/http"
+	"path"
 	"regexp"
 	"strings"
 	"testing"
@@ -192,7 +193,7 @@ func TestStatusCodes(t *testing.T) {
 				t.Errorf("allowed origin is %q: a page could not read the status", origin)
 			}
 			if resp.StatusCode == 201 {
-				resp, body = request(t, http.MethodDelete, url+"/viewer/"+lastSegment(resp.Header.Get("Location")), "", "")
+				resp, body = request(t, http.MethodDelete, url+"/viewer/"+path.Base(resp.Header.Get("Location")), "", "")
 				if resp.StatusCode != 200 {
 					t.Errorf("DELETE = %s %q", resp.Status, body)
 				}
@@ -202,10 +203,6 @@ func TestStatusCodes(t *testing.T) {
 			}
 		})
 	}
-}
-
-func lastSegment(path string) string {
-	return path[strings.LastIndexByte(path, '/')+1:]
 }
 
 func TestLocationIsRelativeWithTheViewer(t *testing.T) {

@@ -120,7 +120,7 @@ func (s *stream) deliver() {
 			_, err = s.Conn.Write(u.data)
 		}
 		if errors.Is(err, errHalfClosed) {
-			if half, ok := s.Conn.(closeWriter); ok {
+			if half, ok := s.Conn.(interface{ CloseWrite() error }); ok { // TCP has it
 				err = half.CloseWrite()
 			}
 		}
@@ -136,9 +136,6 @@ func (s *stream) deliver() {
 		s.lingering.Stop()
 	}
 }
-
-// closeWriter is what TCP connections have beyond net.Conn.
-type closeWriter interface{ CloseWrite() error }
 
 // CloseWrite closes the sending direction after the last byte. net/http needs it so that a client whose upload was refused can read the
 // response.

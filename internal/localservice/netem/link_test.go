@@ -33,6 +33,16 @@ func pair(t *testing.T, l *Link) (near, far net.Conn) {
 	return near, far
 }
 
+// overLink runs f in virtual time with a pipe whose near end is behind a link.
+func overLink(t *testing.T, c Conditions, f func(t *testing.T, l *Link, near, far net.Conn)) {
+	t.Helper()
+	synctest.Test(t, func(t *testing.T) {
+		l := New(c)
+		near, far := pair(t, l)
+		f(t, l, near, far)
+	})
+}
+
 // readAll reads exactly n bytes and returns them with the time that took.
 func readAll(t *testing.T, r io.Reader, n int) (string, time.Duration) {
 	t.Helper()
@@ -52,9 +62,7 @@ func write(t *testing.T, w io.Writer, s string) {
 }
 
 func TestStreamIsDelayedBothWays(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		near, far := pair(t, New(Conditions{Delay: 80 * time.Millisecond}))
-
+	overLink(t, Conditions{Delay: 80 * time.Millisecond}, func(t *testing.T, _ *Link, near, far net.Conn) {
 		write(t, near, "down")
 		if got, took := readAll(t, far, 4); got != "down" || took != 80*time.Millisecond {
 			t.Errorf("far end read %q after %v, want down after 80ms", got, took)
@@ -67,8 +75,7 @@ func TestStreamIsDelayedBothWays(t *testing.T) {
 }
 
 func TestDelayedStreamIsPipelined(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		near, far := pair(t, New(Conditions{Delay: time.Second}))
+	overLink(t, Conditions{Delay: time.Second}, func(t *testing.T, _ *Link, near, far net.Conn) {
 		for i := range 10 {
 			write(t, near, fmt.Sprint(i))
 			time.Sleep(10 * time.Millisecond)
@@ -81,8 +88,7 @@ func TestDelayedStreamIsPipelined(t *testing.T) {
 }
 
 func TestBandwidthClocksStreamsOut(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		near, far := pair(t, New(Conditions{Bandwidth: 1_000_000}))
+	overLink(t, Conditions{Bandwidth: 1_000_000}, func(t *testing.T, _ *Link, near, far net.Conn) {
 		write(t, near, strings.Repeat("x", 125_000))
 		_, took := readAll(t, far, 125_000)
 		if took.Round(time.Millisecond) != time.Second {
@@ -92,8 +98,7 @@ func TestBandwidthClocksStreamsOut(t *testing.T) {
 }
 
 func TestJitterKeepsOrder(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		near, far := pair(t, New(Conditions{Delay: 10 * time.Millisecond, Jitter: 50 * time.Millisecond}))
+	overLink(t, Conditions{Delay: 10 * time.Millisecond, Jitter: 50 * time.Millisecond}, func(t *testing.T, _ *Link, near, far net.Conn) {
 		var want strings.Builder
 		for i := range 200 {
 			s := fmt.Sprintf("%03d", i)
@@ -111,9 +116,7 @@ func TestJitterKeepsOrder(t *testing.T) {
 }
 
 func TestConditionsReachOpenConnections(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		l := New(Conditions{})
-		near, far := pair(t, l)
+	overLink(t, Conditions{}, func(t *testing.T, l *Link, near, far net.Conn) {
 		go func() { _, _ = io.WriteString(far, "a") }()
 		if _, took := readAll(t, near, 1); took != 0 {
 			t.Errorf("perfect link took %v", took)
@@ -140,9 +143,7 @@ func TestConditionsReachOpenConnections(t *testing.T) {
 }
 
 func TestCutHoldsAStreamUntilItIsMended(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		l := New(Conditions{Cut: true})
-		near, far := pair(t, l)
+	overLink(t, Conditions{Cut: true}, func(t *testing.T, l *Link, near, far net.Conn) {
 		write(t, near, "held")
 		time.AfterFunc(time.Hour, func() { l.Set(Conditions{}) })
 		if got, took := readAll(t, far, 4); got != "held" || took != time.Hour {
@@ -152,8 +153,7 @@ func TestCutHoldsAStreamUntilItIsMended(t *testing.T) {
 }
 
 func TestCutStreamAcceptsABoundedAmount(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		near, _ := pair(t, New(Conditions{Cut: true}))
+	overLink(t, Conditions{Cut: true}, func(t *testing.T, _ *Link, near, _ net.Conn) {
 		if err := near.SetWriteDeadline(time.Now().Add(time.Minute)); err != nil {
 			t.Fatal(err)
 		}
@@ -167,8 +167,7 @@ func TestCutStreamAcceptsABoundedAmount(t *testing.T) {
 func TestReadDeadlineInterruptsAndIsLifted(t *testing.T) {
 	for name, c := range map[string]Conditions{"perfect": {}, "delayed": {Delay: time.Second}} {
 		t.Run(name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				near, far := pair(t, New(c))
+			overLink(t, c, func(t *testing.T, _ *Link, near, far net.Conn) {
 				if err := near.SetReadDeadline(time.Now().Add(300 * time.Millisecond)); err != nil {
 					t.Fatal(err)
 				}
@@ -190,8 +189,7 @@ func TestReadDeadlineInterruptsAndIsLifted(t *testing.T) {
 }
 
 func TestCloseDeliversWhatIsUnderWay(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		near, far := pair(t, New(Conditions{Delay: 200 * time.Millisecond}))
+	overLink(t, Conditions{Delay: 200 * time.Millisecond}, func(t *testing.T, _ *Link, near, far net.Conn) {
 		write(t, near, "last words")
 		if err := near.Close(); err != nil {
 			t.Fatal(err)
@@ -208,8 +206,7 @@ func TestCloseDeliversWhatIsUnderWay(t *testing.T) {
 }
 
 func TestClosedStreamDoesNotWaitForAPeerThatStopsReading(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		near, far := pair(t, New(Conditions{Delay: 200 * time.Millisecond}))
+	overLink(t, Conditions{Delay: 200 * time.Millisecond}, func(t *testing.T, _ *Link, near, far net.Conn) {
 		write(t, near, "unread")
 		_ = near.Close()
 		time.Sleep(200*time.Millisecond + linger)
@@ -226,9 +223,7 @@ func TestCloseEndsABlockedRead(t *testing.T) {
 		"writing delay": func(c net.Conn, l *Link) { l.Set(Conditions{Delay: 1}); _, _ = c.Write([]byte("x")) },
 	} {
 		t.Run(name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				l := New(Conditions{})
-				near, _ := pair(t, l)
+			overLink(t, Conditions{}, func(t *testing.T, l *Link, near, _ net.Conn) {
 				failed := make(chan error, 1)
 				go func() {
 					_, err := near.Read(make([]byte, 1))
@@ -246,9 +241,7 @@ func TestCloseEndsABlockedRead(t *testing.T) {
 }
 
 func TestLinkCloseDropsDelayedTraffic(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		l := New(Conditions{Delay: time.Hour})
-		near, far := pair(t, l)
+	overLink(t, Conditions{Delay: time.Hour}, func(t *testing.T, l *Link, near, far net.Conn) {
 		write(t, near, "never")
 		start := time.Now()
 		l.Close()
@@ -262,9 +255,7 @@ func TestLinkCloseDropsDelayedTraffic(t *testing.T) {
 }
 
 func TestLinkCloseDoesNotWaitForOpenConnections(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		l := New(Conditions{Delay: time.Millisecond})
-		near, _ := pair(t, l)
+	overLink(t, Conditions{Delay: time.Millisecond}, func(t *testing.T, l *Link, near, _ net.Conn) {
 		write(t, near, "unread") // its delivery blocks on a peer that doesn't read
 		failed := make(chan error, 1)
 		go func() {
@@ -339,6 +330,18 @@ func newLoop() *wire {
 	return w
 }
 
+// socketOver runs f in virtual time with a socket behind a link.
+func socketOver(t *testing.T, c Conditions, f func(t *testing.T, l *Link, w *wire, c net.PacketConn)) {
+	t.Helper()
+	synctest.Test(t, func(t *testing.T) {
+		l, w := New(c), newWire()
+		defer l.Close()
+		conn := PacketConn(w, l)
+		defer conn.Close()
+		f(t, l, w, conn)
+	})
+}
+
 func TestPacketsAreDelayedBothWays(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := New(Conditions{Delay: 30 * time.Millisecond})
@@ -361,12 +364,7 @@ func TestPacketsAreDelayedBothWays(t *testing.T) {
 }
 
 func TestLossTakesItsShareOfPackets(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		l := New(Conditions{Loss: 0.25})
-		defer l.Close()
-		w := newWire()
-		c := PacketConn(w, l)
-		defer c.Close()
+	socketOver(t, Conditions{Loss: 0.25}, func(t *testing.T, _ *Link, w *wire, c net.PacketConn) {
 		const sent = 10_000
 		for range sent {
 			_, _ = c.WriteTo([]byte("x"), nil)
@@ -380,12 +378,7 @@ func TestLossTakesItsShareOfPackets(t *testing.T) {
 }
 
 func TestPacketQueueOverflowsInsteadOfGrowing(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		l := New(Conditions{Bandwidth: 1_000_000})
-		defer l.Close()
-		w := newWire()
-		c := PacketConn(w, l)
-		defer c.Close()
+	socketOver(t, Conditions{Bandwidth: 1_000_000}, func(t *testing.T, _ *Link, w *wire, c net.PacketConn) {
 		for range 1000 { // 10 s worth of packets at once
 			_, _ = c.WriteTo(make([]byte, 1250), nil)
 		}
@@ -398,12 +391,7 @@ func TestPacketQueueOverflowsInsteadOfGrowing(t *testing.T) {
 }
 
 func TestCutLosesPacketsForGood(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		l := New(Conditions{Delay: time.Second})
-		defer l.Close()
-		w := newWire()
-		c := PacketConn(w, l)
-		defer c.Close()
+	socketOver(t, Conditions{Delay: time.Second}, func(t *testing.T, l *Link, w *wire, c net.PacketConn) {
 		_, _ = c.WriteTo([]byte("under way"), nil)
 		synctest.Wait()
 		l.Set(Conditions{Cut: true})

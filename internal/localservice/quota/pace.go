@@ -41,10 +41,8 @@ func (p *Pace) Wait(ctx context.Context, by Client, n int) error {
 	case wait > paceWait:
 		return ErrBusy
 	}
-	until := time.NewTimer(wait)
-	defer until.Stop()
 	select {
-	case <-until.C:
+	case <-time.After(wait):
 		return nil
 	case <-ctx.Done():
 		return ctx.Err()

@@ -2,6 +2,7 @@ package recognizer
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"fmt"
 	"net/http"
@@ -33,7 +34,7 @@ type Endpoint struct {
 // NewEndpoint returns a transcriber that uses the endpoint. It must be closed.
 func NewEndpoint(e endpoint.Endpoint) *Endpoint {
 	client := endpoint.NewClient()
-	return &Endpoint{client: e.Client(client), http: client, model: e.ModelOr(DefaultModel)}
+	return &Endpoint{client: e.Client(client), http: client, model: cmp.Or(e.Model, DefaultModel)}
 }
 
 // Close ends idle connections to the endpoint.

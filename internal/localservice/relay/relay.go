@@ -7,6 +7,7 @@
 package relay
 
 import (
+	"cmp"
 	"crypto/rand"
 	"errors"
 	"fmt"
@@ -85,9 +86,7 @@ func New(cfg Config) (*Server, error) {
 	if len(cfg.Listen) == 0 {
 		cfg.Listen = []string{defaultAddr}
 	}
-	if cfg.StaticLife == 0 {
-		cfg.StaticLife = defaultStaticLife
-	}
+	cfg.StaticLife = cmp.Or(cfg.StaticLife, defaultStaticLife)
 	if cfg.Logger == nil {
 		cfg.Logger = slog.New(slog.DiscardHandler)
 	}

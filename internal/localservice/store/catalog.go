@@ -57,13 +57,13 @@ const (
 
 // Catalog is the collection of catalog items.
 func (s *Store) Catalog() Collection[CatalogItem] {
-	return NewCollection[CatalogItem](s, "catalog-item", HexID, nil)
+	return Collection[CatalogItem]{store: s, kind: "catalog-item", newID: HexID, hasFile: true}
 }
 
 // AvatarTemplates is the collection of presets from which avatars can be made, which all
 // partners share.
 func (s *Store) AvatarTemplates() Collection[Avatar] {
-	return NewCollection[Avatar](s, "avatar-template", HexID, nil)
+	return Collection[Avatar]{store: s, kind: "avatar-template", newID: HexID}
 }
 
 // Ids of shared records; they are the same in every database.

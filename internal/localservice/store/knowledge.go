@@ -62,7 +62,7 @@ func Indexed() []Indexer { return []Indexer{{"fulltext", true}} }
 // Knowledge is the collection of texts to answer from. Storing a record with passages
 // replaces its stored passages; deleting a record deletes them.
 func (s *Store) Knowledge() Collection[Knowledge] {
-	c := NewCollection[Knowledge](s, "knowledge", Numbered, nil)
+	c := Collection[Knowledge]{store: s, kind: "knowledge"}
 	c.namedBy = []idList{{intellectKind, "knowledge_ids"}}
 	c.kept = func(ctx context.Context, tx *sql.Tx, r *Record[Knowledge]) error {
 		if r.Body.Passages == nil {

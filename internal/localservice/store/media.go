@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"strconv"
 	"strings"
+	"time"
 )
 
 // Category is a folder of the media API. The intellects that are linked to it answer from
@@ -57,18 +58,20 @@ type Attachment struct {
 // Categories is the collection of categories. No two have the same full name. Their ids
 // are numbers that knowledge records do not have, so that both can own passages.
 func (s *Store) Categories() Collection[Category] {
-	return NewCollection(s, "category", Numbered, func(c *Category) string { return c.FullName })
+	return Collection[Category]{store: s, kind: "category", name: func(c *Category) string { return c.FullName }}
 }
 
 // MediaEntries is the collection of documents. Storing one with passages replaces its
 // stored passages.
 func (s *Store) MediaEntries() Collection[MediaEntry] {
-	c := NewCollection[MediaEntry](s, "media-entry", entryID, nil)
+	c := Collection[MediaEntry]{store: s, kind: "media-entry", newID: entryID}
 	c.kept = func(ctx context.Context, tx *sql.Tx, r *Record[MediaEntry]) error {
 		if r.Body.Passages == nil {
 			return nil
 		}
-		if _, err := tx.ExecContext(ctx, `DELETE FROM passages WHERE entry = ?`, r.ID); err != nil {
+		// A source of a knowledge record may have the same entry id, but no category has it.
+		if _, err := tx.ExecContext(ctx, `DELETE FROM passages WHERE entry = ? AND record IN
+			(SELECT CAST(id AS INTEGER) FROM objects WHERE kind = 'category' AND partner_id = ?)`, r.ID, r.PartnerID); err != nil {
 			return err
 		}
 		for _, category := range r.Body.Categories {
@@ -93,7 +96,21 @@ func entryID() string { return "1_" + strings.ToLower(rand.Text()[:8]) }
 
 // Uploads is the collection of uploads.
 func (s *Store) Uploads() Collection[Upload] {
-	return NewCollection[Upload](s, "upload", UUID, nil)
+	return Collection[Upload]{store: s, kind: "upload", newID: UUID}
+}
+
+// DeleteUploads removes the uploads from before a time, of every partner, with their files:
+// no entry has taken them.
+func (s *Store) DeleteUploads(ctx context.Context, before time.Time) error {
+	return s.removing(ctx, func(tx *sql.Tx) error {
+		_, err := tx.ExecContext(ctx, `DELETE FROM assets WHERE id IN
+			(SELECT json_extract(body, '$.assetId') FROM objects WHERE kind = 'upload' AND created_at < ?)`, millis(before))
+		if err != nil {
+			return err
+		}
+		_, err = tx.ExecContext(ctx, `DELETE FROM objects WHERE kind = 'upload' AND created_at < ?`, millis(before))
+		return err
+	})
 }
 
 // AwaitsUpload reports whether there is an upload with that id, of any partner, which has
@@ -106,7 +123,7 @@ func (s *Store) AwaitsUpload(ctx context.Context, id string) (waits bool, err er
 
 // Attachments is the collection of attachments.
 func (s *Store) Attachments() Collection[Attachment] {
-	return NewCollection[Attachment](s, "attachment", entryID, nil)
+	return Collection[Attachment]{store: s, kind: "attachment", newID: entryID}
 }
 
 // Within returns the ids of those of the categories that the partner has, and of all

@@ -8,8 +8,6 @@ import (
 	"slices"
 	"strings"
 	"time"
-
-	"github.com/google/uuid"
 )
 
 const messageColumns = `messages.id, coalesce(messages.thread_id, ''), messages.partner_id, messages.user_id, messages.config_id,
@@ -37,7 +35,7 @@ func (s *Store) AddMessage(ctx context.Context, m *Message) error {
 }
 
 func addMessage(ctx context.Context, tx *sql.Tx, m *Message, parts []byte) error {
-	m.CreatedAt = fromMillis(millis(time.Now()))
+	m.CreatedAt = now()
 	m.UpdatedAt = m.CreatedAt
 	result, err := tx.ExecContext(ctx,
 		`INSERT INTO messages (id, thread_id, partner_id, user_id, config_id, role, reply_to, title, parts, unfinished, created_at, updated_at)
@@ -60,7 +58,7 @@ func addMessage(ctx context.Context, tx *sql.Tx, m *Message, parts []byte) error
 	return err
 }
 
-// AddQuestion appends what a user said, as AddMessage does. In the same transaction it
+// AddQuestion appends what a user said, or what a server says through a push, as AddMessage does. In the same transaction it
 // stores turnIDs, the ids that the client gave to the turns in m, and deletes the question
 // with the id replaces, if any, with its answer. When the thread has one of turnIDs
 // already, it changes nothing and fails with [ErrRepeated].
@@ -156,7 +154,7 @@ func (s *Store) Message(ctx context.Context, scope Scope, id string) (Message, e
 }
 
 func message(ctx context.Context, q querier, scope Scope, id string) (Message, error) {
-	owned := scope.owned("threads")
+	owned := scope.owned()
 	w := &where{args: scope.reader()}
 	w.add("messages.id = ?", id)
 	w.add("((messages.thread_id IS NULL AND messages.partner_id = ?) OR (threads.deleted_at IS NULL AND "+owned.String()+"))",
@@ -183,7 +181,7 @@ type MessageFilter struct {
 func (s *Store) Messages(ctx context.Context, scope Scope, f MessageFilter, page Page) ([]Message, int, error) {
 	w := scope.listed()
 	if f.ThreadID != "" {
-		w = scope.owned("threads")
+		w = scope.owned()
 		w.add("messages.thread_id = ?", f.ThreadID)
 	}
 	w.add("threads.deleted_at IS NULL")
@@ -213,9 +211,10 @@ func (s *Store) Messages(ctx context.Context, scope Scope, f MessageFilter, page
 }
 
 // ShareMessage makes a copy of a message that outlives its thread and that every
-// caller of the partner may read, and returns the copy's id.
+// caller of the partner may read, and returns the copy's id. A repeated request returns the
+// id of the copy that it made the first time ([WithRequest]).
 func (s *Store) ShareMessage(ctx context.Context, scope Scope, id, title string) (string, error) {
-	copyID := uuid.NewString()
+	copyID := IDFor(ctx, "share", id)
 	err := s.tx(ctx, func(tx *sql.Tx) error {
 		m, err := message(ctx, tx, scope, id)
 		if err != nil {
@@ -224,7 +223,8 @@ func (s *Store) ShareMessage(ctx context.Context, scope Scope, id, title string)
 		now := millis(time.Now())
 		_, err = tx.ExecContext(ctx,
 			`INSERT INTO messages (id, thread_id, partner_id, user_id, config_id, role, reply_to, title, parts, created_at, updated_at, shared_from)
-			 SELECT ?, NULL, partner_id, user_id, config_id, role, '', ?, parts, ?, ?, coalesce(thread_id, shared_from) FROM messages WHERE id = ?`,
+			 SELECT ?, NULL, partner_id, user_id, config_id, role, '', ?, parts, ?, ?, coalesce(thread_id, shared_from) FROM messages WHERE id = ?
+			 ON CONFLICT (id) DO NOTHING`,
 			copyID, title, now, now, m.ID)
 		return err
 	})

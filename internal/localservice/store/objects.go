@@ -1,6 +1,7 @@
 package store
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
 	"database/sql"
@@ -54,6 +55,9 @@ type Collection[T any] struct {
 	// removes the id from them: a list with an id that does not exist could not be written
 	// again as it was read.
 	namedBy []idList
+
+	// hasFile is whether the records have a file, assetId, which goes with them.
+	hasFile bool
 }
 
 // idList is a field of records that is a list of ids, or of objects with an id.
@@ -71,12 +75,6 @@ func (l idList) forget(ctx context.Context, tx *sql.Tx, partnerID int64, id stri
 	return err
 }
 
-// NewCollection declares a kind. newID is [UUID], [HexID] or [Numbered]; name returns
-// what must be unique within a partner, and may be nil.
-func NewCollection[T any](s *Store, kind string, newID func() string, name func(*T) string) Collection[T] {
-	return Collection[T]{store: s, kind: kind, newID: newID, name: name}
-}
-
 // UUID makes the ids of most kinds.
 func UUID() string { return uuid.NewString() }
 
@@ -87,9 +85,6 @@ func HexID() string {
 	return hex.EncodeToString(id)
 }
 
-// Numbered, as the newID of a kind, makes its ids numbers that count up.
-var Numbered func() string
-
 // Query selects from a list. The zero Query selects everything, in the order of
 // creation.
 type Query struct {
@@ -97,8 +92,7 @@ type Query struct {
 	Where  []Condition
 	Shared bool // with the shared records
 	Order  Order
-	Offset int
-	Limit  int // 0 is no limit
+	Page   // its Limit 0 is no limit
 }
 
 // Condition is one condition of a [Query].
@@ -148,7 +142,7 @@ func init() {
 		})
 }
 
-// WithRequest returns a context for the creates and deletes of the request with that
+// WithRequest returns a context for the creates, deletes, shares and pushes of the request with that
 // idempotency key: when the request is repeated, they return the first result and have no
 // further effect. "" is no key.
 func WithRequest(ctx context.Context, key string) context.Context {
@@ -160,6 +154,16 @@ type requestKey struct{}
 func requestOf(ctx context.Context) sql.NullString {
 	key, _ := ctx.Value(requestKey{}).(string)
 	return sql.NullString{String: key, Valid: key != ""}
+}
+
+// IDFor returns the id of the message that a request makes of an object: a new id, but for a
+// repeated request ([WithRequest]) the one of the first time.
+func IDFor(ctx context.Context, made, of string) string {
+	request := requestOf(ctx)
+	if !request.Valid {
+		return UUID()
+	}
+	return uuid.NewSHA1(uuid.NameSpaceURL, []byte(made+"\n"+of+"\n"+request.String)).String()
 }
 
 // deletionsKept is how long a repeated delete is recognised.
@@ -243,9 +247,7 @@ func (c Collection[T]) find(ctx context.Context, q Query, where string, args []a
 	if q.Order != "" {
 		order = q.Order.sql("objects")
 	}
-	if q.Limit == 0 {
-		q.Limit = -1
-	}
+	q.Limit = cmp.Or(q.Limit, -1)
 	return all(ctx, c.store.read, scanRecord[T],
 		`SELECT `+objectColumns+` FROM objects WHERE `+where+` ORDER BY `+order+` LIMIT ? OFFSET ?`, append(args, q.Limit, q.Offset)...)
 }
@@ -269,8 +271,8 @@ func (c Collection[T]) Create(ctx context.Context, partnerID int64, body T) (r R
 
 // insert stores a new record in a transaction, under id, or under a new one for "".
 func (c Collection[T]) insert(ctx context.Context, tx *sql.Tx, partnerID int64, id string, body T) (Record[T], error) {
-	now := time.Now()
-	r := Record[T]{ID: id, PartnerID: partnerID, Body: body, CreatedAt: fromMillis(millis(now)), UpdatedAt: fromMillis(millis(now))}
+	now := now()
+	r := Record[T]{ID: id, PartnerID: partnerID, Body: body, CreatedAt: now, UpdatedAt: now}
 	text, err := json.Marshal(body)
 	if err != nil {
 		return r, err
@@ -308,7 +310,7 @@ func (c Collection[T]) Update(ctx context.Context, partnerID int64, id string, c
 		if err != nil {
 			return err
 		}
-		r.UpdatedAt = fromMillis(millis(time.Now()))
+		r.UpdatedAt = now()
 		_, err = tx.ExecContext(ctx, `UPDATE objects SET name = ?, body = ?, updated_at = ? WHERE kind = ? AND partner_id = ? AND id = ?`,
 			c.nameOf(&r.Body), string(text), millis(r.UpdatedAt), c.kind, partnerID, id)
 		if err == nil && c.kept != nil {
@@ -322,6 +324,13 @@ func (c Collection[T]) Update(ctx context.Context, partnerID int64, id string, c
 // Delete removes a record, and its id from the lists that have it. A repeated request succeeds again ([WithRequest]).
 func (c Collection[T]) Delete(ctx context.Context, partnerID int64, id string) error {
 	return c.store.removing(ctx, func(tx *sql.Tx) error {
+		if c.hasFile {
+			_, err := tx.ExecContext(ctx, `DELETE FROM assets WHERE id =
+				(SELECT json_extract(body, '$.assetId') FROM objects WHERE kind = ? AND partner_id = ? AND id = ?)`, c.kind, partnerID, id)
+			if err != nil {
+				return err
+			}
+		}
 		result, err := tx.ExecContext(ctx, `DELETE FROM objects WHERE kind = ? AND partner_id = ? AND id = ?`, c.kind, partnerID, id)
 		if err != nil {
 			return err

@@ -17,7 +17,7 @@ type note struct {
 }
 
 func notes(s *Store) Collection[note] {
-	return NewCollection(s, "note", UUID, func(n *note) string { return n.Name })
+	return Collection[note]{store: s, kind: "note", newID: UUID, name: func(n *note) string { return n.Name }}
 }
 
 func TestCollectionKeepsRecordsOfOnePartner(t *testing.T) {
@@ -107,8 +107,8 @@ func TestCollectionLists(t *testing.T) {
 	}{
 		{"everything, in order", Query{}, ids, 5},
 		{"with the shared ones", Query{Shared: true}, append(slices.Clone(ids), shared.ID), 6},
-		{"a page", Query{Offset: 1, Limit: 2}, ids[1:3], 5},
-		{"behind the end", Query{Offset: 9, Limit: 2}, nil, 5},
+		{"a page", Query{Page: Page{1, 2}}, ids[1:3], 5},
+		{"behind the end", Query{Page: Page{9, 2}}, nil, 5},
 		{"by ids", Query{IDs: []string{ids[3], "none"}}, ids[3:4], 1},
 		{"by no ids", Query{IDs: []string{}}, nil, 0},
 		{"by a field", Query{Where: []Condition{Equals("name", "Näme 2")}}, ids[2:3], 1},
@@ -116,7 +116,7 @@ func TestCollectionLists(t *testing.T) {
 		{"without a tag", Query{Where: []Condition{HasNone("tags", []string{"1"})}}, []string{ids[0], ids[2], ids[4]}, 3},
 		{"by text, whatever its case", Query{Where: []Condition{Contains("name", "NÄME 4")}}, ids[4:], 1},
 		{"by the text of an id", Query{Where: []Condition{Contains("name", ids[0][3:20])}}, ids[:1], 1},
-		{"newest first", Query{Order: CreatedDescending, Limit: 1}, ids[4:], 5},
+		{"newest first", Query{Order: CreatedDescending, Page: Page{Limit: 1}}, ids[4:], 5},
 	} {
 		got, total, err := notes(s).List(t.Context(), 1, tt.query)
 		var found []string
@@ -138,7 +138,7 @@ func TestTotalsFollowCreatesAndDeletes(t *testing.T) {
 	s := open(t)
 	total := func(partner int64, shared bool) int {
 		t.Helper()
-		_, n, err := notes(s).List(t.Context(), partner, Query{Shared: shared, Limit: 1})
+		_, n, err := notes(s).List(t.Context(), partner, Query{Shared: shared, Page: Page{Limit: 1}})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -240,5 +240,30 @@ func TestFilesAreStoredInParts(t *testing.T) {
 	var left int
 	if err := s.read.QueryRow(`SELECT count(*) FROM asset_parts`).Scan(&left); err != nil || left != 0 {
 		t.Errorf("%d parts are left, %v", left, err)
+	}
+}
+
+// TestAnItemGoesWithItsFile in one step: neither is left when the other is gone.
+func TestAnItemGoesWithItsFile(t *testing.T) {
+	s := open(t)
+	file, err := s.AddAsset(t.Context(), "image/png", bytes.NewReader([]byte("picture")))
+	if err != nil {
+		t.Fatal(err)
+	}
+	item, err := s.Catalog().Create(t.Context(), 1, CatalogItem{Type: VisualItem, AssetID: file})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := s.Catalog().Delete(t.Context(), 2, item.ID); !errors.Is(err, ErrNotFound) {
+		t.Errorf("delete by another partner: %v", err)
+	}
+	if _, _, err := s.Asset(t.Context(), file); err != nil {
+		t.Errorf("the file of an item that is there: %v", err)
+	}
+	if err := s.Catalog().Delete(t.Context(), 1, item.ID); err != nil {
+		t.Fatal(err)
+	}
+	if _, _, err := s.Asset(t.Context(), file); !errors.Is(err, ErrNotFound) {
+		t.Errorf("the file of a deleted item: %v", err)
 	}
 }

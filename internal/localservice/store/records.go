@@ -281,32 +281,30 @@ const (
 
 // AgentRecords is the collection of agents.
 func (s *Store) AgentRecords() Collection[AgentRecord] {
-	return NewCollection[AgentRecord](s, agentKind, UUID, nil)
+	return Collection[AgentRecord]{store: s, kind: agentKind, newID: UUID}
 }
 
 // Intellects is the collection of intellects. Their ids are numbers, the configuration
 // ids of tokens.
 func (s *Store) Intellects() Collection[Intellect] {
-	return NewCollection[Intellect](s, intellectKind, Numbered, nil)
+	return Collection[Intellect]{store: s, kind: intellectKind}
 }
 
 // Avatars is the collection of avatars.
 func (s *Store) Avatars() Collection[Avatar] {
-	c := NewCollection[Avatar](s, "avatar", HexID, nil)
-	c.namedBy = []idList{{agentKind, "avatarIds"}}
-	return c
+	return Collection[Avatar]{store: s, kind: "avatar", newID: HexID, namedBy: []idList{{agentKind, "avatarIds"}}}
 }
 
 // Tools is the collection of tools. Their names are unique within a partner.
 func (s *Store) Tools() Collection[Tool] {
-	c := NewCollection(s, "tool", UUID, func(t *Tool) string { return t.Name })
+	c := Collection[Tool]{store: s, kind: "tool", newID: UUID, name: func(t *Tool) string { return t.Name }}
 	c.namedBy = []idList{{intellectKind, "tool_ids"}, {intellectKind, "thread_start_tools"}}
 	return c
 }
 
 // Skills is the collection of skills. Their names are unique within a partner.
 func (s *Store) Skills() Collection[Skill] {
-	c := NewCollection(s, "skill", UUID, func(t *Skill) string { return t.Name })
+	c := Collection[Skill]{store: s, kind: "skill", newID: UUID, name: func(t *Skill) string { return t.Name }}
 	c.namedBy = []idList{{intellectKind, "skill_ids"}}
 	return c
 }

@@ -80,15 +80,17 @@ type EmailTemplate struct {
 
 // InsightSettings is the collection of insight settings.
 func (s *Store) InsightSettings() Collection[InsightSetting] {
-	return NewCollection[InsightSetting](s, "insight-setting", UUID, nil)
+	return Collection[InsightSetting]{store: s, kind: "insight-setting", newID: UUID}
 }
 
 // Rules is the collection of lifecycle rules.
-func (s *Store) Rules() Collection[Rule] { return NewCollection[Rule](s, "lifecycle-rule", UUID, nil) }
+func (s *Store) Rules() Collection[Rule] {
+	return Collection[Rule]{store: s, kind: "lifecycle-rule", newID: UUID}
+}
 
 // EmailTemplates is the collection of email templates.
 func (s *Store) EmailTemplates() Collection[EmailTemplate] {
-	return NewCollection[EmailTemplate](s, "email-template", UUID, nil)
+	return Collection[EmailTemplate]{store: s, kind: "email-template", newID: UUID}
 }
 
 // ErrInUse means that something else refers to the record.

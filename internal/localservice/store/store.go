@@ -255,3 +255,6 @@ func all[T any](ctx context.Context, q querier, scan func(scanner) (T, error), q
 // Times are kept as milliseconds since 1970, which sort and compare as numbers.
 func millis(t time.Time) int64      { return t.UnixMilli() }
 func fromMillis(ms int64) time.Time { return time.UnixMilli(ms).UTC() }
+
+// now is the time as it is kept.
+func now() time.Time { return fromMillis(millis(time.Now())) }

@@ -337,11 +337,11 @@ func TestScopeHidesOtherUsersThreads(t *testing.T) {
 			if (err == nil) != tt.reads {
 				t.Errorf("message: %v, readable should be %v", err, tt.reads)
 			}
-			_, total, err := s.Threads(ctx, tt.scope, ThreadFilter{}, Page{1, 30})
+			_, total, err := s.Threads(ctx, tt.scope, ThreadFilter{}, Page{Limit: 30})
 			if err != nil || total != tt.threads {
 				t.Errorf("threads: %d, %v; want %d", total, err, tt.threads)
 			}
-			_, total, err = s.Messages(ctx, tt.scope, MessageFilter{}, Page{1, 30})
+			_, total, err = s.Messages(ctx, tt.scope, MessageFilter{}, Page{Limit: 30})
 			if err != nil || total != tt.messages {
 				t.Errorf("messages: %d, %v; want %d", total, err, tt.messages)
 			}
@@ -417,6 +417,15 @@ func TestDeletedThreadIsGone(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	if _, err := s.UpdateThread(ctx, scope, thread.ID, func(t *Thread) error {
+		t.Outcome.Summary = &Summary{Status: Available, Content: "They said hello."}
+		return nil
+	}); err != nil {
+		t.Fatal(err)
+	}
+	if err := s.ChangeThreadState(ctx, thread.ID, func(state *ThreadState) { state.Vars = map[string]any{"contact": 7} }); err != nil {
+		t.Fatal(err)
+	}
 	if deleted, err := s.DeleteThreads(ctx, scope, []string{thread.ID, "x"}); err != nil || len(deleted) != 1 {
 		t.Fatalf("deleted %v, %v; want one", deleted, err)
 	}
@@ -433,6 +442,10 @@ func TestDeletedThreadIsGone(t *testing.T) {
 	var kept int
 	if err := s.read.QueryRowContext(ctx, `SELECT count(*) FROM messages WHERE thread_id = ?`, thread.ID).Scan(&kept); err != nil || kept != 0 {
 		t.Errorf("%d messages of the thread are kept (%v)", kept, err)
+	}
+	var outcome, state string
+	if err := s.read.QueryRowContext(ctx, `SELECT outcome, state FROM threads WHERE id = ?`, thread.ID).Scan(&outcome, &state); err != nil || outcome+state != "{}{}" {
+		t.Errorf("of the thread are kept the outcome %s and the state %s (%v)", outcome, state, err)
 	}
 	bob := Scope{PartnerID: scope.PartnerID, UserID: "bob"}
 	copied, err := s.Message(ctx, bob, shared)
@@ -558,7 +571,7 @@ func TestFeedbackIsIdempotent(t *testing.T) {
 		positive []bool
 		want     int
 	}{{nil, 1}, {[]bool{false}, 1}, {[]bool{true}, 0}, {[]bool{true, false}, 1}} {
-		if _, total, err := s.Messages(ctx, scope, MessageFilter{Positive: tt.positive}, Page{1, 30}); err != nil || total != tt.want {
+		if _, total, err := s.Messages(ctx, scope, MessageFilter{Positive: tt.positive}, Page{Limit: 30}); err != nil || total != tt.want {
 			t.Errorf("messages rated %v: %d, %v; want %d", tt.positive, total, err, tt.want)
 		}
 	}

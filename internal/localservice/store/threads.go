@@ -39,21 +39,21 @@ func (w *where) between(column string, from, to time.Time) {
 
 func (w *where) String() string { return strings.Join(w.terms, " AND ") }
 
-// owned limits a query on table to what the scope may access by id. Anonymous
+// owned limits a query on threads to what the scope may access by id. Anonymous
 // callers share the user id "". A visitor with a widget token may access what was
 // created with that token, or with one that appInit made from it, and no other visitor may.
 // For a token that a site's server minted without a user, the unguessable id of a thread
 // of such a token is enough, so that a page can resume its thread with a new token.
-func (s Scope) owned(table string) *where {
+func (s Scope) owned() *where {
 	w := &where{}
-	w.add(table+".partner_id = ?", s.PartnerID)
+	w.add("threads.partner_id = ?", s.PartnerID)
 	if !s.Admin {
-		w.add(table+".user_id = ?", s.UserID)
+		w.add("threads.user_id = ?", s.UserID)
 		switch {
 		case s.Widget:
-			w.add(table+".token_id = ?", s.TokenID)
+			w.add("threads.token_id = ?", s.TokenID)
 		case s.UserID == "":
-			w.add(table + ".widget = 0")
+			w.add("threads.widget = 0")
 		}
 	}
 	return w
@@ -62,7 +62,7 @@ func (s Scope) owned(table string) *where {
 // listed limits a query on threads to what the scope may enumerate: an anonymous
 // caller sees the threads of its own token only, never those of other visitors.
 func (s Scope) listed() *where {
-	w := s.owned("threads")
+	w := s.owned()
 	if !s.Admin && s.UserID == "" {
 		w.add("threads.token_id = ?", s.TokenID)
 	}
@@ -75,7 +75,7 @@ const threadColumns = `threads.id, threads.partner_id, threads.user_id, threads.
 
 // CreateThread adds t. It fills CreatedAt, UpdatedAt and Status.
 func (s *Store) CreateThread(ctx context.Context, t *Thread) error {
-	t.CreatedAt = fromMillis(millis(time.Now()))
+	t.CreatedAt = now()
 	t.UpdatedAt, t.Status = t.CreatedAt, ThreadActive
 	vars, analysis, _, err := t.objects()
 	if err != nil {
@@ -95,7 +95,7 @@ func (s *Store) Thread(ctx context.Context, scope Scope, id string) (Thread, err
 }
 
 func thread(ctx context.Context, q querier, scope Scope, id string) (Thread, error) {
-	w := scope.owned("threads")
+	w := scope.owned()
 	w.add("id = ? AND deleted_at IS NULL", id)
 	return one(q.QueryRowContext(ctx, `SELECT `+threadColumns+` FROM threads WHERE `+w.String(), w.args...), scanThread)
 }
@@ -118,7 +118,7 @@ func (s *Store) UpdateThread(ctx context.Context, scope Scope, id string, change
 				return err
 			}
 		}
-		t.UpdatedAt = fromMillis(millis(time.Now()))
+		t.UpdatedAt = now()
 		vars, newAnalysis, outcome, err := t.objects()
 		if err != nil {
 			return err
@@ -216,7 +216,7 @@ func paged[T any](ctx context.Context, q querier, scan func(scanner) (T, error),
 	}
 	list, err := all(ctx, q, scan,
 		`SELECT `+columns+` FROM `+from+` WHERE `+w.String()+` ORDER BY `+order+` LIMIT ? OFFSET ?`,
-		append(w.args, page.Size, page.offset())...)
+		append(w.args, page.Limit, page.Offset)...)
 	return list, total, err
 }
 
@@ -225,7 +225,7 @@ func paged[T any](ctx context.Context, q querier, scan func(scanner) (T, error),
 func (s *Store) DeleteThreads(ctx context.Context, scope Scope, ids []string) ([]Thread, error) {
 	deleted := []Thread{}
 	err := s.removing(ctx, func(tx *sql.Tx) (err error) {
-		w := scope.owned("threads")
+		w := scope.owned()
 		w.add("deleted_at IS NULL")
 		in(w, "id", ids)
 		deleted, err = all(ctx, tx, scanThread, `SELECT `+threadColumns+` FROM threads WHERE `+w.String()+` ORDER BY rowid`, w.args...)
@@ -235,7 +235,7 @@ func (s *Store) DeleteThreads(ctx context.Context, scope Scope, ids []string) ([
 		if _, err = tx.ExecContext(ctx, `DELETE FROM messages WHERE thread_id IN (SELECT id FROM threads WHERE `+w.String()+`)`, w.args...); err != nil {
 			return err
 		}
-		_, err = tx.ExecContext(ctx, `UPDATE threads SET deleted_at = ?, title = '', vars = '{}', analysis = '{}' WHERE `+w.String(),
+		_, err = tx.ExecContext(ctx, `UPDATE threads SET deleted_at = ?, title = '', vars = '{}', analysis = '{}', outcome = '{}', state = '{}' WHERE `+w.String(),
 			append([]any{millis(time.Now())}, w.args...)...)
 		return err
 	})

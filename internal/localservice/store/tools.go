@@ -175,9 +175,7 @@ func (t *ToolConfig) Schema() (json.RawMessage, error) {
 		if err := d.Decode(&arg); err != nil {
 			return nil, fmt.Errorf("args.%s: should be an object with prompt and type", name)
 		}
-		if arg.Type == "" {
-			arg.Type = ArgTypes[0]
-		}
+		arg.Type = cmp.Or(arg.Type, ArgTypes[0])
 		if !slices.Contains(ArgTypes, arg.Type) {
 			return nil, fmt.Errorf("args.%s: the type should be one of: %s", name, strings.Join(ArgTypes, ", "))
 		}

@@ -258,10 +258,8 @@ func ThreadLabel(id string) string {
 // labelBytes are enough of a hash to tell threads apart, in bytes.
 const labelBytes = 6
 
-// Page selects a part of a list. Index starts at 1.
-type Page struct{ Index, Size int }
-
-func (p Page) offset() int { return (p.Index - 1) * p.Size }
+// Page selects a part of a list.
+type Page struct{ Offset, Limit int }
 
 // DefaultProfile is the persona that answers for a token without a brain
 // configuration.

@@ -1,6 +1,7 @@
 package token
 
 import (
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"crypto/subtle"
@@ -34,20 +35,9 @@ func (r *Refusal) Error() string { return r.reason }
 
 func refuse(format string, args ...any) error { return &Refusal{fmt.Sprintf(format, args...)} }
 
-// Store is the storage of an [Authority]; [store.Store] implements it.
-type Store interface {
-	Secret(ctx context.Context, partnerID int64) (string, error)
-	AgentByWidget(ctx context.Context, widgetID string) (store.Agent, error)
-	Revoke(ctx context.Context, partnerID int64, tokenID, group string, keep time.Time) error
-	Revoked(ctx context.Context, partnerID int64, tokenID, group string) (bool, error)
-	CountAction(ctx context.Context, partnerID int64, tokenID string, limit int, expires time.Time) (bool, error)
-}
-
-var _ Store = (*store.Store)(nil)
-
 // Authority mints, checks and ends tokens.
 type Authority struct {
-	store Store
+	store *store.Store
 	onEnd func(Ended)
 
 	shares bool // see ShareWidgets
@@ -62,7 +52,7 @@ type widgetToken struct {
 }
 
 // NewAuthority returns an Authority over s.
-func NewAuthority(s Store) *Authority {
+func NewAuthority(s *store.Store) *Authority {
 	return &Authority{store: s, onEnd: func(Ended) {}, shared: map[string]widgetToken{}}
 }
 
@@ -103,11 +93,11 @@ type Grant struct {
 // F.2). What such a token may do is in its privileges: with disableentitlement it is an
 // admin's, with an agent or a brain configuration it is a user session like one of type 0.
 func (a *Authority) Start(ctx context.Context, g Grant) (string, error) {
-	secret, known, err := a.secretFor(ctx, g.PartnerID)
-	if err != nil {
+	secret, err := a.secretFor(ctx, g.PartnerID)
+	if err != nil && !errors.Is(err, ErrInvalid) {
 		return "", err
 	}
-	if !known || !equal(secret, g.Secret) {
+	if err != nil || !equal(secret, g.Secret) {
 		return "", refuse("wrong partner or secret")
 	}
 	if g.Type == TypeAdmin && g.UserID == "" {
@@ -129,9 +119,7 @@ func (a *Authority) Start(ctx context.Context, g Grant) (string, error) {
 	case g.Type != TypeUser:
 		return "", refuse("session type %d: want %d or %d", g.Type, TypeUser, TypeAdmin)
 	}
-	if g.TTL != 0 {
-		ttl = g.TTL
-	}
+	ttl = cmp.Or(g.TTL, ttl)
 	if ttl < time.Second || ttl > longest {
 		return "", refuse("expiry: want 1 to %d seconds", longest/time.Second)
 	}
@@ -181,7 +169,7 @@ func (a *Authority) StartWidget(ctx context.Context, widgetID string) (string, C
 	if err != nil {
 		return "", Claims{}, err
 	}
-	secret, _, err := a.secretFor(ctx, agent.PartnerID)
+	secret, err := a.secretFor(ctx, agent.PartnerID)
 	if err != nil {
 		return "", Claims{}, err
 	}
@@ -215,12 +203,9 @@ func (a *Authority) sharedToken(secret, agentID string, c *Claims) (string, Clai
 // Bind mints a copy of c that names a brain configuration, as appInit does. The
 // copy has the same user, life and restrictions, and ends with its original.
 func (a *Authority) Bind(ctx context.Context, c Claims, configID int64) (string, error) {
-	secret, known, err := a.secretFor(ctx, c.PartnerID)
+	secret, err := a.secretFor(ctx, c.PartnerID)
 	if err != nil {
 		return "", err
-	}
-	if !known {
-		return "", ErrInvalid
 	}
 	if c.grants.configID == 0 {
 		c.Privileges += fmt.Sprintf(",geniegpcid:%d", configID)
@@ -320,12 +305,13 @@ func parsePrefix(s string) (netip.Prefix, error) {
 	return netip.ParsePrefix(s)
 }
 
-func (a *Authority) secretFor(ctx context.Context, partnerID int64) (string, bool, error) {
+// secretFor returns the secret of a partner, [ErrInvalid] for one that does not exist.
+func (a *Authority) secretFor(ctx context.Context, partnerID int64) (string, error) {
 	secret, err := a.store.Secret(ctx, partnerID)
 	if errors.Is(err, store.ErrNotFound) {
-		return "", false, nil
+		err = ErrInvalid
 	}
-	return secret, err == nil, err
+	return secret, err
 }
 
 // equal compares secrets in a time that depends on neither, not even on

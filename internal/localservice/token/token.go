@@ -1,6 +1,7 @@
 package token
 
 import (
+	"cmp"
 	"context"
 	"crypto/aes"
 	"crypto/cipher"
@@ -60,9 +61,7 @@ func Mint(secret string, c *Claims) (string, error) {
 	if c.grants, err = parsePrivileges(c.Privileges); err != nil {
 		return "", err
 	}
-	if c.ID == "" {
-		c.ID = rand.Text()
-	}
+	c.ID = cmp.Or(c.ID, rand.Text())
 	c.Expiry = c.Expiry.Truncate(time.Second)
 	plain, err := json.Marshal(payload{c.ID, c.Type, c.UserID, c.Expiry.Unix(), c.Privileges})
 	if err != nil {
@@ -82,8 +81,8 @@ func Mint(secret string, c *Claims) (string, error) {
 }
 
 // Parse decrypts text. It does not check the expiry; [Authority.Check] does. An error
-// of secretFor is returned as it is.
-func Parse(ctx context.Context, text string, secretFor func(ctx context.Context, partnerID int64) (secret string, known bool, err error)) (Claims, error) {
+// of secretFor, which is ErrInvalid for an unknown partner, is returned as it is.
+func Parse(ctx context.Context, text string, secretFor func(ctx context.Context, partnerID int64) (string, error)) (Claims, error) {
 	if len(text) > maxText {
 		return Claims{}, ErrInvalid
 	}
@@ -97,12 +96,9 @@ func Parse(ctx context.Context, text string, secretFor func(ctx context.Context,
 	if version != "v2" || !ok || err != nil {
 		return Claims{}, ErrInvalid
 	}
-	secret, known, err := secretFor(ctx, partnerID)
+	secret, err := secretFor(ctx, partnerID)
 	if err != nil {
 		return Claims{}, err
-	}
-	if !known {
-		return Claims{}, ErrInvalid
 	}
 	seal, err := sealer(secret)
 	if err != nil {

@@ -254,8 +254,11 @@ func FuzzParse(f *testing.F) {
 	for _, seed := range []string{"", text, text[:20], text + "=", "djJ8", "djJ8N3w", "djJ8LTF8", "%", strings.Repeat("A", maxText+1)} {
 		f.Add(seed)
 	}
-	secretFor := func(_ context.Context, partnerID int64) (string, bool, error) {
-		return "secret", partnerID == 7, nil
+	secretFor := func(_ context.Context, partnerID int64) (string, error) {
+		if partnerID != 7 {
+			return "", ErrInvalid
+		}
+		return "secret", nil
 	}
 	f.Fuzz(func(t *testing.T, text string) {
 		c, err := Parse(t.Context(), text, secretFor)
@@ -280,7 +283,7 @@ func FuzzPrivileges(f *testing.F) {
 	} {
 		f.Add(seed)
 	}
-	secretFor := func(context.Context, int64) (string, bool, error) { return "secret", true, nil }
+	secretFor := func(context.Context, int64) (string, error) { return "secret", nil }
 	f.Fuzz(func(t *testing.T, list string) {
 		minted := Claims{PartnerID: 7, Expiry: time.Now().Add(time.Hour), Privileges: list}
 		text, err := Mint("secret", &minted)

@@ -105,11 +105,14 @@ func (r *Runner) listed(ctx context.Context, server *store.MCPServer, vars map[s
 	if time.Now().Before(l.until) {
 		return l.tools
 	}
-	ctx, cancel := context.WithTimeout(ctx, listTimeout)
+	asking, cancel := context.WithTimeout(ctx, listTimeout)
 	defer cancel()
-	tools, err := client.list(ctx, address)
+	tools, err := client.list(asking, address)
+	if err != nil && ctx.Err() != nil { // the turn has ended, which says nothing about the server
+		return nil
+	}
 	if err != nil {
-		r.log.Warn("MCP server not used", "server", server.Name, "error", client.reason(ctx, err))
+		r.log.Warn("MCP server not used", "server", server.Name, "error", client.reason(asking, err))
 		l.tools, l.until = nil, time.Now().Add(failedFor)
 		return nil
 	}

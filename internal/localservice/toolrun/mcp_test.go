@@ -156,6 +156,20 @@ func TestListsAreKept(t *testing.T) {
 	}
 }
 
+// TestATurnThatEndsSaysNothingAboutAServer: the next turn has the tools of a server that was
+// being asked when its turn ended.
+func TestATurnThatEndsSaysNothingAboutAServer(t *testing.T) {
+	server, r := newMCPServer(t), runner(t, io.Discard)
+	ended, cancel := context.WithCancel(t.Context())
+	cancel()
+	if got := r.Remote(ended, []store.MCPServer{server.config(nil)}, nil, mcpVars); len(got) != 0 {
+		t.Errorf("a turn that has ended has the tools %q", toolNames(got))
+	}
+	if got := toolNames(r.Remote(t.Context(), []store.MCPServer{server.config(nil)}, nil, mcpVars)); !strings.Contains(got, "weather") {
+		t.Errorf("the next turn has the tools %q", got)
+	}
+}
+
 // TestMCPServersThatFail: the others are still used, the log says why, without secrets.
 func TestMCPServersThatFail(t *testing.T) {
 	server := newMCPServer(t)

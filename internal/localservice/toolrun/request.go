@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"maps"
 	"net/http"
 	"net/url"
@@ -26,11 +25,7 @@ func withQuery(r *store.ToolRequest, vars map[string]any) string {
 	}
 	query := url.Values{}
 	for name, value := range r.Params {
-		template, ok := value.(string)
-		if !ok {
-			template = fmt.Sprint(value)
-		}
-		query.Set(name, brain.Render(template, vars))
+		query.Set(name, brain.Render(plain(value), vars))
 	}
 	separator := "?"
 	if strings.Contains(address, "?") {

@@ -240,6 +240,15 @@ func pick(value any, path string) any {
 	return value
 }
 
+// plain writes texts as they are, and other values as JSON: fmt would write 1000000 as 1e+06.
+func plain(value any) string {
+	if text, ok := value.(string); ok {
+		return text
+	}
+	text, _ := json.Marshal(value) // it came from JSON
+	return string(text)
+}
+
 // lookUp returns the rows of a table whose columns have the values of the arguments.
 func lookUp(table string, args map[string]any) (json.RawMessage, error) {
 	rows, err := csv.NewReader(strings.NewReader(table)).ReadAll()
@@ -253,7 +262,7 @@ func lookUp(table string, args map[string]any) (json.RawMessage, error) {
 		for i, name := range rows[0] {
 			entry[name] = row[i]
 			if want, ok := args[name]; ok {
-				fits = fits && strings.EqualFold(strings.TrimSpace(fmt.Sprint(want)), strings.TrimSpace(row[i]))
+				fits = fits && strings.EqualFold(strings.TrimSpace(plain(want)), strings.TrimSpace(row[i]))
 			}
 		}
 		if fits && len(found) < maxRows {

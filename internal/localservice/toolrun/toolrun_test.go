@@ -172,10 +172,11 @@ func TestToolsThatFail(t *testing.T) {
 
 func TestTablesAreLookedUp(t *testing.T) {
 	r := runner(t, io.Discard)
-	tool := &store.ToolDef{Name: "prices", ToolConfig: store.ToolConfig{Type: store.CSVTool, CSV: "item,price\nTea,3\ncoffee,4\n"}}
+	tool := &store.ToolDef{Name: "prices", ToolConfig: store.ToolConfig{Type: store.CSVTool, CSV: "item,price\nTea,3\ncoffee,4\nVilla,2500000\n"}}
 	for args, want := range map[string]string{
 		`{"item":"tea"}`: `{"rows":[{"item":"Tea","price":"3"}]}`, `{"price":4}`: `{"rows":[{"item":"coffee","price":"4"}]}`,
-		`{"item":"milk"}`: `{"rows":[]}`, `{"other":1}`: `{"rows":[{"item":"Tea","price":"3"},{"item":"coffee","price":"4"}]}`,
+		`{"item":"milk"}`: `{"rows":[]}`, `{"price":2500000}`: `{"rows":[{"item":"Villa","price":"2500000"}]}`,
+		`{"other":1}`: `{"rows":[{"item":"Tea","price":"3"},{"item":"coffee","price":"4"},{"item":"Villa","price":"2500000"}]}`,
 	} {
 		if got := string(r.Run(t.Context(), tool, json.RawMessage(args), nil)); got != want {
 			t.Errorf("%s: %s, want %s", args, got, want)
@@ -237,12 +238,12 @@ func TestRequestShapes(t *testing.T) {
 			map[string]any{"secrets.KEY": key, "sys__user_id": "ann"}))
 	}
 	for config, want := range map[string]string{
-		`{"request":{"url":"HOST/a?x=1","params":{"q":"{{args.q}}","n":3}},"response_mapping":{"uri":"uri","first":"items.0.text"}}`: `{"first":"One","uri":"/a?x=1\u0026n=3\u0026q=a+b"}`,
-		`{"request":{"url":"HOST/","method":"POST","body":{"p":{"email":"{{args.mail}}"}}},"response_mapping":{"body":"body"}}`:      `{"body":"{\"p\":{\"email\":\"x\\\"y\"}}"}`,
-		`{"request":{"url":"HOST/","method":"PUT","body":"a text of {{args.mail}}"},"response_mapping":{"body":"body"}}`:             `{"body":"a text of x\\\"y"}`,
-		`{"request":{"url":"HOST/"},"response_template":"{{ items.1.text }} for {{ sys__user_id }}"}`:                                `{"result":"Two for ann"}`,
-		`{"request":{"url":"HOST/"},"response_chapters":{"iterate_on":"items","content":"text","link":"url"}}`:                       `{"chapters":[{"content":"One","link":"u1"},{"content":"Two","link":null}]}`,
-		`{"request":{"url":"HOST/"},"response_mapping":{"id":"id"},"variables_mapping":{"contact":"id","none":"x.y"}}`:               `{"id":7,"variables":{"contact":7}}`,
+		`{"request":{"url":"HOST/a?x=1","params":{"q":"{{args.q}}","n":1000000}},"response_mapping":{"uri":"uri","first":"items.0.text"}}`: `{"first":"One","uri":"/a?x=1\u0026n=1000000\u0026q=a+b"}`,
+		`{"request":{"url":"HOST/","method":"POST","body":{"p":{"email":"{{args.mail}}"}}},"response_mapping":{"body":"body"}}`:            `{"body":"{\"p\":{\"email\":\"x\\\"y\"}}"}`,
+		`{"request":{"url":"HOST/","method":"PUT","body":"a text of {{args.mail}}"},"response_mapping":{"body":"body"}}`:                   `{"body":"a text of x\\\"y"}`,
+		`{"request":{"url":"HOST/"},"response_template":"{{ items.1.text }} for {{ sys__user_id }}"}`:                                      `{"result":"Two for ann"}`,
+		`{"request":{"url":"HOST/"},"response_chapters":{"iterate_on":"items","content":"text","link":"url"}}`:                             `{"chapters":[{"content":"One","link":"u1"},{"content":"Two","link":null}]}`,
+		`{"request":{"url":"HOST/"},"response_mapping":{"id":"id"},"variables_mapping":{"contact":"id","none":"x.y"}}`:                     `{"id":7,"variables":{"contact":7}}`,
 		`{"request":{"url":"HOST/","authentication":{"type":"oauth2","client_id":"me","client_secret":"secrets.KEY","token_url":"HOST/token","scopes":["read","write"]}},
 			"response_mapping":{"auth":"auth"}}`: `{"auth":"Bearer ***"}`,
 		`{"request":{"url":"HOST/","authentication":{"type":"oauth2","client_id":"you","client_secret":"secrets.KEY","token_url":"HOST/token"}}}`:                            `{"error":"the tool's service gave no access token"}`,

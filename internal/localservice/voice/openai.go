@@ -1,6 +1,7 @@
 package voice
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -34,7 +35,7 @@ type endpointVoice struct {
 var _ Voice = (*endpointVoice)(nil)
 
 func newEndpointVoice(e endpoint.Endpoint) *endpointVoice {
-	return &endpointVoice{client: e.Client(http.DefaultClient), model: e.ModelOr(DefaultModel)}
+	return &endpointVoice{client: e.Client(http.DefaultClient), model: cmp.Or(e.Model, DefaultModel)}
 }
 
 func (*endpointVoice) Name() string { return OpenAI }
