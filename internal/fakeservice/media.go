@@ -15,8 +15,8 @@ import (
 type Media struct {
 	Mic
 	Renderer
-	Down *Subscriber
-	Up   *Publisher
+	Subscriber *Subscriber
+	Publisher  *Publisher
 	// subscribe, when set, returns the outcome of a POST to url.
 	OnSubscribe func(ctx context.Context, url string) error
 	OnPlayable  func(ctx context.Context) (media.Picture, error)
@@ -29,27 +29,27 @@ type Media struct {
 }
 
 func (p *Media) NewSubscriber(notify func(media.Event)) *Subscriber {
-	p.Down = &Subscriber{media: p, Notify: notify}
+	p.Subscriber = &Subscriber{media: p, Notify: notify}
 	p.Open++
-	return p.Down
+	return p.Subscriber
 }
 
 func (p *Media) NewPublisher(notify func(media.Event)) *Publisher {
-	p.Up = &Publisher{media: p, Notify: notify}
+	p.Publisher = &Publisher{media: p, Notify: notify}
 	p.Open++
-	return p.Up
+	return p.Publisher
 }
 
 func (p *Media) NewVoice(func(media.Event)) *Voice { return &Voice{} }
 func (p *Media) Close()                            {}
 
 type Subscriber struct {
-	media   *Media
-	Notify  func(media.Event)
-	Posts   []string
-	Renewed int
-	bytes   atomic.Uint64
-	Closed  bool
+	media    *Media
+	Notify   func(media.Event)
+	Posts    []string
+	Restarts int
+	bytes    atomic.Uint64
+	Closed   bool
 }
 
 func (d *Subscriber) Subscribe(ctx context.Context, url string) error {
@@ -79,7 +79,7 @@ func (d *Subscriber) Playable(ctx context.Context, _ bool) (media.Picture, error
 }
 
 func (d *Subscriber) Restart(context.Context) {
-	d.Renewed++
+	d.Restarts++
 	d.bytes.Store(0)
 }
 

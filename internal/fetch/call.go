@@ -103,7 +103,8 @@ func exchange(ctx context.Context, c Client, r *Request, out any) *fault.Error {
 func Refusal(resp *Response, r *Request) *fault.Error {
 	_, path := r.place()
 	data, err := ReadAll(resp, 0)
-	if err != nil && !errors.Is(err, fault.ResponseTooLarge) {
+	// A body that breaks off or is too long does not matter, because the status is known.
+	if errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) {
 		return ended(err, r)
 	}
 	return fault.FromStatus(resp.Status, data, resp.Header).At(path)

@@ -7,7 +7,6 @@ import (
 	"strings"
 	"sync/atomic"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"github.com/coder/websocket"
@@ -18,8 +17,7 @@ const announced = `452-["x",{"_placeholder":true,"num":0},{"_placeholder":true,"
 
 // TestAttachmentsCountWithTheirPacket: MaxPayload bounds all of it together.
 func TestAttachmentsCountWithTheirPacket(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		h := newHost(t, ServerOptions{MaxPayload: 1000})
+	hosted(t, ServerOptions{MaxPayload: 1000}, func(t *testing.T, h *host) {
 		send := func(size int) (*Session, wire) {
 			w := h.raw(8)
 			w.enter("")
@@ -41,8 +39,7 @@ func TestAttachmentsCountWithTheirPacket(t *testing.T) {
 
 // TestPacketsMustArriveInTime, whatever else arrives meanwhile.
 func TestPacketsMustArriveInTime(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		h := newHost(t, ServerOptions{PacketTimeout: 30 * time.Second})
+	hosted(t, ServerOptions{PacketTimeout: 30 * time.Second}, func(t *testing.T, h *host) {
 		w := h.raw(8)
 		w.enter("")
 		w.send(announced)
@@ -74,8 +71,7 @@ func TestPacketsMustArriveInTime(t *testing.T) {
 
 // TestPacketRate: a client that sends too much waits, and loses nothing.
 func TestPacketRate(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		h := newHost(t, ServerOptions{PacketRate: 10})
+	hosted(t, ServerOptions{PacketRate: 10}, func(t *testing.T, h *host) {
 		w := h.raw(0)
 		w.enter("")
 		s := <-h.sessions
@@ -167,14 +163,14 @@ func TestMemoryOfMessagesIsReserved(t *testing.T) {
 	if err := ws.Write(t.Context(), websocket.MessageBinary, make([]byte, 100_000)); err != nil {
 		t.Fatal(err)
 	}
-	for deadline := time.Now().Add(10 * time.Second); reserved.Load() < 100_000; time.Sleep(time.Millisecond) {
+	for deadline := time.Now().Add(patience); reserved.Load() < 100_000; time.Sleep(time.Millisecond) {
 		if time.Now().After(deadline) {
 			t.Fatal("nothing is reserved for an attachment")
 		}
 	}
 	_ = ws.CloseNow()
 	<-received
-	for deadline := time.Now().Add(10 * time.Second); reserved.Load() != 0; time.Sleep(time.Millisecond) {
+	for deadline := time.Now().Add(patience); reserved.Load() != 0; time.Sleep(time.Millisecond) {
 		if time.Now().After(deadline) {
 			t.Fatalf("%d bytes stay reserved", reserved.Load())
 		}

@@ -37,6 +37,12 @@ func newHost(t *testing.T, o ServerOptions) *host {
 	return h
 }
 
+// hosted runs f in virtual time with a server.
+func hosted(t *testing.T, o ServerOptions, f func(t *testing.T, h *host)) {
+	t.Helper()
+	synctest.Test(t, func(t *testing.T) { f(t, newHost(t, o)) })
+}
+
 // dial connects a Client.
 func (h *host) dial(context.Context, string, *ClientOptions) (transport, error) {
 	a, b := pipe(2048)
@@ -113,8 +119,7 @@ func TestServerAnnouncesItsNumbers(t *testing.T) {
 }
 
 func TestServerClosesAfterTheHandshakeTimeLimit(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		h := newHost(t, ServerOptions{})
+	hosted(t, ServerOptions{}, func(t *testing.T, h *host) {
 		w := h.raw(8)
 		start := time.Now()
 		w.open()
@@ -128,8 +133,7 @@ func TestServerClosesAfterTheHandshakeTimeLimit(t *testing.T) {
 }
 
 func TestServerDeclaresPingTimeout(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		h := newHost(t, ServerOptions{PingInterval: 300 * time.Millisecond, PingTimeout: 200 * time.Millisecond})
+	hosted(t, ServerOptions{PingInterval: 300 * time.Millisecond, PingTimeout: 200 * time.Millisecond}, func(t *testing.T, h *host) {
 		w := h.raw(8)
 		w.enter("")
 		start := time.Now()
@@ -146,8 +150,7 @@ func TestServerDeclaresPingTimeout(t *testing.T) {
 }
 
 func TestServerDeclaresPingTimeoutBeforeTheHandshake(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		h := newHost(t, ServerOptions{PingInterval: 300 * time.Millisecond, PingTimeout: 200 * time.Millisecond})
+	hosted(t, ServerOptions{PingInterval: 300 * time.Millisecond, PingTimeout: 200 * time.Millisecond}, func(t *testing.T, h *host) {
 		w := h.raw(8)
 		start := time.Now()
 		w.open()
@@ -174,8 +177,7 @@ func TestServerClosesOnNonsense(t *testing.T) {
 		"a ping inside a session":       {`40`, `2`},
 	} {
 		t.Run(name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				h := newHost(t, ServerOptions{Recovery: DefaultRecovery})
+			hosted(t, ServerOptions{Recovery: DefaultRecovery}, func(t *testing.T, h *host) {
 				w := h.raw(8)
 				w.open()
 				for i, text := range texts {
@@ -194,8 +196,7 @@ func TestServerClosesOnNonsense(t *testing.T) {
 }
 
 func TestOtherNamespacesAreRefused(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		h := newHost(t, ServerOptions{})
+	hosted(t, ServerOptions{}, func(t *testing.T, h *host) {
 		w := h.raw(8)
 		w.open()
 		w.send(`40/random`)
@@ -310,8 +311,7 @@ func TestServerSideReasons(t *testing.T) {
 }
 
 func TestRecoveryReplaysWhatWasMissed(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		h := newHost(t, ServerOptions{Recovery: DefaultRecovery})
+	hosted(t, ServerOptions{Recovery: DefaultRecovery}, func(t *testing.T, h *host) {
 		c, s := h.client(ClientOptions{})
 		id := c.ID()
 		if id != s.ID() {
@@ -339,8 +339,7 @@ func TestRecoveryReplaysWhatWasMissed(t *testing.T) {
 }
 
 func TestClientThatHasSeenNothingRecovers(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		h := newHost(t, ServerOptions{Recovery: DefaultRecovery})
+	hosted(t, ServerOptions{Recovery: DefaultRecovery}, func(t *testing.T, h *host) {
 		c, s := h.client(ClientOptions{})
 		s.Drop()
 		s.Emit("first")
@@ -349,8 +348,7 @@ func TestClientThatHasSeenNothingRecovers(t *testing.T) {
 }
 
 func TestClientThatNoticesTheDropFirstRecovers(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		h := newHost(t, ServerOptions{Recovery: DefaultRecovery})
+	hosted(t, ServerOptions{Recovery: DefaultRecovery}, func(t *testing.T, h *host) {
 		old := h.raw(8)
 		j := old.enter("")
 		s := <-h.sessions
@@ -370,8 +368,7 @@ func TestRecoveryWindow(t *testing.T) {
 		gap       time.Duration
 		recovered bool
 	}{{20*time.Second - 1, true}, {20*time.Second + 1, false}} {
-		synctest.Test(t, func(t *testing.T) {
-			h := newHost(t, ServerOptions{Recovery: DefaultRecovery})
+		hosted(t, ServerOptions{Recovery: DefaultRecovery}, func(t *testing.T, h *host) {
 			w := h.raw(8)
 			j := w.enter("")
 			s := <-h.sessions
@@ -411,8 +408,7 @@ func TestRecoverySwitches(t *testing.T) {
 		"the offset was never given out": {nil, nil},
 	} {
 		t.Run(name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				h := newHost(t, ServerOptions{Recovery: DefaultRecovery})
+			hosted(t, ServerOptions{Recovery: DefaultRecovery}, func(t *testing.T, h *host) {
 				j := h.raw(8).enter("")
 				s := <-h.sessions
 				if tc.before != nil {
@@ -452,8 +448,7 @@ func TestRecoverySwitches(t *testing.T) {
 }
 
 func TestWithoutRecoveryTheSocketIsTheSession(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		h := newHost(t, ServerOptions{})
+	hosted(t, ServerOptions{}, func(t *testing.T, h *host) {
 		c, s := h.client(ClientOptions{})
 		s.Emit("plain", 1)
 		expectEvents(t, c.Events(), "plain(1)")
@@ -496,8 +491,7 @@ func TestRecoveryIsAuthorized(t *testing.T) {
 }
 
 func TestRecoveryBufferIsForgottenWithThePong(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		h := newHost(t, ServerOptions{Recovery: DefaultRecovery})
+	hosted(t, ServerOptions{Recovery: DefaultRecovery}, func(t *testing.T, h *host) {
 		_, s := h.client(ClientOptions{})
 		for range 3 {
 			s.Emit("a")
@@ -553,8 +547,7 @@ func TestRecoveryBuffer(t *testing.T) {
 }
 
 func TestSessionsWithoutConnectionAreBounded(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		h := newHost(t, ServerOptions{Recovery: DefaultRecovery})
+	hosted(t, ServerOptions{Recovery: DefaultRecovery}, func(t *testing.T, h *host) {
 		h.maxInGap = 2
 		for range 3 {
 			w := h.raw(8)
@@ -580,8 +573,7 @@ func TestSessionsWithoutConnectionAreBounded(t *testing.T) {
 }
 
 func TestPeerThatDoesNotReadIsDisconnected(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		h := newHost(t, ServerOptions{SendBuffer: 1000})
+	hosted(t, ServerOptions{SendBuffer: 1000}, func(t *testing.T, h *host) {
 		w := h.raw(0)
 		w.enter("")
 		s := <-h.sessions
@@ -603,8 +595,7 @@ func TestPeerThatDoesNotReadIsDisconnected(t *testing.T) {
 }
 
 func TestServeThatDoesNotReadLosesTheSocket(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		h := newHost(t, ServerOptions{Recovery: time.Hour})
+	hosted(t, ServerOptions{Recovery: time.Hour}, func(t *testing.T, h *host) {
 		w := h.raw(2048)
 		j := w.enter("")
 		s := <-h.sessions
@@ -629,8 +620,7 @@ func TestServeThatDoesNotReadLosesTheSocket(t *testing.T) {
 }
 
 func TestServerCloseEndsEverySession(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		h := newHost(t, ServerOptions{Recovery: time.Hour})
+	hosted(t, ServerOptions{Recovery: time.Hour}, func(t *testing.T, h *host) {
 		waiting := h.raw(8)
 		waiting.open()
 		_, live := h.client(ClientOptions{ReconnectAttempts: new(0)})
@@ -708,8 +698,7 @@ func TestStrangersAreBounded(t *testing.T) {
 		})
 	}
 	t.Run("afterwards", func(t *testing.T) {
-		synctest.Test(t, func(t *testing.T) {
-			h := newHost(t, ServerOptions{})
+		hosted(t, ServerOptions{}, func(t *testing.T, h *host) {
 			w := h.raw(8)
 			w.enter("")
 			w.send(`42["a","` + strings.Repeat("x", 900_000) + `"]`)

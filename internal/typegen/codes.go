@@ -2,7 +2,6 @@ package main
 
 import (
 	"fmt"
-	"strconv"
 	"strings"
 
 	"github.com/agentruntime/agentruntime/runtime/fault"
@@ -37,11 +36,8 @@ removed from every text and body before it leaves the runtime.
 func codesDoc() string {
 	var b strings.Builder
 	b.WriteString(codesIntro)
-	var fatal []string
-	for _, code := range fault.FatalCodes {
-		fatal = append(fatal, "`"+string(code)+"`")
-	}
-	fmt.Fprintf(&b, "\nAfter these the server has ended the session (`FATAL_ERROR_CODES`): %s.\n", strings.Join(fatal, ", "))
+	fatal := strings.ReplaceAll(strings.Join(quoted(fault.FatalCodes[:]), ", "), `"`, "`")
+	fmt.Fprintf(&b, "\nAfter these the server has ended the session (`FATAL_ERROR_CODES`): %s.\n", fatal)
 	for _, group := range fault.Groups {
 		fmt.Fprintf(&b, "\n## %s\n\n| Code | Title | Meaning | Status | Retryable |\n| --- | --- | --- | --- | --- |\n", group)
 		for _, info := range fault.Codes() {
@@ -62,9 +58,9 @@ func codesDoc() string {
 const codesHeader = `// Generated from runtime/fault/codes.go by "go generate ./runtime/event"; don't edit.
 `
 
-// codeTypes returns the text of codes.ts. The union types list all codes, so that a misspelt
+// codeTypes returns the text of codes.ts, with the types of the phases of a connect. The union types list all codes, so that a misspelt
 // code does not compile.
-func codeTypes() string {
+func (t *types) codeTypes() (string, error) {
 	var errors, warnings strings.Builder
 	for _, group := range fault.Groups {
 		b := &errors
@@ -78,10 +74,7 @@ func codeTypes() string {
 			}
 		}
 	}
-	var phases []string
-	for _, phase := range fault.Phases {
-		phases = append(phases, strconv.Quote(string(phase)))
-	}
+	timings, err := t.timings()
 	return codesHeader + `
 /**
  * Every error code of the runtime; docs/errors.md has their meanings. A server may send
@@ -90,10 +83,10 @@ func codeTypes() string {
 export type ErrorCode =
 ` + errors.String() + `
 /** The part of connecting that failed. */
-export type ErrorPhase = ` + strings.Join(phases, " | ") + `
+export type ErrorPhase = ` + strings.Join(quoted(fault.Phases), " | ") + `
 
 /** Code of a warning: one that is never thrown, or that of an error which the session survived. */
 export type WarningCode =
 ` + warnings.String() + `  | ErrorCode
-`
+` + timings, err
 }

@@ -63,42 +63,29 @@ func main() {
 // generate returns the text of each file.
 func generate(root string) (map[string]string, error) {
 	m := &module{root: root, packages: map[string]*pkg{}}
-	types := newTypes(m)
-	text, err := types.file()
-	if err != nil {
-		return nil, err
+	t := &types{module: m, names: map[*decl]string{}, written: map[*decl]string{}, events: map[string]string{}, payloads: map[*decl]string{}}
+	files := map[string]string{refusalsFile: refusalsText(), codesDocFile: codesDoc()}
+	for _, f := range []struct {
+		name string
+		text func() (string, error)
+	}{ // in this order: each declares the types that no file before it has declared
+		{typesFile, t.file},
+		{docFile, t.document},
+		{optionsTypes, func() (text string, err error) {
+			text, files[namesFile], files[optionsDocFile], err = t.optionsFile()
+			return text, err
+		}},
+		{playgroundFile, t.playground},
+		{codesFile, t.codeTypes},
+		{regionsFile, regionsText},
+		{managementFile, managementText},
+		{methodsFile, m.methodsText},
+	} {
+		text, err := f.text()
+		if err != nil {
+			return nil, err
+		}
+		files[f.name] = text
 	}
-	doc, err := types.document()
-	if err != nil {
-		return nil, err
-	}
-	options, names, optionsDoc, err := types.optionsFile()
-	if err != nil {
-		return nil, err
-	}
-	playground, err := types.playground()
-	if err != nil {
-		return nil, err
-	}
-	timings, err := types.timings()
-	if err != nil {
-		return nil, err
-	}
-	regions, err := regionsText()
-	if err != nil {
-		return nil, err
-	}
-	managementTypes, err := managementText()
-	if err != nil {
-		return nil, err
-	}
-	methods, err := methodsText(m)
-	if err != nil {
-		return nil, err
-	}
-	return map[string]string{
-		regionsFile: regions, methodsFile: methods, playgroundFile: playground,
-		typesFile: text, docFile: doc, optionsTypes: options, optionsDocFile: optionsDoc,
-		namesFile: names, codesFile: codeTypes() + timings, refusalsFile: refusalsText(), managementFile: managementTypes, codesDocFile: codesDoc(),
-	}, nil
+	return files, nil
 }

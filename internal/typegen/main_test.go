@@ -120,7 +120,7 @@ func TestMethodsAreThoseOfThePrograms(t *testing.T) {
 			t.Errorf("%s is named %d times", shared, n)
 		}
 	}
-	if _, err := methodsText(&module{root: root, packages: map[string]*pkg{"internal/page": {}}}); err == nil {
+	if _, err := (&module{root: root, packages: map[string]*pkg{"internal/page": {}}}).methodsText(); err == nil {
 		t.Error("no error for a package without methods")
 	}
 }

@@ -9,27 +9,19 @@ import (
 	"github.com/agentruntime/agentruntime/runtime/appinit"
 )
 
-// managementLists are the values that the client for servers accepts, in both languages.
+// managementLists are the values that the client for servers accepts, in both languages, as literals.
 var managementLists = []struct {
 	name, doc string
 	values    []string
 }{
-	{"EMBED_TYPES", "The ways to embed an agent.", management.EmbedTypes},
-	{"SKILL_MODES", "Modes of a skill.", management.SkillModes},
-	{"CALL_STAGES", "When a form is shown.", management.CallStages},
-	{"TOOL_TYPES", "The kinds of tools.", management.ToolTypes},
-	{"MODALITIES", "What documents are indexed by.", modalities()},
-	{"insightTypes", "The types of the value of an insight.", management.ValueTypes},
-	{"ruleStates", "The states of an insight setting and of a rule.", []string{management.StatusActive, management.StatusDisabled}},
-	{"actionTypes", "What the rules of an account may do.", management.ActionTypes},
-}
-
-func modalities() []string {
-	var names []string
-	for _, m := range management.Modalities {
-		names = append(names, string(m))
-	}
-	return names
+	{"EMBED_TYPES", "The ways to embed an agent.", quoted(management.EmbedTypes)},
+	{"SKILL_MODES", "Modes of a skill.", quoted(management.SkillModes)},
+	{"CALL_STAGES", "When a form is shown.", quoted(management.CallStages)},
+	{"TOOL_TYPES", "The kinds of tools.", quoted(management.ToolTypes)},
+	{"MODALITIES", "What documents are indexed by.", quoted(management.Modalities)},
+	{"insightTypes", "The types of the value of an insight.", quoted(management.ValueTypes)},
+	{"ruleStates", "The states of an insight setting and of a rule.", quoted([]string{management.StatusActive, management.StatusDisabled})},
+	{"actionTypes", "What the rules of an account may do.", quoted(management.ActionTypes)},
 }
 
 // managementText returns the text of management.ts: the addresses of all services, which the
@@ -43,7 +35,7 @@ func managementText() (string, error) {
 		return "", err
 	}
 	for _, list := range managementLists {
-		fmt.Fprintf(&b, "\n/** %s */\nexport const %s = [%s] as const\n", list.doc, list.name, strings.Join(quoted(list.values), ", "))
+		fmt.Fprintf(&b, "\n/** %s */\nexport const %s = [%s] as const\n", list.doc, list.name, strings.Join(list.values, ", "))
 	}
 	names, err := json.MarshalIndent(management.Languages, "", "  ")
 	fmt.Fprintf(&b, "\n/** The names of languages, by the first part of their tags. */\nexport const languages: Readonly<Record<string, string>> = %s\n", names)

@@ -82,7 +82,7 @@ func pairs(lit *ast.CompositeLit) map[string]ast.Expr {
 }
 
 // methodsText returns the text of methods.ts.
-func methodsText(m *module) (string, error) {
+func (m *module) methodsText() (string, error) {
 	tables := map[string]methodNames{}
 	for _, t := range methodTables {
 		p, err := m.load(t.dir)

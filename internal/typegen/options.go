@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"fmt"
 	"go/ast"
 	"path"
@@ -77,11 +78,7 @@ func (t *types) optionList(d *decl, required bool) (list []option, extends []str
 			list, extends = append(list, more...), append(extends, bases...)
 			continue
 		}
-		json, more, _ := strings.Cut(tag.Get("json"), ",")
-		name := json
-		if js := tag.Get("js"); js != "" {
-			name = js
-		}
+		name, more := nameOf(tag)
 		if name == "-" || name == "" || tag.Get("ts") == "-" {
 			continue
 		}
@@ -103,6 +100,12 @@ func tagOf(f *ast.Field) (reflect.StructTag, error) {
 	}
 	text, err := strconv.Unquote(f.Tag.Value)
 	return reflect.StructTag(text), err
+}
+
+// nameOf returns the name of a field in JavaScript, and what follows its name in JSON.
+func nameOf(tag reflect.StructTag) (name, more string) {
+	name, more, _ = strings.Cut(tag.Get("json"), ",")
+	return cmp.Or(tag.Get("js"), name), more
 }
 
 func optionTypeOf(d *decl) *optionType {
@@ -134,10 +137,10 @@ func (t *types) valuesOf(tag reflect.StructTag) []string {
 	return t.module.packages["runtime/converse"].lists[tag.Get("values")]
 }
 
-func quoted(values []string) []string {
+func quoted[T ~string](values []T) []string {
 	list := make([]string, len(values))
 	for i, v := range values {
-		list[i] = strconv.Quote(v)
+		list[i] = strconv.Quote(string(v))
 	}
 	return list
 }
@@ -171,10 +174,9 @@ func (t *types) checkOf(d *decl, f *ast.Field, tag reflect.StructTag) string {
 		case "float64":
 			return `"number"`
 		}
-	case *ast.SelectorExpr:
-		if fmt.Sprint(typ.X, ".", typ.Sel) == "time.Duration" {
-			return `"number"`
-		}
+	}
+	if isDuration(typ) {
+		return `"number"`
 	}
 	named, err := t.module.resolve(d, typ)
 	if err == nil && named != nil && len(named.pkg.consts[named.name]) > 0 {
@@ -242,10 +244,7 @@ func (t *types) nameOptions() error {
 			if err != nil {
 				return err
 			}
-			name, _, _ := strings.Cut(tag.Get("json"), ",")
-			if js := tag.Get("js"); js != "" {
-				name = js
-			}
+			name, _ := nameOf(tag)
 			if len(f.Names) == 1 && name != "-" && name != "" && words.MatchString(f.Names[0].Name) {
 				t.options[f.Names[0].Name] = name
 			}
@@ -301,7 +300,7 @@ func (t *types) namesFile(lists map[string][]string) (string, error) {
 		if err != nil {
 			return "", err
 		}
-		name, _, _ := strings.Cut(tag.Get("json"), ",")
+		name, _ := nameOf(tag)
 		lists["sessionNames"] = append(lists["sessionNames"], name)
 	}
 	for _, l := range []struct{ name, about string }{

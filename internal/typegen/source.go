@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"fmt"
 	"go/ast"
 	"go/build"
@@ -96,10 +97,7 @@ func (p *pkg) add(file *ast.File) {
 		for _, spec := range g.Specs {
 			switch spec := spec.(type) {
 			case *ast.TypeSpec:
-				doc := spec.Doc.Text()
-				if doc == "" {
-					doc = g.Doc.Text()
-				}
+				doc := cmp.Or(spec.Doc.Text(), g.Doc.Text())
 				p.types[spec.Name.Name] = &decl{pkg: p, name: spec.Name.Name, doc: doc, expr: spec.Type, file: file, alias: spec.Assign.IsValid()}
 			case *ast.ValueSpec:
 				p.addConst(spec)

@@ -1,9 +1,9 @@
 package main
 
 import (
+	"cmp"
 	"fmt"
 	"go/ast"
-	"reflect"
 	"regexp"
 	"slices"
 	"strconv"
@@ -46,16 +46,13 @@ var renamed = map[string]string{
 
 // types converts Go types to TypeScript, each type once.
 type types struct {
-	module  *module
-	names   map[*decl]string
-	order   []*decl
-	written map[*decl]string
-	events  map[string]string // names of events in JavaScript, by their Go type
-	options map[string]string // names of options in JavaScript, by their Go field
-}
-
-func newTypes(m *module) *types {
-	return &types{module: m, names: map[*decl]string{}, written: map[*decl]string{}, events: map[string]string{}}
+	module   *module
+	names    map[*decl]string
+	order    []*decl
+	written  map[*decl]string
+	events   map[string]string // names of events in JavaScript, by their Go type
+	payloads map[*decl]string  // the same of the types that are declared because an event has them
+	options  map[string]string // names of options in JavaScript, by their Go field
 }
 
 // property is one field of a JavaScript object.
@@ -77,7 +74,7 @@ func (t *types) properties(d *decl) ([]property, error) {
 		if err != nil {
 			return nil, err
 		}
-		name, options, _ := strings.Cut(tag.Get("json"), ",")
+		name, options := nameOf(tag)
 		if len(f.Names) == 0 {
 			inner, err := t.module.resolve(d, deref(f.Type))
 			if err != nil || inner == nil {
@@ -176,10 +173,7 @@ func (t *types) use(d *decl) (string, error) {
 	if name, ok := t.names[d]; ok {
 		return name, nil
 	}
-	name := renamed[d.pkg.dir+"."+d.name]
-	if name == "" {
-		name = d.name
-	}
+	name := cmp.Or(renamed[d.pkg.dir+"."+d.name], d.name)
 	for other, taken := range t.names {
 		if taken == name {
 			return "", fmt.Errorf("%s.%s and %s.%s have the same name in TypeScript", d.pkg.dir, d.name, other.pkg.dir, other.name)
@@ -194,6 +188,9 @@ func (t *types) use(d *decl) (string, error) {
 
 func (t *types) declare(d *decl, name string) (string, error) {
 	text := t.prose(d.doc, d)
+	if event, ok := t.payloads[d]; ok {
+		text = "The payload of `" + event + "`." // what the event means is said where it is listed
+	}
 	if rest, ok := strings.CutPrefix(text, d.name+" "); ok {
 		text = name + " " + rest
 	}
@@ -300,6 +297,7 @@ func (t *types) payload(e event) (string, error) {
 	case len(s.Fields.List) == 1 && len(s.Fields.List[0].Names) == 0:
 		return t.typeOf(e.decl, s.Fields.List[0].Type) // an event that embeds a shared type
 	}
+	t.payloads[e.decl] = e.name
 	return t.use(e.decl)
 }
 
@@ -312,9 +310,8 @@ func (t *types) prose(doc string, d *decl) string {
 			if f.Tag == nil || len(f.Names) == 0 {
 				continue
 			}
-			text, _ := strconv.Unquote(f.Tag.Value)
-			name, _, _ := strings.Cut(reflect.StructTag(text).Get("json"), ",")
-			if name != "-" {
+			tag, _ := tagOf(f)
+			if name, _ := nameOf(tag); name != "-" {
 				doc = replaceWord(doc, f.Names[0].Name, "`"+name+"`")
 			}
 		}
@@ -393,16 +390,29 @@ func (t *types) file() (string, error) {
 	b.WriteString(header)
 	b.WriteString("import type { ErrorCode, Timings, WarningCode } from \"./codes.js\"\n")
 	b.WriteString("import type { AgentError } from \"../core/errors.js\"\n\nexport type { TimingPhase, Timings } from \"./codes.js\"\n")
+	live := map[string]*decl{} // the events of a live session, of which the other kinds have some
 	for i, k := range kinds {
-		fmt.Fprintf(&b, "\n/** Events of %s, by name, with their payloads. */\nexport interface %sEvents {\n", k.title, k.name)
+		var shared []string
+		own := ""
 		for _, e := range lists[i] {
+			if live[e.name] == e.decl {
+				shared = append(shared, strconv.Quote(e.name))
+				continue
+			}
 			payload, err := t.payload(e)
 			if err != nil {
 				return "", fmt.Errorf("event %s: %w", e.name, err)
 			}
-			fmt.Fprintf(&b, "%s  %s: %s\n", comment("  ", t.prose(e.decl.doc, e.decl)), e.name, payload)
+			own += fmt.Sprintf("%s  %s: %s\n", comment("  ", t.prose(e.decl.doc, e.decl)), e.name, payload)
+			if i == 0 {
+				live[e.name] = e.decl
+			}
 		}
-		b.WriteString("}\n")
+		extends := ""
+		if len(shared) > 0 {
+			extends = " extends Pick<\n  " + kinds[0].name + "Events,\n  " + wrapped(shared) + "\n>"
+		}
+		fmt.Fprintf(&b, "\n/** Events of %s, by name, with their payloads. */\nexport interface %sEvents%s {\n%s}\n", k.title, k.name, extends, own)
 		if err := t.useOf(k.dir, "Snapshot"); err != nil { // the type of a session's properties
 			return "", err
 		}
@@ -417,17 +427,14 @@ func (t *types) file() (string, error) {
 	for _, d := range t.order {
 		b.WriteString("\n" + t.written[d])
 	}
-	var fatal, mic []string
-	for _, code := range fault.FatalCodes {
-		fatal = append(fatal, strconv.Quote(string(code)))
-	}
+	var mic []fault.Code
 	for _, info := range fault.Codes() {
 		if info.Group == fault.GroupMicrophone {
-			mic = append(mic, strconv.Quote(string(info.Code)))
+			mic = append(mic, info.Code)
 		}
 	}
-	fmt.Fprintf(&b, "\n/** The codes after which the service has ended the session. */\nexport const FATAL_ERROR_CODES = [%s] as const\n", strings.Join(fatal, ", "))
-	fmt.Fprintf(&b, "\n/** The codes of a microphone that is missing, as errors and as warnings. */\nexport const MIC_ERROR_CODES = [%s] as const\n", strings.Join(mic, ", "))
+	fmt.Fprintf(&b, "\n/** The codes after which the service has ended the session. */\nexport const FATAL_ERROR_CODES = [%s] as const\n", strings.Join(quoted(fault.FatalCodes[:]), ", "))
+	fmt.Fprintf(&b, "\n/** The codes of a microphone that is missing, as errors and as warnings. */\nexport const MIC_ERROR_CODES = [%s] as const\n", strings.Join(quoted(mic), ", "))
 	fmt.Fprintf(&b, "\n/** The opening phrase of an agent without an opening turn. */\nexport const SILENT_OPENING = %q\n", signaling.SilentOpening)
 	fmt.Fprintf(&b, "\n/** The text in its place in `transcript`, `speechChunk` and `avatarStopTalking`. */\nexport const SILENT_OPENING_LABEL = %q\n", avatar.SilentOpeningLabel)
 	return b.String(), nil
@@ -446,6 +453,23 @@ func (t *types) timings() (string, error) {
 	}
 	return "\n" + t.written[phase] +
 		"\n/** Milliseconds from the connect call, by phase. */\nexport type Timings = Partial<Record<TimingPhase, number>>\n", nil
+}
+
+// wrapped joins names to a union, in lines of about the width of a comment.
+func wrapped(names []string) string {
+	var b strings.Builder
+	line := 0
+	for i, name := range names {
+		between := " | "
+		if i == 0 {
+			between = ""
+		} else if line+len(name) > 90 {
+			between, line = "\n  | ", 0
+		}
+		b.WriteString(between + name)
+		line += len(name) + len(" | ")
+	}
+	return b.String()
 }
 
 // useOf declares a type of the package in dir that no event uses.

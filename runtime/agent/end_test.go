@@ -19,10 +19,8 @@ import (
 // TestThePageGoesAwayDuringASwitch: both transports receive pagehide, and one completion
 // signal is sent.
 func TestThePageGoesAwayDuringASwitch(t *testing.T) {
-	run(t, Options{Options: session.Options{ThreadID: "th-1"}, Mode: Chat}, func(r *rig) {
-		r.mustConnect()
-		r.stuck()
-		switched := r.switchLater(background, Avatar)
+	connected(t, Options{Options: session.Options{ThreadID: "th-1"}, Mode: Chat}, func(r *rig) {
+		switched := r.stuckSwitch(background)
 		if n := len(r.page.listeners); n != 2 {
 			t.Fatalf("%d listeners at the page", n)
 		}
@@ -41,8 +39,7 @@ func TestThePageGoesAwayDuringASwitch(t *testing.T) {
 
 // TestTheEndIsToldOnce: a later transport does not send the completion signal again.
 func TestTheEndIsToldOnce(t *testing.T) {
-	run(t, Options{Options: session.Options{ThreadID: "th-1"}, Mode: Chat}, func(r *rig) {
-		r.mustConnect()
+	connected(t, Options{Options: session.Options{ThreadID: "th-1"}, Mode: Chat}, func(r *rig) {
 		if got, err := r.CompleteThread(background); !got.OK || got.Reason != "manual" || err != nil {
 			t.Errorf("%+v, %v", got, err)
 		}
@@ -140,10 +137,8 @@ func TestNothingIsKeptOfATransportThatWasLetGo(t *testing.T) {
 
 // TestABugEndsTheSession, and tells of it.
 func TestABugEndsTheSession(t *testing.T) {
-	run(t, Options{Options: session.Options{ThreadID: "th-1"}, Mode: Chat}, func(r *rig) {
-		r.mustConnect()
-		r.stuck()
-		switched := r.switchLater(background, Avatar)
+	connected(t, Options{Options: session.Options{ThreadID: "th-1"}, Mode: Chat}, func(r *rig) {
+		switched := r.stuckSwitch(background)
 		r.Forget()
 		r.Fail(errors.New("a callback broke"))
 		if err := <-switched; !errors.Is(err, fault.InvalidState) {

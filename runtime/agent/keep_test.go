@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 	"testing/synctest"
+	"time"
 
 	"github.com/agentruntime/agentruntime/internal/fakeservice"
 	"github.com/agentruntime/agentruntime/internal/socketio"
@@ -74,8 +75,7 @@ func TestWhatIsGivenForOneTransportWins(t *testing.T) {
 			t.Errorf("second turn: %s", got)
 		}
 		join := r.Answer[signaling.Join]
-		r.stuck()
-		switched := r.switchLater(background, Avatar)
+		switched := r.stuckSwitch(background)
 		if got := fmt.Sprint(r.joined().RequestVars); !strings.HasPrefix(got, "map[a:shared b:new c:") || !strings.HasSuffix(got, `d:face page_context:{"page":7}]`) {
 			t.Errorf("joined with %s", got)
 		}
@@ -105,8 +105,7 @@ func TestWhatIsGivenForOneTransportWins(t *testing.T) {
 
 // TestVariablesReachATransportThatWasMadeBeforeThem.
 func TestVariablesReachATransportThatWasMadeBeforeThem(t *testing.T) {
-	run(t, Options{Options: session.Options{ThreadID: "th-1"}}, func(r *rig) {
-		r.mustConnect()
+	connected(t, Options{Options: session.Options{ThreadID: "th-1"}}, func(r *rig) {
 		r.Listen(func(e event.Event) {
 			if _, ok := e.(TransportChanged); ok {
 				if err := r.UpdateRequestVars(map[string]any{"a": "b"}); err != nil {
@@ -124,8 +123,7 @@ func TestVariablesReachATransportThatWasMadeBeforeThem(t *testing.T) {
 
 // TestVariablesReachAnAvatarThatReconnects when it is back.
 func TestVariablesReachAnAvatarThatReconnects(t *testing.T) {
-	run(t, Options{}, func(r *rig) {
-		r.mustConnect()
+	connected(t, Options{}, func(r *rig) {
 		s := r.socket()
 		s.Drop(socketio.TransportClose)
 		synctest.Wait()
@@ -193,8 +191,7 @@ func TestHandlersFollowTheConversation(t *testing.T) {
 		calls("before t-1", "connected t-1")
 
 		join := r.Answer[signaling.Join]
-		r.stuck()
-		switched := r.switchLater(background, Avatar)
+		switched := r.stuckSwitch(background)
 		on("switching")
 		before()
 		say(call("t-2"))
@@ -233,8 +230,7 @@ func TestHandlersFollowTheConversation(t *testing.T) {
 // TestAnAnswerThatIsOwedIsSettledWithItsTransport: responseSettled is emitted when no
 // transport awaits an answer any more.
 func TestAnAnswerThatIsOwedIsSettledWithItsTransport(t *testing.T) {
-	run(t, Options{Options: session.Options{ThreadID: "th-1", Kickoff: &event.Kickoff{Text: "Begin"}}, Mode: Chat}, func(r *rig) {
-		r.mustConnect()
+	connected(t, Options{Options: session.Options{ThreadID: "th-1", Kickoff: &event.Kickoff{Text: "Begin"}}, Mode: Chat}, func(r *rig) {
 		r.turn(0)
 		r.want("state connecting user_requested", "transport chat", "turnStart", "responsePending", "state connected")
 		r.Forget()
@@ -279,8 +275,7 @@ func TestATokenReplacesAllThatWereGiven(t *testing.T) {
 	run(t, o, func(r *rig) {
 		r.auto = func(x *exchange) { x.say("Answer.", "th-1"); x.w.Close() }
 		r.mustConnect()
-		r.stuck()
-		switched := r.switchLater(background, Avatar)
+		switched := r.stuckSwitch(background)
 		s := r.socket()
 		if auth := fmt.Sprint(s.Options().Auth); auth != "map[token:face-token]" {
 			t.Errorf("auth %s", auth)
@@ -291,10 +286,7 @@ func TestATokenReplacesAllThatWereGiven(t *testing.T) {
 		if auth := fmt.Sprint(s.Options().Auth); auth != "map[token:fresh]" {
 			t.Errorf("auth after SetToken %s", auth)
 		}
-		r.unstick()
-		if err := <-switched; err != nil {
-			t.Fatal(err)
-		}
+		r.finish(switched)
 		r.mustSwitch(Chat)
 		if err := r.SetToken(""); !errors.Is(err, fault.BadRequest) {
 			t.Errorf("err = %v", err)
@@ -309,6 +301,33 @@ func TestATokenReplacesAllThatWereGiven(t *testing.T) {
 		}
 		if r.core.Token != "" || r.opts.Avatar.Token != "" || r.opts.Chat.Token != "" {
 			t.Error("the token is not forgotten")
+		}
+		if err := r.SetToken("later"); !errors.Is(err, fault.InvalidState) {
+			t.Errorf("after the end: %v", err)
+		}
+	})
+}
+
+// TestTheLifeOfATokenGoesOnOverASwitch: a new transport asks for the next token when a fifth of its life is left, not of
+// the time since the switch.
+func TestTheLifeOfATokenGoesOnOverASwitch(t *testing.T) {
+	var began time.Time
+	var asked []time.Duration
+	o := Options{Options: session.Options{ThreadID: "th-1", TokenLife: time.Minute, OnTokenNeeded: func(context.Context) (string, error) {
+		asked = append(asked, time.Since(began))
+		return fmt.Sprint("token ", len(asked)), nil
+	}}, Mode: Chat}
+	run(t, o, func(r *rig) {
+		began = time.Now()
+		r.mustConnect()
+		time.Sleep(40 * time.Second)
+		r.mustSwitch(Avatar)
+		time.Sleep(time.Until(began.Add(90 * time.Second)))
+		r.mustSwitch(Chat)
+		time.Sleep(time.Until(began.Add(100 * time.Second)))
+		synctest.Wait()
+		if want := []time.Duration{48 * time.Second, 96 * time.Second}; !slices.Equal(asked, want) {
+			t.Errorf("asked after %v, want %v", asked, want)
 		}
 	})
 }
@@ -325,8 +344,7 @@ func TestTheEventsThatArePassedOn(t *testing.T) {
 	if len(own)+len(inner) != 25 {
 		t.Fatalf("%d events", len(own)+len(inner))
 	}
-	run(t, Options{}, func(r *rig) {
-		r.mustConnect()
+	connected(t, Options{}, func(r *rig) {
 		r.Forget()
 		for _, e := range []event.Event{
 			event.Transcript{},

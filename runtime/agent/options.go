@@ -1,6 +1,8 @@
 package agent
 
 import (
+	"time"
+
 	"github.com/agentruntime/agentruntime/internal/options"
 	"github.com/agentruntime/agentruntime/runtime/appinit"
 	"github.com/agentruntime/agentruntime/runtime/avatar"
@@ -91,7 +93,7 @@ func (s *Session) chatOptions() chat.Options {
 // belong to the conversation.
 func (s *Session) share(own *session.Options) {
 	shared := s.opts.Options
-	shared.Token = s.core.Token
+	shared.Token, shared.TokenAge = s.core.Token, time.Since(s.tokenSince)
 	capabilities, vars := own.Capabilities, own.RequestVars
 	options.Inherit(own, shared)
 	if s.core.Thread != "" {

@@ -8,8 +8,6 @@ import (
 	"testing"
 	"testing/synctest"
 
-	"github.com/agentruntime/agentruntime/runtime/avatar"
-	"github.com/agentruntime/agentruntime/runtime/chat"
 	"github.com/agentruntime/agentruntime/runtime/event"
 	"github.com/agentruntime/agentruntime/runtime/event/eventtest"
 	"github.com/agentruntime/agentruntime/runtime/session"
@@ -55,6 +53,15 @@ func run(t *testing.T, o Options, f func(r *rig)) {
 		if n := len(r.page.listeners); n != 0 {
 			t.Errorf("%d listeners are left at the page", n)
 		}
+	})
+}
+
+// connected is run with a session that is connected.
+func connected(t *testing.T, o Options, f func(r *rig)) {
+	t.Helper()
+	run(t, o, func(r *rig) {
+		r.mustConnect()
+		f(r)
 	})
 }
 
@@ -141,15 +148,13 @@ func (r *rig) switchLater(ctx context.Context, m Mode) <-chan error {
 // stuck keeps avatars from connecting: the service does not answer.
 func (r *rig) stuck() { r.When(signaling.Join, nil) }
 
+// stuckSwitch begins a switch to an avatar that does not connect.
+func (r *rig) stuckSwitch(ctx context.Context) <-chan error {
+	r.stuck()
+	return r.switchLater(ctx, Avatar)
+}
+
 var background = context.Background()
-
-func avatarVars(vars map[string]any) avatar.Options {
-	return avatar.Options{Options: session.Options{RequestVars: vars}}
-}
-
-func chatVars(vars map[string]any) chat.Options {
-	return chat.Options{Options: session.Options{RequestVars: vars}}
-}
 
 func chatEnd(reason string) session.DisconnectOptions {
 	return session.DisconnectOptions{Reason: reason}

@@ -18,6 +18,7 @@ import (
 	"context"
 	"sync"
 	"sync/atomic"
+	"time"
 
 	"github.com/agentruntime/agentruntime/runtime/avatar"
 	"github.com/agentruntime/agentruntime/runtime/converse"
@@ -71,10 +72,11 @@ type Session struct {
 	snapshot atomic.Pointer[Snapshot]
 	leaving  sync.WaitGroup // transports that were released and are not closed yet
 
-	state    State
-	mode     Mode
-	kickoff  *event.Kickoff // nil once it is used up
-	reported *atomic.Bool   // whether the conversation's end was reported, see completion.Settings
+	state      State
+	mode       Mode
+	kickoff    *event.Kickoff // nil once it is used up
+	tokenSince time.Time      // when the session got its token, whose life goes on over a switch
+	reported   *atomic.Bool   // whether the conversation's end was reported, see completion.Settings
 
 	current *transport         // carries the turns; after the end, the last transport that did
 	next    *transport         // connects during a switch
@@ -118,7 +120,7 @@ func New(o Options) (*Session, error) {
 			if err == nil && token != "" {
 				s.core.Work.Post(func() { // for later transports
 					if s.core.Token != "" {
-						s.core.Token = token
+						s.core.Token, s.tokenSince = token, time.Now()
 					}
 				})
 			}
@@ -133,6 +135,7 @@ func New(o Options) (*Session, error) {
 		SetToken: s.setToken, MergeVars: s.mergeVars,
 	})
 	s.core.Token, s.core.Thread = o.Token, thread // the only copy; the end clears it
+	s.tokenSince = time.Now().Add(-o.TokenAge)
 	s.opts.Token, s.own.Token = "", ""
 	s.Conversation = s.core.Conversation()
 	s.publish()
@@ -149,9 +152,10 @@ func (s *Session) Snapshot() *Snapshot { return s.snapshot.Load() }
 
 func (s *Session) status() session.Status {
 	snap := s.Snapshot()
+	over := snap.State == Broken || snap.State == Closed
 	return session.Status{
-		State: string(snap.State), Connected: snap.State == Connected || snap.State == Switching,
-		ThreadID: snap.ThreadID, Timings: snap.Timings, Ended: snap.State == Broken || snap.State == Closed,
+		State: string(snap.State), Connected: snap.State == Connected || snap.State == Switching, Final: over,
+		ThreadID: snap.ThreadID, Timings: snap.Timings, Ended: over,
 	}
 }
 

@@ -9,6 +9,7 @@ import (
 
 	"github.com/agentruntime/agentruntime/internal/fakeservice"
 	"github.com/agentruntime/agentruntime/internal/socketio"
+	"github.com/agentruntime/agentruntime/runtime/avatar"
 	"github.com/agentruntime/agentruntime/runtime/chat"
 	"github.com/agentruntime/agentruntime/runtime/event"
 	"github.com/agentruntime/agentruntime/runtime/fault"
@@ -19,8 +20,7 @@ import (
 // TestSwitchesInOrder both ways: the old transport answers until the new one is up,
 // and the text that waited leaves last.
 func TestSwitchesInOrder(t *testing.T) {
-	run(t, Options{Mode: Chat}, func(r *rig) {
-		r.mustConnect()
+	connected(t, Options{Mode: Chat}, func(r *rig) {
 		r.want("state connecting user_requested", "transport chat", "state connected")
 		first := r.send(background, "My name is Sam")
 		r.turn(0).reply("Hello Sam.", "th-1")
@@ -30,8 +30,7 @@ func TestSwitchesInOrder(t *testing.T) {
 		r.Forget()
 
 		join := r.Answer[signaling.Join]
-		r.stuck()
-		switched := r.switchLater(background, Avatar)
+		switched := r.stuckSwitch(background)
 		waits := r.send(background, "What is my name?")
 		r.want("state switching user_requested", "transport avatar")
 		join(r.socket(), fakeservice.Event{})
@@ -77,11 +76,9 @@ func TestSwitchesInOrder(t *testing.T) {
 
 // TestASwitchThatFailsBringsTheConversationBack, with what waited for it.
 func TestASwitchThatFailsBringsTheConversationBack(t *testing.T) {
-	run(t, Options{Options: session.Options{ThreadID: "th-1"}, Mode: Chat}, func(r *rig) {
-		r.mustConnect()
+	connected(t, Options{Options: session.Options{ThreadID: "th-1"}, Mode: Chat}, func(r *rig) {
 		r.Forget()
-		r.stuck()
-		switched := r.switchLater(background, Avatar)
+		switched := r.stuckSwitch(background)
 		waits := r.send(background, "Still there?")
 		r.socket().Say(signaling.ThrowToNoAgent, signaling.Empty{})
 		if err := <-switched; !errors.Is(err, fault.CapacityUnavailable) {
@@ -116,8 +113,7 @@ func TestATransportThatCanNotBeMadeLeavesTheConversation(t *testing.T) {
 		"error": {func(Mode) error { return fault.New(fault.BadRequest, "no such option") }, fault.BadRequest},
 		"panic": {func(Mode) error { panic("a bug") }, fault.InternalError},
 	} {
-		run(t, Options{}, func(r *rig) {
-			r.mustConnect()
+		connected(t, Options{}, func(r *rig) {
 			r.Forget()
 			r.fail = c.fail
 			if err := r.SwitchMode(background, Chat); !errors.Is(err, c.want) {
@@ -195,8 +191,8 @@ func TestCallsInTheWrongState(t *testing.T) {
 	for _, o := range []Options{
 		{Mode: "video"},
 		{Options: session.Options{RequestVars: map[string]any{"secrets": "x"}}},
-		{Avatar: avatarVars(map[string]any{"sys__ks": "x"})},
-		{Mode: Avatar, Chat: chatVars(map[string]any{"a": []int{1}})},
+		{Avatar: avatar.Options{Options: session.Options{RequestVars: map[string]any{"sys__ks": "x"}}}},
+		{Mode: Avatar, Chat: chat.Options{Options: session.Options{RequestVars: map[string]any{"a": []int{1}}}}},
 		{},
 	} {
 		if s, err := New(newWorld(t).with(o)); s != nil || !errors.Is(err, fault.BadRequest) && !errors.Is(err, fault.ValidationError) {
@@ -244,8 +240,7 @@ func TestTheEndOfItsContextEndsAChange(t *testing.T) {
 
 // TestATransportThatEndsByItself in every state, and what a disconnect adds.
 func TestATransportThatEndsByItself(t *testing.T) {
-	run(t, Options{}, func(r *rig) {
-		r.mustConnect()
+	connected(t, Options{}, func(r *rig) {
 		r.Forget()
 		r.socket().Drop(socketio.ServerDisconnect)
 		r.want("state failed transport_failed", "ended io server disconnect")
@@ -257,8 +252,7 @@ func TestATransportThatEndsByItself(t *testing.T) {
 		r.want("state failed transport_failed", "ended io server disconnect", "state closed user_requested")
 	})
 	t.Run("the old one, of a switch that works", func(t *testing.T) {
-		run(t, Options{}, func(r *rig) {
-			r.mustConnect()
+		connected(t, Options{}, func(r *rig) {
 			r.Forget()
 			s := r.socket()
 			r.Listen(func(e event.Event) {
@@ -273,11 +267,9 @@ func TestATransportThatEndsByItself(t *testing.T) {
 		})
 	})
 	t.Run("the old one, of a switch that fails", func(t *testing.T) {
-		run(t, Options{Mode: Chat}, func(r *rig) {
-			r.mustConnect()
+		connected(t, Options{Mode: Chat}, func(r *rig) {
 			r.Forget()
-			r.stuck()
-			switched := r.switchLater(background, Avatar)
+			switched := r.stuckSwitch(background)
 			waits := r.send(background, "Hello?")
 			old := r.current.transportSession.(*chat.Session)
 			old.Disconnect(chatEnd("gone"))
@@ -298,8 +290,7 @@ func TestATransportThatEndsByItself(t *testing.T) {
 				s.Disconnect(chatEnd("gone"))
 			}
 		}
-		run(t, Options{}, func(r *rig) {
-			r.mustConnect()
+		connected(t, Options{}, func(r *rig) {
 			r.Forget()
 			r.inner = end
 			if err := r.SwitchMode(background, Chat); !errors.Is(err, fault.ConnectFailed) {
@@ -322,8 +313,7 @@ func TestATransportThatEndsByItself(t *testing.T) {
 		})
 	})
 	t.Run("the new one, before it is up", func(t *testing.T) {
-		run(t, Options{}, func(r *rig) {
-			r.mustConnect()
+		connected(t, Options{}, func(r *rig) {
 			r.Forget()
 			r.Listen(func(e event.Event) {
 				if c, ok := e.(TransportChanged); ok && c.Mode == Chat {
@@ -351,7 +341,8 @@ func TestDisconnectInEveryState(t *testing.T) {
 			return later(func() error { return r.Connect(background) })
 		}, nil},
 		"switching": {func(r *rig) <-chan error {
-			r.mustSwitchable()
+			r.mustConnect() // and to text, so that the switch makes a third transport
+			r.mustSwitch(Chat)
 			r.stuck()
 			return r.switchLater(background, Avatar)
 		}, nil},
@@ -390,22 +381,13 @@ func TestDisconnectInEveryState(t *testing.T) {
 			})
 		})
 	}
-	run(t, Options{Options: session.Options{ThreadID: "th-1"}}, func(r *rig) {
-		r.mustConnect()
+	connected(t, Options{Options: session.Options{ThreadID: "th-1"}}, func(r *rig) {
 		r.Disconnect(session.DisconnectOptions{Keep: true})
 		synctest.Wait()
 		if got := r.completed(); len(got) != 0 {
 			t.Errorf("told of an end that is none: %q", got)
 		}
 	})
-}
-
-// mustSwitchable connects, and moves to text and back, so that a switch is the
-// third transport.
-func (r *rig) mustSwitchable() {
-	r.t.Helper()
-	r.mustConnect()
-	r.mustSwitch(Chat)
 }
 
 // TestAListenerMayDisconnectAtAnyEvent, and no call hangs.

@@ -101,6 +101,7 @@ func (s *Session) setToken(token string) {
 		return
 	}
 	s.core.Token, s.opts.Avatar.Token, s.opts.Chat.Token = token, "", ""
+	s.tokenSince = time.Now()
 	for _, t := range s.transports() {
 		if err := t.SetToken(token); err != nil { // it ended, and its end will be reported
 			s.core.Log("warn", "token: "+err.Error(), nil)

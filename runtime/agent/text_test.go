@@ -22,12 +22,19 @@ import (
 // unstick lets the avatar that is connecting go on.
 func (r *rig) unstick() { newWorld(r.t).Answer[signaling.Join](r.socket(), fakeservice.Event{}) }
 
+// finish lets the avatar connect, and waits for the end of the switch to it.
+func (r *rig) finish(switched <-chan error) {
+	r.t.Helper()
+	r.unstick()
+	if err := <-switched; err != nil {
+		r.t.Fatal(err)
+	}
+}
+
 // TestTextsThatWaitLeaveTogether: eight at most, to the avatar as one turn.
 func TestTextsThatWaitLeaveTogether(t *testing.T) {
-	run(t, Options{Mode: Chat}, func(r *rig) {
-		r.mustConnect()
-		r.stuck()
-		switched := r.switchLater(background, Avatar)
+	connected(t, Options{Mode: Chat}, func(r *rig) {
+		switched := r.stuckSwitch(background)
 		ctx, cancel := context.WithCancel(background)
 		var waits []<-chan sent
 		for i := range maxWaiting {
@@ -45,10 +52,7 @@ func TestTextsThatWaitLeaveTogether(t *testing.T) {
 			t.Errorf("taken back: %+v", end)
 		}
 		waits[2] = r.send(background, "in its place")
-		r.unstick()
-		if err := <-switched; err != nil {
-			t.Fatal(err)
-		}
+		r.finish(switched)
 		for i, x := range waits {
 			if end := <-x; end.err != nil || !end.Left {
 				t.Errorf("text %d: %+v", i, end)
@@ -64,17 +68,13 @@ func TestTextsThatWaitLeaveTogether(t *testing.T) {
 // TestATextThatIsTakenBackTakesNoOtherAlong, while the avatar holds them as one
 // turn during its opening.
 func TestATextThatIsTakenBackTakesNoOtherAlong(t *testing.T) {
-	run(t, Options{Mode: Chat}, func(r *rig) {
-		r.mustConnect()
+	connected(t, Options{Mode: Chat}, func(r *rig) {
 		r.stuck()
 		r.When(signaling.ApprovedPermissions, nil) // the opening goes on
 		switched := r.switchLater(background, Avatar)
 		ctx, cancel := context.WithCancel(background)
 		gone, stays := r.send(ctx, "gone"), r.send(background, "stays")
-		r.unstick()
-		if err := <-switched; err != nil {
-			t.Fatal(err)
-		}
+		r.finish(switched)
 		synctest.Wait()
 		cancel()
 		if end := <-gone; !errors.Is(end.err, fault.Aborted) {
@@ -94,12 +94,10 @@ func TestATextThatIsTakenBackTakesNoOtherAlong(t *testing.T) {
 // with what there is; those behind it go to the avatar, in their order, before what
 // was sent during the switch.
 func TestATurnInTextGoesOnUntilTheAvatarIsUp(t *testing.T) {
-	run(t, Options{Options: session.Options{ThreadID: "th-1"}, Mode: Chat}, func(r *rig) {
-		r.mustConnect()
+	connected(t, Options{Options: session.Options{ThreadID: "th-1"}, Mode: Chat}, func(r *rig) {
 		first := r.send(background, "one")
 		second := r.send(background, "two")
-		r.stuck()
-		switched := r.switchLater(background, Avatar)
+		switched := r.stuckSwitch(background)
 		r.turn(0).say("The answer ", "th-1")
 		r.turn(0).say("to one", "th-1")
 		r.turn(0).end()
@@ -110,10 +108,7 @@ func TestATurnInTextGoesOnUntilTheAvatarIsUp(t *testing.T) {
 		r.turn(1).say("The answer to", "th-1")
 		synctest.Wait()
 		r.Forget()
-		r.unstick()
-		if err := <-switched; err != nil {
-			t.Fatal(err)
-		}
+		r.finish(switched)
 		if end := <-second; !errors.Is(end.err, fault.Aborted) || end.Turn == nil || end.Turn.Text != "The answer to" {
 			t.Errorf("cut by the switch: %+v", end)
 		}
@@ -131,17 +126,12 @@ func TestATurnInTextGoesOnUntilTheAvatarIsUp(t *testing.T) {
 		r.want("turnEnd", "state connected", "mode avatar true", "responsePending")
 	})
 	t.Run("texts behind it", func(t *testing.T) {
-		run(t, Options{Options: session.Options{ThreadID: "th-1"}, Mode: Chat}, func(r *rig) {
-			r.mustConnect()
+		connected(t, Options{Options: session.Options{ThreadID: "th-1"}, Mode: Chat}, func(r *rig) {
 			first := r.send(background, "one")
 			second, third := r.send(background, "two"), r.send(background, "three")
-			r.stuck()
-			switched := r.switchLater(background, Avatar)
+			switched := r.stuckSwitch(background)
 			fourth := r.send(background, "four")
-			r.unstick()
-			if err := <-switched; err != nil {
-				t.Fatal(err)
-			}
+			r.finish(switched)
 			if end := <-first; !errors.Is(end.err, fault.Aborted) {
 				t.Errorf("cut by the switch: %+v", end)
 			}

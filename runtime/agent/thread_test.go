@@ -32,8 +32,7 @@ func (r *rig) joined() signaling.Context {
 
 // TestTheThreadIsKept, whichever transport learned it.
 func TestTheThreadIsKept(t *testing.T) {
-	run(t, Options{}, func(r *rig) {
-		r.mustConnect()
+	connected(t, Options{}, func(r *rig) {
 		r.socket().Segment(map[string]any{"type": "avatar", "content": "Hello.", "threadId": "th-1"})
 		synctest.Wait()
 		if id := r.Snapshot().ThreadID; id != "th-1" {
@@ -50,8 +49,7 @@ func TestTheThreadIsKept(t *testing.T) {
 		}
 	})
 	t.Run("there is none", func(t *testing.T) {
-		run(t, Options{}, func(r *rig) {
-			r.mustConnect()
+		connected(t, Options{}, func(r *rig) {
 			r.mustSwitch(Chat)
 			if got := all[ModeChanged](r); !slices.Equal(got, []ModeChanged{{Chat, false}}) {
 				t.Errorf("%+v", got)
@@ -65,8 +63,7 @@ func TestTheThreadIsKept(t *testing.T) {
 	})
 	t.Run("each transport has one of its own", func(t *testing.T) {
 		o := Options{Options: session.Options{ThreadID: "shared"}, Mode: Chat, Avatar: avatar.Options{Options: session.Options{ThreadID: "face"}}, Chat: chat.Options{Options: session.Options{ThreadID: "text"}}}
-		run(t, o, func(r *rig) {
-			r.mustConnect()
+		connected(t, o, func(r *rig) {
 			r.mustSwitch(Avatar)
 			if id := r.joined().ThreadID; id != "text" {
 				t.Errorf("joined thread %q, want that of the first transport", id)
@@ -78,8 +75,7 @@ func TestTheThreadIsKept(t *testing.T) {
 // TestASwitchWaitsForTheThreadOfTheFirstAnswer, because a transport that is opened
 // before would begin another.
 func TestASwitchWaitsForTheThreadOfTheFirstAnswer(t *testing.T) {
-	run(t, Options{Mode: Chat}, func(r *rig) {
-		r.mustConnect()
+	connected(t, Options{Mode: Chat}, func(r *rig) {
 		r.send(background, "My name is Sam")
 		x := r.turn(0)
 		switched := r.switchLater(background, Avatar)
@@ -98,8 +94,7 @@ func TestASwitchWaitsForTheThreadOfTheFirstAnswer(t *testing.T) {
 		}
 	})
 	t.Run("spoken", func(t *testing.T) {
-		run(t, Options{}, func(r *rig) {
-			r.mustConnect()
+		connected(t, Options{}, func(r *rig) {
 			<-r.send(background, "My name is Sam")
 			s := r.socket()
 			switched := r.switchLater(background, Chat)
@@ -110,8 +105,7 @@ func TestASwitchWaitsForTheThreadOfTheFirstAnswer(t *testing.T) {
 		})
 	})
 	t.Run("which comes late", func(t *testing.T) {
-		run(t, Options{Mode: Chat}, func(r *rig) {
-			r.mustConnect()
+		connected(t, Options{Mode: Chat}, func(r *rig) {
 			r.send(background, "My name is Sam")
 			x := r.turn(0)
 			x.say("Hello ", "")
@@ -124,8 +118,7 @@ func TestASwitchWaitsForTheThreadOfTheFirstAnswer(t *testing.T) {
 		})
 	})
 	t.Run("no longer than it may", func(t *testing.T) {
-		run(t, Options{Mode: Chat}, func(r *rig) {
-			r.mustConnect()
+		connected(t, Options{Mode: Chat}, func(r *rig) {
 			r.send(background, "My name is Sam")
 			began := time.Now()
 			r.mustSwitch(Avatar)
@@ -135,8 +128,7 @@ func TestASwitchWaitsForTheThreadOfTheFirstAnswer(t *testing.T) {
 		})
 	})
 	t.Run("nor than the answer", func(t *testing.T) {
-		run(t, Options{Mode: Chat}, func(r *rig) {
-			r.mustConnect()
+		connected(t, Options{Mode: Chat}, func(r *rig) {
 			first := r.send(background, "My name is Sam")
 			switched := r.switchLater(background, Avatar)
 			began := time.Now()
@@ -148,8 +140,7 @@ func TestASwitchWaitsForTheThreadOfTheFirstAnswer(t *testing.T) {
 		})
 	})
 	t.Run("nor than its caller and the session", func(t *testing.T) {
-		run(t, Options{Mode: Chat}, func(r *rig) {
-			r.mustConnect()
+		connected(t, Options{Mode: Chat}, func(r *rig) {
 			r.send(background, "My name is Sam")
 			r.turn(0)
 			ctx, cancel := context.WithCancel(background)
@@ -169,10 +160,8 @@ func TestASwitchWaitsForTheThreadOfTheFirstAnswer(t *testing.T) {
 
 // TestAThreadOfATransportThatNeverWasUpIsNotTheConversations.
 func TestAThreadOfATransportThatNeverWasUpIsNotTheConversations(t *testing.T) {
-	run(t, Options{Mode: Chat}, func(r *rig) {
-		r.mustConnect()
-		r.stuck()
-		switched := r.switchLater(background, Avatar)
+	connected(t, Options{Mode: Chat}, func(r *rig) {
+		switched := r.stuckSwitch(background)
 		r.socket().Segment(map[string]any{"type": "think", "threadId": "other"})
 		r.socket().Say(signaling.ThrowToNoAgent, signaling.Empty{})
 		if err := <-switched; err == nil || r.Snapshot().ThreadID != "" {
@@ -192,22 +181,17 @@ func TestAThreadOfATransportThatNeverWasUpIsNotTheConversations(t *testing.T) {
 // TestTheServiceOpensAnotherThread: the new transport was opened before the old one
 // knew its thread. The conversation goes on in the new one's.
 func TestTheServiceOpensAnotherThread(t *testing.T) {
-	run(t, Options{Mode: Chat}, func(r *rig) {
-		r.mustConnect()
+	connected(t, Options{Mode: Chat}, func(r *rig) {
 		r.send(background, "Hello")
 		x := r.turn(0)
-		r.stuck()
-		switched := r.switchLater(background, Avatar)
+		switched := r.stuckSwitch(background)
 		time.Sleep(threadLimit + time.Second)
 		x.say("Hi", "late")
 		synctest.Wait()
 		if id := r.Snapshot().ThreadID; id != "late" {
 			t.Errorf("thread %q", id)
 		}
-		r.unstick()
-		if err := <-switched; err != nil {
-			t.Fatal(err)
-		}
+		r.finish(switched)
 		if got := all[ModeChanged](r); !slices.Equal(got, []ModeChanged{{Avatar, false}}) {
 			t.Errorf("%+v", got)
 		}

@@ -339,3 +339,41 @@ func TestMicrophoneSaysOneAfterAnother(t *testing.T) {
 type iotest struct{ err error }
 
 func (r iotest) Read([]byte) (int, error) { return 0, r.err }
+
+// untilCanceled is a sound that never comes.
+type untilCanceled struct{}
+
+func (untilCanceled) Next(ctx context.Context) (media.Sample, error) {
+	<-ctx.Done()
+	return media.Sample{}, ctx.Err()
+}
+
+// TestAMicrophoneStopsWhileASoundIsAwaited: a stopped microphone waits for no sound, and says it when it is live again.
+func TestAMicrophoneStopsWhileASoundIsAwaited(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		mic := &Microphone{}
+		enough := errors.New("enough")
+		saying, giveUp := context.WithCancelCause(t.Context())
+		said := make(chan error, 1)
+		go func() { said <- mic.Say(saying, untilCanceled{}) }()
+		synctest.Wait()
+		for range 2 {
+			live, stop := context.WithTimeout(t.Context(), time.Second)
+			if _, err := mic.Next(live); !errors.Is(err, context.DeadlineExceeded) {
+				t.Errorf("a stopped microphone: %v", err)
+			}
+			stop()
+			synctest.Wait()
+			if len(said) != 0 {
+				t.Fatalf("the sound ended with its microphone: %v", <-said)
+			}
+		}
+		giveUp(enough)
+		if err := <-said; err != enough {
+			t.Errorf("an interrupted sound: %v", err)
+		}
+		if s, err := mic.Next(t.Context()); err != nil || !bytes.Equal(s.Data, media.Silence().Data) {
+			t.Errorf("after it: %v, %v", s, err)
+		}
+	})
+}

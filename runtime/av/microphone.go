@@ -60,7 +60,12 @@ func (m *Microphone) Next(ctx context.Context) (media.Sample, error) {
 		if u == nil {
 			return media.Silence(), nil
 		}
-		sample, err := u.source.Next(u.ctx)
+		// The read must end with ctx too: after StopMic nothing may read the sound, and Close waits for this call.
+		both, cancel := context.WithCancel(u.ctx)
+		unhook := context.AfterFunc(ctx, cancel)
+		sample, err := u.source.Next(both)
+		unhook()
+		cancel()
 		switch {
 		case err == nil:
 			return sample, nil

@@ -6,9 +6,11 @@ import (
 	"errors"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 
+	"github.com/agentruntime/agentruntime/internal/fakeservice"
 	"github.com/agentruntime/agentruntime/internal/socketio"
 	"github.com/agentruntime/agentruntime/runtime/converse"
 	"github.com/agentruntime/agentruntime/runtime/event"
@@ -62,6 +64,27 @@ func TestAuditTellsALife(t *testing.T) {
 			if !slices.Contains(got, want) {
 				t.Errorf("no %s in %q", want, got)
 			}
+		}
+	})
+}
+
+// TestEveryReleaseIsAudited, also that of a rebuild.
+func TestEveryReleaseIsAudited(t *testing.T) {
+	var released atomic.Int32
+	o := Options{Options: session.Options{OnAuditEvent: func(a event.Audit) {
+		if a.Type == "whep.release" {
+			released.Add(1)
+		}
+	}}}
+	connectedWith(t, o, func(r *rig, s *fakeservice.Socket) {
+		lose(s)
+		if n := released.Load(); n != 1 {
+			t.Errorf("%d releases after a rebuild", n)
+		}
+		r.Disconnect(session.DisconnectOptions{})
+		synctest.Wait()
+		if n := released.Load(); n != 2 {
+			t.Errorf("%d releases at the end", n)
 		}
 	})
 }

@@ -7,7 +7,9 @@ import (
 	"testing"
 	"time"
 
+	"github.com/agentruntime/agentruntime/internal/fakeservice"
 	"github.com/agentruntime/agentruntime/internal/fetch"
+	"github.com/agentruntime/agentruntime/internal/socketio"
 	"github.com/agentruntime/agentruntime/runtime/appinit"
 	"github.com/agentruntime/agentruntime/runtime/event"
 	"github.com/agentruntime/agentruntime/runtime/session"
@@ -57,4 +59,15 @@ func TestNothingSecretIsPrinted(t *testing.T) {
 	if got := printed.String(); strings.Contains(got, "secret") || !strings.Contains(got, "avatar session, connected") {
 		t.Errorf("printed %q", got)
 	}
+}
+
+// TestTheEndIsTheLastWord: open turns are settled before the event ended (session
+// §O6, O8).
+func TestTheEndIsTheLastWord(t *testing.T) {
+	connected(t, func(r *rig, s *fakeservice.Socket) {
+		r.say("Hello")
+		r.Forget()
+		s.Drop(socketio.ServerDisconnect)
+		r.wantEvents("connectivityChanged", "responseSettled", "turnTimings", "turnUnconfirmed", "stateChange:disconnected", "ended")
+	})
 }

@@ -75,7 +75,7 @@ func (s *Session) connect(done chan error) {
 }
 
 func (s *Session) newConnect() *attempt {
-	return newAttempt(plan{joins: true, agent: true, media: true, first: true}, s.connectOn)
+	return newAttempt(plan{relay: s.loginExpired(), joins: true, agent: true, media: true, first: true}, s.connectOn)
 }
 
 // connectOn returns the prepared connection if there is one, otherwise a new one.
@@ -105,7 +105,7 @@ type attempt struct {
 	steps plan
 	on    func() (*connection, error) // returns the connection of the steps; runs on the queue
 
-	ctx    context.Context
+	ctx    context.Context // ends when the attempt is cancelled, or is over
 	cancel context.CancelCauseFunc
 	stop   context.CancelFunc // frees the limit's timer
 	calls  []chan error       // calls that wait for the outcome
@@ -168,8 +168,8 @@ func (s *Session) run(a *attempt) {
 	if steps.joins {
 		steps.join = s.joinRequest(conn.room)
 	}
-	a.ctx, a.stop = context.WithTimeoutCause(a.ctx, s.opts.Limits.Overall, timeout("ConnectTimeout", fault.PhaseConnect))
-	ctx := a.ctx
+	ctx, stop := context.WithTimeoutCause(a.ctx, s.opts.Limits.Overall, timeout("ConnectTimeout", fault.PhaseConnect))
+	a.stop = stop
 	s.core.Spawn(func() {
 		err := s.establish(ctx, conn, steps)
 		s.core.Work.Post(func() { s.attemptEnds(a, conn, err) })
@@ -446,7 +446,7 @@ func (s *Session) prepare(done chan error) {
 		done <- fault.New(fault.InvalidState, "the session has no token")
 		return
 	}
-	s.preparing = newAttempt(plan{joins: true}, s.prepareOn)
+	s.preparing = newAttempt(plan{relay: s.loginExpired(), joins: true}, s.prepareOn)
 	s.preparing.calls = []chan error{done}
 	s.launch(s.preparing, nil)
 }

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"slices"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -33,7 +34,7 @@ func TestConnectRunsTheHandshakeInOrder(t *testing.T) {
 		if s.Options().Query["stickyId"] != r.Snapshot().StickyID || len(r.Snapshot().StickyID) != 16 || s.Options().Query["partnerId"] != "5501" {
 			t.Errorf("query = %v", s.Options().Query)
 		}
-		if got := r.media.Down.Posts; !slices.Equal(got, []string{"https://media.example/whep/s-1"}) {
+		if got := r.media.Subscriber.Posts; !slices.Equal(got, []string{"https://media.example/whep/s-1"}) {
 			t.Errorf("posted to %v", got)
 		}
 		var join signaling.JoinRequest
@@ -146,13 +147,13 @@ func TestTheMicrophonesPeerWaitsForTheVideoSession(t *testing.T) {
 		reply := r.service.Answer[signaling.StvNewSession]
 		r.service.Answer[signaling.StvNewSession] = func(s *fakeservice.Socket, e fakeservice.Event) {
 			synctest.Wait()
-			if r.media.Up.Prepared.Load() {
+			if r.media.Publisher.Prepared.Load() {
 				t.Error("prepared before the picture's address is known")
 			}
 			reply(s, e)
 		}
 		r.connectOnly()
-		if !r.media.Up.Prepared.Load() {
+		if !r.media.Publisher.Prepared.Load() {
 			t.Error("not prepared")
 		}
 	})
@@ -199,14 +200,14 @@ func TestASRErrorEndsConnect(t *testing.T) {
 func TestASessionThatIsGoneIsRepairedOnce(t *testing.T) {
 	run(t, Options{}, func(r *rig) {
 		r.media.OnSubscribe = func(context.Context, string) error {
-			if len(r.media.Down.Posts) == 1 {
+			if len(r.media.Subscriber.Posts) == 1 {
 				return &media.Gone{Status: 409}
 			}
 			return nil
 		}
 		s := r.connectOnly()
-		if n := len(s.Payloads(signaling.StvNewSession)); n != 2 || r.media.Down.Renewed != 1 {
-			t.Errorf("%d session requests, %d renewals", n, r.media.Down.Renewed)
+		if n := len(s.Payloads(signaling.StvNewSession)); n != 2 || r.media.Subscriber.Restarts != 1 {
+			t.Errorf("%d session requests, %d restarts", n, r.media.Subscriber.Restarts)
 		}
 	})
 	run(t, Options{}, func(r *rig) {
@@ -221,8 +222,8 @@ func TestNoPictureIsTriedTwiceThenDegraded(t *testing.T) {
 	run(t, Options{}, func(r *rig) {
 		r.media.OnPlayable = func(context.Context) (media.Picture, error) { return media.Picture{Missing: true}, nil }
 		r.connectOnly()
-		if r.media.Down.Renewed != 1 || len(r.media.Down.Posts) != 2 {
-			t.Errorf("renewed %d, posts %v", r.media.Down.Renewed, r.media.Down.Posts)
+		if r.media.Subscriber.Restarts != 1 || len(r.media.Subscriber.Posts) != 2 {
+			t.Errorf("restarts %d, posts %v", r.media.Subscriber.Restarts, r.media.Subscriber.Posts)
 		}
 		if ready := all[event.MediaReady](r); len(ready) != 1 || !ready[0].Degraded {
 			t.Errorf("mediaReady = %+v", ready)
@@ -242,16 +243,41 @@ func TestAudioModeTakesTheServicesVoice(t *testing.T) {
 			s.Say(signaling.VoiceOffer, signaling.Offer{Offer: signaling.Description{Type: "offer", SDP: "v=0"}})
 		}
 		s := r.connectOnly()
-		if r.Snapshot().Mode != event.Audio || len(r.media.Down.Posts) != 0 {
-			t.Errorf("mode %s, posts %v", r.Snapshot().Mode, r.media.Down.Posts)
+		if r.Snapshot().Mode != event.Audio || len(r.media.Subscriber.Posts) != 0 {
+			t.Errorf("mode %s, posts %v", r.Snapshot().Mode, r.media.Subscriber.Posts)
 		}
 		if got := s.Payloads(signaling.VoiceAnswer); len(got) != 1 {
 			t.Errorf("answers = %v", got)
 		}
-		if !r.media.Down.Closed || r.media.Up.Closed {
-			t.Errorf("picture's peer closed %v, microphone's %v", r.media.Down.Closed, r.media.Up.Closed)
+		if !r.media.Subscriber.Closed || r.media.Publisher.Closed {
+			t.Errorf("picture's peer closed %v, microphone's %v", r.media.Subscriber.Closed, r.media.Publisher.Closed)
 		}
 	})
+}
+
+// TestAPreparationThatFailsWhileConnectWaitsIsReplaced, never taken over: the service answers one join
+// on a connection. The order of two goroutines decided that, therefore many tries.
+func TestAPreparationThatFailsWhileConnectWaitsIsReplaced(t *testing.T) {
+	for range 50 {
+		run(t, Options{Limits: signaling.Limits{Overall: 3 * second}}, func(r *rig) {
+			join := r.service.Answer[signaling.Join]
+			r.service.When(signaling.Join, nil)
+			prepared := make(chan error, 1)
+			go func() { prepared <- r.Prepare(context.Background()) }()
+			time.Sleep(second)
+			r.service.When(signaling.Join, func(s *fakeservice.Socket, e fakeservice.Event) {
+				if len(s.Payloads(signaling.Join)) == 1 {
+					join(s, e)
+				}
+			})
+			if err := r.Connect(context.Background()); err != nil || r.service.Dialled() != 2 {
+				t.Errorf("connected with %v, %d sockets", err, r.service.Dialled())
+			}
+			if err := <-prepared; !errors.Is(err, fault.Timeout) {
+				t.Errorf("prepared with %v", err)
+			}
+		})
+	}
 }
 
 func TestPrepareIsUsedByConnect(t *testing.T) {
@@ -259,12 +285,12 @@ func TestPrepareIsUsedByConnect(t *testing.T) {
 		if err := r.Prepare(context.Background()); err != nil {
 			r.t.Fatal(err)
 		}
-		picture := r.media.Down
-		if picture == nil || r.media.Up != nil {
-			t.Errorf("the picture's peer is %v and the microphone's %v", picture, r.media.Up)
+		picture := r.media.Subscriber
+		if picture == nil || r.media.Publisher != nil {
+			t.Errorf("the picture's peer is %v and the microphone's %v", picture, r.media.Publisher)
 		}
 		r.connectOnly()
-		if r.media.Down != picture {
+		if r.media.Subscriber != picture {
 			t.Error("connecting made another peer for the picture")
 		}
 		if n := r.service.Dialled(); n != 1 {
@@ -418,6 +444,36 @@ func TestADroppedHandshakeSocketFailsConnect(t *testing.T) {
 		}
 		if err := r.Connect(context.Background()); !errors.Is(err, fault.ConnectFailed) {
 			t.Errorf("err = %v", err)
+		}
+	})
+}
+
+// TestCapacityIsAskedAgainDuringAConnect (protocol §2.6).
+func TestCapacityIsAskedAgainDuringAConnect(t *testing.T) {
+	run(t, Options{Limits: signaling.Limits{Overall: 10 * time.Minute}}, func(r *rig) {
+		var mu sync.Mutex
+		var asked []time.Duration
+		began := time.Now()
+		delete(r.service.Answer, signaling.StvNewSession)
+		r.service.Answer[signaling.CheckAvailability] = func(s *fakeservice.Socket, _ fakeservice.Event) {
+			mu.Lock()
+			defer mu.Unlock()
+			asked = append(asked, time.Since(began))
+			s.Say(signaling.AvailabilityResult, signaling.Availability{Available: len(asked) == 3})
+			if len(asked) == 3 {
+				s.Say(signaling.StvNewSession, signaling.StvNewSessionReply{SessionID: "s", Status: "ok"})
+				s.Say(signaling.ShowAgent, signaling.Empty{})
+				s.Say(signaling.AskPermissions, signaling.Empty{})
+			}
+		}
+		r.connectOnly()
+		mu.Lock()
+		defer mu.Unlock()
+		within := func(got, want time.Duration) bool {
+			return got >= want*85/100 && got <= want*115/100
+		}
+		if len(asked) != 3 || !within(asked[1]-asked[0], 30*second) || !within(asked[2]-asked[1], 45*second) {
+			t.Errorf("asked after %v", asked)
 		}
 	})
 }

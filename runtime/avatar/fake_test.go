@@ -14,6 +14,7 @@ import (
 
 	"github.com/agentruntime/agentruntime/internal/fakeservice"
 	"github.com/agentruntime/agentruntime/internal/fetch"
+	"github.com/agentruntime/agentruntime/internal/socketio"
 	"github.com/agentruntime/agentruntime/runtime/event"
 	"github.com/agentruntime/agentruntime/runtime/event/eventtest"
 	"github.com/agentruntime/agentruntime/runtime/fault"
@@ -87,7 +88,12 @@ func (r *rig) micReports(ev media.Event) { r.core.Work.Post(func() { r.micEvent(
 // connected runs f with a session of the default options that is connected, and its socket.
 func connected(t *testing.T, f func(r *rig, s *fakeservice.Socket)) {
 	t.Helper()
-	run(t, Options{}, func(r *rig) { f(r, r.mustConnect()) })
+	connectedWith(t, Options{}, f)
+}
+
+func connectedWith(t *testing.T, o Options, f func(r *rig, s *fakeservice.Socket)) {
+	t.Helper()
+	run(t, o, func(r *rig) { f(r, r.mustConnect()) })
 }
 
 // run calls f with a rig; no goroutine may be left when it ends, which the
@@ -139,8 +145,8 @@ func checkDecision(t *testing.T, from phase, on trigger, to phase) {
 func (r *rig) mustConnect() *fakeservice.Socket {
 	r.t.Helper()
 	s := r.connectOnly()
-	r.media.Down.Notify(media.Event{Kind: media.ICEState, Channel: event.ChannelSTV, State: "connected"})
-	r.media.Up.Notify(media.Event{Kind: media.ICEState, Channel: event.ChannelASR, State: "connected"})
+	r.media.Subscriber.Notify(media.Event{Kind: media.ICEState, Channel: event.ChannelSTV, State: "connected"})
+	r.media.Publisher.Notify(media.Event{Kind: media.ICEState, Channel: event.ChannelASR, State: "connected"})
 	s.Say(signaling.StvFinishedTalking, signaling.FinishedTalking{AgentContent: "Hello."})
 	synctest.Wait()
 	return s
@@ -153,6 +159,13 @@ func (r *rig) connectOnly() *fakeservice.Socket {
 	}
 	synctest.Wait()
 	return r.service.Socket(r.service.Dialled() - 1)
+}
+
+// lose cuts a socket whose session the service then does not know any more.
+func lose(s *fakeservice.Socket) {
+	s.Drop(socketio.TransportClose)
+	s.Back(false)
+	synctest.Wait()
 }
 
 // refusal is the error of a Connect that fails.

@@ -23,10 +23,8 @@ func TestEveryClientEventIsProduced(t *testing.T) {
 			s.Say(signaling.JoinComplete, signaling.Empty{})
 		}
 		s := r.mustConnect()
-		r.media.Up.Notify(media.Event{Kind: media.Candidate, Channel: event.ChannelASR, Candidate: &signaling.Candidate{Candidate: "candidate:1 1 udp 1 127.0.0.1 9 typ host"}})
-		if _, err := r.Speak(context.Background(), "Hello"); err != nil {
-			r.t.Fatal(err)
-		}
+		r.media.Publisher.Notify(media.Event{Kind: media.Candidate, Channel: event.ChannelASR, Candidate: &signaling.Candidate{Candidate: "candidate:1 1 udp 1 127.0.0.1 9 typ host"}})
+		r.say("Hello")
 		for name, call := range map[string]func() error{
 			"tap":     r.StartTapToTalk,
 			"vars":    func() error { return r.UpdateRequestVars(map[string]any{"a": 1}) },

@@ -1,6 +1,7 @@
 package avatar
 
 import (
+	"cmp"
 	"encoding/json"
 	"math"
 	"slices"
@@ -119,7 +120,8 @@ func (s *Session) lifecycleEvent(ev socketio.Event) {
 	case signaling.ResumingSession:
 		if s.phase == live {
 			s.setPhase(announced)
-			s.core.After(s.opts.Limits.Recover, s.resumedSilently)
+			s.lifecycle.confirm.Stop()
+			s.lifecycle.confirm = s.core.After(s.opts.Limits.Recover, s.resumedSilently)
 		}
 	case signaling.ConversationResumed:
 		if s.phase == announced {
@@ -176,7 +178,7 @@ func (s *Session) turnEnds(speechID, turnID string) {
 		s.turn.ended = append(s.turn.ended[max(0, len(s.turn.ended)-maxEnded+1):], speechID)
 	}
 	s.show(s.answer.widgets.End())
-	s.core.Emit(event.TurnEnded{SpeechID: &speechID, TurnID: turnID})
+	s.core.Emit(event.TurnEnded{SpeechID: &speechID, TurnID: cmp.Or(turnID, s.turn.turns.of(speechID))}) // stvFinishedGenerating does not name it
 	s.core.Turns.TextEnded(speechID)
 	if !strings.HasSuffix(speechID, signaling.SuffixOpening) { // which is no turn of the brain
 		s.checkEmptyTurn()
@@ -293,7 +295,9 @@ func (s *Session) sentence(p signaling.Sentence) {
 
 // chunk handles stvSpeechChunk (protocol §7.3 and §7.4).
 func (s *Session) chunk(p signaling.SpeechChunk) {
-	p.Text = spokenLabel(p.Text, p.SpeechID)
+	if p.Text != "" { // the last chunk of a spoken opening may be empty, which does not make it a silent one
+		p.Text = spokenLabel(p.Text, p.SpeechID)
+	}
 	s.core.Emit(event.SpeechChunk{Text: p.Text, DurationMs: p.DurationMs, SpeechID: p.SpeechID})
 	if words, ok := s.turn.captions.take(p); ok {
 		s.core.Emit(event.Transcript{Type: "partial", Text: p.Text, SpeechID: &p.SpeechID, Words: words})

@@ -36,8 +36,7 @@ func checkWaits(t *testing.T, mean time.Duration, part float64, wait func(sticky
 // TestRebuildsAreSpread: sessions whose rebuilds failed together don't begin the next together.
 func TestRebuildsAreSpread(t *testing.T) {
 	checkWaits(t, 500*time.Millisecond, 0.5, func(stickyID string) (wait time.Duration) {
-		run(t, Options{StickyID: stickyID}, func(r *rig) {
-			s := r.mustConnect()
+		connectedWith(t, Options{StickyID: stickyID}, func(r *rig, s *fakeservice.Socket) {
 			join := r.service.Answer[signaling.Join]
 			var failed time.Time
 			r.service.Answer[signaling.Join] = func(s *fakeservice.Socket, _ fakeservice.Event) {

@@ -9,6 +9,7 @@ import (
 
 	"github.com/agentruntime/agentruntime/internal/fakeservice"
 	"github.com/agentruntime/agentruntime/runtime/event"
+	"github.com/agentruntime/agentruntime/runtime/fault"
 	"github.com/agentruntime/agentruntime/runtime/session"
 	"github.com/agentruntime/agentruntime/runtime/signaling"
 )
@@ -109,4 +110,61 @@ func TestTextsThatAreStartedKeepTheirOrder(t *testing.T) {
 			t.Errorf("sent %v", got)
 		}
 	})
+}
+
+func TestAKickoffThatNeverLeftIsNotMarkedSent(t *testing.T) {
+	run(t, Options{Options: session.Options{Kickoff: &event.Kickoff{Text: "Begin"}}}, func(r *rig) {
+		r.connectOnly()
+		r.Disconnect(session.DisconnectOptions{}) // during the opening
+		synctest.Wait()
+		if r.Snapshot().Kickoff.Sent {
+			t.Fatal("marked as sent")
+		}
+		if err := r.SetToken("fresh"); err != nil {
+			t.Fatal(err)
+		}
+		for range 2 { // lives
+			s := r.mustConnect()
+			if got, first := len(s.Payloads(signaling.TextEntered)), r.service.Dialled() == 2; got == 0 && first || got != 0 && !first {
+				t.Errorf("connection %d: %d texts", r.service.Dialled(), got)
+			}
+			r.Disconnect(session.DisconnectOptions{})
+			if err := r.SetToken("fresh"); err != nil {
+				t.Fatal(err)
+			}
+			synctest.Wait()
+		}
+	})
+}
+
+func TestAKickoffThatIsRefusedWarns(t *testing.T) {
+	o := Options{Options: session.Options{Kickoff: &event.Kickoff{Text: "Begin"}}, BeforeSend: func(context.Context, string, SendInfo) (string, error) { panic("bug") }}
+	connectedWith(t, o, func(r *rig, s *fakeservice.Socket) {
+		if w := all[event.Warning](r); len(w) != 1 || w[0].Code != fault.KickoffFailed {
+			t.Errorf("warnings = %+v", w)
+		}
+		if got := s.Payloads(signaling.TextEntered); len(got) != 0 || r.Snapshot().State != Connected {
+			t.Errorf("sent %v in state %s", got, r.Snapshot().State)
+		}
+	})
+}
+
+// TestAKickoffThatIsSentAgainIsNotShown: the filter of its echo ends with a connection only if the
+// service has the kickoff.
+func TestAKickoffThatIsSentAgainIsNotShown(t *testing.T) {
+	for _, lost := range []bool{true, false} {
+		run(t, Options{Options: session.Options{Kickoff: &event.Kickoff{Text: "Begin"}}}, func(r *rig) {
+			if r.acknowledging(); lost {
+				r.acknowledging("Begin")
+			}
+			s := r.mustConnect()
+			r.replace(s)
+			r.Forget()
+			s.Say(signaling.AgentTurnToTalk, signaling.TurnToTalk{UserTranscription: "Begin"})
+			synctest.Wait()
+			if shown := len(all[event.Transcript](r)) > 0; shown == lost || len(s.Texts()) > 1 != lost {
+				t.Errorf("lost %v: shown %v, sent %v", lost, shown, s.Texts())
+			}
+		})
+	}
 }

@@ -12,12 +12,13 @@ import (
 	"github.com/agentruntime/agentruntime/runtime/signaling"
 )
 
-// lifecycleState is the state of the conversation's life cycle.
+// lifecycleState is the state of the conversation's lifecycle.
 type lifecycleState struct {
 	disclosure   *event.Disclosure
 	acknowledged bool // stays valid for the session's life
 
 	paused      bool
+	confirm     *session.Timer // the limit for the confirmation of the newest resume that the service announced
 	idle        *session.Timer
 	warnedEmpty bool
 	endEmitted  bool
@@ -118,7 +119,7 @@ func (s *Session) tearDown(cause *fault.Error) {
 	s.media.StopMic()
 	s.media.ClearTracks()
 	s.resetTurn()
-	s.turn.kickoffText, s.turn.uninterruptible = nil, false
+	s.turn.kickoffText, s.turn.echo, s.turn.uninterruptible = nil, "", false
 	s.outbox.discard()
 	s.turn.ended = nil
 	s.recovery.question = ""
@@ -199,7 +200,7 @@ func (s *Session) AcknowledgeDisclosure() {
 			return
 		}
 		s.lifecycle.acknowledged = true
-		if s.phase == live && s.conn != nil {
+		if s.phase == live || s.phase == announced { // otherwise what ends the phase approves
 			s.approve(s.conn)
 			s.sendKickoff()
 		}
@@ -316,7 +317,7 @@ func (s *Session) noteActivity() {
 	}
 	s.lifecycle.idle.Stop()
 	limit := *s.opts.IdleTimeout
-	if limit <= 0 || s.phase != live {
+	if limit <= 0 || s.phase != live && s.phase != announced { // startWatching begins it again
 		return
 	}
 	lead := min(idleWarningLead, limit)

@@ -137,10 +137,10 @@ func (conn *connection) closeMedia() {
 	if conn.subscriber != nil {
 		conn.subscriber.Close()
 		conn.subscriber = nil
-		if conn.onRelease != nil {
-			conn.onRelease()
-			conn.onRelease = nil
-		}
+	}
+	if conn.onRelease != nil { // also where releaseMedia has taken the subscriber
+		conn.onRelease()
+		conn.onRelease = nil
 	}
 	if conn.publisher != nil {
 		conn.publisher.Close()
@@ -198,7 +198,8 @@ func (s *Session) setMic(on bool, event string) {
 	s.core.Work.Do(func() {
 		s.devices.micOn = on
 		s.media.SetMicEnabled(on)
-		if s.phase == live { // a later session starts with the present state
+		switch s.phase {
+		case live, announced, offline, resuming: // a later session starts with the present state
 			s.outbox.command(event, signaling.Empty{})
 		}
 	})

@@ -31,9 +31,10 @@ type peerHealth struct {
 	state        string    // of the connection
 	grace        *session.Timer
 	recovering   bool
-	repairReason string        // why tick repairs it again, without a new report; "" if it does not
-	repaired     time.Time     // the start of the last repair
-	proof        chan struct{} // of the repair under way: receives when its network is connected
+	giveUp       context.CancelFunc // ends the repair under way
+	repairReason string             // why tick repairs it again, without a new report; "" if it does not
+	repaired     time.Time          // the start of the last repair
+	proof        chan struct{}      // of the repair under way: receives when its network is connected
 }
 
 // dead reports whether the connection ended for good.
@@ -187,10 +188,11 @@ func (s *Session) repair(c event.Channel, state string) {
 		}
 	}
 	ctx, cancel := context.WithTimeoutCause(conn.hs.ctx, limit, timeout("RecoverTimeout", fault.PhaseWHEP))
+	p.giveUp = cancel
 	s.core.Spawn(func() {
 		defer cancel()
 		err := mend(ctx)
-		s.core.Work.Post(func() { s.peerRepaired(conn, c, method, state, err) })
+		s.core.Work.Post(func() { s.peerRepaired(p, c, method, state, err) })
 	})
 }
 
@@ -211,11 +213,10 @@ func connects(ctx context.Context, proof <-chan struct{}) error {
 // peerRepaired ends a repair. If a repair in place fails, the session is rebuilt, once: if
 // that does not help, repairs in place continue, because another rebuild would only
 // disturb the visitor more.
-func (s *Session) peerRepaired(conn *connection, c event.Channel, method, state string, err error) {
-	if s.conn != conn {
-		return
+func (s *Session) peerRepaired(p *peerHealth, c event.Channel, method, state string, err error) {
+	if !p.recovering {
+		return // the peer was given up
 	}
-	p := s.peer(c)
 	p.recovering, p.proof = false, nil
 	p.began, p.state = time.Now(), ""
 	s.recovery.videoSeen = false
@@ -278,7 +279,6 @@ func (s *Session) noPicture(conn *connection) {
 
 // startWatching begins the periodic checks of a connected session.
 func (s *Session) startWatching() {
-	s.stopWatching()
 	s.recovery.stalls = 0
 	s.tick()
 	if s.opts.StatsInterval > 0 {
@@ -292,6 +292,11 @@ func (s *Session) stopWatching() {
 	s.recovery.stats.Stop()
 	for _, p := range s.recovery.peers {
 		p.grace.Stop()
+		if p.recovering {
+			// The next peer may negotiate on the same socket, whose replies a repair would take.
+			p.recovering = false
+			p.giveUp()
+		}
 	}
 	s.recovery.videoSeen = false
 }
@@ -300,7 +305,11 @@ func (s *Session) stopWatching() {
 // (protocol §8.5).
 func (s *Session) tick() {
 	s.recovery.health = s.core.After(s.opts.Limits.HealthTick, s.tick)
-	if s.decisionPhase() != live || s.conn.released {
+	if s.decisionPhase() != live {
+		return
+	}
+	if s.conn.released { // while a resume was announced: the session is not paused, so no call of Resume follows
+		s.handle(pauseOver, cause{})
 		return
 	}
 	for channel, p := range s.recovery.peers {

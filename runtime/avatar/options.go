@@ -29,7 +29,7 @@ type Options struct {
 	TURNCredentials *appinit.TURNCredentials `json:"turnCredentials" ts:"TurnCredentials" check:"object"`
 	// OnRelayNeeded returns a new login to the relay within 5 s. It is called before the
 	// session is rebuilt, or is resumed after an expired pause, because the login may have
-	// expired, and before a repair of the picture if it has expired.
+	// expired, and before a connect or a repair of the picture if it has expired.
 	OnRelayNeeded func(ctx context.Context) (*appinit.TURNCredentials, error) `json:"-" js:"onRelayNeeded" ts:"() => Promised<TurnCredentials | null | undefined>"`
 	// ICEServers are used in place of TURNServerURL and TURNCredentials.
 	ICEServers []media.ICEServer `json:"iceServers" ts:"RTCIceServer[]"`

@@ -12,6 +12,7 @@ import (
 	"github.com/agentruntime/agentruntime/internal/fakeservice"
 	"github.com/agentruntime/agentruntime/internal/socketio"
 	"github.com/agentruntime/agentruntime/runtime/event"
+	"github.com/agentruntime/agentruntime/runtime/fault"
 	"github.com/agentruntime/agentruntime/runtime/session"
 	"github.com/agentruntime/agentruntime/runtime/signaling"
 )
@@ -70,6 +71,30 @@ func TestACommandIsSentOnceToAServiceThatDoesNotAcknowledge(t *testing.T) {
 			t.Errorf("sent %q, want the pause", got)
 		}
 	})
+}
+
+// TestTheMicrophoneIsSwitchedWhileTheSocketIsDown: a service that keeps the session gets to know,
+// otherwise it would take a visitor who speaks for muted.
+func TestTheMicrophoneIsSwitchedWhileTheSocketIsDown(t *testing.T) {
+	for _, recovered := range []bool{true, false} {
+		connected(t, func(r *rig, s *fakeservice.Socket) {
+			r.Mute()
+			r.service.Set(func(f *fakeservice.Service) { f.Down = true })
+			s.Drop(socketio.TransportClose)
+			synctest.Wait()
+			r.Unmute()
+			r.service.Set(func(f *fakeservice.Service) { f.Down = false })
+			s.Back(recovered)
+			synctest.Wait()
+			want := 0
+			if recovered {
+				want = 1
+			}
+			if got := s.Payloads(signaling.UnmuteUser); len(got) != want {
+				t.Errorf("recovered %v: %d events %s, want %d", recovered, len(got), signaling.UnmuteUser, want)
+			}
+		})
+	}
 }
 
 func (r *rig) say(text string) {
@@ -286,5 +311,17 @@ func TestTheKickoffIsConfirmedToo(t *testing.T) {
 		r.mustConnect()
 		r.Disconnect(session.DisconnectOptions{})
 		r.wantUnconfirmed("Begin")
+	})
+}
+
+func TestHeldTextsAreBounded(t *testing.T) {
+	run(t, Options{}, func(r *rig) {
+		r.connectOnly() // the opening holds
+		for range maxTexts {
+			r.speakLater("x")
+		}
+		if _, err := r.Speak(context.Background(), "one more"); !errors.Is(err, fault.RateLimited) {
+			t.Errorf("err = %v", err)
+		}
 	})
 }

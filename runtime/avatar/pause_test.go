@@ -7,10 +7,12 @@ import (
 	"slices"
 	"testing"
 	"testing/synctest"
+	"time"
 
 	"github.com/agentruntime/agentruntime/internal/fakeservice"
 	"github.com/agentruntime/agentruntime/runtime/converse"
 	"github.com/agentruntime/agentruntime/runtime/event"
+	"github.com/agentruntime/agentruntime/runtime/media"
 	"github.com/agentruntime/agentruntime/runtime/session"
 	"github.com/agentruntime/agentruntime/runtime/signaling"
 )
@@ -93,6 +95,49 @@ func TestALateConfirmationDoesNotEndAPause(t *testing.T) {
 	})
 }
 
+// TestMediaReleasedDuringAnAnnouncedResumeAreMadeAgain: the session is not paused, so that no call
+// would make them.
+func TestMediaReleasedDuringAnAnnouncedResumeAreMadeAgain(t *testing.T) {
+	connected(t, func(r *rig, s *fakeservice.Socket) {
+		first := r.media.Subscriber
+		s.Say(signaling.ResumingSession, signaling.Empty{})
+		s.Say(signaling.PauseSessionExpired, signaling.Empty{})
+		synctest.Wait()
+		s.Say(signaling.ConversationResumed, signaling.Empty{})
+		time.Sleep(2 * r.opts.Limits.HealthTick)
+		synctest.Wait()
+		if state := r.Snapshot().State; state != Connected || !first.Closed || r.media.Subscriber == first {
+			t.Errorf("%s, the picture was closed: %v", state, first.Closed)
+		}
+		r.Forget()
+		r.media.Subscriber.Notify(media.Event{Kind: media.PeerState, Channel: event.ChannelSTV, State: "failed"})
+		if got := all[event.MediaRecovering](r); len(got) != 1 {
+			t.Errorf("the new media are not watched: %v", got)
+		}
+	})
+}
+
+// TestEachAnnouncedResumeHasItsOwnLimit, also if it follows another.
+func TestEachAnnouncedResumeHasItsOwnLimit(t *testing.T) {
+	connected(t, func(r *rig, s *fakeservice.Socket) {
+		limit := r.opts.Limits.Recover
+		s.Say(signaling.ResumingSession, signaling.Empty{})
+		s.Say(signaling.ConversationResumed, signaling.Empty{})
+		time.Sleep(limit - second)
+		s.Say(signaling.ResumingSession, signaling.Empty{})
+		for _, step := range []struct {
+			wait time.Duration
+			want State
+		}{{2 * second, Resuming}, {limit, Connected}} {
+			time.Sleep(step.wait)
+			synctest.Wait()
+			if state := r.Snapshot().State; state != step.want {
+				t.Errorf("%s, want %s", state, step.want)
+			}
+		}
+	})
+}
+
 // TestAPauseClosesTheTapWindow: otherwise typing is refused for ever.
 func TestAPauseClosesTheTapWindow(t *testing.T) {
 	connected(t, func(r *rig, s *fakeservice.Socket) {
@@ -117,8 +162,7 @@ func TestADynamicPromptIsCleared(t *testing.T) {
 	var none map[string]any
 	for name, data := range map[string]any{"nil": nil, "nil map": none} {
 		t.Run(name, func(t *testing.T) {
-			run(t, Options{Options: session.Options{RequestVars: map[string]any{"a": 1}}}, func(r *rig) {
-				s := r.mustConnect()
+			connectedWith(t, Options{Options: session.Options{RequestVars: map[string]any{"a": 1}}}, func(r *rig, s *fakeservice.Socket) {
 				if err := errors.Join(r.SetDynamicPrompt(map[string]any{"slide": 3}), r.SetDynamicPrompt(data)); err != nil {
 					t.Fatal(err)
 				}
@@ -135,4 +179,29 @@ func TestADynamicPromptIsCleared(t *testing.T) {
 			})
 		})
 	}
+}
+
+// TestTextWaitsForTheEndOfAPause: a service that pauses takes texts and never
+// answers them (field.md #32).
+func TestTextWaitsForTheEndOfAPause(t *testing.T) {
+	connected(t, func(r *rig, s *fakeservice.Socket) {
+		if err := r.Pause(); err != nil {
+			t.Fatal(err)
+		}
+		left := r.speakLater("Hello")
+		if got := s.Payloads(signaling.TextEntered); len(got) != 0 {
+			t.Fatalf("sent during the pause: %v", got)
+		}
+		if err := r.Resume(context.Background()); err != nil {
+			t.Fatal(err)
+		}
+		if !<-left {
+			t.Error("the text did not leave")
+		}
+		names := s.Names()
+		want := []string{signaling.ResumeConversation, signaling.TextEntered, signaling.TextEntered}
+		if got := names[len(names)-3:]; !slices.Equal(got, want) {
+			t.Errorf("sent %v, want %v at the end", got, want)
+		}
+	})
 }

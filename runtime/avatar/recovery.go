@@ -428,7 +428,14 @@ func (s *Session) renewToken(c cause) {
 	}
 	s.releaseMedia()
 	s.drop()
+	// The application's function has ten seconds, but the call that waits may end before.
+	stop := context.AfterFunc(again.ctx, func() {
+		s.core.Work.Post(func() { s.attemptEnds(again, nil, context.Cause(again.ctx)) })
+	})
 	s.core.Tokens.Renew(func(err error) {
+		if !stop() {
+			return
+		}
 		if err != nil {
 			s.attemptEnds(again, nil, fault.New(fault.Unauthorized, "the service refused the token, and there is no new one; connect again with a new token").InPhase(fault.PhaseServerConnect).Wrap(err))
 			return
@@ -478,8 +485,10 @@ func (s *Session) socketUp(conn *connection, recovered bool) {
 func (s *Session) socketRecovered(cause) {
 	s.stopWaiting()
 	s.setPhase(live)
+	s.approve(s.conn) // if the disclosure held it until now
 	s.outbox.flush()
 	s.core.Emit(event.Reconnected{Recovered: true})
+	s.sendKickoff()
 	s.repairPeers(cause{})
 }
 
@@ -514,6 +523,9 @@ func (s *Session) forgetTurns() {
 	s.dropSegments()
 	s.resetTurn()
 	s.outbox.abandoned()
+	if len(s.outbox.turns) == 0 { // else the kickoff may be among those that are sent again
+		s.turn.echo = ""
+	}
 }
 
 // releaseMedia closes the peers. The next attempt waits until the service has released the

@@ -26,9 +26,7 @@ func TestAFatalEventDuringARebuildEndsTheSession(t *testing.T) {
 		connected(t, func(r *rig, s *fakeservice.Socket) {
 			r.Forget()
 			r.service.Answer[signaling.Join] = func(s *fakeservice.Socket, _ fakeservice.Event) { s.Say(name, signaling.Empty{}) }
-			s.Drop(socketio.TransportClose)
-			s.Back(false)
-			synctest.Wait()
+			lose(s)
 			if e := all[event.Failed](r); len(e) != 1 || e[0].Code != want {
 				t.Errorf("%s: errors %v, want %s", name, e, want)
 			}
@@ -50,7 +48,7 @@ func TestAPauseThatExpiresDuringResume(t *testing.T) {
 		if err := r.Resume(context.Background()); err != nil {
 			t.Fatal(err)
 		}
-		first := r.media.Down
+		first := r.media.Subscriber
 		session := r.service.Answer[signaling.StvNewSession]
 		r.service.Answer[signaling.StvNewSession] = func(s *fakeservice.Socket, e fakeservice.Event) {
 			s.Say(signaling.ResumingSession, signaling.Empty{})
@@ -60,7 +58,7 @@ func TestAPauseThatExpiresDuringResume(t *testing.T) {
 		synctest.Wait() // the media are made again before the second event
 		s.Say(signaling.SessionReadyForResume, signaling.Empty{})
 		synctest.Wait()
-		if !first.Closed || r.media.Down == first || r.Snapshot().State != Connected || r.Snapshot().Paused {
+		if !first.Closed || r.media.Subscriber == first || r.Snapshot().State != Connected || r.Snapshot().Paused {
 			t.Errorf("the media were not made again: state %s, paused %v", r.Snapshot().State, r.Snapshot().Paused)
 		}
 		if n := len(s.Payloads(signaling.StvNewSession)); n != 2 {
@@ -70,9 +68,58 @@ func TestAPauseThatExpiresDuringResume(t *testing.T) {
 			t.Errorf("%d approvals, want 2", n)
 		}
 		r.Forget()
-		r.media.Down.Notify(media.Event{Kind: media.PeerState, Channel: event.ChannelSTV, State: "failed"})
+		r.media.Subscriber.Notify(media.Event{Kind: media.PeerState, Channel: event.ChannelSTV, State: "failed"})
 		if got := all[event.MediaRecovering](r); len(got) != 1 {
 			t.Errorf("the new media are not watched: %v", got)
+		}
+	})
+}
+
+// unanswered runs f with a session whose repair of the microphone waits for an answer of the service,
+// which answers every later offer.
+func unanswered(t *testing.T, f func(r *rig, s *fakeservice.Socket)) {
+	t.Helper()
+	connected(t, func(r *rig, s *fakeservice.Socket) {
+		answer := r.service.Answer[signaling.ASROffer]
+		r.service.When(signaling.ASROffer, nil)
+		r.media.Publisher.Notify(media.Event{Kind: media.ICEState, Channel: event.ChannelASR, State: "failed"})
+		synctest.Wait()
+		r.service.When(signaling.ASROffer, answer)
+		r.Forget()
+		f(r, s)
+	})
+}
+
+// TestARebuildEndsTheRepairUnderWay, which would take the answer to the microphone's new offer: both
+// come over the same socket.
+func TestARebuildEndsTheRepairUnderWay(t *testing.T) {
+	unanswered(t, func(r *rig, s *fakeservice.Socket) {
+		lose(s)
+		if state := r.Snapshot().State; state != Connected || r.service.Dialled() != 1 {
+			t.Errorf("%s after the loss, with %d sockets", state, r.service.Dialled())
+		}
+	})
+}
+
+// TestAResumeEndsTheRepairUnderWay, for the same reason, and because its failure is not that of the
+// new peer.
+func TestAResumeEndsTheRepairUnderWay(t *testing.T) {
+	unanswered(t, func(r *rig, s *fakeservice.Socket) {
+		s.Say(signaling.PauseSessionExpired, signaling.Empty{})
+		synctest.Wait()
+		if state := r.Snapshot().State; state != Connected {
+			t.Errorf("%s after the pause has expired", state)
+		}
+	})
+	connected(t, func(r *rig, s *fakeservice.Socket) {
+		r.media.Dead.Store(true)
+		r.media.Subscriber.Notify(media.Event{Kind: media.ICEState, Channel: event.ChannelSTV, State: "failed"})
+		synctest.Wait()
+		r.media.Dead.Store(false)
+		s.Say(signaling.PauseSessionExpired, signaling.Empty{})
+		time.Sleep(8 * second) // the repair would have failed by now
+		if got := all[event.Reconnecting](r); len(got) != 0 {
+			t.Errorf("rebuilt for a peer that was replaced: %v", got)
 		}
 	})
 }
@@ -112,8 +159,8 @@ func TestNoRepairStartsWhilePaused(t *testing.T) {
 			t.Fatal(err)
 		}
 		synctest.Wait()
-		r.media.Down.Notify(media.Event{Kind: media.ICEState, Channel: event.ChannelSTV, State: "failed"})
-		r.media.Up.Notify(media.Event{Kind: media.PeerState, Channel: event.ChannelASR, State: "failed"})
+		r.media.Subscriber.Notify(media.Event{Kind: media.ICEState, Channel: event.ChannelSTV, State: "failed"})
+		r.media.Publisher.Notify(media.Event{Kind: media.PeerState, Channel: event.ChannelASR, State: "failed"})
 		time.Sleep(10 * second)
 		if got := all[event.MediaRecovering](r); len(got) != 0 {
 			t.Fatalf("repairs during the pause: %v", got)
@@ -130,8 +177,7 @@ func TestNoRepairStartsWhilePaused(t *testing.T) {
 
 // TestRebuildsAreCounted in the event before each further one.
 func TestRebuildsAreCounted(t *testing.T) {
-	run(t, Options{Limits: signaling.Limits{ColdAttempts: 3}}, func(r *rig) {
-		s := r.mustConnect()
+	connectedWith(t, Options{Limits: signaling.Limits{ColdAttempts: 3}}, func(r *rig, s *fakeservice.Socket) {
 		r.Forget()
 		r.service.Answer[signaling.Join] = func(s *fakeservice.Socket, _ fakeservice.Event) {
 			s.Push(socketio.Event{Kind: socketio.ReconnectFailed})
@@ -153,16 +199,13 @@ func TestRebuildsAreCounted(t *testing.T) {
 
 // TestTheNetworkBackBeginsTheNextRebuild without the wait before it.
 func TestTheNetworkBackBeginsTheNextRebuild(t *testing.T) {
-	run(t, Options{Limits: signaling.Limits{ColdBackoff: time.Hour}}, func(r *rig) {
-		s := r.mustConnect()
+	connectedWith(t, Options{Limits: signaling.Limits{ColdBackoff: time.Hour}}, func(r *rig, s *fakeservice.Socket) {
 		join := r.service.Answer[signaling.Join]
 		r.service.Answer[signaling.Join] = func(s *fakeservice.Socket, e fakeservice.Event) {
 			r.service.Answer[signaling.Join] = join
 			s.Push(socketio.Event{Kind: socketio.ReconnectFailed})
 		}
-		s.Drop(socketio.TransportClose)
-		s.Back(false)
-		synctest.Wait()
+		lose(s)
 		if r.Snapshot().State != ReconnectingState {
 			t.Fatalf("state %s, want a wait before the second attempt", r.Snapshot().State)
 		}
@@ -290,13 +333,30 @@ func TestAPeerWithoutCandidatesIsRebuilt(t *testing.T) {
 	connected(t, func(r *rig, _ *fakeservice.Socket) {
 		r.Forget()
 		r.media.Dead.Store(true)
-		r.media.Down.Notify(media.Event{Kind: media.NoCandidates, Channel: event.ChannelSTV})
+		r.media.Subscriber.Notify(media.Event{Kind: media.NoCandidates, Channel: event.ChannelSTV})
 		time.Sleep(20 * second)
 		if got := all[event.MediaRecovered](r); len(got) != 0 {
 			t.Errorf("recovered %v", got)
 		}
 		if got := all[event.Reconnecting](r); len(got) != 1 || got[0].Reason != "media stv no candidates" || !got[0].Cold {
 			t.Errorf("reconnecting %v", got)
+		}
+	})
+}
+
+// TestAPeerThatFindsNoWayDuringTheConnect is repaired 3 s after it began, as one that finds none later.
+func TestAPeerThatFindsNoWayDuringTheConnect(t *testing.T) {
+	run(t, Options{}, func(r *rig) {
+		r.service.Answer[signaling.ASRInit] = func(s *fakeservice.Socket, _ fakeservice.Event) {
+			r.media.Publisher.Notify(media.Event{Kind: media.NoCandidates, Channel: event.ChannelASR})
+			s.Say(signaling.ASRReady, signaling.Empty{})
+		}
+		r.connectOnly()
+		r.media.Subscriber.Notify(media.Event{Kind: media.ICEState, Channel: event.ChannelSTV, State: "connected"})
+		time.Sleep(noCandidates)
+		synctest.Wait()
+		if got := all[event.MediaRecovering](r); len(got) != 1 || got[0].Channel != event.ChannelASR || got[0].State != string(event.NoCandidates) {
+			t.Errorf("recovering %v", got)
 		}
 	})
 }
@@ -309,7 +369,7 @@ func TestAMicrophoneThatStaysDead(t *testing.T) {
 		r.mustConnect()
 		r.Forget()
 		r.media.Deaf.Store(true)
-		r.media.Up.Notify(media.Event{Kind: media.ICEState, Channel: event.ChannelASR, State: "failed"})
+		r.media.Publisher.Notify(media.Event{Kind: media.ICEState, Channel: event.ChannelASR, State: "failed"})
 		time.Sleep(11 * second)
 		if got := all[event.MediaRecovered](r); len(got) != 0 {
 			t.Errorf("recovered %v", got)
@@ -318,7 +378,7 @@ func TestAMicrophoneThatStaysDead(t *testing.T) {
 			t.Errorf("reconnecting %v", got)
 		}
 		r.Forget()
-		r.media.Up.Notify(media.Event{Kind: media.ICEState, Channel: event.ChannelASR, State: "failed"})
+		r.media.Publisher.Notify(media.Event{Kind: media.ICEState, Channel: event.ChannelASR, State: "failed"})
 		time.Sleep(30 * second)
 		if got := all[event.Reconnecting](r); len(got) != 0 {
 			t.Errorf("rebuilt again for the same peer: %v", got)
@@ -345,9 +405,9 @@ func TestARepairAsksForARelayLoginThatHasExpired(t *testing.T) {
 		r.mustConnect()
 		for n, want := range []int32{0, 1, 1, 2} { // at once, and 61, 61 and 122 s later
 			r.Forget()
-			r.media.Down.Notify(media.Event{Kind: media.ICEState, Channel: event.ChannelSTV, State: "failed"})
+			r.media.Subscriber.Notify(media.Event{Kind: media.ICEState, Channel: event.ChannelSTV, State: "failed"})
 			synctest.Wait()
-			r.media.Down.Notify(media.Event{Kind: media.ICEState, Channel: event.ChannelSTV, State: "connected"})
+			r.media.Subscriber.Notify(media.Event{Kind: media.ICEState, Channel: event.ChannelSTV, State: "connected"})
 			if got := all[event.MediaRecovered](r); len(got) != 1 || asked.Load() != want {
 				t.Errorf("repair %d: recovered %v, %d logins asked for, want %d", n, got, asked.Load(), want)
 			}
@@ -356,4 +416,30 @@ func TestARepairAsksForARelayLoginThatHasExpired(t *testing.T) {
 			}
 		}
 	})
+}
+
+// TestAConnectAsksForARelayLoginThatHasExpired: a visitor may begin long after the page got it.
+func TestAConnectAsksForARelayLoginThatHasExpired(t *testing.T) {
+	var asked atomic.Int32
+	var expiry int64
+	o := Options{OnRelayNeeded: func(context.Context) (*appinit.TURNCredentials, error) {
+		asked.Add(1)
+		return &appinit.TURNCredentials{Username: "u", Credential: "c", Expiry: time.Now().Add(time.Minute).Unix()}, nil
+	}}
+	synctest.Test(t, func(*testing.T) { expiry = time.Now().Add(time.Minute).Unix() }) // each bubble's time begins at the same moment
+	o.TURNCredentials = &appinit.TURNCredentials{Username: "u", Credential: "c", Expiry: expiry}
+	for name, first := range map[string]func(*rig) error{
+		"connect": func(r *rig) error { return r.Connect(context.Background()) },
+		"prepare": func(r *rig) error { return r.Prepare(context.Background()) },
+	} {
+		for wait, want := range map[time.Duration]int32{0: 0, 61 * second: 1} {
+			asked.Store(0)
+			run(t, o, func(r *rig) {
+				time.Sleep(wait)
+				if err := first(r); err != nil || asked.Load() != want {
+					t.Errorf("%s after %v: %v, %d logins asked for, want %d", name, wait, err, asked.Load(), want)
+				}
+			})
+		}
+	}
 }

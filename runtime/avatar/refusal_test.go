@@ -16,7 +16,6 @@ import (
 	"github.com/agentruntime/agentruntime/runtime/signaling"
 )
 
-// refuse refuses the socket's handshake.
 // TestARefusedTokenFailsConnectAtOnce, because the service would refuse the token again.
 // An attempt that fails for another reason is followed by the next.
 func TestARefusedTokenFailsConnectAtOnce(t *testing.T) {
@@ -69,8 +68,8 @@ func TestAMicrophoneThatTheServiceLosesIsRepaired(t *testing.T) {
 		r.Forget()
 		s.Say(signaling.ASRError, signaling.PeerError{Error: "decoder failed"})
 		r.wantEvents("mediaRecovering", "connectivityChanged", "mediaRecovered")
-		if r.media.Up.Restarts != 1 || r.service.Dialled() != 1 {
-			t.Errorf("%d restarts, %d sockets", r.media.Up.Restarts, r.service.Dialled())
+		if r.media.Publisher.Restarts != 1 || r.service.Dialled() != 1 {
+			t.Errorf("%d restarts, %d sockets", r.media.Publisher.Restarts, r.service.Dialled())
 		}
 		if got := all[event.MediaRecovering](r)[0]; got != (event.MediaRecovering{Channel: event.ChannelASR, State: "error"}) {
 			t.Errorf("recovering %+v", got)
@@ -96,10 +95,8 @@ func TestTheMicrophonesCapOutlivesItsPeer(t *testing.T) {
 		if err := r.SetASRBandwidth(context.Background(), 24); err != nil {
 			t.Fatal(err)
 		}
-		s.Drop(socketio.TransportClose)
-		s.Back(false)
-		synctest.Wait()
-		if got := r.media.Up.Caps; !slices.Equal(got, []int{24}) {
+		lose(s)
+		if got := r.media.Publisher.Caps; !slices.Equal(got, []int{24}) {
 			t.Errorf("after a rebuild: %v", got)
 		}
 		if err := r.Pause(); err != nil {
@@ -111,14 +108,14 @@ func TestTheMicrophonesCapOutlivesItsPeer(t *testing.T) {
 			t.Fatal(err)
 		}
 		synctest.Wait()
-		if got := r.media.Up.Caps; !slices.Equal(got, []int{24}) {
+		if got := r.media.Publisher.Caps; !slices.Equal(got, []int{24}) {
 			t.Errorf("after a pause: %v", got)
 		}
 		if err := r.SetASRBandwidth(context.Background(), 0); err != nil { // no cap
 			t.Fatal(err)
 		}
 		r.rebuildNow(t)
-		if got := r.media.Up.Caps; !slices.Equal(got, []int{0}) { // that of the options is off too
+		if got := r.media.Publisher.Caps; !slices.Equal(got, []int{0}) { // that of the options is off too
 			t.Errorf("of a cap that was removed: %v", got)
 		}
 	})
@@ -128,9 +125,7 @@ func TestTheMicrophonesCapOutlivesItsPeer(t *testing.T) {
 func (r *rig) rebuildNow(t *testing.T) {
 	t.Helper()
 	s := r.service.Socket(r.service.Dialled() - 1)
-	s.Drop(socketio.TransportClose)
-	s.Back(false)
-	synctest.Wait()
+	lose(s)
 	if state := r.Snapshot().State; state != Connected {
 		t.Fatalf("state %s", state)
 	}
@@ -149,8 +144,7 @@ func TestAHardwareMuteNamesItsTrack(t *testing.T) {
 // TestNoReconnectAttempts: 0 is none, and not the default.
 func TestNoReconnectAttempts(t *testing.T) {
 	none := 0
-	run(t, Options{MaxReconnectAttempts: &none}, func(r *rig) {
-		s := r.mustConnect()
+	connectedWith(t, Options{MaxReconnectAttempts: &none}, func(r *rig, s *fakeservice.Socket) {
 		if o := s.Options(); *o.ReconnectAttempts != 0 {
 			t.Errorf("dialled with %+v", o)
 		}

@@ -88,8 +88,8 @@ func TestADropDuringAResumeIsNotForgotten(t *testing.T) {
 		if err := r.Resume(context.Background()); err != nil {
 			t.Fatal(err)
 		}
-		r.media.Down.Notify(media.Event{Kind: media.ICEState, Channel: event.ChannelSTV, State: "connected"})
-		r.media.Up.Notify(media.Event{Kind: media.ICEState, Channel: event.ChannelASR, State: "connected"})
+		r.media.Subscriber.Notify(media.Event{Kind: media.ICEState, Channel: event.ChannelSTV, State: "connected"})
+		r.media.Publisher.Notify(media.Event{Kind: media.ICEState, Channel: event.ChannelASR, State: "connected"})
 		time.Sleep(time.Minute)
 		if state := r.Snapshot().State; state != Connected {
 			t.Errorf("state %s a minute later", state)
@@ -259,7 +259,7 @@ func TestARepairThatADropCutIsTakenUpAgain(t *testing.T) {
 			time.Sleep(time.Millisecond) // until it was heard
 			return fault.New(fault.WHEPFailed, "no network")
 		}
-		r.media.Down.Notify(media.Event{Kind: media.ICEState, Channel: event.ChannelSTV, State: "failed"})
+		r.media.Subscriber.Notify(media.Event{Kind: media.ICEState, Channel: event.ChannelSTV, State: "failed"})
 		time.Sleep(2 * time.Millisecond)
 		s.Back(true)
 		if got := all[event.MediaRecovered](r); len(got) != 1 || r.service.Dialled() != 1 {
@@ -274,7 +274,7 @@ func TestAPeerThatFailedDuringTheHandshakeIsRepaired(t *testing.T) {
 	run(t, Options{}, func(r *rig) {
 		r.media.OnPlayable = func(context.Context) (media.Picture, error) {
 			r.media.OnPlayable = nil
-			r.media.Up.Notify(media.Event{Kind: media.PeerState, Channel: event.ChannelASR, State: "failed"})
+			r.media.Publisher.Notify(media.Event{Kind: media.PeerState, Channel: event.ChannelASR, State: "failed"})
 			return media.Picture{Width: 640, Height: 360}, nil
 		}
 		r.connectOnly()
@@ -288,18 +288,14 @@ func TestAPeerThatFailedDuringTheHandshakeIsRepaired(t *testing.T) {
 // TestARebuildClosesWhatTheOldSessionLeftOpen: no answer comes any more.
 func TestARebuildClosesWhatTheOldSessionLeftOpen(t *testing.T) {
 	connected(t, func(r *rig, s *fakeservice.Socket) {
-		if _, err := r.Speak(context.Background(), "Hello"); err != nil {
-			t.Fatal(err)
-		}
+		r.say("Hello")
 		s.Say(signaling.StvStartedTalking, signaling.Empty{})
 		s.Say(signaling.AgentTurnToTalk, signaling.TurnToTalk{})
 		if err := r.StartTapToTalk(); err != nil {
 			t.Fatal(err)
 		}
 		synctest.Wait()
-		s.Drop(socketio.TransportClose)
-		s.Back(false)
-		synctest.Wait()
+		lose(s)
 		snap := r.Snapshot()
 		if snap.State != Connected || snap.Speaking || snap.ResponsePending || snap.TapToTalkActive {
 			t.Errorf("after the rebuild: %+v", snap)
@@ -353,8 +349,7 @@ func TestAttemptsHaveABound(t *testing.T) {
 		{new(5), 2, []int{1, 5, 2, 5, 1, 5}},
 		{new(5), 6, []int{1, 5, 6, 6, 1, 5}}, // the network came back meanwhile
 	} {
-		run(t, Options{MaxReconnectAttempts: c.limit}, func(r *rig) {
-			s := r.mustConnect()
+		connectedWith(t, Options{MaxReconnectAttempts: c.limit}, func(r *rig, s *fakeservice.Socket) {
 			r.Forget()
 			s.Drop(socketio.TransportClose)
 			s.Push(socketio.Event{Kind: socketio.Reconnecting, Attempt: c.last})

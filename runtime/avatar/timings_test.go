@@ -1,7 +1,6 @@
 package avatar
 
 import (
-	"context"
 	"maps"
 	"slices"
 	"testing"
@@ -50,10 +49,7 @@ func wantMarks(t *testing.T, got, want map[event.TurnMark]int64) {
 
 func TestATypedTurnIsTimed(t *testing.T) {
 	connected(t, func(r *rig, s *fakeservice.Socket) {
-		if _, err := r.Speak(context.Background(), "I am Ada."); err != nil {
-			t.Fatal(err)
-		}
-		synctest.Wait()
+		r.say("I am Ada.")
 		time.Sleep(500 * time.Millisecond)
 		answer(s, "one", "t-1", "I am Ada.", func() {
 			// The sound is measured, 30 ms after the message about it.

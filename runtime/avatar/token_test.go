@@ -2,10 +2,13 @@ package avatar
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -15,6 +18,7 @@ import (
 	"github.com/agentruntime/agentruntime/runtime/appinit"
 	"github.com/agentruntime/agentruntime/runtime/event"
 	"github.com/agentruntime/agentruntime/runtime/fault"
+	"github.com/agentruntime/agentruntime/runtime/media"
 	"github.com/agentruntime/agentruntime/runtime/session"
 	"github.com/agentruntime/agentruntime/runtime/signaling"
 )
@@ -119,6 +123,26 @@ func synctestIssuer(t *testing.T, life time.Duration) {
 	})
 }
 
+// TestTheLifeOfATokenBeginsBeforeTheConnect, which a visitor may begin long after the page was loaded.
+func TestTheLifeOfATokenBeginsBeforeTheConnect(t *testing.T) {
+	var made time.Time
+	var asked []time.Duration
+	o := Options{Options: session.Options{TokenLife: time.Minute, OnTokenNeeded: func(context.Context) (string, error) {
+		asked = append(asked, time.Since(made))
+		return "next", nil
+	}}}
+	run(t, o, func(r *rig) {
+		made = time.Now()
+		time.Sleep(40 * second)
+		r.mustConnect()
+		time.Sleep(20 * second)
+		synctest.Wait()
+		if want := []time.Duration{48 * second}; !slices.Equal(asked, want) {
+			t.Errorf("asked after %v, want %v", asked, want)
+		}
+	})
+}
+
 // TestAFirstTokenThatHasExpiredIsReplaced before the connect fails.
 func TestAFirstTokenThatHasExpiredIsReplaced(t *testing.T) {
 	o := Options{Options: session.Options{Token: "old", OnTokenNeeded: func(context.Context) (string, error) { return "new", nil }}}
@@ -129,6 +153,29 @@ func TestAFirstTokenThatHasExpiredIsReplaced(t *testing.T) {
 			t.Errorf("%d sockets, want one with either token", n)
 		}
 	})
+}
+
+// TestTheEndOfAContextEndsAConnectThatWaitsForAToken at once, not when the function returns.
+func TestTheEndOfAContextEndsAConnectThatWaitsForAToken(t *testing.T) {
+	for _, fails := range []error{nil, errors.New("signed out")} {
+		o := Options{Options: session.Options{Token: "old", OnTokenNeeded: func(context.Context) (string, error) {
+			time.Sleep(9 * second)
+			return "new", fails
+		}}}
+		run(t, o, func(r *rig) {
+			r.refuseAllBut("new")
+			began := time.Now()
+			ctx, cancel := context.WithTimeout(context.Background(), second)
+			defer cancel()
+			if err := r.Connect(ctx); !errors.Is(err, fault.Timeout) || time.Since(began) != second {
+				t.Errorf("%v after %v", err, time.Since(began))
+			}
+			time.Sleep(20 * second)
+			if state := r.Snapshot().State; state != Broken || r.service.Dialled() != 1 {
+				t.Errorf("%s, %d sockets after the function has returned", state, r.service.Dialled())
+			}
+		})
+	}
 }
 
 func (r *rig) refuseAllBut(token string) {
@@ -153,8 +200,7 @@ func TestATokenThatCanNotBeReplacedEndsTheSession(t *testing.T) {
 		"the end of a ctx": func(ctx context.Context) (string, error) { <-ctx.Done(); return "", ctx.Err() },
 	} {
 		t.Run(name, func(t *testing.T) {
-			run(t, Options{Options: session.Options{OnTokenNeeded: need}}, func(r *rig) {
-				s := r.mustConnect()
+			connectedWith(t, Options{Options: session.Options{OnTokenNeeded: need}}, func(r *rig, s *fakeservice.Socket) {
 				s.Drop(socketio.TransportClose)
 				r.refuseAllBut("none")
 				r.Forget()
@@ -183,8 +229,7 @@ func TestATokenRefusedDuringAResume(t *testing.T) {
 	for name, next := range map[string]string{"replaced": "new", "not replaced": ""} {
 		t.Run(name, func(t *testing.T) {
 			o := Options{Options: session.Options{Token: "old", OnTokenNeeded: func(context.Context) (string, error) { return next, nil }}}
-			run(t, o, func(r *rig) {
-				s := r.mustConnect()
+			connectedWith(t, o, func(r *rig, s *fakeservice.Socket) {
 				if err := r.Pause(); err != nil {
 					t.Fatal(err)
 				}
@@ -224,4 +269,108 @@ func TestATokenRefusedDuringAResume(t *testing.T) {
 			})
 		})
 	}
+}
+
+// TestASessionThatHasEndedAsksForNoToken: the call under way at its end is the last one, whatever it
+// returns, and a token for the next conversation is not renewed before that begins.
+func TestASessionThatHasEndedAsksForNoToken(t *testing.T) {
+	for _, fails := range []error{nil, errors.New("signed out")} {
+		var asked atomic.Int32
+		o := Options{Options: session.Options{TokenLife: 10 * time.Minute, OnTokenNeeded: func(context.Context) (string, error) {
+			asked.Add(1)
+			time.Sleep(5 * second)
+			return "new", fails
+		}}}
+		connectedWith(t, o, func(r *rig, s *fakeservice.Socket) {
+			time.Sleep(8*time.Minute + second)
+			s.Drop(socketio.ServerDisconnect)
+			time.Sleep(time.Hour)
+			if n := asked.Load(); n != 1 {
+				t.Errorf("%d calls, of which all but one after the end", n)
+			}
+			if err := r.SetToken("newer"); err != nil {
+				t.Error(err)
+			}
+			time.Sleep(time.Hour)
+			if n := asked.Load(); n != 1 {
+				t.Errorf("%d calls after a new token", n)
+			}
+		})
+	}
+}
+
+// TestATokenOfAnEarlierConversationIsNotUsed: a call that was under way at the end of that one returns after
+// the next has begun with a token of its own.
+func TestATokenOfAnEarlierConversationIsNotUsed(t *testing.T) {
+	o := Options{Options: session.Options{Token: "old", ThreadID: "5f0c", TokenLife: 10 * time.Minute, OnTokenNeeded: func(context.Context) (string, error) {
+		time.Sleep(5 * second)
+		return "late", nil
+	}}}
+	connectedWith(t, o, func(r *rig, _ *fakeservice.Socket) {
+		time.Sleep(8*time.Minute + second)
+		r.Disconnect(session.DisconnectOptions{})
+		if err := r.SetToken("next"); err != nil {
+			t.Error(err)
+		}
+		r.mustConnect()
+		time.Sleep(10 * second)
+		r.Disconnect(session.DisconnectOptions{})
+		r.Settle()
+		if got := r.http.tokens; !slices.Equal(got, []string{"old", "next"}) {
+			t.Errorf("the ends were reported with %q, want old and next", got)
+		}
+	})
+}
+
+// TestTheTokenIsInNothingThatLeaves checks the events, log and audit of a session whose
+// service repeats the token wherever it can.
+func TestTheTokenIsInNothingThatLeaves(t *testing.T) {
+	const token = "djJ8NTUwMXxTZWNyZXRTZWNyZXRTZWNyZXRTZWNyZXRTZWNyZXRTZWNyZXRTZWNyZXQ"
+	var mu sync.Mutex
+	var log []string
+	note := func(v any) {
+		b, err := json.Marshal(v)
+		if err != nil {
+			t.Error(err)
+		}
+		mu.Lock()
+		defer mu.Unlock()
+		log = append(log, string(b))
+	}
+	o := Options{
+		Options: session.Options{
+			Token:        token,
+			ThreadID:     "5f0c",
+			Log:          func(level, message string, data map[string]any) { note([]any{level, message, data}) },
+			OnAuditEvent: func(e event.Audit) { note(e) },
+		},
+		OnAgentAction: func(context.Context, AgentAction) error {
+			return errors.New("refused with " + token)
+		},
+	}
+	connectedWith(t, o, func(r *rig, s *fakeservice.Socket) {
+		brain(s, "a", clientTool("open", `{}`))
+		s.Say(signaling.UnsupportedClient, signaling.Unsupported{Code: token})
+		s.Say(signaling.VoiceError, signaling.PeerError{Error: "KS " + token})
+		s.Push(socketio.Event{Kind: socketio.ConnectError, Err: errors.New("bad auth " + token)})
+		r.media.Subscriber.Notify(media.Event{Kind: media.AttachFailed, Media: "video", Err: errors.New(token)})
+		r.media.OnSubscribe = func(context.Context, string) error { return errors.New("POST with " + token) }
+		r.media.Subscriber.Notify(media.Event{Kind: media.ICEState, Channel: event.ChannelSTV, State: "failed"})
+		time.Sleep(2 * time.Minute)
+		r.Disconnect(session.DisconnectOptions{})
+		synctest.Wait()
+		for _, e := range r.Recorded() {
+			note(map[string]any{e.Name(): e})
+		}
+		note(r.Snapshot())
+		note(r.opts.Token)
+		if len(log) < 15 {
+			t.Errorf("only %d notes", len(log))
+		}
+		for _, line := range log {
+			if strings.Contains(line, token) {
+				t.Errorf("the token is in %s", line)
+			}
+		}
+	})
 }

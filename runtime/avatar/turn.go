@@ -312,7 +312,6 @@ func (s *Session) resetTurn() {
 	s.turn.answered, s.turn.cut = false, ""
 	s.turn.talkingSince = time.Time{}
 	s.core.Turns.End("ended")
-	s.turn.echo = ""
 	s.turn.speaking = false
 	s.turn.captions.finish()
 	if s.turn.tap {

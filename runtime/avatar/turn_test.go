@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/agentruntime/agentruntime/internal/fakeservice"
+	"github.com/agentruntime/agentruntime/internal/socketio"
 	"github.com/agentruntime/agentruntime/runtime/converse"
 	"github.com/agentruntime/agentruntime/runtime/event"
 	"github.com/agentruntime/agentruntime/runtime/fault"
@@ -122,8 +123,7 @@ func TestTheKickoffsEchoIsCutOnce(t *testing.T) {
 		{false, []string{"and more", "Begin"}},
 		{true, []string{"Begin and more", "Begin"}},
 	} {
-		run(t, Options{Options: session.Options{Kickoff: &event.Kickoff{Text: "Begin", Echo: c.echo}}}, func(r *rig) {
-			s := r.mustConnect()
+		connectedWith(t, Options{Options: session.Options{Kickoff: &event.Kickoff{Text: "Begin", Echo: c.echo}}}, func(r *rig, s *fakeservice.Socket) {
 			s.Say(signaling.AgentTurnToTalk, signaling.TurnToTalk{UserTranscription: "Begin and more"})
 			s.Say(signaling.AgentTurnToTalk, signaling.TurnToTalk{UserTranscription: "Begin"})
 			var got []string
@@ -231,6 +231,19 @@ func TestASpokenTurnAsTheProtocolShowsIt(t *testing.T) {
 	})
 }
 
+// TestTheEndOfATurnNamesItsTurn, whichever of the two events about it comes first.
+func TestTheEndOfATurnNamesItsTurn(t *testing.T) {
+	connected(t, func(r *rig, s *fakeservice.Socket) {
+		s.Say(signaling.AgentStartSpeech, signaling.StartSpeech{SpeechID: "one", TurnID: "t-1", IsNewTurn: true})
+		s.Say(signaling.StvFinishedGenerating, signaling.FinishedGenerating{SpeechID: "one"})
+		s.Say(signaling.AgentEndTurn, signaling.EndTurn{SpeechID: "one", TurnID: "t-1"})
+		synctest.Wait()
+		if got := all[event.TurnEnded](r); len(got) != 1 || got[0].TurnID != "t-1" {
+			t.Errorf("ends %+v, want one of t-1", got)
+		}
+	})
+}
+
 // TestATypedBargeInAsksOnce: what the service still sends of the utterance that a text has
 // cut does not settle the response to that text.
 func TestATypedBargeInAsksOnce(t *testing.T) {
@@ -244,9 +257,7 @@ func TestATypedBargeInAsksOnce(t *testing.T) {
 			synctest.Wait()
 		}
 		answer("one", "t-1")
-		if _, err := r.Speak(context.Background(), "question"); err != nil {
-			t.Fatal(err)
-		}
+		r.say("question")
 		brain(s, "one", converse.Segment{Type: converse.Avatar, Content: "More of it."})
 		s.Say(signaling.AgentInterrupted, signaling.Empty{})
 		s.Say(signaling.StvFinishedTalking, signaling.FinishedTalking{AgentContent: "An"})
@@ -311,6 +322,29 @@ func TestASilentOpeningIsLabelled(t *testing.T) {
 	})
 }
 
+// TestASpokenOpeningIsNotLabelledSilent by the chunks without text that may end it.
+func TestASpokenOpeningIsNotLabelledSilent(t *testing.T) {
+	const id = "Zz09-approved-permissions"
+	run(t, Options{}, func(r *rig) {
+		s := r.connectOnly()
+		s.Say(signaling.GeneratingSpeech, signaling.Sentence{Text: "Hello.", SpeechID: id})
+		s.Say(signaling.StvSpeechChunk, signaling.SpeechChunk{Text: "Hello.", SpeechID: id, DurationMs: 300})
+		s.Say(signaling.StvSpeechChunk, signaling.SpeechChunk{SpeechID: id, DurationMs: 20})
+		s.Say(signaling.StvSpeechChunk, signaling.SpeechChunk{SpeechID: id, DurationMs: 1})
+		synctest.Wait()
+		for _, chunk := range all[event.SpeechChunk](r) {
+			if chunk.Text == SilentOpeningLabel {
+				t.Errorf("chunk %+v", chunk)
+			}
+		}
+		for _, transcript := range all[event.Transcript](r) {
+			if transcript.Text != "Hello." {
+				t.Errorf("transcript %+v", transcript)
+			}
+		}
+	})
+}
+
 func TestTheDisclosureHoldsTheStart(t *testing.T) {
 	run(t, Options{Options: session.Options{Kickoff: &event.Kickoff{Text: "Begin"}}, RequireDisclosureAck: true}, func(r *rig) {
 		s := r.connectOnly()
@@ -334,9 +368,40 @@ func TestTheDisclosureHoldsTheStart(t *testing.T) {
 	})
 }
 
+// TestTheDisclosureIsAcknowledgedAtAnyTime: also while the socket is down, or the service resumes.
+func TestTheDisclosureIsAcknowledgedAtAnyTime(t *testing.T) {
+	for name, c := range map[string]struct{ before, after func(*fakeservice.Socket) }{
+		"the socket is down": {
+			func(s *fakeservice.Socket) { s.Drop(socketio.TransportClose) },
+			func(s *fakeservice.Socket) { s.Back(true) },
+		},
+		"the session is lost": {func(s *fakeservice.Socket) { s.Drop(socketio.TransportClose) }, func(s *fakeservice.Socket) { s.Back(false) }},
+		"the service resumes": {
+			func(s *fakeservice.Socket) { s.Say(signaling.ResumingSession, signaling.Empty{}) },
+			func(s *fakeservice.Socket) { s.Say(signaling.ConversationResumed, signaling.Empty{}) },
+		},
+	} {
+		run(t, Options{Options: session.Options{Kickoff: &event.Kickoff{Text: "Begin"}}, RequireDisclosureAck: true}, func(r *rig) {
+			s := r.connectOnly()
+			c.before(s)
+			synctest.Wait()
+			r.AcknowledgeDisclosure()
+			c.after(s)
+			synctest.Wait()
+			if n := len(s.Payloads(signaling.ApprovedPermissions)); n != 1 || r.Snapshot().State != Connected {
+				t.Errorf("%s: %d approvals, %s", name, n, r.Snapshot().State)
+			}
+			s.Say(signaling.StvFinishedTalking, signaling.FinishedTalking{})
+			synctest.Wait()
+			if got := s.Texts(); len(got) != 1 || got[0].Text != "Begin" {
+				t.Errorf("%s: kickoff %v", name, got)
+			}
+		})
+	}
+}
+
 func TestToolsRunOncePerTurnInOrder(t *testing.T) {
-	run(t, Options{AgentActions: ActionPolicy{Tools: []string{"open_doc", "show_chart"}}}, func(r *rig) {
-		s := r.mustConnect()
+	connectedWith(t, Options{AgentActions: ActionPolicy{Tools: []string{"open_doc", "show_chart"}}}, func(r *rig, s *fakeservice.Socket) {
 		var mu sync.Mutex // handlers of different calls run side by side
 		var ran []string
 		handler := func(_ context.Context, c event.ToolCall) (any, error) {
@@ -377,9 +442,7 @@ func TestToolsRunOncePerTurnInOrder(t *testing.T) {
 
 func TestASpiralIsBrokenAndTheQuestionAskedAgain(t *testing.T) {
 	connected(t, func(r *rig, s *fakeservice.Socket) {
-		if _, err := r.Speak(context.Background(), "Why?"); err != nil {
-			t.Fatal(err)
-		}
+		r.say("Why?")
 		for i := range 30 {
 			brain(s, "a", converse.Segment{Type: converse.Tool, Content: `look {"n":` + string(rune('0'+i%10)) + `}`})
 		}
@@ -405,9 +468,7 @@ func TestASpiralIsBrokenAndTheQuestionAskedAgain(t *testing.T) {
 
 func TestAStalledBrainIsReportedUntilItSpeaks(t *testing.T) {
 	connected(t, func(r *rig, s *fakeservice.Socket) {
-		if _, err := r.Speak(context.Background(), "Hello"); err != nil {
-			t.Fatal(err)
-		}
+		r.say("Hello")
 		time.Sleep(25 * second)
 		brain(s, "a", converse.Segment{Type: converse.Avatar, Content: "Hi"})
 		time.Sleep(60 * second)
@@ -418,8 +479,7 @@ func TestAStalledBrainIsReportedUntilItSpeaks(t *testing.T) {
 }
 
 func TestAnEmptyTurnWithVariablesWarnsOnce(t *testing.T) {
-	run(t, Options{Options: session.Options{RequestVars: map[string]any{"b": 1, "a": "secret"}}}, func(r *rig) {
-		s := r.mustConnect()
+	connectedWith(t, Options{Options: session.Options{RequestVars: map[string]any{"b": 1, "a": "secret"}}}, func(r *rig, s *fakeservice.Socket) {
 		r.Forget()
 		for _, id := range []string{"a", "b"} {
 			s.Say(signaling.AgentStartSpeech, signaling.StartSpeech{SpeechID: id, IsNewTurn: true})
@@ -433,8 +493,7 @@ func TestAnEmptyTurnWithVariablesWarnsOnce(t *testing.T) {
 }
 
 func TestVariablesAreSentWhole(t *testing.T) {
-	run(t, Options{Options: session.Options{RequestVars: map[string]any{"name": "Sam"}}, ContextID: "991", ContextType: "category"}, func(r *rig) {
-		s := r.mustConnect()
+	connectedWith(t, Options{Options: session.Options{RequestVars: map[string]any{"name": "Sam"}}, ContextID: "991", ContextType: "category"}, func(r *rig, s *fakeservice.Socket) {
 		if err := r.UpdateRequestVars(map[string]any{"tier": 2}); err != nil {
 			t.Fatal(err)
 		}
@@ -451,6 +510,66 @@ func TestVariablesAreSentWhole(t *testing.T) {
 		}
 		if got := s.Payloads(signaling.UpdateGenieContext); !slices.Equal(got, want) {
 			t.Errorf("sent %v", got)
+		}
+	})
+}
+
+// TestEveryTurnEndsOnce, also when the two reports of one turn have those of
+// another between them.
+func TestEveryTurnEndsOnce(t *testing.T) {
+	connected(t, func(r *rig, s *fakeservice.Socket) {
+		s.Say(signaling.AgentEndTurn, signaling.EndTurn{SpeechID: "a"})
+		s.Say(signaling.AgentEndTurn, signaling.EndTurn{SpeechID: "b"})
+		s.Say(signaling.StvFinishedGenerating, signaling.FinishedGenerating{SpeechID: "a"})
+		s.Say(signaling.StvFinishedGenerating, signaling.FinishedGenerating{SpeechID: "b"})
+		if got := all[event.TurnEnded](r); len(got) != 2 || *got[0].SpeechID != "a" || *got[1].SpeechID != "b" {
+			t.Errorf("ended %+v", got)
+		}
+		for range 100 { // the number of remembered turns is bounded
+			s.Say(signaling.AgentEndTurn, signaling.EndTurn{SpeechID: session.RandomID(8)})
+			synctest.Wait()
+		}
+		if n := len(r.turn.ended); n != maxEnded {
+			t.Errorf("%d turns in mind", n)
+		}
+	})
+}
+
+// TestAnOpeningIsNoEmptyTurn, nor is a turn that was cut or heard.
+func TestAnOpeningIsNoEmptyTurn(t *testing.T) {
+	run(t, Options{Options: session.Options{RequestVars: map[string]any{"a": 1}}}, func(r *rig) {
+		s := r.connectOnly()
+		s.Say(signaling.StvFinishedGenerating, signaling.FinishedGenerating{SpeechID: "1Yev-approved-permissions"})
+		s.Say(signaling.StvFinishedTalking, signaling.FinishedTalking{})
+		s.Say(signaling.AgentStartSpeech, signaling.StartSpeech{SpeechID: "cut", IsNewTurn: true})
+		s.Say(signaling.AgentInterrupted, signaling.Empty{})
+		s.Say(signaling.AgentEndTurn, signaling.EndTurn{SpeechID: "cut"})
+		s.Say(signaling.AgentStartSpeech, signaling.StartSpeech{SpeechID: "heard", IsNewTurn: true})
+		s.Say(signaling.StvStartedTalking, signaling.Empty{})
+		s.Say(signaling.AgentEndTurn, signaling.EndTurn{SpeechID: "heard"})
+		if w := all[event.Warning](r); len(w) != 0 {
+			t.Errorf("warnings = %+v", w)
+		}
+	})
+}
+
+// TestCaptionsOfACutUtteranceEnd: what is under way when the visitor interrupts
+// arrives late.
+func TestCaptionsOfACutUtteranceEnd(t *testing.T) {
+	connected(t, func(r *rig, s *fakeservice.Socket) {
+		r.Forget()
+		s.Say(signaling.AgentStartSpeech, signaling.StartSpeech{SpeechID: "a", IsNewTurn: true})
+		s.Say(signaling.StvSpeechChunk, signaling.SpeechChunk{Text: "one", SpeechID: "a", DurationMs: 300})
+		s.Say(signaling.AgentInterrupted, signaling.Empty{})
+		s.Say(signaling.StvSpeechChunk, signaling.SpeechChunk{Text: "late", SpeechID: "a", DurationMs: 300})
+		s.Say(signaling.AgentStartSpeech, signaling.StartSpeech{SpeechID: "b", IsNewTurn: true})
+		s.Say(signaling.StvSpeechChunk, signaling.SpeechChunk{Text: "two", SpeechID: "b", DurationMs: 300})
+		var got []string
+		for _, tr := range all[event.Transcript](r) {
+			got = append(got, tr.Text)
+		}
+		if !slices.Equal(got, []string{"one", "two"}) {
+			t.Errorf("shown %q", got)
 		}
 	})
 }

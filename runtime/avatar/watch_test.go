@@ -168,8 +168,8 @@ func TestFailEndsTheSession(t *testing.T) {
 func TestPeersThatConnectedDuringTheHandshakeAreNotRepaired(t *testing.T) {
 	run(t, Options{}, func(r *rig) {
 		r.media.OnPlayable = func(context.Context) (media.Picture, error) {
-			r.media.Down.Notify(media.Event{Kind: media.ICEState, Channel: event.ChannelSTV, State: "connected"})
-			r.media.Up.Notify(media.Event{Kind: media.ICEState, Channel: event.ChannelASR, State: "connected"})
+			r.media.Subscriber.Notify(media.Event{Kind: media.ICEState, Channel: event.ChannelSTV, State: "connected"})
+			r.media.Publisher.Notify(media.Event{Kind: media.ICEState, Channel: event.ChannelASR, State: "connected"})
 			return media.Picture{Width: 640, Height: 360}, nil
 		}
 		r.connectOnly()

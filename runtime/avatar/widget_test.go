@@ -1,14 +1,15 @@
 package avatar
 
 import (
+	"cmp"
 	"context"
+	"encoding/json"
 	"errors"
 	"slices"
 	"testing"
 	"testing/synctest"
 
 	"github.com/agentruntime/agentruntime/internal/fakeservice"
-	"github.com/agentruntime/agentruntime/internal/socketio"
 	"github.com/agentruntime/agentruntime/runtime/converse"
 	"github.com/agentruntime/agentruntime/runtime/event"
 	"github.com/agentruntime/agentruntime/runtime/signaling"
@@ -81,17 +82,14 @@ func TestAWidgetThatNobodyWaitsForIsNotShown(t *testing.T) {
 		}},
 		"rebuilt": {cut: func(r *rig, s *fakeservice.Socket) *fakeservice.Socket {
 			synctest.Wait()
-			s.Drop(socketio.TransportClose)
-			s.Back(false)
-			synctest.Wait()
+			lose(s)
 			return r.service.Socket(r.service.Dialled() - 1)
 		}},
 		"switched off": {options: Options{AgentActions: ActionPolicy{GenUI: new(bool)}}},
 		"refused":      {options: Options{OnAgentAction: refuse}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			run(t, c.options, func(r *rig) {
-				s := r.mustConnect()
+			connectedWith(t, c.options, func(r *rig, s *fakeservice.Socket) {
 				applySegment(s, "followups-tool", `{"questions":["Why?"`)
 				if c.cut != nil {
 					s = c.cut(r, s)
@@ -113,5 +111,57 @@ func TestAWidgetThatNobodyWaitsForIsNotShown(t *testing.T) {
 				}
 			})
 		})
+	}
+}
+
+// TestThePolicyKnowsWidgetsByEitherName (protocol §4.4.2), and drops the
+// later fragments of a widget that it refused.
+func TestThePolicyKnowsWidgetsByEitherName(t *testing.T) {
+	o := Options{AgentActions: ActionPolicy{Navigate: new(bool)}}
+	connectedWith(t, o, func(r *rig, s *fakeservice.Socket) {
+		r.Forget()
+		brain(s, "a", converse.Segment{Type: "show-link", Content: "url: x"})
+		brain(s, "a", converse.Segment{Type: converse.WidgetPiece, Metadata: &converse.Metadata{RuntimeName: "show-link-tool"}, Content: "url: "})
+		brain(s, "a", converse.Segment{Type: converse.WidgetPiece, Content: "x"})
+		brain(s, "a", converse.Segment{Type: converse.WidgetPiece, Metadata: &converse.Metadata{RuntimeName: "followups-tool"}, Content: "["})
+		brain(s, "a", converse.Segment{Type: converse.WidgetPiece, Content: "]"})
+		if d := all[event.AgentActionDenied](r); len(d) != 2 || d[0].Type != "navigate" || d[1].Type != "navigate" {
+			t.Errorf("denied %+v", d)
+		}
+		var got []string
+		for _, b := range all[event.BrainSegment](r) {
+			got = append(got, b.ContentString())
+		}
+		if !slices.Equal(got, []string{"[", "]"}) {
+			t.Errorf("passed %q", got)
+		}
+	})
+}
+
+// TestANavigationCanBeRefused: a segment of the type navigate is an action like a link that is
+// shown (page-helpers G.3), refused by the policy and by the hook, which gets where it leads.
+func TestANavigationCanBeRefused(t *testing.T) {
+	there := func(r *rig, s *fakeservice.Socket) {
+		r.Forget()
+		brain(s, "a", converse.Segment{Type: converse.Navigate, Content: json.RawMessage(`{"url":"/a"}`)})
+		s.Say(signaling.AgentRawText, signaling.RawText{SpeechID: "a", TurnID: "t-1", Delta: `{"role":"assistant","type":"navigate","payload":"/b"}`})
+		brain(s, "a", converse.Segment{Type: converse.Avatar, Content: "Here."})
+		if d := all[event.AgentActionDenied](r); len(d) != 2 || d[0].Type != "navigate" || d[1].Type != "navigate" {
+			t.Errorf("denied %+v", d)
+		}
+		if b := all[event.BrainSegment](r); len(b) != 1 || b[0].Type != converse.Avatar {
+			t.Errorf("passed %+v", b)
+		}
+	}
+	run(t, Options{AgentActions: ActionPolicy{Navigate: new(bool)}}, func(r *rig) { there(r, r.mustConnect()) })
+	var asked []string
+	veto := func(_ context.Context, action AgentAction) error {
+		payload, err := json.Marshal(action.Payload)
+		asked = append(asked, action.Type+" "+string(payload))
+		return cmp.Or(err, errors.New("no"))
+	}
+	run(t, Options{OnAgentAction: veto}, func(r *rig) { there(r, r.mustConnect()) })
+	if !slices.Equal(asked, []string{`navigate {"url":"/a"}`, `navigate "/b"`}) {
+		t.Errorf("asked about %q", asked)
 	}
 }

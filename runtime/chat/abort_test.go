@@ -36,8 +36,7 @@ var moments = map[string]func(x *exchange){
 func TestAbortAtAnyMoment(t *testing.T) {
 	for name, bring := range moments {
 		t.Run(name, func(t *testing.T) {
-			run(t, Options{}, func(r *rig) {
-				r.mustConnect()
+			connected(t, Options{}, func(r *rig) {
 				ctx, cancel := context.WithCancelCause(r.t.Context())
 				answer := r.later(ctx, "Hello")
 				x := r.asked(0)
@@ -83,8 +82,7 @@ func TestAbortFromAListener(t *testing.T) {
 	}
 	for _, moment := range moments {
 		t.Run(moment, func(t *testing.T) {
-			run(t, Options{}, func(r *rig) {
-				r.mustConnect()
+			connected(t, Options{}, func(r *rig) {
 				ctx, cancel := context.WithCancel(r.t.Context())
 				defer cancel()
 				met := false
@@ -115,8 +113,7 @@ func TestAbortFromAListener(t *testing.T) {
 }
 
 func TestADeadlineIsATimeout(t *testing.T) {
-	run(t, Options{}, func(r *rig) {
-		r.mustConnect()
+	connected(t, Options{}, func(r *rig) {
 		ctx, cancel := context.WithTimeout(r.t.Context(), time.Minute)
 		defer cancel()
 		under, waiting := r.later(ctx, "Hello"), r.later(ctx, "And")
@@ -133,8 +130,7 @@ func TestADeadlineIsATimeout(t *testing.T) {
 
 // TestAWaitingTurnIsTakenBack at once, without an event.
 func TestAWaitingTurnIsTakenBack(t *testing.T) {
-	run(t, Options{}, func(r *rig) {
-		r.mustConnect()
+	connected(t, Options{}, func(r *rig) {
 		ctx, cancel := context.WithCancelCause(r.t.Context())
 		first, second, third := r.later(r.t.Context(), "One"), r.later(ctx, "Two"), r.later(r.t.Context(), "Three")
 		r.Forget()
@@ -161,8 +157,7 @@ func TestAWaitingTurnIsTakenBack(t *testing.T) {
 // TestATurnThatEndsAsItsTurnComes: a waiting turn whose context ends just before the turn
 // under way is over is not begun.
 func TestATurnThatEndsAsItsTurnComes(t *testing.T) {
-	run(t, Options{}, func(r *rig) {
-		r.mustConnect()
+	connected(t, Options{}, func(r *rig) {
 		ctx, cancel := context.WithCancel(r.t.Context())
 		first := r.later(r.t.Context(), "One")
 		second := r.later(ctx, "Two")
@@ -186,8 +181,7 @@ func TestATurnThatEndsAsItsTurnComes(t *testing.T) {
 
 // TestAnEndedContextSendsNothing, also while another turn is under way.
 func TestAnEndedContextSendsNothing(t *testing.T) {
-	run(t, Options{}, func(r *rig) {
-		r.mustConnect()
+	connected(t, Options{}, func(r *rig) {
 		ctx, cancel := context.WithCancel(r.t.Context())
 		cancel()
 		for _, under := range []bool{false, true} {
@@ -233,8 +227,7 @@ func (c watchedContext) AfterFunc(f func()) (stop func() bool) {
 // TestATurnLetsGoOfItsContext, which may live much longer, whether or not anybody
 // waits for the turn.
 func TestATurnLetsGoOfItsContext(t *testing.T) {
-	run(t, Options{}, func(r *rig) {
-		r.mustConnect()
+	connected(t, Options{}, func(r *rig) {
 		ctx := watchedContext{r.t.Context(), new(atomic.Int64)}
 		r.Start(ctx, "One", TurnOptions{})
 		r.Start(ctx, "Two", TurnOptions{})
@@ -255,8 +248,7 @@ func TestATurnLetsGoOfItsContext(t *testing.T) {
 func TestDisconnectAtAnyMoment(t *testing.T) {
 	for name, bring := range moments {
 		t.Run(name, func(t *testing.T) {
-			run(t, Options{}, func(r *rig) {
-				r.mustConnect()
+			connected(t, Options{}, func(r *rig) {
 				under, waiting := r.later(r.t.Context(), "Hello"), r.later(r.t.Context(), "And")
 				x := r.asked(0)
 				bring(x)
@@ -289,8 +281,7 @@ func TestDisconnectFromAListener(t *testing.T) {
 		"user Hello", "turnStart", "responsePending", "brainSegment think", "responseSettled", "brainSegment text", "final Hi", "turnEnd",
 	} {
 		t.Run(moment, func(t *testing.T) {
-			run(t, Options{}, func(r *rig) {
-				r.mustConnect()
+			connected(t, Options{}, func(r *rig) {
 				r.Listen(func(e event.Event) {
 					if short(e) == moment {
 						r.Disconnect(session.DisconnectOptions{Reason: "enough"})
@@ -363,8 +354,7 @@ func (r *rig) wantLoop(over <-chan looped, code fault.Code, types ...string) {
 
 // TestLeavingTheLoop ends the turn before the statement behind the loop runs.
 func TestLeavingTheLoop(t *testing.T) {
-	run(t, Options{}, func(r *rig) {
-		r.mustConnect()
+	connected(t, Options{}, func(r *rig) {
 		over := r.loop(r.t.Context(), func(seg converse.Segment) bool { return seg.Type != converse.Text })
 		x := r.asked(0).answer().say(think, text("Hi"), text("there"))
 		r.wantLoop(over, "", "think", "text")
@@ -380,8 +370,7 @@ func TestLeavingTheLoop(t *testing.T) {
 }
 
 func TestAPanicInTheLoopEndsTheTurn(t *testing.T) {
-	run(t, Options{}, func(r *rig) {
-		r.mustConnect()
+	connected(t, Options{}, func(r *rig) {
 		over := r.loop(r.t.Context(), func(converse.Segment) bool { panic("a bug in the loop") })
 		r.asked(0).answer().say(text("Hi"))
 		if got := <-over; got.panic != "a bug in the loop" {
@@ -393,8 +382,7 @@ func TestAPanicInTheLoopEndsTheTurn(t *testing.T) {
 
 // TestAStreamYieldsEverything, error segments too, and the error at the end.
 func TestAStreamYieldsEverything(t *testing.T) {
-	run(t, Options{}, func(r *rig) {
-		r.mustConnect()
+	connected(t, Options{}, func(r *rig) {
 		over := r.loop(r.t.Context(), everything)
 		r.asked(0).answer().say(think, keepalive, text("Hi"), denied, lastThink).end()
 		r.wantLoop(over, fault.ThreadAccessDenied, "think", "keepalive", "text", "error", "think")
@@ -416,8 +404,7 @@ func TestAStreamYieldsEverything(t *testing.T) {
 
 // TestALoopMayEndTheSession, and even wait for it.
 func TestALoopMayEndTheSession(t *testing.T) {
-	run(t, Options{}, func(r *rig) {
-		r.mustConnect()
+	connected(t, Options{}, func(r *rig) {
 		over := r.loop(r.t.Context(), func(converse.Segment) bool { r.Close(); return true })
 		r.asked(0).answer().say(text("Hi"))
 		r.wantLoop(over, fault.Aborted, "text")
@@ -426,8 +413,7 @@ func TestALoopMayEndTheSession(t *testing.T) {
 
 // TestAStreamIsNotReadAhead: a slow loop holds the service up.
 func TestAStreamIsNotReadAhead(t *testing.T) {
-	run(t, Options{}, func(r *rig) {
-		r.mustConnect()
+	connected(t, Options{}, func(r *rig) {
 		var taken atomic.Int64
 		over := r.loop(r.t.Context(), func(converse.Segment) bool {
 			taken.Add(1)

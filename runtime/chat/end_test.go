@@ -5,6 +5,7 @@ import (
 	"slices"
 	"sync"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/agentruntime/agentruntime/runtime/event"
@@ -15,14 +16,15 @@ import (
 // TestPageExit: when the page's listener returns, every request was sent and the session
 // has ended.
 func TestPageExit(t *testing.T) {
-	run(t, Options{Options: session.Options{ThreadID: "5f0c"}}, func(r *rig) {
-		r.mustConnect()
+	connected(t, Options{Options: session.Options{ThreadID: "5f0c"}}, func(r *rig) {
 		answer := r.later(r.t.Context(), "Hello")
 		x := r.asked(0).answer().say(text("Hi"))
-		r.page.listener.Hide(false)()
+		leave := r.page.listener.Hide(false)
 		if got := r.brain.otherCalls(); !slices.Equal(got, []string{completed}) {
 			t.Errorf("when the listener returns: %q", got)
 		}
+		synctest.Wait() // the reply comes on a goroutine of its own, which must not run while the session ends: a page has one thread
+		leave()
 		if x.ctx.Err() == nil || r.Snapshot().State != Closed || r.page.watches != 0 {
 			t.Errorf("when the listener returns: %v, %s, %d watches", x.ctx.Err(), r.Snapshot().State, r.page.watches)
 		}
@@ -40,8 +42,7 @@ func TestPageExit(t *testing.T) {
 // TestAHiddenPageThatReads is not given up while its answer streams
 // (protocol §8.8).
 func TestAHiddenPageThatReads(t *testing.T) {
-	run(t, Options{Options: session.Options{ThreadID: "5f0c"}}, func(r *rig) {
-		r.mustConnect()
+	connected(t, Options{Options: session.Options{ThreadID: "5f0c"}}, func(r *rig) {
 		r.page.listener.Visible(false)
 		time.Sleep(29 * time.Second)
 		answer := r.later(r.t.Context(), "Hello")
@@ -62,8 +63,7 @@ func TestAHiddenPageThatReads(t *testing.T) {
 }
 
 func TestKeepTellsNothing(t *testing.T) {
-	run(t, Options{Options: session.Options{ThreadID: "5f0c"}}, func(r *rig) {
-		r.mustConnect()
+	connected(t, Options{Options: session.Options{ThreadID: "5f0c"}}, func(r *rig) {
 		r.Disconnect(session.DisconnectOptions{Keep: true, Reason: "switch"})
 		r.wantEvents("stateChange closed", "ended switch")
 		if got := r.brain.otherCalls(); len(got) != 0 {
@@ -75,8 +75,7 @@ func TestKeepTellsNothing(t *testing.T) {
 // TestCloseWaitsUntilTheServiceWasTold, so that a program may exit after Close; without a
 // reply, Close waits no longer than the limit.
 func TestCloseWaitsUntilTheServiceWasTold(t *testing.T) {
-	run(t, Options{Options: session.Options{ThreadID: "5f0c"}}, func(r *rig) {
-		r.mustConnect()
+	connected(t, Options{Options: session.Options{ThreadID: "5f0c"}}, func(r *rig) {
 		r.brain.status = 0
 		var wg sync.WaitGroup
 		for range 4 { // of several goroutines all wait
@@ -93,8 +92,7 @@ func TestCloseWaitsUntilTheServiceWasTold(t *testing.T) {
 
 // TestCloseWaitsForTheReader, however long a request takes to let go.
 func TestCloseWaitsForTheReader(t *testing.T) {
-	run(t, Options{}, func(r *rig) {
-		r.mustConnect()
+	connected(t, Options{}, func(r *rig) {
 		r.later(r.t.Context(), "Hello")
 		x := r.asked(0).answer().say(think)
 		x.lingers = time.Second

@@ -75,6 +75,15 @@ func run(t *testing.T, o Options, f func(r *rig)) {
 	})
 }
 
+// connected is run with a session that is connected.
+func connected(t *testing.T, o Options, f func(r *rig)) {
+	t.Helper()
+	run(t, o, func(r *rig) {
+		r.mustConnect()
+		f(r)
+	})
+}
+
 func newRig(t *testing.T, o Options) *rig {
 	t.Helper()
 	r := &rig{t: t, brain: &fakeBrain{status: 200}, page: &fakePage{}}

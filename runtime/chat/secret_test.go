@@ -19,8 +19,7 @@ func TestNothingSecretIsPrinted(t *testing.T) {
 	o.Log = func(level, message string, data map[string]any) { fmt.Fprintln(&printed, level, message, data) }
 	o.OnAuditEvent = func(a event.Audit) { fmt.Fprintf(&printed, "%+v\n", a) }
 	fmt.Fprintf(&printed, "%v %+v %#v\n", o, o, o)
-	run(t, o, func(r *rig) {
-		r.mustConnect()
+	connected(t, o, func(r *rig) {
 		fmt.Fprintf(&printed, "%v %+v %#v %s\n", r.Session, r.Session, r.Session, r.Session)
 		r.Listen(func(event.Event) { panic("KS " + token) })
 		for i, reply := range []func(*exchange){

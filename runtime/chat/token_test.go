@@ -8,6 +8,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/agentruntime/agentruntime/runtime/event"
 	"github.com/agentruntime/agentruntime/runtime/fault"
 	"github.com/agentruntime/agentruntime/runtime/session"
 )
@@ -19,8 +20,7 @@ func TestATurnThatIsRefusedIsSentWithANewToken(t *testing.T) {
 		asked++
 		return "new-" + strings.Repeat("x", asked), nil
 	}}}
-	run(t, o, func(r *rig) {
-		r.mustConnect()
+	connected(t, o, func(r *rig) {
 		answer := r.later(context.Background(), "Hello")
 		r.asked(0).reply(401, "application/json").write(`{"message":"expired"}`).end()
 		if token := r.asked(1).token; token != "new-x" {
@@ -59,4 +59,35 @@ func TestTheNextTokenIsAskedForAheadOfTheEnd(t *testing.T) {
 			t.Errorf("asked after %v, want 48 s, 96 s, and 3 s after the call that failed", asked)
 		}
 	})
+}
+
+// TestATurnEndsWhileANewTokenIsAwaited: with the end of its context, or of the session, not with
+// the refusal of the old token.
+func TestATurnEndsWhileANewTokenIsAwaited(t *testing.T) {
+	waits := func(ctx context.Context) (string, error) {
+		<-ctx.Done()
+		return "", ctx.Err()
+	}
+	for name, end := range map[string]func(r *rig, cancel func()){
+		"its caller ends it": func(_ *rig, cancel func()) { cancel() },
+		"the session ends":   func(r *rig, _ func()) { r.Disconnect(session.DisconnectOptions{}) },
+	} {
+		connected(t, Options{Options: session.Options{OnTokenNeeded: waits}}, func(r *rig) {
+			ctx, cancel := context.WithCancel(r.t.Context())
+			defer cancel()
+			answer := r.later(ctx, "Hello")
+			r.asked(0).reply(401, "application/json").write(`{"message":"expired"}`).end()
+			synctest.Wait()
+			end(r, cancel)
+			if got := answer.ended(); !errors.Is(got.err, fault.Aborted) {
+				t.Errorf("%s: %v, want aborted", name, got.err)
+			}
+			for _, e := range all[event.Failed](r) {
+				if e.Error.Code != fault.Aborted {
+					t.Errorf("%s: the event error %s", name, e.Error.Code)
+				}
+			}
+			time.Sleep(time.Minute) // until the application's function has ended
+		})
+	}
 }

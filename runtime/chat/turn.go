@@ -245,9 +245,13 @@ func (s *Session) begin(t *turn) {
 		defer s.core.Running.Done()
 		err := s.read(t, client, request)
 		if errors.Is(err, fault.Unauthorized) && s.opts.OnTokenNeeded != nil { // before any segment
-			if token, refused := s.core.Tokens.Fresh(t.ctx, client.Token); refused == nil {
+			token, refused := s.core.Tokens.Fresh(t.ctx, client.Token)
+			switch {
+			case refused == nil:
 				client.Token = token
 				err = s.read(t, client, request)
+			case t.ctx.Err() != nil: // the turn ended meanwhile
+				err = refused
 			}
 		}
 		s.core.Work.Post(func() { s.over(t, err) })

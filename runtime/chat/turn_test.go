@@ -172,8 +172,7 @@ func TestEndingsOfATurn(t *testing.T) {
 		},
 	} {
 		t.Run(test.name, func(t *testing.T) {
-			run(t, test.options, func(r *rig) {
-				r.mustConnect()
+			connected(t, test.options, func(r *rig) {
 				answer := r.later(r.t.Context(), "Hello")
 				x := r.asked(0)
 				test.reply(x)
@@ -200,8 +199,7 @@ func TestEndingsOfATurn(t *testing.T) {
 
 // TestAnErrorKeepsWhatCameBefore: service.md, "Refusals with HTTP 200" rule 3.
 func TestAnErrorKeepsWhatCameBefore(t *testing.T) {
-	run(t, Options{}, func(r *rig) {
-		r.mustConnect()
+	connected(t, Options{}, func(r *rig) {
 		answer := r.later(r.t.Context(), "Hello")
 		r.asked(0).answer().say(think, text("I know "), denied).end()
 		got := answer.ended()
@@ -226,24 +224,9 @@ func TestAnErrorKeepsWhatCameBefore(t *testing.T) {
 	})
 }
 
-func TestAnAnswerIsWhole(t *testing.T) {
-	run(t, Options{}, func(r *rig) {
-		r.mustConnect()
-		answer := r.later(r.t.Context(), "Hello")
-		r.asked(0).answer().say(think, text("Hi"), `{"type":"tool","content":"go {}"}`, lastThink).end()
-		got := answer.ended()
-		turn := got.turn
-		if got.err != nil || turn.Text != "Hi" || turn.ThreadID != "5f0c" || turn.MessageID != "m-1" || len(turn.Segments) != 4 ||
-			len(turn.ToolCalls) != 1 || turn.Empty || turn.Truncated {
-			t.Errorf("%+v, %v", turn, got.err)
-		}
-	})
-}
-
 // TestWaitCanBeCalledAgain: several may wait for one turn.
 func TestWaitCanBeCalledAgain(t *testing.T) {
-	run(t, Options{}, func(r *rig) {
-		r.mustConnect()
+	connected(t, Options{}, func(r *rig) {
 		wait := r.Start(r.t.Context(), "Hello", TurnOptions{})
 		r.asked(0).answer().say(text("Hi")).end()
 		for range 2 {
@@ -255,8 +238,7 @@ func TestWaitCanBeCalledAgain(t *testing.T) {
 }
 
 func TestTurnsRunOneAfterAnother(t *testing.T) {
-	run(t, Options{}, func(r *rig) {
-		r.mustConnect()
+	connected(t, Options{}, func(r *rig) {
 		first := r.later(r.t.Context(), "One")
 		second := r.later(r.t.Context(), "Two")
 		x := r.asked(0)
@@ -296,8 +278,7 @@ func TestARequestSaysWhatItShould(t *testing.T) {
 			Capabilities: map[string]string{"show_link": "off"},
 		},
 	}
-	run(t, o, func(r *rig) {
-		r.mustConnect()
+	connected(t, o, func(r *rig) {
 		wait := r.Start(r.t.Context(), "Hello", TurnOptions{ForceExperience: "flashcards", ModelType: "fast"})
 		x := r.asked(0)
 		want := `{"userMessage":"Hello","sse":false,"threadId":"old","model_type":"fast","force_experience":"flashcards",` +

@@ -21,8 +21,7 @@ func TestAStallIsReportedUntilTheAnswerBegins(t *testing.T) {
 	widget := `{"type":"unisphere-tool","content":"- a","metadata":{"runtimeName":"followups-tool"}}`
 	for name, life := range map[string]string{"text": text("Hi"), "widget": widget} {
 		t.Run(name, func(t *testing.T) {
-			run(t, Options{}, func(r *rig) {
-				r.mustConnect()
+			connected(t, Options{}, func(r *rig) {
 				time.Sleep(time.Hour) // no turn, no stall
 				answer := r.later(r.t.Context(), "Hello")
 				time.Sleep(7 * time.Second)
@@ -46,8 +45,7 @@ func TestAStallIsReportedUntilTheAnswerBegins(t *testing.T) {
 // TestAnEmptyTurnWithVariablesWarnsOnce: session §O16. What counts is what the
 // turn was sent with.
 func TestAnEmptyTurnWithVariablesWarnsOnce(t *testing.T) {
-	run(t, Options{}, func(r *rig) {
-		r.mustConnect()
+	connected(t, Options{}, func(r *rig) {
 		n := 0
 		empty := func(meanwhile map[string]any) {
 			answer := r.later(r.t.Context(), "Hello")
@@ -78,8 +76,7 @@ func TestAnEmptyTurnWithVariablesWarnsOnce(t *testing.T) {
 }
 
 func TestARefusedTurnIsNotAnEmptyOne(t *testing.T) {
-	run(t, Options{Options: session.Options{RequestVars: map[string]any{"a": 1}}, OnErrorSegment: converse.Warn}, func(r *rig) {
-		r.mustConnect()
+	connected(t, Options{Options: session.Options{RequestVars: map[string]any{"a": 1}}, OnErrorSegment: converse.Warn}, func(r *rig) {
 		answer := r.later(r.t.Context(), "Hello")
 		r.asked(0).answer().say(denied).end()
 		if got := answer.ended(); got.err != nil {

@@ -2,7 +2,7 @@
 // once, also when the page is unloaded (protocol §8.8 to §8.10). Without the
 // report the service detects the end after about ten minutes.
 //
-// It handles the page's life cycle as far as conversations need it: hiding, showing,
+// It handles the page's lifecycle as far as conversations need it: hiding, showing,
 // the back-forward cache, online and offline, and other tabs with the same thread. It
 // must not import sockets, media or turns.
 package completion

@@ -149,3 +149,19 @@ func TestALeanCollectorKeepsWhatATurnIsJudgedBy(t *testing.T) {
 		t.Errorf("shown %+v", shown)
 	}
 }
+
+// TestACollectorThatBecomesLeanKeepsNoMore, as that of a session whose answer exceeds what is kept.
+func TestACollectorThatBecomesLeanKeepsNoMore(t *testing.T) {
+	var c Collector
+	add := func() {
+		for range maxLeanErrors + 1 {
+			c.Add(Segment{Type: Error, Content: "no"})
+		}
+	}
+	add()
+	c.Lean = true
+	add()
+	if n := len(c.Turn().Errors); n != maxLeanErrors+1 {
+		t.Errorf("%d errors were kept of %d", n, maxLeanErrors+1)
+	}
+}

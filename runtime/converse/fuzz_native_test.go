@@ -4,7 +4,9 @@ package converse
 
 import (
 	"encoding/json"
+	"maps"
 	"reflect"
+	"slices"
 	"testing"
 	"unicode/utf8"
 )
@@ -32,7 +34,7 @@ func FuzzWidget(f *testing.F) {
 	} {
 		f.Add(text, uint8(2))
 	}
-	names := []string{RuntimeFlashcards, RuntimeFollowups, RuntimeSources, RuntimeSummary, RuntimeVideoGallery, RuntimeShowLink, RuntimeExternalVideo, RuntimeUserPropertiesForm, RuntimeContentGallery, "chart"}
+	names := append(slices.Sorted(maps.Keys(runtimes)), "chart")
 	f.Fuzz(func(t *testing.T, text string, at uint8) {
 		cut := min(int(at), len(text))
 		for _, name := range names {

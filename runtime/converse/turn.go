@@ -133,7 +133,7 @@ func (c *Collector) Add(s Segment) bool {
 	if !c.Lean || c.text.Len() <= maxLeanText {
 		c.text.WriteString(spoken)
 	}
-	if s.Type == Error && !(c.Lean && len(c.turn.Errors) == maxLeanErrors) {
+	if s.Type == Error && !(c.Lean && len(c.turn.Errors) >= maxLeanErrors) {
 		c.turn.Errors = append(c.turn.Errors, s)
 	}
 	if consent, ok := ParseConsent(&s); ok && !c.Lean && !slices.Contains(c.turn.Consents, consent) {

@@ -2,11 +2,29 @@ package converse
 
 import (
 	"encoding/json"
+	"maps"
 	"reflect"
+	"regexp"
+	"slices"
 	"strings"
 	"testing"
 	"unicode/utf8"
 )
+
+// TestEveryWidgetIsKnown: a live segment whose type is not the name of a known widget is no widget.
+func TestEveryWidgetIsKnown(t *testing.T) {
+	wordStart := regexp.MustCompile(`\B[A-Z]`)
+	var names []string
+	for field := range reflect.TypeFor[Widget]().Fields() {
+		if field.Type.Kind() == reflect.Pointer {
+			names = append(names, strings.ToLower(wordStart.ReplaceAllString(field.Name, "-$0")))
+		}
+	}
+	slices.Sort(names)
+	if known := slices.Sorted(maps.Keys(runtimes)); !slices.Equal(names, known) {
+		t.Errorf("the contents of widgets are %q, the known names %q", names, known)
+	}
+}
 
 // pieces makes the segments of a widget: the first names the runtime.
 func pieces(runtime string, contents ...string) []*Segment {
@@ -36,8 +54,6 @@ func assemble(segments ...*Segment) ([]Widget, []Malformed) {
 	return append(widgets, w...), append(malformed, m...)
 }
 
-func number64(n float64) *float64 { return &n }
-
 func TestWidgetsAreParsed(t *testing.T) {
 	for _, c := range []struct {
 		runtime, body string
@@ -62,7 +78,7 @@ func TestWidgetsAreParsed(t *testing.T) {
 		{"followups-tool", `{"a":1}`, Widget{Body: map[string]any{"a": 1.0}}},
 		{"sources-tool", `{"citations":[{"title":"T","url":"https://a.example","snippet":"s","score":0.25},{"label":"L","href":"/x","content":"c","similarity":"0.5"},{"name":"N","link":"javascript:alert(1)"}]}`, Widget{
 			Sources: &Sources{Sources: []Source{
-				{"T", "https://a.example", "s", number64(0.25)}, {"L", "/x", "c", number64(0.5)}, {Title: "N"},
+				{"T", "https://a.example", "s", new(0.25)}, {"L", "/x", "c", new(0.5)}, {Title: "N"},
 			}},
 		}},
 		{"summary-tool", `{"title":"T","text":"s","points":["a",{"text":"b"}]}`, Widget{Summary: &Summary{Title: "T", Summary: "s", Bullets: []string{"a", "b"}}}},
@@ -234,67 +250,48 @@ func TestPiecesFindTheirWidget(t *testing.T) {
 		malformed []Malformed
 	}{
 		{
-			"text between pieces",
-			[]*Segment{piece("followups-tool", "", `["a`), text, piece("", "", `"]`)},
-			[]Widget{followups("", "a")},
-			nil,
+			name: "text between pieces", want: []Widget{followups("", "a")},
+			segments: []*Segment{piece("followups-tool", "", `["a`), text, piece("", "", `"]`)},
 		},
 		{
-			"pieces that repeat the runtime",
-			[]*Segment{piece("followups-tool", "", `["a`), piece("followups", "", `"]`)},
-			[]Widget{followups("", "a")},
-			nil,
+			name: "pieces that repeat the runtime", want: []Widget{followups("", "a")},
+			segments: []*Segment{piece("followups-tool", "", `["a`), piece("followups", "", `"]`)},
 		},
 		{
-			"the runtime as type",
-			[]*Segment{{Type: "followups", Content: `["a`}, {Type: "followups", Content: `"]`}},
-			[]Widget{followups("", "a")},
-			nil,
+			name: "the runtime as type", want: []Widget{followups("", "a")},
+			segments: []*Segment{{Type: "followups", Content: `["a`}, {Type: "followups", Content: `"]`}},
 		},
 		{
-			"another runtime",
-			[]*Segment{piece("followups-tool", "", `["a"]`), piece("summary-tool", "", "b")},
-			[]Widget{followups("", "a"), {Runtime: RuntimeSummary, Summary: &Summary{Summary: "b"}}},
-			nil,
+			name: "another runtime", want: []Widget{followups("", "a"), {Runtime: RuntimeSummary, Summary: &Summary{Summary: "b"}}},
+			segments: []*Segment{piece("followups-tool", "", `["a"]`), piece("summary-tool", "", "b")},
 		},
 		{
-			"another speech",
-			[]*Segment{piece("followups-tool", "s1", `["a"]`), piece("followups-tool", "s2", `["b"]`)},
-			[]Widget{followups("s1", "a"), followups("s2", "b")},
-			nil,
+			name: "another speech", want: []Widget{followups("s1", "a"), followups("s2", "b")},
+			segments: []*Segment{piece("followups-tool", "s1", `["a"]`), piece("followups-tool", "s2", `["b"]`)},
 		},
 		{
-			"a second one of its kind",
-			[]*Segment{bracket(piece("followups-tool", "", `["a"]`)), bracket(piece("followups-tool", "", `["b"]`))},
-			[]Widget{followups("", "a"), followups("", "b")},
-			nil,
+			name: "a second one of its kind", want: []Widget{followups("", "a"), followups("", "b")},
+			segments: []*Segment{bracket(piece("followups-tool", "", `["a"]`)), bracket(piece("followups-tool", "", `["b"]`))},
 		},
 		{
-			"an object replaces",
-			[]*Segment{piece("followups-tool", "", "que"), {Type: WidgetPiece, Content: raw(`{"items":["a"]}`)}, piece("", "", "")},
-			[]Widget{followups("", "a")},
-			nil,
+			name: "an object replaces", want: []Widget{followups("", "a")},
+			segments: []*Segment{piece("followups-tool", "", "que"), {Type: WidgetPiece, Content: raw(`{"items":["a"]}`)}, piece("", "", "")},
 		},
 		{
-			"cut off by another",
-			[]*Segment{piece("followups-tool", "s1", `["a`), piece("summary-tool", "s2", "b")},
-			[]Widget{{Runtime: RuntimeSummary, SpeechID: "s2", Summary: &Summary{Summary: "b"}}},
-			[]Malformed{{Runtime: RuntimeFollowups, SpeechID: "s1", Raw: `["a`}},
+			name: "cut off by another", want: []Widget{{Runtime: RuntimeSummary, SpeechID: "s2", Summary: &Summary{Summary: "b"}}},
+			segments:  []*Segment{piece("followups-tool", "s1", `["a`), piece("summary-tool", "s2", "b")},
+			malformed: []Malformed{{Runtime: RuntimeFollowups, SpeechID: "s1", Raw: `["a`}},
 		},
 		{
-			"cut off by the end",
-			[]*Segment{piece("followups-tool", "", `["a`)},
-			[]Widget{{Runtime: RuntimeFollowups, Raw: `["a`, Error: errNotJSON}},
-			nil,
+			name: "cut off by the end", want: []Widget{{Runtime: RuntimeFollowups, Raw: `["a`, Error: errNotJSON}},
+			segments: []*Segment{piece("followups-tool", "", `["a`)},
 		},
 		{
-			"interrupted",
-			[]*Segment{piece("followups-tool", "", `["a"]`), {Type: UserInterruption}, piece("", "", "rest")},
-			[]Widget{{Raw: "rest"}},
-			nil,
+			name: "interrupted", want: []Widget{{Raw: "rest"}},
+			segments: []*Segment{piece("followups-tool", "", `["a"]`), {Type: UserInterruption}, piece("", "", "rest")},
 		},
-		{"empty", []*Segment{piece("followups-tool", "", " "), {Type: WidgetPiece, Content: raw("null")}, {Type: WidgetPiece}}, nil, nil},
-		{"a tool", []*Segment{{Type: Tool, Content: "f {}", Metadata: &Metadata{RuntimeName: "followups-tool"}}}, nil, nil},
+		{name: "empty", segments: []*Segment{piece("followups-tool", "", " "), {Type: WidgetPiece, Content: raw("null")}, {Type: WidgetPiece}}},
+		{name: "a tool", segments: []*Segment{{Type: Tool, Content: "f {}", Metadata: &Metadata{RuntimeName: "followups-tool"}}}},
 	} {
 		got, malformed := assemble(c.segments...)
 		if !reflect.DeepEqual(got, c.want) || !reflect.DeepEqual(malformed, c.malformed) {

@@ -1,6 +1,6 @@
 // Package media carries picture and voice: the WHEP subscription that receives
 // the avatar, the peer that sends the microphone, the ICE servers of both, the
-// playable gate, and statistics (protocol §5 and §6).
+// readiness of the picture, and statistics (protocol §5 and §6).
 //
 // pion/webrtc negotiates in both builds. In a page it drives the browser's
 // RTCPeerConnection, and tracks go to elements; natively a microphone is a

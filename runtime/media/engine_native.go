@@ -82,10 +82,10 @@ func isFirefox() bool { return false }
 // [Platform].OnTrack, and there is nothing to set.
 type renderer struct{}
 
-// attach only lets the gate wait for a frame, because the peer reports the first key frame.
+// attach only lets the readiness wait for a frame, because the peer reports the first key frame.
 // The tracks go to OnTrack.
-func (r *renderer) attach(_ Track, _ bool, g *gate, _ func(Event)) {
-	g.update(func(f *facts) { f.element, f.frames = true, true })
+func (r *renderer) attach(_ Track, _ bool, ready *readiness, _ func(Event)) {
+	ready.update(func(f *facts) { f.element, f.frames = true, true })
 }
 
 // SetOutputMuted does nothing.

@@ -5,7 +5,6 @@ package media
 import (
 	"context"
 	"errors"
-	"runtime"
 	"slices"
 	"strings"
 	"syscall/js"
@@ -252,6 +251,25 @@ func TestMicrophoneErrors(t *testing.T) {
 	}
 }
 
+// observedContext tells when a call waits for its end. A page has one thread, so that the receiver
+// of waits runs when the call does wait.
+type observedContext struct {
+	context.Context
+	waits chan struct{}
+}
+
+func newObservedContext(t *testing.T) observedContext {
+	return observedContext{testContext(t), make(chan struct{}, 1)}
+}
+
+func (c observedContext) Done() <-chan struct{} {
+	select {
+	case c.waits <- struct{}{}:
+	default:
+	}
+	return c.Context.Done()
+}
+
 // TestNothingIsOpenedAfterStopMic: calls that wait when the microphone is stopped end at once, whether
 // the browser has answered or not, and ask for no device afterwards.
 func TestNothingIsOpenedAfterStopMic(t *testing.T) {
@@ -263,9 +281,10 @@ func TestNothingIsOpenedAfterStopMic(t *testing.T) {
 	go func() { ends <- m.StartMic(testContext(t)) }()
 	until(t, "the prompt", func() bool { return asked.Get("count").Int() == 1 })
 	for range 2 {
-		go func() { ends <- m.SwitchMic(testContext(t), "") }()
+		ctx := newObservedContext(t)
+		go func() { ends <- m.SwitchMic(ctx, "") }()
+		<-ctx.waits // for the first
 	}
-	runtime.Gosched() // both wait for the first
 	m.StopMic()
 	for range 3 {
 		if err := <-ends; !errors.Is(err, fault.InvalidState) {
@@ -312,8 +331,9 @@ func TestAStartThatIsAbortedOpensNothing(t *testing.T) {
 	ctx, abort = context.WithCancel(testContext(t))
 	go func() { ends <- m.StartMic(ctx) }()
 	until(t, "the prompt", func() bool { return asked.Get("count").Int() == 2 })
-	go func() { ends <- m.StartMic(testContext(t)) }()
-	runtime.Gosched()
+	second := newObservedContext(t)
+	go func() { ends <- m.StartMic(second) }()
+	<-second.waits
 	abort()
 	<-ends
 	asked.Call("open")

@@ -395,8 +395,8 @@ func (c *candidates) add(candidate signaling.Candidate) {
 	}
 }
 
-// hold keeps candidates again.
-func (c *candidates) hold() {
+// buffer keeps candidates again.
+func (c *candidates) buffer() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.apply = nil

@@ -45,7 +45,7 @@ func (p *Publisher) Offer(ctx context.Context, restart bool) (signaling.Descript
 	p.Prepare()
 	peer, err := p.wait(ctx)
 	if err == nil && restart {
-		p.remote.hold() // the candidates from now on belong to the next answer
+		p.remote.buffer() // the candidates from now on belong to the next answer
 		err = peer.offer(ctx, true)
 	}
 	if err != nil {
@@ -116,7 +116,7 @@ func (v *Voice) receive(ev Event) {
 	ev.Channel = event.ChannelVoice
 	v.notify(ev)
 	if ev.Kind == TrackAdded {
-		v.engine.renderer.attach(ev.Track, true, newGate(), v.receive)
+		v.engine.renderer.attach(ev.Track, true, newReadiness(), v.receive)
 	}
 }
 

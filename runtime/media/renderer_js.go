@@ -29,9 +29,9 @@ type renderer struct {
 	volume *float64
 	output *string
 
-	gate  *gate // of the present subscription, nil before the first
-	on    func(Event)
-	watch *jsbridge.Scope // has the listeners that collect the facts of gate
+	readiness *readiness // of the present subscription, nil before the first
+	on        func(Event)
+	watch     *jsbridge.Scope // has the listeners that collect the facts of readiness
 
 	speech speechWatch
 	closed bool // for good
@@ -79,14 +79,14 @@ func (s *renderer) swap(e *element, name string, el js.Value) error {
 }
 
 // attach puts a new track into the streams, in place of the track of its kind.
-// g gets the facts about the picture, on the events. With resume an element that
+// ready gets the facts about the picture, on the events. With resume an element that
 // stopped when the track before ended is played again.
-func (s *renderer) attach(t Track, resume bool, g *gate, on func(Event)) {
+func (s *renderer) attach(t Track, resume bool, ready *readiness, on func(Event)) {
 	track, ok := t.Native.(js.Value)
 	if !ok || t.Kind != "video" && t.Kind != "audio" {
 		return
 	}
-	s.gate, s.on = g, on
+	s.readiness, s.on = ready, on
 	if err := s.insert(t.Kind, track); err != nil {
 		on(Event{Kind: AttachFailed, Media: t.Kind, Err: err})
 		return
@@ -242,8 +242,8 @@ func (s *renderer) ResumePlayback(ctx context.Context) bool {
 		}
 		plays = plays && a.err == nil
 	}
-	if plays && s.gate != nil {
-		s.gate.update(func(f *facts) { f.blocked = false })
+	if plays && s.readiness != nil {
+		s.readiness.update(func(f *facts) { f.blocked = false })
 	}
 	return plays
 }
@@ -253,7 +253,7 @@ func (s *renderer) ResumePlayback(ctx context.Context) bool {
 func (s *renderer) ClearTracks() {
 	s.WatchSpeech(false)
 	s.watch.End()
-	s.gate, s.on = nil, func(Event) {}
+	s.readiness, s.on = nil, func(Event) {}
 	for kind, track := range s.tracks {
 		_, _ = jsbridge.Call(track, "stop")
 		for _, stream := range s.with(kind) {
@@ -345,23 +345,23 @@ func (e *element) unbind() {
 	_ = jsbridge.Set(e.el, "srcObject", js.Null())
 }
 
-// observe collects the facts of the playable gate from the picture's element.
+// observe collects the facts of the readiness from the picture's element.
 func (s *renderer) observe() {
 	s.watch.End()
-	if s.gate == nil {
+	if s.readiness == nil {
 		return
 	}
 	s.watch = jsbridge.NewScope(s.engine.cfg.OnPanic)
-	g, el := s.gate, s.video.el
-	s.listen(document(), "visibilitychange", func() { g.update(func(f *facts) { f.hidden = hidden() }) })
+	ready, el := s.readiness, s.video.el
+	s.listen(document(), "visibilitychange", func() { ready.update(func(f *facts) { f.hidden = hidden() }) })
 	frames := isFunction(property(el, "requestVideoFrameCallback"))
-	g.update(func(f *facts) { f.element, f.frames, f.hidden = s.video.bound, frames, hidden() })
+	ready.update(func(f *facts) { f.element, f.frames, f.hidden = s.video.bound, frames, hidden() })
 	if !s.video.bound {
 		return
 	}
 	canPlay := func() {
 		if numberOf(el, "readyState") >= readyToPlay {
-			g.update(func(f *facts) {
+			ready.update(func(f *facts) {
 				if f.canPlay.IsZero() {
 					f.canPlay = time.Now()
 				}
@@ -378,7 +378,7 @@ func (s *renderer) observe() {
 }
 
 func (s *renderer) listen(target js.Value, event string, fn func()) {
-	// Without a listener the timers of the gate are enough.
+	// Without a listener the timers of the readiness are enough.
 	_, _ = s.watch.Listen(target, event, func(js.Value) { fn() })
 }
 

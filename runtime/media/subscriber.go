@@ -23,7 +23,7 @@ type Subscriber struct {
 // subscription is one attempt to subscribe: a peer, and perhaps a viewer at the server.
 type subscription struct {
 	*pendingPeer
-	gate      *gate
+	readiness *readiness
 	restarted bool // not the first of its Subscriber
 
 	mu         sync.Mutex
@@ -44,7 +44,7 @@ func (e *Engine) NewSubscriber(notify func(Event)) *Subscriber {
 
 // begin makes a new subscription the present one and returns the one before.
 func (s *Subscriber) begin(restarted bool) (before *subscription) {
-	sub := &subscription{gate: newGate(), restarted: restarted, seen: map[string]bool{}}
+	sub := &subscription{readiness: newReadiness(), restarted: restarted, seen: map[string]bool{}}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	before = s.present
@@ -76,7 +76,7 @@ func (s *Subscriber) Subscribe(ctx context.Context, url string) error {
 	peer, err := sub.wait(ctx)
 	switch {
 	case ctx.Err() != nil:
-		return cutShort(ctx)
+		return canceled(ctx)
 	case err != nil:
 		return err
 	}
@@ -84,7 +84,7 @@ func (s *Subscriber) Subscribe(ctx context.Context, url string) error {
 	if err != nil {
 		return err
 	}
-	if !sub.hold(viewer) {
+	if !sub.setViewer(viewer) {
 		viewer.abandon()
 		return ErrClosed
 	}
@@ -94,26 +94,26 @@ func (s *Subscriber) Subscribe(ctx context.Context, url string) error {
 		sub.end()
 		switch {
 		case ctx.Err() != nil:
-			return cutShort(ctx)
+			return canceled(ctx)
 		case closed:
 			return ErrClosed
 		}
 		return badAnswer(0, err)
 	}
-	sub.gate.update(func(f *facts) { f.applied, f.picture = time.Now(), sendsPicture(answer) })
+	sub.readiness.update(func(f *facts) { f.applied, f.picture = time.Now(), sendsPicture(answer) })
 	if sub.subscribe() {
 		s.receive(sub, Event{Kind: NoCandidates, Channel: event.ChannelSTV})
 	}
 	return nil
 }
 
-// Playable waits for the gate of protocol §6.9 and returns the size of the
+// Playable waits until the picture is playable (protocol §6.9), and returns the size of the
 // picture: 0×0 when it isn't known, with Missing set when no frame arrived in time. With
 // recovering set it needs no painted frame, but received bytes of the picture, or of the
 // voice if the service sends no picture.
 func (s *Subscriber) Playable(ctx context.Context, recovering bool) (Picture, error) {
 	sub := s.current()
-	p, err := sub.gate.wait(ctx, recovering, s.engine.cfg.Limits.FirstFrame)
+	p, err := sub.readiness.wait(ctx, recovering, s.engine.cfg.Limits.FirstFrame)
 	if err != nil || p.Width > 0 || p.Missing {
 		return p, err
 	}
@@ -147,9 +147,9 @@ func sendsPicture(answer string) bool {
 // arrive because gathering found no candidate. The bytes of a picture must increase for a
 // moment, because a server may have had one last frame to send.
 func (sub *subscription) silent(ctx context.Context, limit time.Duration) (bool, error) {
-	sub.gate.mu.Lock()
-	f := sub.gate.facts
-	sub.gate.mu.Unlock()
+	sub.readiness.mu.Lock()
+	f := sub.readiness.facts
+	sub.readiness.mu.Unlock()
 	poll := time.NewTicker(arrivalPoll)
 	defer poll.Stop()
 	var first uint64 // bytes of the picture
@@ -158,7 +158,7 @@ func (sub *subscription) silent(ctx context.Context, limit time.Duration) (bool,
 		st, err := sub.stats(ctx)
 		switch {
 		case ctx.Err() != nil:
-			return false, cutShort(ctx)
+			return false, canceled(ctx)
 		case err == nil && !f.picture && st.Audio.BytesReceived > 0, first > 0 && st.Video.BytesReceived > first && time.Since(since) > settled:
 			return false, nil
 		case time.Since(f.applied) > limit || sub.unreachable():
@@ -186,8 +186,8 @@ func (s *Subscriber) Restart(ctx context.Context) {
 func (s *Subscriber) Stats(ctx context.Context) (Stats, error) { return s.statsOf(ctx, s.current()) }
 
 // statsOf also reports the picture's size as an event, because without an element only the
-// decoder has it. It is known with the first frame, which may arrive after the gate has
-// opened.
+// decoder has it. It is known with the first frame, which may arrive after Playable has
+// returned.
 func (s *Subscriber) statsOf(ctx context.Context, sub *subscription) (Stats, error) {
 	st, err := sub.stats(ctx)
 	if err == nil && st.Video.FrameWidth > 0 {
@@ -225,9 +225,9 @@ func (s *Subscriber) Close() {
 	sub.end()
 }
 
-// hold stores the viewer for its release. It returns false when the subscription has
+// setViewer stores the viewer for its release. It returns false when the subscription has
 // ended.
-func (sub *subscription) hold(v *viewer) bool {
+func (sub *subscription) setViewer(v *viewer) bool {
 	sub.mu.Lock()
 	defer sub.mu.Unlock()
 	if !sub.ended {
@@ -297,25 +297,25 @@ func (s *Subscriber) receive(sub *subscription, ev Event) {
 	case TrackAdded:
 		s.mark(sub, phaseFirstTrack)
 		s.notify(ev)
-		sub.gate.update(func(f *facts) {
+		sub.readiness.update(func(f *facts) {
 			f.video = f.video || ev.Track.Kind == "video"
 			if f.track.IsZero() {
 				f.track = time.Now()
 			}
 		})
-		s.engine.renderer.attach(ev.Track, sub.restarted, sub.gate, func(ev Event) { s.receive(sub, ev) })
+		s.engine.renderer.attach(ev.Track, sub.restarted, sub.readiness, func(ev Event) { s.receive(sub, ev) })
 		return
 	case VideoSize:
 		if ev.painted {
 			s.mark(sub, phaseFirstFrame)
-			sub.gate.update(func(f *facts) { f.painted = ev.Picture })
+			sub.readiness.update(func(f *facts) { f.painted = ev.Picture })
 		}
 		if !sub.first("size") {
 			return
 		}
 	case PlaybackBlocked:
 		if ev.Media == "video" {
-			sub.gate.update(func(f *facts) { f.blocked = true })
+			sub.readiness.update(func(f *facts) { f.blocked = true })
 		}
 	case NoCandidates:
 		// Reported only when the answer is applied, which never happens in audio mode.
@@ -335,14 +335,14 @@ func (s *Subscriber) mark(sub *subscription, name Phase) {
 	}
 }
 
-// The playable gate's waits (protocol §6.9).
+// The waits of the readiness (protocol §6.9).
 const (
 	canPlaySettle = 100 * time.Millisecond // after canplay
 	trackFallback = 2 * time.Second        // after the track, when canplay never comes
 	bareSettle    = 300 * time.Millisecond // without an element, and after the cap
 )
 
-// facts are the inputs of the playable gate. A zero time means that it has not happened.
+// facts are the inputs of the readiness. A zero time means that it has not happened.
 type facts struct {
 	applied time.Time // the answer was applied: the cap counts from here
 	track   time.Time // the first track arrived
@@ -358,9 +358,9 @@ type facts struct {
 	painted Picture
 }
 
-// verdict implements the table of protocol §6.9: whether the picture counts as
+// ready implements the table of protocol §6.9: whether the picture counts as
 // playable now, and if not, when to check again even if no fact changes.
-func (f facts) verdict(now time.Time, recovering bool, limit time.Duration) (playable bool, p Picture, again time.Time) {
+func (f facts) ready(now time.Time, recovering bool, limit time.Duration) (playable bool, p Picture, again time.Time) {
 	if f.painted.Width > 0 {
 		return true, f.painted, time.Time{}
 	}
@@ -383,46 +383,46 @@ func (f facts) verdict(now time.Time, recovering bool, limit time.Duration) (pla
 	return !now.Before(again), Picture{}, again
 }
 
-// gate collects the facts of one subscription and waits for a verdict.
-type gate struct {
+// readiness collects the facts of one subscription and waits until the picture is playable.
+type readiness struct {
 	mu      sync.Mutex
 	facts   facts
 	changed chan struct{} // has a value when facts changed
 }
 
-func newGate() *gate { return &gate{changed: make(chan struct{}, 1)} }
+func newReadiness() *readiness { return &readiness{changed: make(chan struct{}, 1)} }
 
 // update changes the facts.
-func (g *gate) update(change func(*facts)) {
-	g.mu.Lock()
-	change(&g.facts)
-	g.mu.Unlock()
+func (r *readiness) update(change func(*facts)) {
+	r.mu.Lock()
+	change(&r.facts)
+	r.mu.Unlock()
 	select {
-	case g.changed <- struct{}{}:
+	case r.changed <- struct{}{}:
 	default:
 	}
 }
 
 // wait returns when the picture counts as playable. One goroutine may wait at a
 // time.
-func (g *gate) wait(ctx context.Context, recovering bool, limit time.Duration) (Picture, error) {
+func (r *readiness) wait(ctx context.Context, recovering bool, limit time.Duration) (Picture, error) {
 	for {
-		g.mu.Lock()
-		f := g.facts
-		g.mu.Unlock()
-		playable, p, again := f.verdict(time.Now(), recovering, limit)
+		r.mu.Lock()
+		f := r.facts
+		r.mu.Unlock()
+		playable, p, again := f.ready(time.Now(), recovering, limit)
 		if playable {
 			return p, nil
 		}
 		timer := time.NewTimer(time.Until(again))
 		select {
 		case <-timer.C:
-		case <-g.changed:
+		case <-r.changed:
 		case <-ctx.Done():
 		}
 		timer.Stop()
 		if ctx.Err() != nil {
-			return Picture{}, cutShort(ctx)
+			return Picture{}, canceled(ctx)
 		}
 	}
 }

@@ -203,7 +203,7 @@ func TestNoElement(t *testing.T) {
 	}
 }
 
-// TestLateSizeIsReported: without an element the gate may open before the first frame is
+// TestLateSizeIsReported: without an element the picture may be ready before the first frame is
 // decoded.
 func TestLateSizeIsReported(t *testing.T) {
 	prototype := js.Global().Get("RTCPeerConnection").Get("prototype")

@@ -50,7 +50,7 @@ func (w *whep) subscribe(ctx context.Context, url, offer string, sent func()) (s
 		return "", nil, err
 	}
 	if ctx.Err() != nil {
-		return "", nil, cutShort(ctx)
+		return "", nil, canceled(ctx)
 	}
 	for try := 1; ; try++ {
 		replies := make(chan reply, 1)
@@ -63,12 +63,12 @@ func (w *whep) subscribe(ctx context.Context, url, offer string, sent func()) (s
 		case r = <-replies:
 		case <-ctx.Done():
 			go func() { (<-replies).viewer.abandon() }()
-			return "", nil, cutShort(ctx)
+			return "", nil, canceled(ctx)
 		}
 		switch {
 		case ctx.Err() != nil:
 			r.viewer.abandon()
-			return "", nil, cutShort(ctx)
+			return "", nil, canceled(ctx)
 		case r.err == nil:
 			return r.answer, r.viewer, nil
 		}
@@ -80,13 +80,13 @@ func (w *whep) subscribe(ctx context.Context, url, offer string, sent func()) (s
 		select {
 		case <-time.After(time.Duration(float64(w.Limits.WHEPBackoff) * (0.5 + w.Random()))):
 		case <-ctx.Done():
-			return "", nil, cutShort(ctx)
+			return "", nil, canceled(ctx)
 		}
 	}
 }
 
-// cutShort is the error of a subscription whose context ended.
-func cutShort(ctx context.Context) error {
+// canceled is the error of a subscription whose context ended.
+func canceled(ctx context.Context) error {
 	cause := context.Cause(ctx)
 	var f *fault.Error
 	if !errors.Is(cause, context.DeadlineExceeded) && !(errors.As(cause, &f) && f.Code == fault.Timeout) {

@@ -77,6 +77,13 @@ func answered(status int, location, body string) *fetch.Response {
 	return &fetch.Response{Status: status, Header: h, Body: io.NopCloser(strings.NewReader(body))}
 }
 
+// always is the handler that gives one answer.
+func always(status int, location, body string) func(context.Context, int, *fetch.Request) (*fetch.Response, error) {
+	return func(context.Context, int, *fetch.Request) (*fetch.Response, error) {
+		return answered(status, location, body), nil
+	}
+}
+
 // slow is a body that never ends, or ends with an error when ctx does.
 type slow struct{ ctx context.Context }
 
@@ -146,32 +153,24 @@ func TestSubscribeOutcomes(t *testing.T) {
 			log: "0s POST /p/s\n1s POST /p/s\n2s POST /p/s",
 		},
 		{
-			name: "gone",
-			handle: func(context.Context, int, *fetch.Request) (*fetch.Response, error) {
-				return answered(404, "/viewer/x", "no such session"), nil
-			},
-			gone: 404, log: "0s POST /p/s",
+			name:   "gone",
+			handle: always(404, "/viewer/x", "no such session"),
+			gone:   404, log: "0s POST /p/s",
 		},
 		{
-			name: "taken",
-			handle: func(context.Context, int, *fetch.Request) (*fetch.Response, error) {
-				return answered(409, "", "taken"), nil
-			},
-			gone: 409, log: "0s POST /p/s",
+			name:   "taken",
+			handle: always(409, "", "taken"),
+			gone:   409, log: "0s POST /p/s",
 		},
 		{
-			name: "refused type",
-			handle: func(context.Context, int, *fetch.Request) (*fetch.Response, error) {
-				return answered(415, "", "what?"), nil
-			},
-			want: fault.WHEPFailed, status: 415, text: "content type must be application/sdp", log: "0s POST /p/s",
+			name:   "refused type",
+			handle: always(415, "", "what?"),
+			want:   fault.WHEPFailed, status: 415, text: "content type must be application/sdp", log: "0s POST /p/s",
 		},
 		{
-			name: "broken server",
-			handle: func(context.Context, int, *fetch.Request) (*fetch.Response, error) {
-				return answered(503, "", long), nil
-			},
-			want: fault.WHEPFailed, status: 503, log: "0s POST /p/s",
+			name:   "broken server",
+			handle: always(503, "", long),
+			want:   fault.WHEPFailed, status: 503, log: "0s POST /p/s",
 		},
 		{
 			name: "body never ends",
@@ -183,25 +182,19 @@ func TestSubscribeOutcomes(t *testing.T) {
 			want: fault.WHEPTimeout, retry: true, log: "0s POST /p/s\nS 5s DELETE /p/s/viewer/v",
 		},
 		{
-			name: "body is a page",
-			handle: func(context.Context, int, *fetch.Request) (*fetch.Response, error) {
-				return answered(200, "/viewer/v", "<!DOCTYPE html>"), nil
-			},
-			want: fault.WHEPFailed, status: 200, text: "not a usable session description", log: "0s POST /p/s\nS 0s DELETE /p/s/viewer/v",
+			name:   "body is a page",
+			handle: always(200, "/viewer/v", "<!DOCTYPE html>"),
+			want:   fault.WHEPFailed, status: 200, text: "not a usable session description", log: "0s POST /p/s\nS 0s DELETE /p/s/viewer/v",
 		},
 		{
-			name: "body is endless",
-			handle: func(context.Context, int, *fetch.Request) (*fetch.Response, error) {
-				return answered(200, "/viewer/v", "v=0\r\n"+strings.Repeat("a", maxAnswer)), nil
-			},
-			want: fault.WHEPFailed, status: 200, log: "0s POST /p/s\nS 0s DELETE /p/s/viewer/v",
+			name:   "body is endless",
+			handle: always(200, "/viewer/v", "v=0\r\n"+strings.Repeat("a", maxAnswer)),
+			want:   fault.WHEPFailed, status: 200, log: "0s POST /p/s\nS 0s DELETE /p/s/viewer/v",
 		},
 		{
-			name: "private place",
-			handle: func(context.Context, int, *fetch.Request) (*fetch.Response, error) {
-				return answered(201, "https://192.168.0.1/viewer/v", testAnswer), nil
-			},
-			want: fault.WHEPPrivateIP, log: "0s POST /p/s",
+			name:   "private place",
+			handle: always(201, "https://192.168.0.1/viewer/v", testAnswer),
+			want:   fault.WHEPPrivateIP, log: "0s POST /p/s",
 		},
 	} {
 		t.Run(test.name, func(t *testing.T) {
@@ -264,6 +257,11 @@ func TestRefusalHidesSecrets(t *testing.T) {
 }
 
 func TestLateAnswersAreReleased(t *testing.T) {
+	disconnected := func(ctx context.Context) (context.Context, context.CancelFunc) {
+		ctx, cancel := context.WithCancelCause(ctx)
+		time.AfterFunc(time.Second, func() { cancel(fault.New(fault.ConnectFailed, "disconnected")) })
+		return ctx, func() { cancel(nil) }
+	}
 	for _, test := range []struct {
 		name  string
 		delay time.Duration // of the answer
@@ -288,21 +286,11 @@ func TestLateAnswersAreReleased(t *testing.T) {
 		},
 		{
 			name: "after cancelling", delay: 2 * time.Second,
-			end: func(ctx context.Context) (context.Context, context.CancelFunc) {
-				ctx, cancel := context.WithCancelCause(ctx)
-				time.AfterFunc(time.Second, func() { cancel(fault.New(fault.ConnectFailed, "disconnected")) })
-				return ctx, func() { cancel(nil) }
-			},
-			want: fault.ConnectFailed, at: time.Second, log: "0s POST /p/s\nS 2s DELETE /p/s/viewer/v",
+			end: disconnected, want: fault.ConnectFailed, at: time.Second, log: "0s POST /p/s\nS 2s DELETE /p/s/viewer/v",
 		},
 		{
 			name: "never, because the try ends first", delay: time.Minute,
-			end: func(ctx context.Context) (context.Context, context.CancelFunc) {
-				ctx, cancel := context.WithCancelCause(ctx)
-				time.AfterFunc(time.Second, func() { cancel(fault.New(fault.ConnectFailed, "disconnected")) })
-				return ctx, func() { cancel(nil) }
-			},
-			want: fault.ConnectFailed, at: time.Second, log: "0s POST /p/s",
+			end: disconnected, want: fault.ConnectFailed, at: time.Second, log: "0s POST /p/s",
 		},
 	} {
 		t.Run(test.name, func(t *testing.T) {

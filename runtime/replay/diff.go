@@ -116,8 +116,8 @@ func (r *Recording) facts() []fact {
 		if !ok {
 			continue
 		}
-		if n := len(all) - 1; n >= 0 && f.kind == "agent" && all[n].kind == "agent" { // the next sentence
-			all[n].text += strings.TrimPrefix(f.text, "agent:")
+		if n := len(all) - 1; n >= 0 && f.kind == "agent" && all[n].kind == "agent" { // the next sentence or piece
+			all[n].text += f.text
 			continue
 		}
 		at := len(all)
@@ -128,6 +128,11 @@ func (r *Recording) facts() []fact {
 			cutAnswer(all)
 		}
 		all = slices.Insert(all, at, f)
+	}
+	for i := range all {
+		if all[i].kind == "agent" {
+			all[i].text = "agent: " + strings.TrimSpace(all[i].text)
+		}
 	}
 	return all
 }
@@ -176,7 +181,10 @@ func factOf(e Entry) (fact, bool) {
 		case "user":
 			return fact{kind: "visitor", text: visitorSays + p.Text}, true
 		case "final":
-			return fact{kind: "agent", text: "agent: " + strings.TrimSpace(p.Text)}, true
+			if p.SpeechID != nil { // a sentence; an answer in text comes in pieces that may end in a word
+				p.Text = " " + strings.TrimSpace(p.Text)
+			}
+			return fact{kind: "agent", text: p.Text}, true
 		}
 	case "toolCall":
 		return fact{kind: e.Event, text: "tool call: " + p.Name + " " + canonical(p.Args), tool: p.Name}, true

@@ -71,8 +71,8 @@ func TestDiffNamesWhatDiffers(t *testing.T) {
 		`{"t":1,"event":"transcript","data":{"type":"final","text":"Hello!","speechId":"a"}}`,
 		`{"t":2,"event":"transcript","data":{"type":"user","text":"Red please"}}`,
 		`{"t":3,"event":"toolCall","data":{"name":"paint","args":{"n":1,"color":"red"}}}`,
-		`{"t":4,"event":"transcript","data":{"type":"final","text":"It is"}}`,
-		`{"t":5,"event":"transcript","data":{"type":"final","text":"red."}}`,
+		`{"t":4,"event":"transcript","data":{"type":"final","text":"It is","speechId":"b"}}`,
+		`{"t":5,"event":"transcript","data":{"type":"final","text":"red.","speechId":"b"}}`,
 		`{"t":6,"event":"interrupted","data":{}}`,
 		`{"t":7,"event":"widget","data":{"runtime":"summary-tool","speechId":"a","summary":{"text":"x"}}}`,
 	)
@@ -115,7 +115,7 @@ func TestDiffIgnoresHowLongAToolTakes(t *testing.T) {
 	first, second := strings.ReplaceAll(call, "N", "1"), strings.ReplaceAll(call, "N", "2")
 	result := `{"t":2,"event":"toolCallResult","data":{"ok":true,"value":"V","call":{"name":"save"}}}`
 	done, late := strings.ReplaceAll(result, "V", "done"), strings.ReplaceAll(result, "V", "late")
-	words := []string{`{"t":3,"event":"transcript","data":{"type":"final","text":"It is"}}`, `{"t":4,"event":"transcript","data":{"type":"final","text":"saved."}}`}
+	words := []string{`{"t":3,"event":"transcript","data":{"type":"final","text":"It is","speechId":"a"}}`, `{"t":4,"event":"transcript","data":{"type":"final","text":"saved.","speechId":"a"}}`}
 	want := read(t, first, done, words[0], words[1], second, late)
 	if d := Diff(want, read(t, first, words[0], done, words[1], second, late)); d != nil {
 		t.Errorf("differences: %v", d)
@@ -175,4 +175,53 @@ func TestARunIsNotStuck(t *testing.T) {
 			t.Errorf("%v", d)
 		}
 	})
+}
+
+// An answer in text comes in pieces that end anywhere, also in a word; a spoken one in sentences.
+func TestAnAnswerInTextIsItsPiecesAsTheyAre(t *testing.T) {
+	answer := func(speechID string, pieces ...string) *Recording {
+		lines := []string{`{"t":1,"event":"transcript","data":{"type":"user","text":"Where?","speechId":null}}`}
+		for _, piece := range pieces {
+			lines = append(lines, `{"t":2,"event":"transcript","data":{"type":"final","text":"`+piece+`","speechId":`+speechID+`}}`)
+		}
+		return read(t, append(lines, `{"t":3,"event":"turnEnd","data":{"speechId":null,"turnId":"t"}}`)...)
+	}
+	whole := answer("null", `In Room 1.5:\n\n- up`)
+	for name, r := range map[string]*Recording{
+		"whole":     whole,
+		"in pieces": answer("null", `\n`, "In Ro", "om ", "1.", `5:\n`, `\n`, "- up ", " "),
+	} {
+		if turns := r.Turns(); len(turns) != 2 || turns[1].Text != "In Room 1.5:\n\n- up" {
+			t.Errorf("%s: %+v", name, turns)
+		}
+		if d := Diff(whole, r); d != nil {
+			t.Errorf("%s: differences %v", name, d)
+		}
+	}
+	spoken := answer(`"a"`, "It is there.", "Go up.")
+	if turns := spoken.Turns(); turns[1].Text != "It is there. Go up." {
+		t.Errorf("%+v", turns)
+	}
+	if d := Diff(spoken, answer(`"b"`, "It is there. Go up.")); d != nil {
+		t.Errorf("differences %v", d)
+	}
+}
+
+// TestSpeechWithoutWords, which the agent answers all the same, does not begin the typed turn after it.
+func TestSpeechWithoutWords(t *testing.T) {
+	r := read(t, `{"t":1000,"event":"userStartedTalking","data":{}}`,
+		`{"t":2000,"event":"turnStart","data":{"speechId":"a","isNewTurn":true}}`,
+		`{"t":2100,"event":"transcript","data":{"type":"final","text":"I heard no words.","speechId":"a"}}`,
+		`{"t":2200,"event":"avatarStartTalking","data":{"speechId":"a"}}`,
+		`{"t":2300,"event":"turnEnd","data":{"speechId":"a"}}`,
+		`{"t":4000,"event":"avatarStopTalking","data":{"text":"I heard no words.","speechId":"a"}}`,
+		`{"t":60000,"event":"transcript","data":{"type":"user","text":"Hello"}}`)
+	turns := r.Turns()
+	if len(turns) != 2 || turns[1].By != "visitor" || turns[1].StartMs != 60000 {
+		t.Errorf("turns %+v, want a typed one at 60000 at the end", turns)
+	}
+	text, err := r.Script()
+	if err != nil || strings.Contains(string(text), "hear") {
+		t.Errorf("script %s, %v, want nothing that was heard", text, err)
+	}
 }

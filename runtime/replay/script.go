@@ -1,6 +1,7 @@
 package replay
 
 import (
+	"cmp"
 	"encoding/json"
 	"strings"
 
@@ -48,11 +49,17 @@ type widgetStep struct {
 func (r *Recording) Script() ([]byte, error) {
 	var s script
 	var answer *rule
-	spoken := false
+	spoken, answered := false, false
 	for _, e := range r.Entries {
 		switch e.Event {
 		case "userStartedTalking":
-			spoken = true
+			spoken, answered = true, false
+		case "turnStart":
+			answered = spoken
+		case "turnEnd":
+			if answered { // the visitor said no words
+				spoken = false
+			}
 		case "transcript":
 			var t payload
 			if json.Unmarshal(e.Data, &t) != nil || t.Type != "user" {
@@ -72,7 +79,7 @@ func (r *Recording) Script() ([]byte, error) {
 				} `json:"toolMetadata"`
 			}
 			if answer != nil && json.Unmarshal(e.Data, &call) == nil {
-				answer.Steps = append(answer.Steps, step{Tool: &toolStep{call.Name, literal(call.Args), call.Metadata.Wait}})
+				answer.Steps = append(answer.Steps, step{Tool: &toolStep{call.Name, json.RawMessage(literal(string(call.Args))), call.Metadata.Wait}})
 			}
 		case "brainSegment":
 			var piece converse.Segment
@@ -96,32 +103,49 @@ func (r *rule) add(piece *converse.Segment) {
 	if n := len(r.Steps); n > 0 {
 		last = &r.Steps[n-1]
 	}
-	text := string(literal([]byte(piece.ContentString())))
+	text := literal(piece.ContentString())
 	switch piece.Type {
 	case converse.Text, converse.Avatar:
 		if last.Say != "" {
-			last.Say += text
+			last.Say = literal(last.Say + text) // the braces may be in two pieces
 		} else if text != "" {
 			r.Steps = append(r.Steps, step{Say: text})
 		}
 	case converse.AvatarFiller:
-		r.Steps = append(r.Steps, step{Filler: text})
-	case converse.Error:
-		r.Steps = append(r.Steps, step{Error: text})
-	case converse.WidgetPiece:
-		if piece.SegmentStart || last.Widget == nil {
-			w := &widgetStep{}
-			if piece.Metadata != nil {
-				w.Runtime = piece.Metadata.RuntimeName
-			}
-			r.Steps = append(r.Steps, step{Widget: w})
-			last = &r.Steps[len(r.Steps)-1]
+		if text != "" {
+			r.Steps = append(r.Steps, step{Filler: text})
 		}
-		last.Widget.Fragments = append(last.Widget.Fragments, text)
+	case converse.Error:
+		r.Steps = append(r.Steps, step{Error: cmp.Or(text, " ")}) // a step needs a text
+	default:
+		if runtime, ok := piece.Runtime(); ok {
+			r.addWidget(piece, runtime, text)
+		}
+	}
+}
+
+// addWidget adds a piece of a widget. One without a runtime belongs to the last widget of the answer, if there is one.
+func (r *rule) addWidget(piece *converse.Segment, runtime, text string) {
+	var open *widgetStep
+	for _, s := range r.Steps {
+		open = cmp.Or(s.Widget, open)
+	}
+	if runtime != "" && (open == nil || piece.SegmentStart || converse.NormalizeRuntime(open.Runtime) != runtime) {
+		open = &widgetStep{Runtime: runtime}
+		if piece.Metadata != nil && piece.Metadata.RuntimeName != "" {
+			open.Runtime = piece.Metadata.RuntimeName
+		}
+		r.Steps = append(r.Steps, step{Widget: open})
+	}
+	if open != nil {
+		open.Fragments = append(open.Fragments, text)
 	}
 }
 
 // literal keeps a text from being read as a template.
-func literal(text []byte) []byte {
-	return []byte(strings.ReplaceAll(string(text), "{{", "{ {"))
+func literal(text string) string {
+	for strings.Contains(text, "{{") { // again for more than two in a row
+		text = strings.ReplaceAll(text, "{{", "{ {")
+	}
+	return text
 }

@@ -30,11 +30,12 @@ type TurnBuilder struct {
 
 // payload has the fields of the events that make turns.
 type payload struct {
-	Type    string          `json:"type"`
-	Text    string          `json:"text"`
-	Name    string          `json:"name"`
-	Runtime string          `json:"runtime"`
-	Args    json.RawMessage `json:"args"`
+	Type     string          `json:"type"`
+	Text     string          `json:"text"`
+	SpeechID *string         `json:"speechId"`
+	Name     string          `json:"name"`
+	Runtime  string          `json:"runtime"`
+	Args     json.RawMessage `json:"args"`
 }
 
 // Add adds an entry.
@@ -57,7 +58,11 @@ func (b *TurnBuilder) Add(e Entry) {
 			b.turns = append(b.turns, Turn{By: "visitor", Text: p.Text, StartMs: start, EndMs: e.At})
 		case "final":
 			b.begin(e.At)
-			b.written = joined(b.written, p.Text)
+			if p.SpeechID != nil {
+				b.written = joined(b.written, p.Text)
+			} else { // a piece of an answer in text, which may end in a word
+				b.written += p.Text
+			}
 		}
 	case "toolCall":
 		b.begin(e.At).Tools = append(b.agent.Tools, ToolCall{p.Name, p.Args})
@@ -81,6 +86,9 @@ func (b *TurnBuilder) Add(e Entry) {
 	}
 	b.agent.EndMs = e.At
 	if b.answerIsThere && !b.speaking {
+		if b.agent.StartMs >= b.talking { // the visitor said no words
+			b.talking = 0
+		}
 		b.end()
 	}
 }
@@ -107,7 +115,7 @@ func (b *TurnBuilder) end() {
 // not say what was spoken.
 func (b *TurnBuilder) present() Turn {
 	turn := *b.agent
-	turn.Text = cmp.Or(b.spoken, b.written)
+	turn.Text = cmp.Or(b.spoken, strings.TrimSpace(b.written))
 	return turn
 }
 

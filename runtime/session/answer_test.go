@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/agentruntime/agentruntime/runtime/fault"
@@ -42,6 +43,24 @@ func TestAnAnswerIsGivenOnce(t *testing.T) {
 		want := `POST https://brain.example/assistant/tool_response KS token {"response":{"status":"ok"},"tool_id":"ti-4","tool_invocation_id":"ti-4","tool_name":"save"}`
 		if got := r.service.requests; len(got) != 5 || got[0] != want {
 			t.Errorf("requests %q", got)
+		}
+	})
+}
+
+// TestAnAnswerIsSentOnce, also when a second one is given while the first is on its way.
+func TestAnAnswerIsSentOnce(t *testing.T) {
+	runTools(t, func(r *rig) {
+		r.tool("save {}", "ti-4")
+		r.service.delay = time.Second
+		first := make(chan ToolAnswer, 1)
+		go func() {
+			answer, _ := r.Respond(context.Background(), "ti-4", map[string]any{})
+			first <- answer
+		}()
+		synctest.Wait()
+		second, err := r.Respond(context.Background(), "ti-4", map[string]any{})
+		if answer := <-first; !answer.OK || err != nil || second.Reason != "unknown_or_stale" || len(r.service.requests) != 1 {
+			t.Errorf("first %+v, second %+v, %v, requests %q", answer, second, err, r.service.requests)
 		}
 	})
 }
@@ -116,6 +135,27 @@ func TestTheCallerMayGiveUp(t *testing.T) {
 		}
 		r.service.delay = 0
 		if a, err := r.Respond(context.Background(), "ti-4", map[string]any{}); err != nil || !a.OK {
+			t.Errorf("%+v, %v", a, err)
+		}
+	})
+}
+
+// TestTheCallerMayGiveUpWhileANewTokenIsAwaited: that is the end of its context too, not the refusal of the old token.
+func TestTheCallerMayGiveUpWhileANewTokenIsAwaited(t *testing.T) {
+	runTools(t, func(r *rig) {
+		r.inside.opts.OnTokenNeeded = func(ctx context.Context) (string, error) {
+			<-ctx.Done()
+			return "", ctx.Err()
+		}
+		r.tool("save {}", "ti-4")
+		r.service.status = 401
+		ctx, cancel := context.WithTimeout(context.Background(), time.Second)
+		defer cancel()
+		if a, err := r.Respond(ctx, "ti-4", map[string]any{}); !errors.Is(err, fault.Timeout) {
+			t.Errorf("%+v, %v", a, err)
+		}
+		time.Sleep(tokenLimit)
+		if a, err := r.Respond(context.Background(), "ti-4", map[string]any{}); err != nil || a != (ToolAnswer{Reason: "http_error", Status: 401}) {
 			t.Errorf("%+v, %v", a, err)
 		}
 	})

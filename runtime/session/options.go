@@ -34,6 +34,8 @@ type Options struct {
 	// TokenLife is how long each token is valid after the session got it; 0 means unknown.
 	// OnTokenNeeded is called when a fifth of that time is left.
 	TokenLife time.Duration `json:"tokenLifeMs"`
+	// TokenAge is how long ago the application got Token, for TokenLife; 0 means now.
+	TokenAge time.Duration `json:"-"`
 
 	// Region picks the default of GenieURL: nvp1 (US, the default) or frp2 (EU).
 	Region *string `json:"region" ts:"Region"`

@@ -15,17 +15,20 @@ const tokenLimit = 10 * time.Second
 type Tokens struct {
 	core *Core
 
+	since   time.Time // when the session got its token
 	ahead   *Timer
+	watched bool          // from Watch to Stop
 	waiting []func(error) // of the call under way
 }
 
 // Watch asks for the next token when a fifth of the present one's life is left.
 func (t *Tokens) Watch() {
+	t.watched = true
 	t.ahead.Stop()
 	if t.core.opts.OnTokenNeeded != nil && t.core.opts.TokenLife > 0 && t.core.Token != "" {
-		t.ahead = t.core.After(t.core.opts.TokenLife-t.core.opts.TokenLife/5, func() {
+		t.ahead = t.core.After(t.core.opts.TokenLife-t.core.opts.TokenLife/5-time.Since(t.since), func() {
 			t.Renew(func(err error) {
-				if err != nil && t.core.Token != "" { // there is time for one more call
+				if err != nil && t.watched { // there is time for one more call
 					t.ahead = t.core.After(t.core.opts.TokenLife/20, func() { t.Renew(func(error) {}) })
 				}
 			})
@@ -34,7 +37,10 @@ func (t *Tokens) Watch() {
 }
 
 // Stop ends the watch.
-func (t *Tokens) Stop() { t.ahead.Stop() }
+func (t *Tokens) Stop() {
+	t.watched = false
+	t.ahead.Stop()
+}
 
 // Renew asks for a new token and calls done on the queue. While a request is under way,
 // further calls wait for its result.
@@ -43,9 +49,10 @@ func (t *Tokens) Renew(done func(error)) {
 	if len(t.waiting) > 1 {
 		return
 	}
+	old := t.core.Token
 	t.core.Spawn(func() {
 		token, err := AskToken(context.Background(), t.core.opts.OnTokenNeeded)
-		t.core.Work.Post(func() { t.renewed(token, err) })
+		t.core.Work.Post(func() { t.renewed(old, token, err) })
 	})
 }
 
@@ -89,14 +96,13 @@ func AskToken(ctx context.Context, need func(context.Context) (string, error)) (
 	}
 }
 
-func (t *Tokens) renewed(token string, err error) {
+func (t *Tokens) renewed(old, token string, err error) {
 	waiting := t.waiting
 	t.waiting = nil
-	if err == nil && t.core.Token != "" { // a session that has ended keeps none
+	if err == nil && t.core.Token == old { // else SetToken gave a newer one, or the session has ended and keeps none
 		t.core.Secrets.Add(token)
 		t.core.setToken(token)
 		t.core.Audit("token.refresh", "accepted", "onTokenNeeded")
-		t.Watch()
 	}
 	if err != nil {
 		t.core.Log("warn", "onTokenNeeded failed: "+err.Error(), nil)

@@ -70,10 +70,10 @@ type Tools struct {
 	dispatch converse.Dispatcher
 	handlers map[string][]*toolHandler
 	consents []*consentHandler
-	asked    map[string]bool        // consent URLs of this turn
-	waiting  map[string]pendingCall // by invocation id
-	inTurn   int                    // tool segments of this turn
-	ran      int                    // calls of this turn
+	asked    map[string]bool         // consent URLs of this turn
+	waiting  map[string]*pendingCall // by invocation id
+	inTurn   int                     // tool segments of this turn
+	ran      int                     // calls of this turn
 }
 
 type toolHandler struct {
@@ -86,6 +86,7 @@ type consentHandler struct{ run ConsentHandler }
 type pendingCall struct {
 	name  string
 	since time.Time
+	taken bool // an answer is on its way
 }
 
 // NewTurn discards what belongs to the last turn.
@@ -230,14 +231,14 @@ func handlerFault(name string, err error) *fault.Error {
 // accepted.
 func (t *Tools) wait(c converse.Call) {
 	if t.waiting == nil {
-		t.waiting = map[string]pendingCall{}
+		t.waiting = map[string]*pendingCall{}
 	}
 	for id, call := range t.waiting {
 		if time.Since(call.since) > toolAnswerLife {
 			delete(t.waiting, id)
 		}
 	}
-	t.waiting[c.ID] = pendingCall{c.Name, time.Now()}
+	t.waiting[c.ID] = &pendingCall{name: c.Name, since: time.Now()}
 }
 
 // Consent handles a tool that needs the visitor's authorisation, once per address
@@ -275,36 +276,41 @@ func (t *Tools) Respond(ctx context.Context, id string, response map[string]any)
 		return ToolAnswer{}, fault.New(fault.BadRequest, "respondToTool needs the id of the call and an object")
 	}
 	type job struct {
-		call  pendingCall
-		known bool
+		call  *pendingCall // nil if it can't be answered
 		token string
 		place any
 	}
-	j, err := Ask(ctx, t.core, func(reply chan<- job) {
-		call, known := t.waiting[id]
-		if known && time.Since(call.since) > toolAnswerLife {
-			delete(t.waiting, id)
-			known = false
+	// The end of ctx must not come between this step and the last, which gives the call back.
+	j, err := Ask(context.Background(), t.core, func(reply chan<- job) {
+		j := job{token: t.core.Token, place: t.place()}
+		if call := t.waiting[id]; call != nil && !call.taken && time.Since(call.since) <= toolAnswerLife {
+			call.taken = true
+			j.call = call
 		}
-		reply <- job{call, known, t.core.Token, t.place()}
+		reply <- j
 	})
 	if err != nil {
 		return ToolAnswer{}, err
 	}
-	if !j.known {
+	if j.call == nil {
 		return ToolAnswer{Reason: "unknown_or_stale"}, nil
 	}
+	defer t.core.Work.Post(func() { j.call.taken = false })
 	answer, err := t.post(ctx, j.token, j.call.name, id, response)
 	if err == nil && answer.Status == 401 {
-		if token, refused := t.core.Tokens.Fresh(ctx, j.token); refused == nil {
+		token, refused := t.core.Tokens.Fresh(ctx, j.token)
+		switch {
+		case refused == nil:
 			answer, err = t.post(ctx, token, j.call.name, id, response)
+		case ctx.Err() != nil:
+			return ToolAnswer{}, refused
 		}
 	}
 	if err != nil {
 		return answer, err
 	}
 	// The service has the answer, so the end of ctx must not change the outcome.
-	return Ask(context.WithoutCancel(ctx), t.core, func(reply chan<- ToolAnswer) {
+	return Ask(context.Background(), t.core, func(reply chan<- ToolAnswer) {
 		if t.place() != j.place {
 			answer = ToolAnswer{Reason: "session_rebuilt"}
 		} else if answer.OK {

@@ -73,12 +73,20 @@ func newClient(t *testing.T, o visitor.Options, replies ...reply) (*visitor.Clie
 	t.Helper()
 	s := &script{replies: replies}
 	o.Token, o.GenieURL, o.HTTPClient = ks, new(host), fetch.As(s)
-	c, err := visitor.New(o)
-	if err != nil {
-		t.Fatal(err)
-	}
+	c := must[*visitor.Client](t)(visitor.New(o))
 	t.Cleanup(c.Close)
 	return c, s
+}
+
+// must returns a function that fails the test at an error, and hands the value on.
+func must[T any](t *testing.T) func(T, error) T {
+	return func(v T, err error) T {
+		t.Helper()
+		if err != nil {
+			t.Fatal(err)
+		}
+		return v
+	}
 }
 
 func TestWidgetTokenHasNoThreads(t *testing.T) {
@@ -200,19 +208,6 @@ func TestOtherPostsAreNotRepeatedAfterAReply(t *testing.T) {
 	}
 }
 
-func TestCallsEndWithTheirContext(t *testing.T) {
-	ctx, cancel := context.WithCancel(t.Context())
-	cancel()
-	c, err := visitor.New(visitor.Options{Token: ks, GenieURL: new(host)})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer c.Close()
-	if _, err := c.Threads(ctx, visitor.ThreadQuery{}); !errors.Is(err, fault.Aborted) || !errors.Is(err, context.Canceled) {
-		t.Errorf("got %v", err)
-	}
-}
-
 func TestOnResponseHearsEveryAttempt(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var heard []httpclient.Response
@@ -275,10 +270,7 @@ func TestWhereItAsks(t *testing.T) {
 	} {
 		s := &script{replies: []reply{ok(`{}`)}}
 		test.options.Token, test.options.HTTPClient = ks, fetch.As(s)
-		c, err := visitor.New(test.options)
-		if err != nil {
-			t.Fatal(err)
-		}
+		c := must[*visitor.Client](t)(visitor.New(test.options))
 		if _, err := c.Status(t.Context()); err != nil || !strings.HasPrefix(s.requests[0], "GET "+test.want+"\n") {
 			t.Errorf("asked %s, %v; want %s", s.requests, err, test.want)
 		}
@@ -290,10 +282,7 @@ func TestWhereItAsks(t *testing.T) {
 
 func TestTokenIsInNoText(t *testing.T) {
 	o := visitor.Options{Token: ks}
-	c, err := visitor.New(o)
-	if err != nil {
-		t.Fatal(err)
-	}
+	c := must[*visitor.Client](t)(visitor.New(o))
 	defer c.Close()
 	if text := fmt.Sprintf("%v %+v %#v %s %v %#v", c, c, c, c, o, o); strings.Contains(text, ks) {
 		t.Error(text)

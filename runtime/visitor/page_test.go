@@ -22,108 +22,68 @@ func TestPagersAskForOnePageAfterTheOther(t *testing.T) {
 		}
 		return ok(fmt.Sprintf(`{"totalCount":%d,"objects":[%s]}`, total, strings.Join(objects, ",")))
 	}
-	request := func(index, size int) string {
-		return post("/v1/thread/list", fmt.Sprintf(
-			`{"filter":{"objectType":"ListThreadFilter","orderBy":"+createdAt"},"pager":{"pageIndex":%d,"pageSize":%d}}`, index, size))
+	requests := func(size int, pages ...int) (list []string) {
+		for _, page := range pages {
+			list = append(list, post("/v1/thread/list", fmt.Sprintf(
+				`{"filter":{"objectType":"ListThreadFilter","orderBy":"+createdAt"},"pager":{"pageIndex":%d,"pageSize":%d}}`, page, size)))
+		}
+		return list
 	}
+	two := visitor.Pager{PageSize: new(2)}
 	for _, test := range []struct {
 		name    string
 		pager   visitor.Pager
-		stop    int // after so many
+		stop    int // after so many; 0 is never
 		replies []reply
 		ids     string
 		code    fault.Code
 		want    []string
 	}{
-		{"none", visitor.Pager{}, 99, []reply{threads(0)}, "", "", []string{request(1, 30)}},
-		{"one page", visitor.Pager{}, 99, []reply{threads(2, "a", "b")}, "a b", "", []string{request(1, 30)}},
+		{name: "none", replies: []reply{threads(0)}, want: requests(30, 1)},
+		{name: "one page", ids: "a b", replies: []reply{threads(2, "a", "b")}, want: requests(30, 1)},
 		{
-			"three pages",
-			visitor.Pager{PageSize: new(2)},
-			99,
-			[]reply{threads(5, "a", "b"), threads(5, "c", "d"), threads(5, "e")},
-			"a b c d e", "",
-			[]string{request(1, 2), request(2, 2), request(3, 2)},
+			name: "three pages", pager: two, ids: "a b c d e", want: requests(2, 1, 2, 3),
+			replies: []reply{threads(5, "a", "b"), threads(5, "c", "d"), threads(5, "e")},
 		},
 		{
-			"from the second page",
-			visitor.Pager{PageIndex: new(2), PageSize: new(2)},
-			99,
-			[]reply{threads(4, "c", "d")},
-			"c d", "",
-			[]string{request(2, 2)},
+			name: "from the second page", pager: visitor.Pager{PageIndex: new(2), PageSize: new(2)}, ids: "c d", want: requests(2, 2),
+			replies: []reply{threads(4, "c", "d")},
 		},
 		{
-			"smaller pages than asked for",
-			visitor.Pager{PageSize: new(500)},
-			99,
-			[]reply{threads(3, "a", "b"), threads(3, "c")},
-			"a b c", "",
-			[]string{request(1, 500), request(2, 500)},
+			name: "smaller pages than asked for", pager: visitor.Pager{PageSize: new(500)}, ids: "a b c", want: requests(500, 1, 2),
+			replies: []reply{threads(3, "a", "b"), threads(3, "c")},
 		},
 		{
-			"threads vanish meanwhile",
-			visitor.Pager{PageSize: new(2)},
-			99,
-			[]reply{threads(5, "a", "b"), threads(5)},
-			"a b", "",
-			[]string{request(1, 2), request(2, 2)},
+			name: "threads vanish meanwhile", pager: two, ids: "a b", want: requests(2, 1, 2),
+			replies: []reply{threads(5, "a", "b"), threads(5)},
 		},
 		{
-			"a count that is too high, and an empty page",
-			visitor.Pager{PageSize: new(2)},
-			99,
-			[]reply{threads(1e9, "a", "b"), threads(1e9)},
-			"a b", "",
-			[]string{request(1, 2), request(2, 2)},
+			name: "a count that is too high, and an empty page", pager: two, ids: "a b", want: requests(2, 1, 2),
+			replies: []reply{threads(1e9, "a", "b"), threads(1e9)},
 		},
 		{
-			"no count",
-			visitor.Pager{PageSize: new(2)},
-			99,
-			[]reply{ok(`{"objects":[{"id":"a"},{"id":"b"}]}`), ok(`{"objects":[{"id":"c"}]}`), ok(`{"objects":[]}`)},
-			"a b c", "",
-			[]string{request(1, 2), request(2, 2), request(3, 2)},
+			name: "no count", pager: two, ids: "a b c", want: requests(2, 1, 2, 3),
+			replies: []reply{ok(`{"objects":[{"id":"a"},{"id":"b"}]}`), ok(`{"objects":[{"id":"c"}]}`), ok(`{"objects":[]}`)},
 		},
 		{
-			"a count that is too low",
-			visitor.Pager{PageSize: new(2)},
-			99,
-			[]reply{threads(1, "a", "b"), threads(3, "c")},
-			"a b c", "",
-			[]string{request(1, 2), request(2, 2)},
+			name: "a count that is too low", pager: two, ids: "a b c", want: requests(2, 1, 2),
+			replies: []reply{threads(1, "a", "b"), threads(3, "c")},
 		},
 		{
-			"a thread is added meanwhile",
-			visitor.Pager{PageSize: new(1)},
-			99,
-			[]reply{threads(2, "a"), threads(3, "a"), threads(3, "b")},
-			"a a b", "",
-			[]string{request(1, 1), request(2, 1), request(3, 1)},
+			name: "a thread is added meanwhile", pager: visitor.Pager{PageSize: new(1)}, ids: "a a b", want: requests(1, 1, 2, 3),
+			replies: []reply{threads(2, "a"), threads(3, "a"), threads(3, "b")},
 		},
 		{
-			"one page for ever",
-			visitor.Pager{PageSize: new(2)},
-			99,
-			[]reply{threads(1e9, "a", "b"), threads(1e9, "a", "b"), threads(1e9, "a", "b"), threads(1e9, "a", "b")},
-			"a b a b", fault.InvalidResponse,
-			[]string{request(1, 2), request(2, 2), request(3, 2)},
+			name: "one page for ever", pager: two, ids: "a b a b", code: fault.InvalidResponse, want: requests(2, 1, 2, 3),
+			replies: []reply{threads(1e9, "a", "b"), threads(1e9, "a", "b"), threads(1e9, "a", "b"), threads(1e9, "a", "b")},
 		},
 		{
-			"left early",
-			visitor.Pager{PageSize: new(2)},
-			2,
-			[]reply{threads(5, "a", "b"), threads(5, "c", "d")},
-			"a b", "",
-			[]string{request(1, 2)},
+			name: "left early", pager: two, stop: 2, ids: "a b", want: requests(2, 1),
+			replies: []reply{threads(5, "a", "b"), threads(5, "c", "d")},
 		},
 		{
-			"second page fails",
-			visitor.Pager{PageSize: new(2)},
-			99,
-			[]reply{threads(5, "a", "b"), {status: 500}},
-			"a b", fault.ServerError,
-			[]string{request(1, 2), request(2, 2)},
+			name: "second page fails", pager: two, ids: "a b", code: fault.ServerError, want: requests(2, 1, 2),
+			replies: []reply{threads(5, "a", "b"), {status: 500}},
 		},
 	} {
 		t.Run(test.name, func(t *testing.T) {
@@ -174,10 +134,7 @@ func (l leaving) Do(ctx context.Context, r *fetch.Request) (*fetch.Response, err
 func TestPagersEndWithTheirContext(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	s := &script{replies: []reply{ok(`{"totalCount":4,"objects":[{"id":"a"},{"id":"b"}]}`)}}
-	c, err := visitor.New(visitor.Options{Token: ks, GenieURL: new(host), HTTPClient: fetch.As(leaving{s, cancel})})
-	if err != nil {
-		t.Fatal(err)
-	}
+	c := must[*visitor.Client](t)(visitor.New(visitor.Options{Token: ks, GenieURL: new(host), HTTPClient: fetch.As(leaving{s, cancel})}))
 	var got []string
 	for thread, err := range c.AllThreads(ctx, visitor.ThreadQuery{}) {
 		got = append(got, thread.ID)

@@ -110,10 +110,7 @@ func (s *service) person(t *testing.T, name string) person {
 
 func (s *service) bearer(t *testing.T, token string, kind appinit.TokenKind) person {
 	t.Helper()
-	c, err := visitor.New(visitor.Options{Token: token, Kind: kind, GenieURL: &s.info.GenieURL, HTTPClient: fetch.As(s.http)})
-	if err != nil {
-		t.Fatal(err)
-	}
+	c := must[*visitor.Client](t)(visitor.New(visitor.Options{Token: token, Kind: kind, GenieURL: &s.info.GenieURL, HTTPClient: fetch.As(s.http)}))
 	t.Cleanup(c.Close)
 	return person{c, t, s, token}
 }
@@ -125,17 +122,6 @@ func (p person) say(threadID, text string) answer {
 		p.t.Fatal(err)
 	}
 	return a
-}
-
-// must returns a function that fails the test at an error, and hands the value on.
-func must[T any](t *testing.T) func(T, error) T {
-	return func(v T, err error) T {
-		t.Helper()
-		if err != nil {
-			t.Fatal(err)
-		}
-		return v
-	}
 }
 
 func TestAgainstTheService(t *testing.T) {

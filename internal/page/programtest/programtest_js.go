@@ -15,7 +15,7 @@ import (
 )
 
 // patience bounds each wait; only a failing test comes near it.
-const patience = 20 * time.Second
+const patience = time.Minute
 
 // Events are those of a test's sessions, as the page receives them.
 type Events struct {

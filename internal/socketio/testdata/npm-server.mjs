@@ -3,7 +3,7 @@
 // It prints its address as one line and ends when its standard input ends.
 //
 // /socket.io  recovery on            /plain  recovery off
-// /ping       heartbeat of 300 ms and 200 ms, recovery off
+// /ping       heartbeat of 300 ms and 2 s, recovery off
 // /slow       like /plain, but the WebSocket handshake takes 700 ms
 // /refuse     answers the WebSocket handshake with 403
 import { createServer } from "node:http";
@@ -26,7 +26,7 @@ http.on("upgrade", (req, socket) => {
 const always = { destroyUpgrade: false, transports: ["websocket"] };
 const recovery = new Server(http, { ...always, connectionStateRecovery: { maxDisconnectionDuration: 20000 } });
 const plain = new Server(http, { ...always, path: "/plain" });
-const ping = new Server(http, { ...always, path: "/ping", pingInterval: 300, pingTimeout: 200 });
+const ping = new Server(http, { ...always, path: "/ping", pingInterval: 300, pingTimeout: 2000 });
 
 const slow = new Server({ ...always, path: "/slow" });
 slow.attach(createServer(), { ...always, path: "/slow" });

@@ -203,86 +203,26 @@ export interface AvatarEvents {
 }
 
 /** Events of a chat session, by name, with their payloads. */
-export interface ChatEvents {
+export interface ChatEvents extends Pick<
+  AvatarEvents,
+  "responsePending" | "responseSettled" | "brainStalled" | "brainSegment" | "widget"
+  | "turnStart" | "turnEnd" | "transcript" | "toolCall" | "toolCallResult" | "toolCallInvalid"
+  | "toolSpiralDetected" | "oauthRequired" | "oauthRequiredResult" | "sessionCompleted"
+  | "warning" | "error" | "ended" | "turnTimings"
+> {
   /** `stateChange` is emitted at every change of state. */
   stateChange: ChatStateChanged
-  /**
-   * `responsePending` reports that the brain was prompted. Exactly one `responseSettled`
-   * follows it.
-   */
-  responsePending: Nothing
-  /** `responseSettled` follows `responsePending` when the answer begins, or when none will come. */
-  responseSettled: Nothing
-  /**
-   * `brainStalled` is emitted every brainStallMs while nothing of an expected answer arrives.
-   * `afterMs` is brainStallMs, `count` the number of the event since something arrived, from 1:
-   * `afterMs` times `count` is the time waited so far.
-   */
-  brainStalled: BrainStalled
-  /**
-   * `brainSegment` is emitted for every segment from the brain, except those that agentActions
-   * or onAgentAction refused.
-   */
-  brainSegment: Segment
-  /**
-   * `widget` is emitted when a widget of the answer is complete: its segments are joined and
-   * parsed. One that can't be read has an error, and its text.
-   */
-  widget: Widget
-  /**
-   * `turnStart` marks the beginning of an utterance of the agent, or of a turn in text.
-   * `speechId` is null when nothing is spoken.
-   */
-  turnStart: TurnStarted
-  /** `turnEnd` marks the end of the utterance or turn that `turnStart` began. It is emitted once. */
-  turnEnd: TurnEnded
-  /**
-   * `transcript` carries what was said. "user" is the visitor's text, once per turn. "final" is
-   * a whole sentence of the agent before it is spoken or, in text, a piece of the answer as it
-   * streams. "partial" is a piece of the utterance that is playing, with the times of its
-   * words.
-   */
-  transcript: Transcript
-  /**
-   * `toolCall` is emitted before the handlers of a call run. A call that is repeated unchanged
-   * in the same turn is ignored.
-   */
-  toolCall: ToolCall
-  /** `toolCallResult` is emitted for every handler that returned something or failed. */
-  toolCallResult: ToolCallResult
-  /** `toolCallInvalid` replaces `toolCall` when the arguments don't fit the schema. */
-  toolCallInvalid: ToolCallInvalid
-  /** `toolSpiralDetected` is emitted once per turn that calls too many tools. */
-  toolSpiralDetected: ToolSpiralDetected
-  /** `oauthRequired` asks the visitor to authorise a tool; once per URL and turn. */
-  oauthRequired: OAuthRequired
-  /** `oauthRequiredResult` is emitted for every handler of `oauthRequired`. */
-  oauthRequiredResult: OAuthRequiredResult
-  /**
-   * `sessionCompleted` is emitted once per attempt to report the end of the conversation to the
-   * service. `suppressed` means that `peers` other tabs still have the thread.
-   */
-  sessionCompleted: SessionCompleted
-  /** `warning` reports a problem that does not end the session. */
-  warning: Warning
-  /**
-   * `error` reports a problem that ends the session, or an attempt or a turn that failed. The
-   * session ends only if the code is fatal, or if the event ended follows.
-   */
-  error: AgentError | Error
-  /** `ended` is emitted once for every end of a session, with its reason. */
-  ended: Ended
-  /**
-   * `turnTimings` is emitted once for each turn, when it is over: at the end of its speech or,
-   * if nothing is spoken, of its text; when it is interrupted; or when the next turn begins.
-   * The turn began `durationMs` before. In a page, the first sound and the first frame are
-   * measured only while the live session itself has a listener for this event.
-   */
-  turnTimings: TurnTimings
 }
 
 /** Events of an agent session, by name, with their payloads. */
-export interface AgentEvents {
+export interface AgentEvents extends Pick<
+  AvatarEvents,
+  "transcript" | "turnStart" | "turnEnd" | "turnTimings" | "turnUnconfirmed" | "toolCall"
+  | "toolCallResult" | "toolCallInvalid" | "oauthRequired" | "oauthRequiredResult" | "widget"
+  | "responsePending" | "responseSettled" | "agentActionDenied" | "speechChunk"
+  | "avatarStartTalking" | "avatarStopTalking" | "interrupted" | "mediaReady"
+  | "connectTimings" | "mediaRecovering" | "mediaRecovered" | "warning" | "error" | "ended"
+> {
   /**
    * `stateChange` is emitted at every change of state. `reason` is user_requested or
    * transport_failed.
@@ -298,98 +238,6 @@ export interface AgentEvents {
    * conversation continues in a new thread.
    */
   modeChanged: ModeChanged
-  /**
-   * `transcript` carries what was said. "user" is the visitor's text, once per turn. "final" is
-   * a whole sentence of the agent before it is spoken or, in text, a piece of the answer as it
-   * streams. "partial" is a piece of the utterance that is playing, with the times of its
-   * words.
-   */
-  transcript: Transcript
-  /**
-   * `turnStart` marks the beginning of an utterance of the agent, or of a turn in text.
-   * `speechId` is null when nothing is spoken.
-   */
-  turnStart: TurnStarted
-  /** `turnEnd` marks the end of the utterance or turn that `turnStart` began. It is emitted once. */
-  turnEnd: TurnEnded
-  /**
-   * `turnTimings` is emitted once for each turn, when it is over: at the end of its speech or,
-   * if nothing is spoken, of its text; when it is interrupted; or when the next turn begins.
-   * The turn began `durationMs` before. In a page, the first sound and the first frame are
-   * measured only while the live session itself has a listener for this event.
-   */
-  turnTimings: TurnTimings
-  /**
-   * `turnUnconfirmed` reports that a typed turn may be lost: it was sent and speak() returned
-   * true, but the service has not confirmed it. It is emitted once per turn: when the session
-   * is rebuilt or ends, or after a minute. If the service acknowledges turns, the session
-   * itself sends unconfirmed ones again after a lost connection.
-   */
-  turnUnconfirmed: TurnUnconfirmed
-  /**
-   * `toolCall` is emitted before the handlers of a call run. A call that is repeated unchanged
-   * in the same turn is ignored.
-   */
-  toolCall: ToolCall
-  /** `toolCallResult` is emitted for every handler that returned something or failed. */
-  toolCallResult: ToolCallResult
-  /** `toolCallInvalid` replaces `toolCall` when the arguments don't fit the schema. */
-  toolCallInvalid: ToolCallInvalid
-  /** `oauthRequired` asks the visitor to authorise a tool; once per URL and turn. */
-  oauthRequired: OAuthRequired
-  /** `oauthRequiredResult` is emitted for every handler of `oauthRequired`. */
-  oauthRequiredResult: OAuthRequiredResult
-  /**
-   * `widget` is emitted when a widget of the answer is complete: its segments are joined and
-   * parsed. One that can't be read has an error, and its text.
-   */
-  widget: Widget
-  /**
-   * `responsePending` reports that the brain was prompted. Exactly one `responseSettled`
-   * follows it.
-   */
-  responsePending: Nothing
-  /** `responseSettled` follows `responsePending` when the answer begins, or when none will come. */
-  responseSettled: Nothing
-  /** `agentActionDenied` reports that agentActions or onAgentAction refused an action of the agent. */
-  agentActionDenied: AgentActionDenied
-  /**
-   * `speechChunk` is emitted about 400 ms before its text is heard. Late chunks of other
-   * utterances are not filtered out.
-   */
-  speechChunk: SpeechChunk
-  /**
-   * `avatarStartTalking` reports that the avatar begins to talk. It is not emitted for an
-   * opening that is not spoken.
-   */
-  avatarStartTalking: Utterance
-  /** `avatarStopTalking` carries the text that was really spoken. */
-  avatarStopTalking: AvatarStopTalking
-  /** `interrupted` reports that the visitor interrupted the avatar. */
-  interrupted: Nothing
-  /**
-   * `mediaReady` is emitted once per connect, when the media can be played and a page can hide
-   * its spinner. `degraded` means that no picture arrived.
-   */
-  mediaReady: MediaReady
-  /**
-   * `connectTimings` is emitted after the state connected, once per successful connect, with
-   * the milliseconds from the connect call to each phase.
-   */
-  connectTimings: Timings
-  /** `mediaRecovering` is emitted when the repair of a peer begins. */
-  mediaRecovering: MediaRecovering
-  /** `mediaRecovered` is emitted when the repair of a peer has succeeded. */
-  mediaRecovered: MediaRecovered
-  /** `warning` reports a problem that does not end the session. */
-  warning: Warning
-  /**
-   * `error` reports a problem that ends the session, or an attempt or a turn that failed. The
-   * session ends only if the code is fatal, or if the event ended follows.
-   */
-  error: AgentError | Error
-  /** `ended` is emitted once for every end of a session, with its reason. */
-  ended: Ended
 }
 
 /** The payload of events without data. */
@@ -398,34 +246,31 @@ export type Nothing = Record<string, never>
 /** AvatarState is where a session is in its life. */
 export type AvatarState = "idle" | "preparing" | "connecting" | "connected" | "reconnecting" | "resuming" | "disconnecting" | "disconnected" | "error"
 
-/** `stateChange` is emitted at every change of state. */
+/** The payload of `stateChange`. */
 export interface StateChanged {
   state: AvatarState
 }
 
-/**
- * `streamReady` reports that the signalling is connected, long before the first picture; once
- * per connect.
- */
+/** The payload of `streamReady`. */
 export interface StreamReady {
   finalUrl: string
   agentName?: string
   hostName?: string
 }
 
-/** `capacityChanged` is emitted for every capacity reply. */
+/** The payload of `capacityChanged`. */
 export interface CapacityChanged {
   available: boolean
   details?: unknown
 }
 
-/** `track` is emitted for every incoming track, whether or not an element plays it. */
+/** The payload of `track`. */
 export interface TrackAdded {
   track: MediaStreamTrack
   streams?: readonly MediaStream[]
 }
 
-/** `videoMetadata` reports the picture's size once it is known. */
+/** The payload of `videoMetadata`. */
 export interface VideoMetadata {
   videoWidth: number
   videoHeight: number
@@ -434,10 +279,7 @@ export interface VideoMetadata {
 /** AvatarMode is video if the service sends a picture, otherwise audio. */
 export type AvatarMode = "video" | "audio"
 
-/**
- * `mediaReady` is emitted once per connect, when the media can be played and a page can hide
- * its spinner. `degraded` means that no picture arrived.
- */
+/** The payload of `mediaReady`. */
 export interface MediaReady {
   mode: AvatarMode
   videoWidth?: number
@@ -468,7 +310,7 @@ export interface Disclosure {
 /** ConnectivityState is the ICE state of a peer, or the state of the socket or the network. */
 export type ConnectivityState = "new" | "checking" | "connected" | "completed" | "disconnected" | "failed" | "closed" | "recover_failed" | "reconnect_retry" | "online" | "offline"
 
-/** `connectivityChanged` reports a peer's, the socket's or the network's state. */
+/** The payload of `connectivityChanged`. */
 export interface ConnectivityChanged {
   channel: "socket" | "network" | MediaChannel
   state: ConnectivityState
@@ -485,23 +327,19 @@ export type MediaChannel = "asr" | "stv" | "voice"
 /** RepairReason is why a peer is repaired, other than its state. */
 export type RepairReason = "no candidates" | "no bytes" | "stalled"
 
-/** `mediaRecovering` is emitted when the repair of a peer begins. */
+/** The payload of `mediaRecovering`. */
 export interface MediaRecovering {
   channel: MediaChannel
   state: ConnectivityState | RepairReason
 }
 
-/** `mediaRecovered` is emitted when the repair of a peer has succeeded. */
+/** The payload of `mediaRecovered`. */
 export interface MediaRecovered {
   channel: MediaChannel
   method: "ice-restart" | "re-subscribe"
 }
 
-/**
- * `reconnecting` reports that the socket is lost or, with `cold`, that a full rebuild began.
- * `attempt` is the number of the next attempt, `maxAttempts` the most that are made; if only
- * the time is bounded, how many it is enough for.
- */
+/** The payload of `reconnecting`. */
 export interface Reconnecting {
   reason: string
   attempt: number
@@ -509,15 +347,12 @@ export interface Reconnecting {
   cold?: boolean
 }
 
-/**
- * `reconnected` reports that the session is connected again. `recovered` means that the service
- * kept the session; otherwise it was rebuilt.
- */
+/** The payload of `reconnected`. */
 export interface Reconnected {
   recovered: boolean
 }
 
-/** `connectionQuality` is emitted every statsIntervalMs for each channel. */
+/** The payload of `connectionQuality`. */
 export interface ConnectionQuality {
   channel: MediaChannel
   rttMs: number
@@ -526,42 +361,30 @@ export interface ConnectionQuality {
   bitrateKbps: number
 }
 
-/**
- * `hardwareMuteChanged` reports, in pages only, that the system or the device muted or unmuted
- * the microphone; a mute is reported after 5 s. `track` is the device's track.
- */
+/** The payload of `hardwareMuteChanged`. */
 export interface HardwareMuteChanged {
   muted: boolean
   track: MediaStreamTrack
 }
 
-/**
- * `localSpeakingChanged` reports, in pages only, that the level of the microphone crossed the
- * threshold.
- */
+/** The payload of `localSpeakingChanged`. */
 export interface LocalSpeakingChanged {
   speaking: boolean
 }
 
-/**
- * `localMicLevel` reports, in pages only, the level of the microphone, 0 to 1, every 50 ms
- * while the event has a listener.
- */
+/** The payload of `localMicLevel`. */
 export interface LocalMicLevel {
   level: number
 }
 
-/** `smartTurnStatus` is the service's estimate of the end of the visitor's turn. */
+/** The payload of `smartTurnStatus`. */
 export interface SmartTurnStatus {
   status: string
   timeoutMs?: number
   probability?: number
 }
 
-/**
- * `speechChunk` is emitted about 400 ms before its text is heard. Late chunks of other
- * utterances are not filtered out.
- */
+/** The payload of `speechChunk`. */
 export interface SpeechChunk {
   text: string
   durationMs: number
@@ -577,44 +400,33 @@ export interface Utterance {
   turnId?: string
 }
 
-/** `avatarStopTalking` carries the text that was really spoken. */
+/** The payload of `avatarStopTalking`. */
 export interface AvatarStopTalking {
   text: string
   speechId: string
   turnId?: string
 }
 
-/**
- * `turnUnconfirmed` reports that a typed turn may be lost: it was sent and speak() returned
- * true, but the service has not confirmed it. It is emitted once per turn: when the session is
- * rebuilt or ends, or after a minute. If the service acknowledges turns, the session itself
- * sends unconfirmed ones again after a lost connection.
- */
+/** The payload of `turnUnconfirmed`. */
 export interface TurnUnconfirmed {
   text: string
   /** `clientTurnId` is the id that was sent with the turn. */
   clientTurnId: string
 }
 
-/**
- * `toolSpiralRecovering` is emitted before a rebuild that is forced because `count` tool calls
- * in a row gave the visitor nothing to see or hear.
- */
+/** The payload of `toolSpiralRecovering`. */
 export interface ToolSpiralRecovering {
   count: number
   limit: number
   lastTurnText: string
 }
 
-/**
- * `spiralRecovered` is emitted when the unanswered question was sent again, after the rebuild
- * that `toolSpiralRecovering` announced.
- */
+/** The payload of `spiralRecovered`. */
 export interface SpiralRecovered {
   text: string
 }
 
-/** `agentActionDenied` reports that agentActions or onAgentAction refused an action of the agent. */
+/** The payload of `agentActionDenied`. */
 export interface AgentActionDenied {
   type: string
   reason: string
@@ -622,34 +434,27 @@ export interface AgentActionDenied {
   toolName?: string
 }
 
-/** `idleWarning` reports that an idle session ends in `inMs` milliseconds. */
+/** The payload of `idleWarning`. */
 export interface IdleWarning {
   inMs: number
 }
 
-/** `timeWarning` reports that the service ends the conversation in `remainingTime` seconds. */
+/** The payload of `timeWarning`. */
 export interface TimeWarning {
   remainingTime: number
 }
 
-/**
- * `timeExpired` reports that a time limit was reached. `type` is idle_timeout, pause_expiry, or
- * absent for the limit of the service.
- */
+/** The payload of `timeExpired`. */
 export interface TimeExpired {
   type?: "idle_timeout" | "pause_expiry"
 }
 
-/** `resumeReady` reports that the pause expired, so that resume() connects the media again. */
+/** The payload of `resumeReady`. */
 export interface ResumeReady {
   ready: boolean
 }
 
-/**
- * `brainStalled` is emitted every brainStallMs while nothing of an expected answer arrives.
- * `afterMs` is brainStallMs, `count` the number of the event since something arrived, from 1:
- * `afterMs` times `count` is the time waited so far.
- */
+/** The payload of `brainStalled`. */
 export interface BrainStalled {
   afterMs: number
   count: number
@@ -891,17 +696,14 @@ export interface Widget {
   error?: string
 }
 
-/**
- * `turnStart` marks the beginning of an utterance of the agent, or of a turn in text.
- * `speechId` is null when nothing is spoken.
- */
+/** The payload of `turnStart`. */
 export interface TurnStarted {
   speechId: string | null
   turnId: string
   isNewTurn: boolean
 }
 
-/** `turnEnd` marks the end of the utterance or turn that `turnStart` began. It is emitted once. */
+/** The payload of `turnEnd`. */
 export interface TurnEnded {
   speechId: string | null
   turnId?: string
@@ -916,11 +718,7 @@ export interface Word {
   startMs: number
 }
 
-/**
- * `transcript` carries what was said. "user" is the visitor's text, once per turn. "final" is a
- * whole sentence of the agent before it is spoken or, in text, a piece of the answer as it
- * streams. "partial" is a piece of the utterance that is playing, with the times of its words.
- */
+/** The payload of `transcript`. */
 export interface Transcript {
   type: "user" | "final" | "partial"
   text: string
@@ -951,7 +749,7 @@ export interface ToolCall {
   fusedArgs?: Record<string, unknown>[]
 }
 
-/** `toolCallResult` is emitted for every handler that returned something or failed. */
+/** The payload of `toolCallResult`. */
 export interface ToolCallResult {
   call: ToolCall
   ok: boolean
@@ -959,26 +757,26 @@ export interface ToolCallResult {
   error?: AgentError
 }
 
-/** `toolCallInvalid` replaces `toolCall` when the arguments don't fit the schema. */
+/** The payload of `toolCallInvalid`. */
 export interface ToolCallInvalid {
   call: ToolCall
   errors: string[]
 }
 
-/** `toolSpiralDetected` is emitted once per turn that calls too many tools. */
+/** The payload of `toolSpiralDetected`. */
 export interface ToolSpiralDetected {
   count: number
   limit: number
 }
 
-/** `oauthRequired` asks the visitor to authorise a tool; once per URL and turn. */
+/** The payload of `oauthRequired`. */
 export interface OAuthRequired {
   authUrl: string
   toolName?: string
   toolDisplayName?: string
 }
 
-/** `oauthRequiredResult` is emitted for every handler of `oauthRequired`. */
+/** The payload of `oauthRequiredResult`. */
 export interface OAuthRequiredResult {
   result: OAuthRequired
   ok: boolean
@@ -986,10 +784,7 @@ export interface OAuthRequiredResult {
   error?: AgentError
 }
 
-/**
- * `sessionCompleted` is emitted once per attempt to report the end of the conversation to the
- * service. `suppressed` means that `peers` other tabs still have the thread.
- */
+/** The payload of `sessionCompleted`. */
 export interface SessionCompleted {
   reason: string
   sent: boolean
@@ -997,7 +792,7 @@ export interface SessionCompleted {
   peers: number
 }
 
-/** `warning` reports a problem that does not end the session. */
+/** The payload of `warning`. */
 export interface Warning {
   code: WarningCode
   message: string
@@ -1014,7 +809,7 @@ export interface Warning {
  */
 export type EndReason = "disconnect" | "stop" | "pagehide" | "idle_timeout" | "conversation_ended" | "io server disconnect" | "parse error" | ErrorCode
 
-/** `ended` is emitted once for every end of a session, with its reason. */
+/** The payload of `ended`. */
 export interface Ended {
   reason?: EndReason
 }
@@ -1035,12 +830,7 @@ export interface ToolTiming {
   answered?: number
 }
 
-/**
- * `turnTimings` is emitted once for each turn, when it is over: at the end of its speech or, if
- * nothing is spoken, of its text; when it is interrupted; or when the next turn begins. The
- * turn began `durationMs` before. In a page, the first sound and the first frame are measured
- * only while the live session itself has a listener for this event.
- */
+/** The payload of `turnTimings`. */
 export interface TurnTimings {
   /** `turnId` is absent for a turn that was not answered. */
   turnId?: string
@@ -1152,7 +942,7 @@ export interface Snapshot {
 /** ChatState is the phase of a session. */
 export type ChatState = "idle" | "connected" | "closed"
 
-/** `stateChange` is emitted at every change of state. */
+/** The payload of `stateChange`. */
 export interface ChatStateChanged {
   state: ChatState
 }
@@ -1171,10 +961,7 @@ export interface ChatSnapshot {
 /** AgentState is the phase of a session. */
 export type AgentState = "idle" | "connecting" | "connected" | "switching" | "failed" | "closed"
 
-/**
- * `stateChange` is emitted at every change of state. `reason` is user_requested or
- * transport_failed.
- */
+/** The payload of `stateChange`. */
 export interface AgentStateChanged {
   state: AgentState
   reason?: "user_requested" | "transport_failed"
@@ -1183,18 +970,12 @@ export interface AgentStateChanged {
 /** AgentMode is the kind of transport. */
 export type AgentMode = "avatar" | "chat"
 
-/**
- * `transportChanged` is emitted before a transport connects, so that listeners can be attached
- * to the transport itself, and again with the old transport when a switch fails.
- */
+/** The payload of `transportChanged`. */
 export interface TransportChanged {
   mode: AgentMode
 }
 
-/**
- * `modeChanged` is emitted after a successful switch. If `threadContinuity` is false, the
- * conversation continues in a new thread.
- */
+/** The payload of `modeChanged`. */
 export interface ModeChanged {
   mode: AgentMode
   threadContinuity: boolean

@@ -194,8 +194,8 @@ export interface AvatarSettings extends SessionSettings {
   turnCredentials?: TurnCredentials | undefined
   /**
    * Returns a new login to the relay within 5 s. It is called before the session is rebuilt, or
-   * is resumed after an expired pause, because the login may have expired, and before a repair
-   * of the picture if it has expired.
+   * is resumed after an expired pause, because the login may have expired, and before a connect
+   * or a repair of the picture if it has expired.
    */
   onRelayNeeded?: (() => Promised<TurnCredentials | null | undefined>) | undefined
   /** Used in place of `turnServerUrl` and `turnCredentials`. */

@@ -18,7 +18,7 @@ import (
 
 const completed = `/thread/session_completed KS token {"id":"5f0c"}`
 
-func TestTheLifeOfASession(t *testing.T) {
+func TestALifecycle(t *testing.T) {
 	run(t, Options{Options: session.Options{Kickoff: &event.Kickoff{Text: "Begin", Echo: true}}}, func(r *rig) {
 		if s := r.Snapshot(); s.State != Idle || s.Kickoff.Sent {
 			t.Errorf("at first %+v", s)
@@ -119,8 +119,7 @@ func TestAKickoff(t *testing.T) {
 }
 
 func TestABlankKickoffIsNone(t *testing.T) {
-	run(t, Options{Options: session.Options{Kickoff: &event.Kickoff{Text: " \t"}}}, func(r *rig) {
-		r.mustConnect()
+	connected(t, Options{Options: session.Options{Kickoff: &event.Kickoff{Text: " \t"}}}, func(r *rig) {
 		if n := r.requests(); r.Snapshot().Kickoff != nil || n != 0 {
 			t.Errorf("%+v, %d turns", r.Snapshot(), n)
 		}
@@ -130,8 +129,7 @@ func TestABlankKickoffIsNone(t *testing.T) {
 
 // TestATokenIsReplaced for what comes later, and forgotten at the end.
 func TestATokenIsReplaced(t *testing.T) {
-	run(t, Options{Options: session.Options{ThreadID: "5f0c"}}, func(r *rig) {
-		r.mustConnect()
+	connected(t, Options{Options: session.Options{ThreadID: "5f0c"}}, func(r *rig) {
 		first := r.later(r.t.Context(), "One")
 		r.later(r.t.Context(), "Two")
 		if err := r.SetToken(""); !errors.Is(err, fault.BadRequest) {
@@ -198,8 +196,7 @@ func TestVariablesAreMergedAndSentWhole(t *testing.T) {
 // TestTheFirstThreadIsKept: a service that answers in another thread does not take
 // the conversation there.
 func TestTheFirstThreadIsKept(t *testing.T) {
-	run(t, Options{}, func(r *rig) {
-		r.mustConnect()
+	connected(t, Options{}, func(r *rig) {
 		var seen []string
 		r.Listen(func(event.Event) { seen = append(seen, r.Snapshot().ThreadID) })
 		answer := r.later(r.t.Context(), "Hello")
@@ -225,8 +222,7 @@ func TestTheFirstThreadIsKept(t *testing.T) {
 
 // TestABugEndsOneSession: it tells of the error, ends, and settles every turn.
 func TestABugEndsOneSession(t *testing.T) {
-	run(t, Options{Options: session.Options{ThreadID: "5f0c"}}, func(r *rig) {
-		r.mustConnect()
+	connected(t, Options{Options: session.Options{ThreadID: "5f0c"}}, func(r *rig) {
 		under, waiting := r.later(r.t.Context(), "One"), r.later(r.t.Context(), "Two")
 		r.asked(0).answer().say(text("Hi"))
 		r.Forget()
@@ -268,8 +264,7 @@ func TestAuditTellsWhoAndWhat(t *testing.T) {
 		defer mu.Unlock()
 		got = append(got, strings.Join([]string{a.Type, a.Outcome, a.Reason, a.Actor.PartnerID, a.Actor.SubjectID, a.Target}, " "))
 	}}}
-	run(t, o, func(r *rig) {
-		r.mustConnect()
+	connected(t, o, func(r *rig) {
 		r.mustWork()
 		r.Disconnect(session.DisconnectOptions{Reason: "enough"})
 		synctest.Wait()

@@ -37,8 +37,7 @@ func TestDisconnectCompletesTheThreadOnce(t *testing.T) {
 }
 
 func TestTheServicesEndIsNotReportedBack(t *testing.T) {
-	run(t, Options{Options: session.Options{ThreadID: "5f0c"}}, func(r *rig) {
-		s := r.mustConnect()
+	connectedWith(t, Options{Options: session.Options{ThreadID: "5f0c"}}, func(r *rig, s *fakeservice.Socket) {
 		s.Say(signaling.ConversationEnded, signaling.Empty{})
 		if e := all[event.Ended](r); len(e) != 1 || e[0].Reason != "conversation_ended" {
 			t.Errorf("ended = %+v", e)
@@ -69,10 +68,9 @@ func TestARecoveredSocketGoesOn(t *testing.T) {
 }
 
 func TestAnUnrecoveredSocketIsRebuiltOnTheSameThread(t *testing.T) {
-	run(t, Options{Options: session.Options{RequestVars: map[string]any{"a": 1}}}, func(r *rig) {
-		s := r.mustConnect()
+	connectedWith(t, Options{Options: session.Options{RequestVars: map[string]any{"a": 1}}}, func(r *rig, s *fakeservice.Socket) {
 		brain(s, "a", converse.Segment{Type: converse.Avatar, ThreadID: "5f0c"})
-		first := r.media.Down
+		first := r.media.Subscriber
 		s.Push(socketio.Event{Kind: socketio.Disconnected, Reason: socketio.PingTimeout})
 		s.Push(socketio.Event{Kind: socketio.Connected})
 		synctest.Wait()
@@ -83,7 +81,7 @@ func TestAnUnrecoveredSocketIsRebuiltOnTheSameThread(t *testing.T) {
 		if len(joins) != 2 || !strings.Contains(joins[1], `"threadId":"5f0c"`) || !strings.Contains(joins[1], `"request_vars":{"a":1}`) {
 			t.Errorf("joins = %v", joins)
 		}
-		if !first.Closed || r.media.Down == first || r.service.Dialled() != 1 {
+		if !first.Closed || r.media.Subscriber == first || r.service.Dialled() != 1 {
 			t.Error("want new peers on the same socket")
 		}
 		held := r.speakLater("Held by the new opening")
@@ -116,17 +114,17 @@ func TestTwoFailedRebuildsEndTheSession(t *testing.T) {
 func TestMediaLadder(t *testing.T) {
 	t.Run("the microphone restarts ICE", func(t *testing.T) {
 		connected(t, func(r *rig, _ *fakeservice.Socket) {
-			r.media.Up.Notify(media.Event{Kind: media.ICEState, Channel: event.ChannelASR, State: "failed"})
-			if got := all[event.MediaRecovered](r); len(got) != 1 || got[0].Method != "ice-restart" || r.media.Up.Restarts != 1 {
-				t.Errorf("recovered %+v after %d restarts", got, r.media.Up.Restarts)
+			r.media.Publisher.Notify(media.Event{Kind: media.ICEState, Channel: event.ChannelASR, State: "failed"})
+			if got := all[event.MediaRecovered](r); len(got) != 1 || got[0].Method != "ice-restart" || r.media.Publisher.Restarts != 1 {
+				t.Errorf("recovered %+v after %d restarts", got, r.media.Publisher.Restarts)
 			}
 		})
 	})
 	t.Run("a short disconnection heals by itself", func(t *testing.T) {
 		connected(t, func(r *rig, _ *fakeservice.Socket) {
-			r.media.Down.Notify(media.Event{Kind: media.ICEState, Channel: event.ChannelSTV, State: "disconnected"})
+			r.media.Subscriber.Notify(media.Event{Kind: media.ICEState, Channel: event.ChannelSTV, State: "disconnected"})
 			time.Sleep(second)
-			r.media.Down.Notify(media.Event{Kind: media.ICEState, Channel: event.ChannelSTV, State: "connected"})
+			r.media.Subscriber.Notify(media.Event{Kind: media.ICEState, Channel: event.ChannelSTV, State: "connected"})
 			time.Sleep(5 * second)
 			if got := all[event.MediaRecovering](r); len(got) != 0 {
 				t.Errorf("recovering %+v", got)
@@ -135,10 +133,10 @@ func TestMediaLadder(t *testing.T) {
 	})
 	t.Run("a long one subscribes again", func(t *testing.T) {
 		connected(t, func(r *rig, _ *fakeservice.Socket) {
-			r.media.Down.Notify(media.Event{Kind: media.ICEState, Channel: event.ChannelSTV, State: "disconnected"})
+			r.media.Subscriber.Notify(media.Event{Kind: media.ICEState, Channel: event.ChannelSTV, State: "disconnected"})
 			time.Sleep(1500 * time.Millisecond)
-			if got := all[event.MediaRecovered](r); len(got) != 1 || got[0].Method != "re-subscribe" || r.media.Down.Renewed != 1 {
-				t.Errorf("recovered %+v after %d renewals", got, r.media.Down.Renewed)
+			if got := all[event.MediaRecovered](r); len(got) != 1 || got[0].Method != "re-subscribe" || r.media.Subscriber.Restarts != 1 {
+				t.Errorf("recovered %+v after %d restarts", got, r.media.Subscriber.Restarts)
 			}
 		})
 	})
@@ -161,7 +159,7 @@ func TestMediaLadder(t *testing.T) {
 				r.media.OnSubscribe = nil
 				return fault.New(fault.WHEPFailed, "no")
 			}
-			r.media.Down.Notify(media.Event{Kind: media.ICEState, Channel: event.ChannelSTV, State: "failed"})
+			r.media.Subscriber.Notify(media.Event{Kind: media.ICEState, Channel: event.ChannelSTV, State: "failed"})
 			synctest.Wait()
 			if r.service.Dialled() != 2 || r.Snapshot().State != Connected {
 				t.Errorf("%d sockets, state %s", r.service.Dialled(), r.Snapshot().State)
@@ -199,7 +197,7 @@ func TestResumeAfterTheWindowMakesTheMediaAgain(t *testing.T) {
 		s.Say(signaling.PauseSessionExpired, signaling.Empty{})
 		s.Say(signaling.SessionReadyForResume, signaling.Empty{})
 		synctest.Wait()
-		first := r.media.Down
+		first := r.media.Subscriber
 		session := r.service.Answer[signaling.StvNewSession]
 		r.service.Answer[signaling.StvNewSession] = func(s *fakeservice.Socket, e fakeservice.Event) {
 			s.Say(signaling.ResumingSession, signaling.Empty{})
@@ -209,7 +207,7 @@ func TestResumeAfterTheWindowMakesTheMediaAgain(t *testing.T) {
 			t.Fatal(err)
 		}
 		synctest.Wait()
-		if !first.Closed || r.media.Down == first || r.Snapshot().State != Connected || r.Snapshot().Paused {
+		if !first.Closed || r.media.Subscriber == first || r.Snapshot().State != Connected || r.Snapshot().Paused {
 			t.Errorf("state %s, paused %v", r.Snapshot().State, r.Snapshot().Paused)
 		}
 		if n := len(s.Payloads(signaling.ApprovedPermissions)); n != 2 {
@@ -257,8 +255,7 @@ func TestARebuildDuringAPauseHoldsTheApproval(t *testing.T) {
 }
 
 func TestAnIdleSessionEnds(t *testing.T) {
-	run(t, Options{Options: session.Options{ThreadID: "5f0c"}}, func(r *rig) {
-		s := r.mustConnect()
+	connectedWith(t, Options{Options: session.Options{ThreadID: "5f0c"}}, func(r *rig, s *fakeservice.Socket) {
 		time.Sleep(10 * time.Minute)
 		s.Say(signaling.UserStartedTalking, signaling.Empty{})
 		synctest.Wait()
@@ -299,4 +296,38 @@ func TestEveryServerEventReachesTheSession(t *testing.T) {
 			})
 		}
 	}
+}
+
+// TestAnIdleSessionEndsAlsoAfterAnAnnouncedResume: what happens meanwhile does not end the watch.
+func TestAnIdleSessionEndsAlsoAfterAnAnnouncedResume(t *testing.T) {
+	connected(t, func(r *rig, s *fakeservice.Socket) {
+		s.Say(signaling.ResumingSession, signaling.Empty{})
+		s.Say(signaling.StvStartedTalking, signaling.Empty{})
+		s.Say(signaling.StvFinishedTalking, signaling.FinishedTalking{})
+		s.Say(signaling.ConversationResumed, signaling.Empty{})
+		time.Sleep(16 * time.Minute)
+		if got := all[event.Ended](r); len(got) != 1 || got[0].Reason != "idle_timeout" {
+			t.Errorf("ended %v, want idle_timeout", got)
+		}
+	})
+}
+
+// TestPropertiesFollowCallsAtOnce, as a page that has only one thread expects.
+func TestPropertiesFollowCallsAtOnce(t *testing.T) {
+	connected(t, func(r *rig, _ *fakeservice.Socket) {
+		r.Mute()
+		if r.Snapshot().MicEnabled {
+			t.Error("not muted")
+		}
+		if err := errors.Join(r.StartTapToTalk(), r.EndTapToTalk(), r.Pause()); err != nil {
+			t.Error(err)
+		}
+		if !r.Snapshot().Paused {
+			t.Error("not paused")
+		}
+		r.Disconnect(session.DisconnectOptions{})
+		if state := r.Snapshot().State; state != Disconnected {
+			t.Errorf("state %s", state)
+		}
+	})
 }

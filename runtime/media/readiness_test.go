@@ -16,7 +16,7 @@ type happens struct {
 	what  func(*facts)
 }
 
-func TestGate(t *testing.T) {
+func TestReadiness(t *testing.T) {
 	ms := time.Millisecond
 	size := Picture{Width: 960, Height: 540}
 	page := func(f *facts) { f.element, f.frames = true, true }
@@ -56,7 +56,7 @@ func TestGate(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				time.Sleep(time.Minute) // so that negative times are possible
 				const early = 5 * time.Second
-				g := newGate()
+				g := newReadiness()
 				g.update(func(f *facts) { f.applied = time.Now().Add(early) })
 				for _, e := range test.events {
 					time.AfterFunc(early+e.after, func() { g.update(e.what) })
@@ -75,7 +75,7 @@ func TestGate(t *testing.T) {
 
 func TestGateEndsWithItsContext(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		g := newGate()
+		g := newReadiness()
 		g.update(func(f *facts) { f.applied = time.Now() })
 		ctx, cancel := context.WithTimeoutCause(t.Context(), time.Second, fault.New(fault.Timeout, "RecoverTimeout").InPhase(fault.PhaseWHEP))
 		defer cancel()

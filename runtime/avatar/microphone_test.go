@@ -1,0 +1,83 @@
+package avatar
+
+import (
+	"context"
+	"errors"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/agentruntime/agentruntime/internal/fakeservice"
+	"github.com/agentruntime/agentruntime/runtime/event"
+	"github.com/agentruntime/agentruntime/runtime/fault"
+	"github.com/agentruntime/agentruntime/runtime/media"
+	"github.com/agentruntime/agentruntime/runtime/session"
+)
+
+// slowMic is granted late, but not after the end of the context, as [media.Engine] promises.
+type slowMic struct {
+	fakeMedia
+	granted time.Duration
+}
+
+func (m *slowMic) StartMic(ctx context.Context) error {
+	time.Sleep(m.granted)
+	if ctx.Err() != nil {
+		return context.Cause(ctx)
+	}
+	return m.fakeMedia.StartMic(ctx)
+}
+
+func (m *slowMic) SwitchMic(ctx context.Context, _ string) error {
+	m.StopMic()
+	return m.StartMic(ctx)
+}
+
+// TestAMicrophoneSwitchedAfterTheEndStaysOff: a switch that is slower than the end of the session.
+func TestAMicrophoneSwitchedAfterTheEndStaysOff(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		service, media := fakeservice.New(t), &slowMic{granted: time.Second}
+		s, err := New(Options{
+			MicStart: MicDeferred, Media: instead(media),
+			Options: session.Options{Token: "token", HTTPClient: fakeservice.Reach(&fakeHTTP{status: 200}, service.Dial)},
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := s.Connect(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		if err := s.StartMic(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		time.AfterFunc(media.granted/2, func() { s.Disconnect(session.DisconnectOptions{}) })
+		if err := s.SwitchMic(t.Context(), "another"); !errors.Is(err, fault.InvalidState) {
+			t.Errorf("the switch: %v", err)
+		}
+		if media.MicStarted() || s.Snapshot().MicStarted {
+			t.Error("the microphone is on")
+		}
+	})
+}
+
+func TestStartMicIsSeenWhenItReturns(t *testing.T) {
+	run(t, Options{MicStart: MicDeferred}, func(r *rig) {
+		r.mustConnect()
+		if r.Snapshot().MicStarted {
+			t.Fatal("started by itself")
+		}
+		if err := r.StartMic(context.Background()); err != nil || !r.Snapshot().MicStarted {
+			t.Errorf("%v, started %v", err, r.Snapshot().MicStarted)
+		}
+	})
+}
+
+func TestAMicrophoneThatIsLostWarns(t *testing.T) {
+	connected(t, func(r *rig, _ *fakeservice.Socket) {
+		r.media.StopMic()
+		r.micReports(media.Event{Kind: media.MicEnded, Err: fault.New(fault.MicNotFound, "unplugged")})
+		if w := all[event.Warning](r); len(w) != 1 || w[0].Code != fault.MicNotFound || r.Snapshot().MicStarted {
+			t.Errorf("warnings %+v, started %v", w, r.Snapshot().MicStarted)
+		}
+	})
+}
