@@ -166,18 +166,23 @@ async function compressed(name, bytes) {
 
 /** The program as pages load it; as the Go linker made it if this version of Go was not tested. */
 async function linked(name, file) {
-  const profile = join(root, "tools", "wasm", "profile", name + ".txt")
+  const profileFile = join(root, "tools", "wasm", "profile", name + ".txt")
+  const profile = readFileSync(profileFile, "utf8").split("\n")
   try {
     const made = await link(file, {
       wasmExec: wasmExec(),
       // What js/src/core/program.ts has in a page.
       env: { AGENTRUNTIME_LOADER: "agentruntime:loader" },
       prepare: (global) => (global["agentruntime:loader"] = { AgentError: class AgentError extends Error {}, ready: (exports) => exports }),
-      profile: whole ? undefined : new Set(cold ? [] : readFileSync(profile, "utf8").split("\n")),
+      profile: whole ? undefined : new Set(cold ? [] : profile),
       restFile: `${name}.rest-*.wasm`,
       counts: counting,
     })
     if (counting) writeFileSync(join(dist, `${name}.names.json`), JSON.stringify([...made.names]))
+    // The function of a new name is in the second part, for which a page then waits.
+    const names = new Set(made.names.values())
+    const renamed = profile.filter((name) => name.startsWith("github.com_") && !names.has(name))
+    if (renamed.length > 0) console.warn(`${profileFile} names functions that ${name} does not have: rename them there, or run make profile\n${renamed.join("\n")}`)
     return made
   } catch (reason) {
     if (!(reason instanceof UntestedVersion)) throw reason

@@ -53,7 +53,7 @@ export const options = {
       "name": "onRelayNeeded",
       "type": "() => Promised<TurnCredentials | null | undefined>",
       "check": "function",
-      "about": "Returns a new login to the relay within 5 s. It is called before the session is rebuilt, or is resumed after an expired pause, because the login may have expired, and before a repair of the picture if it has expired."
+      "about": "Returns a new login to the relay within 5 s. It is called before the session is rebuilt, or is resumed after an expired pause, because the login may have expired, and before a connect or a repair of the picture if it has expired."
     },
     {
       "name": "iceServers",

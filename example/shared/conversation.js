@@ -46,9 +46,10 @@ export async function converse(page, tag, attributes = {}) {
       init: () => (reply = appInit(access)),
     })
     const here = element
-    const keep = () => here.session?.threadId && kept.write({ threadId: here.session.threadId, said: here.transcript })
-    here.addEventListener("turnStart", keep)
-    here.addEventListener("turnEnd", keep)
+    here.addEventListener("transcriptChange", ({ detail: { transcript } }) => {
+      const { threadId } = here.session
+      if (threadId) kept.write({ threadId, said: transcript })
+    })
     here.addEventListener("sessionCreated", ({ detail: { session } }) => {
       events.listen(session)
       tools.register(session, here)

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"net/http"
@@ -126,10 +127,7 @@ func ofService(record *management.KnowledgeRecord) bool {
 // sourceID identifies a document of a record: by the service's id of it, or by its place
 // and name, if the service has none yet.
 func sourceID(n int, s management.Source) string {
-	if s.EntryID != "" {
-		return s.EntryID
-	}
-	return strconv.Itoa(n) + " " + s.Name
+	return cmp.Or(s.EntryID, strconv.Itoa(n)+" "+s.Name)
 }
 
 // change is what a person changed in the form; nil fields stay as they are.
@@ -217,16 +215,13 @@ func (s *studio) changeIntellect(ctx context.Context, w whole, ch *change) (err 
 	}
 	var removed []string // tools of this agent
 	if len(made.tools)+len(ch.RemoveTools) > 0 {
-		fields.ToolIDs = made.tools
+		fields.ToolIDs = append([]string{}, made.tools...)
 		for _, id := range w.intellect.ToolIDs {
 			if slices.Contains(ch.RemoveTools, id) {
 				removed = append(removed, id)
 			} else {
 				fields.ToolIDs = append(fields.ToolIDs, id)
 			}
-		}
-		if fields.ToolIDs == nil {
-			fields.ToolIDs = []string{}
 		}
 	}
 	if fields.BaseDirective != nil || fields.OpeningPhrase != nil || fields.KnowledgeIDs != nil || fields.ToolIDs != nil {

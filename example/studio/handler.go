@@ -1,13 +1,13 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"embed"
 	"encoding/json"
 	"errors"
 	"net/http"
 	"net/url"
-	"slices"
 	"strings"
 	"time"
 
@@ -206,8 +206,10 @@ func (s *studio) opening(r *http.Request) (any, error) {
 func (s *studio) view(r *http.Request, a *management.Agent) agent {
 	// The page of the agent has a link back to this one.
 	query := url.Values{"agent": {a.ID}, "studio": {r.Host}}
-	protected := slices.ContainsFunc(a.AdminTags, func(tag string) bool { return slices.Contains(management.ProtectedTags(), tag) })
-	return agent{AgentID: a.ID, Name: a.DisplayName, Page: s.address("../avatar/") + "?" + query.Encode(), Protected: protected}
+	return agent{
+		AgentID: a.ID, Name: a.DisplayName, Page: s.address("../avatar/") + "?" + query.Encode(),
+		Protected: management.MatchProtectedTag(a.AdminTags) != "",
+	}
 }
 
 // read decodes the body of a request of the page.
@@ -247,9 +249,7 @@ func (s *studio) create(r *http.Request) (_ any, err error) {
 	var made parts
 	defer func() { err = s.discardAfter(ctx, err, made) }()
 	fields := management.IntellectFields{BaseDirective: &d.Directive}
-	if d.Opening == "" {
-		d.Opening = management.SilentOpening
-	}
+	d.Opening = cmp.Or(d.Opening, management.SilentOpening)
 	fields.OpeningPhrase = &d.Opening
 	if d.Knowledge != nil {
 		if made.knowledge, err = s.addKnowledge(ctx, d.Name, *d.Knowledge); err != nil {

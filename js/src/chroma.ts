@@ -3,7 +3,7 @@
  * (docs/parts.md#chroma-key). WebGL 2 draws each frame into a canvas, in which what has the
  * colour of the background is transparent.
  */
-import { FATAL_ERROR_CODES, type AvatarEvents } from "./generated/events.js"
+import { FATAL_ERROR_CODES } from "./generated/events.js"
 import { ChromaKey, type ChromaKeyOptions } from "./chroma/key.js"
 import { localError } from "./core/errors.js"
 import { checkFunction } from "./core/part.js"
@@ -69,11 +69,11 @@ export function attachChromaKey({ session, videoEl, container, options, ChromaKe
     scope.end()
     end()
   }
-  scope.listen<AvatarEvents, "ended">(session, "ended", destroy)
-  scope.listen<AvatarEvents, "error">(session, "error", (error) => {
+  scope.listen(session, "ended", destroy)
+  scope.listen(session, "error", (error) => {
     if ("code" in error && (FATAL_ERROR_CODES as readonly string[]).includes(error.code)) destroy()
   })
-  scope.listen<AvatarEvents, "stateChange">(session, "stateChange", ({ state }) => {
+  scope.listen(session, "stateChange", ({ state }) => {
     if (state === "disconnected") destroy()
   })
   return { destroy }

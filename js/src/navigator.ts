@@ -2,7 +2,6 @@
  * agentruntime/navigator: an agent that moves the visitor around a site by a tool
  * (docs/parts.md#site-navigator). It goes only where the site's manifest says.
  */
-import type { AvatarEvents } from "./generated/events.js"
 import { checkManifest, fetchManifest, type SiteManifest, type SitePage, type SiteSection } from "./navigator/manifest.js"
 import { checkFunction, handleTool, numberOf, partError, type ToolSession } from "./core/part.js"
 import { Scope, type SessionLike } from "./ui/listen.js"
@@ -106,10 +105,10 @@ export class SiteNavigator {
     this.#window = window
     this.ready = this.#load()
     this.ready.catch((reason: Error) => this.#loading.signal.aborted || this.#warn(reason.message))
-    this.#scope.listen<AvatarEvents, "turnStart">(session, "turnStart", ({ isNewTurn } = {} as never) => {
+    this.#scope.listen(session, "turnStart", ({ isNewTurn } = {} as never) => {
       if (isNewTurn !== false) this.#used = false
     })
-    this.#scope.onEnd(handleTool(session, toolCallName, (args) => this.#called(args)))
+    this.#scope.onEnd(handleTool(session, toolCallName, (args) => this.#called(args), (message) => this.#warn(message)))
   }
 
   /** The pages of the site, undefined until `ready`. */
@@ -164,7 +163,8 @@ export class SiteNavigator {
     const { navigate, pathPrefix = "", onNavigate, updateHash, currentPath = () => this.#window.location.pathname } = this.#options
     const journey = ++this.#journey
     const path = pathPrefix.replace(/\/$/, "") + page.path
-    if (currentPath() !== path) {
+    // The window's address is percent-encoded; the manifest's path need not be.
+    if (![path, new URL(path, "http://site").pathname].includes(currentPath())) {
       try {
         await navigate(path, page)
       } catch (cause) {

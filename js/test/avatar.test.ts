@@ -4,8 +4,6 @@ import { AgentSession } from "../src/session/agentsession.js"
 import { AvatarSession } from "../src/session/avatar.js"
 import { ChatSession } from "../src/session/chatsession.js"
 import { localError } from "../src/core/errors.js"
-import { diagnostics } from "../src/core/load.js"
-import type { Transcript } from "../src/generated/events.js"
 import type { AvatarOptions } from "../src/session/avataroptions.js"
 import { visitor } from "../src/session/visitor.js"
 import { collected, FakeProgram, made, running, settle } from "./fake.js"
@@ -14,29 +12,10 @@ globalThis.reportError = (exception: unknown) => assert.fail(`reported: ${except
 
 const options: AvatarOptions = { token: "secret", threadId: "th-1", kickoff: "Hello" }
 
-test("before the runtime is there properties have their initial values", () => {
+test("before the runtime is there the visitor's id is that of the options, and there is no notice", () => {
   new FakeProgram().loading()
-  const session = new AvatarSession({ ...options, partnerId: 7, stickyId: "sticky" })
-  const { state, mode, speaking, paused, kickoff, capabilities, threadId, partnerId, micEnabled, audioOutputVolume, avatarStream, videoEl } = session
-  assert.deepEqual(
-    { state, mode, speaking, paused, kickoff, capabilities, threadId, partnerId, micEnabled, audioOutputVolume, avatarStream, videoEl },
-    {
-      state: "idle",
-      mode: "video",
-      speaking: false,
-      paused: false,
-      kickoff: { text: "Hello", echo: false, sent: false },
-      capabilities: { screenShare: false, cameraAnalysis: false, webSearch: false, interruptions: true, tapToTalk: false },
-      threadId: "th-1",
-      partnerId: "7",
-      micEnabled: true,
-      audioOutputVolume: 1,
-      avatarStream: null,
-      videoEl: null,
-    },
-  )
-  assert.equal(session.getStickyId(), "sticky")
-  assert.equal(session.getDisclosure(), null)
+  const session = new AvatarSession({ ...options, stickyId: "sticky" })
+  assert.deepEqual([session.getStickyId(), session.getDisclosure()], ["sticky", null])
 })
 
 test("calls made early take effect in order", async () => {
@@ -139,17 +118,6 @@ test("null is as good as no options", async () => {
   assert.equal((await stream.next()).value.text, "Hi")
 })
 
-test("the statistics are the program's", async () => {
-  const program = await new FakeProgram().load()
-  const session = new AvatarSession(options)
-  await assert.rejects(session.getStats(), { code: "invalid_state" })
-  await made(session)
-  program.results["getStats"] = () => Promise.resolve({ candidateType: "relay" })
-  const { signal } = new AbortController()
-  assert.equal((await session.getStats({ signal })).candidateType, "relay")
-  assert.deepEqual(program.calls.at(-1), ["getStats", signal])
-})
-
 test("a signal ends a connect that waits for the runtime", async () => {
   const program = new FakeProgram()
   const { loaded } = program.loading()
@@ -165,16 +133,18 @@ test("a signal ends a connect that waits for the runtime", async () => {
 })
 
 test("signals and arguments reach the method", async () => {
-  const { program, session } = await running(() => new AvatarSession(options))
+  const program = await new FakeProgram().load()
+  const session = new AvatarSession(options)
+  await assert.rejects(session.getStats(), { code: "invalid_state" })
+  await made(session)
   const { signal } = new AbortController()
   program.results["speak"] = () => Promise.resolve(true)
   program.results["waitForCapacity"] = () => Promise.resolve({ available: true })
   assert.equal(await session.speak("Hi", { signal }), true)
   assert.deepEqual(await session.waitForCapacity({ maxWaitMs: 5, signal }), { available: true })
-  assert.deepEqual(program.calls, [
-    ["speak", signal, "Hi"],
-    ["waitForCapacity", signal, { maxWaitMs: 5 }],
-  ])
+  program.results["getStats"] = () => Promise.resolve({ candidateType: "relay" })
+  assert.equal((await session.getStats({ signal })).candidateType, "relay")
+  assert.deepEqual(program.calls, [["speak", signal, "Hi"], ["waitForCapacity", signal, { maxWaitMs: 5 }], ["getStats", signal]])
 })
 
 test("an error that comes back is thrown", async () => {
@@ -228,19 +198,6 @@ test("a load that failed is tried again by the next connect, and what was said b
   program.results["connect"] = () => Promise.resolve()
   await session.connect()
   assert.deepEqual(program.names(), ["mute", "connect"])
-})
-
-test("events reach the listeners, and properties are the program's", async () => {
-  const { program, session } = await running(() => new AvatarSession(options))
-  const seen: Transcript[] = []
-  session.on("transcript", (transcript) => seen.push(transcript))
-  const transcript: Transcript = { type: "user", text: "Hi", speechId: null }
-  program.dispatch("transcript", transcript)
-  assert.deepEqual(seen, [transcript])
-  program.become("connected")
-  assert.equal(session.state, "connected")
-  program.properties["micEnabled"] = false
-  assert.equal(session.micEnabled, false)
 })
 
 test("events that come often are left out while they have no listener", async () => {
@@ -300,36 +257,6 @@ test("parts of the page that the session does not use are ignored, with one line
   new AvatarSession({ ...options, fetch: undefined, now: null } as unknown as AvatarOptions).dispose()
 })
 
-test("a handler runs until it is removed", async () => {
-  const { program, session } = await running(() => new AvatarSession(options))
-  const remove = session.onToolCall("open", (call) => ({ opened: call.name }), { page: { type: "int", required: true } })
-  const [, , name, handler, schema] = program.calls[0] as [string, number, string, (call: unknown) => unknown, unknown]
-  assert.deepEqual([name, schema], ["open", { page: { type: "int", required: true } }])
-  assert.deepEqual(handler({ name: "open" }), { opened: "open" })
-  remove()
-  assert.equal(handler({ name: "open" }), undefined)
-})
-
-test("dispose ends the session for good", async () => {
-  const { program, session } = await running(() => new AvatarSession(options))
-  program.become("connected")
-  const states: string[] = []
-  session.on("stateChange", ({ state }) => states.push(state))
-  program.results["dispose"] = async () => {
-    program.become("disconnecting")
-    program.become("disconnected")
-  }
-  await session.dispose()
-  await session.dispose()
-  assert.deepEqual(states, ["disconnecting", "disconnected"])
-  assert.equal(session.state, "disconnected")
-  assert.deepEqual(await diagnostics(), { sessions: 0, callbacks: 0, goroutines: 1 })
-  await assert.rejects(session.connect(), { code: "aborted" })
-  assert.throws(() => session.interrupt(), { code: "invalid_state" })
-  session.disconnect()
-  session.mute()
-})
-
 test("a forgotten session at rest is collected and disposed, one that is connected is not", async () => {
   const resting = await new FakeProgram().load()
   const use = () => {
@@ -356,26 +283,3 @@ test("a forgotten session at rest is collected and disposed, one that is connect
   live.dispatch("transcript", { type: "user", text: "still here", speechId: null })
   assert.equal(heard, 1)
 })
-
-export function typesOnly(): void {
-  const init = { ks: "t", genieUrl: "https://x.example", avatars: [], turnCredentials: { username: "u", credential: "c" } }
-  const session = new AvatarSession({ ...init, videoEl: null })
-  session.on("transcript", ({ type, words }) => void [type === "partial", words?.[0]?.startMs])
-  session.on("error", (error) => void error.message)
-  // @ts-expect-error neither token nor ks
-  void new AvatarSession({ region: "nvp1" })
-  // @ts-expect-error the regions are a closed set
-  void new AvatarSession({ token: "t", region: "moon" })
-  // @ts-expect-error unknown event
-  session.on("transcripts", () => {})
-  // @ts-expect-error wrong payload
-  session.on("stateChange", (state: string) => state)
-  // @ts-expect-error a transcript has no such type
-  session.on("transcript", ({ type }) => type === "whole")
-  // @ts-expect-error unknown capability
-  void new AvatarSession({ token: "t", capabilities: { fly: "on" } })
-  // @ts-expect-error unknown time limit
-  void new AvatarSession({ token: "t", timeouts: { forever: 1 } })
-  // @ts-expect-error read only
-  session.state = "connected"
-}

@@ -33,6 +33,19 @@ test("a caption comes with the sound of its chunk, 400 ms after the chunk, and s
   assert.deepEqual(shown, ["Two things changed.", "-"])
 })
 
+test("a page that is too busy for its timers has the last caption when the speech ends", (t) => {
+  const { session, shown, pass } = begin(t)
+  session.say("a", "Hello there. How are you?")
+  session.chunk("a", "Hello there.", 700)
+  session.chunk("a", "How are you?", 700)
+  session.start()
+  session.stop("Hello there. How are you?")
+  pass(1999)
+  assert.deepEqual(shown, ["How are you?"])
+  pass(1)
+  assert.deepEqual(shown, ["How are you?", "-"])
+})
+
 test("a sentence of more than two lines is shown piece by piece, as its sound comes there", (t) => {
   const { session, shown, pass } = begin(t, { maxCharsPerLine: 10 })
   const text = "one two three four five six seven eight"
@@ -216,10 +229,16 @@ test("a text track has a cue for each caption, in the time of the video", (t) =>
   pass(400)
   assert.deepEqual(made, [["captions", "Captions", "en"]])
   assert.equal(track.mode, "showing")
-  assert.deepEqual(cues.map((cue) => ({ ...cue })), [{ startTime: 10, endTime: 11, text: "One &lt;i&gt;." }, { startTime: 11, endTime: 1e6, text: "Two." }])
+  assert.deepEqual(cues.map((cue) => ({ ...cue })), [{ startTime: 10, endTime: 10.9, text: "One &lt;i&gt;." }, { startTime: 11, endTime: 1e6, text: "Two." }])
   video.currentTime = 12
   session.interrupt()
-  assert.equal(cues[1]!.endTime, 12)
+  assert.equal(cues[1]!.endTime, 11.9)
+  session.say("b", "Three.")
+  session.chunk("b", "Three.", 500)
+  pass(400)
+  assert.equal(cues.length, 3)
+  session.interrupt()
+  assert.equal(cues.length, 2) // hardly any time of the video has passed
   end()
   assert.deepEqual([cues.length, track.mode], [0, "disabled"])
 })

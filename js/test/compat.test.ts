@@ -113,14 +113,11 @@ test("capabilities are checked, merged and resolved", () => {
 
 test("addresses of videos", () => {
   const { externalEmbedUrl, playerEmbedUrl, thumbnailUrl } = compat
-  assert.equal(thumbnailUrl("0_abc123", 99), "https://cfvod.kaltura.com/p/99/sp/9900/thumbnail/entry_id/0_abc123")
+  // The addresses themselves are those of agentruntime/ui (widgets.test.ts).
   assert.equal(thumbnailUrl("1_x", "99", { width: 480 }), "https://cfvod.kaltura.com/p/99/sp/9900/thumbnail/entry_id/1_x/width/480")
-  assert.equal(playerEmbedUrl("0_abc123", 99), "https://www.kaltura.com/index.php/extwidget/preview/partner_id/99/entry_id/0_abc123/embed/iframe")
   assert.equal(playerEmbedUrl("0_abc123", 99, { uiConfId: 7 }), "https://www.kaltura.com/index.php/extwidget/preview/partner_id/99/uiconf_id/7/entry_id/0_abc123/embed/iframe")
-  for (const id of ["", "x", "0_a/b", "0_a?b", null, 7]) assert.deepEqual([thumbnailUrl(id, 99), playerEmbedUrl(id, 99)], ["", ""])
-  assert.equal(thumbnailUrl("0_a", "x/y"), "")
+  for (const id of ["", "0_a/b", null, 7]) assert.deepEqual([thumbnailUrl(id, 99), playerEmbedUrl(id, 99)], ["", ""])
   assert.deepEqual(externalEmbedUrl("https://youtu.be/abcdef12345"), { embedUrl: "https://www.youtube-nocookie.com/embed/abcdef12345", provider: "YouTube" })
-  assert.deepEqual(externalEmbedUrl("https://www.youtube.com/watch?v=abcdef12345"), { embedUrl: "https://www.youtube-nocookie.com/embed/abcdef12345", provider: "YouTube" })
   assert.deepEqual(externalEmbedUrl("https://vimeo.com/123"), { embedUrl: "https://player.vimeo.com/video/123", provider: "Vimeo" })
   for (const url of ["https://a.example/v", "javascript:alert(1)", "", null]) assert.deepEqual(externalEmbedUrl(url), { embedUrl: "", provider: "" })
 })
@@ -367,7 +364,7 @@ test("a renderer draws the widgets of a session between start and stop", () => {
   })
 })
 
-test("every widget is drawn, and reports what the visitor does", () => {
+test("every widget is drawn, and reports what the visitor does", (t) => {
   assert.equal(compat.mountWidget(rendered("summary", "x"), null), null) // no DOM
   inPage((target, window) => {
     const actions: unknown[] = []
@@ -407,6 +404,15 @@ test("every widget is drawn, and reports what the visitor does", () => {
     assert.equal(mount("chart", { a: "<img src=x>" })?.querySelector("img"), null)
     assert.equal(mount("summary", { summary: "**x**" }, { markdown: true })?.querySelector("strong")?.textContent, "x")
     assert.equal(mount("summary", { summary: "**x**" })?.querySelector("strong"), null)
+    // In a browser a field hides the form's own property of that name.
+    const { appendChild } = window.Node.prototype
+    t.mock.method(window.HTMLFormElement.prototype, "appendChild", function (this: HTMLFormElement, child: Node) {
+      for (const input of (child as Element).querySelectorAll("[name]")) Object.defineProperty(this, input.getAttribute("name")!, { value: input })
+      return appendChild.call(this, child)
+    })
+    mount("user-properties-form", { fields: [{ key: "appendChild", type: "str" }, { key: "addEventListener", type: "str", knownValue: "y" }] })
+    target.querySelector("form")!.dispatchEvent(new window.Event("submit", { cancelable: true }))
+    assert.deepEqual(actions.at(-1), ["submit", { values: { appendChild: "", addEventListener: "y" } }])
     for (const empty of ["flashcards", "followups", "sources", "summary", "video-gallery", "show-link", "external-video", "user-properties-form", "content-gallery"]) assert.equal(mount(empty, {}), null, empty)
   })
 })
@@ -698,14 +704,6 @@ test("options that have no effect are ignored, with one line of the log", () => 
   assert.throws(() => new compat.KalturaAvatarSession(undefined as never), bad)
   assert.throws(() => new compat.KalturaAvatarSession({ token: "" }), bad)
   assert.throws(() => new compat.KalturaAvatarSession({ ...options, micStartMode: "later" as never }), bad)
-})
-
-test("the classes have the reference client's names", () => {
-  const { KalturaAgentSession, KalturaAvatarSession, KalturaChatSession } = compat
-  assert.deepEqual([KalturaAgentSession, KalturaAvatarSession, KalturaChatSession].map(({ name }) => name), ["KalturaAgentSession", "KalturaAvatarSession", "KalturaChatSession"])
-  const session = new KalturaAvatarSession(options)
-  assert.ok(session instanceof compat.AvatarSession)
-  void session.dispose()
 })
 
 test("nothing else imports agentruntime/compat", () => {

@@ -116,6 +116,25 @@ test("the buttons of an answer copy and rate it, and say what came of it", async
   assert.deepEqual([await click("copy-answer"), copy.hasAttribute("data-done")], [[["The browser did not let this page copy.", true]], false])
 })
 
+test("of two quick ratings of an answer the last is saved and shown, also when the first fails", async () => {
+  const told: string[] = []
+  const rated: boolean[] = []
+  const buttons = new AnswerButtons(() => "It is so.", {
+    tell: (text) => told.push(text),
+    rate: async (_, good) => {
+      rated.push(good)
+      await new Promise((resolve) => setImmediate(resolve))
+      if (good) throw "Not now."
+    },
+  })
+  buttons.rateable("m-1")
+  press(buttons, "good")
+  press(buttons, "bad")
+  await until("both are answered", () => told.length === 2)
+  assert.deepEqual([rated, told], [[true, false], ["Not now.", "Thank you."]])
+  assert.deepEqual(["good", "bad"].map((name) => buttons.root.querySelector(`[part~=${name}]`)!.ariaPressed), ["false", "true"])
+})
+
 test("with onStart a control bar starts again, and needs no session", async () => {
   let starts = 0
   const first = place(new ControlBar(undefined, { onStart: () => void starts++ }))
@@ -213,8 +232,15 @@ test("a composer sends, gives a text back that was not sent, and stops an answer
   enter("Again?")
   await until("given back", () => composer.field.value === "Again?")
   assert.deepEqual(codes, ["rate_limited"])
+  // Keys of an input method editor; Safari reports the Enter after the end of the composition, with the code 229.
+  for (const properties of [{ isComposing: true }, { keyCode: 229 }]) {
+    composer.field.dispatchEvent(new window.KeyboardEvent("keydown", { key: "Enter", cancelable: true, ...properties }))
+    assert.equal(composer.field.value, "Again?")
+  }
   enter("slow")
   await until("it can be stopped", () => !stop.hidden && send.hidden === true)
+  composer.field.dispatchEvent(new window.KeyboardEvent("keydown", { key: "Escape", cancelable: true, isComposing: true }))
+  assert.equal(stop.hidden, false, "it ended a composition")
   composer.field.dispatchEvent(new window.KeyboardEvent("keydown", { key: "Escape", cancelable: true }))
   await until("stopped", () => stop.hidden === true && !send.hidden)
   assert.deepEqual([composer.field.value, codes.length], ["", 1], "a stopped answer is no failure")

@@ -9,7 +9,7 @@ import type { AgentAvatarElement, AgentChatElement } from "../src/element.js"
 import type { AppInitResult } from "../src/generated/settings.js"
 import { dispose } from "../src/core/load.js"
 import { FakeProgram, settle } from "./fake.js"
-import { dispatchAt, makeElementPage, until as awaitTrue } from "./page.js"
+import { makeElementPage, until as awaitTrue } from "./page.js"
 
 globalThis.reportError = (exception: unknown) => assert.fail(`reported: ${exception}`)
 
@@ -80,7 +80,10 @@ test("attributes are properties with their text", () => {
   assert.deepEqual([element.getAttribute("context-id"), element.hasAttribute("muted")], ["page-7", true])
   element.widgetId = null
   element.muted = false
-  assert.deepEqual([element.hasAttribute("widget-id"), element.hasAttribute("muted")], [false, false])
+  element.modes = ["text", "face"]
+  assert.deepEqual([element.hasAttribute("widget-id"), element.hasAttribute("muted"), element.getAttribute("modes"), element.modes], [false, false, "text face", "text face"])
+  element.modes = null
+  assert.equal(element.hasAttribute("modes"), false)
 })
 
 test("a start passes options on, those of the page over attributes", async () => {
@@ -152,6 +155,23 @@ test("events of the session are events of the element, which do not bubble", asy
   assert.deepEqual(seen, [{ type: "user", text: "Hi", speechId: null }])
 })
 
+test("what was said is reported when an entry is complete: for a spoken answer at the end of its sound", async (t) => {
+  t.mock.timers.enable({ apis: ["setTimeout", "setInterval", "Date"] })
+  const element = place()
+  const seen: string[][] = []
+  element.addEventListener("transcriptChange", ({ detail: { transcript } }) => seen.push(transcript.map(({ who, text }) => `${who}: ${text}`)))
+  await element.start()
+  program.dispatch("transcript", { type: "user", text: "Hi", speechId: null })
+  program.dispatch("turnStart", { speechId: "s", turnId: "t", isNewTurn: true })
+  program.dispatch("transcript", { type: "final", text: "Hello there!", speechId: "s" })
+  program.dispatch("avatarStartTalking", { speechId: "s", turnId: "t" })
+  program.dispatch("turnEnd", { speechId: "s", turnId: "t" })
+  t.mock.timers.tick(1000)
+  assert.deepEqual(seen, [["user: Hi"], ["user: Hi"]]) // the turn of the brain ends before its sound
+  program.dispatch("avatarStopTalking", { text: "Hello there!", speechId: "s", turnId: "t" })
+  assert.deepEqual(seen.at(-1), ["user: Hi", "agent: Hello there!"])
+})
+
 test("an element that is moved keeps its session, one that is removed ends it", async () => {
   const element = place()
   await element.start()
@@ -176,6 +196,55 @@ test("an end before there is a session makes none", async () => {
   await starting
   await settle()
   assert.equal(program.sessions, 0)
+})
+
+test("a first message is in the field again when the conversation ends before it could be sent", async () => {
+  let reply = (_: AppInitResult) => {}
+  const element = place({ modes: "text" }, { init: new Promise<AppInitResult>((resolve) => (reply = resolve)) })
+  const field = find<HTMLTextAreaElement>(element, "textarea")
+  field.value = "When is breakfast?"
+  button(element, "send").click()
+  assert.deepEqual([field.value, element.phase], ["", "connecting"])
+  element.end()
+  reply(init)
+  await settle()
+  await settle()
+  assert.deepEqual([field.value, element.phase], ["When is breakfast?", "ended"])
+})
+
+test("a start after an end begins another conversation, also while what the first waited for is not there", async () => {
+  let give = (_: AppInitResult) => {}
+  const replies = [new Promise<AppInitResult>((resolve) => (give = resolve)), Promise.resolve(init)]
+  const element = place({}, { init: () => replies.shift() })
+  const first = element.start()
+  element.end()
+  await element.start()
+  const { session } = element
+  assert.equal(element.phase, "live")
+  give(init)
+  await first
+  assert.deepEqual([element.phase, element.session === session, program.sessions], ["live", true, 1])
+
+  replies.push(new Promise(() => {}), Promise.resolve(init))
+  element.end()
+  void element.start()
+  element.remove()
+  await settle()
+  main.append(element)
+  await element.start()
+  assert.equal(element.phase, "live")
+})
+
+test("an element that is removed closes its menus of devices", async () => {
+  program.results["listDevices"] = async () => ({ mics: [], speakers: [] })
+  const element = place()
+  await element.start()
+  button(element, "device-menu").click()
+  assert.equal(find(element, "[part=devices]").hidden, false)
+  element.remove()
+  await settle()
+  main.append(element)
+  assert.equal(find(element, "[part=devices]").hidden, true)
 })
 
 test("a refused connect says what to do, and the next start makes another session", async () => {
@@ -244,27 +313,17 @@ test("the notice of the microphone has the button for the sound, which it could 
   assert.deepEqual([program.names().includes("startPlayback"), problem.hidden, over.hidden], [true, false, true])
 })
 
-test("a held tap-to-talk button talks while it is held, a short press until the next", async () => {
+test("an agent in tap-to-talk mode has that button in place of the microphone's", async () => {
   const element = place()
   program.properties["capabilities"] = { tapToTalk: true }
   program.properties["micStarted"] = true
   program.results["startTapToTalk"] = () => void (program.properties["tapToTalkActive"] = true)
-  program.results["endTapToTalk"] = () => void (program.properties["tapToTalkActive"] = false)
   await element.start()
   const tap = button(element, "tap")
-  tap.setPointerCapture = () => {}
-  const active = () => program.properties["tapToTalkActive"]
   assert.deepEqual([tap.hidden, button(element, "microphone").hidden], [false, true])
-  for (const [held, after] of [[100, true], [100, false], [900, false]] as const) {
-    dispatchAt(tap, "pointerdown", 1000, { button: 0, pointerId: 1 })
-    await settle()
-    dispatchAt(tap, "click", 1000 + held)
-    await settle()
-    assert.equal(active(), after, `after ${held} ms`)
-  }
-  tap.click() // by keyboard, without a pointer
+  tap.click()
   await settle()
-  assert.equal(active(), true)
+  assert.equal(program.properties["tapToTalkActive"], true)
 })
 
 test("the visitor's choice of captions outlasts changes of other attributes", async () => {
@@ -322,15 +381,6 @@ function told(t: TestContext, element: AgentAvatarElement) {
   return { errors, codes, lines }
 }
 
-test("modes as an array are the words of the attribute", () => {
-  const element = place()
-  element.modes = ["text", "face"]
-  assert.equal(element.getAttribute("modes"), "text face")
-  assert.equal(element.modes, "text face")
-  element.modes = null
-  assert.equal(element.hasAttribute("modes"), false)
-})
-
 test("a reply of appInit may have fields that are no options", async () => {
   const element = place({}, { init: { ...init, legacyScreenShareEnabled: true } })
   await element.start()
@@ -350,7 +400,7 @@ const failures: {
 }[] = [
   { name: "no widget", properties: {}, code: "bad_request", sentence: /not set up correctly.*site's owner/, line: /set widget-id to the public id/ },
   { name: "an empty widget", attributes: { "widget-id": "" }, properties: {}, code: "bad_request", sentence: /not set up correctly/, line: /set widget-id/ },
-  { name: "a typo in modes", attributes: { modes: "fcae" }, code: "bad_request", sentence: /not set up correctly/, line: /modes must be face, text, or both, and is "fcae"/ },
+  { name: "a typo in modes", attributes: { modes: "fcae", "widget-id": "w" }, properties: {}, code: "bad_request", sentence: /not set up correctly/, line: /modes must be face, text, or both, and is "fcae"/ },
   { name: "empty modes", attributes: { modes: " " }, code: "bad_request", sentence: /not set up correctly/, line: /modes must be/ },
   { name: "a typo in microphone", attributes: { microphone: "clik" }, code: "bad_request", sentence: /not set up correctly/, line: /microphone must be one of start, click, none/ },
   { name: "a typo in preload", attributes: { preload: "always" }, code: "bad_request", sentence: /not set up correctly/, line: /preload must be one of/ },
@@ -460,6 +510,7 @@ for (const modes of ["face", "text", "face text"]) {
       assert.equal(element.phase, "error")
       assert.deepEqual(errors.map(({ code }) => code), [code])
       assert.deepEqual(codes, [code])
+      if (code === "bad_request") assert.deepEqual(program.inits, [], "it is checked before anything is requested")
       assert.equal(lines.length, 1)
       assert.match(lines[0]!, /^agentruntime: <agent-avatar>: The conversation could not begin: /)
       assert.match(lines[0]!, line)
@@ -562,13 +613,6 @@ test("offline, the sentence says so", async (t) => {
   assert.match(find(element, "[part=message]").textContent!, /You are offline/)
 })
 
-test("the attributes that begin a conversation are checked before anything is requested", async (t) => {
-  const element = place({ modes: "fcae", "widget-id": "w" }, {})
-  told(t, element)
-  await assert.rejects(element.start(), { code: "bad_request" })
-  assert.deepEqual(program.inits, [])
-})
-
 // The labels of a page that are all marked; any Latin text that is not marked is not one of them.
 const mark = (key: string) => `⟦${key}⟧`
 const marked = (texts: object): object => Object.fromEntries(Object.entries(texts).map(([key, text]) => [key, typeof text === "string" ? mark(key) : marked(text)]))
@@ -665,6 +709,77 @@ test("labels win in every state", async (t) => {
     await settle()
     delete program.properties["playbackBlocked"]
   }
+})
+
+test("an answer that stays empty because of variables is told with its cause", async (t) => {
+  const lines: unknown[] = []
+  t.mock.method(console, "warn", (line: unknown) => lines.push(line))
+  const element = place({ modes: "text" })
+  await element.start()
+  program.results["sendText"] = async () => {
+    if (lines.length === 0) program.dispatch("warning", { code: "empty_turn_with_request_vars", message: "switch it on", requestVarKeys: ["name"] })
+    return { empty: true }
+  }
+  const message = () => find(element, "[part=message]").textContent
+  for (const turn of [1, 2]) {
+    await element.send("Hello?")
+    assert.equal(message(), ERROR_MESSAGES.client_variables_disabled, `turn ${turn}`) // the session warns only once
+  }
+  assert.deepEqual(lines, ["agentruntime: <agent-avatar>: switch it on (variables: name). https://github.com/agentruntime/agentruntime/blob/main/docs/errors.md#empty_turn_with_request_vars"])
+  element.end()
+  await element.start()
+  await element.send("Hello?")
+  assert.equal(message(), english.empty)
+})
+
+test("a warning that a visitor can do nothing about is a line in the console", async (t) => {
+  const lines: unknown[] = []
+  t.mock.method(console, "warn", (line: unknown) => lines.push(line))
+  await place().start()
+  program.dispatch("warning", { code: "kickoff_failed", message: "Kickoff not sent", detail: "rate_limited" })
+  assert.deepEqual(lines, ["agentruntime: <agent-avatar>: Kickoff not sent (rate_limited). https://github.com/agentruntime/agentruntime/blob/main/docs/errors.md#kickoff_failed"])
+})
+
+test("Escape interrupts the agent, unless it ends a composition", async () => {
+  const element = place()
+  await element.start()
+  program.dispatch("turnStart", { speechId: "s", turnId: "t", isNewTurn: true })
+  const press = (properties: object) => find(element, "textarea").dispatchEvent(new window.KeyboardEvent("keydown", { key: "Escape", bubbles: true, ...properties }))
+  press({ isComposing: true })
+  assert.equal(program.names().includes("interrupt"), false)
+  press({})
+  assert.equal(program.names().includes("interrupt"), true)
+})
+
+test("the field has the focus after a suggestion is chosen", async (t) => {
+  Object.assign(globalThis, { matchMedia: () => ({ matches: false }) }) // which jsdom lacks, as what follows
+  window.HTMLElement.prototype.checkVisibility = function () {
+    return !this.closest("[hidden]")
+  }
+  t.after(() => {
+    Reflect.deleteProperty(globalThis, "matchMedia")
+    Reflect.deleteProperty(window.HTMLElement.prototype, "checkVisibility")
+  })
+  const element = place({ modes: "text" }, { init, suggestions: ["Who are you?"] })
+  const suggestion = button(element, "suggestion")
+  suggestion.focus()
+  suggestion.click()
+  await until(() => element.phase === "live")
+  assert.equal(suggestion.isConnected, false)
+  assert.equal(element.shadowRoot!.activeElement, find(element, "textarea"))
+})
+
+test("a switch that loses the thread is told, unless nothing was said", async () => {
+  const element = place({ modes: "face text" })
+  await element.start()
+  const message = () => find(element, "[part=message]").textContent
+  program.dispatch("modeChanged", { mode: "chat", threadContinuity: false })
+  assert.equal(message(), "")
+  program.dispatch("transcript", { type: "user", text: "Hello", speechId: null })
+  program.dispatch("modeChanged", { mode: "avatar", threadContinuity: true })
+  assert.equal(message(), "")
+  program.dispatch("modeChanged", { mode: "chat", threadContinuity: false })
+  assert.equal(message(), english.forgotten)
 })
 
 test("a label that is undefined leaves the English one", () => {

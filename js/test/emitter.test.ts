@@ -155,13 +155,6 @@ test("a listener that is not a function is refused where it is given", () => {
   assert.throws(() => new Emitter<Events>().on("text", "x"), { name: "TypeError", message: "the listener of text must be a function" })
 })
 
-export function typesOnly(emitter: Emitter<Events>): void {
-  // @ts-expect-error unknown event
-  emitter.on("nothing", () => {})
-  // @ts-expect-error wrong payload
-  emitter.on("text", (count: number) => count)
-}
-
 interface EndingEvents {
   text: string
   ended: { reason: string }

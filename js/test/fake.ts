@@ -31,7 +31,8 @@ export class FakeProgram {
   /** Makes this the program that the package has loaded, once the returned function is called. */
   loading(name: ProgramName = "full"): { loaded: () => void; failed: (reason: AgentError) => void } {
     const ended = new Promise<number>((resolve) => (this.end = resolve))
-    const exports: Exports = {
+    const { calls, results } = this
+    const sessions: Partial<Exports> = {
       version: "test",
       dispose: () => this.end(0),
       appInit: async (_, options) => {
@@ -44,8 +45,12 @@ export class FakeProgram {
       chatSession: (options, dispatch) => this.#open(options as Record<string, unknown>, dispatch),
       avatarSession: (options, dispatch) => this.#open(options as Record<string, unknown>, dispatch),
       agentSession: (options, dispatch) => this.#open(options as Record<string, unknown>, dispatch),
-      ...this.#calls(),
     }
+    const others = (name: string) => (...args: unknown[]) => {
+      calls.push([name, ...args])
+      return results[name]?.(...args) ?? new Promise(() => {})
+    }
+    const exports = new Proxy(sessions as Exports, { get: (known, name: keyof Exports) => known[name] ?? others(name) })
     let loaded = () => {}
     let failed = (_: AgentError) => {}
     const program = new Promise<Program>((resolve, reject) => {
@@ -84,19 +89,6 @@ export class FakeProgram {
     })
   }
 
-  /** The exports that are no sessions. */
-  #calls(): Omit<Exports, "version" | "dispose" | "appInit" | "holds" | `${string}Session`> {
-    const { calls, results } = this
-    return new Proxy({} as Exports, {
-      ownKeys: () => exported,
-      getOwnPropertyDescriptor: () => ({ enumerable: true, configurable: true }),
-      get: (_, name: string) => (...args: unknown[]) => {
-        calls.push([name, ...args])
-        return results[name]?.(...args) ?? new Promise(() => {})
-      },
-    })
-  }
-
   /** Gives the page a session that the last one holds, as an agent session does. */
   give(mode: string): FakeTransport {
     return new FakeTransport(this.options["attach"] as Attach, mode)
@@ -113,26 +105,6 @@ export class FakeProgram {
     this.dispatch("stateChange", { state })
   }
 }
-
-const exported = [
-  "converse",
-  "converseOnce",
-  "threadList",
-  "threadAll",
-  "threadGet",
-  "threadRename",
-  "threadDelete",
-  "threadTranscript",
-  "threadSetAnalysis",
-  "threadClearAnalysis",
-  "messageList",
-  "messageAll",
-  "messageGet",
-  "messageShare",
-  "feedbackAdd",
-  "followupsSuggested",
-  "assistantStatus",
-]
 
 /** A sequence of the program that gives these values and then its end, or waits for it. */
 export class FakeSource {

@@ -13,14 +13,20 @@ globalThis.reportError = (exception: unknown) => assert.fail(`reported: ${except
 
 const options = { token: "secret", threadId: "th-1", mode: "chat" as const }
 
-/** The kinds, with their program, and the state in which a crash leaves them. */
+const kickoff = { text: "Hello", echo: false, sent: false }
+const capabilities = { screenShare: false, cameraAnalysis: false, webSearch: false, interruptions: true, tapToTalk: false }
+
+/** The kinds, with their program, the states in which an end and a crash leave them, and their properties before the runtime is there. */
 const kinds = [
-  { Kind: AvatarSession, program: "full", crashed: "error" },
-  { Kind: ChatSession, program: "chat", crashed: "closed" },
-  { Kind: AgentSession, program: "full", crashed: "failed" },
+  {
+    Kind: AvatarSession, program: "full", over: "disconnected", crashed: "error",
+    initial: { partnerId: "7", kickoff, mode: "video", speaking: false, paused: false, capabilities, micEnabled: true, audioOutputVolume: 1, avatarStream: null, videoEl: null },
+  },
+  { Kind: ChatSession, program: "chat", over: "closed", crashed: "closed", initial: { partnerId: "7", kickoff, responsePending: false } },
+  { Kind: AgentSession, program: "full", over: "closed", crashed: "failed", initial: { mode: "chat", timings: {} } },
 ] as const
 
-for (const { Kind, program: programName, crashed } of kinds) {
+for (const { Kind, program: programName, over, crashed, initial } of kinds) {
   const { name } = Kind
   const make = (more: object = {}) => new (Kind as new (given: object) => AvatarSession | ChatSession | AgentSession)({ ...options, ...more })
 
@@ -43,6 +49,12 @@ for (const { Kind, program: programName, crashed } of kinds) {
     assert.equal(program.sessions, 0)
     await session.connect()
     assert.equal(program.sessions, 1)
+  })
+
+  test(`${name}: before the runtime is there properties have their initial values`, () => {
+    new FakeProgram().loading()
+    const session = make({ kickoff: "Hello", partnerId: 7 })
+    for (const [property, value] of Object.entries({ state: "idle", threadId: "th-1", ...initial })) assert.deepEqual(session[property as "state"], value, property)
   })
 
   test(`${name}: the token is nowhere to be seen`, () => {
@@ -92,6 +104,22 @@ for (const { Kind, program: programName, crashed } of kinds) {
       assert.deepEqual([await ended, session.state], [{ reason: "disconnect" }, "closed"])
     })
   }
+
+  test(`${name}: dispose ends it for good, and its properties stay`, async () => {
+    const { program, session } = await running(make)
+    program.results["connect"] = async () => program.become("connected")
+    await session.connect()
+    program.properties["threadId"] = "th-2"
+    const states: string[] = []
+    ;(session.on.bind(session) as AvatarSession["on"])("stateChange", ({ state }) => states.push(state))
+    program.results["dispose"] = async () => program.become(over)
+    await session.dispose()
+    assert.deepEqual([states, session.state, session.threadId, program.sessions], [[over], over, "th-2", 0])
+    for (const call of [() => session.setDynamicPrompt({}), () => session.updateRequestVars({ a: "b" }), () => session.setToken("other")]) assert.throws(call, { code: "invalid_state" })
+    await assert.rejects(session.connect(), { code: "aborted" })
+    await assert.rejects(session.completeThread(), { code: "aborted" })
+    session.disconnect()
+  })
 
   test(`${name}: a second dispose waits for the first, and await using disposes`, async () => {
     const { program, session } = await running(make)

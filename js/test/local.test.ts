@@ -148,7 +148,7 @@ test("a service that can't start says why, and one that has started ends with it
   const url = await new Promise<string>((resolve) => parent.stdout.once("data", (line) => resolve(String(line).trim())))
   assert.equal((await fetch(`${url}/service.json`)).status, 200)
   parent.kill("SIGKILL")
-  for (const until = Date.now() + 20_000; ; await new Promise((resolve) => setTimeout(resolve, 50))) {
+  for (const until = Date.now() + 60_000; ; await new Promise((resolve) => setTimeout(resolve, 50))) {
     if (await fetch(`${url}/service.json`).then(() => false, () => true)) break
     assert.ok(Date.now() < until, "the service has outlived its parent")
   }

@@ -4,7 +4,7 @@ import type { AddressInfo } from "node:net"
 import { test, type TestContext } from "node:test"
 import { JSDOM } from "jsdom"
 import { SiteNavigator, type SitePlace, type SiteNavigatorOptions } from "../src/navigator.js"
-import { Events } from "./page.js"
+import { ToolEvents } from "./page.js"
 
 const manifest = {
   pages: [
@@ -13,14 +13,9 @@ const manifest = {
   ],
 }
 
-class Session extends Events {
-  readonly tools = new Map<string, (...args: unknown[]) => unknown>()
-  onToolCall(name: string, handler: (...args: any[]) => unknown): () => void {
-    this.tools.set(name, handler)
-    return () => void this.tools.delete(name)
-  }
+class Session extends ToolEvents {
   call(args: Record<string, unknown>): Promise<any> {
-    return this.tools.get("go_to")!({ name: "go_to", args, raw: "" }) as Promise<any>
+    return this.callTool("go_to", args)
   }
 }
 
@@ -66,6 +61,14 @@ test("the agent goes to pages and sections of the manifest", async (t) => {
   assert.deepEqual(places.map(({ path }) => path), ["/shop/pricing", "/shop/pricing#plans", "/shop/", "/shop/pricing#plans"])
 })
 
+test("a page whose path the address has percent-encoded is not shown again", async (t) => {
+  for (const path of ["/über", "/%C3%BCber"]) {
+    const { session, log } = make(t, { manifest: { pages: [{ path, title: "About" }] } })
+    for (let i = 0; i < 2; i++) assert.deepEqual(await session.call({ path }), { status: "done", path: `/shop${path}`, title: "About" })
+    assert.deepEqual(log, [`navigate /shop${path}`])
+  }
+})
+
 test("nothing outside of the manifest is shown", async (t) => {
   const { session, log } = make(t)
   for (const path of ["/admin", "https://evil.example/", "//evil.example", "javascript:alert(1)", "/pricing/../admin", "/pricing?x=1", "", undefined, 7, "__proto__"]) {
@@ -99,6 +102,18 @@ test("one place in a turn, when the page says so, and a failure of the router is
   const broken = make(t, { navigate: async () => Promise.reject(new Error("no route")) })
   assert.deepEqual(await broken.session.call({ path: "/pricing" }), { error: "the page /pricing could not be shown" })
   assert.deepEqual(broken.log, ["warn navigate failed for /shop/pricing: no route"])
+})
+
+test("an agent that waits for a place is told that the page failed", async (t) => {
+  const fail = () => assert.fail("no effect")
+  for (const name of ["scrollTo", "point", "onNavigate"] as const) {
+    const { session, log } = make(t, { scrollTo: () => {}, point: () => {}, [name]: fail })
+    const answers: unknown[] = []
+    Object.assign(session, { respondToTool: async (...answer: unknown[]) => void answers.push(answer) })
+    await assert.rejects(session.callTool("go_to", { path: "/pricing#plans" }, "call-1"), { message: "no effect" })
+    assert.deepEqual(answers, [["call-1", { error: "the page failed to do this" }]], name)
+    assert.deepEqual(log, ["navigate /shop/pricing", "warn the tool go_to failed: no effect"], name)
+  }
 })
 
 test("a newer call ends an older one", async (t) => {

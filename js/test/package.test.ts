@@ -11,7 +11,7 @@ import { brotliDecompressSync, gunzipSync, gzipSync } from "node:zlib"
 import * as chat from "../dist/chat.js"
 import * as compat from "../dist/compat.js"
 import * as main from "../dist/index.js"
-import { AgentError, appInit, dispose, load, version, type AppInitOptions } from "../dist/index.js"
+import { AgentError, appInit, dispose, load, version } from "../dist/index.js"
 
 const root = new URL("../../", import.meta.url) // of the package, seen from the bundled test
 const manifest = JSON.parse(readFileSync(new URL("package.json", root), "utf8"))
@@ -21,21 +21,16 @@ test("importing in node does nothing and does not throw", () => {
   for (const name of ["Go", "fs", "path", "window"]) assert.equal(name in globalThis, false, name)
 })
 
-test("every file that package.json names exists", () => {
-  const names: string[] = []
-  const collect = (value: unknown) => {
-    if (typeof value === "string") names.push(value)
-    else if (value) Object.values(value).forEach(collect)
-  }
-  collect(manifest.exports)
-  assert.ok(names.length > 0)
-  for (const name of names) assert.ok(existsSync(new URL(name.replace("*", "chat"), root)), name)
-})
+/** A directory that is removed when the tests, or those of a test, have ended. */
+function temporary(name: string, ended: { after(react: () => void): void } = { after }): string {
+  const dir = mkdtempSync(join(tmpdir(), `agentruntime-${name}-`))
+  ended.after(() => rmSync(dir, { recursive: true }))
+  return dir
+}
 
 /** The package as it is published: its tarball, and a folder with what is in it. */
 const published = (() => {
-  const dir = mkdtempSync(join(tmpdir(), "agentruntime-packed-"))
-  after(() => rmSync(dir, { recursive: true }))
+  const dir = temporary("packed")
   const packed = spawnSync("npm", ["pack", "--silent", "--pack-destination", dir], { cwd: root, encoding: "utf8", shell: process.platform === "win32" })
   assert.equal(packed.status, 0, packed.stderr)
   const tarball = join(dir, packed.stdout.trim())
@@ -77,29 +72,25 @@ test("every way of TypeScript to resolve modules finds the types of every entry"
   for (const entry of Object.keys(manifest.exports).filter((name) => !name.endsWith(".css"))) assert.ok(stdout.includes(JSON.stringify(entry.replace(/^\./, "agentruntime"))), entry)
 })
 
-test("the command of the package compresses a site, and says what is wrong", () => {
-  const site = mkdtempSync(join(tmpdir(), "agentruntime-site-"))
+test("the command of the package compresses a site, and says what is wrong", (t) => {
+  const site = temporary("site", t)
   const run = (...args: string[]) => spawnSync(process.execPath, [join(published.dir, "compress.mjs"), ...args], { encoding: "utf8" })
-  try {
-    const program = randomBytes(2000).toString("hex")
-    mkdirSync(join(site, "assets"))
-    writeFileSync(join(site, "assets", "chat.wasm"), program)
-    writeFileSync(join(site, "assets", "photo.png"), program)
-    writeFileSync(join(site, "small.js"), "export {}\n")
-    writeFileSync(join(site, "assets", "chat.wasm.br"), "of another build")
-    const { status, stdout, stderr } = run("compress", site)
-    assert.equal(status, 0, stderr)
-    assert.match(stdout, /chat\.wasm: 4000 bytes, \d+ with gzip, \d+ with brotli/)
-    assert.deepEqual(readdirSync(site, { recursive: true }).map(String).filter((name) => /\.(br|gz)$/.test(name)).sort(), ["chat.wasm.br", "chat.wasm.gz"].map((name) => join("assets", name)))
-    assert.equal(brotliDecompressSync(readFileSync(join(site, "assets", "chat.wasm.br"))).toString(), program)
-    assert.equal(gunzipSync(readFileSync(join(site, "assets", "chat.wasm.gz"))).toString(), program)
-    for (const [args, said] of [[["compress", join(site, "none")], /there is no folder/], [["compress"], /usage/], [["pack", site], /usage/], [["compress", site + "/assets/photo.png"], /there is no folder/]] as const) {
-      const wrong = run(...args)
-      assert.notEqual(wrong.status, 0)
-      assert.match(wrong.stderr, said)
-    }
-  } finally {
-    rmSync(site, { recursive: true })
+  const program = randomBytes(2000).toString("hex")
+  mkdirSync(join(site, "assets"))
+  writeFileSync(join(site, "assets", "chat.wasm"), program)
+  writeFileSync(join(site, "assets", "photo.png"), program)
+  writeFileSync(join(site, "small.js"), "export {}\n")
+  writeFileSync(join(site, "assets", "chat.wasm.br"), "of another build")
+  const { status, stdout, stderr } = run("compress", site)
+  assert.equal(status, 0, stderr)
+  assert.match(stdout, /chat\.wasm: 4000 bytes, \d+ with gzip, \d+ with brotli/)
+  assert.deepEqual(readdirSync(site, { recursive: true }).map(String).filter((name) => /\.(br|gz)$/.test(name)).sort(), ["chat.wasm.br", "chat.wasm.gz"].map((name) => join("assets", name)))
+  assert.equal(brotliDecompressSync(readFileSync(join(site, "assets", "chat.wasm.br"))).toString(), program)
+  assert.equal(gunzipSync(readFileSync(join(site, "assets", "chat.wasm.gz"))).toString(), program)
+  for (const [args, said] of [[["compress", join(site, "none")], /there is no folder/], [["compress"], /usage/], [["pack", site], /usage/], [["compress", site + "/assets/photo.png"], /there is no folder/]] as const) {
+    const wrong = run(...args)
+    assert.notEqual(wrong.status, 0)
+    assert.match(wrong.stderr, said)
   }
 })
 
@@ -123,57 +114,49 @@ test("the package names no document that its users don't have, and no address of
   }
 })
 
-test("a strict page of ES2022 can use the types", () => {
-  const page = mkdtempSync(join(tmpdir(), "agentruntime-types-"))
-  try {
-    const modules = Object.values<{ default?: string }>(manifest.exports).flatMap(({ default: file }) => (file?.endsWith(".js") ? [file] : []))
-    assert.ok(modules.length >= 5)
-    const use = modules.map((name, at) => `export * as all${at} from ${JSON.stringify(fileURLToPath(new URL(name, root)))}\n`).join("") +
-      `import { AgentSession } from ${JSON.stringify(fileURLToPath(new URL("dist/index.js", root)))}\nexport const leave = (session: AgentSession): Promise<void> => session.dispose()\n`
-    writeFileSync(join(page, "use.ts"), use)
-    const tsc = fileURLToPath(new URL("node_modules/typescript/bin/tsc", root))
-    const strict = "--noEmit --strict --skipLibCheck false --target es2022 --module es2022 --moduleResolution bundler --lib es2022,dom,dom.iterable"
-    const checked = spawnSync(process.execPath, [tsc, ...strict.split(" "), "use.ts"], { cwd: page, encoding: "utf8" })
-    assert.equal(checked.stdout + checked.stderr, "")
-  } finally {
-    rmSync(page, { recursive: true })
-  }
+test("a strict page of ES2022 can use the types", (t) => {
+  const page = temporary("types", t)
+  const modules = Object.values<{ default?: string }>(manifest.exports).flatMap(({ default: file }) => (file?.endsWith(".js") ? [file] : []))
+  assert.ok(modules.length >= 5)
+  const use = modules.map((name, at) => `export * as all${at} from ${JSON.stringify(fileURLToPath(new URL(name, root)))}\n`).join("") +
+    `import { AgentSession } from ${JSON.stringify(fileURLToPath(new URL("dist/index.js", root)))}\nexport const leave = (session: AgentSession): Promise<void> => session.dispose()\n`
+  writeFileSync(join(page, "use.ts"), use)
+  const tsc = fileURLToPath(new URL("node_modules/typescript/bin/tsc", root))
+  const strict = "--noEmit --strict --skipLibCheck false --target es2022 --module es2022 --moduleResolution bundler --lib es2022,dom,dom.iterable"
+  const checked = spawnSync(process.execPath, [tsc, ...strict.split(" "), "use.ts"], { cwd: page, encoding: "utf8" })
+  assert.equal(checked.stdout + checked.stderr, "")
 })
 
-test("a project has the types of the style sheet and of the tags, in each framework", () => {
-  const project = mkdtempSync(join(tmpdir(), "agentruntime-project-"))
-  try {
-    const modules = join(project, "node_modules")
-    mkdirSync(join(modules, "@types"), { recursive: true })
-    cpSync(published.dir, join(modules, "agentruntime"), { recursive: true, filter: (name) => !/\.(wasm|gz|br|map)$/.test(name) })
-    for (const name of ["react", "@types/react", "svelte", "vue"]) symlinkSync(fileURLToPath(new URL("node_modules/" + name, root)), join(modules, name), "junction")
-    const tsc = fileURLToPath(new URL("node_modules/typescript/bin/tsc", root))
-    const strict = "--noEmit --strict --skipLibCheck --noUncheckedSideEffectImports --target es2022 --lib es2022,dom,dom.iterable --jsx react-jsx --types"
-    /** Compiles each text as a module, and returns the errors of each: all see the declarations that one of them imports. */
-    const errorsOf = (resolution: string[], ...texts: string[]) => {
-      const names = texts.map((_, i) => `use${i}.tsx`)
-      texts.forEach((text, i) => writeFileSync(join(project, names[i]!), text))
-      const { stdout } = spawnSync(process.execPath, [tsc, ...strict.split(" "), "", ...resolution, ...names], { cwd: project, encoding: "utf8" })
-      return names.map((name) => stdout.split(/\n(?=\S)/).filter((error) => error.startsWith(name)).join("\n"))
+test("a project has the types of the style sheet and of the tags, in each framework", (t) => {
+  const project = temporary("project", t)
+  const modules = join(project, "node_modules")
+  mkdirSync(join(modules, "@types"), { recursive: true })
+  cpSync(published.dir, join(modules, "agentruntime"), { recursive: true, filter: (name) => !/\.(wasm|gz|br|map)$/.test(name) })
+  for (const name of ["react", "@types/react", "svelte", "vue"]) symlinkSync(fileURLToPath(new URL("node_modules/" + name, root)), join(modules, name), "junction")
+  const tsc = fileURLToPath(new URL("node_modules/typescript/bin/tsc", root))
+  const strict = "--noEmit --strict --skipLibCheck --noUncheckedSideEffectImports --target es2022 --lib es2022,dom,dom.iterable --jsx react-jsx --types"
+  /** Compiles each text as a module, and returns the errors of each: all see the declarations that one of them imports. */
+  const errorsOf = (resolution: string[], ...texts: string[]) => {
+    const names = texts.map((_, i) => `use${i}.tsx`)
+    texts.forEach((text, i) => writeFileSync(join(project, names[i]!), text))
+    const { stdout } = spawnSync(process.execPath, [tsc, ...strict.split(" "), "", ...resolution, ...names], { cwd: project, encoding: "utf8" })
+    return names.map((name) => stdout.split(/\n(?=\S)/).filter((error) => error.startsWith(name)).join("\n"))
+  }
+  const page = `import "agentruntime/element"\nimport "agentruntime/ui.css"\n`
+  const tags = `export const Page = () => <><agent-avatar widget-id="w" modes="face text" /><agent-chat preload="hover" /></>\n`
+  const svelte = `/// <reference types="agentruntime/svelte" />\nimport type { SvelteHTMLElements } from "svelte/elements"\nexport const chat: SvelteHTMLElements["agent-chat"] = { modes: `
+  const vue = `/// <reference types="agentruntime/vue" />\nimport type { GlobalComponents } from "vue"\nexport const chat: InstanceType<GlobalComponents["agent-chat"]>["$props"] = { modes: `
+  for (const resolution of [["--module", "es2022", "--moduleResolution", "bundler"], ["--module", "nodenext"]]) {
+    writeFileSync(join(project, "package.json"), `{"type": "module"}`)
+    assert.match(errorsOf(resolution, page + tags)[0]!, /Property 'agent-avatar' does not exist[\s\S]*Property 'agent-chat' does not exist/, "without a declaration")
+    assert.deepEqual(errorsOf(resolution, page + `import "agentruntime/react"\n` + tags), [""], "react")
+    const [jsx, ...rest] = errorsOf(resolution, page + `import "agentruntime/jsx"\n` + tags, `export const Page = () => <agent-avatar modes="fcae" />\n`,
+      svelte + `"text" }\n`, svelte + `"txt" }\n`, vue + `"text" }\n`, vue + `"txt" }\n`)
+    assert.equal(jsx, "", "jsx")
+    for (const [i, wrong] of [/"fcae"/, undefined, /"txt"/, undefined, /"txt"/].entries()) {
+      if (wrong) assert.match(rest[i]!, wrong)
+      else assert.equal(rest[i], "")
     }
-    const page = `import "agentruntime/element"\nimport "agentruntime/ui.css"\n`
-    const tags = `export const Page = () => <><agent-avatar widget-id="w" modes="face text" /><agent-chat preload="hover" /></>\n`
-    const svelte = `/// <reference types="agentruntime/svelte" />\nimport type { SvelteHTMLElements } from "svelte/elements"\nexport const chat: SvelteHTMLElements["agent-chat"] = { modes: `
-    const vue = `/// <reference types="agentruntime/vue" />\nimport type { GlobalComponents } from "vue"\nexport const chat: InstanceType<GlobalComponents["agent-chat"]>["$props"] = { modes: `
-    for (const resolution of [["--module", "es2022", "--moduleResolution", "bundler"], ["--module", "nodenext"]]) {
-      writeFileSync(join(project, "package.json"), `{"type": "module"}`)
-      assert.match(errorsOf(resolution, page + tags)[0]!, /Property 'agent-avatar' does not exist[\s\S]*Property 'agent-chat' does not exist/, "without a declaration")
-      assert.deepEqual(errorsOf(resolution, page + `import "agentruntime/react"\n` + tags), [""], "react")
-      const [jsx, ...rest] = errorsOf(resolution, page + `import "agentruntime/jsx"\n` + tags, `export const Page = () => <agent-avatar modes="fcae" />\n`,
-        svelte + `"text" }\n`, svelte + `"txt" }\n`, vue + `"text" }\n`, vue + `"txt" }\n`)
-      assert.equal(jsx, "", "jsx")
-      for (const [i, wrong] of [/"fcae"/, undefined, /"txt"/, undefined, /"txt"/].entries()) {
-        if (wrong) assert.match(rest[i]!, wrong)
-        else assert.equal(rest[i], "")
-      }
-    }
-  } finally {
-    rmSync(project, { recursive: true })
   }
 })
 
@@ -198,63 +181,51 @@ test("every entry has the same classes and the same runtime", () => {
   for (const [name, value] of Object.entries(main)) assert.equal(compat[name as "AgentError"], value, name)
 })
 
-/** What a module imports from the beginning, with itself; the rest is imported by calls. */
-function staticImports(module: string): Set<string> {
-  const files = new Set([module])
-  for (const file of files) {
-    const text = readFileSync(new URL(`dist/${file}`, root), "utf8")
-    for (const [, name] of text.matchAll(/(?:from|import)"\.\/([^"]+)"/g)) files.add(name!)
+const distText = (name: string) => readFileSync(new URL(`dist/${name}`, root), "utf8")
+
+/** The modules that a built one imports from the beginning, with itself; `later` adds those that are imported by calls. */
+function importsOf(module: string, later = false): string[] {
+  const names = new Set([module])
+  for (const name of names) {
+    for (const [, found] of distText(name).matchAll(later ? /"(?:\.\.?\/)+([^"]+\.js)"/g : /(?:from|import)"(?:\.\.?\/)+([^"]+)"/g)) names.add(found!)
   }
-  return files
+  return [...names]
 }
 
-test("an element is small before its conversation, and defines itself only in a page", async () => {
-  // By its address, because its types and those of the source would declare the same tags.
-  const element = (await import(new URL("dist/element.js", root).href)) as Record<string, unknown>
-  assert.equal(typeof element["AgentAvatarElement"], "function")
-  const files = staticImports("element.js")
-  const bytes = [...files].reduce((sum, file) => sum + gzipSync(readFileSync(new URL(`dist/${file}`, root))).length, 0)
-  assert.ok(files.size > 1 && !files.has("index.js") && !files.has("chat.js"), [...files].join(" "))
-  assert.ok(bytes < 20_000, `${bytes} bytes`)
-})
+const zipped = (names: string[]) => names.reduce((sum, name) => sum + gzipSync(distText(name)).length, 0)
 
-test("a launcher is small before its agent is needed", async () => {
-  const launcher = (await import(new URL("dist/launcher.js", root).href)) as Record<string, unknown>
-  assert.equal(typeof launcher["AgentLauncherElement"], "function")
-  const files = staticImports("launcher.js")
-  const bytes = [...files].reduce((sum, file) => sum + gzipSync(readFileSync(new URL(`dist/${file}`, root))).length, 0)
-  assert.ok(!files.has("element.js"))
-  assert.ok(bytes < 10_000, `${bytes} bytes`)
-})
+for (const [module, element, most, absent] of [["element", "AgentAvatarElement", 20_000, ["index.js", "chat.js"]], ["launcher", "AgentLauncherElement", 10_000, ["element.js"]]] as const) {
+  test(`${module}.js is small before it is used, and defines its element only in a page`, async () => {
+    // By its address, because its types and those of the source would declare the same tags.
+    const { [element]: type } = (await import(new URL(`dist/${module}.js`, root).href)) as Record<string, unknown>
+    assert.equal(typeof type, "function")
+    const names = importsOf(`${module}.js`)
+    assert.ok(names.length > 1 && !absent.some((name) => names.includes(name)), names.join(" "))
+    assert.ok(zipped(names) < most, `${zipped(names)} bytes`)
+  })
+}
 
 test("a part is downloaded by nobody who does not import it, and needs no program", () => {
-  // What a module imports from the beginning, and what it may import later.
-  const closure = (name: string, later: boolean) => {
-    const files = new Set([name])
-    for (const file of files) {
-      const text = readFileSync(new URL(`dist/${file}`, root), "utf8")
-      for (const [, found] of text.matchAll(later ? /"(?:\.\.?\/)+([^"]+\.js)"/g : /(?:from|import)"(?:\.\.?\/)+([^"]+)"/g)) files.add(found!)
-    }
-    return [...files].map((file) => readFileSync(new URL(`dist/${file}`, root), "utf8"))
-  }
   // A text that only the part has.
   const parts = { presenter: "kaltura_presenter_memory", navigator: "either manifest or manifestUrl", scripted: "whepUrl must be", chroma: "webgl2", noise: "kaltura-noise-gate", analytics: "analytics.kaltura.com", "testing/fakes": "throwToNoAgent", replay: "the recording can't be read" }
   for (const [name, mark] of Object.entries(parts)) {
-    for (const entry of ["index", "chat", "element", "react", "ui", "testing"]) assert.ok(closure(`${entry}.js`, false).every((text) => !text.includes(mark)), `${entry} has ${name}`)
-    const own = closure(`${name}.js`, true)
-    assert.ok(own.some((text) => text.includes(mark)), name)
-    assert.ok(own.every((text) => !text.includes(".wasm")), `${name} has a program`)
-    const bytes = own.reduce((sum, text) => sum + gzipSync(text).length, 0)
-    assert.ok(bytes < 15_000, `${name} is ${bytes} bytes`)
+    for (const entry of ["index", "chat", "element", "react", "ui", "testing"]) assert.ok(importsOf(`${entry}.js`).every((module) => !distText(module).includes(mark)), `${entry} has ${name}`)
+    const own = importsOf(`${name}.js`, true)
+    assert.ok(own.some((module) => distText(module).includes(mark)), name)
+    assert.ok(own.every((module) => !distText(module).includes(".wasm")), `${name} has a program`)
+    assert.ok(zipped(own) < 15_000, `${name} is ${zipped(own)} bytes`)
   }
 })
 
+/** A page that imports some names of a module, as a bundler makes it. */
+async function bundled(module: string, name: string): Promise<string> {
+  const contents = `export { ${name} } from "./dist/${module}.js"`
+  const { outputFiles } = await build({ stdin: { contents, resolveDir: fileURLToPath(root) }, bundle: true, format: "esm", minify: true, write: false, logLevel: "error", external: ["react"] })
+  return outputFiles[0]!.text
+}
+
 test("a page carries Markdown only when it shows some", async () => {
-  const bytesOf = async (name: string) => {
-    const contents = `export { ${name} } from "./dist/ui.js"`
-    const { outputFiles } = await build({ stdin: { contents, resolveDir: fileURLToPath(root) }, bundle: true, format: "esm", minify: true, write: false, logLevel: "error" })
-    return gzipSync(outputFiles[0]!.contents).length
-  }
+  const bytesOf = async (name: string) => gzipSync(await bundled("ui", name)).length
   for (const name of ["Captions", "SpokenTranscript", "WidgetList"]) assert.ok((await bytesOf(name)) < 10_000, name)
   assert.ok((await bytesOf("renderMarkdown")) > 30_000)
 })
@@ -265,9 +236,7 @@ test("a part around a session brings no other part", async () => {
   const within: Record<string, readonly string[]> = { AgentState: ["VoiceBars"], ControlBar: ["DeviceSelect"] }
   for (const module of ["ui", "react"]) {
     for (const [name, mark] of Object.entries(marks)) {
-      const contents = `export { ${name} } from "./dist/${module}.js"`
-      const { outputFiles } = await build({ stdin: { contents, resolveDir: fileURLToPath(root) }, bundle: true, format: "esm", minify: true, write: false, logLevel: "error", external: ["react"] })
-      const { text } = outputFiles[0]!
+      const text = await bundled(module, name)
       const found = Object.entries(marks).flatMap(([other, mark]) => (text.includes(mark) ? [other] : []))
       assert.ok(text.includes(mark), `${module} ${name}`)
       assert.deepEqual(found.sort(), [name, ...(within[name] ?? [])].sort(), `${module}: ${name}`)
@@ -279,34 +248,19 @@ test("a part around a session brings no other part", async () => {
 })
 
 test("no entry leaves files of an earlier build behind", () => {
-  const named = new Set(Object.values<{ default?: string }>(manifest.exports).flatMap(({ default: file }) => (file?.endsWith(".js") ? file.replace("./dist/", "") : [])))
-  for (const name of named) {
-    for (const [, shared] of readFileSync(new URL("dist/" + name, root), "utf8").matchAll(/"\.\/([^"]+\.js)"/g)) named.add(shared!)
-  }
+  const entries = Object.values<{ default?: string }>(manifest.exports).flatMap(({ default: file }) => (file?.endsWith(".js") ? file.replace("./dist/", "") : []))
   const found = readdirSync(new URL("dist/", root), { recursive: true, encoding: "utf8" }).filter((name) => name.endsWith(".js"))
-  assert.deepEqual(found.sort(), [...named].sort())
+  assert.deepEqual(found.sort(), [...new Set(entries.flatMap((name) => importsOf(name, true)))].sort())
 })
 
 test("the chat entry does not have the address of agentruntime.wasm", () => {
-  const seen = new Set<string>()
-  const read = (name: string): string => {
-    if (seen.has(name)) return ""
-    seen.add(name)
-    const text = readFileSync(new URL("dist/" + name, root), "utf8")
-    return text + [...text.matchAll(/"\.\/([^"]+\.js)"/g)].map(([, shared]) => read(shared!)).join("")
-  }
-  const text = read("chat.js")
+  const text = importsOf("chat.js", true).map(distText).join("")
   assert.match(text, /chat\.wasm/)
   assert.doesNotMatch(text, /agentruntime\.wasm/)
 })
 
 test("load without a window rejects with load_failed", async () => {
-  await assert.rejects(load(), (error) => {
-    assert.ok(error instanceof AgentError)
-    assert.equal(error.code, "load_failed")
-    assert.match(error.message, /needs a browser/)
-    return true
-  })
+  await assert.rejects(load(), (error) => error instanceof AgentError && error.code === "load_failed" && /needs a browser/.test(error.message))
   await dispose()
 })
 
@@ -348,12 +302,3 @@ test("what a reply had in it is not enumerable", () => {
   assert.deepEqual(Object.keys(error).sort(), ["code", "detail", "retryable", "title", "type"])
   assert.equal(error.message, "forbidden")
 })
-
-export function typesOnly(): void {
-  const good: AppInitOptions[] = [{ widgetId: "w" }, { widgetId: "w", token: "t" }, { token: "t", region: "frp2", genieUrl: new URL("https://x.example") }]
-  // @ts-expect-error neither widgetId nor token
-  const neither: AppInitOptions = {}
-  // @ts-expect-error the regions are a closed set
-  const region: AppInitOptions = { token: "t", region: "moon" }
-  void [good, neither, region]
-}

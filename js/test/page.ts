@@ -31,9 +31,9 @@ export function dispatchAt(target: Element, type: string, at: number, properties
   target.dispatchEvent(event)
 }
 
-/** Waits until what a page shows is so; `pass` lets some time pass. */
+/** Waits until what a page shows is so, up to a minute on a busy machine; `pass` lets some time pass. */
 export async function until(what: string, fits: () => boolean, pass: () => Promise<unknown> = () => new Promise((resolve) => setTimeout(resolve, 5))): Promise<void> {
-  const end = performance.now() + 5_000
+  const end = performance.now() + 60_000
   while (!fits()) {
     if (performance.now() > end) throw new Error(`in vain: ${what}`)
     await pass()
@@ -72,5 +72,20 @@ export class Events extends Emitter<AvatarEvents & ChatEvents> {
 
   interrupt(): void {
     this.emit("interrupted", undefined as never)
+  }
+}
+
+/** The same with tools. */
+export class ToolEvents extends Events {
+  readonly tools = new Map<string, (...args: unknown[]) => unknown>()
+
+  onToolCall(name: string, handler: (...args: any[]) => unknown): () => void {
+    this.tools.set(name, handler)
+    return () => void this.tools.delete(name)
+  }
+
+  /** The agent calls a tool, as in sessions of agentruntime; with an id it waits for the result. */
+  async callTool(name: string, args: Record<string, unknown>, id?: string): Promise<any> {
+    return this.tools.get(name)!({ name, args, raw: "", toolMetadata: { id, waitForResponse: id !== undefined } })
   }
 }

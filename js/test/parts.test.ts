@@ -117,6 +117,45 @@ test("a disconnect and a signal end an attempt, whose place is given back", asyn
   }
 })
 
+test("a disconnect and a signal end an attempt while its peer is being set up", async (t) => {
+  for (const step of ["createOffer", "setLocalDescription", "setRemoteDescription"] as const) {
+    for (const how of ["disconnect", "signal"] as const) {
+      class Closing extends FakeRTCPeerConnection {}
+      // A browser's peer that is closed meanwhile never settles it.
+      const began = new Promise<void>((resolve) => Object.assign(Closing.prototype, { [step]: () => (resolve(), new Promise(() => {})) }))
+      const { session, fetch } = scripted(t, { rtcConstructor: Closing as never })
+      const controller = new AbortController()
+      const connecting = session.connect({ signal: controller.signal })
+      await began
+      if (how === "disconnect") session.disconnect()
+      else controller.abort("enough")
+      await assert.rejects(connecting, how === "disconnect" ? { code: "connect_failed" } : { code: "aborted", cause: "enough" })
+      assert.equal(session.state, "disconnected")
+      assert.deepEqual(requests(fetch), step === "setRemoteDescription" ? [`POST ${whepUrl}`, `DELETE ${whepUrl}/viewer/v-3`] : [])
+    }
+  }
+})
+
+test("a connect right after a disconnect is not ended by the attempt before it", async (t) => {
+  const answers: ((reply: FakeReply) => void)[] = []
+  const { session, fetch, states, peer } = scripted(t, {}, () => new Promise((resolve) => answers.push(resolve)))
+  const settled = () => new Promise((resolve) => setImmediate(resolve))
+  const first = session.connect()
+  await settled()
+  session.disconnect()
+  const second = session.connect()
+  await settled()
+  assert.equal(answers.length, 2)
+  answers[0]!({ status: 201, body: "v=0", headers: { location: "/viewer/1" } })
+  await assert.rejects(first, { code: "connect_failed" })
+  assert.equal(peer().closed, false)
+  answers[1]!({ status: 201, body: "v=0", headers: { location: "/viewer/2" } })
+  await second
+  assert.deepEqual([session.state, states().at(-1)], ["connected", "connected"])
+  session.disconnect()
+  assert.equal(requests(fetch).at(-1), `DELETE ${whepUrl}/viewer/2`)
+})
+
 test("without a picture that can be played, it is connected after 6 s", async (t) => {
   t.mock.timers.enable({ apis: ["setTimeout"] })
   const videoEl = new FakeVideoEl({ autoCanPlay: false })

@@ -3,7 +3,7 @@ import { test, type TestContext } from "node:test"
 import * as compat from "../src/compat.js"
 import { followVideo, parseSlideNumber, Presenter, type PresenterMemory, type PresenterOptions, type PresenterStorage } from "../src/presenter.js"
 import { FakeAvatarSession } from "../src/testing.js"
-import { Events } from "./page.js"
+import { ToolEvents } from "./page.js"
 
 const slides = [
   { title: "Welcome", talking_points: ["who we are"], narrator_guidance: "warmly" },
@@ -13,16 +13,10 @@ const slides = [
 ]
 
 /** A session whose tool a test calls. */
-class Session extends Events {
+class Session extends ToolEvents {
   readonly prompts: Record<string, any>[] = []
   readonly answers: [unknown, object][] = []
-  readonly tools = new Map<string, (...args: unknown[]) => unknown>()
   connected = true
-
-  onToolCall(name: string, handler: (...args: any[]) => unknown): () => void {
-    this.tools.set(name, handler)
-    return () => void this.tools.delete(name)
-  }
 
   setDynamicPrompt(data: Record<string, unknown>): void {
     if (!this.connected) throw Object.assign(new Error("not connected"), { code: "invalid_state" })
@@ -33,9 +27,8 @@ class Session extends Events {
     this.answers.push([id, response])
   }
 
-  /** The agent calls the tool, as in sessions of agentruntime. */
-  async call(args: Record<string, unknown>, id?: string): Promise<unknown> {
-    return this.tools.get("navigate_to_slide")!({ name: "navigate_to_slide", args, raw: "", toolMetadata: { id, waitForResponse: id !== undefined } })
+  call(args: Record<string, unknown>, id?: string): Promise<unknown> {
+    return this.callTool("navigate_to_slide", args, id)
   }
 
   turn(): void {
@@ -241,6 +234,14 @@ test("before the connect the slide changes, and the start tells the agent", asyn
   session.connected = true
   await presenter.start()
   assert.deepEqual([session.prompts.length, session.prompts[0]!["current_slide"]], [1, 3])
+})
+
+test("an agent that waits for a slide is told that the page failed", async (t) => {
+  const warn = t.mock.method(console, "warn", () => {})
+  const { session } = make(t, { onSlideChange: () => assert.fail("no such picture") })
+  await assert.rejects(session.call({ slide_num: 2 }, "call-1"), { message: "no such picture" })
+  assert.deepEqual(session.answers, [["call-1", { error: "the page failed to do this" }]])
+  assert.deepEqual(warn.mock.calls.map(({ arguments: [text] }) => text), ["agentruntime: presenter: the tool navigate_to_slide failed: no such picture"])
 })
 
 test("chapters of a video are slides", (t) => {

@@ -185,6 +185,34 @@ test("what did not change is drawn once, and functions stay the same", async (t)
   for (const [name, value] of Object.entries({ connect, disconnect, toggleSound, toggleMicrophone, startPlayback })) assert.equal(hook()[name as "connect"], value, name)
 })
 
+test("a connect right after a disconnect is one connect for all who ask", async (t) => {
+  const { Talk, hook, sessions } = rig(new FakeAgent())
+  const { render } = await page(t)
+  const replies: ((reply: typeof init) => void)[] = []
+  await render(createElement(Talk, { init: () => new Promise<typeof init>((resolve) => replies.push(resolve)) }))
+  const first = hook().connect()
+  await act(async () => hook().disconnect())
+  const second = hook().connect()
+  await passes()
+  replies[0]!(init)
+  await act(() => first)
+  const third = hook().connect()
+  await passes()
+  for (const give of replies) give(init)
+  await act(() => Promise.all([second, third]))
+  assert.equal(replies.length, 2)
+  assert.deepEqual(sessions.map(({ state }) => state), ["disconnected", "connected"])
+})
+
+test("a muted component is muted also when its element is defined already", async (t) => {
+  const { render, body } = await page(t)
+  await import("../src/element.js")
+  for (const muted of [true, false, true]) {
+    await render(createElement(AgentChat, { muted }))
+    assert.equal(body.querySelector("agent-chat")!.hasAttribute("muted"), muted)
+  }
+})
+
 test("chats and agent sessions have the same life", async (t) => {
   const agent = new FakeAgent()
   const seen: { chat?: ChatHook; both?: AgentHook } = {}

@@ -50,6 +50,12 @@ test("what is no recording is refused, with its reason", async () => {
   assert.throws(() => readRecording(5 as never), { code: "bad_request" })
 })
 
+test("an answer in text is its pieces as they are, which end anywhere", () => {
+  const pieces = ["\n", "In Ro", "om ", "1.", "5:\n", "\n", "- up ", " "].map((text) => ({ t: 2, event: "transcript", data: { type: "final", text, speechId: null } }))
+  const text = [lines[0], lines[3], ...pieces].map((line) => JSON.stringify(line)).join("\n")
+  assert.deepEqual(readRecording(text).turns.map(({ text }) => text), ["Hello?", "In Room 1.5:\n\n- up"])
+})
+
 test("the last line may be cut off", () => {
   assert.equal(readRecording(events.slice(0, -20)).entries.length, lines.length - 2)
 })

@@ -1,14 +1,11 @@
 import assert from "node:assert/strict"
 import { execFileSync } from "node:child_process"
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs"
-import { tmpdir } from "node:os"
+import { writeFileSync } from "node:fs"
 import { join } from "node:path"
-import { test } from "node:test"
-import { fileURLToPath } from "node:url"
+import { before, test } from "node:test"
 import { brotliCompressSync } from "node:zlib"
 import { slim } from "../../tools/wasm/link/slim.mjs"
-
-const root = new URL("../../../", import.meta.url)
+import { build, directory, root } from "./wasm.js"
 
 // A program that uses what the tables are for: stacks that grow and are searched
 // by the collector, panics that are recovered, and names of functions.
@@ -43,12 +40,12 @@ func main() {
 }
 `
 
-function build(directory: string): Buffer {
-  writeFileSync(join(directory, "main.go"), program)
-  const out = join(directory, "main.wasm")
-  execFileSync(fileURLToPath(new URL("tools/wasm/env", root)), ["go", "build", "-ldflags", "-s -w", "-o", out, join(directory, "main.go")])
-  return readFileSync(out)
-}
+let built: Buffer
+let once: Buffer
+before(() => {
+  built = build(program, "main", "-ldflags", "-s -w")
+  once = slim(built)
+})
 
 /** Runs a program as its toolchain does, and returns what it printed. */
 function run(file: string): string {
@@ -56,27 +53,18 @@ function run(file: string): string {
   return execFileSync(process.execPath, [join(goroot, "lib/wasm/wasm_exec_node.js"), file], { encoding: "utf8", cwd: root })
 }
 
-test("a slim program does what it did, in fewer bytes", (t) => {
-  const directory = mkdtempSync(join(tmpdir(), "slim-"))
-  t.after(() => rmSync(directory, { recursive: true }))
-  const before = build(directory)
-  const after: Buffer = slim(before)
+test("a slim program does what it did, in fewer bytes", () => {
   const file = join(directory, "slim.wasm")
-  writeFileSync(file, after)
+  writeFileSync(file, once)
   const said = run(file)
   assert.match(said, /^recovered assignment to entry in nil map\n512 ok ok \nmain\.main\n/)
   assert.equal(said, run(join(directory, "main.wasm")))
   // Well below what the compression alone makes of it.
-  const ratio = brotliCompressSync(after).length / brotliCompressSync(before).length
+  const ratio = brotliCompressSync(once).length / brotliCompressSync(built).length
   assert.ok(ratio < 0.9, `brotli is ${ratio.toFixed(2)} of what it was`)
 })
 
-test("slimming twice changes nothing more", (t) => {
-  const directory = mkdtempSync(join(tmpdir(), "slim-"))
-  t.after(() => rmSync(directory, { recursive: true }))
-  const once: Buffer = slim(build(directory))
-  assert.ok(slim(once).equals(once))
-})
+test("slimming twice changes nothing more", () => assert.ok(slim(once).equals(once)))
 
 test("what is no WebAssembly file is refused", () => {
   assert.throws(() => slim(Buffer.from("<!doctype html>")), /not a WebAssembly file/)

@@ -1,10 +1,5 @@
 import assert from "node:assert/strict"
-import { execFileSync } from "node:child_process"
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs"
-import { tmpdir } from "node:os"
-import { join } from "node:path"
-import { after, before, test } from "node:test"
-import { fileURLToPath } from "node:url"
+import { before, test } from "node:test"
 import { makeGlue, type Go } from "agentruntime:glue"
 import { wasmExec } from "../glue.mjs"
 import { link } from "../../tools/wasm/link/link.mjs"
@@ -12,10 +7,7 @@ import { Module } from "../../tools/wasm/link/module.mjs"
 import { AgentError } from "../src/core/errors.js"
 import { Rest, splitOf } from "../src/core/rest.js"
 import { resume, startedIn } from "../src/core/started.js"
-
-const root = new URL("../../../", import.meta.url) // seen from the bundled test
-const directory = mkdtempSync(join(tmpdir(), "split-"))
-after(() => rmSync(directory, { recursive: true }))
+import { asPage, build } from "./wasm.js"
 
 // Everything that makes a call hard to leave and to enter again: results that are needed
 // at once, timers, goroutines, stacks that grow, maps, panics, the garbage collector.
@@ -113,11 +105,7 @@ const want: Record<string, string> = {
 let first: Buffer
 let rest: Buffer
 before(async () => {
-  const file = join(directory, "main.go")
-  writeFileSync(file, source)
-  const out = join(directory, "main.wasm")
-  execFileSync(fileURLToPath(new URL("tools/wasm/env", root)), ["go", "build", "-o", out, file])
-  const made = await link(readFileSync(out), {
+  const made = await link(build(source), {
     wasmExec: wasmExec(),
     prepare: (global: { host?: object }) => void (global.host = {}),
     profile: new Set<string>(), // everything that can be is in the second module
@@ -133,7 +121,7 @@ before(async () => {
  * A request fails with what `failure` returns, if it is something.
  */
 async function open(second: Buffer | null = rest, failure: () => AgentError | undefined = () => undefined) {
-  const { Go, fs, process, path } = makeGlue()
+  const { Go, ...glue } = makeGlue()
   const go: Go = new Go()
   const module = await WebAssembly.compile(first as BufferSource)
   let arrive = () => {}
@@ -152,8 +140,7 @@ async function open(second: Buffer | null = rest, failure: () => AgentError | un
     },
   }
   const missing = new Rest(source, splitOf(module)!)
-  const globals = globalThis as unknown as Record<string, unknown>
-  globals["XMLHttpRequest"] = class {
+  ;(globalThis as unknown as Record<string, unknown>)["XMLHttpRequest"] = class {
     status = 0
     responseText = ""
     #pathname = ""
@@ -182,14 +169,7 @@ async function open(second: Buffer | null = rest, failure: () => AgentError | un
   }
   const instance = await WebAssembly.instantiate(module, { ...go.importObject, ...missing.imports })
   const host = {} as Host
-  const kept = globals["process"]
-  Object.assign(globals, { fs, process, path, host })
-  try {
-    resume(go, instance, startedIn(module)!)
-  } finally {
-    globals["process"] = kept
-    for (const name of ["fs", "path", "host"]) delete globals[name]
-  }
+  asPage(glue, host, () => resume(go, instance, startedIn(module)!))
   missing.attach(go, instance)
   return { host, missing, arrive, requests, ended }
 }

@@ -1,20 +1,13 @@
 import assert from "node:assert/strict"
-import { execFileSync } from "node:child_process"
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs"
-import { homedir, hostname, tmpdir } from "node:os"
-import { join } from "node:path"
-import { after, before, test } from "node:test"
-import { fileURLToPath } from "node:url"
+import { homedir, hostname } from "node:os"
+import { before, test } from "node:test"
 import { makeGlue, type Go } from "agentruntime:glue"
 import { wasmExec } from "../glue.mjs"
 import { link, UntestedVersion, versionOf } from "../../tools/wasm/link/link.mjs"
 import { Module } from "../../tools/wasm/link/module.mjs"
 import { start } from "../../tools/wasm/link/start.mjs"
 import { resume, rewind, startedIn } from "../src/core/started.js"
-
-const root = new URL("../../../", import.meta.url) // seen from the bundled test
-const directory = mkdtempSync(join(tmpdir(), "started-"))
-after(() => rmSync(directory, { recursive: true }))
+import { asPage, build, directory } from "./wasm.js"
 
 /** A program with functions of all kinds, a map and goroutines made at its start; `more` is executed in main. */
 const source = (more: string) => `package main
@@ -83,14 +76,6 @@ func main() {
 }
 `
 
-function build(name: string, more = ""): Buffer {
-  const file = join(directory, `${name}.go`)
-  writeFileSync(file, source(more))
-  const out = join(directory, `${name}.wasm`)
-  execFileSync(fileURLToPath(new URL("tools/wasm/env", root)), ["go", "build", "-o", out, file])
-  return readFileSync(out)
-}
-
 const options = { wasmExec: wasmExec(), env: { NAME: "baked" }, prepare: (global: { host?: object }) => void (global.host = {}) }
 
 interface Host {
@@ -104,42 +89,37 @@ interface Host {
   make(): object
 }
 
-/** Runs a program as a page does. */
-async function open(file: Buffer, how: "resume" | "rewind"): Promise<{ host: Host; go: Go }> {
-  const { Go, fs, process, path } = makeGlue()
+/** A program that is instantiated in a page. */
+async function instantiate(file: Buffer) {
+  const { Go, ...glue } = makeGlue()
   const module = await WebAssembly.compile(file as BufferSource)
-  const started = startedIn(module)
-  assert.ok(started)
-  const go = new Go()
-  const instance = await WebAssembly.instantiate(module, go.importObject)
+  const go: Go = new Go()
+  return { glue, go, started: startedIn(module)!, instance: await WebAssembly.instantiate(module, go.importObject) }
+}
+
+/** Runs a program as a page does. */
+async function open(file: Buffer, how: "resume" | "rewind"): Promise<Host> {
+  const { glue, go, started, instance } = await instantiate(file)
   const host = {} as Host
-  const globals = globalThis as unknown as Record<string, unknown>
-  const kept = globals["process"]
-  Object.assign(globals, { fs, process, path, host })
-  try {
-    if (how === "resume") resume(go, instance, started)
-    else {
-      rewind(instance, started)
-      go.env = { NAME: "of the page" }
-      void go.run(instance)
-    }
-  } finally {
-    globals["process"] = kept
-    for (const name of ["fs", "path", "host"]) delete globals[name]
-  }
-  return { host, go }
+  asPage(glue, host, () => {
+    if (how === "resume") return resume(go, instance, started)
+    rewind(instance, started)
+    go.env = { NAME: "of the page" }
+    void go.run(instance)
+  })
+  return host
 }
 
 let linked: Buffer
 let file: Buffer
 before(async () => {
-  linked = build("program")
+  linked = build(source(""))
   file = (await link(linked, options)).program
 })
 
 for (const how of ["resume", "rewind"] as const) {
   test(`a started program works (${how})`, async () => {
-    const { host } = await open(file, how)
+    const host = await open(file, how)
     assert.deepEqual([host.count(), host.count()], [1, 2])
     assert.equal(host.number("k"), 10)
     assert.equal(host.collect(), 11)
@@ -153,7 +133,7 @@ for (const how of ["resume", "rewind"] as const) {
 }
 
 test("two pages have nothing random in common", async () => {
-  const [a, b] = [(await open(file, "resume")).host, (await open(file, "resume")).host]
+  const [a, b] = [await open(file, "resume"), await open(file, "resume")]
   const [one, two] = [a.random().split(" "), b.random().split(" ")]
   assert.equal(one.length, 101)
   assert.notEqual(one[0], two[0])
@@ -169,19 +149,8 @@ test("the file is reproducible, and has nothing of the machine that made it", as
 })
 
 test("a page in which a call has another result is refused before the program is called", async () => {
-  const { Go, fs, process, path } = makeGlue()
-  const module = await WebAssembly.compile(file as BufferSource)
-  const go = new Go()
-  const instance = await WebAssembly.instantiate(module, go.importObject)
-  const globals = globalThis as unknown as Record<string, unknown>
-  const [kept, object] = [globals["process"], globals["Uint8Array"]]
-  Object.assign(globals, { fs, process, path, host: {}, Uint8Array: undefined })
-  try {
-    assert.throws(() => resume(go, instance, startedIn(module)!), /has the result null here/)
-  } finally {
-    Object.assign(globals, { process: kept, Uint8Array: object })
-    for (const name of ["fs", "path", "host"]) delete globals[name]
-  }
+  const { glue, go, started, instance } = await instantiate(file)
+  asPage(glue, {}, () => assert.throws(() => resume(go, instance, started), /has the result null here/), { Uint8Array: undefined })
 })
 
 test("a start that is not the same in every page fails the build, and says why", async () => {
@@ -197,7 +166,7 @@ test("a start that is not the same in every page fails the build, and says why",
     "return": /ended with exit code 0/,
   }
   let n = 0
-  for (const [more, message] of Object.entries(wrong)) await assert.rejects(start(build(`wrong${n++}`, more), options), message, more)
+  for (const [more, message] of Object.entries(wrong)) await assert.rejects(start(build(source(more), `wrong${n++}`), options), message, more)
 })
 
 test("a program of an untested version of Go is refused", async () => {

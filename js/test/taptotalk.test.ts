@@ -62,6 +62,23 @@ test("a long press ends the window when it is released", async () => {
   assert.deepEqual(face.calls, ["microphone", "start", "end"])
 })
 
+test("a long touch ends the window when it is released or cancelled, with and without a click", async () => {
+  for (const end of ["pointerup", "pointercancel"]) {
+    for (const clicks of [false, true]) {
+      const { face, down, dispatch } = attach()
+      down()
+      await settled()
+      dispatch(end, 1400)
+      if (clicks) dispatch("click", 1401)
+      await settled()
+      assert.deepEqual(face.calls, ["microphone", "start", "end"])
+      dispatch("click", 5000) // of a screen reader
+      await settled()
+      assert.equal(face.tapToTalkActive, true)
+    }
+  }
+})
+
 test("a key opens and ends the window as a pointer does", async () => {
   const { face, dispatch } = attach()
   for (const [ms, calls] of [[399, ["microphone", "start"]], [399, ["end"]], [400, ["start", "end"]]] as const) {
@@ -70,6 +87,27 @@ test("a key opens and ends the window as a pointer does", async () => {
     dispatch("keyup", 1000 + ms, { key: " " })
     await settled()
     assert.deepEqual(face.calls.splice(0), calls)
+  }
+})
+
+test("a long press that is released before the visitor allows the microphone opens no window", async () => {
+  for (const key of [undefined, " "]) {
+    const { face, dispatch, down } = attach()
+    let allow = () => {}
+    const asked = new Promise<void>((resolve) => (allow = resolve))
+    face.startMic = async () => {
+      await asked
+      face.micStarted = true
+    }
+    if (key) dispatch("keydown", 1000, { key })
+    else down()
+    await settled()
+    if (key) dispatch("keyup", 1400, { key })
+    else dispatch("pointerup", 1400)
+    if (!key) dispatch("click", 1401)
+    allow()
+    await settled()
+    assert.deepEqual([face.calls, face.micStarted], [[], true])
   }
 })
 

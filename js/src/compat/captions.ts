@@ -1,5 +1,5 @@
 // Captions and timed words in the reference client's form.
-import type { AvatarEvents, Word } from "../generated/events.js"
+import type { Word } from "../generated/events.js"
 import { Scope, type SessionLike } from "../ui/listen.js"
 import { localError } from "../core/errors.js"
 
@@ -126,15 +126,14 @@ export class CaptionService {
     this.#holdMs = Number.isFinite(holdAfterEndMs) ? Math.max(holdAfterEndMs, 0) : 2000
     this.#limit = Math.max(Math.trunc(maxCharsPerLine * maxLines) || 94, 1)
     this.setReplacements(replacements ?? null)
-    const listen = <Name extends keyof AvatarEvents & string>(name: Name, listener: (payload: AvatarEvents[Name]) => void) => this.#scope.listen<AvatarEvents, Name>(session, name, listener)
-    listen("speechChunk", (chunk) => this.#chunk(chunk))
-    listen("transcript", ({ type, text, speechId }) => {
+    this.#scope.listen(session, "speechChunk", (chunk) => this.#chunk(chunk))
+    this.#scope.listen(session, "transcript", ({ type, text, speechId }) => {
       if (type === "final") this.#sentence(text, speechId)
     })
-    listen("avatarStartTalking", () => this.#start())
-    listen("avatarStopTalking", (stopped) => this.#stop(stopped?.text))
-    listen("interrupted", () => this.#cut())
-    listen("userStartedTalking", () => this.#cut())
+    this.#scope.listen(session, "avatarStartTalking", () => this.#start())
+    this.#scope.listen(session, "avatarStopTalking", (stopped) => this.#stop(stopped?.text))
+    this.#scope.listen(session, "interrupted", () => this.#cut())
+    this.#scope.listen(session, "userStartedTalking", () => this.#cut())
   }
 
   /** Adds a function that is called at every change, and returns the one that removes it. */

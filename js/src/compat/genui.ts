@@ -1,6 +1,5 @@
 // The widgets of an answer, in the reference client's form.
 import { localError } from "../core/errors.js"
-import type { AvatarEvents } from "../generated/events.js"
 import { isBroken, parseContent as read } from "../segments/content.js"
 import { isObject } from "../segments/plain.js"
 import { Scope, type SessionLike } from "../ui/listen.js"
@@ -328,12 +327,11 @@ export class ExperienceRenderer {
     const { session, clearOnTurnStart = true } = this.#options
     const assembler = this.#assembler
     const scope = (this.#scope = new Scope())
-    const listen = <Name extends keyof AvatarEvents & string>(name: Name, listener: (payload: AvatarEvents[Name]) => void) => scope.listen<AvatarEvents, Name>(session, name, listener)
-    listen("brainSegment", (segment) => void assembler.ingest(segment))
-    listen("turnEnd", (turn) => void assembler.onTurnEnd(turn?.speechId))
-    listen("avatarStopTalking", () => void assembler.flush())
-    listen("interrupted", () => assembler.reset())
-    listen("turnStart", (turn) => {
+    scope.listen(session, "brainSegment", (segment) => void assembler.ingest(segment))
+    scope.listen(session, "turnEnd", (turn) => void assembler.onTurnEnd(turn?.speechId))
+    scope.listen(session, "avatarStopTalking", () => void assembler.flush())
+    scope.listen(session, "interrupted", () => assembler.reset())
+    scope.listen(session, "turnStart", (turn) => {
       if (!turn?.isNewTurn) return
       assembler.reset()
       if (clearOnTurnStart) this.clear()

@@ -222,6 +222,7 @@ const inputTypes: Readonly<Record<string, string>> = { email: "email", phone: "t
 function form(title: string, fields: readonly Field[], act: Act): (Node | undefined)[] {
   if (fields.length === 0) return []
   const element = make("form", "form")
+  const rows: HTMLElement[] = []
   const read: [string, () => string | boolean][] = []
   for (const { key, type, label, knownValue, required, description } of fields) {
     const long = ["text", "list", "dict"].includes(type)
@@ -232,15 +233,16 @@ function form(title: string, fields: readonly Field[], act: Act): (Node | undefi
     input.required = required && type !== "bool"
     if (type === "bool") (input as HTMLInputElement).checked = knownValue === true
     else if (knownValue != null) input.value = typeof knownValue === "object" ? JSON.stringify(knownValue) : String(knownValue)
-    element.appendChild(make("label", "field", undefined, make("span", "label", label || key), input, given("span", "description", description)))
+    rows.push(make("label", "field", undefined, make("span", "label", label || key), input, given("span", "description", description)))
     read.push([key, () => (type === "bool" ? (input as HTMLInputElement).checked : input.value)])
   }
   const submit = make("button", "submit", "Submit")
   submit.type = "submit"
-  element.appendChild(submit)
   element.addEventListener("submit", (event) => {
     event.preventDefault()
     act("submit", { values: Object.fromEntries(read.map(([key, value]) => [key, value()])) })
   })
+  // The last call of the form's own methods: a field named like one of them hides it from then on.
+  element.append(...rows, submit)
   return [given("h3", "title", title), element]
 }

@@ -1,6 +1,6 @@
 // What the parts of a page around a session have in common (docs/parts.md). It imports no
 // table of options, so that a part alone is small.
-import { AgentError, docs, localError, type AgentErrorFields } from "./errors.js"
+import { AgentError, docs, localError, messageOf, type AgentErrorFields } from "./errors.js"
 import type { ErrorCode } from "../generated/codes.js"
 import type { ToolCall } from "../generated/events.js"
 
@@ -29,13 +29,24 @@ export interface ToolSession {
 
 /**
  * Handles the calls of a tool; an agent that waits for the result gets what the handler
- * returns. Returns the function that removes the handler.
+ * returns, or that it failed, of which `warn` gets a sentence for the page's author. Returns
+ * the function that removes the handler.
  */
-export function handleTool(session: ToolSession, name: string, handler: (args: Record<string, unknown>) => object | Promise<object>): () => void {
+export function handleTool(session: ToolSession, name: string, handler: (args: Record<string, unknown>) => object | Promise<object>, warn: (message: string) => void): () => void {
   const remove = session.onToolCall(name, async (first: unknown, second: unknown) => {
     const { args, toolMetadata } = calledWith(first, second)
-    const result = await handler(args)
-    if (toolMetadata?.waitForResponse) await session.respondToTool?.(toolMetadata.id, { ...result })
+    const answer = async (result: object) => {
+      if (toolMetadata?.waitForResponse) await session.respondToTool?.(toolMetadata.id, { ...result })
+    }
+    let result: object
+    try {
+      result = await handler(args)
+    } catch (reason) {
+      warn(`the tool ${name} failed: ${messageOf(reason)}`)
+      await answer({ error: "the page failed to do this" })
+      throw reason // for `toolCallResult`
+    }
+    await answer(result)
     return result
   })
   return typeof remove === "function" ? (remove as () => void) : () => {}

@@ -100,6 +100,11 @@ export class ProgramObject<Own extends MethodNames = MethodNames> {
     return this.#methods !== undefined && !this.#gone
   }
 
+  /** Whether the object has ended, or will not be made. */
+  get ended(): boolean {
+    return this.#gone !== undefined
+  }
+
   /** Whether the object is still to be made. */
   get pending(): boolean {
     return this.#methods === undefined && !this.#gone

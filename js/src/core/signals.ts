@@ -13,7 +13,7 @@ interface Reactions {
 // One listener for each signal: Node.js, and so jsdom, warns of a signal with more than ten.
 const known = new WeakMap<AbortSignal, Reactions>()
 
-/** Calls react when signal is aborted. Returns a function that prevents it. */
+/** Calls react when signal is aborted, but not for one that is aborted already. Returns a function that prevents it. */
 export function onAbort(signal: AbortSignal | null | undefined, react: () => void): () => void {
   if (!signal) return () => {}
   const { all, run } = known.get(signal) ?? listen(signal)

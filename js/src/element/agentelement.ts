@@ -4,13 +4,13 @@ import { AgentError, docs, localError, messageOf } from "../core/errors.js"
 import { MIC_ERROR_CODES } from "../generated/events.js"
 import type { Token } from "../core/options.js"
 import { tokenTextOf, valueOf, type Source } from "../session/source.js"
-import { make, safeUrl } from "../ui/dom.js"
+import { composing, make, safeUrl } from "../ui/dom.js"
 import { attributes, checkAttributes, languageOf, reflect, upgrade, words, type AttributeProperties } from "./attributes.js"
 import { Base, sharedSheet, type AddListener } from "./base.js"
 import { Composer } from "./composer.js"
 import { Controls } from "./controls.js"
 import { Log } from "./log.js"
-import { endText, errorText, labelsOf, type Labels } from "./labels.js"
+import { endText, errorText, labelsOf, type Labels, type Text } from "./labels.js"
 import type { Locale } from "./locales.js"
 import { Notices } from "./notices.js"
 import { faceOf, imported, listen, loadFor, requestInit, say, type AgentElementEvents, type AnySession, type SessionOptions } from "./session.js"
@@ -29,6 +29,7 @@ type Conversations = Awaited<ReturnType<typeof conversationModule>>
 type Conversation = InstanceType<Conversations["Conversation"]>
 
 const noPicture = (labels: Labels) => labels.noPicture
+const noAnswer = (labels: Labels) => labels.empty
 
 /** Properties without an attribute. */
 const properties = ["token", "init", "options", "labels", "suggestions", "history"] as const
@@ -61,6 +62,8 @@ export abstract class AgentElement extends Base {
   /** Aborts the requests of the current conversation, and removes its listeners. */
   #run = new AbortController()
   #starting: Promise<void> | undefined
+  /** The sentence for an answer without text. */
+  #noAnswer: Text = noAnswer
   /** Aborts the turn that was sent last. */
   #turn: AbortController | undefined
   /** The reply that was requested early, and when. */
@@ -112,8 +115,12 @@ export abstract class AgentElement extends Base {
 
   /** Starts the conversation; resolves when the agent is connected, or when the conversation was ended first. Rejects with the error that is shown. */
   start(): Promise<void> {
-    if (open(this.#state) && !this.#starting) return Promise.resolve()
-    return (this.#starting ??= this.#begin().finally(() => (this.#starting = undefined)))
+    // A start that was ended may still wait for something of the page or of the network.
+    if (open(this.#state)) return this.#starting ?? Promise.resolve()
+    const starting = this.#begin().finally(() => {
+      if (this.#starting === starting) this.#starting = undefined
+    })
+    return (this.#starting = starting)
   }
 
   /** Ends the conversation. */
@@ -137,12 +144,12 @@ export abstract class AgentElement extends Base {
   async send(text: string): Promise<void> {
     await this.start()
     const session = this.#session
-    if (!session) return
+    if (!session) return this.#composer!.restore(text) // the conversation was ended before it began
     const turn = (this.#turn = new AbortController())
     this.#update({ message: undefined })
     try {
       const answer = await say(session, text, turn.signal)
-      if (typeof answer === "object" && answer.empty) this.#update({ message: (labels) => labels.empty })
+      if (typeof answer === "object" && answer.empty) this.#update({ message: this.#noAnswer })
     } catch (reason) {
       if (turn.signal.aborted) return
       if ("speak" in session) this.#report(reason) // of a turn in text there is an event already
@@ -224,7 +231,7 @@ export abstract class AgentElement extends Base {
     this.#history = history ?? []
   }
 
-  /** What is in the log, oldest first, with the history. */
+  /** What was said, oldest first, with the history; also without a log. */
   get transcript(): readonly Said[] {
     return this.#conversation?.said ?? []
   }
@@ -346,8 +353,8 @@ export abstract class AgentElement extends Base {
     const roots = this.#parts.map(({ root }) => root)
     this.#frame = make("div", { part: "frame", class: "frame" }, this.#log.title, ...roots, this.#log.region, make("slot", { name: "disclosure" }, this.#disclosure))
     shadow.append(this.#frame)
-    shadow.addEventListener("keydown", (event) => {
-      if ((event as KeyboardEvent).key !== "Escape" || !this.#state.busy) return
+    this.#frame.addEventListener("keydown", (event) => {
+      if (event.key !== "Escape" || composing(event) || !this.#state.busy) return
       event.preventDefault() // it would also close a dialog around the element
       this.#stop()
     })
@@ -508,6 +515,7 @@ export abstract class AgentElement extends Base {
       sound: !this.hasAttribute("muted"),
     })
     this.#stage!.forget()
+    this.#noAnswer = noAnswer
     const known = this.#agentKnown
     try {
       checkAttributes(this)
@@ -520,6 +528,7 @@ export abstract class AgentElement extends Base {
       this.#session = session
       this.#attach(session, signal)
       const log = this.#log!
+      const focused = this.shadowRoot!.activeElement
       this.#conversation = new Conversation({
         session,
         labels: () => this.#state.labels,
@@ -534,12 +543,14 @@ export abstract class AgentElement extends Base {
         caption: this.#stage!.caption,
         bars: this.#stage!.bars,
         doing: (activity, busy) => this.#update({ activity, busy }),
+        said: () => this.dispatchEvent(new CustomEvent("transcriptChange", { detail: { transcript: this.transcript } })),
         send: (text) => {
           this.#composer!.field.focus()
           this.#composer!.submit(text)
         },
         signal,
       })
+      if (focused?.checkVisibility && !focused.isConnected) this.#passFocus() // a suggestion that was chosen
       this.#update({ step: 1 })
       this.dispatchEvent(new CustomEvent("sessionCreated", { detail: { session } }))
       await session.connect()
@@ -666,10 +677,20 @@ export abstract class AgentElement extends Base {
         this.#stage!.forget()
         this.#update({ mode: mode === "avatar" ? "face" : "text", picture: false, missing: false, unheard: false })
       },
-      warning: ({ code }) => {
-        if (code === "playback_blocked") this.#showVoice()
-        else if (code === "media_no_video") this.#update(this.#state.picture ? { missing: true } : { message: noPicture })
-        else if ((MIC_ERROR_CODES as readonly string[]).includes(code)) this.#microphoneFailed({ code })
+      modeChanged: ({ threadContinuity }) => {
+        if (!threadContinuity && this.transcript.length > 0) this.#update({ message: (labels) => labels.forgotten })
+      },
+      warning: ({ code, message, detail, requestVarKeys }) => {
+        if (code === "playback_blocked") return this.#showVoice()
+        if (code === "media_no_video") return this.#update(this.#state.picture ? { missing: true } : { message: noPicture })
+        if ((MIC_ERROR_CODES as readonly string[]).includes(code)) return this.#microphoneFailed({ code })
+        if (code === "empty_turn_with_request_vars") {
+          // The session warns once, and sends the variables with every later turn too.
+          this.#noAnswer = errorText("client_variables_disabled")
+          this.#update({ message: this.#noAnswer })
+        }
+        const more = requestVarKeys ? `variables: ${requestVarKeys.join(", ")}` : detail
+        console.warn(`agentruntime: <${this.localName}>: ${message}${more ? ` (${more})` : ""}. ${docs}${code}`)
       },
       mediaRecovering: ({ channel }) => {
         if (channel !== "stv") return this.#update({ unheard: true })

@@ -80,7 +80,8 @@ export function reflect(prototype: HTMLElement): void {
         return name === "muted" ? this.hasAttribute(attribute) : this.getAttribute(attribute)
       },
       set(this: HTMLElement, value: unknown) {
-        if (name === "muted") this.toggleAttribute(attribute, Boolean(value))
+        // React sets the property of an element that is defined to the text of the attribute.
+        if (name === "muted") this.toggleAttribute(attribute, value === "" || Boolean(value))
         else if (value == null) this.removeAttribute(attribute)
         else this.setAttribute(attribute, textOf(value))
       },

@@ -16,7 +16,6 @@ import { Transcript } from "../ui/transcriptview.js"
 import { eachTransport } from "../ui/transports.js"
 import { VoiceBars } from "../ui/voicebars.js"
 import { accountOf, drawWidget, type WidgetAction } from "../ui/widgets.js"
-import type { AvatarEvents } from "../generated/events.js"
 import type { AppInitResult } from "../session/appinit.js"
 import type { VisitorAccess } from "../session/visitor.js"
 import type { Controls } from "./controls.js"
@@ -92,6 +91,8 @@ export interface Frame {
   say(text: string): void
   /** Is called when the agent does something else. */
   doing(activity: Activity, busy: boolean): void
+  /** An entry of the transcript is complete, or a turn has ended. */
+  said(): void
   send(text: string): void
   signal: AbortSignal
 }
@@ -141,7 +142,10 @@ export class Conversation {
     // Before what follows, which may add to the log at once.
     this.#transcript = new Transcript(session, { labels: frame.labels(), agentName: frame.agentName, markdown: GrowingMarkdown, spoken, root: log, entries })
     this.#keepLast()
-    if (entries) spoken.onChange(({ entry }) => this.#addButtons(entry))
+    spoken.onChange(({ entry }) => {
+      if (entries) this.#addButtons(entry)
+      if (!entry.open) frame.said()
+    })
     if (entries) this.#showHistory(frame.history)
     const levels = new VoiceLevels(session)
     const activity = (this.#activity = new AgentActivity(session, { levels }))
@@ -150,26 +154,20 @@ export class Conversation {
       place.replaceChildren(bars.root)
       return bars
     })
-    let was: string | undefined
     const doing = () => {
       const { current, busy } = activity
-      const now = `${current} ${busy}`
-      if (now === was) return
-      was = now
       for (const each of bars) each.side = current === "listening" || current === "hearing" ? "visitor" : "agent"
       if (current === "thinking" && entries) this.#transcript.append(this.#dots)
       else this.#dots.remove()
       frame.doing(current, busy)
     }
-    // The stop button depends on more than what is shown.
-    for (const event of ["responsePending", "responseSettled", "turnStart", "turnEnd", "avatarStartTalking", "avatarStopTalking"] as const) listen(session, signal, { [event]: doing })
-    activity.onChange(doing)
+    activity.onBusyChange(doing)
     doing()
     const captions = new Captions(session)
     const undraw = drawCaptions(captions, caption)
     // An agent session does not pass these events on.
     const unbind = eachTransport<SessionLike>(session, (carrier, scope) =>
-      scope.listen<AvatarEvents, "brainSegment">(carrier, "brainSegment", ({ speechId, messageId }) => {
+      scope.listen(carrier, "brainSegment", ({ speechId, messageId }) => {
         if (messageId) this.#messages.set("", messageId).set(speechId ?? "", messageId)
       }),
     )
@@ -183,6 +181,7 @@ export class Conversation {
         }
         this.#transcript.append(drawn)
       },
+      turnEnd: () => frame.said(), // an answer that is only a widget adds no entry, and may be the first with a thread
       turnStart: ({ isNewTurn }) => {
         if (!isNewTurn) return
         this.#questions?.remove()
@@ -223,16 +222,16 @@ export class Conversation {
     for (const buttons of this.#buttons.values()) buttons.rename()
   }
 
-  /** What is in the log, oldest first. */
+  /** What was said, oldest first, with the history; also without a log. */
   get said(): Said[] {
-    return this.#transcript.entries.map(({ who, text }) => ({ who, text }))
+    return [...this.#frame.history, ...this.#transcript.spoken.entries].map(({ who, text }) => ({ who, text }))
   }
 
-  /** What is in the log as a text, with a paragraph for each turn. */
+  /** The same as a text, with a paragraph for each turn. */
   get text(): string {
     const { labels, agentName } = this.#frame
     const { you, agent } = labels()
-    return this.#transcript.entries.map(({ who, text }) => `${who === "user" ? you : (agentName ?? agent)}: ${text.trim()}`).join("\n\n")
+    return this.said.map(({ who, text }) => `${who === "user" ? you : (agentName ?? agent)}: ${text.trim()}`).join("\n\n")
   }
 
   /** Tells the visitor of a result; a problem is also seen, and not only heard. */

@@ -1,7 +1,7 @@
 import type { AvatarSession } from "../session/avatar.js"
 import { make } from "../ui/dom.js"
 import { DeviceSelect } from "../ui/deviceselect.js"
-import type { Part, State } from "./state.js"
+import { open, type Part, type State } from "./state.js"
 
 /** The menus of microphones and speakers and the volume, which a button opens and closes. */
 export class Devices implements Part {
@@ -31,7 +31,7 @@ export class Devices implements Part {
   }
 
   show(state: State): void {
-    if (!this.root.hidden && (state.phase === "ended" || state.phase === "error" || state.mode === "text")) this.close()
+    if (!this.root.hidden && (!open(state) || state.mode === "text")) this.close()
     this.#button.setAttribute("aria-expanded", String(!this.root.hidden))
     this.#menus.name(state.labels)
     this.#name.textContent = state.labels.volume

@@ -20,6 +20,8 @@ export const english = {
   /** Before the first message. */
   greeting: "Ask me anything.",
   empty: "The agent gave no answer. Please ask in another way.",
+  /** After a switch to or from the face that could not keep the thread. */
+  forgotten: "The agent no longer knows what was said before. Please repeat what matters.",
   stopped: "You stopped this answer.",
   consent: "The agent asks for your permission to use {tool}.",
   allow: "Allow it",

@@ -1,7 +1,7 @@
 import type { AppInitResult } from "../session/appinit.js"
 import type { Token } from "../core/options.js"
 import type { Source } from "../session/source.js"
-import { icon, make, makeButton, nameButton } from "../ui/dom.js"
+import { composing, icon, make, makeButton, nameButton } from "../ui/dom.js"
 import type { AgentElement } from "./agentelement.js"
 import { attributes, languageOf, reflect, upgrade, words, type AttributeProperties } from "./attributes.js"
 import { Base, sharedSheet, type AddListener } from "./base.js"
@@ -81,6 +81,8 @@ export class AgentLauncherElement extends Base {
   #language = ""
   #agent: AgentElement | undefined
   #making: Promise<void> | undefined
+  /** Where the agent's latest conversation is kept: the attributes may name another agent since it began. */
+  #begun: LauncherStore | undefined
   /** An answer came while the panel was closed. */
   #unread = false
   #narrow: MediaQueryList | undefined
@@ -108,7 +110,8 @@ export class AgentLauncherElement extends Base {
   startNew(): void {
     this.#agent?.remove()
     this.#agent = undefined
-    this.#store.kept = undefined
+    if (this.#begun) this.#begun.kept = undefined
+    this.#begun = this.#store.kept = undefined
     this.#unread = false
     if (this.open) void this.#fill().then(() => this.#focus())
     else this.#show()
@@ -150,6 +153,7 @@ export class AgentLauncherElement extends Base {
     this.#narrow.addEventListener("change", this.#fit)
     addEventListener("pagehide", this.#remember)
     void this.#translate()
+    if (this.#parts.panel.open && this.#narrow.matches) this.#fit() // a dialog that was moved is not modal any more
     this.#apply()
   }
 
@@ -209,7 +213,7 @@ export class AgentLauncherElement extends Base {
     nameButton(dismiss, labels.close)
     title.textContent = this.agentName ?? labels.title
     nameButton(fresh, labels.fresh)
-    fresh.hidden = this.hasAttribute("thread-id") || this.#store.kept === undefined
+    fresh.hidden = this.hasAttribute("thread-id") || (this.#begun ?? this.#store).kept === undefined
     nameButton(close, labels.close)
     retry.textContent = labels.retry
   }
@@ -274,9 +278,10 @@ export class AgentLauncherElement extends Base {
     agent.lang = this.#language
     for (const [name, value] of Object.entries(this.#properties)) if (value !== undefined) Object.assign(agent, { [name]: value })
     for (const child of this.children) if (child.slot) agent.append(make("slot", { name: child.slot, slot: child.slot }))
-    for (const event of ["turnStart", "turnEnd"] as const) agent.addEventListener(event, this.#remember)
+    agent.addEventListener("transcriptChange", this.#remember)
     agent.addEventListener("phaseChange", ({ detail: { phase, code } }) => {
-      if (phase === "error" && lostThread.includes(code ?? "")) this.#store.kept = undefined
+      if (phase === "connecting") this.#begun = this.#store
+      if (phase === "error" && lostThread.includes(code ?? "")) this.#begun!.kept = undefined
       else this.#remember()
       if (phase === "ended" || phase === "error") this.#resume()
       this.#show()
@@ -298,7 +303,7 @@ export class AgentLauncherElement extends Base {
   readonly #remember = (): void => {
     const { session, transcript = [] } = this.#agent ?? {}
     if (!session?.threadId || this.hasAttribute("thread-id")) return
-    this.#store.kept = { thread: session.threadId, said: transcript }
+    this.#begun!.kept = { thread: session.threadId, said: transcript }
     this.#show()
   }
 
@@ -354,7 +359,7 @@ function build(launcher: AgentLauncherElement, dismissed: () => void, retried: (
   const body = make("div", { class: "body" }, make("div", { class: "wait" }, status, retry))
   const panel = make("dialog", { part: "panel", class: "panel", "aria-labelledby": "title" }, make("header", { part: "header" }, title, fresh, close), body)
   panel.addEventListener("keydown", (event) => {
-    if (event.key !== "Escape" || event.defaultPrevented) return // Escape also interrupts the agent, and closes its menus
+    if (event.key !== "Escape" || event.defaultPrevented || composing(event)) return // Escape also interrupts the agent, and closes its menus
     event.preventDefault()
     launcher.close()
   })

@@ -1,12 +1,13 @@
-import type { AgentSession, AgentSessionEvents } from "../session/agentsession.js"
+import type { AgentSession } from "../session/agentsession.js"
 import type { AppInitOptions, AppInitResult } from "../session/appinit.js"
 import type { AvatarSession } from "../session/avatar.js"
 import type { AvatarSettings } from "../session/avataroptions.js"
 import type { ChatSettings } from "../session/chatoptions.js"
 import type { ChatSession } from "../session/chatsession.js"
 import { localError, messageOf } from "../core/errors.js"
-import type { AgentState, AvatarEvents, AvatarState, ChatState, ChatTurn } from "../generated/events.js"
-import type { Mode, Phase } from "./state.js"
+import type { ChatTurn } from "../generated/events.js"
+import type { AnyEvents } from "../ui/listen.js"
+import type { Mode, Phase, Said } from "./state.js"
 
 /** The session of an element, whose kind depends on `modes`. */
 export type AnySession = AvatarSession | ChatSession | AgentSession
@@ -42,20 +43,18 @@ export async function imported<Module>(module: () => Promise<Module>): Promise<M
   }
 }
 
-/** The events that an element handles, of sessions of all kinds. */
-type Events = Omit<AvatarEvents, "stateChange"> &
-  Pick<AgentSessionEvents, "transportChanged" | "modeChanged"> & { stateChange: { state: AvatarState | ChatState | AgentState } }
-
 /** The events of an element, by name, with the type of their `detail`. */
-export interface AgentElementEvents extends Events {
+export interface AgentElementEvents extends AnyEvents {
   /** The phase of the element has changed. `code` is that of the error, in the phase `error`. */
   phaseChange: { phase: Phase; code?: string }
   /** A session was made and is not connected yet: add tools and listeners here. */
   sessionCreated: { session: AnySession }
+  /** An entry of the transcript is complete (what the visitor sent, or an answer that was spoken or received until its end, or was interrupted), or a turn has ended. */
+  transcriptChange: { transcript: readonly Said[] }
 }
 
 /** Adds listeners to a session of any kind; those for events that it does not have are never called. */
-export function listen(session: AnySession, signal: AbortSignal, listeners: { [K in keyof Events]?: (payload: Events[K]) => void }): void {
+export function listen(session: AnySession, signal: AbortSignal, listeners: { [K in keyof AnyEvents]?: (payload: AnyEvents[K]) => void }): void {
   const on = session.on.bind(session) as (event: string, listener: (payload: never, at: number) => void, options: { signal: AbortSignal }) => unknown
   for (const [event, listener] of Object.entries(listeners)) on(event, listener, { signal })
 }

@@ -1,4 +1,4 @@
-import { whepUrlHasPrivateIp } from "../compat/wire.js"
+import { whepUrlHasPrivateIp } from "../core/privatehost.js"
 import { localError } from "../core/errors.js"
 import { bases } from "../generated/management.js"
 import { regions, type Region } from "../generated/settings.js"

@@ -4,7 +4,7 @@ import { call, confirm, fields, isRecordId, list, methods, number, Page, patch, 
 import { bad, fault, isObject, isText } from "./fault.js"
 import type { CallSettings, Http } from "./http.js"
 import type { intellects } from "./intellects.js"
-import { checkUnused, form, intellectsThat, type Removed, type UsedDeletion } from "./resources.js"
+import { deleteUnused, form, intellectsThat, type Removed, type UsedDeletion } from "./resources.js"
 import { textOfToken, type Ks } from "./token.js"
 import type { Intellect, KnowledgeInput, KnowledgeRecord, KnowledgeSource } from "./types.js"
 
@@ -167,11 +167,8 @@ export function knowledge(http: Http, { resource, applyConfig }: ReturnType<type
       return http.request({ at: genie, path: "mcp/search", body, ks, scope: "users", signal, statusInReply: true })
     },
     /** Deletes a record. Rejects with `knowledge_in_use` while intellects have it, unless forced. */
-    async deleteRecord(id: number, ks: Ks, settings: UsedDeletion): Promise<Removed> {
-      const skipped = await checkUnused("knowledge_in_use", "a knowledge record", settings, () => intellectsThat(({ knowledge_ids: ids }) => Array.isArray(ids) && ids.includes(id), resource, ks))
-      await records.deleteRecord(id, ks, settings)
-      return { removed: id, ...skipped, _meta: http.meta("v1/knowledge/delete", { scope: `knowledge:${id}` }) }
-    },
+    deleteRecord: (id: number, ks: Ks, settings: UsedDeletion): Promise<Removed> =>
+      deleteUnused(http, "knowledge", id, settings, () => intellectsThat(({ knowledge_ids: ids }) => Array.isArray(ids) && ids.includes(id), resource, ks), () => records.deleteRecord(id, ks, settings)),
     /** Adds a source to a record, unless it is there. Not safe beside another call for the same record. */
     async addSource(id: number, source: KnowledgeSource, ks: Ks, settings: CallSettings = {}) {
       if (!isObject(source)) throw bad("the source must be an object")

@@ -294,13 +294,14 @@ export interface Removed {
   _meta: Meta
 }
 
-/** Refuses to delete what intellects use, unless forced. Resolves with a part of the receipt. */
-export async function checkUnused(code: "tool_in_use" | "skill_in_use" | "knowledge_in_use", what: string, settings: UsedDeletion, users: () => Promise<number[]>): Promise<{ skippedInUseCheck?: true }> {
+/** Deletes a record of a kind that intellects may use: refused while they do, unless forced. */
+export async function deleteUnused(http: Http, kind: "tool" | "skill" | "knowledge", id: unknown, settings: UsedDeletion, users: () => Promise<number[]>, remove: () => Promise<unknown>): Promise<Removed> {
+  const what = kind === "knowledge" ? "a knowledge record" : `a ${kind}`
   confirm(what, settings)
-  if (settings.force) return { skippedInUseCheck: true }
-  const ids = await users()
-  if (ids.length > 0) throw fault(code, `${what} is used by the intellects ${ids.join(", ")}: remove it there, or pass force to delete it nevertheless`, { body: { intellectIds: ids } })
-  return {}
+  const ids = settings.force ? [] : await users()
+  if (ids.length > 0) throw fault(`${kind}_in_use`, `${what} is used by the intellects ${ids.join(", ")}: remove it there, or pass force to delete it nevertheless`, { body: { intellectIds: ids } })
+  await remove()
+  return { removed: id, ...(settings.force && { skippedInUseCheck: true }), _meta: http.meta(`v1/${kind}/delete`, { scope: `${kind}:${String(id)}` }) }
 }
 
 export function tools(http: Http, intellects: IntellectReader) {
@@ -319,11 +320,8 @@ export function tools(http: Http, intellects: IntellectReader) {
   return {
     ...calls,
     /** Deletes a tool. Rejects with `tool_in_use` while intellects have it, unless forced. */
-    async delete(id: string, ks: Ks, settings: UsedDeletion): Promise<Removed> {
-      const skipped = await checkUnused("tool_in_use", "a tool", settings, () => findReferencingIntellects(id, ks))
-      await calls.delete(id, ks, settings)
-      return { removed: id, ...skipped, _meta: http.meta("v1/tool/delete", { scope: `tool:${id}` }) }
-    },
+    delete: (id: string, ks: Ks, settings: UsedDeletion): Promise<Removed> =>
+      deleteUnused(http, "tool", id, settings, () => findReferencingIntellects(id, ks), () => calls.delete(id, ks, settings)),
     /** The ids of the intellects that have a tool. */
     findReferencingIntellects,
   }
@@ -340,11 +338,8 @@ export function skills(http: Http, intellects: IntellectReader) {
   return {
     ...calls,
     /** Deletes a skill. Rejects with `skill_in_use` while intellects have it, unless forced. */
-    async delete(id: string, ks: Ks, settings: UsedDeletion): Promise<Removed> {
-      const skipped = await checkUnused("skill_in_use", "a skill", settings, () => intellectsThat((intellect) => has(intellect["skill_ids"], id), intellects, ks))
-      await calls.delete(id, ks, settings)
-      return { removed: id, ...skipped, _meta: http.meta("v1/skill/delete", { scope: `skill:${id}` }) }
-    },
+    delete: (id: string, ks: Ks, settings: UsedDeletion): Promise<Removed> =>
+      deleteUnused(http, "skill", id, settings, () => intellectsThat((intellect) => has(intellect["skill_ids"], id), intellects, ks), () => calls.delete(id, ks, settings)),
   }
 }
 

@@ -168,12 +168,14 @@ function privilegesOf(input: Partial<ConversationTokenInput>): string {
     if (/[,\s]/.test(String(value))) throw bad(`${name} must not have a comma or white space in it`)
     return [`${key}:${value}`]
   })
+  const keys = entries.map((entry) => entry.split(":")[0]!)
   const extra = (typeof extraPrivileges === "string" ? extraPrivileges.split(",") : [...extraPrivileges]).filter((entry) => entry !== "")
   for (const entry of extra) {
     if (typeof entry !== "string" || /[,\s]/.test(entry)) throw bad("each of extraPrivileges must be a key, or key:value, without a comma or white space in it")
     if (disabling.test(entry)) throw fault("entitlement_violation", "extraPrivileges must not disable entitlement; use an admin token on the server")
     const key = entry.split(":")[0]!.toLowerCase()
-    if (single.includes(key) && entries.some((known) => known.startsWith(`${key}:`))) throw bad(`extraPrivileges must not have a second ${key}`)
+    if (single.includes(key) && keys.includes(key)) throw bad(`extraPrivileges must not have a second ${key}`)
+    keys.push(key)
   }
   return [...entries, ...extra].join(",")
 }

@@ -1,5 +1,4 @@
 import { localError } from "../core/errors.js"
-import type { AvatarEvents } from "../generated/events.js"
 import { checkFunction, handleTool, isObject, numberOf, type ToolSession } from "../core/part.js"
 import { spokenTypes } from "../segments/plain.js"
 import { parseSlideNumber } from "./slidenumber.js"
@@ -152,7 +151,7 @@ export class Presenter {
     this.#since = now()
     this.#stored = this.#read()
     this.#listen(session)
-    if (toolCallName !== false) this.#scope.onEnd(handleTool(session, toolCallName, (args) => this.#navigate(args)))
+    if (toolCallName !== false) this.#scope.onEnd(handleTool(session, toolCallName, (args) => this.#navigate(args), (message) => console.warn(`agentruntime: presenter: ${message}`)))
   }
 
   // --- What the page reads
@@ -313,24 +312,24 @@ export class Presenter {
 
   #listen(session: PresenterSession): void {
     const scope = this.#scope
-    scope.listen<AvatarEvents, "turnStart">(session, "turnStart", ({ isNewTurn } = {} as never) => {
+    scope.listen(session, "turnStart", ({ isNewTurn } = {} as never) => {
       if (isNewTurn === false) return
       this.#toolUsed = this.#suppressed = false
       this.#turn = ""
     })
-    scope.listen<AvatarEvents, "transcript">(session, "transcript", ({ type, text }) => {
+    scope.listen(session, "transcript", ({ type, text }) => {
       if (type === "user") this.recordQuestion(text)
     })
-    scope.listen<AvatarEvents, "brainSegment">(session, "brainSegment", ({ type, content }) => {
+    scope.listen(session, "brainSegment", ({ type, content }) => {
       if (!spokenTypes.includes(type) || typeof content !== "string" || content === "") return
       this.#turn += content
       this.#options.onTurnText?.(content, this.#turn)
     })
     const forget = () => (this.#turn = "")
-    scope.listen<AvatarEvents, "avatarStopTalking">(session, "avatarStopTalking", forget)
-    scope.listen<AvatarEvents, "interrupted">(session, "interrupted", forget)
-    scope.listen<AvatarEvents, "ended">(session, "ended", () => void this.saveMemory())
-    scope.listen<AvatarEvents, "reconnected">(session, "reconnected", ({ recovered }) => {
+    scope.listen(session, "avatarStopTalking", forget)
+    scope.listen(session, "interrupted", forget)
+    scope.listen(session, "ended", () => void this.saveMemory())
+    scope.listen(session, "reconnected", ({ recovered }) => {
       if (recovered !== false) return
       // The service has forgotten the conversation's context.
       this.#memorySent = false

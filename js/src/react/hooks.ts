@@ -90,7 +90,7 @@ function useStore<Session extends AnySession, Values extends object, Options ext
   kindOf: (options: () => Options) => Kind<Session, Values>,
 ): { store: Store<Session, Values>; values: Snapshot<Session> & Values } {
   const latest = useLatest(options)
-  const [store] = useState(() => new Store(kindOf(() => latest.current)))
+  const [store] = useState(() => new Store(kindOf(() => latest.current), (session) => latest.current.onSession?.(session)))
   const { autoConnect = false } = options
   useEffect(() => store.mount(), [store])
   useEffect(() => {
@@ -114,7 +114,6 @@ function avatarKind(options: () => AvatarHookOptions): Kind<AvatarSession, Avata
       const { videoEl, audioEl, createSession } = options()
       return create(AvatarSession, createSession, { ...settings, ...init, videoEl: elementOf(videoEl), audioEl: elementOf(audioEl) })
     },
-    made: (session) => options().onSession?.(session),
   }
 }
 
@@ -125,7 +124,6 @@ function chatKind(options: () => ChatHookOptions): Kind<ChatSession, ChatValues>
       const { settings, place } = split(options())
       return create(ChatSession, options().createSession, { ...settings, ...(await initOf(place, chat.appInit, signal)) })
     },
-    made: (session) => options().onSession?.(session),
   }
 }
 
@@ -139,7 +137,6 @@ function agentKind(options: () => AgentHookOptions): Kind<AgentSession, AgentVal
       const avatar = { videoEl: elementOf(videoEl), audioEl: elementOf(audioEl), ...(settings["avatar"] as object | undefined) }
       return create(AgentSession, createSession, { ...settings, ...init, avatar })
     },
-    made: (session) => options().onSession?.(session),
   }
 }
 

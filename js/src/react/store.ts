@@ -63,8 +63,6 @@ export interface Kind<Session, Values> {
   readonly initial: Values
   /** Makes a session that is not connected yet. */
   make(signal: AbortSignal): Promise<Session>
-  /** Called before the session connects. */
-  made(session: Session): void
 }
 
 // The events after which a property may have changed, except those that are emitted many times in a second.
@@ -98,6 +96,7 @@ const changes: ReadonlySet<string> = new Set([
  */
 export class Store<Session extends AnySession, Values extends object> {
   readonly #kind: Kind<Session, Values>
+  readonly #made: (session: Session) => void
   readonly #listeners = new Set<() => void>()
   readonly initial: Snapshot<Session> & Values
   #snapshot: Snapshot<Session> & Values
@@ -106,8 +105,10 @@ export class Store<Session extends AnySession, Values extends object> {
   #run = new AbortController()
   #leaving: ReturnType<typeof setTimeout> | undefined
 
-  constructor(kind: Kind<Session, Values>) {
+  /** `made` is called with each session before it connects. */
+  constructor(kind: Kind<Session, Values>, made: (session: Session) => void) {
     this.#kind = kind
+    this.#made = made
     this.#snapshot = this.initial = { ...kind.initial, session: null, error: null }
   }
 
@@ -131,7 +132,11 @@ export class Store<Session extends AnySession, Values extends object> {
 
   readonly connect = (): Promise<void> => {
     if (!this.#run.signal.aborted && this.#snapshot.session && !this.#connecting) return Promise.resolve()
-    return (this.#connecting ??= this.#connect().finally(() => (this.#connecting = undefined)))
+    if (this.#connecting) return this.#connecting
+    const connecting = this.#connect().finally(() => {
+      if (this.#connecting === connecting) this.#connecting = undefined // otherwise it is that of a later connect, after a disconnect
+    })
+    return (this.#connecting = connecting)
   }
 
   readonly disconnect = (options?: DisconnectOptions): void => {
@@ -164,7 +169,7 @@ export class Store<Session extends AnySession, Values extends object> {
       session = await this.#kind.make(signal)
       if (signal.aborted) return void session.dispose().catch(() => {})
       this.#listen(session, signal)
-      this.#kind.made(session)
+      this.#made(session)
       this.#change({ ...this.#read(session), session })
       await session.connect({ signal })
     } catch (reason) {

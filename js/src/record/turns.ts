@@ -14,7 +14,7 @@ export class TurnBuilder {
   #answerIsThere = false
 
   add({ t, event, data }: RecordingEntry): void {
-    const { type, text = "", name = "", runtime = "", args } = (data ?? {}) as { type?: string; text?: string; name?: string; runtime?: string; args?: unknown }
+    const { type, text = "", speechId, name = "", runtime = "", args } = (data ?? {}) as { type?: string; text?: string; speechId?: string | null; name?: string; runtime?: string; args?: unknown }
     if (event === "userStartedTalking") this.#talking = t
     else if (event === "transcript" && type === "user") {
       this.#end()
@@ -22,7 +22,8 @@ export class TurnBuilder {
       this.#talking = 0
     } else if (event === "transcript" && type === "final") {
       this.#begin(t)
-      this.#written = joined(this.#written, text)
+      // A piece of an answer in text may end in a word.
+      this.#written = typeof speechId === "string" ? joined(this.#written, text) : this.#written + text
     } else if (event === "toolCall") (this.#begin(t).tools ??= []).push({ name, args })
     else if (event === "widget") (this.#begin(t).widgets ??= []).push(runtime)
     if (!this.#agent) return
@@ -61,7 +62,7 @@ export class TurnBuilder {
 
   /** The agent's turn with its text: what was spoken, or what was written if the service did not say what was spoken. */
   #present(turn: RecordedTurn): RecordedTurn {
-    return { ...turn, text: this.#spoken || this.#written }
+    return { ...turn, text: this.#spoken || this.#written.trim() }
   }
 }
 

@@ -1,5 +1,5 @@
 import { Emitter } from "../core/emitter.js"
-import { AgentError, cancelled, checkSignal, localError, messageOf } from "../core/errors.js"
+import { AgentError, cancelled, checkSignal, localError, messageOf, untilAborted } from "../core/errors.js"
 import { checkFunction, isObject, partError } from "../core/part.js"
 import { whepUrlHasPrivateIp } from "../core/privatehost.js"
 import { onAbort } from "../core/signals.js"
@@ -131,9 +131,10 @@ export class ScriptedVideoSession extends Emitter<ScriptedVideoEvents> {
       if (attempt.signal.aborted) throw cancelled(attempt.signal)
       this.#become("connected")
     } catch (reason) {
-      this.#close()
+      const own = this.#attempt === attempt // otherwise the session was disconnected, and connects again
+      if (own) this.#close()
       if (signal?.aborted) {
-        this.#become("disconnected")
+        if (own) this.#become("disconnected")
         throw cancelled(signal)
       }
       if (attempt.signal.aborted) throw localError("connect_failed", "the session was disconnected", { retryable: true })
@@ -202,13 +203,14 @@ export class ScriptedVideoSession extends Emitter<ScriptedVideoEvents> {
     peer.onconnectionstatechange = () => this.#connectivity(peer)
     peer.addTransceiver("video", { direction: "recvonly" })
     peer.addTransceiver("audio", { direction: "recvonly" })
-    await peer.setLocalDescription(await peer.createOffer())
+    // The promises of a peer that was closed may never settle, so each step ends with the attempt.
+    await untilAborted(peer.createOffer().then((offer) => peer.setLocalDescription(offer)), signal)
     const reply = await this.#subscribe(peer.localDescription!.sdp, signal)
     const place = placeOf(this.#options.whepUrl, reply.location)
     if (place !== undefined && !allowPrivateHosts && whepUrlHasPrivateIp(place)) throw privateHost()
+    if (signal.aborted) return void (place !== undefined && this.#giveBack(place))
     this.#place = place
-    if (signal.aborted) return // #close gives the place back
-    await peer.setRemoteDescription({ type: "answer", sdp: reply.answer })
+    await untilAborted(peer.setRemoteDescription({ type: "answer", sdp: reply.answer }), signal)
     const playable = this.#videoEl ? canPlay(this.#videoEl, signal) : first
     await within(playableMs, playable, signal)
   }

@@ -154,19 +154,19 @@ export abstract class Session<
 
   /** Sends data about what the visitor sees, for the agent's prompt; undefined or null clears it. Throws `bad_request` or `invalid_state`. */
   setDynamicPrompt(data: Record<string, unknown> | null | undefined): void {
-    this.live.callSync("setDynamicPrompt", data)
+    this.#callOrThrow(this.live, "setDynamicPrompt", data)
   }
 
   /** Merges prompt variables; `""` or null clears one, undefined leaves it. Throws `validation_error` or `invalid_state`. */
   updateRequestVars(vars: RequestVars): void {
     const plain = plainVars(vars)
-    this.live.callSync("updateRequestVars", plain)
+    this.#callOrThrow(this.live, "updateRequestVars", plain)
   }
 
   /** Replaces the token for all later requests. Throws `bad_request`, `wrong_token_scope`, and `invalid_state` when the session has ended for good. */
   setToken(token: Token): void {
     checkConversationKind({ token })
-    this.#object.callSync("setToken", tokenOf(token))
+    this.#callOrThrow(this.#object, "setToken", tokenOf(token))
   }
 
   /** Reports the end of the conversation to the service now, at most once. Rejects with `invalid_state` after the end. */
@@ -305,7 +305,13 @@ export abstract class Session<
 
   /** Calls a method, or does nothing after the session has ended. */
   protected callUnlessGone(method: SessionMethods["sync"] | Own["sync"], ...args: unknown[]): void {
-    if (this.#object.present || this.#object.pending) this.#object.callSync(method, ...args)
+    if (!this.#object.ended) this.#object.callSync(method, ...args)
+  }
+
+  /** Calls a method that can't take effect after the end: it then throws `invalid_state`. */
+  #callOrThrow(object: ProgramObject<Own>, method: SessionMethods["sync"], value: unknown): void {
+    if (object.ended) throw localError("invalid_state", `the session is ${this.#last.state}`)
+    object.callSync(method, value)
   }
 
   /** Allows the session to be collected once the end was reported to the service and the page got the result. */

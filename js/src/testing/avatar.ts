@@ -200,8 +200,6 @@ export class ScriptedAvatar extends Scripted {
     this.emit("streamReady", { finalUrl: "https://fake.invalid/", agentName: this.agent.name })
     this.threadId ||= this.agent.newThread()
     this.#joined()
-    for (const state of ["checking", "connected"]) this.emit("connectivityChanged", { channel: "asr", state })
-    this.emit("connectivityChanged", { channel: "stv", state: "checking" })
     this.#stream = newStream()
     for (const kind of ["video", "audio"]) this.emit("track", { track: newTrack(kind) })
     this.emit("connectivityChanged", { channel: "stv", state: "connected" })
@@ -216,11 +214,13 @@ export class ScriptedAvatar extends Scripted {
     if (!this.#gated) void this.#open(life)
   }
 
-  /** Emits what the service sends after a join. */
+  /** Emits what follows a join, up to the media. */
   #joined(): void {
     const init = { role: "assistant", type: "init_response", content: "", segmentNumber: 0, et: 0 }
     this.emit("brainSegment", { ...init, threadId: this.threadId, openingPhrase: this.agent.opening || SILENT_OPENING })
     this.emit("capacityChanged", { available: true })
+    for (const state of ["checking", "connected"]) this.emit("connectivityChanged", { channel: "asr", state })
+    this.emit("connectivityChanged", { channel: "stv", state: "checking" })
   }
 
   #connectFails(reason: AgentError, life: number): void {
@@ -261,7 +261,8 @@ export class ScriptedAvatar extends Scripted {
     await wait(0)
     if (life !== this.#life) return
     const text = render(this.agent.opening, this.vars)
-    for (const sentence of text ? sentencesOf(text) : [SILENT_OPENING_LABEL]) this.#sentence(sentence)
+    if (text) this.#speech(text, true)
+    else this.#sentence(SILENT_OPENING_LABEL)
     this.#lastSentence()
   }
 
@@ -651,8 +652,6 @@ export class ScriptedAvatar extends Scripted {
       this.#life++
       this.#silence()
       this.#joined()
-      for (const state of ["checking", "connected"]) this.emit("connectivityChanged", { channel: "asr", state })
-      this.emit("connectivityChanged", { channel: "stv", state: "checking" })
       this.emit("track", { track: newTrack("video") })
       this.emit("videoMetadata", picture)
       this.emit("track", { track: newTrack("audio") })
@@ -746,17 +745,6 @@ export class ScriptedAvatar extends Scripted {
 const actionTypes: ReadonlyMap<string, string> = new Map([["show-link", "navigate"], ["user-properties-form", "structuredDataForm"]])
 
 const sentenceEnd = /[.!?…]["')\]]*\s+/
-
-function sentencesOf(text: string): string[] {
-  const sentences: string[] = []
-  for (let rest = text; ; ) {
-    const end = sentenceEnd.exec(rest)
-    if (!end) return [...sentences, rest]
-    const length = end.index + end[0].length
-    sentences.push(rest.slice(0, length).trimEnd())
-    rest = rest.slice(length)
-  }
-}
 
 /** A stream of the page, null where there are none, as in jsdom. */
 function newStream(): unknown {

@@ -1,6 +1,5 @@
-import type { AvatarEvents } from "../generated/events.js"
 import { sharedLevels, type VoiceLevels, type VoiceSession } from "./levels.js"
-import { Listeners, Scope, type SessionLike } from "./listen.js"
+import { Listeners, Scope, type AnyEvents, type SessionLike } from "./listen.js"
 import { share, type Shared } from "./shared.js"
 import { transportEvents, transportOf } from "./transports.js"
 
@@ -72,9 +71,11 @@ export class AgentActivity {
   readonly #outer = new Scope()
   readonly #inner = new Scope()
   readonly #listeners = new Listeners<[activity: Activity]>()
+  readonly #busyListeners = new Listeners<[]>()
   readonly #levels: Pick<VoiceLevels, "agent" | "visitor">
   readonly #leaveLevels: (() => void) | undefined
   #current: Activity = "connecting"
+  #wasBusy = false
   #over = false
   #talking = false
   #sounding = false
@@ -92,7 +93,7 @@ export class AgentActivity {
     this.#session = session
     if (levels) this.#levels = levels
     else [this.#levels, this.#leaveLevels] = sharedLevels(session as VoiceSession)
-    const outer = (event: string, react: () => void) => this.#outer.listen<Record<string, unknown>, string>(session, event, () => this.#set(react))
+    const outer = (event: keyof AnyEvents, react: () => void) => this.#outer.listen(session, event, () => this.#set(react))
     outer("stateChange", () => {})
     outer("ended", () => (this.#over = true))
     for (const event of transportEvents) {
@@ -121,6 +122,11 @@ export class AgentActivity {
     return this.#listeners.add(listener)
   }
 
+  /** @internal The same, and for each change of {@link busy}, which depends on more than what the agent is doing. */
+  onBusyChange(listener: () => void): () => void {
+    return this.#busyListeners.add(listener)
+  }
+
   /** Reads the session again, after a change without an event, as by `mute()`. */
   update(): void {
     this.#set(() => {})
@@ -140,6 +146,7 @@ export class AgentActivity {
     this.#inner.end()
     clearInterval(this.#looking)
     this.#listeners.clear()
+    this.#busyListeners.clear()
     this.#leaveLevels?.()
   }
 
@@ -150,8 +157,8 @@ export class AgentActivity {
   #bind(): void {
     this.#inner.end()
     const carrier = this.#carrier
-    const on = <Name extends keyof AvatarEvents & string>(event: Name, react: (payload: AvatarEvents[Name]) => void) =>
-      this.#inner.listen<AvatarEvents, Name>(carrier, event, (payload) => this.#set(() => react(payload)))
+    const on = <Name extends keyof AnyEvents>(event: Name, react: (payload: AnyEvents[Name]) => void) =>
+      this.#inner.listen(carrier, event, (payload) => this.#set(() => react(payload)))
     if (carrier !== this.#session) on("stateChange", () => {})
     on("responsePending", () => {
       this.#pending = true
@@ -218,10 +225,12 @@ export class AgentActivity {
 
   #set(change: () => void): void {
     change()
-    const now = this.#read()
-    if (now === this.#current) return
+    const [now, busy, before] = [this.#read(), this.busy, this.#current]
+    if (now === before && busy === this.#wasBusy) return
     this.#current = now
-    this.#listeners.call(now)
+    this.#wasBusy = busy
+    if (now !== before) this.#listeners.call(now)
+    this.#busyListeners.call()
   }
 
   #read(): Activity {

@@ -32,7 +32,11 @@ export class AnswerButtons {
   readonly #actions: AnswerActions
   readonly #copy: HTMLButtonElement
   #rating: [good: HTMLButtonElement, bad: HTMLButtonElement] | undefined
+  /** The rating that is shown. */
   #rated: boolean | undefined
+  /** The rating that the service has. */
+  #saved: boolean | undefined
+  #saving = false
 
   /** `text` returns the answer. */
   constructor(text: () => string, actions: AnswerActions) {
@@ -45,7 +49,7 @@ export class AnswerButtons {
   /** Shows the buttons of the rating; `rated` is that of before. */
   rateable(messageId: string, rated?: boolean): void {
     if (this.#rating) return
-    this.#rated = rated
+    this.#rated = this.#saved = rated
     const rate = (good: boolean) => () => void this.#rate(messageId, good)
     this.#rating = [this.#button("rating good", "good", rate(true)), this.#button("rating bad", "bad", rate(false))]
     this.root.append(...this.#rating)
@@ -77,15 +81,25 @@ export class AnswerButtons {
   }
 
   async #rate(messageId: string, good: boolean): Promise<void> {
-    const before = this.#rated
-    if (before === good) return
     this.#rated = good
     this.#mark()
+    if (this.#saving) return
+    this.#saving = true
+    // One request at a time: what is chosen meanwhile is saved next, so that the service has the last choice.
+    try {
+      while (this.#rated !== this.#saved) await this.#save(messageId, this.#rated)
+    } finally {
+      this.#saving = false
+    }
+  }
+
+  async #save(messageId: string, good: boolean): Promise<void> {
     try {
       await this.#actions.rate(messageId, good)
+      this.#saved = good
       this.#actions.tell(labelsOf(this.#actions).thanks, false)
     } catch (reason) {
-      this.#rated = before
+      if (this.#rated === good) this.#rated = this.#saved
       this.#mark()
       this.#actions.tell(String(reason), true)
     }

@@ -1,5 +1,3 @@
-import type { AgentSessionEvents } from "../session/agentsession.js"
-import type { AvatarEvents } from "../generated/events.js"
 import { breakLines, columns, directionOf } from "./lines.js"
 import { Listeners, Scope, type SessionLike } from "./listen.js"
 import { Voice, type Sentence, type Utterance } from "./voice.js"
@@ -79,12 +77,12 @@ export class Captions {
       interrupted: () => this.#clear(),
     }
     new Voice(session, voice, this.#scope)
-    this.#scope.listen<AvatarEvents, "userStartedTalking">(session, "userStartedTalking", () => this.#dismiss())
+    this.#scope.listen(session, "userStartedTalking", () => this.#dismiss())
     // An agent session does not forward `userStartedTalking`.
-    this.#scope.listen<AgentSessionEvents, "transportChanged">(session, "transportChanged", ({ transport }) => {
+    this.#scope.listen(session, "transportChanged", ({ transport }) => {
       if (this.#transports.has(transport)) return
       this.#transports.add(transport)
-      this.#scope.listen<AvatarEvents, "userStartedTalking">(transport, "userStartedTalking", () => this.#dismiss())
+      this.#scope.listen(transport, "userStartedTalking", () => this.#dismiss())
     })
   }
 

@@ -1,8 +1,9 @@
 import type { CallOptions } from "../core/signals.js"
 import { sharedActivity, type ActivitySession, type AgentActivity } from "./activity.js"
 import { ComposerForm } from "./composerform.js"
+import { composing } from "./dom.js"
 import { partLabels, type PartLabels } from "./partlabels.js"
-import { eachTransport, transportOf } from "./transports.js"
+import { transportOf } from "./transports.js"
 
 /** What {@link Composer} uses of a session of any kind, or of a fake of a test. */
 export interface ComposerSession extends ActivitySession {
@@ -54,7 +55,7 @@ export class Composer {
     this.root = this.#form.root
     this.field = this.#form.field
     this.field.addEventListener("keydown", (event) => {
-      if (event.key !== "Escape" || !this.#activity?.busy) return
+      if (event.key !== "Escape" || composing(event) || !this.#activity?.busy) return
       event.preventDefault() // it would also close a dialog around the field
       this.stop()
     })
@@ -62,13 +63,7 @@ export class Composer {
     if (session) {
       const [activity, leave] = sharedActivity(session)
       this.#activity = activity
-      // Whether there is an answer to stop depends on more than what the agent is doing.
-      const unbind = eachTransport(session, (carrier, scope) => {
-        const on = (event: string, react: () => void) => scope.listen<Record<string, unknown>, string>(carrier, event, react)
-        for (const event of ["stateChange", "responsePending", "responseSettled", "turnStart", "turnEnd", "avatarStartTalking", "avatarStopTalking", "ended"]) on(event, draw)
-        draw()
-      })
-      this.#ends.push(activity.onChange(draw), unbind, leave)
+      this.#ends.push(activity.onBusyChange(draw), leave)
     }
     draw()
   }

@@ -1,4 +1,4 @@
-import { IconButton, make } from "./dom.js"
+import { composing, IconButton, make } from "./dom.js"
 import type { PartLabels } from "./partlabels.js"
 
 /** What {@link ComposerForm} shows. */
@@ -33,7 +33,7 @@ export class ComposerForm {
     })
     // Enter sends, unless it confirms a word in an input method editor.
     this.field.addEventListener("keydown", (event) => {
-      if (event.key !== "Enter" || event.shiftKey || event.isComposing) return
+      if (event.key !== "Enter" || event.shiftKey || composing(event)) return
       event.preventDefault()
       this.root.requestSubmit()
     })

@@ -113,7 +113,7 @@ export class ControlBar {
       this.#update = () => activity.update()
       const show = () => this.#show()
       const unbind = eachTransport(session, (carrier, scope) => {
-        for (const event of ["stateChange", "micStarted", "tapToTalkStarted", "tapToTalkEnded", "warning", "ended"]) scope.listen<Record<string, unknown>, string>(carrier, event, show)
+        for (const event of ["stateChange", "micStarted", "tapToTalkStarted", "tapToTalkEnded", "warning", "ended"] as const) scope.listen(carrier, event, show)
       })
       this.#ends.push(activity.onChange(show), unbind, leave)
     } else this.#update = () => {}

@@ -75,10 +75,9 @@ export class DeviceSelect {
     const ended = new AbortController()
     scope.onEnd(() => ended.abort())
     const list = () => void this.#list(carrier, ended.signal)
-    const on = (event: string, react: (payload: { level: number }) => void) => scope.listen<Record<string, { level: number }>, string>(carrier, event, react)
-    on("localMicLevel", ({ level }) => (this.#level.value = level))
-    on("devicesChanged", list)
-    on("micStarted", list) // the names are known from then on
+    scope.listen(carrier, "localMicLevel", ({ level }) => (this.#level.value = level))
+    scope.listen(carrier, "devicesChanged", list)
+    scope.listen(carrier, "micStarted", list) // the names are known from then on
     list()
   }
 

@@ -28,6 +28,9 @@ export function nameButton(button: HTMLElement, label: string): void {
   button.setAttribute("aria-label", label)
 }
 
+/** Whether a key belongs to an input method editor. Safari reports the Enter that confirms a word after the end of the composition, with this code. */
+export const composing = ({ isComposing, keyCode }: KeyboardEvent): boolean => isComposing || keyCode === 229
+
 /**
  * Returns the address, resolved against the page, if it may be a link, otherwise undefined.
  * Only http and https are allowed: the service may send any value, and `javascript:` and

@@ -67,9 +67,8 @@ export class VoiceLevels {
 
   #bind(carrier: VoiceSession, scope: Scope): void {
     this.#visitor = 0
-    const on = (event: string, react: (payload: { level: number; state: string }) => void) => scope.listen<Record<string, { level: number; state: string }>, string>(carrier, event, react)
-    on("localMicLevel", ({ level }) => (this.#visitor = level))
-    on("ended", () => (this.#visitor = 0))
+    scope.listen(carrier, "localMicLevel", ({ level }) => (this.#visitor = level))
+    scope.listen(carrier, "ended", () => (this.#visitor = 0))
   }
 
   #measure(track: MediaStreamTrack | undefined): void {

@@ -1,3 +1,6 @@
+import type { AgentSessionEvents } from "../session/agentsession.js"
+import type { AgentState, AvatarEvents, AvatarState, ChatState } from "../generated/events.js"
+
 /**
  * What the parts of this module accept as a session: any object with `on`, such as an
  * `AvatarSession`, a `ChatSession`, an `AgentSession` and the fakes for tests.
@@ -6,12 +9,15 @@ export interface SessionLike {
   on(event: never, listener: (payload: any) => void, options?: { signal?: AbortSignal }): unknown
 }
 
+/** The events of sessions of all kinds. */
+export type AnyEvents = Omit<AvatarEvents, "stateChange"> & Pick<AgentSessionEvents, "transportChanged" | "modeChanged"> & { stateChange: { state: AvatarState | ChatState | AgentState } }
+
 /** The listeners that a part has added to sessions, which are removed together. */
 export class Scope {
   readonly #ends = new Set<() => void>()
 
-  /** Adds a listener; the payload has the type of the session's own declaration. */
-  listen<Events, Name extends keyof Events & string>(session: SessionLike, event: Name, listener: (payload: Events[Name]) => void): void {
+  /** Adds a listener; one for an event that the session does not have is never called. */
+  listen<Name extends keyof AnyEvents>(session: SessionLike, event: Name, listener: (payload: AnyEvents[Name]) => void): void {
     // One controller each: Node.js warns of a signal with more than ten listeners.
     const controller = new AbortController()
     const remove = session.on(event as never, listener, { signal: controller.signal })

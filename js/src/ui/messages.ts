@@ -12,7 +12,7 @@ export const ERROR_MESSAGES: Partial<Record<ErrorCode | WarningCode, string>> = 
   capability_disabled: "This agent does not offer that.",
   capacity_timeout: "All agents are still busy. Please come back a little later.",
   capacity_unavailable: "All agents are busy right now. Please try again in a moment.",
-  client_variables_disabled: "This agent does not accept additional details. Please ask your question again.",
+  client_variables_disabled: "The agent gave no answer. It may not accept additional details: please begin a new conversation.",
   connect_failed: "The connection could not be made. Please try again.",
   devices_permission_denied: "The microphone could not be used. You can type instead.",
   disclosure_required: "Please confirm the notice first.",

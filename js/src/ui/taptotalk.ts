@@ -18,29 +18,46 @@ const holdMs = 400
  * a press; `failed` is called with errors. Returns the function that removes the listeners.
  */
 export function attachTapToTalk(button: HTMLButtonElement, session: () => TapToTalkSession | undefined, failed: (reason: unknown) => void): () => void {
+  let releases = 0 // how many long presses have ended
   const toggle = async () => {
     const target = session()
     if (!target) return
+    const before = releases
     try {
       if (target.tapToTalkActive) return target.endTapToTalk()
       if (!target.micStarted) await target.startMic()
-      if (!target.tapToTalkActive) target.startTapToTalk()
+      // The button may have been released while the visitor was asked for the microphone.
+      if (before === releases && !target.tapToTalkActive) target.startTapToTalk()
     } catch (reason) {
       if (target === session()) failed(reason)
     }
   }
+  const release = () => {
+    releases++
+    if (session()?.tapToTalkActive) void toggle()
+  }
   // Screen readers cause only a click; a pointer or a key is down for some time before it.
   let since = -Infinity // when the press began that opened the window
+  let ended = -Infinity // when the release of a pointer ended it
+  const released = ({ timeStamp }: PointerEvent) => {
+    if (!Number.isFinite(since) || timeStamp - since < holdMs) return
+    since = -Infinity
+    ended = timeStamp
+    release()
+  }
   const listeners = {
     pointerdown({ button: pressed, pointerId, timeStamp }: PointerEvent) {
-      since = -Infinity
+      since = ended = -Infinity
       if (pressed !== 0 || button.disabled || session()?.tapToTalkActive) return
       since = timeStamp
       button.setPointerCapture(pointerId) // it may be released outside the button
       void toggle()
     },
+    // A click follows the release of a mouse; after a long touch there may be none.
+    pointerup: released,
+    pointercancel: released,
     click({ timeStamp }: MouseEvent) {
-      const short = timeStamp - since < holdMs
+      const short = timeStamp - since < holdMs || timeStamp - ended < holdMs
       since = -Infinity
       if (!short) void toggle()
     },
@@ -56,7 +73,7 @@ export function attachTapToTalk(button: HTMLButtonElement, session: () => TapToT
       event.preventDefault()
       const held = Number.isFinite(since) && event.timeStamp - since >= holdMs
       since = -Infinity
-      if (held) void toggle()
+      if (held) release()
     },
     contextmenu(event: Event) {
       event.preventDefault() // a long touch would open it

@@ -25,8 +25,10 @@ export function attachTextTrack(video: HTMLMediaElement, captions: Captions, opt
   let shown: VTTCue | undefined
   const close = () => {
     if (shown === undefined) return
-    // In a stream the time of the video may not have changed since.
-    shown.endTime = Math.max(video.currentTime, shown.startTime)
+    // Chromium goes on showing a cue that ends now. In a stream the time of the video may not have changed since.
+    const end = video.currentTime - 0.1
+    if (end > shown.startTime) shown.endTime = end
+    else track.removeCue(shown)
     shown = undefined
   }
   const show = ({ text, clear }: Caption) => {

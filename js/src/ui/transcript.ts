@@ -1,4 +1,3 @@
-import type { AvatarEvents } from "../generated/events.js"
 import { isSilentOpening } from "../session/opening.js"
 import { compact, join, unspaced } from "./lines.js"
 import { Listeners, Scope, type SessionLike } from "./listen.js"
@@ -79,22 +78,20 @@ export class SpokenTranscript {
     this.#plain = options.plain ?? ((text) => text)
     this.#region?.setAttribute("aria-live", "polite")
     this.#region?.setAttribute("aria-relevant", "additions")
-    const on = <Name extends keyof AvatarEvents & string>(event: Name, react: (payload: AvatarEvents[Name]) => void) =>
-      this.#scope.listen<AvatarEvents, Name>(session, event, react)
     const voice = {
       progress: (utterance: Utterance) => this.#progress(utterance),
       stopped: (utterance: Utterance, text: string, cut: boolean) => this.#stopped(utterance, text, cut),
       interrupted: (utterance: Utterance | undefined) => this.#interrupted(utterance),
     }
     new Voice(session, voice, this.#scope)
-    on("transcript", ({ type, text, speechId }) => {
+    this.#scope.listen(session, "transcript", ({ type, text, speechId }) => {
       if (typeof text !== "string" || isSilentOpening(text)) return
       if (type === "user") this.#add({ who: "user", text, speechId: null, open: false })
       else if (type === "final" && typeof speechId !== "string") this.#piece(text)
     })
-    on("turnStart", ({ isNewTurn }) => isNewTurn && this.#endTyped())
-    on("turnEnd", () => this.#endTyped())
-    on("ended", () => this.#endTyped())
+    this.#scope.listen(session, "turnStart", ({ isNewTurn }) => isNewTurn && this.#endTyped())
+    this.#scope.listen(session, "turnEnd", () => this.#endTyped())
+    this.#scope.listen(session, "ended", () => this.#endTyped())
   }
 
   /** All entries, the oldest first. */

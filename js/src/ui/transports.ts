@@ -19,7 +19,7 @@ export function eachTransport<Session extends SessionLike>(session: Session, bin
     inner.end()
     bind(transportOf(session), inner)
   }
-  for (const event of transportEvents) outer.listen<Record<string, unknown>, string>(session, event, again)
+  for (const event of transportEvents) outer.listen(session, event, again)
   again()
   return () => {
     outer.end()

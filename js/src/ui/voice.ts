@@ -1,4 +1,3 @@
-import type { AgentSessionEvents } from "../session/agentsession.js"
 import type { AvatarEvents } from "../generated/events.js"
 import { isSilentOpening } from "../session/opening.js"
 import { compact, join, splitSentences } from "./lines.js"
@@ -108,21 +107,19 @@ export class Voice {
 
   constructor(session: SessionLike, listener: VoiceListener, scope: Scope) {
     this.#listener = listener
-    const on = <Name extends keyof AvatarEvents & string>(event: Name, react: (payload: AvatarEvents[Name]) => void) =>
-      scope.listen<AvatarEvents, Name>(session, event, react)
-    on("transcript", ({ type, text, speechId }) => {
+    scope.listen(session, "transcript", ({ type, text, speechId }) => {
       if (typeof speechId !== "string" || typeof text !== "string" || this.#over.has(speechId) || isSilentOpening(text)) return
       if (type === "final") this.#sentence(speechId, text)
       else if (type === "partial") this.#timed(speechId, text)
     })
-    on("speechChunk", (chunk) => (this.#announced = chunk))
-    on("avatarStartTalking", () => this.#started())
-    on("avatarStopTalking", (stop) => this.#stopped(stop?.text ?? ""))
-    on("interrupted", () => this.#interrupted())
-    on("reconnecting", ({ cold }) => cold && this.#interrupted())
-    on("ended", () => this.#interrupted())
+    scope.listen(session, "speechChunk", (chunk) => (this.#announced = chunk))
+    scope.listen(session, "avatarStartTalking", () => this.#started())
+    scope.listen(session, "avatarStopTalking", (stop) => this.#stopped(stop?.text ?? ""))
+    scope.listen(session, "interrupted", () => this.#interrupted())
+    scope.listen(session, "reconnecting", ({ cold }) => cold && this.#interrupted())
+    scope.listen(session, "ended", () => this.#interrupted())
     // When an agent session leaves its avatar, no further event of it follows.
-    scope.listen<AgentSessionEvents, "transportChanged">(session, "transportChanged", () => this.#interrupted())
+    scope.listen(session, "transportChanged", () => this.#interrupted())
     scope.onEnd(() => this.#quiet())
   }
 
@@ -194,11 +191,15 @@ export class Voice {
     this.#listener.progress(utterance)
   }
 
-  #stopped(text: string): void {
+  #stopped(said: string): void {
+    const text = isSilentOpening(said) ? "" : said
     const utterance = this.#sounding ?? this.#cut ?? this.#utterances.values().next().value
     const cut = utterance !== undefined && utterance === this.#cut
     this.#cut = undefined
     if (!cut) {
+      // The timers of a busy page may be late: what they have not reached has been spoken too.
+      this.#sounding = utterance
+      this.#advance(compact(text).length)
       this.#quiet()
       if (utterance?.estimatedSince !== undefined) {
         const rate = utterance.text.length / ((Date.now() - utterance.estimatedSince) / 1000)
@@ -208,7 +209,7 @@ export class Voice {
     }
     if (utterance === undefined) return
     this.#utterances.delete(utterance.speechId)
-    this.#listener.stopped(utterance, isSilentOpening(text) ? "" : text, cut)
+    this.#listener.stopped(utterance, text, cut)
   }
 
   #interrupted(): void {

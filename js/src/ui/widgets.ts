@@ -1,4 +1,4 @@
-import type { AvatarEvents, ContentGallery, ExternalVideo, Flashcards, Followups, FormField, GalleryItem, GradedQuestion, Markdown, ShowLink, Sources, Summary, UserPropertiesForm, Video, VideoGallery, Widget } from "../generated/events.js"
+import type { ContentGallery, ExternalVideo, Flashcards, Followups, FormField, GalleryItem, GradedQuestion, Markdown, ShowLink, Sources, Summary, UserPropertiesForm, Video, VideoGallery, Widget } from "../generated/events.js"
 import { hostOf, icon, make, makeButton, safeLink, safeUrl } from "./dom.js"
 import { fillIn, WIDGET_LABELS, type WidgetLabels } from "./labels.js"
 import { Scope, type SessionLike } from "./listen.js"
@@ -413,8 +413,8 @@ export class WidgetList {
     this.#element = element
     this.#options = { onAction: (action) => act(session as SessionLike & Actor, action), ...options }
     this.#account = () => accountOf(session)
-    this.#scope.listen<AvatarEvents, "widget">(session, "widget", (widget) => void this.add(widget))
-    this.#scope.listen<AvatarEvents, "turnStart">(session, "turnStart", ({ isNewTurn }) => {
+    this.#scope.listen(session, "widget", (widget) => void this.add(widget))
+    this.#scope.listen(session, "turnStart", ({ isNewTurn }) => {
       if (isNewTurn && (this.#options.clearOnTurnStart ?? true)) this.clear()
     })
   }

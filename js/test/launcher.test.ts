@@ -1,0 +1,42 @@
+import assert from "node:assert/strict"
+import { test } from "node:test"
+import type { AppInitResult } from "../src/generated/settings.js"
+import { FakeProgram, settle } from "./fake.js"
+import { makeElementPage, until } from "./page.js"
+
+const window = makeElementPage()
+Object.assign(globalThis, {
+  sessionStorage: window.sessionStorage,
+  matchMedia: () => new EventTarget(), // which jsdom lacks, as what follows
+  addEventListener: window.addEventListener.bind(window),
+})
+Object.assign(window.HTMLDialogElement.prototype, { show(this: HTMLDialogElement) { this.open = true } })
+Object.assign(window.HTMLElement.prototype, { checkVisibility: () => true })
+const { AgentLauncherElement } = await import("../src/launcher.js")
+
+test("a thread is kept for the agent that it was begun with", async () => {
+  const program = await new FakeProgram().load()
+  program.results["connect"] = async () => program.become("connected")
+  program.results["dispose"] = async () => {}
+  const launcher = new AgentLauncherElement()
+  launcher.init = { ks: "t", partnerId: "1", genieUrl: "https://genie.example" } as AppInitResult
+  launcher.widgetId = "w-1"
+  window.document.body.append(launcher)
+  launcher.show()
+  await until("there is an agent", () => launcher.agent !== undefined, settle)
+  const agent = launcher.agent!
+  await agent.start()
+  program.properties["threadId"] = "t-1"
+  const kept = () => ["w-1", "w-2"].map((id) => sessionStorage.getItem(`agentruntime conversation ${JSON.stringify([id, null, null, null, null])}`)?.match(/t-\d/)?.[0])
+  launcher.widgetId = "w-2"
+  window.dispatchEvent(new window.Event("pagehide"))
+  assert.deepEqual(kept(), ["t-1", undefined])
+  agent.end()
+  assert.deepEqual([agent.threadId, kept()], [null, ["t-1", undefined]], "the next conversation is with the other agent")
+  await agent.start()
+  program.properties["threadId"] = "t-2"
+  window.dispatchEvent(new window.Event("pagehide"))
+  assert.deepEqual(kept(), ["t-1", "t-2"])
+  launcher.startNew()
+  assert.deepEqual(kept(), ["t-1", undefined])
+})
