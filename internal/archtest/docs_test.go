@@ -129,3 +129,47 @@ func readFile(t *testing.T, path string) string {
 	}
 	return string(text)
 }
+
+// TestManagementIsTheSameInBothLanguages: js/src/management has each endpoint that the client in Go calls.
+func TestManagementIsTheSameInBothLanguages(t *testing.T) {
+	path := regexp.MustCompile(`"/(?:v1/)?([a-z][\w-]*(?:/\w+)+)["?]`)
+	inTypeScript := regexp.MustCompile(`"(?:v1/)?([a-z][\w-]*(?:/\w+)+)["?]`)
+	called := regexp.MustCompile(`path: "/(?:v1/)?([\w-]+)", create: "(\w+)"`) // a collection has five endpoints
+	scripts, err := filepath.Glob(filepath.Join(root, "js/src/management/*.ts"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	typescript := map[string]bool{}
+	for _, name := range scripts {
+		for _, match := range inTypeScript.FindAllStringSubmatch(readFile(t, "js/src/management/"+filepath.Base(name)), -1) {
+			typescript[match[1]] = true
+		}
+	}
+	endpoints := 0
+	want := func(name string) {
+		endpoints++
+		if !typescript[name] {
+			t.Errorf("js/src/management does not call %s", name)
+		}
+	}
+	for _, f := range goFiles(t) {
+		if f.dir != "management" && f.dir != "runtime/visitor" || strings.HasSuffix(f.name, "_test.go") {
+			continue
+		}
+		source := readFile(t, f.path)
+		for _, match := range path.FindAllStringSubmatch(source, -1) {
+			// A collection's own path is no endpoint, and TypeScript has service and action as two texts.
+			if !strings.HasPrefix(match[1], "v1/") && !strings.HasPrefix(match[1], "service/") {
+				want(match[1])
+			}
+		}
+		for _, match := range called.FindAllStringSubmatch(source, -1) {
+			for _, name := range []string{match[2], "get", "list", "update", "delete"} {
+				want(match[1] + "/" + name)
+			}
+		}
+	}
+	if endpoints < 80 {
+		t.Errorf("found only %d endpoints", endpoints)
+	}
+}
