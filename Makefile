@@ -20,7 +20,10 @@ WASMTEST := build/tools/wasmbrowsertest
 # and races are reported that are none.
 # A program with the race detector waits a second when it ends, for the reports of other
 # goroutines: the packages of the main module took 73 s without a test, and 45 s with 20 ms.
-RACE ?= GORACE=atexit_sleep_ms=20 GOFLAGS="-race -gcflags=modernc.org/...=-d=checkptr=0"
+RACE ?= CGO_ENABLED=1 GORACE=atexit_sleep_ms=20 GOFLAGS="-race -gcflags=modernc.org/...=-d=checkptr=0"
+# Only the race detector needs cgo. The npm packages of the local service are compiled without
+# it, and so is all the rest, so that no package is compiled once with and once without cgo.
+export CGO_ENABLED := 0
 JS := tools/wasm/env
 # The packages that are compiled for the page, and those of them whose tests a
 # native test starts, together with the server that they need.
@@ -31,7 +34,7 @@ SERVED := /internal/fetch$$|/internal/socketio$$|/runtime/media$$
 # They are in the module of e2e, so that others do not get what only tests depend on.
 CORE := ./agent ./autoplay ./element
 # Those of core that are slower, as they look at every state in every size, or press each button; part of make verify.
-LOOKS := ^Test(SheetOf.*|NothingJumps|Playground|ToolsOf.*|Sharing)$$
+LOOKS := ^Test(SheetOf.*|NothingJumps|ToolsOf.*|Sharing)$$
 SUITES := ./avatar ./chat ./hostile ./loader ./parts
 # What that module has besides whole pages.
 NATIVE := ./bench/... ./browsertest ./native ./pagetest
@@ -133,9 +136,9 @@ core: # whole pages; most of a test is waiting for media in real time
 	cd e2e && $(GOTEST) -p 1 $(PARALLEL) -skip '$(LOOKS)' $(CORE) $(ONLY)
 
 .PHONY: looks
-looks: # the element in every state, size and theme
+looks: # the element in every state, size and theme; it waits for pictures with a time limit, so without the race detector
 	tools/need.sh browser
-	cd e2e && $(GOTEST) $(PARALLEL) -run '$(LOOKS)' ./element $(ONLY)
+	cd e2e && $(TEST) $(PARALLEL) -run '$(LOOKS)' ./element $(ONLY)
 
 .PHONY: suites
 suites: # the other whole pages
@@ -145,7 +148,7 @@ suites: # the other whole pages
 # Conversations of every kind, from the start to the end: those that make the profile, and
 # those of them of which none may wait for a second part. The worker's conversation is the only
 # one with host names instead of addresses.
-PROFILED := ^Test(AvatarAppearsAndSaysItsOpeningLine|APreparedSessionHasItsRelay|AudioOnlyAgentIsHeard|VoiceHasAnElementOfItsOwn|WithoutElementsThereAreTracks|TypedTurnIsAnsweredWithCaptionsInOrder|KickoffIsSaidOnce|FakeSessionHasTheEventsOfARealOne|InterruptSilencesAtOnce|PauseIsQuietAndResumeGoesOn|SpeechCutsTheAgentAndIsAnswered|DeniedMicrophoneIsAWarning|BuiltInCredentialsAreAWarning|AWorkerConnectsWithoutANetwork|DeferredMicrophoneIsAskedForLater|BadTokenIsRefused|DroppedSocketIsRecovered|RefusedRecoveryIsRebuiltOnTheSameThread|DisconnectTellsTheService|PageLeftBehindTellsTheService|HiddenPageCompletesAfterItsGrace|OneTurnInEveryWay|ToolsUseThePage|EveryWidgetIsDrawn|TheServiceHearsOfAnEndOnce|AReloadContinuesTheThread|ConversationByKeyboard|ServiceIsAway|ConversationOutlivesReload|OneConversationOverBothTransports|OneTagIsALiveFace|ChatBeginsWithItsFirstMessage|NoStartFailsInSilence|OneConversationInBothModes|APageGoesAwayInEveryPhase|OnlyTheSoundWaitsForAClick|StatesOfAFace|BlockedSoundWaitsForAKey|EndByTheService|ExampleOfAFaceWithoutSound|TwoElementsAndEarlyProperties|Preload|PreloadAtOnce)$$
+PROFILED := ^Test(AvatarAppearsAndSaysItsOpeningLine|APreparedSessionHasItsRelay|AudioOnlyAgentIsHeard|WithoutElementsThereAreTracks|TypedTurnIsAnsweredWithCaptionsInOrder|FakeSessionHasTheEventsOfARealOne|InterruptSilencesAtOnce|PauseIsQuietAndResumeGoesOn|SpeechCutsTheAgentAndIsAnswered|DeniedMicrophoneIsAWarning|BuiltInCredentialsAreAWarning|AWorkerConnectsWithoutANetwork|DeferredMicrophoneIsAskedForLater|BadTokenIsRefused|DroppedSocketIsRecovered|DisconnectTellsTheService|PageLeftBehindTellsTheService|HiddenPageCompletesAfterItsGrace|OneTurnInEveryWay|ToolsUseThePage|EveryWidgetIsDrawn|TheServiceHearsOfAnEndOnce|AReloadContinuesTheThread|ConversationByKeyboard|ServiceIsAway|ConversationOutlivesReload|OneConversationOverBothTransports|OneTagIsALiveFace|ChatBeginsWithItsFirstMessage|NoStartFailsInSilence|OneConversationInBothModes|APageGoesAwayInEveryPhase|OnlyTheSoundWaitsForAClick|StatesOfAFace|BlockedSoundWaitsForAKey|EndByTheService|ExampleOfAFaceWithoutSound|TwoElementsAndEarlyProperties|Preload|PreloadAtOnce)$$
 SCENARIOS := ^Test(AWorkerConnectsWithoutANetwork|BuiltInCredentialsAreAWarning|AvatarAppearsAndSaysItsOpeningLine|AudioOnlyAgentIsHeard|TypedTurnIsAnsweredWithCaptionsInOrder|DeniedMicrophoneIsAWarning|BadTokenIsRefused|PageLeftBehindTellsTheService|OneTurnInEveryWay|ServiceIsAway|OneConversationOverBothTransports|OneTagIsALiveFace|ChatBeginsWithItsFirstMessage|NoStartFailsInSilence|OnlyTheSoundWaitsForAClick)$$
 SCENES := ./agent ./autoplay ./avatar ./chat ./element
 
@@ -339,10 +342,8 @@ FUZZTIME := 1000x
 # minutes to compile, and most of what then counts as new is not code of ours.
 INSTRUMENT := -gcflags=github.com/agentruntime/agentruntime/...=-d=libfuzzer
 
-# Without the race detector, which would make each input ten times as slow, and without cgo, as js/local/build.mjs
-# compiles the local service for make fresh.
+# Without the race detector, which would make each input ten times as slow.
 .PHONY: fuzz
-fuzz: export CGO_ENABLED := 0
 fuzz:
 	@mkdir -p build/fuzz
 	for dir in $$(grep -rlE --include='*_test.go' '^func Fuzz' cmd internal runtime | xargs -n 1 dirname | sort -u); do \

@@ -4,7 +4,7 @@
 // hear, and what the service received.
 //
 // Most tests wait for speech most of the time and run in parallel. Tests that measure
-// time, or count resources that are left, run before them, one at a time.
+// time run before them, one at a time.
 //
 // It must not depend on the implementation of either side: it uses the package's public
 // interface, the service's addresses and its control address.

@@ -5,26 +5,14 @@ import (
 	"testing"
 )
 
-func TestVoiceHasAnElementOfItsOwn(t *testing.T) {
-	t.Parallel()
-	_, p := open(t)
-	var got struct{ Video, Audio, Merged []string }
-	p.Call(&got, "element.js", "voiceHasAnElementOfItsOwn")
-	if !slices.Equal(got.Video, []string{"video"}) || !slices.Equal(got.Audio, []string{"audio"}) {
-		t.Errorf("the picture's element has %q, the voice's %q", got.Video, got.Audio)
-	}
-	if !slices.Equal(got.Merged, []string{"audio", "video"}) {
-		t.Errorf("merged again, the picture's element has %q", got.Merged)
-	}
-}
-
+// A session without elements has tracks; its picture and voice get elements later, also one each.
 func TestWithoutElementsThereAreTracks(t *testing.T) {
 	t.Parallel()
 	_, p := open(t)
 	var got struct {
-		Kinds, Stream []string
-		Same          bool
-		Later         seen
+		Kinds, Stream, Video, Audio, Merged []string
+		Same                                bool
+		Later                               seen
 	}
 	p.Call(&got, "element.js", "withoutElementsThereAreTracks")
 	want := []string{"audio", "video"}
@@ -32,6 +20,12 @@ func TestWithoutElementsThereAreTracks(t *testing.T) {
 		t.Errorf("tracks %q, stream %q, same %v", got.Kinds, got.Stream, got.Same)
 	}
 	got.Later.want(t)
+	if !slices.Equal(got.Video, []string{"video"}) || !slices.Equal(got.Audio, []string{"audio"}) {
+		t.Errorf("the picture's element has %q, the voice's %q", got.Video, got.Audio)
+	}
+	if !slices.Equal(got.Merged, want) {
+		t.Errorf("merged again, the picture's element has %q", got.Merged)
+	}
 }
 
 func TestAudioOnlyAgentIsHeard(t *testing.T) {

@@ -1,7 +1,6 @@
 package avatar
 
 import (
-	"net/http"
 	"strconv"
 	"strings"
 	"testing"
@@ -64,39 +63,5 @@ func TestExamplePageByKeyboard(t *testing.T) {
 	h.AwaitSessionCompleted(thread)
 	if status := p.Text("#status"); status != "The conversation is over." {
 		t.Errorf("the page says %q", status)
-	}
-}
-
-func TestExamplePageSaysWhatIsWrong(t *testing.T) {
-	t.Parallel()
-	h := pagetest.New(t, localservice.Options{})
-	h.Control("/capacity", map[string]any{"exhausted": true})
-	p := h.Open("/example/avatar/")
-	p.AwaitTrue(`document.activeElement.id === "start"`)
-	p.Keys("\r")
-	p.AwaitTrue(`document.getElementById("status").hasAttribute("data-bad")`)
-	if status := p.Text("#status"); status != "All agents are busy right now. Please try again in a moment." {
-		t.Errorf("the page says %q", status)
-	}
-	h.Control("/capacity", map[string]any{"exhausted": false})
-	p.Keys("\r")
-	p.AwaitTrue(`document.getElementById("stage").dataset.state === "live"`)
-}
-
-func TestTwoClicksBeginOneConversation(t *testing.T) {
-	t.Parallel()
-	h := pagetest.New(t, localservice.Options{})
-	p := h.Open("/example/avatar/")
-	p.AwaitTrue(`document.activeElement.id === "start"`)
-	p.Do(nil, `
-		const start = document.getElementById("start")
-		start.click()
-		start.click()`)
-	p.AwaitTrue(`document.getElementById("said").textContent.includes("How can I help you?")`)
-	if turns := p.Text("#said"); strings.Count(turns, "How can I help you?") != 1 {
-		t.Errorf("the page shows %q", turns)
-	}
-	if n := h.Count(http.MethodPost, "/v1/application/appInit"); n != 1 {
-		t.Errorf("%d conversations were begun, want 1", n)
 	}
 }

@@ -1,12 +1,6 @@
 package avatar
 
-import (
-	"testing"
-	"time"
-)
-
-// cycles is how many sessions are made, connected and ended, five at a time.
-const cycles = 50
+import "testing"
 
 // holdings are the counts of the page's and the program's resources.
 type holdings struct {
@@ -22,21 +16,10 @@ func (h holdings) exceeds(before holdings) bool {
 		h.Callbacks > before.Callbacks || h.Goroutines > before.Goroutines
 }
 
-func TestNothingIsLeftAfterFiftySessions(t *testing.T) {
-	h, p := open(t)
-	var got struct{ Before, After holdings }
-	start := time.Now()
-	p.Call(&got, "leak.js", "sessions", cycles)
-	t.Logf("%d sessions in %v; held before %+v", cycles, time.Since(start).Round(time.Second), got.Before)
-	if got.After.exceeds(got.Before) {
-		t.Errorf("held after %+v\n     before %+v", got.After, got.Before)
-	}
-	h.AwaitNoSessions(h.Context())
-}
-
 // Fifty faults, ten for each of five sessions: resources that a repair or a rebuild creates
 // replace the earlier ones.
 func TestNothingIsLeftAfterFiftyFaults(t *testing.T) {
+	t.Parallel()
 	h, p := open(t)
 	type state struct {
 		Threads []string

@@ -29,6 +29,7 @@ func TestPlayground(t *testing.T) {
 	h := pagetest.New(t, localservice.Options{PageControl: true})
 	p := h.Open("/example/playground/")
 	p.AwaitTrue(`!document.getElementById("connect").disabled`)
+	p.Axe("idle")
 
 	// In a narrow window everything is folded.
 	p.Do(nil, `for (const panel of document.querySelectorAll("main > div > details")) panel.open = true`)
@@ -57,6 +58,7 @@ func TestPlayground(t *testing.T) {
 	p.AwaitTrue(`Number(document.querySelector("[data-measure=frames] figcaption").textContent.match(/[\d.]+/)[0]) > 5`)
 
 	p.AwaitTrue(playgroundEvents + `.includes("avatarStopTalking")`)
+	p.Axe("live")
 	p.Do(nil, `document.getElementById("text").focus()`)
 	p.Keys("Who are you?\r")
 	p.AwaitTrue(playgroundEvents + `.includes("onBeforeSend")`)
@@ -152,33 +154,14 @@ func wantWaterfall(t *testing.T, rows [][]string) {
 	}
 }
 
-// On a phone, the playground is about two screens long, and what it shows is opened one by one.
-func TestPlaygroundOnAPhone(t *testing.T) {
-	t.Parallel()
-	h := pagetest.New(t, localservice.Options{PageControl: true})
-	p := h.Open("/example/playground/")
-	p.SetSize(360, 740)
-	fits := `document.documentElement.scrollHeight < 2 * 740 && document.querySelectorAll("details[open]").length === 0`
-	p.AwaitTrue(`!document.getElementById("connect").disabled && ` + fits)
-	p.Press("#connect")
-	p.AwaitTrue(`document.getElementById("stage").dataset.state === "live" && document.querySelector("#said li") && ` + fits)
-}
-
-// If the service does not allow its commands, the playground shows what to do.
-func TestPlaygroundWithoutControl(t *testing.T) {
-	t.Parallel()
-	p := pagetest.New(t, localservice.Options{}).Open("/example/playground/")
-	p.AwaitTrue(`!document.getElementById("connect").disabled`)
-	p.Do(nil, `document.getElementById("faults").closest("details").open = true`)
-	p.AwaitTrue(`document.getElementById("faults-note").checkVisibility() && document.querySelectorAll("#faults button").length === 0`)
-}
-
-// The other kinds of session have the same page.
+// The other kinds of session have the same page. If the service does not allow its commands, it shows what to do.
 func TestPlaygroundInText(t *testing.T) {
 	t.Parallel()
 	h := pagetest.New(t, localservice.Options{})
 	p := h.Open("/example/playground/")
 	p.AwaitTrue(`!document.getElementById("connect").disabled`)
+	p.Do(nil, `document.getElementById("faults").closest("details").open = true`)
+	p.AwaitTrue(`document.getElementById("faults-note").checkVisibility() && document.querySelectorAll("#faults button").length === 0`)
 	for _, kind := range []string{"chat", "agent"} {
 		p.Do(nil, `
 			const kind = document.getElementById("kind")
@@ -201,10 +184,10 @@ func TestPlaygroundInText(t *testing.T) {
 	}
 }
 
-// No page cuts anything off on a small phone, in portrait and landscape.
+// No page cuts anything off on a small phone, in portrait and landscape. The playground is about two screens long there,
+// and what it shows is opened one by one.
 func TestPagesFitPhones(t *testing.T) {
 	t.Parallel()
-	h := pagetest.New(t, localservice.Options{PageControl: true})
 	sizes := [][2]int64{{320, 568}, {667, 375}}
 	for path, live := range map[string]string{
 		"avatar":     `document.getElementById("start").click()`,
@@ -212,31 +195,41 @@ func TestPagesFitPhones(t *testing.T) {
 		"agent":      `const agent = document.querySelector("agent-avatar"); await agent.start(); await agent.session.switchMode("avatar")`,
 		"playground": `document.getElementById("connect").click()`,
 	} {
-		p := h.Open("/example/" + path + "/")
-		p.AwaitTrue(`(document.getElementById("start") ?? document.getElementById("connect") ?? inAgent("textarea"))?.disabled === false`)
-		for _, size := range sizes {
-			p.NothingCut(size[0], size[1])
-		}
-		if live == "" {
-			continue
-		}
-		p.Do(nil, live)
-		// In the page, or in the agent's element.
-		part := func(id, inElement string) string {
-			return `(document.getElementById("` + id + `") ?? inAgent("` + inElement + `"))`
-		}
-		p.AwaitTrue(part("video", "video") + `.videoWidth > 0 && ` + part("caption", "[part=caption]") + `.textContent !== ""`)
-		for _, size := range sizes {
-			p.NothingCut(size[0], size[1])
-		}
-		// In landscape, the whole picture is visible, with the text field or most of the controls.
-		p.Do(nil, `scrollTo(0, 0)`)
-		p.AwaitTrue(`(({top, bottom}) => top >= 0 && bottom <= innerHeight)(` + part("video", "video") + `.getBoundingClientRect())`)
-		if path == "avatar" {
-			p.AwaitTrue(`document.querySelector("#composer textarea").getBoundingClientRect().bottom <= innerHeight`)
-		}
-		notice := part("disclosure", "[part=disclosure]")
-		p.AwaitTrue(notice + `.checkVisibility() && ` + notice + `.textContent.includes("AI")`)
+		t.Run(path, func(t *testing.T) {
+			t.Parallel()
+			h := pagetest.New(t, localservice.Options{PageControl: true})
+			p := h.Open("/example/" + path + "/")
+			p.AwaitTrue(`(document.getElementById("start") ?? document.getElementById("connect") ?? inAgent("textarea"))?.disabled === false`)
+			look := func() {
+				for _, size := range sizes {
+					p.NothingCut(size[0], size[1])
+				}
+				if path == "playground" {
+					p.SetSize(360, 740)
+					p.AwaitTrue(`document.documentElement.scrollHeight < 2 * 740 && document.querySelectorAll("details[open]").length === 0`)
+					p.SetSize(sizes[1][0], sizes[1][1])
+				}
+			}
+			look()
+			if live == "" {
+				return
+			}
+			p.Do(nil, live)
+			// In the page, or in the agent's element.
+			part := func(id, inElement string) string {
+				return `(document.getElementById("` + id + `") ?? inAgent("` + inElement + `"))`
+			}
+			p.AwaitTrue(part("video", "video") + `.videoWidth > 0 && ` + part("caption", "[part=caption]") + `.textContent !== ""`)
+			look()
+			// In landscape, the whole picture is visible, with the text field or most of the controls.
+			p.Do(nil, `scrollTo(0, 0)`)
+			p.AwaitTrue(`(({top, bottom}) => top >= 0 && bottom <= innerHeight)(` + part("video", "video") + `.getBoundingClientRect())`)
+			if path == "avatar" {
+				p.AwaitTrue(`document.querySelector("#composer textarea").getBoundingClientRect().bottom <= innerHeight`)
+			}
+			notice := part("disclosure", "[part=disclosure]")
+			p.AwaitTrue(notice + `.checkVisibility() && ` + notice + `.textContent.includes("AI")`)
+		})
 	}
 }
 

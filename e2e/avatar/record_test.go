@@ -55,7 +55,8 @@ func TestRecordingIsLikeANativeOne(t *testing.T) {
 			t.Errorf("no line of the events has the beginning of %s", name)
 		}
 	}
-	if captions, err := fs.ReadFile(folder, replay.CaptionsFile); err != nil || !strings.Contains(string(captions), "<v Visitor>My name is Ada.") || !strings.Contains(string(captions), "<v Agent>") {
+	// The captions begin with the film, which on a busy machine begins after the first text.
+	if captions, err := fs.ReadFile(folder, replay.CaptionsFile); err != nil || !strings.Contains(string(captions), "<v Visitor>What is my name?") || !strings.Contains(string(captions), "<v Agent>") {
 		t.Errorf("captions %q, %v", captions, err)
 	}
 	if text, err := fs.ReadFile(folder, replay.EventsFile); err != nil || bytes.Contains(text, []byte("djJ8")) {

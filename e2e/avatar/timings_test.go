@@ -10,7 +10,8 @@ import (
 	"github.com/agentruntime/agentruntime/internal/localservice"
 )
 
-// The most that turnTimings may differ from a stopwatch in the page.
+// The most that turnTimings may differ from a stopwatch in the page. Beside other pages, the samples of one
+// or the other come later on two cores, so these tests are not parallel.
 const (
 	soundTolerance  = 30 // ms
 	frameTolerance  = 50 // ms
@@ -19,7 +20,7 @@ const (
 	// compare with, if no two frames around the sound are more than frameInterval apart. A busy machine
 	// shows fewer frames, with larger changes between them; the first frame is then an estimate.
 	framesBefore  = 5
-	frameInterval = 100 // ms
+	frameInterval = 60 // ms
 )
 
 // timedTurn is a turn, and what the stopwatch measured. Times are in ms from the beginning of the turn.
@@ -43,7 +44,6 @@ type timedTurn struct {
 // TestTypedTurnAgreesWithAStopwatch: the first sound is that of an AudioWorklet, and the first
 // frame that moves is found in larger frames and by another rule.
 func TestTypedTurnAgreesWithAStopwatch(t *testing.T) {
-	t.Parallel()
 	h := pagetest.New(t, localservice.Options{})
 	got := agreesWithAStopwatch(t, h, "typedTurn")
 	if got.Timings.From != "typed" {
@@ -56,7 +56,6 @@ func TestTypedTurnAgreesWithAStopwatch(t *testing.T) {
 
 // TestSpokenTurnAgreesWithAStopwatch: the end of the visitor's speech is that of an AudioWorklet too.
 func TestSpokenTurnAgreesWithAStopwatch(t *testing.T) {
-	t.Parallel()
 	h := pagetest.New(t, localservice.Options{Script: hears})
 	got := agreesWithAStopwatch(t, h, "spokenTurn")
 	if got.Timings.From != "spoken" || got.Timings.SpeechEndBy != "detector" {

@@ -44,48 +44,22 @@ func TestTypedTurnIsAnsweredWithCaptionsInOrder(t *testing.T) {
 	h.AwaitState(live.Listening)
 }
 
-func TestKickoffIsSaidOnce(t *testing.T) {
-	t.Parallel()
-	h, p := open(t)
-	var thread string
-	p.Do(&thread, `
-		globalThis.talk = await open({agent: "silent", kickoff: "My name is Ada.", videoEl: document.getElementById("video")})
-		await talk.session.connect()
-		await talk.until("avatarStopTalking", ({text}) => text.startsWith("Nice to meet you, Ada."))
-		return talk.session.threadId`)
-	h.Control("/sessions/newest/drop", nil)
-	p.Do(nil, `await talk.until("reconnected", ({recovered}) => recovered)`)
-	h.Control("/recovery", map[string]any{"refuseNext": true})
-	h.Control("/sessions/newest/drop", nil)
-	var got struct {
-		Shown  []string
-		Sent   bool
-		Thread string
-	}
-	p.Call(&got, "turn.js", "afterTheKickoff")
-	if !slices.Equal(got.Shown, []string{"What did I just say?"}) {
-		t.Errorf("the visitor sees %q as their own words", got.Shown)
-	}
-	asked := h.UserMessages(thread)
-	if want := []string{"My name is Ada.", "What did I just say?"}; !slices.Equal(asked, want) {
-		t.Errorf("the service was asked %q, want %q", asked, want)
-	}
-	if !got.Sent || got.Thread != thread {
-		t.Errorf("sent %v, thread %q after %q", got.Sent, got.Thread, thread)
-	}
-}
-
 // silenceLimit is how long an interrupted speech may be heard, beyond the delay with
 // which its beginning was heard.
 const silenceLimit = 300 // ms
 
+// TestInterruptSilencesAtOnce: the captions and the text track are cleared too, and the transcript has what was spoken.
 func TestInterruptSilencesAtOnce(t *testing.T) {
 	h, p := open(t)
 	var got struct {
-		Ms, Delay float64
-		Captions  int
-		Spoke     string
-		Settled   bool
+		Ms, Delay    float64
+		Captions     int
+		Spoke        string
+		Settled      bool
+		Said, Shown  string
+		Interrupted  bool
+		Caption      string
+		Cues, Active int
 	}
 	p.Call(&got, "turn.js", "interruptSilencesAtOnce")
 	t.Logf("silent %.0f ms after the event, begun %.0f ms after its event", got.Ms, got.Delay)
@@ -94,6 +68,12 @@ func TestInterruptSilencesAtOnce(t *testing.T) {
 	}
 	if got.Captions != 0 || !got.Settled || strings.Contains(got.Spoke, "weather") {
 		t.Errorf("%d captions came later, settled %v, spoke %q", got.Captions, got.Settled, got.Spoke)
+	}
+	if got.Said == "" || got.Shown != got.Said || !got.Interrupted {
+		t.Errorf("the transcript has %q (interrupted: %v) of what was spoken, %q", got.Shown, got.Interrupted, got.Said)
+	}
+	if got.Caption != "" || got.Cues == 0 || got.Active != 0 {
+		t.Errorf("the caption is %q, of %d cues %d are shown", got.Caption, got.Cues, got.Active)
 	}
 	h.AwaitState(live.Listening)
 }

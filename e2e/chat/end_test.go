@@ -44,8 +44,7 @@ func TestTheServiceHearsOfAnEndOnce(t *testing.T) {
 func TestAClosedTabTellsOfItsEnd(t *testing.T) {
 	t.Parallel()
 	h := pagetest.CloseUntilReported(t, func() (*pagetest.Server, *pagetest.Page, []string) {
-		h := pagetest.New(t, localservice.Options{Script: []byte(turns)})
-		p := openAt(h)
+		h, p := openPage(t)
 		var thread string
 		p.Do(&thread, `
 			globalThis.talk = await connect()
@@ -62,7 +61,7 @@ func TestAClosedTabTellsOfItsEnd(t *testing.T) {
 func TestAClosedTabTellsOfItsEndWhileTheProgramWaits(t *testing.T) {
 	t.Parallel()
 	h := pagetest.CloseUntilReported(t, func() (*pagetest.Server, *pagetest.Page, []string) {
-		h := pagetest.New(t, localservice.Options{Script: []byte(turns)})
+		h := pagetest.New(t, localservice.Options{})
 		h.Intercept(func(_ http.ResponseWriter, r *http.Request) bool {
 			held := strings.Contains(r.URL.Path, ".rest-")
 			if held {
@@ -125,20 +124,5 @@ func TestAnEndIsToldOfASessionThatIsForgotten(t *testing.T) {
 		return reason + " " + sent`)
 	if err := <-collected; err != nil || told != "enough true" {
 		t.Errorf("told %q, %v", told, err)
-	}
-}
-
-func TestSessionsLeaveNothingBehind(t *testing.T) {
-	t.Parallel()
-	_, p := openPage(t)
-	var got struct{ Before, After map[string]int }
-	p.Call(&got, "end.js", "sessionsLeaveNothingBehind")
-	for name, n := range got.Before {
-		if name == "timers" {
-			n++ // the Go runtime has one timer or none
-		}
-		if got.After[name] > n {
-			t.Errorf("%d %s, %d before", got.After[name], name, n)
-		}
 	}
 }

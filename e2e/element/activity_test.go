@@ -19,7 +19,7 @@ func TestNothingJumps(t *testing.T) {
 				globalThis.stage = () => { const {width, height, top} = find("[part=stage]").getBoundingClientRect(); return [width, height, top].map(Math.round).join(" ") }
 				globalThis.before = stage()`)
 			p.Do(nil, `await element.start(); await until(() => seen("video") && !seen("[part=poster]"))
-				await until(() => find("[part=caption]").textContent !== "")
+				await until(() => captions.length > 0)
 				await element.send("My name is Ada."); await until(() => find("[aria-live=polite]").textContent.includes("Ada"))`)
 			var got struct {
 				Shift            float64

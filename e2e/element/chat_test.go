@@ -66,32 +66,6 @@ func threadOf(p *pagetest.Page) (thread string) {
 	return thread
 }
 
-// Escape stops an answer, and what could not be sent is in the field again.
-func TestChatStopsAndTriesAgain(t *testing.T) {
-	t.Parallel()
-	h := pagetest.New(t, localservice.Options{Script: []byte(`
-rules:
-  - when: {exact: "Forever"}
-    steps: [{repeat: {steps: [{say: "on and "}, {pause: 5}]}}]
-`)})
-	p := openPage(h)
-	p.Allow("503") // the browser reports what is refused below
-	p.Do(nil, `await place("agent-chat", {agent: "silent"})
-		find("textarea").focus()`)
-	p.Keys("Forever\r")
-	p.Do(nil, `await until(() => find("[part=log]").innerText.includes("on and on and") && seen("[part~=stop]"))`)
-	p.Keys("\x1b")
-	p.Do(nil, `await until(() => !seen("[part~=stop]") && seen("[part~=send]"))`)
-
-	refuse(h, "/assistant/", http.StatusServiceUnavailable)
-	p.Keys("My name is Ada.\r")
-	p.Do(nil, `await until(() => seen("[part=message]") && find("textarea").value === "My name is Ada.")`)
-	p.Axe("a turn that failed")
-	h.Intercept(nil)
-	p.Keys("\r")
-	p.Do(nil, `await until(() => find("[part=log]").innerText.includes("Nice to meet you, Ada") && !seen("[part=message]"))`)
-}
-
 // A token that expires in the middle of a conversation is replaced, and the visitor notices nothing.
 func TestATokenThatIsRefusedIsReplaced(t *testing.T) {
 	t.Parallel()

@@ -41,8 +41,8 @@ func TestOneTagIsALiveFace(t *testing.T) {
 	if got.Picture.Width == 0 || got.Picture.Colours < 16 {
 		t.Errorf("picture %+v", got.Picture)
 	}
-	// On a busy machine the first sentence is over when the caption is looked at.
-	if line, _, _ := strings.Cut(got.Caption, "\n"); line == "" || !strings.Contains(robinSays, line) || got.Said != robinSays {
+	// On a busy machine the agent has also answered to the beeps of the browser's microphone.
+	if line, _, _ := strings.Cut(got.Caption, "\n"); line == "" || !strings.HasPrefix(robinSays, line) || !strings.HasPrefix(got.Said, robinSays) {
 		t.Errorf("caption %q, told to screen readers %q", got.Caption, got.Said)
 	}
 	if strings.Join(got.Phases, " ") != "connecting live" || !got.Session || !got.Poster {

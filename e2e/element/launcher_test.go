@@ -89,6 +89,7 @@ func TestLauncherOnAPhone(t *testing.T) {
 		t.Errorf("the panel is at %v, its button at %v", got.Panel, got.Close)
 	}
 	p.Do(nil, `if (!find("[part=panel]").matches(":modal")) throw new Error("the page behind the panel can be reached")`)
+	p.Do(nil, `document.body.prepend(element); if (!find("[part=panel]").matches(":modal")) throw new Error("the page behind the panel can be reached after a move")`)
 	// A voice ends with the panel.
 	p.Do(nil, agentIn+`await element.agent.start(); element.close(); await until(() => element.agent.phase === "ended")`)
 	h.AwaitNoSessions(h.Context())

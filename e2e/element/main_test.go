@@ -29,7 +29,7 @@ func open(t *testing.T) (*pagetest.Server, *pagetest.Page) {
 // element.js.
 func openPage(h *pagetest.Server) *pagetest.Page {
 	p := h.Open(folder + "elements.html")
-	p.Prelude = `const {agents, button, find, held, picture, place, record, seen, service, settled, until} = await import("` + folder + `element.js")`
+	p.Prelude = `const {agents, button, captions, find, held, picture, place, record, seen, service, settled, until} = await import("` + folder + `element.js")`
 	return p
 }
 

@@ -318,7 +318,10 @@ func (w row) run(t *testing.T, o *outcome) {
 	if w.life > 0 {
 		// On a busy machine, frames sent before the fault still arrive when such a fault begins.
 		// They must not count as a picture after it.
-		v.await(settles, func() bool { return v.summary(broken) != "" })
+		v.await(settles, func() bool {
+			_, over := v.ended()
+			return over || w.ends == "" && v.summary(broken) != ""
+		})
 	}
 	repaired := time.Now()
 	v.seek(repaired)

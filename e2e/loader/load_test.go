@@ -1,6 +1,7 @@
 package loader
 
 import (
+	"fmt"
 	"io"
 	"net/http"
 	"reflect"
@@ -47,15 +48,18 @@ func TestPageKeepsItsOwnGlobals(t *testing.T) {
 }
 
 func TestLoadWorksWithAnyMIMEType(t *testing.T) {
-	for _, contentType := range []string{"application/wasm; charset=utf-8", "application/octet-stream", "Application/WASM"} {
-		t.Run(contentType, func(t *testing.T) {
-			s := newSite(t, "", "")
-			s.probe(t)
-			wasm, _ := buildProbe()
-			s.file("/odd.wasm", contentType, wasm)
-			p := s.page(t)
-			p.Do(nil, `await a.load({wasmUrl: "/odd.wasm"})`)
-		})
+	s := newSite(t, "", "")
+	wasm, err := buildProbe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	types := []string{"application/wasm; charset=utf-8", "application/octet-stream", "Application/WASM"}
+	for i, contentType := range types {
+		s.file(fmt.Sprintf("/odd%d.wasm", i), contentType, wasm)
+	}
+	p := s.page(t)
+	for i := range types {
+		p.Do(nil, fmt.Sprintf(`await a.load({wasmUrl: "/odd%d.wasm"}); await a.dispose()`, i))
 	}
 }
 
@@ -93,6 +97,7 @@ func TestLoadFailuresNameAddressAndCause(t *testing.T) {
 		{"/old.wasm", []string{"0.0.1", "deploy both together"}, 0, false},
 		{"http://127.0.0.1:1/x.wasm", []string{"http://127.0.0.1:1/x.wasm", "cannot be fetched"}, 0, true},
 		{"http://", []string{"wasmUrl must be a URL"}, 0, false},
+		{small, []string{"not agentruntime.wasm", "avatarSession"}, 0, false},
 	} {
 		t.Run(test.url, func(t *testing.T) {
 			var got rejection
@@ -119,39 +124,19 @@ func TestContentSecurityPolicy(t *testing.T) {
 	})
 }
 
+// Of many loads at once, one of which is given up, there is one download.
 func TestRuntimeIsLoadedOnce(t *testing.T) {
-	s := newSite(t, "", "")
-	p := s.page(t)
-	p.Do(nil, `await Promise.all([a.load(), a.load(), failure(a.appInit({token: "t", region: "moon"}))]); await a.load()`)
-	if n := s.count("/a/agentruntime.wasm"); n != 1 {
-		t.Errorf("fetched %d times", n)
-	}
-}
-
-func TestCompiledModuleIsUsed(t *testing.T) {
-	s := newSite(t, "", "")
-	p := s.page(t)
-	p.Do(nil, `
-		const wasmModule = await WebAssembly.compileStreaming(fetch("/a/agentruntime.wasm"))
-		await a.load({wasmModule})
-		await a.dispose()
-		await a.load({wasmModule})`)
-	if n := s.count("/a/agentruntime.wasm"); n != 1 {
-		t.Errorf("fetched %d times", n)
-	}
-}
-
-func TestAbortedWaitLeavesTheLoadToOthers(t *testing.T) {
 	s := newSite(t, "", "")
 	p := s.page(t)
 	var got rejection
 	p.Do(&got, `
 		const controller = new AbortController()
 		const cancelled = failure(a.load({signal: controller.signal}))
-		const other = a.load()
+		const others = Promise.all([a.load(), a.load(), failure(a.appInit({token: "t", region: "moon"}))])
 		controller.abort()
 		const result = await cancelled
-		await other
+		await others
+		await a.load()
 		return result`)
 	got.want(t, fault.Aborted)
 	if n := s.count("/a/agentruntime.wasm"); n != 1 {
@@ -176,37 +161,6 @@ func TestTwoCopiesLiveSideBySide(t *testing.T) {
 	}
 }
 
-func TestAppInitResolvesToTheReply(t *testing.T) {
-	s := newSite(t, "", "")
-	s.mux.HandleFunc("POST /v1/application/appInit", func(w http.ResponseWriter, r *http.Request) {
-		if r.Header.Get("Authorization") != "KS widget-token" {
-			http.Error(w, "{}", http.StatusUnauthorized)
-			return
-		}
-		w.Header().Set("Content-Type", "application/json")
-		w.Write([]byte(`{"partnerId":5501,"ks":"conversation","conversationManagerUrl":"https://talk.example",
-			"srsBaseUrl":"https://media.example","turnServerUrl":"turn.example","avatars":[{"id":"av-1"}],"widgetConfig":{"a":[1]}}`))
-	})
-	p := s.page(t)
-	p.Allow("local or private host")
-	var got map[string]any
-	p.Do(&got, `return a.appInit({token: "widget-token", agenticUrl: new URL("/v1", location), genieUrl: "https://genie.example/"})`)
-	for key, want := range map[string]any{
-		"partnerId": "5501", "ks": "conversation", "conversationManagerUrl": "https://talk.example",
-		"srsBaseUrl": "https://media.example", "turnServerUrl": "turn.example", "genieUrl": "https://genie.example",
-	} {
-		if got[key] != want {
-			t.Errorf("%s is %v, want %v", key, got[key], want)
-		}
-	}
-	if avatars, _ := got["avatars"].([]any); len(avatars) != 1 {
-		t.Errorf("avatars %v", got["avatars"])
-	}
-	if _, ok := got["turnCredentials"]; ok {
-		t.Error("turnCredentials invented")
-	}
-}
-
 // The program is not sent before appInit was requested, and its own requests are those.
 func TestAppInitRunsDuringTheDownload(t *testing.T) {
 	s := newSite(t, "", "")
@@ -224,9 +178,14 @@ func TestAppInitRunsDuringTheDownload(t *testing.T) {
 		json(w, `{"ks":"widget-token"}`)
 	})
 	s.mux.HandleFunc("POST /v1/application/appInit", func(w http.ResponseWriter, r *http.Request) {
+		defer close(asked)
 		requests = append(requests, r.Header)
-		json(w, `{"partnerId":5501,"ks":"conversation","conversationManagerUrl":"https://talk.example","srsBaseUrl":"https://media.example","turnServerUrl":"turn.example"}`)
-		close(asked)
+		if r.Header.Get("Authorization") != "KS widget-token" {
+			http.Error(w, "{}", http.StatusUnauthorized)
+			return
+		}
+		json(w, `{"partnerId":5501,"ks":"conversation","conversationManagerUrl":"https://talk.example",
+			"srsBaseUrl":"https://media.example","turnServerUrl":"turn.example","avatars":[{"id":"av-1"}],"widgetConfig":{"a":[1]}}`)
 	})
 	program := http.StripPrefix("/a/", http.FileServer(http.Dir(dist)))
 	s.mux.HandleFunc("/a/chat.wasm", func(w http.ResponseWriter, r *http.Request) {
@@ -235,40 +194,35 @@ func TestAppInitRunsDuringTheDownload(t *testing.T) {
 	})
 	p := s.page(t)
 	p.Allow("local or private host")
-	var got []string
-	const call = `a.appInit({widgetId: "0_a-b", agenticUrl: new URL("/v1", location), ovpUrl: location.origin + "/api/", keepToken: false})`
-	p.Do(&got, `const {ks, kind} = await `+call+`; return [ks, kind]`)
-	if !slices.Equal(got, []string{"conversation", "widget"}) || len(requests) != 2 {
-		t.Errorf("got %q after %d requests, want 2", got, len(requests))
+	const call = `return a.appInit({widgetId: "0_a-b", agenticUrl: new URL("/v1", location), genieUrl: "https://genie.example/", ovpUrl: location.origin + "/api/", keepToken: false})`
+	var got, again map[string]any
+	p.Do(&got, call)
+	for key, want := range map[string]any{
+		"partnerId": "5501", "ks": "conversation", "kind": "widget", "conversationManagerUrl": "https://talk.example",
+		"srsBaseUrl": "https://media.example", "turnServerUrl": "turn.example", "genieUrl": "https://genie.example",
+	} {
+		if got[key] != want {
+			t.Errorf("%s is %v, want %v", key, got[key], want)
+		}
+	}
+	if avatars, _ := got["avatars"].([]any); len(avatars) != 1 {
+		t.Errorf("avatars %v", got["avatars"])
+	}
+	if _, ok := got["turnCredentials"]; ok {
+		t.Error("turnCredentials invented")
+	}
+	if len(requests) != 2 {
+		t.Errorf("%d requests, want 2", len(requests))
 	}
 	// What the program sends itself has the same headers.
 	asked = make(chan struct{})
-	p.Do(&got, `const {ks, kind} = await `+call+`; return [ks, kind]`) // the program is there
+	p.Do(&again, call) // the program is there
+	if !reflect.DeepEqual(got, again) {
+		t.Errorf("by the program alone %v, before %v", again, got)
+	}
 	if len(requests) != 4 || !reflect.DeepEqual(requests[:2], requests[2:]) {
 		t.Errorf("begun early: %v; by the program: %v", requests[:2], requests[2:])
 	}
-}
-
-func TestAppInitIsCancelled(t *testing.T) {
-	s := newSite(t, "", "")
-	asked, gone := make(chan struct{}), make(chan struct{})
-	s.mux.HandleFunc("/v1/application/appInit", func(_ http.ResponseWriter, r *http.Request) {
-		close(asked)
-		<-r.Context().Done()
-		close(gone)
-	})
-	s.mux.HandleFunc("/asked", func(http.ResponseWriter, *http.Request) { <-asked })
-	p := s.page(t)
-	p.Allow("local or private host")
-	var got rejection
-	p.Do(&got, `
-		const controller = new AbortController()
-		const result = failure(a.appInit({token: "t", agenticUrl: location.origin + "/v1", signal: controller.signal}))
-		await fetch("/asked")
-		controller.abort()
-		return result`)
-	got.want(t, fault.Aborted)
-	<-gone // the request itself was aborted
 }
 
 // The worker that compiles saves time, and nothing depends on it.

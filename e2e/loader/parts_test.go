@@ -123,52 +123,6 @@ func TestWithoutTheSecondPartACallFails(t *testing.T) {
 	}
 }
 
-// A call goes on when the second part arrives after failures.
-func TestTheSecondPartIsRequestedAgain(t *testing.T) {
-	s := newSite(t, "", "")
-	s.answerRare()
-	rest := restOf(t, "chat")
-	var requests atomic.Int32
-	files := http.StripPrefix("/a/", http.FileServer(http.Dir(dist)))
-	s.mux.HandleFunc(rest, func(w http.ResponseWriter, r *http.Request) {
-		if requests.Add(1) <= 2 {
-			http.Error(w, "away", http.StatusServiceUnavailable)
-			return
-		}
-		files.ServeHTTP(w, r)
-	})
-	p := s.page(t)
-	p.Prelude += rare
-	p.Allow("local or private host")
-	p.Allow("Failed to load resource")
-	var got struct{ Value struct{ ID string } }
-	p.Do(&got, `
-		await a.load({program: "chat"})
-		return rare()`)
-	if got.Value.ID != "thread" || requests.Load() != 3 {
-		t.Errorf("got %+v after %d requests", got, requests.Load())
-	}
-}
-
-// A second part of another build is refused: its functions would not fit.
-func TestASecondPartOfAnotherBuildIsRefused(t *testing.T) {
-	s := newSite(t, "", "")
-	other, err := os.ReadFile(dist + strings.TrimPrefix(restOf(t, "agentruntime"), "/a"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	s.file(restOf(t, "chat"), "application/wasm", other)
-	p := s.page(t)
-	p.Prelude += rare
-	p.Allow("local or private host")
-	p.Allow("not of the same build")
-	var got rejection
-	p.Do(&got, `
-		await a.load({program: "chat"})
-		return rare()`)
-	got.want(t, fault.LoadFailed, "deploy both together")
-}
-
 // A page in which something of the language was replaced, so that the table of values can't be made again, starts the
 // program from the beginning.
 func TestAPageOfAnotherKindStartsTheProgramFromTheBeginning(t *testing.T) {

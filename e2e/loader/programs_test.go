@@ -3,10 +3,7 @@ package loader
 import (
 	"net/http"
 	"slices"
-	"strings"
 	"testing"
-
-	"github.com/agentruntime/agentruntime/runtime/fault"
 )
 
 const (
@@ -73,33 +70,6 @@ func TestBothProgramsLiveAndEndTogether(t *testing.T) {
 	}
 }
 
-func TestFailuresNameTheirProgram(t *testing.T) {
-	s := newSite(t, "", "")
-	old, err := buildWasm(probeDir, "0.0.1")
-	if err != nil {
-		t.Fatal(err)
-	}
-	s.file("/old-chat.wasm", "application/wasm", old)
-	p := s.page(t)
-	p.Allow("Failed to load resource") // says Chromium itself
-	p.Prelude = prelude + `const chat = await import("/a/chat.js");`
-	for script, texts := range map[string][]string{
-		`a.load({program: "chat", wasmUrl: "/missing.wasm"})`: {"/missing.wasm", "HTTP 404", "chat.wasm", "wasmUrl"},
-		`chat.load({wasmUrl: "/missing.wasm"})`:               {"HTTP 404", "chat.wasm"},
-		`chat.load({wasmUrl: "/old-chat.wasm"})`:              {"0.0.1", "deploy both together"},
-		`a.load({wasmUrl: "` + small + `"})`:                  {"not agentruntime.wasm", "avatarSession"},
-		`chat.load({wasmUrl: "http://"})`:                     {"wasmUrl must be a URL"},
-		`a.load({program: "chat", wasmUrl: "/"})`:             {"not a WebAssembly file"},
-	} {
-		t.Run(strings.Trim(script, "()"), func(t *testing.T) {
-			var got rejection
-			p.Do(&got, `return failure(`+script+`)`)
-			got.want(t, fault.LoadFailed, texts...)
-		})
-	}
-	p.Do(nil, `await chat.load(); await a.load()`) // a failed load does not prevent the next one
-}
-
 // A page whose host has only the full program may load it for text conversations too.
 func TestWasmOptionsAreForTheProgramThatIsLoaded(t *testing.T) {
 	s := newSite(t, "", "")
@@ -113,7 +83,9 @@ func TestWasmOptionsAreForTheProgramThatIsLoaded(t *testing.T) {
 		await a.dispose()
 		const wasmModule = await WebAssembly.compileStreaming(fetch("`+small+`"))
 		await a.load({program: "chat", wasmModule})
-		await init(chat)`)
+		await init(chat)
+		await a.dispose()
+		await a.load({program: "chat", wasmModule})`)
 	if n, m := s.count(small), s.count(large); n != 1 || m != 1 {
 		t.Errorf("chat.wasm was fetched %d times, agentruntime.wasm %d times", n, m)
 	}
@@ -154,36 +126,4 @@ func TestSmallProgramNeedsNoMoreOfAPolicy(t *testing.T) {
 	p := newSite(t, "", "default-src 'self'; script-src 'self' 'wasm-unsafe-eval'").page(t)
 	p.Prelude = ""
 	p.Do(nil, `await (await import("/a/chat.js")).load()`)
-}
-
-// TestMakingASessionLoadsNothing: making a session of any kind, and the calls before connect,
-// don't load the program; preload does.
-func TestMakingASessionLoadsNothing(t *testing.T) {
-	s := newSite(t, "", "")
-	p := s.page(t)
-	p.Prelude = prelude + `const chat = await import("/a/chat.js");`
-	p.Do(nil, `
-		const options = {token: "t", genieUrl: "https://genie.example"}
-		globalThis.kinds = [a.AvatarSession, a.AgentSession, chat.ChatSession].map((Kind) => {
-			const session = new Kind(options)
-			session.on("ended", () => {})
-			session.onToolCall("open", () => {})
-			session.setToken("other")
-			return session
-		})
-		globalThis.kinds[0].mute()
-		await globalThis.kinds[0].listDevices()
-		await new Promise((resolve) => requestIdleCallback(resolve))
-		await new Promise((resolve) => setTimeout(resolve))`)
-	if n, m := s.count(small), s.count(large); n+m != 0 {
-		t.Errorf("making sessions fetched chat.wasm %d times, agentruntime.wasm %d times", n, m)
-	}
-	p.Do(nil, `await globalThis.kinds[2].preload()`)
-	if n, m := s.count(small), s.count(large); n != 1 || m != 0 {
-		t.Errorf("a chat's preload fetched chat.wasm %d times, agentruntime.wasm %d times", n, m)
-	}
-	p.Do(nil, `await globalThis.kinds[0].preload(); await globalThis.kinds[1].preload()`)
-	if n := s.count(large); n != 1 {
-		t.Errorf("preload fetched agentruntime.wasm %d times", n)
-	}
 }

@@ -70,7 +70,7 @@ func TestMetricsOfTheService(t *testing.T) {
 		`go_goroutines`: 1,
 	}
 	missing := ""
-	for late := time.Now().Add(10 * time.Second); time.Now().Before(late); time.Sleep(50 * time.Millisecond) {
+	for late := time.Now().Add(patience); time.Now().Before(late); time.Sleep(50 * time.Millisecond) {
 		_, text := get(info.ControlToken, "/metrics")
 		missing = ""
 		for name, least := range want {

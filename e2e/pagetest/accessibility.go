@@ -86,6 +86,17 @@ func (p *Page) NothingCut(width, height int64) {
 	}
 }
 
+// HasNodes fails the test for each of these nodes that the accessibility tree lacks.
+func (p *Page) HasNodes(want []AccessibilityNode) {
+	p.t.Helper()
+	got := p.AccessibilityNodes()
+	for _, node := range want {
+		if !slices.Contains(got, node) {
+			p.t.Errorf("no %+v in %+v", node, got)
+		}
+	}
+}
+
 // narrow is the width of a small phone, in CSS pixels.
 const narrow = 360
 

@@ -162,7 +162,7 @@ func (p *Page) events() string {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(p.ctx), 5*time.Second)
 	defer cancel()
 	var list string
-	if err := p.Eval(ctx, `globalThis.talk?.events?.slice(-30).map(({name, payload}) => name + " " + JSON.stringify(payload)?.slice(0, 200)).join("\n") ?? "not recorded"`, &list); err != nil {
+	if err := p.Eval(ctx, `globalThis.talk?.events?.slice(-30).map(({name, payload, at}) => Math.round(at) + " ms " + name + " " + JSON.stringify(payload)?.slice(0, 200)).join("\n") ?? "not recorded"`, &list); err != nil {
 		return err.Error()
 	}
 	return list

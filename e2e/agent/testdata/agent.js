@@ -2,9 +2,9 @@
 import { AgentSession, appInit } from "/js/dist/index.js"
 import { agents, Recording, service } from "/e2e/pagetest/page/tools.js"
 
-export { AvatarSession, ChatSession, diagnostics, load } from "/js/dist/index.js"
+export { AvatarSession, ChatSession } from "/js/dist/index.js"
 export { LevelMeter, picture } from "/e2e/pagetest/page/measure.js"
-export { failure, held, settled } from "/e2e/pagetest/page/tools.js"
+export { failure } from "/e2e/pagetest/page/tools.js"
 
 const names = [
   "stateChange", "transportChanged", "modeChanged", "transcript", "turnStart", "turnEnd", "toolCall", "toolCallResult", "responsePending",

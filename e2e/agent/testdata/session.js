@@ -1,5 +1,5 @@
 // What the tests of session_test.go do in their pages.
-import { AvatarSession, ChatSession, connect, diagnostics, LevelMeter, failure, held, load, picture, settled } from "./agent.js"
+import { AvatarSession, ChatSession, connect, LevelMeter, failure, picture } from "./agent.js"
 
 export async function oneConversationOverBothTransports() {
   globalThis.talk = await connect()
@@ -32,30 +32,4 @@ export async function oneConversationOverBothTransports() {
     same: [chat instanceof ChatSession, avatar instanceof AvatarSession, session.transport instanceof ChatSession, session.transport !== chat],
     timings: session.timings, old: (await failure(chat.sendText("Hello?"))).code, oldThread: chat.threadId,
   }
-}
-
-export async function twentySwitchesLeaveNothingBehind() {
-  await load()
-  const all = async () => ({...held(), ...await diagnostics()})
-  const before = await all()
-  const talk = await connect()
-  const {session} = talk
-  session.onToolCall("anything", () => {})
-  await session.sendText("My name is Sam.")
-  await session.switchMode("avatar")
-  await session.switchMode("chat")
-  const quiet = async (most) => {
-    await settled(async () => Object.entries(await all()).every(([name, n]) => n <= most[name]))
-    return all()
-  }
-  // Once there and back, so that what is made once is there.
-  const text = await quiet({...before, sessions: 1, callbacks: Infinity, goroutines: before.goroutines, listeners: Infinity, timers: before.timers + 1})
-  for (let i = 0; i < 9; i++) {
-    await session.switchMode("avatar")
-    await session.switchMode("chat")
-  }
-  const later = await quiet(text)
-  await session.sendText("What is my name?")
-  await session.dispose()
-  return {before, text, later, after: await quiet(before)}
 }

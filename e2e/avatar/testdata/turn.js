@@ -1,5 +1,6 @@
 // What the tests of turn_test.go do in their pages.
-import { open } from "./talk.js"
+import { attachTextTrack, Captions, SpokenTranscript } from "/js/dist/ui.js"
+import { open, settled } from "./talk.js"
 
 export async function typedTurnIsAnsweredWithCaptionsInOrder() {
   const talk = await open({agent: "silent", videoEl: document.getElementById("video")})
@@ -25,42 +26,36 @@ export async function typedTurnIsAnsweredWithCaptionsInOrder() {
 }
 
 export async function interruptSilencesAtOnce() {
-  const talk = await open({agent: "silent", videoEl: document.getElementById("video")})
+  const video = document.getElementById("video")
+  const talk = await open({agent: "silent", videoEl: video})
   const {session} = talk
+  const shown = new Captions(session)
+  const transcript = new SpokenTranscript(session)
+  attachTextTrack(video, shown)
   await session.connect()
   const meter = await talk.meter()
   const from = talk.now
   const delay = await talk.story(meter)
   await talk.until("transcript", ({type}) => type === "partial", from)
-  await meter.loud()
+  await settled(() => transcript.entries.at(-1)?.text.includes(". ")) // the second sentence is heard
   session.interrupt()
   await talk.until("interrupted")
   const captions = talk.texts("partial").length
+  const caption = shown.current?.text ?? ""
   await meter.quiet(1000)
+  const [track] = video.textTracks
+  const {text, interrupted} = transcript.entries.at(-1) ?? {}
   const result = {
     ms: meter.lastLoud - talk.when("interrupted"),
     delay,
     captions: talk.texts("partial").length - captions,
     spoke: talk.all("avatarStopTalking", from).map(({text}) => text).join(),
+    said: talk.all("avatarStopTalking", from).at(-1)?.text,
     settled: !session.responsePending && !session.speaking,
+    shown: text, interrupted, caption, cues: track.cues?.length, active: track.activeCues?.length,
   }
   await meter.close()
   return result
-}
-
-export async function afterTheKickoff() {
-  const {session} = talk
-  await talk.until("reconnected", ({recovered}) => !recovered)
-  session.pause()
-  await session.resume()
-  const from = talk.now
-  await session.speak("What did I just say?")
-  await talk.until("avatarStopTalking", ({text}) => text.startsWith("You said"), from)
-  return {
-    shown: talk.texts("user"),
-    sent: session.kickoff.sent,
-    thread: session.threadId,
-  }
 }
 
 export async function pauseIsQuiet() {

@@ -2,8 +2,7 @@
 import { appInit, ChatSession } from "/js/dist/chat.js"
 import { agents, Recording, service } from "/e2e/pagetest/page/tools.js"
 
-export { failure, held, settled } from "/e2e/pagetest/page/tools.js"
-export { converse, converseOnce, diagnostics, load, visitor } from "/js/dist/chat.js"
+export { converse, converseOnce, visitor } from "/js/dist/chat.js"
 
 const names = [
   "stateChange", "transcript", "turnStart", "turnEnd", "responsePending", "responseSettled", "brainStalled", "brainSegment", "widget",

@@ -1,10 +1,10 @@
 // What the tests of face_test.go do in their pages.
-import { find, picture, seen, until } from "./element.js"
+import { captions, find, picture, seen, until } from "./element.js"
 
 export async function oneTagIsALiveFace() {
   await until(() => element.phase === "live" && seen("video") && !seen("[part=poster]"))
-  await until(() => find("[part=caption]").textContent !== "")
-  const caption = find("[part=caption]").textContent
+  await until(() => captions.length > 0)
+  const [caption] = captions
   const shown = await picture(find("video"))
   await talk.until("avatarStopTalking")
   return {

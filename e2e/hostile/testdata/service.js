@@ -68,7 +68,7 @@ export async function stormOfAbortsLeavesNothing(access) {
   await rest[0]
   const {text} = await (async () => { await middle.return?.(); return session.sendText("fine") })()
   await session.dispose()
-  const until = performance.now() + 5000
+  const until = performance.now() + 60_000
   let after
   do {
     await new Promise((resolve) => setTimeout(resolve, 20))

@@ -41,5 +41,7 @@ export async function disposedTwice() {
   dispatchEvent(new Event("poke"))
   const poked = globalThis.poked === true
   await a.load({wasmUrl: "/probe.wasm"})
-  return {open: await open, exits, ticked, poked, again: await failure(a.appInit({widgetId: "fine"}))}
+  const again = await failure(a.appInit({widgetId: "fine"}))
+  await a.appInit({widgetId: "callback"})
+  return {open: await open, exits, ticked, poked, again, called: globalThis.poked === true}
 }
