@@ -55,7 +55,9 @@ func inOrders(t *testing.T, seed, from, to int, total counts) {
 	}})
 	p.Allow("WebSocket is closed before the connection is established")
 	p.Allow("Failed to load resource")
-	p.Allow("the session is idle, not connected") // a call without a result that was made before the runtime was there
+	// A call without a result that was made before the runtime was there, and which then can't take effect.
+	p.Allow("the session is idle, not connected")
+	p.Allow("AgentError: the session is failed")
 	var got struct {
 		counts
 		Faults, Left, Live []string
