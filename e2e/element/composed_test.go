@@ -20,8 +20,9 @@ func TestPartsAroundOneSession(t *testing.T) {
 	p.Axe("idle")
 	p.Do(nil, `part("start").focus()`)
 	p.Keys("\r")
-	p.AwaitTrue(`document.querySelector("[part=log]").innerText.includes("How can I help you?") && document.querySelector("[part=state]").dataset.is === "speaking"`)
+	p.AwaitTrue(`document.querySelector("[part=state]").dataset.is === "speaking"`)
 	p.Axe("speaking")
+	p.AwaitTrue(`document.querySelector("[part=log]").innerText.includes("How can I help you?")`)
 	thread := h.OnlySession().ThreadID
 	p.Do(nil, `part("volume").focus()`)
 	p.Keys("\x1b")

@@ -41,8 +41,9 @@ func TestOneTagIsALiveFace(t *testing.T) {
 	if got.Picture.Width == 0 || got.Picture.Colours < 16 {
 		t.Errorf("picture %+v", got.Picture)
 	}
-	// On a busy machine the agent has also answered to the beeps of the browser's microphone.
-	if line, _, _ := strings.Cut(got.Caption, "\n"); line == "" || !strings.HasPrefix(robinSays, line) || !strings.HasPrefix(got.Said, robinSays) {
+	// On a busy machine the agent has also answered to the beeps of the browser's microphone, and
+	// a page whose timers come late shows the end of an utterance only.
+	if line, _, _ := strings.Cut(got.Caption, "\n"); line == "" || !strings.Contains(robinSays, line) || !strings.HasPrefix(got.Said, robinSays) {
 		t.Errorf("caption %q, told to screen readers %q", got.Caption, got.Said)
 	}
 	if strings.Join(got.Phases, " ") != "connecting live" || !got.Session || !got.Poster {
