@@ -309,19 +309,22 @@ func TestATokenReplacesAllThatWereGiven(t *testing.T) {
 }
 
 // TestTheLifeOfATokenGoesOnOverASwitch: a new transport asks for the next token when a fifth of its life is left, not of
-// the time since the switch.
+// the time since the switch, and uses the newest token also in place of one of its own.
 func TestTheLifeOfATokenGoesOnOverASwitch(t *testing.T) {
 	var began time.Time
 	var asked []time.Duration
 	o := Options{Options: session.Options{ThreadID: "th-1", TokenLife: time.Minute, OnTokenNeeded: func(context.Context) (string, error) {
 		asked = append(asked, time.Since(began))
 		return fmt.Sprint("token ", len(asked)), nil
-	}}, Mode: Chat}
+	}}, Mode: Chat, Avatar: avatar.Options{Options: session.Options{Token: "face-token"}}}
 	run(t, o, func(r *rig) {
 		began = time.Now()
 		r.mustConnect()
-		time.Sleep(40 * time.Second)
+		time.Sleep(50 * time.Second)
 		r.mustSwitch(Avatar)
+		if auth := fmt.Sprint(r.socket().Options().Auth); auth != "map[token:token 1]" {
+			t.Errorf("auth %s", auth)
+		}
 		time.Sleep(time.Until(began.Add(90 * time.Second)))
 		r.mustSwitch(Chat)
 		time.Sleep(time.Until(began.Add(100 * time.Second)))

@@ -120,7 +120,7 @@ func New(o Options) (*Session, error) {
 			if err == nil && token != "" {
 				s.core.Work.Post(func() { // for later transports
 					if s.core.Token != "" {
-						s.core.Token, s.tokenSince = token, time.Now()
+						s.keepToken(token)
 					}
 				})
 			}

@@ -95,13 +95,18 @@ func (s *Session) mergeVars(vars map[string]any) {
 	}
 }
 
+// keepToken replaces every token for later transports.
+func (s *Session) keepToken(token string) {
+	s.core.Token, s.opts.Avatar.Token, s.opts.Chat.Token = token, "", ""
+	s.tokenSince = time.Now()
+}
+
 // setToken replaces the token for the present transports and for later ones.
 func (s *Session) setToken(token string) {
 	if s.over() {
 		return
 	}
-	s.core.Token, s.opts.Avatar.Token, s.opts.Chat.Token = token, "", ""
-	s.tokenSince = time.Now()
+	s.keepToken(token)
 	for _, t := range s.transports() {
 		if err := t.SetToken(token); err != nil { // it ended, and its end will be reported
 			s.core.Log("warn", "token: "+err.Error(), nil)
