@@ -62,6 +62,28 @@ func TestAHiddenPageThatReads(t *testing.T) {
 	})
 }
 
+// TestAReportBeforeAConnectHoldsNoTab: a session that is not connected is no conversation that
+// other tabs wait for, and is none to report again.
+func TestAReportBeforeAConnectHoldsNoTab(t *testing.T) {
+	run(t, Options{Options: session.Options{ThreadID: "5f0c"}}, func(r *rig) {
+		if got, err := r.CompleteThread(r.t.Context()); err != nil || !got.OK {
+			t.Errorf("%+v, %v", got, err)
+		}
+		if r.page.watches != 0 || r.page.channels != 0 {
+			t.Errorf("%d listeners and %d channels in the page", r.page.watches, r.page.channels)
+		}
+		r.mustConnect()
+		if r.page.watches != 1 || r.page.channels != 1 {
+			t.Errorf("when connected: %d listeners and %d channels", r.page.watches, r.page.channels)
+		}
+		r.Disconnect(session.DisconnectOptions{})
+		synctest.Wait()
+		if got := r.brain.otherCalls(); !slices.Equal(got, []string{completed}) {
+			t.Errorf("calls %q", got)
+		}
+	})
+}
+
 func TestKeepTellsNothing(t *testing.T) {
 	connected(t, Options{Options: session.Options{ThreadID: "5f0c"}}, func(r *rig) {
 		r.Disconnect(session.DisconnectOptions{Keep: true, Reason: "switch"})

@@ -16,6 +16,7 @@
 package chat
 
 import (
+	"cmp"
 	"context"
 	"sync/atomic"
 
@@ -81,6 +82,7 @@ func New(o Options) (*Session, error) {
 	if err != nil {
 		return nil, err
 	}
+	o.Sent = cmp.Or(o.Sent, new(atomic.Bool)) // a session reports one end
 	s := &Session{opts: o, state: Idle, kickoff: o.Kickoff}
 	s.core.Start(&s.opts.Options, session.Kind{
 		Name: "chat session", Status: s.status, Publish: s.publish, Crashed: s.crashed,
@@ -146,7 +148,8 @@ func (s *Session) connect() error {
 	if s.state != Idle {
 		return not(s.state, Idle)
 	}
-	s.watch()
+	s.core.DropNotifier()
+	s.core.Notify(s.opts.Page, nil)
 	s.setState(Connected)
 	s.core.Audit("session.connect", "connected", "")
 	s.core.Audit("token.mint", "accepted", "taken into use")
@@ -223,18 +226,11 @@ func (s *Session) Close() {
 	s.core.Close()
 }
 
-// completing returns the sender of the completion signal, nil after the end.
+// completing returns the sender of the completion signal. A session that never connected gets
+// one; after the end there is none.
 func (s *Session) completing() *completion.Notifier {
-	if s.state != Closed {
-		s.watch()
+	if s.core.Notifier == nil && s.state == Idle {
+		s.core.Notify(nil, nil)
 	}
 	return s.core.Notifier
-}
-
-// watch creates the sender of the completion signal, once, because a session sends one
-// signal.
-func (s *Session) watch() {
-	if s.core.Notifier == nil {
-		s.core.Notify(s.opts.Page, nil)
-	}
 }
