@@ -114,7 +114,7 @@ func (c *Client) toMedia(ctx context.Context, path string, body fetch.Body, agai
 	if err != nil {
 		return err
 	}
-	return c.call(ctx, &fetch.Request{URL: base + path, Body: body, Repeatable: again}, out)
+	return c.call(ctx, &fetch.Request{URL: base + path, Body: body, Repeatable: again, Once: !again}, out)
 }
 
 // uploadFile sends the file of an upload token, in one piece.

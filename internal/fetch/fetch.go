@@ -61,6 +61,9 @@ type Request struct {
 	// like a GET. It is not sent as a header, which the service's CORS rules would
 	// have to allow.
 	Repeatable bool
+	// Once means that a second execution has another effect or another reply, so that Call
+	// does not repeat it after a reply that broke off.
+	Once bool
 }
 
 // Response is a reply whose body is still being received.

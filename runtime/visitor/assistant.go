@@ -37,7 +37,7 @@ func (f Followup) MarshalJSON() ([]byte, error) { return write(f.Text, f.Raw) }
 // call. It may be called with a widget token too.
 func (c *Client) Followups(ctx context.Context) ([]Followup, error) {
 	followups := []Followup{}
-	err := c.post(ctx, "/followup/get-suggested-questions?new_response=true", false, struct{}{}, &followups)
+	err := c.post(ctx, &fetch.Request{URL: "/followup/get-suggested-questions?new_response=true"}, struct{}{}, &followups)
 	return followups, err
 }
 
@@ -71,6 +71,6 @@ func (s Status) MarshalJSON() ([]byte, error) {
 // Status returns the assistant's status. It may be called with a widget token
 // too.
 func (c *Client) Status(ctx context.Context) (s Status, err error) {
-	err = c.call(ctx, &fetch.Request{Method: "GET", URL: c.base + "/assistant/status", Header: fetch.Header{}}, &s)
+	err = c.call(ctx, &fetch.Request{Method: "GET", URL: "/assistant/status"}, &s)
 	return s, err
 }

@@ -95,27 +95,27 @@ func (c *Client) String() string { return "visitor at " + c.base + " " + fault.R
 func (c *Client) GoString() string { return c.String() }
 
 // personal is post for threads and messages. It rejects a widget token, which has none.
-func (c *Client) personal(ctx context.Context, path string, body, out any) error {
+func (c *Client) personal(ctx context.Context, r *fetch.Request, body, out any) error {
 	if c.kind == appinit.WidgetToken {
 		return fault.New(fault.WrongTokenScope,
 			"a widget token is the same for every visitor and has no threads or messages; use an agent token with a userId")
 	}
-	return c.post(ctx, path, false, body, out)
+	return c.post(ctx, r, body, out)
 }
 
-// post makes a call, which may be repeated after a reply that says nothing about its effect.
-func (c *Client) post(ctx context.Context, path string, repeatable bool, body, out any) error {
+// post makes a call. The URL of r is a path.
+func (c *Client) post(ctx context.Context, r *fetch.Request, body, out any) (err error) {
 	if c.send != nil {
-		return c.send(ctx, path, body, out)
+		return c.send(ctx, r.URL, body, out)
 	}
-	encoded, err := fetch.JSON(body)
-	if err != nil {
+	if r.Body, err = fetch.JSON(body); err != nil {
 		return err
 	}
-	return c.call(ctx, &fetch.Request{URL: c.base + path, Body: encoded, Repeatable: repeatable}, out)
+	return c.call(ctx, r, out)
 }
 
 func (c *Client) call(ctx context.Context, r *fetch.Request, out any) error {
+	r.URL = c.base + r.URL
 	r.Header = fetch.Header{"authorization": "KS " + c.token}
 	return fetch.Call(ctx, fetch.Watch(c.fetch, c.onResponse), r, out)
 }

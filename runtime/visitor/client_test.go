@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"testing/iotest"
 	"testing/synctest"
 
 	"github.com/agentruntime/agentruntime/internal/fetch"
@@ -29,6 +30,7 @@ type reply struct {
 	status int // 0 is a network that fails
 	body   string
 	header fetch.Header
+	cut    bool // the body breaks off
 }
 
 func ok(body string) reply { return reply{status: 200, body: body} }
@@ -61,7 +63,11 @@ func (s *script) Do(_ context.Context, r *fetch.Request) (*fetch.Response, error
 	if next.status == 0 {
 		return nil, fault.New(fault.NetworkError, "")
 	}
-	return &fetch.Response{Status: next.status, Header: next.header, Body: io.NopCloser(strings.NewReader(next.body))}, nil
+	var body io.Reader = strings.NewReader(next.body)
+	if next.cut {
+		body = io.MultiReader(body, iotest.ErrReader(fault.New(fault.NetworkError, "").WithRetryable(false)))
+	}
+	return &fetch.Response{Status: next.status, Header: next.header, Body: io.NopCloser(body)}, nil
 }
 
 // post is a request as script records it.
@@ -205,6 +211,27 @@ func TestOtherPostsAreNotRepeatedAfterAReply(t *testing.T) {
 		if _, err := m.do(t.Context(), c); !errors.Is(err, fault.ServerError) || len(s.requests) != 1 {
 			t.Errorf("%s: %v after %d requests", m.method, err, len(s.requests))
 		}
+	}
+}
+
+// TestWhatIsDoneIsNotDoneAgain: of a call whose reply broke off, the service has made the copy,
+// and has deleted the threads.
+func TestWhatIsDoneIsNotDoneAgain(t *testing.T) {
+	for _, m := range slices.Concat(personal, common) {
+		want := 2
+		if m.method == "ShareMessage" || m.method == "DeleteThreads" {
+			want = 1
+		}
+		synctest.Test(t, func(t *testing.T) {
+			c, s := newClient(t, visitor.Options{}, reply{status: 200, body: "{", cut: true}, ok(m.reply))
+			if _, err := m.do(t.Context(), c); errors.Is(err, fault.NetworkError) != (want == 1) || len(s.requests) != want {
+				t.Errorf("%s: %v after %d requests", m.method, err, len(s.requests))
+			}
+			c, s = newClient(t, visitor.Options{}, reply{}, ok(m.reply))
+			if _, err := m.do(t.Context(), c); err != nil || len(s.requests) != 2 {
+				t.Errorf("%s without a reply: %v after %d requests", m.method, err, len(s.requests))
+			}
+		})
 	}
 }
 

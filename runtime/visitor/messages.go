@@ -5,6 +5,7 @@ import (
 	"iter"
 	"maps"
 
+	"github.com/agentruntime/agentruntime/internal/fetch"
 	"github.com/agentruntime/agentruntime/runtime/fault"
 )
 
@@ -54,7 +55,7 @@ func (c *Client) AllMessages(ctx context.Context, q MessageQuery) iter.Seq2[Mess
 // error is not_found or forbidden when it can't be read.
 func (c *Client) Message(ctx context.Context, id string) (m Message, err error) {
 	if err = required("the message's id", id); err == nil {
-		err = c.personal(ctx, "/message/get", idBody{id}, &m)
+		err = c.personal(ctx, &fetch.Request{URL: "/message/get"}, idBody{id}, &m)
 	}
 	return m, err
 }
@@ -76,7 +77,7 @@ func (c *Client) ShareMessage(ctx context.Context, id, newTitle string) (Shared,
 	var reply struct {
 		Data Shared `json:"data"`
 	}
-	err := c.personal(ctx, path, struct {
+	err := c.personal(ctx, &fetch.Request{URL: path, Once: true}, struct { // a repetition makes another copy
 		ID       string `json:"id"`
 		NewTitle string `json:"newTitle"`
 	}{id, newTitle}, &reply)
@@ -101,7 +102,7 @@ func (c *Client) AddFeedback(ctx context.Context, messageID string, positive boo
 		IsPositive bool   `json:"is_positive"`
 		Comment    string `json:"comment,omitempty"`
 	}
-	return c.post(ctx, "/feedback/add", true, struct { // a repeated rating has no effect
+	return c.post(ctx, &fetch.Request{URL: "/feedback/add", Repeatable: true}, struct { // a repeated rating has no effect
 		SchemaVersion int  `json:"schemaVersion"`
 		Data          data `json:"data"`
 	}{feedbackSchema, data{messageID, positive, comment}}, nil)

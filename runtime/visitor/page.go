@@ -5,6 +5,7 @@ import (
 	"iter"
 	"strconv"
 
+	"github.com/agentruntime/agentruntime/internal/fetch"
 	"github.com/agentruntime/agentruntime/runtime/fault"
 )
 
@@ -78,7 +79,7 @@ func (l *listing) body(f Filter, p Pager) (b listBody, err error) {
 // page requests the page of l that b names.
 func page[T any](ctx context.Context, c *Client, l *listing, b listBody) (Page[T], error) {
 	var p Page[T]
-	err := c.personal(ctx, l.path, b, &p)
+	err := c.personal(ctx, &fetch.Request{URL: l.path}, b, &p)
 	if err == nil {
 		err = p.check(l.path)
 	}

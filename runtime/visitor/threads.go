@@ -4,6 +4,7 @@ import (
 	"context"
 	"iter"
 
+	"github.com/agentruntime/agentruntime/internal/fetch"
 	"github.com/agentruntime/agentruntime/runtime/fault"
 )
 
@@ -80,7 +81,7 @@ func (c *Client) updateMetadata(ctx context.Context, id string, metadata map[str
 
 func (c *Client) oneThread(ctx context.Context, path, id string, body any) (t Thread, err error) {
 	if err = required("the thread's id", id); err == nil {
-		err = c.personal(ctx, path, body, &t)
+		err = c.personal(ctx, &fetch.Request{URL: path}, body, &t)
 	}
 	return t, err
 }
@@ -98,7 +99,7 @@ func (c *Client) DeleteThreads(ctx context.Context, ids ...string) (deleted Page
 			return deleted, err
 		}
 	}
-	err = c.personal(ctx, path, struct {
+	err = c.personal(ctx, &fetch.Request{URL: path, Once: true}, struct { // a repetition deletes nothing, and its reply says so
 		IDs []string `json:"thread_ids"`
 	}{ids}, &deleted)
 	if err == nil {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"strings"
 
+	"github.com/agentruntime/agentruntime/internal/fetch"
 	"github.com/agentruntime/agentruntime/runtime/fault"
 )
 
@@ -31,7 +32,7 @@ func (c *Client) Transcript(ctx context.Context, id string) (Transcript, error) 
 	var reply struct {
 		Data *string `json:"data"`
 	}
-	if err := c.personal(ctx, path, idBody{id}, &reply); err != nil {
+	if err := c.personal(ctx, &fetch.Request{URL: path}, idBody{id}, &reply); err != nil {
 		return Transcript{}, err
 	}
 	if reply.Data == nil {
