@@ -172,7 +172,12 @@ func (n *Notifier) send(reason string, request *fetch.Request, done func(Result)
 	finish := func(r Result) {
 		if !r.OK {
 			n.o.Settings.Sent.Store(false) // a later trigger may try again
-			n.update()
+			n.mu.Lock()
+			if n.presence != nil {
+				n.presence.stay()
+			}
+			n.leaveToBrowser()
+			n.mu.Unlock()
 		}
 		n.report(Attempt{Reason: reason, Sent: r.OK})
 		done(r)

@@ -581,6 +581,51 @@ func TestOneTabReportsTheEnd(t *testing.T) {
 	}
 }
 
+// TestATabWhoseReportFailedIsThere: the others count it again, and do not rely on its report.
+func TestATabWhoseReportFailedIsThere(t *testing.T) {
+	for _, test := range []struct {
+		name  string
+		later bool // the other tab is opened after the report; else its timers are slowed, so that it is not counted
+		first int  // the tab that ends first
+	}{
+		{"a later tab ends first", true, 1},
+		{"a later tab ends last", true, 0},
+		{"a slowed tab ends first", false, 1},
+		{"a slowed tab ends last", false, 0},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			browser, service := newBrowser(), &brain{}
+			browser.message = time.Millisecond
+			var all [2]*rig
+			open := func(i int, beat time.Duration) {
+				all[i] = newRig(t, browser, Settings{tab: string(rune('a' + i)), PresenceBeat: beat})
+				all[i].brain = service
+				all[i].SetThread("5f0c", "token")
+			}
+			open(0, 4*time.Second)
+			if !test.later {
+				open(1, time.Minute)
+			}
+			time.Sleep(40 * time.Second)
+			if got := all[0].now(); got.Reason != "network_error" {
+				t.Fatalf("%s: %+v", test.name, got)
+			}
+			if test.later {
+				open(1, 4*time.Second)
+			}
+			service.status = 200
+			time.Sleep(time.Second)
+			first := all[test.first].now()
+			all[test.first].Close()
+			time.Sleep(time.Second)
+			last := all[1-test.first].now()
+			if first.Reason != "suppressed" || last.Reason != "manual" || len(service.seen()) != 2 {
+				t.Errorf("%s: %+v, then %+v, after %d requests", test.name, first, last, len(service.seen()))
+			}
+		})
+	}
+}
+
 // TestASlowedTabIsNoSecondReport: browsers slow the timers of a hidden tab, so that the others
 // hear from it too seldom.
 func TestASlowedTabIsNoSecondReport(t *testing.T) {

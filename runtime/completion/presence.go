@@ -42,6 +42,8 @@ type presence struct {
 	beaten  time.Time            // the last message on time; later for a page whose timers are slowed
 	peers   map[string]time.Time // of other tabs, when their last message came
 	left    bool
+	// reporter is the tab of whose report sent is set, until it turns out to have failed.
+	reporter string
 }
 
 // notice is one message between tabs.
@@ -123,14 +125,18 @@ func (p *presence) take(n notice) {
 		return
 	case n.T == "bye":
 		delete(p.peers, n.ID)
-		if known && n.Reported {
-			p.sent.Store(true)
+		if known && n.Reported && p.sent.CompareAndSwap(false, true) {
+			p.reporter = n.ID
 		}
 		return
 	case n.T == "hello":
 		p.post("ack", false)
 	case n.T != "ack" && n.T != "alive":
 		return
+	}
+	if n.ID == p.reporter {
+		p.reporter = ""
+		p.sent.Store(false)
 	}
 	if known || len(p.peers) < maxPeers {
 		p.peers[n.ID] = time.Now()
@@ -148,6 +154,16 @@ func (p *presence) leave() int {
 		p.post("bye", len(p.peers) == 0)
 	}
 	return len(p.peers)
+}
+
+// stay takes leave back: the report has failed, and the conversation may go on.
+func (p *presence) stay() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.left && p.channel != nil {
+		p.left = false
+		p.post("hello", false)
+	}
 }
 
 // others returns how many other tabs have the thread.
