@@ -132,6 +132,26 @@ func TestRefusedHandshakeHidesTheAddress(t *testing.T) {
 	}
 }
 
+// TestDefaultTransportOfTheApplication: programs replace it, for example to trace requests.
+func TestDefaultTransportOfTheApplication(t *testing.T) {
+	before := http.DefaultTransport
+	defer func() { http.DefaultTransport = before }()
+	var asked atomic.Int64
+	http.DefaultTransport = roundTripper(func(r *http.Request) (*http.Response, error) {
+		asked.Add(1)
+		return before.RoundTrip(r)
+	})
+	_, address := startServer(t, ServerOptions{})
+	take(t, open(t, address, ClientOptions{}), Connected)
+	if asked.Load() != 1 {
+		t.Errorf("it was asked %d times", asked.Load())
+	}
+}
+
+type roundTripper func(*http.Request) (*http.Response, error)
+
+func (f roundTripper) RoundTrip(r *http.Request) (*http.Response, error) { return f(r) }
+
 // TestRedirectedHandshakeIsRefused redirects to a server that would accept: nothing
 // arrives there. Browsers follow no redirect of a WebSocket.
 func TestRedirectedHandshakeIsRefused(t *testing.T) {

@@ -104,11 +104,13 @@ var errRedirect = errors.New("the server redirects the connection, and redirects
 func dialWebSocket(ctx context.Context, address string, o *ClientOptions) (transport, error) {
 	// Each dial has its own HTTP transport, because a refused handshake would leave an
 	// idle connection in a shared one.
-	rt := http.DefaultTransport.(*http.Transport).Clone()
-	rt.DisableKeepAlives = true
-	client := http.Client{Transport: rt}
+	client := http.Client{}
 	if o.HTTPClient != nil {
 		client = *o.HTTPClient
+	} else if rt, ok := http.DefaultTransport.(*http.Transport); ok { // else the application has replaced it
+		rt = rt.Clone()
+		rt.DisableKeepAlives = true
+		client.Transport = rt
 	}
 	// As in browsers. The target would receive the query and the first packet.
 	client.CheckRedirect = func(*http.Request, []*http.Request) error { return errRedirect }
