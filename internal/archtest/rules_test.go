@@ -1,6 +1,7 @@
 package archtest
 
 import (
+	"go/ast"
 	"go/parser"
 	"go/token"
 	"io/fs"
@@ -217,5 +218,33 @@ func TestServersHaveTimeLimits(t *testing.T) {
 				t.Errorf("%s has %s: use pageserver.Limits", f.path, text)
 			}
 		}
+	}
+}
+
+// TestNoRandomNumberIsOfTheBuild: a program for the page is started when it is built
+// (tools/wasm/link), so that what the initialisation of a package draws is the same in every page.
+func TestNoRandomNumberIsOfTheBuild(t *testing.T) {
+	for _, f := range goFiles(t) {
+		if !strings.HasPrefix(f.dir, "runtime") && !strings.HasPrefix(f.dir, "internal") || strings.HasSuffix(f.name, "_test.go") || f.tag == "!js" || !slices.Contains(f.imports, "math/rand/v2") {
+			continue
+		}
+		parsed, err := parser.ParseFile(token.NewFileSet(), filepath.Join(root, f.path), nil, 0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		ast.Inspect(parsed, func(n ast.Node) bool {
+			if call, ok := n.(*ast.CallExpr); ok {
+				if what, ok := call.Fun.(*ast.SelectorExpr); ok {
+					if pkg, ok := what.X.(*ast.Ident); ok && pkg.Name == "rand" {
+						t.Errorf("%s draws a random number when the package is initialised; use sync.OnceValue", f.path)
+					}
+				}
+			}
+			switch n.(type) {
+			case *ast.FuncDecl, *ast.FuncLit:
+				return false
+			}
+			return true
+		})
 	}
 }

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"strconv"
+	"sync"
 )
 
 // Args are the arguments of an event or an acknowledgement, as JSON. Binary data
@@ -45,9 +46,12 @@ type Binary []byte
 
 // binaryMark begins the JSON strings that represent a [Binary] between
 // MarshalJSON and encodeArgs. It is random, so that no text from outside can be
-// mistaken for one, and is never sent. math/rand/v2 is seeded by the system;
-// crypto/rand would add 44 kB to the page after brotli.
-var binaryMark = strconv.FormatUint(rand.Uint64(), 36) + strconv.FormatUint(rand.Uint64(), 36) + ":"
+// mistaken for one, and is never sent. It is made at its first use, because the start of a
+// program for the page is the same in every page (tools/wasm/link). math/rand/v2 is seeded by
+// the system; crypto/rand would add 44 kB to the page after brotli.
+var binaryMark = sync.OnceValue(func() string {
+	return strconv.FormatUint(rand.Uint64(), 36) + strconv.FormatUint(rand.Uint64(), 36) + ":"
+})
 
 // MarshalJSON marks the data for encodeArgs, which finds it wherever it is inside
 // an argument. The result has no meaning outside this package.
@@ -55,7 +59,7 @@ func (b Binary) MarshalJSON() ([]byte, error) {
 	if b == nil {
 		return []byte("null"), nil
 	}
-	return json.Marshal(binaryMark + base64.StdEncoding.EncodeToString(b))
+	return json.Marshal(binaryMark() + base64.StdEncoding.EncodeToString(b))
 }
 
 // encodeArgs marshals the arguments and moves every [Binary] into an attachment.
@@ -68,7 +72,7 @@ func encodeArgs(values []any) (args Args, attachments [][]byte, err error) {
 		if err != nil {
 			return nil, nil, fmt.Errorf("socketio: encode argument %d: %w", i, err)
 		}
-		parts := bytes.Split(raw, []byte(`"`+binaryMark))
+		parts := bytes.Split(raw, []byte(`"`+binaryMark()))
 		out := parts[0]
 		for _, part := range parts[1:] {
 			text, rest, _ := bytes.Cut(part, []byte{'"'})

@@ -164,7 +164,7 @@ func TestBinaryBecomesAttachmentsAnywhere(t *testing.T) {
 	small := Binary{9}
 	args, attachments, err := encodeArgs([]any{
 		Binary("whole"),
-		shot{Name: binaryMark[:5], Data: Binary{1, 2, 3}, Small: &small, Plain: []byte("plain")},
+		shot{Name: binaryMark()[:5], Data: Binary{1, 2, 3}, Small: &small, Plain: []byte("plain")},
 		map[string]any{"list": []any{1, Binary{}, nil, Binary(nil)}},
 	})
 	if err != nil {
@@ -172,7 +172,7 @@ func TestBinaryBecomesAttachmentsAnywhere(t *testing.T) {
 	}
 	for i, want := range []string{
 		`{"_placeholder":true,"num":0}`,
-		`{"name":"` + binaryMark[:5] + `","data":{"_placeholder":true,"num":1},"small":{"_placeholder":true,"num":2},"plain":"cGxhaW4="}`,
+		`{"name":"` + binaryMark()[:5] + `","data":{"_placeholder":true,"num":1},"small":{"_placeholder":true,"num":2},"plain":"cGxhaW4="}`,
 		`{"list":[1,{"_placeholder":true,"num":3},null,null]}`,
 	} {
 		if got := string(args[i]); got != want {
@@ -190,7 +190,7 @@ func TestBinaryBecomesAttachmentsAnywhere(t *testing.T) {
 	if err := args.Decode(1, &got); err != nil {
 		t.Fatal(err)
 	}
-	if want := (shot{Name: binaryMark[:5], Data: Binary{1, 2, 3}, Small: &small, Plain: []byte("plain")}); !reflect.DeepEqual(got, want) {
+	if want := (shot{Name: binaryMark()[:5], Data: Binary{1, 2, 3}, Small: &small, Plain: []byte("plain")}); !reflect.DeepEqual(got, want) {
 		t.Errorf("decoded %+v, want %+v", got, want)
 	}
 	var whole Binary
