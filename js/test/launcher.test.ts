@@ -9,6 +9,7 @@ Object.assign(globalThis, {
   sessionStorage: window.sessionStorage,
   matchMedia: () => new EventTarget(), // which jsdom lacks, as what follows
   addEventListener: window.addEventListener.bind(window),
+  removeEventListener: window.removeEventListener.bind(window),
 })
 Object.assign(window.HTMLDialogElement.prototype, { show(this: HTMLDialogElement) { this.open = true } })
 Object.assign(window.HTMLElement.prototype, { checkVisibility: () => true })
@@ -39,4 +40,59 @@ test("a thread is kept for the agent that it was begun with", async () => {
   assert.deepEqual(kept(), ["t-1", "t-2"])
   launcher.startNew()
   assert.deepEqual(kept(), ["t-1", undefined])
+})
+
+test("an agent that is chosen while nothing is said gets no thread of the one before", async () => {
+  const program = await new FakeProgram().load()
+  program.results["connect"] = async () => program.become("connected")
+  program.results["dispose"] = async () => {}
+  program.properties["capabilities"] = {}
+  const launcher = new AgentLauncherElement()
+  launcher.init = { ks: "t", partnerId: "1", genieUrl: "https://genie.example" } as AppInitResult
+  launcher.widgetId = "w-3"
+  launcher.modes = "face"
+  window.document.body.append(launcher)
+  const keep = (id: string, thread: string) => sessionStorage.setItem(`agentruntime conversation ${JSON.stringify([id, null, null, null, null])}`, JSON.stringify({ thread, said: [{ who: "user", text: `to ${id}` }] }))
+  keep("w-3", "t-3")
+  keep("w-5", "t-5")
+  launcher.show()
+  await until("there is an agent", () => launcher.agent !== undefined, settle)
+  const agent = launcher.agent!
+  const next = () => [agent.threadId, agent.history.map(({ text }) => text).join()]
+  assert.deepEqual(next(), ["t-3", "to w-3"])
+  launcher.widgetId = "w-4"
+  assert.deepEqual(next(), [null, ""])
+  await agent.start()
+  assert.equal(program.options["threadId"], undefined)
+  agent.end()
+  launcher.widgetId = "w-5"
+  assert.deepEqual(next(), ["t-5", "to w-5"])
+  launcher.threadId = "t-9" // the page's own
+  assert.deepEqual(next(), ["t-9", ""])
+  launcher.threadId = null
+  assert.deepEqual(next(), ["t-5", "to w-5"])
+  launcher.remove()
+})
+
+test("a launcher that was removed continues its conversation where it is added again", async () => {
+  const program = await new FakeProgram().load()
+  program.results["connect"] = async () => program.become("connected")
+  program.results["dispose"] = async () => {}
+  const launcher = new AgentLauncherElement()
+  launcher.init = { ks: "t", partnerId: "1", genieUrl: "https://genie.example" } as AppInitResult
+  launcher.widgetId = "w-6"
+  window.document.body.append(launcher)
+  launcher.show()
+  await until("there is an agent", () => launcher.agent !== undefined, settle)
+  const agent = launcher.agent!
+  await agent.start()
+  program.properties["threadId"] = "t-6"
+  window.dispatchEvent(new window.Event("pagehide"))
+  launcher.remove()
+  await settle()
+  assert.deepEqual([agent.phase, agent.threadId], ["idle", "t-6"])
+  window.document.body.append(launcher)
+  launcher.greet = "Welcome back."
+  assert.equal(agent.greeting, "Welcome back.")
+  launcher.remove()
 })

@@ -10,7 +10,7 @@ import css from "./launcher.css"
 import { LAUNCHER_LABELS, type LauncherLabels } from "./launcherlabels.js"
 import { LauncherStore } from "./launcherstore.js"
 import type { SessionOptions } from "./session.js"
-import type { Said } from "./state.js"
+import { open, type Said } from "./state.js"
 
 const adopt = sharedSheet(css)
 
@@ -69,6 +69,7 @@ export class AgentLauncherElement extends Base {
         set(this: AgentLauncherElement, value: unknown) {
           this.#properties[name] = value
           if (this.#agent) Object.assign(this.#agent, { [name]: value })
+          this.#resume()
           this.#show() // its labels may have changed
         },
       })
@@ -166,7 +167,11 @@ export class AgentLauncherElement extends Base {
     if (before === value) return
     if (name === "lang") void this.#translate()
     else if (name === "open") this.#apply()
-    else if (!own.includes(name)) this.#forward(name)
+    else if (name === "greet") this.#forward("greeting")
+    else if (!own.includes(name)) {
+      this.#forward(name)
+      this.#resume()
+    }
     this.#show()
   }
 
@@ -283,7 +288,7 @@ export class AgentLauncherElement extends Base {
       if (phase === "connecting") this.#begun = this.#store
       if (phase === "error" && lostThread.includes(code ?? "")) this.#begun!.kept = undefined
       else this.#remember()
-      if (phase === "ended" || phase === "error") this.#resume()
+      this.#resume()
       this.#show()
     })
     agent.addEventListener("turnEnd", () => {
@@ -307,13 +312,13 @@ export class AgentLauncherElement extends Base {
     this.#show()
   }
 
-  /** The next conversation of the agent continues the thread that is kept. */
+  /** The next conversation of the agent continues the thread that the page names, or the one that is kept for what the attributes say now. */
   #resume(): void {
     const agent = this.#agent
-    if (!agent || this.hasAttribute("thread-id")) return
-    const { thread = null, said } = this.#store.kept ?? {}
-    agent.threadId = thread
-    agent.history = said ?? this.history
+    if (!agent || open(agent)) return
+    const { thread, said = this.history } = this.threadId === null ? (this.#store.kept ?? { thread: null }) : { thread: this.threadId }
+    if (agent.threadId !== thread) agent.threadId = thread
+    agent.history = said
   }
 
   /** Gives the agent an attribute of the launcher. */
