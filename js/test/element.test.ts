@@ -842,3 +842,57 @@ test("a microphone and a text that fail are told to the page, and the conversati
   assert.match(find(element, "[part=message]").textContent!, /wait a moment/)
   assert.equal(element.phase, "live")
 })
+
+test("a session that is prepared has what the element has, and none is prepared for an element that has left", async () => {
+  program.initReply = init
+  const approach = (element: HTMLElement) => find(element, "[part=stage]").dispatchEvent(new window.Event("pointerenter"))
+  let reply = (_: AppInitResult) => {}
+  const left = place({ preload: "hover" }, { init: new Promise<AppInitResult>((resolve) => (reply = resolve)) })
+  approach(left)
+  left.remove()
+  await settle()
+  reply(init)
+  for (let i = 0; i < 10; i++) await settle()
+  assert.deepEqual([program.sessions, program.names().includes("prepare")], [0, false])
+
+  let changed = false
+  const options = { get contextType() {
+    if (program.inits.length === 1 && !changed) queueMicrotask(() => (element.contextId = "now")) // the session is being made
+    changed ||= program.inits.length === 1
+    return "page"
+  } }
+  const element = place({ "widget-id": "w", preload: "hover", "context-id": "before" }, { options })
+  approach(element)
+  await until(() => changed)
+  for (let i = 0; i < 10; i++) await settle()
+  await element.start()
+  assert.deepEqual([program.options["contextId"], program.inits.length], ["now", 1])
+})
+
+test("an agent that is given later is loaded, and the face of the one before is gone", async () => {
+  program.initReply = init
+  const element = place({ preload: "auto" }, {})
+  await settle()
+  element.setAttribute("region", "frp2")
+  element.widgetId = "a"
+  const face = () => find(element, "img").getAttribute("src")
+  const hidden = () => find<HTMLImageElement>(element, "img").hidden
+  await until(() => !hidden())
+  assert.deepEqual([face(), program.inits], ["https://cdn.example/face.jpg", ["a"]])
+
+  element.widgetId = "b"
+  assert.equal(hidden(), true)
+  await until(() => !hidden())
+  element.widgetId = "b" // no change
+  await settle()
+  assert.deepEqual(program.inits, ["a", "b"])
+
+  let reply = (_: AppInitResult) => {}
+  const late = place({ modes: "face" }, { init: new Promise<AppInitResult>((resolve) => (reply = resolve)) })
+  const loading = late.load()
+  await settle()
+  late.init = { ...init, avatars: [] }
+  reply(init)
+  await loading
+  assert.equal(find<HTMLImageElement>(late, "img").hidden, true)
+})

@@ -68,8 +68,8 @@ export abstract class AgentElement extends Base {
   #turn: AbortController | undefined
   /** The reply that was requested early, and when. */
   #early: { at: number; reply: Promise<AppInitResult> } | undefined
-  /** The session that was prepared early, and the reply that it was made with. */
-  #prepared: { init: AppInitResult; session: AvatarSession } | undefined
+  /** The session that is prepared early, and the reply that it is made with. */
+  #prepared: { init: AppInitResult; session: Promise<AvatarSession> } | undefined
   readonly #faces = new WeakSet<AvatarSession>()
   #state: State = {
     labels: labelsOf(undefined),
@@ -178,8 +178,10 @@ export abstract class AgentElement extends Base {
   }
 
   set token(token: Source<Token> | undefined) {
+    if (token === this.#token) return
+    const known = this.#agentKnown
     this.#token = token
-    this.#accessChanged()
+    this.#accessChanged(!known)
   }
 
   /** The reply of `appInit`, when the page's server has requested it. */
@@ -188,8 +190,10 @@ export abstract class AgentElement extends Base {
   }
 
   set init(init: Source<AppInitResult> | undefined) {
+    if (init === this.#init) return
+    const known = this.#agentKnown
     this.#init = init
-    this.#accessChanged()
+    this.#accessChanged(!known)
   }
 
   /** Further options of the session (docs/options.md), for the next start. They take precedence over attributes. */
@@ -258,9 +262,10 @@ export abstract class AgentElement extends Base {
     })
   }
 
-  attributeChangedCallback(name: string): void {
+  attributeChangedCallback(name: string, before: string | null, value: string | null): void {
     if (name === "lang") return void this.#translate()
-    if (["widget-id", "region", "agentic-url", "genie-url", "ovp-url", "modes"].includes(name)) this.#accessChanged()
+    if (before === value) return
+    if (["widget-id", "region", "agentic-url", "genie-url", "ovp-url", "modes"].includes(name)) this.#accessChanged(true)
     else if (name !== "preload") this.#dropPrepared()
     if (this.shadowRoot) this.#readAttributes(name)
     if (name === "preload" && this.isConnected) this.#watchPreload()
@@ -435,25 +440,26 @@ export abstract class AgentElement extends Base {
 
   /** Opens the connection of a face ahead of its start; a conversation that begins in text has nothing to prepare. */
   async #prepare(): Promise<void> {
-    const init = await this.#early?.reply
-    if (!init || this.#prepared || this.#state.phase !== "idle" || this.#modes.join() !== "face") return
-    const session = (await this.#makeSession(["face"], init)) as AvatarSession
-    if (this.#prepared || this.#state.phase !== "idle" || init !== (await this.#early?.reply)) return session.dispose()
-    this.#prepared = { init, session }
-    await session.prepare()
+    if (this.#modes.join() !== "face") return
+    const early = this.#early
+    const [init] = await Promise.all([early?.reply, this.#conversations()])
+    if (!init || early !== this.#early || this.#prepared || this.#state.phase !== "idle" || !this.isConnected) return
+    const prepared = (this.#prepared = { init, session: this.#makeSession(["face"], init) as Promise<AvatarSession> })
+    const session = await prepared.session
+    if (prepared === this.#prepared) await session.prepare()
   }
 
-  /** What a prepared session was made with has changed, or it is not needed any more. */
+  /** What a prepared session is made with has changed, or it is not needed any more. */
   #dropPrepared(): void {
-    this.#prepared?.session.dispose().catch(() => {}) // it rejects when the program, and so the session, has ended
+    this.#prepared?.session.then((session) => session.dispose()).catch(() => {}) // it rejects when the program, and so the session, has ended
     this.#prepared = undefined
   }
 
-  #takePrepared(init: AppInitResult): AvatarSession | undefined {
+  async #takePrepared(init: AppInitResult): Promise<AvatarSession | undefined> {
     const prepared = this.#prepared
     if (prepared?.init !== init) return void this.#dropPrepared()
     this.#prepared = undefined
-    return prepared.session
+    return prepared.session.catch(() => undefined)
   }
 
   async #conversations(): Promise<Conversations> {
@@ -470,11 +476,15 @@ export abstract class AgentElement extends Base {
     return makeSession({ modes, video: this.#stage!.video, microphone: this.#microphone, init, again: () => this.#requestInit(), options: this.#allOptions(), disclosure: this.#notice })
   }
 
-  /** What a conversation needs has changed: an early reply is not used, and a start that failed may succeed now. */
-  #accessChanged(): void {
+  /** What a conversation needs has changed: an early reply is not used, and a start that failed may succeed now. `anew`: another agent may be meant, which is loaded as `preload` says. */
+  #accessChanged(anew: boolean): void {
     this.#early = undefined
     this.#dropPrepared()
     if (this.#state.permanent) this.#update({ phase: "idle", message: undefined, permanent: false })
+    if (!anew || !this.shadowRoot || open(this.#state)) return
+    this.#update({ poster: this.poster ?? undefined }) // the service's was that of the last agent
+    // Once for all that the page changes now.
+    queueMicrotask(() => this.isConnected && this.#watchPreload())
   }
 
   /** The page has said which agent it is: before its module has run, an element may have none yet. */
@@ -520,10 +530,11 @@ export abstract class AgentElement extends Base {
     try {
       checkAttributes(this)
       const [init, { Conversation, addParts }] = await Promise.all([this.#takeInit(signal), this.#conversations()])
+      if (signal.aborted) return
       this.#addParts?.(addParts)
       this.#addParts = undefined
       this.#showPoster(init)
-      const session = this.#takePrepared(init) ?? (await this.#makeSession(modes, init))
+      const session = (await this.#takePrepared(init)) ?? (await this.#makeSession(modes, init))
       if (signal.aborted) return await session.dispose()
       this.#session = session
       this.#attach(session, signal)
@@ -641,7 +652,8 @@ export abstract class AgentElement extends Base {
     this.#early ??= { at: Date.now(), reply: this.#requestInit() }
     const early = this.#early
     try {
-      this.#showPoster(await early.reply)
+      const reply = await early.reply
+      if (this.#early === early) this.#showPoster(reply)
     } catch (reason) {
       if (this.#early === early) this.#early = undefined
       throw reason
