@@ -896,3 +896,27 @@ test("an agent that is given later is loaded, and the face of the one before is 
   await loading
   assert.equal(find<HTMLImageElement>(late, "img").hidden, true)
 })
+
+test("what the visitor has turned off stays off after a switch to text and back", async () => {
+  const element = place({ modes: "face text" })
+  await element.start()
+  const first = program.give("avatar")
+  Object.assign(first.properties, { state: "connected", capabilities: {}, micStarted: true, micEnabled: true })
+  program.properties["mode"] = "avatar"
+  program.dispatch("transportChanged", { mode: "avatar" })
+  button(element, "microphone").click()
+  first.properties["audioOutputMuted"] = true
+  button(element, "sound").click()
+  await settle()
+  program.give("chat")
+  program.properties["mode"] = "chat"
+  program.dispatch("transportChanged", { mode: "chat" })
+  const second = program.give("avatar")
+  Object.assign(second.properties, { state: "connected", capabilities: {} })
+  program.properties["mode"] = "avatar"
+  program.dispatch("transportChanged", { mode: "avatar" })
+  const voice = () => [first, second].map(({ calls }) => calls.map(([name]) => name).filter((name) => /mute|startMic/.test(String(name))))
+  assert.deepEqual(voice(), [["mute", "unmuteAudioOutput"], ["muteAudioOutput", "mute"]])
+  button(element, "microphone").click() // it has not been started
+  assert.deepEqual(voice()[1], ["muteAudioOutput", "mute", "unmute", "startMic"])
+})

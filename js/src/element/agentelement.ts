@@ -71,6 +71,8 @@ export abstract class AgentElement extends Base {
   /** The session that is prepared early, and the reply that it is made with. */
   #prepared: { init: AppInitResult; session: Promise<AvatarSession> } | undefined
   readonly #faces = new WeakSet<AvatarSession>()
+  /** The visitor has turned the microphone off, which holds for a face after a switch too. */
+  #muted = false
   #state: State = {
     labels: labelsOf(undefined),
     phase: "idle",
@@ -318,9 +320,10 @@ export abstract class AgentElement extends Base {
       },
       toggleMicrophone: () =>
         this.#attempt(async (face) => {
+          this.#muted = face.micStarted && face.micEnabled
+          if (this.#muted) return face.mute()
+          if (!face.micEnabled) face.unmute()
           if (!face.micStarted) await face.startMic()
-          else if (face.micEnabled) face.mute()
-          else face.unmute()
         }),
       retryMicrophone: () => {
         this.#update({ microphoneProblem: undefined })
@@ -525,6 +528,7 @@ export abstract class AgentElement extends Base {
       sound: !this.hasAttribute("muted"),
     })
     this.#stage!.forget()
+    this.#muted = false
     this.#noAnswer = noAnswer
     const known = this.#agentKnown
     try {
@@ -723,7 +727,8 @@ export abstract class AgentElement extends Base {
   #attachFace(face: AvatarSession, signal: AbortSignal): void {
     if (this.#faces.has(face)) return
     this.#faces.add(face)
-    if (this.hasAttribute("muted")) face.muteAudioOutput()
+    if (!this.#state.sound) face.muteAudioOutput()
+    if (this.#muted) face.mute()
     const voice = () => this.#showVoice()
     listen(face, signal, {
       stateChange: ({ state }) => {
