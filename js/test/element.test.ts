@@ -920,3 +920,19 @@ test("what the visitor has turned off stays off after a switch to text and back"
   button(element, "microphone").click() // it has not been started
   assert.deepEqual(voice()[1], ["muteAudioOutput", "mute", "unmute", "startMic"])
 })
+
+test("a text that a face could not send is in the field again, or told to the page", async (t) => {
+  const element = place({ modes: "face text" })
+  const { errors } = told(t, element)
+  await element.start()
+  const face = program.give("avatar")
+  Object.assign(face.properties, { state: "connected", capabilities: {} })
+  program.properties["mode"] = "avatar"
+  program.dispatch("transportChanged", { mode: "avatar" })
+  program.results["sendText"] = () => Promise.reject(new AgentError({ code: "rate_limited" }))
+  await assert.rejects(element.send("Hello"), { code: "rate_limited" })
+  assert.deepEqual(errors.map(({ code }) => code), ["rate_limited"])
+  program.results["sendText"] = async () => false // the session ended first
+  await element.send("Hello")
+  assert.equal(find<HTMLTextAreaElement>(element, "textarea").value, "Hello")
+})

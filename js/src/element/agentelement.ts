@@ -148,13 +148,15 @@ export abstract class AgentElement extends Base {
     const session = this.#session
     if (!session) return this.#composer!.restore(text) // the conversation was ended before it began
     const turn = (this.#turn = new AbortController())
+    const spoken = faceOf(session) !== undefined
     this.#update({ message: undefined })
     try {
       const answer = await say(session, text, turn.signal)
-      if (typeof answer === "object" && answer.empty) this.#update({ message: this.#noAnswer })
+      if (answer === false) this.#composer!.restore(text) // it waited for an answer that can't be interrupted, until the conversation ended
+      else if (typeof answer === "object" && answer.empty) this.#update({ message: this.#noAnswer })
     } catch (reason) {
       if (turn.signal.aborted) return
-      if ("speak" in session) this.#report(reason) // of a turn in text there is an event already
+      if (spoken) this.#report(reason) // of a turn in text there is an event already
       if (session === this.#session && this.#state.phase === "live") this.#update({ message: errorText(codeOf(reason)) })
       throw reason
     }
