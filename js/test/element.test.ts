@@ -324,6 +324,10 @@ test("an agent in tap-to-talk mode has that button in place of the microphone's"
   tap.click()
   await settle()
   assert.equal(program.properties["tapToTalkActive"], true)
+  program.dispatch("tapToTalkStarted", {})
+  program.dispatch("turnStart", { speechId: "s", turnId: "t", isNewTurn: true })
+  button(element, "stop").click() // a session does not interrupt in a window, and would throw
+  assert.equal(program.names().includes("interrupt"), false)
 })
 
 test("the visitor's choice of captions outlasts changes of other attributes", async () => {

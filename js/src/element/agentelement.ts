@@ -788,7 +788,7 @@ export abstract class AgentElement extends Base {
   #stop(): void {
     this.#turn?.abort()
     this.#conversation?.stopWaiting()
-    if (this.#state.phase === "live") faceOf(this.#session)?.interrupt()
+    if (this.#state.phase === "live" && !this.#state.tapping) faceOf(this.#session)?.interrupt() // the window interrupts the agent itself
   }
 
   async #switchMode(): Promise<void> {
