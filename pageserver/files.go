@@ -65,7 +65,7 @@ func (f *Files) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		name = page
 	} else if f.has(page) {
 		// Relative, because the handler may be mounted below a prefix.
-		w.Header().Set("Location", path.Base(name)+"/")
+		w.Header().Set("Location", (&url.URL{Path: "./" + path.Base(name) + "/", RawQuery: r.URL.RawQuery}).String())
 		w.WriteHeader(http.StatusMovedPermanently)
 		return
 	}

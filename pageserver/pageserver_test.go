@@ -132,12 +132,12 @@ func TestDirectoriesLeadToTheirPage(t *testing.T) {
 	files := &pageserver.Files{FS: fstest.MapFS{"a/b/index.html": {Data: []byte("<p>page")}}, Paths: []string{"."}, Policy: "default-src 'self'"}
 	server := httptest.NewServer(http.StripPrefix("/below", files))
 	defer server.Close()
-	reply, err := http.Get(server.URL + "/below/a/b") // follows the redirect
+	reply, err := http.Get(server.URL + "/below/a/b?agent=x") // follows the redirect
 	if err != nil {
 		t.Fatal(err)
 	}
 	reply.Body.Close()
-	if reply.Request.URL.Path != "/below/a/b/" || reply.StatusCode != http.StatusOK ||
+	if reply.Request.URL.RequestURI() != "/below/a/b/?agent=x" || reply.StatusCode != http.StatusOK ||
 		reply.Header.Get("Content-Security-Policy") != files.Policy || reply.Header.Get("X-Content-Type-Options") != "nosniff" {
 		t.Errorf("%s: %s %v", reply.Request.URL, reply.Status, reply.Header)
 	}
