@@ -41,7 +41,7 @@ func talk() *cli.Command {
 		listFlag("text", "a `text` to say, instead of the lines of standard input"),
 		textFlag("mic", "a `file` to say with the microphone, before any text: WAV of 16 bit, MP3, or Opus in Ogg"),
 		textFlag("record", "a new `folder` to record the conversation in"),
-		boolFlag("trace", "prints the times of each turn, and says the next text when the answer was spoken"),
+		boolFlag("trace", "prints the times of each turn"),
 	)
 }
 
@@ -155,7 +155,8 @@ func sessionOptions(ctx context.Context, c *call) (avatar.Options, error) {
 	return o, nil
 }
 
-// converseLive has the conversation: each text is said once the one before is answered.
+// converseLive has the conversation: each text is said once the answer to the one before was
+// spoken, because the agent forgets what it was interrupted in.
 func converseLive(ctx context.Context, c *call, o avatar.Options) (failed error) {
 	t := &conversation{call: c, trace: c.flags.Bool("trace"), answered: make(chan error, 1), ended: make(chan error, 1)}
 	o.OnEvent = t.event
@@ -291,10 +292,8 @@ func (c *call) texts(done <-chan struct{}) (<-chan string, *error) {
 type conversation struct {
 	*call
 	answered, ended chan error
-	trace           bool // wait for the times of a turn, and print them
-
-	repeated bool         // the service has repeated the text: the turn that ends next answers it
-	failure  *fault.Error // of the turn, or of the session
+	trace           bool         // print the times of each turn
+	failure         *fault.Error // of the turn, or of the session
 }
 
 func (t *conversation) event(e event.Event) {
@@ -303,7 +302,6 @@ func (t *conversation) event(e event.Event) {
 	}
 	switch e := e.(type) {
 	case event.Transcript:
-		t.repeated = t.repeated || e.Type == "user"
 		switch {
 		case t.json || e.Type == "partial": // the sentence has been printed
 		case e.Type == "user":
@@ -318,23 +316,18 @@ func (t *conversation) event(e event.Event) {
 	case event.BrainSegment:
 		if e.Type == converse.Error {
 			t.failure = fault.New(fault.StreamError, fmt.Sprint(e.Content))
-			t.answer()
+			report(t.answered, t.failure)
 		}
-	case event.TurnEnded:
-		if t.repeated && !t.trace {
-			t.answer()
+	case event.TurnTimings: // the end of a turn
+		if t.trace {
+			t.note("trace", traced(e))
 		}
-	case event.TurnTimings:
-		if !t.trace {
-			return
-		}
-		t.note("trace", traced(e))
 		if e.From != "agent" {
-			t.answer()
+			report(t.answered, t.failure)
 		}
 	case event.TurnUnconfirmed:
 		t.failure = fault.New(fault.NetworkError, "the text was sent, and the service has not confirmed it")
-		t.answer()
+		report(t.answered, t.failure)
 	case event.Warning:
 		fmt.Fprintf(t.stderr, "agentctl: warning: %s: %s\n", e.Code, printable(e.Message))
 	case event.Failed:
@@ -361,12 +354,6 @@ func traced(e event.TurnTimings) string {
 		fmt.Fprintf(&text, "tool %s %d, ", tool.Name, tool.Called)
 	}
 	return text.String() + e.Outcome
-}
-
-// answer reports the end of the turn that answers the text.
-func (t *conversation) answer() {
-	t.repeated = false
-	report(t.answered, t.failure)
 }
 
 // report never waits: the first result counts, and the conversation ends with it if it is

@@ -45,8 +45,13 @@ func TestTalk(t *testing.T) {
 	if text := r.ok("talk", "-agent", agent); !strings.HasSuffix(text, answers) {
 		t.Errorf("printed\n%s", text)
 	}
-	if text := r.ok("threads", "list", "-user", "ann"); strings.Count(text, "\n") != 2 {
-		t.Errorf("threads of ann\n%s", text)
+	var thread struct{ ID string }
+	if err := json.Unmarshal([]byte(r.ok("-json", "threads", "list", "-user", "ann")), &thread); err != nil { // one line
+		t.Fatal(err)
+	}
+	const said = "human: What is the password?\nai: The password is swordfish.\nhuman: Say it again\nai: It still is swordfish.\n"
+	if text := r.ok("threads", "transcript", thread.ID); !strings.HasSuffix(text, said) {
+		t.Errorf("the thread has\n%s", text)
 	}
 
 	seen := map[string]bool{}
