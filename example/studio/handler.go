@@ -8,6 +8,7 @@ import (
 	"errors"
 	"net/http"
 	"net/url"
+	"slices"
 	"strings"
 	"time"
 
@@ -354,7 +355,7 @@ func unlessUsed(err error) error {
 	return err
 }
 
-// remove deletes an agent and its parts.
+// remove deletes an agent, and its parts that no other agent has.
 func (s *studio) remove(r *http.Request) (any, error) {
 	ctx, id := r.Context(), r.PathValue("id")
 	a, err := s.client.Agents.Get(ctx, id)
@@ -369,6 +370,18 @@ func (s *studio) remove(r *http.Request) (any, error) {
 		}
 		if i != nil {
 			p.tools, p.knowledge = i.ToolIDs, i.KnowledgeIDs
+		}
+	}
+	for other, err := range s.client.Agents.List(ctx, management.AgentFilter{}) {
+		if err != nil {
+			return nil, err
+		}
+		if other.ID == id {
+			continue
+		}
+		p.avatars = slices.DeleteFunc(p.avatars, func(avatar string) bool { return slices.Contains(other.AvatarIDs, avatar) })
+		if other.Intellect.ID == p.intellect {
+			p.intellect, p.tools, p.knowledge = 0, nil, nil
 		}
 	}
 	if err := s.client.Agents.Delete(ctx, id, management.ConfirmPermanent); err != nil {

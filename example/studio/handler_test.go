@@ -6,7 +6,9 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/agentruntime/agentruntime/agenttest"
 	"github.com/agentruntime/agentruntime/internal/rawhttp"
+	"github.com/agentruntime/agentruntime/management"
 )
 
 // TestOnlyItsOwnPageMayAsk: a page of another site can't use the rights that the
@@ -77,6 +79,39 @@ func TestThePageIsOnLoopbackOnly(t *testing.T) {
 		if l, err := listen(addr); err == nil {
 			l.Close()
 			t.Errorf("it listens on %s", addr)
+		}
+	}
+}
+
+// TestWhatAnotherAgentHasIsKept when an agent is deleted, and goes with the last one.
+func TestWhatAnotherAgentHasIsKept(t *testing.T) {
+	info := agenttest.NewServer(t).Info()
+	client, err := management.New(management.Options{PartnerID: info.PartnerID, Secret: info.AdminSecret, UserID: "studio", Config: info.Config})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer client.Close()
+	h := newHandler(client, func(string) string { return "" })
+	one, err := client.Agents.Get(t.Context(), info.Agents[0].AgentID)
+	if err != nil {
+		t.Fatal(err)
+	}
+	two, err := client.Agents.Create(t.Context(), management.AgentInput{DisplayName: "Two", Intellect: one.Intellect, AvatarIDs: one.AvatarIDs})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, id := range []string{one.ID, two.ID} {
+		r := httptest.NewRequest(http.MethodDelete, "/api/agents/"+id, nil)
+		r.Host = "localhost"
+		w := httptest.NewRecorder()
+		h.ServeHTTP(w, r)
+		if w.Code != http.StatusOK {
+			t.Errorf("%d %s", w.Code, w.Body)
+		}
+		_, intellect := client.Intellects.Get(t.Context(), one.Intellect.ID)
+		_, avatar := client.Avatars.Get(t.Context(), one.AvatarIDs[0])
+		if kept := id == one.ID; (intellect == nil) != kept || (avatar == nil) != kept {
+			t.Errorf("after %s: %v, %v", id, intellect, avatar)
 		}
 	}
 }
