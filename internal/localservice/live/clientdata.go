@@ -43,13 +43,17 @@ type still struct {
 }
 
 // screenShare takes a still of the user's screen (protocol §3.10).
-func (s *Session) screenShare(p still) { s.takeStill(&s.stills.screen, s.profile.ScreenShare, p) }
+func (s *Session) screenShare(p still) {
+	s.takeStill(&s.stills.screen, s.joined && s.profile.ScreenShare, p)
+}
 
 // cameraShot takes a still of the user's camera (protocol §3.12).
-func (s *Session) cameraShot(p still) { s.takeStill(&s.stills.camera, s.profile.CameraAnalysis, p) }
+func (s *Session) cameraShot(p still) {
+	s.takeStill(&s.stills.camera, s.joined && s.profile.CameraAnalysis, p)
+}
 
 func (s *Session) takeStill(from *stillSource, enabled bool, p still) {
-	ok := s.joined && enabled && len(p.Data) <= maxStill && isPicture(p.Data) && time.Since(from.last) >= stillEvery
+	ok := enabled && len(p.Data) <= maxStill && isPicture(p.Data) && time.Since(from.last) >= stillEvery
 	if !ok {
 		s.stills.refused++
 		return

@@ -24,6 +24,8 @@ func FuzzEvents(f *testing.F) {
 		}
 	}
 	f.Add(uint8(0), signaling.ApprovedPermissions, `{}`)
+	f.Add(uint8(0), signaling.ScreenShareShot, `{"data":"/9j/"}`)
+	f.Add(uint8(0), signaling.CameraShot, `{"data":"/9j/"}`)
 	f.Add(uint8(3), signaling.StvNewSession, `{}`)
 	f.Add(uint8(15), signaling.TapToTalkStart, `{}`)
 	f.Add(uint8(23), signaling.StvNewSession, `{}`)
@@ -40,8 +42,10 @@ func FuzzEvents(f *testing.F) {
 		s := newSession(ctx, hub, &fakeConn{events: make(chan socketio.Event)})
 		s.token = "token"
 		s.caller, _ = mintedClaims("agentid:a1,geniegpcid:7")
-		s.profile = &profile
-		s.joined, s.approved, s.paused = state&1 != 0, state&2 != 0, state&4 != 0 && state&32 != 0
+		if s.joined = state&1 != 0; s.joined {
+			s.profile = &profile
+			s.approved, s.paused = state&2 != 0, state&4 != 0 && state&32 != 0
+		}
 		if state&4 != 0 {
 			s.newVideoSession()
 			s.startMicrophone()
