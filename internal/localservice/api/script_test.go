@@ -6,8 +6,10 @@ import (
 	"errors"
 	"io"
 	"net/http"
+	"net/http/httptest"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/agentruntime/agentruntime/internal/localservice/brain"
@@ -122,26 +124,25 @@ func TestCutStreamIsBrokenForTheClient(t *testing.T) {
 }
 
 // A pause is filled with keepalives, a stall with nothing.
+// TestStallIsSilent: a stall stops keepalives too, unlike a pause.
 func TestStallIsSilent(t *testing.T) {
-	for _, tt := range []struct {
-		step string
-		want bool
-	}{{"pause: 300", true}, {"stall: 300", false}} {
-		v := serve(t, scripted(t, `rules: [{when: {any: true}, steps: [{say: a}, {`+tt.step+`}, {say: b}]}]`), func(c *Config) { c.Keepalive = 20 * time.Millisecond })
-		began := time.Now()
-		got := v.ask(v.conversation(store.Receptionist, "ann"), "", "x")
-		if took := time.Since(began); took < 300*time.Millisecond || got.text != "ab" {
-			t.Errorf("%s: %q after %v", tt.step, got.text, took)
-		}
-		quiet := true
-		for i, seg := range got.segments {
-			if seg.Type == converse.Keepalive && i > 0 && got.segments[i-1].ContentString() == "a" {
-				quiet = false
+	for step, want := range map[string]int{"pause": 3, "stall": 0} {
+		b := scripted(t, `rules: [{when: {any: true}, steps: [{raw: a}, {`+step+`: 70}, {raw: b}]}]`)
+		synctest.Test(t, func(t *testing.T) {
+			s := &server{Config: Config{Keepalive: 20 * time.Millisecond}}
+			reply := httptest.NewRecorder()
+			began := time.Now()
+			err := s.pump(t.Context(), s.newStream(reply, false), func(ctx context.Context, do func(act) error) error {
+				return b.Answer(ctx, &brain.Question{Wire: &wire{ctx, do}}, nil)
+			})
+			got := reply.Body.String()
+			if err != nil || time.Since(began) != 70*time.Millisecond || got[0] != 'a' || got[len(got)-1] != 'b' {
+				t.Errorf("%s: %q after %v, %v", step, got, time.Since(began), err)
 			}
-		}
-		if quiet == tt.want {
-			t.Errorf("%s: keepalives %v, want %v", tt.step, !quiet, tt.want)
-		}
+			if n := strings.Count(got, `"keepalive"`); n != want {
+				t.Errorf("%s: %d keepalives, want %d", step, n, want)
+			}
+		})
 	}
 }
 
