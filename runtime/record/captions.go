@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/agentruntime/agentruntime/runtime/event"
+	"github.com/agentruntime/agentruntime/runtime/fault"
 )
 
 // chunkLead is how long before its sound a speechChunk is emitted (session §A.1.5).
@@ -48,10 +49,13 @@ func (c *captions) add(at time.Duration, e event.Event) {
 
 var cueText = strings.NewReplacer("&", "&amp;", "<", "&lt;", ">", "&gt;", "\n", " ", "\r", " ")
 
-func (c *captions) write(path string) error {
+func (c *captions) write(path string, keepSecrets bool) error {
 	var b strings.Builder
 	b.WriteString("WEBVTT\n")
 	for _, cue := range c.cues {
+		if !keepSecrets {
+			cue.text = fault.Redact(cue.text)
+		}
 		if from := max(0, cue.from-c.begin); cue.to-c.begin > from && strings.TrimSpace(cue.text) != "" {
 			fmt.Fprintf(&b, "\n%s --> %s\n<v %s>%s\n", stamp(from), stamp(cue.to-c.begin), cue.by, cueText.Replace(cue.text))
 		}

@@ -47,13 +47,15 @@ func TestSecretsAreRemoved(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		r.Event(event.OAuthRequired{AuthURL: "https://login.example/?token=abcdef0123456789"})
+		r.Event(event.Transcript{Type: "user", Text: "Look at https://login.example/?token=abcdef0123456789"})
 		if err := r.Close(); err != nil {
 			t.Fatal(err)
 		}
-		text, _ := os.ReadFile(filepath.Join(dir, replay.EventsFile))
-		if got := strings.Contains(string(text), "abcdef0123456789"); got != want {
-			t.Errorf("keep %v: %s", keep, text)
+		for _, name := range []string{replay.EventsFile, replay.CaptionsFile, replay.TurnsFile} {
+			text, _ := os.ReadFile(filepath.Join(dir, name))
+			if got := strings.Contains(string(text), "abcdef0123456789"); got != want {
+				t.Errorf("keep %v: %s: %s", keep, name, text)
+			}
 		}
 	}
 }

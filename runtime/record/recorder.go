@@ -24,7 +24,7 @@ import (
 
 // Options are the options of a recording.
 type Options struct {
-	// KeepSecrets leaves the events as the application gets them. By default what looks like a
+	// KeepSecrets leaves the events and captions as the application gets them. By default what looks like a
 	// secret is removed ([fault.Redact]): tokens, credentials, request variables, private addresses.
 	KeepSecrets bool
 	// OnFrame receives each frame of the agent's sound and picture after it was recorded, because a
@@ -210,7 +210,7 @@ func (r *Recorder) Close() error {
 	if r.mic != nil {
 		r.fail(r.mic.close())
 	}
-	r.fail(r.captions.write(filepath.Join(r.dir, replay.CaptionsFile)))
+	r.fail(r.captions.write(filepath.Join(r.dir, replay.CaptionsFile), r.options.KeepSecrets))
 	turns, err := json.MarshalIndent(r.turns.Turns(), "", "  ")
 	r.fail(err)
 	r.fail(os.WriteFile(filepath.Join(r.dir, replay.TurnsFile), append(turns, '\n'), 0o600))
