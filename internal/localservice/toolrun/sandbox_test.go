@@ -17,10 +17,11 @@ func codeTool(code string) *store.ToolDef {
 
 func TestCodeRuns(t *testing.T) {
 	r := runner(t, io.Discard)
-	vars := map[string]any{"city": "Bonn", "secrets.KEY": "the-secret", "sys__ks": "djJ8-the-token"}
+	vars := map[string]any{"city": "Bonn", "secrets.KEY": "the-secret", "secrets.PIN": "2468", "sys__ks": "djJ8-the-token"}
 	for code, want := range map[string]string{
 		`function main(c) { return {sum: c.args.a + c.args.b, city: c.variables.city} }`:          `{"city":"Bonn","sum":5}`,
 		`const main = ({args}) => [args.a, "ü"]`:                                                  `{"result":[2,"ü"]}`,
+		`function main() { return {n: 1002468} }`:                                                 `{"result":"{\"n\":100***}"}`,
 		`function main() { return "text" }`:                                                       `{"result":"text"}`,
 		`function main(c) { return Object.keys(c.variables) }`:                                    `{"result":["city"]}`,
 		`JSON.stringify = () => "{}"; function main() { return {a: 1} }`:                          `{"a":1}`,

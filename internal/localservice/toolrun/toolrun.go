@@ -113,7 +113,11 @@ func (r *Runner) Run(ctx context.Context, t *store.ToolDef, args json.RawMessage
 		r.log.Info("tool failed", "tool", t.Name, "error", text)
 		result = object("error", text)
 	}
-	return withoutSecrets(result, vars)
+	result = withoutSecrets(result, vars)
+	if !json.Valid(result) { // a secret of digits was in a number
+		result = object("result", string(result))
+	}
+	return result
 }
 
 // Start runs a tool without waiting for it. While maxRunning others run, it is dropped.
