@@ -430,6 +430,13 @@ func TestEndlessBrainIsCutOff(t *testing.T) {
 				}
 			}
 		},
+		"widgets": func(_ context.Context, _ *brain.Question, out brain.Sink) error {
+			for {
+				if err := out.Widget("summary-tool", strings.Repeat("bla ", 1000), "bla"); err != nil {
+					return err
+				}
+			}
+		},
 		"tools": func(ctx context.Context, _ *brain.Question, out brain.Sink) error {
 			for {
 				if _, err := out.Call(ctx, brain.Call{Tool: store.ToolDef{Name: "x"}, Args: json.RawMessage(`{}`)}); err != nil {

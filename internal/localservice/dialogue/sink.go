@@ -19,8 +19,9 @@ import (
 
 // Bounds of one answer, against a brain that does not stop.
 const (
-	maxAnswer = 64 << 10 // bytes of spoken text
-	maxCalls  = 64       // tool calls
+	maxAnswer  = 64 << 10 // bytes of spoken text
+	maxWidgets = 1 << 20  // bytes of widgets
+	maxCalls   = 64       // tool calls
 )
 
 // widgetName is the widget family of everything that brains show here
@@ -69,6 +70,7 @@ type sink struct {
 	sent   int
 	lost   error // why the client can't be reached any more
 	calls  int
+	shown  int // bytes of widgets
 	shared bool
 	title  string
 
@@ -190,6 +192,10 @@ func (s *sink) said(text string) {
 
 // Widget implements [brain.Sink].
 func (s *sink) Widget(runtime string, fragments ...string) error {
+	body := strings.Join(fragments, "")
+	if s.shown += len(body); s.shown > maxWidgets {
+		return &brain.Failure{Message: "The answer was too long."}
+	}
 	if err := s.close(); err != nil {
 		return err
 	}
@@ -211,10 +217,10 @@ func (s *sink) Widget(runtime string, fragments ...string) error {
 	s.mu.Lock()
 	s.keepText()
 	if converse.NormalizeRuntime(runtime) == followupsWidget {
-		s.offered = append(s.offered, offers(strings.Join(fragments, ""))...)
+		s.offered = append(s.offered, offers(body)...)
 	}
 	s.parts = append(s.parts, store.Part{
-		Type: widgetPart, Content: jsonText(strings.Join(fragments, "")), Metadata: stored,
+		Type: widgetPart, Content: jsonText(body), Metadata: stored,
 	})
 	s.mu.Unlock()
 	s.draft.changed()
