@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/agentruntime/agentruntime/internal/localservice"
 	"github.com/agentruntime/agentruntime/internal/localservice/store"
 	"github.com/agentruntime/agentruntime/runtime/chat"
 	"github.com/agentruntime/agentruntime/runtime/event"
@@ -20,12 +21,12 @@ const stopLimit = 200 * time.Millisecond
 // TestAnAbortedTurnStopsAtTheService: an aborted turn is stopped in every state, and the next
 // one works. It is not parallel, because it measures time.
 func TestAnAbortedTurnStopsAtTheService(t *testing.T) {
-	h := startChat(t)
+	h := startChat(t, localservice.Options{})
 	delays := watchDelays(t)
 	var slowest time.Duration
 	for _, text := range []string{"a long pause", "a silent pause", "an endless answer", "half a line", "ask the page", "Tell me a long story"} {
 		t.Run(text, func(t *testing.T) {
-			c := h.connect(t, "tools", "ivy", chat.Options{})
+			c := h.connect(t, "tools")
 			thread := c.say("My name is Ivy").ThreadID
 			for n, abort := range []func(string) (time.Time, error){c.cancel, c.leaveLoop} {
 				at, err := abort(text)

@@ -21,7 +21,7 @@ import (
 // does.
 func TestAQuestionThatIsNotStoredIsRefused(t *testing.T) {
 	dir := t.TempDir()
-	svc := startChatWith(t, localservice.Options{Data: dir})
+	svc := startChat(t, localservice.Options{Data: dir})
 	db, err := sql.Open("sqlite", filepath.Join(dir, "localservice.db"))
 	if err != nil {
 		t.Fatal(err)
@@ -33,7 +33,7 @@ func TestAQuestionThatIsNotStoredIsRefused(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	c := svc.connect(t, "receptionist", "sam", chat.Options{})
+	c := svc.connect(t, "receptionist")
 	c.say("My name is Sam")
 	b := newBot(t, svc.Service, "receptionist")
 	defer b.Close()
