@@ -107,6 +107,17 @@ func (n *Notifier) leaveToBrowser() {
 	}
 }
 
+// failed allows a later trigger to try again.
+func (n *Notifier) failed() {
+	n.o.Settings.Sent.Store(false)
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	if n.presence != nil {
+		n.presence.stay()
+	}
+	n.leaveToBrowser()
+}
+
 // update is leaveToBrowser without mu held.
 func (n *Notifier) update() {
 	n.mu.Lock()
@@ -171,13 +182,7 @@ func (n *Notifier) send(reason string, request *fetch.Request, done func(Result)
 	defer n.update() // the request is under way
 	finish := func(r Result) {
 		if !r.OK {
-			n.o.Settings.Sent.Store(false) // a later trigger may try again
-			n.mu.Lock()
-			if n.presence != nil {
-				n.presence.stay()
-			}
-			n.leaveToBrowser()
-			n.mu.Unlock()
+			n.failed()
 		}
 		n.report(Attempt{Reason: reason, Sent: r.OK})
 		done(r)
