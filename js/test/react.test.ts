@@ -1,7 +1,7 @@
 import assert from "node:assert/strict"
 import { test, type TestContext } from "node:test"
 import { JSDOM } from "jsdom"
-import { act, createElement, Fragment, StrictMode, useRef, type ReactElement } from "react"
+import { act, createElement, Fragment, StrictMode, useRef, useState, type ReactElement } from "react"
 import type { Root } from "react-dom/client"
 import { renderToString } from "react-dom/server"
 import { AgentError } from "../src/core/errors.js"
@@ -257,9 +257,9 @@ test("components are the elements, with attributes, properties and listeners", a
   const labels = { start: "Los" }
   const draw = (more: object) => createElement(AgentAvatar, { widgetId: "w", modes: ["face", "text"], muted: true, microphone: "click", token, labels, className: "hero", on: { phaseChange: ({ phase }) => heard.push(phase) }, ...more })
   await render(draw({}))
-  const element = body.querySelector("agent-avatar") as HTMLElement & { token?: unknown; labels?: unknown }
+  const element = body.querySelector("agent-avatar") as HTMLElement & { token?: () => Promise<string>; labels?: unknown }
   assert.deepEqual([...element.attributes].map(({ name, value }) => [name, value]).filter(([name]) => name !== "phase").sort(), [["class", "hero"], ["microphone", "click"], ["modes", "face text"], ["muted", ""], ["widget-id", "w"]])
-  assert.equal(element.token, token)
+  assert.equal(await element.token!(), "own")
   assert.equal(element.labels, labels)
   element.dispatchEvent(new CustomEvent("phaseChange", { detail: { phase: "live" } }))
   await render(draw({ on: { phaseChange: ({ phase }: { phase: string }) => heard.push(`again ${phase}`) }, muted: false, token: undefined }))
@@ -267,6 +267,28 @@ test("components are the elements, with attributes, properties and listeners", a
   assert.deepEqual(heard.filter((phase) => phase !== "idle"), ["live", "again ended"])
   assert.deepEqual([element.hasAttribute("muted"), element.token], [false, undefined])
   await until("the element is defined", () => customElements.get("agent-avatar") !== undefined)
+})
+
+test("functions that are written in the JSX are no change of the element", async (t) => {
+  t.mock.method(console, "error", () => {})
+  const { render, body } = await page(t)
+  await import("../src/element.js")
+  const asked: number[] = []
+  const Page = (): ReactElement => {
+    const [phase, show] = useState("idle")
+    const renders = useRef(0)
+    const render = ++renders.current
+    const refused = async () => {
+      asked.push(render)
+      throw new AgentError({ code: "agent_not_found" })
+    }
+    return createElement("p", null, phase, createElement(AgentAvatar, { init: refused, labels: { start: "Go" }, on: { phaseChange: ({ phase }) => show(phase) } }))
+  }
+  await render(createElement(Page))
+  const element = body.querySelector("agent-avatar")!
+  await act(() => assert.rejects(element.start(), { code: "agent_not_found" }))
+  assert.deepEqual([element.phase, body.textContent], ["error", "error"])
+  assert.ok(asked[0]! > 1, "it is the latest one that is called")
 })
 
 test("parts are composed around the session of a hook", async (t) => {

@@ -1,11 +1,11 @@
-import { createElement, useEffect, useImperativeHandle, useRef, type HTMLAttributes, type ReactElement, type ReactNode, type Ref } from "react"
+import { createElement, useEffect, useImperativeHandle, useRef, useState, type HTMLAttributes, type ReactElement, type ReactNode, type Ref } from "react"
 import type { AgentAvatarElement, AgentChatElement, AgentElementEvents } from "../element.js"
 import type { AgentElement } from "../element/agentelement.js"
 import { attributes, textOf, type AttributeValues } from "../element/attributes.js"
 import type { TagProperties } from "../element/tags.js"
 import { useLatest } from "./latest.js"
 import type { Token } from "../core/options.js"
-import type { Source } from "../session/source.js"
+import { valueOf, type Source } from "../session/source.js"
 
 /** The attributes of an element, by their properties' names. */
 type Attributes = { [Name in keyof AttributeValues]?: AttributeValues[Name] | undefined }
@@ -44,11 +44,17 @@ function useElement<Element extends AgentElement>(tag: string, { ref, on = {}, c
   const listeners = useLatest(on)
   useImperativeHandle(ref, () => element.current as Element)
   const { token, init, options, labels, suggestions, history, className, ...rest } = props as Props<Element>
-  useEffect(() => {
-    // They may be set before the element is defined.
-    const given = { token, init, options, labels, suggestions, history }
-    for (const name of properties) if (given[name] !== undefined || element.current![name] !== undefined) element.current![name] = given[name] as never
-  }, [token, init, options, labels, suggestions, history])
+  // A function that is written in the JSX is another one in each render.
+  const latest = useLatest({ token, init })
+  const [sources] = useState(() => ({ token: () => valueOf(latest.current.token), init: () => valueOf(latest.current.init) }))
+  const given = { options, labels, suggestions, history, token: typeof token === "function" ? sources.token : token, init: typeof init === "function" ? sources.init : init }
+  for (const name of properties) {
+    const value = given[name]
+    useEffect(() => {
+      // They may be set before the element is defined.
+      if (value !== undefined || element.current![name] !== undefined) element.current![name] = value as never
+    }, [value])
+  }
   const names = Object.keys(on).sort().join(" ")
   useEffect(() => {
     const target = element.current!
@@ -62,9 +68,9 @@ function useElement<Element extends AgentElement>(tag: string, { ref, on = {}, c
   }, [names])
   // After the properties and listeners. On a server this does not run.
   useEffect(() => void import("../element.js"), [])
-  const given: Record<string, unknown> = { ref: element }
-  for (const [name, value] of Object.entries(rest)) given[Object.hasOwn(attributes, name) ? attributes[name as keyof typeof attributes] : name] = name === "modes" && value ? textOf(value) : value
-  if (className !== undefined) given["class"] = className
-  if (typeof given["muted"] === "boolean") given["muted"] = given["muted"] ? "" : undefined
-  return createElement(tag, given, children)
+  const drawn: Record<string, unknown> = { ref: element }
+  for (const [name, value] of Object.entries(rest)) drawn[Object.hasOwn(attributes, name) ? attributes[name as keyof typeof attributes] : name] = name === "modes" && value ? textOf(value) : value
+  if (className !== undefined) drawn["class"] = className
+  if (typeof drawn["muted"] === "boolean") drawn["muted"] = drawn["muted"] ? "" : undefined
+  return createElement(tag, drawn, children)
 }
