@@ -114,6 +114,10 @@ test("microphone, tap-to-talk, pauses, connections and texts have states of thei
   assert.equal(activity.current, "writing")
   from.emit("ended", {})
   assert.deepEqual([activity.current, activity.busy], ["over", false])
+  from.emit("stateChange", { state: "disconnected" })
+  assert.equal(activity.current, "over")
+  from.emit("stateChange", { state: "preparing" }) // it connects again
+  assert.deepEqual([activity.current, activity.busy], ["ready", false])
   activity.destroy()
   assert.equal(from.count, 0)
 })

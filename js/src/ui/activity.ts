@@ -93,13 +93,16 @@ export class AgentActivity {
     this.#session = session
     if (levels) this.#levels = levels
     else [this.#levels, this.#leaveLevels] = sharedLevels(session as VoiceSession)
-    const outer = (event: keyof AnyEvents, react: () => void) => this.#outer.listen(session, event, () => this.#set(react))
-    outer("stateChange", () => {})
+    const outer = <Name extends keyof AnyEvents>(event: Name, react: (payload: AnyEvents[Name]) => void) => this.#outer.listen(session, event, (payload) => this.#set(() => react(payload)))
+    outer("stateChange", (change) => {
+      if (change?.state !== "preparing") return // an `AvatarSession` can connect again
+      this.#over = false
+      this.#forget()
+    })
     outer("ended", () => (this.#over = true))
     for (const event of transportEvents) {
       outer(event, () => {
-        this.#silence()
-        this.#hearing = this.#pending = this.#answering = this.#texting = false
+        this.#forget()
         this.#bind()
       })
     }
@@ -201,6 +204,12 @@ export class AgentActivity {
 
   #silence(): void {
     this.#talking = this.#sounding = false
+  }
+
+  /** Another conversation begins, or another session carries it. */
+  #forget(): void {
+    this.#silence()
+    this.#hearing = this.#pending = this.#answering = this.#texting = false
   }
 
   /** Looks at the levels as long as something depends on them. */
