@@ -173,6 +173,10 @@ test("the service's own videos have pictures, and play in the page when the visi
   new WidgetList(session, list)
   session.emit("widget", widget)
   assert.equal(list.querySelectorAll("button").length, 2, "with the account of the session")
+  const both = Object.assign(new Events(), { transport: session })
+  new WidgetList(both, list)
+  both.emit("widget", widget)
+  assert.equal(list.querySelectorAll("button").length, 4, "with that of the transport of an agent session")
 })
 
 test("flashcards turn and go on", () => {

@@ -3,6 +3,7 @@ import { hostOf, icon, make, makeButton, safeLink, safeUrl } from "./dom.js"
 import { fillIn, WIDGET_LABELS, type WidgetLabels } from "./labels.js"
 import { Scope, type SessionLike } from "./listen.js"
 import { allowed, EMBED_HOSTS, externalEmbedUrl, playerEmbedUrl, thumbnailUrl } from "./media.js"
+import { transportOf } from "./transports.js"
 
 export { EMBED_HOSTS, externalEmbedUrl, playerEmbedUrl, thumbnailUrl } from "./media.js"
 
@@ -439,8 +440,8 @@ export class WidgetList {
   }
 }
 
-/** The account of a session, where it has one. */
-export const accountOf = (session: object): string | undefined => (session as { partnerId?: string }).partnerId || undefined
+/** The account of a session, where it has one; an `AgentSession` has that of its transport. */
+export const accountOf = (session: object): string | undefined => (transportOf(session) as { partnerId?: string }).partnerId || undefined
 
 /** Performs an action with a session. */
 function act(session: Actor, action: WidgetAction): unknown {
