@@ -418,6 +418,16 @@ test("the microphone is refused or missing, and sound waits for a click", async 
   assert.equal(agent.autoplay, "allowed")
 })
 
+test("a tap-to-talk window takes neither a text nor an interruption, nor another window", async () => {
+  const session = avatar({ agent: { rules, abilities: { tapToTalk: true } } })
+  await session.connect()
+  session.startTapToTalk()
+  for (const call of [() => session.interrupt(), () => session.startTapToTalk()]) assert.throws(call, { code: "invalid_state", detail: "a tap-to-talk window is open" })
+  await assert.rejects(session.speak("menu"), { code: "invalid_state" })
+  session.endTapToTalk()
+  session.interrupt()
+})
+
 test("what the page refuses is denied", async () => {
   const session = avatar({
     agentActions: { navigate: "off" },

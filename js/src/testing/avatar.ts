@@ -99,7 +99,7 @@ export class ScriptedAvatar extends Scripted {
         properties: () => this.#properties(),
         elements: () => ({ avatarStream: this.#stream, ...this.#elements }),
         interrupt: () => {
-          this.requireLive()
+          this.#requireTyping()
           this.interrupt()
         },
         startTapToTalk: () => this.#startTap(),
@@ -304,9 +304,13 @@ export class ScriptedAvatar extends Scripted {
   #checkText(text: string): void {
     if (this.refusal) throw this.refusal
     if (text.trim() === "") throw fault("bad_request", "the text is empty")
+    this.#requireTyping()
+    if (this.#gated) throw fault("disclosure_required", "the disclosure is not acknowledged")
+  }
+
+  #requireTyping(): void {
     this.requireLive()
     if (this.#tap) throw fault("invalid_state", "a tap-to-talk window is open")
-    if (this.#gated) throw fault("disclosure_required", "the disclosure is not acknowledged")
   }
 
   /** Sends the texts that wait as one turn, unless they still have to wait. */
@@ -577,11 +581,10 @@ export class ScriptedAvatar extends Scripted {
   }
 
   #startTap(): void {
-    this.requireLive()
+    this.#requireTyping()
     if (!this.#mic.started) throw fault("mic_not_started", "the microphone is not started")
     if (!this.agent.abilities.tapToTalk) throw fault("capability_disabled", "the agent is not in tap-to-talk mode")
     if (this.#gated) throw fault("disclosure_required", "the disclosure is not acknowledged")
-    if (this.#tap) return
     this.#tap = true
     this.emit("tapToTalkStarted")
   }
