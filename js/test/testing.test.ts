@@ -428,6 +428,28 @@ test("a tap-to-talk window takes neither a text nor an interruption, nor another
   session.interrupt()
 })
 
+test("a text of a conversation is withdrawn by its signal", async () => {
+  const session = tidied(new FakeAgentSession({ mode: "chat", agent: { rules, thinkMs: 5 } }))
+  await session.connect()
+  const [answering, waiting] = [new AbortController(), new AbortController()]
+  const codes: unknown[] = []
+  session.on("error", (error) => codes.push((error as AgentError).code))
+  session.once("responsePending", () => answering.abort())
+  const ended = session.next("turnEnd")
+  await assert.rejects(session.sendText("menu", { signal: answering.signal }), { code: "aborted" })
+  await ended
+  assert.deepEqual(codes, ["aborted"])
+  const switched = session.switchMode("avatar")
+  const sent = session.sendText("menu", { signal: waiting.signal })
+  waiting.abort()
+  await assert.rejects(sent, { code: "aborted" })
+  await switched
+  const next = session.next("turnEnd")
+  await session.sendText("note")
+  await next
+  assert.deepEqual(session.agent.turns.map(({ text }) => text), ["menu", "note"])
+})
+
 test("what the page refuses is denied", async () => {
   const session = avatar({
     agentActions: { navigate: "off" },

@@ -37,7 +37,7 @@ export class ScriptedConversation {
   #timings: Record<string, number> = {}
   readonly #releases = new Map<Transport, () => void>()
   #vars: Record<string, unknown>
-  #texts: { text: string; resolve: (sent: ChatTurn | boolean) => void; reject: (reason: unknown) => void }[] = []
+  #texts: { text: string; signal: AbortSignal | undefined; resolve: (sent: ChatTurn | boolean) => void; reject: (reason: unknown) => void }[] = []
   #kickoff: Kickoff | undefined
 
   constructor(agent: ScriptedAgent, options: Record<string, unknown>, dispatch: Dispatch) {
@@ -72,7 +72,7 @@ export class ScriptedConversation {
       {
         connect: () => this.#connectOnce(),
         switchMode: async (_, mode: AgentMode) => this.#switch(mode),
-        sendText: async (_, text: string) => this.#send(text),
+        sendText: async (signal, text: string) => this.#send(text, signal),
         respondToTool: waits("respondToTool"),
         completeThread: waits("completeThread"),
         settle: async () => {},
@@ -178,21 +178,21 @@ export class ScriptedConversation {
     this.#deliver()
   }
 
-  async #send(text: string): Promise<ChatTurn | boolean> {
+  async #send(text: string, signal: AbortSignal | undefined): Promise<ChatTurn | boolean> {
     if (text.trim() === "") throw fault("bad_request", "the text is empty")
     this.#requireLive()
-    if (this.#state === "connected") return this.#pass(text)
+    if (this.#state === "connected") return this.#pass(text, signal)
     if (this.#texts.length >= maxWaiting) throw fault("invalid_state", "too many texts wait for the switch")
-    return new Promise((resolve, reject) => this.#texts.push({ text, resolve, reject }))
+    return new Promise((resolve, reject) => this.#texts.push({ text, signal, resolve, reject }))
   }
 
-  #pass(text: string): Promise<ChatTurn | boolean> {
+  #pass(text: string, signal: AbortSignal | undefined): Promise<ChatTurn | boolean> {
     const transport = this.#current
-    return transport instanceof ScriptedChat ? transport.send(text) : transport.speak(text)
+    return transport instanceof ScriptedChat ? transport.send(text, {}, signal) : transport.speak(text, signal)
   }
 
   #deliver(): void {
-    for (const { text, resolve, reject } of this.#texts.splice(0)) this.#pass(text).then(resolve, reject)
+    for (const { text, signal, resolve, reject } of this.#texts.splice(0)) if (!signal?.aborted) this.#pass(text, signal).then(resolve, reject)
   }
 
   /** Releases a transport; by default its conversation continues on the other one. */
