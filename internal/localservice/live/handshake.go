@@ -41,23 +41,24 @@ func (s *Session) join(r signaling.JoinRequest) {
 	if trace := store.TraceLabel(r.Traceparent); trace != "" {
 		s.log = s.log.With("traceparent", trace)
 	}
+	caller, own := s.caller, s.token // a recovery may replace them
 	s.spawn(func() {
-		who, err := s.admit(r.Kaltura)
+		who, err := s.admit(r.Kaltura, caller, own)
 		s.post(func() { s.admitted(r.Kaltura, who, err) })
 	})
 }
 
 // admit returns the caller of a join. The token of the join is used, which must be of
-// the same partner as the socket's (choice A6).
-func (s *Session) admit(c signaling.Context) (dialogue.Caller, error) {
-	claims := s.caller
-	if c.KS != s.token {
+// the same partner as the socket's (choice A6), own with the claims of.
+func (s *Session) admit(c signaling.Context, of token.Claims, own string) (dialogue.Caller, error) {
+	claims := of
+	if c.KS != own {
 		var err error
 		if claims, err = s.cfg.Tokens.Check(s.ctx, c.KS, s.use); err != nil {
 			return dialogue.Caller{}, err
 		}
 	}
-	if claims.PartnerID != s.caller.PartnerID || !mayTalk(&claims) {
+	if claims.PartnerID != of.PartnerID || !mayTalk(&claims) {
 		return dialogue.Caller{}, fmt.Errorf("%w: token of another partner or kind", errRequest)
 	}
 	if err := dialogue.CheckVars(c.RequestVars); err != nil {
@@ -80,9 +81,10 @@ func (s *Session) returned() {
 		return
 	}
 	s.token = text
+	before := s.caller
 	s.spawn(func() {
 		claims, err := s.cfg.Tokens.Check(s.ctx, text, s.use)
-		if err == nil && (claims.PartnerID != s.caller.PartnerID || claims.UserID != s.caller.UserID) {
+		if err == nil && (claims.PartnerID != before.PartnerID || claims.UserID != before.UserID) {
 			err = fmt.Errorf("%w: token of another user", errRequest)
 		}
 		s.post(func() {

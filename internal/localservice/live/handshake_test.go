@@ -88,6 +88,20 @@ func TestATokenMayEndWhileARecoveryIsChecked(t *testing.T) {
 	})
 }
 
+// TestARecoveryDuringTheJoin has another token than the one that is being checked. The race detector
+// looks at it.
+func TestARecoveryDuringTheJoin(t *testing.T) {
+	runSession(t, talkative(), Timing{}, func(f *fixture) {
+		f.conn.token = "renewed"
+		f.s.post(func() {
+			f.s.join(signaling.NewJoin("room1", "", signaling.Context{KS: "token"}))
+			f.s.returned()
+		})
+		synctest.Wait()
+		f.expectGone()
+	})
+}
+
 func TestJoinWithoutTokenIsSilent(t *testing.T) {
 	runSession(t, talkative(), Timing{}, func(f *fixture) {
 		f.send(signaling.Join, signaling.NewJoin("room1", "", signaling.Context{}))
