@@ -1,6 +1,7 @@
 package live
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -238,5 +239,7 @@ func (s *Session) configuration() signaling.Configuration {
 // answerAvailability reports whether a conversation could start now, before and
 // after a join (protocol §3.4).
 func (s *Session) answerAvailability() {
-	s.emit(signaling.AvailabilityResult, s.hub.availability(s.downlink != nil))
+	by := s.client()
+	by.Token = cmp.Or(by.Token, s.caller.Client()) // before the join
+	s.emit(signaling.AvailabilityResult, s.hub.availability(by, s.downlink != nil))
 }

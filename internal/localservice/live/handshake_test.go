@@ -6,6 +6,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/agentruntime/agentruntime/internal/localservice/quota"
 	"github.com/agentruntime/agentruntime/internal/localservice/store"
 	"github.com/agentruntime/agentruntime/internal/localservice/voice"
 	"github.com/agentruntime/agentruntime/internal/socketio"
@@ -43,11 +44,20 @@ func TestCapacityIsAnsweredBeforeTheJoin(t *testing.T) {
 		if got[1].field("available") != true {
 			t.Errorf("got %s", got[1].payload)
 		}
-		f.hub.SetExhausted(true)
-		f.send(signaling.CheckAvailability, signaling.Empty{})
-		if got := f.expect(signaling.AvailabilityResult); got[0].field("available") != false {
-			t.Errorf("got %s", got[0].payload)
+		refused := func(by string) {
+			t.Helper()
+			f.send(signaling.CheckAvailability, signaling.Empty{})
+			if got := f.expect(signaling.AvailabilityResult); got[0].field("available") != false {
+				t.Errorf("%s: got %s", by, got[0].payload)
+			}
 		}
+		f.hub.calls.Limit.Token = 1
+		same := quota.Client{Token: f.s.caller.Client()}
+		f.hub.calls.Take(same, 1)
+		refused("the limit of the token")
+		f.hub.calls.Free(same, 1)
+		f.hub.SetExhausted(true)
+		refused("no slot")
 	})
 }
 

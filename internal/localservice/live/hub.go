@@ -306,13 +306,17 @@ func (h *Hub) overTier() bool {
 	return h.tierFull
 }
 
-// availability reports whether one more conversation could start; a session that has
-// its slot does not count against itself.
-func (h *Hub) availability(hasSlot bool) signaling.Availability {
+// availability reports whether a client could start one more conversation; a session that
+// has its slot does not count against itself.
+func (h *Hub) availability(by quota.Client, hasSlot bool) signaling.Availability {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	calls := h.calls.Total()
-	free := !h.exhausted && (calls < h.cfg.Calls.Total || hasSlot)
+	free := hasSlot || h.calls.Take(by, 1)
+	if free && !hasSlot { // it was only a question
+		h.calls.Free(by, 1)
+	}
+	free = free && !h.exhausted
 	details, err := json.Marshal(signaling.CapacityDetails{
 		StvAvailable: free, WhisperAvailable: true, ActiveCalls: calls, MaxCalls: h.cfg.Calls.Total, CapacityAvailable: free,
 	})
