@@ -149,9 +149,9 @@ func (m *microphone) OpenTap() {
 	m.open.Store(true)
 }
 
-func (m *microphone) CloseTap() {
+func (m *microphone) CloseTap(report bool) {
 	m.open.Store(!m.tapOnly)
-	m.listener.CloseTap()
+	m.listener.CloseTap(report)
 }
 
 func (m *microphone) Close() {

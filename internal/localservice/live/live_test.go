@@ -516,8 +516,14 @@ func (*fakeMic) Offer(sdp string, _ bool) (string, []string, error) {
 	}
 	return "v=0 answer", []string{"candidate:1"}, nil
 }
-func (f *fakeMic) OpenTap()     { f.tap("open") }
-func (f *fakeMic) CloseTap()    { f.tap("close") }
+func (f *fakeMic) OpenTap() { f.tap("open") }
+func (f *fakeMic) CloseTap(report bool) {
+	if report {
+		f.tap("close")
+	} else {
+		f.tap("drop")
+	}
+}
 func (f *fakeMic) Mute(on bool) { f.muted = on }
 func (*fakeMic) Stats() any     { return nil }
 func (f *fakeMic) Close()       { f.m.open-- }

@@ -34,10 +34,10 @@ type SpeechHandler interface {
 type Microphone interface {
 	// Offer answers an offer; with restart, it is one for the same peer.
 	Offer(sdp string, restart bool) (answer string, candidates []string, err error)
-	// OpenTap starts to collect sound, regardless of pauses; CloseTap reports the
-	// words to the handler, even if there are none.
+	// OpenTap starts to collect sound, regardless of pauses; CloseTap ends that, and
+	// reports the words to the handler, even if there are none, or drops them.
 	OpenTap()
-	CloseTap()
+	CloseTap(report bool)
 	// Mute drops sound.
 	Mute(on bool)
 	Stats() any
@@ -189,7 +189,7 @@ func (s *Session) endTap() {
 	s.tap.timer = s.after(tapSettles, func() {
 		s.tap = tapWindow{}
 		if s.mic != nil {
-			s.mic.CloseTap()
+			s.mic.CloseTap(true)
 		}
 	})
 }
@@ -197,5 +197,8 @@ func (s *Session) endTap() {
 // dropTap closes a window and drops its sound.
 func (s *Session) dropTap() {
 	s.tap.timer.stop()
+	if s.tap.open && s.mic != nil {
+		s.mic.CloseTap(false)
+	}
 	s.tap = tapWindow{}
 }

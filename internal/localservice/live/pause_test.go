@@ -125,6 +125,20 @@ func TestPauseExpiresByCommand(t *testing.T) {
 	})
 }
 
+// TestAPauseDropsATapWindow: what was said in it is not part of the next one.
+func TestAPauseDropsATapWindow(t *testing.T) {
+	openSession(t, talkative(), Timing{}, func(f *fixture) {
+		f.send(signaling.ASRInit, signaling.ASRInitRequest{})
+		f.send(signaling.TapToTalkStart, signaling.Empty{})
+		f.send(signaling.PauseConversation, signaling.Empty{})
+		f.send(signaling.ResumeConversation, signaling.Empty{})
+		f.send(signaling.TapToTalkStart, signaling.Empty{})
+		if got := f.media.mic.window(); got != "open drop open" {
+			t.Errorf("windows %q", got)
+		}
+	})
+}
+
 func TestAPauseEndsTheOpening(t *testing.T) {
 	runSession(t, talkative(), Timing{}, func(f *fixture) {
 		f.ready()

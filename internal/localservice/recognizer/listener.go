@@ -86,11 +86,12 @@ func (l *Listener) OpenTap() {
 	l.detector.OpenTap()
 }
 
-// CloseTap ends the window. SpeechEnded is reported even when nothing was said. Without a window CloseTap does nothing.
-func (l *Listener) CloseTap() {
+// CloseTap ends the window. With report, SpeechEnded is reported, even when nothing was said; otherwise the sound is dropped. Without a
+// window CloseTap does nothing.
+func (l *Listener) CloseTap(report bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if t, ok := l.detector.CloseTap(); ok {
+	if t, ok := l.detector.CloseTap(); ok && report {
 		l.enqueue(t)
 	}
 }

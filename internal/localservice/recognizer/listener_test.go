@@ -82,15 +82,18 @@ func TestTapWindowIsReportedWithAndWithoutWords(t *testing.T) {
 		var got events
 		l := NewListener(NewScript("hello"), got.note)
 		defer l.Close()
-		l.CloseTap() // was not open
+		l.CloseTap(true) // was not open
 		l.OpenTap()
 		l.Hear(quiet(time.Second))
-		l.CloseTap()
+		l.CloseTap(true)
 		synctest.Wait()
+		l.OpenTap()
+		l.Hear(said(t))
+		l.CloseTap(false) // and what was said is not in the next window
 		l.Hear(noise(time.Second, -60))
 		l.OpenTap()
 		l.Hear(said(t))
-		l.CloseTap()
+		l.CloseTap(true)
 		synctest.Wait()
 		list := got.all()
 		if len(list) != 2 || list[0] != (Event{Kind: SpeechEnded}) || list[1].Text != "hello" || list[1].Speech == 0 {
