@@ -141,8 +141,9 @@ func report(handler live.SpeechHandler, e recognizer.Event, log *slog.Logger) {
 	}
 }
 
-func (m *microphone) Mute(on bool) { m.listener.Mute(on) }
-func (m *microphone) Stats() any   { return m.Microphone.Stats() }
+func (m *microphone) Mute(on bool)   { m.listener.Mute(on) }
+func (m *microphone) Stats() any     { return m.Microphone.Stats() }
+func (m *microphone) Speaking() bool { return m.listener.Speaking() }
 
 func (m *microphone) OpenTap() {
 	m.listener.OpenTap()

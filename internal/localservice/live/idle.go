@@ -21,12 +21,23 @@ func (s *Session) watchIdle() {
 	switch {
 	case !s.attentive() || s.active != nil:
 	case t.WakeUp > 0 && !s.checkedIn:
-		s.idle = s.after(t.WakeUp, func() {
+		s.idle = s.after(t.WakeUp, s.unlessUserSpeaks(func() {
 			s.checkedIn = true
 			s.line(byWakeUp, wakeUpLine)
-		})
+		}))
 	case t.Goodbye > 0:
-		s.idle = s.after(t.Goodbye, func() { s.line(byGoodbye, goodbyeLine) })
+		s.idle = s.after(t.Goodbye, s.unlessUserSpeaks(func() { s.line(byGoodbye, goodbyeLine) }))
+	}
+}
+
+// unlessUserSpeaks returns f, in place of which a user who speaks starts the clock again.
+func (s *Session) unlessUserSpeaks(f func()) func() {
+	return func() {
+		if s.userSpeaks() {
+			s.userActive()
+			return
+		}
+		f()
 	}
 }
 

@@ -491,10 +491,11 @@ func (d *fakeDownlink) Offer() (string, error)  { return "v=0 voice", nil }
 func (d *fakeDownlink) Answer(sdp string) error { d.answer = sdp; return nil }
 
 type fakeMic struct {
-	m     *fakeMedia
-	mu    sync.Mutex
-	taps  []string
-	muted bool
+	m        *fakeMedia
+	mu       sync.Mutex
+	taps     []string
+	muted    bool
+	speaking atomic.Bool
 }
 
 func (f *fakeMic) tap(what string) {
@@ -524,6 +525,7 @@ func (f *fakeMic) CloseTap(report bool) {
 		f.tap("drop")
 	}
 }
-func (f *fakeMic) Mute(on bool) { f.muted = on }
-func (*fakeMic) Stats() any     { return nil }
-func (f *fakeMic) Close()       { f.m.open-- }
+func (f *fakeMic) Speaking() bool { return f.speaking.Load() }
+func (f *fakeMic) Mute(on bool)   { f.muted = on }
+func (*fakeMic) Stats() any       { return nil }
+func (f *fakeMic) Close()         { f.m.open-- }

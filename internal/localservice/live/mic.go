@@ -38,6 +38,8 @@ type Microphone interface {
 	// reports the words to the handler, even if there are none, or drops them.
 	OpenTap()
 	CloseTap(report bool)
+	// Speaking reports whether sound of the user is being collected.
+	Speaking() bool
 	// Mute drops sound.
 	Mute(on bool)
 	Stats() any
@@ -155,6 +157,9 @@ func (s *Session) speechUnrecognized() {
 	p.cause = brain.TriggerUnheard
 	s.ask(p, uuid.NewString(), "", true)
 }
+
+// userSpeaks reports whether the user is speaking, as far as the microphone tells.
+func (s *Session) userSpeaks() bool { return s.mic != nil && s.mic.Speaking() }
 
 // mute switches the microphone off or on. The muted track goes on and carries
 // silence (protocol §3.8).

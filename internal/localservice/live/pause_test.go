@@ -213,6 +213,25 @@ func TestSilentUserIsCheckedOnAndLeft(t *testing.T) {
 	})
 }
 
+// TestAnInterruptionIsNotALastSignOfLife: a noise may cut what the agent says, and nobody be there.
+func TestAnInterruptionIsNotALastSignOfLife(t *testing.T) {
+	runSession(t, talkative(), Timing{Goodbye: 10 * time.Second}, func(f *fixture) {
+		counting(f)
+		f.send(signaling.ASRInit, signaling.ASRInitRequest{})
+		f.media.mic.speaking.Store(true)
+		f.media.handler.SpeechStarted()
+		f.wait(15 * time.Second)
+		if f.conn.gone() {
+			t.Fatal("the agent hangs up while the user speaks")
+		}
+		f.media.mic.speaking.Store(false)
+		f.wait(25 * time.Second)
+		if !f.conn.gone() {
+			t.Error("the agent waits for ever")
+		}
+	})
+}
+
 // TestAnswerToACheckInIsASignOfLife: the text itself is dropped, because a
 // check-in can't be interrupted, but it shows that the visitor is still there.
 func TestAnswerToACheckInIsASignOfLife(t *testing.T) {

@@ -14,8 +14,8 @@ import (
 // faster than an agent speaks.
 const maxPushed = 16
 
-// pushSilence is how long after an interruption the agent waits for what the user wants
-// to say, before it says what was pushed.
+// pushSilence is how long after an interruption, or while the user speaks, the agent waits
+// for what the user wants to say, before it says what was pushed.
 const pushSilence = 3 * time.Second
 
 // pushed is a line of the agent that a partner's server has put into the thread.
@@ -67,6 +67,10 @@ func (s *Session) sayPushed() {
 	if len(s.pushed) == 0 || s.active != nil || !s.attentive() || !s.opened {
 		return
 	}
+	if s.userSpeaks() {
+		s.pushLater()
+		return
+	}
 	next := s.pushed[0]
 	s.pushed = s.pushed[1:]
 	s.idle.stop()
@@ -85,7 +89,7 @@ func (s *Session) sayPushed() {
 	s.answered(p, nil)
 }
 
-// pushLater goes on with pushed lines after an interruption, unless a turn begins.
+// pushLater goes on with pushed lines after a while, unless a turn begins.
 func (s *Session) pushLater() {
 	s.pushTimer.stop()
 	s.pushTimer = s.after(pushSilence, s.sayPushed)

@@ -98,6 +98,13 @@ func TestPushWaitsForSilence(t *testing.T) {
 		f.push("thread1", "Eight.")
 		f.send(signaling.TextEntered, signaling.BargeIn())
 		want("cut without a turn", "Seven is", "Eight.")
+
+		f.send(signaling.ASRInit, signaling.ASRInitRequest{})
+		f.media.mic.speaking.Store(true)
+		f.push("thread1", "Nine.")
+		want("while the user speaks")
+		f.media.mic.speaking.Store(false)
+		want("when they have said nothing", "Nine.")
 	})
 }
 

@@ -259,6 +259,7 @@ func (s *Session) cut(p *speech, announce func()) {
 		s.emit(signaling.AgentEndTurn, signaling.EndTurn{SpeechID: p.id, TurnID: p.turnID})
 	}
 	s.debugState("Idle", "Idle")
+	s.watchIdle()
 	s.pushLater()
 }
 

@@ -46,6 +46,7 @@ type Listener struct {
 
 	mu       sync.Mutex
 	detector *Detector
+	heard    time.Time // when sound came last
 	muted    bool
 	zero     []int16 // replaces the sound while muted
 }
@@ -63,6 +64,7 @@ func NewListener(t Transcriber, notify func(Event)) *Listener {
 func (l *Listener) Hear(pcm []int16) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
+	l.heard = time.Now()
 	if l.muted {
 		if len(l.zero) < len(pcm) {
 			l.zero = make([]int16, len(pcm))
@@ -70,6 +72,16 @@ func (l *Listener) Hear(pcm []int16) {
 		pcm = l.zero[:len(pcm)]
 	}
 	l.detector.Feed(pcm, func() { l.report(Event{Kind: SpeechStarted}) }, l.enqueue)
+}
+
+// stale is how long after the last sound a turn that has not ended counts no more: its microphone is gone.
+const stale = 2 * time.Second
+
+// Speaking reports whether the user is speaking, or a tap-to-talk window is open.
+func (l *Listener) Speaking() bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return (l.detector.speaking || l.detector.tap) && time.Since(l.heard) < stale
 }
 
 // Mute replaces the sound by silence, so that speech before the mute still becomes a turn.

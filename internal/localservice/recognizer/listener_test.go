@@ -102,6 +102,30 @@ func TestTapWindowIsReportedWithAndWithoutWords(t *testing.T) {
 	})
 }
 
+func TestSpeakingUntilThePauseOrTheSoundEnds(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := NewListener(None{}, func(Event) {})
+		defer l.Close()
+		want := func(what string, want bool) {
+			t.Helper()
+			if got := l.Speaking(); got != want {
+				t.Errorf("%s: speaking %t", what, got)
+			}
+		}
+		want("at first", false)
+		sentence := said(t)
+		l.Hear(sentence[:len(sentence)/2])
+		want("in a sentence", true)
+		l.Hear(sentence[len(sentence)/2:])
+		want("after it", false)
+		l.OpenTap()
+		l.Hear(sentence[:FrameSamples])
+		want("in a window", true)
+		time.Sleep(stale)
+		want("without a microphone", false)
+	})
+}
+
 func TestMutedListenerDetectsNothingNew(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var got events
