@@ -195,8 +195,27 @@ func (h *Hub) Serve(ctx context.Context, conn Conn) {
 	debugMode := hs.Query.Get("debugMode")
 	s.debugEvents = debugMode == "true" || debugMode == "1" // choice F11
 
-	// The session is listed before its token is checked: a token that is ended from
-	// now on is either refused here or its session is found by TokenEnded.
+	// This check counts as a second action of the token: a token that permits only one
+	// can connect, and no more.
+	claims, err := h.cfg.Tokens.Check(ctx, s.token, s.use)
+	if err != nil {
+		s.refuse(err)
+		return // which disconnects
+	}
+	s.caller = claims
+	by := quota.Client{Token: claims.Client(), Addr: s.use.Addr}
+	if !h.sockets.Take(by, 1) {
+		s.refuse(dialogue.ErrBusy)
+		return
+	}
+	defer h.sockets.Free(by, 1)
+	if err := h.cfg.Work.Wait(ctx, by, connectWork); err != nil {
+		s.refuse(dialogue.ErrBusy)
+		return
+	}
+	// Only a session that is about to run is listed, because others wait for what they post
+	// to it. A token that is ended from now on is either refused here or its session is
+	// found by TokenEnded.
 	h.mu.Lock()
 	h.sessions[conn.ID()] = s
 	h.served++
@@ -206,25 +225,9 @@ func (h *Hub) Serve(ctx context.Context, conn Conn) {
 		defer h.mu.Unlock()
 		delete(h.sessions, conn.ID())
 	}()
-	// This check counts as a second action of the token: a token that permits only one
-	// can connect, and no more.
-	claims, err := h.cfg.Tokens.Check(ctx, s.token, s.use)
-	if err != nil {
+	if err := h.cfg.Tokens.Valid(ctx, claims); err != nil {
 		defer close(s.ended)
 		s.refuse(err)
-		return // which disconnects
-	}
-	s.caller = claims
-	by := quota.Client{Token: claims.Client(), Addr: s.use.Addr}
-	if !h.sockets.Take(by, 1) {
-		defer close(s.ended)
-		s.refuse(dialogue.ErrBusy)
-		return
-	}
-	defer h.sockets.Free(by, 1)
-	if err := h.cfg.Work.Wait(ctx, by, connectWork); err != nil {
-		defer close(s.ended)
-		s.refuse(dialogue.ErrBusy)
 		return
 	}
 	s.run(conn.Events())

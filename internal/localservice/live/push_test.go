@@ -3,9 +3,13 @@ package live
 import (
 	"context"
 	"fmt"
+	"sync"
 	"testing"
+	"testing/synctest"
 	"time"
 
+	"github.com/agentruntime/agentruntime/internal/localservice/quota"
+	"github.com/agentruntime/agentruntime/internal/socketio"
 	"github.com/agentruntime/agentruntime/runtime/signaling"
 )
 
@@ -105,6 +109,28 @@ func TestPushWaitsForSilence(t *testing.T) {
 		want("while the user speaks")
 		f.media.mic.speaking.Store(false)
 		want("when they have said nothing", "Nine.")
+	})
+}
+
+// otherConn is a second socket.
+type otherConn struct{ *fakeConn }
+
+func (otherConn) ID() string { return "socket2" }
+
+// TestAPushDoesNotWaitForASocketThatWaits for its turn to connect.
+func TestAPushDoesNotWaitForASocketThatWaits(t *testing.T) {
+	openSession(t, talkative(), Timing{}, func(f *fixture) {
+		f.hub.cfg.Work = &quota.Pace{Limit: quota.Limit{Address: 1}} // a socket is the work of ten seconds
+		ctx, cancel := context.WithCancel(f.t.Context())
+		var served sync.WaitGroup
+		served.Go(func() { f.hub.Serve(ctx, otherConn{&fakeConn{events: make(chan socketio.Event)}}) })
+		synctest.Wait()
+		began := time.Now()
+		if !f.push("thread1", "Your table is ready.") || time.Since(began) > 0 {
+			t.Errorf("a push took %v", time.Since(began))
+		}
+		cancel()
+		served.Wait()
 	})
 }
 
