@@ -89,8 +89,8 @@ func TestScriptedVideo(t *testing.T) {
 		t.Fatal(err)
 	}
 	t.Cleanup(server.Close)
-	stream := server.NewStream(quota.Client{}, "room", func(string) (media.Picture, error) {
-		return picture{renderer.NewPlayer(renderer.H264, renderer.FaceNamed(""), renderer.DefaultMotion, 1)}, nil
+	stream := server.NewStream(quota.Client{}, "room", func(string) media.Picture {
+		return renderer.NewPlayer(renderer.H264, renderer.FaceNamed(""), renderer.DefaultMotion, 1)
 	})
 	t.Cleanup(stream.Close)
 
@@ -123,15 +123,6 @@ func TestScriptedVideo(t *testing.T) {
 	if stats := stream.Stats(); stats.Viewers != 2 {
 		t.Errorf("the server has %+v", stats)
 	}
-}
-
-type picture struct{ *renderer.Player }
-
-func (p picture) Next(loudness float64, keyFrame bool) []byte {
-	if keyFrame {
-		p.RequestKeyFrame()
-	}
-	return p.Player.Next(loudness).Data
 }
 
 // The noise gate's worklet runs in a page, and lets the voice of the microphone through.

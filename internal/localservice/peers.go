@@ -32,14 +32,14 @@ var _ live.Media = (*mediaFactory)(nil)
 
 // OpenVideo implements [live.Media].
 func (f *mediaFactory) OpenVideo(by quota.Client, room string, a *store.AvatarProfile) (live.Downlink, string, string, error) {
-	stream := f.peers.NewStream(by, room, func(mimeType string) (media.Picture, error) { return newPicture(mimeType, a), nil })
+	stream := f.peers.NewStream(by, room, func(mimeType string) media.Picture { return newPicture(mimeType, a) })
 	return downlink{stream}, stream.ID(), stream.URL(f.base), nil
 }
 
 // openStage opens the picture of an avatar session.
 func (f *mediaFactory) openStage(by quota.Client, visual map[string]string) api.Stage {
 	face := &store.AvatarProfile{Face: store.NearestFace(visual)}
-	return f.peers.NewStream(by, "scripted", func(mimeType string) (media.Picture, error) { return newPicture(mimeType, face), nil })
+	return f.peers.NewStream(by, "scripted", func(mimeType string) media.Picture { return newPicture(mimeType, face) })
 }
 
 // downlink adapts a stream to [live.Downlink].
@@ -73,17 +73,7 @@ func newPicture(mimeType string, a *store.AvatarProfile) media.Picture {
 	if a.NonSpeaking != nil {
 		motion.NonSpeaking = *a.NonSpeaking
 	}
-	return picture{renderer.NewPlayer(codec, renderer.FaceNamed(a.Face), motion, rand.Uint64())}
-}
-
-// picture is the face in a viewer's stream.
-type picture struct{ *renderer.Player }
-
-func (p picture) Next(loudness float64, keyFrame bool) []byte {
-	if keyFrame {
-		p.RequestKeyFrame()
-	}
-	return p.Player.Next(loudness).Data
+	return renderer.NewPlayer(codec, renderer.FaceNamed(a.Face), motion, rand.Uint64())
 }
 
 // transcribers returns the constructor of a microphone's transcriber: the lines of

@@ -48,12 +48,12 @@ type testService struct {
 	mics     map[string]*hearing
 }
 
-func newPicture(mimeType string) (server.Picture, error) {
+func newPicture(mimeType string) server.Picture {
 	codec := face.H264
 	if mimeType == "video/VP8" {
 		codec = face.VP8
 	}
-	return &picture{face.NewPlayer(codec, face.FaceNamed(""), face.DefaultMotion, 1)}, nil
+	return face.NewPlayer(codec, face.FaceNamed(""), face.DefaultMotion, 1)
 }
 
 func newTestService(t testing.TB) *testService {
@@ -196,16 +196,6 @@ func (h *hearing) hear(pcm []int16) {
 	case h.loud <- peak:
 	default:
 	}
-}
-
-// picture is a face.
-type picture struct{ player *face.Player }
-
-func (p *picture) Next(loudness float64, keyFrame bool) []byte {
-	if keyFrame {
-		p.player.RequestKeyFrame()
-	}
-	return p.player.Next(loudness).Data
 }
 
 // tone is 16 kHz PCM of 440 Hz.

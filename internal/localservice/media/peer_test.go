@@ -61,9 +61,7 @@ func patternBody(header byte, size int, number uint32) []byte {
 	return body
 }
 
-func newPattern(mimeType string) (Picture, error) {
-	return &pattern{mimeType: mimeType}, nil
-}
+func newPattern(mimeType string) Picture { return &pattern{mimeType: mimeType} }
 
 // newServer starts a server of patterns and its HTTP side, and returns the latter's base address.
 func newServer(t testing.TB, cfg Config) (*Server, string) {

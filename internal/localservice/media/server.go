@@ -52,7 +52,7 @@ type Picture interface {
 
 // NewPicture makes the picture for a viewer; mimeType is "video/H264" (constrained baseline) or "video/VP8". The first frame asked of
 // it is a key frame.
-type NewPicture func(mimeType string) (Picture, error)
+type NewPicture func(mimeType string) Picture
 
 // Config configures a server.
 type Config struct {

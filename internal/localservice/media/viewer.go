@@ -120,11 +120,7 @@ func (v *viewer) adopt(pc *webrtc.PeerConnection) bool {
 }
 
 func (v *viewer) addPictures(c codec) error {
-	picture, err := v.stream.pictures(c.MimeType)
-	if err != nil {
-		return err
-	}
-	pictures, err := newPictures(c, picture, v.stream.server.separate.Load())
+	pictures, err := newPictures(c, v.stream.pictures(c.MimeType), v.stream.server.separate.Load())
 	if err != nil {
 		return err
 	}

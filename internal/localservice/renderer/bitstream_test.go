@@ -21,12 +21,8 @@ func h264StreamIsValid(t *testing.T, f Face) {
 	p := NewPlayer(H264, f, DefaultMotion, 11)
 	lastFrameNum, lastIDR := 0, -1
 	for i := range 5000 {
-		if i%211 == 0 {
-			p.RequestKeyFrame()
-		}
-		frame := p.Next(voice(i))
-		nals := splitNALs(frame.Data)
-		if !frame.Key {
+		nals := splitNALs(p.Next(voice(i), i%211 == 0))
+		if !entered(p) {
 			slice := parseSlice(t, nals[0])
 			if len(nals) != 1 || slice.idr || slice.frameNum != lastFrameNum+1 {
 				t.Fatalf("frame %d: %d units, the slice is %+v after frame_num %d", i, len(nals), slice, lastFrameNum)
@@ -48,7 +44,7 @@ func h264StreamIsValid(t *testing.T, f Face) {
 func TestH264IsConstrainedBaselineAtLevel3(t *testing.T) { everyFace(t, h264IsBaseline) }
 
 func h264IsBaseline(t *testing.T, f Face) {
-	sps := splitNALs(NewPlayer(H264, f, DefaultMotion, 1).Next(0).Data)[0]
+	sps := splitNALs(NewPlayer(H264, f, DefaultMotion, 1).Next(0, false))[0]
 	if profile, constraints, level := sps[1], sps[2], sps[3]; profile != 66 || constraints&0x40 == 0 || level != 30 {
 		t.Errorf("profile %d, constraints %#x, level %d", profile, constraints, level)
 	}

@@ -65,12 +65,12 @@ func NewPlayer(c Codec, f Face, m Motion, seed uint64) *Player {
 	return p
 }
 
-// RequestKeyFrame makes the next frame a key frame, for a viewer that joined late or lost packets (RFC 4585 PLI).
-func (p *Player) RequestKeyFrame() { p.keyWanted = true }
-
-// Next returns the next frame. Loudness is that of the voice during the frame, from 0 (silent) to
-// 1 (as loud as the voice gets); see audio.Loudness.
-func (p *Player) Next(loudness float64) Frame {
+// Next returns the next frame, as one access unit: in Annex B form for H264, with the parameter sets before every key
+// frame. It is shared by all players and must not be changed. Loudness is that of the voice during the frame, from 0
+// (silent) to 1 (as loud as the voice gets); see audio.Loudness. keyFrame makes it a key frame, for a viewer that joined
+// late or lost packets (RFC 4585 PLI).
+func (p *Player) Next(loudness float64, keyFrame bool) []byte {
+	p.keyWanted = keyFrame
 	shape := p.mouth.follow(loudness)
 	p.quiet++
 	if shape != clip.Closed {
@@ -83,7 +83,7 @@ func (p *Player) Next(loudness float64) Frame {
 	return p.nextTalking(shape)
 }
 
-func (p *Player) nextTalking(shape clip.Mouth) Frame {
+func (p *Player) nextTalking(shape clip.Mouth) []byte {
 	p.idle = false
 	if p.untilBlink <= 0 {
 		p.blink = len(blinkEyes)
@@ -100,7 +100,7 @@ func (p *Player) nextTalking(shape clip.Mouth) Frame {
 	return p.proceed()
 }
 
-func (p *Player) nextIdle() Frame {
+func (p *Player) nextIdle() []byte {
 	if p.rests() {
 		return p.nextTalking(clip.Closed)
 	}
@@ -149,15 +149,15 @@ func (p *Player) blinkInterval() int {
 }
 
 // enter begins a clip with its key frame.
-func (p *Player) enter(id clip.ID) Frame {
-	p.current, p.at, p.keyWanted = id, 1, false
+func (p *Player) enter(id clip.ID) []byte {
+	p.current, p.at = id, 1
 	p.variant = 1 - p.variant
-	return Frame{Data: p.shared.keys[id][p.variant], Key: true}
+	return p.shared.keys[id][p.variant]
 }
 
 // proceed returns the next frame of the current clip.
-func (p *Player) proceed() Frame {
+func (p *Player) proceed() []byte {
 	frame := p.shared.set.Clips[p.current][p.at]
 	p.at++
-	return Frame{Data: frame}
+	return frame
 }

@@ -34,15 +34,6 @@ const (
 	VP8
 )
 
-// Frame is one encoded picture.
-type Frame struct {
-	// Data is one access unit: in Annex B form for H264, with the parameter sets before every key frame. It is shared
-	// by all players and must not be changed.
-	Data []byte
-	// Key reports whether decoding may begin with this frame.
-	Key bool
-}
-
 // Face is one of the faces that can be shown.
 type Face = clip.Face
 

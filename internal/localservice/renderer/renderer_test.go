@@ -13,10 +13,10 @@ func TestMouthClosesWithin100msOfSilence(t *testing.T) {
 	for spoken := 1; spoken < 60; spoken++ {
 		p := NewPlayer(H264, clip.Robin, DefaultMotion, uint64(spoken))
 		for i := range spoken {
-			p.Next(voice(i))
+			p.Next(voice(i), false)
 		}
-		p.Next(0)
-		p.Next(0) // seen from 40 to 80 ms after the voice ended
+		p.Next(0, false)
+		p.Next(0, false) // seen from 40 to 80 ms after the voice ended
 		if p.mouth.shape != clip.Closed {
 			t.Errorf("after %d frames of voice and 80 ms of silence the mouth shows shape %d", spoken, p.mouth.shape)
 		}
@@ -26,10 +26,10 @@ func TestMouthClosesWithin100msOfSilence(t *testing.T) {
 func TestMouthOpensWithin80msOfVoice(t *testing.T) {
 	p := NewPlayer(H264, clip.Robin, DefaultMotion, 1)
 	for range 100 {
-		p.Next(0)
+		p.Next(0, false)
 	}
-	p.Next(1)
-	p.Next(1)
+	p.Next(1, false)
+	p.Next(1, false)
 	if p.mouth.shape == clip.Closed {
 		t.Error("mouth is still closed after 80 ms of voice")
 	}
@@ -39,7 +39,7 @@ func TestMouthShapeStaysAtLeastTwoFrames(t *testing.T) {
 	p := NewPlayer(H264, clip.Robin, DefaultMotion, 1)
 	shown, shape := 2, clip.Closed
 	for i := range 5000 {
-		p.Next(voice(i))
+		p.Next(voice(i), false)
 		if p.mouth.shape != shape {
 			if shown < 2 {
 				t.Fatalf("frame %d: shape %d was shown for %d frame", i, shape, shown)
@@ -54,7 +54,7 @@ func TestMouthUsesEveryShape(t *testing.T) {
 	p := NewPlayer(H264, clip.Robin, DefaultMotion, 1)
 	seen := map[clip.Mouth]int{}
 	for i := range 5000 {
-		p.Next(voice(i))
+		p.Next(voice(i), false)
 		seen[p.mouth.shape]++
 	}
 	if len(seen) != int(clip.Mouths) {
@@ -67,7 +67,7 @@ func TestMouthOpensWiderForLouderVoice(t *testing.T) {
 	for _, loudness := range []float64{0, 0.3, 0.6, 0.8, 1} {
 		p := NewPlayer(H264, clip.Robin, DefaultMotion, 1)
 		for range 20 {
-			p.Next(loudness)
+			p.Next(loudness, false)
 		}
 		if p.mouth.level != last+1 {
 			t.Errorf("loudness %.1f opens the mouth to level %d, want %d", loudness, p.mouth.level, last+1)
@@ -83,7 +83,7 @@ func TestMouthTreatsOddLoudnessAsItsNearest(t *testing.T) {
 	}{{math.NaN(), 0}, {math.Inf(-1), 0}, {-3, 0}, {math.Inf(1), 4}, {7, 4}} {
 		p := NewPlayer(H264, clip.Robin, DefaultMotion, 1)
 		for range 20 {
-			p.Next(test.loudness)
+			p.Next(test.loudness, false)
 		}
 		if p.mouth.level != test.level {
 			t.Errorf("loudness %v opens the mouth to level %d, want %d", test.loudness, p.mouth.level, test.level)
@@ -101,7 +101,7 @@ func TestFaceBlinksAtNaturalIntervals(t *testing.T) {
 		const frames = 300 * FrameRate
 		for i := range frames {
 			before := p.blink
-			p.Next(loudness(i))
+			p.Next(loudness(i), false)
 			if p.blink > before || p.idle && startsBlink(p) {
 				blinks = append(blinks, i)
 			}
@@ -133,7 +133,7 @@ func TestFaceBreathesInAndOutInTurn(t *testing.T) {
 	p := NewPlayer(H264, clip.Robin, DefaultMotion, 3)
 	for half := range 20 {
 		for range clip.Frames {
-			p.Next(0)
+			p.Next(0, false)
 			if p.out != (half%2 == 1) {
 				t.Fatalf("breath %d: breathing out is %v", half, p.out)
 			}
@@ -141,10 +141,13 @@ func TestFaceBreathesInAndOutInTurn(t *testing.T) {
 	}
 }
 
+// entered reports whether the last frame was the first of a clip, which is a key frame.
+func entered(p *Player) bool { return p.at == 1 }
+
 func TestKeyFramesComeAtOnceWhenAskedAndEveryTwoSeconds(t *testing.T) {
 	for _, codec := range []Codec{H264, VP8} {
 		p := NewPlayer(codec, clip.Robin, DefaultMotion, 5)
-		if !p.Next(0).Key {
+		if p.Next(0, false); !entered(p) {
 			t.Fatalf("codec %d: first frame is not a key frame", codec)
 		}
 		since := 0
@@ -154,11 +157,8 @@ func TestKeyFramesComeAtOnceWhenAskedAndEveryTwoSeconds(t *testing.T) {
 				loudness = 0.9
 			}
 			asked := i%37 == 0 && i < 2000
-			if asked {
-				p.RequestKeyFrame()
-			}
 			since++
-			if key := p.Next(loudness).Key; key {
+			if p.Next(loudness, asked); entered(p) {
 				since = 0
 			} else if asked {
 				t.Fatalf("codec %d, frame %d: no key frame although one was asked for", codec, i)
@@ -174,11 +174,11 @@ func TestSameSeedSameFrames(t *testing.T) {
 	a, b, other := NewPlayer(VP8, clip.Robin, DefaultMotion, 1), NewPlayer(VP8, clip.Robin, DefaultMotion, 1), NewPlayer(VP8, clip.Robin, DefaultMotion, 2)
 	differ := false
 	for i := range 1000 {
-		frame := a.Next(voice(i))
-		if !bytes.Equal(frame.Data, b.Next(voice(i)).Data) {
+		frame := a.Next(voice(i), false)
+		if !bytes.Equal(frame, b.Next(voice(i), false)) {
 			t.Fatalf("frame %d differs between two players with one seed", i)
 		}
-		differ = differ || !bytes.Equal(frame.Data, other.Next(voice(i)).Data)
+		differ = differ || !bytes.Equal(frame, other.Next(voice(i), false))
 	}
 	if !differ {
 		t.Error("players with different seeds show the same")
@@ -192,7 +192,7 @@ func talkingIsSmall(t *testing.T, f Face) {
 		p := NewPlayer(codec, f, DefaultMotion, 1)
 		var size []int
 		for i := range 60 * FrameRate {
-			size = append(size, len(p.Next(voice(i)).Data))
+			size = append(size, len(p.Next(voice(i), false)))
 		}
 		for start := 0; start+FrameRate <= len(size); start += FrameRate {
 			bits := 0
@@ -217,7 +217,7 @@ func TestMotion(t *testing.T) {
 		speaking := NewPlayer(VP8, clip.Robin, Motion{amount, 0.5}, 1)
 		opened := 0
 		for i := range 5000 {
-			speaking.Next(voice(i))
+			speaking.Next(voice(i), false)
 			opened += speaking.mouth.level
 		}
 		if opened <= wide {
@@ -228,7 +228,7 @@ func TestMotion(t *testing.T) {
 		silent := NewPlayer(VP8, clip.Robin, Motion{0.5, amount}, 1)
 		breathed, glanced, blinked := 0, 0, 0
 		for range 60 * 60 * FrameRate {
-			silent.Next(0)
+			silent.Next(0, false)
 			if silent.idle {
 				breathed++
 			}
@@ -251,7 +251,7 @@ func TestMotion(t *testing.T) {
 func TestSomebodySpeaksWithLittleMotion(t *testing.T) {
 	p := NewPlayer(VP8, clip.Robin, Motion{}, 1)
 	for range 10 {
-		p.Next(1)
+		p.Next(1, false)
 	}
 	if p.mouth.level == 0 {
 		t.Error("the mouth is closed while the face speaks")
@@ -261,7 +261,7 @@ func TestSomebodySpeaksWithLittleMotion(t *testing.T) {
 func TestNextDoesNotAllocate(t *testing.T) {
 	p := NewPlayer(H264, clip.Robin, DefaultMotion, 1)
 	i := 0
-	if allocations := testing.AllocsPerRun(1000, func() { p.Next(voice(i)); i++ }); allocations != 0 {
+	if allocations := testing.AllocsPerRun(1000, func() { p.Next(voice(i), false); i++ }); allocations != 0 {
 		t.Errorf("%v allocations for a frame", allocations)
 	}
 }
