@@ -86,21 +86,3 @@ func TestOneConversationOverBothTransports(t *testing.T) {
 	}
 	h.AwaitNoSessions(h.Context())
 }
-
-func TestAClosedTabTellsOfItsEndOnce(t *testing.T) {
-	t.Parallel()
-	h := pagetest.CloseUntilReported(t, func() (*pagetest.Server, *pagetest.Page, []string) {
-		h, p := openPage(t)
-		var thread string
-		p.Do(&thread, `
-			globalThis.talk = await connect()
-			await talk.session.sendText("My name is Sam.")
-			await talk.session.switchMode("avatar")
-			return talk.session.threadId`)
-		return h, p, []string{thread}
-	})
-	h.AwaitUnsubscribe()
-	if n := completions(h); n != 1 {
-		t.Errorf("told of %d ends", n)
-	}
-}

@@ -41,22 +41,6 @@ func TestTheServiceHearsOfAnEndOnce(t *testing.T) {
 	}
 }
 
-func TestAClosedTabTellsOfItsEnd(t *testing.T) {
-	t.Parallel()
-	h := pagetest.CloseUntilReported(t, func() (*pagetest.Server, *pagetest.Page, []string) {
-		h, p := openPage(t)
-		var thread string
-		p.Do(&thread, `
-			globalThis.talk = await connect()
-			await talk.session.sendText("What is a thread?")
-			return talk.session.threadId`)
-		return h, p, []string{thread}
-	})
-	if ends := completions(h); len(ends) != 1 {
-		t.Errorf("told of the ends %q", ends)
-	}
-}
-
 // TestAClosedTabTellsOfItsEndWhileTheProgramWaits for its second part, which does not come any more.
 func TestAClosedTabTellsOfItsEndWhileTheProgramWaits(t *testing.T) {
 	t.Parallel()

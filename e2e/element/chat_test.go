@@ -1,13 +1,10 @@
 package element
 
 import (
-	"net/http"
 	"strings"
-	"sync/atomic"
 	"testing"
 
 	"github.com/agentruntime/agentruntime/e2e/pagetest"
-	"github.com/agentruntime/agentruntime/internal/localservice"
 )
 
 // said is an expression for the log as it is shown, one text for each turn.
@@ -64,30 +61,6 @@ func TestChatBeginsWithItsFirstMessage(t *testing.T) {
 func threadOf(p *pagetest.Page) (thread string) {
 	p.Do(&thread, `return element.session.threadId`)
 	return thread
-}
-
-// A token that expires in the middle of a conversation is replaced, and the visitor notices nothing.
-func TestATokenThatIsRefusedIsReplaced(t *testing.T) {
-	t.Parallel()
-	h := pagetest.New(t, localservice.Options{})
-	p := openPage(h)
-	p.Allow("401")
-	p.Do(nil, `await place("agent-chat"); await element.send("My name is Ada.")`)
-	before := h.Count(http.MethodPost, "/v1/application/appInit")
-	var refused atomic.Bool
-	h.Intercept(func(w http.ResponseWriter, r *http.Request) bool {
-		if r.URL.Path != "/assistant/converse" || refused.Swap(true) {
-			return false
-		}
-		w.Header().Set("Access-Control-Allow-Origin", "*")
-		w.WriteHeader(http.StatusUnauthorized)
-		return true
-	})
-	p.Do(nil, `await element.send("What is my name?")
-		await until(() => find("[part=log]").innerText.includes("Your name is Ada."))`)
-	if after := h.Count(http.MethodPost, "/v1/application/appInit"); after != before+1 {
-		t.Errorf("tokens were asked for %d times, then %d times", before, after)
-	}
 }
 
 // One conversation goes from the face to text and back, by keyboard.
