@@ -189,6 +189,15 @@ test("the memory of a visit is stored, told once, and told again after a rebuild
   second.presenter.clearMemory()
   assert.deepEqual([second.presenter.memory, storage.items.size], [null, 0])
 
+  storage.setItem("kaltura_presenter_memory", JSON.stringify({ timestamp: 1_000_000, lastSequential: 3, covered: [1, 2, 3], interests: ["How much?"] }))
+  const third = make(t, { storage, now: () => 1_000_000 + 3600_000 })
+  third.session.connected = false
+  third.presenter.goTo(3) // the page goes on where the visitor was
+  assert.deepEqual(storage.memory.covered, [1, 3])
+  third.session.connected = true
+  await third.presenter.start()
+  assert.deepEqual(third.session.prompts[0]!["memory"], { resume: 3, covered: [1, 2, 3], interests: ["How much?"], hours_ago: 1 })
+
   storage.setItem("kaltura_presenter_memory", JSON.stringify({ timestamp: 1_000_000 - 31 * 24 * 3600_000, lastSequential: 3 }))
   assert.equal(make(t, { storage }).presenter.memory, null)
   for (const text of ["{", "7", "[]", "{}"]) {

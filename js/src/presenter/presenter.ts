@@ -128,6 +128,8 @@ export class Presenter {
   #suppressed = false
   #turn = ""
   #stored: PresenterMemory | null
+  /** What the agent is told of: a slide that is shown before replaces what is stored. */
+  #recalls: PresenterMemory | null
   #memorySent = false
   /** The last call of the tool. */
   #lastTool: { target: number; at: number } | undefined
@@ -149,7 +151,7 @@ export class Presenter {
     this.#now = now
     this.#dupMs = numberOf("dupSuppressMs", dupSuppressMs, 3000, 0)
     this.#since = now()
-    this.#stored = this.#read()
+    this.#stored = this.#recalls = this.#read()
     this.#listen(session)
     if (toolCallName !== false) this.#scope.onEnd(handleTool(session, toolCallName, (args) => this.#navigate(args), (message) => console.warn(`agentruntime: presenter: ${message}`)))
   }
@@ -286,7 +288,7 @@ export class Presenter {
 
   /** Removes the memory. */
   clearMemory(): void {
-    this.#stored = null
+    this.#stored = this.#recalls = null
     try {
       this.#options.storage?.removeItem(this.#key)
     } catch {
@@ -333,6 +335,7 @@ export class Presenter {
       if (recovered !== false) return
       // The service has forgotten the conversation's context.
       this.#memorySent = false
+      this.#recalls = this.#stored
       this.refreshContext()
     })
   }
@@ -394,7 +397,7 @@ export class Presenter {
 
   /** What the agent is told of an earlier visit. */
   #recalled(): Record<string, unknown> | null {
-    const stored = this.#stored
+    const stored = this.#recalls
     if (!stored) return null
     const { lastSequential, covered, interests, timestamp } = stored
     return {
