@@ -225,3 +225,36 @@ func TestEverybodyCanUseIt(t *testing.T) {
 	p.AwaitTrue(`inAgent("[part=log] form")`)
 	p.Accessible()
 }
+
+// A page that can't read what the service is says so, and offers another try.
+func TestTheServiceIsReadAgain(t *testing.T) {
+	t.Parallel()
+	for page, again := range map[string]string{
+		"chat": "#status a", "element": "#status a", "quickstart": "#status a", "deck": "#start", "playground": "#connect",
+	} {
+		t.Run(page, func(t *testing.T) {
+			t.Parallel()
+			h := pagetest.New(t, localservice.Options{})
+			h.Intercept(func(w http.ResponseWriter, r *http.Request) bool {
+				if r.URL.Path == "/service.json" {
+					w.WriteHeader(http.StatusServiceUnavailable)
+				}
+				return r.URL.Path == "/service.json"
+			})
+			p := h.Open("/example/" + page + "/")
+			p.Allow("503")
+			p.AwaitTrue(`document.getElementById("status")?.textContent.startsWith("The service has a problem. Please try again.")`)
+			p.AwaitTrue(`document.querySelector("` + again + `")?.disabled !== true`)
+			h.Intercept(nil)
+			p.Do(nil, `document.querySelector("`+again+`").click()`)
+			if page == "quickstart" {
+				p.AwaitTrue(`document.querySelector("agent-avatar").widgetId !== null`)
+				return
+			}
+			p.AwaitTrue(`document.querySelectorAll("#agent option").length > 1`)
+			if chosen := p.Text("#agent option:checked"); page == "deck" && chosen != "Taylor" {
+				t.Errorf("the agent is %s", chosen)
+			}
+		})
+	}
+}

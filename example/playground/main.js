@@ -48,16 +48,13 @@ onWire((kind, text) => wire.add(kind, text))
 drawOptions($("kind").value, offered)
 unfold()
 wide.addEventListener("change", unfold)
-begin()
+attempt(begin).then(() => ($("connect").disabled = false))
 
+/** Reads the information of the service, unless it is there: it may have been away when the page was opened. */
 async function begin() {
-  try {
-    service = await readService()
-    drawFaults(service.control, (name) => log.add("fault", name))
-    $("connect").disabled = false
-  } catch (error) {
-    status(errorMessage(error), true)
-  }
+  if (service) return
+  service = await readService()
+  drawFaults(service.control, (name) => log.add("fault", name))
 }
 
 const init = () => appInit({ widgetId: $("agent").value, ...service.addresses })
@@ -97,6 +94,7 @@ async function connect() {
   ready(false)
   $("stage").dataset.state = "busy"
   try {
+    await begin()
     const chosen = chosenOptions() // throws for a value that is not JSON
     const video = { videoEl: $("video"), statsIntervalMs: 1000 }
     const base = { ...(await init()), ...service.session, logger }

@@ -4,13 +4,14 @@
 // where it is.
 import "/js/dist/element.js"
 import { $, status } from "../shared/dom.js"
+import { requestService, showUnread } from "../shared/service.js"
 
-const { agents, addresses, session } = await (await fetch("/service.json")).json()
-const wanted = new URLSearchParams(location.search).get("agent")
-const agent = wanted ? agents.find(({ agentId }) => agentId === wanted) : agents.at(-1)
-if (agent) {
+requestService().then(show, showUnread)
+
+function show({ agents, addresses, session }) {
+  const wanted = new URLSearchParams(location.search).get("agent")
+  const agent = wanted ? agents.find(({ agentId }) => agentId === wanted) : agents.at(-1)
+  if (!agent) return status("This agent does not exist any more. Make one: make run-quickstart", true)
   document.title = $("name").textContent = agent.name
   Object.assign(document.querySelector("agent-avatar"), { widgetId: agent.widgetId, ...addresses, options: session })
-} else {
-  status("This agent does not exist any more. Make one: make run-quickstart", true)
 }

@@ -4,7 +4,7 @@ import { appInit, visitor } from "/js/dist/chat.js"
 import { errorMessage } from "/js/dist/ui.js"
 import { $, make, status } from "./dom.js"
 import { Events } from "./events.js"
-import { agentName, readService } from "./service.js"
+import { agentName, readService, showUnread } from "./service.js"
 import { SavedConversation } from "./storage.js"
 import { ToolPanel } from "./toolpanel.js"
 
@@ -15,7 +15,7 @@ export async function converse(page, tag, attributes = {}) {
   $("talk").append(element, make("p", { id: "status", role: "status" }))
   const tools = new ToolPanel($("talk"), $("beside"))
   const events = new Events($("beside"))
-  const service = await readService().catch((error) => void status(errorMessage(error), true))
+  const service = await readService().catch(showUnread)
   if (!service) return
   $("agent").addEventListener("change", open)
   $("new").disabled = false

@@ -1,11 +1,23 @@
 // The information of the service that serves this page: its addresses and agents.
-import { $, make } from "./dom.js"
+import { errorMessage } from "/js/dist/ui.js"
+import { $, make, status } from "./dom.js"
+
+/** Requests the information. */
+export async function requestService() {
+  const reply = await fetch("/service.json").catch(() => undefined)
+  if (!reply?.ok) throw { code: reply ? "server_error" : "network_error" }
+  return reply.json()
+}
+
+/** Shows why there is no information, with a link that loads the page again. */
+export function showUnread(error) {
+  status(errorMessage(error), true)
+  $("status").append(" ", make("a", { href: "" }, "Try again"))
+}
 
 /** Reads the information and lists the agents in the select element; ?agent= selects one, by its name or id, otherwise `first` its name. */
 export async function readService(first) {
-  const reply = await fetch("/service.json").catch(() => undefined)
-  if (!reply?.ok) throw { code: reply ? "server_error" : "network_error" }
-  const service = await reply.json()
+  const service = await requestService()
   const field = $("agent")
   field.replaceChildren(...service.agents.map(({ displayName, widgetId }) => new Option(displayName, widgetId)))
   const query = new URLSearchParams(location.search)

@@ -24,7 +24,7 @@ export class Stage {
    * its end. `agent` is the name of the agent that is selected at first.
    */
   constructor({ open, connected = () => {}, ended = () => {}, agent }) {
-    this.#page = { open, connected, ended }
+    this.#page = { open, connected, ended, agent }
     $("start").addEventListener("click", () => this.#start())
     $("agent").addEventListener("change", () => {
       if ($("start").hidden) status("") // this one may exist
@@ -33,7 +33,7 @@ export class Stage {
     showPicture(() => this.#found())
     this.#showParts()
     load().catch((error) => status(errorMessage(error), true)) // before it is needed
-    attempt(async () => (this.#service = await readService(agent))).then(() => {
+    attempt(() => this.#read()).then(() => {
       $("start").disabled = false
       $("start").focus()
     })
@@ -44,7 +44,7 @@ export class Stage {
     this.#show("busy")
     status("Connecting…")
     try {
-      this.#service ??= await readService()
+      await this.#read()
       this.session = await this.#page.open(this.#service)
       this.#listen(this.session)
       await this.session.connect()
@@ -52,6 +52,11 @@ export class Stage {
     } catch (error) {
       this.#end(errorMessage(error), error.code)
     }
+  }
+
+  /** Reads the information of the service, unless it is there: it may have been away when the page was opened. */
+  async #read() {
+    this.#service ??= await readService(this.#page.agent)
   }
 
   /** Shows what is wrong with the microphone or the picture, or nothing. */
