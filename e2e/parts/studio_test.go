@@ -113,6 +113,20 @@ func TestRefusalsAreShown(t *testing.T) {
 	if twins != 1 {
 		t.Errorf("%d agents of that name, want 1", twins)
 	}
+	book := filepath.Join(t.TempDir(), "book.txt")
+	if err := os.WriteFile(book, make([]byte, 50_000_000), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if err := p.Run(p.Context(), chromedp.SetUploadFiles("#knowledge", []string{book})); err != nil {
+		t.Fatal(err)
+	}
+	p.Do(nil, `
+		document.getElementById("name").value = "Librarian"
+		document.getElementById("create").click()`)
+	p.AwaitTrue(`document.activeElement.id === "knowledge" || document.getElementById("form-status").hasAttribute("data-bad")`)
+	if text := p.Text("#form-status"); text != "A file may have up to 4 MB." {
+		t.Errorf("the page says %q", text)
+	}
 }
 
 // TestAnAgentIsEdited: on a phone, a person changes what an agent is called, how it begins,

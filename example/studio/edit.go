@@ -237,7 +237,7 @@ func (s *studio) changeIntellect(ctx context.Context, w whole, ch *change) (err 
 	}
 	var errs []error
 	for _, id := range removed {
-		errs = append(errs, unlessUsed(c.Tools.Delete(ctx, id, management.ConfirmPermanent)))
+		errs = append(errs, unlessDone(c.Tools.Delete(ctx, id, management.ConfirmPermanent)))
 	}
 	return errors.Join(errs...)
 }

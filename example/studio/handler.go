@@ -334,22 +334,24 @@ func (s *studio) discard(ctx context.Context, p parts) error {
 	c := s.client
 	var errs []error
 	for _, id := range p.avatars {
-		errs = append(errs, c.Avatars.Delete(ctx, id, management.ConfirmPermanent))
+		errs = append(errs, unlessDone(c.Avatars.Delete(ctx, id, management.ConfirmPermanent)))
 	}
 	if p.intellect != 0 {
-		errs = append(errs, c.Intellects.Delete(ctx, p.intellect, management.ConfirmPermanent))
+		errs = append(errs, unlessDone(c.Intellects.Delete(ctx, p.intellect, management.ConfirmPermanent)))
 	}
 	for _, id := range p.tools {
-		errs = append(errs, unlessUsed(c.Tools.Delete(ctx, id, management.ConfirmPermanent)))
+		errs = append(errs, unlessDone(c.Tools.Delete(ctx, id, management.ConfirmPermanent)))
 	}
 	for _, id := range p.knowledge {
-		errs = append(errs, unlessUsed(c.Knowledge.Delete(ctx, id, management.ConfirmPermanent)))
+		errs = append(errs, unlessDone(c.Knowledge.Delete(ctx, id, management.ConfirmPermanent)))
 	}
 	return errors.Join(errs...)
 }
 
-func unlessUsed(err error) error {
-	if errors.Is(err, fault.ToolInUse) || errors.Is(err, fault.KnowledgeInUse) {
+// unlessDone returns the error of a deletion, unless the part must stay or is not there, as the
+// service's own documents are to an account.
+func unlessDone(err error) error {
+	if errors.Is(err, fault.ToolInUse) || errors.Is(err, fault.KnowledgeInUse) || management.IsNotFound(err) {
 		return nil
 	}
 	return err

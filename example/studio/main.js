@@ -11,7 +11,7 @@ async function ask(method, path, body) {
     headers: body === undefined ? {} : { "Content-Type": "application/json" },
     body: body === undefined ? undefined : JSON.stringify(body),
   }).catch(() => { throw new Error("The server of this page can't be reached. Start it again, then reload the page.") })
-  const result = await reply.json().catch(() => ({ message: "The server of this page refuses this. A file may have up to 4 MB." }))
+  const result = await reply.json().catch(() => ({ message: "The server of this page refuses this." }))
   if (!reply.ok) throw Object.assign(new Error(result.message), { field: result.field })
   return result
 }
@@ -114,6 +114,7 @@ function showSuccess(agentId, text) {
 // The form.
 
 const fields = ["name", "voice", "opening", "directive"]
+const maxFile = 4_000_000 // bytes; the server takes little more
 const names = { name: "name", voice: "voiceId", opening: "opening", directive: "directive" } // of what the server takes
 const chosenFace = () => document.querySelector("[name=face]:checked")?.value ?? ""
 let edited // the agent in the form, with what the form had at first; undefined for a new one
@@ -187,6 +188,7 @@ async function contents() {
   if (chosenFace() !== edited?.before.face) body.faceId = chosenFace()
   if (edited?.hasFace === false) delete body.voiceId
   const [file] = $("knowledge").files
+  if (file?.size > maxFile) throw Object.assign(new Error("A file may have up to 4 MB."), { field: "knowledge" })
   if (file) body.knowledge = { name: file.name, text: await file.text() }
   if ($("tool-name").value || $("tool-description").value) body.tool = { name: $("tool-name").value, description: $("tool-description").value }
   if (edited) Object.assign(body, { removeKnowledge: removed("documents"), removeTools: removed("tools") })
