@@ -24,10 +24,10 @@ func (s *sink) keepVariables(ctx context.Context, tool *store.ToolDef, result br
 		return nil
 	}
 	maps.Copy(s.vars, picked.Variables)
-	return s.service.cfg.Store.ChangeThreadState(ctx, s.threadID, func(state *store.ThreadState) {
+	return stored(s.service.cfg.Store.ChangeThreadState(ctx, s.threadID, func(state *store.ThreadState) {
 		state.Vars = merged(state.Vars, picked.Variables)
 		if CheckVars(state.Vars) != nil { // too many of earlier tools
 			state.Vars = picked.Variables
 		}
-	})
+	}))
 }

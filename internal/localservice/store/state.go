@@ -22,13 +22,13 @@ type ToolResult struct {
 	Result json.RawMessage `json:"result"`
 }
 
-// ThreadState returns the state of a thread, whoever owns it.
+// ThreadState returns the state of a thread that was not deleted, whoever owns it.
 func (s *Store) ThreadState(ctx context.Context, threadID string) (ThreadState, error) {
 	return threadState(ctx, s.read, threadID)
 }
 
 func threadState(ctx context.Context, db querier, threadID string) (ThreadState, error) {
-	return one(db.QueryRowContext(ctx, `SELECT state FROM threads WHERE id = ?`, threadID), func(row scanner) (state ThreadState, err error) {
+	return one(db.QueryRowContext(ctx, `SELECT state FROM threads WHERE id = ? AND deleted_at IS NULL`, threadID), func(row scanner) (state ThreadState, err error) {
 		var text []byte
 		if err := row.Scan(&text); err != nil {
 			return state, err

@@ -439,6 +439,9 @@ func TestDeletedThreadIsGone(t *testing.T) {
 	if err := s.AddMessage(ctx, &late); !errors.Is(err, ErrNotFound) {
 		t.Errorf("add: %v, want %v", err, ErrNotFound)
 	}
+	if err := s.ChangeThreadState(ctx, thread.ID, func(state *ThreadState) { state.Vars = map[string]any{"contact": 8} }); !errors.Is(err, ErrNotFound) {
+		t.Errorf("change: %v, want %v", err, ErrNotFound)
+	}
 	var kept int
 	if err := s.read.QueryRowContext(ctx, `SELECT count(*) FROM messages WHERE thread_id = ?`, thread.ID).Scan(&kept); err != nil || kept != 0 {
 		t.Errorf("%d messages of the thread are kept (%v)", kept, err)
