@@ -117,10 +117,11 @@ func (s *Session) offerMicrophone(o signaling.Offer) {
 	}
 }
 
-// speechStarted interrupts the agent (protocol §7.8).
+// speechStarted interrupts the agent (protocol §7.8). While the agent talks and can't be interrupted, it
+// is ignored: clients would hide the captions of what goes on (choice C6).
 func (s *Session) speechStarted() {
 	p := s.active
-	if !s.attentive() || s.muted || s.tap.open || p != nil && p.by.uninterruptible() {
+	if !s.attentive() || s.muted || s.tap.open || p != nil && (p.by.uninterruptible() || !s.profile.InterruptionsEnabled && !p.thinking()) {
 		return
 	}
 	s.userActive()
