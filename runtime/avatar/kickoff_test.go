@@ -2,7 +2,6 @@ package avatar
 
 import (
 	"context"
-	"errors"
 	"slices"
 	"testing"
 	"testing/synctest"
@@ -75,23 +74,6 @@ func TestAKickoffThatIsHeldBackLeavesLater(t *testing.T) {
 	}
 }
 
-// TestAKickoffThatWasRefusedIsUsedUp: what the application does not want is not
-// tried elsewhere.
-func TestAKickoffThatWasRefusedIsUsedUp(t *testing.T) {
-	no := func(context.Context, string, SendInfo) (string, error) { return "", errors.New("no") }
-	run(t, Options{Options: session.Options{Kickoff: &event.Kickoff{Text: "Begin"}}, BeforeSend: no}, func(r *rig) {
-		r.mustConnect()
-		if !r.HoldKickoff(true) {
-			t.Error("it may be sent again")
-		}
-	})
-	run(t, Options{}, func(r *rig) {
-		if !r.HoldKickoff(true) {
-			t.Error("there is none, and it may be sent")
-		}
-	})
-}
-
 // TestTextsThatAreStartedKeepTheirOrder, whoever waits for them first.
 func TestTextsThatAreStartedKeepTheirOrder(t *testing.T) {
 	connected(t, func(r *rig, s *fakeservice.Socket) {
@@ -137,6 +119,7 @@ func TestAKickoffThatNeverLeftIsNotMarkedSent(t *testing.T) {
 	})
 }
 
+// TestAKickoffThatIsRefusedWarns, and is used up: what the application does not want is not tried elsewhere.
 func TestAKickoffThatIsRefusedWarns(t *testing.T) {
 	o := Options{Options: session.Options{Kickoff: &event.Kickoff{Text: "Begin"}}, BeforeSend: func(context.Context, string, SendInfo) (string, error) { panic("bug") }}
 	connectedWith(t, o, func(r *rig, s *fakeservice.Socket) {
@@ -145,6 +128,14 @@ func TestAKickoffThatIsRefusedWarns(t *testing.T) {
 		}
 		if got := s.Payloads(signaling.TextEntered); len(got) != 0 || r.Snapshot().State != Connected {
 			t.Errorf("sent %v in state %s", got, r.Snapshot().State)
+		}
+		if !r.HoldKickoff(true) {
+			t.Error("it may be sent again")
+		}
+	})
+	connected(t, func(r *rig, _ *fakeservice.Socket) {
+		if !r.HoldKickoff(true) {
+			t.Error("there is none, and it may be sent")
 		}
 	})
 }

@@ -53,8 +53,8 @@ func TestARecoveredSocketGoesOn(t *testing.T) {
 		r.Forget()
 		s.Push(socketio.Event{Kind: socketio.Disconnected, Reason: socketio.TransportClose})
 		synctest.Wait()
-		if r.Snapshot().State != ReconnectingState {
-			t.Errorf("state = %s", r.Snapshot().State)
+		if lost := all[event.ConnectivityChanged](r); r.Snapshot().State != ReconnectingState || lost[0].Reason != "transport close" {
+			t.Errorf("state = %s, lost %+v", r.Snapshot().State, lost)
 		}
 		if err := r.Connect(context.Background()); !errors.Is(err, fault.InvalidState) {
 			t.Errorf("a connect meanwhile: %v", err)

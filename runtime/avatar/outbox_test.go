@@ -305,15 +305,6 @@ func TestALostTurnWaitsAsATypedOneDoes(t *testing.T) {
 	})
 }
 
-// TestTheKickoffIsConfirmedToo.
-func TestTheKickoffIsConfirmedToo(t *testing.T) {
-	run(t, Options{Options: session.Options{Kickoff: &event.Kickoff{Text: "Begin"}}}, func(r *rig) {
-		r.mustConnect()
-		r.Disconnect(session.DisconnectOptions{})
-		r.wantUnconfirmed("Begin")
-	})
-}
-
 func TestHeldTextsAreBounded(t *testing.T) {
 	run(t, Options{}, func(r *rig) {
 		r.connectOnly() // the opening holds

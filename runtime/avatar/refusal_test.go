@@ -26,8 +26,8 @@ func TestARefusedTokenFailsConnectAtOnce(t *testing.T) {
 			if e := r.refusal(); e.Code != want || e.Phase != fault.PhaseServerConnect || e.Retryable || time.Since(began) != 0 {
 				t.Errorf("%s: %+v after %v", message, e, time.Since(began))
 			}
-			if state := r.Snapshot().State; state != Broken {
-				t.Errorf("state %s", state)
+			if state := r.Snapshot().State; state != Broken || len(all[event.Ended](r)) != 0 {
+				t.Errorf("state %s, ended %v: nothing had begun", state, all[event.Ended](r))
 			}
 		})
 	}

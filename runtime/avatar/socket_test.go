@@ -56,20 +56,6 @@ func TestAnUnrecoveredSocketEndsTheHandshake(t *testing.T) {
 	}
 }
 
-func TestASocketThatGivesUpFailsConnect(t *testing.T) {
-	run(t, Options{}, func(r *rig) {
-		r.service.Answer["open"] = func(s *fakeservice.Socket, _ fakeservice.Event) {
-			s.Push(socketio.Event{Kind: socketio.ReconnectFailed})
-		}
-		if e := r.refusal(); e.Code != fault.ConnectFailed || e.Phase != fault.PhaseServerConnect || r.Snapshot().State != Broken {
-			t.Errorf("%v in state %s", e, r.Snapshot().State)
-		}
-		if got := all[event.Ended](r); len(got) != 0 {
-			t.Errorf("a connect that failed ended: %v", got)
-		}
-	})
-}
-
 // TestADropDuringAResumeIsNotForgotten: the reconnect window of a drop must not end a
 // session that reconnected long ago.
 func TestADropDuringAResumeIsNotForgotten(t *testing.T) {
@@ -118,18 +104,6 @@ func TestADropAtTheEndOfAConnectIsWatched(t *testing.T) {
 	})
 }
 
-func TestARefusedReconnectEndsTheSession(t *testing.T) {
-	connected(t, func(r *rig, s *fakeservice.Socket) {
-		s.Drop(socketio.TransportClose)
-		r.Forget()
-		s.Push(socketio.Event{Kind: socketio.ConnectError, Err: &socketio.RefusedError{Message: "unauthorized"}})
-		r.wantEvents("error", "stateChange:disconnected", "ended")
-		if errs := all[event.Failed](r); errs[0].Code != fault.Unauthorized || errs[0].Retryable {
-			t.Errorf("errors %v", errs)
-		}
-	})
-}
-
 // TestALostSocketIsOneLoss: while the service is gone the page hears of the loss once and of each
 // attempt by its number. The only error is the one that ends the session, and its cause is why
 // the last attempt failed.
@@ -151,28 +125,6 @@ func TestALostSocketIsOneLoss(t *testing.T) {
 		}
 		if e := all[event.Ended](r); len(e) != 1 || e[0].Reason != "reconnect_timeout" {
 			t.Errorf("ended = %v", e)
-		}
-	})
-}
-
-func TestRetriesOfTheSocketAreCounted(t *testing.T) {
-	connected(t, func(r *rig, s *fakeservice.Socket) {
-		r.Forget()
-		s.Drop(socketio.TransportClose)
-		s.Push(socketio.Event{Kind: socketio.Reconnecting, Attempt: 2})
-		s.Back(true)
-		var got []event.ConnectivityChanged
-		for _, c := range all[event.ConnectivityChanged](r) {
-			c.Recoverable = nil
-			got = append(got, c)
-		}
-		want := []event.ConnectivityChanged{
-			{Channel: "socket", State: "disconnected", Reason: "transport close", Attempt: 1, MaxAttempts: 13},
-			{Channel: "socket", State: "reconnect_retry", Attempt: 2, MaxAttempts: 13},
-			{Channel: "socket", State: "connected"},
-		}
-		if len(got) != 3 || got[0] != want[0] || got[1] != want[1] || got[2] != want[2] {
-			t.Errorf("heard %+v, want %+v", got, want)
 		}
 	})
 }

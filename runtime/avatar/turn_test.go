@@ -82,17 +82,6 @@ func TestTextIsHeldDuringTheOpening(t *testing.T) {
 	})
 }
 
-func TestHeldTextIsReportedWhenTheSessionEnds(t *testing.T) {
-	run(t, Options{}, func(r *rig) {
-		r.connectOnly()
-		result := r.speakLater("Too late")
-		r.Disconnect(session.DisconnectOptions{})
-		if <-result {
-			t.Error("Speak said it was sent")
-		}
-	})
-}
-
 func TestAHeldTextCanBeTakenBack(t *testing.T) {
 	run(t, Options{}, func(r *rig) {
 		s := r.connectOnly()
