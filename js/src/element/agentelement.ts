@@ -182,10 +182,9 @@ export abstract class AgentElement extends Base {
   }
 
   set token(token: Source<Token> | undefined) {
-    if (token === this.#token) return
-    const known = this.#agentKnown
+    const [before, known] = [this.#token, this.#agentKnown]
     this.#token = token
-    this.#accessChanged(!known)
+    this.#sourceChanged(before, token, known)
   }
 
   /** The reply of `appInit`, when the page's server has requested it. */
@@ -194,10 +193,9 @@ export abstract class AgentElement extends Base {
   }
 
   set init(init: Source<AppInitResult> | undefined) {
-    if (init === this.#init) return
-    const known = this.#agentKnown
+    const [before, known] = [this.#init, this.#agentKnown]
     this.#init = init
-    this.#accessChanged(!known)
+    this.#sourceChanged(before, init, known)
   }
 
   /** Further options of the session (docs/options.md), for the next start. They take precedence over attributes. */
@@ -479,6 +477,14 @@ export abstract class AgentElement extends Base {
   async #makeSession(modes: readonly Mode[], init: AppInitResult): Promise<AnySession> {
     const { makeSession } = await this.#conversations()
     return makeSession({ modes, video: this.#stage!.video, microphone: this.#microphone, init, again: () => this.#requestInit(), options: this.#allOptions(), disclosure: this.#notice })
+  }
+
+  /** A template may set another function each time that it is drawn, also when it is drawn because of an error: that is no other agent. */
+  #sourceChanged(before: unknown, now: unknown, known: boolean): void {
+    if (now === before) return
+    if (typeof now !== "function" || typeof before !== "function") return this.#accessChanged(!known)
+    this.#early = undefined // it may be of another visitor
+    this.#dropPrepared()
   }
 
   /** What a conversation needs has changed: an early reply is not used, and a start that failed may succeed now. `anew`: another agent may be meant, which is loaded as `preload` says. */

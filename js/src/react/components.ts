@@ -1,11 +1,11 @@
-import { createElement, useEffect, useImperativeHandle, useRef, useState, type HTMLAttributes, type ReactElement, type ReactNode, type Ref } from "react"
+import { createElement, useEffect, useImperativeHandle, useRef, type HTMLAttributes, type ReactElement, type ReactNode, type Ref } from "react"
 import type { AgentAvatarElement, AgentChatElement, AgentElementEvents } from "../element.js"
 import type { AgentElement } from "../element/agentelement.js"
 import { attributes, textOf, type AttributeValues } from "../element/attributes.js"
 import type { TagProperties } from "../element/tags.js"
 import { useLatest } from "./latest.js"
 import type { Token } from "../core/options.js"
-import { valueOf, type Source } from "../session/source.js"
+import type { Source } from "../session/source.js"
 
 /** The attributes of an element, by their properties' names. */
 type Attributes = { [Name in keyof AttributeValues]?: AttributeValues[Name] | undefined }
@@ -44,10 +44,7 @@ function useElement<Element extends AgentElement>(tag: string, { ref, on = {}, c
   const listeners = useLatest(on)
   useImperativeHandle(ref, () => element.current as Element)
   const { token, init, options, labels, suggestions, history, className, ...rest } = props as Props<Element>
-  // A function that is written in the JSX is another one in each render.
-  const latest = useLatest({ token, init })
-  const [sources] = useState(() => ({ token: () => valueOf(latest.current.token), init: () => valueOf(latest.current.init) }))
-  const given = { options, labels, suggestions, history, token: typeof token === "function" ? sources.token : token, init: typeof init === "function" ? sources.init : init }
+  const given = { token, init, options, labels, suggestions, history }
   for (const name of properties) {
     const value = given[name]
     useEffect(() => {
