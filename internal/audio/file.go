@@ -24,6 +24,11 @@ func DecodeFile(data []byte, limit time.Duration) (pcm []int16, rate int, err er
 		}
 		return pcm, rate, err
 	}
+	defer func() {
+		if p := recover(); p != nil { // the library reads beyond its tables for some damaged frames
+			pcm, rate, err = nil, 0, fmt.Errorf("decode MP3: %v", p)
+		}
+	}()
 	decoder, err := mp3.NewDecoder(bytes.NewReader(data))
 	if err != nil {
 		return nil, 0, fmt.Errorf("decode MP3: %w", err)
