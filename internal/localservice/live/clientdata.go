@@ -30,10 +30,13 @@ type stillSource struct {
 	newest []byte
 }
 
-// take returns the newest still, once.
-func (s *stillSource) take() []byte {
+// take returns the newest still, once, or else the one before it.
+func (s *stillSource) take(before []byte) []byte {
 	picture := s.newest
 	s.newest = nil
+	if picture == nil {
+		return before
+	}
 	return picture
 }
 

@@ -345,6 +345,13 @@ func TestStillsAreBounded(t *testing.T) {
 		if !f.brain.asked[0].Context.ScreenShare || f.brain.asked[1].Screen != nil {
 			t.Error("the second turn sees the same still again")
 		}
+		f.send(signaling.ScreenShareShot, still{picture})
+		f.brain.answer = saying(time.Minute, "A tree.")
+		f.say("And what")
+		f.say("is on the left?") // the same turn
+		if last := f.brain.asked[len(f.brain.asked)-1]; last.Text != "And what\nis on the left?" || len(last.Screen) != len(picture) {
+			t.Errorf("%q is asked about %d bytes", last.Text, len(last.Screen))
+		}
 	})
 }
 

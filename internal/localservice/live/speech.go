@@ -32,6 +32,8 @@ type speech struct {
 	asked  string // what the user said, "" for the agent's own lines
 	cause  string // what began the turn, as the brain sees it
 
+	screen, camera []byte // stills for the question, nil for none
+
 	receipts []*receipt // of what was typed
 	replaces *speech    // the utterance whose question was merged into this one, nil for none
 	question string     // id of the question in the thread; only the asker may use it until stored is closed

@@ -83,6 +83,7 @@ func (s *Session) merge(p *speech, added string, receipts []*receipt) {
 	s.drop(p, outcome{})
 	longer := s.newSpeech(p.by, truncate(joinLines(p.asked, added)))
 	longer.replaces = p
+	longer.screen, longer.camera = p.screen, p.camera
 	longer.receipts = append(p.receipts, receipts...)
 	p.receipts = nil
 	s.ask(longer, p.turnID, added, false)
@@ -109,10 +110,11 @@ func (s *Session) ask(p *speech, turnID, said string, isNew bool) {
 func (s *Session) asker(p *speech) func() {
 	before := s.stored
 	s.stored = p.stored
+	p.screen, p.camera = s.stills.screen.take(p.screen), s.stills.camera.take(p.camera)
 	request := dialogue.TurnRequest{
 		ThreadID: s.thread.ID, Text: p.asked, Context: s.dialogueContext(),
 		Capabilities: s.context.Capabilities, Experience: experience, Fast: true,
-		Trigger: p.cause, Screen: s.stills.screen.take(), Camera: s.stills.camera.take(),
+		Trigger: p.cause, Screen: p.screen, Camera: p.camera,
 		ClientTurns: idsOf(p.receipts),
 		Stored:      func() { s.post(func() { s.settle(p.receipts) }) },
 	}
