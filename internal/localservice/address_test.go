@@ -2,6 +2,7 @@ package localservice_test
 
 import (
 	"errors"
+	"strings"
 	"testing"
 
 	"github.com/agentruntime/agentruntime/internal/localservice"
@@ -29,9 +30,13 @@ func TestPublicAddressesNeedPermission(t *testing.T) {
 			t.Errorf("%+v: error %v, want %v", o, err, localservice.ErrPublic)
 		}
 	}
-	s := servicetest.Start(t, localservice.Options{Addr: "0.0.0.0:0", AllowPublic: true})
-	if info := s.Info(); info.GenieURL[:17] != "http://127.0.0.1:" {
-		t.Errorf("a service that listens everywhere is called %s", info.GenieURL)
+	everywhere := localservice.Options{Addr: "0.0.0.0:0", TURNListen: []string{"0.0.0.0:0"}, AllowPublic: true}
+	if info := servicetest.Start(t, everywhere).Info(); !strings.HasPrefix(info.GenieURL, "http://127.0.0.1:") || !strings.HasPrefix(info.TURNServerURL, "turn:127.0.0.1:") {
+		t.Errorf("a service that listens everywhere is called %s, and %s", info.GenieURL, info.TURNServerURL)
+	}
+	everywhere.PublicURL = "https://agent.example:8443"
+	if info := servicetest.Start(t, everywhere).Info(); !strings.HasPrefix(info.TURNServerURL, "turn:agent.example:") {
+		t.Errorf("the relay of a service with a name is called %s", info.TURNServerURL)
 	}
 }
 

@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"net"
+	"net/url"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -125,20 +127,22 @@ const (
 	turnTLSPort = 443
 )
 
-// turnServer is the address of the relay for clients: its host alone when it listens
+// turnServer is the address of the relay for clients of base: its host alone when it listens
 // on the ports of the four-URL expansion, otherwise with its port.
-func (s *Service) turnServer() string {
+func (s *Service) turnServer(base string) string {
 	var host string
 	found := map[int]bool{}
-	for _, addr := range s.relay.Addrs() {
+	for _, addr := range slices.Backward(s.relay.Addrs()) {
 		host = addr.Addr().String()
+		if u, err := url.Parse(base); err == nil && addr.Addr().IsUnspecified() { // every interface has the relay
+			host = u.Hostname()
+		}
 		found[int(addr.Port())] = true
 	}
 	if found[turnPort] && found[turnTLSPort] {
 		return "turn:" + host
 	}
-	addr := s.relay.Addrs()[0]
-	return "turn:" + net.JoinHostPort(addr.Addr().String(), strconv.Itoa(int(addr.Port())))
+	return "turn:" + net.JoinHostPort(host, strconv.Itoa(int(s.relay.Addrs()[0].Port())))
 }
 
 // origin returns the URL of a listener, with 127.0.0.1 for one that listens on all

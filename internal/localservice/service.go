@@ -180,7 +180,7 @@ func (s *Service) start(ctx context.Context, o *Options) (err error) {
 	}
 	base := cmp.Or(o.PublicURL, origin(scheme, listener))
 	s.info.setBases(base)
-	s.info.TURNServerURL = s.turnServer()
+	s.info.TURNServerURL = s.turnServer(base)
 	if o.Pages != nil {
 		s.info.Page = base + o.Page
 	}
