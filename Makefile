@@ -33,8 +33,8 @@ SERVED := /internal/fetch$$|/internal/socketio$$|/runtime/media$$
 # and a face, is part of make test; the others alone take as long as make test should.
 # They are in the module of e2e, so that others do not get what only tests depend on.
 CORE := ./agent ./autoplay ./element
-# Those of core that are slower, as they look at every state in every size, or press each button; part of make verify.
-LOOKS := ^Test(SheetOf.*|NothingJumps|ToolsOf.*|Sharing)$$
+# Those of core that are slower, as they look at every state in every size, or at every frame, or press each button; part of make verify.
+LOOKS := ^Test(SheetOf.*|NothingJumps|NoBlackFrameWhileThePictureIsReplaced|TheStateIsTrue|ToolsOf.*|Sharing)$$
 SUITES := ./avatar ./chat ./hostile ./loader ./parts
 # What that module has besides whole pages.
 NATIVE := ./bench/... ./browsertest ./native ./pagetest

@@ -60,44 +60,6 @@ func segment(t *testing.T, all []happening, kind string) int {
 const longAnswer = `  - when: {contains: long}
     steps: [{say: "One two three four five six seven eight nine ten. And on we go, for quite a while, until somebody stops us."}]`
 
-const toolRule = `  - when: {contains: save}
-    steps:
-      - tool: {name: save_note, args: {note: call back}, wait: true}
-      - say: "The page said {{ tool.status | default('nothing') }}."`
-
-func TestToolCall(t *testing.T) {
-	t.Parallel()
-	c := converse(t, localservice.Options{Script: script(toolRule)}, "tools")
-	c.say("save this")
-	var tool struct {
-		Type         string
-		Content      string
-		ToolMetadata struct {
-			ID              string
-			WaitForResponse bool `json:"wait_for_response"`
-		} `json:"tool_metadata"`
-	}
-	for tool.Type != "tool" {
-		if h := c.next(); h.Event == "agent_raw_text" {
-			if err := json.Unmarshal([]byte(h.text("delta")), &tool); err != nil {
-				t.Fatal(err)
-			}
-		}
-	}
-	if tool.Content != `save_note {"note":"call back"}` || !tool.ToolMetadata.WaitForResponse {
-		t.Errorf("tool %+v", tool)
-	}
-	call(t, "KS "+c.init.KS, c.info.GenieURL+"/assistant/tool_response", map[string]any{
-		"tool_name": "save_note", "tool_id": tool.ToolMetadata.ID, "tool_invocation_id": tool.ToolMetadata.ID,
-		"response": map[string]any{"status": "ok"},
-	}, nil)
-	got := c.until("stvFinishedTalking")
-	segment(t, got, "tool_response")
-	if said := got[len(got)-1].text("agentContent"); said != "The page said ok." {
-		t.Errorf("said %q", said)
-	}
-}
-
 func TestRefusals(t *testing.T) {
 	t.Parallel()
 	service := servicetest.Start(t, localservice.Options{})
