@@ -24,7 +24,7 @@ type mediaFactory struct {
 	base  string // of the addresses for viewers
 
 	transcriber func() recognizer.Transcriber // of one microphone
-	told        *told
+	told        *recognizer.Script
 	log         *slog.Logger
 }
 
@@ -78,13 +78,14 @@ func newPicture(mimeType string, a *store.AvatarProfile) media.Picture {
 
 // transcribers returns the constructor of a microphone's transcriber: the lines of
 // the script, which start again for each microphone; without lines the endpoint;
-// without an endpoint one that recognises nothing.
+// without an endpoint one that recognises nothing, a script without lines.
 func (s *Service) transcribers(script *brain.Script, o *Options) func() recognizer.Transcriber {
-	if script != nil && len(script.Hear) > 0 {
-		return func() recognizer.Transcriber { return recognizer.NewScript(script.Hear...) }
+	var lines []string
+	if script != nil {
+		lines = script.Hear
 	}
-	if o.Transcription.BaseURL == "" {
-		return func() recognizer.Transcriber { return recognizer.None{} }
+	if len(lines) > 0 || o.Transcription.BaseURL == "" {
+		return func() recognizer.Transcriber { return recognizer.NewScript(lines...) }
 	}
 	endpoint := recognizer.NewEndpoint(o.Transcription)
 	s.onClose(func() error { endpoint.Close(); return nil })
@@ -105,7 +106,7 @@ var _ live.Microphone = (*microphone)(nil)
 func (f *mediaFactory) OpenMicrophone(by quota.Client, handler live.SpeechHandler, tapOnly bool) (live.Microphone, error) {
 	m := &microphone{
 		tapOnly:  tapOnly,
-		listener: recognizer.NewListener(toldFirst{f.transcriber(), f.told}, func(e recognizer.Event) { report(handler, e, f.log) }),
+		listener: recognizer.NewListener(toldFirst{f.transcriber(), f.told}, handler.SpeechStarted, func(text string, err error) { report(handler, text, err, f.log) }),
 	}
 	m.open.Store(!tapOnly)
 	m.Microphone = f.peers.NewMicrophone(by, func(pcm []int16) {
@@ -116,19 +117,16 @@ func (f *mediaFactory) OpenMicrophone(by quota.Client, handler live.SpeechHandle
 	return m, nil
 }
 
-// report passes an event to the session.
-func report(handler live.SpeechHandler, e recognizer.Event, log *slog.Logger) {
-	switch {
-	case e.Kind == recognizer.SpeechStarted:
-		handler.SpeechStarted()
-	case e.Err == nil:
-		handler.SpeechRecognized(e.Text)
-	default:
-		if !errors.Is(e.Err, recognizer.ErrNoTranscriber) {
-			log.Warn("speech was not transcribed", "err", e.Err)
-		}
-		handler.SpeechUnrecognized()
+// report passes the words of a turn to the session.
+func report(handler live.SpeechHandler, text string, err error, log *slog.Logger) {
+	if err == nil {
+		handler.SpeechRecognized(text)
+		return
 	}
+	if !errors.Is(err, recognizer.ErrNoTranscriber) {
+		log.Warn("speech was not transcribed", "err", err)
+	}
+	handler.SpeechUnrecognized()
 }
 
 func (m *microphone) Mute(on bool)   { m.listener.Mute(on) }

@@ -25,6 +25,7 @@ import (
 	"github.com/agentruntime/agentruntime/internal/localservice/metrics"
 	"github.com/agentruntime/agentruntime/internal/localservice/netem"
 	"github.com/agentruntime/agentruntime/internal/localservice/quota"
+	"github.com/agentruntime/agentruntime/internal/localservice/recognizer"
 	"github.com/agentruntime/agentruntime/internal/localservice/relay"
 	"github.com/agentruntime/agentruntime/internal/localservice/store"
 	"github.com/agentruntime/agentruntime/internal/localservice/token"
@@ -59,7 +60,7 @@ type Service struct {
 	scripted *brain.Scripted
 	journal  *brain.Journal
 	links    map[string]*netem.Link
-	told     told
+	told     recognizer.Script
 	// relayLogin is how long a login to the relay is accepted.
 	relayLogin time.Duration
 

@@ -17,7 +17,7 @@ import (
 func (s *Service) SetScript(text []byte) error { return s.scripted.SetScript(text) }
 
 // Hear sets the words of the next spoken turns, whichever microphone they come from.
-func (s *Service) Hear(texts ...string) { s.told.add(texts) }
+func (s *Service) Hear(texts ...string) { s.told.Add(texts...) }
 
 // Cut breaks the control sockets, and cuts all links until mend is called, which restores
 // their conditions. Without broken sockets a session would notice only at its next heartbeat.
@@ -52,37 +52,15 @@ func (s *Service) Completed(ctx context.Context) ([]string, error) {
 	return ids, err
 }
 
-// told has the words of Hear that no turn had yet.
-type told struct {
-	mu    sync.Mutex
-	texts []string
-}
-
-func (t *told) add(texts []string) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	t.texts = append(t.texts, texts...)
-}
-
-func (t *told) next() (text string, ok bool) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	if len(t.texts) == 0 {
-		return "", false
-	}
-	text, t.texts = t.texts[0], t.texts[1:]
-	return text, true
-}
-
 // toldFirst transcribes with the words of Hear while there are any.
 type toldFirst struct {
 	recognizer.Transcriber
-	told *told
+	told *recognizer.Script
 }
 
 // Transcribe implements [recognizer.Transcriber].
 func (t toldFirst) Transcribe(ctx context.Context, pcm []int16, rate int) (string, error) {
-	if text, ok := t.told.next(); ok {
+	if text, err := t.told.Transcribe(ctx, pcm, rate); err == nil {
 		return text, nil
 	}
 	return t.Transcriber.Transcribe(ctx, pcm, rate)

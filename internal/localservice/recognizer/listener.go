@@ -12,32 +12,12 @@ const backlog = 16
 
 var errBacklog = errors.New("recognizer: the transcriber doesn't keep up")
 
-// Event is a result of a [Listener].
-type Event struct {
-	Kind EventKind
-	// Text is the transcript, for SpeechEnded. It may be "".
-	Text string
-	// Speech is how long the user spoke, for SpeechEnded. 0 means a tap-to-talk window in which nothing was said.
-	Speech time.Duration
-	// Err is why speech could not be transcribed, for SpeechEnded; see [ErrNoTranscriber].
-	Err error
-}
-
-// EventKind is the kind of an [Event].
-type EventKind int
-
-const (
-	// SpeechStarted: the user has begun to speak.
-	SpeechStarted EventKind = iota
-	// SpeechEnded: the user has finished, or a tap-to-talk window was closed, and the speech has been transcribed.
-	SpeechEnded
-)
-
 // Listener listens to one user: it finds turns and has them transcribed, one after the other. Its methods may be called
 // concurrently.
 type Listener struct {
 	transcriber Transcriber
-	notify      func(Event)
+	started     func()
+	ended       func(text string, err error)
 	turns       chan Turn
 
 	ctx    context.Context // ends with Close
@@ -51,10 +31,11 @@ type Listener struct {
 	zero     []int16 // replaces the sound while muted
 }
 
-// NewListener returns a listener that reports to notify, which must not block and must not call the listener. SpeechStarted is not
-// reported during tap-to-talk, and nothing after Close, which must be called.
-func NewListener(t Transcriber, notify func(Event)) *Listener {
-	l := &Listener{transcriber: t, notify: notify, turns: make(chan Turn, backlog), detector: &Detector{}}
+// NewListener returns a listener. It calls started when the user has begun to speak, except during tap-to-talk, and ended when the user
+// has finished, or a tap-to-talk window was closed, with the words, "" for none, or with why they are unknown, such as [ErrNoTranscriber].
+// Both must not block and must not call the listener. Nothing is reported after Close, which must be called.
+func NewListener(t Transcriber, started func(), ended func(text string, err error)) *Listener {
+	l := &Listener{transcriber: t, started: started, ended: ended, turns: make(chan Turn, backlog), detector: &Detector{}}
 	l.ctx, l.cancel = context.WithCancel(context.Background())
 	l.task.Go(l.transcribe)
 	return l
@@ -71,7 +52,7 @@ func (l *Listener) Hear(pcm []int16) {
 		}
 		pcm = l.zero[:len(pcm)]
 	}
-	l.detector.Feed(pcm, func() { l.report(Event{Kind: SpeechStarted}) }, l.enqueue)
+	l.detector.Feed(pcm, func() { l.report(l.started) }, l.enqueue)
 }
 
 // stale is how long after the last sound a turn that has not ended counts no more: its microphone is gone.
@@ -98,7 +79,7 @@ func (l *Listener) OpenTap() {
 	l.detector.OpenTap()
 }
 
-// CloseTap ends the window. With report, SpeechEnded is reported, even when nothing was said; otherwise the sound is dropped. Without a
+// CloseTap ends the window. With report, its end is reported, even when nothing was said; otherwise the sound is dropped. Without a
 // window CloseTap does nothing.
 func (l *Listener) CloseTap(report bool) {
 	l.mu.Lock()
@@ -121,13 +102,13 @@ func (l *Listener) enqueue(t Turn) {
 	select {
 	case l.turns <- t:
 	default:
-		l.report(Event{Kind: SpeechEnded, Speech: t.Speech, Err: errBacklog})
+		l.report(func() { l.ended("", errBacklog) })
 	}
 }
 
-func (l *Listener) report(e Event) {
+func (l *Listener) report(call func()) {
 	if l.ctx.Err() == nil {
-		l.notify(e)
+		call()
 	}
 }
 
@@ -135,11 +116,12 @@ func (l *Listener) transcribe() {
 	for {
 		select {
 		case t := <-l.turns:
-			e := Event{Kind: SpeechEnded, Speech: t.Speech}
-			if t.Speech > 0 {
-				e.Text, e.Err = l.transcriber.Transcribe(l.ctx, t.PCM, Rate)
+			var text string
+			var err error
+			if t.Speech > 0 { // otherwise nothing was said in a tap-to-talk window
+				text, err = l.transcriber.Transcribe(l.ctx, t.PCM, Rate)
 			}
-			l.report(e)
+			l.report(func() { l.ended(text, err) })
 		case <-l.ctx.Done():
 			return
 		}

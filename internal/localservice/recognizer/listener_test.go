@@ -18,19 +18,31 @@ import (
 	"github.com/agentruntime/agentruntime/internal/localservice/endpoint"
 )
 
+// event is what a listener reports: a beginning, or an end with its words.
+type event struct {
+	started bool
+	text    string
+	err     error
+}
+
 // events collects what a listener reports.
 type events struct {
 	mu   sync.Mutex
-	list []Event
+	list []event
 }
 
-func (e *events) note(event Event) {
+func (e *events) note(reported event) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	e.list = append(e.list, event)
+	e.list = append(e.list, reported)
 }
 
-func (e *events) all() []Event {
+// listen returns a listener that reports to e.
+func (e *events) listen(t Transcriber) *Listener {
+	return NewListener(t, func() { e.note(event{started: true}) }, func(text string, err error) { e.note(event{text: text, err: err}) })
+}
+
+func (e *events) all() []event {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	return slices.Clone(e.list)
@@ -44,43 +56,24 @@ func said(t testing.TB) []int16 {
 func TestListenerReportsOnsetAndWords(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var got events
-		l := NewListener(NewScript("hello", "good bye"), got.note)
+		l := got.listen(NewScript("hello", "good bye"))
 		defer l.Close()
 		for range 3 {
 			l.Hear(said(t))
 			synctest.Wait()
 		}
 		list := got.all()
-		want := []Event{
-			{Kind: SpeechStarted},
-			{Kind: SpeechEnded, Text: "hello"},
-			{Kind: SpeechStarted},
-			{Kind: SpeechEnded, Text: "good bye"},
-			{Kind: SpeechStarted},
-			{Kind: SpeechEnded, Err: ErrNoTranscriber},
-		}
-		for i := range list {
-			if list[i].Kind == SpeechEnded && list[i].Speech < 500*time.Millisecond {
-				t.Errorf("event %d tells of %v of speech", i, list[i].Speech)
-			}
-			list[i].Speech = 0
-		}
+		want := []event{{started: true}, {text: "hello"}, {started: true}, {text: "good bye"}, {started: true}, {err: ErrNoTranscriber}}
 		if !slices.Equal(list, want) {
 			t.Errorf("events %+v, want %+v", list, want)
 		}
 	})
 }
 
-func TestNoTranscriberIsTold(t *testing.T) {
-	if text, err := (None{}).Transcribe(t.Context(), nil, Rate); text != "" || !errors.Is(err, ErrNoTranscriber) {
-		t.Errorf("Transcribe = %q, %v; want ErrNoTranscriber", text, err)
-	}
-}
-
 func TestTapWindowIsReportedWithAndWithoutWords(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var got events
-		l := NewListener(NewScript("hello"), got.note)
+		l := got.listen(NewScript("hello"))
 		defer l.Close()
 		l.CloseTap(true) // was not open
 		l.OpenTap()
@@ -96,7 +89,7 @@ func TestTapWindowIsReportedWithAndWithoutWords(t *testing.T) {
 		l.CloseTap(true)
 		synctest.Wait()
 		list := got.all()
-		if len(list) != 2 || list[0] != (Event{Kind: SpeechEnded}) || list[1].Text != "hello" || list[1].Speech == 0 {
+		if len(list) != 2 || list[0] != (event{}) || list[1].text != "hello" {
 			t.Errorf("events %+v, want words of nothing and hello", list)
 		}
 	})
@@ -104,7 +97,7 @@ func TestTapWindowIsReportedWithAndWithoutWords(t *testing.T) {
 
 func TestSpeakingUntilThePauseOrTheSoundEnds(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		l := NewListener(None{}, func(Event) {})
+		l := NewListener(NewScript(), func() {}, func(string, error) {})
 		defer l.Close()
 		want := func(what string, want bool) {
 			t.Helper()
@@ -129,7 +122,7 @@ func TestSpeakingUntilThePauseOrTheSoundEnds(t *testing.T) {
 func TestMutedListenerDetectsNothingNew(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var got events
-		l := NewListener(NewScript("before", "after"), got.note)
+		l := got.listen(NewScript("before", "after"))
 		defer l.Close()
 		sentence := said(t)
 		half := len(sentence) / 2
@@ -138,13 +131,13 @@ func TestMutedListenerDetectsNothingNew(t *testing.T) {
 		l.Hear(sentence[half:])
 		l.Hear(sentence)
 		synctest.Wait()
-		if list := got.all(); len(list) != 2 || list[1].Text != "before" {
+		if list := got.all(); len(list) != 2 || list[1].text != "before" {
 			t.Fatalf("events %+v, want one turn", list)
 		}
 		l.Mute(false)
 		l.Hear(sentence)
 		synctest.Wait()
-		if list := got.all(); len(list) != 4 || list[3].Text != "after" {
+		if list := got.all(); len(list) != 4 || list[3].text != "after" {
 			t.Errorf("events %+v, want another turn", list)
 		}
 	})
@@ -165,7 +158,7 @@ func (w waiting) Transcribe(ctx context.Context, _ []int16, _ int) (string, erro
 func TestTurnsBeyondTheBacklogAreReportedAsLost(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var got events
-		l := NewListener(waiting{make(chan struct{})}, got.note)
+		l := got.listen(waiting{make(chan struct{})})
 		defer l.Close()
 		l.Hear(noise(time.Second, -60))
 		for range backlog + 2 { // one is being transcribed
@@ -173,7 +166,7 @@ func TestTurnsBeyondTheBacklogAreReportedAsLost(t *testing.T) {
 			synctest.Wait()
 		}
 		list := got.all()
-		if last := list[len(list)-1]; !errors.Is(last.Err, errBacklog) {
+		if last := list[len(list)-1]; !errors.Is(last.err, errBacklog) {
 			t.Errorf("last event %+v, want a lost turn", last)
 		}
 	})
@@ -182,7 +175,7 @@ func TestTurnsBeyondTheBacklogAreReportedAsLost(t *testing.T) {
 func TestNothingIsReportedAfterClose(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var got events
-		l := NewListener(waiting{make(chan struct{})}, got.note)
+		l := got.listen(waiting{make(chan struct{})})
 		l.Hear(said(t))
 		synctest.Wait()
 		l.Close()

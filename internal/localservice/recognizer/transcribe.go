@@ -6,7 +6,7 @@ import (
 	"sync"
 )
 
-// ErrNoTranscriber means that speech was detected and no transcriber is configured.
+// ErrNoTranscriber means that speech was detected and nothing knows its words.
 var ErrNoTranscriber = errors.New("recognizer: no transcriber")
 
 // Transcriber turns speech into text.
@@ -16,20 +16,12 @@ type Transcriber interface {
 }
 
 var (
-	_ Transcriber = None{}
 	_ Transcriber = (*Script)(nil)
 	_ Transcriber = (*Endpoint)(nil)
 )
 
-// None is a [Transcriber] that always returns [ErrNoTranscriber].
-type None struct{}
-
-// Transcribe implements [Transcriber].
-func (None) Transcribe(context.Context, []int16, int) (string, error) {
-	return "", ErrNoTranscriber
-}
-
-// Script returns fixed lines, one for each call; after the last line it behaves as [None]. It is for tests and demos and may be used concurrently.
+// Script returns fixed lines, one for each call, and after the last one [ErrNoTranscriber]. It is for tests and demos. Its methods may
+// be called concurrently.
 type Script struct {
 	mu    sync.Mutex
 	lines []string
@@ -38,6 +30,13 @@ type Script struct {
 // NewScript returns a Script of lines.
 func NewScript(lines ...string) *Script {
 	return &Script{lines: lines}
+}
+
+// Add adds lines after the others.
+func (s *Script) Add(lines ...string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.lines = append(s.lines, lines...)
 }
 
 // Transcribe implements [Transcriber].
