@@ -1,5 +1,5 @@
 /**
- * agentruntime/management: building agents, minting tokens and reading conversations, for servers (Node.js 20 or later).
+ * agentruntime/management: building agents, minting tokens and reading conversations, for servers.
  * It has no WebAssembly, and throws when it is imported in a page. The names are those of the service's reference client,
  * so that a server moves over by changing its imports.
  */
