@@ -25,9 +25,10 @@ RACE ?= CGO_ENABLED=1 GORACE=atexit_sleep_ms=20 GOFLAGS="-race -gcflags=modernc.
 # it, and so is all the rest, so that no package is compiled once with and once without cgo.
 export CGO_ENABLED := 0
 JS := tools/wasm/env
-# The packages that are compiled for the page, and those of them whose tests a
-# native test starts, together with the server that they need.
+# The packages that are compiled for the page, those of them that have code for it alone, and
+# those whose tests a native test starts, together with the server that they need.
 PAGE = $$($(JS) go list -deps -f '{{if .Module}}{{if .Module.Main}}{{.ImportPath}}{{end}}{{end}}' ./cmd/wasm ./cmd/chatwasm)
+PAGE_CODE = $$(find cmd internal runtime -name '*_js*.go' | xargs -n 1 dirname | sort -u | paste -sd '|' -)
 SERVED := /internal/fetch$$|/internal/socketio$$|/runtime/media$$
 # Whole pages in a browser. CORE, the elements and conversations that switch between text
 # and a face, is part of make test; the others alone take as long as make test should.
@@ -99,7 +100,7 @@ test: ## Vet, types, native tests, tests in a page, the npm package and the core
 .PHONY: verify
 verify: build ## What takes longer: the native tests under the race detector, the linters, all other whole pages, fresh projects, every fault of docs/resilience.md, a soak, Firefox and WebKitGTK, inputs of their own for the fuzz targets
 	tools/need.sh browser
-	AGENTRUNTIME_REQUIRE_NODE=1 go run ./internal/maketest suites lint-native fuzz native-all native-e2e k6-test lint-page format site then looks fresh browsers then faults soak profile-check then recordings otel-test
+	AGENTRUNTIME_REQUIRE_NODE=1 go run ./internal/maketest suites lint-native fuzz native-all native-e2e page-plain k6-test lint-page format site then looks fresh browsers then faults soak profile-check then recordings otel-test
 
 .PHONY: more
 more: build # proofs that are slower still, or need a machine that does nothing else; before a release
@@ -197,9 +198,14 @@ recordings: # whole conversations, recorded and replayed, and two agents that li
 	cd e2e && $(GOTEST) ./recordings $(ONLY)
 
 .PHONY: page
-page: $(WASMTEST) # tests of packages, in a page
+page: $(WASMTEST) # tests of packages with code for the page alone, in a page
 	tools/need.sh browser
-	$(JS) $(TEST) -exec "$$PWD/tools/wasm/exec" $$(echo "$(PAGE)" | grep -vE '$(SERVED)')
+	$(JS) $(TEST) -exec "$$PWD/tools/wasm/exec" $$(echo "$(PAGE)" | grep -E "/($(PAGE_CODE))$$" | grep -vE '$(SERVED)')
+
+.PHONY: page-plain
+page-plain: $(WASMTEST) # the same for the other packages, which are the same code natively
+	tools/need.sh browser
+	$(JS) $(TEST) -exec "$$PWD/tools/wasm/exec" $$(echo "$(PAGE)" | grep -vE "/($(PAGE_CODE))$$")
 
 .PHONY: vet-native
 vet-native:
