@@ -428,6 +428,26 @@ test("a tap-to-talk window takes neither a text nor an interruption, nor another
   session.interrupt()
 })
 
+test("the end of a conversation is reported once", async () => {
+  const session = tidied(new FakeAgentSession({ mode: "chat", agent: { rules } }))
+  await session.connect()
+  assert.deepEqual(await session.completeThread(), { ok: false, reason: "no_thread" })
+  await session.sendText("menu")
+  const { transport, agent } = session
+  const reported = transport.next("sessionCompleted")
+  assert.deepEqual(await session.completeThread(), { ok: true, reason: "manual" })
+  assert.deepEqual(await reported, { reason: "manual", sent: true, suppressed: false, peers: 0 })
+  await session.switchMode("avatar")
+  assert.deepEqual(await session.completeThread(), { ok: true, reason: "already_sent" })
+  await session.dispose()
+  assert.deepEqual(agent.completions, [{ threadId: session.threadId, reason: "manual" }])
+
+  const over = chat()
+  await over.connect()
+  over.disconnect()
+  await assert.rejects(over.completeThread(), { code: "invalid_state" })
+})
+
 test("a text of a conversation is withdrawn by its signal", async () => {
   const session = tidied(new FakeAgentSession({ mode: "chat", agent: { rules, thinkMs: 5 } }))
   await session.connect()

@@ -155,7 +155,7 @@ export class ScriptedConversation {
     const next = (this.#next = this.#open(mode))
     next.threadId = old.threadId
     next.pageContext = old.pageContext
-    next.takeHandlers(old)
+    next.takeOver(old)
     this.#emit("transportChanged", { mode })
     try {
       await next.connect()

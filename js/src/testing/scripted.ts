@@ -55,6 +55,8 @@ export abstract class Scripted {
   readonly #waiting: [string, unknown, number][] = []
   #delivering = false
   #completing = Promise.resolve()
+  /** The end of the conversation was reported, which is done once. */
+  #completed = false
   readonly #handlers = new Map<number, Handler>()
   /** Ends the recording that is played. */
   #replaying: AbortController | undefined
@@ -123,8 +125,11 @@ export abstract class Scripted {
           return { ok: true }
         },
         completeThread: async () => {
+          if (["closed", "disconnected"].includes(this.stateName)) throw fault("invalid_state", "the session has ended")
           if (!this.threadId) return { ok: false, reason: "no_thread" }
-          this.agent.completions.push({ threadId: this.threadId, reason: "manual" })
+          if (this.#completed) return { ok: true, reason: "already_sent" }
+          this.complete("manual")
+          await this.#completing
           return { ok: true, reason: "manual" }
         },
       },
@@ -142,8 +147,9 @@ export abstract class Scripted {
     }
   }
 
-  /** The handlers that an agent session passes on to its next transport. */
-  takeHandlers(from: Scripted): void {
+  /** Takes what an agent session passes on to its next transport: the handlers, and whether the end was reported. */
+  takeOver(from: Scripted): void {
+    this.#completed = from.#completed
     for (const [id, handler] of from.#handlers) this.#handlers.set(id, handler)
   }
 
@@ -156,7 +162,8 @@ export abstract class Scripted {
   /** Reports the end of the conversation, as the session's request to the service does. */
   protected complete(reason: string): void {
     const { threadId } = this
-    if (!threadId) return
+    if (!threadId || this.#completed) return
+    this.#completed = true
     this.#completing = wait(0).then(() => {
       this.agent.completions.push({ threadId, reason })
       this.emit("sessionCompleted", { reason, sent: true, suppressed: false, peers: 0 })
