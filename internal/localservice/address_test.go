@@ -2,9 +2,14 @@ package localservice_test
 
 import (
 	"errors"
+	"net"
+	"net/http"
+	"net/http/httptest"
 	"strings"
 	"testing"
+	"time"
 
+	"github.com/agentruntime/agentruntime/internal/audio"
 	"github.com/agentruntime/agentruntime/internal/localservice"
 	"github.com/agentruntime/agentruntime/internal/localservice/servicetest"
 
@@ -48,6 +53,33 @@ func TestChatEndpointIsUsed(t *testing.T) {
 		t.Error("started without the model of the endpoint")
 	}
 	servicetest.Start(t, localservice.Options{Chat: at, Brain: localservice.BrainDemo})
+}
+
+// TestTheVoicesConnectionsEnd with the service, like those of the brain.
+func TestTheVoicesConnectionsEnd(t *testing.T) {
+	t.Parallel()
+	gone := make(chan struct{}, 8)
+	server := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Content-Type", "audio/wav")
+		w.Write(audio.EncodeWAV(make([]int16, 8000), 16000)) //nolint:errcheck // the client is gone
+	}))
+	server.Config.ConnState = func(_ net.Conn, state http.ConnState) {
+		if state == http.StateClosed {
+			gone <- struct{}{}
+		}
+	}
+	server.Start()
+	t.Cleanup(func() { // after the service has ended
+		defer server.Close()
+		select {
+		case <-gone:
+		case <-time.After(5 * time.Second):
+			t.Error("a connection is left")
+		}
+	})
+	c := converse(t, localservice.Options{Voice: "openai", Speech: endpoint.Endpoint{BaseURL: server.URL + "/v1"}}, "silent")
+	c.say("Hello")
+	c.until("stvStartedTalking")
 }
 
 func TestFailedStartLeavesNothing(t *testing.T) { // leaktest looks at the end

@@ -20,6 +20,7 @@ import (
 	"github.com/agentruntime/agentruntime/internal/localservice/brain"
 	"github.com/agentruntime/agentruntime/internal/localservice/controlapi"
 	"github.com/agentruntime/agentruntime/internal/localservice/dialogue"
+	"github.com/agentruntime/agentruntime/internal/localservice/endpoint"
 	"github.com/agentruntime/agentruntime/internal/localservice/live"
 	"github.com/agentruntime/agentruntime/internal/localservice/media"
 	"github.com/agentruntime/agentruntime/internal/localservice/metrics"
@@ -139,7 +140,9 @@ func (s *Service) start(ctx context.Context, o *Options) (err error) {
 		Site:      func() string { return s.info.GenieURL }, // known once something listens
 		NewThread: newThreads(&o.Quotas), NewTurn: newTurns(&o.Quotas), Work: work, Observe: measured.Turn,
 	})
-	speaker, err := voice.Open(voice.Config{Kind: o.Voice, Endpoint: o.Speech, Log: s.log})
+	speech := endpoint.NewClient()
+	s.onClose(func() error { speech.CloseIdleConnections(); return nil })
+	speaker, err := voice.Open(voice.Config{Kind: o.Voice, Endpoint: o.Speech, HTTP: speech, Log: s.log})
 	if err != nil {
 		return err
 	}

@@ -34,8 +34,8 @@ type endpointVoice struct {
 
 var _ Voice = (*endpointVoice)(nil)
 
-func newEndpointVoice(e endpoint.Endpoint) *endpointVoice {
-	return &endpointVoice{client: e.Client(http.DefaultClient), model: cmp.Or(e.Model, DefaultModel)}
+func newEndpointVoice(e endpoint.Endpoint, h *http.Client) *endpointVoice {
+	return &endpointVoice{client: e.Client(h), model: cmp.Or(e.Model, DefaultModel)}
 }
 
 func (*endpointVoice) Name() string { return OpenAI }

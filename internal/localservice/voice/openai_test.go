@@ -16,7 +16,7 @@ func endpointTo(t *testing.T, answer http.HandlerFunc) *endpointVoice {
 	t.Helper()
 	server := httptest.NewServer(answer)
 	t.Cleanup(server.Close)
-	return newEndpointVoice(endpoint.Endpoint{BaseURL: server.URL + "/v1", Key: "secret-key"})
+	return newEndpointVoice(endpoint.Endpoint{BaseURL: server.URL + "/v1", Key: "secret-key"}, http.DefaultClient)
 }
 
 func TestEndpointVoiceSpeaksTheAPI(t *testing.T) {
@@ -94,7 +94,7 @@ func TestEndpointVoiceWithoutKeySendsNone(t *testing.T) {
 		_, _ = w.Write(audio.EncodeWAV(make([]int16, 8), 8000))
 	}))
 	defer server.Close()
-	if _, err := newEndpointVoice(endpoint.Endpoint{BaseURL: server.URL}).Speak(t.Context(), "Hi", Manner{}); err != nil {
+	if _, err := newEndpointVoice(endpoint.Endpoint{BaseURL: server.URL}, http.DefaultClient).Speak(t.Context(), "Hi", Manner{}); err != nil {
 		t.Error(err)
 	}
 }

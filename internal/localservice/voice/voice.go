@@ -6,10 +6,12 @@
 package voice
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"log/slog"
+	"net/http"
 	"os/exec"
 	"time"
 
@@ -65,6 +67,7 @@ const (
 type Config struct {
 	Kind     string // empty is Auto
 	Endpoint endpoint.Endpoint
+	HTTP     *http.Client // for the endpoint, whose idle connections the caller closes; nil is http.DefaultClient
 	// Log gets a warning when the built-in voice replaces one that failed; nil is slog.Default.
 	Log *slog.Logger
 }
@@ -100,7 +103,7 @@ func Open(cfg Config) (Voice, error) {
 		if cfg.Endpoint.BaseURL == "" {
 			return nil, errors.New("open voice: no speech endpoint is configured")
 		}
-		return &covered{Voice: cached(newEndpointVoice(cfg.Endpoint)), log: log}, nil
+		return &covered{Voice: cached(newEndpointVoice(cfg.Endpoint, cmp.Or(cfg.HTTP, http.DefaultClient))), log: log}, nil
 	default:
 		return nil, fmt.Errorf("open voice: unknown kind %q, want %s, %s, %s or %s", cfg.Kind, Auto, Builtin, Espeak, OpenAI)
 	}
