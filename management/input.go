@@ -1,7 +1,6 @@
 package management
 
 import (
-	"encoding/json"
 	"net/url"
 	"regexp"
 	"slices"
@@ -67,22 +66,6 @@ func positive(field string, id int64) error {
 
 // indexed names an element of a list in a message.
 func indexed(field string, n int) string { return field + "[" + strconv.Itoa(n) + "]" }
-
-// scalarText returns a variable as it appears in a rendered template: a string without
-// quotes, null as "", anything else as JSON.
-func scalarText(value any) string {
-	switch v := value.(type) {
-	case nil:
-		return ""
-	case string:
-		return v
-	}
-	text, err := json.Marshal(value)
-	if err != nil {
-		return ""
-	}
-	return string(text)
-}
 
 // httpURL checks an address that the service will call.
 func httpURL(field, address string) error {

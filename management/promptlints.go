@@ -171,7 +171,7 @@ func AssembleSystemPrompt(in SystemPromptInput) SystemPrompt {
 			name := piece.Ref.Name
 			switch value, given := in.Vars[name]; {
 			case given:
-				return scalarText(value)
+				return template.Text(value)
 			case piece.Ref.HasDefault:
 				return piece.Ref.Default
 			}

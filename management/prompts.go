@@ -223,7 +223,7 @@ func PreviewPrompt(text string, v PreviewValues) (Preview, error) {
 	preview.Text = template.Render(text, func(p template.Piece, _ int) string {
 		name := p.Ref.Name
 		preview.Variables = append(preview.Variables, name)
-		value := scalarText(vars[name])
+		value := template.Text(vars[name])
 		switch _, given := vars[name]; {
 		case strings.HasPrefix(name, secretsPrefix), name == tokenVar:
 			return mask

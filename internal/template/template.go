@@ -4,7 +4,10 @@
 // them, and the management client checks and previews them.
 package template
 
-import "strings"
+import (
+	"encoding/json"
+	"strings"
+)
 
 // A Reference is one {{ … }} of a template.
 type Reference struct {
@@ -92,4 +95,20 @@ func Render(template string, value func(p Piece, at int) string) string {
 		at += len(p.Text)
 	}
 	return out.String()
+}
+
+// Text returns a value as it stands in a rendered template: a string without quotes, null as
+// "", anything else as JSON.
+func Text(value any) string {
+	switch v := value.(type) {
+	case nil:
+		return ""
+	case string:
+		return v
+	}
+	text, err := json.Marshal(value)
+	if err != nil {
+		return ""
+	}
+	return string(text)
 }

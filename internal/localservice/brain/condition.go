@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"regexp"
 	"strings"
+
+	"github.com/agentruntime/agentruntime/internal/template"
 )
 
 // Holds evaluates the condition of a skill: a variable, compared with == or != with
@@ -100,7 +102,7 @@ func (p *conditionParser) not() (any, error) {
 		return left, nil
 	}
 	right, err := p.operand()
-	return (format(left) == format(right)) == same, err
+	return (template.Text(left) == template.Text(right)) == same, err
 }
 
 func (p *conditionParser) operand() (any, error) {
@@ -126,7 +128,7 @@ func (p *conditionParser) operand() (any, error) {
 
 // holds reports whether a value counts as true.
 func holds(value any) bool {
-	switch text := format(value); text {
+	switch text := template.Text(value); text {
 	case "", "0", "false", "[]", "{}":
 		return false
 	}

@@ -19,6 +19,7 @@ import (
 	"unicode"
 
 	"github.com/agentruntime/agentruntime/internal/localservice/store"
+	"github.com/agentruntime/agentruntime/internal/template"
 )
 
 // TriggerUnheard is the trigger of a turn in which speech was detected but its words
@@ -201,7 +202,7 @@ func (t *turn) userName() string {
 			return match[1]
 		}
 	}
-	return format(t.Vars["user_name"])
+	return template.Text(t.Vars["user_name"])
 }
 
 // quoteDocuments answers from the documents, when the question has words to search

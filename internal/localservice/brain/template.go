@@ -2,7 +2,6 @@ package brain
 
 import (
 	"cmp"
-	"encoding/json"
 
 	"github.com/agentruntime/agentruntime/internal/template"
 )
@@ -26,26 +25,11 @@ func RenderAs(text string, vars map[string]any, escape func(value string, at int
 		if left <= 0 {
 			return ""
 		}
-		value := cmp.Or(format(vars[p.Ref.Name]), p.Ref.Default)
+		value := cmp.Or(template.Text(vars[p.Ref.Name]), p.Ref.Default)
 		value = escape(value, at)
 		if left -= len(value); left < 0 {
 			return ""
 		}
 		return value
 	})
-}
-
-// format writes strings without quotes, null as nothing, and other values as JSON.
-func format(value any) string {
-	switch v := value.(type) {
-	case nil:
-		return ""
-	case string:
-		return v
-	}
-	b, err := json.Marshal(value)
-	if err != nil {
-		return ""
-	}
-	return string(b)
 }

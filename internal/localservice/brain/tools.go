@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/agentruntime/agentruntime/internal/localservice/store"
+	"github.com/agentruntime/agentruntime/internal/template"
 )
 
 // useTool calls a tool and puts its answer into words.
@@ -41,7 +42,7 @@ func inWords(object json.RawMessage) string {
 	}
 	var words []string
 	for name, value := range fields {
-		words = append(words, name+" "+format(value))
+		words = append(words, name+" "+template.Text(value))
 	}
 	slices.Sort(words)
 	return strings.Join(words, ", ")
