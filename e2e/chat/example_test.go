@@ -226,29 +226,38 @@ func TestEverybodyCanUseIt(t *testing.T) {
 	p.Accessible()
 }
 
-// A page that can't read what the service is says so, and offers another try.
+// A page that can't read what the service is, or for which it has no agent, says so, and offers another try.
 func TestTheServiceIsReadAgain(t *testing.T) {
 	t.Parallel()
 	for page, again := range map[string]string{
-		"chat": "#status a", "element": "#status a", "quickstart": "#status a", "deck": "#start", "playground": "#connect",
+		"chat": "#status a", "agent": "#status a", "element": "#status a", "quickstart": "#status a", "deck": "#start", "playground": "#connect",
 	} {
 		t.Run(page, func(t *testing.T) {
 			t.Parallel()
 			h := pagetest.New(t, localservice.Options{})
 			h.Intercept(func(w http.ResponseWriter, r *http.Request) bool {
-				if r.URL.Path == "/service.json" {
+				switch {
+				case r.URL.Path != "/service.json":
+					return false
+				case page == "agent":
+					_, _ = w.Write([]byte(`{"agents": []}`))
+				default:
 					w.WriteHeader(http.StatusServiceUnavailable)
 				}
-				return r.URL.Path == "/service.json"
+				return true
 			})
 			p := h.Open("/example/" + page + "/")
 			p.Allow("503")
-			p.AwaitTrue(`document.getElementById("status")?.textContent.startsWith("The service has a problem. Please try again.")`)
+			sentence := "The service has a problem. Please try again."
+			if page == "agent" {
+				sentence = "This page asked for an agent that does not exist."
+			}
+			p.AwaitTrue(`document.getElementById("status")?.textContent.startsWith("` + sentence + `")`)
 			p.AwaitTrue(`document.querySelector("` + again + `")?.disabled !== true`)
 			h.Intercept(nil)
 			p.Do(nil, `document.querySelector("`+again+`").click()`)
 			if page == "quickstart" {
-				p.AwaitTrue(`document.querySelector("agent-avatar").widgetId !== null`)
+				p.AwaitTrue(`typeof document.querySelector("agent-avatar")?.widgetId === "string"`)
 				return
 			}
 			p.AwaitTrue(`document.querySelectorAll("#agent option").length > 1`)

@@ -18,6 +18,7 @@ export function showUnread(error) {
 /** Reads the information and lists the agents in the select element; ?agent= selects one, by its name or id, otherwise `first` its name. */
 export async function readService(first) {
   const service = await requestService()
+  if (service.agents.length === 0) throw { code: "agent_not_found" } // all were deleted, in the studio for example
   const field = $("agent")
   field.replaceChildren(...service.agents.map(({ displayName, widgetId }) => new Option(displayName, widgetId)))
   const query = new URLSearchParams(location.search)
