@@ -134,7 +134,7 @@ func newSite(a *accounts, agent string, conversations http.Handler, files fs.FS,
 	mux.HandleFunc("POST /sign-in", a.signIn)
 	mux.HandleFunc("POST /sign-out", a.signOut)
 	mux.Handle("/conversation", conversations)
-	policy := "default-src 'self'; script-src 'self' 'wasm-unsafe-eval'; style-src 'self' 'unsafe-inline'; " +
+	policy := "default-src 'self'; script-src 'self' 'wasm-unsafe-eval'; " +
 		"connect-src 'self' " + service + "; object-src 'none'; base-uri 'none'; frame-ancestors 'none'"
 	return hosts.Only(http.NewCrossOriginProtection().Handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Content-Security-Policy", policy)
