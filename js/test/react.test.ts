@@ -156,6 +156,26 @@ test("a disconnect by the page is no error, a loss is one", async (t) => {
   assert.equal(sessions.length, before + 1)
 })
 
+test("a component may connect again as soon as the session has ended", async (t) => {
+  const agent = new FakeAgent()
+  const { Talk, hook, sessions } = rig(agent)
+  const Again = (): ReactElement => {
+    const talk = createElement(Talk, {
+      onSession: (session) => {
+        if (sessions.length < 3) session.on("ended", () => void hook().connect())
+      },
+    })
+    return talk
+  }
+  const { render, body } = await page(t)
+  await render(createElement(Again))
+  await act(() => hook().connect())
+  for (const count of [2, 3]) {
+    await act(async () => agent.giveUp("reconnect_failed"))
+    await until(`session ${count} is connected`, () => sessions.length === count && body.textContent === "connected")
+  }
+})
+
 test("a connect that fails is an error that can be read and caught, and the next one is another", async (t) => {
   const agent = new FakeAgent()
   const { Talk, hook } = rig(agent)

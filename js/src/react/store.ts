@@ -38,6 +38,7 @@ export interface AnySession {
   connect(options: { signal: AbortSignal }): Promise<void>
   disconnect(options?: DisconnectOptions): void
   dispose(): Promise<void>
+  on(event: "ended", listener: () => void, options: { signal: AbortSignal }): unknown
   onAny(listener: (event: any, payload: unknown) => void, options: { signal: AbortSignal }): unknown
 }
 
@@ -104,6 +105,8 @@ export class Store<Session extends AnySession, Values extends object> {
   /** Aborts the current connect, and removes its listeners. */
   #run = new AbortController()
   #leaving: ReturnType<typeof setTimeout> | undefined
+  /** The session has emitted `ended`. */
+  #over = false
 
   /** `made` is called with each session before it connects. */
   constructor(kind: Kind<Session, Values>, made: (session: Session) => void) {
@@ -131,8 +134,12 @@ export class Store<Session extends AnySession, Values extends object> {
   }
 
   readonly connect = (): Promise<void> => {
-    if (!this.#run.signal.aborted && this.#snapshot.session && !this.#connecting) return Promise.resolve()
     if (this.#connecting) return this.#connecting
+    const { session } = this.#snapshot
+    if (session && !this.#run.signal.aborted) {
+      if (!this.#over) return Promise.resolve()
+      this.#leave(session)
+    }
     const connecting = this.#connect().finally(() => {
       if (this.#connecting === connecting) this.#connecting = undefined // otherwise it is that of a later connect, after a disconnect
     })
@@ -163,6 +170,7 @@ export class Store<Session extends AnySession, Values extends object> {
   async #connect(): Promise<void> {
     const run = (this.#run = new AbortController())
     const { signal } = run
+    this.#over = false
     this.#change({ error: null } as Partial<Snapshot<Session> & Values>)
     let session: Session | undefined
     try {
@@ -184,6 +192,7 @@ export class Store<Session extends AnySession, Values extends object> {
 
   #listen(session: Session, signal: AbortSignal): void {
     let last: AgentError | null = null
+    session.on("ended", () => (this.#over = true), { signal }) // before the page's own listeners, which may connect again
     session.onAny(
       (event: string, payload) => {
         if (!changes.has(event)) return
