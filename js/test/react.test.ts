@@ -176,6 +176,23 @@ test("a component may connect again as soon as the session has ended", async (t)
   }
 })
 
+test("an element that is rendered after a change of state is the session's at once", async (t) => {
+  const seen: { session?: FakeAvatarSession | undefined; renders: number } = { renders: 0 }
+  const Talk = (): ReactElement => {
+    const video = useRef<HTMLVideoElement>(null)
+    const { state, connect } = useAvatarSession({ init, videoEl: video, createSession: (options: object) => (seen.session = new FakeAvatarSession({ ...options, agent })) })
+    return createElement("main", null, createElement("button", { onClick: () => void connect() }), state === "connected" && createElement("video", { ref: video }))
+  }
+  const agent = new FakeAgent()
+  const { render, body } = await page(t)
+  for (const method of ["play", "pause"]) Object.assign(dom!.window.HTMLMediaElement.prototype, { [method]: async () => {} })
+  Object.defineProperty(dom!.window.HTMLMediaElement.prototype, "srcObject", { value: null, writable: true, configurable: true })
+  await render(createElement(Talk))
+  await act(async () => body.querySelector("button")!.click())
+  await until("connected", () => body.querySelector("video") !== null)
+  assert.equal(seen.session!.videoEl, body.querySelector("video"))
+})
+
 test("a connect that fails is an error that can be read and caught, and the next one is another", async (t) => {
   const agent = new FakeAgent()
   const { Talk, hook } = rig(agent)

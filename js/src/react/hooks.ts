@@ -1,4 +1,4 @@
-import { useEffect, useState, useSyncExternalStore, type RefObject } from "react"
+import { useEffect, useRef, useState, useSyncExternalStore, type RefObject } from "react"
 import { AgentSession } from "../session/agentsession.js"
 import type { AgentSettings } from "../session/agentoptions.js"
 import type { AppInitOptions, AppInitResult } from "../session/appinit.js"
@@ -62,13 +62,17 @@ export function useAvatarSession(options: AvatarHookOptions): AvatarHook {
   const own = useStore(options, avatarKind)
   const { store } = own
   const { session } = own.values
-  const video = elementOf(options.videoEl)
-  const audio = elementOf(options.audioEl)
+  const bound = useRef<readonly unknown[]>([])
+  // After each render: the element of a ref may be another one then, without a change of the options.
   useLayoutEffect_(() => {
+    const elements = [session, elementOf(options.videoEl), elementOf(options.audioEl)] as const
+    const [, video, audio] = elements
+    if (elements.every((each, i) => each === bound.current[i])) return
+    bound.current = elements
     if (!session || session.state === "disconnected") return
-    if (elementOf(options.videoEl) !== session.videoEl) session.setVideoEl(elementOf(options.videoEl))
-    if (elementOf(options.audioEl) !== session.audioEl) session.setAudioEl(elementOf(options.audioEl))
-  }, [session, video, audio])
+    if (video !== session.videoEl) session.setVideoEl(video)
+    if (audio !== session.audioEl) session.setAudioEl(audio)
+  })
   const [actions] = useState(() => avatarActions(store))
   return { ...own.values, ...actions }
 }
