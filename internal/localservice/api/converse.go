@@ -65,7 +65,6 @@ func (s *server) converse(c *call, body converseRequest) (any, error) {
 		Context:      dialogue.Context{Vars: body.RequestVars, From: remoteAddr(c.r)},
 		MergeVars:    true,
 		Capabilities: body.Capabilities,
-		Fast:         body.ModelType != nil,
 	}
 	if body.ThreadID != nil {
 		request.ThreadID = *body.ThreadID

@@ -38,7 +38,6 @@ type Question struct {
 	Capabilities Capabilities
 	Avatar       bool   // the answer is spoken by an avatar
 	Experience   string // force_experience, a hint: markdown, summarization, …
-	Fast         bool   // speed is preferred over quality
 	Trigger      string // what began the turn, "" for the user's own words
 
 	// Screen and Camera are stills of the user's shared screen and camera, JPEG or PNG;

@@ -89,7 +89,7 @@ func TestChatStreamsTheAnswer(t *testing.T) {
 	profile.BaseDirective = "You talk to {{ user_name }}."
 	out := &tape{}
 	answer(t, chat, &Question{
-		Text: "Which agents are built in?", Profile: profile, Fast: true, Avatar: true, Vars: map[string]any{"user_name": "Sam"},
+		Text: "Which agents are built in?", Profile: profile, Avatar: true, Vars: map[string]any{"user_name": "Sam"},
 		History: []Line{{Text: "Hello"}, {Agent: true, Text: "Hello!"}},
 	}, out)
 	if out.text != "Two things changed." || out.pieces < 2 {

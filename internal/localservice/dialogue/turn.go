@@ -52,7 +52,6 @@ type TurnRequest struct {
 
 	Capabilities map[string]string // what the client asks for
 	Experience   string            // force_experience
-	Fast         bool              // model_type is fast
 	Trigger      string            // what began the turn, "" for the user's own words
 	Screen       []byte            // still of a shared screen, nil for none
 	Camera       []byte            // still of the user's camera, nil for none
@@ -244,7 +243,7 @@ func (s *Service) prepare(ctx context.Context, who Caller, req TurnRequest) (*br
 	return &brain.Question{
 		Text: req.Text, History: lines, Profile: s.withRemote(ctx, who, vars), Vars: vars,
 		Capabilities: brain.Layer(who.Agent.Profile.Capabilities, req.Capabilities),
-		Avatar:       req.Context.Avatar, Experience: req.Experience, Fast: req.Fast,
+		Avatar:       req.Context.Avatar, Experience: req.Experience,
 		Trigger: req.Trigger, Screen: req.Screen, Camera: req.Camera, Site: s.cfg.Site(), Wire: req.Wire,
 		Started: state.Started, LoadedSkills: state.Skills, KeepSkill: func(name string) error { return s.keepSkill(ctx, thread.ID, name) },
 	}, thread, answerID, nil

@@ -113,7 +113,7 @@ func (s *Session) asker(p *speech) func() {
 	p.screen, p.camera = s.stills.screen.take(p.screen), s.stills.camera.take(p.camera)
 	request := dialogue.TurnRequest{
 		ThreadID: s.thread.ID, Text: p.asked, Context: s.dialogueContext(),
-		Capabilities: s.context.Capabilities, Experience: experience, Fast: true,
+		Capabilities: s.context.Capabilities, Experience: experience,
 		Trigger: p.cause, Screen: p.screen, Camera: p.camera,
 		ClientTurns: idsOf(p.receipts),
 		Stored:      func() { s.post(func() { s.settle(p.receipts) }) },
