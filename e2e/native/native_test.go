@@ -17,6 +17,7 @@ import (
 	"github.com/agentruntime/agentruntime/internal/localservice"
 	"github.com/agentruntime/agentruntime/internal/localservice/servicetest"
 	"github.com/agentruntime/agentruntime/runtime/appinit"
+	"github.com/agentruntime/agentruntime/runtime/av"
 	"github.com/agentruntime/agentruntime/runtime/avatar"
 	"github.com/agentruntime/agentruntime/runtime/event"
 	"github.com/agentruntime/agentruntime/runtime/media"
@@ -85,7 +86,7 @@ func botOf(t *testing.T, init *appinit.Result) *bot {
 	o.MicStart = avatar.MicDeferred
 	o.Platform = media.Platform{
 		OnTrack:        b.count,
-		OpenMicrophone: func(string) (media.Source, error) { return media.OggFile("../testdata/speech.ogg") },
+		OpenMicrophone: func(string) (media.Source, error) { return av.FromFile("../testdata/speech.ogg") },
 	}
 	o.OnEvent = b.record
 	session, err := avatar.New(o)

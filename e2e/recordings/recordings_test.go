@@ -32,7 +32,6 @@ import (
 	"github.com/agentruntime/agentruntime/runtime/av"
 	"github.com/agentruntime/agentruntime/runtime/avatar"
 	"github.com/agentruntime/agentruntime/runtime/event"
-	"github.com/agentruntime/agentruntime/runtime/media"
 	"github.com/agentruntime/agentruntime/runtime/record"
 	"github.com/agentruntime/agentruntime/runtime/replay"
 )
@@ -464,7 +463,7 @@ func checkPlayback(t *testing.T, dir, name string) {
 
 func checkMicrophone(t *testing.T, path string, recording *replay.Recording) {
 	t.Helper()
-	source, err := media.OggFile(path)
+	source, err := av.FromFile(path)
 	if err != nil {
 		t.Fatal(err)
 	}

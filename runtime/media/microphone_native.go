@@ -8,7 +8,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
 	"strings"
 	"sync"
 	"time"
@@ -276,23 +275,8 @@ var (
 	errNotOpus = errors.New("an Ogg stream without Opus")
 )
 
-// OggFile opens a file of Opus in Ogg, such as opusenc and ffmpeg write, as a
-// source for OpenMicrophone. The error says what else the file is.
-func OggFile(path string) (Source, error) {
-	f, err := os.Open(path)
-	if err != nil {
-		return nil, err
-	}
-	source, err := Ogg(f)
-	if err != nil {
-		_ = f.Close()
-		return nil, fmt.Errorf("%s: %w", path, err)
-	}
-	return source, nil
-}
-
-// Ogg returns the Opus packets of an Ogg stream (RFC 7845) as a source, which closes r if it
-// is an [io.Closer]. The error says what else r has.
+// Ogg returns the Opus packets of an Ogg stream (RFC 7845), such as opusenc and ffmpeg write, as a
+// source, which closes r if it is an [io.Closer]. The error says what else r has.
 func Ogg(r io.Reader) (Source, error) {
 	o := &oggSource{from: r, reader: bufio.NewReader(r)}
 	switch head, err := o.packet(); {

@@ -8,6 +8,7 @@ import (
 	"errors"
 	"net/http"
 	"net/http/httptest"
+	"os"
 	"reflect"
 	"slices"
 	"strings"
@@ -263,6 +264,14 @@ func TestBadICEServersAreAnError(t *testing.T) {
 // speechFile is a spoken question as a browser's microphone would send it.
 const speechFile = "../../internal/localservice/media/testdata/speech.opus"
 
+func openSpeech() (Source, error) {
+	f, err := os.Open(speechFile)
+	if err != nil {
+		return nil, err
+	}
+	return Ogg(f)
+}
+
 func TestMicrophoneReachesTheService(t *testing.T) {
 	s := newTestService(t)
 	opened := make(chan string, 8)
@@ -271,7 +280,7 @@ func TestMicrophoneReachesTheService(t *testing.T) {
 		c.OnMicrophone = j.notify
 		c.OpenMicrophone = func(id string) (Source, error) {
 			opened <- id
-			return OggFile(speechFile)
+			return openSpeech()
 		}
 	})
 	ctx := testContext(t)
