@@ -19,19 +19,15 @@ import (
 // time.Time.
 type Time = visitor.Time
 
-// ProtectedTags are the admin tags that mark an agent as being in production. Deleting it
-// fails with protected_resource without [AllowProtected] (service.md "Agent"). Case is
-// ignored, and [MatchProtectedTag] also finds them as parts of other tags.
-func ProtectedTags() []string {
-	return []string{"prod", "production", "keep", "do-not-delete", "live"}
-}
-
-// protectedTag matches the tags of [ProtectedTags], and tags with them (management-api.md,
-// F.3): prod between hyphens and underscores, production anywhere, keep and live as words,
-// do-not-delete also without hyphens.
+// protectedTag matches the admin tags prod, production, keep, do-not-delete and live, and tags
+// with them (management-api.md, F.3): prod between hyphens and underscores, production
+// anywhere, keep and live as words, do-not-delete also without hyphens.
 var protectedTag = regexp.MustCompile(`(?i)(?:^|[-_])prod(?:[-_]|$)|production|\bkeep\b|\blive\b|do-?not-?delete`)
 
-// MatchProtectedTag returns the first of the tags that protects an agent, "" for none.
+// MatchProtectedTag returns the first of an agent's admin tags that marks it as being in
+// production, "" for none. Deleting it fails with protected_resource without [AllowProtected]
+// (service.md "Agent"). The tags are prod, production, keep, do-not-delete and live, in any
+// case, also as parts of others.
 func MatchProtectedTag(tags []string) string {
 	if n := slices.IndexFunc(tags, protectedTag.MatchString); n >= 0 {
 		return tags[n]
@@ -270,7 +266,7 @@ func (a Agents) Update(ctx context.Context, id string, p AgentPatch) (*Agent, er
 }
 
 // Delete deletes an agent, not its avatars and its intellect. It reads the agent first and
-// refuses one that has any of [ProtectedTags] (service.md "Agents").
+// refuses one that has a protected tag ([MatchProtectedTag]).
 //
 // Options: [ConfirmPermanent] (confirmation_required without it), [AllowProtected] (or
 // protected_resource), [SkipProtectedCheck] to read nothing. Other errors are those of

@@ -21,7 +21,7 @@ const (
 	// an intellect, or an insight setting of a lifecycle rule. In
 	// [Intellects.SetCapabilities] it permits a change of a disabled capability.
 	Force
-	// AllowProtected deletes an agent with one of [ProtectedTags].
+	// AllowProtected deletes an agent with a protected tag ([MatchProtectedTag]).
 	AllowProtected
 	// SkipProtectedCheck deletes an agent without reading its tags first.
 	SkipProtectedCheck
