@@ -1,6 +1,7 @@
 package agentruntime
 
 import (
+	"bytes"
 	"context"
 	"sync"
 	"sync/atomic"
@@ -10,6 +11,7 @@ import (
 	"github.com/pion/webrtc/v4"
 	"go.k6.io/k6/v2/metrics"
 
+	"github.com/agentruntime/agentruntime/runtime/av"
 	"github.com/agentruntime/agentruntime/runtime/avatar"
 	"github.com/agentruntime/agentruntime/runtime/event"
 	"github.com/agentruntime/agentruntime/runtime/fault"
@@ -22,7 +24,7 @@ type Avatar struct {
 	module  *instance
 	options AvatarOptions
 	out     sink
-	mic     microphone
+	mic     av.Microphone
 	bytes   atomic.Int64 // of picture and voice
 
 	mu      sync.Mutex
@@ -80,7 +82,7 @@ func (a *Avatar) connect(ctx, vu context.Context) (map[string]int64, error) {
 	o.MicStart = avatar.MicDeferred
 	if a.options.Microphone {
 		o.MicStart = avatar.MicImmediate
-		o.OpenMicrophone = func(string) (media.Source, error) { return &a.mic, nil }
+		o.OpenMicrophone = a.mic.Open
 	}
 	o.OnTrack = a.discard
 	o.OnEvent = a.hear
@@ -199,7 +201,14 @@ func (a *Avatar) Say(recording sobek.ArrayBuffer) *sobek.Promise {
 		if !s.Snapshot().MicStarted {
 			return fault.New(fault.MicNotStarted, "the session needs the option microphone: true")
 		}
-		return a.mic.play(ctx, data)
+		source, err := media.Ogg(bytes.NewReader(data))
+		if err == nil {
+			err = a.mic.Say(ctx, source)
+		}
+		if err != nil && ctx.Err() == nil {
+			return fault.New(fault.BadRequest, "the recording must be Opus in Ogg").Wrap(err)
+		}
+		return err
 	})
 }
 
