@@ -138,7 +138,8 @@ func (s *testService) iceServers() []ICEServer {
 	if err != nil {
 		s.t.Error(err)
 	}
-	return []ICEServer{{URLs: s.relay.URLs(), Username: login.Username, Credential: login.Credential}}
+	url := "turn:" + s.relay.Addrs()[0].String() + "?transport="
+	return []ICEServer{{URLs: []string{url + "udp", url + "tcp"}, Username: login.Username, Credential: login.Credential}}
 }
 
 // microphone answers offers by POST and tells what it hears by GET: the

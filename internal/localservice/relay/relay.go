@@ -208,15 +208,6 @@ func (s *Server) Addrs() []netip.AddrPort {
 	return slices.Clone(s.addrs)
 }
 
-// URLs returns the ICE server URLs of all addresses: "turn:127.0.0.1:3478?transport=udp", then the same with tcp.
-func (s *Server) URLs() []string {
-	var urls []string
-	for _, addr := range s.addrs {
-		urls = append(urls, "turn:"+addr.String()+"?transport=udp", "turn:"+addr.String()+"?transport=tcp")
-	}
-	return urls
-}
-
 // Close ends all allocations and connections.
 func (s *Server) Close() error {
 	err := s.turn.Close()

@@ -298,18 +298,10 @@ func TestCutLinkStopsTheRelay(t *testing.T) {
 	}
 }
 
-func TestURLsNameTheChosenPorts(t *testing.T) {
+func TestAddrsHaveTheChosenPorts(t *testing.T) {
 	s := start(t, Config{Peers: []netip.AddrPort{echo(t)}, Listen: []string{"127.0.0.1:0", "127.0.0.1:0"}})
-	addrs, urls := s.Addrs(), s.URLs()
-	if len(addrs) != 2 || addrs[0] == addrs[1] || addrs[0].Port() == 0 {
-		t.Fatalf("addresses %v, want two different ports", addrs)
-	}
-	want := []string{
-		"turn:" + addrs[0].String() + "?transport=udp", "turn:" + addrs[0].String() + "?transport=tcp",
-		"turn:" + addrs[1].String() + "?transport=udp", "turn:" + addrs[1].String() + "?transport=tcp",
-	}
-	if strings.Join(urls, " ") != strings.Join(want, " ") {
-		t.Errorf("URLs %v, want %v", urls, want)
+	if addrs := s.Addrs(); len(addrs) != 2 || addrs[0] == addrs[1] || addrs[0].Port() == 0 {
+		t.Errorf("addresses %v, want two different ports", addrs)
 	}
 }
 
