@@ -10,7 +10,7 @@ import css from "./launcher.css"
 import { LAUNCHER_LABELS, type LauncherLabels } from "./launcherlabels.js"
 import { LauncherStore } from "./launcherstore.js"
 import type { SessionOptions } from "./session.js"
-import { open, type Said } from "./state.js"
+import type { Said } from "./state.js"
 
 const adopt = sharedSheet(css)
 
@@ -315,10 +315,11 @@ export class AgentLauncherElement extends Base {
   /** The next conversation of the agent continues the thread that the page names, or the one that is kept for what the attributes say now. */
   #resume(): void {
     const agent = this.#agent
-    if (!agent || open(agent)) return
-    const { thread, said = this.history } = this.threadId === null ? (this.#store.kept ?? { thread: null }) : { thread: this.threadId }
-    if (agent.threadId !== thread) agent.threadId = thread
-    agent.history = said
+    // The opposite of `open` in state.ts, whose import would be one more file of 225 bytes before anything is used.
+    if (!agent || !["idle", "ended", "error"].includes(agent.phase)) return
+    const kept = this.threadId === null ? this.#store.kept : { thread: this.threadId, said: undefined }
+    agent.threadId = kept?.thread ?? null
+    agent.history = kept?.said ?? this.history
   }
 
   /** Gives the agent an attribute of the launcher. */

@@ -84,7 +84,7 @@ export interface Actions {
 }
 
 /** Whether a conversation is running or connecting. */
-export function open({ phase }: Pick<State, "phase">): boolean {
+export function open({ phase }: State): boolean {
   return phase === "connecting" || phase === "live" || phase === "reconnecting"
 }
 
