@@ -12,7 +12,7 @@
 set -eu
 
 # The oldest version of Node.js that the package is built and tested with.
-node_version=20
+node_version=20.19
 
 # The programs that internal/chromium looks for.
 browsers="chromium chromium-browser google-chrome google-chrome-stable chrome headless-shell headless_shell
@@ -40,7 +40,7 @@ debian() {
 
 case "${1:-}" in
 node)
-	if have node && have npm && [ "$(node -p 'parseInt(process.versions.node)')" -ge "$node_version" ]; then exit 0; fi
+	if have node && have npm && printf '%s\n' "$node_version" "$(node -p process.versions.node)" | sort -CV; then exit 0; fi
 	echo "Node.js $node_version or later with npm is needed: https://nodejs.org" >&2
 	exit 1
 	;;
