@@ -227,9 +227,8 @@ rules:
 		await element.load()
 		await until(() => find("[part=poster] img").naturalWidth > 0)`+still)
 	state("idle", ``)
-	release := hold(h, "/v1/application/")
-	p.Do(nil, `element.widgetId = element.widgetId + "" // the early reply of appInit is used no more
-		globalThis.opened = new Promise((resolve) => element.addEventListener("sessionCreated", ({detail: {session}}) => session.on("avatarStopTalking", resolve), {once: true}))`)
+	release := hold(h, "/socket.io/")
+	p.Do(nil, `globalThis.opened = new Promise((resolve) => element.addEventListener("sessionCreated", ({detail: {session}}) => session.on("avatarStopTalking", resolve), {once: true}))`)
 	press(p, "start")
 	state("connecting", `await until(() => element.phase === "connecting" && seen("[part=veil]"))`)
 	release()
