@@ -19,9 +19,14 @@ type Endpoint struct {
 }
 
 // NewClient returns an HTTP client with connections of its own, which can be closed
-// with CloseIdleConnections.
+// with CloseIdleConnections; that of the application where it has replaced
+// [http.DefaultTransport].
 func NewClient() *http.Client {
-	return &http.Client{Transport: http.DefaultTransport.(*http.Transport).Clone()}
+	client := &http.Client{}
+	if rt, ok := http.DefaultTransport.(*http.Transport); ok {
+		client.Transport = rt.Clone()
+	}
+	return client
 }
 
 // retryDelay is the pause before a request is sent again.

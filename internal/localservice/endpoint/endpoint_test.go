@@ -1,0 +1,28 @@
+package endpoint
+
+import (
+	"net/http"
+	"net/http/httptest"
+	"testing"
+)
+
+// roundTripper is not an *http.Transport.
+type roundTripper struct{ http.RoundTripper }
+
+// TestDefaultTransportOfTheApplication: programs replace it, for example to trace requests, and a
+// service that starts in one makes a client even when it has no endpoint.
+func TestDefaultTransportOfTheApplication(t *testing.T) {
+	before := http.DefaultTransport
+	defer func() { http.DefaultTransport = before }()
+	http.DefaultTransport = roundTripper{before}
+	server := httptest.NewServer(http.NotFoundHandler())
+	defer server.Close()
+	reply, err := NewClient().Get(server.URL)
+	if err != nil {
+		t.Fatal(err)
+	}
+	_ = reply.Body.Close()
+	if reply.StatusCode != http.StatusNotFound {
+		t.Errorf("status %d", reply.StatusCode)
+	}
+}
