@@ -156,7 +156,7 @@ func (p *presence) leave() int {
 	return len(p.peers)
 }
 
-// stay takes leave back: the report has failed, and the conversation may go on.
+// stay undoes leave after a report that has failed: the conversation may go on.
 func (p *presence) stay() {
 	p.mu.Lock()
 	defer p.mu.Unlock()

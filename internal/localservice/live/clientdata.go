@@ -30,7 +30,8 @@ type stillSource struct {
 	newest []byte
 }
 
-// take returns the newest still, once, or else the one before it.
+// take returns the newest still, once. Without a new one it returns before, the still that the
+// question has already.
 func (s *stillSource) take(before []byte) []byte {
 	picture := s.newest
 	s.newest = nil

@@ -50,16 +50,16 @@ func (s *Session) join(r signaling.JoinRequest) {
 }
 
 // admit returns the caller of a join. The token of the join is used, which must be of
-// the same partner as the socket's (choice A6), own with the claims of.
-func (s *Session) admit(c signaling.Context, of token.Claims, own string) (dialogue.Caller, error) {
-	claims := of
-	if c.KS != own {
+// the same partner as the socket's (choice A6), which has these claims.
+func (s *Session) admit(c signaling.Context, socketClaims token.Claims, socketToken string) (dialogue.Caller, error) {
+	claims := socketClaims
+	if c.KS != socketToken {
 		var err error
 		if claims, err = s.cfg.Tokens.Check(s.ctx, c.KS, s.use); err != nil {
 			return dialogue.Caller{}, err
 		}
 	}
-	if claims.PartnerID != of.PartnerID || !mayTalk(&claims) {
+	if claims.PartnerID != socketClaims.PartnerID || !mayTalk(&claims) {
 		return dialogue.Caller{}, fmt.Errorf("%w: token of another partner or kind", errRequest)
 	}
 	if err := dialogue.CheckVars(c.RequestVars); err != nil {

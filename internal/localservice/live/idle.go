@@ -30,7 +30,7 @@ func (s *Session) watchIdle() {
 	}
 }
 
-// unlessUserSpeaks returns f, in place of which a user who speaks starts the clock again.
+// unlessUserSpeaks returns a function that calls f, or restarts the idle clock while the user speaks.
 func (s *Session) unlessUserSpeaks(f func()) func() {
 	return func() {
 		if s.userSpeaks() {

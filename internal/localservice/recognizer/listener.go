@@ -55,7 +55,7 @@ func (l *Listener) Hear(pcm []int16) {
 	l.detector.Feed(pcm, func() { l.report(l.started) }, l.enqueue)
 }
 
-// stale is how long after the last sound a turn that has not ended counts no more: its microphone is gone.
+// stale is how long after the last sound the user no longer counts as speaking, because the microphone is gone.
 const stale = 2 * time.Second
 
 // Speaking reports whether the user is speaking, or a tap-to-talk window is open.
