@@ -11,6 +11,7 @@ import (
 	"os"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -406,6 +407,46 @@ func TestCutLosesPacketsForGood(t *testing.T) {
 		}
 		if got := string(<-w.queue); got != "after" {
 			t.Errorf("arrived %q, want after", got)
+		}
+	})
+}
+
+func TestPacketsKeepTheirOrderWhenTheLinkBecomesPerfect(t *testing.T) {
+	socketOver(t, Conditions{Delay: time.Second}, func(t *testing.T, l *Link, w *wire, c net.PacketConn) {
+		_, _ = c.WriteTo([]byte("delayed"), nil)
+		l.Set(Conditions{})
+		_, _ = c.WriteTo([]byte("undelayed"), nil)
+		if first, second := string(<-w.queue), string(<-w.queue); first != "delayed" || second != "undelayed" {
+			t.Errorf("arrived: %q, %q; want the order in which they were sent", first, second)
+		}
+	})
+}
+
+// slowWire is a wire whose first write takes a second.
+type slowWire struct {
+	*wire
+	began atomic.Bool
+}
+
+func (w *slowWire) WriteTo(p []byte, addr net.Addr) (int, error) {
+	if !w.began.Swap(true) {
+		time.Sleep(time.Second)
+	}
+	return w.wire.WriteTo(p, addr)
+}
+
+func TestPacketWaitsForTheOneThatIsBeingSent(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l, w := New(Conditions{Delay: time.Second}), newWire()
+		defer l.Close()
+		c := PacketConn(&slowWire{wire: w}, l)
+		defer c.Close()
+		_, _ = c.WriteTo([]byte("delayed"), nil)
+		l.Set(Conditions{})
+		time.Sleep(1500 * time.Millisecond) // the queue is empty, and its packet is being written
+		_, _ = c.WriteTo([]byte("undelayed"), nil)
+		if first, second := string(<-w.queue), string(<-w.queue); first != "delayed" || second != "undelayed" {
+			t.Errorf("arrived: %q, %q; want the order in which they were sent", first, second)
 		}
 	})
 }

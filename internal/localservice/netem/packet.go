@@ -39,10 +39,9 @@ func (c *packets) ReadFrom(p []byte) (int, net.Addr, error) {
 	return copy(p, u.data), u.addr, err
 }
 
-// WriteTo returns when the packet is queued or, on a perfect link, sent. A queued packet may
-// still be lost.
+// WriteTo returns when the packet is queued or, on a perfect link where no packet waits, sent. A queued packet may still be lost.
 func (c *packets) WriteTo(p []byte, addr net.Addr) (int, error) {
-	if c.route.conditions() == (Conditions{}) {
+	if c.route.conditions() == (Conditions{}) && c.out.idle() {
 		return c.PacketConn.WriteTo(p, addr) // all media are sent here: avoid the goroutine of the queue
 	}
 	if err := c.out.put(unit{data: slices.Clone(p), addr: addr}, nil); err != nil {

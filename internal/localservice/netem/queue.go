@@ -38,6 +38,7 @@ type delayQueue struct {
 	mu    sync.Mutex
 	queue []unit
 	size  int
+	taken bool      // the consumer works on a unit: it has not called take again
 	clear time.Time // when the last unit is clocked out
 	last  time.Time // when the last unit arrives
 
@@ -187,6 +188,7 @@ func (l *delayQueue) dequeue() (u unit, ok bool, wait time.Duration, changed <-c
 	st := l.route.Load().state.Load()
 	l.mu.Lock()
 	defer l.mu.Unlock()
+	l.taken = false
 	if st.Cut {
 		if l.packets {
 			l.dropPackets()
@@ -204,8 +206,16 @@ func (l *delayQueue) dequeue() (u unit, ok bool, wait time.Duration, changed <-c
 	l.queue[0] = unit{}
 	l.queue = l.queue[1:]
 	l.size -= len(u.data)
+	l.taken = true
 	signal(l.freed)
 	return u, true, 0, nil
+}
+
+// idle returns whether the consumer has finished with every unit that was put, so that what passes the queue by overtakes nothing.
+func (l *delayQueue) idle() bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return len(l.queue) == 0 && !l.taken
 }
 
 // dropPackets loses what is under way, but keeps the end of the stream.
