@@ -50,7 +50,7 @@ func (s *Session) resume() {
 		}
 		if s.active == nil {
 			s.watchIdle()
-			s.sayPushed()
+			s.proceed()
 		}
 	}
 }

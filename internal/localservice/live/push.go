@@ -15,7 +15,7 @@ import (
 const maxPushed = 16
 
 // pushSilence is how long after an interruption, or while the user speaks, the agent waits
-// for what the user wants to say, before it says what was pushed.
+// for what the user wants to say, before it goes on with what waits.
 const pushSilence = 3 * time.Second
 
 // pushed is a line of the agent that a partner's server has put into the thread.
@@ -30,7 +30,7 @@ func (h *Hub) Push(ctx context.Context, threadID, messageID, text string) bool {
 			return false
 		}
 		s.pushed = append(s.pushed, pushed{messageID, text})
-		s.sayPushed()
+		s.proceed()
 		return true
 	})
 }
@@ -61,16 +61,28 @@ func (h *Hub) inThread(ctx context.Context, threadID string, f func(*Session) bo
 	return any
 }
 
-// sayPushed says the next line that was pushed, when neither side speaks. It has the
-// events of an answer, without those of a user's turn (protocol §7.2, §7.5).
+// proceed begins what waits until neither side speaks: what the user said first, then what was pushed.
+func (s *Session) proceed() {
+	switch {
+	case s.active != nil || !s.attentive() || !s.opened || len(s.waiting)+len(s.pushed) == 0:
+	case s.userSpeaks():
+		s.proceedLater()
+	case len(s.waiting) > 0:
+		s.askWaiting()
+	default:
+		s.sayPushed()
+	}
+}
+
+// proceedLater calls proceed after a while, unless a turn begins.
+func (s *Session) proceedLater() {
+	s.proceeding.stop()
+	s.proceeding = s.after(pushSilence, s.proceed)
+}
+
+// sayPushed says the next line that was pushed. It has the events of an answer, without
+// those of a user's turn (protocol §7.2, §7.5).
 func (s *Session) sayPushed() {
-	if len(s.pushed) == 0 || s.active != nil || !s.attentive() || !s.opened {
-		return
-	}
-	if s.userSpeaks() {
-		s.pushLater()
-		return
-	}
 	next := s.pushed[0]
 	s.pushed = s.pushed[1:]
 	s.idle.stop()
@@ -87,10 +99,4 @@ func (s *Session) sayPushed() {
 		s.segment(p, seg)
 	}
 	s.answered(p, nil)
-}
-
-// pushLater goes on with pushed lines after a while, unless a turn begins.
-func (s *Session) pushLater() {
-	s.pushTimer.stop()
-	s.pushTimer = s.after(pushSilence, s.sayPushed)
 }

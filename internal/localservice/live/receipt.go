@@ -23,7 +23,7 @@ type receipt struct {
 // textEntered handles typed text, or the marker that is sent before it (protocol
 // §3.6). Partial text is ignored.
 func (s *Session) textEntered(t signaling.Text, r reply) {
-	text := truncate(strings.TrimSpace(t.Text))
+	text := strings.TrimSpace(t.Text)
 	switch {
 	case !t.IsFinal && t.IsSpeechStart && text == "":
 		s.bargeIn()

@@ -1,7 +1,9 @@
 package live
 
 import (
+	"fmt"
 	"slices"
+	"strings"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
@@ -138,6 +140,89 @@ func TestWhatWaitsForTheAgentIsAcknowledgedWhenItIsAsked(t *testing.T) {
 		}
 		if again := f.typeTurn("t-3", "Never mind"); again.Load() != 1 {
 			t.Error("a dropped text was not taken again")
+		}
+	})
+}
+
+// TestTextsThatDoNotFitIntoOneTurnAreAskedOneAfterTheOther, in the order in which they were typed.
+func TestTextsThatDoNotFitIntoOneTurnAreAskedOneAfterTheOther(t *testing.T) {
+	long := func(word string) string { return strings.TrimSpace(strings.Repeat(word+" ", 2000)) }
+	texts := []string{long("one"), long("two"), "three", "four"}
+	for name, interruptible := range map[string]bool{"interruptible": true, "uninterruptible": false} {
+		t.Run(name, func(t *testing.T) {
+			profile := talkative()
+			profile.InterruptionsEnabled = interruptible
+			openSession(t, profile, Timing{}, func(f *fixture) {
+				f.brain.answer = saying(time.Second, "Fine.")
+				var turns []*atomic.Int32
+				for i, text := range texts[:3] {
+					turns = append(turns, f.typeTurn(fmt.Sprint("t-", i), text))
+				}
+				f.wait(1500 * time.Millisecond) // the agent says its first answer
+				turns = append(turns, f.typeTurn("t-3", texts[3]))
+				f.wait(time.Minute)
+				want := []string{texts[0], texts[1], "three\nfour"}
+				if got := f.brain.questions(); !slices.Equal(got, want) {
+					t.Errorf("asked %.12q, want %.12q", got, want)
+				}
+				for i, n := range turns {
+					if n.Load() != 1 {
+						t.Errorf("%.9q was acknowledged %d times", texts[i], n.Load())
+					}
+				}
+			})
+		})
+	}
+}
+
+func TestWhatWaitsIsAskedAfterAnInterruptionWithoutWords(t *testing.T) {
+	openSession(t, talkative(), Timing{}, func(f *fixture) {
+		f.brain.answer = saying(time.Second, "One two three four five six seven eight.")
+		long := strings.Repeat("x", maxText)
+		f.typeTurn("t-1", long)
+		waits := f.typeTurn("t-2", "And then?")
+		f.wait(1500 * time.Millisecond) // the agent talks
+		f.send(signaling.TextEntered, signaling.BargeIn())
+		f.wait(pushSilence)
+		if got, want := f.brain.questions(), []string{long, "And then?"}; !slices.Equal(got, want) || waits.Load() != 1 {
+			t.Errorf("asked %.12q, want %.12q; acknowledged %d times", got, want, waits.Load())
+		}
+	})
+}
+
+func TestATextThatIsTooLongIsRefused(t *testing.T) {
+	openSession(t, talkative(), Timing{}, func(f *fixture) {
+		f.brain.answer = saying(time.Second, "Fine.")
+		fits, long := strings.Repeat("ä", maxText), strings.Repeat("ä", maxText+1)
+		if n := f.typeTurn("t-1", long); n.Load() != 0 {
+			t.Error("a text that is too long was acknowledged")
+		}
+		refused := false
+		for _, e := range f.conn.take() {
+			refused = refused || e.name == signaling.AgentRawText && strings.Contains(e.payload, errTooLong.Error())
+		}
+		if !refused {
+			t.Error("the client does not get the reason")
+		}
+		if n := f.typeTurn("t-2", fits); n.Load() != 1 {
+			t.Errorf("a text that just fits was acknowledged %d times", n.Load())
+		}
+		if got := f.brain.questions(); !slices.Equal(got, []string{fits}) {
+			t.Errorf("asked %.12q, want only the text that fits", got)
+		}
+	})
+}
+
+func TestWhatWaitsIsBounded(t *testing.T) {
+	openSession(t, talkative(), Timing{}, func(f *fixture) {
+		f.brain.answer = saying(time.Second, "Fine.")
+		for i := range maxWaiting + 1 {
+			f.typeTurn(fmt.Sprint("t-", i), strings.Repeat("x", maxText))
+		}
+		dropped := f.typeTurn("t-dropped", "y")
+		f.wait(5 * time.Minute)
+		if got := len(f.brain.questions()); got != maxWaiting+1 || dropped.Load() != 0 {
+			t.Errorf("asked %d questions, want %d; the last was acknowledged %d times", got, maxWaiting+1, dropped.Load())
 		}
 	})
 }

@@ -47,16 +47,16 @@ type Session struct {
 	roomTimer        *timer // until the join, and then until the first stvNewSession
 
 	// The conversation.
-	active    *speech
-	stored    chan struct{} // closed when the last turn is stored
-	waiting   waiting
-	pushed    []pushed            // lines that wait for their turn to be said
-	pushTimer *timer              // until they are said after an interruption
-	unstored  map[string]*receipt // by the id that the client gave
-	lastLine  string              // for a replay
-	idle      *timer
-	checkedIn bool
-	limits    [2]*timer // the warning and the end of the whole conversation
+	active     *speech
+	stored     chan struct{} // closed when the last turn is stored
+	waiting    []waiting
+	pushed     []pushed            // lines that wait for their turn to be said
+	proceeding *timer              // until what waits is said or asked after an interruption
+	unstored   map[string]*receipt // by the id that the client gave
+	lastLine   string              // for a replay
+	idle       *timer
+	checkedIn  bool
+	limits     [2]*timer // the warning and the end of the whole conversation
 
 	// The state of a pause: paused at first, released instead once its window has
 	// passed, and then resuming too, from the client's request to resume until its
@@ -112,7 +112,7 @@ func (s *Session) close() {
 	if p := s.active; p != nil {
 		s.cut(p, func() {})
 	}
-	for _, t := range []*timer{s.roomTimer, s.idle, s.window, s.unwatched, s.tap.timer, s.pushTimer, s.limits[0], s.limits[1]} {
+	for _, t := range []*timer{s.roomTimer, s.idle, s.window, s.unwatched, s.tap.timer, s.proceeding, s.limits[0], s.limits[1]} {
 		t.stop()
 	}
 	s.freeMedia()

@@ -5,7 +5,9 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"time"
+	"unicode/utf8"
 
 	"github.com/google/uuid"
 
@@ -16,8 +18,15 @@ import (
 	"github.com/agentruntime/agentruntime/runtime/signaling"
 )
 
-// maxText bounds what a user says in one turn, in characters (choice A16).
-const maxText = 8000
+const (
+	// maxText bounds what a user says in one turn, in characters (choice A16).
+	maxText = 8000
+	// maxWaiting bounds the questions that wait in one session, against a client that sends faster than an agent answers.
+	maxWaiting = 16
+)
+
+// errTooLong refuses a longer text.
+var errTooLong = fmt.Errorf("the text is too long: at most %d characters; send it in parts", maxText)
 
 // experience and the fast model are forced on live sessions, whatever a client
 // requests (protocol §3.2).
@@ -42,31 +51,64 @@ func (s *Session) userSaid(by trigger, text string, receipts ...*receipt) bool {
 	p := s.active
 	switch {
 	case p == nil:
-		s.begin(by, uuid.NewString(), text, text, receipts...)
 	case p.by.uninterruptible():
 		s.log.Debug("input during an uninterruptible turn dropped", "speech", p.id)
 		return false
 	case p.thinking():
+		if len(s.waiting) > 0 || !fit(p.asked, text) {
+			return s.await(by, text, receipts)
+		}
 		s.merge(p, text, receipts)
+		return true
 	case !s.profile.InterruptionsEnabled:
-		s.waiting.text = truncate(joinLines(s.waiting.text, text))
-		s.waiting.receipts = append(s.waiting.receipts, receipts...)
+		return s.await(by, text, receipts)
 	default:
 		s.interrupt(p)
-		s.begin(by, uuid.NewString(), text, text, receipts...)
 	}
-	return true
+	if len(s.waiting) == 0 {
+		s.begin(by, uuid.NewString(), text, text, receipts...)
+		return true
+	}
+	defer s.askWaiting()
+	return s.await(by, text, receipts)
 }
 
-// waiting is what the user said while the agent could not be interrupted.
+// waiting is a question that is asked after the present turn, because the agent can't be interrupted, or because the two are too long for
+// one turn.
 type waiting struct {
+	by       trigger
 	text     string
 	receipts []*receipt
 }
 
+// await lets a line wait, as one question with the last that waits if that fits. It returns false if too much waits already.
+func (s *Session) await(by trigger, text string, receipts []*receipt) bool {
+	if n := len(s.waiting); n > 0 && fit(s.waiting[n-1].text, text) {
+		last := &s.waiting[n-1]
+		last.text = joinLines(last.text, text)
+		last.receipts = append(last.receipts, receipts...)
+		return true
+	}
+	if len(s.waiting) == maxWaiting {
+		s.log.Warn("input dropped: too much waits for the agent")
+		return false
+	}
+	s.waiting = append(s.waiting, waiting{by, text, receipts})
+	return true
+}
+
+// askWaiting begins the turn of the question that has waited longest.
+func (s *Session) askWaiting() {
+	next := s.waiting[0]
+	s.waiting = s.waiting[1:]
+	s.begin(next.by, uuid.NewString(), next.text, next.text, next.receipts...)
+}
+
 func (s *Session) dropWaiting() {
-	s.abandon(s.waiting.receipts)
-	s.waiting = waiting{}
+	for _, w := range s.waiting {
+		s.abandon(w.receipts)
+	}
+	s.waiting = nil
 }
 
 // begin starts a turn about asked; see [Session.ask] for said.
@@ -81,7 +123,7 @@ func (s *Session) begin(by trigger, turnID, asked, said string, receipts ...*rec
 // replaces the shorter one.
 func (s *Session) merge(p *speech, added string, receipts []*receipt) {
 	s.drop(p, outcome{})
-	longer := s.newSpeech(p.by, truncate(joinLines(p.asked, added)))
+	longer := s.newSpeech(p.by, joinLines(p.asked, added))
 	longer.replaces = p
 	longer.screen, longer.camera = p.screen, p.camera
 	longer.receipts = append(p.receipts, receipts...)
@@ -127,6 +169,9 @@ func (s *Session) asker(p *speech) func() {
 		p.question = request.Replaces
 		var result dialogue.TurnResult
 		turnErr := p.ctx.Err() // cut or merged before it began: the question is not stored
+		if turnErr == nil && !fit("", p.asked) {
+			turnErr = errTooLong
+		}
 		if turnErr == nil {
 			result, turnErr = s.cfg.Dialogue.Turn(p.ctx, s.who, request, func(seg converse.Segment) error {
 				s.post(func() { s.segment(p, seg) })
@@ -187,7 +232,7 @@ func closesTurn(seg converse.Segment) bool {
 }
 
 // refusals are why a turn may end before its first segment. The client gets their texts.
-var refusals = []error{dialogue.ErrNotStored, dialogue.ErrBusy, quota.ErrBusy, dialogue.ErrNoPermission}
+var refusals = []error{errTooLong, dialogue.ErrNotStored, dialogue.ErrBusy, quota.ErrBusy, dialogue.ErrNoPermission}
 
 // answered handles the end of the brain's work. A failure of the brain itself was
 // already sent as a segment; err means a turn that was repeated, cancelled or refused,
@@ -219,14 +264,13 @@ func (s *Session) answered(p *speech, err error) {
 
 // afterSpeech starts what follows an utterance that was played to its end.
 func (s *Session) afterSpeech(p *speech) {
-	switch next := s.waiting; {
+	switch {
 	case p.by == byGoodbye:
 		s.endConversation()
-	case next.text != "":
-		s.waiting = waiting{}
-		s.begin(byTranscript, uuid.NewString(), next.text, next.text, next.receipts...)
+	case len(s.waiting) > 0:
+		s.askWaiting()
 	case len(s.pushed) > 0:
-		s.sayPushed()
+		s.proceed()
 	default:
 		s.watchIdle()
 	}
@@ -262,7 +306,7 @@ func (s *Session) cut(p *speech, announce func()) {
 	}
 	s.debugState("Idle", "Idle")
 	s.watchIdle()
-	s.pushLater()
+	s.proceedLater()
 }
 
 func joinLines(a, b string) string {
@@ -271,6 +315,9 @@ func joinLines(a, b string) string {
 	}
 	return a + "\n" + b
 }
+
+// fit reports whether a and b, as the lines of one text, are no longer than a turn may be.
+func fit(a, b string) bool { return utf8.RuneCountInString(joinLines(a, b)) <= maxText }
 
 // truncate cuts text to the longest that a turn may have.
 func truncate(text string) string {
