@@ -15,7 +15,7 @@ import (
 )
 
 const (
-	// maxDepth bounds the nesting of a value, so that a cycle becomes an error.
+	// maxDepth bounds the nesting of a value, so that a cycle becomes an error. It is documented at FromJS.
 	maxDepth = 100
 	// maxParts bounds the number of elements and properties in one value, because a
 	// proxy can generate any number of them and freeze the tab.
@@ -68,8 +68,8 @@ func ToJS(v any) (js.Value, error) {
 // unchanged, unknown properties are ignored, and a lone surrogate becomes U+FFFD. A value
 // for an any or a json.RawMessage is converted by JSON.stringify.
 //
-// A value of the wrong type or out of range, a getter that throws, a cycle and any
-// other invalid value is a bad_request with the path of the value:
+// A value of the wrong type or out of range, a getter that throws, a cycle, more than
+// 100 levels and any other invalid value is a bad_request with the path of the value:
 // "options.requestVars.a must be a string, got object". Values are not quoted, because
 // they may be secret.
 func FromJS(name string, v js.Value, out any) error {
@@ -199,7 +199,7 @@ type budget struct{ depth, parts int }
 func (b *budget) enter() *valueError {
 	b.depth++
 	if b.depth > maxDepth {
-		return problem("is nested deeper than " + strconv.Itoa(maxDepth) + " levels")
+		return tooDeep()
 	}
 	return b.count()
 }
@@ -233,6 +233,10 @@ func (e *valueError) in(place string) *valueError {
 }
 
 func problem(text string) *valueError { return &valueError{problem: text} }
+
+func tooDeep() *valueError {
+	return problem("is nested deeper than " + strconv.Itoa(maxDepth) + " levels")
+}
 
 // mustBe returns the error for a value of the wrong type.
 func mustBe(what string, v js.Value) *valueError {

@@ -5,6 +5,7 @@ package jsbridge
 import (
 	"encoding/json"
 	"errors"
+	"fmt"
 	"math"
 	"reflect"
 	"strings"
@@ -101,6 +102,21 @@ func TestAbsentLeavesDefaults(t *testing.T) {
 	}
 }
 
+// deep is an expression for options with a value that is nested in n arrays.
+func deep(n int) string {
+	return fmt.Sprintf(`(() => { let v = 1; for (let i = 0; i < %d; i++) v = [v]; return {any: v} })()`, n)
+}
+
+func TestDeepestValue(t *testing.T) {
+	var o options
+	if err := FromJS("options", eval(t, deep(maxDepth)), &o); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := ToJS(o.Any); err != nil {
+		t.Error("on the way back:", err)
+	}
+}
+
 func TestBadValuesNameTheirPlace(t *testing.T) {
 	for expression, want := range map[string]string{
 		`7`:                                "options must be an object, got number",
@@ -139,6 +155,8 @@ func TestBadValuesNameTheirPlace(t *testing.T) {
 		`{raw: () => 1}`:                   "options.raw must be a JSON value, got function",
 		`{any: Symbol()}`:                  "options.any must be a JSON value, got symbol",
 		`{any: {get x() { throw "boo" }}}`: "options.any cannot be read: boo",
+		deep(101):                          "options.any is nested deeper than 100 levels",
+		deep(9000):                         "options.any is nested deeper than 100 levels",
 		`(() => { const a = {}; a.self = a; return {any: a} })()`:                                                        "options.any cannot be read: TypeError: ",
 		`(() => { const y = {x: 1}; y.y = y; return {maybe: y} })()`:                                                     "options.maybe.y.y",
 		`new Proxy({}, {get() { throw new Error("trap") }})`:                                                             "options.",

@@ -4,7 +4,7 @@
 //
 // It works around the pitfalls of syscall/js in one place. It must not depend on
 // sessions, sockets, media or the meaning of options, and imports no packages of this
-// module but runtime/fault and internal/jsontext.
+// module but runtime/fault, internal/jsonbounds and internal/jsontext.
 //
 // # Calls into JavaScript
 //

@@ -10,6 +10,8 @@ import (
 	"strconv"
 	"syscall/js"
 	"time"
+
+	"github.com/agentruntime/agentruntime/internal/jsonbounds"
 )
 
 func (c *codec) fromJS(v js.Value, out reflect.Value, b *budget) *valueError {
@@ -113,6 +115,9 @@ func (c *codec) jsonFromJS(v js.Value, out reflect.Value) *valueError {
 		return mustBe("a JSON value", v)
 	}
 	text := []byte(encoded.String())
+	if jsonbounds.Check(text, maxDepth, 0) != nil {
+		return tooDeep() // the decoder is recursive, and an overflow of the stack would end the program
+	}
 	if c.kind == anyKind {
 		if out.NumMethod() > 0 {
 			return problem("cannot be given from JavaScript (Go type " + c.t.String() + ")")
