@@ -320,6 +320,7 @@ type player struct {
 	profile store.Profile
 	wire    Wire // nil on a live session
 	vars    map[string]any
+	rounds  int // of all repeat steps so far
 }
 
 func (p *player) run(list []step) error {
@@ -532,9 +533,20 @@ func (r scriptedRepeat) check() error {
 	return nil
 }
 
+// freeRounds is how many rounds of repeat steps one answer plays as fast as it can; each later one takes a roundPause at
+// least, because steps that neither wait nor send anything would use a whole processor.
+const (
+	freeRounds = 10_000
+	roundPause = time.Millisecond
+)
+
 func (p *player) repeat(r scriptedRepeat) error {
 	for i := 0; r.Times == 0 || i < r.Times; i++ {
-		if err := p.ctx.Err(); err != nil { // the steps themselves may not check it
+		pause := time.Duration(0)
+		if p.rounds++; p.rounds > freeRounds {
+			pause = roundPause
+		}
+		if err := Pause(p.ctx, pause); err != nil { // the steps themselves may not check the context
 			return err
 		}
 		if err := p.run(r.Steps); err != nil {

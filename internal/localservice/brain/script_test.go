@@ -6,6 +6,7 @@ import (
 	"errors"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/agentruntime/agentruntime/internal/localservice/store"
@@ -170,6 +171,33 @@ func TestScriptSpoilsTheStream(t *testing.T) {
 		if out.text != tt.text || strings.Join(out.log, "\n") != tt.log {
 			t.Errorf("%s: said %q\n%s\nwant %q\n%s", tt.name, out.text, strings.Join(out.log, "\n"), tt.text, tt.log)
 		}
+	}
+}
+
+// TestEndlessStepsLeaveTheProcessorFree: steps that wait for nothing, also in nested repeats.
+func TestEndlessStepsLeaveTheProcessorFree(t *testing.T) {
+	for name, steps := range map[string]string{
+		"raw":    "[{repeat: {steps: [{raw: x}]}}]", // which does nothing in a live session
+		"think":  "[{repeat: {steps: [{think: x}]}}]",
+		"nested": "[{repeat: {times: 1000000000, steps: [{repeat: {times: 10, steps: [{raw: x}]}}]}}]",
+	} {
+		t.Run(name, func(t *testing.T) {
+			script, err := ParseScript([]byte("rules: [{when: {any: true}, steps: " + steps + "}]"))
+			if err != nil {
+				t.Fatal(err)
+			}
+			synctest.Test(t, func(t *testing.T) { // whose clock stands still while steps are played
+				ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+				defer cancel()
+				out := &tape{}
+				if err := (&Scripted{Script: script}).Answer(ctx, &Question{}, out); !errors.Is(err, context.DeadlineExceeded) {
+					t.Errorf("error %v, want %v", err, context.DeadlineExceeded)
+				}
+				if most := freeRounds + int(time.Second/roundPause); len(out.log) > most {
+					t.Errorf("%d steps in a second, want at most %d", len(out.log), most)
+				}
+			})
+		})
 	}
 }
 
