@@ -93,7 +93,7 @@ func (s *Session) chatOptions() chat.Options {
 // belong to the conversation.
 func (s *Session) share(own *session.Options) {
 	shared := s.opts.Options
-	shared.Token, shared.TokenAge = s.core.Token, time.Since(s.tokenSince)
+	shared.Token, shared.TokenAge = s.core.Token, time.Since(s.core.Tokens.Since)
 	capabilities, vars := own.Capabilities, own.RequestVars
 	options.Inherit(own, shared)
 	if s.core.Thread != "" {

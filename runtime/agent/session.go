@@ -72,11 +72,10 @@ type Session struct {
 	snapshot atomic.Pointer[Snapshot]
 	leaving  sync.WaitGroup // transports that were released and are not closed yet
 
-	state      State
-	mode       Mode
-	kickoff    *event.Kickoff // nil once it is used up
-	tokenSince time.Time      // when the session got its token, whose life goes on over a switch
-	reported   *atomic.Bool   // whether the conversation's end was reported, see completion.Settings
+	state    State
+	mode     Mode
+	kickoff  *event.Kickoff // nil once it is used up
+	reported *atomic.Bool   // whether the conversation's end was reported, see completion.Settings
 
 	current *transport         // carries the turns; after the end, the last transport that did
 	next    *transport         // connects during a switch
@@ -135,7 +134,7 @@ func New(o Options) (*Session, error) {
 		SetToken: s.setToken, MergeVars: s.mergeVars,
 	})
 	s.core.Token, s.core.Thread = o.Token, thread // the only copy; the end clears it
-	s.tokenSince = time.Now().Add(-o.TokenAge)
+	s.core.Tokens.Since = time.Now().Add(-o.TokenAge)
 	s.opts.Token, s.own.Token = "", ""
 	s.Conversation = s.core.Conversation()
 	s.publish()

@@ -98,7 +98,7 @@ func (s *Session) mergeVars(vars map[string]any) {
 // keepToken replaces every token for later transports.
 func (s *Session) keepToken(token string) {
 	s.core.Token, s.opts.Avatar.Token, s.opts.Chat.Token = token, "", ""
-	s.tokenSince = time.Now()
+	s.core.Tokens.Since = time.Now()
 }
 
 // setToken replaces the token for the present transports and for later ones.

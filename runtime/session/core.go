@@ -144,7 +144,7 @@ func (c *Core) Reach(caps map[string]string) (err error) {
 		o.PartnerID = PartnerOf(o.Token)
 	}
 	c.Token, c.Thread = o.Token, o.ThreadID
-	c.Tokens.since = time.Now().Add(-o.TokenAge)
+	c.Tokens.Since = time.Now().Add(-o.TokenAge)
 	o.Token, o.RequestVars = "", nil
 	c.Secrets.Add(c.Token)
 	c.Secrets.AddNamed(c.Vars)
@@ -167,7 +167,7 @@ func (c *Core) Die() {
 
 // SetToken stores the token for later requests.
 func (c *Core) SetToken(token string) {
-	c.Token, c.Tokens.since = token, time.Now()
+	c.Token, c.Tokens.Since = token, time.Now()
 	c.Arm()
 	if c.Tokens.watched { // else a session that has ended would ask for tokens for ever
 		c.Tokens.Watch()

@@ -15,7 +15,9 @@ const tokenLimit = 10 * time.Second
 type Tokens struct {
 	core *Core
 
-	since   time.Time // when the session got its token
+	// Since is when the session got its token; a switch of an agent session's transport does not change it.
+	Since time.Time
+
 	ahead   *Timer
 	watched bool          // from Watch to Stop
 	waiting []func(error) // of the call under way
@@ -26,7 +28,7 @@ func (t *Tokens) Watch() {
 	t.watched = true
 	t.ahead.Stop()
 	if t.core.opts.OnTokenNeeded != nil && t.core.opts.TokenLife > 0 && t.core.Token != "" {
-		t.ahead = t.core.After(t.core.opts.TokenLife-t.core.opts.TokenLife/5-time.Since(t.since), func() {
+		t.ahead = t.core.After(t.core.opts.TokenLife-t.core.opts.TokenLife/5-time.Since(t.Since), func() {
 			t.Renew(func(err error) {
 				if err != nil && t.watched { // there is time for one more call
 					t.ahead = t.core.After(t.core.opts.TokenLife/20, func() { t.Renew(func(error) {}) })
