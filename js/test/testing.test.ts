@@ -448,6 +448,59 @@ test("the end of a conversation is reported once", async () => {
   await assert.rejects(over.completeThread(), { code: "invalid_state" })
 })
 
+test("a conversation whose connect is aborted has failed, in either mode", async () => {
+  for (const mode of ["avatar", "chat"] as const) {
+    const session = tidied(new FakeAgentSession({ mode, agent: { connectMs: 50 } }))
+    const states: unknown[] = []
+    session.on("stateChange", ({ state }) => states.push(state))
+    const controller = new AbortController()
+    const connecting = session.connect({ signal: controller.signal })
+    await session.next("transportChanged")
+    const joined = session.connect()
+    controller.abort("changed my mind")
+    await assert.rejects(connecting, { code: "aborted", cause: "changed my mind" })
+    assert.equal(session.state, "failed", mode)
+    await assert.rejects(joined, { code: "aborted" }, "it waits for the same connection")
+    await assert.rejects(session.connect(), { code: "invalid_state" })
+    assert.deepEqual(states, ["connecting", "failed"], mode)
+  }
+})
+
+test("a conversation whose switch is aborted stays where it was", async () => {
+  for (const [mode, other] of [["avatar", "chat"], ["chat", "avatar"]] as const) {
+    const session = tidied(new FakeAgentSession({ mode, agent: { rules, connectMs: 50 } }))
+    await session.connect()
+    const { transport } = session
+    const events: unknown[] = []
+    session.on("transportChanged", ({ mode }) => events.push(mode))
+    session.on("stateChange", ({ state }) => events.push(state))
+    session.on("modeChanged", () => events.push("modeChanged"))
+    const controller = new AbortController()
+    const switching = session.switchMode(other, { signal: controller.signal })
+    controller.abort("changed my mind")
+    await assert.rejects(switching, { code: "aborted", cause: "changed my mind" })
+    assert.deepEqual([session.state, session.mode, session.transport === transport], ["connected", mode, true])
+    await assert.rejects(session.switchMode(other, { signal: AbortSignal.abort() }), { code: "aborted" })
+    assert.deepEqual(events, ["switching", other, mode, "connected"], "the second was aborted before it began")
+    await session.sendText("note")
+    await session.switchMode(other)
+    assert.equal(session.mode, other)
+  }
+})
+
+test("a session in text that is left while it connects stays as it was left", async () => {
+  const session = chat({ agent: { connectMs: 20 } })
+  const controller = new AbortController()
+  const aborted = session.connect({ signal: controller.signal })
+  setTimeout(() => controller.abort(), 5)
+  await assert.rejects(aborted, { code: "aborted" })
+  assert.equal(session.state, "idle")
+  const connecting = session.connect()
+  setTimeout(() => session.disconnect(), 5)
+  await assert.rejects(connecting, { code: "invalid_state" })
+  assert.equal(session.state, "closed")
+})
+
 test("a text of a conversation is withdrawn by its signal", async () => {
   const session = tidied(new FakeAgentSession({ mode: "chat", agent: { rules, thinkMs: 5 } }))
   await session.connect()

@@ -224,8 +224,9 @@ export class ScriptedAvatar extends Scripted {
   }
 
   #connectFails(reason: AgentError, life: number): void {
-    if (life !== this.#life || this.#state !== "connecting") return
+    if (life !== this.#life || this.live) return
     this.#life++
+    this.forgetCalls() // and what is replayed
     this.#become("error")
     if ((FATAL_ERROR_CODES as readonly string[]).includes(reason.code)) this.emit("error", reason)
     this.#running?.fail(reason)

@@ -1,4 +1,4 @@
-import type { AgentError } from "../core/errors.js"
+import { untilAborted, type AgentError } from "../core/errors.js"
 import type { ChatState, ChatTurn, Kickoff, Segment } from "../generated/events.js"
 import type { Methods } from "../core/program.js"
 import { spokenTypes } from "../segments/plain.js"
@@ -42,7 +42,7 @@ export class ScriptedChat extends Scripted {
       { ...sync, properties: () => this.#properties(), streamText: (text: string, options: Record<string, unknown>) => this.#stream(text, options) },
       {
         ...async,
-        connect: async () => this.connect(),
+        connect: (signal) => this.connect(signal),
         dispose: async () => this.disconnect({}),
         sendText: (signal, text: string, options: Record<string, unknown>) => this.send(text, options, signal),
       },
@@ -57,17 +57,22 @@ export class ScriptedChat extends Scripted {
     return this.#state
   }
 
-  async connect(): Promise<void> {
-    if (this.#state !== "idle") throw fault("invalid_state", `the session is ${this.#state}, not idle`)
+  async connect(signal?: AbortSignal): Promise<void> {
+    this.#requireIdle()
     if (this.#connecting) throw fault("invalid_state", "the session is connected, not idle")
     this.#connecting = true
     if (this.agent.recording) return this.replay(this.agent.recording)
-    await this.agent.connecting("chat").finally(() => (this.#connecting = false))
+    await untilAborted(this.agent.connecting("chat"), signal).finally(() => (this.#connecting = false))
+    this.#requireIdle() // it may have been disconnected meanwhile
     this.#become("connected")
     const kickoff = this.#kickoff
     if (!kickoff) return
     this.#kickoff = { ...kickoff, sent: true }
     this.#enter(turnOf(kickoff.text, {}, "kickoff"))
+  }
+
+  #requireIdle(): void {
+    if (this.#state !== "idle") throw fault("invalid_state", `the session is ${this.#state}, not idle`)
   }
 
   /** Sends one turn and resolves with the whole answer. */

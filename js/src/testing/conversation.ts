@@ -1,4 +1,4 @@
-import { AgentError } from "../core/errors.js"
+import { AgentError, untilAborted } from "../core/errors.js"
 import type { AgentEvents, AgentMode, AgentState, AvatarEvents, ChatTurn, Kickoff } from "../generated/events.js"
 import type { Methods } from "../core/program.js"
 import type { Dispatch } from "../core/programobject.js"
@@ -70,8 +70,8 @@ export class ScriptedConversation {
         removeHandler: (id: number) => this.#transports.forEach(({ methods }) => methods["removeHandler"]?.(id)),
       },
       {
-        connect: () => this.#connectOnce(),
-        switchMode: async (_, mode: AgentMode) => this.#switch(mode),
+        connect: (signal) => this.#connectOnce(signal),
+        switchMode: async (signal, mode: AgentMode) => this.#switch(mode, signal),
         sendText: async (signal, text: string) => this.#send(text, signal),
         respondToTool: waits("respondToTool"),
         completeThread: waits("completeThread"),
@@ -125,17 +125,17 @@ export class ScriptedConversation {
     if (event in passedOn) this.#emit(event, payload, at)
   }
 
-  #connectOnce(): Promise<void> {
+  #connectOnce(signal: AbortSignal | undefined): Promise<void> {
     if (this.#connecting && this.#state !== "connecting") throw fault("invalid_state", `the session is ${this.#state}, not idle`)
-    return (this.#connecting ??= this.#connect())
+    return (this.#connecting ??= this.#connect(signal))
   }
 
-  async #connect(): Promise<void> {
+  async #connect(signal: AbortSignal | undefined): Promise<void> {
     if (this.#state !== "idle") throw fault("invalid_state", `the session is ${this.#state}, not idle`)
     this.#become("connecting", "user_requested")
     this.#emit("transportChanged", { mode: this.#mode })
     try {
-      await this.#current.connect()
+      await untilAborted(this.#current.connect(signal), signal)
     } catch (reason) {
       this.#requireState("connecting")
       this.#end("failed", "transport_failed", undefined, false)
@@ -146,7 +146,7 @@ export class ScriptedConversation {
     this.#become("connected")
   }
 
-  async #switch(mode: AgentMode): Promise<void> {
+  async #switch(mode: AgentMode, signal: AbortSignal | undefined): Promise<void> {
     if (mode !== "avatar" && mode !== "chat") throw fault("bad_request", 'the mode must be "avatar" or "chat"')
     this.#requireState("connected")
     if (mode === this.#mode) return
@@ -158,7 +158,7 @@ export class ScriptedConversation {
     next.takeOver(old)
     this.#emit("transportChanged", { mode })
     try {
-      await next.connect()
+      await untilAborted(next.connect(signal), signal)
     } catch (reason) {
       this.#requireState("switching")
       this.#next = undefined

@@ -1,6 +1,6 @@
 import { parseContent, widgetOf } from "../segments/content.js"
 import { parseOAuthRequired, parseToolCall, validateToolArgs } from "../segments/tools.js"
-import { AgentError, untilAborted, type AgentErrorFields } from "../core/errors.js"
+import { AgentError, cancelled, untilAborted, type AgentErrorFields } from "../core/errors.js"
 import type { OAuthRequired, Segment, ToolCall, Widget } from "../generated/events.js"
 import type { Methods } from "../core/program.js"
 import type { RecordingEntry } from "../record/format.js"
@@ -28,8 +28,10 @@ export function methodsOf(sync: Record<string, Sync>, async: Record<string, Asyn
   }
   for (const [name, method] of Object.entries(async)) {
     methods[name] = (signal, ...args) => {
-      const result = (async () => method(signal as AbortSignal | undefined, ...(args as never[])))()
-      return untilAborted(result, signal as AbortSignal | undefined)
+      const until = signal as AbortSignal | undefined
+      if (until?.aborted) return Promise.reject(cancelled(until))
+      const result = (async () => method(until, ...(args as never[])))()
+      return untilAborted(result, until)
     }
   }
   return methods
