@@ -210,6 +210,37 @@ test("the menus of devices follow the session, and choose", async () => {
   assert.equal(menus.root.querySelector("meter")!.value, 0.5)
 })
 
+test("a menu shows the device that stays in use when another can't be used", async () => {
+  const device = (deviceId: string) => ({ deviceId, label: deviceId, groupId: "" })
+  const session = avatar({ agent: { devices: { mics: ["a", "b", "c"].map(device), speakers: ["d", "e"].map(device) } } })
+  await session.connect()
+  const failures: unknown[] = []
+  const menus = place(new DeviceSelect(session, { onError: (error) => failures.push(error) }))
+  const [microphone, speaker] = menus.root.querySelectorAll("select") as unknown as [HTMLSelectElement, HTMLSelectElement]
+  await until("listed", () => microphone.options.length === 3)
+  const choose = (select: HTMLSelectElement, id: string) => {
+    select.value = id
+    select.dispatchEvent(new window.Event("change"))
+  }
+  let settle = { b: () => {}, c: () => {} }
+  session.switchMic = (id) => new Promise((resolve, reject) => (settle = { ...settle, [id]: id === "b" ? resolve : () => reject(new Error("in use")) }))
+  choose(microphone, "c")
+  session.agent.emit("devicesChanged", {})
+  await until("listed again", () => microphone.value === "c")
+  settle.c()
+  await until("the failure", () => failures.length === 1)
+  await until("the first again", () => microphone.value === "a")
+  choose(microphone, "b")
+  choose(microphone, "c")
+  settle.b()
+  settle.c()
+  await until("the second failure", () => failures.length === 2)
+  await until("the one before", () => microphone.value === "b")
+  session.setAudioOutput = async () => false
+  choose(speaker, "e")
+  await until("the speaker is refused", () => speaker.value === "d")
+})
+
 test("a composer sends, gives a text back that was not sent, and stops an answer", async () => {
   const session = new FakeChatSession({ agent: { rules } })
   open.push(session)

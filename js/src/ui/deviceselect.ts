@@ -33,6 +33,8 @@ export class DeviceSelect {
   readonly #names = { microphone: make("span"), speaker: make("span"), level: make("span") }
   readonly #speakers = make("label", {}, this.#names.speaker, this.#speaker)
   readonly #failed: (error: unknown) => void
+  /** The device that each menu shows unless another is being changed to. */
+  readonly #used = new Map<HTMLSelectElement, string>()
   #labels!: PartLabels
   #carrier: DeviceSession | undefined
   #leave: (() => void) | undefined
@@ -41,8 +43,8 @@ export class DeviceSelect {
   constructor(session: DeviceSession | undefined, { labels, onError = () => {} }: DeviceSelectOptions = {}) {
     this.#failed = onError
     this.root.append(make("label", {}, this.#names.microphone, this.#microphone), make("label", {}, this.#names.level, this.#level), this.#speakers)
-    this.#microphone.addEventListener("change", () => this.#choose((carrier) => carrier.switchMic?.(this.#microphone.value)))
-    this.#speaker.addEventListener("change", () => this.#choose((carrier) => carrier.setAudioOutput?.(this.#speaker.value)))
+    this.#microphone.addEventListener("change", () => this.#choose(this.#microphone, (carrier, id) => carrier.switchMic?.(id)))
+    this.#speaker.addEventListener("change", () => this.#choose(this.#speaker, (carrier, id) => carrier.setAudioOutput?.(id)))
     this.name(partLabels(labels))
     this.follow(session)
   }
@@ -85,27 +87,33 @@ export class DeviceSelect {
     try {
       const { mics, speakers } = await carrier.listDevices!({ signal })
       if (signal.aborted) return
-      fill(this.#microphone, mics, this.#labels.microphone)
-      fill(this.#speaker, speakers, this.#labels.speaker)
+      this.#fill(this.#microphone, mics, this.#labels.microphone)
+      this.#fill(this.#speaker, speakers, this.#labels.speaker)
       this.#speakers.hidden = speakers.length === 0 // some browsers offer no choice of speakers
     } catch (reason) {
       if (!signal.aborted) this.#failed(reason)
     }
   }
 
-  async #choose(change: (carrier: DeviceSession) => unknown): Promise<void> {
-    const carrier = this.#carrier
+  /** Changes to the device that was chosen in a menu. If that fails, the menu shows the one that stays in use. */
+  async #choose(select: HTMLSelectElement, change: (carrier: DeviceSession, id: string) => unknown): Promise<void> {
+    const [carrier, chosen] = [this.#carrier, select.value]
+    let changed = true
     try {
-      if (carrier) await change(carrier)
+      if (carrier) changed = (await change(carrier, chosen)) !== false
     } catch (reason) {
+      changed = false
       this.#failed(reason)
     }
+    if (changed) this.#used.set(select, chosen)
+    else if (select.value === chosen) select.value = this.#used.get(select) ?? ""
   }
-}
 
-/** Lists devices in a menu and keeps its selection. */
-function fill(select: HTMLSelectElement, devices: Device[], name: string): void {
-  const { value } = select
-  select.replaceChildren(...devices.map(({ deviceId, label }, i) => new Option(label || `${name} ${i + 1}`, deviceId)))
-  if (devices.some(({ deviceId }) => deviceId === value)) select.value = value
+  /** Lists devices in a menu and keeps its selection. */
+  #fill(select: HTMLSelectElement, devices: Device[], name: string): void {
+    const { value } = select
+    select.replaceChildren(...devices.map(({ deviceId, label }, i) => new Option(label || `${name} ${i + 1}`, deviceId)))
+    if (devices.some(({ deviceId }) => deviceId === value)) select.value = value
+    else this.#used.set(select, select.value)
+  }
 }
