@@ -223,10 +223,11 @@ func TestSwitchesThatAreOnByDefault(t *testing.T) {
 
 func TestThePageGivesTokensAndLogins(t *testing.T) {
 	for given, want := range map[string]string{
-		`{onTokenNeeded: async () => "fresh", onRelayNeeded: async () => ({username: "u", credential: "c"})}`: "fresh <nil> u c <nil>",
-		`{onTokenNeeded: () => "fresh", onRelayNeeded: () => null}`:                                           "fresh <nil> - <nil>",
-		`{onTokenNeeded: async () => 7, onRelayNeeded: async () => 7}`:                                        " error - error",
-		`{onTokenNeeded: async () => { throw new Error("no") }, onRelayNeeded: () => { throw 1 }}`:            " error - error",
+		`{onTokenNeeded: async () => "fresh", onRelayNeeded: async () => ({username: "u", credential: "c"})}`:  "fresh <nil> u c <nil>",
+		`{onTokenNeeded: () => "fresh", onRelayNeeded: () => ({username: "u", credential: "c", expiry: 9.5})}`: "fresh <nil> u c <nil>",
+		`{onTokenNeeded: () => "fresh", onRelayNeeded: () => null}`:                                            "fresh <nil> - <nil>",
+		`{onTokenNeeded: async () => 7, onRelayNeeded: async () => 7}`:                                         " error - error",
+		`{onTokenNeeded: async () => { throw new Error("no") }, onRelayNeeded: () => { throw 1 }}`:             " error - error",
 	} {
 		var o avatarOptions
 		if err := jsbridge.FromJS("options", programtest.Eval("("+given+")"), &o); err != nil {

@@ -63,8 +63,8 @@ type Result struct {
 type TURNCredentials struct {
 	Username   string `json:"username"`
 	Credential string `json:"credential"`
-	// Expiry is in seconds since 1970, 0 if unknown.
-	Expiry int64 `json:"expiry,omitempty"`
+	// Expiry is in seconds since 1970, 0 if unknown. It may have a fraction.
+	Expiry float64 `json:"expiry,omitempty"`
 }
 
 // Avatar is what a page can show until the avatar's picture arrives.
@@ -179,12 +179,8 @@ func (p *place) appInit(ctx context.Context, token string, kind TokenKind) (*Res
 	// The fields whose JSON type varies are declared here too, because encoding/json
 	// prefers the shallower field; so is Kind, which the service must not set.
 	var reply struct {
-		Kind            json.RawMessage `json:"kind"`
-		PartnerID       json.RawMessage `json:"partnerId"`
-		TURNCredentials *struct {
-			Expiry float64 `json:"expiry"`
-			TURNCredentials
-		} `json:"turnCredentials"`
+		Kind      json.RawMessage `json:"kind"`
+		PartnerID json.RawMessage `json:"partnerId"`
 		Result
 	}
 	err = fetch.Call(ctx, p.client, &fetch.Request{
@@ -199,10 +195,6 @@ func (p *place) appInit(ctx context.Context, token string, kind TokenKind) (*Res
 		return nil, fault.New(fault.InvalidResponse, "appInit returned no token")
 	}
 	result.PartnerID = idText(reply.PartnerID)
-	if c := reply.TURNCredentials; c != nil {
-		c.TURNCredentials.Expiry = int64(c.Expiry)
-		result.TURNCredentials = &c.TURNCredentials
-	}
 	result.Kind, result.GenieURL = kind, genie
 	return &result, nil
 }

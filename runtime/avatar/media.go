@@ -173,7 +173,7 @@ func (s *Session) freshRelay(ctx context.Context) {
 
 // loginExpired reports whether the login to the relay has expired for new peers.
 func (s *Session) loginExpired() bool {
-	return s.recovery.loginExpiry != 0 && time.Now().Unix() >= s.recovery.loginExpiry
+	return s.recovery.loginExpiry != 0 && float64(time.Now().Unix()) >= s.recovery.loginExpiry
 }
 
 // relayLimit bounds one call of OnRelayNeeded.

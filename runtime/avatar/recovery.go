@@ -289,7 +289,7 @@ type recoveryState struct {
 	closing       *session.Timer  // shortly before the end of window
 	attempt       int             // of the rebuild under way, from 1
 	mediaReleased <-chan struct{} // closed when the peers of the previous attempt are released
-	loginExpiry   int64           // when the login to the relay expires, in seconds since 1970; 0 if unknown
+	loginExpiry   float64         // when the login to the relay expires, in seconds since 1970; 0 if unknown
 	renewed       bool            // the token was renewed because the service refused it, and nothing has worked since
 	question      string          // to ask again after a spiral
 

@@ -394,7 +394,7 @@ func TestAMicrophoneThatStaysDead(t *testing.T) {
 func TestARepairAsksForARelayLoginThatHasExpired(t *testing.T) {
 	var asked atomic.Int32
 	login := func() *appinit.TURNCredentials {
-		return &appinit.TURNCredentials{Username: "u", Credential: "c", Expiry: time.Now().Add(time.Minute).Unix()}
+		return &appinit.TURNCredentials{Username: "u", Credential: "c", Expiry: float64(time.Now().Add(time.Minute).Unix())}
 	}
 	o := Options{OnRelayNeeded: func(context.Context) (*appinit.TURNCredentials, error) {
 		asked.Add(1)
@@ -421,12 +421,12 @@ func TestARepairAsksForARelayLoginThatHasExpired(t *testing.T) {
 // TestAConnectAsksForARelayLoginThatHasExpired: a visitor may begin long after the page got it.
 func TestAConnectAsksForARelayLoginThatHasExpired(t *testing.T) {
 	var asked atomic.Int32
-	var expiry int64
+	var expiry float64
 	o := Options{OnRelayNeeded: func(context.Context) (*appinit.TURNCredentials, error) {
 		asked.Add(1)
-		return &appinit.TURNCredentials{Username: "u", Credential: "c", Expiry: time.Now().Add(time.Minute).Unix()}, nil
+		return &appinit.TURNCredentials{Username: "u", Credential: "c", Expiry: float64(time.Now().Add(time.Minute).Unix())}, nil
 	}}
-	synctest.Test(t, func(*testing.T) { expiry = time.Now().Add(time.Minute).Unix() }) // each bubble's time begins at the same moment
+	synctest.Test(t, func(*testing.T) { expiry = float64(time.Now().Add(time.Minute).Unix()) }) // each bubble's time begins at the same moment
 	o.TURNCredentials = &appinit.TURNCredentials{Username: "u", Credential: "c", Expiry: expiry}
 	for name, first := range map[string]func(*rig) error{
 		"connect": func(r *rig) error { return r.Connect(context.Background()) },

@@ -31,7 +31,7 @@ type Promised<T> = T | Promise<T>
 export interface TurnCredentials {
   username: string
   credential: string
-  /** In seconds since 1970, 0 if unknown. */
+  /** In seconds since 1970, 0 if unknown. It may have a fraction. */
   expiry?: number | undefined
 }
 
