@@ -10,7 +10,7 @@ import css from "./launcher.css"
 import { LAUNCHER_LABELS, type LauncherLabels } from "./launcherlabels.js"
 import { LauncherStore } from "./launcherstore.js"
 import type { SessionOptions } from "./session.js"
-import type { Said } from "./state.js"
+import type { ClosedPhase, Said } from "./state.js"
 
 const adopt = sharedSheet(css)
 
@@ -39,6 +39,9 @@ const passed: Passed = { token: undefined, init: undefined, options: {}, labels:
 
 /** The attributes that the launcher does not pass on. */
 const own = ["open", "position", "greet", "lang"]
+
+/** `open` of state.ts has the others; its import would be one more file, of 225 bytes, before anything is used. */
+const closedPhases: Record<ClosedPhase, true> = { idle: true, ended: true, error: true }
 
 /** The errors of a remembered thread that can't be continued. */
 const lostThread = ["thread_access_denied", "not_found", "forbidden"]
@@ -315,8 +318,7 @@ export class AgentLauncherElement extends Base {
   /** The next conversation of the agent continues the thread that the page names, or the one that is kept for what the attributes say now. */
   #resume(): void {
     const agent = this.#agent
-    // The opposite of `open` in state.ts, whose import would be one more file of 225 bytes before anything is used.
-    if (!agent || !["idle", "ended", "error"].includes(agent.phase)) return
+    if (!agent || !(agent.phase in closedPhases)) return
     const kept = this.threadId === null ? this.#store.kept : { thread: this.threadId, said: undefined }
     agent.threadId = kept?.thread ?? null
     agent.history = kept?.said ?? this.history

@@ -4,8 +4,14 @@ import type { Labels, Text } from "./labels.js"
 /** How the agent answers. */
 export type Mode = "face" | "text"
 
+/** The phases of a conversation that is running or connecting. */
+export type OpenPhase = "connecting" | "live" | "reconnecting"
+
+/** The phases without a conversation. */
+export type ClosedPhase = "idle" | "ended" | "error"
+
 /** Where an element is in a conversation. */
-export type Phase = "idle" | "connecting" | "live" | "reconnecting" | "ended" | "error"
+export type Phase = OpenPhase | ClosedPhase
 
 /** A turn of a conversation: the visitor's words, or the agent's as Markdown. */
 export interface Said {
@@ -83,9 +89,11 @@ export interface Actions {
   switchMode(): void
 }
 
+const openPhases: Record<OpenPhase, true> = { connecting: true, live: true, reconnecting: true }
+
 /** Whether a conversation is running or connecting. */
 export function open({ phase }: State): boolean {
-  return phase === "connecting" || phase === "live" || phase === "reconnecting"
+  return phase in openPhases
 }
 
 /** Whether a button has to turn on the sound of the face. */
