@@ -51,6 +51,10 @@ func TestToolsOfATranscript(t *testing.T) {
 	press(p, "good")
 	p.Do(nil, `await until(() => find("[part=message]").textContent.includes("The service has a problem"))
 		await until(() => button("bad").ariaPressed === "true")`)
+	// A visitor begins anew, and can write at once.
+	press(p, "fresh")
+	p.Do(nil, `await until(() => element.phase === "idle" && seen("[part~=greeting]") && !seen("[part~=tools]") && !seen("[part~=fresh]"))
+		if (element.shadowRoot.activeElement !== find("textarea")) throw new Error("the field has not the focus")`)
 }
 
 // A face has a volume, and full screen with all its controls.

@@ -2,6 +2,7 @@ import assert from "node:assert/strict"
 import { beforeEach, test, type TestContext } from "node:test"
 import { AgentError, localError } from "../src/core/errors.js"
 import { english } from "../src/element/labels.js"
+import { LAUNCHER_LABELS } from "../src/element/launcherlabels.js"
 import { TOOL_LABELS } from "../src/element/toollabels.js"
 import { WIDGET_LABELS } from "../src/ui/labels.js"
 import { END_MESSAGES, ERROR_MESSAGES, PERMANENT_ERRORS } from "../src/ui/messages.js"
@@ -170,6 +171,31 @@ test("what was said is reported when an entry is complete: for a spoken answer a
   assert.deepEqual(seen, [["user: Hi"], ["user: Hi"]]) // the turn of the brain ends before its sound
   program.dispatch("avatarStopTalking", { text: "Hello there!", speechId: "s", turnId: "t" })
   assert.deepEqual(seen.at(-1), ["user: Hi", "agent: Hello there!"])
+})
+
+test("a visitor begins anew in an element that is only text, unless the page names the thread", async () => {
+  for (const [attributes, offered] of [[{ modes: "text" }, true], [{ modes: "text", "thread-id": "t-1" }, false], [{ modes: "text face" }, false]] as const) {
+    const element = place(attributes)
+    assert.equal(button(element, "fresh"), null)
+    await element.start()
+    const first = element.session
+    assert.equal(button(element, "fresh").hidden, true, "nothing was said")
+    program.dispatch("transcript", { type: "user", text: "Hi", speechId: null })
+    element.muted = true // something is drawn
+    assert.equal(button(element, "fresh").hidden, !offered)
+    element.labels = { launcher: { fresh: "Noch einmal" } }
+    assert.equal(button(element, "fresh").ariaLabel, "Noch einmal")
+    button(element, "fresh").click()
+    assert.deepEqual([element.phase, element.session, element.transcript], ["idle", undefined, []])
+    assert.ok(find(element, "[part~=log] [part~=greeting]"))
+    assert.equal(find(element, "[part~=message]").hidden, true)
+    await element.start()
+    assert.notEqual(element.session, first)
+    element.remove()
+  }
+  const unused = new Avatar()
+  unused.startNew()
+  assert.equal(unused.phase, "idle")
 })
 
 test("an element that is moved keeps its session, one that is removed ends it", async () => {
@@ -620,7 +646,7 @@ test("offline, the sentence says so", async (t) => {
 // The labels of a page that are all marked; any Latin text that is not marked is not one of them.
 const mark = (key: string) => `⟦${key}⟧`
 const marked = (texts: object): object => Object.fromEntries(Object.entries(texts).map(([key, text]) => [key, typeof text === "string" ? mark(key) : marked(text)]))
-const translated = () => ({ ...marked({ ...english, errors: ERROR_MESSAGES, tools: TOOL_LABELS, widgets: WIDGET_LABELS }), place: undefined }) as never
+const translated = () => ({ ...marked({ ...english, errors: ERROR_MESSAGES, launcher: LAUNCHER_LABELS, tools: TOOL_LABELS, widgets: WIDGET_LABELS }), place: undefined }) as never
 
 /** The visible texts and names of an element that are not from its labels. */
 function untranslated(element: HTMLElement): string[] {

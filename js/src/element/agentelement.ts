@@ -28,6 +28,8 @@ const conversationModule = () => import("./conversation.js")
 type Conversations = Awaited<ReturnType<typeof conversationModule>>
 type Conversation = InstanceType<Conversations["Conversation"]>
 
+/** An element without a conversation. */
+const beforeStart = { phase: "idle", message: undefined, permanent: false } as const
 const noPicture = (labels: Labels) => labels.noPicture
 const noAnswer = (labels: Labels) => labels.empty
 
@@ -130,6 +132,15 @@ export abstract class AgentElement extends Base {
     if (!open(this.#state)) return
     this.#session?.disconnect()
     if (open(this.#state)) this.#over("disconnect") // without a session there is no event `ended`
+  }
+
+  /** Ends the conversation and shows the element as before the first message. With `threadId` the next conversation is still that one. */
+  startNew(): void {
+    this.end()
+    this.#leave()
+    this.#conversation = undefined
+    this.#log?.clear()
+    this.#update(beforeStart)
   }
 
   /** Downloads the runtime and gets the reply of `appInit`, whose poster is then shown, as the attribute `preload` does. */
@@ -260,7 +271,7 @@ export abstract class AgentElement extends Base {
       this.#unwatch()
       this.#dropPrepared()
       this.#leave()
-      this.#update({ phase: "idle", message: undefined, permanent: false })
+      this.#update(beforeStart)
     })
   }
 
@@ -354,7 +365,7 @@ export abstract class AgentElement extends Base {
     const controls = new Controls(actions)
     this.#addParts = (add) => {
       const { root: stage, video } = this.#stage!
-      this.#parts = [...this.#parts, ...add({ frame: this.#frame!, stage, video, controls, composer: this.#composer!.root, face, failed, conversation: () => this.#conversation })]
+      this.#parts = [...this.#parts, ...add({ frame: this.#frame!, stage, video, controls, composer: this.#composer!.root, face, failed, conversation: () => this.#conversation, startNew: () => this.startNew(), continues: () => this.#allOptions().threadId !== undefined })]
     }
     this.#log = new Log(actions)
     this.#parts = [this.#stage, controls, notices, this.#log, this.#composer]
@@ -491,7 +502,7 @@ export abstract class AgentElement extends Base {
   #accessChanged(anew: boolean): void {
     this.#early = undefined
     this.#dropPrepared()
-    if (this.#state.permanent) this.#update({ phase: "idle", message: undefined, permanent: false })
+    if (this.#state.permanent) this.#update(beforeStart)
     if (!anew || !this.shadowRoot || open(this.#state)) return
     this.#update({ poster: this.poster ?? undefined }) // the service's was that of the last agent
     // Once for all that the page changes now.

@@ -26,7 +26,7 @@ import { Sharing } from "./sharing.js"
 import { chatModule, imported, listen, namesModule, type AnySession, type SessionOptions } from "./session.js"
 import type { Part, Said } from "./state.js"
 import { toolLabels } from "./toollabels.js"
-import { TranscriptTools } from "./tools.js"
+import { NewConversation, TranscriptTools } from "./tools.js"
 import { View } from "./view.js"
 
 export { makeSession } from "./make.js"
@@ -50,22 +50,27 @@ export interface Around {
   face: () => AvatarSession | undefined
   failed: (reason: unknown) => void
   conversation: () => Conversation | undefined
+  startNew: () => void
+  /** The page has named the thread. */
+  continues: () => boolean
 }
 
 /** Adds the parts that only a conversation has: the menus of devices, the buttons over the picture, those of the transcript and of what the visitor shows; and makes the button for tap-to-talk work. */
-export function addParts({ frame, stage, video, controls, composer, face, failed, conversation }: Around): Part[] {
+export function addParts({ frame, stage, video, controls, composer, face, failed, conversation, startNew, continues }: Around): Part[] {
   const { devices, tap } = controls
   attachTapToTalk(tap.root, face, failed)
   const menus = new Devices(devices.root, face, failed)
   const view = new View(frame, video)
   const tell = (text: string, problem: boolean) => conversation()?.tell(text, problem)
-  const tools = new TranscriptTools(() => conversation()?.text ?? "", tell)
+  const text = () => conversation()?.text ?? ""
+  const tools = new TranscriptTools(text, tell)
+  const fresh = new NewConversation(startNew, () => text() !== "" && !continues())
   const sharing = new Sharing(face, tell)
   controls.root.after(menus.root)
   stage.append(view.root, sharing.preview)
   composer.prepend(sharing.root)
-  frame.append(tools.root)
-  return [menus, view, tools, sharing]
+  frame.append(fresh.root, tools.root)
+  return [menus, view, fresh, tools, sharing]
 }
 
 /** Where a conversation is drawn, and what it needs. */

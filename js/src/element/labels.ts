@@ -31,7 +31,7 @@ export const english = {
   disclosure: "You are talking to an AI.",
   /** Words of widgets, in place of those of `WIDGET_LABELS`. */
   widgets: {} as Partial<WidgetLabels>,
-  /** Words of `<agent-launcher>`, in place of those of `LAUNCHER_LABELS`. */
+  /** Words of `<agent-launcher>` and, in elements that are only text, of the button “New conversation”, in place of those of `LAUNCHER_LABELS`. */
   launcher: {} as Partial<LauncherLabels>,
   /** Words of the buttons of answers, of the transcript and of the picture, in place of those of `TOOL_LABELS`. */
   tools: {} as Partial<ToolLabels>,
@@ -48,9 +48,9 @@ export const english = {
 }
 
 /** Labels that contain texts of their own. */
-const groups = ["activities", "ended", "errors", "tools", "widgets"] as const
+const groups = ["activities", "ended", "errors", "launcher", "tools", "widgets"] as const
 
-/** The texts of an element; those of `activities`, `ended`, `errors`, `tools` and `widgets` are replaced one by one too. */
+/** The texts of an element; those of `activities`, `ended`, `errors`, `launcher`, `tools` and `widgets` are replaced one by one too. */
 export type Labels = typeof english
 
 /** A text of an element, which changes with its labels. */

@@ -18,7 +18,12 @@ export class Log implements Part {
 
   constructor({ send }: Actions) {
     this.#send = send
-    this.root.append(this.#greeting)
+    this.clear()
+  }
+
+  /** Shows the greeting again, in place of a conversation. */
+  clear(): void {
+    this.root.replaceChildren(this.#greeting)
   }
 
   show(state: State): void {

@@ -1,6 +1,7 @@
 import { copyText, type AnswerActions } from "../ui/answers.js"
 import { icon, make, makeButton, nameButton } from "../ui/dom.js"
 import type { Part, State } from "./state.js"
+import { LAUNCHER_LABELS } from "./launcherlabels.js"
 import { toolLabels } from "./toollabels.js"
 
 /** Buttons that copy and download what was said, beside the notice. */
@@ -26,6 +27,23 @@ export class TranscriptTools implements Part {
     this.root.hidden = !state.modes.includes("text") || this.#text() === ""
     nameButton(this.#copy, labels.copy)
     nameButton(this.#download, labels.download)
+  }
+}
+
+/** Begins anew in an element that is only text: one with a face has a button that ends, and then one that starts. */
+export class NewConversation implements Part {
+  readonly root: HTMLButtonElement
+  readonly #possible: () => boolean
+
+  /** `possible` returns whether something was said, and the next conversation would be another one. */
+  constructor(start: () => void, possible: () => boolean) {
+    this.#possible = possible
+    this.root = makeButton({ part: "button fresh", class: "small fresh", hidden: true }, start, icon("again"))
+  }
+
+  show({ modes, labels }: State): void {
+    this.root.hidden = modes.includes("face") || !this.#possible()
+    nameButton(this.root, labels.launcher.fresh ?? LAUNCHER_LABELS.fresh)
   }
 }
 
