@@ -263,7 +263,7 @@ func (s *Session) socketOptions() socketio.ClientOptions {
 		ReconnectTimeout:  reconnectTimeout,
 		ReconnectDelay:    s.opts.ReconnectionDelay,
 		ReconnectDelayMax: s.opts.ReconnectionDelayMax,
-		Random:            s.jitter.socket.Next,
+		Random:            s.random,
 	}
 }
 
@@ -545,7 +545,7 @@ func (s *Session) WaitForCapacity(ctx context.Context, wait, poll time.Duration)
 	if token == "" {
 		return nil, fault.New(fault.InvalidState, "the session has no token")
 	}
-	socket, err := s.dial(s.opts.ConversationURL, socketio.ClientOptions{Query: s.query(), Auth: auth(token), Random: s.jitter.socket.Next})
+	socket, err := s.dial(s.opts.ConversationURL, socketio.ClientOptions{Query: s.query(), Auth: auth(token), Random: s.random})
 	if err != nil {
 		return nil, fault.From(err)
 	}
@@ -587,7 +587,7 @@ func (s *Session) WaitForCapacity(ctx context.Context, wait, poll time.Duration)
 			}
 			next := poll
 			if first {
-				next = s.jitter.capacity.Apply(poll, 0.5)
+				next = s.around(poll, 0.5)
 			}
 			first = false
 			again.Reset(next)
@@ -620,7 +620,7 @@ func (s *Session) askCapacityAgain(conn *connection, available bool) {
 	}
 	wait := capacityBackoff[min(conn.refusals, len(capacityBackoff)-1)]
 	conn.refusals++
-	wait = s.jitter.capacity.Apply(wait, capacityJitter)
+	wait = s.around(wait, capacityJitter)
 	conn.capacity.Stop()
 	conn.capacity = s.core.After(wait, func() {
 		if s.conn == conn && s.phase == connecting {

@@ -349,9 +349,8 @@ func TestARunningPreparationIsWaitedFor(t *testing.T) {
 }
 
 func TestWaitForCapacityPolls(t *testing.T) {
-	const stickyID = "client0000000001"
-	polls := session.NewJitter(stickyID, "capacity").Apply(5*second, 0.5) + 5*second // the first is the session's own
-	run(t, Options{StickyID: stickyID}, func(r *rig) {
+	run(t, Options{}, func(r *rig) {
+		r.random = func() float64 { return 0.75 }
 		asked := 0
 		r.service.Answer[signaling.CheckAvailability] = func(s *fakeservice.Socket, _ fakeservice.Event) {
 			asked++
@@ -359,7 +358,7 @@ func TestWaitForCapacityPolls(t *testing.T) {
 		}
 		began := time.Now()
 		details, err := r.WaitForCapacity(context.Background(), 0, 0)
-		if err != nil || string(details) != `{"maxCalls":20}` || time.Since(began) != polls {
+		if err != nil || string(details) != `{"maxCalls":20}` || time.Since(began) != 6250*time.Millisecond+5*second {
 			t.Errorf("%s, %v after %v", details, err, time.Since(began))
 		}
 		if n := len(all[event.CapacityChanged](r)); n != 3 {

@@ -82,7 +82,6 @@ func (s *Session) openMedia() {
 	s.engine = media.New(media.Config{
 		HTTPClient:             o.HTTPClient,
 		Limits:                 o.Limits,
-		Random:                 s.jitter.media.Next,
 		TURNServer:             o.TURNServerURL,
 		TURNCredentials:        o.TURNCredentials,
 		ICEServers:             o.ICEServers,

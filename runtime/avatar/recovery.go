@@ -341,7 +341,7 @@ func (s *Session) awaitSocket(c cause) {
 	s.core.Emit(event.Reconnecting{Reason: c.reason, Attempt: attempt, MaxAttempts: s.maxAttempts(attempt)})
 	s.stopWaiting()
 	s.recovery.window = s.core.After(s.opts.ReconnectWindow, func() { s.handle(windowOver, cause{}) })
-	if early := s.opts.ReconnectWindow - s.jitter.recovery.Apply(lastCall, lastCallJitter); early > 0 {
+	if early := s.opts.ReconnectWindow - s.around(lastCall, lastCallJitter); early > 0 {
 		s.recovery.closing = s.core.After(early, func() { s.handle(windowCloses, cause{}) })
 	}
 }
@@ -601,5 +601,5 @@ func (s *Session) retryRebuild(c cause) {
 		Channel: "socket", State: string(event.ReconnectRetry), Detail: c.err.Error(),
 		Attempt: s.recovery.attempt, MaxAttempts: s.opts.Limits.ColdAttempts,
 	})
-	s.recovery.window = s.core.After(s.jitter.recovery.Apply(s.opts.Limits.ColdBackoff, 0.5), func() { s.rebuildAttempt(false) })
+	s.recovery.window = s.core.After(s.around(s.opts.Limits.ColdBackoff, 0.5), func() { s.rebuildAttempt(false) })
 }

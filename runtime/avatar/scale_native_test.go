@@ -8,6 +8,7 @@ import (
 	"flag"
 	"fmt"
 	"math"
+	"math/rand/v2"
 	"net"
 	"net/http"
 	"os"
@@ -62,6 +63,7 @@ func (a *arrivals) peak(window time.Duration) int {
 type distant struct {
 	*pipes
 	host   http.Server
+	hosted sync.WaitGroup
 	client *http.Client // opens the sessions' WebSockets
 
 	mu        sync.Mutex
@@ -84,6 +86,7 @@ func newDistant() *distant {
 		server.ServeHTTP(w, r)
 	})
 	d.client = &http.Client{Transport: &http.Transport{DisableKeepAlives: true, DialContext: d.dialContext}}
+	d.hosted.Go(func() { _ = d.host.Serve(d.pipes) })
 	return d
 }
 
@@ -91,6 +94,7 @@ func newDistant() *distant {
 func (d *distant) Close() {
 	_ = d.server.Close()
 	_ = d.host.Close()
+	d.hosted.Wait()
 }
 
 // dialContext is one attempt to connect a socket.
@@ -117,39 +121,55 @@ func (d *distant) dial(url string, o socketio.ClientOptions) (socketio.Socket, e
 	return socketio.NewClient(url, o)
 }
 
-func (d *distant) serve(ctx context.Context, c *socketio.Session) {
+// serve plays the service's part of the handshake, and refuses questions for an avatar.
+func (d *distant) serve(_ context.Context, c *socketio.Session) {
 	d.mu.Lock()
 	d.clients = append(d.clients, c)
 	d.mu.Unlock()
-	serve(ctx, c, func(ev socketio.Event) {
-		if ev.Name != signaling.CheckAvailability {
-			return
+	say := func(name string, payload any) { _ = c.Emit(name, payload) }
+	say(signaling.ServerConnected, signaling.Hello{})
+	for ev := range c.Events() {
+		switch ev.Name {
+		case signaling.CheckAvailability:
+			d.mu.Lock()
+			if d.asked != nil {
+				d.asked()
+				say(signaling.AvailabilityResult, signaling.Availability{})
+			}
+			d.mu.Unlock()
+		case signaling.Join:
+			say(signaling.ClientConfig, signaling.ConfigurationEnvelope{})
+			say(signaling.JoinComplete, signaling.Empty{})
+		case signaling.StvNewSession:
+			say(signaling.StvNewSession, signaling.StvNewSessionReply{SessionID: "s-1", Status: "ok", WebRTCURL: "https://media.example/whep/s-1"})
+			say(signaling.ShowAgent, signaling.Empty{})
+			say(signaling.AskPermissions, signaling.PermissionRequest{})
+		case signaling.ASRInit:
+			say(signaling.ASRReady, signaling.Empty{})
+		case signaling.ASROffer:
+			say(signaling.ASRAnswer, signaling.Answer{Answer: signaling.Description{Type: "answer", SDP: "v=0"}})
 		}
-		d.mu.Lock()
-		defer d.mu.Unlock()
-		if d.asked != nil {
-			d.asked()
-			_ = c.Emit(signaling.AvailabilityResult, signaling.Availability{})
-		}
-	})
+	}
 }
 
-// outage breaks every connection. The service is reached again after that long.
-func (d *distant) outage(length time.Duration, hang bool, reached *arrivals) {
-	began := time.Now()
+// longestReturn is how long after an outage the last session is back: in the worst case an
+// attempt that gets no reply has just begun, and a wait follows it.
+const longestReturn = reconnectTimeout + 2*time.Second + 100*time.Millisecond
+
+// cut breaks every connection. The service is reached again after that long.
+func (d *distant) cut(length time.Duration, hang bool) {
 	d.mu.Lock()
-	d.away, d.hang = length > 0, hang
-	d.reached = func() { reached.add(time.Since(began)) }
+	d.away, d.hang = true, hang
 	clients := d.clients
 	d.mu.Unlock()
 	for _, c := range clients {
 		c.Drop()
 	}
-	time.Sleep(length)
-	d.mu.Lock()
-	d.away = false
-	d.mu.Unlock()
-	time.Sleep(reconnectTimeout + 2*time.Second + 100*time.Millisecond) // as in outage
+	time.AfterFunc(length, func() {
+		d.mu.Lock()
+		defer d.mu.Unlock()
+		d.away = false
+	})
 }
 
 // restart ends the service and starts it again at once, without its sessions.
@@ -179,7 +199,14 @@ type simulation struct {
 }
 
 func outages(length time.Duration, hang bool) func(*distant, []*Session, *arrivals) {
-	return func(d *distant, _ []*Session, reached *arrivals) { d.outage(length, hang, reached) }
+	return func(d *distant, _ []*Session, reached *arrivals) {
+		began := time.Now()
+		d.mu.Lock()
+		d.reached = func() { reached.add(time.Since(began)) }
+		d.mu.Unlock()
+		d.cut(length, hang)
+		time.Sleep(length + longestReturn)
+	}
 }
 
 // simulations come one after another in the life of each session.
@@ -290,11 +317,6 @@ func TestScale(t *testing.T) {
 
 func simulate(t *testing.T, first, together int, all []*simulation) {
 	d := newDistant()
-	hosted := make(chan struct{})
-	go func() {
-		defer close(hosted)
-		_ = d.host.Serve(d.pipes)
-	}()
 	sessions := make([]*Session, together)
 	for i := range sessions {
 		s, err := New(Options{
@@ -308,6 +330,13 @@ func simulate(t *testing.T, first, together int, all []*simulation) {
 		})
 		if err != nil {
 			t.Fatal(err)
+		}
+		var mu sync.Mutex // the random numbers are drawn on several goroutines
+		random := rand.New(rand.NewPCG(0, uint64(first+i)))
+		s.random = func() float64 {
+			mu.Lock()
+			defer mu.Unlock()
+			return random.Float64()
 		}
 		sessions[i] = s
 	}
@@ -336,7 +365,6 @@ func simulate(t *testing.T, first, together int, all []*simulation) {
 		s.Close()
 	}
 	d.Close()
-	<-hosted
 }
 
 // writeTable puts the table into the docs.

@@ -14,6 +14,7 @@ package avatar
 
 import (
 	"cmp"
+	"math/rand/v2"
 	"sync/atomic"
 	"time"
 
@@ -104,7 +105,7 @@ type Session struct {
 
 	core session.Core // its queue owns the fields after snapshot
 
-	jitter jitter
+	random func() float64 // distributes over time what very many sessions would do at the same moment; set by tests
 
 	snapshot atomic.Pointer[Snapshot]
 
@@ -139,7 +140,7 @@ func New(o Options) (*Session, error) {
 	}
 	s := &Session{
 		opts: o, dial: socketio.DialerOf(fetch.Carried(o.HTTPClient), o.HTTPClient),
-		phase: idle, mode: event.Video,
+		random: rand.Float64, phase: idle, mode: event.Video,
 		sticky: cmp.Or(o.StickyID, session.RandomID(stickyIDLength)), timings: map[string]int64{},
 	}
 	s.core.Start(&s.opts.Options, session.Kind{
@@ -153,7 +154,6 @@ func New(o Options) (*Session, error) {
 	}
 	s.Conversation = s.core.Conversation()
 	s.core.Turns.Over = func() { s.media.WatchSpeech(false) }
-	s.jitter = newJitter(s.sticky)
 	s.outbox.session = s
 	s.devices.volume = 1
 	s.devices.micOn = true
@@ -294,20 +294,7 @@ func (s *Session) setToken(token string) {
 // crashed ends this session after a bug in it.
 func (s *Session) crashed(e *fault.Error) { s.end(e, string(e.Code)) }
 
-// jitter distributes over time what very many sessions would do at the same moment. The seed
-// is the session's sticky id, so that each has different times, which can be computed again.
-type jitter struct {
-	socket   *session.Jitter // attempts to reconnect the socket
-	recovery *session.Jitter // the last attempt of the window, and the next rebuild
-	capacity *session.Jitter // requests for a free avatar
-	media    *session.Jitter // attempts of a subscription
-}
-
-func newJitter(stickyID string) jitter {
-	return jitter{
-		socket:   session.NewJitter(stickyID, "socket"),
-		recovery: session.NewJitter(stickyID, "recovery"),
-		capacity: session.NewJitter(stickyID, "capacity"),
-		media:    session.NewJitter(stickyID, "media"),
-	}
+// around returns wait, varied by up to the fraction part of it in both directions.
+func (s *Session) around(wait time.Duration, part float64) time.Duration {
+	return time.Duration(float64(wait) * (1 + part*(2*s.random()-1)))
 }

@@ -123,9 +123,6 @@ type Config struct {
 	// HTTPClient posts offers and releases viewers. Default: connections that Close closes.
 	HTTPClient httpclient.Client
 	Limits     signaling.Limits
-	// Random varies the delays between the attempts of a subscription by up to half, in
-	// both directions. It returns numbers in [0, 1). Default [rand.Float64].
-	Random func() float64
 
 	// TURNServer is the relay's host, TURNCredentials its login; nil means the fallback
 	// login of protocol §6.2.
@@ -180,9 +177,6 @@ type Engine struct {
 // New returns an Engine. It uses no device and no server yet.
 func New(cfg Config) *Engine {
 	cfg.Limits = cfg.Limits.WithDefaults()
-	if cfg.Random == nil {
-		cfg.Random = rand.Float64
-	}
 	if cfg.Log == nil {
 		cfg.Log = func(string, string, map[string]any) {}
 	}
@@ -202,7 +196,7 @@ func New(cfg Config) *Engine {
 	}
 	e := &Engine{cfg: cfg, servers: servers, policy: cfg.subscriberPolicy(servers, firefox)}
 	network, free := fetch.Open(cfg.HTTPClient)
-	e.whep, e.free = &whep{&e.cfg, network}, free
+	e.whep, e.free = &whep{&e.cfg, network, rand.Float64}, free
 	e.begin()
 	return e
 }

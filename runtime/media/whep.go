@@ -28,6 +28,7 @@ const (
 type whep struct {
 	*Config
 	network fetch.Network
+	random  func() float64 // varies the delays between attempts by up to half, in both directions
 }
 
 // reply is the outcome of one POST. viewer is set if the server created one, even when
@@ -78,7 +79,7 @@ func (w *whep) subscribe(ctx context.Context, url, offer string, sent func()) (s
 		}
 		w.Log("debug", "the media server did not answer; trying again", map[string]any{"try": try})
 		select {
-		case <-time.After(time.Duration(float64(w.Limits.WHEPBackoff) * (0.5 + w.Random()))):
+		case <-time.After(time.Duration(float64(w.Limits.WHEPBackoff) * (0.5 + w.random()))):
 		case <-ctx.Done():
 			return "", nil, canceled(ctx)
 		}

@@ -95,7 +95,7 @@ func (slow) Close() error { return nil }
 
 func newWHEP(handle func(ctx context.Context, n int, r *fetch.Request) (*fetch.Response, error)) (*whep, *fakeHTTP) {
 	f := &fakeHTTP{handle: handle, start: time.Now()}
-	return &whep{&Config{Limits: signaling.Limits{}.WithDefaults(), Random: func() float64 { return 0.5 }, Log: func(string, string, map[string]any) {}}, f}, f
+	return &whep{&Config{Limits: signaling.Limits{}.WithDefaults(), Log: func(string, string, map[string]any) {}}, f, func() float64 { return 0.5 }}, f
 }
 
 var errOffline = fault.New(fault.NetworkError, "POST edge.example/secret got no complete reply").Wrap(errors.New("offline"))
@@ -370,7 +370,7 @@ func TestTriesAreSpread(t *testing.T) {
 				}
 				return answered(201, "/viewer/v", testAnswer), nil
 			})
-			w.Random = func() float64 { return place }
+			w.random = func() float64 { return place }
 			_, _, err := w.subscribe(t.Context(), "https://edge.example/p/s", "offer", func() {})
 			if err != nil || net.lines() != want {
 				t.Errorf("%v, requests:\n%s\nwant:\n%s", err, net.lines(), want)
@@ -387,7 +387,7 @@ func TestReleaseWaitsNoLongerThanItsLimit(t *testing.T) {
 		}}, struct {
 			fetch.Client
 			fetch.Sender
-		}{Client: hanging{}}}
+		}{Client: hanging{}}, nil}
 		start := time.Now()
 		(&viewer{whep: w, url: "https://edge.example/v"}).release(t.Context())
 		if took := time.Since(start); took != 3*time.Second {
