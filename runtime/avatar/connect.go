@@ -75,7 +75,7 @@ func (s *Session) connect(done chan error) {
 }
 
 func (s *Session) newConnect() *attempt {
-	return newAttempt(plan{relay: s.loginExpired(), joins: true, agent: true, media: true, first: true}, s.connectOn)
+	return newAttempt(plan{relay: s.loginExpired(), agent: true, media: true, first: true}, s.connectOn)
 }
 
 // connectOn returns the prepared connection if there is one, otherwise a new one.
@@ -165,7 +165,7 @@ func (s *Session) run(a *attempt) {
 	if steps.media {
 		steps.peers = s.newMedia(conn)
 	}
-	if steps.joins {
+	if !conn.joined {
 		steps.join = s.joinRequest(conn.room)
 	}
 	ctx, stop := context.WithTimeoutCause(a.ctx, s.opts.Limits.Overall, timeout("ConnectTimeout", fault.PhaseConnect))
@@ -331,7 +331,7 @@ func (conn *connection) close() {
 }
 
 // joinRequest returns the join request for the present state of the session.
-func (s *Session) joinRequest(room string) *signaling.JoinRequest {
+func (s *Session) joinRequest(room string) signaling.JoinRequest {
 	join := signaling.NewJoin(room, s.userAgent(), signaling.Context{
 		KS:           s.core.Token,
 		ThreadID:     s.core.Thread,
@@ -343,7 +343,7 @@ func (s *Session) joinRequest(room string) *signaling.JoinRequest {
 	})
 	trace := s.opts.TraceContext()
 	join.Traceparent, join.Tracestate = trace.Traceparent, trace.Tracestate
-	return &join
+	return join
 }
 
 // nativeAgent is the user agent of a session outside a page.
@@ -413,7 +413,7 @@ func (s *Session) approve(conn *connection) {
 // drop closes the present connection and everything that belongs to it.
 func (s *Session) drop() {
 	if s.conn != nil {
-		s.conn.hs.abort(canceled(nil))
+		s.conn.hs.fail(canceled(nil))
 		s.conn.close()
 		s.use(nil)
 	}
@@ -446,7 +446,7 @@ func (s *Session) prepare(done chan error) {
 		done <- fault.New(fault.InvalidState, "the session has no token")
 		return
 	}
-	s.preparing = newAttempt(plan{relay: s.loginExpired(), joins: true}, s.prepareOn)
+	s.preparing = newAttempt(plan{relay: s.loginExpired()}, s.prepareOn)
 	s.preparing.calls = []chan error{done}
 	s.launch(s.preparing, nil)
 }
@@ -514,7 +514,7 @@ func (s *Session) dropPrepared(cause *fault.Error) {
 		cause = canceled(nil)
 	}
 	if conn := s.takePrepared(); conn != nil {
-		conn.hs.abort(cause)
+		conn.hs.fail(cause)
 		conn.close()
 	}
 	if a := s.preparing; a != nil {

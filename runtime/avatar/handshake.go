@@ -20,8 +20,6 @@ import (
 type plan struct {
 	// relay asks the application for a new login to the relay before the other steps.
 	relay bool
-	// joins is set unless the room is joined already.
-	joins bool
 	// reuse is set on a socket that reconnected by itself: there is no serverConnected event.
 	reuse bool
 	// media is set unless the steps end with the join, as those of a preparation do.
@@ -32,8 +30,8 @@ type plan struct {
 	// painted frame.
 	first bool
 
-	// What run adds for joins and media.
-	join  *signaling.JoinRequest
+	// What run adds, the join unless the room is joined already.
+	join  signaling.JoinRequest
 	peers peers
 }
 
@@ -95,7 +93,7 @@ func (s *Session) establish(ctx context.Context, conn *connection, p plan) error
 func (s *Session) join(ctx context.Context, conn *connection, p plan) error {
 	limits := s.opts.Limits
 	if !p.reuse {
-		hello, err := conn.hs.awaitHello(ctx, limits.ServerConnect)
+		hello, err := await(ctx, conn.hs, conn.hs.hello, limits.ServerConnect, "ConnectionTimeout", fault.PhaseServerConnect)
 		if err != nil {
 			return err
 		}
@@ -105,7 +103,7 @@ func (s *Session) join(ctx context.Context, conn *connection, p plan) error {
 			s.announce(conn)
 		})
 	}
-	config, err := conn.hs.join(ctx, limits, *p.join)
+	config, err := conn.hs.join(ctx, limits, p.join)
 	if err != nil {
 		return err
 	}
@@ -238,12 +236,6 @@ func (s *Session) mediaReady(conn *connection, ready event.MediaReady) {
 	}
 }
 
-// socket is the part of a Socket.IO client that a [handshake] uses.
-type socket interface {
-	Emit(name string, args ...any) error
-	ID() string
-}
-
 // handshake is the client's side of the handshake on one control connection. It
 // latches what the service sends from the first event on, so that a step that waits
 // later still receives it, whatever the order of the events (protocol §2.5).
@@ -251,7 +243,7 @@ type socket interface {
 // The owner of the socket passes every event to [handshake.receive] from one
 // goroutine; the other methods may be called from any.
 type handshake struct {
-	socket socket
+	socket socketio.Socket
 
 	hello     latch[signaling.Hello]
 	config    latch[signaling.Configuration]
@@ -262,13 +254,13 @@ type handshake struct {
 	asrReady  latch[error] // nil once the service is ready
 	asrAnswer latch[answerOrError]
 
-	ctx  context.Context // ends when the connection can't serve a handshake any more
-	fail context.CancelCauseFunc
+	ctx  context.Context         // ends when the connection can't serve a handshake any more
+	fail context.CancelCauseFunc // ends every present and future wait
 }
 
-// newHandshake returns a handshake that sends through s. It holds no resources; abort ends
+// newHandshake returns a handshake that sends through s. It holds no resources; fail ends
 // its waits.
-func newHandshake(s socket) *handshake {
+func newHandshake(s socketio.Socket) *handshake {
 	c := &handshake{
 		socket:    s,
 		hello:     newLatch[signaling.Hello](),
@@ -299,19 +291,12 @@ func (c *handshake) reset() {
 	c.asks.drain()
 }
 
-// abort ends every present and future wait with err.
-func (c *handshake) abort(err error) { c.fail(err) }
-
 // receive latches ev if the handshake waits for its kind. A fatal event ends
 // every wait at once with its code (protocol §4.3).
 func (c *handshake) receive(ev socketio.Event) {
 	switch ev.Kind {
 	case socketio.Message:
 		c.latch(ev)
-	case socketio.Connected:
-		if ev.Recovered { // the same session on the server; nothing was missed
-			return
-		}
 	case socketio.Disconnected:
 		if ev.Reason == socketio.ServerDisconnect {
 			c.fail(fault.New(fault.ConnectFailed, "the service closed the connection").InPhase(fault.PhaseConnect))
@@ -372,11 +357,6 @@ func fatal(ev socketio.Event) *fault.Error {
 	return e.InPhase(fault.PhaseConnect)
 }
 
-// awaitHello waits for the service's first event, at most limit.
-func (c *handshake) awaitHello(ctx context.Context, limit time.Duration) (signaling.Hello, error) {
-	return await(ctx, c, c.hello, limit, "ConnectionTimeout", fault.PhaseServerConnect)
-}
-
 // join sends r and waits for both acknowledgements, which come in any order
 // (protocol §2.3, steps 2 and 3).
 func (c *handshake) join(ctx context.Context, l signaling.Limits, r signaling.JoinRequest) (signaling.Configuration, error) {
@@ -415,22 +395,15 @@ func (c *handshake) awaitAgent(ctx context.Context, l signaling.Limits) error {
 	return err
 }
 
-// offerer makes an offer for the microphone and applies the answer.
-type offerer interface {
-	Prepare()
-	Offer(ctx context.Context, restart bool) (signaling.Description, error)
-	Answer(ctx context.Context, d signaling.Description) error
-}
-
-// startASR runs the microphone's handshake (protocol §5.1).
-func (c *handshake) startASR(ctx context.Context, l signaling.Limits, o offerer) error {
+// startASR runs the handshake of the microphone's peer p (protocol §5.1).
+func (c *handshake) startASR(ctx context.Context, l signaling.Limits, p Publisher) error {
 	c.asrReady.drain()
 	if err := c.socket.Emit(signaling.ASRInit, signaling.ASRInitRequest{SessionID: c.socket.ID()}); err != nil {
 		return err
 	}
 	// Only now: a page has one thread, which requests the picture first. At this point
 	// it would only wait for the service.
-	o.Prepare()
+	p.Prepare()
 	failed, err := await(ctx, c, c.asrReady, l.ASR, "ASRConnectionFailed", fault.PhaseASR)
 	if err != nil {
 		return err
@@ -438,17 +411,13 @@ func (c *handshake) startASR(ctx context.Context, l signaling.Limits, o offerer)
 	if failed != nil {
 		return failed
 	}
-	return c.negotiate(ctx, l, o, false)
+	return c.negotiate(ctx, l, p, false)
 }
 
-// restartASR renegotiates the microphone's peer after its network failed; the
-// service keeps the peer (protocol §5.6).
-func (c *handshake) restartASR(ctx context.Context, l signaling.Limits, o offerer) error {
-	return c.negotiate(ctx, l, o, true)
-}
-
-func (c *handshake) negotiate(ctx context.Context, l signaling.Limits, o offerer, restart bool) error {
-	offer, err := o.Offer(ctx, restart)
+// negotiate sends an offer of the microphone's peer p and applies the answer. With restart its
+// network is made again after it failed; the service keeps its peer (protocol §5.6).
+func (c *handshake) negotiate(ctx context.Context, l signaling.Limits, p Publisher, restart bool) error {
+	offer, err := p.Offer(ctx, restart)
 	if err != nil {
 		return err
 	}
@@ -463,7 +432,7 @@ func (c *handshake) negotiate(ctx context.Context, l signaling.Limits, o offerer
 	if got.err != nil {
 		return got.err
 	}
-	return o.Answer(ctx, got.answer)
+	return p.Answer(ctx, got.answer)
 }
 
 // latch keeps the newest value until it is taken. One goroutine puts, any takes.

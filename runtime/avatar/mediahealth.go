@@ -161,7 +161,7 @@ func (s *Session) repair(c event.Channel, state string) {
 	s.core.Emit(event.MediaRecovering{Channel: c, State: state})
 	method, limit := "ice-restart", s.opts.Limits.ASR
 	mend := func(ctx context.Context) error {
-		if err := conn.hs.restartASR(ctx, s.opts.Limits, publisher); err != nil {
+		if err := conn.hs.negotiate(ctx, s.opts.Limits, publisher, true); err != nil {
 			return err
 		}
 		if answers {

@@ -559,7 +559,7 @@ func (s *Session) rebuildAttempt(reuse bool) {
 // newRemake returns an attempt that makes the session again, on its present socket or on a
 // new one.
 func (s *Session) newRemake(reuse bool) *attempt {
-	return newAttempt(plan{relay: true, joins: true, reuse: reuse, agent: true, media: true}, func() (*connection, error) { return s.remakeOn(reuse) })
+	return newAttempt(plan{relay: true, reuse: reuse, agent: true, media: true}, func() (*connection, error) { return s.remakeOn(reuse) })
 }
 
 func (s *Session) remakeOn(reuse bool) (*connection, error) {
