@@ -3,6 +3,7 @@ package avatar
 import (
 	"context"
 	"errors"
+	"slices"
 	"time"
 
 	"github.com/agentruntime/agentruntime/internal/socketio"
@@ -90,17 +91,18 @@ const (
 	endSession    action = "end"
 )
 
-// step is a decision: what is done about a trigger in a phase, by which function, and the
-// phase afterwards. If to has two, the second is that of a paused session.
+// step is a decision: what is done about a trigger in any of some phases, by which function, and
+// the phase afterwards. If to has two, the second is that of a paused session; without any the
+// phase stays.
 type step struct {
-	from  phase
+	from  phases
 	on    trigger
 	do    action
-	to    targets
+	to    phases
 	apply func(*Session, cause)
 }
 
-type targets []phase
+type phases []phase
 
 // decisions is the state machine. What is not listed changes nothing: a socket that drops
 // during an attempt reconnects within the attempt's own limits, a peer that is lost
@@ -109,65 +111,43 @@ type targets []phase
 // A list, because the compiler writes it as data; a map would be filled by code when the
 // program starts.
 var decisions = [...]step{
-	{starting, socketClosed, cutAttempt, targets{starting}, (*Session).cutClosed},
-	{starting, socketNew, cutAttempt, targets{starting}, (*Session).cutLost},
-	{starting, socketSpent, cutAttempt, targets{starting}, (*Session).cutUnreachable},
-	{starting, tokenRefused, renewToken, targets{starting}, (*Session).renewToken},
-	{starting, socketRefused, cutAttempt, targets{starting}, (*Session).cutRefused},
-	{starting, attemptFailed, endSession, targets{outside}, (*Session).connectFailed},
-	{starting, attemptDone, goOn, targets{live}, (*Session).connectDone},
+	{phases{live, paused, offline}, socketDropped, awaitSocket, phases{offline}, (*Session).awaitSocket},
+	{phases{live, paused, offline}, socketClosed, endSession, phases{outside}, (*Session).endClosed},
+	{phases{live, paused, offline}, serviceFatal, report, nil, (*Session).reportFatal},
 
-	{live, socketDropped, awaitSocket, targets{offline}, (*Session).awaitSocket},
-	{live, socketClosed, endSession, targets{outside}, (*Session).endClosed},
-	{live, networkBack, repairPeers, targets{live}, (*Session).repairPeers},
-	{live, peerLost, repairPeer, targets{live}, (*Session).repairLost},
-	{live, repairFailed, rebuildAll, targets{rebuilding}, (*Session).rebuildAll},
-	{live, repairVain, remember, targets{live}, (*Session).rememberLost},
-	{live, mediaGone, endSession, targets{outside}, (*Session).endDark},
-	{live, toolSpiral, rebuildAll, targets{rebuilding}, (*Session).rebuildAll},
-	{live, serviceFatal, report, targets{live}, (*Session).reportFatal},
-	{live, pauseOver, remakeMedia, targets{resuming}, (*Session).remakeMedia}, // it crossed with resume()
+	{phases{live}, networkBack, repairPeers, nil, (*Session).repairPeers},
+	{phases{live}, peerLost, repairPeer, nil, (*Session).repairLost},
+	{phases{live}, repairFailed, rebuildAll, phases{rebuilding}, (*Session).rebuildAll},
+	{phases{paused, offline}, repairFailed, remember, nil, (*Session).rememberLost},
+	{phases{live, paused, offline}, repairVain, remember, nil, (*Session).rememberLost},
+	{phases{live}, mediaGone, endSession, phases{outside}, (*Session).endDark},
+	{phases{live, paused}, toolSpiral, rebuildAll, phases{rebuilding}, (*Session).rebuildAll},
+	{phases{live}, pauseOver, remakeMedia, phases{resuming}, (*Session).remakeMedia}, // it crossed with resume()
+	{phases{paused}, pauseOver, noteReleased, nil, (*Session).noteReleased},
 
-	{paused, socketDropped, awaitSocket, targets{offline}, (*Session).awaitSocket},
-	{paused, socketClosed, endSession, targets{outside}, (*Session).endClosed},
-	{paused, repairFailed, remember, targets{paused}, (*Session).rememberLost},
-	{paused, repairVain, remember, targets{paused}, (*Session).rememberLost},
-	{paused, toolSpiral, rebuildAll, targets{rebuilding}, (*Session).rebuildAll},
-	{paused, serviceFatal, report, targets{paused}, (*Session).reportFatal},
-	{paused, pauseOver, noteReleased, targets{paused}, (*Session).noteReleased},
+	{phases{offline}, socketKept, goOn, phases{live, paused}, (*Session).socketRecovered},
+	{phases{offline}, socketNew, rebuildOnSame, phases{rebuilding}, (*Session).rebuildOnSame},
+	{phases{offline}, socketSpent, endSession, phases{outside}, (*Session).endUnreachable},
+	{phases{offline}, tokenRefused, renewToken, phases{rebuilding}, (*Session).renewToken},
+	{phases{offline}, socketRefused, endSession, phases{outside}, (*Session).endRefused},
+	{phases{offline}, windowCloses, hurry, nil, (*Session).hurry},
+	{phases{offline}, windowOver, endSession, phases{outside}, (*Session).endLate},
+	{phases{offline, rebuilding}, networkBack, hurry, nil, (*Session).hurry},
 
-	{offline, socketDropped, awaitSocket, targets{offline}, (*Session).awaitSocket},
-	{offline, socketClosed, endSession, targets{outside}, (*Session).endClosed},
-	{offline, socketKept, goOn, targets{live, paused}, (*Session).socketRecovered},
-	{offline, socketNew, rebuildOnSame, targets{rebuilding}, (*Session).rebuildOnSame},
-	{offline, socketSpent, endSession, targets{outside}, (*Session).endUnreachable},
-	{offline, tokenRefused, renewToken, targets{rebuilding}, (*Session).renewToken},
-	{offline, socketRefused, endSession, targets{outside}, (*Session).endRefused},
-	{offline, windowCloses, hurry, targets{offline}, (*Session).hurry},
-	{offline, windowOver, endSession, targets{outside}, (*Session).endLate},
-	{offline, networkBack, hurry, targets{offline}, (*Session).hurry},
-	{offline, repairFailed, remember, targets{offline}, (*Session).rememberLost},
-	{offline, repairVain, remember, targets{offline}, (*Session).rememberLost},
-	{offline, serviceFatal, report, targets{offline}, (*Session).reportFatal},
+	{phases{starting, rebuilding, resuming}, socketClosed, cutAttempt, nil, (*Session).cutClosed},
+	{phases{starting, rebuilding, resuming}, socketNew, cutAttempt, nil, (*Session).cutLost},
+	{phases{starting, rebuilding, resuming}, socketSpent, cutAttempt, nil, (*Session).cutUnreachable},
+	{phases{starting, rebuilding, resuming}, socketRefused, cutAttempt, nil, (*Session).cutRefused},
+	{phases{starting, rebuilding, resuming}, tokenRefused, renewToken, nil, (*Session).renewToken},
 
-	{rebuilding, socketClosed, cutAttempt, targets{rebuilding}, (*Session).cutClosed},
-	{rebuilding, socketNew, cutAttempt, targets{rebuilding}, (*Session).cutLost},
-	{rebuilding, socketSpent, cutAttempt, targets{rebuilding}, (*Session).cutUnreachable},
-	{rebuilding, tokenRefused, renewToken, targets{rebuilding}, (*Session).renewToken},
-	{rebuilding, socketRefused, cutAttempt, targets{rebuilding}, (*Session).cutRefused},
-	{rebuilding, networkBack, hurry, targets{rebuilding}, (*Session).hurry},
-	{rebuilding, attemptFailed, retryRebuild, targets{rebuilding}, (*Session).retryRebuild},
-	{rebuilding, attemptFatal, endSession, targets{outside}, (*Session).endForbidden},
-	{rebuilding, attemptsSpent, endSession, targets{outside}, (*Session).endUnbuilt},
-	{rebuilding, attemptDone, goOn, targets{live, paused}, (*Session).rebuilt},
-
-	{resuming, socketClosed, cutAttempt, targets{resuming}, (*Session).cutClosed},
-	{resuming, socketNew, cutAttempt, targets{resuming}, (*Session).cutLost},
-	{resuming, socketSpent, cutAttempt, targets{resuming}, (*Session).cutUnreachable},
-	{resuming, tokenRefused, renewToken, targets{resuming}, (*Session).renewToken},
-	{resuming, socketRefused, cutAttempt, targets{resuming}, (*Session).cutRefused},
-	{resuming, attemptFailed, endSession, targets{outside}, (*Session).resumeFailed},
-	{resuming, attemptDone, goOn, targets{live}, (*Session).mediaResumed},
+	{phases{starting}, attemptFailed, endSession, phases{outside}, (*Session).connectFailed},
+	{phases{starting}, attemptDone, goOn, phases{live}, (*Session).connectDone},
+	{phases{rebuilding}, attemptFailed, retryRebuild, nil, (*Session).retryRebuild},
+	{phases{rebuilding}, attemptFatal, endSession, phases{outside}, (*Session).endForbidden},
+	{phases{rebuilding}, attemptsSpent, endSession, phases{outside}, (*Session).endUnbuilt},
+	{phases{rebuilding}, attemptDone, goOn, phases{live, paused}, (*Session).rebuilt},
+	{phases{resuming}, attemptFailed, endSession, phases{outside}, (*Session).resumeFailed},
+	{phases{resuming}, attemptDone, goOn, phases{live}, (*Session).mediaResumed},
 }
 
 // table is decisions. The functions of the rows reach [Session.handle], so that Go could not
@@ -179,7 +159,7 @@ func init() { table = decisions[:] }
 // decide returns the step for a trigger, and whether there is one.
 func decide(from phase, on trigger) (step, bool) {
 	for _, step := range table {
-		if step.from == from && step.on == on {
+		if step.on == on && slices.Contains(step.from, from) {
 			return step, true
 		}
 	}
