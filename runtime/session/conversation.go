@@ -43,7 +43,7 @@ func (c *Conversation) SetToken(token string) error {
 	c.core.Secrets.Add(token)
 	c.core.Work.Do(func() {
 		if !c.Status().Final {
-			c.core.setToken(token)
+			c.core.kind.SetToken(token)
 			c.core.Audit("token.refresh", "accepted", "")
 		}
 	})
@@ -61,7 +61,7 @@ func (c *Conversation) UpdateRequestVars(vars map[string]any) error {
 		return err
 	}
 	c.core.Secrets.AddNamed(vars)
-	c.core.Work.Do(func() { c.core.mergeVars(vars) })
+	c.core.Work.Do(func() { c.core.kind.MergeVars(vars) })
 	return nil
 }
 
@@ -109,13 +109,32 @@ func (c *Conversation) Settle() { c.core.Settle() }
 // registration; if several have a schema, the newest schema is used. The error is
 // bad_request.
 func (c *Conversation) OnToolCall(name string, h ToolHandler, schema converse.ArgsSchema) (remove func(), err error) {
-	return c.core.Tools.OnToolCall(name, h, schema)
+	if err := CheckToolHandler(name, h, schema); err != nil {
+		return nil, err
+	}
+	tools, handler := &c.core.Tools, &toolHandler{run: h, schema: schema}
+	c.core.Work.Do(func() {
+		if tools.handlers == nil {
+			tools.handlers = map[string][]*toolHandler{}
+		}
+		tools.handlers[name] = append(tools.handlers[name], handler)
+	})
+	return func() {
+		c.core.Work.Post(func() { tools.handlers[name] = without(tools.handlers[name], handler) })
+	}, nil
 }
 
 // OnOAuthRequired registers a handler for requests of the visitor's consent and
 // returns the function that removes it. The error is bad_request.
 func (c *Conversation) OnOAuthRequired(h ConsentHandler) (remove func(), err error) {
-	return c.core.Tools.OnOAuthRequired(h)
+	if err := CheckConsentHandler(h); err != nil {
+		return nil, err
+	}
+	tools := &c.core.Tools
+	c.core.Work.Do(func() { tools.consents = append(tools.consents, &h) })
+	return func() {
+		c.core.Work.Post(func() { tools.consents = without(tools.consents, &h) })
+	}, nil
 }
 
 // RespondToTool answers a call that the brain waits for. response is an object.

@@ -121,6 +121,15 @@ type DisconnectOptions struct {
 // Start sets c up; o must not change afterwards. It must be called before any other method.
 func (c *Core) Start(o *Options, kind Kind) {
 	c.Secrets = fault.NewSecrets(c)
+	if kind.SetToken == nil {
+		kind.SetToken = c.SetToken
+	}
+	if kind.MergeVars == nil {
+		kind.MergeVars = c.MergeVars
+	}
+	if kind.Place == nil {
+		kind.Place = func() any { return nil }
+	}
 	c.opts, c.kind = o, kind
 	o.Log = Logger(o.Log)
 	c.Tools.core, c.Tokens.core, c.Turns.core, c.Stall.core = c, c, c, c
@@ -176,22 +185,6 @@ func (c *Core) SetToken(token string) {
 
 // MergeVars changes the variables for later requests.
 func (c *Core) MergeVars(vars map[string]any) { c.Vars = Merged(c.Vars, vars) }
-
-func (c *Core) setToken(token string) {
-	if c.kind.SetToken != nil {
-		c.kind.SetToken(token)
-	} else {
-		c.SetToken(token)
-	}
-}
-
-func (c *Core) mergeVars(vars map[string]any) {
-	if c.kind.MergeVars != nil {
-		c.kind.MergeVars(vars)
-	} else {
-		c.MergeVars(vars)
-	}
-}
 
 // Notify makes the sender of the completion signal. page is nil for a session that is not
 // connected, which must not announce itself to other tabs; network, which may be nil, is

@@ -103,7 +103,7 @@ func (t *Tokens) renewed(old, token string, err error) {
 	t.waiting = nil
 	if err == nil && t.core.Token == old { // else SetToken gave a newer one, or the session has ended and keeps none
 		t.core.Secrets.Add(token)
-		t.core.setToken(token)
+		t.core.kind.SetToken(token)
 		t.core.Audit("token.refresh", "accepted", "onTokenNeeded")
 	}
 	if err != nil {

@@ -63,13 +63,13 @@ const maxCalls = 1000
 
 // Tools runs the client commands of the brain and sends it their answers
 // (session §A.1.7, protocol §9.8 and §10.5 to §10.8). Its methods must be
-// called on the session's queue, except Respond and those that register handlers.
+// called on the session's queue, except Respond.
 type Tools struct {
 	core *Core
 
 	dispatch converse.Dispatcher
 	handlers map[string][]*toolHandler
-	consents []*consentHandler
+	consents []*ConsentHandler
 	asked    map[string]bool         // consent URLs of this turn
 	waiting  map[string]*pendingCall // by invocation id
 	inTurn   int                     // tool segments of this turn
@@ -80,8 +80,6 @@ type toolHandler struct {
 	run    ToolHandler
 	schema converse.ArgsSchema
 }
-
-type consentHandler struct{ run ConsentHandler }
 
 type pendingCall struct {
 	name  string
@@ -101,39 +99,6 @@ func (t *Tools) NewSpeech() { t.dispatch.NewSpeech() }
 
 // Forget drops the calls that wait for an answer, which the service no longer takes.
 func (t *Tools) Forget() { t.waiting = nil }
-
-// OnToolCall registers a handler for the tool called name and returns the
-// function that removes it. Handlers of one name run in the order of their
-// registration; if several have a schema, the newest schema is used. The error is
-// bad_request.
-func (t *Tools) OnToolCall(name string, h ToolHandler, schema converse.ArgsSchema) (remove func(), err error) {
-	if err := CheckToolHandler(name, h, schema); err != nil {
-		return nil, err
-	}
-	handler := &toolHandler{run: h, schema: schema}
-	t.core.Work.Do(func() {
-		if t.handlers == nil {
-			t.handlers = map[string][]*toolHandler{}
-		}
-		t.handlers[name] = append(t.handlers[name], handler)
-	})
-	return func() {
-		t.core.Work.Post(func() { t.handlers[name] = without(t.handlers[name], handler) })
-	}, nil
-}
-
-// OnOAuthRequired registers a handler for requests of the visitor's consent and
-// returns the function that removes it. The error is bad_request.
-func (t *Tools) OnOAuthRequired(h ConsentHandler) (remove func(), err error) {
-	if err := CheckConsentHandler(h); err != nil {
-		return nil, err
-	}
-	handler := &consentHandler{h}
-	t.core.Work.Do(func() { t.consents = append(t.consents, handler) })
-	return func() {
-		t.core.Work.Post(func() { t.consents = without(t.consents, handler) })
-	}, nil
-}
 
 // without returns a copy of list without gone, because calls under way iterate over list.
 func without[T comparable](list []T, gone T) []T {
@@ -261,7 +226,7 @@ func (t *Tools) Consent(seg *converse.Segment) {
 			if ctx.Err() != nil {
 				return // the session ended
 			}
-			value, err := Guarded(func() (any, error) { return h.run(ctx, ask) })
+			value, err := Guarded(func() (any, error) { return (*h)(ctx, ask) })
 			t.core.Work.Post(func() {
 				t.core.Emit(event.OAuthRequiredResult{Result: ask, OK: err == nil, Value: value, Error: handlerFault("oauthRequired", err)})
 			})
@@ -282,7 +247,7 @@ func (t *Tools) Respond(ctx context.Context, id string, response map[string]any)
 	}
 	// The end of ctx must not come between this step and the last, which gives the call back.
 	j, err := Ask(context.Background(), t.core, func(reply chan<- job) {
-		j := job{token: t.core.Token, place: t.place()}
+		j := job{token: t.core.Token, place: t.core.kind.Place()}
 		if call := t.waiting[id]; call != nil && !call.taken && time.Since(call.since) <= toolAnswerLife {
 			call.taken = true
 			j.call = call
@@ -311,7 +276,7 @@ func (t *Tools) Respond(ctx context.Context, id string, response map[string]any)
 	}
 	// The service has the answer, so the end of ctx must not change the outcome.
 	return Ask(context.Background(), t.core, func(reply chan<- ToolAnswer) {
-		if t.place() != j.place {
+		if t.core.kind.Place() != j.place {
 			answer = ToolAnswer{Reason: "session_rebuilt"}
 		} else if answer.OK {
 			delete(t.waiting, id)
@@ -320,14 +285,6 @@ func (t *Tools) Respond(ctx context.Context, id string, response map[string]any)
 		}
 		reply <- answer
 	})
-}
-
-// place identifies the server-side session, nil if there is none.
-func (t *Tools) place() any {
-	if t.core.kind.Place == nil {
-		return nil
-	}
-	return t.core.kind.Place()
 }
 
 func (t *Tools) post(ctx context.Context, token, name, id string, response map[string]any) (ToolAnswer, error) {

@@ -62,6 +62,7 @@ func (s *service) Do(ctx context.Context, r *fetch.Request) (*fetch.Response, er
 type rig struct {
 	*inside
 	*Tools
+	Conversation
 	t       *testing.T
 	service *service
 }
@@ -69,7 +70,7 @@ type rig struct {
 func runTools(t *testing.T, f func(r *rig)) {
 	t.Helper()
 	bubble(t, func(s *inside) {
-		r := &rig{inside: s, Tools: &s.Tools, t: t, service: &service{status: 200}}
+		r := &rig{inside: s, Tools: &s.Tools, Conversation: s.Core.Conversation(), t: t, service: &service{status: 200}}
 		s.opts.HTTPClient = fetch.As(r.service)
 		s.Token, s.place = "token", "here"
 		s.Begin()
