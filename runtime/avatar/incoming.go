@@ -237,10 +237,7 @@ func (s *Session) applySegment(seg *converse.Segment) {
 }
 
 // show emits the widgets that are complete, and those that can't be read.
-func (s *Session) show(widgets []converse.Widget, malformed []converse.Malformed) {
-	for _, m := range malformed { // one that another has cut off, so it comes first
-		s.core.Emit(event.WidgetShown{Widget: m.Widget()})
-	}
+func (s *Session) show(widgets []converse.Widget) {
 	for _, w := range widgets {
 		s.core.Emit(event.WidgetShown{Widget: w})
 	}

@@ -139,7 +139,7 @@ func (c *Collector) Add(s Segment) bool {
 	if consent, ok := ParseConsent(&s); ok && !c.Lean && !slices.Contains(c.turn.Consents, consent) {
 		c.turn.Consents = append(c.turn.Consents, consent)
 	}
-	c.take(c.widgets.Add(&s))
+	c.take(c.widgets.Add(&s), true)
 	switch s.Type {
 	case Think, Keepalive, Share, Thread, "":
 	default:
@@ -152,7 +152,7 @@ func (c *Collector) Add(s Segment) bool {
 }
 
 // End ends the widget that is still open. It must be called when no segment follows.
-func (c *Collector) End() { c.take(c.widgets.End()) }
+func (c *Collector) End() { c.take(c.widgets.End(), false) }
 
 // Turn returns the turn so far. Later segments don't change it.
 func (c *Collector) Turn() Turn {
@@ -177,18 +177,19 @@ func (c *Collector) call(s *Segment) {
 	c.turn.ToolCalls = append(c.turn.ToolCalls, call)
 }
 
-func (c *Collector) take(done []Widget, malformed []Malformed) {
-	if c.OnWidget != nil {
-		for _, m := range malformed { // one that another has cut off, so it comes first
-			c.OnWidget(m.Widget())
-		}
-		for _, w := range done {
+// take adds widgets to the turn. Those that can't be read because another has cut them off are
+// malformed.
+func (c *Collector) take(widgets []Widget, cut bool) {
+	for _, w := range widgets {
+		if c.OnWidget != nil {
 			c.OnWidget(w)
 		}
+		switch {
+		case c.Lean:
+		case cut && w.Error != "":
+			c.turn.Malformed = append(c.turn.Malformed, Malformed{Runtime: w.Runtime, WidgetName: w.WidgetName, SpeechID: w.SpeechID, Raw: w.Raw})
+		default:
+			c.turn.Widgets = append(c.turn.Widgets, w)
+		}
 	}
-	if c.Lean {
-		return
-	}
-	c.turn.Widgets = append(c.turn.Widgets, done...)
-	c.turn.Malformed = append(c.turn.Malformed, malformed...)
 }

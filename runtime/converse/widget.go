@@ -44,11 +44,6 @@ type Malformed struct {
 	Raw        string `json:"raw"`
 }
 
-// Widget returns m as a widget that can't be read.
-func (m *Malformed) Widget() Widget {
-	return Widget{Runtime: m.Runtime, WidgetName: m.WidgetName, SpeechID: m.SpeechID, Raw: m.Raw, Error: errNotJSON}
-}
-
 // Flashcards are cards with two sides.
 type Flashcards struct {
 	Title string      `json:"title,omitempty"`
@@ -239,18 +234,17 @@ type Assembler struct {
 	ended  bool            // the piece that is marked as the last was added
 }
 
-// Add takes any segment. If the segment begins a widget, it returns the widget before, as
-// malformed if that could not be read. If the segment is marked as the last piece of its
-// widget, it returns that widget without waiting for the next segment, which may come only
-// after a tool that takes minutes.
-func (a *Assembler) Add(s *Segment) (done []Widget, malformed []Malformed) {
+// Add takes any segment. If the segment begins a widget, it returns the widget before. If the
+// segment is marked as the last piece of its widget, it returns that widget without waiting
+// for the next segment, which may come only after a tool that takes minutes.
+func (a *Assembler) Add(s *Segment) (done []Widget) {
 	if s.Type == UserInterruption {
 		a.Discard()
-		return nil, nil
+		return nil
 	}
 	runtime, ok := s.Runtime()
 	if !ok {
-		return nil, nil
+		return nil
 	}
 	switch {
 	case a.open == nil:
@@ -258,7 +252,7 @@ func (a *Assembler) Add(s *Segment) (done []Widget, malformed []Malformed) {
 	case runtime == "": // continues the open widget
 	// Of two widgets of one kind, the second begins where the first has ended.
 	case runtime != a.open.Runtime || s.SpeechID != a.open.SpeechID || a.ended && s.SegmentStart:
-		done, malformed = a.flush(true)
+		done = a.End()
 		a.begin(s, runtime)
 	}
 	a.put(s.Content)
@@ -266,11 +260,8 @@ func (a *Assembler) Add(s *Segment) (done []Widget, malformed []Malformed) {
 		a.ended = true
 		done = append(done, a.whole()...)
 	}
-	return done, malformed
+	return done
 }
-
-// End ends the turn, and with it the widget that is still open.
-func (a *Assembler) End() (done []Widget, malformed []Malformed) { return a.flush(false) }
 
 // Discard drops the widget that is open: the turn was interrupted.
 func (a *Assembler) Discard() { *a = Assembler{} }
@@ -308,24 +299,22 @@ func (a *Assembler) whole() []Widget {
 	return []Widget{a.fill(c)}
 }
 
-// flush ends the open widget. With cut, invalid text that began like JSON is malformed;
-// at the end of the turn it is returned as a widget.
-func (a *Assembler) flush(cut bool) (done []Widget, malformed []Malformed) {
+// End returns the widget that is open, if any, with an Error if its text began like JSON but is
+// not valid.
+func (a *Assembler) End() (done []Widget) {
 	if a.open == nil {
-		return nil, nil
+		return nil
 	}
 	c := parseContent(a.object, a.text.String())
 	broken := a.broken(c)
 	w := a.fill(c)
 	switch {
 	case c.blank():
-		return nil, nil // it was announced, but has no content
-	case cut && broken:
-		return nil, []Malformed{{Runtime: w.Runtime, WidgetName: w.WidgetName, SpeechID: w.SpeechID, Raw: c.text}}
+		return nil // it was announced, but has no content
 	case broken:
-		w = (&Malformed{Runtime: w.Runtime, WidgetName: w.WidgetName, SpeechID: w.SpeechID, Raw: c.text}).Widget()
+		w = Widget{Runtime: w.Runtime, WidgetName: w.WidgetName, SpeechID: w.SpeechID, Raw: c.text, Error: errNotJSON}
 	}
-	return []Widget{w}, nil
+	return []Widget{w}
 }
 
 // broken reports whether c should be JSON, but is not valid. A Markdown text may begin

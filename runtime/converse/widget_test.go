@@ -42,16 +42,12 @@ func pieces(runtime string, contents ...string) []*Segment {
 	return list
 }
 
-func assemble(segments ...*Segment) ([]Widget, []Malformed) {
+func assemble(segments ...*Segment) (widgets []Widget) {
 	var a Assembler
-	var widgets []Widget
-	var malformed []Malformed
 	for _, s := range segments {
-		w, m := a.Add(s)
-		widgets, malformed = append(widgets, w...), append(malformed, m...)
+		widgets = append(widgets, a.Add(s)...)
 	}
-	w, m := a.End()
-	return append(widgets, w...), append(malformed, m...)
+	return append(widgets, a.End()...)
 }
 
 func TestWidgetsAreParsed(t *testing.T) {
@@ -116,9 +112,9 @@ func TestWidgetsAreParsed(t *testing.T) {
 			half++
 		}
 		for _, cut := range [][]string{{c.body}, {c.body[:half], c.body[half:]}} {
-			got, malformed := assemble(pieces(c.runtime, cut...)...)
-			if !reflect.DeepEqual(got, []Widget{c.want}) || malformed != nil {
-				t.Errorf("%s %q\n got %+v, %v\nwant %+v", c.runtime, cut, got, malformed, c.want)
+			got := assemble(pieces(c.runtime, cut...)...)
+			if !reflect.DeepEqual(got, []Widget{c.want}) {
+				t.Errorf("%s %q\n got %+v\nwant %+v", c.runtime, cut, got, c.want)
 			}
 		}
 	}
@@ -190,8 +186,8 @@ func TestMarkdownIsText(t *testing.T) {
 		`{"other":1}`:                      {Body: map[string]any{"other": 1.0}},
 	} {
 		want.Runtime, want.WidgetName = RuntimeMarkdown, "w"
-		if got, malformed := assemble(pieces("markdown-tool", body)...); malformed != nil || !reflect.DeepEqual(got, []Widget{want}) {
-			t.Errorf("%q: %+v, malformed %+v", body, got, malformed)
+		if got := assemble(pieces("markdown-tool", body)...); !reflect.DeepEqual(got, []Widget{want}) {
+			t.Errorf("%q: %+v", body, got)
 		}
 	}
 }
@@ -212,9 +208,9 @@ func TestGradedQuestions(t *testing.T) {
 		`{"question":"2+2?","options":[3,4],"answer":4}`:                                 {Question: "2+2?", Options: []GradedOption{{Text: "3"}, {Text: "4", Correct: true}}},
 		"question: Q?\noptions:\n- Berlin\n- Bonn: a city\nanswer: Berlin":               {Question: "Q?", Options: []GradedOption{{Text: "Berlin", Correct: true}, {Text: "Bonn: a city"}}},
 	} {
-		got, malformed := assemble(pieces("graded-question-tool", body)...)
-		if malformed != nil || len(got) != 1 || !reflect.DeepEqual(got[0].GradedQuestion, &want) {
-			t.Errorf("%s: %+v, malformed %+v", body, got, malformed)
+		got := assemble(pieces("graded-question-tool", body)...)
+		if len(got) != 1 || !reflect.DeepEqual(got[0].GradedQuestion, &want) {
+			t.Errorf("%s: %+v", body, got)
 		}
 	}
 }
@@ -244,10 +240,9 @@ func TestPiecesFindTheirWidget(t *testing.T) {
 		return s
 	}
 	for _, c := range []struct {
-		name      string
-		segments  []*Segment
-		want      []Widget
-		malformed []Malformed
+		name     string
+		segments []*Segment
+		want     []Widget
 	}{
 		{
 			name: "text between pieces", want: []Widget{followups("", "a")},
@@ -278,9 +273,11 @@ func TestPiecesFindTheirWidget(t *testing.T) {
 			segments: []*Segment{piece("followups-tool", "", "que"), {Type: WidgetPiece, Content: raw(`{"items":["a"]}`)}, piece("", "", "")},
 		},
 		{
-			name: "cut off by another", want: []Widget{{Runtime: RuntimeSummary, SpeechID: "s2", Summary: &Summary{Summary: "b"}}},
-			segments:  []*Segment{piece("followups-tool", "s1", `["a`), piece("summary-tool", "s2", "b")},
-			malformed: []Malformed{{Runtime: RuntimeFollowups, SpeechID: "s1", Raw: `["a`}},
+			name: "cut off by another", want: []Widget{
+				{Runtime: RuntimeFollowups, SpeechID: "s1", Raw: `["a`, Error: errNotJSON},
+				{Runtime: RuntimeSummary, SpeechID: "s2", Summary: &Summary{Summary: "b"}},
+			},
+			segments: []*Segment{piece("followups-tool", "s1", `["a`), piece("summary-tool", "s2", "b")},
 		},
 		{
 			name: "cut off by the end", want: []Widget{{Runtime: RuntimeFollowups, Raw: `["a`, Error: errNotJSON}},
@@ -293,9 +290,8 @@ func TestPiecesFindTheirWidget(t *testing.T) {
 		{name: "empty", segments: []*Segment{piece("followups-tool", "", " "), {Type: WidgetPiece, Content: raw("null")}, {Type: WidgetPiece}}},
 		{name: "a tool", segments: []*Segment{{Type: Tool, Content: "f {}", Metadata: &Metadata{RuntimeName: "followups-tool"}}}},
 	} {
-		got, malformed := assemble(c.segments...)
-		if !reflect.DeepEqual(got, c.want) || !reflect.DeepEqual(malformed, c.malformed) {
-			t.Errorf("%s\n got %+v, %+v\nwant %+v, %+v", c.name, got, malformed, c.want, c.malformed)
+		if got := assemble(c.segments...); !reflect.DeepEqual(got, c.want) {
+			t.Errorf("%s\n got %+v\nwant %+v", c.name, got, c.want)
 		}
 	}
 }
@@ -306,8 +302,8 @@ func TestALongWidgetIsReadWhole(t *testing.T) {
 	body := `{"cards":[{"front":"` + long + `","back":"b"}]}`
 	segment, _ := Decode([]byte(`{"type":"unisphere-tool","content":` + quoted(body) + `,"metadata":{"runtimeName":"flashcards-tool"}}`))
 	want := []Widget{{Runtime: RuntimeFlashcards, Flashcards: &Flashcards{Cards: []Flashcard{{Front: long, Back: "b"}}}}}
-	if got, malformed := assemble(&segment); malformed != nil || !reflect.DeepEqual(got, want) {
-		t.Errorf("%d widgets, %.100v, malformed: %.100v", len(got), got, malformed)
+	if got := assemble(&segment); !reflect.DeepEqual(got, want) {
+		t.Errorf("%d widgets, %.100v", len(got), got)
 	}
 }
 
@@ -333,19 +329,19 @@ func TestAWidgetEndsWithItsLastPiece(t *testing.T) {
 			if len(early) > 0 {
 				t.Errorf("%s: it ended before its last piece", c.name)
 			}
-			early, _ = a.Add(s)
+			early = a.Add(s)
 		}
 		if c.after != "" {
 			a.Add(&Segment{Type: WidgetPiece, Content: c.after})
 		}
-		late, malformed := a.End()
+		late := a.End()
 		want, none := &early, late
 		if !c.atPiece {
 			want, none = &late, early
 		}
 		c.want.Runtime, c.want.WidgetName = NormalizeRuntime(c.pieces[0].Metadata.RuntimeName), "w"
-		if !reflect.DeepEqual(*want, []Widget{c.want}) || none != nil || malformed != nil {
-			t.Errorf("%s: with its last piece %+v, at the end %+v, malformed %+v", c.name, early, late, malformed)
+		if !reflect.DeepEqual(*want, []Widget{c.want}) || none != nil {
+			t.Errorf("%s: with its last piece %+v, at the end %+v", c.name, early, late)
 		}
 	}
 }
@@ -356,7 +352,7 @@ func TestAWidgetIsBounded(t *testing.T) {
 	for range 200 {
 		a.Add(&Segment{Type: WidgetPiece, Content: strings.Repeat("x", MaxText)})
 	}
-	done, _ := a.End()
+	done := a.End()
 	if len(done) != 1 || len(done[0].Summary.Summary) > maxWidget || len(done[0].Summary.Summary) < maxWidget-MaxText {
 		t.Errorf("the widget has %d bytes", len(done[0].Summary.Summary))
 	}

@@ -33,11 +33,12 @@ func asked(t *testing.T, q *Question) (string, []converse.Widget) {
 			}
 			a.Add(&seg)
 		}
-		done, malformed := a.End()
-		if len(malformed) > 0 {
-			t.Errorf("malformed %+v", malformed)
+		for _, w := range a.End() {
+			if w.Error != "" {
+				t.Errorf("malformed %+v", w)
+			}
+			widgets = append(widgets, w)
 		}
-		widgets = append(widgets, done...)
 	}
 	return out.text, widgets
 }
