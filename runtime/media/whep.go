@@ -268,7 +268,8 @@ func privateHost(host string) bool {
 // releaseURL returns the address at which the viewer that a reply's Location names is
 // released (protocol §6.5); "" when there is nothing to release.
 func releaseURL(subscribed, location string) string {
-	if location == "" || isAbsolute(location) {
+	relative, err := url.Parse(location)
+	if err != nil || location == "" || relative.IsAbs() {
 		return location
 	}
 	if i := strings.Index(location, "/viewer/"); i >= 0 {
@@ -280,30 +281,11 @@ func releaseURL(subscribed, location string) string {
 	if err != nil {
 		return location
 	}
-	resolved, err := base.Parse(location)
-	if err != nil {
-		return location
-	}
-	return resolved.String()
+	return base.ResolveReference(relative).String()
 }
 
 // hasScheme reports whether the address begins with the scheme, in any case.
 func hasScheme(address, scheme string) bool {
 	given, _, _ := strings.Cut(address, ":")
 	return strings.EqualFold(given, scheme)
-}
-
-// isAbsolute reports whether s begins with "scheme://".
-func isAbsolute(s string) bool {
-	scheme, _, found := strings.Cut(s, "://")
-	if !found || scheme == "" {
-		return false
-	}
-	for i, c := range []byte(strings.ToLower(scheme)) {
-		letter := c >= 'a' && c <= 'z'
-		if !letter && (i == 0 || (c < '0' || c > '9') && c != '+' && c != '-' && c != '.') {
-			return false
-		}
-	}
-	return true
 }
