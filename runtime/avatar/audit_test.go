@@ -39,9 +39,7 @@ func TestAuditTellsALife(t *testing.T) {
 		}
 		r.media.OnSubscribe = nil
 		r.Disconnect(session.DisconnectOptions{})
-		if err := r.SetToken("fresh"); err != nil {
-			t.Fatal(err)
-		}
+		r.must(r.SetToken("fresh"))
 		s := r.connectOnly()
 		delta, err := json.Marshal(converse.Segment{Role: "assistant", Type: converse.InitResponse, Content: "", ThreadID: "thread-1"})
 		if err != nil {

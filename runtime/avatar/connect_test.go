@@ -282,9 +282,7 @@ func TestAPreparationThatFailsWhileConnectWaitsIsReplaced(t *testing.T) {
 
 func TestPrepareIsUsedByConnect(t *testing.T) {
 	run(t, Options{}, func(r *rig) {
-		if err := r.Prepare(context.Background()); err != nil {
-			r.t.Fatal(err)
-		}
+		r.must(r.Prepare(context.Background()))
 		picture := r.media.Subscriber
 		if picture == nil || r.media.Publisher != nil {
 			t.Errorf("the picture's peer is %v and the microphone's %v", picture, r.media.Publisher)
@@ -307,9 +305,7 @@ func TestPrepareIsUsedByConnect(t *testing.T) {
 
 func TestAnUnusedPreparationExpires(t *testing.T) {
 	run(t, Options{}, func(r *rig) {
-		if err := r.Prepare(context.Background()); err != nil {
-			r.t.Fatal(err)
-		}
+		r.must(r.Prepare(context.Background()))
 		time.Sleep(60 * second)
 		if w := all[event.Warning](r); len(w) != 1 || w[0].Code != fault.PrepareExpired {
 			t.Errorf("warnings = %v", w)
@@ -429,9 +425,7 @@ func TestConnectIsRefusedInOtherStates(t *testing.T) {
 		if err := r.Connect(context.Background()); !errors.Is(err, fault.InvalidState) {
 			t.Errorf("connect without a token: %v", err)
 		}
-		if err := r.SetToken("fresh"); err != nil {
-			r.t.Fatal(err)
-		}
+		r.must(r.SetToken("fresh"))
 		r.mustConnect()
 	})
 }

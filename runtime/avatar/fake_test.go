@@ -82,6 +82,14 @@ type rig struct {
 	eventtest.Log
 }
 
+// must ends the test if a call failed.
+func (r *rig) must(err error) {
+	r.t.Helper()
+	if err != nil {
+		r.t.Fatal(err)
+	}
+}
+
 // micReports is an event of the microphone.
 func (r *rig) micReports(ev media.Event) { r.core.Work.Post(func() { r.micEvent(ev) }) }
 
@@ -162,9 +170,7 @@ func (r *rig) mustConnect() *fakeservice.Socket {
 
 func (r *rig) connectOnly() *fakeservice.Socket {
 	r.t.Helper()
-	if err := r.Connect(context.Background()); err != nil {
-		r.t.Fatal(err)
-	}
+	r.must(r.Connect(context.Background()))
 	synctest.Wait()
 	return r.service.Socket(r.service.Dialled() - 1)
 }

@@ -38,18 +38,12 @@ func TestEveryClientEventIsProduced(t *testing.T) {
 			}
 		}
 		synctest.Wait()
-		if err := r.EndTapToTalk(); err != nil {
-			t.Error(err)
-		}
+		r.must(r.EndTapToTalk())
 		r.Mute()
 		r.Unmute()
-		if err := r.Pause(); err != nil {
-			t.Error(err)
-		}
+		r.must(r.Pause())
 		synctest.Wait()
-		if err := r.Resume(context.Background()); err != nil {
-			t.Error(err)
-		}
+		r.must(r.Resume(context.Background()))
 		synctest.Wait()
 		sent := s.Names()
 		for _, name := range signaling.ClientEvents() {

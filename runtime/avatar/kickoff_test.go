@@ -102,18 +102,14 @@ func TestAKickoffThatNeverLeftIsNotMarkedSent(t *testing.T) {
 		if r.Snapshot().Kickoff.Sent {
 			t.Fatal("marked as sent")
 		}
-		if err := r.SetToken("fresh"); err != nil {
-			t.Fatal(err)
-		}
+		r.must(r.SetToken("fresh"))
 		for range 2 { // lives
 			s := r.mustConnect()
 			if got, first := len(s.Payloads(signaling.TextEntered)), r.service.Dialled() == 2; got == 0 && first || got != 0 && !first {
 				t.Errorf("connection %d: %d texts", r.service.Dialled(), got)
 			}
 			r.Disconnect(session.DisconnectOptions{})
-			if err := r.SetToken("fresh"); err != nil {
-				t.Fatal(err)
-			}
+			r.must(r.SetToken("fresh"))
 			synctest.Wait()
 		}
 	})

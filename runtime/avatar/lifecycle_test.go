@@ -171,17 +171,13 @@ func TestMediaLadder(t *testing.T) {
 func TestPauseAndResume(t *testing.T) {
 	connected(t, func(r *rig, s *fakeservice.Socket) {
 		for range 2 {
-			if err := r.Pause(); err != nil {
-				t.Fatal(err)
-			}
+			r.must(r.Pause())
 		}
 		synctest.Wait()
 		if n := len(s.Payloads(signaling.PauseConversation)); n != 1 || !r.Snapshot().Paused {
 			t.Errorf("%d pauses, paused %v", n, r.Snapshot().Paused)
 		}
-		if err := r.Resume(context.Background()); err != nil {
-			t.Fatal(err)
-		}
+		r.must(r.Resume(context.Background()))
 		s.Say(signaling.ConversationResumed, signaling.Empty{})
 		if n := len(all[event.Resumed](r)); n != 1 || r.Snapshot().Paused {
 			t.Errorf("%d resumed, paused %v", n, r.Snapshot().Paused)
@@ -191,9 +187,7 @@ func TestPauseAndResume(t *testing.T) {
 
 func TestResumeAfterTheWindowMakesTheMediaAgain(t *testing.T) {
 	connected(t, func(r *rig, s *fakeservice.Socket) {
-		if err := r.Pause(); err != nil {
-			t.Fatal(err)
-		}
+		r.must(r.Pause())
 		s.Say(signaling.PauseSessionExpired, signaling.Empty{})
 		s.Say(signaling.SessionReadyForResume, signaling.Empty{})
 		synctest.Wait()
@@ -203,9 +197,7 @@ func TestResumeAfterTheWindowMakesTheMediaAgain(t *testing.T) {
 			s.Say(signaling.ResumingSession, signaling.Empty{})
 			session(s, e)
 		}
-		if err := r.Resume(context.Background()); err != nil {
-			t.Fatal(err)
-		}
+		r.must(r.Resume(context.Background()))
 		synctest.Wait()
 		if !first.Closed || r.media.Subscriber == first || r.Snapshot().State != Connected || r.Snapshot().Paused {
 			t.Errorf("state %s, paused %v", r.Snapshot().State, r.Snapshot().Paused)
@@ -218,9 +210,7 @@ func TestResumeAfterTheWindowMakesTheMediaAgain(t *testing.T) {
 
 func TestAFailedResumeEndsTheSession(t *testing.T) {
 	connected(t, func(r *rig, s *fakeservice.Socket) {
-		if err := r.Pause(); err != nil {
-			t.Fatal(err)
-		}
+		r.must(r.Pause())
 		s.Say(signaling.SessionReadyForResume, signaling.Empty{})
 		synctest.Wait()
 		r.service.Answer[signaling.StvNewSession] = func(s *fakeservice.Socket, _ fakeservice.Event) { s.Say(signaling.ThrowToNoAgent, signaling.Empty{}) }
@@ -235,18 +225,14 @@ func TestAFailedResumeEndsTheSession(t *testing.T) {
 
 func TestARebuildDuringAPauseHoldsTheApproval(t *testing.T) {
 	connected(t, func(r *rig, s *fakeservice.Socket) {
-		if err := r.Pause(); err != nil {
-			t.Fatal(err)
-		}
+		r.must(r.Pause())
 		s.Push(socketio.Event{Kind: socketio.Disconnected, Reason: socketio.TransportClose})
 		s.Push(socketio.Event{Kind: socketio.Connected})
 		synctest.Wait()
 		if n := len(s.Payloads(signaling.ApprovedPermissions)); n != 1 || r.Snapshot().State != Connected {
 			t.Fatalf("%d approvals in state %s", n, r.Snapshot().State)
 		}
-		if err := r.Resume(context.Background()); err != nil {
-			t.Fatal(err)
-		}
+		r.must(r.Resume(context.Background()))
 		synctest.Wait()
 		if n := len(s.Payloads(signaling.ApprovedPermissions)); n != 2 || len(s.Payloads(signaling.ResumeConversation)) != 0 {
 			t.Errorf("%d approvals, sent %v", n, s.Names())
@@ -319,9 +305,7 @@ func TestPropertiesFollowCallsAtOnce(t *testing.T) {
 		if r.Snapshot().MicEnabled {
 			t.Error("not muted")
 		}
-		if err := errors.Join(r.StartTapToTalk(), r.EndTapToTalk(), r.Pause()); err != nil {
-			t.Error(err)
-		}
+		r.must(errors.Join(r.StartTapToTalk(), r.EndTapToTalk(), r.Pause()))
 		if !r.Snapshot().Paused {
 			t.Error("not paused")
 		}

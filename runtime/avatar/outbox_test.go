@@ -33,12 +33,8 @@ func TestALostCommandIsSentAgain(t *testing.T) {
 		s := r.connectOnly()
 		r.Mute()
 		r.Unmute()
-		if err := r.UpdateRequestVars(map[string]any{"a": 1}); err != nil {
-			t.Fatal(err)
-		}
-		if err := errors.Join(r.Pause(), r.Resume(context.Background())); err != nil {
-			t.Fatal(err)
-		}
+		r.must(r.UpdateRequestVars(map[string]any{"a": 1}))
+		r.must(errors.Join(r.Pause(), r.Resume(context.Background())))
 		sent := len(s.Names())
 		r.recover(s)
 		want := []string{signaling.ApprovedPermissions, signaling.UnmuteUser, signaling.ResumeConversation}
@@ -60,9 +56,7 @@ func TestACommandIsSentOnceToAServiceThatDoesNotAcknowledge(t *testing.T) {
 	connected(t, func(r *rig, s *fakeservice.Socket) {
 		r.Mute()
 		r.service.Set(func(f *fakeservice.Service) { f.Down = true })
-		if err := r.Pause(); err != nil {
-			t.Fatal(err)
-		}
+		r.must(r.Pause())
 		r.service.Set(func(f *fakeservice.Service) { f.Down = false })
 		sent := len(s.Names())
 		r.recover(s)
@@ -289,15 +283,11 @@ func TestALostTurnWaitsAsATypedOneDoes(t *testing.T) {
 		r.acknowledging("lost")
 		r.say("one")
 		r.say("lost")
-		if err := r.Pause(); err != nil {
-			t.Fatal(err)
-		}
+		r.must(r.Pause())
 		r.recover(s)
 		r.wantTyped(s, "1 one", "2 lost")
 		next := r.speakLater("next")
-		if err := r.Resume(context.Background()); err != nil {
-			t.Fatal(err)
-		}
+		r.must(r.Resume(context.Background()))
 		r.wantTyped(s, "1 one", "2 lost", "2 lost", "3 next")
 		if !<-next {
 			t.Error("not sent")

@@ -29,9 +29,7 @@ func TestAPreparedConnectionKnowsItsThread(t *testing.T) {
 			s.Say(signaling.AgentRawText, signaling.RawText{Delta: string(delta)})
 			join(s, p)
 		}
-		if err := r.Prepare(context.Background()); err != nil {
-			t.Fatal(err)
-		}
+		r.must(r.Prepare(context.Background()))
 		if got := all[event.BrainSegment](r); len(got) != 0 {
 			t.Errorf("preparing emitted %+v", got)
 		}
@@ -54,14 +52,10 @@ func TestAPreparedConnectionKnowsItsThread(t *testing.T) {
 func TestAnAcknowledgementDuringAPauseCountsWhenThatEnds(t *testing.T) {
 	run(t, Options{RequireDisclosureAck: true}, func(r *rig) {
 		s := r.connectOnly()
-		if err := r.Pause(); err != nil {
-			t.Fatal(err)
-		}
+		r.must(r.Pause())
 		r.AcknowledgeDisclosure()
 		left := r.speakLater("Hello")
-		if err := r.Resume(context.Background()); err != nil {
-			t.Fatal(err)
-		}
+		r.must(r.Resume(context.Background()))
 		names := s.Names()
 		want := []string{signaling.PauseConversation, signaling.ResumeConversation, signaling.ApprovedPermissions}
 		if got := names[len(names)-3:]; !slices.Equal(got, want) {
@@ -77,17 +71,13 @@ func TestAnAcknowledgementDuringAPauseCountsWhenThatEnds(t *testing.T) {
 // TestALateConfirmationDoesNotEndAPause that began after the resume that it confirms.
 func TestALateConfirmationDoesNotEndAPause(t *testing.T) {
 	connected(t, func(r *rig, s *fakeservice.Socket) {
-		if err := errors.Join(r.Pause(), r.Resume(context.Background()), r.Pause()); err != nil {
-			t.Fatal(err)
-		}
+		r.must(errors.Join(r.Pause(), r.Resume(context.Background()), r.Pause()))
 		s.Say(signaling.ConversationResumed, signaling.Empty{})
 		left := r.speakLater("Hello")
 		if !r.Snapshot().Paused || len(all[event.Resumed](r)) != 0 || len(s.Payloads(signaling.TextEntered)) != 0 {
 			t.Errorf("paused %v, events %+v, sent %q", r.Snapshot().Paused, all[event.Resumed](r), s.Payloads(signaling.TextEntered))
 		}
-		if err := r.Resume(context.Background()); err != nil {
-			t.Fatal(err)
-		}
+		r.must(r.Resume(context.Background()))
 		s.Say(signaling.ConversationResumed, signaling.Empty{})
 		if !<-left || r.Snapshot().Paused || len(all[event.Resumed](r)) != 1 {
 			t.Errorf("paused %v, events %+v", r.Snapshot().Paused, all[event.Resumed](r))
@@ -141,12 +131,8 @@ func TestEachAnnouncedResumeHasItsOwnLimit(t *testing.T) {
 // TestAPauseClosesTheTapWindow: otherwise typing is refused for ever.
 func TestAPauseClosesTheTapWindow(t *testing.T) {
 	connected(t, func(r *rig, s *fakeservice.Socket) {
-		if err := r.StartMic(context.Background()); err != nil {
-			t.Fatal(err)
-		}
-		if err := errors.Join(r.StartTapToTalk(), r.Pause()); err != nil {
-			t.Fatal(err)
-		}
+		r.must(r.StartMic(context.Background()))
+		r.must(errors.Join(r.StartTapToTalk(), r.Pause()))
 		if r.Snapshot().TapToTalkActive || len(all[event.TapToTalkEnded](r)) != 1 || r.Snapshot().ResponsePending {
 			t.Errorf("snapshot %+v, ended %d times", r.Snapshot(), len(all[event.TapToTalkEnded](r)))
 		}
@@ -163,9 +149,7 @@ func TestADynamicPromptIsCleared(t *testing.T) {
 	for name, data := range map[string]any{"nil": nil, "nil map": none} {
 		t.Run(name, func(t *testing.T) {
 			connectedWith(t, Options{Options: session.Options{RequestVars: map[string]any{"a": 1}}}, func(r *rig, s *fakeservice.Socket) {
-				if err := errors.Join(r.SetDynamicPrompt(map[string]any{"slide": 3}), r.SetDynamicPrompt(data)); err != nil {
-					t.Fatal(err)
-				}
+				r.must(errors.Join(r.SetDynamicPrompt(map[string]any{"slide": 3}), r.SetDynamicPrompt(data)))
 				synctest.Wait()
 				for i, want := range []string{`{"a":1,"page_context":"{\"slide\":3}"}`, `{"a":1,"page_context":null}`} {
 					var sent struct {
@@ -185,16 +169,12 @@ func TestADynamicPromptIsCleared(t *testing.T) {
 // answers them (field.md #32).
 func TestTextWaitsForTheEndOfAPause(t *testing.T) {
 	connected(t, func(r *rig, s *fakeservice.Socket) {
-		if err := r.Pause(); err != nil {
-			t.Fatal(err)
-		}
+		r.must(r.Pause())
 		left := r.speakLater("Hello")
 		if got := s.Payloads(signaling.TextEntered); len(got) != 0 {
 			t.Fatalf("sent during the pause: %v", got)
 		}
-		if err := r.Resume(context.Background()); err != nil {
-			t.Fatal(err)
-		}
+		r.must(r.Resume(context.Background()))
 		if !<-left {
 			t.Error("the text did not leave")
 		}

@@ -41,13 +41,9 @@ func TestAFatalEventDuringARebuildEndsTheSession(t *testing.T) {
 // resume is on its way, so that the session must make them again.
 func TestAPauseThatExpiresDuringResume(t *testing.T) {
 	connected(t, func(r *rig, s *fakeservice.Socket) {
-		if err := r.Pause(); err != nil {
-			t.Fatal(err)
-		}
+		r.must(r.Pause())
 		synctest.Wait()
-		if err := r.Resume(context.Background()); err != nil {
-			t.Fatal(err)
-		}
+		r.must(r.Resume(context.Background()))
 		first := r.media.Subscriber
 		session := r.service.Answer[signaling.StvNewSession]
 		r.service.Answer[signaling.StvNewSession] = func(s *fakeservice.Socket, e fakeservice.Event) {
@@ -155,9 +151,7 @@ func TestARebuildWaitsForTheViewersRelease(t *testing.T) {
 // the media again anyway.
 func TestNoRepairStartsWhilePaused(t *testing.T) {
 	connected(t, func(r *rig, _ *fakeservice.Socket) {
-		if err := r.Pause(); err != nil {
-			t.Fatal(err)
-		}
+		r.must(r.Pause())
 		synctest.Wait()
 		r.media.Subscriber.Notify(media.Event{Kind: media.ICEState, Channel: event.ChannelSTV, State: "failed"})
 		r.media.Publisher.Notify(media.Event{Kind: media.PeerState, Channel: event.ChannelASR, State: "failed"})
@@ -165,9 +159,7 @@ func TestNoRepairStartsWhilePaused(t *testing.T) {
 		if got := all[event.MediaRecovering](r); len(got) != 0 {
 			t.Fatalf("repairs during the pause: %v", got)
 		}
-		if err := r.Resume(context.Background()); err != nil {
-			t.Fatal(err)
-		}
+		r.must(r.Resume(context.Background()))
 		time.Sleep(1100 * time.Millisecond)
 		if got := all[event.MediaRecovering](r); len(got) != 2 {
 			t.Errorf("repairs after the pause: %v, want both peers", got)

@@ -92,28 +92,20 @@ func TestAMicrophoneThatTheServiceLosesIsRepaired(t *testing.T) {
 // one.
 func TestTheMicrophonesCapOutlivesItsPeer(t *testing.T) {
 	connected(t, func(r *rig, s *fakeservice.Socket) {
-		if err := r.SetASRBandwidth(context.Background(), 24); err != nil {
-			t.Fatal(err)
-		}
+		r.must(r.SetASRBandwidth(context.Background(), 24))
 		lose(s)
 		if got := r.media.Publisher.Caps; !slices.Equal(got, []int{24}) {
 			t.Errorf("after a rebuild: %v", got)
 		}
-		if err := r.Pause(); err != nil {
-			t.Fatal(err)
-		}
+		r.must(r.Pause())
 		s.Say(signaling.PauseSessionExpired, signaling.Empty{})
 		synctest.Wait()
-		if err := r.Resume(context.Background()); err != nil {
-			t.Fatal(err)
-		}
+		r.must(r.Resume(context.Background()))
 		synctest.Wait()
 		if got := r.media.Publisher.Caps; !slices.Equal(got, []int{24}) {
 			t.Errorf("after a pause: %v", got)
 		}
-		if err := r.SetASRBandwidth(context.Background(), 0); err != nil { // no cap
-			t.Fatal(err)
-		}
+		r.must(r.SetASRBandwidth(context.Background(), 0)) // no cap
 		r.rebuildNow(t)
 		if got := r.media.Publisher.Caps; !slices.Equal(got, []int{0}) { // that of the options is off too
 			t.Errorf("of a cap that was removed: %v", got)

@@ -60,9 +60,7 @@ func TestAnUnrecoveredSocketEndsTheHandshake(t *testing.T) {
 // session that reconnected long ago.
 func TestADropDuringAResumeIsNotForgotten(t *testing.T) {
 	connected(t, func(r *rig, s *fakeservice.Socket) {
-		if err := r.Pause(); err != nil {
-			t.Fatal(err)
-		}
+		r.must(r.Pause())
 		s.Say(signaling.PauseSessionExpired, signaling.Empty{})
 		synctest.Wait()
 		session := r.service.Answer[signaling.StvNewSession]
@@ -71,9 +69,7 @@ func TestADropDuringAResumeIsNotForgotten(t *testing.T) {
 			s.Back(true)
 			session(s, e)
 		}
-		if err := r.Resume(context.Background()); err != nil {
-			t.Fatal(err)
-		}
+		r.must(r.Resume(context.Background()))
 		r.media.Subscriber.Notify(media.Event{Kind: media.ICEState, Channel: event.ChannelSTV, State: "connected"})
 		r.media.Publisher.Notify(media.Event{Kind: media.ICEState, Channel: event.ChannelASR, State: "connected"})
 		time.Sleep(time.Minute)
@@ -131,9 +127,7 @@ func TestALostSocketIsOneLoss(t *testing.T) {
 
 func TestAPreparedSocketThatDropsIsThrownAway(t *testing.T) {
 	run(t, Options{}, func(r *rig) {
-		if err := r.Prepare(context.Background()); err != nil {
-			t.Fatal(err)
-		}
+		r.must(r.Prepare(context.Background()))
 		r.service.Socket(0).Drop(socketio.TransportClose)
 		synctest.Wait()
 		if !r.service.Socket(0).Closed() {
@@ -173,9 +167,7 @@ func TestDisconnectEndsAPreparation(t *testing.T) {
 		connected(t, func(r *rig, s *fakeservice.Socket) {
 			s.Drop(socketio.ServerDisconnect)
 			synctest.Wait()
-			if err := r.Prepare(context.Background()); err != nil { // the token is kept
-				t.Fatal(err)
-			}
+			r.must(r.Prepare(context.Background())) // the token is kept
 			r.Disconnect(session.DisconnectOptions{})
 			synctest.Wait()
 			if !r.service.Socket(1).Closed() {
@@ -243,9 +235,7 @@ func TestARebuildClosesWhatTheOldSessionLeftOpen(t *testing.T) {
 		r.say("Hello")
 		s.Say(signaling.StvStartedTalking, signaling.Empty{})
 		s.Say(signaling.AgentTurnToTalk, signaling.TurnToTalk{})
-		if err := r.StartTapToTalk(); err != nil {
-			t.Fatal(err)
-		}
+		r.must(r.StartTapToTalk())
 		synctest.Wait()
 		lose(s)
 		snap := r.Snapshot()

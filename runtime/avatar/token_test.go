@@ -230,9 +230,7 @@ func TestATokenRefusedDuringAResume(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			o := Options{Options: session.Options{Token: "old", OnTokenNeeded: func(context.Context) (string, error) { return next, nil }}}
 			connectedWith(t, o, func(r *rig, s *fakeservice.Socket) {
-				if err := r.Pause(); err != nil {
-					t.Fatal(err)
-				}
+				r.must(r.Pause())
 				s.Say(signaling.PauseSessionExpired, signaling.Empty{})
 				synctest.Wait()
 				r.Forget()
@@ -288,9 +286,7 @@ func TestASessionThatHasEndedAsksForNoToken(t *testing.T) {
 			if n := asked.Load(); n != 1 {
 				t.Errorf("%d calls, of which all but one after the end", n)
 			}
-			if err := r.SetToken("newer"); err != nil {
-				t.Error(err)
-			}
+			r.must(r.SetToken("newer"))
 			time.Sleep(time.Hour)
 			if n := asked.Load(); n != 1 {
 				t.Errorf("%d calls after a new token", n)
@@ -309,9 +305,7 @@ func TestATokenOfAnEarlierConversationIsNotUsed(t *testing.T) {
 	connectedWith(t, o, func(r *rig, _ *fakeservice.Socket) {
 		time.Sleep(8*time.Minute + second)
 		r.Disconnect(session.DisconnectOptions{})
-		if err := r.SetToken("next"); err != nil {
-			t.Error(err)
-		}
+		r.must(r.SetToken("next"))
 		r.mustConnect()
 		time.Sleep(10 * second)
 		r.Disconnect(session.DisconnectOptions{})

@@ -158,9 +158,7 @@ func TestSpeakIsRefused(t *testing.T) {
 		if _, err := r.Speak(context.Background(), "Hi"); err != nil {
 			t.Errorf("a minute later: %v", err)
 		}
-		if err := r.StartTapToTalk(); err != nil {
-			r.t.Fatal(err)
-		}
+		r.must(r.StartTapToTalk())
 		synctest.Wait()
 		if _, err := r.Speak(context.Background(), "x"); !errors.Is(err, fault.InvalidState) {
 			t.Errorf("during a tap window: %v", err)
@@ -272,9 +270,7 @@ func TestABargeInClearsTheTurn(t *testing.T) {
 		if !r.Snapshot().Speaking {
 			t.Fatal("the avatar does not talk")
 		}
-		if err := r.Interrupt(); err != nil {
-			t.Fatal(err)
-		}
+		r.must(r.Interrupt())
 		s.Say(signaling.AgentInterrupted, signaling.Empty{})
 		synctest.Wait()
 		if r.Snapshot().Speaking {
@@ -483,12 +479,8 @@ func TestAnEmptyTurnWithVariablesWarnsOnce(t *testing.T) {
 
 func TestVariablesAreSentWhole(t *testing.T) {
 	connectedWith(t, Options{Options: session.Options{RequestVars: map[string]any{"name": "Sam"}}, ContextID: "991", ContextType: "category"}, func(r *rig, s *fakeservice.Socket) {
-		if err := r.UpdateRequestVars(map[string]any{"tier": 2}); err != nil {
-			t.Fatal(err)
-		}
-		if err := r.SetDynamicPrompt(map[string]any{"slide": 3, "__proto__": 1}); err != nil {
-			t.Fatal(err)
-		}
+		r.must(r.UpdateRequestVars(map[string]any{"tier": 2}))
+		r.must(r.SetDynamicPrompt(map[string]any{"slide": 3, "__proto__": 1}))
 		if err := r.UpdateRequestVars(map[string]any{"sys__ks": "x"}); !errors.Is(err, fault.ValidationError) {
 			t.Errorf("reserved: %v", err)
 		}
