@@ -1,9 +1,8 @@
 package avatar
 
 import (
-	"context"
+	"slices"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"github.com/agentruntime/agentruntime/internal/fakeservice"
@@ -36,23 +35,28 @@ func TestRebuildsAreSpread(t *testing.T) {
 	}
 }
 
-// TestQuestionsForAnAvatarAreSpread: the capacity requests of a connect, after a reply that no
-// avatar is free.
-func TestQuestionsForAnAvatarAreSpread(t *testing.T) {
-	for random, want := range map[float64]time.Duration{0: 25500 * time.Millisecond, 0.75: 32250 * time.Millisecond} {
-		run(t, Options{Limits: signaling.Limits{Overall: time.Minute}}, func(r *rig) {
+// TestCapacityIsAskedAgainDuringAConnect after replies that no avatar is free (protocol §2.6).
+func TestCapacityIsAskedAgainDuringAConnect(t *testing.T) {
+	for random, want := range map[float64][]time.Duration{
+		0:    {0, 25500 * time.Millisecond, 63750 * time.Millisecond},
+		0.75: {0, 32250 * time.Millisecond, 80625 * time.Millisecond},
+	} {
+		run(t, Options{Limits: signaling.Limits{Overall: 10 * time.Minute}}, func(r *rig) {
 			r.random = func() float64 { return random }
-			var asked []time.Time
-			delete(r.service.Answer, signaling.StvNewSession) // the connect waits
-			r.service.Answer[signaling.CheckAvailability] = func(s *fakeservice.Socket, _ fakeservice.Event) {
-				asked = append(asked, time.Now())
-				s.Say(signaling.AvailabilityResult, signaling.Availability{})
+			began := time.Now()
+			var asked []time.Duration
+			ready := r.service.Answer[signaling.StvNewSession]
+			delete(r.service.Answer, signaling.StvNewSession)
+			r.service.Answer[signaling.CheckAvailability] = func(s *fakeservice.Socket, e fakeservice.Event) {
+				asked = append(asked, time.Since(began))
+				s.Say(signaling.AvailabilityResult, signaling.Availability{Available: len(asked) == 3})
+				if len(asked) == 3 {
+					ready(s, e)
+				}
 			}
-			go func() { _ = r.Connect(context.Background()) }()
-			time.Sleep(40 * second)
-			synctest.Wait()
-			if len(asked) != 2 || asked[1].Sub(asked[0]) != want {
-				t.Errorf("a session with %v asks at %v, want a wait of %v", random, asked, want)
+			r.connectOnly()
+			if !slices.Equal(asked, want) {
+				t.Errorf("a session with %v asked after %v, want %v", random, asked, want)
 			}
 		})
 	}

@@ -144,27 +144,6 @@ func TestAPauseClosesTheTapWindow(t *testing.T) {
 	})
 }
 
-func TestADynamicPromptIsCleared(t *testing.T) {
-	var none map[string]any
-	for name, data := range map[string]any{"nil": nil, "nil map": none} {
-		t.Run(name, func(t *testing.T) {
-			connectedWith(t, Options{Options: session.Options{RequestVars: map[string]any{"a": 1}}}, func(r *rig, s *fakeservice.Socket) {
-				r.must(errors.Join(r.SetDynamicPrompt(map[string]any{"slide": 3}), r.SetDynamicPrompt(data)))
-				synctest.Wait()
-				for i, want := range []string{`{"a":1,"page_context":"{\"slide\":3}"}`, `{"a":1,"page_context":null}`} {
-					var sent struct {
-						Vars json.RawMessage `json:"request_vars"`
-					}
-					got := s.Payloads(signaling.UpdateGenieContext)
-					if len(got) != 2 || json.Unmarshal([]byte(got[i]), &sent) != nil || string(sent.Vars) != want {
-						t.Errorf("context %d of %q has the variables %s, want %s", i, got, sent.Vars, want)
-					}
-				}
-			})
-		})
-	}
-}
-
 // TestTextWaitsForTheEndOfAPause: a service that pauses takes texts and never
 // answers them (field.md #32).
 func TestTextWaitsForTheEndOfAPause(t *testing.T) {

@@ -386,3 +386,13 @@ func TestPartnerOf(t *testing.T) {
 		}
 	}
 }
+
+func TestADynamicPromptIsCleared(t *testing.T) {
+	var none map[string]any
+	for name, data := range map[string]any{"nil": nil, "nil map": none} {
+		vars, err := dynamicPrompt(data)
+		if value, cleared := vars[pageContext]; err != nil || !cleared || value != nil {
+			t.Errorf("%s: %v, %v", name, vars, err)
+		}
+	}
+}
