@@ -140,22 +140,16 @@ func TestEmitsAreFlushedBeforeConnected(t *testing.T) {
 		w := wires(t, &o)
 		c := newTestClient(t, o)
 		for i := range 3 {
-			if err := c.Emit("early", i); err != nil {
-				t.Fatal(err)
-			}
+			must(t, c.Emit("early", i))
 		}
 		c.Open()
 		s := <-w
-		if err := c.Emit("dialling"); err != nil {
-			t.Fatal(err)
-		}
+		must(t, c.Emit("dialling"))
 		s.send(testOpen)
 		s.expect(`40`)
 		s.send(`40{"sid":"s1"}`)
 		expectEvents(t, c.Events(), "Connected")
-		if err := c.Emit("after"); err != nil {
-			t.Fatal(err)
-		}
+		must(t, c.Emit("after"))
 		s.expect(`42["early",0]`, `42["early",1]`, `42["early",2]`, `42["dialling"]`, `42["after"]`)
 		if c.ID() != "s1" {
 			t.Errorf("ID %q, want s1", c.ID())
@@ -180,9 +174,7 @@ func TestSendBufferIsBounded(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := newTestClient(t, ClientOptions{})
 		for range maxBuffered {
-			if err := c.Emit("a"); err != nil {
-				t.Fatal(err)
-			}
+			must(t, c.Emit("a"))
 		}
 		if err := c.Emit("a"); err != ErrBufferFull {
 			t.Errorf("got %v, want ErrBufferFull", err)
@@ -205,9 +197,7 @@ func TestAuthIsReadAtEachHandshake(t *testing.T) {
 		s.expect(`40{"token":"one"}`)
 		s.send(`40{"sid":"s1","pid":"p1"}`)
 		expectEvents(t, c.Events(), "Connected")
-		if err := c.SetAuth(map[string]string{"token": "two"}); err != nil {
-			t.Fatal(err)
-		}
+		must(t, c.SetAuth(map[string]string{"token": "two"}))
 		s.Abort()
 		s = <-w
 		s.send(testOpen)
@@ -293,38 +283,6 @@ func TestDisconnectReasons(t *testing.T) {
 			})
 		})
 	}
-}
-
-// failing is a socket whose reading fails, as with a reset by the peer.
-type failing struct{ *pipeEnd }
-
-func (f failing) Read() (message, error) {
-	p, err := f.pipeEnd.Read()
-	if err != nil {
-		err = errors.New("connection reset by peer")
-	}
-	return p, err
-}
-
-func TestFailingSocketIsATransportError(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		a, b := pipe(8)
-		c := newTestClient(t, ClientOptions{
-			ReconnectAttempts: new(0),
-			dial: func(context.Context, string, *ClientOptions) (transport, error) {
-				return failing{a}, nil
-			},
-		})
-		c.Open()
-		s := wire{t, b}
-		s.join()
-		expectEvents(t, c.Events(), "Connected")
-		s.Abort()
-		ev := expectKind(t, c.Events(), Disconnected)
-		if ev.Reason != TransportError || ev.Err == nil || ev.Err.Error() != "connection reset by peer" {
-			t.Errorf("got %s, %v", describe(ev), ev.Err)
-		}
-	})
 }
 
 func TestRefusalIsFinal(t *testing.T) {
@@ -470,9 +428,7 @@ func TestEmitWithAckIsNeverSentOnAnotherConnection(t *testing.T) {
 		s := <-w
 		s.join()
 		expectEvents(t, c.Events(), "Connected")
-		if err := errors.Join(ask("one"), ask("lost")); err != nil {
-			t.Fatal(err)
-		}
+		must(t, errors.Join(ask("one"), ask("lost")))
 		s.expect(`420["one",1]`, `421["lost",1]`)
 		s.send(`430[]`, `430[]`)
 		synctest.Wait()
@@ -486,9 +442,7 @@ func TestEmitWithAckIsNeverSentOnAnotherConnection(t *testing.T) {
 		s.join()
 		expectEvents(t, c.Events(), "Connected")
 		s.send(`431[]`) // an answer of another connection
-		if err := ask("two"); err != nil {
-			t.Fatal(err)
-		}
+		must(t, ask("two"))
 		s.expect(`422["two",1]`) // and nothing before it
 		s.send(`432[]`)
 		synctest.Wait()

@@ -130,9 +130,7 @@ func TestMemoryOfMessagesIsReserved(t *testing.T) {
 			t.Fatal(err)
 		}
 		t.Cleanup(func() { _ = ws.CloseNow() })
-		if err := ws.Write(t.Context(), websocket.MessageText, []byte("40")); err != nil {
-			t.Fatal(err)
-		}
+		must(t, ws.Write(t.Context(), websocket.MessageText, []byte("40")))
 		for range 2 { // before the answer to its connect packet, a client may send nothing else
 			if _, _, err := ws.Read(t.Context()); err != nil {
 				t.Fatal(err)
@@ -160,9 +158,7 @@ func TestMemoryOfMessagesIsReserved(t *testing.T) {
 	}
 	ws = dial()
 	write(ws, announced)
-	if err := ws.Write(t.Context(), websocket.MessageBinary, make([]byte, 100_000)); err != nil {
-		t.Fatal(err)
-	}
+	must(t, ws.Write(t.Context(), websocket.MessageBinary, make([]byte, 100_000)))
 	for deadline := time.Now().Add(patience); reserved.Load() < 100_000; time.Sleep(time.Millisecond) {
 		if time.Now().After(deadline) {
 			t.Fatal("nothing is reserved for an attachment")

@@ -105,9 +105,7 @@ func FuzzRoundTrip(f *testing.F) {
 			}
 		}
 		var wantName string // JSON replaces what is no UTF-8
-		if err := json.Unmarshal(marshal(name), &wantName); err != nil {
-			t.Fatal(err)
-		}
+		must(t, json.Unmarshal(marshal(name), &wantName))
 		if got.packet.id != p.id || got.packet.name != wantName {
 			t.Fatalf("sent %+v, got %+v", p, got.packet)
 		}

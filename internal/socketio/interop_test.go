@@ -10,6 +10,14 @@ import (
 	"time"
 )
 
+// must ends the test if something that has to work failed.
+func must(t testing.TB, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
 // The tests in this file run natively and in Chromium, against the official
 // server (testdata/npm-server.mjs) at an address given by the caller.
 
@@ -198,9 +206,7 @@ func npmHandshake(t *testing.T, address string) {
 	}
 	var got map[string]string
 	ev := take(t, c, Message)
-	if err := ev.Args.Decode(0, &got); err != nil {
-		t.Fatal(err)
-	}
+	must(t, ev.Args.Decode(0, &got))
 	want := map[string]string{"name": "recovery", "token": "djJ8", "query": "k3v9 &x", "eio": "4"}
 	if ev.Name != "welcome" || !reflect.DeepEqual(got, want) {
 		t.Errorf("got %s %v, want %v", ev.Name, got, want)
@@ -212,12 +218,8 @@ func npmHandshake(t *testing.T, address string) {
 
 func npmTextEvents(t *testing.T, address string) {
 	c := npmClient(t, address, "/plain", ClientOptions{})
-	if err := c.Emit("echo", 1, "zwei ☕ <&>", nil, []any{true, map[string]any{"a": 1.5}}); err != nil {
-		t.Fatal(err)
-	}
-	if err := c.Emit("echo"); err != nil {
-		t.Fatal(err)
-	}
+	must(t, c.Emit("echo", 1, "zwei ☕ <&>", nil, []any{true, map[string]any{"a": 1.5}}))
+	must(t, c.Emit("echo"))
 	ev := take(t, c, Message)
 	var text string
 	if err := ev.Args.Decode(1, &text); err != nil || text != "zwei ☕ <&>" {
@@ -242,9 +244,7 @@ func npmBinaryEvents(t *testing.T, address string) {
 	for i := range big {
 		big[i] = byte(i * 7)
 	}
-	if err := c.Emit("echo", picture{"a", big}, Binary{}, Binary{1, 2}); err != nil {
-		t.Fatal(err)
-	}
+	must(t, c.Emit("echo", picture{"a", big}, Binary{}, Binary{1, 2}))
 	ev := take(t, c, Message)
 	var got picture
 	if err := ev.Args.Decode(0, &got); err != nil || got.Name != "a" || !reflect.DeepEqual(got.Data, big) {
@@ -275,16 +275,12 @@ func npmClientAsks(t *testing.T, address string) {
 
 func npmServerAsks(t *testing.T, address string) {
 	c := npmClient(t, address, "/plain", ClientOptions{})
-	if err := c.Emit("ask me", "why", Binary{4}); err != nil {
-		t.Fatal(err)
-	}
+	must(t, c.Emit("ask me", "why", Binary{4}))
 	ev := take(t, c, Message)
 	if ev.Name != "question" || ev.Reply == nil || len(ev.Args) != 2 {
 		t.Fatalf("got %s with %d arguments", ev.Name, len(ev.Args))
 	}
-	if err := ev.Reply("because", binary(t, ev.Args, 1)); err != nil {
-		t.Fatal(err)
-	}
+	must(t, ev.Reply("because", binary(t, ev.Args, 1)))
 	ev = take(t, c, Message)
 	var text string
 	if err := ev.Args.Decode(0, &text); err != nil || ev.Name != "answered" || text != "because" {
@@ -298,9 +294,7 @@ func npmServerAsks(t *testing.T, address string) {
 func npmLargeMessages(t *testing.T, address string) {
 	c := npmClient(t, address, "/plain", ClientOptions{})
 	const n = 2 << 20 // far beyond the library's own limit of 32 KiB
-	if err := c.Emit("large", n); err != nil {
-		t.Fatal(err)
-	}
+	must(t, c.Emit("large", n))
 	var text string
 	if err := take(t, c, Message).Args.Decode(0, &text); err != nil || len(text) != n {
 		t.Errorf("got %d characters, %v", len(text), err)
@@ -324,9 +318,7 @@ func npmRefusal(t *testing.T, address string) {
 
 func npmServerDisconnect(t *testing.T, address string) {
 	c := npmClient(t, address, "", ClientOptions{})
-	if err := c.Emit("disconnect me"); err != nil {
-		t.Fatal(err)
-	}
+	must(t, c.Emit("disconnect me"))
 	takeReason(t, c, ServerDisconnect)
 	takeEnd(t, c)
 }
@@ -335,9 +327,7 @@ func npmClientDisconnect(t *testing.T, address string) {
 	watcher := npmClient(t, address, "/plain", ClientOptions{})
 	before := ask[[]string](t, watcher, "reasons")
 	c := npmClient(t, address, "", ClientOptions{})
-	if err := c.Close(); err != nil {
-		t.Fatal(err)
-	}
+	must(t, c.Close())
 	takeReason(t, c, ClientDisconnect)
 	takeEnd(t, c)
 	for deadline := time.Now().Add(patience); time.Now().Before(deadline); {
@@ -362,9 +352,7 @@ func npmHeartbeat(t *testing.T, address string) {
 
 func npmPingTimeout(t *testing.T, address string) {
 	c := npmClient(t, address, "/ping", ClientOptions{})
-	if err := c.Emit("stop pings"); err != nil {
-		t.Fatal(err)
-	}
+	must(t, c.Emit("stop pings"))
 	takeReason(t, c, PingTimeout)
 	take(t, c, Reconnecting)
 	take(t, c, Connected)
@@ -373,12 +361,8 @@ func npmPingTimeout(t *testing.T, address string) {
 func npmKilledAndRecovered(t *testing.T, address string) {
 	c := npmClient(t, address, "", ClientOptions{})
 	id := c.ID()
-	if err := c.Emit("note", "kept"); err != nil {
-		t.Fatal(err)
-	}
-	if err := c.Emit("kill me"); err != nil {
-		t.Fatal(err)
-	}
+	must(t, c.Emit("note", "kept"))
+	must(t, c.Emit("kill me"))
 	takeReason(t, c, TransportClose, TransportError)
 	if c.ID() != "" {
 		t.Error("an ID after the end")
@@ -402,9 +386,7 @@ func npmKilledAndRecovered(t *testing.T, address string) {
 func npmKilledWithoutRecovery(t *testing.T, address string) {
 	c := npmClient(t, address, "/plain", ClientOptions{})
 	id := c.ID()
-	if err := c.Emit("kill me"); err != nil {
-		t.Fatal(err)
-	}
+	must(t, c.Emit("kill me"))
 	takeReason(t, c, TransportClose, TransportError)
 	take(t, c, Reconnecting)
 	if ev := take(t, c, Connected); ev.Recovered || c.ID() == id {
@@ -427,9 +409,7 @@ func npmReconnectRecovers(t *testing.T, address string) {
 
 func npmBrokenFrame(t *testing.T, address string) {
 	c := npmClient(t, address, "/plain", ClientOptions{})
-	if err := c.Emit("break a frame"); err != nil {
-		t.Fatal(err)
-	}
+	must(t, c.Emit("break a frame"))
 	if ev := take(t, c, Disconnected); ev.Reason != TransportError || ev.Err == nil {
 		t.Errorf("got %q, %v; want a transport error with its cause", ev.Reason, ev.Err)
 	}
@@ -458,9 +438,7 @@ func npmPeerThatTakesNothing(t *testing.T, address string) {
 	}
 	// The server still reads nothing, so that only Close's own limit ends it.
 	start := time.Now()
-	if err := c.Close(); err != nil {
-		t.Fatal(err)
-	}
+	must(t, c.Close())
 	if took := time.Since(start); took > patience {
 		t.Errorf("Close took %v, its limit is %v", took, flushTimeout)
 	}
@@ -491,13 +469,9 @@ func npmRefusedSocket(t *testing.T, address string) {
 
 func npmTooLargeMessage(t *testing.T, address string) {
 	c := npmClient(t, address, "/plain", ClientOptions{MaxMessage: 100_000})
-	if err := c.Emit("large", 99_000); err != nil {
-		t.Fatal(err)
-	}
+	must(t, c.Emit("large", 99_000))
 	take(t, c, Message)
-	if err := c.Emit("large", 100_000); err != nil {
-		t.Fatal(err)
-	}
+	must(t, c.Emit("large", 100_000))
 	ev := take(t, c, Disconnected)
 	if ev.Reason != ParseError || !errors.Is(ev.Err, errTooBig) {
 		t.Errorf("got %q, %v", ev.Reason, ev.Err)
@@ -527,9 +501,7 @@ func npmCloseWhileDialling(t *testing.T, address string) {
 			t.Fatal(err)
 		}
 		c.Open()
-		if err := c.Close(); err != nil {
-			t.Fatal(err)
-		}
+		must(t, c.Close())
 		takeEnd(t, c)
 	}
 	awaitOpenSockets(t, address, 0)
@@ -560,9 +532,7 @@ func npmConcurrentEmits(t *testing.T, address string) {
 	for range writers * each {
 		ev := take(t, c, Message)
 		var w, i int
-		if err := errors.Join(ev.Args.Decode(0, &w), ev.Args.Decode(1, &i)); err != nil {
-			t.Fatal(err)
-		}
+		must(t, errors.Join(ev.Args.Decode(0, &w), ev.Args.Decode(1, &i)))
 		data := binary(t, ev.Args, 2)
 		if i != next[w] || len(data) != 1 || data[0] != byte(w) {
 			t.Fatalf("writer %d: got number %d with %v, want %d", w, i, data, next[w])

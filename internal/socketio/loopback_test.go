@@ -38,9 +38,7 @@ func TestServerRefusesLargeMessages(t *testing.T) {
 	}})
 	c := open(t, address, ClientOptions{ReconnectAttempts: new(0)})
 	take(t, c, Connected)
-	if err := c.Emit("large", strings.Repeat("x", 1000)); err != nil {
-		t.Fatal(err)
-	}
+	must(t, c.Emit("large", strings.Repeat("x", 1000)))
 	if ev := <-reasons; ev.Reason != ParseError || !errors.Is(ev.Err, errTooBig) {
 		t.Errorf("the server saw %q, %v", ev.Reason, ev.Err)
 	}

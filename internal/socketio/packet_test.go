@@ -183,13 +183,9 @@ func TestBinaryBecomesAttachmentsAnywhere(t *testing.T) {
 		t.Errorf("attachments %v, want %v", attachments, want)
 	}
 
-	if err := inlineAttachments(args, attachments); err != nil {
-		t.Fatal(err)
-	}
+	must(t, inlineAttachments(args, attachments))
 	var got shot
-	if err := args.Decode(1, &got); err != nil {
-		t.Fatal(err)
-	}
+	must(t, args.Decode(1, &got))
 	if want := (shot{Name: binaryMark()[:5], Data: Binary{1, 2, 3}, Small: &small, Plain: []byte("plain")}); !reflect.DeepEqual(got, want) {
 		t.Errorf("decoded %+v, want %+v", got, want)
 	}

@@ -103,9 +103,7 @@ func (w wire) joined() joined {
 		w.t.Fatalf("got %s, %v; want a connect packet", f.data, err)
 	}
 	var j joined
-	if err := json.Unmarshal(f.data[2:], &j); err != nil {
-		w.t.Fatal(err)
-	}
+	must(w.t, json.Unmarshal(f.data[2:], &j))
 	return j
 }
 

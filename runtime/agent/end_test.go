@@ -111,16 +111,12 @@ func TestNothingIsKeptOfATransportThatWasLetGo(t *testing.T) {
 		t.Fatal(err)
 	}
 	w.auto = func(x *exchange) { x.say("Answer.", "th-1"); x.w.Close() }
-	if err := s.Connect(background); err != nil {
-		t.Fatal(err)
-	}
+	must(t, s.Connect(background))
 	if _, err := s.SendText(background, "Hello"); err != nil {
 		t.Fatal(err)
 	}
 	w.turns = nil
-	if err := s.SwitchMode(background, Avatar); err != nil {
-		t.Fatal(err)
-	}
+	must(t, s.SwitchMode(background, Avatar))
 	gone := false
 	for range 1000 { // its goroutines end beside the switch
 		runtime.GC()

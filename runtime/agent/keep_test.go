@@ -67,9 +67,7 @@ func TestWhatIsGivenForOneTransportWins(t *testing.T) {
 		if got := fmt.Sprint(vars()); got != "map[a:shared b:text c:shared]" {
 			t.Errorf("first turn: %s", got)
 		}
-		if err := errors.Join(r.UpdateRequestVars(map[string]any{"b": "new", "c": nil}), r.SetDynamicPrompt(map[string]any{"page": 7})); err != nil {
-			t.Fatal(err)
-		}
+		must(t, errors.Join(r.UpdateRequestVars(map[string]any{"b": "new", "c": nil}), r.SetDynamicPrompt(map[string]any{"page": 7})))
 		<-r.send(background, "two")
 		if got := fmt.Sprint(vars()); !strings.HasPrefix(got, "map[a:shared b:new c:") || !strings.HasSuffix(got, `page_context:{"page":7}]`) {
 			t.Errorf("second turn: %s", got)
@@ -80,14 +78,10 @@ func TestWhatIsGivenForOneTransportWins(t *testing.T) {
 			t.Errorf("joined with %s", got)
 		}
 		for name, value := range map[string]any{"e": "during the switch", "f": "as well"} {
-			if err := r.UpdateRequestVars(map[string]any{name: value}); err != nil {
-				t.Fatal(err)
-			}
+			must(t, r.UpdateRequestVars(map[string]any{name: value}))
 		}
 		join(r.socket(), fakeservice.Event{})
-		if err := <-switched; err != nil {
-			t.Fatal(err)
-		}
+		must(t, <-switched)
 		got := r.socket().Payloads(signaling.UpdateGenieContext)
 		if len(got) != 1 || !strings.Contains(got[0], "during the switch") || !strings.Contains(got[0], "as well") {
 			t.Errorf("told after the switch: %q", got)
@@ -127,9 +121,7 @@ func TestVariablesReachAnAvatarThatReconnects(t *testing.T) {
 		s := r.socket()
 		s.Drop(socketio.TransportClose)
 		synctest.Wait()
-		if err := r.UpdateRequestVars(map[string]any{"a": "b"}); err != nil {
-			t.Fatal(err)
-		}
+		must(t, r.UpdateRequestVars(map[string]any{"a": "b"}))
 		synctest.Wait()
 		if got := s.Payloads(signaling.UpdateGenieContext); len(got) != 0 {
 			t.Errorf("told without a socket: %q", got)
@@ -200,9 +192,7 @@ func TestHandlersFollowTheConversation(t *testing.T) {
 			t.Errorf("answered during the switch: %+v, %v", got, err)
 		}
 		join(r.socket(), fakeservice.Event{})
-		if err := <-switched; err != nil {
-			t.Fatal(err)
-		}
+		must(t, <-switched)
 		if got, err := r.RespondToTool(background, "t-1", map[string]any{"ok": true}); got.Reason != "unknown_or_stale" || err != nil {
 			t.Errorf("answered after the switch: %+v, %v", got, err)
 		}
@@ -280,9 +270,7 @@ func TestATokenReplacesAllThatWereGiven(t *testing.T) {
 		if auth := fmt.Sprint(s.Options().Auth); auth != "map[token:face-token]" {
 			t.Errorf("auth %s", auth)
 		}
-		if err := r.SetToken("fresh"); err != nil {
-			t.Fatal(err)
-		}
+		must(t, r.SetToken("fresh"))
 		if auth := fmt.Sprint(s.Options().Auth); auth != "map[token:fresh]" {
 			t.Errorf("auth after SetToken %s", auth)
 		}

@@ -14,6 +14,14 @@ import (
 	"github.com/agentruntime/agentruntime/runtime/signaling"
 )
 
+// must ends the test if something that has to work failed.
+func must(t testing.TB, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
 // rig is a session in its world, inside a bubble of virtual time.
 type rig struct {
 	*Session
@@ -109,17 +117,13 @@ func (r *rig) want(want ...string) {
 
 func (r *rig) mustConnect() {
 	r.t.Helper()
-	if err := r.Connect(context.Background()); err != nil {
-		r.t.Fatal(err)
-	}
+	must(r.t, r.Connect(context.Background()))
 	synctest.Wait()
 }
 
 func (r *rig) mustSwitch(m Mode) {
 	r.t.Helper()
-	if err := r.SwitchMode(context.Background(), m); err != nil {
-		r.t.Fatal(err)
-	}
+	must(r.t, r.SwitchMode(context.Background(), m))
 	synctest.Wait()
 }
 

@@ -34,9 +34,7 @@ func TestSwitchesInOrder(t *testing.T) {
 		waits := r.send(background, "What is my name?")
 		r.want("state switching user_requested", "transport avatar")
 		join(r.socket(), fakeservice.Event{})
-		if err := <-switched; err != nil {
-			t.Fatal(err)
-		}
+		must(t, <-switched)
 		if end := <-waits; end.err != nil || !end.Left || end.Turn != nil {
 			t.Errorf("the text that waited: %+v", end)
 		}
@@ -260,9 +258,7 @@ func TestATransportThatEndsByItself(t *testing.T) {
 					s.Drop(socketio.ServerDisconnect)
 				}
 			})
-			if err := r.SwitchMode(background, Chat); err != nil {
-				t.Fatal(err)
-			}
+			must(t, r.SwitchMode(background, Chat))
 			r.want("state switching user_requested", "transport chat", "state connected", "mode chat false")
 		})
 	})

@@ -26,9 +26,7 @@ func (r *rig) unstick() { newWorld(r.t).Answer[signaling.Join](r.socket(), fakes
 func (r *rig) finish(switched <-chan error) {
 	r.t.Helper()
 	r.unstick()
-	if err := <-switched; err != nil {
-		r.t.Fatal(err)
-	}
+	must(r.t, <-switched)
 }
 
 // TestTextsThatWaitLeaveTogether: eight at most, to the avatar as one turn.

@@ -24,9 +24,7 @@ func (r *rig) joined() signaling.Context {
 	if len(got) != 1 {
 		r.t.Fatalf("joined %d times", len(got))
 	}
-	if err := json.Unmarshal([]byte(got[0]), &join); err != nil {
-		r.t.Fatal(err)
-	}
+	must(r.t, json.Unmarshal([]byte(got[0]), &join))
 	return join.Kaltura
 }
 
@@ -83,9 +81,7 @@ func TestASwitchWaitsForTheThreadOfTheFirstAnswer(t *testing.T) {
 			t.Fatal("opened before the thread was known")
 		}
 		x.say("Hello", "th-1")
-		if err := <-switched; err != nil {
-			t.Fatal(err)
-		}
+		must(t, <-switched)
 		if id := r.joined().ThreadID; id != "th-1" {
 			t.Errorf("joined thread %q", id)
 		}

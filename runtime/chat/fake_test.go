@@ -18,6 +18,14 @@ import (
 	"github.com/agentruntime/agentruntime/runtime/event/eventtest"
 )
 
+// must ends the test if something that has to work failed.
+func must(t testing.TB, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
 func TestMain(m *testing.M) { leaktest.Main(m) }
 
 // fakePage is a page that a test shows, hides and leaves.
@@ -105,9 +113,7 @@ func newRig(t *testing.T, o Options) *rig {
 // mustConnect connects and forgets the events of that.
 func (r *rig) mustConnect() {
 	r.t.Helper()
-	if err := r.Connect(context.Background()); err != nil {
-		r.t.Fatal(err)
-	}
+	must(r.t, r.Connect(context.Background()))
 	r.Forget()
 }
 

@@ -93,9 +93,7 @@ func startFlood(t *testing.T, f *flood, hear func(event.Event)) *Session {
 		t.Fatal(err)
 	}
 	t.Cleanup(s.Close)
-	if err := s.Connect(context.Background()); err != nil {
-		t.Fatal(err)
-	}
+	must(t, s.Connect(context.Background()))
 	return s
 }
 

@@ -23,9 +23,7 @@ func TestALifecycle(t *testing.T) {
 		if s := r.Snapshot(); s.State != Idle || s.Kickoff.Sent {
 			t.Errorf("at first %+v", s)
 		}
-		if err := r.Connect(context.Background()); err != nil {
-			t.Fatal(err)
-		}
+		must(t, r.Connect(context.Background()))
 		if s := r.Snapshot(); s.State != Connected || !s.Kickoff.Sent || !s.ResponsePending {
 			t.Errorf("connected %+v", s)
 		}
@@ -63,9 +61,7 @@ func TestConnectIsDoneWhenItReturns(t *testing.T) {
 			t.Fatal(err)
 		}
 		s.core.Work.Post(func() {})
-		if err := s.Connect(context.Background()); err != nil {
-			t.Fatal(err)
-		}
+		must(t, s.Connect(context.Background()))
 		if state := s.Snapshot().State; state != Connected {
 			t.Fatalf("the session is %s", state)
 		}
@@ -91,9 +87,7 @@ func TestAKickoff(t *testing.T) {
 	kickoff := &event.Kickoff{Text: "Begin"}
 	run(t, Options{Options: session.Options{Kickoff: kickoff}}, func(r *rig) {
 		kickoff.Text = "changed by its owner"
-		if err := r.Connect(context.Background()); err != nil {
-			t.Fatal(err)
-		}
+		must(t, r.Connect(context.Background()))
 		answer := r.later(r.t.Context(), "Hello")
 		x := r.asked(0)
 		if want := `{"userMessage":"Begin","sse":false}`; x.body != want {

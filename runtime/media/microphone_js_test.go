@@ -68,9 +68,7 @@ func shake(t *testing.T, u *Publisher, id string, restart bool) (offer string) {
 		}
 	}
 	u.AddCandidate(signaling.ServerCandidate{Candidate: "candidate:broken"})
-	if err := u.Answer(ctx, signaling.Description{Type: "answer", SDP: strings.Join(plain, "")}); err != nil {
-		t.Fatal(err)
-	}
+	must(t, u.Answer(ctx, signaling.Description{Type: "answer", SDP: strings.Join(plain, "")}))
 	return d.SDP
 }
 
@@ -106,9 +104,7 @@ func TestPageMicrophone(t *testing.T) {
 		go func() { ends <- m.StartMic(testContext(t)) }()
 	}
 	for range 3 {
-		if err := <-ends; err != nil {
-			t.Fatal(err)
-		}
+		must(t, <-ends)
 	}
 	if asked.Get("count").Int() != 1 || j.count(micStarted) != 1 || !m.MicStarted() {
 		t.Errorf("%v prompts, %d reports", asked.Get("count"), j.count(micStarted))
@@ -139,9 +135,7 @@ func TestPageMicrophone(t *testing.T) {
 
 	last := await(t, eval(t, `return navigator.mediaDevices.enumerateDevices().then((all) => all.findLast(({kind}) => kind === "audioinput").deviceId)`)).String()
 	before := m.capture.track
-	if err := m.SwitchMic(testContext(t), last); err != nil {
-		t.Fatal(err)
-	}
+	must(t, m.SwitchMic(testContext(t), last))
 	if !strings.Contains(asked.Get("constraints").Index(1).String(), `"deviceId":{"exact":"`+last+`"}`) {
 		t.Errorf("constraints %v", asked.Get("constraints").Index(1))
 	}
@@ -208,9 +202,7 @@ func TestMicrophoneBeforeTheUplink(t *testing.T) {
 	j := newJournal()
 	p := newPageEngine(t, func(c *Config) { c.MicBitrate, c.OnMicrophone = 20, j.notify })
 	p.SetMicEnabled(false)
-	if err := p.StartMic(testContext(t)); err != nil {
-		t.Fatal(err)
-	}
+	must(t, p.StartMic(testContext(t)))
 	if p.microphone.capture.track.Get("enabled").Bool() {
 		t.Error("muting before there was a track was forgotten")
 	}
@@ -378,9 +370,7 @@ func TestADeviceThatDisappearsEarly(t *testing.T) {
 	page.Set("cut", false)
 	u := p.NewPublisher(j.notify)
 	t.Cleanup(u.Close)
-	if err := p.StartMic(testContext(t)); err != nil {
-		t.Fatal(err)
-	}
+	must(t, p.StartMic(testContext(t)))
 	first := p.capture.track
 	senders := js.Global().Get("RTCRtpSender").Get("prototype")
 	replace(t, senders, "replaceTrack", eval(t, `return async () => { a.dispatchEvent(new Event("ended")); throw new Error("no") }`, first))
@@ -463,9 +453,7 @@ func TestHardwareMute(t *testing.T) {
 	m := p.microphone
 	u := p.NewPublisher(j.notify)
 	t.Cleanup(u.Close)
-	if err := m.StartMic(testContext(t)); err != nil {
-		t.Fatal(err)
-	}
+	must(t, m.StartMic(testContext(t)))
 	track := m.capture.track
 	fire := func(event string) { track.Call("dispatchEvent", js.Global().Get("Event").New(event)) }
 	muted := describe(Event{Kind: HardwareMute, Channel: event.ChannelASR, Muted: true})
@@ -515,9 +503,7 @@ func TestAFrozenPageHasNoMicrophone(t *testing.T) {
 		t.Helper()
 		until(t, "the microphone", func() bool { return asked.Call("live").Int() == want && p.MicStarted() == (want > 0) })
 	}
-	if err := p.StartMic(testContext(t)); err != nil {
-		t.Fatal(err)
-	}
+	must(t, p.StartMic(testContext(t)))
 	gone := []struct {
 		target      js.Value
 		goes, comes string
@@ -538,9 +524,7 @@ func TestAFrozenPageHasNoMicrophone(t *testing.T) {
 		return slices.ContainsFunc(j.events, func(ev Event) bool { return ev.Kind == MicEnded && errors.Is(ev.Err, fault.MicPermissionDenied) })
 	})
 	asked.Set("error", "")
-	if err := p.StartMic(testContext(t)); err != nil {
-		t.Fatal(err)
-	}
+	must(t, p.StartMic(testContext(t)))
 	fire(document(), "freeze")
 	p.StopMic()
 	before := asked.Get("count").Int()
@@ -555,9 +539,7 @@ func TestADeviceThatDisappearsWithoutAPublisherIsReported(t *testing.T) {
 	prompts(t)
 	j := newJournal()
 	p := newPageEngine(t, func(c *Config) { c.OnMicrophone = j.notify })
-	if err := p.StartMic(testContext(t)); err != nil {
-		t.Fatal(err)
-	}
+	must(t, p.StartMic(testContext(t)))
 	p.capture.track.Call("dispatchEvent", js.Global().Get("Event").New("ended"))
 	j.await(t, micUnplugged)
 	if p.MicStarted() {
@@ -572,9 +554,7 @@ func TestAMicrophoneThatANewPeerCannotTakeIsReported(t *testing.T) {
 	p := newPageEngine(t, func(c *Config) { c.OnMicrophone = j.notify })
 	first := p.NewPublisher(j.notify)
 	t.Cleanup(first.Close)
-	if err := p.StartMic(testContext(t)); err != nil {
-		t.Fatal(err)
-	}
+	must(t, p.StartMic(testContext(t)))
 	senders := js.Global().Get("RTCRtpSender").Get("prototype")
 	works := senders.Get("replaceTrack")
 	senders.Set("replaceTrack", js.Global().Call("eval", "(async () => { throw new Error('no') })"))
@@ -606,9 +586,7 @@ func TestLevelIsMeasuredWhileWanted(t *testing.T) {
 	if contexts.Length() != 0 {
 		t.Error("measuring without a microphone")
 	}
-	if err := m.StartMic(testContext(t)); err != nil {
-		t.Fatal(err)
-	}
+	must(t, m.StartMic(testContext(t)))
 	loud := func() {
 		t.Helper()
 		for deadline := time.After(limit); ; {
@@ -626,9 +604,7 @@ func TestLevelIsMeasuredWhileWanted(t *testing.T) {
 		}
 	}
 	loud()
-	if err := m.SwitchMic(testContext(t), ""); err != nil {
-		t.Fatal(err)
-	}
+	must(t, m.SwitchMic(testContext(t), ""))
 	for len(levels) > 0 {
 		<-levels
 	}

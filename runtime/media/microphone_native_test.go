@@ -76,9 +76,7 @@ func TestMicrophoneSendsInRealTime(t *testing.T) {
 		if _, err := p.microphone.track.Bind(sent); err != nil {
 			t.Fatal(err)
 		}
-		if err := p.StartMic(t.Context()); err != nil {
-			t.Fatal(err)
-		}
+		must(t, p.StartMic(t.Context()))
 		time.Sleep(50 * time.Millisecond)
 		p.SetMicEnabled(false) // "c" is not heard
 		time.Sleep(80 * time.Millisecond)
@@ -123,9 +121,7 @@ func TestASourceThatIsOpenedLateIsClosed(t *testing.T) {
 				return late, nil
 			}
 		})
-		if err := p.StartMic(t.Context()); err != nil {
-			t.Fatal(err)
-		}
+		must(t, p.StartMic(t.Context()))
 		if err := p.SwitchMic(ctx, "slow"); !errors.Is(err, c.want) || !late.closed {
 			t.Errorf("%s: %v, closed %v", name, err, late.closed)
 		}
@@ -151,9 +147,7 @@ func TestMicrophoneErrors(t *testing.T) {
 		c.OpenMicrophone = func(string) (Source, error) { return &script{end: broken}, nil }
 		c.OnMicrophone = j.notify
 	})
-	if err := p.StartMic(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	must(t, p.StartMic(t.Context()))
 	j.await(t, describe(Event{Kind: MicEnded, Channel: event.ChannelASR, Err: fault.New(fault.MicNotFound, "the microphone's source failed").Wrap(broken)}))
 	if p.MicStarted() {
 		t.Error("still started")

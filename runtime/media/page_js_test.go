@@ -44,9 +44,7 @@ func call(t *testing.T, method, path string, in, out any) {
 	if err != nil || !resp.OK() {
 		t.Fatalf("%s %s: %d %s %v", method, path, resp.Status, data, err)
 	}
-	if err := json.NewDecoder(bytes.NewReader(data)).Decode(out); err != nil {
-		t.Fatal(err)
-	}
+	must(t, json.NewDecoder(bytes.NewReader(data)).Decode(out))
 }
 
 // requests lists what the service was asked about a stream.
@@ -145,9 +143,7 @@ func watch(t *testing.T, p *Engine, j *journal) (d *Subscriber, url string, size
 	d = p.NewSubscriber(j.notify)
 	t.Cleanup(d.Close)
 	ctx := testContext(t)
-	if err := d.Subscribe(ctx, url); err != nil {
-		t.Fatal(err)
-	}
+	must(t, d.Subscribe(ctx, url))
 	size, err := d.Playable(ctx, false)
 	if err != nil {
 		t.Fatal(err)

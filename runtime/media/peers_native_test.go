@@ -57,9 +57,7 @@ func TestSubscriberThroughTheRelay(t *testing.T) {
 			j := newJournal()
 			d := p.NewSubscriber(j.notify)
 			ctx := testContext(t)
-			if err := d.Subscribe(ctx, url); err != nil {
-				t.Fatal(err)
-			}
+			must(t, d.Subscribe(ctx, url))
 			size, err := d.Playable(ctx, false)
 			if err != nil || size != (Picture{Width: 640, Height: 360}) {
 				t.Fatalf("%+v, %v", size, err)
@@ -118,9 +116,7 @@ func TestTotalsOutliveAPeer(t *testing.T) {
 	}
 	for range 2 {
 		before := total()
-		if err := d.Subscribe(ctx, url); err != nil {
-			t.Fatal(err)
-		}
+		must(t, d.Subscribe(ctx, url))
 		var own Stats
 		until(t, "media", func() bool {
 			own, _ = d.Stats(ctx)
@@ -169,9 +165,7 @@ func TestGoneSessions(t *testing.T) {
 	ctx := testContext(t)
 	first := p.NewSubscriber(newJournal().notify)
 	defer first.Close()
-	if err := first.Subscribe(ctx, url); err != nil {
-		t.Fatal(err)
-	}
+	must(t, first.Subscribe(ctx, url))
 	second := p.NewSubscriber(newJournal().notify)
 	defer second.Close()
 	var gone *Gone
@@ -309,9 +303,7 @@ func TestMicrophoneReachesTheService(t *testing.T) {
 				plain = append(plain, line)
 			}
 		}
-		if err := u.Answer(ctx, signaling.Description{Type: "answer", SDP: strings.Join(plain, "")}); err != nil {
-			t.Fatal(err)
-		}
+		must(t, u.Answer(ctx, signaling.Description{Type: "answer", SDP: strings.Join(plain, "")}))
 		return offer.SDP
 	}
 	first := handshake(false)
@@ -322,9 +314,7 @@ func TestMicrophoneReachesTheService(t *testing.T) {
 	if p.MicStarted() || j.count("asr kind 9 false <nil>") != 0 {
 		t.Error("the microphone is on before it is started")
 	}
-	if err := p.StartMic(ctx); err != nil {
-		t.Fatal(err)
-	}
+	must(t, p.StartMic(ctx))
 	if err := p.StartMic(ctx); err != nil || len(opened) != 1 || <-opened != "" {
 		t.Errorf("a second start: %v", err)
 	}
@@ -421,9 +411,7 @@ func TestVoiceIsAnswered(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := service.SetLocalDescription(offer); err != nil {
-		t.Fatal(err)
-	}
+	must(t, service.SetLocalDescription(offer))
 	if _, err := v.Accept(testContext(t), signaling.Description{Type: "offer", SDP: "hello"}); !errors.Is(err, errNotSDP) {
 		t.Errorf("no offer: %v", err)
 	}
@@ -431,9 +419,7 @@ func TestVoiceIsAnswered(t *testing.T) {
 	if err != nil || answer.Type != "answer" {
 		t.Fatalf("%+v, %v", answer, err)
 	}
-	if err := service.SetRemoteDescription(webrtc.SessionDescription{Type: webrtc.SDPTypeAnswer, SDP: answer.SDP}); err != nil {
-		t.Fatal(err)
-	}
+	must(t, service.SetRemoteDescription(webrtc.SessionDescription{Type: webrtc.SDPTypeAnswer, SDP: answer.SDP}))
 	ctx := testContext(t)
 	stop := make(chan struct{})
 	defer close(stop)

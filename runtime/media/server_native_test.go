@@ -29,9 +29,7 @@ func TestMain(m *testing.M) { leaktest.Main(m) }
 // TestInChromium runs this package's tests in a page, against a service here.
 func TestInChromium(t *testing.T) {
 	mic := filepath.Join(t.TempDir(), "mic.wav")
-	if err := os.WriteFile(mic, audio.EncodeWAV(tone(time.Second), 16000), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.WriteFile(mic, audio.EncodeWAV(tone(time.Second), 16000), 0o600))
 	chromium.GoTest(t, serverVariable+"="+newTestService(t).http.URL, "AGENTRUNTIME_FAKE_MIC="+mic)
 }
 

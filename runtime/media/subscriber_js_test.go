@@ -74,9 +74,7 @@ func TestPageShowsTheAvatar(t *testing.T) {
 			if total, err := p.Stats(ctx); err != nil || total.Video.FramesDecoded < own.Video.FramesDecoded || total.Audio.BytesReceived < own.Audio.BytesReceived {
 				t.Errorf("the totals forget a peer: %+v of %+v, %v", total, own, err)
 			}
-			if err := d.Subscribe(ctx, url); err != nil {
-				t.Fatal(err)
-			}
+			must(t, d.Subscribe(ctx, url))
 			if _, err := d.Playable(ctx, true); err != nil {
 				t.Fatal(err)
 			}
@@ -148,24 +146,18 @@ func TestElementsAreSwapped(t *testing.T) {
 	}
 	renderer.SetOutputMuted(true)
 
-	if err := renderer.SetAudioEl(audio); err != nil {
-		t.Fatal(err)
-	}
+	must(t, renderer.SetAudioEl(audio))
 	if audio.Get("volume").Float() != 0.5 || !audio.Get("muted").Bool() {
 		t.Error("volume and muting did not follow the voice")
 	}
 	if first.Get("srcObject").Equal(all) || len(tracksOf(first.Get("srcObject"))) != 1 {
 		t.Error("the picture's element still has the voice")
 	}
-	if err := renderer.SetVideoEl(second); err != nil {
-		t.Fatal(err)
-	}
+	must(t, renderer.SetVideoEl(second))
 	if !first.Get("srcObject").IsNull() || len(tracksOf(second.Get("srcObject"))) != 1 {
 		t.Error("the picture did not move")
 	}
-	if err := renderer.SetAudioEl(js.Null()); err != nil {
-		t.Fatal(err)
-	}
+	must(t, renderer.SetAudioEl(js.Null()))
 	if !second.Get("srcObject").Equal(all) || !audio.Get("srcObject").IsNull() || !renderer.VideoEl().Equal(second) || !renderer.AudioEl().IsNull() {
 		t.Error("the voice was not merged back")
 	}
@@ -379,9 +371,7 @@ func TestManyCyclesLeaveNothing(t *testing.T) {
 		d, u, v := p.NewSubscriber(newJournal().notify), p.NewPublisher(newJournal().notify), p.NewVoice(newJournal().notify)
 		u.Prepare()
 		ctx := testContext(t)
-		if err := d.Subscribe(ctx, url); err != nil {
-			t.Fatal(err)
-		}
+		must(t, d.Subscribe(ctx, url))
 		if _, err := d.Playable(ctx, true); err != nil {
 			t.Fatal(err)
 		}
@@ -444,9 +434,7 @@ func TestAPanicInAStateListenerIsReported(t *testing.T) {
 		}
 	})
 	t.Cleanup(d.Close)
-	if err := d.Subscribe(testContext(t), newStream(t)); err != nil {
-		t.Fatal(err)
-	}
+	must(t, d.Subscribe(testContext(t), newStream(t)))
 	if err := <-reported; !errors.Is(err, fault.InternalError) {
 		t.Errorf("error %v", err)
 	}

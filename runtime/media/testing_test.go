@@ -9,6 +9,14 @@ import (
 	"time"
 )
 
+// must ends the test if something that has to work failed.
+func must(t testing.TB, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
 // serverVariable tells a test in a page where the native half of the test is.
 const serverVariable = "AGENTRUNTIME_MEDIA_TEST_SERVER"
 
