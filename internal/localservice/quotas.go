@@ -2,7 +2,6 @@ package localservice
 
 import (
 	"fmt"
-	"net/netip"
 	"slices"
 	"strconv"
 	"strings"
@@ -183,23 +182,5 @@ func newBodies(q *Quotas) func(by quota.Client, n int) error {
 			return dialogue.ErrBusy
 		}
 		return nil
-	}
-}
-
-// turnUnit is how many bytes of a question count like a question.
-const turnUnit = 1000
-
-// newThreads and newTurns return the checks of the quotas that count by the hour.
-func newThreads(q *Quotas) func(tokenID string, from netip.Addr) bool {
-	hour := &quota.Rate{Limit: q.Threads, Window: time.Hour}
-	return func(tokenID string, from netip.Addr) bool {
-		return hour.Take(quota.Client{Token: tokenID, Addr: from}, 1)
-	}
-}
-
-func newTurns(q *Quotas) func(tokenID string, from netip.Addr, size int) bool {
-	hour := &quota.Rate{Limit: q.Turns, Window: time.Hour}
-	return func(tokenID string, from netip.Addr, size int) bool {
-		return hour.Take(quota.Client{Token: tokenID, Addr: from}, 1+size/turnUnit)
 	}
 }

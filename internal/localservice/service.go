@@ -137,8 +137,9 @@ func (s *Service) start(ctx context.Context, o *Options) (err error) {
 	work := &quota.Pace{Limit: o.Quotas.Work}
 	talk := dialogue.New(dialogue.Config{
 		Store: s.store, Brain: journal, Tools: tools, Users: o.Users, Logger: s.log,
-		Site:      func() string { return s.info.GenieURL }, // known once something listens
-		NewThread: newThreads(&o.Quotas), NewTurn: newTurns(&o.Quotas), Work: work, Observe: measured.Turn,
+		Site:    func() string { return s.info.GenieURL }, // known once something listens
+		Threads: &quota.Rate{Limit: o.Quotas.Threads, Window: time.Hour}, Turns: &quota.Rate{Limit: o.Quotas.Turns, Window: time.Hour},
+		Work: work, Observe: measured.Turn,
 	})
 	speech := endpoint.NewClient()
 	s.onClose(func() error { speech.CloseIdleConnections(); return nil })

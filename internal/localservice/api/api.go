@@ -274,6 +274,11 @@ type call struct {
 func (c *call) ctx() context.Context { return c.r.Context() }
 func (c *call) scope() store.Scope   { return dialogue.ScopeOf(c.claims) }
 
+// client is for whom the quotas count the request.
+func (c *call) client() quota.Client {
+	return quota.Client{Token: c.claims.Client(), Addr: remoteAddr(c.r)}
+}
+
 // streamed is returned by a handler that has written its reply itself.
 type streamed struct{}
 
@@ -294,7 +299,7 @@ func (s *server) route(allow guard, handle func(*call) (any, error)) http.Handle
 
 // handle runs the handler of an authorised request within the client's quotas.
 func (s *server) handle(c *call, handle func(*call) (any, error)) (any, error) {
-	by := quota.Client{Token: c.claims.Client(), Addr: remoteAddr(c.r)}
+	by := c.client()
 	if body, ok := c.r.Body.(*countedBody); ok && body.taken == 0 { // that of a media call has been read
 		body.by = by
 	}

@@ -142,8 +142,7 @@ func (s *stages) add(c *call, visual map[string]string) (*stage, error) {
 	if running >= stagesAtOnce {
 		return nil, problem(http.StatusTooManyRequests, fmt.Sprintf("at most %d avatar sessions at once", stagesAtOnce))
 	}
-	by := quota.Client{Token: c.claims.ID, Addr: remoteAddr(c.r)}
-	a := &stage{Stage: s.open(by, visual), id: store.UUID(), partner: c.claims.PartnerID}
+	a := &stage{Stage: s.open(c.client(), visual), id: store.UUID(), partner: c.claims.PartnerID}
 	a.timer = time.AfterFunc(s.idle, func() { s.end(a) })
 	s.byID[a.id] = a
 	return a, nil

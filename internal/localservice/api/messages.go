@@ -104,7 +104,7 @@ func (s *server) messageShare(c *call, body struct {
 	if utf8.RuneCountInString(body.Title) > maxTitle {
 		return nil, invalid("string_too_long", fmt.Sprintf("String should have at most %d characters", maxTitle), "newTitle")
 	}
-	if !s.Dialogue.MayBegin(c.claims.Client(), remoteAddr(c.r)) {
+	if !s.Dialogue.MayBegin(c.client()) {
 		return nil, dialogue.ErrBusy
 	}
 	id, err := s.Store.ShareMessage(c.ctx(), c.scope(), body.ID, body.Title)

@@ -54,7 +54,7 @@ type Config struct {
 	Brain  brain.Brain
 	Logger *slog.Logger // nil discards
 
-	// Tools runs the tools that run on the service; nil refuses them.
+	// Tools runs the tools that run on the service. It may be nil if agents have none of them.
 	Tools Runner
 
 	// Users are attributes of users, for sys__user_obj.
@@ -64,11 +64,9 @@ type Config struct {
 	// makes them relative.
 	Site func() string
 
-	// NewThread reports whether a token, by its id, may begin another thread from that
-	// address, and NewTurn whether it may ask a question of so many bytes; nil means always.
-	NewThread func(tokenID string, from netip.Addr) bool
-	NewTurn   func(tokenID string, from netip.Addr, size int) bool
-
+	// Threads limits the new threads and the copies of messages, and Turns the questions, of
+	// which each 1,000 bytes count like one; nil is no limit.
+	Threads, Turns *quota.Rate
 	// Work is how many milliseconds of work clients may cause.
 	Work *quota.Pace
 
@@ -106,15 +104,6 @@ func New(c Config) *Service {
 	}
 	if c.Site == nil {
 		c.Site = func() string { return "" }
-	}
-	if c.Tools == nil {
-		c.Tools = noTools{}
-	}
-	if c.NewThread == nil {
-		c.NewThread = func(string, netip.Addr) bool { return true }
-	}
-	if c.NewTurn == nil {
-		c.NewTurn = func(string, netip.Addr, int) bool { return true }
 	}
 	return &Service{
 		cfg:    c,
@@ -185,11 +174,8 @@ type Context struct {
 	ScreenShare bool       // the user shares a screen with it
 }
 
-// MayBegin reports whether a token, by its id, may store another thread, or a copy of a
-// message, from that address.
-func (s *Service) MayBegin(tokenID string, from netip.Addr) bool {
-	return s.cfg.NewThread(tokenID, from)
-}
+// MayBegin reports whether a client may store another thread, or a copy of a message.
+func (s *Service) MayBegin(by quota.Client) bool { return s.cfg.Threads.Take(by, 1) }
 
 // Open returns the thread with that id, or a new one when threadID is "".
 func (s *Service) Open(ctx context.Context, who Caller, threadID string, c Context) (store.Thread, error) {
@@ -200,7 +186,7 @@ func (s *Service) Open(ctx context.Context, who Caller, threadID string, c Conte
 		}
 		return t, err
 	}
-	if !s.cfg.NewThread(who.Claims.Client(), c.From) {
+	if !s.MayBegin(quota.Client{Token: who.Claims.Client(), Addr: c.From}) {
 		return store.Thread{}, ErrBusy
 	}
 	t := store.Thread{

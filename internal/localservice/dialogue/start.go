@@ -2,25 +2,11 @@ package dialogue
 
 import (
 	"context"
-	"encoding/json"
 	"slices"
 
 	"github.com/agentruntime/agentruntime/internal/localservice/store"
 	"github.com/agentruntime/agentruntime/internal/localservice/toolrun"
 )
-
-// noTools refuses every tool.
-type noTools struct{}
-
-func (noTools) Run(context.Context, *store.ToolDef, json.RawMessage, map[string]any) json.RawMessage {
-	return json.RawMessage(`{"error":"no tools run on this service"}`)
-}
-
-func (noTools) Start(*store.ToolDef, json.RawMessage, map[string]any) {}
-
-func (noTools) Remote(context.Context, []store.MCPServer, []string, map[string]any) []store.ToolDef {
-	return nil
-}
 
 // withRemote returns the agent's profile with the tools of its MCP servers.
 func (s *Service) withRemote(ctx context.Context, who Caller, vars map[string]any) store.Profile {

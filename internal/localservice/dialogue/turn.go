@@ -30,6 +30,9 @@ const historyLimit = 400
 // characters.
 const titleLength = 60
 
+// turnUnit is how many bytes of a question count like a question.
+const turnUnit = 1000
+
 // turnWork is about how many milliseconds of the processor a turn takes.
 const turnWork = 10
 
@@ -111,23 +114,18 @@ func (s *Service) turn(ctx context.Context, who Caller, req TurnRequest, emit fu
 		s.cfg.Logger.Info("turn is empty: the agent takes no client variables", "agent", who.Agent.Name)
 		return TurnResult{ThreadID: req.ThreadID}, nil
 	}
-	if !s.counts.take(&who) || !s.cfg.NewTurn(who.Claims.Client(), req.Context.From, len(req.Text)) {
+	by := quota.Client{Token: who.Claims.Client(), Addr: req.Context.From}
+	if !s.counts.take(&who) || !s.cfg.Turns.Take(by, 1+len(req.Text)/turnUnit) {
 		return TurnResult{}, ErrBusy
 	}
-	if err := s.cfg.Work.Wait(ctx, quota.Client{Token: who.Claims.Client(), Addr: req.Context.From}, turnWork); err != nil {
+	if err := s.cfg.Work.Wait(ctx, by, turnWork); err != nil {
 		return TurnResult{}, err
 	}
-	if req.ThreadID != "" { // check the owner before the turn is queued
-		if _, err := s.Open(ctx, who, req.ThreadID, req.Context); err != nil {
-			return TurnResult{}, err
-		}
-	} else {
-		t, err := s.Open(ctx, who, "", req.Context)
-		if err != nil {
-			return TurnResult{}, err
-		}
-		req.ThreadID = t.ID
+	thread, err := s.Open(ctx, who, req.ThreadID, req.Context) // checks the owner before the turn is queued
+	if err != nil {
+		return TurnResult{}, err
 	}
+	req.ThreadID = thread.ID
 	turnCtx, leave, err := s.enter(ctx, who.Scope(), req.ThreadID)
 	if err != nil {
 		return TurnResult{}, err
