@@ -258,8 +258,3 @@ func (s *Service) KeepSpoken(ctx context.Context, who Caller, messageID, text st
 	}
 	return s.cfg.Store.SetParts(ctx, messageID, parts)
 }
-
-// HasTurn reports whether the thread has a turn with that id of the client.
-func (s *Service) HasTurn(ctx context.Context, threadID, id string) (bool, error) {
-	return s.cfg.Store.HasTurn(ctx, threadID, id)
-}

@@ -90,7 +90,7 @@ func without(h func(*Session)) func(*Session, arguments, reply) {
 
 // acknowledge replies to an event for which the client requested that (choice A22).
 func (s *Session) acknowledge(r reply) {
-	if r == nil || !s.hub.acknowledges() {
+	if r == nil || s.hub.silent.Load() {
 		return
 	}
 	if err := r(); err != nil { // the client will repeat it

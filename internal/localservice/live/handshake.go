@@ -143,20 +143,12 @@ func (s *Session) admitted(c signaling.Context, who dialogue.Caller, err error) 
 		if err == nil {
 			thread, err = s.cfg.Dialogue.Open(s.ctx, who, c.ThreadID, place)
 		}
-		if err == nil {
-			first, err = s.firstSegment(who, thread, place)
+		if err == nil { // the init_response (choice A12)
+			first = converse.Segment{Role: "assistant", Type: converse.InitResponse, Content: "", ThreadID: thread.ID}
+			first.OpeningPhrase, first.MessageID, err = s.cfg.Dialogue.Opening(s.ctx, who, thread, place)
 		}
 		s.post(func() { s.threadReady(thread, first, err) })
 	})
-}
-
-// firstSegment returns the init_response (choice A12).
-func (s *Session) firstSegment(who dialogue.Caller, t store.Thread, place dialogue.Context) (converse.Segment, error) {
-	phrase, messageID, err := s.cfg.Dialogue.Opening(s.ctx, who, t, place)
-	return converse.Segment{
-		Role: "assistant", Type: converse.InitResponse, Content: "",
-		OpeningPhrase: phrase, ThreadID: t.ID, MessageID: messageID,
-	}, err
 }
 
 func (s *Session) threadReady(t store.Thread, first converse.Segment, err error) {

@@ -1,14 +1,17 @@
 package live
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
 	"log/slog"
+	"maps"
 	"net/netip"
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/agentruntime/agentruntime/internal/localservice/dialogue"
@@ -84,11 +87,11 @@ type Dialogue interface {
 	Opening(ctx context.Context, who dialogue.Caller, t store.Thread, c dialogue.Context) (phrase, messageID string, err error)
 	Turn(ctx context.Context, who dialogue.Caller, req dialogue.TurnRequest, emit func(converse.Segment) error) (dialogue.TurnResult, error)
 	KeepSpoken(ctx context.Context, who dialogue.Caller, messageID, text string) error
-	HasTurn(ctx context.Context, threadID, id string) (bool, error)
 }
 
-// Threads changes what is stored with a thread; [store.Store] implements it.
+// Threads is what is stored with a thread; [store.Store] implements it.
 type Threads interface {
+	HasTurn(ctx context.Context, threadID, id string) (bool, error)
 	UpdateThread(ctx context.Context, scope store.Scope, id string, change func(*store.Thread) error) (store.Thread, error)
 }
 
@@ -126,16 +129,17 @@ var (
 type Hub struct {
 	cfg Config
 
-	// mu guards what sessions share; it is never held while waiting.
-	mu        sync.Mutex
-	sessions  map[string]*Session // by socket id
-	calls     quota.Count
-	sockets   quota.Count
-	bytes     quota.Count
-	exhausted bool
-	tierFull  bool
-	silent    bool // turns are not acknowledged
-	served    int
+	calls   quota.Count
+	sockets quota.Count
+	bytes   quota.Count
+
+	exhausted, tierFull atomic.Bool
+	silent              atomic.Bool // turns are not acknowledged
+
+	// mu guards what follows; it is never held while waiting.
+	mu       sync.Mutex
+	sessions map[string]*Session // by socket id
+	served   int
 }
 
 // Counts returns how many sessions there are now, and how many there were since the start.
@@ -150,17 +154,18 @@ func NewHub(c Config) *Hub {
 	if c.Logger == nil {
 		c.Logger = slog.New(slog.DiscardHandler)
 	}
-	if c.Timing.PauseWindow <= 0 {
-		c.Timing.PauseWindow = DefaultPauseWindow
-	}
-	if c.Timing.Unwatched <= 0 {
-		c.Timing.Unwatched = DefaultUnwatched
-	}
-	if c.Timing.UnusedRoom <= 0 {
-		c.Timing.UnusedRoom = DefaultUnusedRoom
-	}
-	if c.Timing.Join <= 0 {
-		c.Timing.Join = DefaultJoin
+	for _, t := range []struct {
+		time     *time.Duration
+		standard time.Duration
+	}{
+		{&c.Timing.PauseWindow, DefaultPauseWindow},
+		{&c.Timing.Unwatched, DefaultUnwatched},
+		{&c.Timing.UnusedRoom, DefaultUnusedRoom},
+		{&c.Timing.Join, DefaultJoin},
+	} {
+		if *t.time <= 0 {
+			*t.time = t.standard
+		}
 	}
 	return &Hub{
 		cfg: c, sessions: map[string]*Session{}, calls: quota.Count{Limit: c.Calls, Shared: true},
@@ -248,9 +253,7 @@ func (h *Hub) Reserve(hs socketio.Handshake, n int) bool {
 // them. The client is disconnected without an event: when it connects again it gets
 // the same reply as for any token that is not accepted (choice A5).
 func (h *Hub) TokenEnded(e token.Ended) {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	for _, s := range h.sessions {
+	for _, s := range h.running() {
 		s.post(func() {
 			if e.Covers(&s.caller) || e.Covers(&s.who.Claims) {
 				s.log.Info("session closed: its token was ended")
@@ -291,35 +294,18 @@ func useOf(hs socketio.Handshake) token.Use {
 }
 
 // takeSlot takes one of the slots for picture and voice, within the quotas.
-func (h *Hub) takeSlot(by quota.Client) bool {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	return !h.exhausted && h.calls.Take(by, 1)
-}
+func (h *Hub) takeSlot(by quota.Client) bool { return !h.exhausted.Load() && h.calls.Take(by, 1) }
 
 // client is whom the quotas count what the session takes for.
 func (s *Session) client() quota.Client {
 	return quota.Client{Token: s.who.Claims.Client(), Addr: s.use.Addr}
 }
 
-// overTier reports whether the service must behave as if the plan's limit was reached.
-func (h *Hub) overTier() bool {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	return h.tierFull
-}
-
 // availability reports whether a client could start one more conversation; a session that
 // has its slot does not count against itself.
 func (h *Hub) availability(by quota.Client, hasSlot bool) signaling.Availability {
-	h.mu.Lock()
-	defer h.mu.Unlock()
 	calls := h.calls.Total()
-	free := hasSlot || h.calls.Take(by, 1)
-	if free && !hasSlot { // it was only a question
-		h.calls.Free(by, 1)
-	}
-	free = free && !h.exhausted
+	free := !h.exhausted.Load() && (hasSlot || h.calls.Fits(by, 1))
 	details, err := json.Marshal(signaling.CapacityDetails{
 		StvAvailable: free, WhisperAvailable: true, ActiveCalls: calls, MaxCalls: h.cfg.Calls.Total, CapacityAvailable: free,
 	})
@@ -334,52 +320,32 @@ func (h *Hub) availability(by quota.Client, hasSlot bool) signaling.Availability
 }
 
 // SetExhausted makes the service behave as if every slot was taken.
-func (h *Hub) SetExhausted(on bool) {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	h.exhausted = on
-}
+func (h *Hub) SetExhausted(on bool) { h.exhausted.Store(on) }
 
 // SetTierExceeded makes the service behave as if the plan's limit was reached.
-func (h *Hub) SetTierExceeded(on bool) {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	h.tierFull = on
-}
+func (h *Hub) SetTierExceeded(on bool) { h.tierFull.Store(on) }
 
 // SetAcknowledging sets whether the service acknowledges typed turns and drops
 // repeated ones. It does so at first; the real service may not (choice A22).
-func (h *Hub) SetAcknowledging(on bool) {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	h.silent = !on
-}
+func (h *Hub) SetAcknowledging(on bool) { h.silent.Store(!on) }
 
-func (h *Hub) acknowledges() bool {
+// running are the live sessions, in any order.
+func (h *Hub) running() []*Session {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	return !h.silent
+	return slices.Collect(maps.Values(h.sessions))
 }
 
 // Sessions describes the live sessions, oldest first.
 func (h *Hub) Sessions(ctx context.Context) []Info {
-	h.mu.Lock()
-	sessions := make([]*Session, 0, len(h.sessions))
-	for _, s := range h.sessions {
-		sessions = append(sessions, s)
-	}
-	h.mu.Unlock()
-	infos := make([]Info, 0, len(sessions))
-	for _, s := range sessions {
+	infos := []Info{}
+	for _, s := range h.running() {
 		if info, err := s.Info(ctx); err == nil {
 			infos = append(infos, info)
 		}
 	}
 	slices.SortFunc(infos, func(a, b Info) int {
-		if c := a.Since.Compare(b.Since); c != 0 {
-			return c
-		}
-		return strings.Compare(a.ID, b.ID)
+		return cmp.Or(a.Since.Compare(b.Since), strings.Compare(a.ID, b.ID))
 	})
 	return infos
 }

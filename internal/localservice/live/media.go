@@ -92,7 +92,7 @@ func (s *Session) newVideoSession() {
 }
 
 func (s *Session) openDownlink() (reply signaling.StvNewSessionReply, err error) {
-	if s.hub.overTier() {
+	if s.hub.tierFull.Load() {
 		return reply, errTier
 	}
 	if s.downlink != nil {

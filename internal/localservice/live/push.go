@@ -43,14 +43,8 @@ func (h *Hub) Attached(ctx context.Context, threadID string) bool {
 // inThread runs f on each session of a thread and reports whether it returned true for
 // one of them.
 func (h *Hub) inThread(ctx context.Context, threadID string, f func(*Session) bool) bool {
-	h.mu.Lock()
-	sessions := make([]*Session, 0, len(h.sessions))
-	for _, s := range h.sessions {
-		sessions = append(sessions, s)
-	}
-	h.mu.Unlock()
 	any := false
-	for _, s := range sessions {
+	for _, s := range h.running() {
 		var ok bool
 		err := s.do(ctx, func() error {
 			ok = s.joined && s.thread.ID == threadID && f(s)

@@ -35,7 +35,7 @@ func (s *Session) textEntered(t signaling.Text, r reply) {
 // typed handles a typed turn. A repetition of an earlier turn, perhaps of one from an
 // earlier socket, is dropped and acknowledged together with it.
 func (s *Session) typed(id, text string, asks reply) {
-	if !s.hub.acknowledges() || len(id) > maxTurnID {
+	if s.hub.silent.Load() || len(id) > maxTurnID {
 		s.userSaid(byTranscript, text)
 		return
 	}
@@ -48,7 +48,7 @@ func (s *Session) typed(id, text string, asks reply) {
 			under.replies = append(under.replies, r.replies...)
 			return
 		}
-		there, err := s.cfg.Dialogue.HasTurn(s.ctx, s.thread.ID, id)
+		there, err := s.cfg.Threads.HasTurn(s.ctx, s.thread.ID, id)
 		if err != nil {
 			s.log.Warn("could not check whether a turn was repeated", "err", err)
 		}

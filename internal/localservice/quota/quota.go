@@ -83,12 +83,7 @@ func (c *Count) share() int {
 func (c *Count) Take(by Client, n int) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	share := c.share()
-	fits := c.Limit.each(by, func(k key, limit int) bool {
-		held := c.taken[k] + n
-		return (limit < 1 || held <= limit) && (k.token == "" || held <= share)
-	})
-	if !fits {
+	if !c.fits(by, n) {
 		return false
 	}
 	if c.taken == nil {
@@ -96,6 +91,21 @@ func (c *Count) Take(by Client, n int) bool {
 	}
 	c.Limit.each(by, func(k key, _ int) bool { c.taken[k] += n; return true })
 	return true
+}
+
+// Fits reports whether Take would take n units now.
+func (c *Count) Fits(by Client, n int) bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.fits(by, n)
+}
+
+func (c *Count) fits(by Client, n int) bool {
+	share := c.share()
+	return c.Limit.each(by, func(k key, limit int) bool {
+		held := c.taken[k] + n
+		return (limit < 1 || held <= limit) && (k.token == "" || held <= share)
+	})
 }
 
 // Free gives back what Take took.

@@ -48,15 +48,6 @@ func (p *pool) permits(host net.IP) bool {
 	return false
 }
 
-// hasRoom reports whether user may make another allocation.
-func (p *pool) hasRoom(user string) bool {
-	room := p.held.Take(clientOf(user), 1)
-	if room {
-		p.held.Free(clientOf(user), 1)
-	}
-	return room
-}
-
 // clientOf returns the client of a user id made by userAt. The whole id is its token: a login
 // that is used from several addresses counts for each of them alone.
 func clientOf(user string) quota.Client {
@@ -97,8 +88,8 @@ func (p *pool) AllocateConn(turn.AllocateConnConfig) (net.Conn, error) {
 	return nil, errNotUDP
 }
 
-// add adds r if the quotas have room for it, and reports whether they had. hasRoom is called before, but several clients may
-// allocate at the same moment.
+// add adds r if the quotas have room for it, and reports whether they had. The server's QuotaHandler is called before, but several
+// clients may allocate at the same moment.
 func (p *pool) add(r *relayed) bool {
 	if !p.held.Take(clientOf(r.user), 1) {
 		return false

@@ -100,7 +100,7 @@ func New(cfg Config) (*Server, error) {
 		Realm:         realm,
 		LoggerFactory: quiet,
 		AuthHandler:   s.authenticator(cfg, quiet),
-		QuotaHandler:  func(user, _ string, _ net.Addr) bool { return s.pool.hasRoom(user) },
+		QuotaHandler:  func(user, _ string, _ net.Addr) bool { return s.pool.held.Fits(clientOf(user), 1) },
 	}
 	if err := s.listen(cfg, &config); err != nil {
 		closeAll(config)

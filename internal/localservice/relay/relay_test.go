@@ -245,7 +245,7 @@ func TestQuotaIsPerUserAndFreedOnClose(t *testing.T) {
 	if err := first.Close(); err != nil {
 		t.Fatal(err)
 	}
-	waitFor(t, func() bool { return s.pool.hasRoom("ann") })
+	waitFor(t, func() bool { return s.pool.held.Fits(clientOf("ann"), 1) })
 	allocate(t, dial(t, s, "udp", ann.Username, ann.Credential))
 }
 
@@ -271,11 +271,11 @@ func TestClosedTCPClientFreesItsAllocation(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer relayed.Close()
-	if s.pool.hasRoom("ann") {
+	if s.pool.held.Fits(clientOf("ann"), 1) {
 		t.Fatal("the allocation was not counted")
 	}
 	_ = conn.Close()
-	waitFor(t, func() bool { return s.pool.hasRoom("ann") })
+	waitFor(t, func() bool { return s.pool.held.Fits(clientOf("ann"), 1) })
 }
 
 func TestCutLinkStopsTheRelay(t *testing.T) {
@@ -391,10 +391,10 @@ func TestQuotaOfAnAddress(t *testing.T) {
 			t.Errorf("number %d: %v", i, err)
 		}
 	}
-	if p.hasRoom("10.0.0.1 c") || add("10.0.0.1 c") == nil {
+	if p.held.Fits(clientOf("10.0.0.1 c"), 1) || add("10.0.0.1 c") == nil {
 		t.Error("a fourth login of the address was let in")
 	}
-	if !p.hasRoom("10.0.0.2 c") || add("10.0.0.2 c") != nil {
+	if !p.held.Fits(clientOf("10.0.0.2 c"), 1) || add("10.0.0.2 c") != nil {
 		t.Error("another address was kept out")
 	}
 }
