@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"net/http"
 	"regexp"
 	"strconv"
@@ -27,53 +28,15 @@ func viewAgent(r *store.Record[store.AgentRecord]) any {
 	return shown(r.Body.AgentFields, map[string]any{"agentId": r.ID, "createdAt": r.CreatedAt, "updatedAt": r.UpdatedAt})
 }
 
-// agents are the agents; their create and update are below, because an agent can be written
-// together with its intellect.
+// agents are the agents, which can be written together with their intellects.
 func (s *server) agents() *resource[store.AgentRecord] {
 	return &resource[store.AgentRecord]{
-		records: s.Store.AgentRecords(), view: viewAgent, key: "agentId", query: agentQuery, unknown: problem(http.StatusNotFound, "AGENT_NOT_FOUND"),
+		records: s.Store.AgentRecords(), view: viewAgent, key: "agentId", needs: []string{"displayName", "intellect"}, set: setAgent, check: s.checkAgent,
+		blank: func(*call) store.AgentRecord {
+			return store.AgentRecord{AgentFields: store.NewAgent(), WidgetID: "w_" + store.UUID()}
+		},
+		query: agentQuery, unknown: problem(http.StatusNotFound, "AGENT_NOT_FOUND"),
 	}
-}
-
-func (s *server) agentRoutes(mux *http.ServeMux) {
-	s.manageAgentHost(mux, "/v1/agent/create", withBody(s.agentCreate))
-	s.manageAgentHost(mux, "/v1/agent/update", withBody(s.agentUpdate))
-	s.agents().reads(s.manageAgentHost, mux, "/v1/agent")
-	s.manageAgentHost(mux, "/v1/agent/getEmbedScript", withBody(s.agentEmbed))
-}
-
-func (s *server) agentCreate(c *call, body fields) (any, error) {
-	if err := body.need("displayName", "intellect"); err != nil {
-		return nil, err
-	}
-	agent, err := s.setAgent(c, store.NewAgent(), body)
-	if err != nil {
-		return nil, err
-	}
-	r, err := s.Store.AgentRecords().Create(c.ctx(), c.claims.PartnerID, store.AgentRecord{AgentFields: agent, WidgetID: "w_" + store.UUID()})
-	return viewed(r, err, viewAgent)
-}
-
-func (s *server) agentUpdate(c *call, body fields) (any, error) {
-	id, err := s.agents().takeID(body)
-	if err != nil {
-		return nil, err
-	}
-	body.dropReadOnly("createdAt", "updatedAt")
-	return s.agents().known(func() (any, error) {
-		old, err := s.Store.AgentRecords().Get(c.ctx(), c.claims.PartnerID, id)
-		if err != nil {
-			return nil, err
-		}
-		if _, err := s.setAgent(c, old.Body.AgentFields, body); err != nil { // outside the transaction: it reads other records
-			return nil, err
-		}
-		r, err := s.Store.AgentRecords().Update(c.ctx(), c.claims.PartnerID, id, func(a *store.AgentRecord) (err error) {
-			a.AgentFields, err = overlay(a.AgentFields, store.NewAgent(), body)
-			return err
-		})
-		return viewed(r, err, viewAgent)
-	})
 }
 
 // refTo is the field intellect for an intellect of this service.
@@ -81,21 +44,21 @@ func refTo(number int64) json.RawMessage {
 	return fmt.Appendf(nil, `{"intellectType":%q,"id":%d}`, store.OwnIntellect, number)
 }
 
-// takeIntellect reads the field intellect, which names an intellect or has its fields. In
-// the first case it leaves the usual form in the body. In the second it removes the field
-// and returns the new intellect, which is not stored yet.
-func (s *server) takeIntellect(c *call, body fields) (inline *store.Intellect, err error) {
+// intellectOf reads the field intellect, which names an intellect or has the fields of a new
+// one. It returns the usual form of the former, the latter, or neither if the body has no such
+// field.
+func intellectOf(body fields) (ref json.RawMessage, inline fields, err error) {
 	raw, ok := body["intellect"]
 	if !ok {
-		return nil, nil
+		return nil, nil, nil
 	}
 	given := fields{}
 	if err := unmarshal(raw, &given); err != nil {
-		return nil, invalid("dict_type", "Input should be an object", "intellect")
+		return nil, nil, invalid("dict_type", "Input should be an object", "intellect")
 	}
 	if kind := store.OwnIntellect; given["intellectType"] != nil {
 		if err := unmarshal(given["intellectType"], &kind); err != nil || kind != store.OwnIntellect {
-			return nil, invalid("enum", "Input should be "+store.OwnIntellect, "intellect", "intellectType")
+			return nil, nil, invalid("enum", "Input should be "+store.OwnIntellect, "intellect", "intellectType")
 		}
 	}
 	delete(given, "intellectType")
@@ -104,53 +67,87 @@ func (s *server) takeIntellect(c *call, body fields) (inline *store.Intellect, e
 			delete(given, key)
 			var id int64
 			if json.Unmarshal(number, &id) != nil {
-				return nil, invalid("int_type", "Input should be a number", "intellect", key)
+				return nil, nil, invalid("int_type", "Input should be a number", "intellect", key)
 			}
 			for other := range given { // an id, and fields for it, would be an update
 				if other != "id" {
-					return nil, invalid("extra_forbidden", "Extra inputs are not permitted", "intellect", other)
+					return nil, nil, invalid("extra_forbidden", "Extra inputs are not permitted", "intellect", other)
 				}
 			}
-			body["intellect"] = refTo(id)
-			return nil, nil
+			return refTo(id), nil, nil
 		}
 	}
 	if len(given) == 0 {
-		return nil, missing("intellect", "id")
+		return nil, nil, missing("intellect", "id")
 	}
-	delete(body, "intellect")
-	in, err := s.newIntellect(c, given)
-	return &in, err
+	return nil, given, nil
+}
+
+// setAgent applies fields to an agent. A new intellect in the body is left to checkAgent.
+func setAgent(old store.AgentRecord, body fields) (store.AgentRecord, error) {
+	ref, inline, err := intellectOf(body)
+	if err != nil {
+		return old, err
+	}
+	body = maps.Clone(body)
+	if ref != nil {
+		body["intellect"] = ref
+	}
+	if inline != nil {
+		delete(body, "intellect")
+	}
+	old.AgentFields, err = overlay(old.AgentFields, store.NewAgent(), body)
+	return old, err
 }
 
 // avatarID matches the id of an avatar.
 var avatarID = regexp.MustCompile(`^[0-9a-fA-F]{24}$`)
 
-// setAgent returns an agent with the fields of a body, and checks what it refers to. A new
-// intellect in the body is stored when nothing is refused any more, and its number is put in
-// its place.
-func (s *server) setAgent(c *call, old store.AgentFields, body fields) (store.AgentFields, error) {
-	inline, err := s.takeIntellect(c, body)
+// checkAgent checks an agent, with its intellect if the body names one: that of an agent may have
+// been deleted since. A new intellect in the body is stored when nothing is refused any more, and
+// its number is put in its place.
+func (s *server) checkAgent(c *call, a *store.AgentRecord, body fields, _ bool) error {
+	if err := checkAgentFields(&a.AgentFields); err != nil {
+		return err
+	}
+	ref, inline, err := intellectOf(body)
 	if err != nil {
-		return old, err
+		return err
 	}
-	f, err := overlay(old, store.NewAgent(), body)
-	if err == nil {
-		_, named := body["intellect"]
-		err = s.checkAgent(c, &f, named)
+	if ref != nil {
+		if a.Intellect.ID <= 0 {
+			return invalid("greater_than", "Input should be a positive number", "intellect", "id")
+		}
+		_, err := s.Store.Intellects().Get(c.ctx(), c.claims.PartnerID, strconv.FormatInt(a.Intellect.ID, 10))
+		if errors.Is(err, store.ErrNotFound) {
+			return exception("AGENT_PARTNER_CONFIG_NOT_FOUND", "AGENT_PARTNER_CONFIG_NOT_FOUND")
+		}
+		if err != nil {
+			return err
+		}
 	}
-	if err != nil || inline == nil {
-		return f, err
+	found, err := s.Store.Avatars().Usable(c.ctx(), c.claims.PartnerID, a.AvatarIDs)
+	if err != nil {
+		return err
 	}
-	f.Intellect = store.IntellectRef{Type: store.OwnIntellect}
-	f.Intellect.ID, err = s.addIntellect(c, *inline)
-	body["intellect"] = refTo(f.Intellect.ID)
-	return f, err
+	if len(found) < len(a.AvatarIDs) {
+		return titled("AVATAR_NOT_FOUND")
+	}
+	if inline == nil {
+		return nil
+	}
+	intellects := s.intellects()
+	made, err := intellects.new(c, inline)
+	if err != nil {
+		return err
+	}
+	r, err := intellects.records.Create(c.ctx(), c.claims.PartnerID, made)
+	a.Intellect = store.IntellectRef{Type: store.OwnIntellect, ID: r.Number()}
+	body["intellect"] = refTo(r.Number())
+	return err
 }
 
-// checkAgent checks an agent, with its intellect if the body names one: a new one is not stored
-// yet, and that of an agent may have been deleted since.
-func (s *server) checkAgent(c *call, f *store.AgentFields, named bool) error {
+func checkAgentFields(f *store.AgentFields) error {
 	if err := errors.Join(checkName("displayName", f.DisplayName), checkRefs("avatarIds", f.AvatarIDs), checkRefs("adminTags", f.AdminTags)); err != nil {
 		return err
 	}
@@ -158,9 +155,6 @@ func (s *server) checkAgent(c *call, f *store.AgentFields, named bool) error {
 		if !avatarID.MatchString(id) {
 			return invalid("string_pattern_mismatch", "String should be 24 hexadecimal digits", "avatarIds")
 		}
-	}
-	if f.Intellect.ID <= 0 && named {
-		return invalid("greater_than", "Input should be a positive number", "intellect", "id")
 	}
 	for key, config := range map[string]json.RawMessage{"widgetConfig": f.WidgetConfig, "embedConfig": f.EmbedConfig} {
 		if len(config) > 0 && config[0] != '{' {
@@ -177,22 +171,6 @@ func (s *server) checkAgent(c *call, f *store.AgentFields, named bool) error {
 	}
 	if json.Unmarshal(f.WidgetConfig, &widget) == nil && utf8.RuneCountInString(widget.InitialPage.Title) > maxWidgetTitle {
 		return invalid("string_too_long", fmt.Sprintf("String should have at most %d characters", maxWidgetTitle), "widgetConfig", "initialPage", "title")
-	}
-	if named {
-		_, err := s.Store.Intellects().Get(c.ctx(), c.claims.PartnerID, strconv.FormatInt(f.Intellect.ID, 10))
-		if errors.Is(err, store.ErrNotFound) {
-			return exception("AGENT_PARTNER_CONFIG_NOT_FOUND", "AGENT_PARTNER_CONFIG_NOT_FOUND")
-		}
-		if err != nil {
-			return err
-		}
-	}
-	found, err := s.Store.Avatars().Usable(c.ctx(), c.claims.PartnerID, f.AvatarIDs)
-	if err != nil {
-		return err
-	}
-	if len(found) < len(f.AvatarIDs) {
-		return titled("AVATAR_NOT_FOUND")
 	}
 	return nil
 }

@@ -155,7 +155,8 @@ func New(c Config) http.Handler {
 	mux.Handle("POST /message/report", s.route(admins, withBody(s.messageReport)))
 	mux.Handle("POST /message/share", s.route(owners, withBody(s.messageShare)))
 
-	s.agentRoutes(mux)
+	collect(s.manageAgentHost, mux, "/v1/agent", "create", s.agents())
+	s.manageAgentHost(mux, "/v1/agent/getEmbedScript", withBody(s.agentEmbed))
 	collect(s.manageAgentHost, mux, "/v1/avatar", "create", s.avatars())
 	s.avatarRoutes(mux)
 	s.avatarSessionRoutes(mux)

@@ -73,19 +73,24 @@ func (k *resource[T]) create(c *call, body fields) (any, error) {
 	if err := body.need(k.needs...); err != nil {
 		return nil, err
 	}
-	var record T
-	if k.blank != nil {
-		record = k.blank(c)
-	}
-	record, err := k.set(record, body)
-	if err == nil && k.check != nil {
-		err = k.check(c, &record, body, false)
-	}
+	record, err := k.new(c, body)
 	if err != nil {
 		return nil, err
 	}
 	r, err := k.records.Create(c.ctx(), c.claims.PartnerID, record)
 	return k.wrote(r, err, body)
+}
+
+// new makes a record of a body, without storing it.
+func (k *resource[T]) new(c *call, body fields) (record T, err error) {
+	if k.blank != nil {
+		record = k.blank(c)
+	}
+	record, err = k.set(record, body)
+	if err == nil && k.check != nil {
+		err = k.check(c, &record, body, false)
+	}
+	return record, err
 }
 
 func (k *resource[T]) update(c *call, body fields) (any, error) {
@@ -94,6 +99,11 @@ func (k *resource[T]) update(c *call, body fields) (any, error) {
 		return nil, err
 	}
 	body.dropReadOnly("createdAt", "updatedAt")
+	return k.change(c, id, body)
+}
+
+// change applies fields to a stored record.
+func (k *resource[T]) change(c *call, id string, body fields) (any, error) {
 	return k.known(func() (any, error) {
 		if k.check != nil {
 			old, err := k.records.Get(c.ctx(), c.claims.PartnerID, id)

@@ -75,21 +75,6 @@ func unusedOfIntellect(in *store.Intellect, body fields) (why []string) {
 	return why
 }
 
-// newIntellect makes an intellect from its fields, without storing it.
-func (s *server) newIntellect(c *call, body fields) (store.Intellect, error) {
-	in, err := setIntellect(pendingIntellect(c), body)
-	if err == nil {
-		err = s.checkSkillIDs(c, in.SkillIDs)
-	}
-	return in, err
-}
-
-// addIntellect stores an intellect that is part of another request, and returns its id.
-func (s *server) addIntellect(c *call, in store.Intellect) (int64, error) {
-	r, err := s.Store.Intellects().Create(c.ctx(), c.claims.PartnerID, in)
-	return r.Number(), err
-}
-
 // checkSkillIDs refuses skills that do not exist or belong to another partner
 // (service.md, Skills).
 func (s *server) checkSkillIDs(c *call, refs []store.SkillRef) error {
@@ -133,8 +118,8 @@ func intellectFields(body fields) (fields, error) {
 	stored.dropReadOnly("user_id", "_meta")
 	if text := body["user_properties_forms"]; len(text) > 0 && string(text) != "null" {
 		var forms []fields
-		if err := unmarshalIn("user_properties_forms", text, &forms); err != nil {
-			return nil, err
+		if json.Unmarshal(text, &forms) != nil {
+			return nil, invalid("type_error", "Input is of the wrong type", "user_properties_forms")
 		}
 		for _, form := range forms { // what the service adds (management-api.md, F.6)
 			if form == nil {

@@ -60,26 +60,23 @@ func brainCount(raw json.RawMessage) error {
 // partnerConfigView is an intellect as partner-config/get and update show it. Id 0 is the
 // partner's own configuration, which is empty.
 type partnerConfigView struct {
-	ID        int64    `json:"id"`
-	PartnerID int64    `json:"partner_id"`
-	Config    fields   `json:"config"`
-	Meta      metaView `json:"_meta,omitzero"`
+	ID        int64  `json:"id"`
+	PartnerID int64  `json:"partner_id"`
+	Config    fields `json:"config"`
 }
 
-func viewPartnerConfig(r *store.Record[store.Intellect]) (partnerConfigView, error) {
-	v := partnerConfigView{ID: r.Number(), PartnerID: r.PartnerID, Config: fields{}}
-	_ = json.Unmarshal(r.Body.BrainConfig, &v.Config) // one of another form, or none, is not shown
-	if v.Config == nil {
-		v.Config = fields{}
+func viewPartnerConfig(r *store.Record[store.Intellect]) any {
+	config := shown(storedConfig(&r.Body), map[string]any{"capabilities": r.Body.Capabilities, "knowledge_ids": r.Body.KnowledgeIDs})
+	return partnerConfigView{r.Number(), r.PartnerID, config}
+}
+
+// storedConfig is the brain configuration of an intellect; one of another form, or none, is empty.
+func storedConfig(in *store.Intellect) fields {
+	config := fields{}
+	if json.Unmarshal(in.BrainConfig, &config) != nil || config == nil {
+		return fields{}
 	}
-	for key, value := range map[string]any{"capabilities": r.Body.Capabilities, "knowledge_ids": r.Body.KnowledgeIDs} {
-		text, err := json.Marshal(value)
-		if err != nil {
-			return v, err
-		}
-		v.Config[key] = text
-	}
-	return v, nil
+	return config
 }
 
 func (s *server) partnerConfigRoutes(mux *http.ServeMux) {
@@ -88,10 +85,7 @@ func (s *server) partnerConfigRoutes(mux *http.ServeMux) {
 			return partnerConfigView{PartnerID: c.claims.PartnerID, Config: fields{}}, nil
 		}
 		r, err := s.Store.Intellects().Get(c.ctx(), c.claims.PartnerID, id)
-		if err != nil {
-			return nil, err
-		}
-		return viewPartnerConfig(&r)
+		return viewed(r, err, viewPartnerConfig)
 	}))
 	s.manage(mux, "/partner-config/update", withBody(s.partnerConfigUpdate))
 }
@@ -108,64 +102,42 @@ func (s *server) partnerConfigUpdate(c *call, body struct {
 	case len(body.Config) == 0:
 		return nil, missing("config")
 	}
-	var meta metaView
-	for _, key := range slices.Sorted(maps.Keys(body.Config)) {
-		check, raw := brainKeys[key], body.Config[key]
-		if check == nil || string(raw) == "null" {
-			continue
+	k := s.intellects()
+	k.set, k.view, k.noEffect = mergeConfig, viewPartnerConfig, unusedOfConfig
+	return k.change(c, strconv.FormatInt(*body.ID, 10), body.Config)
+}
+
+// unusedOfConfig says what of a partner configuration has no effect here.
+func unusedOfConfig(_ *store.Intellect, config fields) (why []string) {
+	for _, key := range slices.Sorted(maps.Keys(brainUnused)) {
+		if config.has(key) {
+			why = append(why, key+": "+brainUnused[key])
 		}
-		if err := check(raw); err != nil {
-			return nil, invalid("value_error", "Input "+err.Error(), "config", key)
-		}
-		if why := brainUnused[key]; why != "" {
-			meta.NoEffect = append(meta.NoEffect, key+": "+why)
-		}
 	}
-	id := strconv.FormatInt(*body.ID, 10)
-	old, err := s.Store.Intellects().Get(c.ctx(), c.claims.PartnerID, id)
-	if err != nil {
-		return nil, err
-	}
-	next, err := mergeConfig(old.Body, body.Config) // outside the transaction: the check reads other records
-	if err == nil {
-		err = s.intellects().check(c, &next, body.Config, true)
-	}
-	if err != nil {
-		return nil, err
-	}
-	r, err := s.Store.Intellects().Update(c.ctx(), c.claims.PartnerID, id, func(in *store.Intellect) (err error) {
-		*in, err = mergeConfig(*in, body.Config)
-		return err
-	})
-	if err != nil {
-		return nil, err
-	}
-	v, err := viewPartnerConfig(&r)
-	v.Meta = meta
-	return v, err
+	return why
 }
 
 // mergeConfig applies a partner configuration to an intellect. Its capabilities are merged
 // into the stored ones, other fields of the intellect are replaced.
 func mergeConfig(old store.Intellect, config fields) (store.Intellect, error) {
-	brain, rest := fields{}, fields{}
-	_ = json.Unmarshal(old.BrainConfig, &brain) // one of another form, or none, is replaced
-	if brain == nil {
-		brain = fields{}
-	}
-	for key, raw := range config {
+	brain, rest := storedConfig(&old), fields{}
+	for _, key := range slices.Sorted(maps.Keys(config)) {
+		check, raw := brainKeys[key], config[key]
 		switch {
-		case brainKeys[key] == nil:
+		case check == nil:
 			rest[key] = raw
-		case string(raw) == "null":
+		case !config.has(key):
 			delete(brain, key)
 		default:
+			if err := check(raw); err != nil {
+				return old, invalid("value_error", "Input "+err.Error(), "config", key)
+			}
 			brain[key] = raw
 		}
 	}
-	if raw := rest["capabilities"]; raw != nil && string(raw) != "null" {
+	if rest.has("capabilities") {
 		var changes map[string]string
-		if json.Unmarshal(raw, &changes) != nil {
+		if json.Unmarshal(rest["capabilities"], &changes) != nil {
 			return old, invalid("type_error", "Input is of the wrong type", "config", "capabilities")
 		}
 		all := map[string]string{}

@@ -157,13 +157,6 @@ func (b *listQuery) offset(q *store.Query) error {
 	return nil
 }
 
-func unmarshalIn(field string, raw json.RawMessage, v any) error {
-	if len(raw) > 0 && json.Unmarshal(raw, v) != nil {
-		return invalid("type_error", "Input is of the wrong type", field)
-	}
-	return nil
-}
-
 // listed is the reply of a list of records.
 func listed[T, V any](list []store.Record[T], total int, err error, view func(*store.Record[T]) V) (any, error) {
 	return viewAll(list, total, func(r store.Record[T]) V { return view(&r) }), err
