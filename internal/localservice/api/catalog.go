@@ -77,10 +77,10 @@ func (s *server) imageURL(r *store.Record[store.CatalogItem]) string {
 
 func (s *server) catalogRoutes(mux *http.ServeMux) {
 	s.manageAgentHost(mux, catalogCreatePath, s.catalogCreate)
-	s.manageAgentHost(mux, "/v1/catalog-item/createVoiceFromProviderA", withBody(s.importVoice("VOICE_DOES_NOT_EXIST_ON_PROVIDER_A")))
-	s.manageAgentHost(mux, "/v1/catalog-item/createVoiceFromProviderB", withBody(s.importVoice("VOICE_DOES_NOT_EXIST_ON_PROVIDER_B")))
-	s.manageAgentHost(mux, "/v1/catalog-item/createVoiceFromElevenLabs", withBody(s.importVoice("VOICE_DOES_NOT_EXIST_ON_ELEVEN_LABS")))
-	s.manageAgentHost(mux, "/v1/catalog-item/createVoiceFromCartesia", withBody(s.importVoice("VOICE_DOES_NOT_EXIST_ON_CARTESIA")))
+	s.manageAgentHost(mux, "/v1/catalog-item/createVoiceFromProviderA", s.importVoice("VOICE_DOES_NOT_EXIST_ON_PROVIDER_A"))
+	s.manageAgentHost(mux, "/v1/catalog-item/createVoiceFromProviderB", s.importVoice("VOICE_DOES_NOT_EXIST_ON_PROVIDER_B"))
+	s.manageAgentHost(mux, "/v1/catalog-item/createVoiceFromElevenLabs", s.importVoice("VOICE_DOES_NOT_EXIST_ON_ELEVEN_LABS"))
+	s.manageAgentHost(mux, "/v1/catalog-item/createVoiceFromCartesia", s.importVoice("VOICE_DOES_NOT_EXIST_ON_CARTESIA"))
 	s.manageAgentHost(mux, catalogUpdatePath, s.catalogUpdate)
 	s.catalog().reads(s.manageAgentHost, mux, "/v1/catalog-item")
 	mux.HandleFunc("GET "+AssetPrefix+"{name}", s.asset)
@@ -115,20 +115,15 @@ func (s *server) catalogCreate(c *call) (any, error) {
 		return nil, err
 	}
 	defer c.r.MultipartForm.RemoveAll() //nolint:errcheck // temporary files
+	in, err := formItem(c.r)
+	if err != nil {
+		return nil, err
+	}
 	item := store.CatalogItem{Type: c.r.FormValue("type"), AdminTags: []string{}}
-	if err := setFormFields(&item, c.r); err != nil {
+	if err := in.set(&item); err != nil {
 		return nil, err
 	}
-	file, _, err := formFile(c.r, "file")
-	if err != nil {
-		return nil, err
-	}
-	defer file.Close()
-	mediaType, err := checkUpload(&item, file)
-	if err != nil {
-		return nil, err
-	}
-	if item.AssetID, err = s.Store.AddAsset(c.ctx(), mediaType, file); err != nil {
+	if err := s.addFile(c, &item); err != nil {
 		return nil, err
 	}
 	r, err := s.Store.Catalog().Create(c.ctx(), c.claims.PartnerID, item)
@@ -157,103 +152,98 @@ func formFile(r *http.Request, name string) (multipart.File, *multipart.FileHead
 	return file, files[0], err
 }
 
-// setFormFields sets the tags and the attributes of an item from a form. Tags are a text
-// with commas between them (management-api.md, F.4).
-func setFormFields(item *store.CatalogItem, r *http.Request) error {
-	if tags := r.FormValue("adminTags"); tags != "" {
-		item.AdminTags = []string{}
-		for tag := range strings.SplitSeq(tags, ",") {
-			item.AdminTags = append(item.AdminTags, strings.TrimSpace(tag))
+// itemInput is what a request sets of an item, besides its file.
+type itemInput struct {
+	ID         string                    `json:"itemId"`
+	AdminTags  *[]string                 `json:"adminTags"`
+	Attributes map[string]map[string]any `json:"attributes"`
+}
+
+// formItem reads it from a form, in which tags are a text with commas between them
+// (management-api.md, F.4).
+func formItem(r *http.Request) (in itemInput, err error) {
+	in.ID = r.FormValue("itemId")
+	if text := r.FormValue("adminTags"); text != "" {
+		tags := strings.Split(text, ",")
+		for i, tag := range tags {
+			tags[i] = strings.TrimSpace(tag)
 		}
+		in.AdminTags = &tags
 	}
-	if text := r.FormValue("attributes"); text != "" {
-		var attributes map[string]map[string]any
-		if err := unmarshal([]byte(text), &attributes); err != nil {
-			return err
-		}
-		item.SetAttributes(attributes)
+	return in, unmarshal([]byte(r.FormValue("attributes")), &in.Attributes)
+}
+
+func (in *itemInput) set(item *store.CatalogItem) error {
+	if in.AdminTags != nil {
+		item.AdminTags = *in.AdminTags
 	}
-	return checkRefs("adminTags", item.AdminTags)
+	item.SetAttributes(in.Attributes)
+	return errors.Join(checkRefs("adminTags", item.AdminTags), checkVoice(item))
+}
+
+// addFile stores the file of a form, and sets what the item has of it.
+func (s *server) addFile(c *call, item *store.CatalogItem) error {
+	file, _, err := formFile(c.r, "file")
+	if err != nil {
+		return err
+	}
+	defer file.Close()
+	mediaType, err := checkUpload(item, file)
+	if err != nil {
+		return err
+	}
+	item.AssetID, err = s.Store.AddAsset(c.ctx(), mediaType, file)
+	return err
 }
 
 // catalogUpdate changes the tags and attributes of an item of the partner's own, and with a
 // form also its file. A preset is unknown to it.
 func (s *server) catalogUpdate(c *call) (any, error) {
 	if !strings.HasPrefix(c.r.Header.Get("Content-Type"), "multipart/") {
-		return withBody(func(c *call, body struct {
-			ID         string                    `json:"itemId"`
-			Attributes map[string]map[string]any `json:"attributes"`
-			AdminTags  *[]string                 `json:"adminTags"`
-		},
-		) (any, error) {
-			return s.changeItem(c, body.ID, func(item *store.CatalogItem) error {
-				if body.AdminTags != nil {
-					item.AdminTags = *body.AdminTags
-				}
-				item.SetAttributes(body.Attributes)
-				return errors.Join(checkRefs("adminTags", item.AdminTags), checkVoice(item))
-			})
-		})(c)
+		return withBody(func(c *call, in itemInput) (any, error) { return s.changeItem(c, in, false) })(c)
 	}
 	if err := readForm(c.r); err != nil {
 		return nil, err
 	}
 	defer c.r.MultipartForm.RemoveAll() //nolint:errcheck // temporary files
-	id := c.r.FormValue("itemId")
-	if len(c.r.MultipartForm.File["file"]) == 0 {
-		return s.changeItem(c, id, func(item *store.CatalogItem) error {
-			return errors.Join(setFormFields(item, c.r), checkVoice(item))
-		})
-	}
-	old, err := s.ownItem(c, id)
+	in, err := formItem(c.r)
 	if err != nil {
 		return nil, err
 	}
-	file, _, err := formFile(c.r, "file")
-	if err != nil {
-		return nil, err
+	return s.changeItem(c, in, len(c.r.MultipartForm.File["file"]) > 0)
+}
+
+func (s *server) changeItem(c *call, in itemInput, withFile bool) (any, error) {
+	if in.ID == "" {
+		return nil, missing("itemId")
 	}
-	defer file.Close()
-	item := old.Body
-	if err := setFormFields(&item, c.r); err != nil {
-		return nil, err
-	}
-	mediaType, err := checkUpload(&item, file)
-	if err != nil {
-		return nil, err
-	}
-	asset, err := s.Store.AddAsset(c.ctx(), mediaType, file)
-	if err != nil {
-		return nil, err
+	var next store.CatalogItem // with the new file, if there is one
+	if withFile {
+		old, err := s.Store.Catalog().Get(c.ctx(), c.claims.PartnerID, in.ID)
+		if err != nil {
+			return nil, unknownItem(err)
+		}
+		next = old.Body
+		if err := in.set(&next); err != nil {
+			return nil, err
+		}
+		if err := s.addFile(c, &next); err != nil {
+			return nil, err
+		}
 	}
 	replaced := ""
-	reply, err := s.changeItem(c, id, func(item *store.CatalogItem) error {
-		replaced, item.AssetID = item.AssetID, asset
-		return setFormFields(item, c.r)
+	r, err := s.Store.Catalog().Update(c.ctx(), c.claims.PartnerID, in.ID, func(item *store.CatalogItem) error {
+		if withFile {
+			replaced, item.AssetID = item.AssetID, next.AssetID
+		}
+		return in.set(item)
 	})
 	if err != nil { // the item has its old file
-		replaced = asset
+		replaced = next.AssetID
 	}
 	if replaced != "" {
 		err = errors.Join(err, s.Store.DeleteAsset(context.WithoutCancel(c.ctx()), replaced))
 	}
-	return reply, err
-}
-
-// ownItem returns an item that the partner may change.
-func (s *server) ownItem(c *call, id string) (store.Record[store.CatalogItem], error) {
-	if id == "" {
-		return store.Record[store.CatalogItem]{}, missing("itemId")
-	}
-	r, err := s.Store.Catalog().Get(c.ctx(), c.claims.PartnerID, id)
-	return r, unknownItem(err)
-}
-
-func (s *server) changeItem(c *call, id string, change func(*store.CatalogItem) error) (any, error) {
-	if id == "" {
-		return nil, missing("itemId")
-	}
-	r, err := s.Store.Catalog().Update(c.ctx(), c.claims.PartnerID, id, change)
 	return viewed(r, unknownItem(err), s.viewItem)
 }
 
@@ -343,10 +333,8 @@ var providerVoices = map[string]string{"demo-voice-1": "Deep", "demo-voice-2": "
 
 // importVoice makes a catalog item from a provider's voice. unknown is the error code for
 // a voice that the provider does not have.
-func (s *server) importVoice(unknown string) func(*call, struct {
-	VoiceID string `json:"voiceId"`
-}) (any, error) {
-	return func(c *call, body struct {
+func (s *server) importVoice(unknown string) func(*call) (any, error) {
+	return withBody(func(c *call, body struct {
 		VoiceID string `json:"voiceId"`
 	},
 	) (any, error) {
@@ -362,7 +350,7 @@ func (s *server) importVoice(unknown string) func(*call, struct {
 			Attributes: map[string]map[string]any{"voice": {"name": name, "description": "Imported.", "language": "en"}},
 		})
 		return viewed(r, err, s.viewItem)
-	}
+	})
 }
 
 // Suffixes of names under AssetPrefix that are not uploads: the film of a face, and the picture of a visual, of the face that is shown for it.
