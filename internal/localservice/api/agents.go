@@ -162,7 +162,7 @@ func checkAgentFields(f *store.AgentFields) error {
 		}
 	}
 	if n := f.MaxConversationLength; n != 0 && (n < minConversation || n > maxConversation) {
-		return invalid("less_than_equal", fmt.Sprintf("Input should be from %d to %d", minConversation, maxConversation), "maxConversationLength")
+		return outOfRange(minConversation, maxConversation, "maxConversationLength")
 	}
 	var widget struct {
 		InitialPage struct {
@@ -170,7 +170,7 @@ func checkAgentFields(f *store.AgentFields) error {
 		} `json:"initialPage"`
 	}
 	if json.Unmarshal(f.WidgetConfig, &widget) == nil && utf8.RuneCountInString(widget.InitialPage.Title) > maxWidgetTitle {
-		return invalid("string_too_long", fmt.Sprintf("String should have at most %d characters", maxWidgetTitle), "widgetConfig", "initialPage", "title")
+		return tooLong(maxWidgetTitle, "widgetConfig", "initialPage", "title")
 	}
 	return nil
 }

@@ -96,7 +96,6 @@ type Hosts struct {
 
 type server struct {
 	Config
-	log    *slog.Logger
 	stages *stages
 
 	// entries is held while a media entry changes: its text is indexed by what was read of it before.
@@ -120,7 +119,7 @@ func New(c Config) http.Handler {
 	}
 	c.Keepalive = cmp.Or(c.Keepalive, DefaultKeepalive)
 	c.Stall = cmp.Or(c.Stall, DefaultStall)
-	s := &server{Config: c, log: c.Logger, stages: newStages(c.Stage, c.StageIdle)}
+	s := &server{Config: c, stages: newStages(c.Stage, c.StageIdle)}
 	mux := http.NewServeMux()
 
 	mux.Handle("POST "+SessionPrefix+"/service/session/action/start", s.form(s.sessionStart))
@@ -214,7 +213,7 @@ func (s *server) wrap(mux *http.ServeMux) http.Handler {
 		if trace := store.TraceLabel(r.Header.Get("Traceparent")); trace != "" {
 			line = append(line, "traceparent", trace)
 		}
-		s.log.Info("http", line...)
+		s.Logger.Info("http", line...)
 	})
 }
 

@@ -87,7 +87,7 @@ func setAvatar(old store.Avatar, body fields) (store.Avatar, error) {
 		}
 	}
 	if b := a.Background; b != nil {
-		if err := oneOf("background.type", b.Type, "color", "visual"); err != nil {
+		if err := oneOf(b.Type, []string{"color", "visual"}, "background", "type"); err != nil {
 			return a, err
 		}
 		if b.Type == "color" && !backgroundColor.MatchString(b.Value) {
@@ -119,12 +119,8 @@ func (s *server) checkAvatar(c *call, a *store.Avatar, body fields, update bool)
 		refs[store.BackgroundItem] = b.Value
 	}
 	for kind, id := range refs {
-		found, err := s.Store.Catalog().Usable(c.ctx(), c.claims.PartnerID, []string{id})
-		if err != nil {
+		if _, err := s.usableItem(c, kind, id); err != nil {
 			return err
-		}
-		if len(found) == 0 || found[0].Body.Type != kind {
-			return exception("CATALOG_ITEM_NOT_FOUND", "CATALOG_ITEM_NOT_FOUND: "+kind)
 		}
 	}
 	if update || a.TemplateID == "" {

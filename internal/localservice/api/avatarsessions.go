@@ -110,17 +110,14 @@ func (s *server) stageCreate(c *call, body struct {
 	if body.VisualConfig.ID == "" {
 		return nil, missing("visualConfig", "id")
 	}
-	found, err := s.Store.Catalog().Usable(c.ctx(), c.claims.PartnerID, []string{body.VisualConfig.ID})
+	visual, err := s.usableItem(c, store.VisualItem, body.VisualConfig.ID)
 	if err != nil {
 		return nil, err
-	}
-	if len(found) == 0 || found[0].Body.Type != store.VisualItem {
-		return nil, exception("CATALOG_ITEM_NOT_FOUND", "CATALOG_ITEM_NOT_FOUND: "+store.VisualItem)
 	}
 	if s.stages.open == nil {
 		return nil, problem(http.StatusServiceUnavailable, "this service has no pictures")
 	}
-	a, err := s.stages.add(c, found[0].Body.Texts("visual"))
+	a, err := s.stages.add(c, visual.Texts("visual"))
 	if err != nil {
 		return nil, err
 	}

@@ -93,14 +93,12 @@ func withBody[T any](handle func(*call, T) (any, error)) func(*call) (any, error
 	}
 }
 
-// idRequest is the body of calls about one thing.
-type idRequest struct {
-	ID string `json:"id"`
-}
-
-// withID returns a handler that decodes the body as an [idRequest].
+// withID returns a handler of a call about one thing, whose id is in the body.
 func withID(handle func(c *call, id string) (any, error)) func(*call) (any, error) {
-	return withBody(func(c *call, body idRequest) (any, error) {
+	return withBody(func(c *call, body struct {
+		ID string `json:"id"`
+	},
+	) (any, error) {
 		if body.ID == "" {
 			return nil, missing("id")
 		}
@@ -161,7 +159,7 @@ func (p *pager) pageUpTo(defaultSize, maxSize int) (store.Page, error) {
 		return store.Page{}, invalid("greater_than_equal", "Input should be greater than or equal to 1", "pager", "pageIndex")
 	}
 	if size < 1 || size > maxSize {
-		return store.Page{}, invalid("less_than_equal", fmt.Sprintf("Input should be from 1 to %d", maxSize), "pager", "pageSize")
+		return store.Page{}, outOfRange(1, maxSize, "pager", "pageSize")
 	}
 	return store.Page{Offset: (index - 1) * size, Limit: size}, nil
 }
@@ -264,7 +262,7 @@ func (f *filter) list(key string) []string {
 	case json.Unmarshal(raw, &list) != nil:
 		f.err = invalid("type_error", "Input should be a list of strings", "filter", key)
 	case len(list) > maxPageSize:
-		f.err = invalid("too_long", fmt.Sprintf("List should have at most %d items", maxPageSize), "filter", key)
+		f.err = tooMany(maxPageSize, "filter", key)
 	}
 	return list
 }

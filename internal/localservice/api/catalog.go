@@ -94,6 +94,21 @@ func (s *server) catalog() *resource[store.CatalogItem] {
 	}
 }
 
+// usableItem returns an item of that kind, of the partner or of all.
+func (s *server) usableItem(c *call, kind, id string) (store.CatalogItem, error) {
+	found, err := s.Store.Catalog().Usable(c.ctx(), c.claims.PartnerID, []string{id})
+	if err != nil {
+		return store.CatalogItem{}, err
+	}
+	if len(found) == 0 || found[0].Body.Type != kind {
+		return store.CatalogItem{}, exception("CATALOG_ITEM_NOT_FOUND", "CATALOG_ITEM_NOT_FOUND: "+kind)
+	}
+	return found[0].Body, nil
+}
+
+// pictureItems are the types of items that are pictures.
+var pictureItems = []string{store.VisualItem, store.FaceItem, store.BackgroundItem}
+
 func catalogQuery(body *listQuery) (store.Query, error) {
 	q := store.Query{Shared: true}
 	f := newFilter(body.Filter, "")
@@ -105,7 +120,7 @@ func catalogQuery(body *listQuery) (store.Query, error) {
 		return q, nil
 	}
 	q.Where = append(q.Where, store.Equals("type", kind))
-	return q, oneOf("filter.typeEqual", kind, store.VisualItem, store.VoiceItem, store.FaceItem, store.BackgroundItem)
+	return q, oneOf(kind, append(pictureItems, store.VoiceItem), "filter", "typeEqual")
 }
 
 // catalogCreate takes an upload: a voice if its type or its attributes name one, otherwise
@@ -298,7 +313,7 @@ func checkUpload(item *store.CatalogItem, file io.ReadSeeker) (mediaType string,
 		return mediaType, checkSample(head, file)
 	}
 	item.Type = cmp.Or(item.Type, store.VisualItem)
-	if err := oneOf("type", item.Type, store.VisualItem, store.FaceItem, store.BackgroundItem); err != nil {
+	if err := oneOf(item.Type, pictureItems, "type"); err != nil {
 		return "", err
 	}
 	if noPicture != nil {

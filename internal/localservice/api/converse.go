@@ -37,7 +37,7 @@ func (b *converseRequest) check() error {
 	case b.ModelType != nil && *b.ModelType != "fast":
 		return invalid("literal_error", "Input should be 'fast'", "model_type")
 	case b.ForceExperience != nil && !slices.Contains(experiences, *b.ForceExperience):
-		return invalid("enum", "Input should be one of: "+strings.Join(experiences, ", "), "force_experience")
+		return oneOf(*b.ForceExperience, experiences, "force_experience")
 	}
 	for name, state := range b.Capabilities {
 		if !brain.ValidState(state) {
@@ -146,7 +146,7 @@ func (s *server) endStream(out *stream, err error) error {
 			Role: "assistant", Type: converse.Error, Content: dialogue.ErrNoPermission.Error(), IsFinal: true,
 		})
 	case errors.Is(err, dialogue.ErrNotStored) && out.begun: // with a keepalive
-		s.log.Error("a turn in a stream failed", "error", err)
+		s.Logger.Error("a turn in a stream failed", "error", err)
 		err = out.write(converse.Segment{
 			Role: "assistant", Type: converse.Error, Content: dialogue.ErrNotStored.Error(), IsFinal: true,
 		})
@@ -156,7 +156,7 @@ func (s *server) endStream(out *stream, err error) error {
 		return invalid("value_error", err.Error(), "request_vars")
 	}
 	if err != nil && out.begun {
-		s.log.Debug("converse stream broken off", "error", err)
+		s.Logger.Debug("converse stream broken off", "error", err)
 		return nil
 	}
 	if err != nil {

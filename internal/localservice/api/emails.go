@@ -39,5 +39,5 @@ func setEmail(old store.EmailTemplate, body fields) (store.EmailTemplate, error)
 	if strings.TrimSpace(t.Body) == "" || utf8.RuneCountInString(t.Body) > maxEmail {
 		return t, invalid("value_error", fmt.Sprintf("The body must have 1 to %d characters", maxEmail), "body")
 	}
-	return t, oneOf("status", t.Status, store.StatusActive, store.StatusDisabled)
+	return t, oneOf(t.Status, statuses, "status")
 }

@@ -43,17 +43,8 @@ func setInsight(old store.InsightSetting, body fields) (store.InsightSetting, er
 	case strings.TrimSpace(setting.Prompt) == "" || utf8.RuneCountInString(setting.Prompt) > maxPrompt:
 		return setting, invalid("value_error", fmt.Sprintf("The prompt must have 1 to %d characters", maxPrompt), "prompt")
 	}
-	if err := cmp.Or(oneOf("valueType", string(setting.ValueType), texts(store.ValueTypes())...), checkName("title", setting.Title)); err != nil {
+	if err := cmp.Or(oneOf(setting.ValueType, store.ValueTypes(), "valueType"), checkName("title", setting.Title)); err != nil {
 		return setting, err
 	}
-	return setting, oneOf("status", setting.Status, store.StatusActive, store.StatusDisabled)
-}
-
-// texts makes plain strings of a list of named ones.
-func texts[T ~string](list []T) []string {
-	out := make([]string, len(list))
-	for i, v := range list {
-		out[i] = string(v)
-	}
-	return out
+	return setting, oneOf(setting.Status, statuses, "status")
 }

@@ -145,7 +145,7 @@ func intellectFields(body fields) (fields, error) {
 
 func checkIntellect(in *store.Intellect) error {
 	errs := []error{
-		oneOf("type", in.Type, store.InternalIntellect),
+		oneOf(in.Type, []string{store.InternalIntellect}, "type"),
 		checkRefs("tags", in.Tags),
 		checkPrompts(in.Prompts),
 		checkRefs("tool_ids", in.ToolIDs),
@@ -195,8 +195,8 @@ func checkSkillRefs(refs []store.SkillRef) error {
 	var ids []string
 	for i, ref := range refs {
 		ids = append(ids, ref.ID)
-		if !slices.Contains(skillModes, ref.Mode) {
-			return invalid("enum", "Input should be one of: "+strings.Join(skillModes, ", "), "skill_ids", i, "mode")
+		if err := oneOf(ref.Mode, skillModes, "skill_ids", i, "mode"); err != nil {
+			return err
 		}
 		if strings.Contains(ref.Condition, "{{") {
 			return invalid("value_error", "A condition is a bare expression, without {{ }}", "skill_ids", i, "condition")
@@ -217,7 +217,7 @@ func checkModel(m *store.ModelConfiguration) error {
 	case m.MaxOutputTokens < 0:
 		return invalid("greater_than", "Input should be a positive number", "model_configuration", "max_output_tokens")
 	case m.ThinkingLevel != "" && !slices.Contains(thinkingLevels, m.ThinkingLevel):
-		return invalid("enum", "Input should be one of: "+strings.Join(thinkingLevels, ", "), "model_configuration", "thinking_level")
+		return oneOf(m.ThinkingLevel, thinkingLevels, "model_configuration", "thinking_level")
 	case m.Temperature != nil && (*m.Temperature < 0 || *m.Temperature > 1):
 		return invalid("less_than_equal", "Input should be from 0 to 1", "model_configuration", "temperature")
 	}
@@ -229,7 +229,7 @@ func checkSummary(c *store.SummaryConfig) error {
 		return nil
 	}
 	if c.ContentType != "" && !slices.Contains(summaryContentTypes, c.ContentType) {
-		return invalid("enum", "Input should be one of: "+strings.Join(summaryContentTypes, ", "), "avatar_summary_config", "content_type")
+		return oneOf(c.ContentType, summaryContentTypes, "avatar_summary_config", "content_type")
 	}
 	for key := range c.Analysis {
 		if !variableName.MatchString(key) {

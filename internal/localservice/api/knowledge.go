@@ -98,7 +98,7 @@ func setKnowledge(old store.Knowledge, body fields) (store.Knowledge, error) {
 		return k, err
 	}
 	if len(k.Config.Sources) > maxSources {
-		return k, invalid("too_long", fmt.Sprintf("List should have at most %d items", maxSources), "config", "sources")
+		return k, tooMany(maxSources, "config", "sources")
 	}
 	k.Passages = []store.Passage{}
 	used := map[string]bool{}
@@ -150,7 +150,7 @@ func (s *server) entryStatus(c *call, body struct {
 	case body.EntryIDs == nil:
 		return nil, missing("entry_ids")
 	case len(body.EntryIDs) > maxPageSize:
-		return nil, invalid("too_long", fmt.Sprintf("List should have at most %d items", maxPageSize), "entry_ids")
+		return nil, tooMany(maxPageSize, "entry_ids")
 	}
 	r, err := s.knowledge().read(c, strconv.FormatInt(*body.KnowledgeID, 10))
 	if err != nil {
@@ -207,9 +207,9 @@ func (s *server) search(c *call, body struct {
 	case body.Query == nil:
 		return nil, missing("query")
 	case utf8.RuneCountInString(*body.Query) > maxQuery:
-		return nil, invalid("string_too_long", fmt.Sprintf("String should have at most %d characters", maxQuery), "query")
+		return nil, tooLong(maxQuery, "query")
 	case top < 1 || top > maxTop:
-		return nil, invalid("less_than_equal", fmt.Sprintf("Input should be from 1 to %d", maxTop), "top_n")
+		return nil, outOfRange(1, maxTop, "top_n")
 	case body.Margins != nil && *body.Margins < 0:
 		return nil, invalid("greater_than_equal", "Input should be greater than or equal to 0", "margins_in_seconds")
 	}

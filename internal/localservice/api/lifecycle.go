@@ -16,6 +16,12 @@ const (
 	maxActions    = 20
 )
 
+// statuses are the states of rules and of what they refer to, eventTypes what triggers a rule.
+var (
+	statuses   = []string{store.StatusActive, store.StatusDisabled}
+	eventTypes = []store.EventType{store.SessionEnded, store.AnalysisUpdated}
+)
+
 // viewRule is a rule as clients see it.
 func viewRule(r *store.Record[store.Rule]) any {
 	rule := *r
@@ -89,7 +95,7 @@ func (r objectRequest) check() error {
 	if r.ObjectType == "" {
 		return nil
 	}
-	return oneOf("objectType", r.ObjectType, store.ThreadObject)
+	return oneOf(r.ObjectType, []string{store.ThreadObject}, "objectType")
 }
 
 func setRule(old store.Rule, body fields) (store.Rule, error) {
@@ -104,9 +110,9 @@ func setRule(old store.Rule, body fields) (store.Rule, error) {
 	rule.ObjectType = cmp.Or(rule.ObjectType, store.ThreadObject)
 	for _, err := range []error{
 		checkName("name", rule.Name),
-		oneOf("status", rule.Status, store.StatusActive, store.StatusDisabled),
-		oneOf("objectType", rule.ObjectType, store.ThreadObject),
-		oneOf("eventType", string(rule.EventType), string(store.SessionEnded), string(store.AnalysisUpdated)),
+		oneOf(rule.Status, statuses, "status"),
+		oneOf(rule.ObjectType, []string{store.ThreadObject}, "objectType"),
+		oneOf(rule.EventType, eventTypes, "eventType"),
 		checkConditions(rule.Conditions),
 		checkActions(rule.Actions),
 	} {
@@ -119,7 +125,7 @@ func setRule(old store.Rule, body fields) (store.Rule, error) {
 
 func checkConditions(conditions []store.RuleTerm) error {
 	if len(conditions) > maxConditions {
-		return invalid("too_long", fmt.Sprintf("List should have at most %d items", maxConditions), "conditions")
+		return tooMany(maxConditions, "conditions")
 	}
 	for i, term := range conditions {
 		if err := lifecycle.CheckTerm(term); err != nil {
@@ -145,7 +151,7 @@ func checkActions(actions []store.RuleAction) error {
 				return invalid("missing", "The action needs a template and an address", at("emailTemplateId")...)
 			}
 		default:
-			return invalid("enum", "Input should be one of: "+store.InsightAction+", "+store.EmailAction, at("type")...)
+			return oneOf(a.Type, []string{store.InsightAction, store.EmailAction}, at("type")...)
 		}
 	}
 	return nil
@@ -166,10 +172,11 @@ func (s *server) ruleMatch(c *call, body struct {
 	switch {
 	case body.EventType == "":
 		return nil, missing("eventType")
-	case !slices.ContainsFunc(ruleEvents(), func(e eventView) bool { return e.EventType == body.EventType }):
-		return nil, oneOf("eventType", string(body.EventType), string(store.SessionEnded), string(store.AnalysisUpdated))
 	case body.ObjectID == "":
 		return nil, missing("objectId")
+	}
+	if err := oneOf(body.EventType, eventTypes, "eventType"); err != nil {
+		return nil, err
 	}
 	thread, err := s.Store.Thread(c.ctx(), c.scope(), body.ObjectID)
 	if err != nil {

@@ -203,7 +203,7 @@ func (s *server) multirequest(r *http.Request, actions map[string]mediaAction, b
 		case err != nil && len(replies) == 0:
 			return nil, err // nothing was done yet: it can be repeated
 		case err != nil:
-			s.log.Error("request failed", "path", r.URL.Path, "call", n, "error", err)
+			s.Logger.Error("request failed", "path", r.URL.Path, "call", n, "error", err)
 			reply = exception(codeInternal, "internal error").(*apiError).body
 		}
 		replies = append(replies, reply)
@@ -420,7 +420,7 @@ func (s *server) entryAdd(c *call, p struct {
 		return nil, missing("entry")
 	}
 	in := p.Entry
-	if err := cmp.Or(checkName("name", in.Name), oneOf("type", cmp.Or(string(in.Type), documentEntry), documentEntry)); err != nil {
+	if err := cmp.Or(checkName("name", in.Name), oneOf(cmp.Or(in.Type, documentEntry), []idText{documentEntry}, "type")); err != nil {
 		return nil, err
 	}
 	r, err := s.Store.MediaEntries().Create(c.ctx(), c.claims.PartnerID, store.MediaEntry{
@@ -756,7 +756,7 @@ func (s *server) attachmentAdd(c *call, p struct {
 	if p.Asset == nil {
 		return nil, missing("attachmentAsset")
 	}
-	if err := oneOf("attachmentAsset.objectType", p.Asset.ObjectType, "KalturaMarkdownAsset"); err != nil {
+	if err := oneOf(p.Asset.ObjectType, []string{"KalturaMarkdownAsset"}, "attachmentAsset", "objectType"); err != nil {
 		return nil, err
 	}
 	if _, err := s.entry(c, p.EntryID); err != nil {

@@ -82,7 +82,7 @@ func messageFilter(raw json.RawMessage) (store.MessageFilter, error) {
 		return want, err
 	}
 	if len(want.Positive) > 2 {
-		return want, invalid("too_long", "List should have at most 2 items", "filter", "isPositiveIn")
+		return want, tooMany(2, "filter", "isPositiveIn")
 	}
 	return want, nil
 }
@@ -102,7 +102,7 @@ func (s *server) messageShare(c *call, body struct {
 		return nil, missing("id")
 	}
 	if utf8.RuneCountInString(body.Title) > maxTitle {
-		return nil, invalid("string_too_long", fmt.Sprintf("String should have at most %d characters", maxTitle), "newTitle")
+		return nil, tooLong(maxTitle, "newTitle")
 	}
 	if !s.Dialogue.MayBegin(c.client()) {
 		return nil, dialogue.ErrBusy
@@ -136,7 +136,7 @@ func (s *server) addFeedback(c *call, body struct {
 	case body.Data.IsPositive == nil:
 		return nil, missing("data", "is_positive")
 	case utf8.RuneCountInString(body.Data.Comment) > maxComment:
-		return nil, invalid("string_too_long", fmt.Sprintf("String should have at most %d characters", maxComment), "data", "comment")
+		return nil, tooLong(maxComment, "data", "comment")
 	}
 	f, err := s.Store.AddFeedback(c.ctx(), c.scope(), store.Feedback{
 		MessageID: body.Data.MessageID, IsPositive: *body.Data.IsPositive, Comment: body.Data.Comment,

@@ -61,12 +61,12 @@ const profileInstruction = `You read the description of a conversational agent a
 func (s *server) askForProfile(ctx context.Context, description string) (p agentProfile, ok bool) {
 	reply, err := s.Model.Complete(ctx, profileInstruction, description)
 	if err != nil {
-		s.log.Warn("the model gave no profile", "err", err)
+		s.Logger.Warn("the model gave no profile", "err", err)
 		return p, false
 	}
 	from, to := strings.IndexByte(reply, '{'), strings.LastIndexByte(reply, '}') // models often surround it with words or a code block
 	if from < 0 || to < from || json.Unmarshal([]byte(reply[from:to+1]), &p) != nil || p.Goal == "" {
-		s.log.Warn("the model's profile is no JSON object", "bytes", len(reply))
+		s.Logger.Warn("the model's profile is no JSON object", "bytes", len(reply))
 		return p, false
 	}
 	p.Meta = metaView{}

@@ -58,6 +58,6 @@ func (s *server) threadPush(c *call, body struct {
 	default:
 		reply.Delivered = s.Live.Push(c.ctx(), m.ThreadID, m.ID, m.Text())
 	}
-	s.log.Info("message pushed", "thread", store.ThreadLabel(m.ThreadID), "message", m.ID, "delivered", reply.Delivered)
+	s.Logger.Info("message pushed", "thread", store.ThreadLabel(m.ThreadID), "message", m.ID, "delivered", reply.Delivered)
 	return reply, nil
 }

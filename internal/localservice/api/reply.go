@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"net/http"
 	"os"
 
@@ -41,6 +42,18 @@ func invalid(kind, msg string, path ...any) error {
 
 func missing(path ...any) error { return invalid("missing", "Field required", path...) }
 
+func tooLong(most int, path ...any) error {
+	return invalid("string_too_long", fmt.Sprintf("String should have at most %d characters", most), path...)
+}
+
+func tooMany(most int, path ...any) error {
+	return invalid("too_long", fmt.Sprintf("List should have at most %d items", most), path...)
+}
+
+func outOfRange(least, most int, path ...any) error {
+	return invalid("less_than_equal", fmt.Sprintf("Input should be from %d to %d", least, most), path...)
+}
+
 // exception is an error with status 200, as the session API reports it
 // (protocol §9.7, "Error inside a 200 JSON body").
 func exception(code, message string) error {
@@ -71,11 +84,11 @@ func (s *server) fail(w http.ResponseWriter, r *http.Request, err error) {
 		w.Header().Set("Retry-After", "1")
 		err = problem(http.StatusServiceUnavailable, err.Error())
 	case errors.Is(err, dialogue.ErrNotStored):
-		s.log.Error("request failed", "path", r.URL.Path, "error", err)
+		s.Logger.Error("request failed", "path", r.URL.Path, "error", err)
 		w.Header().Set("Retry-After", "1")
 		err = problem(http.StatusServiceUnavailable, dialogue.ErrNotStored.Error())
 	case store.IsFull(err):
-		s.log.Error("request failed", "path", r.URL.Path, "error", err)
+		s.Logger.Error("request failed", "path", r.URL.Path, "error", err)
 		err = problem(http.StatusInsufficientStorage, "the service has no room for more: delete what is not needed, or ask for a larger -max-data")
 	case errors.As(err, &tooLarge):
 		err = problem(http.StatusRequestEntityTooLarge, "the body is too large")
@@ -85,7 +98,7 @@ func (s *server) fail(w http.ResponseWriter, r *http.Request, err error) {
 	case errors.Is(err, context.Canceled), errors.Is(err, dialogue.ErrClientGone): // the client is gone
 		err = problem(http.StatusServiceUnavailable, "cancelled")
 	default:
-		s.log.Error("request failed", "path", r.URL.Path, "error", err)
+		s.Logger.Error("request failed", "path", r.URL.Path, "error", err)
 		err = problem(http.StatusInternalServerError, "internal error")
 	}
 	errors.As(err, &known)

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"maps"
 	"net/http"
 	"slices"
@@ -152,7 +151,7 @@ func (b *listQuery) offset(q *store.Query) error {
 	case q.Offset < 0:
 		return invalid("greater_than_equal", "Input should be greater than or equal to 0", "pager", "offset")
 	case q.Limit < 1 || q.Limit > maxPageSize:
-		return invalid("less_than_equal", fmt.Sprintf("Input should be from 1 to %d", maxPageSize), "pager", "limit")
+		return outOfRange(1, maxPageSize, "pager", "limit")
 	}
 	return nil
 }
@@ -176,7 +175,7 @@ func checkName(key, name string) error {
 	case strings.TrimSpace(name) == "":
 		return invalid("string_too_short", "String should have at least 1 character", key)
 	case utf8.RuneCountInString(name) > maxName:
-		return invalid("string_too_long", fmt.Sprintf("String should have at most %d characters", maxName), key)
+		return tooLong(maxName, key)
 	}
 	return nil
 }
@@ -184,7 +183,7 @@ func checkName(key, name string) error {
 // checkRefs refuses a list with an empty entry, the same one twice, or too many.
 func checkRefs(key string, list []string) error {
 	if len(list) > maxRefs {
-		return invalid("too_long", fmt.Sprintf("List should have at most %d items", maxRefs), key)
+		return tooMany(maxRefs, key)
 	}
 	seen := map[string]bool{}
 	for _, entry := range list {
@@ -199,9 +198,14 @@ func checkRefs(key string, list []string) error {
 	return nil
 }
 
-func oneOf(key, value string, allowed ...string) error {
+// oneOf refuses a value of the field at path that is not among the allowed ones.
+func oneOf[T ~string](value T, allowed []T, path ...any) error {
 	if slices.Contains(allowed, value) {
 		return nil
 	}
-	return invalid("enum", "Input should be one of: "+strings.Join(allowed, ", "), key)
+	names := make([]string, len(allowed))
+	for i, name := range allowed {
+		names[i] = string(name)
+	}
+	return invalid("enum", "Input should be one of: "+strings.Join(names, ", "), path...)
 }

@@ -87,7 +87,7 @@ func (s *server) threadUpdate(c *call, body struct {
 		return nil, missing("id")
 	}
 	if body.Title != nil && utf8.RuneCountInString(*body.Title) > maxTitle {
-		return nil, invalid("string_too_long", fmt.Sprintf("String should have at most %d characters", maxTitle), "title")
+		return nil, tooLong(maxTitle, "title")
 	}
 	t, err := s.Store.UpdateThread(c.ctx(), c.scope(), body.ID, func(t *store.Thread) error {
 		if body.Title != nil {
@@ -107,7 +107,7 @@ func (s *server) threadUpdate(c *call, body struct {
 		return nil
 	})
 	if err == nil && len(t.Changed) > 0 {
-		s.log.Info(string(store.AnalysisUpdated), "thread", store.ThreadLabel(t.ID), "keys", t.Changed)
+		s.Logger.Info(string(store.AnalysisUpdated), "thread", store.ThreadLabel(t.ID), "keys", t.Changed)
 	}
 	return t, err
 }
@@ -120,7 +120,7 @@ func (s *server) threadDelete(c *call, body struct {
 		return nil, missing("thread_ids")
 	}
 	if len(body.IDs) > maxPageSize {
-		return nil, invalid("too_long", fmt.Sprintf("List should have at most %d items", maxPageSize), "thread_ids")
+		return nil, tooMany(maxPageSize, "thread_ids")
 	}
 	deleted, err := s.Store.DeleteThreads(c.ctx(), c.scope(), body.IDs)
 	return listReply[store.Thread]{len(deleted), deleted}, err
@@ -155,6 +155,6 @@ func (s *server) sessionCompleted(c *call, id string) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	s.log.Info("session completed", "thread", store.ThreadLabel(id), "reason", "client", "again", !first)
+	s.Logger.Info("session completed", "thread", store.ThreadLabel(id), "reason", "client", "again", !first)
 	return empty{}, nil
 }

@@ -52,7 +52,7 @@ func setTool(old store.Tool, body fields) (store.Tool, error) {
 }
 
 func checkToolConfig(t *store.ToolConfig) error {
-	if err := oneOf("config.type", t.Type, store.ClientTool, store.APITool, store.CodeTool, store.CSVTool); err != nil {
+	if err := oneOf(t.Type, []string{store.ClientTool, store.APITool, store.CodeTool, store.CSVTool}, "config", "type"); err != nil {
 		return err
 	}
 	if _, err := t.Schema(); err != nil {
@@ -60,7 +60,7 @@ func checkToolConfig(t *store.ToolConfig) error {
 	}
 	switch {
 	case t.TimeoutSeconds != 0 && (t.TimeoutSeconds < store.MinToolTimeout || t.TimeoutSeconds > store.MaxToolTimeout):
-		return invalid("less_than_equal", "Input should be from 1 to 120", "config", "timeout")
+		return outOfRange(store.MinToolTimeout, store.MaxToolTimeout, "config", "timeout")
 	case t.Type == store.APITool && t.Request == nil:
 		return missing("config", "request")
 	case t.Type == store.APITool:
@@ -123,12 +123,12 @@ func checkRequest(r *store.ToolRequest) error {
 		if _, named := strings.CutPrefix(a.ClientSecret, "secrets."); !named || a.ClientID == "" {
 			return invalid("value_error", "An authentication should have a client_id, and a client_secret as secrets.NAME", "config", "request", "authentication")
 		}
-		if err := oneOf("config.request.authentication.type", a.Type, "oauth2"); err != nil {
+		if err := oneOf(a.Type, []string{"oauth2"}, "config", "request", "authentication", "type"); err != nil {
 			return err
 		}
 	}
 	if r.Method == "" {
 		return nil
 	}
-	return oneOf("config.request.method", r.Method, "GET", "POST", "PUT", "PATCH", "DELETE")
+	return oneOf(r.Method, []string{"GET", "POST", "PUT", "PATCH", "DELETE"}, "config", "request", "method")
 }

@@ -48,7 +48,7 @@ func TestToolsThatAreRefused(t *testing.T) {
 		`{"config":{"type":"client"}}`:                                                   "name",
 		`{"name":"t"}`:                                                                   "config",
 		`{"name":"has space","config":{"type":"client"}}`:                                "name",
-		`{"name":"t","config":{"type":"other"}}`:                                         "config.type",
+		`{"name":"t","config":{"type":"other"}}`:                                         `"config","type"`,
 		`{"name":"t","config":{"type":"client","secret":1}}`:                             "secret",
 		`{"name":"t","config":{"type":"api"}}`:                                           "request",
 		`{"name":"t","config":{"type":"code"}}`:                                          "code",
