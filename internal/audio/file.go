@@ -2,7 +2,6 @@ package audio
 
 import (
 	"bytes"
-	"encoding/binary"
 	"errors"
 	"fmt"
 	"io"
@@ -43,12 +42,7 @@ func DecodeFile(data []byte, limit time.Duration) (pcm []int16, rate int, err er
 	if int64(len(raw)) >= most*frame {
 		return nil, 0, ErrTooLong
 	}
-	pcm = make([]int16, len(raw)/frame)
-	for i := range pcm {
-		left, right := int16(binary.LittleEndian.Uint16(raw[i*frame:])), int16(binary.LittleEndian.Uint16(raw[i*frame+2:]))
-		pcm[i] = int16((int32(left) + int32(right)) / 2)
-	}
-	if len(pcm) == 0 {
+	if pcm = mono(PCM(raw), 2); len(pcm) == 0 {
 		return nil, 0, errors.New("decode MP3: no sound")
 	}
 	return pcm, rate, nil

@@ -5,7 +5,6 @@ package av
 import (
 	"bytes"
 	"context"
-	"encoding/binary"
 	"errors"
 	"io"
 	"os"
@@ -83,10 +82,7 @@ func FromReader(r io.Reader, rate int) (media.Source, error) {
 		if err != nil {
 			return 0, err
 		}
-		for i := range n / 2 {
-			dst[i] = int16(binary.LittleEndian.Uint16(raw[2*i:]))
-		}
-		return n / 2, nil
+		return copy(dst, audio.PCM(raw[:n])), nil
 	})
 }
 
