@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"io"
+	"slices"
 	"sync"
 
 	"github.com/agentruntime/agentruntime/runtime/fault"
@@ -91,10 +92,5 @@ func (m *Microphone) present() *utterance {
 func (m *Microphone) remove(u *utterance) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	for i, q := range m.queue {
-		if q == u {
-			m.queue = append(m.queue[:i:i], m.queue[i+1:]...)
-			return
-		}
-	}
+	m.queue = slices.DeleteFunc(m.queue, func(q *utterance) bool { return q == u })
 }

@@ -3,6 +3,8 @@ package replay
 import (
 	"context"
 	"encoding/json"
+	"maps"
+	"slices"
 	"sync"
 	"time"
 
@@ -122,11 +124,7 @@ func (r *Run) wait(ctx context.Context, want map[string]int) error {
 func (r *Run) reached(want map[string]int) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	names := make([]string, 0, len(want))
-	for name := range want {
-		names = append(names, name)
-	}
-	for name, n := range count(r.entries, names) {
+	for name, n := range count(r.entries, slices.Collect(maps.Keys(want))) {
 		if n < want[name] {
 			return false
 		}
