@@ -38,7 +38,7 @@ type Config struct {
 	Dialogue Dialogue
 	Threads  Threads
 	Tokens   Tokens
-	Voice    Voice
+	Voice    voice.Voice
 	Media    Media
 
 	// MediaURL is the address of the media, which clients get for information.
@@ -101,11 +101,6 @@ type Tokens interface {
 	Valid(ctx context.Context, c token.Claims) error
 }
 
-// Voice turns a sentence into sound; every [voice.Voice] implements it.
-type Voice interface {
-	Speak(ctx context.Context, text string, how voice.Manner) (*voice.Speech, error)
-}
-
 // Conn is the service's end of a control socket; [socketio.Session] implements it.
 type Conn interface {
 	ID() string
@@ -120,7 +115,6 @@ var (
 	_ Dialogue = (*dialogue.Service)(nil)
 	_ Threads  = (*store.Store)(nil)
 	_ Tokens   = (*token.Authority)(nil)
-	_ Voice    = voice.Voice(nil)
 	_ Conn     = (*socketio.Session)(nil)
 )
 

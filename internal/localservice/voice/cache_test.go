@@ -13,8 +13,6 @@ import (
 // slow is a voice that takes a second for a text, and fails for "fail".
 type slow struct{ made atomic.Int32 }
 
-func (*slow) Name() string { return "slow" }
-
 func (s *slow) Speak(ctx context.Context, text string, _ Manner) (*Speech, error) {
 	s.made.Add(1)
 	select {

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"math"
 	"os/exec"
 	"strconv"
 	"strings"
@@ -22,10 +21,10 @@ const (
 
 	// Every other phrase is marked up with these volumes, in the two renderings.
 	espeakVolumeHeard, espeakVolumeProbe = "99", "50"
-	// A window belongs to a marked phrase when the level of the probe is below this share of the level of the sound.
-	espeakMarked = 0.75
-	// Windows with less than this RMS level are ignored.
-	espeakQuiet = 10
+	// A window belongs to a marked phrase when the probe is softer than the sound by this much, in dB.
+	espeakMarked = 2.5
+	// Windows below this level are ignored, in dB of full scale.
+	espeakQuiet = -70
 	// A new phrase needs so many windows in a row: single ones are unreliable where a sound decays.
 	espeakCertain = 4
 	// Windows a second, which is also the resolution of the timing of phrases.
@@ -42,8 +41,6 @@ type espeak struct {
 }
 
 var _ Voice = (*espeak)(nil)
-
-func (*espeak) Name() string { return Espeak }
 
 func (e *espeak) Speak(ctx context.Context, text string, how Manner) (*Speech, error) {
 	ctx, cancel := context.WithTimeout(ctx, speakTimeout)
@@ -136,11 +133,11 @@ func phraseStarts(heard, probe []int16, window int) []int {
 	starts := []int{0}
 	marked, against, since := false, 0, 0 // the first phrase is not marked
 	for at := 0; at+window <= len(heard); at += window {
-		level := rms(heard[at : at+window])
+		level := audio.Level(heard[at : at+window])
 		if level < espeakQuiet {
 			continue
 		}
-		if softer := rms(probe[at:at+window]) < espeakMarked*level; softer == marked {
+		if softer := audio.Level(probe[at:at+window]) < level-espeakMarked; softer == marked {
 			against = 0
 			continue
 		}
@@ -153,14 +150,6 @@ func phraseStarts(heard, probe []int16, window int) []int {
 		}
 	}
 	return starts
-}
-
-func rms(pcm []int16) float64 {
-	var sum float64
-	for _, sample := range pcm {
-		sum += float64(sample) * float64(sample)
-	}
-	return math.Sqrt(sum / float64(len(pcm)))
 }
 
 // limitedWriter passes on at most left bytes. More is an error, or is dropped.

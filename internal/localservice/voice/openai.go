@@ -38,8 +38,6 @@ func newEndpointVoice(e endpoint.Endpoint, h *http.Client) *endpointVoice {
 	return &endpointVoice{client: e.Client(h), model: cmp.Or(e.Model, DefaultModel)}
 }
 
-func (*endpointVoice) Name() string { return OpenAI }
-
 func (v *endpointVoice) Speak(ctx context.Context, text string, how Manner) (*Speech, error) {
 	ctx, cancel := context.WithTimeout(ctx, speakTimeout)
 	defer cancel()

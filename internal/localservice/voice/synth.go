@@ -30,8 +30,6 @@ type synthesiser struct{}
 
 var _ Voice = synthesiser{}
 
-func (synthesiser) Name() string { return Builtin }
-
 // speaking limits how many texts are synthesised at the same time. A sentence takes milliseconds of a core; without the limit,
 // video frames and audio packets would be late when many sessions begin a sentence together.
 var speaking = make(chan struct{}, max(1, runtime.GOMAXPROCS(0)/2))

@@ -39,8 +39,6 @@ type Chunk struct {
 
 // Voice speaks. Implementations are safe for concurrent use.
 type Voice interface {
-	// Name is the kind of the voice, one of the constants of Config.Kind.
-	Name() string
 	// Speak returns the sound of a sentence or a few, which others may get too and which must not be changed. Text beyond MaxText is not spoken; a text without anything to say
 	// gives a Speech without sound.
 	Speak(ctx context.Context, text string, how Manner) (*Speech, error)
@@ -98,12 +96,12 @@ func Open(cfg Config) (Voice, error) {
 		if missing != nil {
 			return nil, fmt.Errorf("open voice: %w", missing)
 		}
-		return &covered{Voice: cached(&espeak{program: program}), log: log}, nil
+		return &covered{cached(&espeak{program: program}), kind, log}, nil
 	case OpenAI:
 		if cfg.Endpoint.BaseURL == "" {
 			return nil, errors.New("open voice: no speech endpoint is configured")
 		}
-		return &covered{Voice: cached(newEndpointVoice(cfg.Endpoint, cmp.Or(cfg.HTTP, http.DefaultClient))), log: log}, nil
+		return &covered{cached(newEndpointVoice(cfg.Endpoint, cmp.Or(cfg.HTTP, http.DefaultClient))), kind, log}, nil
 	default:
 		return nil, fmt.Errorf("open voice: unknown kind %q, want %s, %s, %s or %s", cfg.Kind, Auto, Builtin, Espeak, OpenAI)
 	}
@@ -112,7 +110,8 @@ func Open(cfg Config) (Voice, error) {
 // covered is a voice with the built-in one as a fallback for the texts on which it fails.
 type covered struct {
 	Voice
-	log *slog.Logger
+	kind string
+	log  *slog.Logger
 }
 
 func (c *covered) Speak(ctx context.Context, text string, how Manner) (*Speech, error) {
@@ -120,6 +119,6 @@ func (c *covered) Speak(ctx context.Context, text string, how Manner) (*Speech, 
 	if err == nil || ctx.Err() != nil {
 		return speech, err
 	}
-	c.log.WarnContext(ctx, "voice failed, the built-in one speaks instead", "voice", c.Name(), "error", err)
+	c.log.WarnContext(ctx, "voice failed, the built-in one speaks instead", "voice", c.kind, "error", err)
 	return synthesiser{}.Speak(ctx, text, how)
 }
