@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/agentruntime/agentruntime/internal/localservice/dialogue"
 	"github.com/agentruntime/agentruntime/internal/localservice/store"
@@ -183,7 +184,7 @@ func (s *Session) refuse(err error) {
 	case errors.Is(err, dialogue.ErrBusy), errors.Is(err, dialogue.ErrNotStored):
 		s.log.Warn("join refused", "err", err)
 		s.fatal(signaling.ThrowToNoAgent, signaling.Empty{})
-	case isRequestError(err):
+	case slices.ContainsFunc(requestErrors, func(is error) bool { return errors.Is(err, is) }):
 		s.log.Info("join refused", "err", err)
 		s.fatal(signaling.ThrowToBadRequest, signaling.Empty{})
 	default:
@@ -192,17 +193,9 @@ func (s *Session) refuse(err error) {
 	}
 }
 
-// isRequestError reports whether a join failed because of what the client sent.
-func isRequestError(err error) bool {
-	for _, refusal := range []error{
-		errRequest, token.ErrInvalid, token.ErrExpired, token.ErrEnded,
-		dialogue.ErrNoPermission, dialogue.ErrNoAgent,
-	} {
-		if errors.Is(err, refusal) {
-			return true
-		}
-	}
-	return false
+// requestErrors are why a join fails because of what the client sent.
+var requestErrors = []error{
+	errRequest, token.ErrInvalid, token.ErrExpired, token.ErrEnded, dialogue.ErrNoPermission, dialogue.ErrNoAgent,
 }
 
 // configuration describes the agent to the client (protocol §4.2).
