@@ -161,8 +161,7 @@ func (s *Service) run(ctx context.Context, who Caller, req TurnRequest, emit fun
 		}
 	}}
 	defer out.draft.end()
-	end := watch(ctx)
-	defer end.close()
+	ending := watch(ctx)
 	err = out.begin()
 	if err == nil {
 		err = s.ask(ctx, question, out)
@@ -170,7 +169,7 @@ func (s *Service) run(ctx context.Context, who Caller, req TurnRequest, emit fun
 	if err == nil {
 		err = s.settle(thread, req.Text, out)
 	}
-	stopped := end.logged()
+	stopped := ending()
 	out.draft.end()
 	saveErr := s.save(ctx, thread, asked.ID, out, false)
 	if saveErr == nil {
