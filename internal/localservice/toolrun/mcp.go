@@ -10,6 +10,7 @@ import (
 	"io"
 	"maps"
 	"net/http"
+	"net/url"
 	"regexp"
 	"slices"
 	"strings"
@@ -204,20 +205,12 @@ type mcpClient struct {
 // Templates in both may have secrets, so errors don't quote them.
 func (r *Runner) mcpClient(server *store.MCPServer, vars map[string]any) (*mcpClient, string, error) {
 	address := brain.RenderAs(server.URL, vars, inAddress)
-	request, err := http.NewRequest(http.MethodPost, address, http.NoBody)
-	if err != nil || request.URL.Host == "" || request.URL.Scheme != "http" && request.URL.Scheme != "https" {
+	if u, err := url.Parse(address); err != nil || !isWeb(u) {
 		return nil, "", errors.New("the address of the MCP server is not an http or https address")
 	}
 	c := &mcpClient{under: r.client.Transport, headers: http.Header{}, runner: r}
-	for name, template := range server.Headers {
-		value := brain.Render(template, vars)
-		if strings.ContainsAny(name+value, "\r\n") {
-			return nil, "", fmt.Errorf("the header %q has a line break", name)
-		}
-		c.headers.Set(name, value)
-	}
 	c.http = &http.Client{Transport: c}
-	return c, address, nil
+	return c, address, setHeaders(c.headers, server.Headers, vars)
 }
 
 // key identifies what a server answers to: its address and the headers.

@@ -167,18 +167,14 @@ func (r *Runner) run(ctx context.Context, t *store.ToolDef, args json.RawMessage
 func (r *Runner) call(ctx context.Context, t *store.ToolDef, vars map[string]any) (json.RawMessage, error) {
 	body := brain.RenderAs(t.Request.Text(), vars, inJSON)
 	request, err := http.NewRequestWithContext(ctx, cmp.Or(t.Request.Method, http.MethodGet), withQuery(t.Request, vars), strings.NewReader(body))
-	if err != nil || request.URL.Host == "" || request.URL.Scheme != "http" && request.URL.Scheme != "https" {
+	if err != nil || !isWeb(request.URL) {
 		return nil, errors.New("the address of the tool is not an http or https address")
 	}
 	if body != "" {
 		request.Header.Set("Content-Type", "application/json")
 	}
-	for name, template := range t.Request.Headers {
-		value := brain.Render(template, vars)
-		if strings.ContainsAny(name+value, "\r\n") {
-			return nil, fmt.Errorf("the header %q has a line break", name)
-		}
-		request.Header.Set(name, value)
+	if err := setHeaders(request.Header, t.Request.Headers, vars); err != nil {
+		return nil, err
 	}
 	token, err := r.authenticate(ctx, t.Request.Authentication, vars)
 	if err != nil {
@@ -208,6 +204,21 @@ func (r *Runner) call(ctx context.Context, t *store.ToolDef, vars map[string]any
 		text = bytes.ReplaceAll(text, []byte(token), []byte("***"))
 	}
 	return resultOf(t, text, vars), nil
+}
+
+// isWeb reports whether an address is one of HTTP.
+func isWeb(u *url.URL) bool { return u.Host != "" && (u.Scheme == "http" || u.Scheme == "https") }
+
+// setHeaders sets headers, whose values are templates.
+func setHeaders(h http.Header, templates map[string]string, vars map[string]any) error {
+	for name, template := range templates {
+		value := brain.Render(template, vars)
+		if strings.ContainsAny(name+value, "\r\n") {
+			return fmt.Errorf("the header %q has a line break", name)
+		}
+		h.Set(name, value)
+	}
+	return nil
 }
 
 // inAddress escapes a value for its place in an address. A value at the start of an
