@@ -71,28 +71,33 @@ func (e Endpoint) Client(h *http.Client) *openai.Client {
 
 // Status returns the HTTP status of an endpoint's error reply, 0 for other errors.
 func Status(err error) int {
+	status, _ := replied(err)
+	return status
+}
+
+// replied returns the status of an endpoint's error reply, 0 if the error came in a stream that
+// had started successfully.
+func replied(err error) (status int, ok bool) {
 	var described *openai.APIError
 	var other *openai.RequestError
 	switch {
 	case errors.As(err, &other): // may wrap an APIError
-		return other.HTTPStatusCode
+		return other.HTTPStatusCode, true
 	case errors.As(err, &described):
-		return described.HTTPStatusCode
+		return described.HTTPStatusCode, true
 	}
-	return 0
+	return 0, false
 }
 
 // WithoutBody keeps only the status of an endpoint's error reply, because its text may
 // quote the key or the user.
 func WithoutBody(err error) error {
-	var described *openai.APIError
-	var other *openai.RequestError
-	if !errors.As(err, &other) && !errors.As(err, &described) {
+	switch status, ok := replied(err); {
+	case !ok:
 		return err
-	}
-	status := Status(err)
-	if status == 0 { // the error came in a stream that had started successfully
+	case status == 0:
 		return errors.New("endpoint breaks off with an error")
+	default:
+		return fmt.Errorf("endpoint answers with status %d", status)
 	}
-	return fmt.Errorf("endpoint answers with status %d", status)
 }
