@@ -32,9 +32,23 @@ var errGone = errors.New("media: the stream has ended")
 func (s *Server) Handler() http.Handler {
 	mux := http.NewServeMux()
 	session := sessionPath + "{room}/whep/session/{session}"
-	mux.HandleFunc(session, s.serveSession)
-	mux.HandleFunc(session+"/viewer/{viewer}", s.serveViewer)
-	mux.HandleFunc(fallbackPath+"{$}", s.serveFallback)
+	mux.HandleFunc("POST "+session, func(w http.ResponseWriter, r *http.Request) {
+		location := "/whep/session/" + r.PathValue("session") + "/viewer/"
+		subscribe(w, r, s.streamAt(r), func(viewer string) string { return location + viewer })
+	})
+	mux.HandleFunc("DELETE "+session+"/viewer/{viewer}", func(w http.ResponseWriter, r *http.Request) {
+		unsubscribe(w, s.streamAt(r), r.PathValue("viewer"))
+	})
+	// This address names the stream in its query. Clients resolve its Location against it (protocol §6.5).
+	mux.HandleFunc("POST "+fallbackPath+"{$}", func(w http.ResponseWriter, r *http.Request) {
+		id := r.URL.Query().Get("stream")
+		subscribe(w, r, s.streamIn(r), func(viewer string) string {
+			return "?" + url.Values{"app": {fallbackApp}, "stream": {id}, "viewer": {viewer}}.Encode()
+		})
+	})
+	mux.HandleFunc("DELETE "+fallbackPath+"{$}", func(w http.ResponseWriter, r *http.Request) {
+		unsubscribe(w, s.streamIn(r), r.URL.Query().Get("viewer"))
+	})
 	return s.hurry(allowOrigins(mux))
 }
 
@@ -66,23 +80,6 @@ func allowOrigins(next http.Handler) http.Handler {
 	})
 }
 
-func (s *Server) serveSession(w http.ResponseWriter, r *http.Request) {
-	if r.Method != http.MethodPost {
-		notAllowed(w, "POST, OPTIONS")
-		return
-	}
-	location := "/whep/session/" + r.PathValue("session") + "/viewer/"
-	subscribe(w, r, s.streamAt(r), func(viewer string) string { return location + viewer })
-}
-
-func (s *Server) serveViewer(w http.ResponseWriter, r *http.Request) {
-	if r.Method != http.MethodDelete {
-		notAllowed(w, "DELETE, OPTIONS")
-		return
-	}
-	unsubscribe(w, s.streamAt(r), r.PathValue("viewer"))
-}
-
 // streamAt returns the stream that the path names, or nil.
 func (s *Server) streamAt(r *http.Request) *Stream {
 	stream := s.stream(r.PathValue("session"))
@@ -92,25 +89,13 @@ func (s *Server) streamAt(r *http.Request) *Stream {
 	return stream
 }
 
-// serveFallback serves the address that names the stream in its query. Clients resolve its Location against that address (protocol
-// §6.5).
-func (s *Server) serveFallback(w http.ResponseWriter, r *http.Request) {
+// streamIn returns the stream that the query names, or nil.
+func (s *Server) streamIn(r *http.Request) *Stream {
 	query := r.URL.Query()
-	id := query.Get("stream")
-	stream := s.stream(id)
 	if query.Get("app") != fallbackApp {
-		stream = nil
+		return nil
 	}
-	switch r.Method {
-	case http.MethodPost:
-		subscribe(w, r, stream, func(viewer string) string {
-			return "?" + url.Values{"app": {fallbackApp}, "stream": {id}, "viewer": {viewer}}.Encode()
-		})
-	case http.MethodDelete:
-		unsubscribe(w, stream, query.Get("viewer"))
-	default:
-		notAllowed(w, "POST, DELETE, OPTIONS")
-	}
+	return s.stream(query.Get("stream"))
 }
 
 // subscribe answers an offer for stream, nil if there is no such stream. location returns the Location for a viewer's id.
@@ -196,9 +181,4 @@ func unsubscribe(w http.ResponseWriter, stream *Stream, id string) {
 		}
 	}
 	w.WriteHeader(http.StatusOK)
-}
-
-func notAllowed(w http.ResponseWriter, allow string) {
-	w.Header().Set("Allow", allow)
-	http.Error(w, "method not allowed", http.StatusMethodNotAllowed)
 }
