@@ -103,11 +103,14 @@ type microphone struct {
 var _ live.Microphone = (*microphone)(nil)
 
 // OpenMicrophone implements [live.Media].
-func (f *mediaFactory) OpenMicrophone(by quota.Client, handler live.SpeechHandler, tapOnly bool) (live.Microphone, error) {
-	m := &microphone{
-		tapOnly:  tapOnly,
-		listener: recognizer.NewListener(toldFirst{f.transcriber(), f.told}, handler.SpeechStarted, func(text string, err error) { report(handler, text, err, f.log) }),
-	}
+func (f *mediaFactory) OpenMicrophone(by quota.Client, tapOnly bool, started func(), ended func(text string, known bool)) (live.Microphone, error) {
+	m := &microphone{tapOnly: tapOnly}
+	m.listener = recognizer.NewListener(toldFirst{f.transcriber(), f.told}, started, func(text string, err error) {
+		if err != nil && !errors.Is(err, recognizer.ErrNoTranscriber) {
+			f.log.Warn("speech was not transcribed", "err", err)
+		}
+		ended(text, err == nil)
+	})
 	m.open.Store(!tapOnly)
 	m.Microphone = f.peers.NewMicrophone(by, func(pcm []int16) {
 		if m.open.Load() {
@@ -115,18 +118,6 @@ func (f *mediaFactory) OpenMicrophone(by quota.Client, handler live.SpeechHandle
 		}
 	})
 	return m, nil
-}
-
-// report passes the words of a turn to the session.
-func report(handler live.SpeechHandler, text string, err error, log *slog.Logger) {
-	if err == nil {
-		handler.SpeechRecognized(text)
-		return
-	}
-	if !errors.Is(err, recognizer.ErrNoTranscriber) {
-		log.Warn("speech was not transcribed", "err", err)
-	}
-	handler.SpeechUnrecognized()
 }
 
 func (m *microphone) Mute(on bool)   { m.listener.Mute(on) }

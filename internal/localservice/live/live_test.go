@@ -433,7 +433,8 @@ type fakeMedia struct {
 	fail       error
 	downlink   *fakeDownlink
 	mic        *fakeMic
-	handler    SpeechHandler
+	started    func()
+	ended      func(text string, known bool)
 	tapOnly    bool
 }
 
@@ -455,10 +456,10 @@ func (m *fakeMedia) OpenVoice(quota.Client) (VoicePeer, error) {
 	return m.downlink, nil
 }
 
-func (m *fakeMedia) OpenMicrophone(_ quota.Client, handler SpeechHandler, tapOnly bool) (Microphone, error) {
+func (m *fakeMedia) OpenMicrophone(_ quota.Client, tapOnly bool, started func(), ended func(string, bool)) (Microphone, error) {
 	m.tapOnly = tapOnly
 	m.open++
-	m.handler, m.mic = handler, &fakeMic{m: m}
+	m.started, m.ended, m.mic = started, ended, &fakeMic{m: m}
 	return m.mic, nil
 }
 

@@ -19,9 +19,11 @@ type Media interface {
 	// OpenVoice makes a voice without a picture, for which the service sends the
 	// offer.
 	OpenVoice(by quota.Client) (VoicePeer, error)
-	// OpenMicrophone makes a peer for the user's voice. With tapOnly, sound outside
-	// of tap-to-talk windows is ignored.
-	OpenMicrophone(by quota.Client, handler SpeechHandler, tapOnly bool) (Microphone, error)
+	// OpenMicrophone makes a peer for the user's voice. With tapOnly, sound outside of
+	// tap-to-talk windows is ignored. It calls started when the user has begun to speak, and
+	// ended when the user has finished: with the words, "" for none, or with known false.
+	// Both may be called from any goroutine and do not wait.
+	OpenMicrophone(by quota.Client, tapOnly bool, started func(), ended func(text string, known bool)) (Microphone, error)
 }
 
 // Downlink is the agent's picture and voice. No method waits.

@@ -18,17 +18,6 @@ const (
 	longestTap = 60 * time.Second
 )
 
-// SpeechHandler takes the results of speech recognition. Its methods may be called
-// from any goroutine and do not wait.
-type SpeechHandler interface {
-	// SpeechStarted: the user has begun to speak.
-	SpeechStarted()
-	// SpeechRecognized: the user has finished, with these words; "" for none.
-	SpeechRecognized(text string)
-	// SpeechUnrecognized: the user has finished, and the words are unknown.
-	SpeechUnrecognized()
-}
-
 // Microphone is the peer that carries the user's voice. No method but Offer
 // blocks.
 type Microphone interface {
@@ -53,27 +42,6 @@ type tapWindow struct {
 	timer    *timer // until it has settled, or until it was open for too long
 }
 
-// speechEvents posts events to the session goroutine, unless their microphone has
-// been replaced.
-type speechEvents struct {
-	s          *Session
-	microphone int // micCount of the microphone
-}
-
-func (e speechEvents) post(f func()) {
-	e.s.post(func() {
-		if e.microphone == e.s.micCount {
-			f()
-		}
-	})
-}
-
-func (e speechEvents) SpeechStarted()      { e.post(e.s.speechStarted) }
-func (e speechEvents) SpeechUnrecognized() { e.post(e.s.speechUnrecognized) }
-func (e speechEvents) SpeechRecognized(text string) {
-	e.post(func() { e.s.speechRecognized(text) })
-}
-
 // startMicrophone opens a peer for the user's voice. A resumed session sends its
 // event again; the old peer is then closed (protocol §5.1, choice C10).
 func (s *Session) startMicrophone() {
@@ -81,7 +49,17 @@ func (s *Session) startMicrophone() {
 		return
 	}
 	s.closeMicrophone()
-	mic, err := s.cfg.Media.OpenMicrophone(s.client(), speechEvents{s, s.micCount}, s.profile.TapToTalk)
+	number := s.micCount
+	post := func(f func()) { // unless the microphone has been replaced
+		s.post(func() {
+			if number == s.micCount {
+				f()
+			}
+		})
+	}
+	mic, err := s.cfg.Media.OpenMicrophone(s.client(), s.profile.TapToTalk, func() { post(s.speechStarted) }, func(text string, known bool) {
+		post(func() { s.speechEnded(text, known) })
+	})
 	if err != nil {
 		s.peerFailed(signaling.ASRError, "no microphone peer", err)
 		return
@@ -130,8 +108,12 @@ func (s *Session) speechStarted() {
 	s.bargeIn()
 }
 
-// speechRecognized handles the words of a finished utterance, or of a tap window.
-func (s *Session) speechRecognized(text string) {
+// speechEnded handles a finished utterance, or a tap window.
+func (s *Session) speechEnded(text string, known bool) {
+	if !known {
+		s.speechUnrecognized()
+		return
+	}
 	by := byTranscript
 	if s.profile.TapToTalk {
 		by = byTap

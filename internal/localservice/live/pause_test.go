@@ -219,7 +219,7 @@ func TestAnInterruptionIsNotALastSignOfLife(t *testing.T) {
 		counting(f)
 		f.send(signaling.ASRInit, signaling.ASRInitRequest{})
 		f.media.mic.speaking.Store(true)
-		f.media.handler.SpeechStarted()
+		f.media.started()
 		f.wait(15 * time.Second)
 		if f.conn.gone() {
 			t.Fatal("the agent hangs up while the user speaks")
@@ -270,10 +270,10 @@ func TestTapToTalk(t *testing.T) {
 		if got := f.media.mic.window(); got != "open close" {
 			t.Errorf("window %q", got)
 		}
-		f.media.handler.SpeechRecognized("")
+		f.media.ended("", true)
 		synctest.Wait()
 		f.expect() // an empty window is no turn
-		f.media.handler.SpeechRecognized("what now")
+		f.media.ended("what now", true)
 		synctest.Wait()
 		got := f.expect(signaling.AgentStartSpeech, signaling.AgentTurnToTalk, signaling.AgentEndTurn)
 		if id, _ := got[0].field("speechId").(string); !strings.HasSuffix(id, "-tap-to-talk") {
@@ -295,7 +295,7 @@ func TestMutedMicrophoneIsNotHeard(t *testing.T) {
 		if !f.media.mic.muted {
 			t.Error("the microphone does not know")
 		}
-		f.media.handler.SpeechStarted()
+		f.media.started()
 		synctest.Wait()
 		f.expect(signaling.ASRReady)
 		f.send(signaling.ASRInit, signaling.ASRInitRequest{})
@@ -303,7 +303,7 @@ func TestMutedMicrophoneIsNotHeard(t *testing.T) {
 			t.Error("a new peer forgets it")
 		}
 		f.send(signaling.UnmuteUser, signaling.Empty{})
-		f.media.handler.SpeechStarted()
+		f.media.started()
 		synctest.Wait()
 		f.expect(signaling.ASRReady, signaling.UserStartedTalking)
 	})

@@ -212,10 +212,10 @@ func TestBargeInByVoice(t *testing.T) {
 		f.join()
 		f.send(signaling.ASRInit, signaling.ASRInitRequest{})
 		counting(f)
-		f.media.handler.SpeechStarted()
+		f.media.started()
 		synctest.Wait()
 		f.expect(signaling.UserStartedTalking, signaling.AgentInterrupted, signaling.StvFinishedTalking)
-		f.media.handler.SpeechRecognized("wait a moment")
+		f.media.ended("wait a moment", true)
 		synctest.Wait()
 		got := f.expect(signaling.AgentStartSpeech, signaling.AgentTurnToTalk, signaling.AgentEndTurn)
 		if got[1].field("userTranscription") != "wait a moment" {
@@ -266,7 +266,7 @@ func TestAgentThatCantBeInterruptedKeepsTheTextForLater(t *testing.T) {
 		f.send(signaling.ASRInit, signaling.ASRInitRequest{})
 		f.say("Count")
 		f.wait(300 * time.Millisecond)
-		f.media.handler.SpeechStarted()
+		f.media.started()
 		f.say("And then?")
 		f.say("Go on")
 		if q := f.brain.questions(); len(q) != 1 {
