@@ -26,7 +26,7 @@ func TestNoStartFailsInSilence(t *testing.T) {
 		final    bool // another attempt can't help
 	}{
 		{name: "unknown widget", setup: `element.widgetId = "no-such-widget"`, code: "agent_not_found", sentence: "asked for an agent that does not exist", final: true},
-		{name: "address without encryption", setup: `element.ovpUrl = "http://service.example"`, code: "insecure_transport", sentence: "without encryption", final: true},
+		{name: "address without encryption", setup: `element.ovpUrl = "http://service.example"`, code: "insecure_transport", sentence: "not set up correctly", final: true},
 		{name: "service out of reach", setup: `element.ovpUrl = "http://127.0.0.1:1"`, code: "network_error", sentence: "could not be reached"},
 		{
 			name: "no WebAssembly", setup: `delete globalThis.WebAssembly`,

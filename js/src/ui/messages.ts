@@ -1,28 +1,21 @@
 import type { ErrorCode, WarningCode } from "../generated/codes.js"
 import { END_MESSAGES, LOAD_FAILED } from "./partlabels.js"
+import { PERMANENT_ERRORS, withSame } from "./samemessages.js"
 
-export { END_MESSAGES }
+export { END_MESSAGES, PERMANENT_ERRORS }
 
 /** Messages for visitors by the code of an error or a warning: what it means to them, and what they can do. */
-export const ERROR_MESSAGES: Partial<Record<ErrorCode | WarningCode, string>> = {
+export const ERROR_MESSAGES: Partial<Record<ErrorCode | WarningCode, string>> = withSame({
   aborted: "You stopped that.",
   agent_not_found: "This page asked for an agent that does not exist. Please contact the site's owner.",
-  api_exception: "The service does not accept how this page is set up. Please contact the site's owner.",
   bad_request: "This page is not set up correctly. Please contact the site's owner.",
   capability_disabled: "This agent does not offer that.",
-  capacity_timeout: "All agents are still busy. Please come back a little later.",
   capacity_unavailable: "All agents are busy right now. Please try again in a moment.",
   client_variables_disabled: "The agent gave no answer. It may not accept additional details: please begin a new conversation.",
   connect_failed: "The connection could not be made. Please try again.",
-  devices_permission_denied: "The microphone could not be used. You can type instead.",
   disclosure_required: "Please confirm the notice first.",
-  forbidden: "The service refused this request. Please contact the site's owner.",
-  genie_id_mismatch: "The service does not accept how this page is set up. Please contact the site's owner.",
   guardrail_blocked: "That may not be sent here. Please put it in another way.",
-  insecure_transport: "This page is set up to connect without encryption, which is not allowed. Please contact the site's owner.",
-  intellect_not_found: "This page's agent is not set up completely. Please contact the site's owner.",
   internal_error: "Something went wrong on this page. Please reload it.",
-  invalid_response: "The service sent an invalid reply. Please try again.",
   invalid_state: "That is not possible right now.",
   load_failed: LOAD_FAILED,
   media_no_video: "No picture arrives. You can type, or start again on another network.",
@@ -33,38 +26,18 @@ export const ERROR_MESSAGES: Partial<Record<ErrorCode | WarningCode, string>> = 
   mic_not_started: "The microphone is not on yet.",
   mic_permission_denied: "The microphone is not allowed here. Allow it in the browser's settings for this page, or type instead.",
   network_error: "The service could not be reached. Please try again in a moment.",
-  not_found: "The service does not know what this page asked for. Please contact the site's owner.",
   peer_removed: "The service ended your part of this conversation.",
   rate_limited: "That was a lot at once. Please wait a moment.",
   reconnect_failed: "The connection was lost and did not come back. Please start again.",
-  reconnect_timeout: "The connection was lost and did not come back. Please start again.",
-  region_unavailable: "This page is set up for a region that has no such agent. Please contact the site's owner.",
   response_too_large: "The answer was too long.",
-  resume_failed: "The conversation could not be resumed. Please start again.",
   server_error: "The service has a problem. Please try again.",
-  socket_error: "The service refused the connection.",
-  stream_error: "Something went wrong in the middle of the answer. Please try again.",
-  stv_session_gone: "The picture was taken away by the service. Please start again.",
   stv_task_fail: "The agent's picture failed. Please start again.",
   thread_access_denied: "This conversation can't be continued here. Please begin a new one.",
   tier_exceeded: "This site has used up its conversations for now.",
-  timeout: "The service took too long to answer. Please try again.",
   unauthorized: "Your access to this conversation has expired. Please try again, or reload this page.",
-  unknown_capability: "This page is not set up correctly. Please contact the site's owner.",
   unsupported_browser: "This browser can't run the agent. Please open the page in an up-to-date browser.",
-  unsupported_client: "The service does not accept this page. Please contact the site's owner.",
-  validation_error: "This page gave the agent something it does not accept. Please contact the site's owner.",
   whep_failed: "The picture could not be fetched. Please try again.",
-  whep_private_ip: "The picture is at an address that a page must not use. Please contact the site's owner.",
-  whep_timeout: "The picture took too long to arrive. Please try again.",
-  wrong_token_scope: "The service does not accept how this page is set up. Please contact the site's owner.",
-}
-
-/** The codes of errors that another attempt of the visitor can't avoid: the page or the browser has to be changed first. */
-export const PERMANENT_ERRORS: ReadonlySet<string> = new Set<ErrorCode>([
-  "agent_not_found", "api_exception", "bad_request", "forbidden", "genie_id_mismatch", "insecure_transport", "intellect_not_found", "not_found",
-  "region_unavailable", "unknown_capability", "unsupported_browser", "unsupported_client", "validation_error", "whep_private_ip", "wrong_token_scope",
-])
+})
 
 /** The message for an error or a warning, by its code. */
 export function errorMessage(error: unknown): string {

@@ -1,10 +1,7 @@
+import { withSame } from "../../ui/samemessages.js"
 import type { Locale } from "../locale.js"
 
 const owner = "يرجى التواصل مع صاحب الموقع."
-const setUp = `لم يتم إعداد هذه الصفحة بشكل صحيح. ${owner}`
-const refusedSetUp = `لا تقبل الخدمة إعداد هذه الصفحة. ${owner}`
-const lost = "انقطع الاتصال ولم يعد. يرجى البدء من جديد."
-const type = "يمكنك الكتابة بدلاً من ذلك."
 
 export const ar: Locale = {
   agent: "المساعد",
@@ -68,61 +65,39 @@ export const ar: Locale = {
     disconnect: "انتهت المحادثة.",
     idle_timeout: "انتهت المحادثة لأنه لم يُقل شيء.",
   },
-  errors: {
+  errors: withSame({
     aborted: "لقد أوقفت ذلك.",
     agent_not_found: `طلبت هذه الصفحة مساعداً غير موجود. ${owner}`,
-    api_exception: refusedSetUp,
-    bad_request: setUp,
+    bad_request: `لم يتم إعداد هذه الصفحة بشكل صحيح. ${owner}`,
     capability_disabled: "لا يوفر هذا المساعد ذلك.",
-    capacity_timeout: "لا يزال جميع المساعدين مشغولين. يرجى العودة بعد قليل.",
     capacity_unavailable: "جميع المساعدين مشغولون الآن. يرجى المحاولة بعد لحظات.",
     client_variables_disabled: "لم يقدم المساعد إجابة. قد لا يقبل بيانات إضافية: يرجى بدء محادثة جديدة.",
     connect_failed: "تعذر إجراء الاتصال. يرجى المحاولة مرة أخرى.",
-    devices_permission_denied: `تعذر استخدام الميكروفون. ${type}`,
     disclosure_required: "يرجى تأكيد الإشعار أولاً.",
-    forbidden: `رفضت الخدمة هذا الطلب. ${owner}`,
-    genie_id_mismatch: refusedSetUp,
     guardrail_blocked: "لا يمكن إرسال ذلك هنا. يرجى صياغته بطريقة أخرى.",
-    insecure_transport: `ستتصل هذه الصفحة دون تشفير، وهذا غير مسموح. ${owner}`,
-    intellect_not_found: `لم يكتمل إعداد مساعد هذه الصفحة. ${owner}`,
     internal_error: "حدث خطأ في هذه الصفحة. يرجى إعادة تحميلها.",
-    invalid_response: "أرسلت الخدمة رداً غير صالح. يرجى المحاولة مرة أخرى.",
     invalid_state: "هذا غير ممكن الآن.",
     load_failed: "تعذر تحميل جزء من هذه الصفحة. يرجى إعادة تحميلها، والتواصل مع صاحب الموقع إذا لم يُجدِ ذلك.",
     media_no_video: "لا تصل أي صورة. يمكنك الكتابة، أو البدء من جديد على شبكة أخرى.",
     media_recover_failed: "فُقدت الصورة ولم تعد. يرجى البدء من جديد، على شبكة أخرى إن أمكن.",
-    mic_attach_failed: `تعذر توصيل الميكروفون. ${type}`,
+    mic_attach_failed: "تعذر توصيل الميكروفون. يمكنك الكتابة بدلاً من ذلك.",
     mic_in_use: "يستخدم برنامج آخر الميكروفون. أغلقه وحاول مرة أخرى، أو اكتب بدلاً من ذلك.",
     mic_not_found: "لم يُعثر على ميكروفون. قم بتوصيل واحد وحاول مرة أخرى، أو اكتب بدلاً من ذلك.",
     mic_not_started: "الميكروفون لا يعمل بعد.",
     mic_permission_denied: "الميكروفون غير مسموح به هنا. اسمح به لهذه الصفحة في إعدادات المتصفح، أو اكتب بدلاً من ذلك.",
     network_error: "تعذر الوصول إلى الخدمة. يرجى المحاولة مرة أخرى بعد قليل.",
-    not_found: `لا تعرف الخدمة ما طلبته هذه الصفحة. ${owner}`,
     peer_removed: "أنهت الخدمة مشاركتك في هذه المحادثة.",
     rate_limited: "هذا كثير دفعة واحدة. يرجى الانتظار قليلاً.",
-    reconnect_failed: lost,
-    reconnect_timeout: lost,
-    region_unavailable: `تم إعداد هذه الصفحة لمنطقة لا يوجد فيها هذا المساعد. ${owner}`,
+    reconnect_failed: "انقطع الاتصال ولم يعد. يرجى البدء من جديد.",
     response_too_large: "كانت الإجابة طويلة جداً.",
-    resume_failed: "تعذر استئناف المحادثة. يرجى البدء من جديد.",
     server_error: "تواجه الخدمة مشكلة. يرجى المحاولة مرة أخرى.",
-    socket_error: "رفضت الخدمة الاتصال.",
-    stream_error: "حدث خطأ أثناء الإجابة. يرجى المحاولة مرة أخرى.",
-    stv_session_gone: "سحبت الخدمة الصورة. يرجى البدء من جديد.",
     stv_task_fail: "تعطلت صورة المساعد. يرجى البدء من جديد.",
     thread_access_denied: "لا يمكن متابعة هذه المحادثة هنا. يرجى بدء محادثة جديدة.",
     tier_exceeded: "استنفد هذا الموقع محادثاته في الوقت الحالي.",
-    timeout: "استغرقت الخدمة وقتاً طويلاً للرد. يرجى المحاولة مرة أخرى.",
     unauthorized: "انتهت صلاحية دخولك إلى هذه المحادثة. يرجى المحاولة مرة أخرى أو إعادة تحميل هذه الصفحة.",
-    unknown_capability: setUp,
     unsupported_browser: "لا يستطيع هذا المتصفح تشغيل المساعد. يرجى فتح الصفحة في متصفح حديث.",
-    unsupported_client: `لا تقبل الخدمة هذه الصفحة. ${owner}`,
-    validation_error: `أعطت هذه الصفحة المساعد شيئاً لا يقبله. ${owner}`,
     whep_failed: "تعذر جلب الصورة. يرجى المحاولة مرة أخرى.",
-    whep_private_ip: `الصورة على عنوان لا يجوز لصفحة استخدامه. ${owner}`,
-    whep_timeout: "استغرق وصول الصورة وقتاً طويلاً. يرجى المحاولة مرة أخرى.",
-    wrong_token_scope: refusedSetUp,
-  },
+  }),
   launcher: {
     open: "فتح المحادثة",
     unread: "فتح المحادثة، توجد إجابة جديدة",

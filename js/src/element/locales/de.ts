@@ -1,10 +1,7 @@
+import { withSame } from "../../ui/samemessages.js"
 import type { Locale } from "../locale.js"
 
 const owner = "Bitte wenden Sie sich an den Betreiber der Seite."
-const setUp = `Diese Seite ist nicht richtig eingerichtet. ${owner}`
-const refusedSetUp = `Der Dienst nimmt die Einrichtung dieser Seite nicht an. ${owner}`
-const lost = "Die Verbindung ist abgebrochen und kam nicht zurück. Bitte beginnen Sie neu."
-const type = "Sie können stattdessen schreiben."
 
 export const de: Locale = {
   agent: "Agent",
@@ -68,61 +65,39 @@ export const de: Locale = {
     disconnect: "Das Gespräch ist beendet.",
     idle_timeout: "Das Gespräch wurde beendet, weil nichts gesagt wurde.",
   },
-  errors: {
+  errors: withSame({
     aborted: "Sie haben das angehalten.",
     agent_not_found: `Diese Seite fragt nach einem Agenten, den es nicht gibt. ${owner}`,
-    api_exception: refusedSetUp,
-    bad_request: setUp,
+    bad_request: `Diese Seite ist nicht richtig eingerichtet. ${owner}`,
     capability_disabled: "Das bietet dieser Agent nicht an.",
-    capacity_timeout: "Alle Agenten sind noch beschäftigt. Bitte kommen Sie etwas später wieder.",
     capacity_unavailable: "Gerade sind alle Agenten beschäftigt. Bitte versuchen Sie es gleich noch einmal.",
     client_variables_disabled: "Der Agent hat nicht geantwortet. Vielleicht nimmt er keine weiteren Angaben an: Bitte beginnen Sie ein neues Gespräch.",
     connect_failed: "Die Verbindung kam nicht zustande. Bitte versuchen Sie es noch einmal.",
-    devices_permission_denied: `Das Mikrofon konnte nicht verwendet werden. ${type}`,
     disclosure_required: "Bitte bestätigen Sie zuerst den Hinweis.",
-    forbidden: `Der Dienst hat diese Anfrage abgelehnt. ${owner}`,
-    genie_id_mismatch: refusedSetUp,
     guardrail_blocked: "Das darf hier nicht gesendet werden. Bitte formulieren Sie es anders.",
-    insecure_transport: `Diese Seite würde sich ohne Verschlüsselung verbinden, was nicht erlaubt ist. ${owner}`,
-    intellect_not_found: `Der Agent dieser Seite ist nicht vollständig eingerichtet. ${owner}`,
     internal_error: "Auf dieser Seite ist etwas schiefgegangen. Bitte laden Sie sie neu.",
-    invalid_response: "Der Dienst hat eine ungültige Antwort geschickt. Bitte versuchen Sie es noch einmal.",
     invalid_state: "Das ist im Moment nicht möglich.",
     load_failed: "Ein Teil dieser Seite konnte nicht geladen werden. Bitte laden Sie sie neu, und wenden Sie sich an den Betreiber, wenn das nicht hilft.",
     media_no_video: "Es kommt kein Bild an. Sie können schreiben oder in einem anderen Netz neu beginnen.",
     media_recover_failed: "Das Bild ist verloren gegangen und kam nicht zurück. Bitte beginnen Sie neu, wenn möglich in einem anderen Netz.",
-    mic_attach_failed: `Das Mikrofon konnte nicht verbunden werden. ${type}`,
+    mic_attach_failed: "Das Mikrofon konnte nicht verbunden werden. Sie können stattdessen schreiben.",
     mic_in_use: "Ein anderes Programm verwendet das Mikrofon. Schließen Sie es und versuchen Sie es noch einmal, oder schreiben Sie stattdessen.",
     mic_not_found: "Es wurde kein Mikrofon gefunden. Schließen Sie eines an und versuchen Sie es noch einmal, oder schreiben Sie stattdessen.",
     mic_not_started: "Das Mikrofon ist noch nicht an.",
     mic_permission_denied: "Das Mikrofon ist hier nicht erlaubt. Erlauben Sie es in den Einstellungen des Browsers für diese Seite, oder schreiben Sie stattdessen.",
     network_error: "Der Dienst ist nicht erreichbar. Bitte versuchen Sie es gleich noch einmal.",
-    not_found: `Der Dienst kennt nicht, wonach diese Seite fragt. ${owner}`,
     peer_removed: "Der Dienst hat Ihre Teilnahme an diesem Gespräch beendet.",
     rate_limited: "Das war viel auf einmal. Bitte warten Sie einen Moment.",
-    reconnect_failed: lost,
-    reconnect_timeout: lost,
-    region_unavailable: `Diese Seite ist für eine Region eingerichtet, die diesen Agenten nicht hat. ${owner}`,
+    reconnect_failed: "Die Verbindung ist abgebrochen und kam nicht zurück. Bitte beginnen Sie neu.",
     response_too_large: "Die Antwort war zu lang.",
-    resume_failed: "Das Gespräch konnte nicht fortgesetzt werden. Bitte beginnen Sie neu.",
     server_error: "Der Dienst hat ein Problem. Bitte versuchen Sie es noch einmal.",
-    socket_error: "Der Dienst hat die Verbindung abgelehnt.",
-    stream_error: "Mitten in der Antwort ist etwas schiefgegangen. Bitte versuchen Sie es noch einmal.",
-    stv_session_gone: "Der Dienst hat das Bild weggenommen. Bitte beginnen Sie neu.",
     stv_task_fail: "Das Bild des Agenten ist ausgefallen. Bitte beginnen Sie neu.",
     thread_access_denied: "Dieses Gespräch kann hier nicht fortgesetzt werden. Bitte beginnen Sie ein neues.",
     tier_exceeded: "Diese Seite hat ihre Gespräche fürs Erste aufgebraucht.",
-    timeout: "Der Dienst hat zu lange nicht geantwortet. Bitte versuchen Sie es noch einmal.",
     unauthorized: "Ihr Zugang zu diesem Gespräch ist abgelaufen. Bitte versuchen Sie es noch einmal, oder laden Sie diese Seite neu.",
-    unknown_capability: setUp,
     unsupported_browser: "Dieser Browser kann den Agenten nicht ausführen. Bitte öffnen Sie die Seite in einem aktuellen Browser.",
-    unsupported_client: `Der Dienst nimmt diese Seite nicht an. ${owner}`,
-    validation_error: `Diese Seite hat dem Agenten etwas gegeben, das er nicht annimmt. ${owner}`,
     whep_failed: "Das Bild konnte nicht geholt werden. Bitte versuchen Sie es noch einmal.",
-    whep_private_ip: `Das Bild liegt unter einer Adresse, die eine Seite nicht verwenden darf. ${owner}`,
-    whep_timeout: "Das Bild kam zu spät. Bitte versuchen Sie es noch einmal.",
-    wrong_token_scope: refusedSetUp,
-  },
+  }),
   launcher: {
     open: "Gespräch öffnen",
     unread: "Gespräch öffnen, es gibt eine neue Antwort",

@@ -1,10 +1,7 @@
+import { withSame } from "../../ui/samemessages.js"
 import type { Locale } from "../locale.js"
 
 const owner = "Póngase en contacto con el responsable del sitio."
-const setUp = `Esta página no está bien configurada. ${owner}`
-const refusedSetUp = `El servicio no acepta la configuración de esta página. ${owner}`
-const lost = "Se perdió la conexión y no volvió. Empiece de nuevo."
-const type = "Puede escribir en su lugar."
 
 export const es: Locale = {
   agent: "Agente",
@@ -68,61 +65,39 @@ export const es: Locale = {
     disconnect: "La conversación ha terminado.",
     idle_timeout: "La conversación terminó porque no se dijo nada.",
   },
-  errors: {
+  errors: withSame({
     aborted: "Usted lo detuvo.",
     agent_not_found: `Esta página pidió un agente que no existe. ${owner}`,
-    api_exception: refusedSetUp,
-    bad_request: setUp,
+    bad_request: `Esta página no está bien configurada. ${owner}`,
     capability_disabled: "Este agente no ofrece eso.",
-    capacity_timeout: "Todos los agentes siguen ocupados. Vuelva un poco más tarde.",
     capacity_unavailable: "Todos los agentes están ocupados ahora. Inténtelo de nuevo en un momento.",
     client_variables_disabled: "El agente no dio ninguna respuesta. Quizá no acepta datos adicionales: empiece una conversación nueva.",
     connect_failed: "No se pudo establecer la conexión. Inténtelo de nuevo.",
-    devices_permission_denied: `No se pudo usar el micrófono. ${type}`,
     disclosure_required: "Confirme primero el aviso.",
-    forbidden: `El servicio rechazó esta solicitud. ${owner}`,
-    genie_id_mismatch: refusedSetUp,
     guardrail_blocked: "Eso no se puede enviar aquí. Dígalo de otra manera.",
-    insecure_transport: `Esta página se conectaría sin cifrado, lo que no está permitido. ${owner}`,
-    intellect_not_found: `El agente de esta página no está configurado por completo. ${owner}`,
     internal_error: "Algo salió mal en esta página. Vuelva a cargarla.",
-    invalid_response: "El servicio envió una respuesta no válida. Inténtelo de nuevo.",
     invalid_state: "Eso no es posible en este momento.",
     load_failed: "No se pudo cargar una parte de esta página. Vuelva a cargarla y, si no sirve, póngase en contacto con el responsable del sitio.",
     media_no_video: "No llega ninguna imagen. Puede escribir o empezar de nuevo en otra red.",
     media_recover_failed: "Se perdió la imagen y no volvió. Empiece de nuevo, en otra red si puede.",
-    mic_attach_failed: `No se pudo conectar el micrófono. ${type}`,
+    mic_attach_failed: "No se pudo conectar el micrófono. Puede escribir en su lugar.",
     mic_in_use: "Otro programa está usando el micrófono. Ciérrelo e inténtelo de nuevo, o escriba en su lugar.",
     mic_not_found: "No se encontró ningún micrófono. Conecte uno e inténtelo de nuevo, o escriba en su lugar.",
     mic_not_started: "El micrófono todavía no está activado.",
     mic_permission_denied: "El micrófono no está permitido aquí. Permítalo para esta página en los ajustes del navegador, o escriba en su lugar.",
     network_error: "No se pudo contactar con el servicio. Inténtelo de nuevo en un momento.",
-    not_found: `El servicio no conoce lo que pidió esta página. ${owner}`,
     peer_removed: "El servicio puso fin a su participación en esta conversación.",
     rate_limited: "Eso fue mucho de una vez. Espere un momento.",
-    reconnect_failed: lost,
-    reconnect_timeout: lost,
-    region_unavailable: `Esta página está configurada para una región que no tiene ese agente. ${owner}`,
+    reconnect_failed: "Se perdió la conexión y no volvió. Empiece de nuevo.",
     response_too_large: "La respuesta era demasiado larga.",
-    resume_failed: "No se pudo reanudar la conversación. Empiece de nuevo.",
     server_error: "El servicio tiene un problema. Inténtelo de nuevo.",
-    socket_error: "El servicio rechazó la conexión.",
-    stream_error: "Algo salió mal en medio de la respuesta. Inténtelo de nuevo.",
-    stv_session_gone: "El servicio retiró la imagen. Empiece de nuevo.",
     stv_task_fail: "Falló la imagen del agente. Empiece de nuevo.",
     thread_access_denied: "Esta conversación no puede continuar aquí. Empiece una nueva.",
     tier_exceeded: "Este sitio ha agotado sus conversaciones por ahora.",
-    timeout: "El servicio tardó demasiado en responder. Inténtelo de nuevo.",
     unauthorized: "Su acceso a esta conversación ha caducado. Inténtelo de nuevo o vuelva a cargar esta página.",
-    unknown_capability: setUp,
     unsupported_browser: "Este navegador no puede ejecutar el agente. Abra la página en un navegador actualizado.",
-    unsupported_client: `El servicio no acepta esta página. ${owner}`,
-    validation_error: `Esta página le dio al agente algo que no acepta. ${owner}`,
     whep_failed: "No se pudo obtener la imagen. Inténtelo de nuevo.",
-    whep_private_ip: `La imagen está en una dirección que una página no debe usar. ${owner}`,
-    whep_timeout: "La imagen tardó demasiado en llegar. Inténtelo de nuevo.",
-    wrong_token_scope: refusedSetUp,
-  },
+  }),
   launcher: {
     open: "Abrir la conversación",
     unread: "Abrir la conversación, hay una respuesta nueva",

@@ -1,10 +1,7 @@
+import { withSame } from "../../ui/samemessages.js"
 import type { Locale } from "../locale.js"
 
 const owner = "Veuillez contacter le propriétaire du site."
-const setUp = `Cette page n’est pas configurée correctement. ${owner}`
-const refusedSetUp = `Le service n’accepte pas la configuration de cette page. ${owner}`
-const lost = "La connexion a été perdue et n’est pas revenue. Veuillez recommencer."
-const type = "Vous pouvez écrire à la place."
 
 export const fr: Locale = {
   agent: "Agent",
@@ -68,61 +65,39 @@ export const fr: Locale = {
     disconnect: "La conversation est terminée.",
     idle_timeout: "La conversation s’est terminée car rien n’a été dit.",
   },
-  errors: {
+  errors: withSame({
     aborted: "Vous avez arrêté cela.",
     agent_not_found: `Cette page a demandé un agent qui n’existe pas. ${owner}`,
-    api_exception: refusedSetUp,
-    bad_request: setUp,
+    bad_request: `Cette page n’est pas configurée correctement. ${owner}`,
     capability_disabled: "Cet agent ne propose pas cela.",
-    capacity_timeout: "Tous les agents sont encore occupés. Veuillez revenir un peu plus tard.",
     capacity_unavailable: "Tous les agents sont occupés. Veuillez réessayer dans un instant.",
     client_variables_disabled: "L’agent n’a pas donné de réponse. Il n’accepte peut-être pas d’informations supplémentaires : veuillez commencer une nouvelle conversation.",
     connect_failed: "La connexion n’a pas pu être établie. Veuillez réessayer.",
-    devices_permission_denied: `Le micro n’a pas pu être utilisé. ${type}`,
     disclosure_required: "Veuillez d’abord confirmer l’avis.",
-    forbidden: `Le service a refusé cette demande. ${owner}`,
-    genie_id_mismatch: refusedSetUp,
     guardrail_blocked: "Cela ne peut pas être envoyé ici. Veuillez le formuler autrement.",
-    insecure_transport: `Cette page se connecterait sans chiffrement, ce qui n’est pas permis. ${owner}`,
-    intellect_not_found: `L’agent de cette page n’est pas entièrement configuré. ${owner}`,
     internal_error: "Une erreur s’est produite sur cette page. Veuillez la recharger.",
-    invalid_response: "Le service a envoyé une réponse non valide. Veuillez réessayer.",
     invalid_state: "Ce n’est pas possible pour le moment.",
     load_failed: "Une partie de cette page n’a pas pu être chargée. Veuillez la recharger et, si cela n’aide pas, contacter le propriétaire du site.",
     media_no_video: "Aucune image n’arrive. Vous pouvez écrire, ou recommencer sur un autre réseau.",
     media_recover_failed: "L’image a été perdue et n’est pas revenue. Veuillez recommencer, si possible sur un autre réseau.",
-    mic_attach_failed: `Le micro n’a pas pu être connecté. ${type}`,
+    mic_attach_failed: "Le micro n’a pas pu être connecté. Vous pouvez écrire à la place.",
     mic_in_use: "Un autre programme utilise le micro. Fermez-le et réessayez, ou écrivez à la place.",
     mic_not_found: "Aucun micro n’a été trouvé. Branchez-en un et réessayez, ou écrivez à la place.",
     mic_not_started: "Le micro n’est pas encore activé.",
     mic_permission_denied: "Le micro n’est pas autorisé ici. Autorisez-le pour cette page dans les réglages du navigateur, ou écrivez à la place.",
     network_error: "Le service est injoignable. Veuillez réessayer dans un instant.",
-    not_found: `Le service ne connaît pas ce que cette page a demandé. ${owner}`,
     peer_removed: "Le service a mis fin à votre participation à cette conversation.",
     rate_limited: "Cela fait beaucoup d’un coup. Veuillez patienter un instant.",
-    reconnect_failed: lost,
-    reconnect_timeout: lost,
-    region_unavailable: `Cette page est configurée pour une région qui n’a pas cet agent. ${owner}`,
+    reconnect_failed: "La connexion a été perdue et n’est pas revenue. Veuillez recommencer.",
     response_too_large: "La réponse était trop longue.",
-    resume_failed: "La conversation n’a pas pu reprendre. Veuillez recommencer.",
     server_error: "Le service a un problème. Veuillez réessayer.",
-    socket_error: "Le service a refusé la connexion.",
-    stream_error: "Une erreur s’est produite au milieu de la réponse. Veuillez réessayer.",
-    stv_session_gone: "Le service a retiré l’image. Veuillez recommencer.",
     stv_task_fail: "L’image de l’agent est en panne. Veuillez recommencer.",
     thread_access_denied: "Cette conversation ne peut pas continuer ici. Veuillez en commencer une nouvelle.",
     tier_exceeded: "Ce site a épuisé ses conversations pour l’instant.",
-    timeout: "Le service a mis trop de temps à répondre. Veuillez réessayer.",
     unauthorized: "Votre accès à cette conversation a expiré. Veuillez réessayer, ou recharger cette page.",
-    unknown_capability: setUp,
     unsupported_browser: "Ce navigateur ne peut pas exécuter l’agent. Veuillez ouvrir la page dans un navigateur à jour.",
-    unsupported_client: `Le service n’accepte pas cette page. ${owner}`,
-    validation_error: `Cette page a donné à l’agent quelque chose qu’il n’accepte pas. ${owner}`,
     whep_failed: "L’image n’a pas pu être récupérée. Veuillez réessayer.",
-    whep_private_ip: `L’image se trouve à une adresse qu’une page ne doit pas utiliser. ${owner}`,
-    whep_timeout: "L’image a mis trop de temps à arriver. Veuillez réessayer.",
-    wrong_token_scope: refusedSetUp,
-  },
+  }),
   launcher: {
     open: "Ouvrir la conversation",
     unread: "Ouvrir la conversation, il y a une nouvelle réponse",

@@ -1,10 +1,7 @@
+import { withSame } from "../../ui/samemessages.js"
 import type { Locale } from "../locale.js"
 
 const owner = "נא לפנות לבעלי האתר."
-const setUp = `הדף אינו מוגדר כראוי. ${owner}`
-const refusedSetUp = `השירות אינו מקבל את הגדרות הדף. ${owner}`
-const lost = "החיבור נותק ולא חזר. נא להתחיל מחדש."
-const type = "אפשר להקליד במקום."
 
 export const he: Locale = {
   agent: "הסוכן",
@@ -68,61 +65,39 @@ export const he: Locale = {
     disconnect: "השיחה הסתיימה.",
     idle_timeout: "השיחה הסתיימה כי לא נאמר דבר.",
   },
-  errors: {
+  errors: withSame({
     aborted: "עצרת את הפעולה.",
     agent_not_found: `הדף ביקש סוכן שאינו קיים. ${owner}`,
-    api_exception: refusedSetUp,
-    bad_request: setUp,
+    bad_request: `הדף אינו מוגדר כראוי. ${owner}`,
     capability_disabled: "הסוכן הזה אינו מציע זאת.",
-    capacity_timeout: "כל הסוכנים עדיין עסוקים. נא לחזור מעט מאוחר יותר.",
     capacity_unavailable: "כל הסוכנים עסוקים כרגע. נא לנסות שוב בעוד רגע.",
     client_variables_disabled: "הסוכן לא השיב. ייתכן שאינו מקבל פרטים נוספים: נא להתחיל שיחה חדשה.",
     connect_failed: "לא ניתן היה להתחבר. נא לנסות שוב.",
-    devices_permission_denied: `לא ניתן היה להשתמש במיקרופון. ${type}`,
     disclosure_required: "נא לאשר תחילה את ההודעה.",
-    forbidden: `השירות דחה את הבקשה. ${owner}`,
-    genie_id_mismatch: refusedSetUp,
     guardrail_blocked: "לא ניתן לשלוח זאת כאן. נא לנסח אחרת.",
-    insecure_transport: `הדף היה מתחבר ללא הצפנה, וזה אסור. ${owner}`,
-    intellect_not_found: `הסוכן של הדף אינו מוגדר במלואו. ${owner}`,
     internal_error: "משהו השתבש בדף. נא לטעון אותו מחדש.",
-    invalid_response: "השירות שלח תשובה לא תקינה. נא לנסות שוב.",
     invalid_state: "זה לא אפשרי כרגע.",
     load_failed: "חלק מהדף לא נטען. נא לטעון אותו מחדש, ואם זה לא עוזר לפנות לבעלי האתר.",
     media_no_video: "לא מגיעה תמונה. אפשר להקליד, או להתחיל מחדש ברשת אחרת.",
     media_recover_failed: "התמונה אבדה ולא חזרה. נא להתחיל מחדש, ברשת אחרת אם אפשר.",
-    mic_attach_failed: `לא ניתן היה לחבר את המיקרופון. ${type}`,
+    mic_attach_failed: "לא ניתן היה לחבר את המיקרופון. אפשר להקליד במקום.",
     mic_in_use: "תוכנה אחרת משתמשת במיקרופון. נא לסגור אותה ולנסות שוב, או להקליד.",
     mic_not_found: "לא נמצא מיקרופון. נא לחבר אחד ולנסות שוב, או להקליד.",
     mic_not_started: "המיקרופון עדיין לא פועל.",
     mic_permission_denied: "המיקרופון אינו מורשה כאן. נא לאשר אותו לדף הזה בהגדרות הדפדפן, או להקליד.",
     network_error: "לא ניתן להגיע לשירות. נא לנסות שוב בעוד רגע.",
-    not_found: `השירות אינו מכיר את מה שהדף ביקש. ${owner}`,
     peer_removed: "השירות סיים את השתתפותך בשיחה.",
     rate_limited: "יותר מדי בבת אחת. נא להמתין רגע.",
-    reconnect_failed: lost,
-    reconnect_timeout: lost,
-    region_unavailable: `הדף מוגדר לאזור שאין בו את הסוכן הזה. ${owner}`,
+    reconnect_failed: "החיבור נותק ולא חזר. נא להתחיל מחדש.",
     response_too_large: "התשובה הייתה ארוכה מדי.",
-    resume_failed: "לא ניתן היה להמשיך את השיחה. נא להתחיל מחדש.",
     server_error: "יש תקלה בשירות. נא לנסות שוב.",
-    socket_error: "השירות סירב לחיבור.",
-    stream_error: "משהו השתבש באמצע התשובה. נא לנסות שוב.",
-    stv_session_gone: "השירות הסיר את התמונה. נא להתחיל מחדש.",
     stv_task_fail: "התמונה של הסוכן נכשלה. נא להתחיל מחדש.",
     thread_access_denied: "לא ניתן להמשיך את השיחה כאן. נא להתחיל שיחה חדשה.",
     tier_exceeded: "האתר ניצל לעת עתה את השיחות שלו.",
-    timeout: "השירות לא הגיב בזמן. נא לנסות שוב.",
     unauthorized: "הגישה שלך לשיחה פגה. נא לנסות שוב או לטעון את הדף מחדש.",
-    unknown_capability: setUp,
     unsupported_browser: "הדפדפן הזה אינו יכול להפעיל את הסוכן. נא לפתוח את הדף בדפדפן עדכני.",
-    unsupported_client: `השירות אינו מקבל את הדף. ${owner}`,
-    validation_error: `הדף מסר לסוכן משהו שאינו מתקבל. ${owner}`,
     whep_failed: "לא ניתן היה לקבל את התמונה. נא לנסות שוב.",
-    whep_private_ip: `התמונה נמצאת בכתובת שאסור לדף להשתמש בה. ${owner}`,
-    whep_timeout: "התמונה לא הגיעה בזמן. נא לנסות שוב.",
-    wrong_token_scope: refusedSetUp,
-  },
+  }),
   launcher: {
     open: "פתיחת השיחה",
     unread: "פתיחת השיחה, יש תשובה חדשה",

@@ -1,10 +1,7 @@
+import { withSame } from "../../ui/samemessages.js"
 import type { Locale } from "../locale.js"
 
 const owner = "Contatti il responsabile del sito."
-const setUp = `Questa pagina non è configurata correttamente. ${owner}`
-const refusedSetUp = `Il servizio non accetta la configurazione di questa pagina. ${owner}`
-const lost = "La connessione si è interrotta e non è tornata. Ricominci."
-const type = "Può scrivere, invece."
 
 export const it: Locale = {
   agent: "Agente",
@@ -68,61 +65,39 @@ export const it: Locale = {
     disconnect: "La conversazione è terminata.",
     idle_timeout: "La conversazione è terminata perché non è stato detto nulla.",
   },
-  errors: {
+  errors: withSame({
     aborted: "Lo ha fermato Lei.",
     agent_not_found: `Questa pagina ha chiesto un agente che non esiste. ${owner}`,
-    api_exception: refusedSetUp,
-    bad_request: setUp,
+    bad_request: `Questa pagina non è configurata correttamente. ${owner}`,
     capability_disabled: "Questo agente non lo offre.",
-    capacity_timeout: "Tutti gli agenti sono ancora occupati. Torni un po’ più tardi.",
     capacity_unavailable: "Tutti gli agenti sono occupati in questo momento. Riprovi tra poco.",
     client_variables_disabled: "L’agente non ha dato risposta. Forse non accetta altri dati: inizi una nuova conversazione.",
     connect_failed: "Non è stato possibile stabilire la connessione. Riprovi.",
-    devices_permission_denied: `Non è stato possibile usare il microfono. ${type}`,
     disclosure_required: "Confermi prima l’avviso.",
-    forbidden: `Il servizio ha rifiutato questa richiesta. ${owner}`,
-    genie_id_mismatch: refusedSetUp,
     guardrail_blocked: "Questo non si può inviare qui. Lo dica in un altro modo.",
-    insecure_transport: `Questa pagina si collegherebbe senza cifratura, il che non è permesso. ${owner}`,
-    intellect_not_found: `L’agente di questa pagina non è configurato del tutto. ${owner}`,
     internal_error: "Qualcosa è andato storto in questa pagina. La ricarichi.",
-    invalid_response: "Il servizio ha inviato una risposta non valida. Riprovi.",
     invalid_state: "In questo momento non è possibile.",
     load_failed: "Non è stato possibile caricare una parte di questa pagina. La ricarichi e, se non basta, contatti il responsabile del sito.",
     media_no_video: "Non arriva nessuna immagine. Può scrivere, oppure ricominciare da un’altra rete.",
     media_recover_failed: "L’immagine è andata persa e non è tornata. Ricominci, se può su un’altra rete.",
-    mic_attach_failed: `Non è stato possibile collegare il microfono. ${type}`,
+    mic_attach_failed: "Non è stato possibile collegare il microfono. Può scrivere, invece.",
     mic_in_use: "Un altro programma sta usando il microfono. Lo chiuda e riprovi, oppure scriva.",
     mic_not_found: "Non è stato trovato nessun microfono. Ne colleghi uno e riprovi, oppure scriva.",
     mic_not_started: "Il microfono non è ancora acceso.",
     mic_permission_denied: "Qui il microfono non è consentito. Lo consenta per questa pagina nelle impostazioni del browser, oppure scriva.",
     network_error: "Il servizio non è raggiungibile. Riprovi tra un momento.",
-    not_found: `Il servizio non conosce ciò che questa pagina ha chiesto. ${owner}`,
     peer_removed: "Il servizio ha terminato la Sua parte in questa conversazione.",
     rate_limited: "È stato molto in una volta. Attenda un momento.",
-    reconnect_failed: lost,
-    reconnect_timeout: lost,
-    region_unavailable: `Questa pagina è configurata per una regione che non ha questo agente. ${owner}`,
+    reconnect_failed: "La connessione si è interrotta e non è tornata. Ricominci.",
     response_too_large: "La risposta era troppo lunga.",
-    resume_failed: "Non è stato possibile riprendere la conversazione. Ricominci.",
     server_error: "Il servizio ha un problema. Riprovi.",
-    socket_error: "Il servizio ha rifiutato la connessione.",
-    stream_error: "Qualcosa è andato storto a metà della risposta. Riprovi.",
-    stv_session_gone: "Il servizio ha tolto l’immagine. Ricominci.",
     stv_task_fail: "L’immagine dell’agente non funziona più. Ricominci.",
     thread_access_denied: "Questa conversazione non può continuare qui. Ne inizi una nuova.",
     tier_exceeded: "Questo sito ha esaurito per ora le sue conversazioni.",
-    timeout: "Il servizio ha impiegato troppo tempo a rispondere. Riprovi.",
     unauthorized: "L’accesso a questa conversazione è scaduto. Riprovi o ricarichi questa pagina.",
-    unknown_capability: setUp,
     unsupported_browser: "Questo browser non può eseguire l’agente. Apra la pagina in un browser aggiornato.",
-    unsupported_client: `Il servizio non accetta questa pagina. ${owner}`,
-    validation_error: `Questa pagina ha dato all’agente qualcosa che non accetta. ${owner}`,
     whep_failed: "Non è stato possibile ricevere l’immagine. Riprovi.",
-    whep_private_ip: `L’immagine è a un indirizzo che una pagina non deve usare. ${owner}`,
-    whep_timeout: "L’immagine ha impiegato troppo tempo ad arrivare. Riprovi.",
-    wrong_token_scope: refusedSetUp,
-  },
+  }),
   launcher: {
     open: "Apri la conversazione",
     unread: "Apri la conversazione, c’è una nuova risposta",

@@ -1,10 +1,7 @@
+import { withSame } from "../../ui/samemessages.js"
 import type { Locale } from "../locale.js"
 
 const owner = "サイトの管理者にお問い合わせください。"
-const setUp = `このページは正しく設定されていません。${owner}`
-const refusedSetUp = `このページの設定はサービスに受け入れられませんでした。${owner}`
-const lost = "接続が切れ、回復しませんでした。最初からやり直してください。"
-const type = "代わりに文字で入力できます。"
 
 export const ja: Locale = {
   agent: "エージェント",
@@ -68,61 +65,39 @@ export const ja: Locale = {
     disconnect: "会話は終わりました。",
     idle_timeout: "発言がなかったため、会話は終了しました。",
   },
-  errors: {
+  errors: withSame({
     aborted: "停止しました。",
     agent_not_found: `このページが求めたエージェントは存在しません。${owner}`,
-    api_exception: refusedSetUp,
-    bad_request: setUp,
+    bad_request: `このページは正しく設定されていません。${owner}`,
     capability_disabled: "このエージェントではご利用いただけません。",
-    capacity_timeout: "すべてのエージェントがまだ対応中です。しばらくしてからお越しください。",
     capacity_unavailable: "すべてのエージェントが対応中です。少し待ってからお試しください。",
     client_variables_disabled: "エージェントから回答がありませんでした。追加の情報を受け付けないのかもしれません。新しい会話を始めてください。",
     connect_failed: "接続できませんでした。もう一度お試しください。",
-    devices_permission_denied: `マイクを使用できませんでした。${type}`,
     disclosure_required: "先にお知らせを確認してください。",
-    forbidden: `サービスがこの要求を拒否しました。${owner}`,
-    genie_id_mismatch: refusedSetUp,
     guardrail_blocked: "その内容は送信できません。別の言い方でお願いします。",
-    insecure_transport: `このページは暗号化なしで接続しようとしていますが、許可されていません。${owner}`,
-    intellect_not_found: `このページのエージェントの設定が完了していません。${owner}`,
     internal_error: "このページで問題が発生しました。再読み込みしてください。",
-    invalid_response: "サービスから無効な応答が届きました。もう一度お試しください。",
     invalid_state: "現在は実行できません。",
     load_failed: "このページの一部を読み込めませんでした。再読み込みし、それでも直らない場合はサイトの管理者にお問い合わせください。",
     media_no_video: "映像が届いていません。文字で入力するか、別のネットワークでもう一度始めてください。",
     media_recover_failed: "映像が途切れ、回復しませんでした。できれば別のネットワークで、もう一度始めてください。",
-    mic_attach_failed: `マイクを接続できませんでした。${type}`,
+    mic_attach_failed: "マイクを接続できませんでした。代わりに文字で入力できます。",
     mic_in_use: "マイクが別のプログラムで使用されています。そのプログラムを閉じてから再試行するか、文字で入力してください。",
     mic_not_found: "マイクが見つかりません。接続してから再試行するか、文字で入力してください。",
     mic_not_started: "マイクがまだオンになっていません。",
     mic_permission_denied: "マイクが許可されていません。ブラウザーの設定でこのページに許可するか、文字で入力してください。",
     network_error: "サービスに接続できません。しばらくしてからもう一度お試しください。",
-    not_found: `このページが求めたものはサービスにありません。${owner}`,
     peer_removed: "サービスがこの会話への参加を終了しました。",
     rate_limited: "要求が多すぎます。少しお待ちください。",
-    reconnect_failed: lost,
-    reconnect_timeout: lost,
-    region_unavailable: `このページに設定された地域には、このエージェントがありません。${owner}`,
+    reconnect_failed: "接続が切れ、回復しませんでした。最初からやり直してください。",
     response_too_large: "回答が長すぎました。",
-    resume_failed: "会話を再開できませんでした。最初からやり直してください。",
     server_error: "サービスに問題が発生しています。もう一度お試しください。",
-    socket_error: "サービスが接続を拒否しました。",
-    stream_error: "回答の途中で問題が発生しました。もう一度お試しください。",
-    stv_session_gone: "サービスが映像を終了しました。もう一度始めてください。",
     stv_task_fail: "エージェントの映像に問題が発生しました。もう一度始めてください。",
     thread_access_denied: "この会話はここでは続けられません。新しい会話を始めてください。",
     tier_exceeded: "このサイトの会話の上限に達しました。",
-    timeout: "サービスの応答に時間がかかりすぎました。もう一度お試しください。",
     unauthorized: "この会話へのアクセスの有効期限が切れました。もう一度お試しになるか、このページを再読み込みしてください。",
-    unknown_capability: setUp,
     unsupported_browser: "このブラウザーではエージェントを実行できません。最新のブラウザーでページを開いてください。",
-    unsupported_client: `サービスがこのページを受け入れませんでした。${owner}`,
-    validation_error: `このページがエージェントに渡した内容は受け入れられませんでした。${owner}`,
     whep_failed: "映像を取得できませんでした。もう一度お試しください。",
-    whep_private_ip: `映像のアドレスは、ページでは使用できないものです。${owner}`,
-    whep_timeout: "映像が届くまでに時間がかかりすぎました。もう一度お試しください。",
-    wrong_token_scope: refusedSetUp,
-  },
+  }),
   launcher: {
     open: "会話を開く",
     unread: "会話を開く（新しい回答があります）",

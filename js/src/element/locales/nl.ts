@@ -1,10 +1,7 @@
+import { withSame } from "../../ui/samemessages.js"
 import type { Locale } from "../locale.js"
 
 const owner = "Neem contact op met de eigenaar van de site."
-const setUp = `Deze pagina is niet goed ingesteld. ${owner}`
-const refusedSetUp = `De dienst accepteert de instellingen van deze pagina niet. ${owner}`
-const lost = "De verbinding is weggevallen en niet teruggekomen. Begin opnieuw."
-const type = "U kunt in plaats daarvan typen."
 
 export const nl: Locale = {
   agent: "Agent",
@@ -68,61 +65,39 @@ export const nl: Locale = {
     disconnect: "Het gesprek is afgelopen.",
     idle_timeout: "Het gesprek is beëindigd omdat er niets werd gezegd.",
   },
-  errors: {
+  errors: withSame({
     aborted: "U hebt dat gestopt.",
     agent_not_found: `Deze pagina vroeg om een agent die niet bestaat. ${owner}`,
-    api_exception: refusedSetUp,
-    bad_request: setUp,
+    bad_request: `Deze pagina is niet goed ingesteld. ${owner}`,
     capability_disabled: "Deze agent biedt dat niet aan.",
-    capacity_timeout: "Alle agenten zijn nog bezet. Kom later terug.",
     capacity_unavailable: "Alle agenten zijn nu bezet. Probeer het zo meteen opnieuw.",
     client_variables_disabled: "De agent gaf geen antwoord. Misschien accepteert hij geen extra gegevens: begin een nieuw gesprek.",
     connect_failed: "Er kon geen verbinding worden gemaakt. Probeer het opnieuw.",
-    devices_permission_denied: `De microfoon kon niet worden gebruikt. ${type}`,
     disclosure_required: "Bevestig eerst de melding.",
-    forbidden: `De dienst heeft dit verzoek geweigerd. ${owner}`,
-    genie_id_mismatch: refusedSetUp,
     guardrail_blocked: "Dat mag hier niet worden verstuurd. Zeg het op een andere manier.",
-    insecure_transport: `Deze pagina zou zonder versleuteling verbinden, wat niet is toegestaan. ${owner}`,
-    intellect_not_found: `De agent van deze pagina is niet volledig ingesteld. ${owner}`,
     internal_error: "Er ging iets mis op deze pagina. Laad de pagina opnieuw.",
-    invalid_response: "De dienst stuurde een ongeldig antwoord. Probeer het opnieuw.",
     invalid_state: "Dat kan op dit moment niet.",
     load_failed: "Een deel van deze pagina kon niet worden geladen. Laad de pagina opnieuw en neem contact op met de eigenaar van de site als dat niet helpt.",
     media_no_video: "Er komt geen beeld aan. U kunt typen, of opnieuw beginnen via een ander netwerk.",
     media_recover_failed: "Het beeld is weggevallen en niet teruggekomen. Begin opnieuw, zo mogelijk op een ander netwerk.",
-    mic_attach_failed: `De microfoon kon niet worden verbonden. ${type}`,
+    mic_attach_failed: "De microfoon kon niet worden verbonden. U kunt in plaats daarvan typen.",
     mic_in_use: "Een ander programma gebruikt de microfoon. Sluit het en probeer het opnieuw, of typ.",
     mic_not_found: "Er is geen microfoon gevonden. Sluit er een aan en probeer het opnieuw, of typ.",
     mic_not_started: "De microfoon staat nog niet aan.",
     mic_permission_denied: "De microfoon is hier niet toegestaan. Sta hem voor deze pagina toe in de instellingen van de browser, of typ.",
     network_error: "De dienst is niet bereikbaar. Probeer het zo meteen opnieuw.",
-    not_found: `De dienst kent niet wat deze pagina vroeg. ${owner}`,
     peer_removed: "De dienst heeft uw deelname aan dit gesprek beëindigd.",
     rate_limited: "Dat was veel tegelijk. Wacht even.",
-    reconnect_failed: lost,
-    reconnect_timeout: lost,
-    region_unavailable: `Deze pagina is ingesteld voor een regio die deze agent niet heeft. ${owner}`,
+    reconnect_failed: "De verbinding is weggevallen en niet teruggekomen. Begin opnieuw.",
     response_too_large: "Het antwoord was te lang.",
-    resume_failed: "Het gesprek kon niet worden hervat. Begin opnieuw.",
     server_error: "De dienst heeft een probleem. Probeer het opnieuw.",
-    socket_error: "De dienst heeft de verbinding geweigerd.",
-    stream_error: "Er ging iets mis midden in het antwoord. Probeer het opnieuw.",
-    stv_session_gone: "De dienst heeft het beeld weggenomen. Begin opnieuw.",
     stv_task_fail: "Het beeld van de agent is uitgevallen. Begin opnieuw.",
     thread_access_denied: "Dit gesprek kan hier niet worden voortgezet. Begin een nieuw gesprek.",
     tier_exceeded: "Deze site heeft haar gesprekken voorlopig opgebruikt.",
-    timeout: "De dienst deed er te lang over om te antwoorden. Probeer het opnieuw.",
     unauthorized: "Uw toegang tot dit gesprek is verlopen. Probeer het opnieuw of laad deze pagina opnieuw.",
-    unknown_capability: setUp,
     unsupported_browser: "Deze browser kan de agent niet uitvoeren. Open de pagina in een actuele browser.",
-    unsupported_client: `De dienst accepteert deze pagina niet. ${owner}`,
-    validation_error: `Deze pagina gaf de agent iets wat hij niet accepteert. ${owner}`,
     whep_failed: "Het beeld kon niet worden opgehaald. Probeer het opnieuw.",
-    whep_private_ip: `Het beeld staat op een adres dat een pagina niet mag gebruiken. ${owner}`,
-    whep_timeout: "Het beeld deed er te lang over. Probeer het opnieuw.",
-    wrong_token_scope: refusedSetUp,
-  },
+  }),
   launcher: {
     open: "Gesprek openen",
     unread: "Gesprek openen, er is een nieuw antwoord",

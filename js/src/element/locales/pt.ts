@@ -1,10 +1,7 @@
+import { withSame } from "../../ui/samemessages.js"
 import type { Locale } from "../locale.js"
 
 const owner = "Entre em contato com o responsável pelo site."
-const setUp = `Esta página não está configurada corretamente. ${owner}`
-const refusedSetUp = `O serviço não aceita a configuração desta página. ${owner}`
-const lost = "A conexão caiu e não voltou. Comece de novo."
-const type = "Você pode escrever."
 
 export const pt: Locale = {
   agent: "Agente",
@@ -68,61 +65,39 @@ export const pt: Locale = {
     disconnect: "A conversa terminou.",
     idle_timeout: "A conversa terminou porque nada foi dito.",
   },
-  errors: {
+  errors: withSame({
     aborted: "Você parou isso.",
     agent_not_found: `Esta página pediu um agente que não existe. ${owner}`,
-    api_exception: refusedSetUp,
-    bad_request: setUp,
+    bad_request: `Esta página não está configurada corretamente. ${owner}`,
     capability_disabled: "Este agente não oferece isso.",
-    capacity_timeout: "Todos os agentes continuam ocupados. Volte um pouco mais tarde.",
     capacity_unavailable: "Todos os agentes estão ocupados agora. Tente de novo em um instante.",
     client_variables_disabled: "O agente não deu resposta. Talvez não aceite dados adicionais: comece uma nova conversa.",
     connect_failed: "Não foi possível conectar. Tente de novo.",
-    devices_permission_denied: `Não foi possível usar o microfone. ${type}`,
     disclosure_required: "Confirme primeiro o aviso.",
-    forbidden: `O serviço recusou este pedido. ${owner}`,
-    genie_id_mismatch: refusedSetUp,
     guardrail_blocked: "Isso não pode ser enviado aqui. Diga de outra forma.",
-    insecure_transport: `Esta página se conectaria sem criptografia, o que não é permitido. ${owner}`,
-    intellect_not_found: `O agente desta página não está totalmente configurado. ${owner}`,
     internal_error: "Algo deu errado nesta página. Recarregue-a.",
-    invalid_response: "O serviço enviou uma resposta inválida. Tente de novo.",
     invalid_state: "Isso não é possível agora.",
     load_failed: "Não foi possível carregar uma parte desta página. Recarregue-a e, se não ajudar, entre em contato com o responsável pelo site.",
     media_no_video: "Não chega nenhuma imagem. Você pode escrever ou começar de novo em outra rede.",
     media_recover_failed: "A imagem foi perdida e não voltou. Comece de novo, em outra rede se puder.",
-    mic_attach_failed: `Não foi possível conectar o microfone. ${type}`,
+    mic_attach_failed: "Não foi possível conectar o microfone. Você pode escrever.",
     mic_in_use: "Outro programa está usando o microfone. Feche-o e tente de novo, ou escreva.",
     mic_not_found: "Nenhum microfone foi encontrado. Conecte um e tente de novo, ou escreva.",
     mic_not_started: "O microfone ainda não está ligado.",
     mic_permission_denied: "O microfone não é permitido aqui. Permita-o para esta página nas configurações do navegador, ou escreva.",
     network_error: "Não foi possível alcançar o serviço. Tente de novo em instantes.",
-    not_found: `O serviço não conhece o que esta página pediu. ${owner}`,
     peer_removed: "O serviço encerrou sua participação nesta conversa.",
     rate_limited: "Foi muita coisa de uma vez. Espere um momento.",
-    reconnect_failed: lost,
-    reconnect_timeout: lost,
-    region_unavailable: `Esta página está configurada para uma região que não tem esse agente. ${owner}`,
+    reconnect_failed: "A conexão caiu e não voltou. Comece de novo.",
     response_too_large: "A resposta era longa demais.",
-    resume_failed: "Não foi possível retomar a conversa. Comece de novo.",
     server_error: "O serviço está com um problema. Tente de novo.",
-    socket_error: "O serviço recusou a conexão.",
-    stream_error: "Algo deu errado no meio da resposta. Tente de novo.",
-    stv_session_gone: "O serviço retirou a imagem. Comece de novo.",
     stv_task_fail: "A imagem do agente falhou. Comece de novo.",
     thread_access_denied: "Esta conversa não pode continuar aqui. Comece uma nova.",
     tier_exceeded: "Este site esgotou suas conversas por enquanto.",
-    timeout: "O serviço demorou demais para responder. Tente de novo.",
     unauthorized: "Seu acesso a esta conversa expirou. Tente de novo ou recarregue esta página.",
-    unknown_capability: setUp,
     unsupported_browser: "Este navegador não consegue executar o agente. Abra a página em um navegador atualizado.",
-    unsupported_client: `O serviço não aceita esta página. ${owner}`,
-    validation_error: `Esta página passou ao agente algo que ele não aceita. ${owner}`,
     whep_failed: "Não foi possível obter a imagem. Tente de novo.",
-    whep_private_ip: `A imagem está em um endereço que uma página não pode usar. ${owner}`,
-    whep_timeout: "A imagem demorou demais para chegar. Tente de novo.",
-    wrong_token_scope: refusedSetUp,
-  },
+  }),
   launcher: {
     open: "Abrir a conversa",
     unread: "Abrir a conversa, há uma nova resposta",

@@ -1,10 +1,7 @@
+import { withSame } from "../../ui/samemessages.js"
 import type { Locale } from "../locale.js"
 
 const owner = "请联系网站管理员。"
-const setUp = `此页面设置不正确。${owner}`
-const refusedSetUp = `服务不接受此页面的设置。${owner}`
-const lost = "连接已断开，未能恢复。请重新开始。"
-const type = "您可以改用文字输入。"
 
 export const zh: Locale = {
   agent: "智能助手",
@@ -68,61 +65,39 @@ export const zh: Locale = {
     disconnect: "对话已结束。",
     idle_timeout: "由于长时间没有发言，对话已结束。",
   },
-  errors: {
+  errors: withSame({
     aborted: "您已停止。",
     agent_not_found: `此页面请求的助手不存在。${owner}`,
-    api_exception: refusedSetUp,
-    bad_request: setUp,
+    bad_request: `此页面设置不正确。${owner}`,
     capability_disabled: "此助手不提供该功能。",
-    capacity_timeout: "所有助手仍在忙碌。请稍后再来。",
     capacity_unavailable: "所有助手都在忙碌。请稍候重试。",
     client_variables_disabled: "助手没有给出回答。它可能不接受额外信息：请开始新的对话。",
     connect_failed: "无法建立连接。请重试。",
-    devices_permission_denied: `无法使用麦克风。${type}`,
     disclosure_required: "请先确认提示。",
-    forbidden: `服务拒绝了此请求。${owner}`,
-    genie_id_mismatch: refusedSetUp,
     guardrail_blocked: "该内容不能在此发送。请换一种说法。",
-    insecure_transport: `此页面试图不加密连接，这是不允许的。${owner}`,
-    intellect_not_found: `此页面的助手尚未设置完整。${owner}`,
     internal_error: "此页面出现问题。请重新加载。",
-    invalid_response: "服务发来了无效的回复。请重试。",
     invalid_state: "现在无法执行此操作。",
     load_failed: "此页面的一部分无法加载。请重新加载；如果仍无效，请联系网站管理员。",
     media_no_video: "没有画面。您可以输入文字，或换一个网络重新开始。",
     media_recover_failed: "画面中断，未能恢复。请重新开始，如有可能请换一个网络。",
-    mic_attach_failed: `无法连接麦克风。${type}`,
+    mic_attach_failed: "无法连接麦克风。您可以改用文字输入。",
     mic_in_use: "另一个程序正在使用麦克风。请关闭它后重试，或改用文字输入。",
     mic_not_found: "未找到麦克风。请连接后重试，或改用文字输入。",
     mic_not_started: "麦克风尚未打开。",
     mic_permission_denied: "此处不允许使用麦克风。请在浏览器设置中允许此页面使用，或改用文字输入。",
     network_error: "无法连接到服务。请稍后重试。",
-    not_found: `服务找不到此页面请求的内容。${owner}`,
     peer_removed: "服务结束了您在此对话中的参与。",
     rate_limited: "请求过多。请稍候。",
-    reconnect_failed: lost,
-    reconnect_timeout: lost,
-    region_unavailable: `此页面设置的区域没有该助手。${owner}`,
+    reconnect_failed: "连接已断开，未能恢复。请重新开始。",
     response_too_large: "回答过长。",
-    resume_failed: "无法恢复对话。请重新开始。",
     server_error: "服务出现问题。请重试。",
-    socket_error: "服务拒绝了连接。",
-    stream_error: "回答过程中出现问题。请重试。",
-    stv_session_gone: "服务已撤下画面。请重新开始。",
     stv_task_fail: "助手的画面出现故障。请重新开始。",
     thread_access_denied: "此对话无法在此继续。请开始新的对话。",
     tier_exceeded: "此网站的对话次数暂时已用完。",
-    timeout: "服务响应时间过长。请重试。",
     unauthorized: "您对此对话的访问权限已过期。请重试，或重新加载此页面。",
-    unknown_capability: setUp,
     unsupported_browser: "此浏览器无法运行助手。请使用最新的浏览器打开页面。",
-    unsupported_client: `服务不接受此页面。${owner}`,
-    validation_error: `此页面传给助手的内容不被接受。${owner}`,
     whep_failed: "无法获取画面。请重试。",
-    whep_private_ip: `画面所在的地址不允许页面使用。${owner}`,
-    whep_timeout: "画面等待时间过长。请重试。",
-    wrong_token_scope: refusedSetUp,
-  },
+  }),
   launcher: {
     open: "打开对话",
     unread: "打开对话，有新的回答",
