@@ -71,8 +71,8 @@ test("addresses are those of the region, unless others are given", () => {
   const warnings: string[] = []
   const logger = { warn: (message: string) => warnings.push(message) }
   new Management({ partnerId: 77, logger, genieUrl: "http://x.example", allowInsecureTransport: true })
-  new Sessions({ partnerId: 77, logger, ovpUrl: "http://127.0.0.1:80" })
-  assert.equal(warnings.length, 2)
+  for (const ovpUrl of ["http://127.0.0.1:80", "http://service:8080"]) new Sessions({ partnerId: 77, logger, ovpUrl })
+  assert.equal(warnings.length, 3)
   return assert.rejects(new Management({ partnerId: 77, region: "frp2" }).emailTemplates.get("e", adminKs), { code: "region_unavailable" })
 })
 
