@@ -1,6 +1,7 @@
 import { Emitter } from "../core/emitter.js"
 import { AgentError, cancelled, checkSignal, localError, messageOf, untilAborted } from "../core/errors.js"
-import { checkFunction, isObject, partError } from "../core/part.js"
+import { checkFunction, partError } from "../core/part.js"
+import { isObject } from "../core/object.js"
 import { whepUrlHasPrivateIp } from "../core/privatehost.js"
 import { onAbort } from "../core/signals.js"
 
@@ -233,20 +234,15 @@ export class ScriptedVideoSession extends Emitter<ScriptedVideoEvents> {
 
   async #subscribe(offer: string, signal: AbortSignal): Promise<{ answer: string; location: string | null }> {
     const { whepUrl, fetch = globalThis.fetch } = this.#options
-    const controller = new AbortController()
-    const forget = onAbort(signal, () => controller.abort())
-    const timer = setTimeout(() => controller.abort(), subscribeMs)
+    const late = AbortSignal.timeout(subscribeMs)
     try {
-      const reply = await fetch(whepUrl, { method: "POST", headers: { "Content-Type": "application/sdp" }, body: offer, signal: controller.signal })
+      const reply = await fetch(whepUrl, { method: "POST", headers: { "Content-Type": "application/sdp" }, body: offer, signal: AbortSignal.any([signal, late]) })
       if (!reply.ok) throw partError("whep_failed", "Media refused", `the media server answered ${reply.status}`, { status: reply.status, phase: "whep", retryable: reply.status === 409 || reply.status >= 500 })
       return { answer: await reply.text(), location: reply.headers.get("location") }
     } catch (cause) {
       if (cause instanceof AgentError) throw cause
-      if (controller.signal.aborted && !signal.aborted) throw partError("whep_timeout", "Media timed out", `the media server did not answer within ${subscribeMs} ms`, { phase: "whep", retryable: true })
+      if (late.aborted && !signal.aborted) throw partError("whep_timeout", "Media timed out", `the media server did not answer within ${subscribeMs} ms`, { phase: "whep", retryable: true })
       throw partError("whep_failed", "Media not reached", `the media server could not be reached: ${messageOf(cause)}`, { phase: "whep", retryable: true, cause })
-    } finally {
-      forget()
-      clearTimeout(timer)
     }
   }
 
@@ -312,15 +308,11 @@ export class ScriptedVideoSession extends Emitter<ScriptedVideoEvents> {
 
   async #giveBack(place: string): Promise<void> {
     const { fetch = globalThis.fetch } = this.#options
-    const controller = new AbortController()
-    const timer = setTimeout(() => controller.abort(), deleteMs)
     try {
-      const { ok, status } = await fetch(place, { method: "DELETE", keepalive: true, signal: controller.signal })
+      const { ok, status } = await fetch(place, { method: "DELETE", keepalive: true, signal: AbortSignal.timeout(deleteMs) })
       if (!ok) throw new Error(`the media server answered ${status}`)
     } catch (cause) {
       this.emit("warning", { code: "whep_delete_failed", message: `the viewer's place could not be given back: ${messageOf(cause)}` })
-    } finally {
-      clearTimeout(timer)
     }
   }
 }
