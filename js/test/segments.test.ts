@@ -2,7 +2,7 @@ import assert from "node:assert/strict"
 import { readdirSync, readFileSync } from "node:fs"
 import { test } from "node:test"
 import type { Segment, ToolCall, Widget } from "../src/generated/events.js"
-import { isBlank, parseContent, widgetOf } from "../src/segments/content.js"
+import { parseContent, widgetOf } from "../src/segments/content.js"
 import { WIDGET_RUNTIMES } from "../src/ui/widgets.js"
 import { parseOAuthRequired, parseToolCall, validateToolArgs } from "../src/segments/tools.js"
 
@@ -52,7 +52,7 @@ test("widgets are read as the Go runtime reads them", () => {
       }
       const content = pieces.every((piece) => typeof piece === "string") ? pieces.join("") : pieces.find((piece) => typeof piece === "object")
       const whole = parseContent(content)
-      if (isBlank(whole) || widgets.filter(({ runtime, speechId }) => runtime === widget.runtime && speechId === widget.speechId).length > 1) continue
+      if ((!whole.values && whole.text.trim() === "") || widgets.filter(({ runtime, speechId }) => runtime === widget.runtime && speechId === widget.speechId).length > 1) continue
       const { runtime, widgetName, speechId } = widget
       assert.deepEqual(widgetOf(runtime, whole, { ...(widgetName && { widgetName }), ...(speechId && { speechId }) }), widget, name)
       compared.add(runtime)

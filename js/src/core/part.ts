@@ -3,6 +3,7 @@
 import { AgentError, docs, localError, messageOf, type AgentErrorFields } from "./errors.js"
 import type { ErrorCode } from "../generated/codes.js"
 import type { ToolCall } from "../generated/events.js"
+import { isObject } from "./object.js"
 
 /** A call of a tool as a part handles it. */
 export interface PartCall {
@@ -51,9 +52,6 @@ export function handleTool(session: ToolSession, name: string, handler: (args: R
   })
   return typeof remove === "function" ? (remove as () => void) : () => {}
 }
-
-/** Whether a value is an object, but not an array. */
-export const isObject = (value: unknown): value is Record<string, unknown> => typeof value === "object" && value !== null && !Array.isArray(value)
 
 /** Makes an error with a code that only parts have. */
 export function partError(code: ErrorCode, title: string, detail: string, more: Omit<AgentErrorFields, "code" | "detail" | "title" | "type"> = {}): AgentError {

@@ -1,6 +1,7 @@
 import { redact } from "../compat/safety.js"
 import { AgentError, docs, type AgentErrorFields } from "../core/errors.js"
 import type { ErrorCode } from "../generated/codes.js"
+import { isObject } from "../core/object.js"
 import { diagnosticHeaders, maxMessage, maxRefusal, outcomeKeys, refusalNames, refusalTexts, refusedForNow, statusCodes } from "../generated/refusals.js"
 
 /** Makes an error of this entry; docs/errors.md describes the codes. */
@@ -15,7 +16,7 @@ export const bad = (detail: string): AgentError => fault("bad_request", detail)
 /** Whether a value is a text with something to read in it. */
 export const isText = (value: unknown): value is string => typeof value === "string" && value.trim() !== ""
 
-export const isObject = (value: unknown): value is Record<string, unknown> => typeof value === "object" && value !== null && !Array.isArray(value)
+export { isObject }
 
 /** Returns a copy of what it is given, without secrets. */
 export type Clean = <T>(value: T) => T

@@ -1,5 +1,6 @@
 import { AgentError, cancelled, messageOf } from "../core/errors.js"
-import { isObject, partError } from "../core/part.js"
+import { partError } from "../core/part.js"
+import { isObject } from "../core/object.js"
 
 /** A part of a page that the agent can show. */
 export interface SiteSection {

@@ -1,5 +1,6 @@
 import { localError } from "../core/errors.js"
-import { checkFunction, handleTool, isObject, numberOf, type ToolSession } from "../core/part.js"
+import { checkFunction, handleTool, numberOf, type ToolSession } from "../core/part.js"
+import { isObject } from "../core/object.js"
 import { spokenTypes } from "../segments/plain.js"
 import { parseSlideNumber } from "./slidenumber.js"
 import { Scope, type SessionLike } from "../ui/listen.js"

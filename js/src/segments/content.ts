@@ -29,9 +29,6 @@ export function parseContent(content: unknown): Content {
 /** Whether it begins like JSON, but can't be parsed. */
 export const isBroken = ({ values, text }: Content): boolean => values === undefined && looksLikeJson(text)
 
-/** Whether there is nothing to show. */
-export const isBlank = ({ values, text }: Content): boolean => values === undefined && text.trim() === ""
-
 const looksLikeJson = (text: string): boolean => /^[{[]/.test(withoutFence(text.trim()))
 
 function valuesOf(value: unknown): Values | undefined {

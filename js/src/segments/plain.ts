@@ -3,8 +3,7 @@
 /** The types of the segments whose content is spoken. */
 export const spokenTypes: readonly unknown[] = ["text", "avatar", "avatar-filler"]
 
-/** Whether a value is an object but not an array. */
-export const isObject = (value: unknown): value is Record<string, unknown> => typeof value === "object" && value !== null && !Array.isArray(value)
+export { isObject } from "../core/object.js"
 
 /** Removes control characters except tabs and line ends, and replaces lone surrogates. */
 export const printable = (text: string): string => withoutControls(text.replace(/\p{Cs}/gu, "\ufffd"))

@@ -1,0 +1,2 @@
+/** Whether a value is an object but not an array. */
+export const isObject = (value: unknown): value is Record<string, unknown> => typeof value === "object" && value !== null && !Array.isArray(value)
