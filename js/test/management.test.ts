@@ -386,6 +386,13 @@ test("replies that can't be read have codes, and others are values", async () =>
   assert.deepEqual([{ ...(reports[0] as object), ms: 0 }], [{ method: "POST", path: "/agent/get", status: 200, requestId: "r-1", ms: 0, attempt: 1 }])
 })
 
+test("an exception of the page's own function is no failure of the network, after which a call is repeated", async () => {
+  const broken = new Error("the journal is full")
+  const { management, sent } = client({}, { onResponse: () => { throw broken } })
+  await assert.rejects(management.agents.create({ displayName: "A", intellect: { intellectType: "genie", id: 7 } }, adminKs), (reason) => reason === broken)
+  assert.equal(sent.length, 1)
+})
+
 test("a list is its first page, a loop over all pages, or all of it", async () => {
   const all = Array.from({ length: 5 }, (_, id) => ({ id }))
   const { management, sent } = client({

@@ -1,5 +1,5 @@
 import { whepUrlHasPrivateIp } from "../core/privatehost.js"
-import { localError } from "../core/errors.js"
+import { AgentError, localError } from "../core/errors.js"
 import { bases } from "../generated/management.js"
 import { regions, type Region } from "../generated/settings.js"
 import { bad, cleaner, fault, hiddenRefusal, isObject, isText, refusal, type Clean } from "./fault.js"
@@ -50,6 +50,7 @@ export interface ManagementOptions {
   fetch?: typeof fetch
   /** Gets warnings. Default: none are written. */
   logger?: { warn?: (message: string) => void }
+  /** Called for each reply. An exception ends the call, which rejects with it. */
   onResponse?: (report: ResponseReport) => void
   onAuditEvent?: (event: AuditEvent) => void
   /** The time for one attempt of a call, in milliseconds; default 30000. It does not limit an answer that is streamed. */
@@ -187,7 +188,7 @@ export class Http {
   async stream(request: Request): Promise<Response> {
     const call = this.#prepared(request)
     const response = await this.#send(call, 1, request.signal)
-    if (response.status < 200 || response.status > 299) throw refusal(await this.#replyOf(response, call), call.clean)
+    if (response.status < 200 || response.status > 299) throw refusal(await this.#replyOf(response, call, request.signal), call.clean)
     if (!response.body) throw fault("server_error", "the reply has no body to read", { status: response.status, instance: call.path })
     return response
   }
@@ -224,21 +225,23 @@ export class Http {
     if (signal?.aborted) abort()
     try {
       const response = await this.#send(call, attempt, timer.signal)
-      const reply = await this.#replyOf(response, call)
+      const reply = await this.#replyOf(response, call, timer.signal)
       if (response.status < 200 || response.status > 299) return { error: refusal(reply, call.clean), wait: Number(response.headers.get("retry-after") ?? 0) * 1000 || 0 }
       const hidden = call.statusInReply ? undefined : hiddenRefusal(reply, call.clean)
       return hidden ? { error: hidden } : { value: reply.body }
     } catch (cause) {
-      const error = failure(cause, call, signal)
-      return { error: error.code === "aborted" && !signal?.aborted ? (timer.signal.reason as ReturnType<typeof fault>) : error }
+      if (!(cause instanceof AgentError)) throw cause // of the page's own function
+      return { error: cause.code === "aborted" && !signal?.aborted ? (timer.signal.reason as AgentError) : cause }
     } finally {
       clearTimeout(late)
       signal?.removeEventListener("abort", abort)
     }
   }
 
-  async #replyOf(response: Response, call: Prepared) {
-    const text = await limitedText(response, call.path)
+  async #replyOf(response: Response, call: Prepared, signal: AbortSignal | undefined) {
+    const text = await limitedText(response, call.path).catch((cause: unknown) => {
+      throw failure(cause, call, signal)
+    })
     const reply = { status: response.status, text, headers: response.headers, instance: call.path, requestId: requestIdOf(response) }
     if (text.trim() === "") return { ...reply, body: null }
     // A text in quotes, too; but the first and last cells of CSV may have quotes of their own.
