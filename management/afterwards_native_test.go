@@ -258,4 +258,18 @@ func TestAuditOfAnIntellect(t *testing.T) {
 	if len(findings) != 2 || findings[0].Code != "prompt_unknown_variable" || findings[1].Code != "tool_not_found" || findings[1].Object != "intellect 7" {
 		t.Errorf("found %+v", findings)
 	}
+	// An audit that was cancelled has not read everything, and finds nothing less.
+	ctx, cancel := context.WithCancel(t.Context())
+	f = newFake(t, answers, func(o *management.Options) {
+		o.OnResponse = func(r management.Response) {
+			if r.Path == "/v1/intellect/get" {
+				cancel()
+			}
+		}
+	})
+	findings, err = f.Intellects.Audit(ctx, 7)
+	wantCode(t, "cancelled", err, fault.Aborted)
+	if findings != nil {
+		t.Errorf("found %+v", findings)
+	}
 }

@@ -313,33 +313,33 @@ func texts(value any) []string {
 }
 
 // Audit reads an intellect, and the account's tools, skills and knowledge, and looks for
-// inconsistencies. It writes nothing. Errors are those of Get; lists that can't be read are
-// left out of the checks.
+// inconsistencies. It writes nothing. Errors are those of Get and of an ended ctx; lists that
+// can't be read are left out of the checks.
 func (i Intellects) Audit(ctx context.Context, id int64) ([]Finding, error) {
 	intellect, err := i.Get(ctx, id)
 	if err != nil {
 		return nil, err
 	}
-	d := &doctor{c: i.c, ctx: ctx, diagnosis: newDiagnosis()}
+	d := newDoctor(ctx, i.c)
 	d.readParts()
 	d.about(fmt.Sprintf("intellect %d", id), auditIntellect(intellect, &d.have))
-	return d.done().Findings, nil
+	return d.findings()
 }
 
 // Audit reads a lifecycle rule, and what it refers to, and looks for inconsistencies. It
-// writes nothing. Errors are those of Get; lists that can't be read are left out of the
-// checks.
+// writes nothing. Errors are those of Get and of an ended ctx; lists that can't be read are
+// left out of the checks.
 func (l Lifecycle) Audit(ctx context.Context, id string) ([]Finding, error) {
 	rule, err := l.Get(ctx, id)
 	if err != nil {
 		return nil, err
 	}
-	d := &doctor{c: l.c, ctx: ctx, diagnosis: newDiagnosis()}
+	d := newDoctor(ctx, l.c)
 	d.readAgents()
 	d.readIntellects()
 	d.readRuleParts()
 	d.about("lifecycle rule "+id, auditRule(rule, &d.have))
-	return d.done().Findings, nil
+	return d.findings()
 }
 
 // Doctor reads the whole account, or some agents of it, and looks for inconsistencies:
@@ -351,7 +351,7 @@ func (c *Client) Doctor(ctx context.Context, in DoctorInput) (*Diagnosis, error)
 	if err := uniqueIDs("AgentIDs", in.AgentIDs); err != nil {
 		return nil, err
 	}
-	d := &doctor{c: c, ctx: ctx, diagnosis: newDiagnosis()}
+	d := newDoctor(ctx, c)
 	d.readParts()
 	var agents []*Agent
 	if len(in.AgentIDs) > 0 {
@@ -381,10 +381,7 @@ func (c *Client) Doctor(ctx context.Context, in DoctorInput) (*Diagnosis, error)
 	if len(in.AgentIDs) == 0 {
 		d.auditRules()
 	}
-	if err := ctx.Err(); err != nil {
-		return nil, fault.From(err)
-	}
-	return d.done(), nil
+	return d.done()
 }
 
 func named(kind, id, name string) string {
@@ -392,10 +389,6 @@ func named(kind, id, name string) string {
 		return kind + " " + id
 	}
 	return kind + " " + id + " (" + name + ")"
-}
-
-func newDiagnosis() *Diagnosis {
-	return &Diagnosis{Findings: []Finding{}, Checked: map[string]int{}, Skipped: map[string]string{}}
 }
 
 // doctor is one run of [Client.Doctor].
@@ -406,6 +399,10 @@ type doctor struct {
 	diagnosis *Diagnosis
 }
 
+func newDoctor(ctx context.Context, c *Client) *doctor {
+	return &doctor{c: c, ctx: ctx, diagnosis: &Diagnosis{Findings: []Finding{}, Checked: map[string]int{}, Skipped: map[string]string{}}}
+}
+
 func (d *doctor) about(object string, findings []Finding) {
 	for _, f := range findings {
 		f.Object = object
@@ -413,7 +410,12 @@ func (d *doctor) about(object string, findings []Finding) {
 	}
 }
 
-func (d *doctor) done() *Diagnosis {
+// done returns what was found, the errors first. When ctx has ended, lists that were to be read
+// are missing, and it returns that error.
+func (d *doctor) done() (*Diagnosis, error) {
+	if err := d.ctx.Err(); err != nil {
+		return nil, fault.From(err)
+	}
 	sortFindings(d.diagnosis.Findings)
 	for _, f := range d.diagnosis.Findings {
 		if f.Severity == SeverityError {
@@ -422,7 +424,15 @@ func (d *doctor) done() *Diagnosis {
 			d.diagnosis.Summary.Warnings++
 		}
 	}
-	return d.diagnosis
+	return d.diagnosis, nil
+}
+
+func (d *doctor) findings() ([]Finding, error) {
+	diagnosis, err := d.done()
+	if err != nil {
+		return nil, err
+	}
+	return diagnosis.Findings, nil
 }
 
 // read returns the objects of a list and counts them. If the whole list can't be read, it
