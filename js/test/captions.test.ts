@@ -182,7 +182,8 @@ test("captions are drawn as text with their direction", (t) => {
 test("an agent session's avatar clears captions by userStartedTalking", (t) => {
   const { session, shown, pass } = begin(t)
   const transport = new Events()
-  for (let i = 0; i < 2; i++) session.emit("transportChanged" as never, { mode: "avatar", transport } as never)
+  Object.assign(session, { transport })
+  session.emit("transportChanged" as never, { mode: "avatar", transport } as never)
   session.say("a", "First.")
   session.chunk("a", "First.", 500)
   pass(400)

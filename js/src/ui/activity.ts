@@ -1,7 +1,7 @@
 import { sharedLevels, type VoiceLevels, type VoiceSession } from "./levels.js"
 import { Listeners, Scope, type AnyEvents, type SessionLike } from "./listen.js"
 import { share, type Shared } from "./shared.js"
-import { transportEvents, transportOf } from "./transports.js"
+import { eachTransport, transportOf } from "./transports.js"
 
 /** What the agent is doing, as a visitor is told. */
 export type Activity =
@@ -69,11 +69,11 @@ const quiet = 0.05
 export class AgentActivity {
   readonly #session: ActivitySession
   readonly #outer = new Scope()
-  readonly #inner = new Scope()
   readonly #listeners = new Listeners<[activity: Activity]>()
   readonly #busyListeners = new Listeners<[]>()
   readonly #levels: Pick<VoiceLevels, "agent" | "visitor">
   readonly #leaveLevels: (() => void) | undefined
+  readonly #unbind: () => void
   #current: Activity = "connecting"
   #wasBusy = false
   #over = false
@@ -100,14 +100,11 @@ export class AgentActivity {
       this.#forget()
     })
     outer("ended", () => (this.#over = true))
-    for (const event of transportEvents) {
-      outer(event, () => {
-        this.#forget()
-        this.#bind()
-      })
-    }
-    this.#bind()
-    this.update()
+    this.#unbind = eachTransport(session, (carrier, scope) => {
+      this.#forget()
+      this.#bind(carrier, scope)
+      this.update()
+    })
   }
 
   /** What the agent is doing now. */
@@ -146,7 +143,7 @@ export class AgentActivity {
   /** Removes all listeners. */
   destroy(): void {
     this.#outer.end()
-    this.#inner.end()
+    this.#unbind()
     clearInterval(this.#looking)
     this.#listeners.clear()
     this.#busyListeners.clear()
@@ -157,11 +154,8 @@ export class AgentActivity {
     return transportOf(this.#session)
   }
 
-  #bind(): void {
-    this.#inner.end()
-    const carrier = this.#carrier
-    const on = <Name extends keyof AnyEvents>(event: Name, react: (payload: AnyEvents[Name]) => void) =>
-      this.#inner.listen(carrier, event, (payload) => this.#set(() => react(payload)))
+  #bind(carrier: ActivitySession, scope: Scope): void {
+    const on = <Name extends keyof AnyEvents>(event: Name, react: (payload: AnyEvents[Name]) => void) => scope.listen(carrier, event, (payload) => this.#set(() => react(payload)))
     if (carrier !== this.#session) on("stateChange", () => {})
     on("responsePending", () => {
       this.#pending = true

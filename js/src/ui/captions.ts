@@ -1,5 +1,6 @@
 import { breakLines, columns, directionOf } from "./lines.js"
 import { Listeners, Scope, type SessionLike } from "./listen.js"
+import { eachTransport } from "./transports.js"
 import { Voice, type Sentence, type Utterance } from "./voice.js"
 
 /** Options of {@link Captions}. */
@@ -52,7 +53,6 @@ export class Captions {
   readonly #listeners = new Listeners<[caption: Caption]>()
   readonly #began = Date.now()
   readonly #cues: { startMs: number; endMs: number; text: string }[] = []
-  readonly #transports = new WeakSet<object>()
   #pieces = new WeakMap<Sentence, readonly Caption[]>()
   #replacements: readonly [pattern: RegExp, replacement: string][] = []
   #shown: Caption | undefined
@@ -77,13 +77,8 @@ export class Captions {
       interrupted: () => this.#clear(),
     }
     new Voice(session, voice, this.#scope)
-    this.#scope.listen(session, "userStartedTalking", () => this.#dismiss())
     // An agent session does not forward `userStartedTalking`.
-    this.#scope.listen(session, "transportChanged", ({ transport }) => {
-      if (this.#transports.has(transport)) return
-      this.#transports.add(transport)
-      this.#scope.listen(transport, "userStartedTalking", () => this.#dismiss())
-    })
+    this.#scope.onEnd(eachTransport(session, (carrier, scope) => scope.listen(carrier, "userStartedTalking", () => this.#dismiss())))
   }
 
   /** What is shown now, or undefined. */

@@ -7,7 +7,7 @@ export const transportOf = <Session extends object>(session: Session): Session =
  * The events of an `AgentSession` after which its transport may be another one: the first and, after a switch that failed, the old one
  * are there at `transportChanged`, the one that a switch leads to only at `modeChanged`.
  */
-export const transportEvents = ["transportChanged", "modeChanged"] as const
+const transportEvents = ["transportChanged", "modeChanged"] as const
 
 /**
  * Calls a function with the session that carries the conversation, now and whenever an `AgentSession` has another one. What the
