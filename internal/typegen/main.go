@@ -3,7 +3,8 @@
 // trees, and the table of error codes. It writes js/src/generated/events.ts, js/src/generated/settings.ts,
 // js/src/generated/names.ts and js/src/generated/codes.ts (the TypeScript types, and the tables with which options
 // are checked), js/src/generated/refusals.ts (how refused replies are read), js/src/generated/management.ts (what the client for servers knows
-// of the service), js/src/generated/regions.ts (the addresses of the services), js/src/generated/methods.ts (the names of
+// of the service), js/src/generated/passedon.ts (the events of a transport that an agent session
+// emits too), js/src/generated/regions.ts (the addresses of the services), js/src/generated/methods.ts (the names of
 // the methods that a page can call), docs/events.md, docs/options.md and docs/errors.md, and the list of options
 // of example/playground.
 //
@@ -28,6 +29,7 @@ const (
 	methodsFile    = "js/src/generated/methods.ts"
 	codesFile      = "js/src/generated/codes.ts"
 	managementFile = "js/src/generated/management.ts"
+	passedOnFile   = "js/src/generated/passedon.ts"
 	refusalsFile   = "js/src/generated/refusals.ts"
 	codesDocFile   = "docs/errors.md"
 	playgroundFile = "example/playground/declared.js"
@@ -40,10 +42,13 @@ type kind struct {
 	files            []string
 }
 
+// agentEvents declares the events of an agent session, and those that it passes on.
+const agentEvents = "runtime/agent/events.go"
+
 var kinds = []kind{
 	{"runtime/avatar", "Avatar", "a live session", []string{"runtime/avatar/session.go", "runtime/event/live.go", "runtime/event/event.go", "runtime/event/turn.go"}},
 	{"runtime/chat", "Chat", "a chat session", []string{"runtime/chat/session.go", "runtime/event/event.go", "runtime/event/turn.go"}},
-	{"runtime/agent", "Agent", "an agent session", []string{"runtime/agent/events.go"}}, // and those that it passes on
+	{"runtime/agent", "Agent", "an agent session", []string{agentEvents}},
 }
 
 func main() {
@@ -80,6 +85,7 @@ func generate(root string) (map[string]string, error) {
 		{regionsFile, regionsText},
 		{managementFile, managementText},
 		{methodsFile, m.methodsText},
+		{passedOnFile, m.passedOnText},
 	} {
 		text, err := f.text()
 		if err != nil {

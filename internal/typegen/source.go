@@ -209,6 +209,29 @@ func (m *module) passedOn(dir string, file *ast.File) (events []event, err error
 	return events, err
 }
 
+// passedOnText returns the TypeScript of the names of the events that an agent session passes on.
+func (m *module) passedOnText() (string, error) {
+	file, err := parser.ParseFile(token.NewFileSet(), filepath.Join(m.root, agentEvents), nil, 0)
+	if err != nil {
+		return "", err
+	}
+	events, err := m.passedOn(path.Dir(agentEvents), file)
+	if err != nil {
+		return "", err
+	}
+	var b strings.Builder
+	b.WriteString(`// Generated from passedOn of runtime/agent by "go generate ./runtime/event"; don't edit.
+
+/** The events of a live or a chat session that an agent session emits too. */
+export const passedOn: ReadonlySet<string> = new Set([
+`)
+	for _, e := range events {
+		fmt.Fprintf(&b, "  %q,\n", e.name)
+	}
+	b.WriteString("])\n")
+	return b.String(), nil
+}
+
 // named returns the name of the type whose Name method is d, "" if d is not a Name method.
 func named(d ast.Decl) string {
 	f, ok := d.(*ast.FuncDecl)

@@ -310,12 +310,12 @@ func TestRefusals(t *testing.T) {
 	}
 	for _, row := range RefusalNames {
 		if !seen[row.Code] {
-			t.Errorf("no case has the name %s", row.Name)
+			t.Errorf("testdata/refusals.json has no case with the name %s", row.Name)
 		}
 	}
 	for _, row := range StatusCodes {
 		if !seen[row.Code] {
-			t.Errorf("no case has the status %d", row.Status)
+			t.Errorf("testdata/refusals.json has no case with the status %d", row.Status)
 		}
 	}
 }

@@ -1,5 +1,6 @@
 import { AgentError, untilAborted } from "../core/errors.js"
-import type { AgentEvents, AgentMode, AgentState, AvatarEvents, ChatTurn, Kickoff } from "../generated/events.js"
+import type { AgentMode, AgentState, ChatTurn, Kickoff } from "../generated/events.js"
+import { passedOn } from "../generated/passedon.js"
 import type { Methods } from "../core/program.js"
 import type { Dispatch } from "../core/programobject.js"
 import { ScriptedAvatar } from "./avatar.js"
@@ -12,14 +13,6 @@ type Transport = ScriptedAvatar | ScriptedChat
 
 /** Passes the methods of a transport to its TypeScript side. */
 type Attach = (mode: AgentMode, methods: Methods) => { dispatch: Dispatch; release: () => void }
-
-/** The events of a transport that the session emits too: all that both kinds have, but for those of its own state. */
-const passedOn: Record<Exclude<keyof AgentEvents & keyof AvatarEvents, "stateChange" | "ended">, true> = {
-  transcript: true, turnStart: true, turnEnd: true, turnTimings: true, toolCall: true, toolCallResult: true, toolCallInvalid: true, oauthRequired: true,
-  oauthRequiredResult: true, widget: true, responsePending: true, responseSettled: true, agentActionDenied: true, speechChunk: true, avatarStartTalking: true,
-  avatarStopTalking: true, interrupted: true, turnUnconfirmed: true, mediaReady: true, connectTimings: true, mediaRecovering: true, mediaRecovered: true,
-  warning: true, error: true,
-}
 
 const maxWaiting = 8
 
@@ -121,8 +114,9 @@ export class ScriptedConversation {
   #receive(transport: Transport, event: string, payload: unknown, at: number): void {
     if (!this.#releases.has(transport)) return // it was released
     if (event === "connectTimings") this.#timings = payload as Record<string, number>
-    if (event === "ended" && transport === this.#current && this.#state === "connected") return this.#end("failed", "transport_failed", payload as { reason?: string }, false)
-    if (event in passedOn) this.#emit(event, payload, at)
+    if (event === "ended") {
+      if (transport === this.#current && this.#state === "connected") this.#end("failed", "transport_failed", payload as { reason?: string }, false)
+    } else if (passedOn.has(event)) this.#emit(event, payload, at)
   }
 
   #connectOnce(signal: AbortSignal | undefined): Promise<void> {

@@ -1,0 +1,30 @@
+// Generated from passedOn of runtime/agent by "go generate ./runtime/event"; don't edit.
+
+/** The events of a live or a chat session that an agent session emits too. */
+export const passedOn: ReadonlySet<string> = new Set([
+  "transcript",
+  "turnStart",
+  "turnEnd",
+  "turnTimings",
+  "turnUnconfirmed",
+  "toolCall",
+  "toolCallResult",
+  "toolCallInvalid",
+  "oauthRequired",
+  "oauthRequiredResult",
+  "widget",
+  "responsePending",
+  "responseSettled",
+  "agentActionDenied",
+  "speechChunk",
+  "avatarStartTalking",
+  "avatarStopTalking",
+  "interrupted",
+  "mediaReady",
+  "connectTimings",
+  "mediaRecovering",
+  "mediaRecovered",
+  "warning",
+  "error",
+  "ended",
+])
