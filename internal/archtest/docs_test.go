@@ -56,6 +56,49 @@ func TestManagementNamesTests(t *testing.T) {
 	}
 }
 
+// TestManagementHasEveryEndpoint: each endpoint of the local service is named in the first column of
+// a row of docs/management.md, as `kind/action`, or as `action` where the row begins with another of its kind.
+func TestManagementHasEveryEndpoint(t *testing.T) {
+	single := regexp.MustCompile(`(?:mux\.Handle(?:Func)?|s\.manage\w*)\((?:mux, )?"(?:[A-Z]+ )?/([^"]+)"`)
+	collection := regexp.MustCompile(`collect\(s\.\w+, mux, "/([^"]+)", "(\w+)"`)
+	var names []string
+	for line := range strings.Lines(readFile(t, "docs/management.md")) {
+		if row := strings.Split(line, " | "); strings.HasPrefix(line, "| ") {
+			names = append(names, strings.ReplaceAll(row[0], "`", "/")) // a name may begin with a slash or not
+		}
+	}
+	endpoints := 0
+	want := func(endpoint string) {
+		endpoints++
+		at := strings.LastIndex(endpoint, "/")
+		kind, action := "/"+endpoint[:at+1], endpoint[at+1:]
+		kind = strings.TrimPrefix(kind, "/v1")
+		for _, name := range names {
+			if strings.Contains(name, kind) && (strings.Contains(name, "/"+action+"/") || strings.Contains(name, "/"+action+"?")) {
+				return
+			}
+		}
+		t.Errorf("docs/management.md has no row with the endpoint %s of internal/localservice/api", endpoint)
+	}
+	for _, f := range goFiles(t) {
+		if f.dir != "internal/localservice/api" || strings.HasSuffix(f.name, "_test.go") {
+			continue
+		}
+		source := readFile(t, f.path)
+		for _, match := range single.FindAllStringSubmatch(source, -1) {
+			want(match[1])
+		}
+		for _, match := range collection.FindAllStringSubmatch(source, -1) {
+			for _, action := range []string{match[2], "get", "list", "update", "delete"} {
+				want(match[1] + "/" + action)
+			}
+		}
+	}
+	if endpoints < 80 {
+		t.Errorf("found only %d endpoints", endpoints)
+	}
+}
+
 // named reports whether the first column of any of the rows contains all the words.
 func named(rows []string, words []string) bool {
 rows:

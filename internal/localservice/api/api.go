@@ -122,38 +122,14 @@ func New(c Config) http.Handler {
 	s := &server{Config: c, stages: newStages(c.Stage, c.StageIdle)}
 	mux := http.NewServeMux()
 
-	mux.Handle("POST "+SessionPrefix+"/service/session/action/start", s.form(s.sessionStart))
-	mux.Handle("POST "+SessionPrefix+"/service/session/action/startWidgetSession", s.form(s.sessionStartWidget))
-	mux.Handle("POST "+SessionPrefix+"/service/session/action/end", s.form(s.sessionEnd))
-	mux.HandleFunc(SessionPrefix+"/service/system/action/ping", s.ping)
-
-	mux.Handle("POST /v1/application/resolveWidgetId", s.route(admins, withBody(s.resolveWidgetID)))
-	mux.Handle("POST /v1/application/appInit", s.route(anyone, s.appInit))
+	s.sessionRoutes(mux)
+	s.applicationRoutes(mux)
 	s.profileRoutes(mux)
-
-	mux.Handle("POST /assistant/converse", s.route(talkers, withBody(s.converse)))
-	mux.Handle("POST /assistant/tool_response", s.route(talkers, withBody(s.toolResponse)))
-	mux.Handle("POST /assistant/abort", s.route(talkers, withBody(s.abort)))
-	mux.Handle("GET /assistant/status", s.route(talkers, s.status))
-	mux.Handle("POST /followup/get-suggested-questions", s.route(talkers, s.suggestedQuestions))
-	mux.Handle("POST /feedback/add", s.route(talkers, withBody(s.addFeedback)))
-	mux.Handle("POST /thread/session_completed", s.route(talkers, withID(s.sessionCompleted)))
-
-	mux.HandleFunc("GET "+dialogue.ConsentPath, s.consentPage)
-	mux.HandleFunc("POST "+dialogue.ConsentPath, s.giveConsent)
-	mux.HandleFunc("GET "+brain.DocumentPrefix+"{name...}", s.document)
-
-	mux.Handle("POST /v1/thread/list", s.route(owners, withBody(s.threadList)))
-	mux.Handle("POST /v1/thread/get", s.route(owners, withID(s.threadGet)))
-	mux.Handle("POST /v1/thread/update", s.route(owners, withBody(s.threadUpdate)))
-	mux.Handle("POST /v1/thread/delete", s.route(owners, withBody(s.threadDelete)))
-	mux.Handle("POST /v1/thread/get_transcripts", s.route(owners, withID(s.threadTranscript)))
-	mux.Handle("POST /thread/push", s.route(admins, withBody(s.threadPush)))
-	mux.Handle("POST /message/list", s.route(owners, withBody(s.messageList)))
-	mux.Handle("POST /message/get", s.route(owners, withID(s.messageGet)))
-	mux.Handle("POST /message/report", s.route(admins, withBody(s.messageReport)))
-	mux.Handle("POST /message/share", s.route(owners, withBody(s.messageShare)))
-
+	s.assistantRoutes(mux)
+	s.threadRoutes(mux)
+	s.messageRoutes(mux)
+	s.followupRoutes(mux)
+	s.webpageRoutes(mux)
 	collect(s.manageAgentHost, mux, "/v1/agent", "create", s.agents())
 	s.manageAgentHost(mux, "/v1/agent/getEmbedScript", withBody(s.agentEmbed))
 	collect(s.manageAgentHost, mux, "/v1/avatar", "create", s.avatars())
@@ -171,8 +147,6 @@ func New(c Config) http.Handler {
 	collect(s.manageAgentHost, mux, "/v1/lifecycle", "create", s.rules())
 	s.lifecycleRoutes(mux)
 	collect(s.manageAgentHost, mux, "/v1/email-template", "add", s.emails())
-	s.manage(mux, "/followup/list", withBody(s.followupList))
-
 	return s.wrap(mux)
 }
 

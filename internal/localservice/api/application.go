@@ -3,10 +3,16 @@ package api
 import (
 	"encoding/json"
 	"errors"
+	"net/http"
 
 	"github.com/agentruntime/agentruntime/internal/localservice/store"
 	"github.com/agentruntime/agentruntime/internal/localservice/token"
 )
+
+func (s *server) applicationRoutes(mux *http.ServeMux) {
+	mux.Handle("POST /v1/application/resolveWidgetId", s.route(admins, withBody(s.resolveWidgetID)))
+	mux.Handle("POST /v1/application/appInit", s.route(anyone, s.appInit))
+}
 
 // resolveWidgetID returns the widget of an agent.
 func (s *server) resolveWidgetID(c *call, body struct {
@@ -18,7 +24,7 @@ func (s *server) resolveWidgetID(c *call, body struct {
 	}
 	agent, err := s.Store.AgentRecords().Get(c.ctx(), c.claims.PartnerID, body.AgentID)
 	if errors.Is(err, store.ErrNotFound) {
-		return nil, problem(404, "AGENT_NOT_FOUND")
+		return nil, problem(http.StatusNotFound, "AGENT_NOT_FOUND")
 	}
 	return map[string]string{"widgetId": agent.Body.WidgetID}, err
 }

@@ -12,6 +12,13 @@ import (
 // empty is the reply {}.
 type empty struct{}
 
+func (s *server) assistantRoutes(mux *http.ServeMux) {
+	mux.Handle("POST /assistant/converse", s.route(talkers, withBody(s.converse)))
+	mux.Handle("POST /assistant/tool_response", s.route(talkers, withBody(s.toolResponse)))
+	mux.Handle("POST /assistant/abort", s.route(talkers, withBody(s.abort)))
+	mux.Handle("GET /assistant/status", s.route(talkers, s.status))
+}
+
 // toolResponse takes a page's answer to a blocking tool (protocol §9.8).
 func (s *server) toolResponse(c *call, body struct {
 	Name         *string         `json:"tool_name"`
@@ -78,13 +85,4 @@ func (s *server) status(c *call) (any, error) {
 		reply.Avatar = &statusAvatar{ID: a.ID, Name: cmp.Or(a.Name, who.Agent.Profile.DisplayName)}
 	}
 	return reply, nil
-}
-
-// suggestedQuestions returns the agent's starters, [] when it has none.
-func (s *server) suggestedQuestions(c *call) (any, error) {
-	who, err := s.Dialogue.Caller(c.ctx(), c.claims)
-	if err != nil {
-		return nil, err
-	}
-	return append([]string{}, who.Agent.Profile.Starters...), nil
 }

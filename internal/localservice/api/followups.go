@@ -1,6 +1,24 @@
 package api
 
-import "github.com/agentruntime/agentruntime/internal/localservice/store"
+import (
+	"net/http"
+
+	"github.com/agentruntime/agentruntime/internal/localservice/store"
+)
+
+func (s *server) followupRoutes(mux *http.ServeMux) {
+	mux.Handle("POST /followup/get-suggested-questions", s.route(talkers, s.suggestedQuestions))
+	s.manage(mux, "/followup/list", withBody(s.followupList))
+}
+
+// suggestedQuestions returns the agent's starters, [] when it has none.
+func (s *server) suggestedQuestions(c *call) (any, error) {
+	who, err := s.Dialogue.Caller(c.ctx(), c.claims)
+	if err != nil {
+		return nil, err
+	}
+	return append([]string{}, who.Agent.Profile.Starters...), nil
+}
 
 // followupList lists the follow-up questions that answers have offered.
 func (s *server) followupList(c *call, body listQuery) (any, error) {

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"encoding/json"
 	"fmt"
+	"net/http"
 	"slices"
 	"strconv"
 	"time"
@@ -44,6 +45,14 @@ func viewMessage(m store.Message) messageView {
 		v.Feedback, v.IsPositive, v.Comment = m.Rating, &m.Rating.IsPositive, m.Rating.Comment
 	}
 	return v
+}
+
+func (s *server) messageRoutes(mux *http.ServeMux) {
+	mux.Handle("POST /message/list", s.route(owners, withBody(s.messageList)))
+	mux.Handle("POST /message/get", s.route(owners, withID(s.messageGet)))
+	mux.Handle("POST /message/report", s.route(admins, withBody(s.messageReport)))
+	mux.Handle("POST /message/share", s.route(owners, withBody(s.messageShare)))
+	mux.Handle("POST /feedback/add", s.route(talkers, withBody(s.addFeedback)))
 }
 
 func (s *server) messageList(c *call, body listQuery) (any, error) {

@@ -23,6 +23,13 @@ const (
 	codeWidget  = "INVALID_WIDGET_ID"
 )
 
+func (s *server) sessionRoutes(mux *http.ServeMux) {
+	mux.Handle("POST "+SessionPrefix+"/service/session/action/start", s.form(s.sessionStart))
+	mux.Handle("POST "+SessionPrefix+"/service/session/action/startWidgetSession", s.form(s.sessionStartWidget))
+	mux.Handle("POST "+SessionPrefix+"/service/session/action/end", s.form(s.sessionEnd))
+	mux.HandleFunc(SessionPrefix+"/service/system/action/ping", s.ping)
+}
+
 // form reads the form of a request, runs the handler and writes what it returns as JSON.
 func (s *server) form(handle func(*http.Request) (any, error)) http.Handler {
 	return s.paced(func(r *http.Request) (any, error) {

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"maps"
+	"net/http"
 	"slices"
 	"strings"
 	"unicode/utf8"
@@ -30,6 +31,16 @@ func viewAll[S, T any](list []S, total int, view func(S) T) listReply[T] {
 		objects[i] = view(v)
 	}
 	return listReply[T]{total, objects}
+}
+
+func (s *server) threadRoutes(mux *http.ServeMux) {
+	mux.Handle("POST /v1/thread/list", s.route(owners, withBody(s.threadList)))
+	mux.Handle("POST /v1/thread/get", s.route(owners, withID(s.threadGet)))
+	mux.Handle("POST /v1/thread/update", s.route(owners, withBody(s.threadUpdate)))
+	mux.Handle("POST /v1/thread/delete", s.route(owners, withBody(s.threadDelete)))
+	mux.Handle("POST /v1/thread/get_transcripts", s.route(owners, withID(s.threadTranscript)))
+	mux.Handle("POST /thread/push", s.route(admins, withBody(s.threadPush)))
+	mux.Handle("POST /thread/session_completed", s.route(talkers, withID(s.sessionCompleted)))
 }
 
 func (s *server) threadList(c *call, body listQuery) (any, error) {

@@ -31,6 +31,12 @@ func writePage(w http.ResponseWriter, status int, title, body string) {
 		`<h1>` + title + `</h1>` + body))
 }
 
+func (s *server) webpageRoutes(mux *http.ServeMux) {
+	mux.HandleFunc("GET "+dialogue.ConsentPath, s.consentPage)
+	mux.HandleFunc("POST "+dialogue.ConsentPath, s.giveConsent)
+	mux.HandleFunc("GET "+brain.DocumentPrefix+"{name...}", s.document)
+}
+
 // consentPage is where a provider would ask a user to allow what the agent wants
 // to do (protocol §10.8). Here the tool is simulated, and the page says so.
 func (s *server) consentPage(w http.ResponseWriter, r *http.Request) {
