@@ -23,8 +23,8 @@ const (
 
 // Call does one call of the service's HTTP APIs in up to four attempts of at most 30 s
 // each (protocol §9.7). A request that failed on the network is repeated, unless it is to be
-// executed Once and a reply had begun; one whose reply was 429, 502, 503 or 504 only if its
-// method is GET or HEAD or it is Repeatable. The wait is the back-off, but at least a random
+// executed Once and a reply had begun; one that got no reply in time only if it is Repeatable;
+// one whose reply was 429, 502, 503 or 504 only if it is, or its method is GET or HEAD. The wait is the back-off, but at least a random
 // time between the reply's Retry-After and twice that, so that clients refused together don't
 // return in the same second. A Retry-After of more than 10 s ends the call; the error contains the header.
 //
@@ -123,7 +123,7 @@ func ended(err error, r *Request) *fault.Error {
 func repeatable(r *Request, f *fault.Error) bool {
 	switch f.Status {
 	case 0:
-		return f.Code == fault.NetworkError && (f.Retryable || !r.Once)
+		return f.Code == fault.NetworkError && (f.Retryable || !r.Once) || f.Code == fault.Timeout && r.Repeatable
 	case 429, 502, 503, 504:
 		return r.Method == "GET" || r.Method == "HEAD" || r.Repeatable
 	}

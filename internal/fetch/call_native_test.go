@@ -146,7 +146,9 @@ func TestCallRetries(t *testing.T) {
 		{"429, repeatable", safePost, reply(429, ""), 4, fault.RateLimited},
 		{"500 GET", get, reply(500, ""), 1, fault.ServerError},
 		{"401 GET", get, reply(401, ""), 1, fault.Unauthorized},
-		{"silence", post, silence, 1, fault.Timeout},
+		{"silence POST", post, silence, 1, fault.Timeout},
+		{"silence GET", get, silence, 1, fault.Timeout},
+		{"silence, repeatable", safePost, silence, 4, fault.Timeout},
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
@@ -156,15 +158,18 @@ func TestCallRetries(t *testing.T) {
 				if !errors.Is(err, test.code) || len(c.at) != test.requests {
 					t.Fatalf("%d requests, %v", len(c.at), err)
 				}
-				var waited time.Duration
+				var each, waited time.Duration // each attempt, and between them
+				if test.code == fault.Timeout {
+					each = 30 * time.Second
+				}
 				for i, full := range []time.Duration{200, 400, 800}[:len(c.at)-1] {
-					wait := c.at[i+1] - c.at[i]
+					wait := c.at[i+1] - c.at[i] - each
 					if full *= time.Millisecond; wait < full/2 || wait > full {
 						t.Errorf("waited %v before request %d, want %v to %v", wait, i+2, full/2, full)
 					}
 					waited += wait
 				}
-				if took := time.Since(c.start); test.code == fault.Timeout && took != 30*time.Second || test.code != fault.Timeout && took != waited {
+				if took := time.Since(c.start); took != waited+time.Duration(test.requests)*each {
 					t.Errorf("took %v", took)
 				}
 			})

@@ -353,6 +353,35 @@ test("a request is sent again where that is safe", async () => {
   await assert.rejects(client({}, { fetch: hanging }).management.agents.get("a", adminKs, { signal: AbortSignal.abort() }), { code: "aborted" })
 })
 
+test("a refused request waits as long as Retry-After asks, and up to twice that", async (t) => {
+  const now = Date.UTC(2026, 0, 1)
+  t.mock.timers.enable({ apis: ["setTimeout", "Date"], now })
+  let random = 0
+  t.mock.method(Math, "random", () => random)
+  const create = (after: string) => {
+    const { management, sent } = client({ "agent/create": () => (sent.length > 1 ? { agentId: "a" } : json(429, {}, { "retry-after": after })) })
+    return { sent, made: management.agents.create({ displayName: "A", intellect: {} }, adminKs) }
+  }
+  const pass = async (ms: number) => {
+    await new Promise(setImmediate)
+    t.mock.timers.tick(ms)
+    await new Promise(setImmediate)
+  }
+  for (const after of ["4", () => new Date(Date.now() + 4000).toUTCString()]) {
+    for (random of [0, 0.5]) {
+      const { sent, made } = create(typeof after === "string" ? after : after())
+      await pass(4000 * (1 + random) - 1)
+      assert.equal(sent.length, 1)
+      await pass(1)
+      assert.equal(sent.length, 2)
+      await made
+    }
+  }
+  const long = create("11")
+  await assert.rejects(long.made, { code: "rate_limited", status: 429 })
+  assert.equal(long.sent.length, 1)
+})
+
 // The cases that runtime/fault is tested with too.
 interface RefusedReply {
   name: string

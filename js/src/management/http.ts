@@ -178,9 +178,10 @@ export class Http {
       if ("value" in outcome) return outcome.value as T
       const { error, wait = 0 } = outcome
       const again = error.code === "network_error" || error.code === "timeout" || (repeatable && [429, 502, 503, 504].includes(error.status ?? 0))
-      if (!again || attempt > retries) throw error
-      const delay = Math.max(Math.min(firstDelay * 2 ** (attempt - 1), longestDelay) * (0.5 + Math.random() / 2), Math.min(wait, longestDelay))
-      await pause(delay, request.signal)
+      if (!again || attempt > retries || wait > longestDelay) throw error
+      const delay = Math.min(firstDelay * 2 ** (attempt - 1), longestDelay) * (0.5 + Math.random() / 2)
+      // Up to twice as long as the service asks, so that clients refused together don't return in the same second.
+      await pause(Math.max(delay, wait * (1 + Math.random())), request.signal)
     }
   }
 
@@ -226,7 +227,7 @@ export class Http {
     try {
       const response = await this.#send(call, attempt, timer.signal)
       const reply = await this.#replyOf(response, call, timer.signal)
-      if (response.status < 200 || response.status > 299) return { error: refusal(reply, call.clean), wait: Number(response.headers.get("retry-after") ?? 0) * 1000 || 0 }
+      if (response.status < 200 || response.status > 299) return { error: refusal(reply, call.clean), wait: retryAfter(response.headers.get("retry-after") ?? "") }
       const hidden = call.statusInReply ? undefined : hiddenRefusal(reply, call.clean)
       return hidden ? { error: hidden } : { value: reply.body }
     } catch (cause) {
@@ -270,6 +271,9 @@ interface Prepared {
 }
 
 const requestIdOf = ({ headers }: Response): string => headers.get("x-request-id") ?? headers.get("x-kaltura-request-id") ?? uuidv4()
+
+/** How many milliseconds a Retry-After asks to wait, which is a number of seconds or a date; 0 for anything else. */
+const retryAfter = (value: string): number => (/^\d+$/.test(value) ? Number(value) * 1000 : Math.max(0, Date.parse(value) - Date.now()) || 0)
 
 /** The error of a request without a reply. */
 function failure(cause: unknown, call: Prepared, signal: AbortSignal | undefined): ReturnType<typeof fault> {
