@@ -3,6 +3,7 @@ package management
 import (
 	"cmp"
 	"context"
+	"encoding/json"
 	"regexp"
 	"slices"
 	"strconv"
@@ -95,7 +96,7 @@ type Restrictions struct {
 
 // Admin mints a token with access to the whole account. It must not leave the server.
 // Errors: bad_request without a UserID or for a TTL under a second, ttl_too_long,
-// no_secret, api_exception when the service refuses.
+// no_secret, api_exception when the service refuses, session_failed when it returns no token.
 func (t Tokens) Admin(ctx context.Context, in AdminTokenInput) (Token, error) {
 	if in.UserID == "" {
 		return Token{}, badRequest("an admin token needs a UserID: it becomes the owner of what the token creates")
@@ -105,7 +106,8 @@ func (t Tokens) Admin(ctx context.Context, in AdminTokenInput) (Token, error) {
 
 // Conversation mints a token for talking to one intellect. Errors: bad_request for a
 // missing ConfigID and for everything that [TokenInput] and [Restrictions] rule out,
-// entitlement_violation, ttl_too_long, no_secret, api_exception when the service refuses.
+// entitlement_violation, ttl_too_long, no_secret, api_exception when the service refuses,
+// session_failed when it returns no token.
 func (t Tokens) Conversation(ctx context.Context, in TokenInput) (Token, error) {
 	if in.ConfigID == 0 {
 		return Token{}, badRequest("a conversation token needs a ConfigID, the id of an intellect")
@@ -151,17 +153,11 @@ func (t Tokens) Widget(ctx context.Context, widgetID string) (Token, error) {
 	if err := required("the widget id", widgetID); err != nil {
 		return Token{}, err
 	}
-	var reply struct {
-		KS string `json:"ks"`
-	}
-	err := t.session(ctx, "startWidgetSession", map[string]string{"widgetId": widgetID}, &reply)
-	if err == nil && reply.KS == "" {
-		err = noToken("startWidgetSession")
-	}
+	ks, err := t.start(ctx, "startWidgetSession", map[string]string{"widgetId": widgetID})
 	if err != nil {
 		return Token{}, err
 	}
-	return Token{Kind: WidgetToken, ks: &reply.KS}, nil
+	return Token{Kind: WidgetToken, ks: &ks}, nil
 }
 
 // End ends a token, and all with the same SessionGroupID. It is not an error if the token
@@ -205,14 +201,10 @@ func (t Tokens) mint(ctx context.Context, token Token, ttl time.Duration) (Token
 		return Token{}, err
 	}
 	began := time.Now() // the service's time begins later, so that ExpiresAt is never too late
-	var ks string
-	err = t.session(ctx, "start", map[string]string{
+	ks, err := t.start(ctx, "start", map[string]string{
 		"secret": secret, "partnerId": strconv.FormatInt(t.c.partnerID, 10), "userId": token.UserID,
 		"type": strconv.Itoa(kind), "expiry": strconv.Itoa(expiry), "privileges": token.Privileges,
-	}, &ks)
-	if err == nil && ks == "" {
-		err = noToken("session/start")
-	}
+	})
 	if err != nil {
 		return Token{}, err
 	}
@@ -249,8 +241,23 @@ func (t Tokens) session(ctx context.Context, action string, fields map[string]st
 	}, out)
 }
 
-func noToken(call string) error {
-	return fault.New(fault.SessionFailed, call+" returned no token")
+// start calls the session API for a token. The reply is the token, or an object with it as ks.
+func (t Tokens) start(ctx context.Context, action string, fields map[string]string) (ks string, err error) {
+	var reply json.RawMessage
+	if err := t.session(ctx, action, fields, &reply); err != nil {
+		return "", err
+	}
+	if json.Unmarshal(reply, &ks) != nil {
+		var object struct {
+			KS string `json:"ks"`
+		}
+		_ = json.Unmarshal(reply, &object) // of another type: without a token
+		ks = object.KS
+	}
+	if !strings.HasPrefix(ks, ksPrefix) {
+		return "", fault.New(fault.SessionFailed, action+" returned no token")
+	}
+	return ks, nil
 }
 
 // seconds returns a lifetime as it is sent; usual is the default, most the maximum.
@@ -289,10 +296,10 @@ func (in *TokenInput) privileges() (string, error) {
 		p.add("", roleKey, playbackRole)
 	}
 	p.add("Restrictions.Role", roleKey, in.Restrictions.Role)
+	p.addNumber("actionslimit", int64(in.Restrictions.ActionsLimit))
 	p.add("Restrictions.IP", "iprestrict", in.Restrictions.IP)
 	p.add("Restrictions.URI", "urirestrict", in.Restrictions.URI)
 	p.add("Restrictions.SessionGroupID", "sessionid", in.Restrictions.SessionGroupID)
-	p.addNumber("actionslimit", int64(in.Restrictions.ActionsLimit))
 	for _, extra := range in.ExtraPrivileges {
 		p.addExtra(extra)
 	}

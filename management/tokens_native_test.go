@@ -56,7 +56,7 @@ func TestTokensAsTheyAreRequested(t *testing.T) {
 				IP: "10.0.0.0/8", URI: "/assistant/*", SessionGroupID: "visit:9", ActionsLimit: 3,
 			}, ExtraPrivileges: []string{"sview:*", "disableentitlementforentry:x"}}),
 			management.ConversationToken, "0", "1800",
-			"geniegpcid:7,setrole:PLAYBACK_BASE_ROLE,iprestrict:10.0.0.0/8,urirestrict:/assistant/*,sessionid:visit:9,actionslimit:3,sview:*,disableentitlementforentry:x", "",
+			"geniegpcid:7,setrole:PLAYBACK_BASE_ROLE,actionslimit:3,iprestrict:10.0.0.0/8,urirestrict:/assistant/*,sessionid:visit:9,sview:*,disableentitlementforentry:x", "",
 		},
 	} {
 		f := newFake(t, map[string][]answer{startPath: {{0, `"` + userKS + `"`}}})
@@ -218,6 +218,26 @@ func TestWidgetTokenAndEnd(t *testing.T) {
 	asked := f.take()
 	if fields := form(t, asked[0]); asked[0].path != endPath || fields.Get("ks") != userKS {
 		t.Errorf("asked %v", asked)
+	}
+}
+
+// TestRepliesWithAToken are the token, or an object with it; every token begins with djJ8
+// (management-api.md, F.2).
+func TestRepliesWithAToken(t *testing.T) {
+	const widgetPath = "/service/session/action/startWidgetSession"
+	for reply, code := range map[string]fault.Code{
+		`"` + userKS + `"`: "", `{"ks":"` + userKS + `"}`: "",
+		`"welcome"`: fault.SessionFailed, `{"ks":"welcome"}`: fault.SessionFailed, `""`: fault.SessionFailed, `[]`: fault.SessionFailed, `null`: fault.SessionFailed,
+	} {
+		f := newFake(t, map[string][]answer{startPath: {{0, reply}}, widgetPath: {{0, reply}}})
+		admin, err := f.Tokens.Admin(t.Context(), management.AdminTokenInput{UserID: "boss"})
+		widget, widgetErr := f.Tokens.Widget(t.Context(), "w-1")
+		if code != "" {
+			wantCode(t, reply, err, code)
+			wantCode(t, reply, widgetErr, code)
+		} else if err != nil || widgetErr != nil || admin.KS() != userKS || widget.KS() != userKS {
+			t.Errorf("%s: %v, %v", reply, err, widgetErr)
+		}
 	}
 }
 

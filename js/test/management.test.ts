@@ -146,6 +146,7 @@ test("tokens that are not minted", async () => {
     [() => conversation({ restrictions: { role: "R" } }), "bad_request"],
     [() => conversation({ restrictions: { ipRestrict: "1.1.1.1,2.2.2.2" } }), "bad_request"],
     [() => conversation({ restrictions: { actionsLimit: 1.5 } }), "bad_request"],
+    [() => sessions.createAgentToken({ agentId: "a", ttlSeconds: 86_401 }), "ttl_too_long"],
     [() => sessions.createAgentToken({ agentId: "" }), "bad_request"],
     [() => sessions.createWidgetToken({ widgetId: " " }), "bad_request"],
     [() => sessions.revoke(""), "bad_request"],

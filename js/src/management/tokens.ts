@@ -99,7 +99,8 @@ export class SessionCalls {
    */
   async createAgentToken(input: AgentTokenInput): Promise<MintedToken> {
     if (!isText(input?.agentId)) throw bad("an agent token needs an agentId")
-    privilegesOf(input) // before the look-up
+    privilegesOf(input) // what is wrong is refused before the look-up
+    secondsOf("agent", input.ttlSeconds)
     if (input.configId != null || !this.#configOf) return this.#user("agent", input)
     const admin = await this.#mint("admin", "disableentitlement", input.userId || "management", true, lookupLife)
     return this.#user("agent", { ...input, configId: await this.#configOf(input.agentId, admin) })
@@ -127,10 +128,7 @@ export class SessionCalls {
   }
 
   async #mint(kind: MintedKind, privileges: string, userId: string | undefined, admin: boolean, ttlSeconds?: number): Promise<MintedToken> {
-    const { usual, most } = kind === "admin" ? lives.admin : lives.user
-    const seconds = Math.trunc(ttlSeconds ?? usual)
-    if (!Number.isFinite(seconds) || seconds < 1) throw bad("ttlSeconds must be a positive number of seconds")
-    if (seconds > most) throw fault("ttl_too_long", `ttlSeconds must be at most ${most} for this kind of token`)
+    const seconds = secondsOf(kind, ttlSeconds)
     const began = Math.floor(Date.now() / 1000) // the service's time begins later, so that expiresAt is never too late
     const reply = await this.#http.session("start", {
       secret: await this.#http.secret(), partnerId: this.#http.partnerId, ...(userId && { userId }),
@@ -145,6 +143,15 @@ export class SessionCalls {
     if (!ks.startsWith("djJ8")) throw fault("session_failed", `${call} returned no token`)
     return ks
   }
+}
+
+/** The life of a token, as it is sent. */
+function secondsOf(kind: MintedKind, ttlSeconds?: number): number {
+  const { usual, most } = kind === "admin" ? lives.admin : lives.user
+  const seconds = Math.trunc(ttlSeconds ?? usual)
+  if (!Number.isFinite(seconds) || seconds < 1) throw bad("ttlSeconds must be a positive number of seconds")
+  if (seconds > most) throw fault("ttl_too_long", `ttlSeconds must be at most ${most} for this kind of token`)
+  return seconds
 }
 
 const isId = (value: unknown): boolean => (typeof value === "number" ? Number.isSafeInteger(value) && value >= 0 : isText(value))
