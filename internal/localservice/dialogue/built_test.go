@@ -120,13 +120,9 @@ func TestStartToolsRunBeforeTheFirstTurn(t *testing.T) {
 		in.ThreadStartTools, in.OpeningPhrase = ids, &phrase
 		in.Secrets = map[string]string{"KEY": "the-secret"}
 	})
-	var segments []converse.Segment
-	result, err := f.Turn(t.Context(), who, TurnRequest{Text: "Where am I?"}, func(seg converse.Segment) error {
-		segments = append(segments, seg)
-		return nil
-	})
-	if err != nil || result.Text != "You are at /first/ann@example.com" {
-		t.Errorf("answer %q, %v", result.Text, err)
+	result, segments := f.turn(who, TurnRequest{Text: "Where am I?"})
+	if result.Text != "You are at /first/ann@example.com" {
+		t.Errorf("answer %q", result.Text)
 	}
 	want := "/first/ann%40example.com the-secret djJ8-raw-token\n/broken the-secret djJ8-raw-token\n/second the-secret djJ8-raw-token"
 	if got := server.log(); got != want {
@@ -184,13 +180,9 @@ func TestToolsOnTheService(t *testing.T) {
 	}, func(in *store.Intellect, ids []string) {
 		in.ToolIDs, in.Secrets = ids, map[string]string{"KEY": "the-secret"}
 	})
-	var segments []converse.Segment
-	result, err := f.Turn(t.Context(), who, TurnRequest{Text: "Look"}, func(seg converse.Segment) error {
-		segments = append(segments, seg)
-		return nil
-	})
-	if err != nil || result.Text != "done" {
-		t.Fatalf("answer %q, %v", result.Text, err)
+	result, segments := f.turn(who, TurnRequest{Text: "Look"})
+	if result.Text != "done" {
+		t.Fatalf("answer %q", result.Text)
 	}
 	want := `{"key":"*** ***","path":"/look/a b"}` + "\n" + `{"status":"dispatched"}` + "\n" + `{"secrets":"undefinedundefined","seen":"a b ann@example.com"}` + "\n"
 	if response != want {
@@ -249,13 +241,9 @@ func TestMCPToolsInATurn(t *testing.T) {
 			"crm": {URL: at.URL, Headers: map[string]string{"X-Key": "{{ secrets.KEY }} {{ sys__user_id }}"}}, "gone": {URL: "http://127.0.0.1:1"},
 		}
 	})
-	var segments []converse.Segment
-	result, err := f.Turn(t.Context(), who, TurnRequest{Text: "Find Ann"}, func(seg converse.Segment) error {
-		segments = append(segments, seg)
-		return nil
-	})
-	if err != nil || result.Text != "done" || offered != "find client crm_find mcp " {
-		t.Fatalf("answer %q, %v; offered %q", result.Text, err, offered)
+	result, segments := f.turn(who, TurnRequest{Text: "Find Ann"})
+	if result.Text != "done" || offered != "find client crm_find mcp " {
+		t.Fatalf("answer %q; offered %q", result.Text, offered)
 	}
 	if want := `{"result":"{\"name\":\"Ann\"}*** ann@example.com"}`; response != want {
 		t.Errorf("result %s, want %s", response, want)

@@ -60,6 +60,15 @@ func (f *fixture) caller(agent, user string) Caller {
 	return Caller{Claims: token.Claims{PartnerID: a.PartnerID, UserID: user, ID: "token-" + user}, Agent: a}
 }
 
+func (f *fixture) thread(who Caller) store.Thread {
+	f.t.Helper()
+	thread, err := f.Open(context.Background(), who, "", Context{})
+	if err != nil {
+		f.t.Fatal(err)
+	}
+	return thread
+}
+
 // turn runs a turn to its end and returns what was emitted.
 func (f *fixture) turn(who Caller, req TurnRequest) (TurnResult, []converse.Segment) {
 	f.t.Helper()
@@ -106,10 +115,7 @@ func TestOpeningIsRenderedAndKeptOnce(t *testing.T) {
 	f := open(t, saying("ok"))
 	ctx := t.Context()
 	who := f.caller(store.Receptionist, "ann")
-	thread, err := f.Open(ctx, who, "", Context{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	thread := f.thread(who)
 	want := "Hello Sam! I'm Robin, the demo receptionist. How can I help you?"
 	for range 2 { // a session that comes back says it again
 		phrase, messageID, err := f.Opening(ctx, who, thread, Context{Vars: map[string]any{"user_name": "Sam"}})
@@ -126,10 +132,7 @@ func TestSilentAndEmptyOpeningsAreSilent(t *testing.T) {
 	for _, phrase := range []string{"<blank>", "", "{{ nothing }}"} {
 		who := f.caller(store.Silent, "ann")
 		who.Agent.Profile.OpeningPhrase = phrase
-		thread, err := f.Open(ctx, who, "", Context{})
-		if err != nil {
-			t.Fatal(err)
-		}
+		thread := f.thread(who)
 		got, _, err := f.Opening(ctx, who, thread, Context{})
 		if err != nil || got != signaling.SilentOpening {
 			t.Errorf("%q: opening %q, %v; want %q", phrase, got, err, signaling.SilentOpening)
@@ -142,10 +145,7 @@ func TestOpeningIgnoresVariablesOfAnAgentWithoutThem(t *testing.T) {
 	f := open(t, saying("ok"))
 	who := f.caller(store.NoVars, "ann")
 	who.Agent.Profile.OpeningPhrase = "Hello {{ user_name | default('there') }}"
-	thread, err := f.Open(t.Context(), who, "", Context{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	thread := f.thread(who)
 	if got, _, err := f.Opening(t.Context(), who, thread, Context{Vars: map[string]any{"user_name": "Sam"}}); err != nil || got != "Hello there" {
 		t.Errorf("opening %q, %v", got, err)
 	}
@@ -282,10 +282,7 @@ func TestTurnsOfOneThreadRunInOrder(t *testing.T) {
 		return out.Say(fmt.Sprint(len(q.History)))
 	}))
 	who := f.caller(store.Receptionist, "ann")
-	thread, err := f.Open(t.Context(), who, "", Context{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	thread := f.thread(who)
 	done := make(chan error, maxWaiting+2)
 	start := func(text string) {
 		go func() {
@@ -346,10 +343,7 @@ func TestWaitingTurnCanBeCancelled(t *testing.T) {
 		return ctx.Err()
 	}))
 	who := f.caller(store.Receptionist, "ann")
-	thread, err := f.Open(t.Context(), who, "", Context{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	thread := f.thread(who)
 	first := make(chan error, 1)
 	go func() {
 		_, err := f.Turn(context.Background(), who, TurnRequest{ThreadID: thread.ID, Text: "first"}, func(converse.Segment) error { return nil })

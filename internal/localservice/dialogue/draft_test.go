@@ -58,10 +58,7 @@ func TestAnAnswerThatCannotBeStoredEndsWithAnError(t *testing.T) {
 				return out.Say("Hi.")
 			})
 			who := f.caller(store.Receptionist, "ann")
-			thread, err := f.Open(t.Context(), who, "", Context{})
-			if err != nil {
-				t.Fatal(err)
-			}
+			thread := f.thread(who)
 			_, segments := f.turn(who, TurnRequest{ThreadID: thread.ID, Text: "Hello"})
 			last := segments[len(segments)-1]
 			if types(segments) != test.segments || last.ContentString() != test.text || !last.IsFinal {
@@ -101,10 +98,7 @@ func TestAnAnswerUnderWayIsThereAsUnfinished(t *testing.T) {
 		return out.Say("more.")
 	}))
 	who := f.caller(store.Receptionist, "ann")
-	thread, err := f.Open(t.Context(), who, "", Context{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	thread := f.thread(who)
 	done := make(chan struct{})
 	go func() {
 		defer close(done)

@@ -271,6 +271,15 @@ func packetAt(place int, payload []byte) *rtp.Packet {
 	return &rtp.Packet{Header: rtp.Header{SequenceNumber: uint16(place), Timestamp: uint32(place * slot)}, Payload: payload}
 }
 
+func decoderOf(t testing.TB, hear func([]int16)) *trackDecoder {
+	t.Helper()
+	e, err := newTrackDecoder(hear)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return e
+}
+
 func TestLostPacketsBecomeSilence(t *testing.T) {
 	payload := opusPackets(t, "testdata/speech.opus")[20]
 	for name, tc := range map[string]struct {
@@ -286,10 +295,7 @@ func TestLostPacketsBecomeSilence(t *testing.T) {
 		"a new beginning":  {[]int{7, 1000}, 2, 992},
 	} {
 		var r recording
-		e, err := newTrackDecoder(r.hear)
-		if err != nil {
-			t.Fatal(err)
-		}
+		e := decoderOf(t, r.hear)
 		for _, place := range tc.places {
 			e.take(packetAt(place, payload))
 		}
@@ -303,10 +309,7 @@ func TestLostPacketsBecomeSilence(t *testing.T) {
 func TestWhatWasNotSentBecomesSilence(t *testing.T) {
 	payload := opusPackets(t, "testdata/speech.opus")[20]
 	var r recording
-	e, err := newTrackDecoder(r.hear)
-	if err != nil {
-		t.Fatal(err)
-	}
+	e := decoderOf(t, r.hear)
 	e.take(packetAt(7, payload))
 	after := packetAt(27, payload)
 	after.SequenceNumber = 8
@@ -327,10 +330,7 @@ func TestASenderThatIsLateIsNoneThatStopped(t *testing.T) {
 	payload := opusPackets(t, "testdata/speech.opus")[20]
 	synctest.Test(t, func(t *testing.T) {
 		var r recording
-		e, err := newTrackDecoder(r.hear)
-		if err != nil {
-			t.Fatal(err)
-		}
+		e := decoderOf(t, r.hear)
 		sender, track := net.Pipe()
 		go e.read(pipedTrack{track}, func(int) {})
 		place := 0
@@ -379,10 +379,7 @@ func (p pipedTrack) Read(b []byte) (int, interceptor.Attributes, error) {
 func TestEarDecodesNoFasterThanTime(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var heard int
-		e, err := newTrackDecoder(func(pcm []int16) { heard += len(pcm) })
-		if err != nil {
-			t.Fatal(err)
-		}
+		e := decoderOf(t, func(pcm []int16) { heard += len(pcm) })
 		payload := opusPackets(t, "testdata/speech.opus")[20]
 		flood := func(packets uint16) {
 			for range packets {
@@ -403,10 +400,7 @@ func TestEarDecodesNoFasterThanTime(t *testing.T) {
 
 func TestDecodedSpeechIsTheSpeechThatWasSent(t *testing.T) {
 	var r recording
-	e, err := newTrackDecoder(r.hear)
-	if err != nil {
-		t.Fatal(err)
-	}
+	e := decoderOf(t, r.hear)
 	e.started = time.Now().Add(-time.Hour) // no limit
 	for _, payload := range opusPackets(t, "testdata/speech.opus") {
 		e.take(&rtp.Packet{Header: rtp.Header{SequenceNumber: e.next, Timestamp: e.due}, Payload: payload})
@@ -469,10 +463,7 @@ func FuzzMicrophoneDecoder(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, number uint16, payload []byte) {
 		heard := 0
-		e, err := newTrackDecoder(func(pcm []int16) { heard += len(pcm) })
-		if err != nil {
-			t.Fatal(err)
-		}
+		e := decoderOf(t, func(pcm []int16) { heard += len(pcm) })
 		e.take(packetAt(0, payload))
 		e.take(packetAt(int(number), payload))
 		if most := 2*longestPacket + audio.Samples(longestGap, MicrophoneRate); heard > most {
