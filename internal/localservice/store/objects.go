@@ -190,8 +190,7 @@ func (c Collection[T]) Usable(ctx context.Context, partnerID int64, ids []string
 		return nil, nil
 	}
 	q := Query{IDs: ids, Shared: true}
-	where, args := c.where(partnerID, q)
-	found, err := c.find(ctx, q, where, args)
+	found, err := c.find(ctx, q, c.where(partnerID, q))
 	if err != nil {
 		return nil, err
 	}
@@ -211,45 +210,46 @@ func (c Collection[T]) Usable(ctx context.Context, partnerID int64, ids []string
 // List returns the records that a query selects, and how many there are without its
 // Offset and Limit.
 func (c Collection[T]) List(ctx context.Context, partnerID int64, q Query) ([]Record[T], int, error) {
-	where, args := c.where(partnerID, q)
-	count := `SELECT count(*) FROM objects WHERE ` + where
+	w := c.where(partnerID, q)
+	count := `SELECT count(*) FROM objects WHERE `
 	if q.IDs == nil && len(q.Where) == 0 { // object_counts has this number
-		count = `SELECT coalesce(sum(count), 0) FROM object_counts WHERE ` + where
+		count = `SELECT coalesce(sum(count), 0) FROM object_counts WHERE `
 	}
 	var total int
-	if err := c.store.read.QueryRowContext(ctx, count, args...).Scan(&total); err != nil {
+	if err := c.store.read.QueryRowContext(ctx, count+w.String(), w.args...).Scan(&total); err != nil {
 		return nil, 0, err
 	}
-	list, err := c.find(ctx, q, where, args)
+	list, err := c.find(ctx, q, w)
 	return list, total, err
 }
 
 // where is the condition of a query.
-func (c Collection[T]) where(partnerID int64, q Query) (where string, args []any) {
-	where, args = c.isKind()+` AND partner_id = ?`, []any{partnerID}
+func (c Collection[T]) where(partnerID int64, q Query) *where {
+	w := &where{}
+	w.add(c.isKind())
 	if q.Shared {
-		where, args = c.isKind()+` AND partner_id IN (?, ?)`, append(args, SharedPartner)
+		w.add("partner_id IN (?, ?)", partnerID, SharedPartner)
+	} else {
+		w.add("partner_id = ?", partnerID)
 	}
 	if q.IDs != nil {
-		where += ` AND id IN (SELECT value FROM json_each(?))`
-		args = append(args, jsonList(q.IDs))
+		in(w, "id", q.IDs)
 	}
 	for _, condition := range q.Where {
-		where += ` AND ` + condition.sql
-		args = append(args, condition.args...)
+		w.add(condition.sql, condition.args...)
 	}
-	return where, args
+	return w
 }
 
 // find returns the records that where selects, in the order and within the bounds of q.
-func (c Collection[T]) find(ctx context.Context, q Query, where string, args []any) ([]Record[T], error) {
+func (c Collection[T]) find(ctx context.Context, q Query, w *where) ([]Record[T], error) {
 	order := "seq"
 	if q.Order != "" {
 		order = q.Order.sql("objects")
 	}
 	q.Limit = cmp.Or(q.Limit, -1)
 	return all(ctx, c.store.read, scanRecord[T],
-		`SELECT `+objectColumns+` FROM objects WHERE `+where+` ORDER BY `+order+` LIMIT ? OFFSET ?`, append(args, q.Limit, q.Offset)...)
+		`SELECT `+objectColumns+` FROM objects WHERE `+w.String()+` ORDER BY `+order+` LIMIT ? OFFSET ?`, append(w.args, q.Limit, q.Offset)...)
 }
 
 // Create stores a new record under a new id. A repeated request returns the record that
