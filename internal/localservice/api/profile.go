@@ -3,11 +3,12 @@ package api
 import (
 	"cmp"
 	"context"
-	"encoding/json"
+	"fmt"
 	"net/http"
 	"regexp"
 	"strings"
 
+	"github.com/agentruntime/agentruntime/internal/localservice/brain"
 	"github.com/agentruntime/agentruntime/internal/localservice/store"
 )
 
@@ -40,7 +41,7 @@ func (s *server) generateProfile(c *call, body struct {
 	case text == "":
 		return nil, missing("userDescription")
 	case len(text) > maxDescription:
-		return nil, invalid("string_too_long", "The description should have at most 20000 bytes", "userDescription")
+		return nil, invalid("string_too_long", fmt.Sprintf("The description should have at most %d bytes", maxDescription), "userDescription")
 	}
 	if s.Model != nil {
 		if p, ok := s.askForProfile(c.ctx(), text); ok {
@@ -64,8 +65,7 @@ func (s *server) askForProfile(ctx context.Context, description string) (p agent
 		s.Logger.Warn("the model gave no profile", "err", err)
 		return p, false
 	}
-	from, to := strings.IndexByte(reply, '{'), strings.LastIndexByte(reply, '}') // models often surround it with words or a code block
-	if from < 0 || to < from || json.Unmarshal([]byte(reply[from:to+1]), &p) != nil || p.Goal == "" {
+	if !brain.ReadObject(reply, &p) || p.Goal == "" {
 		s.Logger.Warn("the model's profile is no JSON object", "bytes", len(reply))
 		return p, false
 	}

@@ -130,9 +130,7 @@ func (e *Engine) handle(ctx context.Context, event store.Event) error {
 
 // Matching returns the rules that an event of a thread triggers.
 func Matching(ctx context.Context, s *store.Store, t *store.Thread, event store.Event) ([]store.Record[store.Rule], error) {
-	all, _, err := s.Rules().List(ctx, t.PartnerID, store.Query{Where: []store.Condition{
-		store.Equals("status", store.StatusActive), store.Equals("eventType", string(event.Type)),
-	}})
+	all, _, err := s.Rules().List(ctx, t.PartnerID, store.Query{})
 	var rules []store.Record[store.Rule]
 	for _, r := range all {
 		if Matches(&r.Body, t, event) {

@@ -8,6 +8,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/agentruntime/agentruntime/internal/localservice/brain"
 	"github.com/agentruntime/agentruntime/internal/localservice/store"
 )
 
@@ -53,8 +54,7 @@ func (j *job) extract(ctx context.Context, prompt string, asks []ask) (map[strin
 		return nil, nil
 	}
 	var object map[string]any
-	from, to := strings.IndexByte(reply, '{'), strings.LastIndexByte(reply, '}') // models often surround it with words or a code block
-	if from < 0 || to < from || json.Unmarshal([]byte(reply[from:to+1]), &object) != nil {
+	if !brain.ReadObject(reply, &object) {
 		j.log.Warn("the model's answer about a conversation is no JSON object", "bytes", len(reply))
 		return nil, nil
 	}
