@@ -4,14 +4,15 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net/http"
 
 	"github.com/agentruntime/agentruntime/internal/localservice/brain"
 	"github.com/agentruntime/agentruntime/internal/localservice/lifecycle"
 )
 
 // newBrain stores the documents and returns the brain that o selects, behind the
-// script. The model evaluates finished conversations; it is nil for the demo brain.
-func (s *Service) newBrain(ctx context.Context, script *brain.Script, o *Options) (_ *brain.Scripted, model lifecycle.Model, _ error) {
+// script; h is for its endpoint. The model evaluates finished conversations; it is nil for the demo brain.
+func (s *Service) newBrain(ctx context.Context, script *brain.Script, o *Options, h *http.Client) (_ *brain.Scripted, model lifecycle.Model, _ error) {
 	passages, err := brain.ReadKnowledge(o.Knowledge)
 	if err != nil {
 		return nil, nil, err
@@ -28,8 +29,7 @@ func (s *Service) newBrain(ctx context.Context, script *brain.Script, o *Options
 	case o.Chat.BaseURL == "" || o.Chat.Model == "":
 		return nil, nil, errors.New("the brain openai needs Chat.BaseURL and Chat.Model (-chat-url, -chat-model)")
 	default:
-		chat := brain.NewChat(o.Chat, s.store, s.log)
-		s.onClose(func() error { chat.Close(); return nil })
+		chat := brain.NewChat(o.Chat, h, s.store, s.log)
 		thinker, model = chat, chat
 	}
 	return &brain.Scripted{Script: script, Fallback: thinker, Pace: brain.DefaultPace}, model, nil

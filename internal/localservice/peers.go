@@ -4,6 +4,7 @@ import (
 	"errors"
 	"log/slog"
 	"math/rand/v2"
+	"net/http"
 	"sync/atomic"
 
 	"github.com/pion/webrtc/v4"
@@ -79,7 +80,7 @@ func newPicture(mimeType string, a *store.AvatarProfile) media.Picture {
 // transcribers returns the constructor of a microphone's transcriber: the lines of
 // the script, which start again for each microphone; without lines the endpoint;
 // without an endpoint one that recognises nothing, a script without lines.
-func (s *Service) transcribers(script *brain.Script, o *Options) func() recognizer.Transcriber {
+func transcribers(script *brain.Script, o *Options, h *http.Client) func() recognizer.Transcriber {
 	var lines []string
 	if script != nil {
 		lines = script.Hear
@@ -87,8 +88,7 @@ func (s *Service) transcribers(script *brain.Script, o *Options) func() recogniz
 	if len(lines) > 0 || o.Transcription.BaseURL == "" {
 		return func() recognizer.Transcriber { return recognizer.NewScript(lines...) }
 	}
-	endpoint := recognizer.NewEndpoint(o.Transcription)
-	s.onClose(func() error { endpoint.Close(); return nil })
+	endpoint := recognizer.NewEndpoint(o.Transcription, h)
 	return func() recognizer.Transcriber { return endpoint }
 }
 

@@ -125,7 +125,9 @@ func (s *Service) start(ctx context.Context, o *Options) (err error) {
 	if err != nil {
 		return err
 	}
-	scripted, model, err := s.newBrain(ctx, script, o)
+	endpoints := endpoint.NewClient()
+	s.onClose(func() error { endpoints.CloseIdleConnections(); return nil })
+	scripted, model, err := s.newBrain(ctx, script, o, endpoints)
 	if err != nil {
 		return err
 	}
@@ -141,9 +143,7 @@ func (s *Service) start(ctx context.Context, o *Options) (err error) {
 		Threads: &quota.Rate{Limit: o.Quotas.Threads, Window: time.Hour}, Turns: &quota.Rate{Limit: o.Quotas.Turns, Window: time.Hour},
 		Work: work, Observe: measured.Turn,
 	})
-	speech := endpoint.NewClient()
-	s.onClose(func() error { speech.CloseIdleConnections(); return nil })
-	speaker, err := voice.Open(voice.Config{Kind: o.Voice, Endpoint: o.Speech, HTTP: speech, Log: s.log})
+	speaker, err := voice.Open(voice.Config{Kind: o.Voice, Endpoint: o.Speech, HTTP: endpoints, Log: s.log})
 	if err != nil {
 		return err
 	}
@@ -190,7 +190,7 @@ func (s *Service) start(ctx context.Context, o *Options) (err error) {
 		s.info.Page = base + o.Page
 	}
 
-	factory := &mediaFactory{peers: peers, base: base, transcriber: s.transcribers(script, o), told: &s.told, log: s.log}
+	factory := &mediaFactory{peers: peers, base: base, transcriber: transcribers(script, o, endpoints), told: &s.told, log: s.log}
 	s.hub = live.NewHub(live.Config{
 		Dialogue: talk, Threads: s.store, Tokens: tokens, Voice: speaker, Media: factory,
 		MediaURL: base, Calls: o.Quotas.Calls, Sockets: o.Quotas.Sockets, Work: work, SocketBytes: o.Quotas.SocketBytes, Timing: o.Timing, Logger: s.log,

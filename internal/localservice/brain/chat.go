@@ -38,7 +38,6 @@ const (
 // offered to the model; their results are passed back to it.
 type Chat struct {
 	client    *openai.Client
-	http      *http.Client
 	model     string
 	knowledge Searcher
 	log       *slog.Logger
@@ -46,15 +45,11 @@ type Chat struct {
 
 var _ Brain = (*Chat)(nil)
 
-// NewChat returns a Chat. The endpoint needs a BaseURL and a Model; knowledge may be
-// nil. Close must be called.
-func NewChat(e endpoint.Endpoint, knowledge Searcher, log *slog.Logger) *Chat {
-	client := endpoint.NewClient()
-	return &Chat{client: e.Client(client), http: client, model: e.Model, knowledge: knowledge, log: log}
+// NewChat returns a Chat that sends its requests with h. The endpoint needs a BaseURL and a Model;
+// knowledge may be nil.
+func NewChat(e endpoint.Endpoint, h *http.Client, knowledge Searcher, log *slog.Logger) *Chat {
+	return &Chat{client: e.Client(h), model: e.Model, knowledge: knowledge, log: log}
 }
-
-// Close ends idle connections to the endpoint.
-func (c *Chat) Close() { c.http.CloseIdleConnections() }
 
 // Answer implements [Brain].
 func (c *Chat) Answer(ctx context.Context, q *Question, out Sink) error {

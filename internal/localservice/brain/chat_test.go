@@ -54,9 +54,8 @@ func serveChat(t *testing.T, replies ...func(w http.ResponseWriter, r *http.Requ
 		next++
 		reply(w, r)
 	}))
-	chat := NewChat(endpoint.Endpoint{BaseURL: e.URL + "/v1", Key: "key", Model: "test-model"}, nil, slog.New(slog.DiscardHandler))
+	chat := NewChat(endpoint.Endpoint{BaseURL: e.URL + "/v1", Key: "key", Model: "test-model"}, e.Client(), nil, slog.New(slog.DiscardHandler))
 	t.Cleanup(func() {
-		chat.Close()
 		e.Close()
 	})
 	return chat, e

@@ -89,9 +89,8 @@ func TestComplete(t *testing.T) {
 	}))
 	defer server.Close()
 	for key, want := range map[string]string{"key": "{} <nil>", "wrong": " endpoint answers with status 401"} {
-		chat := NewChat(endpoint.Endpoint{BaseURL: server.URL, Key: key, Model: "m"}, nil, slog.New(slog.DiscardHandler))
+		chat := NewChat(endpoint.Endpoint{BaseURL: server.URL, Key: key, Model: "m"}, server.Client(), nil, slog.New(slog.DiscardHandler))
 		reply, err := chat.Complete(t.Context(), "Sum up.", "human: Hello")
-		chat.Close()
 		if got := fmt.Sprint(reply, " ", err); got != want {
 			t.Errorf("with the key %q: %s, want %s", key, got, want)
 		}

@@ -27,19 +27,12 @@ const (
 // Endpoint transcribes by HTTP. It may be used concurrently.
 type Endpoint struct {
 	client *openai.Client
-	http   *http.Client
 	model  string
 }
 
-// NewEndpoint returns a transcriber that uses the endpoint. It must be closed.
-func NewEndpoint(e endpoint.Endpoint) *Endpoint {
-	client := endpoint.NewClient()
-	return &Endpoint{client: e.Client(client), http: client, model: cmp.Or(e.Model, DefaultModel)}
-}
-
-// Close ends idle connections to the endpoint.
-func (e *Endpoint) Close() {
-	e.http.CloseIdleConnections()
+// NewEndpoint returns a transcriber that uses the endpoint, and sends its requests with h.
+func NewEndpoint(e endpoint.Endpoint, h *http.Client) *Endpoint {
+	return &Endpoint{client: e.Client(h), model: cmp.Or(e.Model, DefaultModel)}
 }
 
 // Transcribe implements [Transcriber].

@@ -229,8 +229,7 @@ func TestEndpointIsSentAWAVFile(t *testing.T) {
 	d := &double{status: 200, body: `{"text":" hello there \n"}`}
 	server := httptest.NewServer(d)
 	defer server.Close()
-	e := NewEndpoint(endpoint.Endpoint{BaseURL: server.URL + "/v1", Key: "secret-key"})
-	defer e.Close()
+	e := NewEndpoint(endpoint.Endpoint{BaseURL: server.URL + "/v1", Key: "secret-key"}, server.Client())
 	text, err := e.Transcribe(t.Context(), []int16{1, -2, 3}, 16000)
 	if text != "hello there" || err != nil {
 		t.Errorf("Transcribe = %q, %v; want hello there", text, err)
@@ -265,8 +264,7 @@ func TestEndpointFailuresTellTheStatusOnly(t *testing.T) {
 			d := &double{status: tc.status, body: tc.body}
 			server := httptest.NewServer(d)
 			defer server.Close()
-			e := NewEndpoint(endpoint.Endpoint{BaseURL: server.URL + "/v1", Model: "m"})
-			defer e.Close()
+			e := NewEndpoint(endpoint.Endpoint{BaseURL: server.URL + "/v1", Model: "m"}, server.Client())
 			text, err := e.Transcribe(t.Context(), []int16{1}, Rate)
 			switch {
 			case tc.want == "none":
