@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"net/http"
 	"path"
 	"slices"
@@ -282,28 +283,31 @@ func mediaListed[T any](objectType string, list []store.Record[T], total int, vi
 	return mediaList{objectType, viewAll(list, total, func(r store.Record[T]) any { return view(&r) })}
 }
 
-// categoryView is a category as clients see it.
-type categoryView struct {
-	ObjectType  string `json:"objectType"`
-	ID          int64  `json:"id"`
-	PartnerID   int64  `json:"partnerId"`
-	ParentID    int64  `json:"parentId"`
-	Depth       int    `json:"depth"`
-	Name        string `json:"name"`
-	FullName    string `json:"fullName"`
-	FullIDs     string `json:"fullIds"`
-	Description string `json:"description"`
-	Status      int    `json:"status"`
-	CreatedAt   int64  `json:"createdAt"` // seconds since 1970
-	UpdatedAt   int64  `json:"updatedAt"`
+// viewMedia is a record as clients of the media API see it, with more fields. Times are in seconds
+// since 1970; the status is 2 for what is complete.
+func viewMedia[T any](objectType string, r *store.Record[T], status int, more map[string]any) map[string]any {
+	v := map[string]any{
+		"objectType": objectType, "id": r.ID, "partnerId": r.PartnerID, "status": status,
+		"createdAt": r.CreatedAt.Unix(), "updatedAt": r.UpdatedAt.Unix(),
+	}
+	maps.Copy(v, more)
+	return v
+}
+
+// withFile is the status of what is complete once it has a file; without is that before.
+func withFile(assetID string, without int) int {
+	if assetID == "" {
+		return without
+	}
+	return statusReady
 }
 
 func viewCategory(r *store.Record[store.Category]) any {
-	return categoryView{
-		"KalturaCategory", r.Number(), r.PartnerID, r.Body.ParentID, len(r.Body.Ancestors), r.Body.Name, r.Body.FullName,
-		strings.Join(append(slices.Clone(r.Body.Ancestors), r.ID), store.CategorySeparator), r.Body.Description, statusReady,
-		r.CreatedAt.Unix(), r.UpdatedAt.Unix(),
-	}
+	return viewMedia("KalturaCategory", r, statusReady, map[string]any{
+		"id": r.Number(), "parentId": r.Body.ParentID, "depth": len(r.Body.Ancestors), "name": r.Body.Name, "fullName": r.Body.FullName,
+		"fullIds":     strings.Join(append(slices.Clone(r.Body.Ancestors), r.ID), store.CategorySeparator),
+		"description": r.Body.Description,
+	})
 }
 
 func (s *server) category(c *call, id idText) (store.Record[store.Category], error) {
@@ -374,34 +378,13 @@ func (s *server) categoryList(c *call, p listQuery) (any, error) {
 	return mediaListed("KalturaCategoryListResponse", list, total, viewCategory), err
 }
 
-// entryOf is a document as clients see it.
-type entryOf struct {
-	ObjectType   string   `json:"objectType"`
-	ID           string   `json:"id"`
-	PartnerID    int64    `json:"partnerId"`
-	Name         string   `json:"name"`
-	Description  string   `json:"description"`
-	Type         string   `json:"type"`
-	DocumentType int      `json:"documentType"`
-	Status       int      `json:"status"`
-	Categories   string   `json:"categoriesIds"`
-	CreatedAt    int64    `json:"createdAt"` // seconds since 1970
-	UpdatedAt    int64    `json:"updatedAt"`
-	Meta         metaView `json:"_meta,omitzero"`
-}
-
 func viewEntry(r *store.Record[store.MediaEntry]) any {
-	status := statusNoContent
-	if r.Body.AssetID != "" {
-		status = statusReady
-	}
-	v := entryOf{
-		"KalturaDocumentEntry", r.ID, r.PartnerID, r.Body.Name, r.Body.Description, r.Body.Type, r.Body.DocumentType, status,
-		strings.Join(r.Body.Categories, ","), r.CreatedAt.Unix(), r.UpdatedAt.Unix(),
-		metaView{},
-	}
+	v := viewMedia("KalturaDocumentEntry", r, withFile(r.Body.AssetID, statusNoContent), map[string]any{
+		"name": r.Body.Name, "description": r.Body.Description, "type": r.Body.Type, "documentType": r.Body.DocumentType,
+		"categoriesIds": strings.Join(r.Body.Categories, ","),
+	})
 	if r.Body.AssetID != "" && r.Body.Passages != nil && len(r.Body.Passages) == 0 {
-		v.Meta.NoEffect = []string{unreadableDocument}
+		v["_meta"] = metaView{NoEffect: []string{unreadableDocument}}
 	}
 	return v
 }
@@ -470,24 +453,8 @@ func (s *server) entryList(c *call, p listQuery) (any, error) {
 	return mediaListed("KalturaBaseEntryListResponse", list, total, viewEntry), err
 }
 
-// uploadView is an upload token as clients see it.
-type uploadView struct {
-	ObjectType string `json:"objectType"`
-	ID         string `json:"id"`
-	PartnerID  int64  `json:"partnerId"`
-	FileName   string `json:"fileName"`
-	Size       int64  `json:"uploadedFileSize"`
-	Status     int    `json:"status"` // 0 before the upload, 2 after it
-	CreatedAt  int64  `json:"createdAt"`
-	UpdatedAt  int64  `json:"updatedAt"`
-}
-
 func viewUpload(r *store.Record[store.Upload]) any {
-	v := uploadView{"KalturaUploadToken", r.ID, r.PartnerID, r.Body.FileName, r.Body.Size, 0, r.CreatedAt.Unix(), r.UpdatedAt.Unix()}
-	if r.Body.AssetID != "" {
-		v.Status = statusReady
-	}
-	return v
+	return viewMedia("KalturaUploadToken", r, withFile(r.Body.AssetID, 0), map[string]any{"fileName": r.Body.FileName, "uploadedFileSize": r.Body.Size})
 }
 
 // unusedUpload is how long an upload token, and its file, waits to be used. Older ones are
@@ -718,29 +685,10 @@ func (s *server) entryDetach(c *call, p inCategory) (any, error) {
 	return nil, err
 }
 
-// attachmentView is an attachment as clients see it.
-type attachmentView struct {
-	ObjectType string `json:"objectType"`
-	ID         string `json:"id"`
-	PartnerID  int64  `json:"partnerId"`
-	EntryID    string `json:"entryId"`
-	FileName   string `json:"filename"`
-	FileExt    string `json:"fileExt"`
-	Format     int    `json:"format"`
-	Status     int    `json:"status"` // 0 before its content, 2 after it
-	CreatedAt  int64  `json:"createdAt"`
-	UpdatedAt  int64  `json:"updatedAt"`
-}
-
 func viewAttachment(r *store.Record[store.Attachment]) any {
-	v := attachmentView{
-		"KalturaMarkdownAsset", r.ID, r.PartnerID, r.Body.EntryID, r.Body.FileName, r.Body.FileExt, r.Body.Format, 0,
-		r.CreatedAt.Unix(), r.UpdatedAt.Unix(),
-	}
-	if r.Body.AssetID != "" {
-		v.Status = statusReady
-	}
-	return v
+	return viewMedia("KalturaMarkdownAsset", r, withFile(r.Body.AssetID, 0), map[string]any{
+		"entryId": r.Body.EntryID, "filename": r.Body.FileName, "fileExt": r.Body.FileExt, "format": r.Body.Format,
+	})
 }
 
 func (s *server) attachmentAdd(c *call, p struct {
