@@ -405,6 +405,9 @@ func TestRatingsOfASharedMessage(t *testing.T) {
 			t.Errorf("%v reads the comment %q of %s, want %q (%v)", tt.scope, got, tt.id, tt.want, err)
 		}
 	}
+	if _, err := s.Message(t.Context(), Scope{PartnerID: 2, Admin: true}, "copy"); !errors.Is(err, ErrNotFound) {
+		t.Errorf("another partner's copy: %v, want %v", err, ErrNotFound)
+	}
 }
 
 func TestDeletedThreadIsGone(t *testing.T) {
@@ -562,6 +565,10 @@ func TestFeedbackIsIdempotent(t *testing.T) {
 	first := rate(true)
 	if again := rate(true); again != first {
 		t.Errorf("the same rating changed %v to %v", first, again)
+	}
+	comment = "very nice"
+	if first = rate(true); first.Comment != comment {
+		t.Errorf("the same rating with another comment: %v", first)
 	}
 	comment = ""
 	if again := rate(true); again != first {
