@@ -36,34 +36,23 @@ const (
 	minSample = 6 * time.Second
 )
 
-// itemView is a catalog item as clients see it.
-type itemView struct {
-	ID             string                    `json:"itemId"`
-	Type           string                    `json:"type"`
-	AdminTags      []string                  `json:"adminTags"`
-	Attributes     map[string]map[string]any `json:"attributes"`
-	ImageURL       string                    `json:"imageUrl,omitempty"`
-	LoadingVideo   string                    `json:"loadingVideo,omitempty"`
-	VoiceSampleURL string                    `json:"voiceSampleUrl,omitempty"`
-	CreatedAt      time.Time                 `json:"createdAt"`
-	UpdatedAt      time.Time                 `json:"updatedAt"`
-}
-
+// viewItem is a catalog item as clients see it.
 func (s *server) viewItem(r *store.Record[store.CatalogItem]) any {
-	v := itemView{
-		ID: r.ID, Type: r.Body.Type, AdminTags: r.Body.AdminTags, Attributes: r.Body.Attributes, CreatedAt: r.CreatedAt, UpdatedAt: r.UpdatedAt,
-	}
-	switch v.Type {
+	more := map[string]any{"itemId": r.ID, "createdAt": r.CreatedAt, "updatedAt": r.UpdatedAt}
+	switch r.Body.Type {
 	case store.VoiceItem:
 		if r.Body.AssetID != "" {
-			v.VoiceSampleURL = s.Site() + AssetPrefix + r.Body.AssetID
+			more["voiceSampleUrl"] = s.Site() + AssetPrefix + r.Body.AssetID
 		}
 	case store.VisualItem:
-		v.LoadingVideo = s.loadingVideo(store.NearestFace(r.Body.Texts("visual")))
+		more["loadingVideo"] = s.loadingVideo(store.NearestFace(r.Body.Texts("visual")))
 		fallthrough
 	default:
-		v.ImageURL = s.imageURL(r)
+		more["imageUrl"] = s.imageURL(r)
 	}
+	v := shown(r.Body, more)
+	delete(v, "assetId")
+	delete(v, "providerId")
 	return v
 }
 
