@@ -20,36 +20,6 @@ func notes(s *Store) Collection[note] {
 	return Collection[note]{store: s, kind: "note", newID: UUID, name: func(n *note) string { return n.Name }}
 }
 
-func TestCollectionKeepsRecordsOfOnePartner(t *testing.T) {
-	s := open(t)
-	made, err := notes(s).Create(t.Context(), 1, note{Name: "a", Tags: []string{"x"}})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if got, err := notes(s).Get(t.Context(), 1, made.ID); err != nil || got.Body.Name != "a" || !got.CreatedAt.Equal(made.CreatedAt) {
-		t.Errorf("get: %v, %v", got, err)
-	}
-	change := func(n *note) error { n.Name = "b"; return nil }
-	for what, call := range map[string]func(partner int64) error{
-		"get":    func(p int64) error { _, err := notes(s).Get(t.Context(), p, made.ID); return err },
-		"update": func(p int64) error { _, err := notes(s).Update(t.Context(), p, made.ID, change); return err },
-		"delete": func(p int64) error { return notes(s).Delete(t.Context(), p, made.ID) },
-	} {
-		if err := call(2); !errors.Is(err, ErrNotFound) {
-			t.Errorf("%s by another partner: %v", what, err)
-		}
-	}
-	if got, err := notes(s).Update(t.Context(), 1, made.ID, change); err != nil || got.Body.Name != "b" || len(got.Body.Tags) != 1 {
-		t.Errorf("update: %v, %v", got, err)
-	}
-	if err := notes(s).Delete(t.Context(), 1, made.ID); err != nil {
-		t.Error(err)
-	}
-	if _, err := notes(s).Get(t.Context(), 1, made.ID); !errors.Is(err, ErrNotFound) {
-		t.Errorf("after delete: %v", err)
-	}
-}
-
 func TestNamesAreUniqueWithinAPartnerAndKind(t *testing.T) {
 	s := open(t)
 	create := func(partner int64, name string) (Record[note], error) {
