@@ -57,7 +57,7 @@ func TestDemoAnswersFromItsKnowledge(t *testing.T) {
 		return []store.Passage{{Title: "Menu", Heading: "Soup", Body: "Lentils.", EntryID: "e1", Line: 3}}
 	})}
 	out := &tape{}
-	answer(t, demo, &Question{Text: "What is the soup?", Profile: store.Profile{KnowledgeIDs: []int64{1234}}, Capabilities: Layer(nil, nil), Site: "http://x.test"}, out)
+	answer(t, demo, &Question{Text: "What is the soup?", Profile: store.Profile{Intellect: store.Intellect{KnowledgeIDs: []int64{1234}}}, Capabilities: Layer(nil, nil), Site: "http://x.test"}, out)
 	if fmt.Sprint(asked) != "[1234]" || !strings.Contains(out.text, "Lentils.") {
 		t.Errorf("searched %v, said %q", asked, out.text)
 	}

@@ -226,7 +226,7 @@ func (s *Service) Opening(ctx context.Context, who Caller, t store.Thread, c Con
 		return "", "", fmt.Errorf("read state: %w", err)
 	}
 	vars := variables(who, t, c, withResults(c.Vars, state.Started), "", messageID, t.UpdatedAt.Equal(t.CreatedAt))
-	phrase = brain.Render(who.Agent.Profile.OpeningPhrase, vars)
+	phrase = brain.Render(who.Agent.Profile.Opening, vars)
 	if strings.TrimSpace(phrase) == "" {
 		phrase = signaling.SilentOpening
 	}

@@ -131,7 +131,7 @@ func TestSilentAndEmptyOpeningsAreSilent(t *testing.T) {
 	ctx := t.Context()
 	for _, phrase := range []string{"<blank>", "", "{{ nothing }}"} {
 		who := f.caller(store.Silent, "ann")
-		who.Agent.Profile.OpeningPhrase = phrase
+		who.Agent.Profile.Opening = phrase
 		thread := f.thread(who)
 		got, _, err := f.Opening(ctx, who, thread, Context{})
 		if err != nil || got != signaling.SilentOpening {
@@ -144,7 +144,7 @@ func TestSilentAndEmptyOpeningsAreSilent(t *testing.T) {
 func TestOpeningIgnoresVariablesOfAnAgentWithoutThem(t *testing.T) {
 	f := open(t, saying("ok"))
 	who := f.caller(store.NoVars, "ann")
-	who.Agent.Profile.OpeningPhrase = "Hello {{ user_name | default('there') }}"
+	who.Agent.Profile.Opening = "Hello {{ user_name | default('there') }}"
 	thread := f.thread(who)
 	if got, _, err := f.Opening(t.Context(), who, thread, Context{Vars: map[string]any{"user_name": "Sam"}}); err != nil || got != "Hello there" {
 		t.Errorf("opening %q, %v", got, err)

@@ -11,14 +11,14 @@ import (
 // withRemote returns the agent's profile with the tools of its MCP servers.
 func (s *Service) withRemote(ctx context.Context, who Caller, vars map[string]any) store.Profile {
 	p := who.Agent.Profile
-	if len(p.MCPServers) == 0 {
+	if len(p.Servers) == 0 {
 		return p
 	}
 	var names []string
 	for _, t := range p.Tools {
 		names = append(names, t.Name)
 	}
-	p.Tools = append(slices.Clone(p.Tools), s.cfg.Tools.Remote(ctx, p.MCPServers, names, secretVariables(who, vars))...)
+	p.Tools = append(slices.Clone(p.Tools), s.cfg.Tools.Remote(ctx, p.Servers, names, secretVariables(who, vars))...)
 	return p
 }
 

@@ -84,7 +84,7 @@ func openSession(t *testing.T, profile store.Profile, timing Timing, test func(*
 }
 
 func talkative() store.Profile {
-	return store.Profile{DisplayName: "Robin", OpeningPhrase: "Hello there.", InterruptionsEnabled: true, Language: "en-US"}
+	return store.Profile{Intellect: store.NewIntellect(), DisplayName: "Robin", Opening: "Hello there."}
 }
 
 // send lets the client emit an event, and waits for everything that follows from it
@@ -320,7 +320,7 @@ func (b *fakeBrain) Open(_ context.Context, _ dialogue.Caller, id string, _ dial
 }
 
 func (b *fakeBrain) Opening(context.Context, dialogue.Caller, store.Thread, dialogue.Context) (string, string, error) {
-	return b.profile.OpeningPhrase, "m0", nil
+	return b.profile.Opening, "m0", nil
 }
 
 func (b *fakeBrain) Turn(ctx context.Context, _ dialogue.Caller, req dialogue.TurnRequest, emit func(converse.Segment) error) (dialogue.TurnResult, error) {

@@ -46,7 +46,7 @@ func TestOpeningTurn(t *testing.T) {
 
 func TestSilentOpening(t *testing.T) {
 	profile := talkative()
-	profile.OpeningPhrase = " <blank> "
+	profile.Opening = " <blank> "
 	runSession(t, profile, Timing{}, func(f *fixture) {
 		f.ready()
 		f.conn.take()

@@ -120,14 +120,12 @@ func (s *Store) resolve(ctx context.Context, r *Record[AgentRecord], intellect *
 	agent.AvatarIDs = r.Body.AvatarIDs
 	agent.WidgetConfig, agent.EmbedConfig = r.Body.WidgetConfig, r.Body.EmbedConfig
 	agent.Profile = Profile{
-		DisplayName: r.Body.DisplayName, ScreenShare: r.Body.ScreenShare.Enabled, AudioMode: len(avatars) == 0 && r.ID != DefaultAgentID,
-		OpeningPhrase: DefaultOpening, TapToTalk: in.TapToTalk, CameraAnalysis: in.CameraAnalysis, InterruptionsEnabled: in.InterruptionsEnabled,
-		AllowClientVariables: in.AllowClientVariables, Language: in.Language, Capabilities: in.Capabilities,
-		BaseDirective: in.BaseDirective, Prompts: in.Prompts, Glossary: in.Glossary, Starters: in.Starters, Script: in.Script,
-		Tools: defined(tools), StartTools: defined(startTools), Skills: skills, KnowledgeIDs: knowledge,
-		Model: in.Model, Summary: in.Summary, Secrets: in.Secrets, MCPServers: named(in.MCPServers),
+		Intellect: *in, DisplayName: r.Body.DisplayName, Opening: DefaultOpening,
+		ScreenShare: r.Body.ScreenShare.Enabled, AudioMode: len(avatars) == 0 && r.ID != DefaultAgentID,
+		Tools: defined(tools), StartTools: defined(startTools), Skills: skills, Servers: named(in.MCPServers),
 		MaxConversation: time.Duration(r.Body.MaxConversationLength) * time.Second,
 	}
+	agent.Profile.KnowledgeIDs = knowledge
 	brain := in.Brain()
 	agent.Profile.Turns = TurnLimits{brain.PerMinute, brain.PerHour}
 	agent.Profile.Anonymous = TurnLimits{brain.AnonymousPerMinute, brain.AnonymousPerHour}
@@ -140,7 +138,7 @@ func (s *Store) resolve(ctx context.Context, r *Record[AgentRecord], intellect *
 		agent.Profile.Model = &model
 	}
 	if in.OpeningPhrase != nil {
-		agent.Profile.OpeningPhrase = *in.OpeningPhrase
+		agent.Profile.Opening = *in.OpeningPhrase
 	}
 	if len(avatars) > 0 {
 		avatar := &avatars[0]
@@ -148,7 +146,7 @@ func (s *Store) resolve(ctx context.Context, r *Record[AgentRecord], intellect *
 			return agent, err
 		}
 		if phrase := avatar.Body.OpeningPhrase; in.OpeningPhrase == nil && phrase != "" {
-			agent.Profile.OpeningPhrase = phrase
+			agent.Profile.Opening = phrase
 		}
 	}
 	if r.Body.SpeechLanguage != "" {
@@ -225,41 +223,31 @@ func (s *Store) skillsOf(ctx context.Context, partnerID int64, refs []SkillRef) 
 	return list, err
 }
 
-// build stores an agent as its parts: an intellect with the id a.ConfigID, an avatar unless
-// the agent is only a voice, its tools, and the agent itself.
-func (s *Store) build(ctx context.Context, tx *sql.Tx, a Agent) error {
-	p := a.Profile
-	in := NewIntellect()
-	in.Name, in.BaseDirective, in.OpeningPhrase = p.DisplayName, p.BaseDirective, &p.OpeningPhrase
-	in.AllowClientVariables, in.InterruptionsEnabled, in.TapToTalk = p.AllowClientVariables, p.InterruptionsEnabled, p.TapToTalk
-	in.CameraAnalysis = p.CameraAnalysis
-	in.Language, in.Script, in.KnowledgeIDs = p.Language, p.Script, []int64{DocumentsID}
-	in.Starters = append(in.Starters, p.Starters...)
-	for name, state := range p.Capabilities {
-		in.Capabilities[name] = state
-	}
-	for _, tool := range p.Tools {
-		r, err := s.Tools().insert(ctx, tx, a.PartnerID, "", Tool{tool.Name, tool.ToolConfig})
+// build stores an agent with its parts: its tools, an intellect with the id configID, and an avatar
+// unless the agent is only a voice.
+func (s *Store) build(ctx context.Context, tx *sql.Tx, partnerID, configID int64, a builtIn) error {
+	for _, tool := range a.tools {
+		r, err := s.Tools().insert(ctx, tx, partnerID, "", tool)
 		if err != nil {
 			return fmt.Errorf("tool %s: %w", tool.Name, err)
 		}
-		in.ToolIDs = append(in.ToolIDs, r.ID)
+		a.intellect.ToolIDs = append(a.intellect.ToolIDs, r.ID)
 	}
-	if _, err := s.Intellects().insert(ctx, tx, a.PartnerID, strconv.FormatInt(a.ConfigID, 10), in); err != nil {
+	if _, err := s.Intellects().insert(ctx, tx, partnerID, strconv.FormatInt(configID, 10), a.intellect); err != nil {
 		return fmt.Errorf("intellect: %w", err)
 	}
-	record := AgentRecord{NewAgent(), a.Name, a.WidgetID}
-	record.DisplayName, record.Intellect, record.ScreenShare.Enabled = p.DisplayName, IntellectRef{OwnIntellect, a.ConfigID}, p.ScreenShare
-	if !p.AudioMode {
-		avatar, err := s.Avatars().insert(ctx, tx, a.PartnerID, "", Avatar{
-			Name: p.DisplayName, Voice: AvatarVoice{ID: presetVoice}, Visual: &Visual{ID: presetVisual},
+	record := AgentRecord{NewAgent(), a.name, a.name} // a page may have the id of the widget in its HTML
+	record.DisplayName, record.Intellect, record.ScreenShare.Enabled = a.intellect.Name, IntellectRef{OwnIntellect, configID}, a.screenShare
+	if !a.voiceOnly {
+		avatar, err := s.Avatars().insert(ctx, tx, partnerID, "", Avatar{
+			Name: a.intellect.Name, Voice: AvatarVoice{ID: presetVoice}, Visual: &Visual{ID: presetVisual},
 		})
 		if err != nil {
 			return fmt.Errorf("avatar: %w", err)
 		}
 		record.AvatarIDs = append(record.AvatarIDs, avatar.ID)
 	}
-	_, err := s.AgentRecords().insert(ctx, tx, a.PartnerID, a.ID, record)
+	_, err := s.AgentRecords().insert(ctx, tx, partnerID, "", record)
 	return err
 }
 

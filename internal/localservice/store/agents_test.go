@@ -46,16 +46,16 @@ func TestAppearanceOfAnAgent(t *testing.T) {
 		a.Speaking == nil || *a.Speaking != 0.6 || a.NonSpeaking == nil || *a.NonSpeaking != 0 || p.AudioMode {
 		t.Errorf("appearance %+v", a)
 	}
-	if p.OpeningPhrase != "Good day." {
-		t.Errorf("the intellect has no opening phrase: %q", p.OpeningPhrase)
+	if p.Opening != "Good day." {
+		t.Errorf("the intellect has no opening phrase: %q", p.Opening)
 	}
 	in := NewIntellect()
 	in.OpeningPhrase = &phrase
-	if p := create(in, ben); p.OpeningPhrase != phrase {
-		t.Errorf("the intellect has an opening phrase: %q", p.OpeningPhrase)
+	if p := create(in, ben); p.Opening != phrase {
+		t.Errorf("the intellect has an opening phrase: %q", p.Opening)
 	}
-	if p := create(NewIntellect()); p.Avatar != nil || p.OpeningPhrase != DefaultOpening || !p.AudioMode {
-		t.Errorf("no avatar: %+v, %q", p.Avatar, p.OpeningPhrase)
+	if p := create(NewIntellect()); p.Avatar != nil || p.Opening != DefaultOpening || !p.AudioMode {
+		t.Errorf("no avatar: %+v, %q", p.Avatar, p.Opening)
 	}
 	gone := Avatar{Voice: AvatarVoice{ID: HexID()}, Visual: &Visual{ID: HexID(), MotionControl: json.RawMessage(`{"speaking":9}`)}}
 	if a := create(NewIntellect(), gone).Avatar; a == nil || a.VoiceName != "" || a.Face != "Robin" || a.Speaking != nil {

@@ -7,8 +7,6 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"math/big"
-
-	"github.com/google/uuid"
 )
 
 // firstConfigID is the brain configuration of the first seed agent; the others
@@ -34,12 +32,8 @@ func (s *Store) seed(ctx context.Context) error {
 		if _, err := tx.ExecContext(ctx, `INSERT INTO partners (id, secret) VALUES (?, ?)`, partner.ID, partner.Secret); err != nil {
 			return err
 		}
-		for i, agent := range seeds() {
-			agent.ID = uuid.NewString()
-			agent.PartnerID = partner.ID
-			agent.ConfigID = firstConfigID + int64(i)
-			agent.WidgetID = agent.Name // which a page may have in its HTML
-			if err := s.build(ctx, tx, agent); err != nil {
+		for i, agent := range builtIns() {
+			if err := s.build(ctx, tx, partner.ID, firstConfigID+int64(i), agent); err != nil {
 				return err
 			}
 		}
@@ -83,63 +77,59 @@ const calendar = `rules:
       - say: "Your calendar is connected. It is a simulated one: this shows how consent works."
 `
 
-func seeds() []Agent {
-	receptionist := base("Robin", "Hello {{ user_name | default('there') }}! I'm Robin, the demo receptionist. How can I help you?")
+// builtIn is an agent of a new database.
+type builtIn struct {
+	name        string
+	intellect   Intellect // its name is that of the agent
+	tools       []Tool
+	screenShare bool
+	voiceOnly   bool // without a picture
+}
+
+func builtIns() []builtIn {
+	receptionist := persona("Robin", "Hello {{ user_name | default('there') }}! I'm Robin, the demo receptionist. How can I help you?")
 	receptionist.Starters = []string{"What is agentruntime?", "What can you do?", "How do I add an agent to my page?"}
 
-	silent := base("Sam", "<blank>")
-
-	tap := base("Toni", "Hello! Hold the button while you speak.")
+	tap := persona("Toni", "Hello! Hold the button while you speak.")
 	tap.TapToTalk = true
 
-	audio := base("Ash", "Hello! You can hear me, but you can't see me.")
-	audio.AudioMode = true
-
-	tools := base("Taylor", "Hello! I can use the tools of this page. Ask me to save a note, or to go to a page.")
-	tools.Tools = clientTools()
-	tools.ScreenShare, tools.CameraAnalysis = true, true
+	tools := persona("Taylor", "Hello! I can use the tools of this page. Ask me to save a note, or to go to a page.")
+	tools.CameraAnalysis = true
 	tools.Starters = []string{"Save a note: call back tomorrow", "Go to page 4"}
 	tools.Script = calendar
 
-	noVars := base("Noel", "Hello! I don't take variables from a page.")
+	noVars := persona("Noel", "Hello! I don't take variables from a page.")
 	noVars.AllowClientVariables = false
 
-	return []Agent{
-		{Name: Receptionist, Profile: receptionist},
-		{Name: Silent, Profile: silent},
-		{Name: Tap, Profile: tap},
-		{Name: Audio, Profile: audio},
-		{Name: Tools, Profile: tools},
-		{Name: NoVars, Profile: noVars},
+	return []builtIn{
+		{name: Receptionist, intellect: receptionist},
+		{name: Silent, intellect: persona("Sam", "<blank>")},
+		{name: Tap, intellect: tap},
+		{name: Audio, intellect: persona("Ash", "Hello! You can hear me, but you can't see me."), voiceOnly: true},
+		{name: Tools, intellect: tools, tools: clientTools(), screenShare: true},
+		{name: NoVars, intellect: noVars},
 	}
 }
 
-func base(name, opening string) Profile {
-	return Profile{
-		DisplayName:          name,
-		OpeningPhrase:        opening,
-		InterruptionsEnabled: true,
-		AllowClientVariables: true,
-		Language:             "en-US",
-		Capabilities:         map[string]string{"generate_followup_questions": "on"},
-		BaseDirective:        directive,
-		KnowledgeIDs:         []int64{DocumentsID},
-	}
+// persona is the intellect of a built-in agent with that name.
+func persona(name, opening string) Intellect {
+	in := NewIntellect()
+	in.Name, in.OpeningPhrase, in.BaseDirective = name, &opening, directive
+	in.Capabilities = map[string]string{"generate_followup_questions": "on"}
+	in.KnowledgeIDs = []int64{DocumentsID}
+	return in
 }
 
-func clientTools() []ToolDef {
-	ask := func(name, description, args string) ToolDef {
-		return ToolDef{Name: name, ToolConfig: ToolConfig{
-			ToolName: name, Description: description, Type: ClientTool, WaitForResponse: true, TimeoutSeconds: 10, Args: json.RawMessage(args),
+func clientTools() []Tool {
+	tool := func(name, description, args string, timeout int) Tool {
+		return Tool{name, ToolConfig{
+			ToolName: name, Description: description, Type: ClientTool, Args: json.RawMessage(args), WaitForResponse: timeout > 0, TimeoutSeconds: timeout,
 		}}
 	}
-	tell := func(name, description, args string) ToolDef {
-		return ToolDef{Name: name, ToolConfig: ToolConfig{ToolName: name, Description: description, Type: ClientTool, Args: json.RawMessage(args)}}
-	}
-	return []ToolDef{
-		ask("save_note", "Saves a note on the page and reports whether it worked.", `{"note":{"prompt":"The text of the note.","type":"str","required":true}}`),
-		ask("get_weather", "Asks the page for the weather in a place.", `{"place":{"prompt":"The place.","type":"str","required":true}}`),
-		tell("go_to_page", "Turns to a page of the document that is shown.", `{"page":{"prompt":"The number of the page, from 1.","type":"int","required":true}}`),
-		tell("highlight", "Highlights a part of the page.", `{"text":{"prompt":"The text of that part.","type":"str","required":true}}`),
+	return []Tool{
+		tool("save_note", "Saves a note on the page and reports whether it worked.", `{"note":{"prompt":"The text of the note.","type":"str","required":true}}`, 10),
+		tool("get_weather", "Asks the page for the weather in a place.", `{"place":{"prompt":"The place.","type":"str","required":true}}`, 10),
+		tool("go_to_page", "Turns to a page of the document that is shown.", `{"page":{"prompt":"The number of the page, from 1.","type":"int","required":true}}`, 0),
+		tool("highlight", "Highlights a part of the page.", `{"text":{"prompt":"The text of that part.","type":"str","required":true}}`, 0),
 	}
 }

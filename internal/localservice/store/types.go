@@ -30,55 +30,31 @@ type Agent struct {
 // Profile describes how an agent looks, speaks and thinks, for use in a conversation. It
 // is assembled from an [AgentRecord], its [Intellect] and the records that these refer to.
 type Profile struct {
-	DisplayName string `json:"displayName"`
+	// Intellect has the knowledge that the agent may use, and the model of its brain
+	// configuration unless it has one of its own.
+	Intellect
 
-	// OpeningPhrase is a template over request variables and sys__*. The phrase
-	// "<blank>" is a silent opening (protocol §7.6).
-	OpeningPhrase string `json:"openingPhrase"`
+	DisplayName string
+	// Opening is a template over request variables and sys__*. The phrase "<blank>" is a
+	// silent opening (protocol §7.6).
+	Opening string
 
-	TapToTalk            bool   `json:"tapToTalk"`
-	AudioMode            bool   `json:"audioMode"`
-	InterruptionsEnabled bool   `json:"interruptionsEnabled"`
-	AllowClientVariables bool   `json:"allowClientVariables"`
-	ScreenShare          bool   `json:"screenShare"`
-	CameraAnalysis       bool   `json:"cameraAnalysis,omitempty"` // stills of the user's camera are accepted
-	Language             string `json:"language"`                 // BCP 47, as in "en-US"
+	AudioMode   bool
+	ScreenShare bool
 
 	// Turns are the limits of a user with an id, Anonymous those of every other one.
-	Turns, Anonymous TurnLimits `json:"-"`
+	Turns, Anonymous TurnLimits
 
 	// MaxConversation is how long a live conversation may be; 0 is the limit of the
 	// service, if it has one.
-	MaxConversation time.Duration `json:"-"`
+	MaxConversation time.Duration
 
-	// Capabilities are the stored states, on, off or disabled. They replace the
-	// defaults, and a client may replace them unless they are disabled
-	// (protocol §4.9).
-	Capabilities map[string]string `json:"capabilities,omitempty"`
+	Avatar *AvatarProfile // nil for an agent without one
 
-	Avatar *AvatarProfile `json:"-"` // nil for an agent without one
-
-	Tools      []ToolDef       `json:"tools,omitempty"`
-	StartTools []ToolDef       `json:"-"` // run when a thread begins
-	Skills     []AttachedSkill `json:"-"`
-	MCPServers []MCPServer     `json:"-"` // their tools are added to Tools for each turn
-
-	KnowledgeIDs []int64             `json:"-"`
-	Model        *ModelConfiguration `json:"-"` // nil is the service's
-	Summary      *SummaryConfig      `json:"-"` // nil is [DefaultSummary]
-	Secrets      map[string]string   `json:"-"` // by their names; must not be shown or logged
-
-	Prompts  []Prompt `json:"-"`
-	Glossary string   `json:"-"` // a template like OpeningPhrase
-
-	// BaseDirective is the system prompt, a template like OpeningPhrase.
-	BaseDirective string `json:"baseDirective"`
-
-	// Starters are questions that a page can offer before the first turn.
-	Starters []string `json:"starters,omitempty"`
-
-	// Script is a YAML script whose rules are tried before the brain; "" is none.
-	Script string `json:"script,omitempty"`
+	Tools      []ToolDef
+	StartTools []ToolDef // run when a thread begins
+	Skills     []AttachedSkill
+	Servers    []MCPServer // their tools are added to Tools for each turn
 }
 
 // AvatarProfile is how an agent looks and sounds: an [Avatar] with what it refers to. An item that no longer exists
@@ -264,5 +240,6 @@ type Page struct{ Offset, Limit int }
 // DefaultProfile is the persona that answers for a token without a brain
 // configuration.
 func DefaultProfile() Profile {
-	return base("Alex", "Hello! I'm Alex, the default persona. How can I help you?")
+	in := persona("Alex", "Hello! I'm Alex, the default persona. How can I help you?")
+	return Profile{Intellect: in, DisplayName: in.Name, Opening: *in.OpeningPhrase}
 }
