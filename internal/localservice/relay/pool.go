@@ -14,9 +14,8 @@ import (
 var (
 	_ turn.RelayAddressGenerator = (*pool)(nil)
 
-	errQuota   = errors.New("relay: allocation quota reached")
-	errNotUDP  = errors.New("relay: only UDP is relayed")
-	errNoPeers = errors.New("relay: no peers")
+	errQuota  = errors.New("relay: allocation quota reached")
+	errNotUDP = errors.New("relay: only UDP is relayed")
 )
 
 // pool allocates the relayed addresses and counts them.
@@ -56,13 +55,8 @@ func clientOf(user string) quota.Client {
 	return quota.Client{Token: user, Addr: addr}
 }
 
-// Validate implements turn.RelayAddressGenerator.
-func (p *pool) Validate() error {
-	if len(p.peers) == 0 {
-		return errNoPeers
-	}
-	return nil
-}
+// Validate implements turn.RelayAddressGenerator. New has checked what there is to check.
+func (*pool) Validate() error { return nil }
 
 // AllocatePacketConn implements turn.RelayAddressGenerator.
 func (p *pool) AllocatePacketConn(cfg turn.AllocateListenerConfig) (net.PacketConn, net.Addr, error) {

@@ -7,7 +7,6 @@
 package relay
 
 import (
-	"cmp"
 	"crypto/rand"
 	"errors"
 	"fmt"
@@ -47,7 +46,7 @@ type Config struct {
 	// StaticUser and StaticPassword, when both are set, are accepted for StaticLife after the start. They are for clients that have only
 	// built-in credentials (protocol §6.2).
 	StaticUser, StaticPassword string
-	// StaticLife is how long the static credentials are accepted. Default 24 hours.
+	// StaticLife is how long the static credentials are accepted.
 	StaticLife time.Duration
 	// Allocations bounds how many allocations one login from one address, one address with all its logins, and all clients may hold at a
 	// time; a page needs up to eight, four for each of its two peers. Conns bounds the TCP connections of each listener, see
@@ -58,8 +57,6 @@ type Config struct {
 	// Logger gets the errors of listeners; nil discards.
 	Logger *slog.Logger
 }
-
-const defaultStaticLife = 24 * time.Hour
 
 // Credentials let one user allocate relayed addresses until Expiry. Field names are those of appInit's turnCredentials.
 type Credentials struct {
@@ -86,7 +83,6 @@ func New(cfg Config) (*Server, error) {
 	if len(cfg.Listen) == 0 {
 		cfg.Listen = []string{defaultAddr}
 	}
-	cfg.StaticLife = cmp.Or(cfg.StaticLife, defaultStaticLife)
 	if cfg.Logger == nil {
 		cfg.Logger = slog.New(slog.DiscardHandler)
 	}

@@ -183,7 +183,7 @@ func TestRelaysOnlyToItsPeers(t *testing.T) {
 
 func TestCredentialsAreChecked(t *testing.T) {
 	peer := echo(t)
-	s := start(t, Config{Peers: []netip.AddrPort{peer}, StaticUser: "built-in", StaticPassword: "pair"})
+	s := start(t, Config{Peers: []netip.AddrPort{peer}, StaticUser: "built-in", StaticPassword: "pair", StaticLife: time.Minute})
 	good, expired := credentials(t, s, time.Minute), credentials(t, s, -2*time.Second)
 	other := credentials(t, start(t, Config{Peers: []netip.AddrPort{peer}}), time.Minute)
 	if !strings.HasSuffix(good.Username, ":ann") {
