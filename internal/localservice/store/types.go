@@ -4,6 +4,7 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
+	"regexp"
 	"time"
 )
 
@@ -233,6 +234,12 @@ func ThreadLabel(id string) string {
 
 // labelBytes are enough of a hash to tell threads apart, in bytes.
 const labelBytes = 6
+
+// traceparent is the W3C form of a trace context.
+var traceparent = regexp.MustCompile(`^[0-9a-f]{2}-[0-9a-f]{32}-[0-9a-f]{16}-[0-9a-f]{2}$`)
+
+// TraceLabel returns a client's traceparent for the log, "" for what is none.
+func TraceLabel(text string) string { return traceparent.FindString(text) }
 
 // Page selects a part of a list.
 type Page struct{ Offset, Limit int }
