@@ -10,22 +10,13 @@ import (
 )
 
 func (s *server) applicationRoutes(mux *http.ServeMux) {
-	mux.Handle("POST /v1/application/resolveWidgetId", s.route(admins, withBody(s.resolveWidgetID)))
+	mux.Handle("POST /v1/application/resolveWidgetId", s.route(admins, s.agents().one(s.resolveWidgetID)))
 	mux.Handle("POST /v1/application/appInit", s.route(anyone, s.appInit))
 }
 
 // resolveWidgetID returns the widget of an agent.
-func (s *server) resolveWidgetID(c *call, body struct {
-	AgentID string `json:"agentId"`
-},
-) (any, error) {
-	if body.AgentID == "" {
-		return nil, missing("agentId")
-	}
-	agent, err := s.Store.AgentRecords().Get(c.ctx(), c.claims.PartnerID, body.AgentID)
-	if errors.Is(err, store.ErrNotFound) {
-		return nil, problem(http.StatusNotFound, "AGENT_NOT_FOUND")
-	}
+func (s *server) resolveWidgetID(c *call, agentID string) (any, error) {
+	agent, err := s.Store.AgentRecords().Get(c.ctx(), c.claims.PartnerID, agentID)
 	return map[string]string{"widgetId": agent.Body.WidgetID}, err
 }
 

@@ -120,20 +120,16 @@ func (s *server) pump(client context.Context, out *stream, turn func(context.Con
 		case err := <-done:
 			return err
 		}
-		if err != nil { // the client is gone, or a script cuts the stream
-			cancel(cause(err))
+		if err != nil { // a script cuts the stream, or the client is gone
+			reason := dialogue.ErrClientGone
+			if errors.Is(err, errCut) {
+				reason = errCut
+			}
+			cancel(reason)
 			return errors.Join(err, <-done)
 		}
 		silence.Reset(s.Keepalive)
 	}
-}
-
-// cause returns the reason for cancelling a turn whose stream can no longer be written.
-func cause(err error) error {
-	if errors.Is(err, errCut) {
-		return errCut
-	}
-	return dialogue.ErrClientGone
 }
 
 // endStream ends the reply. An error before the first byte can still set the status,
@@ -142,14 +138,10 @@ func cause(err error) error {
 func (s *server) endStream(out *stream, err error) error {
 	switch {
 	case errors.Is(err, dialogue.ErrNoPermission):
-		err = out.write(converse.Segment{
-			Role: "assistant", Type: converse.Error, Content: dialogue.ErrNoPermission.Error(), IsFinal: true,
-		})
+		err = out.refuse(dialogue.ErrNoPermission)
 	case errors.Is(err, dialogue.ErrNotStored) && out.begun: // with a keepalive
 		s.Logger.Error("a turn in a stream failed", "error", err)
-		err = out.write(converse.Segment{
-			Role: "assistant", Type: converse.Error, Content: dialogue.ErrNotStored.Error(), IsFinal: true,
-		})
+		err = out.refuse(dialogue.ErrNotStored)
 	case errors.Is(err, dialogue.ErrTooLong):
 		return invalid("string_too_long", err.Error(), "userMessage")
 	case errors.Is(err, dialogue.ErrTooManyVars):
@@ -203,6 +195,11 @@ func (s *stream) write(seg converse.Segment) error {
 		return s.send("data: " + string(line) + "\n\n")
 	}
 	return s.send(string(line) + "\n")
+}
+
+// refuse ends a turn with an error segment.
+func (s *stream) refuse(why error) error {
+	return s.write(converse.Segment{Role: "assistant", Type: converse.Error, Content: why.Error(), IsFinal: true})
 }
 
 func (s *stream) send(text string) error {
