@@ -359,7 +359,7 @@ func (s *Session) userAgent() string {
 // use makes conn the present connection; nil is none.
 func (s *Session) use(conn *connection) {
 	s.conn = conn
-	s.outbox.connectionChanged()
+	s.outbox.commands = nil // which were for the connection before
 }
 
 // announce emits streamReady, once per connection.
@@ -407,7 +407,7 @@ func (s *Session) approve(conn *connection) {
 	conn.approved = true
 	s.outbox.command(signaling.ApprovedPermissions, signaling.Approval{Room: conn.room})
 	s.mark(phaseApproved)
-	s.turn.beginUninterruptible() // the opening can't be interrupted
+	s.turn.uninterruptible = true // the opening can't be interrupted
 }
 
 // drop closes the present connection and everything that belongs to it.

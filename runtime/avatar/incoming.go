@@ -109,12 +109,12 @@ func (s *Session) lifecycleEvent(ev socketio.Event) {
 	case signaling.StvTaskFail:
 		s.core.Emit(event.Failed{Error: fault.New(fault.STVTaskFail, "the service's video engine failed")})
 	case signaling.PauseSessionExpired:
-		s.pauseExpired()
+		s.handle(pauseOver, cause{}) // the service freed the media (protocol §7.9)
 		s.core.Emit(event.TimeExpired{Type: "pause_expiry"})
 	case signaling.SessionReadyForResume:
 		// It follows pauseSessionExpired; the media may have been made again in between.
 		if s.lifecycle.paused {
-			s.pauseExpired()
+			s.handle(pauseOver, cause{})
 		}
 		s.core.Emit(event.ResumeReady{Ready: true})
 	case signaling.ResumingSession:
@@ -285,7 +285,7 @@ func (s *Session) sentence(p signaling.Sentence) {
 		s.media.WatchSpeech(true)
 	}
 	if strings.HasSuffix(p.SpeechID, signaling.SuffixWakeUp) || strings.HasSuffix(p.SpeechID, signaling.SuffixGoodbye) {
-		s.turn.beginUninterruptible()
+		s.turn.uninterruptible = true
 	}
 	s.core.Emit(event.Transcript{Type: "final", Text: spokenLabel(p.Text, p.SpeechID), SpeechID: &p.SpeechID})
 }

@@ -182,7 +182,7 @@ func (s *Session) disclose(conn *connection) {
 	s.lifecycle.disclosure = &event.Disclosure{
 		Type:           "ai_disclosure",
 		DisclosureText: s.opts.DisclosureText,
-		FiredAt:        time.Now().UTC().Format(time.RFC3339Nano),
+		FiredAt:        session.Stamp(time.Now()),
 		Synthetic:      true,
 		Provenance:     event.Provenance{GeneratedBy: "agentruntime", Voice: "synthetic", SessionID: conn.room},
 		Scope:          "session",
@@ -226,11 +226,6 @@ func (s *Session) Pause() error {
 		s.outbox.command(signaling.PauseConversation, signaling.Empty{})
 	})
 	return nil
-}
-
-// pauseExpired notes that the service freed the media (protocol §7.9).
-func (s *Session) pauseExpired() {
-	s.handle(pauseOver, cause{})
 }
 
 // Resume ends a pause. After an expired pause the media are made again, within

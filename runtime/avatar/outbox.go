@@ -79,9 +79,6 @@ const (
 	confirmLimit = time.Minute
 )
 
-// full reports whether no more texts may wait.
-func (o *outbox) full() bool { return len(o.waiting) >= maxTexts }
-
 // add sends t now or keeps it.
 func (o *outbox) add(t *waitingText) {
 	o.waiting = append(o.waiting, t)
@@ -137,7 +134,7 @@ func (o *outbox) flush() {
 // sendTurn emits one typed turn: the barge-in marker, then the text
 // (protocol §3.6). It fails without a connection; the text was not sent then.
 func (o *outbox) sendTurn(text string) error {
-	o.session.emitText(signaling.BargeIn())
+	o.session.emit(signaling.TextEntered, signaling.BargeIn())
 	if err := o.deliver(&sentTurn{id: session.RandomID(turnIDLength), text: text}); err != nil {
 		return err
 	}
@@ -283,9 +280,6 @@ func (o *outbox) repeatTurns() bool {
 	return o.acknowledges
 }
 
-// connectionChanged drops the commands of the connection before.
-func (o *outbox) connectionChanged() { o.commands = nil }
-
 // settleAll is for the end of a session at the service, after which nothing can be confirmed.
 func (o *outbox) settleAll() { o.settle(o.turns...) }
 
@@ -307,8 +301,6 @@ func (s *Session) emit(name string, payload any) {
 		s.core.Log("warn", "emit "+name+": "+err.Error(), nil)
 	}
 }
-
-func (s *Session) emitText(t signaling.Text) { s.emit(signaling.TextEntered, t) }
 
 // mergeVars changes the variables and sends all of them.
 func (s *Session) mergeVars(vars map[string]any) {

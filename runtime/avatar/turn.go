@@ -182,7 +182,7 @@ func (s *Session) accept(t *waitingText) error {
 		return fault.New(fault.InvalidState, "a tap-to-talk window is open")
 	case s.gated():
 		return disclosureRequired()
-	case s.outbox.full():
+	case len(s.outbox.waiting) >= maxTexts:
 		return fault.New(fault.RateLimited, "too many texts are waiting to be sent; wait until the agent has finished")
 	}
 	if err := s.countTurn(); err != nil {
@@ -224,10 +224,7 @@ func (s *Session) asked(text string) {
 	s.core.Stall.Arm()
 }
 
-// beginUninterruptible begins a turn that can't be interrupted.
-func (t *turnState) beginUninterruptible() { t.uninterruptible = true }
-
-// endUninterruptible ends that turn and sends the waiting texts, before the event that reports the
+// endUninterruptible ends a turn that can't be interrupted and sends the waiting texts, before the event that reports the
 // end (session §O5).
 func (s *Session) endUninterruptible() {
 	s.turn.uninterruptible = false
@@ -243,7 +240,7 @@ func (s *Session) Interrupt() error {
 	s.core.Work.Do(func() {
 		if s.phase == live && !s.turn.tap {
 			s.noteActivity()
-			s.emitText(signaling.BargeIn())
+			s.emit(signaling.TextEntered, signaling.BargeIn())
 		}
 	})
 	return nil
@@ -262,7 +259,7 @@ func (s *Session) StartTapToTalk() error {
 	case !snap.Capabilities.TapToTalk:
 		return fault.New(fault.CapabilityDisabled, "the agent is not in tap-to-talk mode")
 	case snap.Gated:
-		return fault.New(fault.DisclosureRequired, "the disclosure is not acknowledged")
+		return disclosureRequired()
 	}
 	s.core.Work.Do(func() {
 		if s.phase != live || s.turn.tap {

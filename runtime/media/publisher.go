@@ -13,7 +13,6 @@ import (
 type Publisher struct {
 	*pendingPeer
 	engine *Engine
-	notify func(Event)
 	remote candidates
 	begin  func()
 }
@@ -23,9 +22,12 @@ type Publisher struct {
 // sender, which gets the track later without renegotiation.
 func (e *Engine) NewPublisher(notify func(Event)) *Publisher {
 	begun := make(chan struct{})
-	p := &Publisher{engine: e, notify: notify, begin: sync.OnceFunc(func() { close(begun) })}
+	p := &Publisher{engine: e, begin: sync.OnceFunc(func() { close(begun) })}
 	// Policy "all" on every browser (protocol §5.3).
-	p.pendingPeer = e.prepare(begun, peerOptions{policy: policyAll, mic: e.microphone}, true, p.receive)
+	p.pendingPeer = e.prepare(begun, peerOptions{policy: policyAll, mic: e.microphone}, true, func(ev Event) {
+		ev.Channel = event.ChannelASR
+		notify(ev)
+	})
 	e.microphone.join(p)
 	return p
 }
@@ -33,11 +35,6 @@ func (e *Engine) NewPublisher(notify func(Event)) *Publisher {
 // Prepare starts to create the peer, its offer and its TURN allocation before Offer is
 // called. It does not wait.
 func (p *Publisher) Prepare() { p.begin() }
-
-func (p *Publisher) receive(ev Event) {
-	ev.Channel = event.ChannelASR
-	p.notify(ev)
-}
 
 // Offer returns the offer, with the candidates found so far; restart asks for
 // new ICE credentials on the same peer (protocol §5.6).

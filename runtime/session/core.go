@@ -292,7 +292,7 @@ func (c *Core) Audit(kind, outcome, reason string) {
 	who := c.kind.Status()
 	area, action, _ := strings.Cut(kind, ".")
 	e := event.Audit{
-		At: stamp(time.Now()), Type: kind, Severity: "info", Outcome: outcome, RequestID: RandomID(auditIDLength),
+		At: Stamp(time.Now()), Type: kind, Severity: "info", Outcome: outcome, RequestID: RandomID(auditIDLength),
 		Actor:  event.AuditActor{PartnerID: who.PartnerID, SubjectID: c.opts.SubjectID, Kind: "user"},
 		Target: who.ThreadID, Action: action, Scope: "session", Reason: fault.Redact(reason), Source: "runtime",
 		Meta: map[string]any{},

@@ -375,9 +375,9 @@ func RandomID(n int) string {
 	return string(b)
 }
 
-// stamp returns t as RFC 3339 in UTC, with milliseconds. It does not use the formats of
+// Stamp returns t as RFC 3339 in UTC, with milliseconds. It does not use the formats of
 // package time, which would make up a fiftieth of what a small page downloads.
-func stamp(t time.Time) string {
+func Stamp(t time.Time) string {
 	t = t.UTC()
 	year, month, day := t.Date()
 	hour, minute, second := t.Clock()

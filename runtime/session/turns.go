@@ -91,7 +91,7 @@ func (t *Turns) Begin(turnID, speechID string, isNew bool) {
 		}
 		return
 	}
-	t.finish("")
+	t.End("")
 	t.current, t.asked = t.asked, nil
 	if t.current == nil {
 		t.current = newTurn("agent") // unless the visitor's words follow
@@ -188,7 +188,7 @@ func (t *Turns) complete() {
 	_, speech := c.marks[event.MarkSpeechEnd]
 	_, said := c.marks[event.MarkFirstText]
 	if text && (speech || !c.spoken && !said) {
-		t.finish("")
+		t.End("")
 	}
 }
 
@@ -201,22 +201,20 @@ func (t *Turns) Interrupted(began time.Time) {
 		t.current.mark(event.MarkFirstSound, began, true)
 	}
 	t.current.mark(event.MarkInterrupted, time.Now(), false)
-	t.finish("interrupted")
+	t.End("interrupted")
 }
-
-// End ends the turn under way with that outcome; "" is answered, empty or failed, as it was.
-func (t *Turns) End(outcome string) { t.finish(outcome) }
 
 // Close ends all turns: the session is over.
 func (t *Turns) Close() {
-	t.finish("ended")
+	t.End("ended")
 	if t.asked != nil {
 		t.emit(t.asked, "ended")
 		t.asked = nil
 	}
 }
 
-func (t *Turns) finish(outcome string) {
+// End ends the turn under way with that outcome; "" is answered, empty or failed, as it was.
+func (t *Turns) End(outcome string) {
 	c := t.current
 	if c == nil {
 		return
@@ -263,7 +261,7 @@ func (t *Turns) emit(c *turn, outcome string) {
 // called records a call of a client tool.
 func (t *Turns) called(call event.ToolCall) *toolTimes {
 	times := &toolTimes{id: call.ToolMetadata.ID, name: call.Name, called: time.Now()}
-	if t != nil && t.current != nil {
+	if t.current != nil {
 		t.current.tools = append(t.current.tools, times)
 	}
 	return times
@@ -271,7 +269,7 @@ func (t *Turns) called(call event.ToolCall) *toolTimes {
 
 // answered records that the brain has the answer to the call id.
 func (t *Turns) answered(id string) {
-	if t == nil || t.current == nil {
+	if t.current == nil {
 		return
 	}
 	for _, tool := range t.current.tools {
