@@ -17,7 +17,7 @@ type Media struct {
 	Renderer
 	Subscriber *Subscriber
 	Publisher  *Publisher
-	// subscribe, when set, returns the outcome of a POST to url.
+	// OnSubscribe, when set, returns the outcome of a POST to url.
 	OnSubscribe func(ctx context.Context, url string) error
 	OnPlayable  func(ctx context.Context) (media.Picture, error)
 	OnRelease   func(ctx context.Context) // of a viewer

@@ -82,7 +82,7 @@ func (r *rig) events() []event.Event {
 // all returns the events of type T so far.
 func all[T event.Event](r *rig) []T { return eventtest.All[T](&r.Log) }
 
-// transportSession is an event in a word or two.
+// lineOf is an event in a word or two.
 func lineOf(e event.Event) string {
 	switch e := e.(type) {
 	case StateChanged:

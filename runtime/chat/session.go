@@ -11,8 +11,8 @@
 // goroutine of its own, which passes the segments to the queue as they arrive. A
 // [Snapshot] of the state can be read at any time.
 //
-// The package must not import runtime/avatar, runtime/media, runtime/control or
-// internal/socketio, because pages without an avatar load it.
+// The package must not import runtime/avatar, runtime/media or internal/socketio,
+// because pages without an avatar load it.
 package chat
 
 import (

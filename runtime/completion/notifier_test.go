@@ -178,6 +178,16 @@ func newRig(t *testing.T, browser *tabs, s Settings) *rig {
 	return r
 }
 
+// alone calls f with the one notifier of a browser, which has a thread.
+func alone(t *testing.T, o Settings, f func(t *testing.T, r *rig)) {
+	t.Helper()
+	synctest.Test(t, func(t *testing.T) {
+		r := newRig(t, newBrowser(), o)
+		r.SetThread("5f0c", "token")
+		f(t, r)
+	})
+}
+
 // Do implements [fetch.Client]; nothing comes from a tab that is gone.
 func (r *rig) Do(ctx context.Context, request *fetch.Request) (*fetch.Response, error) {
 	if r.page.gone.Load() {
@@ -234,9 +244,7 @@ func TestTheSignalIsSentOnce(t *testing.T) {
 }
 
 func TestAFailedSignalMayBeTriedAgain(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		r := newRig(t, newBrowser(), Settings{})
-		r.SetThread("5f0c", "token")
+	alone(t, Settings{}, func(t *testing.T, r *rig) {
 		r.brain.status = 503
 		if got := r.now(); got != (Result{Reason: "http_error", Status: 503}) {
 			t.Errorf("refused: %+v", got)
@@ -293,9 +301,7 @@ func TestWait(t *testing.T) {
 }
 
 func TestPageExitSendsInsideTheListener(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		r := newRig(t, newBrowser(), Settings{})
-		r.SetThread("5f0c", "token")
+	alone(t, Settings{}, func(t *testing.T, r *rig) {
 		r.page.listener.Hide(false)()
 		if got := r.brain.seen(); !slices.Equal(got, []string{request}) || !slices.Equal(r.left, []string{"pagehide"}) {
 			t.Errorf("when the listener returned: %q, left %v", got, r.left)
@@ -366,9 +372,7 @@ func TestTheReportIsLeftToTheBrowser(t *testing.T) {
 }
 
 func TestTheBackForwardCacheKeepsTheSession(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		r := newRig(t, newBrowser(), Settings{})
-		r.SetThread("5f0c", "token")
+	alone(t, Settings{}, func(t *testing.T, r *rig) {
 		r.page.listener.Hide(true)
 		synctest.Wait()
 		if len(r.left) != 0 || len(r.attempts) != 1 || r.attempts[0].Reason != "pagehide_bfcache" {
@@ -378,9 +382,7 @@ func TestTheBackForwardCacheKeepsTheSession(t *testing.T) {
 }
 
 func TestAHiddenPageHasAGrace(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		r := newRig(t, newBrowser(), Settings{})
-		r.SetThread("5f0c", "token")
+	alone(t, Settings{}, func(t *testing.T, r *rig) {
 		r.page.listener.Visible(false)
 		time.Sleep(29 * time.Second)
 		r.Activity() // the avatar still talks
@@ -458,10 +460,8 @@ func TestNotifiersOfOneConversationSendOnce(t *testing.T) {
 }
 
 func TestAHiddenPageCanHaveNoGrace(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		none := time.Duration(0)
-		r := newRig(t, newBrowser(), Settings{HiddenGrace: &none})
-		r.SetThread("5f0c", "token")
+	none := time.Duration(0)
+	alone(t, Settings{HiddenGrace: &none}, func(t *testing.T, r *rig) {
 		r.page.listener.Visible(false)
 		synctest.Wait()
 		if got := r.brain.seen(); !slices.Equal(got, []string{request}) {
@@ -471,9 +471,7 @@ func TestAHiddenPageCanHaveNoGrace(t *testing.T) {
 }
 
 func TestASilentTabIsForgotten(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		r := newRig(t, newBrowser(), Settings{})
-		r.SetThread("5f0c", "token")
+	alone(t, Settings{}, func(t *testing.T, r *rig) {
 		for _, message := range []string{"no JSON", `{"v":2,"id":"x","t":"alive"}`, `{"v":1,"id":"x","t":"alive"}`} {
 			r.presence.receive(message)
 		}
@@ -485,9 +483,7 @@ func TestASilentTabIsForgotten(t *testing.T) {
 }
 
 func TestSwitchedOff(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		r := newRig(t, newBrowser(), Settings{CompleteOnEnd: new(bool)})
-		r.SetThread("5f0c", "token")
+	alone(t, Settings{CompleteOnEnd: new(bool)}, func(t *testing.T, r *rig) {
 		if got := r.now(); got.Reason != "disabled" || len(r.brain.seen()) != 0 {
 			t.Errorf("%+v", got)
 		}

@@ -224,15 +224,15 @@ func (s *renderer) route(ctx context.Context, el js.Value, deviceID string) bool
 // of them play now. It calls play before it first waits, so that the visitor's click permits
 // the calls.
 func (s *renderer) ResumePlayback(ctx context.Context) bool {
-	type subscription struct {
+	type attempt struct {
 		promise js.Value
 		err     error
 	}
-	var attempts []subscription
+	var attempts []attempt
 	for _, e := range []*element{&s.video, &s.audio} {
 		if e.bound {
 			promise, err := jsbridge.Call(e.el, "play")
-			attempts = append(attempts, subscription{promise, err})
+			attempts = append(attempts, attempt{promise, err})
 		}
 	}
 	plays := len(attempts) > 0

@@ -17,10 +17,6 @@ import (
 	"github.com/agentruntime/agentruntime/runtime/fault"
 )
 
-func cut(request string) (method, path string, found bool) { return strings.Cut(request, " ") }
-
-func contains(path, part string) bool { return strings.Contains(path, part) }
-
 // streamID is what tells a stream's requests from others.
 func streamID(url string) string { return url[strings.LastIndex(url, "/")+1:] }
 
