@@ -14,6 +14,17 @@ import (
 	"github.com/agentruntime/agentruntime/runtime/fault"
 )
 
+// need returns the result of a call that has to work: need(f())(t).
+func need[T any](v T, err error) func(t testing.TB) T {
+	return func(t testing.TB) T {
+		t.Helper()
+		if err != nil {
+			t.Fatal(err)
+		}
+		return v
+	}
+}
+
 // eval returns the value of a JavaScript expression.
 func eval(t *testing.T, expression string) js.Value {
 	t.Helper()
@@ -440,10 +451,7 @@ func TestListenerRemovedEarly(t *testing.T) {
 	scope := NewScope(nil)
 	target := eval(t, "new EventTarget()")
 	for range 3 {
-		remove, err := scope.Listen(target, "x", func(js.Value) { t.Error("called") })
-		if err != nil {
-			t.Fatal(err)
-		}
+		remove := need(scope.Listen(target, "x", func(js.Value) { t.Error("called") }))(t)
 		remove()
 		remove()
 	}

@@ -77,10 +77,7 @@ func TestStructBothWays(t *testing.T) {
 		t.Errorf("got  %+v\nwant %+v", got, want)
 	}
 
-	back, err := ToJS(want)
-	if err != nil {
-		t.Fatal(err)
-	}
+	back := need(ToJS(want))(t)
 	if !back.Get("data").InstanceOf(uint8ArrayCtor) {
 		t.Error("data is no Uint8Array")
 	}
@@ -189,10 +186,7 @@ func TestStringsAcrossTheBorder(t *testing.T) {
 		"empty": "", "ascii": "a\x00b", "emoji": "👩‍🚀", "bom": "\uFEFFtext", "two boms": "\uFEFF\uFEFFx", "bom alone": "\uFEFF",
 	} {
 		t.Run(name, func(t *testing.T) {
-			v, err := ToJS(map[string]string{s: s})
-			if err != nil {
-				t.Fatal(err)
-			}
+			v := need(ToJS(map[string]string{s: s}))(t)
 			var got map[string]string
 			if err := FromJS("m", v, &got); err != nil || len(got) != 1 || got[s] != s {
 				t.Errorf("got %q, %v", got, err)
@@ -262,10 +256,7 @@ func TestAnyIsWhatJSONMakesOfIt(t *testing.T) {
 }
 
 func TestProtoKeyIsAnOrdinaryKey(t *testing.T) {
-	v, err := ToJS(map[string]any{"__proto__": map[string]any{"admin": true}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	v := need(ToJS(map[string]any{"__proto__": map[string]any{"admin": true}}))(t)
 	if !v.Get("admin").IsUndefined() {
 		t.Error("the prototype was exchanged")
 	}
@@ -318,10 +309,7 @@ func TestToJSForms(t *testing.T) {
 		"readers":     {struct{ A readers }{readers{{[]string{"b"}}}}, `{"A":[{"urls":["b"]}]}`},
 	} {
 		t.Run(name, func(t *testing.T) {
-			v, err := ToJS(test.v)
-			if err != nil {
-				t.Fatal(err)
-			}
+			v := need(ToJS(test.v))(t)
 			if got := jsonStringify.Invoke(v).String(); got != test.want {
 				t.Errorf("got %s, want %s", got, test.want)
 			}
@@ -378,14 +366,8 @@ func TestEmbeddedNamesAsInJSON(t *testing.T) {
 		Deep  int
 	}
 	v := outer{A: A{Same: "a"}, B: &B{Other: "b"}, Other: 1}
-	want, err := json.Marshal(v)
-	if err != nil {
-		t.Fatal(err)
-	}
-	got, err := ToJS(v)
-	if err != nil {
-		t.Fatal(err)
-	}
+	want := need(json.Marshal(v))(t)
+	got := need(ToJS(v))(t)
 	var wantMap, gotMap map[string]any
 	if err := json.Unmarshal(want, &wantMap); err != nil {
 		t.Fatal(err)

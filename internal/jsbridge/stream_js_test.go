@@ -85,10 +85,7 @@ func TestStreamGivesTheItemsAndTheEnd(t *testing.T) {
 		"null is an item": {9, func(yield func(any, error) bool) { yield(nil, nil) }, "done "},
 	} {
 		scope := NewScope(nil)
-		stream, err := scope.Stream(t.Context(), func(context.Context) (iter.Seq2[any, error], error) { return test.sequence, nil })
-		if err != nil {
-			t.Fatal(err)
-		}
+		stream := need(scope.Stream(t.Context(), func(context.Context) (iter.Seq2[any, error], error) { return test.sequence, nil }))(t)
 		v, err := Await(t.Context(), eval(t, iterate).Invoke(stream, test.limit))
 		if err != nil || v.String() != test.want {
 			t.Errorf("%s: %v %v, want %q", name, v, err, test.want)
@@ -144,10 +141,7 @@ func TestStreamGivesItemsInTheOrderOfAsking(t *testing.T) {
 	noLeaks(t)
 	scope := NewScope(nil)
 	ended := make(chan struct{})
-	stream, err := scope.Stream(t.Context(), numbers(ended))
-	if err != nil {
-		t.Fatal(err)
-	}
+	stream := need(scope.Stream(t.Context(), numbers(ended)))(t)
 	v, err := Await(t.Context(), eval(t, `((s) => Promise.all([s.next(), s.next(), s.next()]).then((all) => all.map((r) => r.value).join()))`).Invoke(stream))
 	if err != nil || v.String() != "1,2,3" {
 		t.Errorf("%v %v", v, err)
@@ -161,10 +155,7 @@ func TestLeavingAStreamEndsItsSequence(t *testing.T) {
 	for name, open := range map[string]func(chan<- struct{}) func(context.Context) (iter.Seq2[any, error], error){"one that waits to be asked": numbers, "one that waits": forever} {
 		scope := NewScope(nil)
 		ended := make(chan struct{})
-		stream, err := scope.Stream(t.Context(), open(ended))
-		if err != nil {
-			t.Fatal(err)
-		}
+		stream := need(scope.Stream(t.Context(), open(ended)))(t)
 		pending := stream.Call("next")
 		task(t)
 		if _, err := call(t, stream, "return"); err != nil {
@@ -191,10 +182,7 @@ func TestStreamThatIsCutShortRejects(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())
 		scope := NewScope(nil)
 		ended := make(chan struct{})
-		stream, err := scope.Stream(ctx, forever(ended))
-		if err != nil {
-			t.Fatal(err)
-		}
+		stream := need(scope.Stream(ctx, forever(ended)))(t)
 		pending := stream.Call("next")
 		task(t)
 		cut(scope, cancel)
@@ -215,10 +203,7 @@ func TestEndOfAScopeWaitsForItsStreams(t *testing.T) {
 	for range 3 {
 		done := make(chan struct{})
 		ended = append(ended, done)
-		stream, err := scope.Stream(t.Context(), forever(done))
-		if err != nil {
-			t.Fatal(err)
-		}
+		stream := need(scope.Stream(t.Context(), forever(done)))(t)
 		calls = append(calls, stream.Call("next"))
 	}
 	task(t)

@@ -47,10 +47,7 @@ func dialPage(t *testing.T, path string, limit int64) *webSocket {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), patience)
 	defer cancel()
-	s, err := dialWebSocket(ctx, socketAddress(t, path), &ClientOptions{MaxMessage: limit})
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := need(dialWebSocket(ctx, socketAddress(t, path), &ClientOptions{MaxMessage: limit}))(t)
 	return s.(*webSocket)
 }
 
@@ -65,10 +62,7 @@ func writeText(t *testing.T, s *webSocket, texts ...string) {
 func readUntil(t *testing.T, s *webSocket, prefix string) {
 	t.Helper()
 	for {
-		f, err := s.Read()
-		if err != nil {
-			t.Fatal(err)
-		}
+		f := need(s.Read())(t)
 		if strings.HasPrefix(string(f.data), prefix) {
 			return
 		}

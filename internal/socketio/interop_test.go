@@ -10,6 +10,17 @@ import (
 	"time"
 )
 
+// need returns the result of a call that has to work: need(f())(t).
+func need[T any](v T, err error) func(t testing.TB) T {
+	return func(t testing.TB) T {
+		t.Helper()
+		if err != nil {
+			t.Fatal(err)
+		}
+		return v
+	}
+}
+
 // must ends the test if something that has to work failed.
 func must(t testing.TB, err error) {
 	t.Helper()
@@ -29,10 +40,7 @@ const patience = 40 * time.Second
 func npmClient(t *testing.T, address, path string, o ClientOptions) *Client {
 	t.Helper()
 	o.Path = path
-	c, err := NewClient(address, o)
-	if err != nil {
-		t.Fatal(err)
-	}
+	c := need(NewClient(address, o))(t)
 	t.Cleanup(func() { c.Close() })
 	c.Open()
 	take(t, c, Connected)
@@ -302,10 +310,7 @@ func npmLargeMessages(t *testing.T, address string) {
 }
 
 func npmRefusal(t *testing.T, address string) {
-	c, err := NewClient(address, ClientOptions{Path: "/plain", Auth: json.RawMessage(`{"token":"bad"}`)})
-	if err != nil {
-		t.Fatal(err)
-	}
+	c := need(NewClient(address, ClientOptions{Path: "/plain", Auth: json.RawMessage(`{"token":"bad"}`)}))(t)
 	defer c.Close()
 	c.Open()
 	ev := take(t, c, ConnectError)
@@ -481,10 +486,7 @@ func npmTooLargeMessage(t *testing.T, address string) {
 }
 
 func npmAbandonedDial(t *testing.T, address string) {
-	c, err := NewClient(address, ClientOptions{Path: "/slow", ConnectTimeout: 100 * time.Millisecond, ReconnectAttempts: new(0)})
-	if err != nil {
-		t.Fatal(err)
-	}
+	c := need(NewClient(address, ClientOptions{Path: "/slow", ConnectTimeout: 100 * time.Millisecond, ReconnectAttempts: new(0)}))(t)
 	defer c.Close()
 	c.Open()
 	if ev := take(t, c, ConnectError); !errors.Is(ev.Err, errConnectTimeout) {
@@ -496,10 +498,7 @@ func npmAbandonedDial(t *testing.T, address string) {
 
 func npmCloseWhileDialling(t *testing.T, address string) {
 	for range 5 {
-		c, err := NewClient(address, ClientOptions{Path: "/plain"})
-		if err != nil {
-			t.Fatal(err)
-		}
+		c := need(NewClient(address, ClientOptions{Path: "/plain"}))(t)
 		c.Open()
 		must(t, c.Close())
 		takeEnd(t, c)
@@ -508,10 +507,7 @@ func npmCloseWhileDialling(t *testing.T, address string) {
 }
 
 func npmConnectionRefused(t *testing.T, _ string) {
-	c, err := NewClient("http://127.0.0.1:9", ClientOptions{ReconnectAttempts: new(0)}) // the discard port
-	if err != nil {
-		t.Fatal(err)
-	}
+	c := need(NewClient("http://127.0.0.1:9", ClientOptions{ReconnectAttempts: new(0)}))(t) // the discard port
 	defer c.Close()
 	c.Open()
 	take(t, c, ConnectError)

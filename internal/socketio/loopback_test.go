@@ -18,10 +18,7 @@ import (
 
 func open(t *testing.T, address string, o ClientOptions) *Client {
 	t.Helper()
-	c, err := NewClient(address, o)
-	if err != nil {
-		t.Fatal(err)
-	}
+	c := need(NewClient(address, o))(t)
 	t.Cleanup(func() { c.Close() })
 	c.Open()
 	return c

@@ -241,14 +241,8 @@ func TestRequestsThatAreNoHandshake(t *testing.T) {
 		{"GET", "transport=websocket", 5, "Unsupported protocol version"},
 		{"GET", "EIO=3&transport=websocket", 5, "Unsupported protocol version"},
 	} {
-		req, err := http.NewRequestWithContext(t.Context(), tc.method, address+"/socket.io/?"+tc.query, nil)
-		if err != nil {
-			t.Fatal(err)
-		}
-		resp, err := client.Do(req)
-		if err != nil {
-			t.Fatal(err)
-		}
+		req := need(http.NewRequestWithContext(t.Context(), tc.method, address+"/socket.io/?"+tc.query, nil))(t)
+		resp := need(client.Do(req))(t)
 		body, err := io.ReadAll(resp.Body)
 		resp.Body.Close()
 		var got struct {

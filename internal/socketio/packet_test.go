@@ -286,10 +286,7 @@ func feed(messages ...any) ([]received, error) {
 }
 
 func TestDecoderAssemblesAttachments(t *testing.T) {
-	got, err := feed(`452-["two",{"_placeholder":true,"num":1},{"_placeholder":true,"num":0}]`, []byte("a"), `2`, []byte("b"), `42["next"]`)
-	if err != nil {
-		t.Fatal(err)
-	}
+	got := need(feed(`452-["two",{"_placeholder":true,"num":1},{"_placeholder":true,"num":0}]`, []byte("a"), `2`, []byte("b"), `42["next"]`))(t)
 	if len(got) != 3 || got[0].engine != enginePing || got[2].packet.name != "next" {
 		t.Fatalf("got %+v", got)
 	}

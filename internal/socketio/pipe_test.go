@@ -124,10 +124,7 @@ func (w wire) join() {
 
 func newTestClient(t *testing.T, o ClientOptions) *Client {
 	t.Helper()
-	c, err := NewClient("http://example.test", o)
-	if err != nil {
-		t.Fatal(err)
-	}
+	c := need(NewClient("http://example.test", o))(t)
 	t.Cleanup(func() { c.Close() })
 	return c
 }

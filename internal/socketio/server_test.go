@@ -76,10 +76,7 @@ func (w wire) open() openPacket {
 	if err != nil || f.data[0] != engineOpen {
 		w.t.Fatalf("got %s, %v; want an open packet", f.data, err)
 	}
-	open, err := decodeOpen(f.data[1:])
-	if err != nil {
-		w.t.Fatal(err)
-	}
+	open := need(decodeOpen(f.data[1:]))(w.t)
 	return open
 }
 
