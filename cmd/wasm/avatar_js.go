@@ -136,7 +136,7 @@ var errRefused = errors.New("the application refused")
 
 // beforeSend is the option onBeforeSend: false or an exception refuses the text, a string replaces it.
 func beforeSend(fn js.Value) func(context.Context, string, avatar.SendInfo) (string, error) {
-	if !page.Given(fn) {
+	if jsbridge.Absent(fn) {
 		return nil
 	}
 	return func(ctx context.Context, text string, about avatar.SendInfo) (string, error) {
@@ -157,7 +157,7 @@ func beforeSend(fn js.Value) func(context.Context, string, avatar.SendInfo) (str
 
 // onAgentAction is the option of that name: false or an exception refuses the action.
 func onAgentAction(fn js.Value) func(context.Context, avatar.AgentAction) error {
-	if !page.Given(fn) {
+	if jsbridge.Absent(fn) {
 		return nil
 	}
 	return func(ctx context.Context, action avatar.AgentAction) error {
@@ -171,12 +171,12 @@ func onAgentAction(fn js.Value) func(context.Context, avatar.AgentAction) error 
 
 // onRelayNeeded asks the page for a login to the relay; null means that there is none.
 func onRelayNeeded(fn js.Value) func(context.Context) (*appinit.TURNCredentials, error) {
-	if !page.Given(fn) {
+	if jsbridge.Absent(fn) {
 		return nil
 	}
 	return func(ctx context.Context) (*appinit.TURNCredentials, error) {
 		value, err := page.Consult(ctx, fn)
-		if err != nil || !page.Given(value) {
+		if err != nil || jsbridge.Absent(value) {
 			return nil, err
 		}
 		login := new(appinit.TURNCredentials)

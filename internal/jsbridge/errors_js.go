@@ -30,21 +30,12 @@ func (e *Error) Error() string {
 func thrown(v js.Value) *Error {
 	e := &Error{Value: v}
 	if k := typeName(v); k == "object" || k == "function" {
-		e.Name, e.Message = stringProperty(v, "name"), stringProperty(v, "message")
+		e.Name, e.Message = StringOf(v, "name"), StringOf(v, "message")
 	}
 	if e.Name == "" && e.Message == "" {
 		e.Message = text(v)
 	}
 	return e
-}
-
-// stringProperty reads a property that should be a string; "" when it is not.
-func stringProperty(v js.Value, key string) string {
-	p, err := Get(v, key)
-	if err != nil || typeName(p) != "string" {
-		return ""
-	}
-	return p.String()
 }
 
 // text is String(v), or the name of its type when that throws.
@@ -142,7 +133,7 @@ func agentError(fields js.Value) (js.Value, error) {
 }
 
 func plainError(fields js.Value) (js.Value, error) {
-	e, err := New(errorCtor, stringProperty(fields, "detail"))
+	e, err := New(errorCtor, StringOf(fields, "detail"))
 	if err != nil {
 		return e, err
 	}

@@ -19,7 +19,7 @@ func (c *codec) fromJS(v js.Value, out reflect.Value, b *budget) *valueError {
 		out.Set(reflect.ValueOf(v))
 		return nil
 	}
-	if absent(v) {
+	if Absent(v) {
 		return nil
 	}
 	switch c.kind {
@@ -61,9 +61,6 @@ func (c *codec) fromJS(v js.Value, out reflect.Value, b *budget) *valueError {
 		return problem("cannot be given from JavaScript (Go type " + c.t.String() + ")")
 	}
 }
-
-// absent reports whether JavaScript gave no value.
-func absent(v js.Value) bool { return v.IsUndefined() || v.IsNull() }
 
 func (c *codec) numberFromJS(v js.Value, out reflect.Value) *valueError {
 	if typeName(v) != "number" {
@@ -275,7 +272,7 @@ func (c *codec) structFromJS(v js.Value, out reflect.Value, b *budget) *valueErr
 		if err != nil {
 			return unreadable(err).in("." + f.name)
 		}
-		if absent(item) {
+		if Absent(item) {
 			continue
 		}
 		if err := f.codec.fromJS(item, f.in(out), b); err != nil {

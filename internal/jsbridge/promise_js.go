@@ -121,7 +121,7 @@ func Await(ctx context.Context, promise js.Value) (js.Value, error) {
 // as an *Error. An undefined or null signal is ignored. Any other value that is not an
 // AbortSignal is a bad_request. The caller has to call cancel.
 func ContextFromSignal(parent context.Context, signal js.Value) (context.Context, context.CancelFunc, error) {
-	if signal.IsUndefined() || signal.IsNull() {
+	if Absent(signal) {
 		ctx, cancel := context.WithCancel(parent)
 		return ctx, cancel, nil
 	}

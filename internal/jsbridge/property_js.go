@@ -45,6 +45,37 @@ func Get(v js.Value, key any) (js.Value, error) {
 	return Invoke(reflectGet, v, key)
 }
 
+// Property is v's property, undefined when v has none or throws.
+func Property(v js.Value, key string) js.Value {
+	p, err := Get(v, key)
+	if err != nil {
+		return js.Undefined()
+	}
+	return p
+}
+
+// StringOf is v's property if it is a string, and "" otherwise.
+func StringOf(v js.Value, key string) string {
+	if p := Property(v, key); typeName(p) == "string" {
+		return p.String()
+	}
+	return ""
+}
+
+// NumberOf is v's property if it is a number, and 0 otherwise.
+func NumberOf(v js.Value, key string) int {
+	if p := Property(v, key); typeName(p) == "number" {
+		return p.Int()
+	}
+	return 0
+}
+
+// Absent reports whether v is undefined or null.
+func Absent(v js.Value) bool { return v.IsUndefined() || v.IsNull() }
+
+// IsFunction reports whether v can be called.
+func IsFunction(v js.Value) bool { return typeName(v) == "function" }
+
 // Set writes the property key of v. It fails when a setter throws or the property
 // cannot be written.
 func Set(v js.Value, key, value any) error {

@@ -24,11 +24,11 @@ type SessionHooks struct {
 // Trace converts the option traceContext, which js/src/core/options.ts has made a function. An
 // exception counts as none.
 func Trace(fn js.Value) func() httpclient.TraceContext {
-	if !Given(fn) {
+	if jsbridge.Absent(fn) {
 		return nil
 	}
 	return func() (c httpclient.TraceContext) {
-		if value, err := invoke(fn); err == nil && Given(value) {
+		if value, err := invoke(fn); err == nil && !jsbridge.Absent(value) {
 			_ = jsbridge.FromJS("traceContext", value, &c)
 		}
 		return c
@@ -40,7 +40,7 @@ func (h *SessionHooks) Into(o *session.Options) {
 	o.OnAuditEvent = Hook[event.Audit](h.OnAuditEvent)
 	o.Log = Logger(h.Logger)
 	o.TraceContext = Trace(h.TraceContext)
-	if fn := h.OnTokenNeeded; Given(fn) {
+	if fn := h.OnTokenNeeded; !jsbridge.Absent(fn) {
 		o.OnTokenNeeded = func(ctx context.Context) (token string, err error) {
 			value, err := Consult(ctx, fn)
 			if err == nil {

@@ -290,9 +290,6 @@ func Disconnect(f func(session.DisconnectOptions)) Sync {
 // The rest of this file is about options that are functions of the page. A function that
 // was not given becomes nil in Go.
 
-// Given reports whether the page gave a function.
-func Given(fn js.Value) bool { return !fn.IsUndefined() && !fn.IsNull() }
-
 // Consult calls fn with converted arguments and waits for its result, which may be a
 // promise.
 func Consult(ctx context.Context, fn js.Value, args ...any) (js.Value, error) {
@@ -319,7 +316,7 @@ func invoke(fn js.Value, args ...any) (js.Value, error) {
 // Hook converts an option that is called for each event of a kind, such as onAuditEvent.
 // Its exceptions are ignored.
 func Hook[E any](fn js.Value) func(E) {
-	if !Given(fn) {
+	if jsbridge.Absent(fn) {
 		return nil
 	}
 	return func(e E) { _, _ = invoke(fn, e) }
@@ -327,7 +324,7 @@ func Hook[E any](fn js.Value) func(E) {
 
 // Logger converts the option logger, whose exceptions are ignored.
 func Logger(fn js.Value) func(level, message string, data map[string]any) {
-	if !Given(fn) {
+	if jsbridge.Absent(fn) {
 		return nil
 	}
 	return func(level, message string, data map[string]any) { _, _ = invoke(fn, level, message, data) }

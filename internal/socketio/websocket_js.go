@@ -186,7 +186,8 @@ func (s *webSocket) Read() (message, error) {
 // maxBufferedAmount, because the browser buffers without limit: a peer that doesn't read
 // would fill the memory.
 func (s *webSocket) Write(m message) error {
-	for s.err == nil && s.number("bufferedAmount") > maxBufferedAmount {
+	// A page may have replaced WebSocket by a class without this property.
+	for s.err == nil && jsbridge.NumberOf(s.ws, "bufferedAmount") > maxBufferedAmount {
 		select {
 		case <-time.After(drainPoll):
 		case <-s.ended:
@@ -194,7 +195,7 @@ func (s *webSocket) Write(m message) error {
 	}
 	// The close event may wait behind other events of the page. Until then the browser would
 	// discard the message without an exception, and warn in the console.
-	if s.err == nil && s.number("readyState") >= stateClosing {
+	if s.err == nil && jsbridge.NumberOf(s.ws, "readyState") >= stateClosing {
 		<-s.ended
 	}
 	if s.err != nil {
@@ -210,16 +211,6 @@ func (s *webSocket) Write(m message) error {
 	}
 	_, err := jsbridge.Call(s.ws, "send", payload)
 	return err
-}
-
-// number returns a property of the socket, 0 if it has no such number: a page may have
-// replaced WebSocket by one without it.
-func (s *webSocket) number(property string) int {
-	value, err := jsbridge.Get(s.ws, property)
-	if err != nil || value.Type() != js.TypeNumber {
-		return 0
-	}
-	return value.Int()
 }
 
 // Close does the closing handshake after the browser has sent its buffer.

@@ -16,14 +16,9 @@ func BrowserPage() Page { return browserPage{} }
 
 type browserPage struct{}
 
-// is reports whether a property has the value want. js.Value.Get would end the goroutine
-// without a recover if a getter throws.
-func is(object js.Value, key string, want js.Value) bool {
-	v, err := jsbridge.Get(object, key)
-	return err == nil && v.Equal(want)
+func persisted(event js.Value) bool {
+	return jsbridge.Property(event, "persisted").Equal(js.ValueOf(true))
 }
-
-func persisted(event js.Value) bool { return is(event, "persisted", js.ValueOf(true)) }
 
 func (browserPage) Watch(l Listener) (stop func()) {
 	scope := jsbridge.NewScope(nil)
@@ -31,7 +26,7 @@ func (browserPage) Watch(l Listener) (stop func()) {
 	listen := func(target js.Value, event string, f func(event js.Value)) {
 		_, _ = scope.Listen(target, event, f) // fails in Node.js alone, which has no page
 	}
-	hidden := func() bool { return is(document, "visibilityState", js.ValueOf("hidden")) }
+	hidden := func() bool { return jsbridge.StringOf(document, "visibilityState") == "hidden" }
 	scope.OnEnd(onPageHide(l.Hide))
 	listen(window, "pageshow", func(event js.Value) { l.Show(persisted(event)) })
 	if document.Truthy() { // a worker has none

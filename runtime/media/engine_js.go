@@ -62,56 +62,21 @@ func (e *Engine) Close() {
 }
 
 func isFirefox() bool {
-	return strings.Contains(stringOf(navigator(), "userAgent"), "Firefox/")
+	return strings.Contains(jsbridge.StringOf(navigator(), "userAgent"), "Firefox/")
 }
 
-func navigator() js.Value { return property(js.Global(), "navigator") }
+func navigator() js.Value { return jsbridge.Property(js.Global(), "navigator") }
 
-// property is v's property, undefined when v has none or throws.
-func property(v js.Value, name string) js.Value {
-	if missing(v) {
-		return js.Undefined()
-	}
-	p, err := jsbridge.Get(v, name)
-	if err != nil {
-		return js.Undefined()
-	}
-	return p
-}
-
-func missing(v js.Value) bool { return v.IsUndefined() || v.IsNull() }
-
-// stringOf is v's property if it is a string, and "" otherwise.
-func stringOf(v js.Value, name string) string {
-	if p := property(v, name); p.Type() == js.TypeString {
-		return p.String()
-	}
-	return ""
-}
-
-// numberOf is v's property if it is a number, and 0 otherwise.
-func numberOf(v js.Value, name string) int {
-	if p := property(v, name); p.Type() == js.TypeNumber {
-		return p.Int()
-	}
-	return 0
-}
-
-func isFunction(v js.Value) bool { return v.Type() == js.TypeFunction }
-
-func document() js.Value { return property(js.Global(), "document") }
+func document() js.Value { return jsbridge.Property(js.Global(), "document") }
 
 // CheckElement returns a bad_request for a value that can't be a media element.
 // Undefined and null, which mean no element, are allowed.
 func CheckElement(name string, el js.Value) error {
-	if missing(el) {
+	if jsbridge.Absent(el) {
 		return nil
 	}
-	t := el.Type()
-	if t == js.TypeObject || t == js.TypeFunction {
-		if property(el, "srcObject").Type() != js.TypeUndefined && isFunction(property(el, "play")) {
-			return nil
-		}
+	if !jsbridge.Property(el, "srcObject").IsUndefined() && jsbridge.IsFunction(jsbridge.Property(el, "play")) {
+		return nil
 	}
 	return fault.New(fault.BadRequest, name+" must be a media element: it needs srcObject and play()")
 }

@@ -198,8 +198,8 @@ func (m *microphone) acquire(ctx context.Context, deviceID string) error {
 
 // open opens a device, from the prompt to the page's processor. It returns no device after ctx has ended.
 func (m *microphone) open(ctx context.Context, deviceID string) (*capture, error) {
-	devices := property(navigator(), "mediaDevices")
-	if !isFunction(property(devices, "getUserMedia")) {
+	devices := jsbridge.Property(navigator(), "mediaDevices")
+	if !jsbridge.IsFunction(jsbridge.Property(devices, "getUserMedia")) {
 		return nil, fault.New(fault.DevicesPermissionDenied, "this page has no access to devices: it needs https or localhost, and the permission of its frame")
 	}
 	promise, err := jsbridge.Call(devices, "getUserMedia", map[string]any{"audio": m.constraints(deviceID), "video": false})
@@ -227,7 +227,7 @@ func (m *microphone) open(ctx context.Context, deviceID string) (*capture, error
 		c.end()
 		return nil, fault.New(fault.MicNotFound, "the microphone's stream has no track").Wrap(err)
 	}
-	if stringOf(device, "readyState") == "ended" { // while the processor prepared
+	if jsbridge.StringOf(device, "readyState") == "ended" { // while the processor prepared
 		c.end()
 		return nil, errMicLost
 	}
@@ -248,7 +248,7 @@ func (m *microphone) constraints(deviceID string) any {
 	}
 	merged := js.ValueOf(audio)
 	if own.Type() == js.TypeObject {
-		if all, err := jsbridge.Call(property(js.Global(), "Object"), "assign", merged, own); err == nil {
+		if all, err := jsbridge.Call(jsbridge.Property(js.Global(), "Object"), "assign", merged, own); err == nil {
 			merged = all
 		}
 	}
@@ -280,7 +280,7 @@ func deviceFault(err error) error {
 func (m *microphone) observe(c *capture, device js.Value) {
 	mute := func(muted bool) {
 		c.muted = muted
-		m.report(Event{Kind: HardwareMute, Muted: muted, Track: Track{Kind: "audio", ID: stringOf(device, "id"), Native: device}})
+		m.report(Event{Kind: HardwareMute, Muted: muted, Track: Track{Kind: "audio", ID: jsbridge.StringOf(device, "id"), Native: device}})
 	}
 	for event, handle := range map[string]func(){
 		"mute": func() {
@@ -457,7 +457,7 @@ type capture struct {
 // belongs to the page: only its own stop function ends it.
 func (m *microphone) process(ctx context.Context, c *capture) error {
 	processor := m.engine.cfg.NoiseProcessor
-	if !isFunction(processor) {
+	if !jsbridge.IsFunction(processor) {
 		return nil
 	}
 	result, err := jsbridge.Invoke(processor, c.raw)
@@ -468,7 +468,7 @@ func (m *microphone) process(ctx context.Context, c *capture) error {
 		return err
 	}
 	c.stream = result
-	if stream := property(result, "stream"); !missing(stream) {
+	if stream := jsbridge.Property(result, "stream"); !jsbridge.Absent(stream) {
 		c.stream = stream
 		c.stopExtra = func() { m.stopProcessor(result) }
 	}
@@ -477,7 +477,7 @@ func (m *microphone) process(ctx context.Context, c *capture) error {
 
 // stopProcessor calls the stop function of the page's processor, if it has one.
 func (m *microphone) stopProcessor(processor js.Value) {
-	if !isFunction(property(processor, "stop")) {
+	if !jsbridge.IsFunction(jsbridge.Property(processor, "stop")) {
 		return
 	}
 	if result, err := jsbridge.Call(processor, "stop"); err == nil {
@@ -491,8 +491,8 @@ func audioTrack(stream js.Value) (js.Value, error) {
 	if err != nil {
 		return tracks, err
 	}
-	track := property(tracks, "0")
-	if missing(track) {
+	track := jsbridge.Property(tracks, "0")
+	if jsbridge.Absent(track) {
 		return track, errors.New("no audio track")
 	}
 	return track, nil
@@ -521,7 +521,7 @@ func stopTracks(stream js.Value) {
 	if err != nil {
 		return
 	}
-	for i := range numberOf(tracks, "length") {
+	for i := range jsbridge.NumberOf(tracks, "length") {
 		if track, err := jsbridge.Get(tracks, i); err == nil {
 			_, _ = jsbridge.Call(track, "stop")
 		}
@@ -562,7 +562,7 @@ func newMeter(m *microphone) *meter {
 		return mt
 	}
 	m.engine.spawn(func() {
-		bins, err := jsbridge.New(property(js.Global(), "Uint8Array"), levelBins)
+		bins, err := jsbridge.New(jsbridge.Property(js.Global(), "Uint8Array"), levelBins)
 		ticker := time.NewTicker(levelPeriod)
 		defer ticker.Stop()
 		last := time.Now()
@@ -605,7 +605,7 @@ func (mt *meter) spoke(since time.Time) (at, now time.Time) {
 }
 
 func (mt *meter) connect() (analyser js.Value, err error) {
-	if mt.context, err = jsbridge.New(property(js.Global(), "AudioContext")); err != nil {
+	if mt.context, err = jsbridge.New(jsbridge.Property(js.Global(), "AudioContext")); err != nil {
 		return analyser, err
 	}
 	source, err := jsbridge.Call(mt.context, "createMediaStreamSource", mt.stream)

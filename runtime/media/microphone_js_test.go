@@ -52,10 +52,7 @@ func uplink(t *testing.T, p *Engine, j *journal, id string) *Publisher {
 func shake(t *testing.T, u *Publisher, id string, restart bool) (offer string) {
 	t.Helper()
 	ctx := testContext(t)
-	d, err := u.Offer(ctx, restart)
-	if err != nil {
-		t.Fatal(err)
-	}
+	d := need(u.Offer(ctx, restart))(t)
 	var answer string
 	call(t, "POST", "/test/mic?id="+id, testMic{Offer: d.SDP, Restart: restart}, &answer)
 	// The service's candidate comes first, and by itself.
@@ -638,10 +635,7 @@ func TestVoiceInThePage(t *testing.T) {
 	t.Cleanup(v.Close)
 	offer := await(t, service.Call("createOffer"))
 	await(t, service.Call("setLocalDescription", offer))
-	answer, err := v.Accept(testContext(t), signaling.Description{Type: "offer", SDP: offer.Get("sdp").String()})
-	if err != nil {
-		t.Fatal(err)
-	}
+	answer := need(v.Accept(testContext(t), signaling.Description{Type: "offer", SDP: offer.Get("sdp").String()}))(t)
 	if answer.Type != "answer" || !strings.Contains(answer.SDP, "a=recvonly") {
 		t.Errorf("answer %+v", answer)
 	}

@@ -212,10 +212,7 @@ func TestOggPackets(t *testing.T) {
 }
 
 func TestSpeechFileLasts(t *testing.T) {
-	source, err := openSpeech()
-	if err != nil {
-		t.Fatal(err)
-	}
+	source := need(openSpeech())(t)
 	defer source.(io.Closer).Close()
 	var total time.Duration
 	for {

@@ -30,17 +30,11 @@ func call(t *testing.T, method, path string, in, out any) {
 	t.Helper()
 	r := &fetch.Request{Method: method, URL: serverURL(t) + path}
 	if in != nil {
-		body, err := fetch.JSON(in)
-		if err != nil {
-			t.Fatal(err)
-		}
+		body := need(fetch.JSON(in))(t)
 		// As plain text there is no preflight.
 		r.Body = fetch.Bytes("text/plain", body.Data)
 	}
-	resp, err := fetch.New().Do(testContext(t), r)
-	if err != nil {
-		t.Fatal(err)
-	}
+	resp := need(fetch.New().Do(testContext(t), r))(t)
 	data, err := fetch.ReadAll(resp, 0)
 	if err != nil || !resp.OK() {
 		t.Fatalf("%s %s: %d %s %v", method, path, resp.Status, data, err)
@@ -72,10 +66,7 @@ func newStream(t *testing.T) (url string) {
 func eval(t *testing.T, body string, args ...any) js.Value {
 	t.Helper()
 	names := []any{"a", "b", "c"}[:len(args)]
-	v, err := jsbridge.Invoke(js.Global().Get("Function").New(append(names, body)...), args...)
-	if err != nil {
-		t.Fatal(err)
-	}
+	v := need(jsbridge.Invoke(js.Global().Get("Function").New(append(names, body)...), args...))(t)
 	return v
 }
 
@@ -145,10 +136,7 @@ func watch(t *testing.T, p *Engine, j *journal) (d *Subscriber, url string, size
 	t.Cleanup(d.Close)
 	ctx := testContext(t)
 	must(t, d.Subscribe(ctx, url))
-	size, err := d.Playable(ctx, false)
-	if err != nil {
-		t.Fatal(err)
-	}
+	size = need(d.Playable(ctx, false))(t)
 	return d, url, size
 }
 
@@ -157,10 +145,7 @@ func await(t *testing.T, promise js.Value) js.Value {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(background, limit)
 	defer cancel()
-	v, err := jsbridge.Await(ctx, promise)
-	if err != nil {
-		t.Fatal(err)
-	}
+	v := need(jsbridge.Await(ctx, promise))(t)
 	return v
 }
 

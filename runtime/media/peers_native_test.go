@@ -105,10 +105,7 @@ func TestTotalsOutliveAPeer(t *testing.T) {
 	ctx := testContext(t)
 	total := func() Stats {
 		t.Helper()
-		st, err := p.Stats(ctx)
-		if err != nil {
-			t.Fatal(err)
-		}
+		st := need(p.Stats(ctx))(t)
 		return st
 	}
 	if st := total(); st != (Stats{}) {
@@ -380,15 +377,9 @@ func TestPublisherRefusesWhatIsNoAnswer(t *testing.T) {
 }
 
 func TestVoiceIsAnswered(t *testing.T) {
-	service, err := webrtc.NewPeerConnection(webrtc.Configuration{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	service := need(webrtc.NewPeerConnection(webrtc.Configuration{}))(t)
 	defer func() { _ = service.GracefulClose() }()
-	track, err := webrtc.NewTrackLocalStaticSample(webrtc.RTPCodecCapability{MimeType: webrtc.MimeTypeOpus}, "voice", "agent")
-	if err != nil {
-		t.Fatal(err)
-	}
+	track := need(webrtc.NewTrackLocalStaticSample(webrtc.RTPCodecCapability{MimeType: webrtc.MimeTypeOpus}, "voice", "agent"))(t)
 	if _, err := service.AddTrack(track); err != nil {
 		t.Fatal(err)
 	}
@@ -407,10 +398,7 @@ func TestVoiceIsAnswered(t *testing.T) {
 			v.AddCandidate(signaling.Candidate{Candidate: init.Candidate, SDPMid: init.SDPMid, SDPMLineIndex: init.SDPMLineIndex})
 		}
 	})
-	offer, err := service.CreateOffer(nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	offer := need(service.CreateOffer(nil))(t)
 	must(t, service.SetLocalDescription(offer))
 	if _, err := v.Accept(testContext(t), signaling.Description{Type: "offer", SDP: "hello"}); !errors.Is(err, errNotSDP) {
 		t.Errorf("no offer: %v", err)
@@ -450,10 +438,7 @@ func FuzzAnswer(f *testing.F) {
 	f.Fuzz(func(t *testing.T, sdp string) {
 		d := p.NewSubscriber(func(Event) {})
 		defer d.Close()
-		peer, err := d.current().wait(t.Context())
-		if err != nil {
-			t.Fatal(err)
-		}
+		peer := need(d.current().wait(t.Context()))(t)
 		_ = peer.answer(t.Context(), sdp)
 	})
 }

@@ -101,8 +101,8 @@ func (s *renderer) attach(t Track, resume bool, ready *readiness, on func(Event)
 
 func (s *renderer) insert(kind string, track js.Value) error {
 	if s.all.IsUndefined() {
-		constructor := property(js.Global(), "MediaStream")
-		if !isFunction(constructor) {
+		constructor := jsbridge.Property(js.Global(), "MediaStream")
+		if !jsbridge.IsFunction(constructor) {
 			return errors.New("this browser has no MediaStream")
 		}
 		for _, stream := range []*js.Value{&s.all, &s.pictures, &s.voice} {
@@ -137,7 +137,7 @@ func (s *renderer) with(kind string) []js.Value {
 func (s *renderer) arrange(resume bool) {
 	_, video := s.tracks["video"]
 	_, audio := s.tracks["audio"]
-	if missing(s.audio.el) {
+	if jsbridge.Absent(s.audio.el) {
 		if video || audio {
 			s.video.bind(s.all, resume)
 		}
@@ -153,7 +153,7 @@ func (s *renderer) arrange(resume bool) {
 
 // speaker returns the element that plays the voice.
 func (s *renderer) speaker() js.Value {
-	if missing(s.audio.el) {
+	if jsbridge.Absent(s.audio.el) {
 		return s.video.el
 	}
 	return s.audio.el
@@ -162,7 +162,7 @@ func (s *renderer) speaker() js.Value {
 // applyOutput applies the output settings to the element that plays the voice.
 func (s *renderer) applyOutput() {
 	el := s.speaker()
-	if missing(el) {
+	if jsbridge.Absent(el) {
 		return
 	}
 	// Only an element of the page's own class can throw here; that is ignored.
@@ -172,7 +172,7 @@ func (s *renderer) applyOutput() {
 	if s.volume != nil {
 		_ = jsbridge.Set(el, "volume", *s.volume)
 	}
-	if s.output != nil && stringOf(el, "sinkId") != *s.output {
+	if s.output != nil && jsbridge.StringOf(el, "sinkId") != *s.output {
 		id := *s.output
 		s.engine.spawn(func() { s.route(context.Background(), el, id) })
 	}
@@ -194,9 +194,9 @@ func (s *renderer) SetOutputVolume(v float64) {
 // refused or unsupported. The choice is kept for an element that is set later.
 func (s *renderer) SetOutputDevice(ctx context.Context, deviceID string) bool {
 	el := s.speaker()
-	if missing(el) {
-		el = property(property(js.Global(), "HTMLMediaElement"), "prototype")
-		if !isFunction(property(el, "setSinkId")) {
+	if jsbridge.Absent(el) {
+		el = jsbridge.Property(jsbridge.Property(js.Global(), "HTMLMediaElement"), "prototype")
+		if !jsbridge.IsFunction(jsbridge.Property(el, "setSinkId")) {
 			return false
 		}
 	} else if !s.route(ctx, el, deviceID) {
@@ -207,7 +207,7 @@ func (s *renderer) SetOutputDevice(ctx context.Context, deviceID string) bool {
 }
 
 func (s *renderer) route(ctx context.Context, el js.Value, deviceID string) bool {
-	if !isFunction(property(el, "setSinkId")) {
+	if !jsbridge.IsFunction(jsbridge.Property(el, "setSinkId")) {
 		return false
 	}
 	promise, err := jsbridge.Call(el, "setSinkId", deviceID)
@@ -292,11 +292,11 @@ type element struct {
 // bind shows stream in the element. srcObject is written once per binding, and
 // play called once; after a recovery an element that stopped is played again.
 func (e *element) bind(stream js.Value, resume bool) {
-	if missing(e.el) {
+	if jsbridge.Absent(e.el) {
 		return
 	}
 	if e.bound && e.stream.Equal(stream) {
-		if resume && property(e.el, "paused").Truthy() {
+		if resume && jsbridge.Property(e.el, "paused").Truthy() {
 			e.play()
 		}
 		return
@@ -354,20 +354,20 @@ func (s *renderer) observe() {
 	s.watch = jsbridge.NewScope(s.engine.cfg.OnPanic)
 	ready, el := s.readiness, s.video.el
 	s.listen(document(), "visibilitychange", func() { ready.update(func(f *facts) { f.hidden = hidden() }) })
-	frames := isFunction(property(el, "requestVideoFrameCallback"))
+	frames := jsbridge.IsFunction(jsbridge.Property(el, "requestVideoFrameCallback"))
 	ready.update(func(f *facts) { f.element, f.frames, f.hidden = s.video.bound, frames, hidden() })
 	if !s.video.bound {
 		return
 	}
 	canPlay := func() {
-		if numberOf(el, "readyState") >= readyToPlay {
+		if jsbridge.NumberOf(el, "readyState") >= readyToPlay {
 			ready.update(func(f *facts) {
 				if f.canPlay.IsZero() {
 					f.canPlay = time.Now()
 				}
 			})
 		}
-		s.size(false, numberOf(el, "videoWidth"), numberOf(el, "videoHeight"))
+		s.size(false, jsbridge.NumberOf(el, "videoWidth"), jsbridge.NumberOf(el, "videoHeight"))
 	}
 	s.listen(el, "canplay", canPlay)
 	s.listen(el, "resize", canPlay) // when the size becomes known, or changes
@@ -386,7 +386,7 @@ func (s *renderer) listen(target js.Value, event string, fn func()) {
 func (s *renderer) awaitFrame(el js.Value) {
 	painted := s.watch.Func(func(_ js.Value, args []js.Value) any {
 		if len(args) > 1 {
-			s.size(true, numberOf(args[1], "width"), numberOf(args[1], "height"))
+			s.size(true, jsbridge.NumberOf(args[1], "width"), jsbridge.NumberOf(args[1], "height"))
 		}
 		return nil
 	})
@@ -402,4 +402,4 @@ func (s *renderer) size(painted bool, width, height int) {
 	}
 }
 
-func hidden() bool { return stringOf(document(), "visibilityState") == "hidden" }
+func hidden() bool { return jsbridge.StringOf(document(), "visibilityState") == "hidden" }

@@ -56,15 +56,9 @@ func newPicture(mimeType string) server.Picture {
 
 func newTestService(t testing.TB) *testService {
 	t.Helper()
-	m, err := server.New(server.Config{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	m := need(server.New(server.Config{}))(t)
 	t.Cleanup(m.Close)
-	r, err := relay.New(relay.Config{Peers: []netip.AddrPort{m.Addr()}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	r := need(relay.New(relay.Config{Peers: []netip.AddrPort{m.Addr()}}))(t)
 	t.Cleanup(func() { _ = r.Close() })
 	s := &testService{t: t, media: m, relay: r, mics: map[string]*hearing{}}
 	mux := http.NewServeMux()

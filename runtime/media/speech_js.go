@@ -65,8 +65,8 @@ func (s *renderer) MeasureSpeech(on bool) {
 	}
 	w.wanted = on
 	if on {
-		constructor := property(js.Global(), "AudioContext")
-		if isFunction(constructor) {
+		constructor := jsbridge.Property(js.Global(), "AudioContext")
+		if jsbridge.IsFunction(constructor) {
 			w.context, _ = jsbridge.New(constructor)
 		}
 		s.measureVoice()
@@ -74,7 +74,7 @@ func (s *renderer) MeasureSpeech(on bool) {
 	}
 	s.WatchSpeech(false)
 	s.measureVoice()
-	if !missing(w.context) {
+	if !jsbridge.Absent(w.context) {
 		_, _ = jsbridge.Call(w.context, "close")
 		w.context = js.Undefined()
 	}
@@ -85,7 +85,7 @@ func (s *renderer) measureVoice() {
 	w := &s.speech
 	w.voice.close()
 	w.voice = nil
-	if _, audio := s.tracks["audio"]; !audio || !w.wanted || missing(w.context) {
+	if _, audio := s.tracks["audio"]; !audio || !w.wanted || jsbridge.Absent(w.context) {
 		return
 	}
 	_, _ = jsbridge.Call(w.context, "resume") // allowed once the visitor has clicked
@@ -177,10 +177,10 @@ func (s *renderer) hear(at time.Time, estimated bool) {
 // awaitMovement compares the frames that are shown, until the first that moves is found.
 func (s *renderer) awaitMovement(scope *jsbridge.Scope) {
 	el := s.video.el
-	if !s.video.bound || !isFunction(property(el, "requestVideoFrameCallback")) {
+	if !s.video.bound || !jsbridge.IsFunction(jsbridge.Property(el, "requestVideoFrameCallback")) {
 		return
 	}
-	canvas, err := jsbridge.New(property(js.Global(), "OffscreenCanvas"), frameWidth, frameHeight)
+	canvas, err := jsbridge.New(jsbridge.Property(js.Global(), "OffscreenCanvas"), frameWidth, frameHeight)
 	if err != nil {
 		return // an older browser
 	}
@@ -197,7 +197,7 @@ func (s *renderer) awaitMovement(scope *jsbridge.Scope) {
 			return nil
 		}
 		at := time.Now()
-		if t := property(args[1], "presentationTime"); t.Type() == js.TypeNumber {
+		if t := jsbridge.Property(args[1], "presentationTime"); t.Type() == js.TypeNumber {
 			at = jsbridge.TimeOf(t.Float())
 		}
 		if s.compare(el, painter, at) {
@@ -225,7 +225,7 @@ func (s *renderer) compare(el, painter js.Value, at time.Time) bool {
 		return true
 	}
 	pixels := make([]byte, 4*frameWidth*frameHeight)
-	js.CopyBytesToGo(pixels, property(image, "data"))
+	js.CopyBytesToGo(pixels, jsbridge.Property(image, "data"))
 	// The first frame has none to be compared with, but on a busy page it may be the one shown with the sound.
 	n := 0
 	if w.pixels != nil {

@@ -62,10 +62,7 @@ func TestPageShowsTheAvatar(t *testing.T) {
 			// A recovery swaps the tracks and nothing else.
 			before := stream.Call("getVideoTracks").Index(0).Get("id").String()
 			ctx := testContext(t)
-			own, err := d.Stats(ctx)
-			if err != nil {
-				t.Fatal(err)
-			}
+			own := need(d.Stats(ctx))(t)
 			d.Restart(ctx)
 			if total, err := p.Stats(ctx); err != nil || total.Video.FramesDecoded < own.Video.FramesDecoded || total.Audio.BytesReceived < own.Audio.BytesReceived {
 				t.Errorf("the totals forget a peer: %+v of %+v, %v", total, own, err)
@@ -162,6 +159,9 @@ func TestElementsAreSwapped(t *testing.T) {
 	}
 	if err := CheckElement("videoEl", js.ValueOf(map[string]any{"srcObject": nil})); !errors.Is(err, fault.BadRequest) {
 		t.Errorf("an object that can't play: %v", err)
+	}
+	if err := CheckElement("videoEl", eval(t, "return 5n")); !errors.Is(err, fault.BadRequest) {
+		t.Errorf("a bigint: %v", err)
 	}
 	if !renderer.SetOutputDevice(testContext(t), "") || renderer.SetOutputDevice(testContext(t), "no such device") {
 		t.Error("the choice of a speaker is reported wrong")

@@ -9,6 +9,17 @@ import (
 	"time"
 )
 
+// need returns the result of a call that has to work: need(f())(t).
+func need[T any](v T, err error) func(t testing.TB) T {
+	return func(t testing.TB) T {
+		t.Helper()
+		if err != nil {
+			t.Fatal(err)
+		}
+		return v
+	}
+}
+
 // must ends the test if something that has to work failed.
 func must(t testing.TB, err error) {
 	t.Helper()

@@ -24,7 +24,7 @@ type waveform struct {
 }
 
 func newWaveform(context, stream js.Value) (*waveform, error) {
-	w := &waveform{rate: float64(max(numberOf(context, "sampleRate"), 1))}
+	w := &waveform{rate: float64(max(jsbridge.NumberOf(context, "sampleRate"), 1))}
 	var err error
 	if w.analyser, err = jsbridge.Call(context, "createAnalyser"); err != nil {
 		return nil, err
@@ -43,7 +43,7 @@ func newWaveform(context, stream js.Value) (*waveform, error) {
 
 // read sets how many samples are read at once. The analyser keeps all of them in any case.
 func (w *waveform) read(samples int) (err error) {
-	if w.array, err = jsbridge.New(property(js.Global(), "Uint8Array"), samples); err != nil {
+	if w.array, err = jsbridge.New(jsbridge.Property(js.Global(), "Uint8Array"), samples); err != nil {
 		return err
 	}
 	w.samples = make([]byte, samples)
