@@ -41,10 +41,7 @@ func TestAuditTellsALife(t *testing.T) {
 		r.Disconnect(session.DisconnectOptions{})
 		r.must(r.SetToken("fresh"))
 		s := r.connectOnly()
-		delta, err := json.Marshal(converse.Segment{Role: "assistant", Type: converse.InitResponse, Content: "", ThreadID: "thread-1"})
-		if err != nil {
-			t.Fatal(err)
-		}
+		delta := need(json.Marshal(converse.Segment{Role: "assistant", Type: converse.InitResponse, Content: "", ThreadID: "thread-1"}))(t)
 		s.Say(signaling.AgentRawText, signaling.RawText{Delta: string(delta)})
 		s.Say(signaling.StvFinishedTalking, signaling.FinishedTalking{AgentContent: "Hello."})
 		s.Say(signaling.AgentTurnToTalk, signaling.TurnToTalk{UserTranscription: "Hi"})

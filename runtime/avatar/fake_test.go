@@ -23,6 +23,17 @@ import (
 	"github.com/agentruntime/agentruntime/runtime/signaling"
 )
 
+// need returns the result of a call that has to work: need(f())(t).
+func need[T any](v T, err error) func(t testing.TB) T {
+	return func(t testing.TB) T {
+		t.Helper()
+		if err != nil {
+			t.Fatal(err)
+		}
+		return v
+	}
+}
+
 // fakeMedia gives the methods of a [fakeservice.Media] the result types of [Media].
 type fakeMedia struct{ fakeservice.Media }
 
@@ -116,10 +127,7 @@ func run(t *testing.T, o Options, f func(r *rig)) {
 		}
 		o.OnEvent = r.Record
 		o.Media, o.HTTPClient = instead(r.media), fakeservice.Reach(r.http, r.service.Dial)
-		s, err := New(o)
-		if err != nil {
-			t.Fatal(err)
-		}
+		s := need(New(o))(t)
 		r.Session = s
 		s.recovery.observe = func(from phase, on trigger, to phase) { checkDecision(t, from, on, to) }
 		defer func() {

@@ -42,10 +42,7 @@ func TestOptionsAreCheckedBeforeAnythingIsOpened(t *testing.T) {
 }
 
 func TestDefaultsAreTheProtocols(t *testing.T) {
-	s, err := New(Options{Media: instead(&fakeMedia{}), Options: session.Options{Token: "djJ8NTUwMXxlbmNyeXB0ZWQ", Kickoff: &event.Kickoff{Text: "  "}}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := need(New(Options{Media: instead(&fakeMedia{}), Options: session.Options{Token: "djJ8NTUwMXxlbmNyeXB0ZWQ", Kickoff: &event.Kickoff{Text: "  "}}}))(t)
 	snap := s.Snapshot()
 	if snap.PartnerID != "5501" {
 		t.Errorf("partner = %q, want the token's", snap.PartnerID)

@@ -54,10 +54,7 @@ func diagram() string {
 
 // TestTheDiagramInTheDocsIsTheStateMachine: the docs show the decisions, all of them, as they are.
 func TestTheDiagramInTheDocsIsTheStateMachine(t *testing.T) {
-	page, err := os.ReadFile("../../docs/resilience.md")
-	if err != nil {
-		t.Fatal(err)
-	}
+	page := need(os.ReadFile("../../docs/resilience.md"))(t)
 	_, after, found := strings.Cut(string(page), "```mermaid\n")
 	shown, _, closed := strings.Cut(after, "```")
 	if want := diagram(); !found || !closed || shown != want {

@@ -370,10 +370,7 @@ func simulate(t *testing.T, first, together int, all []*simulation) {
 // writeTable puts the table into the docs.
 func writeTable(t *testing.T, table string) {
 	const name, begin, end = "../../docs/scaling.md", "<!-- go test ./runtime/avatar -run TestScale -write-scaling writes this table -->\n\n", "\n<!-- end of the table -->"
-	page, err := os.ReadFile(name)
-	if err != nil {
-		t.Fatal(err)
-	}
+	page := need(os.ReadFile(name))(t)
 	before, rest, found := strings.Cut(string(page), begin)
 	_, after, closed := strings.Cut(rest, end)
 	if !found || !closed {

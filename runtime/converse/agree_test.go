@@ -150,10 +150,7 @@ func TestASegmentAppendsWhatItsTagsSay(t *testing.T) {
 		return nil
 	}
 	check := func(name string, s Segment) {
-		want, err := json.Marshal(s)
-		if err != nil {
-			t.Fatal(err)
-		}
+		want := need(json.Marshal(s))(t)
 		got := s.AppendJSON(nil)
 		var gotValue, wantValue any
 		if err := json.Unmarshal(got, &gotValue); err != nil {

@@ -139,10 +139,7 @@ func TestAReplyThatWaitsEndsWithItsContextOrItsClose(t *testing.T) {
 			close(gone)
 		})
 		ctx, cancel := context.WithCancel(t.Context())
-		reply, err := c.Open(ctx, hi)
-		if err != nil {
-			t.Fatal(err)
-		}
+		reply := need(c.Open(ctx, hi))(t)
 		ended := make(chan error)
 		go func() {
 			_, err := reply.Next()

@@ -217,10 +217,7 @@ func TestAnEmptyTurnWithVariablesIsWarnedOf(t *testing.T) {
 		{"an error", withVars, []string{`{"type":"error","content":"x"}`}, nil},
 		{"no variables", hi, nil, nil},
 	} {
-		turn, err := clientOf(saying(c.lines...)).Turn(t.Context(), c.r, Return)
-		if err != nil {
-			t.Fatal(err)
-		}
+		turn := need(clientOf(saying(c.lines...)).Turn(t.Context(), c.r, Return))(t)
 		var got []string
 		for _, w := range turn.Warnings {
 			if w.Code != fault.EmptyTurnWithRequestVars || w.Message == "" {

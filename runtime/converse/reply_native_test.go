@@ -32,10 +32,7 @@ func open(t testing.TB, contentType string, body io.Reader) *Reply {
 	if contentType != "" {
 		header.Set("Content-Type", contentType)
 	}
-	r, err := newReply(&fetch.Response{Status: 200, Header: header, Body: io.NopCloser(body)}, false)
-	if err != nil {
-		t.Fatal(err)
-	}
+	r := need(newReply(&fetch.Response{Status: 200, Header: header, Body: io.NopCloser(body)}, false))(t)
 	return r
 }
 
@@ -56,10 +53,7 @@ func drain(r *Reply) ([]Segment, error) {
 
 func segmentsOf(t testing.TB, contentType, body string) []Segment {
 	t.Helper()
-	segments, err := drain(open(t, contentType, strings.NewReader(body)))
-	if err != nil {
-		t.Fatal(err)
-	}
+	segments := need(drain(open(t, contentType, strings.NewReader(body))))(t)
 	return segments
 }
 
@@ -80,10 +74,7 @@ func recordings(t testing.TB) []recording {
 			t.Fatalf("no recordings %s: %v", extension, err)
 		}
 		for _, name := range names {
-			data, err := os.ReadFile(name)
-			if err != nil {
-				t.Fatal(err)
-			}
+			data := need(os.ReadFile(name))(t)
 			list = append(list, recording{strings.TrimSuffix(name, extension), contentType, data})
 		}
 	}
@@ -98,20 +89,14 @@ func TestRecordingsGiveTheirTurn(t *testing.T) {
 			c.Add(seg)
 		}
 		c.End()
-		got, err := json.MarshalIndent(c.Turn(), "", "  ")
-		if err != nil {
-			t.Fatal(err)
-		}
+		got := need(json.MarshalIndent(c.Turn(), "", "  "))(t)
 		golden := r.name + ".turn.json"
 		if *update {
 			if err := os.WriteFile(golden, append(got, '\n'), 0o644); err != nil {
 				t.Fatal(err)
 			}
 		}
-		want, err := os.ReadFile(golden)
-		if err != nil {
-			t.Fatal(err)
-		}
+		want := need(os.ReadFile(golden))(t)
 		if string(got)+"\n" != string(want) {
 			t.Errorf("%s as %s gives another turn than %s (-update writes it):\n%s", r.name, r.contentType, golden, got)
 		}
@@ -195,10 +180,7 @@ func repeat(s string, n int) []string {
 
 func TestAReplyWithoutATypeIsWhatWasAskedFor(t *testing.T) {
 	resp := &fetch.Response{Status: 200, Body: io.NopCloser(strings.NewReader("data: {\"type\":\"text\",\"content\":\"hi\"}\n\n"))}
-	r, err := newReply(resp, true)
-	if err != nil {
-		t.Fatal(err)
-	}
+	r := need(newReply(resp, true))(t)
 	if got, err := drain(r); err != nil || len(got) != 1 || got[0].Type != Text {
 		t.Errorf("got %v, %v", got, err)
 	}
@@ -400,10 +382,7 @@ func TestAnEndlessLineIsReadInConstantMemory(t *testing.T) {
 
 func mustDrain(t *testing.T, r *Reply) []Segment {
 	t.Helper()
-	segments, err := drain(r)
-	if err != nil {
-		t.Fatal(err)
-	}
+	segments := need(drain(r))(t)
 	return segments
 }
 

@@ -50,10 +50,7 @@ func TestScrubRemovesWhatCouldReachThePrototype(t *testing.T) {
 		v = next
 	}
 	got := Scrub(map[string]any{"__proto__": 1, "a": []any{map[string]any{"constructor": 1, "b": 2}}, "prototype": 3, "deep": deep})
-	b, err := json.Marshal(got)
-	if err != nil {
-		t.Fatal(err)
-	}
+	b := need(json.Marshal(got))(t)
 	if strings.Contains(string(b), "proto") || strings.Contains(string(b), "constructor") || !strings.Contains(string(b), `{"b":2}`) {
 		t.Errorf("Scrub left %s", b)
 	}

@@ -21,10 +21,7 @@ import (
 // declaredCodes reads the Code constants from the source.
 func declaredCodes(t *testing.T) map[Code]string {
 	t.Helper()
-	file, err := parser.ParseFile(token.NewFileSet(), "codes.go", nil, 0)
-	if err != nil {
-		t.Fatal(err)
-	}
+	file := need(parser.ParseFile(token.NewFileSet(), "codes.go", nil, 0))(t)
 	codes := map[Code]string{}
 	ast.Inspect(file, func(n ast.Node) bool {
 		spec, ok := n.(*ast.ValueSpec)
@@ -34,10 +31,7 @@ func declaredCodes(t *testing.T) map[Code]string {
 		if typ, ok := spec.Type.(*ast.Ident); !ok || typ.Name != "Code" {
 			return true
 		}
-		text, err := strconv.Unquote(spec.Values[0].(*ast.BasicLit).Value)
-		if err != nil {
-			t.Fatal(err)
-		}
+		text := need(strconv.Unquote(spec.Values[0].(*ast.BasicLit).Value))(t)
 		if other, twice := codes[Code(text)]; twice {
 			t.Errorf("%s and %s are both %q", other, spec.Names[0].Name, text)
 		}
@@ -180,10 +174,7 @@ func TestNoSecretLeavesAnError(t *testing.T) {
 	byHand := &Error{Code: BadRequest, Title: testToken, Detail: "ks=" + testToken, Headers: map[string]string{"a": testToken}, Body: map[string]any{"password": password}, Cause: inner}
 
 	marshal := func(v any) string {
-		text, err := json.Marshal(v)
-		if err != nil {
-			t.Fatal(err)
-		}
+		text := need(json.Marshal(v))(t)
 		return string(text)
 	}
 	outputs := map[string]string{
@@ -272,10 +263,7 @@ func TestFrom(t *testing.T) {
 
 // TestRefusals has the cases that the test of the management client in TypeScript runs too.
 func TestRefusals(t *testing.T) {
-	data, err := os.ReadFile("testdata/refusals.json")
-	if err != nil {
-		t.Fatal(err)
-	}
+	data := need(os.ReadFile("testdata/refusals.json"))(t)
 	var tests []struct {
 		Name, Body, Title, Message string
 		Status                     int

@@ -9,6 +9,17 @@ import (
 	"time"
 )
 
+// need returns the result of a call that has to work: need(f())(t).
+func need[T any](v T, err error) func(t testing.TB) T {
+	return func(t testing.TB) T {
+		t.Helper()
+		if err != nil {
+			t.Fatal(err)
+		}
+		return v
+	}
+}
+
 // testToken looks like a token of the service: base64url of
 // "v2|5501|" and bytes that mean nothing.
 const testToken = "djJ8NTUwMXxq3-Zr0k_9XbQ7mJtW5vHs8dLwPz2aYc6Ne1FgRiUoTA4=="
@@ -121,10 +132,7 @@ func TestRedactValueStopsAtDepth(t *testing.T) {
 	for range 10_000 {
 		deep = []any{deep}
 	}
-	text, err := json.Marshal(RedactValue(deep))
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := need(json.Marshal(RedactValue(deep)))(t)
 	if want := strings.Repeat("[", maxDepth) + `"[redacted]"` + strings.Repeat("]", maxDepth); string(text) != want {
 		t.Errorf("got %s", text)
 	}
