@@ -75,20 +75,6 @@ func (o *Options) setDefaults() {
 	}
 }
 
-// avatarOptions returns the options of an avatar session that is created now.
-func (s *Session) avatarOptions() avatar.Options {
-	o := s.opts.Avatar
-	s.share(&o.Options)
-	return o
-}
-
-// chatOptions returns the options of a chat session that is created now.
-func (s *Session) chatOptions() chat.Options {
-	o := s.opts.Chat
-	s.share(&o.Options)
-	return o
-}
-
 // share sets the options that a transport has no value of its own for, and those that
 // belong to the conversation.
 func (s *Session) share(own *session.Options) {

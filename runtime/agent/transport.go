@@ -63,14 +63,16 @@ func (s *Session) open(mode Mode) (*transport, error) {
 	}
 	_, err := session.Guarded(func() (any, error) {
 		if mode == Avatar {
-			o := s.avatarOptions()
+			o := s.opts.Avatar
+			s.share(&o.Options)
 			o.OnEvents = listen
 			a, release, err := s.opts.NewAvatar(o)
 			t.transportSession, t.release = a, release
 			t.open, t.send = func(ctx context.Context) error { return a.Connect(ctx) }, func(x []*text) { s.speak(t, a, x) }
 			return nil, err
 		}
-		o := s.chatOptions()
+		o := s.opts.Chat
+		s.share(&o.Options)
 		o.OnEvents = listen
 		c, release, err := s.opts.NewChat(o)
 		t.transportSession, t.release = c, release

@@ -26,12 +26,10 @@ type subscription struct {
 	readiness *readiness
 	restarted bool // not the first of its Subscriber
 
-	mu         sync.Mutex
-	viewer     *viewer
-	ended      bool
-	seen       map[string]bool // milestones, and "size"
-	subscribed bool
-	noRoute    bool // gathering found nothing
+	mu     sync.Mutex
+	viewer *viewer
+	ended  bool
+	seen   map[string]bool // milestones, and "size"
 }
 
 // NewSubscriber starts a peer for the avatar's picture and voice: its offer and
@@ -100,8 +98,12 @@ func (s *Subscriber) Subscribe(ctx context.Context, url string) error {
 		}
 		return badAnswer(0, err)
 	}
-	sub.readiness.update(func(f *facts) { f.applied, f.picture = time.Now(), sendsPicture(answer) })
-	if sub.subscribe() {
+	noRoute := false // gathering may have ended before
+	sub.readiness.update(func(f *facts) {
+		f.applied, f.picture = time.Now(), sendsPicture(answer)
+		noRoute = f.noRoute
+	})
+	if noRoute {
 		s.receive(sub, Event{Kind: NoCandidates, Channel: event.ChannelSTV})
 	}
 	return nil
@@ -147,21 +149,19 @@ func sendsPicture(answer string) bool {
 // arrive because gathering found no candidate. The bytes of a picture must increase for a
 // moment, because a server may have had one last frame to send.
 func (sub *subscription) silent(ctx context.Context, limit time.Duration) (bool, error) {
-	sub.readiness.mu.Lock()
-	f := sub.readiness.facts
-	sub.readiness.mu.Unlock()
 	poll := time.NewTicker(arrivalPoll)
 	defer poll.Stop()
 	var first uint64 // bytes of the picture
 	var since time.Time
 	for {
 		st, err := sub.stats(ctx)
+		f := sub.readiness.now()
 		switch {
 		case ctx.Err() != nil:
 			return false, canceled(ctx)
 		case err == nil && !f.picture && st.Audio.BytesReceived > 0, first > 0 && st.Video.BytesReceived > first && time.Since(since) > settled:
 			return false, nil
-		case time.Since(f.applied) > limit || sub.unreachable():
+		case time.Since(f.applied) > limit || f.noRoute:
 			return true, nil
 		}
 		if first == 0 && st.Video.BytesReceived > 0 {
@@ -253,15 +253,6 @@ func (sub *subscription) end() {
 	sub.close()
 }
 
-// subscribe records that the answer was applied, and reports whether gathering
-// has already ended without a candidate.
-func (sub *subscription) subscribe() (noRoute bool) {
-	sub.mu.Lock()
-	defer sub.mu.Unlock()
-	sub.subscribed = true
-	return sub.noRoute
-}
-
 // first reports whether something happens for the first time.
 func (sub *subscription) first(what string) bool {
 	sub.mu.Lock()
@@ -269,22 +260,6 @@ func (sub *subscription) first(what string) bool {
 	first := !sub.seen[what]
 	sub.seen[what] = true
 	return first
-}
-
-// early records that gathering found nothing, and reports whether the answer was
-// not applied yet.
-func (sub *subscription) early() bool {
-	sub.mu.Lock()
-	defer sub.mu.Unlock()
-	sub.noRoute = true
-	return !sub.subscribed
-}
-
-// unreachable reports that gathering ended and found nothing.
-func (sub *subscription) unreachable() bool {
-	sub.mu.Lock()
-	defer sub.mu.Unlock()
-	return sub.noRoute
 }
 
 // receive handles the events of a peer and its element, and passes them on.
@@ -319,7 +294,9 @@ func (s *Subscriber) receive(sub *subscription, ev Event) {
 		}
 	case NoCandidates:
 		// Reported only when the answer is applied, which never happens in audio mode.
-		if sub.early() {
+		early := false
+		sub.readiness.update(func(f *facts) { f.noRoute, early = true, f.applied.IsZero() })
+		if early {
 			return
 		}
 	case Candidate:
@@ -354,6 +331,7 @@ type facts struct {
 	picture bool // the server sends video according to its answer; pion reports the track with its first packet
 	hidden  bool // the page isn't visible, so nothing is painted
 	blocked bool // the browser refused to play, so nothing is painted
+	noRoute bool // gathering found no candidate
 
 	painted Picture
 }
@@ -403,14 +381,18 @@ func (r *readiness) update(change func(*facts)) {
 	}
 }
 
+// now returns the facts so far.
+func (r *readiness) now() facts {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.facts
+}
+
 // wait returns when the picture counts as playable. One goroutine may wait at a
 // time.
 func (r *readiness) wait(ctx context.Context, recovering bool, limit time.Duration) (Picture, error) {
 	for {
-		r.mu.Lock()
-		f := r.facts
-		r.mu.Unlock()
-		playable, p, again := f.ready(time.Now(), recovering, limit)
+		playable, p, again := r.now().ready(time.Now(), recovering, limit)
 		if playable {
 			return p, nil
 		}
