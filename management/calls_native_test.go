@@ -584,8 +584,11 @@ func TestCapabilitiesAreMerged(t *testing.T) {
 	}
 	wantCode(t, "a veto", f.Intellects.SetCapability(t.Context(), 7, "use_web_search", "on"), fault.CapabilityVetoed)
 	wantRequests(t, f, "genie /v1/intellect/get")
-	if err := f.Intellects.SetCapability(t.Context(), 7, "use_web_search", "on", management.Force); err != nil {
-		t.Error(err)
+	for state, opts := range map[string][]management.Option{"on": {management.Force}, "disabled": nil, "off": nil} {
+		must(t, state, f.Intellects.SetCapability(t.Context(), 7, "use_web_search", state, opts...))
+		if _, body := f.last(); !has(body["capabilities"], map[string]any{"avatar": "on", "use_web_search": state}) {
+			t.Errorf("%s: sent %v", state, body)
+		}
 	}
 }
 

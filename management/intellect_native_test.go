@@ -6,7 +6,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"maps"
 	"math"
 	"slices"
 	"strings"
@@ -36,26 +35,6 @@ func TestSecretValuesAreThrownAway(t *testing.T) {
 	}
 	if none.Secrets != nil || some.Secrets == nil {
 		t.Error("secrets that are not known and no secrets must differ")
-	}
-}
-
-func TestDisabledCapabilityIsAVeto(t *testing.T) {
-	stored := map[string]string{"use_web_search": "disabled", "avatar": "on"}
-	changes := map[string]string{"use_web_search": "on"}
-	if _, err := mergeCapabilities(stored, changes, false); !errors.Is(err, fault.CapabilityVetoed) {
-		t.Errorf("%v, want capability_vetoed", err)
-	}
-	merged, err := mergeCapabilities(stored, changes, true)
-	if want := (map[string]string{"use_web_search": "on", "avatar": "on"}); err != nil || !maps.Equal(merged, want) {
-		t.Errorf("merged %v, %v; want %v", merged, err, want)
-	}
-	if stored["use_web_search"] != "disabled" {
-		t.Error("the map that was read has changed")
-	}
-	for _, state := range []string{"disabled", "off"} {
-		if _, err := mergeCapabilities(stored, map[string]string{"use_web_search": state}, false); err != nil {
-			t.Error(state, err)
-		}
 	}
 }
 

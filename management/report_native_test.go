@@ -33,14 +33,6 @@ func TestSummarizeReport(t *testing.T) {
 	}
 }
 
-// TestReportColumns: the names of columns that the service is known to use.
-func TestReportColumns(t *testing.T) {
-	summary, err := SummarizeReport(strings.NewReader("\ufeffThread Id,User Id,Question,Feedback reaction\nt1,u1,Why?,Positive\nt1,u1,How?,0\nt2,u2,Why,\n"))
-	if err != nil || summary.Totals.Threads != 2 || summary.Feedback.Positive != 1 || summary.Feedback.Negative != 1 || summary.TopQuestions[0].Count != 2 {
-		t.Errorf("%+v, %v", summary, err)
-	}
-}
-
 func TestSummarizeReportOfNothing(t *testing.T) {
 	for _, report := range []string{"", "question\n"} {
 		summary, err := SummarizeReport(strings.NewReader(report))
@@ -69,9 +61,10 @@ func TestSummaryHasTheTopFive(t *testing.T) {
 	}
 }
 
-// TestReportIsWritten: the names of the figures in JSON (management-api.md, F.8).
+// TestReportIsWritten: the names of the columns as the service writes them, and those of the
+// figures in JSON (management-api.md, F.8).
 func TestReportIsWritten(t *testing.T) {
-	summary, err := SummarizeReport(strings.NewReader("Thread Id,Question,Feedback reaction\nt1,Why?,true\nt1,How?,1\nt2,Why?,negative\n"))
+	summary, err := SummarizeReport(strings.NewReader("\ufeffThread Id,User Id,Question,Feedback reaction\nt1,u1,Why?,Positive\nt1,u1,How?,1\nt2,u2,Why,0\n"))
 	if err != nil {
 		t.Fatal(err)
 	}
