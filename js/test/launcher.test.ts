@@ -15,17 +15,21 @@ Object.assign(window.HTMLDialogElement.prototype, { show(this: HTMLDialogElement
 Object.assign(window.HTMLElement.prototype, { checkVisibility: () => true })
 const { AgentLauncherElement } = await import("../src/launcher.js")
 
-test("a thread is kept for the agent that it was begun with", async () => {
+/** A launcher that shows its agent, whose program connects at once. */
+async function shown(properties: Partial<InstanceType<typeof AgentLauncherElement>>) {
   const program = await new FakeProgram().load()
-  program.results["connect"] = async () => program.become("connected")
-  program.results["dispose"] = async () => {}
+  Object.assign(program.results, { connect: async () => program.become("connected"), dispose: async () => {} })
+  program.properties["capabilities"] = {}
   const launcher = new AgentLauncherElement()
-  launcher.init = { ks: "t", partnerId: "1", genieUrl: "https://genie.example" } as AppInitResult
-  launcher.widgetId = "w-1"
+  Object.assign(launcher, { init: { ks: "t", partnerId: "1", genieUrl: "https://genie.example" } satisfies Partial<AppInitResult>, ...properties })
   window.document.body.append(launcher)
   launcher.show()
   await until("there is an agent", () => launcher.agent !== undefined, settle)
-  const agent = launcher.agent!
+  return { program, launcher, agent: launcher.agent! }
+}
+
+test("a thread is kept for the agent that it was begun with", async () => {
+  const { program, launcher, agent } = await shown({ widgetId: "w-1" })
   await agent.start()
   program.properties["threadId"] = "t-1"
   const kept = () => ["w-1", "w-2"].map((id) => sessionStorage.getItem(`agentruntime conversation ${JSON.stringify([id, null, null, null, null])}`)?.match(/t-\d/)?.[0])
@@ -43,21 +47,10 @@ test("a thread is kept for the agent that it was begun with", async () => {
 })
 
 test("an agent that is chosen while nothing is said gets no thread of the one before", async () => {
-  const program = await new FakeProgram().load()
-  program.results["connect"] = async () => program.become("connected")
-  program.results["dispose"] = async () => {}
-  program.properties["capabilities"] = {}
-  const launcher = new AgentLauncherElement()
-  launcher.init = { ks: "t", partnerId: "1", genieUrl: "https://genie.example" } as AppInitResult
-  launcher.widgetId = "w-3"
-  launcher.modes = "face"
-  window.document.body.append(launcher)
   const keep = (id: string, thread: string) => sessionStorage.setItem(`agentruntime conversation ${JSON.stringify([id, null, null, null, null])}`, JSON.stringify({ thread, said: [{ who: "user", text: `to ${id}` }] }))
   keep("w-3", "t-3")
   keep("w-5", "t-5")
-  launcher.show()
-  await until("there is an agent", () => launcher.agent !== undefined, settle)
-  const agent = launcher.agent!
+  const { program, launcher, agent } = await shown({ widgetId: "w-3", modes: "face" })
   const next = () => [agent.threadId, agent.history.map(({ text }) => text).join()]
   assert.deepEqual(next(), ["t-3", "to w-3"])
   launcher.widgetId = "w-4"
@@ -75,16 +68,7 @@ test("an agent that is chosen while nothing is said gets no thread of the one be
 })
 
 test("a launcher that was removed continues its conversation where it is added again", async () => {
-  const program = await new FakeProgram().load()
-  program.results["connect"] = async () => program.become("connected")
-  program.results["dispose"] = async () => {}
-  const launcher = new AgentLauncherElement()
-  launcher.init = { ks: "t", partnerId: "1", genieUrl: "https://genie.example" } as AppInitResult
-  launcher.widgetId = "w-6"
-  window.document.body.append(launcher)
-  launcher.show()
-  await until("there is an agent", () => launcher.agent !== undefined, settle)
-  const agent = launcher.agent!
+  const { program, launcher, agent } = await shown({ widgetId: "w-6" })
   await agent.start()
   program.properties["threadId"] = "t-6"
   window.dispatchEvent(new window.Event("pagehide"))
