@@ -80,6 +80,11 @@ test("the place is found in every form of Location", async (t) => {
   const { session, fetch } = scripted(t, {}, () => ({ status: 201, body: "v=0", headers: { location: "http://10.0.0.1/v" } }))
   await assert.rejects(session.connect(), { code: "whep_private_ip" })
   assert.deepEqual([session.state, requests(fetch)], ["error", [`POST ${whepUrl}`]])
+  const plain = scripted(t, {}, () => ({ status: 201, body: "v=0", headers: { location: "http://other.example/v" } }))
+  await plain.session.connect()
+  plain.session.disconnect()
+  assert.match(JSON.stringify(plain.events), /whep_delete_failed.*without encryption/)
+  assert.deepEqual(requests(plain.fetch), [`POST ${whepUrl}`], "never without encryption when the media server has it")
 })
 
 test("failures of a scripted video have codes", async (t) => {
@@ -100,7 +105,7 @@ test("failures of a scripted video have codes", async (t) => {
   await assert.rejects(broken.session.connect(), { code: "connect_failed", message: "no codecs" })
 })
 
-test("a disconnect and a signal end an attempt, whose place is given back", async (t) => {
+test("a place that is given when the attempt has ended is given back", async (t) => {
   for (const how of ["disconnect", "signal"] as const) {
     let answer = (_: FakeReply) => {}
     const { session, fetch } = scripted(t, {}, () => new Promise((resolve) => (answer = resolve)))
@@ -110,10 +115,11 @@ test("a disconnect and a signal end an attempt, whose place is given back", asyn
     assert.equal(session.state, "connecting")
     if (how === "disconnect") session.disconnect()
     else controller.abort("enough")
-    answer({ status: 201, body: "v=0", headers: { location: "/viewer/late" } })
     await assert.rejects(connecting, how === "disconnect" ? { code: "connect_failed" } : { code: "aborted", cause: "enough" })
     assert.deepEqual([session.state, session.stream], ["disconnected", null])
-    assert.ok(requests(fetch).length <= 2)
+    answer({ status: 201, body: "v=0", headers: { location: "/viewer/late" } })
+    await new Promise((resolve) => setImmediate(resolve))
+    assert.deepEqual(requests(fetch), [`POST ${whepUrl}`, `DELETE ${whepUrl}/viewer/late`])
   }
 })
 
@@ -140,14 +146,16 @@ test("a connect right after a disconnect is not ended by the attempt before it",
   const answers: ((reply: FakeReply) => void)[] = []
   const { session, fetch, states, peer } = scripted(t, {}, () => new Promise((resolve) => answers.push(resolve)))
   const settled = () => new Promise((resolve) => setImmediate(resolve))
-  const first = session.connect()
+  const first = assert.rejects(session.connect(), { code: "connect_failed" })
   await settled()
   session.disconnect()
   const second = session.connect()
   await settled()
   assert.equal(answers.length, 2)
   answers[0]!({ status: 201, body: "v=0", headers: { location: "/viewer/1" } })
-  await assert.rejects(first, { code: "connect_failed" })
+  await first
+  await settled()
+  assert.equal(requests(fetch).at(-1), `DELETE ${whepUrl}/viewer/1`)
   assert.equal(peer().closed, false)
   answers[1]!({ status: 201, body: "v=0", headers: { location: "/viewer/2" } })
   await second

@@ -188,7 +188,6 @@ export class ScriptedVideoSession extends Emitter<ScriptedVideoEvents> {
   }
 
   async #open(signal: AbortSignal): Promise<void> {
-    const { allowPrivateHosts } = this.#options
     const peer = (this.#peer = this.#makePeer())
     // The picture and the voice come in two streams; a test in Node.js has only these.
     this.#stream = typeof MediaStream === "function" ? new MediaStream() : undefined
@@ -206,12 +205,8 @@ export class ScriptedVideoSession extends Emitter<ScriptedVideoEvents> {
     peer.addTransceiver("audio", { direction: "recvonly" })
     // The promises of a peer that was closed may never settle, so each step ends with the attempt.
     await untilAborted(peer.createOffer().then((offer) => peer.setLocalDescription(offer)), signal)
-    const reply = await this.#subscribe(peer.localDescription!.sdp, signal)
-    const place = placeOf(this.#options.whepUrl, reply.location)
-    if (place !== undefined && !allowPrivateHosts && whepUrlHasPrivateIp(place)) throw privateHost()
-    if (signal.aborted) return void (place !== undefined && this.#giveBack(place))
-    this.#place = place
-    await untilAborted(peer.setRemoteDescription({ type: "answer", sdp: reply.answer }), signal)
+    const answer = await untilAborted(this.#subscribe(peer.localDescription!.sdp, signal), signal)
+    await untilAborted(peer.setRemoteDescription({ type: "answer", sdp: answer }), signal)
     const playable = this.#videoEl ? canPlay(this.#videoEl, signal) : first
     await within(playableMs, playable, signal)
   }
@@ -232,16 +227,24 @@ export class ScriptedVideoSession extends Emitter<ScriptedVideoEvents> {
     }
   }
 
-  async #subscribe(offer: string, signal: AbortSignal): Promise<{ answer: string; location: string | null }> {
-    const { whepUrl, fetch = globalThis.fetch } = this.#options
+  /**
+   * Returns the answer to the offer. The end of the attempt doesn't abort the request: the server
+   * may have given a place already, and only its reply says where that is given back.
+   */
+  async #subscribe(offer: string, attempt: AbortSignal): Promise<string> {
+    const { whepUrl, allowPrivateHosts, fetch = globalThis.fetch } = this.#options
     const late = AbortSignal.timeout(subscribeMs)
     try {
-      const reply = await fetch(whepUrl, { method: "POST", headers: { "Content-Type": "application/sdp" }, body: offer, signal: AbortSignal.any([signal, late]) })
+      const reply = await fetch(whepUrl, { method: "POST", headers: { "Content-Type": "application/sdp" }, body: offer, signal: late })
       if (!reply.ok) throw partError("whep_failed", "Media refused", `the media server answered ${reply.status}`, { status: reply.status, phase: "whep", retryable: reply.status === 409 || reply.status >= 500 })
-      return { answer: await reply.text(), location: reply.headers.get("location") }
+      const place = placeOf(whepUrl, reply.headers.get("location"))
+      if (place !== undefined && !allowPrivateHosts && whepUrlHasPrivateIp(place)) throw privateHost()
+      if (!attempt.aborted) this.#place = place
+      else if (place !== undefined) void this.#giveBack(place)
+      return await reply.text()
     } catch (cause) {
       if (cause instanceof AgentError) throw cause
-      if (late.aborted && !signal.aborted) throw partError("whep_timeout", "Media timed out", `the media server did not answer within ${subscribeMs} ms`, { phase: "whep", retryable: true })
+      if (late.aborted) throw partError("whep_timeout", "Media timed out", `the media server did not answer within ${subscribeMs} ms`, { phase: "whep", retryable: true })
       throw partError("whep_failed", "Media not reached", `the media server could not be reached: ${messageOf(cause)}`, { phase: "whep", retryable: true, cause })
     }
   }
@@ -307,8 +310,9 @@ export class ScriptedVideoSession extends Emitter<ScriptedVideoEvents> {
   }
 
   async #giveBack(place: string): Promise<void> {
-    const { fetch = globalThis.fetch } = this.#options
+    const { whepUrl, fetch = globalThis.fetch } = this.#options
     try {
+      if (new URL(whepUrl).protocol === "https:" && new URL(place).protocol !== "https:") throw new Error("the media server's https address names one without encryption")
       const { ok, status } = await fetch(place, { method: "DELETE", keepalive: true, signal: AbortSignal.timeout(deleteMs) })
       if (!ok) throw new Error(`the media server answered ${status}`)
     } catch (cause) {
