@@ -76,7 +76,7 @@ func TestAllEndsAreReportedBeforeASessionIsLeft(t *testing.T) {
 	}
 }
 
-func TestTabsHearEachOther(t *testing.T) {
+func TestTabsFindEachOther(t *testing.T) {
 	before := jsbridge.LiveFuncs()
 	got := make(chan string, 1)
 	one := BrowserPage().Channel("thread:1", func(string) {})

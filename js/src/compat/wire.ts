@@ -1,5 +1,5 @@
-// Helpers for a page that talks to the service directly, in the reference client's form
-//. The sessions don't use them.
+// Helpers for a page that talks to the service directly, in the reference client's form.
+// The sessions don't use them.
 import { regions } from "../generated/settings.js"
 import { isObject } from "../segments/plain.js"
 
