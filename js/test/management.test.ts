@@ -163,10 +163,11 @@ test("neither the secret nor a token is shown anywhere", async () => {
     "session/end": () => json(500, { message: `${secret} of ${adminKs} failed`, deep: [{ key: secret }] }),
     "agent/get": ({ headers }: Sent) => json(400, { detail: headers["authorization"] }),
     "avatar-session/create": { sessionId: "s1", token: "header.payload.signature" },
+    "assistant/converse": ({ headers }: Sent) => lines({ type: "text", content: `You said ${headers["authorization"]}` }, { type: "error", content: `refused: ${headers["authorization"]}` }),
   })
   const token = await management.sessions.createAdminToken({ userId: "me" })
   const handle = await management.avatarSessions.create({ visualConfig: { id: "v" } }, token)
-  const errors = await Promise.all([management.sessions.revoke("djJ8" + secret), management.agents.get("a", token), management.agents.get("a", "short-raw-token")].map((call) => call.then(() => assert.fail("not rejected"), (error: AgentError) => error)))
+  const errors = await Promise.all([management.sessions.revoke("djJ8" + secret), management.agents.get("a", token), management.agents.get("a", "short-raw-token"), management.conversations.send({ userMessage: "hi" }, "short-raw-token")].map((call) => call.then(() => assert.fail("not rejected"), (error: AgentError) => error)))
   const seen = [management, token, handle, ...errors].map((value) => inspect(value, { depth: 12, showHidden: !(value instanceof Object && "sessionId" in value) }) + JSON.stringify(value) + inspect({ ...value })).join()
   for (const hidden of [secret, adminKs, token.ks, "short-raw-token", "header.payload"]) assert.equal(seen.includes(hidden), false, hidden)
   assert.deepEqual([Object.keys(token).includes("ks"), Object.keys(handle)], [false, ["sessionId"]])

@@ -1,9 +1,9 @@
 import { collectConverse, parseConverseStream, SPIRAL_RECOVERY_PREFIX } from "../compat/stream.js"
 import { plainCapabilities, plainVars } from "../core/options.js"
 import type { Segment } from "../generated/events.js"
-import { bad, fault, isText } from "./fault.js"
+import { bad, fault, isText, type Clean } from "./fault.js"
 import type { CallSettings, Http } from "./http.js"
-import { checkedToken, type Ks } from "./token.js"
+import { checkedToken, textOfToken, type Ks } from "./token.js"
 import type { Capabilities } from "./types.js"
 
 const experiences = ["markdown", "summarization", "flashcards", "avatar_only"] as const
@@ -49,11 +49,11 @@ function bodyOf({ userMessage, threadId, sse = false, model_type, force_experien
 }
 
 /** The error that error segments stand for. */
-function refusalOf(turn: Turn): ReturnType<typeof fault> {
-  const { errors, text, threadId, messageId } = turn
+function refusalOf({ errors, text, threadId, messageId }: Turn, clean: Clean): ReturnType<typeof fault> {
   const texts = errors.map(({ content }) => (typeof content === "string" ? content : JSON.stringify(content)))
   const code = texts.some((each) => each?.toLowerCase().includes("no permission for thread")) ? "thread_access_denied" : "stream_error"
-  return fault(code, texts.join("; ").slice(0, 500), { status: 200, instance: "/assistant/converse", body: { errors, threadId, partial: { text, threadId, messageId } } })
+  // Cleaned before it is cut, because half a secret would not be recognised.
+  return fault(code, clean(texts.join("; ")).slice(0, 500), { status: 200, instance: "/assistant/converse", body: { errors: clean(errors), threadId, partial: { text: clean(text), threadId, messageId } } })
 }
 
 export function conversations(http: Http) {
@@ -88,7 +88,7 @@ export function conversations(http: Http) {
         const second = await collect({ ...input, threadId: turn.threadId || input.threadId || null, userMessage: SPIRAL_RECOVERY_PREFIX + input.userMessage }, ks)
         turn = { ...second, spiralRecovered: second.text.trim() !== "", firstAttempt: { toolCalls, spiralStopped } }
       }
-      if (turn.errors.length > 0 && onErrorSegment === "throw") throw refusalOf(turn)
+      if (turn.errors.length > 0 && onErrorSegment === "throw") throw refusalOf(turn, http.cleanerFor(textOfToken(ks)))
       return turn
     },
     /** What a conversation with a token has. */
