@@ -14,7 +14,8 @@ import (
 // question: when the text was sent, or when the recording ended or, if that is earlier, its
 // transcript came.
 type Answer struct {
-	// Text is what the agent said, as far as it came when it was interrupted.
+	// Text is what the agent said, as far as it came when it was interrupted. Of an answer
+	// without sound it is the text, and FirstSound is 0.
 	Text string `js:"text"`
 	// FirstText is the time to the first text, FirstSound that to the first sound.
 	FirstText  float64 `js:"firstText"`
@@ -28,10 +29,11 @@ type Answer struct {
 type turn struct {
 	speech string // the id of the answer's utterance, "" before it begins
 
-	asked, transcribed, firstText, firstSound, ended time.Time
+	asked, transcribed, firstWritten, firstText, firstSound, ended time.Time
 
 	text        string          // what was said, once it ended
 	captions    strings.Builder // what was said so far
+	written     strings.Builder // the answer's text so far
 	interrupted bool
 	err         error
 
@@ -51,8 +53,19 @@ func (t *turn) hear(e event.Event) bool {
 			t.speech = *e.SpeechID
 		}
 	case event.BrainSegment:
-		if e.Type == converse.Error && t.speech != "" {
+		switch {
+		case t.speech == "":
+		case e.Type == converse.Error:
 			return t.fail(fault.New(fault.StreamError, e.ContentString()))
+		case e.Type.Spoken():
+			stamp(&t.firstWritten)
+			t.written.WriteString(e.ContentString())
+		}
+	case event.TurnTimings:
+		// The end of an answer without sound: the agent has no voice, its voice failed, or it shows something only.
+		if t.speech != "" && e.SpeechID == t.speech && t.firstSound.IsZero() && (e.Outcome == "answered" || e.Outcome == "empty") {
+			t.firstText = t.firstWritten
+			return t.end(strings.TrimSpace(t.written.String()))
 		}
 	case event.Transcript:
 		if e.Type == "user" {

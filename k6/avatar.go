@@ -226,8 +226,12 @@ func (a *Avatar) ask(send func(context.Context, *avatar.Session) error) *sobek.P
 		if err != nil {
 			return answer, err
 		}
-		a.out.add(m.firstText, answer.FirstText)
-		a.out.add(m.firstSound, answer.FirstSound)
+		if answer.Text != "" {
+			a.out.add(m.firstText, answer.FirstText)
+		}
+		if !t.firstSound.IsZero() {
+			a.out.add(m.firstSound, answer.FirstSound)
+		}
 		if !answer.Interrupted {
 			a.out.add(m.answer, answer.Duration)
 		}

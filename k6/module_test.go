@@ -25,6 +25,8 @@ rules:
     steps: [{repeat: {times: 60, steps: [{say: "And so the story goes on and on, with one thing after another. "}]}}]
   - when: {contains: break}
     steps: [{error: The brain is broken.}]
+  - when: {contains: picture}
+    steps: [{widget: {runtime: "followups-tool", body: "questions:\n- Why?"}}]
   - when: {any: true}
     steps: [{say: "Not much. "}]
 `
@@ -102,9 +104,10 @@ func TestALiveSession(t *testing.T) {
 		const story = face.ask("Tell me a story")
 		const took = await face.interrupt()
 		const cut = await story
+		const shown = await face.ask("Show a picture")
 		const broken = await face.ask("break").catch((e) => e)
 		await face.close()
-		return { phases: Object.keys(timings), typed, spoken, cut, took, code: broken.code, error: broken instanceof Error }`).(map[string]any)
+		return { phases: Object.keys(timings), typed, spoken, cut, took, shown, code: broken.code, error: broken instanceof Error }`).(map[string]any)
 
 	for _, phase := range []string{"appInit", "connected", "firstFrame", "mediaReady"} {
 		if !slices.Contains(got["phases"].([]any), any(phase)) {
@@ -120,6 +123,9 @@ func TestALiveSession(t *testing.T) {
 	if cut := got["cut"].(Answer); !cut.Interrupted || cut.FirstSound <= 0 || got["took"].(float64) <= 0 {
 		t.Errorf("interrupted: %+v after %v ms", cut, got["took"])
 	}
+	if shown := got["shown"].(Answer); shown.Text != "" || shown.FirstSound != 0 || shown.Duration > 20_000 {
+		t.Errorf("an answer without sound: %+v", shown)
+	}
 	if got["code"] != "stream_error" || got["error"] != true {
 		t.Errorf("an answer that failed: %v, an Error: %v", got["code"], got["error"])
 	}
@@ -127,7 +133,7 @@ func TestALiveSession(t *testing.T) {
 	seen := u.collected()
 	for name, n := range map[string]int{
 		"app_init": 1, "connect": 1, "first_frame": 1, "media_ready": 1, "connect_failed": 1, "sessions": 1, "sessions_lost": 0,
-		"answer_first_text": 3, "answer_first_sound": 3, "answer_duration": 2, "answer_failed": 4, "interrupt": 1, "media_received": 1,
+		"answer_first_text": 3, "answer_first_sound": 3, "answer_duration": 3, "answer_failed": 5, "interrupt": 1, "media_received": 1,
 	} {
 		if got := len(seen["agentruntime_"+name]); got != n {
 			t.Errorf("%d samples of %s, want %d", got, name, n)
@@ -141,7 +147,7 @@ func TestALiveSession(t *testing.T) {
 	if bytes := seen["agentruntime_media_received"][0].Value; bytes < 10_000 {
 		t.Errorf("%v bytes of media", bytes)
 	}
-	failed := seen["agentruntime_answer_failed"][3]
+	failed := seen["agentruntime_answer_failed"][4]
 	want := map[string]string{"scenario": "visits", "session": "avatar", "agent": "silent", "code": "stream_error"}
 	if got := failed.Tags.Map(); failed.Value != 1 || !maps.Equal(got, want) {
 		t.Errorf("the answer that failed: %v with tags %v", failed.Value, got)
