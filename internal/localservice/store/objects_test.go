@@ -35,6 +35,11 @@ func TestNamesAreUniqueWithinAPartnerAndKind(t *testing.T) {
 	if _, err := create(2, "a"); err != nil {
 		t.Errorf("another partner: %v", err)
 	}
+	others := notes(s)
+	others.kind = "other"
+	if _, err := others.Create(t.Context(), 1, note{Name: "a"}); err != nil {
+		t.Errorf("another kind: %v", err)
+	}
 	for range 2 {
 		if _, err := create(1, ""); err != nil {
 			t.Errorf("without a name: %v", err)
