@@ -110,7 +110,7 @@ test("a request for the addresses has the page's token", async () => {
   program.initReply = init
   const element = place({ "widget-id": "w", "ovp-url": "https://ovp.example" }, { token: async () => ({ ks: "visitor" }) })
   await element.start()
-  assert.deepEqual(program.initRequests.map((request) => ({ ...request })), [{ widgetId: "w", ovpUrl: "https://ovp.example", token: "visitor", agenticUrl: undefined, genieUrl: undefined }])
+  assert.deepEqual(program.inits.map((request) => ({ ...request })), [{ widgetId: "w", ovpUrl: "https://ovp.example", token: "visitor", agenticUrl: undefined, genieUrl: undefined }])
 })
 
 test("a token that is refused is replaced from where the element has it", async () => {
@@ -119,7 +119,7 @@ test("a token that is refused is replaced from where the element has it", async 
   const element = place({ "widget-id": "w" }, { token: () => `visitor-${++tokens}` })
   await element.start()
   assert.equal(await (program.options["onTokenNeeded"] as () => Promise<string>)(), init.ks)
-  assert.deepEqual(program.initRequests.map((request) => (request as { token: string }).token), ["visitor-1", "visitor-2"])
+  assert.deepEqual(program.inits.map(({ token }) => token), ["visitor-1", "visitor-2"])
 })
 
 test("an agent without a picture has large bars, but not over the face of a poster", async () => {
@@ -577,7 +577,7 @@ test("a start that comes before the agent is set begins with it, or can be repea
       assert.equal(button(element, "start").hidden, begun, about)
       await element.start()
       assert.equal(element.phase, "live", about)
-      assert.equal((program.initRequests.at(-1) as { ovpUrl?: string }).ovpUrl, "https://ovp.example", about)
+      assert.equal(program.inits.at(-1)?.ovpUrl, "https://ovp.example", about)
       program.inits.length = 0
       t.mock.restoreAll()
       element.remove()
@@ -905,14 +905,14 @@ test("an agent that is given later is loaded, and the face of the one before is 
   const face = () => find(element, "img").getAttribute("src")
   const hidden = () => find<HTMLImageElement>(element, "img").hidden
   await until(() => !hidden())
-  assert.deepEqual([face(), program.inits], ["https://cdn.example/face.jpg", ["a"]])
+  assert.deepEqual([face(), program.inits.map(({ widgetId }) => widgetId)], ["https://cdn.example/face.jpg", ["a"]])
 
   element.widgetId = "b"
   assert.equal(hidden(), true)
   await until(() => !hidden())
   element.widgetId = "b" // no change
   await settle()
-  assert.deepEqual(program.inits, ["a", "b"])
+  assert.deepEqual(program.inits.map(({ widgetId }) => widgetId), ["a", "b"])
 
   let reply = (_: AppInitResult) => {}
   const late = place({ modes: "face" }, { init: new Promise<AppInitResult>((resolve) => (reply = resolve)) })

@@ -5,6 +5,8 @@ import { Program, type Exports, type Methods, type ProgramName } from "../src/co
 import { adopt } from "../src/core/load.js"
 import type { ProgramObject } from "../src/core/programobject.js"
 
+type InitRequest = { widgetId?: string; token?: string; ovpUrl?: string }
+
 /** A program that writes down what it is asked, in place of the Go one. */
 export class FakeProgram {
   readonly calls: unknown[][] = []
@@ -22,8 +24,8 @@ export class FakeProgram {
   held = 1
   /** Until the service has heard of an end. */
   settled = Promise.resolve()
-  readonly inits: unknown[] = []
-  readonly initRequests: object[] = []
+  /** What `appInit` was asked. */
+  readonly inits: InitRequest[] = []
   initReply: object | undefined
   /** What `appInit` is refused with. */
   initError: AgentError | undefined
@@ -32,19 +34,19 @@ export class FakeProgram {
   loading(name: ProgramName = "full"): { loaded: () => void; failed: (reason: AgentError) => void } {
     const ended = new Promise<number>((resolve) => (this.end = resolve))
     const { calls, results } = this
+    const open: Exports["agentSession"] = (options, dispatch) => this.#open(options as Record<string, unknown>, dispatch)
     const sessions: Partial<Exports> = {
       version: "test",
       dispose: () => this.end(0),
       appInit: async (_, options) => {
-        this.initRequests.push(options as object)
-        this.inits.push((options as { widgetId?: string }).widgetId)
+        this.inits.push(options as InitRequest)
         if (this.initError) throw this.initError
         return this.initReply
       },
       holds: () => ({ sessions: this.sessions, callbacks: 0, goroutines: this.held }),
-      chatSession: (options, dispatch) => this.#open(options as Record<string, unknown>, dispatch),
-      avatarSession: (options, dispatch) => this.#open(options as Record<string, unknown>, dispatch),
-      agentSession: (options, dispatch) => this.#open(options as Record<string, unknown>, dispatch),
+      chatSession: open,
+      avatarSession: open,
+      agentSession: open,
     }
     const others = (name: string) => (...args: unknown[]) => {
       calls.push([name, ...args])

@@ -34,6 +34,9 @@ function scripted(t: TestContext, more: Partial<ScriptedVideoOptions> = {}, answ
   return { session, fetch, videoEl, events, states, peer: () => FakeRTCPeerConnection.instances.at(-1)! }
 }
 
+/** Lets everything run that is ready to. */
+const settled = () => new Promise((resolve) => setImmediate(resolve))
+
 const requests = (fetch: FakeFetch) => fetch.calls.map(({ method, url }) => `${method} ${url}`)
 
 test("bad options of a scripted video are refused at once", () => {
@@ -111,14 +114,14 @@ test("a place that is given when the attempt has ended is given back", async (t)
     const { session, fetch } = scripted(t, {}, () => new Promise((resolve) => (answer = resolve)))
     const controller = new AbortController()
     const connecting = session.connect({ signal: controller.signal })
-    await new Promise((resolve) => setImmediate(resolve))
+    await settled()
     assert.equal(session.state, "connecting")
     if (how === "disconnect") session.disconnect()
     else controller.abort("enough")
     await assert.rejects(connecting, how === "disconnect" ? { code: "connect_failed" } : { code: "aborted", cause: "enough" })
     assert.deepEqual([session.state, session.stream], ["disconnected", null])
     answer({ status: 201, body: "v=0", headers: { location: "/viewer/late" } })
-    await new Promise((resolve) => setImmediate(resolve))
+    await settled()
     assert.deepEqual(requests(fetch), [`POST ${whepUrl}`, `DELETE ${whepUrl}/viewer/late`])
   }
 })
@@ -145,7 +148,6 @@ test("a disconnect and a signal end an attempt while its peer is being set up", 
 test("a connect right after a disconnect is not ended by the attempt before it", async (t) => {
   const answers: ((reply: FakeReply) => void)[] = []
   const { session, fetch, states, peer } = scripted(t, {}, () => new Promise((resolve) => answers.push(resolve)))
-  const settled = () => new Promise((resolve) => setImmediate(resolve))
   const first = assert.rejects(session.connect(), { code: "connect_failed" })
   await settled()
   session.disconnect()
@@ -170,7 +172,7 @@ test("without a picture that can be played, it is connected after 6 s", async (t
   const { session } = scripted(t, { videoEl: videoEl as never })
   const connecting = session.connect()
   for (let i = 0; i < 20; i++) await Promise.resolve()
-  await new Promise((resolve) => setImmediate(resolve))
+  await settled()
   assert.equal(session.state, "connecting")
   t.mock.timers.tick(6000)
   await connecting
