@@ -10,6 +10,23 @@ import (
 // said is an expression for the log as it is shown, one text for each turn.
 const said = `[...find("[part=log]").querySelectorAll("[part~=turn]")].map((turn) => turn.innerText.replace(/\s+/g, " ").trim())`
 
+// The end of an answer is in view, although its buttons come after its last widget.
+func TestTheEndOfAnAnswerIsInView(t *testing.T) {
+	t.Parallel()
+	_, p := open(t)
+	var below int
+	p.Do(&below, `await place("agent-chat")
+		await element.send("What can you do?")
+		await until(() => seen(".followups") && seen("[part~=good]"))
+		await new Promise(requestAnimationFrame)
+		const log = find("[part=log]")
+		if (log.scrollTop === 0) throw new Error("the answer is too short to be scrolled")
+		return Math.round(log.scrollHeight - log.scrollTop - log.clientHeight)`)
+	if below > 1 {
+		t.Errorf("%d pixels of the answer are below the log", below)
+	}
+}
+
 // The first message starts a conversation in text, which needs neither the picture's
 // program nor a button.
 func TestChatBeginsWithItsFirstMessage(t *testing.T) {

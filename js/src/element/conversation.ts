@@ -274,6 +274,7 @@ export class Conversation {
       buttons = new AnswerButtons(() => entry.text, this.#actions)
       this.#buttons.set(entry, buttons)
       drawn.append(buttons.root)
+      this.#transcript.keepEndInView()
     }
     const id = entry.id > 0 ? this.#messages.get(entry.speechId ?? "") : undefined // one of the history has no id
     if (id !== undefined) buttons.rateable(id)

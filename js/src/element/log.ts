@@ -24,6 +24,7 @@ export class Log implements Part {
   /** Shows the greeting again, in place of a conversation. */
   clear(): void {
     this.root.replaceChildren(this.#greeting)
+    this.region.replaceChildren()
   }
 
   show(state: State): void {

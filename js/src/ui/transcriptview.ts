@@ -93,9 +93,14 @@ export class Transcript {
     for (const [entry, { root, name }] of this.#entries) root.ariaLabel = name.textContent = this.#name(entry)
   }
 
-  /** The element of an entry, to add to it. */
+  /** The element of an entry, to add to it; call {@link keepEndInView} afterwards. */
   elementOf(entry: TranscriptEntry): HTMLElement | undefined {
     return this.#entries.get(entry)?.root
+  }
+
+  /** Scrolls to the end after a change by the page, unless the visitor has scrolled up. */
+  keepEndInView(): void {
+    this.#follow()
   }
 
   /** Removes the listeners; the element too, unless the page gave it. */
