@@ -188,6 +188,7 @@ test("a visitor begins anew in an element that is only text, unless the page nam
     button(element, "fresh").click()
     assert.deepEqual([element.phase, element.session, element.transcript], ["idle", undefined, []])
     assert.ok(find(element, "[part~=log] [part~=greeting]"))
+    assert.equal(element.shadowRoot!.textContent!.includes("Hi"), false, "also not for screen readers")
     assert.equal(find(element, "[part~=message]").hidden, true)
     await element.start()
     assert.notEqual(element.session, first)
@@ -301,6 +302,20 @@ test("an end by a failure is an error, and one by the agent an end", async () =>
     assert.equal(element.phase, phase, reason)
     assert.match(find(element, "[part=message]").textContent!, text)
   }
+})
+
+test("a conversation that had begun can be started again after any failure", async (t) => {
+  const element = place()
+  told(t, element)
+  await element.start()
+  program.dispatch("error", new AgentError({ code: "bad_request", detail: "the service refused the request" })) // it was started anew, and knows the thread no more
+  program.dispatch("ended", { reason: "bad_request" })
+  assert.deepEqual([element.phase, find(element, "[part=message]").textContent, button(element, "start").hidden], ["error", english.failed, false])
+  program.results["connect"] = async () => Promise.reject(new AgentError({ code: "bad_request" }))
+  await assert.rejects(element.start(), { code: "bad_request" })
+  assert.deepEqual([find(element, "[part=message]").textContent, button(element, "start").hidden], [ERROR_MESSAGES.bad_request, true])
+  element.threadId = "t-2"
+  assert.deepEqual([find(element, "[part=message]").textContent, button(element, "start").hidden], [ERROR_MESSAGES.bad_request, false], "another thread may succeed")
 })
 
 test("the microphone's refusal stays until it is acted on", async () => {

@@ -1,5 +1,6 @@
 import assert from "node:assert/strict"
 import { test } from "node:test"
+import { AgentError } from "../src/core/errors.js"
 import type { AppInitResult } from "../src/generated/settings.js"
 import { FakeProgram, settle } from "./fake.js"
 import { makeElementPage, until } from "./page.js"
@@ -64,6 +65,30 @@ test("an agent that is chosen while nothing is said gets no thread of the one be
   assert.deepEqual(next(), ["t-9", ""])
   launcher.threadId = null
   assert.deepEqual(next(), ["t-5", "to w-5"])
+  launcher.remove()
+})
+
+test("a thread that a face can't continue is forgotten, and the next start begins another", async (t) => {
+  t.mock.method(console, "error", () => {})
+  const program = await new FakeProgram().load()
+  program.properties["capabilities"] = {}
+  program.results["dispose"] = async () => {}
+  program.results["connect"] = () => Promise.reject(new AgentError({ code: "bad_request", detail: "the service refused the request" }))
+  const launcher = new AgentLauncherElement()
+  launcher.init = { ks: "t", partnerId: "1", genieUrl: "https://genie.example" } as AppInitResult
+  launcher.widgetId = "w-8"
+  launcher.modes = "face"
+  window.document.body.append(launcher)
+  sessionStorage.setItem(`agentruntime conversation ${JSON.stringify(["w-8", null, null, null, null])}`, JSON.stringify({ thread: "t-8", said: [] }))
+  launcher.show()
+  await until("there is an agent", () => launcher.agent !== undefined, settle)
+  const agent = launcher.agent!
+  await assert.rejects(agent.start(), { code: "bad_request" })
+  assert.equal(program.options["threadId"], "t-8")
+  assert.equal(agent.shadowRoot!.querySelector<HTMLButtonElement>("[part~=start]")!.hidden, false)
+  program.results["connect"] = async () => program.become("connected")
+  await agent.start()
+  assert.equal(program.options["threadId"], undefined)
   launcher.remove()
 })
 

@@ -280,6 +280,7 @@ export abstract class AgentElement extends Base {
     if (before === value) return
     if (["widget-id", "region", "agentic-url", "genie-url", "ovp-url", "modes"].includes(name)) this.#accessChanged(true)
     else if (name !== "preload") this.#dropPrepared()
+    if (name === "thread-id" && this.#state.permanent) this.#update({ permanent: false }) // a launcher that forgets a thread; the sentence stays
     if (this.shadowRoot) this.#readAttributes(name)
     if (name === "preload" && this.isConnected) this.#watchPreload()
   }
@@ -606,8 +607,10 @@ export abstract class AgentElement extends Base {
     // The session has emitted some errors itself, and may do so later.
     if (codeOf(this.#reported) !== code) this.#report(error)
     console.error(`agentruntime: <${this.localName}>: ${what}: ${error.message.replace(/(?<![.?!])$/, ".")}${this.#advice(error)} ${docs}${code}`)
+    const [permanent, worked] = [this.#failures?.permanent.has(code) === true, this.#state.phase !== "connecting"]
     this.#update(
-      { phase: "error", message: errorText(code), permanent: this.#failures?.permanent.has(code) === true, microphoneProblem: undefined, busy: false, gated: false, missing: false, unheard: false },
+      // A page whose conversation has worked is set up correctly: such an error is of that conversation, as when the service has lost it.
+      { phase: "error", message: errorText(permanent && worked ? undefined : code), permanent: permanent && !worked, microphoneProblem: undefined, busy: false, gated: false, missing: false, unheard: false },
       code,
     )
   }

@@ -43,8 +43,8 @@ const own = ["open", "position", "greet", "lang"]
 /** `open` of state.ts has the others; its import would be one more file, of 225 bytes, before anything is used. */
 const closedPhases: Record<ClosedPhase, true> = { idle: true, ended: true, error: true }
 
-/** The errors of a remembered thread that can't be continued. */
-const lostThread = ["thread_access_denied", "not_found", "forbidden"]
+/** The errors of a remembered thread that can't be continued; the first is that of a face. */
+const lostThread = ["bad_request", "thread_access_denied", "not_found", "forbidden"]
 
 /** The events of a launcher, by name, with the type of their `detail`. */
 export interface AgentLauncherEvents {
