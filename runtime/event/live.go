@@ -243,7 +243,8 @@ func (a AgentActionDenied) Redacted() Event {
 	return a
 }
 
-// IdleWarning reports that an idle session ends in InMs milliseconds.
+// IdleWarning reports that an idle session ends in InMs milliseconds: a minute before that or,
+// if idleTimeoutMs is at most a minute, at once and again after each activity.
 type IdleWarning struct {
 	InMs int64 `json:"inMs"`
 }

@@ -114,7 +114,10 @@ export interface AvatarEvents {
   spiralRecovered: SpiralRecovered
   /** `agentActionDenied` reports that agentActions or onAgentAction refused an action of the agent. */
   agentActionDenied: AgentActionDenied
-  /** `idleWarning` reports that an idle session ends in `inMs` milliseconds. */
+  /**
+   * `idleWarning` reports that an idle session ends in `inMs` milliseconds: a minute before
+   * that or, if idleTimeoutMs is at most a minute, at once and again after each activity.
+   */
   idleWarning: IdleWarning
   /** `timeWarning` reports that the service ends the conversation in `remainingTime` seconds. */
   timeWarning: TimeWarning
