@@ -194,6 +194,7 @@ test("a name that is no option is refused, with the name that may be meant", () 
     assert.equal(refusal(shared, check), "", "what is undefined is not there")
     assert.throws(() => check({ tokn: "t" }), { code: "bad_request", detail: "there is no option tokn: did you mean token?" })
     assert.throws(() => check({ token: "t", threadid: "th" }), { detail: "there is no option threadid: did you mean threadId?" })
+    for (const name of ["widgetId", "agenticUrl"]) assert.throws(() => check({ [name]: "w" }), { detail: `there is no option ${name}: it is one of appInit, which returns what a session needs` })
     assert.throws(() => check({ token: "t", colour: "red" }), { detail: "there is no option colour" })
     // Symbols and what is inherited are no options.
     assert.equal(refusal(Object.assign(Object.create({ inherited: 1 }), { token: "t", [Symbol("own")]: 1 }), check), "")

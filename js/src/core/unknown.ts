@@ -10,9 +10,13 @@ export function checkNames(given: object, known: readonly string[], place = ""):
   for (const [name, value] of Object.entries(given)) {
     if (value == null || known.includes(name)) continue
     const near = nearest(name, known)
-    throw localError("bad_request", `there is no option ${place}${name}${near === undefined ? "" : `: did you mean ${place}${near}?`}`)
+    const advice = place === "" && ofAppInit.includes(name) ? ": it is one of appInit, which returns what a session needs" : near === undefined ? "" : `: did you mean ${place}${near}?`
+    throw localError("bad_request", `there is no option ${place}${name}${advice}`)
   }
 }
+
+/** Options of `appInit` that a page may give to a session by mistake. */
+const ofAppInit: readonly string[] = ["agenticUrl", "keepToken", "ovpUrl", "widgetId"]
 
 /** Options of the reference client with which a page replaces parts of it. */
 export const injected = [
