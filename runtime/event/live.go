@@ -243,8 +243,8 @@ func (a AgentActionDenied) Redacted() Event {
 	return a
 }
 
-// IdleWarning reports that an idle session ends in InMs milliseconds: a minute before that or,
-// if idleTimeoutMs is at most a minute, at once and again after each activity.
+// IdleWarning reports that an idle session ends in InMs milliseconds: a minute before that, or
+// at once where idleTimeoutMs is less.
 type IdleWarning struct {
 	InMs int64 `json:"inMs"`
 }

@@ -116,7 +116,7 @@ export interface AvatarEvents {
   agentActionDenied: AgentActionDenied
   /**
    * `idleWarning` reports that an idle session ends in `inMs` milliseconds: a minute before
-   * that or, if idleTimeoutMs is at most a minute, at once and again after each activity.
+   * that, or at once where idleTimeoutMs is less.
    */
   idleWarning: IdleWarning
   /** `timeWarning` reports that the service ends the conversation in `remainingTime` seconds. */
