@@ -122,6 +122,25 @@ test("a token that is refused is replaced from where the element has it", async 
   assert.deepEqual(program.inits.map(({ token }) => token), ["visitor-1", "visitor-2"])
 })
 
+test("an answer is rated with the session's present token", async () => {
+  const tokens: unknown[] = []
+  program.results["feedbackAdd"] = async (_, access) => void tokens.push((access as { token: unknown }).token)
+  const element = place({ modes: "text" }, { init, options: { onTokenNeeded: async () => "renewed" } })
+  await element.start()
+  program.dispatch("turnStart", { speechId: null, turnId: "t", isNewTurn: true })
+  program.dispatch("brainSegment", { type: "text", content: "Hello there!", messageId: "m-1", speechId: undefined })
+  program.dispatch("transcript", { type: "final", text: "Hello there!", speechId: null })
+  program.dispatch("turnEnd", { speechId: null, turnId: "t" })
+  const rate = async (name: string) => {
+    find(element, `[part~=${name}]`).click()
+    await awaitTrue("the rating", () => tokens.length > 0)
+    return tokens.pop()
+  }
+  assert.equal(await rate("good"), init.ks)
+  await (program.options["onTokenNeeded"] as () => Promise<string>)()
+  assert.equal(await rate("bad"), "renewed")
+})
+
 test("an agent without a picture has large bars, but not over the face of a poster", async () => {
   const large = (element: HTMLElement) => find(element, ".large").hidden
   const face = place()

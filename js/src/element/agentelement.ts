@@ -72,6 +72,8 @@ export abstract class AgentElement extends Base {
   #early: { at: number; reply: Promise<AppInitResult> } | undefined
   /** The session that is prepared early, and the reply that it is made with. */
   #prepared: { init: AppInitResult; session: Promise<AvatarSession> } | undefined
+  /** The session's token, once it is no longer the one of its reply of `appInit`. */
+  #renewedToken: string | undefined
   readonly #faces = new WeakSet<AvatarSession>()
   /** The visitor has turned the microphone off, which holds for a face after a switch too. */
   #muted = false
@@ -488,7 +490,9 @@ export abstract class AgentElement extends Base {
 
   async #makeSession(modes: readonly Mode[], init: AppInitResult): Promise<AnySession> {
     const { makeSession } = await this.#conversations()
-    return makeSession({ modes, video: this.#stage!.video, microphone: this.#microphone, init, again: () => this.#requestInit(), options: this.#allOptions(), disclosure: this.#notice })
+    this.#renewedToken = undefined
+    const renewed = (token: string) => void (this.#renewedToken = token)
+    return makeSession({ modes, video: this.#stage!.video, microphone: this.#microphone, init, again: () => this.#requestInit(), renewed, options: this.#allOptions(), disclosure: this.#notice })
   }
 
   /** A template may set another function each time that it is drawn, also when it is drawn because of an error: that is no other agent. */
@@ -569,7 +573,7 @@ export abstract class AgentElement extends Base {
         labels: () => this.#state.labels,
         agentName: this.agentName,
         history: this.#history,
-        init,
+        access: () => ({ ...init, ...(this.#renewedToken && { token: this.#renewedToken }) }),
         options: this.#allOptions(),
         say: (text) => this.#update({ message: () => text }),
         entries: modes.includes("text"),

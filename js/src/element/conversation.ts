@@ -89,8 +89,8 @@ export interface Frame {
   caption: HTMLElement
   /** Where voice bars are drawn: beside the agent's state, and in place of a picture. */
   bars: readonly HTMLElement[]
-  /** The reply of `appInit`, and the options of the session: the visitor rates an answer with the same token. */
-  init: AppInitResult
+  /** The reply of `appInit` with the session's present token, and the options of the session: the visitor rates an answer with the same token. */
+  access(): AppInitResult
   options: SessionOptions
   /** Shows a sentence about the conversation. */
   say(text: string): void
@@ -246,11 +246,11 @@ export class Conversation {
   }
 
   async #rate(messageId: string, good: boolean): Promise<void> {
-    const { init, options, labels } = this.#frame
+    const { access: current, options, labels } = this.#frame
     const { region, genieUrl } = options
     try {
       const [{ visitor }, { knownReply }] = await Promise.all([imported(chatModule), imported(namesModule)])
-      const access = { ...knownReply(init), ...(region && { region }), ...(genieUrl && { genieUrl }) } as VisitorAccess
+      const access = { ...knownReply(current()), ...(region && { region }), ...(genieUrl && { genieUrl }) } as VisitorAccess
       await visitor(access).feedback.add(messageId, good)
     } catch (reason) {
       throw errorText((reason as { code?: string }).code)(labels())

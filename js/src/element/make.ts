@@ -10,6 +10,8 @@ export interface Plan {
   /** The reply of `appInit`, and a function that requests another one, when its token is refused. */
   init: AppInitResult
   again: () => Promise<AppInitResult>
+  /** Is called with each token that the session gets after the first one. */
+  renewed(token: string): void
   options: SessionOptions
   /** The notice that the element shows. */
   disclosure: string
@@ -19,9 +21,15 @@ export interface Plan {
 const capabilities = { show_link: "on", video_gallery: "on", external_video: "on" } as const
 
 /** Makes the session, which is not connected yet. */
-export async function makeSession({ modes, video, microphone, init, again, options, disclosure }: Plan): Promise<AnySession> {
+export async function makeSession({ modes, video, microphone, init, again, renewed, options, disclosure }: Plan): Promise<AnySession> {
   const { knownReply } = await imported(namesModule)
-  const common = { ...knownReply(init), onTokenNeeded: async () => (await again()).ks, ...options }
+  const need = options.onTokenNeeded ?? (async () => (await again()).ks)
+  const onTokenNeeded = async () => {
+    const token = await need()
+    renewed(token)
+    return token
+  }
+  const common = { ...knownReply(init), ...options, onTokenNeeded }
   const chat = { capabilities: { ...capabilities, ...options.capabilities } }
   const avatar = {
     videoEl: video,
