@@ -11,6 +11,7 @@ import (
 	"syscall/js"
 	"time"
 
+	"github.com/agentruntime/agentruntime/internal/jsonbounds"
 	"github.com/agentruntime/agentruntime/runtime/fault"
 )
 
@@ -199,7 +200,7 @@ type budget struct{ depth, parts int }
 func (b *budget) enter() *valueError {
 	b.depth++
 	if b.depth > maxDepth {
-		return tooDeep()
+		return inconvertible(jsonbounds.ErrDepth)
 	}
 	return b.count()
 }
@@ -233,10 +234,6 @@ func (e *valueError) in(place string) *valueError {
 }
 
 func problem(text string) *valueError { return &valueError{problem: text} }
-
-func tooDeep() *valueError {
-	return problem("is nested deeper than " + strconv.Itoa(maxDepth) + " levels")
-}
 
 // mustBe returns the error for a value of the wrong type.
 func mustBe(what string, v js.Value) *valueError {

@@ -112,8 +112,8 @@ func (c *codec) jsonFromJS(v js.Value, out reflect.Value) *valueError {
 		return mustBe("a JSON value", v)
 	}
 	text := []byte(encoded.String())
-	if jsonbounds.Check(text, maxDepth, 0) != nil {
-		return tooDeep() // the decoder is recursive, and an overflow of the stack would end the program
+	if err := jsonbounds.Check(text, maxDepth, 0); err != nil { // the decoder's recursion would overflow the stack, which ends the program
+		return inconvertible(err)
 	}
 	if c.kind == anyKind {
 		if out.NumMethod() > 0 {
