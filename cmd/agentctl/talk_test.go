@@ -11,15 +11,16 @@ import (
 	"github.com/agentruntime/agentruntime/runtime/event"
 )
 
+// The answers are short, because they are spoken in real time.
 const talkScript = `
 hear: [the password]
 rules:
   - when: {contains: password}
     steps:
-      - say: The password is swordfish.
+      - say: Swordfish.
   - when: {contains: again}
     steps:
-      - say: It still is swordfish.
+      - say: Yes.
   - when: {contains: weather}
     steps:
       - error: The brain is out.
@@ -35,7 +36,7 @@ func talkRig(t *testing.T) (*rig, string) {
 
 func TestTalk(t *testing.T) {
 	r, agent := talkRig(t)
-	const answers = "you: What is the password?\nagent: The password is swordfish.\nyou: Say it again\nagent: It still is swordfish.\n"
+	const answers = "you: What is the password?\nagent: Swordfish.\nyou: Say it again\nagent: Yes.\n"
 	text := r.ok("talk", "-agent", agent, "-user", "ann", "-text", "What is the password?", "-text", "Say it again")
 	opening, rest, _ := strings.Cut(text, "you: ")
 	if !strings.HasPrefix(opening, "agent: ") || "you: "+rest != answers {
@@ -49,7 +50,7 @@ func TestTalk(t *testing.T) {
 	if err := json.Unmarshal([]byte(r.ok("-json", "threads", "list", "-user", "ann")), &thread); err != nil { // one line
 		t.Fatal(err)
 	}
-	const said = "human: What is the password?\nai: The password is swordfish.\nhuman: Say it again\nai: It still is swordfish.\n"
+	const said = "human: What is the password?\nai: Swordfish.\nhuman: Say it again\nai: Yes.\n"
 	if text := r.ok("threads", "transcript", thread.ID); !strings.HasSuffix(text, said) {
 		t.Errorf("the thread has\n%s", text)
 	}
@@ -76,14 +77,14 @@ func TestTalkIsRecordedAndReplayed(t *testing.T) {
 	r, agent := talkRig(t)
 	dir := filepath.Join(t.TempDir(), "talk")
 	r.ok("talk", "-agent", agent, "-text", "What is the password?", "-text", "Say it again", "-record", dir)
-	const said = " agent: The password is swordfish.\n"
+	const said = " agent: Swordfish.\n"
 	if text := r.ok("replay", dir, "-speed", "0"); !strings.Contains(text, said) || !strings.Contains(text, " you: Say it again\n") {
 		t.Errorf("printed\n%s", text)
 	}
 	if text := r.ok("replay", dir, "-agent", agent); text != "" {
 		t.Errorf("differences\n%s", text)
 	}
-	if text := r.ok("replay", dir, "-script"); !strings.Contains(text, `"say": "The password is swordfish."`) {
+	if text := r.ok("replay", dir, "-script"); !strings.Contains(text, `"say": "Swordfish."`) {
 		t.Errorf("script\n%s", text)
 	}
 	other, _ := r.info.Agent("receptionist")
@@ -95,7 +96,7 @@ func TestTalkIsRecordedAndReplayed(t *testing.T) {
 
 func TestTalkWithAMicrophone(t *testing.T) {
 	r, agent := talkRig(t)
-	if text := r.ok("talk", "-agent", agent, "-mic", "../../e2e/testdata/speech.wav"); !strings.HasSuffix(text, "you: the password\nagent: The password is swordfish.\n") {
+	if text := r.ok("talk", "-agent", agent, "-mic", "../../e2e/testdata/speech.wav"); !strings.HasSuffix(text, "you: the password\nagent: Swordfish.\n") {
 		t.Errorf("printed\n%s", text)
 	}
 }
