@@ -87,7 +87,7 @@ func TestTalkIsRecordedAndReplayed(t *testing.T) {
 	if text := r.ok("replay", dir, "-script"); !strings.Contains(text, `"say": "Swordfish."`) {
 		t.Errorf("script\n%s", text)
 	}
-	other, _ := r.info.Agent("receptionist")
+	other, _ := r.info.Agent("tap")
 	r.fails(statusFailed, "conflict", "replay", dir, "-agent", other.AgentID)
 	r.fails(statusFailed, "validation_error", "talk", "-agent", agent, "-text", "hello", "-record", dir)
 	r.fails(statusFailed, "validation_error", "talk", "-agent", agent, "-mic", filepath.Join(dir, "events.jsonl"))
