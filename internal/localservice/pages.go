@@ -9,7 +9,7 @@ func contentPolicy(origin string) string {
 	return strings.Join([]string{
 		"default-src 'self'",
 		"script-src 'self' 'wasm-unsafe-eval'",
-		"style-src 'self' 'unsafe-inline'",
+		"style-src 'self' 'unsafe-inline'", // pages that people write have styles of their own
 		"img-src 'self' data: blob: " + origin,
 		"media-src 'self' blob:",
 		"connect-src 'self' " + origin + " " + socket,
