@@ -45,8 +45,8 @@ func newTurn() *turn {
 	return &turn{asked: time.Now(), talks: make(chan struct{}), over: make(chan struct{})}
 }
 
-// hear takes one event, and reports whether the turn is over.
-func (t *turn) hear(e event.Event) bool {
+// receive takes one event, and reports whether the turn is over.
+func (t *turn) receive(e event.Event) bool {
 	switch e := e.(type) {
 	case event.TurnStarted:
 		if e.IsNewTurn && e.SpeechID != nil && !strings.HasSuffix(*e.SpeechID, signaling.SuffixOpening) {

@@ -31,11 +31,11 @@ func TestAnswerWithoutSound(t *testing.T) {
 				turn := newTurn()
 				for _, e := range events {
 					time.Sleep(time.Second)
-					if turn.hear(e) {
+					if turn.receive(e) {
 						t.Fatalf("over at %#v", e)
 					}
 				}
-				if !turn.hear(event.TurnTimings{SpeechID: speech, Outcome: test.outcome}) {
+				if !turn.receive(event.TurnTimings{SpeechID: speech, Outcome: test.outcome}) {
 					t.Fatal("the answer has no end")
 				}
 				got, err := turn.answer()

@@ -85,7 +85,7 @@ func (a *Avatar) connect(ctx, vu context.Context) (map[string]int64, error) {
 		o.OpenMicrophone = a.mic.Open
 	}
 	o.OnTrack = a.discard
-	o.OnEvent = a.hear
+	o.OnEvent = a.receive
 	session, err := avatar.New(o)
 	if err != nil {
 		return nil, err
@@ -141,10 +141,10 @@ func (a *Avatar) discard(track *webrtc.TrackRemote) {
 	}
 }
 
-// hear takes the events of the session.
-func (a *Avatar) hear(e event.Event) {
+// receive takes the events of the session.
+func (a *Avatar) receive(e event.Event) {
 	a.mu.Lock()
-	if a.turn != nil && a.turn.hear(e) {
+	if a.turn != nil && a.turn.receive(e) {
 		a.turn = nil
 	}
 	live := a.live

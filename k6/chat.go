@@ -59,7 +59,7 @@ func (c *Chat) connect(ctx, vu context.Context) error {
 	}
 	o := chat.OptionsFor(access)
 	c.options.apply(&o.Options)
-	o.OnEvent = c.hear
+	o.OnEvent = c.receive
 	s, err := chat.New(o)
 	if err != nil {
 		return err
@@ -85,8 +85,8 @@ func (c *Chat) own(s *chat.Session, vu context.Context) error {
 	return nil
 }
 
-// hear takes the events of the session.
-func (c *Chat) hear(e event.Event) {
+// receive takes the events of the session.
+func (c *Chat) receive(e event.Event) {
 	if w, is := e.(event.Warning); is {
 		c.out.add(c.module.meters.warnings, 1, "code", string(w.Code))
 	}
