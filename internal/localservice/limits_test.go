@@ -57,7 +57,7 @@ func limitRows() []limitRow {
 		{"memory", "control sockets with half a packet each", megabytes(int64(q.SocketBytes.Address) + 16<<20), "30 s", func(t *testing.T) amount { return halfPackets(t, q.Sockets.Token, 1) }, ""},
 		{"memory", "200 such sockets with tokens of their own", amount{100, "MB"}, "30 s", func(t *testing.T) amount { return halfPackets(t, 1, 200) }, ""},
 		{"memory", "60 slow bodies", megabytes(int64(q.BodyBytes.Token) + 48<<20), "30 s", slowBodies, ""},
-		{"memory", "60 slow readers of an uploaded file", amount{64, "MB"}, "5 min", nil, "`TestSlowReadersOfOneFile`"},
+		{"memory", "60 slow readers of an uploaded file", amount{120, "MB"}, "5 min", nil, "`TestSlowReadersOfOneFile`"},
 		{"sockets", "control sockets that never join", amount{float64(q.Sockets.Token), "sockets"}, seconds(live.DefaultJoin).String(), socketsThatNeverJoin, ""},
 		{"peers", "microphones and viewers that never connect", amount{float64(q.Peers.Token), "peers"}, "15 s", nil, "`TestMicrophonesLeaveRoomForViewers`, `TestMicrophoneThatNeverConnectsIsFreed`"},
 		{"peers", "relayed addresses of one login", amount{float64(q.Relay.Token), "UDP ports"}, "10 min after the last refresh, 24 h in all", nil, "`TestQuotaIsPerUserAndFreedOnClose`"},
