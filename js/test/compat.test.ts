@@ -71,7 +71,7 @@ test("the wire's helpers", () => {
   assert.equal(whepUrl(null, "https://srs.example/", "s-81"), "https://srs.example/rtc/v1/whep/?app=app&stream=s-81")
   const hosts = ["localhost", "[::1]", "10.0.0.1", "172.16.0.1", "192.168.1.1", "127.0.0.1", "169.254.0.1", "[fd00::1]", "[fe80::1]", "[::ffff:10.0.0.1]"]
   for (const host of hosts) assert.equal(whepUrlHasPrivateIp(`https://${host}/x`), true, host)
-  for (const url of ["https://edge.example/", "https://8.8.8.8/", "https://172.32.0.1/", "https://[2001:db8::1]/", "no address", undefined]) assert.equal(whepUrlHasPrivateIp(url), false, String(url))
+  for (const url of ["https://edge.example/", "https://8.8.8.8/", "https://172.32.0.1/", "https://[2001:db8::1]/", "https://edge/", "https://printer.local/", "https://100.64.0.1/", "no address", undefined]) assert.equal(whepUrlHasPrivateIp(url), false, String(url))
   assert.deepEqual(buildTextEntered("Hi"), { text: "Hi", isFinal: true })
   assert.deepEqual(buildTextEntered("", false, true), { text: "", isFinal: false, isSpeechStart: true })
   assert.deepEqual([buildStvNewSession("r"), buildStvNewSession("r", "all")], [{ room_id: "r" }, { room_id: "r", cast_mode: "all" }])

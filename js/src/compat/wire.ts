@@ -47,7 +47,17 @@ export function iceConfig(channel: string, turn: RTCIceServer | null | undefined
 export const whepUrl = (webrtcUrl: string | null | undefined, srsBaseUrl = "", sessionId = ""): string =>
   webrtcUrl || `${srsBaseUrl.replace(/\/$/, "")}/rtc/v1/whep/?app=app&stream=${encodeURIComponent(sessionId)}`
 
-export { whepUrlHasPrivateIp } from "../core/privatehost.js"
+/**
+ * Whether the host of an address is `localhost` or an address of this machine, a private network or a link (page-helpers G.3).
+ * It accepts more hosts than the runtime, which refuses those of `isPrivate` (core/privatehost.ts).
+ */
+export function whepUrlHasPrivateIp(address: unknown): boolean {
+  if (typeof address !== "string" || !URL.canParse(address)) return false
+  const { hostname } = new URL(address)
+  const mapped = /^\[::ffff:([\da-f]+):([\da-f]+)\]$/.exec(hostname)
+  const host = mapped ? mapped.slice(1).map((group) => parseInt(group, 16)).flatMap((group) => [group >> 8, group & 255]).join(".") : hostname
+  return /^(.+\.)?localhost$/.test(host) || host === "[::1]" || /^\[(f[cd][\da-f]{2}|fe[89ab][\da-f]):/.test(host) || /^(10|127|169\.254|192\.168|172\.(1[6-9]|2\d|3[01]))\.[\d.]+$/.test(host)
+}
 
 /** What {@link buildJoin} makes the payload of. */
 export interface JoinValues {

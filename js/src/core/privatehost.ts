@@ -1,6 +1,3 @@
-/** Whether the host of an address is on this machine or in a private network. */
-export const whepUrlHasPrivateIp = (address: unknown): boolean => typeof address === "string" && URL.canParse(address) && isPrivate(new URL(address).hostname)
-
 /** Like PrivateHost of internal/fetch, for a hostname that URL has normalized. Both are tested with internal/fetch/testdata/hosts.json. */
 export function isPrivate(hostname: string): boolean {
   const host = hostname.replace(/\.$/, "")

@@ -1,4 +1,4 @@
-import { whepUrlHasPrivateIp } from "../core/privatehost.js"
+import { isPrivate } from "../core/privatehost.js"
 import { AgentError, localError } from "../core/errors.js"
 import { bases } from "../generated/management.js"
 import { regions, type Region } from "../generated/settings.js"
@@ -323,7 +323,7 @@ function checkedAddress(name: Host, address: string, { allowInsecureTransport = 
   if (url.protocol !== "https:" && url.protocol !== "http:") throw bad(`${name} must begin with https://`)
   if (url.username !== "" || url.password !== "") throw bad(`${name} must not have a user name or a password in it`)
   if (url.protocol === "http:") {
-    if (!whepUrlHasPrivateIp(address) && !allowInsecureTransport) throw fault("insecure_transport", `${name} must begin with https://, because tokens are sent to it; allowInsecureTransport permits http for tests`)
+    if (!isPrivate(url.hostname) && !allowInsecureTransport) throw fault("insecure_transport", `${name} must begin with https://, because tokens are sent to it; allowInsecureTransport permits http for tests`)
     logger?.warn?.(`${name} is http: tokens are sent to ${url.host} unencrypted`)
   }
   return address.replace(/\/$/, "")

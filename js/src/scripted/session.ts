@@ -2,7 +2,7 @@ import { Emitter } from "../core/emitter.js"
 import { AgentError, cancelled, checkSignal, localError, messageOf, untilAborted } from "../core/errors.js"
 import { checkFunction, partError } from "../core/part.js"
 import { isObject } from "../core/object.js"
-import { whepUrlHasPrivateIp } from "../core/privatehost.js"
+import { isPrivate } from "../core/privatehost.js"
 import { onAbort } from "../core/signals.js"
 
 export type ScriptedState = "idle" | "connecting" | "connected" | "disconnecting" | "disconnected" | "error"
@@ -92,7 +92,7 @@ export class ScriptedVideoSession extends Emitter<ScriptedVideoEvents> {
     for (const [name, value] of Object.entries({ fetch, rtcConstructor })) checkFunction(name, value)
     checkElement("videoEl", videoEl)
     checkElement("audioEl", audioEl)
-    if (!allowPrivateHosts && whepUrlHasPrivateIp(whepUrl)) throw privateHost()
+    if (!allowPrivateHosts && isPrivate(new URL(whepUrl).hostname)) throw privateHost()
     this.#options = options
     this.#videoEl = videoEl
     this.#audioEl = audioEl
@@ -238,7 +238,7 @@ export class ScriptedVideoSession extends Emitter<ScriptedVideoEvents> {
       const reply = await fetch(whepUrl, { method: "POST", headers: { "Content-Type": "application/sdp" }, body: offer, signal: late })
       if (!reply.ok) throw partError("whep_failed", "Media refused", `the media server answered ${reply.status}`, { status: reply.status, phase: "whep", retryable: reply.status === 409 || reply.status >= 500 })
       const place = placeOf(whepUrl, reply.headers.get("location"))
-      if (place !== undefined && !allowPrivateHosts && whepUrlHasPrivateIp(place)) throw privateHost()
+      if (place !== undefined && !allowPrivateHosts && URL.canParse(place) && isPrivate(new URL(place).hostname)) throw privateHost()
       if (!attempt.aborted) this.#place = place
       else if (place !== undefined) void this.#giveBack(place)
       return await reply.text()
