@@ -148,19 +148,10 @@ func NewHub(c Config) *Hub {
 	if c.Logger == nil {
 		c.Logger = slog.New(slog.DiscardHandler)
 	}
-	for _, t := range []struct {
-		time     *time.Duration
-		standard time.Duration
-	}{
-		{&c.Timing.PauseWindow, DefaultPauseWindow},
-		{&c.Timing.Unwatched, DefaultUnwatched},
-		{&c.Timing.UnusedRoom, DefaultUnusedRoom},
-		{&c.Timing.Join, DefaultJoin},
-	} {
-		if *t.time <= 0 {
-			*t.time = t.standard
-		}
-	}
+	c.Timing.PauseWindow = cmp.Or(max(c.Timing.PauseWindow, 0), DefaultPauseWindow)
+	c.Timing.Unwatched = cmp.Or(max(c.Timing.Unwatched, 0), DefaultUnwatched)
+	c.Timing.UnusedRoom = cmp.Or(max(c.Timing.UnusedRoom, 0), DefaultUnusedRoom)
+	c.Timing.Join = cmp.Or(max(c.Timing.Join, 0), DefaultJoin)
 	return &Hub{
 		cfg: c, sessions: map[string]*Session{}, calls: quota.Count{Limit: c.Calls, Shared: true},
 		sockets: quota.Count{Limit: c.Sockets}, bytes: quota.Count{Limit: c.SocketBytes},

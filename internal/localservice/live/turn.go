@@ -69,8 +69,9 @@ func (s *Session) userSaid(by trigger, text string, receipts ...*receipt) bool {
 		s.begin(by, uuid.NewString(), text, text, receipts...)
 		return true
 	}
-	defer s.askWaiting()
-	return s.await(by, text, receipts)
+	ok := s.await(by, text, receipts)
+	s.askWaiting()
+	return ok
 }
 
 // waiting is a question that is asked after the present turn, because the agent can't be interrupted, or because the two are too long for
