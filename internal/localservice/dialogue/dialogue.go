@@ -124,6 +124,11 @@ func (c *Caller) Scope() store.Scope {
 	return ScopeOf(c.Claims)
 }
 
+// client returns which client a request from an address counts for.
+func (c *Caller) client(from netip.Addr) quota.Client {
+	return quota.Client{Token: c.Claims.Client(), Addr: from}
+}
+
 // ScopeOf returns which records of the store the bearer of a token may access.
 func ScopeOf(c token.Claims) store.Scope {
 	return store.Scope{
@@ -186,7 +191,7 @@ func (s *Service) Open(ctx context.Context, who Caller, threadID string, c Conte
 		}
 		return t, err
 	}
-	if !s.MayBegin(quota.Client{Token: who.Claims.Client(), Addr: c.From}) {
+	if !s.MayBegin(who.client(c.From)) {
 		return store.Thread{}, ErrBusy
 	}
 	t := store.Thread{

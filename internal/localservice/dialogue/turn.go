@@ -14,7 +14,6 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/agentruntime/agentruntime/internal/localservice/brain"
-	"github.com/agentruntime/agentruntime/internal/localservice/quota"
 	"github.com/agentruntime/agentruntime/internal/localservice/store"
 	"github.com/agentruntime/agentruntime/runtime/converse"
 )
@@ -114,7 +113,7 @@ func (s *Service) turn(ctx context.Context, who Caller, req TurnRequest, emit fu
 		s.cfg.Logger.Info("turn is empty: the agent takes no client variables", "agent", who.Agent.Name)
 		return TurnResult{ThreadID: req.ThreadID}, nil
 	}
-	by := quota.Client{Token: who.Claims.Client(), Addr: req.Context.From}
+	by := who.client(req.Context.From)
 	if !s.counts.take(&who) || !s.cfg.Turns.Take(by, 1+len(req.Text)/turnUnit) {
 		return TurnResult{}, ErrBusy
 	}
