@@ -12,6 +12,7 @@ import (
 	"io"
 	"mime/multipart"
 	"net/http"
+	"slices"
 	"strings"
 	"time"
 
@@ -109,7 +110,7 @@ func catalogQuery(body *listQuery) (store.Query, error) {
 		return q, nil
 	}
 	q.Where = append(q.Where, store.Equals("type", kind))
-	return q, oneOf(kind, append(pictureItems, store.VoiceItem), "filter", "typeEqual")
+	return q, oneOf(kind, slices.Concat(pictureItems, []string{store.VoiceItem}), "filter", "typeEqual")
 }
 
 // catalogCreate takes an upload: a voice if its type or its attributes name one, otherwise
