@@ -611,7 +611,8 @@ export abstract class AgentElement extends Base {
     // The session has emitted some errors itself, and may do so later.
     if (codeOf(this.#reported) !== code) this.#report(error)
     console.error(`agentruntime: <${this.localName}>: ${what}: ${error.message.replace(/(?<![.?!])$/, ".")}${this.#advice(error)} ${docs}${code}`)
-    const [permanent, worked] = [this.#failures?.permanent.has(code) === true, this.#state.phase !== "connecting"]
+    const worked = this.#state.phase !== "connecting"
+    const permanent = this.#failures?.permanent.has(code) === true
     this.#update(
       // A page whose conversation has worked is set up correctly: such an error is of that conversation, as when the service has lost it.
       { phase: "error", message: errorText(permanent && worked ? undefined : code), permanent: permanent && !worked, microphoneProblem: undefined, busy: false, gated: false, missing: false, unheard: false },
