@@ -24,9 +24,10 @@ const (
 // Call does one call of the service's HTTP APIs in up to four attempts of at most 30 s
 // each (protocol §9.7). A request that failed on the network is repeated, unless it is to be
 // executed Once and a reply had begun; one that got no reply in time only if it is Repeatable;
-// one whose reply was 429, 502, 503 or 504 only if it is, or its method is GET or HEAD. The wait is the back-off, but at least a random
-// time between the reply's Retry-After and twice that, so that clients refused together don't
-// return in the same second. A Retry-After of more than 10 s ends the call; the error contains the header.
+// one whose reply was 429, 502, 503 or 504 only if it is, or its method is GET or HEAD. The
+// wait is the back-off, but at least a random time between the reply's Retry-After and twice
+// that, so that clients refused together don't return in the same second. A Retry-After of
+// more than 10 s ends the call; the error contains the header.
 //
 // The reply's JSON is decoded into out, which may be nil; a *Raw gets the body unchanged.
 // The error is always a *fault.Error: by the status map of §9.7, the error inside a
