@@ -49,7 +49,7 @@ export const whepUrl = (webrtcUrl: string | null | undefined, srsBaseUrl = "", s
 
 /**
  * Whether the host of an address is `localhost` or an address of this machine, a private network or a link (page-helpers G.3).
- * It accepts more hosts than the runtime, which refuses those of `isPrivate` (core/privatehost.ts).
+ * For the sessions more hosts are private: also shared addresses, `.local` and names without a dot (`isPrivate` in core/privatehost.ts).
  */
 export function whepUrlHasPrivateIp(address: unknown): boolean {
   if (typeof address !== "string" || !URL.canParse(address)) return false
