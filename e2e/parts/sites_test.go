@@ -54,6 +54,8 @@ func TestQuickstart(t *testing.T) {
 		t.Error("the page does not say the agent's name")
 	}
 	p.NothingCut(320, 568)
+	p = h.Open("/example/quickstart/?agent=" + h.Info().Agents[0].AgentID)
+	p.AwaitTrue(`document.getElementById("name").textContent === "Robin"`)
 	p = h.Open("/example/quickstart/?agent=gone")
 	p.AwaitTrue(`document.getElementById("status").textContent.includes("does not exist")`)
 }

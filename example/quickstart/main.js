@@ -12,6 +12,6 @@ function show({ agents, addresses, session }) {
   const wanted = new URLSearchParams(location.search).get("agent")
   const agent = wanted ? agents.find(({ agentId }) => agentId === wanted) : agents.at(-1)
   if (!agent) return status("This agent does not exist any more. Make one: make run-quickstart", true)
-  document.title = $("name").textContent = agent.name
+  document.title = $("name").textContent = agent.displayName
   Object.assign(document.querySelector("agent-avatar"), { widgetId: agent.widgetId, ...addresses, options: session })
 }
