@@ -394,6 +394,43 @@ test("the end stays in view when a text is drawn only in the next frame", (t) =>
   assert.equal(root.scrollTop, root.scrollHeight)
 })
 
+test("the end stays in view unless the visitor scrolls up, however much comes at once", () => {
+  const session = new Events()
+  const transcript = place(new Transcript(session))
+  const { root } = transcript
+  let top = 0
+  Object.defineProperties(root, {
+    scrollHeight: { get: () => 10 * root.textContent!.length },
+    clientHeight: { get: () => 100 },
+    scrollTop: { get: () => top, set: (y: number) => (top = Math.max(0, Math.min(y, root.scrollHeight - 100))) },
+  })
+  const left = () => root.scrollHeight - top - 100
+  const scroll = (y: number) => {
+    root.scrollTop = y
+    root.dispatchEvent(new window.Event("scroll"))
+  }
+  const widget = document.createElement("div")
+  transcript.append(widget)
+  const grow = () => (widget.textContent += "It draws itself later than it was added.")
+  grow()
+  root.dispatchEvent(new window.Event("scroll")) // that of the last change, whose content has grown since
+  transcript.append(document.createElement("p"))
+  assert.equal(left(), 0, "a part that is lower than what has grown since is followed")
+
+  scroll(top - 200)
+  grow()
+  transcript.keepEndInView()
+  assert.notEqual(left(), 0, "the visitor has scrolled up")
+  scroll(top + 200)
+  grow()
+  transcript.keepEndInView()
+  assert.notEqual(left(), 0, "reading on is not scrolling to the end")
+  scroll(root.scrollHeight)
+  grow()
+  transcript.keepEndInView()
+  assert.equal(left(), 0, "the visitor is at the end again")
+})
+
 test("the state is told in words, and several parts have one activity and remove it", async () => {
   const session = avatar()
   const state = place(new AgentState(session, { labels: { activities: { ...{ connecting: "…" } } as never } }))

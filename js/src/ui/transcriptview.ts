@@ -29,7 +29,7 @@ export interface TranscriptOptions {
   entries?: boolean | undefined
 }
 
-/** New content scrolls to the end while it is scrolled to within this distance of it, in CSS pixels. */
+/** A visitor who scrolls to within this distance of the end is at the end, in CSS pixels. */
 const followPx = 60
 
 /**
@@ -48,6 +48,9 @@ export class Transcript {
   #agentName: string | null | undefined
   /** What stays at the end, in this order. */
   readonly #last: (HTMLElement | undefined)[] = []
+  /** Whether the visitor has not scrolled up. What was added since the last scroll may be of any height. */
+  #atEnd = true
+  #scrollTop = 0
 
   /** Throws a `TypeError` without a session. */
   constructor(session: SessionLike, { labels, agentName, markdown, plain, spoken, root, entries = true }: TranscriptOptions = {}) {
@@ -60,6 +63,7 @@ export class Transcript {
     // The log changes too often to be announced itself, and can be scrolled by keyboard only if it can have the focus.
     this.root = root ?? make("div", { class: "agent-transcript", part: "log", role: "log", "aria-live": "off", "aria-label": this.#labels.log, tabindex: 0 })
     if (!root && !spoken) this.root.append(region)
+    this.root.addEventListener("scroll", this.#scrolled, { passive: true })
     this.#unlisten = entries ? this.spoken.onChange((change) => this.#said(change)) : () => {}
     if (entries) for (const entry of this.spoken.entries) this.#said({ entry, kind: "added" })
   }
@@ -106,6 +110,7 @@ export class Transcript {
   /** Removes the listeners; the element too, unless the page gave it. */
   destroy(): void {
     this.#unlisten()
+    this.root.removeEventListener("scroll", this.#scrolled)
     if (!this.#own) return
     this.root.remove()
     this.spoken.destroy()
@@ -143,10 +148,19 @@ export class Transcript {
     return added
   }
 
+  // A scroll to the end is followed by an event too, and content may have grown before that.
+  readonly #scrolled = (): void => {
+    const { scrollHeight, scrollTop, clientHeight } = this.root
+    if (scrollHeight - scrollTop - clientHeight < followPx) this.#atEnd = true
+    else if (scrollTop < this.#scrollTop) this.#atEnd = false
+    this.#scrollTop = scrollTop
+  }
+
   /** Scrolls to the end, unless the visitor has scrolled up. */
   #follow(always = false): void {
-    const { root } = this
-    const left = root.scrollHeight - root.scrollTop - root.clientHeight
-    if (always || left < followPx + (root.lastElementChild?.clientHeight ?? 0)) root.scrollTop = root.scrollHeight
+    if (always) this.#atEnd = true
+    if (!this.#atEnd) return
+    this.root.scrollTop = this.root.scrollHeight
+    this.#scrollTop = this.root.scrollTop
   }
 }
