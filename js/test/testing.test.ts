@@ -482,7 +482,7 @@ test("a conversation whose switch is aborted stays where it was", async () => {
     assert.deepEqual([session.state, session.mode, session.transport === transport], ["connected", mode, true])
     await assert.rejects(session.switchMode(other, { signal: AbortSignal.abort() }), { code: "aborted" })
     assert.deepEqual(events, ["switching", other, mode, "connected"], "the second was aborted before it began")
-    await session.sendText("note")
+    await session.sendText("hello")
     await session.switchMode(other)
     assert.equal(session.mode, other)
   }
@@ -518,9 +518,9 @@ test("a text of a conversation is withdrawn by its signal", async () => {
   await assert.rejects(sent, { code: "aborted" })
   await switched
   const next = session.next("turnEnd")
-  await session.sendText("note")
+  await session.sendText("hello")
   await next
-  assert.deepEqual(session.agent.turns.map(({ text }) => text), ["menu", "note"])
+  assert.deepEqual(session.agent.turns.map(({ text }) => text), ["menu", "hello"])
 })
 
 test("what the page refuses is denied", async () => {
