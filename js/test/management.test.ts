@@ -442,6 +442,12 @@ test("a list is its first page, a loop over all pages, or all of it", async () =
   assert.equal(sent.length, 8)
 })
 
+test("a loop over a list ends when the service ignores the pager", async () => {
+  const { management, sent } = client({ "agent/list": () => ({ objects: [{ id: 1 }, { id: 2 }] }) })
+  await assert.rejects(management.agents.list(adminKs, { pageSize: 2 }).all(), { code: "invalid_response" })
+  assert.equal(sent.length, 3)
+})
+
 test("an agent in production is not deleted by accident", async () => {
   const tags = [["prod", true], ["my-prod-bot", true], ["product", false], ["preproduction", true], ["keep", true], ["keeper", false], ["LIVE", true], ["donotdelete", true], ["do-not-delete", true], ["x", false]] as const
   for (const [tag, hit] of tags) assert.equal(matchProtectedTag(["a", tag]), hit ? tag : null, tag)

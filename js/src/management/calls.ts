@@ -142,6 +142,9 @@ export const property = (name: string) => (reply: unknown, path: string): unknow
 /** The largest page. */
 export const maxPageSize = 500
 
+/** How many pages in succession may begin with the same object, since objects may be added between requests; more mean that the service ignores the pager. */
+const samePages = 2
+
 /** The objects of a declared list. */
 export function page<Row>(http: Http, { at, path, scope = "admin", size = 30, filter: kind, short = {}, orders, check }: List<Row, object>, ks: Ks, settings: ListSettings<object> = {}): Page<Row> {
   const { filter, pageSize = size, orderBy, signal } = settings
@@ -192,8 +195,13 @@ export class Page<Row> implements PromiseLike<Row[]>, AsyncIterable<Row> {
   }
 
   async *[Symbol.asyncIterator](): AsyncGenerator<Row, void, undefined> {
-    for (let index = 0, seen = 0; ; index++) {
+    let begins: string | undefined
+    for (let index = 0, seen = 0, same = 0; ; index++) {
       const { objects, total } = await this.#page(index, seen)
+      const first = JSON.stringify(objects[0])
+      same = first === begins ? same + 1 : 1
+      begins = first
+      if (same > samePages) throw fault("invalid_response", "the service returns the same page again and again")
       yield* objects
       seen += objects.length
       if (objects.length < this.#size || seen >= total) return
