@@ -10,20 +10,35 @@ import (
 // said is an expression for the log as it is shown, one text for each turn.
 const said = `[...find("[part=log]").querySelectorAll("[part~=turn]")].map((turn) => turn.innerText.replace(/\s+/g, " ").trim())`
 
-// The end of an answer is in view, although its buttons come after its last widget.
+// The end of an answer is in view, although its buttons come after its last widget, and stays
+// in view when the log gets smaller: beside a longer text in the field, and the sentence about the end.
 func TestTheEndOfAnAnswerIsInView(t *testing.T) {
 	t.Parallel()
 	_, p := open(t)
-	var below int
+	var below []int
 	p.Do(&below, `await place("agent-chat")
 		await element.send("What can you do?")
 		await until(() => seen(".followups") && seen("[part~=good]"))
-		await new Promise(requestAnimationFrame)
 		const log = find("[part=log]")
+		const below = async () => {
+			for (let i = 0; i < 2; i++) await new Promise(requestAnimationFrame)
+			return Math.round(log.scrollHeight - log.scrollTop - log.clientHeight)
+		}
+		const answered = await below()
 		if (log.scrollTop === 0) throw new Error("the answer is too short to be scrolled")
-		return Math.round(log.scrollHeight - log.scrollTop - log.clientHeight)`)
-	if below > 1 {
-		t.Errorf("%d pixels of the answer are below the log", below)
+		const field = find("textarea")
+		field.value = "A text\nof\nseveral\nlines"
+		field.dispatchEvent(new Event("input", { bubbles: true }))
+		const typed = await below()
+		element.style.blockSize = element.offsetHeight / 2 + "px"
+		const smaller = await below()
+		element.end()
+		await until(() => element.phase === "ended")
+		return [answered, typed, smaller, await below()]`)
+	for i, when := range []string{"answered", "typed", "smaller", "ended"} {
+		if below[i] > 1 {
+			t.Errorf("%s: %d pixels of the answer are below the log", when, below[i])
+		}
 	}
 }
 

@@ -140,6 +140,7 @@ export abstract class AgentElement extends Base {
   startNew(): void {
     this.end()
     this.#leave()
+    this.#conversation?.leaveLog()
     this.#conversation = undefined
     this.#log?.clear()
     this.#update(beforeStart)
@@ -568,6 +569,7 @@ export abstract class AgentElement extends Base {
       this.#attach(session, signal)
       const log = this.#log!
       const focused = this.shadowRoot!.activeElement
+      this.#conversation?.leaveLog()
       this.#conversation = new Conversation({
         session,
         labels: () => this.#state.labels,

@@ -206,9 +206,13 @@ export class Conversation {
       this.#dots.remove()
       for (const each of bars) each.destroy()
       captions.destroy()
-      this.#transcript.destroy()
       spoken.destroy()
     })
+  }
+
+  /** Leaves the log to another conversation; until then its end stays in view, also beside the sentence about the end. */
+  leaveLog(): void {
+    this.#transcript.destroy()
   }
 
   /** The visitor does not wait for the answer any more. */

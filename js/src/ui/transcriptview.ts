@@ -33,7 +33,7 @@ export interface TranscriptOptions {
 const followPx = 60
 
 /**
- * Draws what was said as a conversation, with the name of who said it, and keeps the end in view unless the visitor has scrolled up.
+ * Draws what was said as a conversation, with the name of who said it, and keeps the end in view, also when its size changes, unless the visitor has scrolled up.
  * Screen readers are told each sentence as it is spoken, by a live region of its own.
  */
 export class Transcript {
@@ -51,6 +51,8 @@ export class Transcript {
   /** Whether the visitor has not scrolled up. What was added since the last scroll may be of any height. */
   #atEnd = true
   #scrollTop = 0
+  /** Documents without layout have none, as in tests. */
+  readonly #sizes = globalThis.ResizeObserver && new ResizeObserver(() => this.#follow())
 
   /** Throws a `TypeError` without a session. */
   constructor(session: SessionLike, { labels, agentName, markdown, plain, spoken, root, entries = true }: TranscriptOptions = {}) {
@@ -64,6 +66,7 @@ export class Transcript {
     this.root = root ?? make("div", { class: "agent-transcript", part: "log", role: "log", "aria-live": "off", "aria-label": this.#labels.log, tabindex: 0 })
     if (!root && !spoken) this.root.append(region)
     this.root.addEventListener("scroll", this.#scrolled, { passive: true })
+    this.#sizes?.observe(this.root)
     this.#unlisten = entries ? this.spoken.onChange((change) => this.#said(change)) : () => {}
     if (entries) for (const entry of this.spoken.entries) this.#said({ entry, kind: "added" })
   }
@@ -111,6 +114,7 @@ export class Transcript {
   destroy(): void {
     this.#unlisten()
     this.root.removeEventListener("scroll", this.#scrolled)
+    this.#sizes?.disconnect()
     if (!this.#own) return
     this.root.remove()
     this.spoken.destroy()
