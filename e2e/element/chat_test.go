@@ -11,7 +11,8 @@ import (
 const said = `[...find("[part=log]").querySelectorAll("[part~=turn]")].map((turn) => turn.innerText.replace(/\s+/g, " ").trim())`
 
 // The end of an answer is in view, although its buttons come after its last widget, and stays
-// in view when the log gets smaller: beside a longer text in the field, and the sentence about the end.
+// in view when the log gets smaller, beside a longer text in the field or the sentence about the end,
+// and when it is shown after an answer that came while it was hidden.
 func TestTheEndOfAnAnswerIsInView(t *testing.T) {
 	t.Parallel()
 	_, p := open(t)
@@ -32,10 +33,14 @@ func TestTheEndOfAnAnswerIsInView(t *testing.T) {
 		const typed = await below()
 		element.style.blockSize = element.offsetHeight / 2 + "px"
 		const smaller = await below()
+		element.style.display = "none"
+		await element.send("What is a thread?")
+		element.style.display = ""
+		const shown = await below()
 		element.end()
 		await until(() => element.phase === "ended")
-		return [answered, typed, smaller, await below()]`)
-	for i, when := range []string{"answered", "typed", "smaller", "ended"} {
+		return [answered, typed, smaller, shown, await below()]`)
+	for i, when := range []string{"answered", "typed", "smaller", "shown", "ended"} {
 		if below[i] > 1 {
 			t.Errorf("%s: %d pixels of the answer are below the log", when, below[i])
 		}
