@@ -263,6 +263,19 @@ test("a listener of all events gets their names, also of those that have no list
   assert.equal(seen.length, 3)
 })
 
+test("what is awaited does not hang when a page removes its listeners", async () => {
+  const emitter = new SessionEmitter<EndingEvents>()
+  const text = emitter.next("text")
+  emitter.on("text", () => assert.fail("it was removed"))
+  emitter.removeAllListeners("text")
+  emitter.emit("text", "1")
+  assert.equal(await text, "1")
+  const later = emitter.next("text")
+  emitter.removeAllListeners()
+  emitter.emit("ended", { reason: "disconnect" })
+  await assert.rejects(later, { code: "ended" })
+})
+
 test("many listeners may have one signal, without a warning of Node.js", async () => {
   const warnings: string[] = []
   const note = ({ name }: Error) => warnings.push(name)

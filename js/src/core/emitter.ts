@@ -7,11 +7,14 @@ import { Stream } from "./stream.js"
 export interface ListenOptions {
   /** Removes the listener when it is aborted. */
   signal?: AbortSignal | undefined
+  /** @internal A call of the session waits for it: `removeAllListeners` is for the listeners of the page. */
+  lasting?: true
 }
 
 interface Entry {
   readonly listener: (payload: never, at: number) => void
   readonly once: boolean
+  readonly lasting?: true | undefined
 }
 
 declare const events: unique symbol
@@ -47,14 +50,14 @@ export class Emitter<Events extends { error: unknown }> implements Emits<Events>
   on<K extends keyof Events>(event: K, listener: (payload: Events[K], at: number) => void, options?: ListenOptions): () => void
   on<Own extends Emits<unknown>, K extends keyof EventsOf<Own>>(this: Own, event: K, listener: (payload: EventsOf<Own>[K], at: number) => void, options?: ListenOptions): () => void
   on<K extends keyof Events>(event: K, listener: (payload: Events[K], at: number) => void, options?: ListenOptions): () => void {
-    return this.#add(event, { listener, once: false }, options?.signal)
+    return this.#add(event, { listener, once: false, lasting: options?.lasting }, options?.signal)
   }
 
   /** Like `on`, for the next event only. */
   once<K extends keyof Events>(event: K, listener: (payload: Events[K], at: number) => void, options?: ListenOptions): () => void
   once<Own extends Emits<unknown>, K extends keyof EventsOf<Own>>(this: Own, event: K, listener: (payload: EventsOf<Own>[K], at: number) => void, options?: ListenOptions): () => void
   once<K extends keyof Events>(event: K, listener: (payload: Events[K], at: number) => void, options?: ListenOptions): () => void {
-    return this.#add(event, { listener, once: true }, options?.signal)
+    return this.#add(event, { listener, once: true, lasting: options?.lasting }, options?.signal)
   }
 
   /**
@@ -85,12 +88,10 @@ export class Emitter<Events extends { error: unknown }> implements Emits<Events>
     this.#keep(event, (entry) => entry.listener !== listener)
   }
 
-  /** Removes the listeners of one event, or of all events. */
+  /** Removes the listeners of one event, or of all events. `next`, `stream` and `ask` still get what they wait for. */
   removeAllListeners(event?: keyof Events): void {
-    if (event === undefined) {
-      this.#entries.clear()
-      this.#all.clear()
-    } else this.#entries.delete(event)
+    if (event === undefined) this.#all.clear()
+    for (const name of event === undefined ? [...this.#entries.keys()] : [event]) this.#keep(name, ({ lasting }) => lasting === true)
     this.listenersChanged()
   }
 
@@ -192,7 +193,7 @@ export class SessionEmitter<Events extends { error: unknown; ended: unknown }> e
       if (signal?.aborted) return fail(cancelled(signal))
       if (this.#past(event)) return end()
       const done = new AbortController()
-      const until = { signal: done.signal }
+      const until = { signal: done.signal, lasting: true } as const
       this.on(event, put, until)
       // `sessionCompleted` follows `ended`, when the service has replied.
       if (event !== "ended" && event !== "sessionCompleted") this.once("ended", end, until)

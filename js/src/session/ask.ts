@@ -29,7 +29,7 @@ type Speaking = Session<AvatarEvents, Snapshot> & { readonly threadId: string | 
 export async function askAvatar(session: Speaking, text: string, { signal }: CallOptions, changes: boolean): Promise<Answer> {
   const asked = letters(String(text)).slice(0, 1000) // the service cuts a long text
   const done = new AbortController()
-  const until = { signal: done.signal }
+  const until = { signal: done.signal, lasting: true } as const
   const answer: Answer = { text: "", threadId: "", messageId: "", segments: [], widgets: [], interrupted: false }
   /** The utterance that began last, and has not ended. */
   let running: { turnId: string; speechId: string | null } | undefined
