@@ -175,6 +175,19 @@ test("events of the session are events of the element, which do not bubble", asy
   assert.deepEqual(seen, [{ type: "user", text: "Hi", speechId: null }])
 })
 
+test("an element goes on when the page removes its listeners from the session", async () => {
+  const element = place()
+  await element.start()
+  element.session!.on("transcript", () => assert.fail("it was removed"))
+  element.session!.removeAllListeners()
+  const seen: string[] = []
+  element.addEventListener("transcript", ({ detail: { text } }) => seen.push(text))
+  program.dispatch("transcript", { type: "user", text: "Hi", speechId: null })
+  assert.deepEqual([seen, element.transcript], [["Hi"], [{ who: "user", text: "Hi" }]])
+  program.dispatch("ended", { reason: "disconnect" })
+  assert.equal(element.phase, "ended")
+})
+
 test("what was said is reported when an entry is complete: for a spoken answer at the end of its sound", async (t) => {
   t.mock.timers.enable({ apis: ["setTimeout", "setInterval", "Date"] })
   const element = place()

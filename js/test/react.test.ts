@@ -146,6 +146,7 @@ test("a disconnect by the page is no error, a loss is one", async (t) => {
   assert.equal(hook().error, null)
 
   await act(() => hook().connect())
+  sessions.at(-1)!.removeAllListeners() // those of the page, not the hook's
   await act(async () => agent.giveUp("reconnect_failed"))
   await until("lost", () => body.textContent === "disconnected")
   await passes()

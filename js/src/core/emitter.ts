@@ -7,7 +7,7 @@ import { Stream } from "./stream.js"
 export interface ListenOptions {
   /** Removes the listener when it is aborted. */
   signal?: AbortSignal | undefined
-  /** @internal A call of the session waits for it: `removeAllListeners` is for the listeners of the page. */
+  /** @internal Of this package, not of the page: `removeAllListeners` leaves it. */
   lasting?: true
 }
 
@@ -41,7 +41,8 @@ export type EventsOf<Source extends Emits<unknown>> = Source[typeof events]
 export class Emitter<Events extends { error: unknown }> implements Emits<Events> {
   declare readonly [events]: Events
   readonly #entries = new Map<keyof Events, Entry[]>()
-  readonly #all = new Set<(event: keyof Events, payload: unknown, at: number) => void>()
+  /** The listeners of all events, and which of them last. */
+  readonly #all = new Map<(event: keyof Events, payload: unknown, at: number) => void, true | undefined>()
 
   /**
    * Adds a listener and returns the function that removes it. The listener's second argument
@@ -67,10 +68,10 @@ export class Emitter<Events extends { error: unknown }> implements Emits<Events>
    */
   onAny(listener: (event: keyof Events, payload: unknown, at: number) => void, options?: ListenOptions): () => void {
     if (typeof listener !== "function") throw new TypeError("the listener of all events must be a function")
-    const { signal } = optionsOf(options)
+    const { signal, lasting } = optionsOf(options)
     if (signal?.aborted) return () => {}
     const own: typeof listener = (event, payload, at) => listener(event, payload, at) // the same function may be added twice
-    this.#all.add(own)
+    this.#all.set(own, lasting)
     const remove = () => {
       forget()
       this.#all.delete(own)
@@ -88,10 +89,14 @@ export class Emitter<Events extends { error: unknown }> implements Emits<Events>
     this.#keep(event, (entry) => entry.listener !== listener)
   }
 
-  /** Removes the listeners of one event, or of all events. `next`, `stream` and `ask` still get what they wait for. */
+  /**
+   * Removes the listeners of the page: those of one event, or all. What waits in `next`, `stream` and `ask` goes on, and so do the
+   * elements, the parts and the hooks of this package.
+   */
   removeAllListeners(event?: keyof Events): void {
-    if (event === undefined) this.#all.clear()
     for (const name of event === undefined ? [...this.#entries.keys()] : [event]) this.#keep(name, ({ lasting }) => lasting === true)
+    if (event !== undefined) return
+    for (const [listener, lasting] of this.#all) if (!lasting) this.#all.delete(listener)
     this.listenersChanged()
   }
 
@@ -106,7 +111,7 @@ export class Emitter<Events extends { error: unknown }> implements Emits<Events>
       if (entry.once) this.#keep(event, (other) => other !== entry)
       this.#call(event, () => entry.listener(payload as never, at))
     }
-    for (const listener of [...this.#all]) this.#call(event, () => listener(event, payload, at))
+    for (const listener of [...this.#all.keys()]) this.#call(event, () => listener(event, payload, at))
   }
 
   /** Whether an event has listeners of its own. */

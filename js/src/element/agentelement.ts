@@ -710,7 +710,7 @@ export abstract class AgentElement extends Base {
     session.onAny((name, detail) => {
       if (name !== "error") this.dispatchEvent(new CustomEvent(String(name), { detail }))
       else if (!signal.aborted || codeOf(detail) !== codeOf(this.#reported)) this.#report(detail)
-    })
+    }, { lasting: true })
     listen(session, signal, {
       stateChange: () => {
         if (!("transport" in session)) return

@@ -4,6 +4,7 @@ import type { AvatarSession } from "../session/avatar.js"
 import type { AvatarSettings } from "../session/avataroptions.js"
 import type { ChatSettings } from "../session/chatoptions.js"
 import type { ChatSession } from "../session/chatsession.js"
+import type { ListenOptions } from "../core/emitter.js"
 import { localError, messageOf } from "../core/errors.js"
 import type { ChatTurn } from "../generated/events.js"
 import type { AnyEvents } from "../ui/listen.js"
@@ -55,8 +56,8 @@ export interface AgentElementEvents extends AnyEvents {
 
 /** Adds listeners to a session of any kind; those for events that it does not have are never called. */
 export function listen(session: AnySession, signal: AbortSignal, listeners: { [K in keyof AnyEvents]?: (payload: AnyEvents[K]) => void }): void {
-  const on = session.on.bind(session) as (event: string, listener: (payload: never, at: number) => void, options: { signal: AbortSignal }) => unknown
-  for (const [event, listener] of Object.entries(listeners)) on(event, listener, { signal })
+  const on = session.on.bind(session) as (event: string, listener: (payload: never, at: number) => void, options: ListenOptions) => unknown
+  for (const [event, listener] of Object.entries(listeners)) on(event, listener, { signal, lasting: true })
 }
 
 /** Sends a typed text. */

@@ -1,4 +1,5 @@
 import type { AppInitResult } from "../session/appinit.js"
+import type { ListenOptions } from "../core/emitter.js"
 import { AgentError, messageOf } from "../core/errors.js"
 import type { Token } from "../core/options.js"
 import type { DisconnectOptions } from "../session/session.js"
@@ -38,8 +39,8 @@ export interface AnySession {
   connect(options: { signal: AbortSignal }): Promise<void>
   disconnect(options?: DisconnectOptions): void
   dispose(): Promise<void>
-  on(event: "ended", listener: () => void, options: { signal: AbortSignal }): unknown
-  onAny(listener: (event: any, payload: unknown) => void, options: { signal: AbortSignal }): unknown
+  on(event: "ended", listener: () => void, options: ListenOptions): unknown
+  onAny(listener: (event: any, payload: unknown) => void, options: ListenOptions): unknown
 }
 
 /** What all hooks return, besides the properties of their session. */
@@ -192,7 +193,7 @@ export class Store<Session extends AnySession, Values extends object> {
 
   #listen(session: Session, signal: AbortSignal): void {
     let last: AgentError | null = null
-    session.on("ended", () => (this.#over = true), { signal }) // before the page's own listeners, which may connect again
+    session.on("ended", () => (this.#over = true), { signal, lasting: true }) // before the page's own listeners, which may connect again
     session.onAny(
       (event: string, payload) => {
         if (!changes.has(event)) return
@@ -205,7 +206,7 @@ export class Store<Session extends AnySession, Values extends object> {
         // Not at once, so that state changes that follow the event are still read.
         if (!this.#connecting) queueMicrotask(() => signal.aborted || this.#leave(session))
       },
-      { signal },
+      { signal, lasting: true },
     )
   }
 

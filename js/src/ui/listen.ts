@@ -1,3 +1,4 @@
+import type { ListenOptions } from "../core/emitter.js"
 import type { AgentSessionEvents } from "../session/agentsession.js"
 import type { AgentState, AvatarEvents, AvatarState, ChatState } from "../generated/events.js"
 
@@ -6,7 +7,7 @@ import type { AgentState, AvatarEvents, AvatarState, ChatState } from "../genera
  * `AvatarSession`, a `ChatSession`, an `AgentSession` and the fakes for tests.
  */
 export interface SessionLike {
-  on(event: never, listener: (payload: any) => void, options?: { signal?: AbortSignal }): unknown
+  on(event: never, listener: (payload: any) => void, options?: ListenOptions): unknown
 }
 
 /** The events of sessions of all kinds. */
@@ -20,7 +21,7 @@ export class Scope {
   listen<Name extends keyof AnyEvents>(session: SessionLike, event: Name, listener: (payload: AnyEvents[Name]) => void): void {
     // One controller each: Node.js warns of a signal with more than ten listeners.
     const controller = new AbortController()
-    const remove = session.on(event as never, listener, { signal: controller.signal })
+    const remove = session.on(event as never, listener, { signal: controller.signal, lasting: true })
     this.onEnd(() => {
       controller.abort()
       if (typeof remove === "function") remove() // an emitter of the page may know no signals
