@@ -123,6 +123,15 @@ func TestPageMicrophone(t *testing.T) {
 	if err := u.SetBandwidth(testContext(t), 0); err != nil {
 		t.Error(err)
 	}
+	limits := make(chan error, 20)
+	for range cap(limits) { // as by a slider of the page
+		go func() { limits <- u.SetBandwidth(testContext(t), 24) }()
+	}
+	for range cap(limits) {
+		if err := <-limits; err != nil {
+			t.Error("limits at the same time: ", err)
+		}
+	}
 
 	m.SetMicEnabled(false)
 	if m.capture.track.Get("enabled").Bool() {

@@ -21,8 +21,9 @@ import (
 // preferences, replaceTrack and encodings.
 type platformPeer struct {
 	scope      *jsbridge.Scope
-	sender     js.Value // of the microphone
-	candidates int      // found by gathering
+	sender     js.Value      // of the microphone
+	setting    chan struct{} // has room for one call that sets the sender's parameters
+	candidates int           // found by gathering
 }
 
 func (p *peer) newAPI(peerOptions, func(Event)) (*webrtc.API, error) {
@@ -135,6 +136,7 @@ func (p *peer) send(m *microphone) error {
 	}
 	transceiver, err := jsbridge.Call(p.pc.JSValue(), "addTransceiver", what, init)
 	p.sender = jsbridge.Property(transceiver, "sender")
+	p.setting = make(chan struct{}, 1)
 	return err
 }
 
@@ -200,6 +202,13 @@ var rowFields = func() (names []any) {
 }()
 
 func (p *peer) setBandwidth(ctx context.Context, kbps int) error {
+	// One after another: Chromium refuses parameters that were read while others were being set.
+	select {
+	case p.setting <- struct{}{}:
+		defer func() { <-p.setting }()
+	case <-ctx.Done():
+		return ctx.Err()
+	}
 	parameters, err := jsbridge.Call(p.sender, "getParameters")
 	if err != nil {
 		return err
