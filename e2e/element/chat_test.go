@@ -16,33 +16,26 @@ const said = `[...find("[part=log]").querySelectorAll("[part~=turn]")].map((turn
 func TestTheEndOfAnAnswerIsInView(t *testing.T) {
 	t.Parallel()
 	_, p := open(t)
-	var below []int
-	p.Do(&below, `await place("agent-chat")
-		await element.send("What can you do?")
-		await until(() => seen(".followups") && seen("[part~=good]"))
-		const log = find("[part=log]")
-		const below = async () => {
+	for _, step := range []struct{ when, act string }{
+		{"answered", `await place("agent-chat")
+			await element.send("What can you do?")
+			await until(() => seen(".followups") && seen("[part~=good]") && find("[part=log]").scrollTop > 0)`},
+		{"typed", `find("textarea").value = "A text\nof\nseveral\nlines"
+			find("textarea").dispatchEvent(new Event("input", { bubbles: true }))`},
+		{"smaller", `element.style.blockSize = element.offsetHeight / 2 + "px"`},
+		{"shown", `element.style.display = "none"
+			await element.send("What is a thread?")
+			element.style.display = ""`},
+		{"ended", `element.end()
+			await until(() => element.phase === "ended")`},
+	} {
+		var below int
+		p.Do(&below, step.act+`
 			for (let i = 0; i < 2; i++) await new Promise(requestAnimationFrame)
-			return Math.round(log.scrollHeight - log.scrollTop - log.clientHeight)
-		}
-		const answered = await below()
-		if (log.scrollTop === 0) throw new Error("the answer is too short to be scrolled")
-		const field = find("textarea")
-		field.value = "A text\nof\nseveral\nlines"
-		field.dispatchEvent(new Event("input", { bubbles: true }))
-		const typed = await below()
-		element.style.blockSize = element.offsetHeight / 2 + "px"
-		const smaller = await below()
-		element.style.display = "none"
-		await element.send("What is a thread?")
-		element.style.display = ""
-		const shown = await below()
-		element.end()
-		await until(() => element.phase === "ended")
-		return [answered, typed, smaller, shown, await below()]`)
-	for i, when := range []string{"answered", "typed", "smaller", "shown", "ended"} {
-		if below[i] > 1 {
-			t.Errorf("%s: %d pixels of the answer are below the log", when, below[i])
+			const log = find("[part=log]")
+			return Math.round(log.scrollHeight - log.scrollTop - log.clientHeight)`)
+		if below > 1 {
+			t.Errorf("%s: %d pixels of the answer are below the log", step.when, below)
 		}
 	}
 }
