@@ -19,7 +19,7 @@ func TestTheEndOfAnAnswerIsInView(t *testing.T) {
 	for _, step := range []struct{ when, act string }{
 		{"answered", `await place("agent-chat")
 			await element.send("What can you do?")
-			await until(() => seen(".followups") && seen("[part~=good]") && find("[part=log]").scrollTop > 0)`},
+			await until(() => seen(".followups") && seen("[part~=good]"))`},
 		{"typed", `find("textarea").value = "A text\nof\nseveral\nlines"
 			find("textarea").dispatchEvent(new Event("input", { bubbles: true }))`},
 		{"smaller", `element.style.blockSize = element.offsetHeight / 2 + "px"`},
@@ -31,8 +31,9 @@ func TestTheEndOfAnAnswerIsInView(t *testing.T) {
 	} {
 		var below int
 		p.Do(&below, step.act+`
-			for (let i = 0; i < 2; i++) await new Promise(requestAnimationFrame)
+			for (let i = 0; i < 2; i++) await new Promise(requestAnimationFrame) // a new size is observed at the end of a frame
 			const log = find("[part=log]")
+			if (log.scrollTop === 0) throw new Error("the answer is too short to be scrolled")
 			return Math.round(log.scrollHeight - log.scrollTop - log.clientHeight)`)
 		if below > 1 {
 			t.Errorf("%s: %d pixels of the answer are below the log", step.when, below)

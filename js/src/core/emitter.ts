@@ -12,7 +12,7 @@ export interface ListenOptions {
 }
 
 interface Entry {
-  readonly listener: (payload: never, at: number) => void
+  readonly listener: (...args: never[]) => void
   readonly once: boolean
   readonly lasting?: true | undefined
 }
@@ -40,9 +40,8 @@ export type EventsOf<Source extends Emits<unknown>> = Source[typeof events]
  */
 export class Emitter<Events extends { error: unknown }> implements Emits<Events> {
   declare readonly [events]: Events
-  readonly #entries = new Map<keyof Events, Entry[]>()
-  /** The listeners of all events, and which of them last. */
-  readonly #all = new Map<(event: keyof Events, payload: unknown, at: number) => void, true | undefined>()
+  /** By event; those of all events have the key undefined. */
+  readonly #entries = new Map<keyof Events | undefined, Entry[]>()
 
   /**
    * Adds a listener and returns the function that removes it. The listener's second argument
@@ -67,19 +66,8 @@ export class Emitter<Events extends { error: unknown }> implements Emits<Events>
    * a listener of its own.
    */
   onAny(listener: (event: keyof Events, payload: unknown, at: number) => void, options?: ListenOptions): () => void {
-    if (typeof listener !== "function") throw new TypeError("the listener of all events must be a function")
     const { signal, lasting } = optionsOf(options)
-    if (signal?.aborted) return () => {}
-    const own: typeof listener = (event, payload, at) => listener(event, payload, at) // the same function may be added twice
-    this.#all.set(own, lasting)
-    const remove = () => {
-      forget()
-      this.#all.delete(own)
-      this.listenersChanged()
-    }
-    const forget = onAbort(signal, remove)
-    this.listenersChanged()
-    return remove
+    return this.#add(undefined, { listener, once: false, lasting }, signal)
   }
 
   /** Removes every registration of a listener that `on` or `once` added. */
@@ -95,9 +83,6 @@ export class Emitter<Events extends { error: unknown }> implements Emits<Events>
    */
   removeAllListeners(event?: keyof Events): void {
     for (const name of event === undefined ? [...this.#entries.keys()] : [event]) this.#keep(name, ({ lasting }) => lasting === true)
-    if (event !== undefined) return
-    for (const [listener, lasting] of this.#all) if (!lasting) this.#all.delete(listener)
-    this.listenersChanged()
   }
 
   /**
@@ -109,9 +94,9 @@ export class Emitter<Events extends { error: unknown }> implements Emits<Events>
     // because the lists are replaced, not changed.
     for (const entry of this.#entries.get(event) ?? []) {
       if (entry.once) this.#keep(event, (other) => other !== entry)
-      this.#call(event, () => entry.listener(payload as never, at))
+      this.#call(event, () => entry.listener(payload as never, at as never))
     }
-    for (const listener of [...this.#all.keys()]) this.#call(event, () => listener(event, payload, at))
+    for (const { listener } of this.#entries.get(undefined) ?? []) this.#call(event, () => listener(event as never, payload as never, at as never))
   }
 
   /** Whether an event has listeners of its own. */
@@ -121,7 +106,7 @@ export class Emitter<Events extends { error: unknown }> implements Emits<Events>
 
   /** Whether an event has listeners, of its own or of all events. */
   protected hasAnyListener(event: keyof Events): boolean {
-    return this.#all.size > 0 || this.hasListeners(event)
+    return this.#entries.has(undefined) || this.hasListeners(event)
   }
 
   /** Called when listeners were added or removed. */
@@ -136,8 +121,8 @@ export class Emitter<Events extends { error: unknown }> implements Emits<Events>
     }
   }
 
-  #add(event: keyof Events, entry: Entry, signal: AbortSignal | undefined): () => void {
-    if (typeof entry.listener !== "function") throw new TypeError(`the listener of ${String(event)} must be a function`)
+  #add(event: keyof Events | undefined, entry: Entry, signal: AbortSignal | undefined): () => void {
+    if (typeof entry.listener !== "function") throw new TypeError(`the listener of ${String(event ?? "all events")} must be a function`)
     if (signal?.aborted) return () => {}
     this.#entries.set(event, [...(this.#entries.get(event) ?? []), entry])
     const remove = () => {
@@ -149,7 +134,7 @@ export class Emitter<Events extends { error: unknown }> implements Emits<Events>
     return remove
   }
 
-  #keep(event: keyof Events, keep: (entry: Entry) => boolean): void {
+  #keep(event: keyof Events | undefined, keep: (entry: Entry) => boolean): void {
     const entries = this.#entries.get(event)?.filter(keep) ?? []
     if (entries.length > 0) this.#entries.set(event, entries)
     else this.#entries.delete(event)

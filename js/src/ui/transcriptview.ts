@@ -50,8 +50,9 @@ export class Transcript {
   readonly #last: (HTMLElement | undefined)[] = []
   /** Whether the visitor has not scrolled up. What was added since the last scroll may be of any height. */
   #atEnd = true
+  /** The position after the last scroll. */
   #scrollTop = 0
-  /** Documents without layout have none, as in tests. */
+  /** Documents without layout, as in tests, have no such class. */
   readonly #sizes = globalThis.ResizeObserver && new ResizeObserver(() => this.#follow())
 
   /** Throws a `TypeError` without a session. */
