@@ -7,7 +7,7 @@ import { Stream } from "./stream.js"
 export interface ListenOptions {
   /** Removes the listener when it is aborted. */
   signal?: AbortSignal | undefined
-  /** @internal Of this package, not of the page: `removeAllListeners` leaves it. */
+  /** @internal The listener is one of this package, not of the page: `removeAllListeners` keeps it. */
   lasting?: true
 }
 

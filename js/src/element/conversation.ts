@@ -210,7 +210,7 @@ export class Conversation {
     })
   }
 
-  /** Leaves the log to another conversation; until then its end stays in view, also beside the sentence about the end. */
+  /** Stops following the log, before another conversation draws in it. Until then its end stays in view, also when the sentence about the end of the conversation makes it smaller. */
   leaveLog(): void {
     this.#transcript.destroy()
   }

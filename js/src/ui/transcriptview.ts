@@ -48,7 +48,7 @@ export class Transcript {
   #agentName: string | null | undefined
   /** What stays at the end, in this order. */
   readonly #last: (HTMLElement | undefined)[] = []
-  /** Whether the visitor has not scrolled up. What was added since the last scroll may be of any height. */
+  /** True until the visitor scrolls up, however much was added since the last scroll. */
   #atEnd = true
   /** The position after the last scroll. */
   #scrollTop = 0
@@ -153,7 +153,7 @@ export class Transcript {
     return added
   }
 
-  // A scroll to the end is followed by an event too, and content may have grown before that.
+  // Setting scrollTop causes this event too, and content may have grown before it arrives.
   readonly #scrolled = (): void => {
     const { scrollHeight, scrollTop, clientHeight } = this.root
     if (scrollHeight - scrollTop - clientHeight < followPx) this.#atEnd = true
