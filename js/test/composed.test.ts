@@ -316,6 +316,25 @@ test("a composer and a state follow an agent session from text to a face", async
   assert.equal(composer.root.querySelector<HTMLButtonElement>("[part~=send]")!.hidden, false, "a text interrupts the voice")
 })
 
+test("a text that waits for the end of the opening is given back when it is stopped, or the session ends", async () => {
+  const session = avatar({ agent: { rules, opening: "Welcome to the hotel. I can tell you about breakfast, about the rooms, and about the city around us." } })
+  const composer = place(new Composer(session))
+  const stop = composer.root.querySelector<HTMLButtonElement>("[part~=stop]")!
+  await session.connect()
+  await until("the opening is spoken", () => !stop.hidden)
+  const waiting = composer.send("breakfast")
+  stop.click()
+  await waiting
+  assert.equal(composer.field.value, "breakfast")
+  const another = place(new Composer(session))
+  const late = another.send("breakfast")
+  another.field.value = "and lunch"
+  session.disconnect()
+  await late
+  assert.equal(another.field.value, "breakfast\nand lunch")
+  assert.deepEqual(session.agent.turns, [])
+})
+
 test("speech without an answer is not waited for after it was stopped", async () => {
   const session = avatar()
   const composer = place(new Composer(session))

@@ -271,6 +271,49 @@ test("a first message is in the field again when the conversation ends before it
   assert.deepEqual([field.value, element.phase], ["When is breakfast?", "ended"])
 })
 
+test("a text that was not sent is in the field again, before what was typed since", async () => {
+  const element = place({ modes: "face" })
+  const field = find<HTMLTextAreaElement>(element, "textarea")
+  const send = (text: string) => {
+    field.value = text
+    button(element, "send").click()
+  }
+  let fail = (_: unknown) => {}
+  program.results["connect"] = () => new Promise((_, reject) => (fail = reject))
+  send("When is breakfast?")
+  await until(() => program.names().includes("connect"))
+  field.value = "And lunch?"
+  fail(new AgentError({ code: "capacity_unavailable" }))
+  await until(() => element.phase === "error")
+  await until(() => field.value === "When is breakfast?\nAnd lunch?")
+
+  program.results["connect"] = async () => program.become("connected")
+  program.results["speak"] = (signal) => new Promise((_, reject) => (signal as AbortSignal).addEventListener("abort", () => reject(new AgentError({ code: "aborted" }))))
+  send(field.value)
+  await until(() => program.names().includes("speak"))
+  assert.equal(field.value, "")
+  program.dispatch("userInputReceived", {})
+  program.dispatch("avatarStartTalking", {})
+  await until(() => !button(element, "stop").hidden)
+  button(element, "stop").click() // the words that the text waits for
+  await until(() => field.value === "When is breakfast?\nAnd lunch?")
+})
+
+test("the buttons that only a conversation has are hidden or have a name from the beginning", async () => {
+  const element = place({ modes: "text" })
+  const nameless = new Set<string>()
+  let added = 0
+  const observer = new window.MutationObserver((records) => {
+    added += records.length
+    for (const each of element.shadowRoot!.querySelectorAll("button")) if (!each.closest("[hidden]") && !each.getAttribute("aria-label") && !each.textContent) nameless.add(each.getAttribute("part")!)
+  })
+  observer.observe(element.shadowRoot!, { childList: true, subtree: true })
+  await element.start()
+  observer.disconnect()
+  assert.ok(added > 0)
+  assert.deepEqual([...nameless], [])
+})
+
 test("a start after an end begins another conversation, also while what the first waited for is not there", async () => {
   let give = (_: AppInitResult) => {}
   const replies = [new Promise<AppInitResult>((resolve) => (give = resolve)), Promise.resolve(init)]

@@ -166,10 +166,13 @@ export abstract class AgentElement extends Base {
     this.#update({ message: undefined })
     try {
       const answer = await say(session, text, turn.signal)
-      if (answer === false) this.#composer!.restore(text) // it waited for an answer that can't be interrupted, until the conversation ended
+      if (answer === false) this.#composer!.restore(text) // it waited for words that can't be interrupted, until the conversation ended
       else if (typeof answer === "object" && answer.empty) this.#update({ message: this.#noAnswer })
     } catch (reason) {
-      if (turn.signal.aborted) return
+      if (turn.signal.aborted) {
+        if (spoken) this.#composer!.restore(text) // it waited too, until the visitor pressed stop
+        return
+      }
       if (spoken) this.#report(reason) // of a turn in text there is an event already
       if (session === this.#session && this.#state.phase === "live") this.#update({ message: errorText(codeOf(reason)) })
       throw reason
@@ -370,6 +373,7 @@ export abstract class AgentElement extends Base {
     this.#addParts = (add) => {
       const { root: stage, video } = this.#stage!
       this.#parts = [...this.#parts, ...add({ frame: this.#frame!, stage, video, controls, composer: this.#composer!.root, face, failed, conversation: () => this.#conversation, startNew: () => this.startNew(), continues: () => this.#allOptions().threadId !== undefined })]
+      this.#update({}) // before they are drawn, they have neither names nor places
     }
     this.#log = new Log(actions)
     this.#parts = [this.#stage, controls, notices, this.#log, this.#composer]

@@ -20,7 +20,7 @@ export interface ComposerOptions {
   labels?: Partial<PartLabels> | undefined
   /**
    * Sends a text, for a page that does more than sending it; it may return a promise. The signal is aborted when the visitor stops the
-   * answer. Default: sends it as a turn of the session.
+   * answer. A text for which it returns or resolves to false was not sent, and is in the field again. Default: sends it as a turn of the session.
    */
   onSend?: ((text: string, signal: AbortSignal) => unknown) | undefined
   /** Called with the error when a text could not be sent; the text is in the field again. */
@@ -68,16 +68,17 @@ export class Composer {
     draw()
   }
 
-  /** Sends a text as if it was typed. Rejects with the error of the session; the text is in the field again then. */
+  /** Sends a text as if it was typed. A text that was not sent is in the field again; rejects with the error of the session, if there was one. */
   async send(text: string): Promise<void> {
     if (!this.#session) throw new TypeError("a text can be sent only in a session")
     const turn = (this.#turn = new AbortController())
     const { signal } = turn
+    const spoken = this.#spoken
     try {
-      await this.#turnOf(text, signal)
+      if ((await this.#turnOf(text, signal)) === false) this.#form.restore(text) // the session ended first
     } catch (reason) {
+      if (spoken || !signal.aborted) this.#form.restore(text) // a turn in text that was stopped had been sent
       if (signal.aborted) return
-      this.#form.restore(text)
       this.#failed(reason)
       throw reason
     }
@@ -102,11 +103,15 @@ export class Composer {
     this.root.remove()
   }
 
+  /** A typed turn is answered with a voice now: it can be withdrawn until it is sent, and interrupts. */
+  get #spoken(): boolean {
+    return this.#session !== undefined && transportOf(this.#session).speak !== undefined
+  }
+
   #draw(): void {
     const { current = "connecting" } = this.#activity ?? {}
     const busy = this.#activity?.busy === true
     const ready = !["connecting", "reconnecting", "over"].includes(current)
-    const interrupts = this.#session !== undefined && transportOf(this.#session).speak !== undefined
-    this.#form.draw({ labels: this.#labels, ready, busy, interrupts })
+    this.#form.draw({ labels: this.#labels, ready, busy, interrupts: this.#spoken })
   }
 }

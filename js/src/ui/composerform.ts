@@ -39,9 +39,9 @@ export class ComposerForm {
     })
   }
 
-  /** Puts a text that could not be sent back into the empty field. */
+  /** Puts a text that could not be sent back into the field, before what was typed since. */
   restore(text: string): void {
-    if (this.field.value === "") this.field.value = text
+    this.field.value = [text, this.field.value].filter(Boolean).join("\n")
   }
 
   draw({ labels, ready, busy, interrupts }: ComposerState): void {
