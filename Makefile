@@ -320,7 +320,7 @@ PAIRS := 24
 tabs: # pairs of tabs with one thread that end together
 	cd e2e && AGENTRUNTIME_DOUBLE_CLOSES=$(PAIRS) $(GOTEST) -timeout 30m -v -run TestTabsThatGoTogether ./hostile
 
-# How many random orders of all methods; with the other whole pages 1,000. SEED, which a run
+# How many random orders of all methods; with the other whole pages 750. SEED, which a run
 # prints, and FROM repeat one.
 ORDERS := 10000
 SEED :=
@@ -331,6 +331,13 @@ orders: # sessions whose methods are called in random orders, after which nothin
 	tools/need.sh browser
 	cd e2e && AGENTRUNTIME_ORDERS=$(ORDERS) AGENTRUNTIME_ORDERS_SEED=$(SEED) AGENTRUNTIME_ORDERS_FROM=$(FROM) \
 		$(GOTEST) -count 1 -timeout 60m -v -run TestNothingIsLeftAfterAnyOrder ./hostile
+
+.PHONY: element-orders
+element-orders: ORDERS := 120
+element-orders: # elements that visitors and pages use in random orders, after which each does what it says
+	tools/need.sh browser
+	cd e2e && AGENTRUNTIME_ORDERS=$(ORDERS) AGENTRUNTIME_ORDERS_SEED=$(SEED) AGENTRUNTIME_ORDERS_FROM=$(FROM) \
+		$(GOTEST) -count 1 -timeout 60m -v -run TestElementsAfterAnyOrder ./hostile
 
 .PHONY: race
 race: # data races that one run in one order does not show

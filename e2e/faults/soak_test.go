@@ -23,42 +23,6 @@ var (
 	seed     = flag.Uint64("seed", 1, "of the faults of the soak")
 )
 
-// disturbance is a fault of the soak; links are repaired after it.
-type disturbance struct {
-	name  string
-	apply func(s *service, id string)
-}
-
-func link(conditions string, links ...string) disturbance {
-	return disturbance{conditions + " on " + strings.Join(links, ", "), func(s *service, _ string) {
-		c := map[string]string{}
-		for _, l := range links {
-			c[l] = conditions
-		}
-		s.links(c)
-	}}
-}
-
-func command(name string, body any) disturbance {
-	return disturbance{name, func(s *service, id string) {
-		pagetest.TryControl(s.t.Context(), s.t, s.Info, "/sessions/"+id+"/"+name, body)
-	}}
-}
-
-var disturbances = []disturbance{
-	link("cut", "sockets"),
-	link("cut", "relay"),
-	link("cut", "http"),
-	link("loss=20%", "relay"),
-	link("delay=300ms,jitter=100ms", "sockets", "http", "relay"),
-	command("drop", struct{}{}),
-	command("kill-media", struct{}{}),
-	{"recovery refused, then drop", func(s *service, id string) {
-		s.control("/recovery", map[string]any{"refuseNext": true})
-		pagetest.TryControl(s.t.Context(), s.t, s.Info, "/sessions/"+id+"/drop", struct{}{})
-	}},
-}
-
 // talker is a native session that asks questions as long as the soak goes on.
 type talker struct {
 	*visitor
@@ -108,20 +72,9 @@ func TestSoak(t *testing.T) {
 		k.speaking.Go(func() { k.talk(ctx, n) })
 	}
 
-	random := rand.New(rand.NewPCG(*seed, 0))
-	var done []string
-	for end := time.Now().Add(*soakTime); time.Now().Before(end); {
-		live := pagetest.Sessions(t.Context(), t, s.Info)
-		if len(live) == 0 {
-			break
-		}
-		d := disturbances[random.IntN(len(disturbances))]
-		done = append(done, d.name)
-		d.apply(s, live[random.IntN(len(live))].ID)
-		pause(ctx, time.Second+time.Duration(random.Int64N(int64(3*time.Second))))
-		s.links(map[string]string{"sockets": "none", "http": "none", "relay": "none"})
-		pause(ctx, time.Duration(random.Int64N(int64(3*time.Second))))
-	}
+	broken, calm := context.WithTimeout(ctx, *soakTime)
+	done := pagetest.Disturb(broken, t, s.Info, rand.New(rand.NewPCG(*seed, 0)), pagetest.Survivable, 4*time.Second)
+	calm()
 	repaired := time.Now()
 	t.Logf("%d faults: %s", len(done), strings.Join(done, "; "))
 	stop()

@@ -1,14 +1,21 @@
 package hostile
 
 import (
+	"cmp"
+	"context"
+	"fmt"
+	"math/rand/v2"
 	"net/http"
 	"os"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/agentruntime/agentruntime/e2e/pagetest"
 	"github.com/agentruntime/agentruntime/internal/localservice"
+	"github.com/agentruntime/agentruntime/internal/localservice/quota"
 )
 
 func TestMain(m *testing.M) { pagetest.Main(m, pagetest.WithVoice) }
@@ -45,13 +52,52 @@ func openPage(t *testing.T) (server, *pagetest.Page) {
 func openPageAt(t *testing.T, o localservice.Options) (server, *pagetest.Page) {
 	t.Helper()
 	o.Script = []byte(turns)
-	o.Recovery = -1 // a session ends with its socket
+	o.Recovery = cmp.Or(o.Recovery, -1) // a session ends with its socket
 	h := server{pagetest.New(t, o), t}
 	p := h.Open(folder)
 	p.Prelude = `const {
 		aftermath, agentOf, AgentError, anotherTab, AgentSession, arrive, ChatSession, chatOf, converse, diagnostics, dispose, errorCode, held, holdings, left, load, outcome, phases, scarce, settled, tally, within,
 	} = await import("` + folder + `hostile.js")`
 	return h, p
+}
+
+// unlimited are the options of a service for many sessions of one visitor.
+func unlimited() localservice.Options {
+	none := quota.Limit{Token: -1, Address: -1}
+	return localservice.Options{MaxCalls: 1000, Quotas: localservice.Quotas{
+		Calls: none, Peers: none, Offers: none, Sockets: none, Relay: none, Threads: none, Turns: none,
+	}}
+}
+
+// faults are what goes wrong with the service while a page uses it; some end a session.
+var faults = slices.Concat(pagetest.Survivable, []pagetest.Fault{
+	pagetest.Link("cut", "sockets", "relay", "http"),
+	pagetest.OfSession("stop-video", map[string]any{"stopped": true}),
+	pagetest.OfSession("fail-video", nil),
+	pagetest.OfSession("end", nil),
+	pagetest.OfSession("expire-pause", nil),
+	pagetest.OfSession("fatal", map[string]any{"event": "removePeer"}),
+	pagetest.OfSession("fatal", map[string]any{"event": "unsupportedClient", "code": 3}),
+	setting("capacity", "exhausted", true, false),
+	setting("capacity", "tierExceeded", true, false),
+	setting("recovery", "windowMs", 0, 8000),
+	setting("turns", "acknowledged", false, true),
+})
+
+// setting is a fault of the whole service.
+func setting(command, name string, bad, good any) pagetest.Fault {
+	path := "/" + command
+	return pagetest.Fault{
+		Name:   fmt.Sprint(name, ": ", bad),
+		Begin:  []pagetest.Command{{Path: path, Body: map[string]any{name: bad}}},
+		Repair: []pagetest.Command{{Path: path, Body: map[string]any{name: good}}},
+	}
+}
+
+// disturb applies faults until ctx ends, which are drawn from a seed.
+func (h server) disturb(ctx context.Context, seed int) {
+	names := pagetest.Disturb(ctx, h.t, h.Info(), rand.New(rand.NewPCG(uint64(seed), 0)), faults, 1500*time.Millisecond)
+	h.t.Logf("%d faults: %s", len(names), strings.Join(names, "; "))
 }
 
 // completions are the bodies of the requests that reported an end.

@@ -1,27 +1,31 @@
 package hostile
 
 import (
+	"context"
 	"fmt"
 	"slices"
+	"sync"
 	"testing"
 	"time"
-
-	"github.com/agentruntime/agentruntime/internal/localservice"
-	"github.com/agentruntime/agentruntime/internal/localservice/quota"
 )
 
 // orders is how many sequences TestNothingIsLeftAfterAnyOrder runs, unless AGENTRUNTIME_ORDERS is
 // set to another number; with -short a tenth.
-const orders = 1000
+const orders = 750
 
 const (
 	ordersInPage = 250 // a test of a page has a time limit
 	ordersAtOnce = 16
 )
 
+// underFaults is whether the service and its links have faults while a page runs the sequences from that
+// number on: during every third page.
+func underFaults(from int) bool { return from/ordersInPage%3 == 2 }
+
 // TestNothingIsLeftAfterAnyOrder calls all methods of the three sessions in random orders, with random
 // arguments, signals and devices, and ends each session: every call settles with a documented code, no
-// track of a microphone is live, and no peer, socket, timer, listener, callback or goroutine is left.
+// track of a microphone is live, and no peer, socket, timer, listener, callback or goroutine is left. Some
+// of it happens while the service and its links have faults.
 func TestNothingIsLeftAfterAnyOrder(t *testing.T) {
 	count := number(t, "AGENTRUNTIME_ORDERS", orders)
 	if testing.Short() {
@@ -49,10 +53,13 @@ type counts struct{ Outcomes, Called, Connected map[string]int }
 
 // inOrders runs the sequences of one page, and adds to total.
 func inOrders(t *testing.T, seed, from, to int, total counts) {
-	unlimited := quota.Limit{Token: -1, Address: -1}
-	h, p := openPageAt(t, localservice.Options{MaxCalls: 1000, Quotas: localservice.Quotas{
-		Calls: unlimited, Peers: unlimited, Offers: unlimited, Sockets: unlimited, Relay: unlimited, Threads: unlimited, Turns: unlimited,
-	}})
+	o := unlimited()
+	connects := 0.4
+	if underFaults(from) {
+		o.Recovery = 8 * time.Second
+		connects = 0.9
+	}
+	h, p := openPageAt(t, o)
 	p.Allow("WebSocket is closed before the connection is established")
 	p.Allow("Failed to load resource")
 	// A call without a result that was made before the runtime was there, and which then can't take effect.
@@ -64,17 +71,24 @@ func inOrders(t *testing.T, seed, from, to int, total counts) {
 		Granted            map[string]int
 	}
 	start := time.Now()
+	p.Do(nil, `await load(); globalThis.options = await arrive()`)
+	ctx, calm := context.WithCancel(t.Context())
+	var disturbing sync.WaitGroup
+	if underFaults(from) {
+		disturbing.Go(func() { h.disturb(ctx, seed+from) })
+	}
 	p.Do(&got, fmt.Sprintf(`
 		const {replaceDevices, runOrders} = await import("`+folder+`orders.js")
-		await load()
 		const devices = await replaceDevices()
 		const before = await holdings()
-		const ran = await runOrders(%d, %d, %d, %d, devices)
+		const ran = await runOrders(%d, %d, %d, %d, %g, globalThis.options, devices)
 		const after = await left(before)
 		const {granted} = devices
 		const live = granted.filter(({track}) => track.readyState === "live").map(({sequence, manner}) => "of sequence " + sequence + ", " + manner)
 		devices.close()
-		return {...ran, left: after, live, granted: tally(granted.map(({manner}) => manner))}`, seed, from, to, ordersAtOnce))
+		return {...ran, left: after, live, granted: tally(granted.map(({manner}) => manner))}`, seed, from, to, ordersAtOnce, connects))
+	calm()
+	disturbing.Wait()
 	t.Logf("sequences %d to %d: %v, devices that were granted: %v", from, to-1, time.Since(start).Round(time.Second), got.Granted)
 	for _, fault := range slices.Concat(got.Faults, got.Left) {
 		t.Error(fault)

@@ -2,7 +2,7 @@
 // A sequence is repeated by its seed and number, from which everything that it does is drawn; what the
 // network and the browser do meanwhile may differ.
 import { AgentError, AgentSession, AvatarSession, ChatSession } from "/js/dist/index.js"
-import { arrive, within } from "./hostile.js"
+import { within } from "./hostile.js"
 
 /** The members of the classes that are not for pages: they are `protected` in TypeScript, which can't be seen at run time. */
 const inner = [
@@ -23,7 +23,7 @@ export function membersOf({ prototype }) {
 }
 
 /** Random numbers from a seed (mulberry32). */
-function randomOf(seed) {
+export function randomOf(seed) {
   let state = seed >>> 0
   const next = () => {
     state = (state + 0x6d2b79f5) | 0
@@ -41,9 +41,9 @@ function randomOf(seed) {
   }
 }
 
-const typed = (e) => (e instanceof AgentError ? e : `untyped: ${e}`)
+export const typed = (e) => (e instanceof AgentError ? e : `untyped: ${e}`)
 
-const pause = (ms) => new Promise((resolve) => setTimeout(resolve, ms))
+export const pause = (ms) => new Promise((resolve) => setTimeout(resolve, ms))
 
 // --- Devices
 
@@ -154,8 +154,8 @@ const ends = ["dispose", "disconnect", "stop"]
 
 const kinds = { AvatarSession, AgentSession, ChatSession }
 
-/** Runs one sequence, to its end, with the service's options for sessions, and returns what went wrong. */
-async function run(seed, number, service, devices, count) {
+/** Runs one sequence, to its end, with the service's options for sessions, and returns what went wrong. `connects` is how probable it is that it begins with `connect`. */
+async function run(seed, number, connects, service, devices, count) {
   const random = randomOf(Math.imul(seed, 0x9e3779b1) ^ number)
   const faults = []
   const steps = []
@@ -262,7 +262,7 @@ async function run(seed, number, service, devices, count) {
     if ("startMic" in target) return call(target, random.of(["startMic", "startMic", "switchMic"]))
   }
 
-  if (random.chance(0.4)) {
+  if (random.chance(connects)) {
     const connected = call(session, "connect")
     if (random.chance(0.8)) await connected
     for (let i = random.below(3); i > 0; i--) void microphone()
@@ -284,17 +284,16 @@ async function run(seed, number, service, devices, count) {
 }
 
 /**
- * Runs the sequences from one number to another, some at a time. Returns what went wrong, and how often a call
+ * Runs the sequences from one number to another, some at a time, with the service's options for sessions. Returns what went wrong, and how often a call
  * came to each outcome, each method was called, and each kind of session was connected.
  */
-export async function runOrders(seed, from, to, atOnce, devices) {
+export async function runOrders(seed, from, to, atOnce, connects, service, devices) {
   const faults = []
   const count = Object.assign((counts, what) => (counts[what] = (counts[what] ?? 0) + 1), { outcomes: {}, called: {}, connected: {} })
   for (const kind of Object.values(kinds)) for (const method of membersOf(kind).methods) count.called[`${kind.name}.${method}`] = 0
-  const service = await arrive()
   let next = from
   const worker = async () => {
-    while (next < to) faults.push(...(await run(seed, next++, service, devices, count)))
+    while (next < to) faults.push(...(await run(seed, next++, connects, service, devices, count)))
   }
   await Promise.all(Array.from({ length: atOnce }, worker))
   return { faults, ...count }

@@ -87,6 +87,8 @@
       microphones: microphones.filter((track) => track.readyState === "live").length,
       timers: timers.size,
       listeners: [...listeners.values()].reduce((sum, set) => sum + set.size, 0),
+      /** Those of them that outlive all elements. */
+      pageListeners: [...listeners].reduce((sum, [target, set]) => sum + (target instanceof Element ? 0 : set.size), 0),
     }),
   }
 })()
