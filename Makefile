@@ -320,7 +320,7 @@ PAIRS := 24
 tabs: # pairs of tabs with one thread that end together
 	cd e2e && AGENTRUNTIME_DOUBLE_CLOSES=$(PAIRS) $(GOTEST) -timeout 30m -v -run TestTabsThatGoTogether ./hostile
 
-# How many random orders of all methods; with the other whole pages 750. SEED, which a run
+# How many random orders of all methods; with the other whole pages 500. SEED, which a run
 # prints, and FROM repeat one.
 ORDERS := 10000
 SEED :=

@@ -234,7 +234,7 @@ async function run(seed, number, connects, service, devices, count) {
   const call = (target, name) => {
     if (ends.includes(name) && !random.chance(0.2)) return
     steps.push(name)
-    count(count.called, `${target.constructor.name}.${name}`)
+    count(count.called, name)
     const args = argumentsOf[name]?.(draws) ?? [draws.options()]
     return note(name, (async () => {
       try {
@@ -290,7 +290,7 @@ async function run(seed, number, connects, service, devices, count) {
 export async function runOrders(seed, from, to, atOnce, connects, service, devices) {
   const faults = []
   const count = Object.assign((counts, what) => (counts[what] = (counts[what] ?? 0) + 1), { outcomes: {}, called: {}, connected: {} })
-  for (const kind of Object.values(kinds)) for (const method of membersOf(kind).methods) count.called[`${kind.name}.${method}`] = 0
+  for (const kind of Object.values(kinds)) for (const method of membersOf(kind).methods) count.called[method] = 0
   let next = from
   const worker = async () => {
     while (next < to) faults.push(...(await run(seed, next++, connects, service, devices, count)))
