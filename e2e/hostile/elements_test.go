@@ -1,7 +1,6 @@
 package hostile
 
 import (
-	"context"
 	"fmt"
 	"slices"
 	"testing"
@@ -49,9 +48,7 @@ func inElements(t *testing.T, seed, from, to int) {
 		globalThis.before = await holdings()
 		const calm = new Promise((resolve) => { globalThis.calm = resolve })
 		globalThis.running = runElements(%d, %d, %d, %d, init, calm)`, seed, from, to, elementsAtOnce))
-	ctx, calm := context.WithTimeout(t.Context(), 20*time.Second)
-	defer calm()
-	h.disturb(ctx, seed+from)
+	h.disturb(seed + from)
 	var got struct {
 		Faults, Left []string
 		Counts       map[string]int

@@ -94,8 +94,10 @@ func setting(command, name string, bad, good any) pagetest.Fault {
 	}
 }
 
-// disturb applies faults until ctx ends, which are drawn from a seed.
-func (h server) disturb(ctx context.Context, seed int) {
+// disturb applies faults for 20 s, which are drawn from a seed.
+func (h server) disturb(seed int) {
+	ctx, cancel := context.WithTimeout(h.t.Context(), 20*time.Second)
+	defer cancel()
 	names := pagetest.Disturb(ctx, h.t, h.Info(), rand.New(rand.NewPCG(uint64(seed), 0)), faults, 1500*time.Millisecond)
 	h.t.Logf("%d faults: %s", len(names), strings.Join(names, "; "))
 }

@@ -1,10 +1,8 @@
 package hostile
 
 import (
-	"context"
 	"fmt"
 	"slices"
-	"sync"
 	"testing"
 	"time"
 )
@@ -71,24 +69,24 @@ func inOrders(t *testing.T, seed, from, to int, total counts) {
 		Granted            map[string]int
 	}
 	start := time.Now()
-	p.Do(nil, `await load(); globalThis.options = await arrive()`)
-	ctx, calm := context.WithCancel(t.Context())
-	var disturbing sync.WaitGroup
-	if underFaults(from) {
-		disturbing.Go(func() { h.disturb(ctx, seed+from) })
-	}
-	p.Do(&got, fmt.Sprintf(`
+	p.Do(nil, fmt.Sprintf(`
 		const {replaceDevices, runOrders} = await import("`+folder+`orders.js")
+		await load()
+		const service = await arrive()
 		const devices = await replaceDevices()
 		const before = await holdings()
-		const ran = await runOrders(%d, %d, %d, %d, %g, globalThis.options, devices)
+		globalThis.orders = {devices, before, running: runOrders(%d, %d, %d, %d, %g, service, devices)}`, seed, from, to, ordersAtOnce, connects))
+	if underFaults(from) {
+		h.disturb(seed + from)
+	}
+	p.Do(&got, `
+		const {devices, before, running} = globalThis.orders
+		const ran = await running
 		const after = await left(before)
 		const {granted} = devices
 		const live = granted.filter(({track}) => track.readyState === "live").map(({sequence, manner}) => "of sequence " + sequence + ", " + manner)
 		devices.close()
-		return {...ran, left: after, live, granted: tally(granted.map(({manner}) => manner))}`, seed, from, to, ordersAtOnce, connects))
-	calm()
-	disturbing.Wait()
+		return {...ran, left: after, live, granted: tally(granted.map(({manner}) => manner))}`)
 	t.Logf("sequences %d to %d: %v, devices that were granted: %v", from, to-1, time.Since(start).Round(time.Second), got.Granted)
 	for _, fault := range slices.Concat(got.Faults, got.Left) {
 		t.Error(fault)

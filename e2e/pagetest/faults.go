@@ -53,8 +53,8 @@ var Survivable = []Fault{
 	{"recovery refused, then drop", []Command{{"/recovery", map[string]any{"refuseNext": true}}, {"/sessions/{id}/drop", map[string]any{}}}, nil},
 }
 
-// Disturb applies faults at random, one after the other, until ctx ends: each to one of the sessions that
-// live, for up to longest, and repairs it for as long. It returns their names.
+// Disturb applies random faults, one after the other, until ctx ends. Each is applied to a random live
+// session, lasts up to longest, and is repaired for up to longest before the next. It returns their names.
 func Disturb(ctx context.Context, t testing.TB, info localservice.Info, random *rand.Rand, faults []Fault, longest time.Duration) (names []string) {
 	t.Helper()
 	always := context.WithoutCancel(ctx) // what has begun is repaired

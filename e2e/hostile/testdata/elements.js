@@ -48,7 +48,7 @@ function* controlsIn(root) {
 const nameOf = (control) => (control.getAttribute("aria-label") ?? control.labels?.[0]?.textContent ?? control.textContent).trim()
 const shownIn = (root) => root.textContent.replace(/\s+/g, " ").slice(0, 400)
 
-/** Runs one sequence, to its end, and returns what went wrong. From `calm` on nothing disturbs the service. */
+/** Runs one sequence, to its end, and returns what went wrong. It goes on until `calm` resolves, from when on nothing disturbs the service. */
 async function run(seed, number, init, calm, count) {
   const random = randomOf(Math.imul(seed, 0x9e3779b1) ^ number)
   const properties = propertiesFor(init)

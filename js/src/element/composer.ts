@@ -18,7 +18,7 @@ export class Composer extends ComposerForm implements Part {
     const ready = (phase === "live" || (!open(state) && !state.permanent)) && !state.switching // a first message begins a conversation
     // A typed text interrupts the voice; in text mode nothing can be sent before the end of the answer.
     this.draw({ labels, ready, busy, interrupts: mode !== "text" })
-    // A text that can't be sent is not typed in vain; one that is there stays for a start after the page was changed.
+    // No text should be typed that can't be sent; one that is there stays for a start after the page was changed.
     this.field.readOnly = state.permanent
     if (state.permanent) this.field.placeholder = ""
   }
