@@ -15,7 +15,6 @@ import (
 
 	"github.com/agentruntime/agentruntime/e2e/pagetest"
 	"github.com/agentruntime/agentruntime/internal/localservice"
-	"github.com/agentruntime/agentruntime/internal/localservice/quota"
 )
 
 func TestMain(m *testing.M) { pagetest.Main(m, pagetest.WithVoice) }
@@ -61,14 +60,6 @@ func openPageAt(t *testing.T, o localservice.Options) (server, *pagetest.Page) {
 	return h, p
 }
 
-// unlimited are the options of a service for many sessions of one visitor.
-func unlimited() localservice.Options {
-	none := quota.Limit{Token: -1, Address: -1}
-	return localservice.Options{MaxCalls: 1000, Quotas: localservice.Quotas{
-		Calls: none, Peers: none, Offers: none, Sockets: none, Relay: none, Threads: none, Turns: none,
-	}}
-}
-
 // faults are what goes wrong with the service while a page uses it; some end a session.
 var faults = slices.Concat(pagetest.Survivable, []pagetest.Fault{
 	pagetest.Link("cut", "sockets", "relay", "http"),
@@ -77,7 +68,7 @@ var faults = slices.Concat(pagetest.Survivable, []pagetest.Fault{
 	pagetest.OfSession("end", nil),
 	pagetest.OfSession("expire-pause", nil),
 	pagetest.OfSession("fatal", map[string]any{"event": "removePeer"}),
-	pagetest.OfSession("fatal", map[string]any{"event": "unsupportedClient", "code": 3}),
+	pagetest.OfSession("fatal", map[string]any{"event": "unsupportedClient", "code": "INTERNAL_ERROR"}),
 	setting("capacity", "exhausted", true, false),
 	setting("capacity", "tierExceeded", true, false),
 	setting("recovery", "windowMs", 0, 8000),

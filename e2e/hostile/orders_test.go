@@ -5,6 +5,10 @@ import (
 	"slices"
 	"testing"
 	"time"
+
+	"github.com/agentruntime/agentruntime/e2e/pagetest"
+	"github.com/agentruntime/agentruntime/internal/localservice"
+	"github.com/agentruntime/agentruntime/internal/localservice/quota"
 )
 
 // orders is how many sequences TestNothingIsLeftAfterAnyOrder runs, unless AGENTRUNTIME_ORDERS is
@@ -25,18 +29,8 @@ func underFaults(from int) bool { return from/ordersInPage%2 == 1 }
 // track of a microphone is live, and no peer, socket, timer, listener, callback or goroutine is left. Some
 // of it happens while the service and its links have faults.
 func TestNothingIsLeftAfterAnyOrder(t *testing.T) {
-	count := number(t, "AGENTRUNTIME_ORDERS", orders)
-	if testing.Short() {
-		count /= 10
-	}
-	seed := number(t, "AGENTRUNTIME_ORDERS_SEED", int(time.Now().UnixNano()%1_000_000))
-	first := number(t, "AGENTRUNTIME_ORDERS_FROM", 0)
-	t.Logf("repeat with AGENTRUNTIME_ORDERS_SEED=%d", seed)
 	total := counts{map[string]int{}, map[string]int{}, map[string]int{}}
-	for from := first; from < first+count; from += ordersInPage {
-		to := min(from+ordersInPage, first+count)
-		t.Run(fmt.Sprint(from), func(t *testing.T) { inOrders(t, seed, from, to, total) })
-	}
+	count := inPages(t, orders, ordersInPage, func(t *testing.T, seed, from, to int) { inOrders(t, seed, from, to, total) })
 	t.Logf("measured: %d sequences, connected %v; the calls came to %v", count, total.Connected, total.Outcomes)
 	for method, n := range total.Called {
 		if n == 0 && count >= orders {
@@ -45,21 +39,48 @@ func TestNothingIsLeftAfterAnyOrder(t *testing.T) {
 	}
 }
 
+// inPages runs sequences, some in each page, and returns how many: AGENTRUNTIME_ORDERS of them, from number
+// AGENTRUNTIME_ORDERS_FROM on, which are drawn from AGENTRUNTIME_ORDERS_SEED. It calls run for each page.
+func inPages(t *testing.T, count, inPage int, run func(t *testing.T, seed, from, to int)) int {
+	t.Helper()
+	count = number(t, "AGENTRUNTIME_ORDERS", count)
+	if testing.Short() {
+		count /= 10
+	}
+	seed := number(t, "AGENTRUNTIME_ORDERS_SEED", int(time.Now().UnixNano()%1_000_000))
+	first := number(t, "AGENTRUNTIME_ORDERS_FROM", 0)
+	t.Logf("repeat with AGENTRUNTIME_ORDERS_SEED=%d", seed)
+	for from := first; from < first+count; from += inPage {
+		to := min(from+inPage, first+count)
+		t.Run(fmt.Sprint(from), func(t *testing.T) { run(t, seed, from, to) })
+	}
+	return count
+}
+
+// openForOrders opens a page at a service that lets one visitor have many sessions, which outlive their
+// socket for as long as recovery says.
+func openForOrders(t *testing.T, recovery time.Duration) (server, *pagetest.Page) {
+	t.Helper()
+	none := quota.Limit{Token: -1, Address: -1}
+	h, p := openPageAt(t, localservice.Options{Recovery: recovery, MaxCalls: 1000, Quotas: localservice.Quotas{
+		Calls: none, Peers: none, Offers: none, Sockets: none, Relay: none, Threads: none, Turns: none,
+	}})
+	p.Allow("WebSocket is closed before the connection is established")
+	p.Allow("Failed to load resource")
+	return h, p
+}
+
 // counts are how often a call came to each outcome, each method was called, and each kind of session was
 // connected.
 type counts struct{ Outcomes, Called, Connected map[string]int }
 
 // inOrders runs the sequences of one page, and adds to total.
 func inOrders(t *testing.T, seed, from, to int, total counts) {
-	o := unlimited()
-	connects := 0.4
+	recovery, connects := time.Duration(0), 0.4
 	if underFaults(from) {
-		o.Recovery = 8 * time.Second
-		connects = 0.9
+		recovery, connects = 8*time.Second, 0.9
 	}
-	h, p := openPageAt(t, o)
-	p.Allow("WebSocket is closed before the connection is established")
-	p.Allow("Failed to load resource")
+	h, p := openForOrders(t, recovery)
 	// A call without a result that was made before the runtime was there, and which then can't take effect.
 	p.Allow("the session is idle, not connected")
 	p.Allow("AgentError: the session is failed")

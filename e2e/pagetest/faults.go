@@ -1,8 +1,10 @@
 package pagetest
 
 import (
+	"bytes"
 	"context"
 	"math/rand/v2"
+	"net/http"
 	"strings"
 	"testing"
 	"time"
@@ -72,7 +74,12 @@ func Disturb(ctx context.Context, t testing.TB, info localservice.Info, random *
 		}
 		send := func(commands []Command) {
 			for _, c := range commands {
-				TryControl(always, t, info, strings.Replace(c.Path, "{id}", id, 1), c.Body)
+				path := strings.Replace(c.Path, "{id}", id, 1)
+				status, text := TryControl(always, t, info, path, c.Body)
+				// A session may have ended, or have no media; a command that the service does not understand is a mistake.
+				if status == http.StatusBadRequest || bytes.Contains(text, []byte("no_command")) {
+					t.Fatalf("control %s: %d %s", path, status, text)
+				}
 			}
 		}
 		names = append(names, fault.Name)

@@ -231,14 +231,11 @@ async function run(seed, number, init, calm, count) {
   return faults.map((fault) => `sequence ${number} (${tag}: ${steps.join(", ")}): ${fault}`)
 }
 
-/** Runs the sequences from one number to another, some at a time. Returns what went wrong, and how often each control was pressed. */
-export async function runElements(seed, from, to, atOnce, init, calm) {
-  const faults = []
+/** Runs the sequences from one number to another, all at once. Returns what went wrong, and how often each control was pressed. */
+export async function runElements(seed, from, to, init, calm) {
   const counts = {}
-  let next = from
-  const worker = async () => {
-    while (next < to) faults.push(...(await run(seed, next++, init, calm, (what) => (counts[what] = (counts[what] ?? 0) + 1))))
-  }
-  await Promise.all(Array.from({ length: atOnce }, worker))
-  return { faults, counts }
+  const count = (what) => (counts[what] = (counts[what] ?? 0) + 1)
+  const numbers = Array.from({ length: to - from }, (_, i) => from + i)
+  const faults = await Promise.all(numbers.map((number) => run(seed, number, init, calm, count)))
+  return { faults: faults.flat(), counts }
 }

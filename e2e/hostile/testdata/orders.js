@@ -154,7 +154,10 @@ const ends = ["dispose", "disconnect", "stop"]
 
 const kinds = { AvatarSession, AgentSession, ChatSession }
 
-/** Runs one sequence, to its end, with the service's options for sessions, and returns what went wrong. `connects` is how probable it is that it begins with `connect`. */
+/**
+ * Runs one sequence, to its end, with the service's options for sessions, and returns what went wrong. `connects`
+ * is the probability that it begins with `connect`.
+ */
 async function run(seed, number, connects, service, devices, count) {
   const random = randomOf(Math.imul(seed, 0x9e3779b1) ^ number)
   const faults = []
@@ -284,7 +287,7 @@ async function run(seed, number, connects, service, devices, count) {
 }
 
 /**
- * Runs the sequences from one number to another, some at a time, with the service's options for sessions. Returns what went wrong, and how often a call
+ * Runs the sequences from one number to another, some at a time. Returns what went wrong, and how often a call
  * came to each outcome, each method was called, and each kind of session was connected.
  */
 export async function runOrders(seed, from, to, atOnce, connects, service, devices) {

@@ -373,7 +373,7 @@ export abstract class AgentElement extends Base {
     this.#addParts = (add) => {
       const { root: stage, video } = this.#stage!
       this.#parts = [...this.#parts, ...add({ frame: this.#frame!, stage, video, controls, composer: this.#composer!.root, face, failed, conversation: () => this.#conversation, startNew: () => this.startNew(), continues: () => this.#allOptions().threadId !== undefined })]
-      this.#update({}) // before they are drawn, they have neither names nor places
+      this.#update({}) // until they are drawn, their buttons have no names, and none is hidden
     }
     this.#log = new Log(actions)
     this.#parts = [this.#stage, controls, notices, this.#log, this.#composer]
