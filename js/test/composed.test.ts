@@ -208,6 +208,11 @@ test("the menus of devices follow the session, and choose", async () => {
   menus.destroy()
   session.agent.emit("localMicLevel", { level: 0.9 })
   assert.equal(menus.root.querySelector("meter")!.value, 0.5)
+  const others = place(new DeviceSelect(session))
+  session.agent.emit("localMicLevel", { level: 0.9 })
+  assert.equal(others.root.querySelector("meter")!.value, 0.9)
+  await session.disconnect()
+  assert.equal(others.root.querySelector("meter")!.value, 0, "the microphone is closed")
 })
 
 test("a menu shows the device that stays in use when another can't be used", async () => {

@@ -143,7 +143,7 @@ func (m *microphone) StopMic() {
 }
 
 // MeasureLevel starts and stops the measuring of the level, reported every 50 ms
-// as [Level] events while there is a microphone.
+// as [Level] events while there is a microphone, and as 0 when the measuring stops.
 func (m *microphone) MeasureLevel(on bool) {
 	m.wanted = on
 	m.measure()
@@ -433,6 +433,7 @@ func (m *microphone) measure() {
 	if m.meter != nil && (!m.wanted || m.capture == nil || !m.meter.stream.Equal(m.capture.stream)) {
 		m.meter.close()
 		m.meter = nil
+		m.report(Event{Kind: Level}) // or the page would show the last level, and speech, until the next one
 	}
 	if m.meter == nil && m.wanted && m.capture != nil {
 		m.meter = newMeter(m)

@@ -616,6 +616,12 @@ func TestLevelIsMeasuredWhileWanted(t *testing.T) {
 	}
 	loud()
 	m.MeasureLevel(false)
+	for len(levels) > 1 {
+		<-levels
+	}
+	if level := <-levels; level != 0 {
+		t.Errorf("the last level is %v", level)
+	}
 	if n := contexts.Length(); n != 2 {
 		t.Errorf("%d audio contexts", n)
 	}

@@ -78,6 +78,7 @@ export class DeviceSelect {
     scope.onEnd(() => ended.abort())
     const list = () => void this.#list(carrier, ended.signal)
     scope.listen(carrier, "localMicLevel", ({ level }) => (this.#level.value = level))
+    scope.listen(carrier, "ended", () => (this.#level.value = 0))
     scope.listen(carrier, "devicesChanged", list)
     scope.listen(carrier, "micStarted", list) // the names are known from then on
     list()
