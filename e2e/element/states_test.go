@@ -196,3 +196,26 @@ func TestEndByTheService(t *testing.T) {
 	press(p, "start")
 	p.Do(nil, `await until(() => element.phase === "live")`)
 }
+
+// Captions are read although widgets are over the picture too.
+func TestWidgetsDoNotCoverCaptions(t *testing.T) {
+	t.Parallel()
+	_, p := open(t)
+	p.Do(nil, `await place("agent-avatar", {microphone: "none"})`)
+	press(p, "start")
+	p.Do(nil, `await until(() => element.phase === "live")`)
+	for _, text := range []string{"My name is Ada.", "Talk."} {
+		p.Do(nil, `await element.send("`+text+`"); await until(() => seen("[part=caption]") && seen(".followups") && find("[part=caption]").textContent.length > 20)`)
+		for _, window := range []image.Point{{1280, 800}, {900, 600}, {640, 700}, {568, 320}, {500, 400}, {500, 700}, {360, 740}, {320, 400}} {
+			p.SetSize(int64(window.X), int64(window.Y))
+			var got []string
+			p.Do(&got, `await new Promise((drawn) => requestAnimationFrame(() => requestAnimationFrame(drawn)))
+				const rect = (part) => find(part).getBoundingClientRect()
+				const caption = rect("[part=caption]")
+				return ["[part=log]", "[part=controls]", "[part=activity]"].filter((part) => seen("[part=caption]") && seen(part) && rect(part).left < caption.right && caption.left < rect(part).right && rect(part).top < caption.bottom && caption.top < rect(part).bottom)`)
+			if len(got) > 0 {
+				t.Errorf("%q, %v: %q is over the caption", text, window, got)
+			}
+		}
+	}
+}
