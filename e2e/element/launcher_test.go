@@ -1,6 +1,7 @@
 package element
 
 import (
+	"image"
 	"strings"
 	"testing"
 
@@ -95,4 +96,30 @@ func TestLauncherOnAPhone(t *testing.T) {
 	h.AwaitNoSessions(h.Context())
 	p.SetSize(1280, 800)
 	p.Do(nil, `element.show(); if (find("[part=panel]").matches(":modal")) throw new Error("the panel is modal where there is room for the page")`)
+}
+
+// Widgets that need more room than a panel with a face has can be reached, and so can everything else.
+func TestLauncherHoldsTallWidgets(t *testing.T) {
+	t.Parallel()
+	_, p := open(t)
+	p.Do(nil, `await place("agent-launcher", {modes: "face", microphone: "none"})
+		element.show()
+		await until(() => element.agent)`+";"+agentIn+`await element.agent.start()
+		await element.agent.send("Talk.")
+		await until(() => inside(".followups") && !inside(".veil").checkVisibility())
+		inside("[part=log]").prepend(Object.assign(document.createElement("div"), {className: "agent-widget", style: "height: 700px"}))`)
+	for _, window := range []image.Point{{1280, 800}, {700, 520}, {360, 740}, {740, 360}, {320, 256}} {
+		p.SetSize(int64(window.X), int64(window.Y))
+		var covered []string
+		p.Do(&covered, agentIn+`await new Promise((drawn) => requestAnimationFrame(() => requestAnimationFrame(drawn)))
+			return ["textarea", ".end", ".agent-widget", ".followups li:last-child button"].filter((selector) => {
+				const wanted = inside(selector)
+				wanted.scrollIntoView({block: "end", inline: "end"})
+				const {left, width, bottom} = wanted.getBoundingClientRect()
+				return !wanted.contains(element.agent.shadowRoot.elementFromPoint(left + width / 2, bottom - 10))
+			})`)
+		if len(covered) > 0 {
+			t.Errorf("%v: %q can't be reached", window, covered)
+		}
+	}
 }
