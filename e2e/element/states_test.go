@@ -204,7 +204,7 @@ func TestWidgetsDoNotCoverCaptions(t *testing.T) {
 	p.Do(nil, `await place("agent-avatar", {microphone: "none"})`)
 	press(p, "start")
 	p.Do(nil, `await until(() => element.phase === "live")`)
-	for _, text := range []string{"My name is Ada.", "Talk."} {
+	for _, text := range []string{"My name is Ada.", "Talk.", "Quiz me."} {
 		p.Do(nil, `await element.send("`+text+`"); await until(() => seen("[part=caption]") && seen(".followups") && find("[part=caption]").textContent.length > 20)`)
 		for _, window := range []image.Point{{1280, 800}, {900, 600}, {640, 700}, {568, 320}, {500, 400}, {500, 700}, {360, 740}, {320, 400}} {
 			p.SetSize(int64(window.X), int64(window.Y))
@@ -212,10 +212,40 @@ func TestWidgetsDoNotCoverCaptions(t *testing.T) {
 			p.Do(&got, `await new Promise((drawn) => requestAnimationFrame(() => requestAnimationFrame(drawn)))
 				const rect = (part) => find(part).getBoundingClientRect()
 				const caption = rect("[part=caption]")
+				if (rect("[part=controls]").bottom > rect("[part=stage]").bottom) throw new Error("the controls are below the picture")
 				return ["[part=log]", "[part=controls]", "[part=activity]"].filter((part) => seen("[part=caption]") && seen(part) && rect(part).left < caption.right && caption.left < rect(part).right && rect(part).top < caption.bottom && caption.top < rect(part).bottom)`)
 			if len(got) > 0 {
 				t.Errorf("%q, %v: %q is over the caption", text, window, got)
 			}
 		}
+	}
+}
+
+// A form or a quiz that is higher than the log is read from its beginning, and a visitor who scrolls in it is left there.
+func TestTallWidgetIsShownFromItsBeginning(t *testing.T) {
+	t.Parallel()
+	for _, modes := range []string{"text", "face text"} {
+		t.Run(modes, func(t *testing.T) {
+			t.Parallel()
+			_, p := open(t)
+			p.SetSize(740, 360)
+			p.Do(nil, `await place("agent-avatar", {modes: "`+modes+`", microphone: "none"})
+				await element.start()
+				await until(() => element.phase === "live" && !seen("[part~=stop]"))
+				await element.send("Quiz me.")
+				await until(() => seen(".agent-widget:not(.followups)") && seen(".followups") && find("[part=log]").innerText.includes("Here is a question"))
+				globalThis.below = () => find(".agent-widget:not(.followups)").getBoundingClientRect().top - find("[part=log]").getBoundingClientRect().top
+				await until(() => below() >= 0 && below() < 20)`)
+			p.Do(nil, `const log = find("[part=log]")
+				log.scrollBy(0, 40)
+				await until(() => below() < 0)
+				await new Promise((drawn) => requestAnimationFrame(() => requestAnimationFrame(drawn)))`)
+			p.SetSize(740, 330) // as by the keyboard of a phone
+			p.Do(nil, `await new Promise((drawn) => requestAnimationFrame(() => requestAnimationFrame(drawn)))
+				if (below() >= 0) throw new Error("the log was scrolled back to the beginning")
+				await element.send("My name is Ada.")
+				const log = find("[part=log]")
+				await until(() => log.innerText.includes("Nice to meet you, Ada") && log.scrollHeight - log.scrollTop - log.clientHeight < 2)`)
+		})
 	}
 }

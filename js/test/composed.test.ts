@@ -433,12 +433,19 @@ test("the end stays in view unless the visitor scrolls up, however much comes at
     root.scrollTop = y
     root.dispatchEvent(new window.Event("scroll"))
   }
-  const widget = document.createElement("div")
+  /** An element that is below all texts before it. */
+  const below = (text = "") => {
+    const element = Object.assign(document.createElement("p"), { textContent: text })
+    const offset = () => 10 * Array.from(root.children).slice(0, Array.from(root.children).indexOf(element)).map((child) => child.textContent).join("").length
+    element.getBoundingClientRect = () => ({ top: offset() - top }) as DOMRect
+    return element
+  }
+  const widget = below()
   transcript.append(widget)
   const grow = () => (widget.textContent += "It draws itself later than it was added.")
   grow()
   root.dispatchEvent(new window.Event("scroll")) // that of the last change, whose content has grown since
-  transcript.append(document.createElement("p"))
+  transcript.append(below())
   assert.equal(left(), 0, "a part that is lower than what has grown since is followed")
 
   scroll(top - 200)
@@ -453,6 +460,13 @@ test("the end stays in view unless the visitor scrolls up, however much comes at
   grow()
   transcript.keepEndInView()
   assert.equal(left(), 0, "the visitor is at the end again")
+
+  const tall = below("A widget that is higher than the transcript is read from its beginning.")
+  transcript.append(tall)
+  assert.equal(tall.getBoundingClientRect().top, 8)
+  scroll(top + 50)
+  transcript.keepEndInView()
+  assert.equal(tall.getBoundingClientRect().top, -42, "the visitor reads on")
 })
 
 test("the state is told in words, and several parts have one activity and remove it", async () => {

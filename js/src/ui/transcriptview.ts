@@ -32,8 +32,11 @@ export interface TranscriptOptions {
 /** A visitor who scrolls to within this distance of the end is at the end, in CSS pixels. */
 const followPx = 60
 
+/** The space above an element whose beginning is shown, in CSS pixels. */
+const gapPx = 8
+
 /**
- * Draws what was said as a conversation, with the name of who said it, and keeps the end in view, also when its size changes, unless the visitor has scrolled up.
+ * Draws what was said as a conversation, with the name of who said it, and keeps the end in view, also when its size changes, unless the visitor has scrolled away.
  * Screen readers are told each sentence as it is spoken, by a live region of its own.
  */
 export class Transcript {
@@ -48,7 +51,9 @@ export class Transcript {
   #agentName: string | null | undefined
   /** What stays at the end, in this order. */
   readonly #last: (HTMLElement | undefined)[] = []
-  /** True until the visitor scrolls up, however much was added since the last scroll. */
+  /** The page's element that was added last; of one that is higher than the view, the beginning is shown. */
+  #newest: HTMLElement | undefined
+  /** True until the visitor scrolls away, however much was added since the last scroll. */
   #atEnd = true
   /** The position after the last scroll. */
   #scrollTop = 0
@@ -82,11 +87,10 @@ export class Transcript {
     this.#said({ entry, kind: "added" })
   }
 
-  /** Adds an element of the page, such as a widget, at the end, and keeps it in view. */
+  /** Adds an element of the page, such as a widget, at the end, and keeps it in view: of one that is higher than the transcript, the beginning. */
   append(element: HTMLElement): void {
-    this.root.append(element)
-    for (const last of this.#last) if (last && last !== element && last.isConnected) this.root.append(last)
-    this.#follow(element.classList.contains("user"))
+    if (!this.#last.includes(element)) this.#newest = element
+    this.#add(element)
   }
 
   /** Keeps elements at the end, whatever is added later: those of them that are in the transcript. */
@@ -106,7 +110,7 @@ export class Transcript {
     return this.#entries.get(entry)?.root
   }
 
-  /** Scrolls to the end after a change by the page, unless the visitor has scrolled up. */
+  /** Scrolls to the end after a change by the page, unless the visitor has scrolled away. */
   keepEndInView(): void {
     this.#follow()
   }
@@ -142,6 +146,12 @@ export class Transcript {
     this.#follow()
   }
 
+  #add(element: HTMLElement): void {
+    this.root.append(element)
+    for (const last of this.#last) if (last && last !== element && last.isConnected) this.root.append(last)
+    this.#follow(element.classList.contains("user"))
+  }
+
   #make(entry: TranscriptEntry) {
     const Text = entry.who === "agent" ? this.#markdown : undefined
     const body = make("div", { class: `text${Text ? " agent-markdown" : ""}`, dir: "auto" })
@@ -149,7 +159,9 @@ export class Transcript {
     const root = make("article", { class: `agent-turn ${entry.who}`, part: `turn ${entry.who}`, "aria-label": this.#name(entry) }, name, body)
     const added = { root, name, body, text: Text && new Text(body) }
     this.#entries.set(entry, added)
-    this.append(root)
+    // What the agent says of its widget comes after it.
+    if (entry.who === "user" || (this.#newest?.offsetHeight ?? 0) <= this.root.clientHeight) this.#newest = undefined
+    this.#add(root)
     return added
   }
 
@@ -157,15 +169,16 @@ export class Transcript {
   readonly #scrolled = (): void => {
     const { scrollHeight, scrollTop, clientHeight } = this.root
     if (scrollHeight - scrollTop - clientHeight < followPx) this.#atEnd = true
-    else if (scrollTop < this.#scrollTop) this.#atEnd = false
+    else if (scrollTop < this.#scrollTop || (this.#newest && scrollTop > this.#scrollTop)) this.#atEnd = false
     this.#scrollTop = scrollTop
   }
 
-  /** Scrolls to the end, unless the visitor has scrolled up. */
+  /** Scrolls to the end, or to the beginning of the newest element, unless the visitor has scrolled away. */
   #follow(always = false): void {
     if (always) this.#atEnd = true
     if (!this.#atEnd) return
-    this.root.scrollTop = this.root.scrollHeight
+    const above = this.#newest ? this.#newest.getBoundingClientRect().top - this.root.getBoundingClientRect().top - gapPx : Infinity
+    this.root.scrollTop = Math.min(this.root.scrollHeight, this.root.scrollTop + above)
     this.#scrollTop = this.root.scrollTop
   }
 }
