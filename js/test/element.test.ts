@@ -446,6 +446,21 @@ test("an agent in tap-to-talk mode has that button in place of the microphone's"
   assert.equal(program.names().includes("interrupt"), false)
 })
 
+test("without a log a new turn removes the widgets, but not a form that the visitor is filling in", async () => {
+  const element = place()
+  await element.start()
+  const log = find(element, "[part=log]")
+  const turn = () => program.dispatch("turnStart", { speechId: "s", turnId: "t", isNewTurn: true })
+  program.dispatch("widget", { runtime: "user-properties-form", userPropertiesForm: { fields: [{ key: "name", type: "str", label: "Your name" }] } })
+  log.querySelector("input")!.dispatchEvent(new window.Event("input", { bubbles: true }))
+  turn()
+  assert.equal(log.children.length, 1)
+  log.querySelector("form")!.dispatchEvent(new window.Event("submit", { cancelable: true }))
+  await settle()
+  turn()
+  assert.equal(log.children.length, 0)
+})
+
 test("the visitor's choice of captions outlasts changes of other attributes", async () => {
   const element = place({ poster: "/a.jpg" })
   await element.start()

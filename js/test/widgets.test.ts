@@ -274,6 +274,29 @@ test("a list draws the widgets of a session, clears them with a new turn and kee
   assert.throws(() => new WidgetList(session, undefined as never), TypeError)
 })
 
+test("a new turn does not remove what a visitor is filling in", async () => {
+  makePage()
+  const session = new Events()
+  const element = document.createElement("div")
+  let sent = false
+  new WidgetList(session, element, { onAction: () => { if (!sent) throw new Error("refused") } })
+  session.emit("widget", widgets["user-properties-form"])
+  session.emit("widget", widgets.summary)
+  const form = element.querySelector("form")!
+  const fire = (name: string) => form.dispatchEvent(new (document.defaultView!.Event)(name, { bubbles: true, cancelable: true }))
+  const next = () => (session.emit("turnStart", { speechId: "a", turnId: "t", isNewTurn: true }), element.children.length)
+  Object.assign(globalThis, { reportError: () => {} })
+  fire("input")
+  assert.equal(next(), 1)
+  fire("submit")
+  await new Promise(setImmediate)
+  assert.equal(next(), 1, "it was not sent")
+  sent = true
+  fire("submit")
+  await new Promise(setImmediate)
+  assert.equal(next(), 0)
+})
+
 test("without an action of the page a question is a turn, and a form sets variables", async () => {
   makePage()
   const asked: unknown[] = []

@@ -15,7 +15,7 @@ import { SpokenTranscript, type TranscriptEntry } from "../ui/transcript.js"
 import { Transcript } from "../ui/transcriptview.js"
 import { eachTransport } from "../ui/transports.js"
 import { VoiceBars } from "../ui/voicebars.js"
-import { accountOf, drawWidget, type WidgetAction } from "../ui/widgets.js"
+import { accountOf, clearWidgets, drawWidget, type WidgetAction } from "../ui/widgets.js"
 import type { AppInitResult } from "../session/appinit.js"
 import type { VisitorAccess } from "../session/visitor.js"
 import type { Controls } from "./controls.js"
@@ -190,7 +190,7 @@ export class Conversation {
       turnStart: ({ isNewTurn }) => {
         if (!isNewTurn) return
         this.#questions?.remove()
-        if (!entries) log.replaceChildren()
+        if (!entries) clearWidgets(log)
       },
       oauthRequired: ({ authUrl, toolDisplayName, toolName }) => {
         const text = fillIn(frame.labels().consent, { tool: toolDisplayName || toolName || "" })

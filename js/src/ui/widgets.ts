@@ -208,12 +208,14 @@ function gradedQuestion({ title, question, options, explanation }: GradedQuestio
     }
     rows[0]?.input.focus()
   }, labels.tryAgain)
+  markUnsent(element, outcome)
   element.addEventListener("submit", (event) => {
     event.preventDefault()
     const chosen = options.filter((_, at) => rows[at]!.input.checked)
     if (chosen.length === 0) return void outcome.replaceChildren(make("p", {}, labels.choose))
     const graded = right.length > 0
     const correct = chosen.length === right.length && chosen.every((option) => option.correct)
+    delete outcome.dataset["unsent"]
     fields.disabled = true
     check.hidden = true
     again.hidden = !graded || correct
@@ -353,12 +355,14 @@ function form({ title, fields }: UserPropertiesForm, { widget, labels, act }: Co
     return make("div", { class: "field" }, caption, input, about)
   })
   const outcome = make("p", { role: "status" })
+  markUnsent(element, outcome)
   element.addEventListener("submit", async (event) => {
     event.preventDefault()
     const values = Object.fromEntries([...boxes].map(([key, [type, input]]) => [key, valueOf(type, input)]))
     try {
       const answer = await act({ kind: "submit", widget, values })
       outcome.textContent = typeof answer === "string" ? answer : labels.sent
+      delete outcome.dataset["unsent"]
     } catch (exception) {
       outcome.textContent = labels.notSent
       reportError(exception)
@@ -381,9 +385,17 @@ function time(seconds: number): string {
   return `${Math.floor(whole / 60)}:${String(whole % 60).padStart(2, "0")}`
 }
 
+/** Marks a widget, at the outcome of its form, while the visitor has entered something that was not sent. */
+const markUnsent = (form: HTMLFormElement, outcome: HTMLElement): void => form.addEventListener("input", () => (outcome.dataset["unsent"] = ""))
+
+/** Removes the widgets in an element; one that the visitor is filling in stays, because what was entered would be lost. */
+export function clearWidgets(element: HTMLElement): void {
+  for (const widget of Array.from(element.children)) if (!widget.querySelector("[data-unsent]")) widget.remove()
+}
+
 /** Options of {@link WidgetList}. */
 export interface WidgetListOptions extends WidgetOptions {
-  /** Whether the widgets of the previous turn are removed when a new turn begins. Default true. */
+  /** Whether the widgets of the previous turn are removed when a new turn begins, except one that the visitor is filling in. Default true. */
   clearOnTurnStart?: boolean | undefined
   /** How many of the latest widgets are kept. Default 100. */
   maxRendered?: number | undefined
@@ -416,7 +428,7 @@ export class WidgetList {
     this.#account = () => accountOf(session)
     this.#scope.listen(session, "widget", (widget) => void this.add(widget))
     this.#scope.listen(session, "turnStart", ({ isNewTurn }) => {
-      if (isNewTurn && (this.#options.clearOnTurnStart ?? true)) this.clear()
+      if (isNewTurn && (this.#options.clearOnTurnStart ?? true)) clearWidgets(this.#element)
     })
   }
 
