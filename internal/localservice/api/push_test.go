@@ -147,6 +147,7 @@ func TestThreadPushIsRefused(t *testing.T) {
 		{"no content", admin, fmt.Sprintf(`{"id":%q}`, talk.threadID), 422, `"missing"`},
 		{"empty content", admin, fmt.Sprintf(`{"id":%q,"content":" "}`, talk.threadID), 422, "string_too_short"},
 		{"too long", admin, fmt.Sprintf(`{"id":%q,"content":%q}`, talk.threadID, strings.Repeat("x", 32_001)), 422, "string_too_long"},
+		{"too long with its variable", admin, fmt.Sprintf(`{"id":%q,"content":"{{ big }}{{ big }}","request_vars":{"big":%q}}`, talk.threadID, strings.Repeat("x", 20_000)), 422, "string_too_long"},
 		{"a reserved name", admin, fmt.Sprintf(`{"id":%q,"content":"x","request_vars":{"sys__user_id":"eve"}}`, talk.threadID), 422, `reserved`},
 		{"a list as a value", admin, fmt.Sprintf(`{"id":%q,"content":"x","request_vars":{"a":[]}}`, talk.threadID), 422, "must be a string"},
 		{"no client variables", admin, fmt.Sprintf(`{"id":%q,"content":"x","request_vars":{"a":1}}`, closed.threadID), 403, "client variables are disabled"},
@@ -159,5 +160,9 @@ func TestThreadPushIsRefused(t *testing.T) {
 	v.decode(v.post("/message/list", admin, "{}"), &all)
 	if all.TotalCount != 4 {
 		t.Errorf("%d messages, want 4: two turns", all.TotalCount)
+	}
+	thread, err := v.store.Thread(t.Context(), store.Scope{PartnerID: v.partner.ID, Admin: true}, talk.threadID)
+	if err != nil || len(thread.Vars) > 0 {
+		t.Errorf("pushes that were refused left %d variables, %v", len(thread.Vars), err)
 	}
 }

@@ -52,25 +52,23 @@ func (s *Service) Push(ctx context.Context, scope store.Scope, p Push) (store.Me
 	if repeated, err := s.cfg.Store.HasTurn(ctx, thread.ID, m.ID); err != nil || repeated {
 		return m, cmp.Or(err, store.ErrRepeated)
 	}
-	vars := thread.Vars
-	if len(p.Vars) > 0 {
-		thread, err = s.cfg.Store.UpdateThread(ctx, scope, thread.ID, func(t *store.Thread) error {
+	state, err := s.cfg.Store.ThreadState(ctx, thread.ID)
+	if err != nil {
+		return store.Message{}, fmt.Errorf("read state: %w", err)
+	}
+	vars := withResults(merged(state.Vars, merged(thread.Vars, p.Vars)), state.Started) // as in a turn
+	text := brain.Render(p.Content, variables(owner, thread, Context{ContextID: thread.ContextID}, vars, "", m.ID, false))
+	if utf8.RuneCountInString(text) > MaxText {
+		return store.Message{}, ErrTooLong
+	}
+	if len(p.Vars) > 0 { // of a push that is not refused
+		_, err := s.cfg.Store.UpdateThread(ctx, scope, thread.ID, func(t *store.Thread) error {
 			t.Vars = merged(t.Vars, p.Vars)
 			return CheckVars(t.Vars)
 		})
 		if err != nil {
 			return store.Message{}, err
 		}
-		vars = thread.Vars
-	}
-	state, err := s.cfg.Store.ThreadState(ctx, thread.ID)
-	if err != nil {
-		return store.Message{}, fmt.Errorf("read state: %w", err)
-	}
-	vars = withResults(merged(state.Vars, vars), state.Started) // as in a turn
-	text := brain.Render(p.Content, variables(owner, thread, Context{ContextID: thread.ContextID}, vars, "", m.ID, false))
-	if utf8.RuneCountInString(text) > MaxText {
-		return store.Message{}, ErrTooLong
 	}
 	m.Parts = []store.Part{spokenPart(text, false)}
 	return m, s.cfg.Store.AddQuestion(ctx, &m, []string{m.ID}, "") // checks again, in the transaction
