@@ -7,6 +7,7 @@ import (
 	"maps"
 	"net/http"
 	"regexp"
+	"slices"
 	"strconv"
 	"unicode/utf8"
 
@@ -106,7 +107,7 @@ var avatarID = regexp.MustCompile(`^[0-9a-fA-F]{24}$`)
 // checkAgent checks an agent, with its intellect if the body names one: that of an agent may have
 // been deleted since. A new intellect in the body is stored when nothing is refused any more, and
 // its number is put in its place.
-func (s *server) checkAgent(c *call, a *store.AgentRecord, body fields, _ bool) error {
+func (s *server) checkAgent(c *call, a, old *store.AgentRecord, body fields) error {
 	if err := checkAgentFields(&a.AgentFields); err != nil {
 		return err
 	}
@@ -126,11 +127,15 @@ func (s *server) checkAgent(c *call, a *store.AgentRecord, body fields, _ bool) 
 			return err
 		}
 	}
-	found, err := s.Store.Avatars().Usable(c.ctx(), c.claims.PartnerID, a.AvatarIDs)
+	added := a.AvatarIDs
+	if old != nil {
+		added = slices.DeleteFunc(slices.Clone(added), func(id string) bool { return slices.Contains(old.AvatarIDs, id) })
+	}
+	found, err := s.Store.Avatars().Usable(c.ctx(), c.claims.PartnerID, added)
 	if err != nil {
 		return err
 	}
-	if len(found) < len(a.AvatarIDs) {
+	if len(found) < len(added) {
 		return titled("AVATAR_NOT_FOUND")
 	}
 	if inline == nil {

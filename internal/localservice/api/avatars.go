@@ -100,7 +100,8 @@ func setAvatar(old store.Avatar, body fields) (store.Avatar, error) {
 // checkAvatar checks the items that an avatar refers to, of an update those that the body names:
 // another one may have been deleted since, and stays. A new avatar gets the picture of its
 // template, which an update can't change.
-func (s *server) checkAvatar(c *call, a *store.Avatar, body fields, update bool) error {
+func (s *server) checkAvatar(c *call, a, old *store.Avatar, body fields) error {
+	update := old != nil
 	if _, ok := body["templateId"]; ok && update {
 		return invalid("extra_forbidden", "The template of an avatar cannot be changed", "templateId")
 	}

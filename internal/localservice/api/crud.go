@@ -29,8 +29,10 @@ type resource[T any] struct {
 	// update calls it within the transaction.
 	set func(old T, body fields) (T, error)
 	// check, unless nil, checks what a record refers to, before it is stored and outside of the
-	// transaction. It may complete a new record; update reports which of the two it is.
-	check func(c *call, record *T, body fields, update bool) error
+	// transaction. old is the record that an update changes, nil for a new one, which check may
+	// complete. The ids in a list that old has too are not checked: one may have been deleted
+	// while old was being stored, and clients write back what they have read.
+	check func(c *call, record, old *T, body fields) error
 	// noEffect, unless nil, says what of a write has no effect in this service.
 	noEffect func(record *T, body fields) []string
 	// remove, unless nil, deletes a record in place of the store's Delete.
@@ -88,7 +90,7 @@ func (k *resource[T]) new(c *call, body fields) (record T, err error) {
 	}
 	record, err = k.set(record, body)
 	if err == nil && k.check != nil {
-		err = k.check(c, &record, body, false)
+		err = k.check(c, &record, nil, body)
 	}
 	return record, err
 }
@@ -114,7 +116,7 @@ func (k *resource[T]) change(c *call, id string, body fields) (any, error) {
 			if err != nil {
 				return nil, err
 			}
-			if err := k.check(c, &record, body, true); err != nil {
+			if err := k.check(c, &record, &old.Body, body); err != nil {
 				return nil, err
 			}
 		}

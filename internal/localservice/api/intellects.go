@@ -47,12 +47,7 @@ func viewIntellect(r *store.Record[store.Intellect]) any {
 func (s *server) intellects() *resource[store.Intellect] {
 	return &resource[store.Intellect]{
 		records: s.Store.Intellects(), view: viewIntellect, numbered: true, set: setIntellect, blank: pendingIntellect,
-		check: func(c *call, in *store.Intellect, body fields, update bool) error {
-			if update && body["skill_ids"] == nil {
-				return nil
-			}
-			return s.checkSkillIDs(c, in.SkillIDs)
-		},
+		check: s.checkSkillIDs,
 		query: paged("", false), noEffect: unusedOfIntellect,
 	}
 }
@@ -77,10 +72,12 @@ func unusedOfIntellect(in *store.Intellect, body fields) (why []string) {
 
 // checkSkillIDs refuses skills that do not exist or belong to another partner
 // (service.md, Skills).
-func (s *server) checkSkillIDs(c *call, refs []store.SkillRef) error {
-	ids := make([]string, len(refs))
-	for i, ref := range refs {
-		ids[i] = ref.ID
+func (s *server) checkSkillIDs(c *call, in, old *store.Intellect, _ fields) error {
+	var ids []string
+	for _, ref := range in.SkillIDs {
+		if old == nil || !slices.ContainsFunc(old.SkillIDs, func(known store.SkillRef) bool { return known.ID == ref.ID }) {
+			ids = append(ids, ref.ID)
+		}
 	}
 	found, err := s.Store.Skills().Usable(c.ctx(), c.claims.PartnerID, ids)
 	if err == nil && len(found) < len(ids) {

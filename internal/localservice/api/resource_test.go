@@ -121,6 +121,36 @@ func TestRecordsCanBeWrittenAsTheyAreRead(t *testing.T) {
 	}
 }
 
+// TestLateDeletesCanBeWrittenBack: a skill or an avatar that was deleted while a record with its id
+// was being stored does not keep the record from being written as it is read.
+func TestLateDeletesCanBeWrittenBack(t *testing.T) {
+	m := serve(t, nil, nil).manager()
+	const skill, avatar = "late", "0123456789abcdef01234567"
+	_, err := m.store.Intellects().Update(t.Context(), m.partner.ID, "1001", func(in *store.Intellect) error {
+		in.SkillIDs = []store.SkillRef{{ID: skill, Mode: store.SkillAdhoc}}
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	agent := m.agents[store.Receptionist].ID
+	_, err = m.store.AgentRecords().Update(t.Context(), m.partner.ID, agent, func(a *store.AgentRecord) error {
+		a.AvatarIDs = append(a.AvatarIDs, avatar)
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for kind, about := range map[string]string{"intellect": `{"id":1001}`, "agent": fmt.Sprintf(`{"agentId":%q}`, agent)} {
+		back, _ := json.Marshal(m.call("/v1/"+kind+"/get", about, 200))
+		if got := m.call("/v1/"+kind+"/update", string(back), 200); got["code"] != nil {
+			t.Errorf("%s: %v", kind, got)
+		}
+	}
+	m.refuses("/v1/intellect/update", fmt.Sprintf(`{"id":1002,"skill_ids":[{"id":%q,"mode":"adhoc"}]}`, skill), 403, "skill")
+	m.refuses("/v1/agent/update", fmt.Sprintf(`{"agentId":%q,"avatarIds":[%q]}`, m.agents[store.Silent].ID, avatar), 200, "AVATAR_NOT_FOUND")
+}
+
 // TestDeletedIDsAreForgotten: what is deleted is taken out of the lists of ids that have it, so
 // that a record can be written again as it is read.
 func TestDeletedIDsAreForgotten(t *testing.T) {
