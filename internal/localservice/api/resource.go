@@ -6,6 +6,7 @@ import (
 	"errors"
 	"maps"
 	"net/http"
+	"reflect"
 	"slices"
 	"strings"
 	"unicode/utf8"
@@ -87,6 +88,12 @@ func (f fields) dropReadOnly(more ...string) {
 // overlay returns old with the fields of f in place of its own. Each is replaced as a
 // whole; null resets it to its value in blank. A field that T does not have is refused.
 func overlay[T any](old, blank T, f fields) (T, error) {
+	known := reflect.VisibleFields(reflect.TypeFor[T]())
+	for key := range f { // encoding/json would also take a name in other letters
+		if key != "_meta" && f.has(key) && !slices.ContainsFunc(known, func(field reflect.StructField) bool { return jsonName(field) == key }) {
+			return old, invalid("extra_forbidden", "Extra inputs are not permitted", key)
+		}
+	}
 	text, err := json.Marshal(old)
 	if err != nil {
 		return old, err
@@ -106,6 +113,11 @@ func overlay[T any](old, blank T, f fields) (T, error) {
 		return old, err
 	}
 	return blank, unmarshalStrict(text, &blank)
+}
+
+func jsonName(field reflect.StructField) string {
+	name, _, _ := strings.Cut(field.Tag.Get("json"), ",")
+	return name
 }
 
 // unmarshalStrict refuses fields that v does not have.
