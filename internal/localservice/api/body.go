@@ -9,6 +9,7 @@ import (
 	"strconv"
 	"strings"
 	"time"
+	"unicode/utf8"
 
 	"github.com/agentruntime/agentruntime/internal/jsonbounds"
 	"github.com/agentruntime/agentruntime/internal/localservice/quota"
@@ -115,6 +116,9 @@ func unmarshal(text []byte, v any) error {
 	}
 	if jsonbounds.Values(text) > maxValues {
 		return invalid("json_invalid", fmt.Sprintf("more than %d values", maxValues))
+	}
+	if !utf8.Valid(text) { // what is stored as it came would make replies that are no JSON
+		return invalid("json_invalid", "JSON decode error")
 	}
 	err := json.Unmarshal(text, v)
 	var mismatch *json.UnmarshalTypeError

@@ -2,10 +2,12 @@ package api
 
 import (
 	"encoding/json"
+	"fmt"
 	"net/http"
 	"runtime"
 	"strings"
 	"testing"
+	"unicode/utf8"
 
 	"github.com/agentruntime/agentruntime/internal/localservice/store"
 )
@@ -55,5 +57,15 @@ func TestBodiesTakeLittleMoreMemoryThanTheirText(t *testing.T) {
 				t.Errorf("%s: status %d", path, got.status)
 			}
 		}
+	}
+}
+
+// TestBodiesAreUTF8: what the service keeps as it came is in later replies.
+func TestBodiesAreUTF8(t *testing.T) {
+	m := serve(t, nil, nil).manager()
+	about := fmt.Sprintf(`"agentId":%q`, m.agents[store.Silent].ID)
+	m.refuses("/v1/agent/update", `{`+about+`,"widgetConfig":{"a":"`+"\xff"+`"}}`, 400, "json_invalid")
+	if got := m.post("/v1/agent/get", m.ks, `{`+about+`}`); !utf8.ValidString(got.body) {
+		t.Errorf("the reply is no JSON: %q", got.body)
 	}
 }
