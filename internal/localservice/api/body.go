@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math"
 	"strconv"
 	"strings"
 	"time"
@@ -271,6 +272,9 @@ func (f *filter) list(key string) []string {
 	return list
 }
 
+// maxSeconds bounds times: those beyond it have no milliseconds in an int64.
+const maxSeconds = 1e15
+
 // time reads seconds since 1970, or a time in RFC 3339.
 func (f *filter) time(key string) time.Time {
 	var raw json.RawMessage
@@ -280,7 +284,7 @@ func (f *filter) time(key string) time.Time {
 	var seconds float64
 	var t time.Time
 	switch {
-	case json.Unmarshal(raw, &seconds) == nil:
+	case json.Unmarshal(raw, &seconds) == nil && math.Abs(seconds) < maxSeconds:
 		return time.UnixMilli(int64(seconds * 1000))
 	case json.Unmarshal(raw, &t) == nil:
 		return t

@@ -98,6 +98,7 @@ func TestListsValidate(t *testing.T) {
 		{"/v1/thread/list", `{"filter":{"objectType":"ListThreadFilter","agentIdIn":["x"]}}`, "extra_forbidden"},
 		{"/v1/thread/list", `{"filter":{"objectType":"ListThreadFilter","orderBy":"title"}}`, "enum"},
 		{"/v1/thread/list", `{"filter":{"objectType":"ListThreadFilter","createdAtLessThanOrEqual":"soon"}}`, "datetime_invalid"},
+		{"/v1/thread/list", `{"filter":{"objectType":"ListThreadFilter","createdAtLessThanOrEqual":1e300}}`, "datetime_invalid"},
 		{"/v1/thread/list", `{"filter":{"objectType":"ListThreadFilter","idsIn":7}}`, "type_error"},
 		{"/v1/thread/list", `{"pager":{"pageSize":501}}`, "less_than_equal"},
 		{"/v1/thread/list", `{"pager":{"pageIndex":0}}`, "greater_than_equal"},
