@@ -592,6 +592,19 @@ func TestCapabilitiesAreMerged(t *testing.T) {
 	}
 }
 
+// TestRestoreWritesWhatTheSnapshotHas: also a capability that only a newer service knows.
+func TestRestoreWritesWhatTheSnapshotHas(t *testing.T) {
+	const stored = `{"id":7,"capabilities":{"avatar":"on","newer":"off"}}`
+	f := newFake(t, map[string][]answer{"/v1/intellect/get": {{0, stored}}, "/v1/intellect/update": {{0, stored}}})
+	snapshot, err := f.Intellects.Snapshot(t.Context(), 7, "before")
+	must(t, "Intellects.Snapshot", err)
+	_, err = f.Intellects.Restore(t.Context(), snapshot, "capabilities")
+	must(t, "Intellects.Restore", err)
+	if _, body := f.last(); !reflect.DeepEqual(body["capabilities"], map[string]any{"avatar": "on", "newer": "off"}) {
+		t.Errorf("sent %v", body)
+	}
+}
+
 func TestSecretsAreWrittenWithTheMaskOfTheOthers(t *testing.T) {
 	const stored = `{"id":7,"secrets":{"A":"***","B":"***"}}`
 	const value = "a value that is secret"

@@ -68,7 +68,11 @@ func (i Intellects) Restore(ctx context.Context, s *Snapshot, fields ...string) 
 			return nil, oneOf("the field "+name, name, SnapshotFields)
 		}
 	}
-	return i.Update(ctx, s.ConfigID, f)
+	capabilities := f.Capabilities
+	f.Capabilities = nil // not checked: the service may know more of them than this client
+	bad := f.check()
+	f.Capabilities = capabilities
+	return intellects.update(ctx, i.c, s.ConfigID, intellectBody{InternalIntellect, f}, bad)
 }
 
 // SnapshotDiff is what differs between two snapshots.
