@@ -417,6 +417,19 @@ test("replies that can't be read have codes, and others are values", async () =>
   assert.deepEqual([{ ...(reports[0] as object), ms: 0 }], [{ method: "POST", path: "/agent/get", status: 200, requestId: "r-1", ms: 0, attempt: 1 }])
 })
 
+test("a record that can't be read is not written", async () => {
+  for (const reply of [null, "We are updating the service.", []]) {
+    const { management, sent } = client({ "v1/intellect/get": () => json(200, reply), "v1/knowledge/get": () => json(200, reply) })
+    const { intellects, knowledge } = management
+    for (const change of [
+      () => intellects.secrets.set(7, { NEW: "value" }, adminKs), () => intellects.setCapability(7, "avatar", "on", adminKs), () => intellects.setPrompts(7, [], adminKs),
+      () => knowledge.addSource(7, { type: "text", name: "menu", content: "Soup." }, adminKs),
+    ]) await assert.rejects(change, { name: "AgentError", code: "invalid_response" }, JSON.stringify(reply))
+    assert.deepEqual(sent.filter(({ url }) => !url.endsWith("/get")), [])
+  }
+  await assert.rejects(client({ "message/list": { objects: [null], totalCount: 1 } }).management.feedback.list(adminKs), { name: "AgentError", code: "invalid_response" })
+})
+
 test("an exception of the page's own function is no failure of the network, after which a call is repeated", async () => {
   const broken = new Error("the journal is full")
   const { management, sent } = client({}, { onResponse: () => { throw broken } })

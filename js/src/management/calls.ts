@@ -139,6 +139,12 @@ export const property = (name: string) => (reply: unknown, path: string): unknow
   return reply[name]
 }
 
+/** A record that the client itself reads; anything else in its place is `invalid_response`. */
+export function recordOf<T>(reply: T, path: string): T {
+  if (!isObject(reply)) throw fault("invalid_response", "the reply is no record", { instance: `/${path}` })
+  return reply
+}
+
 /** The largest page. */
 export const maxPageSize = 500
 
@@ -212,6 +218,7 @@ export class Page<Row> implements PromiseLike<Row[]>, AsyncIterable<Row> {
     const read = async () => {
       const reply = await this.#request(index, seen)
       const { objects, totalCount } = (isObject(reply) ? reply : {}) as { objects?: Row[]; totalCount?: number }
+      if (Array.isArray(objects) && !objects.every(isObject)) throw fault("invalid_response", "an object of the list is no record")
       return { objects: Array.isArray(objects) ? objects : [], total: typeof totalCount === "number" ? totalCount : Infinity }
     }
     return index === 0 ? (this.#first ??= read()) : read()

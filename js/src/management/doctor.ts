@@ -1,5 +1,5 @@
 // Reads an account, and reports what does not fit together. It writes nothing.
-import type { Page } from "./calls.js"
+import { recordOf, type Page } from "./calls.js"
 import { bad, isObject, isText } from "./fault.js"
 import type { CallSettings, Http } from "./http.js"
 import { buildUserPropertiesForms, secretsOf, validateSecretRefs, type intellects, type PropertiesForm } from "./intellects.js"
@@ -276,7 +276,7 @@ function refusalOf(check: () => unknown): string | undefined {
 
 /** Audits one intellect. */
 export async function auditIntellect(http: Http, parts: AuditParts, id: number, ks: Ks, { signal }: CallSettings = {}): Promise<AuditResult> {
-  const record = await parts.intellects.get(id, ks, { signal })
+  const record = recordOf(await parts.intellects.get(id, ks, { signal }), "v1/intellect/get")
   const examination = new Examination(parts, ks, { signal })
   await examination.readParts()
   examination.intellect(record)
@@ -285,7 +285,7 @@ export async function auditIntellect(http: Http, parts: AuditParts, id: number, 
 
 /** Audits one lifecycle rule. */
 export async function auditRule(http: Http, parts: AuditParts, id: string, ks: Ks, { signal }: CallSettings = {}): Promise<AuditResult> {
-  const record = await parts.lifecycle.get(id, ks, { signal })
+  const record = recordOf(await parts.lifecycle.get(id, ks, { signal }), "lifecycle/get")
   const examination = new Examination(parts, ks, { signal })
   await examination.readAgents()
   await examination.readIntellects()
@@ -302,7 +302,7 @@ export async function doctor(http: Http, parts: AuditParts, ks: Ks, settings: Do
   await examination.readParts()
   let chosen: readonly Agent[]
   if (agentIds?.length) {
-    chosen = await Promise.all(agentIds.map((id) => parts.agents.get(id, ks, { signal })))
+    chosen = await Promise.all(agentIds.map(async (id) => recordOf(await parts.agents.get(id, ks, { signal }), "agent/get")))
     examination.checked["agents"] = chosen.length
   } else {
     await examination.readAgents()

@@ -3,7 +3,7 @@ import { resolveCapability, type ResolvedCapability } from "../compat/capabiliti
 import { plainCapabilities } from "../core/options.js"
 import { CALL_STAGES, SKILL_MODES } from "../generated/management.js"
 import { capabilityNames } from "../generated/settings.js"
-import { call, confirm, fields, isRecordId, list, methods, number, type Confirmation, type Json } from "./calls.js"
+import { call, confirm, fields, isRecordId, list, methods, number, recordOf, type Confirmation, type Json } from "./calls.js"
 import { bad, fault, isObject, isText } from "./fault.js"
 import type { CallSettings, Http } from "./http.js"
 import { assembleSystemPrompt, lintPrompts, type AssembledPrompt, type PromptLint } from "./lint.js"
@@ -230,7 +230,7 @@ export function intellects(http: Http) {
     })]),
     delete: call<(id: number, ks: Ks, settings: Confirmation) => Promise<unknown>>(genie, "v1/intellect/delete", [number("id")], { removes: "an intellect", key: "random" }),
   })
-  const read = (id: number, ks: Ks, { signal }: CallSettings) => calls.get(id, ks, { signal })
+  const read = async (id: number, ks: Ks, { signal }: CallSettings) => recordOf(await calls.get(id, ks, { signal }), "v1/intellect/get")
   const writeMeta = (id: number) => http.meta("v1/intellect/update", { scope: `intellect:${id}` })
 
   /** Reads an intellect and writes it back with a change. */

@@ -1,6 +1,6 @@
 // Knowledge: records of the conversation host, and categories and documents of the media API.
 import { MODALITIES } from "../generated/management.js"
-import { call, confirm, fields, isRecordId, list, methods, number, Page, patch, type Confirmation, type Json, type ListSettings } from "./calls.js"
+import { call, confirm, fields, isRecordId, list, methods, number, Page, patch, recordOf, type Confirmation, type Json, type ListSettings } from "./calls.js"
 import { bad, fault, isObject, isText } from "./fault.js"
 import type { CallSettings, Http } from "./http.js"
 import type { intellects } from "./intellects.js"
@@ -99,6 +99,7 @@ export function knowledge(http: Http, { resource, applyConfig }: ReturnType<type
     indexStatus: call<(ks: Ks, settings?: CallSettings) => Promise<Json>>(genie, "partner-config/stats", [], { body: { filter: {} } }),
   })
 
+  const read = async (id: number, ks: Ks, settings?: CallSettings) => recordOf(await records.getRecord(id, ks, settings), "v1/knowledge/get")
   const createCategory = async ({ name, parentId, description }: CategoryInput, ks: Ks, settings?: CallSettings): Promise<Category> => {
     if (!isText(name)) throw bad("a category needs a name")
     return http.ovp<Category>("category", "add", { category: { objectType: "KalturaCategory", name, ...(parentId !== undefined && { parentId }), ...(description !== undefined && { description }) } }, ks, settings)
@@ -138,7 +139,7 @@ export function knowledge(http: Http, { resource, applyConfig }: ReturnType<type
   }
 
   const sources = async (id: number, change: (sources: KnowledgeSource[]) => KnowledgeSource[] | undefined, ks: Ks, settings: CallSettings) => {
-    const { config = {} } = await records.getRecord(id, ks, settings)
+    const { config = {} } = await read(id, ks, settings)
     const changed = change(config.sources ?? [])
     const _meta = http.meta("v1/knowledge/update", { scope: `knowledge:${id}` })
     return changed ? { applied: true, result: await records.updateRecord(id, { config: { ...config, sources: changed } }, ks, settings), _meta } : { applied: false, _meta }
@@ -181,7 +182,7 @@ export function knowledge(http: Http, { resource, applyConfig }: ReturnType<type
     },
     /** Whether a record can be found in answers. */
     async isIndexed(id: number, ks: Ks, settings?: CallSettings): Promise<{ ready: boolean; status: string | null; indexPosition: unknown }> {
-      const { status, config } = await records.getRecord(id, ks, settings)
+      const { status, config } = await read(id, ks, settings)
       const indexers = (config?.sources ?? []).flatMap(({ indexers = [] }) => indexers)
       const done = ({ index_position }: { index_position?: unknown }) => index_position != null && index_position !== false
       // The positions say it; a record without any says it with its status.
@@ -190,7 +191,7 @@ export function knowledge(http: Http, { resource, applyConfig }: ReturnType<type
     },
     /** The records of an intellect, and whether it answers from them. */
     async getLinkage(configId: number, ks: Ks, settings?: CallSettings): Promise<{ knowledgeIds: number[]; enabled: boolean }> {
-      const { knowledge_ids: knowledgeIds = [], capabilities = {} }: Intellect = await resource.get(configId, ks, settings)
+      const { knowledge_ids: knowledgeIds = [], capabilities = {} }: Intellect = recordOf(await resource.get(configId, ks, settings), "v1/intellect/get")
       return { knowledgeIds, enabled: (capabilities["use_knowledge_base"] ?? "on") === "on" }
     },
     async setEnabled(configId: number, enabled: boolean, ks: Ks, settings?: CallSettings) {
