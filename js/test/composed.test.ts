@@ -483,3 +483,24 @@ test("the state is told in words, and several parts have one activity and remove
   assert.ok(state.root.querySelector(".agent-bars"))
   assert.equal(place(new AgentState(session, { bars: false })).root.querySelector(".agent-bars"), null)
 })
+
+test("a state that is made after the end of its session says so, until the session connects again", async () => {
+  for (const session of [avatar(), new FakeAgentSession({ mode: "chat" }), new FakeChatSession()]) {
+    if (!open.includes(session)) open.push(session)
+    await session.connect()
+    session.disconnect()
+    const state = place(new AgentState(session))
+    assert.equal(state.root.dataset["is"], "over", session.state)
+    if (!(session instanceof FakeAvatarSession)) continue
+    await session.connect()
+    assert.equal(state.root.dataset["is"], "muted")
+  }
+})
+
+test("after a connection that failed the state is over", async () => {
+  const session = avatar()
+  const state = place(new AgentState(session))
+  session.agent.failConnect("capacity_unavailable")
+  await assert.rejects(session.connect())
+  assert.equal(state.root.dataset["is"], "over", session.state)
+})

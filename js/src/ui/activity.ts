@@ -56,6 +56,9 @@ const lookMs = 50
 /** How long after `avatarStartTalking` the voice begins where its level can't be measured, in ms. */
 const leadMs = 400
 
+/** The states of sessions of all kinds after their end. */
+const overStates = ["closed", "disconnected", "error", "failed"]
+
 /** How long the visitor's microphone must be quiet, in ms, before the agent no longer counts as hearing something that it does not answer. */
 const quietMs = 2_000
 
@@ -114,7 +117,7 @@ export class AgentActivity {
 
   /** Whether the agent answers, so that it can be interrupted. */
   get busy(): boolean {
-    return !this.#over && (this.#pending || this.#answering || this.#talking)
+    return !this.#ended && (this.#pending || this.#answering || this.#talking)
   }
 
   /** Adds a function that is called at every change, and returns the one that removes it. */
@@ -148,6 +151,11 @@ export class AgentActivity {
     this.#listeners.clear()
     this.#busyListeners.clear()
     this.#leaveLevels?.()
+  }
+
+  /** The activity may have been made after the end, and a connection that fails has no event `ended`. */
+  get #ended(): boolean {
+    return this.#over || overStates.includes(this.#session.state ?? "")
   }
 
   get #carrier(): ActivitySession {
@@ -239,7 +247,7 @@ export class AgentActivity {
   #read(): Activity {
     const carrier = this.#carrier
     const { state, paused, micStarted, micEnabled, capabilities, tapToTalkActive, playbackBlocked } = carrier
-    if (this.#over) return "over"
+    if (this.#ended) return "over"
     if (state === "reconnecting" || state === "resuming") return "reconnecting"
     if (state !== "connected") return "connecting"
     if (paused) return "paused"
