@@ -1,7 +1,7 @@
 import assert from "node:assert/strict"
 import { test, type TestContext } from "node:test"
 import { JSDOM } from "jsdom"
-import { act, createElement, Fragment, StrictMode, useRef, useState, type ReactElement } from "react"
+import { act, createElement, Fragment, StrictMode, Suspense, use, useRef, useState, type ReactElement } from "react"
 import type { Root } from "react-dom/client"
 import { renderToString } from "react-dom/server"
 import { AgentError } from "../src/core/errors.js"
@@ -357,6 +357,58 @@ test("parts are composed around the session of a hook", async (t) => {
   assert.match(find(".log").textContent!, /From 7 am\./, "the conversation stays in view after its end")
   assert.deepEqual(codes, [])
   assert.ok(renders > 2)
+})
+
+/** The field, the log and the buttons of a conversation, and another component beside them that can wait. */
+function partsRig(agent: FakeAgent, kind: "avatar" | "chat" = "chat") {
+  const sessions: (FakeChatSession | FakeAvatarSession)[] = []
+  const made = <Session extends FakeChatSession | FakeAvatarSession>(session: Session) => (sessions.push(session), session)
+  const Waiting = ({ promise }: { promise: Promise<void> }): ReactElement => (use(promise), createElement("i"))
+  const Chat = (): AgentParts => useChatSession({ init, createSession: (options: object) => made(new FakeChatSession({ ...options, agent })) })
+  const Avatar = (): AgentParts => useAvatarSession({ init, micStartMode: "deferred", createSession: (options: object) => made(new FakeAvatarSession({ ...options, agent })) })
+  type AgentParts = Pick<ChatHook | AvatarHook, "session" | "connect">
+  const useKind = kind === "chat" ? Chat : Avatar
+  function Talk({ name, promise }: { name?: string; promise?: Promise<void> }): ReactElement {
+    const { session, connect } = useKind()
+    return createElement(Suspense, null,
+      createElement(Transcript, { session, agentName: name, labels: name === undefined ? undefined : { log: `With ${name}` } }),
+      createElement(Composer, { session, labels: { placeholder: `To ${name}` } }),
+      createElement(ControlBar, { session, onStart: () => connect().catch(() => {}) }),
+      promise && createElement(Waiting, { promise }))
+  }
+  return { Talk, sessions }
+}
+
+/** What a visitor does with the parts of a page. */
+function visitor(body: HTMLElement) {
+  const find = <Kind extends HTMLElement>(selector: string) => body.querySelector<Kind>(selector)!
+  const field = () => find<HTMLTextAreaElement>("textarea")
+  const press = (part: string) => act(async () => (find(`[part~=${part}]`).focus(), find(`[part~=${part}]`).click()))
+  const send = async (text: string) => {
+    field().value = text
+    await press("send")
+  }
+  const turns = () => [...body.querySelectorAll(".agent-turn")].map(({ textContent }) => textContent)
+  return { find, field, press, send, turns }
+}
+
+test("parts stay as they are while React hides them for something that loads", async (t) => {
+  const { render, body } = await page(t)
+  const { Talk, sessions } = partsRig(new FakeAgent({ rules: [{ when: "Hello", steps: [{ say: "Good morning." }] }] }))
+  const { field, press, send, turns } = visitor(body)
+  await render(createElement(Talk))
+  await press("start")
+  await until("connected", () => sessions[0]?.state === "connected")
+  await send("Hello")
+  await until("answered", () => turns().length === 2)
+  field().value = "And you"
+  let loaded = () => {}
+  const promise = new Promise<void>((resolve) => (loaded = resolve))
+  await render(createElement(Talk, { promise }))
+  assert.equal(field().closest("div")!.style.display, "none", "it is hidden")
+  await act(async () => loaded())
+  await until("shown", () => field().closest("div")!.style.display === "")
+  assert.deepEqual([turns(), field().value], [["YouHello", "AgentGood morning."], "And you"])
 })
 
 test("a component of a tag sets the properties of its element", async (t) => {

@@ -1,4 +1,4 @@
-import { createElement, useRef, type HTMLAttributes, type ReactElement } from "react"
+import { createElement, useEffect, useRef, type HTMLAttributes, type ReactElement } from "react"
 import { useLayoutEffect_ } from "../latest.js"
 
 /** Properties of a part: the session of a hook, options of the part, and those of the `div` around it. */
@@ -7,6 +7,7 @@ export type PartProps<Session, Options> = Options & { session: Session | null | 
 /** A part of `agentruntime/ui`. */
 interface Part {
   readonly root: HTMLElement
+  /** Removes its listeners and the element. */
   destroy(): void
 }
 
@@ -16,15 +17,28 @@ export const textOf = (labels: object | undefined): string => JSON.stringify(lab
 /** An element that a part is in, which is made anew when one of `needs` changes. On a server it is empty. */
 export function usePart(rest: HTMLAttributes<HTMLDivElement>, needs: readonly unknown[], make: () => Part | null | undefined): ReactElement {
   const host = useRef<HTMLDivElement>(null)
+  const made = useRef<{ part: Part | null | undefined; needs: readonly unknown[] }>(null)
+  const leave = () => {
+    made.current?.part?.destroy()
+    made.current = null
+  }
   // Before the session's events: a session is rendered as soon as it is made, before it connects.
   useLayoutEffect_(() => {
-    const part = make()
-    if (!part) return undefined
-    host.current!.append(part.root)
-    return () => {
-      part.destroy()
-      part.root.remove()
+    if (made.current?.needs.some((need, i) => !Object.is(need, needs[i]))) leave()
+    if (!made.current) {
+      const part = make()
+      made.current = { part, needs }
+      if (part) host.current!.append(part.root)
     }
   }, needs)
+  // Not with the layout effects, which end already when React hides a component until something is loaded; and in the next task, because
+  // in StrictMode all effects end and begin again then.
+  const leaving = useRef<ReturnType<typeof setTimeout>>(undefined)
+  useEffect(() => {
+    clearTimeout(leaving.current)
+    return () => {
+      leaving.current = setTimeout(leave)
+    }
+  }, [])
   return createElement("div", { ...rest, ref: host })
 }
