@@ -392,6 +392,28 @@ function visitor(body: HTMLElement) {
   return { find, field, press, send, turns }
 }
 
+test("a text stays in the field when a conversation begins, with the focus, and when it is lost and begins again", async (t) => {
+  const agent = new FakeAgent({ rules: [{ when: "slow", steps: [{ pause: 60_000 }] }] })
+  const { render, body } = await page(t)
+  const { Talk, sessions } = partsRig(agent)
+  const { find, field, press, send } = visitor(body)
+  await render(createElement(Talk))
+  field().value = "Good morn"
+  await press("start")
+  field().focus()
+  await until("connected", () => sessions[0]?.state === "connected")
+  assert.deepEqual([field().value, document.activeElement === field()], ["Good morn", true])
+  await send("slow")
+  await act(async () => void agent.end())
+  await until("over", () => !find("[part~=start]").hidden)
+  assert.equal(field().value, "slow", "it was not answered")
+  await press("start")
+  await until("connected again", () => sessions[1]?.state === "connected")
+  assert.equal(field().value, "slow")
+  await render(createElement(Talk, { name: "Robin" }))
+  assert.deepEqual([field().value, field().placeholder], ["slow", "To Robin"])
+})
+
 test("parts stay as they are while React hides them for something that loads", async (t) => {
   const { render, body } = await page(t)
   const { Talk, sessions } = partsRig(new FakeAgent({ rules: [{ when: "Hello", steps: [{ say: "Good morning." }] }] }))

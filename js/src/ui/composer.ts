@@ -36,20 +36,19 @@ export class Composer {
   /** The field, for its focus and its text. */
   readonly field: HTMLTextAreaElement
   readonly #form: ComposerForm
-  readonly #session: ComposerSession | undefined
-  readonly #labels: PartLabels
-  readonly #turnOf: (text: string, signal: AbortSignal) => unknown
+  readonly #send: ComposerOptions["onSend"]
   readonly #failed: (error: unknown) => void
-  readonly #activity: AgentActivity | undefined
-  readonly #ends: (() => void)[] = []
+  #session: ComposerSession | undefined
+  #labels: PartLabels
+  #activity: AgentActivity | undefined
+  #leave: (() => void) | undefined
   /** Aborts the turn that was sent last. */
   #turn: AbortController | undefined
 
-  /** Without a session, nothing can be sent yet. */
+  /** Without a session, nothing can be sent until {@link follow} is called with one. */
   constructor(session: ComposerSession | undefined, { labels, onSend, onError = () => {} }: ComposerOptions = {}) {
-    this.#session = session
-    this.#turnOf = onSend ?? ((text, signal) => (session!.speak ? session!.speak(text, { signal }) : session!.sendText!(text, { signal })))
     this.#labels = partLabels(labels)
+    this.#send = onSend
     this.#failed = onError
     this.#form = new ComposerForm((text) => void this.send(text).catch(() => {}), () => this.stop())
     this.root = this.#form.root
@@ -59,23 +58,40 @@ export class Composer {
       event.preventDefault() // it would also close a dialog around the field
       this.stop()
     })
-    const draw = () => this.#draw()
+    this.follow(session)
+  }
+
+  /** Sends to another session from now on, or to none; what is in the field stays. */
+  follow(session: ComposerSession | undefined): void {
+    const leaveLast = this.#leave // afterwards, so that the same session keeps its activity
+    this.#leave = this.#activity = this.#turn = undefined
+    this.#session = session
     if (session) {
       const [activity, leave] = sharedActivity(session)
+      const unlisten = activity.onBusyChange(() => this.#draw())
       this.#activity = activity
-      this.#ends.push(activity.onBusyChange(draw), leave)
+      this.#leave = () => (unlisten(), leave())
     }
-    draw()
+    leaveLast?.()
+    this.#draw()
+  }
+
+  /** Shows other texts. */
+  rename(labels: Partial<PartLabels> = {}): void {
+    this.#labels = partLabels(labels)
+    this.#draw()
   }
 
   /** Sends a text as if it was typed. A text that was not sent is in the field again; rejects with the error of the session, if there was one. */
   async send(text: string): Promise<void> {
-    if (!this.#session) throw new TypeError("a text can be sent only in a session")
+    const session = this.#session
+    if (!session) throw new TypeError("a text can be sent only in a session")
     const turn = (this.#turn = new AbortController())
     const { signal } = turn
     const spoken = this.#spoken
     try {
-      if ((await this.#turnOf(text, signal)) === false) this.#form.restore(text) // the session ended first
+      const sent = this.#send ? this.#send(text, signal) : session.speak ? session.speak(text, { signal }) : session.sendText!(text, { signal })
+      if ((await sent) === false) this.#form.restore(text) // the session ended first
     } catch (reason) {
       if (spoken || !signal.aborted) this.#form.restore(text) // a turn in text that was stopped had been sent
       if (signal.aborted) return
@@ -99,7 +115,7 @@ export class Composer {
 
   /** Removes the listeners and the element. */
   destroy(): void {
-    for (const end of this.#ends) end()
+    this.#leave?.()
     this.root.remove()
   }
 

@@ -14,10 +14,19 @@ interface Part {
 /** Labels are often written in the JSX, and so are new objects in each render. */
 export const textOf = (labels: object | undefined): string => JSON.stringify(labels ?? {})
 
-/** An element that a part is in, which is made anew when one of `needs` changes. On a server it is empty. */
-export function usePart(rest: HTMLAttributes<HTMLDivElement>, needs: readonly unknown[], make: () => Part | null | undefined): ReactElement {
+/**
+ * An element that a part is in. The part is made anew when one of `needs` changes; when one of `follows` changes, `follow` tells it.
+ * On a server the element is empty.
+ */
+export function usePart<Made extends Part>(
+  rest: HTMLAttributes<HTMLDivElement>,
+  needs: readonly unknown[],
+  make: () => Made | null | undefined,
+  follows: readonly unknown[] = [],
+  follow: (part: Made) => void = () => {},
+): ReactElement {
   const host = useRef<HTMLDivElement>(null)
-  const made = useRef<{ part: Part | null | undefined; needs: readonly unknown[] }>(null)
+  const made = useRef<{ part: Made | null | undefined; needs: readonly unknown[] }>(null)
   const leave = () => {
     made.current?.part?.destroy()
     made.current = null
@@ -30,7 +39,8 @@ export function usePart(rest: HTMLAttributes<HTMLDivElement>, needs: readonly un
       made.current = { part, needs }
       if (part) host.current!.append(part.root)
     }
-  }, needs)
+    if (made.current.part) follow(made.current.part)
+  }, [...needs, ...follows])
   // Not with the layout effects, which end already when React hides a component until something is loaded; and in the next task, because
   // in StrictMode all effects end and begin again then.
   const leaving = useRef<ReturnType<typeof setTimeout>>(undefined)
