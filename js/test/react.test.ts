@@ -414,6 +414,16 @@ test("a text stays in the field when a conversation begins, with the focus, and 
   assert.deepEqual([field().value, field().placeholder], ["slow", "To Robin"])
 })
 
+test("the focus stays in the buttons when a conversation starts", async (t) => {
+  const { render, body } = await page(t)
+  const { Talk, sessions } = partsRig(new FakeAgent(), "avatar")
+  const { find, press } = visitor(body)
+  await render(createElement(Talk))
+  await press("start")
+  await until("connected", () => sessions[0]?.state === "connected" && !find("[part~=end]").hidden)
+  assert.equal(find("[part=control-bar]").contains(document.activeElement), true)
+})
+
 test("parts stay as they are while React hides them for something that loads", async (t) => {
   const { render, body } = await page(t)
   const { Talk, sessions } = partsRig(new FakeAgent({ rules: [{ when: "Hello", steps: [{ say: "Good morning." }] }] }))

@@ -1,4 +1,4 @@
-import { sharedActivity, type ActivitySession } from "./activity.js"
+import { sharedActivity, type ActivitySession, type AgentActivity } from "./activity.js"
 import { DeviceSelect, type DeviceSession } from "./deviceselect.js"
 import { icon, IconButton, make, makeButton } from "./dom.js"
 import { partLabels, type PartLabels } from "./partlabels.js"
@@ -51,7 +51,6 @@ export interface ControlBarOptions {
  */
 export class ControlBar {
   readonly root: HTMLElement
-  readonly #session: ControlSession | undefined
   readonly #options: ControlBarOptions
   readonly #labels: PartLabels
   readonly #words = make("span")
@@ -64,8 +63,10 @@ export class ControlBar {
   readonly #devices: IconButton
   readonly #end: IconButton
   readonly #bar = make("div", { role: "group", class: "agent-controls", part: "controls" })
-  readonly #update: () => void
-  readonly #ends: (() => void)[] = []
+  readonly #endTap: () => void
+  #session: ControlSession | undefined
+  #activity: AgentActivity | undefined
+  #leave: (() => void) | undefined
   #menus: DeviceSelect | undefined
   #starting = false
   #destroyed = false
@@ -74,7 +75,6 @@ export class ControlBar {
   constructor(session: ControlSession | undefined, options: ControlBarOptions = {}) {
     const controls = options.controls ?? all
     for (const name of controls) if (!all.includes(name)) throw new TypeError(`the control must be one of ${all.join(", ")}, and is ${JSON.stringify(name)}`)
-    this.#session = session
     this.#options = options
     const labels = (this.#labels = partLabels(options.labels))
     this.#start = makeButton({ part: "button start", class: "main" }, () => void this.#begin(), icon("play"), this.#words)
@@ -107,22 +107,33 @@ export class ControlBar {
       this.#closeMenus()
       this.#devices.root.focus()
     })
-    this.#ends.push(attachTapToTalk(this.#tap.root, () => this.#face as TapToTalkSession | undefined, (reason) => this.#failed(reason)))
+    this.#endTap = attachTapToTalk(this.#tap.root, () => this.#face as TapToTalkSession | undefined, (reason) => this.#failed(reason))
+    this.follow(session)
+  }
+
+  /** Is for another session from now on, or for none. */
+  follow(session: ControlSession | undefined): void {
+    const leaveLast = this.#leave // afterwards, so that the same session keeps its activity
+    this.#leave = this.#activity = undefined
+    this.#session = session
     if (session) {
-      const [activity, leave] = sharedActivity(session)
-      this.#update = () => activity.update()
       const show = () => this.#show()
+      const [activity, leave] = sharedActivity(session)
+      const unlisten = activity.onChange(show)
       const unbind = eachTransport(session, (carrier, scope) => {
         for (const event of ["stateChange", "micStarted", "tapToTalkStarted", "tapToTalkEnded", "warning", "ended"] as const) scope.listen(carrier, event, show)
       })
-      this.#ends.push(activity.onChange(show), unbind, leave)
-    } else this.#update = () => {}
+      this.#activity = activity
+      this.#leave = () => (unlisten(), unbind(), leave())
+    }
+    leaveLast?.()
+    this.#menus?.follow(session)
     this.#show()
   }
 
   /** Reads the session again, after a change without an event that is not due to this bar, as by `mute()`. */
   update(): void {
-    this.#update()
+    this.#activity?.update()
     this.#show()
   }
 
@@ -130,7 +141,8 @@ export class ControlBar {
   destroy(): void {
     this.#destroyed = true
     this.#closeMenus()
-    for (const end of this.#ends) end()
+    this.#endTap()
+    this.#leave?.()
     this.root.remove()
   }
 
