@@ -424,6 +424,21 @@ test("the focus stays in the buttons when a conversation starts", async (t) => {
   assert.equal(find("[part=control-bar]").contains(document.activeElement), true)
 })
 
+test("a log stays when a name changes", async (t) => {
+  const { render, body } = await page(t)
+  const { Talk, sessions } = partsRig(new FakeAgent({ rules: [{ when: "Hello", steps: [{ say: "Good morning." }] }] }))
+  const { find, press, send, turns } = visitor(body)
+  await render(createElement(Talk))
+  await press("start")
+  await until("connected", () => sessions[0]?.state === "connected")
+  await send("Hello")
+  await until("answered", () => turns().length === 2)
+  await render(createElement(Talk, { name: "Robin" }))
+  assert.deepEqual([turns(), find(".agent-transcript").ariaLabel], [["YouHello", "RobinGood morning."], "With Robin"])
+  await render(createElement(Talk))
+  assert.deepEqual([turns(), find(".agent-transcript").ariaLabel], [["YouHello", "AgentGood morning."], "What was said"])
+})
+
 test("parts stay as they are while React hides them for something that loads", async (t) => {
   const { render, body } = await page(t)
   const { Talk, sessions } = partsRig(new FakeAgent({ rules: [{ when: "Hello", steps: [{ say: "Good morning." }] }] }))

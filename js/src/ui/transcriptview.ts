@@ -102,6 +102,7 @@ export class Transcript {
   rename(labels: Partial<PartLabels>, agentName = this.#agentName): void {
     this.#labels = partLabels(labels)
     this.#agentName = agentName
+    if (this.#own) this.root.ariaLabel = this.#labels.log
     for (const [entry, { root, name }] of this.#entries) root.ariaLabel = name.textContent = this.#name(entry)
   }
 

@@ -10,6 +10,6 @@ export type TranscriptProps = PartProps<SessionLike, Omit<TranscriptOptions, "ro
 /** What was said. Empty without a session. */
 export function Transcript({ session, labels, agentName, markdown, plain, entries, ...rest }: TranscriptProps): ReactElement {
   const latest = useLatest({ plain })
-  return usePart(rest, [session, textOf(labels), agentName, markdown, entries], () =>
-    session && new Log(session, { labels, agentName, markdown, entries, plain: (text) => latest.current.plain?.(text) ?? text }))
+  const make = () => session && new Log(session, { markdown, entries, plain: (text) => latest.current.plain?.(text) ?? text })
+  return usePart(rest, [session, markdown, entries], make, [textOf(labels), agentName], (log) => log.rename(labels ?? {}, agentName ?? null))
 }
