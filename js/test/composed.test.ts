@@ -306,6 +306,27 @@ test("a composer lets the page send, and keeps the focus when its button is hidd
   assert.deepEqual([window.document.activeElement === composer.field, signals.map(({ aborted }) => aborted)], [true, [false, true]])
 })
 
+test("a button that can't be used for a while keeps the focus in its part", async () => {
+  let starts = 0
+  let begun = () => {}
+  const onStart = () => (starts++, new Promise<void>((resolve) => (begun = resolve)))
+  const bar = place(new ControlBar(undefined, { onStart }))
+  const start = bar.root.querySelector<HTMLButtonElement>("[part~=start]")!
+  start.focus()
+  start.click()
+  start.click()
+  // A browser takes the focus from a button that is disabled, in its next frame.
+  assert.deepEqual([starts, start.disabled, start.ariaDisabled, window.document.activeElement === start], [1, false, "true", true])
+  begun()
+  await until("it can be used again", () => start.ariaDisabled === "false")
+  const session = avatar()
+  const composer = place(new Composer(session))
+  await session.connect()
+  composer.root.querySelector<HTMLButtonElement>("[part~=send]")!.focus()
+  session.agent.loseConnection()
+  assert.equal(window.document.activeElement, composer.field)
+})
+
 test("a composer and a state follow an agent session from text to a face", async () => {
   const session = new FakeAgentSession({ agent: { rules }, mode: "chat", avatar: { micStartMode: "deferred" } })
   open.push(session)

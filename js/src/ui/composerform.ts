@@ -51,6 +51,6 @@ export class ComposerForm {
     this.#send.root.disabled = !ready
     this.#stop.show(labels.stop, "stop", { hidden: !busy })
     this.#send.show(labels.send, "send", { hidden: busy && !interrupts })
-    if (focused?.hidden) this.field.focus() // a hidden button would lose the focus
+    if (focused?.hidden || focused?.disabled) this.field.focus() // the button loses the focus
   }
 }

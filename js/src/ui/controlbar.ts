@@ -162,7 +162,7 @@ export class ControlBar {
     const focused = this.root.contains(document.activeElement)
     this.#words.textContent = over ? labels.again : labels.start
     this.#start.hidden = !idle || (!this.#options.onStart && (over || !this.#session?.connect))
-    this.#start.disabled = this.#starting
+    this.#start.setAttribute("aria-disabled", String(this.#starting)) // a button that is disabled would lose the focus
     this.#end.show(labels.end, "end", { hidden: idle && !this.#starting })
     const tap = face?.capabilities?.tapToTalk === true
     const on = face?.micStarted === true && face.micEnabled === true
@@ -192,6 +192,7 @@ export class ControlBar {
   }
 
   async #begin(): Promise<void> {
+    if (this.#starting) return
     this.#starting = true
     this.#show()
     try {
