@@ -172,6 +172,8 @@ test("a bar of an agent session follows its transport", async () => {
   const bar = place(new ControlBar(session))
   await session.connect()
   assert.equal(shown(bar).length, 5)
+  const disabled = () => [...bar.root.querySelectorAll<HTMLButtonElement>("button:disabled")].map(({ ariaLabel }) => ariaLabel)
+  assert.deepEqual(disabled(), [])
   await session.switchMode("chat")
   assert.deepEqual(shown(bar), ["End the conversation"])
   await session.switchMode("avatar")

@@ -1,6 +1,7 @@
 import { sharedActivity, type ActivitySession, type AgentActivity } from "./activity.js"
 import { DeviceSelect, type DeviceSession } from "./deviceselect.js"
 import { icon, IconButton, make, makeButton } from "./dom.js"
+import { Scope } from "./listen.js"
 import { partLabels, type PartLabels } from "./partlabels.js"
 import { attachTapToTalk, type TapToTalkSession } from "./taptotalk.js"
 import { eachTransport, transportOf } from "./transports.js"
@@ -119,12 +120,14 @@ export class ControlBar {
     if (session) {
       const show = () => this.#show()
       const [activity, leave] = sharedActivity(session)
-      const unlisten = activity.onChange(show)
+      const own = new Scope()
+      own.listen(session, "stateChange", show) // which an agent session emits after its transport
+      own.onEnd(activity.onChange(show))
       const unbind = eachTransport(session, (carrier, scope) => {
         for (const event of ["stateChange", "micStarted", "tapToTalkStarted", "tapToTalkEnded", "warning", "ended"] as const) scope.listen(carrier, event, show)
       })
       this.#activity = activity
-      this.#leave = () => (unlisten(), unbind(), leave())
+      this.#leave = () => (own.end(), unbind(), leave())
     }
     leaveLast?.()
     this.#menus?.follow(session)
