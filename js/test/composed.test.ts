@@ -1,4 +1,5 @@
 import assert from "node:assert/strict"
+import { readFileSync } from "node:fs"
 import { afterEach, test } from "node:test"
 import { FakeAgentSession, FakeAvatarSession, FakeChatSession, type FakeOptions } from "../src/testing.js"
 import type { AvatarOptions } from "../src/session/avataroptions.js"
@@ -215,6 +216,22 @@ test("the menus of devices follow the session, and choose", async () => {
   assert.equal(others.root.querySelector("meter")!.value, 0.9)
   await session.disconnect()
   assert.equal(others.root.querySelector("meter")!.value, 0, "the microphone is closed")
+})
+
+test("menus of devices that are hidden can't be seen with the package's styles", async (t) => {
+  const files = ["ui.css", "content.css", "parts.css"].map((name) => readFileSync(new URL(`../../src/ui/${name}`, import.meta.url), "utf8"))
+  const style = window.document.head.appendChild(window.document.createElement("style"))
+  style.textContent = files.join("")
+  t.after(() => style.remove())
+  const session = new FakeChatSession()
+  open.push(session)
+  const { root } = place(new DeviceSelect(session))
+  const speakers = root.lastElementChild!
+  const displays = () => [root, speakers].map((element) => window.getComputedStyle(element).display)
+  assert.deepEqual(displays(), ["none", "grid"])
+  root.hidden = false
+  speakers.setAttribute("hidden", "")
+  assert.deepEqual(displays(), ["grid", "none"])
 })
 
 test("a menu shows the device that stays in use when another can't be used", async () => {
