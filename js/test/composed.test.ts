@@ -152,6 +152,15 @@ test("with onStart a control bar starts again, and needs no session", async () =
   assert.throws(() => new ControlBar(session, { controls: ["camera" as "end"] }), /the control must be one of start, microphone, volume, devices, end/)
 })
 
+test("the focus of a control that is hidden with what is around it goes to another", async () => {
+  const session = avatar()
+  const bar = place(new ControlBar(session, { onStart: () => {} }))
+  await session.connect()
+  bar.root.querySelector<HTMLElement>("[part~=sound]")!.focus()
+  session.disconnect()
+  assert.equal(window.document.activeElement!.getAttribute("part"), "button start")
+})
+
 test("a bar shows what a session has a use for: no voice in text, and a button to hold to talk", async () => {
   const chat = new FakeChatSession()
   open.push(chat)

@@ -185,8 +185,7 @@ export class ControlBar {
     if (!face || idle) this.#closeMenus()
     this.#devices.root.setAttribute("aria-expanded", String(this.#menus !== undefined))
     // A control that had the focus may be hidden now.
-    if (focused && !this.root.contains(document.activeElement)) this.#passFocus()
-    else if (focused && (document.activeElement as HTMLElement).hidden) this.#passFocus()
+    if (focused && (!this.root.contains(document.activeElement) || document.activeElement!.closest("[hidden]"))) this.#passFocus()
   }
 
   #passFocus(): void {
