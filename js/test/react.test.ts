@@ -1,7 +1,7 @@
 import assert from "node:assert/strict"
 import { test, type TestContext } from "node:test"
 import { JSDOM } from "jsdom"
-import { act, createElement, Fragment, StrictMode, Suspense, use, useRef, useState, type ReactElement } from "react"
+import { act, Activity, createElement, Fragment, StrictMode, Suspense, use, useRef, useState, type ReactElement } from "react"
 import type { Root } from "react-dom/client"
 import { renderToString } from "react-dom/server"
 import { AgentError } from "../src/core/errors.js"
@@ -110,6 +110,25 @@ test("a component that leaves while it connects leaves no session and no error",
   await connected // not rejected
   await passes()
   assert.deepEqual(sessions.map(({ state }) => state).filter((state) => state !== "disconnected"), [])
+})
+
+test("a component that has left, or is hidden, opens no session", async (t) => {
+  const agent = new FakeAgent()
+  const { render } = await page(t)
+  const { Talk, sessions, seen } = rig(agent)
+  const shown = (mode: "visible" | "hidden") => createElement(Activity, { mode, children: createElement(Talk) })
+  await render(shown("visible"))
+  await render(shown("hidden"))
+  await passes()
+  await act(() => seen.hook!.connect())
+  assert.equal(sessions.length, 0)
+  await render(shown("visible"))
+  await act(() => seen.hook!.connect())
+  assert.equal(sessions[0]!.state, "connected")
+  await render(createElement("p"))
+  await passes()
+  await act(() => seen.hook!.connect())
+  assert.deepEqual(sessions.map(({ state }) => state), ["disconnected"])
 })
 
 test("the token is asked for at each connect, as a function or a promise of it", async (t) => {

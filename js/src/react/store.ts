@@ -53,7 +53,7 @@ export interface Snapshot<Session> {
 
 /** The functions that a hook returns, which never change. */
 export interface Actions {
-  /** Connects a new session unless one is connecting or connected. Rejects with the error that `error` shows; resolves when it is disconnected first. */
+  /** Connects a new session unless one is connecting or connected. Rejects with the error that `error` shows; resolves when it is disconnected first, and at once when the component has left. */
   connect(): Promise<void>
   /** Ends the session. */
   disconnect(options?: DisconnectOptions): void
@@ -106,6 +106,8 @@ export class Store<Session extends AnySession, Values extends object> {
   /** Aborts the current connect, and removes its listeners. */
   #run = new AbortController()
   #leaving: ReturnType<typeof setTimeout> | undefined
+  /** The component is no longer there. */
+  #left = false
   /** The session has emitted `ended`. */
   #over = false
 
@@ -129,13 +131,18 @@ export class Store<Session extends AnySession, Values extends object> {
   /** Called when the component is mounted; the returned function is called when it is unmounted. */
   mount(): () => void {
     clearTimeout(this.#leaving)
+    this.#left = false
     return () => {
-      this.#leaving = setTimeout(() => this.disconnect())
+      this.#leaving = setTimeout(() => {
+        this.#left = true
+        this.disconnect()
+      })
     }
   }
 
   readonly connect = (): Promise<void> => {
     if (this.#connecting) return this.#connecting
+    if (this.#left) return Promise.resolve() // nothing would end the session
     const { session } = this.#snapshot
     if (session && !this.#run.signal.aborted) {
       if (!this.#over) return Promise.resolve()
