@@ -339,6 +339,13 @@ element-orders: # elements that visitors and pages use in random orders, after w
 	cd e2e && AGENTRUNTIME_ORDERS=$(ORDERS) AGENTRUNTIME_ORDERS_SEED=$(SEED) AGENTRUNTIME_ORDERS_FROM=$(FROM) \
 		$(GOTEST) -count 1 -timeout 60m -v -run TestElementsAfterAnyOrder ./hostile
 
+.PHONY: part-orders
+part-orders: ORDERS := 120
+part-orders: # parts and components of React that visitors and pages use in random orders
+	tools/need.sh browser
+	cd e2e && AGENTRUNTIME_ORDERS=$(ORDERS) AGENTRUNTIME_ORDERS_SEED=$(SEED) AGENTRUNTIME_ORDERS_FROM=$(FROM) \
+		$(GOTEST) -count 1 -timeout 60m -v -run TestPartsAfterAnyOrder ./hostile
+
 .PHONY: race
 race: # data races that one run in one order does not show
 	$(GOTEST) $(PARALLEL) -short -count 3 -shuffle on ./runtime/...

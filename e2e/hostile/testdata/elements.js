@@ -38,14 +38,14 @@ const propertiesFor = (init) => ({
 })
 
 /** The controls of a shadow tree, and of those below it, that a visitor can use. */
-function* controlsIn(root) {
+export function* controlsIn(root) {
   for (const each of root.querySelectorAll("*")) {
     if (each.matches("button, summary, textarea, input, select, video") && each.checkVisibility({ visibilityProperty: true }) && !each.matches(":disabled")) yield each
     if (each.shadowRoot) yield* controlsIn(each.shadowRoot)
   }
 }
 
-const nameOf = (control) => (control.getAttribute("aria-label") ?? control.labels?.[0]?.textContent ?? control.textContent).trim()
+export const nameOf = (control) => (control.getAttribute("aria-label") ?? control.labels?.[0]?.textContent ?? control.textContent).trim()
 const shownIn = (root) => root.textContent.replace(/\s+/g, " ").slice(0, 400)
 
 /** Runs one sequence, to its end, and returns what went wrong. It goes on until `calm` resolves, from when on nothing disturbs the service. */
