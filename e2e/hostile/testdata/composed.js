@@ -133,6 +133,7 @@ async function runParts(random, number, init) {
   const odd = () => {
     for (const { name, session, part } of parts) {
       if (["DeviceSelect", "Transcript"].includes(name)) continue
+      part.update?.() // mute() and muteAudioOutput() have no event
       const other = new ui[name](session)
       const [is, would] = [look(part.root), look(other.root)]
       other.destroy()
