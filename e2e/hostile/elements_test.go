@@ -9,7 +9,7 @@ import (
 
 // elementsInPage is how many sequences run in one page, all at once. TestElementsAfterAnyOrder has one page,
 // unless AGENTRUNTIME_ORDERS is set.
-const elementsInPage = 12
+const elementsInPage = 8
 
 // TestElementsAfterAnyOrder does with the elements what visitors and pages do, in random orders, at first
 // while the service and its links have faults: every call settles with a documented code, no text that the
