@@ -178,7 +178,8 @@ export class Transcript {
   #follow(always = false): void {
     if (always) this.#atEnd = true
     if (!this.#atEnd) return
-    const above = this.#newest ? this.#newest.getBoundingClientRect().top - this.root.getBoundingClientRect().top - gapPx : Infinity
+    const top = this.#newest?.getClientRects()[0]?.top // none if the page has removed or hidden it
+    const above = top === undefined ? Infinity : top - this.root.getBoundingClientRect().top - gapPx
     this.root.scrollTop = Math.min(this.root.scrollHeight, this.root.scrollTop + above)
     this.#scrollTop = this.root.scrollTop
   }
