@@ -573,6 +573,9 @@ func newMeter(m *microphone) *meter {
 				return
 			case <-ticker.C:
 			}
+			if ctx.Err() != nil { // both were ready
+				return
+			}
 			ev := Event{Kind: Level}
 			ev.At, last = mt.spoke(last)
 			if _, err = jsbridge.Call(analyser, "getByteFrequencyData", bins); err == nil {
