@@ -68,11 +68,9 @@ func (i Intellects) Restore(ctx context.Context, s *Snapshot, fields ...string) 
 			return nil, oneOf("the field "+name, name, SnapshotFields)
 		}
 	}
-	capabilities := f.Capabilities
-	f.Capabilities = nil // not checked: the service may know more of them than this client
-	bad := f.check()
-	f.Capabilities = capabilities
-	return intellects.update(ctx, i.c, s.ConfigID, intellectBody{InternalIntellect, f}, bad)
+	checked := f
+	checked.Capabilities = nil // the service may know more of them than this client
+	return intellects.update(ctx, i.c, s.ConfigID, intellectBody{InternalIntellect, f}, checked.check())
 }
 
 // SnapshotDiff is what differs between two snapshots.
