@@ -411,6 +411,19 @@ function visitor(body: HTMLElement) {
   return { find, field, press, send, turns }
 }
 
+/** A page whose visitor has said "Hello" and got an answer. */
+async function answered(t: TestContext) {
+  const { render, body } = await page(t)
+  const { Talk, sessions } = partsRig(new FakeAgent({ rules: [{ when: "Hello", steps: [{ say: "Good morning." }] }] }))
+  const seen = visitor(body)
+  await render(createElement(Talk))
+  await seen.press("start")
+  await until("connected", () => sessions[0]?.state === "connected")
+  await seen.send("Hello")
+  await until("answered", () => seen.turns().length === 2)
+  return { render, Talk, ...seen }
+}
+
 test("a text stays in the field when a conversation begins, with the focus, and when it is lost and begins again", async (t) => {
   const agent = new FakeAgent({ rules: [{ when: "slow", steps: [{ pause: 60_000 }] }] })
   const { render, body } = await page(t)
@@ -444,14 +457,7 @@ test("the focus stays in the buttons when a conversation starts", async (t) => {
 })
 
 test("a log stays when a name changes", async (t) => {
-  const { render, body } = await page(t)
-  const { Talk, sessions } = partsRig(new FakeAgent({ rules: [{ when: "Hello", steps: [{ say: "Good morning." }] }] }))
-  const { find, press, send, turns } = visitor(body)
-  await render(createElement(Talk))
-  await press("start")
-  await until("connected", () => sessions[0]?.state === "connected")
-  await send("Hello")
-  await until("answered", () => turns().length === 2)
+  const { render, Talk, find, turns } = await answered(t)
   await render(createElement(Talk, { name: "Robin" }))
   assert.deepEqual([turns(), find(".agent-transcript").ariaLabel], [["YouHello", "RobinGood morning."], "With Robin"])
   await render(createElement(Talk))
@@ -459,14 +465,7 @@ test("a log stays when a name changes", async (t) => {
 })
 
 test("parts stay as they are while React hides them for something that loads", async (t) => {
-  const { render, body } = await page(t)
-  const { Talk, sessions } = partsRig(new FakeAgent({ rules: [{ when: "Hello", steps: [{ say: "Good morning." }] }] }))
-  const { field, press, send, turns } = visitor(body)
-  await render(createElement(Talk))
-  await press("start")
-  await until("connected", () => sessions[0]?.state === "connected")
-  await send("Hello")
-  await until("answered", () => turns().length === 2)
+  const { render, Talk, field, turns } = await answered(t)
   field().value = "And you"
   let loaded = () => {}
   const promise = new Promise<void>((resolve) => (loaded = resolve))

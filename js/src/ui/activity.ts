@@ -57,7 +57,7 @@ const lookMs = 50
 const leadMs = 400
 
 /** The states of sessions of all kinds after their end. */
-const overStates = ["closed", "disconnected", "error", "failed"]
+export const overStates: readonly string[] = ["closed", "disconnected", "error", "failed"]
 
 /** How long the visitor's microphone must be quiet, in ms, before the agent no longer counts as hearing something that it does not answer. */
 const quietMs = 2_000

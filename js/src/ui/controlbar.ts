@@ -1,4 +1,4 @@
-import { sharedActivity, type ActivitySession, type AgentActivity } from "./activity.js"
+import { overStates, sharedActivity, type ActivitySession, type AgentActivity } from "./activity.js"
 import { DeviceSelect, type DeviceSession } from "./deviceselect.js"
 import { icon, IconButton, make, makeButton } from "./dom.js"
 import { Scope } from "./listen.js"
@@ -159,7 +159,7 @@ export class ControlBar {
     if (this.#destroyed) return
     const labels = this.#labels
     const state = this.#session?.state
-    const over = state !== undefined && ["closed", "disconnected", "disconnecting", "error", "failed"].includes(state)
+    const over = state === "disconnecting" || overStates.includes(state ?? "")
     const idle = state === undefined || state === "idle" || state === "preparing" || over
     const [face, live] = [this.#face, !idle && state !== "connecting"]
     const focused = this.root.contains(document.activeElement)

@@ -385,7 +385,7 @@ function time(seconds: number): string {
   return `${Math.floor(whole / 60)}:${String(whole % 60).padStart(2, "0")}`
 }
 
-/** Marks a widget, at the outcome of its form, while the visitor has entered something that was not sent. */
+/** Marks a form while the visitor has entered something that was not sent. The mark is at its outcome: a field named `dataset` would hide that of the form. */
 const markUnsent = (form: HTMLFormElement, outcome: HTMLElement): void => form.addEventListener("input", () => (outcome.dataset["unsent"] = ""))
 
 /** Removes the widgets in an element; one that the visitor is filling in stays, because what was entered would be lost. */
