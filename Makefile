@@ -326,25 +326,25 @@ ORDERS := 10000
 SEED :=
 FROM := 0
 
+define in_random_orders
+tools/need.sh browser
+cd e2e && AGENTRUNTIME_ORDERS=$(ORDERS) AGENTRUNTIME_ORDERS_SEED=$(SEED) AGENTRUNTIME_ORDERS_FROM=$(FROM) \
+	$(GOTEST) -count 1 -timeout 60m -v -run $(1) ./hostile
+endef
+
 .PHONY: orders
 orders: # sessions whose methods are called in random orders, after which nothing may be left
-	tools/need.sh browser
-	cd e2e && AGENTRUNTIME_ORDERS=$(ORDERS) AGENTRUNTIME_ORDERS_SEED=$(SEED) AGENTRUNTIME_ORDERS_FROM=$(FROM) \
-		$(GOTEST) -count 1 -timeout 60m -v -run TestNothingIsLeftAfterAnyOrder ./hostile
+	$(call in_random_orders,TestNothingIsLeftAfterAnyOrder)
 
 .PHONY: element-orders
 element-orders: ORDERS := 120
 element-orders: # elements that visitors and pages use in random orders, after which each does what it says
-	tools/need.sh browser
-	cd e2e && AGENTRUNTIME_ORDERS=$(ORDERS) AGENTRUNTIME_ORDERS_SEED=$(SEED) AGENTRUNTIME_ORDERS_FROM=$(FROM) \
-		$(GOTEST) -count 1 -timeout 60m -v -run TestElementsAfterAnyOrder ./hostile
+	$(call in_random_orders,TestElementsAfterAnyOrder)
 
 .PHONY: part-orders
 part-orders: ORDERS := 120
 part-orders: # parts and components of React that visitors and pages use in random orders
-	tools/need.sh browser
-	cd e2e && AGENTRUNTIME_ORDERS=$(ORDERS) AGENTRUNTIME_ORDERS_SEED=$(SEED) AGENTRUNTIME_ORDERS_FROM=$(FROM) \
-		$(GOTEST) -count 1 -timeout 60m -v -run TestPartsAfterAnyOrder ./hostile
+	$(call in_random_orders,TestPartsAfterAnyOrder)
 
 .PHONY: race
 race: # data races that one run in one order does not show
