@@ -3,6 +3,7 @@ package element
 import (
 	"image"
 	"net/http"
+	"strconv"
 	"testing"
 
 	"github.com/agentruntime/agentruntime/e2e/browsertest"
@@ -213,8 +214,13 @@ func TestWidgetsCoverNothing(t *testing.T) {
 			}
 			p.Do(nil, `await until(() => element.phase === "live")`)
 			for _, text := range []string{"My name is Ada.", "Talk.", "Quiz me."} {
-				p.Do(nil, `await element.send("`+text+`")
+				// A copy takes the caption's place, because the caption goes with the end of the speech.
+				p.Do(nil, `globalThis.copy?.replaceWith(globalThis.caption)
+					await element.send("`+text+`")
 					await until(() => seen("[part=caption]") && seen(".followups") && find("[part=caption]").textContent.length > 20)
+					globalThis.caption = find("[part=caption]")
+					globalThis.copy = caption.cloneNode(true)
+					caption.replaceWith(copy)
 					globalThis.rect = (part) => find(part).getBoundingClientRect()
 					globalThis.meet = ([one, other]) => {
 						if (!seen(one) || !seen(other)) return false
@@ -226,6 +232,8 @@ func TestWidgetsCoverNothing(t *testing.T) {
 					var got []string
 					p.Do(&got, `await new Promise((drawn) => requestAnimationFrame(() => requestAnimationFrame(drawn)))
 						if (rect("[part=controls]").bottom > rect("[part=stage]").bottom) throw new Error("the controls are below the picture")
+						if (!seen("[part=caption]") && rect("[part=stage]").height > 180) throw new Error("there is no caption")
+						if (seen("[part~=unlock]") !== (`+strconv.FormatBool(name == "without sound")+`)) throw new Error("the button for the sound")
 						const over = ["[part=log]", "[part=controls]", "[part=activity]"], unlock = "[part~=unlock]"
 						return [...[...over, unlock].map((part) => [part, "[part=caption]"]), ...over.map((part) => [part, unlock])].filter(meet).map((pair) => pair.join(" over "))`)
 					if len(got) > 0 {
