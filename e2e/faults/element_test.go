@@ -137,6 +137,15 @@ func (p *tab) awaitExpiry() {
 	pause(p.t.Context(), time.Until(at))
 }
 
+func (p *tab) noticed(broken time.Time) {
+	p.t.Helper()
+	var noticed bool
+	p.do(fmt.Sprintf("drive.broken(%d, %d)", broken.UnixMilli(), settles.Milliseconds()), &noticed)
+	if !noticed {
+		p.t.Errorf("the element did not notice the fault within %v", settles)
+	}
+}
+
 func (p *tab) awaitPicture(limit time.Duration) {
 	p.t.Helper()
 	if back := p.picture(limit); !back.Back || back.Over {
@@ -214,7 +223,7 @@ func (w row) runPage(t *testing.T, browser *browsertest.Browser) {
 	p.do(`drive.type("What is during?")`, nil)
 	pause(t.Context(), w.lasts) // which is part of the fault's definition
 	if w.life > 0 {
-		p.do(fmt.Sprintf("drive.broken(%d, %d)", broken.UnixMilli(), settles.Milliseconds()), nil)
+		r.noticed(broken)
 	}
 	w.repairs(r)
 	back := p.picture(settles)

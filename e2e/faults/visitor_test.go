@@ -388,7 +388,7 @@ func (v *visitor) speak(ctx context.Context, text string) {
 }
 
 // summary lists the connection events after a time, with their times; repetitions of one kind
-// in a row are listed once.
+// in a row are listed once. It is empty if there are none. The caller holds the lock.
 func (v *visitor) summary(since time.Time) string {
 	var story []string
 	last := ""
@@ -424,9 +424,6 @@ func (v *visitor) summary(since time.Time) string {
 		}
 		last = text
 		story = append(story, fmt.Sprintf("%s %.1f s", text, o.at.Sub(since).Seconds()))
-	}
-	if len(story) == 0 {
-		return "none"
 	}
 	return strings.Join(story, ", ")
 }
