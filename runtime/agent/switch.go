@@ -262,8 +262,12 @@ func (s *Session) refresh(t *transport) {
 // releaseTransport disconnects a transport; an answer that has not begun is no longer awaited.
 func (s *Session) releaseTransport(t *transport, keep bool, reason string) {
 	t.released = true
+	left := t.settle()
 	// The completion signal, if any, is sent first (protocol §8.8).
 	t.Disconnect(session.DisconnectOptions{Keep: keep, Reason: reason})
+	for _, e := range left {
+		s.core.Emit(e)
+	}
 	if t.turn != nil {
 		s.core.Emit(*t.turn)
 	}

@@ -48,6 +48,7 @@ func TestSwitchesInOrder(t *testing.T) {
 
 		r.When(signaling.Join, join)
 		s := r.socket()
+		s.Say(signaling.AgentTurnToTalk, signaling.TurnToTalk{UserTranscription: "What is my name?"})
 		s.Segment(map[string]any{"type": "avatar", "content": "Sam."})
 		synctest.Wait()
 		r.Forget()
@@ -440,4 +441,29 @@ func TestASecondConnectJoinsTheFirst(t *testing.T) {
 		}
 		r.want("state connecting user_requested", "transport avatar", "state connected")
 	})
+}
+
+// TestTurnsOfAnAvatarThatIsLeftAreShownOrReported, before the switch or the end.
+func TestTurnsOfAnAvatarThatIsLeftAreShownOrReported(t *testing.T) {
+	for _, c := range []struct {
+		leave func(*rig)
+		want  []string
+	}{
+		{func(r *rig) { r.mustSwitch(Chat) }, []string{
+			"state switching user_requested", "transport chat", "user: stored", "turnUnconfirmed", "responseSettled", "state connected", "mode chat true",
+		}},
+		{func(r *rig) { r.Disconnect(session.DisconnectOptions{}) }, []string{
+			"user: stored", "turnUnconfirmed", "responseSettled", "state closed user_requested", "ended disconnect",
+		}},
+	} {
+		connected(t, Options{Options: session.Options{ThreadID: "th-1"}}, func(r *rig) {
+			r.Set(func(s *fakeservice.Service) { s.Acknowledge = func(text string) bool { return text != "lost" } })
+			<-r.send(background, "stored")
+			<-r.send(background, "lost")
+			synctest.Wait()
+			r.Forget()
+			c.leave(r)
+			r.want(c.want...)
+		})
+	}
 }

@@ -39,6 +39,7 @@ type transport struct {
 	mode    Mode
 	open    func(context.Context) error // connects
 	send    func([]*text)               // sends texts in their order
+	settle  func() []event.Event        // emits what it has not emitted of its turns
 	release func()
 
 	// The fields below belong to the session's queue.
@@ -69,6 +70,7 @@ func (s *Session) open(mode Mode) (*transport, error) {
 			a, release, err := s.opts.NewAvatar(o)
 			t.transportSession, t.release = a, release
 			t.open, t.send = func(ctx context.Context) error { return a.Connect(ctx) }, func(x []*text) { s.speak(t, a, x) }
+			t.settle = a.SettleTurns
 			return nil, err
 		}
 		o := s.opts.Chat
@@ -77,6 +79,7 @@ func (s *Session) open(mode Mode) (*transport, error) {
 		c, release, err := s.opts.NewChat(o)
 		t.transportSession, t.release = c, release
 		t.open, t.send = func(ctx context.Context) error { return c.Connect(ctx) }, func(x []*text) { s.ask(t, c, x) }
+		t.settle = func() []event.Event { return nil }
 		return nil, err
 	})
 	if err != nil {

@@ -220,7 +220,7 @@ func (s *Session) askAgain() {
 			case err != nil:
 				s.core.Log("warn", "the lost question is not asked again: "+err.Error(), nil)
 			default:
-				s.outbox.addFirst(&waitingText{text, func(sent bool) {
+				s.outbox.addFirst(&waitingText{text: text, hidden: true, done: func(sent bool) {
 					if sent {
 						s.core.Emit(event.SpiralRecovered{Text: question})
 					}

@@ -309,6 +309,9 @@ func (s *Session) startsTalking() {
 	s.noteActivity()
 	s.core.Stall.Disarm()
 	s.answers(id)
+	if !s.cuts(id) {
+		s.outbox.show()
+	}
 	if s.turn.captions.silent {
 		return
 	}
@@ -378,9 +381,8 @@ func (s *Session) userTurn(p signaling.TurnToTalk) {
 	}
 	s.core.Turns.Transcript()
 	s.turn.lastText = text
-	s.outbox.repeated(text)
 	s.core.Audit("turn.user_captured", "done", "")
-	if text = s.cutEcho(text); text != "" {
+	if text = s.cutEcho(s.outbox.repeated(text)); text != "" {
 		s.core.Emit(event.Transcript{Type: "user", Text: text})
 	}
 }

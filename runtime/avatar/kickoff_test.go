@@ -155,3 +155,35 @@ func TestAKickoffThatIsSentAgainIsNotShown(t *testing.T) {
 		})
 	}
 }
+
+// TestALogHasNoKickoffWithoutEcho, whether the service has stored it or not.
+func TestALogHasNoKickoffWithoutEcho(t *testing.T) {
+	for _, lost := range []bool{true, false} {
+		run(t, Options{Options: session.Options{Kickoff: &event.Kickoff{Text: "Begin"}}}, func(r *rig) {
+			if r.acknowledging(); lost {
+				r.acknowledging("Begin\nHello")
+			}
+			s := r.connectOnly()
+			sent := r.speakLater("Hello")
+			s.Say(signaling.StvFinishedTalking, signaling.FinishedTalking{})
+			<-sent
+			synctest.Wait()
+			r.Disconnect(session.DisconnectOptions{})
+			synctest.Wait()
+			var typed []string
+			for _, e := range all[event.Transcript](r) {
+				typed = append(typed, e.Text)
+			}
+			for _, e := range all[event.TurnUnconfirmed](r) {
+				typed = append(typed, "lost: "+e.Typed)
+			}
+			want := "Hello"
+			if lost {
+				want = "lost: Hello"
+			}
+			if !slices.Equal(typed, []string{want}) || s.Texts()[0].Text != "Begin\nHello" {
+				t.Errorf("shown %q, want %q; sent %v", typed, want, s.Texts())
+			}
+		})
+	}
+}

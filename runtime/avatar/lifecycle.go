@@ -60,7 +60,7 @@ func (s *Session) disconnect(o session.DisconnectOptions) {
 	}
 	s.resetTurn()
 	s.core.Turns.Close()
-	s.outbox.settleAll()
+	s.outbox.ended()
 	s.tearDown(canceled(nil))
 	s.core.Token = ""
 	s.core.Audit("token.revoke", "ended", "forgotten")
@@ -78,7 +78,7 @@ func (s *Session) end(err *fault.Error, reason string) {
 	}
 	s.resetTurn()
 	s.core.Turns.Close()
-	s.outbox.settleAll()
+	s.outbox.ended()
 	if err != nil {
 		s.core.Emit(event.Failed{Error: err})
 	}
@@ -89,6 +89,7 @@ func (s *Session) end(err *fault.Error, reason string) {
 
 // endedByService handles conversationEnded (protocol §4.8).
 func (s *Session) endedByService() {
+	s.outbox.ended()
 	s.emitEnded("conversation_ended")
 	s.disconnect(session.DisconnectOptions{Reason: "conversation_ended", Keep: !s.opts.CompleteOnServerEnd})
 }

@@ -19,7 +19,8 @@ import (
 //
 // What waits: the texts that can't be sent now ([Session.mustWait], or there is no
 // connection), and commands that met a socket that was down. What was sent and is not
-// confirmed: turns, in order, and of each setting the newest command.
+// confirmed: turns, in order, and of each setting the newest command. Confirmed turns are kept
+// until the visitor's log has them ([outbox.stored]).
 //
 // After a reconnect the commands go out first, then the unconfirmed turns, then the waiting
 // texts as one turn. The commands go out as soon as the socket is back, the others once the
@@ -45,20 +46,28 @@ type outbox struct {
 	turns    []*sentTurn // sent and not confirmed, in order
 	commands []*command  // on the present connection: not acknowledged
 
+	// stored has the turns that the service has acknowledged and not repeated. The log shows what
+	// the service repeats; an end, or a lost connection, can come before that, and a turn that is
+	// sent again is not repeated.
+	stored []*sentTurn
+
 	acknowledges bool // the service acknowledges events: it did so at least once
 }
 
 // waitingText is a typed text that was not sent yet. done is called once, with whether it was.
 type waitingText struct {
-	text string
-	done func(sent bool)
+	text   string
+	done   func(sent bool)
+	hidden bool // it is not the visitor's: a kickoff without echo, or what the session asks again
 }
 
 // sentTurn is a typed turn that was sent and is not confirmed yet.
 type sentTurn struct {
 	id, text string
-	repeated bool // the service has repeated the text, which does not prove that it is stored
-	again    bool // waits to be sent again; the service recognises a duplicate by the id
+	typed    string // what a log shows of text
+	repeated bool   // the service has repeated the text, which does not prove that it is stored
+	shown    bool   // in a log without that
+	again    bool   // waits to be sent again; the service recognises a duplicate by the id
 	limit    *session.Timer
 }
 
@@ -117,11 +126,14 @@ func (o *outbox) flush() {
 	if len(waiting) == 0 {
 		return
 	}
-	texts := make([]string, len(waiting))
-	for i, t := range waiting {
-		texts[i] = t.text
+	var texts, typed []string
+	for _, t := range waiting {
+		texts = append(texts, t.text)
+		if !t.hidden {
+			typed = append(typed, t.text)
+		}
 	}
-	if err := o.sendTurn(strings.Join(texts, "\n")); err != nil {
+	if err := o.sendTurn(&sentTurn{text: strings.Join(texts, "\n"), typed: strings.Join(typed, "\n")}); err != nil {
 		s.core.Log("info", "a typed turn waits for the connection: "+err.Error(), nil)
 		return
 	}
@@ -133,19 +145,20 @@ func (o *outbox) flush() {
 
 // sendTurn emits one typed turn: the barge-in marker, then the text
 // (protocol §3.6). It fails without a connection; the text was not sent then.
-func (o *outbox) sendTurn(text string) error {
+func (o *outbox) sendTurn(t *sentTurn) error {
 	o.session.emit(signaling.TextEntered, signaling.BargeIn())
-	if err := o.deliver(&sentTurn{id: session.RandomID(turnIDLength), text: text}); err != nil {
+	t.id = session.RandomID(turnIDLength)
+	if err := o.deliver(t); err != nil {
 		return err
 	}
-	o.session.asked(text)
+	o.session.asked(t.text)
 	return nil
 }
 
 // deliver sends t on the present connection, or fails.
 func (o *outbox) deliver(t *sentTurn) error {
 	text := signaling.Text{Text: t.text, IsFinal: true, ClientTurnID: t.id}
-	if err := o.transmit(signaling.TextEntered, text, func() { o.forget(t) }); err != nil {
+	if err := o.transmit(signaling.TextEntered, text, func() { o.confirmed(t) }); err != nil {
 		return err
 	}
 	t.again = false
@@ -184,34 +197,73 @@ func (o *outbox) awaitSign(t *sentTurn) {
 	})
 }
 
-func (o *outbox) forget(t *sentTurn) {
+// forget removes t from the unconfirmed turns, and reports whether it was one.
+func (o *outbox) forget(t *sentTurn) bool {
 	t.limit.Stop()
-	o.turns = slices.DeleteFunc(o.turns, func(other *sentTurn) bool { return other == t })
+	i := slices.Index(o.turns, t)
+	if i < 0 {
+		return false
+	}
+	o.turns = slices.Delete(o.turns, i, i+1)
+	return true
+}
+
+func (o *outbox) confirmed(t *sentTurn) {
+	if o.forget(t) && !t.repeated && t.typed != "" {
+		o.stored = append(o.stored, t)
+	}
 }
 
 // repeated marks the turns whose text the service repeats in a user's transcript
-// (protocol §4.7).
-func (o *outbox) repeated(transcript string) {
-	for _, t := range o.turns {
-		before, after, found := strings.Cut(transcript, strings.TrimSpace(converse.Clean(t.text)))
-		if found && !t.repeated {
-			t.repeated = true
-			transcript = before + after // two turns may have the same words
+// (protocol §4.7), and returns the transcript without what the log has of it.
+func (o *outbox) repeated(transcript string) string {
+	rest, known := transcript, false
+	for _, t := range slices.Concat(o.stored, o.turns) {
+		words := strings.TrimSpace(converse.Clean(t.text))
+		before, after, found := strings.Cut(rest, words)
+		if !found || t.repeated {
+			continue
 		}
+		t.repeated, known = true, true
+		rest = before + after // two turns may have the same words
+		if t.shown {
+			transcript = strings.TrimSpace(strings.Replace(transcript, words, "", 1))
+		}
+	}
+	o.stored = slices.DeleteFunc(o.stored, func(t *sentTurn) bool { return t.repeated || t.shown && !known })
+	return transcript
+}
+
+// show shows the stored turns that the service has not repeated, as the agent begins to
+// speak or the connection is given up.
+func (o *outbox) show() (emitted []event.Event) {
+	o.stored = slices.DeleteFunc(o.stored, func(t *sentTurn) bool { return t.shown })
+	for _, t := range o.stored {
+		t.shown = true
+		emitted = append(emitted, event.Transcript{Type: "user", Text: converse.Clean(t.typed)})
+	}
+	o.emit(emitted)
+	return emitted
+}
+
+func (o *outbox) emit(events []event.Event) {
+	for _, e := range events {
+		o.session.core.Emit(e)
 	}
 }
 
 // settle ends the wait for the confirmation of turns and reports those without one. If
 // the service acknowledges turns, a repeated text is no confirmation.
-func (o *outbox) settle(turns ...*sentTurn) {
-	core := &o.session.core
+func (o *outbox) settle(turns ...*sentTurn) (emitted []event.Event) {
 	for _, t := range slices.Clone(turns) {
 		o.forget(t)
 		if o.acknowledges || !t.repeated {
-			core.Turns.Unanswered(t.id)
-			core.Emit(event.TurnUnconfirmed{Text: t.text, ClientTurnID: t.id})
+			o.session.core.Turns.Unanswered(t.id)
+			emitted = append(emitted, event.TurnUnconfirmed{Text: t.text, Typed: t.typed, Repeated: t.repeated, ClientTurnID: t.id})
 		}
 	}
+	o.emit(emitted)
+	return emitted
 }
 
 // command sends a command and keeps it until it is acknowledged, because what is sent
@@ -264,8 +316,9 @@ func (o *outbox) recovered() {
 // abandoned is for a connection that is given up. A service that acknowledges turns gets them
 // again on the next one; those of another service are reported.
 func (o *outbox) abandoned() {
+	o.show()
 	if !o.repeatTurns() {
-		o.settleAll()
+		o.settle(o.turns...)
 	}
 }
 
@@ -280,8 +333,21 @@ func (o *outbox) repeatTurns() bool {
 	return o.acknowledges
 }
 
-// settleAll is for the end of a session at the service, after which nothing can be confirmed.
-func (o *outbox) settleAll() { o.settle(o.turns...) }
+// ended is for the end of a session at the service, after which nothing can be confirmed or
+// repeated. It returns what it has emitted.
+func (o *outbox) ended() []event.Event {
+	shown := o.show()
+	o.stored = nil
+	return append(shown, o.settle(o.turns...)...)
+}
+
+// SettleTurns emits what the log does not have of the typed turns, as the end of the session
+// does, and returns it: a transcript of each turn that the service has stored, and
+// turnUnconfirmed for the others. It blocks until it has run on the session's queue.
+func (s *Session) SettleTurns() (emitted []event.Event) {
+	s.core.Work.Call(func() { emitted = s.outbox.ended() })
+	return emitted
+}
 
 // discard drops the waiting texts at the end of a session.
 func (o *outbox) discard() {

@@ -235,11 +235,66 @@ func TestWhatASessionLeavesUnconfirmedIsReportedBeforeItsEnd(t *testing.T) {
 				r.say("lost")
 				end(r, s)
 				r.wantUnconfirmed("lost")
-				if name != "ended" { // where the service reports the end first
-					names := r.heardNames()
-					if slices.Index(names, "turnUnconfirmed") > slices.Index(names, "ended") {
-						t.Errorf("events %q", names)
+				names := r.heardNames()
+				if slices.Index(names, "turnUnconfirmed") > slices.Index(names, "ended") {
+					t.Errorf("events %q", names)
+				}
+			})
+		})
+	}
+}
+
+// TestAStoredTurnIsInTheLog, once, before the answer and before the end, wherever the service
+// repeats its text.
+func TestAStoredTurnIsInTheLog(t *testing.T) {
+	repeat := func(texts ...string) func(*rig, *fakeservice.Socket) {
+		return func(_ *rig, s *fakeservice.Socket) {
+			for _, text := range texts {
+				s.Say(signaling.AgentTurnToTalk, signaling.TurnToTalk{UserTranscription: text})
+			}
+		}
+	}
+	answer := func(_ *rig, s *fakeservice.Socket) {
+		s.Say(signaling.AgentStartSpeech, signaling.StartSpeech{SpeechID: "answer", TurnID: "turn", IsNewTurn: true})
+		s.Say(signaling.StvStartedTalking, signaling.Empty{})
+	}
+	steps := func(steps ...func(*rig, *fakeservice.Socket)) []func(*rig, *fakeservice.Socket) { return steps }
+	for name, c := range map[string]struct {
+		steps []func(*rig, *fakeservice.Socket)
+		want  []string
+	}{
+		"not repeated":             {nil, []string{"one", "two"}},
+		"repeated":                 {steps(repeat("one", "two")), []string{"one", "two"}},
+		"repeated as one":          {steps(repeat("one\ntwo")), []string{"one\ntwo"}},
+		"one is repeated":          {steps(repeat("two")), []string{"two", "one"}},
+		"repeated in the answer":   {steps(answer, repeat("one", "two")), []string{"one", "two"}},
+		"answered with no text":    {steps(answer, answer), []string{"one", "two"}},
+		"spoken after the answer":  {steps(answer, repeat("spoken", "one")), []string{"one", "two", "spoken", "one"}},
+		"one is repeated, with it": {steps(answer, repeat("one two and more")), []string{"one", "two", "and more"}},
+		"on another connection":    {steps((*rig).replace, repeat("spoken")), []string{"one", "two", "spoken"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			connected(t, func(r *rig, s *fakeservice.Socket) {
+				r.acknowledging()
+				r.say("one")
+				r.say("two")
+				for _, step := range c.steps {
+					step(r, s)
+					synctest.Wait()
+				}
+				r.Disconnect(session.DisconnectOptions{})
+				synctest.Wait()
+				var got []string
+				for _, e := range all[event.Transcript](r) {
+					if e.Type == "user" {
+						got = append(got, e.Text)
 					}
+				}
+				if !slices.Equal(got, c.want) {
+					t.Errorf("the log has %q, want %q", got, c.want)
+				}
+				if names := r.heardNames(); slices.Contains(names[slices.Index(names, "ended"):], "transcript") {
+					t.Errorf("events %q", names)
 				}
 			})
 		})

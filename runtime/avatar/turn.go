@@ -79,7 +79,7 @@ func (s *Session) start(ctx context.Context, text string, sent func()) (wait fun
 		err  error
 	}
 	ended := make(chan outcome, 1)
-	waiting := &waitingText{text, func(was bool) {
+	waiting := &waitingText{text: text, done: func(was bool) {
 		if was {
 			sent()
 		}
@@ -388,7 +388,7 @@ func (s *Session) sendKickoff() {
 				s.core.Warn(fault.KickoffFailed, err.Error())
 				return
 			}
-			*t = waitingText{text, func(sent bool) {
+			*t = waitingText{text: text, hidden: !k.Echo, done: func(sent bool) {
 				s.turn.kickoffText = nil
 				if sent {
 					s.kickoffSent(text)

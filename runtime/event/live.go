@@ -207,6 +207,10 @@ type AvatarStopTalking struct {
 // itself sends unconfirmed ones again after a lost connection.
 type TurnUnconfirmed struct {
 	Text string `json:"text"`
+	// Typed is what a log may show of it: the text without a kickoff that has no echo.
+	Typed string `json:"typed"`
+	// Repeated is true if a transcript has repeated the text.
+	Repeated bool `json:"repeated"`
 	// ClientTurnID is the id that was sent with the turn.
 	ClientTurnID string `json:"clientTurnId"`
 }
