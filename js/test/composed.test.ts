@@ -443,6 +443,23 @@ test("a transcript shows who said what, with what the page adds at the end", asy
   assert.equal(said().length, 2)
 })
 
+test("a text that the service may not have received is in the transcript, and says so", () => {
+  const session = new Events()
+  const transcript = place(new Transcript(session))
+  const lost = (typed: string, repeated: boolean) => session.emit("turnUnconfirmed", { text: typed, typed, repeated, clientTurnId: "1" })
+  session.user("Yes")
+  session.user("Is there a sauna?")
+  lost("Yes", false)
+  lost("Is there a sauna?", true)
+  lost("", false) // a hidden kickoff
+  const said = () => [...transcript.root.querySelectorAll(".agent-turn")].map((turn) => [...turn.children].map(({ textContent }) => textContent).join(": "))
+  const note = "This may not have arrived."
+  assert.deepEqual(said(), ["You: Yes", `You: Is there a sauna?: ${note}`, `You: Yes: ${note}`])
+  assert.equal(transcript.root.querySelector("[aria-live=polite]")!.textContent, note + note)
+  transcript.rename({ unconfirmed: "Unsicher" })
+  assert.equal(said()[2], "You: Yes: Unsicher")
+})
+
 test("the end stays in view when a text is drawn only in the next frame", (t) => {
   const frames: (() => void)[] = []
   Object.assign(globalThis, { requestAnimationFrame: (draw: () => void) => frames.push(draw) })

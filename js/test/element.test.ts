@@ -299,6 +299,16 @@ test("a text that was not sent is in the field again, before what was typed sinc
   await until(() => field.value === "When is breakfast?\nAnd lunch?")
 })
 
+test("without a log, a text that may be lost is in the field again with a sentence", async () => {
+  const element = place({ modes: "face" })
+  program.results["connect"] = async () => program.become("connected")
+  element.start()
+  await until(() => element.phase === "live")
+  program.dispatch("turnUnconfirmed", { text: "Begin\nHello", typed: "Hello", repeated: false, clientTurnId: "1" })
+  assert.equal(find<HTMLTextAreaElement>(element, "textarea").value, "Hello")
+  assert.equal(find(element, "[part=message]").textContent, "This may not have arrived.")
+})
+
 test("the buttons that only a conversation has are hidden or have a name from the beginning", async () => {
   const element = place({ modes: "text" })
   const nameless = new Set<string>()

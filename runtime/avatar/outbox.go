@@ -200,12 +200,9 @@ func (o *outbox) awaitSign(t *sentTurn) {
 // forget removes t from the unconfirmed turns, and reports whether it was one.
 func (o *outbox) forget(t *sentTurn) bool {
 	t.limit.Stop()
-	i := slices.Index(o.turns, t)
-	if i < 0 {
-		return false
-	}
-	o.turns = slices.Delete(o.turns, i, i+1)
-	return true
+	known := len(o.turns)
+	o.turns = slices.DeleteFunc(o.turns, func(other *sentTurn) bool { return other == t })
+	return len(o.turns) < known
 }
 
 func (o *outbox) confirmed(t *sentTurn) {

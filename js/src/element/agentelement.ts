@@ -583,6 +583,10 @@ export abstract class AgentElement extends Base {
         options: this.#allOptions(),
         say: (text) => this.#update({ message: () => text }),
         entries: modes.includes("text"),
+        unconfirmed: (text) => {
+          this.#composer!.restore(text)
+          this.#update({ message: (labels) => labels.unconfirmed })
+        },
         log: log.root,
         region: log.region,
         caption: this.#stage!.caption,

@@ -94,6 +94,8 @@ export interface Frame {
   options: SessionOptions
   /** Shows a sentence about the conversation. */
   say(text: string): void
+  /** Without a log: the service may not have received a text. */
+  unconfirmed(text: string): void
   /** Is called when the agent does something else. */
   doing(activity: Activity, busy: boolean): void
   /** An entry of the transcript is complete, or a turn has ended. */
@@ -149,6 +151,7 @@ export class Conversation {
     this.#keepLast()
     spoken.onChange(({ entry }) => {
       if (entries) this.#addButtons(entry)
+      else if (entry.unconfirmed) frame.unconfirmed(entry.text)
       if (!entry.open) frame.said()
     })
     if (entries) this.#showHistory(frame.history)

@@ -19,6 +19,8 @@ export const PART_LABELS = {
   stop: "Stop the answer",
   end: "End the conversation",
   log: "What was said",
+  /** Below a text of the visitor. */
+  unconfirmed: "This may not have arrived.",
   message: "Your message",
   placeholder: "Type a message",
   send: "Send",

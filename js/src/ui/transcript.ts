@@ -17,6 +17,8 @@ export interface TranscriptEntry {
   readonly open: boolean
   /** Whether the agent was interrupted. */
   readonly interrupted: boolean
+  /** Whether the service may not have received it; only of what the visitor typed. */
+  readonly unconfirmed?: boolean
   /** In milliseconds since the transcript was made. */
   readonly startMs: number
   /** In milliseconds since the transcript was made. */
@@ -89,6 +91,7 @@ export class SpokenTranscript {
       if (type === "user") this.#add({ who: "user", text, speechId: null, open: false })
       else if (type === "final" && typeof speechId !== "string") this.#piece(text)
     })
+    this.#scope.listen(session, "turnUnconfirmed", ({ typed, repeated }) => typed && this.#unconfirmed(typed, repeated))
     this.#scope.listen(session, "turnStart", ({ isNewTurn }) => isNewTurn && this.#endTyped())
     this.#scope.listen(session, "turnEnd", () => this.#endTyped())
     this.#scope.listen(session, "ended", () => this.#endTyped())
@@ -111,6 +114,15 @@ export class SpokenTranscript {
     this.#region?.replaceChildren()
   }
 
+  /** Adds a text to the live region. */
+  announce(text: string): void {
+    const region = this.#region
+    const plain = this.#plain(text).trim()
+    if (region === undefined || plain === "") return
+    region.append(make("p", {}, plain))
+    while (region.children.length > maxAnnounced) region.firstElementChild!.remove()
+  }
+
   /** Removes all listeners. The entries stay. */
   destroy(): void {
     this.#scope.end()
@@ -125,7 +137,7 @@ export class SpokenTranscript {
     const news = utterance.sentences.slice(spoken.sentences, last + 1)
     spoken.sentences = last + 1
     this.#change(spoken.entry, join(spoken.before, utterance.upTo(utterance.sentences[last]!.end)))
-    for (const { text } of news) this.#announce(text)
+    for (const { text } of news) this.announce(text)
   }
 
   #begin(utterance: Utterance): Spoken {
@@ -151,7 +163,7 @@ export class SpokenTranscript {
     const same = !cut && (compact(text) === utterance.letters || text.trim() === "")
     this.#change(entry, join(before, same ? utterance.text : text))
     if (entry.text.trim() === "") this.#remove(entry)
-    else if (!cut) for (const { text } of utterance.sentences.slice(spoken.sentences)) this.#announce(text)
+    else if (!cut) for (const { text } of utterance.sentences.slice(spoken.sentences)) this.announce(text)
   }
 
   #interrupted(utterance: Utterance | undefined): void {
@@ -167,6 +179,14 @@ export class SpokenTranscript {
     this.#change(spoken.entry, join(spoken.before, whole ? heard : heard.slice(0, Math.max(0, heard.search(/\s\S*$/u))).trimEnd()))
   }
 
+  /** The visitor's text may be lost, also if a transcript has it. */
+  #unconfirmed(text: string, repeated: boolean): void {
+    const known = repeated && this.#entries.filter((entry) => entry.who === "user" && entry.text.includes(text)).at(-1)
+    const entry = known || this.#add({ who: "user", text, speechId: null, open: false }, false)
+    entry.unconfirmed = true
+    this.#change(entry, entry.text)
+  }
+
   /** A piece of an answer without a voice. */
   #piece(text: string): void {
     this.#typed ??= this.#add({ who: "agent", text: "", speechId: null, open: true }, false)
@@ -179,7 +199,7 @@ export class SpokenTranscript {
     if (entry === undefined) return
     entry.open = false
     this.#change(entry, entry.text)
-    this.#announce(entry.text)
+    this.announce(entry.text)
   }
 
   #add(entry: Pick<Entry, "who" | "text" | "speechId" | "open">, tell = true): Entry {
@@ -202,13 +222,5 @@ export class SpokenTranscript {
     const at = this.#entries.indexOf(entry)
     if (at >= 0) this.#entries.splice(at, 1)
     this.#listeners.call({ entry, kind: "removed" })
-  }
-
-  #announce(text: string): void {
-    const region = this.#region
-    const plain = this.#plain(text).trim()
-    if (region === undefined || plain === "") return
-    region.append(make("p", {}, plain))
-    while (region.children.length > maxAnnounced) region.firstElementChild!.remove()
   }
 }

@@ -13,7 +13,7 @@ export interface GrowingText {
 
 /** Options of {@link Transcript}. */
 export interface TranscriptOptions {
-  /** Texts in place of the English ones: `agent`, `you`, `log`. */
+  /** Texts in place of the English ones: `agent`, `you`, `log`, `unconfirmed`. */
   labels?: Partial<PartLabels> | undefined
   /** The name of the agent. Default: `labels.agent`. */
   agentName?: string | null | undefined
@@ -27,6 +27,15 @@ export interface TranscriptOptions {
   root?: HTMLElement | undefined
   /** Whether what was said is drawn; otherwise only what the page appends is shown. Default true. */
   entries?: boolean | undefined
+}
+
+/** The elements of an entry; `note` is there if the entry is unconfirmed. */
+interface Drawn {
+  readonly root: HTMLElement
+  readonly name: HTMLElement
+  readonly body: HTMLElement
+  readonly text: GrowingText | undefined
+  note?: HTMLElement
 }
 
 /** A visitor who scrolls to within this distance of the end is at the end, in CSS pixels. */
@@ -45,7 +54,7 @@ export class Transcript {
   readonly spoken: SpokenTranscript
   readonly #own: boolean
   readonly #markdown: TranscriptOptions["markdown"]
-  readonly #entries = new Map<TranscriptEntry, { root: HTMLElement; name: HTMLElement; body: HTMLElement; text: GrowingText | undefined }>()
+  readonly #entries = new Map<TranscriptEntry, Drawn>()
   readonly #unlisten: () => void
   #labels: PartLabels
   #agentName: string | null | undefined
@@ -103,7 +112,10 @@ export class Transcript {
     this.#labels = partLabels(labels)
     this.#agentName = agentName
     if (this.#own) this.root.ariaLabel = this.#labels.log
-    for (const [entry, { root, name }] of this.#entries) root.ariaLabel = name.textContent = this.#name(entry)
+    for (const [entry, { root, name, note }] of this.#entries) {
+      root.ariaLabel = name.textContent = this.#name(entry)
+      if (note) note.textContent = this.#labels.unconfirmed
+    }
   }
 
   /** The element of an entry, to add to it; call {@link keepEndInView} afterwards. */
@@ -137,13 +149,18 @@ export class Transcript {
       this.#entries.delete(entry)
       return
     }
-    const { root, body, text } = shown ?? this.#make(entry)
+    const drawn = shown ?? this.#make(entry)
+    const { root, body, text } = drawn
     root.toggleAttribute("data-cut", entry.interrupted)
     if (text) {
       text.set(entry.text)
       if (!entry.open) text.end()
       else globalThis.requestAnimationFrame?.(() => this.#follow()) // a text that grows may be drawn only in the next frame
     } else body.textContent = entry.text
+    if (entry.unconfirmed && !drawn.note) {
+      root.append((drawn.note = make("p", { class: "unconfirmed" }, this.#labels.unconfirmed)))
+      this.spoken.announce(this.#labels.unconfirmed)
+    }
     this.#follow()
   }
 
@@ -153,12 +170,12 @@ export class Transcript {
     this.#follow(element.classList.contains("user"))
   }
 
-  #make(entry: TranscriptEntry) {
+  #make(entry: TranscriptEntry): Drawn {
     const Text = entry.who === "agent" ? this.#markdown : undefined
     const body = make("div", { class: `text${Text ? " agent-markdown" : ""}`, dir: "auto" })
     const name = make("p", { class: "who" }, this.#name(entry))
     const root = make("article", { class: `agent-turn ${entry.who}`, part: `turn ${entry.who}`, "aria-label": this.#name(entry) }, name, body)
-    const added = { root, name, body, text: Text && new Text(body) }
+    const added: Drawn = { root, name, body, text: Text && new Text(body) }
     this.#entries.set(entry, added)
     // What the agent says of its widget comes after it.
     if (entry.who === "user" || (this.#newest?.offsetHeight ?? 0) <= this.root.clientHeight) this.#newest = undefined

@@ -30,6 +30,7 @@ export const ar: Locale = {
   stop: "إيقاف الإجابة",
   end: "إنهاء المحادثة",
   log: "ما قيل في المحادثة",
+  unconfirmed: "ربما لم تصل هذه الرسالة.",
   message: "رسالتك",
   placeholder: "اكتب رسالة",
   send: "إرسال",

@@ -30,6 +30,7 @@ export const de: Locale = {
   stop: "Antwort anhalten",
   end: "Gespräch beenden",
   log: "Was gesagt wurde",
+  unconfirmed: "Das ist vielleicht nicht angekommen.",
   message: "Ihre Nachricht",
   placeholder: "Nachricht schreiben",
   send: "Senden",

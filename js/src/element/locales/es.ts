@@ -30,6 +30,7 @@ export const es: Locale = {
   stop: "Detener la respuesta",
   end: "Terminar la conversación",
   log: "Lo que se dijo",
+  unconfirmed: "Puede que esto no haya llegado.",
   message: "Su mensaje",
   placeholder: "Escriba un mensaje",
   send: "Enviar",

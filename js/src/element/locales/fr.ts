@@ -30,6 +30,7 @@ export const fr: Locale = {
   stop: "Arrêter la réponse",
   end: "Terminer la conversation",
   log: "Ce qui a été dit",
+  unconfirmed: "Ceci n’est peut-être pas arrivé.",
   message: "Votre message",
   placeholder: "Écrire un message",
   send: "Envoyer",

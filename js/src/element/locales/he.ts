@@ -30,6 +30,7 @@ export const he: Locale = {
   stop: "עצירת התשובה",
   end: "סיום השיחה",
   log: "מה שנאמר",
+  unconfirmed: "ייתכן שההודעה הזו לא הגיעה.",
   message: "ההודעה שלך",
   placeholder: "הקלדת הודעה",
   send: "שליחה",

@@ -30,6 +30,7 @@ export const it: Locale = {
   stop: "Ferma la risposta",
   end: "Termina la conversazione",
   log: "Ciò che è stato detto",
+  unconfirmed: "Questo potrebbe non essere arrivato.",
   message: "Il Suo messaggio",
   placeholder: "Scrivi un messaggio",
   send: "Invia",

@@ -30,6 +30,7 @@ export const ja: Locale = {
   stop: "回答を止める",
   end: "会話を終える",
   log: "会話の記録",
+  unconfirmed: "届いていない可能性があります。",
   message: "メッセージ",
   placeholder: "メッセージを入力",
   send: "送信",

@@ -30,6 +30,7 @@ export const nl: Locale = {
   stop: "Antwoord stoppen",
   end: "Gesprek beëindigen",
   log: "Wat er gezegd is",
+  unconfirmed: "Dit is misschien niet aangekomen.",
   message: "Uw bericht",
   placeholder: "Typ een bericht",
   send: "Versturen",

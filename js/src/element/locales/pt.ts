@@ -30,6 +30,7 @@ export const pt: Locale = {
   stop: "Parar a resposta",
   end: "Encerrar a conversa",
   log: "O que foi dito",
+  unconfirmed: "Isto pode não ter chegado.",
   message: "Sua mensagem",
   placeholder: "Escreva uma mensagem",
   send: "Enviar",

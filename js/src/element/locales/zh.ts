@@ -30,6 +30,7 @@ export const zh: Locale = {
   stop: "停止回答",
   end: "结束对话",
   log: "对话记录",
+  unconfirmed: "这条消息可能没有送达。",
   message: "您的消息",
   placeholder: "输入消息",
   send: "发送",
