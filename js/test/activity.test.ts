@@ -93,6 +93,22 @@ test("a visitor who interrupts is heard until the service answers, or until the 
   assert.equal(activity.current, "thinking")
 })
 
+test("a microphone that the system has muted does not listen", (t) => {
+  const from = session()
+  const { activity, seen } = watched(t, from)
+  const track = { readyState: "live", muted: true }
+  from.emit("hardwareMuteChanged", { muted: true, track })
+  assert.equal(activity.current, "muted")
+  track.muted = false
+  from.emit("hardwareMuteChanged", { muted: false, track })
+  assert.deepEqual(seen, ["muted", "listening"])
+  track.muted = true
+  from.emit("hardwareMuteChanged", { muted: true, track })
+  track.readyState = "ended" // another microphone is used
+  activity.update()
+  assert.equal(activity.current, "listening")
+})
+
 test("microphone, tap-to-talk, pauses, connections and texts have states of their own", (t) => {
   const from = session({ capabilities: { tapToTalk: true }, tapToTalkActive: false })
   const { activity } = watched(t, from)

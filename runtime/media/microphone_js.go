@@ -282,17 +282,18 @@ func (m *microphone) observe(c *capture, device js.Value) {
 		c.muted = muted
 		m.report(Event{Kind: HardwareMute, Muted: muted, Track: Track{Kind: "audio", ID: jsbridge.StringOf(device, "id"), Native: device}})
 	}
+	muteLater := func() {
+		if c.muting == nil {
+			c.muting = time.AfterFunc(m.muteDelay, func() {
+				if c.muting != nil { // neither unmuted nor ended meanwhile
+					c.muting = nil
+					mute(true)
+				}
+			})
+		}
+	}
 	for event, handle := range map[string]func(){
-		"mute": func() {
-			if c.muting == nil {
-				c.muting = time.AfterFunc(m.muteDelay, func() {
-					if c.muting != nil { // neither unmuted nor ended meanwhile
-						c.muting = nil
-						mute(true)
-					}
-				})
-			}
-		},
+		"mute": muteLater,
 		"unmute": func() {
 			c.stopMuting()
 			if c.muted {
@@ -308,6 +309,9 @@ func (m *microphone) observe(c *capture, device js.Value) {
 	} {
 		// Only a track that the page replaced can refuse a listener.
 		_, _ = c.scope.Listen(device, event, func(js.Value) { handle() })
+	}
+	if jsbridge.Property(device, "muted").Truthy() { // from the beginning, which is no event
+		muteLater()
 	}
 	for event, target := range map[string]js.Value{"freeze": document(), "pagehide": js.Global()} {
 		_, _ = c.scope.Listen(target, event, func(js.Value) { m.freeze(c) })

@@ -496,6 +496,26 @@ func TestHardwareMute(t *testing.T) {
 	}
 }
 
+// TestAMicrophoneThatIsMutedFromTheBeginning is reported as one that is muted later.
+func TestAMicrophoneThatIsMutedFromTheBeginning(t *testing.T) {
+	prompts(t)
+	object, tracks := js.Global().Get("Object"), js.Global().Get("MediaStreamTrack").Get("prototype")
+	own := object.Call("getOwnPropertyDescriptor", tracks, "muted")
+	muted := js.FuncOf(func(js.Value, []js.Value) any { return true })
+	t.Cleanup(func() {
+		object.Call("defineProperty", tracks, "muted", own)
+		muted.Release()
+	})
+	object.Call("defineProperty", tracks, "muted", map[string]any{"get": muted, "configurable": true})
+	j := newJournal()
+	p := newPageEngine(t, func(c *Config) { c.OnMicrophone = j.notify })
+	p.microphone.muteDelay = time.Millisecond
+	u := p.NewPublisher(j.notify)
+	t.Cleanup(u.Close)
+	must(t, p.microphone.StartMic(testContext(t)))
+	j.await(t, describe(Event{Kind: HardwareMute, Channel: event.ChannelASR, Muted: true}))
+}
+
 // TestAFrozenPageHasNoMicrophone, neither one that the browser freezes nor one in the back-forward cache.
 // The microphone is started again with the page, unless it was stopped meanwhile.
 func TestAFrozenPageHasNoMicrophone(t *testing.T) {

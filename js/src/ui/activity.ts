@@ -86,6 +86,8 @@ export class AgentActivity {
   #pending = false
   #answering = false
   #texting = false
+  /** The microphone's track that the system or the device has muted last. */
+  #device: Pick<MediaStreamTrack, "muted" | "readyState"> | undefined
   #looking: ReturnType<typeof setInterval> | undefined
   /** When the agent began to talk, or the visitor was loud last. */
   #since = 0
@@ -201,6 +203,7 @@ export class AgentActivity {
       this.#hearing = false
     })
     for (const event of ["micStarted", "tapToTalkStarted", "resumed", "mediaReady", "reconnected", "warning"] as const) on(event, () => {})
+    on("hardwareMuteChanged", ({ track }) => (this.#device = track))
     on("tapToTalkEnded", () => (this.#hearing = false))
   }
 
@@ -257,7 +260,8 @@ export class AgentActivity {
     if (this.#pending || this.#answering || (this.#talking && !playbackBlocked)) return "thinking"
     if (carrier.speak === undefined) return "ready"
     if (capabilities?.tapToTalk && !tapToTalkActive) return "tapToTalk"
-    return micStarted && micEnabled ? "listening" : "muted"
+    const silent = this.#device?.readyState === "live" && this.#device.muted
+    return micStarted && micEnabled && !silent ? "listening" : "muted"
   }
 }
 
