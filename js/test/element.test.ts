@@ -309,6 +309,21 @@ test("without a log, a text that may be lost is in the field again with a senten
   assert.equal(find(element, "[part=message]").textContent, "This may not have arrived.")
 })
 
+test("an answer of which nothing comes for long has a sentence until it comes", async () => {
+  const element = place({ modes: "face" })
+  program.results["connect"] = async () => program.become("connected")
+  element.start()
+  await until(() => element.phase === "live")
+  const said = () => [...element.shadowRoot!.querySelectorAll<HTMLElement>("[part=message]")].filter(({ hidden }) => !hidden).map(({ textContent }) => textContent)
+  program.dispatch("responsePending", {})
+  program.dispatch("brainStalled", { afterMs: 12_000, count: 1 })
+  assert.deepEqual(said(), [])
+  program.dispatch("brainStalled", { afterMs: 12_000, count: 2 })
+  assert.deepEqual(said(), ["The agent takes longer than usual. You can wait, or ask in another way."])
+  program.dispatch("responseSettled", {})
+  assert.deepEqual(said(), [])
+})
+
 test("the buttons that only a conversation has are hidden or have a name from the beginning", async () => {
   const element = place({ modes: "text" })
   const nameless = new Set<string>()

@@ -269,7 +269,7 @@ test("an answer that is interrupted, or lost, is told to the one that asked", as
   session.agent.recover({ cold: true })
   await assert.rejects(lost, { code: "network_error", retryable: true })
   const unconfirmed = session.ask("something")
-  session.agent.emit("turnUnconfirmed", { text: "something", clientTurnId: "1" })
+  session.agent.emit("turnUnconfirmed", { text: "something", typed: "something", repeated: false, clientTurnId: "1" })
   await assert.rejects(unconfirmed, { code: "network_error" })
 })
 

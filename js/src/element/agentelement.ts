@@ -93,6 +93,7 @@ export abstract class AgentElement extends Base {
     picture: false,
     missing: false,
     unheard: false,
+    late: false,
     captions: true,
     blocked: false,
     sound: true,
@@ -546,6 +547,7 @@ export abstract class AgentElement extends Base {
       picture: false,
       missing: false,
       unheard: false,
+      late: false,
       blocked: false,
       gated: false,
       step: 0,
@@ -591,7 +593,8 @@ export abstract class AgentElement extends Base {
         region: log.region,
         caption: this.#stage!.caption,
         bars: this.#stage!.bars,
-        doing: (activity, busy) => this.#update({ activity, busy }),
+        doing: (activity, busy) => this.#update({ activity, busy, late: this.#state.late && activity === "thinking" }),
+        late: () => this.#update({ late: this.#state.activity === "thinking" }),
         said: () => this.dispatchEvent(new CustomEvent("transcriptChange", { detail: { transcript: this.transcript } })),
         send: (text) => {
           this.#composer!.field.focus()

@@ -98,11 +98,16 @@ export interface Frame {
   unconfirmed(text: string): void
   /** Is called when the agent does something else. */
   doing(activity: Activity, busy: boolean): void
+  /** Nothing of an answer has come for {@link lateMs}. */
+  late(): void
   /** An entry of the transcript is complete, or a turn has ended. */
   said(): void
   send(text: string): void
   signal: AbortSignal
 }
+
+/** The agent is late when nothing of its answer has come for so long, as `brainStallMs` measures it. */
+const lateMs = 20_000
 
 let sheets: [content: CSSStyleSheet, live: CSSStyleSheet] | undefined
 
@@ -174,11 +179,12 @@ export class Conversation {
     const captions = new Captions(session)
     const undraw = drawCaptions(captions, caption)
     // An agent session does not pass these events on.
-    const unbind = eachTransport<SessionLike>(session, (carrier, scope) =>
+    const unbind = eachTransport<SessionLike>(session, (carrier, scope) => {
       scope.listen(carrier, "brainSegment", ({ speechId, messageId }) => {
         if (messageId) this.#messages.set("", messageId).set(speechId ?? "", messageId)
-      }),
-    )
+      })
+      scope.listen(carrier, "brainStalled", ({ afterMs, count }) => afterMs * count >= lateMs && frame.late())
+    })
     listen(session, signal, {
       widget: (widget) => {
         const drawn = drawWidget(widget, { onAction: (action) => this.#act(action), labels: frame.labels().widgets, markdown: renderMarkdown, partnerId: accountOf(session) })

@@ -6,6 +6,7 @@ export class Notices implements Part {
   readonly root = make("div", { part: "notices", class: "notices", role: "status" })
   readonly #message = make("p", { part: "message", class: "notice" })
   readonly #unheard = make("p", { part: "message", class: "notice" })
+  readonly #late = make("p", { part: "message", class: "notice" })
   readonly #problem = make("p")
   readonly #retry: HTMLButtonElement
   readonly #dismiss: HTMLButtonElement
@@ -18,15 +19,16 @@ export class Notices implements Part {
     this.#dismiss = makeButton({ part: "button" }, dismissMicrophone)
     this.#unlock = makeButton({ part: "button", class: "main" }, unlock)
     this.#microphone = make("div", { part: "microphone-problem", class: "notice" }, this.#problem, this.#retry, this.#dismiss, this.#unlock)
-    this.root.append(this.#message, this.#unheard, this.#microphone)
+    this.root.append(this.#message, this.#unheard, this.#late, this.#microphone)
   }
 
   show(state: State): void {
-    const { labels, message, phase, unheard, microphoneProblem } = state
+    const { labels, message, phase, unheard, late, microphoneProblem } = state
     this.root.toggleAttribute("data-over", phase === "ended" || phase === "error")
     write(this.#message, message?.(labels))
     this.#message.toggleAttribute("data-bad", phase === "error")
     write(this.#unheard, unheard && phase === "live" ? labels.noVoice : undefined)
+    write(this.#late, late && phase === "live" ? labels.late : undefined)
     this.#microphone.hidden = microphoneProblem === undefined
     this.#problem.textContent = microphoneProblem?.(labels) ?? ""
     this.#unlock.hidden = !silent(state)

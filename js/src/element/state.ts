@@ -45,6 +45,8 @@ export interface State {
   missing: boolean
   /** The microphone's connection is being repaired. */
   unheard: boolean
+  /** Nothing of the answer has come for long. */
+  late: boolean
   captions: boolean
   /** The browser plays no sound before a click. */
   blocked: boolean

@@ -57,6 +57,7 @@ export const de: Locale = {
   noPicture: "Es kommt kein Bild an. Sie können schreiben oder in einem anderen Netz neu beginnen.",
   pictureLost: "Das Bild ist verloren gegangen. Es wird zurückgeholt …",
   noVoice: "Der Agent kann Sie im Moment nicht hören. Das Mikrofon wird neu verbunden …",
+  late: "Der Agent braucht länger als sonst. Sie können warten oder anders fragen.",
   disclosure: "Sie sprechen mit einer KI.",
   offline: "Sie sind offline. Bitte versuchen Sie es wieder, wenn Sie mit dem Internet verbunden sind.",
   failed: "Etwas ist schiefgegangen. Bitte versuchen Sie es noch einmal.",

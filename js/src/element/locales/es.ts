@@ -57,6 +57,7 @@ export const es: Locale = {
   noPicture: "No llega ninguna imagen. Puede escribir o empezar de nuevo en otra red.",
   pictureLost: "Se perdió la imagen. Recuperándola…",
   noVoice: "El agente no puede oírle por el momento. El micrófono se está conectando de nuevo…",
+  late: "El agente tarda más de lo habitual. Puede esperar o preguntar de otra manera.",
   disclosure: "Está hablando con una IA.",
   offline: "No tiene conexión. Inténtelo de nuevo cuando esté conectado a Internet.",
   failed: "Algo salió mal. Inténtelo de nuevo.",

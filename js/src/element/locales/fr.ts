@@ -57,6 +57,7 @@ export const fr: Locale = {
   noPicture: "Aucune image n’arrive. Vous pouvez écrire, ou recommencer sur un autre réseau.",
   pictureLost: "L’image a été perdue. Elle va revenir…",
   noVoice: "L’agent ne peut pas vous entendre pour le moment. Le micro est en cours de reconnexion…",
+  late: "L’agent met plus de temps que d’habitude. Vous pouvez attendre ou demander autrement.",
   disclosure: "Vous parlez à une IA.",
   offline: "Vous êtes hors ligne. Veuillez réessayer une fois connecté à Internet.",
   failed: "Une erreur s’est produite. Veuillez réessayer.",

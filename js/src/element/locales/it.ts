@@ -57,6 +57,7 @@ export const it: Locale = {
   noPicture: "Non arriva nessuna immagine. Può scrivere, oppure ricominciare da un’altra rete.",
   pictureLost: "L’immagine è andata persa. Sta per tornare…",
   noVoice: "Al momento l’agente non può sentirLa. Il microfono si sta ricollegando…",
+  late: "L’agente impiega più tempo del solito. Può attendere o chiedere in un altro modo.",
   disclosure: "Sta parlando con un’IA.",
   offline: "È offline. Riprovi quando è connesso a Internet.",
   failed: "Qualcosa è andato storto. Riprovi.",

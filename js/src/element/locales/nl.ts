@@ -57,6 +57,7 @@ export const nl: Locale = {
   noPicture: "Er komt geen beeld aan. U kunt typen, of opnieuw beginnen via een ander netwerk.",
   pictureLost: "Het beeld is weggevallen. Het wordt teruggehaald…",
   noVoice: "De agent kan u op dit moment niet horen. De microfoon wordt opnieuw verbonden…",
+  late: "De agent doet er langer over dan gewoonlijk. U kunt wachten of het anders vragen.",
   disclosure: "U praat met een AI.",
   offline: "U bent offline. Probeer het opnieuw wanneer u verbinding met internet hebt.",
   failed: "Er ging iets mis. Probeer het opnieuw.",

@@ -57,6 +57,7 @@ export const pt: Locale = {
   noPicture: "Não chega nenhuma imagem. Você pode escrever ou começar de novo em outra rede.",
   pictureLost: "A imagem foi perdida. Recuperando…",
   noVoice: "No momento o agente não consegue ouvir você. O microfone está sendo reconectado…",
+  late: "O agente está a demorar mais do que o habitual. Pode esperar ou perguntar de outra forma.",
   disclosure: "Você está falando com uma IA.",
   offline: "Você está sem conexão. Tente de novo quando estiver conectado à internet.",
   failed: "Algo deu errado. Tente de novo.",

@@ -57,6 +57,7 @@ export const zh: Locale = {
   noPicture: "没有画面。您可以输入文字，或换一个网络重新开始。",
   pictureLost: "画面中断，正在恢复…",
   noVoice: "助手目前听不到您的声音。正在重新连接麦克风…",
+  late: "助手的回答比平时慢。您可以继续等待，或换一种方式提问。",
   disclosure: "您正在与人工智能对话。",
   offline: "您处于离线状态。连接互联网后请重试。",
   failed: "出现问题。请重试。",
