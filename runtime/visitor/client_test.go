@@ -14,11 +14,14 @@ import (
 	"testing/synctest"
 
 	"github.com/agentruntime/agentruntime/internal/fetch"
+	"github.com/agentruntime/agentruntime/internal/leaktest"
 	"github.com/agentruntime/agentruntime/runtime/appinit"
 	"github.com/agentruntime/agentruntime/runtime/fault"
 	"github.com/agentruntime/agentruntime/runtime/httpclient"
 	"github.com/agentruntime/agentruntime/runtime/visitor"
 )
+
+func TestMain(m *testing.M) { leaktest.Main(m) }
 
 // ks is a token as the service makes them; nothing may show it.
 const ks = "djJ8NTUwMXwtdmlzaXRvci0_abcDEF0123"
