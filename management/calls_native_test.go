@@ -501,6 +501,8 @@ func TestShapesOfCalls(t *testing.T) {
 		{"Agents.EmbedScript", `["a-1","page"]`, "agent /agent/getEmbedScript", `{"agentId":"a-1","embedType":"page"}`, `"<i></i>"`, `"<i></i>"`},
 		{"Avatars.Clone", `["` + avatarID + `"]`, "agent /avatar/clone", avatar, avatar, avatar},
 		{"Application.GenerateProfile", `["A guide."]`, "agent /application/generateAgentProfile", `{"userDescription":"A guide."}`, `{"name":"Mira"}`, `{"name":"Mira"}`},
+		{"Application.CustomPrompts", `[]`, "agent /application/getCustomPrompts", `{}`, `{"objects":[{"key":"goal"}]}`, `[{"key":"goal"}]`},
+		{"Intellects.GetBrainConfig", `[7]`, "genie /partner-config/get", `{"id":7}`, `{"config":{"agent_llm":"m"}}`, `{"agent_llm":"m"}`},
 		{"Catalog.ImportVoiceFromElevenLabs", `["x"]`, "agent /catalog-item/createVoiceFromElevenLabs", `{"voiceId":"x"}`, voice, voice},
 		{"Catalog.ImportVoiceFromCartesia", `["x"]`, "agent /catalog-item/createVoiceFromCartesia", `{"voiceId":"x"}`, voice, voice},
 		{
@@ -522,6 +524,21 @@ func TestShapesOfCalls(t *testing.T) {
 	a, _ := f.last()
 	if want := `{"displayName":"A","intellect":{"intellectType":"genie","type":"internal","status":2,"base_directive":"Be brief."},"avatarIds":[],"maxConversationLength":600}`; err != nil || a.body != want {
 		t.Errorf("an agent with the fields of its intellect: %v, sent %s", err, a.body)
+	}
+}
+
+func TestBrainConfigIsMerged(t *testing.T) {
+	f := newFake(t, map[string][]answer{"/partner-config/get": {{0, `{"config":{}}`}}, "/partner-config/update": {{0, `{}`}}})
+	result, err := f.Intellects.SetBrainConfig(t.Context(), 7, management.BrainConfig{
+		AgentLLM: "m", RateLimits: management.RateLimits{PerMinute: new(3)}, WebSearch: &management.WebSearch{},
+	})
+	if err != nil || !result.Applied || !slices.Equal(result.SentKeys, []string{"agent_llm", "rate_limit_per_minute", "web_search_config"}) {
+		t.Errorf("%+v, %v", result, err)
+	}
+	_, body := f.last()
+	want := `{"id":7,"config":{"agent_llm":"m","rate_limit_per_minute":3,"web_search_config":{"include_answer":false}}}`
+	if !has(body, parsed(t, want)) {
+		t.Errorf("sent %v", body)
 	}
 }
 

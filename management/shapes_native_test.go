@@ -3,17 +3,13 @@
 package management_test
 
 import (
-	"bytes"
 	"encoding/json"
 	"fmt"
 	"reflect"
-	"slices"
-	"strings"
 	"testing"
 
 	"github.com/agentruntime/agentruntime/management"
 	"github.com/agentruntime/agentruntime/runtime/converse"
-	"github.com/agentruntime/agentruntime/runtime/fault"
 )
 
 func TestProtectedTagsAreFoundInOthers(t *testing.T) {
@@ -114,103 +110,4 @@ func TestDiffSnapshots(t *testing.T) {
 	if got := management.DiffSnapshots(b, b); !got.Empty() {
 		t.Errorf("got %+v", got)
 	}
-}
-
-// TestShapesOnTheService: agents, intellects, tools and the catalog in the real shapes, on
-// the local service.
-func TestShapesOnTheService(t *testing.T) {
-	c, info := newClient(t)
-	ctx := t.Context()
-	profile, err := c.Application.GenerateProfile(ctx, "A concierge named Mira for hotel guests.")
-	must(t, "profile", err)
-	prompts, err := c.Application.CustomPrompts(ctx)
-	must(t, "prompts", err)
-	for n := range prompts {
-		prompts[n].Value = map[string]string{"goal": profile.Goal, "name": profile.Name}[prompts[n].Key]
-	}
-	agent, err := c.Agents.Create(ctx, management.AgentInput{
-		DisplayName: profile.Name, MaxConversationLength: 60,
-		Intellect: management.IntellectRef{Fields: &management.IntellectFields{Prompts: prompts, Secrets: map[string]string{"CRM": "a secret value"}}},
-	})
-	must(t, "agent", err)
-	id := agent.Intellect.ID
-	if agent.Intellect.Type != management.IntellectGenie || id == 0 || agent.MaxConversationLength != 60 || len(agent.AvatarIDs) != 0 {
-		t.Errorf("agent %+v", agent)
-	}
-	html, err := c.Agents.EmbedScript(ctx, agent.ID, "contained")
-	if err != nil || !strings.Contains(html, "agent-avatar") {
-		t.Errorf("embed %q, %v", html, err)
-	}
-
-	before, err := c.Intellects.Snapshot(ctx, id, "first")
-	must(t, "snapshot", err)
-	must(t, "prompts", drop(c.Intellects.Update(ctx, id, management.IntellectFields{BaseDirective: new("Be long."), Prompts: []management.Prompt{}})))
-	must(t, "capability", c.Intellects.SetCapability(ctx, id, "show_link", "on"))
-	after, err := c.Intellects.Snapshot(ctx, id, "second")
-	must(t, "snapshot", err)
-	if d := management.DiffSnapshots(before, after); len(d.Removed) != len(prompts) || !slices.Equal(d.Scalars, []string{"base_directive"}) || !d.Capabilities {
-		t.Errorf("diff %+v", d)
-	}
-	_, err = c.Intellects.Restore(ctx, before)
-	must(t, "restore", err)
-	again, err := c.Intellects.Snapshot(ctx, id, "")
-	if d := management.DiffSnapshots(before, again); err != nil || !d.Empty() {
-		t.Errorf("diff %+v, %v", d, err)
-	}
-
-	resolved, err := c.Intellects.ResolveCapabilities(ctx, id, map[string]string{"show_link": "on"})
-	if err != nil || resolved["show_link"].From != management.FromRequest {
-		t.Errorf("%+v, %v", resolved["show_link"], err)
-	}
-	result, err := c.Intellects.SetBrainConfig(ctx, id, management.BrainConfig{
-		AgentLLM: "m-1", RateLimits: management.RateLimits{PerMinute: new(3)}, WebSearch: &management.WebSearch{},
-	})
-	if err != nil || !result.Applied || !slices.Equal(result.SentKeys, []string{"agent_llm", "rate_limit_per_minute", "web_search_config"}) {
-		t.Errorf("%+v, %v", result, err)
-	}
-	config, err := c.Intellects.GetBrainConfig(ctx, id)
-	if err != nil || string(config["agent_llm"]) != `"m-1"` || !strings.Contains(string(config["web_search_config"]), `"include_answer":false`) {
-		t.Errorf("%s, %v", config["web_search_config"], err)
-	}
-	result, err = c.Intellects.SetBrainConfig(ctx, 999999, management.BrainConfig{AgentLLM: "m"})
-	if err != nil || result.Applied || result.Code != "not_deployed" {
-		t.Errorf("of an unknown intellect: %+v, %v", result, err)
-	}
-
-	tool := management.APITool("Finds.", "POST", "https://x.example/{{ args.q }}", management.Param{Name: "q", Description: "what", Required: true})
-	tool.Request.Body, tool.ResponseTemplate = json.RawMessage(`{"q":"{{args.q}}"}`), "{{ id }}"
-	tool.Request.Headers = map[string]string{"Authorization": "Bearer {{secrets.OTHER}}"}
-	made, err := c.Tools.Add(ctx, "find_it", tool)
-	must(t, "tool", err)
-	if read, err := c.Tools.Get(ctx, made.ID); err != nil || !reflect.DeepEqual(read.Config.Args, management.Params{{Name: "q", Type: "str", Description: "what", Required: true}}) ||
-		read.Config.Request.Timeout != management.DefaultRequestTimeout || read.Config.ResponseTemplate != "{{ id }}" {
-		t.Errorf("%+v, %v", read, err)
-	}
-	must(t, "tool_ids", drop(c.Intellects.Update(ctx, id, management.IntellectFields{ToolIDs: []string{made.ID}})))
-	refs, err := c.Intellects.ValidateSecrets(ctx, id)
-	if err != nil || refs.OK() || refs.Unresolved[0].Name != "OTHER" || !slices.Equal(refs.Unused, []string{"CRM"}) {
-		t.Errorf("%+v, %v", refs, err)
-	}
-
-	receptionist, _ := info.Agent("receptionist")
-	shown, err := c.Agents.Get(ctx, receptionist.AgentID)
-	must(t, "receptionist", err)
-	clone, err := c.Avatars.Clone(ctx, shown.AvatarIDs[0])
-	if err != nil || clone.ID == shown.AvatarIDs[0] || clone.Voice.ID == "" {
-		t.Errorf("%+v, %v", clone, err)
-	}
-	voice, err := c.Catalog.ImportVoiceFromElevenLabs(ctx, "demo-voice-1")
-	must(t, "voice", err)
-	voice, err = c.Catalog.Update(ctx, voice.ID, management.CatalogPatch{
-		Attributes: map[string]map[string]any{"voice": {"name": "Renamed"}}, AdminTags: []string{"a", "b"}, File: bytes.NewReader(wav(7)),
-	})
-	if err != nil || voice.Attributes.Voice.Name != "Renamed" || !slices.Equal(voice.AdminTags, []string{"a", "b"}) || voice.VoiceSampleURL == "" {
-		t.Errorf("%+v, %v", voice, err)
-	}
-	_, err = c.Catalog.ImportVoiceFromCartesia(ctx, "x")
-	wantCode(t, "Cartesia", err, fault.VoiceNotFoundCartesia)
-	presets, err := management.Collect(c.Catalog.List(ctx, management.CatalogFilter{Type: management.CatalogVisual}))
-	must(t, "presets", err)
-	_, err = c.Catalog.Update(ctx, presets[0].ID, management.CatalogPatch{AdminTags: []string{}})
-	wantCode(t, "a preset", err, fault.CatalogItemNotFound)
 }
