@@ -78,6 +78,7 @@ func TestOddFetchesOfThePage(t *testing.T) {
 		"headers of text":  `return {status: 200, headers: ["ab"]}`,
 		"half a header":    `return {status: 200, headers: [["a"]]}`,
 		"headers of marks": `return {status: 200, headers: [[Symbol("a"), 1n]]}`,
+		"a bigint status":  `return {status: 5n, headers: new Headers()}`,
 		"no stream reader": `return {status: 200, headers: new Headers(), body: {}}`,
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -109,6 +110,7 @@ func TestOddStreamsOfThePage(t *testing.T) {
 		"throws":        `throw new Error("no")`,
 		"rejects":       `return Promise.reject(new Error("no"))`,
 		"getter throws": `return {get done() { throw new Error("no") }}`,
+		"bigint end":    `return {done: 5n}`,
 	} {
 		t.Run(name, func(t *testing.T) {
 			pageFetch(t, `return {status: 200, headers: new Headers(), body: {getReader: () => ({read() {`+read+`}})}}`)

@@ -103,32 +103,6 @@ export async function left(before) {
   return more().map(([name, n]) => `${n} ${name}, ${before[name]} before`)
 }
 
-/** Compiles a program whose memory can grow only by the given number of pages of 64 KiB. */
-export async function scarce(url, pages) {
-  const bytes = new Uint8Array(await (await fetch(url)).arrayBuffer())
-  const read = (at) => {
-    let value = 0
-    for (let shift = 0; ; shift += 7) {
-      const byte = bytes[at++]
-      value |= (byte & 127) << shift
-      if (byte < 128) return { value, at }
-    }
-  }
-  const write = (value) => (value < 128 ? [value] : [(value & 127) | 128, ...write(value >> 7)])
-  const memory = 5 // the id of the memory section, which has one memory, without a limit, with its initial size
-  for (let at = 8; at < bytes.length; ) {
-    const length = read(at + 1)
-    const end = length.at + length.value
-    if (bytes[at] === memory) {
-      const first = read(length.at + 2).value
-      const section = [1, 1, ...write(first), ...write(first + pages)]
-      return WebAssembly.compile(new Uint8Array([...bytes.slice(0, at), memory, ...write(section.length), ...section, ...bytes.slice(end)]))
-    }
-    at = end
-  }
-  throw new Error("the program has no memory")
-}
-
 /**
  * Opens another tab with the same page, and returns the exports of this module in that
  * tab, its window, and the uncaught errors of its page.
