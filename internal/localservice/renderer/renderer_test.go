@@ -35,6 +35,18 @@ func TestMouthOpensWithin80msOfVoice(t *testing.T) {
 	}
 }
 
+// The picture of each face is its own.
+func TestFacesDiffer(t *testing.T) {
+	seen := map[string]Face{}
+	for face := range clip.Faces {
+		picture := string(NewPlayer(H264, face, DefaultMotion, 1).Next(0, true))
+		if other, again := seen[picture]; again {
+			t.Errorf("%s looks like %s", face, other)
+		}
+		seen[picture] = face
+	}
+}
+
 func TestMouthShapeStaysAtLeastTwoFrames(t *testing.T) {
 	p := NewPlayer(H264, clip.Robin, DefaultMotion, 1)
 	shown, shape := 2, clip.Closed
