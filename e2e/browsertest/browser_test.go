@@ -5,8 +5,10 @@ package browsertest
 import (
 	"bytes"
 	"context"
-	"errors"
+	_ "embed"
+	"encoding/binary"
 	"fmt"
+	"math"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -15,8 +17,6 @@ import (
 	"strings"
 	"testing"
 	"time"
-
-	"github.com/chromedp/chromedp"
 
 	"github.com/agentruntime/agentruntime/internal/leaktest"
 )
@@ -68,64 +68,94 @@ func eval[T any](t *testing.T, ctx context.Context, p *Page, js string) T {
 	return out
 }
 
-func awaitEnd(t *testing.T, p *Page, want error) {
-	t.Helper()
-	select {
-	case <-p.Done():
-	case <-time.After(patience):
-		t.Fatal("page did not end")
-	}
-	if !errors.Is(p.Err(), want) {
-		t.Fatalf("page ended with %v, want %v", p.Err(), want)
+// TestPage has what would hide failures of pages if it were broken; the rest fails in the tests of pages.
+func TestPage(t *testing.T) {
+	b := startBrowser(t, Options{})
+	for name, test := range map[string]func(*testing.T, *Browser){
+		"EvalReturnsWhatIsThrown": testEvalErrors,
+		"ConsoleCollectsInOrder":  testConsole,
+		"HeapCountsBuffers":       testHeap,
+		"PermissionIsAsSet":       testPermission,
+	} {
+		t.Run(name, func(t *testing.T) { test(t, b) })
 	}
 }
 
-func TestStartStopsWaitingWithItsContext(t *testing.T) {
-	if testing.Short() {
-		t.Skip("starts a browser")
-	}
-	dir := t.TempDir()
-	t.Setenv("TMPDIR", dir)
-	script := filepath.Join(t.TempDir(), "never-ready")
-	if err := os.WriteFile(script, []byte("#!/bin/sh\nexec sleep 60\n"), 0o700); err != nil {
-		t.Fatal(err)
-	}
-	t.Run("that never answers", func(t *testing.T) {
-		t.Setenv("AGENTRUNTIME_CHROME", script)
-		ctx, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond)
-		defer cancel()
-		if _, err := Start(ctx, Options{}); !errors.Is(err, context.DeadlineExceeded) {
-			t.Fatalf("got %v, want %v", err, context.DeadlineExceeded)
-		}
-	})
-	if entries, err := os.ReadDir(dir); err != nil || len(entries) != 0 {
-		t.Errorf("left in TMPDIR: %v, %v", entries, err)
-	}
-	for _, limit := range []time.Duration{0, time.Millisecond, 20 * time.Millisecond} {
-		ctx, cancel := context.WithTimeout(t.Context(), limit)
-		defer cancel()
-		if b, err := Start(ctx, Options{}); err == nil {
-			b.Close()
-		}
-		if entries, err := os.ReadDir(dir); err != nil || len(entries) != 0 {
-			t.Errorf("limit %v left in TMPDIR: %v, %v", limit, entries, err)
+func testEvalErrors(t *testing.T, b *Browser) {
+	p, ctx := newPage(t, b, "")
+	for js, want := range map[string]string{
+		`(() => { throw "bare" })()`:                     "eval: Uncaught bare",
+		`Promise.reject(Object.assign(Error(), {a: 1}))`: "eval: Uncaught (in promise) Error",
+		`nothing.here`:   "eval: Uncaught ReferenceError: nothing is not defined",
+		`"not a number"`: "eval: json: cannot unmarshal string into Go value of type int",
+	} {
+		var out int
+		err := p.Eval(ctx, js, &out)
+		if err == nil || !strings.HasPrefix(err.Error(), want) {
+			t.Errorf("%s: got %v, want %s…", js, err, want)
 		}
 	}
 }
 
-func TestFlagsReachTheBrowser(t *testing.T) {
-	// The command line of the browser's process shows whether the flags were passed.
-	b := startBrowser(t, Options{Flags: []string{"--lang=fr", "--disable-notifications"}})
-	pid := chromedp.FromContext(b.ctx).Browser.Process().Pid
-	cmdline, err := os.ReadFile(fmt.Sprintf("/proc/%d/cmdline", pid))
-	if err != nil {
-		t.Skip(err)
+func testConsole(t *testing.T, b *Browser) {
+	p, ctx := newPage(t, b, `<script>
+		console.log("a", 1, {b: true}, [2], null, undefined, NaN);
+		console.error(new TypeError("broken"));
+		Promise.reject(new Error("nobody caught me"));
+	</script><img src="http://127.0.0.1:1/nothing">`)
+	eval[any](t, ctx, p, `new Promise(r => setTimeout(r))`)
+	messages := p.Console()
+	find := func(typ, source, text string) int {
+		return slices.IndexFunc(messages, func(m Message) bool {
+			return m.Type == typ && m.Source == source && strings.HasPrefix(m.Text, text)
+		})
 	}
-	args := strings.Split(string(cmdline), "\x00")
-	for _, want := range []string{"--lang=fr", "--disable-notifications"} {
-		if !slices.Contains(args, want) {
-			t.Errorf("no %s in %q", want, args)
+	logged := find("log", "", "a 1 Object {b: true} Array(1) {0: 2} null undefined NaN")
+	failed := find("error", "", "TypeError: broken")
+	thrown := find(TypeException, "", "Uncaught (in promise) Error: nobody caught me")
+	refused := find("error", "network", "Failed to load resource")
+	if logged < 0 || failed < logged || thrown < failed || refused < 0 {
+		t.Errorf("%d %d %d %d in %v", logged, failed, thrown, refused, messages)
+	}
+}
+
+func testHeap(t *testing.T, b *Browser) {
+	p, ctx := newPage(t, b, "")
+	heap := func() float64 {
+		bytes, err := p.Heap(ctx)
+		if err != nil {
+			t.Fatal(err)
 		}
+		return bytes
+	}
+	const size = 50_000_000
+	before := heap()
+	eval[any](t, ctx, p, fmt.Sprintf(`(globalThis.kept = new Uint8Array(%d).fill(1), null)`, size))
+	held := heap()
+	eval[any](t, ctx, p, `(globalThis.kept = null)`)
+	if after := heap(); held-before < size || after-before > size/2 {
+		t.Errorf("%.0f bytes before, %.0f with %d more, %.0f without them", before, held, size, after)
+	}
+}
+
+func testPermission(t *testing.T, b *Browser) {
+	p, ctx := newPage(t, b, "")
+	for _, setting := range []struct {
+		set  func() error
+		want string
+	}{
+		{func() error { return p.SetPermission(ctx, "microphone", Granted) }, "granted"},
+		{func() error { return p.SetPermission(ctx, "microphone", Denied) }, "denied"},
+	} {
+		if err := setting.set(); err != nil {
+			t.Fatal(err)
+		}
+		if got := eval[string](t, ctx, p, `navigator.permissions.query({name: "microphone"}).then(p => p.state)`); got != setting.want {
+			t.Errorf("got %s, want %s", got, setting.want)
+		}
+	}
+	if err := p.SetPermission(ctx, "telepathy", Granted); err == nil {
+		t.Error("an unknown permission is accepted")
 	}
 }
 
@@ -150,22 +180,41 @@ func TestCloseLeavesNothingBehind(t *testing.T) {
 	}
 }
 
-func TestDeathOfTheBrowserEndsPagesAndCalls(t *testing.T) {
-	t.Setenv("TMPDIR", t.TempDir()) // a killed browser cannot clean up
-	b := startBrowser(t, Options{})
+//go:embed testdata/microphone.js
+var microphone string
+
+func TestMicrophonePlaysTheFile(t *testing.T) {
+	b := startBrowser(t, Options{Microphone: writeTone(t)})
 	p, ctx := newPage(t, b, "")
-	result := make(chan error, 1)
-	go func() { result <- p.Eval(ctx, `new Promise(() => {})`, nil) }()
-	if err := chromedp.FromContext(b.ctx).Browser.Process().Kill(); err != nil {
+	loudness := eval[float64](t, ctx, p, microphone)
+	if loudness > 0.6 {
+		t.Errorf("peak %.2f, the file has 0.5", loudness)
+	}
+}
+
+// writeTone writes one second of a 440 Hz tone of half the full scale.
+func writeTone(t *testing.T) string {
+	const rate = 48000
+	samples := make([]int16, rate)
+	for i := range samples {
+		samples[i] = int16(math.MaxInt16 / 2 * math.Sin(2*math.Pi*440*float64(i)/rate))
+	}
+	var b bytes.Buffer
+	b.WriteString("RIFF")
+	binary.Write(&b, binary.LittleEndian, uint32(36+2*len(samples)))
+	b.WriteString("WAVEfmt ")
+	binary.Write(&b, binary.LittleEndian, struct {
+		Size              uint32
+		Format, Channels  uint16
+		Rate, BytesPerSec uint32
+		Align, Bits       uint16
+	}{16, 1, 1, rate, 2 * rate, 2, 16})
+	b.WriteString("data")
+	binary.Write(&b, binary.LittleEndian, uint32(2*len(samples)))
+	binary.Write(&b, binary.LittleEndian, samples)
+	path := filepath.Join(t.TempDir(), "tone.wav")
+	if err := os.WriteFile(path, b.Bytes(), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	awaitEnd(t, p, ErrBrowserEnded)
-	if err := <-result; !errors.Is(err, ErrBrowserEnded) {
-		t.Errorf("pending Eval: got %v, want %v", err, ErrBrowserEnded)
-	}
-	select {
-	case <-b.Done():
-	case <-time.After(patience):
-		t.Error("Done of the browser is not closed")
-	}
+	return path
 }

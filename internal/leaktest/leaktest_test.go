@@ -57,15 +57,3 @@ func TestCheckLooksAtWhatTheTestHasStarted(t *testing.T) {
 		t.Error("a goroutine that has ended is an error")
 	}
 }
-
-// A test that waits for others, and one that runs others, are not left behind.
-func TestTestsAreExpected(t *testing.T) {
-	t.Run("all", func(t *testing.T) {
-		t.Run("parallel", func(t *testing.T) { t.Parallel() })
-		t.Run("look", func(t *testing.T) {
-			if err := Find(); err != nil {
-				t.Error(err)
-			}
-		})
-	})
-}

@@ -90,22 +90,6 @@ func TestFailedTestsRunOnceMore(t *testing.T) {
 	}
 }
 
-// A process that crashes ends without an event for the test that ran.
-func TestOutputOfACrashIsShown(t *testing.T) {
-	out := `{"Action":"output","Package":"p","Test":"TestCrash","Output":"fatal error\n"}
-{"Action":"output","Package":"p","Output":"FAIL p\n"}
-{"Action":"fail","Package":"p","Elapsed":0.3}
-`
-	var shown strings.Builder
-	c := newCounter(func(line string) { shown.WriteString(line) })
-	if err := c.read(strings.NewReader(out)); err != nil {
-		t.Fatal(err)
-	}
-	if want := "FAIL p\nfatal error\nfail p 0.3s\n"; shown.String() != want {
-		t.Errorf("shown:\n%s\nwant:\n%s", shown.String(), want)
-	}
-}
-
 func TestTargetsAddUp(t *testing.T) {
 	t.Chdir(t.TempDir())
 	t.Setenv("MAKEFLAGS", "")
@@ -115,23 +99,6 @@ func TestTargetsAddUp(t *testing.T) {
 	}
 	var out strings.Builder
 	if got, want := runAll(t.Context(), []string{"good", "bad", "node"}, 2, &out), (totals{passed: 3, failed: 2, skipped: 1}); got != want {
-		t.Errorf("counted %v, want %v:\n%s", got, want, out.String())
-	}
-}
-
-func TestThenWaitsForWhatIsBefore(t *testing.T) {
-	t.Chdir(t.TempDir())
-	t.Setenv("MAKEFLAGS", "")
-	// Opening a pipe blocks until both ends are opened, so the first two must run in parallel.
-	makefile := "read:\n\t@cat pipe >made\nwrite:\n\t@echo >pipe\nuse:\n\t@test -s made\n"
-	if err := os.WriteFile("Makefile", []byte(makefile), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	if err := exec.CommandContext(t.Context(), "mkfifo", "pipe").Run(); err != nil {
-		t.Skip(err)
-	}
-	var out strings.Builder
-	if got, want := runAll(t.Context(), []string{"read", "write", "then", "use"}, 3, &out), (totals{passed: 3}); got != want {
 		t.Errorf("counted %v, want %v:\n%s", got, want, out.String())
 	}
 }
