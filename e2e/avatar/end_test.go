@@ -3,8 +3,6 @@ package avatar
 import (
 	"slices"
 	"testing"
-
-	"github.com/agentruntime/agentruntime/e2e/pagetest"
 )
 
 const connected = `
@@ -39,17 +37,6 @@ func TestDisconnectTellsTheService(t *testing.T) {
 	if n := h.Count("POST", "/thread/session_completed"); n != 1 {
 		t.Errorf("the service was told %d times", n)
 	}
-}
-
-func TestClosedTabTellsTheService(t *testing.T) {
-	t.Parallel()
-	h := pagetest.CloseUntilReported(t, func() (*pagetest.Server, *pagetest.Page, []string) {
-		h, p := open(t)
-		var thread string
-		p.Do(&thread, connected)
-		return h, p, []string{thread}
-	})
-	h.AwaitUnsubscribe()
 }
 
 // A page in the back-forward cache may be restored, so its transports are not closed

@@ -45,18 +45,14 @@ func wantEnds(t *testing.T, h server, phases map[string]phase, reasons map[strin
 
 // leave opens sessions in every phase, runs the script happens, and returns the outcome of
 // each session.
-func leave(t *testing.T, options, happens string) (server, *pagetest.Page, map[string]phase) {
+func leave(t *testing.T, happens string) (server, *pagetest.Page, map[string]phase) {
 	t.Helper()
 	h, p := openPage(t)
 	p.Allow("WebSocket is closed before the connection is established")
 	p.Allow("Failed to load resource") // an offer whose session ended before the answer
 	var got map[string]phase
 	p.Do(&got, `
-		globalThis.sessions = await phases(`+options+`)
-		const visible = (state) => {
-			Object.defineProperty(document, "visibilityState", {configurable: true, value: state})
-			document.dispatchEvent(new Event("visibilitychange"))
-		}
+		globalThis.sessions = await phases()
 		const page = (event, persisted) => dispatchEvent(new PageTransitionEvent(event, {persisted}))
 		const alive = ["connecting", "quiet", "in a turn", "switching", "with a face", "back in text"].map((name) => sessions.all[name])
 		const heard = () => Promise.all(alive.map((talk) => talk.until("sessionCompleted")))
@@ -93,38 +89,8 @@ func check(t *testing.T, phases map[string]phase, reasons map[string]string) {
 	}
 }
 
-// A page that is left permanently reports the end of each conversation that has begun and is
-// not over, once, and ends it.
-func TestAPageGoesAwayInEveryPhase(t *testing.T) {
-	t.Parallel()
-	h, _, got := leave(t, `{}`, `
-		page("pagehide", false)
-		page("pagehide", false)
-		await heard()
-		await sessions.all["connecting"].until("stateChange", ({state}) => state === "failed")`)
-	reasons := alive("pagehide")
-	check(t, got, reasons)
-	wantEnds(t, h, got, reasons)
-	calls := map[string]string{"in a turn": "aborted", "connecting": "connect_failed", "switching": "connect_failed"}
-	for name, p := range got {
-		want := []string{"pagehide"}
-		switch name {
-		case "idle", "connecting": // which had no conversation yet
-			want = nil
-		case "left open", "disconnected", "disposed":
-			want = []string{"disconnect"}
-		}
-		if !slices.Equal(p.Ends, want) || p.Call != calls[name] {
-			t.Errorf("%s: ends %q, want %q; the call came to %q", name, p.Ends, want, p.Call)
-		}
-		if p.State != "closed" && p.State != "failed" && name != "idle" {
-			t.Errorf("%s: state %s", name, p.State)
-		}
-	}
-	h.AwaitNoSessions(h.Context())
-}
-
-// A tab that is actually closed reports the same, with requests that outlive it.
+// A tab that is closed reports the end of each conversation that has begun and is not over, once, with requests
+// that outlive it.
 func TestATabIsClosedInEveryPhase(t *testing.T) {
 	t.Parallel()
 	reasons := alive("pagehide")
@@ -132,7 +98,7 @@ func TestATabIsClosedInEveryPhase(t *testing.T) {
 	var got map[string]phase
 	pagetest.CloseUntilReported(t, func() (*pagetest.Server, *pagetest.Page, []string) {
 		var p *pagetest.Page
-		h, p, got = leave(t, `{}`, `
+		h, p, got = leave(t, `
 			const threads = {}
 			for (const [name, {session, completions}] of Object.entries(sessions.all)) threads[name] = {thread: session.threadId ?? "", completions}
 			return threads`)
@@ -161,65 +127,35 @@ const comeBack = `
 	await Promise.all(Object.values(all).map(({session}) => session.dispose()))
 	return {back, after: await aftermath(sessions)}`
 
-// away is the result of comeBack.
-type away struct {
-	Back  map[string]string
-	After map[string]phase
-}
-
-// cameBack checks that the sessions went on, and that the service got no second report
-// (protocol §8.9: once for a session).
-func cameBack(t *testing.T, h server, p *pagetest.Page, reason string) {
-	t.Helper()
-	var got away
-	p.Do(&got, comeBack)
-	for name, answer := range got.Back {
-		if answer != "Your name is Sam." && answer != "true" {
-			t.Errorf("%s: the page came back, and a turn came to %q", name, answer)
-		}
-	}
-	reasons := alive(reason)
-	reasons["idle"] = "disconnect"
-	check(t, got.After, reasons)
-	wantEnds(t, h, got.After, reasons)
-	h.AwaitNoSessions(h.Context())
-}
-
 // A page in the back-forward cache reports the end at once, because it may never be restored;
-// when it is, every session continues (protocol §8.8).
+// when it is, every session continues, and the service gets no second report (protocol §8.8, §8.9).
 func TestAPageComesBackFromTheCacheInEveryPhase(t *testing.T) {
 	t.Parallel()
-	h, p, got := leave(t, `{}`, `
+	h, p, got := leave(t, `
 		page("pagehide", true)
 		page("pagehide", true)
 		await heard()
 		page("pageshow", true)
 		sessions.open["in a turn"] = undefined // it goes on`)
-	check(t, got, alive("pagehide_bfcache"))
+	reasons := alive("pagehide_bfcache")
+	check(t, got, reasons)
 	for name, p := range got {
 		if want := slices.Contains([]string{"left open", "disconnected", "disposed"}, name); want != (len(p.Ends) > 0) {
 			t.Errorf("%s: ends %q", name, p.Ends)
 		}
 	}
-	cameBack(t, h, p, "pagehide_bfcache")
-}
-
-// A page that is hidden for long reports the end; showing it in time prevents that.
-func TestAPageIsHiddenInEveryPhase(t *testing.T) {
-	t.Parallel()
-	h, p, got := leave(t, `{hiddenGraceMs: 1500}`, `
-		for (let i = 0; i < 10; i++) {
-			visible("hidden")
-			await new Promise((resolve) => setTimeout(resolve, 50))
-			visible("visible")
+	var back struct {
+		Back  map[string]string
+		After map[string]phase
+	}
+	p.Do(&back, comeBack)
+	for name, answer := range back.Back {
+		if answer != "Your name is Sam." && answer != "true" {
+			t.Errorf("%s: the page came back, and a turn came to %q", name, answer)
 		}
-		for (const talk of alive) if (talk.completions.length > 0) throw new Error("reported too early")
-		await sessions.open["connecting"]
-		await sessions.open["switching"]
-		visible("hidden")
-		await heard()
-		visible("visible")
-		sessions.open["in a turn"] = undefined // it goes on`)
-	check(t, got, alive("hidden_grace"))
-	cameBack(t, h, p, "hidden_grace")
+	}
+	reasons["idle"] = "disconnect"
+	check(t, back.After, reasons)
+	wantEnds(t, h, back.After, reasons)
+	h.AwaitNoSessions(h.Context())
 }

@@ -118,9 +118,9 @@ export async function anotherTab() {
 }
 
 /** Makes sessions in every phase, by the phase's name, each with a thread of its own, and returns them and their pending calls. */
-export async function phases(options) {
-  const talked = async (make, first = {}) => {
-    const talk = await make({ ...options, ...first })
+export async function phases() {
+  const talked = async (make) => {
+    const talk = await make()
     await talk.session.connect()
     await talk.session.sendText("My name is Sam.")
     return talk
@@ -131,8 +131,8 @@ export async function phases(options) {
     return session.threadId
   }
   const all = {
-    idle: await chatOf({ ...options, threadId: await kept() }),
-    connecting: await agentOf({ ...options, mode: "avatar", threadId: await kept() }),
+    idle: await chatOf({ threadId: await kept() }),
+    connecting: await agentOf({ mode: "avatar", threadId: await kept() }),
     quiet: await talked(chatOf),
     "in a turn": await talked(chatOf),
     switching: await talked(agentOf),
