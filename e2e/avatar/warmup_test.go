@@ -9,7 +9,7 @@ func TestAWorkerConnectsWithoutANetwork(t *testing.T) {
 	h, p := open(t)
 	var got struct {
 		Said []string
-		Held holdings
+		Held struct{ Sessions, Peers, Sockets int }
 	}
 	p.Call(&got, "warmup.js", "aWorkerConnectsWithoutANetwork")
 	if want := []string{"started", "connected"}; !slices.Equal(got.Said, want) {
