@@ -91,71 +91,42 @@ func goTogether(h server, p *pagetest.Page, way int) (thread string, whole bool)
 	return thread, whole
 }
 
-// Two tabs talk on one thread. What is said in one is known in the other. One may end in
-// any way, and the end of the thread is reported to the service when the last one has ended
-// (protocol §8.10).
+// Two tabs talk on one thread. What is said in one is known in the other. The end of the thread is reported to the
+// service when the last one has ended (protocol §8.10).
 func TestTwoTabsOnOneThread(t *testing.T) {
-	t.Parallel()
-	for _, how := range []string{"disconnected", "closed", "left open"} {
-		t.Run(how, func(t *testing.T) {
-			t.Parallel()
-			h, p := openPage(t)
-			var got struct {
-				Thread                 string
-				Threads                []string
-				Known, Back, At, After string
-				Together               []string
-				First, Last            []string
-				Complaints             []string
-			}
-			p.Call(&got, "tabs.js", "twoTabsOnOneThread", how)
-			if ends := h.completions(); len(ends) != 0 {
-				t.Errorf("%q was reported while a tab was still there", ends)
-			}
-			p.Do(&got.Last, `
-				one.session.disconnect()
-				await one.until("sessionCompleted")
-				return one.completions`)
-			h.AwaitSessionCompleted(got.Thread)
-			if ends := h.completions(); len(ends) != 1 {
-				t.Errorf("the reported ends are %q", ends)
-			}
-			if how == "disconnected" && !slices.Equal(got.First, []string{"disconnect suppressed"}) || !slices.Equal(got.Last, []string{"disconnect"}) {
-				t.Errorf("the first tab reported %q, the last %q", got.First, got.Last)
-			}
-			if got.Known != "Your name is Sam." || got.Back != "Your name is Ada." || got.At != "Your name is Ada." || !strings.Contains(got.After, "My name is Ada.") {
-				t.Errorf("got %+v", got)
-			}
-			if want := []string{"Your name is Ada.", "Your name is Ada.", "Your name is Ada.", "aborted"}; !slices.Equal(got.Together, want) {
-				t.Errorf("at the same time: %q", got.Together)
-			}
-			if got.Threads[0] != got.Thread || got.Threads[1] != got.Thread || len(got.Complaints) != 0 {
-				t.Errorf("threads %q; the other tab says %q", got.Threads, got.Complaints)
-			}
-		})
-	}
-}
-
-// A tab that switches its conversation to the avatar stays on the thread: the goodbye message
-// of its old transport is revoked at once, not with the next heartbeat.
-func TestASwitchIsNoGoodbyeToOtherTabs(t *testing.T) {
 	t.Parallel()
 	h, p := openPage(t)
 	var got struct {
-		Thread      string
-		Said        []string
-		First, Last []string
+		Thread                 string
+		Threads                []string
+		Known, Back, At, After string
+		Together               []string
+		First, Last            []string
+		Complaints             []string
 	}
-	p.Call(&got, "tabs.js", "switchIsNoGoodbyeToOtherTabs")
-	if !slices.Contains(got.Said, "bye") {
-		t.Errorf("the tabs said %q", got.Said)
+	p.Call(&got, "tabs.js", "twoTabsOnOneThread")
+	if ends := h.completions(); len(ends) != 0 {
+		t.Errorf("%q was reported while a tab was still there", ends)
+	}
+	p.Do(&got.Last, `
+		one.session.disconnect()
+		await one.until("sessionCompleted")
+		return one.completions`)
+	h.AwaitSessionCompleted(got.Thread)
+	if ends := h.completions(); len(ends) != 1 {
+		t.Errorf("the reported ends are %q", ends)
 	}
 	if !slices.Equal(got.First, []string{"disconnect suppressed"}) || !slices.Equal(got.Last, []string{"disconnect"}) {
 		t.Errorf("the first tab reported %q, the last %q", got.First, got.Last)
 	}
-	h.AwaitSessionCompleted(got.Thread)
-	if ends := h.completions(); len(ends) != 1 {
-		t.Errorf("told of the ends %q", ends)
+	if got.Known != "Your name is Sam." || got.Back != "Your name is Ada." || got.At != "Your name is Ada." || !strings.Contains(got.After, "My name is Ada.") {
+		t.Errorf("got %+v", got)
+	}
+	if want := []string{"Your name is Ada.", "Your name is Ada.", "Your name is Ada.", "aborted"}; !slices.Equal(got.Together, want) {
+		t.Errorf("at the same time: %q", got.Together)
+	}
+	if got.Threads[0] != got.Thread || got.Threads[1] != got.Thread || len(got.Complaints) != 0 {
+		t.Errorf("threads %q; the other tab says %q", got.Threads, got.Complaints)
 	}
 }
 

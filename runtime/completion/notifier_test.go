@@ -434,6 +434,24 @@ func TestSessionsOfOneTabAreNoPeers(t *testing.T) {
 	})
 }
 
+// TestASwitchIsNoGoodbyeToOtherTabs: a transport that a switch ends says bye for its tab, which the other one revokes at
+// once, and not with its next beat.
+func TestASwitchIsNoGoodbyeToOtherTabs(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		browser := newBrowser()
+		old, next, other := newRig(t, browser, Settings{tab: "1"}), newRig(t, browser, Settings{tab: "1"}), newRig(t, browser, Settings{tab: "2"})
+		for _, r := range []*rig{old, next, other} {
+			r.SetThread("5f0c", "token")
+		}
+		time.Sleep(5 * time.Second)
+		old.Close()
+		time.Sleep(time.Millisecond)
+		if got := other.now(); got != (Result{OK: true, Reason: "suppressed", Peers: 1}) {
+			t.Errorf("%+v", got)
+		}
+	})
+}
+
 // TestNotifiersOfOneConversationSendOnce: when the page is closed during a switch, both
 // notifiers get the event.
 func TestNotifiersOfOneConversationSendOnce(t *testing.T) {

@@ -1,7 +1,7 @@
 // What the tests of tabs_test.go do in their pages.
-import { agentOf, anotherTab, chatOf, diagnostics, holdings, left, load, outcome, within } from "./hostile.js"
+import { anotherTab, chatOf, diagnostics, holdings, left, load, outcome } from "./hostile.js"
 
-export async function twoTabsOnOneThread(how) {
+export async function twoTabsOnOneThread() {
   const one = await chatOf()
   await one.session.connect()
   await one.session.sendText("My name is Sam.")
@@ -18,48 +18,11 @@ export async function twoTabsOnOneThread(how) {
   together.push(await slow)
   const at = outcome(() => one.session.sendText("What is my name?"))
   const threads = [one.session.threadId, two.session.threadId]
-  const leave = {
-    disconnected: () => two.session.disconnect(),
-    closed: () => other.window.close(),
-    "left open": () => two.session.disconnect({ final: false }),
-  }
-  leave[how]()
+  two.session.disconnect()
   const after = (await one.session.sendText("What did we talk about?")).text
-  if (how === "disconnected") await two.until("sessionCompleted")
+  await two.until("sessionCompleted")
   globalThis.one = one
   return {thread: threadId, threads, known, back, together, at: await at, after, first: two.completions, complaints: other.complaints}
-}
-
-export async function switchIsNoGoodbyeToOtherTabs() {
-  const beat = {presenceHeartbeatMs: 60_000, presenceStaleMs: 180_000}
-  const one = await agentOf(beat)
-  await one.session.connect()
-  await one.session.sendText("My name is Sam.")
-  const {threadId} = one.session
-  const other = await anotherTab()
-  const two = await other.chatOf({threadId, ...beat})
-  await two.session.connect()
-  await two.session.sendText("What is my name?")
-  const said = []
-  const channel = new BroadcastChannel("kaltura-agents:thread:" + threadId)
-  const back = new Promise((/** @type {(value?: unknown) => void} */ resolve) => channel.onmessage = ({data}) => {
-    const {t} = JSON.parse(data)
-    said.push(t)
-    if (t === "alive" && said.includes("bye")) resolve()
-  })
-  await one.session.switchMode("avatar")
-  await within(back, 10_000)
-  channel.close()
-  const after = new BroadcastChannel("kaltura-agents:thread:" + threadId) // receives after the session's own
-  const gone = new Promise((/** @type {(value?: unknown) => void} */ resolve) => after.onmessage = ({data}) => JSON.parse(data).t === "bye" && resolve())
-  two.session.disconnect()
-  await two.until("sessionCompleted")
-  const first = two.completions
-  await within(gone, 10_000)
-  after.close()
-  one.session.disconnect()
-  await one.until("sessionCompleted", ({sent}) => sent)
-  return {thread: threadId, said, first, last: one.completions.filter((text) => !text.endsWith("suppressed"))}
 }
 
 export async function forgedMessagesBetweenTabs() {
