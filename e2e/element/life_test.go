@@ -93,23 +93,12 @@ func TestPreloadAtOnce(t *testing.T) {
 		await until(() => performance.getEntriesByType("resource").some(({name}) => name.endsWith("/chat.wasm")))`)
 }
 
-// With preload="visible", the program is loaded once the element comes near the visible part of the page, and not before.
+// With preload="visible", the program is loaded once the element comes near the visible part of the page, and not before,
+// and not for a visitor who saves data.
 func TestPreloadWhenVisible(t *testing.T) {
 	t.Parallel()
 	_, p := open(t)
 	p.Call(nil, "life.js", "preloadWhenVisible")
-}
-
-// A visitor who saves data downloads nothing before the start.
-func TestPreloadSavesData(t *testing.T) {
-	t.Parallel()
-	_, p := open(t)
-	p.Do(nil, `
-		Object.defineProperty(navigator, "connection", {value: {saveData: true, effectiveType: "4g"}})
-		await place("agent-avatar", {preload: "visible"})
-		await new Promise((resolve) => new IntersectionObserver(resolve).observe(element))
-		await new Promise((resolve) => requestIdleCallback(resolve))
-		if (performance.getEntriesByType("resource").some(({name}) => name.endsWith(".wasm"))) throw new Error("loaded for a visitor who saves data")`)
 }
 
 // What a page puts into the slots is shown, in place of the element's own where it has

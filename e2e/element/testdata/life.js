@@ -18,6 +18,13 @@ export async function twoElementsAndEarlyProperties() {
 
 export async function preloadWhenVisible() {
   const loaded = () => performance.getEntriesByType("resource").some(({name}) => name.endsWith("/chat.wasm"))
+  Object.defineProperty(navigator, "connection", {configurable: true, value: {saveData: true, effectiveType: "4g"}})
+  await place("agent-chat", {preload: "visible"})
+  await new Promise((resolve) => new IntersectionObserver(resolve).observe(element)) // the element's own was called before
+  await new Promise((resolve) => requestIdleCallback(resolve))
+  if (loaded()) throw new Error("loaded for a visitor who saves data")
+  element.remove()
+  Reflect.deleteProperty(navigator, "connection")
   const space = document.createElement("div")
   space.style.height = "5000px"
   document.body.prepend(space)
