@@ -1,14 +1,9 @@
 package chat
 
 import (
-	"context"
 	"net/http"
 	"strings"
 	"testing"
-
-	"github.com/chromedp/cdproto/cdp"
-	"github.com/chromedp/cdproto/heapprofiler"
-	"github.com/chromedp/chromedp"
 
 	"github.com/agentruntime/agentruntime/e2e/pagetest"
 	"github.com/agentruntime/agentruntime/internal/localservice"
@@ -70,43 +65,5 @@ func TestAClosedTabTellsOfItsEndWhileTheProgramWaits(t *testing.T) {
 	})
 	if ends := completions(h); len(ends) != 1 {
 		t.Errorf("told of the ends %q", ends)
-	}
-}
-
-// TestAnEndIsToldOfASessionThatIsForgotten: the end of a session is reported although the
-// page has no reference to it and it is garbage collected before the service replies.
-func TestAnEndIsToldOfASessionThatIsForgotten(t *testing.T) {
-	t.Parallel()
-	h, p := openPage(t)
-	asked, answer := make(chan struct{}, 1), make(chan struct{})
-	h.Intercept(func(_ http.ResponseWriter, r *http.Request) bool {
-		if strings.HasSuffix(r.URL.Path, "/thread/session_completed") {
-			asked <- struct{}{}
-			<-answer
-		}
-		return false
-	})
-	collected := make(chan error, 1)
-	go func() {
-		defer close(answer)
-		select {
-		case <-asked:
-		case <-p.Context().Done():
-		}
-		collected <- p.Run(p.Context(), chromedp.Func(func(ctx context.Context, t *chromedp.Target) error {
-			_, err := cdp.Call(ctx, t, heapprofiler.CollectGarbage, cdp.Empty{})
-			return err
-		}))
-	}()
-	var told string
-	p.Do(&told, `
-		const talk = await connect()
-		const {session} = talk
-		await session.sendText("What is a thread?")
-		session.disconnect({reason: "enough"})
-		const {reason, sent} = await talk.until("sessionCompleted")
-		return reason + " " + sent`)
-	if err := <-collected; err != nil || told != "enough true" {
-		t.Errorf("told %q, %v", told, err)
 	}
 }
