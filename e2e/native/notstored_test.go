@@ -8,6 +8,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/agentruntime/agentruntime/internal/fetch"
+	"github.com/agentruntime/agentruntime/internal/leaktest"
 	"github.com/agentruntime/agentruntime/internal/localservice"
 	"github.com/agentruntime/agentruntime/runtime/chat"
 	"github.com/agentruntime/agentruntime/runtime/converse"
@@ -21,7 +23,8 @@ import (
 // does.
 func TestAQuestionThatIsNotStoredIsRefused(t *testing.T) {
 	dir := t.TempDir()
-	svc := startChat(t, localservice.Options{Data: dir})
+	leaktest.Check(t)
+	service := start(t, localservice.Options{Data: dir})
 	db, err := sql.Open("sqlite", filepath.Join(dir, "localservice.db"))
 	if err != nil {
 		t.Fatal(err)
@@ -33,9 +36,27 @@ func TestAQuestionThatIsNotStoredIsRefused(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	c := svc.connect(t, "receptionist")
-	c.say("My name is Sam")
-	b := newBot(t, svc.Service, "receptionist")
+	client, init := arrive(t, service, "receptionist")
+	o := chat.OptionsFor(init)
+	o.HTTPClient = fetch.As(client)
+	c, err := chat.New(o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Close()
+	if err := c.Connect(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	say := func(text string) string {
+		t.Helper()
+		turn, err := c.SendText(t.Context(), text, chat.TurnOptions{})
+		if err != nil {
+			t.Fatalf("%s: %v", text, err)
+		}
+		return turn.Text
+	}
+	say("My name is Sam")
+	b := newBot(t, service, "receptionist")
 	defer b.Close()
 	if err := b.Connect(t.Context()); err != nil {
 		t.Fatal(err)
@@ -59,8 +80,8 @@ func TestAQuestionThatIsNotStoredIsRefused(t *testing.T) {
 	}
 
 	run(`DROP TRIGGER full`)
-	if turn := c.say("What is my name?"); !strings.Contains(turn.Text, "Sam") {
-		t.Errorf("asked again: %q", turn.Text)
+	if text := say("What is my name?"); !strings.Contains(text, "Sam") {
+		t.Errorf("asked again: %q", text)
 	}
 	if _, err := b.Speak(t.Context(), "And now?"); err != nil {
 		t.Fatal(err)
