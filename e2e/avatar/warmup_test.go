@@ -25,18 +25,3 @@ func TestAWorkerConnectsWithoutANetwork(t *testing.T) {
 		t.Errorf("the service has %d sessions", n)
 	}
 }
-
-// A page whose service gives no credentials for the relay uses the built-in ones, and is warned.
-func TestBuiltInCredentialsAreAWarning(t *testing.T) {
-	t.Parallel()
-	_, p := open(t)
-	var lines []string
-	p.Do(&lines, `
-		const lines = []
-		const talk = await open({agent: "silent", videoEl: document.getElementById("video"), turnCredentials: undefined, logger: (level, line) => lines.push(level + " " + line)})
-		await talk.session.connect()
-		return lines.filter((line) => line.includes("credentials"))`)
-	if want := []string{"warn security: the relay is used with the built-in credentials, which are public; pass turnCredentials"}; !slices.Equal(lines, want) {
-		t.Errorf("logged %q, want %q", lines, want)
-	}
-}
