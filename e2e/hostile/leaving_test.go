@@ -112,7 +112,7 @@ func TestATabIsClosedInEveryPhase(t *testing.T) {
 	h.AwaitNoSessions(h.Context())
 }
 
-// comeBack continues every session of a restored page, and ends it.
+// comeBack continues every session of a restored page, and ends it; two of them end with the page.
 const comeBack = `
 	const {all, open} = sessions
 	const back = {}
@@ -122,8 +122,10 @@ const comeBack = `
 		const {session} = all[name]
 		if (name === "idle") await session.connect()
 		back[name] = await within(outcome(() => session.sendText("What is my name?")))
-		session.disconnect()
+		if (!["quiet", "with a face"].includes(name)) session.disconnect()
 	}
+	dispatchEvent(new PageTransitionEvent("pagehide", {persisted: false}))
+	for (const name of ["quiet", "with a face"]) if (all[name].ends.length === 0) await all[name].until("ended")
 	await Promise.all(Object.values(all).map(({session}) => session.dispose()))
 	return {back, after: await aftermath(sessions)}`
 
@@ -152,6 +154,11 @@ func TestAPageComesBackFromTheCacheInEveryPhase(t *testing.T) {
 	for name, answer := range back.Back {
 		if answer != "Your name is Sam." && answer != "true" {
 			t.Errorf("%s: the page came back, and a turn came to %q", name, answer)
+		}
+	}
+	for _, name := range []string{"quiet", "with a face"} {
+		if ends := back.After[name].Ends; !slices.Equal(ends, []string{"pagehide"}) {
+			t.Errorf("%s: ends %q when the page is left", name, ends)
 		}
 	}
 	reasons["idle"] = "disconnect"
