@@ -3,7 +3,9 @@
 package management_test
 
 import (
+	"bytes"
 	"encoding/base64"
+	"encoding/binary"
 	"encoding/json"
 	"fmt"
 	"mime"
@@ -135,4 +137,21 @@ func TestAvatarSessionsOnTheService(t *testing.T) {
 	must(t, "end", c.AvatarSessions.End(ctx, session))
 	wantCode(t, "after its end", c.AvatarSessions.KeepAlive(ctx, session), fault.NotFound)
 	wantCode(t, "another token", c.AvatarSessions.End(ctx, management.NewAvatarSession(session.ID, avatarToken(time.Now()))), fault.Unauthorized)
+}
+
+// wav is a sound file of silence, with that many seconds.
+func wav(seconds int) []byte {
+	const rate = 8000
+	size := uint32(seconds * rate * 2)
+	var b bytes.Buffer
+	b.WriteString("RIFF")
+	_ = binary.Write(&b, binary.LittleEndian, 36+size)
+	b.WriteString("WAVEfmt ")
+	for _, field := range []any{uint32(16), uint16(1), uint16(1), uint32(rate), uint32(2 * rate), uint16(2), uint16(16)} {
+		_ = binary.Write(&b, binary.LittleEndian, field)
+	}
+	b.WriteString("data")
+	_ = binary.Write(&b, binary.LittleEndian, size)
+	b.Write(make([]byte, size))
+	return b.Bytes()
 }

@@ -178,6 +178,8 @@ func TestCatalogListsAndImports(t *testing.T) {
 	const item = `{"itemId":"v-1","type":"Voice","attributes":{"voice":{"name":"Ann"}},"voiceSampleUrl":"https://x.example/s.mp3"}`
 	testCalls(t, []call{
 		{"Catalog.List", `[{"typeEqual":"Voice"},100]`, "agent /catalog-item/list", `{"filter":{"typeEqual":"Voice"},"pager":{"offset":0,"limit":100}}`, listOf(item), `[` + item + `]`},
+		{"Catalog.Get", `["v-1"]`, "agent /catalog-item/get", `{"itemId":"v-1"}`, item, item},
+		{"Catalog.Delete", `["v-1","confirm"]`, "agent /catalog-item/delete", `{"itemId":"v-1"}`, `null`, ""},
 		{"Catalog.ImportVoiceFromProviderA", `["x-1"]`, "agent " + a, `{"voiceId":"x-1"}`, item, item},
 		{"Catalog.ImportVoiceFromProviderB", `["x-1"]`, "agent " + b, `{"voiceId":"x-1"}`, item, item},
 	})
