@@ -93,30 +93,3 @@ func threadOf(p *pagetest.Page) (thread string) {
 	p.Do(&thread, `return element.session.threadId`)
 	return thread
 }
-
-// One conversation goes from the face to text and back, by keyboard.
-func TestOneConversationInBothModes(t *testing.T) {
-	t.Parallel()
-	h, p := open(t)
-	p.Do(nil, `await place("agent-avatar", {modes: "text face", microphone: "none"})
-		find("textarea").focus()`)
-	p.Keys("My name is Ada.\r")
-	p.Do(nil, `await until(() => find("[part=log]").innerText.includes("Nice to meet you, Ada"))`)
-	press(p, "mode")
-	p.Do(nil, `await until(() => seen("video") && !seen("[part=poster]") && button("mode").ariaPressed === "true")
-		await until(() => find("[part=log]").innerText.includes("How can I help you?"))`)
-	p.Axe("face and text")
-	thread := h.OnlySession().ThreadID
-	// A switch ends what the voice is saying.
-	p.Do(nil, `find("textarea").focus()`)
-	p.Keys("Tell me a long story.\r")
-	p.Do(nil, `await until(() => find("[part=log]").innerText.includes("Once upon a time"))`)
-	press(p, "mode")
-	p.Do(nil, `await until(() => !seen("video") && button("mode").ariaPressed === "false" && !button("mode").disabled)
-		find("textarea").focus()`)
-	p.Keys("What is my name?\r")
-	p.Do(nil, `await until(() => find("[part=log]").innerText.includes("Your name is Ada."))`)
-	if now := threadOf(p); now != thread {
-		t.Errorf("the thread was %s, and is %s", thread, now)
-	}
-}

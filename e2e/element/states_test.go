@@ -182,22 +182,6 @@ func TestBlockedSoundWaitsForAKey(t *testing.T) {
 	}
 }
 
-// An end by the service is shown, and another conversation can begin.
-func TestEndByTheService(t *testing.T) {
-	t.Parallel()
-	h, p := open(t)
-	p.Do(nil, `await place("agent-avatar", {microphone: "none"})`)
-	press(p, "start")
-	p.Do(nil, `await until(() => element.phase === "live")`)
-	h.Control("/sessions/newest/end", nil)
-	p.Do(nil, `await until(() => element.phase === "ended")`)
-	if text := message(p); text != "The agent ended the conversation." {
-		t.Errorf("the element says %q", text)
-	}
-	press(p, "start")
-	p.Do(nil, `await until(() => element.phase === "live")`)
-}
-
 // Captions and the button for the sound are under nothing, although widgets are over the picture too.
 func TestWidgetsCoverNothing(t *testing.T) {
 	t.Parallel()
