@@ -62,7 +62,7 @@ const still = `
 		.stage:not(:has([data-is="speaking"])) .agent-captions { display: none }
 		.preview video { visibility: hidden }
 		.agent-captions:not(:empty) { font-size: 0 }
-		.agent-captions:not(:empty)::after { content: "I look after the front desk.\\aHow can I help you?"; font-size: var(--agent-caption-size) }
+		.agent-captions:not(:empty)::after { content: "I look after the front desk.\\aHow can I help you?"; font-size: clamp(13.6px, 3cqi, 19.2px) }
 	` + "`" + `)
 	element.shadowRoot.adoptedStyleSheets.push(sheet)`
 

@@ -257,3 +257,31 @@ func TestTallWidgetIsShownFromItsBeginning(t *testing.T) {
 		})
 	}
 }
+
+// Every text grows with that of the page, and is never smaller than usual: many pages make the root small, and count in tenths of it.
+func TestTextIsAsLargeAsThePages(t *testing.T) {
+	t.Parallel()
+	_, p := open(t)
+	p.SetSize(375, 667)
+	p.Do(nil, `await place("agent-avatar", {modes: "face text", microphone: "none", "agent-name": "Robin"})
+		await element.start()
+		await element.send("Quiz me.")
+		await until(() => seen(".followups") && seen("fieldset"))`)
+	for _, page := range []struct {
+		root string
+		text float64 // the usual size, in pixels
+	}{{"62.5%", 16}, {"200%", 32}} {
+		var got struct {
+			Field, Smallest, Bottom float64
+			Text                    string // one of the smallest size
+		}
+		p.Do(&got, `document.documentElement.style.fontSize = "`+page.root+`"
+			const size = (node) => parseFloat(getComputedStyle(node).fontSize)
+			const texts = [...element.shadowRoot.querySelectorAll("*")].filter((node) => node.checkVisibility() && [...node.childNodes].some((child) => child.nodeType === 3 && child.data.trim()) && !node.closest(".agent-hidden, .over")) // buttons over the picture stay in one line
+			const [least] = texts.sort((a, b) => size(a) - size(b))
+			return {field: size(find("textarea")), smallest: size(least), text: least.textContent, bottom: find("[part=composer]").getBoundingClientRect().bottom}`)
+		if got.Field != page.text || got.Smallest < .8*page.text || got.Bottom > 667 {
+			t.Errorf("%s: %+v", page.root, got)
+		}
+	}
+}
