@@ -257,6 +257,29 @@ test("an end before there is a session makes none", async () => {
   assert.equal(program.sessions, 0)
 })
 
+test("in a page that is rendered ahead a conversation begins when the visitor opens it", async (t) => {
+  const { document } = window
+  Object.defineProperty(document, "prerendering", { configurable: true, value: true })
+  t.after(() => delete (document as { prerendering?: boolean }).prerendering)
+  let connects = 0
+  program.results["connect"] = async () => {
+    connects++
+    program.become("connected")
+  }
+  const element = place({ microphone: "none" })
+  const first = element.start()
+  await until(() => element.session !== undefined)
+  element.end()
+  await first
+  const second = element.start()
+  await until(() => element.session !== undefined)
+  await settle()
+  assert.deepEqual([connects, element.phase], [0, "connecting"])
+  document.dispatchEvent(new window.Event("prerenderingchange"))
+  await second
+  assert.deepEqual([connects, element.phase], [1, "live"])
+})
+
 test("a first message is in the field again when the conversation ends before it could be sent", async () => {
   let reply = (_: AppInitResult) => {}
   const element = place({ modes: "text" }, { init: new Promise<AppInitResult>((resolve) => (reply = resolve)) })

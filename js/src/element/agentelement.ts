@@ -13,7 +13,7 @@ import { Log } from "./log.js"
 import { endText, errorText, labelsOf, type Labels, type Text } from "./labels.js"
 import type { Locale } from "./locales.js"
 import { Notices } from "./notices.js"
-import { faceOf, imported, listen, loadFor, requestInit, say, type AgentElementEvents, type AnySession, type SessionOptions } from "./session.js"
+import { activation, faceOf, imported, listen, loadFor, requestInit, say, type AgentElementEvents, type AnySession, type SessionOptions } from "./session.js"
 import { Stage } from "./stage.js"
 import { open, type Actions, type Mode, type Part, type Phase, type Said, type State } from "./state.js"
 import css from "./style.css"
@@ -605,6 +605,8 @@ export abstract class AgentElement extends Base {
       if (focused?.checkVisibility && !focused.isConnected) this.#passFocus() // a suggestion that was chosen
       this.#update({ step: 1 })
       this.dispatchEvent(new CustomEvent("sessionCreated", { detail: { session } }))
+      await activation(signal)
+      if (signal.aborted) return
       await session.connect()
       if (!signal.aborted) this.#live()
     } catch (reason) {
