@@ -1,6 +1,9 @@
 package element
 
-import "testing"
+import (
+	"slices"
+	"testing"
+)
 
 // In a container that is as wide as what is in it, the element has a width, which does not widen a narrow page.
 func TestTheElementHasAWidthOfItsOwn(t *testing.T) {
@@ -21,5 +24,30 @@ func TestTheElementHasAWidthOfItsOwn(t *testing.T) {
 		if width < 240 {
 			t.Errorf("container %d: the element is %v pixels wide", i, width)
 		}
+	}
+}
+
+// Documents of frames and of windows that a page opens have styles of their own.
+func TestAnElementMovesToAnotherDocument(t *testing.T) {
+	t.Parallel()
+	_, p := open(t)
+	var moved, made, back []string
+	const looks = `const looks = (element) => [getComputedStyle(element.shadowRoot.querySelector(".frame")).display, element.shadowRoot.adoptedStyleSheets.length + " sheets", element.phase];`
+	p.Do(&moved, looks+`document.querySelector("main").innerHTML = "<iframe></iframe>"
+		globalThis.other = document.querySelector("iframe").contentDocument
+		await place("agent-chat")
+		await element.start()
+		other.body.append(element)
+		await new Promise((then) => setTimeout(then))
+		return looks(element)`)
+	p.Do(&made, looks+`const next = document.createElement("agent-chat")
+		other.body.append(next)
+		return looks(next)`)
+	p.Do(&back, looks+`document.body.append(element); return looks(element)`)
+	if want := []string{"grid", "4 sheets", "live"}; !slices.Equal(moved, want) || !slices.Equal(back, want) {
+		t.Errorf("moved: %q, moved back: %q; want %q", moved, back, want)
+	}
+	if want := []string{"grid", "2 sheets", "idle"}; !slices.Equal(made, want) {
+		t.Errorf("made there: %q, want %q", made, want)
 	}
 }

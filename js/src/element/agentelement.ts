@@ -5,8 +5,9 @@ import { MIC_ERROR_CODES } from "../generated/events.js"
 import type { Token } from "../core/options.js"
 import { tokenTextOf, valueOf, type Source } from "../session/source.js"
 import { composing, make, safeUrl } from "../ui/dom.js"
+import { styles } from "../ui/styles.js"
 import { attributes, checkAttributes, languageOf, reflect, upgrade, words, type AttributeProperties } from "./attributes.js"
-import { Base, sharedSheet, type AddListener } from "./base.js"
+import { Base, restyle, style, type AddListener } from "./base.js"
 import { Composer } from "./composer.js"
 import { Controls } from "./controls.js"
 import { Log } from "./log.js"
@@ -17,8 +18,6 @@ import { activation, faceOf, imported, listen, loadFor, requestInit, say, type A
 import { Stage } from "./stage.js"
 import { open, type Actions, type Mode, type Part, type Phase, type Said, type State } from "./state.js"
 import css from "./style.css"
-
-const adopt = sharedSheet(css)
 
 /** How long an early reply of `appInit` may be used, in ms, because its token expires. */
 const initMs = 5 * 60_000
@@ -282,6 +281,10 @@ export abstract class AgentElement extends Base {
     })
   }
 
+  adoptedCallback(): void {
+    restyle(this.shadowRoot)
+  }
+
   attributeChangedCallback(name: string, before: string | null, value: string | null): void {
     if (name === "lang") return void this.#translate()
     if (before === value) return
@@ -319,7 +322,7 @@ export abstract class AgentElement extends Base {
 
   #build(): void {
     const shadow = this.attachShadow({ mode: "open" })
-    adopt(shadow)
+    style(shadow, [styles, css])
     const failed = (reason: unknown) => {
       this.#report(reason)
       this.#microphoneFailed(reason)

@@ -1,5 +1,3 @@
-import { styles } from "../ui/styles.js"
-
 /** What the elements extend. On a server there are no elements, and their modules do nothing. */
 export const Base: typeof HTMLElement = globalThis.HTMLElement ?? (class {} as typeof HTMLElement)
 
@@ -18,18 +16,37 @@ export interface AddListener<Element, Events> {
   (type: string, listener: EventListenerOrEventListenerObject, options?: boolean | AddEventListenerOptions): void
 }
 
+/** By document and text: a sheet belongs to the document that it was made in. */
+const sheets = new WeakMap<Document, Map<string, CSSStyleSheet>>()
+const styled = new WeakMap<ShadowRoot, readonly string[]>()
+
+/** The texts of the styles of a shadow tree. */
+export const stylesOf = (shadow: ShadowRoot): readonly string[] => styled.get(shadow) ?? []
+
 /**
- * Returns a function that gives a shadow tree these styles, in one sheet for all elements of the page. Unlike a style
- * element it needs no exception in a content security policy.
+ * Gives a shadow tree styles before and after those that it has, each text in one sheet for all elements of the document.
+ * Unlike a style element they need no exception in a content security policy.
  */
-export function sharedSheet(css: string): (shadow: ShadowRoot) => void {
-  let sheet: CSSStyleSheet | undefined
-  return (shadow) => {
-    if (!("adoptedStyleSheets" in shadow)) return // documents without layout, as in tests
-    if (!sheet) {
-      sheet = new CSSStyleSheet()
-      sheet.replaceSync(styles + css)
-    }
-    shadow.adoptedStyleSheets = [sheet]
+export function style(shadow: ShadowRoot, before: readonly string[], after: readonly string[] = []): void {
+  styled.set(shadow, [...before, ...stylesOf(shadow), ...after])
+  const { ownerDocument } = shadow
+  const view = ownerDocument.defaultView
+  if (!view || !("adoptedStyleSheets" in shadow)) return // documents without layout, as in tests
+  const known = sheets.get(ownerDocument) ?? new Map<string, CSSStyleSheet>()
+  sheets.set(ownerDocument, known)
+  const sheet = (text: string) => {
+    const made = known.get(text) ?? new view.CSSStyleSheet()
+    if (!known.has(text)) made.replaceSync(text)
+    known.set(text, made)
+    return made
   }
+  shadow.adoptedStyleSheets = [...before.map(sheet), ...shadow.adoptedStyleSheets, ...after.map(sheet)]
+}
+
+/** Gives a shadow tree the styles that it had in another document, where the browser left them. */
+export function restyle(shadow: ShadowRoot | null): void {
+  if (!shadow) return
+  const texts = stylesOf(shadow)
+  styled.delete(shadow)
+  style(shadow, texts)
 }

@@ -18,6 +18,7 @@ import { VoiceBars } from "../ui/voicebars.js"
 import { accountOf, clearWidgets, drawWidget, type WidgetAction } from "../ui/widgets.js"
 import type { AppInitResult } from "../session/appinit.js"
 import type { VisitorAccess } from "../session/visitor.js"
+import { style, stylesOf } from "./base.js"
 import type { Controls } from "./controls.js"
 import { Devices } from "./devices.js"
 import { errorText, type Labels } from "./labels.js"
@@ -109,19 +110,10 @@ export interface Frame {
 /** The agent is late when nothing of its answer has come for so long, as `brainStallMs` measures it. */
 const lateMs = 20_000
 
-let sheets: [content: CSSStyleSheet, live: CSSStyleSheet] | undefined
-
 /** Adds the styles of texts and widgets, before those of the element, which may replace them, and after them those of what only a conversation has. */
 function addStyles(log: HTMLElement): void {
   const root = log.getRootNode() as ShadowRoot
-  if (!("adoptedStyleSheets" in root)) return // documents without layout, as in tests
-  sheets ??= [contents, live].map((text) => {
-    const sheet = new CSSStyleSheet()
-    sheet.replaceSync(text)
-    return sheet
-  }) as typeof sheets & {}
-  if (root.adoptedStyleSheets.includes(sheets[0])) return
-  root.adoptedStyleSheets = [sheets[0], ...root.adoptedStyleSheets, sheets[1]]
+  if (!stylesOf(root).includes(contents)) style(root, [contents], [live])
 }
 
 /** Draws what is said and shown in one session. What it has drawn stays after the end. */

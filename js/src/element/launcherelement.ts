@@ -2,17 +2,16 @@ import type { AppInitResult } from "../session/appinit.js"
 import type { Token } from "../core/options.js"
 import type { Source } from "../session/source.js"
 import { composing, icon, make, makeButton, nameButton } from "../ui/dom.js"
+import { styles } from "../ui/styles.js"
 import type { AgentElement } from "./agentelement.js"
 import { attributes, languageOf, reflect, upgrade, words, type AttributeProperties } from "./attributes.js"
-import { Base, sharedSheet, type AddListener } from "./base.js"
+import { Base, restyle, style, type AddListener } from "./base.js"
 import type { Labels } from "./labels.js"
 import css from "./launcher.css"
 import { LAUNCHER_LABELS, type LauncherLabels } from "./launcherlabels.js"
 import { LauncherStore } from "./launcherstore.js"
 import type { SessionOptions } from "./session.js"
 import type { ClosedPhase, Said } from "./state.js"
-
-const adopt = sharedSheet(css)
 
 const elementModule = () => import("../element.js")
 
@@ -164,6 +163,10 @@ export class AgentLauncherElement extends Base {
   disconnectedCallback(): void {
     this.#narrow?.removeEventListener("change", this.#fit)
     removeEventListener("pagehide", this.#remember)
+  }
+
+  adoptedCallback(): void {
+    restyle(this.shadowRoot)
   }
 
   attributeChangedCallback(name: string, before: string | null, value: string | null): void {
@@ -350,7 +353,7 @@ if (globalThis.HTMLElement) reflect(AgentLauncherElement.prototype)
 /** Makes what is around the agent. */
 function build(launcher: AgentLauncherElement, dismissed: () => void, retried: () => void) {
   const shadow = launcher.attachShadow({ mode: "open" })
-  adopt(shadow)
+  style(shadow, [styles, css])
   const approach = () => void elementModule().catch(() => {}) // the opening reports it
   const button = makeButton({ part: "button launcher", class: "launcher", "aria-haspopup": "dialog" }, () => launcher.show(), icon("chat"))
   const dot = make("span", { part: "unread", class: "dot" })
