@@ -342,7 +342,7 @@ test("an answer of which nothing comes for long has a sentence until it comes", 
   program.dispatch("brainStalled", { afterMs: 12_000, count: 1 })
   assert.deepEqual(said(), [])
   program.dispatch("brainStalled", { afterMs: 12_000, count: 2 })
-  assert.deepEqual(said(), ["The agent takes longer than usual. You can wait, or ask in another way."])
+  assert.deepEqual(said(), ["The agent takes longer than usual. Please wait, or ask again."])
   program.dispatch("responseSettled", {})
   assert.deepEqual(said(), [])
 })

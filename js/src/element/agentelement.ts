@@ -29,7 +29,7 @@ type Conversation = InstanceType<Conversations["Conversation"]>
 
 /** An element without a conversation. */
 const beforeStart = { phase: "idle", message: undefined, permanent: false } as const
-const noPicture = (labels: Labels) => labels.noPicture
+const noPicture = errorText("media_no_video")
 const noAnswer = (labels: Labels) => labels.empty
 
 /** Properties without an attribute. */
@@ -92,7 +92,6 @@ export abstract class AgentElement extends Base {
     picture: false,
     missing: false,
     unheard: false,
-    late: false,
     captions: true,
     blocked: false,
     sound: true,
@@ -550,7 +549,6 @@ export abstract class AgentElement extends Base {
       picture: false,
       missing: false,
       unheard: false,
-      late: false,
       blocked: false,
       gated: false,
       step: 0,
@@ -596,8 +594,8 @@ export abstract class AgentElement extends Base {
         region: log.region,
         caption: this.#stage!.caption,
         bars: this.#stage!.bars,
-        doing: (activity, busy) => this.#update({ activity, busy, late: this.#state.late && activity === "thinking" }),
-        late: () => this.#update({ late: this.#state.activity === "thinking" }),
+        doing: (activity, busy) => this.#update({ activity, busy, late: false }),
+        late: () => this.#update({ late: true }),
         said: () => this.dispatchEvent(new CustomEvent("transcriptChange", { detail: { transcript: this.transcript } })),
         send: (text) => {
           this.#composer!.field.focus()

@@ -25,11 +25,10 @@ export const english = {
   stopped: "You stopped this answer.",
   consent: "The agent asks for your permission to use {tool}.",
   allow: "Allow it",
-  noPicture: "No picture arrives. You can type, or start again on another network.",
   pictureLost: "The picture was lost. Bringing it back…",
   noVoice: "The agent can't hear you at the moment. The microphone is being connected again…",
   /** While nothing of an answer comes. */
-  late: "The agent takes longer than usual. You can wait, or ask in another way.",
+  late: "The agent takes longer than usual. Please wait, or ask again.",
   disclosure: "You are talking to an AI.",
   /** Words of widgets, in place of those of `WIDGET_LABELS`. */
   widgets: {} as Partial<WidgetLabels>,

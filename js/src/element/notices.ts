@@ -5,8 +5,7 @@ import { silent, type Actions, type Part, type State } from "./state.js"
 export class Notices implements Part {
   readonly root = make("div", { part: "notices", class: "notices", role: "status" })
   readonly #message = make("p", { part: "message", class: "notice" })
-  readonly #unheard = make("p", { part: "message", class: "notice" })
-  readonly #late = make("p", { part: "message", class: "notice" })
+  readonly #trouble = make("p", { part: "message", class: "notice" })
   readonly #problem = make("p")
   readonly #retry: HTMLButtonElement
   readonly #dismiss: HTMLButtonElement
@@ -19,7 +18,7 @@ export class Notices implements Part {
     this.#dismiss = makeButton({ part: "button" }, dismissMicrophone)
     this.#unlock = makeButton({ part: "button", class: "main" }, unlock)
     this.#microphone = make("div", { part: "microphone-problem", class: "notice" }, this.#problem, this.#retry, this.#dismiss, this.#unlock)
-    this.root.append(this.#message, this.#unheard, this.#late, this.#microphone)
+    this.root.append(this.#message, this.#trouble, this.#microphone)
   }
 
   show(state: State): void {
@@ -27,8 +26,7 @@ export class Notices implements Part {
     this.root.toggleAttribute("data-over", phase === "ended" || phase === "error")
     write(this.#message, message?.(labels))
     this.#message.toggleAttribute("data-bad", phase === "error")
-    write(this.#unheard, unheard && phase === "live" ? labels.noVoice : undefined)
-    write(this.#late, late && phase === "live" ? labels.late : undefined)
+    write(this.#trouble, phase === "live" ? (unheard ? labels.noVoice : late ? labels.late : "") : "")
     this.#microphone.hidden = microphoneProblem === undefined
     this.#problem.textContent = microphoneProblem?.(labels) ?? ""
     this.#unlock.hidden = !silent(state)

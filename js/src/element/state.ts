@@ -46,7 +46,7 @@ export interface State {
   /** The microphone's connection is being repaired. */
   unheard: boolean
   /** Nothing of the answer has come for long. */
-  late: boolean
+  late?: boolean
   captions: boolean
   /** The browser plays no sound before a click. */
   blocked: boolean

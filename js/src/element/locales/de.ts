@@ -54,7 +54,6 @@ export const de: Locale = {
   stopped: "Sie haben diese Antwort angehalten.",
   consent: "Der Agent bittet um Ihre Erlaubnis, {tool} zu verwenden.",
   allow: "Erlauben",
-  noPicture: "Es kommt kein Bild an. Sie können schreiben oder in einem anderen Netz neu beginnen.",
   pictureLost: "Das Bild ist verloren gegangen. Es wird zurückgeholt …",
   noVoice: "Der Agent kann Sie im Moment nicht hören. Das Mikrofon wird neu verbunden …",
   late: "Der Agent braucht länger als sonst. Sie können warten oder anders fragen.",

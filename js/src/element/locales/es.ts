@@ -54,7 +54,6 @@ export const es: Locale = {
   stopped: "Usted detuvo esta respuesta.",
   consent: "El agente le pide permiso para usar {tool}.",
   allow: "Permitir",
-  noPicture: "No llega ninguna imagen. Puede escribir o empezar de nuevo en otra red.",
   pictureLost: "Se perdió la imagen. Recuperándola…",
   noVoice: "El agente no puede oírle por el momento. El micrófono se está conectando de nuevo…",
   late: "El agente tarda más de lo habitual. Puede esperar o preguntar de otra manera.",

@@ -54,7 +54,6 @@ export const fr: Locale = {
   stopped: "Vous avez arrêté cette réponse.",
   consent: "L’agent vous demande l’autorisation d’utiliser {tool}.",
   allow: "Autoriser",
-  noPicture: "Aucune image n’arrive. Vous pouvez écrire, ou recommencer sur un autre réseau.",
   pictureLost: "L’image a été perdue. Elle va revenir…",
   noVoice: "L’agent ne peut pas vous entendre pour le moment. Le micro est en cours de reconnexion…",
   late: "L’agent met plus de temps que d’habitude. Vous pouvez attendre ou demander autrement.",

@@ -54,7 +54,6 @@ export const it: Locale = {
   stopped: "Ha fermato questa risposta.",
   consent: "L’agente chiede il permesso di usare {tool}.",
   allow: "Consenti",
-  noPicture: "Non arriva nessuna immagine. Può scrivere, oppure ricominciare da un’altra rete.",
   pictureLost: "L’immagine è andata persa. Sta per tornare…",
   noVoice: "Al momento l’agente non può sentirLa. Il microfono si sta ricollegando…",
   late: "L’agente impiega più tempo del solito. Può attendere o chiedere in un altro modo.",

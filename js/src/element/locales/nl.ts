@@ -54,7 +54,6 @@ export const nl: Locale = {
   stopped: "U hebt dit antwoord gestopt.",
   consent: "De agent vraagt uw toestemming om {tool} te gebruiken.",
   allow: "Toestaan",
-  noPicture: "Er komt geen beeld aan. U kunt typen, of opnieuw beginnen via een ander netwerk.",
   pictureLost: "Het beeld is weggevallen. Het wordt teruggehaald…",
   noVoice: "De agent kan u op dit moment niet horen. De microfoon wordt opnieuw verbonden…",
   late: "De agent doet er langer over dan gewoonlijk. U kunt wachten of het anders vragen.",

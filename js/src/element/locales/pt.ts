@@ -54,7 +54,6 @@ export const pt: Locale = {
   stopped: "Você parou esta resposta.",
   consent: "O agente pede sua permissão para usar {tool}.",
   allow: "Permitir",
-  noPicture: "Não chega nenhuma imagem. Você pode escrever ou começar de novo em outra rede.",
   pictureLost: "A imagem foi perdida. Recuperando…",
   noVoice: "No momento o agente não consegue ouvir você. O microfone está sendo reconectado…",
   late: "O agente está a demorar mais do que o habitual. Pode esperar ou perguntar de outra forma.",

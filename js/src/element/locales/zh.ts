@@ -54,7 +54,6 @@ export const zh: Locale = {
   stopped: "您已停止此回答。",
   consent: "助手请求您允许使用 {tool}。",
   allow: "允许",
-  noPicture: "没有画面。您可以输入文字，或换一个网络重新开始。",
   pictureLost: "画面中断，正在恢复…",
   noVoice: "助手目前听不到您的声音。正在重新连接麦克风…",
   late: "助手的回答比平时慢。您可以继续等待，或换一种方式提问。",
