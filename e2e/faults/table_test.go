@@ -321,11 +321,11 @@ func (w row) run(t *testing.T, o *outcome) {
 	defer cancel()
 	v.speak(ctx, "What is during?")
 	pause(t.Context(), w.lasts) // which is part of the fault's definition
+	repaired := time.Now()
 	if w.life > 0 {
 		r.noticed(broken)
 	}
-	repaired := time.Now()
-	v.seek(repaired)
+	v.seek(time.Now())
 	w.repairs(r)
 
 	within := cmp.Or(w.within, 10*time.Second)
