@@ -39,14 +39,8 @@ func TestAQuestionThatIsNotStoredIsRefused(t *testing.T) {
 	client, init := arrive(t, service, "receptionist")
 	o := chat.OptionsFor(init)
 	o.HTTPClient = fetch.As(client)
-	c, err := chat.New(o)
-	if err != nil {
-		t.Fatal(err)
-	}
+	c := connectChat(t, o)
 	defer c.Close()
-	if err := c.Connect(t.Context()); err != nil {
-		t.Fatal(err)
-	}
 	say := func(text string) string {
 		t.Helper()
 		turn, err := c.SendText(t.Context(), text, chat.TurnOptions{})

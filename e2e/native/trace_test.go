@@ -109,17 +109,25 @@ func TestTraceContext(t *testing.T) {
 	}
 }
 
-// oneTurn has a conversation in text of one turn.
-func oneTurn(t *testing.T, o chat.Options) {
+// connectChat connects a session in text, which the test closes.
+func connectChat(t *testing.T, o chat.Options) *chat.Session {
 	t.Helper()
 	c, err := chat.New(o)
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer c.Close()
 	if err := c.Connect(t.Context()); err != nil {
+		c.Close()
 		t.Fatal(err)
 	}
+	return c
+}
+
+// oneTurn has a conversation in text of one turn.
+func oneTurn(t *testing.T, o chat.Options) {
+	t.Helper()
+	c := connectChat(t, o)
+	defer c.Close()
 	if _, err := c.SendText(t.Context(), "Hello", chat.TurnOptions{}); err != nil {
 		t.Fatal(err)
 	}
