@@ -39,7 +39,7 @@ type transport struct {
 	mode    Mode
 	open    func(context.Context) error // connects
 	send    func([]*text)               // sends texts in their order
-	settle  func() []event.Event        // emits what it has not emitted of its turns
+	settle  func() []event.Event        // reports the typed turns that the log lacks
 	release func()
 
 	// The fields below belong to the session's queue.

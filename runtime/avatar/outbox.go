@@ -66,7 +66,7 @@ type sentTurn struct {
 	id, text string
 	typed    string // what a log shows of text
 	repeated bool   // the service has repeated the text, which does not prove that it is stored
-	shown    bool   // in a log without that
+	shown    bool   // the session itself has emitted its transcript
 	again    bool   // waits to be sent again; the service recognises a duplicate by the id
 	limit    *session.Timer
 }
@@ -231,36 +231,38 @@ func (o *outbox) repeated(transcript string) string {
 	return transcript
 }
 
-// show shows the stored turns that the service has not repeated, as the agent begins to
-// speak or the connection is given up.
-func (o *outbox) show() (emitted []event.Event) {
+// show emits the transcripts of the stored turns that the service has not repeated, and returns
+// them: as the agent begins to speak, or the connection is given up.
+func (o *outbox) show() []event.Event {
+	var shown []event.Event
 	o.stored = slices.DeleteFunc(o.stored, func(t *sentTurn) bool { return t.shown })
 	for _, t := range o.stored {
 		t.shown = true
-		emitted = append(emitted, event.Transcript{Type: "user", Text: converse.Clean(t.typed)})
+		shown = append(shown, event.Transcript{Type: "user", Text: converse.Clean(t.typed)})
 	}
-	o.emit(emitted)
-	return emitted
+	return o.report(shown)
 }
 
-func (o *outbox) emit(events []event.Event) {
+// report emits events of the session, and returns them.
+func (o *outbox) report(events []event.Event) []event.Event {
 	for _, e := range events {
 		o.session.core.Emit(e)
 	}
+	return events
 }
 
 // settle ends the wait for the confirmation of turns and reports those without one. If
 // the service acknowledges turns, a repeated text is no confirmation.
-func (o *outbox) settle(turns ...*sentTurn) (emitted []event.Event) {
+func (o *outbox) settle(turns ...*sentTurn) []event.Event {
+	var lost []event.Event
 	for _, t := range slices.Clone(turns) {
 		o.forget(t)
 		if o.acknowledges || !t.repeated {
 			o.session.core.Turns.Unanswered(t.id)
-			emitted = append(emitted, event.TurnUnconfirmed{Text: t.text, Typed: t.typed, Repeated: t.repeated, ClientTurnID: t.id})
+			lost = append(lost, event.TurnUnconfirmed{Text: t.text, Typed: t.typed, Repeated: t.repeated, ClientTurnID: t.id})
 		}
 	}
-	o.emit(emitted)
-	return emitted
+	return o.report(lost)
 }
 
 // command sends a command and keeps it until it is acknowledged, because what is sent
@@ -338,9 +340,10 @@ func (o *outbox) ended() []event.Event {
 	return append(shown, o.settle(o.turns...)...)
 }
 
-// SettleTurns emits what the log does not have of the typed turns, as the end of the session
-// does, and returns it: a transcript of each turn that the service has stored, and
-// turnUnconfirmed for the others. It blocks until it has run on the session's queue.
+// SettleTurns reports the typed turns that no transcript has repeated or no acknowledgement has
+// confirmed, as the end of the session does, and returns these events: a transcript of each turn
+// that the service has stored, and turnUnconfirmed for the others. It blocks until it has run on
+// the session's queue.
 func (s *Session) SettleTurns() (emitted []event.Event) {
 	s.core.Work.Call(func() { emitted = s.outbox.ended() })
 	return emitted

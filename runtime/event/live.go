@@ -207,7 +207,7 @@ type AvatarStopTalking struct {
 // itself sends unconfirmed ones again after a lost connection.
 type TurnUnconfirmed struct {
 	Text string `json:"text"`
-	// Typed is what a log may show of it: the text without a kickoff that has no echo.
+	// Typed is the part of the text that a log may show: without the kickoff, unless that has echo.
 	Typed string `json:"typed"`
 	// Repeated is true if a transcript has repeated the text.
 	Repeated bool `json:"repeated"`

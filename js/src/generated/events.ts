@@ -413,7 +413,10 @@ export interface AvatarStopTalking {
 /** The payload of `turnUnconfirmed`. */
 export interface TurnUnconfirmed {
   text: string
-  /** `typed` is what a log may show of it: the text without a kickoff that has no echo. */
+  /**
+   * `typed` is the part of the text that a log may show: without the kickoff, unless that has
+   * echo.
+   */
   typed: string
   /** `repeated` is true if a transcript has repeated the text. */
   repeated: boolean
