@@ -20,14 +20,16 @@ func TestPartsAroundOneSession(t *testing.T) {
 	p.Axe("idle")
 	p.Do(nil, `part("start").focus()`)
 	p.Keys("\r")
-	p.AwaitTrue(`document.querySelector("[part=state]").dataset.is === "speaking"`)
+	p.AwaitTrue(`states.includes("speaking")`)
 	p.Axe("speaking")
 	p.AwaitTrue(`document.querySelector("[part=log]").innerText.includes("How can I help you?")`)
 	thread := h.OnlySession().ThreadID
 	p.Do(nil, `part("volume").focus()`)
 	p.Keys("\x1b")
 	p.Do(nil, `composer.field.focus()`)
-	p.Keys("My name is Ada.\r")
+	p.Keys("My name is Ada.")
+	p.AwaitTrue(`!part("send").disabled`)
+	p.Keys("\r")
 	p.AwaitTrue(`document.querySelector("[part=log]").innerText.includes("Ada.") && document.querySelectorAll("[part~=agent]").length > 1`)
 	var turns []string
 	p.Do(&turns, `return [...document.querySelectorAll("[part~=turn] .who")].map(({textContent}) => textContent)`)
