@@ -261,19 +261,29 @@ func (m *microphone) constraints(deviceID string) any {
 // deviceFault is the error for an exception of the devices API
 // (protocol §5.4).
 func deviceFault(err error) error {
-	code := fault.DevicesPermissionDenied
+	code, detail := fault.DevicesPermissionDenied, ""
 	var thrown *jsbridge.Error
 	if errors.As(err, &thrown) {
 		switch thrown.Name {
 		case "NotAllowedError", "SecurityError":
-			code = fault.MicPermissionDenied
+			code, detail = fault.MicPermissionDenied, policyDetail()
 		case "NotFoundError", "OverconstrainedError":
 			code = fault.MicNotFound
 		case "NotReadableError", "AbortError":
 			code = fault.MicInUse
 		}
 	}
-	return fault.New(code, "").Wrap(err)
+	return fault.New(code, detail).Wrap(err)
+}
+
+// policyDetail says what the page's author must do where not the visitor but the page's policy refuses the microphone, and
+// is empty otherwise and in browsers that do not tell, which are those other than Chromium's.
+func policyDetail() string {
+	allowed, err := jsbridge.Call(jsbridge.Property(js.Global().Get("document"), "featurePolicy"), "allowsFeature", "microphone")
+	if err != nil || allowed.Type() != js.TypeBoolean || allowed.Bool() {
+		return ""
+	}
+	return `the page's policy refuses the microphone: the header Permissions-Policy must allow it, and a frame needs allow="microphone"`
 }
 
 // observe watches the device's track.

@@ -238,6 +238,11 @@ func TestMicrophoneErrors(t *testing.T) {
 			t.Errorf("%s: %v, want %s", name, err, want)
 		}
 	}
+	replace(t, js.Global().Get("document"), "featurePolicy", eval(t, `return {allowsFeature: (name) => name !== "microphone"}`))
+	asked.Set("error", "NotAllowedError")
+	if err := p.StartMic(testContext(t)); !errors.Is(err, fault.MicPermissionDenied) || !strings.Contains(err.Error(), "Permissions-Policy") {
+		t.Errorf("refused by the policy: %v", err)
+	}
 	asked.Set("error", "")
 	if err := p.StartMic(testContext(t)); err != nil {
 		t.Errorf("after all that: %v", err)
