@@ -125,9 +125,7 @@ func TestMicrophone(t *testing.T) {
 	// The fake microphone plays "Hello", and soon more, which may interrupt the first answer before it is spoken; then the next
 	// answer is the one that is shown.
 	_, p := open(t, "silent", `hear: [`+strings.Repeat(`"Who are you?", `, 20)+`]`)
-	if err := p.SetPermission(p.Context(), "microphone", browsertest.Denied); err != nil {
-		t.Fatal(err)
-	}
+	p.DenyMicrophone()
 	p.Ask("My name is Ada.", "Ada")
 	face(p)
 	p.PressInside("[part~=microphone]")
@@ -154,9 +152,7 @@ func TestTapToTalk(t *testing.T) {
 	p.AwaitAnswer("Hold the button while you speak.")
 	p.AwaitTrue(`!inAgent("[part~=microphone]").checkVisibility()`)
 	p.HasNodes([]pagetest.AccessibilityNode{{Role: "button", Name: "Hold to talk"}})
-	if err := p.SetPermission(p.Context(), "microphone", browsertest.Denied); err != nil {
-		t.Fatal(err)
-	}
+	p.DenyMicrophone()
 	tap := func() {
 		// Both events have one time: the press is short, however long the browser takes to handle it.
 		now := input.TimeSinceEpoch(float64(time.Now().UnixMicro()) / 1e6)

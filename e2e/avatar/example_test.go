@@ -7,7 +7,6 @@ import (
 
 	"github.com/chromedp/chromedp"
 
-	"github.com/agentruntime/agentruntime/e2e/browsertest"
 	"github.com/agentruntime/agentruntime/e2e/pagetest"
 	"github.com/agentruntime/agentruntime/internal/localservice"
 	"github.com/agentruntime/agentruntime/internal/localservice/live"
@@ -18,9 +17,7 @@ func TestExamplePageByKeyboard(t *testing.T) {
 	t.Parallel()
 	h := pagetest.New(t, localservice.Options{})
 	p := h.Open("/example/avatar/")
-	if err := p.SetPermission(p.Context(), "microphone", browsertest.Denied); err != nil { // the visitor only types
-		t.Fatal(err)
-	}
+	p.DenyMicrophone() // the visitor only types
 	p.AwaitTrue(`document.activeElement.id === "start" && !document.activeElement.disabled`)
 	p.Keys("\r")
 	p.AwaitTrue(`document.getElementById("stage").dataset.state === "live"`)

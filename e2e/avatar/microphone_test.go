@@ -4,7 +4,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/agentruntime/agentruntime/e2e/browsertest"
 	"github.com/agentruntime/agentruntime/e2e/pagetest"
 	"github.com/agentruntime/agentruntime/internal/localservice"
 )
@@ -44,9 +43,7 @@ func TestSpeechCutsTheAgentAndIsAnswered(t *testing.T) {
 func TestDeniedMicrophoneIsAWarning(t *testing.T) {
 	t.Parallel()
 	_, p := open(t)
-	if err := p.SetPermission(p.Context(), "microphone", browsertest.Denied); err != nil {
-		t.Fatal(err)
-	}
+	p.DenyMicrophone()
 	var got struct {
 		Warning, Later, Answer string
 		Started                bool

@@ -14,7 +14,7 @@ func TestPartsAroundOneSession(t *testing.T) {
 	t.Parallel()
 	h := pagetest.New(t, localservice.Options{})
 	p := h.Open(folder + "composed.html")
-	p.Prelude = `const {bar, composer, errors, session, state, states, transcript} = await import("` + folder + `composed.js")
+	p.Prelude = `const {bar, composer, errors, session, state, transcript} = await import("` + folder + `composed.js")
 		const part = (name) => document.querySelector("[part~=" + name + "]")`
 	p.AwaitTrue(`document.body.dataset.ready === ""`)
 	p.Axe("idle")
@@ -28,7 +28,7 @@ func TestPartsAroundOneSession(t *testing.T) {
 	p.Keys("\x1b")
 	p.Do(nil, `composer.field.focus()`)
 	p.Keys("My name is Ada.")
-	p.AwaitTrue(`!part("send").disabled`)
+	p.AwaitTrue(`!document.querySelector("[part~=send]").disabled`)
 	p.Keys("\r")
 	p.AwaitTrue(`document.querySelector("[part=log]").innerText.includes("Ada.") && document.querySelectorAll("[part~=agent]").length > 1`)
 	var turns []string

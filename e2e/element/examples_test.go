@@ -6,7 +6,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/agentruntime/agentruntime/e2e/browsertest"
 	"github.com/agentruntime/agentruntime/e2e/pagetest"
 	"github.com/agentruntime/agentruntime/internal/localservice"
 )
@@ -16,9 +15,7 @@ func openExample(t *testing.T, name string) (*pagetest.Server, *pagetest.Page) {
 	t.Helper()
 	h := pagetest.New(t, localservice.Options{})
 	p := h.Open("/example/" + name + "/")
-	if err := p.SetPermission(p.Context(), "microphone", browsertest.Denied); err != nil {
-		t.Fatal(err)
-	}
+	p.DenyMicrophone()
 	return h, p
 }
 

@@ -76,6 +76,7 @@ func TestTheFrameOfAnEndedTrackIsNoPicture(t *testing.T) {
 	t.Parallel()
 	_, p := open(t)
 	p.Allow("WebRTC")
+	p.Allow("#media_no_video")
 	p.Do(nil, `await place("agent-avatar", {microphone: "none", properties: {options: {...service.session, iceTransportPolicy: "relay",
 		turnCredentials: {...service.session.turnCredentials, username: "wrong", credential: "wrong"}}}})`)
 	press(p, "start")

@@ -234,9 +234,7 @@ rules:
 	release()
 	p.Do(nil, `await until(() => element.phase === "live" && !seen("[part=veil]"))`)
 	state("muted", `await opened;`+is("muted")) // before its opening line the agent has nothing to say for a moment, too
-	if err := p.SetPermission(p.Context(), "microphone", browsertest.Denied); err != nil {
-		t.Fatal(err)
-	}
+	p.DenyMicrophone()
 	press(p, "microphone")
 	state("microphone refused", `await until(() => seen("[part=microphone-problem]"))`)
 	if err := p.SetPermission(p.Context(), "microphone", browsertest.Granted); err != nil {

@@ -42,9 +42,7 @@ func TestStatesOfAFace(t *testing.T) {
 		await until(() => captions.length > 0)`)
 	p.Axe("live")
 
-	if err := p.SetPermission(p.Context(), "microphone", browsertest.Denied); err != nil {
-		t.Fatal(err)
-	}
+	p.DenyMicrophone()
 	press(p, "microphone")
 	p.Do(nil, `await until(() => seen("[part=microphone-problem]"))`)
 	p.Axe("microphone denied")

@@ -117,6 +117,15 @@ func (p *Page) Context() context.Context { return p.ctx }
 // Allow permits console messages that contain text.
 func (p *Page) Allow(text string) { p.allowed = append(p.allowed, text) }
 
+// DenyMicrophone makes the browser refuse the microphone, of which an element writes a line in the console.
+func (p *Page) DenyMicrophone() {
+	p.t.Helper()
+	p.Allow("#mic_permission_denied")
+	if err := p.SetPermission(p.ctx, "microphone", browsertest.Denied); err != nil {
+		p.t.Fatal(err)
+	}
+}
+
 // checkConsole fails the test when the console has an error or a warning.
 func (p *Page) checkConsole() {
 next:

@@ -6,7 +6,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/agentruntime/agentruntime/e2e/browsertest"
 	"github.com/agentruntime/agentruntime/e2e/pagetest"
 	"github.com/agentruntime/agentruntime/internal/localservice"
 	"github.com/agentruntime/agentruntime/internal/localservice/media"
@@ -25,9 +24,7 @@ const (
 func openExample(t *testing.T, name string) *pagetest.Page {
 	t.Helper()
 	p := pagetest.New(t, localservice.Options{}).Open("/example/" + name + "/")
-	if err := p.SetPermission(p.Context(), "microphone", browsertest.Denied); err != nil {
-		t.Fatal(err)
-	}
+	p.DenyMicrophone()
 	p.AwaitTrue(`document.activeElement.id === "start" && !document.activeElement.disabled`)
 	p.Axe("idle")
 	p.Keys("\r")

@@ -912,12 +912,17 @@ test("an answer that stays empty because of variables is told with its cause", a
   assert.equal(message(), english.empty)
 })
 
-test("a warning that a visitor can do nothing about is a line in the console", async (t) => {
+test("a warning is a line in the console", async (t) => {
   const lines: unknown[] = []
   t.mock.method(console, "warn", (line: unknown) => lines.push(line))
   await place().start()
   program.dispatch("warning", { code: "kickoff_failed", message: "Kickoff not sent", detail: "rate_limited" })
-  assert.deepEqual(lines, ["agentruntime: <agent-avatar>: Kickoff not sent (rate_limited). https://github.com/agentruntime/agentruntime/blob/main/docs/errors.md#kickoff_failed"])
+  program.dispatch("warning", { code: "mic_not_found", message: "No microphone" })
+  const page = "https://github.com/agentruntime/agentruntime/blob/main/docs/errors.md"
+  assert.deepEqual(lines, [
+    `agentruntime: <agent-avatar>: Kickoff not sent (rate_limited). ${page}#kickoff_failed`,
+    `agentruntime: <agent-avatar>: No microphone. ${page}#mic_not_found`,
+  ])
 })
 
 test("Escape interrupts the agent, unless it ends a composition", async () => {
@@ -1011,14 +1016,17 @@ test("a lost picture is veiled until it is back, and a lost microphone is told o
 test("a microphone and a text that fail are told to the page, and the conversation goes on", async (t) => {
   const element = place()
   const { errors } = told(t, element)
+  const lines: string[] = []
+  t.mock.method(console, "warn", (line: string) => lines.push(line))
   await element.start()
-  program.results["startMic"] = () => Promise.reject(new AgentError({ code: "mic_permission_denied" }))
+  program.results["startMic"] = () => Promise.reject(new AgentError({ code: "mic_permission_denied", detail: "the page's policy refuses it" }))
   button(element, "microphone").click()
   await until(() => errors.length === 1)
   assert.equal(find(element, "[part=microphone-problem]").hidden, false)
   program.results["speak"] = () => Promise.reject(new AgentError({ code: "rate_limited" }))
   await assert.rejects(element.send("Hello"), { code: "rate_limited" })
   assert.deepEqual(errors.map(({ code }) => code), ["mic_permission_denied", "rate_limited"])
+  assert.match(lines.join("\n"), /^agentruntime: <agent-avatar>: the page's policy refuses it\. .*#mic_permission_denied\n.*#rate_limited$/)
   assert.match(find(element, "[part=message]").textContent!, /wait a moment/)
   assert.equal(element.phase, "live")
 })

@@ -17,6 +17,6 @@ export const bar = new ControlBar(session, { onError })
 document.querySelector("main").append(state.root, videoEl, transcript.root, composer.root, bar.root)
 
 // What the state said, in order.
-export const states = [state.root.dataset.is]
+const states = (globalThis.states = [state.root.dataset.is])
 new MutationObserver(() => state.root.dataset.is !== states.at(-1) && states.push(state.root.dataset.is)).observe(state.root, { attributes: true, attributeFilter: ["data-is"] })
 document.body.dataset.ready = ""

@@ -173,7 +173,10 @@ export abstract class AgentElement extends Base {
         return
       }
       if (spoken) this.#report(reason) // of a turn in text there is an event already
-      if (session === this.#session && this.#state.phase === "live") this.#update({ message: errorText(codeOf(reason)) })
+      if (session === this.#session && this.#state.phase === "live") {
+        this.#update({ message: errorText(codeOf(reason)) })
+        console.warn(this.#line(messageOf(reason), codeOf(reason)))
+      }
       throw reason
     }
   }
@@ -322,10 +325,7 @@ export abstract class AgentElement extends Base {
   #build(): void {
     const shadow = this.attachShadow({ mode: "open" })
     style(shadow, [styles, css])
-    const failed = (reason: unknown) => {
-      this.#report(reason)
-      this.#microphoneFailed(reason)
-    }
+    const failed = (reason: unknown) => this.#microphoneFailed(reason)
     const actions: Actions = {
       start: () => this.start().catch(() => {}),
       end: () => this.end(),
@@ -626,7 +626,7 @@ export abstract class AgentElement extends Base {
     const { code } = error
     // The session has emitted some errors itself, and may do so later.
     if (codeOf(this.#reported) !== code) this.#report(error)
-    console.error(`agentruntime: <${this.localName}>: ${what}: ${error.message.replace(/(?<![.?!])$/, ".")}${this.#advice(error)} ${docs}${code}`)
+    console.error(this.#line(`${what}: ${error.message}`, code, this.#advice(error)))
     const worked = this.#state.phase !== "connecting"
     const permanent = this.#failures?.permanent.has(code) === true
     this.#update(
@@ -634,6 +634,11 @@ export abstract class AgentElement extends Base {
       { phase: "error", message: errorText(permanent && worked ? undefined : code), permanent: permanent && !worked, microphoneProblem: undefined, busy: false, gated: false, missing: false, unheard: false },
       code,
     )
+  }
+
+  /** A line of the console about an error or a warning. */
+  #line(text: string, code: string | undefined, advice = ""): string {
+    return `agentruntime: <${this.localName}>: ${text.replace(/(?<![.?!])$/, ".")}${advice} ${docs}${code ?? ""}`
   }
 
   #report(error: unknown): void {
@@ -741,15 +746,15 @@ export abstract class AgentElement extends Base {
       },
       warning: ({ code, message, detail, requestVarKeys }) => {
         if (code === "playback_blocked") return this.#showVoice()
-        if (code === "media_no_video") return this.#update(this.#state.picture ? { missing: true } : { message: noPicture })
-        if ((MIC_ERROR_CODES as readonly string[]).includes(code)) return this.#microphoneFailed({ code })
+        if (code === "media_no_video") this.#update(this.#state.picture ? { missing: true } : { message: noPicture })
+        if ((MIC_ERROR_CODES as readonly string[]).includes(code)) this.#update({ microphoneProblem: errorText(code) })
         if (code === "empty_turn_with_request_vars") {
           // The session warns once, and sends the variables with every later turn too.
           this.#noAnswer = errorText("client_variables_disabled")
           this.#update({ message: this.#noAnswer })
         }
         const more = requestVarKeys ? `variables: ${requestVarKeys.join(", ")}` : detail
-        console.warn(`agentruntime: <${this.localName}>: ${message}${more ? ` (${more})` : ""}. ${docs}${code}`)
+        console.warn(this.#line(more ? `${message} (${more})` : message, code))
       },
       mediaRecovering: ({ channel }) => {
         if (channel !== "stv") return this.#update({ unheard: true })
@@ -816,14 +821,15 @@ export abstract class AgentElement extends Base {
       if (face) await act(face)
     } catch (reason) {
       if (face !== faceOf(this.#session)) return
-      this.#report(reason)
       this.#microphoneFailed(reason)
     }
     this.#showVoice()
   }
 
   #microphoneFailed(reason: unknown): void {
+    this.#report(reason)
     this.#update({ microphoneProblem: errorText(codeOf(reason)) })
+    console.warn(this.#line(messageOf(reason), codeOf(reason)))
   }
 
   #stop(): void {
