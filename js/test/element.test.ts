@@ -347,6 +347,24 @@ test("an answer of which nothing comes for long has a sentence until it comes", 
   assert.deepEqual(said(), [])
 })
 
+test("before a conversation ends there is a sentence, until the visitor does something or it ends", async () => {
+  const element = place({ modes: "face" })
+  program.results["connect"] = async () => program.become("connected")
+  element.start()
+  await until(() => element.phase === "live")
+  const hint = () => find(element, "[part=message]:nth-of-type(2)").textContent
+  program.dispatch("idleWarning", { inMs: 60_000 })
+  assert.equal(hint(), english.idle)
+  program.dispatch("responsePending", {})
+  assert.equal(hint(), "")
+  program.dispatch("timeWarning", { remainingTime: 60 })
+  assert.equal(hint(), english.ending)
+  program.dispatch("responseSettled", {})
+  assert.equal(hint(), english.ending)
+  program.dispatch("ended", { reason: "ended_by_server" })
+  assert.equal(hint(), "")
+})
+
 test("the buttons that only a conversation has are hidden or have a name from the beginning", async () => {
   const element = place({ modes: "text" })
   const nameless = new Set<string>()

@@ -594,8 +594,8 @@ export abstract class AgentElement extends Base {
         region: log.region,
         caption: this.#stage!.caption,
         bars: this.#stage!.bars,
-        doing: (activity, busy) => this.#update({ activity, busy, late: false }),
-        late: () => this.#update({ late: true }),
+        doing: (activity, busy) => this.#update({ activity, busy }),
+        hint: (hint) => this.#update({ hint }),
         said: () => this.dispatchEvent(new CustomEvent("transcriptChange", { detail: { transcript: this.transcript } })),
         send: (text) => {
           this.#composer!.field.focus()

@@ -21,7 +21,7 @@ import type { VisitorAccess } from "../session/visitor.js"
 import { style, stylesOf } from "./base.js"
 import type { Controls } from "./controls.js"
 import { Devices } from "./devices.js"
-import { errorText, type Labels } from "./labels.js"
+import { errorText, type Labels, type Text } from "./labels.js"
 import live from "./live.css"
 import { Sharing } from "./sharing.js"
 import { chatModule, imported, listen, namesModule, type AnySession, type SessionOptions } from "./session.js"
@@ -99,8 +99,8 @@ export interface Frame {
   unconfirmed(text: string): void
   /** Is called when the agent does something else. */
   doing(activity: Activity, busy: boolean): void
-  /** Nothing of an answer has come for {@link lateMs}. */
-  late(): void
+  /** Shows what the visitor should know while the conversation goes on, or nothing. */
+  hint(text: Text | undefined): void
   /** An entry of the transcript is complete, or a turn has ended. */
   said(): void
   send(text: string): void
@@ -159,12 +159,14 @@ export class Conversation {
       place.replaceChildren(bars.root)
       return bars
     })
+    let limit: Text | undefined // the service ends the conversation soon, whatever the visitor does
     const doing = () => {
       const { current, busy } = activity
       for (const each of bars) each.side = current === "listening" || current === "hearing" ? "visitor" : "agent"
       if (current === "thinking" && entries) this.#transcript.append(this.#dots)
       else this.#dots.remove()
       frame.doing(current, busy)
+      frame.hint(limit)
     }
     activity.onBusyChange(doing)
     doing()
@@ -172,10 +174,13 @@ export class Conversation {
     const undraw = drawCaptions(captions, caption)
     // An agent session does not pass these events on.
     const unbind = eachTransport<SessionLike>(session, (carrier, scope) => {
+      limit = undefined
       scope.listen(carrier, "brainSegment", ({ speechId, messageId }) => {
         if (messageId) this.#messages.set("", messageId).set(speechId ?? "", messageId)
       })
-      scope.listen(carrier, "brainStalled", ({ afterMs, count }) => afterMs * count >= lateMs && frame.late())
+      scope.listen(carrier, "brainStalled", ({ afterMs, count }) => afterMs * count >= lateMs && frame.hint((labels) => labels.late))
+      scope.listen(carrier, "idleWarning", () => frame.hint((labels) => labels.idle))
+      scope.listen(carrier, "timeWarning", () => frame.hint((limit = (labels) => labels.ending)))
     })
     listen(session, signal, {
       widget: (widget) => {

@@ -29,6 +29,10 @@ export const english = {
   noVoice: "The agent can't hear you at the moment. The microphone is being connected again…",
   /** While nothing of an answer comes. */
   late: "The agent takes longer than usual. Please wait, or ask again.",
+  /** Before a conversation in which nothing is said ends. */
+  idle: "Are you still there? The conversation ends soon, unless you say or write something.",
+  /** Before the service ends a conversation that has become too long. */
+  ending: "The time for this conversation is nearly over.",
   disclosure: "You are talking to an AI.",
   /** Words of widgets, in place of those of `WIDGET_LABELS`. */
   widgets: {} as Partial<WidgetLabels>,

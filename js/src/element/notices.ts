@@ -22,11 +22,11 @@ export class Notices implements Part {
   }
 
   show(state: State): void {
-    const { labels, message, phase, unheard, late, microphoneProblem } = state
+    const { labels, message, phase, unheard, hint, microphoneProblem } = state
     this.root.toggleAttribute("data-over", phase === "ended" || phase === "error")
     write(this.#message, message?.(labels))
     this.#message.toggleAttribute("data-bad", phase === "error")
-    write(this.#trouble, phase === "live" ? (unheard ? labels.noVoice : late ? labels.late : "") : "")
+    write(this.#trouble, phase === "live" ? (unheard ? labels.noVoice : hint?.(labels)) : "")
     this.#microphone.hidden = microphoneProblem === undefined
     this.#problem.textContent = microphoneProblem?.(labels) ?? ""
     this.#unlock.hidden = !silent(state)

@@ -45,8 +45,8 @@ export interface State {
   missing: boolean
   /** The microphone's connection is being repaired. */
   unheard: boolean
-  /** Nothing of the answer has come for long. */
-  late?: boolean
+  /** What the visitor should know of a conversation that goes on, e.g. that it ends soon. */
+  hint?: Text | undefined
   captions: boolean
   /** The browser plays no sound before a click. */
   blocked: boolean

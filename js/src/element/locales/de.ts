@@ -57,6 +57,8 @@ export const de: Locale = {
   pictureLost: "Das Bild ist verloren gegangen. Es wird zurückgeholt …",
   noVoice: "Der Agent kann Sie im Moment nicht hören. Das Mikrofon wird neu verbunden …",
   late: "Der Agent braucht länger als sonst. Sie können warten oder anders fragen.",
+  idle: "Sind Sie noch da? Das Gespräch endet bald, wenn Sie nichts sagen oder schreiben.",
+  ending: "Die Zeit für dieses Gespräch ist bald vorbei.",
   disclosure: "Sie sprechen mit einer KI.",
   offline: "Sie sind offline. Bitte versuchen Sie es wieder, wenn Sie mit dem Internet verbunden sind.",
   failed: "Etwas ist schiefgegangen. Bitte versuchen Sie es noch einmal.",

@@ -57,6 +57,8 @@ export const es: Locale = {
   pictureLost: "Se perdió la imagen. Recuperándola…",
   noVoice: "El agente no puede oírle por el momento. El micrófono se está conectando de nuevo…",
   late: "El agente tarda más de lo habitual. Puede esperar o preguntar de otra manera.",
+  idle: "¿Sigue ahí? La conversación terminará pronto si no dice ni escribe nada.",
+  ending: "El tiempo de esta conversación está a punto de terminar.",
   disclosure: "Está hablando con una IA.",
   offline: "No tiene conexión. Inténtelo de nuevo cuando esté conectado a Internet.",
   failed: "Algo salió mal. Inténtelo de nuevo.",

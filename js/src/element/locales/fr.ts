@@ -57,6 +57,8 @@ export const fr: Locale = {
   pictureLost: "L’image a été perdue. Elle va revenir…",
   noVoice: "L’agent ne peut pas vous entendre pour le moment. Le micro est en cours de reconnexion…",
   late: "L’agent met plus de temps que d’habitude. Vous pouvez attendre ou demander autrement.",
+  idle: "Êtes-vous toujours là ? La conversation se terminera bientôt si vous ne dites ou n’écrivez rien.",
+  ending: "Le temps prévu pour cette conversation est presque écoulé.",
   disclosure: "Vous parlez à une IA.",
   offline: "Vous êtes hors ligne. Veuillez réessayer une fois connecté à Internet.",
   failed: "Une erreur s’est produite. Veuillez réessayer.",

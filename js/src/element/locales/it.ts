@@ -57,6 +57,8 @@ export const it: Locale = {
   pictureLost: "L’immagine è andata persa. Sta per tornare…",
   noVoice: "Al momento l’agente non può sentirLa. Il microfono si sta ricollegando…",
   late: "L’agente impiega più tempo del solito. Può attendere o chiedere in un altro modo.",
+  idle: "È ancora lì? La conversazione terminerà presto se non dice o scrive qualcosa.",
+  ending: "Il tempo per questa conversazione sta per scadere.",
   disclosure: "Sta parlando con un’IA.",
   offline: "È offline. Riprovi quando è connesso a Internet.",
   failed: "Qualcosa è andato storto. Riprovi.",

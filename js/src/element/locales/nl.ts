@@ -57,6 +57,8 @@ export const nl: Locale = {
   pictureLost: "Het beeld is weggevallen. Het wordt teruggehaald…",
   noVoice: "De agent kan u op dit moment niet horen. De microfoon wordt opnieuw verbonden…",
   late: "De agent doet er langer over dan gewoonlijk. U kunt wachten of het anders vragen.",
+  idle: "Bent u er nog? Het gesprek eindigt binnenkort, tenzij u iets zegt of typt.",
+  ending: "De tijd voor dit gesprek is bijna om.",
   disclosure: "U praat met een AI.",
   offline: "U bent offline. Probeer het opnieuw wanneer u verbinding met internet hebt.",
   failed: "Er ging iets mis. Probeer het opnieuw.",

@@ -57,6 +57,8 @@ export const pt: Locale = {
   pictureLost: "A imagem foi perdida. Recuperando…",
   noVoice: "No momento o agente não consegue ouvir você. O microfone está sendo reconectado…",
   late: "O agente está a demorar mais do que o habitual. Pode esperar ou perguntar de outra forma.",
+  idle: "Ainda está aí? A conversa terminará em breve se não disser ou escrever nada.",
+  ending: "O tempo desta conversa está quase no fim.",
   disclosure: "Você está falando com uma IA.",
   offline: "Você está sem conexão. Tente de novo quando estiver conectado à internet.",
   failed: "Algo deu errado. Tente de novo.",
