@@ -97,6 +97,19 @@ test("a component that is mounted twice has one session, and none when it has le
   assert.equal(sessions.length, 1)
 })
 
+test("in a page that is rendered ahead a component connects when the visitor opens it", async (t) => {
+  const { Talk, sessions } = rig(new FakeAgent())
+  const { body, render } = await page(t)
+  Object.defineProperty(document, "prerendering", { configurable: true, value: true })
+  t.after(() => delete (document as { prerendering?: boolean }).prerendering)
+  await render(createElement(Talk, { autoConnect: true }))
+  await passes()
+  assert.equal(sessions.length, 0)
+  await act(async () => void document.dispatchEvent(new Event("prerenderingchange")))
+  await until("connected", () => body.textContent === "connected")
+  assert.equal(sessions.length, 1)
+})
+
 test("a component that leaves while it connects leaves no session and no error", async (t) => {
   const { Talk, sessions, seen } = rig(new FakeAgent())
   const { root, render } = await page(t)

@@ -9,6 +9,7 @@ import type { ChatSettings } from "../session/chatoptions.js"
 import { ChatSession } from "../session/chatsession.js"
 import { appInit } from "../session/full.js"
 import { tokenTextOf, valueOf } from "../session/source.js"
+import { activation } from "../core/activation.js"
 import { checkNames, knownReply, sessionOptions } from "../core/unknown.js"
 import { useLatest, useLayoutEffect_ } from "./latest.js"
 import { Store, type Access, type Actions, type AgentSource, type AnySession, type Kind, type Life, type Snapshot } from "./store.js"
@@ -98,7 +99,13 @@ function useStore<Session extends AnySession, Values extends object, Options ext
   const { autoConnect = false } = options
   useEffect(() => store.mount(), [store])
   useEffect(() => {
-    if (autoConnect) store.connect().catch(() => {}) // it is in `error`
+    if (!autoConnect) return
+    const mounted = new AbortController()
+    const { signal } = mounted
+    void activation(signal).then(() => {
+      if (!signal.aborted) store.connect().catch(() => {}) // it is in `error`
+    })
+    return () => mounted.abort()
   }, [store, autoConnect])
   return { store, values: useSyncExternalStore(store.subscribe, store.getSnapshot, store.getServerSnapshot) }
 }

@@ -25,7 +25,10 @@ export type AgentSource = Access & (Needs<"widgetId"> | Needs<"token"> | Needs<"
 
 /** The options of a hook besides those of its session. */
 export interface Life<Session> {
-  /** Connects when the component is mounted. Default false: the component calls `connect()`. */
+  /**
+   * Connects when the component is mounted, in a page that the browser renders ahead (`document.prerendering`) when the visitor opens it.
+   * Default false: the component calls `connect()`.
+   */
   autoConnect?: boolean | undefined
   /** Called with each session before it connects: add tools and listeners here. */
   onSession?: ((session: Session) => void) | undefined
