@@ -100,7 +100,6 @@ async function modules(rests) {
     target: "es2022",
     sourcemap: true,
     minify: true,
-    keepNames: true, // for consoles and stack traces
     define: { AGENTRUNTIME_VERSION: JSON.stringify(version) },
     plugins: [glue, restNames, sheets],
     legalComments: "none", // the licences are in a file of their own

@@ -82,6 +82,8 @@ export class AgentError extends Error {
 
 // On the prototype, as with built-in errors.
 Object.defineProperty(AgentError.prototype, "name", { value: "AgentError", configurable: true, writable: true })
+// Minifiers replace the name of the class.
+Object.defineProperty(AgentError, "name", { value: "AgentError", configurable: true })
 
 /** The Go program passes the cause as text. */
 function asError(cause: unknown): unknown {

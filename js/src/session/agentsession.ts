@@ -58,7 +58,7 @@ export interface AgentSession extends Properties<AgentSnapshot> {}
  */
 export class AgentSession extends Session<AgentSessionEvents, AgentSnapshot, AgentMethods> {
   static {
-    this.has(initial({ mode: "avatar", avatar: {}, chat: {} }))
+    this.define("AgentSession", initial({ mode: "avatar", avatar: {}, chat: {} }))
   }
 
   readonly #transports: Transports

@@ -42,7 +42,7 @@ export interface AvatarSession extends Properties<Snapshot, "disclosure" | "gate
 export class AvatarSession extends Session<AvatarEvents, Snapshot, AvatarMethods> {
   static {
     const { disclosure: _, gated: __, ...own } = initial({})
-    this.has(own)
+    this.define("AvatarSession", own)
   }
 
   /** The elements that were bound last, used while no runtime is running. */

@@ -22,7 +22,7 @@ export interface ChatSession extends Properties<ChatSnapshot> {}
  */
 export class ChatSession extends Session<ChatEvents, ChatSnapshot, ChatMethods> {
   static {
-    this.has(initial({}))
+    this.define("ChatSession", initial({}))
   }
 
   /** `connect` was called: later calls wait for the program to load. */

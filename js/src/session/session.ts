@@ -220,8 +220,9 @@ export abstract class Session<
     return payload
   }
 
-  /** Gives a class the properties that sessions of its kind have in the program. */
-  protected static has(values: object): void {
+  /** Gives a class the name that consoles show, which minifiers replace, and the properties that sessions of its kind have in the program. */
+  protected static define(kind: string, values: object): void {
+    Object.defineProperty(this, "name", { value: kind, configurable: true })
     for (const name of Object.keys(values)) {
       Object.defineProperty(this.prototype, name, {
         configurable: true,
