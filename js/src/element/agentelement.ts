@@ -11,6 +11,7 @@ import { attributes, checkAttributes, languageOf, reflect, upgrade, words, type 
 import { Base, restyle, style, type AddListener } from "./base.js"
 import { Composer } from "./composer.js"
 import { Controls } from "./controls.js"
+import { Early } from "./early.js"
 import { Log } from "./log.js"
 import { endText, errorText, labelsOf, type Labels, type Text } from "./labels.js"
 import type { Locale } from "./locales.js"
@@ -20,9 +21,6 @@ import { Stage } from "./stage.js"
 import { open, type Actions, type Mode, type Part, type Phase, type Said, type State } from "./state.js"
 import css from "./style.css"
 
-/** How long an early reply of `appInit` may be used, in ms, because its token expires. */
-const initMs = 5 * 60_000
-
 /** Captions, Markdown, widgets and the texts of errors, which are not needed before a conversation. */
 const conversationModule = () => import("./conversation.js")
 type Conversations = Awaited<ReturnType<typeof conversationModule>>
@@ -30,6 +28,8 @@ type Conversation = InstanceType<Conversations["Conversation"]>
 
 /** An element without a conversation. */
 const beforeStart = { phase: "idle", message: undefined, permanent: false } as const
+/** What only a conversation that goes on can have. */
+const quiet = { microphoneProblem: undefined, busy: false, gated: false, missing: false, unheard: false } as const
 const noPicture = errorText("media_no_video")
 const noAnswer = (labels: Labels) => labels.empty
 
@@ -68,10 +68,7 @@ export abstract class AgentElement extends Base {
   #noAnswer: Text = noAnswer
   /** Aborts the turn that was sent last. */
   #turn: AbortController | undefined
-  /** The reply that was requested early, and when. */
-  #early: { at: number; reply: Promise<AppInitResult> } | undefined
-  /** The session that is prepared early, and the reply that it is made with. */
-  #prepared: { init: AppInitResult; session: Promise<AvatarSession> } | undefined
+  readonly #early = new Early((signal) => this.#requestInit(signal))
   /** The session's token, once it is no longer the one of its reply of `appInit`. */
   #renewedToken: string | undefined
   readonly #faces = new WeakSet<AvatarSession>()
@@ -86,23 +83,19 @@ export abstract class AgentElement extends Base {
     message: undefined,
     permanent: false,
     disclosure: (labels) => labels.disclosure,
-    gated: false,
     poster: undefined,
     greeting: undefined,
     suggestions: [],
     picture: false,
-    missing: false,
-    unheard: false,
+    ...quiet,
     captions: true,
     blocked: false,
     sound: true,
     microphone: "off",
-    microphoneProblem: undefined,
     tapToTalk: false,
     tapping: false,
     step: 0,
     activity: "connecting",
-    busy: false,
   }
 
   // The parts are made when the element is first added to a document.
@@ -148,7 +141,7 @@ export abstract class AgentElement extends Base {
 
   /** Downloads the runtime and gets the reply of `appInit`, whose poster is then shown, as the attribute `preload` does. */
   load(): Promise<void> {
-    return Promise.all([loadFor(this.#modes), this.#earlyInit()]).then(() => {})
+    return Promise.all([loadFor(this.#modes), this.#early.load().then((init) => init && this.#showPoster(init))]).then(() => {})
   }
 
   /** Moves the focus to what a visitor does first: to the button that starts, or to the field. */
@@ -225,7 +218,7 @@ export abstract class AgentElement extends Base {
 
   set options(options: SessionOptions | undefined) {
     this.#options = options ?? {}
-    this.#dropPrepared()
+    this.#early.dropSession()
     if (!open(this.#state)) this.#readAttributes()
   }
 
@@ -278,7 +271,7 @@ export abstract class AgentElement extends Base {
     queueMicrotask(() => {
       if (this.isConnected) return
       this.#unwatch()
-      this.#dropPrepared()
+      this.#early.dropSession()
       this.#leave()
       this.#update(beforeStart)
     })
@@ -292,7 +285,7 @@ export abstract class AgentElement extends Base {
     if (name === "lang") return void this.#translate()
     if (before === value) return
     if (["widget-id", "region", "agentic-url", "genie-url", "ovp-url", "modes"].includes(name)) this.#accessChanged(true)
-    else if (name !== "preload") this.#dropPrepared()
+    else if (name !== "preload") this.#early.dropSession()
     if (name === "thread-id" && this.#state.permanent) this.#update({ permanent: false }) // a launcher that forgets a thread; the sentence stays
     if (this.shadowRoot) this.#readAttributes(name)
     if (name === "preload" && this.isConnected) this.#watchPreload()
@@ -318,7 +311,7 @@ export abstract class AgentElement extends Base {
   }
 
   #relabel(): void {
-    this.#dropPrepared() // the session is told the notice that is shown
+    this.#early.dropSession() // the session is told the notice that is shown
     this.#update({ labels: labelsOf(this.#failures?.labels, this.#locale, this.#ownLabels) })
     this.#conversation?.rename()
   }
@@ -467,25 +460,8 @@ export abstract class AgentElement extends Base {
   /** Opens the connection of a face ahead of its start; a conversation that begins in text has nothing to prepare. */
   async #prepare(): Promise<void> {
     if (this.#modes.join() !== "face") return
-    const early = this.#early
-    const [init] = await Promise.all([early?.reply, this.#conversations()])
-    if (!init || early !== this.#early || this.#prepared || this.#state.phase !== "idle" || !this.isConnected) return
-    const prepared = (this.#prepared = { init, session: this.#makeSession(["face"], init) as Promise<AvatarSession> })
-    const session = await prepared.session
-    if (prepared === this.#prepared) await session.prepare()
-  }
-
-  /** What a prepared session is made with has changed, or it is not needed any more. */
-  #dropPrepared(): void {
-    this.#prepared?.session.then((session) => session.dispose()).catch(() => {}) // it rejects when the program, and so the session, has ended
-    this.#prepared = undefined
-  }
-
-  async #takePrepared(init: AppInitResult): Promise<AvatarSession | undefined> {
-    const prepared = this.#prepared
-    if (prepared?.init !== init) return void this.#dropPrepared()
-    this.#prepared = undefined
-    return prepared.session.catch(() => undefined)
+    await this.#conversations()
+    await this.#early.prepare((init) => (this.#state.phase === "idle" && this.isConnected ? (this.#makeSession(["face"], init) as Promise<AvatarSession>) : undefined))
   }
 
   async #conversations(): Promise<Conversations> {
@@ -508,14 +484,12 @@ export abstract class AgentElement extends Base {
   #sourceChanged(before: unknown, now: unknown, known: boolean): void {
     if (now === before) return
     if (typeof now !== "function" || typeof before !== "function") return this.#accessChanged(!known)
-    this.#early = undefined // it may be of another visitor
-    this.#dropPrepared()
+    this.#early.drop() // it may be of another visitor
   }
 
   /** What a conversation needs has changed: an early reply is not used, and a start that failed may succeed now. `anew`: another agent may be meant, which is loaded as `preload` says. */
   #accessChanged(anew: boolean): void {
-    this.#early = undefined
-    this.#dropPrepared()
+    this.#early.drop()
     if (this.#state.permanent) this.#update(beforeStart)
     if (!anew || !this.shadowRoot || open(this.#state)) return
     this.#update({ poster: this.poster ?? undefined }) // the service's was that of the last agent
@@ -548,16 +522,12 @@ export abstract class AgentElement extends Base {
       message: undefined,
       permanent: false,
       picture: false,
-      missing: false,
-      unheard: false,
+      ...quiet,
       blocked: false,
-      gated: false,
       step: 0,
       activity: "connecting",
-      busy: false,
       switching: false,
       microphone: this.#microphone === "none" ? "none" : "off",
-      microphoneProblem: undefined,
       sound: !this.hasAttribute("muted"),
     })
     this.#stage!.forget()
@@ -566,12 +536,12 @@ export abstract class AgentElement extends Base {
     const known = this.#agentKnown
     try {
       checkAttributes(this)
-      const [init, { Conversation, addParts }] = await Promise.all([this.#takeInit(signal), this.#conversations()])
+      const [init, { Conversation, addParts }] = await Promise.all([this.#early.take(signal), this.#conversations()])
       if (signal.aborted) return
       this.#addParts?.(addParts)
       this.#addParts = undefined
       this.#showPoster(init)
-      const session = (await this.#takePrepared(init)) ?? (await this.#makeSession(modes, init))
+      const session = (await this.#early.takeSession(init)) ?? (await this.#makeSession(modes, init))
       if (signal.aborted) return await session.dispose()
       this.#session = session
       this.#attach(session, signal)
@@ -632,7 +602,7 @@ export abstract class AgentElement extends Base {
     const permanent = this.#failures?.permanent.has(code) === true
     this.#update(
       // A page whose conversation has worked is set up correctly: such an error is of that conversation, as when the service has lost it.
-      { phase: "error", message: errorText(permanent && worked ? undefined : code), permanent: permanent && !worked, microphoneProblem: undefined, busy: false, gated: false, missing: false, unheard: false },
+      { phase: "error", message: errorText(permanent && worked ? undefined : code), permanent: permanent && !worked, ...quiet },
       code,
     )
   }
@@ -670,7 +640,7 @@ export abstract class AgentElement extends Base {
     const last = this.#reported
     if (last instanceof AgentError && last.code === reason) return this.#fail(last, "The conversation has ended")
     if (Object.hasOwn(this.#failures?.labels.errors ?? {}, reason ?? "")) return this.#fail(new AgentError({ code: reason! }), "The conversation has ended")
-    this.#update({ phase: "ended", message: endText(reason), microphoneProblem: undefined, busy: false, gated: false, missing: false, unheard: false })
+    this.#update({ phase: "ended", message: endText(reason), ...quiet })
   }
 
   get #microphone(): "start" | "click" | "none" {
@@ -699,24 +669,6 @@ export abstract class AgentElement extends Base {
     for (const name of ["widgetId", "region", "agenticUrl", "genieUrl", "ovpUrl"] as const) if (this[name] !== null) options[name] = this[name]
     if (token) options["token"] = token
     return requestInit(this.#modes, options as { widgetId: string }, this.#options)
-  }
-
-  async #earlyInit(): Promise<void> {
-    this.#early ??= { at: Date.now(), reply: this.#requestInit() }
-    const early = this.#early
-    try {
-      const reply = await early.reply
-      if (this.#early === early) this.#showPoster(reply)
-    } catch (reason) {
-      if (this.#early === early) this.#early = undefined
-      throw reason
-    }
-  }
-
-  #takeInit(signal: AbortSignal): Promise<AppInitResult> {
-    const early = this.#early
-    this.#early = undefined
-    return early && Date.now() - early.at < initMs ? early.reply : this.#requestInit(signal)
   }
 
   #showPoster({ avatars }: AppInitResult): void {
