@@ -134,7 +134,7 @@ func subscribe(w http.ResponseWriter, r *http.Request, stream *Stream, location 
 	}
 	sdp, err := v.answer(r.Context(), string(body))
 	if err == nil {
-		err = r.Context().Err() // nobody gets the answer
+		err = r.Context().Err() // the client has left
 	}
 	if err != nil {
 		v.gone("not answered")
