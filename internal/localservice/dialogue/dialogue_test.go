@@ -7,7 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"os"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -22,12 +21,7 @@ import (
 	"github.com/agentruntime/agentruntime/runtime/signaling"
 )
 
-func TestMain(m *testing.M) {
-	if dir := os.Getenv(answererDir); dir != "" {
-		answerForEver(dir)
-	}
-	leaktest.Main(m)
-}
+func TestMain(m *testing.M) { leaktest.Main(m) }
 
 type brainFunc func(context.Context, *brain.Question, brain.Sink) error
 

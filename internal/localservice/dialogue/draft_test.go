@@ -1,22 +1,15 @@
 package dialogue
 
 import (
-	"bufio"
 	"context"
 	"database/sql"
-	"encoding/json"
-	"fmt"
-	"os"
-	"os/exec"
 	"path/filepath"
-	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/agentruntime/agentruntime/internal/localservice/brain"
 	"github.com/agentruntime/agentruntime/internal/localservice/store"
-	"github.com/agentruntime/agentruntime/internal/localservice/token"
-	"github.com/agentruntime/agentruntime/runtime/converse"
 )
 
 // TestAnAnswerThatCannotBeStoredEndsWithAnError. The triggers refuse a row as a full disk
@@ -130,94 +123,21 @@ func TestAnAnswerUnderWayIsThereAsUnfinished(t *testing.T) {
 	}
 }
 
-// answererDir, when set, makes the test binary give an answer without end: it is the
-// child process of TestAKilledAnswerLeavesWhatWasSeen.
-const answererDir = "DIALOGUE_TEST_ANSWERER_DIR"
-
-// piecesInASecond is how many pieces of an answer that process gives in a second, at most.
-const piecesInASecond = 50
-
-// TestAKilledAnswerLeavesWhatWasSeen up to a second before, and the mark that the turn
-// broke.
-func TestAKilledAnswerLeavesWhatWasSeen(t *testing.T) {
-	dir := t.TempDir()
-	child := exec.Command(os.Args[0])
-	child.Env = append(os.Environ(), answererDir+"="+dir)
-	out, err := child.StdoutPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := child.Start(); err != nil {
-		t.Fatal(err)
-	}
-	var thread string
-	var seen []string
-	lines := bufio.NewScanner(out)
-	for len(seen) < 2*piecesInASecond && lines.Scan() {
-		if thread == "" {
-			thread = lines.Text()
-			continue
+// TestADraftIsSavedInTime: of what a client has received, a crash loses half a second and the
+// time of a save.
+func TestADraftIsSavedInTime(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var missing time.Duration
+		began := time.Now()
+		d := &draft{save: func() { missing, began = max(missing, time.Since(began)), time.Now() }}
+		for range 100 {
+			d.changed()
+			time.Sleep(20 * time.Millisecond)
 		}
-		seen = append(seen, lines.Text()+" ")
-	}
-	if err := child.Process.Kill(); err != nil { // SIGKILL: nothing can be tidied up
-		t.Fatal(err)
-	}
-	child.Wait() //nolint:errcheck // it was killed
-
-	s, err := store.Open(dir)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer s.Close()
-	history, err := s.History(t.Context(), thread, 10)
-	if err != nil || len(history) != 2 {
-		t.Fatalf("history %+v, %v", history, err)
-	}
-	question, answer := history[0], history[1]
-	if question.Text() != "Count!" || question.Unfinished || !answer.Unfinished {
-		t.Errorf("question %q, unfinished %v; answer unfinished %v", question.Text(), question.Unfinished, answer.Unfinished)
-	}
-	// A second of the service's own time: on a busy machine it may stand still for longer than that
-	// before it is killed, and then it stores nothing and says nothing.
-	old := strings.Join(seen[:max(0, len(seen)-piecesInASecond)], "")
-	if old == "" || !strings.HasPrefix(answer.Text(), old) {
-		t.Errorf("stored %q; seen a second before: %q", answer.Text(), old)
-	}
-	t.Logf("measured: of %d pieces seen, %d were stored when the service was killed", len(seen), len(strings.Fields(answer.Text())))
-}
-
-func answerForEver(dir string) {
-	check := func(err error) {
-		if err != nil {
-			panic(err)
+		d.end()
+		missing = max(missing, time.Since(began))
+		if missing > 520*time.Millisecond {
+			t.Errorf("text was missing for %v", missing)
 		}
-	}
-	ctx := context.Background()
-	s, err := store.Open(dir)
-	check(err)
-	partners, err := s.Partners(ctx)
-	check(err)
-	agents, err := s.Agents(ctx, partners[0].ID)
-	check(err)
-	service := New(Config{Store: s, Brain: brainFunc(func(_ context.Context, _ *brain.Question, out brain.Sink) error {
-		for i := 0; ; i++ {
-			check(out.Say(fmt.Sprint(i, " ")))
-			time.Sleep(time.Second / piecesInASecond)
-		}
-	})})
-	who := Caller{Claims: token.Claims{PartnerID: partners[0].ID, UserID: "ann", ID: "t"}, Agent: agents[0]}
-	thread, err := service.Open(ctx, who, "", Context{})
-	check(err)
-	fmt.Println(thread.ID)
-	_, err = service.Turn(ctx, who, TurnRequest{ThreadID: thread.ID, Text: "Count!"}, func(seg converse.Segment) error {
-		if seg.Type.Spoken() {
-			var text string
-			if raw, err := json.Marshal(seg.Content); err == nil && json.Unmarshal(raw, &text) == nil {
-				fmt.Println(strings.TrimSpace(text))
-			}
-		}
-		return nil
 	})
-	check(err)
 }
