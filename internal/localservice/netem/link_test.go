@@ -6,8 +6,6 @@ import (
 	"fmt"
 	"io"
 	"net"
-	"net/http"
-	"net/http/httptest"
 	"os"
 	"strings"
 	"sync"
@@ -60,19 +58,6 @@ func write(t *testing.T, w io.Writer, s string) {
 	if n, err := io.WriteString(w, s); n != len(s) || err != nil {
 		t.Fatalf("write %q = %d, %v", s, n, err)
 	}
-}
-
-func TestStreamIsDelayedBothWays(t *testing.T) {
-	overLink(t, Conditions{Delay: 80 * time.Millisecond}, func(t *testing.T, _ *Link, near, far net.Conn) {
-		write(t, near, "down")
-		if got, took := readAll(t, far, 4); got != "down" || took != 80*time.Millisecond {
-			t.Errorf("far end read %q after %v, want down after 80ms", got, took)
-		}
-		go func() { _, _ = io.WriteString(far, "up") }()
-		if got, took := readAll(t, near, 2); got != "up" || took != 80*time.Millisecond {
-			t.Errorf("near end read %q after %v, want up after 80ms", got, took)
-		}
-	})
 }
 
 func TestDelayedStreamIsPipelined(t *testing.T) {
@@ -270,30 +255,6 @@ func TestLinkCloseDoesNotWaitForOpenConnections(t *testing.T) {
 			t.Errorf("blocked read = %v after %v, want an error at once", err, time.Since(start))
 		}
 	})
-}
-
-func TestHTTPWorksOverABadLink(t *testing.T) {
-	l := New(Conditions{Delay: 5 * time.Millisecond, Jitter: 5 * time.Millisecond, Bandwidth: 50_000_000})
-	defer l.Close()
-	body := strings.Repeat("0123456789", 10_000)
-	server := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		sent, _ := io.ReadAll(r.Body)
-		_, _ = w.Write(sent)
-	}))
-	server.Listener = Listener(server.Listener, l)
-	server.Start()
-	defer server.Close()
-	for range 3 { // keep-alive uses read deadlines to take the connection back
-		resp, err := server.Client().Post(server.URL, "text/plain", strings.NewReader(body))
-		if err != nil {
-			t.Fatal(err)
-		}
-		got, err := io.ReadAll(resp.Body)
-		_ = resp.Body.Close()
-		if string(got) != body || err != nil {
-			t.Fatalf("got %d bytes, %v; want the %d sent", len(got), err, len(body))
-		}
-	}
 }
 
 // wire is a datagram socket in memory.

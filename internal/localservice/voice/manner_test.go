@@ -120,34 +120,6 @@ func TestEspeakVoices(t *testing.T) {
 	}
 }
 
-// TestEspeakVoicesDifferInSound asks the real program for every voice, and for two speeds.
-func TestEspeakVoicesDifferInSound(t *testing.T) {
-	e := installed(t)
-	seen := map[string]string{}
-	say := func(how Manner) *Speech {
-		t.Helper()
-		speech, err := e.Speak(t.Context(), "I found three documents about opening hours.", how)
-		if err != nil {
-			t.Fatal(err)
-		}
-		checkSum(t, speech)
-		return speech
-	}
-	for name, how := range catalog() {
-		sound := fmt.Sprint(say(how).PCM)
-		if other, ok := seen[sound]; ok {
-			t.Errorf("%s and %s sound the same", name, other)
-		}
-		seen[sound] = name
-	}
-	if slow, quick := say(Manner{Speed: 0.7}), say(Manner{Speed: 1.2}); slow.Duration().Seconds() < 1.5*quick.Duration().Seconds() {
-		t.Errorf("slowly %v, quickly %v", slow.Duration(), quick.Duration())
-	}
-	if english, german := say(Manner{Name: "Klar"}), say(Manner{Name: "Klar", Language: "de"}); fmt.Sprint(english.PCM) == fmt.Sprint(german.PCM) {
-		t.Error("German sounds like English")
-	}
-}
-
 // TestEndpointVoices: the endpoint is asked for the voice and the speed.
 func TestEndpointVoices(t *testing.T) {
 	for _, tt := range []struct {

@@ -34,13 +34,6 @@ func TestBuiltinVoiceHasNothingToSay(t *testing.T) {
 	}
 }
 
-func TestBuiltinVoiceIsDeterministic(t *testing.T) {
-	const text = "The quick brown fox."
-	if !slices.Equal(builtin(t, text).PCM, builtin(t, text).PCM) {
-		t.Error("the same text sounds different")
-	}
-}
-
 func TestBuiltinVoiceSpeaksAtANaturalPace(t *testing.T) {
 	speech := builtin(t, "I found three documents about the opening hours of the library.") // 11 words
 	if seconds := float64(len(speech.PCM)) / float64(speech.Rate); seconds < 3 || seconds > 6 {
