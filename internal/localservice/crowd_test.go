@@ -1,31 +1,21 @@
 package localservice_test
 
 import (
-	"bufio"
-	"bytes"
 	"context"
 	"encoding/binary"
 	"encoding/json"
 	"errors"
 	"io"
 	"net"
-	"net/http"
 	"os"
 	"os/exec"
-	"runtime"
 	"strings"
-	"sync"
-	"sync/atomic"
 	"syscall"
 	"testing"
 	"time"
 
 	"github.com/agentruntime/agentruntime/internal/localservice"
-	"github.com/agentruntime/agentruntime/internal/localservice/quota"
-	"github.com/agentruntime/agentruntime/internal/localservice/servicetest"
 )
-
-const crowd = 250
 
 // at opens a TCP connection to one of the service's addresses.
 func at(t *testing.T, address string) net.Conn {
@@ -37,34 +27,6 @@ func at(t *testing.T, address string) net.Conn {
 	}
 	t.Cleanup(func() { _ = c.Close() }) // most are closed before
 	return c
-}
-
-// TestManyConnectionsAtOnce: all clients that come at the same moment get their answer.
-func TestManyConnectionsAtOnce(t *testing.T) {
-	info := servicetest.Start(t, localservice.Options{Quotas: localservice.Quotas{RelayConns: quota.Limit{Address: -1, Total: -1}}}).Info()
-	for address, ask := range map[string]func(net.Conn) error{
-		info.GenieURL: get, info.ControlURL: get, info.TURNServerURL: bind,
-	} {
-		var failed atomic.Int64
-		var all sync.WaitGroup
-		begin := make(chan struct{})
-		for range crowd {
-			all.Go(func() {
-				<-begin
-				c := at(t, address)
-				defer c.Close()
-				if err := ask(c); err != nil {
-					failed.Add(1)
-					t.Log(err)
-				}
-			})
-		}
-		close(begin)
-		all.Wait()
-		if n := failed.Load(); n > 0 {
-			t.Errorf("%s: %d of %d clients got no answer", address, n, crowd)
-		}
-	}
 }
 
 // get sends a request and waits for the response, whatever it is.
@@ -89,55 +51,6 @@ func bind(c net.Conn) error {
 	}
 	_, err := io.ReadFull(c, request)
 	return err
-}
-
-// TestMemoryOfStrangers: sockets that have sent no token yet, and as much of
-// everything else as they can.
-func TestMemoryOfStrangers(t *testing.T) {
-	info := servicetest.Start(t, localservice.Options{}).Info()
-	const limit = 8<<20 + crowd*100<<10
-	frame := func(op byte, announced, sent int) []byte { // masked with zeros
-		head := append([]byte{0x80 | op, 0x80 | 127}, binary.BigEndian.AppendUint64(nil, uint64(announced))...)
-		return append(append(head, 0, 0, 0, 0), bytes.Repeat([]byte("x"), sent)...)
-	}
-	announce := `45` + `9-["a"]`
-	flood := append([]byte{0x81, 0x80 | byte(len(announce)), 0, 0, 0, 0}, announce...)
-	for range 9 {
-		flood = append(flood, frame(2, 1_000_000, 1_000_000)...)
-	}
-	before := memoryHeld()
-	var all sync.WaitGroup
-	for i := range crowd {
-		c := at(t, info.GenieURL)
-		all.Go(func() {
-			_, _ = io.WriteString(c, "GET /socket.io/?EIO=4&transport=websocket HTTP/1.1\r\nHost: "+c.RemoteAddr().String()+
-				"\r\nConnection: Upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Version: 13\r\nSec-WebSocket-Key: AAAAAAAAAAAAAAAAAAAAAA==\r\n\r\n")
-			if reply, err := http.ReadResponse(bufio.NewReader(c), nil); err != nil || reply.StatusCode != http.StatusSwitchingProtocols {
-				t.Errorf("no socket: %v", err)
-				return
-			}
-			send := flood
-			if i%10 != 0 {
-				send = frame(1, 30_000, 29_999) // the end of the message never comes
-			}
-			_ = c.SetWriteDeadline(time.Now().Add(2 * time.Second)) // the service may stop reading
-			_, _ = c.Write(send)
-		})
-	}
-	all.Wait()
-	if used := memoryHeld() - before; used > limit {
-		t.Errorf("%d sockets without a token take %d MB, want at most %d", crowd, used>>20, limit>>20)
-	} else {
-		t.Logf("%d sockets without a token take %d MB", crowd, used>>20)
-	}
-}
-
-// memoryHeld returns how much memory the process uses after a garbage collection.
-func memoryHeld() int64 {
-	runtime.GC()
-	var m runtime.MemStats
-	runtime.ReadMemStats(&m)
-	return int64(m.HeapInuse + m.StackInuse)
 }
 
 // descriptorLimit is set in the child process of TestDescriptorsUsedUp.

@@ -124,34 +124,6 @@ func TestConverseValidates(t *testing.T) {
 	}
 }
 
-func TestThreadContinues(t *testing.T) {
-	v := serve(t, nil, nil)
-	ks := v.conversation(store.Receptionist, "ann")
-	first := v.ask(ks, "", "My name is Sam")
-	second := v.ask(ks, first.threadID, "What is my name?")
-	if second.threadID != first.threadID || second.text != "Your name is Sam." {
-		t.Errorf("second turn on %s: %q; want the name on %s", second.threadID, second.text, first.threadID)
-	}
-	if other := v.ask(ks, "", "What is my name?"); other.text != "You haven't told me your name yet." {
-		t.Errorf("another thread knows %q", other.text)
-	}
-}
-
-func TestThreadOfSomebodyElseIsAnErrorSegment(t *testing.T) {
-	v := serve(t, nil, nil)
-	anns := v.ask(v.conversation(store.Receptionist, "ann"), "", "My name is Sam")
-	for name, threadID := range map[string]string{"another user's": anns.threadID, "unknown": "5f0c", "deleted": "x' OR 1=1 --"} {
-		got := v.ask(v.conversation(store.Receptionist, "bob"), threadID, "What is my name?")
-		if len(got.segments) != 1 || shape(got.segments[0]) != `0 error final "No permission for thread"` {
-			t.Errorf("%s thread: %+v", name, got.segments)
-		}
-	}
-	history, err := v.store.History(t.Context(), anns.threadID, 100)
-	if err != nil || len(history) != 2 {
-		t.Errorf("%d messages after the refusals, %v; want 2: nothing is written", len(history), err)
-	}
-}
-
 func TestVariablesAreMergedIntoTheThread(t *testing.T) {
 	var seen []string
 	b := brainFunc(func(_ context.Context, q *brain.Question, out brain.Sink) error {
@@ -189,24 +161,6 @@ func TestAvatarCapabilityMakesAvatarSegments(t *testing.T) {
 	got := v.converse(ks, `{"userMessage":"x","capabilities":{"avatar":"on"}}`)
 	if got.segments[1].Type != converse.Avatar || got.text != "Two things changed." {
 		t.Errorf("segment %+v, text %q", got.segments[1], got.text)
-	}
-}
-
-func TestBrainFailureIsAnErrorSegment(t *testing.T) {
-	for _, tt := range []struct {
-		err  error
-		want string
-	}{
-		{&brain.Failure{Message: "The model is asleep."}, `2 error final "The model is asleep."`},
-		{errors.New("dial 10.0.0.1: secret"), `2 error final "The agent could not answer."`},
-	} {
-		v := serve(t, brainFunc(func(_ context.Context, _ *brain.Question, out brain.Sink) error {
-			return errors.Join(out.Say("Well, "), tt.err)
-		}), nil)
-		got := v.ask(v.conversation(store.Receptionist, "ann"), "", "x")
-		if last := got.segments[len(got.segments)-1]; shape(last) != tt.want || got.text != "Well, " {
-			t.Errorf("last segment %s after %q, want %s", shape(last), got.text, tt.want)
-		}
 	}
 }
 

@@ -304,12 +304,18 @@ func TestKeptSkillsStayInTheThread(t *testing.T) {
 	var loaded []string
 	f := open(t, brainFunc(func(_ context.Context, q *brain.Question, out brain.Sink) error {
 		loaded = q.LoadedSkills
-		return out.Say("ok")
+		return out.Say(q.Profile.Skills[0].Name)
 	}))
-	who := f.caller(store.Silent, "ann")
+	skill, err := f.cfg.Store.Skills().Create(t.Context(), f.caller(store.Silent, "ann").Agent.PartnerID, store.Skill{Name: "refunds", Description: "d"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	who := f.builtBy(nil, func(in *store.Intellect, _ []string) {
+		in.SkillIDs = []store.SkillRef{{ID: skill.ID, Mode: "adhoc-save"}}
+	})
 	result, err := f.Turn(t.Context(), who, TurnRequest{Text: "1"}, func(converse.Segment) error { return nil })
-	if err != nil || len(loaded) != 0 {
-		t.Fatal(loaded, err)
+	if err != nil || len(loaded) != 0 || result.Text != "refunds" {
+		t.Fatal(loaded, result.Text, err)
 	}
 	for range 2 {
 		if err := f.keepSkill(t.Context(), result.ThreadID, "refunds"); err != nil {
