@@ -342,18 +342,6 @@ func TestBargeInByVoice(t *testing.T) {
 	c.until("stvFinishedTalking")
 }
 
-func TestSpeechWithoutATranscriberIsSaidHonestly(t *testing.T) {
-	t.Parallel()
-	c := converse(t, localservice.Options{Script: script(
-		"  - {when: {trigger: speech-without-words}, steps: [{say: I heard no words.}]}", fine,
-	)}, "silent")
-	speakInto(t, c)()
-	got := c.until("stvFinishedTalking")
-	if got[0].Event != "userStartedTalking" || got[len(got)-1].text("agentContent") != "I heard no words." {
-		t.Errorf("got %q, %s", names(got), got[len(got)-1].Args)
-	}
-}
-
 func TestTapToTalk(t *testing.T) {
 	t.Parallel()
 	c := converse(t, localservice.Options{Script: append([]byte("hear: [good morning]\n"), script(fine)...)}, "tap")

@@ -2,7 +2,6 @@ package localservice_test
 
 import (
 	"encoding/json"
-	"net/url"
 	"slices"
 	"strings"
 	"testing"
@@ -64,18 +63,11 @@ func TestRefusals(t *testing.T) {
 	t.Parallel()
 	service := servicetest.Start(t, localservice.Options{})
 	info := service.Info()
-	sockets := startNode(t, "no token", "widget token", "full")
+	sockets := startNode(t, "widget token", "full")
 	init := initialise(t, info, "receptionist")
 
-	no := sockets["no token"]
-	no.open(appInit{ConversationManagerURL: init.ConversationManagerURL, KS: "djJ8nonsense"}, nil)
-	no.expect("connect_error unauthorized")
-
-	agent, _ := info.Agent("receptionist")
-	var widget struct{ KS string }
-	call(t, "", info.OVPURL+"/service/session/action/startWidgetSession", url.Values{"widgetId": {agent.WidgetID}}, &widget)
 	raw := sockets["widget token"]
-	raw.open(appInit{ConversationManagerURL: init.ConversationManagerURL, KS: widget.KS}, nil)
+	raw.open(appInit{ConversationManagerURL: init.ConversationManagerURL, KS: widgetToken(t, info, "receptionist")}, nil)
 	raw.expect("connect_error unauthorized")
 
 	control(t, info, "/capacity", map[string]any{"exhausted": true})

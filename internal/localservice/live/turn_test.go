@@ -9,6 +9,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/agentruntime/agentruntime/internal/localservice/brain"
 	"github.com/agentruntime/agentruntime/internal/localservice/dialogue"
 	"github.com/agentruntime/agentruntime/internal/localservice/quota"
 	"github.com/agentruntime/agentruntime/runtime/converse"
@@ -98,6 +99,9 @@ func TestTypedTurn(t *testing.T) {
 		}
 		if turn.payload != `{"userTranscription":"What is new today?"}` {
 			t.Errorf("turn %s", turn.payload)
+		}
+		if asked := f.brain.asked[0]; asked.ThreadID != "thread1" {
+			t.Errorf("asked in the thread %q", asked.ThreadID)
 		}
 		for _, e := range got[2:] {
 			if other, ok := e.field("speechId").(string); ok && other != id {
@@ -220,6 +224,11 @@ func TestBargeInByVoice(t *testing.T) {
 		got := f.expect(signaling.AgentStartSpeech, signaling.AgentTurnToTalk, signaling.AgentEndTurn)
 		if got[1].field("userTranscription") != "wait a moment" {
 			t.Errorf("turn %s", got[1].payload)
+		}
+		f.media.ended("", false) // speech without words
+		synctest.Wait()
+		if last := f.brain.asked[len(f.brain.asked)-1]; last.Trigger != brain.TriggerUnheard || last.Text != "" {
+			t.Errorf("asked %q by %q", last.Text, last.Trigger)
 		}
 	})
 }
