@@ -30,7 +30,7 @@ func checkout(t *testing.T) (dir string) {
 		"example/site/.git/a.js": secret, "example/site/package.json": secret, "example/site/notes.txt": secret,
 		"example/site/readme": secret, "example/site/main.js~": secret, "example/site/main.js.bak": secret,
 		"example/site/empty/x.js": "code", "example/site/only.js.br": secret, "example/site/main.js.orig.gz": secret,
-		"js/dist/a.wasm": "plain", "js/dist/a.wasm.br": "brotli", "js/package.json": secret,
+		"js/dist/a.wasm": "plain", "js/dist/a.wasm.br": "brotli", "js/dist/a.wasm.gz": "gzip", "js/package.json": secret,
 		"js/dist/index.html/main.js": "code",
 	}
 	for name, text := range files {
@@ -154,6 +154,7 @@ func TestCompressedCopies(t *testing.T) {
 	files := &pageserver.Files{FS: root.FS(), Paths: []string{"js/dist"}}
 	for _, tt := range []struct{ path, accept, rng, want, encoding string }{
 		{"/js/dist/a.wasm", "gzip, br", "", "brotli", "br"},
+		{"/js/dist/a.wasm", "gzip, br;q=0", "", "gzip", "gzip"},
 		{"/js/dist/a.wasm", "br;q=0", "", "plain", ""},
 		{"/js/dist/a.wasm", "br", "bytes=0-1", "pl", ""}, // of the file itself
 		{"/js/dist/b.wasm", "br", "", "plain", ""},       // its copy is a symbolic link
@@ -168,6 +169,10 @@ func TestCompressedCopies(t *testing.T) {
 		if w.Body.String() != tt.want || w.Header().Get("Content-Encoding") != tt.encoding || w.Header().Get("Content-Type") != "application/wasm" {
 			t.Errorf("%s, %q: %q %v", tt.path, tt.accept, w.Body, w.Header())
 		}
+	}
+	w := httptest.NewRecorder()
+	if files.ServeHTTP(w, httptest.NewRequest(http.MethodPost, "/js/dist/a.wasm", nil)); w.Code != http.StatusMethodNotAllowed {
+		t.Errorf("POST: status %d", w.Code)
 	}
 }
 
