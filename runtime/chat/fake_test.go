@@ -169,6 +169,7 @@ func (r *rig) later(ctx context.Context, text string) sent {
 	wait := r.Start(ctx, text, TurnOptions{})
 	c := sent{r.t, make(chan outcome, 1)}
 	go func() {
+		_, _ = wait() // several may wait
 		turn, err := wait()
 		c.over <- outcome{turn, err}
 	}()
