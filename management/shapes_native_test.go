@@ -72,15 +72,6 @@ func TestResolveCapabilities(t *testing.T) {
 	}
 }
 
-// A reference with a brace in its default is one to the service, too.
-func TestSecretRefsWithFilters(t *testing.T) {
-	for _, text := range []string{"{{ secrets.A | default('}') }}", "{{secrets.A|default('x')}}"} {
-		if got := management.ValidateSecretRefs(nil, nil, []string{text}); len(got.Unresolved) != 1 {
-			t.Errorf("%s: %+v, want one that is not set", text, got)
-		}
-	}
-}
-
 func TestValidateSecretRefs(t *testing.T) {
 	tool := management.APITool("d", "POST", "https://x.example/{{ secrets.A }}")
 	tool.Request.Headers = map[string]string{"X": "Bearer {{secrets.GONE}}"}
@@ -93,6 +84,11 @@ func TestValidateSecretRefs(t *testing.T) {
 	}
 	if !reflect.DeepEqual(got, want) || got.OK() {
 		t.Errorf("got  %+v\nwant %+v", got, want)
+	}
+	for _, text := range []string{"{{ secrets.A | default('}') }}", "{{secrets.A|default('x')}}"} { // a reference all the same
+		if got := management.ValidateSecretRefs(nil, nil, []string{text}); len(got.Unresolved) != 1 {
+			t.Errorf("%s: %+v, want one that is not set", text, got)
+		}
 	}
 }
 

@@ -62,7 +62,7 @@ func TestForeignHostsAndOrigins(t *testing.T) {
 	}
 }
 
-// TestCrossOriginHeaders: only the API is for pages of other origins, and a page from
+// TestCrossOriginHeaders: only the API and the addresses are for pages of other origins, and a page from
 // the public network is let in only when that was asked for.
 func TestCrossOriginHeaders(t *testing.T) {
 	t.Parallel()
@@ -75,6 +75,9 @@ func TestCrossOriginHeaders(t *testing.T) {
 		}
 		if got := reply.Header.Get("Access-Control-Allow-Origin"); got != "http://localhost:1" {
 			t.Errorf("the preflight allows %q", got)
+		}
+		if reply, _ := fetch(t, http.MethodGet, info.GenieURL+"/service.json", header); reply.Header.Get("Access-Control-Allow-Origin") != "http://localhost:1" {
+			t.Errorf("the addresses may be read by %q", reply.Header.Get("Access-Control-Allow-Origin"))
 		}
 		for _, path := range []string{"/knowledge/", "/knowledge/agentruntime.md", "/oauth/consent"} {
 			if reply, _ := fetch(t, http.MethodGet, info.GenieURL+path, header); reply.Header.Get("Access-Control-Allow-Origin") != "" {

@@ -65,27 +65,3 @@ func TestATestChangesTheScriptAndReadsWhatAPageSent(t *testing.T) {
 		t.Errorf("the script is still played: %s", said)
 	}
 }
-
-// TestPagesThatMayCallReadTheAddresses: those of a development server, those of an origin that is allowed, and no others.
-func TestPagesThatMayCallReadTheAddresses(t *testing.T) {
-	t.Parallel()
-	info := servicetest.Start(t, localservice.Options{AllowOrigins: []string{"https://page.example"}}).Info()
-	for origin, allowed := range map[string]bool{
-		"http://localhost:5173": true, "http://127.0.0.1:3000": true, "https://app.localhost": true,
-		"https://page.example": true, "https://other.example": false, "": false,
-	} {
-		header := http.Header{}
-		if origin != "" {
-			header.Set("Origin", origin)
-		}
-		reply, _ := fetch(t, http.MethodGet, info.GenieURL+"/service.json", header)
-		got := reply.Header.Get("Access-Control-Allow-Origin")
-		status := http.StatusOK
-		if !allowed && origin != "" {
-			status = http.StatusForbidden
-		}
-		if reply.StatusCode != status || allowed && got != origin || !allowed && got != "" {
-			t.Errorf("%q: %s, may be read by %q", origin, reply.Status, got)
-		}
-	}
-}

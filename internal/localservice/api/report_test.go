@@ -77,30 +77,6 @@ func TestMessageReport(t *testing.T) {
 	}
 }
 
-// TestMessageListHasFeedbackRows: a rated message carries the whole row of feedback
-// (service.md, Message, feedback row, followup).
-func TestMessageListHasFeedbackRows(t *testing.T) {
-	v := serve(t, twoThings, nil)
-	ks := v.conversation(store.Receptionist, "ann")
-	talk := v.ask(ks, "", "What is new?")
-	v.ask(ks, "", "Not rated")
-	var given store.Feedback
-	v.decode(v.post("/feedback/add", ks, fmt.Sprintf(
-		`{"schemaVersion":1,"data":{"message_id":%q,"is_positive":true,"comment":"nice"}}`, talk.messageID)), &given)
-	var list listReply[messageView]
-	v.decode(v.post("/message/list", v.admin(), `{"filter":{"objectType":"GenieListMessageFilter","isPositiveIn":[true,false]}}`), &list)
-	if list.TotalCount != 1 || list.Objects[0].Feedback == nil || *list.Objects[0].Feedback != given {
-		t.Fatalf("list %+v, want the row %+v", list, given)
-	}
-	want := store.Feedback{
-		MessageID: talk.messageID, ThreadID: talk.threadID, ConfigID: v.agents[store.Receptionist].ConfigID, UserID: "ann",
-		IsPositive: true, Comment: "nice", CreatedAt: given.CreatedAt, UpdatedAt: given.UpdatedAt,
-	}
-	if given != want || given.CreatedAt.IsZero() {
-		t.Errorf("row %+v, want %+v", given, want)
-	}
-}
-
 // TestThreadFilters tries each filter key of service.md, Threads, that TestPagesAndFilters
 // does not.
 func TestThreadFilters(t *testing.T) {

@@ -155,8 +155,16 @@ func TestMessageRoutes(t *testing.T) {
 	ks := v.conversation(store.Receptionist, "ann")
 	talk := v.ask(ks, "", "What is new?")
 
-	wantStatus(t, "feedback", v.post("/feedback/add", ks, fmt.Sprintf(
-		`{"schemaVersion":1,"data":{"message_id":%q,"is_positive":true,"comment":"nice"}}`, talk.messageID)), 200, "")
+	var given store.Feedback
+	v.decode(v.post("/feedback/add", ks, fmt.Sprintf(
+		`{"schemaVersion":1,"data":{"message_id":%q,"is_positive":true,"comment":"nice"}}`, talk.messageID)), &given)
+	row := store.Feedback{
+		MessageID: talk.messageID, ThreadID: talk.threadID, ConfigID: v.agents[store.Receptionist].ConfigID, UserID: "ann",
+		IsPositive: true, Comment: "nice", CreatedAt: given.CreatedAt, UpdatedAt: given.UpdatedAt,
+	}
+	if given != row || given.CreatedAt.IsZero() {
+		t.Errorf("row %+v, want %+v", given, row)
+	}
 	list := func(filter string) listReply[messageView] {
 		t.Helper()
 		var got listReply[messageView]
@@ -171,7 +179,7 @@ func TestMessageRoutes(t *testing.T) {
 	if len(answer.Content) != 2 || string(answer.Content[0].Content) != `"Two things changed."` || answer.Content[1].Type != "unisphere-tool" {
 		t.Errorf("content %+v", answer.Content)
 	}
-	if answer.IsPositive == nil || !*answer.IsPositive || answer.Comment != "nice" {
+	if answer.IsPositive == nil || !*answer.IsPositive || answer.Comment != "nice" || answer.Feedback == nil || *answer.Feedback != given {
 		t.Errorf("rating %v %q", answer.IsPositive, answer.Comment)
 	}
 	for filter, want := range map[string]int{
