@@ -21,29 +21,6 @@ import (
 	"github.com/agentruntime/agentruntime/runtime/signaling"
 )
 
-// TestCapabilitiesAreShared by the transports, and those of one win.
-func TestCapabilitiesAreShared(t *testing.T) {
-	o := Options{
-		Options: session.Options{
-			Capabilities: map[string]string{"use_web_search": "on", "show_link": "on"},
-		},
-		Mode: Chat,
-		Chat: chat.Options{Options: session.Options{Capabilities: map[string]string{"show_link": "off"}}},
-	}
-	run(t, o, func(r *rig) {
-		r.auto = func(x *exchange) { x.say("Answer.", "th-1"); x.w.Close() }
-		r.mustConnect()
-		<-r.send(background, "one")
-		if got := fmt.Sprint(r.turn(0).body["capabilities"]); got != "map[show_link:off use_web_search:on]" {
-			t.Errorf("in text %s", got)
-		}
-		r.mustSwitch(Avatar)
-		if got := fmt.Sprint(r.joined().Capabilities); got != "map[avatar:on generate_followup_questions:on show_link:on use_web_search:on]" {
-			t.Errorf("with a face %s", got)
-		}
-	})
-}
-
 // TestWhatIsGivenForOneTransportWins, and what was updated since wins over it.
 func TestWhatIsGivenForOneTransportWins(t *testing.T) {
 	genie, own := "https://brain.example", "https://own.example"
@@ -53,9 +30,13 @@ func TestWhatIsGivenForOneTransportWins(t *testing.T) {
 			GenieURL:    &genie,
 			PartnerID:   "1",
 			RequestVars: map[string]any{"a": "shared", "b": "shared", "c": "shared"},
+
+			Capabilities: map[string]string{"use_web_search": "on", "show_link": "on"},
 		},
-		Mode:   Chat,
-		Chat:   chat.Options{Options: session.Options{RequestVars: map[string]any{"b": "text"}, Token: "text-token", GenieURL: &own}},
+		Mode: Chat,
+		Chat: chat.Options{Options: session.Options{
+			RequestVars: map[string]any{"b": "text"}, Token: "text-token", GenieURL: &own, Capabilities: map[string]string{"show_link": "off"},
+		}},
 		Avatar: avatar.Options{Options: session.Options{RequestVars: map[string]any{"b": "face", "d": "face"}}},
 	}
 	run(t, o, func(r *rig) {
@@ -67,6 +48,9 @@ func TestWhatIsGivenForOneTransportWins(t *testing.T) {
 		if got := fmt.Sprint(vars()); got != "map[a:shared b:text c:shared]" {
 			t.Errorf("first turn: %s", got)
 		}
+		if got := fmt.Sprint(r.turn(0).body["capabilities"]); got != "map[show_link:off use_web_search:on]" {
+			t.Errorf("in text %s", got)
+		}
 		must(t, errors.Join(r.UpdateRequestVars(map[string]any{"b": "new", "c": nil}), r.SetDynamicPrompt(map[string]any{"page": 7})))
 		<-r.send(background, "two")
 		if got := fmt.Sprint(vars()); !strings.HasPrefix(got, "map[a:shared b:new c:") || !strings.HasSuffix(got, `page_context:{"page":7}]`) {
@@ -76,6 +60,9 @@ func TestWhatIsGivenForOneTransportWins(t *testing.T) {
 		switched := r.stuckSwitch(background)
 		if got := fmt.Sprint(r.joined().RequestVars); !strings.HasPrefix(got, "map[a:shared b:new c:") || !strings.HasSuffix(got, `d:face page_context:{"page":7}]`) {
 			t.Errorf("joined with %s", got)
+		}
+		if got := fmt.Sprint(r.joined().Capabilities); got != "map[avatar:on generate_followup_questions:on show_link:on use_web_search:on]" {
+			t.Errorf("with a face %s", got)
 		}
 		for name, value := range map[string]any{"e": "during the switch", "f": "as well"} {
 			must(t, r.UpdateRequestVars(map[string]any{name: value}))

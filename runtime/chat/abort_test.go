@@ -248,7 +248,7 @@ func TestATurnLetsGoOfItsContext(t *testing.T) {
 func TestDisconnectAtAnyMoment(t *testing.T) {
 	for name, bring := range moments {
 		t.Run(name, func(t *testing.T) {
-			connected(t, Options{}, func(r *rig) {
+			connected(t, Options{Options: session.Options{ThreadID: "5f0c"}}, func(r *rig) {
 				under, waiting := r.later(r.t.Context(), "Hello"), r.later(r.t.Context(), "And")
 				x := r.asked(0)
 				bring(x)
@@ -268,6 +268,9 @@ func TestDisconnectAtAnyMoment(t *testing.T) {
 				r.wantEvents(want...)
 				if !x.isOver() {
 					t.Error("the service is not told")
+				}
+				if got := r.brain.otherCalls(); len(got) != 0 {
+					t.Errorf("told of an end that is none: %q", got)
 				}
 				r.wantQuiet()
 			})

@@ -84,16 +84,6 @@ func TestAReportBeforeAConnectHoldsNoTab(t *testing.T) {
 	})
 }
 
-func TestKeepTellsNothing(t *testing.T) {
-	connected(t, Options{Options: session.Options{ThreadID: "5f0c"}}, func(r *rig) {
-		r.Disconnect(session.DisconnectOptions{Keep: true, Reason: "switch"})
-		r.wantEvents("stateChange closed", "ended switch")
-		if got := r.brain.otherCalls(); len(got) != 0 {
-			t.Errorf("calls %q", got)
-		}
-	})
-}
-
 // TestCloseWaitsUntilTheServiceWasTold, so that a program may exit after Close; without a
 // reply, Close waits no longer than the limit.
 func TestCloseWaitsUntilTheServiceWasTold(t *testing.T) {

@@ -112,15 +112,6 @@ func TestAKickoff(t *testing.T) {
 	})
 }
 
-func TestABlankKickoffIsNone(t *testing.T) {
-	connected(t, Options{Options: session.Options{Kickoff: &event.Kickoff{Text: " \t"}}}, func(r *rig) {
-		if n := r.requests(); r.Snapshot().Kickoff != nil || n != 0 {
-			t.Errorf("%+v, %d turns", r.Snapshot(), n)
-		}
-		r.wantEvents()
-	})
-}
-
 // TestATokenIsReplaced for what comes later, and forgotten at the end.
 func TestATokenIsReplaced(t *testing.T) {
 	connected(t, Options{Options: session.Options{ThreadID: "5f0c"}}, func(r *rig) {
@@ -150,17 +141,19 @@ func TestATokenIsReplaced(t *testing.T) {
 	})
 }
 
-// TestVariablesAreMergedAndSentWhole, with the turns that begin later.
-func TestVariablesAreMergedAndSentWhole(t *testing.T) {
+// TestARequestSaysWhatItShould: the variables are merged, and sent whole with the turns that begin
+// later.
+func TestARequestSaysWhatItShould(t *testing.T) {
 	given := map[string]any{"name": "Sam"}
-	run(t, Options{Options: session.Options{RequestVars: given}}, func(r *rig) {
+	o := Options{Options: session.Options{ThreadID: "old", RequestVars: given, Capabilities: map[string]string{"show_link": "off"}}}
+	run(t, o, func(r *rig) {
 		if err := r.UpdateRequestVars(map[string]any{"a": 1}); !errors.Is(err, fault.InvalidState) {
 			t.Errorf("before connect: %v", err)
 		}
 		r.mustConnect()
 		given["name"] = "changed by its owner"
 		update := map[string]any{"tier": 2, "name": nil}
-		r.later(r.t.Context(), "One")
+		r.Start(r.t.Context(), "One", TurnOptions{ForceExperience: "flashcards", ModelType: "fast"})
 		if err := r.UpdateRequestVars(update); err != nil {
 			t.Error(err)
 		}
@@ -175,13 +168,13 @@ func TestVariablesAreMergedAndSentWhole(t *testing.T) {
 			t.Errorf("reserved: %v", err)
 		}
 		r.later(r.t.Context(), "Two")
-		r.asked(0).answer().end()
+		r.asked(0).answer().say(think).end()
 		for i, want := range []string{
-			`{"userMessage":"One","sse":false,"request_vars":{"name":"Sam"}}`,
-			`{"userMessage":"Two","sse":false,"request_vars":{"name":null,"page_context":"{\"slide\":3}","tier":2}}`,
+			`{"userMessage":"One","sse":false,"threadId":"old","model_type":"fast","force_experience":"flashcards","request_vars":{"name":"Sam"},"capabilities":{"show_link":"off"}}`,
+			`{"userMessage":"Two","sse":false,"threadId":"old","request_vars":{"name":null,"page_context":"{\"slide\":3}","tier":2},"capabilities":{"show_link":"off"}}`,
 		} {
-			if got := r.asked(i).body; got != want {
-				t.Errorf("sent %s, want %s", got, want)
+			if x := r.asked(i); x.body != want || x.token != "token" {
+				t.Errorf("sent %s with %q, want %s", x.body, x.token, want)
 			}
 		}
 	})

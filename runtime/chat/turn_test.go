@@ -197,32 +197,6 @@ func TestTurnsRunOneAfterAnother(t *testing.T) {
 	})
 }
 
-func TestARequestSaysWhatItShould(t *testing.T) {
-	o := Options{
-		Options: session.Options{
-			ThreadID:     "old",
-			RequestVars:  map[string]any{"name": "Sam"},
-			Capabilities: map[string]string{"show_link": "off"},
-		},
-	}
-	connected(t, o, func(r *rig) {
-		wait := r.Start(r.t.Context(), "Hello", TurnOptions{ForceExperience: "flashcards", ModelType: "fast"})
-		x := r.asked(0)
-		want := `{"userMessage":"Hello","sse":false,"threadId":"old","model_type":"fast","force_experience":"flashcards",` +
-			`"request_vars":{"name":"Sam"},"capabilities":{"show_link":"off"}}`
-		if x.body != want || x.token != "token" {
-			t.Errorf("sent %s with %q, want %s", x.body, x.token, want)
-		}
-		x.answer().say(think).end()
-		if _, err := wait(); err != nil {
-			t.Error(err)
-		}
-		if got := r.Snapshot().ThreadID; got != "old" {
-			t.Errorf("the thread was replaced with %q", got)
-		}
-	})
-}
-
 func TestATurnIsCheckedBeforeItIsSent(t *testing.T) {
 	run(t, Options{}, func(r *rig) {
 		send := func(text string, o TurnOptions) error {
