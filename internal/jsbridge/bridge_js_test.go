@@ -172,16 +172,22 @@ func TestPromiseRejectsWithCode(t *testing.T) {
 	}
 }
 
-func TestPanicBecomesRejection(t *testing.T) {
+func TestWhatHasNoResultRejects(t *testing.T) {
 	noLeaks(t)
 	lines := console(t)
-	_, err := Await(context.Background(), Promise(func() (any, error) {
-		var list []int
-		return list[LiveFuncs()], nil
-	}))
-	var e *Error
-	if !errors.As(err, &e) || code(e.Value) != fault.InternalError {
-		t.Fatalf("error %v", err)
+	for name, f := range map[string]func() (any, error){
+		"a panic": func() (any, error) {
+			var list []int
+			return list[LiveFuncs()], nil
+		},
+		"the end of the goroutine":        func() (any, error) { runtime.Goexit(); return nil, nil },
+		"a result that has no form there": func() (any, error) { return make(chan int), nil },
+	} {
+		_, err := Await(context.Background(), Promise(f))
+		var e *Error
+		if !errors.As(err, &e) || code(e.Value) != fault.InternalError {
+			t.Errorf("%s: %v", name, err)
+		}
 	}
 	got := lines()
 	if len(got) != 1 || !strings.Contains(got[0], "index out of range") || !strings.Contains(got[0], "bridge_js_test.go") {
@@ -194,27 +200,6 @@ func TestPanicLogIsRedacted(t *testing.T) {
 	Result(func() (any, error) { panic("token djJ8MTIzNDU2fGFiY2RlZmdoaWprbG1ub3A refused") })
 	if got := lines(); len(got) != 1 || strings.Contains(got[0], "MTIzNDU2") {
 		t.Errorf("log %q", got)
-	}
-}
-
-func TestGoexitRejects(t *testing.T) {
-	noLeaks(t)
-	_, err := Await(context.Background(), Promise(func() (any, error) {
-		runtime.Goexit()
-		return nil, nil
-	}))
-	var e *Error
-	if !errors.As(err, &e) || code(e.Value) != fault.InternalError {
-		t.Fatalf("error %v", err)
-	}
-}
-
-func TestUnconvertibleResultRejects(t *testing.T) {
-	noLeaks(t)
-	_, err := Await(context.Background(), Promise(func() (any, error) { return make(chan int), nil }))
-	var e *Error
-	if !errors.As(err, &e) || code(e.Value) != fault.InternalError {
-		t.Fatalf("error %v", err)
 	}
 }
 
@@ -242,9 +227,6 @@ func TestErrorConstructorIsUsed(t *testing.T) {
 	if v := ErrorValue(fault.RateLimited); !v.InstanceOf(errorCtor) {
 		t.Errorf("got %v", v)
 	}
-}
-
-func TestErrorValueOfNilIsUndefined(t *testing.T) {
 	if v := ErrorValue(nil); !v.IsUndefined() {
 		t.Errorf("got %v", v)
 	}
@@ -390,24 +372,15 @@ func TestSignalFromContext(t *testing.T) {
 	ctx, cancel := context.WithCancel(context.Background())
 	signal, stop := SignalFromContext(ctx)
 	defer stop()
+	stopped, stopThat := SignalFromContext(ctx)
+	stopThat()
 	if signal.Get("aborted").Bool() {
 		t.Fatal("aborted at once")
 	}
 	cancel()
 	task(t)
-	if !signal.Get("aborted").Bool() {
-		t.Error("not aborted by the context")
-	}
-}
-
-func TestStoppedSignalIsNotAborted(t *testing.T) {
-	ctx, cancel := context.WithCancel(context.Background())
-	signal, stop := SignalFromContext(ctx)
-	stop()
-	cancel()
-	task(t)
-	if signal.Get("aborted").Bool() {
-		t.Error("aborted after stop")
+	if !signal.Get("aborted").Bool() || stopped.Get("aborted").Bool() {
+		t.Errorf("aborted by the context: %v, after stop: %v", signal.Get("aborted"), stopped.Get("aborted"))
 	}
 }
 

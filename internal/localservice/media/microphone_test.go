@@ -15,7 +15,6 @@ import (
 
 	"github.com/agentruntime/agentruntime/internal/audio"
 	"github.com/agentruntime/agentruntime/internal/localservice/quota"
-	"github.com/agentruntime/agentruntime/internal/localservice/recognizer"
 	"github.com/pion/interceptor"
 	"github.com/pion/rtp"
 	"github.com/pion/webrtc/v4"
@@ -38,14 +37,6 @@ func (r *recording) heard() []int16 {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return slices.Clone(r.pcm)
-}
-
-// loudest returns the greatest sample.
-func loudest(pcm []int16) (peak int) {
-	for _, s := range pcm {
-		peak = max(peak, int(math.Abs(float64(s))))
-	}
-	return peak
 }
 
 // speaker is a client with a microphone.
@@ -101,49 +92,6 @@ func (s *speaker) speak(t testing.TB, packets [][]byte) {
 			t.Fatal(err)
 		}
 		time.Sleep(5 * time.Millisecond)
-	}
-}
-
-func TestMicrophoneReceivesThroughTheRelay(t *testing.T) {
-	t.Parallel()
-	s, _ := newServer(t, Config{})
-	var r recording
-	m := s.NewMicrophone(quota.Client{}, r.hear)
-	defer m.Close()
-	var detector recognizer.Detector
-	client := newSpeaker(t, relayOnly(t, s, "udp"))
-	answer := client.connect(t, m, false)
-	waitFor(t, "connected", func() bool { return m.Stats().Connected })
-	waitConnected(t, client.pc)
-
-	speech := opusPackets(t, "testdata/speech.opus")
-	client.speak(t, speech)
-	waitFor(t, "all packets", func() bool { return m.Stats().Packets+m.Stats().Lost >= len(speech) })
-	if peak := loudest(r.heard()); peak < 3000 {
-		t.Errorf("loudest sample is %d, want speech", peak)
-	}
-	var onsets, turns int
-	quiet := make([]int16, MicrophoneRate)
-	for _, sound := range [][]int16{quiet, r.heard(), quiet} {
-		detector.Feed(sound, func() { onsets++ }, func(recognizer.Turn) { turns++ })
-	}
-	if onsets != 1 || turns != 1 {
-		t.Errorf("%d onsets and %d turns were heard in it, want one of each", onsets, turns)
-	}
-	for _, line := range []string{"a=recvonly", "a=setup:active", "a=rtpmap:111 opus/48000/2", " typ host"} {
-		if !strings.Contains(answer, line) {
-			t.Errorf("answer has no %q:\n%s", line, answer)
-		}
-	}
-	if strings.Contains(answer, "G722") || strings.Contains(answer, "PCMU") {
-		t.Errorf("answer takes more than Opus:\n%s", answer)
-	}
-
-	// The sender stops, as a browser's without a track: silence follows.
-	before := len(r.heard())
-	waitFor(t, "silence", func() bool { return len(r.heard()) >= before+MicrophoneRate/4 })
-	if heard := r.heard(); loudest(heard[len(heard)-MicrophoneRate/10:]) != 0 {
-		t.Error("there is sound that was not sent")
 	}
 }
 
@@ -232,15 +180,22 @@ func TestMicrophoneWithoutATrackIsAccepted(t *testing.T) {
 	}
 }
 
-func TestMicrophoneAnswersWithTheSocketAlone(t *testing.T) {
+func TestMicrophoneAnswersWithOpusAndItsSocketAlone(t *testing.T) {
 	t.Parallel()
 	s, _ := newServer(t, Config{})
 	m := s.NewMicrophone(quota.Client{}, func([]int16) {})
 	defer m.Close()
-	_, candidates, err := m.Offer(newSpeaker(t, webrtc.Configuration{}).offer(t, nil), false)
+	answer, candidates, err := m.Offer(newSpeaker(t, webrtc.Configuration{}).offer(t, nil), false)
 	if err != nil || len(candidates) != 1 || !strings.HasPrefix(candidates[0], "candidate:") ||
 		!strings.Contains(candidates[0], " 127.0.0.1 "+portOf(s)+" typ host") {
 		t.Errorf("candidates of the answer: %q, %v; want the socket's", candidates, err)
+	}
+	for line, want := range map[string]bool{
+		"a=recvonly": true, "a=setup:active": true, "a=rtpmap:111 opus/48000/2": true, " typ host": true, "G722": false, "PCMU": false,
+	} {
+		if strings.Contains(answer, line) != want {
+			t.Errorf("%q is in the answer: %t, want %t:\n%s", line, !want, want, answer)
+		}
 	}
 }
 
