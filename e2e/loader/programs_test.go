@@ -121,9 +121,3 @@ func TestSmallProgramRunsInAWorker(t *testing.T) {
 		t.Errorf("the worker saw %q", seen)
 	}
 }
-
-func TestSmallProgramNeedsNoMoreOfAPolicy(t *testing.T) {
-	p := newSite(t, "", "default-src 'self'; script-src 'self' 'wasm-unsafe-eval'").page(t)
-	p.Prelude = ""
-	p.Do(nil, `await (await import("/a/chat.js")).load()`)
-}

@@ -136,7 +136,7 @@ async function pass(seconds: number): Promise<void> {
   for (let i = 0; i < 20; i++) await new Promise<void>(setImmediate)
 }
 
-for (const type of ["application/wasm", "application/octet-stream"]) {
+for (const type of ["application/wasm", "application/wasm; charset=utf-8", "application/octet-stream"]) {
   test(`a file that comes slowly is waited for, as ${type}`, async () => {
     mock.timers.enable({ apis: ["setTimeout"] })
     const { send, end } = serve(type)
