@@ -45,8 +45,10 @@ func TestEverybodyCanUseIt(t *testing.T) {
 	t.Parallel()
 	h, p := open(t, "receptionist", "")
 	p.Axe("idle")
+	p.NothingCut()
 	p.Ask("My name is Ada.", "Ada")
 	face(p)
+	p.AwaitTrue(`inAgent("[part=disclosure]").checkVisibility() && inAgent("[part=disclosure]").textContent.includes("AI")`)
 	p.AwaitAnswer("How can I help you?")
 	p.Ask("What is my name?", "Your name is Ada.")
 	p.WantTranscript(
@@ -89,6 +91,9 @@ func TestEverybodyCanUseIt(t *testing.T) {
 			t.Errorf("%v: %+v", size, got)
 		}
 	}
+	p.NothingCut()
+	p.Do(nil, `scrollTo(0, 0)`)
+	p.AwaitTrue(`inAgent("video").getBoundingClientRect().top >= 0 && inAgent("video").getBoundingClientRect().bottom <= innerHeight`)
 	p.Accessible()
 }
 

@@ -12,13 +12,14 @@ import (
 	"github.com/agentruntime/agentruntime/internal/localservice/live"
 )
 
-// The whole example, without a mouse.
+// The whole example, without a mouse, also on a phone.
 func TestExamplePageByKeyboard(t *testing.T) {
 	t.Parallel()
 	h := pagetest.New(t, localservice.Options{})
 	p := h.Open("/example/avatar/")
 	p.DenyMicrophone() // the visitor only types
 	p.AwaitTrue(`document.activeElement.id === "start" && !document.activeElement.disabled`)
+	p.NothingCut()
 	p.Keys("\r")
 	p.AwaitTrue(`document.getElementById("stage").dataset.state === "live"`)
 	p.AwaitTrue(`document.getElementById("caption").textContent !== ""`)
@@ -32,6 +33,10 @@ func TestExamplePageByKeyboard(t *testing.T) {
 		t.Fatal(err)
 	}
 	got.want(t)
+	p.NothingCut()
+	p.Do(nil, `scrollTo(0, 0)`)
+	p.AwaitTrue(`document.getElementById("video").getBoundingClientRect().top >= 0 && document.querySelector("#composer textarea").getBoundingClientRect().bottom <= innerHeight`)
+	p.AwaitTrue(`document.getElementById("disclosure").checkVisibility() && document.getElementById("disclosure").textContent.includes("AI")`)
 
 	p.Keys("Tell me a long story.\r")
 	p.AwaitTrue(`document.getElementById("caption").textContent.startsWith("Once upon a time")`)

@@ -1,6 +1,7 @@
 package avatar
 
 import (
+	"net/http"
 	"strconv"
 	"strings"
 	"testing"
@@ -30,8 +31,10 @@ func TestPlayground(t *testing.T) {
 	p := h.Open("/example/playground/")
 	p.AwaitTrue(`!document.getElementById("connect").disabled`)
 	p.Axe("idle")
-
-	// In a narrow window everything is folded.
+	// In a narrow window everything is folded, and the page is about two screens long.
+	p.NothingCut()
+	p.SetSize(360, 740)
+	p.AwaitTrue(`document.documentElement.scrollHeight < 2 * 740 && document.querySelectorAll("details[open]").length === 0`)
 	p.Do(nil, `for (const panel of document.querySelectorAll("main > div > details")) panel.open = true`)
 
 	// Every option of the kind is there, with what it means.
@@ -154,14 +157,23 @@ func wantWaterfall(t *testing.T, rows [][]string) {
 	}
 }
 
-// The other kinds of session have the same page. If the service does not allow its commands, it shows what to do.
+// The other kinds of session have the same page. If the service does not allow its commands, it shows what to do, and if it can't
+// be read, the next attempt reads it.
 func TestPlaygroundInText(t *testing.T) {
 	t.Parallel()
 	h := pagetest.New(t, localservice.Options{})
+	h.Refuse("/service.json", http.StatusServiceUnavailable)
 	p := h.Open("/example/playground/")
+	p.Allow("503")
+	p.AwaitTrue(`document.getElementById("status").textContent.startsWith("The service has a problem. Please try again.")`)
+	h.Intercept(nil)
+	p.Press("#connect")
+	p.AwaitTrue(`document.querySelectorAll("#agent option").length > 1`)
+	p.Press("#disconnect")
 	p.AwaitTrue(`!document.getElementById("connect").disabled`)
 	p.Do(nil, `document.getElementById("faults").closest("details").open = true`)
 	p.AwaitTrue(`document.getElementById("faults-note").checkVisibility() && document.querySelectorAll("#faults button").length === 0`)
+	p.Do(nil, `document.getElementById("faults").closest("details").open = false`)
 	for _, kind := range []string{"chat", "agent"} {
 		p.Do(nil, `
 			const kind = document.getElementById("kind")
@@ -178,58 +190,10 @@ func TestPlaygroundInText(t *testing.T) {
 		if kind == "agent" {
 			p.Press("#switch")
 			p.AwaitTrue(`document.getElementById("stage").dataset.state === "live" && ` + playgroundEvents + `.includes("avatar connectTimings")`)
+			p.NothingCut()
 		}
 		p.Press("#disconnect")
 		p.AwaitTrue(`!document.getElementById("connect").disabled`)
-	}
-}
-
-// No page cuts anything off on a small phone, in portrait and landscape. The playground is about two screens long there,
-// and what it shows is opened one by one.
-func TestPagesFitPhones(t *testing.T) {
-	t.Parallel()
-	sizes := [][2]int64{{320, 568}, {667, 375}}
-	for path, live := range map[string]string{
-		"avatar":     `document.getElementById("start").click()`,
-		"chat":       ``,
-		"agent":      `const agent = document.querySelector("agent-avatar"); await agent.start(); await agent.session.switchMode("avatar")`,
-		"playground": `document.getElementById("connect").click()`,
-	} {
-		t.Run(path, func(t *testing.T) {
-			t.Parallel()
-			h := pagetest.New(t, localservice.Options{PageControl: true})
-			p := h.Open("/example/" + path + "/")
-			p.AwaitTrue(`(document.getElementById("start") ?? document.getElementById("connect") ?? inAgent("textarea"))?.disabled === false`)
-			look := func() {
-				for _, size := range sizes {
-					p.NothingCut(size[0], size[1])
-				}
-				if path == "playground" {
-					p.SetSize(360, 740)
-					p.AwaitTrue(`document.documentElement.scrollHeight < 2 * 740 && document.querySelectorAll("details[open]").length === 0`)
-					p.SetSize(sizes[1][0], sizes[1][1])
-				}
-			}
-			look()
-			if live == "" {
-				return
-			}
-			p.Do(nil, live)
-			// In the page, or in the agent's element.
-			part := func(id, inElement string) string {
-				return `(document.getElementById("` + id + `") ?? inAgent("` + inElement + `"))`
-			}
-			p.AwaitTrue(part("video", "video") + `.videoWidth > 0 && ` + part("caption", "[part=caption]") + `.textContent !== ""`)
-			look()
-			// In landscape, the whole picture is visible, with the text field or most of the controls.
-			p.Do(nil, `scrollTo(0, 0)`)
-			p.AwaitTrue(`(({top, bottom}) => top >= 0 && bottom <= innerHeight)(` + part("video", "video") + `.getBoundingClientRect())`)
-			if path == "avatar" {
-				p.AwaitTrue(`document.querySelector("#composer textarea").getBoundingClientRect().bottom <= innerHeight`)
-			}
-			notice := part("disclosure", "[part=disclosure]")
-			p.AwaitTrue(notice + `.checkVisibility() && ` + notice + `.textContent.includes("AI")`)
-		})
 	}
 }
 

@@ -42,7 +42,7 @@ func TestPartsAroundOneSession(t *testing.T) {
 	p.Axe("with the menus of devices")
 	p.Keys("\x1b")
 	p.AwaitTrue(`document.querySelector("[part=devices]") === null && document.activeElement.matches("[part~=device-menu]")`)
-	p.NothingCut(320, 568)
+	p.NothingCut()
 	p.Do(nil, `part("end").focus()`)
 	p.Keys("\r")
 	h.AwaitSessionCompleted(thread)

@@ -44,7 +44,7 @@ func TestExampleOfAFace(t *testing.T) {
 	p.Press("#controls .end")
 	p.AwaitTrue(`document.getElementById("stage").dataset.state === "idle"`)
 	p.Axe("ended")
-	refuse(h, "/v1/application/appInit", http.StatusServiceUnavailable)
+	h.Refuse("/v1/application/appInit", http.StatusServiceUnavailable)
 	p.Press("#start")
 	p.AwaitTrue(`document.getElementById("status").hasAttribute("data-bad")`)
 	p.Axe("error")
@@ -80,8 +80,7 @@ func TestExampleOfATag(t *testing.T) {
 	p.Keys("My name is Ada.\r")
 	p.AwaitTrue(`document.getElementById("events").textContent.includes('"type":"final"')`)
 	p.Axe("live")
-	p.NothingCut(320, 568)
-	p.NothingCut(667, 375)
+	p.NothingCut()
 }
 
 // What the page of a face says when there is no conversation: on a phone below the picture, and with a button only if another

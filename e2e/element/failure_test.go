@@ -43,7 +43,7 @@ func TestNoStartFailsInSilence(t *testing.T) {
 				globalThis.told = record(["phaseChange", "error"])
 				`+row.setup)
 			if row.refuse != "" {
-				refuse(h, row.refuse, http.StatusNotFound)
+				h.Refuse(row.refuse, http.StatusNotFound)
 			}
 			var got struct {
 				Rejected, Message string

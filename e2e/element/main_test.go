@@ -54,14 +54,3 @@ func hold(h *pagetest.Server, prefix string) (release func()) {
 		close(wait)
 	})
 }
-
-// refuse answers requests with that prefix with a status; [pagetest.Server.Intercept] ends it.
-func refuse(h *pagetest.Server, prefix string, status int) {
-	h.Intercept(func(w http.ResponseWriter, r *http.Request) bool {
-		if !strings.HasPrefix(r.URL.Path, prefix) {
-			return false
-		}
-		w.WriteHeader(status)
-		return true
-	})
-}

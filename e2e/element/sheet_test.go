@@ -256,7 +256,7 @@ rules:
 	state(lost, `await until(() => element.phase === "live" && seen("[part=veil]"))`)
 	h.Control("/sessions/newest/stop-video", map[string]any{"stopped": false})
 	p.Do(nil, `await until(() => element.phase === "live" && !seen("[part=veil]"))`)
-	refuse(h, "/socket.io/", http.StatusServiceUnavailable)
+	h.Refuse("/socket.io/", http.StatusServiceUnavailable)
 	h.Control("/sessions/newest/drop", nil)
 	state("reconnecting", `await until(() => element.phase === "reconnecting" && seen("[part=veil]"))`)
 	h.Intercept(nil)

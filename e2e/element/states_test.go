@@ -78,7 +78,7 @@ func TestStatesOfAFace(t *testing.T) {
 		t.Errorf("of %d microphones %d are listed after all but one were unplugged", options[0], options[1])
 	}
 
-	refuse(h, "/socket.io/", http.StatusServiceUnavailable)
+	h.Refuse("/socket.io/", http.StatusServiceUnavailable)
 	h.Control("/sessions/newest/drop", nil)
 	p.Do(nil, `await until(() => element.phase === "reconnecting" && seen("[part=veil]"))`)
 	p.Axe("reconnecting")

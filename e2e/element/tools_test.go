@@ -47,7 +47,7 @@ func TestToolsOfATranscript(t *testing.T) {
 	press(p, "copy")
 	p.Do(nil, `await until(() => seen("[part=message]") && find("[part=message]").textContent.includes("did not let this page copy"))`)
 	p.Allow("500")
-	refuse(h, "/feedback/add", 500)
+	h.Refuse("/feedback/add", 500)
 	press(p, "good")
 	p.Do(nil, `await until(() => find("[part=message]").textContent.includes("The service has a problem"))
 		await until(() => button("bad").ariaPressed === "true")`)

@@ -71,18 +71,23 @@ var contrast string
 //go:embed page/cut.js
 var cut string
 
-// NothingCut sets the size of the page, in CSS pixels, and fails the test when a text or a
-// control is cut off.
-func (p *Page) NothingCut(width, height int64) {
+// phone is the size of a small phone, in portrait and in landscape, in CSS pixels.
+var phone = [][2]int64{{320, 568}, {667, 375}}
+
+// NothingCut fails the test when a text or a control is cut off on a small phone, in portrait or landscape, or when the header
+// is too low for a finger there or takes more than one row in landscape. The page keeps the size of the phone in landscape.
+func (p *Page) NothingCut() {
 	p.t.Helper()
-	p.SetSize(width, height)
-	var found []string
-	p.Do(nil, `await new Promise((drawn) => requestAnimationFrame(() => requestAnimationFrame(drawn)))`)
-	if err := p.Eval(p.ctx, cut, &found); err != nil {
-		p.t.Fatal(err)
-	}
-	for _, what := range found {
-		p.t.Errorf("%d×%d: %s", width, height, what)
+	for _, size := range phone {
+		p.SetSize(size[0], size[1])
+		var found []string
+		p.Do(nil, `await new Promise((drawn) => requestAnimationFrame(() => requestAnimationFrame(drawn)))`)
+		if err := p.Eval(p.ctx, cut, &found); err != nil {
+			p.t.Fatal(err)
+		}
+		for _, what := range found {
+			p.t.Errorf("%d×%d: %s", size[0], size[1], what)
+		}
 	}
 }
 

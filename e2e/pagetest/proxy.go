@@ -154,6 +154,17 @@ func (h *Server) Intercept(interceptor Interceptor) {
 	h.proxy.interceptor = interceptor
 }
 
+// Refuse answers requests whose path has that prefix with a status, until Intercept ends it.
+func (h *Server) Refuse(prefix string, status int) {
+	h.Intercept(func(w http.ResponseWriter, r *http.Request) bool {
+		refused := strings.HasPrefix(r.URL.Path, prefix)
+		if refused {
+			w.WriteHeader(status)
+		}
+		return refused
+	})
+}
+
 // Requests returns the requests that have ended, in the order in which they began.
 func (h *Server) Requests() []Request {
 	requests, _ := h.proxy.seen()

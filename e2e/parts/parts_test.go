@@ -20,13 +20,19 @@ const (
 	script   = "/e2e/parts/testdata/parts.js"
 )
 
-// openExample opens an example page and starts its conversation by keyboard.
+// openExample opens an example page and starts its conversation by keyboard. What the service is can be read at the second attempt.
 func openExample(t *testing.T, name string) *pagetest.Page {
 	t.Helper()
-	p := pagetest.New(t, localservice.Options{}).Open("/example/" + name + "/")
+	h := pagetest.New(t, localservice.Options{})
+	h.Refuse("/service.json", http.StatusServiceUnavailable)
+	p := h.Open("/example/" + name + "/")
+	p.Allow("503")
+	p.AwaitTrue(`document.getElementById("status").textContent.startsWith("The service has a problem. Please try again.")`)
+	h.Intercept(nil)
 	p.DenyMicrophone()
 	p.AwaitTrue(`document.activeElement.id === "start" && !document.activeElement.disabled`)
 	p.Axe("idle")
+	p.NothingCut()
 	p.Keys("\r")
 	p.AwaitTrue(`document.activeElement.localName === "textarea"`)
 	return p

@@ -53,35 +53,11 @@ func TestQuickstart(t *testing.T) {
 	if name := p.Text("#name"); name == "Quickstart" {
 		t.Error("the page does not say the agent's name")
 	}
-	p.NothingCut(320, 568)
+	p.NothingCut()
 	p = h.Open("/example/quickstart/?agent=" + h.Info().Agents[0].AgentID)
 	p.AwaitTrue(`document.getElementById("name").textContent === "Robin"`)
 	p = h.Open("/example/quickstart/?agent=gone")
 	p.AwaitTrue(`document.getElementById("status").textContent.includes("does not exist")`)
-}
-
-// On a phone everything in the header of an example is large enough for a finger, and on one in landscape the header
-// is one row.
-func TestHeadersOnAPhone(t *testing.T) {
-	t.Parallel()
-	h := pagetest.New(t, localservice.Options{})
-	for _, name := range []string{"agent", "avatar", "chat", "deck", "element", "experience", "playground"} {
-		p := h.Open("/example/" + name + "/")
-		p.AwaitTrue(`!document.getElementById("agent").disabled`)
-		p.SetSize(360, 740)
-		var small []string
-		p.Do(&small, `return [...document.querySelectorAll("header :is(a, button, select)")].filter((e) => e.checkVisibility() && e.getBoundingClientRect().height < 44).map((e) => e.textContent.trim())`)
-		if len(small) > 0 {
-			t.Errorf("%s: less than 44 pixels high: %q", name, small)
-		}
-		p.SetSize(740, 360)
-		var height float64
-		p.Do(&height, `return document.querySelector("header").getBoundingClientRect().height`)
-		if height > 60 {
-			t.Errorf("%s: in landscape the header is %g pixels high, want one row", name, height)
-		}
-		p.Close()
-	}
 }
 
 // The server of a scripted video makes the face speak, and keeps its tokens.
@@ -94,7 +70,7 @@ func TestScriptedPage(t *testing.T) {
 	p.Press("#start")
 	p.AwaitTrue(`document.activeElement.id === "text" && document.getElementById("video").readyState >= 3`)
 	p.Axe("live")
-	p.NothingCut(320, 568)
+	p.NothingCut()
 	level := func(ends string) { // a level of the voice, of 1
 		t.Helper()
 		p.Do(nil, `

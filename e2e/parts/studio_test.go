@@ -69,8 +69,7 @@ func TestAnAgentIsBuiltByKeyboard(t *testing.T) {
 		t.Errorf("the answer is by %q", by)
 	}
 	p.Accessible()
-	p.NothingCut(320, 568)
-	p.NothingCut(667, 375)
+	p.NothingCut()
 
 	// The links back, and the browser's Back.
 	p.Do(nil, `document.getElementById("all-threads").click()`)
@@ -210,7 +209,7 @@ func TestAnAgentIsEdited(t *testing.T) {
 	p.Do(nil, `location.hash = "#edit/`+robin.AgentID+`"`)
 	p.AwaitTrue(`document.querySelector('[aria-label="Remove show_ferry"]') !== null && document.querySelector('[aria-label="Remove ferries.txt"]') !== null`)
 	p.Accessible()
-	p.NothingCut(320, 568)
+	p.NothingCut()
 	p.Do(nil, `
 		document.querySelector('[aria-label="Remove show_ferry"]').click()
 		document.querySelector('[aria-label="Remove ferries.txt"]').click()

@@ -122,12 +122,11 @@ func TestVisitorsTalkInTheirOwnConversations(t *testing.T) {
 			t.Errorf("a %s has no name", node.Role)
 		}
 	}
-	bob.NothingCut(320, 568)
-	bob.NothingCut(667, 375)
+	bob.NothingCut()
 	bob.Accessible() // as narrow as a phone
 	bob.Press("#list")
 	bob.AwaitTrue(`document.getElementById("threads").checkVisibility() && !inAgent("[part=log]").checkVisibility()`)
-	bob.NothingCut(320, 568)
+	bob.NothingCut()
 	bob.Accessible()
 	bob.AwaitTrue(`document.querySelectorAll("#threads .open").length === 1`)
 	bob.Press("#new")
@@ -135,7 +134,7 @@ func TestVisitorsTalkInTheirOwnConversations(t *testing.T) {
 	bob.Ready()
 	bob.Press("#sign-out")
 	bob.AwaitTrue(`document.activeElement.id === "name"`)
-	bob.NothingCut(320, 568)
+	bob.NothingCut()
 	bob.Accessible()
 }
 

@@ -80,7 +80,7 @@ func TestPlayground(t *testing.T) {
 		await heard
 		element.end()`)
 	p.Axe("after a conversation")
-	p.NothingCut(320, 568)
+	p.NothingCut()
 	p.Do(nil, `await set("Tag", "agent-chat")`)
 	p.AwaitTrue(`document.querySelector(".playground agent-chat") !== null && document.querySelector(".playground agent-avatar") === null`)
 	p.Do(nil, `
