@@ -23,14 +23,6 @@ func TestNoStartFailsInSilence(t *testing.T) {
 		{name: "service out of reach", modes: "text", setup: `element.ovpUrl = "http://127.0.0.1:1"`, code: "network_error", sentence: "could not be reached"},
 		{name: "no WebAssembly", modes: "text", setup: `delete globalThis.WebAssembly`, code: "unsupported_browser", sentence: "up-to-date browser"},
 		{name: "no WebRTC", modes: "face", setup: `delete globalThis.RTCPeerConnection`, code: "unsupported_browser", sentence: "up-to-date browser"},
-		{
-			name: "content policy", modes: "text", code: "load_failed", sentence: "could not be loaded",
-			setup: `const policy = document.createElement("meta")
-				policy.httpEquiv = "Content-Security-Policy"
-				policy.content = "script-src 'self' 'unsafe-inline'"
-				document.head.append(policy)`,
-		},
-		{name: "program not served", modes: "face", refuse: "/js/dist/agentruntime.wasm", code: "load_failed", sentence: "could not be loaded"},
 		{name: "module not served", modes: "text", refuse: "/js/dist/shared", code: "load_failed", sentence: "could not be loaded"},
 	} {
 		t.Run(row.name, func(t *testing.T) {

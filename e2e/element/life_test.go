@@ -43,23 +43,6 @@ func TestMovedAndRemoved(t *testing.T) {
 	p.Do(nil, `await until(() => element.phase === "live")`)
 }
 
-// Two elements are two conversations, and what is set before the definition counts.
-func TestTwoElementsAndEarlyProperties(t *testing.T) {
-	t.Parallel()
-	_, p := open(t)
-	var got struct {
-		Start   string
-		Threads []string
-	}
-	p.Call(&got, "life.js", "twoElementsAndEarlyProperties")
-	if got.Start != "Absenden" {
-		t.Errorf("the label is %q", got.Start)
-	}
-	if len(got.Threads) != 2 || got.Threads[0] == "" || got.Threads[0] == got.Threads[1] {
-		t.Errorf("threads %q", got.Threads)
-	}
-}
-
 // The attribute preload determines what is loaded, and when.
 func TestPreload(t *testing.T) {
 	t.Parallel()
@@ -82,15 +65,6 @@ func TestPreload(t *testing.T) {
 	if n := h.Count("POST", "/v1/application/appInit"); n != inits {
 		t.Errorf("appInit was called %d times more", n-inits)
 	}
-}
-
-// With preload="auto", the program is loaded without an action of the visitor.
-func TestPreloadAtOnce(t *testing.T) {
-	t.Parallel()
-	p := openPage(pagetest.New(t, localservice.Options{}))
-	p.Do(nil, `
-		await place("agent-chat", {preload: "auto"})
-		await until(() => performance.getEntriesByType("resource").some(({name}) => name.endsWith("/chat.wasm")))`)
 }
 
 // With preload="visible", the program is loaded once the element comes near the visible part of the page, and not before,

@@ -227,8 +227,10 @@ func TestWidgetsCoverNothing(t *testing.T) {
 	}
 }
 
-// A form or a quiz that is higher than the log is read from its beginning, and a visitor who scrolls in it is left there.
-func TestTallWidgetIsShownFromItsBeginning(t *testing.T) {
+// A form or a quiz that is higher than the log is read from its beginning, and a visitor who scrolls in it is left there. Every
+// text grows with that of the page, and is never smaller than usual: many pages make the root small, and count in tenths of it.
+// A printed page has all of the conversation, and not the part that the log shows, and none of the controls.
+func TestTallWidget(t *testing.T) {
 	t.Parallel()
 	for _, modes := range []string{"text", "face text"} {
 		t.Run(modes, func(t *testing.T) {
@@ -248,38 +250,39 @@ func TestTallWidgetIsShownFromItsBeginning(t *testing.T) {
 				await new Promise((drawn) => requestAnimationFrame(() => requestAnimationFrame(drawn)))`)
 			p.SetSize(740, 330) // as by the keyboard of a phone
 			p.Do(nil, `await new Promise((drawn) => requestAnimationFrame(() => requestAnimationFrame(drawn)))
-				if (below() >= 0) throw new Error("the log was scrolled back to the beginning")
+				if (below() >= 0) throw new Error("the log was scrolled back to the beginning")`)
+
+			p.SetSize(375, 667)
+			for root, text := range map[string]float64{"62.5%": 16, "200%": 32} { // the usual size, in pixels
+				var got struct {
+					Field, Smallest, Bottom float64
+					Text                    string // one of the smallest size
+				}
+				p.Do(&got, `document.documentElement.style.fontSize = "`+root+`"
+					const size = (node) => parseFloat(getComputedStyle(node).fontSize)
+					const texts = [...element.shadowRoot.querySelectorAll("*")].filter((node) => node.checkVisibility() && [...node.childNodes].some((child) => child.nodeType === 3 && child.data.trim()) && !node.closest(".agent-hidden, .over")) // buttons over the picture stay in one line
+					const [least] = texts.sort((a, b) => size(a) - size(b))
+					return {field: size(find("textarea")), smallest: size(least), text: least.textContent, bottom: find("[part=composer]").getBoundingClientRect().bottom}`)
+				if got.Field != text || got.Smallest < .8*text || got.Bottom > 667 {
+					t.Errorf("%s: %+v", root, got)
+				}
+			}
+
+			p.Do(nil, `document.documentElement.style.fontSize = ""
 				await element.send("My name is Ada.")
 				const log = find("[part=log]")
-				await until(() => log.innerText.includes("Nice to meet you, Ada") && log.scrollHeight - log.scrollTop - log.clientHeight < 2)`)
+				await until(() => log.innerText.includes("Nice to meet you, Ada") && log.scrollHeight - log.scrollTop - log.clientHeight < 2)
+				if (log.scrollTop === 0) throw new Error("all of the conversation is shown")`)
+			p.Print()
+			var got struct {
+				Cut   float64 // how much of the log is not seen, in pixels
+				Shown []string
+			}
+			p.Do(&got, `const log = find("[part=log]")
+				return {cut: log.scrollHeight - log.clientHeight, shown: ["[part=controls]", "[part=composer]", "[part=tools]", ".agent-answer"].filter(seen)}`)
+			if got.Cut > 1 || len(got.Shown) > 0 {
+				t.Errorf("printed: %+v", got)
+			}
 		})
-	}
-}
-
-// Every text grows with that of the page, and is never smaller than usual: many pages make the root small, and count in tenths of it.
-func TestTextIsAsLargeAsThePages(t *testing.T) {
-	t.Parallel()
-	_, p := open(t)
-	p.SetSize(375, 667)
-	p.Do(nil, `await place("agent-avatar", {modes: "face text", microphone: "none", "agent-name": "Robin"})
-		await element.start()
-		await element.send("Quiz me.")
-		await until(() => seen(".followups") && seen("fieldset"))`)
-	for _, page := range []struct {
-		root string
-		text float64 // the usual size, in pixels
-	}{{"62.5%", 16}, {"200%", 32}} {
-		var got struct {
-			Field, Smallest, Bottom float64
-			Text                    string // one of the smallest size
-		}
-		p.Do(&got, `document.documentElement.style.fontSize = "`+page.root+`"
-			const size = (node) => parseFloat(getComputedStyle(node).fontSize)
-			const texts = [...element.shadowRoot.querySelectorAll("*")].filter((node) => node.checkVisibility() && [...node.childNodes].some((child) => child.nodeType === 3 && child.data.trim()) && !node.closest(".agent-hidden, .over")) // buttons over the picture stay in one line
-			const [least] = texts.sort((a, b) => size(a) - size(b))
-			return {field: size(find("textarea")), smallest: size(least), text: least.textContent, bottom: find("[part=composer]").getBoundingClientRect().bottom}`)
-		if got.Field != page.text || got.Smallest < .8*page.text || got.Bottom > 667 {
-			t.Errorf("%s: %+v", page.root, got)
-		}
 	}
 }

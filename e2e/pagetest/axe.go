@@ -52,9 +52,19 @@ func (p *Page) Axe(state string) {
 // resets the others to the values of the browser.
 func (p *Page) SetMedia(feature, value string) {
 	p.t.Helper()
-	features := []*emulation.MediaFeature{{Name: feature, Value: value}}
+	p.emulate(emulation.SetEmulatedMediaParams{Features: []*emulation.MediaFeature{{Name: feature, Value: value}}})
+}
+
+// Print shows the page as it is printed.
+func (p *Page) Print() {
+	p.t.Helper()
+	p.emulate(emulation.SetEmulatedMediaParams{Media: "print"})
+}
+
+func (p *Page) emulate(media emulation.SetEmulatedMediaParams) {
+	p.t.Helper()
 	err := p.Run(p.ctx, chromedp.Func(func(ctx context.Context, t *chromedp.Target) error {
-		_, err := cdp.Call(ctx, t, emulation.SetEmulatedMedia, emulation.SetEmulatedMediaParams{Features: features})
+		_, err := cdp.Call(ctx, t, emulation.SetEmulatedMedia, media)
 		return err
 	}))
 	if err != nil {

@@ -1,20 +1,5 @@
 // What the tests of life_test.go do in their pages.
-import { agents, button, find, place, seen, service, until } from "./element.js"
-
-export async function twoElementsAndEarlyProperties() {
-  const elements = ["silent", "receptionist"].map((agent) => {
-    const element = document.createElement("agent-chat")
-    Object.assign(element, {widgetId: agents[agent], ...service.addresses, options: service.session, labels: {send: "Absenden"}})
-    document.querySelector("main").append(element)
-    return element
-  })
-  await import("/js/dist/element.js")
-  for (const element of elements) await element.send("My name is Ada.")
-  return {
-    start: elements[0].shadowRoot?.querySelector("[part~=send]")?.ariaLabel,
-    threads: elements.map(({session}) => session?.threadId),
-  }
-}
+import { button, find, place, seen, until } from "./element.js"
 
 export async function preloadWhenVisible() {
   const loaded = () => performance.getEntriesByType("resource").some(({name}) => name.endsWith("/chat.wasm"))

@@ -23,7 +23,7 @@
       const box = frame && frame !== document.body && frame !== document.documentElement ? frame.getBoundingClientRect() : { left: 0, right: innerWidth, top: -Infinity, bottom: Infinity }
       if (left < box.left - 1 || right > box.right + 1 || (!element.matches("video") && (top < box.top - 1 || bottom > box.bottom + 1))) found.push(`${name(element)} is cut`)
     }
-    const header = document.querySelector("header")
+    const [header] = document.querySelectorAll("header")
     const controls = [...(innerWidth < innerHeight ? (header?.querySelectorAll("a, button, select") ?? []) : [])]
     for (const control of controls) if (control.checkVisibility() && control.getBoundingClientRect().height < 44) found.push(`${name(control)} is too low for a finger`)
     if (innerHeight < innerWidth && header && header.getBoundingClientRect().height > 60) found.push("the header has more than one row")
