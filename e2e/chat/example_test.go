@@ -68,7 +68,8 @@ func TestConversationByKeyboard(t *testing.T) {
 	}
 }
 
-// A reload goes on where the conversation was; a new one knows nothing of it.
+// A reload goes on where the conversation was, and so does a page that comes back from the back-forward cache; a new one knows
+// nothing of it.
 func TestConversationOutlivesReload(t *testing.T) {
 	t.Parallel()
 	h, p := open(t, "receptionist")
@@ -83,25 +84,6 @@ func TestConversationOutlivesReload(t *testing.T) {
 	p.AwaitTrue(`document.querySelector("agent-chat").phase === "live"`)
 	p.WantTranscript(before...)
 	p.Ask("What is my name?", "Ada")
-	if asked := h.UserMessages(thread); strings.Join(asked, "|") != "My name is Ada.|What is my name?" {
-		t.Errorf("the thread has %q", asked)
-	}
-
-	p.Press("#new")
-	p.AwaitTrue(`inAgent("[part~=turn]") === undefined && inAgent(".greeting button")`)
-	h.AwaitSessionCompleted(thread)
-	p.Ready()
-	p.Ask("What is my name?", "")
-	if got := p.Transcript(); strings.Contains(got[1], "Ada") {
-		t.Errorf("the new conversation knows %q", got[1])
-	}
-}
-
-// A page that comes back from the back-forward cache goes on.
-func TestConversationOutlivesLeaving(t *testing.T) {
-	t.Parallel()
-	_, p := open(t, "receptionist")
-	p.Ask("My name is Ada.", "Ada")
 	if err := p.Navigate(p.Context(), "about:blank"); err != nil {
 		t.Fatal(err)
 	}
@@ -109,7 +91,19 @@ func TestConversationOutlivesLeaving(t *testing.T) {
 	p.AwaitTrue(`inAgent("[part~=turn]")`)
 	p.Do(nil, `document.querySelector("agent-chat").focus()`)
 	p.Ready()
-	p.Ask("What is my name?", "Your name is Ada.")
+	p.Ask("What did we talk about?", "What is my name?")
+	if asked := h.UserMessages(thread); strings.Join(asked, "|") != "My name is Ada.|What is my name?|What did we talk about?" {
+		t.Errorf("the thread has %q", asked)
+	}
+
+	p.Do(nil, `document.getElementById("new").click()`)
+	p.AwaitTrue(`inAgent("[part~=turn]") === undefined && inAgent(".greeting button")`)
+	h.AwaitSessionCompleted(thread)
+	p.Ready()
+	p.Ask("What is my name?", "")
+	if got := p.Transcript(); strings.Contains(got[1], "Ada") {
+		t.Errorf("the new conversation knows %q", got[1])
+	}
 }
 
 // Each agent has a conversation of its own, and of one that does not exist the page says it.

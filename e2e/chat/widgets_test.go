@@ -1,6 +1,7 @@
 package chat
 
 import (
+	"slices"
 	"strings"
 	"testing"
 
@@ -26,42 +27,28 @@ rules:
           runtime: user-properties-form-tool
           body:
             title: "About you"
-            fields:
-              - {key: user_name, type: str, label: "Name", required: true, knownValue: "Ada"}
-              - {key: user_age, type: int, label: "Age"}
-              - {key: user_ok, type: bool, label: "Agreed"}
-              - {key: user_about, type: text, label: "About", description: "<script>"}
+            fields: # whose names are properties of a form, which they hide
+              - {key: append, type: str, label: "Name", required: true, knownValue: "Ada"}
+              - {key: elements, type: int, label: "Age"}
+              - {key: submit, type: bool, label: "Agreed"}
+              - {key: children, type: text, label: "About", description: "<script>"}
+              - {key: addEventListener, type: str, label: "More"}
+              - {key: id, type: str, label: "Most"}
       - widget: {runtime: chart-tool, body: {kind: bar}}
       - widget: {runtime: followups-tool, body: {questions: ["<b>Next?</b>"]}}
 `
 
+// js/test/widgets.test.ts has what each of them looks like.
 func TestEveryWidgetIsDrawn(t *testing.T) {
 	t.Parallel()
 	h := pagetest.New(t, localservice.Options{Script: []byte(allWidgets)})
 	p := h.Open("/example/chat/")
 	p.Ready()
 	p.Ask("Widgets", "All of them.")
-	var got map[string]string
-	p.Do(&got, `
-		const texts = {}
-		for (const element of inAgent("[part=log]").querySelectorAll(".agent-widget")) {
-			texts[element.className] = element.textContent.replace(/\s+/g, " ").trim()
-		}
-		return texts`)
-	for class, want := range map[string]string{
-		"flashcards agent-widget": "CardsQuestionOne?Previous1 of 2NextShow the answer",
-		"sources agent-widget":    "2 sourcesA<b>about</b> aB",
-		"summary agent-widget":    "SumIn <short>.x<img src=y>",
-		"gallery agent-widget":    "SlidesSlide<i>" + strings.TrimPrefix(h.URL, "http://"),
-		"tile link agent-widget":  "Mail",
-		"tile video agent-widget": "ClipWatch on Somebody",
-		"form agent-widget":       "About youNameAge (optional)Agreed (optional)About (optional)<script>Send",
-		"agent-widget":            `chart{ "kind": "bar" }`,
-		"followups agent-widget":  "Ask next<b>Next?</b>",
-	} {
-		if got[class] != want {
-			t.Errorf("%s is %q, want %q", class, got[class], want)
-		}
+	var classes []string
+	p.Do(&classes, `return [...inAgent("[part=log]").querySelectorAll(".agent-widget")].map(({className}) => className.replace(/ ?agent-widget/, ""))`)
+	if all := []string{"flashcards", "sources", "summary", "gallery", "tile link", "tile video", "gallery", "form", "", "followups"}; !slices.Equal(classes, all) {
+		t.Errorf("the widgets are %q, want %q", classes, all)
 	}
 	var links []string
 	p.Do(&links, `return [...inAgent("[part=log]").querySelectorAll("a")].map(({href, rel, target}) => href + " " + rel + " " + target)`)
@@ -75,35 +62,15 @@ func TestEveryWidgetIsDrawn(t *testing.T) {
 		}
 	}
 	p.Accessible()
-}
-
-// A field may have the name of a property of the form, which it then hides.
-func TestFormFieldsNamedLikeMethods(t *testing.T) {
-	t.Parallel()
-	names := []string{"append", "addEventListener", "elements", "submit", "id", "children"}
-	script := `
-rules:
-  - when: {exact: "Widgets"}
-    steps:
-      - say: "All of them."
-      - widget: {runtime: user-properties-form-tool, body: {title: "Odd", fields: [`
-	for _, name := range names {
-		script += `{key: ` + name + `, type: str, label: "` + name + `"},`
-	}
-	h := pagetest.New(t, localservice.Options{Script: []byte(strings.TrimSuffix(script, ",") + "]}}\n")})
-	p := h.Open("/example/chat/")
-	p.Ready()
-	p.Ask("Widgets", "All of them.")
-	p.AwaitTrue(`inAgent("[part=log]").querySelectorAll(".form input").length === ` + pagetest.JSON(len(names)))
 	p.Do(nil, `
-		for (const input of inAgent("[part=log]").querySelectorAll(".form input")) input.value = "my " + input.name
+		for (const input of inAgent("[part=log]").querySelectorAll(".form [name]:not([type=checkbox], [type=number])")) input.value = "my " + input.name
 		inAgent(".form button").focus()`)
 	p.Keys("\r")
 	p.AwaitTrue(`inAgent(".form [role=status]").textContent.startsWith("Thank you.")`)
-	p.Do(nil, `inAgent("textarea").focus()`)
+	p.Do(nil, `inAgent("[part=composer] textarea").focus()`)
 	p.Keys("Widgets\r")
 	h.Await("the form's values", func(v pagetest.Request) bool {
-		for _, name := range names {
+		for _, name := range []string{"append", "children", "addEventListener", "id"} {
 			if !strings.Contains(v.Body, `"`+name+`":"my `+name+`"`) {
 				return false
 			}

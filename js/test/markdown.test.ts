@@ -21,11 +21,6 @@ test("Markdown becomes elements", () => {
   assert.equal(html("```js x\n<b>\n```"), '<div class="agent-wide" tabindex="0" role="group" aria-label="Code"><pre><code class="language-js">&lt;b&gt;\n</code></pre></div>')
 })
 
-test("HTML stays text and no link runs anything", () => {
-  assert.equal(html("<img src=x onerror=alert(1)>"), "<p>&lt;img src=x onerror=alert(1)&gt;</p>")
-  for (const text of ["[a](javascript:alert(1))", "<javascript:alert(1)>", "![x](data:text/html,x)", "[r]\n\n[r]: vbscript:x"]) assert.doesNotMatch(html(text), /<a|<img/, text)
-})
-
 test("a growing text keeps the blocks that are complete", () => {
   const { window } = makePage()
   const frames: (() => void)[] = []
@@ -77,6 +72,41 @@ test("however a growing text is cut, its end is the same, and blocks that are wh
     }
     growing.end()
     assert.equal(element.innerHTML, want, `in pieces of ${size}`)
+  }
+})
+
+const hostileTexts = [
+  `<script>alert(1)</script><img src=x onerror=alert(1)><b onclick=alert(1)>b</b>`,
+  "[a](javascript:alert(1)) [b](JAVA\tSCRIPT:alert(1)) [c](data:text/html,x) [d](vbscript:x) [e](&#106;avascript:alert(1)) <javascript:alert(1)>",
+  `[f](https://a.example "t\\" onclick=alert(1)") [g](/here) [h](//b.example/x) https://c.example/?a=1&b="2" mailto:d@e.example`,
+  `![pixel](https://spy.example/p.gif) ![x](javascript:alert(1)) !["onerror="](https://a.example)`,
+  "```html\"onclick=alert(1)\n<script>alert(1)</script>\n```\n\n    <img onerror=alert(1)>",
+  "| a <img> | b |\n|---|---|\n| [x](javascript:1) | `<i>` |",
+  "[r]: javascript:alert(1)\n\n[r] and [r][r] &lt;script&gt; &#60;script&#62;",
+  "<!-- <script> --> <![CDATA[<x>]]> <?php ?> <!DOCTYPE x>",
+]
+
+test("a text never becomes anything but a text, wherever it is cut", () => {
+  makePage()
+  const frames = makeFrames()
+  const harmless = "A BLOCKQUOTE BR CODE DIV EM H3 H4 H5 H6 HR LI OL P PRE S STRONG TABLE TBODY TD TH THEAD TR UL".split(" ")
+  const attributes = "aria-label class href rel role start style tabindex target title".split(" ")
+  /** Elements, attributes and addresses that must not come of a text. */
+  const strange = (element: Element) => [...element.querySelectorAll("*")].flatMap((each) => [
+    ...(harmless.includes(each.tagName) ? [] : [each.tagName]),
+    ...[...each.attributes].filter(({ name }) => !attributes.includes(name)).map(({ name }) => name),
+    ...(each instanceof document.defaultView!.HTMLAnchorElement && !(/^https?:$/.test(each.protocol) && each.rel === "noopener noreferrer" && each.target === "_blank") ? [each.href] : []),
+  ])
+  for (const text of hostileTexts) {
+    const element = document.createElement("div")
+    const growing = new GrowingMarkdown(element)
+    for (const piece of text.match(/.{1,7}/gs)!) {
+      growing.add(piece)
+      frames.next()
+      assert.deepEqual(strange(element), [], text)
+    }
+    growing.end()
+    assert.deepEqual(strange(element), [], text)
   }
 })
 
