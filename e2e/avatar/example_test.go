@@ -17,7 +17,7 @@ func TestExamplePageByKeyboard(t *testing.T) {
 	t.Parallel()
 	h := pagetest.New(t, localservice.Options{})
 	p := h.Open("/example/avatar/")
-	p.DenyMicrophone() // the visitor only types
+	p.Permit("microphone", false) // the visitor only types
 	p.AwaitTrue(`document.activeElement.id === "start" && !document.activeElement.disabled`)
 	p.NothingCut()
 	p.Keys("\r")

@@ -38,14 +38,10 @@ func TestAFrozenPageIsSilentAndComesBack(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if err := p.SetHidden(p.Context(), true); err != nil {
-		t.Fatal(err)
-	}
+	p.SetHidden(true)
 	freeze(page.SetWebLifecycleStateStateFrozen)
 	freeze(page.SetWebLifecycleStateStateActive)
-	if err := p.SetHidden(p.Context(), false); err != nil {
-		t.Fatal(err)
-	}
+	p.SetHidden(false)
 	var got struct {
 		FrozenWith, Live int
 		Answer, State    string

@@ -43,7 +43,7 @@ func TestSpeechCutsTheAgentAndIsAnswered(t *testing.T) {
 func TestDeniedMicrophoneIsAWarning(t *testing.T) {
 	t.Parallel()
 	_, p := open(t)
-	p.DenyMicrophone()
+	p.Permit("microphone", false)
 	var got struct {
 		Warning, Later, Answer string
 		Started                bool

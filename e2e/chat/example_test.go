@@ -77,16 +77,12 @@ func TestConversationOutlivesReload(t *testing.T) {
 	before := p.Transcript()
 	var thread string
 	p.Do(&thread, `return document.querySelector("agent-chat").session.threadId`)
-	if err := p.Navigate(p.Context(), h.URL+"/example/chat/?agent=receptionist"); err != nil {
-		t.Fatal(err)
-	}
+	p.Navigate(h.URL + "/example/chat/?agent=receptionist")
 	p.Ready()
 	p.AwaitTrue(`document.querySelector("agent-chat").phase === "live"`)
 	p.WantTranscript(before...)
 	p.Ask("What is my name?", "Ada")
-	if err := p.Navigate(p.Context(), "about:blank"); err != nil {
-		t.Fatal(err)
-	}
+	p.Navigate("about:blank")
 	opens(t, p, `history.back()`)
 	p.AwaitTrue(`inAgent("[part~=turn]")`)
 	p.Do(nil, `document.querySelector("agent-chat").focus()`)

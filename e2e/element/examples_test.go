@@ -15,7 +15,7 @@ func openExample(t *testing.T, name string) (*pagetest.Server, *pagetest.Page) {
 	t.Helper()
 	h := pagetest.New(t, localservice.Options{})
 	p := h.Open("/example/" + name + "/")
-	p.DenyMicrophone()
+	p.Permit("microphone", false)
 	return h, p
 }
 

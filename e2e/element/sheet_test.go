@@ -19,7 +19,6 @@ import (
 	"github.com/chromedp/cdproto/page"
 	"github.com/chromedp/chromedp"
 
-	"github.com/agentruntime/agentruntime/e2e/browsertest"
 	"github.com/agentruntime/agentruntime/e2e/pagetest"
 	"github.com/agentruntime/agentruntime/internal/localservice"
 )
@@ -234,12 +233,10 @@ rules:
 	release()
 	p.Do(nil, `await until(() => element.phase === "live" && !seen("[part=veil]"))`)
 	state("muted", `await opened;`+is("muted")) // before its opening line the agent has nothing to say for a moment, too
-	p.DenyMicrophone()
+	p.Permit("microphone", false)
 	press(p, "microphone")
 	state("microphone refused", `await until(() => seen("[part=microphone-problem]"))`)
-	if err := p.SetPermission(p.Context(), "microphone", browsertest.Granted); err != nil {
-		t.Fatal(err)
-	}
+	p.Permit("microphone", true)
 	// The browser's fake microphone speaks every few seconds, and the element would show that.
 	p.Do(nil, `const {stream} = new AudioContext().createMediaStreamDestination()
 		const {mediaDevices} = navigator, open = mediaDevices.getUserMedia.bind(mediaDevices)
@@ -285,9 +282,7 @@ rules:
 	state("text, idle", ``)
 	p.Do(nil, `await element.send("What is a thread?")`)
 	state("text", `await until(() => seen(".sources") && !seen("[part~=stop]"))`)
-	if err := p.SetPermission(p.Context(), "camera", browsertest.Granted); err != nil {
-		t.Fatal(err)
-	}
+	p.Permit("camera", true)
 	p.Do(nil, `element.remove(); await place("agent-avatar", {agent: "tools", microphone: "none"})`+still)
 	press(p, "start")
 	p.Do(nil, is("speaking")+";"+is("ready"))

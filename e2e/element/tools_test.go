@@ -6,7 +6,6 @@ import (
 
 	"github.com/chromedp/chromedp/kb"
 
-	"github.com/agentruntime/agentruntime/e2e/browsertest"
 	"github.com/agentruntime/agentruntime/e2e/pagetest"
 )
 
@@ -96,14 +95,10 @@ func TestSharing(t *testing.T) {
 	// The dialog for the choice of a screen is the browser's own; this page has one to show.
 	p.Call(nil, "tools.js", "aScreenToShare")
 	press(p, "start")
-	if err := p.SetPermission(p.Context(), "camera", browsertest.Denied); err != nil {
-		t.Fatal(err)
-	}
+	p.Permit("camera", false)
 	press(p, "share-camera")
 	p.Do(nil, `await until(() => seen("[part=message]") && find("[part=message]").textContent.includes("did not allow it") && button("share-camera").ariaPressed === "false")`)
-	if err := p.SetPermission(p.Context(), "camera", browsertest.Granted); err != nil {
-		t.Fatal(err)
-	}
+	p.Permit("camera", true)
 	// The agent is said to see it when the first still was sent, so that a question after that is
 	// about that still.
 	sees := func(source, question, size string) {

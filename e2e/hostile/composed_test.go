@@ -46,9 +46,7 @@ func TestPartsAfterAnyOrder(t *testing.T) {
 			fmt.Fprint(w, body)
 			return true
 		})
-		if err := p.Navigate(p.Context(), h.URL+"/parts.html"); err != nil {
-			t.Fatal(err)
-		}
+		p.Navigate(h.URL + "/parts.html")
 		var got struct{ Faults, Left []string }
 		p.Do(&got, fmt.Sprintf(`
 			const {createRoot} = await import("react")

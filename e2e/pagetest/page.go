@@ -41,7 +41,7 @@ func Open(t *testing.T, url string) *Page {
 	ctx, cancel := context.WithTimeout(context.Background(), patience)
 	t.Cleanup(cancel)
 	p := newPage(ctx, t)
-	p.navigate(url)
+	p.Navigate(url)
 	return p
 }
 
@@ -55,7 +55,7 @@ func (h *Server) Open(path string) *Page {
 	if err := p.AddScript(h.ctx, watch); err != nil {
 		h.t.Fatal(err)
 	}
-	p.navigate(h.URL + path)
+	p.Navigate(h.URL + path)
 	return p
 }
 
@@ -104,9 +104,32 @@ func (p *Page) Crash() {
 	}
 }
 
-func (p *Page) navigate(url string) {
+// Navigate opens another address in the page.
+func (p *Page) Navigate(url string) {
 	p.t.Helper()
-	if err := p.Navigate(p.ctx, url); err != nil {
+	if err := p.Page.Navigate(p.ctx, url); err != nil {
+		p.t.Fatal(err)
+	}
+}
+
+// Permit sets whether the page gets a permission, such as that for the microphone, when it asks for it. An element writes a line
+// in the console about a microphone that it does not get.
+func (p *Page) Permit(name string, granted bool) {
+	p.t.Helper()
+	setting := browsertest.Denied
+	p.Allow("#mic_permission_denied")
+	if granted {
+		setting = browsertest.Granted
+	}
+	if err := p.SetPermission(p.ctx, name, setting); err != nil {
+		p.t.Fatal(err)
+	}
+}
+
+// SetHidden hides the page, or shows it again.
+func (p *Page) SetHidden(hidden bool) {
+	p.t.Helper()
+	if err := p.Page.SetHidden(p.ctx, hidden); err != nil {
 		p.t.Fatal(err)
 	}
 }
@@ -116,15 +139,6 @@ func (p *Page) Context() context.Context { return p.ctx }
 
 // Allow permits console messages that contain text.
 func (p *Page) Allow(text string) { p.allowed = append(p.allowed, text) }
-
-// DenyMicrophone makes the browser refuse the microphone, of which an element writes a line in the console.
-func (p *Page) DenyMicrophone() {
-	p.t.Helper()
-	p.Allow("#mic_permission_denied")
-	if err := p.SetPermission(p.ctx, "microphone", browsertest.Denied); err != nil {
-		p.t.Fatal(err)
-	}
-}
 
 // checkConsole fails the test when the console has an error or a warning.
 func (p *Page) checkConsole() {

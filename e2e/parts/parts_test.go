@@ -29,7 +29,7 @@ func openExample(t *testing.T, name string) *pagetest.Page {
 	p.Allow("503")
 	p.AwaitTrue(`document.getElementById("status").textContent.startsWith("The service has a problem. Please try again.")`)
 	h.Intercept(nil)
-	p.DenyMicrophone()
+	p.Permit("microphone", false)
 	p.AwaitTrue(`document.activeElement.id === "start" && !document.activeElement.disabled`)
 	p.Axe("idle")
 	p.NothingCut()

@@ -26,15 +26,23 @@ func openStudio(t *testing.T) (*pagetest.Server, *pagetest.Page) {
 	return h, p
 }
 
+// upload chooses a file with a text as knowledge.
+func upload(t *testing.T, p *pagetest.Page, name, text string) {
+	t.Helper()
+	file := filepath.Join(t.TempDir(), name)
+	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if err := p.Run(p.Context(), chromedp.SetUploadFiles("#knowledge", []string{file})); err != nil {
+		t.Fatal(err)
+	}
+}
+
 // TestAnAgentIsBuiltByKeyboard: a person makes an agent that knows a document, talks to
 // it, and reads what was said.
 func TestAnAgentIsBuiltByKeyboard(t *testing.T) {
 	t.Parallel()
 	h, p := openStudio(t)
-	document := filepath.Join(t.TempDir(), "lighthouse.md")
-	if err := os.WriteFile(document, []byte("# The lighthouse\n\nThe lighthouse of Porto Moniz opens at nine in the morning.\n"), 0o600); err != nil {
-		t.Fatal(err)
-	}
 	p.Do(nil, `document.getElementById("new").focus()`)
 	p.Keys("\r")
 	p.AwaitTrue(`document.activeElement.id === "name"`)
@@ -43,9 +51,7 @@ func TestAnAgentIsBuiltByKeyboard(t *testing.T) {
 	p.Keys("Welcome to the harbour.")
 	p.Do(nil, `document.getElementById("directive").focus()`)
 	p.Keys("You answer questions about the harbour.")
-	if err := p.Run(p.Context(), chromedp.SetUploadFiles("#knowledge", []string{document})); err != nil {
-		t.Fatal(err)
-	}
+	upload(t, p, "lighthouse.md", "# The lighthouse\n\nThe lighthouse of Porto Moniz opens at nine in the morning.\n")
 	p.Do(nil, `document.getElementById("create").focus()`)
 	p.Keys("\r")
 	p.AwaitTrue(`document.activeElement.ariaLabel === "Talk: Harbour guide"`)
@@ -112,13 +118,7 @@ func TestRefusalsAreShown(t *testing.T) {
 	if twins != 1 {
 		t.Errorf("%d agents of that name, want 1", twins)
 	}
-	book := filepath.Join(t.TempDir(), "book.txt")
-	if err := os.WriteFile(book, make([]byte, 50_000_000), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	if err := p.Run(p.Context(), chromedp.SetUploadFiles("#knowledge", []string{book})); err != nil {
-		t.Fatal(err)
-	}
+	upload(t, p, "book.txt", strings.Repeat("\x00", 50_000_000))
 	p.Do(nil, `
 		document.getElementById("name").value = "Librarian"
 		document.getElementById("create").click()`)
@@ -133,10 +133,6 @@ func TestRefusalsAreShown(t *testing.T) {
 func TestAnAgentIsEdited(t *testing.T) {
 	t.Parallel()
 	h, p := openStudio(t)
-	document := filepath.Join(t.TempDir(), "ferries.txt")
-	if err := os.WriteFile(document, []byte("The last ferry to Porto Santo leaves at seven in the evening."), 0o600); err != nil {
-		t.Fatal(err)
-	}
 	p.SetSize(360, 740)
 	info := h.Info()
 	robin, _ := info.Agent("receptionist")
@@ -163,9 +159,7 @@ func TestAnAgentIsEdited(t *testing.T) {
 
 	// The tool of the refused attempt was deleted, or its name would be taken. Documents of the
 	// account can't be beside those of the service.
-	if err := p.Run(p.Context(), chromedp.SetUploadFiles("#knowledge", []string{document})); err != nil {
-		t.Fatal(err)
-	}
+	upload(t, p, "ferries.txt", "The last ferry to Porto Santo leaves at seven in the evening.")
 	p.Do(nil, `
 		document.getElementById("opening").value = "Good morning {{ user_name | default('sailor') }}."
 		document.getElementById("directive").value = "You know the ferries."

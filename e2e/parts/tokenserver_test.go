@@ -58,9 +58,7 @@ func TestASiteThatIsGoneIsSaid(t *testing.T) {
 	gone.Store(true)
 	p.Press("#sign-out")
 	p.AwaitTrue(`document.getElementById("status")` + sentence)
-	if err := p.Navigate(p.Context(), page); err != nil {
-		t.Fatal(err)
-	}
+	p.Navigate(page)
 	p.AwaitTrue(`document.getElementById("sign-in-status")?` + sentence)
 }
 
