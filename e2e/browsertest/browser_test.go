@@ -5,10 +5,7 @@ package browsertest
 import (
 	"bytes"
 	"context"
-	_ "embed"
-	"encoding/binary"
 	"fmt"
-	"math"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -75,7 +72,6 @@ func TestPage(t *testing.T) {
 		"EvalReturnsWhatIsThrown": testEvalErrors,
 		"ConsoleCollectsInOrder":  testConsole,
 		"HeapCountsBuffers":       testHeap,
-		"PermissionIsAsSet":       testPermission,
 	} {
 		t.Run(name, func(t *testing.T) { test(t, b) })
 	}
@@ -138,27 +134,6 @@ func testHeap(t *testing.T, b *Browser) {
 	}
 }
 
-func testPermission(t *testing.T, b *Browser) {
-	p, ctx := newPage(t, b, "")
-	for _, setting := range []struct {
-		set  func() error
-		want string
-	}{
-		{func() error { return p.SetPermission(ctx, "microphone", Granted) }, "granted"},
-		{func() error { return p.SetPermission(ctx, "microphone", Denied) }, "denied"},
-	} {
-		if err := setting.set(); err != nil {
-			t.Fatal(err)
-		}
-		if got := eval[string](t, ctx, p, `navigator.permissions.query({name: "microphone"}).then(p => p.state)`); got != setting.want {
-			t.Errorf("got %s, want %s", got, setting.want)
-		}
-	}
-	if err := p.SetPermission(ctx, "telepathy", Granted); err == nil {
-		t.Error("an unknown permission is accepted")
-	}
-}
-
 func TestCloseLeavesNothingBehind(t *testing.T) {
 	tmp := t.TempDir()
 	t.Setenv("TMPDIR", tmp)
@@ -178,43 +153,4 @@ func TestCloseLeavesNothingBehind(t *testing.T) {
 			t.Errorf("still running: %s %q", process, cmdline)
 		}
 	}
-}
-
-//go:embed testdata/microphone.js
-var microphone string
-
-func TestMicrophonePlaysTheFile(t *testing.T) {
-	b := startBrowser(t, Options{Microphone: writeTone(t)})
-	p, ctx := newPage(t, b, "")
-	loudness := eval[float64](t, ctx, p, microphone)
-	if loudness > 0.6 {
-		t.Errorf("peak %.2f, the file has 0.5", loudness)
-	}
-}
-
-// writeTone writes one second of a 440 Hz tone of half the full scale.
-func writeTone(t *testing.T) string {
-	const rate = 48000
-	samples := make([]int16, rate)
-	for i := range samples {
-		samples[i] = int16(math.MaxInt16 / 2 * math.Sin(2*math.Pi*440*float64(i)/rate))
-	}
-	var b bytes.Buffer
-	b.WriteString("RIFF")
-	binary.Write(&b, binary.LittleEndian, uint32(36+2*len(samples)))
-	b.WriteString("WAVEfmt ")
-	binary.Write(&b, binary.LittleEndian, struct {
-		Size              uint32
-		Format, Channels  uint16
-		Rate, BytesPerSec uint32
-		Align, Bits       uint16
-	}{16, 1, 1, rate, 2 * rate, 2, 16})
-	b.WriteString("data")
-	binary.Write(&b, binary.LittleEndian, uint32(2*len(samples)))
-	binary.Write(&b, binary.LittleEndian, samples)
-	path := filepath.Join(t.TempDir(), "tone.wav")
-	if err := os.WriteFile(path, b.Bytes(), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	return path
 }

@@ -19,23 +19,6 @@ func completions(h *pagetest.Server) (threads []string) {
 	return threads
 }
 
-func TestTheServiceHearsOfAnEndOnce(t *testing.T) {
-	t.Parallel()
-	h, p := openPage(t)
-	var got struct {
-		Thread, Kept, State, Reason, Completed string
-		Empty                                  bool
-	}
-	p.Call(&got, "end.js", "theServiceHearsOfAnEndOnce")
-	h.AwaitSessionCompleted(got.Thread)
-	if ends := completions(h); len(ends) != 1 || strings.Contains(ends[0], got.Kept) {
-		t.Errorf("told of the ends of %q, want %s alone", ends, got.Thread)
-	}
-	if got.State != "closed" || got.Reason != "enough" || got.Completed != "enough true" || !got.Empty {
-		t.Errorf("got %+v", got)
-	}
-}
-
 // TestAClosedTabTellsOfItsEndWhileTheProgramWaits for its second part, which does not come any more.
 func TestAClosedTabTellsOfItsEndWhileTheProgramWaits(t *testing.T) {
 	t.Parallel()

@@ -38,52 +38,6 @@ func (s *site) answerRare() {
 	})
 }
 
-// A call into the second part waits for it, and the page does not: its timers and other calls of
-// the program go on.
-func TestACallWaitsForTheSecondPart(t *testing.T) {
-	s := newSite(t, "", "")
-	s.serve()
-	s.answerRare()
-	rest := restOf(t, "chat")
-	arrived := make(chan struct{})
-	files := http.StripPrefix("/a/", http.FileServer(http.Dir(dist)))
-	s.mux.HandleFunc(rest, func(w http.ResponseWriter, r *http.Request) {
-		select {
-		case <-arrived:
-			files.ServeHTTP(w, r)
-		case <-r.Context().Done():
-		}
-	})
-	s.mux.HandleFunc("/arrive", func(http.ResponseWriter, *http.Request) { close(arrived) })
-	p := s.page(t)
-	p.Prelude += rare
-	p.Allow("local or private host")
-	var got struct {
-		Early, Ticks int
-		Answers      []struct{ Value struct{ ID string } }
-	}
-	p.Do(&got, `
-		await a.load({program: "chat"})
-		let settled = 0
-		const calls = [rare(), rare(), rare()].map((call) => call.finally(() => settled++))
-		let ticks = 0
-		for (; ticks < 20; ticks++) await tick(5)
-		const early = settled
-		await fetch("/arrive")
-		return {early, ticks, answers: await Promise.all(calls)}`)
-	if got.Early != 0 || got.Ticks != 20 {
-		t.Errorf("%d calls were answered before the second part was there, %d ticks", got.Early, got.Ticks)
-	}
-	for _, answer := range got.Answers {
-		if answer.Value.ID != "thread" {
-			t.Errorf("answered %+v", answer)
-		}
-	}
-	if n := s.count(rest); n != 1 {
-		t.Errorf("the second part was fetched %d times", n)
-	}
-}
-
 // Without the second part a call that needs it fails with a typed error that a page may retry, and the next call
 // starts the program again.
 func TestWithoutTheSecondPartACallFails(t *testing.T) {

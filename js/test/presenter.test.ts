@@ -2,7 +2,6 @@ import assert from "node:assert/strict"
 import { test, type TestContext } from "node:test"
 import * as compat from "../src/compat.js"
 import { followVideo, parseSlideNumber, Presenter, type PresenterMemory, type PresenterOptions, type PresenterStorage } from "../src/presenter.js"
-import { FakeAvatarSession } from "../src/testing.js"
 import { ToolEvents } from "./page.js"
 
 const slides = [
@@ -271,19 +270,4 @@ test("chapters of a video are slides", (t) => {
   video.currentTime = 16
   video.dispatchEvent(new Event("seeked"))
   assert.equal(presenter.current, 2)
-})
-
-test("a presenter works with a real session class", async () => {
-  const session = new FakeAvatarSession({
-    agent: { rules: [{ when: "prices", steps: [{ tool: { name: "navigate_to_slide", args: { slide_num: 3 }, wait: true } }, { say: "Here is {{ tool.title }}." }] }] },
-  })
-  const presenter = new Presenter({ session, slides })
-  await session.connect()
-  await presenter.start()
-  const { text } = await session.ask("Show me the prices")
-  assert.deepEqual([text, presenter.current], ["Here is Terms.", 3])
-  await session.ask("And now?")
-  assert.equal((session.agent.turns.at(-1)!.pageContext as { current_slide: number }).current_slide, 3)
-  assert.deepEqual(presenter.questions, ["Show me the prices", "And now?"])
-  await session.dispose()
 })
