@@ -116,10 +116,10 @@ func (p *Page) Navigate(url string) {
 // in the console about a microphone that it does not get.
 func (p *Page) Permit(name string, granted bool) {
 	p.t.Helper()
-	setting := browsertest.Denied
-	p.Allow("#mic_permission_denied")
-	if granted {
-		setting = browsertest.Granted
+	setting := browsertest.Granted
+	if !granted {
+		setting = browsertest.Denied
+		p.Allow("#mic_permission_denied")
 	}
 	if err := p.SetPermission(p.ctx, name, setting); err != nil {
 		p.t.Fatal(err)
