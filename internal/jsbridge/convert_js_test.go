@@ -379,20 +379,3 @@ func TestEmbeddedNamesAsInJSON(t *testing.T) {
 		t.Errorf("got %v, encoding/json has %v", gotMap, wantMap)
 	}
 }
-
-func BenchmarkToJSEvent(b *testing.B) {
-	event := struct {
-		Type     string `json:"type"`
-		Text     string `json:"text"`
-		SpeechID string `json:"speechId,omitempty"`
-		Words    []struct {
-			Word    string  `json:"word"`
-			StartMS float64 `json:"startMs"`
-		} `json:"words"`
-	}{Type: "partial", Text: "a few words", SpeechID: "s-1"}
-	for b.Loop() {
-		if _, err := ToJS(event); err != nil {
-			b.Fatal(err)
-		}
-	}
-}

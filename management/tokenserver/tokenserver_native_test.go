@@ -3,7 +3,6 @@
 package tokenserver_test
 
 import (
-	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -21,10 +20,8 @@ import (
 	"github.com/agentruntime/agentruntime/management"
 	"github.com/agentruntime/agentruntime/management/tokenserver"
 	"github.com/agentruntime/agentruntime/runtime/appinit"
-	"github.com/agentruntime/agentruntime/runtime/chat"
 	"github.com/agentruntime/agentruntime/runtime/converse"
 	"github.com/agentruntime/agentruntime/runtime/fault"
-	"github.com/agentruntime/agentruntime/runtime/session"
 	"github.com/agentruntime/agentruntime/runtime/visitor"
 )
 
@@ -35,9 +32,8 @@ const origin = "https://shop.example"
 // site is a site with a token server and its service.
 type site struct {
 	*tokenserver.Handler
-	t      *testing.T
-	info   localservice.Info
-	client *management.Client
+	t    *testing.T
+	info localservice.Info
 
 	mu     sync.Mutex
 	errors []error
@@ -79,7 +75,7 @@ func newSite(t *testing.T, change ...func(*tokenserver.Options, *management.Opti
 		t.Fatal(err)
 	}
 	t.Cleanup(client.Close)
-	s.client, o.Client = client, client
+	o.Client = client
 	if s.Handler, err = tokenserver.New(o); err != nil {
 		t.Fatal(err)
 	}
@@ -302,41 +298,5 @@ func TestOptions(t *testing.T) {
 		if h, err := tokenserver.New(o); h != nil || !errors.Is(err, test.code) {
 			t.Errorf("%s: %v, want %s", name, err, test.code)
 		}
-	}
-}
-
-// TestASessionGoesOnWithTheNextToken ends the token of a running session, which then asks
-// the handler for another one and has its turn in the same thread.
-func TestASessionGoesOnWithTheNextToken(t *testing.T) {
-	s := newSite(t)
-	first := s.conversation("ann")
-	renewals := 0
-	talk, err := chat.New(chat.Options{Options: session.Options{
-		Token: first.KS, GenieURL: &first.GenieURL, TokenLife: time.Duration(first.TokenLifeMs) * time.Millisecond,
-		OnTokenNeeded: func(context.Context) (string, error) {
-			renewals++
-			return s.conversation("ann").KS, nil
-		},
-	}})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer talk.Close()
-	if err := talk.Connect(context.Background()); err != nil {
-		t.Fatal(err)
-	}
-	before, err := talk.SendText(t.Context(), "My name is Ann", chat.TurnOptions{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := s.client.Tokens.End(t.Context(), management.RawToken(first.KS)); err != nil {
-		t.Fatal(err)
-	}
-	after, err := talk.SendText(t.Context(), "What is my name?", chat.TurnOptions{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if after.Text != "Your name is Ann." || after.ThreadID != before.ThreadID || renewals != 1 {
-		t.Errorf("%q in %s, at first %s, %d renewals", after.Text, after.ThreadID, before.ThreadID, renewals)
 	}
 }

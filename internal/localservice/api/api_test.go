@@ -432,25 +432,6 @@ func TestSlowBodyIsRefused(t *testing.T) {
 	}
 }
 
-// TestBodyTimeoutLeavesTheAnswerAlone: net/http keeps reading from the connection, to
-// notice when the client disconnects, and the body timeout must not end that.
-func TestBodyTimeoutLeavesTheAnswerAlone(t *testing.T) {
-	const timeout = 200 * time.Millisecond
-	slow := brainFunc(func(ctx context.Context, _ *brain.Question, out brain.Sink) error {
-		select {
-		case <-time.After(3 * timeout):
-			return out.Say("Done.")
-		case <-ctx.Done():
-			return ctx.Err()
-		}
-	})
-	v := serveWithin(t, pageserver.Limits{Request: timeout}, slow, nil)
-	reply := v.post("/assistant/converse", v.conversation(store.Receptionist, "ann"), `{"userMessage":"hi"}`)
-	if !strings.Contains(reply.body, "Done.") {
-		t.Errorf("got %s", reply.body)
-	}
-}
-
 // TestAStreamThatIsNotReadEnds: its turn must not keep the thread busy for ever.
 func TestAStreamThatIsNotReadEnds(t *testing.T) {
 	t.Parallel()
