@@ -33,7 +33,7 @@ SERVED := /internal/fetch$$|/internal/socketio$$|/runtime/media$$
 # Whole pages in a browser. CORE, the elements and conversations that switch between text
 # and a face, is part of make test; the others alone take as long as make test should.
 # They are in the module of e2e, so that others do not get what only tests depend on.
-CORE := ./agent ./autoplay ./element
+CORE := ./agent ./element
 # Those of core that are slower, as they look at every state in every size, or at every frame, or press each button; part of make verify.
 LOOKS := ^Test(SheetOf.*|NothingJumps|NoBlackFrameWhileThePictureIsReplaced|TheStateIsTrue|ToolsOf.*|Sharing)$$
 SUITES := ./avatar ./chat ./hostile ./loader ./parts
@@ -149,9 +149,9 @@ suites: # the other whole pages
 # Conversations of every kind, from the start to the end: those that make the profile, and
 # those of them of which none may wait for a second part. The worker's conversation is the only
 # one with host names instead of addresses.
-PROFILED := ^Test(AvatarAppearsAndSaysItsOpeningLine|APreparedSessionHasItsRelay|AudioOnlyAgentIsHeard|WithoutElementsThereAreTracks|TypedTurnIsAnsweredWithCaptionsInOrder|FakeSessionHasTheEventsOfARealOne|InterruptSilencesAtOnce|PauseIsQuietAndResumeGoesOn|SpeechCutsTheAgentAndIsAnswered|DeniedMicrophoneIsAWarning|AWorkerConnectsWithoutANetwork|DeferredMicrophoneIsAskedForLater|BadTokenIsRefused|DroppedSocketIsRecovered|PageLeftBehindTellsTheService|HiddenPageCompletesAfterItsGrace|OneTurnInEveryWay|ToolsUseThePage|EveryWidgetIsDrawn|ConversationByKeyboard|ServiceIsAway|ConversationOutlivesReload|OneConversationOverBothTransports|OneTagIsALiveFace|ChatBeginsWithItsFirstMessage|NoStartFailsInSilence|APageComesBackFromTheCacheInEveryPhase|OnlyTheSoundWaitsForAClick|StatesOfAFace|MovedAndRemoved|BlockedSoundWaitsForAKey|FaceThatIsNotThere|ExampleOfAFaceWithoutSound|Preload)$$
-SCENARIOS := ^Test(AWorkerConnectsWithoutANetwork|AvatarAppearsAndSaysItsOpeningLine|AudioOnlyAgentIsHeard|TypedTurnIsAnsweredWithCaptionsInOrder|DeniedMicrophoneIsAWarning|BadTokenIsRefused|PageLeftBehindTellsTheService|OneTurnInEveryWay|ServiceIsAway|OneConversationOverBothTransports|OneTagIsALiveFace|ChatBeginsWithItsFirstMessage|NoStartFailsInSilence|OnlyTheSoundWaitsForAClick)$$
-SCENES := ./agent ./autoplay ./avatar ./chat ./element
+PROFILED := ^Test(AvatarAppearsAndSaysItsOpeningLine|APreparedSessionHasItsRelay|AudioOnlyAgentIsHeard|WithoutElementsThereAreTracks|TypedTurnIsAnsweredWithCaptionsInOrder|FakeSessionHasTheEventsOfARealOne|InterruptSilencesAtOnce|PauseIsQuietAndResumeGoesOn|SpeechCutsTheAgentAndIsAnswered|DeniedMicrophoneIsAWarning|AWorkerConnectsWithoutANetwork|DeferredMicrophoneIsAskedForLater|BadTokenIsRefused|DroppedSocketIsRecovered|PageLeftBehindTellsTheService|HiddenPageCompletesAfterItsGrace|OneTurnInEveryWay|ToolsUseThePage|EveryWidgetIsDrawn|ConversationByKeyboard|ServiceIsAway|ConversationOutlivesReload|OneConversationOverBothTransports|OneTagIsALiveFace|ChatBeginsWithItsFirstMessage|NoStartFailsInSilence|APageComesBackFromTheCacheInEveryPhase|StatesOfAFace|MovedAndRemoved|BlockedSoundWaitsForAKey|FaceThatIsNotThere|ExampleOfAFaceWithoutSound|Preload)$$
+SCENARIOS := ^Test(AWorkerConnectsWithoutANetwork|AvatarAppearsAndSaysItsOpeningLine|AudioOnlyAgentIsHeard|TypedTurnIsAnsweredWithCaptionsInOrder|DeniedMicrophoneIsAWarning|BadTokenIsRefused|PageLeftBehindTellsTheService|OneTurnInEveryWay|ServiceIsAway|OneConversationOverBothTransports|OneTagIsALiveFace|ChatBeginsWithItsFirstMessage|NoStartFailsInSilence|BlockedSoundWaitsForAKey)$$
+SCENES := ./agent ./avatar ./chat ./element
 
 .PHONY: profile
 profile: $(NPM) # which functions the programs call in conversations until their second parts are there: their first parts
