@@ -2,8 +2,7 @@ import assert from "node:assert/strict"
 import { test } from "node:test"
 import type { ChatOptions } from "../src/session/chatoptions.js"
 import { ChatSession } from "../src/session/chatsession.js"
-import { AgentError, localError } from "../src/core/errors.js"
-import type { ChatEvents } from "../src/generated/events.js"
+import { AgentError } from "../src/core/errors.js"
 import { collected, FakeProgram, FakeSource, made, running, settle } from "./fake.js"
 
 globalThis.reportError = (exception: unknown) => assert.fail(`reported: ${exception}`)
@@ -79,26 +78,6 @@ test("nobody waits for what can't come: after the end, after dispose, and after 
   await assert.rejects(last.next("ended"), { code: "ended" })
 })
 
-test("a signal ends a turn that waits for the runtime, and reaches one that does not", async () => {
-  const program = new FakeProgram()
-  const { loaded } = program.loading()
-  const session = new ChatSession(options)
-  const connected = session.connect()
-  const controller = new AbortController()
-  const early = session.sendText("Hi", { signal: controller.signal })
-  controller.abort()
-  await assert.rejects(early, { code: "aborted" })
-  program.results["connect"] = async () => program.become("connected")
-  program.results["sendText"] = () => Promise.resolve(turn)
-  loaded()
-  await connected
-  const { signal } = new AbortController()
-  await session.sendText("Hello", { signal })
-  assert.deepEqual(program.calls.at(-1), ["sendText", signal, "Hello", {}])
-  program.results["sendText"] = () => Promise.reject(localError("bad_request", "the message is empty"))
-  await assert.rejects(session.sendText(" "), { code: "bad_request", message: "the message is empty" })
-})
-
 test("the cause of a turn that a signal ended is the signal's reason", async () => {
   const { program, session } = await running(() => new ChatSession(options))
   program.become("connected")
@@ -172,33 +151,6 @@ test("leaving a loop leaves the turn, and so do a signal and the end of the sess
   await assert.rejects(disposed.next(), { code: "aborted" })
 })
 
-test("disconnecting before the runtime is there ends a loop too", async () => {
-  new FakeProgram().loading()
-  const session = new ChatSession(options)
-  session.connect().catch(() => {})
-  const next = session.streamText("Hi").next()
-  await settle()
-  session.disconnect()
-  await assert.rejects(next, { code: "invalid_state" })
-})
-
-test("events reach the listeners, and a stream of them ends with the session", async () => {
-  const { program, session } = await running(() => new ChatSession(options))
-  program.become("connected")
-  const widgets: ChatEvents["widget"][] = []
-  const listening = (async () => {
-    for await (const widget of session.stream("widget")) widgets.push(widget)
-  })()
-  const next = session.next("turnEnd")
-  const widget = { runtime: "followups", followups: { questions: ["More?"] } }
-  program.dispatch("widget", widget)
-  program.dispatch("turnEnd", { speechId: null, turnId: "1" })
-  assert.deepEqual(await next, { speechId: null, turnId: "1" })
-  program.dispatch("ended", { reason: "disconnect" })
-  await listening
-  assert.deepEqual(widgets, [widget])
-})
-
 test("a forgotten chat is collected and disposed when it is closed, and not while it is connected", async () => {
   const program = await new FakeProgram().load()
   let heard = 0
@@ -242,4 +194,3 @@ test("a forgotten chat that is closed tells of its end before it is collected", 
   await collected(() => program.sessions === 0)
   assert.equal(program.sessions, 0)
 })
-

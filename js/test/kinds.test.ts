@@ -84,7 +84,7 @@ for (const { Kind, program: programName, over, crashed, initial } of kinds) {
       const seen: unknown[] = []
       session.on("stateChange", (change) => seen.push(change))
       session.on("ended", (end) => seen.push(end))
-      const calls = [session.connect(), ...(Kind === ChatSession ? [session.sendText("Hi")] : [])]
+      const calls = [session.connect(), ...(Kind === ChatSession ? [session.sendText("Hi"), session.streamText("Hi").next()] : [])]
       session.disconnect({ final: false, reason: "left" })
       session.disconnect()
       const closed = { state: "closed", ...(Kind === AgentSession && { reason: "user_requested" }) }

@@ -85,19 +85,6 @@ test("what a page has sent can be read, and the rules change while the service r
   await assert.rejects(service.setLinks({ relay: "fog" }), /bad_request/)
 })
 
-test("links are cut and shaped", async () => {
-  const session = await connected()
-  await service.setLinks({ http: "delay=150ms" })
-  const began = performance.now()
-  await session.sendText("hello")
-  assert.ok(performance.now() - began >= 150)
-  await service.setLinks({ http: "cut" })
-  await assert.rejects(session.sendText("hello", { signal: AbortSignal.timeout(300) }), { code: "aborted" })
-  await service.setLinks({ http: "none" })
-  assert.ok((await session.sendText("hello")).text)
-  session.disconnect()
-})
-
 test("two services beside each other have nothing in common", async () => {
   await using other = await startLocalService({ binary })
   assert.notEqual(other.url, service.url)

@@ -109,17 +109,6 @@ test("what an intellect has is merged, checked, kept and restored", async () => 
   assert.equal((await management.intellects.getBrainConfig(configId, ks)).brainConfig["rate_limit_per_minute"], 30)
 })
 
-test("an agent answers and listens in a language", async () => {
-  const ks = await admin()
-  const { configId } = await management.intellects.create({}, ks)
-  const { agentId } = await management.agents.create({ displayName: "Ada", intellect: { intellectType: "genie", id: configId }, avatarIds: [] }, ks)
-  for (const language of ["fr-CA", "fr-CA", null]) {
-    await management.setForcedLanguage({ configId, agentId, language }, ks)
-    const [intellect, agent] = await Promise.all([management.intellects.get(configId, ks), management.agents.get(agentId, ks)])
-    assert.deepEqual([intellect["language"], intellect.prompts!.length, agent["speechLanguage"]], language ? [language, 1, language] : ["en-US", 0, ""])
-  }
-})
-
 test("an agent answers from a document of a category", async () => {
   const ks = await admin()
   const { configId } = await management.intellects.create({}, ks)

@@ -11,7 +11,7 @@ import { brotliDecompressSync, gunzipSync, gzipSync } from "node:zlib"
 import * as chat from "../dist/chat.js"
 import * as compat from "../dist/compat.js"
 import * as main from "../dist/index.js"
-import { AgentError, appInit, dispose, load, version } from "../dist/index.js"
+import { AgentError, appInit, version } from "../dist/index.js"
 
 const root = new URL("../../", import.meta.url) // of the package, seen from the bundled test
 const manifest = JSON.parse(readFileSync(new URL("package.json", root), "utf8"))
@@ -258,11 +258,6 @@ test("the chat entry does not have the address of agentruntime.wasm", () => {
   const text = importsOf("chat.js", true).map(distText).join("")
   assert.match(text, /chat\.wasm/)
   assert.doesNotMatch(text, /agentruntime\.wasm/)
-})
-
-test("load without a window rejects with load_failed", async () => {
-  await assert.rejects(load(), (error) => error instanceof AgentError && error.code === "load_failed" && /needs a browser/.test(error.message))
-  await dispose()
 })
 
 test("the chat finds its program in node, and takes one that is given", async () => {

@@ -51,15 +51,6 @@ test("a sequence is opened at the first value that is asked for, and asked for n
   assert.deepEqual([opened, sequence.asked, sequence.left], [1, 2, 1])
 })
 
-test("values come in the order in which they were asked for", async () => {
-  const sequence = new Sequence()
-  const stream = pull(async () => sequence)
-  const both = Promise.all([stream.next(), stream.next()])
-  await sequence.say("a")
-  await sequence.say("b")
-  assert.deepEqual(await both, [{ done: false, value: "a" }, { done: false, value: "b" }])
-})
-
 test("values that came together are handed out one by one, and asked for once", async () => {
   const sequence = new Sequence()
   const stream = pull(async () => sequence)
@@ -75,16 +66,6 @@ test("values that came together are handed out one by one, and asked for once", 
   assert.equal(sequence.asked, 2)
   sequence.answers.shift()?.resolve({ done: true })
   assert.deepEqual(await last, over)
-})
-
-test("values that were asked for at once are found in what comes together", async () => {
-  const sequence = new Sequence()
-  const stream = pull(async () => sequence)
-  const both = Promise.all([stream.next(), stream.next()])
-  await sequence.say("a", "b", "c")
-  assert.deepEqual(await both, [{ done: false, value: "a" }, { done: false, value: "b" }])
-  await sequence.say("d")
-  assert.deepEqual([await stream.next(), await stream.next()], [{ done: false, value: "c" }, { done: false, value: "d" }])
 })
 
 test("what came with the value at which the loop is left, or aborted, is dropped", async () => {
@@ -103,53 +84,6 @@ test("what came with the value at which the loop is left, or aborted, is dropped
     assert.deepEqual(await stream.next(), over)
     assert.equal(sequence.left, 1)
   }
-})
-
-test("leaving the loop ends the sequence", async () => {
-  const sequence = new Sequence()
-  const loop = (async () => {
-    for await (const value of pull(async () => sequence)) {
-      assert.equal(value, "a")
-      break
-    }
-  })()
-  await sequence.say("a")
-  await loop
-  assert.equal(sequence.left, 1)
-})
-
-test("an error in the loop ends the sequence, and is the one that is thrown", async () => {
-  const sequence = new Sequence()
-  const loop = (async () => {
-    for await (const value of pull(async () => sequence)) throw new Error(`no use for ${value}`)
-  })()
-  loop.catch(() => {})
-  await sequence.say("a")
-  await assert.rejects(loop, { message: "no use for a" })
-  assert.equal(sequence.left, 1)
-})
-
-test("leaving a stream that nobody asked opens nothing", async () => {
-  const stream = pull(() => assert.fail("opened"))
-  assert.deepEqual(await stream.return?.(), over)
-  assert.deepEqual(await stream.next(), over)
-})
-
-test("an error of the sequence is thrown once and ends it", async () => {
-  const sequence = new Sequence()
-  const stream = pull(async () => sequence)
-  const next = stream.next()
-  await settle()
-  sequence.answers.shift()?.reject(localError("ended", "over"))
-  await assert.rejects(next, { code: "ended" })
-  assert.deepEqual(await stream.next(), over)
-  assert.equal(sequence.left, 1)
-})
-
-test("a sequence that cannot be opened throws, and nothing is left to free", async () => {
-  const stream = pull(() => Promise.reject(localError("bad_request", "no")))
-  await assert.rejects(stream.next(), { code: "bad_request" })
-  assert.deepEqual(await stream.next(), over)
 })
 
 test("an aborted signal throws at once and ends the sequence, also while it opens", async () => {
@@ -207,19 +141,6 @@ function object(program: FakeProgram, sequence: Sequence): ProgramObject {
   program.results["listen"] = () => ({ next: () => sequence.next(), return: () => sequence.return() })
   return new ProgramObject({ find: chatProgram, options: {}, open: (go, options, dispatch) => go.chatSession(options, dispatch) })
 }
-
-test("a session's stream waits for the program, and its method for the loop", async () => {
-  const program = new FakeProgram()
-  const { loaded } = program.loading("chat")
-  const sequence = new Sequence()
-  const stream = object(program, sequence).stream("listen", undefined, "text")
-  const next = stream.next()
-  loaded()
-  await sequence.say("a")
-  assert.deepEqual(await next, { done: false, value: "a" })
-  assert.deepEqual(program.calls, [["listen", "text"]])
-  await dispose()
-})
 
 test("disposing a session ends its streams, and calls nothing that is gone", async () => {
   const program = await new FakeProgram().load("chat")
