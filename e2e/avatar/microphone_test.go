@@ -40,31 +40,6 @@ func TestSpeechCutsTheAgentAndIsAnswered(t *testing.T) {
 	}
 }
 
-func TestDeniedMicrophoneIsAWarning(t *testing.T) {
-	t.Parallel()
-	_, p := open(t)
-	p.Permit("microphone", false)
-	var got struct {
-		Warning, Later, Answer string
-		Started                bool
-	}
-	p.Do(&got, `
-		const talk = await open({agent: "silent", micStartMode: "immediate", videoEl: document.getElementById("video")})
-		const {session} = talk
-		await session.connect()
-		const {code: warning} = await talk.until("warning")
-		const {code: later} = await failure(session.startMic())
-		await session.speak("My name is Ada.")
-		const {text: answer} = await talk.until("avatarStopTalking", ({text}) => text.startsWith("Nice"))
-		return {warning, later, answer, started: session.micStarted}`)
-	if got.Warning != "mic_permission_denied" || got.Later != "mic_permission_denied" || got.Started {
-		t.Errorf("warning %s, startMic %s, started %v", got.Warning, got.Later, got.Started)
-	}
-	if got.Answer != "Nice to meet you, Ada. I'll remember your name." {
-		t.Errorf("the agent said %q", got.Answer)
-	}
-}
-
 // TestDeferredMicrophoneIsAskedForLater, once, and is heard. Another one takes over. When that is unplugged the session goes on
 // without it, says so, and takes a device again.
 func TestDeferredMicrophoneIsAskedForLater(t *testing.T) {

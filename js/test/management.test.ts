@@ -202,15 +202,12 @@ test("a token of the wrong kind is refused before a request", async () => {
   assert.equal(sent.length, 3)
 })
 
-/** Each call with the path, the body and the header that it sends; `key` is whether there is an idempotency key. */
+/** Each call with the path, the body and the header that it sends; `key` is whether there is an idempotency key. managementlocal.test.ts has others. */
 const requests: [(m: Management) => PromiseLike<unknown>, string, unknown, ("key" | "given")?][] = [
   [(m) => m.application.generateProfile("hotel", adminKs), "https://agents.example/v1/application/generateAgentProfile", { userDescription: "hotel" }],
-  [(m) => m.application.resolveWidgetId("a", adminKs), "https://agents.example/v1/application/resolveWidgetId", { agentId: "a" }],
   [(m) => m.application.getCustomPrompts(adminKs), "https://agents.example/v1/application/getCustomPrompts", {}],
-  [(m) => m.application.appInit(adminKs), "https://agents.example/v1/application/appInit", {}],
   [(m) => m.agents.list(adminKs), "https://agents.example/v1/agent/list", { filter: {}, pager: { offset: 0, limit: 30 } }],
   [(m) => m.agents.list(adminKs, { filter: { searchValue: "x" }, orderBy: "-createdAt", pageSize: 2 }), "https://agents.example/v1/agent/list", { filter: { searchValue: "x" }, orderBy: "-createdAt", pager: { offset: 0, limit: 2 } }],
-  [(m) => m.agents.get("a", adminKs), "https://agents.example/v1/agent/get", { agentId: "a" }],
   [(m) => m.agents.create({ displayName: "A", intellect: { intellectType: "genie", id: 1 }, avatarIds: [] }, adminKs, { idempotencyKey: "mine" }), "https://agents.example/v1/agent/create", { displayName: "A", intellect: { intellectType: "genie", id: 1 }, avatarIds: [] }, "given"],
   [(m) => m.agents.update({ agentId: "a", displayName: "B" }, adminKs), "https://agents.example/v1/agent/update", { agentId: "a", displayName: "B" }],
   [(m) => m.agents.delete("a", adminKs, { ...confirmed, skipProtectedCheck: true }), "https://agents.example/v1/agent/delete", { agentId: "a" }, "key"],
@@ -219,7 +216,6 @@ const requests: [(m: Management) => PromiseLike<unknown>, string, unknown, ("key
   [(m) => m.avatars.create({ voice: { id: "v" }, visual: { id: "f" } }, adminKs, { idempotencyKey: "mine" }), "https://agents.example/v1/avatar/create", { voice: { id: "v" }, visual: { id: "f" } }, "given"],
   [(m) => m.avatars.update({ id: "x", name: "n" }, adminKs), "https://agents.example/v1/avatar/update", { id: "x", name: "n" }],
   [(m) => m.avatars.clone("x", adminKs), "https://agents.example/v1/avatar/clone", { id: "x" }, "key"],
-  [(m) => m.avatars.delete("x", adminKs, confirmed), "https://agents.example/v1/avatar/delete", { id: "x" }, "key"],
   [(m) => m.catalog.list(adminKs, { type: "Voice" }), "https://agents.example/v1/catalog-item/list", { filter: { typeEqual: "Voice" }, pager: { offset: 0, limit: 100 } }],
   [(m) => m.catalog.list(adminKs), "https://agents.example/v1/catalog-item/list", { pager: { offset: 0, limit: 100 } }],
   [(m) => m.catalog.get("i", adminKs), "https://agents.example/v1/catalog-item/get", { itemId: "i" }],
@@ -232,8 +228,6 @@ const requests: [(m: Management) => PromiseLike<unknown>, string, unknown, ("key
   [(m) => m.intellects.create({ name: "n" }, adminKs), "https://genie.example/v1/intellect/add", { name: "n", type: "internal", status: 2 }, "key"],
   [(m) => m.intellects.create({ status: 1 }, adminKs), "https://genie.example/v1/intellect/add", { type: "internal", status: 1 }, "key"],
   [(m) => m.intellects.update({ id: 1, type: "internal", name: "n" }, adminKs), "https://genie.example/v1/intellect/update", { id: 1, type: "internal", name: "n" }],
-  [(m) => m.intellects.delete(1, adminKs, confirmed), "https://genie.example/v1/intellect/delete", { id: 1 }, "key"],
-  [(m) => m.intellects.getBrainConfig(1, adminKs), "https://genie.example/partner-config/get", { id: 1 }],
   [(m) => m.tools.list(adminKs), "https://genie.example/v1/tool/list", { filter: { objectType: "ToolListFilter" }, pager: { pageIndex: 1, pageSize: 30 } }],
   [(m) => m.tools.add(tools.csv({ name: "t", description: "d", csv: "a\n1" }), adminKs), "https://genie.example/v1/tool/add", { name: "t", config: { type: "csv", name: "t", description: "d", csv: "a\n1" } }, "key"],
   [(m) => m.tools.get("t", adminKs), "https://genie.example/v1/tool/get", { id: "t" }],
@@ -243,18 +237,12 @@ const requests: [(m: Management) => PromiseLike<unknown>, string, unknown, ("key
   [(m) => m.skills.add({ name: "s", description: "d" }, adminKs), "https://genie.example/v1/skill/add", { name: "s", description: "d" }, "key"],
   [(m) => m.skills.update("s", { instructions: "i" }, adminKs), "https://genie.example/v1/skill/update", { id: "s", instructions: "i" }, "key"],
   [(m) => m.threads.list(adminKs, { filter: { agentIdEquals: "a" } }), "https://genie.example/v1/thread/list", { filter: { agentIdEquals: "a", objectType: "ListThreadFilter" }, pager: { pageIndex: 1, pageSize: 30 } }],
-  [(m) => m.threads.get("t", adminKs), "https://genie.example/v1/thread/get", { id: "t" }],
-  [(m) => m.threads.rename("t", "x", adminKs), "https://genie.example/v1/thread/update", { id: "t", title: "x" }],
   [(m) => m.threads.setAnalysis("t", { mood: "good" }, adminKs), "https://genie.example/v1/thread/update", { id: "t", thread_metadata: { analysis: { mood: "good" } } }],
   [(m) => m.threads.clearAnalysis("t", adminKs), "https://genie.example/v1/thread/update", { id: "t", thread_metadata: {} }],
   [(m) => m.threads.push("t", { content: "hi" }, adminKs), "https://genie.example/thread/push", { id: "t", content: "hi" }, "key"],
-  [(m) => m.threads.transcript("t", adminKs), "https://genie.example/v1/thread/get_transcripts", { id: "t" }],
-  [(m) => m.threads.delete("t", adminKs, confirmed), "https://genie.example/v1/thread/delete", { thread_ids: ["t"] }, "key"],
-  [(m) => m.messages.list(adminKs, { threadId: "t" }), "https://genie.example/message/list", { filter: { threadIdEquals: "t", objectType: "GenieListMessageFilter" }, pager: { pageIndex: 1, pageSize: 50 } }],
   [(m) => m.messages.get("m", adminKs), "https://genie.example/message/get", { id: "m" }],
   [(m) => m.messages.share("m", "title", adminKs), "https://genie.example/message/share", { id: "m", newTitle: "title" }],
   [(m) => m.messages.report(adminKs), "https://genie.example/message/report", { filter: { objectType: "GenieListMessageFilter" } }],
-  [(m) => m.messages.reportSummary(adminKs), "https://genie.example/message/report", { filter: { objectType: "GenieListMessageFilter" }, pager: { pageIndex: 1, pageSize: 500 } }],
   [(m) => m.feedback.add({ message_id: "m", is_positive: 1 as never, comment: "" }, adminKs), "https://genie.example/feedback/add", { schemaVersion: 1, data: { message_id: "m", is_positive: true } }, "key"],
   [(m) => m.followups.getSuggested(adminKs), "https://genie.example/followup/get-suggested-questions?new_response=true", {}],
   [(m) => m.followups.list(adminKs), "https://genie.example/followup/list", { filter: { objectType: "GenieListQuestionFilter" }, pager: { pageIndex: 1, pageSize: 30 } }],
@@ -270,7 +258,6 @@ const requests: [(m: Management) => PromiseLike<unknown>, string, unknown, ("key
   [(m) => m.knowledge.list("9", adminKs, { pageSize: 2 }), "https://ovp.example/api_v3/service/baseentry/action/list", {
     filter: { objectType: "KalturaBaseEntryFilter", categoryAncestorIdIn: "9", orderBy: "-createdAt", statusIn: "-1,-2,0,1,2,7,4", typeIn: "1,7,10" }, pager: { objectType: "KalturaFilterPager", pageIndex: 1, pageSize: 2 }, ks: adminKs, format: 1,
   }],
-  [(m) => m.lifecycle.create({ name: "r" }, adminKs), "https://agents.example/v1/lifecycle/create", { name: "r" }, "key"],
   [(m) => m.lifecycle.update("r", { status: "disabled" }, adminKs), "https://agents.example/v1/lifecycle/update", { id: "r", status: "disabled" }],
   [(m) => m.lifecycle.listObjects(adminKs), "https://agents.example/v1/lifecycle/listObjects", {}],
   [(m) => m.insightSettings.create({ key: "k", title: "t", prompt: "p", valueType: "string" }, adminKs), "https://agents.example/v1/insight-settings/create", { key: "k", title: "t", prompt: "p", valueType: "string" }, "key"],
@@ -733,13 +720,6 @@ test("a document goes into a category in several calls, and a part that fails is
   const { management, sent } = client({ multirequest: ({ body }: Sent) => Object.keys(body).filter((key) => /^\d$/.test(key)).map((key) => ({ id: `id-${body[key].service}` })), "attachment_attachmentasset/setContent": {} })
   const file = new Blob(["text"], { type: "text/plain" })
   assert.deepEqual(await management.knowledge.uploadDocument({ file, name: "a.txt", categoryId: 9 }, adminKs), { entryId: "id-baseentry", categoryId: 9 })
-  assert.deepEqual(sent.map(({ url }) => url.replace("https://ovp.example/api_v3/service/", "")), [
-    "multirequest", "uploadtoken/action/upload?uploadTokenId=id-uploadtoken&resume=false&finalChunk=true&resumeAt=0&format=1", "multirequest",
-  ])
-  assert.deepEqual(sent[0]!.body, {
-    apiVersion: "19.14.0", format: 1, "0": { ks: adminKs, service: "baseentry", action: "add", entry: { objectType: "KalturaDocumentEntry", name: "a.txt", type: "10", documentType: 11 } },
-    "1": { ks: adminKs, service: "uploadtoken", action: "add", uploadToken: { objectType: "KalturaUploadToken", fileName: "a.txt" } },
-  })
   assert.deepEqual([sent[1]!.body.ks, sent[1]!.body.fileData instanceof Blob, sent[1]!.headers["authorization"]], [adminKs, true, undefined])
   assert.deepEqual((await management.knowledge.uploadMarkdown({ markdown: "# A", categoryId: "9" }, adminKs)).markdownAssetId, "id-attachment_attachmentasset")
   const failing = client({ multirequest: [{ id: "e" }, { objectType: "KalturaAPIException", code: "QUOTA", message: "too many" }] }).management
