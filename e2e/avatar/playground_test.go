@@ -168,7 +168,7 @@ func TestPlaygroundInText(t *testing.T) {
 	p.AwaitTrue(`document.getElementById("status").textContent.startsWith("The service has a problem. Please try again.")`)
 	h.Intercept(nil)
 	p.Press("#connect")
-	p.AwaitTrue(`document.querySelectorAll("#agent option").length > 1`)
+	p.AwaitTrue(`document.querySelectorAll("#agent option").length > 1 && document.getElementById("stage").dataset.state === "live"`)
 	p.Press("#disconnect")
 	p.AwaitTrue(`!document.getElementById("connect").disabled`)
 	p.Do(nil, `document.getElementById("faults").closest("details").open = true`)
