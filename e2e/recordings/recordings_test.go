@@ -16,7 +16,6 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
@@ -61,42 +60,21 @@ var rounds = flag.Int("rounds", 1, "how long the conversation is: about 25 s for
 // patience is how long an event may take on a machine that is busy.
 const patience = 30 * time.Second
 
-// listener waits for events.
-type listener struct {
-	t      *testing.T
-	mu     sync.Mutex
-	events []event.Event
-	next   chan struct{}
-}
+// listener has the names of a session's events, in their order.
+type listener chan string
 
-func (l *listener) event(e event.Event) {
-	l.mu.Lock()
-	l.events = append(l.events, e)
-	l.mu.Unlock()
-	select {
-	case l.next <- struct{}{}:
-	default:
-	}
-}
-
-// await waits for the event with that name after the last one that it returned.
-func (l *listener) await(name string) {
-	l.t.Helper()
+// await waits for the event with that name after the last one that it awaited.
+func (l listener) await(t *testing.T, name string) {
+	t.Helper()
 	limit := time.After(patience)
 	for {
-		l.mu.Lock()
-		for i, e := range l.events {
-			if e.Name() == name {
-				l.events = l.events[i+1:]
-				l.mu.Unlock()
+		select {
+		case next := <-l:
+			if next == name {
 				return
 			}
-		}
-		l.mu.Unlock()
-		select {
-		case <-l.next:
 		case <-limit:
-			l.t.Fatalf("no %s", name)
+			t.Fatalf("no %s", name)
 		}
 	}
 }
@@ -195,13 +173,13 @@ func recordedConversation(t *testing.T, codec string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	l := &listener{t: t, next: make(chan struct{}, 1)}
+	l := make(listener, 1<<16)
 	var mic av.Microphone
 	o := avatar.OptionsFor(access)
 	o.AllowPrivateHosts = true
 	o.VideoCodec = codec
 	o.Platform.OpenMicrophone = mic.Open
-	o.OnEvent = l.event
+	o.OnEvent = func(e event.Event) { l <- e.Name() }
 	o.RequestVars = map[string]any{"door_code": "tiger-4711"}
 	if err := rec.Attach(&o); err != nil {
 		t.Fatal(err)
@@ -213,7 +191,7 @@ func recordedConversation(t *testing.T, codec string) {
 	if err := session.Connect(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	l.await("avatarStopTalking") // the opening
+	l.await(t, "avatarStopTalking") // the opening
 	question, err := av.FromFile("../testdata/speech.wav")
 	if err != nil {
 		t.Fatal(err)
@@ -221,8 +199,8 @@ func recordedConversation(t *testing.T, codec string) {
 	if err := mic.Say(t.Context(), question); err != nil {
 		t.Fatal(err)
 	}
-	l.await("userStartedTalking")
-	l.await("avatarStopTalking")
+	l.await(t, "userStartedTalking")
+	l.await(t, "avatarStopTalking")
 	answerTool(t, session)
 	speak := func(text string) {
 		t.Helper()
@@ -232,23 +210,23 @@ func recordedConversation(t *testing.T, codec string) {
 	}
 	for range *rounds {
 		speak("Write a note")
-		l.await("toolCall")
-		l.await("avatarStopTalking")
+		l.await(t, "toolCall")
+		l.await(t, "avatarStopTalking")
 		breakIt("drop")
-		l.await("reconnected")
+		l.await(t, "reconnected")
 		breakIt("kill-media")
-		l.await("mediaRecovered")
+		l.await(t, "mediaRecovered")
 		speak("Tell me a story")
-		l.await("speechChunk")
-		l.await("speechChunk")
+		l.await(t, "speechChunk")
+		l.await(t, "speechChunk")
 		speak("What is the password?") // interrupts
-		l.await("interrupted")
-		l.await("avatarStartTalking")
-		l.await("avatarStopTalking")
+		l.await(t, "interrupted")
+		l.await(t, "avatarStartTalking")
+		l.await(t, "avatarStopTalking")
 		// The picture has to last for 10 s: the third of losses in a row rebuilds the session (protocol §8.5).
 		speak("Tell me a story")
-		l.await("avatarStartTalking")
-		l.await("avatarStopTalking")
+		l.await(t, "avatarStartTalking")
+		l.await(t, "avatarStopTalking")
 	}
 	session.Close()
 	if err := rec.Close(); err != nil {
