@@ -44,6 +44,7 @@ func TestEverybodyCanUseIt(t *testing.T) {
 	t.Parallel()
 	h, p := open(t, "receptionist", "")
 	p.Axe("idle")
+	p.HeaderFits()
 	p.NothingCut()
 	p.Ask("My name is Ada.", "Ada")
 	face(p)

@@ -19,6 +19,7 @@ func TestExamplePageByKeyboard(t *testing.T) {
 	p := h.Open("/example/avatar/")
 	p.Permit("microphone", false) // the visitor only types
 	p.AwaitTrue(`document.activeElement.id === "start" && !document.activeElement.disabled`)
+	p.HeaderFits()
 	p.NothingCut()
 	p.Keys("\r")
 	p.AwaitTrue(`document.getElementById("stage").dataset.state === "live"`)

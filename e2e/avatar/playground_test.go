@@ -32,6 +32,7 @@ func TestPlayground(t *testing.T) {
 	p.AwaitTrue(`!document.getElementById("connect").disabled`)
 	p.Axe("idle")
 	// In a narrow window everything is folded, and the page is about two screens long.
+	p.HeaderFits()
 	p.NothingCut()
 	p.SetSize(360, 740)
 	p.AwaitTrue(`document.documentElement.scrollHeight < 2 * 740 && document.querySelectorAll("details[open]").length === 0`)

@@ -184,6 +184,7 @@ func TestEverybodyCanUseIt(t *testing.T) {
 	_, p := open(t, "receptionist")
 	p.AwaitTrue(`inAgent(".greeting button")`)
 	p.Axe("idle")
+	p.HeaderFits()
 	p.NothingCut()
 	p.HasNodes([]pagetest.AccessibilityNode{
 		{Role: "heading", Name: "Chat with an agent"},

@@ -80,6 +80,7 @@ func TestExampleOfATag(t *testing.T) {
 	p.Keys("My name is Ada.\r")
 	p.AwaitTrue(`document.getElementById("events").textContent.includes('"type":"final"')`)
 	p.Axe("live")
+	p.HeaderFits()
 	p.NothingCut()
 }
 

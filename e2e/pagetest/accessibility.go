@@ -74,8 +74,26 @@ var cut string
 // phone is the size of a small phone, in portrait and in landscape, in CSS pixels.
 var phone = [][2]int64{{320, 568}, {667, 375}}
 
-// NothingCut fails the test when a text or a control is cut off on a small phone, in portrait or landscape, or when the header
-// is too low for a finger there or takes more than one row in landscape. The page keeps the size of the phone in landscape.
+// HeaderFits fails the test when something in the header is too low for a finger on a phone, or when the header takes more than
+// one row on a phone in landscape. The page keeps that size.
+func (p *Page) HeaderFits() {
+	p.t.Helper()
+	p.SetSize(360, 740)
+	var small []string
+	p.Do(&small, `return [...document.querySelectorAll("header :is(a, button, select)")].filter((e) => e.checkVisibility() && e.getBoundingClientRect().height < 44).map((e) => e.textContent.trim())`)
+	if len(small) > 0 {
+		p.t.Errorf("less than 44 pixels high: %q", small)
+	}
+	p.SetSize(740, 360)
+	var height float64
+	p.Do(&height, `return document.querySelector("header").getBoundingClientRect().height`)
+	if height > 60 {
+		p.t.Errorf("in landscape the header is %g pixels high, want one row", height)
+	}
+}
+
+// NothingCut fails the test when a text or a control is cut off on a small phone, in portrait or landscape. The page keeps the
+// size of the phone in landscape.
 func (p *Page) NothingCut() {
 	p.t.Helper()
 	for _, size := range phone {

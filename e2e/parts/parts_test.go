@@ -32,6 +32,7 @@ func openExample(t *testing.T, name string) *pagetest.Page {
 	p.Permit("microphone", false)
 	p.AwaitTrue(`document.activeElement.id === "start" && !document.activeElement.disabled`)
 	p.Axe("idle")
+	p.HeaderFits()
 	p.NothingCut()
 	p.Keys("\r")
 	p.AwaitTrue(`document.activeElement.localName === "textarea"`)

@@ -1,6 +1,6 @@
 // Checks what is cut off in a page of this size: the value of this script is
 // the texts and controls outside of the page, or outside of an element that hides
-// its overflow, and what of the header a finger can't reach.
+// its overflow.
 ;(() => {
   const hides = (element) => ["hidden", "clip"].includes(getComputedStyle(element).overflowX)
   const scrolls = (element) => ["auto", "scroll"].includes(getComputedStyle(element).overflowX) || ["auto", "scroll"].includes(getComputedStyle(element).overflowY)
@@ -23,10 +23,6 @@
       const box = frame && frame !== document.body && frame !== document.documentElement ? frame.getBoundingClientRect() : { left: 0, right: innerWidth, top: -Infinity, bottom: Infinity }
       if (left < box.left - 1 || right > box.right + 1 || (!element.matches("video") && (top < box.top - 1 || bottom > box.bottom + 1))) found.push(`${name(element)} is cut`)
     }
-    const [header] = document.querySelectorAll("header")
-    const controls = [...(innerWidth < innerHeight ? (header?.querySelectorAll("a, button, select") ?? []) : [])]
-    for (const control of controls) if (control.checkVisibility() && control.getBoundingClientRect().height < 44) found.push(`${name(control)} is too low for a finger`)
-    if (innerHeight < innerWidth && header && header.getBoundingClientRect().height > 60) found.push("the header has more than one row")
     return found
   }
 
