@@ -48,12 +48,13 @@ type peer struct {
 	closing bool          // no operation begins any more
 	idle    chan struct{} // closed when closing and not busy
 
-	last    Stats         // guarded by engine.totals.mu
-	counted chan struct{} // closed when last is final and in the totals
+	measuring chan struct{} // has a value while a report is read
+	last      Stats         // guarded by engine.totals.mu
+	counted   chan struct{} // closed when last is final and in the totals
 }
 
 func newPeer(p *Engine, o peerOptions, on func(Event)) (*peer, error) {
-	peer := &peer{engine: p, idle: make(chan struct{}), counted: make(chan struct{})}
+	peer := &peer{engine: p, idle: make(chan struct{}), measuring: make(chan struct{}, 1), counted: make(chan struct{})}
 	api, err := peer.newAPI(o, on)
 	if err != nil {
 		return nil, err

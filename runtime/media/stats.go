@@ -289,8 +289,15 @@ func (p *peer) stats(ctx context.Context) (Stats, error) {
 	return st, err
 }
 
-// measure reads the peer's statistics and keeps them for the totals.
+// measure reads the peer's statistics and keeps them for the totals. It reads one report after the other: the totals would
+// shrink when an older one is kept after a newer one.
 func (p *peer) measure(ctx context.Context) (Stats, error) {
+	select {
+	case p.measuring <- struct{}{}:
+		defer func() { <-p.measuring }()
+	case <-ctx.Done():
+		return Stats{}, context.Cause(ctx)
+	}
 	report, err := p.report(ctx)
 	if err != nil {
 		return Stats{}, err

@@ -7,6 +7,7 @@ import (
 	"reflect"
 	"runtime"
 	"strings"
+	"sync"
 	"syscall/js"
 	"testing"
 	"time"
@@ -213,6 +214,31 @@ func TestLateSizeIsReported(t *testing.T) {
 	j.await(t, "stv size 640x360")
 	if n := j.count("stv size 640x360"); n != 1 {
 		t.Errorf("reported %d times", n)
+	}
+}
+
+// TestReportsAreReadOneAfterTheOther: the totals would shrink if an older report was kept after a newer one.
+func TestReportsAreReadOneAfterTheOther(t *testing.T) {
+	prototype := js.Global().Get("RTCPeerConnection").Get("prototype")
+	counted := eval(t, `
+		const counted = function () {
+			counted.most = Math.max(counted.most, ++counted.running)
+			return a.call(this).finally(() => counted.running--)
+		}
+		return Object.assign(counted, {running: 0, most: 0})`, prototype.Get("getStats"))
+	replace(t, prototype, "getStats", counted)
+	d, _, _ := watch(t, newPageEngine(t, nil), newJournal())
+	var all sync.WaitGroup
+	for range 5 {
+		all.Go(func() {
+			if _, err := d.Stats(testContext(t)); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	all.Wait()
+	if most := counted.Get("most").Int(); most != 1 {
+		t.Errorf("%d reports were requested at once", most)
 	}
 }
 
