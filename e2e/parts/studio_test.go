@@ -75,6 +75,7 @@ func TestAnAgentIsBuiltByKeyboard(t *testing.T) {
 		t.Errorf("the answer is by %q", by)
 	}
 	p.Accessible()
+	p.HeaderFits()
 	p.NothingCut()
 
 	// The links back, and the browser's Back.
