@@ -11,12 +11,12 @@ import { attributes, checkAttributes, languageOf, reflect, upgrade, words, type 
 import { Base, restyle, style, type AddListener } from "./base.js"
 import { Composer } from "./composer.js"
 import { Controls } from "./controls.js"
-import { Early } from "./early.js"
 import { Log } from "./log.js"
 import { endText, errorText, labelsOf, type Labels, type Text } from "./labels.js"
 import type { Locale } from "./locales.js"
 import { Notices } from "./notices.js"
 import { faceOf, imported, listen, loadFor, requestInit, say, type AgentElementEvents, type AnySession, type SessionOptions } from "./session.js"
+import { Preparation } from "./preparation.js"
 import { Stage } from "./stage.js"
 import { open, type Actions, type Mode, type Part, type Phase, type Said, type State } from "./state.js"
 import css from "./style.css"
@@ -28,7 +28,7 @@ type Conversation = InstanceType<Conversations["Conversation"]>
 
 /** An element without a conversation. */
 const beforeStart = { phase: "idle", message: undefined, permanent: false } as const
-/** What only a conversation that goes on can have. */
+/** What only a running conversation can have, as it is without one. */
 const quiet = { microphoneProblem: undefined, busy: false, gated: false, missing: false, unheard: false } as const
 const noPicture = errorText("media_no_video")
 const noAnswer = (labels: Labels) => labels.empty
@@ -68,7 +68,7 @@ export abstract class AgentElement extends Base {
   #noAnswer: Text = noAnswer
   /** Aborts the turn that was sent last. */
   #turn: AbortController | undefined
-  readonly #early = new Early((signal) => this.#requestInit(signal))
+  readonly #preparation = new Preparation((signal) => this.#requestInit(signal))
   /** The session's token, once it is no longer the one of its reply of `appInit`. */
   #renewedToken: string | undefined
   readonly #faces = new WeakSet<AvatarSession>()
@@ -141,7 +141,7 @@ export abstract class AgentElement extends Base {
 
   /** Downloads the runtime and gets the reply of `appInit`, whose poster is then shown, as the attribute `preload` does. */
   load(): Promise<void> {
-    return Promise.all([loadFor(this.#modes), this.#early.load().then((init) => init && this.#showPoster(init))]).then(() => {})
+    return Promise.all([loadFor(this.#modes), this.#preparation.load().then((init) => init && this.#showPoster(init))]).then(() => {})
   }
 
   /** Moves the focus to what a visitor does first: to the button that starts, or to the field. */
@@ -218,7 +218,7 @@ export abstract class AgentElement extends Base {
 
   set options(options: SessionOptions | undefined) {
     this.#options = options ?? {}
-    this.#early.dropSession()
+    this.#preparation.dropSession()
     if (!open(this.#state)) this.#readAttributes()
   }
 
@@ -271,7 +271,7 @@ export abstract class AgentElement extends Base {
     queueMicrotask(() => {
       if (this.isConnected) return
       this.#unwatch()
-      this.#early.dropSession()
+      this.#preparation.dropSession()
       this.#leave()
       this.#update(beforeStart)
     })
@@ -285,7 +285,7 @@ export abstract class AgentElement extends Base {
     if (name === "lang") return void this.#translate()
     if (before === value) return
     if (["widget-id", "region", "agentic-url", "genie-url", "ovp-url", "modes"].includes(name)) this.#accessChanged(true)
-    else if (name !== "preload") this.#early.dropSession()
+    else if (name !== "preload") this.#preparation.dropSession()
     if (name === "thread-id" && this.#state.permanent) this.#update({ permanent: false }) // a launcher that forgets a thread; the sentence stays
     if (this.shadowRoot) this.#readAttributes(name)
     if (name === "preload" && this.isConnected) this.#watchPreload()
@@ -311,7 +311,7 @@ export abstract class AgentElement extends Base {
   }
 
   #relabel(): void {
-    this.#early.dropSession() // the session is told the notice that is shown
+    this.#preparation.dropSession() // the session is told the notice that is shown
     this.#update({ labels: labelsOf(this.#failures?.labels, this.#locale, this.#ownLabels) })
     this.#conversation?.rename()
   }
@@ -319,7 +319,6 @@ export abstract class AgentElement extends Base {
   #build(): void {
     const shadow = this.attachShadow({ mode: "open" })
     style(shadow, [styles, css])
-    const failed = (reason: unknown) => this.#microphoneFailed(reason)
     const actions: Actions = {
       start: () => this.start().catch(() => {}),
       end: () => this.end(),
@@ -369,7 +368,7 @@ export abstract class AgentElement extends Base {
     const controls = new Controls(actions)
     this.#addParts = (add) => {
       const { root: stage, video } = this.#stage!
-      this.#parts = [...this.#parts, ...add({ frame: this.#frame!, stage, video, controls, composer: this.#composer!.root, face, failed, conversation: () => this.#conversation, startNew: () => this.startNew(), continues: () => this.#allOptions().threadId !== undefined })]
+      this.#parts = [...this.#parts, ...add({ frame: this.#frame!, stage, video, controls, composer: this.#composer!.root, face, failed: (reason) => this.#microphoneFailed(reason), conversation: () => this.#conversation, startNew: () => this.startNew(), continues: () => this.#allOptions().threadId !== undefined })]
       this.#update({}) // until they are drawn, their buttons have no names, and none is hidden
     }
     this.#log = new Log(actions)
@@ -461,7 +460,7 @@ export abstract class AgentElement extends Base {
   async #prepare(): Promise<void> {
     if (this.#modes.join() !== "face") return
     await this.#conversations()
-    await this.#early.prepare((init) => (this.#state.phase === "idle" && this.isConnected ? (this.#makeSession(["face"], init) as Promise<AvatarSession>) : undefined))
+    await this.#preparation.prepare((init) => (this.#state.phase === "idle" && this.isConnected ? (this.#makeSession(["face"], init) as Promise<AvatarSession>) : undefined))
   }
 
   async #conversations(): Promise<Conversations> {
@@ -484,12 +483,12 @@ export abstract class AgentElement extends Base {
   #sourceChanged(before: unknown, now: unknown, known: boolean): void {
     if (now === before) return
     if (typeof now !== "function" || typeof before !== "function") return this.#accessChanged(!known)
-    this.#early.drop() // it may be of another visitor
+    this.#preparation.drop() // it may be of another visitor
   }
 
   /** What a conversation needs has changed: an early reply is not used, and a start that failed may succeed now. `anew`: another agent may be meant, which is loaded as `preload` says. */
   #accessChanged(anew: boolean): void {
-    this.#early.drop()
+    this.#preparation.drop()
     if (this.#state.permanent) this.#update(beforeStart)
     if (!anew || !this.shadowRoot || open(this.#state)) return
     this.#update({ poster: this.poster ?? undefined }) // the service's was that of the last agent
@@ -536,12 +535,12 @@ export abstract class AgentElement extends Base {
     const known = this.#agentKnown
     try {
       checkAttributes(this)
-      const [init, { Conversation, addParts }] = await Promise.all([this.#early.take(signal), this.#conversations()])
+      const [init, { Conversation, addParts }] = await Promise.all([this.#preparation.take(signal), this.#conversations()])
       if (signal.aborted) return
       this.#addParts?.(addParts)
       this.#addParts = undefined
       this.#showPoster(init)
-      const session = (await this.#early.takeSession(init)) ?? (await this.#makeSession(modes, init))
+      const session = (await this.#preparation.takeSession(init)) ?? (await this.#makeSession(modes, init))
       if (signal.aborted) return await session.dispose()
       this.#session = session
       this.#attach(session, signal)
@@ -565,7 +564,7 @@ export abstract class AgentElement extends Base {
         region: log.region,
         caption: this.#stage!.caption,
         bars: this.#stage!.bars,
-        doing: (activity, busy) => this.#update({ activity, busy }),
+        doing: (activity, busy, hint) => this.#update({ activity, busy, hint }),
         hint: (hint) => this.#update({ hint }),
         said: () => this.dispatchEvent(new CustomEvent("transcriptChange", { detail: { transcript: this.transcript } })),
         send: (text) => {

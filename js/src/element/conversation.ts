@@ -97,10 +97,10 @@ export interface Frame {
   say(text: string): void
   /** Without a log: the service may not have received a text. */
   unconfirmed(text: string): void
-  /** Is called when the agent does something else. */
-  doing(activity: Activity, busy: boolean): void
-  /** Shows what the visitor should know while the conversation goes on, or nothing. */
-  hint(text: Text | undefined): void
+  /** Is called when the agent does something else; a hint that was shown gives way to this one, if there is one. */
+  doing(activity: Activity, busy: boolean, hint: Text | undefined): void
+  /** Shows what the visitor should know while the conversation goes on. */
+  hint(text: Text): void
   /** An entry of the transcript is complete, or a turn has ended. */
   said(): void
   send(text: string): void
@@ -165,8 +165,7 @@ export class Conversation {
       for (const each of bars) each.side = current === "listening" || current === "hearing" ? "visitor" : "agent"
       if (current === "thinking" && entries) this.#transcript.append(this.#dots)
       else this.#dots.remove()
-      frame.doing(current, busy)
-      frame.hint(limit)
+      frame.doing(current, busy, limit)
     }
     activity.onBusyChange(doing)
     doing()

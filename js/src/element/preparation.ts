@@ -5,7 +5,7 @@ import type { AvatarSession } from "../session/avatar.js"
 const replyMs = 5 * 60_000
 
 /** What a start would wait for, requested ahead: the reply of `appInit`, and the session of a face. Each is used once. */
-export class Early {
+export class Preparation {
   readonly #request: (signal?: AbortSignal) => Promise<AppInitResult>
   #asked: { at: number; reply: Promise<AppInitResult> } | undefined
   #made: { init: AppInitResult; session: Promise<AvatarSession> } | undefined
