@@ -160,3 +160,8 @@ export function withCause<T>(error: T, signal: AbortSignal): T {
 export function messageOf(cause: unknown): string {
   return cause instanceof Error ? cause.message : String(cause)
 }
+
+/** The code of an error, if it has one. */
+export function codeOf(reason: unknown): string | undefined {
+  return (reason as { code?: string } | undefined)?.code
+}

@@ -1,37 +1,31 @@
 import type { AppInitResult } from "../session/appinit.js"
 import type { AvatarSession } from "../session/avatar.js"
-import { activation } from "../core/activation.js"
-import { AgentError, docs, localError, messageOf } from "../core/errors.js"
-import { MIC_ERROR_CODES } from "../generated/events.js"
+import { AgentError, codeOf, docs, localError, messageOf } from "../core/errors.js"
 import type { Token } from "../core/options.js"
 import { tokenTextOf, valueOf, type Source } from "../session/source.js"
-import { composing, make, safeUrl } from "../ui/dom.js"
+import { safeUrl } from "../ui/dom.js"
 import { styles } from "../ui/styles.js"
 import { attributes, checkAttributes, languageOf, reflect, upgrade, words, type AttributeProperties } from "./attributes.js"
 import { Base, restyle, style, type AddListener } from "./base.js"
-import { Composer } from "./composer.js"
-import { Controls } from "./controls.js"
-import { Log } from "./log.js"
-import { endText, errorText, labelsOf, type Labels, type Text } from "./labels.js"
+import type { Host } from "./host.js"
+import { endText, errorText, labelsOf, type Labels } from "./labels.js"
 import type { Locale } from "./locales.js"
-import { Notices } from "./notices.js"
-import { faceOf, imported, listen, loadFor, requestInit, say, type AgentElementEvents, type AnySession, type SessionOptions } from "./session.js"
+import type { Made } from "./make.js"
+import { imported, loadFor, requestInit, type AgentElementEvents, type AnySession, type SessionOptions } from "./session.js"
 import { Preparation } from "./preparation.js"
-import { Stage } from "./stage.js"
-import { open, type Actions, type Mode, type Part, type Phase, type Said, type State } from "./state.js"
+import { Screen } from "./screen.js"
+import { open, type Actions, type Mode, type Phase, type Said, type State } from "./state.js"
 import css from "./style.css"
 
-/** Captions, Markdown, widgets and the texts of errors, which are not needed before a conversation. */
+/** What only a conversation needs, and the texts of errors. */
 const conversationModule = () => import("./conversation.js")
-type Conversations = Awaited<ReturnType<typeof conversationModule>>
-type Conversation = InstanceType<Conversations["Conversation"]>
+type ConversationModule = Awaited<ReturnType<typeof conversationModule>>
+type Conversation = InstanceType<ConversationModule["Conversation"]>
 
 /** An element without a conversation. */
 const beforeStart = { phase: "idle", message: undefined, permanent: false } as const
 /** What only a running conversation can have, as it is without one. */
 const quiet = { microphoneProblem: undefined, busy: false, gated: false, missing: false, unheard: false } as const
-const noPicture = errorText("media_no_video")
-const noAnswer = (labels: Labels) => labels.empty
 
 /** Properties without an attribute. */
 const properties = ["token", "init", "options", "labels", "suggestions", "history"] as const
@@ -55,25 +49,16 @@ export abstract class AgentElement extends Base {
   /** The language of the page, and its texts; undefined for English. */
   #language = ""
   #locale: Locale | undefined
-  #session: AnySession | undefined
+  /** The latest conversation. */
   #conversation: Conversation | undefined
   /** The texts of errors, once they are downloaded. */
-  #failures: Conversations["failures"] | undefined
+  #failures: ConversationModule["failures"] | undefined
   /** The last error that was reported as an event. */
   #reported: unknown
-  /** Aborts the requests of the current conversation, and removes its listeners. */
+  /** Aborts what the current conversation waits for, and removes its listeners. */
   #run = new AbortController()
   #starting: Promise<void> | undefined
-  /** The sentence for an answer without text. */
-  #noAnswer: Text = noAnswer
-  /** Aborts the turn that was sent last. */
-  #turn: AbortController | undefined
   readonly #preparation = new Preparation((signal) => this.#requestInit(signal))
-  /** The session's token, once it is no longer the one of its reply of `appInit`. */
-  #renewedToken: string | undefined
-  readonly #faces = new WeakSet<AvatarSession>()
-  /** The visitor has turned the microphone off, which holds for a face after a switch too. */
-  #muted = false
   #state: State = {
     labels: labelsOf(undefined),
     phase: "idle",
@@ -98,15 +83,10 @@ export abstract class AgentElement extends Base {
     activity: "connecting",
   }
 
-  // The parts are made when the element is first added to a document.
-  #parts: readonly Part[] = []
-  #frame: HTMLElement | undefined
-  #stage: Stage | undefined
-  #composer: Composer | undefined
-  #log: Log | undefined
-  #disclosure: HTMLElement | undefined
-  /** Adds the parts that only a conversation has, once. */
-  #addParts: ((add: Conversations["addParts"]) => void) | undefined
+  /** It is made when the element is first added to a document. */
+  #screen: Screen | undefined
+  /** The parts that only a conversation has were added. */
+  #complete = false
   /** Ends the wait of `preload="visible"`. */
   #unwatch = (): void => {}
 
@@ -125,7 +105,7 @@ export abstract class AgentElement extends Base {
   /** Ends the conversation. */
   end(): void {
     if (!open(this.#state)) return
-    this.#session?.disconnect()
+    this.session?.disconnect()
     if (open(this.#state)) this.#over("disconnect") // without a session there is no event `ended`
   }
 
@@ -135,7 +115,7 @@ export abstract class AgentElement extends Base {
     this.#leave()
     this.#conversation?.leaveLog()
     this.#conversation = undefined
-    this.#log?.clear()
+    this.#screen?.log.clear()
     this.#update(beforeStart)
   }
 
@@ -146,38 +126,20 @@ export abstract class AgentElement extends Base {
 
   /** Moves the focus to what a visitor does first: to the button that starts, or to the field. */
   override focus(): void {
-    if (this.shadowRoot) this.#passFocus()
+    this.#screen?.passFocus()
   }
 
   /** Sends a text as if it was typed; starts the conversation when there is none. Rejects with the error that is shown. */
   async send(text: string): Promise<void> {
     await this.start()
-    const session = this.#session
-    if (!session) return this.#composer!.restore(text) // the conversation was ended before it began
-    const turn = (this.#turn = new AbortController())
-    const spoken = faceOf(session) !== undefined
-    this.#update({ message: undefined })
-    try {
-      const answer = await say(session, text, turn.signal)
-      if (answer === false) this.#composer!.restore(text) // it waited for words that can't be interrupted, until the conversation ended
-      else if (typeof answer === "object" && answer.empty) this.#update({ message: this.#noAnswer })
-    } catch (reason) {
-      if (turn.signal.aborted) {
-        if (spoken) this.#composer!.restore(text) // it waited too, until the visitor pressed stop
-        return
-      }
-      if (spoken) this.#report(reason) // of a turn in text there is an event already
-      if (session === this.#session && this.#state.phase === "live") {
-        this.#update({ message: errorText(codeOf(reason)) })
-        console.warn(this.#line(messageOf(reason), codeOf(reason)))
-      }
-      throw reason
-    }
+    // Without a session the conversation was ended before it began.
+    if (!this.session) return this.#screen!.composer.restore(text)
+    return this.#conversation!.send(text)
   }
 
   /** The session of the latest conversation: an `AvatarSession`, `ChatSession` or `AgentSession`, depending on `modes`. */
   get session(): AnySession | undefined {
-    return this.#session
+    return this.#conversation?.session
   }
 
   get phase(): Phase {
@@ -259,9 +221,9 @@ export abstract class AgentElement extends Base {
 
   connectedCallback(): void {
     upgrade(this, [...Object.keys(attributes), ...properties])
-    if (!this.shadowRoot) this.#build()
+    if (!this.#screen) this.#build()
     // The browser pauses a video that is moved within the document.
-    else if (this.#session) this.#stage!.video.play().catch(() => {})
+    else if (this.session) this.#screen.stage.video.play().catch(() => {})
     this.#watchPreload()
     void this.#translate()
   }
@@ -287,7 +249,7 @@ export abstract class AgentElement extends Base {
     if (["widget-id", "region", "agentic-url", "genie-url", "ovp-url", "modes"].includes(name)) this.#accessChanged(true)
     else if (name !== "preload") this.#preparation.dropSession()
     if (name === "thread-id" && this.#state.permanent) this.#update({ permanent: false }) // a launcher that forgets a thread; the sentence stays
-    if (this.shadowRoot) this.#readAttributes(name)
+    if (this.#screen) this.#readAttributes(name)
     if (name === "preload" && this.isConnected) this.#watchPreload()
   }
 
@@ -316,72 +278,29 @@ export abstract class AgentElement extends Base {
     this.#conversation?.rename()
   }
 
-  #build(): void {
+  #build(): Screen {
     const shadow = this.attachShadow({ mode: "open" })
     style(shadow, [styles, css])
     const actions: Actions = {
       start: () => this.start().catch(() => {}),
       end: () => this.end(),
-      send: (text) => void this.send(text).catch(() => this.#composer!.restore(text)),
-      stop: () => this.#stop(),
+      send: (text) => void this.send(text).catch(() => this.#screen!.composer.restore(text)),
       approach: () => {
         if (this.getAttribute("preload") === "hover") this.#loadEarly(true)
       },
-      unlock: () => this.#attempt((face) => face.startPlayback()),
-      agree: () => {
-        faceOf(this.#session)?.acknowledgeDisclosure()
-        this.#update({ gated: false })
-      },
-      toggleMicrophone: () =>
-        this.#attempt(async (face) => {
-          this.#muted = face.micStarted && face.micEnabled
-          if (this.#muted) return face.mute()
-          if (!face.micEnabled) face.unmute()
-          if (!face.micStarted) await face.startMic()
-        }),
-      retryMicrophone: () => {
-        this.#update({ microphoneProblem: undefined })
-        this.#attempt((face) => face.startMic())
-      },
       dismissMicrophone: () => this.#update({ microphoneProblem: undefined }),
-      toggleSound: () =>
-        this.#attempt((face) => {
-          if (face.audioOutputMuted) face.unmuteAudioOutput()
-          else face.muteAudioOutput()
-        }),
       toggleCaptions: () => this.#update({ captions: !this.#state.captions }),
-      switchMode: () => void this.#switchMode(),
+      stop: () => this.#conversation?.stop(),
+      unlock: () => this.#conversation?.unlock(),
+      agree: () => this.#conversation?.agree(),
+      toggleMicrophone: () => this.#conversation?.toggleMicrophone(),
+      retryMicrophone: () => this.#conversation?.retryMicrophone(),
+      toggleSound: () => this.#conversation?.toggleSound(),
+      switchMode: () => void this.#conversation?.switchMode(),
     }
-    const face = () => faceOf(this.#session)
-    const painted = () => {
-      const { picture, missing, phase, message } = this.#state
-      if (!picture) this.#update({ picture: true, message: message === noPicture ? undefined : message })
-      if (missing && phase !== "reconnecting") this.#update({ missing: false })
-    }
-    const stopped = () => {
-      if (!face()?.paused) this.#update({ missing: true })
-    }
-    this.#stage = new Stage(actions, painted, stopped)
-    this.#composer = new Composer(actions)
-    this.#disclosure = make("p", { part: "disclosure", class: "disclosure", dir: "auto" })
-    const notices = new Notices(actions)
-    const controls = new Controls(actions)
-    this.#addParts = (add) => {
-      const { root: stage, video } = this.#stage!
-      this.#parts = [...this.#parts, ...add({ frame: this.#frame!, stage, video, controls, composer: this.#composer!.root, face, failed: (reason) => this.#microphoneFailed(reason), conversation: () => this.#conversation, startNew: () => this.startNew(), continues: () => this.#allOptions().threadId !== undefined })]
-      this.#update({}) // until they are drawn, their buttons have no names, and none is hidden
-    }
-    this.#log = new Log(actions)
-    this.#parts = [this.#stage, controls, notices, this.#log, this.#composer]
-    const roots = this.#parts.map(({ root }) => root)
-    this.#frame = make("div", { part: "frame", class: "frame" }, this.#log.title, ...roots, this.#log.region, make("slot", { name: "disclosure" }, this.#disclosure))
-    shadow.append(this.#frame)
-    this.#frame.addEventListener("keydown", (event) => {
-      if (event.key !== "Escape" || composing(event) || !this.#state.busy) return
-      event.preventDefault() // it would also close a dialog around the element
-      this.#stop()
-    })
+    this.#screen = new Screen(shadow, actions)
     this.#readAttributes()
+    return this.#screen
   }
 
   get #modes(): readonly Mode[] {
@@ -393,7 +312,6 @@ export abstract class AgentElement extends Base {
   #readAttributes(changed?: string): void {
     const change: Partial<State> = {}
     if (changed === undefined || changed === "captions") change.captions = this.captions !== "off"
-    if (changed === undefined || changed === "background") this.#stage?.setTransparent(this.background === "transparent")
     if (changed === undefined || changed === "poster") change.poster = this.poster ?? undefined
     if (changed === undefined || changed === "greeting") change.greeting = this.greeting ?? undefined
     if (!open(this.#state)) {
@@ -404,21 +322,14 @@ export abstract class AgentElement extends Base {
     this.#update(change)
   }
 
-  /** Changes what is shown. When the control that has the focus is hidden, another one gets it. `code` is that of the error, for the event. */
+  /** Changes what is shown. `code` is that of an error, for the event. */
   #update(change: Partial<State>, code?: string): void {
     const before = this.#state
     const state = (this.#state = { ...before, ...change })
-    const focused = this.shadowRoot?.activeElement
-    for (const part of this.#parts) part.show(state)
-    if (this.#disclosure) this.#disclosure.textContent = this.#notice
-    if (this.#frame) {
-      const layout = state.mode === "text" ? "text" : state.modes.length > 1 ? "both" : "face"
-      this.#frame.className = `frame in-${layout}`
+    if (this.#screen) {
       this.setAttribute("phase", state.phase)
+      this.#screen.draw(state, this.#notice)
     }
-    // At the end of a conversation, the empty field passes the focus to the button that starts another.
-    const over = before.phase !== state.phase && !open(state) && state.mode === "face" && focused === this.#composer?.field && this.#composer?.field.value === ""
-    if (focused?.checkVisibility && (over || !focused.checkVisibility())) this.#passFocus()
     if (before.phase !== state.phase) this.dispatchEvent(new CustomEvent("phaseChange", { detail: { phase: state.phase, ...(code !== undefined && { code }) } }))
   }
 
@@ -459,11 +370,11 @@ export abstract class AgentElement extends Base {
   /** Opens the connection of a face ahead of its start; a conversation that begins in text has nothing to prepare. */
   async #prepare(): Promise<void> {
     if (this.#modes.join() !== "face") return
-    await this.#conversations()
-    await this.#preparation.prepare((init) => (this.#state.phase === "idle" && this.isConnected ? (this.#makeSession(["face"], init) as Promise<AvatarSession>) : undefined))
+    await this.#conversationModule()
+    await this.#preparation.prepare((init) => (this.#state.phase === "idle" && this.isConnected ? (this.#makeSession(["face"], init) as Promise<Made<AvatarSession>>) : undefined))
   }
 
-  async #conversations(): Promise<Conversations> {
+  async #conversationModule(): Promise<ConversationModule> {
     const module = await imported(conversationModule)
     if (!this.#failures) {
       this.#failures = module.failures
@@ -472,11 +383,9 @@ export abstract class AgentElement extends Base {
     return module
   }
 
-  async #makeSession(modes: readonly Mode[], init: AppInitResult): Promise<AnySession> {
-    const { makeSession } = await this.#conversations()
-    this.#renewedToken = undefined
-    const renewed = (token: string) => void (this.#renewedToken = token)
-    return makeSession({ modes, video: this.#stage!.video, microphone: this.#microphone, init, again: () => this.#requestInit(), renewed, options: this.#allOptions(), disclosure: this.#notice })
+  async #makeSession(modes: readonly Mode[], init: AppInitResult): Promise<Made> {
+    const { makeSession } = await this.#conversationModule()
+    return makeSession({ element: this, modes, video: this.#screen!.stage.video, init, again: () => this.#requestInit(), disclosure: this.#notice })
   }
 
   /** A template may set another function each time that it is drawn, also when it is drawn because of an error: that is no other agent. */
@@ -490,7 +399,7 @@ export abstract class AgentElement extends Base {
   #accessChanged(anew: boolean): void {
     this.#preparation.drop()
     if (this.#state.permanent) this.#update(beforeStart)
-    if (!anew || !this.shadowRoot || open(this.#state)) return
+    if (!anew || !this.#screen || open(this.#state)) return
     this.#update({ poster: this.poster ?? undefined }) // the service's was that of the last agent
     // Once for all that the page changes now.
     queueMicrotask(() => this.isConnected && this.#watchPreload())
@@ -501,15 +410,8 @@ export abstract class AgentElement extends Base {
     return Boolean(this.#init ?? this.#token ?? this.widgetId)
   }
 
-  #passFocus(): void {
-    // On a phone, focusing the text field would open the keyboard.
-    const touched = matchMedia("(pointer: coarse)").matches
-    const all = [...this.shadowRoot!.querySelectorAll<HTMLElement>(touched ? ".over, button" : ".over, textarea")]
-    all.find((element) => element.checkVisibility() && !element.matches(":disabled"))?.focus()
-  }
-
   async #begin(): Promise<void> {
-    if (!this.shadowRoot) this.#build()
+    const screen = this.#screen ?? this.#build()
     this.#leave()
     const run = (this.#run = new AbortController())
     const { signal } = run
@@ -526,62 +428,27 @@ export abstract class AgentElement extends Base {
       step: 0,
       activity: "connecting",
       switching: false,
-      microphone: this.#microphone === "none" ? "none" : "off",
+      microphone: this.microphone === "none" ? "none" : "off",
       sound: !this.hasAttribute("muted"),
     })
-    this.#stage!.forget()
-    this.#muted = false
-    this.#noAnswer = noAnswer
     const known = this.#agentKnown
     try {
       checkAttributes(this)
-      const [init, { Conversation, addParts }] = await Promise.all([this.#preparation.take(signal), this.#conversations()])
+      const [init, { Conversation, addParts }] = await Promise.all([this.#preparation.take(signal), this.#conversationModule()])
       if (signal.aborted) return
-      this.#addParts?.(addParts)
-      this.#addParts = undefined
+      const host = this.#host(screen)
+      if (!this.#complete) {
+        this.#complete = true
+        addParts(host, () => this.#conversation)
+      }
       this.#showPoster(init)
-      const session = (await this.#preparation.takeSession(init)) ?? (await this.#makeSession(modes, init))
-      if (signal.aborted) return await session.dispose()
-      this.#session = session
-      this.#attach(session, signal)
-      const log = this.#log!
-      const focused = this.shadowRoot!.activeElement
+      const made = (await this.#preparation.takeSession(init)) ?? (await this.#makeSession(modes, init))
+      if (signal.aborted) return await made.session.dispose()
       this.#conversation?.leaveLog()
-      this.#conversation = new Conversation({
-        session,
-        labels: () => this.#state.labels,
-        agentName: this.agentName,
-        history: this.#history,
-        access: () => ({ ...init, ...(this.#renewedToken && { token: this.#renewedToken }) }),
-        options: this.#allOptions(),
-        say: (text) => this.#update({ message: () => text }),
-        entries: modes.includes("text"),
-        unconfirmed: (text) => {
-          this.#composer!.restore(text)
-          this.#update({ message: (labels) => labels.unconfirmed })
-        },
-        log: log.root,
-        region: log.region,
-        caption: this.#stage!.caption,
-        bars: this.#stage!.bars,
-        doing: (activity, busy, hint) => this.#update({ activity, busy, hint }),
-        hint: (hint) => this.#update({ hint }),
-        said: () => this.dispatchEvent(new CustomEvent("transcriptChange", { detail: { transcript: this.transcript } })),
-        send: (text) => {
-          this.#composer!.field.focus()
-          this.#composer!.submit(text)
-        },
-        signal,
-      })
-      if (focused?.checkVisibility && !focused.isConnected) this.#passFocus() // a suggestion that was chosen
-      this.#update({ step: 1 })
-      this.dispatchEvent(new CustomEvent("sessionCreated", { detail: { session } }))
-      await activation(signal)
-      if (signal.aborted) return
-      await session.connect()
-      if (!signal.aborted) this.#live()
+      this.#conversation = new Conversation(host, made, signal)
+      await this.#conversation.connect()
     } catch (reason) {
-      await this.#conversations().catch(() => {}) // without the texts of errors the sentence is a general one
+      await this.#conversationModule().catch(() => {}) // without the texts of errors the sentence is a general one
       if (signal.aborted) return
       run.abort()
       if (!known && this.#agentKnown) return this.#begin() // it was set since, and the visitor waits for it
@@ -595,7 +462,7 @@ export abstract class AgentElement extends Base {
   #fail(error: AgentError, what: string): void {
     const { code } = error
     // The session has emitted some errors itself, and may do so later.
-    if (codeOf(this.#reported) !== code) this.#report(error)
+    this.#report(error, { once: true })
     console.error(this.#line(`${what}: ${error.message}`, code, this.#advice(error)))
     const worked = this.#state.phase !== "connecting"
     const permanent = this.#failures?.permanent.has(code) === true
@@ -611,7 +478,9 @@ export abstract class AgentElement extends Base {
     return `agentruntime: <${this.localName}>: ${text.replace(/(?<![.?!])$/, ".")}${advice} ${docs}${code ?? ""}`
   }
 
-  #report(error: unknown): void {
+  /** Reports an error to the page; with `once` not if the last one that was reported has the same code. */
+  #report(error: unknown, { once = false } = {}): void {
+    if (once && codeOf(error) === codeOf(this.#reported)) return
     this.#reported = error
     this.dispatchEvent(new CustomEvent("error", { detail: error }))
   }
@@ -624,37 +493,32 @@ export abstract class AgentElement extends Base {
 
   /** Ends the conversation and frees its session. */
   #leave(): void {
-    this.#endRun()
-    this.#session?.dispose().catch(() => {}) // it rejects when the program, and so the session, has ended
-    this.#session = this.#reported = undefined
-  }
-
-  #endRun(): void {
     this.#run.abort()
-    this.#turn?.abort()
+    this.#conversation?.leave()
+    this.#reported = undefined
   }
 
   #over(reason: string | undefined): void {
-    this.#endRun()
+    this.#run.abort()
     const last = this.#reported
     if (last instanceof AgentError && last.code === reason) return this.#fail(last, "The conversation has ended")
     if (Object.hasOwn(this.#failures?.labels.errors ?? {}, reason ?? "")) return this.#fail(new AgentError({ code: reason! }), "The conversation has ended")
     this.#update({ phase: "ended", message: endText(reason), ...quiet })
   }
 
-  get #microphone(): "start" | "click" | "none" {
-    const text = this.getAttribute("microphone")
-    return text === "click" || text === "none" ? text : "start"
-  }
-
-  /** Those of the attributes, and of the page, which take precedence. */
-  #allOptions(): SessionOptions {
-    const options: Record<string, string> = {}
-    for (const name of ["kickoff", "threadId", "contextId", "contextType", "region", "genieUrl"] as const) {
-      const value = this[name]
-      if (value !== null) options[name] = value
+  #host(screen: Screen): Host {
+    const state = () => this.#state
+    return {
+      element: this,
+      screen,
+      get state() {
+        return state()
+      },
+      update: (change) => this.#update(change),
+      report: (error, how) => this.#report(error, how),
+      warn: (text, code) => console.warn(this.#line(text, code)),
+      over: (reason) => this.#over(reason),
     }
-    return { ...options, ...this.#options }
   }
 
   // --- appInit
@@ -673,132 +537,6 @@ export abstract class AgentElement extends Base {
   #showPoster({ avatars }: AppInitResult): void {
     if (!this.getAttribute("poster") && this.#modes.includes("face")) this.#update({ poster: safeUrl(avatars?.[0]?.previewImageUrl) })
   }
-
-  // --- The session's events
-
-  #attach(session: AnySession, signal: AbortSignal): void {
-    // Without the signal: some events follow the end of the session.
-    session.onAny((name, detail) => {
-      if (name !== "error") this.dispatchEvent(new CustomEvent(String(name), { detail }))
-      else if (!signal.aborted || codeOf(detail) !== codeOf(this.#reported)) this.#report(detail)
-    }, { lasting: true })
-    listen(session, signal, {
-      stateChange: () => {
-        if (!("transport" in session)) return
-        this.#update({ switching: (session.state as string) === "switching", mode: session.mode === "avatar" ? "face" : "text" })
-        this.#showVoice()
-      },
-      transportChanged: ({ mode, transport }) => {
-        if (mode === "avatar") this.#attachFace(transport, signal)
-        this.#stage!.forget()
-        this.#update({ mode: mode === "avatar" ? "face" : "text", picture: false, missing: false, unheard: false })
-      },
-      modeChanged: ({ threadContinuity }) => {
-        if (!threadContinuity && this.transcript.length > 0) this.#update({ message: (labels) => labels.forgotten })
-      },
-      warning: ({ code, message, detail, requestVarKeys }) => {
-        if (code === "playback_blocked") return this.#showVoice()
-        if (code === "media_no_video") this.#update(this.#state.picture ? { missing: true } : { message: noPicture })
-        if ((MIC_ERROR_CODES as readonly string[]).includes(code)) this.#update({ microphoneProblem: errorText(code) })
-        if (code === "empty_turn_with_request_vars") {
-          // The session warns once, and sends the variables with every later turn too.
-          this.#noAnswer = errorText("client_variables_disabled")
-          this.#update({ message: this.#noAnswer })
-        }
-        const more = requestVarKeys ? `variables: ${requestVarKeys.join(", ")}` : detail
-        console.warn(this.#line(more ? `${message} (${more})` : message, code))
-      },
-      mediaRecovering: ({ channel }) => {
-        if (channel !== "stv") return this.#update({ unheard: true })
-        this.#stage!.lose()
-        this.#update({ missing: this.#state.picture })
-      },
-      mediaRecovered: ({ channel }) => {
-        if (channel !== "stv") this.#update({ unheard: false })
-        else if (!this.#stage!.countsFrames) this.#update({ missing: false })
-      },
-      reconnected: () => this.#update({ unheard: false }),
-      ended: ({ reason }) => this.#over(reason),
-    })
-    const face = faceOf(session)
-    if (face) this.#attachFace(face, signal)
-  }
-
-  #attachFace(face: AvatarSession, signal: AbortSignal): void {
-    if (this.#faces.has(face)) return
-    this.#faces.add(face)
-    if (!this.#state.sound) face.muteAudioOutput()
-    if (this.#muted) face.mute()
-    const voice = () => this.#showVoice()
-    listen(face, signal, {
-      stateChange: ({ state }) => {
-        if (state === "reconnecting" || state === "resuming") this.#update({ phase: "reconnecting" })
-        else if (state === "connected" && this.#state.phase === "reconnecting") {
-          const { picture, missing } = this.#state
-          const stage = this.#stage!
-          this.#update({ phase: "live", missing: missing || (picture && stage.countsFrames && stage.stands) })
-        }
-        voice()
-      },
-      streamReady: () => this.#update({ step: 2 }),
-      disclosure: () => this.#update({ gated: this.#options.requireDisclosureAck === true }),
-      micStarted: () => {
-        this.#update({ microphoneProblem: undefined })
-        voice()
-      },
-      tapToTalkStarted: voice,
-      tapToTalkEnded: voice,
-    })
-  }
-
-  #live(): void {
-    this.#update({ phase: "live", gated: false })
-    this.#showVoice()
-  }
-
-  /** Shows the state of the session's microphone and sound. */
-  #showVoice(): void {
-    const face = faceOf(this.#session)
-    if (!face) return
-    const microphone = this.#microphone === "none" ? "none" : face.micStarted && face.micEnabled ? "on" : "off"
-    const { playbackBlocked, audioOutputMuted, capabilities, tapToTalkActive } = face
-    this.#conversation?.refresh()
-    this.#update({ microphone, blocked: playbackBlocked !== null, sound: !audioOutputMuted, tapToTalk: capabilities.tapToTalk, tapping: tapToTalkActive })
-  }
-
-  /** Calls the avatar session, if there is one; an error is shown as one of the microphone. */
-  async #attempt(act: (face: AvatarSession) => unknown): Promise<void> {
-    const face = faceOf(this.#session)
-    try {
-      if (face) await act(face)
-    } catch (reason) {
-      if (face !== faceOf(this.#session)) return
-      this.#microphoneFailed(reason)
-    }
-    this.#showVoice()
-  }
-
-  #microphoneFailed(reason: unknown): void {
-    this.#report(reason)
-    this.#update({ microphoneProblem: errorText(codeOf(reason)) })
-    console.warn(this.#line(messageOf(reason), codeOf(reason)))
-  }
-
-  #stop(): void {
-    this.#turn?.abort()
-    this.#conversation?.stopWaiting()
-    if (this.#state.phase === "live" && !this.#state.tapping) faceOf(this.#session)?.interrupt() // the window interrupts the agent itself
-  }
-
-  async #switchMode(): Promise<void> {
-    const session = this.#session
-    if (!session || !("switchMode" in session)) return
-    try {
-      await session.switchMode(this.#state.mode === "face" ? "chat" : "avatar")
-    } catch (reason) {
-      if (session === this.#session && !this.#run.signal.aborted) this.#update({ message: errorText(codeOf(reason)) })
-    }
-  }
 }
 
 if (globalThis.HTMLElement) reflect(AgentElement.prototype)
@@ -810,8 +548,4 @@ async function ofPage<T>(property: string, get: () => Promise<T>): Promise<T> {
   } catch (cause) {
     throw cause instanceof AgentError ? cause : localError("handler_failed", `the property ${property} of the element failed: ${messageOf(cause)}`, { cause })
   }
-}
-
-function codeOf(reason: unknown): string | undefined {
-  return (reason as { code?: string } | undefined)?.code
 }

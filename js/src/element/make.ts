@@ -1,44 +1,62 @@
 import type { AppInitResult } from "../session/appinit.js"
+import type { VisitorAccess } from "../session/visitor.js"
+import type { AttributeProperties } from "./attributes.js"
 import { chatModule, fullModule, imported, namesModule, type AnySession, type SessionOptions } from "./session.js"
 import type { Mode } from "./state.js"
 
 /** What is needed to make a session. */
 export interface Plan {
+  element: AttributeProperties & { readonly options: SessionOptions }
   modes: readonly Mode[]
   video: HTMLVideoElement
-  microphone: "start" | "click" | "none"
   /** The reply of `appInit`, and a function that requests another one, when its token is refused. */
   init: AppInitResult
   again: () => Promise<AppInitResult>
-  /** Is called with each token that the session gets after the first one. */
-  renewed(token: string): void
-  options: SessionOptions
   /** The notice that the element shows. */
   disclosure: string
+}
+
+/** A session that is not connected yet. */
+export interface Made<Session extends AnySession = AnySession> {
+  readonly session: Session
+  /** What a visitor's own calls need, with the session's present token. */
+  access(): VisitorAccess
 }
 
 // Widgets that the elements draw; agents send them only when they are switched on.
 const capabilities = { show_link: "on", video_gallery: "on", external_video: "on" } as const
 
-/** Makes the session, which is not connected yet. */
-export async function makeSession({ modes, video, microphone, init, again, renewed, options, disclosure }: Plan): Promise<AnySession> {
-  const { knownReply } = await imported(namesModule)
-  const need = options.onTokenNeeded ?? (async () => (await again()).ks)
-  const onTokenNeeded = async () => {
-    const token = await need()
-    renewed(token)
-    return token
+/** The options of the attributes, and of the page, which take precedence. */
+export function optionsOf(element: Plan["element"]): SessionOptions {
+  const options: Record<string, string> = {}
+  for (const name of ["kickoff", "threadId", "contextId", "contextType", "region", "genieUrl"] as const) {
+    const value = element[name]
+    if (value !== null) options[name] = value
   }
+  return { ...options, ...element.options }
+}
+
+export async function makeSession({ element, modes, video, init, again, disclosure }: Plan): Promise<Made> {
+  const { knownReply } = await imported(namesModule)
+  const { microphone } = element
+  const options = optionsOf(element)
+  const { region, genieUrl, onTokenNeeded: need = async () => (await again()).ks } = options
+  let renewed: string | undefined
+  const onTokenNeeded = async () => (renewed = await need())
+  const access = () => ({ ...knownReply({ ...init, ...(renewed && { token: renewed }) }), ...(region && { region }), ...(genieUrl && { genieUrl }) }) as VisitorAccess
   const common = { ...knownReply(init), ...options, onTokenNeeded }
   const chat = { capabilities: { ...capabilities, ...options.capabilities } }
   const avatar = {
     videoEl: video,
     disclosureText: disclosure,
-    micStartMode: microphone === "start" ? "immediate" : "deferred",
+    micStartMode: microphone === "click" || microphone === "none" ? "deferred" : "immediate",
     capabilities: { avatar_show_content: "on", ...chat.capabilities },
   } as const
-  if (!modes.includes("face")) return new (await imported(chatModule)).ChatSession({ ...common, ...chat })
-  const { AgentSession, AvatarSession } = await imported(fullModule)
-  if (modes.length === 1) return new AvatarSession({ ...common, ...avatar })
-  return new AgentSession({ ...common, mode: modes[0] === "face" ? "avatar" : "chat", avatar, chat })
+  const make = async () => {
+    if (!modes.includes("face")) return new (await imported(chatModule)).ChatSession({ ...common, ...chat })
+    const { AgentSession, AvatarSession } = await imported(fullModule)
+    if (modes.length === 1) return new AvatarSession({ ...common, ...avatar })
+    return new AgentSession({ ...common, mode: modes[0] === "face" ? "avatar" : "chat", avatar, chat })
+  }
+  return { session: await make(), access }
 }

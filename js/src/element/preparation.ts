@@ -1,5 +1,6 @@
 import type { AppInitResult } from "../session/appinit.js"
 import type { AvatarSession } from "../session/avatar.js"
+import type { Made } from "./make.js"
 
 /** How long an early reply of `appInit` may be used, in ms, because its token expires. */
 const replyMs = 5 * 60_000
@@ -8,7 +9,7 @@ const replyMs = 5 * 60_000
 export class Preparation {
   readonly #request: (signal?: AbortSignal) => Promise<AppInitResult>
   #asked: { at: number; reply: Promise<AppInitResult> } | undefined
-  #made: { init: AppInitResult; session: Promise<AvatarSession> } | undefined
+  #prepared: { init: AppInitResult; made: Promise<Made<AvatarSession>> } | undefined
 
   constructor(request: (signal?: AbortSignal) => Promise<AppInitResult>) {
     this.#request = request
@@ -34,21 +35,21 @@ export class Preparation {
   }
 
   /** Makes the session for the early reply, and opens its connection. */
-  async prepare(make: (init: AppInitResult) => Promise<AvatarSession> | undefined): Promise<void> {
+  async prepare(make: (init: AppInitResult) => Promise<Made<AvatarSession>> | undefined): Promise<void> {
     const init = this.#asked && (await this.load())
-    const session = init && !this.#made && make(init)
-    if (!session) return
-    const made = (this.#made = { init, session })
-    const prepared = await session
-    if (made === this.#made) await prepared.prepare()
+    const made = init && !this.#prepared && make(init)
+    if (!made) return
+    const prepared = (this.#prepared = { init, made })
+    const { session } = await made
+    if (prepared === this.#prepared) await session.prepare()
   }
 
   /** The session for a start with this reply, if there is one. */
-  async takeSession(init: AppInitResult): Promise<AvatarSession | undefined> {
-    const made = this.#made
-    if (made?.init !== init) return void this.dropSession()
-    this.#made = undefined
-    return made.session.catch(() => undefined)
+  async takeSession(init: AppInitResult): Promise<Made | undefined> {
+    const prepared = this.#prepared
+    if (prepared?.init !== init) return void this.dropSession()
+    this.#prepared = undefined
+    return prepared.made.catch(() => undefined)
   }
 
   /** The reply is not used: another agent may be meant, or another visitor. */
@@ -59,7 +60,7 @@ export class Preparation {
 
   /** What the session was made with has changed, or it is not needed any more. */
   dropSession(): void {
-    this.#made?.session.then((session) => session.dispose()).catch(() => {}) // it rejects when the program, and so the session, has ended
-    this.#made = undefined
+    this.#prepared?.made.then(({ session }) => session.dispose()).catch(() => {}) // it rejects when the program, and so the session, has ended
+    this.#prepared = undefined
   }
 }
