@@ -51,6 +51,27 @@ for (const { Kind, program: programName, over, crashed, initial } of kinds) {
     assert.equal(program.sessions, 1)
   })
 
+  test(`${name}: in a page that is rendered ahead, one is made when the visitor opens the page`, async (t) => {
+    const program = new FakeProgram()
+    await program.load(programName)
+    let connects = 0
+    program.results["connect"] = async () => void connects++
+    const document = Object.assign(new EventTarget(), { prerendering: true })
+    Object.assign(globalThis, { document })
+    t.after(() => Reflect.deleteProperty(globalThis, "document"))
+    const left = make()
+    const leaving = left.connect()
+    const session = make()
+    const connecting = session.connect()
+    await settle()
+    left.disconnect()
+    await assert.rejects(leaving, /was disconnected/)
+    assert.equal(program.sessions, 0)
+    document.dispatchEvent(new Event("prerenderingchange"))
+    await connecting
+    assert.equal(connects, 1)
+  })
+
   test(`${name}: before the runtime is there properties have their initial values`, () => {
     new FakeProgram().loading()
     const session = make({ kickoff: "Hello", partnerId: 7 })

@@ -1,3 +1,4 @@
+import { whenOpened } from "./activation.js"
 import { AgentError, cancelled, checkSignal, localError } from "./errors.js"
 import type { MethodNames, SessionMethods } from "../generated/methods.js"
 import { optionsOf, type PlainOptions } from "./options.js"
@@ -43,8 +44,9 @@ interface PendingCall {
 
 /**
  * The TypeScript side of an object of the Go program. Calls made before the program
- * is loaded wait, and run in order once it is. `Own` names the methods that objects of its
- * kind have besides those of every session.
+ * is loaded, or in a page that is rendered ahead, wait, and run in order once it is loaded and
+ * the page is open. `Own` names the methods that objects of its kind have besides those of
+ * every session.
  *
  * The program never releases the JavaScript functions that it got, so they refer to this
  * object by weak references only. When the page drops the owner, this object is
@@ -212,7 +214,7 @@ export class ProgramObject<Own extends MethodNames = MethodNames> {
     if (this.#loading || !this.#factory || this.#gone) return
     this.#loading = true
     this.#factory.find().then(
-      (program) => this.#begin(program),
+      (program) => whenOpened(() => this.#begin(program)),
       (reason: AgentError) => this.#failed(reason),
     )
   }

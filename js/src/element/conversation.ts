@@ -1,6 +1,5 @@
 // The module that is downloaded when a conversation begins, with captions, Markdown and widgets.
 import type { AvatarSession } from "../session/avatar.js"
-import { activation } from "../core/activation.js"
 import { codeOf, messageOf } from "../core/errors.js"
 import { MIC_ERROR_CODES } from "../generated/events.js"
 import { ERROR_MESSAGES, PERMANENT_ERRORS } from "../ui/messages.js"
@@ -100,8 +99,6 @@ export class Conversation {
     signal.addEventListener("abort", () => this.#turn?.abort())
     update({ step: 1 })
     element.dispatchEvent(new CustomEvent("sessionCreated", { detail: { session } }))
-    await activation(signal)
-    if (signal.aborted) return
     await session.connect()
     if (signal.aborted) return
     update({ phase: "live", gated: false })

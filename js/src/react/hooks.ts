@@ -1,6 +1,5 @@
 import { useEffect, useRef, useState, useSyncExternalStore, type RefObject } from "react"
 import { AgentSession } from "../session/agentsession.js"
-import { activation } from "../core/activation.js"
 import type { AgentSettings } from "../session/agentoptions.js"
 import type { AppInitOptions, AppInitResult } from "../session/appinit.js"
 import { AvatarSession } from "../session/avatar.js"
@@ -99,13 +98,7 @@ function useStore<Session extends AnySession, Values extends object, Options ext
   const { autoConnect = false } = options
   useEffect(() => store.mount(), [store])
   useEffect(() => {
-    if (!autoConnect) return
-    const mounted = new AbortController()
-    const { signal } = mounted
-    void activation(signal).then(() => {
-      if (!signal.aborted) store.connect().catch(() => {}) // it is in `error`
-    })
-    return () => mounted.abort()
+    if (autoConnect) store.connect().catch(() => {}) // it is in `error`
   }, [store, autoConnect])
   return { store, values: useSyncExternalStore(store.subscribe, store.getSnapshot, store.getServerSnapshot) }
 }
