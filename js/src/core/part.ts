@@ -6,7 +6,7 @@ import type { ToolCall } from "../generated/events.js"
 import { isObject } from "./object.js"
 
 /** A call of a tool as a part handles it. */
-export interface PartCall {
+interface PartCall {
   readonly args: Record<string, unknown>
   readonly toolMetadata?: { readonly id?: string; readonly waitForResponse?: boolean } | undefined
 }
@@ -15,7 +15,7 @@ export interface PartCall {
  * The call with which a handler was called: sessions of `agentruntime` pass the call, those of
  * the reference client the arguments and the call.
  */
-export function calledWith(first: unknown, second: unknown): PartCall {
+function calledWith(first: unknown, second: unknown): PartCall {
   if (isObject(second)) return { args: isObject(first) ? first : {}, toolMetadata: (second as Partial<ToolCall>).toolMetadata }
   if (!isObject(first)) return { args: {} }
   const { name, args, toolMetadata } = first as Partial<ToolCall>

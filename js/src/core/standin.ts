@@ -7,7 +7,7 @@ export const host = "https://warmup.invalid"
 const json = (value: object) => new Response(JSON.stringify(value), { headers: { "content-type": "application/json" } })
 
 /** Answers requests as the service does. */
-export async function answer(input: string | URL | Request): Promise<Response> {
+async function answer(input: string | URL | Request): Promise<Response> {
   const { pathname } = new URL(input instanceof Request ? input.url : input)
   if (pathname.endsWith("/appInit")) return json({ ks: "warmup", conversationManagerUrl: host, srsBaseUrl: host, turnServerUrl: "turn:warmup.invalid", avatars: [] })
   if (pathname === "/whep") return new Response("v=0\r\nm=video 9 UDP/TLS/RTP/SAVPF 96\r\n", { status: 201, headers: { location: "/whep", "content-type": "application/sdp" } })

@@ -5,7 +5,7 @@ import type { Labels, Text } from "./labels.js"
 export type Mode = "face" | "text"
 
 /** The phases of a conversation that is running or connecting. */
-export type OpenPhase = "connecting" | "live" | "reconnecting"
+type OpenPhase = "connecting" | "live" | "reconnecting"
 
 /** The phases without a conversation. */
 export type ClosedPhase = "idle" | "ended" | "error"

@@ -146,13 +146,13 @@ export function recordOf<T>(reply: T, path: string): T {
 }
 
 /** The largest page. */
-export const maxPageSize = 500
+const maxPageSize = 500
 
 /** How many pages in succession may begin with the same object, since objects may be added between requests; more mean that the service ignores the pager. */
 const samePages = 2
 
 /** The objects of a declared list. */
-export function page<Row>(http: Http, { at, path, scope = "admin", size = 30, filter: kind, short = {}, orders, check }: List<Row, object>, ks: Ks, settings: ListSettings<object> = {}): Page<Row> {
+function page<Row>(http: Http, { at, path, scope = "admin", size = 30, filter: kind, short = {}, orders, check }: List<Row, object>, ks: Ks, settings: ListSettings<object> = {}): Page<Row> {
   const { filter, pageSize = size, orderBy, signal } = settings
   if (filter != null && !isObject(filter)) throw bad("filter must be an object")
   const chosen: Json = { ...filter }

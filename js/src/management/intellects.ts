@@ -189,7 +189,7 @@ function textsOf(value: unknown, depth = 0): string[] {
 const mask = "***"
 
 /** What differs between two snapshots. Sends nothing. */
-export function diffSnapshots(a: Snapshot, b: Snapshot) {
+function diffSnapshots(a: Snapshot, b: Snapshot) {
   const byKey = ({ fields: { prompts } }: Snapshot) => new Map((prompts ?? []).map((block) => [block.key, JSON.stringify(block)]))
   const [before, after] = [byKey(a), byKey(b)]
   const common = (keys: Iterable<string>, other: Map<string, string>) => [...keys].filter((key) => other.has(key)).join("\n")

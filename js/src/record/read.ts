@@ -23,7 +23,7 @@ export interface RecordedEvents {
   entries: RecordingEntry[]
 }
 
-export const refused = (detail: string, cause?: unknown) => localError("validation_error", `the recording can't be read: ${detail}`, { cause })
+const refused = (detail: string, cause?: unknown) => localError("validation_error", `the recording can't be read: ${detail}`, { cause })
 
 /** Reads the text of the file of events. Its last line may be cut off, as when the recording program was killed. */
 export function readEvents(text: string): RecordedEvents {

@@ -132,7 +132,7 @@ export function checkRules(rules: readonly Rule[]): void {
 }
 
 /** Throws unless step is exactly one of the known kinds. */
-export function checkStep(step: Step, rule: number): void {
+function checkStep(step: Step, rule: number): void {
   const names = Object.keys(step ?? {})
   if (names.length !== 1 || !kinds.includes(names[0]!)) throw new TypeError(`a step of rule ${rule} must be exactly one of ${kinds.join(", ")}, got ${names.join(", ") || "none"}`)
 }
