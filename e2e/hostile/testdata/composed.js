@@ -27,6 +27,7 @@ function scene(random, number) {
     sessions.push(session)
     session.on("stateChange", ({ state }) => steps.push(`[${state}]`), { lasting: true })
     session.on("transcript", ({ type, text }) => type === "user" && said.push({ session, text }), { lasting: true })
+    session.on("turnUnconfirmed", ({ typed }) => said.push({ session, text: typed }), { lasting: true }) // the log has it, with a note
     return session
   }
   const key = (target, name) => target.dispatchEvent(new KeyboardEvent("keydown", { key: name, bubbles: true, cancelable: true }))
