@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/agentruntime/agentruntime/internal/jsbridge"
+	"github.com/agentruntime/agentruntime/internal/must"
 	"github.com/agentruntime/agentruntime/internal/page"
 	"github.com/agentruntime/agentruntime/internal/page/programtest"
 	"github.com/agentruntime/agentruntime/runtime/fault"
@@ -51,9 +52,7 @@ func (r *agentRig) attached(i int) js.Value { return r.holder.Get("attached").In
 // to switches and ends the opening turn of an avatar.
 func (s session) to(mode string) {
 	s.t.Helper()
-	if _, err := s.later("switchMode", nil, mode); err != nil {
-		s.t.Fatal(err)
-	}
+	must.Get(s.later("switchMode", nil, mode))(s.t)
 	if mode == "avatar" {
 		s.socket().Say(signaling.StvFinishedTalking, signaling.FinishedTalking{AgentContent: "Hello."})
 	}
@@ -62,10 +61,7 @@ func (s session) to(mode string) {
 // ask sends a text and returns the result as JSON.
 func (s session) ask(text string) string {
 	s.t.Helper()
-	v, err := s.later("sendText", nil, text)
-	if err != nil {
-		s.t.Fatal(err)
-	}
+	v := must.Get(s.later("sendText", nil, text))(s.t)
 	if v.Type() == js.TypeObject {
 		return v.Get("text").String()
 	}
@@ -79,9 +75,7 @@ func TestAConversationChangesItsTransport(t *testing.T) {
 		t.Fatalf("the page got a %s in state %s", first.Get("kind"), first.Get("state"))
 	}
 	s.now("addToolHandler", 1, "open", programtest.Eval("() => {}"))
-	if _, err := s.later("connect", nil); err != nil {
-		t.Fatal(err)
-	}
+	must.Get(s.later("connect", nil))(t)
 	if got := s.ask("Hi"); got != "You said: Hi" {
 		t.Errorf("in text: %s", got)
 	}
@@ -124,9 +118,7 @@ func TestAConversationChangesItsTransport(t *testing.T) {
 func TestATransportInsideIsASession(t *testing.T) {
 	r := newAgentRig(t)
 	s := r.agent("chat", "")
-	if _, err := s.later("connect", nil); err != nil {
-		t.Fatal(err)
-	}
+	must.Get(s.later("connect", nil))(t)
 	methods := r.attached(0).Get("methods")
 	if got := programtest.Code(methods.Call("updateRequestVars", programtest.Eval(`{own: 2}`))); got != "" {
 		t.Errorf("updateRequestVars gives %s", got)
@@ -151,9 +143,7 @@ func TestATransportInsideIsASession(t *testing.T) {
 func TestAFailedSwitchKeepsTheConversation(t *testing.T) {
 	r := newAgentRig(t)
 	s := r.agent("chat", "")
-	if _, err := s.later("connect", nil); err != nil {
-		t.Fatal(err)
-	}
+	must.Get(s.later("connect", nil))(t)
 	r.service.When("open", nil)
 	controller := programtest.Eval("new AbortController()")
 	switching := s.methods.Call("switchMode", controller.Get("signal"), "avatar")
@@ -179,9 +169,7 @@ func TestSwitchesAndDisposalsFreeEverything(t *testing.T) {
 	for range 2 {
 		s := r.agent("avatar", "")
 		s.now("addToolHandler", 1, "open", programtest.Eval("() => {}"))
-		if _, err := s.later("connect", nil); err != nil {
-			t.Fatal(err)
-		}
+		must.Get(s.later("connect", nil))(t)
 		var held int
 		for i := range 5 {
 			s.to("chat")
@@ -193,9 +181,7 @@ func TestSwitchesAndDisposalsFreeEverything(t *testing.T) {
 				t.Errorf("%d callbacks after switch %d, %d after the first", got, i+1, held)
 			}
 		}
-		if _, err := s.later("dispose", nil); err != nil {
-			t.Fatal(err)
-		}
+		must.Get(s.later("dispose", nil))(t)
 	}
 	if got := jsbridge.LiveFuncs() - before; got != 0 {
 		t.Errorf("%d callbacks are left", got)
@@ -216,9 +202,7 @@ func TestSwitchesAndDisposalsFreeEverything(t *testing.T) {
 func (r *agentRig) live() int {
 	r.t.Helper()
 	attached := r.holder.Get("attached")
-	if _, err := jsbridge.Await(r.t.Context(), attached.Index(attached.Length()-2).Get("ended")); err != nil {
-		r.t.Fatal(err)
-	}
+	must.Get(jsbridge.Await(r.t.Context(), attached.Index(attached.Length()-2).Get("ended")))(r.t)
 	return jsbridge.LiveFuncs()
 }
 

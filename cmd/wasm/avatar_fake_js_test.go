@@ -10,6 +10,7 @@ import (
 	"github.com/agentruntime/agentruntime/internal/fakeservice"
 	"github.com/agentruntime/agentruntime/internal/fetch"
 	"github.com/agentruntime/agentruntime/internal/jsbridge"
+	"github.com/agentruntime/agentruntime/internal/must"
 	"github.com/agentruntime/agentruntime/internal/page"
 	"github.com/agentruntime/agentruntime/internal/page/programtest"
 	"github.com/agentruntime/agentruntime/runtime/avatar"
@@ -98,14 +99,8 @@ func (r *rig) open(options string) session {
 // make makes a session of a kind.
 func (r *rig) make(open page.Open, options js.Value) session {
 	r.t.Helper()
-	v, err := r.program.Open(open, options, r.Dispatch)
-	if err != nil {
-		r.t.Fatal(err)
-	}
-	methods, err := jsbridge.ToJS(v)
-	if err != nil {
-		r.t.Fatal(err)
-	}
+	v := must.Get(r.program.Open(open, options, r.Dispatch))(r.t)
+	methods := must.Get(jsbridge.ToJS(v))(r.t)
 	return session{r, methods}
 }
 
@@ -121,9 +116,7 @@ func (s session) later(method string, signal any, args ...any) (js.Value, error)
 // connect connects and ends the opening turn.
 func (s session) connect() {
 	s.t.Helper()
-	if _, err := s.later("connect", nil); err != nil {
-		s.t.Fatal(err)
-	}
+	must.Get(s.later("connect", nil))(s.t)
 	s.socket().Say(signaling.StvFinishedTalking, signaling.FinishedTalking{AgentContent: "Hello."})
 	s.Event("avatarStopTalking")
 }

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/agentruntime/agentruntime/internal/jsbridge"
+	"github.com/agentruntime/agentruntime/internal/must"
 	"github.com/agentruntime/agentruntime/internal/page/programtest"
 	"github.com/agentruntime/agentruntime/runtime/fault"
 	"github.com/agentruntime/agentruntime/runtime/signaling"
@@ -60,9 +61,7 @@ func TestDisposeFreesEverything(t *testing.T) {
 		s := r.open(quiet)
 		s.connect()
 		s.now("addToolHandler", 1, "open", programtest.Eval("() => {}"))
-		if _, err := s.later("dispose", nil); err != nil {
-			t.Fatal(err)
-		}
+		must.Get(s.later("dispose", nil))(t)
 		r.Forget()
 	}
 	if got := jsbridge.LiveFuncs() - before; got != 0 {
@@ -99,9 +98,7 @@ func TestErrorsComeBackAndAreNotThrown(t *testing.T) {
 	if _, err := s.later("connect", programtest.Eval(`"no signal"`)); programtest.CodeOf(err) != string(fault.BadRequest) {
 		t.Errorf("a bad signal rejects with %v", err)
 	}
-	if _, err := s.later("disconnect", nil); err != nil {
-		t.Fatal(err)
-	}
+	must.Get(s.later("disconnect", nil))(t)
 	if _, err := s.later("completeThread", nil); programtest.CodeOf(err) != string(fault.InvalidState) {
 		t.Errorf("completeThread after the end rejects with %v", err)
 	}
@@ -166,13 +163,8 @@ type optionCase struct {
 // optionCases reads a file of testdata, which js/test/options.test.ts reads too.
 func optionCases(t *testing.T, name string) (cases []optionCase) {
 	t.Helper()
-	data, err := os.ReadFile("testdata/" + name + ".json")
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := json.Unmarshal(data, &cases); err != nil {
-		t.Fatal(err)
-	}
+	data := must.Get(os.ReadFile("testdata/" + name + ".json"))(t)
+	must.Do(t, json.Unmarshal(data, &cases))
 	return cases
 }
 
@@ -192,9 +184,7 @@ func TestBothSidesCheckOptionsAlike(t *testing.T) {
 
 func TestSwitchesThatAreOnByDefault(t *testing.T) {
 	var on, changed avatarOptions
-	if err := jsbridge.FromJS("options", programtest.Eval(`{}`), &on); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, jsbridge.FromJS("options", programtest.Eval(`{}`), &on))
 	err := jsbridge.FromJS("options", programtest.Eval(`{
 		networkAware: false, recoverFromSpiral: false, sessionCompleteOnEnd: false, pageLifecycleAware: false,
 		completeOnHiddenGrace: false, completeOnBfcache: false, crossTabPresence: false, hiddenGraceMs: 1500,
@@ -230,9 +220,7 @@ func TestThePageGivesTokensAndLogins(t *testing.T) {
 		`{onTokenNeeded: async () => { throw new Error("no") }, onRelayNeeded: () => { throw 1 }}`:             " error - error",
 	} {
 		var o avatarOptions
-		if err := jsbridge.FromJS("options", programtest.Eval("("+given+")"), &o); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, jsbridge.FromJS("options", programtest.Eval("("+given+")"), &o))
 		s := o.session()
 		said := func(err error) string {
 			if err != nil {

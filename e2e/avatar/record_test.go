@@ -11,6 +11,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/agentruntime/agentruntime/internal/must"
 	"github.com/agentruntime/agentruntime/runtime/replay"
 )
 
@@ -28,18 +29,9 @@ func TestRecordingIsLikeANativeOne(t *testing.T) {
 	if !got.Same || got.Error != nil || !slices.Equal(got.States, []string{"recording", "stopped"}) || !strings.Contains(got.Disclosure, "microphone") {
 		t.Errorf("the same file %v, error %v, states %q, disclosure %q", got.Same, got.Error, got.States, got.Disclosure)
 	}
-	data, err := base64.StdEncoding.DecodeString(got.Zip)
-	if err != nil {
-		t.Fatal(err)
-	}
-	folder, err := zip.NewReader(bytes.NewReader(data), int64(len(data)))
-	if err != nil {
-		t.Fatal(err)
-	}
-	page, err := replay.Open(folder)
-	if err != nil {
-		t.Fatal(err)
-	}
+	data := must.Get(base64.StdEncoding.DecodeString(got.Zip))(t)
+	folder := must.Get(zip.NewReader(bytes.NewReader(data), int64(len(data))))(t)
+	page := must.Get(replay.Open(folder))(t)
 	for _, name := range []string{"agent.webm", "microphone.webm"} {
 		content, err := fs.ReadFile(folder, name) // also compares the checksum
 		if err != nil || !bytes.HasPrefix(content, []byte{0x1a, 0x45, 0xdf, 0xa3}) || len(content) < 500 {

@@ -10,6 +10,7 @@ import (
 	"github.com/agentruntime/agentruntime/e2e/pagetest"
 	"github.com/agentruntime/agentruntime/internal/localservice"
 	"github.com/agentruntime/agentruntime/internal/localservice/servicetest"
+	"github.com/agentruntime/agentruntime/internal/must"
 	"github.com/agentruntime/agentruntime/pageserver"
 )
 
@@ -17,17 +18,11 @@ import (
 // browser that accepts it by its hash and has no other exception.
 func TestConversationOverTLS(t *testing.T) {
 	t.Parallel()
-	certificate, err := localservice.NewCertificate()
-	if err != nil {
-		t.Fatal(err)
-	}
+	certificate := must.Get(localservice.NewCertificate())(t)
 	service := servicetest.Start(t, localservice.Options{Certificate: certificate, Pages: &pageserver.Files{FS: os.DirFS("../.."), Paths: []string{"e2e", "js/dist"}}, Page: pagetest.Stage})
 	o := pagetest.WithVoice
 	o.Flags = append(slices.Clip(o.Flags), "--ignore-certificate-errors-spki-list="+localservice.CertificateHash(certificate))
-	browser, err := browsertest.Start(t.Context(), o)
-	if err != nil {
-		t.Fatal(err)
-	}
+	browser := must.Get(browsertest.Start(t.Context(), o))(t)
 	defer browser.Close()
 	p, err := browser.NewPage(t.Context(), service.Info().Page)
 	if err != nil {

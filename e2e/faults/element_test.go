@@ -17,6 +17,7 @@ import (
 	"github.com/agentruntime/agentruntime/internal/chromium"
 	"github.com/agentruntime/agentruntime/internal/fetch"
 	"github.com/agentruntime/agentruntime/internal/localservice"
+	"github.com/agentruntime/agentruntime/internal/must"
 )
 
 // dark is the brightness, 0 to 255, below which a picture counts as black; the faces of the local
@@ -41,10 +42,7 @@ func TestElementUnderFaults(t *testing.T) {
 	if _, err := chromium.Find(); err != nil {
 		skip(t, err.Error())
 	}
-	browser, err := browsertest.Start(t.Context(), pagetest.WithVoice)
-	if err != nil {
-		t.Fatal(err)
-	}
+	browser := must.Get(browsertest.Start(t.Context(), pagetest.WithVoice))(t)
 	defer browser.Close()
 	t.Run("rows", func(t *testing.T) {
 		for _, w := range table {
@@ -122,9 +120,7 @@ func openTab(t *testing.T, browser *browsertest.Browser, info localservice.Info,
 // do evaluates an expression in the page.
 func (p *tab) do(expression string, out any) {
 	p.t.Helper()
-	if err := p.Eval(p.t.Context(), expression, out); err != nil {
-		p.t.Fatal(err)
-	}
+	must.Do(p.t, p.Eval(p.t.Context(), expression, out))
 }
 
 func (p *tab) answerWHEP(status int) { p.do(fmt.Sprintf("whep = %q", startWHEP(p.t, status)), nil) }

@@ -19,6 +19,7 @@ import (
 	"github.com/agentruntime/agentruntime/internal/fetch"
 	"github.com/agentruntime/agentruntime/internal/leaktest"
 	"github.com/agentruntime/agentruntime/internal/localservice"
+	"github.com/agentruntime/agentruntime/internal/must"
 )
 
 // program is the local service as users run it, so that it can be killed.
@@ -56,9 +57,7 @@ func startService(t *testing.T, args ...string) *service {
 	t.Helper()
 	dir := t.TempDir()
 	script := filepath.Join(dir, "script.yaml")
-	if err := os.WriteFile(script, []byte("rules: [{when: {any: true}, steps: [{say: \"I understand. Please go on.\"}]}]"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.WriteFile(script, []byte("rules: [{when: {any: true}, steps: [{say: \"I understand. Please go on.\"}]}]"), 0o600))
 	s := &service{t: t, args: append([]string{"-voice", "builtin", "-data", dir, "-script", script, "-log-level", "error"}, args...)}
 	s.start("-addr", "127.0.0.1:0", "-turn-listen", "127.0.0.1:0")
 	// A later process has the same addresses.
@@ -72,20 +71,13 @@ func (s *service) start(args ...string) {
 	s.t.Helper()
 	s.process = exec.Command(program, append(append([]string{"-json"}, s.args...), args...)...)
 	s.process.Stderr = os.Stderr
-	out, err := s.process.StdoutPipe()
-	if err != nil {
-		s.t.Fatal(err)
-	}
-	if err := s.process.Start(); err != nil {
-		s.t.Fatal(err)
-	}
+	out := must.Get(s.process.StdoutPipe())(s.t)
+	must.Do(s.t, s.process.Start())
 	line, err := bufio.NewReader(out).ReadBytes('\n')
 	if err != nil {
 		s.t.Fatalf("the service did not start: %v", err)
 	}
-	if err := json.Unmarshal(line, &s.Info); err != nil {
-		s.t.Fatal(err)
-	}
+	must.Do(s.t, json.Unmarshal(line, &s.Info))
 }
 
 // kill ends the process at once, so that it sends nothing more to clients.

@@ -12,6 +12,7 @@ import (
 
 	"github.com/agentruntime/agentruntime/e2e/browsertest"
 	"github.com/agentruntime/agentruntime/e2e/pagetest"
+	"github.com/agentruntime/agentruntime/internal/must"
 	"github.com/agentruntime/agentruntime/runtime/avatar"
 	"github.com/agentruntime/agentruntime/runtime/session"
 )
@@ -59,9 +60,7 @@ func TestSoak(t *testing.T) {
 	var talkers []*talker
 	for range *sessions {
 		v := enter(t, s.Info, 0, nil)
-		if err := v.Connect(ctx); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, v.Connect(ctx))
 		talkers = append(talkers, &talker{visitor: v})
 	}
 	var tab *browsertest.Page
@@ -122,25 +121,13 @@ func pause(ctx context.Context, d time.Duration) {
 func openPage(t *testing.T, s *service) *browsertest.Page {
 	t.Helper()
 	options := pagetest.WithVoice
-	browser, err := browsertest.Start(t.Context(), options)
-	if err != nil {
-		t.Fatal(err)
-	}
+	browser := must.Get(browsertest.Start(t.Context(), options))(t)
 	t.Cleanup(browser.Close)
-	tab, err := browser.NewPage(t.Context(), s.Page)
-	if err != nil {
-		t.Fatal(err)
-	}
+	tab := must.Get(browser.NewPage(t.Context(), s.Page))(t)
 	t.Cleanup(tab.Close)
-	if err := tab.Eval(t.Context(), awaitPage(`!document.getElementById("start").disabled`), nil); err != nil {
-		t.Fatal(err)
-	}
-	if err := tab.Click(t.Context(), "#start"); err != nil {
-		t.Fatal(err)
-	}
-	if err := tab.Eval(t.Context(), awaitPage(live), nil); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, tab.Eval(t.Context(), awaitPage(`!document.getElementById("start").disabled`), nil))
+	must.Do(t, tab.Click(t.Context(), "#start"))
+	must.Do(t, tab.Eval(t.Context(), awaitPage(live), nil))
 	return tab
 }
 

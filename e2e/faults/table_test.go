@@ -18,6 +18,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/agentruntime/agentruntime/internal/must"
 	"github.com/agentruntime/agentruntime/runtime/avatar"
 	"github.com/agentruntime/agentruntime/runtime/event"
 	"github.com/agentruntime/agentruntime/runtime/fault"
@@ -303,9 +304,7 @@ func (w row) run(t *testing.T, o *outcome) {
 		}
 	})
 	r := &rig{service: s, guest: v, t: t}
-	if err := v.Connect(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, v.Connect(t.Context()))
 	opened := v.await(patience, func() bool {
 		return slices.ContainsFunc(v.events, func(o occurrence) bool { _, ok := o.event.(event.AvatarStopTalking); return ok })
 	})
@@ -484,10 +483,7 @@ const (
 )
 
 func replaceTable(t *testing.T, file, text string) {
-	old, err := os.ReadFile(file)
-	if err != nil {
-		t.Fatal(err)
-	}
+	old := must.Get(os.ReadFile(file))(t)
 	head, rest, found := bytes.Cut(old, []byte(tableStart))
 	_, tail, ended := bytes.Cut(rest, []byte(tableEnd))
 	if !found || !ended {

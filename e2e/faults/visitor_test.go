@@ -14,6 +14,7 @@ import (
 
 	"github.com/agentruntime/agentruntime/internal/fetch"
 	"github.com/agentruntime/agentruntime/internal/localservice"
+	"github.com/agentruntime/agentruntime/internal/must"
 	"github.com/agentruntime/agentruntime/runtime/appinit"
 	"github.com/agentruntime/agentruntime/runtime/avatar"
 	"github.com/agentruntime/agentruntime/runtime/event"
@@ -118,10 +119,7 @@ func enter(t testing.TB, info localservice.Info, life time.Duration, change func
 		v.mu.Unlock()
 		return arrive(ctx)
 	}
-	init, err := arrive(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
+	init := must.Get(arrive(t.Context()))(t)
 	o := avatar.OptionsFor(init)
 	o.AllowPrivateHosts = true
 	o.MicStart = avatar.MicDeferred
@@ -146,9 +144,7 @@ func enter(t testing.TB, info localservice.Info, life time.Duration, change func
 		change(&o)
 	}
 	o.HTTPClient = fetch.As(v.http)
-	if v.Session, err = avatar.New(o); err != nil {
-		t.Fatal(err)
-	}
+	v.Session = must.Get(avatar.New(o))(t)
 	t.Cleanup(v.Close)
 	return v
 }

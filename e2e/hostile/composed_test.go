@@ -7,6 +7,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/agentruntime/agentruntime/internal/must"
 )
 
 // composedInPage is how many sequences run in one page, all at once. TestPartsAfterAnyOrder has one page,
@@ -29,10 +31,7 @@ func TestPartsAfterAnyOrder(t *testing.T) {
 	bundle := exec.CommandContext(t.Context(), "node_modules/.bin/esbuild", "--bundle", "--format=esm", `--define:process.env.NODE_ENV="development"`)
 	bundle.Dir = "../../js"
 	bundle.Stdin = strings.NewReader(react)
-	module, err := bundle.Output()
-	if err != nil {
-		t.Fatal(err)
-	}
+	module := must.Get(bundle.Output())(t)
 	inPages(t, composedInPage, composedInPage, func(t *testing.T, seed, from, to int) {
 		h, p := openForOrders(t, 0)
 		h.Intercept(func(w http.ResponseWriter, r *http.Request) bool {

@@ -19,6 +19,7 @@ import (
 	"github.com/agentruntime/agentruntime/e2e/pagetest"
 	"github.com/agentruntime/agentruntime/internal/localservice"
 	"github.com/agentruntime/agentruntime/internal/localservice/store"
+	"github.com/agentruntime/agentruntime/internal/must"
 	"github.com/agentruntime/agentruntime/runtime/avatar"
 	"github.com/agentruntime/agentruntime/runtime/event"
 	"github.com/agentruntime/agentruntime/runtime/session"
@@ -52,20 +53,12 @@ func TestNoTypedTurnIsLost(t *testing.T) {
 	if t.Failed() {
 		return
 	}
-	if err := service.Close(); err != nil {
-		t.Fatal(err)
-	}
-	db, err := store.Open(data)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, service.Close())
+	db := must.Get(store.Open(data))(t)
 	defer db.Close()
 	n, told := 0, 0
 	for i, thread := range threads {
-		history, err := db.History(t.Context(), thread, 100_000)
-		if err != nil {
-			t.Fatal(err)
-		}
+		history := must.Get(db.History(t.Context(), thread, 100_000))(t)
 		times := map[string]int{}
 		for _, m := range history {
 			if m.Role == store.Human {
@@ -104,16 +97,11 @@ func chatter(t *testing.T, service *localservice.Service, n, cuts int) (said, re
 	o.MicStart = avatar.MicDeferred
 	o.ReconnectionDelay = 5 * time.Millisecond
 	o.OnEvent = heard.record
-	s, err := avatar.New(o)
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := must.Get(avatar.New(o))(t)
 	var waiting sync.WaitGroup
 	defer waiting.Wait()
 	defer s.Close()
-	if err := s.Connect(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, s.Connect(t.Context()))
 	speak := func(text string) {
 		said = append(said, text)
 		wait := s.Start(t.Context(), text)
@@ -173,14 +161,8 @@ type cuttable struct {
 }
 
 func newCuttable(t *testing.T, address string) *cuttable {
-	u, err := url.Parse(address)
-	if err != nil {
-		t.Fatal(err)
-	}
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
+	u := must.Get(url.Parse(address))(t)
+	listener := must.Get(net.Listen("tcp", "127.0.0.1:0"))(t)
 	c := &cuttable{url: "http://" + listener.Addr().String(), target: u.Host}
 	var served sync.WaitGroup
 	served.Go(func() {

@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/agentruntime/agentruntime/internal/localservice"
+	"github.com/agentruntime/agentruntime/internal/must"
 	"github.com/agentruntime/agentruntime/management"
 	"github.com/agentruntime/agentruntime/runtime/agent"
 	"github.com/agentruntime/agentruntime/runtime/appinit"
@@ -46,10 +47,7 @@ func (r *tracer) did(part string) bool {
 // TestClientOfTheApplication: every request, the WebSocket too, is done with the option
 // HTTPClient. Only that client trusts the certificate of the service.
 func TestClientOfTheApplication(t *testing.T) {
-	certificate, err := localservice.NewCertificate()
-	if err != nil {
-		t.Fatal(err)
-	}
+	certificate := must.Get(localservice.NewCertificate())(t)
 	service := start(t, localservice.Options{Certificate: certificate})
 	info := service.Info()
 	roots := x509.NewCertPool()
@@ -91,31 +89,20 @@ func TestClientOfTheApplication(t *testing.T) {
 		t.Error("a turn in text was not sent with the client")
 	}
 
-	both, err := agent.New(agent.Options{Options: text.Options, Mode: agent.Chat})
-	if err != nil {
-		t.Fatal(err)
-	}
+	both := must.Get(agent.New(agent.Options{Options: text.Options, Mode: agent.Chat}))(t)
 	defer both.Close()
-	if err := both.Connect(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, both.Connect(t.Context()))
 	if _, err := both.SendText(t.Context(), "Hello"); err != nil || !trace.did("/converse") {
 		t.Errorf("a turn of an agent session: %v", err)
 	}
 
-	v, err := visitor.New(visitor.Options{Token: init.KS, GenieURL: &init.GenieURL, HTTPClient: client})
-	if err != nil {
-		t.Fatal(err)
-	}
+	v := must.Get(visitor.New(visitor.Options{Token: init.KS, GenieURL: &init.GenieURL, HTTPClient: client}))(t)
 	defer v.Close()
 	if _, err := v.Status(t.Context()); err != nil || !trace.did("/assistant/status") {
 		t.Errorf("the status: %v", err)
 	}
 
-	m, err := management.New(management.Options{PartnerID: info.PartnerID, Secret: info.AdminSecret, Config: o.Config, HTTPClient: client})
-	if err != nil {
-		t.Fatal(err)
-	}
+	m := must.Get(management.New(management.Options{PartnerID: info.PartnerID, Secret: info.AdminSecret, Config: o.Config, HTTPClient: client}))(t)
 	defer m.Close()
 	if _, err := m.Tokens.Admin(t.Context(), management.AdminTokenInput{UserID: "owner"}); err != nil || !trace.did("/session/action/start") {
 		t.Errorf("a token: %v", err)

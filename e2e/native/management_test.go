@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/agentruntime/agentruntime/internal/localservice"
+	"github.com/agentruntime/agentruntime/internal/must"
 	"github.com/agentruntime/agentruntime/management"
 	"github.com/agentruntime/agentruntime/runtime/agent"
 	"github.com/agentruntime/agentruntime/runtime/avatar"
@@ -159,30 +160,21 @@ func visit(t *testing.T, access *management.AppInit) (thread string, booked []st
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := s.Connect(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, s.Connect(t.Context()))
 	for question, answer := range map[string]string{
 		"When does the lighthouse open?": "nine in the morning", "Please book a table for Sam": "status booked",
 	} {
-		sent, err := s.SendText(t.Context(), question)
-		if err != nil {
-			t.Fatal(err)
-		}
+		sent := must.Get(s.SendText(t.Context(), question))(t)
 		if !strings.Contains(sent.Turn.Text, answer) {
 			t.Errorf("%q in text: %q", question, sent.Turn.Text)
 		}
 	}
-	if err := s.SwitchMode(t.Context(), agent.Avatar); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, s.SwitchMode(t.Context(), agent.Avatar))
 	next := 0
 	for question, answer := range map[string]string{
 		"When does the lighthouse open again?": "nine in the morning", "And please book a table for Ann": "status booked",
 	} {
-		if _, err := s.SendText(t.Context(), question); err != nil {
-			t.Fatal(err)
-		}
+		must.Get(s.SendText(t.Context(), question))(t)
 		_, next = await(heard, next, func(e event.AvatarStopTalking) bool { return strings.Contains(e.Text, answer) })
 	}
 	thread = s.Snapshot().ThreadID
@@ -199,16 +191,11 @@ func visit(t *testing.T, access *management.AppInit) (thread string, booked []st
 func summaryOf(t *testing.T, c *management.Client, thread string) string {
 	t.Helper()
 	for {
-		got, err := c.Threads.Get(t.Context(), thread)
-		if err != nil {
-			t.Fatal(err)
-		}
+		got := must.Get(c.Threads.Get(t.Context(), thread))(t)
 		var record struct {
 			Metadata struct{ Summary struct{ Status string } } `json:"thread_metadata"`
 		}
-		if err := json.Unmarshal(got.Raw, &record); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, json.Unmarshal(got.Raw, &record))
 		if status := record.Metadata.Summary.Status; status != "" {
 			return status
 		}

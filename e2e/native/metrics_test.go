@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/agentruntime/agentruntime/internal/localservice"
+	"github.com/agentruntime/agentruntime/internal/must"
 	"github.com/agentruntime/agentruntime/runtime/avatar"
 	"github.com/agentruntime/agentruntime/runtime/chat"
 	"github.com/agentruntime/agentruntime/runtime/session"
@@ -22,20 +23,11 @@ func TestMetricsOfTheService(t *testing.T) {
 	info := service.Info()
 	get := func(token, path string) (int, string) {
 		t.Helper()
-		r, err := http.NewRequestWithContext(t.Context(), http.MethodGet, info.ControlURL+path, nil)
-		if err != nil {
-			t.Fatal(err)
-		}
+		r := must.Get(http.NewRequestWithContext(t.Context(), http.MethodGet, info.ControlURL+path, nil))(t)
 		r.Header.Set("Authorization", "Bearer "+token)
-		reply, err := http.DefaultClient.Do(r)
-		if err != nil {
-			t.Fatal(err)
-		}
+		reply := must.Get(http.DefaultClient.Do(r))(t)
 		defer reply.Body.Close()
-		text, err := io.ReadAll(reply.Body)
-		if err != nil {
-			t.Fatal(err)
-		}
+		text := must.Get(io.ReadAll(reply.Body))(t)
 		return reply.StatusCode, string(text)
 	}
 	for _, path := range []string{"/metrics", "/debug/pprof/", "/debug/pprof/heap"} {
@@ -50,9 +42,7 @@ func TestMetricsOfTheService(t *testing.T) {
 	_, init := arrive(t, service, "receptionist")
 	oneTurn(t, chat.OptionsFor(init))
 	a := connectFace(t, avatar.OptionsFor(init))
-	if _, err := a.Ask(t.Context(), "Hello"); err != nil {
-		t.Fatal(err)
-	}
+	must.Get(a.Ask(t.Context(), "Hello"))(t)
 	a.Disconnect(session.DisconnectOptions{})
 	a.Close()
 

@@ -16,6 +16,7 @@ import (
 	"github.com/agentruntime/agentruntime/internal/leaktest"
 	"github.com/agentruntime/agentruntime/internal/localservice"
 	"github.com/agentruntime/agentruntime/internal/localservice/servicetest"
+	"github.com/agentruntime/agentruntime/internal/must"
 	"github.com/agentruntime/agentruntime/runtime/appinit"
 	"github.com/agentruntime/agentruntime/runtime/av"
 	"github.com/agentruntime/agentruntime/runtime/avatar"
@@ -89,10 +90,7 @@ func botOf(t *testing.T, init *appinit.Result) *bot {
 		OpenMicrophone: func(string) (media.Source, error) { return av.FromFile("../testdata/speech.ogg") },
 	}
 	o.OnEvent = b.record
-	session, err := avatar.New(o)
-	if err != nil {
-		t.Fatal(err)
-	}
+	session := must.Get(avatar.New(o))(t)
 	b.Session = session
 	return b
 }
@@ -163,9 +161,7 @@ func TestASessionWithoutAPage(t *testing.T) {
 	service := start(t, localservice.Options{Script: []byte(script)})
 	b := newBot(t, service, "receptionist")
 
-	if err := b.Connect(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, b.Connect(t.Context()))
 	ready, _ := await(b.recorder, 0, anyOf[event.MediaReady])
 	if ready.Mode != event.Video || ready.Degraded {
 		t.Errorf("media ready: %+v", ready)
@@ -183,9 +179,7 @@ func TestASessionWithoutAPage(t *testing.T) {
 	b.checkCaptions(answer.Text)
 
 	// A spoken one: the file is the microphone, the script gives the words.
-	if err := b.StartMic(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, b.StartMic(t.Context()))
 	_, next = await(b.recorder, next, anyOf[event.UserStartedTalking])
 	heard, next := await(b.recorder, next, func(e event.Transcript) bool { return e.Type == "user" })
 	if heard.Text != "Say it again please" {

@@ -11,6 +11,7 @@ import (
 	"github.com/agentruntime/agentruntime/internal/fetch"
 	"github.com/agentruntime/agentruntime/internal/leaktest"
 	"github.com/agentruntime/agentruntime/internal/localservice"
+	"github.com/agentruntime/agentruntime/internal/must"
 	"github.com/agentruntime/agentruntime/runtime/chat"
 	"github.com/agentruntime/agentruntime/runtime/converse"
 	"github.com/agentruntime/agentruntime/runtime/event"
@@ -25,16 +26,11 @@ func TestAQuestionThatIsNotStoredIsRefused(t *testing.T) {
 	dir := t.TempDir()
 	leaktest.Check(t)
 	service := start(t, localservice.Options{Data: dir})
-	db, err := sql.Open("sqlite", filepath.Join(dir, "localservice.db"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	db := must.Get(sql.Open("sqlite", filepath.Join(dir, "localservice.db")))(t)
 	defer db.Close()
 	run := func(statement string) {
 		t.Helper()
-		if _, err := db.Exec(statement); err != nil {
-			t.Fatal(err)
-		}
+		must.Get(db.Exec(statement))(t)
 	}
 	client, init := arrive(t, service, "receptionist")
 	o := chat.OptionsFor(init)
@@ -52,22 +48,18 @@ func TestAQuestionThatIsNotStoredIsRefused(t *testing.T) {
 	say("My name is Sam")
 	b := newBot(t, service, "receptionist")
 	defer b.Close()
-	if err := b.Connect(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, b.Connect(t.Context()))
 	_, next := await(b.recorder, 0, anyOf[event.AvatarStartTalking])
 
 	const refuse = ` ON messages WHEN NEW.role = 'human' BEGIN SELECT RAISE(FAIL, 'database or disk is full'); END`
 	run(`CREATE TRIGGER full BEFORE INSERT` + refuse)
-	_, err = c.SendText(t.Context(), "What is my name?", chat.TurnOptions{})
+	_, err := c.SendText(t.Context(), "What is my name?", chat.TurnOptions{})
 	var refused *fault.Error
 	if !errors.As(err, &refused) || refused.Code != fault.ServerError || refused.Status != http.StatusServiceUnavailable || !refused.Retryable ||
 		refused.Headers["retry-after"] == "" || !strings.Contains(refused.Detail, "could not be stored") {
 		t.Errorf("in text: %#v", err)
 	}
-	if _, err := b.Speak(t.Context(), "Is it live?"); err != nil {
-		t.Fatal(err)
-	}
+	must.Get(b.Speak(t.Context(), "Is it live?"))(t)
 	said, next := await(b.recorder, next, func(e event.BrainSegment) bool { return e.Type == converse.Error })
 	if !strings.Contains(said.ContentString(), "could not be stored") || !said.IsFinal {
 		t.Errorf("live: %+v", said)
@@ -77,9 +69,7 @@ func TestAQuestionThatIsNotStoredIsRefused(t *testing.T) {
 	if text := say("What is my name?"); !strings.Contains(text, "Sam") {
 		t.Errorf("asked again: %q", text)
 	}
-	if _, err := b.Speak(t.Context(), "And now?"); err != nil {
-		t.Fatal(err)
-	}
+	must.Get(b.Speak(t.Context(), "And now?"))(t)
 	await(b.recorder, next, anyOf[event.AvatarStartTalking])
 	b.Disconnect(session.DisconnectOptions{})
 	await(b.recorder, 0, anyOf[event.Ended])

@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"github.com/agentruntime/agentruntime/internal/localservice"
+	"github.com/agentruntime/agentruntime/internal/must"
 	"github.com/agentruntime/agentruntime/runtime/appinit"
 	"github.com/agentruntime/agentruntime/runtime/avatar"
 	"github.com/agentruntime/agentruntime/runtime/chat"
@@ -70,10 +71,7 @@ func TestTraceContext(t *testing.T) {
 		t.Errorf("a request was sent with a bad trace context: %s", line)
 	}
 	o.TraceContext = next
-	init, err := appinit.Init(t.Context(), o)
-	if err != nil {
-		t.Fatal(err)
-	}
+	init := must.Get(appinit.Init(t.Context(), o))(t)
 
 	text := chat.OptionsFor(init)
 	text.TraceContext = broken
@@ -112,10 +110,7 @@ func TestTraceContext(t *testing.T) {
 // connectChat connects a session in text, which the test closes.
 func connectChat(t *testing.T, o chat.Options) *chat.Session {
 	t.Helper()
-	c, err := chat.New(o)
-	if err != nil {
-		t.Fatal(err)
-	}
+	c := must.Get(chat.New(o))(t)
 	if err := c.Connect(t.Context()); err != nil {
 		c.Close()
 		t.Fatal(err)
@@ -128,9 +123,7 @@ func oneTurn(t *testing.T, o chat.Options) {
 	t.Helper()
 	c := connectChat(t, o)
 	defer c.Close()
-	if _, err := c.SendText(t.Context(), "Hello", chat.TurnOptions{}); err != nil {
-		t.Fatal(err)
-	}
+	must.Get(c.SendText(t.Context(), "Hello", chat.TurnOptions{}))(t)
 	c.Disconnect(session.DisconnectOptions{})
 }
 
@@ -138,13 +131,8 @@ func oneTurn(t *testing.T, o chat.Options) {
 func connectFace(t *testing.T, o avatar.Options) *avatar.Session {
 	t.Helper()
 	o.AllowPrivateHosts, o.MicStart = true, avatar.MicDeferred
-	a, err := avatar.New(o)
-	if err != nil {
-		t.Fatal(err)
-	}
+	a := must.Get(avatar.New(o))(t)
 	t.Cleanup(a.Close)
-	if err := a.Connect(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, a.Connect(t.Context()))
 	return a
 }

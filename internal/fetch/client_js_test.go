@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/agentruntime/agentruntime/internal/jsbridge"
+	"github.com/agentruntime/agentruntime/internal/must"
 	"github.com/agentruntime/agentruntime/runtime/fault"
 )
 
@@ -114,10 +115,7 @@ func TestOddStreamsOfThePage(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			pageFetch(t, `return {status: 200, headers: new Headers(), body: {getReader: () => ({read() {`+read+`}})}}`)
-			resp, err := New().Do(t.Context(), &Request{URL: "https://x.example/a"})
-			if err != nil {
-				t.Fatal(err)
-			}
+			resp := must.Get(New().Do(t.Context(), &Request{URL: "https://x.example/a"}))(t)
 			if _, err := io.ReadAll(resp.Body); !errors.Is(err, fault.NetworkError) {
 				t.Errorf("got %v", err)
 			}

@@ -12,6 +12,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/agentruntime/agentruntime/internal/must"
 	"github.com/agentruntime/agentruntime/runtime/fault"
 )
 
@@ -35,14 +36,8 @@ func newClient(t *testing.T) *HTTPClient {
 // get does r and returns its reply's body.
 func get(t *testing.T, c Client, r *Request) (*Response, string) {
 	t.Helper()
-	resp, err := c.Do(t.Context(), r)
-	if err != nil {
-		t.Fatal(err)
-	}
-	data, err := ReadAll(resp, 0)
-	if err != nil {
-		t.Fatal(err)
-	}
+	resp := must.Get(c.Do(t.Context(), r))(t)
+	data := must.Get(ReadAll(resp, 0))(t)
 	return resp, string(data)
 }
 
@@ -61,10 +56,7 @@ func echo(t *testing.T, r *Request) echoed {
 
 func TestSendsMethodHeadersAndBodies(t *testing.T) {
 	base := serverURL(t)
-	jsonBody, err := JSON(map[string]any{"a": 1, "b": "ü"})
-	if err != nil {
-		t.Fatal(err)
-	}
+	jsonBody := must.Get(JSON(map[string]any{"a": 1, "b": "ü"}))(t)
 	tests := []struct {
 		name        string
 		request     Request
@@ -223,10 +215,7 @@ func TestStreamsAndAborts(t *testing.T) {
 	c := newClient(t)
 	open := func(t *testing.T, ctx context.Context, id string) (*Response, *bufio.Reader) {
 		t.Helper()
-		resp, err := c.Do(ctx, &Request{URL: base + "/stream?id=" + id})
-		if err != nil {
-			t.Fatal(err)
-		}
+		resp := must.Get(c.Do(ctx, &Request{URL: base + "/stream?id=" + id}))(t)
 		lines := bufio.NewReader(resp.Body)
 		if line, err := lines.ReadString('\n'); line != "one\n" {
 			t.Fatalf("got %q, %v before the reply was complete", line, err)
@@ -299,10 +288,7 @@ func TestUnreadReplyHoldsUpTheSender(t *testing.T) {
 	c := newClient(t)
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
-	resp, err := c.Do(ctx, &Request{URL: base + "/endless?id=endless"})
-	if err != nil {
-		t.Fatal(err)
-	}
+	resp := must.Get(c.Do(ctx, &Request{URL: base + "/endless?id=endless"}))(t)
 	defer resp.Body.Close()
 	const (
 		settled = 500 * time.Millisecond
@@ -311,9 +297,7 @@ func TestUnreadReplyHoldsUpTheSender(t *testing.T) {
 	// No event reports that the server is blocked, so the count is compared twice.
 	for last := int64(-1); ; time.Sleep(settled) {
 		var sent int64
-		if err := Attempt(t.Context(), c, &Request{URL: base + "/endless/sent"}, &sent); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, Attempt(t.Context(), c, &Request{URL: base + "/endless/sent"}, &sent))
 		if sent > most {
 			t.Fatalf("%d bytes were sent to nobody", sent)
 		}

@@ -4,6 +4,8 @@ import (
 	_ "embed"
 	"encoding/json"
 	"testing"
+
+	"github.com/agentruntime/agentruntime/internal/must"
 )
 
 // hosts are hosts of URLs. js/test/options.test.ts reads them too, because
@@ -14,9 +16,7 @@ var hosts []byte
 
 func TestPrivateHost(t *testing.T) {
 	var vectors struct{ Private, Public []string }
-	if err := json.Unmarshal(hosts, &vectors); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, json.Unmarshal(hosts, &vectors))
 	check := func(want bool, hosts ...string) {
 		for _, host := range hosts {
 			if got := PrivateHost(host); got != want {

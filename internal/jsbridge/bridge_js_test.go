@@ -11,19 +11,9 @@ import (
 	"testing"
 	"time"
 
+	"github.com/agentruntime/agentruntime/internal/must"
 	"github.com/agentruntime/agentruntime/runtime/fault"
 )
-
-// need returns the result of a call that has to work: need(f())(t).
-func need[T any](v T, err error) func(t testing.TB) T {
-	return func(t testing.TB) T {
-		t.Helper()
-		if err != nil {
-			t.Fatal(err)
-		}
-		return v
-	}
-}
 
 // eval returns the value of a JavaScript expression.
 func eval(t *testing.T, expression string) js.Value {
@@ -50,9 +40,7 @@ func noLeaks(t *testing.T) {
 // task lets JavaScript run everything that is due.
 func task(t *testing.T) {
 	t.Helper()
-	if _, err := Await(context.Background(), eval(t, "new Promise(f => setTimeout(f))")); err != nil {
-		t.Fatal(err)
-	}
+	must.Get(Await(context.Background(), eval(t, "new Promise(f => setTimeout(f))")))(t)
 }
 
 // console collects what console.error gets until the end of the test.
@@ -66,9 +54,7 @@ func console(t *testing.T) (lines func() []string) {
 	t.Cleanup(func() { recorder.Call("restore") })
 	return func() []string {
 		var list []string
-		if err := FromJS("lines", recorder.Get("lines"), &list); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, FromJS("lines", recorder.Get("lines"), &list))
 		return list
 	}
 }
@@ -380,9 +366,7 @@ func TestScopeEndsNewestFirstAndOnce(t *testing.T) {
 	scope.OnEnd(func() { order = append(order, "first") })
 	target := eval(t, "new EventTarget()")
 	events := 0
-	if _, err := scope.Listen(target, "x", func(js.Value) { events++ }); err != nil {
-		t.Fatal(err)
-	}
+	must.Get(scope.Listen(target, "x", func(js.Value) { events++ }))(t)
 	scope.Func(func(js.Value, []js.Value) any { return nil })
 	scope.OnEnd(func() { order = append(order, "last") })
 	target.Call("dispatchEvent", eval(t, "new Event('x')"))
@@ -399,9 +383,7 @@ func TestScopeEndsNewestFirstAndOnce(t *testing.T) {
 	if len(order) != 3 {
 		t.Error("OnEnd after End was not called")
 	}
-	if _, err := scope.Listen(target, "x", func(js.Value) { events++ }); err != nil {
-		t.Fatal(err)
-	}
+	must.Get(scope.Listen(target, "x", func(js.Value) { events++ }))(t)
 	target.Call("dispatchEvent", eval(t, "new Event('x')"))
 	if events != 1 {
 		t.Error("a listener of an ended scope was called")
@@ -413,7 +395,7 @@ func TestListenerRemovedEarly(t *testing.T) {
 	scope := NewScope(nil)
 	target := eval(t, "new EventTarget()")
 	for range 3 {
-		remove := need(scope.Listen(target, "x", func(js.Value) { t.Error("called") }))(t)
+		remove := must.Get(scope.Listen(target, "x", func(js.Value) { t.Error("called") }))(t)
 		remove()
 		remove()
 	}
@@ -533,9 +515,7 @@ func TestListenerMayCallGo(t *testing.T) {
 		return Promise(func() (any, error) { called++; return nil, nil })
 	})
 	dispatch := js.Global().Get("Function").New("back", "return () => { back() }").Invoke(back)
-	if err := NewEmitter(dispatch).Emit(Event{Name: "x"}); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, NewEmitter(dispatch).Emit(Event{Name: "x"}))
 	task(t)
 	if called != 2 {
 		t.Errorf("called %d", called)

@@ -13,6 +13,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/agentruntime/agentruntime/internal/must"
 	"github.com/agentruntime/agentruntime/runtime/fault"
 )
 
@@ -63,9 +64,7 @@ func TestStructBothWays(t *testing.T) {
 	v.Set("Skipped", "s")
 	v.Set("hidden", "h")
 	var got options
-	if err := FromJS("options", v, &got); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, FromJS("options", v, &got))
 	when := time.Date(2024, 2, 3, 4, 5, 6, 0, time.UTC)
 	want := options{
 		base: base{ID: "7"}, Extra: &Extra{"n"}, Name: "héllo", Count: 3, On: true, Limit: 1500500 * time.Microsecond,
@@ -77,7 +76,7 @@ func TestStructBothWays(t *testing.T) {
 		t.Errorf("got  %+v\nwant %+v", got, want)
 	}
 
-	back := need(ToJS(want))(t)
+	back := must.Get(ToJS(want))(t)
 	if !back.Get("data").InstanceOf(uint8ArrayCtor) {
 		t.Error("data is no Uint8Array")
 	}
@@ -88,9 +87,7 @@ func TestStructBothWays(t *testing.T) {
 
 func TestAbsentLeavesDefaults(t *testing.T) {
 	got := options{Name: "default", Count: 4, Vars: map[string]string{"k": "v"}}
-	if err := FromJS("options", eval(t, "{name: undefined, count: null, requestVars: null, note: undefined}"), &got); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, FromJS("options", eval(t, "{name: undefined, count: null, requestVars: null, note: undefined}"), &got))
 	if got.Name != "default" || got.Count != 4 || got.Vars["k"] != "v" || got.Extra != nil {
 		t.Errorf("got %+v", got)
 	}
@@ -106,9 +103,7 @@ func deep(n int) string {
 
 func TestDeepestValue(t *testing.T) {
 	var o options
-	if err := FromJS("options", eval(t, deep(maxDepth)), &o); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, FromJS("options", eval(t, deep(maxDepth)), &o))
 	if _, err := ToJS(o.Any); err != nil {
 		t.Error("on the way back:", err)
 	}
@@ -186,7 +181,7 @@ func TestStringsAcrossTheBorder(t *testing.T) {
 		"empty": "", "ascii": "a\x00b", "emoji": "👩‍🚀", "bom": "\uFEFFtext", "two boms": "\uFEFF\uFEFFx", "bom alone": "\uFEFF",
 	} {
 		t.Run(name, func(t *testing.T) {
-			v := need(ToJS(map[string]string{s: s}))(t)
+			v := must.Get(ToJS(map[string]string{s: s}))(t)
 			var got map[string]string
 			if err := FromJS("m", v, &got); err != nil || len(got) != 1 || got[s] != s {
 				t.Errorf("got %q, %v", got, err)
@@ -256,7 +251,7 @@ func TestAnyIsWhatJSONMakesOfIt(t *testing.T) {
 }
 
 func TestProtoKeyIsAnOrdinaryKey(t *testing.T) {
-	v := need(ToJS(map[string]any{"__proto__": map[string]any{"admin": true}}))(t)
+	v := must.Get(ToJS(map[string]any{"__proto__": map[string]any{"admin": true}}))(t)
 	if !v.Get("admin").IsUndefined() {
 		t.Error("the prototype was exchanged")
 	}
@@ -309,7 +304,7 @@ func TestToJSForms(t *testing.T) {
 		"readers":     {struct{ A readers }{readers{{[]string{"b"}}}}, `{"A":[{"urls":["b"]}]}`},
 	} {
 		t.Run(name, func(t *testing.T) {
-			v := need(ToJS(test.v))(t)
+			v := must.Get(ToJS(test.v))(t)
 			if got := jsonStringify.Invoke(v).String(); got != test.want {
 				t.Errorf("got %s, want %s", got, test.want)
 			}
@@ -366,15 +361,11 @@ func TestEmbeddedNamesAsInJSON(t *testing.T) {
 		Deep  int
 	}
 	v := outer{A: A{Same: "a"}, B: &B{Other: "b"}, Other: 1}
-	want := need(json.Marshal(v))(t)
-	got := need(ToJS(v))(t)
+	want := must.Get(json.Marshal(v))(t)
+	got := must.Get(ToJS(v))(t)
 	var wantMap, gotMap map[string]any
-	if err := json.Unmarshal(want, &wantMap); err != nil {
-		t.Fatal(err)
-	}
-	if err := json.Unmarshal([]byte(jsonStringify.Invoke(got).String()), &gotMap); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, json.Unmarshal(want, &wantMap))
+	must.Do(t, json.Unmarshal([]byte(jsonStringify.Invoke(got).String()), &gotMap))
 	if !reflect.DeepEqual(gotMap, wantMap) {
 		t.Errorf("got %v, encoding/json has %v", gotMap, wantMap)
 	}

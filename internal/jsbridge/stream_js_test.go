@@ -10,6 +10,7 @@ import (
 	"syscall/js"
 	"testing"
 
+	"github.com/agentruntime/agentruntime/internal/must"
 	"github.com/agentruntime/agentruntime/runtime/fault"
 )
 
@@ -85,7 +86,7 @@ func TestStreamGivesTheItemsAndTheEnd(t *testing.T) {
 		"null is an item": {9, func(yield func(any, error) bool) { yield(nil, nil) }, "done "},
 	} {
 		scope := NewScope(nil)
-		stream := need(scope.Stream(t.Context(), func(context.Context) (iter.Seq2[any, error], error) { return test.sequence, nil }))(t)
+		stream := must.Get(scope.Stream(t.Context(), func(context.Context) (iter.Seq2[any, error], error) { return test.sequence, nil }))(t)
 		v, err := Await(t.Context(), eval(t, iterate).Invoke(stream, test.limit))
 		if err != nil || v.String() != test.want {
 			t.Errorf("%s: %v %v, want %q", name, v, err, test.want)
@@ -141,7 +142,7 @@ func TestStreamGivesItemsInTheOrderOfAsking(t *testing.T) {
 	noLeaks(t)
 	scope := NewScope(nil)
 	ended := make(chan struct{})
-	stream := need(scope.Stream(t.Context(), numbers(ended)))(t)
+	stream := must.Get(scope.Stream(t.Context(), numbers(ended)))(t)
 	v, err := Await(t.Context(), eval(t, `((s) => Promise.all([s.next(), s.next(), s.next()]).then((all) => all.map((r) => r.value).join()))`).Invoke(stream))
 	if err != nil || v.String() != "1,2,3" {
 		t.Errorf("%v %v", v, err)
@@ -155,12 +156,10 @@ func TestLeavingAStreamEndsItsSequence(t *testing.T) {
 	for name, open := range map[string]func(chan<- struct{}) func(context.Context) (iter.Seq2[any, error], error){"one that waits to be asked": numbers, "one that waits": forever} {
 		scope := NewScope(nil)
 		ended := make(chan struct{})
-		stream := need(scope.Stream(t.Context(), open(ended)))(t)
+		stream := must.Get(scope.Stream(t.Context(), open(ended)))(t)
 		pending := stream.Call("next")
 		task(t)
-		if _, err := call(t, stream, "return"); err != nil {
-			t.Fatal(err)
-		}
+		must.Get(call(t, stream, "return"))(t)
 		select {
 		case <-ended: // before return has resolved
 		default:
@@ -182,7 +181,7 @@ func TestStreamThatIsCutShortRejects(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())
 		scope := NewScope(nil)
 		ended := make(chan struct{})
-		stream := need(scope.Stream(ctx, forever(ended)))(t)
+		stream := must.Get(scope.Stream(ctx, forever(ended)))(t)
 		pending := stream.Call("next")
 		task(t)
 		cut(scope, cancel)
@@ -203,7 +202,7 @@ func TestEndOfAScopeWaitsForItsStreams(t *testing.T) {
 	for range 3 {
 		done := make(chan struct{})
 		ended = append(ended, done)
-		stream := need(scope.Stream(t.Context(), forever(done)))(t)
+		stream := must.Get(scope.Stream(t.Context(), forever(done)))(t)
 		calls = append(calls, stream.Call("next"))
 	}
 	task(t)
@@ -248,7 +247,5 @@ func TestPanicInASequenceRejectsAndIsTold(t *testing.T) {
 	if got := lines(); len(got) != 1 || !strings.Contains(got[0], "on purpose") {
 		t.Errorf("log %q", got)
 	}
-	if _, err := call(t, stream, "return"); err != nil {
-		t.Fatal(err)
-	}
+	must.Get(call(t, stream, "return"))(t)
 }

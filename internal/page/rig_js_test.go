@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/agentruntime/agentruntime/internal/jsbridge"
+	"github.com/agentruntime/agentruntime/internal/must"
 	"github.com/agentruntime/agentruntime/internal/page/programtest"
 )
 
@@ -78,10 +79,7 @@ func (o object) later(method string, signal any, args ...any) js.Value {
 // await returns what a promise resolves with.
 func (r *rig) await(promise js.Value) js.Value {
 	r.t.Helper()
-	v, err := programtest.Settled(promise)
-	if err != nil {
-		r.t.Fatal(err)
-	}
+	v := must.Get(programtest.Settled(promise))(r.t)
 	return v
 }
 

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/agentruntime/agentruntime/internal/jsbridge"
+	"github.com/agentruntime/agentruntime/internal/must"
 )
 
 // This file has no _js_test.go name, because it can't run alone: the native
@@ -47,14 +48,14 @@ func dialPage(t *testing.T, path string, limit int64) *webSocket {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), patience)
 	defer cancel()
-	s := need(dialWebSocket(ctx, socketAddress(t, path), &ClientOptions{MaxMessage: limit}))(t)
+	s := must.Get(dialWebSocket(ctx, socketAddress(t, path), &ClientOptions{MaxMessage: limit}))(t)
 	return s.(*webSocket)
 }
 
 func writeText(t *testing.T, s *webSocket, texts ...string) {
 	t.Helper()
 	for _, text := range texts {
-		must(t, s.Write(message{data: []byte(text)}))
+		must.Do(t, s.Write(message{data: []byte(text)}))
 	}
 }
 
@@ -62,7 +63,7 @@ func writeText(t *testing.T, s *webSocket, texts ...string) {
 func readUntil(t *testing.T, s *webSocket, prefix string) {
 	t.Helper()
 	for {
-		f := need(s.Read())(t)
+		f := must.Get(s.Read())(t)
 		if strings.HasPrefix(string(f.data), prefix) {
 			return
 		}
@@ -152,9 +153,7 @@ func TestPageSocketLetsGo(t *testing.T) {
 		}},
 		{"write before the close event", func(t *testing.T) {
 			s := joinPage(t, limit)
-			if _, err := jsbridge.Call(s.ws, "close", normalClosure); err != nil {
-				t.Fatal(err)
-			}
+			must.Get(jsbridge.Call(s.ws, "close", normalClosure))(t)
 			if err := s.Write(message{data: []byte("2")}); !errors.Is(err, io.EOF) {
 				t.Errorf("Write: %v", err)
 			}
@@ -236,7 +235,7 @@ func TestPageSocketRefusesALongMessage(t *testing.T) {
 		s := joinPage(t, limit)
 		defer s.Abort()
 		for _, f := range asks {
-			must(t, s.Write(f))
+			must.Do(t, s.Write(f))
 		}
 		if _, err := readEnd(s); !errors.Is(err, errTooBig) {
 			t.Errorf("%s: got %v", name, err)

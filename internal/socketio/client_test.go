@@ -12,6 +12,8 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"github.com/agentruntime/agentruntime/internal/must"
 )
 
 func TestClientDeclaresPingTimeoutAfterIntervalAndTimeout(t *testing.T) {
@@ -140,16 +142,16 @@ func TestEmitsAreFlushedBeforeConnected(t *testing.T) {
 		w := wires(t, &o)
 		c := newTestClient(t, o)
 		for i := range 3 {
-			must(t, c.Emit("early", i))
+			must.Do(t, c.Emit("early", i))
 		}
 		c.Open()
 		s := <-w
-		must(t, c.Emit("dialling"))
+		must.Do(t, c.Emit("dialling"))
 		s.send(testOpen)
 		s.expect(`40`)
 		s.send(`40{"sid":"s1"}`)
 		expectEvents(t, c.Events(), "Connected")
-		must(t, c.Emit("after"))
+		must.Do(t, c.Emit("after"))
 		s.expect(`42["early",0]`, `42["early",1]`, `42["early",2]`, `42["dialling"]`, `42["after"]`)
 		if c.ID() != "s1" {
 			t.Errorf("ID %q, want s1", c.ID())
@@ -174,7 +176,7 @@ func TestSendBufferIsBounded(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := newTestClient(t, ClientOptions{})
 		for range maxBuffered {
-			must(t, c.Emit("a"))
+			must.Do(t, c.Emit("a"))
 		}
 		if err := c.Emit("a"); err != ErrBufferFull {
 			t.Errorf("got %v, want ErrBufferFull", err)
@@ -197,7 +199,7 @@ func TestAuthIsReadAtEachHandshake(t *testing.T) {
 		s.expect(`40{"token":"one"}`)
 		s.send(`40{"sid":"s1","pid":"p1"}`)
 		expectEvents(t, c.Events(), "Connected")
-		must(t, c.SetAuth(map[string]string{"token": "two"}))
+		must.Do(t, c.SetAuth(map[string]string{"token": "two"}))
 		s.Abort()
 		s = <-w
 		s.send(testOpen)
@@ -428,7 +430,7 @@ func TestEmitWithAckIsNeverSentOnAnotherConnection(t *testing.T) {
 		s := <-w
 		s.join()
 		expectEvents(t, c.Events(), "Connected")
-		must(t, errors.Join(ask("one"), ask("lost")))
+		must.Do(t, errors.Join(ask("one"), ask("lost")))
 		s.expect(`420["one",1]`, `421["lost",1]`)
 		s.send(`430[]`, `430[]`)
 		synctest.Wait()
@@ -442,7 +444,7 @@ func TestEmitWithAckIsNeverSentOnAnotherConnection(t *testing.T) {
 		s.join()
 		expectEvents(t, c.Events(), "Connected")
 		s.send(`431[]`) // an answer of another connection
-		must(t, ask("two"))
+		must.Do(t, ask("two"))
 		s.expect(`422["two",1]`) // and nothing before it
 		s.send(`432[]`)
 		synctest.Wait()

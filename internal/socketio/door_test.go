@@ -10,6 +10,8 @@ import (
 	"time"
 
 	"github.com/coder/websocket"
+
+	"github.com/agentruntime/agentruntime/internal/must"
 )
 
 // announced is a packet that waits for two attachments.
@@ -130,7 +132,7 @@ func TestMemoryOfMessagesIsReserved(t *testing.T) {
 			t.Fatal(err)
 		}
 		t.Cleanup(func() { _ = ws.CloseNow() })
-		must(t, ws.Write(t.Context(), websocket.MessageText, []byte("40")))
+		must.Do(t, ws.Write(t.Context(), websocket.MessageText, []byte("40")))
 		for range 2 { // before the answer to its connect packet, a client may send nothing else
 			if _, _, err := ws.Read(t.Context()); err != nil {
 				t.Fatal(err)
@@ -158,7 +160,7 @@ func TestMemoryOfMessagesIsReserved(t *testing.T) {
 	}
 	ws = dial()
 	write(ws, announced)
-	must(t, ws.Write(t.Context(), websocket.MessageBinary, make([]byte, 100_000)))
+	must.Do(t, ws.Write(t.Context(), websocket.MessageBinary, make([]byte, 100_000)))
 	for deadline := time.Now().Add(patience); reserved.Load() < 100_000; time.Sleep(time.Millisecond) {
 		if time.Now().After(deadline) {
 			t.Fatal("nothing is reserved for an attachment")

@@ -8,6 +8,8 @@ import (
 	"errors"
 	"strings"
 	"testing"
+
+	"github.com/agentruntime/agentruntime/internal/must"
 )
 
 var fuzzSeeds = []string{
@@ -105,7 +107,7 @@ func FuzzRoundTrip(f *testing.F) {
 			}
 		}
 		var wantName string // JSON replaces what is no UTF-8
-		must(t, json.Unmarshal(marshal(name), &wantName))
+		must.Do(t, json.Unmarshal(marshal(name), &wantName))
 		if got.packet.id != p.id || got.packet.name != wantName {
 			t.Fatalf("sent %+v, got %+v", p, got.packet)
 		}

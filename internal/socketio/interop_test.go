@@ -8,26 +8,9 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/agentruntime/agentruntime/internal/must"
 )
-
-// need returns the result of a call that has to work: need(f())(t).
-func need[T any](v T, err error) func(t testing.TB) T {
-	return func(t testing.TB) T {
-		t.Helper()
-		if err != nil {
-			t.Fatal(err)
-		}
-		return v
-	}
-}
-
-// must ends the test if something that has to work failed.
-func must(t testing.TB, err error) {
-	t.Helper()
-	if err != nil {
-		t.Fatal(err)
-	}
-}
 
 // The tests in this file run natively and in Chromium, against the official
 // server (testdata/npm-server.mjs) at an address given by the caller.
@@ -40,7 +23,7 @@ const patience = 40 * time.Second
 func npmClient(t *testing.T, address, path string, o ClientOptions) *Client {
 	t.Helper()
 	o.Path = path
-	c := need(NewClient(address, o))(t)
+	c := must.Get(NewClient(address, o))(t)
 	t.Cleanup(func() { c.Close() })
 	c.Open()
 	take(t, c, Connected)
@@ -214,7 +197,7 @@ func npmHandshake(t *testing.T, address string) {
 	}
 	var got map[string]string
 	ev := take(t, c, Message)
-	must(t, ev.Args.Decode(0, &got))
+	must.Do(t, ev.Args.Decode(0, &got))
 	want := map[string]string{"name": "recovery", "token": "djJ8", "query": "k3v9 &x", "eio": "4"}
 	if ev.Name != "welcome" || !reflect.DeepEqual(got, want) {
 		t.Errorf("got %s %v, want %v", ev.Name, got, want)
@@ -226,8 +209,8 @@ func npmHandshake(t *testing.T, address string) {
 
 func npmTextEvents(t *testing.T, address string) {
 	c := npmClient(t, address, "/plain", ClientOptions{})
-	must(t, c.Emit("echo", 1, "zwei ☕ <&>", nil, []any{true, map[string]any{"a": 1.5}}))
-	must(t, c.Emit("echo"))
+	must.Do(t, c.Emit("echo", 1, "zwei ☕ <&>", nil, []any{true, map[string]any{"a": 1.5}}))
+	must.Do(t, c.Emit("echo"))
 	ev := take(t, c, Message)
 	var text string
 	if err := ev.Args.Decode(1, &text); err != nil || text != "zwei ☕ <&>" {
@@ -252,7 +235,7 @@ func npmBinaryEvents(t *testing.T, address string) {
 	for i := range big {
 		big[i] = byte(i * 7)
 	}
-	must(t, c.Emit("echo", picture{"a", big}, Binary{}, Binary{1, 2}))
+	must.Do(t, c.Emit("echo", picture{"a", big}, Binary{}, Binary{1, 2}))
 	ev := take(t, c, Message)
 	var got picture
 	if err := ev.Args.Decode(0, &got); err != nil || got.Name != "a" || !reflect.DeepEqual(got.Data, big) {
@@ -283,12 +266,12 @@ func npmClientAsks(t *testing.T, address string) {
 
 func npmServerAsks(t *testing.T, address string) {
 	c := npmClient(t, address, "/plain", ClientOptions{})
-	must(t, c.Emit("ask me", "why", Binary{4}))
+	must.Do(t, c.Emit("ask me", "why", Binary{4}))
 	ev := take(t, c, Message)
 	if ev.Name != "question" || ev.Reply == nil || len(ev.Args) != 2 {
 		t.Fatalf("got %s with %d arguments", ev.Name, len(ev.Args))
 	}
-	must(t, ev.Reply("because", binary(t, ev.Args, 1)))
+	must.Do(t, ev.Reply("because", binary(t, ev.Args, 1)))
 	ev = take(t, c, Message)
 	var text string
 	if err := ev.Args.Decode(0, &text); err != nil || ev.Name != "answered" || text != "because" {
@@ -302,7 +285,7 @@ func npmServerAsks(t *testing.T, address string) {
 func npmLargeMessages(t *testing.T, address string) {
 	c := npmClient(t, address, "/plain", ClientOptions{})
 	const n = 2 << 20 // far beyond the library's own limit of 32 KiB
-	must(t, c.Emit("large", n))
+	must.Do(t, c.Emit("large", n))
 	var text string
 	if err := take(t, c, Message).Args.Decode(0, &text); err != nil || len(text) != n {
 		t.Errorf("got %d characters, %v", len(text), err)
@@ -310,7 +293,7 @@ func npmLargeMessages(t *testing.T, address string) {
 }
 
 func npmRefusal(t *testing.T, address string) {
-	c := need(NewClient(address, ClientOptions{Path: "/plain", Auth: json.RawMessage(`{"token":"bad"}`)}))(t)
+	c := must.Get(NewClient(address, ClientOptions{Path: "/plain", Auth: json.RawMessage(`{"token":"bad"}`)}))(t)
 	defer c.Close()
 	c.Open()
 	ev := take(t, c, ConnectError)
@@ -323,7 +306,7 @@ func npmRefusal(t *testing.T, address string) {
 
 func npmServerDisconnect(t *testing.T, address string) {
 	c := npmClient(t, address, "", ClientOptions{})
-	must(t, c.Emit("disconnect me"))
+	must.Do(t, c.Emit("disconnect me"))
 	takeReason(t, c, ServerDisconnect)
 	takeEnd(t, c)
 }
@@ -332,7 +315,7 @@ func npmClientDisconnect(t *testing.T, address string) {
 	watcher := npmClient(t, address, "/plain", ClientOptions{})
 	before := ask[[]string](t, watcher, "reasons")
 	c := npmClient(t, address, "", ClientOptions{})
-	must(t, c.Close())
+	must.Do(t, c.Close())
 	takeReason(t, c, ClientDisconnect)
 	takeEnd(t, c)
 	for deadline := time.Now().Add(patience); time.Now().Before(deadline); {
@@ -357,7 +340,7 @@ func npmHeartbeat(t *testing.T, address string) {
 
 func npmPingTimeout(t *testing.T, address string) {
 	c := npmClient(t, address, "/ping", ClientOptions{})
-	must(t, c.Emit("stop pings"))
+	must.Do(t, c.Emit("stop pings"))
 	takeReason(t, c, PingTimeout)
 	take(t, c, Reconnecting)
 	take(t, c, Connected)
@@ -366,8 +349,8 @@ func npmPingTimeout(t *testing.T, address string) {
 func npmKilledAndRecovered(t *testing.T, address string) {
 	c := npmClient(t, address, "", ClientOptions{})
 	id := c.ID()
-	must(t, c.Emit("note", "kept"))
-	must(t, c.Emit("kill me"))
+	must.Do(t, c.Emit("note", "kept"))
+	must.Do(t, c.Emit("kill me"))
 	takeReason(t, c, TransportClose, TransportError)
 	if c.ID() != "" {
 		t.Error("an ID after the end")
@@ -391,7 +374,7 @@ func npmKilledAndRecovered(t *testing.T, address string) {
 func npmKilledWithoutRecovery(t *testing.T, address string) {
 	c := npmClient(t, address, "/plain", ClientOptions{})
 	id := c.ID()
-	must(t, c.Emit("kill me"))
+	must.Do(t, c.Emit("kill me"))
 	takeReason(t, c, TransportClose, TransportError)
 	take(t, c, Reconnecting)
 	if ev := take(t, c, Connected); ev.Recovered || c.ID() == id {
@@ -414,7 +397,7 @@ func npmReconnectRecovers(t *testing.T, address string) {
 
 func npmBrokenFrame(t *testing.T, address string) {
 	c := npmClient(t, address, "/plain", ClientOptions{})
-	must(t, c.Emit("break a frame"))
+	must.Do(t, c.Emit("break a frame"))
 	if ev := take(t, c, Disconnected); ev.Reason != TransportError || ev.Err == nil {
 		t.Errorf("got %q, %v; want a transport error with its cause", ev.Reason, ev.Err)
 	}
@@ -443,7 +426,7 @@ func npmPeerThatTakesNothing(t *testing.T, address string) {
 	}
 	// The server still reads nothing, so that only Close's own limit ends it.
 	start := time.Now()
-	must(t, c.Close())
+	must.Do(t, c.Close())
 	if took := time.Since(start); took > patience {
 		t.Errorf("Close took %v, its limit is %v", took, flushTimeout)
 	}
@@ -474,9 +457,9 @@ func npmRefusedSocket(t *testing.T, address string) {
 
 func npmTooLargeMessage(t *testing.T, address string) {
 	c := npmClient(t, address, "/plain", ClientOptions{MaxMessage: 100_000})
-	must(t, c.Emit("large", 99_000))
+	must.Do(t, c.Emit("large", 99_000))
 	take(t, c, Message)
-	must(t, c.Emit("large", 100_000))
+	must.Do(t, c.Emit("large", 100_000))
 	ev := take(t, c, Disconnected)
 	if ev.Reason != ParseError || !errors.Is(ev.Err, errTooBig) {
 		t.Errorf("got %q, %v", ev.Reason, ev.Err)
@@ -486,7 +469,7 @@ func npmTooLargeMessage(t *testing.T, address string) {
 }
 
 func npmAbandonedDial(t *testing.T, address string) {
-	c := need(NewClient(address, ClientOptions{Path: "/slow", ConnectTimeout: 100 * time.Millisecond, ReconnectAttempts: new(0)}))(t)
+	c := must.Get(NewClient(address, ClientOptions{Path: "/slow", ConnectTimeout: 100 * time.Millisecond, ReconnectAttempts: new(0)}))(t)
 	defer c.Close()
 	c.Open()
 	if ev := take(t, c, ConnectError); !errors.Is(ev.Err, errConnectTimeout) {
@@ -498,16 +481,16 @@ func npmAbandonedDial(t *testing.T, address string) {
 
 func npmCloseWhileDialling(t *testing.T, address string) {
 	for range 5 {
-		c := need(NewClient(address, ClientOptions{Path: "/plain"}))(t)
+		c := must.Get(NewClient(address, ClientOptions{Path: "/plain"}))(t)
 		c.Open()
-		must(t, c.Close())
+		must.Do(t, c.Close())
 		takeEnd(t, c)
 	}
 	awaitOpenSockets(t, address, 0)
 }
 
 func npmConnectionRefused(t *testing.T, _ string) {
-	c := need(NewClient("http://127.0.0.1:9", ClientOptions{ReconnectAttempts: new(0)}))(t) // the discard port
+	c := must.Get(NewClient("http://127.0.0.1:9", ClientOptions{ReconnectAttempts: new(0)}))(t) // the discard port
 	defer c.Close()
 	c.Open()
 	take(t, c, ConnectError)
@@ -528,7 +511,7 @@ func npmConcurrentEmits(t *testing.T, address string) {
 	for range writers * each {
 		ev := take(t, c, Message)
 		var w, i int
-		must(t, errors.Join(ev.Args.Decode(0, &w), ev.Args.Decode(1, &i)))
+		must.Do(t, errors.Join(ev.Args.Decode(0, &w), ev.Args.Decode(1, &i)))
 		data := binary(t, ev.Args, 2)
 		if i != next[w] || len(data) != 1 || data[0] != byte(w) {
 			t.Fatalf("writer %d: got number %d with %v, want %d", w, i, data, next[w])

@@ -12,13 +12,15 @@ import (
 	"sync/atomic"
 	"testing"
 	"time"
+
+	"github.com/agentruntime/agentruntime/internal/must"
 )
 
 // The tests in this file connect client and server over real sockets.
 
 func open(t *testing.T, address string, o ClientOptions) *Client {
 	t.Helper()
-	c := need(NewClient(address, o))(t)
+	c := must.Get(NewClient(address, o))(t)
 	t.Cleanup(func() { c.Close() })
 	c.Open()
 	return c
@@ -35,7 +37,7 @@ func TestServerRefusesLargeMessages(t *testing.T) {
 	}})
 	c := open(t, address, ClientOptions{ReconnectAttempts: new(0)})
 	take(t, c, Connected)
-	must(t, c.Emit("large", strings.Repeat("x", 1000)))
+	must.Do(t, c.Emit("large", strings.Repeat("x", 1000)))
 	if ev := <-reasons; ev.Reason != ParseError || !errors.Is(ev.Err, errTooBig) {
 		t.Errorf("the server saw %q, %v", ev.Reason, ev.Err)
 	}

@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"github.com/agentruntime/agentruntime/internal/chromium"
+	"github.com/agentruntime/agentruntime/internal/must"
 	"github.com/agentruntime/agentruntime/internal/nodetest"
 )
 
@@ -241,8 +242,8 @@ func TestRequestsThatAreNoHandshake(t *testing.T) {
 		{"GET", "transport=websocket", 5, "Unsupported protocol version"},
 		{"GET", "EIO=3&transport=websocket", 5, "Unsupported protocol version"},
 	} {
-		req := need(http.NewRequestWithContext(t.Context(), tc.method, address+"/socket.io/?"+tc.query, nil))(t)
-		resp := need(client.Do(req))(t)
+		req := must.Get(http.NewRequestWithContext(t.Context(), tc.method, address+"/socket.io/?"+tc.query, nil))(t)
+		resp := must.Get(client.Do(req))(t)
 		body, err := io.ReadAll(resp.Body)
 		resp.Body.Close()
 		var got struct {

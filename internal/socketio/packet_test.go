@@ -7,6 +7,8 @@ import (
 	"reflect"
 	"strings"
 	"testing"
+
+	"github.com/agentruntime/agentruntime/internal/must"
 )
 
 func rawArgs(values ...string) (args Args) {
@@ -183,9 +185,9 @@ func TestBinaryBecomesAttachmentsAnywhere(t *testing.T) {
 		t.Errorf("attachments %v, want %v", attachments, want)
 	}
 
-	must(t, inlineAttachments(args, attachments))
+	must.Do(t, inlineAttachments(args, attachments))
 	var got shot
-	must(t, args.Decode(1, &got))
+	must.Do(t, args.Decode(1, &got))
 	if want := (shot{Name: binaryMark()[:5], Data: Binary{1, 2, 3}, Small: &small, Plain: []byte("plain")}); !reflect.DeepEqual(got, want) {
 		t.Errorf("decoded %+v, want %+v", got, want)
 	}
@@ -286,7 +288,7 @@ func feed(messages ...any) ([]received, error) {
 }
 
 func TestDecoderAssemblesAttachments(t *testing.T) {
-	got := need(feed(`452-["two",{"_placeholder":true,"num":1},{"_placeholder":true,"num":0}]`, []byte("a"), `2`, []byte("b"), `42["next"]`))(t)
+	got := must.Get(feed(`452-["two",{"_placeholder":true,"num":1},{"_placeholder":true,"num":0}]`, []byte("a"), `2`, []byte("b"), `42["next"]`))(t)
 	if len(got) != 3 || got[0].engine != enginePing || got[2].packet.name != "next" {
 		t.Fatalf("got %+v", got)
 	}

@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"github.com/agentruntime/agentruntime/internal/leaktest"
+	"github.com/agentruntime/agentruntime/internal/must"
 )
 
 func TestMain(m *testing.M) { leaktest.Main(m) }
@@ -124,7 +125,7 @@ func (w wire) join() {
 
 func newTestClient(t *testing.T, o ClientOptions) *Client {
 	t.Helper()
-	c := need(NewClient("http://example.test", o))(t)
+	c := must.Get(NewClient("http://example.test", o))(t)
 	t.Cleanup(func() { c.Close() })
 	return c
 }

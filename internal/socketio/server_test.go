@@ -11,6 +11,8 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"github.com/agentruntime/agentruntime/internal/must"
 )
 
 // host is a server whose sessions the test drives, reached through pipes.
@@ -76,7 +78,7 @@ func (w wire) open() openPacket {
 	if err != nil || f.data[0] != engineOpen {
 		w.t.Fatalf("got %s, %v; want an open packet", f.data, err)
 	}
-	open := need(decodeOpen(f.data[1:]))(w.t)
+	open := must.Get(decodeOpen(f.data[1:]))(w.t)
 	return open
 }
 
@@ -100,7 +102,7 @@ func (w wire) joined() joined {
 		w.t.Fatalf("got %s, %v; want a connect packet", f.data, err)
 	}
 	var j joined
-	must(w.t, json.Unmarshal(f.data[2:], &j))
+	must.Do(w.t, json.Unmarshal(f.data[2:], &j))
 	return j
 }
 

@@ -10,6 +10,7 @@ import (
 	"time"
 	"weak"
 
+	"github.com/agentruntime/agentruntime/internal/must"
 	"github.com/agentruntime/agentruntime/runtime/chat"
 	"github.com/agentruntime/agentruntime/runtime/event"
 	"github.com/agentruntime/agentruntime/runtime/fault"
@@ -103,20 +104,13 @@ func TestNothingIsKeptOfATransportThatWasLetGo(t *testing.T) {
 		last = weak.Make(s)
 		return s, release, err
 	}
-	s, err := New(given)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if _, err := s.OnToolCall("save", func(context.Context, event.ToolCall) (any, error) { return nil, nil }, nil); err != nil {
-		t.Fatal(err)
-	}
+	s := must.Get(New(given))(t)
+	must.Get(s.OnToolCall("save", func(context.Context, event.ToolCall) (any, error) { return nil, nil }, nil))(t)
 	w.auto = func(x *exchange) { x.say("Answer.", "th-1"); x.w.Close() }
-	must(t, s.Connect(background))
-	if _, err := s.SendText(background, "Hello"); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, s.Connect(background))
+	must.Get(s.SendText(background, "Hello"))(t)
 	w.turns = nil
-	must(t, s.SwitchMode(background, Avatar))
+	must.Do(t, s.SwitchMode(background, Avatar))
 	gone := false
 	for range 1000 { // its goroutines end beside the switch
 		runtime.GC()

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/agentruntime/agentruntime/internal/fakeservice"
+	"github.com/agentruntime/agentruntime/internal/must"
 	"github.com/agentruntime/agentruntime/internal/socketio"
 	"github.com/agentruntime/agentruntime/runtime/avatar"
 	"github.com/agentruntime/agentruntime/runtime/chat"
@@ -51,7 +52,7 @@ func TestWhatIsGivenForOneTransportWins(t *testing.T) {
 		if got := fmt.Sprint(r.turn(0).body["capabilities"]); got != "map[show_link:off use_web_search:on]" {
 			t.Errorf("in text %s", got)
 		}
-		must(t, errors.Join(r.UpdateRequestVars(map[string]any{"b": "new", "c": nil}), r.SetDynamicPrompt(map[string]any{"page": 7})))
+		must.Do(t, errors.Join(r.UpdateRequestVars(map[string]any{"b": "new", "c": nil}), r.SetDynamicPrompt(map[string]any{"page": 7})))
 		<-r.send(background, "two")
 		if got := fmt.Sprint(vars()); !strings.HasPrefix(got, "map[a:shared b:new c:") || !strings.HasSuffix(got, `page_context:{"page":7}]`) {
 			t.Errorf("second turn: %s", got)
@@ -65,10 +66,10 @@ func TestWhatIsGivenForOneTransportWins(t *testing.T) {
 			t.Errorf("with a face %s", got)
 		}
 		for name, value := range map[string]any{"e": "during the switch", "f": "as well"} {
-			must(t, r.UpdateRequestVars(map[string]any{name: value}))
+			must.Do(t, r.UpdateRequestVars(map[string]any{name: value}))
 		}
 		join(r.socket(), fakeservice.Event{})
-		must(t, <-switched)
+		must.Do(t, <-switched)
 		got := r.socket().Payloads(signaling.UpdateGenieContext)
 		if len(got) != 1 || !strings.Contains(got[0], "during the switch") || !strings.Contains(got[0], "as well") {
 			t.Errorf("told after the switch: %q", got)
@@ -108,7 +109,7 @@ func TestVariablesReachAnAvatarThatReconnects(t *testing.T) {
 		s := r.socket()
 		s.Drop(socketio.TransportClose)
 		synctest.Wait()
-		must(t, r.UpdateRequestVars(map[string]any{"a": "b"}))
+		must.Do(t, r.UpdateRequestVars(map[string]any{"a": "b"}))
 		synctest.Wait()
 		if got := s.Payloads(signaling.UpdateGenieContext); len(got) != 0 {
 			t.Errorf("told without a socket: %q", got)
@@ -152,18 +153,13 @@ func TestHandlersFollowTheConversation(t *testing.T) {
 		}
 		before := on("before")
 		consents := 0
-		if _, err := r.OnOAuthRequired(func(context.Context, event.OAuthRequired) (any, error) { consents++; return nil, nil }); err != nil {
-			t.Fatal(err)
-		}
+		must.Get(r.OnOAuthRequired(func(context.Context, event.OAuthRequired) (any, error) { consents++; return nil, nil }))(t)
 		r.mustConnect()
 		on("connected")
 		r.send(background, "one")
 		x := r.turn(0)
 		say := func(seg map[string]any) {
-			b, err := json.Marshal(seg)
-			if err != nil {
-				t.Fatal(err)
-			}
+			b := must.Get(json.Marshal(seg))(t)
 			fmt.Fprintf(x.w, "%s\n", b)
 		}
 		say(call("t-1"))
@@ -179,7 +175,7 @@ func TestHandlersFollowTheConversation(t *testing.T) {
 			t.Errorf("answered during the switch: %+v, %v", got, err)
 		}
 		join(r.socket(), fakeservice.Event{})
-		must(t, <-switched)
+		must.Do(t, <-switched)
 		if got, err := r.RespondToTool(background, "t-1", map[string]any{"ok": true}); got.Reason != "unknown_or_stale" || err != nil {
 			t.Errorf("answered after the switch: %+v, %v", got, err)
 		}
@@ -257,7 +253,7 @@ func TestATokenReplacesAllThatWereGiven(t *testing.T) {
 		if auth := fmt.Sprint(s.Options().Auth); auth != "map[token:face-token]" {
 			t.Errorf("auth %s", auth)
 		}
-		must(t, r.SetToken("fresh"))
+		must.Do(t, r.SetToken("fresh"))
 		if auth := fmt.Sprint(s.Options().Auth); auth != "map[token:fresh]" {
 			t.Errorf("auth after SetToken %s", auth)
 		}

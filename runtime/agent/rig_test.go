@@ -8,19 +8,12 @@ import (
 	"testing"
 	"testing/synctest"
 
+	"github.com/agentruntime/agentruntime/internal/must"
 	"github.com/agentruntime/agentruntime/runtime/event"
 	"github.com/agentruntime/agentruntime/runtime/event/eventtest"
 	"github.com/agentruntime/agentruntime/runtime/session"
 	"github.com/agentruntime/agentruntime/runtime/signaling"
 )
-
-// must ends the test if something that has to work failed.
-func must(t testing.TB, err error) {
-	t.Helper()
-	if err != nil {
-		t.Fatal(err)
-	}
-}
 
 // rig is a session in its world, inside a bubble of virtual time.
 type rig struct {
@@ -39,10 +32,7 @@ func run(t *testing.T, o Options, f func(r *rig)) {
 		brain := "https://brain.example"
 		fill(&o.GenieURL, &brain)
 		o.OnEvent = r.Record
-		s, err := New(r.world.with(o))
-		if err != nil {
-			t.Fatal(err)
-		}
+		s := must.Get(New(r.world.with(o)))(t)
 		r.Session = s
 		f(r)
 		s.Close()
@@ -117,13 +107,13 @@ func (r *rig) want(want ...string) {
 
 func (r *rig) mustConnect() {
 	r.t.Helper()
-	must(r.t, r.Connect(context.Background()))
+	must.Do(r.t, r.Connect(context.Background()))
 	synctest.Wait()
 }
 
 func (r *rig) mustSwitch(m Mode) {
 	r.t.Helper()
-	must(r.t, r.SwitchMode(context.Background(), m))
+	must.Do(r.t, r.SwitchMode(context.Background(), m))
 	synctest.Wait()
 }
 

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/agentruntime/agentruntime/internal/fakeservice"
+	"github.com/agentruntime/agentruntime/internal/must"
 	"github.com/agentruntime/agentruntime/internal/socketio"
 	"github.com/agentruntime/agentruntime/runtime/avatar"
 	"github.com/agentruntime/agentruntime/runtime/chat"
@@ -34,7 +35,7 @@ func TestSwitchesInOrder(t *testing.T) {
 		waits := r.send(background, "What is my name?")
 		r.want("state switching user_requested", "transport avatar")
 		join(r.socket(), fakeservice.Event{})
-		must(t, <-switched)
+		must.Do(t, <-switched)
 		if end := <-waits; end.err != nil || !end.Left || end.Turn != nil {
 			t.Errorf("the text that waited: %+v", end)
 		}
@@ -259,7 +260,7 @@ func TestATransportThatEndsByItself(t *testing.T) {
 					s.Drop(socketio.ServerDisconnect)
 				}
 			})
-			must(t, r.SwitchMode(background, Chat))
+			must.Do(t, r.SwitchMode(background, Chat))
 			r.want("state switching user_requested", "transport chat", "state connected", "mode chat false")
 		})
 	})
@@ -299,10 +300,7 @@ func TestATransportThatEndsByItself(t *testing.T) {
 			w := newWorld(t)
 			w.inner = end
 			brain := "https://brain.example"
-			s, err := New(w.with(Options{Options: session.Options{Token: "token", GenieURL: &brain}, Mode: Chat}))
-			if err != nil {
-				t.Fatal(err)
-			}
+			s := must.Get(New(w.with(Options{Options: session.Options{Token: "token", GenieURL: &brain}, Mode: Chat})))(t)
 			if err := s.Connect(background); !errors.Is(err, fault.ConnectFailed) || s.Snapshot().State != Broken {
 				t.Errorf("%v in state %s", err, s.Snapshot().State)
 			}

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/agentruntime/agentruntime/internal/fakeservice"
+	"github.com/agentruntime/agentruntime/internal/must"
 	"github.com/agentruntime/agentruntime/internal/socketio"
 	"github.com/agentruntime/agentruntime/runtime/avatar"
 	"github.com/agentruntime/agentruntime/runtime/event"
@@ -26,7 +27,7 @@ func (r *rig) unstick() { newWorld(r.t).Answer[signaling.Join](r.socket(), fakes
 func (r *rig) finish(switched <-chan error) {
 	r.t.Helper()
 	r.unstick()
-	must(r.t, <-switched)
+	must.Do(r.t, <-switched)
 }
 
 // TestTextsThatWaitLeaveTogether: eight at most, to the avatar as one turn.

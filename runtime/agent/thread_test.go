@@ -9,6 +9,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/agentruntime/agentruntime/internal/must"
 	"github.com/agentruntime/agentruntime/runtime/avatar"
 	"github.com/agentruntime/agentruntime/runtime/chat"
 	"github.com/agentruntime/agentruntime/runtime/fault"
@@ -24,7 +25,7 @@ func (r *rig) joined() signaling.Context {
 	if len(got) != 1 {
 		r.t.Fatalf("joined %d times", len(got))
 	}
-	must(r.t, json.Unmarshal([]byte(got[0]), &join))
+	must.Do(r.t, json.Unmarshal([]byte(got[0]), &join))
 	return join.Kaltura
 }
 
@@ -81,7 +82,7 @@ func TestASwitchWaitsForTheThreadOfTheFirstAnswer(t *testing.T) {
 			t.Fatal("opened before the thread was known")
 		}
 		x.say("Hello", "th-1")
-		must(t, <-switched)
+		must.Do(t, <-switched)
 		if id := r.joined().ThreadID; id != "th-1" {
 			t.Errorf("joined thread %q", id)
 		}

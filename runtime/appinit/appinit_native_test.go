@@ -17,6 +17,7 @@ import (
 
 	"github.com/agentruntime/agentruntime/internal/fetch"
 	"github.com/agentruntime/agentruntime/internal/leaktest"
+	"github.com/agentruntime/agentruntime/internal/must"
 	"github.com/agentruntime/agentruntime/runtime/fault"
 )
 
@@ -268,9 +269,7 @@ func TestLocalAddressesWarnOncePerAddress(t *testing.T) {
 	var warnings []string
 	o := s.options(Options{Token: visitorToken})
 	o.Warn = func(w *fault.Error) { warnings = append(warnings, string(w.Code)+" "+w.Detail) }
-	if _, err := Init(t.Context(), o); err != nil {
-		t.Fatal(err)
-	}
+	must.Get(Init(t.Context(), o))(t)
 	want := []string{
 		"insecure_transport agenticUrl uses http to a local or private host",
 		"insecure_transport ovpUrl uses http to a local or private host",

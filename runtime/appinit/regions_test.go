@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/agentruntime/agentruntime/internal/must"
 	"github.com/agentruntime/agentruntime/runtime/fault"
 )
 
@@ -37,10 +38,7 @@ func TestResolve(t *testing.T) {
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
-			addresses, err := test.config.Resolve()
-			if err != nil {
-				t.Fatal(err)
-			}
+			addresses := must.Get(test.config.Resolve())(t)
 			var got []string
 			for _, s := range services {
 				base, err := addresses.Base(s)

@@ -21,6 +21,7 @@ import (
 	"github.com/pion/webrtc/v4"
 
 	"github.com/agentruntime/agentruntime/internal/audio"
+	"github.com/agentruntime/agentruntime/internal/must"
 	"github.com/agentruntime/agentruntime/runtime/fault"
 	"github.com/agentruntime/agentruntime/runtime/media"
 )
@@ -130,10 +131,7 @@ func TestPicturesAreJoined(t *testing.T) {
 // TestSoundComesBack: what a source sends is what the decoder returns, at every rate of both.
 func TestSoundComesBack(t *testing.T) {
 	for _, rates := range [][2]int{{8000, 48000}, {16000, 16000}, {22050, 44100}, {44100, 8000}, {48000, 16000}, {96000, 24000}} {
-		source, err := FromPCM(tone(440, rates[0], time.Second), rates[0])
-		if err != nil {
-			t.Fatal(err)
-		}
+		source := must.Get(FromPCM(tone(440, rates[0], time.Second), rates[0]))(t)
 		track := &received{codec: webrtc.MimeTypeOpus, clock: 48000}
 		for {
 			s, err := source.Next(t.Context())
@@ -185,9 +183,7 @@ func TestLostSoundIsSilence(t *testing.T) {
 func TestWrongInputIsRefused(t *testing.T) {
 	file := func(content []byte) string {
 		name := filepath.Join(t.TempDir(), "sound")
-		if err := os.WriteFile(name, content, 0o600); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, os.WriteFile(name, content, 0o600))
 		return name
 	}
 	wav := audio.EncodeWAV(tone(440, 16000, time.Second), 16000)
@@ -245,10 +241,7 @@ func lengthOf(t *testing.T, s media.Source) (total time.Duration) {
 
 func TestAReaderIsReadToItsEnd(t *testing.T) {
 	raw := make([]byte, 16000*2/10+2) // 100 ms and one sample
-	s, err := FromReader(bytes.NewReader(raw), 16000)
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := must.Get(FromReader(bytes.NewReader(raw), 16000))(t)
 	if d := lengthOf(t, s); d != 120*time.Millisecond {
 		t.Errorf("%v", d)
 	}
@@ -267,10 +260,7 @@ func TestAReaderIsReadToItsEnd(t *testing.T) {
 func TestMicrophoneSaysOneAfterAnother(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		mic := &Microphone{}
-		source, err := mic.Open("")
-		if err != nil {
-			t.Fatal(err)
-		}
+		source := must.Get(mic.Open(""))(t)
 		quiet := string(media.Silence().Data)
 		var sent []bool // sound, not silence
 		live, stop := context.WithCancel(t.Context())
@@ -288,10 +278,7 @@ func TestMicrophoneSaysOneAfterAnother(t *testing.T) {
 			}
 		}()
 		say := func(ctx context.Context, d time.Duration) error {
-			s, err := FromPCM(tone(300, 16000, d), 16000)
-			if err != nil {
-				t.Fatal(err)
-			}
+			s := must.Get(FromPCM(tone(300, 16000, d), 16000))(t)
 			return mic.Say(ctx, s)
 		}
 		start := time.Now()

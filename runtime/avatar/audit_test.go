@@ -11,6 +11,7 @@ import (
 	"testing/synctest"
 
 	"github.com/agentruntime/agentruntime/internal/fakeservice"
+	"github.com/agentruntime/agentruntime/internal/must"
 	"github.com/agentruntime/agentruntime/internal/socketio"
 	"github.com/agentruntime/agentruntime/runtime/converse"
 	"github.com/agentruntime/agentruntime/runtime/event"
@@ -41,7 +42,7 @@ func TestAuditTellsALife(t *testing.T) {
 		r.Disconnect(session.DisconnectOptions{})
 		r.must(r.SetToken("fresh"))
 		s := r.connectOnly()
-		delta := need(json.Marshal(converse.Segment{Role: "assistant", Type: converse.InitResponse, Content: "", ThreadID: "thread-1"}))(t)
+		delta := must.Get(json.Marshal(converse.Segment{Role: "assistant", Type: converse.InitResponse, Content: "", ThreadID: "thread-1"}))(t)
 		s.Say(signaling.AgentRawText, signaling.RawText{Delta: string(delta)})
 		s.Say(signaling.StvFinishedTalking, signaling.FinishedTalking{AgentContent: "Hello."})
 		s.Say(signaling.AgentTurnToTalk, signaling.TurnToTalk{UserTranscription: "Hi"})

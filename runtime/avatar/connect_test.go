@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/agentruntime/agentruntime/internal/fakeservice"
+	"github.com/agentruntime/agentruntime/internal/must"
 	"github.com/agentruntime/agentruntime/internal/socketio"
 	"github.com/agentruntime/agentruntime/runtime/event"
 	"github.com/agentruntime/agentruntime/runtime/fault"
@@ -37,9 +38,7 @@ func TestConnectRunsTheHandshakeInOrder(t *testing.T) {
 			t.Errorf("posted to %v", got)
 		}
 		var join signaling.JoinRequest
-		if err := json.Unmarshal([]byte(s.Payloads(signaling.Join)[0]), &join); err != nil {
-			r.t.Fatal(err)
-		}
+		must.Do(r.t, json.Unmarshal([]byte(s.Payloads(signaling.Join)[0]), &join))
 		if join.Room != join.Channel || len(join.Room) != 12 || join.Kaltura.KS != "token" || join.Kaltura.Capabilities["avatar"] != "on" {
 			t.Errorf("join = %+v", join)
 		}

@@ -14,6 +14,7 @@ import (
 
 	"github.com/agentruntime/agentruntime/internal/fakeservice"
 	"github.com/agentruntime/agentruntime/internal/fetch"
+	"github.com/agentruntime/agentruntime/internal/must"
 	"github.com/agentruntime/agentruntime/internal/socketio"
 	"github.com/agentruntime/agentruntime/runtime/event"
 	"github.com/agentruntime/agentruntime/runtime/event/eventtest"
@@ -22,17 +23,6 @@ import (
 	"github.com/agentruntime/agentruntime/runtime/session"
 	"github.com/agentruntime/agentruntime/runtime/signaling"
 )
-
-// need returns the result of a call that has to work: need(f())(t).
-func need[T any](v T, err error) func(t testing.TB) T {
-	return func(t testing.TB) T {
-		t.Helper()
-		if err != nil {
-			t.Fatal(err)
-		}
-		return v
-	}
-}
 
 // fakeMedia gives the methods of a [fakeservice.Media] the result types of [Media].
 type fakeMedia struct{ fakeservice.Media }
@@ -127,7 +117,7 @@ func run(t *testing.T, o Options, f func(r *rig)) {
 		}
 		o.OnEvent = r.Record
 		o.Media, o.HTTPClient = instead(r.media), fakeservice.Reach(r.http, r.service.Dial)
-		s := need(New(o))(t)
+		s := must.Get(New(o))(t)
 		r.Session = s
 		s.recovery.observe = func(from phase, on trigger, to phase) { checkDecision(t, from, on, to) }
 		defer func() {

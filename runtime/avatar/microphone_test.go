@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/agentruntime/agentruntime/internal/fakeservice"
+	"github.com/agentruntime/agentruntime/internal/must"
 	"github.com/agentruntime/agentruntime/runtime/event"
 	"github.com/agentruntime/agentruntime/runtime/fault"
 	"github.com/agentruntime/agentruntime/runtime/media"
@@ -44,12 +45,8 @@ func TestAMicrophoneSwitchedAfterTheEndStaysOff(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if err := s.Connect(t.Context()); err != nil {
-			t.Fatal(err)
-		}
-		if err := s.StartMic(t.Context()); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, s.Connect(t.Context()))
+		must.Do(t, s.StartMic(t.Context()))
 		time.AfterFunc(media.granted/2, func() { s.Disconnect(session.DisconnectOptions{}) })
 		if err := s.SwitchMic(t.Context(), "another"); !errors.Is(err, fault.InvalidState) {
 			t.Errorf("the switch: %v", err)

@@ -8,6 +8,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/agentruntime/agentruntime/internal/must"
 )
 
 // allPhases lists those that have decisions, in the order of the docs.
@@ -54,7 +56,7 @@ func diagram() string {
 
 // TestTheDiagramInTheDocsIsTheStateMachine: the docs show the decisions, all of them, as they are.
 func TestTheDiagramInTheDocsIsTheStateMachine(t *testing.T) {
-	page := need(os.ReadFile("../../docs/resilience.md"))(t)
+	page := must.Get(os.ReadFile("../../docs/resilience.md"))(t)
 	_, after, found := strings.Cut(string(page), "```mermaid\n")
 	shown, _, closed := strings.Cut(after, "```")
 	if want := diagram(); !found || !closed || shown != want {

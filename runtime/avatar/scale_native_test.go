@@ -21,6 +21,7 @@ import (
 
 	"github.com/agentruntime/agentruntime/internal/fakeservice"
 	"github.com/agentruntime/agentruntime/internal/fetch"
+	"github.com/agentruntime/agentruntime/internal/must"
 	"github.com/agentruntime/agentruntime/internal/socketio"
 	"github.com/agentruntime/agentruntime/runtime/session"
 	"github.com/agentruntime/agentruntime/runtime/signaling"
@@ -407,13 +408,11 @@ func simulate(t *testing.T, first, together int, all []*simulation) {
 // writeTable puts the table into the docs.
 func writeTable(t *testing.T, table string) {
 	const name, begin, end = "../../docs/scaling.md", "<!-- go test ./runtime/avatar -run TestScale -write-scaling writes this table -->\n\n", "\n<!-- end of the table -->"
-	page := need(os.ReadFile(name))(t)
+	page := must.Get(os.ReadFile(name))(t)
 	before, rest, found := strings.Cut(string(page), begin)
 	_, after, closed := strings.Cut(rest, end)
 	if !found || !closed {
 		t.Fatalf("%s has no place for the table", name)
 	}
-	if err := os.WriteFile(name, []byte(before+begin+table+end+after), 0o644); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.WriteFile(name, []byte(before+begin+table+end+after), 0o644))
 }

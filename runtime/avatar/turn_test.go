@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/agentruntime/agentruntime/internal/fakeservice"
+	"github.com/agentruntime/agentruntime/internal/must"
 	"github.com/agentruntime/agentruntime/internal/socketio"
 	"github.com/agentruntime/agentruntime/runtime/converse"
 	"github.com/agentruntime/agentruntime/runtime/event"
@@ -396,9 +397,7 @@ func TestToolsRunOncePerTurnInOrder(t *testing.T) {
 			return "done", nil
 		}
 		for _, name := range []string{"open_doc", "show_chart", "erase"} {
-			if _, err := r.OnToolCall(name, handler, converse.ArgsSchema{"id": {Type: "int"}}); err != nil {
-				t.Fatal(err)
-			}
+			must.Get(r.OnToolCall(name, handler, converse.ArgsSchema{"id": {Type: "int"}}))(t)
 		}
 		r.Forget()
 		s.Say(signaling.AgentStartSpeech, signaling.StartSpeech{SpeechID: "a", IsNewTurn: true})

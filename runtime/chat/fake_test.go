@@ -12,19 +12,12 @@ import (
 
 	"github.com/agentruntime/agentruntime/internal/fetch"
 	"github.com/agentruntime/agentruntime/internal/leaktest"
+	"github.com/agentruntime/agentruntime/internal/must"
 	"github.com/agentruntime/agentruntime/runtime/completion"
 	"github.com/agentruntime/agentruntime/runtime/converse"
 	"github.com/agentruntime/agentruntime/runtime/event"
 	"github.com/agentruntime/agentruntime/runtime/event/eventtest"
 )
-
-// must ends the test if something that has to work failed.
-func must(t testing.TB, err error) {
-	t.Helper()
-	if err != nil {
-		t.Fatal(err)
-	}
-}
 
 func TestMain(m *testing.M) { leaktest.Main(m) }
 
@@ -102,10 +95,7 @@ func newRig(t *testing.T, o Options) *rig {
 	o.GenieURL = &genie
 	o.OnEvent = r.Record
 	o.HTTPClient, o.Page = fetch.As(r.brain), r.page
-	s, err := New(o)
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := must.Get(New(o))(t)
 	r.Session = s
 	return r
 }
@@ -113,7 +103,7 @@ func newRig(t *testing.T, o Options) *rig {
 // mustConnect connects and forgets the events of that.
 func (r *rig) mustConnect() {
 	r.t.Helper()
-	must(r.t, r.Connect(context.Background()))
+	must.Do(r.t, r.Connect(context.Background()))
 	r.Forget()
 }
 

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/agentruntime/agentruntime/internal/fetch"
+	"github.com/agentruntime/agentruntime/internal/must"
 	"github.com/agentruntime/agentruntime/runtime/converse"
 	"github.com/agentruntime/agentruntime/runtime/event"
 	"github.com/agentruntime/agentruntime/runtime/session"
@@ -88,12 +89,9 @@ func (g *heapGauge) read() { g.highest = max(g.highest, heap()-g.began) }
 func startFlood(t *testing.T, f *flood, hear func(event.Event)) *Session {
 	t.Helper()
 	genie := "https://brain.example"
-	s, err := New(Options{Options: session.Options{Token: "token", GenieURL: &genie, OnEvent: hear, HTTPClient: fetch.As(f)}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := must.Get(New(Options{Options: session.Options{Token: "token", GenieURL: &genie, OnEvent: hear, HTTPClient: fetch.As(f)}}))(t)
 	t.Cleanup(s.Close)
-	must(t, s.Connect(context.Background()))
+	must.Do(t, s.Connect(context.Background()))
 	return s
 }
 

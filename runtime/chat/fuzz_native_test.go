@@ -7,6 +7,7 @@ import (
 	"errors"
 	"testing"
 
+	"github.com/agentruntime/agentruntime/internal/must"
 	"github.com/agentruntime/agentruntime/runtime/event"
 	"github.com/agentruntime/agentruntime/runtime/fault"
 	"github.com/agentruntime/agentruntime/runtime/session"
@@ -35,9 +36,7 @@ func FuzzService(f *testing.F) {
 		// Two flags choose the framing, two how it ends.
 		contentType := map[byte]string{0: "application/x-ndjson", 1: "text/event-stream", 2: "application/json", 3: ""}[flags&3]
 		run(t, Options{Options: session.Options{RequestVars: map[string]any{"a": 1}}}, func(r *rig) {
-			if _, err := r.OnToolCall("a", func(context.Context, event.ToolCall) (any, error) { return 1, nil }, nil); err != nil {
-				t.Fatal(err)
-			}
+			must.Get(r.OnToolCall("a", func(context.Context, event.ToolCall) (any, error) { return 1, nil }, nil))(t)
 			r.mustConnect()
 			ctx, cancel := context.WithCancel(r.t.Context())
 			defer cancel()

@@ -10,6 +10,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/agentruntime/agentruntime/internal/must"
 	"github.com/agentruntime/agentruntime/runtime/completion"
 	"github.com/agentruntime/agentruntime/runtime/event"
 	"github.com/agentruntime/agentruntime/runtime/fault"
@@ -23,7 +24,7 @@ func TestALifecycle(t *testing.T) {
 		if s := r.Snapshot(); s.State != Idle || s.Kickoff.Sent {
 			t.Errorf("at first %+v", s)
 		}
-		must(t, r.Connect(context.Background()))
+		must.Do(t, r.Connect(context.Background()))
 		if s := r.Snapshot(); s.State != Connected || !s.Kickoff.Sent || !s.ResponsePending {
 			t.Errorf("connected %+v", s)
 		}
@@ -56,12 +57,9 @@ func TestALifecycle(t *testing.T) {
 // TestConnectIsDoneWhenItReturns, also when the session is busy with another call.
 func TestConnectIsDoneWhenItReturns(t *testing.T) {
 	for range 1000 {
-		s, err := New(Options{Options: session.Options{Token: "token"}})
-		if err != nil {
-			t.Fatal(err)
-		}
+		s := must.Get(New(Options{Options: session.Options{Token: "token"}}))(t)
 		s.core.Work.Post(func() {})
-		must(t, s.Connect(context.Background()))
+		must.Do(t, s.Connect(context.Background()))
 		if state := s.Snapshot().State; state != Connected {
 			t.Fatalf("the session is %s", state)
 		}
@@ -87,7 +85,7 @@ func TestAKickoff(t *testing.T) {
 	kickoff := &event.Kickoff{Text: "Begin"}
 	run(t, Options{Options: session.Options{Kickoff: kickoff}}, func(r *rig) {
 		kickoff.Text = "changed by its owner"
-		must(t, r.Connect(context.Background()))
+		must.Do(t, r.Connect(context.Background()))
 		answer := r.later(r.t.Context(), "Hello")
 		x := r.asked(0)
 		if want := `{"userMessage":"Begin","sse":false}`; x.body != want {

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/agentruntime/agentruntime/internal/must"
 	"github.com/agentruntime/agentruntime/runtime/event"
 	"github.com/agentruntime/agentruntime/runtime/fault"
 	"github.com/agentruntime/agentruntime/runtime/session"
@@ -110,9 +111,7 @@ func TestATurnCanBeAbortedFromItsTool(t *testing.T) {
 func TestEveryTurnMayCallTheSameTool(t *testing.T) {
 	run(t, Options{}, func(r *rig) {
 		var ran int
-		if _, err := r.OnToolCall("go", func(context.Context, event.ToolCall) (any, error) { ran++; return nil, nil }, nil); err != nil {
-			t.Fatal(err)
-		}
+		must.Get(r.OnToolCall("go", func(context.Context, event.ToolCall) (any, error) { ran++; return nil, nil }, nil))(t)
 		r.mustConnect()
 		for n := range 2 {
 			answer := r.later(r.t.Context(), "Go")

@@ -5,6 +5,8 @@ import (
 	"reflect"
 	"strings"
 	"testing"
+
+	"github.com/agentruntime/agentruntime/internal/must"
 )
 
 // The tests of this file run natively and in a page, where JSON is the browser's:
@@ -150,7 +152,7 @@ func TestASegmentAppendsWhatItsTagsSay(t *testing.T) {
 		return nil
 	}
 	check := func(name string, s Segment) {
-		want := need(json.Marshal(s))(t)
+		want := must.Get(json.Marshal(s))(t)
 		got := s.AppendJSON(nil)
 		var gotValue, wantValue any
 		if err := json.Unmarshal(got, &gotValue); err != nil {

@@ -15,6 +15,7 @@ import (
 
 	"github.com/agentruntime/agentruntime/internal/fetch"
 	"github.com/agentruntime/agentruntime/internal/leaktest"
+	"github.com/agentruntime/agentruntime/internal/must"
 	"github.com/agentruntime/agentruntime/runtime/fault"
 )
 
@@ -139,7 +140,7 @@ func TestAReplyThatWaitsEndsWithItsContextOrItsClose(t *testing.T) {
 			close(gone)
 		})
 		ctx, cancel := context.WithCancel(t.Context())
-		reply := need(c.Open(ctx, hi))(t)
+		reply := must.Get(c.Open(ctx, hi))(t)
 		ended := make(chan error)
 		go func() {
 			_, err := reply.Next()

@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"github.com/agentruntime/agentruntime/internal/fetch"
+	"github.com/agentruntime/agentruntime/internal/must"
 	"github.com/agentruntime/agentruntime/runtime/fault"
 	"github.com/agentruntime/agentruntime/runtime/httpclient"
 )
@@ -71,9 +72,7 @@ func TestARequestSaysWhatIsSetAndNothingElse(t *testing.T) {
 		},
 	} {
 		s := saying()
-		if _, err := clientOf(s).Turn(t.Context(), c.r, Throw); err != nil {
-			t.Fatal(err)
-		}
+		must.Get(clientOf(s).Turn(t.Context(), c.r, Throw))(t)
 		got := s.request
 		if got.Method != "POST" || got.URL != "https://brain.example/assistant/converse" || got.Header.Get("Authorization") != "KS "+token ||
 			got.Body.ContentType != "application/json" || string(got.Body.Data) != c.want {
@@ -217,7 +216,7 @@ func TestAnEmptyTurnWithVariablesIsWarnedOf(t *testing.T) {
 		{"an error", withVars, []string{`{"type":"error","content":"x"}`}, nil},
 		{"no variables", hi, nil, nil},
 	} {
-		turn := need(clientOf(saying(c.lines...)).Turn(t.Context(), c.r, Return))(t)
+		turn := must.Get(clientOf(saying(c.lines...)).Turn(t.Context(), c.r, Return))(t)
 		var got []string
 		for _, w := range turn.Warnings {
 			if w.Code != fault.EmptyTurnWithRequestVars || w.Message == "" {

@@ -8,17 +8,6 @@ import (
 	"testing"
 )
 
-// need returns the result of a call that has to work: need(f())(t).
-func need[T any](v T, err error) func(t testing.TB) T {
-	return func(t testing.TB) T {
-		t.Helper()
-		if err != nil {
-			t.Fatal(err)
-		}
-		return v
-	}
-}
-
 func raw(s string) json.RawMessage { return json.RawMessage(s) }
 
 // quoted returns s as a JSON string.

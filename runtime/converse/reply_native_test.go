@@ -20,6 +20,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/agentruntime/agentruntime/internal/fetch"
+	"github.com/agentruntime/agentruntime/internal/must"
 	"github.com/agentruntime/agentruntime/runtime/fault"
 )
 
@@ -32,7 +33,7 @@ func open(t testing.TB, contentType string, body io.Reader) *Reply {
 	if contentType != "" {
 		header.Set("Content-Type", contentType)
 	}
-	r := need(newReply(&fetch.Response{Status: 200, Header: header, Body: io.NopCloser(body)}, false))(t)
+	r := must.Get(newReply(&fetch.Response{Status: 200, Header: header, Body: io.NopCloser(body)}, false))(t)
 	return r
 }
 
@@ -53,7 +54,7 @@ func drain(r *Reply) ([]Segment, error) {
 
 func segmentsOf(t testing.TB, contentType, body string) []Segment {
 	t.Helper()
-	segments := need(drain(open(t, contentType, strings.NewReader(body))))(t)
+	segments := must.Get(drain(open(t, contentType, strings.NewReader(body))))(t)
 	return segments
 }
 
@@ -74,7 +75,7 @@ func recordings(t testing.TB) []recording {
 			t.Fatalf("no recordings %s: %v", extension, err)
 		}
 		for _, name := range names {
-			data := need(os.ReadFile(name))(t)
+			data := must.Get(os.ReadFile(name))(t)
 			list = append(list, recording{strings.TrimSuffix(name, extension), contentType, data})
 		}
 	}
@@ -89,14 +90,12 @@ func TestRecordingsGiveTheirTurn(t *testing.T) {
 			c.Add(seg)
 		}
 		c.End()
-		got := need(json.MarshalIndent(c.Turn(), "", "  "))(t)
+		got := must.Get(json.MarshalIndent(c.Turn(), "", "  "))(t)
 		golden := r.name + ".turn.json"
 		if *update {
-			if err := os.WriteFile(golden, append(got, '\n'), 0o644); err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, os.WriteFile(golden, append(got, '\n'), 0o644))
 		}
-		want := need(os.ReadFile(golden))(t)
+		want := must.Get(os.ReadFile(golden))(t)
 		if string(got)+"\n" != string(want) {
 			t.Errorf("%s as %s gives another turn than %s (-update writes it):\n%s", r.name, r.contentType, golden, got)
 		}
@@ -180,7 +179,7 @@ func repeat(s string, n int) []string {
 
 func TestAReplyWithoutATypeIsWhatWasAskedFor(t *testing.T) {
 	resp := &fetch.Response{Status: 200, Body: io.NopCloser(strings.NewReader("data: {\"type\":\"text\",\"content\":\"hi\"}\n\n"))}
-	r := need(newReply(resp, true))(t)
+	r := must.Get(newReply(resp, true))(t)
 	if got, err := drain(r); err != nil || len(got) != 1 || got[0].Type != Text {
 		t.Errorf("got %v, %v", got, err)
 	}
@@ -270,9 +269,7 @@ func TestReadingAClosedReplyIsAborted(t *testing.T) {
 	body, _ := io.Pipe()
 	r := open(t, ndjsonType, body)
 	r.body = body
-	if err := r.Close(); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, r.Close())
 	if _, err := r.Next(); !errors.Is(err, fault.Aborted) {
 		t.Errorf("Next = %v", err)
 	}
@@ -382,7 +379,7 @@ func TestAnEndlessLineIsReadInConstantMemory(t *testing.T) {
 
 func mustDrain(t *testing.T, r *Reply) []Segment {
 	t.Helper()
-	segments := need(drain(r))(t)
+	segments := must.Get(drain(r))(t)
 	return segments
 }
 

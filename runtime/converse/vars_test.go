@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/agentruntime/agentruntime/internal/must"
 	"github.com/agentruntime/agentruntime/runtime/fault"
 )
 
@@ -50,7 +51,7 @@ func TestScrubRemovesWhatCouldReachThePrototype(t *testing.T) {
 		v = next
 	}
 	got := Scrub(map[string]any{"__proto__": 1, "a": []any{map[string]any{"constructor": 1, "b": 2}}, "prototype": 3, "deep": deep})
-	b := need(json.Marshal(got))(t)
+	b := must.Get(json.Marshal(got))(t)
 	if strings.Contains(string(b), "proto") || strings.Contains(string(b), "constructor") || !strings.Contains(string(b), `{"b":2}`) {
 		t.Errorf("Scrub left %s", b)
 	}

@@ -16,12 +16,14 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+
+	"github.com/agentruntime/agentruntime/internal/must"
 )
 
 // declaredCodes reads the Code constants from the source.
 func declaredCodes(t *testing.T) map[Code]string {
 	t.Helper()
-	file := need(parser.ParseFile(token.NewFileSet(), "codes.go", nil, 0))(t)
+	file := must.Get(parser.ParseFile(token.NewFileSet(), "codes.go", nil, 0))(t)
 	codes := map[Code]string{}
 	ast.Inspect(file, func(n ast.Node) bool {
 		spec, ok := n.(*ast.ValueSpec)
@@ -31,7 +33,7 @@ func declaredCodes(t *testing.T) map[Code]string {
 		if typ, ok := spec.Type.(*ast.Ident); !ok || typ.Name != "Code" {
 			return true
 		}
-		text := need(strconv.Unquote(spec.Values[0].(*ast.BasicLit).Value))(t)
+		text := must.Get(strconv.Unquote(spec.Values[0].(*ast.BasicLit).Value))(t)
 		if other, twice := codes[Code(text)]; twice {
 			t.Errorf("%s and %s are both %q", other, spec.Names[0].Name, text)
 		}
@@ -174,7 +176,7 @@ func TestNoSecretLeavesAnError(t *testing.T) {
 	byHand := &Error{Code: BadRequest, Title: testToken, Detail: "ks=" + testToken, Headers: map[string]string{"a": testToken}, Body: map[string]any{"password": password}, Cause: inner}
 
 	marshal := func(v any) string {
-		text := need(json.Marshal(v))(t)
+		text := must.Get(json.Marshal(v))(t)
 		return string(text)
 	}
 	outputs := map[string]string{
@@ -220,10 +222,7 @@ func TestMarshalJSON(t *testing.T) {
 		{&Error{Code: "made_up"}, `{"code":"made_up","retryable":false,"title":"","type":"about:blank"}`},
 	}
 	for _, test := range tests {
-		got, err := json.Marshal(test.err)
-		if err != nil {
-			t.Fatal(err)
-		}
+		got := must.Get(json.Marshal(test.err))(t)
 		if string(got) != test.want {
 			t.Errorf("got  %s\nwant %s", got, test.want)
 		}
@@ -263,16 +262,14 @@ func TestFrom(t *testing.T) {
 
 // TestRefusals has the cases that the test of the management client in TypeScript runs too.
 func TestRefusals(t *testing.T) {
-	data := need(os.ReadFile("testdata/refusals.json"))(t)
+	data := must.Get(os.ReadFile("testdata/refusals.json"))(t)
 	var tests []struct {
 		Name, Body, Title, Message string
 		Status                     int
 		Code                       Code // empty: the reply is no refusal
 		Retryable                  bool
 	}
-	if err := json.Unmarshal(data, &tests); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, json.Unmarshal(data, &tests))
 	seen := map[Code]bool{}
 	for _, test := range tests {
 		t.Run(test.Name, func(t *testing.T) {

@@ -7,18 +7,9 @@ import (
 	"strings"
 	"testing"
 	"time"
-)
 
-// need returns the result of a call that has to work: need(f())(t).
-func need[T any](v T, err error) func(t testing.TB) T {
-	return func(t testing.TB) T {
-		t.Helper()
-		if err != nil {
-			t.Fatal(err)
-		}
-		return v
-	}
-}
+	"github.com/agentruntime/agentruntime/internal/must"
+)
 
 // testToken looks like a token of the service: base64url of
 // "v2|5501|" and bytes that mean nothing.
@@ -115,10 +106,7 @@ func TestRedactValue(t *testing.T) {
 		`"turnCredentials":{"credential":"[redacted]","expiry":1,"username":"u-17"},` +
 		`"typed":"[redacted]","unprintable":"[redacted]",` +
 		`"userMessage":"my token is [redacted]"}`
-	got, err := json.Marshal(RedactValue(in))
-	if err != nil {
-		t.Fatal(err)
-	}
+	got := must.Get(json.Marshal(RedactValue(in)))(t)
 	if string(got) != want {
 		t.Errorf("got  %s\nwant %s", got, want)
 	}
@@ -132,7 +120,7 @@ func TestRedactValueStopsAtDepth(t *testing.T) {
 	for range 10_000 {
 		deep = []any{deep}
 	}
-	text := need(json.Marshal(RedactValue(deep)))(t)
+	text := must.Get(json.Marshal(RedactValue(deep)))(t)
 	if want := strings.Repeat("[", maxDepth) + `"[redacted]"` + strings.Repeat("]", maxDepth); string(text) != want {
 		t.Errorf("got %s", text)
 	}

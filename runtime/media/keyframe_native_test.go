@@ -5,6 +5,8 @@ package media
 import (
 	"encoding/hex"
 	"testing"
+
+	"github.com/agentruntime/agentruntime/internal/must"
 )
 
 func TestPictureSizes(t *testing.T) {
@@ -30,7 +32,7 @@ func TestPictureSizes(t *testing.T) {
 		{"H264 bundle that lies about its length", h264Size, "78" + "00ff" + "6742", Picture{}},
 	} {
 		t.Run(test.name, func(t *testing.T) {
-			packet := need(hex.DecodeString(test.packet[:len(test.packet)&^1]))(t)
+			packet := must.Get(hex.DecodeString(test.packet[:len(test.packet)&^1]))(t)
 			got, ok := test.read(packet)
 			if want := test.want.Width > 0; ok != want || ok && got != test.want {
 				t.Errorf("%+v, %v; want %+v", got, ok, test.want)

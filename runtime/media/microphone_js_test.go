@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/agentruntime/agentruntime/internal/jsbridge"
+	"github.com/agentruntime/agentruntime/internal/must"
 	"github.com/agentruntime/agentruntime/runtime/event"
 	"github.com/agentruntime/agentruntime/runtime/fault"
 	"github.com/agentruntime/agentruntime/runtime/signaling"
@@ -52,7 +53,7 @@ func uplink(t *testing.T, p *Engine, j *journal, id string) *Publisher {
 func shake(t *testing.T, u *Publisher, id string, restart bool) (offer string) {
 	t.Helper()
 	ctx := testContext(t)
-	d := need(u.Offer(ctx, restart))(t)
+	d := must.Get(u.Offer(ctx, restart))(t)
 	var answer string
 	call(t, "POST", "/test/mic?id="+id, testMic{Offer: d.SDP, Restart: restart}, &answer)
 	// The service's candidate comes first, and by itself.
@@ -65,7 +66,7 @@ func shake(t *testing.T, u *Publisher, id string, restart bool) (offer string) {
 		}
 	}
 	u.AddCandidate(signaling.ServerCandidate{Candidate: "candidate:broken"})
-	must(t, u.Answer(ctx, signaling.Description{Type: "answer", SDP: strings.Join(plain, "")}))
+	must.Do(t, u.Answer(ctx, signaling.Description{Type: "answer", SDP: strings.Join(plain, "")}))
 	return d.SDP
 }
 
@@ -101,7 +102,7 @@ func TestPageMicrophone(t *testing.T) {
 		go func() { ends <- m.StartMic(testContext(t)) }()
 	}
 	for range 3 {
-		must(t, <-ends)
+		must.Do(t, <-ends)
 	}
 	if asked.Get("count").Int() != 1 || j.count(micStarted) != 1 || !m.MicStarted() {
 		t.Errorf("%v prompts, %d reports", asked.Get("count"), j.count(micStarted))
@@ -141,7 +142,7 @@ func TestPageMicrophone(t *testing.T) {
 
 	last := await(t, eval(t, `return navigator.mediaDevices.enumerateDevices().then((all) => all.findLast(({kind}) => kind === "audioinput").deviceId)`)).String()
 	before := m.capture.track
-	must(t, m.SwitchMic(testContext(t), last))
+	must.Do(t, m.SwitchMic(testContext(t), last))
 	if !strings.Contains(asked.Get("constraints").Index(1).String(), `"deviceId":{"exact":"`+last+`"}`) {
 		t.Errorf("constraints %v", asked.Get("constraints").Index(1))
 	}
@@ -208,7 +209,7 @@ func TestMicrophoneBeforeTheUplink(t *testing.T) {
 	j := newJournal()
 	p := newPageEngine(t, func(c *Config) { c.MicBitrate, c.OnMicrophone = 20, j.notify })
 	p.SetMicEnabled(false)
-	must(t, p.StartMic(testContext(t)))
+	must.Do(t, p.StartMic(testContext(t)))
 	if p.microphone.capture.track.Get("enabled").Bool() {
 		t.Error("muting before there was a track was forgotten")
 	}
@@ -381,7 +382,7 @@ func TestADeviceThatDisappearsEarly(t *testing.T) {
 	page.Set("cut", false)
 	u := p.NewPublisher(j.notify)
 	t.Cleanup(u.Close)
-	must(t, p.StartMic(testContext(t)))
+	must.Do(t, p.StartMic(testContext(t)))
 	first := p.capture.track
 	senders := js.Global().Get("RTCRtpSender").Get("prototype")
 	replace(t, senders, "replaceTrack", eval(t, `return async () => { a.dispatchEvent(new Event("ended")); throw new Error("no") }`, first))
@@ -464,7 +465,7 @@ func TestHardwareMute(t *testing.T) {
 	m := p.microphone
 	u := p.NewPublisher(j.notify)
 	t.Cleanup(u.Close)
-	must(t, m.StartMic(testContext(t)))
+	must.Do(t, m.StartMic(testContext(t)))
 	track := m.capture.track
 	fire := func(event string) { track.Call("dispatchEvent", js.Global().Get("Event").New(event)) }
 	muted := describe(Event{Kind: HardwareMute, Channel: event.ChannelASR, Muted: true})
@@ -517,7 +518,7 @@ func TestAMicrophoneThatIsMutedFromTheBeginning(t *testing.T) {
 	p.microphone.muteDelay = time.Millisecond
 	u := p.NewPublisher(j.notify)
 	t.Cleanup(u.Close)
-	must(t, p.microphone.StartMic(testContext(t)))
+	must.Do(t, p.microphone.StartMic(testContext(t)))
 	j.await(t, describe(Event{Kind: HardwareMute, Channel: event.ChannelASR, Muted: true}))
 }
 
@@ -534,7 +535,7 @@ func TestAFrozenPageHasNoMicrophone(t *testing.T) {
 		t.Helper()
 		until(t, "the microphone", func() bool { return asked.Call("live").Int() == want && p.MicStarted() == (want > 0) })
 	}
-	must(t, p.StartMic(testContext(t)))
+	must.Do(t, p.StartMic(testContext(t)))
 	gone := []struct {
 		target      js.Value
 		goes, comes string
@@ -555,7 +556,7 @@ func TestAFrozenPageHasNoMicrophone(t *testing.T) {
 		return slices.ContainsFunc(j.events, func(ev Event) bool { return ev.Kind == MicEnded && errors.Is(ev.Err, fault.MicPermissionDenied) })
 	})
 	asked.Set("error", "")
-	must(t, p.StartMic(testContext(t)))
+	must.Do(t, p.StartMic(testContext(t)))
 	fire(document(), "freeze")
 	p.StopMic()
 	before := asked.Get("count").Int()
@@ -570,7 +571,7 @@ func TestADeviceThatDisappearsWithoutAPublisherIsReported(t *testing.T) {
 	prompts(t)
 	j := newJournal()
 	p := newPageEngine(t, func(c *Config) { c.OnMicrophone = j.notify })
-	must(t, p.StartMic(testContext(t)))
+	must.Do(t, p.StartMic(testContext(t)))
 	p.capture.track.Call("dispatchEvent", js.Global().Get("Event").New("ended"))
 	j.await(t, micUnplugged)
 	if p.MicStarted() {
@@ -585,7 +586,7 @@ func TestAMicrophoneThatANewPeerCannotTakeIsReported(t *testing.T) {
 	p := newPageEngine(t, func(c *Config) { c.OnMicrophone = j.notify })
 	first := p.NewPublisher(j.notify)
 	t.Cleanup(first.Close)
-	must(t, p.StartMic(testContext(t)))
+	must.Do(t, p.StartMic(testContext(t)))
 	senders := js.Global().Get("RTCRtpSender").Get("prototype")
 	works := senders.Get("replaceTrack")
 	senders.Set("replaceTrack", js.Global().Call("eval", "(async () => { throw new Error('no') })"))
@@ -617,7 +618,7 @@ func TestLevelIsMeasuredWhileWanted(t *testing.T) {
 	if contexts.Length() != 0 {
 		t.Error("measuring without a microphone")
 	}
-	must(t, m.StartMic(testContext(t)))
+	must.Do(t, m.StartMic(testContext(t)))
 	loud := func() {
 		t.Helper()
 		for deadline := time.After(limit); ; {
@@ -635,7 +636,7 @@ func TestLevelIsMeasuredWhileWanted(t *testing.T) {
 		}
 	}
 	loud()
-	must(t, m.SwitchMic(testContext(t), ""))
+	must.Do(t, m.SwitchMic(testContext(t), ""))
 	for len(levels) > 0 {
 		<-levels
 	}
@@ -675,7 +676,7 @@ func TestVoiceInThePage(t *testing.T) {
 	t.Cleanup(v.Close)
 	offer := await(t, service.Call("createOffer"))
 	await(t, service.Call("setLocalDescription", offer))
-	answer := need(v.Accept(testContext(t), signaling.Description{Type: "offer", SDP: offer.Get("sdp").String()}))(t)
+	answer := must.Get(v.Accept(testContext(t), signaling.Description{Type: "offer", SDP: offer.Get("sdp").String()}))(t)
 	if answer.Type != "answer" || !strings.Contains(answer.SDP, "a=recvonly") {
 		t.Errorf("answer %+v", answer)
 	}

@@ -14,6 +14,7 @@ import (
 	"github.com/pion/rtp"
 	"github.com/pion/webrtc/v4"
 
+	"github.com/agentruntime/agentruntime/internal/must"
 	"github.com/agentruntime/agentruntime/runtime/event"
 	"github.com/agentruntime/agentruntime/runtime/fault"
 )
@@ -73,10 +74,8 @@ func TestMicrophoneSendsInRealTime(t *testing.T) {
 		}}
 		p := New(Config{Platform: Platform{OpenMicrophone: func(string) (Source, error) { return source, nil }}})
 		sent := &packets{start: time.Now()}
-		if _, err := p.microphone.track.Bind(sent); err != nil {
-			t.Fatal(err)
-		}
-		must(t, p.StartMic(t.Context()))
+		must.Get(p.microphone.track.Bind(sent))(t)
+		must.Do(t, p.StartMic(t.Context()))
 		time.Sleep(50 * time.Millisecond)
 		p.SetMicEnabled(false) // "c" is not heard
 		time.Sleep(80 * time.Millisecond)
@@ -121,7 +120,7 @@ func TestASourceThatIsOpenedLateIsClosed(t *testing.T) {
 				return late, nil
 			}
 		})
-		must(t, p.StartMic(t.Context()))
+		must.Do(t, p.StartMic(t.Context()))
 		if err := p.SwitchMic(ctx, "slow"); !errors.Is(err, c.want) || !late.closed {
 			t.Errorf("%s: %v, closed %v", name, err, late.closed)
 		}
@@ -147,7 +146,7 @@ func TestMicrophoneErrors(t *testing.T) {
 		c.OpenMicrophone = func(string) (Source, error) { return &script{end: broken}, nil }
 		c.OnMicrophone = j.notify
 	})
-	must(t, p.StartMic(t.Context()))
+	must.Do(t, p.StartMic(t.Context()))
 	j.await(t, describe(Event{Kind: MicEnded, Channel: event.ChannelASR, Err: fault.New(fault.MicNotFound, "the microphone's source failed").Wrap(broken)}))
 	if p.MicStarted() {
 		t.Error("still started")
@@ -212,7 +211,7 @@ func TestOggPackets(t *testing.T) {
 }
 
 func TestSpeechFileLasts(t *testing.T) {
-	source := need(openSpeech())(t)
+	source := must.Get(openSpeech())(t)
 	defer source.(io.Closer).Close()
 	var total time.Duration
 	for {

@@ -13,6 +13,7 @@ import (
 
 	"github.com/agentruntime/agentruntime/internal/fetch"
 	"github.com/agentruntime/agentruntime/internal/jsbridge"
+	"github.com/agentruntime/agentruntime/internal/must"
 )
 
 // serverURL returns the address of the service that TestInChromium runs.
@@ -30,16 +31,16 @@ func call(t *testing.T, method, path string, in, out any) {
 	t.Helper()
 	r := &fetch.Request{Method: method, URL: serverURL(t) + path}
 	if in != nil {
-		body := need(fetch.JSON(in))(t)
+		body := must.Get(fetch.JSON(in))(t)
 		// As plain text there is no preflight.
 		r.Body = fetch.Bytes("text/plain", body.Data)
 	}
-	resp := need(fetch.New().Do(testContext(t), r))(t)
+	resp := must.Get(fetch.New().Do(testContext(t), r))(t)
 	data, err := fetch.ReadAll(resp, 0)
 	if err != nil || !resp.OK() {
 		t.Fatalf("%s %s: %d %s %v", method, path, resp.Status, data, err)
 	}
-	must(t, json.NewDecoder(bytes.NewReader(data)).Decode(out))
+	must.Do(t, json.NewDecoder(bytes.NewReader(data)).Decode(out))
 }
 
 // requests lists what the service was asked about a stream.
@@ -66,7 +67,7 @@ func newStream(t *testing.T) (url string) {
 func eval(t *testing.T, body string, args ...any) js.Value {
 	t.Helper()
 	names := []any{"a", "b", "c"}[:len(args)]
-	v := need(jsbridge.Invoke(js.Global().Get("Function").New(append(names, body)...), args...))(t)
+	v := must.Get(jsbridge.Invoke(js.Global().Get("Function").New(append(names, body)...), args...))(t)
 	return v
 }
 
@@ -135,8 +136,8 @@ func watch(t *testing.T, p *Engine, j *journal) (d *Subscriber, url string, size
 	d = p.NewSubscriber(j.notify)
 	t.Cleanup(d.Close)
 	ctx := testContext(t)
-	must(t, d.Subscribe(ctx, url))
-	size = need(d.Playable(ctx, false))(t)
+	must.Do(t, d.Subscribe(ctx, url))
+	size = must.Get(d.Playable(ctx, false))(t)
 	return d, url, size
 }
 
@@ -145,7 +146,7 @@ func await(t *testing.T, promise js.Value) js.Value {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(background, limit)
 	defer cancel()
-	v := need(jsbridge.Await(ctx, promise))(t)
+	v := must.Get(jsbridge.Await(ctx, promise))(t)
 	return v
 }
 

@@ -20,6 +20,7 @@ import (
 
 	"github.com/agentruntime/agentruntime/internal/fetch"
 	"github.com/agentruntime/agentruntime/internal/localservice/quota"
+	"github.com/agentruntime/agentruntime/internal/must"
 	"github.com/agentruntime/agentruntime/runtime/event"
 	"github.com/agentruntime/agentruntime/runtime/fault"
 	"github.com/agentruntime/agentruntime/runtime/signaling"
@@ -57,7 +58,7 @@ func TestSubscriberThroughTheRelay(t *testing.T) {
 			j := newJournal()
 			d := p.NewSubscriber(j.notify)
 			ctx := testContext(t)
-			must(t, d.Subscribe(ctx, url))
+			must.Do(t, d.Subscribe(ctx, url))
 			size, err := d.Playable(ctx, false)
 			if err != nil || size != (Picture{Width: 640, Height: 360}) {
 				t.Fatalf("%+v, %v", size, err)
@@ -105,7 +106,7 @@ func TestTotalsOutliveAPeer(t *testing.T) {
 	ctx := testContext(t)
 	total := func() Stats {
 		t.Helper()
-		st := need(p.Stats(ctx))(t)
+		st := must.Get(p.Stats(ctx))(t)
 		return st
 	}
 	if st := total(); st != (Stats{}) {
@@ -113,7 +114,7 @@ func TestTotalsOutliveAPeer(t *testing.T) {
 	}
 	for range 2 {
 		before := total()
-		must(t, d.Subscribe(ctx, url))
+		must.Do(t, d.Subscribe(ctx, url))
 		var own Stats
 		until(t, "media", func() bool {
 			own, _ = d.Stats(ctx)
@@ -162,7 +163,7 @@ func TestGoneSessions(t *testing.T) {
 	ctx := testContext(t)
 	first := p.NewSubscriber(newJournal().notify)
 	defer first.Close()
-	must(t, first.Subscribe(ctx, url))
+	must.Do(t, first.Subscribe(ctx, url))
 	second := p.NewSubscriber(newJournal().notify)
 	defer second.Close()
 	var gone *Gone
@@ -300,7 +301,7 @@ func TestMicrophoneReachesTheService(t *testing.T) {
 				plain = append(plain, line)
 			}
 		}
-		must(t, u.Answer(ctx, signaling.Description{Type: "answer", SDP: strings.Join(plain, "")}))
+		must.Do(t, u.Answer(ctx, signaling.Description{Type: "answer", SDP: strings.Join(plain, "")}))
 		return offer.SDP
 	}
 	first := handshake(false)
@@ -311,7 +312,7 @@ func TestMicrophoneReachesTheService(t *testing.T) {
 	if p.MicStarted() || j.count("asr kind 9 false <nil>") != 0 {
 		t.Error("the microphone is on before it is started")
 	}
-	must(t, p.StartMic(ctx))
+	must.Do(t, p.StartMic(ctx))
 	if err := p.StartMic(ctx); err != nil || len(opened) != 1 || <-opened != "" {
 		t.Errorf("a second start: %v", err)
 	}
@@ -366,9 +367,7 @@ func TestPublisherRefusesWhatIsNoAnswer(t *testing.T) {
 	u := p.NewPublisher(newJournal().notify)
 	defer u.Close()
 	ctx := testContext(t)
-	if _, err := u.Offer(ctx, false); err != nil {
-		t.Fatal(err)
-	}
+	must.Get(u.Offer(ctx, false))(t)
 	for _, sdp := range []string{"", "hello", "v=0\r\n", "v=0\r\nm=audio\r\n"} {
 		if err := u.Answer(ctx, signaling.Description{Type: "answer", SDP: sdp}); err == nil {
 			t.Errorf("%q was accepted", sdp)
@@ -377,12 +376,10 @@ func TestPublisherRefusesWhatIsNoAnswer(t *testing.T) {
 }
 
 func TestVoiceIsAnswered(t *testing.T) {
-	service := need(webrtc.NewPeerConnection(webrtc.Configuration{}))(t)
+	service := must.Get(webrtc.NewPeerConnection(webrtc.Configuration{}))(t)
 	defer func() { _ = service.GracefulClose() }()
-	track := need(webrtc.NewTrackLocalStaticSample(webrtc.RTPCodecCapability{MimeType: webrtc.MimeTypeOpus}, "voice", "agent"))(t)
-	if _, err := service.AddTrack(track); err != nil {
-		t.Fatal(err)
-	}
+	track := must.Get(webrtc.NewTrackLocalStaticSample(webrtc.RTPCodecCapability{MimeType: webrtc.MimeTypeOpus}, "voice", "agent"))(t)
+	must.Get(service.AddTrack(track))(t)
 	p := newTestEngine(t, nil)
 	j := newJournal()
 	v := p.NewVoice(func(ev Event) {
@@ -398,8 +395,8 @@ func TestVoiceIsAnswered(t *testing.T) {
 			v.AddCandidate(signaling.Candidate{Candidate: init.Candidate, SDPMid: init.SDPMid, SDPMLineIndex: init.SDPMLineIndex})
 		}
 	})
-	offer := need(service.CreateOffer(nil))(t)
-	must(t, service.SetLocalDescription(offer))
+	offer := must.Get(service.CreateOffer(nil))(t)
+	must.Do(t, service.SetLocalDescription(offer))
 	if _, err := v.Accept(testContext(t), signaling.Description{Type: "offer", SDP: "hello"}); !errors.Is(err, errNotSDP) {
 		t.Errorf("no offer: %v", err)
 	}
@@ -407,7 +404,7 @@ func TestVoiceIsAnswered(t *testing.T) {
 	if err != nil || answer.Type != "answer" {
 		t.Fatalf("%+v, %v", answer, err)
 	}
-	must(t, service.SetRemoteDescription(webrtc.SessionDescription{Type: webrtc.SDPTypeAnswer, SDP: answer.SDP}))
+	must.Do(t, service.SetRemoteDescription(webrtc.SessionDescription{Type: webrtc.SDPTypeAnswer, SDP: answer.SDP}))
 	ctx := testContext(t)
 	stop := make(chan struct{})
 	defer close(stop)
@@ -438,7 +435,7 @@ func FuzzAnswer(f *testing.F) {
 	f.Fuzz(func(t *testing.T, sdp string) {
 		d := p.NewSubscriber(func(Event) {})
 		defer d.Close()
-		peer := need(d.current().wait(t.Context()))(t)
+		peer := must.Get(d.current().wait(t.Context()))(t)
 		_ = peer.answer(t.Context(), sdp)
 	})
 }

@@ -22,6 +22,7 @@ import (
 	"github.com/agentruntime/agentruntime/internal/localservice/quota"
 	"github.com/agentruntime/agentruntime/internal/localservice/relay"
 	face "github.com/agentruntime/agentruntime/internal/localservice/renderer"
+	"github.com/agentruntime/agentruntime/internal/must"
 )
 
 func TestMain(m *testing.M) { leaktest.Main(m) }
@@ -29,7 +30,7 @@ func TestMain(m *testing.M) { leaktest.Main(m) }
 // TestInChromium runs this package's tests in a page, against a service here.
 func TestInChromium(t *testing.T) {
 	mic := filepath.Join(t.TempDir(), "mic.wav")
-	must(t, os.WriteFile(mic, audio.EncodeWAV(tone(time.Second), 16000), 0o600))
+	must.Do(t, os.WriteFile(mic, audio.EncodeWAV(tone(time.Second), 16000), 0o600))
 	chromium.GoTest(t, serverVariable+"="+newTestService(t).http.URL, "AGENTRUNTIME_FAKE_MIC="+mic)
 }
 
@@ -56,9 +57,9 @@ func newPicture(mimeType string) server.Picture {
 
 func newTestService(t testing.TB) *testService {
 	t.Helper()
-	m := need(server.New(server.Config{}))(t)
+	m := must.Get(server.New(server.Config{}))(t)
 	t.Cleanup(m.Close)
-	r := need(relay.New(relay.Config{Peers: []netip.AddrPort{m.Addr()}}))(t)
+	r := must.Get(relay.New(relay.Config{Peers: []netip.AddrPort{m.Addr()}}))(t)
 	t.Cleanup(func() { _ = r.Close() })
 	s := &testService{t: t, media: m, relay: r, mics: map[string]*hearing{}}
 	mux := http.NewServeMux()

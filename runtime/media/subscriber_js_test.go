@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/agentruntime/agentruntime/internal/jsbridge"
+	"github.com/agentruntime/agentruntime/internal/must"
 	"github.com/agentruntime/agentruntime/runtime/appinit"
 	"github.com/agentruntime/agentruntime/runtime/event"
 	"github.com/agentruntime/agentruntime/runtime/fault"
@@ -63,15 +64,13 @@ func TestPageShowsTheAvatar(t *testing.T) {
 			// A recovery swaps the tracks and nothing else.
 			before := stream.Call("getVideoTracks").Index(0).Get("id").String()
 			ctx := testContext(t)
-			own := need(d.Stats(ctx))(t)
+			own := must.Get(d.Stats(ctx))(t)
 			d.Restart(ctx)
 			if total, err := p.Stats(ctx); err != nil || total.Video.FramesDecoded < own.Video.FramesDecoded || total.Audio.BytesReceived < own.Audio.BytesReceived {
 				t.Errorf("the totals forget a peer: %+v of %+v, %v", total, own, err)
 			}
-			must(t, d.Subscribe(ctx, url))
-			if _, err := d.Playable(ctx, true); err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, d.Subscribe(ctx, url))
+			must.Get(d.Playable(ctx, true))(t)
 			if after := stream.Call("getVideoTracks").Index(0).Get("id").String(); after == before || len(tracksOf(stream)) != 2 {
 				t.Errorf("tracks %v, the picture's %s before and %s after", tracksOf(stream), before, after)
 			}
@@ -140,18 +139,18 @@ func TestElementsAreSwapped(t *testing.T) {
 	}
 	renderer.SetOutputMuted(true)
 
-	must(t, renderer.SetAudioEl(audio))
+	must.Do(t, renderer.SetAudioEl(audio))
 	if audio.Get("volume").Float() != 0.5 || !audio.Get("muted").Bool() {
 		t.Error("volume and muting did not follow the voice")
 	}
 	if first.Get("srcObject").Equal(all) || len(tracksOf(first.Get("srcObject"))) != 1 {
 		t.Error("the picture's element still has the voice")
 	}
-	must(t, renderer.SetVideoEl(second))
+	must.Do(t, renderer.SetVideoEl(second))
 	if !first.Get("srcObject").IsNull() || len(tracksOf(second.Get("srcObject"))) != 1 {
 		t.Error("the picture did not move")
 	}
-	must(t, renderer.SetAudioEl(js.Null()))
+	must.Do(t, renderer.SetAudioEl(js.Null()))
 	if !second.Get("srcObject").Equal(all) || !audio.Get("srcObject").IsNull() || !renderer.VideoEl().Equal(second) || !renderer.AudioEl().IsNull() {
 		t.Error("the voice was not merged back")
 	}
@@ -364,9 +363,7 @@ func TestWebKitIsAskedAgainWithoutQueries(t *testing.T) {
 		return new a(config) }`, own, seen))
 	d := p.NewSubscriber(newJournal().notify)
 	defer d.Close()
-	if _, err := d.current().wait(testContext(t)); err != nil {
-		t.Fatal(err)
-	}
+	must.Get(d.current().wait(testContext(t)))(t)
 	want := "turn:turn.example:80?transport=udp,turn:turn.example:443?transport=udp,turn:turn.example:80?transport=tcp,turns:turn.example:443?transport=tcp,relay,max-bundle," +
 		"turn:turn.example:80,turn:turn.example:443,turn:turn.example:80,turns:turn.example:443,relay,max-bundle"
 	if got := seen.Call("join").String(); got != want {
@@ -393,10 +390,8 @@ func TestManyCyclesLeaveNothing(t *testing.T) {
 		d, u, v := p.NewSubscriber(newJournal().notify), p.NewPublisher(newJournal().notify), p.NewVoice(newJournal().notify)
 		u.Prepare()
 		ctx := testContext(t)
-		must(t, d.Subscribe(ctx, url))
-		if _, err := d.Playable(ctx, true); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, d.Subscribe(ctx, url))
+		must.Get(d.Playable(ctx, true))(t)
 		d.Restart(ctx) // waits until the viewer is released, so that the next one can subscribe
 		d.Close()
 		u.Close()
@@ -456,7 +451,7 @@ func TestAPanicInAStateListenerIsReported(t *testing.T) {
 		}
 	})
 	t.Cleanup(d.Close)
-	must(t, d.Subscribe(testContext(t), newStream(t)))
+	must.Do(t, d.Subscribe(testContext(t), newStream(t)))
 	if err := <-reported; !errors.Is(err, fault.InternalError) {
 		t.Errorf("error %v", err)
 	}

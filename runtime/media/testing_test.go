@@ -9,25 +9,6 @@ import (
 	"time"
 )
 
-// need returns the result of a call that has to work: need(f())(t).
-func need[T any](v T, err error) func(t testing.TB) T {
-	return func(t testing.TB) T {
-		t.Helper()
-		if err != nil {
-			t.Fatal(err)
-		}
-		return v
-	}
-}
-
-// must ends the test if something that has to work failed.
-func must(t testing.TB, err error) {
-	t.Helper()
-	if err != nil {
-		t.Fatal(err)
-	}
-}
-
 // serverVariable tells a test in a page where the native half of the test is.
 const serverVariable = "AGENTRUNTIME_MEDIA_TEST_SERVER"
 

@@ -13,6 +13,7 @@ import (
 	"github.com/pion/webrtc/v4"
 
 	"github.com/agentruntime/agentruntime/internal/audio"
+	"github.com/agentruntime/agentruntime/internal/must"
 	"github.com/agentruntime/agentruntime/runtime/av"
 	"github.com/agentruntime/agentruntime/runtime/avatar"
 	"github.com/agentruntime/agentruntime/runtime/event"
@@ -23,10 +24,7 @@ import (
 
 func TestARecordingIsNotOverwritten(t *testing.T) {
 	dir := t.TempDir()
-	first, err := New(dir, Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	first := must.Get(New(dir, Options{}))(t)
 	if err := first.Close(); err != nil {
 		t.Error(err)
 	}
@@ -43,14 +41,9 @@ func TestARecordingIsNotOverwritten(t *testing.T) {
 func TestSecretsAreRemoved(t *testing.T) {
 	for keep, want := range map[bool]bool{false: false, true: true} {
 		dir := t.TempDir()
-		r, err := New(dir, Options{KeepSecrets: keep})
-		if err != nil {
-			t.Fatal(err)
-		}
+		r := must.Get(New(dir, Options{KeepSecrets: keep}))(t)
 		r.Event(event.Transcript{Type: "user", Text: "Look at https://login.example/?token=abcdef0123456789"})
-		if err := r.Close(); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, r.Close())
 		for _, name := range []string{replay.EventsFile, replay.CaptionsFile, replay.TurnsFile} {
 			text, _ := os.ReadFile(filepath.Join(dir, name))
 			if got := strings.Contains(string(text), "abcdef0123456789"); got != want {
@@ -64,19 +57,13 @@ func TestSecretsAreRemoved(t *testing.T) {
 func BenchmarkSecond(b *testing.B) {
 	for _, codec := range []string{webrtc.MimeTypeG722, webrtc.MimeTypeOpus} {
 		b.Run(codec, func(b *testing.B) {
-			wav, err := os.ReadFile("../../e2e/testdata/speech.wav")
-			if err != nil {
-				b.Fatal(err)
-			}
+			wav := must.Get(os.ReadFile("../../e2e/testdata/speech.wav"))(b)
 			pcm, rate, err := audio.DecodeWAV(wav)
 			if err != nil {
 				b.Fatal(err)
 			}
 			pcm = audio.Resample(pcm, rate, voiceRate)
-			opus, err := av.NewEncoder(voiceRate)
-			if err != nil {
-				b.Fatal(err)
-			}
+			opus := must.Get(av.NewEncoder(voiceRate))(b)
 			g722 := audio.NewG722()
 			var sounds [][]byte
 			for len(sounds) < 50 {
@@ -85,32 +72,19 @@ func BenchmarkSecond(b *testing.B) {
 					sounds = append(sounds, g722.Encode(nil, frame))
 					continue
 				}
-				packets, err := opus.Encode(frame)
-				if err != nil {
-					b.Fatal(err)
-				}
+				packets := must.Get(opus.Encode(frame))(b)
 				sounds = append(sounds, packets[0].Data)
 			}
-			r, err := New(b.TempDir(), Options{})
-			if err != nil {
-				b.Fatal(err)
-			}
-			voice, err := newStream(codec, 0)
-			if err != nil {
-				b.Fatal(err)
-			}
+			r := must.Get(New(b.TempDir(), Options{}))(b)
+			voice := must.Get(newStream(codec, 0))(b)
 			picture, _ := newStream(webrtc.MimeTypeVP8, 0)
 			at := time.Duration(0)
 			for b.Loop() {
 				for i := range 50 {
-					if err := r.movie.add(voice, av.Frame{Codec: codec, Data: sounds[i], Time: at, Key: true}); err != nil {
-						b.Fatal(err)
-					}
+					must.Do(b, r.movie.add(voice, av.Frame{Codec: codec, Data: sounds[i], Time: at, Key: true}))
 					if i%2 == 0 {
 						f := av.Frame{Codec: webrtc.MimeTypeVP8, Data: make([]byte, 2000), Time: at, Key: i == 0, Picture: media.Picture{Width: 640, Height: 360}}
-						if err := r.movie.add(picture, f); err != nil {
-							b.Fatal(err)
-						}
+						must.Do(b, r.movie.add(picture, f))
 					}
 					at += 20 * time.Millisecond
 					r.microphoneSample(media.Silence())
@@ -119,9 +93,7 @@ func BenchmarkSecond(b *testing.B) {
 					r.Event(event.Transcript{Type: "partial", Text: "some words of an answer"})
 				}
 			}
-			if err := r.Close(); err != nil {
-				b.Fatal(err)
-			}
+			must.Do(b, r.Close())
 		})
 	}
 }

@@ -10,6 +10,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/agentruntime/agentruntime/internal/must"
 	"github.com/agentruntime/agentruntime/runtime/event"
 	"github.com/agentruntime/agentruntime/runtime/fault"
 )
@@ -18,10 +19,7 @@ const header = `{"version":1,"started":"2026-01-02T03:04:05Z","redacted":true}` 
 
 func read(t *testing.T, lines ...string) *Recording {
 	t.Helper()
-	r, err := Read(strings.NewReader(header + strings.Join(lines, "\n")))
-	if err != nil {
-		t.Fatal(err)
-	}
+	r := must.Get(Read(strings.NewReader(header + strings.Join(lines, "\n"))))(t)
 	return r
 }
 

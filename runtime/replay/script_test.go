@@ -5,6 +5,7 @@ import (
 	"reflect"
 	"testing"
 
+	"github.com/agentruntime/agentruntime/internal/must"
 	"github.com/agentruntime/agentruntime/internal/template"
 )
 
@@ -15,10 +16,7 @@ func answered(t *testing.T, segments ...string) []step {
 	for _, segment := range segments {
 		lines = append(lines, `{"t":2,"event":"brainSegment","data":`+segment+`}`)
 	}
-	text, err := read(t, lines...).Script()
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := must.Get(read(t, lines...).Script())(t)
 	var s script
 	if err := json.Unmarshal(text, &s); err != nil || len(s.Rules) != 1 {
 		t.Fatalf("%s, %v", text, err)

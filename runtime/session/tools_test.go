@@ -17,6 +17,7 @@ import (
 	"time"
 
 	"github.com/agentruntime/agentruntime/internal/fetch"
+	"github.com/agentruntime/agentruntime/internal/must"
 	"github.com/agentruntime/agentruntime/runtime/converse"
 	"github.com/agentruntime/agentruntime/runtime/event"
 	"github.com/agentruntime/agentruntime/runtime/fault"
@@ -300,10 +301,7 @@ func TestConsentIsAskedForOncePerTurn(t *testing.T) {
 		}
 		var removes []func()
 		for range 2 {
-			remove, err := r.OnOAuthRequired(ask)
-			if err != nil {
-				t.Fatal(err)
-			}
+			remove := must.Get(r.OnOAuthRequired(ask))(t)
 			removes = append(removes, remove)
 		}
 		for _, content := range []string{
@@ -377,9 +375,7 @@ var partners []byte
 
 func TestPartnerOf(t *testing.T) {
 	var cases []struct{ Token, Partner string }
-	if err := json.Unmarshal(partners, &cases); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, json.Unmarshal(partners, &cases))
 	for _, c := range cases {
 		if got := PartnerOf(c.Token); got != c.Partner {
 			t.Errorf("%q: %q, want %q", c.Token, got, c.Partner)

@@ -15,6 +15,7 @@ import (
 
 	"github.com/agentruntime/agentruntime/internal/fetch"
 	"github.com/agentruntime/agentruntime/internal/leaktest"
+	"github.com/agentruntime/agentruntime/internal/must"
 	"github.com/agentruntime/agentruntime/runtime/appinit"
 	"github.com/agentruntime/agentruntime/runtime/fault"
 	"github.com/agentruntime/agentruntime/runtime/httpclient"
@@ -82,20 +83,9 @@ func newClient(t *testing.T, o visitor.Options, replies ...reply) (*visitor.Clie
 	t.Helper()
 	s := &script{replies: replies}
 	o.Token, o.GenieURL, o.HTTPClient = ks, new(host), fetch.As(s)
-	c := must[*visitor.Client](t)(visitor.New(o))
+	c := must.Get(visitor.New(o))(t)
 	t.Cleanup(c.Close)
 	return c, s
-}
-
-// must returns a function that fails the test at an error, and hands the value on.
-func must[T any](t *testing.T) func(T, error) T {
-	return func(v T, err error) T {
-		t.Helper()
-		if err != nil {
-			t.Fatal(err)
-		}
-		return v
-	}
 }
 
 func TestWidgetTokenHasNoThreads(t *testing.T) {
@@ -248,12 +238,8 @@ func TestOnResponseHearsEveryAttempt(t *testing.T) {
 			reply{status: 200, body: `{}`, header: fetch.Header{"x-kaltura-request-id": "k-2", "x-request-id": "r-2"}},
 			ok(`[]`),
 		)
-		if _, err := c.Status(t.Context()); err != nil {
-			t.Fatal(err)
-		}
-		if _, err := c.Followups(t.Context()); err != nil {
-			t.Fatal(err)
-		}
+		must.Get(c.Status(t.Context()))(t)
+		must.Get(c.Followups(t.Context()))(t)
 		want := []httpclient.Response{
 			{Method: "GET", Path: "/assistant/status", Status: 503, Attempt: 2, RequestID: "k-1", Headers: map[string]string{"x-kaltura-request-id": "k-1"}},
 			{
@@ -300,7 +286,7 @@ func TestWhereItAsks(t *testing.T) {
 	} {
 		s := &script{replies: []reply{ok(`{}`)}}
 		test.options.Token, test.options.HTTPClient = ks, fetch.As(s)
-		c := must[*visitor.Client](t)(visitor.New(test.options))
+		c := must.Get(visitor.New(test.options))(t)
 		if _, err := c.Status(t.Context()); err != nil || !strings.HasPrefix(s.requests[0], "GET "+test.want+"\n") {
 			t.Errorf("asked %s, %v; want %s", s.requests, err, test.want)
 		}
@@ -312,7 +298,7 @@ func TestWhereItAsks(t *testing.T) {
 
 func TestTokenIsInNoText(t *testing.T) {
 	o := visitor.Options{Token: ks}
-	c := must[*visitor.Client](t)(visitor.New(o))
+	c := must.Get(visitor.New(o))(t)
 	defer c.Close()
 	if text := fmt.Sprintf("%v %+v %#v %s %v %#v", c, c, c, c, o, o); strings.Contains(text, ks) {
 		t.Error(text)

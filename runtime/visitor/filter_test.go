@@ -7,6 +7,7 @@ import (
 	"reflect"
 	"testing"
 
+	"github.com/agentruntime/agentruntime/internal/must"
 	"github.com/agentruntime/agentruntime/runtime/fault"
 	"github.com/agentruntime/agentruntime/runtime/visitor"
 )
@@ -108,9 +109,7 @@ func TestBadArgumentsAreNotSent(t *testing.T) {
 func TestMessagesLeaveTheCallersFilterAlone(t *testing.T) {
 	c, _ := newClient(t, visitor.Options{}, ok(`{"totalCount":0,"objects":[]}`))
 	filter := visitor.Filter{"idEquals": "m-1"}
-	if _, err := c.Messages(t.Context(), visitor.MessageQuery{ThreadID: "t-1", Filter: filter}); err != nil {
-		t.Fatal(err)
-	}
+	must.Get(c.Messages(t.Context(), visitor.MessageQuery{ThreadID: "t-1", Filter: filter}))(t)
 	if want := (visitor.Filter{"idEquals": "m-1"}); !reflect.DeepEqual(filter, want) {
 		t.Errorf("filter %v", filter)
 	}

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/agentruntime/agentruntime/internal/fetch"
+	"github.com/agentruntime/agentruntime/internal/must"
 	"github.com/agentruntime/agentruntime/runtime/fault"
 	"github.com/agentruntime/agentruntime/runtime/visitor"
 )
@@ -134,7 +135,7 @@ func (l leaving) Do(ctx context.Context, r *fetch.Request) (*fetch.Response, err
 func TestPagersEndWithTheirContext(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	s := &script{replies: []reply{ok(`{"totalCount":4,"objects":[{"id":"a"},{"id":"b"}]}`)}}
-	c := must[*visitor.Client](t)(visitor.New(visitor.Options{Token: ks, GenieURL: new(host), HTTPClient: fetch.As(leaving{s, cancel})}))
+	c := must.Get(visitor.New(visitor.Options{Token: ks, GenieURL: new(host), HTTPClient: fetch.As(leaving{s, cancel})}))(t)
 	var got []string
 	for thread, err := range c.AllThreads(ctx, visitor.ThreadQuery{}) {
 		got = append(got, thread.ID)

@@ -7,14 +7,13 @@ import (
 	"testing"
 	"time"
 
+	"github.com/agentruntime/agentruntime/internal/must"
 	"github.com/agentruntime/agentruntime/runtime/visitor"
 )
 
 func TestThreadFields(t *testing.T) {
 	var thread visitor.Thread
-	if err := json.Unmarshal([]byte(threadRecord), &thread); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, json.Unmarshal([]byte(threadRecord), &thread))
 	want := visitor.Thread{
 		ID: "t-1", Title: "Trains", Status: "active", AgentID: "a-1",
 		CreatedAt: "2026-01-02T03:04:05Z",
@@ -29,9 +28,7 @@ func TestThreadFields(t *testing.T) {
 
 func TestMessageFields(t *testing.T) {
 	var m visitor.Message
-	if err := json.Unmarshal([]byte(messageRecord), &m); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, json.Unmarshal([]byte(messageRecord), &m))
 	if m.ID != "m-1" || m.ThreadID != "t-1" || m.UserID != "ann" || m.GenieID != "1001" || m.Type != "ai" ||
 		m.IsPositive == nil || !*m.IsPositive || m.Text() != "At noon." || len(m.Segments) != 2 {
 		t.Errorf("message %+v", m)
@@ -43,9 +40,7 @@ func TestMessageFields(t *testing.T) {
 func TestUnexpectedFieldsSpoilNothing(t *testing.T) {
 	const record = `{"id":"m-1","title":7,"genie_id":{"a":1},"created_at":[1],"is_positive":"yes","content":5,"comment":"fine"}`
 	var m visitor.Message
-	if err := json.Unmarshal([]byte(record), &m); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, json.Unmarshal([]byte(record), &m))
 	if want := (visitor.Message{ID: "m-1", Comment: "fine", Raw: json.RawMessage(record)}); !reflect.DeepEqual(m, want) {
 		t.Errorf("\n got %+v\nwant %+v", m, want)
 	}
@@ -109,9 +104,7 @@ func TestStatusFields(t *testing.T) {
 		`{"aiConsent":"unknown"}`:                                      {},
 	} {
 		var got visitor.Status
-		if err := json.Unmarshal([]byte(form), &got); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, json.Unmarshal([]byte(form), &got))
 		if got.AIConsent != want.consent || got.HasAvatar() != want.avatar || got.IdentifiedUser != want.identified {
 			t.Errorf("%s: %+v", form, got)
 		}
@@ -154,10 +147,7 @@ func TestTurns(t *testing.T) {
 		// Joined line by line it took minutes.
 		"ai: " + strings.Repeat("\n", 1<<20) + "x": {turn("ai", strings.Repeat("\n", 1<<20)+"x")},
 	} {
-		data, err := json.Marshal(text)
-		if err != nil {
-			t.Fatal(err)
-		}
+		data := must.Get(json.Marshal(text))(t)
 		c, _ := newClient(t, visitor.Options{}, ok(`{"status":"success","data":`+string(data)+`}`))
 		got, err := c.Transcript(t.Context(), "t-1")
 		if err != nil || got.Text != text || !reflect.DeepEqual(got.Turns, want) {
