@@ -74,44 +74,6 @@ func TestAbortAtAnyMoment(t *testing.T) {
 	}
 }
 
-// TestAbortFromAListener, at every event of a turn.
-func TestAbortFromAListener(t *testing.T) {
-	moments := []string{
-		"user Hello", "turnStart", "responsePending", "brainSegment think", "responseSettled", "toolCall save_note{\"note\":\"x\"}",
-		"brainSegment tool", "brainSegment text", "final Hi", "error aborted", "turnEnd",
-	}
-	for _, moment := range moments {
-		t.Run(moment, func(t *testing.T) {
-			connected(t, Options{}, func(r *rig) {
-				ctx, cancel := context.WithCancel(r.t.Context())
-				defer cancel()
-				met := false
-				r.Listen(func(e event.Event) {
-					if short(e) == moment {
-						met = true
-						cancel()
-					}
-				})
-				answer := r.later(ctx, "Hello")
-				x := r.asked(0).answer().say(think, blocking, text("Hi"))
-				if moment == "error aborted" {
-					cancel()
-				}
-				x.end()
-				got := answer.ended()
-				if ended := errors.Is(got.err, fault.Aborted); ended == (moment == "turnEnd") {
-					t.Errorf("ended with %v", got.err)
-				}
-				if !met {
-					t.Errorf("events %v", r.heard())
-				}
-				r.Listen(nil)
-				r.mustWork()
-			})
-		})
-	}
-}
-
 func TestADeadlineIsATimeout(t *testing.T) {
 	connected(t, Options{}, func(r *rig) {
 		ctx, cancel := context.WithTimeout(r.t.Context(), time.Minute)
@@ -273,38 +235,6 @@ func TestDisconnectAtAnyMoment(t *testing.T) {
 					t.Errorf("told of an end that is none: %q", got)
 				}
 				r.wantQuiet()
-			})
-		})
-	}
-}
-
-// TestDisconnectFromAListener, at every event of a turn.
-func TestDisconnectFromAListener(t *testing.T) {
-	for _, moment := range []string{
-		"user Hello", "turnStart", "responsePending", "brainSegment think", "responseSettled", "brainSegment text", "final Hi", "turnEnd",
-	} {
-		t.Run(moment, func(t *testing.T) {
-			connected(t, Options{}, func(r *rig) {
-				r.Listen(func(e event.Event) {
-					if short(e) == moment {
-						r.Disconnect(session.DisconnectOptions{Reason: "enough"})
-					}
-				})
-				answer := r.later(r.t.Context(), "Hello")
-				r.asked(0).answer().say(think, text("Hi")).end()
-				if got := answer.ended(); errors.Is(got.err, fault.Aborted) == (moment == "turnEnd") {
-					t.Errorf("ended with %v", got.err)
-				}
-				events := r.heard()
-				count := map[string]int{}
-				for _, e := range events {
-					count[e]++
-				}
-				for _, e := range []string{"responsePending", "responseSettled", "turnStart", "turnEnd", "stateChange closed", "ended enough"} {
-					if count[e] != 1 {
-						t.Errorf("%d times %s in %v", count[e], e, events)
-					}
-				}
 			})
 		})
 	}

@@ -8,20 +8,14 @@ import (
 	"github.com/agentruntime/agentruntime/runtime/session"
 )
 
+// TestANewSessionChecksItsOptions: which the options of every session are is shown by the tests of avatar.
 func TestANewSessionChecksItsOptions(t *testing.T) {
 	bad, hostless := "mars", "http://agents.example"
 	for name, test := range map[string]struct {
 		options Options
 		want    fault.Code
 	}{
-		"no token":           {Options{}, fault.BadRequest},
 		"region":             {Options{Options: session.Options{Token: "t", Region: &bad}}, fault.BadRequest},
-		"address":            {Options{Options: session.Options{Token: "t", GenieURL: &bad}}, fault.BadRequest},
-		"insecure address":   {Options{Options: session.Options{Token: "t", GenieURL: &hostless}}, fault.InsecureTransport},
-		"reserved variable":  {Options{Options: session.Options{Token: "t", RequestVars: map[string]any{"sys__ks": "x"}}}, fault.ValidationError},
-		"nested variable":    {Options{Options: session.Options{Token: "t", RequestVars: map[string]any{"a": []any{}}}}, fault.ValidationError},
-		"capability":         {Options{Options: session.Options{Token: "t", Capabilities: map[string]string{"fly": "on"}}}, fault.UnknownCapability},
-		"state":              {Options{Options: session.Options{Token: "t", Capabilities: map[string]string{"avatar": "yes"}}}, fault.BadRequest},
 		"on error segments":  {Options{Options: session.Options{Token: "t"}, OnErrorSegment: "return"}, fault.BadRequest},
 		"a logger that dies": {Options{Options: session.Options{Token: "t", GenieURL: &hostless, Log: func(string, string, map[string]any) { panic("bug") }}}, fault.InsecureTransport},
 	} {

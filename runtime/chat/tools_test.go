@@ -3,7 +3,6 @@ package chat
 import (
 	"context"
 	"errors"
-	"slices"
 	"strings"
 	"testing"
 
@@ -12,39 +11,6 @@ import (
 	"github.com/agentruntime/agentruntime/runtime/fault"
 	"github.com/agentruntime/agentruntime/runtime/session"
 )
-
-// TestABlockingToolIsAnsweredWhileItsReplyStreams: the handler's answer leaves in
-// the middle of the turn, which goes on.
-func TestABlockingToolIsAnsweredWhileItsReplyStreams(t *testing.T) {
-	run(t, Options{}, func(r *rig) {
-		_, err := r.OnToolCall("save_note", func(ctx context.Context, call event.ToolCall) (any, error) {
-			a, err := r.RespondToTool(ctx, call.ToolMetadata.ID, map[string]any{"status": "ok"})
-			if err != nil || !a.OK || !call.ToolMetadata.WaitForResponse {
-				t.Errorf("%+v: %+v, %v", call, a, err)
-			}
-			return "saved", err
-		}, nil)
-		if err != nil {
-			t.Fatal(err)
-		}
-		r.mustConnect()
-		answer := r.later(r.t.Context(), "Save a note")
-		x := r.asked(0).answer().say(think, blocking)
-		want := `/assistant/tool_response KS token {"response":{"status":"ok"},"tool_id":"ti-4","tool_invocation_id":"ti-4","tool_name":"save_note"}`
-		if got := r.brain.otherCalls(); !slices.Equal(got, []string{want}) {
-			t.Errorf("calls %q", got)
-		}
-		x.say(text("Saved.")).end()
-		if got := answer.ended(); got.err != nil || got.turn.Text != "Saved." {
-			t.Errorf("%q, %v", got.turn.Text, got.err)
-		}
-		r.wantEvents(
-			"user Save a note", "turnStart", "responsePending", "brainSegment think", "responseSettled",
-			`toolCall save_note{"note":"x"}`, "brainSegment tool", "toolCallResult save_note true",
-			"brainSegment text", "final Saved.", "turnEnd",
-		)
-	})
-}
 
 func TestAToolIsAnsweredByWhoeverKnowsItsID(t *testing.T) {
 	run(t, Options{}, func(r *rig) {
@@ -72,39 +38,6 @@ func TestAToolIsAnsweredByWhoeverKnowsItsID(t *testing.T) {
 		if a, err := r.core.Tools.Respond(r.t.Context(), "ti-4", map[string]any{}); err != nil || a.Reason != "unknown_or_stale" {
 			t.Errorf("as the session ended: %+v, %v", a, err)
 		}
-	})
-}
-
-// TestATurnCanBeAbortedFromItsTool: the handler runs on, and what it returns is
-// reported; the next turn does not wait for it.
-func TestATurnCanBeAbortedFromItsTool(t *testing.T) {
-	run(t, Options{}, func(r *rig) {
-		ctx, cancel := context.WithCancel(r.t.Context())
-		release := make(chan struct{})
-		_, err := r.OnToolCall("save_note", func(ctx context.Context, _ event.ToolCall) (any, error) {
-			cancel()
-			<-release
-			return "late", ctx.Err() // of the session, which goes on
-		}, nil)
-		if err != nil {
-			t.Fatal(err)
-		}
-		r.mustConnect()
-		answer := r.later(ctx, "Save a note")
-		r.asked(0).answer().say(blocking)
-		if got := answer.ended(); !errors.Is(got.err, fault.Aborted) {
-			t.Errorf("ended with %v", got.err)
-		}
-		next := r.later(r.t.Context(), "Hello")
-		r.asked(1).answer().say(text("Hi")).end()
-		if got := next.ended(); got.err != nil {
-			t.Error(got.err)
-		}
-		close(release)
-		if got := all[event.ToolCallResult](r); len(got) != 1 || !got[0].OK || got[0].Value != "late" {
-			t.Errorf("results %+v", got)
-		}
-		r.wantQuiet()
 	})
 }
 
