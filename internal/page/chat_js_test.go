@@ -91,33 +91,6 @@ func TestConnectAndWhatFollowsAtOnceAreInOrder(t *testing.T) {
 	r.await(second)
 }
 
-func TestAStreamIsTakenAsItIsAskedFor(t *testing.T) {
-	s := newRig(t).chat()
-	before := jsbridge.LiveFuncs()
-	stream := s.now("streamText", "Hi", programtest.Eval(`{}`))
-	if n := s.brain.Get("requests").Length(); n != 0 {
-		t.Fatal("the turn was sent before anybody asked for it")
-	}
-	next := stream.Call("next")
-	s.asked(1)
-	s.say(hello)
-	if got := s.await(next); got.Get("value").Index(0).Get("content").String() != "Hello" {
-		t.Errorf("first %s", text(got))
-	}
-	s.say(final)
-	s.brain.Call("close")
-	if got := s.await(stream.Call("next")); !got.Get("value").Index(0).Get("isFinal").Bool() {
-		t.Errorf("second %s", text(got))
-	}
-	if got := s.await(stream.Call("next")); !got.Get("done").Bool() {
-		t.Errorf("third %s", text(got))
-	}
-	s.await(stream.Call("return"))
-	if got := jsbridge.LiveFuncs(); got != before {
-		t.Errorf("%d callbacks, %d before", got, before)
-	}
-}
-
 // TestWhatComesTogetherCrossesTogether: the segments of one piece from the network, to
 // the loop in one list and to the listeners in one call.
 func TestWhatComesTogetherCrossesTogether(t *testing.T) {
@@ -261,19 +234,6 @@ func TestDisposeInTheMiddleOfEverythingFreesAll(t *testing.T) {
 	if n := r.program.Sessions(); n != 0 {
 		t.Errorf("%d sessions are left", n)
 	}
-}
-
-func TestAHandlerThatThrowsEndsNothing(t *testing.T) {
-	s := newRig(t).chat()
-	s.now("addToolHandler", 1, "open", programtest.Eval(`() => { throw new Error("broken") }`))
-	turn := s.methods.Call("sendText", nil, "Hi")
-	s.asked(1)
-	s.say(`{type: "tool", content: "open {}", threadId: "th-1", tool_metadata: {id: "c", name: "open", type: "client", wait_for_response: false}}`)
-	if got := s.Event("toolCallResult"); got.Get("ok").Bool() || got.Get("error").Get("message").String() == "" {
-		t.Errorf("result %s", text(got))
-	}
-	s.answer()
-	s.await(turn)
 }
 
 func TestWhatAChatRefuses(t *testing.T) {

@@ -79,8 +79,7 @@ func (o object) later(method string, signal any, args ...any) js.Value {
 // await returns what a promise resolves with.
 func (r *rig) await(promise js.Value) js.Value {
 	r.t.Helper()
-	v := must.Get(programtest.Settled(promise))(r.t)
-	return v
+	return must.Get(programtest.Settled(promise))(r.t)
 }
 
 // refused fails the test unless a promise is rejected with that code.
