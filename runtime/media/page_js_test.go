@@ -67,8 +67,7 @@ func newStream(t *testing.T) (url string) {
 func eval(t *testing.T, body string, args ...any) js.Value {
 	t.Helper()
 	names := []any{"a", "b", "c"}[:len(args)]
-	v := must.Get(jsbridge.Invoke(js.Global().Get("Function").New(append(names, body)...), args...))(t)
-	return v
+	return must.Get(jsbridge.Invoke(js.Global().Get("Function").New(append(names, body)...), args...))(t)
 }
 
 // replace puts value in the place of a property for one test.
@@ -146,8 +145,7 @@ func await(t *testing.T, promise js.Value) js.Value {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(background, limit)
 	defer cancel()
-	v := must.Get(jsbridge.Await(ctx, promise))(t)
-	return v
+	return must.Get(jsbridge.Await(ctx, promise))(t)
 }
 
 var background = context.Background()

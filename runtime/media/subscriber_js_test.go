@@ -339,18 +339,6 @@ func TestCloseFromATrackListener(t *testing.T) {
 	until(t, "the release", func() bool { return reflect.DeepEqual(requests(t, streamID(url)), []string{"POST", "DELETE"}) })
 }
 
-func TestPageRefusesGarbage(t *testing.T) {
-	p := newPageEngine(t, nil)
-	d := p.NewSubscriber(newJournal().notify)
-	defer d.Close()
-	err := d.Subscribe(testContext(t), serverURL(t)+"/garbage")
-	var f *fault.Error
-	if !errors.As(err, &f) || f.Code != fault.WHEPFailed || f.Retryable || f.Cause == nil {
-		t.Errorf("error %v", err)
-	}
-	until(t, "the release", func() bool { return reflect.DeepEqual(requests(t, "/garbage"), []string{"POST", "DELETE"}) })
-}
-
 func TestWebKitIsAskedAgainWithoutQueries(t *testing.T) {
 	seen := eval(t, "return []")
 	p := newPageEngine(t, func(c *Config) {

@@ -110,3 +110,13 @@ func until(t *testing.T, what string, condition func() bool) {
 		}
 	}
 }
+
+// credentials are the ICE user of a session description.
+func credentials(sdp string) string {
+	for line := range strings.Lines(sdp) {
+		if user, ok := strings.CutPrefix(line, "a=ice-ufrag:"); ok {
+			return strings.TrimSpace(user)
+		}
+	}
+	return ""
+}
