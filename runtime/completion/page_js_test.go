@@ -28,23 +28,22 @@ func TestThePageIsHeardInsideItsListeners(t *testing.T) {
 			return func() { heard = append(heard, "leave") }
 		},
 		Show:    func(bool) { heard = append(heard, "show") },
-		Visible: func(bool) { heard = append(heard, "visible") },
+		Visible: func(visible bool) { heard = append(heard, map[bool]string{true: "visible", false: "hidden"}[visible]) },
 		Online:  func(online bool) { heard = append(heard, map[bool]string{true: "online", false: "offline"}[online]) },
 	})
 	window := js.Global()
 	dispatch(window, "pagehide", false)
 	dispatch(window, "pagehide", true)
 	dispatch(window, "pageshow", true)
-	window.Get("document").Call("dispatchEvent", window.Get("Event").New("visibilitychange"))
+	document := window.Get("document")
+	document.Call("dispatchEvent", window.Get("Event").New("visibilitychange"))
+	window.Get("Object").Call("defineProperty", document, "visibilityState", map[string]any{"value": "hidden", "configurable": true})
+	document.Call("dispatchEvent", window.Get("Event").New("visibilitychange"))
+	document.Delete("visibilityState")
 	window.Call("dispatchEvent", window.Get("Event").New("online"))
-	want := []string{"hide", "gone", "leave", "hide", "cached", "show", "visible", "online"}
-	if len(heard) != len(want) {
+	want := []string{"hide", "gone", "leave", "hide", "cached", "show", "visible", "hidden", "online"}
+	if !slices.Equal(heard, want) {
 		t.Fatalf("heard %v, want %v", heard, want)
-	}
-	for i := range want {
-		if heard[i] != want[i] {
-			t.Fatalf("heard %v, want %v", heard, want)
-		}
 	}
 	stop()
 	dispatch(window, "pagehide", false)
