@@ -29,45 +29,14 @@ func (r *rig) joined() signaling.Context {
 	return join.Kaltura
 }
 
-// TestTheThreadIsKept, whichever transport learned it.
-func TestTheThreadIsKept(t *testing.T) {
-	connected(t, Options{}, func(r *rig) {
-		r.socket().Segment(map[string]any{"type": "avatar", "content": "Hello.", "threadId": "th-1"})
-		synctest.Wait()
-		if id := r.Snapshot().ThreadID; id != "th-1" {
-			t.Errorf("thread %q", id)
-		}
-		r.Forget()
-		r.mustSwitch(Chat)
+// TestTheThreadOfTheFirstTransportCounts, where each has one of its own.
+func TestTheThreadOfTheFirstTransportCounts(t *testing.T) {
+	o := Options{Options: session.Options{ThreadID: "shared"}, Mode: Chat, Avatar: avatar.Options{Options: session.Options{ThreadID: "face"}}, Chat: chat.Options{Options: session.Options{ThreadID: "text"}}}
+	connected(t, o, func(r *rig) {
 		r.mustSwitch(Avatar)
-		if got := all[ModeChanged](r); !slices.Equal(got, []ModeChanged{{Chat, true}, {Avatar, true}}) {
-			t.Errorf("%+v", got)
-		}
-		if id := r.joined().ThreadID; id != "th-1" {
+		if id := r.joined().ThreadID; id != "text" {
 			t.Errorf("joined thread %q", id)
 		}
-	})
-	t.Run("there is none", func(t *testing.T) {
-		connected(t, Options{}, func(r *rig) {
-			r.mustSwitch(Chat)
-			if got := all[ModeChanged](r); !slices.Equal(got, []ModeChanged{{Chat, false}}) {
-				t.Errorf("%+v", got)
-			}
-			r.send(background, "Hello")
-			r.turn(0).reply("Hi.", "th-2")
-			if id := r.Snapshot().ThreadID; id != "th-2" {
-				t.Errorf("thread %q", id)
-			}
-		})
-	})
-	t.Run("each transport has one of its own", func(t *testing.T) {
-		o := Options{Options: session.Options{ThreadID: "shared"}, Mode: Chat, Avatar: avatar.Options{Options: session.Options{ThreadID: "face"}}, Chat: chat.Options{Options: session.Options{ThreadID: "text"}}}
-		connected(t, o, func(r *rig) {
-			r.mustSwitch(Avatar)
-			if id := r.joined().ThreadID; id != "text" {
-				t.Errorf("joined thread %q, want that of the first transport", id)
-			}
-		})
 	})
 }
 

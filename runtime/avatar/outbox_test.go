@@ -67,30 +67,6 @@ func TestACommandIsSentOnceToAServiceThatDoesNotAcknowledge(t *testing.T) {
 	})
 }
 
-// TestTheMicrophoneIsSwitchedWhileTheSocketIsDown: a service that keeps the session gets to know,
-// otherwise it would take a visitor who speaks for muted.
-func TestTheMicrophoneIsSwitchedWhileTheSocketIsDown(t *testing.T) {
-	for _, recovered := range []bool{true, false} {
-		connected(t, func(r *rig, s *fakeservice.Socket) {
-			r.Mute()
-			r.service.Set(func(f *fakeservice.Service) { f.Down = true })
-			s.Drop(socketio.TransportClose)
-			synctest.Wait()
-			r.Unmute()
-			r.service.Set(func(f *fakeservice.Service) { f.Down = false })
-			s.Back(recovered)
-			synctest.Wait()
-			want := 0
-			if recovered {
-				want = 1
-			}
-			if got := s.Payloads(signaling.UnmuteUser); len(got) != want {
-				t.Errorf("recovered %v: %d events %s, want %d", recovered, len(got), signaling.UnmuteUser, want)
-			}
-		})
-	}
-}
-
 func (r *rig) say(text string) {
 	r.t.Helper()
 	if sent, err := r.Speak(context.Background(), text); !sent || err != nil {

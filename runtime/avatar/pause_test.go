@@ -143,24 +143,3 @@ func TestAPauseClosesTheTapWindow(t *testing.T) {
 		}
 	})
 }
-
-// TestTextWaitsForTheEndOfAPause: a service that pauses takes texts and never
-// answers them (field.md #32).
-func TestTextWaitsForTheEndOfAPause(t *testing.T) {
-	connected(t, func(r *rig, s *fakeservice.Socket) {
-		r.must(r.Pause())
-		left := r.speakLater("Hello")
-		if got := s.Payloads(signaling.TextEntered); len(got) != 0 {
-			t.Fatalf("sent during the pause: %v", got)
-		}
-		r.must(r.Resume(context.Background()))
-		if !<-left {
-			t.Error("the text did not leave")
-		}
-		names := s.Names()
-		want := []string{signaling.ResumeConversation, signaling.TextEntered, signaling.TextEntered}
-		if got := names[len(names)-3:]; !slices.Equal(got, want) {
-			t.Errorf("sent %v, want %v at the end", got, want)
-		}
-	})
-}
