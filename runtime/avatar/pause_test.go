@@ -143,3 +143,33 @@ func TestAPauseClosesTheTapWindow(t *testing.T) {
 		}
 	})
 }
+
+// TestATapIsATurn: the service owes an answer when the window closes, and what waited for that leaves.
+func TestATapIsATurn(t *testing.T) {
+	run(t, Options{Options: session.Options{Kickoff: &event.Kickoff{Text: "Begin"}}}, func(r *rig) {
+		r.HoldKickoff(true)
+		s := r.mustConnect()
+		r.Forget()
+		r.must(r.StartTapToTalk())
+		r.HoldKickoff(false)
+		r.wantEvents("tapToTalkStarted")
+		r.must(r.EndTapToTalk())
+		r.wantEvents("tapToTalkStarted", "tapToTalkEnded", "responsePending")
+		names := s.Names()
+		want := []string{signaling.TapToTalkStart, signaling.TapToTalkEnd, signaling.TextEntered, signaling.TextEntered}
+		if got := names[len(names)-4:]; !slices.Equal(got, want) || r.Snapshot().TapToTalkActive {
+			t.Errorf("sent %q, want %q at the end", got, want)
+		}
+	})
+	connected(t, func(r *rig, _ *fakeservice.Socket) {
+		r.must(r.StartTapToTalk())
+		r.must(r.EndTapToTalk())
+		if !r.Snapshot().ResponsePending {
+			t.Error("no answer is awaited")
+		}
+		time.Sleep(12 * second)
+		if got := all[event.BrainStalled](r); len(got) != 1 {
+			t.Errorf("stalls %v", got)
+		}
+	})
+}
