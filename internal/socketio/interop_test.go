@@ -158,12 +158,8 @@ var npmTests = []struct {
 	{"LargeMessages", npmLargeMessages},
 	{"Refusal", npmRefusal},
 	{"ServerDisconnect", npmServerDisconnect},
-	{"ClientDisconnect", npmClientDisconnect},
 	{"Heartbeat", npmHeartbeat},
-	{"PingTimeout", npmPingTimeout},
 	{"KilledAndRecovered", npmKilledAndRecovered},
-	{"KilledWithoutRecovery", npmKilledWithoutRecovery},
-	{"ReconnectRecovers", npmReconnectRecovers},
 	{"BrokenFrame", npmBrokenFrame},
 	{"PeerThatTakesNothing", npmPeerThatTakesNothing},
 	{"RefusedSocket", npmRefusedSocket},
@@ -311,24 +307,6 @@ func npmServerDisconnect(t *testing.T, address string) {
 	takeEnd(t, c)
 }
 
-func npmClientDisconnect(t *testing.T, address string) {
-	watcher := npmClient(t, address, "/plain", ClientOptions{})
-	before := ask[[]string](t, watcher, "reasons")
-	c := npmClient(t, address, "", ClientOptions{})
-	must.Do(t, c.Close())
-	takeReason(t, c, ClientDisconnect)
-	takeEnd(t, c)
-	for deadline := time.Now().Add(patience); time.Now().Before(deadline); {
-		if after := ask[[]string](t, watcher, "reasons"); len(after) > len(before) {
-			if got := after[len(before)]; got != "client namespace disconnect" {
-				t.Errorf("the server saw %q", got)
-			}
-			return
-		}
-	}
-	t.Error("the server did not see the end")
-}
-
 func npmHeartbeat(t *testing.T, address string) {
 	c := npmClient(t, address, "/ping", ClientOptions{ReconnectAttempts: new(0)})
 	select { // longer than interval and time-out together
@@ -336,14 +314,6 @@ func npmHeartbeat(t *testing.T, address string) {
 		t.Errorf("got %v %s", ev.Kind, ev.Reason)
 	case <-time.After(3 * time.Second):
 	}
-}
-
-func npmPingTimeout(t *testing.T, address string) {
-	c := npmClient(t, address, "/ping", ClientOptions{})
-	must.Do(t, c.Emit("stop pings"))
-	takeReason(t, c, PingTimeout)
-	take(t, c, Reconnecting)
-	take(t, c, Connected)
 }
 
 func npmKilledAndRecovered(t *testing.T, address string) {
@@ -368,30 +338,6 @@ func npmKilledAndRecovered(t *testing.T, address string) {
 	}
 	if got := ask[string](t, c, "note?"); got != "kept" {
 		t.Errorf("the session's data is %q", got)
-	}
-}
-
-func npmKilledWithoutRecovery(t *testing.T, address string) {
-	c := npmClient(t, address, "/plain", ClientOptions{})
-	id := c.ID()
-	must.Do(t, c.Emit("kill me"))
-	takeReason(t, c, TransportClose, TransportError)
-	take(t, c, Reconnecting)
-	if ev := take(t, c, Connected); ev.Recovered || c.ID() == id {
-		t.Errorf("recovered %v, id %s as before", ev.Recovered, c.ID())
-	}
-}
-
-func npmReconnectRecovers(t *testing.T, address string) {
-	c := npmClient(t, address, "", ClientOptions{})
-	id := c.ID()
-	c.Reconnect()
-	takeReason(t, c, ForcedClose)
-	take(t, c, Reconnecting)
-	ev := take(t, c, Connected)
-	// The official server recovers only what it has noticed to be lost.
-	if ev.Recovered != (c.ID() == id) {
-		t.Errorf("recovered %v, id %s, was %s", ev.Recovered, c.ID(), id)
 	}
 }
 

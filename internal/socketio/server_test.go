@@ -344,6 +344,15 @@ func TestClientThatHasSeenNothingRecovers(t *testing.T) {
 	})
 }
 
+// TestReconnectRecovers: the client says no goodbye, after which the server would forget the session.
+func TestReconnectRecovers(t *testing.T) {
+	hosted(t, ServerOptions{Recovery: DefaultRecovery}, func(t *testing.T, h *host) {
+		c, _ := h.client(ClientOptions{})
+		c.Reconnect()
+		expectEvents(t, c.Events(), "Disconnected forced close", "Reconnecting 1", "Connected recovered")
+	})
+}
+
 func TestClientThatNoticesTheDropFirstRecovers(t *testing.T) {
 	hosted(t, ServerOptions{Recovery: DefaultRecovery}, func(t *testing.T, h *host) {
 		old := h.raw(8)

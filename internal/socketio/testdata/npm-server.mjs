@@ -67,7 +67,6 @@ function serve(io, name, socket) {
   socket.on("never answered", () => {});
   socket.on("large", (n) => socket.emit("large", "x".repeat(n)));
   socket.on("disconnect me", () => socket.disconnect());
-  socket.on("stop pings", () => clearTimeout(socket.conn.pingIntervalTimer));
   socket.on("note", (note) => (socket.data.note = note));
   socket.on("note?", (ack) => ack(socket.data.note));
   socket.on("kill me", () => {
@@ -93,12 +92,9 @@ function serve(io, name, socket) {
   socket.on("flood", (n) => {
     for (let i = 0; i < n; i++) socket.emit("f");
   });
-  // Sockets that are open, of all paths, and why sessions have ended.
+  // Sockets that are open, of all paths.
   socket.on("open sockets", (ack) => ack(open.size));
-  socket.on("reasons", (ack) => ack(reasons));
-  socket.on("disconnect", (reason) => reasons.push(reason));
 }
-const reasons = [];
 const paused = [];
 
 http.listen(0, "127.0.0.1", () => console.log(`http://127.0.0.1:${http.address().port}`));
