@@ -15,11 +15,7 @@ func set(p *pagetest.Page, name, value string) {
 	p.Do(nil, `
 		const input = document.querySelector("#options [name=`+name+`]")
 		if (input.type === "checkbox") input.checked = true
-		else input.value = `+jsonText(value))
-}
-
-func jsonText(text string) string {
-	return `"` + strings.NewReplacer(`\`, `\\`, `"`, `\"`).Replace(text) + `"`
+		else input.value = `+strconv.Quote(value))
 }
 
 const playgroundEvents = `[...document.querySelectorAll("#events b")].map((name) => name.textContent)`

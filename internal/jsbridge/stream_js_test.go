@@ -114,15 +114,12 @@ func TestStreamWaitsToBeAsked(t *testing.T) {
 	noLeaks(t)
 	made := 0
 	scope := NewScope(nil)
-	stream, err := scope.Stream(t.Context(), func(context.Context) (iter.Seq2[any, error], error) {
+	stream := must.Get(scope.Stream(t.Context(), func(context.Context) (iter.Seq2[any, error], error) {
 		return func(yield func(any, error) bool) {
 			for made++; yield(made, nil); made++ {
 			}
 		}, nil
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	}))(t)
 	if task(t); made != 0 {
 		t.Errorf("%d items before the first is asked for", made)
 	}
@@ -229,12 +226,9 @@ func TestPanicInASequenceRejectsAndIsTold(t *testing.T) {
 	lines := console(t)
 	var told error
 	scope := NewScope(func(err error) { told = err })
-	stream, err := scope.Stream(t.Context(), func(context.Context) (iter.Seq2[any, error], error) {
+	stream := must.Get(scope.Stream(t.Context(), func(context.Context) (iter.Seq2[any, error], error) {
 		return func(func(any, error) bool) { panic("on purpose") }, nil
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	}))(t)
 	if _, err := call(t, stream, "next"); thrownCode(err) != fault.InternalError {
 		t.Errorf("rejected with %v", err)
 	}

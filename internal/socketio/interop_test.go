@@ -179,13 +179,10 @@ func againstNPM(t *testing.T, address string) {
 }
 
 func npmHandshake(t *testing.T, address string) {
-	c, err := NewClient(address+"/", ClientOptions{
+	c := must.Get(NewClient(address+"/", ClientOptions{
 		Query: map[string]string{"stickyId": "k3v9 &x"},
 		Auth:  map[string]string{"token": "djJ8"},
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	}))(t)
 	defer c.Close()
 	c.Open()
 	if ev := take(t, c, Connected); ev.Recovered {
@@ -379,13 +376,10 @@ func npmPeerThatTakesNothing(t *testing.T, address string) {
 }
 
 func npmRefusedSocket(t *testing.T, address string) {
-	c, err := NewClient(address, ClientOptions{
+	c := must.Get(NewClient(address, ClientOptions{
 		Path: "/refuse", Query: map[string]string{"secret": "hush"},
 		ReconnectAttempts: new(1), ReconnectDelay: time.Millisecond,
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	}))(t)
 	defer c.Close()
 	c.Open()
 	for range 2 {

@@ -78,8 +78,7 @@ func (w wire) open() openPacket {
 	if err != nil || f.data[0] != engineOpen {
 		w.t.Fatalf("got %s, %v; want an open packet", f.data, err)
 	}
-	open := must.Get(decodeOpen(f.data[1:]))(w.t)
-	return open
+	return must.Get(decodeOpen(f.data[1:]))(w.t)
 }
 
 type joined struct {

@@ -128,14 +128,10 @@ func TestHandlersFollowTheConversation(t *testing.T) {
 	run(t, Options{Options: session.Options{ThreadID: "th-1"}, Mode: Chat}, func(r *rig) {
 		var heard []string
 		on := func(name string) (remove func()) {
-			remove, err := r.OnToolCall("save", func(_ context.Context, c event.ToolCall) (any, error) {
+			return must.Get(r.OnToolCall("save", func(_ context.Context, c event.ToolCall) (any, error) {
 				heard = append(heard, name+" "+c.ToolMetadata.ID)
 				return nil, nil
-			}, nil)
-			if err != nil {
-				t.Fatal(err)
-			}
-			return remove
+			}, nil))(t)
 		}
 		call := func(id string) map[string]any {
 			return map[string]any{

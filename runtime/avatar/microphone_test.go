@@ -38,13 +38,10 @@ func (m *slowMic) SwitchMic(ctx context.Context, _ string) error {
 func TestAMicrophoneSwitchedAfterTheEndStaysOff(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		service, media := fakeservice.New(t), &slowMic{granted: time.Second}
-		s, err := New(Options{
+		s := must.Get(New(Options{
 			MicStart: MicDeferred, Media: instead(media),
 			Options: session.Options{Token: "token", HTTPClient: fakeservice.Reach(&fakeHTTP{status: 200}, service.Dial)},
-		})
-		if err != nil {
-			t.Fatal(err)
-		}
+		}))(t)
 		must.Do(t, s.Connect(t.Context()))
 		must.Do(t, s.StartMic(t.Context()))
 		time.AfterFunc(media.granted/2, func() { s.Disconnect(session.DisconnectOptions{}) })

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/agentruntime/agentruntime/internal/fakeservice"
+	"github.com/agentruntime/agentruntime/internal/must"
 	"github.com/agentruntime/agentruntime/internal/socketio"
 	"github.com/agentruntime/agentruntime/runtime/event"
 	"github.com/agentruntime/agentruntime/runtime/fault"
@@ -84,7 +85,7 @@ func newOrder(t *testing.T, seed uint64) *order {
 	if o.rnd.IntN(2) == 0 {
 		start = MicDeferred
 	}
-	s, err := New(Options{MicStart: start, Media: instead(o.media), Options: session.Options{
+	s := must.Get(New(Options{MicStart: start, Media: instead(o.media), Options: session.Options{
 		Token:      "token",
 		GenieURL:   new("https://brain.example"),
 		HTTPClient: fakeservice.Reach(&fakeHTTP{status: 200}, o.service.Dial),
@@ -96,10 +97,7 @@ func newOrder(t *testing.T, seed uint64) *order {
 				t.Errorf("event %v", f.Error)
 			}
 		},
-	}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	}}))(t)
 	o.Session = s
 	return o
 }

@@ -357,7 +357,7 @@ func simulate(t *testing.T, first, together int, all []*simulation) {
 	d := newDistant()
 	sessions := make([]*Session, together)
 	for i := range sessions {
-		s, err := New(Options{
+		s := must.Get(New(Options{
 			ConversationURL: "http://localhost",
 			StickyID:        fmt.Sprintf("client%010d", first+i), Limits: signaling.Limits{HealthTick: time.Hour},
 			Media: instead(&fakeMedia{}),
@@ -365,10 +365,7 @@ func simulate(t *testing.T, first, together int, all []*simulation) {
 				Token: "token", ThreadID: "thread", GenieURL: new("https://brain.example"),
 				HTTPClient: fakeservice.Reach(d, d.dial),
 			},
-		})
-		if err != nil {
-			t.Fatal(err)
-		}
+		}))(t)
 		var mu sync.Mutex // the random numbers are drawn on several goroutines
 		random := rand.New(rand.NewPCG(0, uint64(first+i)))
 		s.random = func() float64 {

@@ -33,8 +33,7 @@ func open(t testing.TB, contentType string, body io.Reader) *Reply {
 	if contentType != "" {
 		header.Set("Content-Type", contentType)
 	}
-	r := must.Get(newReply(&fetch.Response{Status: 200, Header: header, Body: io.NopCloser(body)}, false))(t)
-	return r
+	return must.Get(newReply(&fetch.Response{Status: 200, Header: header, Body: io.NopCloser(body)}, false))(t)
 }
 
 // drain reads r to its end.
@@ -54,8 +53,7 @@ func drain(r *Reply) ([]Segment, error) {
 
 func segmentsOf(t testing.TB, contentType, body string) []Segment {
 	t.Helper()
-	segments := must.Get(drain(open(t, contentType, strings.NewReader(body))))(t)
-	return segments
+	return must.Get(drain(open(t, contentType, strings.NewReader(body))))(t)
 }
 
 // recording is a reply in the shape of a real one.
@@ -379,8 +377,7 @@ func TestAnEndlessLineIsReadInConstantMemory(t *testing.T) {
 
 func mustDrain(t *testing.T, r *Reply) []Segment {
 	t.Helper()
-	segments := must.Get(drain(r))(t)
-	return segments
+	return must.Get(drain(r))(t)
 }
 
 func FuzzNDJSON(f *testing.F) { fuzzFraming(f, ndjsonType, "") }

@@ -106,8 +106,7 @@ func TestTotalsOutliveAPeer(t *testing.T) {
 	ctx := testContext(t)
 	total := func() Stats {
 		t.Helper()
-		st := must.Get(p.Stats(ctx))(t)
-		return st
+		return must.Get(p.Stats(ctx))(t)
 	}
 	if st := total(); st != (Stats{}) {
 		t.Errorf("before the first peer: %+v", st)

@@ -19,8 +19,7 @@ const header = `{"version":1,"started":"2026-01-02T03:04:05Z","redacted":true}` 
 
 func read(t *testing.T, lines ...string) *Recording {
 	t.Helper()
-	r := must.Get(Read(strings.NewReader(header + strings.Join(lines, "\n"))))(t)
-	return r
+	return must.Get(Read(strings.NewReader(header + strings.Join(lines, "\n"))))(t)
 }
 
 func TestWhatIsNoRecordingIsRefused(t *testing.T) {
@@ -158,17 +157,14 @@ func TestARunIsNotStuck(t *testing.T) {
 	)
 	synctest.Test(t, func(t *testing.T) {
 		run := NewRun(recorded)
-		got, err := run.Converse(t.Context(), func(_ context.Context, text string) error {
+		got := must.Get(run.Converse(t.Context(), func(_ context.Context, text string) error {
 			run.Event(event.Transcript{Type: "user", Text: text})
 			if text == "Two" { // the first one is not answered
 				run.Event(event.Transcript{Type: "final", Text: "2"})
 				run.Event(event.TurnEnded{})
 			}
 			return nil
-		})
-		if err != nil {
-			t.Fatal(err)
-		}
+		}))(t)
 		if d := Diff(recorded, got); len(d) != 1 || d[0] != (Difference{After: "One", Want: "agent: 1"}) {
 			t.Errorf("%v", d)
 		}

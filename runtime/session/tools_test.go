@@ -93,14 +93,10 @@ func (r *rig) tool(content, id string) {
 
 // handle registers a handler that notes its arguments.
 func (r *rig) handle(name string, schema converse.ArgsSchema, ran *[]string) (remove func()) {
-	remove, err := r.OnToolCall(name, func(_ context.Context, c event.ToolCall) (any, error) {
+	return must.Get(r.OnToolCall(name, func(_ context.Context, c event.ToolCall) (any, error) {
 		*ran = append(*ran, c.Name+string(c.Args))
 		return nil, nil
-	}, schema)
-	if err != nil {
-		r.t.Fatal(err)
-	}
-	return remove
+	}, schema))(r.t)
 }
 
 func TestACallRunsOncePerTurn(t *testing.T) {
