@@ -10,6 +10,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/agentruntime/agentruntime/internal/must"
 	"github.com/agentruntime/agentruntime/management"
 	"github.com/agentruntime/agentruntime/runtime/fault"
 )
@@ -110,8 +111,7 @@ func sick() map[string][]answer {
 
 func TestDoctor(t *testing.T) {
 	f := newFake(t, sick())
-	d, err := f.Doctor(t.Context(), management.DoctorInput{})
-	must(t, "Doctor", err)
+	d := must.Get(f.Doctor(t.Context(), management.DoctorInput{}))(t)
 	var got []string
 	for _, f := range d.Findings {
 		got = append(got, f.Object+"|"+f.Field+"|"+f.Code)
@@ -184,8 +184,7 @@ func TestDoctorSkipsWhatItCannotRead(t *testing.T) {
 		}
 	}
 	f := newFake(t, answers)
-	d, err := f.Doctor(t.Context(), management.DoctorInput{})
-	must(t, "Doctor", err)
+	d := must.Get(f.Doctor(t.Context(), management.DoctorInput{}))(t)
 	if len(d.Skipped) != 7 || !strings.Contains(d.Skipped["tools"], "forbidden") {
 		t.Errorf("skipped %v", d.Skipped)
 	}
@@ -231,8 +230,7 @@ func TestAuditOfARule(t *testing.T) {
 		"no intellects": {rule("{{ email }}", "in"), []answer{{403, `{}`}}, nil},
 	} {
 		answers["/lifecycle/get"], answers["/v1/intellect/list"] = []answer{{0, c.rule}}, c.intellects
-		findings, err := newFake(t, answers).Lifecycle.Audit(t.Context(), "r-3")
-		must(t, "Lifecycle.Audit", err)
+		findings := must.Get(newFake(t, answers).Lifecycle.Audit(t.Context(), "r-3"))(t)
 		var got []string
 		for _, f := range findings {
 			got = append(got, f.Code)
@@ -253,8 +251,7 @@ func TestAuditOfAnIntellect(t *testing.T) {
 	answers := sick()
 	answers["/v1/intellect/get"] = []answer{{0, `{"id":7,"tool_ids":["t-9"],"base_directive":"{{ sys__nothing }}"}`}}
 	f := newFake(t, answers)
-	findings, err := f.Intellects.Audit(t.Context(), 7)
-	must(t, "Intellects.Audit", err)
+	findings := must.Get(f.Intellects.Audit(t.Context(), 7))(t)
 	if len(findings) != 2 || findings[0].Code != "prompt_unknown_variable" || findings[1].Code != "tool_not_found" || findings[1].Object != "intellect 7" {
 		t.Errorf("found %+v", findings)
 	}
@@ -267,7 +264,7 @@ func TestAuditOfAnIntellect(t *testing.T) {
 			}
 		}
 	})
-	findings, err = f.Intellects.Audit(ctx, 7)
+	findings, err := f.Intellects.Audit(ctx, 7)
 	wantCode(t, "cancelled", err, fault.Aborted)
 	if findings != nil {
 		t.Errorf("found %+v", findings)

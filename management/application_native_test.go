@@ -7,6 +7,7 @@ import (
 
 	"github.com/agentruntime/agentruntime/internal/localservice"
 	"github.com/agentruntime/agentruntime/internal/localservice/servicetest"
+	"github.com/agentruntime/agentruntime/internal/must"
 	"github.com/agentruntime/agentruntime/management"
 	"github.com/agentruntime/agentruntime/runtime/fault"
 )
@@ -26,8 +27,7 @@ func clientOf(t *testing.T, o management.Options, change []func(*management.Opti
 	for _, c := range change {
 		c(&o)
 	}
-	client, err := management.New(o)
-	must(t, "New", err)
+	client := must.Get(management.New(o))(t)
 	t.Cleanup(client.Close)
 	return client
 }
@@ -45,10 +45,8 @@ func TestVisitorsWayToAConversation(t *testing.T) {
 	if again, err := c.Application.ResolveWidgetID(ctx, agent.AgentID); err != nil || again != widget {
 		t.Errorf("the second time %q, %v", again, err)
 	}
-	visitor, err := c.Tokens.Agent(ctx, management.TokenInput{AgentID: agent.AgentID, ConfigID: agent.ConfigID, UserID: "sam"})
-	must(t, "Tokens.Agent", err)
-	shared, err := c.Tokens.Widget(ctx, widget)
-	must(t, "Tokens.Widget", err)
+	visitor := must.Get(c.Tokens.Agent(ctx, management.TokenInput{AgentID: agent.AgentID, ConfigID: agent.ConfigID, UserID: "sam"}))(t)
+	shared := must.Get(c.Tokens.Widget(ctx, widget))(t)
 	for name, token := range map[string]management.Token{"visitor": visitor, "widget": shared, "raw": management.RawToken(visitor.KS())} {
 		init, err := c.Application.AppInit(ctx, token)
 		if err != nil {
@@ -69,10 +67,8 @@ func TestVisitorsWayToAConversation(t *testing.T) {
 	_, err = c.Application.ResolveWidgetID(management.WithToken(ctx, management.RawToken(visitor.KS())), agent.AgentID)
 	wantCode(t, "visitor's raw token", err, fault.Forbidden)
 
-	admin, err := c.Tokens.Admin(ctx, management.AdminTokenInput{UserID: "boss"})
-	must(t, "Tokens.Admin", err)
-	unnamed, err := c.Tokens.Conversation(ctx, management.TokenInput{ConfigID: agent.ConfigID})
-	must(t, "Tokens.Conversation", err)
+	admin := must.Get(c.Tokens.Admin(ctx, management.AdminTokenInput{UserID: "boss"}))(t)
+	unnamed := must.Get(c.Tokens.Conversation(ctx, management.TokenInput{ConfigID: agent.ConfigID}))(t)
 	for name, token := range map[string]management.Token{"admin": admin, "conversation": unnamed} {
 		_, err = c.Application.AppInit(ctx, token)
 		wantCode(t, name, err, fault.WrongTokenScope)

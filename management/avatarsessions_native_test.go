@@ -13,6 +13,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/agentruntime/agentruntime/internal/must"
 	"github.com/agentruntime/agentruntime/management"
 	"github.com/agentruntime/agentruntime/runtime/fault"
 )
@@ -64,14 +65,13 @@ func TestAvatarSessionCalls(t *testing.T) {
 	}
 	said := f.take()[0]
 	_, parameters, _ := mime.ParseMediaType(said.header.Get("Content-Type"))
-	form, err := multipart.NewReader(strings.NewReader(said.body), parameters["boundary"]).ReadForm(1 << 20)
-	must(t, "form", err)
+	form := must.Get(multipart.NewReader(strings.NewReader(said.body), parameters["boundary"]).ReadForm(1 << 20))(t)
 	if file := form.File["audio"][0]; !reflect.DeepEqual(form.Value, map[string][]string{"turnId": {"t-1"}, "duration": {"1.5"}}) || file.Header.Get("Content-Type") != "audio/wav" || file.Filename != "audio" {
 		t.Errorf("said %v %v", form.Value, file)
 	}
-	must(t, "interrupt", f.AvatarSessions.Interrupt(ctx, session))
-	must(t, "keep-alive", f.AvatarSessions.KeepAlive(ctx, management.NewAvatarSession(session.ID, session.Token())))
-	must(t, "end", f.AvatarSessions.End(ctx, session))
+	must.Do(t, f.AvatarSessions.Interrupt(ctx, session))
+	must.Do(t, f.AvatarSessions.KeepAlive(ctx, management.NewAvatarSession(session.ID, session.Token())))
+	must.Do(t, f.AvatarSessions.End(ctx, session))
 	for _, a := range append(f.take(), said) {
 		if a.service != "agent" || a.auth != "Bearer "+token {
 			t.Errorf("%s %s with %s", a.service, a.path, a.auth)
@@ -112,10 +112,8 @@ func TestAvatarSessionsThatAreRefused(t *testing.T) {
 func TestAvatarSessionsOnTheService(t *testing.T) {
 	c, _ := newClient(t)
 	ctx := t.Context()
-	visual, err := management.First(c.Catalog.List(ctx, management.CatalogFilter{Type: management.CatalogVisual}))
-	must(t, "visual", err)
-	session, err := c.AvatarSessions.Create(ctx, visual.ID)
-	must(t, "create", err)
+	visual := must.Get(management.First(c.Catalog.List(ctx, management.CatalogFilter{Type: management.CatalogVisual})))(t)
+	session := must.Get(c.AvatarSessions.Create(ctx, visual.ID))(t)
 	if left := time.Until(session.ExpiresAt); left < 50*time.Minute || left > time.Hour {
 		t.Errorf("the token ends in %v", left)
 	}
@@ -123,6 +121,6 @@ func TestAvatarSessionsOnTheService(t *testing.T) {
 	if err != nil || media.WHEPURL == "" || media.TURN.URL == "" {
 		t.Errorf("media %v, %v", media, err)
 	}
-	must(t, "end", c.AvatarSessions.End(ctx, session))
+	must.Do(t, c.AvatarSessions.End(ctx, session))
 	wantCode(t, "after its end", c.AvatarSessions.KeepAlive(ctx, session), fault.NotFound)
 }

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/agentruntime/agentruntime/internal/must"
 	"github.com/agentruntime/agentruntime/management"
 	"github.com/agentruntime/agentruntime/runtime/fault"
 )
@@ -483,8 +484,7 @@ func TestEmailTemplateCalls(t *testing.T) {
 	}
 	testRefusals(t, refusals)
 	// The EU has no messaging service, unless its address is given.
-	c, err := management.New(management.Options{PartnerID: partner, Secret: secret, Config: management.Config{Region: new("frp2")}})
-	must(t, "New", err)
+	c := must.Get(management.New(management.Options{PartnerID: partner, Secret: secret, Config: management.Config{Region: new("frp2")}}))(t)
 	defer c.Close()
 	wantCode(t, "EU", drop(c.EmailTemplates.Get(t.Context(), "e-1")), fault.RegionUnavailable)
 	f := newFake(t, map[string][]answer{"/email-template/get": {{0, record}}}, func(o *management.Options) { o.Region = new("frp2") })
@@ -560,14 +560,10 @@ func TestTokensOfThreadCalls(t *testing.T) {
 	forAdmins := [][2]string{
 		{"Threads.Push", `["th-1",{"content":"x"}]`}, {"Messages.Report", `[{}]`}, {"Feedback.List", `[{}]`}, {"Followups.List", `[]`}, {"Intellects.List", `[]`},
 	}
-	mint := func(token management.Token, err error) management.Token {
-		must(t, "token", err)
-		return token
-	}
 	for _, token := range []management.Token{
-		mint(f.Tokens.Conversation(t.Context(), management.TokenInput{ConfigID: 7, UserID: "sam"})),
-		mint(f.Tokens.Agent(t.Context(), management.TokenInput{ConfigID: 7, AgentID: "a-1"})),
-		mint(f.Tokens.Widget(t.Context(), "w-1")),
+		must.Get(f.Tokens.Conversation(t.Context(), management.TokenInput{ConfigID: 7, UserID: "sam"}))(t),
+		must.Get(f.Tokens.Agent(t.Context(), management.TokenInput{ConfigID: 7, AgentID: "a-1"}))(t),
+		must.Get(f.Tokens.Widget(t.Context(), "w-1"))(t),
 		management.RawToken(userKS), // of an unknown kind: sent as it is
 	} {
 		f.take()
@@ -593,7 +589,7 @@ func TestTokensOfThreadCalls(t *testing.T) {
 func TestCapabilitiesAreMerged(t *testing.T) {
 	const stored = `{"id":7,"capabilities":{"avatar":"on","use_web_search":"disabled"}}`
 	f := newFake(t, map[string][]answer{"/v1/intellect/get": {{0, stored}}, "/v1/intellect/update": {{0, stored}}})
-	must(t, "Intellects.SetCapability", f.Intellects.SetCapability(t.Context(), 7, "show_link", "on"))
+	must.Do(t, f.Intellects.SetCapability(t.Context(), 7, "show_link", "on"))
 	_, body := f.last()
 	want := map[string]any{"id": 7.0, "type": "internal", "capabilities": map[string]any{"avatar": "on", "use_web_search": "disabled", "show_link": "on"}}
 	if !reflect.DeepEqual(body, want) {
@@ -602,7 +598,7 @@ func TestCapabilitiesAreMerged(t *testing.T) {
 	wantCode(t, "a veto", f.Intellects.SetCapability(t.Context(), 7, "use_web_search", "on"), fault.CapabilityVetoed)
 	wantRequests(t, f, "genie /v1/intellect/get")
 	for state, opts := range map[string][]management.Option{"on": {management.Force}, "disabled": nil, "off": nil} {
-		must(t, state, f.Intellects.SetCapability(t.Context(), 7, "use_web_search", state, opts...))
+		must.Do(t, f.Intellects.SetCapability(t.Context(), 7, "use_web_search", state, opts...))
 		if _, body := f.last(); !has(body["capabilities"], map[string]any{"avatar": "on", "use_web_search": state}) {
 			t.Errorf("%s: sent %v", state, body)
 		}
@@ -613,10 +609,8 @@ func TestCapabilitiesAreMerged(t *testing.T) {
 func TestRestoreWritesWhatTheSnapshotHas(t *testing.T) {
 	const stored = `{"id":7,"capabilities":{"avatar":"on","newer":"off"}}`
 	f := newFake(t, map[string][]answer{"/v1/intellect/get": {{0, stored}}, "/v1/intellect/update": {{0, stored}}})
-	snapshot, err := f.Intellects.Snapshot(t.Context(), 7, "before")
-	must(t, "Intellects.Snapshot", err)
-	_, err = f.Intellects.Restore(t.Context(), snapshot, "capabilities")
-	must(t, "Intellects.Restore", err)
+	snapshot := must.Get(f.Intellects.Snapshot(t.Context(), 7, "before"))(t)
+	must.Get(f.Intellects.Restore(t.Context(), snapshot, "capabilities"))(t)
 	if _, body := f.last(); !reflect.DeepEqual(body["capabilities"], map[string]any{"avatar": "on", "newer": "off"}) {
 		t.Errorf("sent %v", body)
 	}
@@ -629,12 +623,12 @@ func TestSecretsAreWrittenWithTheMaskOfTheOthers(t *testing.T) {
 		"/v1/intellect/get":    {{0, stored}},
 		"/v1/intellect/update": {{0, stored}, {0, stored}, {400, `{"message":"bad value ` + value + `"}`}},
 	})
-	must(t, "Intellects.SetSecrets", f.Intellects.SetSecrets(t.Context(), 7, map[string]string{"B": value}))
+	must.Do(t, f.Intellects.SetSecrets(t.Context(), 7, map[string]string{"B": value}))
 	_, body := f.last()
 	if want := (map[string]any{"id": 7.0, "type": "internal", "secrets": map[string]any{"A": "***", "B": value}}); !reflect.DeepEqual(body, want) {
 		t.Errorf("sent %v, want %v", body, want)
 	}
-	must(t, "Intellects.DeleteSecrets", f.Intellects.DeleteSecrets(t.Context(), 7, []string{"B", "C"}, management.ConfirmPermanent))
+	must.Do(t, f.Intellects.DeleteSecrets(t.Context(), 7, []string{"B", "C"}, management.ConfirmPermanent))
 	_, body = f.last()
 	if want := (map[string]any{"id": 7.0, "type": "internal", "secrets": map[string]any{"A": "***"}}); !reflect.DeepEqual(body, want) {
 		t.Errorf("sent %v, want %v", body, want)
@@ -655,7 +649,7 @@ func TestForcedLanguageIsOneCall(t *testing.T) {
 	f := newFake(t, map[string][]answer{
 		"/v1/intellect/get": {{0, stored}}, "/v1/intellect/update": {{0, stored}}, "/agent/update": {{0, agentJSON}},
 	})
-	must(t, "Intellects.SetForcedLanguage", f.Intellects.SetForcedLanguage(t.Context(), management.ForcedLanguage{ConfigID: 7, AgentID: "a-1", Language: "de-AT"}))
+	must.Do(t, f.Intellects.SetForcedLanguage(t.Context(), management.ForcedLanguage{ConfigID: 7, AgentID: "a-1", Language: "de-AT"}))
 	var bodies []map[string]any
 	for _, a := range f.take() {
 		var body map[string]any
@@ -670,7 +664,7 @@ func TestForcedLanguageIsOneCall(t *testing.T) {
 	if bodies[1]["language"] != "de-AT" || len(prompts) != 2 || bodies[2]["agentId"] != "a-1" {
 		t.Errorf("sent %v", bodies)
 	}
-	must(t, "Intellects.SetForcedLanguage", f.Intellects.SetForcedLanguage(t.Context(), management.ForcedLanguage{ConfigID: 7}))
+	must.Do(t, f.Intellects.SetForcedLanguage(t.Context(), management.ForcedLanguage{ConfigID: 7}))
 	_, body := f.last()
 	want := map[string]any{"id": 7.0, "type": "internal", "language": nil, "prompts": []any{
 		map[string]any{"key": "mine", "label": "mine", "headerTemplate": "mine", "type": "custom", "value": "x"},
@@ -728,8 +722,7 @@ func TestFeedbackList(t *testing.T) {
 			page(`{"id":"m-4","thread_id":"th-2","is_positive":true,"feedback":{"message_id":"m-4","thread_id":"th-2","is_positive":true,"created_at":"2026-01-02T03:04:05Z"}}`, 1),
 		},
 	})
-	rows, err := f.Feedback.List(t.Context(), management.FeedbackFilter{AgentID: "a-1"})
-	must(t, "Feedback.List", err)
+	rows := must.Get(f.Feedback.List(t.Context(), management.FeedbackFilter{AgentID: "a-1"}))(t)
 	want := []management.FeedbackRow{
 		{MessageID: "m-1", ThreadID: "th-1", GenieID: "7", UserID: "sam", IsPositive: true, Comment: "c"},
 		{MessageID: "m-3", ThreadID: "th-1", GenieID: "7", UserID: "sam", Comment: "c"},

@@ -17,6 +17,7 @@ import (
 	"sync"
 	"testing"
 
+	"github.com/agentruntime/agentruntime/internal/must"
 	"github.com/agentruntime/agentruntime/management"
 	"github.com/agentruntime/agentruntime/runtime/fault"
 )
@@ -52,9 +53,8 @@ func upload(t *testing.T, f *fake) map[string]string {
 		if err == io.EOF {
 			return fields
 		}
-		must(t, "NextPart", err)
-		data, err := io.ReadAll(part)
-		must(t, "ReadAll", err)
+		must.Do(t, err)
+		data := must.Get(io.ReadAll(part))(t)
 		fields[part.FormName()] = string(data)
 		if part.FileName() != "" {
 			fields[part.FormName()] = fmt.Sprint(part.FileName(), " ", part.Header.Get("Content-Type"), " ", len(data))
@@ -81,10 +81,9 @@ func TestCatalogUploads(t *testing.T) {
 		{0, `{"itemId":"i-3","type":"Face","adminTags":["custom","a"]}`},
 	}})
 	ctx := t.Context()
-	voice, err := f.Catalog.CreateVoice(ctx, management.VoiceUpload{
+	voice := must.Get(f.Catalog.CreateVoice(ctx, management.VoiceUpload{
 		File: strings.NewReader(sound), FileName: `ann "1".wav`, VoiceAttributes: management.VoiceAttributes{Name: "Ann", Description: "calm"},
-	})
-	must(t, "Catalog.CreateVoice", err)
+	}))(t)
 	if voice.ID != "i-1" || len(voice.AdminTags) != 1 || voice.AdminTags[0] != "custom" || voice.Attributes.Voice.Name != "Ann" {
 		t.Errorf("got %+v", voice)
 	}
@@ -93,8 +92,7 @@ func TestCatalogUploads(t *testing.T) {
 		"attributes", `{"voice":{"name":"Ann","description":"calm","language":"en"}}`)
 
 	in := management.ImageUpload{File: bytes.NewReader(portrait()), VisualAttributes: management.VisualAttributes{Name: "Eve", GenderPresentation: "female"}}
-	visual, err := f.Catalog.CreateVisual(ctx, in)
-	must(t, "Catalog.CreateVisual", err)
+	visual := must.Get(f.Catalog.CreateVisual(ctx, in))(t)
 	if visual.ID != "i-2" || visual.LoadingVideo != "https://x.example/l.mp4" {
 		t.Errorf("got %+v", visual)
 	}
@@ -111,9 +109,9 @@ func TestCatalogUploads(t *testing.T) {
 	wantFields(t, upload(t, f), "file", file, "adminTags", "custom", "type", "Face", "attributes", attributes)
 
 	var photo bytes.Buffer
-	must(t, "Encode", jpeg.Encode(&photo, image.NewGray(image.Rect(0, 0, 64, 36)), nil))
+	must.Do(t, jpeg.Encode(&photo, image.NewGray(image.Rect(0, 0, 64, 36)), nil))
 	in.File = bytes.NewReader(photo.Bytes())
-	must(t, "Catalog.CreateBackground", drop(f.Catalog.CreateBackground(ctx, in)))
+	must.Get(f.Catalog.CreateBackground(ctx, in))(t)
 	wantFields(t, upload(t, f), "file", fmt.Sprint("image image/jpeg ", photo.Len()), "adminTags", "custom", "type", "Background", "attributes", attributes)
 }
 

@@ -17,6 +17,7 @@ import (
 	"sync"
 	"testing"
 
+	"github.com/agentruntime/agentruntime/internal/must"
 	"github.com/agentruntime/agentruntime/management"
 	"github.com/agentruntime/agentruntime/runtime/fault"
 )
@@ -68,8 +69,8 @@ func TestNothingShowsTheSecret(t *testing.T) {
 // TestTheSecretGoesToTheSessionAPIOnly looks at everything that was sent.
 func TestTheSecretGoesToTheSessionAPIOnly(t *testing.T) {
 	f := newFake(t, map[string][]answer{"/agent/get": {{0, agentJSON}}})
-	must(t, "Agents.Get", drop(f.Agents.Get(t.Context(), "a-1")))
-	must(t, "Tokens.Agent", drop(f.Tokens.Agent(t.Context(), management.TokenInput{AgentID: "a-1", UserID: "sam"})))
+	must.Get(f.Agents.Get(t.Context(), "a-1"))(t)
+	must.Get(f.Tokens.Agent(t.Context(), management.TokenInput{AgentID: "a-1", UserID: "sam"}))(t)
 	for _, a := range f.take() {
 		sent := fmt.Sprint(a.body, a.header, a.path)
 		if has := strings.Contains(sent, secret); has != (a.path == startPath) || has && a.service != "session" {
@@ -89,7 +90,7 @@ func TestSecretFuncIsCalledForEveryToken(t *testing.T) {
 		}
 	})
 	for range 2 {
-		must(t, "Tokens.Admin", drop(f.Tokens.Admin(t.Context(), management.AdminTokenInput{UserID: "u"})))
+		must.Get(f.Tokens.Admin(t.Context(), management.AdminTokenInput{UserID: "u"}))(t)
 	}
 	asked := f.take()
 	if len(asked) != 2 || !strings.Contains(asked[0].body, secret+"1") || !strings.Contains(asked[1].body, secret+"2") {
@@ -126,7 +127,7 @@ func TestTheClientsOwnTokenIsKeptAndReplaced(t *testing.T) {
 	get := func() error { _, err := f.Agents.Get(t.Context(), "a-1"); return err }
 	var auths []string
 	for range 3 {
-		must(t, "get", get())
+		must.Do(t, get())
 	}
 	err := get()
 	wantCode(t, "refused twice", err, fault.Unauthorized)
@@ -180,7 +181,7 @@ func TestRetries(t *testing.T) {
 	} {
 		t.Run(path, func(t *testing.T) {
 			f.answers[path] = []answer{busy, done}
-			must(t, "call", call())
+			must.Do(t, call())
 			asked := f.take()
 			first, second := asked[len(asked)-2], asked[len(asked)-1]
 			if first.path != path || second.path != path || first.body != second.body {
@@ -199,7 +200,7 @@ func TestIdempotencyKeys(t *testing.T) {
 	input := management.AgentInput{DisplayName: "x", Intellect: management.IntellectRef{ID: 7}, AvatarIDs: []string{"0123456789abcdef01234567"}}
 	var keys []string
 	for _, opts := range [][]management.Option{nil, nil, {management.IdempotencyKey("import-17")}} {
-		must(t, "Agents.Create", drop(f.Agents.Create(t.Context(), input, opts...)))
+		must.Get(f.Agents.Create(t.Context(), input, opts...))(t)
 		a, _ := f.last()
 		keys = append(keys, a.header.Get("Idempotency-Key"))
 	}
@@ -237,7 +238,7 @@ func TestOnResponse(t *testing.T) {
 			got = append(got, fmt.Sprintf("%s %d %d", r.Path, r.Status, r.Attempt))
 		}
 	})
-	must(t, "Agents.Get", drop(f.Agents.Get(t.Context(), "a-1")))
+	must.Get(f.Agents.Get(t.Context(), "a-1"))(t)
 	want := []string{"/api_v3" + startPath + " 200 1", "/v1/agent/get 503 1", "/v1/agent/get 200 2"}
 	if fmt.Sprint(got) != fmt.Sprint(want) {
 		t.Errorf("got %q, want %q", got, want)
@@ -258,7 +259,7 @@ func TestListsFetchPagesAsTheLoopGoesOn(t *testing.T) {
 	restart()
 	seen := 0
 	for agent, err := range f.Agents.List(t.Context(), management.AgentFilter{SearchValue: "a", OrderBy: "-createdAt"}) {
-		must(t, "Agents.List", err)
+		must.Do(t, err)
 		if agent.ID != fmt.Sprintf("a-%d", seen) {
 			t.Fatalf("agent %d is %s", seen, agent.ID)
 		}
@@ -351,8 +352,7 @@ func TestListOptions(t *testing.T) {
 
 func form(t *testing.T, a asked) url.Values {
 	t.Helper()
-	values, err := url.ParseQuery(a.body)
-	must(t, "ParseQuery", err)
+	values := must.Get(url.ParseQuery(a.body))(t)
 	return values
 }
 
@@ -383,7 +383,7 @@ func TestLongListsNeedLittleMemory(t *testing.T) {
 	var most uint64
 	seen := 0
 	for agent, err := range f.Agents.List(t.Context(), management.AgentFilter{}, management.PageSize(management.MaxPageSize)) {
-		must(t, "Agents.List", err)
+		must.Do(t, err)
 		if agent.ID != "a-"+strconv.Itoa(seen) {
 			t.Fatalf("agent %d is %s", seen, agent.ID)
 		}

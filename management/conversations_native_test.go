@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/agentruntime/agentruntime/internal/must"
 	"github.com/agentruntime/agentruntime/management"
 	"github.com/agentruntime/agentruntime/runtime/fault"
 )
@@ -17,8 +18,7 @@ func TestConversationsOnTheService(t *testing.T) {
 	c, info := newClient(t)
 	agent, _ := info.Agent("receptionist")
 	ctx := t.Context()
-	token, err := c.Tokens.Agent(ctx, management.TokenInput{AgentID: agent.AgentID, UserID: "ann"})
-	must(t, "token", err)
+	token := must.Get(c.Tokens.Agent(ctx, management.TokenInput{AgentID: agent.AgentID, UserID: "ann"}))(t)
 	ann := management.WithToken(ctx, token)
 	first, err := c.Conversations.Send(ann, management.ConverseRequest{UserMessage: "What is a thread?"}, management.SendOptions{})
 	if err != nil || first.Text == "" || first.ThreadID == "" || first.MessageID == "" {
@@ -27,7 +27,7 @@ func TestConversationsOnTheService(t *testing.T) {
 	var text strings.Builder
 	threads := map[string]bool{}
 	for segment, err := range c.Conversations.Stream(ann, management.ConverseRequest{UserMessage: "And a session?", ThreadID: first.ThreadID}) {
-		must(t, "stream", err)
+		must.Do(t, err)
 		if segment.Type.Spoken() {
 			text.WriteString(segment.ContentString())
 		}
@@ -56,7 +56,7 @@ func TestConversationsOnTheService(t *testing.T) {
 	}
 	spoken := 0
 	for segment, err := range c.Converse(ctx, bob, management.ConverseRequest{UserMessage: "What is a thread?"}) {
-		must(t, "converse", err)
+		must.Do(t, err)
 		if segment.Type.Spoken() {
 			spoken++
 		}

@@ -11,6 +11,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/agentruntime/agentruntime/internal/must"
 	"github.com/agentruntime/agentruntime/runtime/fault"
 )
 
@@ -18,9 +19,7 @@ func TestSecretValuesAreThrownAway(t *testing.T) {
 	const value = "hunter2"
 	for _, reply := range []string{`{"id":1,"secrets":{"B":"` + value + `","A":"***"}}`, `{"id":1,"secrets":["B","A"]}`} {
 		var i Intellect
-		if err := json.Unmarshal([]byte(reply), &i); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, json.Unmarshal([]byte(reply), &i))
 		if want := (SecretNames{"A", "B"}); !slices.Equal(i.Secrets, want) {
 			t.Errorf("names %v, want %v", i.Secrets, want)
 		}

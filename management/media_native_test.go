@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/agentruntime/agentruntime/internal/fetch"
+	"github.com/agentruntime/agentruntime/internal/must"
 	"github.com/agentruntime/agentruntime/management"
 	"github.com/agentruntime/agentruntime/runtime/converse"
 	"github.com/agentruntime/agentruntime/runtime/fault"
@@ -34,10 +35,8 @@ func TestAnAgentAnswersFromACategory(t *testing.T) {
 	_, err = c.Knowledge.FindCategory(ctx, "Circus")
 	wantCode(t, "no such category", err, fault.NotFound)
 
-	list, err := c.Knowledge.UploadDocument(ctx, management.DocumentInput{Name: "prices.txt", Data: []byte("The zebra costs 42 crowns."), CategoryID: prices.ID})
-	must(t, "document", err)
-	hours, err := c.Knowledge.UploadMarkdown(ctx, management.DocumentInput{Data: []byte("# Hours\n\nThe elephant house opens at ten."), CategoryID: zoo.ID})
-	must(t, "markdown", err)
+	list := must.Get(c.Knowledge.UploadDocument(ctx, management.DocumentInput{Name: "prices.txt", Data: []byte("The zebra costs 42 crowns."), CategoryID: prices.ID}))(t)
+	hours := must.Get(c.Knowledge.UploadMarkdown(ctx, management.DocumentInput{Data: []byte("# Hours\n\nThe elephant house opens at ten."), CategoryID: zoo.ID}))(t)
 	if hours.MarkdownAssetID == "" {
 		t.Errorf("markdown %+v", hours)
 	}
@@ -47,7 +46,7 @@ func TestAnAgentAnswersFromACategory(t *testing.T) {
 	}
 	var names []string
 	for entry, err := range c.Knowledge.CategoryEntries(ctx, zoo.ID, management.PageSize(1)) {
-		must(t, "entries", err)
+		must.Do(t, err)
 		names = append(names, entry.Name)
 	}
 	slices.Sort(names)
@@ -62,21 +61,19 @@ func TestAnAgentAnswersFromACategory(t *testing.T) {
 	if got, err := c.Knowledge.LinkCategory(ctx, management.CategoryLink{IntellectID: 4711, CategoryID: zoo.ID}); err != nil || got.Applied || got.Code != "not_deployed" {
 		t.Errorf("an unknown intellect: %+v, %v", got, err)
 	}
-	must(t, "no records", c.Knowledge.LinkRecords(ctx, agent.ConfigID))
+	must.Do(t, c.Knowledge.LinkRecords(ctx, agent.ConfigID))
 	if got, err := c.Knowledge.LinkCategory(ctx, management.CategoryLink{IntellectID: agent.ConfigID, CategoryID: zoo.ID}); err != nil || !got.Applied {
 		t.Errorf("link %+v, %v", got, err)
 	}
 	if got, err := c.Knowledge.Linkage(ctx, agent.ConfigID); err != nil || !got.Enabled || len(got.KnowledgeIDs) != 0 {
 		t.Errorf("linkage %+v, %v", got, err)
 	}
-	token, err := c.Tokens.Agent(ctx, management.TokenInput{AgentID: agent.AgentID, UserID: "ann"})
-	must(t, "token", err)
+	token := must.Get(c.Tokens.Agent(ctx, management.TokenInput{AgentID: agent.AgentID, UserID: "ann"}))(t)
 	web := fetch.New()
 	defer web.Close()
 	says := func(question string) string {
 		t.Helper()
-		turn, err := converse.Client{HTTPClient: fetch.As(web), URL: info.GenieURL, Token: token.KS()}.Turn(ctx, converse.Request{UserMessage: question}, "")
-		must(t, question, err)
+		turn := must.Get(converse.Client{HTTPClient: fetch.As(web), URL: info.GenieURL, Token: token.KS()}.Turn(ctx, converse.Request{UserMessage: question}, ""))(t)
 		return turn.Text
 	}
 	if got := says("What does the zebra cost?"); !strings.Contains(got, "42 crowns") {
@@ -92,20 +89,19 @@ func TestAnAgentAnswersFromACategory(t *testing.T) {
 	}
 
 	wantCode(t, "unconfirmed", c.Knowledge.DetachEntry(ctx, list.EntryID, prices.ID), fault.ConfirmationRequired)
-	must(t, "detach", c.Knowledge.DetachEntry(ctx, list.EntryID, prices.ID, management.ConfirmPermanent))
+	must.Do(t, c.Knowledge.DetachEntry(ctx, list.EntryID, prices.ID, management.ConfirmPermanent))
 	if got := says("What does the zebra cost?"); strings.Contains(got, "42 crowns") {
 		t.Errorf("detached, the agent says %q", got)
 	}
-	must(t, "attach", c.Knowledge.AttachEntry(ctx, list.EntryID, zoo.ID))
+	must.Do(t, c.Knowledge.AttachEntry(ctx, list.EntryID, zoo.ID))
 	if got := says("What does the zebra cost?"); !strings.Contains(got, "42 crowns") {
 		t.Errorf("attached, the agent says %q", got)
 	}
-	plain, err := c.Intellects.Add(ctx, management.IntellectFields{})
-	must(t, "an intellect", err)
+	plain := must.Get(c.Intellects.Add(ctx, management.IntellectFields{}))(t)
 	if got, err := c.Knowledge.Linkage(ctx, plain.ID); err != nil || !got.Enabled {
 		t.Errorf("linkage of an intellect without the capability, which is on by default: %+v, %v", got, err)
 	}
-	must(t, "off", c.Knowledge.SetEnabled(ctx, agent.ConfigID, false))
+	must.Do(t, c.Knowledge.SetEnabled(ctx, agent.ConfigID, false))
 	if got, err := c.Knowledge.Linkage(ctx, agent.ConfigID); err != nil || got.Enabled {
 		t.Errorf("linkage %+v, %v", got, err)
 	}

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/agentruntime/agentruntime/internal/must"
 	"github.com/agentruntime/agentruntime/management"
 	"github.com/agentruntime/agentruntime/runtime/fault"
 )
@@ -110,20 +111,17 @@ func TestInspectKS(t *testing.T) {
 // TestInspectKSOfTheService: a token of the service is encrypted.
 func TestInspectKSOfTheService(t *testing.T) {
 	c, info := newClient(t)
-	token, err := c.Tokens.Admin(t.Context(), management.AdminTokenInput{UserID: "root"})
-	must(t, "token", err)
+	token := must.Get(c.Tokens.Admin(t.Context(), management.AdminTokenInput{UserID: "root"}))(t)
 	if got := management.InspectKS(token.KS()); !got.OK || got.PartnerID != info.PartnerID || !got.Encrypted {
 		t.Errorf("%+v", got)
 	}
 }
 
 func TestContactRecipes(t *testing.T) {
-	hubspot, err := management.HubSpotContactUpsert(management.HubSpotContact{SecretName: "HUBSPOT"})
-	must(t, "HubSpot", err)
-	salesforce, err := management.SalesforceContactUpsert(management.SalesforceContact{
+	hubspot := must.Get(management.HubSpotContactUpsert(management.HubSpotContact{SecretName: "HUBSPOT"}))(t)
+	salesforce := must.Get(management.SalesforceContactUpsert(management.SalesforceContact{
 		SecretName: "SF", InstanceURL: "https://acme.example/", ExternalIDField: "Key__c", Fields: []string{"Key__c", "Phone"}, Name: "save_contact", Description: "Saves.",
-	})
-	must(t, "Salesforce", err)
+	}))(t)
 	for _, c := range []struct {
 		tool       management.NewTool
 		name, want string
@@ -160,7 +158,7 @@ func TestContactRecipes(t *testing.T) {
 		_, err := management.SalesforceContactUpsert(in)
 		wantCode(t, name, err, fault.BadRequest)
 	}
-	_, err = management.SalesforceContactUpsert(management.SalesforceContact{SecretName: "A", InstanceURL: "acme"})
+	_, err := management.SalesforceContactUpsert(management.SalesforceContact{SecretName: "A", InstanceURL: "acme"})
 	wantCode(t, "not an address", err, fault.InvalidURL)
 }
 
@@ -168,12 +166,9 @@ func TestContactRecipes(t *testing.T) {
 func TestContactToolsOnTheService(t *testing.T) {
 	c, _ := newClient(t)
 	ctx := t.Context()
-	recipe, err := management.HubSpotContactUpsert(management.HubSpotContact{SecretName: "HUBSPOT"})
-	must(t, "recipe", err)
-	tool, err := c.Tools.Add(ctx, recipe.Name, recipe.Config)
-	must(t, "tool", err)
-	intellect, err := c.Intellects.Add(ctx, management.IntellectFields{ToolIDs: []string{tool.ID}})
-	must(t, "intellect", err)
+	recipe := must.Get(management.HubSpotContactUpsert(management.HubSpotContact{SecretName: "HUBSPOT"}))(t)
+	tool := must.Get(c.Tools.Add(ctx, recipe.Name, recipe.Config))(t)
+	intellect := must.Get(c.Intellects.Add(ctx, management.IntellectFields{ToolIDs: []string{tool.ID}}))(t)
 	refs, err := c.Intellects.ValidateSecrets(ctx, intellect.ID)
 	if err != nil || !slices.Equal(refs.Unresolved, []management.SecretRef{{Name: "HUBSPOT", Where: management.InTools}}) {
 		t.Errorf("%+v, %v", refs, err)
@@ -187,8 +182,7 @@ func TestReceipts(t *testing.T) {
 		"/v1/intellect/add": {{0, `{"id":7,"_meta":{"generatedAt":"no time","partnerId":"x","noEffect":["status: a"]}}`}},
 		"/v1/intellect/get": {{0, `{"id":7}`}},
 	})
-	intellect, err := f.Intellects.Add(t.Context(), management.IntellectFields{})
-	must(t, "add", err)
+	intellect := must.Get(f.Intellects.Add(t.Context(), management.IntellectFields{}))(t)
 	if m := intellect.Meta; m == nil || m.GeneratedAt.IsZero() || m.GeneratedAt.Nanosecond() != 0 || m.PartnerID != partner ||
 		m.Source != "/v1/intellect/add" || m.Scope != "intellect:7" || !slices.Equal(m.NoEffect, []string{"status: a"}) {
 		t.Errorf("receipt %+v", m)

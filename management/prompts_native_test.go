@@ -10,6 +10,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/agentruntime/agentruntime/internal/must"
 	"github.com/agentruntime/agentruntime/runtime/converse"
 	"github.com/agentruntime/agentruntime/runtime/fault"
 )
@@ -94,15 +95,12 @@ func TestLintPromptsNamesThePlace(t *testing.T) {
 }
 
 func TestPreviewPrompt(t *testing.T) {
-	preview, err := PreviewPrompt(
+	preview := must.Get(PreviewPrompt(
 		"{{ greeting | default('Hi') }} {{ sys__user_obj.first_name }}{{ sys__user_obj.email }}, {{ name }}, {{ secrets.CRM }}, {{ n }}, {{ missing }}.",
 		PreviewValues{
 			Vars:     map[string]any{"name": "Ada", "n": 3},
 			Reserved: map[string]any{"sys__user_obj.first_name": "Ann"},
-		})
-	if err != nil {
-		t.Fatal(err)
-	}
+		}))(t)
 	if want := "Hi Ann, Ada, ***, 3, ."; preview.Text != want {
 		t.Errorf("text %q, want %q", preview.Text, want)
 	}
@@ -136,10 +134,7 @@ func TestPreviewPromptRefusesReservedNames(t *testing.T) {
 
 // What a preview shows is what the local service renders: both have these vectors.
 func TestPreviewAgreesWithTheLocalService(t *testing.T) {
-	data, err := os.ReadFile("../internal/template/testdata/rendered.json")
-	if err != nil {
-		t.Fatal(err)
-	}
+	data := must.Get(os.ReadFile("../internal/template/testdata/rendered.json"))(t)
 	var vectors struct {
 		Vars     map[string]any    `json:"vars"`
 		Rendered map[string]string `json:"rendered"`
@@ -148,10 +143,7 @@ func TestPreviewAgreesWithTheLocalService(t *testing.T) {
 		t.Fatal(err, vectors)
 	}
 	for template, want := range vectors.Rendered {
-		preview, err := PreviewPrompt(template, PreviewValues{Vars: vectors.Vars})
-		if err != nil {
-			t.Fatal(err)
-		}
+		preview := must.Get(PreviewPrompt(template, PreviewValues{Vars: vectors.Vars}))(t)
 		if preview.Text != want {
 			t.Errorf("%q: preview %q, the service renders %q", template, preview.Text, want)
 		}

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/agentruntime/agentruntime/internal/must"
 	"github.com/agentruntime/agentruntime/management"
 	"github.com/agentruntime/agentruntime/runtime/fault"
 )
@@ -35,7 +36,7 @@ func TestProvision(t *testing.T) {
 		Capabilities: map[string]string{"generate_followup_questions": "on"},
 		Tools:        []management.NewTool{{Name: "save_note", Config: management.ClientTool("Saves a note.")}},
 	}, management.IdempotencyKey("k"))
-	must(t, "Provision", err)
+	must.Do(t, err)
 	want := management.Provisioned{Name: "Reception", IntellectID: 7, ToolIDs: []string{"t-1"}, AvatarID: avatarID, AgentID: "a-1", WidgetID: "w-1"}
 	if got := fmt.Sprintf("%+v", *made); got != fmt.Sprintf("%+v", want) {
 		t.Errorf("made %s", got)
@@ -80,8 +81,7 @@ func TestProvision(t *testing.T) {
 // (management-api.md, F.10).
 func TestProvisionFromASentence(t *testing.T) {
 	f := newFake(t, provisionable())
-	made, err := f.Provision(t.Context(), management.Brief{Description: "A guide for guests.", VoiceID: "v-2", VisualID: "i-2"})
-	must(t, "Provision", err)
+	made := must.Get(f.Provision(t.Context(), management.Brief{Description: "A guide for guests.", VoiceID: "v-2", VisualID: "i-2"}))(t)
 	if made.Name != "Mira" || made.Profile == nil || made.Profile.Goal != "Help guests." || !slices.Equal(codes(made.PersonaLint.Findings), []string{"opening_phrase persona_name_mismatch"}) {
 		t.Errorf("made %+v", made)
 	}
@@ -101,7 +101,7 @@ func TestProvisionFromASentence(t *testing.T) {
 	}
 	answers := provisionable()
 	answers["/application/generateAgentProfile"] = []answer{{0, `{"goal":"x"}`}}
-	made, err = newFake(t, answers).Provision(t.Context(), management.Brief{Description: "A guide."})
+	made, err := newFake(t, answers).Provision(t.Context(), management.Brief{Description: "A guide."})
 	if err != nil || made.Name != "Demo agent" {
 		t.Errorf("made %+v, %v", made, err)
 	}

@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/agentruntime/agentruntime/internal/must"
 	"github.com/agentruntime/agentruntime/runtime/fault"
 )
 
@@ -20,10 +21,7 @@ func TestSummarizeReport(t *testing.T) {
 		"m3,t2,u2,\"Multi\nline\",false,\r\n" +
 		"m4,t2,u2,multi line?,true,\r\n" +
 		"m5,t3,,,true\r\n"
-	summary, err := SummarizeReport(strings.NewReader(report))
-	if err != nil {
-		t.Fatal(err)
-	}
+	summary := must.Get(SummarizeReport(strings.NewReader(report)))(t)
 	want := ReportSummary{
 		Totals: ReportTotals{Messages: 5, Threads: 3}, Feedback: ReportFeedback{Positive: 3, Negative: 1, Unrated: 1, PositiveRatio: new(0.75)},
 		TopQuestions: []QuestionCount{{"Multi\nline", 2}, {"what  exactly is it", 1}, {"What, exactly, is it?", 1}},
@@ -64,10 +62,7 @@ func TestSummaryHasTheTopFive(t *testing.T) {
 // TestReportIsWritten: the names of the columns as the service writes them, and those of the
 // figures in JSON (management-api.md, F.8).
 func TestReportIsWritten(t *testing.T) {
-	summary, err := SummarizeReport(strings.NewReader("\ufeffThread Id,User Id,Question,Feedback reaction\nt1,u1,Why?,Positive\nt1,u1,How?,1\nt2,u2,Why,0\n"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	summary := must.Get(SummarizeReport(strings.NewReader("\ufeffThread Id,User Id,Question,Feedback reaction\nt1,u1,Why?,Positive\nt1,u1,How?,1\nt2,u2,Why,0\n")))(t)
 	summary.Meta = Meta{GeneratedAt: time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC), PartnerID: 5501, Source: "/message/report", Scope: "all"}
 	text, err := json.Marshal(summary)
 	want := `{"totals":{"messages":3,"threads":2},"feedback":{"positive":2,"negative":1,"unrated":0,"positiveRatio":0.667},` +

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/agentruntime/agentruntime/internal/fetch"
+	"github.com/agentruntime/agentruntime/internal/must"
 )
 
 // replies is a fetch.Client for virtual time. It notes when each path was asked.
@@ -35,10 +36,7 @@ func (r *replies) Do(_ context.Context, q *fetch.Request) (*fetch.Response, erro
 func inVirtualTime(t *testing.T, get func() (int, string), test func(*testing.T, *Client, *replies)) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
-		c, err := New(Options{PartnerID: 1, Secret: "s"})
-		if err != nil {
-			t.Fatal(err)
-		}
+		c := must.Get(New(Options{PartnerID: 1, Secret: "s"}))(t)
 		defer c.Close()
 		r := &replies{time.Now(), map[string][]time.Duration{}, get}
 		c.fetch = r
@@ -51,9 +49,7 @@ func inVirtualTime(t *testing.T, get func() (int, string), test func(*testing.T,
 func TestOwnTokenIsRenewedAheadOfItsEnd(t *testing.T) {
 	inVirtualTime(t, func() (int, string) { return 200, `{"agentId":"a"}` }, func(t *testing.T, c *Client, r *replies) {
 		for range 40 {
-			if _, err := c.Agents.Get(t.Context(), "a"); err != nil {
-				t.Fatal(err)
-			}
+			must.Get(c.Agents.Get(t.Context(), "a"))(t)
 			time.Sleep(time.Minute)
 		}
 		want := []time.Duration{0, 12 * time.Minute, 24 * time.Minute, 36 * time.Minute}

@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/agentruntime/agentruntime/internal/must"
 	"github.com/agentruntime/agentruntime/management"
 	"github.com/agentruntime/agentruntime/runtime/fault"
 )
@@ -244,20 +245,13 @@ func TestRepliesWithAToken(t *testing.T) {
 // TestWrongKindsAreRefusedWithoutARequest: Agents need an admin's session.
 func TestWrongKindsAreRefusedWithoutARequest(t *testing.T) {
 	f := newFake(t, map[string][]answer{startPath: {{0, `"` + userKS + `"`}}, "/agent/get": {{0, agentJSON}}, "/service/session/action/startWidgetSession": {{0, `{"ks":"` + userKS + `"}`}}})
-	mint := func(token management.Token, err error) management.Token {
-		t.Helper()
-		if err != nil {
-			t.Fatal(err)
-		}
-		return token
-	}
 	ctx := t.Context()
 	tokens := map[string]management.Token{
-		"conversation": mint(f.Tokens.Conversation(ctx, management.TokenInput{ConfigID: 7})),
-		"agent":        mint(f.Tokens.Agent(ctx, management.TokenInput{ConfigID: 7, AgentID: "a-1"})),
-		"widget":       mint(f.Tokens.Widget(ctx, "w-1")),
-		"":             mint(f.Tokens.Admin(ctx, management.AdminTokenInput{UserID: "u"})),
-		"session":      mint(f.Tokens.Conversation(ctx, management.TokenInput{ConfigID: 7, UserID: "u", AdminSession: true})),
+		"conversation": must.Get(f.Tokens.Conversation(ctx, management.TokenInput{ConfigID: 7}))(t),
+		"agent":        must.Get(f.Tokens.Agent(ctx, management.TokenInput{ConfigID: 7, AgentID: "a-1"}))(t),
+		"widget":       must.Get(f.Tokens.Widget(ctx, "w-1"))(t),
+		"":             must.Get(f.Tokens.Admin(ctx, management.AdminTokenInput{UserID: "u"}))(t),
+		"session":      must.Get(f.Tokens.Conversation(ctx, management.TokenInput{ConfigID: 7, UserID: "u", AdminSession: true}))(t),
 		"raw":          management.RawToken(userKS),
 	}
 	f.take()

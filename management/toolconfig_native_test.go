@@ -8,6 +8,7 @@ import (
 	"reflect"
 	"testing"
 
+	"github.com/agentruntime/agentruntime/internal/must"
 	"github.com/agentruntime/agentruntime/runtime/fault"
 )
 
@@ -155,11 +156,8 @@ func TestToolConfigsWithoutAType(t *testing.T) {
 // and the TypeScript client take. One such tool must not make a list unreadable.
 func TestToolConfigsOfOtherClients(t *testing.T) {
 	var got ToolConfig
-	err := json.Unmarshal([]byte(`{"type":"api","request":{"url":"https://x.example","params":{"q":"{{args.q}}","limit":1000000,"all":true,"none":null},
-		"authentication":{"type":"oauth2","client_id":"c","client_secret":"secrets.A","scopes":"read write"}}}`), &got)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, json.Unmarshal([]byte(`{"type":"api","request":{"url":"https://x.example","params":{"q":"{{args.q}}","limit":1000000,"all":true,"none":null},
+		"authentication":{"type":"oauth2","client_id":"c","client_secret":"secrets.A","scopes":"read write"}}}`), &got))
 	if want := (ToolParams{"q": "{{args.q}}", "limit": "1000000", "all": "true", "none": "null"}); !reflect.DeepEqual(got.Request.Params, want) {
 		t.Errorf("params %v", got.Request.Params)
 	}

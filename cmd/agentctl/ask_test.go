@@ -4,6 +4,7 @@ import (
 	"testing"
 
 	"github.com/agentruntime/agentruntime/internal/fetch"
+	"github.com/agentruntime/agentruntime/internal/must"
 	"github.com/agentruntime/agentruntime/runtime/converse"
 )
 
@@ -12,9 +13,6 @@ func ask(t *testing.T, genieURL, token, text string) string {
 	t.Helper()
 	web := fetch.New()
 	defer web.Close()
-	turn, err := converse.Client{HTTPClient: fetch.As(web), URL: genieURL, Token: token}.Turn(t.Context(), converse.Request{UserMessage: text}, converse.Throw)
-	if err != nil {
-		t.Fatal(err)
-	}
+	turn := must.Get(converse.Client{HTTPClient: fetch.As(web), URL: genieURL, Token: token}.Turn(t.Context(), converse.Request{UserMessage: text}, converse.Throw))(t)
 	return turn.ThreadID
 }

@@ -11,6 +11,7 @@ import (
 
 	"github.com/urfave/cli/v3"
 
+	"github.com/agentruntime/agentruntime/internal/must"
 	"github.com/agentruntime/agentruntime/management"
 )
 
@@ -64,10 +65,7 @@ func docTables() string {
 // The tables of the docs are those of the commands, and the docs name every field that a
 // file can have.
 func TestDocs(t *testing.T) {
-	text, err := os.ReadFile(docFile)
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := must.Get(os.ReadFile(docFile))(t)
 	before, rest, found := strings.Cut(string(text), docBegin)
 	_, after, ended := strings.Cut(rest, docEnd)
 	if !found || !ended {
@@ -77,9 +75,7 @@ func TestDocs(t *testing.T) {
 	switch {
 	case string(text) == want:
 	case *update:
-		if err := os.WriteFile(docFile, []byte(want), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, os.WriteFile(docFile, []byte(want), 0o600))
 	default:
 		t.Error("the commands and docs/agentctl.md differ; run go generate ./cmd/agentctl")
 	}

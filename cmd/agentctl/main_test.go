@@ -14,6 +14,7 @@ import (
 	"github.com/agentruntime/agentruntime/internal/leaktest"
 	"github.com/agentruntime/agentruntime/internal/localservice"
 	"github.com/agentruntime/agentruntime/internal/localservice/servicetest"
+	"github.com/agentruntime/agentruntime/internal/must"
 )
 
 func TestMain(m *testing.M) { leaktest.Main(m) }
@@ -89,9 +90,7 @@ func (r *rig) object(args ...string) map[string]any {
 func (r *rig) file(name, text string) string {
 	r.t.Helper()
 	path := filepath.Join(r.t.TempDir(), name)
-	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
-		r.t.Fatal(err)
-	}
+	must.Do(r.t, os.WriteFile(path, []byte(text), 0o600))
 	return path
 }
 
@@ -272,10 +271,7 @@ func TestWhereTheSecretComesFrom(t *testing.T) {
 	r.fails(statusUsage, envPartner, "agents", "list")
 
 	// The output of the local service contains all settings.
-	printed, err := json.Marshal(r.info)
-	if err != nil {
-		t.Fatal(err)
-	}
+	printed := must.Get(json.Marshal(r.info))(t)
 	r.ok("agents", "list", "-service-file", r.file("service.json", string(printed)))
 	r.env[envService] = r.file("service.json", string(printed))
 	r.ok("avatars", "list")
@@ -335,9 +331,7 @@ func TestWrongCommandLines(t *testing.T) {
 // everyCommand calls do with every command, its groups and agentctl itself.
 func everyCommand(t *testing.T, do func(*cli.Command)) {
 	t.Helper()
-	if err := newRoot().Walk(func(c *cli.Command) error { do(c); return nil }); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, newRoot().Walk(func(c *cli.Command) error { do(c); return nil }))
 }
 
 func TestHelp(t *testing.T) {

@@ -16,6 +16,7 @@ import (
 
 	"github.com/agentruntime/agentruntime/internal/localservice"
 	"github.com/agentruntime/agentruntime/internal/localservice/servicetest"
+	"github.com/agentruntime/agentruntime/internal/must"
 	"github.com/agentruntime/agentruntime/internal/rawhttp"
 )
 
@@ -33,11 +34,8 @@ func TestRequestsInOneConnectionStayApart(t *testing.T) {
 	}()
 	replies := bufio.NewReader(c)
 	for i := range 2 * many {
-		reply, err := http.ReadResponse(replies, nil)
-		if err != nil {
-			t.Fatal(err)
-		}
-		_, err = io.Copy(io.Discard, reply.Body)
+		reply := must.Get(http.ReadResponse(replies, nil))(t)
+		_, err := io.Copy(io.Discard, reply.Body)
 		if want := []int{http.StatusNotFound, http.StatusOK}[i%2]; err != nil || reply.StatusCode != want {
 			t.Fatalf("reply %d: status %d, want %d, %v", i, reply.StatusCode, want, err)
 		}
@@ -56,9 +54,7 @@ func TestRequestsInOneConnectionStayApart(t *testing.T) {
 		"a NUL":                   "X: a\x00b\r\n",
 	} {
 		c := rawhttp.Dial(t, info.GenieURL)
-		if _, err := io.WriteString(c, "POST /assistant/converse HTTP/1.1\r\nHost: localhost\r\n"+header+"\r\n"+hidden); err != nil {
-			t.Fatal(err)
-		}
+		must.Get(io.WriteString(c, "POST /assistant/converse HTTP/1.1\r\nHost: localhost\r\n"+header+"\r\n"+hidden))(t)
 		replies := bufio.NewReader(c)
 		reply, err := http.ReadResponse(replies, nil)
 		if err != nil {
@@ -93,10 +89,7 @@ func TestWildcardsAreText(t *testing.T) {
 	patterns := []string{"%", "_", "*", "a%", "' OR 1=1 --", `" OR ""="`, "a\x00", "$.a", "NULL", "ANN"}
 	for _, ks := range []string{conversationToken(t, info, "silent", "eve"), conversationToken(t, info, "silent", "%"), adminToken(t, info)} {
 		for _, pattern := range patterns {
-			text, err := json.Marshal(pattern)
-			if err != nil {
-				t.Fatal(err)
-			}
+			text := must.Get(json.Marshal(pattern))(t)
 			for _, path := range []string{"/v1/thread/get", "/v1/thread/delete", "/v1/thread/get_transcripts", "/thread/session_completed", "/message/get", "/message/share"} {
 				if status, reply := postJSON(t, info.GenieURL+path, ks, `{"id":`+string(text)+`,"newTitle":"x"}`); status < 400 || status >= 500 {
 					t.Errorf("%s of %q: status %d: %s", path, pattern, status, reply)
@@ -181,10 +174,7 @@ func TestHostileTextsAreSearched(t *testing.T) {
 		"a word again and again": strings.Repeat("a ", 50_000), "empty sections": strings.Repeat("# a\n", 25_000), "marks": strings.Repeat("[![a](", 25_000),
 		"lists in lists": strings.Repeat("> - ", 25_000), "code that does not end": "```\n" + strings.Repeat("a\n", 25_000), "no words": strings.Repeat("́", 50_000),
 	} {
-		content, err := json.Marshal(text)
-		if err != nil {
-			t.Fatal(err)
-		}
+		content := must.Get(json.Marshal(text))(t)
 		began := time.Now()
 		status, reply := postJSON(t, add, admin, `{"name":"`+name+`","config":{"sources":[{"type":"markdown","name":"x","content":`+string(content)+`}]}}`)
 		if took := time.Since(began); status >= 500 || took > answerTime {
@@ -194,10 +184,7 @@ func TestHostileTextsAreSearched(t *testing.T) {
 	for _, query := range []string{
 		strings.Repeat("a ", 4000), strings.Repeat("x", 8000), `"a" NEAR "b" AND NOT (c*) ^d title:a {a b}:c`, strings.Repeat("a* OR ", 1000), "\x00", strings.Repeat("é", 8000), strings.Repeat("(", 8000),
 	} {
-		text, err := json.Marshal(query)
-		if err != nil {
-			t.Fatal(err)
-		}
+		text := must.Get(json.Marshal(query))(t)
 		began := time.Now()
 		status, reply := postJSON(t, info.GenieURL+"/mcp/search", admin, `{"query":`+string(text)+`,"top_n":50}`)
 		if took := time.Since(began); status >= 500 || took > answerTime {

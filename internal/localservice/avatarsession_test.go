@@ -12,6 +12,7 @@ import (
 	"github.com/agentruntime/agentruntime/internal/localservice"
 	"github.com/agentruntime/agentruntime/internal/localservice/renderer"
 	"github.com/agentruntime/agentruntime/internal/localservice/servicetest"
+	"github.com/agentruntime/agentruntime/internal/must"
 )
 
 // stageKit calls the routes of avatar sessions.
@@ -33,9 +34,7 @@ func (k *stageKit) send(path, auth, contentType, body string) (int, map[string]a
 	k.t.Helper()
 	reply, text := send(k.t, http.MethodPost, k.info.AgenticURL+"/avatar-session/"+path, http.Header{"Authorization": {auth}, "Content-Type": {contentType}}, body)
 	var object map[string]any
-	if err := json.Unmarshal([]byte(text), &object); err != nil {
-		k.t.Fatal(err)
-	}
+	must.Do(k.t, json.Unmarshal([]byte(text), &object))
 	return reply.StatusCode, object
 }
 

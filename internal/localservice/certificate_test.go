@@ -13,6 +13,7 @@ import (
 	"github.com/agentruntime/agentruntime/internal/localservice"
 	"github.com/agentruntime/agentruntime/internal/localservice/netem"
 	"github.com/agentruntime/agentruntime/internal/localservice/servicetest"
+	"github.com/agentruntime/agentruntime/internal/must"
 )
 
 // With TLS, a client that trusts the certificate reaches everything under https, by every
@@ -20,10 +21,7 @@ import (
 func TestTLS(t *testing.T) {
 	t.Parallel()
 	const delay = 25 * time.Millisecond
-	certificate, err := localservice.NewCertificate("agent.test", "192.0.2.7")
-	if err != nil {
-		t.Fatal(err)
-	}
+	certificate := must.Get(localservice.NewCertificate("agent.test", "192.0.2.7"))(t)
 	s := servicetest.Start(t, localservice.Options{
 		Certificate: certificate, HTTP: netem.Conditions{Delay: delay},
 		Page: "/example/", Pages: pages(fstest.MapFS{"example/index.html": {Data: []byte("<p>page")}}),
@@ -46,10 +44,7 @@ func TestTLS(t *testing.T) {
 	defer transport.CloseIdleConnections()
 	client := &http.Client{Transport: transport}
 	began := time.Now()
-	reply, err := client.Get(info.Page)
-	if err != nil {
-		t.Fatal(err)
-	}
+	reply := must.Get(client.Get(info.Page))(t)
 	body, err := io.ReadAll(reply.Body)
 	_ = reply.Body.Close()
 	if err != nil || string(body) != "<p>page" || reply.ProtoMajor != 2 {

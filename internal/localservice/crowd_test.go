@@ -15,16 +15,14 @@ import (
 	"time"
 
 	"github.com/agentruntime/agentruntime/internal/localservice"
+	"github.com/agentruntime/agentruntime/internal/must"
 )
 
 // at opens a TCP connection to one of the service's addresses.
 func at(t *testing.T, address string) net.Conn {
 	t.Helper()
 	_, address, _ = strings.Cut(address, ":") // turn:host:port
-	c, err := net.Dial("tcp", strings.TrimPrefix(address, "//"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	c := must.Get(net.Dial("tcp", strings.TrimPrefix(address, "//")))(t)
 	t.Cleanup(func() { _ = c.Close() }) // most are closed before
 	return c
 }
@@ -82,26 +80,16 @@ func TestDescriptorsUsedUp(t *testing.T) {
 	child := exec.CommandContext(t.Context(), os.Args[0])
 	child.Env = append(os.Environ(), descriptorLimit+"=1")
 	child.Stderr = os.Stderr
-	stdin, err := child.StdinPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	stdout, err := child.StdoutPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := child.Start(); err != nil {
-		t.Fatal(err)
-	}
+	stdin := must.Get(child.StdinPipe())(t)
+	stdout := must.Get(child.StdoutPipe())(t)
+	must.Do(t, child.Start())
 	defer func() {
 		if err := errors.Join(stdin.Close(), child.Wait()); err != nil {
 			t.Error(err)
 		}
 	}()
 	var info localservice.Info
-	if err := json.NewDecoder(stdout).Decode(&info); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, json.NewDecoder(stdout).Decode(&info))
 	answers := map[string]func(net.Conn) error{info.GenieURL: get, info.ControlURL: get, info.TURNServerURL: bind}
 	for address, ask := range answers {
 		if err := ask(at(t, address)); err != nil {
@@ -119,9 +107,7 @@ func TestDescriptorsUsedUp(t *testing.T) {
 			}
 		}
 		c := at(t, info.GenieURL)
-		if err := c.SetDeadline(time.Now().Add(300 * time.Millisecond)); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, c.SetDeadline(time.Now().Add(300*time.Millisecond)))
 		if full = get(c) != nil; full {
 			break
 		}
@@ -135,9 +121,7 @@ func TestDescriptorsUsedUp(t *testing.T) {
 	released := time.Now()
 	for address, ask := range answers {
 		c := at(t, address)
-		if err := c.SetDeadline(released.Add(patience)); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, c.SetDeadline(released.Add(patience)))
 		if err := ask(c); err != nil {
 			t.Errorf("%s: %v after %v", address, err, time.Since(released))
 		}

@@ -17,6 +17,7 @@ import (
 	"github.com/agentruntime/agentruntime/internal/leaktest"
 	"github.com/agentruntime/agentruntime/internal/localservice"
 	"github.com/agentruntime/agentruntime/internal/localservice/servicetest"
+	"github.com/agentruntime/agentruntime/internal/must"
 	"github.com/agentruntime/agentruntime/internal/nodetest"
 )
 
@@ -38,10 +39,7 @@ func call(t testing.TB, auth, address string, body, out any) {
 	if form, ok := body.(url.Values); ok {
 		kind, data = "application/x-www-form-urlencoded", []byte(form.Encode())
 	} else if body != nil {
-		var err error
-		if data, err = json.Marshal(body); err != nil {
-			t.Fatal(err)
-		}
+		data = must.Get(json.Marshal(body))(t)
 	}
 	header := http.Header{"Content-Type": {kind}}
 	if auth != "" {
@@ -236,13 +234,8 @@ func (s *socket) do(what string, more map[string]any) {
 	for k, v := range more {
 		command[k] = v
 	}
-	line, err := json.Marshal(command)
-	if err != nil {
-		s.t.Fatal(err)
-	}
-	if _, err := s.node.Write(append(line, '\n')); err != nil {
-		s.t.Fatal(err)
-	}
+	line := must.Get(json.Marshal(command))(s.t)
+	must.Get(s.node.Write(append(line, '\n')))(s.t)
 }
 
 // open connects as a page does.

@@ -6,6 +6,7 @@ import (
 
 	"github.com/agentruntime/agentruntime/internal/localservice"
 	"github.com/agentruntime/agentruntime/internal/localservice/servicetest"
+	"github.com/agentruntime/agentruntime/internal/must"
 )
 
 // TestForeignHostsAndOrigins: a name that another site has pointed at this machine
@@ -40,18 +41,12 @@ func TestForeignHostsAndOrigins(t *testing.T) {
 		{closed.ControlURL, "", "https://evil.example", 403},
 	} {
 		for _, path := range []string{"/assistant/status", "/socket.io/?EIO=4&transport=websocket", "/rtc/v1/stv/a/whep/session/b", "/service.json"} {
-			r, err := http.NewRequestWithContext(t.Context(), http.MethodGet, tt.address+path, nil)
-			if err != nil {
-				t.Fatal(err)
-			}
+			r := must.Get(http.NewRequestWithContext(t.Context(), http.MethodGet, tt.address+path, nil))(t)
 			r.Host = tt.host
 			if tt.origin != "" {
 				r.Header.Set("Origin", tt.origin)
 			}
-			reply, err := client.Do(r)
-			if err != nil {
-				t.Fatal(err)
-			}
+			reply := must.Get(client.Do(r))(t)
 			reply.Body.Close()
 			refused := reply.StatusCode == 403 || reply.StatusCode == 421
 			if refused != (tt.status == 403 || tt.status == 421) || refused && reply.StatusCode != tt.status ||

@@ -16,6 +16,7 @@ import (
 
 	"github.com/agentruntime/agentruntime/internal/localservice"
 	"github.com/agentruntime/agentruntime/internal/localservice/live"
+	"github.com/agentruntime/agentruntime/internal/must"
 )
 
 // intruder is a client that keeps to no rule, on a bare WebSocket.
@@ -117,13 +118,8 @@ func TestHostileSockets(t *testing.T) {
 	long := strings.Repeat("x", 900_000)
 	join := `{"channel":"room","kaltura":{"ks":"` + ks + `"}}`
 	pc := newPeer(t, c.init)
-	if _, err := pc.AddTransceiverFromKind(webrtc.RTPCodecTypeAudio); err != nil {
-		t.Fatal(err)
-	}
-	genuine, err := json.Marshal(map[string]any{"offer": map[string]string{"type": "offer", "sdp": offer(t, pc)}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Get(pc.AddTransceiverFromKind(webrtc.RTPCodecTypeAudio))(t)
+	genuine := must.Get(json.Marshal(map[string]any{"offer": map[string]string{"type": "offer", "sdp": offer(t, pc)}}))(t)
 
 	// Each attack reports whether it could begin; the service may disconnect it
 	// later.

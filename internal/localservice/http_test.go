@@ -16,6 +16,7 @@ import (
 
 	"github.com/agentruntime/agentruntime/internal/localservice"
 	"github.com/agentruntime/agentruntime/internal/localservice/servicetest"
+	"github.com/agentruntime/agentruntime/internal/must"
 	"github.com/agentruntime/agentruntime/internal/rawhttp"
 	"github.com/agentruntime/agentruntime/pageserver"
 )
@@ -83,9 +84,7 @@ func upload(t *testing.T, info localservice.Info, size int) string {
 	if err == nil {
 		_, err = file.Write(picture)
 	}
-	if err = errors.Join(err, fields.Close()); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, errors.Join(err, fields.Close()))
 	reply, text := send(t, http.MethodPost, info.AgenticURL+"/catalog-item/create",
 		http.Header{"Authorization": {"KS " + adminToken(t, info)}, "Content-Type": {fields.FormDataContentType()}}, form.String())
 	_, address, found := strings.Cut(text, `"imageUrl":"`)
@@ -113,9 +112,7 @@ func TestSlowReadersOfOneFile(t *testing.T) {
 	if part.StatusCode != http.StatusPartialContent || body != "PNG" {
 		t.Errorf("a part: %s %.20q", part.Status, body)
 	}
-	if err := first.Close(); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, first.Close())
 	// All readers must be there at once, however long this machine takes to send a file.
 	limit := 5*time.Second + 3*time.Since(began)
 	info := servicetest.Start(t, localservice.Options{Data: data, Limits: pageserver.Limits{Reply: limit, PerAddress: readers}}).Info()
@@ -126,9 +123,7 @@ func TestSlowReadersOfOneFile(t *testing.T) {
 		if err := c.(*net.TCPConn).SetReadBuffer(8 << 10); err != nil { // so that the system stores little of the file
 			t.Fatal(err)
 		}
-		if _, err := io.WriteString(c, "GET "+path+" HTTP/1.1\r\nHost: localhost\r\n\r\n"); err != nil {
-			t.Fatal(err)
-		}
+		must.Get(io.WriteString(c, "GET "+path+" HTTP/1.1\r\nHost: localhost\r\n\r\n"))(t)
 		start := make([]byte, 1024)
 		if _, err := io.ReadFull(c, start); err == nil && strings.Contains(string(start), " 200 OK") {
 			begun++ // otherwise a connection from before counts, until it is closed

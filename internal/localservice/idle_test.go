@@ -9,6 +9,7 @@ import (
 	"github.com/agentruntime/agentruntime/internal/localservice"
 	"github.com/agentruntime/agentruntime/internal/localservice/servicetest"
 	"github.com/agentruntime/agentruntime/internal/localservice/store"
+	"github.com/agentruntime/agentruntime/internal/must"
 )
 
 // TestIdleThreadIsCompletedOnce: the service completes a thread without further
@@ -67,9 +68,7 @@ func TestIdleThreadIsCompletedOnce(t *testing.T) {
 	if n := completions(live, "idle"); n != 0 {
 		t.Error("the thread of a live session was completed")
 	}
-	if err := s.ws.CloseNow(); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, s.ws.CloseNow())
 	until(live)
 	until(talk())
 	for thread, reason := range map[string]string{told: "client", live: "idle", idle: "idle"} {

@@ -16,6 +16,7 @@ import (
 	"github.com/agentruntime/agentruntime/internal/localservice/quota"
 	"github.com/agentruntime/agentruntime/internal/localservice/servicetest"
 	"github.com/agentruntime/agentruntime/internal/localservice/store"
+	"github.com/agentruntime/agentruntime/internal/must"
 )
 
 // TestEndedTokenClosesItsSockets (service.md, Authentication rule 7; choice A5):
@@ -46,9 +47,7 @@ func TestEndedTokenClosesItsSockets(t *testing.T) {
 		s.join(appInit{KS: joined}, nil)
 	}
 	away := intrude(t, info, tokens["away"])
-	if err := away.ws.CloseNow(); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, away.ws.CloseNow())
 	sessions := func() int { return len(service.Sessions(t.Context())) }
 	if n := sessions(); n != 6 {
 		t.Fatalf("the service has %d sessions, want 6, one of which waits for its client", n)
@@ -85,9 +84,7 @@ func TestEndedTokenOfARecoveredSession(t *testing.T) {
 		if !ok || json.Unmarshal([]byte(frame[2:]), &opened) != nil || opened.PID == "" {
 			t.Fatalf("connected with %q", frame)
 		}
-		if err := s.ws.CloseNow(); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, s.ws.CloseNow())
 		s = dialSocket(t, info)
 		s.send(`40{"token":"` + ks + `","pid":"` + opened.PID + `","offset":""}`)
 		if !s.until(`42["onServerConnected"`) { // the event that was missed is sent again
@@ -181,9 +178,7 @@ func TestSharedWidgetTokens(t *testing.T) {
 	if failed.Code == "" || !strings.Contains(failed.Message, "all visitors") {
 		t.Errorf("one visitor ended the token of all: %+v", failed)
 	}
-	if err := service.Close(); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, service.Close())
 	info = servicetest.Start(t, options).Info()
 	if _, said := say(info, initialise(t, info, "silent").KS, "What is my name?", threadID); !strings.Contains(said, "Sam") {
 		t.Errorf("after a restart: %s", said)
@@ -193,10 +188,7 @@ func TestSharedWidgetTokens(t *testing.T) {
 // TestUsersOfADirectory: the attributes of users from the directory are in templates, and their names in reports.
 func TestUsersOfADirectory(t *testing.T) {
 	t.Parallel()
-	users, err := directory.Read("users.csv", []byte("user_id,first_name,last_name,company\nsam,Sam,Bell,ACME\n"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	users := must.Get(directory.Read("users.csv", []byte("user_id,first_name,last_name,company\nsam,Sam,Bell,ACME\n")))(t)
 	info := servicetest.Start(t, localservice.Options{
 		Users: users, Script: script(`  - {when: {any: true}, steps: [{say: "You are {{ sys__user_obj.first_name | default('nobody') }} of {{ sys__user_obj.company | default('nowhere') }}."}]}`, fine),
 	}).Info()

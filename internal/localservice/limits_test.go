@@ -20,6 +20,7 @@ import (
 	"github.com/agentruntime/agentruntime/internal/localservice"
 	"github.com/agentruntime/agentruntime/internal/localservice/live"
 	"github.com/agentruntime/agentruntime/internal/localservice/servicetest"
+	"github.com/agentruntime/agentruntime/internal/must"
 	"github.com/agentruntime/agentruntime/internal/rawhttp"
 	"github.com/agentruntime/agentruntime/pageserver"
 )
@@ -101,9 +102,7 @@ func TestWhatOneClientTakes(t *testing.T) {
 func processorTime(t *testing.T) time.Duration {
 	t.Helper()
 	var used syscall.Rusage
-	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &used); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, syscall.Getrusage(syscall.RUSAGE_SELF, &used))
 	return time.Duration(used.Utime.Nano() + used.Stime.Nano())
 }
 
@@ -111,18 +110,10 @@ func processorTime(t *testing.T) time.Duration {
 // again.
 func offersAtTheLimit(t *testing.T) amount {
 	c := enterBare(t, localservice.Options{})
-	pc, err := webrtc.NewPeerConnection(webrtc.Configuration{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	pc := must.Get(webrtc.NewPeerConnection(webrtc.Configuration{}))(t)
 	defer pc.Close()
-	if _, err := pc.AddTransceiverFromKind(webrtc.RTPCodecTypeVideo); err != nil {
-		t.Fatal(err)
-	}
-	description, err := pc.CreateOffer(nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Get(pc.AddTransceiverFromKind(webrtc.RTPCodecTypeVideo))(t)
+	description := must.Get(pc.CreateOffer(nil))(t)
 	before, answered, refused := processorTime(t), 0, 0
 	for refused < 60 {
 		if post(t, c.video, description.SDP) == http.StatusCreated {
@@ -265,13 +256,11 @@ func stored(t *testing.T, questions int, thread string) amount {
 		return servicetest.Start(t, localservice.Options{Data: dir, Script: script(fine), Quotas: localservice.Quotas{Work: quotaOff}})
 	}
 	closed := func(s *localservice.Service) { // which moves what was logged into the database
-		if err := s.Close(); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, s.Close())
 	}
 	closed(open())
 	size := func() (sum int64) {
-		err := filepath.WalkDir(dir, func(_ string, d fs.DirEntry, err error) error {
+		must.Do(t, filepath.WalkDir(dir, func(_ string, d fs.DirEntry, err error) error {
 			if err != nil || d.IsDir() {
 				return err
 			}
@@ -280,10 +269,7 @@ func stored(t *testing.T, questions int, thread string) amount {
 				sum += file.Size()
 			}
 			return err
-		})
-		if err != nil {
-			t.Fatal(err)
-		}
+		}))
 		return sum
 	}
 	before := size()

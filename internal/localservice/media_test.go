@@ -21,6 +21,7 @@ import (
 	"github.com/agentruntime/agentruntime/internal/audio"
 	"github.com/agentruntime/agentruntime/internal/localservice"
 	"github.com/agentruntime/agentruntime/internal/localservice/renderer"
+	"github.com/agentruntime/agentruntime/internal/must"
 	runtimemedia "github.com/agentruntime/agentruntime/runtime/media"
 )
 
@@ -51,16 +52,13 @@ func whep(t testing.TB, method, address, contentType, body string) (status int, 
 // relay alone.
 func newPeer(t testing.TB, init appInit) *webrtc.PeerConnection {
 	t.Helper()
-	pc, err := webrtc.NewPeerConnection(webrtc.Configuration{
+	pc := must.Get(webrtc.NewPeerConnection(webrtc.Configuration{
 		ICETransportPolicy: webrtc.ICETransportPolicyRelay,
 		ICEServers: []webrtc.ICEServer{{
 			URLs: []string{init.TURNServerURL + "?transport=udp"}, Username: init.TURNCredentials.Username,
 			Credential: init.TURNCredentials.Credential,
 		}},
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	}))(t)
 	t.Cleanup(func() {
 		if err := pc.GracefulClose(); err != nil {
 			t.Errorf("close peer: %v", err)
@@ -73,28 +71,21 @@ func newPeer(t testing.TB, init appInit) *webrtc.PeerConnection {
 // check towards a server that it has no candidate for yet.
 func offer(t testing.TB, pc *webrtc.PeerConnection) string {
 	t.Helper()
-	description, err := pc.CreateOffer(nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	description := must.Get(pc.CreateOffer(nil))(t)
 	return local(t, pc, description)
 }
 
 func local(t testing.TB, pc *webrtc.PeerConnection, description webrtc.SessionDescription) string {
 	t.Helper()
 	gathered := webrtc.GatheringCompletePromise(pc)
-	if err := pc.SetLocalDescription(description); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, pc.SetLocalDescription(description))
 	<-gathered
 	return pc.LocalDescription().SDP
 }
 
 func remote(t testing.TB, pc *webrtc.PeerConnection, kind webrtc.SDPType, sdp string) {
 	t.Helper()
-	if err := pc.SetRemoteDescription(webrtc.SessionDescription{Type: kind, SDP: sdp}); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, pc.SetRemoteDescription(webrtc.SessionDescription{Type: kind, SDP: sdp}))
 }
 
 // received is what a peer got: the picture as an H264 stream, the voice as PCM.
@@ -194,9 +185,7 @@ func watch(t testing.TB, init appInit, address string) (*webrtc.PeerConnection, 
 	pc := newPeer(t, init)
 	r := receive(pc)
 	for _, kind := range []webrtc.RTPCodecType{webrtc.RTPCodecTypeVideo, webrtc.RTPCodecTypeAudio} {
-		if _, err := pc.AddTransceiverFromKind(kind, webrtc.RTPTransceiverInit{Direction: webrtc.RTPTransceiverDirectionRecvonly}); err != nil {
-			t.Fatal(err)
-		}
+		must.Get(pc.AddTransceiverFromKind(kind, webrtc.RTPTransceiverInit{Direction: webrtc.RTPTransceiverDirectionRecvonly}))(t)
 	}
 	status, header, answer := whep(t, http.MethodPost, address, "application/sdp", offer(t, pc))
 	if status != http.StatusCreated {
@@ -276,13 +265,8 @@ func speakInto(t *testing.T, c *conversation) (speak func()) {
 	c.emit("asr-webrtc-init", map[string]any{"sessionId": "x"})
 	c.expect("asr-webrtc-ready")
 	pc := newPeer(t, c.init)
-	track, err := webrtc.NewTrackLocalStaticSample(webrtc.RTPCodecCapability{MimeType: webrtc.MimeTypeOpus, ClockRate: 48000, Channels: 2}, "mic", "mic")
-	if err != nil {
-		t.Fatal(err)
-	}
-	if _, err := pc.AddTrack(track); err != nil {
-		t.Fatal(err)
-	}
+	track := must.Get(webrtc.NewTrackLocalStaticSample(webrtc.RTPCodecCapability{MimeType: webrtc.MimeTypeOpus, ClockRate: 48000, Channels: 2}, "mic", "mic"))(t)
+	must.Get(pc.AddTrack(track))(t)
 	connected := make(chan struct{})
 	var once sync.Once
 	pc.OnConnectionStateChange(func(state webrtc.PeerConnectionState) {
@@ -293,31 +277,21 @@ func speakInto(t *testing.T, c *conversation) (speak func()) {
 	c.emit("asr-webrtc-offer", map[string]any{"offer": map[string]any{"type": "offer", "sdp": offer(t, pc)}, "is_reconnect": false})
 	got := c.until("asr-ice-candidate")
 	var answer struct{ Answer struct{ SDP string } }
-	if err := json.Unmarshal(got[0].Args[0], &answer); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, json.Unmarshal(got[0].Args[0], &answer))
 	remote(t, pc, webrtc.SDPTypeAnswer, answer.Answer.SDP)
 	select {
 	case <-connected:
 	case <-time.After(patience):
 		t.Fatal("the microphone does not connect")
 	}
-	file, err := os.ReadFile("media/testdata/speech.opus")
-	if err != nil {
-		t.Fatal(err)
-	}
+	file := must.Get(os.ReadFile("media/testdata/speech.opus"))(t)
 	return func() {
-		speech, err := runtimemedia.Ogg(bytes.NewReader(file))
-		if err != nil {
-			t.Fatal(err)
-		}
+		speech := must.Get(runtimemedia.Ogg(bytes.NewReader(file)))(t)
 		tick := time.NewTicker(20 * time.Millisecond)
 		defer tick.Stop()
 		for packet, err := speech.Next(t.Context()); err == nil; packet, err = speech.Next(t.Context()) {
 			<-tick.C
-			if err := track.WriteSample(media.Sample{Data: packet.Data, Duration: packet.Duration}); err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, track.WriteSample(media.Sample{Data: packet.Data, Duration: packet.Duration}))
 		}
 	}
 }
@@ -364,19 +338,11 @@ func TestPictureAndVoiceAreOneStream(t *testing.T) {
 	c := converse(t, localservice.Options{}, "silent")
 	for _, want := range []int{1, 2, 1} {
 		control(t, c.info, "/media", map[string]any{"separateStreams": want == 2})
-		pc, err := webrtc.NewPeerConnection(webrtc.Configuration{})
-		if err != nil {
-			t.Fatal(err)
-		}
+		pc := must.Get(webrtc.NewPeerConnection(webrtc.Configuration{}))(t)
 		for _, kind := range []webrtc.RTPCodecType{webrtc.RTPCodecTypeVideo, webrtc.RTPCodecTypeAudio} {
-			if _, err := pc.AddTransceiverFromKind(kind, webrtc.RTPTransceiverInit{Direction: webrtc.RTPTransceiverDirectionRecvonly}); err != nil {
-				t.Fatal(err)
-			}
+			must.Get(pc.AddTransceiverFromKind(kind, webrtc.RTPTransceiverInit{Direction: webrtc.RTPTransceiverDirectionRecvonly}))(t)
 		}
-		offer, err := pc.CreateOffer(nil)
-		if err != nil {
-			t.Fatal(err)
-		}
+		offer := must.Get(pc.CreateOffer(nil))(t)
 		if err := pc.Close(); err != nil {
 			t.Error(err)
 		}

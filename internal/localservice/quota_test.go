@@ -19,6 +19,7 @@ import (
 	"github.com/agentruntime/agentruntime/internal/localservice"
 	"github.com/agentruntime/agentruntime/internal/localservice/quota"
 	"github.com/agentruntime/agentruntime/internal/localservice/servicetest"
+	"github.com/agentruntime/agentruntime/internal/must"
 	"github.com/agentruntime/agentruntime/internal/rawhttp"
 )
 
@@ -104,10 +105,7 @@ func TestQuotasAreDocumented(t *testing.T) {
 func documented(t *testing.T, file, test, table string) {
 	t.Helper()
 	const end = "<!-- end of the table -->"
-	text, err := os.ReadFile(file)
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := must.Get(os.ReadFile(file))(t)
 	start := "<!-- go test -run " + test
 	head, rest, _ := strings.Cut(string(text), start)
 	mark, rest, _ := strings.Cut(rest, "-->\n")
@@ -117,9 +115,7 @@ func documented(t *testing.T, file, test, table string) {
 	}
 	if *write {
 		text = []byte(head + start + mark + "-->\n" + table + end + tail)
-		if err := os.WriteFile(file, text, 0o644); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, os.WriteFile(file, text, 0o644))
 	} else if old != table {
 		t.Errorf("%s is not as declared; the flag -write writes it:\n%s", file, table)
 	}
@@ -216,19 +212,11 @@ func TestBuiltInRelayLogin(t *testing.T) {
 	t.Parallel()
 	for _, public := range []bool{false, true} {
 		info := servicetest.Start(t, localservice.Options{AllowPublic: public}).Info()
-		conn, err := net.ListenPacket("udp4", "127.0.0.1:0")
-		if err != nil {
-			t.Fatal(err)
-		}
-		c, err := turn.NewClient(&turn.ClientConfig{
+		conn := must.Get(net.ListenPacket("udp4", "127.0.0.1:0"))(t)
+		c := must.Get(turn.NewClient(&turn.ClientConfig{
 			TURNServerAddr: strings.TrimPrefix(info.TURNServerURL, "turn:"), Conn: conn, Username: "kaltura", Password: "avatar",
-		})
-		if err != nil {
-			t.Fatal(err)
-		}
-		if err := c.Listen(); err != nil {
-			t.Fatal(err)
-		}
+		}))(t)
+		must.Do(t, c.Listen())
 		relayed, err := c.Allocate()
 		if (err == nil) == public {
 			t.Errorf("with public %t the login gives %v", public, err)
@@ -339,9 +327,7 @@ func TestTheDatabaseHasALimit(t *testing.T) {
 	if status := question(); status != http.StatusOK {
 		t.Errorf("with new room a question has the status %d", status)
 	}
-	if err := service.Close(); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, service.Close())
 	if file, err := os.Stat(filepath.Join(dir, "localservice.db")); err != nil || file.Size() > limit+8<<20 {
 		t.Errorf("the database has %d bytes, want at most %d (%v)", file.Size(), limit, err)
 	}

@@ -13,6 +13,7 @@ import (
 
 	"github.com/agentruntime/agentruntime/internal/localservice"
 	"github.com/agentruntime/agentruntime/internal/localservice/servicetest"
+	"github.com/agentruntime/agentruntime/internal/must"
 	"github.com/agentruntime/agentruntime/pageserver"
 )
 
@@ -93,10 +94,7 @@ func TestConnectionsThatSayNothing(t *testing.T) {
 	starts := []string{"", "G", "GET /socket.i"}
 	for i := range 300 { // more than may be silent at one time
 		start := starts[i%len(starts)]
-		c, err := net.Dial("tcp", address)
-		if err != nil {
-			t.Fatal(err)
-		}
+		c := must.Get(net.Dial("tcp", address))(t)
 		t.Cleanup(func() { _ = c.Close() })
 		_, _ = io.WriteString(c, start) // the service may have closed it already
 	}

@@ -17,6 +17,7 @@ import (
 	"github.com/agentruntime/agentruntime/internal/leaktest"
 	"github.com/agentruntime/agentruntime/internal/localservice"
 	"github.com/agentruntime/agentruntime/internal/localservice/servicetest"
+	"github.com/agentruntime/agentruntime/internal/must"
 	"github.com/agentruntime/agentruntime/management"
 	"github.com/agentruntime/agentruntime/management/tokenserver"
 	"github.com/agentruntime/agentruntime/runtime/appinit"
@@ -70,15 +71,10 @@ func newSite(t *testing.T, change ...func(*tokenserver.Options, *management.Opti
 	for _, c := range change {
 		c(&o, &m)
 	}
-	client, err := management.New(m)
-	if err != nil {
-		t.Fatal(err)
-	}
+	client := must.Get(management.New(m))(t)
 	t.Cleanup(client.Close)
 	o.Client = client
-	if s.Handler, err = tokenserver.New(o); err != nil {
-		t.Fatal(err)
-	}
+	s.Handler = must.Get(tokenserver.New(o))(t)
 	return s
 }
 
@@ -116,9 +112,7 @@ func (s *site) conversation(visitor string) tokenserver.Conversation {
 		s.t.Fatalf("status %d: %s", w.Code, w.Body)
 	}
 	var c tokenserver.Conversation
-	if err := json.Unmarshal(w.Body.Bytes(), &c); err != nil {
-		s.t.Fatal(err)
-	}
+	must.Do(s.t, json.Unmarshal(w.Body.Bytes(), &c))
 	return c
 }
 
@@ -137,19 +131,13 @@ func (s *site) wantRefusal(name string, w *httptest.ResponseRecorder, status int
 func say(t *testing.T, c tokenserver.Conversation, text string) string {
 	t.Helper()
 	client := converse.Client{URL: c.GenieURL, Token: c.KS}
-	turn, err := client.Turn(t.Context(), converse.Request{UserMessage: text}, converse.Throw)
-	if err != nil {
-		t.Fatal(err)
-	}
+	turn := must.Get(client.Turn(t.Context(), converse.Request{UserMessage: text}, converse.Throw))(t)
 	return turn.ThreadID
 }
 
 func threads(t *testing.T, c tokenserver.Conversation) []string {
 	t.Helper()
-	client, err := visitor.New(visitor.Options{Token: c.KS, Kind: appinit.AgentToken, GenieURL: &c.GenieURL})
-	if err != nil {
-		t.Fatal(err)
-	}
+	client := must.Get(visitor.New(visitor.Options{Token: c.KS, Kind: appinit.AgentToken, GenieURL: &c.GenieURL}))(t)
 	defer client.Close()
 	var ids []string
 	for thread, err := range client.AllThreads(t.Context(), visitor.ThreadQuery{}) {
@@ -264,17 +252,12 @@ func TestNothingOfAFailureIsTold(t *testing.T) {
 }
 
 func TestOptions(t *testing.T) {
-	client, err := management.New(management.Options{PartnerID: 1, Secret: "s"})
-	if err != nil {
-		t.Fatal(err)
-	}
+	client := must.Get(management.New(management.Options{PartnerID: 1, Secret: "s"}))(t)
 	defer client.Close()
 	good := tokenserver.Options{
 		Client: client, AgentID: "a", Origins: []string{origin}, Visitor: func(*http.Request) (string, error) { return "", nil },
 	}
-	if _, err := tokenserver.New(good); err != nil {
-		t.Fatal(err)
-	}
+	must.Get(tokenserver.New(good))(t)
 	for name, test := range map[string]struct {
 		change func(*tokenserver.Options)
 		code   fault.Code

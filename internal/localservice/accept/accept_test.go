@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/agentruntime/agentruntime/internal/localservice/quota"
+	"github.com/agentruntime/agentruntime/internal/must"
 )
 
 // failing is a listener that fails a number of times before it accepts.
@@ -38,9 +39,7 @@ func TestAcceptGoesOnAfterErrors(t *testing.T) {
 		var log strings.Builder
 		ln := Listener(&failing{failures: 10}, slog.New(slog.NewTextHandler(&log, nil)))
 		began := time.Now()
-		if _, err := ln.Accept(); err != nil {
-			t.Fatal(err)
-		}
+		must.Get(ln.Accept())(t)
 		// 5 ms, doubled seven times, and then a second each.
 		if want := 1275*time.Millisecond + 2*time.Second; time.Since(began) != want {
 			t.Errorf("ten errors took %v, want %v", time.Since(began), want)
@@ -62,9 +61,7 @@ func TestCloseEndsTheWait(t *testing.T) {
 		time.Sleep(10 * time.Minute)
 		synctest.Wait()
 		began := time.Now()
-		if err := ln.Close(); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, ln.Close())
 		if err := <-done; !errors.Is(err, net.ErrClosed) || time.Since(began) != 0 {
 			t.Errorf("%v after %v", err, time.Since(began))
 		}
@@ -73,10 +70,7 @@ func TestCloseEndsTheWait(t *testing.T) {
 
 // TestLimit: connections beyond it are closed, and count no more once they are.
 func TestLimit(t *testing.T) {
-	bare, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
+	bare := must.Get(net.Listen("tcp", "127.0.0.1:0"))(t)
 	ln := Limit(bare, quota.Limit{Address: 2}, func(net.Conn) {})
 	defer ln.Close()
 	accepted := make(chan net.Conn)
@@ -93,10 +87,7 @@ func TestLimit(t *testing.T) {
 	dial := func(from string) net.Conn {
 		t.Helper()
 		d := net.Dialer{LocalAddr: &net.TCPAddr{IP: net.ParseIP(from)}}
-		c, err := d.Dial("tcp", ln.Addr().String())
-		if err != nil {
-			t.Fatal(err)
-		}
+		c := must.Get(d.Dial("tcp", ln.Addr().String()))(t)
 		t.Cleanup(func() { _ = c.Close() })
 		return c
 	}

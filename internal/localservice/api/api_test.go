@@ -23,6 +23,7 @@ import (
 	"github.com/agentruntime/agentruntime/internal/localservice/store/storetest"
 	"github.com/agentruntime/agentruntime/internal/localservice/token"
 	"github.com/agentruntime/agentruntime/internal/localservice/toolrun"
+	"github.com/agentruntime/agentruntime/internal/must"
 	"github.com/agentruntime/agentruntime/internal/rawhttp"
 	"github.com/agentruntime/agentruntime/pageserver"
 	"github.com/agentruntime/agentruntime/runtime/converse"
@@ -56,13 +57,8 @@ func serve(t testing.TB, b brain.Brain, change func(*Config)) *service {
 func serveWithin(t testing.TB, limits pageserver.Limits, b brain.Brain, change func(*Config)) *service {
 	t.Helper()
 	s, partner := storetest.Open(t)
-	passages, err := brain.ReadKnowledge(brain.DefaultKnowledge())
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := s.SetDocuments(t.Context(), passages); err != nil {
-		t.Fatal(err)
-	}
+	passages := must.Get(brain.ReadKnowledge(brain.DefaultKnowledge()))(t)
+	must.Do(t, s.SetDocuments(t.Context(), passages))
 	if b == nil {
 		b = &brain.Scripted{Fallback: &brain.Demo{Knowledge: s}}
 	}
@@ -88,10 +84,7 @@ func serveWithin(t testing.TB, limits pageserver.Limits, b brain.Brain, change f
 		http.DefaultClient.CloseIdleConnections()
 		tools.Close() //nolint:errcheck // always nil
 	})
-	agents, err := s.Agents(t.Context(), partner.ID)
-	if err != nil {
-		t.Fatal(err)
-	}
+	agents := must.Get(s.Agents(t.Context(), partner.ID))(t)
 	v := &service{t: t, url: server.URL, handler: handler, store: s, partner: partner, agents: map[string]store.Agent{}}
 	for _, a := range agents {
 		v.agents[a.Name] = a
@@ -108,24 +101,15 @@ type reply struct {
 
 func (v *service) do(request *http.Request) reply {
 	v.t.Helper()
-	response, err := http.DefaultClient.Do(request)
-	if err != nil {
-		v.t.Fatal(err)
-	}
+	response := must.Get(http.DefaultClient.Do(request))(v.t)
 	defer response.Body.Close()
-	body, err := io.ReadAll(response.Body)
-	if err != nil {
-		v.t.Fatal(err)
-	}
+	body := must.Get(io.ReadAll(response.Body))(v.t)
 	return reply{response.StatusCode, response.Header, strings.TrimSpace(string(body))}
 }
 
 func (v *service) request(method, path, ks, contentType, body string) *http.Request {
 	v.t.Helper()
-	request, err := http.NewRequestWithContext(v.t.Context(), method, v.url+path, strings.NewReader(body))
-	if err != nil {
-		v.t.Fatal(err)
-	}
+	request := must.Get(http.NewRequestWithContext(v.t.Context(), method, v.url+path, strings.NewReader(body)))(v.t)
 	request.Header.Set("Content-Type", contentType)
 	if ks != "" {
 		request.Header.Set("Authorization", "KS "+ks)
@@ -236,14 +220,8 @@ func TestEveryRouteChecksItsToken(t *testing.T) {
 	v := serve(t, nil, nil)
 	admin, widget := v.admin(), v.widget(store.Receptionist)
 	conversation := v.conversation(store.Receptionist, "ann")
-	expired, err := token.Mint(v.partner.Secret, &token.Claims{PartnerID: v.partner.ID, Privileges: "geniegpcid:1001"})
-	if err != nil {
-		t.Fatal(err)
-	}
-	foreign, err := token.Mint("another secret", &token.Claims{PartnerID: v.partner.ID})
-	if err != nil {
-		t.Fatal(err)
-	}
+	expired := must.Get(token.Mint(v.partner.Secret, &token.Claims{PartnerID: v.partner.ID, Privileges: "geniegpcid:1001"}))(t)
+	foreign := must.Get(token.Mint("another secret", &token.Claims{PartnerID: v.partner.ID}))(t)
 	for route, status := range map[string]struct{ admin, conversation, widget int }{
 		"POST /v1/application/resolveWidgetId":                     {422, 403, 403},
 		"POST /v1/application/appInit":                             {200, 200, 200},
@@ -415,10 +393,7 @@ func TestSlowBodyIsRefused(t *testing.T) {
 		"/v1/application/appInit":                       "application/json", // reads no body
 		SessionPrefix + "/service/session/action/start": "application/x-www-form-urlencoded",
 	} {
-		c, err := net.Dial("tcp", strings.TrimPrefix(v.url, "http://"))
-		if err != nil {
-			t.Fatal(err)
-		}
+		c := must.Get(net.Dial("tcp", strings.TrimPrefix(v.url, "http://")))(t)
 		defer c.Close()
 		fmt.Fprintf(c, "POST %s HTTP/1.1\r\nHost: x\r\nAuthorization: KS %s\r\nContent-Type: %s\r\nContent-Length: 100\r\n\r\n{",
 			path, v.conversation(store.Receptionist, "ann"), kind)
@@ -476,12 +451,9 @@ func FuzzBody(f *testing.F) {
 		Store: s, Tokens: token.NewAuthority(s), Dialogue: dialogue.New(dialogue.Config{Store: s, Brain: silent}),
 		Hosts: func() (Hosts, error) { return Hosts{}, nil },
 	})
-	ks, err := token.NewAuthority(s).Start(f.Context(), token.Grant{
+	ks := must.Get(token.NewAuthority(s).Start(f.Context(), token.Grant{
 		PartnerID: partner.ID, Secret: partner.Secret, Type: token.TypeAdmin, UserID: "root", Privileges: "disableentitlement",
-	})
-	if err != nil {
-		f.Fatal(err)
-	}
+	}))(f)
 	paths := []string{
 		"/v1/application/resolveWidgetId", "/assistant/converse", "/assistant/tool_response", "/assistant/abort",
 		"/thread/session_completed", "/v1/thread/list", "/v1/thread/get", "/v1/thread/update", "/v1/thread/delete",

@@ -10,6 +10,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/agentruntime/agentruntime/internal/localservice/store"
+	"github.com/agentruntime/agentruntime/internal/must"
 )
 
 // TestBodiesTakeLittleMoreMemoryThanTheirText when they are decoded, whatever is in them.
@@ -25,11 +26,8 @@ func TestBodiesTakeLittleMoreMemoryThanTheirText(t *testing.T) {
 	t.Run("form", func(t *testing.T) {
 		for _, piece := range []string{"a&", "%41&", "a[]=1&"} {
 			before := allocated()
-			reply, err := http.Post(v.url+SessionPrefix+"/service/session/action/start", "application/x-www-form-urlencoded",
-				strings.NewReader(strings.Repeat(piece, maxBody/len(piece))))
-			if err != nil {
-				t.Fatal(err)
-			}
+			reply := must.Get(http.Post(v.url+SessionPrefix+"/service/session/action/start", "application/x-www-form-urlencoded",
+				strings.NewReader(strings.Repeat(piece, maxBody/len(piece)))))(t)
 			_ = reply.Body.Close()
 			if took := allocated() - before; took > most {
 				t.Errorf("%s: %d MB, status %d", piece, took>>20, reply.StatusCode)

@@ -11,14 +11,13 @@ import (
 	"testing"
 
 	"github.com/agentruntime/agentruntime/internal/audio"
+	"github.com/agentruntime/agentruntime/internal/must"
 )
 
 func png(t *testing.T) []byte {
 	t.Helper()
 	var out bytes.Buffer
-	if err := pngs.Encode(&out, image.NewGray(image.Rect(0, 0, 8, 8))); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, pngs.Encode(&out, image.NewGray(image.Rect(0, 0, 8, 8))))
 	return out.Bytes()
 }
 
@@ -36,10 +35,7 @@ func (v *service) sendTo(path, ks string, fields map[string]string, data []byte)
 		form.WriteField(name, value) //nolint:errcheck // into memory
 	}
 	if data != nil {
-		part, err := form.CreateFormFile("file", "upload")
-		if err != nil {
-			v.t.Fatal(err)
-		}
+		part := must.Get(form.CreateFormFile("file", "upload"))(v.t)
 		part.Write(data) //nolint:errcheck // into memory
 	}
 	form.Close() //nolint:errcheck // into memory

@@ -13,6 +13,7 @@ import (
 	"github.com/agentruntime/agentruntime/internal/localservice/brain"
 	"github.com/agentruntime/agentruntime/internal/localservice/dialogue"
 	"github.com/agentruntime/agentruntime/internal/localservice/store"
+	"github.com/agentruntime/agentruntime/internal/must"
 	"github.com/agentruntime/agentruntime/runtime/converse"
 )
 
@@ -183,21 +184,13 @@ func stuck(stopped chan<- error) brainFunc {
 // stream starts a converse call and returns once the given text has come in.
 func (v *service) stream(ctx context.Context, ks, waitFor string) (*http.Response, string) {
 	v.t.Helper()
-	request, err := http.NewRequestWithContext(ctx, "POST", v.url+"/assistant/converse", strings.NewReader(`{"userMessage":"x"}`))
-	if err != nil {
-		v.t.Fatal(err)
-	}
+	request := must.Get(http.NewRequestWithContext(ctx, "POST", v.url+"/assistant/converse", strings.NewReader(`{"userMessage":"x"}`)))(v.t)
 	request.Header.Set("Authorization", "KS "+ks)
-	response, err := http.DefaultClient.Do(request)
-	if err != nil {
-		v.t.Fatal(err)
-	}
+	response := must.Get(http.DefaultClient.Do(request))(v.t)
 	threadID := ""
 	for in := lines(response.Body); in.Scan(); {
 		var seg converse.Segment
-		if err := json.Unmarshal(in.Bytes(), &seg); err != nil {
-			v.t.Fatal(err)
-		}
+		must.Do(v.t, json.Unmarshal(in.Bytes(), &seg))
 		if seg.ThreadID != "" {
 			threadID = seg.ThreadID
 		}
@@ -246,9 +239,7 @@ func TestAbortEndsTheTurnInGoodOrder(t *testing.T) {
 	var shapes []string
 	for in := lines(response.Body); in.Scan(); {
 		var seg converse.Segment
-		if err := json.Unmarshal(in.Bytes(), &seg); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, json.Unmarshal(in.Bytes(), &seg))
 		shapes = append(shapes, shape(seg))
 	}
 	want := `1 text end "" 2 user-interruption "" 3 think final ""`
@@ -270,18 +261,13 @@ func TestToolAnswerReachesTheAnswer(t *testing.T) {
 	v := serve(t, nil, nil)
 	ks := v.conversation(store.Tools, "ann")
 	request := v.request("POST", "/assistant/converse", ks, "application/json", `{"userMessage":"Please save a note: call back"}`)
-	response, err := http.DefaultClient.Do(request)
-	if err != nil {
-		t.Fatal(err)
-	}
+	response := must.Get(http.DefaultClient.Do(request))(t)
 	defer response.Body.Close()
 	var shapes []string
 	text := ""
 	for in := lines(response.Body); in.Scan(); {
 		var seg converse.Segment
-		if err := json.Unmarshal(in.Bytes(), &seg); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, json.Unmarshal(in.Bytes(), &seg))
 		if seg.Type.Spoken() {
 			text += seg.ContentString()
 			if seg.SegmentStart {

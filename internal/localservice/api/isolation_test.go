@@ -19,6 +19,7 @@ import (
 	"github.com/agentruntime/agentruntime/internal/localservice/brain"
 	"github.com/agentruntime/agentruntime/internal/localservice/store"
 	"github.com/agentruntime/agentruntime/internal/localservice/token"
+	"github.com/agentruntime/agentruntime/internal/must"
 )
 
 const (
@@ -81,10 +82,7 @@ func foreignAccount(v *service) account {
 	intellect := m.call("/v1/intellect/add", `{"name":"foreign","opening_phrase":"<blank>"}`, 200)["id"]
 	agent := m.call("/v1/agent/create", fmt.Sprintf(`{"displayName":"Foreign","intellect":{"id":%v},"avatarIds":[]}`, intellect), 200)["agentId"]
 	widget := m.call("/v1/application/resolveWidgetId", fmt.Sprintf(`{"agentId":%q}`, agent), 200)["widgetId"]
-	partner, err := v.store.Partner(v.t.Context(), 77)
-	if err != nil {
-		v.t.Fatal(err)
-	}
+	partner := must.Get(v.store.Partner(v.t.Context(), 77))(v.t)
 	return account{partner, int64(intellect.(float64)), widget.(string)}
 }
 
@@ -201,10 +199,7 @@ func (w *world) send(path, auth, contentType, body string) reply {
 // the mark of another identity, except those in may.
 func (w *world) call(who *identity, path string, body any, status int, may ...*identity) reply {
 	w.t.Helper()
-	text, err := json.Marshal(body)
-	if err != nil {
-		w.t.Fatal(err)
-	}
+	text := must.Get(json.Marshal(body))(w.t)
 	got := w.send(path, "KS "+who.ks, "application/json", string(text))
 	if got.status != status {
 		w.t.Errorf("%s %s: status %d, want %d: %s", path, text, got.status, status, got.body)

@@ -13,15 +13,14 @@ import (
 
 	"github.com/agentruntime/agentruntime/internal/localservice/quota"
 	"github.com/agentruntime/agentruntime/internal/localservice/store"
+	"github.com/agentruntime/agentruntime/internal/must"
 )
 
 // media calls an action of the media API with the token in the body, as its client does.
 func (v *service) media(ks, service, action, parameters string) map[string]any {
 	v.t.Helper()
 	body := map[string]any{}
-	if err := json.Unmarshal([]byte(parameters), &body); err != nil {
-		v.t.Fatal(err)
-	}
+	must.Do(v.t, json.Unmarshal([]byte(parameters), &body))
 	body["ks"], body["format"] = ks, 1
 	text, _ := json.Marshal(body)
 	got := v.post(SessionPrefix+"/service/"+service+"/action/"+action, "", string(text))
@@ -48,10 +47,7 @@ func (v *service) uploadFile(ks, id, name, content string) reply {
 	v.t.Helper()
 	var body bytes.Buffer
 	form := multipart.NewWriter(&body)
-	part, err := form.CreateFormFile("fileData", name)
-	if err != nil {
-		v.t.Fatal(err)
-	}
+	part := must.Get(form.CreateFormFile("fileData", name))(v.t)
 	part.Write([]byte(content)) //nolint:errcheck // into memory
 	if ks != "" {
 		form.WriteField("ks", ks) //nolint:errcheck // into memory
@@ -320,10 +316,7 @@ func TestUnusedUploadsGo(t *testing.T) {
 	if _, _, err := v.store.Asset(t.Context(), old.Body.AssetID); !errors.Is(err, store.ErrNotFound) {
 		t.Errorf("its file: %v", err)
 	}
-	r, err := upload(recent)
-	if err != nil {
-		t.Fatal(err)
-	}
+	r := must.Get(upload(recent))(t)
 	if _, _, err := v.store.Asset(t.Context(), r.Body.AssetID); err != nil {
 		t.Errorf("the file of the recent one: %v", err)
 	}

@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"github.com/agentruntime/agentruntime/internal/localservice/store"
+	"github.com/agentruntime/agentruntime/internal/must"
 )
 
 // randomKind is a kind of records with values of its fields; a call takes any of them.
@@ -106,10 +107,7 @@ func TestRandomRecords(t *testing.T) {
 
 // post makes a call, and returns nil for one that was refused.
 func (c *randomCalls) post(p *partner, path string, body record) record {
-	text, err := json.Marshal(body)
-	if err != nil {
-		c.t.Fatal(err)
-	}
+	text := must.Get(json.Marshal(body))(c.t)
 	got := c.send(path, "KS "+p.ks, "application/json", string(text))
 	reply := record{}
 	if got.status >= 500 || json.Unmarshal([]byte(got.body), &reply) != nil {

@@ -10,6 +10,7 @@ import (
 
 	"github.com/agentruntime/agentruntime/internal/localservice/store"
 	"github.com/agentruntime/agentruntime/internal/localservice/token"
+	"github.com/agentruntime/agentruntime/internal/must"
 )
 
 // manager calls management endpoints with an admin token.
@@ -49,9 +50,7 @@ func (m *manager) refuses(path, body string, status int, text string) {
 func (v *service) stranger() *manager {
 	v.t.Helper()
 	other := store.Partner{ID: 77, Secret: "another secret"}
-	if err := v.store.AddPartner(v.t.Context(), other); err != nil {
-		v.t.Fatal(err)
-	}
+	must.Do(v.t, v.store.AddPartner(v.t.Context(), other))
 	mine := v.partner
 	v.partner = other
 	ks := v.mint(token.TypeAdmin, "root", "disableentitlement")
@@ -136,21 +135,15 @@ func TestNamesOfFieldsAreExact(t *testing.T) {
 func TestLateDeletesCanBeWrittenBack(t *testing.T) {
 	m := serve(t, nil, nil).manager()
 	const skill, avatar = "late", "0123456789abcdef01234567"
-	_, err := m.store.Intellects().Update(t.Context(), m.partner.ID, "1001", func(in *store.Intellect) error {
+	must.Get(m.store.Intellects().Update(t.Context(), m.partner.ID, "1001", func(in *store.Intellect) error {
 		in.SkillIDs = []store.SkillRef{{ID: skill, Mode: store.SkillAdhoc}}
 		return nil
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	}))(t)
 	agent := m.agents[store.Receptionist].ID
-	_, err = m.store.AgentRecords().Update(t.Context(), m.partner.ID, agent, func(a *store.AgentRecord) error {
+	must.Get(m.store.AgentRecords().Update(t.Context(), m.partner.ID, agent, func(a *store.AgentRecord) error {
 		a.AvatarIDs = append(a.AvatarIDs, avatar)
 		return nil
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	}))(t)
 	for kind, about := range map[string]string{"intellect": `{"id":1001}`, "agent": fmt.Sprintf(`{"agentId":%q}`, agent)} {
 		back, _ := json.Marshal(m.call("/v1/"+kind+"/get", about, 200))
 		if got := m.call("/v1/"+kind+"/update", string(back), 200); got["code"] != nil {

@@ -14,16 +14,14 @@ import (
 
 	"github.com/agentruntime/agentruntime/internal/localservice/brain"
 	"github.com/agentruntime/agentruntime/internal/localservice/store"
+	"github.com/agentruntime/agentruntime/internal/must"
 	"github.com/agentruntime/agentruntime/runtime/converse"
 )
 
 // scripted is a brain that plays a script alone, without pauses between pieces.
 func scripted(t *testing.T, text string) brain.Brain {
 	t.Helper()
-	script, err := brain.ParseScript([]byte(text))
-	if err != nil {
-		t.Fatal(err)
-	}
+	script := must.Get(brain.ParseScript([]byte(text)))(t)
 	return &brain.Scripted{Script: script, Fallback: &brain.Demo{}}
 }
 
@@ -103,10 +101,7 @@ func TestScriptsMakeEveryKindOfLine(t *testing.T) {
 func TestCutStreamIsBrokenForTheClient(t *testing.T) {
 	v := serve(t, scripted(t, `rules: [{when: {exact: x}, steps: [{say: Half}, {cut: true}, {say: never}]}]`), nil)
 	ks := v.conversation(store.Receptionist, "ann")
-	response, err := http.DefaultClient.Do(v.request("POST", "/assistant/converse", ks, "application/json", `{"userMessage":"x"}`))
-	if err != nil {
-		t.Fatal(err)
-	}
+	response := must.Get(http.DefaultClient.Do(v.request("POST", "/assistant/converse", ks, "application/json", `{"userMessage":"x"}`)))(t)
 	defer response.Body.Close()
 	text, err := io.ReadAll(response.Body)
 	if !errors.Is(err, io.ErrUnexpectedEOF) || !strings.Contains(string(text), `"Half"`) || strings.Contains(string(text), "never") {
@@ -114,9 +109,7 @@ func TestCutStreamIsBrokenForTheClient(t *testing.T) {
 	}
 	var first converse.Segment
 	line, _, _ := strings.Cut(string(text), "\n")
-	if err := json.Unmarshal([]byte(line), &first); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, json.Unmarshal([]byte(line), &first))
 	// What came is in the thread, as after any other end (local-service choice E3).
 	if next := v.ask(ks, first.ThreadID, "What did you just say?"); next.text != "I said: Half" {
 		t.Errorf("the next turn: %q", next.text)

@@ -10,6 +10,7 @@ import (
 
 	"github.com/agentruntime/agentruntime/internal/localservice/store"
 	"github.com/agentruntime/agentruntime/internal/localservice/token"
+	"github.com/agentruntime/agentruntime/internal/must"
 )
 
 // TestAgentsIntellect: the forms in which an agent names its intellect, or has its fields.
@@ -178,10 +179,7 @@ func TestIntellectShapes(t *testing.T) {
 		delete(read, key)
 	}
 	read["capabilities"] = map[string]string{"use_knowledge_base": "on"}
-	text, err := json.Marshal(read)
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := must.Get(json.Marshal(read))(t)
 	m.call("/v1/intellect/update", string(text), 200)
 	again := m.call("/v1/intellect/get", about, 200)
 	for _, key := range []string{"prompts", "mcp_servers", "secrets", "user_properties_forms", "status", "tags"} {

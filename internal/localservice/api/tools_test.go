@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/agentruntime/agentruntime/internal/localservice/store"
+	"github.com/agentruntime/agentruntime/internal/must"
 )
 
 func TestToolRoutes(t *testing.T) {
@@ -102,10 +103,7 @@ func TestSkillRoutes(t *testing.T) {
 // TestSharedSkills: they are listed and can be attached, and nothing else.
 func TestSharedSkills(t *testing.T) {
 	m := serve(t, nil, nil).manager()
-	shared, err := m.store.Skills().Create(t.Context(), store.SharedPartner, store.Skill{Name: "shared for all", Description: "d"})
-	if err != nil {
-		t.Fatal(err)
-	}
+	shared := must.Get(m.store.Skills().Create(t.Context(), store.SharedPartner, store.Skill{Name: "shared for all", Description: "d"}))(t)
 	list := m.call("/v1/skill/list", `{"filter":{"objectType":"SkillListFilter"}}`, 200)
 	i := slices.Index(names(list, "id"), shared.ID)
 	if i < 0 || names(list, "partner_id")[i] != "0" {

@@ -9,6 +9,7 @@ import (
 
 	"github.com/agentruntime/agentruntime/internal/localservice/brain"
 	"github.com/agentruntime/agentruntime/internal/localservice/store"
+	"github.com/agentruntime/agentruntime/internal/must"
 	"github.com/agentruntime/agentruntime/runtime/converse"
 )
 
@@ -22,9 +23,7 @@ func consentOf(t *testing.T, got turn) string {
 		var content struct {
 			AuthURL string `json:"auth_url"`
 		}
-		if err := json.Unmarshal([]byte(seg.ContentString()), &content); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, json.Unmarshal([]byte(seg.ContentString()), &content))
 		want := converse.Metadata{Subtype: "oauth_required", ToolName: "calendar", ToolDisplayName: "Your calendar"}
 		if m := seg.Metadata; m == nil || m.Subtype != want.Subtype || m.ToolName != want.ToolName || m.ToolDisplayName != want.ToolDisplayName {
 			t.Errorf("metadata %+v", m)

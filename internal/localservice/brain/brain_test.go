@@ -17,6 +17,7 @@ import (
 	"github.com/agentruntime/agentruntime/internal/leaktest"
 	"github.com/agentruntime/agentruntime/internal/localservice/store"
 	"github.com/agentruntime/agentruntime/internal/localservice/store/storetest"
+	"github.com/agentruntime/agentruntime/internal/must"
 	"github.com/agentruntime/agentruntime/runtime/converse"
 )
 
@@ -80,9 +81,7 @@ func (t *tape) Call(_ context.Context, calls ...Call) ([]Result, error) {
 
 func answer(t *testing.T, b Brain, q *Question, out *tape) {
 	t.Helper()
-	if err := b.Answer(t.Context(), q, out); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, b.Answer(t.Context(), q, out))
 }
 
 // tools are the tools of the built-in agent of that name.
@@ -105,13 +104,8 @@ func tools() store.Profile {
 func knowledge(t *testing.T) *store.Store {
 	t.Helper()
 	s, _ := storetest.Open(t)
-	passages, err := ReadKnowledge(DefaultKnowledge())
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := s.SetDocuments(t.Context(), passages); err != nil {
-		t.Fatal(err)
-	}
+	passages := must.Get(ReadKnowledge(DefaultKnowledge()))(t)
+	must.Do(t, s.SetDocuments(t.Context(), passages))
 	return s
 }
 
@@ -158,9 +152,7 @@ func TestDemoAnswers(t *testing.T) {
 func picture(t *testing.T) []byte {
 	t.Helper()
 	var b bytes.Buffer
-	if err := png.Encode(&b, image.NewGray(image.Rect(0, 0, 4, 3))); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, png.Encode(&b, image.NewGray(image.Rect(0, 0, 4, 3))))
 	return b.Bytes()
 }
 
@@ -264,10 +256,7 @@ func TestDemoCallsTools(t *testing.T) {
 // The vectors are also those of the management client's previews and of the service in pages'
 // tests.
 func TestRender(t *testing.T) {
-	data, err := os.ReadFile("../../template/testdata/rendered.json")
-	if err != nil {
-		t.Fatal(err)
-	}
+	data := must.Get(os.ReadFile("../../template/testdata/rendered.json"))(t)
 	var vectors struct {
 		Vars     map[string]any    `json:"vars"`
 		Rendered map[string]string `json:"rendered"`
@@ -329,10 +318,7 @@ func TestReadKnowledge(t *testing.T) {
 		"sub/b.MD":   {Data: []byte("No heading here.")},
 		"ignored.go": {Data: []byte("package x")},
 	}
-	passages, err := ReadKnowledge(folder)
-	if err != nil {
-		t.Fatal(err)
-	}
+	passages := must.Get(ReadKnowledge(folder))(t)
 	var got []string
 	for _, p := range passages {
 		got = append(got, strings.Join([]string{p.Title, p.Heading, p.Body, p.Source}, "/"))

@@ -4,6 +4,8 @@ import (
 	"context"
 	"strings"
 	"testing"
+
+	"github.com/agentruntime/agentruntime/internal/must"
 )
 
 // noAnswer is a brain that says nothing.
@@ -16,9 +18,7 @@ func TestAJournalIsBounded(t *testing.T) {
 	j := &Journal{Brain: noAnswer{}}
 	ask := func(n int, vars map[string]any) {
 		for range n {
-			if err := j.Answer(t.Context(), &Question{Text: "Hello", Vars: vars}, nil); err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, j.Answer(t.Context(), &Question{Text: "Hello", Vars: vars}, nil))
 		}
 	}
 	large := map[string]any{"a": strings.Repeat("x", 200_000), pageContext: strings.Repeat("y", 50_000)}

@@ -11,6 +11,7 @@ import (
 
 	"github.com/agentruntime/agentruntime/internal/localservice/store"
 	"github.com/agentruntime/agentruntime/internal/localservice/store/storetest"
+	"github.com/agentruntime/agentruntime/internal/must"
 )
 
 const demoScript = `
@@ -59,10 +60,7 @@ rules:
 
 func scripted(t *testing.T) *Scripted {
 	t.Helper()
-	script, err := ParseScript([]byte(demoScript))
-	if err != nil {
-		t.Fatal(err)
-	}
+	script := must.Get(ParseScript([]byte(demoScript)))(t)
 	return &Scripted{Script: script, Fallback: &Demo{}}
 }
 
@@ -104,10 +102,7 @@ func TestScriptPlays(t *testing.T) {
 }
 
 func TestARuleIsPlayedOnce(t *testing.T) {
-	script, err := ParseScript([]byte(`rules: [{when: {exact: more}, once: true, steps: [{say: First.}]}, {when: {any: true}, steps: [{say: Later.}]}]`))
-	if err != nil {
-		t.Fatal(err)
-	}
+	script := must.Get(ParseScript([]byte(`rules: [{when: {exact: more}, once: true, steps: [{say: First.}]}, {when: {any: true}, steps: [{say: Later.}]}]`)))(t)
 	for i, want := range []*rule{&script.Rules[1], &script.Rules[0], &script.Rules[1]} {
 		if got := script.match(&Question{Text: []string{"less", "more", "more"}[i]}); got != want {
 			t.Errorf("question %d: rule %v", i, got)
@@ -182,10 +177,7 @@ func TestEndlessStepsLeaveTheProcessorFree(t *testing.T) {
 		"nested": "[{repeat: {times: 1000000000, steps: [{repeat: {times: 10, steps: [{raw: x}]}}]}}]",
 	} {
 		t.Run(name, func(t *testing.T) {
-			script, err := ParseScript([]byte("rules: [{when: {any: true}, steps: " + steps + "}]"))
-			if err != nil {
-				t.Fatal(err)
-			}
+			script := must.Get(ParseScript([]byte("rules: [{when: {any: true}, steps: " + steps + "}]")))(t)
 			synctest.Test(t, func(t *testing.T) { // whose clock stands still while steps are played
 				ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 				defer cancel()
@@ -202,10 +194,7 @@ func TestEndlessStepsLeaveTheProcessorFree(t *testing.T) {
 }
 
 func TestEndlessStepsEndWithTheirContext(t *testing.T) {
-	script, err := ParseScript([]byte("rules: [{when: {any: true}, steps: [{repeat: {steps: [{pause: 0}]}}]}]"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	script := must.Get(ParseScript([]byte("rules: [{when: {any: true}, steps: [{repeat: {steps: [{pause: 0}]}}]}]")))(t)
 	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Millisecond)
 	defer cancel()
 	if err := (&Scripted{Script: script}).Answer(ctx, &Question{}, &tape{}); !errors.Is(err, context.DeadlineExceeded) {

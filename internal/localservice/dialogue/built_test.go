@@ -19,6 +19,7 @@ import (
 	"github.com/agentruntime/agentruntime/internal/localservice/store"
 	"github.com/agentruntime/agentruntime/internal/localservice/token"
 	"github.com/agentruntime/agentruntime/internal/localservice/toolrun"
+	"github.com/agentruntime/agentruntime/internal/must"
 	"github.com/agentruntime/agentruntime/runtime/converse"
 )
 
@@ -55,35 +56,20 @@ func (s *shop) log() string {
 func (f *fixture) builtBy(tools []store.Tool, change func(in *store.Intellect, ids []string)) Caller {
 	f.t.Helper()
 	ctx := context.Background()
-	partners, err := f.cfg.Store.Partners(ctx)
-	if err != nil {
-		f.t.Fatal(err)
-	}
+	partners := must.Get(f.cfg.Store.Partners(ctx))(f.t)
 	partner := partners[0].ID
 	in := store.NewIntellect()
 	var ids []string
 	for _, tool := range tools {
-		r, err := f.cfg.Store.Tools().Create(ctx, partner, tool)
-		if err != nil {
-			f.t.Fatal(err)
-		}
+		r := must.Get(f.cfg.Store.Tools().Create(ctx, partner, tool))(f.t)
 		ids = append(ids, r.ID)
 	}
 	change(&in, ids)
-	intellect, err := f.cfg.Store.Intellects().Create(ctx, partner, in)
-	if err != nil {
-		f.t.Fatal(err)
-	}
-	record, err := f.cfg.Store.AgentRecords().Create(ctx, partner, store.AgentRecord{
+	intellect := must.Get(f.cfg.Store.Intellects().Create(ctx, partner, in))(f.t)
+	record := must.Get(f.cfg.Store.AgentRecords().Create(ctx, partner, store.AgentRecord{
 		AgentFields: store.AgentFields{DisplayName: "Eve", Intellect: store.IntellectRef{ID: intellect.Number()}}, WidgetID: store.UUID(),
-	})
-	if err != nil {
-		f.t.Fatal(err)
-	}
-	agent, err := f.cfg.Store.Agent(ctx, partner, record.ID)
-	if err != nil {
-		f.t.Fatal(err)
-	}
+	}))(f.t)
+	agent := must.Get(f.cfg.Store.Agent(ctx, partner, record.ID))(f.t)
 	return Caller{Claims: token.Claims{PartnerID: partner, UserID: "ann@example.com", ID: "token-ann"}, Agent: agent, KS: "djJ8-raw-token"}
 }
 
@@ -134,10 +120,7 @@ func TestStartToolsRunBeforeTheFirstTurn(t *testing.T) {
 	if len(started) != 3 || started[0].Tool != "first" || !strings.Contains(string(started[1].Result), "status 500") || started[2].Tool != "second" {
 		t.Errorf("results %v", started)
 	}
-	thread, err := f.Open(t.Context(), who, result.ThreadID, Context{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	thread := must.Get(f.Open(t.Context(), who, result.ThreadID, Context{}))(t)
 	if phrase, _, err := f.Opening(t.Context(), who, thread, Context{}); err != nil || phrase != "Hello from /first/ann@example.com" {
 		t.Errorf("opening %q, %v", phrase, err)
 	}
@@ -269,22 +252,16 @@ func TestUserAttributes(t *testing.T) {
 	who := f.builtBy(nil, func(*store.Intellect, []string) {})
 	say := func(who Caller, threadID string) TurnResult {
 		t.Helper()
-		result, err := f.Turn(t.Context(), who, TurnRequest{ThreadID: threadID, Text: "Who am I?"}, func(converse.Segment) error { return nil })
-		if err != nil {
-			t.Fatal(err)
-		}
-		return result
+		return must.Get(f.Turn(t.Context(), who, TurnRequest{ThreadID: threadID, Text: "Who am I?"}, func(converse.Segment) error { return nil }))(t)
 	}
 	first := say(who, "")
 	if first.Text != "? ? ann@example.com" {
 		t.Errorf("before the form: %q", first.Text)
 	}
-	if _, err := f.cfg.Store.UpdateThread(t.Context(), who.Scope(), first.ThreadID, func(thread *store.Thread) error {
+	must.Get(f.cfg.Store.UpdateThread(t.Context(), who.Scope(), first.ThreadID, func(thread *store.Thread) error {
 		thread.Analysis[FormKey] = map[string]any{"first_name": "Ann", "company": "ACME", "sys__ks": "x"}
 		return nil
-	}); err != nil {
-		t.Fatal(err)
-	}
+	}))(t)
 	if got := say(who, first.ThreadID).Text; got != "Ann ACME ann@example.com" {
 		t.Errorf("after it: %q", got)
 	}
@@ -306,10 +283,7 @@ func TestKeptSkillsStayInTheThread(t *testing.T) {
 		loaded = q.LoadedSkills
 		return out.Say(q.Profile.Skills[0].Name)
 	}))
-	skill, err := f.cfg.Store.Skills().Create(t.Context(), f.caller(store.Silent, "ann").Agent.PartnerID, store.Skill{Name: "refunds", Description: "d"})
-	if err != nil {
-		t.Fatal(err)
-	}
+	skill := must.Get(f.cfg.Store.Skills().Create(t.Context(), f.caller(store.Silent, "ann").Agent.PartnerID, store.Skill{Name: "refunds", Description: "d"}))(t)
 	who := f.builtBy(nil, func(in *store.Intellect, _ []string) {
 		in.SkillIDs = []store.SkillRef{{ID: skill.ID, Mode: "adhoc-save"}}
 	})
@@ -318,9 +292,7 @@ func TestKeptSkillsStayInTheThread(t *testing.T) {
 		t.Fatal(loaded, result.Text, err)
 	}
 	for range 2 {
-		if err := f.keepSkill(t.Context(), result.ThreadID, "refunds"); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, f.keepSkill(t.Context(), result.ThreadID, "refunds"))
 	}
 	if _, err := f.Turn(t.Context(), who, TurnRequest{ThreadID: result.ThreadID, Text: "2"}, func(converse.Segment) error { return nil }); err != nil || !slices.Equal(loaded, []string{"refunds"}) {
 		t.Errorf("loaded %q, %v", loaded, err)
@@ -344,16 +316,11 @@ func TestToolsSetVariables(t *testing.T) {
 		return out.Say("done")
 	})).withTools()
 	var config store.ToolConfig
-	if err := json.Unmarshal([]byte(`{"type":"api","request":{"url":"`+server.URL+`"},"variables_mapping":{"contact":"id"},"wait_for_response":true}`), &config); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, json.Unmarshal([]byte(`{"type":"api","request":{"url":"`+server.URL+`"},"variables_mapping":{"contact":"id"},"wait_for_response":true}`), &config))
 	who := f.builtBy([]store.Tool{{Name: "find", Config: config}}, func(in *store.Intellect, ids []string) { in.ToolIDs = ids })
 	turn := func(thread, text string, vars map[string]any) string {
 		t.Helper()
-		result, err := f.Turn(t.Context(), who, TurnRequest{ThreadID: thread, Text: text, Context: Context{Vars: vars}}, func(converse.Segment) error { return nil })
-		if err != nil {
-			t.Fatal(err)
-		}
+		result := must.Get(f.Turn(t.Context(), who, TurnRequest{ThreadID: thread, Text: text, Context: Context{Vars: vars}}, func(converse.Segment) error { return nil }))(t)
 		return result.ThreadID
 	}
 	thread := turn("", "go", nil)

@@ -9,6 +9,7 @@ import (
 
 	"github.com/agentruntime/agentruntime/internal/localservice/brain"
 	"github.com/agentruntime/agentruntime/internal/localservice/store"
+	"github.com/agentruntime/agentruntime/internal/must"
 	"github.com/agentruntime/agentruntime/runtime/converse"
 )
 
@@ -26,9 +27,7 @@ func stateOf(t *testing.T, seg converse.Segment) string {
 	var content struct {
 		AuthURL string `json:"auth_url"`
 	}
-	if err := json.Unmarshal([]byte(seg.ContentString()), &content); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, json.Unmarshal([]byte(seg.ContentString()), &content))
 	address, err := url.Parse(content.AuthURL)
 	if err != nil || address.Path != ConsentPath || address.Host != "talk.test" {
 		t.Fatalf("address %q, %v", content.AuthURL, err)

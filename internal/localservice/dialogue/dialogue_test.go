@@ -17,6 +17,7 @@ import (
 	"github.com/agentruntime/agentruntime/internal/localservice/store"
 	"github.com/agentruntime/agentruntime/internal/localservice/store/storetest"
 	"github.com/agentruntime/agentruntime/internal/localservice/token"
+	"github.com/agentruntime/agentruntime/internal/must"
 	"github.com/agentruntime/agentruntime/runtime/converse"
 	"github.com/agentruntime/agentruntime/runtime/signaling"
 )
@@ -56,10 +57,7 @@ func (f *fixture) caller(agent, user string) Caller {
 
 func (f *fixture) thread(who Caller) store.Thread {
 	f.t.Helper()
-	thread, err := f.Open(context.Background(), who, "", Context{})
-	if err != nil {
-		f.t.Fatal(err)
-	}
+	thread := must.Get(f.Open(context.Background(), who, "", Context{}))(f.t)
 	return thread
 }
 
@@ -67,22 +65,16 @@ func (f *fixture) thread(who Caller) store.Thread {
 func (f *fixture) turn(who Caller, req TurnRequest) (TurnResult, []converse.Segment) {
 	f.t.Helper()
 	var segments []converse.Segment
-	result, err := f.Turn(context.Background(), who, req, func(seg converse.Segment) error {
+	result := must.Get(f.Turn(context.Background(), who, req, func(seg converse.Segment) error {
 		segments = append(segments, seg)
 		return nil
-	})
-	if err != nil {
-		f.t.Fatal(err)
-	}
+	}))(f.t)
 	return result, segments
 }
 
 func (f *fixture) history(threadID string) []string {
 	f.t.Helper()
-	messages, err := f.cfg.Store.History(context.Background(), threadID, 100)
-	if err != nil {
-		f.t.Fatal(err)
-	}
+	messages := must.Get(f.cfg.Store.History(context.Background(), threadID, 100))(f.t)
 	var lines []string
 	for _, m := range messages {
 		lines = append(lines, string(m.Role)+": "+m.Text())
@@ -187,12 +179,8 @@ func TestKeepSpokenCutsTheAnswer(t *testing.T) {
 	}))
 	who := f.caller(store.Receptionist, "ann")
 	result, _ := f.turn(who, TurnRequest{Text: "Count!", Context: Context{Avatar: true}})
-	if err := f.KeepSpoken(t.Context(), f.caller(store.Receptionist, "bob"), result.MessageID, "stolen"); err != nil {
-		t.Fatal(err)
-	}
-	if err := f.KeepSpoken(t.Context(), who, result.MessageID, "One two"); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, f.KeepSpoken(t.Context(), f.caller(store.Receptionist, "bob"), result.MessageID, "stolen"))
+	must.Do(t, f.KeepSpoken(t.Context(), who, result.MessageID, "One two"))
 	wantLines(t, f.history(result.ThreadID), "human: Count!", "ai: One two")
 	m, err := f.cfg.Store.Message(t.Context(), who.Scope(), result.MessageID)
 	if err != nil || len(m.Parts) != 2 || m.Parts[1].Type != "unisphere-tool" {
@@ -455,10 +443,7 @@ func TestPanickingBrainFailsItsTurnOnly(t *testing.T) {
 func TestCallerIsThePersonaOfItsToken(t *testing.T) {
 	f := open(t, saying("ok"))
 	agent := f.caller(store.Tools, "").Agent
-	partners, err := f.cfg.Store.Partners(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
+	partners := must.Get(f.cfg.Store.Partners(t.Context()))(t)
 	config := fmt.Sprintf("geniegpcid:%d", agent.ConfigID)
 	for _, tt := range []struct {
 		privileges, persona, label string
@@ -472,14 +457,8 @@ func TestCallerIsThePersonaOfItsToken(t *testing.T) {
 		{config + ",agentid:x", "", "", ErrNoAgent},
 	} {
 		a := token.NewAuthority(f.cfg.Store)
-		ks, err := a.Start(t.Context(), token.Grant{PartnerID: partners[0].ID, Secret: partners[0].Secret, Privileges: tt.privileges})
-		if err != nil {
-			t.Fatal(err)
-		}
-		claims, err := a.Check(t.Context(), ks, token.Use{})
-		if err != nil {
-			t.Fatal(err)
-		}
+		ks := must.Get(a.Start(t.Context(), token.Grant{PartnerID: partners[0].ID, Secret: partners[0].Secret, Privileges: tt.privileges}))(t)
+		claims := must.Get(a.Check(t.Context(), ks, token.Use{}))(t)
 		who, err := f.Caller(t.Context(), claims)
 		if !errors.Is(err, tt.err) {
 			t.Errorf("%s: %v, want %v", tt.privileges, err, tt.err)
@@ -495,31 +474,16 @@ func TestCallerHasTheAvatarOfItsAgent(t *testing.T) {
 	f := open(t, saying("ok"))
 	ctx := t.Context()
 	old := f.caller(store.Receptionist, "").Agent
-	avatar, err := f.cfg.Store.Avatars().Create(ctx, old.PartnerID, store.Avatar{Name: "Ben", Voice: store.AvatarVoice{ID: "5ac0000000000000000000b2"}})
-	if err != nil {
-		t.Fatal(err)
-	}
-	record, err := f.cfg.Store.AgentRecords().Create(ctx, old.PartnerID, store.AgentRecord{
+	avatar := must.Get(f.cfg.Store.Avatars().Create(ctx, old.PartnerID, store.Avatar{Name: "Ben", Voice: store.AvatarVoice{ID: "5ac0000000000000000000b2"}}))(t)
+	record := must.Get(f.cfg.Store.AgentRecords().Create(ctx, old.PartnerID, store.AgentRecord{
 		AgentFields: store.AgentFields{DisplayName: "Ben", Intellect: store.IntellectRef{ID: old.ConfigID}, AvatarIDs: []string{avatar.ID}}, WidgetID: store.UUID(),
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	}))(t)
 	a := token.NewAuthority(f.cfg.Store)
-	secret, err := f.cfg.Store.Secret(ctx, old.PartnerID)
-	if err != nil {
-		t.Fatal(err)
-	}
-	ks, err := a.Start(ctx, token.Grant{
+	secret := must.Get(f.cfg.Store.Secret(ctx, old.PartnerID))(t)
+	ks := must.Get(a.Start(ctx, token.Grant{
 		PartnerID: old.PartnerID, Secret: secret, Privileges: fmt.Sprintf("geniegpcid:%d,agentid:%s", old.ConfigID, record.ID),
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	claims, err := a.Check(ctx, ks, token.Use{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	}))(t)
+	claims := must.Get(a.Check(ctx, ks, token.Use{}))(t)
 	who, err := f.Caller(ctx, claims)
 	if err != nil || who.Agent.Profile.Avatar == nil || who.Agent.Profile.Avatar.ID != avatar.ID {
 		t.Errorf("%+v, %v; want the avatar %s", who.Agent.Profile.Avatar, err, avatar.ID)

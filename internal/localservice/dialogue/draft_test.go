@@ -11,6 +11,7 @@ import (
 
 	"github.com/agentruntime/agentruntime/internal/localservice/brain"
 	"github.com/agentruntime/agentruntime/internal/localservice/store"
+	"github.com/agentruntime/agentruntime/internal/must"
 )
 
 // TestAnAnswerThatCannotBeStoredEndsWithAnError. The triggers refuse a row as a full disk
@@ -39,10 +40,7 @@ func TestAnAnswerThatCannotBeStoredEndsWithAnError(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			f, dir := openIn(t)
-			db, err := sql.Open("sqlite", filepath.Join(dir, "localservice.db"))
-			if err != nil {
-				t.Fatal(err)
-			}
+			db := must.Get(sql.Open("sqlite", filepath.Join(dir, "localservice.db")))(t)
 			defer db.Close()
 			db.SetMaxOpenConns(1) // a transaction stays on its connection
 			f.cfg.Brain = brainFunc(func(_ context.Context, _ *brain.Question, out brain.Sink) error {
@@ -67,10 +65,7 @@ func TestAnAnswerThatCannotBeStoredEndsWithAnError(t *testing.T) {
 func openIn(t *testing.T) (*fixture, string) {
 	t.Helper()
 	dir := t.TempDir()
-	s, err := store.Open(dir)
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := must.Get(store.Open(dir))(t)
 	t.Cleanup(func() {
 		if err := s.Close(); err != nil {
 			t.Error(err)
@@ -100,10 +95,7 @@ func TestAnAnswerUnderWayIsThereAsUnfinished(t *testing.T) {
 	}()
 	<-said
 	answer := func() (store.Message, bool) {
-		history, err := f.cfg.Store.History(t.Context(), thread.ID, 10)
-		if err != nil {
-			t.Fatal(err)
-		}
+		history := must.Get(f.cfg.Store.History(t.Context(), thread.ID, 10))(t)
 		return history[len(history)-1], len(history) == 2
 	}
 	limit := time.After(time.Minute)

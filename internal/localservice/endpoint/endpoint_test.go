@@ -4,6 +4,8 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"testing"
+
+	"github.com/agentruntime/agentruntime/internal/must"
 )
 
 // roundTripper is not an *http.Transport.
@@ -17,10 +19,7 @@ func TestDefaultTransportOfTheApplication(t *testing.T) {
 	http.DefaultTransport = roundTripper{before}
 	server := httptest.NewServer(http.NotFoundHandler())
 	defer server.Close()
-	reply, err := NewClient().Get(server.URL)
-	if err != nil {
-		t.Fatal(err)
-	}
+	reply := must.Get(NewClient().Get(server.URL))(t)
 	_ = reply.Body.Close()
 	if reply.StatusCode != http.StatusNotFound {
 		t.Errorf("status %d", reply.StatusCode)

@@ -15,6 +15,7 @@ import (
 	"github.com/agentruntime/agentruntime/internal/leaktest"
 	"github.com/agentruntime/agentruntime/internal/localservice/store"
 	"github.com/agentruntime/agentruntime/internal/localservice/store/storetest"
+	"github.com/agentruntime/agentruntime/internal/must"
 )
 
 func TestMain(m *testing.M) { leaktest.Main(m) }
@@ -40,30 +41,20 @@ func newScene(t *testing.T) *scene {
 func (sc *scene) newThread(agent string) store.Thread {
 	sc.t.Helper()
 	t := store.Thread{ID: uuid.NewString(), PartnerID: sc.partner, UserID: "ann", AgentID: agent, ThreadMetadata: store.ThreadMetadata{Analysis: map[string]any{}}, Vars: map[string]any{}}
-	if err := sc.store.CreateThread(sc.t.Context(), &t); err != nil {
-		sc.t.Fatal(err)
-	}
+	must.Do(sc.t, sc.store.CreateThread(sc.t.Context(), &t))
 	return t
 }
 
 // summarised is a thread of an agent whose summaries are configured.
 func (sc *scene) summarised(config store.SummaryConfig) store.Thread {
 	sc.t.Helper()
-	agents, err := sc.store.Agents(sc.t.Context(), sc.partner)
-	if err != nil {
-		sc.t.Fatal(err)
-	}
-	_, err = sc.store.Intellects().Update(sc.t.Context(), sc.partner, fmt.Sprint(agents[0].ConfigID), func(in *store.Intellect) error {
+	agents := must.Get(sc.store.Agents(sc.t.Context(), sc.partner))(sc.t)
+	must.Get(sc.store.Intellects().Update(sc.t.Context(), sc.partner, fmt.Sprint(agents[0].ConfigID), func(in *store.Intellect) error {
 		in.Summary = &config
 		return nil
-	})
-	if err != nil {
-		sc.t.Fatal(err)
-	}
+	}))(sc.t)
 	thread := store.Thread{ID: uuid.NewString(), PartnerID: sc.partner, UserID: "ann", ConfigID: agents[0].ConfigID}
-	if err := sc.store.CreateThread(sc.t.Context(), &thread); err != nil {
-		sc.t.Fatal(err)
-	}
+	must.Do(sc.t, sc.store.CreateThread(sc.t.Context(), &thread))
 	return thread
 }
 
@@ -71,16 +62,12 @@ func (sc *scene) say(threadID string, role store.Role, text string) {
 	sc.t.Helper()
 	content, _ := json.Marshal(text)
 	m := store.Message{ID: uuid.NewString(), ThreadID: threadID, Role: role, Parts: []store.Part{{Type: "text", Content: content}}}
-	if err := sc.store.AddMessage(sc.t.Context(), &m); err != nil {
-		sc.t.Fatal(err)
-	}
+	must.Do(sc.t, sc.store.AddMessage(sc.t.Context(), &m))
 }
 
 func (sc *scene) complete(threadID string) {
 	sc.t.Helper()
-	if _, err := sc.store.CompleteThread(sc.t.Context(), sc.scope, threadID); err != nil {
-		sc.t.Fatal(err)
-	}
+	must.Get(sc.store.CompleteThread(sc.t.Context(), sc.scope, threadID))(sc.t)
 }
 
 // work processes all events.
@@ -88,10 +75,7 @@ func (sc *scene) work(model Model) {
 	sc.t.Helper()
 	e := New(Config{Store: sc.store, Model: model})
 	for {
-		more, err := e.drain(sc.t.Context())
-		if err != nil {
-			sc.t.Fatal(err)
-		}
+		more := must.Get(e.drain(sc.t.Context()))(sc.t)
 		if !more {
 			return
 		}
@@ -100,21 +84,15 @@ func (sc *scene) work(model Model) {
 
 func (sc *scene) reload(threadID string) store.Thread {
 	sc.t.Helper()
-	t, err := sc.store.Thread(sc.t.Context(), sc.scope, threadID)
-	if err != nil {
-		sc.t.Fatal(err)
-	}
+	t := must.Get(sc.store.Thread(sc.t.Context(), sc.scope, threadID))(sc.t)
 	return t
 }
 
 func (sc *scene) setting(key string, kind store.ValueType, status string) string {
 	sc.t.Helper()
-	r, err := sc.store.InsightSettings().Create(sc.t.Context(), sc.partner, store.InsightSetting{
+	r := must.Get(sc.store.InsightSettings().Create(sc.t.Context(), sc.partner, store.InsightSetting{
 		Key: key, Title: key, Prompt: "Find " + key + " of {{ sys__user_id }}.", ValueType: kind, Status: status,
-	})
-	if err != nil {
-		sc.t.Fatal(err)
-	}
+	}))(sc.t)
 	return r.ID
 }
 
@@ -124,9 +102,7 @@ func (sc *scene) rule(r store.Rule) {
 	if r.Status == "" {
 		r.Status = store.StatusActive
 	}
-	if _, err := sc.store.Rules().Create(sc.t.Context(), sc.partner, r); err != nil {
-		sc.t.Fatal(err)
-	}
+	must.Get(sc.store.Rules().Create(sc.t.Context(), sc.partner, r))(sc.t)
 }
 
 func insightsOf(ids ...string) []store.RuleAction {
@@ -297,13 +273,10 @@ func TestAnalysisUpdatedSetsOffRules(t *testing.T) {
 	})
 	set := func(key string, value any) {
 		t.Helper()
-		_, err := sc.store.UpdateThread(t.Context(), sc.scope, sc.thread.ID, func(t *store.Thread) error {
+		must.Get(sc.store.UpdateThread(t.Context(), sc.scope, sc.thread.ID, func(t *store.Thread) error {
 			t.Analysis[key] = value
 			return nil
-		})
-		if err != nil {
-			t.Fatal(err)
-		}
+		}))(t)
 		sc.work(nil)
 	}
 	set("other", "x")
@@ -318,13 +291,10 @@ func TestAnalysisUpdatedSetsOffRules(t *testing.T) {
 	endless := sc.setting("n", "number", store.StatusActive)
 	sc.rule(store.Rule{EventType: store.AnalysisUpdated, Actions: insightsOf(endless)})
 	model := &fakeModel{replies: []string{`{"n":1}`, `{"n":2}`, `{"n":3}`, `{"n":4}`, `{"n":5}`}}
-	_, err := sc.store.UpdateThread(t.Context(), sc.scope, sc.thread.ID, func(t *store.Thread) error {
+	must.Get(sc.store.UpdateThread(t.Context(), sc.scope, sc.thread.ID, func(t *store.Thread) error {
 		t.Analysis["go"] = true
 		return nil
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	}))(t)
 	sc.work(model)
 	if n := len(model.asked); n != maxDepth {
 		t.Errorf("the model was asked %d times, want %d", n, maxDepth)
@@ -335,23 +305,15 @@ func TestAnalysisUpdatedSetsOffRules(t *testing.T) {
 // processed by the next one, and a conversation that was deleted meanwhile is skipped.
 func TestEventsOutliveTheService(t *testing.T) {
 	dir := t.TempDir()
-	s, err := store.Open(dir)
-	if err != nil {
-		t.Fatal(err)
-	}
-	partners, err := s.Partners(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := must.Get(store.Open(dir))(t)
+	partners := must.Get(s.Partners(t.Context()))(t)
 	sc := &scene{t: t, store: s, partner: partners[0].ID, scope: store.Scope{PartnerID: partners[0].ID, UserID: "ann"}}
 	kept, deleted := sc.newThread("a1"), sc.newThread("a1")
 	for _, thread := range []store.Thread{kept, deleted} {
 		sc.say(thread.ID, store.Human, "Hello")
 		sc.complete(thread.ID)
 	}
-	if _, err := s.DeleteThreads(t.Context(), sc.scope, []string{deleted.ID}); err != nil {
-		t.Fatal(err)
-	}
+	must.Get(s.DeleteThreads(t.Context(), sc.scope, []string{deleted.ID}))(t)
 	// The service ends while the model is being asked.
 	ctx, cancel := context.WithCancel(t.Context())
 	asked := make(chan struct{})
@@ -367,12 +329,8 @@ func TestEventsOutliveTheService(t *testing.T) {
 	<-asked
 	cancel()
 	<-run
-	if err := s.Close(); err != nil {
-		t.Fatal(err)
-	}
-	if sc.store, err = store.Open(dir); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, s.Close())
+	sc.store = must.Get(store.Open(dir))(t)
 	defer sc.store.Close()
 	model := &fakeModel{replies: []string{`{"summary":"s"}`}}
 	sc.work(model)

@@ -9,6 +9,7 @@ import (
 	"github.com/agentruntime/agentruntime/internal/localservice/quota"
 	"github.com/agentruntime/agentruntime/internal/localservice/store"
 	"github.com/agentruntime/agentruntime/internal/localservice/voice"
+	"github.com/agentruntime/agentruntime/internal/must"
 	"github.com/agentruntime/agentruntime/internal/socketio"
 	"github.com/agentruntime/agentruntime/runtime/signaling"
 )
@@ -146,9 +147,7 @@ func TestFatalEventsByCommand(t *testing.T) {
 	for _, event := range signaling.FatalEvents() {
 		t.Run(event, func(t *testing.T) {
 			openSession(t, talkative(), Timing{}, func(f *fixture) {
-				if err := f.s.Fatal(f.t.Context(), event, ""); err != nil {
-					t.Fatal(err)
-				}
+				must.Do(t, f.s.Fatal(f.t.Context(), event, ""))
 				f.expect(event)
 				f.expectGone()
 			})

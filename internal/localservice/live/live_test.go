@@ -21,6 +21,7 @@ import (
 	"github.com/agentruntime/agentruntime/internal/localservice/store"
 	"github.com/agentruntime/agentruntime/internal/localservice/token"
 	"github.com/agentruntime/agentruntime/internal/localservice/voice"
+	"github.com/agentruntime/agentruntime/internal/must"
 	"github.com/agentruntime/agentruntime/internal/socketio"
 	"github.com/agentruntime/agentruntime/runtime/converse"
 	"github.com/agentruntime/agentruntime/runtime/signaling"
@@ -91,10 +92,7 @@ func talkative() store.Profile {
 // without time passing.
 func (f *fixture) send(event string, payload any) {
 	f.t.Helper()
-	raw, err := json.Marshal(payload)
-	if err != nil {
-		f.t.Fatal(err)
-	}
+	raw := must.Get(json.Marshal(payload))(f.t)
 	f.s.post(func() { f.s.handle(event, jsonArgs{raw}, nil) })
 	synctest.Wait()
 }
@@ -103,10 +101,7 @@ func (f *fixture) send(event string, payload any) {
 // came by now.
 func (f *fixture) receive(event string, payload any) *atomic.Int32 {
 	f.t.Helper()
-	raw, err := json.Marshal(payload)
-	if err != nil {
-		f.t.Fatal(err)
-	}
+	raw := must.Get(json.Marshal(payload))(f.t)
 	acknowledged := new(atomic.Int32)
 	f.s.post(func() {
 		f.s.handle(event, jsonArgs{raw}, func(...any) error { acknowledged.Add(1); return nil })

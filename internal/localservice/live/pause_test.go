@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/agentruntime/agentruntime/internal/localservice/dialogue"
+	"github.com/agentruntime/agentruntime/internal/must"
 	"github.com/agentruntime/agentruntime/runtime/signaling"
 )
 
@@ -118,9 +119,7 @@ func TestPauseExpiresByCommand(t *testing.T) {
 			t.Errorf("error %v, want %v", err, ErrNotPaused)
 		}
 		f.send(signaling.PauseConversation, signaling.Empty{})
-		if err := f.s.ExpirePause(f.t.Context()); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, f.s.ExpirePause(f.t.Context()))
 		f.expect(signaling.PauseSessionExpired, signaling.SessionReadyForResume)
 	})
 }
@@ -330,10 +329,7 @@ func TestStillsAreBounded(t *testing.T) {
 		f.wait(time.Second)
 		f.send(signaling.ScreenShareShot, still{append([]byte("\xff\xd8\xff"), make([]byte, maxStill)...)})
 		f.send(signaling.ScreenShareShot, still{[]byte("<svg/>")})
-		info, err := f.s.Info(f.t.Context())
-		if err != nil {
-			t.Fatal(err)
-		}
+		info := must.Get(f.s.Info(f.t.Context()))(t)
 		if info.StillsAccepted != 1 || info.StillsRefused != 3 {
 			t.Errorf("accepted %d, refused %d", info.StillsAccepted, info.StillsRefused)
 		}

@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/agentruntime/agentruntime/internal/localservice/quota"
+	"github.com/agentruntime/agentruntime/internal/must"
 	"github.com/pion/rtcp"
 	"github.com/pion/webrtc/v4"
 )
@@ -22,9 +23,7 @@ import (
 func processorTime(t testing.TB) time.Duration {
 	t.Helper()
 	var used syscall.Rusage
-	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &used); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, syscall.Getrusage(syscall.RUSAGE_SELF, &used))
 	return time.Duration(used.Utime.Nano() + used.Stime.Nano())
 }
 

@@ -15,6 +15,7 @@ import (
 
 	"github.com/agentruntime/agentruntime/internal/audio"
 	"github.com/agentruntime/agentruntime/internal/localservice/quota"
+	"github.com/agentruntime/agentruntime/internal/must"
 	"github.com/pion/interceptor"
 	"github.com/pion/rtp"
 	"github.com/pion/webrtc/v4"
@@ -48,26 +49,16 @@ type speaker struct {
 func newSpeaker(t testing.TB, cfg webrtc.Configuration) *speaker {
 	t.Helper()
 	pc := newClient(t, cfg, offeredOpus, offeredG722, offeredPCMU)
-	track, err := webrtc.NewTrackLocalStaticSample(offeredOpus.RTPCodecCapability, "mic", "user")
-	if err != nil {
-		t.Fatal(err)
-	}
-	if _, err := pc.AddTrack(track); err != nil {
-		t.Fatal(err)
-	}
+	track := must.Get(webrtc.NewTrackLocalStaticSample(offeredOpus.RTPCodecCapability, "mic", "user"))(t)
+	must.Get(pc.AddTrack(track))(t)
 	return &speaker{pc, track}
 }
 
 // offer makes an offer without waiting for candidates, as browsers do here.
 func (s *speaker) offer(t testing.TB, options *webrtc.OfferOptions) string {
 	t.Helper()
-	offer, err := s.pc.CreateOffer(options)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := s.pc.SetLocalDescription(offer); err != nil {
-		t.Fatal(err)
-	}
+	offer := must.Get(s.pc.CreateOffer(options))(t)
+	must.Do(t, s.pc.SetLocalDescription(offer))
 	return offer.SDP
 }
 
@@ -78,9 +69,7 @@ func (s *speaker) connect(t testing.TB, m *Microphone, restart bool) string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := s.pc.SetRemoteDescription(webrtc.SessionDescription{Type: webrtc.SDPTypeAnswer, SDP: answer}); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, s.pc.SetRemoteDescription(webrtc.SessionDescription{Type: webrtc.SDPTypeAnswer, SDP: answer}))
 	return answer
 }
 
@@ -88,9 +77,7 @@ func (s *speaker) connect(t testing.TB, m *Microphone, restart bool) string {
 func (s *speaker) speak(t testing.TB, packets [][]byte) {
 	t.Helper()
 	for _, p := range packets {
-		if err := s.track.WriteSample(media.Sample{Data: p, Duration: 20 * time.Millisecond}); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, s.track.WriteSample(media.Sample{Data: p, Duration: 20 * time.Millisecond}))
 		time.Sleep(5 * time.Millisecond)
 	}
 }
@@ -171,9 +158,7 @@ func TestMicrophoneWithoutATrackIsAccepted(t *testing.T) {
 	if !strings.Contains(answer, "a=recvonly") {
 		t.Errorf("answer is not recvonly:\n%s", answer)
 	}
-	if err := client.pc.SetRemoteDescription(webrtc.SessionDescription{Type: webrtc.SDPTypeAnswer, SDP: answer}); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, client.pc.SetRemoteDescription(webrtc.SessionDescription{Type: webrtc.SDPTypeAnswer, SDP: answer}))
 	waitFor(t, "connected", func() bool { return m.Stats().Connected })
 	if heard := m.Stats().Packets; heard != 0 {
 		t.Errorf("%d packets were received of a track that sends none", heard)
@@ -228,11 +213,7 @@ func packetAt(place int, payload []byte) *rtp.Packet {
 
 func decoderOf(t testing.TB, hear func([]int16)) *trackDecoder {
 	t.Helper()
-	e, err := newTrackDecoder(hear)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return e
+	return must.Get(newTrackDecoder(hear))(t)
 }
 
 func TestLostPacketsBecomeSilence(t *testing.T) {
@@ -291,13 +272,8 @@ func TestASenderThatIsLateIsNoneThatStopped(t *testing.T) {
 		place := 0
 		speak := func(packets int) {
 			for range packets {
-				raw, err := packetAt(place, payload).Marshal()
-				if err != nil {
-					t.Fatal(err)
-				}
-				if _, err := sender.Write(raw); err != nil {
-					t.Fatal(err)
-				}
+				raw := must.Get(packetAt(place, payload).Marshal())(t)
+				must.Get(sender.Write(raw))(t)
 				place++
 			}
 			synctest.Wait()
@@ -360,10 +336,7 @@ func TestDecodedSpeechIsTheSpeechThatWasSent(t *testing.T) {
 	for _, payload := range opusPackets(t, "testdata/speech.opus") {
 		e.take(&rtp.Packet{Header: rtp.Header{SequenceNumber: e.next, Timestamp: e.due}, Payload: payload})
 	}
-	raw, err := os.ReadFile("../../audio/testdata/speech.s16")
-	if err != nil {
-		t.Fatal(err)
-	}
+	raw := must.Get(os.ReadFile("../../audio/testdata/speech.s16"))(t)
 	sent := make([]int16, len(raw)/2)
 	for i := range sent {
 		sent[i] = int16(raw[2*i]) | int16(raw[2*i+1])<<8
@@ -390,10 +363,7 @@ func correlation(a, b []int16) float64 {
 
 // Whatever a client says on the control plane, the server stays up and forgets the peer.
 func FuzzMicrophone(f *testing.F) {
-	s, err := New(Config{})
-	if err != nil {
-		f.Fatal(err)
-	}
+	s := must.Get(New(Config{}))(f)
 	f.Cleanup(s.Close)
 	offer := newSpeaker(f, webrtc.Configuration{}).offer(f, nil)
 	again := newSpeaker(f, webrtc.Configuration{}).offer(f, nil)

@@ -16,6 +16,7 @@ import (
 	"github.com/agentruntime/agentruntime/internal/leaktest"
 	"github.com/agentruntime/agentruntime/internal/localservice/quota"
 	"github.com/agentruntime/agentruntime/internal/localservice/relay"
+	"github.com/agentruntime/agentruntime/internal/must"
 	"github.com/pion/interceptor"
 	"github.com/pion/logging"
 	"github.com/pion/rtcp"
@@ -66,10 +67,7 @@ func newPattern(mimeType string) Picture { return &pattern{mimeType: mimeType} }
 // newServer starts a server of patterns and its HTTP side, and returns the latter's base address.
 func newServer(t testing.TB, cfg Config) (*Server, string) {
 	t.Helper()
-	s, err := New(cfg)
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := must.Get(New(cfg))(t)
 	t.Cleanup(s.Close)
 	web := httptest.NewServer(s.Handler())
 	t.Cleanup(web.Close)
@@ -86,15 +84,9 @@ func newStream(t testing.TB, s *Server) *Stream {
 // relayOnly is a client's configuration that reaches s only through a relay.
 func relayOnly(t testing.TB, s *Server, transport string) webrtc.Configuration {
 	t.Helper()
-	r, err := relay.New(relay.Config{Peers: []netip.AddrPort{s.Addr()}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	r := must.Get(relay.New(relay.Config{Peers: []netip.AddrPort{s.Addr()}}))(t)
 	t.Cleanup(func() { _ = r.Close() })
-	cred, err := r.Credentials("tester", time.Minute)
-	if err != nil {
-		t.Fatal(err)
-	}
+	cred := must.Get(r.Credentials("tester", time.Minute))(t)
 	urls := []string{"turn:" + r.Addrs()[0].String() + "?transport=" + transport}
 	return webrtc.Configuration{
 		ICETransportPolicy: webrtc.ICETransportPolicyRelay,
@@ -141,9 +133,7 @@ func newClient(t testing.TB, cfg webrtc.Configuration, offered ...webrtc.RTPCode
 		if strings.HasPrefix(c.MimeType, "video/") {
 			kind = webrtc.RTPCodecTypeVideo
 		}
-		if err := engine.RegisterCodec(c, kind); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, engine.RegisterCodec(c, kind))
 	}
 	var settings webrtc.SettingEngine
 	settings.LoggerFactory = &logging.DefaultLoggerFactory{DefaultLogLevel: logging.LogLevelDisabled}
@@ -154,10 +144,7 @@ func newClient(t testing.TB, cfg webrtc.Configuration, offered ...webrtc.RTPCode
 		webrtc.WithMediaEngine(engine), webrtc.WithSettingEngine(settings),
 		webrtc.WithInterceptorRegistry(&interceptor.Registry{}),
 	)
-	pc, err := api.NewPeerConnection(cfg)
-	if err != nil {
-		t.Fatal(err)
-	}
+	pc := must.Get(api.NewPeerConnection(cfg))(t)
 	t.Cleanup(func() { _ = pc.GracefulClose() })
 	return pc
 }
@@ -225,10 +212,7 @@ func accessUnits(t testing.TB, packets []*rtp.Packet) [][]byte {
 		if i > 0 && p.SequenceNumber != packets[i-1].SequenceNumber+1 {
 			t.Fatalf("packet %d follows %d", p.SequenceNumber, packets[i-1].SequenceNumber)
 		}
-		nal, err := depacketizer.Unmarshal(p.Payload)
-		if err != nil {
-			t.Fatal(err)
-		}
+		nal := must.Get(depacketizer.Unmarshal(p.Payload))(t)
 		unit = append(unit, nal...)
 		if p.Marker {
 			units = append(units, unit)
@@ -242,42 +226,25 @@ func accessUnits(t testing.TB, packets []*rtp.Packet) [][]byte {
 func offerWHEP(t testing.TB, pc *webrtc.PeerConnection, kinds ...webrtc.RTPCodecType) string {
 	t.Helper()
 	for _, kind := range kinds {
-		_, err := pc.AddTransceiverFromKind(kind, webrtc.RTPTransceiverInit{Direction: webrtc.RTPTransceiverDirectionRecvonly})
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Get(pc.AddTransceiverFromKind(kind, webrtc.RTPTransceiverInit{Direction: webrtc.RTPTransceiverDirectionRecvonly}))(t)
 	}
-	offer, err := pc.CreateOffer(nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := pc.SetLocalDescription(offer); err != nil {
-		t.Fatal(err)
-	}
+	offer := must.Get(pc.CreateOffer(nil))(t)
+	must.Do(t, pc.SetLocalDescription(offer))
 	return offer.SDP
 }
 
 // request sends an HTTP request and returns the response with its body read.
 func request(t testing.TB, method, url, contentType, body string) (*http.Response, string) {
 	t.Helper()
-	r, err := http.NewRequest(method, url, strings.NewReader(body))
-	if err != nil {
-		t.Fatal(err)
-	}
+	r := must.Get(http.NewRequest(method, url, strings.NewReader(body)))(t)
 	if contentType != "" {
 		r.Header.Set("Content-Type", contentType)
 	}
 	r.Header.Set("Origin", "https://page.example")
 	client := http.Client{Transport: &http.Transport{DisableKeepAlives: true}} // no idle connection is left when leaktest looks
-	resp, err := client.Do(r)
-	if err != nil {
-		t.Fatal(err)
-	}
+	resp := must.Get(client.Do(r))(t)
 	defer resp.Body.Close()
-	text, err := io.ReadAll(resp.Body)
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := must.Get(io.ReadAll(resp.Body))(t)
 	return resp, string(text)
 }
 
@@ -289,9 +256,7 @@ func subscribeAt(t testing.TB, pc *webrtc.PeerConnection, url string) (answer, r
 	if resp.StatusCode != http.StatusCreated {
 		t.Fatalf("POST %s = %s: %s", url, resp.Status, body)
 	}
-	if err := pc.SetRemoteDescription(webrtc.SessionDescription{Type: webrtc.SDPTypeAnswer, SDP: body}); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, pc.SetRemoteDescription(webrtc.SessionDescription{Type: webrtc.SDPTypeAnswer, SDP: body}))
 	location := resp.Header.Get("Location")
 	_, viewer, ok := strings.Cut(location, "/viewer/")
 	if !ok {

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/agentruntime/agentruntime/internal/localservice/quota"
+	"github.com/agentruntime/agentruntime/internal/must"
 	"github.com/pion/webrtc/v4"
 )
 
@@ -57,10 +58,7 @@ func TestChosenCodec(t *testing.T) {
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			o, err := parseOffer(sdpHead + tc.sections)
-			if err != nil {
-				t.Fatal(err)
-			}
+			o := must.Get(parseOffer(sdpHead + tc.sections))(t)
 			show := func(c codec, ok bool) string {
 				if !ok {
 					return ""
@@ -79,14 +77,8 @@ func TestChosenCodec(t *testing.T) {
 
 func TestCandidatesAreNotUsed(t *testing.T) {
 	candidate := "a=candidate:1 1 udp 2122260223 192.0.2.1 9 typ host\r\na=end-of-candidates\r\n"
-	o, err := parseOffer(sdpHead + candidate + section("audio", "a=rtpmap:9 G722/8000") + candidate)
-	if err != nil {
-		t.Fatal(err)
-	}
-	text, err := o.text(o.audio...)
-	if err != nil {
-		t.Fatal(err)
-	}
+	o := must.Get(parseOffer(sdpHead + candidate + section("audio", "a=rtpmap:9 G722/8000") + candidate))(t)
+	text := must.Get(o.text(o.audio...))(t)
 	if strings.Contains(text, "192.0.2.1") || strings.Contains(text, "candidate") {
 		t.Errorf("candidates are left:\n%s", text)
 	}
@@ -109,10 +101,7 @@ func TestOfferIsBounded(t *testing.T) {
 
 // Whatever a client posts, the server stays up and forgets the peer.
 func FuzzOffer(f *testing.F) {
-	s, err := New(Config{})
-	if err != nil {
-		f.Fatal(err)
-	}
+	s := must.Get(New(Config{}))(f)
 	f.Cleanup(s.Close)
 	pc := newClient(f, webrtc.Configuration{}, browserCodecs...)
 	offer := offerWHEP(f, pc, webrtc.RTPCodecTypeVideo, webrtc.RTPCodecTypeAudio)

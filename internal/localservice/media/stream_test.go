@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/agentruntime/agentruntime/internal/localservice/quota"
+	"github.com/agentruntime/agentruntime/internal/must"
 	"github.com/pion/webrtc/v4"
 )
 
@@ -34,14 +35,8 @@ func bareStream(t *testing.T) *Stream {
 func connectBare(t *testing.T, s *Stream, picture Picture) *viewer {
 	t.Helper()
 	video := codec{RTPCodecParameters: offeredH264, kind: webrtc.RTPCodecTypeVideo}
-	pictures, err := newPictures(video, picture, false)
-	if err != nil {
-		t.Fatal(err)
-	}
-	voice, err := newVoice(codec{RTPCodecParameters: offeredG722, kind: webrtc.RTPCodecTypeAudio}, false)
-	if err != nil {
-		t.Fatal(err)
-	}
+	pictures := must.Get(newPictures(video, picture, false))(t)
+	voice := must.Get(newVoice(codec{RTPCodecParameters: offeredG722, kind: webrtc.RTPCodecTypeAudio}, false))(t)
 	v := &viewer{id: "v", stream: s, pictures: pictures, voice: voice}
 	s.do(func() {
 		v.connected = true
@@ -132,14 +127,8 @@ func TestLateStreamSendsAllVoiceAndTheNewestPicture(t *testing.T) {
 	s.ended = make(chan struct{})
 	close(s.ended) // no goroutine: this test is it
 	connect := func() {
-		pictures, err := newPictures(codec{RTPCodecParameters: offeredH264, kind: webrtc.RTPCodecTypeVideo}, picture, false)
-		if err != nil {
-			t.Fatal(err)
-		}
-		voice, err := newVoice(codec{RTPCodecParameters: offeredG722, kind: webrtc.RTPCodecTypeAudio}, false)
-		if err != nil {
-			t.Fatal(err)
-		}
+		pictures := must.Get(newPictures(codec{RTPCodecParameters: offeredH264, kind: webrtc.RTPCodecTypeVideo}, picture, false))(t)
+		voice := must.Get(newVoice(codec{RTPCodecParameters: offeredG722, kind: webrtc.RTPCodecTypeAudio}, false))(t)
 		s.viewer = &viewer{stream: s, connected: true, pictures: pictures, voice: voice}
 	}
 	connect()
@@ -179,10 +168,7 @@ func TestClosedStreamTakesNoCalls(t *testing.T) {
 }
 
 func TestStreamOfAClosedServerIsClosed(t *testing.T) {
-	s, err := New(Config{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := must.Get(New(Config{}))(t)
 	s.Close()
 	stream := s.NewStream(quota.Client{}, "room", newPattern)
 	stream.Play(0, ramp(10), voiceRate)

@@ -7,22 +7,16 @@ import (
 	"time"
 
 	"github.com/agentruntime/agentruntime/internal/localservice/quota"
+	"github.com/agentruntime/agentruntime/internal/must"
 	"github.com/pion/webrtc/v4"
 )
 
 // accept answers offer as a browser does and returns the answer.
 func accept(t testing.TB, pc *webrtc.PeerConnection, offer string) string {
 	t.Helper()
-	if err := pc.SetRemoteDescription(webrtc.SessionDescription{Type: webrtc.SDPTypeOffer, SDP: offer}); err != nil {
-		t.Fatal(err)
-	}
-	answer, err := pc.CreateAnswer(nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := pc.SetLocalDescription(answer); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, pc.SetRemoteDescription(webrtc.SessionDescription{Type: webrtc.SDPTypeOffer, SDP: offer}))
+	answer := must.Get(pc.CreateAnswer(nil))(t)
+	must.Do(t, pc.SetLocalDescription(answer))
 	return answer.SDP
 }
 
@@ -32,18 +26,13 @@ func TestOfferedVoiceArrivesThroughTheRelay(t *testing.T) {
 	v := s.NewVoice(quota.Client{})
 	defer v.Close()
 	for range 2 { // the second offer replaces the first peer
-		offer, err := v.Offer()
-		if err != nil {
-			t.Fatal(err)
-		}
+		offer := must.Get(v.Offer())(t)
 		if !strings.Contains(offer, "127.0.0.1 "+portOf(s)+" typ host") || strings.Contains(offer, "m=video") {
 			t.Errorf("offer is not of a voice with its candidate:\n%s", offer)
 		}
 		pc := newClient(t, relayOnly(t, s, "udp"), offeredOpus, offeredG722, offeredPCMU)
 		got := watch(pc)
-		if err := v.Answer(accept(t, pc, offer)); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, v.Answer(accept(t, pc, offer)))
 		waitFor(t, "connected", func() bool { return v.Stats().Connected })
 		v.Play(0, ramp(voiceRate/10), voiceRate)
 		waitFor(t, "voice", func() bool { return len(got.of(webrtc.MimeTypeG722)) >= 10 })
@@ -60,10 +49,7 @@ func TestOfferedVoiceRefuses(t *testing.T) {
 	if err := v.Answer("v=0"); !errors.Is(err, errNotOffered) {
 		t.Errorf("answer before the offer: %v", err)
 	}
-	offer, err := v.Offer()
-	if err != nil {
-		t.Fatal(err)
-	}
+	offer := must.Get(v.Offer())(t)
 	good := accept(t, newClient(t, webrtc.Configuration{}, offeredG722), offer)
 	for name, sdp := range map[string]string{
 		"nothing": "", "no description": "hello", "no credentials": strings.ReplaceAll(good, "a=ice-", "a=ixe-"),
@@ -87,10 +73,7 @@ func TestOfferedVoicesAreBounded(t *testing.T) {
 	first, second := s.NewVoice(quota.Client{}), s.NewVoice(quota.Client{})
 	defer first.Close()
 	defer second.Close()
-	offer, err := first.Offer()
-	if err != nil {
-		t.Fatal(err)
-	}
+	offer := must.Get(first.Offer())(t)
 	if _, err := second.Offer(); !errors.Is(err, errBusy) {
 		t.Errorf("offer over the bound of peers: %v", err)
 	}
@@ -102,10 +85,7 @@ func TestOfferedVoicesAreBounded(t *testing.T) {
 
 // Whatever a client answers, the server stays up and forgets the peer.
 func FuzzVoiceAnswer(f *testing.F) {
-	s, err := New(Config{})
-	if err != nil {
-		f.Fatal(err)
-	}
+	s := must.Get(New(Config{}))(f)
 	f.Cleanup(s.Close)
 	v := s.NewVoice(quota.Client{})
 	offer, err := v.Offer()
@@ -119,9 +99,7 @@ func FuzzVoiceAnswer(f *testing.F) {
 	f.Add("v=0")
 	f.Fuzz(func(t *testing.T, answer string) {
 		v := s.NewVoice(quota.Client{})
-		if _, err := v.Offer(); err != nil {
-			t.Fatal(err)
-		}
+		must.Get(v.Offer())(t)
 		_ = v.Answer(answer)
 		_ = v.Answer(answer)
 		v.Close()

@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"github.com/agentruntime/agentruntime/internal/localservice/quota"
+	"github.com/agentruntime/agentruntime/internal/must"
 	"github.com/pion/rtcp"
 	"github.com/pion/webrtc/v4"
 )
@@ -281,14 +282,9 @@ func TestSlowOfferIsRefused(t *testing.T) {
 	t.Parallel()
 	s, base := newServer(t, Config{ConnectTimeout: 50 * time.Millisecond})
 	path := newStream(t, s).URL("")
-	c, err := net.Dial("tcp", strings.TrimPrefix(base, "http://"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	c := must.Get(net.Dial("tcp", strings.TrimPrefix(base, "http://")))(t)
 	defer c.Close()
-	if _, err := fmt.Fprintf(c, "POST %s HTTP/1.1\r\nHost: x\r\nContent-Type: %s\r\nContent-Length: 100\r\n\r\nv=0", path, sdpType); err != nil {
-		t.Fatal(err)
-	}
+	must.Get(fmt.Fprintf(c, "POST %s HTTP/1.1\r\nHost: x\r\nContent-Type: %s\r\nContent-Length: 100\r\n\r\nv=0", path, sdpType))(t)
 	reply, err := io.ReadAll(c) // up to the end of the connection
 	if err != nil || !strings.HasPrefix(string(reply), "HTTP/1.1 408") {
 		t.Errorf("%s, %v", reply, err)
@@ -309,9 +305,7 @@ func TestViewerThatLeavesIsFreed(t *testing.T) {
 	if d := stream.Unwatched(); d != 0 {
 		t.Errorf("unwatched for %v with a viewer", d)
 	}
-	if err := pc.Close(); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, pc.Close())
 	waitFor(t, "freed", func() bool { return !stream.Stats().Connected })
 	if stream.Unwatched() <= 0 {
 		t.Error("a stream counts as watched whose viewer left")
@@ -405,9 +399,7 @@ func TestKeyFrameOnDemand(t *testing.T) {
 		t.Fatalf("%d key frames at the start, want 1", n)
 	}
 	ssrc := got.of(webrtc.MimeTypeH264)[0].SSRC
-	if err := pc.WriteRTCP([]rtcp.Packet{&rtcp.PictureLossIndication{MediaSSRC: ssrc}}); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, pc.WriteRTCP([]rtcp.Packet{&rtcp.PictureLossIndication{MediaSSRC: ssrc}}))
 	waitFor(t, "a second key frame", func() bool { return keyFrames() == 2 })
 	if n := stream.Stats().KeyFramesDemanded; n != 1 {
 		t.Errorf("%d key frames demanded, want 1", n)

@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"github.com/agentruntime/agentruntime/internal/leaktest"
+	"github.com/agentruntime/agentruntime/internal/must"
 )
 
 func TestMain(m *testing.M) { leaktest.Main(m) }
@@ -140,9 +141,7 @@ func TestCutHoldsAStreamUntilItIsMended(t *testing.T) {
 
 func TestCutStreamAcceptsABoundedAmount(t *testing.T) {
 	overLink(t, Conditions{Cut: true}, func(t *testing.T, _ *Link, near, _ net.Conn) {
-		if err := near.SetWriteDeadline(time.Now().Add(time.Minute)); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, near.SetWriteDeadline(time.Now().Add(time.Minute)))
 		n, err := near.Write(make([]byte, 3*queueLimit))
 		if n != queueLimit || !errors.Is(err, os.ErrDeadlineExceeded) {
 			t.Errorf("write = %d, %v; want %d, deadline exceeded", n, err, queueLimit)
@@ -154,17 +153,13 @@ func TestReadDeadlineInterruptsAndIsLifted(t *testing.T) {
 	for name, c := range map[string]Conditions{"perfect": {}, "delayed": {Delay: time.Second}} {
 		t.Run(name, func(t *testing.T) {
 			overLink(t, c, func(t *testing.T, _ *Link, near, far net.Conn) {
-				if err := near.SetReadDeadline(time.Now().Add(300 * time.Millisecond)); err != nil {
-					t.Fatal(err)
-				}
+				must.Do(t, near.SetReadDeadline(time.Now().Add(300*time.Millisecond)))
 				start := time.Now()
 				_, err := near.Read(make([]byte, 1))
 				if took := time.Since(start); !errors.Is(err, os.ErrDeadlineExceeded) || took != 300*time.Millisecond {
 					t.Fatalf("read = %v after %v, want deadline exceeded after 300ms", err, took)
 				}
-				if err := near.SetReadDeadline(time.Time{}); err != nil {
-					t.Fatal(err)
-				}
+				must.Do(t, near.SetReadDeadline(time.Time{}))
 				go func() { _, _ = io.WriteString(far, "x") }()
 				if _, took := readAll(t, near, 1); took != c.Delay {
 					t.Errorf("read after lifting the deadline took %v, want %v", took, c.Delay)
@@ -177,9 +172,7 @@ func TestReadDeadlineInterruptsAndIsLifted(t *testing.T) {
 func TestCloseDeliversWhatIsUnderWay(t *testing.T) {
 	overLink(t, Conditions{Delay: 200 * time.Millisecond}, func(t *testing.T, _ *Link, near, far net.Conn) {
 		write(t, near, "last words")
-		if err := near.Close(); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, near.Close())
 		if _, err := near.Write([]byte("x")); !errors.Is(err, net.ErrClosed) {
 			t.Errorf("write after close = %v", err)
 		}

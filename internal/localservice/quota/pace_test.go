@@ -7,6 +7,8 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"github.com/agentruntime/agentruntime/internal/must"
 )
 
 // TestPace: a client waits for what is beyond its pace, another one does not, and none is
@@ -18,9 +20,7 @@ func TestPace(t *testing.T) {
 		took := func(by Client, n int) time.Duration {
 			t.Helper()
 			began := time.Now()
-			if err := p.Wait(t.Context(), by, n); err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, p.Wait(t.Context(), by, n))
 			return time.Since(began)
 		}
 		a, b, c := client("a", "192.0.2.1"), client("b", "192.0.2.1"), client("c", "192.0.2.2")

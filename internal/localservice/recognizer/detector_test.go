@@ -10,6 +10,7 @@ import (
 
 	"github.com/agentruntime/agentruntime/internal/audio"
 	"github.com/agentruntime/agentruntime/internal/leaktest"
+	"github.com/agentruntime/agentruntime/internal/must"
 )
 
 func TestMain(m *testing.M) { leaktest.Main(m) }
@@ -17,10 +18,7 @@ func TestMain(m *testing.M) { leaktest.Main(m) }
 // speech is 1.2 s of a voice in digital silence, at about -25 dB.
 func speech(t testing.TB) []int16 {
 	t.Helper()
-	raw, err := os.ReadFile("../../audio/testdata/speech.s16")
-	if err != nil {
-		t.Fatal(err)
-	}
+	raw := must.Get(os.ReadFile("../../audio/testdata/speech.s16"))(t)
 	pcm := make([]int16, len(raw)/2)
 	for i := range pcm {
 		pcm[i] = int16(raw[2*i]) | int16(raw[2*i+1])<<8

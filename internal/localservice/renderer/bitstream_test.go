@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/agentruntime/agentruntime/internal/localservice/renderer/clip"
+	"github.com/agentruntime/agentruntime/internal/must"
 )
 
 // everyFace runs a test for each face.
@@ -92,14 +93,8 @@ func vp8Clips(t *testing.T, f Face) {
 }
 
 func TestClipFileIsWhatItWas(t *testing.T) {
-	file, err := files.ReadFile(fileOf(clip.Robin, "h264"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	set, err := clip.Unmarshal(file)
-	if err != nil {
-		t.Fatal(err)
-	}
+	file := must.Get(files.ReadFile(fileOf(clip.Robin, "h264")))(t)
+	set := must.Get(clip.Unmarshal(file))(t)
 	if !bytes.Equal(set.Marshal(), file) {
 		t.Error("clip file changes when it is read and written")
 	}

@@ -7,14 +7,13 @@ import (
 	"github.com/at-wat/ebml-go"
 
 	"github.com/agentruntime/agentruntime/internal/localservice/renderer/clip"
+	"github.com/agentruntime/agentruntime/internal/must"
 )
 
 // TestPreviewIsAWebMFile reads the file back.
 func TestPreviewIsAWebMFile(t *testing.T) {
 	var got movie
-	if err := ebml.Unmarshal(bytes.NewReader(Preview(clip.Robin)), &got); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, ebml.Unmarshal(bytes.NewReader(Preview(clip.Robin)), &got))
 	var frames [][]byte
 	for i, cluster := range got.Segment.Cluster {
 		if cluster.Timecode != uint64(i*2000) {

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/agentruntime/agentruntime/internal/localservice"
+	"github.com/agentruntime/agentruntime/internal/must"
 )
 
 // Start runs a service until the test ends. Its voice is the builtin one unless o names
@@ -14,10 +15,7 @@ import (
 func Start(t testing.TB, o localservice.Options) *localservice.Service {
 	t.Helper()
 	o.Voice = cmp.Or(o.Voice, "builtin")
-	service, err := localservice.Start(t.Context(), o)
-	if err != nil {
-		t.Fatal(err)
-	}
+	service := must.Get(localservice.Start(t.Context(), o))(t)
 	t.Cleanup(func() {
 		if err := service.Close(); err != nil {
 			t.Errorf("close the local service: %v", err)

@@ -4,6 +4,8 @@ import (
 	"encoding/json"
 	"fmt"
 	"testing"
+
+	"github.com/agentruntime/agentruntime/internal/must"
 )
 
 // TestAppearanceOfAnAgent: the profile of an agent has the voice, the speed, the face, the motion and the opening phrase of
@@ -13,26 +15,14 @@ func TestAppearanceOfAnAgent(t *testing.T) {
 	ctx, partner := t.Context(), onlyPartner(t, s).ID
 	create := func(in Intellect, avatars ...Avatar) Profile {
 		t.Helper()
-		intellect, err := s.Intellects().Create(ctx, partner, in)
-		if err != nil {
-			t.Fatal(err)
-		}
+		intellect := must.Get(s.Intellects().Create(ctx, partner, in))(t)
 		record := AgentRecord{AgentFields: AgentFields{DisplayName: "Eve", Intellect: IntellectRef{ID: intellect.Number()}}, WidgetID: UUID()}
 		for _, a := range avatars {
-			r, err := s.Avatars().Create(ctx, partner, a)
-			if err != nil {
-				t.Fatal(err)
-			}
+			r := must.Get(s.Avatars().Create(ctx, partner, a))(t)
 			record.AvatarIDs = append(record.AvatarIDs, r.ID)
 		}
-		r, err := s.AgentRecords().Create(ctx, partner, record)
-		if err != nil {
-			t.Fatal(err)
-		}
-		agent, err := s.Agent(ctx, partner, r.ID)
-		if err != nil {
-			t.Fatal(err)
-		}
+		r := must.Get(s.AgentRecords().Create(ctx, partner, record))(t)
+		agent := must.Get(s.Agent(ctx, partner, r.ID))(t)
 		return agent.Profile
 	}
 	speed, phrase := 1.2, "Welcome."

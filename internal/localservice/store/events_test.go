@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"testing"
 	"time"
+
+	"github.com/agentruntime/agentruntime/internal/must"
 )
 
 // TestEventsAreStoredWithWhatTheyTell: the end of a conversation, once, and new values of
@@ -14,26 +16,19 @@ func TestEventsAreStoredWithWhatTheyTell(t *testing.T) {
 	thread, idle := newThread(t, s, scope), newThread(t, s, scope)
 	events := func() (list []string) {
 		t.Helper()
-		all, err := s.Events(t.Context(), 10)
-		if err != nil {
-			t.Fatal(err)
-		}
+		all := must.Get(s.Events(t.Context(), 10))(t)
 		for _, e := range all {
 			if e.ThreadID == idle.ID {
 				e.Type = "idle " + e.Type
 			}
 			list = append(list, fmt.Sprint(e.Type, e.Keys, e.Depth))
-			if err := s.DropEvent(t.Context(), e.Seq); err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, s.DropEvent(t.Context(), e.Seq))
 		}
 		return list
 	}
 	set := func(change func(*Thread)) {
 		t.Helper()
-		if _, err := s.UpdateThread(t.Context(), scope, thread.ID, func(t *Thread) error { change(t); return nil }); err != nil {
-			t.Fatal(err)
-		}
+		must.Get(s.UpdateThread(t.Context(), scope, thread.ID, func(t *Thread) error { change(t); return nil }))(t)
 	}
 	want := func(what string, want ...string) {
 		t.Helper()
@@ -52,12 +47,8 @@ func TestEventsAreStoredWithWhatTheyTell(t *testing.T) {
 	set(func(t *Thread) { t.Analysis = map[string]any{} })
 	want("a cleared analysis")
 	for range 2 {
-		if _, err := s.CompleteThread(t.Context(), scope, thread.ID); err != nil {
-			t.Fatal(err)
-		}
-		if _, err := s.CompleteIdle(t.Context(), time.Now().Add(time.Minute), nil); err != nil {
-			t.Fatal(err)
-		}
+		must.Get(s.CompleteThread(t.Context(), scope, thread.ID))(t)
+		must.Get(s.CompleteIdle(t.Context(), time.Now().Add(time.Minute), nil))(t)
 	}
 	want("two ends", "session_ended[] 0", "idle session_ended[] 0")
 	set(func(t *Thread) { t.Analysis = map[string]any{"a": 1.0} })
@@ -75,19 +66,13 @@ func TestKnowledgeOfAPartner(t *testing.T) {
 	ctx, partner := t.Context(), onlyPartner(t, s).ID
 	create := func(partner int64, body string) int64 {
 		t.Helper()
-		r, err := s.Knowledge().Create(ctx, partner, Knowledge{Name: body, Passages: []Passage{{Title: "t", Body: body + " apples", EntryID: "e1", Line: 3}}})
-		if err != nil {
-			t.Fatal(err)
-		}
+		r := must.Get(s.Knowledge().Create(ctx, partner, Knowledge{Name: body, Passages: []Passage{{Title: "t", Body: body + " apples", EntryID: "e1", Line: 3}}}))(t)
 		return r.Number()
 	}
 	one, two, foreign := create(partner, "one"), create(partner, "two"), create(7, "foreign")
 	search := func(records ...int64) (bodies []string) {
 		t.Helper()
-		hits, err := s.SearchKnowledge(ctx, records, "apples", 9)
-		if err != nil {
-			t.Fatal(err)
-		}
+		hits := must.Get(s.SearchKnowledge(ctx, records, "apples", 9))(t)
 		for _, h := range hits {
 			if h.EntryID != "e1" || h.Line != 3 {
 				t.Errorf("hit %+v", h)
@@ -104,13 +89,10 @@ func TestKnowledgeOfAPartner(t *testing.T) {
 	}
 	rename := func(passages []Passage) {
 		t.Helper()
-		_, err := s.Knowledge().Update(ctx, partner, fmt.Sprint(one), func(k *Knowledge) error {
+		must.Get(s.Knowledge().Update(ctx, partner, fmt.Sprint(one), func(k *Knowledge) error {
 			k.Name, k.Passages = "new", passages
 			return nil
-		})
-		if err != nil {
-			t.Fatal(err)
-		}
+		}))(t)
 	}
 	rename(nil)
 	if n := len(search(one)); n != 1 {
@@ -120,24 +102,16 @@ func TestKnowledgeOfAPartner(t *testing.T) {
 	if n := len(search(one)); n != 0 {
 		t.Errorf("%d passages after they were replaced by none", n)
 	}
-	agents, err := s.Agents(ctx, partner)
-	if err != nil {
-		t.Fatal(err)
-	}
-	_, err = s.Intellects().Update(ctx, partner, fmt.Sprint(agents[0].ConfigID), func(in *Intellect) error {
+	agents := must.Get(s.Agents(ctx, partner))(t)
+	must.Get(s.Intellects().Update(ctx, partner, fmt.Sprint(agents[0].ConfigID), func(in *Intellect) error {
 		in.KnowledgeIDs = []int64{foreign, two, 99, DocumentsID}
 		return nil
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	}))(t)
 	agent, err := s.AgentByConfig(ctx, partner, agents[0].ConfigID)
 	if err != nil || fmt.Sprint(agent.Profile.KnowledgeIDs) != fmt.Sprint([]int64{two, DocumentsID}) {
 		t.Errorf("the agent answers from %v, %v", agent.Profile.KnowledgeIDs, err)
 	}
-	if err := s.Knowledge().Delete(ctx, partner, fmt.Sprint(two)); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, s.Knowledge().Delete(ctx, partner, fmt.Sprint(two)))
 	if n := len(search(two)); n != 0 {
 		t.Errorf("%d passages of a record that was deleted", n)
 	}

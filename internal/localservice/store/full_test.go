@@ -4,15 +4,14 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+
+	"github.com/agentruntime/agentruntime/internal/must"
 )
 
 // TestDeletingNeedsNoRoom: a full database refuses what would make it larger, not what
 // makes room.
 func TestDeletingNeedsNoRoom(t *testing.T) {
-	s, err := OpenWithin(t.TempDir(), 2<<20, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := must.Get(OpenWithin(t.TempDir(), 2<<20, nil))(t)
 	defer s.Close()
 	ctx, partner := t.Context(), onlyPartner(t, s).ID
 	text := Source{Type: TextSource, Name: "words", Content: strings.Repeat("words ", 10_000)}

@@ -8,6 +8,8 @@ import (
 	"slices"
 	"strconv"
 	"testing"
+
+	"github.com/agentruntime/agentruntime/internal/must"
 )
 
 // note is a record of these tests.
@@ -25,10 +27,7 @@ func TestNamesAreUniqueWithinAPartnerAndKind(t *testing.T) {
 	create := func(partner int64, name string) (Record[note], error) {
 		return notes(s).Create(t.Context(), partner, note{Name: name})
 	}
-	first, err := create(1, "a")
-	if err != nil {
-		t.Fatal(err)
-	}
+	first := must.Get(create(1, "a"))(t)
 	if _, err := create(1, "a"); !errors.Is(err, ErrTaken) {
 		t.Errorf("the same name: %v", err)
 	}
@@ -45,10 +44,7 @@ func TestNamesAreUniqueWithinAPartnerAndKind(t *testing.T) {
 			t.Errorf("without a name: %v", err)
 		}
 	}
-	second, err := create(1, "b")
-	if err != nil {
-		t.Fatal(err)
-	}
+	second := must.Get(create(1, "b"))(t)
 	if _, err := notes(s).Update(t.Context(), 1, second.ID, func(n *note) error { n.Name = "a"; return nil }); !errors.Is(err, ErrTaken) {
 		t.Errorf("renamed to a used name: %v", err)
 	}
@@ -64,19 +60,11 @@ func TestCollectionLists(t *testing.T) {
 	s := open(t)
 	var ids []string
 	for i := range 5 {
-		r, err := notes(s).Create(t.Context(), 1, note{Name: fmt.Sprintf("Näme %d", i), Tags: []string{"all", strconv.Itoa(i % 2)}})
-		if err != nil {
-			t.Fatal(err)
-		}
+		r := must.Get(notes(s).Create(t.Context(), 1, note{Name: fmt.Sprintf("Näme %d", i), Tags: []string{"all", strconv.Itoa(i % 2)}}))(t)
 		ids = append(ids, r.ID)
 	}
-	if _, err := notes(s).Create(t.Context(), 2, note{Name: "of another partner"}); err != nil {
-		t.Fatal(err)
-	}
-	shared, err := notes(s).Create(t.Context(), SharedPartner, note{Name: "shared"})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Get(notes(s).Create(t.Context(), 2, note{Name: "of another partner"}))(t)
+	shared := must.Get(notes(s).Create(t.Context(), SharedPartner, note{Name: "shared"}))(t)
 	for _, tt := range []struct {
 		name  string
 		query Query
@@ -120,13 +108,8 @@ func TestCollectionLists(t *testing.T) {
 func TestNumbersOfRecordsAreNotUsedAgain(t *testing.T) {
 	s := open(t)
 	partner := onlyPartner(t, s).ID
-	first, err := s.Intellects().Create(t.Context(), partner, NewIntellect())
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := s.Intellects().Delete(t.Context(), partner, first.ID); err != nil {
-		t.Fatal(err)
-	}
+	first := must.Get(s.Intellects().Create(t.Context(), partner, NewIntellect()))(t)
+	must.Do(t, s.Intellects().Delete(t.Context(), partner, first.ID))
 	second, err := s.Intellects().Create(t.Context(), partner, NewIntellect())
 	if err != nil || second.Number() <= first.Number() || first.Number() <= firstConfigID {
 		t.Errorf("%v, then %v, %v", first.ID, second.ID, err)
@@ -136,10 +119,7 @@ func TestNumbersOfRecordsAreNotUsedAgain(t *testing.T) {
 func TestARepeatedRequestHasItsFirstResult(t *testing.T) {
 	s := open(t)
 	ctx := WithRequest(t.Context(), "key")
-	first, err := notes(s).Create(ctx, 1, note{Name: "a"})
-	if err != nil {
-		t.Fatal(err)
-	}
+	first := must.Get(notes(s).Create(ctx, 1, note{Name: "a"}))(t)
 	again, err := notes(s).Create(ctx, 1, note{Name: "a"})
 	if err != nil || again.ID != first.ID {
 		t.Errorf("again: %v, %v; want %v", again.ID, err, first.ID)
@@ -168,10 +148,7 @@ func TestFilesAreStoredInParts(t *testing.T) {
 		for i := range want {
 			want[i] = byte(i / 251)
 		}
-		id, err := s.AddAsset(t.Context(), "image/png", bytes.NewReader(want))
-		if err != nil {
-			t.Fatal(err)
-		}
+		id := must.Get(s.AddAsset(t.Context(), "image/png", bytes.NewReader(want)))(t)
 		kind, file, err := s.Asset(t.Context(), id)
 		if err != nil || kind != "image/png" {
 			t.Fatalf("%s: %s, %v", name, kind, err)
@@ -195,23 +172,15 @@ func TestFilesAreStoredInParts(t *testing.T) {
 // TestAnItemGoesWithItsFile in one step: neither is left when the other is gone.
 func TestAnItemGoesWithItsFile(t *testing.T) {
 	s := open(t)
-	file, err := s.AddAsset(t.Context(), "image/png", bytes.NewReader([]byte("picture")))
-	if err != nil {
-		t.Fatal(err)
-	}
-	item, err := s.Catalog().Create(t.Context(), 1, CatalogItem{Type: VisualItem, AssetID: file})
-	if err != nil {
-		t.Fatal(err)
-	}
+	file := must.Get(s.AddAsset(t.Context(), "image/png", bytes.NewReader([]byte("picture"))))(t)
+	item := must.Get(s.Catalog().Create(t.Context(), 1, CatalogItem{Type: VisualItem, AssetID: file}))(t)
 	if err := s.Catalog().Delete(t.Context(), 2, item.ID); !errors.Is(err, ErrNotFound) {
 		t.Errorf("delete by another partner: %v", err)
 	}
 	if _, _, err := s.Asset(t.Context(), file); err != nil {
 		t.Errorf("the file of an item that is there: %v", err)
 	}
-	if err := s.Catalog().Delete(t.Context(), 1, item.ID); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, s.Catalog().Delete(t.Context(), 1, item.ID))
 	if _, _, err := s.Asset(t.Context(), file); !errors.Is(err, ErrNotFound) {
 		t.Errorf("the file of a deleted item: %v", err)
 	}

@@ -9,6 +9,8 @@ import (
 	"testing"
 
 	"modernc.org/sqlite"
+
+	"github.com/agentruntime/agentruntime/internal/must"
 )
 
 // counting counts the statements that a connection prepares.
@@ -38,10 +40,7 @@ func (c countingConn) PrepareContext(ctx context.Context, text string) (driver.S
 // openCounting opens one connection to a database in memory with a table of numbers.
 func openCounting(t *testing.T) (db *sql.DB, prepared *int) {
 	t.Helper()
-	connector, err := sqlite.NewConnector("file::memory:")
-	if err != nil {
-		t.Fatal(err)
-	}
+	connector := must.Get(sqlite.NewConnector("file::memory:"))(t)
 	prepared = new(int)
 	db = sql.OpenDB(keeping{Connector: counting{connector, prepared}})
 	db.SetMaxOpenConns(1)
@@ -50,25 +49,16 @@ func openCounting(t *testing.T) (db *sql.DB, prepared *int) {
 			t.Error(err)
 		}
 	})
-	if _, err := db.Exec("CREATE TABLE n (i INTEGER); CREATE TABLE m (i INTEGER)"); err != nil {
-		t.Fatal(err)
-	}
+	must.Get(db.Exec("CREATE TABLE n (i INTEGER); CREATE TABLE m (i INTEGER)"))(t)
 	return db, prepared
 }
 
 func TestATextIsPreparedOnce(t *testing.T) {
 	db, prepared := openCounting(t)
 	for i := range 10 {
-		tx, err := db.Begin()
-		if err != nil {
-			t.Fatal(err)
-		}
-		if _, err := tx.Exec("INSERT INTO n VALUES (?)", i); err != nil {
-			t.Fatal(err)
-		}
-		if err := tx.Commit(); err != nil {
-			t.Fatal(err)
-		}
+		tx := must.Get(db.Begin())(t)
+		must.Get(tx.Exec("INSERT INTO n VALUES (?)", i))(t)
+		must.Do(t, tx.Commit())
 		var count int
 		if err := db.QueryRow("SELECT count(*) FROM n WHERE i <= ?", i).Scan(&count); err != nil || count != i+1 {
 			t.Fatalf("%d rows, %v, want %d", count, err, i+1)
@@ -82,28 +72,18 @@ func TestATextIsPreparedOnce(t *testing.T) {
 // TestAQueryWithinItsOwnRows needs a second statement of the same text.
 func TestAQueryWithinItsOwnRows(t *testing.T) {
 	db, prepared := openCounting(t)
-	tx, err := db.Begin()
-	if err != nil {
-		t.Fatal(err)
-	}
+	tx := must.Get(db.Begin())(t)
 	defer tx.Rollback() //nolint:errcheck // the database ends with the test
 	for i := range 3 {
-		if _, err := tx.Exec("INSERT INTO n VALUES (?)", i); err != nil {
-			t.Fatal(err)
-		}
+		must.Get(tx.Exec("INSERT INTO n VALUES (?)", i))(t)
 	}
 	const above = "SELECT i FROM n WHERE i >= ? ORDER BY i"
 	numbers := func(from int, each func(int)) {
-		rows, err := tx.Query(above, from)
-		if err != nil {
-			t.Fatal(err)
-		}
+		rows := must.Get(tx.Query(above, from))(t)
 		defer rows.Close()
 		for rows.Next() {
 			var i int
-			if err := rows.Scan(&i); err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, rows.Scan(&i))
 			each(i)
 		}
 	}
@@ -120,9 +100,7 @@ func TestAQueryWithinItsOwnRows(t *testing.T) {
 // TestAFailedStatementIsUsedAgain with other values.
 func TestAFailedStatementIsUsedAgain(t *testing.T) {
 	db, prepared := openCounting(t)
-	if _, err := db.Exec("CREATE UNIQUE INDEX one ON n (i)"); err != nil {
-		t.Fatal(err)
-	}
+	must.Get(db.Exec("CREATE UNIQUE INDEX one ON n (i)"))(t)
 	*prepared = 0
 	for i, wanted := range []bool{true, false, true} {
 		if _, err := db.Exec("INSERT INTO n VALUES (?)", i-i%2); (err == nil) != wanted {
@@ -138,41 +116,27 @@ func TestAFailedStatementIsUsedAgain(t *testing.T) {
 func TestKeptStatementsAreBounded(t *testing.T) {
 	db, _ := openCounting(t)
 	for i := range 2 * maxKept {
-		if _, err := db.Exec(fmt.Sprintf("INSERT INTO n VALUES (? + %d)", i), 1); err != nil {
-			t.Fatal(err)
-		}
+		must.Get(db.Exec(fmt.Sprintf("INSERT INTO n VALUES (? + %d)", i), 1))(t)
 	}
-	c, err := db.Conn(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
+	c := must.Get(db.Conn(t.Context()))(t)
 	defer c.Close()
-	if err := c.Raw(func(raw any) error {
+	must.Do(t, c.Raw(func(raw any) error {
 		if n := len(raw.(*conn).idle); n != maxKept {
 			t.Errorf("keeps %d statements, want %d", n, maxKept)
 		}
 		return nil
-	}); err != nil {
-		t.Fatal(err)
-	}
+	}))
 }
 
 // BenchmarkTurn is what a turn in text asks of the database.
 func BenchmarkTurn(b *testing.B) {
-	s, err := Open("")
-	if err != nil {
-		b.Fatal(err)
-	}
+	s := must.Get(Open(""))(b)
 	defer s.Close()
 	var partner int64
-	if err := s.read.QueryRow("SELECT id FROM partners").Scan(&partner); err != nil {
-		b.Fatal(err)
-	}
+	must.Do(b, s.read.QueryRow("SELECT id FROM partners").Scan(&partner))
 	scope := Scope{PartnerID: partner, TokenID: "token"}
 	thread := &Thread{ID: "thread", PartnerID: partner, TokenID: "token"}
-	if err := s.CreateThread(b.Context(), thread); err != nil {
-		b.Fatal(err)
-	}
+	must.Do(b, s.CreateThread(b.Context(), thread))
 	parts := []Part{{Type: "text", Content: []byte(`"What is a thread?"`)}}
 	for i := 0; b.Loop(); i++ {
 		question := &Message{ID: fmt.Sprint("q", i), ThreadID: thread.ID, Role: Human, Parts: parts}
@@ -183,27 +147,18 @@ func BenchmarkTurn(b *testing.B) {
 		_, state := s.ThreadState(b.Context(), thread.ID)
 		asked := s.AddQuestion(b.Context(), question, nil, "")
 		answered := s.AddMessage(b.Context(), answer)
-		if err := errors.Join(revoked, opened, history, state, asked, answered); err != nil {
-			b.Fatal(err)
-		}
+		must.Do(b, errors.Join(revoked, opened, history, state, asked, answered))
 	}
 }
 
 // BenchmarkAgent reads an agent with its avatar, as each turn does.
 func BenchmarkAgent(b *testing.B) {
-	s, err := Open("")
-	if err != nil {
-		b.Fatal(err)
-	}
+	s := must.Get(Open(""))(b)
 	defer s.Close()
 	var partner int64
 	var id string
-	if err := s.read.QueryRow("SELECT partner_id, id FROM objects WHERE kind = 'agent' ORDER BY seq").Scan(&partner, &id); err != nil {
-		b.Fatal(err)
-	}
+	must.Do(b, s.read.QueryRow("SELECT partner_id, id FROM objects WHERE kind = 'agent' ORDER BY seq").Scan(&partner, &id))
 	for b.Loop() {
-		if _, err := s.Agent(b.Context(), partner, id); err != nil {
-			b.Fatal(err)
-		}
+		must.Get(s.Agent(b.Context(), partner, id))(b)
 	}
 }

@@ -15,6 +15,7 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/agentruntime/agentruntime/internal/leaktest"
+	"github.com/agentruntime/agentruntime/internal/must"
 )
 
 // writerDir, when set, makes the test binary write messages for ever: it is the
@@ -30,10 +31,7 @@ func TestMain(m *testing.M) {
 
 func open(t *testing.T) *Store {
 	t.Helper()
-	s, err := Open("")
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := must.Get(Open(""))(t)
 	t.Cleanup(func() {
 		if err := s.Close(); err != nil {
 			t.Error(err)
@@ -57,9 +55,7 @@ func newThread(t *testing.T, s *Store, scope Scope) Thread {
 		ID: uuid.NewString(), PartnerID: scope.PartnerID, UserID: scope.UserID, TokenID: scope.TokenID, Widget: scope.Widget,
 		AgentID: DefaultAgentID, Vars: map[string]any{}, ThreadMetadata: ThreadMetadata{Analysis: map[string]any{}},
 	}
-	if err := s.CreateThread(t.Context(), &thread); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, s.CreateThread(t.Context(), &thread))
 	return thread
 }
 
@@ -70,17 +66,12 @@ func say(t *testing.T, s *Store, threadID string, role Role, text, replyTo strin
 		ID: uuid.NewString(), ThreadID: threadID, Role: role, ReplyTo: replyTo,
 		Parts: []Part{{Type: "text", Content: content}},
 	}
-	if err := s.AddMessage(t.Context(), &m); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, s.AddMessage(t.Context(), &m))
 	return m
 }
 
 func TestPresetsAreListedInTheirOrder(t *testing.T) {
-	s, err := Open("")
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := must.Get(Open(""))(t)
 	defer s.Close()
 	items, _, err := s.Catalog().List(t.Context(), onlyPartner(t, s).ID, Query{Shared: true})
 	if err != nil {
@@ -99,16 +90,9 @@ func TestSeedAgentsKeepTheirIDs(t *testing.T) {
 	dir := t.TempDir()
 	var seen [2][]Agent
 	for i := range seen {
-		s, err := Open(dir)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if seen[i], err = s.Agents(t.Context(), onlyPartner(t, s).ID); err != nil {
-			t.Fatal(err)
-		}
-		if err := s.Close(); err != nil {
-			t.Fatal(err)
-		}
+		s := must.Get(Open(dir))(t)
+		seen[i] = must.Get(s.Agents(t.Context(), onlyPartner(t, s).ID))(t)
+		must.Do(t, s.Close())
 	}
 	var names []string
 	for i, a := range seen[0] {
@@ -126,16 +110,10 @@ func TestSeedAgentsKeepTheirIDs(t *testing.T) {
 
 func TestDataAreForTheirOwnerOnly(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "data")
-	s, err := Open(dir)
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := must.Get(Open(dir))(t)
 	defer s.Close()
 	for path, want := range map[string]os.FileMode{dir: 0o700, filepath.Join(dir, fileName): 0o600} {
-		info, err := os.Stat(path)
-		if err != nil {
-			t.Fatal(err)
-		}
+		info := must.Get(os.Stat(path))(t)
 		if info.Mode().Perm() != want {
 			t.Errorf("%s: mode %v, want %v", path, info.Mode().Perm(), want)
 		}
@@ -148,18 +126,11 @@ func TestFilesInADirectoryOfOthers(t *testing.T) {
 	for name, left := range map[string][]string{"new": nil, "left by an older version": {"", "-wal", "-shm"}} {
 		t.Run(name, func(t *testing.T) {
 			dir := t.TempDir()
-			if err := os.Chmod(dir, 0o755); err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, os.Chmod(dir, 0o755))
 			for _, suffix := range left {
-				if err := os.WriteFile(filepath.Join(dir, fileName+suffix), nil, 0o644); err != nil {
-					t.Fatal(err)
-				}
+				must.Do(t, os.WriteFile(filepath.Join(dir, fileName+suffix), nil, 0o644))
 			}
-			s, err := Open(dir)
-			if err != nil {
-				t.Fatal(err)
-			}
+			s := must.Get(Open(dir))(t)
 			defer s.Close()
 			files, err := os.ReadDir(dir)
 			if err != nil || len(files) != 3 { // the database, -wal and -shm
@@ -182,13 +153,8 @@ func TestFilesInADirectoryOfOthers(t *testing.T) {
 }
 
 func TestTemporaryDataAreRemoved(t *testing.T) {
-	s, err := Open("")
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := s.Close(); err != nil {
-		t.Fatal(err)
-	}
+	s := must.Get(Open(""))(t)
+	must.Do(t, s.Close())
 	if _, err := os.Stat(s.tempDir); !errors.Is(err, os.ErrNotExist) {
 		t.Errorf("stat after close: %v, want not exist", err)
 	}
@@ -196,16 +162,9 @@ func TestTemporaryDataAreRemoved(t *testing.T) {
 
 func TestFileOfAnotherVersionIsRefused(t *testing.T) {
 	dir := t.TempDir()
-	s, err := Open(dir)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if _, err := s.write.Exec("PRAGMA user_version = 999"); err != nil {
-		t.Fatal(err)
-	}
-	if err := s.Close(); err != nil {
-		t.Fatal(err)
-	}
+	s := must.Get(Open(dir))(t)
+	must.Get(s.write.Exec("PRAGMA user_version = 999"))(t)
+	must.Do(t, s.Close())
 	if _, err := Open(dir); !errors.Is(err, errOther) {
 		t.Errorf("open: %v, want %v", err, errOther)
 	}
@@ -217,20 +176,13 @@ func TestKilledWriterLosesNothing(t *testing.T) {
 	dir := t.TempDir()
 	child := exec.Command(os.Args[0])
 	child.Env = append(os.Environ(), writerDir+"="+dir)
-	out, err := child.StdoutPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := child.Start(); err != nil {
-		t.Fatal(err)
-	}
+	out := must.Get(child.StdoutPipe())(t)
+	must.Do(t, child.Start())
 	var committed []string
 	decoder := json.NewDecoder(out)
 	for len(committed) < 21 { // the thread's id, then twenty messages
 		var id string
-		if err := decoder.Decode(&id); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, decoder.Decode(&id))
 		committed = append(committed, id)
 	}
 	if err := child.Process.Kill(); err != nil { // SIGKILL: nothing can be tidied up
@@ -238,15 +190,9 @@ func TestKilledWriterLosesNothing(t *testing.T) {
 	}
 	child.Wait() //nolint:errcheck // it was killed
 
-	s, err := Open(dir)
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := must.Get(Open(dir))(t)
 	defer s.Close()
-	history, err := s.History(t.Context(), committed[0], 10_000)
-	if err != nil {
-		t.Fatal(err)
-	}
+	history := must.Get(s.History(t.Context(), committed[0], 10_000))(t)
 	if len(history) < 20 {
 		t.Fatalf("%d messages after the crash, want at least 20", len(history))
 	}
@@ -377,12 +323,10 @@ func TestScopeHidesOtherUsersThreads(t *testing.T) {
 // TestRatingsOfASharedMessage: each caller has their own.
 func TestRatingsOfASharedMessage(t *testing.T) {
 	s := open(t)
-	if _, err := s.write.Exec(`INSERT INTO partners VALUES (1, 's');
+	must.Get(s.write.Exec(`INSERT INTO partners VALUES (1, 's');
 		INSERT INTO threads VALUES ('t', 1, 'ann', '', '', 7, '', 'active', '', '{}', '{}', 0, 0, NULL, '{}', '{}', 0);
 		INSERT INTO messages VALUES (1, 'm', 't', 1, 'ann', 7, 'ai', '', '', '[]', 0, 0, 0, ''), (2, 'copy', NULL, 1, 'ann', 7, 'ai', '', '', '[]', 0, 0, 0, 't');
-		INSERT INTO feedback VALUES ('m', '', 'ann', 1, 'good', 0, 0), ('copy', 'user:ann', 'ann', 1, 'good', 0, 0)`); err != nil {
-		t.Fatal(err)
-	}
+		INSERT INTO feedback VALUES ('m', '', 'ann', 1, 'good', 0, 0), ('copy', 'user:ann', 'ann', 1, 'good', 0, 0)`))(t)
 	ann, bob := Scope{PartnerID: 1, UserID: "ann"}, Scope{PartnerID: 1, UserID: "bob"}
 	visitor, other := Scope{PartnerID: 1, TokenID: "v1", Widget: true}, Scope{PartnerID: 1, TokenID: "v2", Widget: true}
 	for _, scope := range []Scope{bob, visitor} {
@@ -416,19 +360,12 @@ func TestDeletedThreadIsGone(t *testing.T) {
 	ctx := t.Context()
 	thread := newThread(t, s, scope)
 	m := say(t, s, thread.ID, Human, "hello", "")
-	shared, err := s.ShareMessage(ctx, scope, m.ID, "For Bob")
-	if err != nil {
-		t.Fatal(err)
-	}
-	if _, err := s.UpdateThread(ctx, scope, thread.ID, func(t *Thread) error {
+	shared := must.Get(s.ShareMessage(ctx, scope, m.ID, "For Bob"))(t)
+	must.Get(s.UpdateThread(ctx, scope, thread.ID, func(t *Thread) error {
 		t.Outcome.Summary = &Summary{Status: Available, Content: "They said hello."}
 		return nil
-	}); err != nil {
-		t.Fatal(err)
-	}
-	if err := s.ChangeThreadState(ctx, thread.ID, func(state *ThreadState) { state.Vars = map[string]any{"contact": 7} }); err != nil {
-		t.Fatal(err)
-	}
+	}))(t)
+	must.Do(t, s.ChangeThreadState(ctx, thread.ID, func(state *ThreadState) { state.Vars = map[string]any{"contact": 7} }))
 	if deleted, err := s.DeleteThreads(ctx, scope, []string{thread.ID, "x"}); err != nil || len(deleted) != 1 {
 		t.Fatalf("deleted %v, %v; want one", deleted, err)
 	}
@@ -488,10 +425,7 @@ func TestATurnThatIsSentAgainIsStoredOnce(t *testing.T) {
 		}
 	}
 	has("t-1", false)
-	first, err := ask(thread.ID, "one", "", "t-1")
-	if err != nil {
-		t.Fatal(err)
-	}
+	first := must.Get(ask(thread.ID, "one", "", "t-1"))(t)
 	has("t-1", true)
 	if _, err := ask(thread.ID, "one", "", "t-1"); !errors.Is(err, ErrRepeated) {
 		t.Errorf("the same turn again: %v, want %v", err, ErrRepeated)
@@ -501,9 +435,7 @@ func TestATurnThatIsSentAgainIsStoredOnce(t *testing.T) {
 	}
 	say(t, s, thread.ID, AI, "answer", first.ID)
 	want("one", "answer")
-	if _, err := ask(thread.ID, "one two", first.ID, "t-1", "t-2"); err != nil {
-		t.Fatal(err)
-	}
+	must.Get(ask(thread.ID, "one two", first.ID, "t-1", "t-2"))(t)
 	want("one two")
 	has("t-1", true)
 	has("t-2", true)
@@ -522,10 +454,7 @@ func TestHistoryIsTheEndOfTheThread(t *testing.T) {
 	thread := newThread(t, s, Scope{PartnerID: onlyPartner(t, s).ID})
 	texts := func(limit int) []string {
 		t.Helper()
-		history, err := s.History(t.Context(), thread.ID, limit)
-		if err != nil {
-			t.Fatal(err)
-		}
+		history := must.Get(s.History(t.Context(), thread.ID, limit))(t)
 		var list []string
 		for _, m := range history {
 			list = append(list, m.Text()[:1])
@@ -556,11 +485,7 @@ func TestFeedbackIsIdempotent(t *testing.T) {
 	comment := "nice"
 	rate := func(positive bool) Feedback {
 		t.Helper()
-		f, err := s.AddFeedback(ctx, scope, Feedback{MessageID: m.ID, IsPositive: positive, Comment: comment})
-		if err != nil {
-			t.Fatal(err)
-		}
-		return f
+		return must.Get(s.AddFeedback(ctx, scope, Feedback{MessageID: m.ID, IsPositive: positive, Comment: comment}))(t)
 	}
 	first := rate(true)
 	if again := rate(true); again != first {
@@ -606,9 +531,7 @@ func TestSearchKnowledge(t *testing.T) {
 		{Title: "Fruit", Heading: "Pears", Body: "Sweeter than apples.", Source: "fruit.md"},
 	}
 	for range 2 { // setting it again replaces it
-		if err := s.SetDocuments(ctx, passages); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, s.SetDocuments(ctx, passages))
 	}
 	for _, tt := range []struct {
 		words string
@@ -651,14 +574,9 @@ func TestCancelledContextWaitsForNothing(t *testing.T) {
 
 // FuzzSearchKnowledge: what a user types is words, whatever they mean to FTS5.
 func FuzzSearchKnowledge(f *testing.F) {
-	s, err := Open("")
-	if err != nil {
-		f.Fatal(err)
-	}
+	s := must.Get(Open(""))(f)
 	f.Cleanup(func() { s.Close() })
-	if err := s.SetDocuments(f.Context(), []Passage{{Title: "t", Heading: "h", Body: "one two", Source: "s"}}); err != nil {
-		f.Fatal(err)
-	}
+	must.Do(f, s.SetDocuments(f.Context(), []Passage{{Title: "t", Heading: "h", Body: "one two", Source: "s"}}))
 	for _, seed := range []string{"", "one", `"one`, "one NEAR(two)", "title:one", "one* OR -two", "^one", "\x00one", "'; DROP TABLE threads", "\xff\xfe"} {
 		f.Add(seed)
 	}

@@ -13,6 +13,7 @@ import (
 	"github.com/agentruntime/agentruntime/internal/leaktest"
 	"github.com/agentruntime/agentruntime/internal/localservice/store"
 	"github.com/agentruntime/agentruntime/internal/localservice/store/storetest"
+	"github.com/agentruntime/agentruntime/internal/must"
 )
 
 func TestMain(m *testing.M) { leaktest.Main(m) }
@@ -28,11 +29,7 @@ func authority(t *testing.T) (*Authority, *store.Store, store.Partner) {
 func start(t *testing.T, a *Authority, p store.Partner, g Grant) string {
 	t.Helper()
 	g.PartnerID, g.Secret = p.ID, p.Secret
-	text, err := a.Start(t.Context(), g)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return text
+	return must.Get(a.Start(t.Context(), g))(t)
 }
 
 func TestTokenSaysWhatItWasMintedFor(t *testing.T) {
@@ -44,17 +41,11 @@ func TestTokenSaysWhatItWasMintedFor(t *testing.T) {
 	if !strings.HasPrefix(text, "djJ8") {
 		t.Errorf("token begins %q, want djJ8", text[:4])
 	}
-	raw, err := base64.RawURLEncoding.DecodeString(text)
-	if err != nil {
-		t.Fatal(err)
-	}
+	raw := must.Get(base64.RawURLEncoding.DecodeString(text))(t)
 	if strings.Contains(string(raw), "ann") || strings.Contains(string(raw), "agentid") {
 		t.Error("the claims can be read without the secret")
 	}
-	c, err := a.Check(t.Context(), text, anywhere)
-	if err != nil {
-		t.Fatal(err)
-	}
+	c := must.Get(a.Check(t.Context(), text, anywhere))(t)
 	if c.PartnerID != p.ID || c.UserID != "ann" || c.Kind() != Agent || c.AgentID() != "a-1" ||
 		c.ConfigID() != 1001 || c.grants.role != PlaybackRole || c.grants.group != "g1" || !c.Entitled() {
 		t.Errorf("claims %+v", c)
@@ -63,22 +54,13 @@ func TestTokenSaysWhatItWasMintedFor(t *testing.T) {
 
 func TestKinds(t *testing.T) {
 	a, s, p := authority(t)
-	agents, err := s.Agents(t.Context(), p.ID)
-	if err != nil {
-		t.Fatal(err)
-	}
+	agents := must.Get(s.Agents(t.Context(), p.ID))(t)
 	widget, _, err := a.StartWidget(t.Context(), agents[0].WidgetID)
 	if err != nil {
 		t.Fatal(err)
 	}
-	claims, err := a.Check(t.Context(), widget, anywhere)
-	if err != nil {
-		t.Fatal(err)
-	}
-	enriched, err := a.Bind(t.Context(), claims, agents[0].ConfigID)
-	if err != nil {
-		t.Fatal(err)
-	}
+	claims := must.Get(a.Check(t.Context(), widget, anywhere))(t)
+	enriched := must.Get(a.Bind(t.Context(), claims, agents[0].ConfigID))(t)
 	for _, tt := range []struct {
 		name, text string
 		want       Kind
@@ -180,14 +162,8 @@ func TestRestrictionsAreEnforced(t *testing.T) {
 func TestActionsLimitIsSharedWithDerivedTokens(t *testing.T) {
 	a, _, p := authority(t)
 	text := start(t, a, p, Grant{Privileges: "agentid:x,actionslimit:2"})
-	c, err := a.Check(t.Context(), text, anywhere)
-	if err != nil {
-		t.Fatal(err)
-	}
-	derived, err := a.Bind(t.Context(), c, 7)
-	if err != nil {
-		t.Fatal(err)
-	}
+	c := must.Get(a.Check(t.Context(), text, anywhere))(t)
+	derived := must.Get(a.Bind(t.Context(), c, 7))(t)
 	for i, want := range []error{nil, ErrRestricted, ErrRestricted} {
 		if _, err := a.Check(t.Context(), derived, anywhere); !errors.Is(err, want) {
 			t.Errorf("use %d: %v, want %v", i+2, err, want)
@@ -197,10 +173,7 @@ func TestActionsLimitIsSharedWithDerivedTokens(t *testing.T) {
 
 func TestExpiry(t *testing.T) {
 	a, _, p := authority(t)
-	text, err := Mint(p.Secret, &Claims{PartnerID: p.ID, Expiry: time.Now().Add(-time.Second)})
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := must.Get(Mint(p.Secret, &Claims{PartnerID: p.ID, Expiry: time.Now().Add(-time.Second)}))(t)
 	if _, err := a.Check(t.Context(), text, anywhere); !errors.Is(err, ErrExpired) {
 		t.Errorf("check: %v, want %v", err, ErrExpired)
 	}
@@ -212,9 +185,7 @@ func TestEndEndsTheGroup(t *testing.T) {
 	two := start(t, a, p, Grant{Privileges: "sessionid:g1"})
 	three := start(t, a, p, Grant{Privileges: "sessionid:g2"})
 	for range 2 { // ending twice is harmless
-		if err := a.End(t.Context(), one); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, a.End(t.Context(), one))
 	}
 	later := start(t, a, p, Grant{Privileges: "sessionid:g1"})
 	for name, tt := range map[string]struct {
@@ -233,10 +204,7 @@ func TestEndEndsTheGroup(t *testing.T) {
 func TestTamperedTokenIsInvalid(t *testing.T) {
 	a, _, p := authority(t)
 	text := start(t, a, p, Grant{})
-	raw, err := base64.RawURLEncoding.DecodeString(text)
-	if err != nil {
-		t.Fatal(err)
-	}
+	raw := must.Get(base64.RawURLEncoding.DecodeString(text))(t)
 	for i := range raw {
 		broken := append([]byte(nil), raw...)
 		broken[i] ^= 1
@@ -247,10 +215,7 @@ func TestTamperedTokenIsInvalid(t *testing.T) {
 }
 
 func FuzzParse(f *testing.F) {
-	text, err := Mint("secret", &Claims{PartnerID: 7, Expiry: time.Now().Add(time.Hour), Privileges: "agentid:x"})
-	if err != nil {
-		f.Fatal(err)
-	}
+	text := must.Get(Mint("secret", &Claims{PartnerID: 7, Expiry: time.Now().Add(time.Hour), Privileges: "agentid:x"}))(f)
 	for _, seed := range []string{"", text, text[:20], text + "=", "djJ8", "djJ8N3w", "djJ8LTF8", "%", strings.Repeat("A", maxText+1)} {
 		f.Add(seed)
 	}

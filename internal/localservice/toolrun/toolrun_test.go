@@ -14,6 +14,7 @@ import (
 
 	"github.com/agentruntime/agentruntime/internal/leaktest"
 	"github.com/agentruntime/agentruntime/internal/localservice/store"
+	"github.com/agentruntime/agentruntime/internal/must"
 )
 
 func TestMain(m *testing.M) { leaktest.Main(m) }
@@ -80,9 +81,7 @@ func TestRequestsOfTools(t *testing.T) {
 		},
 	} {
 		got := map[string]any{}
-		if err := json.Unmarshal(r.Run(t.Context(), tt.tool, json.RawMessage(tt.args), vars), &got); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, json.Unmarshal(r.Run(t.Context(), tt.tool, json.RawMessage(tt.args), vars), &got))
 		for key, want := range tt.want {
 			if fmt.Sprint(got[key]) != fmt.Sprint(want) {
 				t.Errorf("%s: %s %v, want %v", name, key, got[key], want)
@@ -230,9 +229,7 @@ func TestRequestShapes(t *testing.T) {
 	run := func(config string) string {
 		t.Helper()
 		var c store.ToolConfig
-		if err := json.Unmarshal([]byte(strings.ReplaceAll(config, "HOST", server.URL)), &c); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, json.Unmarshal([]byte(strings.ReplaceAll(config, "HOST", server.URL)), &c))
 		c.Type = c.Kind()
 		return string(r.Run(t.Context(), &store.ToolDef{Name: "t", ToolConfig: c}, json.RawMessage(`{"q":"a b","mail":"x\"y"}`),
 			map[string]any{"secrets.KEY": key, "sys__user_id": "ann"}))

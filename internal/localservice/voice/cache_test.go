@@ -8,6 +8,8 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"github.com/agentruntime/agentruntime/internal/must"
 )
 
 // slow is a voice that takes a second for a text, and fails for "fail".
@@ -124,9 +126,7 @@ func TestKeptSoundIsBounded(t *testing.T) {
 		c := cached(from)
 		c.limit = 5000 // two sounds
 		for _, text := range []string{"one", "two", "one", "three", "one", "two"} {
-			if _, err := c.Speak(t.Context(), text, Manner{}); err != nil {
-				t.Fatal(err)
-			}
+			must.Get(c.Speak(t.Context(), text, Manner{}))(t)
 		}
 		if n := from.made.Load(); n != 4 { // only "two" was dropped, when "three" came
 			t.Errorf("made %d times, want 4", n)

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/agentruntime/agentruntime/internal/audio"
+	"github.com/agentruntime/agentruntime/internal/must"
 )
 
 // installed returns the real program's voice, or skips the test.
@@ -24,10 +25,7 @@ func installed(t *testing.T) *espeak {
 }
 
 func TestEspeakChunksBeginWhereTheirSoundDoes(t *testing.T) {
-	speech, err := installed(t).Speak(t.Context(), "Monday, Tuesday, Wednesday. Thursday; Friday!", Manner{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	speech := must.Get(installed(t).Speak(t.Context(), "Monday, Tuesday, Wednesday. Thursday; Friday!", Manner{}))(t)
 	if len(speech.Chunks) != 5 {
 		t.Fatalf("%d chunks, want 5: %v", len(speech.Chunks), speech.Chunks)
 	}
@@ -136,8 +134,6 @@ func TestPhraseStarts(t *testing.T) {
 func writeProgram(t *testing.T, dir, script string) string {
 	t.Helper()
 	name := filepath.Join(dir, espeakProgram)
-	if err := os.WriteFile(name, []byte("#!/bin/sh\n"+script+"\n"), 0o755); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.WriteFile(name, []byte("#!/bin/sh\n"+script+"\n"), 0o755))
 	return name
 }

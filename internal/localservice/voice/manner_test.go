@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/agentruntime/agentruntime/internal/audio"
+	"github.com/agentruntime/agentruntime/internal/must"
 )
 
 // pitchOf is the fundamental frequency of a sound in Hz: the lag at which it resembles itself most.
@@ -44,10 +45,7 @@ func catalog() map[string]Manner {
 func TestVoicesDifferInSound(t *testing.T) {
 	pitches := map[string]float64{}
 	for name, how := range catalog() {
-		speech, err := synthesiser{}.Speak(t.Context(), "aaaaaa aaaaaa", how)
-		if err != nil {
-			t.Fatal(err)
-		}
+		speech := must.Get(synthesiser{}.Speak(t.Context(), "aaaaaa aaaaaa", how))(t)
 		checkSum(t, speech)
 		pitches[name] = pitchOf(speech)
 	}
@@ -68,10 +66,7 @@ func TestSpeed(t *testing.T) {
 	const text = "I found three documents about the opening hours."
 	usual := builtin(t, text)
 	for speed, want := range map[float64]float64{0.7: 1 / 0.7, 1: 1, 1.2: 1 / 1.2, 2: 0.5, 100: 0.5, 0.001: 2, -1: 1} {
-		speech, err := synthesiser{}.Speak(t.Context(), text, Manner{Speed: speed})
-		if err != nil {
-			t.Fatal(err)
-		}
+		speech := must.Get(synthesiser{}.Speak(t.Context(), text, Manner{Speed: speed}))(t)
 		checkSum(t, speech)
 		if got := float64(len(speech.PCM)) / float64(len(usual.PCM)); got < want*0.98 || got > want*1.02 {
 			t.Errorf("speed %v takes %.2f of the time, want %.2f", speed, got, want)
@@ -87,9 +82,7 @@ func TestEspeakVoices(t *testing.T) {
 	dir := t.TempDir()
 	program, log := filepath.Join(dir, "espeak-ng"), filepath.Join(dir, "log")
 	script := "#!/bin/sh\necho \"$*\" >> '" + log + "'\ncat > /dev/null\nexit 1\n"
-	if err := os.WriteFile(program, []byte(script), 0o700); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.WriteFile(program, []byte(script), 0o700))
 	for _, tt := range []struct {
 		how  Manner
 		want []string // one for each call
@@ -103,10 +96,7 @@ func TestEspeakVoices(t *testing.T) {
 		if _, err := (&espeak{program: program}).Speak(t.Context(), "Hello", tt.how); err == nil {
 			t.Errorf("%+v: no error of a program that fails", tt.how)
 		}
-		said, err := os.ReadFile(log)
-		if err != nil {
-			t.Fatal(err)
-		}
+		said := must.Get(os.ReadFile(log))(t)
 		calls := strings.Split(strings.TrimSpace(string(said)), "\n")
 		for i, want := range tt.want {
 			if len(calls) != len(tt.want) || !strings.HasPrefix(calls[i], want) {
@@ -114,9 +104,7 @@ func TestEspeakVoices(t *testing.T) {
 				break
 			}
 		}
-		if err := os.Remove(log); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, os.Remove(log))
 	}
 }
 
@@ -145,8 +133,6 @@ func TestEndpointVoices(t *testing.T) {
 			w.Header().Set("Content-Type", "audio/wav")
 			_, _ = w.Write(audio.EncodeWAV([]int16{1, 2, 3}, 22050))
 		})
-		if _, err := v.Speak(t.Context(), "Hello", tt.how); err != nil {
-			t.Fatal(err)
-		}
+		must.Get(v.Speak(t.Context(), "Hello", tt.how))(t)
 	}
 }

@@ -10,6 +10,7 @@ import (
 
 	"github.com/agentruntime/agentruntime/internal/audio"
 	"github.com/agentruntime/agentruntime/internal/localservice/endpoint"
+	"github.com/agentruntime/agentruntime/internal/must"
 )
 
 func endpointTo(t *testing.T, answer http.HandlerFunc) *endpointVoice {
@@ -38,10 +39,7 @@ func TestEndpointVoiceSpeaksTheAPI(t *testing.T) {
 		w.Header().Set("Content-Type", "audio/wav")
 		_, _ = w.Write(audio.EncodeWAV(pcm, 22050))
 	})
-	speech, err := v.Speak(t.Context(), "Good morning\nto you.", Manner{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	speech := must.Get(v.Speak(t.Context(), "Good morning\nto you.", Manner{}))(t)
 	if !slices.Equal(speech.PCM, pcm) || speech.Rate != 22050 {
 		t.Errorf("%d samples at %d Hz", len(speech.PCM), speech.Rate)
 	}
@@ -56,10 +54,7 @@ func TestEndpointVoiceTakesRawPCM(t *testing.T) {
 		w.Header().Set("Content-Type", "audio/pcm")
 		_, _ = w.Write([]byte{1, 0, 0xff, 0xff, 7})
 	})
-	speech, err := v.Speak(t.Context(), "Hi", Manner{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	speech := must.Get(v.Speak(t.Context(), "Hi", Manner{}))(t)
 	if !slices.Equal(speech.PCM, []int16{1, -1}) || speech.Rate != 24000 {
 		t.Errorf("samples %v at %d Hz", speech.PCM, speech.Rate)
 	}
@@ -75,10 +70,7 @@ func TestEndpointVoiceSplitsLongText(t *testing.T) {
 		}
 		_, _ = w.Write(audio.EncodeWAV(make([]int16, 800), 8000))
 	})
-	speech, err := v.Speak(t.Context(), strings.Repeat("something ", 700), Manner{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	speech := must.Get(v.Speak(t.Context(), strings.Repeat("something ", 700), Manner{}))(t)
 	if requests != 2 || len(speech.PCM) != 1600 || len(speech.Chunks) != 700 {
 		t.Errorf("%d requests, %d samples, %d chunks", requests, len(speech.PCM), len(speech.Chunks))
 	}

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/agentruntime/agentruntime/internal/audio"
+	"github.com/agentruntime/agentruntime/internal/must"
 )
 
 func TestBuiltinVoiceAlwaysMakesSound(t *testing.T) {
@@ -100,11 +101,7 @@ func TestBuiltinVoiceStopsWhenCancelled(t *testing.T) {
 
 func builtin(t *testing.T, text string) *Speech {
 	t.Helper()
-	speech, err := synthesiser{}.Speak(t.Context(), text, Manner{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	return speech
+	return must.Get(synthesiser{}.Speak(t.Context(), text, Manner{}))(t)
 }
 
 func chunkText(s *Speech) string {

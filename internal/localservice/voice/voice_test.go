@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/agentruntime/agentruntime/internal/localservice/endpoint"
+	"github.com/agentruntime/agentruntime/internal/must"
 )
 
 func TestOpenPicksTheBestVoice(t *testing.T) {
@@ -54,14 +55,8 @@ func TestBuiltinVoiceStepsIn(t *testing.T) {
 		log:   slog.New(slog.NewTextHandler(&log, nil)),
 	}
 	const text = "Good morning."
-	got, err := v.Speak(t.Context(), text, Manner{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	want, err := synthesiser{}.Speak(t.Context(), text, Manner{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	got := must.Get(v.Speak(t.Context(), text, Manner{}))(t)
+	want := must.Get(synthesiser{}.Speak(t.Context(), text, Manner{}))(t)
 	if !slices.Equal(got.PCM, want.PCM) {
 		t.Error("not the built-in voice")
 	}
