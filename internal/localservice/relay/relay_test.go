@@ -15,6 +15,7 @@ import (
 	"github.com/agentruntime/agentruntime/internal/leaktest"
 	"github.com/agentruntime/agentruntime/internal/localservice/netem"
 	"github.com/agentruntime/agentruntime/internal/localservice/quota"
+	"github.com/agentruntime/agentruntime/internal/must"
 	"github.com/pion/logging"
 	"github.com/pion/turn/v5"
 )
@@ -30,10 +31,7 @@ const (
 // echo is a peer that sends back what it gets.
 func echo(t *testing.T) netip.AddrPort {
 	t.Helper()
-	c, err := net.ListenUDP("udp4", &net.UDPAddr{IP: net.IPv4(127, 0, 0, 1)})
-	if err != nil {
-		t.Fatal(err)
-	}
+	c := must.Get(net.ListenUDP("udp4", &net.UDPAddr{IP: net.IPv4(127, 0, 0, 1)}))(t)
 	t.Cleanup(func() { _ = c.Close() })
 	go func() {
 		buf := make([]byte, 2000)
@@ -50,21 +48,14 @@ func echo(t *testing.T) netip.AddrPort {
 
 func start(t *testing.T, cfg Config) *Server {
 	t.Helper()
-	s, err := New(cfg)
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := must.Get(New(cfg))(t)
 	t.Cleanup(func() { _ = s.Close() })
 	return s
 }
 
 func credentials(t *testing.T, s *Server, ttl time.Duration) Credentials {
 	t.Helper()
-	c, err := s.Credentials("ann", ttl)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return c
+	return must.Get(s.Credentials("ann", ttl))(t)
 }
 
 // dial returns a TURN client of s over network, "udp" or "tcp".
@@ -73,41 +64,25 @@ func dial(t *testing.T, s *Server, network, user, password string) *turn.Client 
 	addr := s.Addrs()[0].String()
 	var conn net.PacketConn
 	if network == "tcp" {
-		c, err := net.Dial("tcp", addr)
-		if err != nil {
-			t.Fatal(err)
-		}
-		conn = turn.NewSTUNConn(c)
+		conn = turn.NewSTUNConn(must.Get(net.Dial("tcp", addr))(t))
 	} else {
-		c, err := net.ListenPacket("udp4", "127.0.0.1:0")
-		if err != nil {
-			t.Fatal(err)
-		}
-		conn = c
+		conn = must.Get(net.ListenPacket("udp4", "127.0.0.1:0"))(t)
 	}
-	client, err := turn.NewClient(&turn.ClientConfig{
+	client := must.Get(turn.NewClient(&turn.ClientConfig{
 		STUNServerAddr: addr, TURNServerAddr: addr, Conn: conn, Username: user, Password: password,
 		LoggerFactory: &logging.DefaultLoggerFactory{DefaultLogLevel: logging.LogLevelDisabled},
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	}))(t)
 	t.Cleanup(func() {
 		client.Close()
 		_ = conn.Close()
 	})
-	if err := client.Listen(); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, client.Listen())
 	return client
 }
 
 func allocate(t *testing.T, c *turn.Client) net.PacketConn {
 	t.Helper()
-	relayed, err := c.Allocate()
-	if err != nil {
-		t.Fatal(err)
-	}
+	relayed := must.Get(c.Allocate())(t)
 	t.Cleanup(func() { _ = relayed.Close() })
 	return relayed
 }
@@ -115,9 +90,7 @@ func allocate(t *testing.T, c *turn.Client) net.PacketConn {
 // roundTrip reports whether peer answers through the relay within wait.
 func roundTrip(t *testing.T, relayed net.PacketConn, peer netip.AddrPort, wait time.Duration) bool {
 	t.Helper()
-	if _, err := relayed.WriteTo([]byte("hello"), net.UDPAddrFromAddrPort(peer)); err != nil {
-		t.Fatal(err)
-	}
+	must.Get(relayed.WriteTo([]byte("hello"), net.UDPAddrFromAddrPort(peer)))(t)
 	_ = relayed.SetReadDeadline(time.Now().Add(wait))
 	buf := make([]byte, 100)
 	n, from, err := relayed.ReadFrom(buf)
@@ -130,11 +103,14 @@ func roundTrip(t *testing.T, relayed net.PacketConn, peer netip.AddrPort, wait t
 	return true
 }
 
+// TestRelaysToItsPeers, and nothing while the link is cut.
 func TestRelaysToItsPeers(t *testing.T) {
 	for _, network := range []string{"udp", "tcp"} {
 		t.Run(network, func(t *testing.T) {
+			l := netem.New(netem.Conditions{})
+			defer l.Close()
 			peer := echo(t)
-			s := start(t, Config{Peers: []netip.AddrPort{peer}})
+			s := start(t, Config{Peers: []netip.AddrPort{peer}, Link: l})
 			cred := credentials(t, s, time.Minute)
 			relayed := allocate(t, dial(t, s, network, cred.Username, cred.Credential))
 			if ip := relayed.LocalAddr().(*net.UDPAddr).IP; !ip.IsLoopback() {
@@ -144,6 +120,14 @@ func TestRelaysToItsPeers(t *testing.T) {
 				if !roundTrip(t, relayed, peer, patience) {
 					t.Fatal("no answer through the relay")
 				}
+			}
+			l.Set(netem.Conditions{Cut: true})
+			if roundTrip(t, relayed, peer, quiet) {
+				t.Error("an answer came through a cut link")
+			}
+			l.Set(netem.Conditions{})
+			if !roundTrip(t, relayed, peer, patience) {
+				t.Error("no answer after the link was mended")
 			}
 		})
 	}
@@ -164,17 +148,12 @@ func TestRelaysOnlyToItsPeers(t *testing.T) {
 	}
 
 	// Nor may a stranger on the same host send in.
-	stranger, err := net.Dial("udp4", relayed.LocalAddr().String())
-	if err != nil {
-		t.Fatal(err)
-	}
+	stranger := must.Get(net.Dial("udp4", relayed.LocalAddr().String()))(t)
 	defer stranger.Close()
 	if !roundTrip(t, relayed, peer, patience) { // opens the permission for the host
 		t.Fatal("no answer through the relay")
 	}
-	if _, err := stranger.Write([]byte("spam")); err != nil {
-		t.Fatal(err)
-	}
+	must.Get(stranger.Write([]byte("spam")))(t)
 	_ = relayed.SetReadDeadline(time.Now().Add(quiet))
 	if n, from, err := relayed.ReadFrom(make([]byte, 10)); err == nil {
 		t.Errorf("%d bytes of %v were relayed", n, from)
@@ -222,10 +201,7 @@ func TestCredentialsAreChecked(t *testing.T) {
 func TestQuotaIsPerUserAndFreedOnClose(t *testing.T) {
 	s := start(t, Config{Peers: []netip.AddrPort{echo(t)}, Allocations: quota.Limit{Token: 2, Total: 3}})
 	ann := credentials(t, s, time.Minute)
-	bob, err := s.Credentials("bob", time.Minute)
-	if err != nil {
-		t.Fatal(err)
-	}
+	bob := must.Get(s.Credentials("bob", time.Minute))(t)
 	first := allocate(t, dial(t, s, "udp", ann.Username, ann.Credential))
 	allocate(t, dial(t, s, "udp", ann.Username, ann.Credential))
 	wantFull := func(c Credentials) {
@@ -242,9 +218,7 @@ func TestQuotaIsPerUserAndFreedOnClose(t *testing.T) {
 	allocate(t, dial(t, s, "udp", bob.Username, bob.Credential))
 	wantFull(bob) // the quota of all users
 
-	if err := first.Close(); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, first.Close())
 	waitFor(t, func() bool { return s.pool.held.Fits(clientOf("ann"), 1) })
 	allocate(t, dial(t, s, "udp", ann.Username, ann.Credential))
 }
@@ -252,50 +226,19 @@ func TestQuotaIsPerUserAndFreedOnClose(t *testing.T) {
 func TestClosedTCPClientFreesItsAllocation(t *testing.T) {
 	s := start(t, Config{Peers: []netip.AddrPort{echo(t)}, Allocations: quota.Limit{Total: 1}})
 	cred := credentials(t, s, time.Minute)
-	conn, err := net.Dial("tcp", s.Addrs()[0].String())
-	if err != nil {
-		t.Fatal(err)
-	}
-	client, err := turn.NewClient(&turn.ClientConfig{
+	conn := must.Get(net.Dial("tcp", s.Addrs()[0].String()))(t)
+	client := must.Get(turn.NewClient(&turn.ClientConfig{
 		TURNServerAddr: s.Addrs()[0].String(), Conn: turn.NewSTUNConn(conn), Username: cred.Username, Password: cred.Credential,
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	}))(t)
 	defer client.Close()
-	if err := client.Listen(); err != nil {
-		t.Fatal(err)
-	}
-	relayed, err := client.Allocate()
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, client.Listen())
+	relayed := must.Get(client.Allocate())(t)
 	defer relayed.Close()
 	if s.pool.held.Fits(clientOf("ann"), 1) {
 		t.Fatal("the allocation was not counted")
 	}
 	_ = conn.Close()
 	waitFor(t, func() bool { return s.pool.held.Fits(clientOf("ann"), 1) })
-}
-
-func TestCutLinkStopsTheRelay(t *testing.T) {
-	l := netem.New(netem.Conditions{})
-	defer l.Close()
-	peer := echo(t)
-	s := start(t, Config{Peers: []netip.AddrPort{peer}, Link: l})
-	cred := credentials(t, s, time.Minute)
-	relayed := allocate(t, dial(t, s, "udp", cred.Username, cred.Credential))
-	if !roundTrip(t, relayed, peer, patience) {
-		t.Fatal("no answer through the relay")
-	}
-	l.Set(netem.Conditions{Cut: true})
-	if roundTrip(t, relayed, peer, quiet) {
-		t.Error("an answer came through a cut link")
-	}
-	l.Set(netem.Conditions{})
-	if !roundTrip(t, relayed, peer, patience) {
-		t.Error("no answer after the link was mended")
-	}
 }
 
 func TestAddrsHaveTheChosenPorts(t *testing.T) {
@@ -332,10 +275,7 @@ func TestHostileTCPFramesEndTheConnection(t *testing.T) {
 		"larger than any packet":  "\x00\x01\x10\x00" + cookie + strings.Repeat("x", 5000),
 	} {
 		t.Run(name, func(t *testing.T) {
-			c, err := net.Dial("tcp", s.Addrs()[0].String())
-			if err != nil {
-				t.Fatal(err)
-			}
+			c := must.Get(net.Dial("tcp", s.Addrs()[0].String()))(t)
 			defer c.Close()
 			_, _ = io.WriteString(c, frame)                               // may fail late in the frame, when the server has closed already
 			_ = c.SetReadDeadline(time.Now().Add(greeting - time.Second)) // before it would be closed anyway
