@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/agentruntime/agentruntime/internal/localservice/store"
+	"github.com/agentruntime/agentruntime/internal/must"
 )
 
 // TestMessageReport: questions word for word, with line breaks and quotes, and ratings.
@@ -25,10 +26,7 @@ func TestMessageReport(t *testing.T) {
 		if got.status != 200 || got.header.Get("Content-Type") != "text/csv; charset=utf-8" {
 			t.Fatalf("%d %s %s", got.status, got.header.Get("Content-Type"), got.body)
 		}
-		rows, err := csv.NewReader(strings.NewReader(got.body)).ReadAll()
-		if err != nil {
-			t.Fatal(err)
-		}
+		rows := must.Get(csv.NewReader(strings.NewReader(got.body)).ReadAll())(t)
 		if fmt.Sprint(rows[0]) != fmt.Sprint(reportColumns) {
 			t.Errorf("columns %q", rows[0])
 		}
@@ -77,8 +75,7 @@ func TestMessageReport(t *testing.T) {
 	}
 }
 
-// TestThreadFilters tries each filter key of service.md, Threads, that TestPagesAndFilters
-// does not.
+// TestThreadFilters tries each filter key of service.md, Threads, and the pages.
 func TestThreadFilters(t *testing.T) {
 	v := serve(t, twoThings, nil)
 	ks, admin := v.conversation(store.Receptionist, "ann"), v.admin()
@@ -86,21 +83,31 @@ func TestThreadFilters(t *testing.T) {
 	labelled := v.mint(0, "bob", fmt.Sprintf("agentid:%s,geniegpcid:%d,setrole:PLAYBACK_BASE_ROLE", agent.ID, agent.ConfigID))
 	one, two := v.ask(ks, "", "one"), v.ask(labelled, "", "two")
 	v.post("/thread/session_completed", labelled, fmt.Sprintf(`{"id":%q}`, two.threadID))
+	list := func(filter, pager string) (titles string, total int) {
+		t.Helper()
+		var list listReply[store.Thread]
+		v.decode(v.post("/v1/thread/list", admin, `{"filter":{"objectType":"ListThreadFilter"`+filter+`},"pager":`+pager+`}`), &list)
+		for _, thread := range list.Objects {
+			titles += " " + thread.Title
+		}
+		return strings.TrimSpace(titles), list.TotalCount
+	}
 	for filter, want := range map[string]string{
 		``: "two one", `,"agentIdEquals":"` + agent.ID + `"`: "two", `,"agentIdEquals":"default"`: "one", `,"contextIdEqual":"x"`: "",
 		`,"statusEquals":"completed"`: "two", `,"statusIn":["active"]`: "one", `,"statusIn":["active","completed"]`: "two one",
 		fmt.Sprintf(`,"partnerIdEquals":%d`, v.partner.ID): "two one", `,"partnerIdEquals":1`: "",
+		`,"createdAtGreaterThanOrEqual":"2001-01-01T00:00:00Z"`: "two one", `,"createdAtLessThanOrEqual":1`: "",
 		`,"updatedAtGreaterThanOrEqual":"2001-01-01T00:00:00Z"`: "two one", `,"updatedAtLessThanOrEqual":1`: "",
 		`,"userIdEquals":"bob"`: "two", `,"isEverywhere":true`: "two one", fmt.Sprintf(`,"idEquals":%q`, one.threadID): "one",
+		fmt.Sprintf(`,"idsIn":[%q]`, one.threadID): "one", fmt.Sprintf(`,"idsIn":[%q],"idEquals":%q`, one.threadID, two.threadID): "",
 	} {
-		var list listReply[store.Thread]
-		v.decode(v.post("/v1/thread/list", admin, `{"filter":{"objectType":"ListThreadFilter","orderBy":"-createdAt"`+filter+`}}`), &list)
-		var titles []string
-		for _, thread := range list.Objects {
-			titles = append(titles, thread.Title)
+		if got, total := list(`,"orderBy":"-createdAt"`+filter, `{}`); got != want || total != len(strings.Fields(want)) {
+			t.Errorf("%s: %q of %d, want %q", filter, got, total, want)
 		}
-		if got := strings.Join(titles, " "); got != want || list.TotalCount != len(titles) {
-			t.Errorf("%s: %q of %d, want %q", filter, got, list.TotalCount, want)
+	}
+	for pager, want := range map[string]string{`{"pageIndex":1,"pageSize":1}`: "one", `{"pageIndex":2,"pageSize":1}`: "two", `{"pageIndex":2}`: ""} {
+		if got, total := list(`,"orderBy":"+createdAt"`, pager); got != want || total != 2 {
+			t.Errorf("%s: %q of %d, want %q of 2", pager, got, total, want)
 		}
 	}
 }
