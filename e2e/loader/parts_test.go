@@ -30,19 +30,11 @@ func restOf(t *testing.T, program string) string {
 const rare = `const rare = () => failure(a.visitor({ks: "conversation", genieUrl: location.origin}).threads.setAnalysis("thread", {mood: "good"}))
 `
 
-// answerRare answers what rare requests.
-func (s *site) answerRare() {
-	s.mux.HandleFunc("POST /v1/thread/update", func(w http.ResponseWriter, _ *http.Request) {
-		w.Header().Set("Content-Type", "application/json")
-		w.Write([]byte(`{"id":"thread","title":"A thread"}`))
-	})
-}
-
 // Without the second part a call that needs it fails with a typed error that a page may retry, and the next call
 // starts the program again.
 func TestWithoutTheSecondPartACallFails(t *testing.T) {
 	s := newSite(t, "", "")
-	s.answerRare()
+	s.file("POST /v1/thread/update", "application/json", []byte(`{"id":"thread","title":"A thread"}`))
 	rest := restOf(t, "chat")
 	var deployed atomic.Bool
 	files := http.StripPrefix("/a/", http.FileServer(http.Dir(dist)))

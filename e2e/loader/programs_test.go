@@ -1,7 +1,6 @@
 package loader
 
 import (
-	"net/http"
 	"slices"
 	"testing"
 )
@@ -13,45 +12,14 @@ const (
 
 // serve has the site answer appInit.
 func (s *site) serve() {
-	s.mux.HandleFunc("POST /v1/application/appInit", func(w http.ResponseWriter, _ *http.Request) {
-		w.Header().Set("Content-Type", "application/json")
-		w.Write([]byte(`{"partnerId":5501,"ks":"conversation","conversationManagerUrl":"https://talk.example",
-			"srsBaseUrl":"https://media.example","turnServerUrl":"turn.example","avatars":[]}`))
-	})
+	s.file("POST /v1/application/appInit", "application/json", []byte(`{"partnerId":5501,"ks":"conversation","conversationManagerUrl":"https://talk.example",
+		"srsBaseUrl":"https://media.example","turnServerUrl":"turn.example","avatars":[]}`))
 }
 
 // initWith calls appInit of the given module.
 const initWith = `const init = async (module) =>
 	(await module.appInit({token: "t", agenticUrl: location.origin + "/v1", genieUrl: "https://genie.example/"})).ks
 `
-
-func TestChatEntryLoadsTheSmallProgramAlone(t *testing.T) {
-	s := newSite(t, "", "")
-	s.serve()
-	p := s.page(t)
-	p.Allow("local or private host")
-	// Without the main entry, which the usual prelude imports.
-	p.Prelude = initWith
-	var got struct {
-		KS      string   `json:"ks"`
-		Globals []string `json:"globals"`
-	}
-	p.Do(&got, `
-		const names = () => Reflect.ownKeys(globalThis).map(String)
-		const before = names()
-		const chat = await import("/a/chat.js")
-		await chat.load()
-		const ks = await init(chat)
-		const loaded = names()
-		await chat.dispose()
-		return {ks, globals: [...loaded, ...names()].filter((name) => !before.includes(name))}`)
-	if got.KS != "conversation" || len(got.Globals) != 0 {
-		t.Errorf("token %q, new globals %q", got.KS, got.Globals)
-	}
-	if n, m := s.count(small), s.count(large); n != 1 || m != 0 {
-		t.Errorf("chat.wasm was fetched %d times, agentruntime.wasm %d times", n, m)
-	}
-}
 
 func TestBothProgramsLiveAndEndTogether(t *testing.T) {
 	p := newSite(t, "", "").page(t)
