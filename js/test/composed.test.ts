@@ -20,11 +20,13 @@ afterEach(async () => {
   window.document.body.replaceChildren()
 })
 
-function avatar(options: FakeOptions<AvatarOptions> = {}): FakeAvatarSession {
-  const session = new FakeAvatarSession({ agent: { rules }, micStartMode: "deferred", ...options })
+/** A session that ends with its test. */
+function kept<Session extends { dispose(): Promise<void> }>(session: Session): Session {
   open.push(session)
   return session
 }
+
+const avatar = (options: FakeOptions<AvatarOptions> = {}) => kept(new FakeAvatarSession({ agent: { rules }, micStartMode: "deferred", ...options }))
 
 function place<Part extends { root: HTMLElement; destroy(): void }>(part: Part): Part {
   parts.push(part)
@@ -162,8 +164,7 @@ test("the focus of a control that is hidden with what is around it goes to anoth
 })
 
 test("a bar shows what a session has a use for: no voice in text, and a button to hold to talk", async () => {
-  const chat = new FakeChatSession()
-  open.push(chat)
+  const chat = kept(new FakeChatSession())
   const text = place(new ControlBar(chat))
   await chat.connect()
   assert.deepEqual(shown(text), ["End the conversation"])
@@ -177,8 +178,7 @@ test("a bar shows what a session has a use for: no voice in text, and a button t
 })
 
 test("a bar of an agent session follows its transport", async () => {
-  const session = new FakeAgentSession({ avatar: { micStartMode: "deferred" } })
-  open.push(session)
+  const session = kept(new FakeAgentSession({ avatar: { micStartMode: "deferred" } }))
   const bar = place(new ControlBar(session))
   await session.connect()
   assert.equal(shown(bar).length, 5)
@@ -232,8 +232,7 @@ test("menus of devices that are hidden can't be seen with the package's styles",
   const style = window.document.head.appendChild(window.document.createElement("style"))
   style.textContent = files.join("")
   t.after(() => style.remove())
-  const session = new FakeChatSession()
-  open.push(session)
+  const session = kept(new FakeChatSession())
   const { root } = place(new DeviceSelect(session))
   const speakers = root.lastElementChild!
   const displays = () => [root, speakers].map((element) => window.getComputedStyle(element).display)
@@ -275,8 +274,7 @@ test("a menu shows the device that stays in use when another can't be used", asy
 })
 
 test("a composer sends, gives a text back that was not sent, and stops an answer", async () => {
-  const session = new FakeChatSession({ agent: { rules } })
-  open.push(session)
+  const session = kept(new FakeChatSession({ agent: { rules } }))
   const codes: unknown[] = []
   const composer = place(new Composer(session, { onError: (error) => codes.push((error as { code: string }).code) }))
   const send = composer.root.querySelector<HTMLButtonElement>("[part~=send]")!
@@ -312,8 +310,7 @@ test("a composer sends, gives a text back that was not sent, and stops an answer
 })
 
 test("a composer lets the page send, and keeps the focus when its button is hidden", async () => {
-  const session = new FakeChatSession({ agent: { rules } })
-  open.push(session)
+  const session = kept(new FakeChatSession({ agent: { rules } }))
   const signals: AbortSignal[] = []
   const composer = place(new Composer(session, {
     onSend: (text, signal) => {
@@ -356,8 +353,7 @@ test("a button that can't be used for a while keeps the focus in its part", asyn
 })
 
 test("a composer and a state follow an agent session from text to a face", async () => {
-  const session = new FakeAgentSession({ agent: { rules }, mode: "chat", avatar: { micStartMode: "deferred" } })
-  open.push(session)
+  const session = kept(new FakeAgentSession({ agent: { rules }, mode: "chat", avatar: { micStartMode: "deferred" } }))
   const composer = place(new Composer(session))
   const state = place(new AgentState(session))
   const stop = composer.root.querySelector<HTMLButtonElement>("[part~=stop]")!
@@ -407,8 +403,7 @@ test("speech without an answer is not waited for after it was stopped", async ()
 })
 
 test("a transcript shows who said what, with what the page adds at the end", async () => {
-  const session = new FakeChatSession({ agent: { rules } })
-  open.push(session)
+  const session = kept(new FakeChatSession({ agent: { rules } }))
   const drawn: string[] = []
   class Growing {
     readonly #element: HTMLElement
@@ -555,8 +550,7 @@ test("the state is told in words, and several parts have one activity and remove
 })
 
 test("a state that is made after the end of its session says so, until the session connects again", async () => {
-  for (const session of [avatar(), new FakeAgentSession({ mode: "chat" }), new FakeChatSession()]) {
-    if (!open.includes(session)) open.push(session)
+  for (const session of [avatar(), kept(new FakeAgentSession({ mode: "chat" })), kept(new FakeChatSession())]) {
     await session.connect()
     session.disconnect()
     const state = place(new AgentState(session))

@@ -231,19 +231,6 @@ test("a visitor begins anew in an element that is only text, unless the page nam
   assert.equal(unused.phase, "idle")
 })
 
-test("an element that is moved keeps its session, one that is removed ends it", async () => {
-  const element = place()
-  await element.start()
-  const session = element.session
-  main.prepend(element)
-  await settle()
-  assert.equal(element.session, session)
-  assert.equal(program.sessions, 1)
-  element.remove()
-  await settle()
-  assert.deepEqual([element.session, program.sessions, element.phase], [undefined, 0, "idle"])
-})
-
 test("an end before there is a session makes none", async () => {
   let reply = (_: AppInitResult) => {}
   const element = place({}, { init: new Promise<AppInitResult>((resolve) => (reply = resolve)) })
@@ -324,9 +311,7 @@ test("a text that was not sent is in the field again, before what was typed sinc
 
 test("without a log, a text that may be lost is in the field again with a sentence", async () => {
   const element = place({ modes: "face" })
-  program.results["connect"] = async () => program.become("connected")
-  element.start()
-  await until(() => element.phase === "live")
+  await element.start()
   program.dispatch("turnUnconfirmed", { text: "Begin\nHello", typed: "Hello", repeated: false, clientTurnId: "1" })
   assert.equal(find<HTMLTextAreaElement>(element, "textarea").value, "Hello")
   assert.equal(find(element, "[part=message]").textContent, "This may not have arrived.")
@@ -334,9 +319,7 @@ test("without a log, a text that may be lost is in the field again with a senten
 
 test("an answer of which nothing comes for long has a sentence until it comes", async () => {
   const element = place({ modes: "face" })
-  program.results["connect"] = async () => program.become("connected")
-  element.start()
-  await until(() => element.phase === "live")
+  await element.start()
   const said = () => [...element.shadowRoot!.querySelectorAll<HTMLElement>("[part=message]")].filter(({ hidden }) => !hidden).map(({ textContent }) => textContent)
   program.dispatch("responsePending", {})
   program.dispatch("brainStalled", { afterMs: 12_000, count: 1 })
@@ -349,9 +332,7 @@ test("an answer of which nothing comes for long has a sentence until it comes", 
 
 test("before a conversation ends there is a sentence, until the visitor does something or it ends", async () => {
   const element = place({ modes: "face" })
-  program.results["connect"] = async () => program.become("connected")
-  element.start()
-  await until(() => element.phase === "live")
+  await element.start()
   const hint = () => find(element, "[part=message]:nth-of-type(2)").textContent
   program.dispatch("idleWarning", { inMs: 60_000 })
   assert.equal(hint(), english.idle)
@@ -954,24 +935,6 @@ test("Escape interrupts the agent, unless it ends a composition", async () => {
   assert.equal(program.names().includes("interrupt"), true)
 })
 
-test("the field has the focus after a suggestion is chosen", async (t) => {
-  Object.assign(globalThis, { matchMedia: () => ({ matches: false }) }) // which jsdom lacks, as what follows
-  window.HTMLElement.prototype.checkVisibility = function () {
-    return !this.closest("[hidden]")
-  }
-  t.after(() => {
-    Reflect.deleteProperty(globalThis, "matchMedia")
-    Reflect.deleteProperty(window.HTMLElement.prototype, "checkVisibility")
-  })
-  const element = place({ modes: "text" }, { init, suggestions: ["Who are you?"] })
-  const suggestion = button(element, "suggestion")
-  suggestion.focus()
-  suggestion.click()
-  await until(() => element.phase === "live")
-  assert.equal(suggestion.isConnected, false)
-  assert.equal(element.shadowRoot!.activeElement, find(element, "textarea"))
-})
-
 test("a switch that loses the thread is told, unless nothing was said", async () => {
   const element = place({ modes: "face text" })
   await element.start()
@@ -1103,24 +1066,25 @@ test("an agent that is given later is loaded, and the face of the one before is 
   assert.equal(find<HTMLImageElement>(late, "img").hidden, true)
 })
 
+/** Has the program switch the session to a mode; returns the transport. */
+function switched(mode: string, properties: object = {}) {
+  const transport = program.give(mode)
+  Object.assign(transport.properties, { state: "connected", capabilities: {}, ...properties })
+  program.properties["mode"] = mode
+  program.dispatch("transportChanged", { mode })
+  return transport
+}
+
 test("what the visitor has turned off stays off after a switch to text and back", async () => {
   const element = place({ modes: "face text" })
   await element.start()
-  const first = program.give("avatar")
-  Object.assign(first.properties, { state: "connected", capabilities: {}, micStarted: true, micEnabled: true })
-  program.properties["mode"] = "avatar"
-  program.dispatch("transportChanged", { mode: "avatar" })
+  const first = switched("avatar", { micStarted: true, micEnabled: true })
   button(element, "microphone").click()
   first.properties["audioOutputMuted"] = true
   button(element, "sound").click()
   await settle()
-  program.give("chat")
-  program.properties["mode"] = "chat"
-  program.dispatch("transportChanged", { mode: "chat" })
-  const second = program.give("avatar")
-  Object.assign(second.properties, { state: "connected", capabilities: {} })
-  program.properties["mode"] = "avatar"
-  program.dispatch("transportChanged", { mode: "avatar" })
+  switched("chat")
+  const second = switched("avatar")
   const voice = () => [first, second].map(({ calls }) => calls.map(([name]) => name).filter((name) => /mute|startMic/.test(String(name))))
   assert.deepEqual(voice(), [["mute", "unmuteAudioOutput"], ["muteAudioOutput", "mute"]])
   button(element, "microphone").click() // it has not been started
@@ -1131,10 +1095,7 @@ test("a text that a face could not send is in the field again, or told to the pa
   const element = place({ modes: "face text" })
   const { errors } = told(t, element)
   await element.start()
-  const face = program.give("avatar")
-  Object.assign(face.properties, { state: "connected", capabilities: {} })
-  program.properties["mode"] = "avatar"
-  program.dispatch("transportChanged", { mode: "avatar" })
+  switched("avatar")
   program.results["sendText"] = () => Promise.reject(new AgentError({ code: "rate_limited" }))
   await assert.rejects(element.send("Hello"), { code: "rate_limited" })
   assert.deepEqual(errors.map(({ code }) => code), ["rate_limited"])

@@ -16,10 +16,10 @@ Object.assign(window.HTMLDialogElement.prototype, { show(this: HTMLDialogElement
 Object.assign(window.HTMLElement.prototype, { checkVisibility: () => true })
 const { AgentLauncherElement } = await import("../src/launcher.js")
 
-/** A launcher that shows its agent, whose program connects at once. */
-async function shown(properties: Partial<InstanceType<typeof AgentLauncherElement>>) {
+/** A launcher that shows its agent, whose program connects at once, or as `connect` does. */
+async function shown(properties: Partial<InstanceType<typeof AgentLauncherElement>>, connect?: () => Promise<void>) {
   const program = await new FakeProgram().load()
-  Object.assign(program.results, { connect: async () => program.become("connected"), dispose: async () => {} })
+  Object.assign(program.results, { connect: connect ?? (async () => program.become("connected")), dispose: async () => {} })
   program.properties["capabilities"] = {}
   const launcher = new AgentLauncherElement()
   Object.assign(launcher, { init: { ks: "t", partnerId: "1", genieUrl: "https://genie.example" } satisfies Partial<AppInitResult>, ...properties })
@@ -29,11 +29,14 @@ async function shown(properties: Partial<InstanceType<typeof AgentLauncherElemen
   return { program, launcher, agent: launcher.agent! }
 }
 
+/** Where the thread with an agent is kept. */
+const keyOf = (id: string) => `agentruntime conversation ${JSON.stringify([id, null, null, null, null])}`
+
 test("a thread is kept for the agent that it was begun with", async () => {
   const { program, launcher, agent } = await shown({ widgetId: "w-1" })
   await agent.start()
   program.properties["threadId"] = "t-1"
-  const kept = () => ["w-1", "w-2"].map((id) => sessionStorage.getItem(`agentruntime conversation ${JSON.stringify([id, null, null, null, null])}`)?.match(/t-\d/)?.[0])
+  const kept = () => ["w-1", "w-2"].map((id) => sessionStorage.getItem(keyOf(id))?.match(/t-\d/)?.[0])
   launcher.widgetId = "w-2"
   window.dispatchEvent(new window.Event("pagehide"))
   assert.deepEqual(kept(), ["t-1", undefined])
@@ -48,7 +51,7 @@ test("a thread is kept for the agent that it was begun with", async () => {
 })
 
 test("an agent that is chosen while nothing is said gets no thread of the one before", async () => {
-  const keep = (id: string, thread: string) => sessionStorage.setItem(`agentruntime conversation ${JSON.stringify([id, null, null, null, null])}`, JSON.stringify({ thread, said: [{ who: "user", text: `to ${id}` }] }))
+  const keep = (id: string, thread: string) => sessionStorage.setItem(keyOf(id), JSON.stringify({ thread, said: [{ who: "user", text: `to ${id}` }] }))
   keep("w-3", "t-3")
   keep("w-5", "t-5")
   const { program, launcher, agent } = await shown({ widgetId: "w-3", modes: "face" })
@@ -70,19 +73,9 @@ test("an agent that is chosen while nothing is said gets no thread of the one be
 
 test("a thread that a face can't continue is forgotten, and the next start begins another", async (t) => {
   t.mock.method(console, "error", () => {})
-  const program = await new FakeProgram().load()
-  program.properties["capabilities"] = {}
-  program.results["dispose"] = async () => {}
-  program.results["connect"] = () => Promise.reject(new AgentError({ code: "bad_request", detail: "the service refused the request" }))
-  const launcher = new AgentLauncherElement()
-  launcher.init = { ks: "t", partnerId: "1", genieUrl: "https://genie.example" } as AppInitResult
-  launcher.widgetId = "w-8"
-  launcher.modes = "face"
-  window.document.body.append(launcher)
-  sessionStorage.setItem(`agentruntime conversation ${JSON.stringify(["w-8", null, null, null, null])}`, JSON.stringify({ thread: "t-8", said: [] }))
-  launcher.show()
-  await until("there is an agent", () => launcher.agent !== undefined, settle)
-  const agent = launcher.agent!
+  sessionStorage.setItem(keyOf("w-8"), JSON.stringify({ thread: "t-8", said: [] }))
+  const refuse = () => Promise.reject(new AgentError({ code: "bad_request", detail: "the service refused the request" }))
+  const { program, launcher, agent } = await shown({ widgetId: "w-8", modes: "face" }, refuse)
   await assert.rejects(agent.start(), { code: "bad_request" })
   assert.equal(program.options["threadId"], "t-8")
   assert.equal(agent.shadowRoot!.querySelector<HTMLButtonElement>("[part~=start]")!.hidden, false)
