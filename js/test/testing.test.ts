@@ -9,7 +9,7 @@ import type { ChatOptions } from "../src/session/chatoptions.js"
 import { ChatSession } from "../src/session/chatsession.js"
 import { converse, converseOnce } from "../src/session/converse.js"
 import type { AgentError } from "../src/core/errors.js"
-import type { AvatarEvents, ChatEvents } from "../src/generated/events.js"
+import type { AvatarEvents } from "../src/generated/events.js"
 import { appInit } from "../src/session/full.js"
 import { diagnostics } from "../src/core/load.js"
 import { FakeAgent, FakeAgentSession, FakeAvatarSession, FakeChatSession, type Rule } from "../src/testing.js"
@@ -52,51 +52,18 @@ const avatarNames: (keyof AvatarEvents)[] = [
   "transcript", "turnStart", "turnEnd", "responsePending", "responseSettled", "brainSegment", "widget", "toolCall", "toolCallResult",
   "toolCallInvalid", "oauthRequired", "agentActionDenied", "sessionCompleted", "warning", "error", "ended",
 ]
-const chatNames: (keyof ChatEvents & keyof AvatarEvents)[] = [
-  "stateChange", "transcript", "turnStart", "turnEnd", "responsePending", "responseSettled", "brainSegment", "widget", "toolCall", "toolCallResult",
-  "toolCallInvalid", "oauthRequired", "sessionCompleted", "warning", "error", "ended",
-]
 
-/** Records the names of a session's events: changes of state by the state, transcripts and segments by their type. */
-function record(session: AvatarSession | ChatSession): () => string {
+/** Records the names of a session's events, which local.test.ts compares for chats: changes of state by the state, transcripts and segments by their type. */
+function record(session: AvatarSession): () => string {
   const seen: string[] = []
-  for (const name of session instanceof ChatSession ? chatNames : avatarNames) {
-    ;(session as AvatarSession).on(name, (payload: unknown) => {
+  for (const name of avatarNames) {
+    session.on(name, (payload: unknown) => {
       const { state, type } = payload as { state: string; type: string }
       seen.push(name === "stateChange" ? state : name === "transcript" ? type : name === "brainSegment" ? `segment:${type}` : name)
     })
   }
   return () => seen.splice(0).join(" ")
 }
-
-const begins = "user turnStart responsePending segment:think responseSettled"
-const ends = "segment:share segment:think turnEnd"
-
-test("a chat answers by its rules, with the events of the real one in their order", async () => {
-  const session = chat()
-  const seen = record(session)
-  session.onToolCall("save_note", ({ toolMetadata }) => void session.respondToTool(toolMetadata.id, { status: "saved" }))
-  await session.connect()
-  assert.equal(seen(), "connected")
-  const menu = await session.sendText("The menu, please")
-  assert.equal(seen(), `${begins} segment:text final segment:text final segment:text segment:unisphere-tool widget segment:thread ${ends}`)
-  assert.deepEqual([menu.text, menu.widgets, menu.threadId], [
-    "Here is the menu.",
-    [{ runtime: "followups", widgetName: "unisphere.widget.genie", followups: { questions: ["Any drinks?"] } }],
-    session.threadId,
-  ])
-  const note = await session.sendText("note")
-  assert.equal(seen(), `${begins} toolCall segment:tool segment:tool_response segment:text final segment:text final segment:text ${ends}`)
-  assert.deepEqual([note.text, note.toolCalls[0]?.args], ["The page said saved.", { note: "call back" }])
-  assert.deepEqual(session.agent.toolAnswers.map(({ name, response }) => [name, response]), [["save_note", { status: "saved" }]])
-  await assert.rejects(session.sendText("broken"), { code: "stream_error", message: "out of order" })
-  assert.equal(seen(), `${begins} segment:text final segment:text segment:error error turnEnd`)
-  assert.equal((await session.sendText("anything else")).text, "anything else")
-  session.disconnect()
-  await session.next("sessionCompleted")
-  assert.match(seen(), /closed ended sessionCompleted$/)
-  assert.deepEqual(session.agent.completions, [{ threadId: session.threadId, reason: "disconnect" }])
-})
 
 test("the turns, variables and the page context that a page has sent can be read", async () => {
   const session = chat({ requestVars: { plan: "free" }, kickoff: { text: "start", echo: true } })
@@ -160,9 +127,21 @@ test("the arguments of a tool are checked, and what its handler throws is report
   remove()
   session.onToolCall("add", () => { throw new Error("no calculator") })
   const result = session.next("toolCallResult")
-  await session.sendText("add")
+  const { toolCalls } = await session.sendText("add")
+  assert.deepEqual(toolCalls.map(({ args }) => args), [{ a: 1.5, b: "x" }])
   const { ok, error } = await result
   assert.deepEqual([ok, error?.code], [false, "handler_failed"])
+})
+
+test("a consent that the agent asks for is told, and given to the page's handler", async () => {
+  const session = chat()
+  const asked: unknown[] = []
+  session.onOAuthRequired(({ authUrl }) => asked.push(authUrl))
+  await session.connect()
+  const [required, result] = [session.next("oauthRequired"), session.next("oauthRequiredResult")]
+  const { oauthRequired } = await session.sendText("mail")
+  assert.deepEqual([asked, (await required).toolName, (await result).ok], [["https://consent.example/mail"], "mail", true])
+  assert.deepEqual(oauthRequired.map(({ toolDisplayName }) => toolDisplayName), ["Your mail"])
 })
 
 /** Lets so many milliseconds of the mocked clock pass, one by one, with everything that follows from each. */
@@ -488,19 +467,6 @@ test("a conversation whose switch is aborted stays where it was", async () => {
     await session.switchMode(other)
     assert.equal(session.mode, other)
   }
-})
-
-test("a session in text that is left while it connects stays as it was left", async () => {
-  const session = chat({ agent: { connectMs: 20 } })
-  const controller = new AbortController()
-  const aborted = session.connect({ signal: controller.signal })
-  setTimeout(() => controller.abort(), 5)
-  await assert.rejects(aborted, { code: "aborted" })
-  assert.equal(session.state, "idle")
-  const connecting = session.connect()
-  setTimeout(() => session.disconnect(), 5)
-  await assert.rejects(connecting, { code: "invalid_state" })
-  assert.equal(session.state, "closed")
 })
 
 test("a text of a conversation is withdrawn by its signal", async () => {
