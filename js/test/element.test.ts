@@ -68,6 +68,11 @@ test("texts are in the language of the page, or of the element's own lang, and t
   assert.match(find(element, "[part~=disclosure]").textContent!, /IA/)
   element.labels = { start: "On y va", errors: { timeout: "Trop long." } }
   assert.equal(start(), "On y va")
+  for (const none of [null, { start: null, errors: null }]) {
+    element.labels = none as never // as templates set what they don't have
+    assert.equal(start(), "Commencer la conversation")
+  }
+  element.labels = { start: "On y va" }
   element.lang = "sv" // which has no texts
   await until(() => /AI/.test(find(element, "[part~=disclosure]").textContent!))
   assert.equal(start(), "On y va")
@@ -596,6 +601,15 @@ const failures: {
     sentence: /not set up correctly/,
     line: /there is no option disclosureTxt: did you mean disclosureText\?/,
   },
+  ...(
+    [
+      ["a token of another form", { token: async () => ({ token: "visitor" }) }, /the token must be a string, or an object with ks/],
+      ["a reply of appInit that was not read", { init: async () => new Response("{}") }, /init must be the reply of appInit, an object with ks/],
+      ["suggestions that are a text", { init, suggestions: "Any news?" }, /property suggestions must be an array/],
+      ["a history that is still JSON", { init, history: "[]" }, /property history must be an array/],
+      ["a history of another form", { init, history: [{ role: "user", content: "Hello" }] }, /each entry of the property history must be \{ who: "user" or "agent", text \}/],
+    ] as const
+  ).map(([name, properties, line]) => ({ name, attributes: { "widget-id": "w" }, properties, code: "bad_request", sentence: /not set up correctly/, line })),
   {
     name: "a token function that throws",
     properties: { token: () => assert.fail("no token today") },

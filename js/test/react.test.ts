@@ -311,6 +311,8 @@ test("a hook that does not know its agent, or an option, says so at connect, bef
   await render(createElement(Talk, { init: undefined }))
   await act(() => assert.rejects(hook().connect(), { code: "bad_request", detail: "a widgetId or a token is required" }))
   assert.equal(hook().error?.code, "bad_request")
+  await render(createElement(Talk, { init: undefined, widgetId: "w", token: async () => ({ token: "visitor" }) } as object))
+  await act(() => assert.rejects(hook().connect(), { code: "bad_request", detail: "the token must be a string, or an object with ks" }))
   let asked = 0
   await render(createElement(Talk, { init: () => (asked++, init), micStartMod: "deferred" } as object))
   await act(() => assert.rejects(hook().connect(), { code: "bad_request", detail: "there is no option micStartMod: did you mean micStartMode?" }))

@@ -34,8 +34,12 @@ export const injected = [
 /** The names that a session accepts: its options, and those that it ignores. */
 export const sessionOptions: readonly string[] = ["token", ...sessionNames, ...injected]
 
-/** A reply of `appInit` that a server passes on, without what it may have besides: the service may add flags at any time. */
+/**
+ * A reply of `appInit` that a server passes on, without what it may have besides: the service may add flags at any time.
+ * Throws `bad_request` for anything else, such as a `Response` that was not read.
+ */
 export function knownReply<T extends object>(reply: T | null | undefined): T {
+  if (typeof reply !== "object" || !("ks" in { ...reply })) throw localError("bad_request", "init must be the reply of appInit, an object with ks")
   return Object.fromEntries(Object.entries(reply ?? {}).filter(([name]) => sessionOptions.includes(name))) as T
 }
 

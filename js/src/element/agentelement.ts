@@ -44,6 +44,7 @@ export abstract class AgentElement extends Base {
   #token: Source<Token> | undefined
   #init: Source<AppInitResult> | undefined
   #options: SessionOptions = {}
+  #suggestions: readonly string[] = []
   #history: readonly Said[] = []
   #ownLabels: Partial<Labels> | undefined
   /** The language of the page, and its texts; undefined for English. */
@@ -196,11 +197,12 @@ export abstract class AgentElement extends Base {
 
   /** Questions that are offered before the first message; one that is chosen is sent. */
   get suggestions(): readonly string[] {
-    return this.#state.suggestions
+    return this.#suggestions
   }
 
   set suggestions(suggestions: readonly string[] | undefined) {
-    this.#update({ suggestions: suggestions ?? [] })
+    this.#suggestions = suggestions ?? []
+    this.#update({ suggestions: Array.isArray(suggestions) ? suggestions : [] })
   }
 
   /** What was said in the thread before, oldest first: it is in the log from the next start on. */
@@ -434,6 +436,7 @@ export abstract class AgentElement extends Base {
     const known = this.#agentKnown
     try {
       checkAttributes(this)
+      for (const name of ["suggestions", "history"] as const) if (!Array.isArray(this[name])) throw localError("bad_request", `the property ${name} must be an array`)
       const [init, { Conversation, addParts }] = await Promise.all([this.#preparation.take(signal), this.#conversationModule()])
       if (signal.aborted) return
       const host = this.#host(screen)

@@ -64,8 +64,8 @@ export type Text = (labels: Labels) => string
 /** Returns the English labels with others in their place, the last ones first. */
 export function labelsOf(...others: readonly (Partial<Labels> | undefined)[]): Labels {
   // Without a prototype, because codes and reasons of the service are looked up in them.
-  const over = <Texts extends object>(texts: Texts, own: object = {}): Texts =>
-    Object.assign(Object.create(null), texts, Object.fromEntries(Object.entries(own).filter(([, text]) => text !== undefined)))
+  const over = <Texts extends object>(texts: Texts, own: object | null | undefined): Texts =>
+    Object.assign(Object.create(null), texts, Object.fromEntries(Object.entries(own ?? {}).filter(([, text]) => text != null)))
   return others.reduce<Labels>(
     (labels, own) => Object.assign(over(labels, own), Object.fromEntries(groups.map((group) => [group, over(labels[group], own?.[group])]))),
     english,
