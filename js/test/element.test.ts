@@ -1026,6 +1026,12 @@ test("a microphone and a text that fail are told to the page, and the conversati
   assert.equal(element.phase, "live")
 })
 
+test("a text that is empty or none begins no conversation", async () => {
+  const element = place()
+  for (const text of ["", " \n", undefined, 5]) await assert.rejects(element.send(text as string), { code: "bad_request" })
+  assert.deepEqual([element.phase, program.sessions], ["idle", 0])
+})
+
 test("a session that is prepared has what the element has, and none is prepared for an element that has left", async () => {
   program.initReply = init
   const approach = (element: HTMLElement) => find(element, "[part=stage]").dispatchEvent(new window.Event("pointerenter"))

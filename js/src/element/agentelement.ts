@@ -132,6 +132,7 @@ export abstract class AgentElement extends Base {
 
   /** Sends a text as if it was typed; starts the conversation when there is none. Rejects with the error that is shown. */
   async send(text: string): Promise<void> {
+    if (typeof text !== "string" || !text.trim()) throw localError("bad_request", "the text must be a string that is not empty") // no conversation begins with it
     await this.start()
     // Without a session the conversation was ended before it began.
     if (!this.session) return this.#screen!.composer.restore(text)
