@@ -1056,6 +1056,16 @@ test("a session that is prepared has what the element has, and none is prepared 
   for (let i = 0; i < 10; i++) await settle()
   await element.start()
   assert.deepEqual([program.options["contextId"], program.inits.length], ["now", 1])
+
+  const calls = (name: string) => program.names().filter((each) => each === name).length
+  const prepared = calls("prepare")
+  const drawn = place({ "widget-id": "w", preload: "hover" }, { options: { contextType: "page" } })
+  approach(drawn)
+  await until(() => calls("prepare") > prepared)
+  const disposed = calls("dispose")
+  Object.assign(drawn, { options: { contextType: "page" }, labels: { start: "Go" } }) // a template is drawn again
+  await drawn.start()
+  assert.equal(calls("dispose"), disposed, "the session that was prepared is used")
 })
 
 test("an agent that is given later is loaded, and the face of the one before is gone", async () => {

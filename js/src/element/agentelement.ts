@@ -181,8 +181,10 @@ export abstract class AgentElement extends Base {
   }
 
   set options(options: SessionOptions | undefined) {
+    const before = this.#options
     this.#options = options ?? {}
-    this.#preparation.dropSession()
+    // A template may set an equal object each time that it is drawn; the same object may have been changed.
+    if (before === options || !same(before, this.#options)) this.#preparation.dropSession()
     if (!open(this.#state)) this.#readAttributes()
   }
 
@@ -276,8 +278,9 @@ export abstract class AgentElement extends Base {
   }
 
   #relabel(): void {
-    this.#preparation.dropSession() // the session is told the notice that is shown
+    const before = this.#notice
     this.#update({ labels: labelsOf(this.#failures?.labels, this.#locale, this.#ownLabels) })
+    if (before !== this.#notice) this.#preparation.dropSession() // the session is told the notice that is shown
     this.#conversation?.rename()
   }
 
@@ -552,4 +555,10 @@ async function ofPage<T>(property: string, get: () => Promise<T>): Promise<T> {
   } catch (cause) {
     throw cause instanceof AgentError ? cause : localError("handler_failed", `the property ${property} of the element failed: ${messageOf(cause)}`, { cause })
   }
+}
+
+/** Whether two objects have the same values. */
+function same(one: Readonly<Record<string, unknown>>, other: Readonly<Record<string, unknown>>): boolean {
+  const entries = Object.entries(other)
+  return Object.keys(one).length === entries.length && entries.every(([name, value]) => one[name] === value)
 }
