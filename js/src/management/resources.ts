@@ -234,10 +234,10 @@ export function avatarSessions(http: Http) {
     /** The media addresses of a session, for its page. */
     initClient: async (session: Handle, settings?: CallSettings) => send<{ whepUrl: string; turn: { url: string; username?: string; credential?: string } }>(session, "init-client", {}, settings),
     /** Adds audio to what the avatar says. `duration` is its length in seconds. */
-    async say(session: Handle, audio: Blob | ArrayBuffer | Uint8Array<ArrayBuffer>, { duration, turnId = uuidv4(), mimeType = "audio/mpeg", ...settings }: { duration: number; turnId?: string; mimeType?: string } & CallSettings): Promise<{ turnId: string; success: boolean }> {
+    async say(session: Handle, audio: Blob | ArrayBuffer | Uint8Array, { duration, turnId = uuidv4(), mimeType = "audio/mpeg", ...settings }: { duration: number; turnId?: string; mimeType?: string } & CallSettings): Promise<{ turnId: string; success: boolean }> {
       if (!(typeof duration === "number" && duration > 0)) throw bad("duration must be a positive number of seconds")
       if (!(audio instanceof Blob || audio instanceof ArrayBuffer || ArrayBuffer.isView(audio))) throw bad("the audio must be a Blob, an ArrayBuffer or bytes")
-      const blob = audio instanceof Blob ? new Blob([audio], { type: audio.type || mimeType }) : new Blob([audio], { type: mimeType })
+      const blob = audio instanceof Blob ? new Blob([audio], { type: audio.type || mimeType }) : new Blob([audio as BlobPart], { type: mimeType })
       return send(session, "say-audio", form({ turnId, duration: String(duration) }, blob, "audio", "audio"), settings)
     },
     interrupt: async (session: Handle, settings?: CallSettings) => send<unknown>(session, "interrupt", {}, settings),
