@@ -32,14 +32,6 @@ function waiting() {
   return { program, session, transport, loaded }
 }
 
-test("before the runtime is there nothing can be sent or switched", async () => {
-  new FakeProgram().loading()
-  const session = new AgentSession(options)
-  assert.equal(new AgentSession({ token: "t" }).mode, "avatar")
-  await assert.rejects(session.switchMode("avatar"), { code: "invalid_state" })
-  await assert.rejects(session.sendText("Hi"), { code: "invalid_state" })
-})
-
 test("loops over events of the first transport end with a session that ends before the runtime is there", async () => {
   const ends: ((session: AgentSession) => unknown)[] = [(session) => session.disconnect(), (session) => session.dispose()]
   for (const end of ends) {
@@ -61,68 +53,6 @@ test("a connect that failed is an end, of which nothing else tells", async () =>
   program.become("failed")
   await assert.rejects(transcript, { code: "ended" })
   await assert.rejects(session.next("ended"), { code: "ended" })
-})
-
-test("both transports get their options, and functions are called through the session", async () => {
-  const logged: unknown[] = []
-  const { program, session } = await begun({
-    ...options,
-    logger: (level) => logged.push(level),
-    avatar: { onBeforeSend: (text) => text.toUpperCase() },
-    chat: { onResponse: ({ status }) => logged.push(status) },
-  })
-  const { avatar, chat, logger } = program.options as { avatar: Record<string, Function>; chat: Record<string, Function>; logger: Function }
-  assert.deepEqual([avatar["token"], chat["token"]], ["secret", "secret"])
-  for (const log of [logger, avatar["logger"], chat["logger"]]) log?.("info")
-  chat["onResponse"]?.({ status: 200 })
-  assert.deepEqual(logged, ["info", "info", "info", 200])
-  assert.equal(avatar["onBeforeSend"]?.("hi"), "HI")
-  await session.dispose()
-  assert.equal(avatar["onBeforeSend"]?.("hi"), undefined)
-})
-
-test("the transport can be listened to before it connects", async () => {
-  const { program, session, inner } = await begun()
-  const seen: unknown[] = []
-  session.on("transportChanged", (change) => {
-    seen.push(change.mode, change.transport.state)
-    if (change.mode === "chat") change.transport.on("brainSegment", ({ content }) => seen.push(content))
-  })
-  program.dispatch("transportChanged", { mode: "chat" })
-  inner.dispatch("brainSegment", { content: "Hi" })
-  assert.deepEqual(seen, ["chat", "idle", "Hi"])
-  assert.ok(session.transport instanceof ChatSession)
-  inner.properties["threadId"] = "th-2"
-  assert.equal(session.transport.threadId, "th-2")
-  assert.deepEqual(await session.transport.completeThread(), "completeThread")
-  session.transport.setToken("new")
-  assert.deepEqual(inner.calls, [
-    ["completeThread", undefined],
-    ["setToken", "new"],
-  ])
-})
-
-test("the first transport is there before the runtime, and its calls wait", async () => {
-  const program = new FakeProgram()
-  const { loaded } = program.loading()
-  const session = new AgentSession({ ...options, token: "djJ8NTUwMXxlbmNyeXB0ZWQ" })
-  const transport = session.transport as ChatSession
-  assert.ok(transport instanceof ChatSession)
-  assert.deepEqual([transport.state, transport.threadId, transport.partnerId], ["idle", "th-1", "5501"])
-  const seen: unknown[] = []
-  transport.on("brainSegment", ({ content }) => seen.push(content))
-  transport.setToken("new")
-  const completed = transport.completeThread()
-  Object.assign(program.properties, { mode: "chat", timings: {} })
-  loaded()
-  await settle()
-  const inner = program.give("chat")
-  assert.deepEqual(inner.calls, []) // the program is still making it
-  await settle()
-  inner.dispatch("brainSegment", { content: "Hi" })
-  assert.equal(session.transport, transport)
-  assert.equal(await completed, "completeThread")
-  assert.deepEqual([inner.calls, seen], [[["setToken", "new"], ["completeThread", undefined]], ["Hi"]])
 })
 
 test("a call does not overtake those that wait for the transport to be made", async () => {

@@ -33,19 +33,6 @@ test("a caption comes with the sound of its chunk, 400 ms after the chunk, and s
   assert.deepEqual(shown, ["Two things changed.", "-"])
 })
 
-test("a page that is too busy for its timers has the last caption when the speech ends", (t) => {
-  const { session, shown, pass } = begin(t)
-  session.say("a", "Hello there. How are you?")
-  session.chunk("a", "Hello there.", 700)
-  session.chunk("a", "How are you?", 700)
-  session.start()
-  session.stop("Hello there. How are you?")
-  pass(1999)
-  assert.deepEqual(shown, ["How are you?"])
-  pass(1)
-  assert.deepEqual(shown, ["How are you?", "-"])
-})
-
 test("a sentence of more than two lines is shown piece by piece, as its sound comes there", (t) => {
   const { session, shown, pass } = begin(t, { maxCharsPerLine: 10 })
   const text = "one two three four five six seven eight"
@@ -58,36 +45,6 @@ test("a sentence of more than two lines is shown piece by piece, as its sound co
   assert.equal(shown.join(" ").replaceAll("\n", " "), text)
   for (const caption of shown) assert.ok(caption.split("\n").length <= 2 && caption.split("\n").every((line) => line.length <= 10), caption)
 })
-
-test("the text of a caption is that of the sentence, also when chunks have no spaces", (t) => {
-  const { session, shown, pass } = begin(t)
-  session.say("a", "Hello there. How are you?")
-  for (const [text, ms] of [["Hellothere.", 700], ["Howare", 400], ["you?", 300]] as const) {
-    session.chunk("a", text, ms)
-    pass(ms)
-  }
-  pass(400)
-  assert.deepEqual(shown, ["Hello there.", "How are you?"])
-})
-
-for (const event of ["interrupted", "userStartedTalking"] as const) {
-  test(`${event} clears the caption at once, and drops what is still to be shown`, (t) => {
-    const { session, shown, pass } = begin(t)
-    session.say("a", "First. Second.")
-    session.chunk("a", "First.", 500)
-    pass(400)
-    session.chunk("a", "Second.", 500)
-    session.emit(event, undefined as never)
-    assert.deepEqual(shown, ["First.", "-"])
-    if (event === "interrupted") {
-      session.say("a", "Third.")
-      session.chunk("a", "Third.", 500)
-      session.stop("First.")
-      pass(5000)
-      assert.deepEqual(shown, ["First.", "-"])
-    }
-  })
-}
 
 test("what the agent says on after userStartedTalking is shown", (t) => {
   const { session, shown, pass } = begin(t)

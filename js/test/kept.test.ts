@@ -4,27 +4,11 @@ import { requestInit, type AppInitOptions } from "../src/session/appinit.js"
 import { AgentError } from "../src/core/errors.js"
 import type { ErrorCode } from "../src/generated/codes.js"
 import type { Program } from "../src/core/program.js"
+import { TabStorage } from "./page.js"
 
-/** The storage of a tab, as far as it is used. */
-class Tab {
-  readonly entries = new Map<string, string>()
-
-  getItem(key: string): string | null {
-    return this.entries.get(key) ?? null
-  }
-
-  setItem(key: string, value: string): void {
-    this.entries.set(key, value)
-  }
-
-  removeItem(key: string): void {
-    this.entries.delete(key)
-  }
-}
-
-let tab: Tab
+let tab: TabStorage
 beforeEach(() => {
-  tab = new Tab()
+  tab = new TabStorage()
   Object.assign(globalThis, { document: {} })
   Object.defineProperty(globalThis, "sessionStorage", { configurable: true, get: () => tab })
 })
@@ -62,7 +46,7 @@ test("the token of a widget's visitor is used again in the same tab", async () =
   assert.deepEqual(asked, [undefined])
   assert.equal(await init({ widgetId: "w", ...place }), "visitor++")
   assert.deepEqual(asked, ["visitor+"])
-  tab = new Tab()
+  tab = new TabStorage()
   await init({ widgetId: "w", ...place })
   assert.deepEqual(asked, [undefined])
 })
@@ -80,7 +64,7 @@ test("a page with a token of its own, or with keepToken false, keeps none", asyn
   assert.deepEqual(asked, ["mine"])
   await init({ widgetId: "w", keepToken: false, ...place })
   assert.deepEqual(asked, [undefined])
-  assert.equal(tab.entries.size, 0)
+  assert.equal(tab.items.size, 0)
   // @ts-expect-error not a boolean
   await assert.rejects(init({ widgetId: "w", keepToken: "no" }), { code: "bad_request" })
 })
@@ -98,7 +82,7 @@ test("it is used for twelve hours after the visitor's first one", async () => {
 
 test("one that the service no longer accepts is replaced", async () => {
   for (code of ["api_exception", "agent_not_found", "intellect_not_found", "genie_id_mismatch"] as const) {
-    tab = new Tab()
+    tab = new TabStorage()
     await init({ widgetId: "w", ...place })
     refused = "visitor+"
     assert.equal(await init({ widgetId: "w", ...place }), "visitor+")
@@ -116,5 +100,5 @@ test("a page without a storage gets a token for each call, and so does a server"
   Object.defineProperty(globalThis, "sessionStorage", { configurable: true, get: () => tab })
   Reflect.deleteProperty(globalThis, "document")
   await init({ widgetId: "w", ...place })
-  assert.equal(tab.entries.size, 0)
+  assert.equal(tab.items.size, 0)
 })

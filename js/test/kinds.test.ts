@@ -88,12 +88,13 @@ for (const { Kind, program: programName, over, crashed, initial } of kinds) {
   test(`${name}: functions of the options are called through the session, and others are left alone`, async () => {
     const statuses: unknown[] = []
     const { program, session } = await running(() => make({ logger: () => {}, onResponse: ({ status }: { status: number }) => statuses.push(status) }))
-    const hook = (session instanceof AgentSession ? (program.options["chat"] as Record<string, unknown>) : program.options)["onResponse"] as (response: object) => void
-    hook({ status: 200 })
+    const given = session instanceof AgentSession ? ["avatar", "chat"].map((mode) => program.options[mode] as Record<string, unknown>) : [program.options]
+    const hooks = given.map(({ onResponse }) => onResponse as (response: object) => void)
+    for (const hook of hooks) hook({ status: 200 })
     assert.equal(typeof program.options["logger"], "function")
     await session.dispose()
-    hook({ status: 500 })
-    assert.deepEqual(statuses, [200])
+    for (const hook of hooks) hook({ status: 500 })
+    assert.deepEqual(statuses, hooks.map(() => 200))
   })
 
   // An avatar's session that is disconnected can begin again (avatar.test.ts).

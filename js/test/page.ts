@@ -24,6 +24,14 @@ export function makeElementPage(): JSDOM["window"] {
   return window
 }
 
+/** The storage of a tab, as far as it is used. */
+export class TabStorage {
+  readonly items = new Map<string, string>()
+  getItem = (key: string) => this.items.get(key) ?? null
+  setItem = (key: string, value: string) => void this.items.set(key, value)
+  removeItem = (key: string) => void this.items.delete(key)
+}
+
 /** Dispatches an event of the pointer or of a key that happened at a time, in ms. */
 export function dispatchAt(target: Element, type: string, at: number, properties: object = {}): void {
   const event = new target.ownerDocument.defaultView!.Event(type, { bubbles: true, cancelable: true })

@@ -1,8 +1,8 @@
 import assert from "node:assert/strict"
 import { test, type TestContext } from "node:test"
 import * as compat from "../src/compat.js"
-import { followVideo, parseSlideNumber, Presenter, type PresenterMemory, type PresenterOptions, type PresenterStorage } from "../src/presenter.js"
-import { ToolEvents } from "./page.js"
+import { followVideo, parseSlideNumber, Presenter, type PresenterMemory, type PresenterOptions } from "../src/presenter.js"
+import { TabStorage, ToolEvents } from "./page.js"
 
 const slides = [
   { title: "Welcome", talking_points: ["who we are"], narrator_guidance: "warmly" },
@@ -35,11 +35,7 @@ class Session extends ToolEvents {
   }
 }
 
-class Storage implements PresenterStorage {
-  readonly items = new Map<string, string>()
-  getItem = (key: string) => this.items.get(key) ?? null
-  setItem = (key: string, value: string) => void this.items.set(key, value)
-  removeItem = (key: string) => void this.items.delete(key)
+class Storage extends TabStorage {
   get memory(): PresenterMemory {
     return JSON.parse(this.items.get("kaltura_presenter_memory")!) as PresenterMemory
   }

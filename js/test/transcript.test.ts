@@ -100,51 +100,15 @@ test("an answer that ends by itself is complete, and goes on under the same id",
   assert.deepEqual(texts(), [`agent: ${answer} One more.`])
 })
 
-test("without chunks no sentence comes before the one before it had its time", (t) => {
+test("a silent opening is no entry, spoken or in text", (t) => {
   const { session, texts, pass } = begin(t)
-  session.say("a", answer)
-  session.start()
-  pass(400)
-  assert.deepEqual(texts(), ["agent: The first sentence."])
-  pass(1600)
-  assert.deepEqual(texts(), ["agent: The first sentence."])
-  pass(400)
-  assert.deepEqual(texts(), ["agent: The first sentence. The second one."])
-})
-
-test("an interruption ends the estimate too", (t) => {
-  const { session, texts, pass } = begin(t)
-  session.say("a", answer)
-  session.start()
-  pass(800)
-  session.interrupt()
-  session.stop("The first")
-  pass(10_000)
-  assert.deepEqual(texts(), ["agent: The first"])
-})
-
-test("texts without a voice are added as they come, an entry for each turn", (t) => {
-  const { session, transcript, texts } = begin(t)
-  const turn = (...pieces: string[]) => {
-    session.emit("turnStart", { speechId: null, turnId: "t", isNewTurn: true })
-    for (const piece of pieces) session.say(null, piece)
-    assert.equal(transcript.entries.at(-1)!.open, true)
-    session.emit("turnEnd", { speechId: null })
-    assert.equal(transcript.entries.at(-1)!.open, false)
-  }
-  session.user("One?")
-  turn("1 ", "is it.")
-  turn("2.")
-  assert.deepEqual(texts(), ["user: One?", "agent: 1 is it.", "agent: 2."])
-})
-
-test("a silent opening is no entry", (t) => {
-  const { session, texts, pass } = begin(t)
+  session.say(null, "[silence]")
   session.say("x-approved-permissions", "[silence]")
   session.chunk("x-approved-permissions", "[silence]", 1)
   session.start()
-  session.stop("[silence]")
   pass(1000)
+  assert.deepEqual(texts(), [])
+  session.stop("[silence]")
   assert.deepEqual(texts(), [])
 })
 
