@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"slices"
-	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -85,32 +84,6 @@ func TestADeadlineIsATimeout(t *testing.T) {
 			if got := c.ended(); !errors.Is(got.err, fault.Timeout) || !errors.Is(got.err, context.DeadlineExceeded) {
 				t.Errorf("%s: %v", name, got.err)
 			}
-		}
-		r.mustWork()
-	})
-}
-
-// TestAWaitingTurnIsTakenBack at once, without an event.
-func TestAWaitingTurnIsTakenBack(t *testing.T) {
-	connected(t, Options{}, func(r *rig) {
-		ctx, cancel := context.WithCancelCause(r.t.Context())
-		first, second, third := r.later(r.t.Context(), "One"), r.later(ctx, "Two"), r.later(r.t.Context(), "Three")
-		r.Forget()
-		cancel(errLeft)
-		got := second.ended()
-		if !errors.Is(got.err, fault.Aborted) || !errors.Is(got.err, errLeft) {
-			t.Errorf("taken back with %v", got.err)
-		}
-		r.wantEvents()
-		r.asked(0).answer().say(text("1")).end()
-		r.asked(1).answer().say(text("3")).end()
-		for i, c := range []sent{first, third} {
-			if got := c.ended(); got.err != nil {
-				t.Errorf("turn %d: %v", i, got.err)
-			}
-		}
-		if bodies := r.asked(1).body; !strings.Contains(bodies, "Three") {
-			t.Errorf("sent %s", bodies)
 		}
 		r.mustWork()
 	})

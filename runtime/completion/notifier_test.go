@@ -401,24 +401,6 @@ func TestAHiddenPageHasAGrace(t *testing.T) {
 	})
 }
 
-func TestAnotherTabWithTheThreadSuppressesTheSignal(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		browser := newBrowser()
-		one, two := newRig(t, browser, Settings{tab: "1"}), newRig(t, browser, Settings{tab: "2"})
-		one.SetThread("5f0c", "token")
-		two.SetThread("5f0c", "token")
-		time.Sleep(5 * time.Second) // a beat later
-		if got := one.now(); got != (Result{OK: true, Reason: "suppressed", Peers: 1}) {
-			t.Errorf("first tab: %+v", got)
-		}
-		one.Close()
-		synctest.Wait() // the other tab has received the bye
-		if got := two.now(); got != (Result{OK: true, Reason: "manual"}) {
-			t.Errorf("last tab: %+v", got)
-		}
-	})
-}
-
 // TestSessionsOfOneTabAreNoPeers: during a switch between text and avatar a page has two
 // sessions on one thread; when the page is closed then, one of them must report the end.
 func TestSessionsOfOneTabAreNoPeers(t *testing.T) {
