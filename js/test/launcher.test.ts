@@ -1,6 +1,7 @@
 import assert from "node:assert/strict"
 import { test } from "node:test"
 import { AgentError } from "../src/core/errors.js"
+import { LAUNCHER_LABELS } from "../src/element/launcherlabels.js"
 import type { AppInitResult } from "../src/generated/settings.js"
 import { FakeProgram, settle } from "./fake.js"
 import { makeElementPage, until } from "./page.js"
@@ -31,6 +32,16 @@ async function shown(properties: Partial<InstanceType<typeof AgentLauncherElemen
 
 /** Where the thread with an agent is kept. */
 const keyOf = (id: string) => `agentruntime conversation ${JSON.stringify([id, null, null, null, null])}`
+
+test("a launcher is drawn on a page that names no language", () => {
+  const { body } = window.document
+  assert.equal(body.closest("[lang]"), null)
+  body.insertAdjacentHTML("beforeend", `<agent-launcher widget-id="w" greet="Any questions?"></agent-launcher>`)
+  const launcher = body.lastElementChild as HTMLElement
+  const find = (part: string) => launcher.shadowRoot!.querySelector<HTMLElement>(`[part~=${part}]`)!
+  assert.deepEqual([find("launcher").getAttribute("aria-label"), find("unread").hidden, find("greet").textContent], [LAUNCHER_LABELS.open, true, "Any questions?"])
+  launcher.remove()
+})
 
 test("a thread is kept for the agent that it was begun with", async () => {
   const { program, launcher, agent } = await shown({ widgetId: "w-1" })

@@ -155,6 +155,7 @@ export class AgentLauncherElement extends Base {
     this.#narrow ??= matchMedia(small)
     this.#narrow.addEventListener("change", this.#fit)
     addEventListener("pagehide", this.#remember)
+    this.#show() // also where there is nothing to translate
     void this.#translate()
     if (this.#parts.panel.open && this.#narrow.matches) this.#fit() // a dialog that was moved is not modal any more
     this.#apply()
