@@ -77,6 +77,13 @@ func TestLauncherOnAPhone(t *testing.T) {
 	p.Do(nil, `document.documentElement.lang = "ar"; document.documentElement.dir = "rtl"
 		await place("agent-launcher", {modes: "face", microphone: "none", "agent-name": "Robin of the front desk of the hotel at the lake"})
 		await until(() => find("[part~=launcher]").title === "فتح المحادثة")`)
+	p.SetSize(320, 256)
+	p.Do(nil, `element.greet = "What would you like to know about the hotel? ".repeat(6)
+		await until(() => find("[part~=greet]").checkVisibility())
+		const {top} = find("[part~=dismiss]").getBoundingClientRect()
+		if (top < 0) throw new Error(`+"`the button that dismisses the greeting is at ${top}`"+`)
+		element.greet = null`)
+	p.SetSize(360, 740)
 	var got struct{ Button, Panel, Header, Close [2]int }
 	const edges = `const edges = (selector) => { const {left, right} = find(selector).getBoundingClientRect(); return [left, right].map(Math.round) };`
 	p.Do(&got, edges+`return {button: edges("[part~=launcher]")}`)

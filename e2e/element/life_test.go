@@ -143,7 +143,9 @@ func TestSmallScreensAndRightToLeft(t *testing.T) {
 	for _, modes := range []string{"face", "face text", "text"} {
 		p.Do(nil, fmt.Sprintf(`
 			globalThis.element?.remove()
-			await place("agent-avatar", {agent: "silent", modes: %q, microphone: "click"})`, modes))
+			const word = "Lentokonesuihkuturbiinimoottoriapumekaanikkoaliupseerioppilas"
+			await place("agent-avatar", {agent: "silent", modes: %q, microphone: "click", greeting: word, disclosure: word})
+			Object.assign(element, {suggestions: [word], labels: {start: word}})`, modes))
 		look(modes + ", idle")
 		p.Do(nil, `await element.start(); await until(() => element.phase === "live")`)
 		look(modes + ", live")
