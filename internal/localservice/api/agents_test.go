@@ -10,42 +10,27 @@ import (
 	"github.com/agentruntime/agentruntime/internal/localservice/store"
 )
 
+// TestAgentRoutes has what TestRandomRecords does not try.
 func TestAgentRoutes(t *testing.T) {
 	m := serve(t, nil, nil).manager()
 	avatar := m.avatarOf(store.Receptionist)
 	intellect := m.agents[store.Silent].ConfigID
 	create := fmt.Sprintf(`{"displayName":"Äva","intellect":{"id":%d},"avatarIds":[%q],"adminTags":["prod","custom"],"screenShare":{"enabled":true}}`, intellect, avatar)
 	made := m.call("/v1/agent/create", create, 200)
-	id := made["agentId"].(string)
 	if made["displayName"] != "Äva" || fmt.Sprint(made["adminTags"]) != "[prod custom]" || fmt.Sprint(made["avatarIds"]) != "["+avatar+"]" ||
 		fmt.Sprint(made["intellect"]) != fmt.Sprintf("map[id:%d intellectType:genie]", intellect) || fmt.Sprint(made["screenShare"]) != "map[enabled:true]" {
 		t.Errorf("created %v", made)
 	}
-	about := fmt.Sprintf(`{"agentId":%q}`, id)
-	if got := m.call("/v1/agent/get", about, 200); got["displayName"] != "Äva" || got["createdAt"] == nil {
-		t.Errorf("get %v", got)
-	}
-	got := m.call("/v1/agent/update", fmt.Sprintf(`{"agentId":%q,"displayName":"Eve","adminTags":[]}`, id), 200)
-	if got["displayName"] != "Eve" || fmt.Sprint(got["adminTags"]) != "[]" || fmt.Sprint(got["avatarIds"]) != "["+avatar+"]" {
-		t.Errorf("update %v", got)
-	}
+	about := fmt.Sprintf(`{"agentId":%q}`, made["agentId"])
 	widget := m.call("/v1/application/resolveWidgetId", about, 200)["widgetId"]
 	if again := m.call("/v1/application/resolveWidgetId", about, 200)["widgetId"]; widget == "" || again != widget {
 		t.Errorf("widget %v, then %v", widget, again)
 	}
-	other := m.stranger()
-	other.refuses("/v1/agent/get", about, 404, "AGENT_NOT_FOUND")
-	other.refuses("/v1/agent/update", about, 404, "AGENT_NOT_FOUND")
-	other.refuses("/v1/agent/delete", about, 404, "AGENT_NOT_FOUND")
-	if list := other.call("/v1/agent/list", `{}`, 200); list["totalCount"] != 0.0 {
-		t.Errorf("agents of another partner: %v", list)
-	}
-	if deleted := m.call("/v1/agent/delete", about, 200); deleted["agentId"] != id {
+	// Deleting an agent leaves its parts.
+	if deleted := m.call("/v1/agent/delete", about, 200); deleted["agentId"] != made["agentId"] {
 		t.Errorf("deleted %v", deleted)
 	}
 	m.refuses("/v1/agent/get", about, 404, "AGENT_NOT_FOUND")
-	m.refuses("/v1/agent/delete", about, 404, "AGENT_NOT_FOUND")
-	// Deleting an agent leaves its parts.
 	m.call("/v1/intellect/get", fmt.Sprintf(`{"id":%d}`, intellect), 200)
 	if _, err := m.store.Avatars().Get(t.Context(), m.partner.ID, avatar); err != nil {
 		t.Error(err)

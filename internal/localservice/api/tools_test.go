@@ -38,9 +38,6 @@ func TestToolRoutes(t *testing.T) {
 	m.refuses("/v1/tool/list", `{"filter":{"objectType":"SkillListFilter"}}`, 422, "Invalid filter type")
 	other := m.stranger()
 	other.call("/v1/tool/add", `{"name":"find","config":{"type":"client"}}`, 200) // names are a partner's own
-	m.call("/v1/tool/delete", about, 200)
-	m.refuses("/v1/tool/get", about, 404, "not found")
-	m.refuses("/v1/tool/delete", about, 404, "not found")
 }
 
 func TestToolsThatAreRefused(t *testing.T) {
@@ -73,20 +70,10 @@ func TestToolsThatAreRefused(t *testing.T) {
 	}
 }
 
-func TestSkillRoutes(t *testing.T) {
+// TestSkillsThatAreRefused has what TestRandomRecords does not try.
+func TestSkillsThatAreRefused(t *testing.T) {
 	m := serve(t, nil, nil).manager()
-	made := m.call("/v1/skill/add", `{"name":"refunds","description":"How refunds work","instructions":"Ask {{ sys__user_id }} for the order."}`, 200)
-	id := made["id"].(string)
-	about := fmt.Sprintf(`{"id":%q}`, id)
-	if got := m.call("/v1/skill/get", about, 200); got["name"] != "refunds" || got["instructions"] != "Ask {{ sys__user_id }} for the order." || got["partner_id"] != float64(m.partner.ID) {
-		t.Errorf("get %v", got)
-	}
-	update := fmt.Sprintf(`{"id":%q,"description":"New"}`, id)
-	for range 2 { // it can be repeated
-		if got := m.call("/v1/skill/update", update, 200); got["description"] != "New" || got["name"] != "refunds" {
-			t.Errorf("update %v", got)
-		}
-	}
+	m.call("/v1/skill/add", `{"name":"refunds","description":"d"}`, 200)
 	m.refuses("/v1/skill/add", `{"name":"refunds","description":"d"}`, 409, "in use")
 	second := m.call("/v1/skill/add", `{"name":"second","description":"d"}`, 200)["id"]
 	m.refuses("/v1/skill/update", fmt.Sprintf(`{"id":%q,"name":"refunds"}`, second), 409, "in use")
@@ -94,10 +81,6 @@ func TestSkillRoutes(t *testing.T) {
 		m.refuses("/v1/skill/add", body, 422, text)
 	}
 	m.refuses("/v1/skill/list", `{"filter":{}}`, 422, "objectType")
-	if deleted := m.call("/v1/skill/delete", about, 200); fmt.Sprint(deleted) != fmt.Sprintf("map[id:%s]", id) {
-		t.Errorf("deleted %v", deleted)
-	}
-	m.refuses("/v1/skill/get", about, 404, "not found")
 }
 
 // TestSharedSkills: they are listed and can be attached, and nothing else.
