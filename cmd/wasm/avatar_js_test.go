@@ -185,14 +185,11 @@ func TestBothSidesCheckOptionsAlike(t *testing.T) {
 func TestSwitchesThatAreOnByDefault(t *testing.T) {
 	var on, changed avatarOptions
 	must.Do(t, jsbridge.FromJS("options", programtest.Eval(`{}`), &on))
-	err := jsbridge.FromJS("options", programtest.Eval(`{
+	must.Do(t, jsbridge.FromJS("options", programtest.Eval(`{
 		networkAware: false, recoverFromSpiral: false, sessionCompleteOnEnd: false, pageLifecycleAware: false,
 		completeOnHiddenGrace: false, completeOnBfcache: false, crossTabPresence: false, hiddenGraceMs: 1500,
 		sessionCompletePath: "/end", presenceHeartbeatMs: 10, idleTimeoutMs: 0, timeouts: {overall: 1000, whepTries: 2},
-		agentActions: {navigate: false, genui: true, toolCall: true, tools: []}}`), &changed)
-	if err != nil {
-		t.Fatal(err)
-	}
+		agentActions: {navigate: false, genui: true, toolCall: true, tools: []}}`), &changed))
 	if s := on.session(); s.NetworkAware != nil || s.RecoverFromSpiral != nil || s.CompleteOnEnd != nil || s.PageLifecycle != nil ||
 		s.CompleteOnHiddenGrace != nil || s.CompleteOnBFCache != nil || s.CrossTabPresence != nil || s.AgentActions.Navigate != nil ||
 		s.AgentActions.Tools != nil || s.IdleTimeout != nil || s.BeforeSend != nil || s.Log != nil {

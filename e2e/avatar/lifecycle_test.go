@@ -10,6 +10,7 @@ import (
 
 	"github.com/agentruntime/agentruntime/e2e/pagetest"
 	"github.com/agentruntime/agentruntime/internal/localservice"
+	"github.com/agentruntime/agentruntime/internal/must"
 )
 
 // TestAFrozenPageIsSilentAndComesBack: Chromium freezes a page in the background. The microphone is closed before,
@@ -30,13 +31,10 @@ func TestAFrozenPageIsSilentAndComesBack(t *testing.T) {
 		globalThis.resumed = new Promise((resolve) => document.addEventListener("resume", resolve))`)
 	freeze := func(state page.SetWebLifecycleStateState) {
 		t.Helper()
-		err := p.Run(p.Context(), chromedp.Func(func(ctx context.Context, target *chromedp.Target) error {
+		must.Do(t, p.Run(p.Context(), chromedp.Func(func(ctx context.Context, target *chromedp.Target) error {
 			_, err := cdp.Call(ctx, target, page.SetWebLifecycleState, page.SetWebLifecycleStateParams{State: state})
 			return err
-		}))
-		if err != nil {
-			t.Fatal(err)
-		}
+		})))
 	}
 	p.SetHidden(true)
 	freeze(page.SetWebLifecycleStateStateFrozen)

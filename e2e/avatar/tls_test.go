@@ -25,9 +25,7 @@ func TestConversationOverTLS(t *testing.T) {
 	browser := must.Get(browsertest.Start(t.Context(), o))(t)
 	defer browser.Close()
 	p, err := browser.NewPage(t.Context(), service.Info().Page)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	defer p.Close()
 	var got struct {
 		Secure        bool

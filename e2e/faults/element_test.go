@@ -108,10 +108,7 @@ func openTab(t *testing.T, browser *browsertest.Browser, info localservice.Info,
 	})
 	server := httptest.NewServer(mux)
 	t.Cleanup(server.Close)
-	var err error
-	if p.Page, err = browser.NewPage(t.Context(), server.URL+"/e2e/faults/testdata/element.html"); err != nil {
-		t.Fatal(err)
-	}
+	p.Page = must.Get(browser.NewPage(t.Context(), server.URL+"/e2e/faults/testdata/element.html"))(t)
 	t.Cleanup(p.Close)
 	p.do(awaitPage(`"ready" in document.documentElement.dataset`), nil)
 	return p

@@ -31,10 +31,7 @@ import (
 func TestNoTypedTurnIsLost(t *testing.T) {
 	cuts := 40
 	if text := os.Getenv("AGENTRUNTIME_CUTS"); text != "" {
-		var err error
-		if cuts, err = strconv.Atoi(text); err != nil {
-			t.Fatal(err)
-		}
+		cuts = must.Get(strconv.Atoi(text))(t)
 	}
 	data := t.TempDir()
 	service := start(t, localservice.Options{Data: data, Script: []byte("rules: [{when: {any: true}, steps: [{say: Well.}]}]")})

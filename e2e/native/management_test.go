@@ -31,16 +31,8 @@ func TestAnAgentFromFirstToLast(t *testing.T) {
 		PartnerID: info.PartnerID, Secret: info.AdminSecret,
 		Config: management.Config{AgenticURL: &info.AgenticURL, GenieURL: &info.GenieURL, OVPURL: &info.OVPURL},
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	defer c.Close()
-	must := func(step string, err error) {
-		t.Helper()
-		if err != nil {
-			t.Fatalf("%s: %v", step, err)
-		}
-	}
 	refused := func(step string, err error, code fault.Code) {
 		t.Helper()
 		if !errors.Is(err, code) {
@@ -48,52 +40,41 @@ func TestAnAgentFromFirstToLast(t *testing.T) {
 		}
 	}
 
-	record, err := c.Knowledge.Add(ctx, "Harbour")
-	must("knowledge", err)
-	_, err = c.Knowledge.AddSource(ctx, record.ID, management.Source{
+	record := must.Get(c.Knowledge.Add(ctx, "Harbour"))(t)
+	must.Get(c.Knowledge.AddSource(ctx, record.ID, management.Source{
 		Name: "lighthouse.md", Content: "# The lighthouse\n\nThe lighthouse opens at nine in the morning.\n",
-	})
-	must("source", err)
-	tool, err := c.Tools.Add(ctx, "book_table", management.ClientTool("Books a table.", management.Param{Name: "guest", Required: true, Description: "who it is for"}))
-	must("tool", err)
-	intellect, err := c.Intellects.Add(ctx, management.IntellectFields{
+	}))(t)
+	tool := must.Get(c.Tools.Add(ctx, "book_table", management.ClientTool("Books a table.", management.Param{Name: "guest", Required: true, Description: "who it is for"})))(t)
+	intellect := must.Get(c.Intellects.Add(ctx, management.IntellectFields{
 		Name: new("Harbour guide"), BaseDirective: new("You answer questions about the harbour."),
 		OpeningPhrase: new(management.SilentOpening), KnowledgeIDs: []int64{record.ID}, ToolIDs: []string{tool.ID},
-	})
-	must("intellect", err)
-	voice, err := management.First(c.Catalog.List(ctx, management.CatalogFilter{Type: management.CatalogVoice}))
-	must("voice", err)
-	visual, err := management.First(c.Catalog.List(ctx, management.CatalogFilter{Type: management.CatalogVisual}))
-	must("visual", err)
-	face, err := c.Avatars.Create(ctx, management.AvatarInput{
+	}))(t)
+	voice := must.Get(management.First(c.Catalog.List(ctx, management.CatalogFilter{Type: management.CatalogVoice})))(t)
+	visual := must.Get(management.First(c.Catalog.List(ctx, management.CatalogFilter{Type: management.CatalogVisual})))(t)
+	face := must.Get(c.Avatars.Create(ctx, management.AvatarInput{
 		Voice: management.AvatarVoice{ID: voice.ID}, Visual: &management.AvatarVisual{ID: visual.ID}, Name: "Harbour guide",
-	})
-	must("avatar", err)
-	made, err := c.Agents.Create(ctx, management.AgentInput{
+	}))(t)
+	made := must.Get(c.Agents.Create(ctx, management.AgentInput{
 		DisplayName: "Harbour guide", Intellect: management.IntellectRef{ID: intellect.ID},
 		AvatarIDs: []string{face.ID}, AdminTags: []string{"live"},
-	})
-	must("agent", err)
+	}))(t)
 
 	refused("a tool in use", c.Tools.Delete(ctx, tool.ID, management.ConfirmPermanent), fault.ToolInUse)
 	refused("knowledge in use", c.Knowledge.Delete(ctx, record.ID, management.ConfirmPermanent), fault.KnowledgeInUse)
 	refused("without a confirmation", c.Agents.Delete(ctx, made.ID), fault.ConfirmationRequired)
 	refused("an agent that is live", c.Agents.Delete(ctx, made.ID, management.ConfirmPermanent), fault.ProtectedResource)
 
-	token, err := c.Tokens.Agent(ctx, management.TokenInput{AgentID: made.ID, UserID: "sam@example.com"})
-	must("token", err)
+	token := must.Get(c.Tokens.Agent(ctx, management.TokenInput{AgentID: made.ID, UserID: "sam@example.com"}))(t)
 	_, err = management.Collect(c.Agents.List(management.WithToken(ctx, token), management.AgentFilter{}))
 	refused("the visitor lists agents", err, fault.WrongTokenScope)
-	access, err := c.Application.AppInit(ctx, token)
-	must("appInit", err)
+	access := must.Get(c.Application.AppInit(ctx, token))(t)
 
 	thread, booked := visit(t, access)
 	if want := []string{"Ann", "Sam"}; !slices.Equal(booked, want) {
 		t.Errorf("the page booked for %q, want %q", booked, want)
 	}
 
-	transcript, err := c.Threads.Transcript(ctx, thread)
-	must("transcript", err)
+	transcript := must.Get(c.Threads.Transcript(ctx, thread))(t)
 	for _, want := range []string{"human: When does the lighthouse open?", "nine in the morning", "human: And please book a table for Ann"} {
 		if !strings.Contains(transcript.Text, want) {
 			t.Errorf("the transcript has no %q:\n%s", want, transcript.Text)
@@ -101,15 +82,14 @@ func TestAnAgentFromFirstToLast(t *testing.T) {
 	}
 	answer := ""
 	for m, err := range c.Messages.List(ctx, management.MessageFilter{ThreadID: thread}) {
-		must("messages", err)
+		must.Do(t, err)
 		if m.Type == "ai" {
 			answer = m.ID
 			break
 		}
 	}
-	must("rating", c.Feedback.Add(management.WithToken(ctx, token), management.FeedbackInput{MessageID: answer, IsPositive: true, Comment: "Very helpful."}))
-	ratings, err := c.Feedback.List(ctx, management.FeedbackFilter{AgentID: made.ID})
-	must("ratings", err)
+	must.Do(t, c.Feedback.Add(management.WithToken(ctx, token), management.FeedbackInput{MessageID: answer, IsPositive: true, Comment: "Very helpful."}))
+	ratings := must.Get(c.Feedback.List(ctx, management.FeedbackFilter{AgentID: made.ID}))(t)
 	if len(ratings) != 1 || ratings[0].MessageID != answer || ratings[0].Comment != "Very helpful." {
 		t.Errorf("ratings %+v", ratings)
 	}
@@ -118,13 +98,12 @@ func TestAnAgentFromFirstToLast(t *testing.T) {
 		t.Errorf("the summary is %q", got)
 	}
 
-	must("delete the agent", c.Agents.Delete(ctx, made.ID, management.ConfirmPermanent, management.AllowProtected))
-	must("delete the avatar", c.Avatars.Delete(ctx, face.ID, management.ConfirmPermanent))
-	must("delete the intellect", c.Intellects.Delete(ctx, intellect.ID, management.ConfirmPermanent))
-	must("delete the tool", c.Tools.Delete(ctx, tool.ID, management.ConfirmPermanent))
-	must("delete the knowledge", c.Knowledge.Delete(ctx, record.ID, management.ConfirmPermanent))
-	deleted, err := c.Threads.Delete(ctx, []string{thread}, management.ConfirmPermanent)
-	must("delete the thread", err)
+	must.Do(t, c.Agents.Delete(ctx, made.ID, management.ConfirmPermanent, management.AllowProtected))
+	must.Do(t, c.Avatars.Delete(ctx, face.ID, management.ConfirmPermanent))
+	must.Do(t, c.Intellects.Delete(ctx, intellect.ID, management.ConfirmPermanent))
+	must.Do(t, c.Tools.Delete(ctx, tool.ID, management.ConfirmPermanent))
+	must.Do(t, c.Knowledge.Delete(ctx, record.ID, management.ConfirmPermanent))
+	deleted := must.Get(c.Threads.Delete(ctx, []string{thread}, management.ConfirmPermanent))(t)
 	if len(deleted) != 1 {
 		t.Errorf("deleted %+v", deleted)
 	}
@@ -141,25 +120,19 @@ func visit(t *testing.T, access *management.AppInit) (thread string, booked []st
 	face := avatar.OptionsFor(access)
 	face.AllowPrivateHosts = true
 	face.MicStart = avatar.MicDeferred
-	s, err := agent.New(agent.Options{
+	s := must.Get(agent.New(agent.Options{
 		Options: session.Options{Token: access.KS, GenieURL: &access.GenieURL, OnEvent: heard.record},
 		Mode:    agent.Chat, Avatar: face,
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	}))(t)
 	guests := make(chan string, 2)
-	_, err = s.OnToolCall("book_table", func(ctx context.Context, call event.ToolCall) (any, error) {
+	must.Get(s.OnToolCall("book_table", func(ctx context.Context, call event.ToolCall) (any, error) {
 		var args struct{ Guest string }
 		if err := json.Unmarshal(call.Args, &args); err != nil {
 			return nil, err
 		}
 		guests <- args.Guest
 		return s.RespondToTool(ctx, call.ToolMetadata.ID, map[string]any{"status": "booked"})
-	}, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	}, nil))(t)
 	must.Do(t, s.Connect(t.Context()))
 	for question, answer := range map[string]string{
 		"When does the lighthouse open?": "nine in the morning", "Please book a table for Sam": "status booked",

@@ -50,9 +50,7 @@ func newRecorder(t *testing.T) *recorder { return &recorder{t: t, changed: make(
 func arrive(t *testing.T, service *localservice.Service, agent string) (*fetch.HTTPClient, *appinit.Result) {
 	t.Helper()
 	http, init, err := tryArrive(t, service, agent)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	return http, init
 }
 

@@ -36,9 +36,7 @@ func TestSendStartsBeforeItReturns(t *testing.T) {
 	defer js.Global().Delete("calls")
 	pageFetch(t, `calls.push([url, init]); return Promise.resolve(new Response("{}"))`)
 	body, err := JSON(map[string]string{"id": "t-1"})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	finished := make(chan error, 1)
 	var during int
 	callback := jsbridge.FuncOf(func(js.Value, []js.Value) any {
@@ -143,9 +141,7 @@ func TestCallbacksAreReleased(t *testing.T) {
 	for _, id := range []string{"leave-by-close", "leave-by-cancel"} {
 		ctx, cancel := context.WithCancel(t.Context())
 		resp, err := c.Do(ctx, &Request{URL: base + "/stream?id=" + id})
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, err)
 		if id == "leave-by-close" {
 			resp.Body.Close()
 		} else {

@@ -184,9 +184,7 @@ func TestReadAllLimit(t *testing.T) {
 		{"10485761", 0, false},
 	} {
 		resp, err := newClient(t).Do(t.Context(), &Request{URL: base + "/body?n=" + test.n})
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, err)
 		_, err = ReadAll(resp, test.limit)
 		if test.ok && err != nil || !test.ok && !errors.Is(err, fault.ResponseTooLarge) {
 			t.Errorf("%s bytes, limit %d: %v", test.n, test.limit, err)
@@ -328,9 +326,7 @@ func TestNetworkErrors(t *testing.T) {
 	check("nobody there", err, "POST 127.0.0.1:1/x/y got no reply"+perhaps, true)
 
 	resp, err := c.Do(t.Context(), &Request{URL: base + "/break?ks=" + secret})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	_, err = ReadAll(resp, 0)
 	check("broken off", err, "the reply to POST "+strings.TrimPrefix(base, "http://")+"/break could not be read to its end", false)
 }

@@ -261,9 +261,7 @@ func TestContextFromSignal(t *testing.T) {
 	noLeaks(t)
 	controller := eval(t, "new AbortController()")
 	ctx, cancel, err := ContextFromSignal(context.Background(), controller.Get("signal"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	defer cancel()
 	if ctx.Err() != nil {
 		t.Fatal("ended before the abort")
@@ -278,9 +276,7 @@ func TestContextFromSignal(t *testing.T) {
 func TestContextFromAbortedSignal(t *testing.T) {
 	noLeaks(t)
 	ctx, cancel, err := ContextFromSignal(context.Background(), eval(t, "AbortSignal.abort()"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	defer cancel()
 	<-ctx.Done()
 	if cause := context.Cause(ctx); !strings.HasPrefix(cause.Error(), "AbortError: ") {
@@ -293,9 +289,7 @@ func TestContextFromSignalFreesListenerHoweverItEnds(t *testing.T) {
 	t.Run("cancel", func(t *testing.T) {
 		noLeaks(t)
 		_, cancel, err := ContextFromSignal(context.Background(), signal)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, err)
 		cancel()
 		cancel()
 	})
@@ -303,9 +297,7 @@ func TestContextFromSignalFreesListenerHoweverItEnds(t *testing.T) {
 		noLeaks(t)
 		parent, end := context.WithCancel(context.Background())
 		ctx, cancel, err := ContextFromSignal(parent, signal)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, err)
 		defer cancel()
 		end()
 		<-ctx.Done()

@@ -33,10 +33,7 @@ func newRig(t *testing.T) *rig {
 	r := &rig{Events: programtest.NewEvents(t), t: t, program: New(context.Background()), brain: programtest.Eval(brain)}
 	t.Cleanup(func() { r.brain.Call("restore") })
 	t.Cleanup(r.program.Close)
-	var err error
-	if r.exports, err = jsbridge.ToJS(r.program.exports(nil)); err != nil {
-		t.Fatal(err)
-	}
+	r.exports = must.Get(jsbridge.ToJS(r.program.exports(nil)))(t)
 	return r
 }
 

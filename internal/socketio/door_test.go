@@ -128,9 +128,7 @@ func TestMemoryOfMessagesIsReserved(t *testing.T) {
 	})
 	dial := func() *websocket.Conn {
 		ws, _, err := websocket.Dial(t.Context(), strings.Replace(address, "http", "ws", 1)+"/socket.io/?EIO=4&transport=websocket", nil)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, err)
 		t.Cleanup(func() { _ = ws.CloseNow() })
 		must.Do(t, ws.Write(t.Context(), websocket.MessageText, []byte("40")))
 		for range 2 { // before the answer to its connect packet, a client may send nothing else

@@ -169,9 +169,7 @@ func TestBinaryBecomesAttachmentsAnywhere(t *testing.T) {
 		shot{Name: binaryMark()[:5], Data: Binary{1, 2, 3}, Small: &small, Plain: []byte("plain")},
 		map[string]any{"list": []any{1, Binary{}, nil, Binary(nil)}},
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	for i, want := range []string{
 		`{"_placeholder":true,"num":0}`,
 		`{"name":"` + binaryMark()[:5] + `","data":{"_placeholder":true,"num":1},"small":{"_placeholder":true,"num":2},"plain":"cGxhaW4="}`,

@@ -224,9 +224,7 @@ func TestInit(t *testing.T) {
 				}
 				return
 			}
-			if err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, err)
 			if !reflect.DeepEqual(*result, test.want) {
 				got, _ := json.Marshal(*result)
 				want, _ := json.Marshal(test.want)

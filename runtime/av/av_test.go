@@ -82,9 +82,7 @@ func TestFramesAreInOrder(t *testing.T) {
 	}
 	var all []got
 	for f, err := range Frames(track) {
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, err)
 		if !f.Key || f.Codec != webrtc.MimeTypePCMU {
 			t.Errorf("%+v", f)
 		}
@@ -112,9 +110,7 @@ func TestPicturesAreJoined(t *testing.T) {
 	}
 	i := 0
 	for f, err := range Frames(track) {
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, err)
 		if want := [][]byte{key, delta, delta}[i]; !bytes.Equal(f.Data, want) || f.Key != (i == 0) || f.Time != time.Duration(i)*40*time.Millisecond {
 			t.Errorf("frame %d: %d bytes, key %v, at %v", i, len(f.Data), f.Key, f.Time)
 		}
@@ -146,9 +142,7 @@ func TestSoundComesBack(t *testing.T) {
 		}
 		var pcm []int16
 		for piece, err := range Samples(track, rates[1]) {
-			if err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, err)
 			pcm = append(pcm, piece...)
 		}
 		length := audio.Duration(len(pcm), rates[1])
@@ -170,9 +164,7 @@ func TestLostSoundIsSilence(t *testing.T) {
 	}
 	total := 0
 	for pcm, err := range Samples(track, 16000) {
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, err)
 		total += len(pcm)
 	}
 	if want := 40 * 320; total != want {
@@ -232,9 +224,7 @@ func lengthOf(t *testing.T, s media.Source) (total time.Duration) {
 		if err == io.EOF {
 			return total
 		}
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, err)
 		total += sample.Duration
 	}
 }

@@ -86,9 +86,7 @@ type rig struct {
 // must ends the test if a call failed.
 func (r *rig) must(err error) {
 	r.t.Helper()
-	if err != nil {
-		r.t.Fatal(err)
-	}
+	must.Do(r.t, err)
 }
 
 // micReports is an event of the microphone.

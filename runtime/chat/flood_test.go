@@ -114,9 +114,7 @@ func TestALongStreamTakesConstantMemory(t *testing.T) {
 	})
 	began, n := time.Now(), 0
 	for seg, err := range s.Stream(t.Context(), "Go on", TurnOptions{}) {
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, err)
 		if want := fmt.Sprintf("word %d of", n); !strings.HasPrefix(seg.ContentString(), want) {
 			t.Fatalf("segment %d is %q", n, seg.ContentString())
 		}
@@ -186,9 +184,7 @@ func TestASlowListenerIsWaitedFor(t *testing.T) {
 		}
 	})
 	for _, err := range s.Stream(t.Context(), "Go on", TurnOptions{}) {
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, err)
 	}
 	if limit := int64(maxUndelivered/size + 3); heard != length || behind > limit {
 		t.Errorf("%d segments were heard, and the service was %d ahead, want at most %d", heard, behind, limit)

@@ -85,9 +85,7 @@ func TestSegmentsArriveBeforeTheReplyEnds(t *testing.T) {
 	})
 	var got []string
 	for seg, err := range c.Stream(t.Context(), hi) {
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, err)
 		if got = append(got, seg.ContentString()); len(got) == 1 {
 			close(read)
 		}
@@ -101,9 +99,7 @@ func TestLeavingTheLoopAbortsTheRequest(t *testing.T) {
 	gone := make(chan struct{})
 	c := served(t, func(w http.ResponseWriter, r *http.Request) { talk(w, r, `{"type":"text","content":"a"}`, gone) })
 	for _, err := range c.Stream(t.Context(), hi) {
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, err)
 		break
 	}
 	<-gone

@@ -234,9 +234,7 @@ func TestStreamYieldsEverySegmentAndTheErrorLast(t *testing.T) {
 	s := saying(`{"type":"text","content":"a"}`, `{"type":"error","content":"b"}`, "oops")
 	var got []Segment
 	for seg, err := range clientOf(s).Stream(t.Context(), hi) {
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, err)
 		got = append(got, seg)
 	}
 	if want := []string{"text a", "error b", "error/unparseable_stream_line oops"}; !reflect.DeepEqual(outline(got), want) || !s.closed {

@@ -339,9 +339,7 @@ func TestManySegmentsAreReadInConstantMemory(t *testing.T) {
 		if err == io.EOF {
 			break
 		}
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, err)
 		if count++; count == warm {
 			before = heap()
 		}

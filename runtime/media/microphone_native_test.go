@@ -219,9 +219,7 @@ func TestSpeechFileLasts(t *testing.T) {
 		if err == io.EOF {
 			break
 		}
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, err)
 		total += s.Duration
 	}
 	if total < time.Second || total > time.Minute {

@@ -298,9 +298,7 @@ func TestMicrophoneReachesTheService(t *testing.T) {
 			t.Fatalf("%+v, %v", offer, err)
 		}
 		answer, candidates, err := mic.Offer(offer.SDP, restart)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, err)
 		// Candidates that come before the answer are kept.
 		for _, c := range append(candidates, "", "candidate:broken") {
 			u.AddCandidate(signaling.ServerCandidate{UID: "x", Type: "ice_candidate", Candidate: c})

@@ -59,9 +59,7 @@ func BenchmarkSecond(b *testing.B) {
 		b.Run(codec, func(b *testing.B) {
 			wav := must.Get(os.ReadFile("../../e2e/testdata/speech.wav"))(b)
 			pcm, rate, err := audio.DecodeWAV(wav)
-			if err != nil {
-				b.Fatal(err)
-			}
+			must.Do(b, err)
 			pcm = audio.Resample(pcm, rate, voiceRate)
 			opus := must.Get(av.NewEncoder(voiceRate))(b)
 			g722 := audio.NewG722()

@@ -157,9 +157,7 @@ func TestAllMessagesPagesByFifty(t *testing.T) {
 	}
 	var ids []string
 	for m, err := range all {
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, err)
 		ids = append(ids, m.ID)
 	}
 	request := func(index int) string {
