@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/agentruntime/agentruntime/agenttest"
+	"github.com/agentruntime/agentruntime/internal/must"
 	"github.com/agentruntime/agentruntime/runtime/av"
 	"github.com/agentruntime/agentruntime/runtime/avatar"
 	"github.com/agentruntime/agentruntime/runtime/chat"
@@ -31,14 +32,9 @@ func TestATurnInText(t *testing.T) {
 	server := agenttest.NewServer(t)
 	server.Script(menu)
 	init := server.AppInit("receptionist")
-	s, err := chat.New(chat.Options{Options: session.Options{Token: init.KS, GenieURL: &init.GenieURL}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := must.Get(chat.New(chat.Options{Options: session.Options{Token: init.KS, GenieURL: &init.GenieURL}}))(t)
 	defer s.Close()
-	if err := s.Connect(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, s.Connect(t.Context()))
 	turn, err := s.SendText(t.Context(), "The menu, please", chat.TurnOptions{})
 	if err != nil || turn.Text != "Soup of the day." {
 		t.Errorf("got %q, %v", turn.Text, err)
@@ -63,23 +59,13 @@ func TestABotSpeaks(t *testing.T) {
 	o.AllowPrivateHosts = true
 	o.Platform.OpenMicrophone = mic.Open
 	o.OnEvent = func(e event.Event) { events <- e }
-	s, err := avatar.New(o)
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := must.Get(avatar.New(o))(t)
 	defer s.Close()
-	if err := s.Connect(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, s.Connect(t.Context()))
 
 	server.Hear("What is on the menu?")
-	speech, err := av.FromFile("../e2e/testdata/speech.wav")
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := mic.Say(t.Context(), speech); err != nil {
-		t.Fatal(err)
-	}
+	speech := must.Get(av.FromFile("../e2e/testdata/speech.wav"))(t)
+	must.Do(t, mic.Say(t.Context(), speech))
 	await(t, events, func(e event.Event) bool {
 		done, ok := e.(event.AvatarStopTalking)
 		return ok && strings.Contains(done.Text, "Soup of the day")

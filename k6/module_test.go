@@ -14,6 +14,7 @@ import (
 	"go.k6.io/k6/v2/metrics"
 
 	"github.com/agentruntime/agentruntime/agenttest"
+	"github.com/agentruntime/agentruntime/internal/must"
 	"github.com/agentruntime/agentruntime/localservice"
 )
 
@@ -90,10 +91,7 @@ func (u *user) collected() map[string][]metrics.Sample {
 
 func TestALiveSession(t *testing.T) {
 	u := newUser(t)
-	recording, err := os.ReadFile("../e2e/testdata/speech.ogg")
-	if err != nil {
-		t.Fatal(err)
-	}
+	recording := must.Get(os.ReadFile("../e2e/testdata/speech.ogg"))(t)
 	u.set("recording", u.VU.Runtime().NewArrayBuffer(recording))
 	u.start()
 	got := u.run(`
@@ -219,14 +217,9 @@ func TestASessionEndsWithItsIteration(t *testing.T) {
 
 // TestEveryMetricIsDescribed in the table of docs/load.md.
 func TestEveryMetricIsDescribed(t *testing.T) {
-	doc, err := os.ReadFile("../docs/load.md")
-	if err != nil {
-		t.Fatal(err)
-	}
+	doc := must.Get(os.ReadFile("../docs/load.md"))(t)
 	registry := metrics.NewRegistry()
-	if _, err := newMeters(registry); err != nil {
-		t.Fatal(err)
-	}
+	must.Get(newMeters(registry))(t)
 	var described, registered []string
 	for _, row := range regexp.MustCompile("(?m)^\\| `(agentruntime_[a-z_]+)` \\|").FindAllSubmatch(doc, -1) {
 		described = append(described, string(row[1]))

@@ -13,6 +13,7 @@ import (
 	"go.k6.io/k6/v2/cmd"
 
 	"github.com/agentruntime/agentruntime/agenttest"
+	"github.com/agentruntime/agentruntime/internal/must"
 )
 
 // asK6 is set in a process of this test program that runs as k6.
@@ -46,19 +47,14 @@ func totals(t *testing.T, files ...string) map[string]total {
 	t.Helper()
 	all := map[string]total{}
 	for _, name := range files {
-		f, err := os.Open(name)
-		if err != nil {
-			t.Fatal(err)
-		}
+		f := must.Get(os.Open(name))(t)
 		defer f.Close()
 		for lines := bufio.NewScanner(f); lines.Scan(); {
 			var line struct {
 				Type, Metric string
 				Data         struct{ Value float64 }
 			}
-			if err := json.Unmarshal(lines.Bytes(), &line); err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, json.Unmarshal(lines.Bytes(), &line))
 			if line.Type == "Point" {
 				sum := all[line.Metric]
 				all[line.Metric] = total{sum.samples + 1, sum.sum + line.Data.Value}
@@ -79,15 +75,10 @@ func TestTwoProcessesAddUp(t *testing.T) {
 	for i, segment := range []string{"0:1/2", "1/2:1"} {
 		file := filepath.Join(dir, fmt.Sprint(i))
 		c := k6(t, service, "testdata/exact.js", file, "--execution-segment", segment, "--execution-segment-sequence", "0,1/2,1")
-		out, err := os.Create(file + ".log")
-		if err != nil {
-			t.Fatal(err)
-		}
+		out := must.Get(os.Create(file + ".log"))(t)
 		defer out.Close()
 		c.Stdout, c.Stderr = out, out
-		if err := c.Start(); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, c.Start())
 		files, processes = append(files, file), append(processes, c)
 		printed = append(printed, func() string { text, _ := os.ReadFile(out.Name()); return string(text) })
 	}

@@ -14,6 +14,7 @@ import (
 	"go.opentelemetry.io/otel/sdk/trace/tracetest"
 
 	"github.com/agentruntime/agentruntime/agenttest"
+	"github.com/agentruntime/agentruntime/internal/must"
 	"github.com/agentruntime/agentruntime/localservice"
 	agentotel "github.com/agentruntime/agentruntime/otel"
 	"github.com/agentruntime/agentruntime/runtime/avatar"
@@ -56,10 +57,7 @@ func TestAConversationIsTraced(t *testing.T) {
 	server.Script(script)
 	spans, reader := tracetest.NewInMemoryExporter(), metric.NewManualReader()
 	tracers := sdktrace.NewTracerProvider(sdktrace.WithSyncer(spans))
-	telemetry, err := agentotel.New(agentotel.Options{TracerProvider: tracers, MeterProvider: metric.NewMeterProvider(metric.WithReader(reader))})
-	if err != nil {
-		t.Fatal(err)
-	}
+	telemetry := must.Get(agentotel.New(agentotel.Options{TracerProvider: tracers, MeterProvider: metric.NewMeterProvider(metric.WithReader(reader))}))(t)
 	ctx, call := tracers.Tracer("test").Start(t.Context(), "call")
 
 	events := make(chan event.Event, 10000)
@@ -67,17 +65,10 @@ func TestAConversationIsTraced(t *testing.T) {
 	o.AllowPrivateHosts, o.MicStart = true, avatar.MicDeferred
 	o.OnEvent = func(e event.Event) { events <- e }
 	telemetry.Attach(ctx, &o.Options)
-	s, err := avatar.New(o)
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := must.Get(avatar.New(o))(t)
 	defer s.Close()
-	if err := s.Connect(t.Context()); err != nil {
-		t.Fatal(err)
-	}
-	if _, err := s.Speak(t.Context(), "Please take a note."); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, s.Connect(t.Context()))
+	must.Get(s.Speak(t.Context(), "Please take a note."))(t)
 	await[event.TurnTimings](t, events)
 	mend := server.Cut()
 	await[event.Reconnecting](t, events)
@@ -88,17 +79,10 @@ func TestAConversationIsTraced(t *testing.T) {
 
 	text := chat.OptionsFor(server.AppInit("silent"))
 	telemetry.Attach(ctx, &text.Options)
-	c, err := chat.New(text)
-	if err != nil {
-		t.Fatal(err)
-	}
+	c := must.Get(chat.New(text))(t)
 	defer c.Close()
-	if err := c.Connect(t.Context()); err != nil {
-		t.Fatal(err)
-	}
-	if _, err := c.SendText(t.Context(), "Please take a note.", chat.TurnOptions{}); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, c.Connect(t.Context()))
+	must.Get(c.SendText(t.Context(), "Please take a note.", chat.TurnOptions{}))(t)
 	c.Disconnect(session.DisconnectOptions{})
 	c.Close()
 
@@ -136,9 +120,7 @@ func TestAConversationIsTraced(t *testing.T) {
 	}
 
 	var data metricdata.ResourceMetrics
-	if err := reader.Collect(t.Context(), &data); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, reader.Collect(t.Context(), &data))
 	counts := map[string]uint64{}
 	for _, scope := range data.ScopeMetrics {
 		for _, m := range scope.Metrics {

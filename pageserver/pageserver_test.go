@@ -9,6 +9,7 @@ import (
 	"testing"
 	"testing/fstest"
 
+	"github.com/agentruntime/agentruntime/internal/must"
 	"github.com/agentruntime/agentruntime/internal/rawhttp"
 	"github.com/agentruntime/agentruntime/pageserver"
 )
@@ -35,24 +36,16 @@ func checkout(t *testing.T) (dir string) {
 	}
 	for name, text := range files {
 		name = filepath.Join(dir, filepath.FromSlash(name))
-		if err := os.MkdirAll(filepath.Dir(name), 0o700); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.WriteFile(name, []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, os.MkdirAll(filepath.Dir(name), 0o700))
+		must.Do(t, os.WriteFile(name, []byte(text), 0o600))
 	}
 	for name, target := range map[string]string{
 		"example/site/out.js": filepath.Join(top, "outside.js"), "example/site/up.js": "../../outside.js",
 		"example/site/up": "../..", "example/site/other": "../other", "js/dist/b.wasm.br": "../package.json",
 	} {
-		if err := os.Symlink(target, filepath.Join(dir, filepath.FromSlash(name))); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, os.Symlink(target, filepath.Join(dir, filepath.FromSlash(name))))
 	}
-	if err := os.WriteFile(filepath.Join(dir, "js/dist/b.wasm"), []byte("plain"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.WriteFile(filepath.Join(dir, "js/dist/b.wasm"), []byte("plain"), 0o600))
 	return dir
 }
 
@@ -60,10 +53,7 @@ func checkout(t *testing.T) (dir string) {
 // and once through a ServeMux, which cleans some of them.
 func TestOnlyFilesOfPagesAreServed(t *testing.T) {
 	t.Parallel()
-	root, err := os.OpenRoot(checkout(t))
-	if err != nil {
-		t.Fatal(err)
-	}
+	root := must.Get(os.OpenRoot(checkout(t)))(t)
 	defer root.Close()
 	files := &pageserver.Files{FS: root.FS(), Paths: []string{"example/site", "js/dist"}}
 	mux := http.NewServeMux()
@@ -132,10 +122,7 @@ func TestDirectoriesLeadToTheirPage(t *testing.T) {
 	files := &pageserver.Files{FS: fstest.MapFS{"a/b/index.html": {Data: []byte("<p>page")}}, Paths: []string{"."}, Policy: "default-src 'self'"}
 	server := httptest.NewServer(http.StripPrefix("/below", files))
 	defer server.Close()
-	reply, err := http.Get(server.URL + "/below/a/b?agent=x") // follows the redirect
-	if err != nil {
-		t.Fatal(err)
-	}
+	reply := must.Get(http.Get(server.URL + "/below/a/b?agent=x"))(t) // follows the redirect
 	reply.Body.Close()
 	if reply.Request.URL.RequestURI() != "/below/a/b/?agent=x" || reply.StatusCode != http.StatusOK ||
 		reply.Header.Get("Content-Security-Policy") != files.Policy || reply.Header.Get("X-Content-Type-Options") != "nosniff" {
@@ -146,10 +133,7 @@ func TestDirectoriesLeadToTheirPage(t *testing.T) {
 func TestCompressedCopies(t *testing.T) {
 	t.Parallel()
 	dir := checkout(t)
-	root, err := os.OpenRoot(dir)
-	if err != nil {
-		t.Fatal(err)
-	}
+	root := must.Get(os.OpenRoot(dir))(t)
 	defer root.Close()
 	files := &pageserver.Files{FS: root.FS(), Paths: []string{"js/dist"}}
 	for _, tt := range []struct{ path, accept, rng, want, encoding string }{

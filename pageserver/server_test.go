@@ -14,6 +14,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/agentruntime/agentruntime/internal/must"
 	"github.com/agentruntime/agentruntime/internal/rawhttp"
 	"github.com/agentruntime/agentruntime/pageserver"
 )
@@ -21,10 +22,7 @@ import (
 // serve runs a server with limits until the test ends, and returns its address.
 func serve(t *testing.T, l pageserver.Limits, h http.HandlerFunc) string {
 	t.Helper()
-	ln, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
+	ln := must.Get(net.Listen("tcp", "127.0.0.1:0"))(t)
 	server := l.Server(h)
 	go server.Serve(l.Listen(ln)) //nolint:errcheck // ends with Close
 	t.Cleanup(func() { server.Close() })
@@ -78,9 +76,7 @@ func TestSlowClientsAreLetGo(t *testing.T) {
 	} {
 		c := rawhttp.Dial(t, address)
 		began := time.Now()
-		if _, err := io.WriteString(c, tt.start); err != nil {
-			t.Fatal(err)
-		}
+		must.Get(io.WriteString(c, tt.start))(t)
 		if tt.drip != "" {
 			go drip(c, tt.drip)
 		}
@@ -105,9 +101,7 @@ func TestSlowClientsAreLetGo(t *testing.T) {
 		},
 	} {
 		c := rawhttp.Dial(t, address)
-		if _, err := io.WriteString(c, "GET /big HTTP/1.1\r\nHost: x\r\n\r\n"); err != nil {
-			t.Fatal(err)
-		}
+		must.Get(io.WriteString(c, "GET /big HTTP/1.1\r\nHost: x\r\n\r\n"))(t)
 		go read(c)
 		if err := <-failed; !errors.Is(err, os.ErrDeadlineExceeded) {
 			t.Errorf("%s: the handler got %v", name, err)
@@ -167,13 +161,8 @@ func TestConnectionsOfOneAddress(t *testing.T) {
 	})
 	ask := func(c net.Conn, path string) int {
 		t.Helper()
-		if _, err := io.WriteString(c, "GET "+path+" HTTP/1.1\r\nHost: x\r\n\r\n"); err != nil {
-			t.Fatal(err)
-		}
-		reply, err := http.ReadResponse(bufio.NewReader(c), nil)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Get(io.WriteString(c, "GET "+path+" HTTP/1.1\r\nHost: x\r\n\r\n"))(t)
+		reply := must.Get(http.ReadResponse(bufio.NewReader(c), nil))(t)
 		return reply.StatusCode
 	}
 	socket := rawhttp.Dial(t, address)
@@ -209,10 +198,7 @@ func TestConnectionsOfOneAddress(t *testing.T) {
 
 // TestServeEndsWithItsContext: the request in progress is answered, and then nothing serves.
 func TestServeEndsWithItsContext(t *testing.T) {
-	ln, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
+	ln := must.Get(net.Listen("tcp", "127.0.0.1:0"))(t)
 	ctx, end := context.WithCancel(t.Context())
 	ended := make(chan error, 1)
 	go func() {
@@ -228,10 +214,7 @@ func TestServeEndsWithItsContext(t *testing.T) {
 			_, _ = io.WriteString(w, "answered")
 		}))
 	}()
-	response, err := http.Get("http://" + ln.Addr().String())
-	if err != nil {
-		t.Fatal(err)
-	}
+	response := must.Get(http.Get("http://" + ln.Addr().String()))(t)
 	defer response.Body.Close()
 	if body, err := io.ReadAll(response.Body); string(body) != "answered" {
 		t.Errorf("%q, %v", body, err)
@@ -243,10 +226,7 @@ func TestServeEndsWithItsContext(t *testing.T) {
 
 // TestServeSaysWhyItEnds if its context has not.
 func TestServeSaysWhyItEnds(t *testing.T) {
-	ln, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
+	ln := must.Get(net.Listen("tcp", "127.0.0.1:0"))(t)
 	ln.Close()
 	if err := (pageserver.Limits{}).Serve(t.Context(), ln, http.NotFoundHandler()); !errors.Is(err, net.ErrClosed) {
 		t.Error(err)

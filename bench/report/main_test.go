@@ -5,14 +5,13 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/agentruntime/agentruntime/internal/must"
 )
 
 // Each goal that is missed in the committed tables has an explanation.
 func TestMissedGoalsAreExplained(t *testing.T) {
-	text, err := os.ReadFile("../../" + doc)
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := must.Get(os.ReadFile("../../" + doc))(t)
 	for _, what := range unexplained(string(text)) {
 		t.Errorf("%s says nothing under %q about: %s", doc, obstacles, what)
 	}
@@ -27,10 +26,7 @@ func TestUnexplained(t *testing.T) {
 
 func TestTableIsReplacedAlone(t *testing.T) {
 	text := "# Title\n\n" + mark("bench") + "old\n" + end + "\nfirst\n\n" + mark("bench-steady") + "kept\n" + end + "\nlast\n"
-	got, err := replace(text, mark("bench"), "new\n")
-	if err != nil {
-		t.Fatal(err)
-	}
+	got := must.Get(replace(text, mark("bench"), "new\n"))(t)
 	if want := strings.Replace(text, "old\n", "\nnew\n\n", 1); got != want {
 		t.Errorf("got\n%s\nwant\n%s", got, want)
 	}

@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/agentruntime/agentruntime/bench/figures"
+	"github.com/agentruntime/agentruntime/internal/must"
 )
 
 func TestSummaryHasTheFiguresOfItsRows(t *testing.T) {
@@ -12,10 +13,7 @@ func TestSummaryHasTheFiguresOfItsRows(t *testing.T) {
 	for _, name := range placeholder.FindAllStringSubmatch(summary, -1) {
 		rows = append(rows, figures.Row{What: name[2], Unit: "ms", Ours: 1234, JavaScript: 567})
 	}
-	text, err := summarise(rows)
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := must.Get(summarise(rows))(t)
 	if strings.ContainsAny(text, "{}") || !strings.Contains(text, "to the first frame: 1234 ms") || !strings.Contains(text, "needs 567 ms, 567 ms") {
 		t.Error(text)
 	}

@@ -16,6 +16,7 @@ import (
 
 	"github.com/agentruntime/agentruntime/internal/localservice"
 	"github.com/agentruntime/agentruntime/internal/localservice/netem"
+	"github.com/agentruntime/agentruntime/internal/must"
 	"github.com/agentruntime/agentruntime/internal/rawhttp"
 )
 
@@ -28,9 +29,7 @@ func TestJSONLine(t *testing.T) {
 	go func() { done <- run(ctx, []string{"-addr", "127.0.0.1:0", "-json"}, in, &log) }()
 
 	var info map[string]any
-	if err := json.NewDecoder(out).Decode(&info); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, json.NewDecoder(out).Decode(&info))
 	want := []string{
 		"page", "agenticUrl", "genieUrl", "ovpUrl", "conversationManagerUrl", "srsBaseUrl", "turnServerUrl", "messagingUrl",
 		"partnerId", "adminSecret", "controlUrl", "controlToken", "agents",
@@ -40,10 +39,7 @@ func TestJSONLine(t *testing.T) {
 		t.Errorf("got the keys %v, want %v", got, want)
 	}
 	ping, _ := info["ovpUrl"].(string)
-	reply, err := http.Get(ping + "/service/system/action/ping?format=1") // everything listens by now
-	if err != nil {
-		t.Fatal(err)
-	}
+	reply := must.Get(http.Get(ping + "/service/system/action/ping?format=1"))(t) // everything listens by now
 	_ = reply.Body.Close()
 	cancel()
 	if err := <-done; err != nil {
@@ -97,14 +93,8 @@ func TestBadFlags(t *testing.T) {
 
 // TestOnlyPagesAreServed: the directory with the pages is a whole checkout.
 func TestOnlyPagesAreServed(t *testing.T) {
-	c, err := parse([]string{"-addr", "127.0.0.1:0", "-pages", "../..", "-voice", "builtin"}, io.Discard)
-	if err != nil {
-		t.Fatal(err)
-	}
-	service, err := localservice.Start(t.Context(), c.options)
-	if err != nil {
-		t.Fatal(err)
-	}
+	c := must.Get(parse([]string{"-addr", "127.0.0.1:0", "-pages", "../..", "-voice", "builtin"}, io.Discard))(t)
+	service := must.Get(localservice.Start(t.Context(), c.options))(t)
 	defer service.Close()
 	origin := service.Info().GenieURL
 	for _, p := range examplePages {
@@ -128,9 +118,7 @@ func TestOnlyPagesAreServed(t *testing.T) {
 func TestGreeting(t *testing.T) {
 	var out strings.Builder
 	info := localservice.Info{Page: "http://127.0.0.1:8080/example/avatar/", AdminSecret: "hidden", ControlToken: "hidden too"}
-	if err := greet(&out, info); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, greet(&out, info))
 	want := `
   Open      http://127.0.0.1:8080/example/avatar/       a face and a voice
             http://127.0.0.1:8080/example/chat/         text
@@ -154,9 +142,7 @@ func TestTLS(t *testing.T) {
 	done := make(chan error, 1)
 	go func() { done <- run(ctx, []string{"-addr", "127.0.0.1:0", "-tls", "-json"}, in, io.Discard) }()
 	var info localservice.Info
-	if err := json.NewDecoder(out).Decode(&info); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, json.NewDecoder(out).Decode(&info))
 	cancel()
 	if err := <-done; err != nil {
 		t.Error(err)
@@ -165,16 +151,11 @@ func TestTLS(t *testing.T) {
 		t.Errorf("%s with the certificate %q", info.GenieURL, info.CertificateHash)
 	}
 	var text strings.Builder
-	if err := greet(&text, info); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, greet(&text, info))
 	if !strings.Contains(text.String(), "--ignore-certificate-errors-spki-list="+info.CertificateHash) {
 		t.Errorf("got %s", text.String())
 	}
-	c, err := parse([]string{"-tls", "-allow-host", "agent.test", "-public-url", "https://public.test:8443"}, io.Discard)
-	if err != nil {
-		t.Fatal(err)
-	}
+	c := must.Get(parse([]string{"-tls", "-allow-host", "agent.test", "-public-url", "https://public.test:8443"}, io.Discard))(t)
 	for _, host := range []string{"agent.test", "public.test", "127.0.0.1"} {
 		if err := c.options.Certificate.Leaf.VerifyHostname(host); err != nil {
 			t.Error(err)

@@ -13,6 +13,7 @@ import (
 	"github.com/agentruntime/agentruntime/e2e/pagetest"
 	"github.com/agentruntime/agentruntime/internal/localservice"
 	"github.com/agentruntime/agentruntime/internal/localservice/live"
+	"github.com/agentruntime/agentruntime/internal/must"
 )
 
 // open opens the page with an agent, ready to be asked in text.
@@ -200,9 +201,7 @@ func hold(t *testing.T, p *pagetest.Page, during func(), options ...chromedp.Mou
 	options = append(options, chromedp.ButtonLeft, chromedp.ClickCount(1))
 	mouse := func(event input.DispatchMouseEventType) {
 		t.Helper()
-		if err := p.Run(p.Context(), chromedp.MouseEvent(event, at.X, at.Y, options...)); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, p.Run(p.Context(), chromedp.MouseEvent(event, at.X, at.Y, options...)))
 	}
 	mouse(input.DispatchMouseEventTypeMousePressed)
 	during()

@@ -10,6 +10,7 @@ import (
 	"github.com/agentruntime/agentruntime/e2e/pagetest"
 	"github.com/agentruntime/agentruntime/internal/localservice"
 	"github.com/agentruntime/agentruntime/internal/localservice/live"
+	"github.com/agentruntime/agentruntime/internal/must"
 )
 
 // The whole example, without a mouse, also on a phone.
@@ -30,9 +31,7 @@ func TestExamplePageByKeyboard(t *testing.T) {
 		t.Errorf("after the microphone was refused the page says %q", said)
 	}
 	var got seen
-	if err := p.Eval(p.Context(), `import("/e2e/pagetest/page/measure.js").then(({picture}) => picture(document.getElementById("video")))`, &got); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, p.Eval(p.Context(), `import("/e2e/pagetest/page/measure.js").then(({picture}) => picture(document.getElementById("video")))`, &got))
 	got.want(t)
 	p.NothingCut()
 	p.Do(nil, `scrollTo(0, 0)`)

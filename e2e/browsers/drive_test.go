@@ -14,6 +14,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/agentruntime/agentruntime/internal/must"
 	"github.com/agentruntime/agentruntime/internal/nodetest"
 )
 
@@ -85,13 +86,8 @@ func startFirefox(t *testing.T) driver {
 
 func (f *firefox) command(t *testing.T, name string, argument any) json.RawMessage {
 	t.Helper()
-	line, err := json.Marshal(map[string]any{name: argument})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if _, err := f.script.Write(append(line, '\n')); err != nil {
-		t.Fatal(err)
-	}
+	line := must.Get(json.Marshal(map[string]any{name: argument}))(t)
+	must.Get(f.script.Write(append(line, '\n')))(t)
 	r, ok := <-f.replies
 	if !ok {
 		t.Fatalf("%s: the browser has ended", name)
@@ -115,9 +111,7 @@ func (f *firefox) run(t *testing.T, body string) json.RawMessage {
 func (f *firefox) leave(t *testing.T) {
 	t.Helper()
 	var said []string
-	if err := json.Unmarshal(f.command(t, "leave", true), &said); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, json.Unmarshal(f.command(t, "leave", true), &said))
 	for _, text := range said {
 		t.Errorf("the console has an error: %s", text)
 	}
@@ -136,10 +130,7 @@ func startWebKit(t *testing.T) driver {
 	t.Helper()
 	driver, screen, browser := find(t, "WebKitWebDriver"), find(t, "Xvfb"), find(t, miniBrowser...)
 	display := startScreen(t, screen)
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
+	listener := must.Get(net.Listen("tcp", "127.0.0.1:0"))(t)
 	port := listener.Addr().(*net.TCPAddr).Port
 	listener.Close()
 	cmd := exec.Command(driver, fmt.Sprintf("--port=%d", port))
@@ -181,9 +172,7 @@ func startScreen(t *testing.T, program string) string {
 // start starts a program that ends with the test.
 func start(t *testing.T, cmd *exec.Cmd) {
 	t.Helper()
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, cmd.Start())
 	t.Cleanup(func() {
 		_ = cmd.Process.Kill()
 		_ = cmd.Wait() // reports the kill
@@ -192,19 +181,10 @@ func start(t *testing.T, cmd *exec.Cmd) {
 
 func (w *webKit) call(t *testing.T, method, path string, body, out any) {
 	t.Helper()
-	data, err := json.Marshal(body)
-	if err != nil {
-		t.Fatal(err)
-	}
+	data := must.Get(json.Marshal(body))(t)
 	// The context of a test has ended when its cleanup runs.
-	r, err := http.NewRequestWithContext(context.WithoutCancel(t.Context()), method, w.session+path, bytes.NewReader(data))
-	if err != nil {
-		t.Fatal(err)
-	}
-	answer, err := http.DefaultClient.Do(r)
-	if err != nil {
-		t.Fatal(err)
-	}
+	r := must.Get(http.NewRequestWithContext(context.WithoutCancel(t.Context()), method, w.session+path, bytes.NewReader(data)))(t)
+	answer := must.Get(http.DefaultClient.Do(r))(t)
 	defer answer.Body.Close()
 	var value reply
 	if err := json.NewDecoder(answer.Body).Decode(&value); err != nil || answer.StatusCode != http.StatusOK {
@@ -230,9 +210,7 @@ func (w *webKit) run(t *testing.T, body string) json.RawMessage {
 	var text string
 	w.call(t, http.MethodPost, "/execute/async", map[string]any{"script": script, "args": []any{}}, &text)
 	var r reply
-	if err := json.Unmarshal([]byte(text), &r); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, json.Unmarshal([]byte(text), &r))
 	if r.Error != "" {
 		t.Fatal(r.Error)
 	}

@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"github.com/agentruntime/agentruntime/internal/leaktest"
+	"github.com/agentruntime/agentruntime/internal/must"
 )
 
 // patience is far more than any step here takes.
@@ -30,10 +31,7 @@ func startBrowser(t *testing.T, o Options) *Browser {
 	}
 	ctx, cancel := context.WithTimeout(t.Context(), patience)
 	defer cancel()
-	b, err := Start(ctx, o)
-	if err != nil {
-		t.Fatal(err)
-	}
+	b := must.Get(Start(ctx, o))(t)
 	t.Cleanup(b.Close)
 	return b
 }
@@ -48,10 +46,7 @@ func newPage(t *testing.T, b *Browser, body string) (*Page, context.Context) {
 	t.Cleanup(srv.Close)
 	ctx, cancel := context.WithTimeout(context.Background(), patience)
 	t.Cleanup(cancel)
-	p, err := b.NewPage(ctx, srv.URL)
-	if err != nil {
-		t.Fatal(err)
-	}
+	p := must.Get(b.NewPage(ctx, srv.URL))(t)
 	t.Cleanup(p.Close)
 	return p, ctx
 }
@@ -118,10 +113,7 @@ func testConsole(t *testing.T, b *Browser) {
 func testHeap(t *testing.T, b *Browser) {
 	p, ctx := newPage(t, b, "")
 	heap := func() float64 {
-		bytes, err := p.Heap(ctx)
-		if err != nil {
-			t.Fatal(err)
-		}
+		bytes := must.Get(p.Heap(ctx))(t)
 		return bytes
 	}
 	const size = 50_000_000

@@ -7,6 +7,8 @@ import (
 
 	"github.com/chromedp/chromedp"
 	"github.com/chromedp/chromedp/kb"
+
+	"github.com/agentruntime/agentruntime/internal/must"
 )
 
 // agentIn is the beginning of scripts that use the agent in the launcher's panel.
@@ -47,9 +49,7 @@ func TestLauncher(t *testing.T) {
 	p.Do(nil, `await element.agent.send("What is my name?"); await until(() => seen("[part=unread]"))`)
 	p.Axe("closed, with a new answer")
 
-	if err := p.Run(p.Context(), chromedp.Reload()); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, p.Run(p.Context(), chromedp.Reload()))
 	p.Do(nil, put+`
 		if (seen(".bubble")) throw new Error("it greets again after a reload")
 		find("[part~=launcher]").focus()`)

@@ -6,6 +6,8 @@ import (
 	"os"
 	"path/filepath"
 	"testing"
+
+	"github.com/agentruntime/agentruntime/internal/must"
 )
 
 // black is the brightness, 0 to 255, below which a picture counts as black, also under the veil.
@@ -141,12 +143,7 @@ func brightness(i image.Image, area image.Rectangle) float64 {
 // keep writes a picture that a test complains of to a file.
 func keep(t *testing.T, i image.Image) {
 	t.Helper()
-	file, err := os.Create(filepath.Join(t.ArtifactDir(), "black.png"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	file := must.Get(os.Create(filepath.Join(t.ArtifactDir(), "black.png")))(t)
 	defer file.Close()
-	if err := png.Encode(file, i); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, png.Encode(file, i))
 }

@@ -21,6 +21,7 @@ import (
 
 	"github.com/agentruntime/agentruntime/e2e/pagetest"
 	"github.com/agentruntime/agentruntime/internal/localservice"
+	"github.com/agentruntime/agentruntime/internal/must"
 )
 
 var writeSheets = flag.Bool("write-sheets", false, "write the pictures of the element's states to testdata, to be looked at and kept")
@@ -175,12 +176,8 @@ func (s *sheet) compare(name string, states []string) {
 func write(t *testing.T, file string, picture image.Image) {
 	t.Helper()
 	var data bytes.Buffer
-	if err := jpeg.Encode(&data, picture, &jpeg.Options{Quality: 80}); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(file, data.Bytes(), 0o644); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, jpeg.Encode(&data, picture, &jpeg.Options{Quality: 80}))
+	must.Do(t, os.WriteFile(file, data.Bytes(), 0o644))
 }
 
 // differing counts the blocks of an area that differ.

@@ -490,7 +490,5 @@ func replaceTable(t *testing.T, file, text string) {
 		t.Fatalf("%s has no table", file)
 	}
 	day := fmt.Sprintf("\nRun of %s.\n\n", time.Now().Format(time.DateOnly))
-	if err := os.WriteFile(file, slices.Concat(head, []byte(tableStart), []byte(day), []byte(text), []byte("\n"), []byte(tableEnd), tail), 0o644); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.WriteFile(file, slices.Concat(head, []byte(tableStart), []byte(day), []byte(text), []byte("\n"), []byte(tableEnd), tail), 0o644))
 }

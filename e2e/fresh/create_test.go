@@ -6,15 +6,14 @@ import (
 	"testing"
 
 	"github.com/agentruntime/agentruntime/e2e/pagetest"
+	"github.com/agentruntime/agentruntime/internal/must"
 )
 
 // localService is the program of the local service.
 func localService(t *testing.T) string {
 	t.Helper()
 	file := filepath.Join(t.TempDir(), "localservice")
-	if err := pagetest.Build(t.Context(), "cmd/localservice", file); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, pagetest.Build(t.Context(), "cmd/localservice", file))
 	return file
 }
 
@@ -33,15 +32,9 @@ func (p *project) version(folder string) string {
 // service, which TestPagesOwnTests installs.
 func TestCreate(t *testing.T) {
 	t.Parallel()
-	file, err := tarball()
-	if err != nil {
-		t.Fatal(err)
-	}
+	file := must.Get(tarball())(t)
 	program := localService(t)
-	create, err := filepath.Abs("../../create/create.mjs")
-	if err != nil {
-		t.Fatal(err)
-	}
+	create := must.Get(filepath.Abs("../../create/create.mjs"))(t)
 	root := &project{t: t, dir: "../.."}
 	if create, js := root.version("create"), root.version("js"); create != js {
 		t.Errorf("a project asks for version %s of agentruntime, which is %s: the packages have one version", create, js)

@@ -24,6 +24,7 @@ import (
 
 	"github.com/agentruntime/agentruntime/e2e/pagetest"
 	"github.com/agentruntime/agentruntime/internal/localservice"
+	"github.com/agentruntime/agentruntime/internal/must"
 )
 
 func TestMain(m *testing.M) { pagetest.Main(m, pagetest.WithVoice) }
@@ -55,17 +56,12 @@ type project struct {
 // newProject makes a project from the shared files and its own files in testdata.
 func newProject(t *testing.T, name string) *project {
 	t.Helper()
-	file, err := tarball()
-	if err != nil {
-		t.Fatal(err)
-	}
+	file := must.Get(tarball())(t)
 	ctx, cancel := context.WithTimeout(t.Context(), patience)
 	t.Cleanup(cancel)
 	p := &project{t: t, ctx: ctx, dir: t.TempDir()}
 	for _, from := range []string{"shared", name} {
-		if err := os.CopyFS(p.dir, os.DirFS(filepath.Join("testdata", from))); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, os.CopyFS(p.dir, os.DirFS(filepath.Join("testdata", from))))
 	}
 	p.run("npm", "install", "--no-audit", "--no-fund", "--prefer-offline", "--loglevel=error", file)
 	return p
@@ -324,19 +320,14 @@ func TestEsbuild(t *testing.T) {
 func TestPlainPage(t *testing.T) {
 	t.Parallel()
 	p := newProject(t, "plain")
-	doc, err := os.ReadFile("../../docs/start.md")
-	if err != nil {
-		t.Fatal(err)
-	}
+	doc := must.Get(os.ReadFile("../../docs/start.md"))(t)
 	importMap := regexp.MustCompile(`(?s)<script type="importmap">.*?</script>`).Find(doc)
 	if importMap == nil {
 		t.Fatal("docs/start.md has no import map")
 	}
 	for _, name := range []string{"index.html", "chat.html", "element.html"} {
 		page := strings.Replace(string(p.read(name)), "</title>", "</title>\n"+string(importMap), 1)
-		if err := os.WriteFile(filepath.Join(p.dir, name), []byte(page), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, os.WriteFile(filepath.Join(p.dir, name), []byte(page), 0o600))
 	}
 	mux := http.NewServeMux()
 	mux.Handle("/", p.folder("."))
@@ -495,15 +486,9 @@ func (p *project) start(args ...string) *url.URL {
 // wantEncoded checks how a server sends a program to browsers.
 func wantEncoded(t *testing.T, address, encoding string) {
 	t.Helper()
-	r, err := http.NewRequestWithContext(t.Context(), http.MethodGet, address, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	r := must.Get(http.NewRequestWithContext(t.Context(), http.MethodGet, address, nil))(t)
 	r.Header.Set("Accept-Encoding", encoding)
-	reply, err := http.DefaultClient.Do(r)
-	if err != nil {
-		t.Fatal(err)
-	}
+	reply := must.Get(http.DefaultClient.Do(r))(t)
 	defer reply.Body.Close()
 	if got := fmt.Sprint(reply.StatusCode, reply.Header["Content-Type"], reply.Header["Content-Encoding"]); got != fmt.Sprintf("200 [application/wasm] [%s]", encoding) {
 		t.Errorf("%s: %s", address, got)

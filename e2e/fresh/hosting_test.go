@@ -11,15 +11,14 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/agentruntime/agentruntime/internal/must"
 )
 
 // blockOf returns the first block of docs/hosting.md with a language that has a text in it.
 func blockOf(t *testing.T, language, with string) string {
 	t.Helper()
-	doc, err := os.ReadFile("../../docs/hosting.md")
-	if err != nil {
-		t.Fatal(err)
-	}
+	doc := must.Get(os.ReadFile("../../docs/hosting.md"))(t)
 	for _, block := range regexp.MustCompile("(?ms)^```"+language+"\n(.*?)^```").FindAllSubmatch(doc, -1) {
 		if strings.Contains(string(block[1]), with) {
 			return string(block[1])
@@ -43,14 +42,8 @@ func TestNginx(t *testing.T) {
 		location, load = strings.ReplaceAll(location, "brotli_static on;", ""), ""
 		encodings = encodings[1:]
 	}
-	dist, err := filepath.Abs("../../js/dist")
-	if err != nil {
-		t.Fatal(err)
-	}
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
+	dist := must.Get(filepath.Abs("../../js/dist"))(t)
+	listener := must.Get(net.Listen("tcp", "127.0.0.1:0"))(t)
 	address := listener.Addr().String()
 	listener.Close()
 	dir := t.TempDir()
@@ -65,15 +58,11 @@ http {
 	if os.Getuid() == 0 {
 		text = "user root;\n" + text
 	}
-	if err := os.WriteFile(config, []byte(text), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.WriteFile(config, []byte(text), 0o600))
 	cmd := exec.Command(nginx, "-c", config)
 	var said strings.Builder
 	cmd.Stderr = &said
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, cmd.Start())
 	ended := make(chan error, 1)
 	go func() { ended <- cmd.Wait() }()
 	t.Cleanup(func() {

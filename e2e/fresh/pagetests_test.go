@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/agentruntime/agentruntime/internal/chromium"
+	"github.com/agentruntime/agentruntime/internal/must"
 )
 
 // nodeArch are Node's names of processors where Go has others.
@@ -19,14 +20,8 @@ var nodeArch = map[string]string{"amd64": "x64"}
 // packages as they would be published: agentruntime, agentruntime-local and the
 // program of this platform.
 func TestPagesOwnTests(t *testing.T) {
-	file, err := tarball()
-	if err != nil {
-		t.Fatal(err)
-	}
-	chrome, err := chromium.Find()
-	if err != nil {
-		t.Fatal(err)
-	}
+	file := must.Get(tarball())(t)
+	chrome := must.Get(chromium.Find())(t)
 	ctx, cancel := context.WithTimeout(t.Context(), 3*patience) // the program is compiled without what earlier builds left
 	t.Cleanup(cancel)
 	arch := runtime.GOARCH
@@ -42,16 +37,11 @@ func TestPagesOwnTests(t *testing.T) {
 	}
 	install := []string{"npm", "install", "--no-audit", "--no-fund", "--prefer-offline", "--loglevel=error", file}
 	for _, name := range packages {
-		absolute, err := filepath.Abs(name)
-		if err != nil {
-			t.Fatal(err)
-		}
+		absolute := must.Get(filepath.Abs(name))(t)
 		install = append(install, absolute)
 	}
 	p.dir = t.TempDir()
-	if err := os.CopyFS(p.dir, os.DirFS("../../example/testing")); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.CopyFS(p.dir, os.DirFS("../../example/testing")))
 	p.run(install...)
 	p.run("npm", "test")
 	t.Setenv("CHROME", chrome)
@@ -62,18 +52,12 @@ func TestPagesOwnTests(t *testing.T) {
 // licence of every module that is linked into the program.
 func wantNotices(t *testing.T, dir string) {
 	t.Helper()
-	notices, err := os.ReadFile(filepath.Join(dir, "THIRD-PARTY-NOTICES.txt"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	notices := must.Get(os.ReadFile(filepath.Join(dir, "THIRD-PARTY-NOTICES.txt")))(t)
 	file := "localservice"
 	if runtime.GOOS == "windows" {
 		file += ".exe"
 	}
-	info, err := buildinfo.ReadFile(filepath.Join(dir, file))
-	if err != nil {
-		t.Fatal(err)
-	}
+	info := must.Get(buildinfo.ReadFile(filepath.Join(dir, file)))(t)
 	if len(info.Deps) < 10 {
 		t.Errorf("the program has %d modules of others", len(info.Deps))
 	}

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/agentruntime/agentruntime/internal/must"
 	"github.com/agentruntime/agentruntime/runtime/fault"
 )
 
@@ -43,10 +44,7 @@ func TestLoadFailuresNameAddressAndCause(t *testing.T) {
 	s.mux.HandleFunc("/busy.wasm", func(w http.ResponseWriter, _ *http.Request) {
 		http.Error(w, "busy", http.StatusServiceUnavailable)
 	})
-	old, err := buildWasm(probeDir, "0.0.1")
-	if err != nil {
-		t.Fatal(err)
-	}
+	old := must.Get(buildWasm(probeDir, "0.0.1"))(t)
 	s.file("/old.wasm", "application/wasm", old)
 	p := s.page(t)
 	p.Allow("Failed to load resource") // says Chromium itself

@@ -14,6 +14,7 @@ import (
 
 	"github.com/agentruntime/agentruntime/e2e/browsertest"
 	"github.com/agentruntime/agentruntime/e2e/pagetest"
+	"github.com/agentruntime/agentruntime/internal/must"
 	"github.com/agentruntime/agentruntime/runtime/fault"
 )
 
@@ -148,9 +149,6 @@ func buildWasm(dir, version string) ([]byte, error) {
 // probe serves the probe, so that load({wasmUrl: "/probe.wasm"}) starts it.
 func (s *site) probe(t *testing.T) {
 	t.Helper()
-	wasm, err := buildProbe()
-	if err != nil {
-		t.Fatal(err)
-	}
+	wasm := must.Get(buildProbe())(t)
 	s.file("/probe.wasm", "application/wasm", wasm)
 }

@@ -7,16 +7,14 @@ import (
 	"sync/atomic"
 	"testing"
 
+	"github.com/agentruntime/agentruntime/internal/must"
 	"github.com/agentruntime/agentruntime/runtime/fault"
 )
 
 // restOf returns the path of the second part of a program.
 func restOf(t *testing.T, program string) string {
 	t.Helper()
-	files, err := os.ReadDir(dist)
-	if err != nil {
-		t.Fatal(err)
-	}
+	files := must.Get(os.ReadDir(dist))(t)
 	for _, f := range files {
 		if strings.HasPrefix(f.Name(), program+".rest-") && strings.HasSuffix(f.Name(), ".wasm") {
 			return "/a/" + f.Name()

@@ -17,6 +17,7 @@ import (
 	"github.com/chromedp/chromedp/kb"
 
 	"github.com/agentruntime/agentruntime/e2e/browsertest"
+	"github.com/agentruntime/agentruntime/internal/must"
 )
 
 //go:embed page/watch.js
@@ -61,10 +62,7 @@ func (h *Server) Open(path string) *Page {
 
 func newPage(ctx context.Context, t *testing.T) *Page {
 	t.Helper()
-	tab, err := browser.NewPage(ctx, "")
-	if err != nil {
-		t.Fatal(err)
-	}
+	tab := must.Get(browser.NewPage(ctx, ""))(t)
 	p := &Page{Page: tab, t: t, ctx: ctx}
 	t.Cleanup(func() {
 		p.checkConsole()

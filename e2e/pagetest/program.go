@@ -9,6 +9,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/agentruntime/agentruntime/internal/must"
 )
 
 // StartProgram builds a program of the module above and runs it until the test ends, with stdin
@@ -16,21 +18,14 @@ import (
 func StartProgram(t *testing.T, dir, mark, stdin string, args ...string) string {
 	t.Helper()
 	program := filepath.Join(t.TempDir(), filepath.Base(dir))
-	if err := Build(t.Context(), dir, program); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, Build(t.Context(), dir, program))
 	ctx, cancel := context.WithCancel(context.Background())
 	cmd := exec.CommandContext(ctx, program, args...)
 	cmd.Cancel = func() error { return cmd.Process.Signal(os.Interrupt) }
 	var log bytes.Buffer
 	cmd.Stdin, cmd.Stderr = strings.NewReader(stdin), &log
-	out, err := cmd.StdoutPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
+	out := must.Get(cmd.StdoutPipe())(t)
+	must.Do(t, cmd.Start())
 	t.Cleanup(func() {
 		cancel()
 		_ = cmd.Wait() // the error is that of the context

@@ -15,6 +15,8 @@ import (
 	"sync"
 	"testing"
 	"time"
+
+	"github.com/agentruntime/agentruntime/internal/must"
 )
 
 // maxBody bounds the recorded part of a request's body, in bytes.
@@ -250,9 +252,7 @@ func CloseUntilReported(t *testing.T, begin func() (h *Server, p *Page, threads 
 		})
 		cancel()
 		var handled bool
-		if err := p.NewTab(h.URL+"/service.json").Eval(h.ctx, `localStorage.getItem("handled") !== null`, &handled); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, p.NewTab(h.URL+"/service.json").Eval(h.ctx, `localStorage.getItem("handled") !== null`, &handled))
 		switch {
 		case handled && reported:
 			for _, thread := range threads {

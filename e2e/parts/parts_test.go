@@ -11,6 +11,7 @@ import (
 	"github.com/agentruntime/agentruntime/internal/localservice/media"
 	"github.com/agentruntime/agentruntime/internal/localservice/quota"
 	"github.com/agentruntime/agentruntime/internal/localservice/renderer"
+	"github.com/agentruntime/agentruntime/internal/must"
 )
 
 func TestMain(m *testing.M) { pagetest.Main(m, pagetest.WithVoice) }
@@ -88,10 +89,7 @@ func TestTransparentBackground(t *testing.T) {
 // A scripted video shows what the server's side plays, and gives its place back.
 func TestScriptedVideo(t *testing.T) {
 	t.Parallel()
-	server, err := media.New(media.Config{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	server := must.Get(media.New(media.Config{}))(t)
 	t.Cleanup(server.Close)
 	stream := server.NewStream(quota.Client{}, "room", func(string) media.Picture {
 		return renderer.NewPlayer(renderer.H264, renderer.FaceNamed(""), renderer.DefaultMotion, 1)

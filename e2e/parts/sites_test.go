@@ -12,6 +12,7 @@ import (
 
 	"github.com/agentruntime/agentruntime/e2e/pagetest"
 	"github.com/agentruntime/agentruntime/internal/localservice"
+	"github.com/agentruntime/agentruntime/internal/must"
 	"github.com/agentruntime/agentruntime/internal/nodetest"
 )
 
@@ -20,14 +21,9 @@ func TestQuickstart(t *testing.T) {
 	t.Parallel()
 	nodetest.Modules(t)
 	h := pagetest.New(t, localservice.Options{})
-	info, err := json.Marshal(h.Info())
-	if err != nil {
-		t.Fatal(err)
-	}
+	info := must.Get(json.Marshal(h.Info()))(t)
 	account := filepath.Join(t.TempDir(), "service.json")
-	if err := os.WriteFile(account, info, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.WriteFile(account, info, 0o600))
 	script := exec.CommandContext(h.Context(), "node", "../../example/quickstart/create.mjs", "An agent that helps the guests of a hotel.")
 	script.Env = append(os.Environ(), "AGENTRUNTIME_SERVICE_FILE="+account)
 	out, err := script.Output()
@@ -91,15 +87,9 @@ func TestScriptedPage(t *testing.T) {
 	p.AwaitTrue(`document.getElementById("stage").dataset.state === "idle" && document.activeElement.id === "start" && document.getElementById("video").srcObject === null`)
 	post := func(path, body string) (status int, text string) {
 		t.Helper()
-		reply, err := http.Post(origin+path, "application/json", strings.NewReader(body))
-		if err != nil {
-			t.Fatal(err)
-		}
+		reply := must.Get(http.Post(origin+path, "application/json", strings.NewReader(body)))(t)
 		defer reply.Body.Close()
-		data, err := io.ReadAll(reply.Body)
-		if err != nil {
-			t.Fatal(err)
-		}
+		data := must.Get(io.ReadAll(reply.Body))(t)
 		return reply.StatusCode, string(data)
 	}
 	status, text := post("/session", "")

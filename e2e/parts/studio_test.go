@@ -11,16 +11,14 @@ import (
 
 	"github.com/agentruntime/agentruntime/e2e/pagetest"
 	"github.com/agentruntime/agentruntime/internal/localservice"
+	"github.com/agentruntime/agentruntime/internal/must"
 )
 
 // openStudio starts the service and the studio, and opens its page.
 func openStudio(t *testing.T) (*pagetest.Server, *pagetest.Page) {
 	t.Helper()
 	h := pagetest.New(t, localservice.Options{})
-	described, err := json.Marshal(h.Info())
-	if err != nil {
-		t.Fatal(err)
-	}
+	described := must.Get(json.Marshal(h.Info()))(t)
 	p := pagetest.Open(t, pagetest.StartProgram(t, "example/studio", "Build an agent:", string(described)+"\n", "-addr", "127.0.0.1:0"))
 	p.AwaitTrue(`document.querySelectorAll("#agents li").length > 0 && document.querySelectorAll("#faces input").length > 0`)
 	return h, p
@@ -30,12 +28,8 @@ func openStudio(t *testing.T) (*pagetest.Server, *pagetest.Page) {
 func upload(t *testing.T, p *pagetest.Page, name, text string) {
 	t.Helper()
 	file := filepath.Join(t.TempDir(), name)
-	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	if err := p.Run(p.Context(), chromedp.SetUploadFiles("#knowledge", []string{file})); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.WriteFile(file, []byte(text), 0o600))
+	must.Do(t, p.Run(p.Context(), chromedp.SetUploadFiles("#knowledge", []string{file})))
 }
 
 // TestAnAgentIsBuiltByKeyboard: a person makes an agent that knows a document, talks to

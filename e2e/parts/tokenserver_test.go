@@ -13,6 +13,7 @@ import (
 	"testing"
 
 	"github.com/agentruntime/agentruntime/e2e/pagetest"
+	"github.com/agentruntime/agentruntime/internal/must"
 	"github.com/agentruntime/agentruntime/internal/rawhttp"
 )
 
@@ -25,10 +26,7 @@ func startTokenServer(t *testing.T) string {
 // TestASiteThatIsGoneIsSaid: signing out, the page as it is loaded and signing in have a sentence for it.
 func TestASiteThatIsGoneIsSaid(t *testing.T) {
 	t.Parallel()
-	origin, err := url.Parse(startTokenServer(t))
-	if err != nil {
-		t.Fatal(err)
-	}
+	origin := must.Get(url.Parse(startTokenServer(t)))(t)
 	var gone atomic.Bool
 	forward := httputil.NewSingleHostReverseProxy(origin)
 	site := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -139,27 +137,15 @@ func TestVisitorsTalkInTheirOwnConversations(t *testing.T) {
 // TestTheSiteKeepsItsSecret looks at everything that a visitor can get.
 func TestTheSiteKeepsItsSecret(t *testing.T) {
 	origin := startTokenServer(t)
-	jar, err := cookiejar.New(nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	jar := must.Get(cookiejar.New(nil))(t)
 	client := &http.Client{Jar: jar, Transport: &http.Transport{DisableKeepAlives: true}}
 	do := func(method, path, body, from string) (*http.Response, string) {
 		t.Helper()
-		r, err := http.NewRequestWithContext(t.Context(), method, origin+path, strings.NewReader(body))
-		if err != nil {
-			t.Fatal(err)
-		}
+		r := must.Get(http.NewRequestWithContext(t.Context(), method, origin+path, strings.NewReader(body)))(t)
 		r.Header.Set("Origin", from)
-		reply, err := client.Do(r)
-		if err != nil {
-			t.Fatal(err)
-		}
+		reply := must.Get(client.Do(r))(t)
 		defer reply.Body.Close()
-		text, err := io.ReadAll(reply.Body)
-		if err != nil {
-			t.Fatal(err)
-		}
+		text := must.Get(io.ReadAll(reply.Body))(t)
 		return reply, string(text)
 	}
 	want := func(name string, reply *http.Response, status int) {
@@ -186,9 +172,7 @@ func TestTheSiteKeepsItsSecret(t *testing.T) {
 	reply, text := do("POST", "/conversation", "", origin)
 	want("signed in", reply, http.StatusOK)
 	var answer map[string]any
-	if err := json.Unmarshal([]byte(text), &answer); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, json.Unmarshal([]byte(text), &answer))
 	for name := range answer {
 		switch name {
 		case "partnerId", "ks", "conversationManagerUrl", "srsBaseUrl", "turnServerUrl", "turnCredentials", "avatars", "widgetConfig", "embedConfig", "genieUrl", "tokenLifeMs":

@@ -27,6 +27,7 @@ import (
 	"github.com/agentruntime/agentruntime/internal/chromium"
 	"github.com/agentruntime/agentruntime/internal/localservice"
 	"github.com/agentruntime/agentruntime/internal/localservice/servicetest"
+	"github.com/agentruntime/agentruntime/internal/must"
 	"github.com/agentruntime/agentruntime/runtime/appinit"
 	"github.com/agentruntime/agentruntime/runtime/av"
 	"github.com/agentruntime/agentruntime/runtime/avatar"
@@ -117,15 +118,9 @@ func visit(t *testing.T, script string) (access *appinit.Result, breakIt func(ho
 	}
 	return access, func(how string) {
 		t.Helper()
-		request, err := http.NewRequestWithContext(t.Context(), http.MethodPost, info.ControlURL+"/sessions/newest/"+how, nil)
-		if err != nil {
-			t.Fatal(err)
-		}
+		request := must.Get(http.NewRequestWithContext(t.Context(), http.MethodPost, info.ControlURL+"/sessions/newest/"+how, nil))(t)
 		request.Header.Set("Authorization", "Bearer "+info.ControlToken)
-		reply, err := http.DefaultClient.Do(request)
-		if err != nil {
-			t.Fatal(err)
-		}
+		reply := must.Get(http.DefaultClient.Do(request))(t)
 		defer reply.Body.Close()
 		if reply.StatusCode >= 300 {
 			t.Fatalf("%s: %s", how, reply.Status)
@@ -142,15 +137,10 @@ func converse(t *testing.T, recording *replay.Recording, script string) []replay
 	o.AllowPrivateHosts, o.MicStart = true, avatar.MicDeferred
 	run := replay.NewRun(recording)
 	o.OnEvent = run.Event
-	session, err := avatar.New(o)
-	if err != nil {
-		t.Fatal(err)
-	}
+	session := must.Get(avatar.New(o))(t)
 	defer session.Close()
 	answerTool(t, session)
-	if err := session.Connect(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, session.Connect(t.Context()))
 	got, err := run.Converse(t.Context(), func(ctx context.Context, text string) error {
 		_, err := session.Speak(ctx, text)
 		return err
@@ -181,24 +171,12 @@ func recordedConversation(t *testing.T, codec string) {
 	o.Platform.OpenMicrophone = mic.Open
 	o.OnEvent = func(e event.Event) { l <- e.Name() }
 	o.RequestVars = map[string]any{"door_code": "tiger-4711"}
-	if err := rec.Attach(&o); err != nil {
-		t.Fatal(err)
-	}
-	session, err := avatar.New(o)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := session.Connect(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, rec.Attach(&o))
+	session := must.Get(avatar.New(o))(t)
+	must.Do(t, session.Connect(t.Context()))
 	l.await(t, "avatarStopTalking") // the opening
-	question, err := av.FromFile("../testdata/speech.wav")
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := mic.Say(t.Context(), question); err != nil {
-		t.Fatal(err)
-	}
+	question := must.Get(av.FromFile("../testdata/speech.wav"))(t)
+	must.Do(t, mic.Say(t.Context(), question))
 	l.await(t, "userStartedTalking")
 	l.await(t, "avatarStopTalking")
 	answerTool(t, session)
@@ -229,23 +207,15 @@ func recordedConversation(t *testing.T, codec string) {
 		l.await(t, "avatarStopTalking")
 	}
 	session.Close()
-	if err := rec.Close(); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, rec.Close())
 
-	events, err := os.ReadFile(filepath.Join(dir, replay.EventsFile))
-	if err != nil {
-		t.Fatal(err)
-	}
+	events := must.Get(os.ReadFile(filepath.Join(dir, replay.EventsFile)))(t)
 	for _, secret := range []string{access.KS, "tiger-4711"} {
 		if strings.Contains(string(events), secret) {
 			t.Errorf("the events contain %q", secret[:5])
 		}
 	}
-	recording, err := replay.Open(os.DirFS(dir))
-	if err != nil {
-		t.Fatal(err)
-	}
+	recording := must.Get(replay.Open(os.DirFS(dir)))(t)
 	checkTurns(t, dir, recording)
 	name := map[string]string{"H264": "agent.mkv", "VP8": "agent.webm"}[codec]
 	checkMovie(t, dir, name, recording)
@@ -269,10 +239,7 @@ func recordedConversation(t *testing.T, codec string) {
 // one that has changed is named.
 func checkRegression(t *testing.T, recording *replay.Recording) {
 	t.Helper()
-	answers, err := recording.Script()
-	if err != nil {
-		t.Fatal(err)
-	}
+	answers := must.Get(recording.Script())(t)
 	if d := converse(t, recording, string(answers)); d != nil {
 		t.Errorf("the same answers: %v", d)
 	}
@@ -286,14 +253,9 @@ func checkRegression(t *testing.T, recording *replay.Recording) {
 
 func checkTurns(t *testing.T, dir string, recording *replay.Recording) {
 	t.Helper()
-	text, err := os.ReadFile(filepath.Join(dir, replay.TurnsFile))
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := must.Get(os.ReadFile(filepath.Join(dir, replay.TurnsFile)))(t)
 	var turns []replay.Turn
-	if err := json.Unmarshal(text, &turns); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, json.Unmarshal(text, &turns))
 	if again, _ := json.Marshal(recording.Turns()); !bytes.Equal(again, compact(t, text)) {
 		t.Errorf("the events make other turns: %s", again)
 	}
@@ -328,18 +290,13 @@ func checkTurns(t *testing.T, dir string, recording *replay.Recording) {
 
 func compact(t *testing.T, text []byte) []byte {
 	var b bytes.Buffer
-	if err := json.Compact(&b, text); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, json.Compact(&b, text))
 	return b.Bytes()
 }
 
 func checkMovie(t *testing.T, dir, name string, recording *replay.Recording) {
 	t.Helper()
-	f, err := os.Open(filepath.Join(dir, name))
-	if err != nil {
-		t.Fatal(err)
-	}
+	f := must.Get(os.Open(filepath.Join(dir, name)))(t)
 	defer f.Close()
 	var movie struct {
 		Header  webm.EBMLHeader `ebml:"EBML"`
@@ -352,10 +309,7 @@ func checkMovie(t *testing.T, dir, name string, recording *replay.Recording) {
 	if len(tracks) != 2 || tracks[0].CodecID != "A_OPUS" || tracks[1].Video.PixelWidth != 640 {
 		t.Fatalf("%+v", tracks)
 	}
-	decoder, err := av.NewDecoder(webrtc.MimeTypeOpus, voiceRate)
-	if err != nil {
-		t.Fatal(err)
-	}
+	decoder := must.Get(av.NewDecoder(webrtc.MimeTypeOpus, voiceRate))(t)
 	var length int64
 	blocks := map[uint64]int{}
 	loud := 0
@@ -365,10 +319,7 @@ func checkMovie(t *testing.T, dir, name string, recording *replay.Recording) {
 			if blocks[b.TrackNumber]++; b.TrackNumber != 1 {
 				continue
 			}
-			pcm, err := decoder.Decode(av.Frame{Data: b.Data[0]})
-			if err != nil {
-				t.Fatal(err)
-			}
+			pcm := must.Get(decoder.Decode(av.Frame{Data: b.Data[0]}))(t)
 			for _, sample := range pcm {
 				if sample > 3000 {
 					loud++
@@ -404,15 +355,9 @@ func checkPlayback(t *testing.T, dir, name string) {
 	}
 	server := httptest.NewServer(http.FileServer(http.Dir(dir)))
 	defer server.Close()
-	browser, err := browsertest.Start(t.Context(), browsertest.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	browser := must.Get(browsertest.Start(t.Context(), browsertest.Options{}))(t)
 	defer browser.Close()
-	page, err := browser.NewPage(t.Context(), server.URL+"/"+replay.TurnsFile)
-	if err != nil {
-		t.Fatal(err)
-	}
+	page := must.Get(browser.NewPage(t.Context(), server.URL+"/"+replay.TurnsFile))(t)
 	var played struct {
 		Length, At           float64
 		Width, Frames, Sound int
@@ -441,10 +386,7 @@ func checkPlayback(t *testing.T, dir, name string) {
 
 func checkMicrophone(t *testing.T, path string, recording *replay.Recording) {
 	t.Helper()
-	source, err := av.FromFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	source := must.Get(av.FromFile(path))(t)
 	defer source.(io.Closer).Close()
 	var length time.Duration
 	sound := 0

@@ -13,6 +13,7 @@ import (
 
 	"github.com/agentruntime/agentruntime/e2e/pagetest"
 	"github.com/agentruntime/agentruntime/internal/localservice"
+	"github.com/agentruntime/agentruntime/internal/must"
 )
 
 func TestMain(m *testing.M) { pagetest.Main(m, pagetest.WithVoice) }
@@ -84,10 +85,7 @@ func TestWidgets(t *testing.T) {
 
 func TestStudioPage(t *testing.T) {
 	h := pagetest.New(t, localservice.Options{})
-	info, err := json.Marshal(h.Info())
-	if err != nil {
-		t.Fatal(err)
-	}
+	info := must.Get(json.Marshal(h.Info()))(t)
 	p := pagetest.Open(t, pagetest.StartProgram(t, "example/studio", "Build an agent:", string(info)+"\n", "-addr", "127.0.0.1:0"))
 	p.SetSize(1240, 900)
 	p.AwaitTrue(`document.querySelectorAll("#agents li").length > 0 && document.querySelectorAll("#faces input").length > 0`)

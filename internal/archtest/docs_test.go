@@ -6,6 +6,8 @@ import (
 	"regexp"
 	"strings"
 	"testing"
+
+	"github.com/agentruntime/agentruntime/internal/must"
 )
 
 // TestSecurityNamesTests checks docs/security.md: every test and file that it names exists,
@@ -166,10 +168,7 @@ func checkRows(t *testing.T, doc, head string) (source string) {
 
 func readFile(t *testing.T, path string) string {
 	t.Helper()
-	text, err := os.ReadFile(filepath.Join(root, path))
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := must.Get(os.ReadFile(filepath.Join(root, path)))(t)
 	return string(text)
 }
 
@@ -178,10 +177,7 @@ func TestManagementIsTheSameInBothLanguages(t *testing.T) {
 	path := regexp.MustCompile(`"/(?:v1/)?([a-z][\w-]*(?:/\w+)+)["?]`)
 	inTypeScript := regexp.MustCompile(`"(?:v1/)?([a-z][\w-]*(?:/\w+)+)["?]`)
 	called := regexp.MustCompile(`path: "/(?:v1/)?([\w-]+)", create: "(\w+)"`) // a collection has five endpoints
-	scripts, err := filepath.Glob(filepath.Join(root, "js/src/management/*.ts"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	scripts := must.Get(filepath.Glob(filepath.Join(root, "js/src/management/*.ts")))(t)
 	typescript := map[string]bool{}
 	for _, name := range scripts {
 		for _, match := range inTypeScript.FindAllStringSubmatch(readFile(t, "js/src/management/"+filepath.Base(name)), -1) {

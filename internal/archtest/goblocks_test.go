@@ -10,6 +10,8 @@ import (
 	"runtime/debug"
 	"strings"
 	"testing"
+
+	"github.com/agentruntime/agentruntime/internal/must"
 )
 
 // goDocs are the documents with Go code blocks, with the imports and declarations that the
@@ -60,14 +62,8 @@ var goDocs = map[string]struct {
 // A block of Go in a document compiles. js/test/docs.test.ts checks those of other
 // languages.
 func TestGoInTheDocsCompiles(t *testing.T) {
-	root, err := filepath.Abs("../..")
-	if err != nil {
-		t.Fatal(err)
-	}
-	documents, err := filepath.Glob(filepath.Join(root, "docs/*.md"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	root := must.Get(filepath.Abs("../.."))(t)
+	documents := must.Get(filepath.Glob(filepath.Join(root, "docs/*.md")))(t)
 	// The package exists in the compiler's overlay only.
 	dir := filepath.Join(root, "internal/archtest/blocks")
 	overlay := map[string]map[string]string{"Replace": {}}
@@ -75,10 +71,7 @@ func TestGoInTheDocsCompiles(t *testing.T) {
 	var packages []string
 	block := regexp.MustCompile("(?ms)^```go\n(.*?)^```$")
 	for _, document := range append(documents, filepath.Join(root, "README.md")) {
-		text, err := os.ReadFile(document)
-		if err != nil {
-			t.Fatal(err)
-		}
+		text := must.Get(os.ReadFile(document))(t)
 		name, _ := filepath.Rel(root, document)
 		given, known := goDocs[filepath.ToSlash(name)]
 		found := block.FindAllSubmatchIndex(text, -1)
@@ -100,21 +93,14 @@ func TestGoInTheDocsCompiles(t *testing.T) {
 			fmt.Fprintf(&code, "func block%d() error {\n//line %s:%d\n%s\nreturn nil\n}\n", i, name, line, body)
 		}
 		file := filepath.Join(tmp, fmt.Sprintf("%d.go", len(packages)))
-		if err := os.WriteFile(file, []byte(code.String()), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, os.WriteFile(file, []byte(code.String()), 0o600))
 		pkg := filepath.Join(dir, fmt.Sprint(len(packages)))
 		packages = append(packages, pkg)
 		overlay["Replace"][filepath.Join(pkg, "blocks.go")] = file
 	}
-	list, err := json.Marshal(overlay)
-	if err != nil {
-		t.Fatal(err)
-	}
+	list := must.Get(json.Marshal(overlay))(t)
 	file := filepath.Join(tmp, "overlay.json")
-	if err := os.WriteFile(file, list, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.WriteFile(file, list, 0o600))
 	args := []string{"build", "-overlay", file}
 	args = append(args, sameFlags()...)
 	cmd := exec.Command("go", append(append(args, "-gcflags=-e"), packages...)...)

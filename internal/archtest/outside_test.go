@@ -6,6 +6,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/agentruntime/agentruntime/internal/must"
 )
 
 // TestExamplesCompileOutsideTheModule: what a reader of pkg.go.dev copies into a program of
@@ -15,22 +17,13 @@ func TestExamplesCompileOutsideTheModule(t *testing.T) {
 		t.Skip("compiles the examples of every package")
 	}
 	dir := t.TempDir()
-	module, err := filepath.Abs(root)
-	if err != nil {
-		t.Fatal(err)
-	}
+	module := must.Get(filepath.Abs(root))(t)
 	const path = "github.com/agentruntime/agentruntime"
-	mod, err := os.ReadFile(filepath.Join(root, "go.mod"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	mod := must.Get(os.ReadFile(filepath.Join(root, "go.mod")))(t)
 	// With the same versions, so that nothing is looked up.
 	own := strings.Replace(string(mod), "module "+path, "module example.com/outside", 1) +
 		"\nrequire " + path + " v0.0.0\n\nreplace " + path + " => " + module + "\n"
-	sum, err := os.ReadFile(filepath.Join(root, "go.sum"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	sum := must.Get(os.ReadFile(filepath.Join(root, "go.sum")))(t)
 	write(t, filepath.Join(dir, "go.mod"), []byte(own))
 	write(t, filepath.Join(dir, "go.sum"), sum)
 	found := 0
@@ -39,10 +32,7 @@ func TestExamplesCompileOutsideTheModule(t *testing.T) {
 			continue
 		}
 		found++
-		source, err := os.ReadFile(filepath.Join(root, f.path))
-		if err != nil {
-			t.Fatal(err)
-		}
+		source := must.Get(os.ReadFile(filepath.Join(root, f.path)))(t)
 		write(t, filepath.Join(dir, strings.ReplaceAll(f.dir, "/", "_"), f.name), source)
 	}
 	if found < 5 {
@@ -58,10 +48,6 @@ func TestExamplesCompileOutsideTheModule(t *testing.T) {
 
 func write(t *testing.T, path string, data []byte) {
 	t.Helper()
-	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(path, data, 0o644); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.MkdirAll(filepath.Dir(path), 0o755))
+	must.Do(t, os.WriteFile(path, data, 0o644))
 }

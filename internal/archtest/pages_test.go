@@ -10,21 +10,17 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/agentruntime/agentruntime/internal/must"
 )
 
 // pages are the documents for people, from the root of the module.
 func pages(t *testing.T) (names []string) {
 	t.Helper()
 	for _, pattern := range []string{"*.md", "docs/*.md", "create/*.md", "js/local/*.md", "tools/wasm/link/*.md", "e2e/testdata/*.md", "example/*/*.md"} {
-		found, err := filepath.Glob(filepath.Join(root, pattern))
-		if err != nil {
-			t.Fatal(err)
-		}
+		found := must.Get(filepath.Glob(filepath.Join(root, pattern)))(t)
 		for _, name := range found {
-			rel, err := filepath.Rel(root, name)
-			if err != nil {
-				t.Fatal(err)
-			}
+			rel := must.Get(filepath.Rel(root, name))(t)
 			names = append(names, filepath.ToSlash(rel))
 		}
 	}

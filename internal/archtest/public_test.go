@@ -7,6 +7,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/agentruntime/agentruntime/internal/must"
 )
 
 // TestPublicSignaturesHaveNoInternalTypes: a program outside this module can't name a type
@@ -22,10 +24,7 @@ func TestPublicSignaturesHaveNoInternalTypes(t *testing.T) {
 			continue
 		}
 		public++
-		parsed, err := parser.ParseFile(token.NewFileSet(), filepath.Join(root, f.path), nil, parser.SkipObjectResolution)
-		if err != nil {
-			t.Fatal(err)
-		}
+		parsed := must.Get(parser.ParseFile(token.NewFileSet(), filepath.Join(root, f.path), nil, parser.SkipObjectResolution))(t)
 		internal := map[string]bool{}
 		for _, spec := range parsed.Imports {
 			path := strings.Trim(spec.Path.Value, `"`)

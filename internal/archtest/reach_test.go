@@ -8,6 +8,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/agentruntime/agentruntime/internal/must"
 )
 
 // unreachable lists what must never be linked into any program, with the reason; sizes
@@ -117,9 +119,7 @@ func watch(t *testing.T, dir string) {
 	t.Helper()
 	dirs := goTool(t, "list", "-deps", "-f", "{{if .Module}}{{if .Module.Main}}{{.Dir}}{{end}}{{end}}", dir)
 	for _, dir := range strings.Split(strings.TrimSpace(dirs), "\n") {
-		if _, err := os.ReadDir(dir); err != nil {
-			t.Fatal(err)
-		}
+		must.Get(os.ReadDir(dir))(t)
 	}
 }
 
@@ -128,9 +128,7 @@ func goTool(t *testing.T, args ...string) string {
 	t.Helper()
 	// What the script reads, so that go test doesn't use a cached result when it has changed.
 	for _, name := range []string{"go.mod", "tools/wasm/env", "tools/wasm/goflags", "tools/wasm/page.work"} {
-		if _, err := os.ReadFile(filepath.Join(root, name)); err != nil {
-			t.Fatal(err)
-		}
+		must.Get(os.ReadFile(filepath.Join(root, name)))(t)
 	}
 	cmd := exec.Command(root+"/tools/wasm/env", append([]string{"go"}, args...)...) // as the released programs are built
 	out, err := cmd.CombinedOutput()

@@ -10,6 +10,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/agentruntime/agentruntime/internal/must"
 )
 
 const root = "../.."
@@ -141,10 +143,7 @@ func TestEveryPackageSaysWhatItIsFor(t *testing.T) {
 // TestArchitectureNamesEveryRoom checks that every package (room) is in one of the lists
 // of docs/architecture.md.
 func TestArchitectureNamesEveryRoom(t *testing.T) {
-	source, err := os.ReadFile(filepath.Join(root, "docs", "architecture.md"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	source := must.Get(os.ReadFile(filepath.Join(root, "docs", "architecture.md")))(t)
 	named := map[string]bool{}
 	for line := range strings.Lines(string(source)) {
 		if first, _, ok := strings.Cut(strings.TrimPrefix(line, "- "), ": "); ok && strings.HasPrefix(line, "- ") {
@@ -209,10 +208,7 @@ func TestServersHaveTimeLimits(t *testing.T) {
 		if strings.HasSuffix(f.name, "_test.go") || f.dir == "pageserver" {
 			continue
 		}
-		source, err := os.ReadFile(filepath.Join(root, f.path))
-		if err != nil {
-			t.Fatal(err)
-		}
+		source := must.Get(os.ReadFile(filepath.Join(root, f.path)))(t)
 		for _, text := range unlimited {
 			if strings.Contains(string(source), text) {
 				t.Errorf("%s has %s: use pageserver.Limits", f.path, text)
@@ -228,10 +224,7 @@ func TestNoRandomNumberIsOfTheBuild(t *testing.T) {
 		if !strings.HasPrefix(f.dir, "runtime") && !strings.HasPrefix(f.dir, "internal") || strings.HasSuffix(f.name, "_test.go") || f.tag == "!js" || !slices.Contains(f.imports, "math/rand/v2") {
 			continue
 		}
-		parsed, err := parser.ParseFile(token.NewFileSet(), filepath.Join(root, f.path), nil, 0)
-		if err != nil {
-			t.Fatal(err)
-		}
+		parsed := must.Get(parser.ParseFile(token.NewFileSet(), filepath.Join(root, f.path), nil, 0))(t)
 		ast.Inspect(parsed, func(n ast.Node) bool {
 			if call, ok := n.(*ast.CallExpr); ok {
 				if what, ok := call.Fun.(*ast.SelectorExpr); ok {

@@ -8,6 +8,8 @@ import (
 	"regexp"
 	"strings"
 	"testing"
+
+	"github.com/agentruntime/agentruntime/internal/must"
 )
 
 // TestScriptsOfPagesAreFiles: a longer script of a page is in a file of testdata, where it is checked by TypeScript, and
@@ -24,10 +26,7 @@ func TestScriptsOfPagesAreFiles(t *testing.T) {
 			continue
 		}
 		positions := token.NewFileSet()
-		parsed, err := parser.ParseFile(positions, filepath.Join(root, f.path), nil, 0)
-		if err != nil {
-			t.Fatal(err)
-		}
+		parsed := must.Get(parser.ParseFile(positions, filepath.Join(root, f.path), nil, 0))(t)
 		var lines []int
 		ast.Inspect(parsed, func(n ast.Node) bool {
 			text, ok := n.(*ast.BasicLit)

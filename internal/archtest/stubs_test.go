@@ -14,6 +14,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/agentruntime/agentruntime/internal/must"
 )
 
 // pion is the module of which the programs for the page have a copy without two files.
@@ -56,10 +58,7 @@ func stubModules() []stubModule {
 // The page has the versions of go.mod: what tools/wasm/page.work replaces differs in content only.
 func TestThePageHasTheModulesOfGoMod(t *testing.T) {
 	const format = "{{if not .Main}}{{.Path}} {{.Version}}"
-	native, err := exec.Command("go", "list", "-m", "-f", format+"{{end}}", "all").Output()
-	if err != nil {
-		t.Fatal(err)
-	}
+	native := must.Get(exec.Command("go", "list", "-m", "-f", format+"{{end}}", "all").Output())(t)
 	versions := strings.Split(string(native), "\n")
 	linked := goTool(t, "list", "-deps", "-f", "{{with .Module}}"+format+"{{if .Replace}} replaced{{end}}{{end}}{{end}}", "../../cmd/wasm", "../../cmd/chatwasm")
 	replaced := map[string]bool{}
@@ -84,10 +83,7 @@ func TestThePageHasTheModulesOfGoMod(t *testing.T) {
 
 // The copy of pion that tools/wasm/env makes is the module, but for the files that are named here.
 func TestThePagesPionIsTheModuleButForNamedFiles(t *testing.T) {
-	native, err := exec.Command("go", "list", "-m", "-f", "{{.Dir}}", pion).Output()
-	if err != nil {
-		t.Fatal(err)
-	}
+	native := must.Get(exec.Command("go", "list", "-m", "-f", "{{.Dir}}", pion).Output())(t)
 	module, page := contents(t, strings.TrimSpace(string(native))), contents(t, strings.TrimSpace(goTool(t, "list", "-m", "-f", "{{.Dir}}", pion)))
 	differences := map[string]string{}
 	for name, content := range module {
@@ -114,22 +110,14 @@ func TestTheProposedChangeFitsPion(t *testing.T) {
 	if _, err := exec.LookPath("git"); err != nil {
 		t.Skip(err)
 	}
-	patch, err := filepath.Abs(root + "/docs/upstream/pion-webrtc-nocertificate.patch")
-	if err != nil {
-		t.Fatal(err)
-	}
-	native, err := exec.Command("go", "list", "-m", "-f", "{{.Dir}}", pion).Output()
-	if err != nil {
-		t.Fatal(err)
-	}
+	patch := must.Get(filepath.Abs(root + "/docs/upstream/pion-webrtc-nocertificate.patch"))(t)
+	native := must.Get(exec.Command("go", "list", "-m", "-f", "{{.Dir}}", pion).Output())(t)
 	dir := t.TempDir()
 	for name, content := range contents(t, strings.TrimSpace(string(native))) {
 		if filepath.Dir(name) != "." {
 			continue
 		}
-		if err := os.WriteFile(filepath.Join(dir, name), content, 0o600); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, os.WriteFile(filepath.Join(dir, name), content, 0o600))
 	}
 	cmd := exec.Command("git", "apply", "--check", patch)
 	cmd.Dir = dir

@@ -8,6 +8,8 @@ import (
 	"math"
 	"os"
 	"testing"
+
+	"github.com/agentruntime/agentruntime/internal/must"
 )
 
 // What ffmpeg decodes testdata/speech.g722 to (testdata/README.md).
@@ -29,9 +31,7 @@ func TestG722EncodesLikeFFmpeg(t *testing.T) {
 func TestG722DecodesLikeFFmpeg(t *testing.T) {
 	pcm := NewG722Decoder().Decode(nil, readFile(t, "testdata/speech.g722"))
 	sum := sha256.New()
-	if err := binary.Write(sum, binary.LittleEndian, pcm); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, binary.Write(sum, binary.LittleEndian, pcm))
 	if got := hex.EncodeToString(sum.Sum(nil)); got != decodedSHA256 {
 		t.Errorf("decoded speech has sum %s, want %s", got, decodedSHA256)
 	}
@@ -137,9 +137,6 @@ func speech(tb testing.TB) []int16 {
 
 func readFile(tb testing.TB, name string) []byte {
 	tb.Helper()
-	data, err := os.ReadFile(name)
-	if err != nil {
-		tb.Fatal(err)
-	}
+	data := must.Get(os.ReadFile(name))(tb)
 	return data
 }

@@ -8,15 +8,14 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/agentruntime/agentruntime/internal/must"
 )
 
 // TestInstallerKnowsTheSamePrograms compares the programs of tools/need.sh, which installs
 // a browser, with those of Find: it must not install one if there is one.
 func TestInstallerKnowsTheSamePrograms(t *testing.T) {
-	script, err := os.ReadFile("../../tools/need.sh")
-	if err != nil {
-		t.Fatal(err)
-	}
+	script := must.Get(os.ReadFile("../../tools/need.sh"))(t)
 	for _, name := range slices.Concat(programs, pathVars) {
 		if !strings.Contains(string(script), name) {
 			t.Errorf("tools/need.sh does not know %s", name)

@@ -251,9 +251,7 @@ func TestBodiesAreCounted(t *testing.T) {
 		t.Errorf("a request beyond what a token may send at once: status %d", status)
 	}
 	slow := rawhttp.Dial(t, info.GenieURL)
-	if _, err := fmt.Fprintf(slow, "POST /v1/thread/list HTTP/1.1\r\nHost: localhost\r\nAuthorization: KS %s\r\nContent-Length: 9000\r\n\r\n%s", conversationToken(t, info, "silent", "dan"), body(8000)); err != nil {
-		t.Fatal(err)
-	}
+	must.Get(fmt.Fprintf(slow, "POST /v1/thread/list HTTP/1.1\r\nHost: localhost\r\nAuthorization: KS %s\r\nContent-Length: 9000\r\n\r\n%s", conversationToken(t, info, "silent", "dan"), body(8000)))(t)
 	third := conversationToken(t, info, "silent", "cleo")
 	refused := func() bool {
 		status, _ := postJSON(t, list, third, body(8000))

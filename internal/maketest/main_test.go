@@ -8,6 +8,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/agentruntime/agentruntime/internal/must"
 )
 
 func TestCountsTestsAndShowsFailures(t *testing.T) {
@@ -25,9 +27,7 @@ not an event
 `
 	var shown strings.Builder
 	c := newCounter(func(line string) { shown.WriteString(line) })
-	if err := c.read(strings.NewReader(out)); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, c.read(strings.NewReader(out)))
 	// The failed package doesn't count as another failure, the broken build does.
 	if want := (totals{passed: 1, failed: 2, skipped: 1}); c.totals != want {
 		t.Errorf("counted %v, want %v", c.totals, want)
@@ -50,9 +50,7 @@ func TestWhatMayRunAgain(t *testing.T) {
 {"Action":"fail","Package":"m/runtime/p","Test":"TestOfVirtualTime"}
 `
 	c := newCounter(func(string) {})
-	if err := c.read(strings.NewReader(out)); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, c.read(strings.NewReader(out)))
 	if want := []string{"TestSlow/once", "TestSlow"}; !slices.Equal(c.again, want) {
 		t.Errorf("%q may run again, want %q", c.again, want)
 	}
@@ -70,9 +68,7 @@ func TestFailedTestsRunOnceMore(t *testing.T) {
 	}
 	makefile := "unsteady:\n\t@echo \"$(ONLY)\" >>ran\n\t@if test -e once; then " + event("pass", "TestA") + "; else touch once; " + event("pass", "TestB") + "; " + event("fail", "TestA") + "; exit 1; fi\n" +
 		"broken:\n\t@echo broken >>ran\n\t@" + event("fail", "TestC") + "; exit 1\n"
-	if err := os.WriteFile("Makefile", []byte(makefile), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.WriteFile("Makefile", []byte(makefile), 0o600))
 	var out strings.Builder
 	got := runAll(t.Context(), []string{"unsteady", "broken"}, 1, &out)
 	if want := (totals{passed: 1, failed: 1, unsteady: 1}); got != want {
@@ -81,10 +77,7 @@ func TestFailedTestsRunOnceMore(t *testing.T) {
 	if want := "unsteady: TestA failed beside other tests, and passed when they ran again\n"; !strings.HasSuffix(out.String(), want) {
 		t.Errorf("the end of this is not %q:\n%s", want, out.String())
 	}
-	ran, err := os.ReadFile("ran")
-	if err != nil {
-		t.Fatal(err)
-	}
+	ran := must.Get(os.ReadFile("ran"))(t)
 	if want := "\nbroken\nbroken\n-count 1 -run '^(TestA)$'\n"; string(ran) != want {
 		t.Errorf("make ran %q, want %q", ran, want)
 	}
@@ -94,9 +87,7 @@ func TestTargetsAddUp(t *testing.T) {
 	t.Chdir(t.TempDir())
 	t.Setenv("MAKEFLAGS", "")
 	makefile := "good:\n\t@true\nbad:\n\t@false\nnode:\n\t@printf 'ok 1 - a\\n# tests 4\\n# pass 2\\n# fail 1\\n# skipped 1\\n'; exit 1\n"
-	if err := os.WriteFile("Makefile", []byte(makefile), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.WriteFile("Makefile", []byte(makefile), 0o600))
 	var out strings.Builder
 	if got, want := runAll(t.Context(), []string{"good", "bad", "node"}, 2, &out), (totals{passed: 3, failed: 2, skipped: 1}); got != want {
 		t.Errorf("counted %v, want %v:\n%s", got, want, out.String())
@@ -108,10 +99,7 @@ func TestTargetsAddUp(t *testing.T) {
 func TestPartsOfTheMakefile(t *testing.T) {
 	t.Chdir("../..")
 	t.Setenv("MAKEFLAGS", "")
-	makefile, err := os.ReadFile("Makefile")
-	if err != nil {
-		t.Fatal(err)
-	}
+	makefile := must.Get(os.ReadFile("Makefile"))(t)
 	parts := 0
 	for _, command := range regexp.MustCompile(`go run \./internal/maketest (.*)`).FindAllSubmatch(makefile, -1) {
 		for _, target := range strings.Fields(string(command[1])) {

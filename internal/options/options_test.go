@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/agentruntime/agentruntime/internal/must"
 	"github.com/agentruntime/agentruntime/runtime/fault"
 )
 
@@ -35,9 +36,7 @@ type Shared struct {
 
 func TestEveryDefaultIsFilledIn(t *testing.T) {
 	var s sample
-	if err := Complete(&s); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, Complete(&s))
 	level, period := 0.5, 12*time.Second
 	if want := (sample{Path: "/end", Level: &level, Period: &period, Limits: limits{Overall: 30 * time.Second}}); !reflect.DeepEqual(s, want) {
 		t.Errorf("%+v, want %+v", s, want)

@@ -8,20 +8,16 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+
+	"github.com/agentruntime/agentruntime/internal/must"
 )
 
 const root = "../.."
 
 func TestFilesMatchTheDeclarations(t *testing.T) {
-	files, err := generate(root)
-	if err != nil {
-		t.Fatal(err)
-	}
+	files := must.Get(generate(root))(t)
 	for name, want := range files {
-		have, err := os.ReadFile(filepath.Join(root, name))
-		if err != nil {
-			t.Fatal(err)
-		}
+		have := must.Get(os.ReadFile(filepath.Join(root, name)))(t)
 		if string(have) != want {
 			t.Errorf("%s differs from the declarations; run go generate ./runtime/event", name)
 		}
@@ -31,10 +27,7 @@ func TestFilesMatchTheDeclarations(t *testing.T) {
 // TestCommentsSpeakOfWhatAPageHas checks that the generated comments, which are derived
 // from Go comments, contain no terms of Go.
 func TestCommentsSpeakOfWhatAPageHas(t *testing.T) {
-	files, err := generate(root)
-	if err != nil {
-		t.Fatal(err)
-	}
+	files := must.Get(generate(root))(t)
 	of := regexp.MustCompile(`(?i)\b(nil|in go|struct|goroutine)\b`)
 	for _, line := range strings.Split(files[typesFile]+files[optionsTypes], "\n") {
 		if word := of.FindString(line); word != "" {
@@ -45,10 +38,7 @@ func TestCommentsSpeakOfWhatAPageHas(t *testing.T) {
 
 // The generated files refer to no document that users don't have; Go comments may.
 func TestFilesNameNoSpecification(t *testing.T) {
-	files, err := generate(root)
-	if err != nil {
-		t.Fatal(err)
-	}
+	files := must.Get(generate(root))(t)
 	of := regexp.MustCompile(`(protocol|session) (§|Appendix)|(^|[^-])service\.md|management-api`)
 	for name, text := range files {
 		for _, line := range strings.Split(text, "\n") {
@@ -77,10 +67,7 @@ func TestEveryEventOfTheContractIsDeclared(t *testing.T) {
 		t.Fatalf("the contract has %d events", len(contract))
 	}
 	m := &module{root: root, packages: map[string]*pkg{}}
-	events, err := m.events(kinds[0])
-	if err != nil {
-		t.Fatal(err)
-	}
+	events := must.Get(m.events(kinds[0]))(t)
 	var names []string
 	for _, e := range events {
 		names = append(names, e.name)
@@ -102,10 +89,7 @@ func TestEveryEventOfTheContractIsDeclared(t *testing.T) {
 // TestMethodsAreThoseOfThePrograms checks that each kind of object has the methods that its
 // function declares, and that those which all kinds of session declare are named once.
 func TestMethodsAreThoseOfThePrograms(t *testing.T) {
-	files, err := generate(root)
-	if err != nil {
-		t.Fatal(err)
-	}
+	files := must.Get(generate(root))(t)
 	text := files[methodsFile]
 	for name, want := range map[string]string{
 		"SessionMethods": "setToken", "AvatarMethods": "startMic", "ChatMethods": "streamText", "AgentMethods": "switchMode", "ProgramMethods": "threadAll",

@@ -397,10 +397,7 @@ func TestSlowBodyIsRefused(t *testing.T) {
 		defer c.Close()
 		fmt.Fprintf(c, "POST %s HTTP/1.1\r\nHost: x\r\nAuthorization: KS %s\r\nContent-Type: %s\r\nContent-Length: 100\r\n\r\n{",
 			path, v.conversation(store.Receptionist, "ann"), kind)
-		reply, err := io.ReadAll(c) // up to the end of the connection
-		if err != nil {
-			t.Fatal(err)
-		}
+		reply := must.Get(io.ReadAll(c))(t) // up to the end of the connection
 		if status := string(reply[:min(12, len(reply))]); status != "HTTP/1.1 408" && !strings.HasSuffix(path, "appInit") {
 			t.Errorf("%s: %s", path, reply)
 		}

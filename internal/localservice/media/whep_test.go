@@ -235,10 +235,7 @@ func TestFallbackAddress(t *testing.T) {
 	if resp.StatusCode != http.StatusCreated {
 		t.Fatalf("POST = %s %q", resp.Status, body)
 	}
-	release, err := resp.Location() // resolves as clients do
-	if err != nil {
-		t.Fatal(err)
-	}
+	release := must.Get(resp.Location())(t) // resolves as clients do
 	for range 2 {
 		if resp, body := request(t, http.MethodDelete, release.String(), "", ""); resp.StatusCode != http.StatusOK {
 			t.Errorf("DELETE %s = %s %q, want 200", release, resp.Status, body)

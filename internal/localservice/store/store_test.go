@@ -560,11 +560,8 @@ func TestSearchKnowledge(t *testing.T) {
 
 func TestCancelledContextWaitsForNothing(t *testing.T) {
 	s := open(t)
-	tx, err := s.write.Begin() // it holds the only writer
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer tx.Rollback() //nolint:errcheck // nothing was written
+	tx := must.Get(s.write.Begin())(t) // it holds the only writer
+	defer tx.Rollback()                //nolint:errcheck // nothing was written
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	if err := s.SetDocuments(ctx, nil); !errors.Is(err, context.Canceled) {
