@@ -117,6 +117,19 @@ test("the checks of the real sessions are those of the fakes", async () => {
   }
 })
 
+test("an option that is undefined has its default", async () => {
+  const nothing = { rules: undefined, recording: undefined, opening: undefined, name: undefined, abilities: undefined, microphone: undefined, autoplay: undefined }
+  const agent = new FakeAgent({ ...nothing, devices: undefined, connectMs: undefined, thinkMs: undefined, voiceMs: undefined, appInit: undefined, calls: undefined })
+  const session = avatar({ agent })
+  const reasons: unknown[] = []
+  session.on("ended", ({ reason }) => reasons.push(reason))
+  await session.connect()
+  await session.startMic()
+  assert.equal((await session.ask("hello")).text, "hello")
+  session.disconnect({ final: undefined, reason: undefined })
+  assert.deepEqual([session.playbackBlocked, reasons], [null, ["disconnect"]])
+})
+
 test("the arguments of a tool are checked, and what its handler throws is reported", async () => {
   const session = chat({ agent: { rules: [{ when: { any: true }, steps: [{ tool: { name: "add", args: { a: 1.5, b: "x" } } }] }] } })
   const remove = session.onToolCall("add", () => assert.fail("it must not run"), { a: { type: "int" }, b: { enum: ["y"] }, c: { required: true } })

@@ -9,11 +9,11 @@ export interface LoadOptions {
    * Where the first part of the program is served, or a `file:` URL in Node.js. Default: next to this module. The second part
    * is looked for beside it, under the name that it has in the package, and then next to this module.
    */
-  wasmUrl?: string | URL
+  wasmUrl?: string | URL | undefined
   /** The first part as a compiled module, for pages that fetch or cache it themselves, and for servers without `fs`. */
-  wasmModule?: WebAssembly.Module
+  wasmModule?: WebAssembly.Module | undefined
   /** Called once when the Go program ends: with 0 after `dispose()`, another code after a crash. */
-  onExit?: (code: number) => void
+  onExit?: ((code: number) => void) | undefined
   /** Stops waiting; the load itself continues for other callers. */
   signal?: AbortSignal | undefined
 }

@@ -14,7 +14,7 @@ interface Props<Element> extends Attributes, Omit<TagProperties, "token">, Omit<
   /** A token that a server made for this visitor; also as a promise, or a function that is called at every start. */
   token?: Source<Token> | undefined
   /** Listeners for the element's events, by name; each is called with the event's `detail`. */
-  on?: { [Name in keyof AgentElementEvents]?: (detail: AgentElementEvents[Name]) => void } | undefined
+  on?: { [Name in keyof AgentElementEvents]?: ((detail: AgentElementEvents[Name]) => void) | undefined } | undefined
   /** The children for the element's slots. */
   children?: ReactNode
   ref?: Ref<Element> | undefined

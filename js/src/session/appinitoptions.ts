@@ -12,18 +12,18 @@ interface ByWidget {
   /** The public id of the agent's widget. */
   widgetId: string
   /** Tried first. When it has expired, a new one is requested with the widget id. */
-  token?: string
+  token?: string | undefined
   /**
    * Whether the visitor's token is kept in the tab's `sessionStorage` and used again after a reload, for up to 12 hours, so
    * that a page can continue a thread whose id it has kept. Default true; without effect with a `token`, in a worker and on
    * a server.
    */
-  keepToken?: boolean
+  keepToken?: boolean | undefined
 }
 
 interface ByToken {
   /** A widget token, or an agent token made for this visitor. */
   token: string
-  widgetId?: string
-  keepToken?: boolean
+  widgetId?: string | undefined
+  keepToken?: boolean | undefined
 }

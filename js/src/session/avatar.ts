@@ -115,7 +115,7 @@ export class AvatarSession extends Session<AvatarEvents, Snapshot, AvatarMethods
   }
 
   /** Waits until an agent is free; rejects with `capacity_timeout`. */
-  async waitForCapacity(options?: { maxWaitMs?: number; pollIntervalMs?: number } & CallOptions): Promise<{ available: true; details?: unknown }> {
+  async waitForCapacity(options?: { maxWaitMs?: number | undefined; pollIntervalMs?: number | undefined } & CallOptions): Promise<{ available: true; details?: unknown }> {
     const { signal, ...times } = optionsOf(options)
     return this.object.call("waitForCapacity", { signal }, times)
   }

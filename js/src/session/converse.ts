@@ -20,7 +20,7 @@ export type ConverseOptions = WithToken<ConverseSettings & CallOptions & Traced>
 /** Options of `converseOnce`. */
 export type ConverseOnceOptions = WithToken<ConverseSettings & CallOptions & Traced & {
   /** Whether an error inside a successful reply rejects (default) or is put into `errors` of the turn. */
-  onErrorSegment?: "throw" | "return"
+  onErrorSegment?: "throw" | "return" | undefined
 }>
 
 /**

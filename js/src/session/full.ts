@@ -23,7 +23,7 @@ export interface LoadOptions extends FileOptions {
    * `"full"` (default) for avatars, `"chat"` for text alone. The full program serves
    * both once it is loaded.
    */
-  program?: ProgramName
+  program?: ProgramName | undefined
 }
 
 /**

@@ -60,9 +60,9 @@ interface ArgValues extends Record<(typeof argTypes)[number], unknown> {
 /** Options of `disconnect`. */
 export interface DisconnectOptions {
   /** False leaves the conversation open at the service. Default true. */
-  final?: boolean
+  final?: boolean | undefined
   /** What `ended` reports. Default `"disconnect"`. */
-  reason?: string
+  reason?: string | undefined
 }
 
 /** What a page reads of the properties that a session has in the program. */

@@ -11,44 +11,44 @@ import { checkRules, stepsFor, type ReceivedTurn, type Rule, type Step } from ".
 /** Options of a `FakeAgent`. */
 export interface FakeAgentOptions {
   /** What the agent answers. Default: the text of the turn. */
-  rules?: readonly Rule[]
+  rules?: readonly Rule[] | undefined
   /**
    * A recorded conversation that each session has in place of rules, from `connect()` on; `openRecording` and
    * `readRecording` of agentruntime/replay read one. The texts of the page reject with `invalid_state`; its tools are called.
    */
-  recording?: RecordedConversation
+  recording?: RecordedConversation | undefined
   /** How much faster than the recording it is played; 0 plays all of it at once. Default 1. */
-  speed?: number
+  speed?: number | undefined
   /** What an avatar says first. Default: nothing. */
-  opening?: string
+  opening?: string | undefined
   /** Default `"Agent"`. */
-  name?: string
-  disclosureText?: string
-  abilities?: Partial<AgentAbilities>
+  name?: string | undefined
+  disclosureText?: string | undefined
+  abilities?: Partial<AgentAbilities> | undefined
   /** The outcome of the browser's prompt for the microphone. Default `"granted"`. */
-  microphone?: "granted" | "denied" | "missing"
+  microphone?: "granted" | "denied" | "missing" | undefined
   /** Whether the browser plays sound without a click. Default `"allowed"`. */
-  autoplay?: "allowed" | "blocked"
+  autoplay?: "allowed" | "blocked" | undefined
   /** What `listDevices` of a `FakeAvatarSession` resolves with. */
-  devices?: { mics: Device[]; speakers: Device[] }
+  devices?: { mics: Device[]; speakers: Device[] } | undefined
   /** How long a connect takes, in ms of the page's timers. Default 0. */
-  connectMs?: number
+  connectMs?: number | undefined
   /** The pause before each piece of an answer, in ms. Default 0. */
-  thinkMs?: number
+  thinkMs?: number | undefined
   /** How long each piece of speech takes, in ms. Default 0. */
-  voiceMs?: number
+  voiceMs?: number | undefined
   /** Fields of the result of `appInit`, such as `avatars`; the others have defaults. */
-  appInit?: Partial<AppInitResult>
+  appInit?: Partial<AppInitResult> | undefined
   /** Results of the calls outside of a conversation, by the name of the program's export, such as `threadList`. */
-  calls?: Partial<Record<AsyncExport, (about: never) => unknown>>
+  calls?: Partial<Record<AsyncExport, (about: never) => unknown>> | undefined
 }
 
 /** How a connect fails. */
 export interface ConnectFailure {
-  detail?: string
-  status?: number
+  detail?: string | undefined
+  status?: number | undefined
   /** How many connects fail. Default 1. */
-  times?: number
+  times?: number | undefined
 }
 
 let lastID = 0

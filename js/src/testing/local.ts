@@ -20,17 +20,17 @@ export interface ServiceRule {
 /** Options of `startLocalService`. */
 export interface LocalServiceOptions {
   /** The rules that are tried before an agent's own brain answers; `setRules` replaces them. */
-  rules?: readonly ServiceRule[]
+  rules?: readonly ServiceRule[] | undefined
   /** The path of the program. Default: the environment variable `AGENTRUNTIME_LOCAL`, otherwise that of the package `agentruntime-local`. */
-  binary?: string
+  binary?: string | undefined
   /** Further flags of the program, such as `-wake-up=5s`. */
-  args?: readonly string[]
+  args?: readonly string[] | undefined
   /** The directory of its database; without one, everything is lost with the process. */
-  data?: string
+  data?: string | undefined
   /** Called with each line of its log. */
-  onLog?: (line: string) => void
+  onLog?: ((line: string) => void) | undefined
   /** Ends the process; a start in progress rejects with code `ABORT_ERR`. */
-  signal?: AbortSignal
+  signal?: AbortSignal | undefined
 }
 
 /** The conditions of a network, such as `delay=80ms,loss=2%`, `cut`, or `none`. */
