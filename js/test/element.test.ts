@@ -575,6 +575,9 @@ test("a reply of appInit may have fields that are no options", async () => {
   assert.equal("legacyScreenShareEnabled" in program.options, false)
 })
 
+/** Lets a test fail whose start requests appInit before it refuses what the page has set. */
+const requested = () => void (program.initError = new AgentError({ code: "error", detail: "requested" }))
+
 // Each way in which a start can fail: what the visitor reads, and what the page is told.
 const failures: {
   name: string
@@ -596,7 +599,7 @@ const failures: {
     name: "a typo in options",
     attributes: { "widget-id": "w" },
     properties: { options: { disclosureTxt: "An AI" } },
-    prepare: () => void (program.initError = new AgentError({ code: "error", detail: "requested" })),
+    prepare: requested,
     code: "bad_request",
     sentence: /not set up correctly/,
     line: /there is no option disclosureTxt: did you mean disclosureText\?/,
@@ -605,11 +608,11 @@ const failures: {
     [
       ["a token of another form", { token: async () => ({ token: "visitor" }) }, /the token must be a string, or an object with ks/],
       ["a reply of appInit that was not read", { init: async () => new Response("{}") }, /init must be the reply of appInit, an object with ks/],
-      ["suggestions that are a text", { init, suggestions: "Any news?" }, /property suggestions must be an array/],
-      ["a history that is still JSON", { init, history: "[]" }, /property history must be an array/],
-      ["a history of another form", { init, history: [{ role: "user", content: "Hello" }] }, /each entry of the property history must be \{ who: "user" or "agent", text \}/],
+      ["suggestions that are a text", { suggestions: "Any news?" }, /property suggestions must be an array/],
+      ["a history that is still JSON", { history: "[]" }, /property history must be an array/],
+      ["a history of another form", { history: [{ role: "user", content: "Hello" }] }, /each entry of the property history must be \{ who: "user" or "agent", text \}/],
     ] as const
-  ).map(([name, properties, line]) => ({ name, attributes: { "widget-id": "w" }, properties, code: "bad_request", sentence: /not set up correctly/, line })),
+  ).map(([name, properties, line]) => ({ name, attributes: { "widget-id": "w" }, properties, prepare: requested, code: "bad_request", sentence: /not set up correctly/, line })),
   {
     name: "a token function that throws",
     properties: { token: () => assert.fail("no token today") },

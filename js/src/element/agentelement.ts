@@ -441,6 +441,9 @@ export abstract class AgentElement extends Base {
     try {
       checkAttributes(this)
       for (const name of ["suggestions", "history"] as const) if (!Array.isArray(this[name])) throw localError("bad_request", `the property ${name} must be an array`)
+      if (!this.#history.every((said) => typeof said?.text === "string" && /^(user|agent)$/.test(said.who))) {
+        throw localError("bad_request", 'each entry of the property history must be { who: "user" or "agent", text }')
+      }
       const [init, { Conversation, addParts }] = await Promise.all([this.#preparation.take(signal), this.#conversationModule()])
       if (signal.aborted) return
       const host = this.#host(screen)

@@ -2,7 +2,7 @@ import { AgentActivity } from "../ui/activity.js"
 import { AnswerButtons, type AnswerActions } from "../ui/answers.js"
 import { Captions, drawCaptions } from "../ui/captions.js"
 import contents from "../ui/content.css"
-import { codeOf, localError } from "../core/errors.js"
+import { codeOf } from "../core/errors.js"
 import { make, safeLink } from "../ui/dom.js"
 import { fillIn } from "../ui/labels.js"
 import { VoiceLevels } from "../ui/levels.js"
@@ -60,9 +60,6 @@ export class ConversationView {
     const { stage, composer } = screen
     const { root: log, region } = screen.log
     const { agentName, history } = element
-    if (!history.every((said) => typeof said?.text === "string" && /^(user|agent)$/.test(said.who))) {
-      throw localError("bad_request", 'each entry of the property history must be { who: "user" or "agent", text }')
-    }
     this.#agentName = agentName
     this.#history = history
     const labels = () => host.state.labels
