@@ -343,7 +343,7 @@ func TestClientThatHasSeenNothingRecovers(t *testing.T) {
 	})
 }
 
-// TestReconnectRecovers: the client says no goodbye, after which the server would forget the session.
+// TestReconnectRecovers shows that Reconnect sends no disconnect packet, after which the server would forget the session.
 func TestReconnectRecovers(t *testing.T) {
 	hosted(t, ServerOptions{Recovery: DefaultRecovery}, func(t *testing.T, h *host) {
 		c, _ := h.client(ClientOptions{})

@@ -8,7 +8,7 @@ import (
 	"github.com/agentruntime/agentruntime/runtime/session"
 )
 
-// TestANewSessionChecksItsOptions: which the options of every session are is shown by the tests of avatar.
+// TestANewSessionChecksItsOptions has the options of a chat; those of every session are tested in package avatar.
 func TestANewSessionChecksItsOptions(t *testing.T) {
 	bad, hostless := "mars", "http://agents.example"
 	for name, test := range map[string]struct {

@@ -103,7 +103,7 @@ func roundTrip(t *testing.T, relayed net.PacketConn, peer netip.AddrPort, wait t
 	return true
 }
 
-// TestRelaysToItsPeers, and nothing while the link is cut.
+// TestRelaysToItsPeers shows that nothing is relayed while the link is cut, and that the relay works again afterwards.
 func TestRelaysToItsPeers(t *testing.T) {
 	for _, network := range []string{"udp", "tcp"} {
 		t.Run(network, func(t *testing.T) {
