@@ -4,6 +4,7 @@ import { afterEach, test } from "node:test"
 import { FakeAgentSession, FakeAvatarSession, FakeChatSession, type FakeOptions } from "../src/testing.js"
 import type { AvatarOptions } from "../src/session/avataroptions.js"
 import { AgentState, AnswerButtons, Composer, ControlBar, DeviceSelect, Transcript } from "../src/ui.js"
+import { endKept, kept } from "./fake.js"
 import { Events, makePage, until } from "./page.js"
 
 const { window } = makePage()
@@ -11,20 +12,13 @@ Object.assign(globalThis, { Option: window.Option })
 globalThis.reportError = (exception: unknown) => assert.fail(`reported: ${exception}`)
 
 const rules = [{ when: { contains: "breakfast" }, steps: [{ say: "From **7 am**." }] }, { when: "slow", steps: [{ say: "Wait." }, { pause: 60_000 }, { say: "Done." }] }]
-const open: { dispose(): Promise<void> }[] = []
 const parts: { destroy(): void }[] = []
 
 afterEach(async () => {
   for (const part of parts.splice(0)) part.destroy()
-  for (const session of open.splice(0)) await session.dispose()
+  await endKept()
   window.document.body.replaceChildren()
 })
-
-/** A session that ends with its test. */
-function kept<Session extends { dispose(): Promise<void> }>(session: Session): Session {
-  open.push(session)
-  return session
-}
 
 const avatar = (options: FakeOptions<AvatarOptions> = {}) => kept(new FakeAvatarSession({ agent: { rules }, micStartMode: "deferred", ...options }))
 

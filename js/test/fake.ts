@@ -5,6 +5,19 @@ import { Program, type Exports, type Methods, type ProgramName } from "../src/co
 import { adopt } from "../src/core/load.js"
 import type { ProgramObject } from "../src/core/programobject.js"
 
+const open: { dispose(): Promise<void> }[] = []
+
+/** Keeps a session until `endKept`, which a file of tests calls after each. */
+export function kept<Session extends { dispose(): Promise<void> }>(session: Session): Session {
+  open.push(session)
+  return session
+}
+
+/** Ends the sessions that are kept. */
+export async function endKept(): Promise<void> {
+  for (const session of open.splice(0)) await session.dispose()
+}
+
 type InitRequest = { widgetId?: string; token?: string; ovpUrl?: string }
 
 /** A program that writes down what it is asked, in place of the Go one. */

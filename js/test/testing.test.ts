@@ -15,6 +15,7 @@ import { diagnostics } from "../src/core/load.js"
 import { FakeAgent, FakeAgentSession, FakeAvatarSession, FakeChatSession, type Rule } from "../src/testing.js"
 import { render } from "../src/testing/script.js"
 import { visitor } from "../src/session/visitor.js"
+import { endKept, kept } from "./fake.js"
 
 const rules: Rule[] = [
   { when: { exact: ["hello", "hi"] }, steps: [{ say: "Hello {{ user_name | default('there') }}." }] },
@@ -29,22 +30,14 @@ const rules: Rule[] = [
   { when: "slow", steps: [{ say: "Wait." }, { pause: 5_000 }, { say: "Done." }] },
 ]
 
-/** Sessions of a test, which end with it. */
-const open: { dispose(): Promise<void> }[] = []
-
 afterEach(async () => {
   mock.timers.reset()
-  for (const session of open.splice(0)) await session.dispose()
+  await endKept()
   await FakeAgent.installed?.uninstall()
 })
 
-function tidied<S extends { dispose(): Promise<void> }>(session: S): S {
-  open.push(session)
-  return session
-}
-
-const avatar = (options: ConstructorParameters<typeof FakeAvatarSession>[0] = {}) => tidied(new FakeAvatarSession({ agent: { rules }, ...options }))
-const chat = (options: ConstructorParameters<typeof FakeChatSession>[0] = {}) => tidied(new FakeChatSession({ agent: { rules }, ...options }))
+const avatar = (options: ConstructorParameters<typeof FakeAvatarSession>[0] = {}) => kept(new FakeAvatarSession({ agent: { rules }, ...options }))
+const chat = (options: ConstructorParameters<typeof FakeChatSession>[0] = {}) => kept(new FakeChatSession({ agent: { rules }, ...options }))
 
 const avatarNames: (keyof AvatarEvents)[] = [
   "stateChange", "streamReady", "capacityChanged", "track", "videoMetadata", "mediaReady", "disclosure", "connectTimings", "connectivityChanged",
@@ -317,7 +310,7 @@ test("a disclosure that must be confirmed holds the opening", async () => {
 test("nothing is loaded ahead, a second connect waits for the first, and devices are those of the agent", async () => {
   const devices = { mics: [{ deviceId: "m", label: "Desk", groupId: "g" }], speakers: [] }
   const live = avatar({ agent: { devices, connectMs: 5 } })
-  const both = tidied(new FakeAgentSession({ agent: { connectMs: 5 } }))
+  const both = kept(new FakeAgentSession({ agent: { connectMs: 5 } }))
   const text = chat()
   for (const session of [live, text, both]) {
     await session.preload()
@@ -423,7 +416,7 @@ test("a tap-to-talk window takes neither a text nor an interruption, nor another
 })
 
 test("the end of a conversation is reported once", async () => {
-  const session = tidied(new FakeAgentSession({ mode: "chat", agent: { rules } }))
+  const session = kept(new FakeAgentSession({ mode: "chat", agent: { rules } }))
   await session.connect()
   assert.deepEqual(await session.completeThread(), { ok: false, reason: "no_thread" })
   await session.sendText("menu")
@@ -444,7 +437,7 @@ test("the end of a conversation is reported once", async () => {
 
 test("a conversation whose connect is aborted has failed, in either mode", async () => {
   for (const mode of ["avatar", "chat"] as const) {
-    const session = tidied(new FakeAgentSession({ mode, agent: { connectMs: 50 } }))
+    const session = kept(new FakeAgentSession({ mode, agent: { connectMs: 50 } }))
     const states: unknown[] = []
     session.on("stateChange", ({ state }) => states.push(state))
     const controller = new AbortController()
@@ -462,7 +455,7 @@ test("a conversation whose connect is aborted has failed, in either mode", async
 
 test("a conversation whose switch is aborted stays where it was", async () => {
   for (const [mode, other] of [["avatar", "chat"], ["chat", "avatar"]] as const) {
-    const session = tidied(new FakeAgentSession({ mode, agent: { rules, connectMs: 50 } }))
+    const session = kept(new FakeAgentSession({ mode, agent: { rules, connectMs: 50 } }))
     await session.connect()
     const { transport } = session
     const events: unknown[] = []
@@ -483,7 +476,7 @@ test("a conversation whose switch is aborted stays where it was", async () => {
 })
 
 test("a text of a conversation is withdrawn by its signal", async () => {
-  const session = tidied(new FakeAgentSession({ mode: "chat", agent: { rules, thinkMs: 5 } }))
+  const session = kept(new FakeAgentSession({ mode: "chat", agent: { rules, thinkMs: 5 } }))
   await session.connect()
   const [answering, waiting] = [new AbortController(), new AbortController()]
   const codes: unknown[] = []
@@ -532,7 +525,7 @@ test("what the page refuses is denied", async () => {
 })
 
 test("one conversation moves between text and avatar, in one thread", async () => {
-  const session = tidied(new FakeAgentSession({ mode: "chat", agent: { rules } }))
+  const session = kept(new FakeAgentSession({ mode: "chat", agent: { rules } }))
   const seen: string[] = []
   for (const name of ["stateChange", "transportChanged", "modeChanged", "toolCall", "mediaReady", "ended"] as (keyof AgentSessionEvents)[]) {
     session.on(name, (payload) => seen.push(name === "stateChange" ? (payload as { state: string }).state : name))
@@ -570,15 +563,15 @@ test("an installed agent is that of every session of the page, and of the other 
   const agent = new FakeAgent({ rules, appInit: { partnerId: "7" }, calls: { threadList: () => ({ objects: [], totalCount: 0 }) } }).install()
   const init = await appInit({ widgetId: "w" })
   assert.deepEqual([init.partnerId, agent.inits], ["7", [{ widgetId: "w", agenticUrl: undefined, genieUrl: undefined, ovpUrl: undefined }]])
-  const live = tidied(new AvatarSession({ ...init, micStartMode: "deferred" }))
+  const live = kept(new AvatarSession({ ...init, micStartMode: "deferred" }))
   await live.connect()
   await live.next("avatarStopTalking")
   agent.say("It works.")
   assert.equal((await live.next("avatarStopTalking")).text, "It works.")
-  const text = tidied(new ChatSession(init))
+  const text = kept(new ChatSession(init))
   await text.connect()
   assert.equal((await text.sendText("hello")).text, "Hello there.")
-  const both = tidied(new AgentSession({ ...init, mode: "chat" }))
+  const both = kept(new AgentSession({ ...init, mode: "chat" }))
   await both.connect()
   assert.equal((await converseOnce({ ...init, userMessage: "hello" })).text, "Hello there.")
   const said: unknown[] = []
@@ -628,7 +621,7 @@ async function inPage(window: object, body: (document: Document) => Promise<void
 async function talk(document: Document, Session: typeof FakeAvatarSession): Promise<void> {
   document.body.innerHTML = "<video></video><p></p>"
   const caption = document.querySelector("p")!
-  const session = tidied(new Session({ agent: { rules }, videoEl: document.querySelector("video")!, micStartMode: "deferred" }))
+  const session = kept(new Session({ agent: { rules }, videoEl: document.querySelector("video")!, micStartMode: "deferred" }))
   session.on("transcript", ({ type, text }) => type === "final" && (caption.textContent = text))
   await session.connect()
   await session.speak("hello") // waits for the end of the opening
