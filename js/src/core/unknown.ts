@@ -40,7 +40,7 @@ export const sessionOptions: readonly string[] = ["token", ...sessionNames, ...i
  */
 export function knownReply<T extends object>(reply: T | null | undefined): T {
   if (typeof reply !== "object" || !("ks" in { ...reply })) throw localError("bad_request", "init must be the reply of appInit, an object with ks")
-  return Object.fromEntries(Object.entries(reply ?? {}).filter(([name]) => sessionOptions.includes(name))) as T
+  return Object.fromEntries(Object.entries(reply as T).filter(([name]) => sessionOptions.includes(name))) as T
 }
 
 /** The known name that differs in the fewest letters, if they are few. */

@@ -11,7 +11,7 @@ import type { Host } from "./host.js"
 import { endText, errorText, labelsOf, type Labels } from "./labels.js"
 import type { Locale } from "./locales.js"
 import type { Made } from "./make.js"
-import { imported, loadFor, requestInit, type AgentElementEvents, type AnySession, type SessionOptions } from "./session.js"
+import { checkLists, imported, loadFor, requestInit, type AgentElementEvents, type AnySession, type SessionOptions } from "./session.js"
 import { Preparation } from "./preparation.js"
 import { Screen } from "./screen.js"
 import { open, type Actions, type Mode, type Phase, type Said, type State } from "./state.js"
@@ -440,10 +440,7 @@ export abstract class AgentElement extends Base {
     const known = this.#agentKnown
     try {
       checkAttributes(this)
-      for (const name of ["suggestions", "history"] as const) if (!Array.isArray(this[name])) throw localError("bad_request", `the property ${name} must be an array`)
-      if (!this.#history.every((said) => typeof said?.text === "string" && /^(user|agent)$/.test(said.who))) {
-        throw localError("bad_request", 'each entry of the property history must be { who: "user" or "agent", text }')
-      }
+      checkLists(this)
       const [init, { Conversation, addParts }] = await Promise.all([this.#preparation.take(signal), this.#conversationModule()])
       if (signal.aborted) return
       const host = this.#host(screen)

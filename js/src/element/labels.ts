@@ -81,9 +81,6 @@ export function errorText(code: string | undefined): Text {
   return (labels) => (offline ? labels.offline : (labels.errors[code ?? ""] ?? labels.failed))
 }
 
-/** The sentence for a face without a picture. */
-export const noPicture = errorText("media_no_video")
-
 /** The sentence for the end of a conversation. */
 export function endText(reason: string | undefined): Text {
   return (labels) => labels.ended[reason ?? ""] ?? labels.over

@@ -1,7 +1,10 @@
 import { make } from "../ui/dom.js"
 import type { Host } from "./host.js"
-import { noPicture } from "./labels.js"
+import { errorText } from "./labels.js"
 import type { Part, State } from "./state.js"
+
+/** The sentence for a face without a picture. */
+export const noPicture = errorText("media_no_video")
 
 /** How often the picture is copied, in ms, so that the copy can stand in for a picture that is lost. */
 const copyMs = 250

@@ -35,6 +35,13 @@ export async function requestInit(modes: readonly Mode[], options: AppInitOption
   return appInit(options)
 }
 
+/** Throws `bad_request` for a property that has to be a list and has another form. */
+export function checkLists(element: { readonly suggestions: readonly string[]; readonly history: readonly Said[] }): void {
+  for (const name of ["suggestions", "history"] as const) if (!Array.isArray(element[name])) throw localError("bad_request", `the property ${name} must be an array`)
+  if (element.history.every((said) => typeof said?.text === "string" && /^(user|agent)$/.test(said.who))) return
+  throw localError("bad_request", 'each entry of the property history must be { who: "user" or "agent", text }')
+}
+
 /** Imports a module of the package; rejects with `load_failed`. */
 export async function imported<Module>(module: () => Promise<Module>): Promise<Module> {
   try {
