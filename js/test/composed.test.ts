@@ -530,7 +530,7 @@ test("the end stays in view unless the visitor scrolls up, however much comes at
 
 test("the state is told in words, and several parts have one activity and remove it", async () => {
   const session = avatar()
-  const state = place(new AgentState(session, { labels: { activities: { ...{ connecting: "…" } } as never } }))
+  const state = place(new AgentState(session, { labels: { activities: { connecting: "…", muted: undefined } } }))
   const bar = place(new ControlBar(session))
   assert.deepEqual([state.root.textContent, state.root.dataset["is"]], ["…", "connecting"])
   await session.connect()

@@ -966,7 +966,7 @@ test("a switch that loses the thread is told, unless nothing was said", async ()
 })
 
 test("a label that is undefined leaves the English one", () => {
-  const element = place({}, { labels: { start: undefined, agree: "D’accord" } as never })
+  const element = place({}, { labels: { start: undefined, agree: "D’accord" } })
   assert.equal(button(element, "start").textContent, "Start the conversation")
   assert.equal(button(element, "agree").textContent, "D’accord")
 })

@@ -197,8 +197,9 @@ test("flashcards turn and go on", () => {
 })
 
 test("words come from the labels", () => {
-  const element = draw(widgets.flashcards, { labels: { place: "{at}/{count}", showAnswer: "Antwort zeigen" } })
+  const element = draw(widgets.flashcards, { labels: { place: "{at}/{count}", showAnswer: "Antwort zeigen", next: undefined } })
   assert.ok(button(element, "Antwort zeigen"))
+  assert.ok(button(element, "Next"))
   assert.equal(element.querySelector(".place")!.textContent, "1/2")
 })
 

@@ -3,7 +3,7 @@ import type { AvatarSession } from "../session/avatar.js"
 import { AgentError, codeOf, docs, localError, messageOf } from "../core/errors.js"
 import type { Token } from "../core/options.js"
 import { tokenTextOf, valueOf, type Source } from "../session/source.js"
-import { safeUrl } from "../ui/dom.js"
+import { safeUrl, type Texts } from "../ui/dom.js"
 import { styles } from "../ui/styles.js"
 import { attributes, checkAttributes, languageOf, reflect, upgrade, words, type AttributeProperties } from "./attributes.js"
 import { Base, restyle, style, type AddListener } from "./base.js"
@@ -46,7 +46,7 @@ export abstract class AgentElement extends Base {
   #options: SessionOptions = {}
   #suggestions: readonly string[] = []
   #history: readonly Said[] = []
-  #ownLabels: Partial<Labels> | undefined
+  #ownLabels: Texts<Labels> | undefined
   /** The language of the page, and its texts; undefined for English. */
   #language = ""
   #locale: Locale | undefined
@@ -189,11 +189,11 @@ export abstract class AgentElement extends Base {
   }
 
   /** Texts that replace those of the page's language. */
-  get labels(): Partial<Labels> {
+  get labels(): Texts<Labels> {
     return this.#ownLabels ?? {}
   }
 
-  set labels(labels: Partial<Labels> | undefined) {
+  set labels(labels: Texts<Labels> | undefined) {
     this.#ownLabels = labels
     this.#relabel()
   }

@@ -1,6 +1,7 @@
 import type { WidgetLabels } from "../ui/labels.js"
 import type { LauncherLabels } from "./launcherlabels.js"
 import type { ToolLabels } from "./toollabels.js"
+import { withTexts, type Texts } from "../ui/dom.js"
 import { END_MESSAGES, LOAD_FAILED, PART_LABELS } from "../ui/partlabels.js"
 
 /** The texts of the elements, in English. `labels` replaces any of them. */
@@ -52,9 +53,6 @@ export const english = {
   over: "The conversation is over. You can start again.",
 }
 
-/** Labels that contain texts of their own. */
-const groups = ["activities", "ended", "errors", "launcher", "tools", "widgets"] as const
-
 /** The texts of an element; those of `activities`, `ended`, `errors`, `launcher`, `tools` and `widgets` are replaced one by one too. */
 export type Labels = typeof english
 
@@ -62,15 +60,7 @@ export type Labels = typeof english
 export type Text = (labels: Labels) => string
 
 /** Returns the English labels with others in their place, the last ones first. */
-export function labelsOf(...others: readonly (Partial<Labels> | undefined)[]): Labels {
-  // Without a prototype, because codes and reasons of the service are looked up in them.
-  const over = <Texts extends object>(texts: Texts, own: object | null | undefined): Texts =>
-    Object.assign(Object.create(null), texts, Object.fromEntries(Object.entries(own ?? {}).filter(([, text]) => text != null)))
-  return others.reduce<Labels>(
-    (labels, own) => Object.assign(over(labels, own), Object.fromEntries(groups.map((group) => [group, over(labels[group], own?.[group])]))),
-    english,
-  )
-}
+export const labelsOf = (...others: readonly (Texts<Labels> | undefined)[]): Labels => others.reduce<Labels>(withTexts, english)
 
 /** The codes of errors that are due to the network while the browser is offline. */
 const unreachable = ["connect_failed", "load_failed", "network_error", "socket_error", "timeout", "whep_failed", "whep_timeout"]

@@ -1,7 +1,7 @@
 import type { AppInitResult } from "../session/appinit.js"
 import type { Token } from "../core/options.js"
 import type { Source } from "../session/source.js"
-import { composing, icon, make, makeButton, nameButton } from "../ui/dom.js"
+import { composing, icon, make, makeButton, nameButton, withTexts, type Texts } from "../ui/dom.js"
 import { styles } from "../ui/styles.js"
 import type { AgentElement } from "./agentelement.js"
 import { attributes, languageOf, reflect, upgrade, words, type AttributeProperties } from "./attributes.js"
@@ -25,8 +25,8 @@ interface Passed {
   get options(): SessionOptions
   set options(options: SessionOptions | undefined)
   /** Texts that replace those of the page's language; those of the launcher are in `launcher`. */
-  get labels(): Partial<Labels>
-  set labels(labels: Partial<Labels> | undefined)
+  get labels(): Texts<Labels>
+  set labels(labels: Texts<Labels> | undefined)
   get suggestions(): readonly string[]
   set suggestions(suggestions: readonly string[] | undefined)
   get history(): readonly Said[]
@@ -190,7 +190,7 @@ export class AgentLauncherElement extends Base {
   }
 
   get #labels(): LauncherLabels {
-    return { ...LAUNCHER_LABELS, ...this.#translated, ...this.labels.launcher }
+    return withTexts<LauncherLabels>(withTexts(LAUNCHER_LABELS, this.#translated), this.labels.launcher)
   }
 
   get #store(): LauncherStore {

@@ -2,6 +2,7 @@ import type { AppInitResult } from "../session/appinit.js"
 import type { Token } from "../core/options.js"
 import type { Source } from "../session/source.js"
 import type { attributes, AttributeValues } from "./attributes.js"
+import type { Texts } from "../ui/dom.js"
 import type { Labels } from "./labels.js"
 import type { AgentElementEvents, SessionOptions } from "./session.js"
 import type { Mode, Said } from "./state.js"
@@ -23,7 +24,7 @@ export interface TagProperties {
   /** Further options of the session, for the next start. */
   options?: SessionOptions | undefined
   /** Texts that replace those of the page's language. */
-  labels?: Partial<Labels> | undefined
+  labels?: Texts<Labels> | undefined
   /** Questions that are offered before the first message. */
   suggestions?: readonly string[] | undefined
   /** What was said in the thread before, oldest first. */

@@ -1,4 +1,5 @@
 import { ANSWER_LABELS } from "../ui/answers.js"
+import { withTexts, type Texts } from "../ui/dom.js"
 
 /** The texts of what can be done with answers, the transcript and the picture, in English. `labels.tools` replaces any of them. */
 export const TOOL_LABELS = {
@@ -22,4 +23,4 @@ export const TOOL_LABELS = {
 export type ToolLabels = typeof TOOL_LABELS
 
 /** The texts, with those of the page or its language in place of the English ones. */
-export const toolLabels = (own: Partial<ToolLabels>): ToolLabels => ({ ...TOOL_LABELS, ...own })
+export const toolLabels = (own: Texts<ToolLabels>): ToolLabels => withTexts(TOOL_LABELS, own)

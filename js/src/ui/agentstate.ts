@@ -1,5 +1,5 @@
 import { sharedActivity, type ActivitySession } from "./activity.js"
-import { make } from "./dom.js"
+import { make, type Texts } from "./dom.js"
 import { sharedLevels, type VoiceSession } from "./levels.js"
 import { partLabels, type PartLabels } from "./partlabels.js"
 import { VoiceBars } from "./voicebars.js"
@@ -7,7 +7,7 @@ import { VoiceBars } from "./voicebars.js"
 /** Options of {@link AgentState}. */
 export interface AgentStateOptions {
   /** Texts in place of the English ones: `activities`. */
-  labels?: Partial<PartLabels> | undefined
+  labels?: Texts<PartLabels> | undefined
   /** Whether bars beside the text show the voice of the side that is heard. Default true. */
   bars?: boolean | undefined
 }

@@ -1,7 +1,7 @@
 import type { CallOptions } from "../core/signals.js"
 import { sharedActivity, type ActivitySession, type AgentActivity } from "./activity.js"
 import { ComposerForm } from "./composerform.js"
-import { composing } from "./dom.js"
+import { composing, type Texts } from "./dom.js"
 import { partLabels, type PartLabels } from "./partlabels.js"
 import { transportOf } from "./transports.js"
 
@@ -17,7 +17,7 @@ export interface ComposerSession extends ActivitySession {
 /** Options of {@link Composer}. */
 export interface ComposerOptions {
   /** Texts in place of the English ones: `message`, `placeholder`, `send`, `stop`. */
-  labels?: Partial<PartLabels> | undefined
+  labels?: Texts<PartLabels> | undefined
   /**
    * Sends a text, for a page that does more than sending it; it may return a promise. The signal is aborted when the visitor stops the
    * answer. A text for which it returns or resolves to false was not sent, and is in the field again. Default: sends it as a turn of the session.
@@ -77,7 +77,7 @@ export class Composer {
   }
 
   /** Shows other texts. */
-  rename(labels: Partial<PartLabels> = {}): void {
+  rename(labels?: Texts<PartLabels>): void {
     this.#labels = partLabels(labels)
     this.#draw()
   }

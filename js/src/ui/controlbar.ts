@@ -1,6 +1,6 @@
 import { overStates, sharedActivity, type ActivitySession, type AgentActivity } from "./activity.js"
 import { DeviceSelect, type DeviceSession } from "./deviceselect.js"
-import { icon, IconButton, make, makeButton } from "./dom.js"
+import { icon, IconButton, make, makeButton, type Texts } from "./dom.js"
 import { Scope } from "./listen.js"
 import { partLabels, type PartLabels } from "./partlabels.js"
 import { attachTapToTalk, type TapToTalkSession } from "./taptotalk.js"
@@ -33,7 +33,7 @@ export interface ControlBarOptions {
   /** Which controls there are. Default: all of them. */
   controls?: readonly ControlName[] | undefined
   /** Texts in place of the English ones. */
-  labels?: Partial<PartLabels> | undefined
+  labels?: Texts<PartLabels> | undefined
   /**
    * Starts a conversation; it may return a promise. Default: connects the session, which can be done once, so that there is no
    * button to start after its end.

@@ -1,6 +1,6 @@
 import type { Device } from "../session/avatar.js"
 import type { CallOptions } from "../core/signals.js"
-import { make } from "./dom.js"
+import { make, type Texts } from "./dom.js"
 import type { Scope, SessionLike } from "./listen.js"
 import { partLabels, type PartLabels } from "./partlabels.js"
 import { eachTransport } from "./transports.js"
@@ -16,7 +16,7 @@ export interface DeviceSession extends SessionLike {
 /** Options of {@link DeviceSelect}. */
 export interface DeviceSelectOptions {
   /** Texts in place of the English ones: `microphone`, `speaker`, `level`. */
-  labels?: Partial<PartLabels> | undefined
+  labels?: Texts<PartLabels> | undefined
   /** Called with the error when the devices can't be listed or a device can't be used. */
   onError?: ((error: unknown) => void) | undefined
 }

@@ -22,6 +22,21 @@ export function makeButton(attributes: Attributes, pressed: (event: MouseEvent) 
   return button
 }
 
+/** Texts of a page in place of others, alone or in their groups; those that are absent or undefined stay as they are. */
+export type Texts<All> = { readonly [Name in keyof All]?: (NonNullable<All[Name]> extends string ? string : Texts<NonNullable<All[Name]>>) | undefined }
+
+/** Returns the texts with those of the page in their place. */
+export function withTexts<All extends object>(all: All, own: Texts<All> | null | undefined): All {
+  // Without a prototype, because codes and reasons of the service are looked up in them.
+  const texts = Object.create(null)
+  const page = (own ?? {}) as Record<string, unknown>
+  for (const name of Object.keys({ ...all, ...page })) {
+    const [text, other] = [(all as typeof page)[name], page[name]]
+    texts[name] = typeof (text ?? other) === "object" ? withTexts(text ?? {}, other as object) : (other ?? text)
+  }
+  return texts
+}
+
 /** Names a button for screen readers and in its tooltip. */
 export function nameButton(button: HTMLElement, label: string): void {
   button.title = label

@@ -1,4 +1,5 @@
 import type { Activity } from "./activity.js"
+import { withTexts, type Texts } from "./dom.js"
 
 /** The texts of the parts around a session, in English. */
 export const PART_LABELS = {
@@ -45,7 +46,7 @@ export const PART_LABELS = {
 export type PartLabels = typeof PART_LABELS
 
 /** The English texts with others in their place. */
-export const partLabels = (own: Partial<PartLabels> = {}): PartLabels => ({ ...PART_LABELS, ...own, activities: { ...PART_LABELS.activities, ...own.activities } })
+export const partLabels = (own: Texts<PartLabels> | undefined): PartLabels => withTexts(PART_LABELS, own)
 
 /** Messages for visitors by the reason of `ended`. */
 export const END_MESSAGES: Record<string, string> = {

@@ -1,4 +1,4 @@
-import { make } from "./dom.js"
+import { make, type Texts } from "./dom.js"
 import type { SessionLike } from "./listen.js"
 import { partLabels, type PartLabels } from "./partlabels.js"
 import { SpokenTranscript, type TranscriptChange, type TranscriptEntry } from "./transcript.js"
@@ -14,7 +14,7 @@ export interface GrowingText {
 /** Options of {@link Transcript}. */
 export interface TranscriptOptions {
   /** Texts in place of the English ones: `agent`, `you`, `log`, `unconfirmed`. */
-  labels?: Partial<PartLabels> | undefined
+  labels?: Texts<PartLabels> | undefined
   /** The name of the agent. Default: `labels.agent`. */
   agentName?: string | null | undefined
   /** Draws the agent's texts: `GrowingMarkdown`. Default: they are shown as they are. */
@@ -108,7 +108,7 @@ export class Transcript {
   }
 
   /** Shows other names. */
-  rename(labels: Partial<PartLabels>, agentName = this.#agentName): void {
+  rename(labels: Texts<PartLabels>, agentName = this.#agentName): void {
     this.#labels = partLabels(labels)
     this.#agentName = agentName
     if (this.#own) this.root.ariaLabel = this.#labels.log

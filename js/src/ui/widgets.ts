@@ -1,5 +1,5 @@
 import type { ContentGallery, ExternalVideo, Flashcards, Followups, FormField, GalleryItem, GradedQuestion, Markdown, ShowLink, Sources, Summary, UserPropertiesForm, Video, VideoGallery, Widget } from "../generated/events.js"
-import { hostOf, icon, make, makeButton, safeLink, safeUrl } from "./dom.js"
+import { hostOf, icon, make, makeButton, safeLink, safeUrl, withTexts, type Texts } from "./dom.js"
 import { fillIn, WIDGET_LABELS, type WidgetLabels } from "./labels.js"
 import { Scope, type SessionLike } from "./listen.js"
 import { allowed, EMBED_HOSTS, externalEmbedUrl, playerEmbedUrl, thumbnailUrl } from "./media.js"
@@ -39,7 +39,7 @@ export interface WidgetOptions {
    */
   markdown?: ((text: string) => Node) | undefined
   /** Words in place of the English ones. Default {@link WIDGET_LABELS}. */
-  labels?: Partial<WidgetLabels> | undefined
+  labels?: Texts<WidgetLabels> | undefined
   /** The hosts of videos that may play in the page. Default {@link EMBED_HOSTS}; with an empty list all videos are links. */
   embedHosts?: readonly string[] | undefined
   /**
@@ -68,7 +68,7 @@ interface Context {
  */
 export function drawWidget(widget: Widget, options: WidgetOptions = {}): HTMLElement {
   const { onAction = () => undefined, embedHosts = EMBED_HOSTS } = options
-  const context: Context = { widget, embedHosts, account: options, labels: { ...WIDGET_LABELS, ...options.labels }, act: onAction, prose: (text) => prose(text, options.markdown) }
+  const context: Context = { widget, embedHosts, account: options, labels: withTexts(WIDGET_LABELS, options.labels), act: onAction, prose: (text) => prose(text, options.markdown) }
   let element: HTMLElement
   try {
     element = elementOf(context)
