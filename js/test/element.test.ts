@@ -608,6 +608,8 @@ const failures: {
     [
       ["a token of another form", { token: async () => ({ token: "visitor" }) }, /the token must be a string, or an object with ks/],
       ["a reply of appInit that was not read", { init: async () => new Response("{}") }, /init must be the reply of appInit, an object with ks/],
+      ["options that are still JSON", { options: "{}" }, /property options must be an object/],
+      ["labels that are still JSON", { labels: "{}" }, /property labels must be an object/],
       ["suggestions that are a text", { suggestions: "Any news?" }, /property suggestions must be an array/],
       ["a history that is still JSON", { history: "[]" }, /property history must be an array/],
       ["a history of another form", { history: [{ role: "user", content: "Hello" }] }, /each entry of the property history must be \{ who: "user" or "agent", text \}/],

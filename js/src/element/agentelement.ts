@@ -11,7 +11,7 @@ import type { Host } from "./host.js"
 import { endText, errorText, labelsOf, type Labels } from "./labels.js"
 import type { Locale } from "./locales.js"
 import type { Made } from "./make.js"
-import { checkLists, imported, loadFor, requestInit, type AgentElementEvents, type AnySession, type SessionOptions } from "./session.js"
+import { checkProperties, imported, loadFor, requestInit, type AgentElementEvents, type AnySession, type SessionOptions } from "./session.js"
 import { Preparation } from "./preparation.js"
 import { Screen } from "./screen.js"
 import { open, type Actions, type Mode, type Phase, type Said, type State } from "./state.js"
@@ -440,7 +440,7 @@ export abstract class AgentElement extends Base {
     const known = this.#agentKnown
     try {
       checkAttributes(this)
-      checkLists(this)
+      checkProperties(this)
       const [init, { Conversation, addParts }] = await Promise.all([this.#preparation.take(signal), this.#conversationModule()])
       if (signal.aborted) return
       const host = this.#host(screen)

@@ -35,8 +35,9 @@ export async function requestInit(modes: readonly Mode[], options: AppInitOption
   return appInit(options)
 }
 
-/** Throws `bad_request` for a property that has to be a list and has another form. */
-export function checkLists(element: { readonly suggestions: readonly string[]; readonly history: readonly Said[] }): void {
+/** Throws `bad_request` for a property that is not of its form, as a template may set it without a binding. */
+export function checkProperties(element: { readonly options: object; readonly labels: object; readonly suggestions: readonly string[]; readonly history: readonly Said[] }): void {
+  for (const name of ["options", "labels"] as const) if (typeof element[name] !== "object") throw localError("bad_request", `the property ${name} must be an object`)
   for (const name of ["suggestions", "history"] as const) if (!Array.isArray(element[name])) throw localError("bad_request", `the property ${name} must be an array`)
   if (element.history.every((said) => typeof said?.text === "string" && /^(user|agent)$/.test(said.who))) return
   throw localError("bad_request", 'each entry of the property history must be { who: "user" or "agent", text }')
