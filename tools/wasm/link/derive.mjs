@@ -1,12 +1,16 @@
-// Leaves out of a module what its memory has twice or can be computed: the index of the
-// function table, whose entries follow from the records of the functions, which are stored
-// in the order of the functions and without gaps. The module gets a start function that
-// writes it when the module is instantiated (14 instructions, less than a millisecond).
+// Leaves out of a module what its memory has twice or can be computed:
+//
+// - the index of the function table, whose entries follow from the records of the functions,
+//   which are stored in the order of the functions and without gaps,
+// - the buckets in which the runtime searches a function by its address: it is a third of the
+//   memory, because all functions have the same number of buckets.
+//
+// The module gets a start function that writes them when the module is instantiated.
 //
 // Brotli, agentruntime.wasm of two parts: see the table in README.md.
 
 import { Module, constant, section, signed, type, unsigned, vector } from "./module.mjs"
-import { func, functionTable } from "./tables.mjs"
+import { bucket, func, functionTable } from "./tables.mjs"
 
 // A function is known by its index in the table of functions of the module (Go 1.26).
 const step = 1
@@ -28,9 +32,16 @@ export function deriveIndex(file) {
   }
   memory.fill(0, table.index, table.index + 8 * table.count)
 
+  const { buckets, bucketCount } = table
+  const end = buckets + bucket.size * bucketCount
+  const expected = Buffer.alloc(end - buckets)
+  for (let i = 0; i < bucketCount; i++) expected.writeUInt32LE(Math.floor(i / bucket.each), bucket.size * i)
+  if (!memory.subarray(buckets, end).equals(expected)) throw new Error("the buckets of functions are not as Go 1.26 makes them")
+  memory.fill(0, buckets, end)
+
   const functions = module.functions()
   const types = module.types()
-  const body = startBody({ index: table.index, end: table.index + 8 * table.count, first, entry })
+  const body = startBody({ index: table.index, indexEnd: table.index + 8 * table.count, first, entry, buckets, bucketsEnd: end })
   return module
     .withImage(memory)
     .with({
@@ -45,8 +56,11 @@ export function deriveIndex(file) {
 const alignment = 8
 const aligned = (at) => Math.ceil(at / alignment) * alignment
 
-/** For each function: its number into the index and its record, and the offset of its record into the index. */
-function startBody({ index, end, first, entry }) {
+/**
+ * For each function: its number into the index and its record, and the offset of its record into the index;
+ * and into each of its buckets its number.
+ */
+function startBody({ index, indexEnd, first, entry, buckets, bucketsEnd }) {
   const [get, set, add, multiply, and, notEqual] = [0x20, 0x21, 0x6a, 0x6c, 0x71, 0x47]
   const number = (value) => Buffer.concat([Buffer.from([0x41]), signed(value)])
   const code = (...parts) => Buffer.concat(parts.map((part) => (Buffer.isBuffer(part) ? part : Buffer.from([part]))))
@@ -64,7 +78,14 @@ function startBody({ index, end, first, entry }) {
     number(-alignment), and, set, record,
     get, address, number(step), add, set, address,
     get, at, number(8), add, set, at,
-    get, at, number(end), notEqual, 0x0d, 0, // br_if
+    get, at, number(indexEnd), notEqual, 0x0d, 0, // br_if
+    0x0b,
+    number(buckets), set, at, number(0), set, address,
+    0x03, 0x40,
+    ...Array.from({ length: bucket.each }, (_, k) => code(get, at, get, address, store(bucket.size * k))),
+    get, address, number(1), add, set, address,
+    get, at, number(bucket.size * bucket.each), add, set, at,
+    get, at, number(bucketsEnd), notEqual, 0x0d, 0,
     0x0b, 0x0b,
   )
 }

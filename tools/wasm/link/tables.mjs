@@ -7,6 +7,9 @@ const header = Buffer.from([0xf1, 0xff, 0xff, 0xff, 0, 0, 1, 8])
 /** The offsets of the fields of runtime._func, in bytes, and its size without the lists. */
 export const func = { entry: 0, name: 4, stack: 16, file: 20, line: 24, tables: 28, unit: 32, firstLine: 36, datas: 43, size: 44 }
 
+/** The size of a runtime.findfuncbucket in bytes; each is for 4,096 addresses, and a function of WebAssembly has 65,536. */
+export const bucket = { size: 20, each: 16 }
+
 /** The lists of a function that only traces read: indexes of pcdata and funcdata (internal/abi). */
 export const traces = { tables: [2, 3], datas: [3, 5, 6] }
 
@@ -18,6 +21,12 @@ export function functionTable(memory) {
   const [count, , , names, units, , pool, funcs] = Array.from({ length: 8 }, (_, i) => word(i))
   if (!(names > 0 && units > names && pool > units && funcs > pool && start + funcs + 8 * count < memory.length)) return undefined
   const index = start + funcs
+  // runtime.moduledata: pcHeader, funcnametab and five more slices, findfunctab.
+  const pointers = Buffer.alloc(16)
+  pointers.writeBigUInt64LE(BigInt(start))
+  pointers.writeBigUInt64LE(BigInt(start + names), 8)
+  const moduledata = memory.indexOf(pointers)
+  if (moduledata < 0) return undefined
   return {
     /** How many functions there are. */
     count,
@@ -27,6 +36,9 @@ export function functionTable(memory) {
     pool: start + pool,
     /** The index: the first instruction of each function, and the offset of its record from here. */
     index,
+    /** The first of the buckets in which a function is searched by its address, and their number (runtime.findfuncbucket). */
+    buckets: Number(memory.readBigUInt64LE(moduledata + 8 + 6 * 24)),
+    bucketCount: bucket.each * (count - 1),
     /** The address of the record of a function. */
     record: (i) => index + memory.readUInt32LE(index + 8 * i + 4),
     /** The name of the function of a record. */
