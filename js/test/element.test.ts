@@ -389,6 +389,19 @@ test("a start after an end begins another conversation, also while what the firs
   assert.equal(element.phase, "live")
 })
 
+test("an element that is moved in several steps, as by a router, keeps its session", async () => {
+  const element = place()
+  await element.start()
+  const { session } = element
+  const page = window.document.createElement("section")
+  element.remove()
+  for (let steps = 0; steps < 10; steps++) await Promise.resolve()
+  page.append(element)
+  main.append(page)
+  await settle()
+  assert.deepEqual([element.phase, element.session === session], ["live", true])
+})
+
 test("an element that is removed closes its menus of devices", async () => {
   program.results["listDevices"] = async () => ({ mics: [], speakers: [] })
   const element = place()

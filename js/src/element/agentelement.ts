@@ -234,8 +234,8 @@ export abstract class AgentElement extends Base {
   }
 
   disconnectedCallback(): void {
-    // An element that was only moved is in the document again by then.
-    queueMicrotask(() => {
+    // An element that was only moved is in the document again by then; routers such as Turbo wait between the steps of a move.
+    setTimeout(() => {
       if (this.isConnected) return
       this.#unwatch()
       this.#preparation.dropSession()
