@@ -581,6 +581,13 @@ function told(t: TestContext, element: AgentAvatarElement) {
   return { errors, codes, lines }
 }
 
+test("what a template takes back with an empty text counts as not set", async () => {
+  const unset = Object.fromEntries(["modes", "preload", "microphone", "captions", "background", "token", "options", "labels", "suggestions", "history"].map((name) => [name, ""]))
+  const element = place({}, { init, ...unset })
+  await element.start()
+  assert.deepEqual([element.phase, element.mode, button(element, "start").hidden], ["live", "face", true])
+})
+
 test("a reply of appInit may have fields that are no options", async () => {
   const element = place({}, { init: { ...init, legacyScreenShareEnabled: true } })
   await element.start()

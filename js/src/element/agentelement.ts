@@ -204,7 +204,7 @@ export abstract class AgentElement extends Base {
   }
 
   set suggestions(suggestions: readonly string[] | undefined) {
-    this.#suggestions = suggestions ?? []
+    this.#suggestions = suggestions || [] // an empty text is how Preact takes a property back
     this.#update({ suggestions: Array.isArray(suggestions) ? suggestions : [] })
   }
 
@@ -214,7 +214,7 @@ export abstract class AgentElement extends Base {
   }
 
   set history(history: readonly Said[] | undefined) {
-    this.#history = history ?? []
+    this.#history = history || []
   }
 
   /** What was said, oldest first, with the history; also without a log. */

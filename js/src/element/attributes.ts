@@ -49,13 +49,13 @@ export type AttributeProperties = { [Name in Exclude<keyof typeof attributes, "m
   set modes(modes: Modes | null)
 }
 
-/** Throws `bad_request` for an attribute with a value that it can't have. */
+/** Throws `bad_request` for an attribute with a value that it can't have. An empty one is as none: so Preact takes back what it has set. */
 export function checkAttributes(element: HTMLElement): void {
   for (const [name, allowed] of Object.entries<readonly string[]>(values)) {
     const value = element.getAttribute(name)
-    if (value !== null && !allowed.includes(value)) throw wrong(name, `one of ${allowed.join(", ")}`, value)
+    if (value && !allowed.includes(value)) throw wrong(name, `one of ${allowed.join(", ")}`, value)
   }
-  const named = words(element.getAttribute("modes"))
+  const named = words(element.getAttribute("modes") || null)
   if (named && (named.length === 0 || !named.every((mode) => modes.includes(mode)))) throw wrong("modes", "face, text, or both", named.join(" "))
 }
 
