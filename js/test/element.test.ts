@@ -414,6 +414,23 @@ test("an element that is removed closes its menus of devices", async () => {
   assert.equal(find(element, "[part=devices]").hidden, true)
 })
 
+test("Escape closes the menus of devices, also on their button, and nothing else", async () => {
+  program.results["listDevices"] = async () => ({ mics: [], speakers: [] })
+  const element = place()
+  await element.start()
+  const [menus, opener] = [find(element, "[part=devices]"), button(element, "device-menu")]
+  let passedOn = 0 // what a launcher or a dialog around the element would see
+  main.addEventListener("keydown", () => passedOn++)
+  for (const target of [opener, find(element, "[part=devices] select")]) {
+    opener.click()
+    const event = new window.KeyboardEvent("keydown", { key: "Escape", bubbles: true, composed: true, cancelable: true })
+    target.dispatchEvent(event)
+    assert.deepEqual([menus.hidden, event.defaultPrevented, passedOn], [true, true, 0], target.outerHTML)
+  }
+  opener.dispatchEvent(new window.KeyboardEvent("keydown", { key: "Escape", bubbles: true, composed: true }))
+  assert.equal(passedOn, 1)
+})
+
 test("a refused connect says what to do, and the next start makes another session", async () => {
   program.results["connect"] = async () => {
     throw localError("load_failed", "the file is missing")

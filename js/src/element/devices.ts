@@ -21,13 +21,15 @@ export class Devices implements Part {
     this.#volume.addEventListener("input", () => this.#session()?.setAudioOutputVolume(this.#volume.valueAsNumber))
     this.root.append(this.#menus.root)
     button.addEventListener("click", () => (this.root.hidden ? this.#open() : this.close()))
-    this.root.addEventListener("keydown", (event) => {
-      if (event.key !== "Escape") return
+    const escape = (event: KeyboardEvent) => {
+      if (event.key !== "Escape" || this.root.hidden) return
       event.stopPropagation() // it would interrupt the agent
       event.preventDefault() // or close a dialog around the element
       this.close()
-      this.#button.focus()
-    })
+      button.focus()
+    }
+    this.root.addEventListener("keydown", escape)
+    button.addEventListener("keydown", escape) // it keeps the focus when it has opened them
   }
 
   show(state: State): void {
