@@ -27,6 +27,29 @@ func TestTheElementHasAWidthOfItsOwn(t *testing.T) {
 	}
 }
 
+// The text of the page around an element does not change how its own is set. With text of twice the usual size the picture is beside
+// the log only where both have room.
+func TestTheTextOfThePage(t *testing.T) {
+	t.Parallel()
+	_, p := open(t)
+	p.SetSize(700, 900)
+	var got struct {
+		Set     []string
+		Picture float64 // its width, as a part of the element's
+	}
+	p.Do(&got, `document.body.style = "white-space: nowrap; text-indent: 3em; letter-spacing: .2em; word-spacing: 1em; text-transform: uppercase; text-shadow: 1px 1px red"
+		document.documentElement.style.fontSize = "200%"
+		await place("agent-avatar", {modes: "face text"})
+		const {whiteSpace, textIndent, letterSpacing, wordSpacing, textTransform, textShadow} = getComputedStyle(find("[part=log]"))
+		return {
+			set: [whiteSpace, textIndent, letterSpacing, wordSpacing, textTransform, textShadow],
+			picture: find("[part=stage]").offsetWidth / element.offsetWidth,
+		}`)
+	if want := []string{"normal", "0px", "normal", "0px", "none", "none"}; got.Picture < .5 || !slices.Equal(got.Set, want) {
+		t.Errorf("%+v, want the text set as %q", got, want)
+	}
+}
+
 // Documents of frames and of windows that a page opens have styles of their own.
 func TestAnElementMovesToAnotherDocument(t *testing.T) {
 	t.Parallel()
