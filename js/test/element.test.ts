@@ -63,6 +63,12 @@ test("texts are in the language of the page, or of the element's own lang, and t
   const element = place()
   const start = () => button(element, "start").textContent
   await until(() => start() === "Gespräch beginnen")
+  const around = window.document.createElement("section") // a part of the page with a shadow tree
+  around.attachShadow({ mode: "open" }).append(element)
+  around.lang = "es"
+  main.append(around)
+  await until(() => start() === "Empezar la conversación")
+  main.append(element)
   element.lang = "fr"
   await until(() => start() === "Commencer la conversation")
   assert.match(find(element, "[part~=disclosure]").textContent!, /IA/)

@@ -64,8 +64,13 @@ const wrong = (name: string, allowed: string, value: string) => localError("bad_
 /** The words of an attribute, without repetitions. */
 export const words = (text: string | null): string[] | undefined => (text === null ? undefined : [...new Set(text.split(/\s+/).filter(Boolean))])
 
-/** The language of an element: that of the nearest `lang`, its own first. In a shadow tree it is that of the document. */
-export const languageOf = (element: HTMLElement): string => element.closest<HTMLElement>("[lang]")?.lang ?? element.ownerDocument.documentElement.lang
+/** The language of an element: that of the nearest `lang`, its own first, also around a shadow tree. */
+export function languageOf(element: Element): string {
+  const near = element.closest<HTMLElement>("[lang]")
+  if (near) return near.lang
+  const { host } = element.getRootNode() as Partial<ShadowRoot>
+  return host ? languageOf(host) : ""
+}
 
 /** The text of an attribute's value. */
 export const textOf = (value: unknown): string => (Array.isArray(value) ? value.join(" ") : String(value))

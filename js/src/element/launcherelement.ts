@@ -201,7 +201,7 @@ export class AgentLauncherElement extends Base {
   async #translate(): Promise<void> {
     if (!this.isConnected) return
     const language = languageOf(this)
-    if (this.#agent) this.#agent.lang = language // in a shadow tree the element sees no other
+    if (this.#agent) this.#agent.lang = language // it notices a change of its own attribute only
     if (language === this.#language) return
     this.#language = language
     const locale = /^(en(-|$)|$)/i.test(language) ? undefined : await import("./locales.js").then(({ loadLocale }) => loadLocale(language)).catch(() => undefined) // the agent's element tells the console
