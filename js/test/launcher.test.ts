@@ -58,7 +58,7 @@ test("a thread is kept for the agent that it was begun with", async () => {
   window.dispatchEvent(new window.Event("pagehide"))
   assert.deepEqual(kept(), ["t-1", "t-2"])
   launcher.startNew()
-  assert.deepEqual(kept(), ["t-1", undefined])
+  assert.deepEqual([kept(), launcher.shadowRoot!.querySelector<HTMLElement>("[part~=fresh]")!.hidden], [["t-1", undefined], true])
 })
 
 test("an agent that is chosen while nothing is said gets no thread of the one before", async () => {
@@ -93,6 +93,21 @@ test("a thread that a face can't continue is forgotten, and the next start begin
   program.results["connect"] = async () => program.become("connected")
   await agent.start()
   assert.equal(program.options["threadId"], undefined)
+  launcher.remove()
+})
+
+test("what becomes of an agent after startNew() changes nothing of its launcher", async (t) => {
+  t.mock.method(console, "error", () => {})
+  let refuse: ((reason: Error) => void) | undefined
+  const { launcher, agent } = await shown({ widgetId: "w-9", modes: "face" }, () => new Promise((_, reject) => (refuse = reject)))
+  const starting = agent.start()
+  await until("it connects", () => refuse !== undefined, settle)
+  const uncaught: string[] = []
+  window.addEventListener("error", ({ message }) => uncaught.push(message))
+  launcher.startNew()
+  refuse!(new AgentError({ code: "bad_request", detail: "the service refused the request" }))
+  await assert.rejects(starting, { code: "bad_request" })
+  assert.deepEqual(uncaught, [])
   launcher.remove()
 })
 

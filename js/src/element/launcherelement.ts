@@ -116,8 +116,8 @@ export class AgentLauncherElement extends Base {
     if (this.#begun) this.#begun.kept = undefined
     this.#begun = this.#store.kept = undefined
     this.#unread = false
+    this.#show()
     if (this.open) void this.#fill().then(() => this.#focus())
-    else this.#show()
   }
 
   /** Whether the panel is open; the attribute `open`. */
@@ -292,6 +292,7 @@ export class AgentLauncherElement extends Base {
     for (const child of this.children) if (child.slot) agent.append(make("slot", { name: child.slot, slot: child.slot }))
     agent.addEventListener("transcriptChange", this.#remember)
     agent.addEventListener("phaseChange", ({ detail: { phase, code } }) => {
+      if (agent !== this.#agent) return // it was replaced, and ends
       if (phase === "connecting") this.#begun = this.#store
       if (phase === "error" && lostThread.includes(code ?? "")) this.#begun!.kept = undefined
       else this.#remember()
