@@ -158,11 +158,5 @@ func TestCallbacksAreReleased(t *testing.T) {
 
 	// The callbacks of an aborted wait are released a few turns of the event
 	// loop later, when its promise settles.
-	deadline := time.Now().Add(time.Minute)
-	for jsbridge.LiveFuncs() != before && time.Now().Before(deadline) {
-		time.Sleep(time.Millisecond)
-	}
-	if got := jsbridge.LiveFuncs(); got != before {
-		t.Errorf("%d callbacks are left", got-before)
-	}
+	must.Wait(t, "the release of all callbacks", func() bool { return jsbridge.LiveFuncs() == before })
 }

@@ -209,11 +209,7 @@ func TestHostileSockets(t *testing.T) {
 	_, got, _ := watch(t, c.init, c.url)
 	got.wait(t, "picture after the attacks", func() bool { return len(got.units) > 0 })
 
-	for deadline := time.Now().Add(patience); len(c.service.Sessions(t.Context())) > 1; time.Sleep(20 * time.Millisecond) {
-		if time.Now().After(deadline) {
-			t.Fatalf("sessions of intruders are left: %v", c.service.Sessions(t.Context()))
-		}
-	}
+	must.Wait(t, "the end of the intruders' sessions", func() bool { return len(c.service.Sessions(t.Context())) == 1 })
 	if grown := heap() - before; grown > 32<<20 {
 		t.Errorf("%d MB stay in use", grown>>20)
 	}

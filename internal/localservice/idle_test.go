@@ -32,11 +32,7 @@ func TestIdleThreadIsCompletedOnce(t *testing.T) {
 	}
 	until := func(thread string) {
 		t.Helper()
-		for deadline := time.Now().Add(patience); completions(thread, "idle") == 0; time.Sleep(10 * time.Millisecond) {
-			if time.Now().After(deadline) {
-				t.Fatalf("not completed: %s", log.String())
-			}
-		}
+		must.Wait(t, "the completion", func() bool { return completions(thread, "idle") > 0 })
 	}
 	// On a busy machine, try may take so long that its thread is idle meanwhile: then
 	// it is called again.

@@ -5,11 +5,11 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"testing"
-	"time"
 
 	"github.com/agentruntime/agentruntime/internal/localservice"
 	"github.com/agentruntime/agentruntime/internal/localservice/endpoint"
 	"github.com/agentruntime/agentruntime/internal/localservice/servicetest"
+	"github.com/agentruntime/agentruntime/internal/must"
 )
 
 // TestConversationIsSummedUp: when a client reports the end of a conversation, it is summed up
@@ -30,12 +30,10 @@ func TestConversationIsSummedUp(t *testing.T) {
 			Summary *struct{ Status, Content string }
 		} `json:"thread_metadata"`
 	}
-	for deadline := time.Now().Add(patience); thread.Metadata.Summary == nil; time.Sleep(10 * time.Millisecond) {
-		if time.Now().After(deadline) {
-			t.Fatalf("no outcome: %+v", thread)
-		}
+	must.Wait(t, "the summary", func() bool {
 		call(t, "KS "+ks, info.GenieURL+"/v1/thread/get", map[string]string{"id": threadID}, &thread)
-	}
+		return thread.Metadata.Summary != nil
+	})
 	if got := thread.Metadata.Summary; got.Status != "available" || got.Content != "Sam said hello." {
 		t.Errorf("summary %+v", got)
 	}

@@ -12,7 +12,6 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/pion/turn/v5"
 
@@ -252,23 +251,13 @@ func TestBodiesAreCounted(t *testing.T) {
 	}
 	slow := rawhttp.Dial(t, info.GenieURL)
 	must.Get(fmt.Fprintf(slow, "POST /v1/thread/list HTTP/1.1\r\nHost: localhost\r\nAuthorization: KS %s\r\nContent-Length: 9000\r\n\r\n%s", conversationToken(t, info, "silent", "dan"), body(8000)))(t)
-	third := conversationToken(t, info, "silent", "cleo")
 	refused := func() bool {
-		status, _ := postJSON(t, list, third, body(8000))
+		status, _ := postJSON(t, list, conversationToken(t, info, "silent", "cleo"), body(8000))
 		return status == http.StatusServiceUnavailable
 	}
-	wait := func(what string, ok func() bool) {
-		t.Helper()
-		for began := time.Now(); !ok(); time.Sleep(10 * time.Millisecond) {
-			if time.Since(began) > patience {
-				t.Fatal(what)
-			}
-			third = conversationToken(t, info, "silent", "cleo")
-		}
-	}
-	wait("what one address sends at once is unlimited", refused)
+	must.Wait(t, "the limit of one address", refused)
 	_ = slow.Close()
-	wait("what was sent at once stays taken", func() bool { return !refused() })
+	must.Wait(t, "the return of what was taken", func() bool { return !refused() })
 
 	if reply := idempotent(t, info, strings.Repeat("k", 201)); reply != http.StatusBadRequest {
 		t.Errorf("a long Idempotency-Key: status %d", reply)

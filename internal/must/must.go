@@ -1,8 +1,11 @@
-// Package must ends tests in which a call failed that has to work, so that what a test prepares is one line for each
-// call. It must not know what a test is about.
+// Package must ends tests in which a call failed that has to work, or in which did not happen what has to, so that what a
+// test prepares is one line for each call. It must not know what a test is about.
 package must
 
-import "testing"
+import (
+	"testing"
+	"time"
+)
 
 // Do ends the test if err is not nil.
 func Do(t testing.TB, err error) {
@@ -18,5 +21,19 @@ func Get[T any](v T, err error) func(t testing.TB) T {
 		t.Helper()
 		Do(t, err)
 		return v
+	}
+}
+
+// patience is how long something may take on a busy machine.
+const patience = time.Minute
+
+// Wait returns when done reports true, and ends the test if that takes too long. It is for what reports itself in no other
+// way.
+func Wait(t testing.TB, what string, done func() bool) {
+	t.Helper()
+	for began := time.Now(); !done(); time.Sleep(2 * time.Millisecond) {
+		if time.Since(began) > patience {
+			t.Fatalf("%s did not happen", what)
+		}
 	}
 }

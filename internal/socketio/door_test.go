@@ -159,18 +159,10 @@ func TestMemoryOfMessagesIsReserved(t *testing.T) {
 	ws = dial()
 	write(ws, announced)
 	must.Do(t, ws.Write(t.Context(), websocket.MessageBinary, make([]byte, 100_000)))
-	for deadline := time.Now().Add(patience); reserved.Load() < 100_000; time.Sleep(time.Millisecond) {
-		if time.Now().After(deadline) {
-			t.Fatal("nothing is reserved for an attachment")
-		}
-	}
+	must.Wait(t, "a reservation for the attachment", func() bool { return reserved.Load() >= 100_000 })
 	_ = ws.CloseNow()
 	<-received
-	for deadline := time.Now().Add(patience); reserved.Load() != 0; time.Sleep(time.Millisecond) {
-		if time.Now().After(deadline) {
-			t.Fatalf("%d bytes stay reserved", reserved.Load())
-		}
-	}
+	must.Wait(t, "the return of all that was reserved", func() bool { return reserved.Load() == 0 })
 }
 
 // TestTextWithAttachmentsIsBounded: all of it is decoded to find the placeholders.

@@ -110,7 +110,7 @@ func TestPageMicrophone(t *testing.T) {
 		t.Errorf("constraints %s", got)
 	}
 	heard(t, "page")
-	until(t, "statistics", func() bool {
+	must.Wait(t, "statistics", func() bool {
 		st, err := u.Stats(background)
 		return err == nil && st.Known && st.Microphone.BytesSent > 0 && st.Microphone.PacketsSent > 0 && st.CandidateType != ""
 	})
@@ -171,7 +171,7 @@ func TestPageMicrophone(t *testing.T) {
 	if asked.Call("live").Int() != 0 || m.MicStarted() {
 		t.Error("a device is still open")
 	}
-	until(t, "the empty slot", func() bool { return next.peer.sender.Get("track").IsNull() })
+	must.Wait(t, "the empty slot", func() bool { return next.peer.sender.Get("track").IsNull() })
 }
 
 func TestMicrophoneBeforeTheUplink(t *testing.T) {
@@ -253,7 +253,7 @@ func TestNothingIsOpenedAfterStopMic(t *testing.T) {
 	m := p.microphone
 	ends := make(chan error, 3)
 	go func() { ends <- m.StartMic(testContext(t)) }()
-	until(t, "the prompt", func() bool { return asked.Get("count").Int() == 1 })
+	must.Wait(t, "the prompt", func() bool { return asked.Get("count").Int() == 1 })
 	for range 2 {
 		ctx := newObservedContext(t)
 		go func() { ends <- m.SwitchMic(ctx, "") }()
@@ -266,8 +266,8 @@ func TestNothingIsOpenedAfterStopMic(t *testing.T) {
 		}
 	}
 	asked.Call("open")
-	until(t, "the answer to the prompt", func() bool { return asked.Get("streams").Length() == 1 })
-	until(t, "the end of the late stream", func() bool { return asked.Call("live").Int() == 0 })
+	must.Wait(t, "the answer to the prompt", func() bool { return asked.Get("streams").Length() == 1 })
+	must.Wait(t, "the end of the late stream", func() bool { return asked.Call("live").Int() == 0 })
 	if n := asked.Get("count").Int(); n != 1 || m.MicStarted() {
 		t.Errorf("%d prompts, started %v", n, m.MicStarted())
 	}
@@ -287,7 +287,7 @@ func TestAStartThatIsAbortedOpensNothing(t *testing.T) {
 	for range 2 {
 		go func() { ends <- m.StartMic(ctx) }()
 	}
-	until(t, "the prompt", func() bool { return asked.Get("count").Int() == 1 })
+	must.Wait(t, "the prompt", func() bool { return asked.Get("count").Int() == 1 })
 	abort()
 	for range 2 {
 		if err := <-ends; !errors.Is(err, context.Canceled) {
@@ -295,8 +295,8 @@ func TestAStartThatIsAbortedOpensNothing(t *testing.T) {
 		}
 	}
 	asked.Call("open")
-	until(t, "the answer to the prompt", func() bool { return asked.Get("streams").Length() == 1 })
-	until(t, "the end of the late stream", func() bool { return asked.Call("live").Int() == 0 })
+	must.Wait(t, "the answer to the prompt", func() bool { return asked.Get("streams").Length() == 1 })
+	must.Wait(t, "the end of the late stream", func() bool { return asked.Call("live").Int() == 0 })
 	if err := m.StartMic(ctx); !errors.Is(err, context.Canceled) || asked.Get("count").Int() != 1 {
 		t.Errorf("a call that was aborted before: %v, %v prompts", err, asked.Get("count"))
 	}
@@ -304,7 +304,7 @@ func TestAStartThatIsAbortedOpensNothing(t *testing.T) {
 	asked.Call("hold")
 	ctx, abort = context.WithCancel(testContext(t))
 	go func() { ends <- m.StartMic(ctx) }()
-	until(t, "the prompt", func() bool { return asked.Get("count").Int() == 2 })
+	must.Wait(t, "the prompt", func() bool { return asked.Get("count").Int() == 2 })
 	second := newObservedContext(t)
 	go func() { ends <- m.StartMic(second) }()
 	<-second.waits
@@ -326,14 +326,14 @@ func TestAProcessorDoesNotKeepTheDevice(t *testing.T) {
 	p := newPageEngine(t, func(c *Config) { c.NoiseProcessor = page.Get("process") })
 	end := make(chan error, 1)
 	go func() { end <- p.StartMic(testContext(t)) }()
-	until(t, "the processor", func() bool { return !page.Get("finish").IsUndefined() })
+	must.Wait(t, "the processor", func() bool { return !page.Get("finish").IsUndefined() })
 	p.StopMic()
 	if err := <-end; !errors.Is(err, fault.InvalidState) {
 		t.Errorf("error %v", err)
 	}
-	until(t, "the end of the device", func() bool { return asked.Call("live").Int() == 0 })
+	must.Wait(t, "the end of the device", func() bool { return asked.Call("live").Int() == 0 })
 	page.Call("finish")
-	until(t, "the end of the processor", func() bool { return page.Get("stopped").Int() == 1 })
+	must.Wait(t, "the end of the processor", func() bool { return page.Get("stopped").Int() == 1 })
 }
 
 // TestADeviceThatDisappearsEarly: before it is attached, and while a switch that fails returns to it.
@@ -503,7 +503,7 @@ func TestAFrozenPageHasNoMicrophone(t *testing.T) {
 	fire := func(target js.Value, event string) { target.Call("dispatchEvent", js.Global().Get("Event").New(event)) }
 	live := func(want int) {
 		t.Helper()
-		until(t, "the microphone", func() bool { return asked.Call("live").Int() == want && p.MicStarted() == (want > 0) })
+		must.Wait(t, "the microphone", func() bool { return asked.Call("live").Int() == want && p.MicStarted() == (want > 0) })
 	}
 	must.Do(t, p.StartMic(testContext(t)))
 	gone := []struct {
@@ -517,12 +517,12 @@ func TestAFrozenPageHasNoMicrophone(t *testing.T) {
 		}
 		fire(page.target, page.comes)
 		live(1)
-		until(t, "the report", func() bool { return j.count(micStarted) == i+2 })
+		must.Wait(t, "the report", func() bool { return j.count(micStarted) == i+2 })
 	}
 	fire(document(), "freeze")
 	asked.Set("error", "NotAllowedError")
 	fire(document(), "resume")
-	until(t, "the report", func() bool {
+	must.Wait(t, "the report", func() bool {
 		return slices.ContainsFunc(j.events, func(ev Event) bool { return ev.Kind == MicEnded && errors.Is(ev.Err, fault.MicPermissionDenied) })
 	})
 	asked.Set("error", "")
@@ -563,7 +563,7 @@ func TestAMicrophoneThatANewPeerCannotTakeIsReported(t *testing.T) {
 	t.Cleanup(func() { senders.Set("replaceTrack", works) })
 	second := p.NewPublisher(j.notify)
 	t.Cleanup(second.Close)
-	until(t, "the report", func() bool {
+	must.Wait(t, "the report", func() bool {
 		return slices.ContainsFunc(j.events, func(ev Event) bool { return ev.Kind == MicEnded && errors.Is(ev.Err, fault.MicAttachFailed) })
 	})
 }
@@ -622,6 +622,6 @@ func TestLevelIsMeasuredWhileWanted(t *testing.T) {
 		t.Errorf("%d audio contexts", n)
 	}
 	for i := range contexts.Length() {
-		until(t, "the end of the audio context", func() bool { return contexts.Index(i).Get("state").String() == "closed" })
+		must.Wait(t, "the end of the audio context", func() bool { return contexts.Index(i).Get("state").String() == "closed" })
 	}
 }

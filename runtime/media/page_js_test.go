@@ -122,8 +122,8 @@ func newPageEngine(t *testing.T, change func(*Config)) *Engine {
 	t.Cleanup(func() {
 		p.Close()
 		peers.Call("restore")
-		until(t, "the end of all peers", func() bool { return peers.Call("open").Int() == 0 })
-		until(t, "the release of all callbacks", func() bool { return jsbridge.LiveFuncs() <= live })
+		must.Wait(t, "the end of all peers", func() bool { return peers.Call("open").Int() == 0 })
+		must.Wait(t, "the release of all callbacks", func() bool { return jsbridge.LiveFuncs() <= live })
 	})
 	return p
 }

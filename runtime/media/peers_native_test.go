@@ -79,7 +79,7 @@ func TestSubscriberThroughTheRelay(t *testing.T) {
 			if n := j.count("stv candidate"); n != 0 {
 				t.Errorf("%d candidates of the downlink", n)
 			}
-			until(t, "both kinds counted", func() bool {
+			must.Wait(t, "both kinds counted", func() bool {
 				st, err := d.Stats(ctx)
 				return err == nil && st.Known && st.HasVideo && st.Video.BytesReceived > 0 && st.Audio.BytesReceived > 0 && st.CandidateType == "relay"
 			})
@@ -88,8 +88,8 @@ func TestSubscriberThroughTheRelay(t *testing.T) {
 			}
 			d.Close()
 			d.Close()
-			until(t, "the release", func() bool { return s.count("DELETE") == 1 })
-			until(t, "the end of the viewer", func() bool { return !stream.Stats().Connected })
+			must.Wait(t, "the release", func() bool { return s.count("DELETE") == 1 })
+			must.Wait(t, "the end of the viewer", func() bool { return !stream.Stats().Connected })
 		})
 	}
 }
@@ -115,7 +115,7 @@ func TestTotalsOutliveAPeer(t *testing.T) {
 		before := total()
 		must.Do(t, d.Subscribe(ctx, url))
 		var own Stats
-		until(t, "media", func() bool {
+		must.Wait(t, "media", func() bool {
 			own, _ = d.Stats(ctx)
 			return own.Video.PacketsReceived > 10 && own.Audio.PacketsReceived > 10 && own.CandidateType != ""
 		})
@@ -186,7 +186,7 @@ func TestUnusableAnswerIsReleased(t *testing.T) {
 	if !errors.As(err, &f) || f.Code != fault.WHEPFailed || f.Retryable || f.Cause == nil {
 		t.Errorf("error %v", err)
 	}
-	until(t, "the release", func() bool {
+	must.Wait(t, "the release", func() bool {
 		return reflect.DeepEqual(s.seen(), []string{"POST /garbage", "DELETE /garbage/viewer/g"})
 	})
 }
@@ -326,7 +326,7 @@ func TestMicrophoneReachesTheService(t *testing.T) {
 	case <-ctx.Done():
 		t.Fatal("the service heard nothing")
 	}
-	until(t, "statistics", func() bool {
+	must.Wait(t, "statistics", func() bool {
 		st, err := u.Stats(ctx)
 		return err == nil && st.Known && st.Microphone.BytesSent > 0 && st.Microphone.PacketsSent > 0 && st.CandidateType != ""
 	})

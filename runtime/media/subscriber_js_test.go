@@ -55,7 +55,7 @@ func TestPageShowsTheAvatar(t *testing.T) {
 			if !video.Get("srcObject").Equal(stream) || len(tracksOf(stream)) != 2 || !video.Get("playsInline").Bool() {
 				t.Errorf("the element shows %v", tracksOf(stream))
 			}
-			until(t, "statistics", func() bool {
+			must.Wait(t, "statistics", func() bool {
 				st, err := d.Stats(background)
 				return err == nil && st.Known && st.HasVideo && st.Video.BytesReceived > 0 && st.Audio.BytesReceived > 0 && st.Video.FramesDecoded > 0 &&
 					st.Video.PacketsReceived > 0 && st.CandidateType == "relay" && st.Picture() == size
@@ -85,7 +85,7 @@ func TestPageShowsTheAvatar(t *testing.T) {
 			if !video.Get("srcObject").IsNull() || len(tracksOf(stream)) != 0 {
 				t.Error("the element still has the stream")
 			}
-			until(t, "the release", func() bool {
+			must.Wait(t, "the release", func() bool {
 				return reflect.DeepEqual(requests(t, streamID(url)), []string{"POST", "DELETE", "POST", "DELETE"})
 			})
 		})
@@ -103,7 +103,7 @@ func TestTheReleaseLeavesBeforeCloseReturns(t *testing.T) {
 	if got := sent.Call("join").String(); got != "DELETE,true," {
 		t.Errorf("sent %q", got)
 	}
-	until(t, "the release", func() bool { return reflect.DeepEqual(requests(t, streamID(url)), []string{"POST", "DELETE"}) })
+	must.Wait(t, "the release", func() bool { return reflect.DeepEqual(requests(t, streamID(url)), []string{"POST", "DELETE"}) })
 }
 
 func TestPlayIsCalledOncePerBinding(t *testing.T) {
@@ -205,7 +205,7 @@ func TestLateSizeIsReported(t *testing.T) {
 	}
 	prototype.Set("getStats", own)
 	for range 2 {
-		until(t, "statistics with the size", func() bool {
+		must.Wait(t, "statistics with the size", func() bool {
 			st, err := d.Stats(background)
 			return err == nil && st.Picture() == Picture{Width: 640, Height: 360}
 		})
@@ -336,7 +336,7 @@ func TestCloseFromATrackListener(t *testing.T) {
 	if n := j.count("stv track audio"); n != 0 {
 		t.Error("a closed peer was heard")
 	}
-	until(t, "the release", func() bool { return reflect.DeepEqual(requests(t, streamID(url)), []string{"POST", "DELETE"}) })
+	must.Wait(t, "the release", func() bool { return reflect.DeepEqual(requests(t, streamID(url)), []string{"POST", "DELETE"}) })
 }
 
 func TestWebKitIsAskedAgainWithoutQueries(t *testing.T) {
@@ -386,7 +386,7 @@ func TestManyCyclesLeaveNothing(t *testing.T) {
 		v.Close()
 		p.ClearTracks()
 	}
-	until(t, "the release of all callbacks", func() bool { return jsbridge.LiveFuncs() == before })
+	must.Wait(t, "the release of all callbacks", func() bool { return jsbridge.LiveFuncs() == before })
 }
 
 // onOffer calls fn when a peer has begun to make an offer.
@@ -415,7 +415,7 @@ func TestClosingDuringAnOperationLeavesNothing(t *testing.T) {
 			t.Errorf("error %v", err)
 		}
 	}
-	until(t, "the end of all goroutines", func() bool { return runtime.NumGoroutine() <= before })
+	must.Wait(t, "the end of all goroutines", func() bool { return runtime.NumGoroutine() <= before })
 }
 
 func TestAnOperationThatNeverEndsDoesNotKeepAPeerOpen(t *testing.T) {
@@ -426,7 +426,7 @@ func TestAnOperationThatNeverEndsDoesNotKeepAPeerOpen(t *testing.T) {
 	t.Cleanup(func() { closeLimit = own })
 	p := newPageEngine(t, nil) // waits for the end of all peers
 	d := p.NewSubscriber(newJournal().notify)
-	until(t, "the peer", func() bool { return d.current().peer != nil })
+	must.Wait(t, "the peer", func() bool { return d.current().peer != nil })
 	d.Close()
 }
 

@@ -101,16 +101,6 @@ func testContext(t *testing.T) context.Context {
 	return ctx
 }
 
-// until waits for a condition of the far end, which has no events.
-func until(t *testing.T, what string, condition func() bool) {
-	t.Helper()
-	for deadline := time.Now().Add(limit); !condition(); time.Sleep(5 * time.Millisecond) {
-		if time.Now().After(deadline) {
-			t.Fatalf("%s did not happen", what)
-		}
-	}
-}
-
 // credentials are the ICE user of a session description.
 func credentials(sdp string) string {
 	for line := range strings.Lines(sdp) {

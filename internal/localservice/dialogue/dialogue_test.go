@@ -272,26 +272,17 @@ func TestTurnsOfOneThreadRunInOrder(t *testing.T) {
 			done <- err
 		}()
 	}
-	waiting := func(n int) {
-		for deadline := time.Now().Add(time.Minute); ; time.Sleep(time.Millisecond) {
-			f.mu.Lock()
-			users := f.queues[thread.ID].users
-			f.mu.Unlock()
-			if users == n {
-				return
-			}
-			if time.Now().After(deadline) {
-				t.Fatalf("%d turns in the queue, want %d", users, n)
-			}
-		}
-	}
 	start("turn 0")
 	if got := <-running; got != "turn 0" {
 		t.Fatalf("running %q", got)
 	}
 	for i := 1; i <= maxWaiting; i++ {
 		start(fmt.Sprint("turn ", i))
-		waiting(i + 1)
+		must.Wait(t, "the turn in the queue", func() bool {
+			f.mu.Lock()
+			defer f.mu.Unlock()
+			return f.queues[thread.ID].users == i+1
+		})
 	}
 	if _, err := f.Turn(t.Context(), who, TurnRequest{ThreadID: thread.ID, Text: "too many"}, nil); !errors.Is(err, ErrBusy) {
 		t.Errorf("one more: %v, want %v", err, ErrBusy)

@@ -98,14 +98,7 @@ func TestAnAnswerUnderWayIsThereAsUnfinished(t *testing.T) {
 		history := must.Get(f.cfg.Store.History(t.Context(), thread.ID, 10))(t)
 		return history[len(history)-1], len(history) == 2
 	}
-	limit := time.After(time.Minute)
-	for there := false; !there; _, there = answer() { // the store has no event for a write
-		select {
-		case <-time.After(10 * time.Millisecond):
-		case <-limit:
-			t.Fatal("not stored while it is given")
-		}
-	}
+	must.Wait(t, "the draft of the answer", func() bool { _, there := answer(); return there })
 	if m, _ := answer(); !m.Unfinished || m.Text() != "Once " {
 		t.Errorf("under way: %q, unfinished %v", m.Text(), m.Unfinished)
 	}

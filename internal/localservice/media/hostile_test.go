@@ -103,7 +103,7 @@ func TestOfferOfAClientThatLeft(t *testing.T) {
 	if w.Code == http.StatusCreated {
 		t.Error("the offer was answered")
 	}
-	waitFor(t, "the peer is gone", func() bool { return s.peers.Total() == 0 })
+	must.Wait(t, "the peer is gone", func() bool { return s.peers.Total() == 0 })
 	if v := newViewer(stream); !reserved(stream, v) {
 		t.Error("the place is taken")
 	}
@@ -156,7 +156,7 @@ func TestMicrophoneThatNeverConnectsIsFreed(t *testing.T) {
 	if _, _, err := m.Offer(newSpeaker(t, webrtc.Configuration{}).offer(t, nil), false); err != nil {
 		t.Fatal(err)
 	}
-	waitFor(t, "the peer is gone", func() bool { return s.peers.Total() == 0 && s.talking.Total() == 0 })
+	must.Wait(t, "the peer is gone", func() bool { return s.peers.Total() == 0 && s.talking.Total() == 0 })
 	client := newSpeaker(t, webrtc.Configuration{})
 	if _, _, err := m.Offer(client.offer(t, nil), true); err != nil {
 		t.Errorf("another offer: %v", err)
@@ -199,7 +199,7 @@ func TestRenegotiationsDoNotGrowAPeer(t *testing.T) {
 	if err == nil {
 		t.Error("100 offers with a section of its own were all accepted")
 	}
-	waitFor(t, "the peer is gone", func() bool { return s.peers.Total() == 0 })
+	must.Wait(t, "the peer is gone", func() bool { return s.peers.Total() == 0 })
 }
 
 // TestSourcesOfAClientAreBounded: a client whose packets are from ever more sources is disconnected, before they fill the memory.
@@ -210,7 +210,7 @@ func TestSourcesOfAClientAreBounded(t *testing.T) {
 	defer m.Close()
 	client := newSpeaker(t, webrtc.Configuration{})
 	client.connect(t, m, false)
-	waitFor(t, "connected", func() bool { return m.Stats().Connected })
+	must.Wait(t, "connected", func() bool { return m.Stats().Connected })
 	waitConnected(t, client.pc)
 	for source := uint32(1); s.peers.Total() > 0 && source < 100_000; source++ {
 		if err := client.pc.WriteRTCP([]rtcp.Packet{&rtcp.PictureLossIndication{SenderSSRC: source, MediaSSRC: source}}); err != nil {
@@ -220,7 +220,7 @@ func TestSourcesOfAClientAreBounded(t *testing.T) {
 			time.Sleep(time.Millisecond) // the service closes the peer in its own time
 		}
 	}
-	waitFor(t, "the peer is gone", func() bool { return s.peers.Total() == 0 })
+	must.Wait(t, "the peer is gone", func() bool { return s.peers.Total() == 0 })
 }
 
 // TestResentPacketsAreBounded: a viewer that asks for everything again and again.

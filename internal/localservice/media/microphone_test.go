@@ -91,10 +91,10 @@ func TestMicrophoneSurvivesAnICERestart(t *testing.T) {
 	client := newSpeaker(t, webrtc.Configuration{})
 	first := client.connect(t, m, false)
 	speech := opusPackets(t, "testdata/speech.opus")
-	waitFor(t, "connected", func() bool { return m.Stats().Connected })
+	must.Wait(t, "connected", func() bool { return m.Stats().Connected })
 	waitConnected(t, client.pc)
 	client.speak(t, speech[:10])
-	waitFor(t, "sound", func() bool { return m.Stats().Packets > 0 })
+	must.Wait(t, "sound", func() bool { return m.Stats().Packets > 0 })
 
 	dtls := client.pc.SCTP().Transport()
 	second := client.connect(t, m, true)
@@ -105,7 +105,7 @@ func TestMicrophoneSurvivesAnICERestart(t *testing.T) {
 		t.Error("the restart changed the certificate")
 	}
 	before := m.Stats().Packets
-	waitFor(t, "sound after the restart", func() bool {
+	must.Wait(t, "sound after the restart", func() bool {
 		client.speak(t, speech[10:12])
 		return m.Stats().Packets > before+20
 	})
@@ -134,11 +134,11 @@ func TestNewOfferReplacesTheOldPeer(t *testing.T) {
 	defer m.Close()
 	for range 4 {
 		client := newSpeaker(t, webrtc.Configuration{})
-		waitFor(t, "room for a peer", func() bool {
+		must.Wait(t, "room for a peer", func() bool {
 			return s.peers.Total() < 2
 		})
 		client.connect(t, m, false)
-		waitFor(t, "connected", func() bool { return m.Stats().Connected })
+		must.Wait(t, "connected", func() bool { return m.Stats().Connected })
 	}
 }
 
@@ -159,7 +159,7 @@ func TestMicrophoneWithoutATrackIsAccepted(t *testing.T) {
 		t.Errorf("answer is not recvonly:\n%s", answer)
 	}
 	must.Do(t, client.pc.SetRemoteDescription(webrtc.SessionDescription{Type: webrtc.SDPTypeAnswer, SDP: answer}))
-	waitFor(t, "connected", func() bool { return m.Stats().Connected })
+	must.Wait(t, "connected", func() bool { return m.Stats().Connected })
 	if heard := m.Stats().Packets; heard != 0 {
 		t.Errorf("%d packets were received of a track that sends none", heard)
 	}
@@ -376,7 +376,7 @@ func FuzzMicrophone(f *testing.F) {
 		_, _, _ = m.Offer(first, false)
 		_, _, _ = m.Offer(second, restart)
 		m.Close()
-		waitFor(t, "the peers are gone", func() bool {
+		must.Wait(t, "the peers are gone", func() bool {
 			return s.peers.Total() == 0
 		})
 	})

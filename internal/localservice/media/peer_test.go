@@ -269,14 +269,5 @@ func subscribeAt(t testing.TB, pc *webrtc.PeerConnection, url string) (answer, r
 // media nor a goodbye.
 func waitConnected(t testing.TB, pc *webrtc.PeerConnection) {
 	t.Helper()
-	waitFor(t, "the client is connected", func() bool { return pc.ConnectionState() == webrtc.PeerConnectionStateConnected })
-}
-
-func waitFor(t testing.TB, what string, done func() bool) {
-	t.Helper()
-	for deadline := time.Now().Add(patience); !done(); time.Sleep(2 * time.Millisecond) {
-		if time.Now().After(deadline) {
-			t.Fatalf("did not happen: %s", what)
-		}
-	}
+	must.Wait(t, "the client is connected", func() bool { return pc.ConnectionState() == webrtc.PeerConnectionStateConnected })
 }

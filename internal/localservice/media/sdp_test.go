@@ -122,7 +122,7 @@ func FuzzOffer(f *testing.F) {
 			t.Errorf("answered %q", sdp)
 		}
 		v.gone("tested")
-		waitFor(t, "the peer is gone", func() bool {
+		must.Wait(t, "the peer is gone", func() bool {
 			return s.peers.Total() == 0
 		})
 	})

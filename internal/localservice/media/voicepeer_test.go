@@ -33,9 +33,9 @@ func TestOfferedVoiceArrivesThroughTheRelay(t *testing.T) {
 		pc := newClient(t, relayOnly(t, s, "udp"), offeredOpus, offeredG722, offeredPCMU)
 		got := watch(pc)
 		must.Do(t, v.Answer(accept(t, pc, offer)))
-		waitFor(t, "connected", func() bool { return v.Stats().Connected })
+		must.Wait(t, "connected", func() bool { return v.Stats().Connected })
 		v.Play(0, ramp(voiceRate/10), voiceRate)
-		waitFor(t, "voice", func() bool { return len(got.of(webrtc.MimeTypeG722)) >= 10 })
+		must.Wait(t, "voice", func() bool { return len(got.of(webrtc.MimeTypeG722)) >= 10 })
 	}
 	if stats := v.Stats(); stats.Viewers != 2 || stats.FramesDue != 0 {
 		t.Errorf("%+v, want two listeners and no pictures", stats)
@@ -58,7 +58,7 @@ func TestOfferedVoiceRefuses(t *testing.T) {
 			t.Errorf("%s: no error", name)
 		}
 	}
-	waitFor(t, "the unanswered peer is gone", func() bool {
+	must.Wait(t, "the unanswered peer is gone", func() bool {
 		return s.peers.Total() == 0
 	})
 	v.Close()
@@ -103,7 +103,7 @@ func FuzzVoiceAnswer(f *testing.F) {
 		_ = v.Answer(answer)
 		_ = v.Answer(answer)
 		v.Close()
-		waitFor(t, "the peers are gone", func() bool {
+		must.Wait(t, "the peers are gone", func() bool {
 			return s.peers.Total() == 0
 		})
 	})

@@ -30,7 +30,7 @@ func TestViewerReceivesThroughTheRelay(t *testing.T) {
 			got := watch(pc)
 			answer, _ := subscribeAt(t, pc, stream.URL(base))
 
-			waitFor(t, "half a second of media", func() bool {
+			must.Wait(t, "half a second of media", func() bool {
 				return len(got.of(webrtc.MimeTypeG722)) >= 25 && len(got.of(webrtc.MimeTypeH264)) >= 20
 			})
 			units := accessUnits(t, got.of(webrtc.MimeTypeH264))
@@ -81,7 +81,7 @@ func portOf(s *Server) string {
 func TestPictureAndVoiceShareOneClock(t *testing.T) {
 	t.Parallel()
 	_, _, _, got := watched(t)
-	waitFor(t, "sender reports of both", func() bool {
+	must.Wait(t, "sender reports of both", func() bool {
 		return got.report(webrtc.MimeTypeH264) != nil && got.report(webrtc.MimeTypeG722) != nil
 	})
 	video, voice := got.of(webrtc.MimeTypeH264)[0], got.of(webrtc.MimeTypeG722)[0]
@@ -118,7 +118,7 @@ func TestOffersWithoutOurFirstChoice(t *testing.T) {
 			got := watch(pc)
 			answer, _ := subscribeAt(t, pc, newStream(t, s).URL(base))
 			for _, mime := range tc.arrives {
-				waitFor(t, mime, func() bool { return len(got.of(mime)) >= 5 })
+				must.Wait(t, mime, func() bool { return len(got.of(mime)) >= 5 })
 			}
 			if tc.novideo != inactive.MatchString(answer) {
 				t.Errorf("video is inactive: %v, want %v:\n%s", !tc.novideo, tc.novideo, answer)
@@ -272,7 +272,7 @@ func TestViewerThatNeverConnectsIsFreed(t *testing.T) {
 	if got := post(); got != http.StatusCreated {
 		t.Fatalf("POST = %d", got)
 	}
-	waitFor(t, "the place is free", func() bool { return post() == http.StatusCreated })
+	must.Wait(t, "the place is free", func() bool { return post() == http.StatusCreated })
 }
 
 func TestSlowOfferIsRefused(t *testing.T) {
@@ -298,12 +298,12 @@ func TestViewerThatLeavesIsFreed(t *testing.T) {
 	pc := newClient(t, webrtc.Configuration{}, browserCodecs...)
 	subscribeAt(t, pc, stream.URL(base))
 	waitConnected(t, pc)
-	waitFor(t, "connected", func() bool { return stream.Stats().Connected })
+	must.Wait(t, "connected", func() bool { return stream.Stats().Connected })
 	if d := stream.Unwatched(); d != 0 {
 		t.Errorf("unwatched for %v with a viewer", d)
 	}
 	must.Do(t, pc.Close())
-	waitFor(t, "freed", func() bool { return !stream.Stats().Connected })
+	must.Wait(t, "freed", func() bool { return !stream.Stats().Connected })
 	if stream.Unwatched() <= 0 {
 		t.Error("a stream counts as watched whose viewer left")
 	}
@@ -357,7 +357,7 @@ func TestClosedStreamIsUnknownAndLeavesItsViewer(t *testing.T) {
 	})
 	_, release := subscribeAt(t, pc, stream.URL(base))
 	waitConnected(t, pc)
-	waitFor(t, "connected", func() bool { return stream.Stats().Connected })
+	must.Wait(t, "connected", func() bool { return stream.Stats().Connected })
 	stream.Close()
 	select {
 	case <-left:
@@ -391,13 +391,13 @@ func TestKeyFrameOnDemand(t *testing.T) {
 		}
 		return n
 	}
-	waitFor(t, "the first frames", func() bool { return len(accessUnits(t, got.of(webrtc.MimeTypeH264))) >= 5 })
+	must.Wait(t, "the first frames", func() bool { return len(accessUnits(t, got.of(webrtc.MimeTypeH264))) >= 5 })
 	if n := keyFrames(); n != 1 {
 		t.Fatalf("%d key frames at the start, want 1", n)
 	}
 	ssrc := got.of(webrtc.MimeTypeH264)[0].SSRC
 	must.Do(t, pc.WriteRTCP([]rtcp.Packet{&rtcp.PictureLossIndication{MediaSSRC: ssrc}}))
-	waitFor(t, "a second key frame", func() bool { return keyFrames() == 2 })
+	must.Wait(t, "a second key frame", func() bool { return keyFrames() == 2 })
 	if n := stream.Stats().KeyFramesDemanded; n != 1 {
 		t.Errorf("%d key frames demanded, want 1", n)
 	}
@@ -406,21 +406,21 @@ func TestKeyFrameOnDemand(t *testing.T) {
 func TestStopVideoLeavesTheVoice(t *testing.T) {
 	t.Parallel()
 	stream, _, _, got := watched(t)
-	waitFor(t, "video", func() bool { return len(got.of(webrtc.MimeTypeH264)) > 0 })
+	must.Wait(t, "video", func() bool { return len(got.of(webrtc.MimeTypeH264)) > 0 })
 	stream.StopVideo(true)
 	before := stream.Stats()
-	waitFor(t, "ten more pieces of voice", func() bool { return stream.Stats().AudioPackets >= before.AudioPackets+10 })
+	must.Wait(t, "ten more pieces of voice", func() bool { return stream.Stats().AudioPackets >= before.AudioPackets+10 })
 	if after := stream.Stats(); after.VideoBytes != before.VideoBytes || after.FramesDue != before.FramesDue {
 		t.Errorf("%d video bytes were sent while stopped", after.VideoBytes-before.VideoBytes)
 	}
 	stream.StopVideo(false)
-	waitFor(t, "video again", func() bool { return stream.Stats().VideoBytes >= before.VideoBytes+keySize })
+	must.Wait(t, "video again", func() bool { return stream.Stats().VideoBytes >= before.VideoBytes+keySize })
 }
 
 func TestKillSaysNoGoodbye(t *testing.T) {
 	t.Parallel()
 	stream, base, pc, got := watched(t)
-	waitFor(t, "video", func() bool { return len(got.of(webrtc.MimeTypeH264)) > 0 })
+	must.Wait(t, "video", func() bool { return len(got.of(webrtc.MimeTypeH264)) > 0 })
 	stream.Kill()
 	if stream.Stats().Connected {
 		t.Error("the killed viewer still has its place")
@@ -431,5 +431,5 @@ func TestKillSaysNoGoodbye(t *testing.T) {
 	}
 	again := newClient(t, webrtc.Configuration{}, browserCodecs...)
 	subscribeAt(t, again, stream.URL(base))
-	waitFor(t, "connected again", func() bool { return stream.Stats().Viewers == 2 })
+	must.Wait(t, "connected again", func() bool { return stream.Stats().Viewers == 2 })
 }

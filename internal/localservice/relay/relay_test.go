@@ -219,7 +219,7 @@ func TestQuotaIsPerUserAndFreedOnClose(t *testing.T) {
 	wantFull(bob) // the quota of all users
 
 	must.Do(t, first.Close())
-	waitFor(t, func() bool { return s.pool.held.Fits(clientOf("ann"), 1) })
+	must.Wait(t, "the allocation is free", func() bool { return s.pool.held.Fits(clientOf("ann"), 1) })
 	allocate(t, dial(t, s, "udp", ann.Username, ann.Credential))
 }
 
@@ -238,7 +238,7 @@ func TestClosedTCPClientFreesItsAllocation(t *testing.T) {
 		t.Fatal("the allocation was not counted")
 	}
 	_ = conn.Close()
-	waitFor(t, func() bool { return s.pool.held.Fits(clientOf("ann"), 1) })
+	must.Wait(t, "the allocation is free", func() bool { return s.pool.held.Fits(clientOf("ann"), 1) })
 }
 
 func TestAddrsHaveTheChosenPorts(t *testing.T) {
@@ -304,15 +304,6 @@ func FuzzFrameReader(f *testing.F) {
 			total += n
 		}
 	})
-}
-
-func waitFor(t *testing.T, done func() bool) {
-	t.Helper()
-	for deadline := time.Now().Add(patience); !done(); time.Sleep(time.Millisecond) {
-		if time.Now().After(deadline) {
-			t.Fatal("did not happen")
-		}
-	}
 }
 
 // TestQuotaOfAnAddress: however many logins a client uses, there is room left for a
