@@ -124,10 +124,12 @@ func TestAgentList(t *testing.T) {
 	}
 }
 
-// TestIdempotencyKeyRepeatsTheFirstReply: a create or a delete that is sent again has no
-// further effect.
+// TestIdempotencyKeyRepeatsTheFirstReply: a request that is sent again has no further effect.
 func TestIdempotencyKeyRepeatsTheFirstReply(t *testing.T) {
-	m := serve(t, nil, nil).manager()
+	live := &fakeLive{}
+	m := serve(t, twoThings, func(c *Config) { c.Live = live }).manager()
+	talk := m.ask(m.conversation(store.Receptionist, "ann"), "", "Hello")
+	live.thread = talk.threadID
 	generated := regexp.MustCompile(`"generatedAt":"[^"]*"`) // of each reply, to the second
 	send := func(path, body, key string) reply {
 		request := m.request("POST", path, m.ks, "application/json", body)
@@ -141,6 +143,8 @@ func TestIdempotencyKeyRepeatsTheFirstReply(t *testing.T) {
 		"/v1/intellect/add": `{}`,
 		"/v1/tool/add":      `{"name":"t","config":{"type":"client"}}`,
 		"/v1/skill/add":     `{"name":"s","description":"d"}`,
+		"/thread/push":      fmt.Sprintf(`{"id":%q,"content":"Ready.","request_vars":{"n":1}}`, talk.threadID),
+		"/message/share":    fmt.Sprintf(`{"id":%q}`, talk.messageID),
 	} {
 		first, again := send(path, body, "key-1"), send(path, body, "key-1")
 		if first.status != 200 || first.body != again.body {
@@ -149,6 +153,13 @@ func TestIdempotencyKeyRepeatsTheFirstReply(t *testing.T) {
 		if other := send(path, body, "key-2"); other.body == first.body {
 			t.Errorf("%s with another key: %d %s", path, other.status, other.body)
 		}
+	}
+	if fmt.Sprint(live.said) != "[Ready. Ready.]" { // one for each key
+		t.Errorf("said %q", live.said)
+	}
+	messages := fmt.Sprintf(`{"filter":{"objectType":"GenieListMessageFilter","threadIdEquals":%q}}`, talk.threadID)
+	if n := m.call("/message/list", messages, 200)["totalCount"]; n != 4.0 {
+		t.Errorf("%v messages, want 4: a turn, and two pushes", n)
 	}
 	id := m.call("/v1/skill/add", `{"name":"gone","description":"d"}`, 200)["id"].(string)
 	for range 2 {

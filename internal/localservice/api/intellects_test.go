@@ -2,13 +2,13 @@ package api
 
 import (
 	"fmt"
-	"slices"
 	"strings"
 	"testing"
 
 	"github.com/agentruntime/agentruntime/internal/localservice/store"
 )
 
+// TestIntellectRoutes has what TestRandomRecords does not try.
 func TestIntellectRoutes(t *testing.T) {
 	m := serve(t, nil, nil).manager()
 	blank := m.call("/v1/intellect/add", `{}`, 200)
@@ -24,8 +24,7 @@ func TestIntellectRoutes(t *testing.T) {
 		"capabilities":{"generate_followup_questions":"on"},"mcp_servers":{"crm":{"url":"https://crm.example/mcp"}},"secrets":{"KEY":"s3cr3t"},
 		"language":"de","metadata":{"a":1}}`, skill), 200)
 	id := int64(made["id"].(float64))
-	about := fmt.Sprintf(`{"id":%d}`, id)
-	got := m.call("/v1/intellect/get", about, 200)
+	got := m.call("/v1/intellect/get", fmt.Sprintf(`{"id":%d}`, id), 200)
 	if got["base_directive"] != "Be kind, {{ user }}." || got["allow_client_variables"] != false || got["opening_phrase"] != "Hi" || got["language"] != "de" ||
 		fmt.Sprint(got["thread_start_tools"]) != "[t1 t2]" || fmt.Sprint(got["secrets"]) != "map[KEY:***]" || fmt.Sprint(got["knowledge_ids"]) != "[5]" {
 		t.Errorf("get %v", got)
@@ -34,9 +33,6 @@ func TestIntellectRoutes(t *testing.T) {
 		t.Helper()
 		return m.call("/v1/intellect/update", fmt.Sprintf(`{"id":%d,%s}`, id, fields), 200)
 	}
-	if got := update(`"name":"M"`); got["name"] != "M" || got["opening_phrase"] != "Hi" || got["allow_client_variables"] != false {
-		t.Errorf("what is not in an update stays: %v", got)
-	}
 	if got := update(`"capabilities":{"think_process":"on"}`); fmt.Sprint(got["capabilities"]) != "map[think_process:on]" {
 		t.Errorf("a map is replaced as a whole: %v", got["capabilities"])
 	}
@@ -44,15 +40,9 @@ func TestIntellectRoutes(t *testing.T) {
 	if got["model_configuration"] != nil || got["opening_phrase"] != nil || got["avatar_summary_config"] != nil || got["language"] != "en-US" || fmt.Sprint(got["thread_start_tools"]) != "[]" {
 		t.Errorf("null and empty lists clear: %v", got)
 	}
-	list := m.call("/v1/intellect/list", `{"filter":{},"pager":{"pageIndex":2,"pageSize":6}}`, 200)
-	if ids := names(list, "id"); list["totalCount"] != 8.0 || !slices.Equal(ids, []string{fmt.Sprint(blank["id"]), fmt.Sprint(made["id"])}) {
-		t.Errorf("list %v", list)
-	}
 	other := m.stranger()
 	own := int64(other.call("/v1/intellect/add", `{"name":"own"}`, 200)["id"].(float64))
 	other.refuses("/v1/intellect/update", fmt.Sprintf(`{"id":%d,"skill_ids":[{"id":%q,"mode":"adhoc"}]}`, own, skill), 403, "skill")
-	m.call("/v1/intellect/delete", about, 200)
-	m.refuses("/v1/intellect/get", about, 404, "not found")
 }
 
 // TestSecretsAreNeverReadBack: they are masked, the mask keeps a value, and what an

@@ -68,46 +68,6 @@ func TestThreadPush(t *testing.T) {
 	}
 }
 
-// TestMessagesAreMadeOnce: a push or a share that is sent again with its idempotency key has
-// no further effect.
-func TestMessagesAreMadeOnce(t *testing.T) {
-	live := &fakeLive{}
-	v := serve(t, twoThings, func(c *Config) { c.Live = live })
-	admin := v.admin()
-	talk := v.ask(v.conversation(store.Receptionist, "ann"), "", "Hello")
-	live.thread = talk.threadID
-	send := func(path, body, key string) string {
-		t.Helper()
-		request := v.request("POST", path, admin, "application/json", body)
-		request.Header.Set("Idempotency-Key", key)
-		got := v.do(request)
-		if got.status != 200 {
-			t.Fatalf("%s: %d %s", path, got.status, got.body)
-		}
-		return got.body
-	}
-	for path, body := range map[string]string{
-		"/thread/push":   fmt.Sprintf(`{"id":%q,"content":"Ready.","request_vars":{"n":1}}`, talk.threadID),
-		"/message/share": fmt.Sprintf(`{"id":%q}`, talk.messageID),
-	} {
-		first := send(path, body, "key-1")
-		if again := send(path, body, "key-1"); again != first {
-			t.Errorf("%s: %s, then %s", path, first, again)
-		}
-		if other := send(path, body, "key-2"); other == first {
-			t.Errorf("%s with another key: %s", path, other)
-		}
-	}
-	if fmt.Sprint(live.said) != "[Ready. Ready.]" { // one for each key
-		t.Errorf("said %q", live.said)
-	}
-	var all listReply[messageView]
-	v.decode(v.post("/message/list", admin, fmt.Sprintf(`{"filter":{"objectType":"GenieListMessageFilter","threadIdEquals":%q}}`, talk.threadID)), &all)
-	if all.TotalCount != 4 {
-		t.Errorf("%d messages, want 4: a turn, and two pushes", all.TotalCount)
-	}
-}
-
 // TestThreadPushOfTheThreadsAgent: of the agents with the intellect of a thread, a push has the
 // name of the one that the thread is with.
 func TestThreadPushOfTheThreadsAgent(t *testing.T) {
