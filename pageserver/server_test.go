@@ -40,6 +40,16 @@ func drip(c net.Conn, text string) {
 	}
 }
 
+func TestHeadersAreBounded(t *testing.T) {
+	t.Parallel()
+	address := serve(t, pageserver.Limits{}, func(http.ResponseWriter, *http.Request) {})
+	for size, want := range map[int]int{50_000: http.StatusOK, 100_000: http.StatusRequestHeaderFieldsTooLarge} {
+		if reply, _ := rawhttp.Send(t, address, "GET / HTTP/1.1\r\nHost: x\r\nX: "+strings.Repeat("x", size)+"\r\n\r\n"); reply.StatusCode != want {
+			t.Errorf("%d bytes: status %d, want %d", size, reply.StatusCode, want)
+		}
+	}
+}
+
 // TestSlowClientsAreLetGo: whatever a client does slowly, the server closes its connection.
 // Without limits each of these would last as long as the client likes.
 func TestSlowClientsAreLetGo(t *testing.T) {

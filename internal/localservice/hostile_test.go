@@ -93,10 +93,15 @@ func (i *intruder) read(prefix string) (frame string, ok bool) {
 	}
 }
 
+// join joins a thread, or a new one if that is "", and reports whether the service lets it in.
+func (i *intruder) join(ks, threadID string) bool {
+	i.event("join", `{"channel":"room","kaltura":{"ks":"`+ks+`","threadId":"`+threadID+`"}}`)
+	return i.until(`42["joinComplete"`)
+}
+
 // enter brings an intruder to a session that listens to the user.
 func (i *intruder) enter(ks string) bool {
-	i.event("join", `{"channel":"room","kaltura":{"ks":"`+ks+`"}}`)
-	if !i.until(`42["joinComplete"`) {
+	if !i.join(ks, "") {
 		return false
 	}
 	i.event("stvNewSession", `{}`)

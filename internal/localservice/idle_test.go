@@ -52,8 +52,7 @@ func TestIdleThreadIsCompletedOnce(t *testing.T) {
 	inTime(func() {
 		live = talk()
 		s = intrude(t, info, ks)
-		s.event("join", `{"channel":"room","kaltura":{"ks":"`+ks+`","threadId":"`+live+`"}}`)
-		if !s.until(`42["joinComplete"`) {
+		if !s.join(ks, live) {
 			t.Fatal("not joined")
 		}
 	})

@@ -168,8 +168,7 @@ func TestSharedWidgetTokens(t *testing.T) {
 	for range 2 { // at the same time
 		ks := initialise(t, info, "silent").KS
 		s := intrude(t, info, ks)
-		s.event("join", `{"channel":"room","kaltura":{"ks":"`+ks+`","threadId":"`+threadID+`"}}`)
-		if !s.until(`42["joinComplete"`) {
+		if !s.join(ks, threadID) {
 			t.Error("a thread was not continued on a socket")
 		}
 	}
@@ -207,6 +206,45 @@ func TestUsersOfADirectory(t *testing.T) {
 	}
 	if _, report := postJSON(t, info.GenieURL+"/message/report", adminToken(t, info), `{}`); !strings.Contains(report, ",sam,Sam Bell,") || !strings.Contains(report, ",eve,,") {
 		t.Errorf("report %s", report)
+	}
+}
+
+// TestAnAgentIsDeletedDuringATurn: the turn and the socket end or go on, the service goes on.
+func TestAnAgentIsDeletedDuringATurn(t *testing.T) {
+	t.Parallel()
+	info := servicetest.Start(t, localservice.Options{Script: script(`  - {when: {any: true}, steps: [{say: "One. "}, {pause: 300}, {say: "Two."}]}`)}).Info()
+	admin := adminToken(t, info)
+	for range 4 {
+		var intellect struct {
+			ID int64 `json:"id"`
+		}
+		call(t, "KS "+admin, info.GenieURL+"/v1/intellect/add", map[string]any{"name": "x"}, &intellect)
+		var agent struct{ AgentID string }
+		call(t, "KS "+admin, info.AgenticURL+"/agent/create", map[string]any{"displayName": "x", "intellect": intellect, "avatarIds": []string{}}, &agent)
+		ks := mint(t, info, "ann", fmt.Sprintf("agentid:%s,geniegpcid:%d", agent.AgentID, intellect.ID))
+		socket := intrude(t, info, ks)
+		if !socket.join(ks, "") {
+			t.Fatal("not joined")
+		}
+		socket.event("stvNewSession", `{}`)
+		asked := make(chan int)
+		go func() {
+			status, _ := postJSON(t, info.GenieURL+"/assistant/converse", ks, `{"userMessage":"Hello"}`)
+			asked <- status
+		}()
+		call(t, "KS "+admin, info.AgenticURL+"/agent/delete", map[string]string{"agentId": agent.AgentID}, nil)
+		if status, reply := postJSON(t, info.GenieURL+"/v1/intellect/delete", admin, fmt.Sprintf(`{"id":%d}`, intellect.ID)); status >= 500 {
+			t.Errorf("deleting the intellect: status %d: %s", status, reply)
+		}
+		if status := <-asked; status >= 500 {
+			t.Errorf("a turn: status %d", status)
+		}
+		socket.event("approvedPermissions", `{}`)
+		socket.event("onTextEntered", `{"text":"Hello","isFinal":true}`)
+		_ = socket.ws.CloseNow()
+		if status, _ := postJSON(t, info.GenieURL+"/assistant/converse", ks, `{"userMessage":"Hello"}`); status < 400 || status >= 500 {
+			t.Errorf("a turn with a deleted agent: status %d", status)
+		}
 	}
 }
 

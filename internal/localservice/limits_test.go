@@ -142,8 +142,7 @@ func enterBare(t *testing.T, o localservice.Options) *bare {
 	b.ks = initialise(t, b.info, "silent").KS
 	b.intruder = intrude(t, b.info, b.ks)
 	t.Cleanup(func() { _ = b.ws.CloseNow() })
-	b.event("join", `{"channel":"room","kaltura":{"ks":"`+b.ks+`"}}`)
-	if !b.until(`42["joinComplete"`) {
+	if !b.join(b.ks, "") {
 		t.Fatal("not joined")
 	}
 	b.event("stvNewSession", `{"room_id":"room"}`)

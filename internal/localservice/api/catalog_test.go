@@ -152,11 +152,13 @@ func TestUploadsThatAreRefused(t *testing.T) {
 	}{
 		{"no file", nil, nil, "file"},
 		{"text", nil, []byte("hello"), "picture"},
+		{"a picture of 2³¹ × 2³¹", nil, []byte("\x89PNG\r\n\x1a\n\x00\x00\x00\rIHDR\x7f\xff\xff\xff\x7f\xff\xff\xff\x08\x06\x00\x00\x00\x2b\x0a\x9c\xa1"), "picture"},
 		{"a clip", nil, []byte("\x1a\x45\xdf\xa3webm"), "picture"},
 		{"an unknown type", map[string]string{"type": "Film"}, png(t), "type"},
 		{"broken attributes", map[string]string{"attributes": `{`}, png(t), "JSON"},
 		{"a picture for a voice", voice, png(t), "sound"},
 		{"a voice without a description", map[string]string{"attributes": `{"voice":{"name":"V"}}`}, []byte("ID3"), "description"},
+		{"a sample with a format of 4 GB", voice, []byte("RIFF\xff\xff\xff\xffWAVEfmt \xff\xff\xff\xff"), "cannot be read"},
 		{"a short sample", voice, audio.EncodeWAV(make([]int16, 5*8000), 8000), "longer"},
 	} {
 		if got := m.send(m.ks, tt.fields, tt.data); got.status != 400 || !strings.Contains(got.body, tt.text) {

@@ -98,7 +98,7 @@ func TestThreadFilters(t *testing.T) {
 		fmt.Sprintf(`,"partnerIdEquals":%d`, v.partner.ID): "two one", `,"partnerIdEquals":1`: "",
 		`,"createdAtGreaterThanOrEqual":"2001-01-01T00:00:00Z"`: "two one", `,"createdAtLessThanOrEqual":1`: "",
 		`,"updatedAtGreaterThanOrEqual":"2001-01-01T00:00:00Z"`: "two one", `,"updatedAtLessThanOrEqual":1`: "",
-		`,"userIdEquals":"bob"`: "two", `,"isEverywhere":true`: "two one", fmt.Sprintf(`,"idEquals":%q`, one.threadID): "one",
+		`,"userIdEquals":"b_b"`: "", `,"agentIdEquals":"%"`: "", `,"userIdEquals":"bob"`: "two", `,"isEverywhere":true`: "two one", fmt.Sprintf(`,"idEquals":%q`, one.threadID): "one",
 		fmt.Sprintf(`,"idsIn":[%q]`, one.threadID): "one", fmt.Sprintf(`,"idsIn":[%q],"idEquals":%q`, one.threadID, two.threadID): "",
 	} {
 		if got, total := list(`,"orderBy":"-createdAt"`+filter, `{}`); got != want || total != len(strings.Fields(want)) {

@@ -219,6 +219,27 @@ func TestCloseEndsABlockedRead(t *testing.T) {
 	}
 }
 
+// TestTheEndOfSendingLeavesReceivingOpen: net/http ends its sending when it has refused an upload, and reads on meanwhile.
+func TestTheEndOfSendingLeavesReceivingOpen(t *testing.T) {
+	l := New(Conditions{Delay: time.Millisecond})
+	defer l.Close()
+	listener := must.Get(net.Listen("tcp", "127.0.0.1:0"))(t)
+	defer listener.Close()
+	far := must.Get(net.Dial("tcp", listener.Addr().String()))(t)
+	defer far.Close()
+	near := Conn(must.Get(listener.Accept())(t), l)
+	defer near.Close()
+	write(t, near, "refused")
+	must.Do(t, near.(interface{ CloseWrite() error }).CloseWrite())
+	if got, err := io.ReadAll(far); string(got) != "refused" || err != nil {
+		t.Errorf("far end read %q, %v", got, err)
+	}
+	write(t, far, "the rest")
+	if got, _ := readAll(t, near, 8); got != "the rest" {
+		t.Errorf("near end read %q", got)
+	}
+}
+
 func TestLinkCloseDropsDelayedTraffic(t *testing.T) {
 	overLink(t, Conditions{Delay: time.Hour}, func(t *testing.T, l *Link, near, far net.Conn) {
 		write(t, near, "never")

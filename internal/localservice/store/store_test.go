@@ -558,6 +558,20 @@ func TestSearchKnowledge(t *testing.T) {
 	}
 }
 
+// TestAQueryHasEachWordOnce, and at most so many: each takes time.
+func TestAQueryHasEachWordOnce(t *testing.T) {
+	if got := matchAny(strings.Repeat("a* OR A ", 1000)); got != `"a" OR "or"` {
+		t.Errorf("got %.100s", got)
+	}
+	var many strings.Builder
+	for i := range 10 * maxQueryWords {
+		many.WriteString(strconv.Itoa(i) + " ")
+	}
+	if n := len(strings.Split(matchAny(many.String()), " OR ")); n != maxQueryWords {
+		t.Errorf("%d words, want %d", n, maxQueryWords)
+	}
+}
+
 func TestCancelledContextWaitsForNothing(t *testing.T) {
 	s := open(t)
 	tx := must.Get(s.write.Begin())(t) // it holds the only writer

@@ -134,6 +134,15 @@ func TestStartRefuses(t *testing.T) {
 	}
 }
 
+func TestPrivilegesAreBounded(t *testing.T) {
+	a, _, p := authority(t)
+	start(t, a, p, Grant{Privileges: strings.Repeat("a:b,", 1000) + "c:d"})
+	_, err := a.Start(t.Context(), Grant{PartnerID: p.ID, Secret: p.Secret, Privileges: strings.Repeat("a:b,", 3000) + "c:d"})
+	if err == nil || !strings.Contains(err.Error(), "at most 8192 can be used") {
+		t.Errorf("3,000 privileges: %v", err)
+	}
+}
+
 func TestRestrictionsAreEnforced(t *testing.T) {
 	a, _, p := authority(t)
 	for _, tt := range []struct {
