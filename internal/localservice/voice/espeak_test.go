@@ -1,7 +1,6 @@
 package voice
 
 import (
-	"context"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -42,30 +41,6 @@ func TestEspeakChunksBeginWhereTheirSoundDoes(t *testing.T) {
 	}
 }
 
-func TestEspeakMeasuresOrdinarySentences(t *testing.T) {
-	e := installed(t)
-	for _, text := range []string{
-		"Welcome to the front desk.",
-		"I found three documents about opening hours. The first one says that we open at nine.",
-		"Dr. Smith paid $5.50 for 42 apples - is it OK?",
-		"You can reach us at +1 555 0100, or write to help@example.org.",
-		"Well... I don't know what \"that\" means; sorry.",
-	} {
-		parts := phrases(text)
-		heard, rate, err := e.render(t.Context(), parts, Manner{}, espeakVolumeHeard)
-		if err != nil {
-			t.Fatal(err)
-		}
-		probe, _, err := e.render(t.Context(), parts, Manner{}, espeakVolumeProbe)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if starts := phraseStarts(heard, probe, rate/espeakWindows); len(starts) != len(parts) {
-			t.Errorf("%d phrases are heard in %q, want %d", len(starts), parts, len(parts))
-		}
-	}
-}
-
 func TestEspeakSpeaksMarkupAndOptionsAsText(t *testing.T) {
 	e := installed(t)
 	for _, text := range []string{"--help", "-v nonsense", `</speak><prosody volume="0"> quiet & <b>bold`} {
@@ -100,19 +75,6 @@ func TestEspeakFailures(t *testing.T) {
 		if err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: error is %v, want one with %q", script, err, want)
 		}
-	}
-}
-
-func TestEspeakStopsWhenCancelled(t *testing.T) {
-	program := writeProgram(t, t.TempDir(), "exec sleep 60")
-	ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
-	defer cancel()
-	begin := time.Now()
-	if _, err := (&espeak{program: program}).Speak(ctx, "Hello", Manner{}); err == nil {
-		t.Error("spoke without a sound")
-	}
-	if took := time.Since(begin); took > 30*time.Second {
-		t.Errorf("took %v to stop", took)
 	}
 }
 

@@ -65,15 +65,6 @@ func TestBuiltinVoiceStepsIn(t *testing.T) {
 	}
 }
 
-func TestCancelledCallHasNoFallback(t *testing.T) {
-	ctx, cancel := context.WithCancel(t.Context())
-	cancel()
-	v := &covered{Voice: failing{context.Canceled}, log: slog.New(slog.DiscardHandler)}
-	if speech, err := v.Speak(ctx, "Hello", Manner{}); !errors.Is(err, context.Canceled) {
-		t.Errorf("speech is %v, error is %v, want %v", speech, err, context.Canceled)
-	}
-}
-
 type failing struct{ err error }
 
 func (f failing) Speak(context.Context, string, Manner) (*Speech, error) { return nil, f.err }
