@@ -240,20 +240,6 @@ func TestTheEndOfSendingLeavesReceivingOpen(t *testing.T) {
 	}
 }
 
-func TestLinkCloseDropsDelayedTraffic(t *testing.T) {
-	overLink(t, Conditions{Delay: time.Hour}, func(t *testing.T, l *Link, near, far net.Conn) {
-		write(t, near, "never")
-		start := time.Now()
-		l.Close()
-		if got, err := io.ReadAll(far); len(got) != 0 || err != nil || time.Since(start) != 0 {
-			t.Errorf("far end read %q, %v after %v; want nothing at once", got, err, time.Since(start))
-		}
-		if _, err := near.Read(make([]byte, 1)); err == nil {
-			t.Error("read succeeds on a closed link")
-		}
-	})
-}
-
 func TestLinkCloseDoesNotWaitForOpenConnections(t *testing.T) {
 	overLink(t, Conditions{Delay: time.Millisecond}, func(t *testing.T, l *Link, near, _ net.Conn) {
 		write(t, near, "unread") // its delivery blocks on a peer that doesn't read
@@ -424,26 +410,6 @@ func TestPacketWaitsForTheOneThatIsBeingSent(t *testing.T) {
 			t.Errorf("arrived: %q, %q; want the order in which they were sent", first, second)
 		}
 	})
-}
-
-func TestPacketConnCloseEndsABlockedRead(t *testing.T) {
-	for _, c := range []Conditions{{}, {Delay: time.Second}} {
-		synctest.Test(t, func(t *testing.T) {
-			l := New(c)
-			defer l.Close()
-			conn := PacketConn(newWire(), l)
-			failed := make(chan error, 1)
-			go func() {
-				_, _, err := conn.ReadFrom(make([]byte, 1))
-				failed <- err
-			}()
-			synctest.Wait()
-			_ = conn.Close()
-			if err := <-failed; !errors.Is(err, net.ErrClosed) {
-				t.Errorf("%v: blocked read = %v, want closed", c, err)
-			}
-		})
-	}
 }
 
 func TestRedirectedConnectionFollowsItsNewLink(t *testing.T) {
