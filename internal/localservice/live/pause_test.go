@@ -104,15 +104,6 @@ func TestPauseBeforeTheApprovalStillOpens(t *testing.T) {
 	})
 }
 
-func TestResumeWithoutPauseIsHarmless(t *testing.T) {
-	openSession(t, talkative(), Timing{}, func(f *fixture) {
-		f.send(signaling.ResumeConversation, signaling.Empty{})
-		f.expect(signaling.ConversationResumed)
-		f.say("Hello")
-		f.expect(signaling.AgentStartSpeech, signaling.AgentTurnToTalk, signaling.AgentEndTurn)
-	})
-}
-
 func TestPauseExpiresByCommand(t *testing.T) {
 	openSession(t, talkative(), Timing{}, func(f *fixture) {
 		if err := f.s.ExpirePause(f.t.Context()); !errors.Is(err, ErrNotPaused) {
@@ -135,16 +126,6 @@ func TestAPauseDropsATapWindow(t *testing.T) {
 		if got := f.media.mic.window(); got != "open drop open" {
 			t.Errorf("windows %q", got)
 		}
-	})
-}
-
-func TestAPauseEndsTheOpening(t *testing.T) {
-	runSession(t, talkative(), Timing{}, func(f *fixture) {
-		f.ready()
-		f.send(signaling.ApprovedPermissions, signaling.Approval{})
-		f.conn.take()
-		f.send(signaling.PauseConversation, signaling.Empty{})
-		f.expect(signaling.StvFinishedTalking)
 	})
 }
 

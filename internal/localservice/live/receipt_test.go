@@ -74,24 +74,6 @@ func TestARepeatedTurnIsDroppedAndAcknowledged(t *testing.T) {
 	})
 }
 
-// TestAMergedTurnKeepsItsIDs, so that neither part is stored a second time.
-func TestAMergedTurnKeepsItsIDs(t *testing.T) {
-	openSession(t, talkative(), Timing{}, func(f *fixture) {
-		f.brain.answer = saying(3*time.Second, "Fine.")
-		parts := []*atomic.Int32{f.typeTurn("t-1", "How are you"), f.typeTurn("t-2", "today"), f.typeTurn("t-3", "Robin?")}
-		synctest.Wait()
-		last := f.brain.asked[len(f.brain.asked)-1]
-		if want := []string{"t-1", "t-2", "t-3"}; !slices.Equal(last.ClientTurns, want) {
-			t.Errorf("the question has the ids %q, want %q", last.ClientTurns, want)
-		}
-		for i, n := range parts {
-			if n.Load() != 1 {
-				t.Errorf("part %d was acknowledged %d times", i+1, n.Load())
-			}
-		}
-	})
-}
-
 // TestAMergedTurnSurvivesARepeatedOne: only the part that the session of an earlier
 // socket has stored is dropped.
 func TestAMergedTurnSurvivesARepeatedOne(t *testing.T) {

@@ -117,16 +117,6 @@ func TestTypedTurn(t *testing.T) {
 	})
 }
 
-func TestTurnWithoutWordsIsOver(t *testing.T) {
-	openSession(t, talkative(), Timing{}, func(f *fixture) {
-		f.say("Hello")
-		f.expect(signaling.AgentStartSpeech, signaling.AgentTurnToTalk, signaling.AgentEndTurn)
-		if f.s.active != nil {
-			t.Error("the turn goes on")
-		}
-	})
-}
-
 // TestRefusedTurnIsReported by an error segment, as it is over HTTP.
 func TestRefusedTurnIsReported(t *testing.T) {
 	for _, refusal := range []error{dialogue.ErrBusy, quota.ErrBusy, dialogue.ErrNotStored, dialogue.ErrNoPermission} {
@@ -230,13 +220,6 @@ func TestBargeInByVoice(t *testing.T) {
 		if last := f.brain.asked[len(f.brain.asked)-1]; last.Trigger != brain.TriggerUnheard || last.Text != "" {
 			t.Errorf("asked %q by %q", last.Text, last.Trigger)
 		}
-	})
-}
-
-func TestMarkerWhileIdleDoesNothing(t *testing.T) {
-	openSession(t, talkative(), Timing{}, func(f *fixture) {
-		f.send(signaling.TextEntered, signaling.BargeIn())
-		f.expect()
 	})
 }
 
