@@ -8,7 +8,6 @@ import (
 	"maps"
 	"net/http"
 	"net/url"
-	"os"
 	"slices"
 	"strings"
 	"testing"
@@ -24,13 +23,7 @@ import (
 // patience bounds waits for what does happen, on a machine that is busy.
 const patience = 30 * time.Second
 
-func TestMain(m *testing.M) {
-	if os.Getenv(descriptorLimit) != "" {
-		runLimited()
-		return
-	}
-	leaktest.Main(m)
-}
+func TestMain(m *testing.M) { leaktest.Main(m) }
 
 // call sends JSON, or a form, and decodes the reply into out unless it is nil.
 func call(t testing.TB, auth, address string, body, out any) {

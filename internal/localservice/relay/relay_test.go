@@ -5,10 +5,12 @@ import (
 	"bytes"
 	"errors"
 	"io"
+	"log/slog"
 	"net"
 	"net/netip"
 	"os"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -239,6 +241,27 @@ func TestClosedTCPClientFreesItsAllocation(t *testing.T) {
 	}
 	_ = conn.Close()
 	must.Wait(t, "the allocation is free", func() bool { return s.pool.held.Fits(clientOf("ann"), 1) })
+}
+
+// TestAProcessWithoutDescriptors accepts connections again once it has some.
+func TestAProcessWithoutDescriptors(t *testing.T) {
+	s := start(t, Config{Peers: []netip.AddrPort{echo(t)}, Logger: slog.New(slog.DiscardHandler)})
+	var limit syscall.Rlimit
+	must.Do(t, syscall.Getrlimit(syscall.RLIMIT_NOFILE, &limit))
+	next := must.Get(os.Open(os.DevNull))(t)
+	last := limit
+	last.Cur = uint64(next.Fd()) + 1
+	must.Do(t, next.Close())
+	must.Do(t, syscall.Setrlimit(syscall.RLIMIT_NOFILE, &last))
+	c, err := net.Dial("tcp", s.Addrs()[0].String()) // takes the last one
+	time.Sleep(100 * time.Millisecond)               // the server tries to accept it
+	must.Do(t, errors.Join(err, syscall.Setrlimit(syscall.RLIMIT_NOFILE, &limit)))
+	defer c.Close()
+	must.Do(t, c.SetDeadline(time.Now().Add(patience)))
+	must.Get(io.WriteString(c, "\x00\x01\x00\x00\x21\x12\xa4\x42abcdefghijkl"))(t) // a binding request
+	if _, err := c.Read(make([]byte, 1)); err != nil {
+		t.Errorf("no reply: %v", err)
+	}
 }
 
 func TestAddrsHaveTheChosenPorts(t *testing.T) {
