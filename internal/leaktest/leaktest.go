@@ -1,5 +1,5 @@
 // Package leaktest fails tests after which goroutines are left: of a session, a service or a
-// connection that has not ended with them. It must not depend on the packages under test.
+// connection that has not ended with them. It also has the memory in use. It must not depend on the packages under test.
 package leaktest
 
 import (
@@ -26,6 +26,14 @@ const (
 var expected = []string{
 	"os/signal.loop", "runtime.ensureSigM", "runtime.ReadTrace", "runtime.handleEvent",
 	"testing.(*T).Run", "testing.(*T).Parallel", "testing.runFuzzing", "testing.runFuzzTests",
+}
+
+// Heap is how many bytes are in use.
+func Heap() int64 {
+	runtime.GC()
+	var m runtime.MemStats
+	runtime.ReadMemStats(&m)
+	return int64(m.HeapAlloc)
 }
 
 // Main runs the tests of a package, and exits: with 1 if they pass but goroutines are left.

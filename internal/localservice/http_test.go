@@ -14,6 +14,7 @@ import (
 	"testing/fstest"
 	"time"
 
+	"github.com/agentruntime/agentruntime/internal/leaktest"
 	"github.com/agentruntime/agentruntime/internal/localservice"
 	"github.com/agentruntime/agentruntime/internal/localservice/servicetest"
 	"github.com/agentruntime/agentruntime/internal/must"
@@ -117,7 +118,7 @@ func TestSlowReadersOfOneFile(t *testing.T) {
 	limit := 5*time.Second + 3*time.Since(began)
 	info := servicetest.Start(t, localservice.Options{Data: data, Limits: pageserver.Limits{Reply: limit, PerAddress: readers}}).Info()
 	path := strings.TrimPrefix(address, first.Info().GenieURL)
-	before := heap()
+	before := leaktest.Heap()
 	for begun := 0; begun < readers; {
 		c := rawhttp.Dial(t, info.GenieURL)
 		if err := c.(*net.TCPConn).SetReadBuffer(8 << 10); err != nil { // so that the system stores little of the file
@@ -129,7 +130,7 @@ func TestSlowReadersOfOneFile(t *testing.T) {
 			begun++ // otherwise a connection from before counts, until it is closed
 		}
 	}
-	if grown := heap() - before; grown > most {
+	if grown := leaktest.Heap() - before; grown > most {
 		t.Errorf("%d readers of a file of %d MB take %d MB", readers, size>>20, grown>>20)
 	}
 	for let := time.Now(); ; time.Sleep(50 * time.Millisecond) {

@@ -17,6 +17,7 @@ import (
 	"github.com/coder/websocket"
 	"github.com/pion/webrtc/v4"
 
+	"github.com/agentruntime/agentruntime/internal/leaktest"
 	"github.com/agentruntime/agentruntime/internal/localservice"
 	"github.com/agentruntime/agentruntime/internal/localservice/live"
 	"github.com/agentruntime/agentruntime/internal/localservice/servicetest"
@@ -59,7 +60,7 @@ func limitRows() []limitRow {
 		{"memory", "200 such sockets with tokens of their own", amount{100, "MB"}, "30 s", func(t *testing.T) amount { return halfPackets(t, 1, 200) }, ""},
 		{"memory", "60 slow bodies", megabytes(int64(q.BodyBytes.Token) + 48<<20), "30 s", slowBodies, ""},
 		{"memory", "60 slow readers of an uploaded file", amount{120, "MB"}, "5 min", nil, "`TestSlowReadersOfOneFile`"},
-		{"sockets", "control sockets that never join", amount{float64(q.Sockets.Token), "sockets"}, seconds(live.DefaultJoin).String(), socketsThatNeverJoin, ""},
+		{"sockets", "control sockets that never join", amount{float64(q.Sockets.Token), "sockets"}, seconds(live.DefaultJoin).String(), nil, "`TestSocketsOfATokenAreCounted`, `TestSocketsThatAreNotUsedAreClosed`"},
 		{"peers", "microphones and viewers that never connect", amount{float64(q.Peers.Token), "peers"}, "15 s", nil, "`TestMicrophonesLeaveRoomForViewers`, `TestMicrophoneThatNeverConnectsIsFreed`"},
 		{"peers", "relayed addresses of one login", amount{float64(q.Relay.Token), "UDP ports"}, "10 min after the last refresh, 24 h in all", nil, "`TestQuotaIsPerUserAndFreedOnClose`"},
 		{"connections", "HTTP and control sockets of one address", amount{pageserver.DefaultPerAddress, "connections"}, "2 min without a request", nil, "`TestConnectionsOfOneAddress`, `TestSlowClientsOfEveryRoute`"},
@@ -203,10 +204,10 @@ func halfPackets(t *testing.T, sockets, tokens int) amount {
 // watchHeap returns how much the memory in use has grown since.
 func watchHeap(t *testing.T) func() int64 {
 	t.Helper()
-	before := heap()
+	before := leaktest.Heap()
 	return func() int64 {
 		time.Sleep(100 * time.Millisecond) // what was sent last arrives
-		return max(0, heap()-before)
+		return max(0, leaktest.Heap()-before)
 	}
 }
 
@@ -222,29 +223,6 @@ func slowBodies(t *testing.T) amount {
 		c.Write(body)                                                                                                                                 //nolint:errcheck // the service may refuse
 	}
 	return megabytes(most())
-}
-
-// socketsThatNeverJoin returns how many a token has at once, with a shorter time limit, after
-// which all of them must be gone.
-func socketsThatNeverJoin(t *testing.T) amount {
-	service := servicetest.Start(t, localservice.Options{Recovery: -1, Timing: live.Timing{Join: 3 * time.Second}})
-	ks := initialise(t, service.Info(), "silent").KS
-	for range 40 {
-		i := dialSocket(t, service.Info())
-		t.Cleanup(func() { _ = i.ws.CloseNow() })
-		i.send(`40{"token":"` + ks + `"}`)
-	}
-	most := 0
-	for began := time.Now(); ; time.Sleep(20 * time.Millisecond) {
-		now := len(service.Sessions(t.Context()))
-		most = max(most, now)
-		if now == 0 && most > 0 && time.Since(began) > 3*time.Second {
-			return amount{float64(most), "sockets"}
-		}
-		if time.Since(began) > patience {
-			t.Fatalf("%d sockets that never joined are still there", now)
-		}
-	}
 }
 
 // stored returns how much of the disk that many questions take; 50 of them are asked.

@@ -5,13 +5,13 @@ import (
 	"context"
 	"fmt"
 	"io"
-	"runtime"
 	"strings"
 	"sync/atomic"
 	"testing"
 	"time"
 
 	"github.com/agentruntime/agentruntime/internal/fetch"
+	"github.com/agentruntime/agentruntime/internal/leaktest"
 	"github.com/agentruntime/agentruntime/internal/must"
 	"github.com/agentruntime/agentruntime/runtime/converse"
 	"github.com/agentruntime/agentruntime/runtime/event"
@@ -71,20 +71,12 @@ func words(n int) string {
 	return fmt.Sprintf(`{"role":"assistant","type":"text","content":"word %d of an answer that never ends ","segmentNumber":%d,"et":0.5,"threadId":"5f0c"}`, n, n)
 }
 
-// heap is what the program holds, in bytes.
-func heap() int64 {
-	runtime.GC()
-	var m runtime.MemStats
-	runtime.ReadMemStats(&m)
-	return int64(m.HeapAlloc)
-}
-
 // heapGauge notes the highest point of the heap above where it began.
 type heapGauge struct{ began, highest int64 }
 
-func newHeapGauge() *heapGauge { return &heapGauge{began: heap()} }
+func newHeapGauge() *heapGauge { return &heapGauge{began: leaktest.Heap()} }
 
-func (g *heapGauge) read() { g.highest = max(g.highest, heap()-g.began) }
+func (g *heapGauge) read() { g.highest = max(g.highest, leaktest.Heap()-g.began) }
 
 func startFlood(t *testing.T, f *flood, hear func(event.Event)) *Session {
 	t.Helper()

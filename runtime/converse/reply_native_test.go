@@ -20,6 +20,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/agentruntime/agentruntime/internal/fetch"
+	"github.com/agentruntime/agentruntime/internal/leaktest"
 	"github.com/agentruntime/agentruntime/internal/must"
 	"github.com/agentruntime/agentruntime/runtime/fault"
 )
@@ -333,7 +334,7 @@ func TestManySegmentsAreReadInConstantMemory(t *testing.T) {
 	const total, warm = 30_000, 5_000
 	line := `{"role":"assistant","type":"text","content":"` + strings.Repeat("é", 100) + `","segmentNumber":1,"et":0.5,"more":{"a":1}}` + "\n"
 	r := open(t, ndjsonType, &endless{line: line, n: total})
-	count, before := 0, uint64(0)
+	count, before := 0, int64(0)
 	for {
 		_, err := r.Next()
 		if err == io.EOF {
@@ -341,10 +342,10 @@ func TestManySegmentsAreReadInConstantMemory(t *testing.T) {
 		}
 		must.Do(t, err)
 		if count++; count == warm {
-			before = heap()
+			before = leaktest.Heap()
 		}
 	}
-	after := heap()
+	after := leaktest.Heap()
 	runtime.KeepAlive(r)
 	// All of it is 7 MB; what remains is the noise of the test itself.
 	const slack = 256 << 10
@@ -353,20 +354,13 @@ func TestManySegmentsAreReadInConstantMemory(t *testing.T) {
 	}
 }
 
-func heap() uint64 {
-	runtime.GC()
-	var m runtime.MemStats
-	runtime.ReadMemStats(&m)
-	return m.HeapAlloc
-}
-
 func TestAnEndlessLineIsReadInConstantMemory(t *testing.T) {
-	before := heap()
+	before := leaktest.Heap()
 	r := open(t, ndjsonType, io.MultiReader(&endless{line: strings.Repeat("x", 1<<16), n: 1 << 10}, strings.NewReader("\n{\"type\":\"text\"}")))
 	if got := len(mustDrain(t, r)); got != 2 {
 		t.Errorf("%d segments, want the error and the line behind it", got)
 	}
-	after := heap()
+	after := leaktest.Heap()
 	runtime.KeepAlive(r)
 	if after > before+4*MaxLine {
 		t.Errorf("the heap grew from %d to %d bytes", before, after)
