@@ -64,8 +64,7 @@ var calls = []func(*world, *identity){
 	(*world).talk, (*world).talk, (*world).rate, (*world).complete, (*world).abort, (*world).get, (*world).rename, (*world).transcript,
 	(*world).list, (*world).messages, (*world).message, (*world).share, (*world).readShared, (*world).rateShared, (*world).remove,
 	(*world).renew,
-	(*world).push, (*world).push, (*world).report, (*world).analyse, (*world).match, (*world).search, (*world).search, (*world).followups,
-	(*world).make, (*world).make, (*world).readRecord, (*world).readRecord, (*world).changeRecord, (*world).removeRecord, (*world).listRecords,
+	(*world).push, (*world).push, (*world).report, (*world).analyse, (*world).match, (*world).followups,
 }
 
 // account is a partner with the agent that its users talk to.
@@ -122,7 +121,6 @@ type world struct {
 	threads    []*talked
 	answers    []*rated
 	shared     []*rated
-	records    []*made
 }
 
 func newWorld(t *testing.T, v *service, foreign account, random *rand.Rand) *world {
@@ -457,16 +455,6 @@ func (w *world) remove(who *identity) {
 	w.wantIDs(got, want)
 }
 
-// mostly replaces an identity by a server three times out of four, because management calls
-// of the others are always refused.
-func (w *world) mostly(who *identity) *identity {
-	if w.random.IntN(4) == 0 {
-		return who
-	}
-	admins := slices.DeleteFunc(slices.Clone(w.identities), func(i *identity) bool { return !i.admin })
-	return admins[w.random.IntN(len(admins))]
-}
-
 // servers is the status of a management route, which needs an admin token.
 func servers(who *identity, otherwise int) int {
 	if !who.admin {
@@ -525,127 +513,4 @@ func (w *world) match(who *identity) {
 
 func (w *world) followups(who *identity) {
 	w.call(who, "/followup/list", map[string]any{}, servers(who, http.StatusOK))
-}
-
-// search looks for the text of any identity: a server finds the texts of its partner, and
-// a user finds nothing, because the agent has no knowledge.
-func (w *world) search(who *identity) {
-	who = w.mostly(who)
-	owner := w.mostly(who)
-	has := slices.ContainsFunc(w.records, func(r *made) bool { return r.kind.name == "knowledge" && r.owner == owner && !r.deleted })
-	got := w.call(who, "/mcp/search", map[string]any{"query": oneWord(owner)}, w.owners(who, http.StatusOK))
-	if finds := has && who.admin && owner.account == who.account; !who.widget && strings.Contains(got.body, `"status":"success"`) != finds {
-		w.t.Errorf("a search found something: %t, want %t: %s", !finds, finds, got.body)
-	}
-}
-
-// oneWord is the mark of an identity as a search takes it.
-func oneWord(who *identity) string { return strings.ReplaceAll(who.mark, "-", "") }
-
-// kind is a kind of records that a partner makes.
-type kind struct {
-	name, create, id string // of the routes and of the field
-	body             func(text string) map[string]any
-}
-
-// kinds are the records; text is unique.
-var kinds = []kind{
-	{"knowledge", "add", "id", func(text string) map[string]any { return map[string]any{"name": text} }},
-	{"insight-settings", "create", "id", func(text string) map[string]any {
-		return map[string]any{"key": "k", "title": text, "prompt": "p", "valueType": "string"}
-	}},
-	{"lifecycle", "create", "id", func(text string) map[string]any {
-		return map[string]any{"name": text, "eventType": "session_ended", "actions": []any{
-			map[string]any{"type": "sendEmail", "emailTemplateId": "t", "to": "x"},
-		}}
-	}},
-	{"email-template", "add", "id", func(text string) map[string]any {
-		return map[string]any{"appGuid": "g", "name": text, "subject": "s", "body": "b", "from": "f", "language": "en"}
-	}},
-	{"intellect", "add", "id", func(text string) map[string]any { return map[string]any{"name": text} }},
-	{"tool", "add", "id", func(text string) map[string]any {
-		return map[string]any{"name": text[strings.IndexByte(text, ' ')+1:], "config": map[string]any{"type": "client", "description": text}}
-	}},
-	{"skill", "add", "id", func(text string) map[string]any { return map[string]any{"name": text, "description": "d"} }},
-}
-
-// made is a record of the model.
-type made struct {
-	kind    *kind
-	id      any
-	owner   *identity
-	deleted bool
-}
-
-// make makes a record with the mark of the identity.
-func (w *world) make(who *identity) {
-	who = w.mostly(who)
-	k := &kinds[max(0, w.random.IntN(2*len(kinds))-len(kinds))] // half of them knowledge, which has the most to hide
-	got := w.call(who, "/v1/"+k.name+"/"+k.create, k.body(who.mark+" "+uuid.NewString()), servers(who, http.StatusOK))
-	if got.status != http.StatusOK {
-		return
-	}
-	record := map[string]any{}
-	w.decode(got, &record)
-	r := &made{kind: k, id: record[k.id], owner: who}
-	w.records = append(w.records, r)
-	if k.name == "knowledge" {
-		w.call(who, "/v1/knowledge/update", map[string]any{
-			"id": r.id, "config": map[string]any{"sources": []any{
-				map[string]any{"type": "text", "name": "menu", "content": oneWord(who) + " " + who.mark},
-			}},
-		}, http.StatusOK)
-	}
-}
-
-// about makes a call about any record, which only the server of its partner may do.
-func (w *world) about(who *identity, action string, more map[string]any) *made {
-	who = w.mostly(who)
-	r := pick(w.random, w.records)
-	if r == nil {
-		return nil
-	}
-	body := map[string]any{r.kind.id: r.id}
-	for key, v := range more {
-		body[key] = v
-	}
-	ok := who.account == r.owner.account && !r.deleted
-	if got := w.call(who, "/v1/"+r.kind.name+"/"+action, body, servers(who, found(ok))); got.status != http.StatusOK {
-		return nil
-	}
-	return r
-}
-
-func (w *world) readRecord(who *identity) { w.about(who, "get", nil) }
-
-// changeRecord renames a record; only the server of its partner may do so.
-func (w *world) changeRecord(who *identity) {
-	who = w.mostly(who)
-	r := pick(w.random, w.records)
-	if r == nil || r.kind.name == "insight-settings" || r.kind.name == "tool" { // they have no free name
-		return
-	}
-	ok := who.account == r.owner.account && !r.deleted
-	w.call(who, "/v1/"+r.kind.name+"/update", map[string]any{r.kind.id: r.id, "name": "changed " + r.owner.mark + " " + uuid.NewString()}, servers(who, found(ok)))
-}
-
-func (w *world) removeRecord(who *identity) {
-	if w.random.IntN(4) == 0 { // so that records live for a while
-		if r := w.about(who, "delete", nil); r != nil {
-			r.deleted = true
-		}
-	}
-}
-
-// listRecords reads a list, in which call looks for marks of others.
-func (w *world) listRecords(who *identity) {
-	k := &kinds[w.random.IntN(len(kinds))]
-	body := map[string]any{}
-	switch k.name {
-	case "tool":
-		body["filter"] = map[string]any{"objectType": "ToolListFilter"}
-	case "skill":
-		body["filter"] = map[string]any{"objectType": "SkillListFilter"}
-	}
-	w.call(who, "/v1/"+k.name+"/list", body, servers(who, http.StatusOK))
 }
