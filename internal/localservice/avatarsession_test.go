@@ -81,8 +81,8 @@ func TestAvatarSession(t *testing.T) {
 			t.Errorf("%s: %d %v", action, status, reply)
 		}
 	}
-	_, got, _ := watch(t, init, address)
-	got.wait(t, "picture", func() bool { return len(got.units) >= renderer.FrameRate })
+	got := watch(t, init, address)
+	got.wait(t, "picture", func() bool { return got.frames >= renderer.FrameRate })
 	got.mu.Lock()
 	heard := len(got.pcm)
 	if quiet := got.level(0); quiet > silent {

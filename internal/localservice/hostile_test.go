@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"net/http"
-	"runtime"
 	"strings"
 	"sync"
 	"testing"
@@ -14,6 +13,7 @@ import (
 	"github.com/coder/websocket"
 	"github.com/pion/webrtc/v4"
 
+	"github.com/agentruntime/agentruntime/internal/leaktest"
 	"github.com/agentruntime/agentruntime/internal/localservice"
 	"github.com/agentruntime/agentruntime/internal/localservice/live"
 	"github.com/agentruntime/agentruntime/internal/must"
@@ -181,7 +181,7 @@ func TestHostileSockets(t *testing.T) {
 		"offers of garbage": flood(60, "asr-webrtc-offer", `{"offer":{"type":"offer","sdp":"v=0\r\nm=audio 9"},"is_reconnect":true}`,
 			"asr-webrtc-ice-candidate", `{"candidate":{"candidate":"candidate:1 1 udp 1 256.1.1.1 x typ"}}`),
 	}
-	before := heap()
+	before := leaktest.Heap()
 	var running sync.WaitGroup
 	for name, attack := range attacks {
 		i := intrude(t, c.info, ks)
@@ -211,19 +211,11 @@ func TestHostileSockets(t *testing.T) {
 		}
 		c.until("stvFinishedTalking")
 	}
-	_, got, _ := watch(t, c.init, c.url)
-	got.wait(t, "picture after the attacks", func() bool { return len(got.units) > 0 })
+	got := watch(t, c.init, c.url)
+	got.wait(t, "picture after the attacks", func() bool { return got.frames > 0 })
 
 	must.Wait(t, "the end of the intruders' sessions", func() bool { return len(c.service.Sessions(t.Context())) == 1 })
-	if grown := heap() - before; grown > 32<<20 {
+	if grown := leaktest.Heap() - before; grown > 32<<20 {
 		t.Errorf("%d MB stay in use", grown>>20)
 	}
-}
-
-// heap is how many bytes are in use.
-func heap() int64 {
-	runtime.GC()
-	var m runtime.MemStats
-	runtime.ReadMemStats(&m)
-	return int64(m.HeapAlloc)
 }

@@ -27,26 +27,25 @@ import (
 func TestQuotasLeaveRoomForOthers(t *testing.T) {
 	t.Parallel()
 	info := servicetest.Start(t, localservice.Options{MaxCalls: 8, Script: script(fine), Quotas: localservice.Quotas{Threads: quota.Limit{Token: 20}}}).Info()
-	call := func(from, ks string) (got bool) {
+	call := func(from, ks string) bool {
 		s := dialFrom(t, info, from)
 		t.Cleanup(func() { _ = s.ws.CloseNow() })
 		s.send(`40{"token":"` + ks + `"}`)
-		if !s.until(`42["onServerConnected"`) {
-			t.Fatal("not connected")
-		}
-		s.event("join", `{"channel":"room","kaltura":{"ks":"`+ks+`"}}`)
-		if !s.until(`42["joinComplete"`) {
+		if !s.until(`42["onServerConnected"`) || !s.join(ks, "") {
 			t.Fatal("not joined")
 		}
 		s.event("stvNewSession", `{"room_id":"room"}`)
-		frame, _ := s.read(`42["`)
-		for !strings.HasPrefix(frame, `42["stvNewSession"`) && !strings.HasPrefix(frame, `42["throwToNoAgent"`) {
-			var ok bool
-			if frame, ok = s.read(`42["`); !ok {
+		for {
+			frame, ok := s.read(`42["`)
+			switch {
+			case !ok:
 				t.Fatal("no answer")
+			case strings.HasPrefix(frame, `42["stvNewSession"`):
+				return true
+			case strings.HasPrefix(frame, `42["throwToNoAgent"`):
+				return false
 			}
 		}
-		return strings.HasPrefix(frame, `42["stvNewSession"`)
 	}
 	const abuser, newcomer = "127.0.0.2", "127.0.0.3"
 	count := func(n int, token func() string) (got int) {
