@@ -110,14 +110,6 @@ func TestARuleIsPlayedOnce(t *testing.T) {
 	}
 }
 
-// TestScriptMayBeJSON, which is YAML with quoted keys.
-func TestScriptMayBeJSON(t *testing.T) {
-	s, err := ParseScript([]byte(`{"rules": [{"when": {"any": true}, "steps": [{"say": "Hello."}, {"pause": 1}]}]}`))
-	if err != nil || len(s.Rules) != 1 || len(s.Rules[0].Steps) != 2 {
-		t.Errorf("got %+v, %v", s, err)
-	}
-}
-
 func TestScriptFailsAndPauses(t *testing.T) {
 	s := scripted(t)
 	out := &tape{}
@@ -190,15 +182,6 @@ func TestEndlessStepsLeaveTheProcessorFree(t *testing.T) {
 				}
 			})
 		})
-	}
-}
-
-func TestEndlessStepsEndWithTheirContext(t *testing.T) {
-	script := must.Get(ParseScript([]byte("rules: [{when: {any: true}, steps: [{repeat: {steps: [{pause: 0}]}}]}]")))(t)
-	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Millisecond)
-	defer cancel()
-	if err := (&Scripted{Script: script}).Answer(ctx, &Question{}, &tape{}); !errors.Is(err, context.DeadlineExceeded) {
-		t.Errorf("error %v, want %v", err, context.DeadlineExceeded)
 	}
 }
 
