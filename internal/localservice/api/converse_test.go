@@ -8,7 +8,6 @@ import (
 	"net/http"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/agentruntime/agentruntime/internal/localservice/brain"
 	"github.com/agentruntime/agentruntime/internal/localservice/dialogue"
@@ -247,14 +246,6 @@ func TestAbortEndsTheTurnInGoodOrder(t *testing.T) {
 		t.Errorf("after the abort: %s, want %s", got, want)
 	}
 	wantStatus(t, "abort again", v.post("/assistant/abort", ks, thread), 200, "{}")
-}
-
-func TestSilenceIsFilledWithKeepalives(t *testing.T) {
-	v := serve(t, stuck(make(chan error, 1)), func(c *Config) { c.Keepalive = time.Millisecond })
-	ctx, cancel := context.WithCancel(t.Context())
-	defer cancel()
-	response, _ := v.stream(ctx, v.conversation(store.Receptionist, "ann"), "keepalive")
-	response.Body.Close()
 }
 
 func TestToolAnswerReachesTheAnswer(t *testing.T) {
