@@ -41,10 +41,6 @@ rules:
       - share: false
   - when: {trigger: wake-up}
     steps: [{say: "Still there?"}]
-  - when: {exact: fail}
-    steps:
-      - say: Well,
-      - error: The script says no.
   - when: {exact: spoiled}
     steps:
       - {repeat: {times: 2, steps: [{say: "Again. "}]}}
@@ -54,8 +50,6 @@ rules:
       - consent: {tool: mail}
       - cut: true
       - say: Never.
-  - when: {exact: wait}
-    steps: [{pause: 60000}, {say: done}]
 `
 
 func scripted(t *testing.T) *Scripted {
@@ -107,20 +101,6 @@ func TestARuleIsPlayedOnce(t *testing.T) {
 		if got := script.match(&Question{Text: []string{"less", "more", "more"}[i]}); got != want {
 			t.Errorf("question %d: rule %v", i, got)
 		}
-	}
-}
-
-func TestScriptFailsAndPauses(t *testing.T) {
-	s := scripted(t)
-	out := &tape{}
-	var failure *Failure
-	if err := s.Answer(t.Context(), &Question{Text: "fail"}, out); !errors.As(err, &failure) || failure.Message != "The script says no." || out.text != "Well," {
-		t.Errorf("error %v after %q", err, out.text)
-	}
-	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Millisecond)
-	defer cancel()
-	if err := s.Answer(ctx, &Question{Text: "wait"}, &tape{}); !errors.Is(err, context.DeadlineExceeded) {
-		t.Errorf("pause: %v, want %v", err, context.DeadlineExceeded)
 	}
 }
 
