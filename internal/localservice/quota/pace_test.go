@@ -3,7 +3,6 @@ package quota
 import (
 	"context"
 	"errors"
-	"net/netip"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -16,7 +15,6 @@ import (
 func TestPace(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := &Pace{Limit: Limit{Token: 10, Address: 20, Total: 1}}
-		client := func(token, addr string) Client { return Client{Token: token, Addr: netip.MustParseAddr(addr)} }
 		took := func(by Client, n int) time.Duration {
 			t.Helper()
 			began := time.Now()
