@@ -99,34 +99,6 @@ func TestPictureAndVoiceShareOneClock(t *testing.T) {
 	}
 }
 
-func TestOffersWithoutOurFirstChoice(t *testing.T) {
-	inactive := regexp.MustCompile(`m=video 9 [^\r]*\r\n([^m]=[^\r]*\r\n)*a=inactive\r\n`)
-	for name, tc := range map[string]struct {
-		offered []webrtc.RTPCodecParameters
-		arrives []string
-		novideo bool
-	}{
-		"PCMU without G722":       {[]webrtc.RTPCodecParameters{offeredH264, offeredPCMU}, []string{webrtc.MimeTypeH264, webrtc.MimeTypePCMU}, false},
-		"VP8 without H264":        {[]webrtc.RTPCodecParameters{offeredVP8, offeredG722}, []string{webrtc.MimeTypeVP8, webrtc.MimeTypeG722}, false},
-		"neither H264 nor VP8":    {[]webrtc.RTPCodecParameters{offeredVP9, offeredOpus, offeredG722}, []string{webrtc.MimeTypeG722}, true},
-		"no audio that we encode": {[]webrtc.RTPCodecParameters{offeredH264, offeredOpus}, []string{webrtc.MimeTypeH264}, false},
-	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			s, base := newServer(t, Config{})
-			pc := newClient(t, webrtc.Configuration{}, tc.offered...)
-			got := watch(pc)
-			answer, _ := subscribeAt(t, pc, newStream(t, s).URL(base))
-			for _, mime := range tc.arrives {
-				must.Wait(t, mime, func() bool { return len(got.of(mime)) >= 5 })
-			}
-			if tc.novideo != inactive.MatchString(answer) {
-				t.Errorf("video is inactive: %v, want %v:\n%s", !tc.novideo, tc.novideo, answer)
-			}
-		})
-	}
-}
-
 func TestOneViewerPerStream(t *testing.T) {
 	t.Parallel()
 	s, base := newServer(t, Config{})
