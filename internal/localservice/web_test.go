@@ -2,9 +2,7 @@ package localservice_test
 
 import (
 	"encoding/json"
-	"io"
 	"io/fs"
-	"net"
 	"net/http"
 	"strings"
 	"testing"
@@ -13,7 +11,6 @@ import (
 
 	"github.com/agentruntime/agentruntime/internal/localservice"
 	"github.com/agentruntime/agentruntime/internal/localservice/servicetest"
-	"github.com/agentruntime/agentruntime/internal/must"
 	"github.com/agentruntime/agentruntime/pageserver"
 )
 
@@ -83,22 +80,6 @@ func TestLinks(t *testing.T) {
 	if took := time.Since(began); took < 600*time.Millisecond {
 		t.Errorf("a request over a link of 300 ms took %v", took)
 	}
-}
-
-// TestConnectionsThatSayNothing: they can't keep others out, nor the service
-// from closing.
-func TestConnectionsThatSayNothing(t *testing.T) {
-	t.Parallel()
-	s := servicetest.Start(t, localservice.Options{})
-	address := strings.TrimPrefix(s.Info().GenieURL, "http://")
-	starts := []string{"", "G", "GET /socket.i"}
-	for i := range 300 { // more than may be silent at one time
-		start := starts[i%len(starts)]
-		c := must.Get(net.Dial("tcp", address))(t)
-		t.Cleanup(func() { _ = c.Close() })
-		_, _ = io.WriteString(c, start) // the service may have closed it already
-	}
-	fetch(t, "GET", s.Info().OVPURL+"/service/system/action/ping?format=1", nil)
 }
 
 func TestControlAddress(t *testing.T) {
