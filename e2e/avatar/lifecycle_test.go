@@ -1,13 +1,11 @@
 package avatar
 
 import (
-	"context"
 	"testing"
 
-	"github.com/chromedp/cdproto/cdp"
 	"github.com/chromedp/cdproto/page"
-	"github.com/chromedp/chromedp"
 
+	"github.com/agentruntime/agentruntime/e2e/browsertest"
 	"github.com/agentruntime/agentruntime/e2e/pagetest"
 	"github.com/agentruntime/agentruntime/internal/localservice"
 	"github.com/agentruntime/agentruntime/internal/must"
@@ -31,10 +29,7 @@ func TestAFrozenPageIsSilentAndComesBack(t *testing.T) {
 		globalThis.resumed = new Promise((resolve) => document.addEventListener("resume", resolve))`)
 	freeze := func(state page.SetWebLifecycleStateState) {
 		t.Helper()
-		must.Do(t, p.Run(p.Context(), chromedp.Func(func(ctx context.Context, target *chromedp.Target) error {
-			_, err := cdp.Call(ctx, target, page.SetWebLifecycleState, page.SetWebLifecycleStateParams{State: state})
-			return err
-		})))
+		must.Get(browsertest.Call(p.Context(), p.Page, page.SetWebLifecycleState, page.SetWebLifecycleStateParams{State: state}))(t)
 	}
 	p.SetHidden(true)
 	freeze(page.SetWebLifecycleStateStateFrozen)

@@ -41,10 +41,7 @@ func (p *Page) SetPermission(ctx context.Context, name string, setting browser.P
 
 // SetCPUThrottle slows the page's main thread down by a factor; 1 is full speed.
 func (p *Page) SetCPUThrottle(ctx context.Context, factor float64) error {
-	err := p.call(ctx, func(ctx context.Context, t *chromedp.Target) error {
-		_, err := cdp.Call(ctx, t, emulation.SetCPUThrottlingRate, emulation.SetCPUThrottlingRateParams{Rate: factor})
-		return err
-	})
+	_, err := Call(ctx, p, emulation.SetCPUThrottlingRate, emulation.SetCPUThrottlingRateParams{Rate: factor})
 	if err != nil {
 		return fmt.Errorf("set CPU throttle: %w", err)
 	}
@@ -55,16 +52,13 @@ func (p *Page) SetCPUThrottle(ctx context.Context, factor float64) error {
 // total rate of all responses to bandwidth, in bits per second. Sockets and peer
 // connections are not affected.
 func (p *Page) SetDownload(ctx context.Context, latency time.Duration, bandwidth int) error {
-	err := p.call(ctx, func(ctx context.Context, t *chromedp.Target) error {
-		_, err := cdp.Call(ctx, t, network.EmulateNetworkConditionsByRule, network.EmulateNetworkConditionsByRuleParams{
-			MatchedNetworkConditions: []*network.Conditions{{
-				URLPattern:         "http://*:*/*", // an empty pattern would also apply to peer connections
-				Latency:            float64(latency.Milliseconds()),
-				DownloadThroughput: float64(bandwidth) / 8,
-				UploadThroughput:   -1,
-			}},
-		})
-		return err
+	_, err := Call(ctx, p, network.EmulateNetworkConditionsByRule, network.EmulateNetworkConditionsByRuleParams{
+		MatchedNetworkConditions: []*network.Conditions{{
+			URLPattern:         "http://*:*/*", // an empty pattern would also apply to peer connections
+			Latency:            float64(latency.Milliseconds()),
+			DownloadThroughput: float64(bandwidth) / 8,
+			UploadThroughput:   -1,
+		}},
 	})
 	if err != nil {
 		return fmt.Errorf("set download: %w", err)
@@ -75,19 +69,14 @@ func (p *Page) SetDownload(ctx context.Context, latency time.Duration, bandwidth
 // Heap returns the bytes that the page's scripts use after a garbage collection, with array
 // buffers and without WebAssembly memories.
 func (p *Page) Heap(ctx context.Context) (float64, error) {
-	var bytes float64
-	err := p.call(ctx, func(ctx context.Context, t *chromedp.Target) error {
-		if _, err := cdp.Call(ctx, t, heapprofiler.CollectGarbage, cdp.Empty{}); err != nil {
-			return err
-		}
-		usage, err := cdp.Call(ctx, t, runtime.GetHeapUsage, cdp.Empty{})
-		bytes = usage.UsedSize + usage.BackingStorageSize
-		return err
-	})
+	if _, err := Call(ctx, p, heapprofiler.CollectGarbage, cdp.Empty{}); err != nil {
+		return 0, fmt.Errorf("heap: %w", err)
+	}
+	usage, err := Call(ctx, p, runtime.GetHeapUsage, cdp.Empty{})
 	if err != nil {
 		return 0, fmt.Errorf("heap: %w", err)
 	}
-	return bytes, nil
+	return usage.UsedSize + usage.BackingStorageSize, nil
 }
 
 // SetHidden minimizes the page's window, so that the page becomes hidden and receives
@@ -97,17 +86,11 @@ func (p *Page) SetHidden(ctx context.Context, hidden bool) error {
 	if hidden {
 		state = browser.WindowStateMinimized
 	}
-	err := p.call(ctx, func(ctx context.Context, t *chromedp.Target) error {
-		window, err := cdp.Call(ctx, t, browser.GetWindowForTarget, browser.GetWindowForTargetParams{})
-		if err != nil {
-			return err
-		}
-		_, err = cdp.Call(ctx, t, browser.SetWindowBounds, browser.SetWindowBoundsParams{
-			WindowID: window.WindowID,
-			Bounds:   &browser.Bounds{WindowState: state},
-		})
-		return err
-	})
+	window, err := Call(ctx, p, browser.GetWindowForTarget, browser.GetWindowForTargetParams{})
+	if err == nil {
+		bounds := &browser.Bounds{WindowState: state}
+		_, err = Call(ctx, p, browser.SetWindowBounds, browser.SetWindowBoundsParams{WindowID: window.WindowID, Bounds: bounds})
+	}
 	if err != nil {
 		return fmt.Errorf("set hidden: %w", err)
 	}
@@ -117,11 +100,7 @@ func (p *Page) SetHidden(ctx context.Context, hidden bool) error {
 // AddScript runs js in every document that the page opens from now on, before
 // the document's own scripts.
 func (p *Page) AddScript(ctx context.Context, js string) error {
-	err := p.call(ctx, func(ctx context.Context, t *chromedp.Target) error {
-		_, err := cdp.Call(ctx, t, page.AddScriptToEvaluateOnNewDocument,
-			page.AddScriptToEvaluateOnNewDocumentParams{Source: js})
-		return err
-	})
+	_, err := Call(ctx, p, page.AddScriptToEvaluateOnNewDocument, page.AddScriptToEvaluateOnNewDocumentParams{Source: js})
 	if err != nil {
 		return fmt.Errorf("add script: %w", err)
 	}

@@ -4,9 +4,7 @@ import (
 	"context"
 	"fmt"
 
-	"github.com/chromedp/cdproto/cdp"
 	"github.com/chromedp/cdproto/runtime"
-	"github.com/chromedp/chromedp"
 )
 
 // Expose gives the page, and every document that it opens from now on, a global function
@@ -20,10 +18,7 @@ func (p *Page) Expose(ctx context.Context, name string, fn func(text string)) er
 	}
 	p.exposed[name] = fn
 	p.mu.Unlock()
-	err := p.call(ctx, func(ctx context.Context, t *chromedp.Target) error {
-		_, err := cdp.Call(ctx, t, runtime.AddBinding, runtime.AddBindingParams{Name: name})
-		return err
-	})
+	_, err := Call(ctx, p, runtime.AddBinding, runtime.AddBindingParams{Name: name})
 	if err != nil {
 		return fmt.Errorf("expose %s: %w", name, err)
 	}

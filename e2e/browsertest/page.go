@@ -116,10 +116,7 @@ func (p *Page) event(ev any) {
 		p.record(entryMessage(ev.Entry))
 	case *page.EventJavascriptDialogOpening:
 		p.record(dialogMessage(ev))
-		go p.call(p.life, func(ctx context.Context, t *chromedp.Target) error {
-			_, err := cdp.Call(ctx, t, page.HandleJavaScriptDialog, page.HandleJavaScriptDialogParams{Accept: true})
-			return err
-		})
+		go Call(p.life, p, page.HandleJavaScriptDialog, page.HandleJavaScriptDialogParams{Accept: true})
 	case *page.EventFrameNavigated:
 		p.mu.Lock()
 		fn := p.navigated
@@ -182,28 +179,22 @@ func (p *Page) Navigate(ctx context.Context, url string) error {
 // promise, and stores its JSON form in out unless out is nil. A thrown or
 // rejected value is returned as an error. Eval fails too when the page ends meanwhile.
 func (p *Page) Eval(ctx context.Context, js string, out any) error {
-	err := p.call(ctx, func(ctx context.Context, t *chromedp.Target) error {
-		yes := true
-		res, err := cdp.Call(ctx, t, runtime.Evaluate, runtime.EvaluateParams{
-			Expression:    js,
-			ReturnByValue: &yes,
-			AwaitPromise:  &yes,
-		})
-		if err != nil {
-			return err
-		}
-		if res.ExceptionDetails != nil {
-			return errors.New(exceptionMessage(res.ExceptionDetails).Text)
-		}
-		if out == nil {
-			return nil
-		}
-		value := res.Result.Value
-		if len(value) == 0 { // undefined has no JSON form
-			value = []byte("null")
-		}
-		return json.Unmarshal(value, out)
+	yes := true
+	res, err := Call(ctx, p, runtime.Evaluate, runtime.EvaluateParams{
+		Expression:    js,
+		ReturnByValue: &yes,
+		AwaitPromise:  &yes,
 	})
+	switch {
+	case err != nil:
+	case res.ExceptionDetails != nil:
+		err = errors.New(exceptionMessage(res.ExceptionDetails).Text)
+	case out == nil:
+	case len(res.Result.Value) == 0: // undefined has no JSON form
+		err = json.Unmarshal([]byte("null"), out)
+	default:
+		err = json.Unmarshal(res.Result.Value, out)
+	}
 	if err != nil {
 		return fmt.Errorf("eval: %w", err)
 	}
@@ -241,6 +232,11 @@ func (p *Page) Run(ctx context.Context, actions ...chromedp.Action[chromedp.Void
 	return err
 }
 
-func (p *Page) call(ctx context.Context, f func(context.Context, *chromedp.Target) error) error {
-	return p.Run(ctx, chromedp.Func(f))
+// Call sends the page a command of the DevTools protocol, for those without a method of Page.
+func Call[Params, Result any](ctx context.Context, p *Page, command cdp.Command[Params, Result], params Params) (result Result, err error) {
+	err = p.Run(ctx, chromedp.Func(func(ctx context.Context, t *chromedp.Target) error {
+		result, err = cdp.Call(ctx, t, command, params)
+		return err
+	}))
+	return result, err
 }

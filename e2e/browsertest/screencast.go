@@ -10,7 +10,6 @@ import (
 
 	"github.com/chromedp/cdproto/cdp"
 	"github.com/chromedp/cdproto/page"
-	"github.com/chromedp/chromedp"
 )
 
 // inFlight is how many frames of a screencast may wait to be received. Later ones are dropped.
@@ -23,18 +22,12 @@ func (p *Page) Screencast(ctx context.Context, act func()) ([]image.Image, error
 	p.mu.Lock()
 	p.framed = func(frame []byte) { frames = append(frames, frame) }
 	p.mu.Unlock()
-	err := p.call(ctx, func(ctx context.Context, t *chromedp.Target) error {
-		_, err := cdp.Call(ctx, t, page.StartScreencast, page.StartScreencastParams{Format: page.StartScreencastFormatPng, EveryNthFrame: 1, MaxFramesInFlight: inFlight})
-		return err
-	})
-	if err != nil {
+	params := page.StartScreencastParams{Format: page.StartScreencastFormatPng, EveryNthFrame: 1, MaxFramesInFlight: inFlight}
+	if _, err := Call(ctx, p, page.StartScreencast, params); err != nil {
 		return nil, err
 	}
 	act()
-	err = p.call(ctx, func(ctx context.Context, t *chromedp.Target) error {
-		_, err := cdp.Call(ctx, t, page.StopScreencast, cdp.Empty{})
-		return err
-	})
+	_, err := Call(ctx, p, page.StopScreencast, cdp.Empty{})
 	p.mu.Lock()
 	p.framed = nil
 	p.mu.Unlock()
@@ -56,8 +49,5 @@ func (p *Page) frame(ev *page.EventScreencastFrame) {
 		p.framed(ev.Data)
 	}
 	p.mu.Unlock()
-	go p.call(p.life, func(ctx context.Context, t *chromedp.Target) error {
-		_, err := cdp.Call(ctx, t, page.ScreencastFrameAck, page.ScreencastFrameAckParams{SessionID: ev.SessionID})
-		return err
-	})
+	go Call(p.life, p, page.ScreencastFrameAck, page.ScreencastFrameAckParams{SessionID: ev.SessionID})
 }

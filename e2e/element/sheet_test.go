@@ -2,7 +2,6 @@ package element
 
 import (
 	"bytes"
-	"context"
 	"flag"
 	"image"
 	"image/color"
@@ -15,10 +14,9 @@ import (
 	"strconv"
 	"testing"
 
-	"github.com/chromedp/cdproto/cdp"
 	"github.com/chromedp/cdproto/page"
-	"github.com/chromedp/chromedp"
 
+	"github.com/agentruntime/agentruntime/e2e/browsertest"
 	"github.com/agentruntime/agentruntime/e2e/pagetest"
 	"github.com/agentruntime/agentruntime/internal/localservice"
 	"github.com/agentruntime/agentruntime/internal/must"
@@ -109,21 +107,11 @@ func (s *sheet) add(p *pagetest.Page, state string) {
 }
 
 // capture returns a picture of the window, scaled down.
-func capture(t *testing.T, p *pagetest.Page, window image.Point) (shot image.Image) {
+func capture(t *testing.T, p *pagetest.Page, window image.Point) image.Image {
 	t.Helper()
 	clip := &page.Viewport{Width: float64(window.X), Height: float64(window.Y), Scale: scale}
-	err := p.Run(p.Context(), chromedp.Func(func(ctx context.Context, target *chromedp.Target) error {
-		taken, err := cdp.Call(ctx, target, page.CaptureScreenshot, page.CaptureScreenshotParams{Clip: clip})
-		if err != nil {
-			return err
-		}
-		shot, err = png.Decode(bytes.NewReader(taken.Data))
-		return err
-	}))
-	if err != nil {
-		t.Fatal(err)
-	}
-	return shot
+	taken := must.Get(browsertest.Call(p.Context(), p.Page, page.CaptureScreenshot, page.CaptureScreenshotParams{Clip: clip}))(t)
+	return must.Get(png.Decode(bytes.NewReader(taken.Data)))(t)
 }
 
 // compare compares the sheet with the kept one, or writes it.
@@ -139,15 +127,9 @@ func (s *sheet) compare(name string, states []string) {
 		write(s.t, file, all)
 		return
 	}
-	read, err := os.Open(file)
-	if err != nil {
-		s.t.Fatal(err)
-	}
+	read := must.Get(os.Open(file))(s.t)
 	defer read.Close()
-	kept, err := jpeg.Decode(read)
-	if err != nil {
-		s.t.Fatal(err)
-	}
+	kept := must.Get(jpeg.Decode(read))(s.t)
 	if kept.Bounds() != all.Bounds() {
 		s.t.Fatalf("the sheet is %v, the kept one %v", all.Bounds(), kept.Bounds())
 	}

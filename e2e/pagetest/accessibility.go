@@ -1,14 +1,14 @@
 package pagetest
 
 import (
-	"context"
 	_ "embed"
 	"encoding/json"
 	"slices"
 
 	"github.com/chromedp/cdproto/accessibility"
-	"github.com/chromedp/cdproto/cdp"
-	"github.com/chromedp/chromedp"
+
+	"github.com/agentruntime/agentruntime/e2e/browsertest"
+	"github.com/agentruntime/agentruntime/internal/must"
 )
 
 // AccessibilityNode is a node of the accessibility tree, which screen readers use.
@@ -18,33 +18,24 @@ type AccessibilityNode struct{ Role, Name string }
 // only text or structure.
 func (p *Page) AccessibilityNodes() []AccessibilityNode {
 	p.t.Helper()
-	var list []AccessibilityNode
-	err := p.Run(p.ctx, chromedp.Func(func(ctx context.Context, t *chromedp.Target) error {
-		tree, err := cdp.Call(ctx, t, accessibility.GetFullAXTree, accessibility.GetFullAXTreeParams{})
-		if err != nil {
-			return err
-		}
-		nodes := map[accessibility.NodeID]*accessibility.Node{}
-		for _, n := range tree.Nodes {
-			nodes[n.NodeID] = n
-		}
-		var walk func(*accessibility.Node)
-		walk = func(n *accessibility.Node) {
-			if node := (AccessibilityNode{textOf(n.Role), textOf(n.Name)}); !n.Ignored && !slices.Contains(unnamedRoles, node.Role) {
-				list = append(list, node)
-			}
-			for _, id := range n.ChildIDs {
-				if child := nodes[id]; child != nil {
-					walk(child)
-				}
-			}
-		}
-		walk(tree.Nodes[0])
-		return nil
-	}))
-	if err != nil {
-		p.t.Fatal(err)
+	tree := must.Get(browsertest.Call(p.ctx, p.Page, accessibility.GetFullAXTree, accessibility.GetFullAXTreeParams{}))(p.t)
+	nodes := map[accessibility.NodeID]*accessibility.Node{}
+	for _, n := range tree.Nodes {
+		nodes[n.NodeID] = n
 	}
+	var list []AccessibilityNode
+	var walk func(*accessibility.Node)
+	walk = func(n *accessibility.Node) {
+		if node := (AccessibilityNode{textOf(n.Role), textOf(n.Name)}); !n.Ignored && !slices.Contains(unnamedRoles, node.Role) {
+			list = append(list, node)
+		}
+		for _, id := range n.ChildIDs {
+			if child := nodes[id]; child != nil {
+				walk(child)
+			}
+		}
+	}
+	walk(tree.Nodes[0])
 	return list
 }
 
@@ -100,9 +91,7 @@ func (p *Page) NothingCut() {
 		p.SetSize(size[0], size[1])
 		var found []string
 		p.Do(nil, `await new Promise((drawn) => requestAnimationFrame(() => requestAnimationFrame(drawn)))`)
-		if err := p.Eval(p.ctx, cut, &found); err != nil {
-			p.t.Fatal(err)
-		}
+		must.Do(p.t, p.Eval(p.ctx, cut, &found))
 		for _, what := range found {
 			p.t.Errorf("%d×%d: %s", size[0], size[1], what)
 		}
@@ -135,18 +124,14 @@ func (p *Page) Accessible() {
 		}
 	}
 	var lowContrast []string
-	if err := p.Eval(p.ctx, contrast, &lowContrast); err != nil {
-		p.t.Fatal(err)
-	}
+	must.Do(p.t, p.Eval(p.ctx, contrast, &lowContrast))
 	for _, text := range lowContrast {
 		p.t.Errorf("too little contrast: %s", text)
 	}
 	p.SetSize(narrow, 2*narrow)
 	var wide []string
-	if err := p.Eval(p.ctx, `document.documentElement.scrollWidth <= innerWidth ? [] : [...document.body.querySelectorAll("*")]
-		.filter((e) => e.getBoundingClientRect().right > innerWidth).map((e) => e.tagName + "." + e.className)`, &wide); err != nil {
-		p.t.Fatal(err)
-	}
+	must.Do(p.t, p.Eval(p.ctx, `document.documentElement.scrollWidth <= innerWidth ? [] : [...document.body.querySelectorAll("*")]
+		.filter((e) => e.getBoundingClientRect().right > innerWidth).map((e) => e.tagName + "." + e.className)`, &wide))
 	if len(wide) > 0 {
 		p.t.Errorf("a page of %d pixels scrolls sideways because of %q", narrow, wide)
 	}

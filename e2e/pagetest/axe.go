@@ -1,14 +1,15 @@
 package pagetest
 
 import (
-	"context"
 	"os"
 	"path/filepath"
 	"strings"
 
-	"github.com/chromedp/cdproto/cdp"
 	"github.com/chromedp/cdproto/emulation"
 	"github.com/chromedp/chromedp"
+
+	"github.com/agentruntime/agentruntime/e2e/browsertest"
+	"github.com/agentruntime/agentruntime/internal/must"
 )
 
 // axeFile is the path of axe-core from the root.
@@ -19,17 +20,10 @@ const axeFile = "js/node_modules/axe-core/axe.min.js"
 func (p *Page) Axe(state string) {
 	p.t.Helper()
 	var loaded bool
-	if err := p.Eval(p.ctx, `"axe" in globalThis`, &loaded); err != nil {
-		p.t.Fatal(err)
-	}
+	must.Do(p.t, p.Eval(p.ctx, `"axe" in globalThis`, &loaded))
 	if !loaded {
-		script, err := os.ReadFile(filepath.Join(root, axeFile))
-		if err != nil {
-			p.t.Fatal(err)
-		}
-		if err := p.Eval(p.ctx, string(script)+"\n;undefined", nil); err != nil {
-			p.t.Fatal(err)
-		}
+		script := must.Get(os.ReadFile(filepath.Join(root, axeFile)))(p.t)
+		must.Do(p.t, p.Eval(p.ctx, string(script)+"\n;undefined", nil))
 	}
 	for _, scheme := range []string{"dark", "light"} {
 		p.SetMedia("prefers-color-scheme", scheme)
@@ -37,11 +31,8 @@ func (p *Page) Axe(state string) {
 		// Without style sheets, which it loads into an inline style: a page with a content
 		// security policy refuses that and reports it. Only a rule for screens that can't be
 		// turned needs them.
-		err := p.Eval(p.ctx, `axe.run(document, {resultTypes: ["violations"], preload: {assets: ["media"]}}).then(({violations}) => violations.flatMap(({id, help, nodes}) =>
-			nodes.map(({target, failureSummary}) => [id, help, target.flat().join(" "), failureSummary].join("; "))))`, &found)
-		if err != nil {
-			p.t.Fatal(err)
-		}
+		must.Do(p.t, p.Eval(p.ctx, `axe.run(document, {resultTypes: ["violations"], preload: {assets: ["media"]}}).then(({violations}) => violations.flatMap(({id, help, nodes}) =>
+			nodes.map(({target, failureSummary}) => [id, help, target.flat().join(" "), failureSummary].join("; "))))`, &found))
 		if len(found) > 0 {
 			p.t.Errorf("%s, %s: axe finds\n\t%s", state, scheme, strings.Join(found, "\n\t"))
 		}
@@ -63,19 +54,11 @@ func (p *Page) Print() {
 
 func (p *Page) emulate(media emulation.SetEmulatedMediaParams) {
 	p.t.Helper()
-	err := p.Run(p.ctx, chromedp.Func(func(ctx context.Context, t *chromedp.Target) error {
-		_, err := cdp.Call(ctx, t, emulation.SetEmulatedMedia, media)
-		return err
-	}))
-	if err != nil {
-		p.t.Fatal(err)
-	}
+	must.Get(browsertest.Call(p.ctx, p.Page, emulation.SetEmulatedMedia, media))(p.t)
 }
 
 // SetSize sets the size of the page's window, in CSS pixels.
 func (p *Page) SetSize(width, height int64) {
 	p.t.Helper()
-	if err := p.Run(p.ctx, chromedp.EmulateViewport(width, height)); err != nil {
-		p.t.Fatal(err)
-	}
+	must.Do(p.t, p.Run(p.ctx, chromedp.EmulateViewport(width, height)))
 }

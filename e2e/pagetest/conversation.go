@@ -4,6 +4,8 @@ import (
 	"encoding/json"
 	"slices"
 	"strings"
+
+	"github.com/agentruntime/agentruntime/internal/must"
 )
 
 // This file has the actions of a visitor in the example pages with a conversation, which is in an element of the agent
@@ -60,9 +62,7 @@ func (p *Page) WantTranscript(want ...string) {
 // Press clicks the first element that the selector finds, as a mouse does.
 func (p *Page) Press(selector string) {
 	p.t.Helper()
-	if err := p.Click(p.ctx, selector); err != nil {
-		p.t.Fatal(err)
-	}
+	must.Do(p.t, p.Click(p.ctx, selector))
 }
 
 // JSON writes a value for a script.

@@ -53,9 +53,7 @@ func (h *Server) Open(path string) *Page {
 	p := newPage(h.ctx, h.t)
 	// The addresses of the service are on loopback, about which the runtime warns once.
 	p.Allow("local or private host")
-	if err := p.AddScript(h.ctx, watch); err != nil {
-		h.t.Fatal(err)
-	}
+	must.Do(h.t, p.AddScript(h.ctx, watch))
 	p.Navigate(h.URL + path)
 	return p
 }
@@ -82,10 +80,7 @@ func (p *Page) Close() {
 // It shares the storage, the locks and the channels with p.
 func (p *Page) NewTab(url string) *Page {
 	p.t.Helper()
-	tab, err := p.Page.NewTab(p.ctx, url)
-	if err != nil {
-		p.t.Fatal(err)
-	}
+	tab := must.Get(p.Page.NewTab(p.ctx, url))(p.t)
 	p.t.Cleanup(tab.Close)
 	return &Page{Page: tab, Prelude: p.Prelude, t: p.t, ctx: p.ctx}
 }
@@ -93,10 +88,7 @@ func (p *Page) NewTab(url string) *Page {
 // Crash kills the process of the tab.
 func (p *Page) Crash() {
 	p.t.Helper()
-	err := p.Run(p.ctx, chromedp.Func(func(ctx context.Context, t *chromedp.Target) error {
-		_, err := cdp.Call(ctx, t, page.Crash, cdp.Empty{})
-		return err
-	}))
+	_, err := browsertest.Call(p.ctx, p.Page, page.Crash, cdp.Empty{})
 	if !errors.Is(err, browsertest.ErrCrashed) {
 		p.t.Error(err)
 	}
@@ -105,9 +97,7 @@ func (p *Page) Crash() {
 // Navigate opens another address in the page.
 func (p *Page) Navigate(url string) {
 	p.t.Helper()
-	if err := p.Page.Navigate(p.ctx, url); err != nil {
-		p.t.Fatal(err)
-	}
+	must.Do(p.t, p.Page.Navigate(p.ctx, url))
 }
 
 // Permit sets whether the page gets a permission, such as that for the microphone, when it asks for it. An element writes a line
@@ -119,17 +109,13 @@ func (p *Page) Permit(name string, granted bool) {
 		setting = browsertest.Denied
 		p.Allow("#mic_permission_denied")
 	}
-	if err := p.SetPermission(p.ctx, name, setting); err != nil {
-		p.t.Fatal(err)
-	}
+	must.Do(p.t, p.SetPermission(p.ctx, name, setting))
 }
 
 // SetHidden hides the page, or shows it again.
 func (p *Page) SetHidden(hidden bool) {
 	p.t.Helper()
-	if err := p.Page.SetHidden(p.ctx, hidden); err != nil {
-		p.t.Fatal(err)
-	}
+	must.Do(p.t, p.Page.SetHidden(p.ctx, hidden))
 }
 
 // Context ends when the test has taken too long.
@@ -167,10 +153,7 @@ func (p *Page) Do(out any, body string) {
 // in a file with the name of the test's.
 func (p *Page) Call(out any, script, function string, args ...any) {
 	p.t.Helper()
-	list, err := json.Marshal(append([]any{}, args...))
-	if err != nil {
-		p.t.Fatal(err)
-	}
+	list := must.Get(json.Marshal(append([]any{}, args...)))(p.t)
 	call := fmt.Sprintf("(await import(new URL(%q, document.baseURI))).%s(...%s)", script, function, list)
 	if err := p.Eval(p.ctx, "(async () => "+call+")()", out); err != nil {
 		p.t.Fatalf("%s of %s: %v; the page's events: %s", function, script, err, p.events())
@@ -192,13 +175,7 @@ func (p *Page) events() string {
 // CloseTab closes the tab as a person does, so that the page receives its last events.
 func (p *Page) CloseTab() {
 	p.t.Helper()
-	err := p.Run(p.ctx, chromedp.Func(func(ctx context.Context, t *chromedp.Target) error {
-		_, err := cdp.Call(ctx, t, page.Close, cdp.Empty{})
-		return err
-	}))
-	if err != nil {
-		p.t.Fatal(err)
-	}
+	must.Get(browsertest.Call(p.ctx, p.Page, page.Close, cdp.Empty{}))(p.t)
 }
 
 // Keys types keys into the focused element. The event for a pressed key contains its
@@ -206,26 +183,18 @@ func (p *Page) CloseTab() {
 // would press a button that gets the focus between them.
 func (p *Page) Keys(keys string, options ...chromedp.KeyOption) {
 	p.t.Helper()
-	err := p.Run(p.ctx, chromedp.Func(func(ctx context.Context, target *chromedp.Target) error {
-		for _, key := range keys {
-			events := kb.Encode(key)
-			down, up := events[0], events[len(events)-1]
-			if len(events) == 3 {
-				down.Text, down.UnmodifiedText = events[1].Text, events[1].UnmodifiedText
-			}
-			for _, event := range []*input.DispatchKeyEventParams{down, up} {
-				for _, option := range options {
-					option(event)
-				}
-				if _, err := cdp.Call(ctx, target, input.DispatchKeyEvent, *event); err != nil {
-					return err
-				}
-			}
+	for _, key := range keys {
+		events := kb.Encode(key)
+		down, up := events[0], events[len(events)-1]
+		if len(events) == 3 {
+			down.Text, down.UnmodifiedText = events[1].Text, events[1].UnmodifiedText
 		}
-		return nil
-	}))
-	if err != nil {
-		p.t.Fatal(err)
+		for _, event := range []*input.DispatchKeyEventParams{down, up} {
+			for _, option := range options {
+				option(event)
+			}
+			must.Get(browsertest.Call(p.ctx, p.Page, input.DispatchKeyEvent, *event))(p.t)
+		}
 	}
 }
 
@@ -269,8 +238,6 @@ func (p *Page) AwaitTrue(expression string) {
 // Text returns the text of the first element that matches the selector.
 func (p *Page) Text(selector string) (text string) {
 	p.t.Helper()
-	if err := p.Eval(p.ctx, `document.querySelector("`+selector+`").textContent`, &text); err != nil {
-		p.t.Fatal(err)
-	}
+	must.Do(p.t, p.Eval(p.ctx, `document.querySelector("`+selector+`").textContent`, &text))
 	return text
 }

@@ -4,16 +4,15 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
-	"fmt"
 	"io"
 	"net/http"
-	"net/url"
-	"strings"
 	"testing"
 	"time"
 
 	"github.com/agentruntime/agentruntime/internal/localservice"
 	"github.com/agentruntime/agentruntime/internal/localservice/live"
+	"github.com/agentruntime/agentruntime/internal/must"
+	"github.com/agentruntime/agentruntime/management"
 )
 
 // Control sends a command to the service's control address.
@@ -34,11 +33,7 @@ func Control(ctx context.Context, t testing.TB, info localservice.Info, path str
 // may have ended, and returns the response.
 func TryControl(ctx context.Context, t testing.TB, info localservice.Info, path string, body any) (status int, text []byte) {
 	t.Helper()
-	data, err := json.Marshal(body)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return control(ctx, t, info, http.MethodPost, path, data)
+	return control(ctx, t, info, http.MethodPost, path, must.Get(json.Marshal(body))(t))
 }
 
 // Sessions returns the live sessions of a running service.
@@ -47,30 +42,21 @@ func Sessions(ctx context.Context, t testing.TB, info localservice.Info) []live.
 	var list struct {
 		Sessions []live.Info `json:"sessions"`
 	}
-	if status, text := control(ctx, t, info, http.MethodGet, "/sessions", nil); status != http.StatusOK {
+	status, text := control(ctx, t, info, http.MethodGet, "/sessions", nil)
+	if status != http.StatusOK {
 		t.Fatalf("sessions: %d %s", status, text)
-	} else if err := json.Unmarshal(text, &list); err != nil {
-		t.Fatal(err)
 	}
+	must.Do(t, json.Unmarshal(text, &list))
 	return list.Sessions
 }
 
 func control(ctx context.Context, t testing.TB, info localservice.Info, method, path string, body []byte) (status int, text []byte) {
 	t.Helper()
-	r, err := http.NewRequestWithContext(ctx, method, info.ControlURL+path, bytes.NewReader(body))
-	if err != nil {
-		t.Fatal(err)
-	}
+	r := must.Get(http.NewRequestWithContext(ctx, method, info.ControlURL+path, bytes.NewReader(body)))(t)
 	r.Header.Set("Authorization", "Bearer "+info.ControlToken)
-	reply, err := http.DefaultClient.Do(r)
-	if err != nil {
-		t.Fatal(err)
-	}
+	reply := must.Get(http.DefaultClient.Do(r))(t)
 	defer reply.Body.Close()
-	if text, err = io.ReadAll(reply.Body); err != nil {
-		t.Fatal(err)
-	}
-	return reply.StatusCode, text
+	return reply.StatusCode, must.Get(io.ReadAll(reply.Body))(t)
 }
 
 // OnlySession returns the one live session that the service has.
@@ -122,70 +108,18 @@ func (h *Server) UserMessages(thread string) []string {
 
 // UserMessages returns the messages of the user in a thread, as a running service
 // keeps them, oldest first.
-func UserMessages(ctx context.Context, t testing.TB, info localservice.Info, thread string) []string {
+func UserMessages(ctx context.Context, t testing.TB, info localservice.Info, thread string) (texts []string) {
 	t.Helper()
-	reply, err := http.PostForm(info.OVPURL+"/service/session/action/start", url.Values{
-		"secret": {info.AdminSecret}, "partnerId": {fmt.Sprint(info.PartnerID)}, "type": {"2"}, "format": {"1"},
-		"userId": {"tester"}, "privileges": {"disableentitlement"},
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	var admin string
-	decode(t, reply, &admin)
-	var texts []string
-	for page, more := 1, true; more; page++ {
-		objects := messages(ctx, t, info, admin, thread, page)
-		for _, m := range objects {
-			if m.Type != "human" {
-				continue
-			}
-			var text string
-			if err := json.Unmarshal(m.Content[0].Content, &text); err != nil {
-				t.Fatal(err)
-			}
-			texts = append(texts, text)
+	c := must.Get(management.New(management.Options{
+		PartnerID: info.PartnerID, Secret: info.AdminSecret,
+		Config: management.Config{AgenticURL: &info.AgenticURL, GenieURL: &info.GenieURL, OVPURL: &info.OVPURL},
+	}))(t)
+	defer c.Close()
+	for m, err := range c.Messages.List(ctx, management.MessageFilter{ThreadID: thread}) {
+		must.Do(t, err)
+		if m.Type == "human" {
+			texts = append(texts, m.Segments[0].ContentString())
 		}
-		more = len(objects) == messagePage
 	}
 	return texts
-}
-
-func decode(t testing.TB, r *http.Response, out any) {
-	t.Helper()
-	defer r.Body.Close()
-	body, err := io.ReadAll(r.Body)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := json.Unmarshal(body, out); err != nil || r.StatusCode != http.StatusOK {
-		t.Fatalf("%s %s: %s %s", r.Request.Method, r.Request.URL.Path, r.Status, body)
-	}
-}
-
-// messagePage is the largest page of messages (service.md, Limits).
-const messagePage = 500
-
-type message struct {
-	Type    string
-	Content []struct{ Content json.RawMessage }
-}
-
-// messages returns one page of the messages of a thread, oldest first.
-func messages(ctx context.Context, t testing.TB, info localservice.Info, admin, thread string, page int) []message {
-	t.Helper()
-	filter := fmt.Sprintf(`{"filter":{"objectType":"GenieListMessageFilter","threadIdEquals":%q},"pager":{"pageIndex":%d,"pageSize":%d}}`, thread, page, messagePage)
-	r, err := http.NewRequestWithContext(ctx, http.MethodPost, info.GenieURL+"/message/list", strings.NewReader(filter))
-	if err != nil {
-		t.Fatal(err)
-	}
-	r.Header.Set("Authorization", "KS "+admin)
-	r.Header.Set("Content-Type", "application/json")
-	reply, err := http.DefaultClient.Do(r)
-	if err != nil {
-		t.Fatal(err)
-	}
-	var list struct{ Objects []message }
-	decode(t, reply, &list)
-	return list.Objects
 }

@@ -1,16 +1,14 @@
 package screenshots
 
 import (
-	"context"
 	"encoding/json"
 	"os"
 	"path/filepath"
 	"testing"
 
-	"github.com/chromedp/cdproto/cdp"
 	"github.com/chromedp/cdproto/page"
-	"github.com/chromedp/chromedp"
 
+	"github.com/agentruntime/agentruntime/e2e/browsertest"
 	"github.com/agentruntime/agentruntime/e2e/pagetest"
 	"github.com/agentruntime/agentruntime/internal/localservice"
 	"github.com/agentruntime/agentruntime/internal/must"
@@ -33,16 +31,8 @@ func take(t *testing.T, p *pagetest.Page, name string, clip ...*page.Viewport) {
 	if len(clip) > 0 {
 		params.Clip = clip[0]
 	}
-	err := p.Run(p.Context(), chromedp.Func(func(ctx context.Context, target *chromedp.Target) error {
-		shot, err := cdp.Call(ctx, target, page.CaptureScreenshot, params)
-		if err != nil {
-			return err
-		}
-		return os.WriteFile(filepath.Join("../../docs", name), shot.Data, 0o644)
-	}))
-	if err != nil {
-		t.Fatal(err)
-	}
+	shot := must.Get(browsertest.Call(p.Context(), p.Page, page.CaptureScreenshot, params))(t)
+	must.Do(t, os.WriteFile(filepath.Join("../../docs", name), shot.Data, 0o644))
 }
 
 func TestAvatarPage(t *testing.T) {

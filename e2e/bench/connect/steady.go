@@ -8,7 +8,6 @@ import (
 
 	"github.com/chromedp/cdproto/cdp"
 	"github.com/chromedp/cdproto/performance"
-	"github.com/chromedp/chromedp"
 
 	"github.com/agentruntime/agentruntime/bench/figures"
 	"github.com/agentruntime/agentruntime/e2e/browsertest"
@@ -143,21 +142,16 @@ func work(ctx context.Context, pages map[string]*browsertest.Page, d time.Durati
 
 // countThreadTime makes the browser measure the tasks in processor time instead of elapsed time.
 func countThreadTime(ctx context.Context, p *browsertest.Page) error {
-	return p.Run(ctx, chromedp.Func(func(ctx context.Context, t *chromedp.Target) error {
-		_, err := cdp.Call(ctx, t, performance.Enable, performance.EnableParams{TimeDomain: performance.EnableTimeDomainThreadTicks})
-		return err
-	}))
+	_, err := browsertest.Call(ctx, p, performance.Enable, performance.EnableParams{TimeDomain: performance.EnableTimeDomainThreadTicks})
+	return err
 }
 
 // metrics returns the browser's performance metrics; times are in seconds.
 func metrics(ctx context.Context, p *browsertest.Page) (map[string]float64, error) {
+	result, err := browsertest.Call(ctx, p, performance.GetMetrics, cdp.Empty{})
 	all := map[string]float64{}
-	err := p.Run(ctx, chromedp.Func(func(ctx context.Context, t *chromedp.Target) error {
-		result, err := cdp.Call(ctx, t, performance.GetMetrics, cdp.Empty{})
-		for _, m := range result.Metrics {
-			all[m.Name] = m.Value
-		}
-		return err
-	}))
+	for _, m := range result.Metrics {
+		all[m.Name] = m.Value
+	}
 	return all, err
 }
