@@ -55,7 +55,7 @@ func openPageAt(t *testing.T, o localservice.Options) (server, *pagetest.Page) {
 	h := server{pagetest.New(t, o), t}
 	p := h.Open(folder)
 	p.Prelude = `const {
-		aftermath, agentOf, AgentError, anotherTab, AgentSession, arrive, ChatSession, chatOf, converse, diagnostics, dispose, errorCode, held, holdings, left, load, outcome, phases, settled, tally, within,
+		aftermath, agentOf, AgentError, AgentSession, arrive, ChatSession, chatOf, converse, diagnostics, dispose, errorCode, held, holdings, left, load, outcome, phases, settled, tally, within,
 	} = await import("` + folder + `hostile.js")`
 	return h, p
 }

@@ -91,45 +91,6 @@ func goTogether(h server, p *pagetest.Page, way int) (thread string, whole bool)
 	return thread, whole
 }
 
-// Two tabs talk on one thread. What is said in one is known in the other. The end of the thread is reported to the
-// service when the last one has ended (protocol §8.10).
-func TestTwoTabsOnOneThread(t *testing.T) {
-	t.Parallel()
-	h, p := openPage(t)
-	var got struct {
-		Thread                 string
-		Threads                []string
-		Known, Back, At, After string
-		Together               []string
-		First, Last            []string
-		Complaints             []string
-	}
-	p.Call(&got, "tabs.js", "twoTabsOnOneThread")
-	if ends := h.completions(); len(ends) != 0 {
-		t.Errorf("%q was reported while a tab was still there", ends)
-	}
-	p.Do(&got.Last, `
-		one.session.disconnect()
-		await one.until("sessionCompleted")
-		return one.completions`)
-	h.AwaitSessionCompleted(got.Thread)
-	if ends := h.completions(); len(ends) != 1 {
-		t.Errorf("the reported ends are %q", ends)
-	}
-	if !slices.Equal(got.First, []string{"disconnect suppressed"}) || !slices.Equal(got.Last, []string{"disconnect"}) {
-		t.Errorf("the first tab reported %q, the last %q", got.First, got.Last)
-	}
-	if got.Known != "Your name is Sam." || got.Back != "Your name is Ada." || got.At != "Your name is Ada." || !strings.Contains(got.After, "My name is Ada.") {
-		t.Errorf("got %+v", got)
-	}
-	if want := []string{"Your name is Ada.", "Your name is Ada.", "Your name is Ada.", "aborted"}; !slices.Equal(got.Together, want) {
-		t.Errorf("at the same time: %q", got.Together)
-	}
-	if got.Threads[0] != got.Thread || got.Threads[1] != got.Thread || len(got.Complaints) != 0 {
-		t.Errorf("threads %q; the other tab says %q", got.Threads, got.Complaints)
-	}
-}
-
 // TestForgedMessagesBetweenTabs: other scripts of the origin send anything on the channel of a thread.
 // They can suppress the report of the end, which a forged goodbye allows again, and nothing else:
 // the conversation goes on, and neither the memory of the program nor its callbacks grow.

@@ -103,20 +103,6 @@ export async function left(before) {
   return more().map(([name, n]) => `${n} ${name}, ${before[name]} before`)
 }
 
-/**
- * Opens another tab with the same page, and returns the exports of this module in that
- * tab, its window, and the uncaught errors of its page.
- */
-export async function anotherTab() {
-  const ready = new Promise((resolve) => addEventListener("tab", resolve, { once: true }))
-  const other = /** @type {Window} */ (window.open("tab.html"))
-  await ready
-  const complaints = []
-  other.addEventListener("error", ({ message }) => complaints.push(message))
-  other.addEventListener("unhandledrejection", ({ reason }) => complaints.push(String(reason)))
-  return { ...other.hostile, window: other, complaints }
-}
-
 /** Makes sessions in every phase, by the phase's name, each with a thread of its own, and returns them and their pending calls. */
 export async function phases() {
   const talked = async (make) => {

@@ -1,29 +1,5 @@
 // What the tests of tabs_test.go do in their pages.
-import { anotherTab, chatOf, diagnostics, holdings, left, load, outcome } from "./hostile.js"
-
-export async function twoTabsOnOneThread() {
-  const one = await chatOf()
-  await one.session.connect()
-  await one.session.sendText("My name is Sam.")
-  const {threadId} = one.session
-  const other = await anotherTab()
-  const two = await other.chatOf({threadId})
-  await two.session.connect()
-  const known = (await two.session.sendText("What is my name?")).text
-  await two.session.sendText("My name is Ada.")
-  const back = (await one.session.sendText("What is my name?")).text
-  // At the same time, and one of them stopped.
-  const slow = outcome(() => one.session.sendText("Think about it", {signal: AbortSignal.timeout(300)}))
-  const together = await Promise.all([1, 2, 3].map(() => outcome(() => two.session.sendText("What is my name?"))))
-  together.push(await slow)
-  const at = outcome(() => one.session.sendText("What is my name?"))
-  const threads = [one.session.threadId, two.session.threadId]
-  two.session.disconnect()
-  const after = (await one.session.sendText("What did we talk about?")).text
-  await two.until("sessionCompleted")
-  globalThis.one = one
-  return {thread: threadId, threads, known, back, together, at: await at, after, first: two.completions, complaints: other.complaints}
-}
+import { chatOf, diagnostics, holdings, left, load } from "./hostile.js"
 
 export async function forgedMessagesBetweenTabs() {
   const memories = []

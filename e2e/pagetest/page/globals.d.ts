@@ -14,10 +14,6 @@ declare global {
   // Of watch.js.
   var watched: { peers: RTCPeerConnection[]; microphones: MediaStreamTrack[]; count(): Record<"peers" | "sockets" | "contexts" | "microphones" | "timers" | "listeners", number> }
 
-  interface Window {
-    hostile: object
-  }
-
   // What every page of the tests has.
   interface Document {
     getElementById(id: "video"): HTMLVideoElement
