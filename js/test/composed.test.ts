@@ -5,7 +5,7 @@ import { FakeAgentSession, FakeAvatarSession, FakeChatSession, type FakeOptions 
 import type { AvatarOptions } from "../src/session/avataroptions.js"
 import { AgentState, AnswerButtons, Composer, ControlBar, DeviceSelect, Transcript } from "../src/ui.js"
 import { endKept, kept } from "./fake.js"
-import { Events, makePage, until } from "./page.js"
+import { Events, makePage, replaceNavigator, until } from "./page.js"
 
 const { window } = makePage()
 Object.assign(globalThis, { Option: window.Option })
@@ -90,11 +90,7 @@ test("the buttons of an answer copy and rate it, and say what came of it", async
       if (refuse) throw "Not now."
     },
   })
-  const clipboard = { writeText: async (text: string) => void (refuse ? assert.fail("refused") : told.push(text)) }
-  const before = globalThis.navigator
-  const set = (value: unknown) => Object.defineProperty(globalThis, "navigator", { configurable: true, value })
-  set({ clipboard })
-  t.after(() => set(before))
+  replaceNavigator(t, { clipboard: { writeText: async (text: string) => void (refuse ? assert.fail("refused") : told.push(text)) } })
   const click = async (name: string) => {
     press(buttons, name)
     await new Promise((resolve) => setImmediate(resolve))

@@ -10,7 +10,7 @@ import type { AgentAvatarElement, AgentChatElement } from "../src/element.js"
 import type { AppInitResult } from "../src/generated/settings.js"
 import { dispose } from "../src/core/load.js"
 import { FakeProgram, settle } from "./fake.js"
-import { makeElementPage, until as awaitTrue } from "./page.js"
+import { makeElementPage, replaceNavigator, until as awaitTrue } from "./page.js"
 
 globalThis.reportError = (exception: unknown) => assert.fail(`reported: ${exception}`)
 
@@ -133,15 +133,20 @@ test("a token that is refused is replaced from where the element has it", async 
   assert.deepEqual(program.inits.map(({ token }) => token), ["visitor-1", "visitor-2"])
 })
 
-test("an answer is rated with the session's present token", async () => {
+/** Has the agent answer in text. */
+function answer(text: string): void {
+  program.dispatch("turnStart", { speechId: null, turnId: "t", isNewTurn: true })
+  program.dispatch("brainSegment", { type: "text", content: text, messageId: "m-1", speechId: undefined })
+  program.dispatch("transcript", { type: "final", text, speechId: null })
+  program.dispatch("turnEnd", { speechId: null, turnId: "t" })
+}
+
+test("an answer is rated with the session's present token, and a failure is told", async () => {
   const tokens: unknown[] = []
   program.results["feedbackAdd"] = async (_, access) => void tokens.push((access as { token: unknown }).token)
   const element = place({ modes: "text" }, { init, options: { onTokenNeeded: async () => "renewed" } })
   await element.start()
-  program.dispatch("turnStart", { speechId: null, turnId: "t", isNewTurn: true })
-  program.dispatch("brainSegment", { type: "text", content: "Hello there!", messageId: "m-1", speechId: undefined })
-  program.dispatch("transcript", { type: "final", text: "Hello there!", speechId: null })
-  program.dispatch("turnEnd", { speechId: null, turnId: "t" })
+  answer("Hello there!")
   const rate = async (name: string) => {
     find(element, `[part~=${name}]`).click()
     await awaitTrue("the rating", () => tokens.length > 0)
@@ -150,6 +155,35 @@ test("an answer is rated with the session's present token", async () => {
   assert.equal(await rate("good"), init.ks)
   await (program.options["onTokenNeeded"] as () => Promise<string>)()
   assert.equal(await rate("bad"), "renewed")
+  program.results["feedbackAdd"] = () => Promise.reject(new AgentError({ code: "server_error" }))
+  find(element, "[part~=good]").click()
+  await until(() => find(element, "[part=message]").textContent === ERROR_MESSAGES.server_error)
+})
+
+test("an answer is copied, and the conversation copied and saved, as text; what the browser refuses is told", async (t) => {
+  const copied: string[] = []
+  const saved: Blob[] = []
+  let refused = false
+  replaceNavigator(t, { clipboard: { writeText: async (text: string) => void (refused ? assert.fail("not allowed") : copied.push(text)) } })
+  t.mock.method(URL, "createObjectURL", (blob: Blob) => `blob:${saved.push(blob)}`)
+  const files: string[] = []
+  t.mock.method(window.HTMLAnchorElement.prototype, "click", function (this: HTMLAnchorElement) { files.push(`${this.href} ${this.download}`) })
+  const element = place({ modes: "text", "agent-name": "Robin" })
+  await element.start()
+  assert.equal(find(element, "[part=tools]").hidden, true, "nothing was said")
+  program.dispatch("transcript", { type: "user", text: "My name is Ada.", speechId: null })
+  answer("Nice to meet you.")
+  await until(() => button(element, "copy-answer") !== null)
+  assert.equal(find(element, "[part=tools]").hidden, false)
+  t.mock.timers.enable({ apis: ["setTimeout"] }) // an address is revoked after a minute
+  for (const part of ["copy-answer", "copy", "download"]) button(element, part).click()
+  t.mock.timers.reset()
+  await settle()
+  const whole = "You: My name is Ada.\n\nRobin: Nice to meet you."
+  assert.deepEqual([copied, await saved[0]!.text(), files], [["Nice to meet you.", whole], whole, ["blob:1 Conversation.txt"]])
+  refused = true
+  button(element, "copy").click()
+  await until(() => find(element, "[part=message]").textContent!.includes("did not let this page copy"))
 })
 
 test("an agent without a picture has large bars, but not over the face of a poster", async () => {
@@ -843,10 +877,7 @@ test("the end of a conversation by a failure has its code too", async (t) => {
 })
 
 test("offline, the sentence says so", async (t) => {
-  const before = globalThis.navigator
-  const set = (value: unknown) => Object.defineProperty(globalThis, "navigator", { configurable: true, value })
-  set({ onLine: false })
-  t.after(() => set(before))
+  replaceNavigator(t, { onLine: false })
   program.initError = new AgentError({ code: "network_error", detail: "failed to fetch" })
   const element = place({ "widget-id": "w" }, {})
   told(t, element)

@@ -39,6 +39,14 @@ export function dispatchAt(target: Element, type: string, at: number, properties
   target.dispatchEvent(event)
 }
 
+/** Gives a test a navigator of its own. */
+export function replaceNavigator(t: TestContext, navigator: object): void {
+  const set = (value: unknown) => Object.defineProperty(globalThis, "navigator", { configurable: true, value })
+  const before = globalThis.navigator
+  set(navigator)
+  t.after(() => set(before))
+}
+
 /** Waits until what a page shows is so, up to a minute on a busy machine; `pass` lets some time pass. */
 export async function until(what: string, fits: () => boolean, pass: () => Promise<unknown> = () => new Promise((resolve) => setTimeout(resolve, 5))): Promise<void> {
   const end = performance.now() + 60_000
