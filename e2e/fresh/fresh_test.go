@@ -3,7 +3,6 @@ package fresh
 import (
 	"bytes"
 	"context"
-	"encoding/json"
 	"fmt"
 	"io/fs"
 	"net/http"
@@ -86,15 +85,12 @@ func (p *project) run(args ...string) {
 // files lists what a folder of the project has, with slashes.
 func (p *project) files(dir string) (names []string) {
 	p.t.Helper()
-	err := fs.WalkDir(os.DirFS(filepath.Join(p.dir, dir)), ".", func(name string, d fs.DirEntry, err error) error {
+	must.Do(p.t, fs.WalkDir(os.DirFS(filepath.Join(p.dir, dir)), ".", func(name string, d fs.DirEntry, err error) error {
 		if err == nil && !d.IsDir() {
 			names = append(names, name)
 		}
 		return err
-	})
-	if err != nil {
-		p.t.Fatal(err)
-	}
+	}))
 	return names
 }
 
@@ -121,11 +117,7 @@ func (p *project) programs(dir string) (names []string) {
 
 func (p *project) read(name string) []byte {
 	p.t.Helper()
-	text, err := os.ReadFile(filepath.Join(p.dir, name))
-	if err != nil {
-		p.t.Fatal(err)
-	}
-	return text
+	return must.Get(os.ReadFile(filepath.Join(p.dir, name)))(p.t)
 }
 
 // wantPrograms checks which programs a build has emitted.
@@ -183,15 +175,11 @@ func told(t *testing.T, h *pagetest.Server) string {
 		OVPURL     string `json:"ovpUrl"`
 	}
 	info := h.Info()
-	text, err := json.Marshal(map[string]any{
+	return pagetest.JSON(map[string]any{
 		"widgetId":  info.Agents[0].WidgetID,
 		"addresses": addresses{info.AgenticURL, info.GenieURL, info.OVPURL},
 		"session":   map[string]any{"allowPrivateHosts": true},
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	return string(text)
 }
 
 // open opens a page of the site and tells it where the service is.
@@ -455,14 +443,9 @@ func (p *project) start(args ...string) *url.URL {
 	cmd := p.command(args...)
 	cmd.WaitDelay = time.Second
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
-	out, err := cmd.StdoutPipe()
-	if err != nil {
-		p.t.Fatal(err)
-	}
+	out := must.Get(cmd.StdoutPipe())(p.t)
 	cmd.Stderr = cmd.Stdout
-	if err := cmd.Start(); err != nil {
-		p.t.Fatal(err)
-	}
+	must.Do(p.t, cmd.Start())
 	p.t.Cleanup(func() {
 		_ = syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL)
 		_ = cmd.Wait()

@@ -24,6 +24,7 @@ import (
 	"github.com/pion/webrtc/v4"
 
 	"github.com/agentruntime/agentruntime/e2e/browsertest"
+	"github.com/agentruntime/agentruntime/e2e/pagetest"
 	"github.com/agentruntime/agentruntime/internal/chromium"
 	"github.com/agentruntime/agentruntime/internal/localservice"
 	"github.com/agentruntime/agentruntime/internal/localservice/servicetest"
@@ -92,14 +93,11 @@ func TestARecordedConversation(t *testing.T) {
 // answerTool makes the session answer the calls of save_note.
 func answerTool(t *testing.T, session *avatar.Session) {
 	t.Helper()
-	_, err := session.OnToolCall("save_note", func(ctx context.Context, call event.ToolCall) (any, error) {
+	must.Get(session.OnToolCall("save_note", func(ctx context.Context, call event.ToolCall) (any, error) {
 		response := map[string]any{"status": "saved"}
 		_, err := session.RespondToTool(ctx, call.ToolMetadata.ID, response)
 		return response, err
-	}, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	}, nil))(t)
 }
 
 // visit returns the access to an agent of a new service with that script, and a function that breaks a connection
@@ -109,22 +107,13 @@ func visit(t *testing.T, script string) (access *appinit.Result, breakIt func(ho
 	service := servicetest.Start(t, localservice.Options{Script: []byte(script)})
 	info := service.Info()
 	agent, _ := info.Agent("tools")
-	access, err := appinit.Init(t.Context(), appinit.Options{
+	access = must.Get(appinit.Init(t.Context(), appinit.Options{
 		WidgetID: agent.WidgetID,
 		Config:   appinit.Config{AgenticURL: &info.AgenticURL, GenieURL: &info.GenieURL, OVPURL: &info.OVPURL},
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	}))(t)
 	return access, func(how string) {
 		t.Helper()
-		request := must.Get(http.NewRequestWithContext(t.Context(), http.MethodPost, info.ControlURL+"/sessions/newest/"+how, nil))(t)
-		request.Header.Set("Authorization", "Bearer "+info.ControlToken)
-		reply := must.Get(http.DefaultClient.Do(request))(t)
-		defer reply.Body.Close()
-		if reply.StatusCode >= 300 {
-			t.Fatalf("%s: %s", how, reply.Status)
-		}
+		pagetest.Control(t.Context(), t, info, "/sessions/newest/"+how, nil)
 	}
 }
 
@@ -141,13 +130,10 @@ func converse(t *testing.T, recording *replay.Recording, script string) []replay
 	defer session.Close()
 	answerTool(t, session)
 	must.Do(t, session.Connect(t.Context()))
-	got, err := run.Converse(t.Context(), func(ctx context.Context, text string) error {
+	got := must.Get(run.Converse(t.Context(), func(ctx context.Context, text string) error {
 		_, err := session.Speak(ctx, text)
 		return err
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	}))(t)
 	return replay.Diff(recording, got)
 }
 
@@ -155,14 +141,11 @@ func recordedConversation(t *testing.T, codec string) {
 	access, breakIt := visit(t, script)
 	dir := filepath.Join(t.TempDir(), "recording")
 	frames := map[bool]int{} // by key
-	rec, err := record.New(dir, record.Options{OnFrame: func(f av.Frame) {
+	rec := must.Get(record.New(dir, record.Options{OnFrame: func(f av.Frame) {
 		if f.Codec == "video/"+codec {
 			frames[f.Key]++
 		}
-	}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	}}))(t)
 	l := make(listener, 1<<16)
 	var mic av.Microphone
 	o := avatar.OptionsFor(access)
