@@ -54,9 +54,7 @@ func openPageAt(t *testing.T, o localservice.Options) (server, *pagetest.Page) {
 	o.Recovery = cmp.Or(o.Recovery, -1) // a session ends with its socket
 	h := server{pagetest.New(t, o), t}
 	p := h.Open(folder)
-	p.Prelude = `const {
-		aftermath, agentOf, AgentError, AgentSession, arrive, ChatSession, chatOf, converse, diagnostics, dispose, errorCode, held, holdings, left, load, outcome, phases, settled, tally, within,
-	} = await import("` + folder + `hostile.js")`
+	p.Prelude = `const {aftermath, arrive, holdings, left, load, outcome, phases, tally, within} = await import("` + folder + `hostile.js")`
 	return h, p
 }
 

@@ -21,14 +21,13 @@ const names = [
  */
 export async function open({ agent = "receptionist", init = {}, ...options } = {}) {
   const reply = await appInit({ widgetId: agents[agent], ...service.addresses, ...init })
-  return new Talk(new AvatarSession({ ...reply, ...service.session, micStartMode: "deferred", ...options }), reply)
+  return new Talk(new AvatarSession({ ...reply, ...service.session, micStartMode: "deferred", ...options }))
 }
 
 /** A session and its recorded events. */
 class Talk extends Recording {
-  constructor(session, reply) {
+  constructor(session) {
     super(session, names)
-    this.reply = reply
   }
 
   /** The texts of one type of transcript. */

@@ -1,11 +1,10 @@
 // Shared by the tests of this package: sessions whose events are recorded, and promises
 // that must settle.
-import { AgentError, AgentSession, appInit, ChatSession } from "/js/dist/index.js"
+import { AgentError, AgentSession, appInit, ChatSession, diagnostics } from "/js/dist/index.js"
 import { agents, held, Recording, service, settled } from "/e2e/pagetest/page/tools.js"
-import { diagnostics } from "/js/dist/index.js"
 
 export { converse, dispose, load } from "/js/dist/index.js"
-export { AgentError, AgentSession, ChatSession, diagnostics, held, settled }
+export { diagnostics, held, settled }
 
 const names = ["stateChange", "transportChanged", "modeChanged", "transcript", "turnStart", "turnEnd", "sessionCompleted", "warning", "error", "ended"]
 
