@@ -86,7 +86,7 @@ const inARow = 20
 func chatter(t *testing.T, service *localservice.Service, n, cuts int) (said, reported []string, thread string) {
 	random := rand.New(rand.NewPCG(uint64(n), 1))
 	line := newCuttable(t, service.Info().ConversationManagerURL)
-	_, init := arrive(t, service, store.Silent)
+	init := arrive(t, service, store.Silent)
 	heard := newRecorder(t)
 	o := avatar.OptionsFor(init)
 	o.ConversationURL = line.url

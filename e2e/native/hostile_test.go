@@ -69,7 +69,7 @@ func TestANewcomerAmongHostileClients(t *testing.T) {
 		}
 	}()
 	for i := range hostileClients {
-		_, init := arrive(t, service, "receptionist")
+		init := arrive(t, service, "receptionist")
 		h := &hostile{ctx: ctx, info: service.Info(), init: init, offer: viewerOffer(t), http: clientAt(fmt.Sprintf("127.0.0.%d", 10+i))}
 		clients = append(clients, h)
 	}
@@ -114,7 +114,7 @@ func newcomers(t *testing.T, service *localservice.Service, busy func()) (waits 
 	t.Helper()
 	for range 4 {
 		began := time.Now()
-		_, init, err := tryArrive(t, service, "receptionist")
+		init, err := tryArrive(t, service, "receptionist")
 		if err != nil {
 			busy()
 			t.Fatalf("a newcomer gets no token: %v", err)

@@ -39,7 +39,7 @@ func TestMetricsOfTheService(t *testing.T) {
 		}
 	}
 
-	_, init := arrive(t, service, "receptionist")
+	init := arrive(t, service, "receptionist")
 	oneTurn(t, chat.OptionsFor(init))
 	a := connectFace(t, avatar.OptionsFor(init))
 	must.Get(a.Ask(t.Context(), "Hello"))(t)

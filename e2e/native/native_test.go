@@ -12,7 +12,6 @@ import (
 
 	"github.com/pion/webrtc/v4"
 
-	"github.com/agentruntime/agentruntime/internal/fetch"
 	"github.com/agentruntime/agentruntime/internal/leaktest"
 	"github.com/agentruntime/agentruntime/internal/localservice"
 	"github.com/agentruntime/agentruntime/internal/localservice/servicetest"
@@ -46,35 +45,28 @@ type recorder struct {
 
 func newRecorder(t *testing.T) *recorder { return &recorder{t: t, changed: make(chan struct{}, 1)} }
 
-// arrive makes a client and a conversation token for the agent.
-func arrive(t *testing.T, service *localservice.Service, agent string) (*fetch.HTTPClient, *appinit.Result) {
+// arrive makes a conversation token for the agent.
+func arrive(t *testing.T, service *localservice.Service, agent string) *appinit.Result {
 	t.Helper()
-	http, init, err := tryArrive(t, service, agent)
-	must.Do(t, err)
-	return http, init
+	return must.Get(tryArrive(t, service, agent))(t)
 }
 
-func tryArrive(t *testing.T, service *localservice.Service, agent string) (*fetch.HTTPClient, *appinit.Result, error) {
+func tryArrive(t *testing.T, service *localservice.Service, agent string) (*appinit.Result, error) {
 	t.Helper()
 	info := service.Info()
 	who, ok := info.Agent(agent)
 	if !ok {
 		t.Fatalf("no agent %q", agent)
 	}
-	http := fetch.New()
-	t.Cleanup(func() { http.Close() })
-	init, err := appinit.Init(t.Context(), appinit.Options{
-		WidgetID:   who.WidgetID,
-		HTTPClient: fetch.As(http),
-		Config:     appinit.Config{AgenticURL: &info.AgenticURL, GenieURL: &info.GenieURL, OVPURL: &info.OVPURL},
+	return appinit.Init(t.Context(), appinit.Options{
+		WidgetID: who.WidgetID,
+		Config:   appinit.Config{AgenticURL: &info.AgenticURL, GenieURL: &info.GenieURL, OVPURL: &info.OVPURL},
 	})
-	return http, init, err
 }
 
 func newBot(t *testing.T, service *localservice.Service, agent string) *bot {
 	t.Helper()
-	_, init := arrive(t, service, agent)
-	return botOf(t, init)
+	return botOf(t, arrive(t, service, agent))
 }
 
 func botOf(t *testing.T, init *appinit.Result) *bot {
@@ -88,8 +80,7 @@ func botOf(t *testing.T, init *appinit.Result) *bot {
 		OpenMicrophone: func(string) (media.Source, error) { return av.FromFile("../testdata/speech.ogg") },
 	}
 	o.OnEvent = b.record
-	session := must.Get(avatar.New(o))(t)
-	b.Session = session
+	b.Session = must.Get(avatar.New(o))(t)
 	return b
 }
 

@@ -8,7 +8,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/agentruntime/agentruntime/internal/fetch"
 	"github.com/agentruntime/agentruntime/internal/leaktest"
 	"github.com/agentruntime/agentruntime/internal/localservice"
 	"github.com/agentruntime/agentruntime/internal/must"
@@ -32,10 +31,7 @@ func TestAQuestionThatIsNotStoredIsRefused(t *testing.T) {
 		t.Helper()
 		must.Get(db.Exec(statement))(t)
 	}
-	client, init := arrive(t, service, "receptionist")
-	o := chat.OptionsFor(init)
-	o.HTTPClient = fetch.As(client)
-	c := connectChat(t, o)
+	c := connectChat(t, chat.OptionsFor(arrive(t, service, "receptionist")))
 	defer c.Close()
 	say := func(text string) string {
 		t.Helper()
