@@ -15,8 +15,8 @@ import { bucket, func, functionTable } from "./tables.mjs"
 // A function is known by its index in the table of functions of the module (Go 1.26).
 const step = 1
 
-/** Returns the module without the index, and with a function that writes it. */
-export function deriveIndex(file) {
+/** Returns the module without the index and the buckets, and with a function that writes them. */
+export function deriveTables(file) {
   const module = new Module(file)
   const memory = module.image()
   const table = functionTable(memory)

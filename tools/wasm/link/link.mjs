@@ -1,7 +1,7 @@
 // Makes a program of the Go linker ready for a page: smaller (slim.mjs), started
 // (start.mjs) and split (split.mjs). README.md describes it for other projects.
 
-import { deriveIndex } from "./derive.mjs"
+import { deriveTables } from "./derive.mjs"
 import { Module, Reader, section } from "./module.mjs"
 import { slim } from "./slim.mjs"
 import { instrument, split } from "./split.mjs"
@@ -40,10 +40,10 @@ export async function link(file, { profile, restFile, counts = false, ...options
   const names = linked.names()
   if (!names) throw new Error("the program has no names: link it without -s")
   const program = await start(slim(linked.withoutCustom("name").encode()), options)
-  if (!profile && !counts) return { program: deriveIndex(program), names }
+  if (!profile && !counts) return { program: deriveTables(program), names }
   // A program that counts has a second part too, without functions, so that a page shows when it would be there.
   const parts = split(program, { names, hot: counts ? new Set(names.values()) : profile, file: restFile })
-  return { program: deriveIndex(counts ? instrument(parts.first) : parts.first), rest: parts.rest, restFile: parts.file, names }
+  return { program: deriveTables(counts ? instrument(parts.first) : parts.first), rest: parts.rest, restFile: parts.file, names }
 }
 
 /** The version of Go that a file says it was made with. */
