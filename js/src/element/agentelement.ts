@@ -182,7 +182,7 @@ export abstract class AgentElement extends Base {
 
   set options(options: SessionOptions | undefined) {
     const before = this.#options
-    this.#options = options ?? {}
+    this.#options = options || {} // an empty text is how Preact takes a property back
     // A template may set an equal object each time that it is drawn; the same object may have been changed.
     if (before === options || !same(before, this.#options)) this.#preparation.dropSession()
     if (!open(this.#state)) this.#readAttributes()
@@ -190,7 +190,7 @@ export abstract class AgentElement extends Base {
 
   /** Texts that replace those of the page's language. */
   get labels(): Texts<Labels> {
-    return this.#ownLabels ?? {}
+    return this.#ownLabels || {}
   }
 
   set labels(labels: Texts<Labels> | undefined) {
@@ -204,7 +204,7 @@ export abstract class AgentElement extends Base {
   }
 
   set suggestions(suggestions: readonly string[] | undefined) {
-    this.#suggestions = suggestions || [] // an empty text is how Preact takes a property back
+    this.#suggestions = suggestions || []
     this.#update({ suggestions: Array.isArray(suggestions) ? suggestions : [] })
   }
 
