@@ -222,6 +222,8 @@ async function run(seed, number, init, calm, count) {
     await acts[random.of(names)]()
     if (random.chance(0.6)) await pause(random.below(random.chance(0.3) ? 2500 : 300))
   }
+  const face = agent()?.session?.transport ?? agent()?.session
+  if (face?.paused) call("resume", face) // until then it keeps the texts that were sent
   await rest()
   const last = agent()?.session
   element.remove()
