@@ -243,9 +243,21 @@ func TestClosedTCPClientFreesItsAllocation(t *testing.T) {
 	must.Wait(t, "the allocation is free", func() bool { return s.pool.held.Fits(clientOf("ann"), 1) })
 }
 
+// lines keeps the oldest line of a log that was not read.
+type lines chan string
+
+func (l lines) Write(line []byte) (int, error) {
+	select {
+	case l <- string(line):
+	default:
+	}
+	return len(line), nil
+}
+
 // TestAProcessWithoutDescriptors accepts connections again once it has some.
 func TestAProcessWithoutDescriptors(t *testing.T) {
-	s := start(t, Config{Peers: []netip.AddrPort{echo(t)}, Logger: slog.New(slog.DiscardHandler)})
+	warnings := make(lines, 1)
+	s := start(t, Config{Peers: []netip.AddrPort{echo(t)}, Logger: slog.New(slog.NewTextHandler(warnings, &slog.HandlerOptions{Level: slog.LevelWarn}))})
 	var limit syscall.Rlimit
 	must.Do(t, syscall.Getrlimit(syscall.RLIMIT_NOFILE, &limit))
 	next := must.Get(os.Open(os.DevNull))(t)
@@ -254,9 +266,16 @@ func TestAProcessWithoutDescriptors(t *testing.T) {
 	must.Do(t, next.Close())
 	must.Do(t, syscall.Setrlimit(syscall.RLIMIT_NOFILE, &last))
 	c, err := net.Dial("tcp", s.Addrs()[0].String()) // takes the last one
-	time.Sleep(100 * time.Millisecond)               // the server tries to accept it
+	var warning string
+	select {
+	case warning = <-warnings:
+	case <-time.After(patience):
+	}
 	must.Do(t, errors.Join(err, syscall.Setrlimit(syscall.RLIMIT_NOFILE, &limit)))
 	defer c.Close()
+	if !strings.Contains(warning, "connection not accepted") {
+		t.Errorf("without descriptors the log has %q", warning)
+	}
 	must.Do(t, c.SetDeadline(time.Now().Add(patience)))
 	must.Get(io.WriteString(c, "\x00\x01\x00\x00\x21\x12\xa4\x42abcdefghijkl"))(t) // a binding request
 	if _, err := c.Read(make([]byte, 1)); err != nil {
