@@ -1,5 +1,5 @@
 // Package leaktest fails tests after which goroutines are left: of a session, a service or a
-// connection that has not ended with them. It also has the memory in use. It must not depend on the packages under test.
+// connection that has not ended with them. It also measures the memory in use. It must not depend on the packages under test.
 package leaktest
 
 import (
@@ -28,7 +28,7 @@ var expected = []string{
 	"testing.(*T).Run", "testing.(*T).Parallel", "testing.runFuzzing", "testing.runFuzzTests",
 }
 
-// Heap is how many bytes are in use.
+// Heap returns how many bytes are in use after a garbage collection.
 func Heap() int64 {
 	runtime.GC()
 	var m runtime.MemStats

@@ -1,5 +1,5 @@
-// Package must ends tests in which a call failed that has to work, or in which did not happen what has to, so that what a
-// test prepares is one line for each call. It must not know what a test is about.
+// Package must ends a test when a call fails that has to work, or when something that has to happen does not, so that what
+// a test prepares is one line for each call. It must not know what a test is about.
 package must
 
 import (
@@ -33,7 +33,7 @@ func Wait(t testing.TB, what string, done func() bool) {
 	t.Helper()
 	for began := time.Now(); !done(); time.Sleep(2 * time.Millisecond) {
 		if time.Since(began) > patience {
-			t.Fatalf("%s did not happen", what)
+			t.Fatalf("after %v still not: %s", patience, what)
 		}
 	}
 }
