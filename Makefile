@@ -149,7 +149,7 @@ suites: # the other whole pages
 # Conversations of every kind, from the start to the end: those that make the profile, and
 # those of them of which none may wait for a second part. The worker's conversation is the only
 # one with host names instead of addresses.
-PROFILED := ^Test(AvatarAppearsAndSaysItsOpeningLine|APreparedSessionHasItsRelay|AudioOnlyAgentIsHeard|WithoutElementsThereAreTracks|TypedTurnIsAnsweredWithCaptionsInOrder|FakeSessionHasTheEventsOfARealOne|InterruptSilencesAtOnce|PauseIsQuietAndResumeGoesOn|SpeechCutsTheAgentAndIsAnswered|AWorkerConnectsWithoutANetwork|DeferredMicrophoneIsAskedForLater|BadTokenIsRefused|DroppedSocketIsRecovered|PageLeftBehindTellsTheService|HiddenPageCompletesAfterItsGrace|OneTurnInEveryWay|ToolsUseThePage|EveryWidgetIsDrawn|ConversationByKeyboard|ServiceIsAway|ConversationOutlivesReload|OneConversationOverBothTransports|OneTagIsALiveFace|ChatBeginsWithItsFirstMessage|NoStartFailsInSilence|APageComesBackFromTheCacheInEveryPhase|StatesOfAFace|MovedAndRemoved|BlockedSoundWaitsForAKey|FaceThatIsNotThere|ExampleOfAFaceWithoutSound|Preload)$$
+PROFILED := ^Test(AvatarAppearsAndSaysItsOpeningLine|APreparedSessionHasItsRelay|AudioOnlyAgentIsHeard|WithoutElementsThereAreTracks|TypedTurnIsAnsweredWithCaptionsInOrder|FakeSessionHasTheEventsOfARealOne|InterruptSilencesAtOnce|PauseIsQuietAndResumeGoesOn|SpeechCutsTheAgentAndIsAnswered|AWorkerConnectsWithoutANetwork|DeferredMicrophoneIsAskedForLater|BadTokenIsRefused|DroppedSocketIsRecovered|PageLeftBehindTellsTheService|HiddenPageCompletesAfterItsGrace|OneTurnInEveryWay|ToolsUseThePage|EveryWidgetIsDrawn|ConversationByKeyboard|ServiceIsAway|ConversationOutlivesReload|OneConversationOverBothTransports|OneTagIsALiveFace|ChatBeginsWithItsFirstMessage|NoStartFailsInSilence|APageComesBackFromTheCacheInEveryPhase|StatesOfAFace|MovedAndRemoved|BlockedSoundWaitsForAKey|FaceThatIsNotThere|ExampleOfAFaceWithoutSound|Preload|FirstCallsNeedNoSecondPart)$$
 SCENARIOS := ^Test(AWorkerConnectsWithoutANetwork|AvatarAppearsAndSaysItsOpeningLine|AudioOnlyAgentIsHeard|TypedTurnIsAnsweredWithCaptionsInOrder|BadTokenIsRefused|PageLeftBehindTellsTheService|OneTurnInEveryWay|ServiceIsAway|OneConversationOverBothTransports|OneTagIsALiveFace|ChatBeginsWithItsFirstMessage|NoStartFailsInSilence|StatesOfAFace|BlockedSoundWaitsForAKey)$$
 SCENES := ./agent ./avatar ./chat ./element
 
@@ -176,7 +176,7 @@ cold: $(NPM) # whole pages with programs whose first parts have as little as pos
 	tools/need.sh browser
 	cd js && node build.mjs cold
 	cd e2e && $(GOTEST) -count 1 -p 1 $(PARALLEL) ./loader
-	cd e2e && AGENTRUNTIME_LATE=1 $(GOTEST) -count 1 -p 1 $(PARALLEL) -skip ^TestAWorkerConnectsWithoutANetwork$$ $(CORE) ./avatar ./chat
+	cd e2e && AGENTRUNTIME_LATE=1 $(GOTEST) -count 1 -p 1 $(PARALLEL) -skip '^Test(AWorkerConnectsWithoutANetwork|FirstCallsNeedNoSecondPart)$$' $(CORE) ./avatar ./chat
 	npm --prefix js run --silent build
 
 .PHONY: native

@@ -1,6 +1,7 @@
 package avatar
 
 import (
+	"net/http"
 	"slices"
 	"strings"
 	"testing"
@@ -111,4 +112,14 @@ func TestPauseIsQuietAndResumeGoesOn(t *testing.T) {
 	if answer != "connected" {
 		t.Errorf("after the expired pause the session is %s", answer)
 	}
+}
+
+// What a page can call as soon as it is connected is in the first part of the program: it
+// works while the second part can't be had.
+func TestFirstCallsNeedNoSecondPart(t *testing.T) {
+	t.Parallel()
+	h, p := open(t)
+	h.Refuse("/js/dist/agentruntime.rest-", http.StatusServiceUnavailable)
+	p.Allow("Failed to load resource") // when the picture is there
+	p.Call(nil, "turn.js", "firstCalls")
 }

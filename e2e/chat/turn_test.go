@@ -1,6 +1,7 @@
 package chat
 
 import (
+	"net/http"
 	"strings"
 	"testing"
 )
@@ -35,5 +36,20 @@ func TestOneTurnInEveryWay(t *testing.T) {
 	}
 	if small, large := h.Count("GET", "/js/dist/chat.wasm"), h.Count("GET", "/js/dist/agentruntime.wasm"); small != 1 || large != 0 {
 		t.Errorf("chat.wasm was fetched %d times, agentruntime.wasm %d times", small, large)
+	}
+}
+
+// What a page can call first is in the first part of the program: it works while the second
+// part can't be had.
+func TestFirstCallsNeedNoSecondPart(t *testing.T) {
+	t.Parallel()
+	for _, first := range []string{"firstSettings", "firstStream", "firstStreamLeft", "firstAbort", "firstConverse"} {
+		t.Run(first, func(t *testing.T) {
+			t.Parallel()
+			h, p := openPage(t)
+			h.Refuse("/js/dist/chat.rest-", http.StatusServiceUnavailable)
+			p.Allow("Failed to load resource") // after the first turn
+			p.Call(nil, "turn.js", first)
+		})
 	}
 }

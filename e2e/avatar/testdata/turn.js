@@ -69,3 +69,18 @@ export async function pauseIsQuiet() {
   await meter.quiet(500)
   if (!session.paused) throw Error("not paused")
 }
+
+export async function firstCalls() {
+  const {session} = await open({agent: "silent", videoEl: document.getElementById("video")})
+  await session.connect()
+  session.mute()
+  session.unmute()
+  session.muteAudioOutput()
+  session.unmuteAudioOutput()
+  session.setAudioOutputVolume(0.5)
+  session.updateRequestVars({page: "prices"})
+  session.setDynamicPrompt({page: {title: "Prices"}})
+  session.interrupt()
+  session.pause()
+  session.resume()
+}

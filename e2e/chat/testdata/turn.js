@@ -1,4 +1,5 @@
 // What the tests of turn_test.go do in their pages.
+import { failure } from "/e2e/pagetest/page/tools.js"
 import { arrive, connect, converse, converseOnce } from "./chat.js"
 
 export async function oneTurnInEveryWay() {
@@ -23,4 +24,33 @@ export async function oneTurnInEveryWay() {
     segments: {awaited: turn.segments.length, streamed: streamed.length, heard: talk.all("brainSegment", from).length - streamed.length},
     final: streamed.at(-1).isFinal && bare.at(-1).isFinal,
   }
+}
+
+export async function firstSettings() {
+  const {session} = await connect()
+  session.setToken((await arrive()).ks)
+  session.updateRequestVars({page: "prices"})
+  session.setDynamicPrompt({page: {title: "Prices"}})
+}
+
+export async function firstStream() {
+  const {session} = await connect()
+  for await (const {content} of session.streamText("What is a thread?")) if (content) return
+}
+
+export async function firstStreamLeft() {
+  const {session} = await connect()
+  for await (const {type} of session.streamText("What is a thread?")) if (type) break
+}
+
+export async function firstAbort() {
+  const {session} = await connect()
+  const controller = new AbortController()
+  const turn = failure(session.sendText("What is a thread?", {signal: controller.signal}))
+  controller.abort()
+  await turn
+}
+
+export async function firstConverse() {
+  for await (const {content} of converse({...(await arrive()), userMessage: "What is a thread?"})) if (content) return
 }
