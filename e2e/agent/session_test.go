@@ -86,3 +86,17 @@ func TestOneConversationOverBothTransports(t *testing.T) {
 	}
 	h.AwaitNoSessions(h.Context())
 }
+
+// What a page can call as soon as it is connected is in the first part of the program: it
+// works while the second part can't be had.
+func TestFirstCallsNeedNoSecondPart(t *testing.T) {
+	t.Parallel()
+	h, p := openPage(t)
+	h.Refuse("/js/dist/agentruntime.rest-", http.StatusServiceUnavailable)
+	p.Allow("Failed to load resource") // after the first turn
+	var answer string
+	p.Call(&answer, "session.js", "firstCalls")
+	if answer == "" {
+		t.Error("there is no answer")
+	}
+}

@@ -33,3 +33,11 @@ export async function oneConversationOverBothTransports() {
     timings: session.timings, old: (await failure(chat.sendText("Hello?"))).code, oldThread: chat.threadId,
   }
 }
+
+export async function firstCalls() {
+  const {session} = await connect({agent: "receptionist"})
+  session.updateRequestVars({page: "größe"})
+  session.setDynamicPrompt({page: {title: "Größen 😀"}})
+  const {text} = await session.ask("Größe – 日本語? 😀")
+  return text
+}

@@ -29,13 +29,13 @@ export async function oneTurnInEveryWay() {
 export async function firstSettings() {
   const {session} = await connect()
   session.setToken((await arrive()).ks)
-  session.updateRequestVars({page: "prices"})
-  session.setDynamicPrompt({page: {title: "Prices"}})
+  session.updateRequestVars({page: "größe"})
+  session.setDynamicPrompt({page: {title: "Größen 😀"}})
 }
 
 export async function firstStream() {
   const {session} = await connect()
-  for await (const {content} of session.streamText("What is a thread?")) if (content) return
+  for await (const {content} of session.streamText("Größe – 日本語? 😀")) if (content) return
 }
 
 export async function firstStreamLeft() {
