@@ -2,7 +2,6 @@ package hostile
 
 import (
 	"fmt"
-	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -89,34 +88,4 @@ func goTogether(h server, p *pagetest.Page, way int) (thread string, whole bool)
 		const change = new Promise((resolve) => addEventListener("storage", () => handled() && resolve(true)))
 		return handled() || Promise.race([change, new Promise((resolve) => setTimeout(resolve, 2000, false))])`, thread, closed))
 	return thread, whole
-}
-
-// TestForgedMessagesBetweenTabs: other scripts of the origin send anything on the channel of a thread.
-// They can suppress the report of the end, which a forged goodbye allows again, and nothing else:
-// the conversation goes on, and neither the memory of the program nor its callbacks grow.
-func TestForgedMessagesBetweenTabs(t *testing.T) {
-	t.Parallel()
-	h, p := openPage(t)
-	var got struct {
-		Answer           string
-		Grown, Callbacks int
-		Suppressed, Sent []string
-		Left             []string
-	}
-	p.Call(&got, "tabs.js", "forgedMessagesBetweenTabs")
-	if got.Answer != "Your name is Sam." {
-		t.Errorf("the answer is %q", got.Answer)
-	}
-	if got.Grown > 16<<20 || got.Callbacks > 1000 {
-		t.Errorf("the memory grew by %d bytes; %d callbacks", got.Grown, got.Callbacks)
-	}
-	if !slices.Equal(got.Suppressed, []string{"disconnect suppressed"}) || !slices.Equal(got.Sent, []string{"disconnect"}) {
-		t.Errorf("the ends are %q and %q", got.Suppressed, got.Sent)
-	}
-	for _, left := range got.Left {
-		t.Error("left: ", left)
-	}
-	if ends := h.completions(); len(ends) != 1 {
-		t.Errorf("the reported ends are %q", ends)
-	}
 }

@@ -4,6 +4,7 @@ package completion
 
 import (
 	"slices"
+	"strings"
 	"syscall/js"
 	"testing"
 	"time"
@@ -82,6 +83,10 @@ func TestTabsFindEachOther(t *testing.T) {
 	two := BrowserPage().Channel("thread:1", func(message string) { got <- message })
 	if one == nil || two == nil {
 		t.Fatal("the browser has no channels")
+	}
+	channel := one.(*broadcast).channel
+	for _, script := range []any{5, true, nil, []any{"x"}, strings.Repeat("x", maxMessage+1)} { // of another script, and ignored
+		channel.Call("postMessage", script)
 	}
 	one.Post(`{"v":1}`)
 	select {
