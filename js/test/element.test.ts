@@ -652,159 +652,103 @@ test("a reply of appInit may have fields that are no options", async () => {
   assert.equal("legacyScreenShareEnabled" in program.options, false)
 })
 
-/** Lets a test fail whose start requests appInit before it refuses what the page has set. */
-const requested = () => void (program.initError = new AgentError({ code: "error", detail: "requested" }))
-
-// Each way in which a start can fail: what the visitor reads, and what the page is told.
-const failures: {
-  name: string
-  attributes?: Record<string, string>
-  properties?: object
-  prepare?: () => void
-  code: string
-  sentence: RegExp
-  line: RegExp
-}[] = [
-  { name: "no widget", properties: {}, code: "bad_request", sentence: /not set up correctly.*site's owner/, line: /set widget-id to the public id/ },
-  { name: "an empty widget", attributes: { "widget-id": "" }, properties: {}, code: "bad_request", sentence: /not set up correctly/, line: /set widget-id/ },
-  { name: "a typo in modes", attributes: { modes: "fcae", "widget-id": "w" }, properties: {}, code: "bad_request", sentence: /not set up correctly/, line: /modes must be face, text, or both, and is "fcae"/ },
-  { name: "empty modes", attributes: { modes: " " }, code: "bad_request", sentence: /not set up correctly/, line: /modes must be/ },
-  { name: "a typo in microphone", attributes: { microphone: "clik" }, code: "bad_request", sentence: /not set up correctly/, line: /microphone must be one of start, click, none/ },
-  { name: "a typo in preload", attributes: { preload: "always" }, code: "bad_request", sentence: /not set up correctly/, line: /preload must be one of/ },
-  { name: "a typo in captions", attributes: { captions: "no" }, code: "bad_request", sentence: /not set up correctly/, line: /captions must be/ },
-  {
-    name: "a typo in options",
-    attributes: { "widget-id": "w" },
-    properties: { options: { disclosureTxt: "An AI" } },
-    prepare: requested,
-    code: "bad_request",
-    sentence: /not set up correctly/,
-    line: /there is no option disclosureTxt: did you mean disclosureText\?/,
-  },
+// Each way in which a start can fail, and what the page's console says of it; the visitor reads the sentence of the code.
+const failures: { name: string; attributes?: Record<string, string>; properties?: object; prepare?: () => void; code: string; line: RegExp }[] = [
   ...(
     [
-      ["a token of another form", { token: async () => ({ token: "visitor" }) }, /the token must be a string, or an object with ks/],
-      ["a reply of appInit that was not read", { init: async () => new Response("{}") }, /init must be the reply of appInit, an object with ks/],
-      ["options that are still JSON", { options: "{}" }, /property options must be an object/],
-      ["labels that are still JSON", { labels: "{}" }, /property labels must be an object/],
-      ["suggestions that are a text", { suggestions: "Any news?" }, /property suggestions must be an array/],
-      ["a history that is still JSON", { history: "[]" }, /property history must be an array/],
-      ["a history of another form", { history: [{ role: "user", content: "Hello" }] }, /each entry of the property history must be \{ who: "user" or "agent", text \}/],
+      ["no widget", {}, {}, /set widget-id to the public id/],
+      ["an empty widget", { "widget-id": "" }, {}, /set widget-id/],
+      ["a typo in modes", { modes: "fcae", "widget-id": "w" }, {}, /modes must be face, text, or both, and is "fcae"/],
+      ["empty modes", { modes: " " }, { init }, /modes must be/],
+      ["a typo in microphone", { microphone: "clik" }, { init }, /microphone must be one of start, click, none/],
+      ["a typo in preload", { preload: "always" }, { init }, /preload must be one of/],
+      ["a typo in captions", { captions: "no" }, { init }, /captions must be/],
+      ["a typo in options", { "widget-id": "w" }, { options: { disclosureTxt: "An AI" } }, /there is no option disclosureTxt: did you mean disclosureText\?/],
+      ["a token of another form", { "widget-id": "w" }, { token: async () => ({ token: "visitor" }) }, /the token must be a string, or an object with ks/],
+      ["a reply of appInit that was not read", {}, { init: async () => new Response("{}") }, /init must be the reply of appInit, an object with ks/],
+      ["options that are still JSON", { "widget-id": "w" }, { options: "{}" }, /property options must be an object/],
+      ["labels that are still JSON", { "widget-id": "w" }, { labels: "{}" }, /property labels must be an object/],
+      ["suggestions that are a text", { "widget-id": "w" }, { suggestions: "Any news?" }, /property suggestions must be an array/],
+      ["a history that is still JSON", { "widget-id": "w" }, { history: "[]" }, /property history must be an array/],
+      ["a history of another form", { "widget-id": "w" }, { history: [{ role: "user", content: "Hello" }] }, /each entry of the property history must be \{ who: "user" or "agent", text \}/],
     ] as const
-  ).map(([name, properties, line]) => ({ name, attributes: { "widget-id": "w" }, properties, prepare: requested, code: "bad_request", sentence: /not set up correctly/, line })),
-  {
-    name: "a token function that throws",
-    properties: { token: () => assert.fail("no token today") },
-    code: "handler_failed",
-    sentence: /Something went wrong/,
-    line: /the property token of the element failed: no token today/,
-  },
-  {
-    name: "a function for init that rejects",
-    properties: { init: () => Promise.reject(new Error("no init today")) },
-    code: "handler_failed",
-    sentence: /Something went wrong/,
-    line: /property init .* no init today/,
-  },
-  {
-    name: "an unknown widget",
-    attributes: { "widget-id": "w-9" },
-    properties: {},
-    prepare: () => (program.initError = new AgentError({ code: "agent_not_found", detail: "no widget with that id", instance: "/api_v3/service/session/action/startWidgetSession" })),
-    code: "agent_not_found",
-    sentence: /an agent that does not exist.*site's owner/,
-    line: /no widget with that id\. Is "w-9" the public id of the agent's widget/,
-  },
-  {
-    name: "a service that can't be reached",
+  ).map(([name, attributes, properties, line]) => ({ name, attributes, properties, code: "bad_request", line })),
+  { name: "a token function that throws", properties: { token: () => assert.fail("no token today") }, code: "handler_failed", line: /the property token of the element failed: no token today/ },
+  { name: "a function for init that rejects", properties: { init: () => Promise.reject(new Error("no init today")) }, code: "handler_failed", line: /property init .* no init today/ },
+  ...(
+    [
+      ["agent_not_found", "no widget with that id", /no widget with that id\. Is "w" the public id of the agent's widget/],
+      ["network_error", "is the page online?", /: is the page online\? https:/], // the widget is not in question
+    ] as const
+  ).map(([code, detail, line]) => ({
+    name: `the request for the widget's token: ${code}`,
     attributes: { "widget-id": "w" },
     properties: {},
-    prepare: () => (program.initError = new AgentError({ code: "network_error", detail: "is the page online?", instance: "/api_v3/service/session/action/startWidgetSession" })),
-    code: "network_error",
-    sentence: /could not be reached/,
-    line: /: is the page online\? https:/, // the widget is not in question
-  },
-  ...(["forbidden", "not_found", "server_error", "network_error", "unauthorized", "invalid_response", "rate_limited", "timeout", "session_failed", "error"] as const).map((code) => ({
+    prepare: () => void (program.initError = new AgentError({ code, detail, instance: "/api_v3/service/session/action/startWidgetSession" })),
+    code,
+    line,
+  })),
+  ...["forbidden", "rate_limited", "error"].map((code) => ({
     name: `appInit: ${code}`,
     attributes: { "widget-id": "w" },
     properties: {},
     prepare: () => void (program.initError = new AgentError({ code, detail: "it is so" })),
     code,
-    sentence: /\.$/,
     line: /it is so/,
   })),
-  {
-    name: "options that are refused",
-    properties: { init, options: { idleTimeoutMs: -1 } },
-    prepare: () => void (program.refusal = localError("bad_request", "idleTimeoutMs must not be negative")),
-    code: "bad_request",
-    sentence: /not set up correctly/,
-    line: /idleTimeoutMs/,
-  },
-  ...(
-    [
-      ["load_failed", /could not be loaded/],
-      ["unsupported_browser", /up-to-date browser/],
-      ["connect_failed", /could not be made/],
-      ["capacity_unavailable", /busy/],
-      ["tier_exceeded", /used up/],
-      ["peer_removed", /ended your part/],
-      ["timeout", /could not be reached/],
-      ["whep_failed", /could not be fetched/],
-      ["whep_private_ip", /not set up correctly/],
-      ["stv_session_gone", /picture failed/],
-      ["thread_access_denied", /can't be continued/],
-      ["internal_error", /reload/],
-      ["a_new_code", /Something went wrong/],
-    ] as const
-  ).map(([code, sentence]) => ({
+  { name: "options that are refused", prepare: () => void (program.refusal = localError("bad_request", "idleTimeoutMs must not be negative")), code: "bad_request", line: /idleTimeoutMs/ },
+  ...["unsupported_browser", "capacity_unavailable", "a_new_code"].map((code) => ({
     name: `connect: ${code}`,
     prepare: () => void (program.results["connect"] = () => Promise.reject(new AgentError({ code, detail: "it is so" }))),
     code,
-    sentence,
     line: /it is so/,
   })),
   {
     name: "a session that throws what is no AgentError",
     prepare: () => void (program.results["connect"] = () => Promise.reject(new TypeError("x is not a function"))),
     code: "internal_error",
-    sentence: /reload/,
     line: /x is not a function/,
   },
 ]
 
-for (const modes of ["face", "text", "face text"]) {
-  for (const { name, attributes = {}, properties = { init }, prepare = () => {}, code, sentence, line } of failures) {
-    test(`a start that fails is not silent: ${modes}, ${name}`, async (t) => {
-      prepare()
-      const element = place({ modes, ...attributes }, properties)
-      const { errors, codes, lines } = told(t, element)
-      const field = find(element, "[part=field]") as HTMLTextAreaElement
-      field.value = "Hello"
-      await assert.rejects(element.start(), { code })
-      assert.equal(element.phase, "error")
-      assert.deepEqual(errors.map(({ code }) => code), [code])
-      assert.deepEqual(codes, [code])
-      if (code === "bad_request") assert.deepEqual(program.inits, [], "it is checked before anything is requested")
-      assert.equal(lines.length, 1)
-      assert.match(lines[0]!, /^agentruntime: <agent-avatar>: The conversation could not begin: /)
-      assert.match(lines[0]!, line)
-      assert.ok(lines[0]!.endsWith(`errors.md#${code}`), lines[0])
-      const text = find(element, "[part=message]").textContent!
-      assert.match(text, sentence)
-      assert.doesNotMatch(text, /console|undefined/)
-      // What another attempt can't avoid offers none.
-      const permanent = PERMANENT_ERRORS.has(code)
-      assert.equal(button(element, "start").hidden, permanent)
-      assert.equal(button(element, "send").disabled, permanent)
-      assert.deepEqual([field.readOnly, field.placeholder === "", field.value], [permanent, permanent, "Hello"])
-      if (permanent) assert.doesNotMatch(text, /again|reload/)
-      element.widgetId = "another"
-      assert.equal(button(element, "start").hidden, false)
-      assert.deepEqual([field.readOnly, field.placeholder === "", field.value], [false, false, "Hello"])
-    })
-  }
+for (const { name, attributes = {}, properties = { init }, prepare = () => {}, code, line } of failures) {
+  test(`a start that fails is not silent: ${name}`, async (t) => {
+    prepare()
+    const element = place({ modes: "face text", ...attributes }, properties)
+    const { errors, codes, lines } = told(t, element)
+    const field = find<HTMLTextAreaElement>(element, "[part=field]")
+    field.value = "Hello"
+    await assert.rejects(element.start(), { code })
+    assert.equal(element.phase, "error")
+    assert.deepEqual(errors.map(({ code }) => code), [code])
+    assert.deepEqual(codes, [code])
+    if (code === "bad_request") assert.deepEqual(program.inits, [], "it is checked before anything is requested")
+    assert.equal(lines.length, 1)
+    assert.match(lines[0]!, /^agentruntime: <agent-avatar>: The conversation could not begin: /)
+    assert.match(lines[0]!, line)
+    assert.ok(lines[0]!.endsWith(`errors.md#${code}`), lines[0])
+    const sentence = find(element, "[part=message]").textContent!
+    assert.equal(sentence, (ERROR_MESSAGES as Record<string, string>)[code] ?? english.failed)
+    // What another attempt can't avoid offers none.
+    const permanent = PERMANENT_ERRORS.has(code)
+    assert.equal(button(element, "start").hidden, permanent)
+    assert.equal(button(element, "send").disabled, permanent)
+    assert.deepEqual([field.readOnly, field.placeholder === "", field.value], [permanent, permanent, "Hello"])
+    element.widgetId = "another"
+    assert.equal(button(element, "start").hidden, false)
+    assert.deepEqual([field.readOnly, field.placeholder === "", field.value], [false, false, "Hello"])
+  })
 }
+
+test("a visitor has a sentence of each error of a start, which asks for another attempt only where that may help", () => {
+  const sentences = ERROR_MESSAGES as Record<string, string>
+  const starts = [
+    "connect_failed", "forbidden", "internal_error", "invalid_response", "load_failed", "network_error", "not_found", "peer_removed", "rate_limited",
+    "server_error", "stv_session_gone", "thread_access_denied", "tier_exceeded", "timeout", "unauthorized", "whep_failed", "whep_private_ip",
+  ]
+  for (const code of starts) assert.match(sentences[code]!, /\.$/, code)
+  for (const code of PERMANENT_ERRORS) assert.doesNotMatch(sentences[code]!, /again|reload/, code)
+})
 
 test("a start that comes before the agent is set begins with it, or can be repeated", async (t) => {
   program.initReply = init
