@@ -396,15 +396,12 @@ test("a transcript shows who said what, with what the page adds at the end", asy
   const session = kept(new FakeChatSession({ agent: { rules } }))
   const drawn: string[] = []
   class Growing {
-    readonly #element: HTMLElement
-    constructor(element: HTMLElement) {
-      this.#element = element
-    }
+    constructor(readonly element: HTMLElement) {}
     set(text: string): void {
-      this.#element.textContent = text.replaceAll("**", "")
+      this.element.textContent = text.replaceAll("**", "")
     }
     end(): void {
-      drawn.push(this.#element.textContent!)
+      drawn.push(this.element.textContent!)
     }
   }
   const transcript = place(new Transcript(session, { agentName: "Robin", markdown: Growing, plain: (text) => text.replaceAll("*", "") }))
@@ -450,12 +447,9 @@ test("the end stays in view when a text is drawn only in the next frame", (t) =>
   Object.assign(globalThis, { requestAnimationFrame: (draw: () => void) => frames.push(draw) })
   t.after(() => Reflect.deleteProperty(globalThis, "requestAnimationFrame"))
   class Later {
-    readonly #element: HTMLElement
-    constructor(element: HTMLElement) {
-      this.#element = element
-    }
+    constructor(readonly element: HTMLElement) {}
     set(text: string): void {
-      requestAnimationFrame(() => (this.#element.textContent = text))
+      requestAnimationFrame(() => (this.element.textContent = text))
     }
     end(): void {}
   }

@@ -682,7 +682,7 @@ test("ratings are found among messages, and for an agent by its threads", async 
 })
 
 test("a turn of one call", async () => {
-  const talk = ksOf("geniegpcid:1")
+  const talk = ks("geniegpcid:1")
   const text = { type: "text", content: "Hello.", threadId: "t", messageId: "m", isFinal: true }
   const { management, last, sent } = client({ "assistant/converse": () => lines({ type: "think", content: "" }, text) })
   const turn = await management.conversations.send({ userMessage: "hi", threadId: "t", model_type: "fast", force_experience: "markdown", request_vars: { plan: "gold" }, capabilities: { avatar: "off" } }, talk)
@@ -708,13 +708,11 @@ test("a turn that only called tools is tried again in words", async () => {
   const call = (n: number) => ({ type: "tool", content: `look {"n":${n}}`, threadId: "t" })
   let attempt = 0
   const { management, last, sent } = client({ "assistant/converse": () => (attempt++ === 0 ? lines(...Array.from({ length: 12 }, (_, n) => call(n))) : lines({ type: "text", content: "Seven." })) })
-  const turn = await management.conversations.send({ userMessage: "when?", recoverFromSpiral: true }, ksOf("geniegpcid:1"))
+  const turn = await management.conversations.send({ userMessage: "when?", recoverFromSpiral: true }, ks("geniegpcid:1"))
   assert.deepEqual([turn.text, turn.spiralRecovered, turn.firstAttempt?.spiralStopped], ["Seven.", true, true])
   assert.ok(turn.firstAttempt!.toolCalls.length > 0)
   assert.deepEqual([last().body.userMessage, last().body.threadId, sent.length], [SPIRAL_RECOVERY_PREFIX + "when?", "t", 2])
 })
-
-const ksOf = ks
 
 test("a document goes into a category in several calls, and a part that fails is named", async () => {
   const { management, sent } = client({ multirequest: ({ body }: Sent) => Object.keys(body).filter((key) => /^\d$/.test(key)).map((key) => ({ id: `id-${body[key].service}` })), "attachment_attachmentasset/setContent": {} })
