@@ -1,27 +1,18 @@
-// Package native proves that the sessions of the page run without one: the same
-// avatar.Session and agent.Session, with pion and sockets, against the local
-// service. It is also the shortest example of a bot.
+// Package native has whole native sessions: those of the page without one, with pion and
+// sockets, against the local service.
 package native
 
 import (
-	"strings"
 	"sync"
-	"sync/atomic"
 	"testing"
 	"time"
 
-	"github.com/pion/webrtc/v4"
-
-	"github.com/agentruntime/agentruntime/internal/leaktest"
 	"github.com/agentruntime/agentruntime/internal/localservice"
 	"github.com/agentruntime/agentruntime/internal/localservice/servicetest"
 	"github.com/agentruntime/agentruntime/internal/must"
 	"github.com/agentruntime/agentruntime/runtime/appinit"
-	"github.com/agentruntime/agentruntime/runtime/av"
 	"github.com/agentruntime/agentruntime/runtime/avatar"
 	"github.com/agentruntime/agentruntime/runtime/event"
-	"github.com/agentruntime/agentruntime/runtime/media"
-	"github.com/agentruntime/agentruntime/runtime/session"
 )
 
 // patience is how long an event may take on a machine that is busy.
@@ -31,8 +22,6 @@ const patience = 30 * time.Second
 type bot struct {
 	*avatar.Session
 	*recorder
-
-	video, audio atomic.Int64 // RTP packets
 }
 
 // recorder records the events of a session.
@@ -75,26 +64,9 @@ func botOf(t *testing.T, init *appinit.Result) *bot {
 	o := avatar.OptionsFor(init)
 	o.AllowPrivateHosts = true
 	o.MicStart = avatar.MicDeferred
-	o.Platform = media.Platform{
-		OnTrack:        b.count,
-		OpenMicrophone: func(string) (media.Source, error) { return av.FromFile("../testdata/speech.ogg") },
-	}
 	o.OnEvent = b.record
 	b.Session = must.Get(avatar.New(o))(t)
 	return b
-}
-
-func (b *bot) count(track *webrtc.TrackRemote) {
-	n := &b.audio
-	if track.Kind() == webrtc.RTPCodecTypeVideo {
-		n = &b.video
-	}
-	for {
-		if _, _, err := track.ReadRTP(); err != nil {
-			return
-		}
-		n.Add(1)
-	}
 }
 
 func (h *recorder) record(e event.Event) {
@@ -144,86 +116,3 @@ func start(t *testing.T, o localservice.Options) *localservice.Service {
 	t.Helper()
 	return servicetest.Start(t, o)
 }
-
-func TestASessionWithoutAPage(t *testing.T) {
-	leaktest.Check(t)
-	service := start(t, localservice.Options{Script: []byte(script)})
-	b := newBot(t, service, "receptionist")
-
-	must.Do(t, b.Connect(t.Context()))
-	ready, _ := await(b.recorder, 0, anyOf[event.MediaReady])
-	if ready.Mode != event.Video || ready.Degraded {
-		t.Errorf("media ready: %+v", ready)
-	}
-	_, next := await(b.recorder, 0, func(e event.AvatarStopTalking) bool { return e.Text != "" })
-
-	// A typed turn.
-	if sent, err := b.Speak(t.Context(), "What is the password?"); !sent || err != nil {
-		t.Fatalf("speak: %v, %v", sent, err)
-	}
-	answer, next := await(b.recorder, next, anyOf[event.AvatarStopTalking])
-	if !strings.Contains(answer.Text, "swordfish") {
-		t.Errorf("the answer was %q", answer.Text)
-	}
-	b.checkCaptions(answer.Text)
-
-	// A spoken one: the file is the microphone, the script gives the words.
-	must.Do(t, b.StartMic(t.Context()))
-	_, next = await(b.recorder, next, anyOf[event.UserStartedTalking])
-	heard, next := await(b.recorder, next, func(e event.Transcript) bool { return e.Type == "user" })
-	if heard.Text != "Say it again please" {
-		t.Errorf("heard %q", heard.Text)
-	}
-	await(b.recorder, next, anyOf[event.AvatarStartTalking])
-
-	video, audio := b.video.Load(), b.audio.Load()
-	if video == 0 || audio == 0 {
-		t.Errorf("%d video and %d voice packets", video, audio)
-	}
-	t.Logf("%d video and %d voice packets, timings %v", video, audio, b.Snapshot().Timings)
-
-	b.Disconnect(session.DisconnectOptions{})
-	done, _ := await(b.recorder, 0, anyOf[event.SessionCompleted])
-	if !done.Sent || done.Reason != "disconnect" {
-		t.Errorf("completed: %+v", done)
-	}
-	await(b.recorder, 0, anyOf[event.Ended])
-	b.Close()
-}
-
-// checkCaptions compares the words that were timed with what was spoken.
-func (b *bot) checkCaptions(spoken string) {
-	b.t.Helper()
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	var words []string
-	last := int64(-1)
-	for _, e := range b.events {
-		tr, ok := e.(event.Transcript)
-		if !ok || tr.Type != "partial" || tr.SpeechID == nil || !strings.Contains(*tr.SpeechID, "-transcript-") {
-			continue
-		}
-		for _, w := range tr.Words {
-			if w.StartMs < last {
-				b.t.Errorf("%q starts at %d ms, before the word in front of it", w.Word, w.StartMs)
-			}
-			last = w.StartMs
-			words = append(words, w.Word)
-		}
-	}
-	if got, want := strings.Join(words, " "), strings.Join(strings.Fields(spoken), " "); got != want {
-		b.t.Errorf("captions %q, spoken %q", got, want)
-	}
-}
-
-const script = `
-hear:
-  - Say it again please
-rules:
-  - when: {contains: password}
-    steps:
-      - say: The password is swordfish.
-  - when: {contains: again}
-    steps:
-      - say: It still is swordfish.
-`

@@ -181,7 +181,8 @@ func TestASpokenTurnAsTheProtocolShowsIt(t *testing.T) {
 		brain(s, id, converse.Segment{Type: converse.Avatar, Content: "Two things changed."})
 		s.Say(signaling.GeneratingSpeech, signaling.Sentence{Text: "Two things changed.", SpeechID: id})
 		s.Say(signaling.AgentTurnToTalk, signaling.TurnToTalk{UserTranscription: "What is new today?"})
-		s.Say(signaling.StvSpeechChunk, signaling.SpeechChunk{Text: "Two things changed.", SpeechID: id, DurationMs: 1200})
+		s.Say(signaling.StvSpeechChunk, signaling.SpeechChunk{Text: "Two things", SpeechID: id, DurationMs: 800})
+		s.Say(signaling.StvSpeechChunk, signaling.SpeechChunk{Text: "changed.", SpeechID: id, DurationMs: 400})
 		s.Say(signaling.StvSpeechChunk, signaling.SpeechChunk{Text: "late words", SpeechID: "0000-transcript-old", DurationMs: 500})
 		s.Say(signaling.StvSpeechChunk, signaling.SpeechChunk{SpeechID: id, DurationMs: 1})
 		s.Say(signaling.StvStartedTalking, signaling.Empty{})
@@ -196,6 +197,7 @@ func TestASpokenTurnAsTheProtocolShowsIt(t *testing.T) {
 			"transcript",                // final
 			"transcript",                // user
 			"speechChunk", "transcript", // partial
+			"speechChunk", "transcript",
 			"speechChunk", "speechChunk", // stale, sentinel
 			"avatarStartTalking",
 			"brainSegment", "turnEnd",
