@@ -12,13 +12,9 @@ import (
 	"github.com/agentruntime/agentruntime/internal/localservice"
 	"github.com/agentruntime/agentruntime/internal/must"
 	"github.com/agentruntime/agentruntime/management"
-	"github.com/agentruntime/agentruntime/runtime/agent"
 	"github.com/agentruntime/agentruntime/runtime/appinit"
 	"github.com/agentruntime/agentruntime/runtime/avatar"
-	"github.com/agentruntime/agentruntime/runtime/chat"
 	"github.com/agentruntime/agentruntime/runtime/fault"
-	"github.com/agentruntime/agentruntime/runtime/session"
-	"github.com/agentruntime/agentruntime/runtime/visitor"
 )
 
 // tracer is an application's transport that notes the paths of requests.
@@ -44,8 +40,8 @@ func (r *tracer) did(part string) bool {
 	return found
 }
 
-// TestClientOfTheApplication: every request, the WebSocket too, is done with the option
-// HTTPClient. Only that client trusts the certificate of the service.
+// TestClientOfTheApplication: what a live session and a client for servers request, the WebSocket and the picture too, is done
+// with the option HTTPClient. Only that client trusts the certificate of the service.
 func TestClientOfTheApplication(t *testing.T) {
 	certificate := must.Get(localservice.NewCertificate())(t)
 	service := start(t, localservice.Options{Certificate: certificate})
@@ -81,25 +77,6 @@ func TestClientOfTheApplication(t *testing.T) {
 	a.Close()
 	if !trace.did("session_completed") {
 		t.Error("the end was not reported with the client")
-	}
-
-	text := chat.Options{Options: session.Options{Token: init.KS, GenieURL: &init.GenieURL, HTTPClient: client}}
-	oneTurn(t, text)
-	if !trace.did("/converse") {
-		t.Error("a turn in text was not sent with the client")
-	}
-
-	both := must.Get(agent.New(agent.Options{Options: text.Options, Mode: agent.Chat}))(t)
-	defer both.Close()
-	must.Do(t, both.Connect(t.Context()))
-	if _, err := both.SendText(t.Context(), "Hello"); err != nil || !trace.did("/converse") {
-		t.Errorf("a turn of an agent session: %v", err)
-	}
-
-	v := must.Get(visitor.New(visitor.Options{Token: init.KS, GenieURL: &init.GenieURL, HTTPClient: client}))(t)
-	defer v.Close()
-	if _, err := v.Status(t.Context()); err != nil || !trace.did("/assistant/status") {
-		t.Errorf("the status: %v", err)
 	}
 
 	m := must.Get(management.New(management.Options{PartnerID: info.PartnerID, Secret: info.AdminSecret, Config: o.Config, HTTPClient: client}))(t)
