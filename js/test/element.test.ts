@@ -985,12 +985,6 @@ test("a switch that loses the thread is told, unless nothing was said", async ()
   assert.equal(message(), english.forgotten)
 })
 
-test("a label that is undefined leaves the English one", () => {
-  const element = place({}, { labels: { start: undefined, agree: "D’accord" } })
-  assert.equal(button(element, "start").textContent, "Start the conversation")
-  assert.equal(button(element, "agree").textContent, "D’accord")
-})
-
 test("the notice is the label, then the option, then the attribute, and the session is told the same", async () => {
   for (const [labels, options, attributes, want] of [
     [{ disclosure: "a" }, { disclosureText: "b" }, { disclosure: "c" }, "a"],
