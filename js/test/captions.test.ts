@@ -79,6 +79,19 @@ test("without chunks the place is estimated at 11 characters in a second, and th
   assert.equal(shown.length, 5)
 })
 
+test("the end of a silent opening leaves the answer whose text is there already", (t) => {
+  const { session, shown, pass } = begin(t)
+  session.start()
+  session.say("a", "Good morning.")
+  pass(500)
+  session.stop("<blank>")
+  pass(5000)
+  session.start()
+  session.chunk("a", "Good morning.", 500)
+  pass(400)
+  assert.deepEqual(shown.slice(-1), ["Good morning."])
+})
+
 test("only final texts are shown, and no opening that is silent", (t) => {
   const { session, shown, pass } = begin(t)
   session.user("What?")

@@ -191,8 +191,13 @@ export class Voice {
     this.#listener.progress(utterance)
   }
 
-  #stopped(said: string): void {
-    const text = isSilentOpening(said) ? "" : said
+  #stopped(text: string): void {
+    if (isSilentOpening(text)) {
+      // It has no utterance: one that waits is of the answer that follows.
+      this.#talking = false
+      if (this.#sounding?.estimatedSince !== undefined) this.#sounding = undefined
+      return
+    }
     const utterance = this.#sounding ?? this.#cut ?? this.#utterances.values().next().value
     const cut = utterance !== undefined && utterance === this.#cut
     this.#cut = undefined
