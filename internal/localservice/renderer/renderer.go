@@ -9,6 +9,7 @@ package renderer
 
 import (
 	"embed"
+	"encoding/gob"
 	"fmt"
 	"strings"
 	"sync"
@@ -71,12 +72,13 @@ func fileOf(face Face, codec string) string { return "clips/" + face.String() + 
 
 // load reads an embedded clip file. It panics on an error, which can only be a fault of the build.
 func load(name string) *footage {
-	file, err := files.ReadFile(name)
+	file, err := files.Open(name)
 	if err != nil {
 		panic(fmt.Sprintf("renderer: %v", err))
 	}
-	set, err := clip.Unmarshal(file)
-	if err != nil {
+	defer file.Close()
+	set := new(clip.Set)
+	if err := gob.NewDecoder(file).Decode(set); err != nil {
 		panic(fmt.Sprintf("renderer: %s: %v", name, err))
 	}
 	shared := &footage{set: set}

@@ -1,5 +1,5 @@
 // Package clip is the contract between the renderer and the program that makes its clips: which clips there are, how long
-// they run, and the file that carries them.
+// they run, and what a file of them, written by encoding/gob, has in it.
 //
 // A clip is a short piece of encoded video that begins with a key frame and depends on nothing before it, so a player
 // may enter any clip at any time by its first frame, and leave it after any frame.
@@ -104,4 +104,15 @@ const (
 // String is the name of the face in names of files.
 func (f Face) String() string {
 	return [Faces]string{"robin", "ada", "noor", "ben"}[f]
+}
+
+// Set is the content of one clip file: every clip in one codec.
+type Set struct {
+	// Prefix goes before every key frame: H264's parameter sets in Annex B, nothing for VP8.
+	Prefix []byte
+	// Toggle is the position, counted in bits from the start of an H264 clip's first frame, of the bit that turns its
+	// idr_pic_id into another valid one. Two IDR pictures in a row must differ in it (ITU-T H.264 §7.4.3). Zero for VP8.
+	Toggle int
+	// Clips holds Frames frames for each ID.
+	Clips [Count][Frames][]byte
 }

@@ -4,6 +4,7 @@ package main
 
 import (
 	"bytes"
+	"encoding/gob"
 	"errors"
 	"flag"
 	"fmt"
@@ -60,8 +61,11 @@ func encodeFiles(dir, only string) error {
 					return fmt.Errorf("encode clip %d of %s for %s: %w", id, face, name, err)
 				}
 			}
-			file := filepath.Join(dir, face.String()+"-"+name+".bin")
-			if err := os.WriteFile(file, set.Marshal(), 0o644); err != nil {
+			var file bytes.Buffer
+			if err := gob.NewEncoder(&file).Encode(set); err != nil {
+				return fmt.Errorf("write clips: %w", err)
+			}
+			if err := os.WriteFile(filepath.Join(dir, face.String()+"-"+name+".bin"), file.Bytes(), 0o644); err != nil {
 				return fmt.Errorf("write clips: %w", err)
 			}
 		}
