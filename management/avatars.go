@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"iter"
+	"regexp"
 	"strings"
 
 	"github.com/agentruntime/agentruntime/runtime/appinit"
@@ -179,12 +180,11 @@ func (a Avatars) Clone(ctx context.Context, id string, opts ...Option) (*Avatar,
 	return fetchRecord[Avatar](ctx, a.c, avatars.call("clone", keyed), avatars.about(id), opts...)
 }
 
-// avatarIDLength is how many hexadecimal digits the id of an avatar has.
-const avatarIDLength = 24
+// avatarID matches the id of an avatar.
+var avatarID = regexp.MustCompile(`^[0-9a-fA-F]{24}$`)
 
 func checkAvatarID(id string) error {
-	bad := strings.ContainsFunc(id, func(r rune) bool { return !strings.ContainsRune("0123456789abcdefABCDEF", r) })
-	if bad || len(id) != avatarIDLength {
+	if !avatarID.MatchString(id) {
 		return badRequest("the id of an avatar must be 24 hexadecimal digits")
 	}
 	return nil

@@ -81,7 +81,7 @@ func (f *IntellectFields) check() error {
 	if f.Status != nil && (*f.Status < IntellectDeleting || *f.Status > IntellectActive) {
 		errs = append(errs, badRequest("status must be 0 (for deletion), 1 (pending) or 2 (active)"))
 	}
-	if f.Language != nil && !languageTag(*f.Language) {
+	if f.Language != nil && !languageTag.MatchString(*f.Language) {
 		errs = append(errs, badRequest(`language must be a BCP 47 tag such as "de" or "en-US"`))
 	}
 	return cmp.Or(append(errs, lintFailed(LintPrompts(&texts)))...)

@@ -2,6 +2,7 @@ package management
 
 import (
 	"maps"
+	"regexp"
 	"slices"
 	"strings"
 )
@@ -25,7 +26,7 @@ const forcedLanguagePrompt = "forced_language"
 // Errors: bad_request for an invalid tag, and for an unknown language without a name.
 func languageName(tag, name string) (string, error) {
 	primary, _, _ := strings.Cut(tag, "-")
-	if !languageTag(tag) {
+	if !languageTag.MatchString(tag) {
 		return "", badRequest(`language must be a BCP 47 tag such as "de" or "en-US"`)
 	}
 	if name != "" {
@@ -38,22 +39,9 @@ func languageName(tag, name string) (string, error) {
 		strings.Join(slices.Sorted(maps.Keys(Languages)), ", "))
 }
 
-// languageTag reports whether tag is parts of 1 to 8 letters and digits, joined by "-",
-// the first of them 2 or 3 letters.
-func languageTag(tag string) bool {
-	for n, part := range strings.Split(tag, "-") {
-		if len(part) < 1 || len(part) > 8 || n == 0 && (len(part) < 2 || len(part) > 3) {
-			return false
-		}
-		for _, c := range part {
-			letter := 'a' <= c && c <= 'z' || 'A' <= c && c <= 'Z'
-			if !letter && (n == 0 || c < '0' || c > '9') {
-				return false
-			}
-		}
-	}
-	return true
-}
+// languageTag matches parts of 1 to 8 letters and digits, joined by "-", the first of them 2 or
+// 3 letters.
+var languageTag = regexp.MustCompile(`^[A-Za-z]{2,3}(?:-[A-Za-z0-9]{1,8})*$`)
 
 // withForcedLanguage returns prompts with the instruction to answer in the language of
 // that name, in place of a former instruction. With name "" there is no instruction.
