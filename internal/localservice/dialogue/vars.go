@@ -21,20 +21,12 @@ const (
 // ErrTooManyVars means that request variables, or those of a thread, exceed their bounds.
 var ErrTooManyVars = errors.New("request_vars: too many or too large")
 
-// reserved lists the names that only the service sets; those that begin with
-// sys__user_obj. or secrets. are reserved too (protocol §10.1).
-var reserved = map[string]bool{
-	"sys__thread_id": true, "sys__message_id": true, "sys__user_id": true, "sys__user_message": true,
-	"sys__ks": true, "sys__is_new_thread": true, "sys__context_id": true, "sys__context_type": true,
-	"sys__avatar_enabled": true, "sys__avatar_share_screen_enabled": true, "secrets": true, "sys__user_obj": true,
-}
-
 // CheckVars returns an error for request variables with a value that is not a scalar, with
-// a reserved name, or beyond the bounds.
+// a name that only the service sets (protocol §10.1), or beyond the bounds.
 func CheckVars(vars map[string]any) error {
 	size := 0
 	for name, value := range vars {
-		if reserved[name] || strings.HasPrefix(name, "sys__user_obj.") || strings.HasPrefix(name, "secrets.") {
+		if converse.Reserved(name) {
 			return fmt.Errorf("request_vars: %q is reserved", name)
 		}
 		size += len(name)
