@@ -55,9 +55,6 @@ func codesDoc() string {
 	return b.String()
 }
 
-const codesHeader = `// Generated from runtime/fault/codes.go by "go generate ./runtime/event"; don't edit.
-`
-
 // codeTypes returns the text of codes.ts, with the types of the phases of a connect. The union types list all codes, so that a misspelt
 // code does not compile.
 func (t *types) codeTypes() (string, error) {
@@ -75,7 +72,7 @@ func (t *types) codeTypes() (string, error) {
 		}
 	}
 	timings, err := t.timings()
-	return codesHeader + `
+	return `
 /**
  * Every error code of the runtime; docs/errors.md has their meanings. A server may send
  * another one: handle it where a switch has its default.

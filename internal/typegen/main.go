@@ -1,12 +1,6 @@
-// Command typegen generates TypeScript and documents from Go. It reads the declarations and
-// comments of the events that sessions emit, of a turn in text and of the options, as syntax
-// trees, and the table of error codes. It writes js/src/generated/events.ts, js/src/generated/settings.ts,
-// js/src/generated/names.ts and js/src/generated/codes.ts (the TypeScript types, and the tables with which options
-// are checked), js/src/generated/refusals.ts (how refused replies are read), js/src/generated/management.ts (what the client for servers knows
-// of the service), js/src/generated/passedon.ts (the events of a transport that an agent session
-// emits too), js/src/generated/regions.ts (the addresses of the services), js/src/generated/methods.ts (the names of
-// the methods that a page can call), docs/events.md, docs/options.md and docs/errors.md, and the list of options
-// of example/playground.
+// Command typegen generates TypeScript and documents from Go: the files that [generate] lists. It reads the
+// declarations and comments of the events that sessions emit, of a turn in text and of the options, as syntax
+// trees, and the table of error codes.
 //
 // Run it with go generate ./runtime/event.
 package main
@@ -16,23 +10,6 @@ import (
 	"log"
 	"os"
 	"path/filepath"
-)
-
-// The generated files, relative to the root of the module.
-const (
-	typesFile      = "js/src/generated/events.ts"
-	docFile        = "docs/events.md"
-	optionsTypes   = "js/src/generated/settings.ts"
-	optionsDocFile = "docs/options.md"
-	namesFile      = "js/src/generated/names.ts"
-	regionsFile    = "js/src/generated/regions.ts"
-	methodsFile    = "js/src/generated/methods.ts"
-	codesFile      = "js/src/generated/codes.ts"
-	managementFile = "js/src/generated/management.ts"
-	passedOnFile   = "js/src/generated/passedon.ts"
-	refusalsFile   = "js/src/generated/refusals.ts"
-	codesDocFile   = "docs/errors.md"
-	playgroundFile = "example/playground/declared.js"
 )
 
 // kind is one kind of session: its package, its names in TypeScript and in the docs, and the
@@ -65,31 +42,39 @@ func main() {
 	}
 }
 
-// generate returns the text of each file.
+// generate returns the text of each file, by its name relative to the root of the module.
 func generate(root string) (map[string]string, error) {
 	m := &module{root: root, packages: map[string]*pkg{}}
 	t := &types{module: m, names: map[*decl]string{}, written: map[*decl]string{}, events: map[string]string{}, payloads: map[*decl]string{}}
-	files := map[string]string{refusalsFile: refusalsText(), codesDocFile: codesDoc()}
+	files := map[string]string{}
+	var names, options string // are made with settings.ts
 	for _, f := range []struct {
-		name string
-		text func() (string, error)
+		name, from string // from is what a file of code is generated from; documents say it below their titles
+		text       func() (string, error)
 	}{ // in this order: each declares the types that no file before it has declared
-		{typesFile, t.file},
-		{docFile, t.document},
-		{optionsTypes, func() (text string, err error) {
-			text, files[namesFile], files[optionsDocFile], err = t.optionsFile()
+		{"js/src/generated/events.ts", "runtime/event, the sessions and runtime/converse", t.file},
+		{"docs/events.md", "", t.document},
+		{"js/src/generated/settings.ts", "the options of each session", func() (text string, err error) {
+			text, names, options, err = t.optionsFile()
 			return text, err
 		}},
-		{playgroundFile, t.playground},
-		{codesFile, t.codeTypes},
-		{regionsFile, regionsText},
-		{managementFile, managementText},
-		{methodsFile, m.methodsText},
-		{passedOnFile, m.passedOnText},
+		{"js/src/generated/names.ts", "the options of each session", func() (string, error) { return names, nil }},
+		{"docs/options.md", "", func() (string, error) { return options, nil }},
+		{"example/playground/declared.js", "the Go declarations", t.playground},
+		{"js/src/generated/codes.ts", "runtime/fault/codes.go", t.codeTypes},
+		{"docs/errors.md", "", func() (string, error) { return codesDoc(), nil }},
+		{"js/src/generated/refusals.ts", "runtime/fault", func() (string, error) { return refusalsText(), nil }},
+		{"js/src/generated/regions.ts", "runtime/appinit", regionsText},
+		{"js/src/generated/management.ts", "management and runtime/appinit", managementText},
+		{"js/src/generated/methods.ts", "the methods that the Go programs export", m.methodsText},
+		{"js/src/generated/passedon.ts", "passedOn of runtime/agent", m.passedOnText},
 	} {
 		text, err := f.text()
 		if err != nil {
 			return nil, err
+		}
+		if f.from != "" {
+			text = "// Generated from " + f.from + " by \"go generate ./runtime/event\"; don't edit.\n" + text
 		}
 		files[f.name] = text
 	}

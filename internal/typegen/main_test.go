@@ -29,7 +29,7 @@ func TestFilesMatchTheDeclarations(t *testing.T) {
 func TestCommentsSpeakOfWhatAPageHas(t *testing.T) {
 	files := must.Get(generate(root))(t)
 	of := regexp.MustCompile(`(?i)\b(nil|in go|struct|goroutine)\b`)
-	for _, line := range strings.Split(files[typesFile]+files[optionsTypes], "\n") {
+	for _, line := range strings.Split(files["js/src/generated/events.ts"]+files["js/src/generated/settings.ts"], "\n") {
 		if word := of.FindString(line); word != "" {
 			t.Errorf("%q says %q", strings.TrimSpace(line), word)
 		}
@@ -90,7 +90,7 @@ func TestEveryEventOfTheContractIsDeclared(t *testing.T) {
 // function declares, and that those which all kinds of session declare are named once.
 func TestMethodsAreThoseOfThePrograms(t *testing.T) {
 	files := must.Get(generate(root))(t)
-	text := files[methodsFile]
+	text := files["js/src/generated/methods.ts"]
 	for name, want := range map[string]string{
 		"SessionMethods": "setToken", "AvatarMethods": "startMic", "ChatMethods": "streamText", "AgentMethods": "switchMode", "ProgramMethods": "threadAll",
 	} {

@@ -28,7 +28,6 @@ var managementLists = []struct {
 // client for servers needs more of than a page, and the values that it accepts.
 func managementText() (string, error) {
 	var b strings.Builder
-	b.WriteString("// Generated from management and runtime/appinit by \"go generate ./runtime/event\"; don't edit.\n")
 	b.WriteString("import type { Region } from \"./settings.js\"\n\n/** The addresses of each region; null for a service that it does not have. */\n")
 	b.WriteString("export const bases: Readonly<Record<Region, Readonly<Record<\"agenticUrl\" | \"genieUrl\" | \"ovpUrl\" | \"messagingUrl\", string | null>>>> = {\n")
 	if err := writeAddresses(&b, appinit.Agentic, appinit.Genie, appinit.OVP, appinit.Messaging); err != nil {

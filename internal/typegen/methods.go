@@ -95,8 +95,7 @@ func (m *module) methodsText() (string, error) {
 	}
 	shareMethods(tables)
 	var b strings.Builder
-	b.WriteString(`// Generated from the methods that the Go programs export by "go generate ./runtime/event"; don't edit.
-
+	b.WriteString(`
 /** The names of the methods of a kind of object: those that return at once, those that return a promise, and those that return a sequence. */
 export interface MethodNames {
   sync: string

@@ -256,8 +256,7 @@ func (t *types) nameOptions() error {
 // words matches names that can't be mistaken for a word of a sentence.
 var words = regexp.MustCompile(`^[A-Z].*[a-z].*[A-Z]|^[A-Z]{2,}[a-z]`)
 
-const optionsHeader = `// Generated from the options of each session by "go generate ./runtime/event"; don't edit.
-
+const optionsHeader = `
 import type { AgentMode, Kickoff, ToolCall } from "./events.js"
 import type { Capabilities, Injected, OwnToken, RequestVars, TraceSource } from "../core/inputs.js"
 import type { TokenKind } from "./names.js"
@@ -290,7 +289,6 @@ type Promised<T> = T | Promise<T>
 // up. They are in a file of their own, because an element needs them before its session.
 func (t *types) namesFile(lists map[string][]string) (string, error) {
 	var b strings.Builder
-	b.WriteString("// Generated from the options of each session by \"go generate ./runtime/event\"; don't edit.\n")
 	reply, ok := t.module.packages["runtime/appinit"].types["Result"].expr.(*ast.StructType)
 	if !ok {
 		return "", fmt.Errorf("appinit.Result must be a struct")

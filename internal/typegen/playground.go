@@ -52,7 +52,6 @@ func (t *types) playground() (string, error) {
 		}
 	}
 	var b strings.Builder
-	b.WriteString("// Generated from the Go declarations by \"go generate ./runtime/event\"; don't edit.\n")
 	encoder := json.NewEncoder(&b)
 	encoder.SetEscapeHTML(false)
 	encoder.SetIndent("", "  ")

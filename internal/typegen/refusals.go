@@ -13,7 +13,6 @@ import (
 func refusalsText() string {
 	var b strings.Builder
 	line := func(format string, args ...any) { fmt.Fprintf(&b, format+"\n", args...) }
-	line(`// Generated from runtime/fault by "go generate ./runtime/event"; don't edit.`)
 	line(`import type { ErrorCode } from "./codes.js"`)
 
 	// What a refusal may become, in the order of the tables.

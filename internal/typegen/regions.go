@@ -11,7 +11,6 @@ import (
 // makes while the program that has all rules is still being downloaded.
 func regionsText() (string, error) {
 	var b strings.Builder
-	b.WriteString("// Generated from runtime/appinit by \"go generate ./runtime/event\"; don't edit.\n")
 	fmt.Fprintf(&b, "\n/** The region of a page that names none. */\nexport const defaultRegion = %q\n", appinit.DefaultRegion)
 	b.WriteString("\n/** The addresses of each region, by the names of the options that replace them. */\n")
 	b.WriteString("export const regions: Readonly<Record<string, Readonly<Record<\"agenticUrl\" | \"ovpUrl\", string>>>> = {\n")

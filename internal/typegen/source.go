@@ -220,8 +220,7 @@ func (m *module) passedOnText() (string, error) {
 		return "", err
 	}
 	var b strings.Builder
-	b.WriteString(`// Generated from passedOn of runtime/agent by "go generate ./runtime/event"; don't edit.
-
+	b.WriteString(`
 /** The events of a live or a chat session that an agent session emits too. */
 export const passedOn: ReadonlySet<string> = new Set([
 `)

@@ -371,8 +371,6 @@ func comment(indent, text string) string {
 	return b.String()
 }
 
-const header = "// Generated from runtime/event, the sessions and runtime/converse by \"go generate ./runtime/event\"; don't edit.\n\n"
-
 // file returns the text of events.ts.
 func (t *types) file() (string, error) {
 	lists := make([][]event, len(kinds))
@@ -387,8 +385,7 @@ func (t *types) file() (string, error) {
 		}
 	}
 	var b strings.Builder
-	b.WriteString(header)
-	b.WriteString("import type { ErrorCode, Timings, WarningCode } from \"./codes.js\"\n")
+	b.WriteString("\nimport type { ErrorCode, Timings, WarningCode } from \"./codes.js\"\n")
 	b.WriteString("import type { AgentError } from \"../core/errors.js\"\n\nexport type { TimingPhase, Timings } from \"./codes.js\"\n")
 	live := map[string]*decl{} // the events of a live session, of which the other kinds have some
 	for i, k := range kinds {
