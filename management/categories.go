@@ -212,29 +212,10 @@ func (k Knowledge) FindOrCreateCategory(ctx context.Context, in CategoryInput) (
 
 // CategoryEntries iterates over the documents in a category and below it, the latest first.
 func (k Knowledge) CategoryEntries(ctx context.Context, categoryID int64, opts ...Option) iter.Seq2[*MediaEntry, error] {
-	return func(yield func(*MediaEntry, error) bool) {
-		s := settingsOf(opts)
-		if err := cmp.Or(positive("the id of a category", categoryID), s.checkPageSize()); err != nil {
-			yield(nil, err)
-			return
-		}
-		size, seen := cmp.Or(s.pageSize, DefaultPageSize), 0
-		for index := 1; ; index++ {
-			page, total, err := k.entries(ctx, categoryID, index, size)
-			if err != nil {
-				yield(nil, err)
-				return
-			}
-			for _, entry := range page {
-				if !yield(entry, nil) {
-					return
-				}
-			}
-			if seen += len(page); len(page) < size || seen >= total {
-				return
-			}
-		}
-	}
+	bad := positive("the id of a category", categoryID)
+	return pages[MediaEntry]("/service/baseentry/action/list", 0, bad, opts, func(index, _, size int) (page, error) {
+		return k.entries(ctx, categoryID, index, size)
+	})
 }
 
 // entryStates and entryTypes are the documents that count: those that are there, and those
@@ -244,19 +225,15 @@ const (
 	entryTypes  = "1,7,10"
 )
 
-func (k Knowledge) entries(ctx context.Context, categoryID int64, index, size int) ([]*MediaEntry, int, error) {
-	var reply struct {
-		Objects []*MediaEntry `json:"objects"`
-		Total   int           `json:"totalCount"`
-	}
-	err := k.c.mediaCall(ctx, MediaCall{Service: "baseentry", Action: "list", again: true, Parameters: map[string]any{
+func (k Knowledge) entries(ctx context.Context, categoryID int64, index, size int) (reply page, err error) {
+	err = k.c.mediaCall(ctx, MediaCall{Service: "baseentry", Action: "list", again: true, Parameters: map[string]any{
 		"filter": map[string]any{
 			"objectType": "KalturaBaseEntryFilter", "categoryAncestorIdIn": strconv.FormatInt(categoryID, 10),
 			"orderBy": "-createdAt", "statusIn": entryStates, "typeIn": entryTypes,
 		},
 		"pager": mediaPager(index, size),
 	}}, &reply)
-	return reply.Objects, reply.Total, err
+	return reply, err
 }
 
 // AttachEntry puts a document into a category. Errors: bad_request for an empty id,
@@ -511,12 +488,12 @@ func (k Knowledge) CorpusStatus(ctx context.Context, categoryIDs ...int64) (*Cor
 	}
 	corpus := &Corpus{Categories: map[int64]int{}}
 	for _, id := range categoryIDs {
-		_, total, err := k.entries(ctx, id, 1, 1)
+		first, err := k.entries(ctx, id, 1, 1)
 		if err != nil {
 			return nil, err
 		}
-		corpus.Entries += total
-		corpus.Categories[id] = total
+		corpus.Entries += first.TotalCount
+		corpus.Categories[id] = first.TotalCount
 	}
 	return corpus, nil
 }

@@ -52,34 +52,47 @@ type (
 	}
 )
 
-// list iterates over a list, requesting one page at a time, and ends after the first
-// error. bad is the error of an invalid filter, or nil; the caller checks the filter.
+// list iterates over a list. bad is the error of an invalid filter, or nil; the caller checks
+// the filter.
 func list[T any](ctx context.Context, c *Client, l listing, q query, bad error, opts []Option) iter.Seq2[*T, error] {
+	if q.Filter == nil && !q.omitFilter {
+		q.Filter = struct{}{}
+	}
+	return pages[T](l.path, l.size, bad, opts, func(index, seen, size int) (page, error) {
+		// Where the service numbers pages, they are counted, not computed from the
+		// objects seen, because a page may have fewer objects than requested.
+		if q.Pager = (indexPager{index, size}); l.at != appinit.Genie {
+			q.Pager = offsetPager{seen, size}
+		}
+		var reply page
+		err := c.post(ctx, l.endpoint, q, &reply)
+		return reply, err
+	})
+}
+
+// page is a part of a list, and how many objects the whole list has.
+type page struct {
+	TotalCount int               `json:"totalCount"`
+	Objects    []json.RawMessage `json:"objects"`
+}
+
+// pages iterates over the objects of a list, requesting one page at a time, and ends after the
+// first error, such as bad. get returns the page with that index, from 1, before which so many
+// objects were seen.
+func pages[T any](path string, usual int, bad error, opts []Option, get func(index, seen, size int) (page, error)) iter.Seq2[*T, error] {
 	return func(yield func(*T, error) bool) {
 		s := settingsOf(opts)
 		if err := cmp.Or(bad, s.checkPageSize()); err != nil {
 			yield(nil, err)
 			return
 		}
-		if q.Filter == nil && !q.omitFilter {
-			q.Filter = struct{}{}
-		}
-		size := cmp.Or(s.pageSize, l.size, DefaultPageSize)
+		size := cmp.Or(s.pageSize, usual, DefaultPageSize)
 		var begins []byte
 		same, seen := 0, 0
 		for index := 1; ; index++ {
-			// Where the service numbers pages, they are counted, not computed from the
-			// objects seen, because a page may have fewer objects than requested.
-			if q.Pager = (indexPager{index, size}); l.at != appinit.Genie {
-				q.Pager = offsetPager{seen, size}
-			}
-			var page struct {
-				TotalCount int               `json:"totalCount"`
-				Objects    []json.RawMessage `json:"objects"`
-			}
-			err := c.post(ctx, l.endpoint, q, &page)
+			page, err := get(index, seen, size)
 			if err == nil && page.Objects == nil {
-				err = fault.New(fault.InvalidResponse, "the reply has no objects").At(l.path)
+				err = fault.New(fault.InvalidResponse, "the reply has no objects").At(path)
 			}
 			if err != nil {
 				yield(nil, err)
@@ -92,13 +105,13 @@ func list[T any](ctx context.Context, c *Client, l listing, q query, bad error, 
 				begins, same = page.Objects[0], 0
 			}
 			if same++; same > samePages {
-				yield(nil, fault.New(fault.InvalidResponse, "the service returns the same page again and again").At(l.path))
+				yield(nil, fault.New(fault.InvalidResponse, "the service returns the same page again and again").At(path))
 				return
 			}
 			for _, data := range page.Objects {
 				object := new(T)
 				if err := json.Unmarshal(data, object); err != nil {
-					yield(nil, fault.New(fault.InvalidResponse, "").At(l.path).Wrap(err))
+					yield(nil, fault.New(fault.InvalidResponse, "").At(path).Wrap(err))
 					return
 				}
 				if !yield(object, nil) {
