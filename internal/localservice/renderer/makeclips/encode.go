@@ -2,26 +2,21 @@ package main
 
 import (
 	"bytes"
-	"encoding/binary"
 	"errors"
 	"fmt"
 	"image"
+	"io"
 	"os/exec"
 	"strconv"
+
+	"github.com/pion/webrtc/v4/pkg/media/h264reader"
+	"github.com/pion/webrtc/v4/pkg/media/ivfreader"
 
 	"github.com/agentruntime/agentruntime/internal/localservice/renderer/clip"
 )
 
 // encoder puts a film into a set as the clip id.
 type encoder func(set *clip.Set, id clip.ID, film []*image.RGBA) error
-
-// H264 NAL unit types (ITU-T H.264 table 7-1).
-const (
-	nalSlice = 1
-	nalIDR   = 5
-	nalSPS   = 7
-	nalPPS   = 8
-)
 
 // encodeH264 makes constrained baseline, one slice for each frame, for level 3.0.
 func encodeH264(set *clip.Set, id clip.ID, film []*image.RGBA) error {
@@ -36,18 +31,22 @@ func encodeH264(set *clip.Set, id clip.ID, film []*image.RGBA) error {
 	}
 	var sps, pps []byte
 	var frames [][]byte
-	for _, nal := range bytes.Split(stream, []byte{0, 0, 1}) {
-		nal = bytes.TrimRight(nal, "\x00") // the first byte of a longer start code
-		if len(nal) == 0 {
-			continue
+	nals, err := h264reader.NewReader(bytes.NewReader(stream))
+	if err != nil {
+		return err
+	}
+	for {
+		nal, err := nals.NextNAL()
+		if err != nil {
+			break // the end
 		}
-		switch nal[0] & 0x1f {
-		case nalSPS:
-			sps = nal
-		case nalPPS:
-			pps = nal
-		case nalIDR, nalSlice:
-			frames = append(frames, annexB(nal))
+		switch nal.UnitType {
+		case h264reader.NalUnitTypeSPS:
+			sps = nal.Data
+		case h264reader.NalUnitTypePPS:
+			pps = nal.Data
+		case h264reader.NalUnitTypeCodedSliceIdr, h264reader.NalUnitTypeCodedSliceNonIdr:
+			frames = append(frames, annexB(nal.Data))
 		}
 	}
 	if len(frames) != clip.Frames+1 {
@@ -112,26 +111,23 @@ func (r *bitReader) exp() int {
 	return value - 1
 }
 
-// An IVF file has a header of 32 bytes and one of 12 before each frame, which begins with the frame's length.
-const (
-	ivfHeader      = 32
-	ivfFrameHeader = 12
-)
-
 func encodeVP8(set *clip.Set, id clip.ID, film []*image.RGBA) error {
 	stream, err := ffmpeg(film, "-c:v", "libvpx", "-deadline", "best", "-cpu-used", "0", "-auto-alt-ref", "0", "-lag-in-frames", "0",
 		"-qmin", "14", "-qmax", "14", "-b:v", "2M", "-g", strconv.Itoa(2*clip.Frames), "-threads", "1", "-f", "ivf")
 	if err != nil {
 		return err
 	}
-	stream = stream[ivfHeader:]
-	for i := range set.Clips[id] {
-		end := ivfFrameHeader + int(binary.LittleEndian.Uint32(stream))
-		set.Clips[id][i] = stream[ivfFrameHeader:end]
-		stream = stream[end:]
+	frames, _, err := ivfreader.NewWith(bytes.NewReader(stream))
+	if err != nil {
+		return err
 	}
-	if len(stream) != 0 {
-		return fmt.Errorf("%d bytes after the last frame", len(stream))
+	for i := range set.Clips[id] {
+		if set.Clips[id][i], _, err = frames.ParseNextFrame(); err != nil {
+			return err
+		}
+	}
+	if _, _, err := frames.ParseNextFrame(); !errors.Is(err, io.EOF) {
+		return fmt.Errorf("more than %d frames", clip.Frames)
 	}
 	return nil
 }
