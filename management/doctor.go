@@ -435,31 +435,20 @@ func (d *doctor) findings() ([]Finding, error) {
 	return diagnosis.Findings, nil
 }
 
-// read returns the objects of a list and counts them. If the whole list can't be read, it
-// records the reason, and returns those read so far and false.
-func read[T any](d *doctor, kind string, objects iter.Seq2[*T, error]) ([]*T, bool) {
-	all := []*T{}
+// read returns the objects of a list, in order and by their ids, and counts them. If the whole
+// list can't be read, it records the reason, and returns those read so far and a nil map.
+func read[T any, ID comparable](d *doctor, kind string, objects iter.Seq2[*T, error], id func(*T) ID) ([]*T, map[ID]*T) {
+	var all []*T
+	byID := map[ID]*T{}
 	for object, err := range objects {
 		if err != nil {
 			d.diagnosis.Skipped[kind] = why(err)
-			return all, false
+			return all, nil
 		}
 		all = append(all, object)
-	}
-	d.diagnosis.Checked[kind] = len(all)
-	return all, true
-}
-
-// readMap is read with the objects by their ids; the map is nil if the list can't be read.
-func readMap[T any, ID comparable](d *doctor, kind string, objects iter.Seq2[*T, error], id func(*T) ID) ([]*T, map[ID]*T) {
-	all, ok := read(d, kind, objects)
-	if !ok {
-		return all, nil
-	}
-	byID := make(map[ID]*T, len(all))
-	for _, object := range all {
 		byID[id(object)] = object
 	}
+	d.diagnosis.Checked[kind] = len(all)
 	return all, byID
 }
 
@@ -475,27 +464,27 @@ func why(err error) string {
 // readParts reads what intellects and agents refer to.
 func (d *doctor) readParts() {
 	c, ctx, all := d.c, d.ctx, PageSize(MaxPageSize)
-	_, d.have.tools = readMap(d, "tools", c.Tools.List(ctx, all), func(t *Tool) string { return t.ID })
-	_, d.have.skills = readMap(d, "skills", c.Skills.List(ctx, all), func(s *Skill) string { return s.ID })
-	_, d.have.knowledge = readMap(d, "knowledge", c.Knowledge.List(ctx, all), func(r *KnowledgeRecord) int64 { return r.ID })
-	_, d.have.avatars = readMap(d, "avatars", c.Avatars.List(ctx, all), func(a *Avatar) string { return a.ID })
+	_, d.have.tools = read(d, "tools", c.Tools.List(ctx, all), func(t *Tool) string { return t.ID })
+	_, d.have.skills = read(d, "skills", c.Skills.List(ctx, all), func(s *Skill) string { return s.ID })
+	_, d.have.knowledge = read(d, "knowledge", c.Knowledge.List(ctx, all), func(r *KnowledgeRecord) int64 { return r.ID })
+	_, d.have.avatars = read(d, "avatars", c.Avatars.List(ctx, all), func(a *Avatar) string { return a.ID })
 }
 
 func (d *doctor) readAgents() (agents []*Agent) {
-	agents, d.have.agents = readMap(d, "agents", d.c.Agents.List(d.ctx, AgentFilter{}, PageSize(MaxPageSize)), func(a *Agent) string { return a.ID })
+	agents, d.have.agents = read(d, "agents", d.c.Agents.List(d.ctx, AgentFilter{}, PageSize(MaxPageSize)), func(a *Agent) string { return a.ID })
 	return agents
 }
 
 func (d *doctor) readIntellects() (intellects []*Intellect) {
-	intellects, d.have.intellects = readMap(d, "intellects", d.c.Intellects.List(d.ctx, PageSize(MaxPageSize)), func(i *Intellect) int64 { return i.ID })
+	intellects, d.have.intellects = read(d, "intellects", d.c.Intellects.List(d.ctx, PageSize(MaxPageSize)), func(i *Intellect) int64 { return i.ID })
 	return intellects
 }
 
 // readRuleParts reads what rules refer to.
 func (d *doctor) readRuleParts() (insights []*Insight, emails []*EmailTemplate) {
 	c, ctx, all := d.c, d.ctx, PageSize(MaxPageSize)
-	insights, d.have.insights = readMap(d, "insight settings", c.Insights.List(ctx, InsightFilter{}, all), func(i *Insight) string { return i.ID })
-	emails, d.have.emails = readMap(d, "e-mail templates", c.EmailTemplates.List(ctx, all), func(e *EmailTemplate) string { return e.ID })
+	insights, d.have.insights = read(d, "insight settings", c.Insights.List(ctx, InsightFilter{}, all), func(i *Insight) string { return i.ID })
+	emails, d.have.emails = read(d, "e-mail templates", c.EmailTemplates.List(ctx, all), func(e *EmailTemplate) string { return e.ID })
 	return insights, emails
 }
 
@@ -503,7 +492,7 @@ func (d *doctor) readRuleParts() (insights []*Insight, emails []*EmailTemplate) 
 // rule refers to.
 func (d *doctor) auditRules() {
 	insights, emails := d.readRuleParts()
-	rules, complete := read(d, "lifecycle rules", d.c.Lifecycle.List(d.ctx, PageSize(MaxPageSize)))
+	rules, complete := read(d, "lifecycle rules", d.c.Lifecycle.List(d.ctx, PageSize(MaxPageSize)), func(r *Rule) string { return r.ID })
 	used := map[string]bool{}
 	for _, r := range rules {
 		d.about(named("lifecycle rule", r.ID, r.Name), auditRule(r, &d.have))
@@ -514,21 +503,18 @@ func (d *doctor) auditRules() {
 			used[a.EmailTemplateID] = true
 		}
 	}
-	if !complete {
+	if complete == nil {
 		return
 	}
-	for _, i := range insights {
-		if !used[i.ID] {
-			d.about(named("insight setting", i.ID, i.Key), []Finding{{
-				Code: FindingOrphanInsight, Severity: SeverityWarning, Detail: "no lifecycle rule names the insight setting",
-			}})
+	orphan := func(kind, id, name, code string) {
+		if !used[id] {
+			d.about(named(kind, id, name), []Finding{{Code: code, Severity: SeverityWarning, Detail: "no lifecycle rule names the " + kind}})
 		}
 	}
+	for _, i := range insights {
+		orphan("insight setting", i.ID, i.Key, FindingOrphanInsight)
+	}
 	for _, e := range emails {
-		if !used[e.ID] {
-			d.about(named("e-mail template", e.ID, e.Name), []Finding{{
-				Code: FindingOrphanEmail, Severity: SeverityWarning, Detail: "no lifecycle rule names the e-mail template",
-			}})
-		}
+		orphan("e-mail template", e.ID, e.Name, FindingOrphanEmail)
 	}
 }

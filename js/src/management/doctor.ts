@@ -125,10 +125,6 @@ class Examination {
     this.emails = await this.read("e-mail templates", this.#parts.emailTemplates.list, ({ id }) => id)
   }
 
-  readRules(): Promise<Known<LifecycleRule>> {
-    return this.read("lifecycle rules", this.#parts.lifecycle.list, ({ id }) => id)
-  }
-
   add(object: string, severity: Finding["severity"], code: string, path: string, message: string): void {
     this.findings.push({ object, severity, code, path, message })
   }
@@ -314,7 +310,7 @@ export async function doctor(http: Http, parts: AuditParts, ks: Ks, settings: Do
   for (const agent of chosen) examination.agent(agent)
   if (!agentIds?.length) {
     await examination.readRuleParts()
-    const rules = await examination.readRules()
+    const rules = await examination.read("lifecycle rules", parts.lifecycle.list, ({ id }) => id)
     for (const rule of rules?.values() ?? []) examination.rule(rule)
     if (rules) examination.orphans(rules.values())
   }
