@@ -54,47 +54,21 @@ type Config struct {
 
 type server struct{ Config }
 
-// request is the body of a command for a session.
-type request struct {
-	Stopped *bool           `json:"stopped"` // of stop-video, default true
-	Event   string          `json:"event"`   // of send and fatal
-	Payload json.RawMessage `json:"payload"` // of send
-	Code    string          `json:"code"`    // of fatal
-}
-
-// commands are the commands for a session, by name.
-var commands = map[string]func(context.Context, *live.Session, *request) error{
-	"drop": func(_ context.Context, x *live.Session, _ *request) error {
-		x.DropSocket()
-		return nil
-	},
-	"kill-media":   func(ctx context.Context, x *live.Session, _ *request) error { return x.KillMedia(ctx) },
-	"fail-video":   func(ctx context.Context, x *live.Session, _ *request) error { return x.FailVideo(ctx) },
-	"end":          func(ctx context.Context, x *live.Session, _ *request) error { return x.End(ctx) },
-	"expire-pause": func(ctx context.Context, x *live.Session, _ *request) error { return x.ExpirePause(ctx) },
-	"stop-video": func(ctx context.Context, x *live.Session, r *request) error {
-		return x.StopVideo(ctx, r.Stopped == nil || *r.Stopped)
-	},
-	"send": func(ctx context.Context, x *live.Session, r *request) error {
-		if r.Event == "" {
-			return badRequest("event is missing")
-		}
-		return x.Send(ctx, r.Event, r.Payload)
-	},
-	"fatal": func(ctx context.Context, x *live.Session, r *request) error { return x.Fatal(ctx, r.Event, r.Code) },
-}
-
 // New returns the handler of every command; docs/local-service.md lists them.
 func New(c Config) http.Handler {
 	s := &server{c}
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /sessions", s.list)
-	mux.HandleFunc("GET /sessions/{id}", s.session(func(ctx context.Context, x *live.Session, _ *request) (any, error) {
+	mux.HandleFunc("GET /sessions/{id}", s.session(func(ctx context.Context, x *live.Session, _ *live.Request) (any, error) {
 		return x.Info(ctx)
 	}))
-	for name, command := range commands {
-		mux.HandleFunc("POST /sessions/{id}/"+name, s.session(func(ctx context.Context, x *live.Session, r *request) (any, error) {
-			return struct{}{}, command(ctx, x, r)
+	mux.HandleFunc("POST /sessions/{id}/drop", s.session(func(_ context.Context, x *live.Session, _ *live.Request) (any, error) {
+		x.DropSocket()
+		return struct{}{}, nil
+	}))
+	for name := range live.Commands {
+		mux.HandleFunc("POST /sessions/{id}/"+name, s.session(func(ctx context.Context, x *live.Session, r *live.Request) (any, error) {
+			return struct{}{}, x.Command(ctx, name, r)
 		}))
 	}
 	mux.HandleFunc("POST /capacity", setting(func(body struct {
@@ -166,11 +140,11 @@ func (s *server) list(w http.ResponseWriter, r *http.Request) {
 
 // session returns the handler of a command for one session, which the path names by
 // its socket id, by its thread's id, or as "newest".
-func (s *server) session(command func(context.Context, *live.Session, *request) (any, error)) http.HandlerFunc {
+func (s *server) session(command func(context.Context, *live.Session, *live.Request) (any, error)) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		ctx, cancel := context.WithTimeout(r.Context(), patience)
 		defer cancel()
-		var body request
+		var body live.Request
 		x, err := s.find(ctx, r.PathValue("id"))
 		if err == nil {
 			err = decode(r, &body)
@@ -300,6 +274,7 @@ var failures = map[error]failure{
 	live.ErrNotPaused: {http.StatusConflict, "not_paused", ""},
 	live.ErrNoMedia:   {http.StatusConflict, "no_media", ""},
 	live.ErrNotFatal:  {http.StatusBadRequest, "not_fatal", ""},
+	live.ErrNoEvent:   {http.StatusBadRequest, "bad_request", ""},
 }
 
 // reply writes v, or err.

@@ -19,6 +19,7 @@ var (
 	ErrNotPaused = errors.New("session is not paused")
 	ErrNoMedia   = errors.New("session has no media")
 	ErrNotFatal  = errors.New("not a fatal event")
+	ErrNoEvent   = errors.New("event is missing")
 )
 
 // Info describes a live session, for people and tests.
@@ -122,75 +123,74 @@ func (s *Session) Info(ctx context.Context) (Info, error) {
 // DropSocket cuts the socket as a broken network would.
 func (s *Session) DropSocket() { s.conn.Drop() }
 
-// KillMedia breaks the connection of picture and voice without a close message.
-func (s *Session) KillMedia(ctx context.Context) error {
-	return s.withDownlink(ctx, Downlink.Kill)
+// Request has what some commands need.
+type Request struct {
+	Stopped *bool           `json:"stopped"` // of stop-video, default true
+	Event   string          `json:"event"`   // of send and fatal
+	Payload json.RawMessage `json:"payload"` // of send
+	Code    string          `json:"code"`    // of fatal: the payload of unsupportedClient, default INTERNAL_ERROR
 }
 
-// StopVideo stops sending the bytes of the picture, or resumes.
-func (s *Session) StopVideo(ctx context.Context, stopped bool) error {
-	return s.withDownlink(ctx, func(d Downlink) { d.StopVideo(stopped) })
-}
-
-func (s *Session) withDownlink(ctx context.Context, f func(Downlink)) error {
-	return s.do(ctx, func() error {
-		if s.downlink == nil {
-			return ErrNoMedia
-		}
-		f(s.downlink)
+// Commands change a session, by name; [Session.Command] runs them.
+var Commands = map[string]func(*Session, *Request) error{
+	// kill-media breaks the connection of picture and voice without a close message.
+	"kill-media": func(s *Session, _ *Request) error { return s.withDownlink(Downlink.Kill) },
+	// stop-video stops sending the bytes of the picture, or resumes.
+	"stop-video": func(s *Session, r *Request) error {
+		return s.withDownlink(func(d Downlink) { d.StopVideo(r.Stopped == nil || *r.Stopped) })
+	},
+	// fail-video reports that the picture can't be made any more, and hangs up (protocol §4.8).
+	"fail-video": func(s *Session, _ *Request) error {
+		s.emit(signaling.StvTaskFail, signaling.Empty{})
+		s.hangUp()
 		return nil
-	})
-}
-
-// End ends the conversation as the service would on its own.
-func (s *Session) End(ctx context.Context) error {
-	return s.do(ctx, func() error {
+	},
+	// end ends the conversation as the service would on its own.
+	"end": func(s *Session, _ *Request) error {
 		s.endConversation()
 		return nil
-	})
-}
-
-// ExpirePause ends the window of a pause now.
-func (s *Session) ExpirePause(ctx context.Context) error {
-	return s.do(ctx, func() error {
+	},
+	// expire-pause ends the window of a pause now.
+	"expire-pause": func(s *Session, _ *Request) error {
 		if !s.paused {
 			return ErrNotPaused
 		}
 		s.expirePause()
 		return nil
-	})
-}
-
-// Send emits any event with any payload; nothing else happens.
-func (s *Session) Send(ctx context.Context, event string, payload json.RawMessage) error {
-	if len(payload) == 0 {
-		payload = json.RawMessage(`{}`)
-	}
-	return s.do(ctx, func() error { return s.conn.Emit(event, payload) })
-}
-
-// Fatal ends the session with one of the fatal events. Code is the payload of
-// unsupportedClient, "INTERNAL_ERROR" when it is empty.
-func (s *Session) Fatal(ctx context.Context, event, code string) error {
-	if !slices.Contains(signaling.FatalEvents(), event) {
-		return fmt.Errorf("%q: %w", event, ErrNotFatal)
-	}
-	var payload any = signaling.Empty{}
-	if event == signaling.UnsupportedClient {
-		code = cmp.Or(code, codeInternal)
-		payload = signaling.Unsupported{Code: code}
-	}
-	return s.do(ctx, func() error {
-		s.fatal(event, payload)
+	},
+	// send emits any event with any payload; nothing else happens.
+	"send": func(s *Session, r *Request) error {
+		if r.Event == "" {
+			return ErrNoEvent
+		}
+		if len(r.Payload) == 0 {
+			r.Payload = json.RawMessage(`{}`)
+		}
+		return s.conn.Emit(r.Event, r.Payload)
+	},
+	// fatal ends the session with one of the fatal events.
+	"fatal": func(s *Session, r *Request) error {
+		if !slices.Contains(signaling.FatalEvents(), r.Event) {
+			return fmt.Errorf("%q: %w", r.Event, ErrNotFatal)
+		}
+		var payload any = signaling.Empty{}
+		if r.Event == signaling.UnsupportedClient {
+			payload = signaling.Unsupported{Code: cmp.Or(r.Code, codeInternal)}
+		}
+		s.fatal(r.Event, payload)
 		return nil
-	})
+	},
 }
 
-// FailVideo reports that the picture can't be made any more, and hangs up (protocol §4.8).
-func (s *Session) FailVideo(ctx context.Context) error {
-	return s.do(ctx, func() error {
-		s.emit(signaling.StvTaskFail, signaling.Empty{})
-		s.hangUp()
-		return nil
-	})
+// Command runs one of Commands.
+func (s *Session) Command(ctx context.Context, name string, r *Request) error {
+	return s.do(ctx, func() error { return Commands[name](s, r) })
+}
+
+func (s *Session) withDownlink(f func(Downlink)) error {
+	if s.downlink == nil {
+		return ErrNoMedia
+	}
+	f(s.downlink)
+	return nil
 }

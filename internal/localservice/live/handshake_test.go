@@ -147,7 +147,7 @@ func TestFatalEventsByCommand(t *testing.T) {
 	for _, event := range signaling.FatalEvents() {
 		t.Run(event, func(t *testing.T) {
 			openSession(t, talkative(), Timing{}, func(f *fixture) {
-				must.Do(t, f.s.Fatal(f.t.Context(), event, ""))
+				must.Do(t, f.s.Command(f.t.Context(), "fatal", &Request{Event: event}))
 				f.expect(event)
 				f.expectGone()
 			})

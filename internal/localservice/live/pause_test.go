@@ -106,11 +106,11 @@ func TestPauseBeforeTheApprovalStillOpens(t *testing.T) {
 
 func TestPauseExpiresByCommand(t *testing.T) {
 	openSession(t, talkative(), Timing{}, func(f *fixture) {
-		if err := f.s.ExpirePause(f.t.Context()); !errors.Is(err, ErrNotPaused) {
+		if err := f.s.Command(f.t.Context(), "expire-pause", &Request{}); !errors.Is(err, ErrNotPaused) {
 			t.Errorf("error %v, want %v", err, ErrNotPaused)
 		}
 		f.send(signaling.PauseConversation, signaling.Empty{})
-		must.Do(t, f.s.ExpirePause(f.t.Context()))
+		must.Do(t, f.s.Command(f.t.Context(), "expire-pause", &Request{}))
 		f.expect(signaling.PauseSessionExpired, signaling.SessionReadyForResume)
 	})
 }
