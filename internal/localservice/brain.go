@@ -12,7 +12,7 @@ import (
 
 // newBrain stores the documents and returns the brain that o selects, behind the
 // script; h is for its endpoint. The model evaluates finished conversations; it is nil for the demo brain.
-func (s *Service) newBrain(ctx context.Context, script *brain.Script, o *Options, h *http.Client) (_ *brain.Scripted, model lifecycle.Model, _ error) {
+func (s *Service) newBrain(ctx context.Context, o *Options, h *http.Client) (_ *brain.Scripted, model lifecycle.Model, _ error) {
 	passages, err := brain.ReadKnowledge(o.Knowledge)
 	if err != nil {
 		return nil, nil, err
@@ -32,15 +32,8 @@ func (s *Service) newBrain(ctx context.Context, script *brain.Script, o *Options
 		chat := brain.NewChat(o.Chat, h, s.store, s.log)
 		thinker, model = chat, chat
 	}
-	return &brain.Scripted{Script: script, Fallback: thinker, Pace: brain.DefaultPace}, model, nil
-}
-
-// readScript reads the script of o, nil when there is none.
-func readScript(o *Options) (*brain.Script, error) {
-	if len(o.Script) == 0 {
-		return nil, nil
-	}
-	return brain.ParseScript(o.Script)
+	scripted := &brain.Scripted{Fallback: thinker, Pace: brain.DefaultPace}
+	return scripted, model, scripted.SetScript(o.Script)
 }
 
 // runRules runs the engine that processes the events of threads, until Close.

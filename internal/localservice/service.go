@@ -121,13 +121,9 @@ func (s *Service) start(ctx context.Context, o *Options) (err error) {
 	if o.SharedWidgetTokens {
 		tokens.ShareWidgets()
 	}
-	script, err := readScript(o)
-	if err != nil {
-		return err
-	}
 	endpoints := endpoint.NewClient()
 	s.onClose(func() error { endpoints.CloseIdleConnections(); return nil })
-	scripted, model, err := s.newBrain(ctx, script, o, endpoints)
+	scripted, model, err := s.newBrain(ctx, o, endpoints)
 	if err != nil {
 		return err
 	}
@@ -190,7 +186,7 @@ func (s *Service) start(ctx context.Context, o *Options) (err error) {
 		s.info.Page = base + o.Page
 	}
 
-	factory := &mediaFactory{peers: peers, base: base, transcriber: transcribers(script, o, endpoints), told: &s.told, log: s.log}
+	factory := &mediaFactory{peers: peers, base: base, transcriber: transcribers(scripted.Script, o, endpoints), told: &s.told, log: s.log}
 	s.hub = live.NewHub(live.Config{
 		Dialogue: talk, Threads: s.store, Tokens: tokens, Voice: speaker, Media: factory,
 		MediaURL: base, Calls: o.Quotas.Calls, Sockets: o.Quotas.Sockets, Work: work, SocketBytes: o.Quotas.SocketBytes, Timing: o.Timing, Logger: s.log,

@@ -19,7 +19,6 @@ import (
 	"github.com/pion/ice/v4"
 	"github.com/pion/interceptor"
 	"github.com/pion/interceptor/pkg/nack"
-	"github.com/pion/interceptor/pkg/report"
 	"github.com/pion/logging"
 	"github.com/pion/webrtc/v4"
 )
@@ -219,18 +218,11 @@ func (s *Server) newPeer(p seat, role webrtc.DTLSRole, codecs ...codec) (pc *web
 	if err != nil {
 		return nil, err
 	}
-	sender, err := report.NewSenderInterceptor()
-	if err != nil {
-		return nil, err
-	}
-	receiver, err := report.NewReceiverInterceptor()
-	if err != nil {
-		return nil, err
-	}
 	registry.Add(nackLimit{}) // before the responder, which resends everything it is asked for
 	registry.Add(responder)
-	registry.Add(sender)
-	registry.Add(receiver)
+	if err := webrtc.ConfigureRTCPReports(registry); err != nil {
+		return nil, err
+	}
 	settings := s.settings
 	if err := settings.SetAnsweringDTLSRole(role); err != nil {
 		return nil, err

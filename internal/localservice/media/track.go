@@ -9,12 +9,9 @@ import (
 	"github.com/pion/webrtc/v4"
 )
 
-const (
-	// payloadSize is the most that a packet carries: with RTP, SRTP, TURN and UDP headers it stays below 1280 bytes, which every path
-	// carries.
-	payloadSize = 1180
-	videoClock  = 90000 // RTP ticks per second
-)
+// payloadSize is the most that a packet carries: with RTP, SRTP, TURN and UDP headers it stays below 1280 bytes, which every path
+// carries.
+const payloadSize = 1180
 
 // track is an outgoing RTP stream. Timestamps follow the stream's slots, so that both tracks keep the same time in speech and in
 // silence, whatever was sent late or not at all.

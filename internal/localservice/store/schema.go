@@ -2,6 +2,7 @@ package store
 
 import (
 	"context"
+	"database/sql"
 	_ "embed"
 	"errors"
 	"fmt"
@@ -30,14 +31,10 @@ func (s *Store) create(ctx context.Context) error {
 	default:
 		return errOther
 	}
-	tx, err := s.write.BeginTx(ctx, nil)
-	if err != nil {
+	return s.tx(ctx, func(tx *sql.Tx) error {
+		// user_version is stored in the file's header and takes part in the transaction;
+		// a PRAGMA takes no parameters.
+		_, err := tx.ExecContext(ctx, schema+fmt.Sprintf("PRAGMA user_version = %d", schemaVersion))
 		return err
-	}
-	// user_version is stored in the file's header and takes part in the transaction;
-	// a PRAGMA takes no parameters.
-	if _, err := tx.ExecContext(ctx, schema+fmt.Sprintf("PRAGMA user_version = %d", schemaVersion)); err != nil {
-		return errors.Join(err, tx.Rollback())
-	}
-	return tx.Commit()
+	})
 }
