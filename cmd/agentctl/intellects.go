@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -69,14 +70,8 @@ func readFields(path, object string, into any) error {
 	if err != nil {
 		return err
 	}
-	decoder := json.NewDecoder(bytes.NewReader(text))
-	decoder.DisallowUnknownFields()
-	err = decoder.Decode(into)
 	var value any
-	if err == nil {
-		err = json.Unmarshal(text, &value) // refuses what comes after the first value, too
-	}
-	if err == nil {
+	if err = cmp.Or(json.Unmarshal(text, into), json.Unmarshal(text, &value)); err == nil {
 		if name := unknownField(reflect.TypeOf(into), value); name != "" {
 			err = fmt.Errorf("json: unknown field %q", name)
 		}
@@ -88,13 +83,15 @@ func readFields(path, object string, into any) error {
 }
 
 // unknownField returns a name in a JSON value that no field of its type has, "" without one.
-// The decoder does not look into types that decode themselves, such as a tool's configuration.
+// Unlike json.Decoder.DisallowUnknownFields, it looks into types that decode themselves, such as
+// a tool's configuration.
 func unknownField(of reflect.Type, value any) string {
+	if of.Kind() == reflect.Pointer {
+		return unknownField(of.Elem(), value)
+	}
 	switch v := value.(type) {
 	case map[string]any:
 		switch of.Kind() {
-		case reflect.Pointer:
-			return unknownField(of.Elem(), value)
 		case reflect.Map, reflect.Slice: // of servers, for example: a list here, an object by names in JSON
 			for _, item := range v {
 				if name := unknownField(of.Elem(), item); name != "" {
