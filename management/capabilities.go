@@ -2,7 +2,6 @@ package management
 
 import (
 	"context"
-	"slices"
 
 	"github.com/agentruntime/agentruntime/runtime/converse"
 )
@@ -26,12 +25,6 @@ const (
 )
 
 const webSearch = "use_web_search"
-
-// offByDefault are the capabilities that are off unless they are switched on
-// (protocol §4.9).
-var offByDefault = []string{
-	"avatar", "avatar_filler", "avatar_show_content", "external_video", "screen_share_analysis", "show_link", "think_process", webSearch, "video_gallery",
-}
 
 // CapabilityLayers are what a capability's state is resolved from; a later layer replaces
 // an earlier one.
@@ -76,7 +69,7 @@ func ResolveCapabilities(in CapabilityInput) (map[string]ResolvedCapability, err
 		c := ResolvedCapability{State: CapabilityOn, From: FromDefault, Layers: CapabilityLayers{
 			Env: in.Env[name], PartnerConfig: in.PartnerConfig[name], Request: in.Request[name], Default: CapabilityOn,
 		}}
-		if slices.Contains(offByDefault, name) {
+		if !converse.OnByDefault(name) {
 			c.State, c.Layers.Default = CapabilityOff, CapabilityOff
 		}
 		if name == webSearch {

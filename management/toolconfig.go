@@ -12,6 +12,7 @@ import (
 	"strings"
 
 	"github.com/agentruntime/agentruntime/internal/template"
+	"github.com/agentruntime/agentruntime/runtime/converse"
 	"github.com/agentruntime/agentruntime/runtime/fault"
 )
 
@@ -45,7 +46,7 @@ const (
 )
 
 // ArgTypes are the types of an argument (management-api.md, F.7).
-var ArgTypes = []string{"str", "int", "float", "bool", "list", "dict"}
+var ArgTypes = converse.ArgTypes()
 
 // argTypeOf maps the types of JSON Schema to [ArgTypes].
 var argTypeOf = map[string]string{

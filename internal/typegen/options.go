@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/agentruntime/agentruntime/runtime/appinit"
+	"github.com/agentruntime/agentruntime/runtime/converse"
 )
 
 // optionType is a struct of options, with its name in TypeScript and the types that its
@@ -387,24 +388,16 @@ func (t *types) optionsFile() (text, nameLists, doc string, err error) {
 	fmt.Fprintf(&b, "\n/** The names of the limits in `timeouts`. */\nexport type TimeoutName = keyof Timeouts\n")
 	fmt.Fprintf(&b, "\nexport const regions = [%s] as const\n\n/** The service's regions. */\nexport type Region = (typeof regions)[number]\n", strings.Join(quoted(appinit.Regions()), ", "))
 	b.WriteString(filters(t.module.packages["runtime/visitor"]))
-	converse, err := t.module.load("runtime/converse")
-	if err != nil {
-		return "", "", "", err
-	}
-	for _, l := range []struct{ name, goName, about string }{
-		{"capabilityNames", "capabilities", "Names of what an agent can be allowed to do."},
-		{"reservedVars", "reservedVars", "The variables that the service sets on every turn."},
-		{"argTypes", "argTypes", "The types of a tool's arguments."},
+	for _, l := range []struct {
+		to          *strings.Builder
+		name, about string
+		values      []string
+	}{
+		{&apart, "capabilityNames", "Names of what an agent can be allowed to do.", converse.Capabilities()},
+		{&b, "reservedVars", "The variables that the service sets on every turn.", converse.ReservedVars()},
+		{&b, "argTypes", "The types of a tool's arguments.", converse.ArgTypes()},
 	} {
-		values := converse.lists[l.goName]
-		if len(values) == 0 {
-			return "", "", "", fmt.Errorf("runtime/converse has no list %s", l.goName)
-		}
-		to := &b
-		if l.name == "capabilityNames" {
-			to = &apart
-		}
-		fmt.Fprintf(to, "\n/** %s */\nexport const %s = [\n  %s,\n] as const\n", l.about, l.name, strings.Join(values, ",\n  "))
+		fmt.Fprintf(l.to, "\n/** %s */\nexport const %s = [\n  %s,\n] as const\n", l.about, l.name, strings.Join(quoted(l.values), ",\n  "))
 	}
 	nameLists, err = t.namesFile(lists)
 	return optionsHeader + b.String() + tables.String(), nameLists + apart.String(), page.String(), err

@@ -90,6 +90,15 @@ var capabilities = []string{
 // Capabilities returns the names of all capabilities.
 func Capabilities() []string { return slices.Clone(capabilities) }
 
+// offByDefault are the capabilities that are off unless they are switched on (protocol §4.9).
+var offByDefault = []string{
+	"avatar", "avatar_filler", "avatar_show_content", "external_video", "screen_share_analysis", "show_link", "think_process",
+	"use_web_search", "video_gallery",
+}
+
+// OnByDefault reports whether a capability is on where nothing sets it.
+func OnByDefault(capability string) bool { return !slices.Contains(offByDefault, capability) }
+
 // MergeCapabilities returns base with caps merged over it. Errors: unknown_capability
 // for a name, bad_request for a state that is not on, off or disabled.
 func MergeCapabilities(base, caps map[string]string) (map[string]string, error) {

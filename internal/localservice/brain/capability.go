@@ -1,6 +1,10 @@
 package brain
 
-import "maps"
+import (
+	"maps"
+
+	"github.com/agentruntime/agentruntime/runtime/converse"
+)
 
 // States of a capability (protocol §4.9). If the stored configuration has
 // Disabled, a client can't switch the capability on.
@@ -24,14 +28,6 @@ const (
 	VideoGallery  = "video_gallery"
 	ExternalVideo = "external_video"
 )
-
-// offByDefault lists the capabilities that are off unless they are switched
-// on; all others are on.
-var offByDefault = map[string]bool{
-	"avatar": true, AvatarFiller: true, ShowContent: true, VideoGallery: true,
-	ExternalVideo: true, ShowLink: true, "use_web_search": true,
-	"screen_share_analysis": true, ThinkProcess: true,
-}
 
 // Capabilities are the states after layering: stored ones over the defaults, the
 // client's over the stored ones.
@@ -58,5 +54,5 @@ func (c Capabilities) On(name string) bool {
 	if state, ok := c[name]; ok {
 		return state == On
 	}
-	return !offByDefault[name]
+	return converse.OnByDefault(name)
 }

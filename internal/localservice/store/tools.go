@@ -6,9 +6,10 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"slices"
 	"strings"
 	"time"
+
+	"github.com/agentruntime/agentruntime/runtime/converse"
 )
 
 // Types of a [ToolDef].
@@ -147,9 +148,6 @@ var jsonTypes = map[string]string{
 	"str": "string", "int": "integer", "float": "number", "bool": "boolean", "list": "array", "dict": "object",
 }
 
-// ArgTypes are the types of arguments.
-var ArgTypes = []string{"str", "int", "float", "bool", "list", "dict"}
-
 // Schema makes a JSON Schema of the arguments, in their order; nil without arguments.
 func (t *ToolConfig) Schema() (json.RawMessage, error) {
 	if len(t.Args) == 0 {
@@ -175,15 +173,15 @@ func (t *ToolConfig) Schema() (json.RawMessage, error) {
 		if err := d.Decode(&arg); err != nil {
 			return nil, fmt.Errorf("args.%s: should be an object with prompt and type", name)
 		}
-		arg.Type = cmp.Or(arg.Type, ArgTypes[0])
-		if !slices.Contains(ArgTypes, arg.Type) {
-			return nil, fmt.Errorf("args.%s: the type should be one of: %s", name, strings.Join(ArgTypes, ", "))
+		jsonType, known := jsonTypes[cmp.Or(arg.Type, "str")]
+		if !known {
+			return nil, fmt.Errorf("args.%s: the type should be one of: %s", name, strings.Join(converse.ArgTypes(), ", "))
 		}
 		property, err := json.Marshal(struct {
 			Type        string          `json:"type"`
 			Description string          `json:"description,omitempty"`
 			Default     json.RawMessage `json:"default,omitempty"`
-		}{jsonTypes[arg.Type], arg.Prompt, arg.Default})
+		}{jsonType, arg.Prompt, arg.Default})
 		if err != nil {
 			return nil, err
 		}
