@@ -46,6 +46,15 @@ export class Lines {
 const lineOf = (time, name, text) => ({ time: time.toISOString(), name, text })
 const drawn = ({ time, name, text }) => make("li", {}, make("time", {}, time.slice(11, 23)), " ", make("b", {}, name), ` ${text}`)
 
+/** Shows what was said, with more nodes at the end of a line. */
+export function showSaid(lines) {
+  $("said").replaceChildren(...lines.map(({ who, text, interrupted, more = [] }) => {
+    const line = make("li", {}, text, interrupted ? make("span", { className: "soft" }, " (interrupted)") : "", ...more)
+    line.dataset.who = who
+    return line
+  }))
+}
+
 /** Saves a text as a file. */
 export function save(name, text) {
   const href = URL.createObjectURL(new Blob([text]))

@@ -2,12 +2,12 @@
 import { logger, onWire } from "./wire.js"
 import { AgentSession, appInit, AvatarSession, ChatSession } from "/js/dist/index.js"
 import { Captions, ControlBar, drawCaptions, endMessage, errorMessage, renderMarkdown, SpokenTranscript, toWebVTT, WidgetList } from "/js/dist/ui.js"
-import { $, make, status } from "../shared/dom.js"
+import { $, status } from "../shared/dom.js"
 import { showPicture } from "../shared/picture.js"
 import { readService } from "../shared/service.js"
 import { showQuality, showTimings } from "./charts.js"
 import { drawFaults } from "./faults.js"
-import { Lines, save } from "./lines.js"
+import { Lines, save, showSaid } from "./lines.js"
 import { chosenOptions, drawOptions } from "./options.js"
 import { Turns } from "./turns.js"
 
@@ -119,7 +119,7 @@ function follow(session, kind) {
   $("interrupt").before(voice.root)
   drawCaptions(new Captions(session), $("caption"))
   transcript = new SpokenTranscript(session, { liveRegion: $("announcer") })
-  transcript.onChange(showSaid)
+  transcript.onChange(() => showSaid(transcript.entries.map((entry) => ({ ...entry, who: entry.who === "user" ? "You" : "Agent" }))))
   new WidgetList(session, $("widgets"), { markdown: renderMarkdown })
   session.on("ended", ({ reason }) => leave(endMessage(reason), reason !== "disconnect"))
   if (kind === "avatar") followAvatar(session)
@@ -145,14 +145,6 @@ function followAvatar(session) {
 
 // Payloads may contain objects of the page, such as tracks.
 const textOf = (payload) => JSON.stringify(payload, (_, value) => (value instanceof EventTarget ? `(${value.constructor.name})` : value)) ?? ""
-
-function showSaid() {
-  $("said").replaceChildren(...transcript.entries.map(({ who, text, interrupted }) => {
-    const line = make("li", {}, text, interrupted ? make("span", { className: "soft" }, " (interrupted)") : "")
-    line.dataset.who = who === "user" ? "You" : "Agent"
-    return line
-  }))
-}
 
 /** Updates the controls for the session. */
 function connected() {

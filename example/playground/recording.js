@@ -3,6 +3,7 @@ import { SILENT_OPENING_LABEL } from "/js/dist/index.js"
 import { openRecording } from "/js/dist/replay.js"
 import { $, make, status } from "../shared/dom.js"
 import { showTimings } from "./charts.js"
+import { showSaid } from "./lines.js"
 
 export { openRecording }
 
@@ -26,11 +27,7 @@ export class ShownRecording {
     showTimings(timings)
     for (const { t, event, data } of events) turns.add(event, data, ...from(t - (data?.durationMs ?? 0)))
     const said = recording.turns.filter(({ text }) => text !== SILENT_OPENING_LABEL)
-    $("said").replaceChildren(...said.map(({ by, text, startMs, interrupted }) => {
-      const line = make("li", {}, text, interrupted ? make("span", { className: "soft" }, " (interrupted)") : "", ...from(startMs))
-      line.dataset.who = by === "visitor" ? "You" : "Agent"
-      return line
-    }))
+    showSaid(said.map(({ by, text, startMs, interrupted }) => ({ who: by === "visitor" ? "You" : "Agent", text, interrupted, more: from(startMs) })))
     $("widgets").replaceChildren()
     $("stage").dataset.state = "idle"
     status(first ? "" : "The recording has no sound or picture of the agent.")
