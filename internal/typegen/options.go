@@ -88,7 +88,7 @@ func (t *types) optionList(d *decl, required bool) (list []option, extends []str
 			return nil, nil, fmt.Errorf("%s.%s: %w", d.name, f.Names[0].Name, err)
 		}
 		o := option{goName: path.Base(d.pkg.dir) + "." + d.name + "." + f.Names[0].Name, check: t.checkOf(d, f, tag)}
-		o.property = property{name: name, typ: typ, doc: t.optionDoc(f, name), optional: !required || strings.Contains(more, "omitempty")}
+		o.property = property{name: name, typ: typ, doc: t.optionDoc(f), optional: !required || strings.Contains(more, "omitempty")}
 		o.preset, o.unit = presetOf(f, tag)
 		list = append(list, o)
 	}
@@ -211,7 +211,7 @@ func isDuration(e ast.Expr) bool {
 
 // optionDoc returns the comment of an option with the names of JavaScript, without the
 // option's own name at the beginning.
-func (t *types) optionDoc(f *ast.Field, name string) string {
+func (t *types) optionDoc(f *ast.Field) string {
 	doc := plain(f.Doc.Text() + f.Comment.Text())
 	if doc == "" {
 		return ""

@@ -345,7 +345,7 @@ func TestUnansweredToolGoesOnAfterItsTimeout(t *testing.T) {
 			s := New(Config{})
 			id, answer := s.expect(store.Scope{}, "x")
 			began := time.Now()
-			result, err := s.await(t.Context(), id, answer, store.ToolDef{ToolConfig: store.ToolConfig{TimeoutSeconds: tt.seconds}})
+			result, err := await(t.Context(), answer, store.ToolDef{ToolConfig: store.ToolConfig{TimeoutSeconds: tt.seconds}})
 			s.giveUp(id)
 			if err != nil || result.Answered || string(result.Response) != `{"status":"timeout"}` {
 				t.Errorf("result %+v, %v", result, err)

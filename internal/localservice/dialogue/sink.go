@@ -250,7 +250,7 @@ func (s *sink) Call(ctx context.Context, calls ...brain.Call) ([]brain.Result, e
 		},
 	})
 	if err == nil && call.Tool.WaitForResponse {
-		result, err = s.service.await(ctx, id, answer, call.Tool)
+		result, err = await(ctx, answer, call.Tool)
 	}
 	// A call that does not block is finished at once; an answer to it counts as a
 	// late one.

@@ -93,7 +93,7 @@ func (s *Service) giveUp(id string) {
 }
 
 // await waits for the answer to a call, as long as the tool's time-out allows.
-func (s *Service) await(ctx context.Context, id string, answer <-chan json.RawMessage, tool store.ToolDef) (brain.Result, error) {
+func await(ctx context.Context, answer <-chan json.RawMessage, tool store.ToolDef) (brain.Result, error) {
 	select {
 	case response := <-answer:
 		return brain.Result{Response: response, Answered: true}, nil
