@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/agentruntime/agentruntime/internal/localservice/brain"
+	"github.com/agentruntime/agentruntime/internal/localservice/dialogue"
 	"github.com/agentruntime/agentruntime/internal/localservice/store"
 	"github.com/agentruntime/agentruntime/internal/must"
 	"github.com/agentruntime/agentruntime/runtime/converse"
@@ -34,21 +35,23 @@ func consentOf(t *testing.T, got turn) string {
 }
 
 func TestConsentIsAskedForAndGiven(t *testing.T) {
-	const rules = `rules: [{when: {exact: calendar}, steps: [{consent: {tool: calendar, name: Your calendar}}, {say: Free all day.}]}]`
+	const site, rules = "http://talk.test", `rules: [{when: {exact: calendar}, steps: [{consent: {tool: calendar, name: Your calendar}}, {say: Free all day.}]}]`
 	for name, tt := range map[string]struct {
 		brain    brain.Brain
 		question string
 		answer   string
 	}{
-		"demo":   {nil, "Connect my calendar", "Your calendar is connected. It is a simulated one: this shows how consent works."},
+		"demo":   {&brain.Scripted{Fallback: &brain.Demo{}}, "Connect my calendar", "Your calendar is connected. It is a simulated one: this shows how consent works."},
 		"script": {scripted(t, rules), "calendar", "Free all day."},
 	} {
 		t.Run(name, func(t *testing.T) {
-			v := serve(t, tt.brain, nil)
+			v := serve(t, nil, func(c *Config) {
+				c.Dialogue = dialogue.New(dialogue.Config{Store: c.Store, Brain: tt.brain, Site: func() string { return site }})
+			})
 			ks := v.conversation(store.Tools, "ann")
 			first := v.ask(ks, "", tt.question)
-			address := consentOf(t, first)
-			if !strings.HasPrefix(address, "/oauth/consent?state=") || strings.Contains(first.text, tt.answer) {
+			address, found := strings.CutPrefix(consentOf(t, first), site)
+			if !found || !strings.HasPrefix(address, "/oauth/consent?state=") || strings.Contains(first.text, tt.answer) {
 				t.Fatalf("asked at %q, said %q", address, first.text)
 			}
 			if again := v.ask(ks, first.threadID, tt.question); consentOf(t, again) == "" {

@@ -224,7 +224,8 @@ func TestARepeatedTurnIsEmpty(t *testing.T) {
 	wantLines(t, f.history(first.ThreadID), "human: once", "ai: ok")
 }
 
-func TestCancelledTurnStopsSoonAndKeepsWhatWasSaid(t *testing.T) {
+// TestStoppedTurnsEndSoonAndKeepWhatWasSaid: the log has the reason and the times, and no text.
+func TestStoppedTurnsEndSoonAndKeepWhatWasSaid(t *testing.T) {
 	var cancelled, stopped time.Time
 	f := open(t, brainFunc(func(ctx context.Context, _ *brain.Question, out brain.Sink) error {
 		if err := out.Say("Once upon "); err != nil {
@@ -234,24 +235,35 @@ func TestCancelledTurnStopsSoonAndKeepsWhatWasSaid(t *testing.T) {
 		stopped = time.Now() // the answer is stored after it, however long that takes
 		return ctx.Err()
 	}))
-	ctx, cancel := context.WithCancel(t.Context())
-	result, err := f.Turn(ctx, f.caller(store.Receptionist, "ann"), TurnRequest{Text: "A story!"}, func(seg converse.Segment) error {
-		if seg.Type.Spoken() {
-			cancelled = time.Now()
-			cancel()
+	for _, tt := range []struct {
+		reason    string
+		cause, as error
+	}{{"client gone", ErrClientGone, ErrClientGone}, {"aborted", ErrAborted, nil}, {"cancelled", nil, context.Canceled}} {
+		f.log.Reset()
+		ctx, cancel := context.WithCancelCause(t.Context())
+		result, err := f.Turn(ctx, f.caller(store.Receptionist, "ann"), TurnRequest{Text: "A story!"}, func(seg converse.Segment) error {
+			if seg.Type.Spoken() {
+				cancelled = time.Now()
+				cancel(tt.cause)
+			}
+			return nil
+		})
+		if took := stopped.Sub(cancelled); took > 200*time.Millisecond {
+			t.Errorf("%s: stopped after %v, want at most 200ms", tt.reason, took)
 		}
-		return nil
-	})
-	if took := stopped.Sub(cancelled); took > 200*time.Millisecond {
-		t.Errorf("stopped after %v, want at most 200ms", took)
-	}
-	if !errors.Is(err, context.Canceled) || result.Text != "Once upon " {
-		t.Errorf("turn: %+v, %v", result, err)
-	}
-	wantLines(t, f.history(result.ThreadID), "human: A story!", "ai: Once upon ")
-	line := f.log.String()
-	if !strings.Contains(line, `msg="turn stopped"`) || !strings.Contains(line, "took=") || strings.Contains(line, "story") || strings.Contains(line, "Once") {
-		t.Errorf("log: %s", line)
+		if !errors.Is(err, tt.as) || result.Text != "Once upon " {
+			t.Errorf("%s: %+v, %v, want the error %v", tt.reason, result, err, tt.as)
+		}
+		wantLines(t, f.history(result.ThreadID), "human: A story!", "ai: Once upon ")
+		line := f.log.String()
+		for _, want := range []string{`msg="turn stopped"`, "reason=", tt.reason, "took=", "ended_at=", "stopped_after="} {
+			if !strings.Contains(line, want) {
+				t.Errorf("%s: no %s in %s", tt.reason, want, line)
+			}
+		}
+		if strings.Contains(line, "story") || strings.Contains(line, "Once") {
+			t.Errorf("%s: the log has what was said: %s", tt.reason, line)
+		}
 	}
 }
 
@@ -335,6 +347,17 @@ func TestWaitingTurnCanBeCancelled(t *testing.T) {
 	wantLines(t, f.history(thread.ID), "human: first", "ai: ")
 }
 
+func TestOldConsentsAreForgotten(t *testing.T) {
+	s := New(Config{})
+	first := s.requestConsent(consent{threadID: "a", tool: "mail"})
+	for range rememberedConsents {
+		s.requestConsent(consent{threadID: "b", tool: "mail"})
+	}
+	if _, _, ok := s.AskedConsent(first); ok || len(s.consents.byState) != rememberedConsents {
+		t.Errorf("%d are known, the oldest %v", len(s.consents.byState), ok)
+	}
+}
+
 // TestUnansweredToolGoesOnAfterItsTimeout runs in virtual time.
 func TestUnansweredToolGoesOnAfterItsTimeout(t *testing.T) {
 	for _, tt := range []struct {
@@ -370,22 +393,6 @@ func TestFinishedCallsAreForgottenInTime(t *testing.T) {
 	if len(s.calls.byID) != rememberedCalls || len(s.calls.finished) != rememberedCalls {
 		t.Errorf("%d calls are known, %d in order; want %d", len(s.calls.byID), len(s.calls.finished), rememberedCalls)
 	}
-}
-
-func TestFusedCalls(t *testing.T) {
-	tool := func(name string, id int) brain.Call {
-		return brain.Call{Tool: store.ToolDef{Name: name, ToolConfig: store.ToolConfig{Type: store.ClientTool}}, Args: json.RawMessage(fmt.Sprintf(`{"id":%d}`, id))}
-	}
-	f := open(t, brainFunc(func(ctx context.Context, _ *brain.Question, out brain.Sink) error {
-		_, err := out.Call(ctx, tool("show_chart", 1), tool("open_doc", 2))
-		return err
-	}))
-	_, segments := f.turn(f.caller(store.Tools, "ann"), TurnRequest{Text: "x"})
-	var contents []string
-	for _, seg := range segments[1:4] {
-		contents = append(contents, string(seg.Type)+" "+seg.ContentString())
-	}
-	wantLines(t, contents, `tool open_doc {"id":1}{"id":2}`, "tool_response show_chart responded with size 23", "tool_response open_doc responded with size 23")
 }
 
 func TestEndlessBrainIsCutOff(t *testing.T) {
