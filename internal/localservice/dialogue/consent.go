@@ -48,16 +48,13 @@ func (s *Service) AskedConsent(state string) (name string, given, ok bool) {
 	return c.name, c.given, true
 }
 
-// GiveConsent records that the user allows the tool of a state. It returns false for
-// an unknown state.
-func (s *Service) GiveConsent(state string) bool {
+// GiveConsent records that the user allows the tool of a state, if that is known.
+func (s *Service) GiveConsent(state string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	c := s.consents.byState[state]
-	if c != nil {
+	if c := s.consents.byState[state]; c != nil {
 		c.given = true
 	}
-	return c != nil
 }
 
 // consented reports whether a tool was allowed in a thread.
