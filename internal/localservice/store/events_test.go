@@ -46,8 +46,10 @@ func TestEventsAreStoredWithWhatTheyTell(t *testing.T) {
 	want("a consequence of another event", "analysis_updated[n] 2")
 	set(func(t *Thread) { t.Analysis = map[string]any{} })
 	want("a cleared analysis")
-	for range 2 {
-		must.Get(s.CompleteThread(t.Context(), scope, thread.ID))(t)
+	for n := range 2 {
+		if first := must.Get(s.CompleteThread(t.Context(), scope, thread.ID))(t); first != (n == 0) {
+			t.Errorf("completion %d is the first: %t", n, first)
+		}
 		must.Get(s.CompleteIdle(t.Context(), time.Now().Add(time.Minute), nil))(t)
 	}
 	want("two ends", "session_ended[] 0", "idle session_ended[] 0")

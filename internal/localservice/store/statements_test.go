@@ -53,22 +53,6 @@ func openCounting(t *testing.T) (db *sql.DB, prepared *int) {
 	return db, prepared
 }
 
-func TestATextIsPreparedOnce(t *testing.T) {
-	db, prepared := openCounting(t)
-	for i := range 10 {
-		tx := must.Get(db.Begin())(t)
-		must.Get(tx.Exec("INSERT INTO n VALUES (?)", i))(t)
-		must.Do(t, tx.Commit())
-		var count int
-		if err := db.QueryRow("SELECT count(*) FROM n WHERE i <= ?", i).Scan(&count); err != nil || count != i+1 {
-			t.Fatalf("%d rows, %v, want %d", count, err, i+1)
-		}
-	}
-	if *prepared != 2 {
-		t.Errorf("prepared %d statements, want 2", *prepared)
-	}
-}
-
 // TestAQueryWithinItsOwnRows needs a second statement of the same text.
 func TestAQueryWithinItsOwnRows(t *testing.T) {
 	db, prepared := openCounting(t)
