@@ -130,14 +130,16 @@ func (v *service) form(action string, fields url.Values) reply {
 // mint gets a token through the session API.
 func (v *service) mint(kind int, user, privileges string) string {
 	v.t.Helper()
-	got := v.form("start", url.Values{
-		"format": {"1"}, "secret": {v.partner.Secret}, "partnerId": {fmt.Sprint(v.partner.ID)},
+	return v.mintFor(v.partner, kind, user, privileges)
+}
+
+// mintFor is mint for any partner.
+func (v *service) mintFor(partner store.Partner, kind int, user, privileges string) (ks string) {
+	v.t.Helper()
+	v.decode(v.form("start", url.Values{
+		"format": {"1"}, "secret": {partner.Secret}, "partnerId": {fmt.Sprint(partner.ID)},
 		"type": {fmt.Sprint(kind)}, "userId": {user}, "expiry": {"600"}, "privileges": {privileges},
-	})
-	var ks string
-	if err := json.Unmarshal([]byte(got.body), &ks); err != nil {
-		v.t.Fatalf("session start: %s", got.body)
-	}
+	}), &ks)
 	return ks
 }
 
@@ -149,9 +151,13 @@ func (v *service) conversation(agent, user string) string {
 
 func (v *service) widget(agent string) string {
 	v.t.Helper()
-	got := v.form("startWidgetSession", url.Values{"format": {"1"}, "widgetId": {v.agents[agent].WidgetID}})
+	return v.widgetSession(v.agents[agent].WidgetID)
+}
+
+func (v *service) widgetSession(widgetID string) string {
+	v.t.Helper()
 	var body struct{ KS string }
-	v.decode(got, &body)
+	v.decode(v.form("startWidgetSession", url.Values{"format": {"1"}, "widgetId": {widgetID}}), &body)
 	return body.KS
 }
 
@@ -438,41 +444,30 @@ func FuzzBody(f *testing.F) {
 	} {
 		f.Add(seed)
 	}
-	s, partner := storetest.Open(f)
-	silent := brainFunc(func(context.Context, *brain.Question, brain.Sink) error { return nil })
 	for _, seed := range []string{"type=x", "expiry=99999999999999999999", "ks=djJ8", "widgetId=%00", "a=%zz;b"} {
 		f.Add(seed)
 	}
-	f.Add(fmt.Sprintf("secret=%s&partnerId=%d&type=2&userId=a&privileges=geniegpcid:1,,", partner.Secret, partner.ID))
-	handler := New(Config{
-		Store: s, Tokens: token.NewAuthority(s), Dialogue: dialogue.New(dialogue.Config{Store: s, Brain: silent}),
-		Hosts: func() (Hosts, error) { return Hosts{}, nil },
-	})
-	ks := must.Get(token.NewAuthority(s).Start(f.Context(), token.Grant{
-		PartnerID: partner.ID, Secret: partner.Secret, Type: token.TypeAdmin, UserID: "root", Privileges: "disableentitlement",
-	}))(f)
+	v := serve(f, brainFunc(func(context.Context, *brain.Question, brain.Sink) error { return nil }), nil)
+	f.Add(fmt.Sprintf("secret=%s&partnerId=%d&type=2&userId=a&privileges=geniegpcid:1,,", v.partner.Secret, v.partner.ID))
+	ks := v.admin()
 	paths := []string{
 		"/v1/application/resolveWidgetId", "/assistant/converse", "/assistant/tool_response", "/assistant/abort",
 		"/thread/session_completed", "/v1/thread/list", "/v1/thread/get", "/v1/thread/update", "/v1/thread/delete",
 		"/message/list", "/message/get", "/message/share", "/feedback/add",
+		SessionPrefix + "/service/session/action/start", SessionPrefix + "/service/session/action/startWidgetSession",
+		SessionPrefix + "/service/session/action/end",
 	}
 	f.Fuzz(func(t *testing.T, body string) {
 		for _, path := range paths {
 			request := httptest.NewRequest("POST", path, strings.NewReader(body))
 			request.Header.Set("Authorization", "KS "+ks)
+			if strings.HasPrefix(path, SessionPrefix) {
+				request.Header.Set("Content-Type", "application/x-www-form-urlencoded")
+			}
 			w := httptest.NewRecorder()
-			handler.ServeHTTP(w, request)
+			v.handler.ServeHTTP(w, request)
 			if w.Code >= 500 {
 				t.Errorf("%s: %d %s", path, w.Code, w.Body)
-			}
-		}
-		for _, action := range []string{"start", "startWidgetSession", "end"} {
-			request := httptest.NewRequest("POST", SessionPrefix+"/service/session/action/"+action, strings.NewReader(body))
-			request.Header.Set("Content-Type", "application/x-www-form-urlencoded")
-			w := httptest.NewRecorder()
-			handler.ServeHTTP(w, request)
-			if w.Code >= 500 {
-				t.Errorf("%s: %d %s", action, w.Code, w.Body)
 			}
 		}
 	})

@@ -9,7 +9,6 @@ import (
 	"math/rand/v2"
 	"net/http"
 	"net/http/httptest"
-	"net/url"
 	"slices"
 	"strings"
 	"testing"
@@ -154,35 +153,18 @@ func (w *world) newToken(who *identity) {
 		if who.admin {
 			kind, privileges = token.TypeAdmin, "disableentitlement"
 		}
-		w.form("start", url.Values{
-			"format": {"1"}, "secret": {who.account.Secret}, "partnerId": {fmt.Sprint(who.account.ID)},
-			"type": {fmt.Sprint(kind)}, "userId": {who.user}, "expiry": {"600"}, "privileges": {privileges},
-		}, &who.ks)
+		who.ks = w.service.mintFor(who.account.Partner, kind, who.user, privileges)
 		return
 	}
-	ks := who.ks
-	if ks == "" {
-		var started struct{ KS string }
-		w.form("startWidgetSession", url.Values{"format": {"1"}, "widgetId": {who.account.widgetID}}, &started)
-		ks = started.KS
+	if who.ks == "" {
+		who.ks = w.service.widgetSession(who.account.widgetID)
 	}
 	var init struct{ KS string }
-	w.decode(w.send("/v1/application/appInit", "KS "+ks, "application/json", "{}"), &init)
+	w.service.decode(w.send("/v1/application/appInit", "KS "+who.ks, "application/json", "{}"), &init)
 	who.ks = init.KS
 }
 
 func (w *world) renew(who *identity) { w.newToken(who) }
-
-func (w *world) form(action string, fields url.Values, out any) {
-	w.decode(w.send(SessionPrefix+"/service/session/action/"+action, "", "application/x-www-form-urlencoded", fields.Encode()), out)
-}
-
-func (w *world) decode(got reply, out any) {
-	w.t.Helper()
-	if err := json.Unmarshal([]byte(got.body), out); err != nil || got.status != http.StatusOK {
-		w.t.Fatalf("status %d: %v in %s", got.status, err, got.body)
-	}
-}
 
 func (w *world) send(path, auth, contentType, body string) reply {
 	r := httptest.NewRequestWithContext(w.t.Context(), http.MethodPost, path, strings.NewReader(body))
@@ -327,27 +309,20 @@ func (w *world) transcript(who *identity) {
 
 // list compares all threads that an identity sees with those of the model.
 func (w *world) list(who *identity) {
-	got := w.call(who, "/v1/thread/list", map[string]any{"pager": map[string]int{"pageSize": maxPageSize}}, w.owners(who, http.StatusOK))
+	body := map[string]any{"pager": map[string]int{"pageSize": maxPageSize}}
+	got := w.call(who, "/v1/thread/list", body, w.owners(who, http.StatusOK))
 	if who.widget {
 		return
 	}
+	owner := who
 	if who.admin { // it sees those of other worlds too: ask about one user
-		user := w.identities[w.random.IntN(2)]
-		got = w.call(who, "/v1/thread/list", map[string]any{
-			"filter": map[string]any{"objectType": "ListThreadFilter", "userIdEquals": user.user}, "pager": map[string]int{"pageSize": maxPageSize},
-		}, http.StatusOK)
-		var want []string
-		for _, t := range w.threads {
-			if t.owner == user && reaches(who, t) {
-				want = append(want, t.id)
-			}
-		}
-		w.wantIDs(got, want)
-		return
+		owner = w.identities[w.random.IntN(2)]
+		body["filter"] = map[string]any{"objectType": "ListThreadFilter", "userIdEquals": owner.user}
+		got = w.call(who, "/v1/thread/list", body, http.StatusOK)
 	}
 	var want []string
 	for _, t := range w.threads {
-		if reaches(who, t) {
+		if t.owner == owner && reaches(who, t) {
 			want = append(want, t.id)
 		}
 	}
@@ -357,7 +332,7 @@ func (w *world) list(who *identity) {
 func (w *world) wantIDs(got reply, want []string) {
 	w.t.Helper()
 	var list struct{ Objects []struct{ ID string } }
-	w.decode(got, &list)
+	w.service.decode(got, &list)
 	ids := []string{}
 	for _, o := range list.Objects {
 		ids = append(ids, o.ID)
@@ -386,7 +361,7 @@ func (w *world) messages(who *identity) {
 		want = len(t.messages)
 	}
 	var list struct{ TotalCount int }
-	if w.decode(got, &list); list.TotalCount != want {
+	if w.service.decode(got, &list); list.TotalCount != want {
 		w.t.Errorf("%d messages, want %d", list.TotalCount, want)
 	}
 }
@@ -406,7 +381,7 @@ func (w *world) wantRating(who *identity, m *rated, got reply) {
 	var seen struct {
 		Positive *bool `json:"is_positive"`
 	}
-	w.decode(got, &seen)
+	w.service.decode(got, &seen)
 	want, is := m.ratings[who]
 	if (seen.Positive != nil) != is || is && *seen.Positive != want {
 		w.t.Errorf("the rating of an identity that gave %t (%t): %s", want, is, got.body)
@@ -425,7 +400,7 @@ func (w *world) share(who *identity) {
 	var reply struct {
 		Data struct{ NewMessageID string }
 	}
-	w.decode(got, &reply)
+	w.service.decode(got, &reply)
 	w.shared = append(w.shared, &rated{id: reply.Data.NewMessageID, owner: who, source: m.owner, ratings: map[*identity]bool{}})
 }
 

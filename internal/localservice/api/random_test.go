@@ -212,7 +212,7 @@ func (c *randomCalls) pushOne(p *partner, _ string) {
 	said := c.send("/assistant/converse", "KS "+p.ks, "application/json", `{"userMessage":"Hello"}`)
 	var first struct{ ThreadID string }
 	said.body, _, _ = strings.Cut(said.body, "\n")
-	c.decode(said, &first)
+	c.service.decode(said, &first)
 	long := strings.Repeat("x", 1+c.random.IntN(2)*20_000)
 	pushed := c.post(p, "/thread/push", record{"id": first.ThreadID, "content": "{{ v }}{{ v }}", "request_vars": record{"v": long}})
 	thread, err := c.service.store.Thread(c.t.Context(), p.scope, first.ThreadID)

@@ -51,11 +51,7 @@ func (v *service) stranger() *manager {
 	v.t.Helper()
 	other := store.Partner{ID: 77, Secret: "another secret"}
 	must.Do(v.t, v.store.AddPartner(v.t.Context(), other))
-	mine := v.partner
-	v.partner = other
-	ks := v.mint(token.TypeAdmin, "root", "disableentitlement")
-	v.partner = mine
-	return &manager{v, ks}
+	return &manager{v, v.mintFor(other, token.TypeAdmin, "root", "disableentitlement")}
 }
 
 // names are the values of a field in the objects of a list.
