@@ -96,6 +96,12 @@ func TestIntellectsThatAreRefused(t *testing.T) {
 		{`"secrets":{"A B":"x"}`, 422, "secrets"},
 		{`"knowledge_ids":[-1]`, 422, "knowledge_ids"},
 		{`"script":"rules: 7"`, 422, "script"},
+		{`"status":3`, 422, "status"},
+		{`"prompts":[{"key":"k","type":"fixed","value":"v"}]`, 422, "custom"},
+		{`"mcp_servers":{"a":{"url":"ftp://x"}}`, 422, "mcp_servers"},
+		{`"mcp_servers":{"a":{"url":"http://x","allowed_prompts":["x"]}}`, 422, "allowed_prompts"},
+		{`"user_properties_forms":[null]`, 422, "user_properties_forms"},
+		{`"tags":["a","a"]`, 422, "tags"},
 	} {
 		m.refuses("/v1/intellect/add", "{"+tt.fields+"}", tt.status, tt.text)
 		m.refuses("/v1/intellect/update", fmt.Sprintf(`{"id":%d,%s}`, m.agents[store.Silent].ConfigID, tt.fields), tt.status, tt.text)

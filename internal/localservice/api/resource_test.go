@@ -90,7 +90,9 @@ func TestRecordsCanBeWrittenAsTheyAreRead(t *testing.T) {
 	m := serve(t, nil, nil).manager()
 	for kind, body := range map[string]string{
 		"agent/create": `{"displayName":"A","intellect":{"id":1001},"widgetConfig":{"a":1}}`, "avatar/create": `{"voice":{"id":"` + presetVoice + `"},"visual":{"id":"` + presetVisual + `"}}`,
-		"intellect/add": `{"base_directive":"Be brief."}`, "tool/add": `{"name":"t","config":{"type":"client","description":"d"}}`, "skill/add": `{"name":"s","description":"d"}`,
+		"intellect/add": `{"base_directive":"Be brief.","status":2,"tags":["a"],"prompts":[{"key":"goal","headerTemplate":"Goal","type":"custom","value":"v"}],"secrets":{"A":"hidden"},
+			"mcp_servers":{"docs":{"url":"https://mcp.test/v1","headers":{"X":"{{ secrets.A }}"}}},"user_properties_forms":[{"call_stage":"start","properties":[]}]}`,
+		"tool/add": `{"name":"t","config":{"type":"client","description":"d"}}`, "skill/add": `{"name":"s","description":"d"}`,
 		"knowledge/add": `{"name":"k"}`, "insight-settings/create": `{"key":"mood","title":"Mood","prompt":"How?","valueType":"string"}`,
 		"lifecycle/create":   `{"name":"r","eventType":"session_ended","actions":[{"type":"sendEmail","emailTemplateId":"t","to":"a@example.com"}]}`,
 		"email-template/add": `{"appGuid":"g","name":"Bye","subject":"s","body":"b","from":"f","language":"en"}`,

@@ -3,14 +3,12 @@ package api
 import (
 	"cmp"
 	"context"
-	"encoding/json"
 	"fmt"
 	"strings"
 	"testing"
 
 	"github.com/agentruntime/agentruntime/internal/localservice/store"
 	"github.com/agentruntime/agentruntime/internal/localservice/token"
-	"github.com/agentruntime/agentruntime/internal/must"
 )
 
 // TestAgentsIntellect: the forms in which an agent names its intellect, or has its fields.
@@ -168,39 +166,8 @@ func TestIntellectShapes(t *testing.T) {
 	if form["id"] == nil || form["call_stage"] != "start" || form["title"] != "" || !strings.Contains(fmt.Sprint(made["_meta"]), "no form is shown") {
 		t.Errorf("form %v, _meta %v", form, made["_meta"])
 	}
-
-	// A client that merges writes everything back that it has read, but for some fields.
-	about := fmt.Sprintf(`{"id":%v}`, made["id"])
-	read := m.call("/v1/intellect/get", about, 200)
-	if read["_meta"] != nil {
-		t.Error("a record that is read has a _meta, which would be written back")
-	}
-	for _, key := range []string{"partner_id", "created_at", "updated_at"} {
-		delete(read, key)
-	}
-	read["capabilities"] = map[string]string{"use_knowledge_base": "on"}
-	text := must.Get(json.Marshal(read))(t)
-	m.call("/v1/intellect/update", string(text), 200)
-	again := m.call("/v1/intellect/get", about, 200)
-	for _, key := range []string{"prompts", "mcp_servers", "secrets", "user_properties_forms", "status", "tags"} {
-		if fmt.Sprint(again[key]) != fmt.Sprint(read[key]) {
-			t.Errorf("%s: %v, then %v", key, read[key], again[key])
-		}
-	}
-	m.call("/v1/intellect/update", fmt.Sprintf(`{"id":%v,"type":"internal","secrets":{"A":"***","B":"new"},"mcp_servers":{}}`, made["id"]), 200)
-	again = m.call("/v1/intellect/get", about, 200)
-	if fmt.Sprint(again["secrets"], again["mcp_servers"]) != "map[A:*** B:***] map[]" {
-		t.Errorf("secrets %v, servers %v", again["secrets"], again["mcp_servers"])
-	}
 	if plain := m.call("/v1/intellect/add", `{"type":"internal"}`, 200); plain["status"] != 1.0 || !strings.Contains(fmt.Sprint(plain["_meta"]), "status") {
 		t.Errorf("without a status: %v", plain)
-	}
-	for body, text := range map[string]string{
-		`{"status":3}`: "status", `{"prompts":[{"key":"k","type":"fixed","value":"v"}]}`: "custom", `{"mcp_servers":{"a":{"url":"ftp://x"}}}`: "mcp_servers",
-		`{"mcp_servers":{"a":{"url":"http://x","allowed_prompts":["x"]}}}`: "allowed_prompts", `{"user_properties_forms":[null]}`: "user_properties_forms",
-		`{"tags":["a","a"]}`: "tags",
-	} {
-		m.refuses("/v1/intellect/add", body, 422, text)
 	}
 }
 
