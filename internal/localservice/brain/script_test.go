@@ -165,17 +165,6 @@ func TestEndlessStepsLeaveTheProcessorFree(t *testing.T) {
 	}
 }
 
-func TestAgentsOwnScriptComesFirst(t *testing.T) {
-	s := scripted(t)
-	q := &Question{Text: "hello"}
-	q.Profile.Script = "rules: [{when: {any: true}, steps: [{say: Mine.}]}]"
-	out := &tape{}
-	answer(t, s, q, out)
-	if out.text != "Mine." {
-		t.Errorf("said %q", out.text)
-	}
-}
-
 func TestScriptErrorsNameTheLine(t *testing.T) {
 	for _, tt := range []struct{ name, script, line, want string }{
 		{"syntax", "rules: [", "1", ""},
