@@ -155,15 +155,6 @@ func TestVariablesOfAnAgentWithoutThemMakeAnEmptyTurn(t *testing.T) {
 	}
 }
 
-func TestAvatarCapabilityMakesAvatarSegments(t *testing.T) {
-	v := serve(t, twoThings, nil)
-	ks := v.conversation(store.Receptionist, "ann")
-	got := v.converse(ks, `{"userMessage":"x","capabilities":{"avatar":"on"}}`)
-	if got.segments[1].Type != converse.Avatar || got.text != "Two things changed." {
-		t.Errorf("segment %+v, text %q", got.segments[1], got.text)
-	}
-}
-
 // stuck is a brain that says something and then waits for the end of its context.
 // Asked for what is next, it repeats what it said last.
 func stuck(stopped chan<- error) brainFunc {

@@ -50,7 +50,7 @@ func TestScriptsMakeEveryKindOfLine(t *testing.T) {
 	v := serve(t, scripted(t, everything), nil)
 	ks := v.conversation(store.Receptionist, "ann")
 	for _, sse := range []string{"false", "true"} {
-		got := v.post("/assistant/converse", ks, `{"userMessage":"x","sse":`+sse+`,"capabilities":{"think_process":"on"}}`)
+		got := v.post("/assistant/converse", ks, `{"userMessage":"x","sse":`+sse+`,"capabilities":{"think_process":"on","avatar":"on"}}`)
 		var shapes []string
 		for line := range strings.Lines(got.body) {
 			line = strings.TrimRight(line, "\n")
@@ -64,8 +64,8 @@ func TestScriptsMakeEveryKindOfLine(t *testing.T) {
 		}
 		want := []string{
 			`0 think start ""`,
-			`1 text start "Before."`,
-			`1 text end ""`,
+			`1 avatar start "Before."`,
+			`1 avatar end ""`,
 			`2 think "thinking"`,
 			`3 tool "ping {}"`,
 			`4 tool_response "ping responded with size 23"`,
@@ -82,8 +82,8 @@ func TestScriptsMakeEveryKindOfLine(t *testing.T) {
 			"this is no JSON\r",
 			"",
 			": a comment of an event stream",
-			`14 text start "After."`,
-			`14 text end ""`,
+			`14 avatar start "After."`,
+			`14 avatar end ""`,
 			`15 error final "The end."`,
 			"data: [DONE]",
 		}
@@ -160,12 +160,5 @@ func TestEndlessStreamEndsWithItsClient(t *testing.T) {
 	history, err := v.store.History(t.Context(), threadID, 10)
 	if err != nil || len(history) < 2 || len(history[1].Text()) > 64<<10 {
 		t.Errorf("%d messages, %v: what is kept has no bound", len(history), err)
-	}
-}
-
-func TestRepeatedStepsAreCounted(t *testing.T) {
-	v := serve(t, scripted(t, `rules: [{when: {any: true}, steps: [{repeat: {times: 3, steps: [{say: "n "}, {repeat: {times: 2, steps: [{say: "m "}]}}]}}]}]`), nil)
-	if got := v.ask(v.conversation(store.Receptionist, "ann"), "", "x"); got.text != "n m m n m m n m m " {
-		t.Errorf("said %q", got.text)
 	}
 }
