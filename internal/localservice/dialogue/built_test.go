@@ -20,7 +20,6 @@ import (
 	"github.com/agentruntime/agentruntime/internal/localservice/token"
 	"github.com/agentruntime/agentruntime/internal/localservice/toolrun"
 	"github.com/agentruntime/agentruntime/internal/must"
-	"github.com/agentruntime/agentruntime/runtime/converse"
 )
 
 // shop is a service for api tools, which notes what it is asked.
@@ -124,9 +123,7 @@ func TestStartToolsRunBeforeTheFirstTurn(t *testing.T) {
 	if phrase, _, err := f.Opening(t.Context(), who, thread, Context{}); err != nil || phrase != "Hello from /first/ann@example.com" {
 		t.Errorf("opening %q, %v", phrase, err)
 	}
-	if _, err := f.Turn(t.Context(), who, TurnRequest{ThreadID: thread.ID, Text: "Again"}, func(converse.Segment) error { return nil }); err != nil {
-		t.Error(err)
-	}
+	f.turn(who, TurnRequest{ThreadID: thread.ID, Text: "Again"})
 	if got := server.log(); got != want {
 		t.Errorf("a thread starts once, asked\n%s", got)
 	}
@@ -252,7 +249,8 @@ func TestUserAttributes(t *testing.T) {
 	who := f.builtBy(nil, func(*store.Intellect, []string) {})
 	say := func(who Caller, threadID string) TurnResult {
 		t.Helper()
-		return must.Get(f.Turn(t.Context(), who, TurnRequest{ThreadID: threadID, Text: "Who am I?"}, func(converse.Segment) error { return nil }))(t)
+		result, _ := f.turn(who, TurnRequest{ThreadID: threadID, Text: "Who am I?"})
+		return result
 	}
 	first := say(who, "")
 	if first.Text != "? ? ann@example.com" {
@@ -287,15 +285,15 @@ func TestKeptSkillsStayInTheThread(t *testing.T) {
 	who := f.builtBy(nil, func(in *store.Intellect, _ []string) {
 		in.SkillIDs = []store.SkillRef{{ID: skill.ID, Mode: "adhoc-save"}}
 	})
-	result, err := f.Turn(t.Context(), who, TurnRequest{Text: "1"}, func(converse.Segment) error { return nil })
-	if err != nil || len(loaded) != 0 || result.Text != "refunds" {
-		t.Fatal(loaded, result.Text, err)
+	result, _ := f.turn(who, TurnRequest{Text: "1"})
+	if len(loaded) != 0 || result.Text != "refunds" {
+		t.Fatal(loaded, result.Text)
 	}
 	for range 2 {
 		must.Do(t, f.keepSkill(t.Context(), result.ThreadID, "refunds"))
 	}
-	if _, err := f.Turn(t.Context(), who, TurnRequest{ThreadID: result.ThreadID, Text: "2"}, func(converse.Segment) error { return nil }); err != nil || !slices.Equal(loaded, []string{"refunds"}) {
-		t.Errorf("loaded %q, %v", loaded, err)
+	if f.turn(who, TurnRequest{ThreadID: result.ThreadID, Text: "2"}); !slices.Equal(loaded, []string{"refunds"}) {
+		t.Errorf("loaded %q", loaded)
 	}
 }
 
@@ -320,7 +318,7 @@ func TestToolsSetVariables(t *testing.T) {
 	who := f.builtBy([]store.Tool{{Name: "find", Config: config}}, func(in *store.Intellect, ids []string) { in.ToolIDs = ids })
 	turn := func(thread, text string, vars map[string]any) string {
 		t.Helper()
-		result := must.Get(f.Turn(t.Context(), who, TurnRequest{ThreadID: thread, Text: text, Context: Context{Vars: vars}}, func(converse.Segment) error { return nil }))(t)
+		result, _ := f.turn(who, TurnRequest{ThreadID: thread, Text: text, Context: Context{Vars: vars}})
 		return result.ThreadID
 	}
 	thread := turn("", "go", nil)

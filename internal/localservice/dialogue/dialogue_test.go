@@ -57,8 +57,7 @@ func (f *fixture) caller(agent, user string) Caller {
 
 func (f *fixture) thread(who Caller) store.Thread {
 	f.t.Helper()
-	thread := must.Get(f.Open(context.Background(), who, "", Context{}))(f.t)
-	return thread
+	return must.Get(f.Open(context.Background(), who, "", Context{}))(f.t)
 }
 
 // turn runs a turn to its end and returns what was emitted.

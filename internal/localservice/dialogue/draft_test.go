@@ -66,11 +66,7 @@ func openIn(t *testing.T) (*fixture, string) {
 	t.Helper()
 	dir := t.TempDir()
 	s := must.Get(store.Open(dir))(t)
-	t.Cleanup(func() {
-		if err := s.Close(); err != nil {
-			t.Error(err)
-		}
-	})
+	t.Cleanup(func() { must.Do(t, s.Close()) })
 	return &fixture{t: t, Service: New(Config{Store: s})}, dir
 }
 

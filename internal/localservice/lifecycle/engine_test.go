@@ -84,8 +84,7 @@ func (sc *scene) work(model Model) {
 
 func (sc *scene) reload(threadID string) store.Thread {
 	sc.t.Helper()
-	t := must.Get(sc.store.Thread(sc.t.Context(), sc.scope, threadID))(sc.t)
-	return t
+	return must.Get(sc.store.Thread(sc.t.Context(), sc.scope, threadID))(sc.t)
 }
 
 func (sc *scene) setting(key string, kind store.ValueType, status string) string {

@@ -44,11 +44,7 @@ func openCounting(t *testing.T) (db *sql.DB, prepared *int) {
 	prepared = new(int)
 	db = sql.OpenDB(keeping{Connector: counting{connector, prepared}})
 	db.SetMaxOpenConns(1)
-	t.Cleanup(func() {
-		if err := db.Close(); err != nil {
-			t.Error(err)
-		}
-	})
+	t.Cleanup(func() { must.Do(t, db.Close()) })
 	must.Get(db.Exec("CREATE TABLE n (i INTEGER); CREATE TABLE m (i INTEGER)"))(t)
 	return db, prepared
 }

@@ -32,11 +32,7 @@ func TestMain(m *testing.M) {
 func open(t *testing.T) *Store {
 	t.Helper()
 	s := must.Get(Open(""))(t)
-	t.Cleanup(func() {
-		if err := s.Close(); err != nil {
-			t.Error(err)
-		}
-	})
+	t.Cleanup(func() { must.Do(t, s.Close()) })
 	return s
 }
 

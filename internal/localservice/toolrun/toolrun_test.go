@@ -22,11 +22,7 @@ func TestMain(m *testing.M) { leaktest.Main(m) }
 func runner(t *testing.T, log io.Writer, hosts ...string) *Runner {
 	t.Helper()
 	r := New(hosts, slog.New(slog.NewTextHandler(log, nil)))
-	t.Cleanup(func() {
-		if err := r.Close(); err != nil {
-			t.Error(err)
-		}
-	})
+	t.Cleanup(func() { must.Do(t, r.Close()) })
 	return r
 }
 
