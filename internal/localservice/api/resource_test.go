@@ -118,16 +118,6 @@ func TestRecordsCanBeWrittenAsTheyAreRead(t *testing.T) {
 	}
 }
 
-// TestNamesOfFieldsAreExact: a field in other letters is an unknown one. It is neither ignored nor a
-// way around what is refused.
-func TestNamesOfFieldsAreExact(t *testing.T) {
-	m := serve(t, nil, nil).manager()
-	avatar := m.call("/v1/avatar/create", `{"voice":{"id":"`+presetVoice+`"},"visual":{"id":"`+presetVisual+`"}}`, 200)["id"]
-	m.refuses("/v1/avatar/update", fmt.Sprintf(`{"id":%q,"templateid":"5ac0000000000000000000d1"}`, avatar), 400, "extra_forbidden")
-	m.refuses("/v1/agent/update", fmt.Sprintf(`{"agentId":%q,"DisplayName":"B"}`, m.agents[store.Silent].ID), 400, "extra_forbidden")
-	m.refuses("/v1/intellect/update", `{"id":1001,"Base_directive":"x"}`, 422, "extra_forbidden")
-}
-
 // TestLateDeletesCanBeWrittenBack: a skill or an avatar that was deleted while a record with its id
 // was being stored does not keep the record from being written as it is read.
 func TestLateDeletesCanBeWrittenBack(t *testing.T) {
