@@ -4,10 +4,12 @@ import (
 	"context"
 	"errors"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
 
+	"github.com/agentruntime/agentruntime/internal/must"
 	"github.com/agentruntime/agentruntime/runtime/event"
 	"github.com/agentruntime/agentruntime/runtime/fault"
 	"github.com/agentruntime/agentruntime/runtime/session"
@@ -57,6 +59,27 @@ func TestTheNextTokenIsAskedForAheadOfTheEnd(t *testing.T) {
 		synctest.Wait()
 		if len(asked) != 3 || asked[0] != 48*time.Second || asked[1] != 96*time.Second || asked[2] != 99*time.Second {
 			t.Errorf("asked after %v, want 48 s, 96 s, and 3 s after the call that failed", asked)
+		}
+	})
+}
+
+// TestATokenOfTheApplicationReplacesTheOneThatIsAskedFor: the call under way may fail later, which neither
+// asks again nor leaves a call for after the end.
+func TestATokenOfTheApplicationReplacesTheOneThatIsAskedFor(t *testing.T) {
+	var asked atomic.Int32
+	o := Options{Options: session.Options{TokenLife: time.Minute, OnTokenNeeded: func(context.Context) (string, error) {
+		asked.Add(1)
+		time.Sleep(5 * time.Second)
+		return "", errors.New("not now")
+	}}}
+	connected(t, o, func(r *rig) {
+		time.Sleep(50 * time.Second) // asked after 48 s
+		must.Do(r.t, r.SetToken("its own"))
+		time.Sleep(30 * time.Second)
+		r.Disconnect(session.DisconnectOptions{})
+		time.Sleep(time.Hour)
+		if n := asked.Load(); n != 1 {
+			t.Errorf("%d calls, want the one that was under way", n)
 		}
 	})
 }

@@ -178,7 +178,7 @@ func (c *Core) Die() {
 func (c *Core) SetToken(token string) {
 	c.Token, c.Tokens.Since = token, time.Now()
 	c.Arm()
-	if c.Tokens.watched { // else a session that has ended would ask for tokens for ever
+	if c.Tokens.ahead != nil { // else a session that has ended would ask for tokens for ever
 		c.Tokens.Watch()
 	}
 }

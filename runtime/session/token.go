@@ -18,30 +18,31 @@ type Tokens struct {
 	// Since is when the session got its token; a switch of an agent session's transport does not change it.
 	Since time.Time
 
-	ahead   *Timer
-	watched bool          // from Watch to Stop
+	ahead   *Timer        // of the watch, nil without one
 	waiting []func(error) // of the call under way
 }
 
 // Watch asks for the next token when a fifth of the present one's life is left.
 func (t *Tokens) Watch() {
-	t.watched = true
-	t.ahead.Stop()
-	if t.core.opts.OnTokenNeeded != nil && t.core.opts.TokenLife > 0 && t.core.Token != "" {
-		t.ahead = t.core.After(t.core.opts.TokenLife-t.core.opts.TokenLife/5-time.Since(t.Since), func() {
-			t.Renew(func(err error) {
-				if err != nil && t.watched { // there is time for one more call
-					t.ahead = t.core.After(t.core.opts.TokenLife/20, func() { t.Renew(func(error) {}) })
-				}
-			})
-		})
+	life := t.core.opts.TokenLife
+	if t.core.opts.OnTokenNeeded == nil || life <= 0 {
+		return
 	}
+	t.ahead.Stop()
+	t.ahead = t.core.After(life-life/5-time.Since(t.Since), func() {
+		watch := t.ahead
+		t.Renew(func(err error) {
+			if err != nil && t.ahead == watch { // there is time for one more call
+				t.ahead = t.core.After(life/20, func() { t.Renew(func(error) {}) })
+			}
+		})
+	})
 }
 
 // Stop ends the watch.
 func (t *Tokens) Stop() {
-	t.watched = false
 	t.ahead.Stop()
+	t.ahead = nil
 }
 
 // Renew asks for a new token and calls done on the queue. While a request is under way,
