@@ -6,7 +6,6 @@ import (
 	"math"
 	"time"
 
-	"github.com/agentruntime/agentruntime/runtime/appinit"
 	"github.com/agentruntime/agentruntime/runtime/event"
 	"github.com/agentruntime/agentruntime/runtime/fault"
 	"github.com/agentruntime/agentruntime/runtime/media"
@@ -157,16 +156,14 @@ func (s *Session) freshRelay(ctx context.Context) {
 	if s.opts.OnRelayNeeded == nil {
 		return
 	}
-	ctx, cancel := context.WithTimeout(ctx, relayLimit)
-	defer cancel()
-	login, err := session.Guarded(func() (any, error) { return s.opts.OnRelayNeeded(ctx) })
-	switch c, _ := login.(*appinit.TURNCredentials); {
+	login, err := session.Within(ctx, relayLimit, s.opts.OnRelayNeeded)
+	switch {
 	case err != nil:
 		s.core.Log("warn", "onRelayNeeded failed: "+err.Error(), nil)
-	case c != nil:
-		s.core.Secrets.Add(c.Credential)
-		s.engine.SetRelayLogin(*c)
-		s.core.Work.Post(func() { s.recovery.loginExpiry = c.Expiry })
+	case login != nil:
+		s.core.Secrets.Add(login.Credential)
+		s.engine.SetRelayLogin(*login)
+		s.core.Work.Post(func() { s.recovery.loginExpiry = login.Expiry })
 	}
 }
 

@@ -410,6 +410,26 @@ func TestARepairAsksForARelayLoginThatHasExpired(t *testing.T) {
 	})
 }
 
+// TestAFunctionForTheRelayThatNeverReturnsHoldsNothingUp: the connect goes on with the login of before.
+func TestAFunctionForTheRelayThatNeverReturnsHoldsNothingUp(t *testing.T) {
+	var release chan struct{}
+	o := Options{TURNCredentials: &appinit.TURNCredentials{Username: "u", Credential: "c", Expiry: 1}}
+	o.OnRelayNeeded = func(context.Context) (*appinit.TURNCredentials, error) {
+		<-release
+		return nil, nil
+	}
+	run(t, o, func(r *rig) {
+		release = make(chan struct{}) // of this bubble
+		defer close(release)
+		ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+		defer cancel()
+		began := time.Now()
+		if err := r.Connect(ctx); err != nil || time.Since(began) != relayLimit {
+			t.Errorf("%v after %v, want a connection after %v", err, time.Since(began), relayLimit)
+		}
+	})
+}
+
 // TestAConnectAsksForARelayLoginThatHasExpired: a visitor may begin long after the page got it.
 func TestAConnectAsksForARelayLoginThatHasExpired(t *testing.T) {
 	var asked atomic.Int32

@@ -437,6 +437,29 @@ func Guarded(f func() (any, error)) (value any, err error) {
 	return f()
 }
 
+// Within calls f, a function of the application, which may fail, panic or never return, and waits
+// for its result, at most limit.
+func Within[T any](ctx context.Context, limit time.Duration, f func(context.Context) (T, error)) (T, error) {
+	ctx, cancel := context.WithTimeout(ctx, limit)
+	defer cancel()
+	var value T
+	ended := make(chan error, 1)
+	go func() {
+		_, err := Guarded(func() (_ any, err error) {
+			value, err = f(ctx)
+			return nil, err
+		})
+		ended <- err
+	}()
+	select {
+	case err := <-ended:
+		return value, err
+	case <-ctx.Done():
+		var none T
+		return none, EndOf(ctx)
+	}
+}
+
 // Ask runs f on the queue of c and returns the value that f sends on its channel. f must
 // send before it returns. The error is internal_error if it doesn't, or that of the end
 // of ctx. Ask must not be called from the queue.

@@ -74,29 +74,13 @@ func (t *Tokens) Source() func(context.Context) (string, error) {
 	}
 }
 
-// AskToken calls the application's function, which may fail, panic or never return.
+// AskToken calls the application's function for a token.
 func AskToken(ctx context.Context, need func(context.Context) (string, error)) (string, error) {
-	ctx, cancel := context.WithTimeout(ctx, tokenLimit)
-	defer cancel()
-	type answer struct {
-		token string
-		err   error
+	token, err := Within(ctx, tokenLimit, need)
+	if err == nil && token == "" {
+		err = fault.New(fault.BadRequest, "onTokenNeeded must return a token")
 	}
-	answers := make(chan answer, 1)
-	go func() {
-		value, err := Guarded(func() (any, error) { return need(ctx) })
-		token, _ := value.(string)
-		answers <- answer{token, err}
-	}()
-	select {
-	case a := <-answers:
-		if a.err == nil && a.token == "" {
-			a.err = fault.New(fault.BadRequest, "onTokenNeeded must return a token")
-		}
-		return a.token, a.err
-	case <-ctx.Done():
-		return "", EndOf(ctx)
-	}
+	return token, err
 }
 
 func (t *Tokens) renewed(old, token string, err error) {
