@@ -153,12 +153,12 @@ func (s *Session) run(a *attempt) {
 		return // given up meanwhile
 	}
 	if a.ctx.Err() != nil {
-		s.attemptEnds(a, nil, context.Cause(a.ctx))
+		s.attemptEnds(a, context.Cause(a.ctx))
 		return
 	}
 	conn, err := a.on()
 	if err != nil {
-		s.attemptEnds(a, nil, err)
+		s.attemptEnds(a, err)
 		return
 	}
 	steps := a.steps
@@ -172,14 +172,14 @@ func (s *Session) run(a *attempt) {
 	a.stop = stop
 	s.core.Spawn(func() {
 		err := s.establish(ctx, conn, steps)
-		s.core.Work.Post(func() { s.attemptEnds(a, conn, err) })
+		s.core.Work.Post(func() { s.attemptEnds(a, err) })
 	})
 }
 
 // attemptEnds looks up what follows the end of an attempt. Calls that wait for it get err,
 // unless the function of the table's row has given them another error.
-func (s *Session) attemptEnds(a *attempt, conn *connection, err error) {
-	c := cause{attempt: a, conn: conn, err: err}
+func (s *Session) attemptEnds(a *attempt, err error) {
+	c := cause{attempt: a, err: err}
 	switch {
 	case a == s.preparing:
 		s.wasPrepared(err)
@@ -233,7 +233,7 @@ type connection struct {
 	voice      Voice // audio mode
 
 	approved bool // ApprovedPermissions was sent
-	paused   bool // PauseConversation was sent, and no ResumeConversation since
+	paused   bool // PauseConversation was sent
 	released bool // the pause expired: the service freed the media
 
 	opened     bool            // the socket was connected once
@@ -387,10 +387,10 @@ func (s *Session) connectFailed(c cause) {
 	c.attempt.finish(e)
 }
 
-func (s *Session) connectDone(c cause) {
+func (s *Session) connectDone(cause) {
 	s.recovery.renewed = false
-	s.disclose(c.conn)
-	s.approve(c.conn)
+	s.disclose(s.conn)
+	s.approve(s.conn)
 	s.setPhase(live)
 	s.mark(phaseConnected)
 	s.core.Emit(event.ConnectTimings(s.timings))

@@ -122,7 +122,6 @@ func (s *Session) tearDown(cause *fault.Error) {
 	s.resetTurn()
 	s.turn.kickoffText, s.turn.echo, s.turn.uninterruptible = nil, "", false
 	s.outbox.discard()
-	s.turn.ended = nil
 	s.recovery.question = ""
 	s.core.Tools.Forget()
 	s.dropSegments()
@@ -253,22 +252,20 @@ func (s *Session) resume(done chan error) {
 	}
 	s.noteActivity()
 	conn := s.conn
-	switch {
-	case conn.released:
+	if conn.released {
 		s.rebuildMedia(done)
-	default:
-		// After a rebuild during the pause, the service has no pause to end; only the
-		// approval is missing (protocol §7.9).
-		s.lifecycle.paused = false
-		if conn.paused || conn.approved || s.gated() {
-			s.outbox.command(signaling.ResumeConversation, signaling.Empty{})
-		}
-		conn.paused = false
-		s.approve(conn)
-		s.sendKickoff()
-		s.outbox.flush()
-		done <- nil
+		return
 	}
+	// After a rebuild during the pause, the service has no pause to end; only the
+	// approval is missing (protocol §7.9).
+	s.lifecycle.paused = false
+	if conn.paused || conn.approved || s.gated() {
+		s.outbox.command(signaling.ResumeConversation, signaling.Empty{})
+	}
+	s.approve(conn)
+	s.sendKickoff()
+	s.outbox.flush()
+	done <- nil
 }
 
 // remakeMedia resumes a session without a call that waits for it.
@@ -278,7 +275,7 @@ func (s *Session) rebuildMedia(calls ...chan error) {
 	s.setPhase(resuming)
 	s.stopWatching()
 	s.conn.closeMedia()
-	s.conn.approved, s.conn.paused = false, false
+	s.conn.approved = false
 	s.outbox.command(signaling.ResumeConversation, signaling.Empty{})
 	s.running = newAttempt(plan{relay: true, media: true}, func() (*connection, error) { return s.conn, nil })
 	s.running.calls = calls
@@ -294,14 +291,13 @@ func (s *Session) resumeFailed(c cause) {
 	s.end(e, "resume_failed")
 }
 
-func (s *Session) mediaResumed(c cause) {
-	conn := c.conn
-	conn.released = false
+func (s *Session) mediaResumed(cause) {
+	s.conn.released = false
 	s.lifecycle.paused, s.recovery.renewed = false, false
-	s.approve(conn)
+	s.approve(s.conn)
 	s.setPhase(live)
 	s.startWatching()
-	s.noPicture(conn)
+	s.noPicture()
 	s.sendKickoff()
 	s.outbox.flush()
 }

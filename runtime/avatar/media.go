@@ -118,7 +118,7 @@ func (s *Session) notify(conn *connection) func(media.Event) {
 // them. The handshake uses the returned peers, because it runs outside the queue and
 // closing conn clears those of conn.
 func (s *Session) newMedia(conn *connection) peers {
-	s.recovery.peers = nil // the health of the earlier peers
+	s.recovery.peers = map[event.Channel]*peerHealth{} // without the earlier ones
 	if conn.subscriber == nil {
 		conn.subscriber = s.media.NewSubscriber(s.notify(conn))
 	}
@@ -439,9 +439,6 @@ func (s *Session) measure() {
 func (s *Session) quality(conn *connection, c event.Channel, st media.Stats) {
 	if s.conn != conn {
 		return
-	}
-	if s.recovery.last == nil {
-		s.recovery.last = map[event.Channel]media.Stats{}
 	}
 	before := s.recovery.last[c]
 	s.recovery.last[c] = st

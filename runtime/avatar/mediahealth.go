@@ -116,9 +116,6 @@ func (p *peerHealth) connected() {
 }
 
 func (s *Session) peer(c event.Channel) *peerHealth {
-	if s.recovery.peers == nil {
-		s.recovery.peers = map[event.Channel]*peerHealth{}
-	}
 	p := s.recovery.peers[c]
 	if p == nil {
 		p = &peerHealth{began: time.Now(), ice: "new"}
@@ -246,7 +243,7 @@ func (s *Session) peerRepaired(p *peerHealth, c event.Channel, method, state str
 	case s.recovery.rebuilt[c]:
 		s.handle(repairVain, why)
 	default:
-		s.markRebuilt(c)
+		s.recovery.rebuilt[c] = true
 		s.handle(repairFailed, why)
 	}
 }
@@ -259,21 +256,13 @@ func (s *Session) mended(c event.Channel) {
 	}
 }
 
-// markRebuilt records that the session is or was rebuilt for a peer.
-func (s *Session) markRebuilt(c event.Channel) {
-	if s.recovery.rebuilt == nil {
-		s.recovery.rebuilt = map[event.Channel]bool{}
-	}
-	s.recovery.rebuilt[c] = true
-}
-
 // noPicture warns if a rebuild or a resume brought no picture, and has it repaired.
-func (s *Session) noPicture(conn *connection) {
-	if !conn.missing {
+func (s *Session) noPicture() {
+	if !s.conn.missing {
 		return
 	}
 	s.core.Warn(fault.MediaNoVideo, "the picture did not come back; the repair is repeated")
-	s.markRebuilt(event.ChannelSTV)
+	s.recovery.rebuilt[event.ChannelSTV] = true
 	s.peer(event.ChannelSTV).repairReason = string(event.NoBytes)
 }
 

@@ -168,9 +168,8 @@ func decide(from phase, on trigger) (step, bool) {
 
 // cause describes what happened. Which fields are set depends on the trigger.
 type cause struct {
-	from    phase    // always set
-	attempt *attempt // that ended
-	conn    *connection
+	from    phase        // always set
+	attempt *attempt     // that ended
 	reason  string       // for events
 	err     error        // why an attempt or a repair failed, or the socket was refused
 	fatal   *fault.Error // serviceFatal
@@ -294,15 +293,13 @@ func (s *Session) socketDown(conn *connection, reason socketio.Reason) {
 	conn.downReason, conn.attempt, conn.lastErr = reason, 0, nil
 	back := recoverable(reason) && s.reconnects()
 	change := event.ConnectivityChanged{Channel: "socket", State: string(event.ICEDisconnected), Reason: string(reason), Recoverable: &back}
+	on := socketClosed
 	if back {
+		on = socketDropped
 		change.Attempt, change.MaxAttempts = 1, s.maxAttempts(1)
 	}
 	s.core.Emit(change)
-	if !back {
-		s.handle(socketClosed, cause{reason: string(reason)})
-		return
-	}
-	s.handle(socketDropped, cause{reason: string(reason)})
+	s.handle(on, cause{reason: string(reason)})
 }
 
 // lastCall, with jitter 1 to 2 s, is how long before the end of the window one more attempt
@@ -410,14 +407,14 @@ func (s *Session) renewToken(c cause) {
 	s.drop()
 	// The application's function has ten seconds, but the call that waits may end before.
 	stop := context.AfterFunc(again.ctx, func() {
-		s.core.Work.Post(func() { s.attemptEnds(again, nil, context.Cause(again.ctx)) })
+		s.core.Work.Post(func() { s.attemptEnds(again, context.Cause(again.ctx)) })
 	})
 	s.core.Tokens.Renew(func(err error) {
 		if !stop() {
 			return
 		}
 		if err != nil {
-			s.attemptEnds(again, nil, fault.New(fault.Unauthorized, "the service refused the token, and there is no new one; connect again with a new token").InPhase(fault.PhaseServerConnect).Wrap(err))
+			s.attemptEnds(again, fault.New(fault.Unauthorized, "the service refused the token, and there is no new one; connect again with a new token").InPhase(fault.PhaseServerConnect).Wrap(err))
 			return
 		}
 		s.launch(again, s.recovery.mediaReleased)
@@ -455,9 +452,9 @@ func (s *Session) socketUp(conn *connection, recovered bool) {
 	switch {
 	case first:
 	case recovered:
-		s.handle(socketKept, cause{conn: conn})
+		s.handle(socketKept, cause{})
 	default:
-		s.handle(socketNew, cause{conn: conn})
+		s.handle(socketNew, cause{})
 	}
 }
 
@@ -560,14 +557,13 @@ func (s *Session) remakeOn(reuse bool) (*connection, error) {
 	return conn, nil
 }
 
-func (s *Session) rebuilt(c cause) {
-	conn := c.conn
+func (s *Session) rebuilt(cause) {
 	s.recovery.renewed = false
-	s.approve(conn)
+	s.approve(s.conn)
 	s.setPhase(live)
 	s.core.Emit(event.Reconnected{Recovered: false})
 	s.startWatching()
-	s.noPicture(conn)
+	s.noPicture()
 	s.sendKickoff() // if the disclosure held it until now
 	s.askAgain()
 	s.outbox.flush()

@@ -155,6 +155,7 @@ func New(o Options) (*Session, error) {
 	s.Conversation = s.core.Conversation()
 	s.core.Turns.Over = func() { s.media.WatchSpeech(false) }
 	s.outbox.session = s
+	s.recovery.rebuilt, s.recovery.last = map[event.Channel]bool{}, map[event.Channel]media.Stats{}
 	s.devices.volume = 1
 	s.devices.micOn = true
 	s.turn.kickoff = o.Kickoff
