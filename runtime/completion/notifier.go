@@ -52,9 +52,6 @@ func New(o Options) *Notifier {
 	if o.Network == nil {
 		o.Network = func(bool) {}
 	}
-	if o.Trace == nil {
-		o.Trace = func() httpclient.TraceContext { return httpclient.TraceContext{} }
-	}
 	n := &Notifier{o: o, stop: func() {}, withdraw: func() {}}
 	n.network, _ = fetch.Open(o.HTTPClient) // the session closes it
 	if o.Settings.Page == nil {
@@ -68,21 +65,18 @@ func New(o Options) *Notifier {
 	return n
 }
 
-// SetThread sets the thread and the token of the request. They must be set before the
-// page is unloaded, because the request is then sent without asking for them.
+// SetThread sets the token of the request, and its thread, which does not change once it is
+// known. They must be set before the page is unloaded, because the request is then sent
+// without asking for them.
 func (n *Notifier) SetThread(thread, token string) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	n.token = token
 	defer n.leaveToBrowser()
-	if thread == "" || thread == n.thread || n.closed {
+	if thread == "" || n.thread != "" || n.closed {
 		return
 	}
 	n.thread = thread
-	if n.presence != nil {
-		n.presence.close()
-		n.presence = nil
-	}
 	if n.o.Settings.Page != nil && *n.o.Settings.CrossTabPresence && *n.o.Settings.CompleteOnEnd {
 		n.presence = openPresence(n.o.Settings, thread, n.update)
 	}
@@ -102,9 +96,7 @@ func (n *Notifier) leaveToBrowser() {
 	case n.presence != nil && n.presence.others() > 0:
 		return
 	}
-	if r, err := n.completion(httpclient.TraceContext{}); err == nil {
-		n.withdraw = page.sendAtHide(n.network, r, *s.CompleteOnBFCache)
-	}
+	n.withdraw = page.sendAtHide(n.network, n.completion(httpclient.TraceContext{}), *s.CompleteOnBFCache)
 }
 
 // failed allows a later trigger to try again.
@@ -170,7 +162,7 @@ func (n *Notifier) start(reason string, done func(Result)) {
 	if request == nil {
 		n.update() // another session of the conversation may have reported
 		if r.Reason == "suppressed" {
-			n.report(Attempt{Reason: reason, Suppressed: true, Peers: r.Peers})
+			n.o.Attempt(Attempt{Reason: reason, Suppressed: true, Peers: r.Peers})
 		}
 		done(r)
 		return
@@ -184,7 +176,7 @@ func (n *Notifier) send(reason string, request *fetch.Request, done func(Result)
 		if !r.OK {
 			n.failed()
 		}
-		n.report(Attempt{Reason: reason, Sent: r.OK})
+		n.o.Attempt(Attempt{Reason: reason, Sent: r.OK})
 		done(r)
 	}
 	switch reason {
@@ -254,31 +246,21 @@ func (n *Notifier) begin(reason string) (Result, *fetch.Request) {
 	case !n.o.Settings.Sent.CompareAndSwap(false, true):
 		return Result{OK: true, Reason: "already_sent"}, nil
 	}
-	request, err := n.completion(trace)
-	if err != nil {
-		return Result{Reason: "network_error"}, nil
-	}
 	if n.presence != nil {
 		if peers := n.presence.leave(); peers > 0 {
 			return Result{OK: true, Reason: "suppressed", Peers: peers}, nil
 		}
 	}
-	return Result{}, request
+	return Result{}, n.completion(trace)
 }
 
 // completion returns the request that reports the end. It is called with mu held.
-func (n *Notifier) completion(trace httpclient.TraceContext) (*fetch.Request, error) {
-	body, err := fetch.JSON(map[string]string{"id": n.thread})
+func (n *Notifier) completion(trace httpclient.TraceContext) *fetch.Request {
+	body, _ := fetch.JSON(map[string]string{"id": n.thread}) // a text always has a form
 	return &fetch.Request{
 		URL:    strings.TrimSuffix(n.o.URL, "/") + n.o.Settings.CompletePath,
 		Header: fetch.Authorize(n.token, trace),
 		Body:   body,
-	}, err
-}
-
-func (n *Notifier) report(a Attempt) {
-	if n.o.Attempt != nil {
-		n.o.Attempt(a)
 	}
 }
 

@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"github.com/agentruntime/agentruntime/internal/fetch"
+	"github.com/agentruntime/agentruntime/runtime/httpclient"
 )
 
 // brain counts the requests that arrive.
@@ -167,6 +168,7 @@ func newRig(t *testing.T, browser *tabs, s Settings) *rig {
 	s.Page = r.page
 	r.Notifier = New(Options{
 		URL: "https://brain.example/", HTTPClient: fetch.As(r), Settings: s,
+		Trace: func() httpclient.TraceContext { return httpclient.TraceContext{} },
 		Leave: func(reason string) { r.left = append(r.left, reason) },
 		Attempt: func(a Attempt) {
 			r.mu.Lock()

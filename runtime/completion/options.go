@@ -67,7 +67,7 @@ type Options struct {
 	Settings Settings
 	// HTTPClient does the requests.
 	HTTPClient httpclient.Client
-	// Trace returns the trace context of the request; nil means none.
+	// Trace returns the trace context of the request.
 	Trace func() httpclient.TraceContext
 
 	// Leave is called when the page is unloaded, after the completion request was
