@@ -3,7 +3,6 @@
 package jsbridge
 
 import (
-	"encoding"
 	"encoding/json"
 	"reflect"
 	"strconv"
@@ -30,10 +29,10 @@ const (
 )
 
 // ToJS converts v by its Go type: structs and string maps become objects with
-// the names of their json tags (omitempty, omitzero and embedding work as in
-// encoding/json), slices and arrays become arrays, []byte a Uint8Array,
+// the names of their json tags (omitempty and embedded structs work as in
+// encoding/json), slices become arrays, []byte a Uint8Array,
 // time.Duration a number of milliseconds, json.RawMessage the value that it encodes, an
-// error an AgentError. A js.Value is passed unchanged. Types with their own JSON or text
+// error an AgentError. A js.Value is passed unchanged. Types with their own JSON
 // marshaller become the value that its result encodes. Unlike in encoding/json, a nil
 // slice or map becomes an empty one; a nil pointer or interface is null. Invalid UTF-8
 // becomes U+FFFD.
@@ -104,7 +103,7 @@ const (
 	durationKind
 	bytesKind
 	valueKind // js.Value
-	jsonKind  // has its own JSON or text marshaller
+	jsonKind  // has its own JSON marshaller
 	errorKind
 	anyKind
 	pointerKind
@@ -136,11 +135,8 @@ func (c *codec) addParts() {
 	}
 }
 
-// selfMarshalers are the interfaces by which a type defines its own JSON or text form.
-var selfMarshalers = [...]reflect.Type{
-	reflect.TypeFor[json.Marshaler](), reflect.TypeFor[json.Unmarshaler](),
-	reflect.TypeFor[encoding.TextMarshaler](), reflect.TypeFor[encoding.TextUnmarshaler](),
-}
+// selfMarshalers are the interfaces by which a type defines its own JSON form.
+var selfMarshalers = [...]reflect.Type{reflect.TypeFor[json.Marshaler](), reflect.TypeFor[json.Unmarshaler]()}
 
 func kindOf(t reflect.Type) kind {
 	kind := t.Kind()
@@ -180,8 +176,6 @@ func kindOfGo(t reflect.Type) kind {
 		if t.Elem().Kind() == reflect.Uint8 {
 			return bytesKind
 		}
-		return listKind
-	case reflect.Array:
 		return listKind
 	case reflect.Map:
 		if t.Key().Kind() == reflect.String {
@@ -253,7 +247,6 @@ type field struct {
 	index     []int    // as in reflect.Value.FieldByIndex
 	codec     *codec
 	omitEmpty bool
-	omitZero  bool
 }
 
 // fieldsOf lists the properties of the struct t, which is embedded at index, with the
@@ -265,8 +258,8 @@ func fieldsOf(t reflect.Type, index []int) []field {
 		sf := t.Field(i)
 		at := append(index[:len(index):len(index)], i)
 		name, options, _ := strings.Cut(sf.Tag.Get("json"), ",")
-		if inner := embeddedStruct(sf); inner != nil && name == "" {
-			embedded = append(embedded, fieldsOf(inner, at)...)
+		if sf.Anonymous && name == "" && kindOf(sf.Type) == structKind {
+			embedded = append(embedded, fieldsOf(sf.Type, at)...)
 			continue
 		}
 		if !sf.IsExported() || name == "-" && options == "" {
@@ -275,14 +268,12 @@ func fieldsOf(t reflect.Type, index []int) []field {
 		if name == "" {
 			name = sf.Name
 		}
-		options = "," + options + ","
 		own = append(own, field{
 			name:      name,
 			key:       stringValue(name),
 			index:     at,
 			codec:     codecOf(sf.Type),
-			omitEmpty: strings.Contains(options, ",omitempty,"),
-			omitZero:  strings.Contains(options, ",omitzero,"),
+			omitEmpty: options == "omitempty",
 		})
 	}
 	for _, f := range embedded {
@@ -302,49 +293,18 @@ func named(fields []field, name string) bool {
 	return false
 }
 
-// embeddedStruct returns the struct type that sf embeds, nil if none. A pointer to
-// an unexported struct is ignored, because reflection cannot set it.
-func embeddedStruct(sf reflect.StructField) reflect.Type {
-	t := sf.Type
-	if sf.Anonymous && t.Kind() == reflect.Pointer && sf.IsExported() {
-		t = t.Elem()
-	}
-	if !sf.Anonymous || kindOf(t) != structKind {
-		return nil
-	}
-	return t
-}
-
 // omits reports whether the field is omitted because of its value, by the rules of
 // encoding/json.
 func (f *field) omits(v reflect.Value) bool {
-	if f.omitZero && v.IsZero() {
-		return true
-	}
 	if !f.omitEmpty {
 		return false
 	}
 	switch v.Kind() {
-	case reflect.Array, reflect.Map, reflect.Slice, reflect.String:
+	case reflect.Map, reflect.Slice, reflect.String:
 		return v.Len() == 0
 	case reflect.Struct:
 		return false
 	default:
 		return v.IsZero()
 	}
-}
-
-// in returns the field in the struct v, and allocates embedded structs on its path that
-// are nil pointers.
-func (f *field) in(v reflect.Value) reflect.Value {
-	for i, x := range f.index {
-		if i > 0 && v.Kind() == reflect.Pointer {
-			if v.IsNil() {
-				v.Set(reflect.New(v.Type().Elem()))
-			}
-			v = v.Elem()
-		}
-		v = v.Field(x)
-	}
-	return v
 }

@@ -3,7 +3,6 @@
 package jsbridge
 
 import (
-	"encoding"
 	"encoding/json"
 	"math"
 	"reflect"
@@ -133,18 +132,11 @@ func (c *codec) jsonFromJS(v js.Value, out reflect.Value) *valueError {
 		place = reflect.New(c.t.Elem())
 		out.Set(place)
 	}
-	switch target := place.Interface().(type) {
-	case json.Unmarshaler:
-		err = target.UnmarshalJSON(text)
-	case encoding.TextUnmarshaler:
-		if typeName(v) != "string" {
-			return mustBe("a string", v)
-		}
-		err = target.UnmarshalText([]byte(v.String()))
-	default:
+	target, ok := place.Interface().(json.Unmarshaler)
+	if !ok {
 		return problem("cannot be given from JavaScript (Go type " + c.t.String() + ")")
 	}
-	if err != nil {
+	if err := target.UnmarshalJSON(text); err != nil {
 		return inconvertible(err)
 	}
 	return nil
@@ -220,7 +212,7 @@ func (c *codec) readInto(v js.Value, key any, out reflect.Value, b *budget) *val
 }
 
 func (c *codec) listFromJS(v js.Value, out reflect.Value, b *budget) *valueError {
-	if typeName(v) != "array" || c.t.Kind() != reflect.Slice {
+	if typeName(v) != "array" {
 		return mustBe("an array", v)
 	}
 	n, err := length(v, maxParts)
@@ -275,7 +267,7 @@ func (c *codec) structFromJS(v js.Value, out reflect.Value, b *budget) *valueErr
 		if Absent(item) {
 			continue
 		}
-		if err := f.codec.fromJS(item, f.in(out), b); err != nil {
+		if err := f.codec.fromJS(item, out.FieldByIndex(f.index), b); err != nil {
 			return err.in("." + f.name)
 		}
 	}

@@ -3,7 +3,6 @@
 package jsbridge
 
 import (
-	"encoding"
 	"encoding/json"
 	"errors"
 	"maps"
@@ -177,28 +176,20 @@ func (e *encoder) json(v reflect.Value) *valueError {
 	if v.CanAddr() || v.Kind() != reflect.Pointer && !v.Type().Implements(selfMarshalers[0]) {
 		v = addressable(v)
 	}
-	switch source := v.Interface().(type) {
-	case json.Marshaler:
-		text, err := source.MarshalJSON()
-		if err == nil && !json.Valid(text) {
-			err = errNoJSON
-		}
-		if err != nil {
-			return inconvertible(err)
-		}
-		e.raw(string(text))
-	case encoding.TextMarshaler:
-		text, err := source.MarshalText()
-		if err != nil {
-			return inconvertible(err)
-		}
-		e.string(string(text))
-	default:
-		// The type has an unmarshaller only; it is converted by its kind.
+	source, ok := v.Interface().(json.Marshaler)
+	if !ok { // the type has an unmarshaller only; it is converted by its kind
 		byKind := &codec{kind: kindOfGo(v.Type().Elem()), t: v.Type().Elem()}
 		byKind.addParts()
 		return byKind.encode(v.Elem(), e)
 	}
+	text, err := source.MarshalJSON()
+	if err == nil && !json.Valid(text) {
+		err = errNoJSON
+	}
+	if err != nil {
+		return inconvertible(err)
+	}
+	e.raw(string(text))
 	return nil
 }
 
@@ -248,9 +239,9 @@ func (c *codec) parts(v reflect.Value, e *encoder) *valueError {
 		next := "{"
 		for i := range c.fields {
 			f := &c.fields[i]
-			fv, err := v.FieldByIndexErr(f.index)
-			if err != nil || f.omits(fv) {
-				continue // in an embedded struct that is nil, or empty
+			fv := v.FieldByIndex(f.index)
+			if f.omits(fv) {
+				continue
 			}
 			e.raw(next)
 			next = ","
