@@ -84,24 +84,19 @@ func (e *endpoint) receive(p packet) {
 // replier returns the function that acknowledges one event, on the connection
 // on which the event was received.
 func (e *endpoint) replier(conn *connection, id int64) func(...any) error {
-	replied := false // used by the owner only
 	return func(values ...any) error {
 		args, attachments, err := encodeArgs(values)
 		if err != nil {
 			return err
 		}
 		return e.doErr(func() error {
-			switch {
-			case replied:
-				return ErrReplied
-			case e.conn != conn:
+			if e.conn != conn {
 				return ErrDisconnected
 			}
 			ack := packet{typ: typeAck, id: id, args: args, attachments: attachments}
 			if !conn.out.offer(ack.encode()...) {
 				return ErrBufferFull
 			}
-			replied = true
 			return nil
 		})
 	}

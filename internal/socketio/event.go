@@ -76,7 +76,7 @@ type Event struct {
 	Name string
 	Args Args
 	// Reply acknowledges a Message that asked for an acknowledgement; it is nil for
-	// others. It may be called once, from any goroutine.
+	// others. It is called once, from any goroutine.
 	Reply func(args ...any) error
 	// Recovered is set for Connected: the session has the same id and state as before
 	// the connection was lost, and the missed events follow.
@@ -101,8 +101,6 @@ var (
 	ErrBufferFull = errors.New("socketio: send buffer full")
 	// ErrSlowConsumer: Events was not read for too long.
 	ErrSlowConsumer = errors.New("socketio: events were not taken in time")
-	// ErrReplied: Reply was called twice.
-	ErrReplied = errors.New("socketio: already acknowledged")
 )
 
 // RefusedError is a server's refusal of a handshake. The function Authorize of a server
