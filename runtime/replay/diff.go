@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+
+	"github.com/agentruntime/agentruntime/runtime/converse"
 )
 
 // Difference is one difference between two recordings.
@@ -187,14 +189,14 @@ func factOf(e Entry) (fact, bool) {
 			return fact{kind: "agent", text: p.Text}, true
 		}
 	case "toolCall":
-		return fact{kind: e.Event, text: "tool call: " + p.Name + " " + canonical(p.Args), tool: p.Name}, true
+		return fact{kind: e.Event, text: "tool call: " + p.Name + " " + converse.Canonical(p.Args), tool: p.Name}, true
 	case "toolCallInvalid":
 		return fact{kind: e.Event, text: "invalid tool call: " + p.Call.Name + ": " + strings.Join(p.Errors, "; ")}, true
 	case "toolCallResult":
 		if !p.OK {
 			return fact{kind: e.Event, text: "failed tool: " + p.Call.Name, tool: p.Call.Name}, true
 		}
-		return fact{kind: e.Event, text: "tool result: " + p.Call.Name + " " + canonical(p.Value), tool: p.Call.Name}, true
+		return fact{kind: e.Event, text: "tool result: " + p.Call.Name + " " + converse.Canonical(p.Value), tool: p.Call.Name}, true
 	case "widget":
 		return fact{kind: e.Event, text: "widget: " + p.Runtime + " " + withoutIDs(e.Data)}, true
 	case "interrupted":
@@ -209,16 +211,6 @@ func factOf(e Entry) (fact, bool) {
 		}
 	}
 	return fact{}, false
-}
-
-// canonical returns JSON with sorted members and no spaces.
-func canonical(text json.RawMessage) string {
-	var value any
-	if json.Unmarshal(text, &value) != nil {
-		return string(text)
-	}
-	sorted, _ := json.Marshal(value) // it came from JSON
-	return string(sorted)
 }
 
 // withoutIDs returns the payload of a widget without the ids of its run.
