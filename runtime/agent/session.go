@@ -137,7 +137,6 @@ func New(o Options) (*Session, error) {
 	s.core.Tokens.Since = time.Now().Add(-o.TokenAge)
 	s.opts.Token, s.own.Token = "", ""
 	s.Conversation = s.core.Conversation()
-	s.publish()
 	var err error
 	if s.current, err = s.open(o.Mode); err != nil {
 		return nil, err
