@@ -90,13 +90,14 @@ func (a *Avatar) connect(ctx, vu context.Context) (map[string]int64, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := a.own(session, vu); err != nil {
+	end, err := a.own(session, vu)
+	if err != nil {
 		session.Close()
 		return nil, err
 	}
 	before := time.Since(began).Milliseconds()
 	if err := session.Connect(ctx); err != nil {
-		a.free()
+		end()
 		return nil, err
 	}
 	a.mu.Lock()
@@ -109,12 +110,13 @@ func (a *Avatar) connect(ctx, vu context.Context) (map[string]int64, error) {
 	return timings, nil
 }
 
-// own makes s the session of a, until the end of the iteration.
-func (a *Avatar) own(s *avatar.Session, vu context.Context) error {
+// own makes s the session of a, until the end of the iteration, and returns the function that
+// ends it before.
+func (a *Avatar) own(s *avatar.Session, vu context.Context) (free func(), err error) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	if a.session != nil {
-		return fault.New(fault.InvalidState, "the session was connected before; make another one")
+		return nil, fault.New(fault.InvalidState, "the session was connected before; make another one")
 	}
 	a.session, a.ended = s, make(chan struct{})
 	end := sync.OnceFunc(func() {
@@ -126,7 +128,7 @@ func (a *Avatar) own(s *avatar.Session, vu context.Context) error {
 	})
 	forget := context.AfterFunc(vu, end)
 	a.free = func() { forget(); end() }
-	return nil
+	return a.free, nil
 }
 
 // discard reads a track to its end and counts its bytes.
