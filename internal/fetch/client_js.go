@@ -98,9 +98,6 @@ func (c *HTTPClient) Do(ctx context.Context, r *Request) (*Response, error) {
 // Send implements Sender. It calls fetch before it returns, because a page that is
 // being unloaded may not run any later code.
 func (c *HTTPClient) Send(r *Request, done func(status int, err error)) {
-	if done == nil {
-		done = func(int, error) {}
-	}
 	err := r.check()
 	var promise js.Value
 	if err == nil {

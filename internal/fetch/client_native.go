@@ -136,9 +136,7 @@ func (c *HTTPClient) Send(r *Request, done func(status int, err error)) {
 			status = resp.Status
 			_, _ = ReadAll(resp, 0) // so that the connection can be reused
 		}
-		if done != nil {
-			done(status, err)
-		}
+		done(status, err)
 	})
 }
 

@@ -362,10 +362,6 @@ func TestSendArrivesAndTellsItsStatus(t *testing.T) {
 	if got := wait(t, c, base, "sent"); got != "bye" {
 		t.Errorf("arrived: %q", got)
 	}
-	c.Send(&Request{URL: base + "/tell?id=unasked", Body: Bytes("text/plain", []byte("x"))}, nil)
-	if got := wait(t, c, base, "unasked"); got != "x" {
-		t.Errorf("arrived: %q", got)
-	}
 }
 
 func TestBadRequestsAreToldFromTheNetwork(t *testing.T) {

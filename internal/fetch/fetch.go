@@ -35,10 +35,10 @@ type Client interface {
 type Sender interface {
 	// Send starts r with keepalive and returns at once. In a page the request
 	// has been passed to the browser when Send returns, so that it survives the
-	// page even if Send was called from a pagehide listener. done, if not nil,
-	// is called later on another goroutine with the reply's status, or with the
-	// error of a request that got no reply; it is not called once the page
-	// was unloaded. Browsers refuse keepalive bodies above 64 KiB in total.
+	// page even if Send was called from a pagehide listener. done is called later
+	// on another goroutine with the reply's status, or with the error of a
+	// request that got no reply; it is not called once the page was unloaded.
+	// Browsers refuse keepalive bodies above 64 KiB in total.
 	Send(r *Request, done func(status int, err error))
 }
 
