@@ -153,14 +153,11 @@ func (s *Session) speechStarts(p signaling.StartSpeech) {
 	s.core.Stall.Arm()
 	s.inOrder(func() {
 		s.turn.cut = ""
-		if p.IsNewTurn {
-			s.turn.answered = false
-		}
 		s.core.Turns.Begin(p.TurnID, p.SpeechID, p.IsNewTurn)
 		s.core.Tools.NewSpeech()
 		if p.IsNewTurn {
 			s.core.Tools.NewTurn()
-			s.answer.perceived = false
+			s.turn.answered, s.answer.perceived = false, false
 		}
 		s.turn.ended = slices.DeleteFunc(s.turn.ended, func(id string) bool { return id == p.SpeechID })
 		s.core.Emit(event.TurnStarted{SpeechID: &p.SpeechID, TurnID: p.TurnID, IsNewTurn: p.IsNewTurn})
@@ -263,18 +260,8 @@ func parseDelta(raw signaling.RawText) converse.Segment {
 // perceivable reports whether a visitor sees or hears seg
 // (protocol §4.4.2).
 func perceivable(seg *converse.Segment) bool {
-	if seg.Type.Spoken() {
-		return true
-	}
-	name := string(seg.Type)
-	if seg.Type == converse.WidgetPiece {
-		if seg.Metadata == nil {
-			return false
-		}
-		name = seg.Metadata.RuntimeName
-	}
-	name = converse.NormalizeRuntime(name)
-	return converse.KnownRuntime(name) && name != converse.RuntimeUserPropertiesForm
+	runtime, _ := seg.Runtime()
+	return seg.Type.Spoken() || converse.KnownRuntime(runtime) && runtime != converse.RuntimeUserPropertiesForm
 }
 
 // sentence handles generatingSpeech (protocol §4.6).
