@@ -226,9 +226,13 @@ test("an element goes on when the page removes its listeners from the session", 
   element.session!.on("transcript", () => assert.fail("it was removed"))
   element.session!.removeAllListeners()
   const seen: string[] = []
-  element.addEventListener("transcript", ({ detail: { text } }) => seen.push(text))
+  const listener = ({ detail: { text } }: CustomEvent<{ text: string }>) => void seen.push(text)
+  element.addEventListener("transcript", listener)
   program.dispatch("transcript", { type: "user", text: "Hi", speechId: null })
   assert.deepEqual([seen, element.transcript], [["Hi"], [{ who: "user", text: "Hi" }]])
+  element.removeEventListener("transcript", listener) // which has the types of addEventListener
+  program.dispatch("transcript", { type: "user", text: "Bye", speechId: null })
+  assert.deepEqual(seen, ["Hi"])
   program.dispatch("ended", { reason: "disconnect" })
   assert.equal(element.phase, "ended")
 })

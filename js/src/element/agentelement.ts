@@ -6,7 +6,7 @@ import { tokenTextOf, valueOf, type Source } from "../session/source.js"
 import { safeUrl, type Texts } from "../ui/dom.js"
 import { styles } from "../ui/styles.js"
 import { attributes, checkAttributes, languageOf, reflect, upgrade, words, type AttributeProperties } from "./attributes.js"
-import { Base, restyle, style, type AddListener } from "./base.js"
+import { Base, restyle, style, type ListenerMethod } from "./base.js"
 import type { Host } from "./host.js"
 import { endText, errorText, labelsOf, type Labels } from "./labels.js"
 import type { Locale } from "./locales.js"
@@ -31,7 +31,8 @@ const quiet = { microphoneProblem: undefined, busy: false, gated: false, missing
 const properties = ["token", "init", "options", "labels", "suggestions", "history"] as const
 
 export interface AgentElement extends AttributeProperties {
-  addEventListener: AddListener<this, AgentElementEvents>
+  addEventListener: ListenerMethod<this, AgentElementEvents>
+  removeEventListener: ListenerMethod<this, AgentElementEvents>
 }
 
 /** What `<agent-avatar>` and `<agent-chat>` have in common (docs/elements.md). */

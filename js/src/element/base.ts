@@ -1,8 +1,8 @@
 /** What the elements extend. On a server there are no elements, and their modules do nothing. */
 export const Base: typeof HTMLElement = globalThis.HTMLElement ?? (class {} as typeof HTMLElement)
 
-/** `addEventListener` of an element whose own events are `Events`, by name, with the type of their `detail`. */
-export interface AddListener<Element, Events> {
+/** `addEventListener` and `removeEventListener` of an element whose own events are `Events`, by name, with the type of their `detail`. */
+export interface ListenerMethod<Element, Events> {
   <Name extends keyof Events>(
     type: Name,
     listener: (this: Element, event: CustomEvent<Events[Name]>) => void,

@@ -5,7 +5,7 @@ import { composing, icon, make, makeButton, nameButton, withTexts, type Texts } 
 import { styles } from "../ui/styles.js"
 import type { AgentElement } from "./agentelement.js"
 import { attributes, languageOf, reflect, upgrade, words, type AttributeProperties } from "./attributes.js"
-import { Base, restyle, style, type AddListener } from "./base.js"
+import { Base, restyle, style, type ListenerMethod } from "./base.js"
 import type { Labels } from "./labels.js"
 import css from "./launcher.css"
 import { LAUNCHER_LABELS, type LauncherLabels } from "./launcherlabels.js"
@@ -54,7 +54,8 @@ export interface AgentLauncherEvents {
 }
 
 export interface AgentLauncherElement extends AttributeProperties, Passed {
-  addEventListener: AddListener<this, AgentLauncherEvents>
+  addEventListener: ListenerMethod<this, AgentLauncherEvents>
+  removeEventListener: ListenerMethod<this, AgentLauncherEvents>
 }
 
 /** `<agent-launcher>`: a button in the corner of the window that opens an agent in a panel (docs/elements.md). */
