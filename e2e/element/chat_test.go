@@ -49,6 +49,13 @@ func TestChatBeginsWithItsFirstMessage(t *testing.T) {
 	p.Do(nil, `await place("agent-chat", {"agent-name": "Robin"})
 		find("textarea").focus()`)
 	p.Axe("idle")
+	p.SetMedia("forced-colors", "active")
+	var colors []string
+	p.Do(&colors, `return [".greeting .agent-icon", ".greeting > p"].map((name) => getComputedStyle(find(name)).color)`)
+	if colors[0] != colors[1] {
+		t.Errorf("with forced colors the icon of the greeting has the color %s, its text %s", colors[0], colors[1])
+	}
+	p.SetMedia("forced-colors", "none")
 	p.Keys("What is a thread?\r")
 	var got struct {
 		Said   []string
