@@ -17,19 +17,19 @@ import (
 
 //go:generate go test -run TestDocs . -update
 
-var update = flag.Bool("update", false, "write the tables of docs/agentctl.md")
+var update = flag.Bool("update", false, "write the lists of docs/agentctl.md")
 
 const (
 	docFile  = "../../docs/agentctl.md"
-	docBegin = "<!-- The tables below are generated from the commands: go generate ./cmd/agentctl -->\n"
-	docEnd   = "<!-- end of the generated tables -->\n"
+	docBegin = "<!-- The lists below are generated from the commands: go generate ./cmd/agentctl -->\n"
+	docEnd   = "<!-- end of the generated lists -->\n"
 )
 
-// docTables are the commands and their flags as Markdown.
-func docTables() string {
+// docLists are the commands and their flags as lists in Markdown.
+func docLists() string {
 	var b strings.Builder
-	row := func(name string, c *cli.Command) {
-		var flags []string
+	item := func(name string, c *cli.Command) {
+		fmt.Fprintf(&b, "- `%s`: %s\n", strings.TrimSpace(name+" "+c.ArgsUsage), c.Usage)
 		for _, f := range c.Flags {
 			about, value := f.(cli.DocGenerationFlag).GetUsage(), ""
 			if begin, rest, found := strings.Cut(about, "`"); found {
@@ -38,40 +38,39 @@ func docTables() string {
 				about = begin + value + end
 				value = " " + strings.ToUpper(value)
 			}
-			flags = append(flags, "`-"+f.Names()[0]+value+"`: "+about)
+			fmt.Fprintf(&b, "  - `-%s%s`: %s\n", f.Names()[0], value, about)
 		}
-		fmt.Fprintf(&b, "| `%s` | %s | %s |\n", strings.TrimSpace(name+" "+c.ArgsUsage), c.Usage, strings.Join(flags, "<br>"))
 	}
 	head := func(title, about string) {
-		fmt.Fprintf(&b, "\n### %s\n\n%s.\n\n| Command | What it does | Flags |\n| --- | --- | --- |\n", title, strings.ToUpper(about[:1])+about[1:])
+		fmt.Fprintf(&b, "\n### %s\n\n%s.\n\n", title, strings.ToUpper(about[:1])+about[1:])
 	}
 	root := newRoot()
 	for _, c := range root.Commands {
 		if len(c.Commands) == 0 {
 			head(c.Name, c.Usage)
-			row(c.Name, c)
+			item(c.Name, c)
 			continue
 		}
 		head(c.Name, c.Usage)
 		for _, sub := range c.Commands {
-			row(c.Name+" "+sub.Name, sub)
+			item(c.Name+" "+sub.Name, sub)
 		}
 	}
 	head("All commands", "flags that every command takes")
-	row("agentctl", &cli.Command{Usage: root.Usage, Flags: root.Flags})
+	item("agentctl", &cli.Command{Usage: root.Usage, Flags: root.Flags})
 	return b.String() + "\n"
 }
 
-// The tables of the docs are those of the commands, and the docs name every field that a
+// The lists of the docs are those of the commands, and the docs name every field that a
 // file can have.
 func TestDocs(t *testing.T) {
 	text := must.Get(os.ReadFile(docFile))(t)
 	before, rest, found := strings.Cut(string(text), docBegin)
 	_, after, ended := strings.Cut(rest, docEnd)
 	if !found || !ended {
-		t.Fatalf("%s must have the two comments around its tables", docFile)
+		t.Fatalf("%s must have the two comments around its lists", docFile)
 	}
-	want := before + docBegin + docTables() + docEnd + after
+	want := before + docBegin + docLists() + docEnd + after
 	switch {
 	case string(text) == want:
 	case *update:

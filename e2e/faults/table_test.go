@@ -3,7 +3,7 @@
 //
 //	make faults
 //
-// `go test ./e2e/faults` alone runs the rows that take few seconds.
+// Without -all, as in `cd e2e && go test ./faults`, the rows run that take few seconds.
 package faults
 
 import (

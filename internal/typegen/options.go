@@ -356,13 +356,14 @@ func (t *types) optionsFile() (text, nameLists, doc string, err error) {
 			}
 			tables.WriteString("}\n")
 		}
-		fmt.Fprintf(&page, "\n## `%s`\n\n%s\n\n| Option | Type | Default | Meaning | Go |\n| --- | --- | --- | --- | --- |\n", o.name, about)
+		fmt.Fprintf(&page, "\n## `%s`\n\n%s\n\n", o.name, about)
 		for _, p := range list {
-			preset := "–"
+			preset := ""
 			if p.preset != "" {
-				preset = "`" + p.preset + "`"
+				preset = ", default `" + p.preset + "`"
 			}
-			fmt.Fprintf(&page, "| `%s` | `%s` | %s | %s | `%s` |\n", p.name, cell(p.typ), preset, cell(p.doc), p.goName)
+			about := strings.TrimSpace(p.doc + " In Go: `" + p.goName + "`")
+			fmt.Fprintf(&page, "- `%s`: `%s`%s. %s\n", p.name, p.typ, preset, about)
 		}
 	}
 	for _, name := range [][2]string{

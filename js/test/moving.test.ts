@@ -125,7 +125,7 @@ const sessions = {
 function eventsOf(kind: string): string[] {
   const docs = readFileSync(new URL("../../../docs/events.md", import.meta.url), "utf8")
   const section = docs.split("\n## ").find((each) => each.includes(`\`${kind}\``)) ?? ""
-  return section.split("\n").flatMap((line) => (line.startsWith("| ") ? [...line.split("|")[1]!.matchAll(/`(\w+)`/g)].map(([, name]) => name!) : []))
+  return Array.from(section.matchAll(/^- `(\w+)`/gm), ([, name]) => name!)
 }
 
 /** The property of a class, from the prototype that has it. */

@@ -35,6 +35,11 @@ test("tools and consents are read as the Go runtime reads them", () => {
   assert.ok(calls > 0, `${calls} calls were compared`)
 })
 
+test("pages know the widgets that the Go runtime knows", () => {
+  const declared = String(readFileSync(new URL("../widget.go", fixtures))).matchAll(/^\tRuntime\w+ += "(.+)"$/gm)
+  assert.deepEqual([...WIDGET_RUNTIMES], Array.from(declared, ([, name]) => name), "WIDGET_RUNTIMES of js/src/ui/widgets.ts, and the names in runtime/converse/widget.go")
+})
+
 test("widgets are read as the Go runtime reads them", () => {
   const compared = new Set<string>()
   for (const name of names) {

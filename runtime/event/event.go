@@ -5,7 +5,7 @@
 // This file and turn.go have the events of every session that reaches the service itself,
 // live.go what a live session emits besides; an agent session passes some of both on
 // (runtime/agent, passedOn). Only the changes of a session's state are declared with its kind.
-// The TypeScript types and the tables in docs/events.md are generated from these declarations
+// The TypeScript types and the lists in docs/events.md are generated from these declarations
 // and their comments. This package must not depend on how a session works.
 package event
 

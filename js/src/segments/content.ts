@@ -1,6 +1,7 @@
 // Parses the content of widgets like runtime/converse/body.go, for agentruntime/compat and the
 // fakes of agentruntime/testing. Both are tested with the same test data.
 import type { Widget } from "../generated/events.js"
+import type { WIDGET_RUNTIMES } from "../ui/widgets.js"
 import { isObject, plainCopy, printable } from "./plain.js"
 
 type Values = Record<string, unknown>
@@ -195,7 +196,7 @@ const filled = <T extends object>(required: T, optional: object): T =>
 
 const fieldTypes = ["str", "int", "float", "bool", "list", "dict", "email", "phone", "text"]
 
-const readers: Record<string, (b: Body) => Partial<Widget>> = {
+const readers: Record<(typeof WIDGET_RUNTIMES)[number], (b: Body) => Partial<Widget>> = {
   flashcards: (b) => ({
     flashcards: filled({
       cards: b.items((c) => filled({ front: c.text("front", "question", "term"), back: c.text("back", "answer", "definition") }, { label: c.text("label") }), "cards", "items", "flashcards"),
@@ -277,7 +278,7 @@ function gradedOptions(b: Body): GradedOption[] {
 /** Makes a widget of its content; `runtime` is the name of the runtime without `-tool`. */
 export function widgetOf(runtime: string, content: Content, more: Pick<Widget, "widgetName" | "speechId"> = {}): Widget {
   const widget = { runtime, ...more } as Widget
-  const read = Object.hasOwn(readers, runtime) ? readers[runtime] : undefined
+  const read = Object.hasOwn(readers, runtime) ? readers[runtime as keyof typeof readers] : undefined
   // A Markdown text may have lines like those of a structure.
   if (content.values && !(content.items && runtime === "markdown")) {
     const body = new Body(content.values, content.items)

@@ -83,20 +83,21 @@ export function drawWidget(widget: Widget, options: WidgetOptions = {}): HTMLEle
   return element
 }
 
+/** The properties of a widget of which one has its content. */
+type ContentName = Exclude<keyof Widget, "runtime" | "widgetName" | "speechId" | "body" | "raw" | "error">
+
+/** How each kind of content is drawn. */
+const drawings: { readonly [Name in ContentName]: (content: NonNullable<Widget[Name]>, context: Context) => HTMLElement } = {
+  flashcards, followups, sources, summary, videoGallery, showLink, externalVideo, userPropertiesForm: form, contentGallery, markdown, gradedQuestion,
+}
+
 function elementOf(context: Context): HTMLElement {
   const { widget } = context
   if (widget.error) return unreadable(context)
-  if (widget.flashcards) return flashcards(widget.flashcards, context)
-  if (widget.followups) return followups(widget.followups, context)
-  if (widget.sources) return sources(widget.sources, context)
-  if (widget.summary) return summary(widget.summary, context)
-  if (widget.videoGallery) return videoGallery(widget.videoGallery, context)
-  if (widget.showLink) return showLink(widget.showLink, context)
-  if (widget.externalVideo) return externalVideo(widget.externalVideo, context)
-  if (widget.userPropertiesForm) return form(widget.userPropertiesForm, context)
-  if (widget.contentGallery) return contentGallery(widget.contentGallery, context)
-  if (widget.markdown) return markdown(widget.markdown, context)
-  if (widget.gradedQuestion) return gradedQuestion(widget.gradedQuestion, context)
+  for (const name of Object.keys(drawings) as ContentName[]) {
+    const draw = drawings[name] as (content: unknown, context: Context) => HTMLElement
+    if (widget[name]) return draw(widget[name], context)
+  }
   return make("details", {}, make("summary", {}, widget.runtime || context.labels.unknown), data(widget))
 }
 
