@@ -64,7 +64,7 @@ func replayRecording() *cli.Command {
 		}
 		return interrupted(ctx, recording.Play(ctx, c.flags.Float("speed"), c.printEntry))
 	},
-		&cli.FloatFlag{Name: "speed", Usage: "how much `faster` than the conversation; 0 prints all at once", Value: 1},
+		&cli.FloatFlag{Name: "speed", Usage: "`factor` of the speed, 2 is twice as fast; 0 prints all at once", Value: 1},
 		boolFlag("script", "print the answers as a script for the local service instead"),
 		textFlag("agent", "`id` of an agent to have the conversation with again"),
 		textFlag("user", "`id` of the user, with -agent; default an anonymous visitor"),

@@ -38,7 +38,7 @@ func threads() *cli.Command {
 			listFlag("agent", "`id` of the agent"),
 			textFlag("user", "`id` of the user; an empty one is anonymous visitors"),
 			textFlag("status", "`state`: active or completed"),
-			timeFlag("since", "changed within this `time`, as in 24h"),
+			timeFlag("since", "changed within this `duration`, as in 24h"),
 		),
 		command("get", "ID", "shows a thread with its analysis", func(ctx context.Context, c *call, args []string) error {
 			t, err := c.Threads.Get(ctx, args[0])

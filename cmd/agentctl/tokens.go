@@ -41,7 +41,7 @@ func tokens() *cli.Command {
 
 // mint is a command that makes a token; flags are its flags besides user and ttl.
 func mint(name, about string, do func(context.Context, *call, management.TokenInput) (management.Token, error), flags ...cli.Flag) *cli.Command {
-	flags = append(flags, textFlag("user", "`id` of the user"), timeFlag("ttl", "how `long` it is valid; default 1h for an admin's and 30m for others"))
+	flags = append(flags, textFlag("user", "`id` of the user"), timeFlag("ttl", "`duration` for which it is valid, as in 30m; default 1h for an admin's and 30m for others"))
 	return command(name, "", about, func(ctx context.Context, c *call, _ []string) error {
 		token, err := do(ctx, c, management.TokenInput{
 			UserID: c.flags.String("user"), TTL: c.flags.Duration("ttl"), ConfigID: c.flags.Int64("config"), AgentID: c.flags.String("agent"),
