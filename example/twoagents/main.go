@@ -47,9 +47,9 @@ type service struct {
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
-	length := flag.Duration("for", time.Minute, "how `long` they talk")
+	length := flag.Duration("for", time.Minute, "`duration` for which they talk")
 	dir := flag.String("record", "twoagents", "new `folder` for the recordings")
-	begin := flag.String("text", "Please begin.", "`what` the first agent is told")
+	begin := flag.String("text", "Please begin.", "`text` that the first agent is told")
 	flag.Parse()
 	var s service
 	err := json.NewDecoder(os.Stdin).Decode(&s)
