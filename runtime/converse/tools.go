@@ -207,14 +207,16 @@ type ArgSchema struct {
 	Enum     []any  `json:"enum"`
 }
 
+var argTypes = []string{"str", "int", "float", "bool", "list", "dict"}
+
 // ArgTypes returns the types that an argument of a tool can have.
-func ArgTypes() []string { return []string{"str", "int", "float", "bool", "list", "dict"} }
+func ArgTypes() []string { return slices.Clone(argTypes) }
 
 // Valid returns a bad_request if the schema has an unknown type.
 func (s ArgsSchema) Valid() error {
 	for name, rule := range s {
-		if rule.Type != "" && !slices.Contains(ArgTypes(), rule.Type) {
-			return fault.New(fault.BadRequest, "the type of the argument "+name+" must be one of "+strings.Join(ArgTypes(), ", "))
+		if rule.Type != "" && !slices.Contains(argTypes, rule.Type) {
+			return fault.New(fault.BadRequest, "the type of the argument "+name+" must be one of "+strings.Join(argTypes, ", "))
 		}
 	}
 	return nil
