@@ -11,12 +11,15 @@ const names = [
   "responseSettled", "avatarStartTalking", "avatarStopTalking", "mediaReady", "warning", "error", "ended",
 ]
 
+/** The result of appInit for an agent. */
+export const arrive = (agent) => appInit({ widgetId: agents[agent], ...service.addresses })
+
 /**
  * Makes a session with an agent, in text by default, and connects it.
  * @param {{agent?: string} & Partial<import("/js/dist/index.js").AgentSettings>} [options]
  */
 export async function connect({ agent = "silent", avatar, ...options } = {}) {
-  const init = await appInit({ widgetId: agents[agent], ...service.addresses })
+  const init = await arrive(agent)
   const video = document.getElementById("video")
   const talk = new Talk(
     new AgentSession({ ...init, ...service.session, mode: "chat", avatar: { micStartMode: "deferred", videoEl: video, ...avatar }, ...options }),

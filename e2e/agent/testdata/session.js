@@ -1,5 +1,5 @@
 // What the tests of session_test.go do in their pages.
-import { AvatarSession, ChatSession, connect, LevelMeter, failure, picture } from "./agent.js"
+import { arrive, AvatarSession, ChatSession, connect, LevelMeter, failure, picture } from "./agent.js"
 
 export async function oneConversationOverBothTransports() {
   globalThis.talk = await connect()
@@ -36,8 +36,10 @@ export async function oneConversationOverBothTransports() {
 
 export async function firstCalls() {
   const {session} = await connect({agent: "receptionist"})
+  session.setToken((await arrive("receptionist")).ks)
   session.updateRequestVars({page: "größe"})
   session.setDynamicPrompt({page: {title: "Größen 😀"}})
   const {text} = await session.ask("Größe – 日本語? 😀")
+  session.disconnect()
   return text
 }

@@ -1,5 +1,7 @@
 // What the tests of turn_test.go do in their pages.
+import { appInit } from "/js/dist/index.js"
 import { attachTextTrack, Captions, SpokenTranscript } from "/js/dist/ui.js"
+import { agents, service } from "/e2e/pagetest/page/tools.js"
 import { open, settled } from "./talk.js"
 
 export async function typedTurnIsAnsweredWithCaptionsInOrder() {
@@ -72,7 +74,9 @@ export async function pauseIsQuiet() {
 
 export async function firstCalls() {
   const {session} = await open({agent: "silent", videoEl: document.getElementById("video")})
+  const {ks} = await appInit({widgetId: agents.silent, ...service.addresses})
   await session.connect()
+  session.setToken(ks)
   session.mute()
   session.unmute()
   session.muteAudioOutput()
