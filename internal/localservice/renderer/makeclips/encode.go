@@ -37,8 +37,11 @@ func encodeH264(set *clip.Set, id clip.ID, film []*image.RGBA) error {
 	}
 	for {
 		nal, err := nals.NextNAL()
+		if errors.Is(err, io.EOF) {
+			break
+		}
 		if err != nil {
-			break // the end
+			return err
 		}
 		switch nal.UnitType {
 		case h264reader.NalUnitTypeSPS:
