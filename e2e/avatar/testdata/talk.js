@@ -15,12 +15,15 @@ const names = [
   "timeExpired", "sessionCompleted", "warning", "error", "ended",
 ]
 
+/** The result of appInit for an agent. */
+export const arrive = (agent, init = {}) => appInit({ widgetId: agents[agent], ...service.addresses, ...init })
+
 /**
  * Makes a session with an agent; options go to the session, init to appInit.
  * @param {{agent?: string, init?: object} & Partial<import("/js/dist/index.js").AvatarSettings>} [options]
  */
-export async function open({ agent = "receptionist", init = {}, ...options } = {}) {
-  const reply = await appInit({ widgetId: agents[agent], ...service.addresses, ...init })
+export async function open({ agent = "receptionist", init, ...options } = {}) {
+  const reply = await arrive(agent, init)
   return new Talk(new AvatarSession({ ...reply, ...service.session, micStartMode: "deferred", ...options }))
 }
 

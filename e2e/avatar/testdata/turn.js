@@ -1,8 +1,6 @@
 // What the tests of turn_test.go do in their pages.
-import { appInit } from "/js/dist/index.js"
 import { attachTextTrack, Captions, SpokenTranscript } from "/js/dist/ui.js"
-import { agents, service } from "/e2e/pagetest/page/tools.js"
-import { open, settled } from "./talk.js"
+import { arrive, open, settled } from "./talk.js"
 
 export async function typedTurnIsAnsweredWithCaptionsInOrder() {
   const talk = await open({agent: "silent", videoEl: document.getElementById("video")})
@@ -74,7 +72,7 @@ export async function pauseIsQuiet() {
 
 export async function firstCalls() {
   const {session} = await open({agent: "silent", videoEl: document.getElementById("video")})
-  const {ks} = await appInit({widgetId: agents.silent, ...service.addresses})
+  const {ks} = await arrive("silent")
   await session.connect()
   session.setToken(ks)
   session.mute()

@@ -36,11 +36,13 @@ export async function firstSettings() {
 export async function firstStream() {
   const {session} = await connect()
   for await (const {content} of session.streamText("Größe – 日本語? 😀")) if (content) return
+  throw new Error("there is no answer")
 }
 
 export async function firstStreamLeft() {
   const {session} = await connect()
-  for await (const {type} of session.streamText("What is a thread?")) if (type) break
+  for await (const {type} of session.streamText("What is a thread?")) if (type) return
+  throw new Error("there is no answer")
 }
 
 export async function firstAbort() {
@@ -48,9 +50,11 @@ export async function firstAbort() {
   const controller = new AbortController()
   const turn = failure(session.sendText("What is a thread?", {signal: controller.signal}))
   controller.abort()
-  await turn
+  const {code} = await turn
+  if (code !== "aborted") throw new Error(`the turn ended with ${code}`)
 }
 
 export async function firstConverse() {
   for await (const {content} of converse({...(await arrive()), userMessage: "What is a thread?"})) if (content) return
+  throw new Error("there is no answer")
 }
