@@ -88,7 +88,7 @@ func TestStructBothWays(t *testing.T) {
 func TestAbsentLeavesDefaults(t *testing.T) {
 	got := options{Name: "default", Count: 4, Vars: map[string]string{"k": "v"}}
 	must.Do(t, FromJS("options", eval(t, "{name: undefined, count: null, requestVars: null, note: undefined}"), &got))
-	if got.Name != "default" || got.Count != 4 || got.Vars["k"] != "v" {
+	if got.Name != "default" || got.Count != 4 || got.Vars["k"] != "v" || got.Extra != (Extra{}) {
 		t.Errorf("got %+v", got)
 	}
 	if err := FromJS("options", js.Undefined(), &got); err != nil || got.Count != 4 {

@@ -746,11 +746,26 @@ for (const { name, attributes = {}, properties = { init }, prepare = () => {}, c
 
 test("a visitor has a sentence of each error of a start, which asks for another attempt only where that may help", () => {
   const sentences = ERROR_MESSAGES as Record<string, string>
-  const starts = [
-    "connect_failed", "forbidden", "internal_error", "invalid_response", "load_failed", "network_error", "not_found", "peer_removed", "rate_limited",
-    "server_error", "stv_session_gone", "thread_access_denied", "tier_exceeded", "timeout", "unauthorized", "whep_failed", "whep_private_ip",
-  ]
-  for (const code of starts) assert.match(sentences[code]!, /\.$/, code)
+  const starts = {
+    agent_not_found: /an agent that does not exist.*site's owner/,
+    bad_request: /not set up correctly.*site's owner/,
+    capacity_unavailable: /busy/,
+    connect_failed: /could not be made/,
+    internal_error: /reload/,
+    load_failed: /could not be loaded/,
+    network_error: /could not be reached/,
+    peer_removed: /ended your part/,
+    stv_session_gone: /picture failed/,
+    thread_access_denied: /can't be continued/,
+    tier_exceeded: /used up/,
+    timeout: /could not be reached/,
+    unsupported_browser: /up-to-date browser/,
+    whep_failed: /could not be fetched/,
+    whep_private_ip: /not set up correctly/,
+  }
+  for (const [code, words] of Object.entries(starts)) assert.match(sentences[code]!, words, code)
+  for (const code of ["forbidden", "invalid_response", "not_found", "rate_limited", "server_error", "unauthorized"]) assert.match(sentences[code]!, /\.$/, code)
+  for (const [code, sentence] of Object.entries(sentences)) assert.doesNotMatch(sentence, /console|undefined/, code)
   for (const code of PERMANENT_ERRORS) assert.doesNotMatch(sentences[code]!, /again|reload/, code)
 })
 
