@@ -61,7 +61,7 @@ func TestTheSiteKeepsItsSecret(t *testing.T) {
 	const own = "https://shop.example"
 	a := newAccounts()
 	conversations := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		id, _ := a.visitor(r) // of no error
+		id, _ := a.visitor(r) // the error is always nil
 		_, _ = w.Write([]byte(id))
 	})
 	site := newSite(a, "Robin", conversations, os.DirFS("../.."), pageserver.Hosts{Names: []string{"shop.example"}}, "https://service.example")

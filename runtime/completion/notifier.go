@@ -256,7 +256,7 @@ func (n *Notifier) begin(reason string) (Result, *fetch.Request) {
 
 // completion returns the request that reports the end. It is called with mu held.
 func (n *Notifier) completion(trace httpclient.TraceContext) *fetch.Request {
-	body, _ := fetch.JSON(map[string]string{"id": n.thread}) // a text always has a form
+	body, _ := fetch.JSON(map[string]string{"id": n.thread}) // texts can always be encoded
 	return &fetch.Request{
 		URL:    strings.TrimSuffix(n.o.URL, "/") + n.o.Settings.CompletePath,
 		Header: fetch.Authorize(n.token, trace),
