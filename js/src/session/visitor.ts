@@ -7,7 +7,7 @@ import type { CallOptions } from "../core/signals.js"
 import { visitorChecks, type MessageQuery, type ThreadQuery, type ThreadTranscript, type VisitorSettings } from "../generated/settings.js"
 import { pullExport } from "../core/stream.js"
 
-export type { FilterTime, MessageFilter, MessageQuery, Order, Pager, ThreadFilter, ThreadQuery, ThreadTranscript } from "../generated/settings.js"
+export type { FilterTime, MessageFilter, MessageQuery, Order, Pager, ThreadFilter, ThreadQuery, ThreadTranscript, TranscriptTurn } from "../generated/settings.js"
 
 /** The visitor's token and the service's address; the result of `appInit` can be spread into it. */
 export type VisitorAccess = WithToken<VisitorSettings>
