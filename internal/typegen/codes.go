@@ -19,9 +19,9 @@ Switch on its ` + "`code`" + `; the texts are for people and may change.
 | ` + "`code`" + ` | one of the codes below |
 | ` + "`title`, `detail`" + ` | short and long text |
 | ` + "`type`" + ` | address of the code in this document, or ` + "`about:blank`" + ` |
-| ` + "`status`" + ` | HTTP status, or the number in the tables below |
+| ` + "`status`" + ` | HTTP status, or the number in the lists below |
 | ` + "`phase`" + ` | part of connecting that failed: ` + "`serverConnect`, `join`, `joinComplete`, `agent`, `asr`, `whep`, `connect`, `reconnect`" + ` |
-| ` + "`retryable`" + ` | the same call may succeed later; ` + "`false`" + ` does not exclude it |
+| ` + "`retryable`" + ` | the same call may succeed later, as with the codes below that say so; ` + "`false`" + ` does not exclude it |
 | ` + "`instance`, `requestId`" + ` | path of the request, trace id of the service |
 | ` + "`headers`" + ` | a few diagnostic reply headers |
 | ` + "`body`" + ` | the reply or extra data |
@@ -39,17 +39,19 @@ func codesDoc() string {
 	fatal := strings.ReplaceAll(strings.Join(quoted(fault.FatalCodes[:]), ", "), `"`, "`")
 	fmt.Fprintf(&b, "\nAfter these the server has ended the session (`FATAL_ERROR_CODES`): %s.\n", fatal)
 	for _, group := range fault.Groups {
-		fmt.Fprintf(&b, "\n## %s\n\n| Code | Title | Meaning | Status | Retryable |\n| --- | --- | --- | --- | --- |\n", group)
+		fmt.Fprintf(&b, "\n## %s\n\n", group)
 		for _, info := range fault.Codes() {
 			if info.Group != group {
 				continue
 			}
-			status := ""
+			fmt.Fprintf(&b, "- <a id=%q></a>`%s` (%s): %s.", info.Code, info.Code, info.Title, info.Meaning)
 			if info.Status != 0 {
-				status = fmt.Sprint(info.Status)
+				fmt.Fprintf(&b, " Status: %d.", info.Status)
 			}
-			fmt.Fprintf(&b, "| <a id=%q></a>`%s` | %s | %s | %s | %s |\n",
-				info.Code, info.Code, info.Title, info.Meaning, status, info.Retry)
+			if info.Retry != fault.RetryNo {
+				fmt.Fprintf(&b, " Retryable: %s.", info.Retry)
+			}
+			b.WriteString("\n")
 		}
 	}
 	return b.String()
