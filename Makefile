@@ -245,7 +245,7 @@ npm: $(NPM) # with the flags of the native tests, whose compiled packages the lo
 	@grep -E '^# (pass|fail|skipped) ' build/npm.tap
 
 .PHONY: faults
-faults: # every fault of docs/resilience.md, whose table is written again
+faults: # every fault of docs/resilience.md, whose list is written again
 	cd e2e && $(if $(COUNT),$(GOTEST),$(TEST)) -count 1 -skip 'TestSoak|TestElement' -parallel 8 ./faults -all $(if $(COUNT),,-write $(CURDIR)/docs/resilience.md) $(ONLY)
 
 .PHONY: page-faults

@@ -317,12 +317,12 @@ func (s sight) String() string {
 	if s.over > 0 {
 		reason := "ends"
 		if s.why != nil {
-			reason = "ends: “" + s.why.Detail + "”"
+			reason = fmt.Sprintf("ends with `%s`: “%s”", s.why.Code, s.why.Detail)
 		}
 		add(true, "After %s the conversation %s.", seconds(s.over), reason)
 	}
 	if len(words) == 0 {
-		return "Nothing."
+		return "The visitor notices nothing."
 	}
 	return strings.Join(words, " ")
 }
@@ -331,9 +331,9 @@ func (s sight) String() string {
 func TestWhatIsSeenInWords(t *testing.T) {
 	why := fault.New(fault.ReconnectTimeout, "connect again")
 	for want, s := range map[string]sight{
-		"Nothing.": {still: 400 * time.Millisecond},
-		"The picture goes on. For 1.0 s the page shows that it reconnects. A text that is sent meanwhile is not taken.":                                                                      {waiting: time.Second, refused: 1},
-		"The picture stands still for 5.4 s. The page says that the picture is missing. The page says that a text may not have arrived. After 6.0 s the conversation ends: “connect again”.": {still: 5400 * time.Millisecond, noVideo: true, doubt: 2, over: 6 * time.Second, why: why},
+		"The visitor notices nothing.": {still: 400 * time.Millisecond},
+		"The picture goes on. For 1.0 s the page shows that it reconnects. A text that is sent meanwhile is not taken.":                                                                                               {waiting: time.Second, refused: 1},
+		"The picture stands still for 5.4 s. The page says that the picture is missing. The page says that a text may not have arrived. After 6.0 s the conversation ends with `reconnect_timeout`: “connect again”.": {still: 5400 * time.Millisecond, noVideo: true, doubt: 2, over: 6 * time.Second, why: why},
 	} {
 		if got := s.String(); got != want {
 			t.Errorf("%+v is %q, want %q", s, got, want)
@@ -384,9 +384,8 @@ func (v *visitor) speak(ctx context.Context, text string) {
 }
 
 // summary lists the connection events after a time, with their times; repetitions of one kind
-// in a row are listed once. It is empty if there are none. The caller holds the lock.
-func (v *visitor) summary(since time.Time) string {
-	var story []string
+// in a row are listed once. The caller holds the lock.
+func (v *visitor) summary(since time.Time) (story []string) {
 	last := ""
 	for _, o := range v.events {
 		if !o.at.After(since) {
@@ -421,5 +420,5 @@ func (v *visitor) summary(since time.Time) string {
 		last = text
 		story = append(story, fmt.Sprintf("%s %.1f s", text, o.at.Sub(since).Seconds()))
 	}
-	return strings.Join(story, ", ")
+	return story
 }
