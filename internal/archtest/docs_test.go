@@ -4,6 +4,7 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 
@@ -13,7 +14,7 @@ import (
 // TestSecurityNamesTests checks docs/security.md: every test and file that it names exists,
 // and every promise has a test.
 func TestSecurityNamesTests(t *testing.T) {
-	checkRows(t, "docs/security.md", "| Promise | Tests |")
+	checkItems(t, "docs/security.md", "Promises")
 }
 
 // TestDocsNameFiles checks that every file and folder of the repository that a document names
@@ -47,26 +48,25 @@ func TestDocsNameFiles(t *testing.T) {
 
 // TestManagementNamesTests checks docs/management.md: every test that it names exists, and
 // every endpoint and rule of the service document, as listed in testdata/service.txt, has
-// a row.
+// an item.
 func TestManagementNamesTests(t *testing.T) {
-	const head = "| Endpoint or rule | Test |"
-	rows := rowsUnder(checkRows(t, "docs/management.md", head), head)
+	items := checkItems(t, "docs/management.md", "Endpoints and rules")
 	for line := range strings.Lines(readFile(t, "internal/archtest/testdata/service.txt")) {
-		if line = strings.TrimSpace(line); line != "" && !strings.HasPrefix(line, "#") && !named(rows, strings.Split(line, "; ")) {
-			t.Errorf("docs/management.md has no row with %s", line)
+		if line = strings.TrimSpace(line); line != "" && !strings.HasPrefix(line, "#") && !named(items, strings.Split(line, "; ")) {
+			t.Errorf("docs/management.md has no item with %s", line)
 		}
 	}
 }
 
-// TestManagementHasEveryEndpoint: each endpoint of the local service is named in the first column of
-// a row of docs/management.md, as `kind/action`, or as `action` where the row begins with another of its kind.
+// TestManagementHasEveryEndpoint: each endpoint of the local service is named in an item of
+// docs/management.md, as `kind/action`, or as `action` where the item begins with another of its kind.
 func TestManagementHasEveryEndpoint(t *testing.T) {
 	single := regexp.MustCompile(`(?:mux\.Handle(?:Func)?|s\.manage\w*)\((?:mux, )?"(?:[A-Z]+ )?/([^"]+)"`)
 	collection := regexp.MustCompile(`collect\(s\.\w+, mux, "/([^"]+)", "(\w+)"`)
 	var names []string
-	for line := range strings.Lines(readFile(t, "docs/management.md")) {
-		if row := strings.Split(line, " | "); strings.HasPrefix(line, "| ") {
-			names = append(names, strings.ReplaceAll(row[0], "`", "/")) // a name may begin with a slash or not
+	for _, list := range []string{"Endpoints and rules", "Shapes"} {
+		for _, item := range checkItems(t, "docs/management.md", list) {
+			names = append(names, strings.ReplaceAll(item.text, "`", "/")) // a name may begin with a slash or not
 		}
 	}
 	endpoints := 0
@@ -80,7 +80,7 @@ func TestManagementHasEveryEndpoint(t *testing.T) {
 				return
 			}
 		}
-		t.Errorf("docs/management.md has no row with the endpoint %s of internal/localservice/api", endpoint)
+		t.Errorf("docs/management.md has no item with the endpoint %s of internal/localservice/api", endpoint)
 	}
 	for _, f := range goFiles(t) {
 		if f.dir != "internal/localservice/api" || strings.HasSuffix(f.name, "_test.go") {
@@ -101,36 +101,38 @@ func TestManagementHasEveryEndpoint(t *testing.T) {
 	}
 }
 
-// named reports whether the first column of any of the rows contains all the words.
-func named(rows []string, words []string) bool {
-rows:
-	for _, row := range rows {
-		first := row[:strings.LastIndex(strings.TrimSuffix(row, " |"), " | ")]
-		for _, word := range words {
-			if !strings.Contains(first, word) {
-				continue rows
-			}
-		}
-		return true
-	}
-	return false
+// named reports whether the text of any of the items contains all the words.
+func named(items []item, words []string) bool {
+	return slices.ContainsFunc(items, func(i item) bool {
+		return !slices.ContainsFunc(words, func(word string) bool { return !strings.Contains(i.text, word) })
+	})
 }
 
-// rowsUnder returns the rows of the tables with that head.
-func rowsUnder(source, head string) (rows []string) {
+// item is an entry of a list: its text, and what is indented below it, which names tests.
+type item struct{ text, tests string }
+
+// itemsUnder returns the items of the lists that a paragraph announces: what, each with its tests.
+func itemsUnder(source, what string) (items []item) {
 	within := false
 	for line := range strings.Lines(source) {
-		line = strings.TrimSpace(line)
+		text := strings.TrimSpace(line)
+		begins := strings.HasPrefix(text, "- ")
+		indent := len(line) - len(strings.TrimLeft(line, " "))
 		switch {
-		case line == head:
+		case strings.HasPrefix(line, what+", each with its tests"):
 			within = true
-		case !strings.HasPrefix(line, "|"):
+		case !within || text == "":
+		case indent == 0 && begins:
+			items = append(items, item{text: text[2:]})
+		case indent == 0:
 			within = false
-		case within && !strings.HasPrefix(line, "| ---"):
-			rows = append(rows, line)
+		case indent == 2 && !begins:
+			items[len(items)-1].text += " " + text
+		default:
+			items[len(items)-1].tests += text + " "
 		}
 	}
-	return rows
+	return items
 }
 
 // citedTest matches how documents name a test of Go.
@@ -149,21 +151,20 @@ func goTests(t *testing.T) map[string]bool {
 	return tests
 }
 
-// checkRows returns the text of a document. It fails t if a row under that head names no
-// test; TestTestsNamedByThePages checks that each exists.
-func checkRows(t *testing.T, doc, head string) (source string) {
+// checkItems returns the items of those lists of a document. It fails t if one names no test;
+// TestTestsNamedByThePages checks that each exists.
+func checkItems(t *testing.T, doc, what string) []item {
 	t.Helper()
-	source = readFile(t, doc)
-	rows := rowsUnder(source, head)
-	if len(rows) == 0 {
-		t.Fatalf("%s names no test", doc)
+	items := itemsUnder(readFile(t, doc), what)
+	if len(items) == 0 {
+		t.Fatalf("%s has no %s", doc, what)
 	}
-	for _, row := range rows {
-		if !citedTest.MatchString(row) {
-			t.Errorf("%s has a row without a test: %s", doc, row)
+	for _, item := range items {
+		if !citedTest.MatchString(item.tests) {
+			t.Errorf("%s has an item without a test: %s", doc, item.text)
 		}
 	}
-	return source
+	return items
 }
 
 func readFile(t *testing.T, path string) string {
