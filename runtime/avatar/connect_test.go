@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"slices"
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -104,6 +105,9 @@ func TestFatalEventsRejectConnectAtOnce(t *testing.T) {
 				err := r.Connect(context.Background())
 				if !errors.Is(err, want) || time.Since(began) != 0 {
 					t.Errorf("err = %v after %v, want %s at once", err, time.Since(began), want)
+				}
+				if want == fault.BadRequest && !strings.Contains(err.Error(), "the thread may be another user's or not exist") {
+					t.Errorf("the message does not say what a page may have done wrong: %v", err)
 				}
 				if errs := all[event.Failed](r); len(errs) != 1 || errs[0].Code != want {
 					t.Errorf("error events = %v", errs)

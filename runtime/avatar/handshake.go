@@ -343,7 +343,9 @@ func fatal(ev socketio.Event) *fault.Error {
 	case signaling.ThrowToExceededTier:
 		e = fault.New(fault.TierExceeded, "the plan's limit is reached").WithStatus(6002)
 	case signaling.ThrowToBadRequest:
-		e = fault.New(fault.BadRequest, "the service refused the request").WithStatus(400)
+		// The event has no reason in it, so the message names those that there may be.
+		e = fault.New(fault.BadRequest, "the service refused the request and does not say why: "+
+			"the thread may be another user's or not exist, the agent not exist, or the token not be valid any more").WithStatus(400)
 	case signaling.RemovePeer:
 		e = fault.New(fault.PeerRemoved, "the service removed this participant").WithStatus(401)
 	case signaling.UnsupportedClient:
