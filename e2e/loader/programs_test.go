@@ -83,7 +83,7 @@ func TestSmallProgramRunsInAWorker(t *testing.T) {
 	})`)
 	want := []string{
 		"connected", "closed", "disconnect",
-		"load_failed", "agentruntime.wasm needs a browser with WebAssembly: document is not defined",
+		"load_failed", "agentruntime.wasm needs a page: document is not defined. In Node.js and in workers import appInit and ChatSession from agentruntime/chat",
 	}
 	if !slices.Equal(seen, want) {
 		t.Errorf("the worker saw %q", seen)

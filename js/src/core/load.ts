@@ -112,7 +112,8 @@ export function adopt(loading: Promise<Program>, name: ProgramName, onExit?: (co
 
 async function open(file: ProgramFile, { wasmUrl, wasmModule }: LoadOptions): Promise<Program> {
   const missing = file.globals.find((name) => !(name in globalThis))
-  if (missing) throw localError(missing === "WebAssembly" ? "unsupported_browser" : "load_failed", `${file.name} needs a browser with WebAssembly: ${missing} is not defined`)
+  if (missing === "WebAssembly") throw localError("unsupported_browser", `${file.name} needs a browser with WebAssembly: ${missing} is not defined`)
+  if (missing) throw localError("load_failed", `${file.name} needs a page: ${missing} is not defined. In Node.js and in workers import appInit and ChatSession from agentruntime/chat`)
   const worker = warmUpWorker()
   opening++
   try {
