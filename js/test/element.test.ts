@@ -539,6 +539,22 @@ test("the microphone's refusal stays until it is acted on", async () => {
   assert.deepEqual([problem.hidden, program.names().includes("startMic")], [true, true])
 })
 
+test("a page that may not use the microphone sends nobody to the browser's settings", async (t) => {
+  const element = place({ lang: "de" })
+  await element.start()
+  const problem = find(element, "[part=microphone-problem] p")
+  Object.assign(document, { featurePolicy: { allowsFeature: () => false } })
+  t.after(() => delete (document as { featurePolicy?: object }).featurePolicy)
+  program.dispatch("warning", { code: "mic_permission_denied", message: "no" })
+  await until(() => problem.textContent === "Diese Seite darf das Mikrofon nicht verwenden. Sie können stattdessen schreiben.")
+  element.lang = "en"
+  await until(() => problem.textContent === ERROR_MESSAGES.mic_policy_denied)
+  program.results["startMic"] = () => Promise.reject(new AgentError({ code: "mic_permission_denied" }))
+  button(element, "microphone").click()
+  await settle()
+  assert.equal(problem.textContent, ERROR_MESSAGES.mic_policy_denied)
+})
+
 test("the notice of the microphone has the button for the sound, which it could cover", async () => {
   const element = place()
   await element.start()

@@ -213,6 +213,16 @@ test("the plain text of Markdown has no marks", () => {
   assert.equal(plainMarkdown("# One\n\n**b** [l](https://a.example)\n\n- x\n- y"), "One\nb l\nx\ny")
 })
 
+test("where the page's policy refuses the microphone, no settings are named", (t) => {
+  makePage()
+  const refused = { code: "mic_permission_denied" }
+  assert.match(errorMessage(refused), /settings/)
+  Object.assign(document, { featurePolicy: { allowsFeature: (name: string) => name !== "microphone" } })
+  t.after(() => delete (document as { featurePolicy?: object }).featurePolicy)
+  assert.equal(errorMessage(refused), "This page is not permitted to use the microphone. You can type instead.")
+  assert.match(errorMessage({ code: "mic_not_found" }), /No microphone was found/)
+})
+
 test("a message is for a code that has one, and never a property of an object", () => {
   assert.match(errorMessage({ code: "mic_in_use" }), /microphone/)
   for (const error of [undefined, null, {}, { code: "toString" }, { code: "constructor" }, { code: 7 }]) assert.equal(errorMessage(error), "Something went wrong. Please try again.")

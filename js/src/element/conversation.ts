@@ -2,7 +2,7 @@
 import type { AvatarSession } from "../session/avatar.js"
 import { codeOf, messageOf } from "../core/errors.js"
 import { MIC_ERROR_CODES } from "../generated/events.js"
-import { ERROR_MESSAGES, PERMANENT_ERRORS } from "../ui/messages.js"
+import { ERROR_MESSAGES, messageKey, PERMANENT_ERRORS } from "../ui/messages.js"
 import { attachTapToTalk } from "../ui/taptotalk.js"
 import { ConversationView } from "./conversationview.js"
 import { Devices } from "./devices.js"
@@ -205,7 +205,7 @@ export class Conversation {
   microphoneFailed(reason: unknown): void {
     const { report, update, warn } = this.#host
     report(reason)
-    update({ microphoneProblem: errorText(codeOf(reason)) })
+    update({ microphoneProblem: errorText(messageKey(codeOf(reason))) })
     warn(messageOf(reason), codeOf(reason))
   }
 
@@ -256,7 +256,7 @@ export class Conversation {
       warning: ({ code, message, detail, requestVarKeys }) => {
         if (code === "playback_blocked") return this.#showVoice()
         if (code === "media_no_video") update(this.#host.state.picture ? { missing: true } : { message: noPicture })
-        if ((MIC_ERROR_CODES as readonly string[]).includes(code)) update({ microphoneProblem: errorText(code) })
+        if ((MIC_ERROR_CODES as readonly string[]).includes(code)) update({ microphoneProblem: errorText(messageKey(code)) })
         if (code === "empty_turn_with_request_vars") {
           // The session warns once, and sends the variables with every later turn too.
           this.#noAnswer = errorText("client_variables_disabled")

@@ -4,8 +4,11 @@ import { PERMANENT_ERRORS, withSame } from "./samemessages.js"
 
 export { END_MESSAGES, PERMANENT_ERRORS }
 
-/** Messages for visitors by the code of an error or a warning: what it means to them, and what they can do. */
-export const ERROR_MESSAGES: Partial<Record<ErrorCode | WarningCode, string>> = withSame({
+/**
+ * Messages for visitors by the code of an error or a warning: what it means to them, and what they can do. That of `mic_policy_denied` is
+ * for a `mic_permission_denied` that is due to the page's policy, which no setting of the visitor changes.
+ */
+export const ERROR_MESSAGES: Partial<Record<ErrorCode | WarningCode | "mic_policy_denied", string>> = withSame({
   aborted: "You stopped that.",
   agent_not_found: "This page asked for an agent that does not exist. Please contact the site's owner.",
   bad_request: "This page is not set up correctly. Please contact the site's owner.",
@@ -25,6 +28,7 @@ export const ERROR_MESSAGES: Partial<Record<ErrorCode | WarningCode, string>> = 
   mic_not_found: "No microphone was found. Connect one and try again, or type instead.",
   mic_not_started: "The microphone is not on yet.",
   mic_permission_denied: "The microphone is not allowed here. Allow it in the browser's settings for this page, or type instead.",
+  mic_policy_denied: "This page is not permitted to use the microphone. You can type instead.",
   network_error: "The service could not be reached. Please try again in a moment.",
   peer_removed: "The service ended your part of this conversation.",
   rate_limited: "That was a lot at once. Please wait a moment.",
@@ -39,9 +43,16 @@ export const ERROR_MESSAGES: Partial<Record<ErrorCode | WarningCode, string>> = 
   whep_failed: "The picture could not be fetched. Please try again.",
 })
 
+/** The key of the message for an error or a warning of this page. Only Chromium's browsers tell the page's policy, as in runtime/media. */
+export function messageKey(code: string | undefined): string | undefined {
+  if (code !== "mic_permission_denied") return code
+  const { featurePolicy } = (globalThis.document ?? {}) as { featurePolicy?: { allowsFeature(name: string): boolean } }
+  return featurePolicy?.allowsFeature("microphone") === false ? "mic_policy_denied" : code
+}
+
 /** The message for an error or a warning, by its code. */
 export function errorMessage(error: unknown): string {
-  return messageOf(ERROR_MESSAGES, (error as { code?: unknown } | undefined)?.code) ?? "Something went wrong. Please try again."
+  return messageOf(ERROR_MESSAGES, messageKey((error as { code?: string } | undefined)?.code)) ?? "Something went wrong. Please try again."
 }
 
 /** The message for the end of a conversation, by the reason of `ended`, which is the code of an error if there was one. */

@@ -88,6 +88,7 @@ export const de: Locale = {
     mic_not_found: "Es wurde kein Mikrofon gefunden. Schließen Sie eines an und versuchen Sie es noch einmal, oder schreiben Sie stattdessen.",
     mic_not_started: "Das Mikrofon ist noch nicht an.",
     mic_permission_denied: "Das Mikrofon ist hier nicht erlaubt. Erlauben Sie es in den Einstellungen des Browsers für diese Seite, oder schreiben Sie stattdessen.",
+    mic_policy_denied: "Diese Seite darf das Mikrofon nicht verwenden. Sie können stattdessen schreiben.",
     network_error: "Der Dienst ist nicht erreichbar. Bitte versuchen Sie es gleich noch einmal.",
     peer_removed: "Der Dienst hat Ihre Teilnahme an diesem Gespräch beendet.",
     rate_limited: "Das war viel auf einmal. Bitte warten Sie einen Moment.",

@@ -88,6 +88,7 @@ export const es: Locale = {
     mic_not_found: "No se encontró ningún micrófono. Conecte uno e inténtelo de nuevo, o escriba en su lugar.",
     mic_not_started: "El micrófono todavía no está activado.",
     mic_permission_denied: "El micrófono no está permitido aquí. Permítalo para esta página en los ajustes del navegador, o escriba en su lugar.",
+    mic_policy_denied: "Esta página no tiene permitido usar el micrófono. Puede escribir en su lugar.",
     network_error: "No se pudo contactar con el servicio. Inténtelo de nuevo en un momento.",
     peer_removed: "El servicio puso fin a su participación en esta conversación.",
     rate_limited: "Eso fue mucho de una vez. Espere un momento.",

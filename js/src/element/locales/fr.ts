@@ -88,6 +88,7 @@ export const fr: Locale = {
     mic_not_found: "Aucun micro n’a été trouvé. Branchez-en un et réessayez, ou écrivez à la place.",
     mic_not_started: "Le micro n’est pas encore activé.",
     mic_permission_denied: "Le micro n’est pas autorisé ici. Autorisez-le pour cette page dans les réglages du navigateur, ou écrivez à la place.",
+    mic_policy_denied: "Cette page n’est pas autorisée à utiliser le micro. Vous pouvez écrire à la place.",
     network_error: "Le service est injoignable. Veuillez réessayer dans un instant.",
     peer_removed: "Le service a mis fin à votre participation à cette conversation.",
     rate_limited: "Cela fait beaucoup d’un coup. Veuillez patienter un instant.",

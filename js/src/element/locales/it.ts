@@ -88,6 +88,7 @@ export const it: Locale = {
     mic_not_found: "Non è stato trovato nessun microfono. Ne colleghi uno e riprovi, oppure scriva.",
     mic_not_started: "Il microfono non è ancora acceso.",
     mic_permission_denied: "Qui il microfono non è consentito. Lo consenta per questa pagina nelle impostazioni del browser, oppure scriva.",
+    mic_policy_denied: "Questa pagina non è autorizzata a usare il microfono. Può scrivere.",
     network_error: "Il servizio non è raggiungibile. Riprovi tra un momento.",
     peer_removed: "Il servizio ha terminato la Sua parte in questa conversazione.",
     rate_limited: "È stato molto in una volta. Attenda un momento.",

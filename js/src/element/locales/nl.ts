@@ -88,6 +88,7 @@ export const nl: Locale = {
     mic_not_found: "Er is geen microfoon gevonden. Sluit er een aan en probeer het opnieuw, of typ.",
     mic_not_started: "De microfoon staat nog niet aan.",
     mic_permission_denied: "De microfoon is hier niet toegestaan. Sta hem voor deze pagina toe in de instellingen van de browser, of typ.",
+    mic_policy_denied: "Deze pagina mag de microfoon niet gebruiken. U kunt typen.",
     network_error: "De dienst is niet bereikbaar. Probeer het zo meteen opnieuw.",
     peer_removed: "De dienst heeft uw deelname aan dit gesprek beëindigd.",
     rate_limited: "Dat was veel tegelijk. Wacht even.",

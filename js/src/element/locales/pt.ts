@@ -88,6 +88,7 @@ export const pt: Locale = {
     mic_not_found: "Nenhum microfone foi encontrado. Conecte um e tente de novo, ou escreva.",
     mic_not_started: "O microfone ainda não está ligado.",
     mic_permission_denied: "O microfone não é permitido aqui. Permita-o para esta página nas configurações do navegador, ou escreva.",
+    mic_policy_denied: "Esta página não tem permissão para usar o microfone. Você pode escrever.",
     network_error: "Não foi possível alcançar o serviço. Tente de novo em instantes.",
     peer_removed: "O serviço encerrou sua participação nesta conversa.",
     rate_limited: "Foi muita coisa de uma vez. Espere um momento.",

@@ -88,6 +88,7 @@ export const zh: Locale = {
     mic_not_found: "未找到麦克风。请连接后重试，或改用文字输入。",
     mic_not_started: "麦克风尚未打开。",
     mic_permission_denied: "此处不允许使用麦克风。请在浏览器设置中允许此页面使用，或改用文字输入。",
+    mic_policy_denied: "此页面未获准使用麦克风。您可以改用文字输入。",
     network_error: "无法连接到服务。请稍后重试。",
     peer_removed: "服务结束了您在此对话中的参与。",
     rate_limited: "请求过多。请稍候。",
