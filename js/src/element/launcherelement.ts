@@ -151,7 +151,7 @@ export class AgentLauncherElement extends Base {
   // --- Callbacks of the document
 
   connectedCallback(): void {
-    upgrade(this, [...Object.keys(attributes), ...Object.keys(passed), "open", "position", "greet"])
+    upgrade(this, [...Object.keys(attributes), ...Object.keys(passed), ...own])
     this.#parts ??= build(this, () => this.#greeted(), () => void this.#fill())
     this.#narrow ??= matchMedia(small)
     this.#narrow.addEventListener("change", this.#fit)
@@ -368,8 +368,8 @@ function build(launcher: AgentLauncherElement, dismissed: () => void, retried: (
   const title = make("h2", { part: "title", id: "title", dir: "auto" })
   const fresh = makeButton({ part: "button fresh", class: "round" }, () => launcher.startNew(), icon("again"))
   const close = makeButton({ part: "button close", class: "round" }, () => launcher.close(), icon("close"))
-  const status = make("p", { class: "status", role: "status" })
-  const retry = makeButton({ part: "button retry", class: "retry" }, retried, "")
+  const status = make("p", { role: "status" })
+  const retry = makeButton({ part: "button retry", class: "retry" }, retried)
   const body = make("div", { class: "body" }, make("div", { class: "wait" }, status, retry))
   const panel = make("dialog", { part: "panel", class: "panel", "aria-labelledby": "title" }, make("header", { part: "header" }, title, fresh, close), body)
   panel.addEventListener("keydown", (event) => {
@@ -383,5 +383,5 @@ function build(launcher: AgentLauncherElement, dismissed: () => void, retried: (
     launcher.close()
   })
   shadow.append(bubble, button, panel)
-  return { shadow, button, dot, bubble, words, dismiss, title, fresh, close, status, retry, body, panel }
+  return { button, dot, bubble, words, dismiss, title, fresh, close, status, retry, body, panel }
 }
