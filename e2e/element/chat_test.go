@@ -56,6 +56,14 @@ func TestChatBeginsWithItsFirstMessage(t *testing.T) {
 		t.Errorf("with forced colors the icon of the greeting has the color %s, its text %s", colors[0], colors[1])
 	}
 	p.SetMedia("forced-colors", "none")
+	p.SetMedia("prefers-contrast", "more")
+	p.Do(&colors, `find("textarea").blur() // a border with the focus has a color of its own
+		return [getComputedStyle(element).color, getComputedStyle(find("[part=disclosure]")).color, getComputedStyle(find(".agent-composer")).borderTopColor]`)
+	if colors[0] != colors[1] || colors[0] != colors[2] {
+		t.Errorf("with more contrast text, notice and border have the colors %s", colors)
+	}
+	p.Do(nil, `find("textarea").focus()`)
+	p.SetMedia("prefers-contrast", "no-preference")
 	p.Keys("What is a thread?\r")
 	var got struct {
 		Said   []string
