@@ -215,6 +215,9 @@ test("the menus of devices follow the session, and choose", async () => {
   assert.equal(others.root.querySelector("meter")!.value, 0.9)
   await session.disconnect()
   assert.equal(others.root.querySelector("meter")!.value, 0, "the microphone is closed")
+  assert.deepEqual([others, place(new DeviceSelect(session))].map(({ root }) => root.hidden), [true, true], "there is nothing to choose any more")
+  await session.connect()
+  assert.equal(others.root.hidden, false, "a session that is connected again has a voice")
 })
 
 test("menus of devices that are hidden can't be seen with the package's styles", async (t) => {

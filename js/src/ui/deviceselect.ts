@@ -1,5 +1,6 @@
 import type { Device } from "../session/avatar.js"
 import type { CallOptions } from "../core/signals.js"
+import { overStates } from "./activity.js"
 import { make, type Texts } from "./dom.js"
 import type { Scope, SessionLike } from "./listen.js"
 import { partLabels, type PartLabels } from "./partlabels.js"
@@ -7,6 +8,7 @@ import { eachTransport } from "./transports.js"
 
 /** What {@link DeviceSelect} uses of a session: an `AvatarSession`, an `AgentSession`, or a fake of a test. */
 export interface DeviceSession extends SessionLike {
+  readonly state?: string
   readonly transport?: unknown
   listDevices?(options?: CallOptions): Promise<{ mics: Device[]; speakers: Device[] }>
   switchMic?(deviceId: string): Promise<unknown>
@@ -23,7 +25,7 @@ export interface DeviceSelectOptions {
 
 /**
  * Menus of microphones and speakers, and the level of the microphone. The menus follow the devices of the computer; the one of
- * speakers is hidden where the browser offers no choice, and everything is while a session has no voice.
+ * speakers is hidden where the browser offers no choice, and everything is while a session has no voice, as after its end.
  */
 export class DeviceSelect {
   readonly root = make("div", { class: "agent-devices", part: "devices" })
@@ -70,7 +72,8 @@ export class DeviceSelect {
 
   #bind(carrier: DeviceSession, scope: Scope): void {
     const voice = carrier.listDevices !== undefined
-    this.root.hidden = !voice
+    const show = () => (this.root.hidden = !voice || overStates.includes(carrier.state ?? ""))
+    show()
     this.#carrier = carrier
     this.#level.value = 0
     if (!voice) return
@@ -78,6 +81,7 @@ export class DeviceSelect {
     scope.onEnd(() => ended.abort())
     const list = () => void this.#list(carrier, ended.signal)
     scope.listen(carrier, "localMicLevel", ({ level }) => (this.#level.value = level))
+    scope.listen(carrier, "stateChange", show)
     scope.listen(carrier, "ended", () => (this.#level.value = 0))
     scope.listen(carrier, "devicesChanged", list)
     scope.listen(carrier, "micStarted", list) // the names are known from then on
