@@ -4,9 +4,11 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"strconv"
 	"time"
 
 	"github.com/agentruntime/agentruntime/runtime/appinit"
+	"github.com/agentruntime/agentruntime/runtime/fault"
 	"github.com/agentruntime/agentruntime/runtime/media"
 	"github.com/agentruntime/agentruntime/runtime/session"
 	"github.com/agentruntime/agentruntime/runtime/signaling"
@@ -164,6 +166,9 @@ type ActionPolicy struct {
 func (o Options) withDefaults() (Options, error) {
 	if err := o.Complete(&o); err != nil {
 		return o, err
+	}
+	if *o.LocalVADThreshold > maxLevel {
+		return o, fault.New(fault.BadRequest, "localVadThreshold must be at most "+strconv.Itoa(maxLevel))
 	}
 	policy := o.Policy()
 	var err error

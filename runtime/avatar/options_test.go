@@ -13,6 +13,7 @@ import (
 
 func TestOptionsAreCheckedBeforeAnythingIsOpened(t *testing.T) {
 	text := func(s string) *string { return &s }
+	level := func(f float64) *float64 { return &f }
 	for name, c := range map[string]struct {
 		o    Options
 		want fault.Code
@@ -28,6 +29,8 @@ func TestOptionsAreCheckedBeforeAnythingIsOpened(t *testing.T) {
 		"user in the address":   {Options{Options: session.Options{Token: "t"}, ConversationURL: "https://u:p@talk.example"}, fault.BadRequest},
 		"mic mode":              {Options{Options: session.Options{Token: "t"}, MicStart: "later"}, fault.BadRequest},
 		"ICE policy":            {Options{Options: session.Options{Token: "t"}, ICETransportPolicy: "host"}, fault.BadRequest},
+		"unreachable level":     {Options{Options: session.Options{Token: "t"}, LocalVADThreshold: level(4080.5)}, fault.BadRequest},
+		"highest level":         {Options{Options: session.Options{Token: "t"}, LocalVADThreshold: level(4080)}, ""},
 		"reserved variable":     {Options{Options: session.Options{Token: "t", RequestVars: map[string]any{"sys__ks": "x"}}}, fault.ValidationError},
 		"nested variable":       {Options{Options: session.Options{Token: "t", RequestVars: map[string]any{"a": []any{}}}}, fault.ValidationError},
 		"unknown capability":    {Options{Options: session.Options{Token: "t", Capabilities: map[string]string{"fly": "on"}}}, fault.UnknownCapability},
