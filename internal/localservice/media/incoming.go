@@ -40,8 +40,14 @@ func (i *incoming) guard(pc *webrtc.PeerConnection) {
 	i.pc = pc
 }
 
-// buffer returns the buffer for a new source. pion calls it.
-func (i *incoming) buffer(packetio.BufferPacketType, uint32) io.ReadWriteCloser {
+// serve has pion take its buffers from i. Kind is a type of the module pion/transport, whose major version is not the same in every
+// version of pion/webrtc v4.
+func serve[Kind any](i *incoming, factory *func(Kind, uint32) io.ReadWriteCloser) {
+	*factory = func(Kind, uint32) io.ReadWriteCloser { return i.buffer() }
+}
+
+// buffer returns the buffer for a new source.
+func (i *incoming) buffer() io.ReadWriteCloser {
 	i.mu.Lock()
 	defer i.mu.Unlock()
 	if i.sources++; i.sources == maxSources+1 {

@@ -228,7 +228,7 @@ func (s *Server) newPeer(p seat, role webrtc.DTLSRole, codecs ...codec) (pc *web
 		return nil, err
 	}
 	incoming := newIncoming()
-	settings.BufferFactory = incoming.buffer
+	serve(incoming, &settings.BufferFactory)
 	api := webrtc.NewAPI(
 		webrtc.WithMediaEngine(engine), webrtc.WithInterceptorRegistry(registry), webrtc.WithSettingEngine(settings),
 	)
