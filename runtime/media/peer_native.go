@@ -150,17 +150,22 @@ func (p *peer) send(m *microphone) error {
 }
 
 // report returns the rows of the report as JSON. It does not use pion's GetStats, which reads without a lock what pion
-// clears when the other side ends the connection.
+// clears when the other side ends the connection. Then newer versions of pion clear the records too, one after the other, and
+// the report is empty.
 func (p *peer) report(context.Context) ([]byte, error) {
 	var rows []row
 	for _, receiver := range p.pc.GetReceivers() {
 		for _, track := range receiver.Tracks() {
-			in := row{Type: "inbound-rtp", Kind: track.Kind().String()}
-			if s := p.recorded.Get(uint32(track.SSRC())); s != nil {
-				in.BytesReceived, in.PacketsReceived = float64(s.InboundRTPStreamStats.BytesReceived), float64(s.InboundRTPStreamStats.PacketsReceived)
-				in.PacketsLost, in.Jitter = float64(s.InboundRTPStreamStats.PacketsLost), s.InboundRTPStreamStats.Jitter
+			s := p.recorded.Get(uint32(track.SSRC()))
+			if s == nil {
+				return []byte("[]"), nil
 			}
-			rows = append(rows, in)
+			in := s.InboundRTPStreamStats
+			rows = append(rows, row{
+				Type: "inbound-rtp", Kind: track.Kind().String(),
+				BytesReceived: float64(in.BytesReceived), PacketsReceived: float64(in.PacketsReceived),
+				PacketsLost: float64(in.PacketsLost), Jitter: in.Jitter,
+			})
 		}
 	}
 	if p.sender != nil {

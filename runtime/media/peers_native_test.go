@@ -15,6 +15,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/pion/interceptor/pkg/stats"
 	"github.com/pion/webrtc/v4"
 	pionmedia "github.com/pion/webrtc/v4/pkg/media"
 
@@ -152,6 +153,33 @@ func TestTotalsOutliveAPeer(t *testing.T) {
 	cancel()
 	if _, err := p.Stats(ended); !errors.Is(err, context.Canceled) {
 		t.Errorf("the error of an ended context is %v", err)
+	}
+}
+
+// noRecords are those of a connection that the other side has ended, in newer versions of pion.
+type noRecords struct{}
+
+func (noRecords) Get(uint32) *stats.Stats { return nil }
+
+func TestTotalsOutliveTheRecordsOfAPeer(t *testing.T) {
+	s := newTestService(t)
+	_, url := s.stream()
+	p := newTestEngine(t, nil)
+	d := p.NewSubscriber(newJournal().notify)
+	defer d.Close()
+	ctx := testContext(t)
+	must.Do(t, d.Subscribe(ctx, url))
+	var before Stats
+	must.Wait(t, "media", func() bool {
+		before = must.Get(p.Stats(ctx))(t)
+		return before.Video.PacketsReceived > 0 && before.Audio.PacketsReceived > 0
+	})
+	peer := p.totals.peers[0]
+	peer.measuring <- struct{}{} // which no report overlaps
+	peer.recorded = noRecords{}
+	<-peer.measuring
+	if after := must.Get(p.Stats(ctx))(t); after != before {
+		t.Errorf("%+v, want %+v", after, before)
 	}
 }
 
