@@ -183,13 +183,13 @@ export const options = {
       "name": "onBeforeSend",
       "type": "(text: string, about: SendInfo) => Promised<string | false | void>",
       "check": "function",
-      "about": "May change a typed text, or block it with an error (in a page by returning false or by throwing). A blocked text is refused with `guardrail_blocked`."
+      "about": "May change a typed text, or block it with an error (in a page by returning false or by throwing). A blocked text is refused with `guardrail_blocked`. There is no time limit, so that it can ask the visitor: the text waits until then, or until its call is aborted."
     },
     {
       "name": "onAgentAction",
       "type": "(action: AgentAction) => Promised<boolean | void>",
       "check": "function",
-      "about": "May refuse an action of the agent with an error (in a page by returning false or by throwing)."
+      "about": "May refuse an action of the agent with an error (in a page by returning false or by throwing). There is no time limit, so that it can ask the visitor: the rest of the answer waits until then."
     },
     {
       "name": "agentActions",

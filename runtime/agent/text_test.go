@@ -89,6 +89,34 @@ func TestATextThatIsTakenBackTakesNoOtherAlong(t *testing.T) {
 	})
 }
 
+// TestATextThatIsTakenBackFromBeforeSendTakesNoOtherAlong: the others are considered again.
+func TestATextThatIsTakenBackFromBeforeSendTakesNoOtherAlong(t *testing.T) {
+	wait := func(ctx context.Context, text string, _ avatar.SendInfo) (string, error) {
+		if strings.HasPrefix(text, "gone") {
+			<-ctx.Done()
+			return "", ctx.Err()
+		}
+		return text, nil
+	}
+	connected(t, Options{Mode: Chat, Avatar: avatar.Options{BeforeSend: wait}}, func(r *rig) {
+		switched := r.stuckSwitch(background)
+		ctx, cancel := context.WithCancel(background)
+		gone, stays := r.send(ctx, "gone"), r.send(background, "stays")
+		r.finish(switched)
+		synctest.Wait()
+		cancel()
+		if end := <-gone; !errors.Is(end.err, fault.Aborted) {
+			t.Errorf("taken back: %+v", end)
+		}
+		if end := <-stays; end.err != nil || !end.Left {
+			t.Errorf("the other: %+v", end)
+		}
+		if got := r.spoken(); !slices.Equal(got, []string{"stays"}) {
+			t.Errorf("spoken %q", got)
+		}
+	})
+}
+
 // TestATurnInTextGoesOnUntilTheAvatarIsUp: complete if it is by then, else aborted
 // with what there is; those behind it go to the avatar, in their order, before what
 // was sent during the switch.

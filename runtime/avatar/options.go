@@ -77,10 +77,13 @@ type Options struct {
 	MaxASRBitrate int `json:"maxAsrBitrateKbps"`
 
 	// BeforeSend may change a typed text, or block it with an error (in a page by returning
-	// false or by throwing). A blocked text is refused with `guardrail_blocked`.
+	// false or by throwing). A blocked text is refused with `guardrail_blocked`. There is no
+	// time limit, so that it can ask the visitor: the text waits until then, or until its call
+	// is aborted.
 	BeforeSend func(ctx context.Context, text string, about SendInfo) (string, error) `json:"-" js:"onBeforeSend" ts:"(text: string, about: SendInfo) => Promised<string | false | void>"`
 	// OnAgentAction may refuse an action of the agent with an error (in a page by returning
-	// false or by throwing).
+	// false or by throwing). There is no time limit, so that it can ask the visitor: the rest
+	// of the answer waits until then.
 	OnAgentAction func(ctx context.Context, a AgentAction) error `json:"-" js:"onAgentAction" ts:"(action: AgentAction) => Promised<boolean | void>"`
 	// AgentActions is the policy that is applied before OnAgentAction is called.
 	AgentActions ActionPolicy `json:"agentActions" ts:"AgentActions" check:"object"`

@@ -87,7 +87,7 @@ func (s *Session) start(ctx context.Context, text string, sent func()) (wait fun
 	}}
 	enter := func() {
 		s.core.Work.Do(func() {
-			if err := s.accept(waiting); err != nil {
+			if err := s.accept(ctx, waiting); err != nil {
 				ended <- outcome{err: err}
 			}
 		})
@@ -153,16 +153,17 @@ func (s *Session) checkTyping() error {
 	return nil
 }
 
-// guard lets the application change or refuse text.
+// guard lets the application change or refuse text, until ctx ends.
 func (s *Session) guard(ctx context.Context, text, kind string) (string, error) {
 	if s.opts.BeforeSend == nil {
 		return text, nil
 	}
-	changed := text
-	_, err := session.Guarded(func() (_ any, err error) {
-		changed, err = s.opts.BeforeSend(ctx, text, SendInfo{Kind: kind, ThreadID: s.Snapshot().ThreadID})
-		return nil, err
+	changed, err := session.Until(ctx, func(ctx context.Context) (string, error) {
+		return s.opts.BeforeSend(ctx, text, SendInfo{Kind: kind, ThreadID: s.Snapshot().ThreadID})
 	})
+	if ctx.Err() != nil {
+		return "", session.EndOf(ctx)
+	}
 	if err == nil && strings.TrimSpace(changed) == "" {
 		err = errors.New("nothing is left of the text")
 	}
@@ -173,9 +174,11 @@ func (s *Session) guard(ctx context.Context, text, kind string) (string, error) 
 	return changed, nil
 }
 
-// accept sends t now or keeps it until it may be sent.
-func (s *Session) accept(t *waitingText) error {
+// accept sends t now or keeps it until it may be sent, unless ctx has ended: then nobody would withdraw it.
+func (s *Session) accept(ctx context.Context, t *waitingText) error {
 	switch {
+	case ctx.Err() != nil:
+		return session.EndOf(ctx)
 	case s.phase != live:
 		return fault.New(fault.InvalidState, "the session is "+string(s.phase.state()))
 	case s.turn.tap:

@@ -170,6 +170,41 @@ func TestSpeakIsRefused(t *testing.T) {
 	})
 }
 
+// TestSpeakEndsWithItsContextWhileBeforeSendRuns: the text is not sent when the function returns later.
+func TestSpeakEndsWithItsContextWhileBeforeSendRuns(t *testing.T) {
+	var decide chan struct{}
+	slow := func(_ context.Context, text string, _ SendInfo) (string, error) {
+		<-decide
+		return text, nil
+	}
+	run(t, Options{BeforeSend: slow}, func(r *rig) {
+		decide = make(chan struct{}) // of this bubble
+		s := r.mustConnect()
+		ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+		defer cancel()
+		result := make(chan error, 1)
+		go func() {
+			_, err := r.Speak(ctx, "Hi")
+			result <- err
+		}()
+		time.Sleep(time.Minute)
+		synctest.Wait()
+		select {
+		case err := <-result:
+			if !errors.Is(err, fault.Timeout) {
+				t.Errorf("%v, want a timeout", err)
+			}
+		default:
+			t.Error("it still waits for the function")
+		}
+		close(decide)
+		synctest.Wait()
+		if got := s.Payloads(signaling.TextEntered); len(got) != 0 {
+			t.Errorf("sent %v", got)
+		}
+	})
+}
+
 // TestASpokenTurnAsTheProtocolShowsIt plays the trace of protocol §7.5.
 func TestASpokenTurnAsTheProtocolShowsIt(t *testing.T) {
 	const id = "Qw7z-transcript-What is new"

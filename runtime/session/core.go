@@ -437,11 +437,16 @@ func Guarded(f func() (any, error)) (value any, err error) {
 	return f()
 }
 
-// Within calls f, a function of the application, which may fail, panic or never return, and waits
-// for its result, at most limit.
+// Within is Until for a function that has a time limit.
 func Within[T any](ctx context.Context, limit time.Duration, f func(context.Context) (T, error)) (T, error) {
 	ctx, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
+	return Until(ctx, f)
+}
+
+// Until calls f, a function of the application, which may fail, panic or never return, and waits
+// for its result until ctx ends.
+func Until[T any](ctx context.Context, f func(context.Context) (T, error)) (T, error) {
 	var value T
 	ended := make(chan error, 1)
 	go func() {

@@ -256,10 +256,15 @@ export interface AvatarSettings extends SessionSettings {
   maxAsrBitrateKbps?: number | undefined
   /**
    * May change a typed text, or block it with an error (in a page by returning false or by
-   * throwing). A blocked text is refused with `guardrail_blocked`.
+   * throwing). A blocked text is refused with `guardrail_blocked`. There is no time limit, so
+   * that it can ask the visitor: the text waits until then, or until its call is aborted.
    */
   onBeforeSend?: ((text: string, about: SendInfo) => Promised<string | false | void>) | undefined
-  /** May refuse an action of the agent with an error (in a page by returning false or by throwing). */
+  /**
+   * May refuse an action of the agent with an error (in a page by returning false or by
+   * throwing). There is no time limit, so that it can ask the visitor: the rest of the answer
+   * waits until then.
+   */
   onAgentAction?: ((action: AgentAction) => Promised<boolean | void>) | undefined
   /** The policy that is applied before `onAgentAction` is called. */
   agentActions?: AgentActions | undefined
