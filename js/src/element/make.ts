@@ -1,3 +1,4 @@
+import type { Token } from "../core/inputs.js"
 import type { AppInitResult } from "../session/appinit.js"
 import type { VisitorAccess } from "../session/visitor.js"
 import type { AttributeProperties } from "./attributes.js"
@@ -41,8 +42,12 @@ export async function makeSession({ element, modes, video, init, again, disclosu
   const { microphone } = element
   const options = optionsOf(element)
   const { region, genieUrl, onTokenNeeded: need = async () => (await again()).ks } = options
-  let renewed: string | undefined
-  const onTokenNeeded = async () => (renewed = await need())
+  let renewed: Token | undefined
+  const onTokenNeeded = async () => {
+    const token = await need()
+    renewed = token
+    return token
+  }
   const access = () => ({ ...knownReply({ ...init, ...(renewed && { token: renewed }) }), ...(region && { region }), ...(genieUrl && { genieUrl }) }) as VisitorAccess
   const common = { ...knownReply(init), ...options, onTokenNeeded }
   const chat = { capabilities: { ...capabilities, ...options.capabilities } }
@@ -58,5 +63,11 @@ export async function makeSession({ element, modes, video, init, again, disclosu
     if (modes.length === 1) return new AvatarSession({ ...common, ...avatar })
     return new AgentSession({ ...common, mode: modes[0] === "face" ? "avatar" : "chat", avatar, chat })
   }
-  return { session: await make(), access }
+  const session = await make()
+  const setToken = session.setToken.bind(session)
+  session.setToken = (token) => {
+    setToken(token)
+    renewed = token
+  }
+  return { session, access }
 }
