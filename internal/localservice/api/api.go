@@ -10,7 +10,6 @@ import (
 	"net/http"
 	"net/netip"
 	"strings"
-	"sync"
 	"time"
 
 	"github.com/google/uuid"
@@ -97,9 +96,6 @@ type Hosts struct {
 type server struct {
 	Config
 	stages *stages
-
-	// entries is held while a media entry changes: its text is indexed by what was read of it before.
-	entries sync.Mutex
 }
 
 // SessionPrefix is the path of the session API under the service's origin. The

@@ -222,32 +222,24 @@ func (s *server) changeItem(c *call, in itemInput, withFile bool) (any, error) {
 	if in.ID == "" {
 		return nil, missing("itemId")
 	}
-	var next store.CatalogItem // with the new file, if there is one
-	if withFile {
-		old, err := s.Store.Catalog().Get(c.ctx(), c.claims.PartnerID, in.ID)
-		if err != nil {
-			return nil, unknownItem(err)
-		}
-		next = old.Body
-		if err := in.set(&next); err != nil {
-			return nil, err
-		}
-		if err := s.addFile(c, &next); err != nil {
-			return nil, err
-		}
-	}
-	replaced := ""
+	added, unused := "", "" // files
 	r, err := s.Store.Catalog().Update(c.ctx(), c.claims.PartnerID, in.ID, func(item *store.CatalogItem) error {
-		if withFile {
-			replaced, item.AssetID = item.AssetID, next.AssetID
+		err := in.set(item)
+		if err != nil || !withFile {
+			return err
 		}
-		return in.set(item)
+		unused, item.AssetID = item.AssetID, added
+		if added == "" { // otherwise the item was changed meanwhile
+			err = s.addFile(c, item)
+			added = item.AssetID
+		}
+		return err
 	})
 	if err != nil { // the item has its old file
-		replaced = next.AssetID
+		unused = added
 	}
-	if replaced != "" {
-		err = errors.Join(err, s.Store.DeleteAsset(context.WithoutCancel(c.ctx()), replaced))
+	if unused != "" {
+		err = errors.Join(err, s.Store.DeleteAsset(context.WithoutCancel(c.ctx()), unused))
 	}
 	return viewed(r, unknownItem(err), s.viewItem)
 }

@@ -25,13 +25,12 @@ type resource[T any] struct {
 	blank func(*call) T    // a new record without fields; nil for the zero T
 	query listQueryDecoder // the filter and the page of a list
 
-	// set returns a record with the fields of a body in place of its own, and checks it. An
-	// update calls it within the transaction.
+	// set returns a record with the fields of a body in place of its own, and checks it.
 	set func(old T, body fields) (T, error)
-	// check, unless nil, checks what a record refers to, before it is stored and outside of the
-	// transaction. old is the record that an update changes, nil for a new one, which check may
-	// complete. The ids in a list that old has too are not checked: one may have been deleted
-	// while old was being stored, and clients write back what they have read.
+	// check, unless nil, checks what a record refers to, before it is stored, and may complete it.
+	// old is the record that an update changes, nil for a new one. The ids in a list that old has
+	// too are not checked: one may have been deleted while old was being stored, and clients write
+	// back what they have read.
 	check func(c *call, record, old *T, body fields) error
 	// noEffect, unless nil, says what of a write has no effect in this service.
 	noEffect func(record *T, body fields) []string
@@ -84,13 +83,20 @@ func (k *resource[T]) create(c *call, body fields) (any, error) {
 }
 
 // new makes a record of a body, without storing it.
-func (k *resource[T]) new(c *call, body fields) (record T, err error) {
+func (k *resource[T]) new(c *call, body fields) (T, error) {
+	var blank T
 	if k.blank != nil {
-		record = k.blank(c)
+		blank = k.blank(c)
 	}
-	record, err = k.set(record, body)
+	return k.apply(c, blank, nil, body)
+}
+
+// apply returns a record with the fields of a body in place of its own, with its references
+// checked; old is the record of an update, nil for a new one.
+func (k *resource[T]) apply(c *call, record T, old *T, body fields) (T, error) {
+	record, err := k.set(record, body)
 	if err == nil && k.check != nil {
-		err = k.check(c, &record, nil, body)
+		err = k.check(c, &record, old, body)
 	}
 	return record, err
 }
@@ -107,21 +113,9 @@ func (k *resource[T]) update(c *call, body fields) (any, error) {
 // change applies fields to a stored record.
 func (k *resource[T]) change(c *call, id string, body fields) (any, error) {
 	return k.known(func() (any, error) {
-		if k.check != nil {
-			old, err := k.records.Get(c.ctx(), c.claims.PartnerID, id)
-			if err != nil {
-				return nil, err
-			}
-			record, err := k.set(old.Body, body)
-			if err != nil {
-				return nil, err
-			}
-			if err := k.check(c, &record, &old.Body, body); err != nil {
-				return nil, err
-			}
-		}
 		r, err := k.records.Update(c.ctx(), c.claims.PartnerID, id, func(record *T) (err error) {
-			*record, err = k.set(*record, body)
+			old := *record
+			*record, err = k.apply(c, old, &old, body)
 			return err
 		})
 		return k.wrote(r, err, body)

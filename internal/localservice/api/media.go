@@ -576,26 +576,14 @@ func (s *server) entryContent(c *call, p struct {
 // changeEntry changes an entry, indexes its text again, and deletes files that it no longer
 // has.
 func (s *server) changeEntry(c *call, id string, change func(*store.MediaEntry) error) (any, error) {
-	s.entries.Lock()
-	defer s.entries.Unlock()
-	old, err := s.entry(c, id)
-	if err != nil {
-		return nil, err
-	}
-	next := old.Body
-	next.Categories = slices.Clone(next.Categories)
-	if err := change(&next); err != nil {
-		return nil, err
-	}
-	passages, err := s.passages(c.ctx(), &next)
-	if err != nil {
-		return nil, err
-	}
 	var before store.MediaEntry
-	r, err := s.Store.MediaEntries().Update(c.ctx(), c.claims.PartnerID, id, func(e *store.MediaEntry) error {
+	r, err := s.Store.MediaEntries().Update(c.ctx(), c.claims.PartnerID, id, func(e *store.MediaEntry) (err error) {
 		before = *e
-		e.Passages = passages
-		return change(e)
+		if err := change(e); err != nil {
+			return err
+		}
+		e.Passages, err = s.passages(c.ctx(), e)
+		return err
 	})
 	if err != nil {
 		return nil, orException(err, codeEntry, "there is no entry "+id)
@@ -626,6 +614,9 @@ func (s *server) passages(ctx context.Context, e *store.MediaEntry) ([]store.Pas
 		return none, nil
 	}
 	_, file, err := s.Store.Asset(ctx, id)
+	if errors.Is(err, store.ErrNotFound) { // replaced by another request, after which the change is made again
+		return none, nil
+	}
 	if err != nil {
 		return nil, err
 	}

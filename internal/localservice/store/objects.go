@@ -175,12 +175,12 @@ func (c Collection[T]) isKind() string { return `kind = '` + c.kind + `'` }
 
 // Get returns one record.
 func (c Collection[T]) Get(ctx context.Context, partnerID int64, id string) (Record[T], error) {
-	return c.get(ctx, c.store.read, partnerID, id)
+	return one(c.row(ctx, partnerID, id), scanRecord[T])
 }
 
-func (c Collection[T]) get(ctx context.Context, db querier, partnerID int64, id string) (Record[T], error) {
-	return one(db.QueryRowContext(ctx,
-		`SELECT `+objectColumns+` FROM objects WHERE `+c.isKind()+` AND partner_id = ? AND id = ?`, partnerID, id), scanRecord[T])
+func (c Collection[T]) row(ctx context.Context, partnerID int64, id string) *sql.Row {
+	return c.store.read.QueryRowContext(ctx,
+		`SELECT `+objectColumns+` FROM objects WHERE `+c.isKind()+` AND partner_id = ? AND id = ?`, partnerID, id)
 }
 
 // Usable returns the records with these ids that the partner may use, its own and the
@@ -297,28 +297,52 @@ func (c Collection[T]) insert(ctx context.Context, tx *sql.Tx, partnerID int64, 
 	return r, taken(err)
 }
 
-// Update changes a record in one transaction. An error of change leaves it as it is.
-func (c Collection[T]) Update(ctx context.Context, partnerID int64, id string, change func(*T) error) (r Record[T], err error) {
-	err = c.store.tx(ctx, func(tx *sql.Tx) error {
-		if r, err = c.get(ctx, tx, partnerID, id); err != nil {
-			return err
+// errChanged means that a record was changed since it was read.
+var errChanged = errors.New("the record was changed meanwhile")
+
+// Update changes a record. An error of change leaves it as it is. change is called outside of the
+// transaction, so that other requests can write while it works, and again with the newer record
+// when that was written meanwhile.
+func (c Collection[T]) Update(ctx context.Context, partnerID int64, id string, change func(*T) error) (Record[T], error) {
+	for {
+		r, err := c.updateOnce(ctx, partnerID, id, change)
+		if !errors.Is(err, errChanged) {
+			return r, err
 		}
-		if err := change(&r.Body); err != nil {
-			return err
-		}
-		text, err := json.Marshal(r.Body)
-		if err != nil {
-			return err
-		}
-		r.UpdatedAt = now()
-		_, err = tx.ExecContext(ctx, `UPDATE objects SET name = ?, body = ?, updated_at = ? WHERE kind = ? AND partner_id = ? AND id = ?`,
-			c.nameOf(&r.Body), string(text), millis(r.UpdatedAt), c.kind, partnerID, id)
-		if err == nil && c.kept != nil {
-			err = c.kept(ctx, tx, &r)
-		}
-		return taken(err)
+	}
+}
+
+func (c Collection[T]) updateOnce(ctx context.Context, partnerID int64, id string, change func(*T) error) (Record[T], error) {
+	var before []byte
+	r, err := one(c.row(ctx, partnerID, id), func(row scanner) (r Record[T], err error) {
+		r, before, err = scanStored[T](row)
+		return r, err
 	})
-	return r, err
+	if err == nil {
+		err = change(&r.Body)
+	}
+	if err != nil {
+		return r, err
+	}
+	text, err := json.Marshal(r.Body)
+	if err != nil {
+		return r, err
+	}
+	r.UpdatedAt = now()
+	return r, c.store.tx(ctx, func(tx *sql.Tx) error {
+		result, err := tx.ExecContext(ctx, `UPDATE objects SET name = ?, body = ?, updated_at = ? WHERE kind = ? AND partner_id = ? AND id = ? AND body = ?`,
+			c.nameOf(&r.Body), string(text), millis(r.UpdatedAt), c.kind, partnerID, id, string(before))
+		if err != nil {
+			return taken(err)
+		}
+		if rows, err := result.RowsAffected(); err != nil || rows == 0 {
+			return cmp.Or(err, errChanged) // or deleted
+		}
+		if c.kept == nil {
+			return nil
+		}
+		return c.kept(ctx, tx, &r)
+	})
 }
 
 // Delete removes a record, and its id from the lists that have it. A repeated request succeeds again ([WithRequest]).
@@ -377,14 +401,19 @@ func (c Collection[T]) nameOf(body *T) sql.NullString {
 
 const objectColumns = `id, partner_id, body, created_at, updated_at`
 
-func scanRecord[T any](row scanner) (r Record[T], err error) {
-	var body []byte
+func scanRecord[T any](row scanner) (Record[T], error) {
+	r, _, err := scanStored[T](row)
+	return r, err
+}
+
+// scanStored also returns the text of the body.
+func scanStored[T any](row scanner) (r Record[T], body []byte, err error) {
 	var created, updated int64
 	if err := row.Scan(&r.ID, &r.PartnerID, &body, &created, &updated); err != nil {
-		return r, err
+		return r, nil, err
 	}
 	r.CreatedAt, r.UpdatedAt = fromMillis(created), fromMillis(updated)
-	return r, json.Unmarshal(body, &r.Body)
+	return r, body, json.Unmarshal(body, &r.Body)
 }
 
 // taken returns [ErrTaken] for a name that is in use, and other errors as they are.

@@ -2,12 +2,15 @@ package store
 
 import (
 	"bytes"
+	"context"
 	"errors"
 	"fmt"
 	"io"
 	"slices"
 	"strconv"
+	"sync"
 	"testing"
+	"time"
 
 	"github.com/agentruntime/agentruntime/internal/must"
 )
@@ -53,6 +56,31 @@ func TestNamesAreUniqueWithinAPartnerAndKind(t *testing.T) {
 	}
 	if _, err := notes(s).Update(t.Context(), 1, first.ID, func(*note) error { return nil }); err != nil {
 		t.Errorf("its own name: %v", err)
+	}
+}
+
+// TestAChangeOfARecordKeepsNobodyFromWriting: a change may take its time and use the store. Of two at once, the later one is made again.
+func TestAChangeOfARecordKeepsNobodyFromWriting(t *testing.T) {
+	s := open(t)
+	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Second)
+	defer cancel()
+	all := notes(s)
+	r := must.Get(all.Create(ctx, 1, note{Name: "a"}))(t)
+	add := func(tag string, before func() error) error {
+		_, err := all.Update(ctx, 1, r.ID, func(n *note) error {
+			n.Tags = append(n.Tags, tag)
+			return before()
+		})
+		return err
+	}
+	other := sync.OnceValue(func() error { return add("first", func() error { return nil }) })
+	must.Do(t, add("second", other))
+	if got := must.Get(all.Get(ctx, 1, r.ID))(t); !slices.Equal(got.Body.Tags, []string{"first", "second"}) {
+		t.Errorf("tags %v", got.Body.Tags)
+	}
+	deleted := sync.OnceValue(func() error { return all.Delete(ctx, 1, r.ID) })
+	if err := add("third", deleted); !errors.Is(err, ErrNotFound) {
+		t.Errorf("a record that was deleted meanwhile: %v", err)
 	}
 }
 
