@@ -563,14 +563,27 @@ func (s *server) entryContent(c *call, p struct {
 	if _, err := s.entry(c, p.EntryID); err != nil {
 		return nil, err
 	}
-	file, err := s.uploaded(c, p.Resource)
-	if err != nil {
-		return nil, err
-	}
-	return s.changeEntry(c, p.EntryID, func(e *store.MediaEntry) error {
+	_, reply, err := s.giveFile(c, p.EntryID, p.Resource, func(e *store.MediaEntry, file store.Upload) {
 		e.AssetID, e.FileName = file.AssetID, file.FileName
+	})
+	return reply, err
+}
+
+// giveFile gives an entry the file of an upload, which is deleted if the entry can't be stored with it. It also returns the
+// id of the file.
+func (s *server) giveFile(c *call, entryID string, from *fileResource, set func(*store.MediaEntry, store.Upload)) (assetID string, reply any, err error) {
+	file, err := s.uploaded(c, from)
+	if err != nil {
+		return "", nil, err
+	}
+	reply, err = s.changeEntry(c, entryID, func(e *store.MediaEntry) error {
+		set(e, file)
 		return nil
 	})
+	if err != nil {
+		err = errors.Join(err, s.Store.DeleteAsset(context.WithoutCancel(c.ctx()), file.AssetID))
+	}
+	return file.AssetID, reply, err
 }
 
 // changeEntry changes an entry, indexes its text again, and deletes files that it no longer
@@ -717,18 +730,12 @@ func (s *server) attachmentContent(c *call, p struct {
 	if err != nil {
 		return nil, orException(err, codeAttachment, "there is no attachment "+p.ID)
 	}
-	file, err := s.uploaded(c, p.Resource)
+	assetID, _, err := s.giveFile(c, attachment.Body.EntryID, p.Resource, func(e *store.MediaEntry, file store.Upload) { e.MarkdownID = file.AssetID })
 	if err != nil {
 		return nil, err
 	}
-	if _, err := s.changeEntry(c, attachment.Body.EntryID, func(e *store.MediaEntry) error {
-		e.MarkdownID = file.AssetID
-		return nil
-	}); err != nil {
-		return nil, err
-	}
 	attachment, err = s.Store.Attachments().Update(c.ctx(), c.claims.PartnerID, p.ID, func(a *store.Attachment) error {
-		a.AssetID = file.AssetID
+		a.AssetID = assetID
 		return nil
 	})
 	return viewed(attachment, err, viewAttachment)

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"mime/multipart"
+	"net/http"
 	"strings"
 	"sync"
 	"testing"
@@ -13,6 +14,7 @@ import (
 
 	"github.com/agentruntime/agentruntime/internal/localservice/quota"
 	"github.com/agentruntime/agentruntime/internal/localservice/store"
+	"github.com/agentruntime/agentruntime/internal/localservice/token"
 	"github.com/agentruntime/agentruntime/internal/must"
 )
 
@@ -319,6 +321,26 @@ func TestUnusedUploadsGo(t *testing.T) {
 	r := must.Get(upload(recent))(t)
 	if _, _, err := v.store.Asset(t.Context(), r.Body.AssetID); err != nil {
 		t.Errorf("the file of the recent one: %v", err)
+	}
+}
+
+// TestAFileThatNoDocumentCanTakeGoes: an upload token is used up even if there is no room for the text of its file.
+func TestAFileThatNoDocumentCanTakeGoes(t *testing.T) {
+	small := must.Get(store.OpenWithin(t.TempDir(), 3<<20, nil))(t)
+	t.Cleanup(func() { must.Do(t, small.Close()) })
+	v := serve(t, nil, func(c *Config) { c.Store, c.Tokens = small, token.NewAuthority(small) })
+	v.store, v.partner = small, must.Get(small.Partners(t.Context()))(t)[0]
+	ks := v.admin()
+	entry := v.addDocument(ks, "text.txt", "Bicycles.", v.addCategory(ks, "Food", 0))
+	upload := v.media(ks, "uploadtoken", "add", `{"uploadToken":{"fileName":"text.txt"}}`)["id"].(string)
+	v.uploadFile(ks, upload, "text.txt", strings.Repeat("The umbrellas stand in the hall.\n\n", 50_000))
+	asset := must.Get(small.Uploads().Get(t.Context(), v.partner.ID, upload))(t).Body.AssetID
+	content := fmt.Sprintf(`{"ks":%q,"entryId":%q,"resource":{"token":%q}}`, ks, entry, upload)
+	if got := v.post(SessionPrefix+"/service/document_documents/action/addContent", "", content); got.status != http.StatusInsufficientStorage {
+		t.Fatalf("status %d: %s", got.status, got.body)
+	}
+	if _, _, err := small.Asset(t.Context(), asset); !errors.Is(err, store.ErrNotFound) {
+		t.Errorf("its file: %v", err)
 	}
 }
 
