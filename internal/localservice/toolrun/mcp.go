@@ -45,9 +45,9 @@ type lists struct {
 }
 
 type list struct {
-	mu    sync.Mutex // held while the server is asked, so that turns at once ask once
-	until time.Time
-	tools []*mcp.Tool
+	asking chan struct{} // holds a value while the server is asked, so that turns at once ask once
+	until  time.Time
+	tools  []*mcp.Tool
 }
 
 // Remote returns the tools of an agent's MCP servers (service.md, Intellect). A tool
@@ -101,8 +101,12 @@ func (r *Runner) listed(ctx context.Context, server *store.MCPServer, vars map[s
 		return nil
 	}
 	l := r.lists.of(client.key(address))
-	l.mu.Lock()
-	defer l.mu.Unlock()
+	select {
+	case l.asking <- struct{}{}:
+		defer func() { <-l.asking }()
+	case <-ctx.Done():
+		return nil
+	}
 	if time.Now().Before(l.until) {
 		return l.tools
 	}
@@ -132,7 +136,7 @@ func (l *lists) of(key [sha256.Size]byte) *list {
 		if len(l.byKey) >= maxLists {
 			clear(l.byKey) // rare, and it costs one request for each server
 		}
-		known = &list{}
+		known = &list{asking: make(chan struct{}, 1)}
 		l.byKey[key] = known
 	}
 	return known

@@ -170,6 +170,39 @@ func TestATurnThatEndsSaysNothingAboutAServer(t *testing.T) {
 	}
 }
 
+// TestATurnThatEndsWaitsForNoServer: nor for the turn that asks it.
+func TestATurnThatEndsWaitsForNoServer(t *testing.T) {
+	asked, hang := make(chan struct{}, 1), make(chan struct{})
+	silent := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) {
+		select {
+		case asked <- struct{}{}:
+		default:
+		}
+		<-hang
+	}))
+	t.Cleanup(silent.Close)
+	r := runner(t, io.Discard)
+	ask := func(ctx context.Context) <-chan struct{} {
+		done := make(chan struct{})
+		go func() {
+			defer close(done)
+			r.Remote(ctx, []store.MCPServer{{Name: "silent", URL: silent.URL}}, nil, nil)
+		}()
+		return done
+	}
+	first := ask(t.Context())
+	<-asked
+	ended, cancel := context.WithCancel(t.Context())
+	cancel()
+	select {
+	case <-ask(ended):
+	case <-first:
+		t.Error("a turn that had ended waited for the one that asked the server")
+	}
+	close(hang)
+	<-first
+}
+
 // TestMCPServersThatFail: the others are still used, the log says why, without secrets.
 func TestMCPServersThatFail(t *testing.T) {
 	server := newMCPServer(t)
