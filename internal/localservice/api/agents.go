@@ -185,18 +185,20 @@ func agentQuery(body *listQuery) (store.Query, error) {
 	if err := body.ordered(&q); err != nil {
 		return q, err
 	}
-	f := newFilter(body.Filter, "")
-	if id := f.text("agentId"); id != "" {
+	var id, text string
+	var tags, withoutTags []string
+	err := readFilter(body.Filter, "", conditions{"agentId": &id, "adminTagsIn": &tags, "adminTagsNotIn": &withoutTags, "searchValue": &text})
+	if id != "" {
 		q.IDs = []string{id}
 	}
-	if tags := f.list("adminTagsIn"); tags != nil {
+	if tags != nil {
 		q.Where = append(q.Where, store.HasAny("adminTags", tags))
 	}
-	if tags := f.list("adminTagsNotIn"); tags != nil {
-		q.Where = append(q.Where, store.HasNone("adminTags", tags))
+	if withoutTags != nil {
+		q.Where = append(q.Where, store.HasNone("adminTags", withoutTags))
 	}
-	if text := f.text("searchValue"); text != "" {
+	if text != "" {
 		q.Where = append(q.Where, store.Contains("displayName", text))
 	}
-	return q, f.done()
+	return q, err
 }

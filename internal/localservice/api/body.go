@@ -6,7 +6,9 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"math"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -169,145 +171,100 @@ func (p *pager) pageUpTo(defaultSize, maxSize int) (store.Page, error) {
 	return store.Page{Offset: (index - 1) * size, Limit: size}, nil
 }
 
-// filter is the filter of a list. Its keys are read one by one, so that an unknown key
-// can be refused by name.
-type filter struct {
-	fields map[string]json.RawMessage
-	err    error // the first thing that was wrong
-}
+// conditions are the keys that a filter may have, each with a pointer to what it sets.
+type conditions map[string]any
 
-// newFilter parses a filter and checks its objectType, unless objectType is "". Without
-// a filter everything is selected.
-func newFilter(raw json.RawMessage, objectType string) *filter {
-	f := &filter{}
+// readFilter reads a filter, and checks its objectType unless that is "". Without a filter
+// everything is selected.
+func readFilter(raw json.RawMessage, objectType string, into conditions) error {
 	if len(raw) == 0 || string(raw) == "null" {
-		return f
-	}
-	if json.Unmarshal(raw, &f.fields) != nil {
-		f.err = invalid("type_error", "Input should be an object", "filter")
-		return f
-	}
-	var got string
-	switch {
-	case objectType == "":
-	case f.fields["objectType"] == nil:
-		f.err = invalid("union_tag_not_found", "Unable to extract tag using discriminator 'objectType'", "filter")
-	case !f.take("objectType", &got):
-	case got != objectType:
-		f.err = invalid("union_tag_invalid", "Invalid filter type", "filter", "objectType")
-	}
-	return f
-}
-
-// take reads one key into v and reports whether it was there.
-func (f *filter) take(key string, v any) bool {
-	raw, ok := f.fields[key]
-	delete(f.fields, key)
-	if !ok || string(raw) == "null" || f.err != nil {
-		return false
-	}
-	if json.Unmarshal(raw, v) != nil {
-		f.err = invalid("type_error", "Input is of the wrong type", "filter", key)
-		return false
-	}
-	return true
-}
-
-// text reads a string, or an id that is given as a number.
-func (f *filter) text(key string) string {
-	var raw json.RawMessage
-	if !f.take(key, &raw) {
-		return ""
-	}
-	var s string
-	var n json.Number
-	switch {
-	case json.Unmarshal(raw, &s) == nil:
-		return s
-	case json.Unmarshal(raw, &n) == nil:
-		return n.String()
-	}
-	f.err = invalid("type_error", "Input should be a string", "filter", key)
-	return ""
-}
-
-// number reads an id that is given as a number or as a string of digits.
-func (f *filter) number(key string) int64 {
-	text := f.text(key)
-	if text == "" {
-		return 0
-	}
-	n, err := strconv.ParseInt(text, 10, 64)
-	if err != nil && f.err == nil {
-		f.err = invalid("type_error", "Input should be a number", "filter", key)
-	}
-	return n
-}
-
-// optional reads a string; nil means that it is absent, because "" is a value too.
-func (f *filter) optional(key string) *string {
-	var s string
-	if f.take(key, &s) {
-		return &s
-	}
-	return nil
-}
-
-// list reads strings, given as an array or separated by commas.
-func (f *filter) list(key string) []string {
-	var raw json.RawMessage
-	if !f.take(key, &raw) {
 		return nil
 	}
-	list := []string{}
-	var joined string
-	switch {
-	case json.Unmarshal(raw, &joined) == nil:
-		list = strings.Split(joined, ",")
-	case json.Unmarshal(raw, &list) != nil:
-		f.err = invalid("type_error", "Input should be a list of strings", "filter", key)
-	case len(list) > maxPageSize:
-		f.err = tooMany(maxPageSize, "filter", key)
+	given := fields{}
+	if json.Unmarshal(raw, &given) != nil {
+		return invalid("type_error", "Input should be an object", "filter")
 	}
-	return list
+	if objectType != "" {
+		var got string
+		switch {
+		case given["objectType"] == nil:
+			return invalid("union_tag_not_found", "Unable to extract tag using discriminator 'objectType'", "filter")
+		case json.Unmarshal(given["objectType"], &got) != nil || got != objectType:
+			return invalid("union_tag_invalid", "Invalid filter type", "filter", "objectType")
+		}
+		delete(given, "objectType")
+	}
+	for _, key := range slices.Sorted(maps.Keys(given)) {
+		to, known := into[key]
+		switch {
+		case !known:
+			return invalid("extra_forbidden", "Extra inputs are not permitted", "filter", key)
+		case given.has(key):
+			if err := readCondition(given[key], to, key); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
 }
 
 // maxSeconds bounds times: those beyond it have no milliseconds in an int64.
 const maxSeconds = 1e15
 
-// time reads seconds since 1970, or a time in RFC 3339.
-func (f *filter) time(key string) time.Time {
-	var raw json.RawMessage
-	if !f.take(key, &raw) {
-		return time.Time{}
-	}
-	var seconds float64
-	var t time.Time
-	switch {
-	case json.Unmarshal(raw, &seconds) == nil && math.Abs(seconds) < maxSeconds:
-		return time.UnixMilli(int64(seconds * 1000))
-	case json.Unmarshal(raw, &t) == nil:
-		return t
-	}
-	f.err = invalid("datetime_invalid", "Input should be a valid time", "filter", key)
-	return time.Time{}
-}
-
-func (f *filter) order() store.Order {
-	order := store.Order(f.text("orderBy"))
-	if !order.Valid() && f.err == nil {
-		f.err = invalid("enum", "Input should be +createdAt, -createdAt, +updatedAt or -updatedAt", "filter", "orderBy")
-	}
-	return order
-}
-
-// done returns the first error. A key that was not read is an error.
-func (f *filter) done() error {
-	if f.err != nil {
-		return f.err
-	}
-	for key := range f.fields {
-		return invalid("extra_forbidden", "Extra inputs are not permitted", "filter", key)
+// readCondition reads one condition. A text may be a number, a number may be a text of digits, a
+// list a text with commas, and a time is in seconds since 1970 or RFC 3339.
+func readCondition(raw json.RawMessage, to any, key string) error {
+	wrong := invalid("type_error", "Input is of the wrong type", "filter", key)
+	switch to := to.(type) {
+	case *string:
+		if json.Unmarshal(raw, (*idText)(to)) != nil {
+			return wrong
+		}
+	case *int64:
+		var digits idText
+		err := json.Unmarshal(raw, &digits)
+		if err == nil && digits != "" {
+			*to, err = strconv.ParseInt(string(digits), 10, 64)
+		}
+		if err != nil {
+			return wrong
+		}
+	case *[]string:
+		var joined string
+		if json.Unmarshal(raw, &joined) == nil {
+			*to = strings.Split(joined, ",")
+			return nil
+		}
+		if json.Unmarshal(raw, to) != nil {
+			return wrong
+		}
+		if len(*to) > maxPageSize {
+			return tooMany(maxPageSize, "filter", key)
+		}
+	case *time.Time:
+		var seconds float64
+		switch {
+		case json.Unmarshal(raw, &seconds) == nil && math.Abs(seconds) < maxSeconds:
+			*to = time.UnixMilli(int64(seconds * 1000))
+		case json.Unmarshal(raw, to) != nil:
+			return invalid("datetime_invalid", "Input should be a valid time", "filter", key)
+		}
+	case *store.Order:
+		if json.Unmarshal(raw, to) != nil {
+			return wrong
+		}
+		return checkOrder(*to, "filter", key)
+	default:
+		if json.Unmarshal(raw, to) != nil {
+			return wrong
+		}
 	}
 	return nil
+}
+
+func checkOrder(order store.Order, path ...any) error {
+	if order.Valid() {
+		return nil
+	}
+	return invalid("enum", "Input should be +createdAt, -createdAt, +updatedAt or -updatedAt", path...)
 }

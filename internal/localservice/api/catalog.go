@@ -101,13 +101,9 @@ var pictureItems = []string{store.VisualItem, store.FaceItem, store.BackgroundIt
 
 func catalogQuery(body *listQuery) (store.Query, error) {
 	q := store.Query{Shared: true}
-	f := newFilter(body.Filter, "")
-	kind := f.text("typeEqual")
-	if err := errors.Join(body.offset(&q), f.done()); err != nil {
+	var kind string
+	if err := errors.Join(body.offset(&q), readFilter(body.Filter, "", conditions{"typeEqual": &kind})); err != nil || kind == "" {
 		return q, err
-	}
-	if kind == "" {
-		return q, nil
 	}
 	q.Where = append(q.Where, store.Equals("type", kind))
 	return q, oneOf(kind, slices.Concat(pictureItems, []string{store.VoiceItem}), "filter", "typeEqual")

@@ -219,7 +219,7 @@ func (k *resource[T]) takeID(body fields) (id string, err error) {
 func paged(kind string, shared bool) listQueryDecoder {
 	return func(body *listQuery) (store.Query, error) {
 		page, err := body.Pager.page(threadPageSize)
-		return store.Query{Shared: shared, Page: page}, cmp.Or(err, newFilter(body.Filter, kind).done())
+		return store.Query{Shared: shared, Page: page}, cmp.Or(err, readFilter(body.Filter, kind, nil))
 	}
 }
 
@@ -230,14 +230,20 @@ func byFields(keys ...string) listQueryDecoder {
 		if err := body.ordered(&q); err != nil {
 			return q, err
 		}
-		f := newFilter(body.Filter, "")
-		q.IDs = narrow(f.list("idsIn"), f.text("idEquals"))
-		for _, key := range keys {
-			if value := f.optional(key); value != nil {
+		var id string
+		values := make([]*string, len(keys))
+		into := conditions{"idsIn": &q.IDs, "idEquals": &id}
+		for i, key := range keys {
+			into[key] = &values[i]
+		}
+		err = readFilter(body.Filter, "", into)
+		q.IDs = narrow(q.IDs, id)
+		for i, key := range keys {
+			if value := values[i]; value != nil {
 				q.Where = append(q.Where, store.Equals(strings.TrimSuffix(key, "Equal"), *value))
 			}
 		}
-		return q, f.done()
+		return q, err
 	}
 }
 

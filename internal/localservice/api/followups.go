@@ -26,12 +26,11 @@ func (s *server) followupList(c *call, body listQuery) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	f := newFilter(body.Filter, "GenieListQuestionFilter")
-	want := store.FollowupFilter{
-		ThreadID: f.text("threadIdEquals"), MessageID: f.text("messageIdEquals"), ConfigID: f.number("genieIdEquals"),
-		CreatedFrom: f.time("createdAtGreaterThanOrEqual"), CreatedTo: f.time("createdAtLessThanOrEqual"),
-	}
-	if err := f.done(); err != nil {
+	var want store.FollowupFilter
+	if err := readFilter(body.Filter, "GenieListQuestionFilter", conditions{
+		"threadIdEquals": &want.ThreadID, "messageIdEquals": &want.MessageID, "genieIdEquals": &want.ConfigID,
+		"createdAtGreaterThanOrEqual": &want.CreatedFrom, "createdAtLessThanOrEqual": &want.CreatedTo,
+	}); err != nil {
 		return nil, err
 	}
 	list, total, err := s.Store.Followups(c.ctx(), c.scope(), want, page)

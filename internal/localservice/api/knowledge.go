@@ -65,7 +65,7 @@ func (s *server) knowledgeStats(c *call, body struct {
 	Filter json.RawMessage `json:"filter"`
 },
 ) (any, error) {
-	if err := newFilter(body.Filter, "").done(); err != nil {
+	if err := readFilter(body.Filter, "", nil); err != nil {
 		return nil, err
 	}
 	return s.Store.KnowledgeStats(c.ctx(), c.claims.PartnerID)
@@ -77,13 +77,16 @@ func knowledgeQuery(body *listQuery) (store.Query, error) {
 		return store.Query{}, err
 	}
 	q := store.Query{Shared: true, Page: page}
-	f := newFilter(body.Filter, "")
-	q.IDs = narrow(f.list("idsIn"), f.text("idEquals"))
-	f.optional("objectType") // accepted, because other lists require it
-	if name := f.optional("nameEquals"); name != nil {
+	var id string
+	var name *string
+	err = readFilter(body.Filter, "", conditions{
+		"idsIn": &q.IDs, "idEquals": &id, "nameEquals": &name, "objectType": new(any), // accepted, because other lists require it
+	})
+	q.IDs = narrow(q.IDs, id)
+	if name != nil {
 		q.Where = append(q.Where, store.Equals("name", *name))
 	}
-	return q, f.done()
+	return q, err
 }
 
 // setKnowledge applies fields to a record. The sources of a new config are split into

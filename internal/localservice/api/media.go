@@ -263,14 +263,16 @@ func (t *idText) UnmarshalJSON(data []byte) error {
 	return err
 }
 
-// mediaQuery returns the page, the order and the ids of a list of the media API, with the rest
-// of its filter.
-func mediaQuery(p *listQuery) (q store.Query, f *filter, err error) {
+// mediaQuery returns the page, the order and the ids of a list of the media API; more are the other
+// keys of its filter.
+func mediaQuery(p *listQuery, more conditions) (q store.Query, err error) {
+	var id string
+	into := conditions{"objectType": new(any), "idIn": &q.IDs, "idEqual": &id, "orderBy": &q.Order}
+	maps.Copy(into, more)
 	q.Page, err = p.Pager.page(threadPageSize)
-	f = newFilter(p.Filter, "")
-	f.optional("objectType")
-	q.IDs, q.Order = narrow(f.list("idIn"), f.text("idEqual")), f.order()
-	return q, f, err
+	err = cmp.Or(err, readFilter(p.Filter, "", into))
+	q.IDs = narrow(q.IDs, id)
+	return q, err
 }
 
 // mediaList is the reply of the media API's lists.
@@ -360,19 +362,18 @@ func (s *server) categoryGet(c *call, p struct {
 }
 
 func (s *server) categoryList(c *call, p listQuery) (any, error) {
-	q, f, err := mediaQuery(&p)
+	var name *string
+	var parent string
+	q, err := mediaQuery(&p, conditions{"fullNameEqual": &name, "parentIdEqual": &parent})
 	if err != nil {
 		return nil, err
 	}
-	if name := f.optional("fullNameEqual"); name != nil {
+	if name != nil {
 		q.Where = append(q.Where, store.Equals("fullName", *name))
 	}
-	if parent := f.text("parentIdEqual"); parent != "" {
+	if parent != "" {
 		id, _ := strconv.ParseInt(parent, 10, 64) // anything else is no category's parent
 		q.Where = append(q.Where, store.Equals("parentId", id))
-	}
-	if err := f.done(); err != nil {
-		return nil, err
 	}
 	list, total, err := s.Store.Categories().List(c.ctx(), c.claims.PartnerID, q)
 	return mediaListed("KalturaCategoryListResponse", list, total, viewCategory), err
@@ -426,13 +427,9 @@ func (s *server) entryGet(c *call, p struct {
 }
 
 func (s *server) entryList(c *call, p listQuery) (any, error) {
-	q, f, err := mediaQuery(&p)
+	var types, states, ancestors []string
+	q, err := mediaQuery(&p, conditions{"typeIn": &types, "statusIn": &states, "categoryAncestorIdIn": &ancestors})
 	if err != nil {
-		return nil, err
-	}
-	types, states := f.list("typeIn"), f.list("statusIn")
-	ancestors := f.list("categoryAncestorIdIn")
-	if err := f.done(); err != nil {
 		return nil, err
 	}
 	if ancestors != nil {

@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"net/http"
-	"slices"
 	"strconv"
 	"time"
 	"unicode/utf8"
@@ -69,31 +68,23 @@ func (s *server) messageList(c *call, body listQuery) (any, error) {
 }
 
 // messageFilter reads the filter of messages (service.md, Messages).
-func messageFilter(raw json.RawMessage) (store.MessageFilter, error) {
-	f := newFilter(raw, "GenieListMessageFilter")
-	want := store.MessageFilter{
-		IDs: f.list("idsIn"), ThreadID: f.text("threadIdEquals"), UserID: f.optional("userIdEquals"),
-		ConfigID: f.number("genieIdEquals"), OrderBy: f.order(),
-		CreatedFrom: f.time("createdAtGreaterThanOrEqual"), CreatedTo: f.time("createdAtLessThanOrEqual"),
-		UpdatedFrom: f.time("updatedAtGreaterThanOrEqual"), UpdatedTo: f.time("updatedAtLessThanOrEqual"),
+func messageFilter(raw json.RawMessage) (want store.MessageFilter, err error) {
+	var id string
+	var positive *bool
+	err = readFilter(raw, "GenieListMessageFilter", conditions{
+		"idsIn": &want.IDs, "idEquals": &id, "threadIdEquals": &want.ThreadID, "userIdEquals": &want.UserID, "genieIdEquals": &want.ConfigID,
+		"isPositiveIn": &want.Positive, "isPositiveEquals": &positive, "orderBy": &want.OrderBy,
+		"createdAtGreaterThanOrEqual": &want.CreatedFrom, "createdAtLessThanOrEqual": &want.CreatedTo,
+		"updatedAtGreaterThanOrEqual": &want.UpdatedFrom, "updatedAtLessThanOrEqual": &want.UpdatedTo,
+	})
+	want.IDs = narrow(want.IDs, id)
+	if positive != nil {
+		want.Positive = narrowTo(want.Positive, *positive)
 	}
-	want.IDs = narrow(want.IDs, f.text("idEquals"))
-	f.take("isPositiveIn", &want.Positive)
-	var positive bool
-	if f.take("isPositiveEquals", &positive) { // together with isPositiveIn, if that is there
-		if want.Positive == nil || slices.Contains(want.Positive, positive) {
-			want.Positive = []bool{positive}
-		} else {
-			want.Positive = []bool{}
-		}
+	if err == nil && len(want.Positive) > 2 {
+		err = tooMany(2, "filter", "isPositiveIn")
 	}
-	if err := f.done(); err != nil {
-		return want, err
-	}
-	if len(want.Positive) > 2 {
-		return want, tooMany(2, "filter", "isPositiveIn")
-	}
-	return want, nil
+	return want, err
 }
 
 func (s *server) messageGet(c *call, id string) (any, error) {

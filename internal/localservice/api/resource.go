@@ -2,6 +2,7 @@ package api
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"errors"
 	"maps"
@@ -144,10 +145,8 @@ type listQuery struct {
 
 // ordered fills in the order and the page of a list of the agent host.
 func (b *listQuery) ordered(q *store.Query) error {
-	if q.Order = store.Order(b.OrderBy); !q.Order.Valid() {
-		return invalid("enum", "Input should be +createdAt, -createdAt, +updatedAt or -updatedAt", "orderBy")
-	}
-	return b.offset(q)
+	q.Order = store.Order(b.OrderBy)
+	return cmp.Or(checkOrder(q.Order, "orderBy"), b.offset(q))
 }
 
 // offset fills in the page of a list of the agent host.

@@ -48,21 +48,19 @@ func (s *server) threadList(c *call, body listQuery) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	f := newFilter(body.Filter, "ListThreadFilter")
-	var everywhere bool // accepted, but without effect on what a caller may see
-	f.take("isEverywhere", &everywhere)
-	want := store.ThreadFilter{
-		IDs: f.list("idsIn"), AgentID: f.text("agentIdEquals"), ContextID: f.text("contextIdEqual"),
-		UserID: f.optional("userIdEquals"), Statuses: f.list("statusIn"), PartnerID: f.number("partnerIdEquals"),
-		CreatedFrom: f.time("createdAtGreaterThanOrEqual"), CreatedTo: f.time("createdAtLessThanOrEqual"),
-		UpdatedFrom: f.time("updatedAtGreaterThanOrEqual"), UpdatedTo: f.time("updatedAtLessThanOrEqual"),
-		OrderBy: f.order(),
-	}
-	want.IDs = narrow(want.IDs, f.text("idEquals"))
-	want.Statuses = narrow(want.Statuses, f.text("statusEquals"))
-	if err := f.done(); err != nil {
+	var want store.ThreadFilter
+	var id, status string
+	err = readFilter(body.Filter, "ListThreadFilter", conditions{
+		"idsIn": &want.IDs, "idEquals": &id, "agentIdEquals": &want.AgentID, "contextIdEqual": &want.ContextID,
+		"userIdEquals": &want.UserID, "statusIn": &want.Statuses, "statusEquals": &status, "partnerIdEquals": &want.PartnerID,
+		"createdAtGreaterThanOrEqual": &want.CreatedFrom, "createdAtLessThanOrEqual": &want.CreatedTo,
+		"updatedAtGreaterThanOrEqual": &want.UpdatedFrom, "updatedAtLessThanOrEqual": &want.UpdatedTo, "orderBy": &want.OrderBy,
+		"isEverywhere": new(bool), // without effect on what a caller may see
+	})
+	if err != nil {
 		return nil, err
 	}
+	want.IDs, want.Statuses = narrow(want.IDs, id), narrow(want.Statuses, status)
 	list, total, err := s.Store.Threads(c.ctx(), c.scope(), want, page)
 	return listReply[store.Thread]{total, list}, err
 }
@@ -73,10 +71,15 @@ func narrow(list []string, one string) []string {
 	if one == "" {
 		return list
 	}
+	return narrowTo(list, one)
+}
+
+// narrowTo is narrow for any value.
+func narrowTo[T comparable](list []T, one T) []T {
 	if list != nil && !slices.Contains(list, one) {
-		return []string{}
+		return []T{}
 	}
-	return []string{one}
+	return []T{one}
 }
 
 func (s *server) threadGet(c *call, id string) (any, error) {
