@@ -241,7 +241,7 @@ func (a Agents) Create(ctx context.Context, in AgentInput, opts ...Option) (*Age
 	}
 	a.hideSecrets(in.Intellect)
 	in.AvatarIDs = orEmpty(in.AvatarIDs)
-	return agents.add(ctx, a.c, in, opts)
+	return a.add(ctx, in, opts)
 }
 
 // hideSecrets keeps the secrets of a new intellect out of errors.
@@ -253,7 +253,7 @@ func (a Agents) hideSecrets(r IntellectRef) {
 
 // List iterates over the agents that f selects. Error: bad_request for an unknown order.
 func (a Agents) List(ctx context.Context, f AgentFilter, opts ...Option) iter.Seq2[*Agent, error] {
-	return agents.list(ctx, a.c, query{Filter: f, OrderBy: f.OrderBy}, checkOrder(f.OrderBy), opts)
+	return a.list(ctx, query{Filter: f, OrderBy: f.OrderBy}, checkOrder(f.OrderBy), opts)
 }
 
 // Update changes an agent and returns it. Errors: those of Create and Get, and
@@ -262,7 +262,7 @@ func (a Agents) Update(ctx context.Context, id string, p AgentPatch) (*Agent, er
 	if p.Intellect != nil {
 		a.hideSecrets(*p.Intellect)
 	}
-	return agents.update(ctx, a.c, id, p, p.check())
+	return a.update(ctx, id, p, p.check())
 }
 
 // Delete deletes an agent, not its avatars and its intellect. It reads the agent first and
@@ -288,7 +288,7 @@ func (a Agents) Delete(ctx context.Context, id string, opts ...Option) error {
 			}
 		}
 	}
-	return agents.delete(ctx, a.c, id, opts)
+	return a.Records.Delete(ctx, id, opts...)
 }
 
 // protected refuses an agent that is in production.

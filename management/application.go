@@ -64,7 +64,7 @@ func (a Application) ResolveWidgetID(ctx context.Context, id string) (string, er
 	var reply struct {
 		WidgetID string `json:"widgetId"`
 	}
-	err := a.c.post(ctx, applicationWidget, agents.about(id), &reply)
+	err := a.c.post(ctx, applicationWidget, a.c.Agents.about(id), &reply)
 	if err == nil && reply.WidgetID == "" {
 		err = fault.New(fault.InvalidResponse, "the reply has no widget id").At(applicationWidget.path)
 	}

@@ -153,7 +153,7 @@ func (a Avatars) Create(ctx context.Context, in AvatarInput, opts ...Option) (*A
 	if err := in.check(); err != nil {
 		return nil, err
 	}
-	return avatars.add(ctx, a.c, in, opts)
+	return a.add(ctx, in, opts)
 }
 
 // Templates iterates over the avatar templates, or over those with the given ids. Each is a
@@ -169,7 +169,7 @@ func (a Avatars) Templates(ctx context.Context, ids []string, opts ...Option) it
 // Update changes an avatar and returns it. Errors: those of Create and Get, and
 // bad_request for an empty patch and for a template.
 func (a Avatars) Update(ctx context.Context, id string, p AvatarPatch) (*Avatar, error) {
-	return avatars.update(ctx, a.c, id, p, p.check())
+	return a.update(ctx, id, p, p.check())
 }
 
 // Clone makes a copy of an avatar, with an id of its own. Errors are those of Get.
@@ -177,7 +177,7 @@ func (a Avatars) Clone(ctx context.Context, id string, opts ...Option) (*Avatar,
 	if err := checkAvatarID(id); err != nil {
 		return nil, err
 	}
-	return fetchRecord[Avatar](ctx, a.c, avatars.call("clone", keyed), avatars.about(id), opts...)
+	return fetchRecord[Avatar](ctx, a.c, a.call("clone", keyed), a.about(id), opts...)
 }
 
 // avatarID matches the id of an avatar.

@@ -149,7 +149,7 @@ func (g Catalog) List(ctx context.Context, f CatalogFilter, opts ...Option) iter
 	default:
 		bad = badRequest("Type must be Visual, Voice, Face or Background")
 	}
-	return catalogItems.list(ctx, g.c, query{Filter: f}, bad, opts)
+	return g.list(ctx, query{Filter: f}, bad, opts)
 }
 
 // CreateVoice clones a voice. Its ID is what an avatar takes as Voice.ID. Errors:
@@ -225,7 +225,7 @@ func (g Catalog) create(ctx context.Context, t CatalogType, name, kind string, d
 	if t != "" {
 		fields = append(fields, field{"type", string(t)})
 	}
-	return sendItem(ctx, g.c, catalogItems.call("create", keyed), upload{"file", name, kind, data}, fields, opts)
+	return sendItem(ctx, g.c, g.call("create", keyed), upload{"file", name, kind, data}, fields, opts)
 }
 
 // sendItem sends a form with one file, and reads the item in the reply.
@@ -278,9 +278,9 @@ type CatalogPatch struct {
 // bad_request for an empty patch, catalog_item_not_found, also for a preset.
 func (g Catalog) Update(ctx context.Context, id string, p CatalogPatch) (*CatalogItem, error) {
 	if p.File == nil {
-		return catalogItems.update(ctx, g.c, id, p)
+		return g.update(ctx, id, p)
 	}
-	if err := catalogItems.check(id); err != nil {
+	if err := g.check(id); err != nil {
 		return nil, err
 	}
 	data, err := readUpload(p.File)
@@ -298,14 +298,14 @@ func (g Catalog) Update(ctx context.Context, id string, p CatalogPatch) (*Catalo
 	if p.AdminTags != nil {
 		fields = append(fields, field{"adminTags", strings.Join(p.AdminTags, ",")})
 	}
-	return sendItem(ctx, g.c, catalogItems.call("update", harmless), upload{"file", cmp.Or(p.FileName, "upload.bin"), http.DetectContentType(data), data}, fields, nil)
+	return sendItem(ctx, g.c, g.call("update", harmless), upload{"file", cmp.Or(p.FileName, "upload.bin"), http.DetectContentType(data), data}, fields, nil)
 }
 
 func (g Catalog) importVoice(ctx context.Context, call, voiceID string, unknown fault.Code, opts []Option) (*CatalogItem, error) {
 	if err := required("the voice id", voiceID); err != nil {
 		return nil, err
 	}
-	e := catalogItems.call(call, keyed)
+	e := g.call(call, keyed)
 	item, err := fetchRecord[CatalogItem](ctx, g.c, e, map[string]string{"voiceId": voiceID}, opts...)
 	if err != nil && unknownVoice(err) {
 		f := fault.From(err)

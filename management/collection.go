@@ -14,35 +14,16 @@ import (
 // Records are the calls that every kind of records has. Making, changing and filtering them
 // differs from kind to kind.
 type Records[T any, ID string | int64] struct {
-	c *Client
-	k *collection[T, ID]
+	c    *Client
+	kind *collection[T, ID]
 }
 
-func recordsOf[T any, ID string | int64](c *Client, k *collection[T, ID]) Records[T, ID] {
-	return Records[T, ID]{c, k}
+func recordsOf[T any, ID string | int64](c *Client, kind *collection[T, ID]) Records[T, ID] {
+	return Records[T, ID]{c, kind}
 }
 
-// Get reads a record. Errors: bad_request for what can't be an id, and a code for which
-// [IsNotFound] is true.
-func (r Records[T, ID]) Get(ctx context.Context, id ID) (*T, error) {
-	return r.k.get(ctx, r.c, id)
-}
-
-// List iterates over the account's records.
-func (r Records[T, ID]) List(ctx context.Context, opts ...Option) iter.Seq2[*T, error] {
-	return r.k.list(ctx, r.c, r.k.all, nil, opts)
-}
-
-// Delete deletes a record. Options: [ConfirmPermanent] (confirmation_required without it), and
-// [Force] to delete one to which other records refer. Without Force those are read first, and
-// one in use is a tool_in_use, skill_in_use, knowledge_in_use, or for an insight setting a
-// conflict. Other errors are those of Get.
-func (r Records[T, ID]) Delete(ctx context.Context, id ID, opts ...Option) error {
-	return r.k.delete(ctx, r.c, id, opts)
-}
-
-// collection is a kind of records, with its calls: create (or add), get, list, update and
-// delete.
+// collection says what the calls about a kind of records are like: create (or add), get, list,
+// update and delete.
 type collection[T any, ID string | int64] struct {
 	at     appinit.Service
 	path   string // of the calls, without its last part
@@ -62,45 +43,52 @@ type collection[T any, ID string | int64] struct {
 }
 
 // call is the endpoint of one of the calls.
-func (k collection[T, ID]) call(name string, a again) endpoint {
-	return endpoint{at: k.at, path: k.path + "/" + name, again: a}
+func (r Records[T, ID]) call(name string, a again) endpoint {
+	return endpoint{at: r.kind.at, path: r.kind.path + "/" + name, again: a}
 }
 
 // check refuses an id that can't be one.
-func (k collection[T, ID]) check(id ID) error {
-	if k.checkID != nil {
-		return k.checkID(id)
+func (r Records[T, ID]) check(id ID) error {
+	if r.kind.checkID != nil {
+		return r.kind.checkID(id)
 	}
 	if number, ok := any(id).(int64); ok {
-		return positive("the id of "+k.what, number)
+		return positive("the id of "+r.kind.what, number)
 	}
-	return required("the id of "+k.what, any(id).(string))
+	return required("the id of "+r.kind.what, any(id).(string))
 }
 
 // about is the body of a call about one record.
-func (k collection[T, ID]) about(id ID) map[string]any {
-	return map[string]any{cmp.Or(k.key, "id"): id}
+func (r Records[T, ID]) about(id ID) map[string]any {
+	return map[string]any{cmp.Or(r.kind.key, "id"): id}
 }
 
-func (k collection[T, ID]) add(ctx context.Context, c *Client, in any, opts []Option) (*T, error) {
-	return fetchRecord[T](ctx, c, k.call(k.create, keyed), in, opts...)
+func (r Records[T, ID]) add(ctx context.Context, in any, opts []Option) (*T, error) {
+	return fetchRecord[T](ctx, r.c, r.call(r.kind.create, keyed), in, opts...)
 }
 
-func (k collection[T, ID]) get(ctx context.Context, c *Client, id ID) (*T, error) {
-	if err := k.check(id); err != nil {
+// Get reads a record. Errors: bad_request for what can't be an id, and a code for which
+// [IsNotFound] is true.
+func (r Records[T, ID]) Get(ctx context.Context, id ID) (*T, error) {
+	if err := r.check(id); err != nil {
 		return nil, err
 	}
-	return fetchRecord[T](ctx, c, k.call("get", harmless), k.about(id))
+	return fetchRecord[T](ctx, r.c, r.call("get", harmless), r.about(id))
+}
+
+// List iterates over the account's records.
+func (r Records[T, ID]) List(ctx context.Context, opts ...Option) iter.Seq2[*T, error] {
+	return r.list(ctx, r.kind.all, nil, opts)
 }
 
 // list iterates over what q selects, or fails with bad.
-func (k collection[T, ID]) list(ctx context.Context, c *Client, q query, bad error, opts []Option) iter.Seq2[*T, error] {
-	return list[T](ctx, c, listing{endpoint: k.call("list", harmless)}, q, bad, opts)
+func (r Records[T, ID]) list(ctx context.Context, q query, bad error, opts []Option) iter.Seq2[*T, error] {
+	return list[T](ctx, r.c, listing{endpoint: r.call("list", harmless)}, q, bad, opts)
 }
 
 // update changes a record by a patch whose fields are left out of its JSON if they are not to
 // change, unless one of checks is an error. An empty patch is refused.
-func (k collection[T, ID]) update(ctx context.Context, c *Client, id ID, patch any, checks ...error) (*T, error) {
+func (r Records[T, ID]) update(ctx context.Context, id ID, patch any, checks ...error) (*T, error) {
 	body := map[string]json.RawMessage{}
 	text, err := json.Marshal(patch)
 	if err == nil {
@@ -111,46 +99,49 @@ func (k collection[T, ID]) update(ctx context.Context, c *Client, id ID, patch a
 	} else if len(body) == 0 {
 		err = badRequest("the patch changes nothing; set at least one field")
 	}
-	if err := cmp.Or(append([]error{k.check(id), err}, checks...)...); err != nil {
+	if err := cmp.Or(append([]error{r.check(id), err}, checks...)...); err != nil {
 		return nil, err
 	}
-	all := k.about(id)
+	all := r.about(id)
 	for name, value := range body {
 		all[name] = value
 	}
-	return fetchRecord[T](ctx, c, k.call("update", harmless), all)
+	return fetchRecord[T](ctx, r.c, r.call("update", harmless), all)
 }
 
-// delete deletes a record, unless the call is not confirmed or the record is in use.
-func (k collection[T, ID]) delete(ctx context.Context, c *Client, id ID, opts []Option) error {
+// Delete deletes a record. Options: [ConfirmPermanent] (confirmation_required without it), and
+// [Force] to delete one to which other records refer. Without Force those are read first, and
+// one in use is a tool_in_use, skill_in_use, knowledge_in_use, or for an insight setting a
+// conflict. Other errors are those of Get.
+func (r Records[T, ID]) Delete(ctx context.Context, id ID, opts ...Option) error {
 	given := settingsOf(opts)
-	if err := cmp.Or(k.check(id), given.confirm(k.what)); err != nil {
+	if err := cmp.Or(r.check(id), given.confirm(r.kind.what)); err != nil {
 		return err
 	}
-	if k.unused != nil && !given.has(Force) {
-		if err := k.unused(ctx, c, id); err != nil {
+	if r.kind.unused != nil && !given.has(Force) {
+		if err := r.kind.unused(ctx, r.c, id); err != nil {
 			return err
 		}
 	}
-	if k.names != nil && !given.has(Force) {
-		if found, err := k.referencing(ctx, c, id); err != nil || len(found) > 0 {
-			return cmp.Or(err, inUse(k.inUse, strings.Replace(k.what, "a ", "the ", 1), found))
+	if r.kind.names != nil && !given.has(Force) {
+		if found, err := r.referencing(ctx, id); err != nil || len(found) > 0 {
+			return cmp.Or(err, inUse(r.kind.inUse, strings.Replace(r.kind.what, "a ", "the ", 1), found))
 		}
 	}
-	return c.post(ctx, k.call("delete", keyed), k.about(id), nil, opts...)
+	return r.c.post(ctx, r.call("delete", keyed), r.about(id), nil, opts...)
 }
 
 // referencing returns the intellects that refer to a record. It reads all intellects.
-func (k collection[T, ID]) referencing(ctx context.Context, c *Client, id ID) ([]*Intellect, error) {
-	if err := k.check(id); err != nil {
+func (r Records[T, ID]) referencing(ctx context.Context, id ID) ([]*Intellect, error) {
+	if err := r.check(id); err != nil {
 		return nil, err
 	}
 	var found []*Intellect
-	for intellect, err := range c.Intellects.List(ctx, PageSize(MaxPageSize)) {
+	for intellect, err := range r.c.Intellects.List(ctx, PageSize(MaxPageSize)) {
 		if err != nil {
 			return nil, err
 		}
-		if k.names(intellect, id) {
+		if r.kind.names(intellect, id) {
 			found = append(found, intellect)
 		}
 	}

@@ -55,14 +55,14 @@ func (e EmailTemplates) Create(ctx context.Context, in EmailTemplateInput, opts 
 	if err != nil {
 		return nil, err
 	}
-	return emails.add(ctx, e.c, in, opts)
+	return e.add(ctx, in, opts)
 }
 
 // Update changes an e-mail template and returns it. Errors are those of Create and Get,
 // and bad_request for an empty patch.
 func (e EmailTemplates) Update(ctx context.Context, id string, p EmailTemplatePatch) (*EmailTemplate, error) {
-	return emails.update(
-		ctx, e.c, id, p,
+	return e.update(
+		ctx, id, p,
 		ifSet(p.Name, nonEmpty("Name")), ifSet(p.Subject, nonEmpty("Subject")), ifSet(p.Body, nonEmpty("Body")),
 		ifSet(p.From, nonEmpty("From")), ifSet(p.Language, nonEmpty("Language")),
 	)

@@ -88,19 +88,19 @@ func (i Insights) Create(ctx context.Context, in InsightInput, opts ...Option) (
 	); err != nil {
 		return nil, err
 	}
-	return insights.add(ctx, i.c, in, opts)
+	return i.add(ctx, in, opts)
 }
 
 // List iterates over the insight settings that f selects.
 func (i Insights) List(ctx context.Context, f InsightFilter, opts ...Option) iter.Seq2[*Insight, error] {
-	return insights.list(ctx, i.c, query{Filter: f}, oneOfOrEmpty("the status", f.Status, statuses), opts)
+	return i.list(ctx, query{Filter: f}, oneOfOrEmpty("the status", f.Status, statuses), opts)
 }
 
 // Update changes an insight setting and returns it. Errors are those of Create and Get,
 // and bad_request for an empty patch.
 func (i Insights) Update(ctx context.Context, id string, p InsightPatch) (*Insight, error) {
-	return insights.update(
-		ctx, i.c, id, p,
+	return i.update(
+		ctx, id, p,
 		ifSet(p.Key, checkInsightKey), ifSet(p.Title, nonEmpty("the title")), ifSet(p.Prompt, nonEmpty("the prompt")),
 		ifSet(p.ValueType, among("the value type", ValueTypes)), ifSet(p.Status, among("the status", statuses)),
 	)

@@ -95,7 +95,7 @@ func (i Intellects) Add(ctx context.Context, f IntellectFields, opts ...Option) 
 		return nil, err
 	}
 	i.hide(f.Secrets)
-	return intellects.add(ctx, i.c, newIntellect(f), opts)
+	return i.add(ctx, newIntellect(f), opts)
 }
 
 // Update changes an intellect and returns it. Errors are those of Add and Get.
@@ -103,7 +103,7 @@ func (i Intellects) Update(ctx context.Context, id int64, f IntellectFields) (*I
 	bad := f.check()
 	i.hide(f.Secrets)
 	f.UserPropertiesForms = withTypes(f.UserPropertiesForms)
-	return intellects.update(ctx, i.c, id, intellectBody{InternalIntellect, f}, bad)
+	return i.update(ctx, id, intellectBody{InternalIntellect, f}, bad)
 }
 
 // intellectBody is the body of a write. The service requires the type in all of them
@@ -124,10 +124,10 @@ func newIntellect(f IntellectFields) intellectBody {
 
 // set writes one field; a nil value clears it.
 func (i Intellects) set(ctx context.Context, id int64, field string, value any, bad error) error {
-	if err := cmp.Or(intellects.check(id), bad); err != nil {
+	if err := cmp.Or(i.check(id), bad); err != nil {
 		return err
 	}
-	return i.c.post(ctx, intellects.call("update", harmless), map[string]any{"id": id, "type": InternalIntellect, field: value}, nil)
+	return i.c.post(ctx, i.call("update", harmless), map[string]any{"id": id, "type": InternalIntellect, field: value}, nil)
 }
 
 // SetModelConfiguration chooses the model; nil restores the service's.
@@ -156,7 +156,7 @@ func (i Intellects) SetAvatarSummaryConfig(ctx context.Context, id int64, s *Ava
 // intellect may lose a change. Errors: unknown_capability, bad_request for an invalid state,
 // and capability_vetoed for switching a disabled capability on without [Force].
 func (i Intellects) SetCapabilities(ctx context.Context, id int64, states map[string]string, opts ...Option) error {
-	if err := cmp.Or(intellects.check(id), checkCapabilities(states)); err != nil {
+	if err := cmp.Or(i.check(id), checkCapabilities(states)); err != nil {
 		return err
 	}
 	if len(states) == 0 {
@@ -191,7 +191,7 @@ func (i Intellects) SecretNames(ctx context.Context, id int64) ([]string, error)
 // others. Two calls at once for one intellect may lose a change. A value must not be
 // empty or ***, which stands for a value that is not shown.
 func (i Intellects) SetSecrets(ctx context.Context, id int64, values map[string]string) error {
-	if err := cmp.Or(intellects.check(id), checkSecrets(values)); err != nil {
+	if err := cmp.Or(i.check(id), checkSecrets(values)); err != nil {
 		return err
 	}
 	if len(values) == 0 {
@@ -204,7 +204,7 @@ func (i Intellects) SetSecrets(ctx context.Context, id int64, values map[string]
 // DeleteSecrets deletes the secrets with these names, and keeps the others. It does not
 // matter whether they exist. [ConfirmPermanent] is required.
 func (i Intellects) DeleteSecrets(ctx context.Context, id int64, names []string, opts ...Option) error {
-	err := cmp.Or(intellects.check(id), settingsOf(opts).confirm("a secret"))
+	err := cmp.Or(i.check(id), settingsOf(opts).confirm("a secret"))
 	if err != nil {
 		return err
 	}
@@ -283,13 +283,13 @@ func (i Intellects) SetForcedLanguage(ctx context.Context, l ForcedLanguage) err
 	if err != nil {
 		return err
 	}
-	err = i.c.post(ctx, intellects.call("update", harmless), map[string]any{
+	err = i.c.post(ctx, i.call("update", harmless), map[string]any{
 		"id": l.ConfigID, "type": InternalIntellect, "language": tag, "prompts": orEmpty(withForcedLanguage(intellect.Prompts, name)),
 	}, nil)
 	if err != nil || l.AgentID == "" {
 		return err
 	}
-	return i.c.post(ctx, agents.call("update", harmless), map[string]any{"agentId": l.AgentID, "speechLanguage": tag}, nil)
+	return i.c.post(ctx, i.c.Agents.call("update", harmless), map[string]any{"agentId": l.AgentID, "speechLanguage": tag}, nil)
 }
 
 // LintPrompts reads an intellect and checks its templates, also against the names of its

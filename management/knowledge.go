@@ -200,7 +200,7 @@ func (k Knowledge) Add(ctx context.Context, name string, opts ...Option) (*Knowl
 	if err := required("the name", name); err != nil {
 		return nil, err
 	}
-	return knowledgeRecords.add(ctx, k.c, map[string]string{"name": name}, opts)
+	return k.add(ctx, map[string]string{"name": name}, opts)
 }
 
 // Update changes a record and returns it. Errors: those of Get, and bad_request for an
@@ -212,7 +212,7 @@ func (k Knowledge) Update(ctx context.Context, id int64, p KnowledgePatch) (*Kno
 			errs = append(errs, s.check(indexed("config.sources", n)))
 		}
 	}
-	return knowledgeRecords.update(ctx, k.c, id, p, errs...)
+	return k.update(ctx, id, p, errs...)
 }
 
 func (s *Source) check(at string) error {
@@ -224,7 +224,7 @@ func (s *Source) check(at string) error {
 // calls for one record must be made one at a time, or a change may be lost.
 func (k Knowledge) AddSource(ctx context.Context, id int64, s Source) (applied bool, err error) {
 	s.Type = cmp.Or(s.Type, SourceMarkdown)
-	if err := cmp.Or(knowledgeRecords.check(id), s.check("the source")); err != nil {
+	if err := cmp.Or(k.check(id), s.check("the source")); err != nil {
 		return false, err
 	}
 	return k.editSources(ctx, id, func(sources []json.RawMessage) ([]json.RawMessage, bool) {
@@ -242,7 +242,7 @@ func (k Knowledge) AddSource(ctx context.Context, id int64, s Source) (applied b
 // by that only. Calls for one record must be made one at a time.
 func (k Knowledge) RemoveSource(ctx context.Context, id int64, s Source) (applied bool, err error) {
 	s.Type = cmp.Or(s.Type, SourceMarkdown)
-	errs := []error{knowledgeRecords.check(id)}
+	errs := []error{k.check(id)}
 	if s.EntryID == "" {
 		errs = append(errs, s.check("the source"))
 	}
@@ -274,8 +274,8 @@ func (k Knowledge) editSources(ctx context.Context, id int64, edit func([]json.R
 		ID     *int64                     `json:"id"`
 		Config map[string]json.RawMessage `json:"config"`
 	}
-	get := knowledgeRecords.call("get", harmless)
-	if err := k.c.post(ctx, get, knowledgeRecords.about(id), &record); err != nil {
+	get := k.call("get", harmless)
+	if err := k.c.post(ctx, get, k.about(id), &record); err != nil {
 		return false, err
 	}
 	if record.ID == nil {
@@ -295,19 +295,19 @@ func (k Knowledge) editSources(ctx context.Context, id int64, edit func([]json.R
 		record.Config = map[string]json.RawMessage{}
 	}
 	record.Config["sources"] = mustJSON(orEmpty(sources))
-	err := k.c.post(ctx, knowledgeRecords.call("update", harmless), map[string]any{"id": id, "config": record.Config}, nil)
+	err := k.c.post(ctx, k.call("update", harmless), map[string]any{"id": id, "config": record.Config}, nil)
 	return err == nil, err
 }
 
 // Referencing returns the intellects that refer to the record. It reads all intellects.
 func (k Knowledge) Referencing(ctx context.Context, id int64) ([]*Intellect, error) {
-	return knowledgeRecords.referencing(ctx, k.c, id)
+	return k.referencing(ctx, id)
 }
 
 // EntryStatus returns the indexing status of texts of a record. Errors: those of Get, and
 // bad_request without entries.
 func (k Knowledge) EntryStatus(ctx context.Context, id int64, entryIDs ...string) ([]EntryStatus, error) {
-	errs := []error{knowledgeRecords.check(id), uniqueIDs("entry_ids", entryIDs)}
+	errs := []error{k.check(id), uniqueIDs("entry_ids", entryIDs)}
 	if len(entryIDs) == 0 {
 		errs = append(errs, badRequest("name at least one entry"))
 	}

@@ -181,7 +181,7 @@ func (l Lifecycle) Create(ctx context.Context, in RuleInput, opts ...Option) (*R
 		return nil, err
 	}
 	in.Conditions = orEmpty(in.Conditions)
-	return rules.add(ctx, l.c, in, opts)
+	return l.add(ctx, in, opts)
 }
 
 // Update changes a rule and returns it. Errors are those of Create and Get, and
@@ -191,8 +191,8 @@ func (l Lifecycle) Update(ctx context.Context, id string, p RulePatch) (*Rule, e
 	if p.Actions != nil {
 		actions = checkActions(p.Actions)
 	}
-	return rules.update(
-		ctx, l.c, id, p,
+	return l.update(
+		ctx, id, p,
 		checkTerms(p.Conditions), ifSet(p.Name, nonEmpty("the name")), ifSet(p.Status, among("the status", statuses)),
 		ifSet(p.EventType, among("the event type", EventTypes)), actions,
 	)

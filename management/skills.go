@@ -68,19 +68,19 @@ func (s Skills) Add(ctx context.Context, in SkillInput, opts ...Option) (*Skill,
 	if err != nil {
 		return nil, err
 	}
-	return skills.add(ctx, s.c, in, opts)
+	return s.add(ctx, in, opts)
 }
 
 // Update changes a skill and returns it. Errors are those of Add and Get, and bad_request
 // for an empty patch.
 func (s Skills) Update(ctx context.Context, id string, p SkillPatch) (*Skill, error) {
-	return skills.update(
-		ctx, s.c, id, p,
+	return s.update(
+		ctx, id, p,
 		ifSet(p.Name, nonEmpty("Name")), ifSet(p.Description, nonEmpty("Description")), ifSet(p.Instructions, checkInstructions),
 	)
 }
 
 // Referencing returns the intellects that refer to the skill. It reads all intellects.
 func (s Skills) Referencing(ctx context.Context, id string) ([]*Intellect, error) {
-	return skills.referencing(ctx, s.c, id)
+	return s.referencing(ctx, id)
 }

@@ -70,7 +70,7 @@ func (i Intellects) Restore(ctx context.Context, s *Snapshot, fields ...string) 
 	}
 	checked := f
 	checked.Capabilities = nil // the service may know more of them than this client
-	return intellects.update(ctx, i.c, s.ConfigID, intellectBody{InternalIntellect, f}, checked.check())
+	return i.update(ctx, s.ConfigID, intellectBody{InternalIntellect, f}, checked.check())
 }
 
 // SnapshotDiff is what differs between two snapshots.

@@ -53,7 +53,7 @@ func (t Tools) Add(ctx context.Context, name string, config ToolConfig, opts ...
 	if err := ValidateTool(name, config); err != nil {
 		return nil, err
 	}
-	return tools.add(ctx, t.c, map[string]any{"name": name, "config": config.wire(name)}, opts)
+	return t.add(ctx, map[string]any{"name": name, "config": config.wire(name)}, opts)
 }
 
 // Update changes a tool and returns it. Errors are those of Add and Get, and bad_request
@@ -71,13 +71,13 @@ func (t Tools) Update(ctx context.Context, id string, p ToolPatch) (*Tool, error
 		errs = append(errs, p.Config.check())
 		body["config"] = p.Config.wire(name)
 	}
-	return tools.update(ctx, t.c, id, body, errs...)
+	return t.update(ctx, id, body, errs...)
 }
 
 // Referencing returns the intellects that refer to the tool, also as a thread-start tool.
 // It reads all intellects.
 func (t Tools) Referencing(ctx context.Context, id string) ([]*Intellect, error) {
-	return tools.referencing(ctx, t.c, id)
+	return t.referencing(ctx, id)
 }
 
 // inUse is the error for deleting an object that intellects refer to.
