@@ -1,5 +1,5 @@
 import type { AgentError } from "../core/errors.js"
-import { FATAL_ERROR_CODES, SILENT_OPENING, SILENT_OPENING_LABEL, type AvatarState, type Disclosure, type Kickoff, type Segment, type SessionStats, type Snapshot, type ToolCall, type Word } from "../generated/events.js"
+import { FATAL_ERROR_CODES, SILENT_OPENING, SILENT_OPENING_LABEL, type AvatarState, type Disclosure, type Segment, type SessionStats, type Snapshot, type ToolCall, type Word } from "../generated/events.js"
 import type { Methods } from "../core/program.js"
 import type { ScriptedAgent } from "./agent.js"
 import { parseToolCall } from "../segments/tools.js"
@@ -46,13 +46,10 @@ const noMedia: SessionStats = {
 }
 
 /** The scripted counterpart of runtime/avatar: a live session, without media. */
-export class ScriptedAvatar extends Scripted {
+export class ScriptedAvatar extends Scripted<AvatarState> {
   readonly methods: Methods
   protected override readonly spoken = "avatar"
-  readonly #options: Record<string, unknown>
   readonly #hooks: Hooks
-  #state: AvatarState = "idle"
-  #kickoff: Kickoff | null
   #disclosure: Disclosure | null = null
   #acknowledged = false
   #timings: Record<string, number> = {}
@@ -86,9 +83,7 @@ export class ScriptedAvatar extends Scripted {
 
   constructor(agent: ScriptedAgent, options: Record<string, unknown>) {
     super(agent, options)
-    this.#options = options
     this.#hooks = options as Hooks
-    this.#kickoff = (options["kickoff"] as Kickoff | undefined) ?? null
     const { videoEl = null, audioEl = null } = options
     this.#elements = { videoEl, audioEl }
     const { sync, async } = this.common()
@@ -96,7 +91,6 @@ export class ScriptedAvatar extends Scripted {
     this.methods = methodsOf(
       {
         ...sync,
-        properties: () => this.#properties(),
         elements: () => ({ avatarStream: this.#stream, ...this.#elements }),
         interrupt: () => {
           this.#requireTyping()
@@ -126,9 +120,7 @@ export class ScriptedAvatar extends Scripted {
       },
       {
         ...async,
-        connect: (signal) => this.connect(signal),
         prepare: async () => {},
-        dispose: async () => this.disconnect({}),
         resume: () => this.#resume(),
         speak: (signal, text: string) => this.speak(text, signal),
         waitForCapacity: async () => ({ available: true }),
@@ -151,19 +143,11 @@ export class ScriptedAvatar extends Scripted {
     )
   }
 
-  override get live(): boolean {
-    return this.#state === "connected"
-  }
-
-  override get stateName(): string {
-    return this.#state
-  }
-
   // --- Connecting
 
-  async connect(signal?: AbortSignal): Promise<void> {
+  override async connect(signal?: AbortSignal): Promise<void> {
     if (this.#running) return this.#running.connected
-    if (this.#state !== "idle" && this.#state !== "disconnected") throw fault("invalid_state", `the session is ${this.#state}; only an idle or disconnected session can connect`)
+    if (this.state !== "idle" && this.state !== "disconnected") throw fault("invalid_state", `the session is ${this.state}; only an idle or disconnected session can connect`)
     let fail = (_: AgentError) => {}
     const cut = new Promise<never>((_, reject) => (fail = reject))
     const abort = () => this.#connectFails(fault("aborted", "connecting was cancelled"), life)
@@ -185,9 +169,9 @@ export class ScriptedAvatar extends Scripted {
     const began = Date.now()
     const mark = (phase: string) => (this.#timings = { ...this.#timings, [phase]: Date.now() - began })
     this.#timings = {}
-    this.#become("preparing")
+    this.become("preparing")
     if (this.#hooks.micStartMode !== "deferred") void this.#startMic().catch(({ code, title, detail }: AgentError) => this.emit("warning", { code, message: title, detail }))
-    this.#become("connecting")
+    this.become("connecting")
     try {
       await this.agent.connecting("avatar")
     } catch (reason) {
@@ -208,7 +192,7 @@ export class ScriptedAvatar extends Scripted {
     if (this.agent.autoplay === "blocked") this.emit("warning", { code: "playback_blocked", message: "Playback blocked", kind: "audio" })
     this.emit("mediaReady", { mode: "video", ...picture })
     this.#disclose()
-    this.#become("connected")
+    this.become("connected")
     mark("connected")
     this.emit("connectTimings", this.#timings)
     if (!this.#gated) void this.#open(life)
@@ -227,7 +211,7 @@ export class ScriptedAvatar extends Scripted {
     if (life !== this.#life || this.live) return
     this.#life++
     this.forgetCalls() // and what is replayed
-    this.#become("error")
+    this.become("error")
     if ((FATAL_ERROR_CODES as readonly string[]).includes(reason.code)) this.emit("error", reason)
     this.#running?.fail(reason)
   }
@@ -251,7 +235,7 @@ export class ScriptedAvatar extends Scripted {
   #acknowledge(): void {
     if (this.#acknowledged) return
     this.#acknowledged = true
-    if (this.#state === "connected") void this.#open(this.#life)
+    if (this.state === "connected") void this.#open(this.#life)
   }
 
   /** Says the opening phrase, then sends the kickoff. */
@@ -268,10 +252,10 @@ export class ScriptedAvatar extends Scripted {
   }
 
   #kick(): void {
-    const kickoff = this.#kickoff
+    const kickoff = this.kickoff
     if (!kickoff || kickoff.sent) return
     this.#held.unshift({ text: kickoff.text, kickoff: true, done: () => {} })
-    this.#kickoff = { ...kickoff, sent: true }
+    this.kickoff = { ...kickoff, sent: true }
   }
 
   // --- Talking
@@ -316,7 +300,7 @@ export class ScriptedAvatar extends Scripted {
 
   /** Sends the texts that wait as one turn, unless they still have to wait. */
   #flush(): void {
-    if (this.#opening || this.#paused || this.#tap || this.#state !== "connected" || this.#held.length === 0) return
+    if (this.#opening || this.#paused || this.#tap || this.state !== "connected" || this.#held.length === 0) return
     const held = this.#held.splice(0)
     this.setPending(true)
     for (const { done } of held) done(true)
@@ -345,7 +329,7 @@ export class ScriptedAvatar extends Scripted {
     const going = this.#beginTurn(added?.id)
     this.setPending(true)
     const joined = (some: typeof texts) => some.map(({ text }) => text).join("\n")
-    const shown = joined(texts.filter(({ kickoff }) => !kickoff || this.#kickoff?.echo))
+    const shown = joined(texts.filter(({ kickoff }) => !kickoff || this.kickoff?.echo))
     if (shown) this.emit("transcript", { type: "user", text: shown, speechId: null })
     if (added?.question) this.agent.turns.splice(this.agent.turns.indexOf(added.question), 1)
     const { text: question, from: origin } = added?.question ?? { text: "", from: texts[0]?.kickoff ? "kickoff" : from }
@@ -572,11 +556,11 @@ export class ScriptedAvatar extends Scripted {
   async #resume(): Promise<void> {
     this.requireLive()
     if (!this.#paused) return
-    this.#become("resuming")
+    this.become("resuming")
     await wait(0)
-    if (this.#state !== "resuming") return
+    if (this.state !== "resuming") return
     this.#paused = false
-    this.#become("connected")
+    this.become("connected")
     this.#flush()
     this.emit("resumed")
   }
@@ -602,7 +586,7 @@ export class ScriptedAvatar extends Scripted {
   async #startMic(): Promise<void> {
     const life = this.#life
     await wait(0)
-    if (life !== this.#life && this.#state === "disconnected") throw fault("invalid_state", "the session ended before the microphone was opened")
+    if (life !== this.#life && this.state === "disconnected") throw fault("invalid_state", "the session ended before the microphone was opened")
     const { microphone } = this.agent
     if (microphone === "denied") throw fault("mic_permission_denied", "the person or the page's policy refused the microphone")
     if (microphone === "missing") throw fault("mic_not_found", "there is no microphone")
@@ -618,14 +602,11 @@ export class ScriptedAvatar extends Scripted {
 
   // --- A recording in place of the script
 
+  protected override stateOf(recorded: string): AvatarState | undefined {
+    return recorded === "switching" ? undefined : (ownStates[recorded] ?? (recorded as AvatarState))
+  }
+
   protected override recorded(event: string, payload: object): void {
-    if (event === "stateChange") {
-      const { state } = payload as { state: string }
-      const own = ownStates[state] ?? (state as AvatarState)
-      if (own !== this.#state && state !== "switching") this.#become(own)
-      return
-    }
-    if (event === "responsePending" || event === "responseSettled") return this.setPending(event === "responsePending")
     if (event === "avatarStartTalking" || event === "avatarStopTalking") this.#talking = event === "avatarStartTalking"
     else if (event === "interrupted") this.#talking = false
     else if (event === "connectTimings") this.#timings = payload as Record<string, number>
@@ -643,13 +624,13 @@ export class ScriptedAvatar extends Scripted {
   lose(): void {
     this.requireLive()
     this.emit("connectivityChanged", { channel: "socket", state: "disconnected", reason: "transport close", recoverable: true, attempt: 1, maxAttempts })
-    this.#become("reconnecting")
+    this.become("reconnecting")
     this.emit("reconnecting", { reason: "transport close", attempt: 1, maxAttempts })
   }
 
   /** Restores the connection; `cold` means that the service has lost the session, which then begins again. */
   recover(cold: boolean): void {
-    if (this.#state !== "reconnecting") throw fault("invalid_state", `the session is ${this.#state}, not reconnecting: call loseConnection first`)
+    if (this.state !== "reconnecting") throw fault("invalid_state", `the session is ${this.state}, not reconnecting: call loseConnection first`)
     this.emit("connectivityChanged", { channel: "socket", state: "reconnect_retry", attempt: 1, maxAttempts })
     this.emit("connectivityChanged", { channel: "socket", state: "connected" })
     if (cold) {
@@ -661,7 +642,7 @@ export class ScriptedAvatar extends Scripted {
       this.emit("track", { track: newTrack("audio") })
       this.emit("connectivityChanged", { channel: "stv", state: "connected" })
     }
-    this.#become("connected")
+    this.become("connected")
     this.emit("reconnected", { recovered: !cold })
     if (cold) void this.#open(this.#life)
     else this.#flush()
@@ -673,7 +654,7 @@ export class ScriptedAvatar extends Scripted {
     this.#life++
     this.#silence()
     this.emit("error", error)
-    this.#become("disconnected")
+    this.become("disconnected")
     this.emit("ended", { reason: error.code })
     this.#release()
   }
@@ -686,24 +667,24 @@ export class ScriptedAvatar extends Scripted {
 
   override disconnect({ final = true, reason }: { final?: boolean; reason?: string | undefined }): void {
     if (this.#over) return
-    const alive = this.#state !== "idle" && this.#state !== "error"
+    const alive = this.state !== "idle" && this.state !== "error"
     const why = reason || "disconnect"
     this.#leave(alive && final, why)
     if (alive) this.emit("ended", { reason: why })
   }
 
   get #over(): boolean {
-    return this.#state === "disconnected" || this.#state === "disconnecting"
+    return this.state === "disconnected" || this.state === "disconnecting"
   }
 
   #leave(completes: boolean, reason = "disconnect"): void {
     this.#life++
-    this.#become("disconnecting")
+    this.become("disconnecting")
     this.#silence()
     this.#running?.fail(fault("connect_failed", "connecting was cancelled; call connect again", { phase: "connect", retryable: true }))
     if (completes) this.complete(reason)
     this.#release()
-    this.#become("disconnected")
+    this.become("disconnected")
   }
 
   #release(): void {
@@ -714,29 +695,19 @@ export class ScriptedAvatar extends Scripted {
     this.#stream = null
   }
 
-  #become(state: AvatarState): void {
-    this.#state = state
-    this.emit("stateChange", { state })
-  }
-
-  #properties(): Snapshot {
-    const { threadId } = this
+  protected override properties(): Snapshot {
     return {
-      state: this.#state,
+      ...super.properties(),
       mode: "video",
       speaking: this.#talking && this.#said !== SILENT_OPENING_LABEL,
-      responsePending: this.pending,
       paused: this.#paused,
       timings: this.#timings,
       tapToTalkActive: this.#tap,
-      kickoff: this.#kickoff,
       capabilities: { ...this.agent.abilities },
       clientConfig: null,
-      partnerId: String(this.#options["partnerId"] ?? ""),
-      stickyId: String(this.#options["stickyId"] ?? ""),
+      stickyId: String(this.options["stickyId"] ?? ""),
       micEnabled: this.#mic.enabled,
       micStarted: this.#mic.started,
-      ...(threadId && { threadId }),
       audioOutputMuted: this.#output.muted,
       audioOutputVolume: this.#output.volume,
       disclosure: this.#disclosure,

@@ -1,5 +1,5 @@
 import { untilAborted, type AgentError } from "../core/errors.js"
-import type { ChatState, ChatTurn, Kickoff, Segment } from "../generated/events.js"
+import type { ChatState, ChatTurn, Segment } from "../generated/events.js"
 import type { Methods } from "../core/program.js"
 import { spokenTypes } from "../segments/plain.js"
 import type { ScriptedAgent } from "./agent.js"
@@ -22,57 +22,42 @@ interface Turn {
 
 const maxWaiting = 100
 
+/** The states of sessions of all kinds after their end. */
+const overStates = ["disconnected", "error", "failed", "closed"]
+
 /** The scripted counterpart of runtime/chat: a conversation in text. */
-export class ScriptedChat extends Scripted {
+export class ScriptedChat extends Scripted<ChatState> {
   readonly methods: Methods
   protected override readonly spoken = "text"
-  #state: ChatState = "idle"
   #turn: Turn | undefined
   #waiting: Turn[] = []
-  #kickoff: Kickoff | null
   #connecting = false
-  readonly #options: Record<string, unknown>
 
   constructor(agent: ScriptedAgent, options: Record<string, unknown>) {
     super(agent, options)
-    this.#options = options
-    this.#kickoff = (options["kickoff"] as Kickoff | undefined) ?? null
     const { sync, async } = this.common()
     this.methods = methodsOf(
-      { ...sync, properties: () => this.#properties(), streamText: (text: string, options: Record<string, unknown>) => this.#stream(text, options) },
-      {
-        ...async,
-        connect: (signal) => this.connect(signal),
-        dispose: async () => this.disconnect({}),
-        sendText: (signal, text: string, options: Record<string, unknown>) => this.send(text, options, signal),
-      },
+      { ...sync, streamText: (text: string, options: Record<string, unknown>) => this.#stream(text, options) },
+      { ...async, sendText: (signal, text: string, options: Record<string, unknown>) => this.send(text, options, signal) },
     )
   }
 
-  override get live(): boolean {
-    return this.#state === "connected"
-  }
-
-  override get stateName(): string {
-    return this.#state
-  }
-
-  async connect(signal?: AbortSignal): Promise<void> {
+  override async connect(signal?: AbortSignal): Promise<void> {
     this.#requireIdle()
     if (this.#connecting) throw fault("invalid_state", "the session is connected, not idle")
     this.#connecting = true
     if (this.agent.recording) return this.replay(this.agent.recording)
     await untilAborted(this.agent.connecting("chat"), signal).finally(() => (this.#connecting = false))
     this.#requireIdle() // it may have been disconnected meanwhile
-    this.#become("connected")
-    const kickoff = this.#kickoff
+    this.become("connected")
+    const kickoff = this.kickoff
     if (!kickoff) return
-    this.#kickoff = { ...kickoff, sent: true }
+    this.kickoff = { ...kickoff, sent: true }
     this.#enter(turnOf(kickoff.text, {}, "kickoff"))
   }
 
   #requireIdle(): void {
-    if (this.#state !== "idle") throw fault("invalid_state", `the session is ${this.#state}, not idle`)
+    if (this.state !== "idle") throw fault("invalid_state", `the session is ${this.state}, not idle`)
   }
 
   /** Sends one turn and resolves with the whole answer. */
@@ -86,9 +71,9 @@ export class ScriptedChat extends Scripted {
   }
 
   override disconnect({ final = true, reason = "disconnect" }: { final?: boolean; reason?: string | undefined }): void {
-    if (this.#state === "closed") return
-    const began = this.#state !== "idle"
-    this.#become("closed")
+    if (this.state === "closed") return
+    const began = this.state !== "idle"
+    this.become("closed")
     this.emit("ended", { reason })
     this.forgetCalls()
     const waiting = this.#waiting.splice(0)
@@ -132,29 +117,15 @@ export class ScriptedChat extends Scripted {
     turn.each?.(segment)
   }
 
-  protected override recorded(event: string, payload: object): void {
-    if (event === "stateChange") {
-      const { state } = payload as { state: string }
-      const own = state === "connected" ? state : ["disconnected", "error", "failed", "closed"].includes(state) ? "closed" : undefined
-      if (own && own !== this.#state) this.#become(own)
-    } else if (event === "responsePending" || event === "responseSettled") this.setPending(event === "responsePending")
-    else super.recorded(event, payload)
-  }
-
-  #become(state: ChatState): void {
-    this.#state = state
-    this.emit("stateChange", { state })
-  }
-
-  #properties(): object {
-    const { threadId } = this
-    return { state: this.#state, partnerId: this.#options["partnerId"] ?? "", kickoff: this.#kickoff, responsePending: this.pending, ...(threadId && { threadId }) }
+  protected override stateOf(recorded: string): ChatState | undefined {
+    if (recorded === "connected") return recorded
+    return overStates.includes(recorded) ? "closed" : undefined
   }
 
   #enter(turn: Turn): void {
     if (this.refusal) return turn.settle(this.refusal)
     if (turn.text.trim() === "") return turn.settle(fault("bad_request", "the message is empty"))
-    if (!this.live) return turn.settle(notConnected(this.#state))
+    if (!this.live) return turn.settle(notConnected(this.state))
     if (this.#waiting.length >= maxWaiting) return turn.settle(fault("rate_limited", "too many turns wait to be sent"))
     this.#waiting.push(turn)
     this.#next()
@@ -168,7 +139,7 @@ export class ScriptedChat extends Scripted {
 
   async #run(turn: Turn): Promise<void> {
     const going = () => !turn.over
-    if (turn.from !== "kickoff" || this.#kickoff?.echo) this.emit("transcript", { type: "user", text: turn.text, speechId: null })
+    if (turn.from !== "kickoff" || this.kickoff?.echo) this.emit("transcript", { type: "user", text: turn.text, speechId: null })
     this.emit("turnStart", { speechId: null, turnId: turn.id, isNewTurn: true })
     this.setPending(true)
     const received = this.receive(turn.text, turn.from, turn.options)
@@ -187,7 +158,7 @@ export class ScriptedChat extends Scripted {
   #judge({ errors: [first], text, threadId, messageId }: ChatTurn): AgentError | undefined {
     if (!first) return undefined
     const detail = String(first.content)
-    if (this.#options["onErrorSegment"] === "warn") {
+    if (this.options["onErrorSegment"] === "warn") {
       this.emit("warning", { code: "stream_error", message: "The turn failed", detail })
       return undefined
     }

@@ -32,7 +32,7 @@ export class FakeAgent extends ScriptedAgent {
   readonly #init: Partial<AppInitResult>
   readonly #calls: NonNullable<FakeAgentOptions["calls"]>
   /** The sessions that are not disposed, oldest first. */
-  readonly #sessions: (Scripted | ScriptedConversation)[] = []
+  readonly #sessions = new Set<Scripted | ScriptedConversation>()
   #program: Program | undefined
 
   /** Throws a TypeError for rules that can't be played. */
@@ -136,7 +136,7 @@ export class FakeAgent extends ScriptedAgent {
   }
 
   #transport(what: string): Scripted {
-    const session = this.#sessions.at(-1)
+    const session = [...this.#sessions].at(-1)
     if (!session) throw new Error(`${what}: there is no session yet; a session of a page begins with connect()`)
     return session instanceof ScriptedConversation ? session.transport : session
   }
@@ -151,11 +151,11 @@ export class FakeAgent extends ScriptedAgent {
     let exit = (_: number) => {}
     const ended = new Promise<number>((resolve) => (exit = resolve))
     const keep = <S extends Scripted | ScriptedConversation>(session: S): Methods => {
-      this.#sessions.push(session)
+      this.#sessions.add(session)
       const { methods } = session
       const dispose = async (...args: unknown[]) => {
         await methods["dispose"]?.(...args)
-        this.#sessions.splice(this.#sessions.indexOf(session), 1)
+        this.#sessions.delete(session)
       }
       return { ...methods, dispose }
     }
@@ -166,11 +166,11 @@ export class FakeAgent extends ScriptedAgent {
     const exports: Partial<Exports> = {
       version: AGENTRUNTIME_VERSION,
       dispose: () => {
-        for (const session of [...this.#sessions]) session.disconnect({ final: false })
-        this.#sessions.length = 0
+        for (const session of this.#sessions) session.disconnect({ final: false })
+        this.#sessions.clear()
         exit(0)
       },
-      holds: () => ({ sessions: this.#sessions.length, callbacks: 0, goroutines: 0 }),
+      holds: () => ({ sessions: this.#sessions.size, callbacks: 0, goroutines: 0 }),
       avatarSession: (options, dispatch) => transport(new ScriptedAvatar(this, options as PlainOptions), dispatch),
       chatSession: (options, dispatch) => transport(new ScriptedChat(this, options as PlainOptions), dispatch),
       agentSession: (options, dispatch) => keep(new ScriptedConversation(this, options as PlainOptions, dispatch)),

@@ -1,7 +1,7 @@
 import { parseContent, widgetOf } from "../segments/content.js"
 import { parseOAuthRequired, parseToolCall, validateToolArgs } from "../segments/tools.js"
 import { AgentError, cancelled, untilAborted, type AgentErrorFields } from "../core/errors.js"
-import type { OAuthRequired, Segment, ToolCall, Widget } from "../generated/events.js"
+import type { Kickoff, OAuthRequired, Segment, ToolCall, Widget } from "../generated/events.js"
 import type { Methods } from "../core/program.js"
 import type { RecordingEntry } from "../record/format.js"
 import type { Dispatch } from "../core/programobject.js"
@@ -44,15 +44,18 @@ interface Handler {
   schema?: Record<string, ArgRule> | null | undefined
 }
 
-/** The events and tools of one scripted session, of either transport. */
-export abstract class Scripted {
+/** The state, the events and the tools of one scripted session, of either transport. */
+export abstract class Scripted<State extends string = string> {
   /** The variables from the options and `updateRequestVars`. */
   vars: Record<string, unknown>
   /** The data from `setDynamicPrompt`. */
   pageContext: unknown = null
   threadId: string
+  protected state = "idle" as State
   protected pending = false
+  protected kickoff: Kickoff | null
   protected readonly agent: ScriptedAgent
+  protected readonly options: Record<string, unknown>
   readonly #dispatches: Dispatch[] = []
   readonly #waiting: [string, unknown, number][] = []
   #delivering = false
@@ -67,6 +70,8 @@ export abstract class Scripted {
 
   constructor(agent: ScriptedAgent, options: Record<string, unknown>) {
     this.agent = agent
+    this.options = options
+    this.kickoff = (options["kickoff"] as Kickoff | undefined) ?? null
     this.vars = { ...(options["requestVars"] as object) }
     this.threadId = (options["threadId"] as string | undefined) ?? ""
   }
@@ -76,9 +81,12 @@ export abstract class Scripted {
     this.#dispatches.push(dispatch)
   }
 
-  abstract get live(): boolean
-  abstract get stateName(): string
+  get live(): boolean {
+    return this.state === "connected"
+  }
+
   abstract readonly methods: Methods
+  abstract connect(signal?: AbortSignal): Promise<void>
   abstract disconnect(options: { final?: boolean; reason?: string | undefined }): void
   /** Ends the conversation from the service's side. */
   abstract endByService(): void
@@ -92,10 +100,22 @@ export abstract class Scripted {
     this.#delivering = false
   }
 
+  protected become(state: State): void {
+    this.state = state
+    this.emit("stateChange", { state })
+  }
+
+  /** The properties that sessions of both transports have. */
+  protected properties() {
+    const { state, kickoff, pending: responsePending, threadId, options } = this
+    return { state, partnerId: String(options["partnerId"] ?? ""), kickoff, responsePending, ...(threadId && { threadId }) }
+  }
+
   /** The methods that sessions of both transports have. */
   protected common(): { sync: Record<string, Sync>; async: Record<string, Async> } {
     return {
       sync: {
+        properties: () => this.properties(),
         setToken: () => {},
         setDynamicPrompt: (data: Record<string, unknown> | null | undefined) => {
           this.requireLive()
@@ -112,6 +132,8 @@ export abstract class Scripted {
         disconnect: (options: { final?: boolean; reason?: string }) => this.disconnect(options),
       },
       async: {
+        connect: (signal) => this.connect(signal),
+        dispose: async () => this.disconnect({}),
         settle: async () => {
           await undefined // the change of state precedes the request
           await this.#completing
@@ -127,7 +149,7 @@ export abstract class Scripted {
           return { ok: true }
         },
         completeThread: async () => {
-          if (["closed", "disconnected"].includes(this.stateName)) throw fault("invalid_state", "the session has ended")
+          if (["closed", "disconnected"].includes(this.state)) throw fault("invalid_state", "the session has ended")
           if (!this.threadId) return { ok: false, reason: "no_thread" }
           if (this.#completed) return { ok: true, reason: "already_sent" }
           this.complete("manual")
@@ -139,7 +161,7 @@ export abstract class Scripted {
   }
 
   protected requireLive(): void {
-    if (!this.live) throw notConnected(this.stateName)
+    if (!this.live) throw notConnected(this.state)
   }
 
   mergeVars(vars: Record<string, unknown>): void {
@@ -199,8 +221,17 @@ export abstract class Scripted {
     })
   }
 
+  /** The state for one of a recording, which may be of another kind of session; undefined for one that this kind passes over. */
+  protected abstract stateOf(recorded: string): State | undefined
+
   /** Emits a recorded event, and calls the handlers of the page as the session did. */
   protected recorded(event: string, payload: object): void {
+    if (event === "stateChange") {
+      const state = this.stateOf((payload as { state: string }).state)
+      if (state !== undefined && state !== this.state) this.become(state)
+      return
+    }
+    if (event === "responsePending" || event === "responseSettled") return this.setPending(event === "responsePending")
     const { call = payload, threadId } = payload as { call?: object; threadId?: string }
     const { name = "", toolMetadata } = call as Partial<ToolCall>
     const handlers = [...this.#handlers.values()].filter((handler) => (event === "oauthRequired" ? handler.name === undefined : handler.name === name))
