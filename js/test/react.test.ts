@@ -393,6 +393,20 @@ test("parts are composed around the session of a hook", async (t) => {
   assert.ok(renders > 2)
 })
 
+test("a composer of a page that sends by itself calls its latest function", async (t) => {
+  const { render, body } = await page(t)
+  const session = new FakeChatSession({ agent: new FakeAgent() })
+  t.after(() => session.dispose())
+  const sent: string[] = []
+  const compose = (name: string) => createElement(Composer, { session, onSend: (text) => void sent.push(`${name}: ${text}`) })
+  await render(compose("first"))
+  await act(() => session.connect())
+  await render(compose("second"))
+  body.querySelector("textarea")!.value = "Hello"
+  await act(async () => body.querySelector<HTMLButtonElement>("[part~=send]")!.click())
+  assert.deepEqual([sent, session.agent.turns], [["second: Hello"], []])
+})
+
 /** The field, the log and the buttons of a conversation, and another component beside them that can wait. */
 function partsRig(agent: FakeAgent, kind: "avatar" | "chat" = "chat") {
   const sessions: (FakeChatSession | FakeAvatarSession)[] = []
