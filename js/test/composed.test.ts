@@ -66,6 +66,16 @@ test("a control bar starts, mutes, sets the volume and ends", async () => {
   assert.deepEqual(failures, [])
 })
 
+test("the first press of the microphone's button turns on a microphone that was muted before it was started", async () => {
+  const session = avatar()
+  const bar = place(new ControlBar(session))
+  await session.connect()
+  session.mute()
+  press(bar, "microphone")
+  await until("the microphone was started", () => session.micStarted)
+  assert.deepEqual([session.micEnabled, pressed(bar, "microphone")], [true, true])
+})
+
 test("a control bar has a button with words for sound that the browser has blocked", async () => {
   const session = avatar({ agent: { autoplay: "blocked" } })
   const bar = place(new ControlBar(session, { controls: ["volume"] }))

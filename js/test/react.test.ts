@@ -255,6 +255,16 @@ test("what did not change is drawn once, and functions stay the same", async (t)
   for (const [name, value] of Object.entries({ connect, disconnect, toggleSound, toggleMicrophone, startPlayback })) assert.equal(hook()[name as "connect"], value, name)
 })
 
+test("toggling turns on a microphone that was muted before it was started", async (t) => {
+  const { Talk, hook } = rig(new FakeAgent())
+  const { render } = await page(t)
+  await render(createElement(Talk, { micStartMode: "deferred" }))
+  await act(() => hook().connect())
+  hook().session!.mute()
+  await act(() => hook().toggleMicrophone())
+  assert.deepEqual([hook().micStarted, hook().micEnabled], [true, true])
+})
+
 test("a connect right after a disconnect is one connect for all who ask", async (t) => {
   const { Talk, hook, sessions } = rig(new FakeAgent())
   const { render } = await page(t)

@@ -4,6 +4,7 @@ import { codeOf, messageOf } from "../core/errors.js"
 import { MIC_ERROR_CODES } from "../generated/events.js"
 import { ERROR_MESSAGES, messageKey, PERMANENT_ERRORS } from "../ui/messages.js"
 import { attachTapToTalk } from "../ui/taptotalk.js"
+import { toggleMicrophone, toggleSound } from "../ui/voicecontrols.js"
 import { ConversationView } from "./conversationview.js"
 import { Devices } from "./devices.js"
 import type { Host } from "./host.js"
@@ -182,11 +183,9 @@ export class Conversation {
   }
 
   toggleMicrophone(): void {
-    void this.#attempt(async (face) => {
+    void this.#attempt((face) => {
       this.#muted = face.micStarted && face.micEnabled
-      if (this.#muted) return face.mute()
-      if (!face.micEnabled) face.unmute()
-      if (!face.micStarted) await face.startMic()
+      return toggleMicrophone(face)
     })
   }
 
@@ -196,10 +195,7 @@ export class Conversation {
   }
 
   toggleSound(): void {
-    void this.#attempt((face) => {
-      if (face.audioOutputMuted) face.unmuteAudioOutput()
-      else face.muteAudioOutput()
-    })
+    void this.#attempt(toggleSound)
   }
 
   microphoneFailed(reason: unknown): void {

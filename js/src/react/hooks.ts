@@ -10,6 +10,7 @@ import { ChatSession } from "../session/chatsession.js"
 import { appInit } from "../session/full.js"
 import { tokenTextOf, valueOf } from "../session/source.js"
 import { checkNames, knownReply, sessionOptions } from "../core/unknown.js"
+import { toggleMicrophone, toggleSound } from "../ui/voicecontrols.js"
 import { useLatest, useLayoutEffect_ } from "./latest.js"
 import { Store, type Access, type Actions, type AgentSource, type AnySession, type Kind, type Life, type Snapshot } from "./store.js"
 
@@ -156,16 +157,10 @@ function avatarActions(store: Store<AvatarSession, AvatarValues>): AvatarActions
   return {
     connect: store.connect,
     disconnect: store.disconnect,
-    toggleMicrophone: () =>
-      attempt((session) => {
-        if (!session.micStarted) return session.startMic()
-        if (session.micEnabled) session.mute()
-        else session.unmute()
-      }),
+    toggleMicrophone: () => attempt(toggleMicrophone),
     toggleSound: () => {
       const { session } = store.getSnapshot()
-      if (session?.audioOutputMuted) session.unmuteAudioOutput()
-      else session?.muteAudioOutput()
+      if (session) toggleSound(session)
       store.refresh()
     },
     startPlayback: async () => (await attempt((session) => session.startPlayback())) ?? false,

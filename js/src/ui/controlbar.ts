@@ -5,21 +5,16 @@ import { Scope } from "./listen.js"
 import { partLabels, type PartLabels } from "./partlabels.js"
 import { attachTapToTalk, type TapToTalkSession } from "./taptotalk.js"
 import { eachTransport, transportOf } from "./transports.js"
+import { toggleMicrophone, toggleSound, type VoiceControls } from "./voicecontrols.js"
 
 /** What {@link ControlBar} uses of a session of any kind, or of a fake of a test. */
-export interface ControlSession extends ActivitySession, DeviceSession {
+export interface ControlSession extends ActivitySession, DeviceSession, VoiceControls {
   connect?(): Promise<unknown>
   disconnect?(): void
-  startMic?(): Promise<unknown>
-  mute?(): void
-  unmute?(): void
   startTapToTalk?(): void
   endTapToTalk?(): void
-  readonly audioOutputMuted?: boolean
   readonly audioOutputVolume?: number
   startPlayback?(): Promise<unknown>
-  muteAudioOutput?(): void
-  unmuteAudioOutput?(): void
   setAudioOutputVolume?(volume: number): void
 }
 
@@ -80,7 +75,7 @@ export class ControlBar {
     const labels = (this.#labels = partLabels(options.labels))
     this.#start = makeButton({ part: "button start", class: "main" }, () => void this.#begin(), icon("play"), this.#words)
     this.#microphone = new IconButton("microphone", () => this.#attempt(toggleMicrophone))
-    this.#sound = new IconButton("sound", () => this.#attempt(toggleSound))
+    this.#sound = new IconButton("sound", () => this.#attempt((face) => (face.playbackBlocked ? face.startPlayback?.() : toggleSound(face))))
     this.#devices = new IconButton("device-menu", () => (this.#menus ? this.#closeMenus() : this.#openMenus()))
     this.#end = new IconButton("end", () => this.#finish())
     this.#loudness = make("span", { class: "volume" }, this.#sound.root, this.#volume)
@@ -238,16 +233,4 @@ export class ControlBar {
     this.#menus = undefined
     this.#devices.root.setAttribute("aria-expanded", "false")
   }
-}
-
-/** Starts the microphone, or mutes and unmutes it. */
-function toggleMicrophone(face: ControlSession): unknown {
-  if (!face.micStarted) return face.startMic?.()
-  return face.micEnabled ? face.mute?.() : face.unmute?.()
-}
-
-/** Mutes or unmutes the agent, or plays its sound, for which some browsers need a click. */
-function toggleSound(face: ControlSession): unknown {
-  if (face.playbackBlocked) return face.startPlayback?.()
-  return face.audioOutputMuted ? face.unmuteAudioOutput?.() : face.muteAudioOutput?.()
 }
