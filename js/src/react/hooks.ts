@@ -39,7 +39,7 @@ type AvatarValues = Pick<
 type ChatValues = Pick<ChatSession, "state" | "threadId" | "responsePending">
 type AgentValues = Pick<AgentSession, "state" | "mode" | "threadId">
 
-interface AvatarActions extends Actions {
+interface AvatarActions {
   /** Starts the microphone, or mutes and unmutes it. Rejects with the error that `micError` shows. */
   toggleMicrophone(): Promise<void>
   /** Mutes and unmutes the agent's voice. */
@@ -49,7 +49,7 @@ interface AvatarActions extends Actions {
 }
 
 /** What `useAvatarSession` returns. */
-export type AvatarHook = Snapshot<AvatarSession> & AvatarValues & AvatarActions
+export type AvatarHook = Snapshot<AvatarSession> & AvatarValues & Actions & AvatarActions
 /** What `useChatSession` returns. */
 export type ChatHook = Snapshot<ChatSession> & ChatValues & Actions
 /** What `useAgentSession` returns. */
@@ -60,40 +60,37 @@ export type AgentHook = Snapshot<AgentSession> & AgentValues & Actions
  * Changed options apply from the next connect on, changed elements at once.
  */
 export function useAvatarSession(options: AvatarHookOptions): AvatarHook {
-  const own = useStore(options, avatarKind)
-  const { store } = own
-  const { session } = own.values
+  const { store, hook } = useStore(options, avatarKind)
+  const { session } = hook
   const bound = useRef<readonly unknown[]>([])
   // After each render: the element of a ref may be another one then, without a change of the options.
   useLayoutEffect_(() => {
-    const elements = [session, elementOf(options.videoEl), elementOf(options.audioEl)] as const
-    const [, video, audio] = elements
+    const { videoEl, audioEl } = elementsOf(options)
+    const elements = [session, videoEl, audioEl]
     if (elements.every((each, i) => each === bound.current[i])) return
     bound.current = elements
     if (!session || session.state === "disconnected") return
-    if (video !== session.videoEl) session.setVideoEl(video)
-    if (audio !== session.audioEl) session.setAudioEl(audio)
+    if (videoEl !== session.videoEl) session.setVideoEl(videoEl)
+    if (audioEl !== session.audioEl) session.setAudioEl(audioEl)
   })
   const [actions] = useState(() => avatarActions(store))
-  return { ...own.values, ...actions }
+  return { ...hook, ...actions }
 }
 
 /** A text conversation of a component; works like `useAvatarSession`. */
 export function useChatSession(options: ChatHookOptions): ChatHook {
-  const { values, store } = useStore(options, chatKind)
-  return { ...values, connect: store.connect, disconnect: store.disconnect }
+  return useStore(options, chatKind).hook
 }
 
 /** A conversation of a component, in text or with a face; works like `useAvatarSession`. */
 export function useAgentSession(options: AgentHookOptions): AgentHook {
-  const { values, store } = useStore(options, agentKind)
-  return { ...values, connect: store.connect, disconnect: store.disconnect }
+  return useStore(options, agentKind).hook
 }
 
 function useStore<Session extends AnySession, Values extends object, Options extends Life<Session>>(
   options: Options,
   kindOf: (options: () => Options) => Kind<Session, Values>,
-): { store: Store<Session, Values>; values: Snapshot<Session> & Values } {
+): { store: Store<Session, Values>; hook: Snapshot<Session> & Values & Actions } {
   const latest = useLatest(options)
   const [store] = useState(() => new Store(kindOf(() => latest.current), (session) => latest.current.onSession?.(session)))
   const { autoConnect = false } = options
@@ -101,7 +98,8 @@ function useStore<Session extends AnySession, Values extends object, Options ext
   useEffect(() => {
     if (autoConnect) store.connect().catch(() => {}) // it is in `error`
   }, [store, autoConnect])
-  return { store, values: useSyncExternalStore(store.subscribe, store.getSnapshot, store.getServerSnapshot) }
+  const values = useSyncExternalStore(store.subscribe, store.getSnapshot, store.getServerSnapshot)
+  return { store, hook: { ...values, connect: store.connect, disconnect: store.disconnect } }
 }
 
 // --- The kinds of sessions
@@ -112,36 +110,42 @@ function avatarKind(options: () => AvatarHookOptions): Kind<AvatarSession, Avata
       state: "idle", mode: "video", threadId: undefined, speaking: false, responsePending: false, paused: false,
       micStarted: false, micEnabled: true, micError: null, playbackBlocked: null, audioOutputMuted: false,
     },
-    make: async (signal) => {
-      const { settings, place } = split(options())
-      const init = await initOf(place, appInit, signal)
-      // The current elements: the component may have been rendered again meanwhile.
-      const { videoEl, audioEl, createSession } = options()
-      return create(AvatarSession, createSession, { ...settings, ...init, videoEl: elementOf(videoEl), audioEl: elementOf(audioEl) })
-    },
+    make: maker(AvatarSession, appInit, options, (settings) => ({ ...settings, ...elementsOf(options()) })),
   }
 }
 
 function chatKind(options: () => ChatHookOptions): Kind<ChatSession, ChatValues> {
   return {
     initial: { state: "idle", threadId: undefined, responsePending: false },
-    make: async (signal) => {
-      const { settings, place } = split(options())
-      return create(ChatSession, options().createSession, { ...settings, ...(await initOf(place, chat.appInit, signal)) })
-    },
+    make: maker(ChatSession, chat.appInit, options),
   }
 }
 
 function agentKind(options: () => AgentHookOptions): Kind<AgentSession, AgentValues> {
   return {
     initial: { state: "idle", mode: "avatar", threadId: undefined },
-    make: async (signal) => {
-      const { settings, place } = split(options())
-      const init = await initOf(place, appInit, signal)
-      const { videoEl, audioEl, createSession } = options()
-      const avatar = { videoEl: elementOf(videoEl), audioEl: elementOf(audioEl), ...(settings["avatar"] as object | undefined) }
-      return create(AgentSession, createSession, { ...settings, ...init, avatar })
-    },
+    make: maker(AgentSession, appInit, options, (settings) => ({ ...settings, avatar: { ...elementsOf(options()), ...(settings["avatar"] as object | undefined) } })),
+  }
+}
+
+type Settings = Record<string, unknown>
+
+/**
+ * How the sessions of a class are made. `complete` adds what is read when there is a reply of `appInit`, because the component may have
+ * been rendered again meanwhile.
+ */
+function maker<Session>(
+  Class: new (options: never) => Session,
+  request: (options: AppInitOptions) => Promise<AppInitResult>,
+  options: () => Access & Life<Session>,
+  complete = (settings: Settings) => settings,
+): (signal: AbortSignal) => Promise<Session> {
+  return async (signal) => {
+    const { settings, place } = split(options())
+    const init = await initOf(place, request, signal)
+    const given = complete({ ...settings, ...init }) as never
+    const { createSession } = options()
+    return createSession ? createSession(given) : new Class(given)
   }
 }
 
@@ -155,8 +159,6 @@ function avatarActions(store: Store<AvatarSession, AvatarValues>): AvatarActions
     }
   }
   return {
-    connect: store.connect,
-    disconnect: store.disconnect,
     toggleMicrophone: () => attempt(toggleMicrophone),
     toggleSound: () => {
       const { session } = store.getSnapshot()
@@ -170,13 +172,13 @@ function avatarActions(store: Store<AvatarSession, AvatarValues>): AvatarActions
 // --- Options
 
 /** Splits the options of a hook into those of the session and those that select the agent. Throws `bad_request` for unknown ones. */
-function split(options: Access & Targets & { [Name in keyof Life<unknown>]?: unknown }): { settings: Record<string, unknown>; place: Access } {
+function split(options: Access & Targets & { [Name in keyof Life<unknown>]?: unknown }): { settings: Settings; place: Access } {
   const { widgetId, token, init, agenticUrl, genieUrl, ovpUrl, videoEl, audioEl, autoConnect, onSession, createSession, ...settings } = options
   checkNames(settings, sessionOptions)
   return { settings, place: { widgetId, token, init, agenticUrl, genieUrl, ovpUrl, ...pick(settings, "region"), ...pick(settings, "allowInsecureTransport") } }
 }
 
-const pick = (from: Record<string, unknown>, name: string) => (from[name] === undefined ? {} : { [name]: from[name] })
+const pick = (from: Settings, name: string) => (from[name] === undefined ? {} : { [name]: from[name] })
 
 /** What a session needs to connect. */
 async function initOf(place: Access, request: (options: AppInitOptions) => Promise<AppInitResult>, signal: AbortSignal): Promise<object> {
@@ -186,10 +188,7 @@ async function initOf(place: Access, request: (options: AppInitOptions) => Promi
   return request(Object.fromEntries(Object.entries(given).filter(([, value]) => value !== undefined)) as unknown as AppInitOptions)
 }
 
-function create<Session>(Kind: new (options: never) => Session, own: ((options: never) => Session) | undefined, options: object): Session {
-  return own ? own(options as never) : new Kind(options as never)
-}
-
-function elementOf(target: Target | undefined): HTMLMediaElement | null {
-  return target && "current" in target ? target.current : (target ?? null)
+function elementsOf({ videoEl, audioEl }: Targets): { videoEl: HTMLMediaElement | null; audioEl: HTMLMediaElement | null } {
+  const elementOf = (target: Target | undefined) => (target && "current" in target ? target.current : (target ?? null))
+  return { videoEl: elementOf(videoEl), audioEl: elementOf(audioEl) }
 }
