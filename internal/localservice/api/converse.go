@@ -183,6 +183,7 @@ func (s *stream) begin() {
 	}
 	h.Set("Cache-Control", "no-store")
 	h.Set("X-Content-Type-Options", "nosniff")
+	h.Set("X-Accel-Buffering", "no") // nginx would keep the segments back until it has 4 KiB, or all of them
 	s.w.WriteHeader(http.StatusOK)
 }
 

@@ -69,6 +69,9 @@ func TestConverseStreams(t *testing.T) {
 			if got.header.Get("Content-Type") != tt.contentType {
 				t.Errorf("content type %q, want %q", got.header.Get("Content-Type"), tt.contentType)
 			}
+			if buffering := got.header.Get("X-Accel-Buffering"); buffering != "no" { // else nginx sends a short answer at its end
+				t.Errorf("X-Accel-Buffering is %q, want no", buffering)
+			}
 			if !strings.HasPrefix(got.body, tt.begin) || !strings.HasSuffix(got.body, tt.end) {
 				t.Errorf("framing of %s", got.body)
 			}
