@@ -174,7 +174,7 @@ func (s *Session) guard(ctx context.Context, text, kind string) (string, error) 
 	return changed, nil
 }
 
-// accept sends t now or keeps it until it may be sent, unless ctx has ended: then nobody would withdraw it.
+// accept sends t now or keeps it until it may be sent, unless ctx has ended, because its call, which would withdraw it, is over.
 func (s *Session) accept(ctx context.Context, t *waitingText) error {
 	switch {
 	case ctx.Err() != nil:

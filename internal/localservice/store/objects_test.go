@@ -59,8 +59,8 @@ func TestNamesAreUniqueWithinAPartnerAndKind(t *testing.T) {
 	}
 }
 
-// TestAChangeOfARecordKeepsNobodyFromWriting: a change may take its time and use the store. Of two at once, the later one is made again.
-func TestAChangeOfARecordKeepsNobodyFromWriting(t *testing.T) {
+// TestAChangeOfARecordBlocksNoOtherWrite: a change may take its time and use the store. Of two at once, the later one is made again.
+func TestAChangeOfARecordBlocksNoOtherWrite(t *testing.T) {
 	s := open(t)
 	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Second)
 	defer cancel()

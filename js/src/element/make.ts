@@ -64,6 +64,7 @@ export async function makeSession({ element, modes, video, init, again, disclosu
     return new AgentSession({ ...common, mode: modes[0] === "face" ? "avatar" : "chat", avatar, chat })
   }
   const session = await make()
+  // Ratings are requests beside the session, so they need to know the token that a page gives to it.
   const setToken = session.setToken.bind(session)
   session.setToken = (token) => {
     setToken(token)
