@@ -543,7 +543,7 @@ test("the microphone's refusal stays until it is acted on", async () => {
   assert.deepEqual([problem.hidden, program.names().includes("startMic")], [true, true])
 })
 
-test("a page that may not use the microphone sends nobody to the browser's settings", async (t) => {
+test("where the page may not use the microphone, its sentence names no settings", async (t) => {
   const element = place({ lang: "de" })
   await element.start()
   const problem = find(element, "[part=microphone-problem] p")
