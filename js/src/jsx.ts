@@ -12,7 +12,7 @@ type Own = Common & { [Name in keyof AgentElementEvents as `on${Name}`]?: TagLis
 type OwnOfLauncher = Common & LauncherTag & { [Name in keyof AgentLauncherEvents as `on${Name}`]?: ((event: CustomEvent<AgentLauncherEvents[Name]>) => void) | undefined }
 
 /** The attributes and properties of a tag in TSX. React 19 sets properties, and listens to an event `x` with `onx`; React 18 sets attributes only. */
-export type AgentTag<Element> = Own & Omit<DetailedHTMLProps<HTMLAttributes<Element>, Element>, keyof Own>
+export type AgentTag<Element extends EventTarget> = Own & Omit<DetailedHTMLProps<HTMLAttributes<Element>, Element>, keyof Own>
 
 /** The same of `<agent-launcher>`. */
 export type AgentLauncherTag = OwnOfLauncher & Omit<DetailedHTMLProps<HTMLAttributes<AgentLauncherElement>, AgentLauncherElement>, keyof OwnOfLauncher>

@@ -161,6 +161,30 @@ test("a project has the types of the style sheet and of the tags, in each framew
   }
 })
 
+test("projects of Preact and of Solid have the types of the tags, and may check those of the package", (t) => {
+  const tsc = fileURLToPath(new URL("node_modules/typescript/bin/tsc", root))
+  const tags = (event: string) => `import "agentruntime/element"
+export const Page = () => <><agent-avatar widget-id="w" modes="face text" labels={{ start: "Begin" }} ${event}={({ detail }) => detail.phase === "live"} /><agent-launcher greet="Hello" /></>
+export const wrong = () => <agent-chat modes="fcae" />
+`
+  const react = { react: ["./node_modules/preact/compat/"], "react/jsx-runtime": ["./node_modules/preact/jsx-runtime"] }
+  const hook = `import { AgentAvatar } from "agentruntime/react"\nexport const Agent = () => <AgentAvatar widgetId="w" />\n`
+  for (const [name, jsx, text] of [["preact", { jsx: "react-jsx", paths: react }, hook + tags("onphaseChange")], ["solid-js", { jsx: "preserve" }, `import "agentruntime/solid"\n` + tags("on:phaseChange")]] as const) {
+    const project = temporary("tags", t)
+    const modules = join(project, "node_modules")
+    mkdirSync(modules)
+    cpSync(published.dir, join(modules, "agentruntime"), { recursive: true, filter: (name) => !/\.(wasm|gz|br|map)$/.test(name) })
+    symlinkSync(fileURLToPath(new URL("node_modules/" + name, root)), join(modules, name), "junction")
+    writeFileSync(join(project, "use.tsx"), text)
+    const compilerOptions = { strict: true, skipLibCheck: false, noEmit: true, target: "es2022", module: "es2022", moduleResolution: "bundler", lib: ["es2022", "dom", "dom.iterable"], types: [], jsxImportSource: name, ...jsx }
+    writeFileSync(join(project, "tsconfig.json"), JSON.stringify({ compilerOptions, include: ["use.tsx"] }))
+    const { stdout } = spawnSync(process.execPath, [tsc, "-p", "."], { cwd: project, encoding: "utf8" })
+    const [wrong, ...others] = stdout.split(/\n(?=\S)/)
+    assert.match(wrong!, /^use\.tsx\(\d.*"fcae"/, name)
+    assert.deepEqual(others.filter(Boolean), [], name)
+  }
+})
+
 test("classes have their names", () => {
   for (const kind of [main.AgentError, main.AgentSession, main.AvatarSession, main.ChatSession]) assert.ok(main[kind.name as "ChatSession"] === kind, kind.name)
 })

@@ -7,7 +7,7 @@ import type { Labels } from "./labels.js"
 import type { AgentElementEvents, SessionOptions } from "./session.js"
 import type { Mode, Said } from "./state.js"
 
-// What the tags take in the templates of a framework. jsx.ts, svelte.ts and vue.ts declare them there.
+// What the tags take in the templates of a framework. jsx.ts, solid.ts, svelte.ts and vue.ts declare them there.
 
 /** The values of attributes in a template, by the names of the properties. An array of modes would become the text "face,text" while the element is not defined. */
 export type TagValues = { [Name in keyof AttributeValues]?: (Name extends "modes" ? Exclude<AttributeValues["modes"], readonly Mode[]> : AttributeValues[Name]) | undefined }

@@ -10,7 +10,7 @@ import type { Source } from "../session/source.js"
 /** The attributes of an element, by their properties' names. */
 type Attributes = { [Name in keyof AttributeValues]?: AttributeValues[Name] | undefined }
 
-interface Props<Element> extends Attributes, Omit<TagProperties, "token">, Omit<HTMLAttributes<Element>, keyof Attributes> {
+interface Props<Element extends EventTarget> extends Attributes, Omit<TagProperties, "token">, Omit<HTMLAttributes<Element>, keyof Attributes> {
   /** A token that a server made for this visitor; also as a promise, or a function that is called at every start. */
   token?: Source<Token> | undefined
   /** Listeners for the element's events, by name; each is called with the event's `detail`. */
