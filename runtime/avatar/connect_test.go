@@ -249,6 +249,25 @@ func TestAudioModeTakesTheServicesVoice(t *testing.T) {
 	})
 }
 
+// TestAudioModeDoesNotRepairAPicture whose peer, made ahead of time, found no way to the service before it turned out that there is none.
+func TestAudioModeDoesNotRepairAPicture(t *testing.T) {
+	run(t, Options{}, func(r *rig) {
+		r.service.Answer[signaling.StvNewSession] = func(s *fakeservice.Socket, _ fakeservice.Event) {
+			r.media.Subscriber.Notify(media.Event{Kind: media.NoCandidates, Channel: event.ChannelSTV})
+			s.Say(signaling.StvNewSession, signaling.StvNewSessionReply{Status: signaling.NoVideoStatus})
+			s.Say(signaling.ShowAgent, signaling.Empty{})
+			s.Say(signaling.AskPermissions, signaling.Empty{})
+		}
+		r.connectOnly()
+		r.media.Publisher.Notify(media.Event{Kind: media.ICEState, Channel: event.ChannelASR, State: "connected"})
+		r.Forget()
+		time.Sleep(time.Minute)
+		if got := all[event.MediaRecovering](r); len(got) != 0 || r.Snapshot().State != Connected {
+			t.Errorf("recovering %v, %s: %v", got, r.Snapshot().State, all[event.Failed](r))
+		}
+	})
+}
+
 // TestAPreparationThatFailsWhileConnectWaitsIsReplaced, never taken over: the service answers one join
 // on a connection. The order of two goroutines decided that, therefore many tries.
 func TestAPreparationThatFailsWhileConnectWaitsIsReplaced(t *testing.T) {

@@ -146,7 +146,7 @@ func (s *Session) repairPeers(cause) {
 // repair mends one peer in place; one repair per channel at a time.
 func (s *Session) repair(c event.Channel, state string) {
 	p := s.peer(c)
-	if p.recovering || s.conn.released {
+	if p.recovering || s.conn.released || c == event.ChannelSTV && s.conn.subscriber == nil { // no picture in audio mode
 		return
 	}
 	p.recovering, p.repaired, p.repairReason = true, time.Now(), ""
