@@ -172,7 +172,9 @@ func (t *Tools) Run(c converse.Call) {
 				continue
 			}
 			t.core.Work.Post(func() {
-				t.core.Emit(event.ToolCallResult{Call: call, OK: err == nil, Value: value, Error: handlerFault(call.Name, err)})
+				if ctx.Err() == nil { // otherwise the session ended, and so have its events
+					t.core.Emit(event.ToolCallResult{Call: call, OK: err == nil, Value: value, Error: handlerFault(call.Name, err)})
+				}
 			})
 		}
 	})
@@ -228,7 +230,9 @@ func (t *Tools) Consent(seg *converse.Segment) {
 			}
 			value, err := Guarded(func() (any, error) { return (*h)(ctx, ask) })
 			t.core.Work.Post(func() {
-				t.core.Emit(event.OAuthRequiredResult{Result: ask, OK: err == nil, Value: value, Error: handlerFault("oauthRequired", err)})
+				if ctx.Err() == nil {
+					t.core.Emit(event.OAuthRequiredResult{Result: ask, OK: err == nil, Value: value, Error: handlerFault("oauthRequired", err)})
+				}
 			})
 		})
 	}

@@ -220,6 +220,33 @@ func TestHandlersRunInOrder(t *testing.T) {
 	})
 }
 
+// TestAHandlerThatOutlivesTheSessionReportsNothing: nobody listens after the event ended.
+func TestAHandlerThatOutlivesTheSessionReportsNothing(t *testing.T) {
+	runTools(t, func(r *rig) {
+		must.Get(r.OnToolCall("go", func(ctx context.Context, _ event.ToolCall) (any, error) {
+			<-ctx.Done()
+			return nil, ctx.Err()
+		}, nil))(t)
+		must.Get(r.OnOAuthRequired(func(ctx context.Context, _ event.OAuthRequired) (any, error) {
+			<-ctx.Done()
+			return "late", nil
+		}))(t)
+		r.tool(`go {}`, "")
+		r.inside.Work.Call(func() {
+			r.Consent(&converse.Segment{
+				Type: converse.Interruption, Content: "https://login.example", Metadata: &converse.Metadata{Subtype: "oauth_required"},
+			})
+		})
+		synctest.Wait()
+		before := len(r.events)
+		r.inside.Work.Call(r.Die)
+		synctest.Wait()
+		if late := r.events[before:]; before != 2 || len(late) != 0 {
+			t.Errorf("%d events before the end, and after it %+v", before, late)
+		}
+	})
+}
+
 func TestWhatARegistrationNeeds(t *testing.T) {
 	run := func(context.Context, event.ToolCall) (any, error) { return nil, nil }
 	for name, err := range map[string]error{
