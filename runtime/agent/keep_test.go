@@ -302,6 +302,27 @@ func TestTheLifeOfATokenGoesOnOverASwitch(t *testing.T) {
 	})
 }
 
+// TestATokenThatIsSetWhileAnotherIsAskedForStays, for the next transport as for the present one.
+func TestATokenThatIsSetWhileAnotherIsAskedForStays(t *testing.T) {
+	var release chan struct{}
+	o := Options{Options: session.Options{ThreadID: "th-1", TokenLife: time.Minute, OnTokenNeeded: func(context.Context) (string, error) {
+		<-release
+		return "asked for", nil
+	}}, Mode: Chat}
+	run(t, o, func(r *rig) {
+		release = make(chan struct{}) // of this bubble
+		r.mustConnect()
+		time.Sleep(50 * time.Second)
+		must.Do(t, r.SetToken("set"))
+		close(release)
+		synctest.Wait()
+		r.mustSwitch(Avatar)
+		if auth := fmt.Sprint(r.socket().Options().Auth); auth != "map[token:set]" {
+			t.Errorf("auth %s", auth)
+		}
+	})
+}
+
 // TestTheEventsThatArePassedOn are those of session §A.3.3, widget and
 // turnUnconfirmed.
 func TestTheEventsThatArePassedOn(t *testing.T) {

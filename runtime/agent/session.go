@@ -115,10 +115,12 @@ func New(o Options) (*Session, error) {
 	}
 	if ask := s.opts.OnTokenNeeded; ask != nil {
 		s.opts.OnTokenNeeded = func(ctx context.Context) (string, error) {
+			var old string
+			s.core.Work.Call(func() { old = s.core.Token })
 			token, err := ask(ctx)
 			if err == nil && token != "" {
 				s.core.Work.Post(func() { // for later transports
-					if s.core.Token != "" {
+					if old != "" && s.core.Token == old { // else SetToken gave a newer one, or the session has ended
 						s.keepToken(token)
 					}
 				})

@@ -44,8 +44,9 @@ export async function makeSession({ element, modes, video, init, again, disclosu
   const { region, genieUrl, onTokenNeeded: need = async () => (await again()).ks } = options
   let renewed: Token | undefined
   const onTokenNeeded = async () => {
+    const before = renewed
     const token = await need()
-    renewed = token
+    if (renewed === before) renewed = token // else the page has set another one
     return token
   }
   const access = () => ({ ...knownReply({ ...init, ...(renewed && { token: renewed }) }), ...(region && { region }), ...(genieUrl && { genieUrl }) }) as VisitorAccess
