@@ -77,20 +77,6 @@ func TestEndpointVoiceSplitsLongText(t *testing.T) {
 	checkSum(t, speech)
 }
 
-func TestEndpointVoiceWithoutKeySendsNone(t *testing.T) {
-	t.Setenv("OPENAI_API_KEY", "key-of-another-server")
-	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if got := r.Header.Get("Authorization"); got != "" {
-			t.Errorf("Authorization is %q", got)
-		}
-		_, _ = w.Write(audio.EncodeWAV(make([]int16, 8), 8000))
-	}))
-	defer server.Close()
-	if _, err := newEndpointVoice(endpoint.Endpoint{BaseURL: server.URL}, http.DefaultClient).Speak(t.Context(), "Hi", Manner{}); err != nil {
-		t.Error(err)
-	}
-}
-
 func TestEndpointVoiceFailures(t *testing.T) {
 	for want, answer := range map[string]http.HandlerFunc{
 		"status 401": func(w http.ResponseWriter, _ *http.Request) {
