@@ -132,29 +132,6 @@ func TestDecodePacketAllowsWhatIsWithinBounds(t *testing.T) {
 	}
 }
 
-func TestEncode(t *testing.T) {
-	for _, tc := range []struct {
-		p    packet
-		want string
-	}{
-		{packet{typ: typeConnect, id: noID}, `0`},
-		{packet{typ: typeConnect, id: noID, data: json.RawMessage(`{"sid":"a"}`)}, `0{"sid":"a"}`},
-		{packet{typ: typeDisconnect, id: noID}, `1`},
-		{packet{typ: typeEvent, id: noID, name: "a"}, `2["a"]`},
-		{packet{typ: typeEvent, id: 3, name: `q"`, args: rawArgs(`1`, `"x"`)}, `23["q\"",1,"x"]`},
-		{packet{typ: typeAck, id: 4}, `34[]`},
-		{packet{typ: typeAck, id: 4, args: rawArgs(`1`, `2`)}, `34[1,2]`},
-		{packet{typ: typeConnectError, id: noID, namespace: "/x", data: json.RawMessage(`{}`)}, `4/x,{}`},
-		{packet{typ: typeEvent, id: noID, name: "a", attachments: [][]byte{{1}, {2}}}, `52-["a"]`},
-		{packet{typ: typeAck, id: 1, attachments: [][]byte{{1}}}, `61-1[]`},
-	} {
-		got := tc.p.encode()
-		if text := string(got[0].data); text != "4"+tc.want || len(got) != 1+len(tc.p.attachments) {
-			t.Errorf("got %s in %d messages, want 4%s", text, len(got), tc.want)
-		}
-	}
-}
-
 type shot struct {
 	Name  string  `json:"name"`
 	Data  Binary  `json:"data"`
@@ -283,18 +260,6 @@ func feed(messages ...any) ([]received, error) {
 		}
 	}
 	return out, nil
-}
-
-func TestDecoderAssemblesAttachments(t *testing.T) {
-	got := must.Get(feed(`452-["two",{"_placeholder":true,"num":1},{"_placeholder":true,"num":0}]`, []byte("a"), `2`, []byte("b"), `42["next"]`))(t)
-	if len(got) != 3 || got[0].engine != enginePing || got[2].packet.name != "next" {
-		t.Fatalf("got %+v", got)
-	}
-	two := got[1].packet
-	first, second := binary(t, two.args, 0), binary(t, two.args, 1)
-	if two.name != "two" || string(first) != "b" || string(second) != "a" {
-		t.Errorf("got %s(%q, %q)", two.name, first, second)
-	}
 }
 
 func TestDecoderRefuses(t *testing.T) {
