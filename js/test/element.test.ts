@@ -287,19 +287,6 @@ test("a visitor begins anew in an element that is only text, unless the page nam
   assert.equal(unused.phase, "idle")
 })
 
-test("an end before there is a session makes none", async () => {
-  let reply = (_: AppInitResult) => {}
-  const element = place({}, { init: new Promise<AppInitResult>((resolve) => (reply = resolve)) })
-  const starting = element.start()
-  assert.equal(element.phase, "connecting")
-  element.end()
-  assert.equal(element.phase, "ended")
-  reply(init)
-  await starting
-  await settle()
-  assert.equal(program.sessions, 0)
-})
-
 test("in a page that is rendered ahead a conversation begins when the visitor opens it", async (t) => {
   const { document } = window
   Object.defineProperty(document, "prerendering", { configurable: true, value: true })
