@@ -7,7 +7,6 @@ import (
 	"errors"
 	"log/slog"
 	"net"
-	"net/netip"
 	"sync"
 	"time"
 
@@ -74,10 +73,7 @@ func (l *limited) Accept() (net.Conn, error) {
 		if err != nil {
 			return nil, err
 		}
-		from := quota.Client{}
-		if addr, err := netip.ParseAddrPort(c.RemoteAddr().String()); err == nil {
-			from.Addr = addr.Addr()
-		}
+		from := quota.Client{Addr: quota.AddrOf(c.RemoteAddr().String())}
 		if l.count.Take(from, 1) {
 			return &counted{Conn: c, free: sync.OnceFunc(func() { l.count.Free(from, 1) })}, nil
 		}

@@ -331,10 +331,4 @@ func tokenOf(r *http.Request) string {
 
 // remoteAddr is the address of the peer. Forwarding headers are not read: the
 // service has no proxy in front of it that could be trusted.
-func remoteAddr(r *http.Request) netip.Addr {
-	peer, err := netip.ParseAddrPort(r.RemoteAddr)
-	if err != nil {
-		return netip.Addr{}
-	}
-	return peer.Addr()
-}
+func remoteAddr(r *http.Request) netip.Addr { return quota.AddrOf(r.RemoteAddr) }

@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"log/slog"
 	"maps"
-	"net/netip"
 	"slices"
 	"strings"
 	"sync"
@@ -271,11 +270,7 @@ func tokenOf(hs socketio.Handshake) string {
 }
 
 func useOf(hs socketio.Handshake) token.Use {
-	use := token.Use{Path: SocketPath}
-	if addr, err := netip.ParseAddrPort(hs.RemoteAddr); err == nil {
-		use.Addr = addr.Addr()
-	}
-	return use
+	return token.Use{Path: SocketPath, Addr: quota.AddrOf(hs.RemoteAddr)}
 }
 
 // takeSlot takes one of the slots for picture and voice, within the quotas.

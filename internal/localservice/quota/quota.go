@@ -16,6 +16,13 @@ type Client struct {
 	Addr  netip.Addr
 }
 
+// AddrOf returns the address in a host and a port, such as that of a connection's other end, or an
+// invalid one, for which only a token counts.
+func AddrOf(hostPort string) netip.Addr {
+	addr, _ := netip.ParseAddrPort(hostPort)
+	return addr.Addr()
+}
+
 // Limit bounds how many units of a resource one token, one address and all clients
 // together may have. Addresses of IPv6 count by their first 64 bits, because a client can
 // choose the others. In each field, a number below 1 is no limit.

@@ -179,14 +179,8 @@ func (s *Server) authenticator(cfg Config, quiet logging.LoggerFactory) turn.Aut
 }
 
 // userAt is the id of a login that is used from an address: quotas count both.
-func userAt(from net.Addr, user string) string { return hostOf(from) + " " + user }
-
-func hostOf(a net.Addr) string {
-	host, _, err := net.SplitHostPort(a.String())
-	if err != nil {
-		return a.String()
-	}
-	return host
+func userAt(from net.Addr, user string) string {
+	return quota.AddrOf(from.String()).String() + " " + user
 }
 
 // Credentials returns credentials for user that expire after ttl. They are made as by the TURN REST API: the user name is "expiry:user",
