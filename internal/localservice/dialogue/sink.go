@@ -56,7 +56,6 @@ const widgetPart = string(converse.WidgetPiece)
 type sink struct {
 	ctx       context.Context // of the turn: nothing is sent after it ends
 	service   *Service
-	owner     store.Scope
 	who       Caller
 	vars      map[string]any // of templates
 	emit      func(converse.Segment) error
@@ -240,7 +239,7 @@ func (s *sink) Call(ctx context.Context, calls ...brain.Call) ([]brain.Result, e
 	if toolrun.Here(&call.Tool) {
 		return s.here(ctx, call)
 	}
-	id, answer := s.service.expect(s.owner, call.Tool.Name)
+	id, answer := s.service.expect(s.who.Scope(), call.Tool.Name)
 	result := brain.Result{Response: dispatched}
 	err := s.block(converse.Segment{
 		Type: converse.Tool, Content: call.Tool.Name + " " + string(call.Args),

@@ -144,7 +144,7 @@ func (s *Service) run(ctx context.Context, who Caller, req TurnRequest, emit fun
 		ID: uuid.NewString(), ThreadID: thread.ID, Role: store.Human, Parts: []store.Part{spokenPart(req.Text, false)},
 	}
 	out := &sink{
-		ctx: ctx, service: s, owner: who.Scope(), emit: emit, began: began,
+		ctx: ctx, service: s, emit: emit, began: began,
 		threadID: thread.ID, messageID: answerID,
 		who: who, vars: question.Vars, avatar: req.Context.Avatar, thinking: question.Capabilities.On(brain.ThinkProcess),
 	}

@@ -57,13 +57,12 @@ type speech struct {
 	generated bool // stvFinishedGenerating was sent
 
 	// The playout's side.
-	silent  bool // a silent line: it takes time, without sound
-	chunks  []chunk
-	next    int       // first chunk that was not sent
-	clips   []clipAt  // sound that was not played to its end
-	end     time.Time // when the last sound will have been played
-	started bool
-	tick    *timer
+	silent bool // a silent line: it takes time, without sound
+	chunks []chunk
+	next   int       // first chunk that was not sent
+	clips  []clipAt  // sound that was not played to its end
+	end    time.Time // when the last sound will have been played
+	tick   *timer
 }
 
 // chunk is a caption with the time at which its sound plays.
@@ -94,7 +93,7 @@ func (p *speech) thinking() bool {
 // awaitsSound reports whether a sentence is on its way to the voice and none
 // was played yet.
 func (p *speech) awaitsSound() bool {
-	return !p.started && (p.voicing || len(p.sentences) > 0)
+	return p.next == 0 && (p.voicing || len(p.sentences) > 0)
 }
 
 // spoken returns the text that has been played at now. Of a chunk that is still
@@ -261,8 +260,7 @@ func (s *Session) caption(p *speech, c chunk) {
 		ms = sentinelMs
 	}
 	s.emit(signaling.StvSpeechChunk, signaling.SpeechChunk{Text: c.text, SpeechID: p.id, DurationMs: ms})
-	if !p.started {
-		p.started = true
+	if p.next == 0 {
 		s.emit(signaling.StvStartedTalking, signaling.Empty{})
 		s.debugState("AgentTalking", "Idle")
 	}
