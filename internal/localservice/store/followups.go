@@ -28,15 +28,9 @@ type FollowupFilter struct {
 func (s *Store) Followups(ctx context.Context, scope Scope, f FollowupFilter, page Page) ([]Followup, int, error) {
 	w := scope.listed()
 	w.add("threads.deleted_at IS NULL")
-	if f.ThreadID != "" {
-		w.add("messages.thread_id = ?", f.ThreadID)
-	}
-	if f.MessageID != "" {
-		w.add("messages.id = ?", f.MessageID)
-	}
-	if f.ConfigID != 0 {
-		w.add("messages.config_id = ?", f.ConfigID)
-	}
+	equal(w, "messages.thread_id", f.ThreadID)
+	equal(w, "messages.id", f.MessageID)
+	equal(w, "messages.config_id", f.ConfigID)
 	w.between("messages.created_at", f.CreatedFrom, f.CreatedTo)
 	scan := func(row scanner) (q Followup, err error) {
 		var seq, created int64

@@ -185,18 +185,10 @@ func (s *Store) Messages(ctx context.Context, scope Scope, f MessageFilter, page
 		w.add("messages.thread_id = ?", f.ThreadID)
 	}
 	w.add("threads.deleted_at IS NULL")
-	if f.IDs != nil {
-		in(w, "messages.id", f.IDs)
-	}
-	if f.UserID != nil {
-		w.add("messages.user_id = ?", *f.UserID)
-	}
-	if f.ConfigID != 0 {
-		w.add("messages.config_id = ?", f.ConfigID)
-	}
-	if f.Positive != nil {
-		in(w, "feedback.is_positive", f.Positive)
-	}
+	among(w, "messages.id", f.IDs)
+	equal(w, "messages.user_id", f.UserID)
+	equal(w, "messages.config_id", f.ConfigID)
+	among(w, "feedback.is_positive", f.Positive)
 	if f.Answers {
 		w.add("messages.role = ? AND messages.reply_to <> ''", AI)
 	}

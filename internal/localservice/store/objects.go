@@ -232,9 +232,7 @@ func (c Collection[T]) where(partnerID int64, q Query) *where {
 	} else {
 		w.add("partner_id = ?", partnerID)
 	}
-	if q.IDs != nil {
-		in(w, "id", q.IDs)
-	}
+	among(w, "id", q.IDs)
 	for _, condition := range q.Where {
 		w.add(condition.sql, condition.args...)
 	}

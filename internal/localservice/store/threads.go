@@ -27,6 +27,20 @@ func in[T any](w *where, column string, values []T) {
 	w.add(column+" IN (SELECT value FROM json_each(?))", jsonList(values))
 }
 
+// among is in for a list of which nil means any value.
+func among[T any](w *where, column string, values []T) {
+	if values != nil {
+		in(w, column, values)
+	}
+}
+
+// equal adds "column is value", unless the value is zero, which means any.
+func equal[T comparable](w *where, column string, value T) {
+	if value != *new(T) {
+		w.add(column+" = ?", value)
+	}
+}
+
 // between adds the bounds that are set, both inclusive.
 func (w *where) between(column string, from, to time.Time) {
 	if !from.IsZero() {
@@ -185,24 +199,12 @@ func (o Order) sql(table string) string {
 func (s *Store) Threads(ctx context.Context, scope Scope, f ThreadFilter, page Page) ([]Thread, int, error) {
 	w := scope.listed()
 	w.add("threads.deleted_at IS NULL")
-	if f.PartnerID != 0 {
-		w.add("threads.partner_id = ?", f.PartnerID)
-	}
-	if f.IDs != nil {
-		in(w, "threads.id", f.IDs)
-	}
-	if f.Statuses != nil {
-		in(w, "threads.status", f.Statuses)
-	}
-	if f.AgentID != "" {
-		w.add("threads.agent_id = ?", f.AgentID)
-	}
-	if f.ContextID != "" {
-		w.add("threads.context_id = ?", f.ContextID)
-	}
-	if f.UserID != nil {
-		w.add("threads.user_id = ?", *f.UserID)
-	}
+	equal(w, "threads.partner_id", f.PartnerID)
+	among(w, "threads.id", f.IDs)
+	among(w, "threads.status", f.Statuses)
+	equal(w, "threads.agent_id", f.AgentID)
+	equal(w, "threads.context_id", f.ContextID)
+	equal(w, "threads.user_id", f.UserID)
 	w.between("threads.created_at", f.CreatedFrom, f.CreatedTo)
 	w.between("threads.updated_at", f.UpdatedFrom, f.UpdatedTo)
 	return paged(ctx, s.read, scanThread, threadColumns, "threads", w, f.OrderBy.sql("threads"), page)
