@@ -1,6 +1,7 @@
 package api
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -153,7 +154,7 @@ func (s *server) checkAgent(c *call, a, old *store.AgentRecord, body fields) err
 }
 
 func checkAgentFields(f *store.AgentFields) error {
-	if err := errors.Join(checkName("displayName", f.DisplayName), checkRefs("avatarIds", f.AvatarIDs), checkRefs("adminTags", f.AdminTags)); err != nil {
+	if err := cmp.Or(checkName("displayName", f.DisplayName), checkRefs("avatarIds", f.AvatarIDs), checkRefs("adminTags", f.AdminTags)); err != nil {
 		return err
 	}
 	for _, id := range f.AvatarIDs {

@@ -1,7 +1,7 @@
 package api
 
 import (
-	"errors"
+	"cmp"
 	"net/http"
 	"regexp"
 
@@ -14,7 +14,7 @@ func (s *server) avatars() *resource[store.Avatar] {
 	return &resource[store.Avatar]{
 		records: s.Store.Avatars(), view: viewAgentHost[store.Avatar], needs: []string{"voice"}, set: setAvatar, check: s.checkAvatar,
 		query: func(body *listQuery) (q store.Query, err error) {
-			err = errors.Join(body.offset(&q), readFilter(body.Filter, "", nil))
+			err = cmp.Or(body.offset(&q), readFilter(body.Filter, "", nil))
 			return q, err
 		},
 		checkID: func(id string) error {
@@ -32,7 +32,7 @@ func (s *server) avatarRoutes(mux *http.ServeMux) {
 	s.manageAgentHost(mux, "/v1/avatar/clone", s.avatars().one(s.avatarClone))
 	s.manageAgentHost(mux, "/v1/avatar-template/list", withBody(func(c *call, body listQuery) (any, error) {
 		q := store.Query{Shared: true}
-		if err := errors.Join(body.offset(&q), readFilter(body.Filter, "", conditions{"idsIn": &q.IDs})); err != nil {
+		if err := cmp.Or(body.offset(&q), readFilter(body.Filter, "", conditions{"idsIn": &q.IDs})); err != nil {
 			return nil, err
 		}
 		list, total, err := s.Store.AvatarTemplates().List(c.ctx(), c.claims.PartnerID, q)

@@ -102,7 +102,7 @@ var pictureItems = []string{store.VisualItem, store.FaceItem, store.BackgroundIt
 func catalogQuery(body *listQuery) (store.Query, error) {
 	q := store.Query{Shared: true}
 	var kind string
-	if err := errors.Join(body.offset(&q), readFilter(body.Filter, "", conditions{"typeEqual": &kind})); err != nil || kind == "" {
+	if err := cmp.Or(body.offset(&q), readFilter(body.Filter, "", conditions{"typeEqual": &kind})); err != nil || kind == "" {
 		return q, err
 	}
 	q.Where = append(q.Where, store.Equals("type", kind))
@@ -179,7 +179,7 @@ func (in *itemInput) set(item *store.CatalogItem) error {
 		item.AdminTags = *in.AdminTags
 	}
 	item.SetAttributes(in.Attributes)
-	return errors.Join(checkRefs("adminTags", item.AdminTags), checkVoice(item))
+	return cmp.Or(checkRefs("adminTags", item.AdminTags), checkVoice(item))
 }
 
 // addFile stores the file of a form, and sets what the item has of it.

@@ -31,13 +31,11 @@ func setEmail(old store.EmailTemplate, body fields) (store.EmailTemplate, error)
 		return t, err
 	}
 	t.Status = cmp.Or(t.Status, store.StatusActive)
-	for key, value := range map[string]string{"appGuid": t.AppGUID, "name": t.Name, "subject": t.Subject, "from": t.From, "language": t.Language} {
-		if err := checkName(key, value); err != nil {
-			return t, err
-		}
-	}
 	if strings.TrimSpace(t.Body) == "" || utf8.RuneCountInString(t.Body) > maxEmail {
 		return t, invalid("value_error", fmt.Sprintf("The body must have 1 to %d characters", maxEmail), "body")
 	}
-	return t, oneOf(t.Status, statuses, "status")
+	return t, cmp.Or(
+		checkName("appGuid", t.AppGUID), checkName("name", t.Name), checkName("subject", t.Subject), checkName("from", t.From),
+		checkName("language", t.Language), oneOf(t.Status, statuses, "status"),
+	)
 }

@@ -43,8 +43,7 @@ func setInsight(old store.InsightSetting, body fields) (store.InsightSetting, er
 	case strings.TrimSpace(setting.Prompt) == "" || utf8.RuneCountInString(setting.Prompt) > maxPrompt:
 		return setting, invalid("value_error", fmt.Sprintf("The prompt must have 1 to %d characters", maxPrompt), "prompt")
 	}
-	if err := cmp.Or(oneOf(setting.ValueType, store.ValueTypes(), "valueType"), checkName("title", setting.Title)); err != nil {
-		return setting, err
-	}
-	return setting, oneOf(setting.Status, statuses, "status")
+	return setting, cmp.Or(
+		oneOf(setting.ValueType, store.ValueTypes(), "valueType"), checkName("title", setting.Title), oneOf(setting.Status, statuses, "status"),
+	)
 }

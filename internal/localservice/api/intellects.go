@@ -1,8 +1,8 @@
 package api
 
 import (
+	"cmp"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"maps"
 	"net/http"
@@ -176,7 +176,7 @@ func checkIntellect(in *store.Intellect) error {
 			errs = append(errs, invalid("value_error", err.Error(), "script"))
 		}
 	}
-	return errors.Join(errs...)
+	return cmp.Or(errs...)
 }
 
 func checkPrompts(prompts []store.Prompt) error {

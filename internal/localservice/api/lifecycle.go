@@ -108,19 +108,14 @@ func setRule(old store.Rule, body fields) (store.Rule, error) {
 	}
 	rule.Status = cmp.Or(rule.Status, store.StatusActive)
 	rule.ObjectType = cmp.Or(rule.ObjectType, store.ThreadObject)
-	for _, err := range []error{
+	return rule, cmp.Or(
 		checkName("name", rule.Name),
 		oneOf(rule.Status, statuses, "status"),
 		oneOf(rule.ObjectType, []string{store.ThreadObject}, "objectType"),
 		oneOf(rule.EventType, eventTypes, "eventType"),
 		checkConditions(rule.Conditions),
 		checkActions(rule.Actions),
-	} {
-		if err != nil {
-			return rule, err
-		}
-	}
-	return rule, nil
+	)
 }
 
 func checkConditions(conditions []store.RuleTerm) error {

@@ -1,8 +1,8 @@
 package api
 
 import (
+	"cmp"
 	"encoding/json"
-	"errors"
 
 	"github.com/agentruntime/agentruntime/internal/localservice/store"
 )
@@ -25,5 +25,5 @@ func (s *server) skills() *resource[store.Skill] {
 
 func setSkill(old store.Skill, body fields) (store.Skill, error) {
 	skill, err := overlay(old, store.Skill{}, body)
-	return skill, errors.Join(err, checkName("name", skill.Name))
+	return skill, cmp.Or(err, checkName("name", skill.Name))
 }

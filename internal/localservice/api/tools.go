@@ -1,7 +1,7 @@
 package api
 
 import (
-	"errors"
+	"cmp"
 	"maps"
 	"net/url"
 	"regexp"
@@ -64,7 +64,7 @@ func checkToolConfig(t *store.ToolConfig) error {
 	case t.Type == store.APITool && t.Request == nil:
 		return missing("config", "request")
 	case t.Type == store.APITool:
-		return errors.Join(checkRequest(t.Request), checkResult(t))
+		return cmp.Or(checkRequest(t.Request), checkResult(t))
 	case t.Type == store.CodeTool && t.Code == "":
 		return missing("config", "code")
 	case t.Type == store.CodeTool:
