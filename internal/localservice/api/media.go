@@ -156,22 +156,16 @@ func asException(err error) error {
 	switch {
 	case errors.As(err, &refused) && refused.status == http.StatusOK:
 		return refused
-	case errors.As(err, &refused) && refused.status == http.StatusUnprocessableEntity:
+	case refused != nil && refused.wrong != nil:
 		code := codeInvalid
-		text := refused.text
-		if body, ok := refused.body.(map[string]any); ok {
-			if details, ok := body["detail"].([]detail); ok && len(details) > 0 {
-				if details[0].Type == "missing" {
-					code = codeMissing
-				}
-				var at []string
-				for _, part := range details[0].Loc[1:] {
-					at = append(at, fmt.Sprint(part))
-				}
-				text = strings.TrimPrefix(strings.Join(at, ".")+": "+text, ": ")
-			}
+		if refused.wrong.Type == "missing" {
+			code = codeMissing
 		}
-		return exception(code, text)
+		var at []string
+		for _, part := range refused.wrong.Loc[1:] {
+			at = append(at, fmt.Sprint(part))
+		}
+		return exception(code, strings.TrimPrefix(strings.Join(at, ".")+": "+refused.text, ": "))
 	}
 	return err
 }

@@ -18,13 +18,14 @@ type apiError struct {
 	status int
 	body   any
 	text   string
+	wrong  *detail // about a field of the request; nil for other errors
 }
 
 func (e *apiError) Error() string { return e.text }
 
 // problem is an error whose body is {"message": text} (protocol §9.7).
 func problem(status int, text string) error {
-	return &apiError{status, map[string]string{"message": text}, text}
+	return &apiError{status: status, body: map[string]string{"message": text}, text: text}
 }
 
 // detail is one entry of a 422 body (protocol §9.7).
@@ -37,7 +38,7 @@ type detail struct {
 // invalid is the 422 for one field of the body.
 func invalid(kind, msg string, path ...any) error {
 	d := detail{Loc: append([]any{"body"}, path...), Msg: msg, Type: kind}
-	return &apiError{http.StatusUnprocessableEntity, map[string]any{"detail": []detail{d}}, msg}
+	return &apiError{http.StatusUnprocessableEntity, map[string]any{"detail": []detail{d}}, msg, &d}
 }
 
 func missing(path ...any) error { return invalid("missing", "Field required", path...) }
@@ -57,9 +58,9 @@ func outOfRange(least, most int, path ...any) error {
 // exception is an error with status 200, as the session API reports it
 // (protocol §9.7, "Error inside a 200 JSON body").
 func exception(code, message string) error {
-	return &apiError{http.StatusOK, map[string]any{
+	return &apiError{status: http.StatusOK, text: message, body: map[string]any{
 		"objectType": "KalturaAPIException", "code": code, "message": message, "args": map[string]string{},
-	}, message}
+	}}
 }
 
 // fail writes the reply for err. An internal error is logged, and the client gets a

@@ -33,17 +33,17 @@ func (s *server) manageAgentHost(mux *http.ServeMux, path string, handle func(*c
 // badInput returns a 422 as a 400, and other errors as they are.
 func badInput(err error) error {
 	var refused *apiError
-	if errors.As(err, &refused) && refused.status == http.StatusUnprocessableEntity {
-		return &apiError{http.StatusBadRequest, refused.body, refused.text}
+	if errors.As(err, &refused) && refused.wrong != nil {
+		return &apiError{status: http.StatusBadRequest, body: refused.body, text: refused.text}
 	}
 	return err
 }
 
 // titled is an exception that clients identify by its title (service.md, Avatars).
 func titled(title string) error {
-	return &apiError{http.StatusOK, map[string]any{
+	return &apiError{status: http.StatusOK, text: title, body: map[string]any{
 		"objectType": "KalturaAPIException", "code": title, "title": title, "message": title, "args": map[string]string{},
-	}, title}
+	}}
 }
 
 // fields is the body of a create or an update: the fields of a record to set.
