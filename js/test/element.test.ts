@@ -98,6 +98,15 @@ test("attributes are properties with their text", () => {
   assert.equal(element.hasAttribute("modes"), false)
 })
 
+test("a conversation that the page ends when its session is made does not connect", async () => {
+  for (const modes of ["face", "text", "face text"]) {
+    const element = place({ modes })
+    element.addEventListener("sessionCreated", () => element.end())
+    await element.start()
+    assert.deepEqual([modes, element.phase, program.names().includes("connect")], [modes, "ended", false])
+  }
+})
+
 test("a start passes options on, those of the page over attributes", async () => {
   const element = place(
     { kickoff: "Hello", "thread-id": "a", "context-id": "c", disclosure: "A machine.", microphone: "click" },

@@ -100,6 +100,7 @@ export class Conversation {
     signal.addEventListener("abort", () => this.#turn?.abort())
     update({ step: 1 })
     element.dispatchEvent(new CustomEvent("sessionCreated", { detail: { session } }))
+    if (signal.aborted) return // the page has ended it; a session with a face would connect nevertheless
     await session.connect()
     if (signal.aborted) return
     update({ phase: "live", gated: false })
