@@ -534,7 +534,7 @@ test("the language of an agent is set by one call", async () => {
   }
 })
 
-test("an agent is told the pages of a site", async () => {
+test("an agent is told the pages of a site", async (t) => {
   const manifest = buildSectionsManifest([{ path: "/pricing", title: "Pricing", description: "What {{it}} costs", sections: [{ id: "plans", title: "Our plans" }, { id: "x" }] }])
   assert.deepEqual(siteMapPrompt(manifest), { key: "siteMap", label: "siteMap", headerTemplate: "Pages of the site", type: "custom", value: "- /pricing Pricing: What it costs\n  - section plans Our plans\n  - section x" })
   assert.deepEqual(lintPrompts([siteMapPrompt(manifest)]).findings, [])
@@ -544,11 +544,12 @@ test("an agent is told the pages of a site", async () => {
   assert.throws(() => siteMapPrompt({} as never), { code: "bad_manifest" })
   const server = createServer((request, reply) => void reply.end(request.url === "/site.json" ? JSON.stringify(manifest) : "no JSON"))
   await new Promise<void>((listening) => server.listen(0, "127.0.0.1", listening))
+  t.after(() => server.close())
   const { port } = server.address() as AddressInfo
   assert.deepEqual(await loadSectionsManifest(`http://127.0.0.1:${port}/site.json`), manifest)
   await assert.rejects(loadSectionsManifest(`http://127.0.0.1:${port}/other`), { code: "bad_manifest" })
   await assert.rejects(loadSectionsManifest("file:///etc/passwd"), { code: "bad_request" })
-  server.close()
+  await assert.rejects(loadSectionsManifest(`http://127.0.0.1:${port}/site.json`, { signal: AbortSignal.abort() }), { code: "aborted" })
 })
 
 test("secrets are written with the mask of the others", async () => {

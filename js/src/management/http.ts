@@ -1,5 +1,6 @@
 import { isPrivate } from "../core/privatehost.js"
 import { AgentError, localError } from "../core/errors.js"
+import { textUpTo } from "../core/textupto.js"
 import { bases } from "../generated/management.js"
 import { regions, type Region } from "../generated/settings.js"
 import { bad, cleaner, fault, hiddenRefusal, isObject, isText, refusal, type Clean } from "./fault.js"
@@ -240,7 +241,8 @@ export class Http {
   }
 
   async #replyOf(response: Response, call: Prepared, signal: AbortSignal | undefined) {
-    const text = await limitedText(response, call.path).catch((cause: unknown) => {
+    const tooLarge = () => fault("response_too_large", "the reply is larger than 10 MiB", { status: response.status, instance: call.path })
+    const text = await textUpTo(response, maxReply, tooLarge).catch((cause: unknown) => {
       throw failure(cause, call, signal)
     })
     const reply = { status: response.status, text, headers: response.headers, instance: call.path, requestId: requestIdOf(response) }
@@ -282,22 +284,6 @@ function failure(cause: unknown, call: Prepared, signal: AbortSignal | undefined
   // What a runtime puts into the cause, such as the address, can have a secret in it.
   const reason = cause instanceof Error ? ((cause.cause as { code?: unknown } | undefined)?.code ?? cause.message) : String(cause)
   return fault("network_error", `${call.path} got no reply: ${call.clean(String(reason))}`, { status: 0, retryable: true, instance: call.path })
-}
-
-async function limitedText(response: Response, path: string): Promise<string> {
-  if (!response.body) return response.text()
-  const reader = response.body.getReader()
-  const decoder = new TextDecoder()
-  let text = ""
-  for (let bytes = 0; ; ) {
-    const { done, value } = await reader.read()
-    if (done) return text + decoder.decode()
-    if ((bytes += value.length) > maxReply) {
-      await reader.cancel()
-      throw fault("response_too_large", "the reply is larger than 10 MiB", { status: response.status, instance: path })
-    }
-    text += decoder.decode(value, { stream: true })
-  }
 }
 
 /** Waits, or rejects with `aborted`. */

@@ -1,6 +1,8 @@
 import { AgentError, cancelled, messageOf } from "../core/errors.js"
 import { partError } from "../core/part.js"
 import { isObject } from "../core/object.js"
+import { onAbort } from "../core/signals.js"
+import { textUpTo } from "../core/textupto.js"
 
 /** A part of a page that the agent can show. */
 export interface SiteSection {
@@ -76,14 +78,15 @@ function described(what: string, { description }: Record<string, unknown>): { de
 
 /** Requests a manifest. Rejects with `http_error`, `network_error`, `timeout`, `too_large`, `bad_manifest`, or `aborted` by signal. */
 export async function fetchManifest(url: URL, maxBytes: number, timeoutMs: number, signal: AbortSignal): Promise<SiteManifest> {
+  if (signal.aborted) throw cancelled(signal)
   const controller = new AbortController()
   const abort = () => controller.abort()
-  signal.addEventListener("abort", abort)
+  const forget = onAbort(signal, abort)
   const timer = setTimeout(abort, timeoutMs)
   try {
     const reply = await fetch(url, { signal: controller.signal, credentials: "same-origin", headers: { Accept: "application/json" } })
     if (!reply.ok) throw partError("http_error", "HTTP error", `the manifest's server answered ${reply.status}`, { status: reply.status, retryable: reply.status >= 500 })
-    const text = await readUpTo(reply, maxBytes)
+    const text = await textUpTo(reply, maxBytes, () => partError("too_large", "Too large", `the manifest has more than ${maxBytes} bytes`))
     let value: unknown
     try {
       value = JSON.parse(text)
@@ -98,24 +101,8 @@ export async function fetchManifest(url: URL, maxBytes: number, timeoutMs: numbe
     throw partError("network_error", "Network error", `the manifest could not be fetched: ${messageOf(cause)}`, { retryable: true, cause })
   } finally {
     clearTimeout(timer)
-    signal.removeEventListener("abort", abort)
+    forget()
     controller.abort() // the rest of a reply that is not read
-  }
-}
-
-async function readUpTo(reply: Response, maxBytes: number): Promise<string> {
-  const tooLarge = () => partError("too_large", "Too large", `the manifest has more than ${maxBytes} bytes`)
-  if (Number(reply.headers.get("content-length")) > maxBytes) throw tooLarge()
-  const decoder = new TextDecoder()
-  let text = ""
-  let bytes = 0
-  const reader = reply.body?.getReader()
-  for (;;) {
-    const { done, value } = (await reader?.read()) ?? { done: true, value: undefined }
-    if (done) return text + decoder.decode()
-    bytes += value.byteLength
-    if (bytes > maxBytes) throw tooLarge()
-    text += decoder.decode(value, { stream: true })
   }
 }
 
