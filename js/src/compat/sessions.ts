@@ -9,11 +9,11 @@ import type { Emits, SessionEmitter } from "../core/emitter.js"
 import { localError } from "../core/errors.js"
 import type { AvatarEvents, ChatEvents, ToolCall, ToolCallInvalid, ToolCallResult } from "../generated/events.js"
 import { fullProgram } from "../session/full.js"
-import { givenOf, ignored, type OwnToken, type PlainOptions, type WithToken } from "../core/options.js"
+import { effective, givenOf, isInjected, type OwnToken, type PlainOptions, type WithToken } from "../core/options.js"
 import { ProgramObject } from "../core/programobject.js"
 import type { ArgsSchema, ToolArgs } from "../session/session.js"
 import type { AgentSettings } from "../generated/settings.js"
-import { injected, sessionOptions } from "../core/unknown.js"
+import { sessionOptions } from "../core/unknown.js"
 import { actionOf, callOf, policyOf, refusal, typeOf, type CompatAction, type CompatActionType, type CompatPolicy } from "./actions.js"
 import type { CompatToolCall } from "./tools.js"
 
@@ -95,11 +95,7 @@ class ActionGate {
 }
 
 /** The options that have an effect, and one line of the log about the others. */
-function known(...from: PlainOptions[]): PlainOptions[] {
-  const counts = (name: string) => sessionOptions.includes(name) && !(injected as readonly string[]).includes(name)
-  ignored(from, from.flatMap((given) => Object.keys(given).filter((name) => !counts(name))))
-  return from.map((given) => Object.fromEntries(Object.entries(given).filter(([name]) => counts(name))))
-}
+const known = (...from: PlainOptions[]): PlainOptions[] => effective(from, (name) => sessionOptions.includes(name) && !isInjected(name))
 
 /** The gate of a session's options, and those options with the gate in place of what it decides. */
 function gated(given: PlainOptions): [gate: ActionGate, options: PlainOptions] {

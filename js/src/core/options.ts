@@ -12,21 +12,22 @@ export type { AuditActor, AuditEvent, CompletionSettings, Region, ResponseInfo, 
 /** Options with the token that they need, as `token` or as `ks`. */
 export type WithToken<Settings> = Settings & ({ token: Token; ks?: Token | undefined } | { ks: Token; token?: Token | undefined })
 
-/** Removes the options of a page that would replace parts of the runtime, and says so in one line of the log. */
-export function withoutInjected(...from: PlainOptions[]): PlainOptions[] {
-  const isInjected = (name: string) => (injected as readonly string[]).includes(name)
-  ignored(from, from.flatMap((given) => Object.keys(given).filter(isInjected)))
-  return from.map((given) => Object.fromEntries(Object.entries(given).filter(([name]) => !isInjected(name))))
-}
+/** Whether an option of a page would replace a part of the runtime. */
+export const isInjected = (name: string): boolean => (injected as readonly string[]).includes(name)
 
-/** Reports options that have no effect in one line: to the logger of the options, or to the console without one. */
-export function ignored(from: readonly PlainOptions[], names: readonly string[]): void {
-  if (names.length === 0) return
-  const options = [...new Set(names)]
-  const message = `these options have no effect and can be removed: ${options.join(", ")}`
-  const logger = from.map(({ logger }) => logger).find((logger) => typeof logger === "function") as ((level: string, message: string, data: object) => void) | undefined
-  if (logger) logger("info", message, { options })
-  else console.info(`agentruntime: ${message}`)
+/** Removes the options of a page that would replace parts of the runtime, and says so in one line of the log. */
+export const withoutInjected = (...from: PlainOptions[]): PlainOptions[] => effective(from, (name) => !isInjected(name))
+
+/** The options that have an effect, and one line about the others: to the logger of the options, or to the console without one. */
+export function effective(from: readonly PlainOptions[], counts: (name: string) => boolean): PlainOptions[] {
+  const options = [...new Set(from.flatMap((given) => Object.keys(given).filter((name) => !counts(name))))]
+  if (options.length > 0) {
+    const message = `these options have no effect and can be removed: ${options.join(", ")}`
+    const logger = from.map(({ logger }) => logger).find((logger) => typeof logger === "function") as ((level: string, message: string, data: object) => void) | undefined
+    if (logger) logger("info", message, { options })
+    else console.info(`agentruntime: ${message}`)
+  }
+  return from.map((given) => Object.fromEntries(Object.entries(given).filter(([name]) => counts(name))))
 }
 
 /** Options in the form that the Go program takes. */
@@ -123,7 +124,7 @@ export function checkOptions(given: PlainOptions, more: readonly string[] = []):
 }
 
 /** Checks the token and the service's address, and converts them. */
-export function plainPlace(given: PlainOptions): PlainOptions {
+export function plainPlace(given: PlainOptions): PlainOptions & { token: string } {
   const token = given["token"] ?? given["ks"]
   return { ...plainOf({ ...toldBy(token), ...given }, sessionChecks), token: tokenOf(token) }
 }
@@ -134,14 +135,11 @@ export function plainSession(options: PlainOptions, checks: Readonly<Record<stri
   const { kickoff } = given
   checkOptions(given)
   checkConversationKind(given)
-  const token = given["token"] ?? given["ks"]
-  const plain = plainOf({ ...toldBy(token), ...given }, completionChecks, sessionChecks, checks)
-  const text = tokenOf(token)
+  const plain = plainPlace(plainOf(given, completionChecks, checks))
   return {
     ...plain,
     ...plainAgentOptions(given),
-    token: text,
-    partnerId: plain["partnerId"] || partnerOf(text),
+    partnerId: plain["partnerId"] || partnerOf(plain.token),
     ...(kickoff !== undefined && { kickoff: readable("kickoff", () => kickoffOf(kickoff)) }),
   }
 }
