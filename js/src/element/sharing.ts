@@ -5,14 +5,20 @@ import { open, type Part, type State } from "./state.js"
 import { Stills } from "./stills.js"
 import { toolLabels, type ToolLabels } from "./toollabels.js"
 
-type Source = "screen" | "camera"
+/** What can be shown: how the browser gets it, what lets the agent take it, and how it is sent. */
+const sources = {
+  camera: { get: "getUserMedia", capability: "cameraAnalysis", send: "sendCameraShot", share: "shareCamera", sees: "seesCamera" },
+  screen: { get: "getDisplayMedia", capability: "screenShare", send: "sendScreenShot", share: "shareScreen", sees: "seesScreen" },
+} as const
+
+type Source = keyof typeof sources
 
 /** Buttons in the field for messages that show the agent the visitor's screen or camera, where the agent and the browser can; one at a time. */
 export class Sharing implements Part {
   readonly root = make("div", { part: "sharing", class: "sharing" })
   /** What the agent sees, over its picture. */
   readonly preview = make("div", { part: "preview", class: "preview", hidden: true })
-  readonly #buttons: Record<Source, IconButton>
+  readonly #buttons: readonly (readonly [Source, IconButton])[]
   readonly #face: () => AvatarSession | undefined
   readonly #tell: AnswerActions["tell"]
   #labels: ToolLabels = toolLabels({})
@@ -24,11 +30,8 @@ export class Sharing implements Part {
   constructor(face: () => AvatarSession | undefined, tell: AnswerActions["tell"]) {
     this.#face = face
     this.#tell = tell
-    this.#buttons = {
-      camera: new IconButton("share-camera", () => void this.#toggle("camera")),
-      screen: new IconButton("share-screen", () => void this.#toggle("screen")),
-    }
-    this.root.append(...Object.values(this.#buttons).map(({ root }) => root))
+    this.#buttons = (Object.keys(sources) as Source[]).map((name) => [name, new IconButton(`share-${name}`, () => void this.#toggle(name))])
+    this.root.append(...this.#buttons.map(([, { root }]) => root))
   }
 
   show(state: State): void {
@@ -43,18 +46,19 @@ export class Sharing implements Part {
     const state = this.#state
     const capabilities = state && open(state) && state.mode === "face" ? this.#face()?.capabilities : undefined
     const devices = globalThis.navigator?.mediaDevices as Partial<MediaDevices> | undefined // undefined in a page without encryption
-    return source === "screen" ? capabilities?.screenShare === true && devices?.getDisplayMedia !== undefined : capabilities?.cameraAnalysis === true && devices?.getUserMedia !== undefined
+    const { get, capability } = sources[source]
+    return capabilities?.[capability] === true && devices?.[get] !== undefined
   }
 
   #draw(): void {
-    const { shareCamera, shareScreen, seesCamera, seesScreen } = this.#labels
     const source = this.#shared?.source
     const ready = this.#state?.phase === "live"
-    this.#buttons.camera.show(shareCamera, "camera", { pressed: source === "camera", hidden: !this.#can("camera") })
-    this.#buttons.screen.show(shareScreen, "screen", { pressed: source === "screen", hidden: !this.#can("screen") })
-    for (const { root } of Object.values(this.#buttons)) root.disabled = !ready && !source
+    for (const [name, button] of this.#buttons) {
+      button.show(this.#labels[sources[name].share], name, { pressed: source === name, hidden: !this.#can(name) })
+      button.root.disabled = !ready && !source
+    }
     this.preview.hidden = !source
-    this.preview.firstElementChild?.setAttribute("aria-label", source === "screen" ? seesScreen : seesCamera)
+    if (source) this.preview.firstElementChild?.setAttribute("aria-label", this.#labels[sources[source].sees])
   }
 
   async #toggle(source: Source): Promise<void> {
@@ -64,8 +68,7 @@ export class Sharing implements Part {
     if (was === source) return this.#told(this.#labels.unshared)
     this.#asking = true
     try {
-      const { mediaDevices } = navigator
-      this.#start(source, await (source === "screen" ? mediaDevices.getDisplayMedia({ video: true }) : mediaDevices.getUserMedia({ video: true })))
+      this.#start(source, await navigator.mediaDevices[sources[source].get]({ video: true }))
     } catch {
       if (this.#can(source)) this.#told(this.#labels.notShared, true) // the visitor may have changed their mind, which browsers do not tell from a refusal
     } finally {
@@ -77,13 +80,13 @@ export class Sharing implements Part {
     if (!this.#can(source)) return void stream.getTracks().forEach((track) => track.stop()) // the conversation ended meanwhile
     const video = make("video")
     this.preview.replaceChildren(video)
+    const { send: method, sees } = sources[source]
     let sent = false
     const send = (image: ArrayBuffer) => {
       const face = this.#face()
       if (face?.state !== "connected") return // it goes on after a repair
-      if (source === "screen") face.sendScreenShot(image)
-      else face.sendCameraShot(image)
-      if (!sent) this.#told(source === "screen" ? this.#labels.seesScreen : this.#labels.seesCamera)
+      face[method](image)
+      if (!sent) this.#told(this.#labels[sees])
       sent = true
     }
     const stills = new Stills(stream, video, send, (reason) => {
