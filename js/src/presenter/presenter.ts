@@ -129,9 +129,8 @@ export class Presenter {
   #suppressed = false
   #turn = ""
   #stored: PresenterMemory | null
-  /** What the agent is told of: a slide that is shown before replaces what is stored. */
+  /** What the agent is still to be told of: a slide that is shown before replaces what is stored. */
   #recalls: PresenterMemory | null
-  #memorySent = false
   /** The last call of the tool. */
   #lastTool: { target: number; at: number } | undefined
 
@@ -246,7 +245,7 @@ export class Presenter {
   refreshContext(): void {
     this.#options.session.setDynamicPrompt(this.#payload())
     this.#lastContextSlide = this.#current
-    this.#memorySent = true
+    this.#recalls = null
   }
 
   /** The older name of {@link Presenter.refreshContext}. */
@@ -335,7 +334,6 @@ export class Presenter {
     scope.listen(session, "reconnected", ({ recovered }) => {
       if (recovered !== false) return
       // The service has forgotten the conversation's context.
-      this.#memorySent = false
       this.#recalls = this.#stored
       this.refreshContext()
     })
@@ -383,7 +381,7 @@ export class Presenter {
       ...context,
       ...extend?.(slide, position),
       meta: metaFor(category),
-      memory: this.#memorySent ? null : this.#recalled(),
+      memory: this.#recalled(),
       ...(deckOutline && { outline: this.#outline() }),
     }
   }
