@@ -28,36 +28,26 @@ export const PAGE_TYPES = Object.freeze(["View", "Create", "Edit", "Participate"
 
 type Value = string | number | boolean | null | undefined
 
+const commonNames = ["partnerId", "ks", "entryId", "sessionId", "referrer", "userId", "hostingKalturaApplication", "hostingKalturaApplicationVer", "customId1", "customId2"] as const
+const pageNames = ["pageType", "pageName", "pageValue", "pageInfo"] as const
+const buttonNames = ["buttonType", "buttonName", "buttonValue", "buttonInfo"] as const
+
+/** The fields of these names. */
+type Fields<Names extends readonly string[]> = { [Name in Names[number]]?: Value }
+
 /** What every event has. */
-export interface AnalyticsFields {
-  partnerId?: Value
+export interface AnalyticsFields extends Fields<typeof commonNames> {
   /** A token of the visitor. It is in the body of the request, never in its address. */
   ks?: string | null | undefined
-  entryId?: Value
-  sessionId?: Value
-  referrer?: Value
-  userId?: Value
-  hostingKalturaApplication?: Value
-  hostingKalturaApplicationVer?: Value
-  customId1?: Value
-  customId2?: Value
 }
 
 /** What is said of a page. */
-export interface PageLoadFields {
+export interface PageLoadFields extends Fields<typeof pageNames> {
   pageType: (typeof PAGE_TYPES)[number]
-  pageName?: Value
-  pageValue?: Value
-  pageInfo?: Value
 }
 
 /** What is said of a button. */
-export interface ButtonClickedFields {
-  buttonType?: Value
-  buttonName?: Value
-  buttonValue?: Value
-  buttonInfo?: Value
-}
+export interface ButtonClickedFields extends Fields<typeof buttonNames> {}
 
 /** Options of {@link Analytics}. */
 export interface AnalyticsOptions extends AnalyticsFields {
@@ -77,10 +67,6 @@ export interface AnalyticsResult {
   readonly transport: "beacon" | "fetch" | "none" | "disabled"
 }
 
-const commonNames = ["partnerId", "ks", "entryId", "sessionId", "referrer", "userId", "hostingKalturaApplication", "hostingKalturaApplicationVer", "customId1", "customId2"] as const
-const pageNames = ["pageType", "pageName", "pageValue", "pageInfo"] as const
-const buttonNames = ["buttonType", "buttonName", "buttonValue", "buttonInfo"] as const
-
 /** The fields of an event for a page; all values are texts. Throws `bad_request` for an unknown `pageType`. */
 export function buildPageLoadParams(common: AnalyticsFields = {}, fields: PageLoadFields): Record<string, string> {
   if (!PAGE_TYPES.includes(fields?.pageType)) throw localError("bad_request", `pageType must be one of ${PAGE_TYPES.join(", ")}`)
@@ -92,13 +78,13 @@ export function buildButtonClickedParams(common: AnalyticsFields = {}, fields: B
   return params(EVENT_TYPES.buttonClicked, common, buttonNames, fields)
 }
 
-function params<Name extends string>(eventType: number, common: AnalyticsFields, names: readonly Name[], fields: { [N in Name]?: Value }): Record<string, string> {
+function params<Names extends readonly string[]>(eventType: number, common: AnalyticsFields, names: Names, fields: Fields<Names>): Record<string, string> {
   const all: [string, Value][] = [
     ["service", "analytics"],
     ["action", "trackEvent"],
     ["eventType", eventType],
     ...commonNames.map((name): [string, Value] => [name, common?.[name]]),
-    ...names.map((name): [string, Value] => [name, fields?.[name]]),
+    ...names.map((name): [string, Value] => [name, fields?.[name as Names[number]]]),
   ]
   return Object.fromEntries(all.filter(([, value]) => value !== undefined && value !== null).map(([name, value]) => [name, String(value)]))
 }
