@@ -3,7 +3,7 @@ import { readFileSync } from "node:fs"
 import { afterEach, test } from "node:test"
 import { FakeAgentSession, FakeAvatarSession, FakeChatSession, type FakeOptions } from "../src/testing.js"
 import type { AvatarOptions } from "../src/session/avataroptions.js"
-import { AgentState, AnswerButtons, Composer, ControlBar, DeviceSelect, Transcript } from "../src/ui.js"
+import { AgentState, AnswerButtons, Composer, ControlBar, DeviceSelect, SpokenTranscript, Transcript } from "../src/ui.js"
 import { endKept, kept } from "./fake.js"
 import { Events, makePage, replaceNavigator, until } from "./page.js"
 
@@ -436,6 +436,24 @@ test("a transcript shows who said what, with what the page adds at the end", asy
   transcript.destroy()
   await session.sendText("When is breakfast?")
   assert.equal(said().length, 2)
+})
+
+test("a transcript ends what it has made, and leaves what the page has given", () => {
+  const session = new Events()
+  const say = (text: string) => session.emit("transcript", { type: "user", text, speechId: null })
+  const root = window.document.createElement("section")
+  window.document.body.append(root)
+  const inPage = new Transcript(session, { root })
+  say("One")
+  assert.equal(root.querySelector("[aria-live=polite]")?.isConnected, true, "screen readers are told")
+  inPage.destroy()
+  const spoken = new SpokenTranscript(session)
+  const ofPage = new Transcript(session, { spoken })
+  ofPage.destroy()
+  say("Two")
+  assert.deepEqual([inPage, ofPage].map((transcript) => transcript.spoken.entries.map(({ text }) => text)), [["One"], ["Two"]])
+  assert.deepEqual([root.isConnected, root.querySelector("[aria-live]"), ofPage.root.isConnected], [true, null, false])
+  spoken.destroy()
 })
 
 test("a text that the service may not have received is in the transcript, and says so", () => {

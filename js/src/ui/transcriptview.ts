@@ -53,6 +53,8 @@ export class Transcript {
   /** What was said, such as for a file of it. */
   readonly spoken: SpokenTranscript
   readonly #own: boolean
+  /** What screen readers are told; undefined if the page has given what was said. */
+  readonly #region: HTMLElement | undefined
   readonly #markdown: TranscriptOptions["markdown"]
   readonly #entries = new Map<TranscriptEntry, Drawn>()
   readonly #unlisten: () => void
@@ -75,11 +77,11 @@ export class Transcript {
     this.#agentName = agentName
     this.#markdown = markdown
     this.#own = root === undefined
-    const region = make("div", { class: "agent-hidden" })
-    this.spoken = spoken ?? new SpokenTranscript(session, { liveRegion: region, plain })
+    this.#region = spoken ? undefined : make("div", { class: "agent-hidden" })
+    this.spoken = spoken ?? new SpokenTranscript(session, { liveRegion: this.#region, plain })
     // The log changes too often to be announced itself, and can be scrolled by keyboard only if it can have the focus.
     this.root = root ?? make("div", { class: "agent-transcript", part: "log", role: "log", "aria-live": "off", "aria-label": this.#labels.log, tabindex: 0 })
-    if (!root && !spoken) this.root.append(region)
+    if (this.#region) this.root.append(this.#region)
     this.root.addEventListener("scroll", this.#scrolled, { passive: true })
     this.#sizes?.observe(this.root)
     this.#unlisten = entries ? this.spoken.onChange((change) => this.#said(change)) : () => {}
@@ -128,14 +130,14 @@ export class Transcript {
     this.#follow()
   }
 
-  /** Removes the listeners; the element too, unless the page gave it. */
+  /** Removes the listeners; what was said and the element too, unless the page gave them. */
   destroy(): void {
     this.#unlisten()
     this.root.removeEventListener("scroll", this.#scrolled)
     this.#sizes?.disconnect()
-    if (!this.#own) return
-    this.root.remove()
-    this.spoken.destroy()
+    if (this.#region) this.spoken.destroy()
+    this.#region?.remove()
+    if (this.#own) this.root.remove()
   }
 
   #name({ who }: TranscriptEntry): string {
