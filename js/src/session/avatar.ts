@@ -49,8 +49,6 @@ export class AvatarSession extends Session<AvatarEvents, Snapshot, AvatarMethods
   #elements: Elements = {}
   /** The page may change a text before it is sent. */
   readonly #changesTexts: boolean
-  #levelEnabled = false
-  #speechEnabled = false
   #micError: AgentError | null = null
   #playbackBlocked: "video" | "audio" | null = null
   /** The picture's element while it is muted because sound needs a click, not because the page muted it. */
@@ -432,14 +430,8 @@ export class AvatarSession extends Session<AvatarEvents, Snapshot, AvatarMethods
     super.listenersChanged()
     this.#watchDevices(this.hasListeners("devicesChanged") && !this.over)
     const turns = this.hasListeners("turnTimings")
-    if (turns !== this.#speechEnabled) {
-      this.#speechEnabled = turns
-      this.callUnlessGone("measureSpeech", turns)
-    }
-    const enabled = turns || this.hasListeners("localMicLevel") || this.hasListeners("localSpeakingChanged")
-    if (enabled === this.#levelEnabled) return
-    this.#levelEnabled = enabled
-    this.callUnlessGone("measureLevel", enabled)
+    this.tell("measureSpeech", turns, false)
+    this.tell("measureLevel", turns || this.hasListeners("localMicLevel") || this.hasListeners("localSpeakingChanged"), false)
   }
 }
 

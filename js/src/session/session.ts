@@ -103,8 +103,8 @@ export abstract class Session<
   /** The properties before the runtime is loaded, and after it has ended. */
   #last: Values
   #disposing: Promise<void> | undefined
-  /** The events that the program was last asked to leave out. */
-  #omitted: string[] = []
+  /** What the program was last told by each method of `tell`, as JSON. */
+  readonly #told = new Map<string, string>()
 
   constructor(initial: Values, object: ProgramObject<Own>) {
     super()
@@ -280,10 +280,15 @@ export abstract class Session<
   }
 
   #omitEvents(): void {
-    const omitted = frequent.filter((event) => !this.hasAnyListener(event as keyof Events))
-    if (omitted.join() === this.#omitted.join()) return
-    this.#omitted = omitted
-    this.callUnlessGone("omitEvents", omitted)
+    this.tell("omitEvents", frequent.filter((event) => !this.hasAnyListener(event as keyof Events)), [])
+  }
+
+  /** Tells the program a value that may have changed; `first` is the one that it begins with. */
+  protected tell(method: SessionMethods["sync"] | Own["sync"], value: unknown, first: unknown): void {
+    const text = JSON.stringify(value)
+    if (text === (this.#told.get(method) ?? JSON.stringify(first))) return
+    this.#told.set(method, text)
+    this.#callUnlessGone(method, value)
   }
 
   /** Ends a session for good before it was made in the program. */
@@ -305,7 +310,7 @@ export abstract class Session<
   }
 
   /** Calls a method, or does nothing after the session has ended. */
-  protected callUnlessGone(method: SessionMethods["sync"] | Own["sync"], ...args: unknown[]): void {
+  #callUnlessGone(method: SessionMethods["sync"] | Own["sync"], ...args: unknown[]): void {
     if (!this.#object.ended) this.#object.callSync(method, ...args)
   }
 
@@ -344,7 +349,7 @@ export abstract class Session<
     this.#object.callSync(method, id, ...args(call))
     return () => {
       release()
-      this.callUnlessGone("removeHandler", id)
+      this.#callUnlessGone("removeHandler", id)
     }
   }
 
