@@ -108,7 +108,10 @@ export class CaptionService {
   #current: string | null = null
   #queue: Segment[] = []
   #showing = false
-  #timer: ReturnType<typeof setTimeout> | undefined
+  /** Shows the next caption. */
+  #turning: ReturnType<typeof setTimeout> | undefined
+  /** Clears the last caption. */
+  #holding: ReturnType<typeof setTimeout> | undefined
   /** Sentences whose sound has not begun, without chunks to time them. */
   #waiting: string[] = []
   #talking = false
@@ -160,8 +163,7 @@ export class CaptionService {
   destroy(): void {
     this.#scope.end()
     this.#listeners.clear()
-    clearTimeout(this.#timer)
-    this.#queue = []
+    this.#drop()
     this.#waiting = []
   }
 
@@ -210,9 +212,7 @@ export class CaptionService {
     this.#finish()
     this.#waiting = []
     this.#drop()
-    if (!this.#showing) return
-    this.#showing = false
-    this.#emit({ text: "", clear: true })
+    this.#clear()
   }
 
   #begin(speechId: string): void {
@@ -250,44 +250,42 @@ export class CaptionService {
     const pieces = split(shown, this.#limit)
     const total = pieces.reduce((sum, { length }) => sum + length, 0)
     for (const piece of pieces) this.#queue.push({ text: piece, ms: (ms * piece.length) / total })
-    if (this.#timer === undefined || !this.#running) this.#next()
+    if (this.#turning === undefined) this.#next()
   }
 
-  /** Whether the timer is for the next caption, not for the end of the last. */
-  #running = false
-
   #next(): void {
-    clearTimeout(this.#timer)
+    this.#stopTimers()
     const segment = this.#queue.shift()
-    this.#running = segment !== undefined
     if (segment) {
       this.#showing = true
       this.#emit({ text: segment.text, clear: false })
-      this.#timer = setTimeout(() => this.#next(), segment.ms)
+      this.#turning = setTimeout(() => this.#next(), segment.ms)
       return
     }
-    this.#timer = undefined
     if (this.#current === null) this.#timed = false
     if (this.#ended || !this.#talking) this.#hold()
   }
 
   #hold(): void {
-    clearTimeout(this.#timer)
-    this.#running = false
-    this.#timer = undefined
+    this.#stopTimers()
+    if (this.#showing) this.#holding = setTimeout(() => this.#clear(), this.#holdMs)
+  }
+
+  #clear(): void {
     if (!this.#showing) return
-    this.#timer = setTimeout(() => {
-      this.#timer = undefined
-      this.#showing = false
-      this.#emit({ text: "", clear: true })
-    }, this.#holdMs)
+    this.#showing = false
+    this.#emit({ text: "", clear: true })
   }
 
   #drop(): void {
-    clearTimeout(this.#timer)
-    this.#timer = undefined
-    this.#running = false
+    this.#stopTimers()
     this.#queue = []
+  }
+
+  #stopTimers(): void {
+    clearTimeout(this.#turning)
+    clearTimeout(this.#holding)
+    this.#turning = undefined
   }
 
   #clean(text: string): string {
