@@ -691,6 +691,8 @@ const failures: { name: string; attributes?: Record<string, string>; properties?
       ["a reply of appInit that was not read", {}, { init: async () => new Response("{}") }, /init must be the reply of appInit, an object with ks/],
       ["options that are still JSON", { "widget-id": "w" }, { options: "{}" }, /property options must be an object/],
       ["labels that are still JSON", { "widget-id": "w" }, { labels: "{}" }, /property labels must be an object/],
+      ["a typo in labels", {}, { init, labels: { strat: "Go", errors: { a_new_code: "Not now." } } }, /there is no option labels\.strat: did you mean labels\.start\?/],
+      ["a typo in a group of labels", {}, { init, labels: { launcher: { fersh: "Anew" } } }, /there is no option labels\.launcher\.fersh: did you mean labels\.launcher\.fresh\?/],
       ["suggestions that are a text", { "widget-id": "w" }, { suggestions: "Any news?" }, /property suggestions must be an array/],
       ["a history that is still JSON", { "widget-id": "w" }, { history: "[]" }, /property history must be an array/],
       ["a history of another form", { "widget-id": "w" }, { history: [{ role: "user", content: "Hello" }] }, /each entry of the property history must be \{ who: "user" or "agent", text \}/],

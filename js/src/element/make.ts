@@ -1,13 +1,19 @@
 import type { Token } from "../core/inputs.js"
 import type { AppInitResult } from "../session/appinit.js"
 import type { VisitorAccess } from "../session/visitor.js"
+import type { checkNames } from "../core/unknown.js"
+import type { Texts } from "../ui/dom.js"
+import { WIDGET_LABELS } from "../ui/labels.js"
 import type { AttributeProperties } from "./attributes.js"
+import { english, type Labels } from "./labels.js"
+import { LAUNCHER_LABELS } from "./launcherlabels.js"
 import { chatModule, fullModule, imported, namesModule, type AnySession, type SessionOptions } from "./session.js"
 import type { Mode } from "./state.js"
+import { TOOL_LABELS } from "./toollabels.js"
 
 /** What is needed to make a session. */
 export interface Plan {
-  element: AttributeProperties & { readonly options: SessionOptions }
+  element: AttributeProperties & { readonly options: SessionOptions; readonly labels: Texts<Labels> }
   modes: readonly Mode[]
   video: HTMLVideoElement
   /** The reply of `appInit`, and a function that requests another one, when its token is refused. */
@@ -28,7 +34,7 @@ export interface Made<Session extends AnySession = AnySession> {
 const capabilities = { show_link: "on", video_gallery: "on", external_video: "on" } as const
 
 /** The options of the attributes, and of the page, which take precedence. */
-export function optionsOf(element: Plan["element"]): SessionOptions {
+export function optionsOf(element: Omit<Plan["element"], "labels">): SessionOptions {
   const options: Record<string, string> = {}
   for (const name of ["kickoff", "threadId", "contextId", "contextType", "region", "genieUrl"] as const) {
     const value = element[name]
@@ -37,8 +43,16 @@ export function optionsOf(element: Plan["element"]): SessionOptions {
   return { ...options, ...element.options }
 }
 
+/** Throws `bad_request` for a name that no text has. A service may have codes and reasons of its own, so those are any. */
+function checkLabels(labels: Texts<Labels>, check: typeof checkNames): void {
+  check(labels, Object.keys(english), "labels.")
+  const groups = { activities: english.activities, launcher: LAUNCHER_LABELS, tools: TOOL_LABELS, widgets: WIDGET_LABELS }
+  for (const [name, all] of Object.entries(groups)) check(labels[name as keyof typeof groups] ?? {}, Object.keys(all), `labels.${name}.`)
+}
+
 export async function makeSession({ element, modes, video, init, again, disclosure }: Plan): Promise<Made> {
-  const { knownReply } = await imported(namesModule)
+  const { checkNames, knownReply } = await imported(namesModule)
+  checkLabels(element.labels, checkNames)
   const { microphone } = element
   const options = optionsOf(element)
   const { region, genieUrl, onTokenNeeded: need = async () => (await again()).ks } = options
