@@ -1,4 +1,5 @@
 import { localError } from "./errors.js"
+import { nearest } from "./nearest.js"
 import { sessionNames } from "../generated/names.js"
 
 /**
@@ -41,27 +42,4 @@ export const sessionOptions: readonly string[] = ["token", ...sessionNames, ...i
 export function knownReply<T extends object>(reply: T | null | undefined): T {
   if (typeof reply !== "object" || !("ks" in { ...reply })) throw localError("bad_request", "init must be the reply of appInit, an object with ks")
   return Object.fromEntries(Object.entries(reply as T).filter(([name]) => sessionOptions.includes(name))) as T
-}
-
-/** The known name that differs in the fewest letters, if they are few. */
-function nearest(name: string, known: readonly string[]): string | undefined {
-  let limit = Math.min(4, name.length / 2)
-  let best: string | undefined
-  for (const each of known) {
-    if (Math.abs(each.length - name.length) >= limit) continue
-    const letters = distance(name.toLowerCase(), each.toLowerCase())
-    if (letters < limit) [best, limit] = [each, letters]
-  }
-  return best
-}
-
-/** How many letters must be added, removed or replaced to make one text of the other. */
-function distance(from: string, to: string): number {
-  let row = Array.from({ length: to.length + 1 }, (_, i) => i)
-  for (let i = 0; i < from.length; i++) {
-    const next = [i + 1]
-    for (let j = 0; j < to.length; j++) next.push(Math.min(next[j]! + 1, row[j + 1]! + 1, row[j]! + Number(from[i] !== to[j])))
-    row = next
-  }
-  return row.at(-1)!
 }

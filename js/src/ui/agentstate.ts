@@ -1,7 +1,8 @@
 import { sharedActivity, type ActivitySession } from "./activity.js"
 import { make, type Texts } from "./dom.js"
 import { sharedLevels, type VoiceSession } from "./levels.js"
-import { partLabels, type PartLabels } from "./partlabels.js"
+import { partLabels } from "./ownlabels.js"
+import type { PartLabels } from "./partlabels.js"
 import { VoiceBars } from "./voicebars.js"
 
 /** Options of {@link AgentState}. */

@@ -2,7 +2,8 @@ import type { CallOptions } from "../core/signals.js"
 import { sharedActivity, type ActivitySession, type AgentActivity } from "./activity.js"
 import { ComposerForm } from "./composerform.js"
 import { composing, type Texts } from "./dom.js"
-import { partLabels, type PartLabels } from "./partlabels.js"
+import { partLabels } from "./ownlabels.js"
+import type { PartLabels } from "./partlabels.js"
 import { transportOf } from "./transports.js"
 
 /** What {@link Composer} uses of a session of any kind, or of a fake of a test. */

@@ -3,7 +3,8 @@ import type { CallOptions } from "../core/signals.js"
 import { overStates } from "./activity.js"
 import { make, type Texts } from "./dom.js"
 import type { Scope, SessionLike } from "./listen.js"
-import { partLabels, type PartLabels } from "./partlabels.js"
+import { partLabels } from "./ownlabels.js"
+import type { PartLabels } from "./partlabels.js"
 import { eachTransport } from "./transports.js"
 
 /** What {@link DeviceSelect} uses of a session: an `AvatarSession`, an `AgentSession`, or a fake of a test. */

@@ -1,5 +1,4 @@
 import type { Activity } from "./activity.js"
-import { withTexts, type Texts } from "./dom.js"
 
 /** The texts of the parts around a session, in English. */
 export const PART_LABELS = {
@@ -44,9 +43,6 @@ export const PART_LABELS = {
 
 /** The texts of the parts around a session. */
 export type PartLabels = typeof PART_LABELS
-
-/** The English texts with others in their place. */
-export const partLabels = (own: Texts<PartLabels> | undefined): PartLabels => withTexts(PART_LABELS, own)
 
 /** Messages for visitors by the reason of `ended`. */
 export const END_MESSAGES: Record<string, string> = {

@@ -1,6 +1,7 @@
 import { make, type Texts } from "./dom.js"
 import type { SessionLike } from "./listen.js"
-import { partLabels, type PartLabels } from "./partlabels.js"
+import { partLabels } from "./ownlabels.js"
+import type { PartLabels } from "./partlabels.js"
 import { SpokenTranscript, type TranscriptChange, type TranscriptEntry } from "./transcript.js"
 
 /** Shows a text that grows: `GrowingMarkdown`, or a class of the page. */
