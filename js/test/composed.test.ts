@@ -433,6 +433,8 @@ test("a transcript shows who said what, with what the page adds at the end", asy
   transcript.rename({ you: "Sie" }, "Rotkehlchen")
   assert.deepEqual(said(), ["Sie: When is breakfast?", "Rotkehlchen: From 7 am."])
   assert.match(transcript.root.querySelector("[aria-live=polite]")!.textContent!, /^From 7 am\.$/)
+  transcript.rename(undefined)
+  assert.deepEqual(said(), ["You: When is breakfast?", "Rotkehlchen: From 7 am."], "the English text again")
   transcript.destroy()
   await session.sendText("When is breakfast?")
   assert.equal(said().length, 2)

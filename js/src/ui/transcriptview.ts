@@ -111,7 +111,7 @@ export class Transcript {
   }
 
   /** Shows other names. */
-  rename(labels: Texts<PartLabels>, agentName = this.#agentName): void {
+  rename(labels?: Texts<PartLabels>, agentName = this.#agentName): void {
     this.#labels = partLabels(labels)
     this.#agentName = agentName
     if (this.#own) this.root.ariaLabel = this.#labels.log
