@@ -90,6 +90,7 @@ func (s *Session) connectOn() (*connection, error) {
 	}
 	s.use(conn)
 	if conn.joined { // by Prepare, which emits nothing
+		s.config = conn.config
 		s.announce(conn)
 	}
 	for _, ev := range conn.early {
@@ -225,7 +226,8 @@ type connection struct {
 	socket socketio.Socket
 	hs     *handshake
 	room   string
-	joined bool             // steps 1 to 3 of protocol §2.3 are done
+	joined bool // steps 1 to 3 of protocol §2.3 are done
+	config *signaling.Configuration
 	early  []socketio.Event // events of the service while this was only prepared
 
 	subscriber Subscriber

@@ -313,6 +313,9 @@ func TestPrepareIsUsedByConnect(t *testing.T) {
 		if len(all[event.StreamReady](r)) != 1 {
 			t.Error("streamReady was not emitted from connect")
 		}
+		if now := r.Snapshot(); now.ClientConfig == nil || !now.Capabilities.TapToTalk {
+			t.Errorf("connected with the configuration %+v, want that of the join", now.ClientConfig)
+		}
 	})
 }
 

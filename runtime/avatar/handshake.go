@@ -107,7 +107,7 @@ func (s *Session) join(ctx context.Context, conn *connection, p plan) error {
 	if err != nil {
 		return err
 	}
-	conn.joined = true
+	conn.config, conn.joined = &config, true
 	s.core.Work.Post(func() {
 		s.mark(phaseJoinComplete)
 		if s.config == nil { // a rebuild keeps the first (protocol §8.4)
