@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"slices"
 	"strings"
 	"testing"
@@ -315,6 +316,18 @@ func TestPrepareIsUsedByConnect(t *testing.T) {
 		}
 		if now := r.Snapshot(); now.ClientConfig == nil || !now.Capabilities.TapToTalk {
 			t.Errorf("connected with the configuration %+v, want that of the join", now.ClientConfig)
+		}
+	})
+}
+
+// TestAPreparedConnectionReconnectsWithTheNewToken: the token is read anew for each handshake (protocol §1.6).
+func TestAPreparedConnectionReconnectsWithTheNewToken(t *testing.T) {
+	run(t, Options{}, func(r *rig) {
+		r.must(r.Prepare(context.Background()))
+		r.must(r.SetToken("newer"))
+		s := r.connectOnly()
+		if got := fmt.Sprint(s.Options().Auth); got != "map[token:newer]" || r.service.Dialled() != 1 {
+			t.Errorf("auth %s on %d sockets", got, r.service.Dialled())
 		}
 	})
 }

@@ -284,8 +284,11 @@ func (s *Session) mark(phase TimingPhase) {
 
 // setToken stores the token for later requests and handshakes, those of the socket included.
 func (s *Session) setToken(token string) {
-	if s.conn != nil {
-		if err := s.conn.socket.SetAuth(auth(token)); err != nil {
+	for _, conn := range []*connection{s.conn, s.prepared} {
+		if conn == nil {
+			continue
+		}
+		if err := conn.socket.SetAuth(auth(token)); err != nil {
 			s.core.Log("warn", err.Error(), nil)
 		}
 	}
