@@ -297,6 +297,9 @@ func TestAPreparationThatFailsWhileConnectWaitsIsReplaced(t *testing.T) {
 func TestPrepareIsUsedByConnect(t *testing.T) {
 	run(t, Options{}, func(r *rig) {
 		r.must(r.Prepare(context.Background()))
+		if got := r.Snapshot().Timings; len(got) != 0 {
+			t.Errorf("timings %v of a connect that has not begun", got)
+		}
 		picture := r.media.Subscriber
 		if picture == nil || r.media.Publisher != nil {
 			t.Errorf("the picture's peer is %v and the microphone's %v", picture, r.media.Publisher)

@@ -271,8 +271,8 @@ const (
 // map is replaced, not changed: snapshots hold the old one.
 func (s *Session) mark(phase TimingPhase) {
 	state := s.phase.state()
-	if _, ok := s.timings[string(phase)]; ok || state == ReconnectingState || state == Resuming {
-		return // a rebuild is no connect
+	if _, ok := s.timings[string(phase)]; ok || state == ReconnectingState || state == Resuming || s.decisionPhase() == outside {
+		return // neither a rebuild nor a preparation is a connect
 	}
 	timings := make(map[string]int64, len(s.timings)+1)
 	for k, v := range s.timings {
