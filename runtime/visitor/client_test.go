@@ -128,21 +128,6 @@ func TestOtherTokensHaveThreads(t *testing.T) {
 	}
 }
 
-// TestServiceJudgesARawToken: the error of a 403 has the text of the service.
-func TestServiceJudgesARawToken(t *testing.T) {
-	for _, m := range slices.Concat(personal, common) {
-		c, s := newClient(t, visitor.Options{}, reply{status: 403, body: `{"message":"a token of this kind may not do that"}`})
-		_, err := m.do(t.Context(), c)
-		var f *fault.Error
-		if !errors.As(err, &f) || f.Code != fault.Forbidden || f.Detail != "a token of this kind may not do that" || len(s.requests) != 1 {
-			t.Errorf("%s: %v", m.method, err)
-		}
-		if strings.Contains(fmt.Sprintf("%v %+v %#v", err, err, err), ks) {
-			t.Errorf("%s: the error shows the token", m.method)
-		}
-	}
-}
-
 func TestBadReplies(t *testing.T) {
 	find := func(method string) call {
 		all := slices.Concat(personal, common)

@@ -79,15 +79,6 @@ func TestTimeForms(t *testing.T) {
 	}
 }
 
-func TestIDForms(t *testing.T) {
-	for form, want := range map[string]visitor.ID{`"1001"`: "1001", `1001`: "1001", `9007199254740991`: "9007199254740991", `null`: "", `{}`: ""} {
-		var got visitor.ID
-		if err := json.Unmarshal([]byte(form), &got); err != nil || got != want {
-			t.Errorf("%s: %q, %v", form, got, err)
-		}
-	}
-}
-
 func TestFollowupForms(t *testing.T) {
 	for form, want := range map[string]string{`"Why?"`: "Why?", `{"question":"Why?"}`: "Why?", `{"other":1}`: "", `{"question":2}`: ""} {
 		var got visitor.Followup
