@@ -214,16 +214,14 @@ func TestBadReplies(t *testing.T) {
 		answer
 		code fault.Code
 	}{
-		"no JSON":         {answer{0, `{"agentId":`}, fault.InvalidResponse},
-		"another type":    {answer{0, `{"agentId":7}`}, fault.InvalidResponse},
-		"no id":           {answer{0, `{"displayName":"x"}`}, fault.InvalidResponse},
-		"null":            {answer{0, `null`}, fault.InvalidResponse},
-		"empty":           {answer{0, ``}, fault.ServerError},
-		"too large":       {answer{0, `{"agentId":"` + strings.Repeat("x", 10<<20) + `"}`}, fault.ResponseTooLarge},
-		"unknown agent":   {answer{404, `{"message":"AGENT_NOT_FOUND"}`}, fault.AgentNotFound},
-		"conflict":        {answer{409, `{"message":"taken"}`}, fault.Conflict},
-		"server's token":  {answer{403, `{"message":"` + adminKS + ` is not enough"}`}, fault.Forbidden},
-		"no such address": {answer{405, ``}, fault.MethodNotAllowed},
+		"no JSON":        {answer{0, `{"agentId":`}, fault.InvalidResponse},
+		"another type":   {answer{0, `{"agentId":7}`}, fault.InvalidResponse},
+		"no id":          {answer{0, `{"displayName":"x"}`}, fault.InvalidResponse},
+		"null":           {answer{0, `null`}, fault.InvalidResponse},
+		"empty":          {answer{0, ``}, fault.ServerError},
+		"too large":      {answer{0, `{"agentId":"` + strings.Repeat("x", 10<<20) + `"}`}, fault.ResponseTooLarge},
+		"unknown agent":  {answer{404, `{"message":"AGENT_NOT_FOUND"}`}, fault.AgentNotFound},
+		"server's token": {answer{403, `{"message":"` + adminKS + ` is not enough"}`}, fault.Forbidden},
 	} {
 		f := newFake(t, map[string][]answer{"/agent/get": {test.answer}})
 		_, err := f.Agents.Get(t.Context(), "a-1")

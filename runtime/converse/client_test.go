@@ -101,14 +101,8 @@ func TestRepliesThatAreErrors(t *testing.T) {
 		want fault.Code
 		text string
 	}{
-		{"400", service{status: 400, body: `{"message":"no"}`}, fault.BadRequest, "no"},
 		{"401", service{status: 401}, fault.Unauthorized, ""},
 		{"403", service{status: 403, body: `{"detail":"widget"}`}, fault.Forbidden, "widget"},
-		{"403 about variables", service{status: 403, body: `{"detail":"Client variables are not allowed"}`}, fault.ClientVariablesDisabled, "Client variables are not allowed"},
-		{"404", service{status: 404}, fault.NotFound, ""},
-		{"422", service{status: 422, body: `{"detail":[{"loc":["a"],"msg":"bad","type":"t"},"worse"]}`}, fault.ValidationError, "bad; worse"},
-		{"429", service{status: 429}, fault.RateLimited, ""},
-		{"502", service{status: 502, body: "<html>bad gateway</html>"}, fault.ServerError, "<html>bad gateway</html>"},
 		{"200 with an exception", service{status: 200, header: fetch.Header{"content-type": "application/json"}, body: `{"error":"boom"}`}, fault.APIException, "boom"},
 		{"network", service{err: fault.New(fault.NetworkError, "gone")}, fault.NetworkError, "gone"},
 		{"network, from a client that says less", service{err: io.ErrUnexpectedEOF}, fault.NetworkError, ""},
@@ -142,22 +136,6 @@ func TestEveryReplyIsReported(t *testing.T) {
 		if !reflect.DeepEqual(got, want) {
 			t.Errorf("%+v, want %+v", got, want)
 		}
-	}
-}
-
-func TestOnceCollectsTheTurn(t *testing.T) {
-	s := saying(
-		`{"type":"think","content":"","threadId":"t-1","messageId":"m-1"}`,
-		`{"type":"text","content":"Two ","threadId":"t-2"}`,
-		`{"type":"avatar-filler","content":"things."}`,
-		`{"type":"sql","content":"no text"}`,
-	)
-	turn, err := clientOf(s).Turn(t.Context(), hi, "")
-	if err != nil || turn.Text != "Two things." || turn.ThreadID != "t-1" || turn.MessageID != "m-1" || len(turn.Segments) != 4 || turn.Empty {
-		t.Errorf("Turn = %+v, %v", turn, err)
-	}
-	if !s.closed {
-		t.Error("the body is open")
 	}
 }
 

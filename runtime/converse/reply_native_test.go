@@ -221,7 +221,6 @@ func TestAReplyMayBeAnError(t *testing.T) {
 		want                    fault.Code
 	}{
 		{"exception as JSON", "application/json", `{"objectType":"KalturaAPIException","code":"INVALID_KS","message":"m","args":{}}`, 200, fault.APIException},
-		{"pattern code", "application/json", `{"success":false,"message":"AGENT_NOT_FOUND"}`, 200, fault.AgentNotFound},
 		{"exception as the only line", ndjsonType, `{"error":"no"}` + "\n", 200, fault.APIException},
 		{"exception as the only event", sseType, `data: {"error":"no"}` + "\n\n", 200, fault.APIException},
 		{"exception without a content type", "", `{"ok":false}`, 200, fault.APIException},
