@@ -154,7 +154,7 @@ func TestErrorSegmentsAreThrownOrReturned(t *testing.T) {
 		{"two", `{"type":"error","content":"a"}` + "\n" + `{"type":"error","content":"b"}`, fault.StreamError, "a; b"},
 	} {
 		s := saying(`{"type":"text","content":"So far","threadId":"t-1","messageId":"m-1"}`, c.line)
-		turn, err := clientOf(s).Turn(t.Context(), hi, Throw)
+		turn, err := clientOf(s).Turn(t.Context(), hi, "") // which throws
 		var f *fault.Error
 		if !errors.As(err, &f) || f.Code != c.code || f.Detail != c.detail || f.Status != 200 {
 			t.Errorf("%s: %#v, want %s", c.name, err, c.code)
