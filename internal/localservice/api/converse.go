@@ -139,13 +139,13 @@ func (s *server) endStream(out *stream, err error) error {
 	switch {
 	case errors.Is(err, dialogue.ErrNoPermission):
 		err = out.refuse(dialogue.ErrNoPermission)
-	case errors.Is(err, dialogue.ErrNotStored) && out.begun: // with a keepalive
+	case out.begun && errors.Is(err, dialogue.ErrNotStored): // with a keepalive
 		s.Logger.Error("a turn in a stream failed", "error", err)
 		err = out.refuse(dialogue.ErrNotStored)
+	case out.begun && errors.Is(err, dialogue.ErrTooManyVars):
+		err = out.refuse(dialogue.ErrTooManyVars)
 	case errors.Is(err, dialogue.ErrTooLong):
 		return invalid("string_too_long", err.Error(), "userMessage")
-	case errors.Is(err, dialogue.ErrTooManyVars):
-		return invalid("value_error", err.Error(), "request_vars")
 	}
 	if err != nil && out.begun {
 		s.Logger.Debug("converse stream broken off", "error", err)

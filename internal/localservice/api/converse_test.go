@@ -5,7 +5,9 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"log/slog"
 	"net/http"
+	"net/http/httptest"
 	"strings"
 	"testing"
 
@@ -155,6 +157,26 @@ func TestVariablesOfAnAgentWithoutThemMakeAnEmptyTurn(t *testing.T) {
 	wantStatus(t, "SSE", v.post("/assistant/converse", ks, `{"userMessage":"hello","sse":true,"request_vars":{"a":1}}`), 200, "data: [DONE]")
 	if answer := v.converse(ks, `{"userMessage":"hello"}`); answer.text == "" {
 		t.Error("no answer without variables")
+	}
+}
+
+// TestARefusalAfterAKeepaliveIsASegment: the status of a reply that has begun can't be set.
+func TestARefusalAfterAKeepaliveIsASegment(t *testing.T) {
+	for _, refused := range []error{dialogue.ErrNoPermission, dialogue.ErrTooManyVars, fmt.Errorf("disk: %w", dialogue.ErrNotStored)} {
+		reply, s := httptest.NewRecorder(), &server{Config: Config{Logger: slog.New(slog.DiscardHandler)}}
+		out := s.newStream(reply, false)
+		must.Do(t, out.write(converse.Segment{Type: converse.Keepalive}))
+		if err := s.endStream(out, refused); err != nil {
+			t.Errorf("%v: would be written into the stream", err)
+		}
+		var last converse.Segment
+		in := lines(reply.Body)
+		for in.Scan() {
+			must.Do(t, json.Unmarshal(in.Bytes(), &last))
+		}
+		if last.Type != converse.Error || !last.IsFinal {
+			t.Errorf("%v: the last segment is %+v", refused, last)
+		}
 	}
 }
 

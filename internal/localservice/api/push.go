@@ -43,8 +43,6 @@ func (s *server) threadPush(c *call, body struct {
 	switch {
 	case errors.Is(err, dialogue.ErrNoVariables):
 		return nil, problem(http.StatusForbidden, "client variables are disabled: "+err.Error())
-	case errors.Is(err, dialogue.ErrTooManyVars):
-		return nil, invalid("value_error", err.Error(), "request_vars")
 	case errors.Is(err, dialogue.ErrTooLong):
 		return nil, invalid("string_too_long", err.Error(), "content")
 	case err != nil && !errors.Is(err, store.ErrRepeated):

@@ -78,6 +78,8 @@ func (s *server) fail(w http.ResponseWriter, r *http.Request, err error) {
 		err = problem(http.StatusNotFound, "not found")
 	case errors.Is(err, dialogue.ErrNoAgent):
 		err = problem(http.StatusNotFound, "AGENT_NOT_FOUND")
+	case errors.Is(err, dialogue.ErrTooManyVars):
+		err = invalid("value_error", err.Error(), "request_vars")
 	case errors.Is(err, dialogue.ErrBusy), errors.Is(err, quota.ErrBusy):
 		w.Header().Set("Retry-After", "1")
 		err = problem(http.StatusTooManyRequests, err.Error())
