@@ -95,12 +95,12 @@ func (r *Runner) Remote(ctx context.Context, servers []store.MCPServer, names []
 
 // listed returns the tools of a server, from its last answer while that is new.
 func (r *Runner) listed(ctx context.Context, server *store.MCPServer, vars map[string]any) []*mcp.Tool {
-	client, address, err := r.mcpClient(server, vars)
+	client, err := r.mcpClient(server, vars)
 	if err != nil {
 		r.log.Warn("MCP server not used", "server", server.Name, "error", err)
 		return nil
 	}
-	l := r.lists.of(client.key(address))
+	l := r.lists.of(client.key())
 	select {
 	case l.asking <- struct{}{}:
 		defer func() { <-l.asking }()
@@ -112,7 +112,7 @@ func (r *Runner) listed(ctx context.Context, server *store.MCPServer, vars map[s
 	}
 	asking, cancel := context.WithTimeout(ctx, listTimeout)
 	defer cancel()
-	tools, err := client.list(asking, address)
+	tools, err := client.list(asking)
 	if err != nil && ctx.Err() != nil { // the turn has ended, which says nothing about the server
 		return nil
 	}
@@ -144,11 +144,11 @@ func (l *lists) of(key [sha256.Size]byte) *list {
 
 // callMCP calls a tool of an MCP server and returns its result as an object.
 func (r *Runner) callMCP(ctx context.Context, t *store.RemoteTool, args, vars map[string]any) (json.RawMessage, error) {
-	client, address, err := r.mcpClient(&t.Server, vars)
+	client, err := r.mcpClient(&t.Server, vars)
 	if err != nil {
 		return nil, err
 	}
-	session, err := client.connect(ctx, address)
+	session, err := client.connect(ctx)
 	if err != nil {
 		return nil, client.reason(ctx, err)
 	}
@@ -196,6 +196,7 @@ func objectOf(result *mcp.CallToolResult) (json.RawMessage, error) {
 // mcpClient makes the requests to one server: it adds headers to them, and ends replies
 // that are too long.
 type mcpClient struct {
+	address string
 	under   http.RoundTripper
 	http    *http.Client // whose transport is the mcpClient
 	headers http.Header
@@ -205,22 +206,21 @@ type mcpClient struct {
 	cause error // why the last request failed; the library's errors don't wrap it
 }
 
-// mcpClient returns a client with the headers of a server, and the server's address.
-// Templates in both may have secrets, so errors don't quote them.
-func (r *Runner) mcpClient(server *store.MCPServer, vars map[string]any) (*mcpClient, string, error) {
-	address := brain.RenderAs(server.URL, vars, inAddress)
-	if u, err := url.Parse(address); err != nil || !isWeb(u) {
-		return nil, "", errors.New("the address of the MCP server is not an http or https address")
+// mcpClient returns a client with the address and the headers of a server. Templates in both may
+// have secrets, so errors don't quote them.
+func (r *Runner) mcpClient(server *store.MCPServer, vars map[string]any) (*mcpClient, error) {
+	c := &mcpClient{address: brain.RenderAs(server.URL, vars, inAddress), under: r.client.Transport, headers: http.Header{}, runner: r}
+	if u, err := url.Parse(c.address); err != nil || !isWeb(u) {
+		return nil, errors.New("the address of the MCP server is not an http or https address")
 	}
-	c := &mcpClient{under: r.client.Transport, headers: http.Header{}, runner: r}
 	c.http = &http.Client{Transport: c}
-	return c, address, setHeaders(c.headers, server.Headers, vars)
+	return c, setHeaders(c.headers, server.Headers, vars)
 }
 
 // key identifies what a server answers to: its address and the headers.
-func (c *mcpClient) key(address string) [sha256.Size]byte {
+func (c *mcpClient) key() [sha256.Size]byte {
 	hash := sha256.New()
-	fmt.Fprintf(hash, "%q\n", address)
+	fmt.Fprintf(hash, "%q\n", c.address)
 	for _, name := range slices.Sorted(maps.Keys(c.headers)) {
 		fmt.Fprintf(hash, "%q %q\n", name, c.headers[name])
 	}
@@ -228,11 +228,11 @@ func (c *mcpClient) key(address string) [sha256.Size]byte {
 }
 
 // connect begins a session with a server. It must be closed.
-func (c *mcpClient) connect(ctx context.Context, address string) (*mcp.ClientSession, error) {
+func (c *mcpClient) connect(ctx context.Context) (*mcp.ClientSession, error) {
 	// No capability is announced: the server gets results only for what it is asked.
 	client := mcp.NewClient(&mcp.Implementation{Name: "agentruntime-localservice", Version: "1"}, &mcp.ClientOptions{Capabilities: &mcp.ClientCapabilities{}})
 	return client.Connect(ctx, &mcp.StreamableClientTransport{
-		Endpoint: address, HTTPClient: c.http, MaxRetries: -1, DisableStandaloneSSE: true,
+		Endpoint: c.address, HTTPClient: c.http, MaxRetries: -1, DisableStandaloneSSE: true,
 		MaxEventSize: 2 * maxMCPReply, // above the limit of the whole reply, which has the better error
 	}, nil)
 }
@@ -242,8 +242,8 @@ func (r *Runner) end(session *mcp.ClientSession) {
 	r.running.Go(func() { session.Close() }) //nolint:errcheck // the result is there
 }
 
-func (c *mcpClient) list(ctx context.Context, address string) ([]*mcp.Tool, error) {
-	session, err := c.connect(ctx, address)
+func (c *mcpClient) list(ctx context.Context) ([]*mcp.Tool, error) {
+	session, err := c.connect(ctx)
 	if err != nil {
 		return nil, err
 	}
