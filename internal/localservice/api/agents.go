@@ -106,8 +106,7 @@ func setAgent(old store.AgentRecord, body fields) (store.AgentRecord, error) {
 var avatarID = regexp.MustCompile(`^[0-9a-fA-F]{24}$`)
 
 // checkAgent checks an agent, with its intellect if the body names one: that of an agent may have
-// been deleted since. A new intellect in the body is stored when nothing is refused any more, and
-// its number is put in its place.
+// been deleted since. A new intellect in the body is stored with the agent.
 func (s *server) checkAgent(c *call, a, old *store.AgentRecord, body fields) error {
 	if err := checkAgentFields(&a.AgentFields); err != nil {
 		return err
@@ -142,14 +141,8 @@ func (s *server) checkAgent(c *call, a, old *store.AgentRecord, body fields) err
 	if inline == nil {
 		return nil
 	}
-	intellects := s.intellects()
-	made, err := intellects.new(c, inline)
-	if err != nil {
-		return err
-	}
-	r, err := intellects.records.Create(c.ctx(), c.claims.PartnerID, made)
-	a.Intellect = store.IntellectRef{Type: store.OwnIntellect, ID: r.Number()}
-	body["intellect"] = refTo(r.Number())
+	made, err := s.intellects().new(c, inline)
+	a.NewIntellect = &made
 	return err
 }
 

@@ -2,12 +2,15 @@ package api
 
 import (
 	"fmt"
+	"net/http"
 	"regexp"
 	"slices"
 	"strings"
 	"testing"
 
 	"github.com/agentruntime/agentruntime/internal/localservice/store"
+	"github.com/agentruntime/agentruntime/internal/localservice/token"
+	"github.com/agentruntime/agentruntime/internal/must"
 )
 
 // TestAgentRoutes has what TestRandomRecords does not try.
@@ -178,4 +181,44 @@ func (v *service) avatarOf(agent string) string {
 		v.t.Fatalf("avatars of %s: %v, %v", agent, a.AvatarIDs, err)
 	}
 	return a.AvatarIDs[0]
+}
+
+// TestAnAgentThatIsNotStoredLeavesNoIntellect: there was room for its intellect alone.
+func TestAnAgentThatIsNotStoredLeavesNoIntellect(t *testing.T) {
+	small := must.Get(store.OpenWithin(t.TempDir(), 1<<20, nil))(t)
+	t.Cleanup(func() { must.Do(t, small.Close()) })
+	v := serve(t, nil, func(c *Config) { c.Store, c.Tokens = small, token.NewAuthority(small) })
+	v.store, v.partner = small, must.Get(small.Partners(t.Context()))(t)[0]
+	agent := fmt.Sprintf(`{"displayName":"Ada","avatarIds":[],"intellect":{"name":"new"},"widgetConfig":{"text":%q}}`, strings.Repeat("x", 1_000_000))
+	for path, body := range map[string]string{
+		"create": agent,
+		"update": fmt.Sprintf(`{"agentId":%q,`, must.Get(small.Agents(t.Context(), v.partner.ID))(t)[0].ID) + agent[1:],
+	} {
+		if got := v.post("/v1/agent/"+path, v.admin(), body); got.status != http.StatusInsufficientStorage {
+			t.Fatalf("%s: %d %.200s", path, got.status, got.body)
+		}
+		_, total, err := small.Intellects().List(t.Context(), v.partner.ID, store.Query{Where: []store.Condition{store.Equals("name", "new")}})
+		if err != nil || total != 0 {
+			t.Errorf("%s: %d intellects are left, %v", path, total, err)
+		}
+	}
+}
+
+// TestARepeatedUpdateMakesOneIntellect of the fields in its body.
+func TestARepeatedUpdateMakesOneIntellect(t *testing.T) {
+	v := serve(t, nil, nil)
+	body := fmt.Sprintf(`{"agentId":%q,"intellect":{"name":"new"}}`, v.agents[store.Silent].ID)
+	var replies []string
+	for range 2 {
+		request := v.request("POST", "/v1/agent/update", v.admin(), "application/json", body)
+		request.Header.Set("Idempotency-Key", "k")
+		got := v.do(request)
+		wantStatus(t, "update", got, 200, "")
+		var agent struct{ Intellect struct{ ID int64 } }
+		v.decode(got, &agent)
+		replies = append(replies, fmt.Sprint(agent))
+	}
+	if replies[0] != replies[1] {
+		t.Errorf("intellects %v", replies)
+	}
 }

@@ -236,7 +236,7 @@ func (s *Store) build(ctx context.Context, tx *sql.Tx, partnerID, configID int64
 	if _, err := s.Intellects().insert(ctx, tx, partnerID, strconv.FormatInt(configID, 10), a.intellect); err != nil {
 		return fmt.Errorf("intellect: %w", err)
 	}
-	record := AgentRecord{NewAgent(), a.name, a.name} // a page may have the id of the widget in its HTML
+	record := AgentRecord{AgentFields: NewAgent(), Name: a.name, WidgetID: a.name} // a page may have the id of the widget in its HTML
 	record.DisplayName, record.Intellect, record.ScreenShare.Enabled = a.intellect.Name, IntellectRef{OwnIntellect, configID}, a.screenShare
 	if !a.voiceOnly {
 		avatar, err := s.Avatars().insert(ctx, tx, partnerID, "", Avatar{

@@ -47,6 +47,10 @@ type Collection[T any] struct {
 	newID func() string   // nil makes numbers
 	name  func(*T) string // returns the name, which must be unique within a partner; nil or "" for none
 
+	// parts, unless nil, is called in the transaction that stores a record, to store what it
+	// refers to before it.
+	parts func(ctx context.Context, tx *sql.Tx, partnerID int64, body *T) error
+
 	// kept, unless nil, is called in the transaction that stores a record, to store what
 	// belongs to it.
 	kept func(context.Context, *sql.Tx, *Record[T]) error
@@ -253,25 +257,29 @@ func (c Collection[T]) find(ctx context.Context, q Query, w *where) ([]Record[T]
 // Create stores a new record under a new id. A repeated request returns the record that
 // it created the first time ([WithRequest]).
 func (c Collection[T]) Create(ctx context.Context, partnerID int64, body T) (r Record[T], err error) {
-	err = c.store.tx(ctx, func(tx *sql.Tx) error {
-		if request := requestOf(ctx); request.Valid {
-			r, err = one(tx.QueryRowContext(ctx, `SELECT `+objectColumns+` FROM objects WHERE kind = ? AND partner_id = ? AND request = ?`,
-				c.kind, partnerID, request), scanRecord[T])
-			if !errors.Is(err, ErrNotFound) {
-				return err
-			}
-		}
-		r, err = c.insert(ctx, tx, partnerID, "", body)
+	err = c.store.tx(ctx, func(tx *sql.Tx) (err error) {
+		r, err = c.create(ctx, tx, partnerID, body)
 		return err
 	})
 	return r, err
+}
+
+func (c Collection[T]) create(ctx context.Context, tx *sql.Tx, partnerID int64, body T) (Record[T], error) {
+	if request := requestOf(ctx); request.Valid {
+		r, err := one(tx.QueryRowContext(ctx, `SELECT `+objectColumns+` FROM objects WHERE kind = ? AND partner_id = ? AND request = ?`,
+			c.kind, partnerID, request), scanRecord[T])
+		if !errors.Is(err, ErrNotFound) {
+			return r, err
+		}
+	}
+	return c.insert(ctx, tx, partnerID, "", body)
 }
 
 // insert stores a new record in a transaction, under id, or under a new one for "".
 func (c Collection[T]) insert(ctx context.Context, tx *sql.Tx, partnerID int64, id string, body T) (Record[T], error) {
 	now := now()
 	r := Record[T]{ID: id, PartnerID: partnerID, Body: body, CreatedAt: now, UpdatedAt: now}
-	text, err := json.Marshal(body)
+	text, err := c.text(ctx, tx, partnerID, &r.Body)
 	if err != nil {
 		return r, err
 	}
@@ -288,11 +296,22 @@ func (c Collection[T]) insert(ctx context.Context, tx *sql.Tx, partnerID int64, 
 	}
 	_, err = tx.ExecContext(ctx,
 		`INSERT INTO objects (seq, kind, partner_id, id, name, request, body, created_at, updated_at) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)`,
-		seq, c.kind, partnerID, r.ID, c.nameOf(&body), requestOf(ctx), string(text), millis(now), millis(now))
+		seq, c.kind, partnerID, r.ID, c.nameOf(&r.Body), requestOf(ctx), text, millis(now), millis(now))
 	if err == nil && c.kept != nil {
 		err = c.kept(ctx, tx, &r)
 	}
 	return r, taken(err)
+}
+
+// text stores the parts of a body and returns its text.
+func (c Collection[T]) text(ctx context.Context, tx *sql.Tx, partnerID int64, body *T) (string, error) {
+	if c.parts != nil {
+		if err := c.parts(ctx, tx, partnerID, body); err != nil {
+			return "", err
+		}
+	}
+	text, err := json.Marshal(body)
+	return string(text), err
 }
 
 // errChanged means that a record was changed since it was read.
@@ -322,14 +341,14 @@ func (c Collection[T]) updateOnce(ctx context.Context, partnerID int64, id strin
 	if err != nil {
 		return r, err
 	}
-	text, err := json.Marshal(r.Body)
-	if err != nil {
-		return r, err
-	}
 	r.UpdatedAt = now()
-	return r, c.store.tx(ctx, func(tx *sql.Tx) error {
+	err = c.store.tx(ctx, func(tx *sql.Tx) error {
+		text, err := c.text(ctx, tx, partnerID, &r.Body)
+		if err != nil {
+			return err
+		}
 		result, err := tx.ExecContext(ctx, `UPDATE objects SET name = ?, body = ?, updated_at = ? WHERE kind = ? AND partner_id = ? AND id = ? AND body = ?`,
-			c.nameOf(&r.Body), string(text), millis(r.UpdatedAt), c.kind, partnerID, id, string(before))
+			c.nameOf(&r.Body), text, millis(r.UpdatedAt), c.kind, partnerID, id, string(before))
 		if err != nil {
 			return taken(err)
 		}
@@ -341,6 +360,7 @@ func (c Collection[T]) updateOnce(ctx context.Context, partnerID int64, id strin
 		}
 		return c.kept(ctx, tx, &r)
 	})
+	return r, err
 }
 
 // Delete removes a record, and its id from the lists that have it. A repeated request succeeds again ([WithRequest]).

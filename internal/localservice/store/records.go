@@ -1,6 +1,8 @@
 package store
 
 import (
+	"context"
+	"database/sql"
 	"encoding/json"
 	"errors"
 	"strings"
@@ -12,6 +14,9 @@ type AgentRecord struct {
 	AgentFields
 	Name     string `json:"name,omitempty"` // of a built-in agent, as in "receptionist"
 	WidgetID string `json:"widgetId"`
+
+	// NewIntellect is stored with the agent, which gets its id; nil keeps that of Intellect.
+	NewIntellect *Intellect `json:"-"`
 }
 
 // AgentFields are what a partner sets of an agent (service.md, Agent; management-api.md, F.3).
@@ -281,7 +286,16 @@ const (
 
 // AgentRecords is the collection of agents.
 func (s *Store) AgentRecords() Collection[AgentRecord] {
-	return Collection[AgentRecord]{store: s, kind: agentKind, newID: UUID}
+	c := Collection[AgentRecord]{store: s, kind: agentKind, newID: UUID}
+	c.parts = func(ctx context.Context, tx *sql.Tx, partnerID int64, a *AgentRecord) error {
+		if a.NewIntellect == nil {
+			return nil
+		}
+		made, err := s.Intellects().create(ctx, tx, partnerID, *a.NewIntellect)
+		a.Intellect, a.NewIntellect = IntellectRef{Type: OwnIntellect, ID: made.Number()}, nil
+		return err
+	}
+	return c
 }
 
 // Intellects is the collection of intellects. Their ids are numbers, the configuration
