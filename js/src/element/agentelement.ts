@@ -26,6 +26,8 @@ type Conversation = InstanceType<ConversationModule["Conversation"]>
 const beforeStart = { phase: "idle", message: undefined, permanent: false } as const
 /** What only a running conversation can have, as it is without one. */
 const quiet = { microphoneProblem: undefined, busy: false, gated: false, missing: false, unheard: false } as const
+/** What each conversation begins with. */
+const beginning = { message: undefined, permanent: false, switching: false, picture: false, blocked: false, step: 0, activity: "connecting", ...quiet } as const
 
 /** Properties without an attribute. */
 const properties = ["token", "init", "options", "labels", "suggestions", "history"] as const
@@ -66,23 +68,16 @@ export abstract class AgentElement extends Base {
     phase: "idle",
     modes: [],
     mode: "face",
-    switching: false,
-    message: undefined,
-    permanent: false,
+    ...beginning,
     disclosure: (labels) => labels.disclosure,
     poster: undefined,
     greeting: undefined,
     suggestions: [],
-    picture: false,
-    ...quiet,
     captions: true,
-    blocked: false,
     sound: true,
     microphone: "off",
     tapToTalk: false,
     tapping: false,
-    step: 0,
-    activity: "connecting",
   }
 
   /** It is made when the element is first added to a document. */
@@ -427,14 +422,7 @@ export abstract class AgentElement extends Base {
       phase: "connecting",
       modes,
       mode: modes[0]!,
-      message: undefined,
-      permanent: false,
-      picture: false,
-      ...quiet,
-      blocked: false,
-      step: 0,
-      activity: "connecting",
-      switching: false,
+      ...beginning,
       microphone: this.microphone === "none" ? "none" : "off",
       sound: !this.hasAttribute("muted"),
     })
