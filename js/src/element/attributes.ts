@@ -75,9 +75,9 @@ export function languageOf(element: Element): string {
 /** The text of an attribute's value. */
 export const textOf = (value: unknown): string => (Array.isArray(value) ? value.join(" ") : String(value))
 
-/** Adds the properties of the attributes to a class. */
-export function reflect(prototype: HTMLElement): void {
-  for (const [name, attribute] of Object.entries(attributes)) {
+/** Adds the properties of attributes to a class. */
+export function reflect(prototype: HTMLElement, names: Readonly<Record<string, string>> = attributes): void {
+  for (const [name, attribute] of Object.entries(names)) {
     Object.defineProperty(prototype, name, {
       configurable: true,
       enumerable: true,

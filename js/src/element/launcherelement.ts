@@ -54,6 +54,10 @@ export interface AgentLauncherEvents {
 }
 
 export interface AgentLauncherElement extends AttributeProperties, Passed {
+  /** The corner: `end` (default) or `start`, which is the left one in a page from left to right. */
+  position: "end" | "start" | null
+  /** A sentence beside the button, which is shown once to each visitor. */
+  greet: string | null
   addEventListener: ListenerMethod<this, AgentLauncherEvents>
   removeEventListener: ListenerMethod<this, AgentLauncherEvents>
 }
@@ -130,24 +134,6 @@ export class AgentLauncherElement extends Base {
     this.toggleAttribute("open", Boolean(open))
   }
 
-  /** The corner: `end` (default) or `start`, which is the left one in a page from left to right. */
-  get position(): "end" | "start" | null {
-    return this.getAttribute("position") as "end" | "start" | null
-  }
-
-  set position(position: "end" | "start" | null) {
-    this.#set("position", position)
-  }
-
-  /** A sentence beside the button, which is shown once to each visitor. */
-  get greet(): string | null {
-    return this.getAttribute("greet")
-  }
-
-  set greet(text: string | null) {
-    this.#set("greet", text)
-  }
-
   // --- Callbacks of the document
 
   connectedCallback(): void {
@@ -184,11 +170,6 @@ export class AgentLauncherElement extends Base {
   }
 
   // --- Internals
-
-  #set(name: string, value: string | null): void {
-    if (value == null) this.removeAttribute(name)
-    else this.setAttribute(name, value)
-  }
 
   get #labels(): LauncherLabels {
     return withTexts<LauncherLabels>(withTexts(LAUNCHER_LABELS, this.#translated), this.labels.launcher)
@@ -351,7 +332,7 @@ export class AgentLauncherElement extends Base {
   }
 }
 
-if (globalThis.HTMLElement) reflect(AgentLauncherElement.prototype)
+if (globalThis.HTMLElement) reflect(AgentLauncherElement.prototype, { ...attributes, position: "position", greet: "greet" })
 
 /** Makes what is around the agent. */
 function build(launcher: AgentLauncherElement, dismissed: () => void, retried: () => void) {
