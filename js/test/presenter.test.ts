@@ -262,6 +262,11 @@ test("chapters of a video are slides", (t) => {
   presenter.goTo(2)
   seek()
   assert.equal(video.currentTime, 5)
+  presenter.appendSlide({ title: "Questions" }) // of which the video has nothing
+  presenter.goTo(5)
+  seek()
+  assert.deepEqual([video.currentTime, presenter.current], [5, 5])
+  presenter.goTo(2)
   stop()
   video.currentTime = 16
   video.dispatchEvent(new Event("seeked"))

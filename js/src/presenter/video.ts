@@ -21,7 +21,8 @@ export function followVideo(presenter: Presenter, video: HTMLMediaElement, { sta
   for (const event of ["timeupdate", "seeked"]) video.addEventListener(event, follow)
   return {
     seek: () => {
-      if (chapter() !== presenter.current) video.currentTime = starts[presenter.current - 1]!
+      const start = starts[presenter.current - 1] // a slide that was appended later has none
+      if (start !== undefined && chapter() !== presenter.current) video.currentTime = start
     },
     stop: () => {
       for (const event of ["timeupdate", "seeked"]) video.removeEventListener(event, follow)
