@@ -522,6 +522,15 @@ test("a conversation that had begun can be started again after any failure", asy
   assert.deepEqual([find(element, "[part=message]").textContent, button(element, "start").hidden], [ERROR_MESSAGES.bad_request, false], "another thread may succeed")
 })
 
+test("a label that no text has is a warning, and a code or reason of the service none", async (t) => {
+  const lines: unknown[] = []
+  t.mock.method(console, "warn", (line: unknown) => lines.push(line))
+  const element = place()
+  element.labels = { strat: "Go", errors: { a_new_code: "Not now." }, launcher: { fersh: "Anew" } } as AgentAvatarElement["labels"]
+  await element.start()
+  assert.deepEqual(lines, ["agentruntime: there is no label strat: did you mean start?", "agentruntime: there is no label fersh: did you mean fresh?"])
+})
+
 test("the microphone's refusal stays until it is acted on", async () => {
   const element = place()
   await element.start()
@@ -691,8 +700,6 @@ const failures: { name: string; attributes?: Record<string, string>; properties?
       ["a reply of appInit that was not read", {}, { init: async () => new Response("{}") }, /init must be the reply of appInit, an object with ks/],
       ["options that are still JSON", { "widget-id": "w" }, { options: "{}" }, /property options must be an object/],
       ["labels that are still JSON", { "widget-id": "w" }, { labels: "{}" }, /property labels must be an object/],
-      ["a typo in labels", {}, { init, labels: { strat: "Go", errors: { a_new_code: "Not now." } } }, /there is no option labels\.strat: did you mean labels\.start\?/],
-      ["a typo in a group of labels", {}, { init, labels: { launcher: { fersh: "Anew" } } }, /there is no option labels\.launcher\.fersh: did you mean labels\.launcher\.fresh\?/],
       ["suggestions that are a text", { "widget-id": "w" }, { suggestions: "Any news?" }, /property suggestions must be an array/],
       ["a history that is still JSON", { "widget-id": "w" }, { history: "[]" }, /property history must be an array/],
       ["a history of another form", { "widget-id": "w" }, { history: [{ role: "user", content: "Hello" }] }, /each entry of the property history must be \{ who: "user" or "agent", text \}/],

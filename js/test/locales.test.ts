@@ -6,7 +6,7 @@ import { LAUNCHER_LABELS } from "../src/element/launcherlabels.js"
 import { TOOL_LABELS } from "../src/element/toollabels.js"
 import { ERROR_MESSAGES, WIDGET_LABELS } from "../src/ui.js"
 import { partLabels } from "../src/ui/ownlabels.js"
-import { tellUnknown } from "../src/ui/unknownlabels.js"
+import { warnUnknown } from "../src/ui/unknownlabels.js"
 
 /** The texts of an object of texts, by their paths. */
 function texts(of: object, path = ""): Map<string, string> {
@@ -39,15 +39,15 @@ test("a language is found by its primary subtag, in any case", async () => {
   for (const tag of ["en", "en-GB", "sv", "", "constructor", "d"]) assert.equal(await loadLocale(tag), undefined, tag)
 })
 
-test("a label that does not exist is told once, and a translation of the elements fits the parts", async (t) => {
+test("there is one warning for a label that does not exist, and a translation of the elements fits the parts", async (t) => {
   const lines: string[] = []
   t.mock.method(console, "warn", (line: string) => lines.push(line))
   const de = (await loadLocale("de"))!
   assert.equal(partLabels(de).start, de.start)
-  tellUnknown(de.widgets, Object.keys(WIDGET_LABELS))
+  warnUnknown(de.widgets, Object.keys(WIDGET_LABELS))
   assert.deepEqual(lines, [])
   for (let i = 0; i < 2; i++) assert.equal(partLabels({ strat: "Los", activities: { spaeking: "Spricht" }, send: undefined } as object).send, "Send")
-  tellUnknown({ nextt: "Weiter", zebra: "Zebra" }, Object.keys(WIDGET_LABELS))
+  warnUnknown({ nextt: "Weiter", zebra: "Zebra" }, Object.keys(WIDGET_LABELS))
   assert.deepEqual(lines, [
     "agentruntime: there is no label strat: did you mean start?", "agentruntime: there is no label spaeking: did you mean speaking?",
     "agentruntime: there is no label nextt: did you mean next?", "agentruntime: there is no label zebra",

@@ -1,9 +1,9 @@
 import type { Token } from "../core/inputs.js"
 import type { AppInitResult } from "../session/appinit.js"
 import type { VisitorAccess } from "../session/visitor.js"
-import type { checkNames } from "../core/unknown.js"
 import type { Texts } from "../ui/dom.js"
 import { WIDGET_LABELS } from "../ui/labels.js"
+import { warnUnknown } from "../ui/unknownlabels.js"
 import type { AttributeProperties } from "./attributes.js"
 import { english, type Labels } from "./labels.js"
 import { LAUNCHER_LABELS } from "./launcherlabels.js"
@@ -43,16 +43,16 @@ export function optionsOf(element: Omit<Plan["element"], "labels">): SessionOpti
   return { ...options, ...element.options }
 }
 
-/** Throws `bad_request` for a name that no text has. A service may have codes and reasons of its own, so those are any. */
-function checkLabels(labels: Texts<Labels>, check: typeof checkNames): void {
-  check(labels, Object.keys(english), "labels.")
+/** Warns of names that no text has. A service may have codes and reasons of its own, so those of `errors` and `ended` may be any. */
+function checkLabels(labels: Texts<Labels>): void {
+  warnUnknown(labels, Object.keys(english))
   const groups = { activities: english.activities, launcher: LAUNCHER_LABELS, tools: TOOL_LABELS, widgets: WIDGET_LABELS }
-  for (const [name, all] of Object.entries(groups)) check(labels[name as keyof typeof groups] ?? {}, Object.keys(all), `labels.${name}.`)
+  for (const [name, all] of Object.entries(groups)) warnUnknown(labels[name as keyof typeof groups], Object.keys(all))
 }
 
 export async function makeSession({ element, modes, video, init, again, disclosure }: Plan): Promise<Made> {
-  const { checkNames, knownReply } = await imported(namesModule)
-  checkLabels(element.labels, checkNames)
+  checkLabels(element.labels)
+  const { knownReply } = await imported(namesModule)
   const { microphone } = element
   const options = optionsOf(element)
   const { region, genieUrl, onTokenNeeded: need = async () => (await again()).ks } = options

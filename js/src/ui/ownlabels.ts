@@ -1,6 +1,6 @@
 import { withTexts, type Texts } from "./dom.js"
 import { PART_LABELS, type PartLabels } from "./partlabels.js"
-import { tellUnknown } from "./unknownlabels.js"
+import { warnUnknown } from "./unknownlabels.js"
 
 /** The names that a translation of the elements has besides; it fits the parts too. */
 const ofElements = [
@@ -10,7 +10,7 @@ const ofElements = [
 
 /** The English texts of the parts with those of the page in their place. */
 export function partLabels(own: Texts<PartLabels> | undefined): PartLabels {
-  tellUnknown(own, [...Object.keys(PART_LABELS), ...ofElements])
-  tellUnknown(own?.activities, Object.keys(PART_LABELS.activities))
+  warnUnknown(own, [...Object.keys(PART_LABELS), ...ofElements])
+  warnUnknown(own?.activities, Object.keys(PART_LABELS.activities))
   return withTexts(PART_LABELS, own)
 }

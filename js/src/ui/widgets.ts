@@ -4,7 +4,7 @@ import { fillIn, WIDGET_LABELS, type WidgetLabels } from "./labels.js"
 import { Scope, type SessionLike } from "./listen.js"
 import { allowed, EMBED_HOSTS, externalEmbedUrl, playerEmbedUrl, thumbnailUrl } from "./media.js"
 import { transportOf } from "./transports.js"
-import { tellUnknown } from "./unknownlabels.js"
+import { warnUnknown } from "./unknownlabels.js"
 
 export { EMBED_HOSTS, externalEmbedUrl, playerEmbedUrl, thumbnailUrl } from "./media.js"
 
@@ -69,7 +69,7 @@ interface Context {
  */
 export function drawWidget(widget: Widget, options: WidgetOptions = {}): HTMLElement {
   const { onAction = () => undefined, embedHosts = EMBED_HOSTS } = options
-  tellUnknown(options.labels, Object.keys(WIDGET_LABELS))
+  warnUnknown(options.labels, Object.keys(WIDGET_LABELS))
   const context: Context = { widget, embedHosts, account: options, labels: withTexts(WIDGET_LABELS, options.labels), act: onAction, prose: (text) => prose(text, options.markdown) }
   let element: HTMLElement
   try {
