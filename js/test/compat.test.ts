@@ -3,6 +3,7 @@ import { readdirSync, readFileSync } from "node:fs"
 import { mock, test } from "node:test"
 import { JSDOM } from "jsdom"
 import * as compat from "../src/compat.js"
+import type { AppInitResult } from "../src/generated/settings.js"
 import { FakeProgram, made } from "./fake.js"
 
 // Each test has the facts of one group of the reference client's exports.
@@ -704,6 +705,17 @@ test("options that have no effect are ignored, with one line of the log", () => 
   assert.throws(() => new compat.KalturaAvatarSession(undefined as never), bad)
   assert.throws(() => new compat.KalturaAvatarSession({ token: "" }), bad)
   assert.throws(() => new compat.KalturaAvatarSession({ ...options, micStartMode: "later" as never }), bad)
+})
+
+test("the reply of appInit is enough for a session", (t) => {
+  const lines: unknown[] = []
+  t.mock.method(console, "info", (line: unknown) => lines.push(line))
+  const init: AppInitResult = {
+    ks: "t", partnerId: "4711", conversationManagerUrl: "https://talk.example", srsBaseUrl: "https://srs.example", turnServerUrl: "turn.example",
+    genieUrl: "https://genie.example", avatars: [], widgetConfig: {},
+  }
+  for (const make of [() => new compat.KalturaAvatarSession(init), () => new compat.KalturaChatSession(init), () => new compat.KalturaAgentSession(init)]) void make().dispose()
+  assert.deepEqual(lines, [])
 })
 
 test("nothing else imports agentruntime/compat", () => {

@@ -12,7 +12,7 @@ import { fullProgram } from "../session/full.js"
 import { effective, givenOf, isInjected, type OwnToken, type PlainOptions, type WithToken } from "../core/options.js"
 import { ProgramObject } from "../core/programobject.js"
 import type { ArgsSchema, ToolArgs } from "../session/session.js"
-import type { AgentSettings } from "../generated/settings.js"
+import type { AgentSettings, AppInitResult } from "../generated/settings.js"
 import { sessionOptions } from "../core/unknown.js"
 import { actionOf, callOf, policyOf, refusal, typeOf, type CompatAction, type CompatActionType, type CompatPolicy } from "./actions.js"
 import type { CompatToolCall } from "./tools.js"
@@ -183,13 +183,13 @@ export interface KalturaAvatarSession extends Replaced<AvatarSession, AvatarSess
 }
 
 /** An `AvatarSession` with the handlers, actions and options of the reference client. */
-export const KalturaAvatarSession = Avatar as unknown as new (options: CompatAvatarOptions) => KalturaAvatarSession
+export const KalturaAvatarSession = Avatar as unknown as new (options: CompatAvatarOptions | AppInitResult) => KalturaAvatarSession
 
 /** A `ChatSession` with the handlers and options of the reference client. */
 export interface KalturaChatSession extends Replaced<ChatSession, ChatSessionEvents> {}
 
 /** A `ChatSession` with the handlers and options of the reference client. */
-export const KalturaChatSession = Chat as unknown as new (options: CompatChatOptions) => KalturaChatSession
+export const KalturaChatSession = Chat as unknown as new (options: CompatChatOptions | AppInitResult) => KalturaChatSession
 
 /** An `AgentSession` with the handlers, actions and options of the reference client. */
 export interface KalturaAgentSession extends Omit<Replaced<AgentSession, AgentEventsHere>, "transport"> {
@@ -198,4 +198,4 @@ export interface KalturaAgentSession extends Omit<Replaced<AgentSession, AgentEv
 }
 
 /** An `AgentSession` with the handlers, actions and options of the reference client. */
-export const KalturaAgentSession = Agent as unknown as new (options: CompatAgentOptions) => KalturaAgentSession
+export const KalturaAgentSession = Agent as unknown as new (options: CompatAgentOptions | AppInitResult) => KalturaAgentSession
