@@ -64,57 +64,42 @@ func TestTextsThatWaitLeaveTogether(t *testing.T) {
 	})
 }
 
-// TestATextThatIsTakenBackTakesNoOtherAlong, while the avatar holds them as one
-// turn during its opening.
+// TestATextThatIsTakenBackTakesNoOtherAlong of those that the avatar takes as one turn.
 func TestATextThatIsTakenBackTakesNoOtherAlong(t *testing.T) {
-	connected(t, Options{Mode: Chat}, func(r *rig) {
-		r.stuck()
-		r.When(signaling.ApprovedPermissions, nil) // the opening goes on
-		switched := r.switchLater(background, Avatar)
-		ctx, cancel := context.WithCancel(background)
-		gone, stays := r.send(ctx, "gone"), r.send(background, "stays")
-		r.finish(switched)
-		synctest.Wait()
-		cancel()
-		if end := <-gone; !errors.Is(end.err, fault.Aborted) {
-			t.Errorf("taken back: %+v", end)
-		}
-		r.socket().Say(signaling.StvFinishedTalking, signaling.FinishedTalking{})
-		if end := <-stays; end.err != nil || !end.Left {
-			t.Errorf("the other: %+v", end)
-		}
-		if got := r.spoken(); !slices.Equal(got, []string{"stays"}) {
-			t.Errorf("spoken %q", got)
-		}
-	})
-}
-
-// TestATextThatIsTakenBackFromBeforeSendTakesNoOtherAlong: the others are considered again.
-func TestATextThatIsTakenBackFromBeforeSendTakesNoOtherAlong(t *testing.T) {
-	wait := func(ctx context.Context, text string, _ avatar.SendInfo) (string, error) {
+	waits := func(ctx context.Context, text string, _ avatar.SendInfo) (string, error) {
 		if strings.HasPrefix(text, "gone") {
 			<-ctx.Done()
 			return "", ctx.Err()
 		}
 		return text, nil
 	}
-	connected(t, Options{Mode: Chat, Avatar: avatar.Options{BeforeSend: wait}}, func(r *rig) {
-		switched := r.stuckSwitch(background)
-		ctx, cancel := context.WithCancel(background)
-		gone, stays := r.send(ctx, "gone"), r.send(background, "stays")
-		r.finish(switched)
-		synctest.Wait()
-		cancel()
-		if end := <-gone; !errors.Is(end.err, fault.Aborted) {
-			t.Errorf("taken back: %+v", end)
-		}
-		if end := <-stays; end.err != nil || !end.Left {
-			t.Errorf("the other: %+v", end)
-		}
-		if got := r.spoken(); !slices.Equal(got, []string{"stays"}) {
-			t.Errorf("spoken %q", got)
-		}
-	})
+	for name, o := range map[string]avatar.Options{"during the opening": {}, "while BeforeSend considers it": {BeforeSend: waits}} {
+		t.Run(name, func(t *testing.T) {
+			connected(t, Options{Mode: Chat, Avatar: o}, func(r *rig) {
+				if o.BeforeSend == nil {
+					r.When(signaling.ApprovedPermissions, nil) // the opening goes on
+				}
+				switched := r.stuckSwitch(background)
+				ctx, cancel := context.WithCancel(background)
+				gone, stays := r.send(ctx, "gone"), r.send(background, "stays")
+				r.finish(switched)
+				synctest.Wait()
+				cancel()
+				if end := <-gone; !errors.Is(end.err, fault.Aborted) {
+					t.Errorf("taken back: %+v", end)
+				}
+				if o.BeforeSend == nil {
+					r.socket().Say(signaling.StvFinishedTalking, signaling.FinishedTalking{})
+				}
+				if end := <-stays; end.err != nil || !end.Left {
+					t.Errorf("the other: %+v", end)
+				}
+				if got := r.spoken(); !slices.Equal(got, []string{"stays"}) {
+					t.Errorf("spoken %q", got)
+				}
+			})
+		})
+	}
 }
 
 // TestATurnInTextGoesOnUntilTheAvatarIsUp: complete if it is by then, else aborted
