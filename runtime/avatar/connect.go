@@ -89,7 +89,7 @@ func (s *Session) connectOn() (*connection, error) {
 		}
 	}
 	s.use(conn)
-	if conn.joined { // by Prepare, which emits nothing
+	if conn.config != nil { // joined by Prepare, which emits nothing
 		s.config = conn.config
 		s.announce(conn)
 	}
@@ -166,7 +166,7 @@ func (s *Session) run(a *attempt) {
 	if steps.media {
 		steps.peers = s.newMedia(conn)
 	}
-	if !conn.joined {
+	if conn.config == nil {
 		steps.join = s.joinRequest(conn.room)
 	}
 	ctx, stop := context.WithTimeoutCause(a.ctx, s.opts.Limits.Overall, timeout("ConnectTimeout", fault.PhaseConnect))
@@ -226,9 +226,8 @@ type connection struct {
 	socket socketio.Socket
 	hs     *handshake
 	room   string
-	joined bool // steps 1 to 3 of protocol §2.3 are done
-	config *signaling.Configuration
-	early  []socketio.Event // events of the service while this was only prepared
+	config *signaling.Configuration // of the join, steps 1 to 3 of protocol §2.3; nil until they are done
+	early  []socketio.Event         // events of the service while this was only prepared
 
 	subscriber Subscriber
 	publisher  Publisher

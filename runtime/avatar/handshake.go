@@ -38,7 +38,7 @@ type plan struct {
 // establish runs the handshake on conn up to the approval. It runs outside the
 // queue and accesses the session only through it.
 func (s *Session) establish(ctx context.Context, conn *connection, p plan) error {
-	if !conn.joined {
+	if conn.config == nil {
 		if err := s.join(ctx, conn, p); err != nil {
 			return err
 		}
@@ -107,11 +107,11 @@ func (s *Session) join(ctx context.Context, conn *connection, p plan) error {
 	if err != nil {
 		return err
 	}
-	conn.config, conn.joined = &config, true
+	conn.config = &config
 	s.core.Work.Post(func() {
 		s.mark(phaseJoinComplete)
 		if s.config == nil { // a rebuild keeps the first (protocol §8.4)
-			s.config = &config
+			s.config = conn.config
 		}
 	})
 	return nil

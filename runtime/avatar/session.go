@@ -270,9 +270,14 @@ const (
 // mark records that a phase of the connect was reached (session §A.1.4). The
 // map is replaced, not changed: snapshots hold the old one.
 func (s *Session) mark(phase TimingPhase) {
-	state := s.phase.state()
-	if _, ok := s.timings[string(phase)]; ok || state == ReconnectingState || state == Resuming || s.decisionPhase() == outside {
-		return // neither a rebuild nor a preparation is a connect
+	switch s.phase.state() {
+	case ReconnectingState, Resuming: // a rebuild is no connect
+		return
+	case Idle, Disconnecting, Disconnected, Broken: // nor is a preparation
+		return
+	}
+	if _, ok := s.timings[string(phase)]; ok {
+		return
 	}
 	timings := make(map[string]int64, len(s.timings)+1)
 	for k, v := range s.timings {
