@@ -11,9 +11,14 @@ import { chatModule, fullModule, imported, namesModule, type AnySession, type Se
 import type { Mode } from "./state.js"
 import { TOOL_LABELS } from "./toollabels.js"
 
+/** What a page says of a session: the attributes and the property `options`. */
+interface Settings extends AttributeProperties {
+  readonly options: SessionOptions
+}
+
 /** What is needed to make a session. */
 export interface Plan {
-  element: AttributeProperties & { readonly options: SessionOptions; readonly labels: Texts<Labels> }
+  element: Settings & { readonly labels: Texts<Labels> }
   modes: readonly Mode[]
   video: HTMLVideoElement
   /** The reply of `appInit`, and a function that requests another one, when its token is refused. */
@@ -34,7 +39,7 @@ export interface Made<Session extends AnySession = AnySession> {
 const capabilities = { show_link: "on", video_gallery: "on", external_video: "on" } as const
 
 /** The options of the attributes, and of the page, which take precedence. */
-export function optionsOf(element: Omit<Plan["element"], "labels">): SessionOptions {
+export function optionsOf(element: Settings): SessionOptions {
   const options: Record<string, string> = {}
   for (const name of ["kickoff", "threadId", "contextId", "contextType", "region", "genieUrl"] as const) {
     const value = element[name]

@@ -1,5 +1,6 @@
 import { untilAborted, type AgentError } from "../core/errors.js"
 import type { ChatState, ChatTurn, Segment } from "../generated/events.js"
+import { overStates } from "../core/overstates.js"
 import type { Methods } from "../core/program.js"
 import { spokenTypes } from "../segments/plain.js"
 import type { ScriptedAgent } from "./agent.js"
@@ -21,9 +22,6 @@ interface Turn {
 }
 
 const maxWaiting = 100
-
-/** The states of sessions of all kinds after their end. */
-const overStates = ["disconnected", "error", "failed", "closed"]
 
 /** The scripted counterpart of runtime/chat: a conversation in text. */
 export class ScriptedChat extends Scripted<ChatState> {

@@ -1,3 +1,4 @@
+import { overStates } from "../core/overstates.js"
 import { sharedLevels, type VoiceLevels, type VoiceSession } from "./levels.js"
 import { Listeners, Scope, type AnyEvents, type SessionLike } from "./listen.js"
 import { share, type Shared } from "./shared.js"
@@ -55,9 +56,6 @@ const lookMs = 50
 
 /** How long after `avatarStartTalking` the voice begins where its level can't be measured, in ms. */
 const leadMs = 400
-
-/** The states of sessions of all kinds after their end. */
-export const overStates: readonly string[] = ["closed", "disconnected", "error", "failed"]
 
 /** How long the visitor's microphone must be quiet, in ms, before the agent no longer counts as hearing something that it does not answer. */
 const quietMs = 2_000

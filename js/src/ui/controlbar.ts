@@ -1,4 +1,5 @@
-import { overStates, sharedActivity, type ActivitySession, type AgentActivity } from "./activity.js"
+import { overStates } from "../core/overstates.js"
+import { sharedActivity, type ActivitySession, type AgentActivity } from "./activity.js"
 import { DeviceSelect, type DeviceSession } from "./deviceselect.js"
 import { icon, IconButton, make, makeButton, type Texts } from "./dom.js"
 import { Scope } from "./listen.js"

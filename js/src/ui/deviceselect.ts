@@ -1,6 +1,6 @@
 import type { Device } from "../session/avatar.js"
 import type { CallOptions } from "../core/signals.js"
-import { overStates } from "./activity.js"
+import { overStates } from "../core/overstates.js"
 import { make, type Texts } from "./dom.js"
 import type { Scope, SessionLike } from "./listen.js"
 import { partLabels } from "./ownlabels.js"
