@@ -220,7 +220,7 @@ func TestHandlersRunInOrder(t *testing.T) {
 	})
 }
 
-// TestAHandlerThatOutlivesTheSessionReportsNothing: nobody listens after the event ended.
+// TestAHandlerThatOutlivesTheSessionReportsNothing: after the event ended no listener is called.
 func TestAHandlerThatOutlivesTheSessionReportsNothing(t *testing.T) {
 	runTools(t, func(r *rig) {
 		must.Get(r.OnToolCall("go", func(ctx context.Context, _ event.ToolCall) (any, error) {

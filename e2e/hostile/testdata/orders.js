@@ -7,7 +7,7 @@ import { within } from "./hostile.js"
 /** The members of the classes that are not for pages: they are `protected` in TypeScript, which can't be seen at run time. */
 const inner = [
   "constructor", "afterCrash", "callActive", "close", "endsForGood", "final", "hasAnyListener", "hasListeners",
-  "inactive", "leaveEarly", "listenersChanged", "live", "over", "received", "remote", "silent", "tell", "values",
+  "inactive", "leaveEarly", "listenersChanged", "live", "over", "pass", "received", "silent", "values",
 ]
 
 /** The names of the methods and of the properties of a class and those that it extends, as they are at run time. */

@@ -430,8 +430,8 @@ export class AvatarSession extends Session<AvatarEvents, Snapshot, AvatarMethods
     super.listenersChanged()
     this.#watchDevices(this.hasListeners("devicesChanged") && !this.over)
     const turns = this.hasListeners("turnTimings")
-    this.tell("measureSpeech", turns, false)
-    this.tell("measureLevel", turns || this.hasListeners("localMicLevel") || this.hasListeners("localSpeakingChanged"), false)
+    this.pass("measureSpeech", turns, false)
+    this.pass("measureLevel", turns || this.hasListeners("localMicLevel") || this.hasListeners("localSpeakingChanged"), false)
   }
 }
 

@@ -103,8 +103,8 @@ export abstract class Session<
   /** The properties before the runtime is loaded, and after it has ended. */
   #last: Values
   #disposing: Promise<void> | undefined
-  /** What the program was last told by each method of `tell`, as JSON. */
-  readonly #told = new Map<string, string>()
+  /** The value that was last passed to each method by `pass`, as JSON. */
+  readonly #passed = new Map<string, string>()
 
   constructor(initial: Values, object: ProgramObject<Own>) {
     super()
@@ -280,14 +280,14 @@ export abstract class Session<
   }
 
   #omitEvents(): void {
-    this.tell("omitEvents", frequent.filter((event) => !this.hasAnyListener(event as keyof Events)), [])
+    this.pass("omitEvents", frequent.filter((event) => !this.hasAnyListener(event as keyof Events)), [])
   }
 
-  /** Tells the program a value that may have changed; `first` is the one that it begins with. */
-  protected tell(method: SessionMethods["sync"] | Own["sync"], value: unknown, first: unknown): void {
+  /** Passes a value to the program if it has changed; `first` is the one that the program begins with. */
+  protected pass(method: SessionMethods["sync"] | Own["sync"], value: unknown, first: unknown): void {
     const text = JSON.stringify(value)
-    if (text === (this.#told.get(method) ?? JSON.stringify(first))) return
-    this.#told.set(method, text)
+    if (text === (this.#passed.get(method) ?? JSON.stringify(first))) return
+    this.#passed.set(method, text)
     this.#callUnlessGone(method, value)
   }
 
