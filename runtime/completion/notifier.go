@@ -237,6 +237,8 @@ func (n *Notifier) begin(reason string) (Result, *fetch.Request) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	switch {
+	case reason == reasonHiddenGrace && n.hidden == nil: // shown or closed as the timer fired
+		return Result{}, nil
 	case !*n.o.Settings.CompleteOnEnd:
 		return Result{Reason: "disabled"}, nil
 	case n.thread == "":
@@ -292,16 +294,7 @@ func (n *Notifier) visible(visible bool) {
 	defer n.mu.Unlock()
 	n.stopGrace()
 	if !visible && !n.closed && *n.o.Settings.CompleteOnHiddenGrace {
-		n.hidden = time.AfterFunc(*n.o.Settings.HiddenGrace, n.hiddenTooLong)
-	}
-}
-
-func (n *Notifier) hiddenTooLong() {
-	n.mu.Lock()
-	gone := n.hidden == nil // shown or closed just as the timer fired
-	n.mu.Unlock()
-	if !gone {
-		n.Notify(reasonHiddenGrace)
+		n.hidden = time.AfterFunc(*n.o.Settings.HiddenGrace, func() { n.Notify(reasonHiddenGrace) })
 	}
 }
 

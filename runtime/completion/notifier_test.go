@@ -472,6 +472,30 @@ func TestAHiddenPageCanHaveNoGrace(t *testing.T) {
 	})
 }
 
+// TestNothingIsSentAfterClose, also if the page closes the session, or is seen again, after the grace
+// has ended and before its request is made.
+func TestNothingIsSentAfterClose(t *testing.T) {
+	for name, change := range map[string]func(*rig){
+		"closed": (*rig).Close,
+		"seen":   func(r *rig) { r.page.listener.Visible(true) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			alone(t, Settings{}, func(t *testing.T, r *rig) {
+				r.o.Trace = func() httpclient.TraceContext {
+					change(r)
+					return httpclient.TraceContext{}
+				}
+				r.page.listener.Visible(false)
+				time.Sleep(time.Hour)
+				synctest.Wait()
+				if got := r.brain.seen(); len(got) != 0 {
+					t.Errorf("requests = %q", got)
+				}
+			})
+		})
+	}
+}
+
 func TestASilentTabIsForgotten(t *testing.T) {
 	alone(t, Settings{}, func(t *testing.T, r *rig) {
 		for _, message := range []string{"no JSON", `{"v":2,"id":"x","t":"alive"}`, `{"v":1,"id":"x","t":"alive"}`} {
