@@ -532,20 +532,27 @@ const (
 
 // WaitForCapacity asks on a socket of its own whether an avatar is free, every poll and
 // for at most wait, until one is; zero means the default. It returns the service's
-// details. The error is capacity_timeout, or why the service could not be asked.
+// details. The error is capacity_timeout, aborted at the end of ctx (timeout for a deadline) or
+// after [Session.Close], or why the service could not be asked.
 //
 // The first interval of each client differs, so that clients whose sockets were connected
 // at the same moment ask evenly spread over a poll.
 func (s *Session) WaitForCapacity(ctx context.Context, wait, poll time.Duration) (json.RawMessage, error) {
 	wait = cmp.Or(wait, CapacityWait)
 	poll = cmp.Or(poll, CapacityPoll)
-	token, err := session.Ask(ctx, &s.core, func(reply chan<- string) { reply <- s.core.Token })
-	if err != nil {
-		return nil, err
-	}
+	var token string
+	s.core.Work.Call(func() {
+		if token = s.core.Token; token != "" {
+			s.core.Running.Add(1) // on the queue, because Close may be waiting by then
+		}
+	})
 	if token == "" {
 		return nil, fault.New(fault.InvalidState, "the session has no token")
 	}
+	defer s.core.Running.Done()
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	defer context.AfterFunc(s.closed, cancel)()
 	socket, err := s.dial(s.opts.ConversationURL, socketio.ClientOptions{Query: s.query(), Auth: auth(token), Random: s.random})
 	if err != nil {
 		return nil, fault.From(err)

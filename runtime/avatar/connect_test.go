@@ -401,6 +401,37 @@ func TestWaitForCapacityPolls(t *testing.T) {
 	})
 }
 
+// TestCloseEndsWaitForCapacity: the wait, its socket and its events do not outlive the session,
+// which takes no token any more that would begin another.
+func TestCloseEndsWaitForCapacity(t *testing.T) {
+	run(t, Options{}, func(r *rig) {
+		r.service.Answer[signaling.CheckAvailability] = func(s *fakeservice.Socket, _ fakeservice.Event) {
+			s.Say(signaling.AvailabilityResult, signaling.Availability{})
+		}
+		outcome := make(chan error, 1)
+		go func() { _, err := r.WaitForCapacity(context.Background(), 0, 0); outcome <- err }()
+		synctest.Wait()
+		r.Close()
+		if !r.service.Socket(0).Closed() {
+			t.Error("the socket outlives Close")
+		}
+		r.Forget()
+		began := time.Now()
+		if err := <-outcome; !errors.Is(err, fault.Aborted) || time.Since(began) != 0 {
+			t.Errorf("ended with %v, %v after Close", err, time.Since(began))
+		}
+		if n := len(r.Recorded()); n != 0 {
+			t.Errorf("%d events after Close", n)
+		}
+		if err := r.SetToken("another"); !errors.Is(err, fault.InvalidState) {
+			t.Errorf("SetToken after Close: %v", err)
+		}
+		if _, err := r.WaitForCapacity(context.Background(), 0, 0); !errors.Is(err, fault.InvalidState) {
+			t.Errorf("another wait: %v", err)
+		}
+	})
+}
+
 // TestASecondConnectJoinsTheFirst: it waits for the same outcome, the end of its context
 // ends only its own wait, and a call on a connected session is refused.
 func TestASecondConnectJoinsTheFirst(t *testing.T) {

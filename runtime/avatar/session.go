@@ -14,6 +14,7 @@ package avatar
 
 import (
 	"cmp"
+	"context"
 	"math/rand/v2"
 	"sync/atomic"
 	"time"
@@ -105,6 +106,9 @@ type Session struct {
 
 	core session.Core // its queue owns the fields after snapshot
 
+	closed context.Context // ends with Close
+	close  context.CancelFunc
+
 	random func() float64 // distributes over time what very many sessions would do at the same moment; set by tests
 
 	snapshot atomic.Pointer[Snapshot]
@@ -143,6 +147,7 @@ func New(o Options) (*Session, error) {
 		random: rand.Float64, phase: idle, mode: event.Video,
 		sticky: cmp.Or(o.StickyID, session.RandomID(stickyIDLength)), timings: map[string]int64{},
 	}
+	s.closed, s.close = context.WithCancel(context.Background())
 	s.core.Start(&s.opts.Options, session.Kind{
 		Name: "avatar session", Status: s.status, Publish: s.publish, Crashed: s.crashed,
 		SetToken: s.setToken, MergeVars: s.mergeVars,
@@ -174,7 +179,7 @@ func (s *Session) Snapshot() *Snapshot { return s.snapshot.Load() }
 func (s *Session) status() session.Status {
 	snap := s.Snapshot()
 	return session.Status{
-		State: string(snap.State), Connected: snap.State == Connected,
+		State: string(snap.State), Connected: snap.State == Connected, Final: s.closed.Err() != nil,
 		PartnerID: snap.PartnerID, ThreadID: snap.ThreadID,
 		Kickoff: snap.Kickoff, ResponsePending: snap.ResponsePending, Timings: snap.Timings,
 		Ended: snap.State == Disconnecting || snap.State == Disconnected || snap.State == Broken,
