@@ -204,7 +204,7 @@ func TestAnAnswerThatIsOwedIsSettledWithItsTransport(t *testing.T) {
 		r.want("state connecting user_requested", "transport chat", "turnStart", "responsePending", "state connected")
 		r.Forget()
 		r.mustSwitch(Avatar)
-		r.want("state switching user_requested", "transport avatar", "turnEnd", "responseSettled", "state connected", "mode avatar true")
+		r.want("state switching user_requested", "transport avatar", "responseSettled", "turnEnd", "state connected", "mode avatar true")
 	})
 	run(t, Options{Options: session.Options{ThreadID: "th-1", Kickoff: &event.Kickoff{Text: "Begin"}}}, func(r *rig) {
 		r.When(signaling.ApprovedPermissions, nil)

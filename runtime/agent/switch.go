@@ -132,7 +132,16 @@ func (s *Session) SwitchMode(ctx context.Context, mode Mode) error {
 	if err == nil {
 		err = s.connect(inner, next)
 	}
-	err = s.onQueue(func() error { return s.switched(next, outcome(ctx, err)) })
+	var old *transport
+	var changed ModeChanged
+	err = s.onQueue(func() (failed error) {
+		old, changed, failed = s.handOver(next, outcome(ctx, err))
+		return failed
+	})
+	if err == nil {
+		old.WaitDelivered() // what it has emitted until its end belongs to the conversation
+		err = s.onQueue(func() error { return s.switched(old, changed) })
+	}
 	s.core.WaitDelivered()
 	return err
 }
@@ -156,11 +165,12 @@ func (s *Session) openNext(ctx context.Context, mode Mode) (*transport, error) {
 	return next, nil
 }
 
-// switched ends a switch, on the new transport or on the old one, and returns its outcome.
-// next is nil if it was never created.
-func (s *Session) switched(next *transport, err error) error {
+// handOver gives the conversation to the new transport of a switch and disconnects the old
+// one. With an error, its own or err, the conversation stays on the old one. next is nil if it
+// was never created.
+func (s *Session) handOver(next *transport, err error) (old *transport, changed ModeChanged, _ error) {
 	if s.state != Switching {
-		return s.not(Connected) // the session ended meanwhile, and next with it
+		return nil, changed, s.not(Connected) // the session ended meanwhile, and next with it
 	}
 	s.cancel, s.next = nil, nil
 	if err == nil {
@@ -168,16 +178,29 @@ func (s *Session) switched(next *transport, err error) error {
 	}
 	if err != nil {
 		s.stay(next)
-		return err
+		return nil, changed, err
 	}
-	old := s.current
+	old = s.current
 	s.adopt(old)
-	continuity := s.core.Thread != "" && s.core.Thread == next.Status().ThreadID
-	s.current, s.mode = next, next.mode
-	s.releaseTransport(old, true, "switch")
+	changed = ModeChanged{Mode: next.mode, ThreadContinuity: s.core.Thread != "" && s.core.Thread == next.Status().ThreadID}
+	s.current, s.mode, s.next = next, next.mode, old
 	s.adopt(next)
+	old.Disconnect(session.DisconnectOptions{Keep: true, Reason: "switch"})
+	return old, changed, nil
+}
+
+// switched ends a switch that worked, when every event of the old transport has come.
+func (s *Session) switched(old *transport, changed ModeChanged) error {
+	if s.state != Switching {
+		return s.not(Connected) // the session ended meanwhile, and both transports with it
+	}
+	s.next = nil
+	s.releaseTransport(old, true, "switch")
 	s.setState(Connected, "")
-	s.core.Emit(ModeChanged{Mode: s.mode, ThreadContinuity: continuity})
+	s.core.Emit(changed)
+	if end := s.current.ended; end != nil { // it came during the wait
+		s.ended(s.current, *end)
+	}
 	s.deliver()
 	return nil
 }

@@ -74,6 +74,67 @@ func TestSwitchesInOrder(t *testing.T) {
 	})
 }
 
+// TestNothingOfTheOldTransportIsLost: what it has emitted by the switch is heard before the new
+// mode, and belongs to the turn that ends then.
+func TestNothingOfTheOldTransportIsLost(t *testing.T) {
+	connected(t, Options{Options: session.Options{ThreadID: "th-1"}, Mode: Avatar}, func(r *rig) {
+		r.inner = func(_ *chat.Session, e event.Event) {
+			if said, ok := e.(event.Transcript); ok && said.Text == "Hello" {
+				time.Sleep(time.Second) // its listener is slow
+			}
+		}
+		r.mustSwitch(Chat)
+		asked := r.send(background, "Hi")
+		x := r.turn(0)
+		x.say("Hello", "th-1")
+		x.say(" Sam.", "th-1")
+		synctest.Wait()
+		r.Forget()
+		r.mustSwitch(Avatar)
+		r.want(
+			"state switching user_requested", "transport avatar", "final: Hello", "final:  Sam.", "turnEnd",
+			"state connected", "mode avatar true",
+		)
+		if end := <-asked; !errors.Is(end.err, fault.Aborted) || end.Turn.Text != "Hello Sam." {
+			t.Errorf("%+v", end)
+		}
+	})
+	for _, c := range []struct {
+		name      string
+		meanwhile func(*rig)
+		want      []string
+		completed int
+	}{
+		{"the visitor leaves meanwhile", func(r *rig) { r.Disconnect(session.DisconnectOptions{}) }, []string{
+			"state switching user_requested", "transport avatar", "state closed user_requested", "ended disconnect",
+		}, 1},
+		{"the new one ends meanwhile", func(r *rig) { r.Socket(r.Dialled() - 1).Drop(socketio.ServerDisconnect) }, []string{
+			"state switching user_requested", "transport avatar", "state connected", "mode avatar true",
+			"state failed transport_failed", "ended io server disconnect",
+		}, 0},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			connected(t, Options{Options: session.Options{ThreadID: "th-1"}, Mode: Avatar}, func(r *rig) {
+				r.inner = func(_ *chat.Session, e event.Event) {
+					if _, ok := e.(event.Ended); ok {
+						c.meanwhile(r)
+						time.Sleep(time.Second)
+					}
+				}
+				r.mustSwitch(Chat)
+				r.Forget()
+				if err := r.SwitchMode(background, Avatar); errors.Is(err, fault.InvalidState) != (c.completed > 0) {
+					t.Errorf("err = %v", err)
+				}
+				r.want(c.want...)
+				if got := r.completed(); len(got) != c.completed {
+					t.Errorf("told of the end: %q", got)
+				}
+			})
+		})
+	}
+}
+
 // TestASwitchThatFailsBringsTheConversationBack, with what waited for it.
 func TestASwitchThatFailsBringsTheConversationBack(t *testing.T) {
 	connected(t, Options{Options: session.Options{ThreadID: "th-1"}, Mode: Chat}, func(r *rig) {
@@ -448,7 +509,7 @@ func TestTurnsOfAnAvatarThatIsLeftAreShownOrReported(t *testing.T) {
 		want  []string
 	}{
 		{func(r *rig) { r.mustSwitch(Chat) }, []string{
-			"state switching user_requested", "transport chat", "user: stored", "turnUnconfirmed", "responseSettled", "state connected", "mode chat true",
+			"state switching user_requested", "transport chat", "responseSettled", "user: stored", "turnUnconfirmed", "state connected", "mode chat true",
 		}},
 		{func(r *rig) { r.Disconnect(session.DisconnectOptions{}) }, []string{
 			"user: stored", "turnUnconfirmed", "responseSettled", "state closed user_requested", "ended disconnect",
