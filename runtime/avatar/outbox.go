@@ -58,7 +58,8 @@ type outbox struct {
 type waitingText struct {
 	text   string
 	done   func(sent bool)
-	hidden bool // it is not the visitor's: a kickoff without echo, or what the session asks again
+	counts time.Time // its entry in turnState.accepted; zero without one
+	hidden bool      // it is not the visitor's: a kickoff without echo, or what the session asks again
 }
 
 // sentTurn is a typed turn that was sent and is not confirmed yet.
@@ -107,6 +108,7 @@ func (o *outbox) withdraw(t *waitingText) bool {
 		return false
 	}
 	o.waiting = slices.Delete(o.waiting, i, i+1)
+	o.session.discount(t)
 	return true
 }
 
@@ -354,6 +356,7 @@ func (o *outbox) discard() {
 	waiting := o.waiting
 	o.waiting = nil
 	for _, t := range waiting {
+		o.session.discount(t)
 		t.done(false)
 	}
 }

@@ -3,6 +3,7 @@ package avatar
 import (
 	"context"
 	"errors"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -38,7 +39,7 @@ type turnState struct {
 	// it is removed (protocol §7.6).
 	echo string
 
-	sent     []time.Time // typed turns of the last minute
+	accepted []time.Time // typed texts of the last minute that were sent or wait
 	lastText string      // what the visitor asked last, for spiral recovery
 	ended    []string    // the speechIds of turns that ended, the newest last
 	turns    utteranceTurns
@@ -188,31 +189,34 @@ func (s *Session) accept(ctx context.Context, t *waitingText) error {
 	case len(s.outbox.waiting) >= maxTexts:
 		return fault.New(fault.RateLimited, "too many texts are waiting to be sent; wait until the agent has finished")
 	}
-	if err := s.countTurn(); err != nil {
+	if err := s.countTurn(t); err != nil {
 		return err
 	}
 	s.outbox.add(t)
 	return nil
 }
 
-func (s *Session) countTurn() error {
+// countTurn counts t, or refuses it.
+func (s *Session) countTurn(t *waitingText) error {
 	if s.opts.MaxTurnsPerMinute <= 0 {
 		return nil
 	}
 	now := time.Now()
-	recent := s.turn.sent[:0]
-	for _, at := range s.turn.sent {
-		if now.Sub(at) < turnRateWindow {
-			recent = append(recent, at)
-		}
-	}
-	s.turn.sent = recent
-	if len(recent) >= s.opts.MaxTurnsPerMinute {
+	s.turn.accepted = slices.DeleteFunc(s.turn.accepted, func(at time.Time) bool { return now.Sub(at) >= turnRateWindow })
+	if len(s.turn.accepted) >= s.opts.MaxTurnsPerMinute {
 		s.core.Audit("rate.limit", "denied", "")
 		return fault.New(fault.RateLimited, "too many turns in a minute")
 	}
-	s.turn.sent = append(s.turn.sent, now)
+	t.counts = now
+	s.turn.accepted = append(s.turn.accepted, now)
 	return nil
+}
+
+// discount undoes countTurn for a text that will not be sent.
+func (s *Session) discount(t *waitingText) {
+	if i := slices.Index(s.turn.accepted, t.counts); i >= 0 {
+		s.turn.accepted = slices.Delete(s.turn.accepted, i, i+1)
+	}
 }
 
 // asked records that a typed turn was sent.
@@ -383,20 +387,20 @@ func (s *Session) sendKickoff() {
 			if s.turn.kickoffText != t {
 				return // the session ended, or HoldKickoff withdrew the kickoff
 			}
-			if err == nil {
-				err = s.countTurn()
-			}
-			if err != nil {
-				s.turn.kickoffText = nil
-				s.core.Warn(fault.KickoffFailed, err.Error())
-				return
-			}
 			*t = waitingText{text: text, hidden: !k.Echo, done: func(sent bool) {
 				s.turn.kickoffText = nil
 				if sent {
 					s.kickoffSent(text)
 				}
 			}}
+			if err == nil {
+				err = s.countTurn(t)
+			}
+			if err != nil {
+				s.turn.kickoffText = nil
+				s.core.Warn(fault.KickoffFailed, err.Error())
+				return
+			}
 			s.outbox.addFirst(t)
 		})
 	})

@@ -170,6 +170,32 @@ func TestSpeakIsRefused(t *testing.T) {
 	})
 }
 
+// TestATextThatWasNotSentDoesNotCount for the limit of turns in a minute, whether its caller took
+// it back or the session ended before it.
+func TestATextThatWasNotSentDoesNotCount(t *testing.T) {
+	run(t, Options{MaxTurnsPerMinute: 1}, func(r *rig) {
+		r.connectOnly() // the opening can't be interrupted
+		ctx, cancel := context.WithTimeout(context.Background(), second)
+		defer cancel()
+		if _, err := r.Speak(ctx, "taken back"); !errors.Is(err, fault.Aborted) {
+			t.Errorf("err = %v", err)
+		}
+		waits := r.speakLater("Hi")
+		if _, err := r.Speak(context.Background(), "Hi"); !errors.Is(err, fault.RateLimited) {
+			t.Errorf("beside one that waits: %v", err)
+		}
+		r.Disconnect(session.DisconnectOptions{})
+		if <-waits {
+			t.Error("sent after the end")
+		}
+		r.must(r.SetToken("token"))
+		s := r.mustConnect()
+		if !<-r.speakLater("Hello") || len(s.Texts()) != 1 {
+			t.Errorf("sent %+v", s.Texts())
+		}
+	})
+}
+
 // TestSpeakEndsWithItsContextWhileBeforeSendRuns: the text is not sent when the function returns later.
 func TestSpeakEndsWithItsContextWhileBeforeSendRuns(t *testing.T) {
 	var decide chan struct{}
