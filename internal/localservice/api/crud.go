@@ -34,8 +34,6 @@ type resource[T any] struct {
 	check func(c *call, record, old *T, body fields) error
 	// noEffect, unless nil, says what of a write has no effect in this service.
 	noEffect func(record *T, body fields) []string
-	// remove, unless nil, deletes a record in place of the store's Delete.
-	remove func(c *call, id string) error
 	// checkID, unless nil, refuses an id of the wrong form.
 	checkID func(id string) error
 	// absent and unknown, unless nil, are the errors about a request to read or delete without
@@ -149,11 +147,7 @@ func (k *resource[T]) read(c *call, id string) (r store.Record[T], err error) {
 }
 
 func (k *resource[T]) delete(c *call, id string) (any, error) {
-	remove := k.remove
-	if remove == nil {
-		remove = func(c *call, id string) error { return k.records.Delete(c.ctx(), c.claims.PartnerID, id) }
-	}
-	err := remove(c, id)
+	err := k.records.Delete(c.ctx(), c.claims.PartnerID, id)
 	if k.numbered {
 		return nil, err
 	}

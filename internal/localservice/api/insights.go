@@ -21,9 +21,6 @@ func (s *server) insights() *resource[store.InsightSetting] {
 	k := &resource[store.InsightSetting]{
 		records: s.Store.InsightSettings(), view: viewAgentHost[store.InsightSetting], needs: []string{"key", "title", "prompt", "valueType"}, set: setInsight,
 		query: byFields("statusEqual", "keyEqual"),
-		remove: func(c *call, id string) error {
-			return s.Store.DeleteInsightSetting(c.ctx(), c.claims.PartnerID, id)
-		},
 	}
 	if s.Model == nil {
 		k.noEffect = func(*store.InsightSetting, fields) []string { return []string{noInsights} }

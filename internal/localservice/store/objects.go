@@ -9,6 +9,7 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"strconv"
 	"strings"
 	"time"
@@ -20,6 +21,9 @@ import (
 
 // ErrTaken means that another record of the kind has the name.
 var ErrTaken = errors.New("the name is in use already")
+
+// ErrInUse means that something else refers to the record.
+var ErrInUse = errors.New("the record is in use")
 
 // SharedPartner owns the records that every partner may use and none may change.
 const SharedPartner = 0
@@ -59,6 +63,10 @@ type Collection[T any] struct {
 	// removes the id from them: a list with an id that does not exist could not be written
 	// again as it was read.
 	namedBy []idList
+
+	// user, unless nil, is called in the transaction that deletes a record. It returns what keeps
+	// the record from being deleted, "" if nothing does.
+	user func(ctx context.Context, tx *sql.Tx, partnerID int64, id string) (string, error)
 
 	// hasFile is whether the records have a file, assetId, which goes with them.
 	hasFile bool
@@ -363,7 +371,8 @@ func (c Collection[T]) updateOnce(ctx context.Context, partnerID int64, id strin
 	return r, err
 }
 
-// Delete removes a record, and its id from the lists that have it. A repeated request succeeds again ([WithRequest]).
+// Delete removes a record, and its id from the lists that have it. If something needs the record,
+// it fails with an [ErrInUse] that names it. A repeated request succeeds again ([WithRequest]).
 func (c Collection[T]) Delete(ctx context.Context, partnerID int64, id string) error {
 	return c.store.removing(ctx, func(tx *sql.Tx) error {
 		if c.hasFile {
@@ -391,6 +400,15 @@ func (c Collection[T]) Delete(ctx context.Context, partnerID int64, id string) e
 			return err
 		case n == 0:
 			return ErrNotFound
+		}
+		if c.user != nil {
+			user, err := c.user(ctx, tx, partnerID, id)
+			if err != nil {
+				return err
+			}
+			if user != "" {
+				return fmt.Errorf("%w: %s refers to it", ErrInUse, user)
+			}
 		}
 		for _, list := range c.namedBy {
 			if err := list.forget(ctx, tx, partnerID, id); err != nil {

@@ -3,11 +3,13 @@ package store
 import (
 	"bytes"
 	"context"
+	"database/sql"
 	"errors"
 	"fmt"
 	"io"
 	"slices"
 	"strconv"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -165,6 +167,30 @@ func TestARepeatedRequestHasItsFirstResult(t *testing.T) {
 	}
 	if err := notes(s).Delete(WithRequest(t.Context(), "other"), 1, first.ID); !errors.Is(err, ErrNotFound) {
 		t.Errorf("delete with another key: %v", err)
+	}
+}
+
+// TestASettingOfARuleThatIsBeingStoredIsNotDeleted: the rule is stored while the delete waits.
+func TestASettingOfARuleThatIsBeingStoredIsNotDeleted(t *testing.T) {
+	s := open(t)
+	setting := must.Get(s.InsightSettings().Create(t.Context(), 1, InsightSetting{Key: "k"}))(t)
+	deleted := make(chan error, 1)
+	must.Do(t, s.tx(t.Context(), func(tx *sql.Tx) error {
+		actions := []RuleAction{{Type: EmailAction}, {Type: InsightAction, InsightSettingIDs: []string{"other", setting.ID}}}
+		must.Get(s.Rules().create(t.Context(), tx, 1, Rule{Name: "r", Actions: actions}))(t)
+		waits := s.write.Stats().WaitCount
+		go func() { deleted <- s.InsightSettings().Delete(t.Context(), 1, setting.ID) }()
+		for s.write.Stats().WaitCount == waits {
+			time.Sleep(time.Millisecond)
+		}
+		return nil
+	}))
+	if err := <-deleted; !errors.Is(err, ErrInUse) || !strings.Contains(err.Error(), "the lifecycle rule") {
+		t.Errorf("err = %v", err)
+	}
+	must.Get(s.InsightSettings().Get(t.Context(), 1, setting.ID))(t)
+	if err := s.InsightSettings().Delete(t.Context(), 2, setting.ID); !errors.Is(err, ErrNotFound) {
+		t.Errorf("of another partner: %v", err)
 	}
 }
 

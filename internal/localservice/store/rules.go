@@ -2,9 +2,8 @@ package store
 
 import (
 	"context"
+	"database/sql"
 	"errors"
-	"fmt"
-	"slices"
 )
 
 // States of an [InsightSetting] and of a [Rule].
@@ -78,37 +77,35 @@ type EmailTemplate struct {
 	Status   string `json:"status"`
 }
 
-// InsightSettings is the collection of insight settings.
+// InsightSettings is the collection of insight settings. One to which a rule refers is not
+// deleted.
 func (s *Store) InsightSettings() Collection[InsightSetting] {
-	return Collection[InsightSetting]{store: s, kind: "insight-setting", newID: UUID}
+	return Collection[InsightSetting]{store: s, kind: "insight-setting", newID: UUID, user: ruleOf}
 }
+
+// ruleOf names a rule that refers to an insight setting, "" if none does.
+func ruleOf(ctx context.Context, tx *sql.Tx, partnerID int64, setting string) (string, error) {
+	rule, err := one(tx.QueryRowContext(ctx,
+		`SELECT id FROM objects WHERE kind = ? AND partner_id = ? AND EXISTS (
+			SELECT 1 FROM json_each(body, '$.actions') a, json_each(a.value, '$.insightSettingIds') s WHERE s.value = ?) ORDER BY seq LIMIT 1`,
+		ruleKind, partnerID, setting), func(row scanner) (id string, err error) {
+		err = row.Scan(&id)
+		return "the lifecycle rule " + id, err
+	})
+	if errors.Is(err, ErrNotFound) {
+		return "", nil
+	}
+	return rule, err
+}
+
+const ruleKind = "lifecycle-rule"
 
 // Rules is the collection of lifecycle rules.
 func (s *Store) Rules() Collection[Rule] {
-	return Collection[Rule]{store: s, kind: "lifecycle-rule", newID: UUID}
+	return Collection[Rule]{store: s, kind: ruleKind, newID: UUID}
 }
 
 // EmailTemplates is the collection of email templates.
 func (s *Store) EmailTemplates() Collection[EmailTemplate] {
 	return Collection[EmailTemplate]{store: s, kind: "email-template", newID: UUID}
-}
-
-// ErrInUse means that something else refers to the record.
-var ErrInUse = errors.New("the record is in use")
-
-// DeleteInsightSetting removes a setting that no rule refers to; otherwise it fails with
-// an [ErrInUse] that names one.
-func (s *Store) DeleteInsightSetting(ctx context.Context, partnerID int64, id string) error {
-	rules, _, err := s.Rules().List(ctx, partnerID, Query{})
-	for _, r := range rules {
-		for _, a := range r.Body.Actions {
-			if slices.Contains(a.InsightSettingIDs, id) {
-				return fmt.Errorf("%w: the lifecycle rule %s refers to it", ErrInUse, r.ID)
-			}
-		}
-	}
-	if err != nil {
-		return err
-	}
-	return s.InsightSettings().Delete(ctx, partnerID, id)
 }
