@@ -86,18 +86,11 @@ func (t *Telemetry) Attach(ctx context.Context, o *session.Options) {
 	if o.TraceContext == nil {
 		o.TraceContext = x.traceContext
 	}
-	one, all := o.OnEvent, o.OnEvents
-	o.OnEvents = func(list []event.Timed) {
-		for _, e := range list {
+	o.Observe(func(events []event.Timed) {
+		for _, e := range events {
 			x.event(e)
-			if all == nil && one != nil {
-				one(e.Event)
-			}
 		}
-		if all != nil {
-			all(list)
-		}
-	}
+	})
 }
 
 // observed is one session. Its events come on one goroutine.

@@ -11,7 +11,6 @@ import (
 	"github.com/agentruntime/agentruntime/runtime/agent"
 	"github.com/agentruntime/agentruntime/runtime/avatar"
 	"github.com/agentruntime/agentruntime/runtime/chat"
-	"github.com/agentruntime/agentruntime/runtime/event"
 )
 
 // agentOptions are the options of session §A.3.1 in the form that
@@ -39,7 +38,7 @@ func (s *avatarSessions) openAgent(h *page.Handle, options js.Value) (page.Sessi
 	given.OnEvents = h.Listen
 	given.NewAvatar = func(ao avatar.Options) (inside *avatar.Session, release func(), err error) {
 		release, err = h.OpenTransport(string(agent.Avatar), o.Attach, func(h *page.Handle) (_ page.Session, m page.Methods, err error) {
-			ao.OnEvents = both(h.Listen, ao.OnEvents)
+			ao.Observe(h.Listen)
 			inside, m, err = s.make(h, ao)
 			return inside, m, err
 		})
@@ -47,7 +46,7 @@ func (s *avatarSessions) openAgent(h *page.Handle, options js.Value) (page.Sessi
 	}
 	given.NewChat = func(co chat.Options) (inside *chat.Session, release func(), err error) {
 		release, err = h.OpenTransport(string(agent.Chat), o.Attach, func(h *page.Handle) (_ page.Session, m page.Methods, err error) {
-			co.OnEvents = both(h.Listen, co.OnEvents)
+			co.Observe(h.Listen)
 			inside, m, err = page.NewChat(co)
 			return inside, m, err
 		})
@@ -58,14 +57,6 @@ func (s *avatarSessions) openAgent(h *page.Handle, options js.Value) (page.Sessi
 		return nil, page.Methods{}, err
 	}
 	return session, agentMethods(session), nil
-}
-
-// both calls the page's listener at the transport first, and then the agent session's.
-func both(page, session func([]event.Timed)) func([]event.Timed) {
-	return func(events []event.Timed) {
-		page(events)
-		session(events)
-	}
 }
 
 // agentMethods returns the methods that js/src/session/agentsession.ts calls besides those of

@@ -82,18 +82,11 @@ func (r *Recorder) Attach(o *avatar.Options) error {
 			sample(s)
 		}
 	}
-	one, all := o.OnEvent, o.OnEvents
-	o.OnEvents = func(list []event.Timed) {
-		for _, e := range list {
+	o.Observe(func(events []event.Timed) {
+		for _, e := range events {
 			r.event(e.Event, e.At.Sub(r.started))
-			if all == nil && one != nil {
-				one(e.Event)
-			}
 		}
-		if all != nil {
-			all(list)
-		}
-	}
+	})
 	return nil
 }
 

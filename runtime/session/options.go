@@ -159,6 +159,23 @@ func (o *Options) Policy() appinit.Policy {
 	}}
 }
 
+// Observe makes observe receive every event, as OnEvents does, before the listeners that o has.
+func (o *Options) Observe(observe func([]event.Timed)) {
+	one, all := o.OnEvent, o.OnEvents
+	o.OnEvents = func(events []event.Timed) {
+		observe(events)
+		if all != nil {
+			all(events)
+			return
+		}
+		for _, e := range events {
+			if one != nil {
+				one(e.Event)
+			}
+		}
+	}
+}
+
 // Format prints nothing of the options, whatever the verb: the token, the login and
 // the variables are private.
 func (Options) Format(w fmt.State, _ rune) { _, _ = io.WriteString(w, "session options") }
