@@ -11,7 +11,6 @@ import (
 
 	"github.com/agentruntime/agentruntime/internal/jsbridge"
 	"github.com/agentruntime/agentruntime/internal/page"
-	"github.com/agentruntime/agentruntime/runtime/appinit"
 	"github.com/agentruntime/agentruntime/runtime/avatar"
 	"github.com/agentruntime/agentruntime/runtime/completion"
 )
@@ -166,20 +165,5 @@ func onAgentAction(fn js.Value) func(context.Context, avatar.AgentAction) error 
 			return errRefused
 		}
 		return err
-	}
-}
-
-// onRelayNeeded asks the page for a login to the relay; null means that there is none.
-func onRelayNeeded(fn js.Value) func(context.Context) (*appinit.TURNCredentials, error) {
-	if jsbridge.Absent(fn) {
-		return nil
-	}
-	return func(ctx context.Context) (*appinit.TURNCredentials, error) {
-		value, err := page.Consult(ctx, fn)
-		if err != nil || jsbridge.Absent(value) {
-			return nil, err
-		}
-		login := new(appinit.TURNCredentials)
-		return login, jsbridge.FromJS("onRelayNeeded's result", value, login)
 	}
 }

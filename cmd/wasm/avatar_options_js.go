@@ -6,6 +6,7 @@ import (
 	"syscall/js"
 
 	"github.com/agentruntime/agentruntime/internal/page"
+	"github.com/agentruntime/agentruntime/runtime/appinit"
 	"github.com/agentruntime/agentruntime/runtime/avatar"
 )
 
@@ -26,6 +27,6 @@ func (o *avatarOptions) session() avatar.Options {
 	o.Into(&s.Options)
 	s.BeforeSend = beforeSend(o.OnBeforeSend)
 	s.OnAgentAction = onAgentAction(o.OnAgentAction)
-	s.OnRelayNeeded = onRelayNeeded(o.OnRelayNeeded)
+	s.OnRelayNeeded = page.Asked[*appinit.TURNCredentials]("onRelayNeeded", o.OnRelayNeeded)
 	return s
 }

@@ -3,7 +3,6 @@
 package page
 
 import (
-	"context"
 	"syscall/js"
 
 	"github.com/agentruntime/agentruntime/internal/jsbridge"
@@ -40,13 +39,5 @@ func (h *SessionHooks) Into(o *session.Options) {
 	o.OnAuditEvent = Hook[event.Audit](h.OnAuditEvent)
 	o.Log = Logger(h.Logger)
 	o.TraceContext = Trace(h.TraceContext)
-	if fn := h.OnTokenNeeded; !jsbridge.Absent(fn) {
-		o.OnTokenNeeded = func(ctx context.Context) (token string, err error) {
-			value, err := Consult(ctx, fn)
-			if err == nil {
-				err = jsbridge.FromJS("onTokenNeeded's result", value, &token)
-			}
-			return token, err
-		}
-	}
+	o.OnTokenNeeded = Asked[string]("onTokenNeeded", h.OnTokenNeeded)
 }

@@ -300,6 +300,21 @@ func Consult(ctx context.Context, fn js.Value, args ...any) (js.Value, error) {
 	return jsbridge.Await(ctx, result)
 }
 
+// Asked converts an option that is asked for a value of type T, such as onTokenNeeded. Undefined and
+// null are the zero value; the error for a value of another type has the option's name.
+func Asked[T any](name string, fn js.Value) func(context.Context) (T, error) {
+	if jsbridge.Absent(fn) {
+		return nil
+	}
+	return func(ctx context.Context) (asked T, err error) {
+		value, err := Consult(ctx, fn)
+		if err == nil {
+			err = jsbridge.FromJS(name+"'s result", value, &asked)
+		}
+		return asked, err
+	}
+}
+
 // invoke calls fn with converted arguments.
 func invoke(fn js.Value, args ...any) (js.Value, error) {
 	values := make([]any, len(args))
