@@ -454,14 +454,13 @@ func TestEmitConvertsAndPassesName(t *testing.T) {
 	noLeaks(t)
 	seen := eval(t, "[]")
 	dispatch := js.Global().Get("Function").New("seen", "return (events) => { for (let i = 0; i < events.length; i += 3) seen.push(events.slice(i, i + 2)) }").Invoke(seen)
-	e := NewEmitter(dispatch)
-	if err := e.Emit(Event{Name: "transcript", Payload: struct {
+	if err := Emit(dispatch, Event{Name: "transcript", Payload: struct {
 		Text string `json:"text"`
 	}{"hello"}}, Event{Name: "micStarted"}); err != nil {
 		t.Fatal(err)
 	}
 	// An event whose payload can't be converted doesn't affect the others.
-	if err := e.Emit(Event{Name: "a", Payload: 1}, Event{Name: "b", Payload: make(chan int)}, Event{Name: "c", Payload: fault.New(fault.Timeout, "")}); err == nil || !strings.HasPrefix(err.Error(), "emit b: ") {
+	if err := Emit(dispatch, Event{Name: "a", Payload: 1}, Event{Name: "b", Payload: make(chan int)}, Event{Name: "c", Payload: fault.New(fault.Timeout, "")}); err == nil || !strings.HasPrefix(err.Error(), "emit b: ") {
 		t.Errorf("error %v", err)
 	}
 	if got := eval(t, "(seen) => seen[2] + ',' + seen[3][0] + ',' + seen[3][1].code + ',' + (1 in seen[1]) + seen[1][1]").Invoke(seen).String(); got != "a,1,c,timeout,trueundefined" {
@@ -474,11 +473,11 @@ func TestEmitConvertsAndPassesName(t *testing.T) {
 }
 
 func TestEmitErrors(t *testing.T) {
-	e := NewEmitter(eval(t, "() => { throw new Error('no') }"))
-	if err := e.Emit(Event{Name: "x"}); err == nil || err.Error() != "emit x: Error: no" {
+	dispatch := eval(t, "() => { throw new Error('no') }")
+	if err := Emit(dispatch, Event{Name: "x"}); err == nil || err.Error() != "emit x: Error: no" {
 		t.Errorf("error %v", err)
 	}
-	if err := e.Emit(Event{Name: "x", Payload: make(chan int)}); err == nil || !strings.HasPrefix(err.Error(), "emit x: convert chan int") {
+	if err := Emit(dispatch, Event{Name: "x", Payload: make(chan int)}); err == nil || !strings.HasPrefix(err.Error(), "emit x: convert chan int") {
 		t.Errorf("error %v", err)
 	}
 }
@@ -507,7 +506,7 @@ func TestListenerMayCallGo(t *testing.T) {
 		return Promise(func() (any, error) { called++; return nil, nil })
 	})
 	dispatch := js.Global().Get("Function").New("back", "return () => { back() }").Invoke(back)
-	must.Do(t, NewEmitter(dispatch).Emit(Event{Name: "x"}))
+	must.Do(t, Emit(dispatch, Event{Name: "x"}))
 	task(t)
 	if called != 2 {
 		t.Errorf("called %d", called)

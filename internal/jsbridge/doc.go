@@ -26,7 +26,7 @@
 //
 // # Events
 //
-// Listeners are stored in TypeScript (js/src/core/emitter.ts): [Emitter] makes one call per
+// Listeners are stored in TypeScript (js/src/core/emitter.ts): [Emit] makes one call per
 // event with the name and the converted payload, however many listeners there are. A
 // listener therefore needs no Func, and its exceptions stay in JavaScript.
 //

@@ -157,14 +157,6 @@ func (f *Func) Release() {
 	f.fn.Release()
 }
 
-// Emitter sends events to one JavaScript object, whose listener table is in
-// TypeScript (js/src/core/emitter.ts).
-type Emitter struct{ dispatch js.Value }
-
-// NewEmitter returns an Emitter for dispatch, a function that takes an array of
-// names, payloads and times in turn and calls the listeners.
-func NewEmitter(dispatch js.Value) Emitter { return Emitter{dispatch} }
-
 // Event is one event for JavaScript.
 type Event struct {
 	Name    string
@@ -208,11 +200,12 @@ func TimeOf(ms float64) time.Time {
 	return c.at.Add(time.Duration((ms - c.ms) * float64(time.Millisecond)))
 }
 
-// Emit converts the payloads with ToJS and calls the listeners before it returns. The
-// listeners may call back into Go, so the caller must not hold a lock. Emit fails when
-// dispatch throws, or when a payload cannot be converted, in which case the other events
+// Emit converts the payloads with ToJS and calls dispatch, a function of js/src/core/emitter.ts
+// that takes an array of names, payloads and times in turn and calls the listeners, before it
+// returns. The listeners may call back into Go, so the caller must not hold a lock. Emit fails
+// when dispatch throws, or when a payload cannot be converted, in which case the other events
 // are still emitted; exceptions of listeners stay in JavaScript.
-func (e Emitter) Emit(events ...Event) error {
+func Emit(dispatch js.Value, events ...Event) error {
 	list := make([]any, 0, 3*len(events))
 	for _, one := range events {
 		payload := one.Payload
@@ -224,13 +217,13 @@ func (e Emitter) Emit(events ...Event) error {
 	all, err := ToJS(list)
 	switch {
 	case err == nil:
-		if _, err = Invoke(e.dispatch, all); err == nil {
+		if _, err = Invoke(dispatch, all); err == nil {
 			return nil
 		}
 	case len(events) > 1:
 		err = nil
 		for _, one := range events {
-			if failed := e.Emit(one); failed != nil {
+			if failed := Emit(dispatch, one); failed != nil {
 				err = failed
 			}
 		}

@@ -41,8 +41,8 @@ type Open func(h *Handle, options js.Value) (Session, Methods, error)
 type Handle struct {
 	owner
 	program  *Program
-	session  Session // nil until it is made
-	events   jsbridge.Emitter
+	session  Session        // nil until it is made
+	dispatch js.Value       // called with the events
 	handlers map[int]func() // removes a handler, by the number that TypeScript assigned
 	omitted  []string       // names of frequent events that have no listener in the page
 }
@@ -57,7 +57,7 @@ func (p *Program) newHandle() *Handle {
 // events: a list of names, payloads and times in turn.
 func (p *Program) Open(open Open, options, dispatch js.Value) (map[string]any, error) {
 	h := p.newHandle()
-	h.events = jsbridge.NewEmitter(dispatch)
+	h.dispatch = dispatch
 	s, methods, err := open(h, options)
 	if err != nil {
 		h.end()
@@ -115,11 +115,9 @@ func (h *Handle) give(kind string, attach js.Value, methods map[string]any) (rel
 	if err != nil {
 		return release, err
 	}
-	dispatch, err := jsbridge.Get(facade, "dispatch")
-	if err != nil {
+	if h.dispatch, err = jsbridge.Get(facade, "dispatch"); err != nil {
 		return release, err
 	}
-	h.events = jsbridge.NewEmitter(dispatch)
 	return jsbridge.Get(facade, "release")
 }
 
@@ -192,7 +190,7 @@ func (h *Handle) Listen(events []event.Timed) {
 	if len(list) == 0 {
 		return
 	}
-	if err := h.events.Emit(list...); err != nil {
+	if err := jsbridge.Emit(h.dispatch, list...); err != nil {
 		jsbridge.Log("error", "agentruntime: "+err.Error())
 	}
 }
