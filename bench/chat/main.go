@@ -61,9 +61,6 @@ func run(ctx context.Context) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, process.Stop()) }()
-	if err := service.KeepOff(ctx); err != nil {
-		return err
-	}
 	v := visitors{info: process.Info}
 	ctx, stop := context.WithCancel(ctx)
 	defer v.wait.Wait()
@@ -229,14 +226,11 @@ func (l load) line() string {
 
 // rows returns the rows for docs/performance.md.
 func (l load) rows() []figures.Row {
-	row := func(what, unit string, value float64) figures.Row {
-		return figures.Row{What: what, Unit: unit, Ours: value, Alone: true, Runs: 1}
-	}
-	sessions := row("busy conversations in text on one core, visitors apart", "sessions", float64(l.conversations))
+	sessions := figures.Alone("busy conversations in text on one core, visitors apart", "sessions", float64(l.conversations))
 	sessions.Goal = figures.Goal{Of: figures.AtLeast, Bound: goal}
 	return []figures.Row{
 		sessions,
-		row("processor of the service for one turn in text", "ms", l.turn()),
-		row("first segment of 19 of 20 answers in text, at that load", "ms", float64(l.most.Milliseconds())),
+		figures.Alone("processor of the service for one turn in text", "ms", l.turn()),
+		figures.Alone("first segment of 19 of 20 answers in text, at that load", "ms", float64(l.most.Milliseconds())),
 	}
 }

@@ -23,6 +23,11 @@ type Row struct {
 	Goal Goal
 }
 
+// Alone returns a row of what has no plain JavaScript client to compare with: the median of values.
+func Alone(what, unit string, values ...float64) Row {
+	return Row{What: what, Unit: unit, Ours: Median(values), Alone: true, Runs: len(values)}
+}
+
 // Goal bounds a row; the zero value is no goal.
 type Goal struct {
 	// Of is what the bound is compared with.

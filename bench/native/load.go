@@ -63,18 +63,15 @@ func (l *load) line() string {
 
 // rows returns the rows for docs/performance.md.
 func (l *load) rows() []figures.Row {
-	row := func(what, unit string, value float64) figures.Row {
-		return figures.Row{What: what, Unit: unit, Ours: value, Alone: true, Runs: 1}
-	}
-	sessions := row("native sessions with picture and voice on one core, viewers apart", "sessions", l.sessions)
+	sessions := figures.Alone("native sessions with picture and voice on one core, viewers apart", "sessions", l.sessions)
 	sessions.Goal = figures.Goal{Of: figures.AtLeast, Bound: goal}
 	n := max(l.sessions, 1)
 	return []figures.Row{
 		sessions,
-		row("processor of the service for one session", "ms/s", 1000*l.service.cores/n),
-		row("memory of the service for one session", "MB", l.service.memory/1e6),
-		row("processor of a viewer, a native session of the runtime", "ms/s", 1000*l.viewers.cores/n),
-		row("memory of a viewer", "MB", l.viewers.memory/1e6),
+		figures.Alone("processor of the service for one session", "ms/s", 1000*l.service.cores/n),
+		figures.Alone("memory of the service for one session", "MB", l.service.memory/1e6),
+		figures.Alone("processor of a viewer, a native session of the runtime", "ms/s", 1000*l.viewers.cores/n),
+		figures.Alone("memory of a viewer", "MB", l.viewers.memory/1e6),
 	}
 }
 

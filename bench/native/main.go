@@ -52,11 +52,6 @@ func run(ctx context.Context) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, process.Stop()) }()
-	if !*together {
-		if err := service.KeepOff(ctx); err != nil {
-			return err
-		}
-	}
 
 	var clients []*avatar.Session
 	defer func() {

@@ -63,9 +63,6 @@ func run(ctx context.Context) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, process.Stop()) }()
-	if err := service.KeepOff(ctx); err != nil {
-		return err
-	}
 	dir, err := os.MkdirTemp("", "bench-")
 	if err != nil {
 		return err
@@ -89,16 +86,14 @@ func run(ctx context.Context) (err error) {
 		log.Printf("%.2f %% of a core for each session, %.2f %% with a recording", without, with)
 		plain, recorded, cost = append(plain, without), append(recorded, with), append(cost, with-without)
 	}
-	row := func(what string, values ...float64) figures.Row {
-		return figures.Row{What: what, Unit: "% of a core", Ours: figures.Median(values), Alone: true, Runs: len(values)}
-	}
-	recording := row("recording of a conversation, whose voice is encoded", cost...)
+	const unit = "% of a core"
+	recording := figures.Alone("recording of a conversation, whose voice is encoded", unit, cost...)
 	recording.Goal = figures.Goal{Of: figures.AtMost, Bound: goal}
 	rows := []figures.Row{
 		recording,
-		row("native session in conversation", plain...),
-		row("native session in conversation, with its recording", recorded...),
-		row("no session", idle),
+		figures.Alone("native session in conversation", unit, plain...),
+		figures.Alone("native session in conversation, with its recording", unit, recorded...),
+		figures.Alone("no session", unit, idle),
 	}
 	return figures.Report(*file, rows)
 }

@@ -28,7 +28,8 @@ type Process struct {
 	dir string
 }
 
-// Start builds the service and starts it with a script, on the first core alone or on all of them.
+// Start builds the service and starts it with a script. With oneCore it has the first core for itself, and this
+// process the others.
 func Start(ctx context.Context, script string, oneCore bool, flags ...string) (p *Process, err error) {
 	const program = "build/bench/localservice" // not temporary, so that it is linked only when it has changed
 	build := exec.CommandContext(ctx, "go", "build", "-o", program, "./cmd/localservice")
@@ -51,6 +52,9 @@ func Start(ctx context.Context, script string, oneCore bool, flags ...string) (p
 	}
 	command := append([]string{program, "-addr", "127.0.0.1:0", "-json", "-log-level", "error", "-script", file}, flags...)
 	if oneCore {
+		if err := keepOff(ctx); err != nil {
+			return p, err
+		}
 		command = append([]string{"taskset", "-c", "0"}, command...) // Go sets GOMAXPROCS to 1 for this affinity
 	}
 	cmd := exec.Command(command[0], command[1:]...)
@@ -82,8 +86,8 @@ func Access(ctx context.Context, info localservice.Info) (*appinit.Result, error
 	})
 }
 
-// KeepOff keeps this process off the first core, where the service runs.
-func KeepOff(ctx context.Context) error {
+// keepOff keeps this process off the first core.
+func keepOff(ctx context.Context) error {
 	if runtime.NumCPU() < 2 {
 		return errors.New("the service and the clients need a core each")
 	}
