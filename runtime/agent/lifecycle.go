@@ -1,6 +1,8 @@
 package agent
 
 import (
+	"cmp"
+
 	"github.com/agentruntime/agentruntime/runtime/avatar"
 	"github.com/agentruntime/agentruntime/runtime/chat"
 	"github.com/agentruntime/agentruntime/runtime/event"
@@ -98,7 +100,7 @@ func (s *Session) over() bool { return s.state == Broken || s.state == Closed }
 // at any time and more than once; it does not wait. A connect or a switch under way, and
 // texts that wait, fail with invalid_state. The token is cleared.
 func (s *Session) Disconnect(o session.DisconnectOptions) {
-	fill(&o.Reason, "disconnect")
+	o.Reason = cmp.Or(o.Reason, "disconnect")
 	s.core.Work.Do(func() {
 		switch s.state {
 		case Closed:

@@ -92,10 +92,3 @@ func (s *Session) share(own *session.Options) {
 	// since override both.
 	own.RequestVars = session.Merged(session.Merged(shared.RequestVars, vars), s.core.Vars)
 }
-
-func fill[T comparable](p *T, v T) {
-	var zero T
-	if *p == zero {
-		*p = v
-	}
-}

@@ -1,6 +1,7 @@
 package agent
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -28,9 +29,9 @@ func run(t *testing.T, o Options, f func(r *rig)) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
 		r := &rig{world: newWorld(t)}
-		fill(&o.Token, "token")
+		o.Token = cmp.Or(o.Token, "token")
 		brain := "https://brain.example"
-		fill(&o.GenieURL, &brain)
+		o.GenieURL = cmp.Or(o.GenieURL, &brain)
 		o.OnEvent = r.Record
 		s := must.Get(New(r.world.with(o)))(t)
 		r.Session = s

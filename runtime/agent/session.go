@@ -15,6 +15,7 @@
 package agent
 
 import (
+	"cmp"
 	"context"
 	"sync"
 	"sync/atomic"
@@ -91,7 +92,7 @@ type Session struct {
 // New returns a session in state idle; it opens nothing. The error is a
 // *[fault.Error] about the options of the first transport.
 func New(o Options) (*Session, error) {
-	fill(&o.Mode, Avatar)
+	o.Mode = cmp.Or(o.Mode, Avatar)
 	if err := o.Mode.check(); err != nil {
 		return nil, err
 	}
@@ -106,8 +107,7 @@ func New(o Options) (*Session, error) {
 	if o.Mode == Avatar {
 		kickoff, thread = o.Avatar.Kickoff, o.Avatar.ThreadID
 	}
-	fill(&kickoff, o.Kickoff)
-	fill(&thread, o.ThreadID)
+	kickoff, thread = cmp.Or(kickoff, o.Kickoff), cmp.Or(thread, o.ThreadID)
 	o.setDefaults()
 	s := &Session{
 		opts:  o,

@@ -228,13 +228,15 @@ func (s *Session) stay(next *transport) {
 	s.deliver()
 }
 
-// connect opens t. It runs on its caller's goroutine.
+// connect opens t, and returns when every event of the outcome was delivered. It runs on its
+// caller's goroutine.
 func (s *Session) connect(ctx context.Context, t *transport) error {
 	s.core.WaitDelivered() // so that listeners are attached to t first
 	if ctx.Err() != nil {
 		return session.EndOf(ctx)
 	}
-	return t.connect(ctx)
+	defer t.WaitDelivered()
+	return t.open(ctx)
 }
 
 // outcome returns the error of a call whose context is ctx and which failed with err, or nil

@@ -113,13 +113,6 @@ func (s *Session) transports() []*transport {
 	return slices.DeleteFunc([]*transport{s.current, s.next}, func(t *transport) bool { return t == nil || t.released })
 }
 
-// connect connects t and returns when every event of the outcome was delivered.
-func (t *transport) connect(ctx context.Context) error {
-	err := t.open(ctx)
-	t.WaitDelivered()
-	return err
-}
-
 // lost returns the error of a transport that ended right after it had connected.
 func (t *transport) lost() error {
 	if t.ended == nil && !t.Status().Ended {

@@ -170,9 +170,7 @@ func not(state, want State) error {
 // at any time and more than once; it does not wait. The turn under way fails with
 // aborted, waiting turns with invalid_state. The token is cleared.
 func (s *Session) Disconnect(o session.DisconnectOptions) {
-	if o.Reason == "" {
-		o.Reason = "disconnect"
-	}
+	o.Reason = cmp.Or(o.Reason, "disconnect")
 	s.core.Work.Do(func() { s.close(o, nil) })
 }
 
