@@ -314,7 +314,7 @@ func (s *Session) query() map[string]string {
 	return map[string]string{
 		"partnerId":     s.opts.PartnerID,
 		"billed_client": "",
-		"stickyId":      s.sticky,
+		"stickyId":      s.opts.StickyID,
 		"level":         "published",
 		"debugMode":     "true",
 	}
@@ -425,8 +425,14 @@ func (s *Session) drop() {
 // doesn't wait for the peer. A failure does not prevent a later Connect. In any state but
 // idle and disconnected it does nothing.
 func (s *Session) Prepare(ctx context.Context) error {
+	return s.outcome(ctx, s.prepare)
+}
+
+// outcome runs begin on the queue and returns the outcome that is sent later, or the end of ctx,
+// which ends only the wait.
+func (s *Session) outcome(ctx context.Context, begin func(done chan error)) error {
 	done := make(chan error, 1)
-	s.core.Work.Do(func() { s.prepare(done) })
+	s.core.Work.Do(func() { begin(done) })
 	select {
 	case err := <-done:
 		return err

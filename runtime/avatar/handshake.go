@@ -339,15 +339,15 @@ func fatal(ev socketio.Event) *fault.Error {
 	var e *fault.Error
 	switch ev.Name {
 	case signaling.ThrowToNoAgent:
-		e = fault.New(fault.CapacityUnavailable, "no avatar is free").WithStatus(6001)
+		e = fault.New(fault.CapacityUnavailable, "no avatar is free")
 	case signaling.ThrowToExceededTier:
-		e = fault.New(fault.TierExceeded, "the plan's limit is reached").WithStatus(6002)
+		e = fault.New(fault.TierExceeded, "the plan's limit is reached")
 	case signaling.ThrowToBadRequest:
 		// The event has no reason in it, so the message names those that there may be.
 		e = fault.New(fault.BadRequest, "the service refused the request and does not say why: "+
 			"the thread may be another user's or not exist, the agent not exist, or the token not be valid any more").WithStatus(400)
 	case signaling.RemovePeer:
-		e = fault.New(fault.PeerRemoved, "the service removed this participant").WithStatus(401)
+		e = fault.New(fault.PeerRemoved, "the service removed this participant")
 	case signaling.UnsupportedClient:
 		e = fault.New(fault.UnsupportedClient, "the service refused this client")
 		if code := converse.Clean(decode[signaling.Unsupported](ev).Code); code != "" {

@@ -237,14 +237,7 @@ func (s *Session) Resume(ctx context.Context) error {
 	if err := s.Live(); err != nil {
 		return err
 	}
-	done := make(chan error, 1)
-	s.core.Work.Do(func() { s.resume(done) })
-	select {
-	case err := <-done:
-		return err
-	case <-ctx.Done():
-		return session.EndOf(ctx)
-	}
+	return s.outcome(ctx, s.resume)
 }
 
 func (s *Session) resume(done chan error) {

@@ -1,6 +1,7 @@
 package avatar
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"io"
@@ -173,6 +174,7 @@ func (o Options) withDefaults() (Options, error) {
 	if *o.LocalVADThreshold > maxLevel {
 		return o, fault.New(fault.BadRequest, "localVadThreshold must be at most "+strconv.Itoa(maxLevel))
 	}
+	o.StickyID = cmp.Or(o.StickyID, session.RandomID(stickyIDLength))
 	policy := o.Policy()
 	var err error
 	if o.ConversationURL, err = policy.Socket("conversationManagerUrl", o.ConversationURL); err != nil {

@@ -393,28 +393,22 @@ func (s *Session) SubmitStructuredDataForm(values map[string]any) error {
 // SendScreenShot sends one still of a shared screen, a JPEG or PNG. Errors:
 // invalid_state, capability_disabled.
 func (s *Session) SendScreenShot(image []byte) error {
-	if err := s.Live(); err != nil {
-		return err
-	}
-	if !s.Snapshot().Capabilities.ScreenShare {
-		return fault.New(fault.CapabilityDisabled, "screen sharing is not enabled for this agent; enable it in the agent's settings")
-	}
-	return s.sendStill(signaling.ScreenShareShot, image)
+	return s.sendStill(signaling.ScreenShareShot, image, "screen sharing", s.Snapshot().Capabilities.ScreenShare)
 }
 
 // SendCameraShot sends one still of the user's camera, a JPEG or PNG (protocol
 // §3.12). Errors: invalid_state, capability_disabled.
 func (s *Session) SendCameraShot(image []byte) error {
+	return s.sendStill(signaling.CameraShot, image, "camera analysis", s.Snapshot().Capabilities.CameraAnalysis)
+}
+
+func (s *Session) sendStill(name string, image []byte, capability string, enabled bool) error {
 	if err := s.Live(); err != nil {
 		return err
 	}
-	if !s.Snapshot().Capabilities.CameraAnalysis {
-		return fault.New(fault.CapabilityDisabled, "camera analysis is not enabled for this agent; enable it in the agent's settings")
+	if !enabled {
+		return fault.New(fault.CapabilityDisabled, capability+" is not enabled for this agent; enable it in the agent's settings")
 	}
-	return s.sendStill(signaling.CameraShot, image)
-}
-
-func (s *Session) sendStill(name string, image []byte) error {
 	return s.emitLive(name, map[string]any{"data": socketio.Binary(image)})
 }
 

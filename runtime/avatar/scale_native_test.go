@@ -292,7 +292,7 @@ func ends(d *distant, sessions []*Session, reached *arrivals) {
 	d.mu.Unlock()
 	ended := map[string]bool{}
 	for _, s := range sessions[:len(sessions)/2] {
-		ended[s.sticky] = true
+		ended[s.opts.StickyID] = true
 	}
 	for _, c := range clients {
 		if ended[c.Handshake().Query.Get("stickyId")] {

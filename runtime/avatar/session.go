@@ -13,8 +13,8 @@
 package avatar
 
 import (
-	"cmp"
 	"context"
+	"maps"
 	"math/rand/v2"
 	"sync/atomic"
 	"time"
@@ -22,7 +22,6 @@ import (
 	"github.com/agentruntime/agentruntime/internal/fetch"
 	"github.com/agentruntime/agentruntime/internal/socketio"
 	"github.com/agentruntime/agentruntime/runtime/event"
-	"github.com/agentruntime/agentruntime/runtime/fault"
 	"github.com/agentruntime/agentruntime/runtime/media"
 	"github.com/agentruntime/agentruntime/runtime/session"
 	"github.com/agentruntime/agentruntime/runtime/signaling"
@@ -116,7 +115,6 @@ type Session struct {
 	phase   phase
 	mode    event.Mode
 	config  *signaling.Configuration
-	sticky  string
 	started time.Time        // of the running or last connect
 	timings map[string]int64 // milliseconds since started
 
@@ -144,12 +142,11 @@ func New(o Options) (*Session, error) {
 	}
 	s := &Session{
 		opts: o, dial: socketio.DialerOf(fetch.Carried(o.HTTPClient), o.HTTPClient),
-		random: rand.Float64, phase: idle, mode: event.Video,
-		sticky: cmp.Or(o.StickyID, session.RandomID(stickyIDLength)), timings: map[string]int64{},
+		random: rand.Float64, phase: idle, mode: event.Video, timings: map[string]int64{},
 	}
 	s.closed, s.close = context.WithCancel(context.Background())
 	s.core.Start(&s.opts.Options, session.Kind{
-		Name: "avatar session", Status: s.status, Publish: s.publish, Crashed: s.crashed,
+		Name: "avatar session", Status: s.status, Publish: s.publish, Crashed: s.endWith,
 		SetToken: s.setToken, MergeVars: s.mergeVars,
 		Disconnect: s.Disconnect, Completing: s.completing,
 		Place: func() any { return s.conn },
@@ -195,7 +192,7 @@ func (s *Session) publish() {
 		TapToTalkActive: s.turn.tap,
 		Kickoff:         s.turn.kickoff,
 		Capabilities:    capabilitiesOf(s.config), ClientConfig: s.config,
-		PartnerID: s.opts.PartnerID, StickyID: s.sticky,
+		PartnerID: s.opts.PartnerID, StickyID: s.opts.StickyID,
 		MicEnabled: s.devices.micOn, MicStarted: s.media.MicStarted(),
 		ThreadID:         s.core.Thread,
 		AudioOutputMuted: s.devices.muted, AudioVolume: s.devices.volume,
@@ -284,10 +281,7 @@ func (s *Session) mark(phase TimingPhase) {
 	if _, ok := s.timings[string(phase)]; ok {
 		return
 	}
-	timings := make(map[string]int64, len(s.timings)+1)
-	for k, v := range s.timings {
-		timings[k] = v
-	}
+	timings := maps.Clone(s.timings)
 	timings[string(phase)] = time.Since(s.started).Milliseconds()
 	s.timings = timings
 }
@@ -304,9 +298,6 @@ func (s *Session) setToken(token string) {
 	}
 	s.core.SetToken(token)
 }
-
-// crashed ends this session after a bug in it.
-func (s *Session) crashed(e *fault.Error) { s.end(e, string(e.Code)) }
 
 // around returns wait, varied by up to the fraction part of it in both directions.
 func (s *Session) around(wait time.Duration, part float64) time.Duration {
