@@ -32,9 +32,9 @@ type mediaFactory struct {
 var _ live.Media = (*mediaFactory)(nil)
 
 // OpenVideo implements [live.Media].
-func (f *mediaFactory) OpenVideo(by quota.Client, room string, a *store.AvatarProfile) (live.Downlink, string, string, error) {
+func (f *mediaFactory) OpenVideo(by quota.Client, room string, a *store.AvatarProfile) (live.Downlink, string, string) {
 	stream := f.peers.NewStream(by, room, func(mimeType string) media.Picture { return newPicture(mimeType, a) })
-	return downlink{stream}, stream.ID(), stream.URL(f.base), nil
+	return downlink{stream}, stream.ID(), stream.URL(f.base)
 }
 
 // openStage opens the picture of an avatar session.
@@ -49,8 +49,8 @@ type downlink struct{ *media.Stream }
 func (d downlink) Stats() any { return d.Stream.Stats() }
 
 // OpenVoice implements [live.Media].
-func (f *mediaFactory) OpenVoice(by quota.Client) (live.VoicePeer, error) {
-	return voicePeer{f.peers.NewVoice(by)}, nil
+func (f *mediaFactory) OpenVoice(by quota.Client) live.VoicePeer {
+	return voicePeer{f.peers.NewVoice(by)}
 }
 
 // voicePeer adapts a voice without a picture to [live.VoicePeer].
@@ -103,7 +103,7 @@ type microphone struct {
 var _ live.Microphone = (*microphone)(nil)
 
 // OpenMicrophone implements [live.Media].
-func (f *mediaFactory) OpenMicrophone(by quota.Client, tapOnly bool, started func(), ended func(text string, known bool)) (live.Microphone, error) {
+func (f *mediaFactory) OpenMicrophone(by quota.Client, tapOnly bool, started func(), ended func(text string, known bool)) live.Microphone {
 	m := &microphone{tapOnly: tapOnly}
 	m.listener = recognizer.NewListener(toldFirst{f.transcriber(), f.told}, started, func(text string, err error) {
 		if err != nil && !errors.Is(err, recognizer.ErrNoTranscriber) {
@@ -117,7 +117,7 @@ func (f *mediaFactory) OpenMicrophone(by quota.Client, tapOnly bool, started fun
 			m.listener.Hear(pcm)
 		}
 	})
-	return m, nil
+	return m
 }
 
 func (m *microphone) Mute(on bool)   { m.listener.Mute(on) }

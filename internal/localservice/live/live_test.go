@@ -425,7 +425,6 @@ type fakeMedia struct {
 	viewerLost atomic.Pointer[time.Time] // nil while a viewer is connected
 	made       int                       // video sessions
 	avatar     *store.AvatarProfile      // of the last one
-	fail       error
 	downlink   *fakeDownlink
 	mic        *fakeMic
 	started    func()
@@ -433,29 +432,26 @@ type fakeMedia struct {
 	tapOnly    bool
 }
 
-func (m *fakeMedia) OpenVideo(_ quota.Client, room string, a *store.AvatarProfile) (Downlink, string, string, error) {
+func (m *fakeMedia) OpenVideo(_ quota.Client, room string, a *store.AvatarProfile) (Downlink, string, string) {
 	m.avatar = a
-	if m.fail != nil {
-		return nil, "", "", m.fail
-	}
 	m.open++
 	m.made++
 	m.downlink = &fakeDownlink{m: m}
 	id := fmt.Sprint("stv", m.made)
-	return m.downlink, id, "http://media.example/" + room + "/" + id, nil
+	return m.downlink, id, "http://media.example/" + room + "/" + id
 }
 
-func (m *fakeMedia) OpenVoice(quota.Client) (VoicePeer, error) {
+func (m *fakeMedia) OpenVoice(quota.Client) VoicePeer {
 	m.open++
 	m.downlink = &fakeDownlink{m: m}
-	return m.downlink, nil
+	return m.downlink
 }
 
-func (m *fakeMedia) OpenMicrophone(_ quota.Client, tapOnly bool, started func(), ended func(string, bool)) (Microphone, error) {
+func (m *fakeMedia) OpenMicrophone(_ quota.Client, tapOnly bool, started func(), ended func(string, bool)) Microphone {
 	m.tapOnly = tapOnly
 	m.open++
 	m.started, m.ended, m.mic = started, ended, &fakeMic{m: m}
-	return m.mic, nil
+	return m.mic
 }
 
 // fakeDownlink notes how much it was given to play.

@@ -1,7 +1,6 @@
 package live
 
 import (
-	"errors"
 	"time"
 
 	"github.com/agentruntime/agentruntime/internal/audio"
@@ -15,15 +14,15 @@ import (
 type Media interface {
 	// OpenVideo makes a picture of an avatar, or of the first face for nil, with a voice. Its id is unguessable, because
 	// the address is all that its one viewer needs.
-	OpenVideo(by quota.Client, room string, a *store.AvatarProfile) (d Downlink, id, url string, err error)
+	OpenVideo(by quota.Client, room string, a *store.AvatarProfile) (d Downlink, id, url string)
 	// OpenVoice makes a voice without a picture, for which the service sends the
 	// offer.
-	OpenVoice(by quota.Client) (VoicePeer, error)
+	OpenVoice(by quota.Client) VoicePeer
 	// OpenMicrophone makes a peer for the user's voice. With tapOnly, sound outside of
 	// tap-to-talk windows is ignored. It calls started when the user has begun to speak, and
 	// ended when the user has finished: with the words, "" for none, or with known false.
 	// Both may be called from any goroutine and do not wait.
-	OpenMicrophone(by quota.Client, tapOnly bool, started func(), ended func(text string, known bool)) (Microphone, error)
+	OpenMicrophone(by quota.Client, tapOnly bool, started func(), ended func(text string, known bool)) Microphone
 }
 
 // Downlink is the agent's picture and voice. No method waits.
@@ -55,12 +54,6 @@ type VoicePeer interface {
 // videoStatus is the status of a video session (protocol §4.2).
 const videoStatus = "session started"
 
-// errBusy means that every slot is taken, errTier that the plan has no more.
-var (
-	errBusy = errors.New("no free slot")
-	errTier = errors.New("plan limit reached")
-)
-
 // newVideoSession allocates picture and voice, or the voice alone, in place of what the
 // session had, whose address becomes invalid. An utterance that is running goes on in the
 // new one (protocol §3.3).
@@ -69,20 +62,17 @@ func (s *Session) newVideoSession() {
 		return
 	}
 	s.roomTimer.stop()
-	reply, err := s.openDownlink()
-	switch {
-	case errors.Is(err, errBusy):
-		s.fatal(signaling.ThrowToNoAgent, signaling.Empty{})
-		return
-	case errors.Is(err, errTier):
+	if s.hub.tierFull.Load() {
 		s.fatal(signaling.ThrowToExceededTier, signaling.Empty{})
 		return
-	case err != nil:
-		s.log.Error("no downlink", "err", err)
-		s.fatal(signaling.UnsupportedClient, signaling.Unsupported{Code: codeInternal})
+	}
+	if s.downlink != nil {
+		s.downlink.Close() // and its slot is used again
+	} else if !s.hub.takeSlot(s.client()) {
+		s.fatal(signaling.ThrowToNoAgent, signaling.Empty{})
 		return
 	}
-	s.emit(signaling.StvNewSession, reply)
+	s.emit(signaling.StvNewSession, s.openDownlink())
 	s.emit(signaling.ShowAgent, signaling.Empty{})
 	s.emit(signaling.AskPermissions, signaling.PermissionRequest{
 		Constraints: signaling.Constraints{Audio: true, Video: s.voice == nil},
@@ -93,32 +83,18 @@ func (s *Session) newVideoSession() {
 	}
 }
 
-func (s *Session) openDownlink() (reply signaling.StvNewSessionReply, err error) {
-	if s.hub.tierFull.Load() {
-		return reply, errTier
-	}
-	if s.downlink != nil {
-		s.downlink.Close() // and its slot is used again
-	} else if !s.hub.takeSlot(s.client()) {
-		return reply, errBusy
-	}
-	s.downlink, s.voice = nil, nil
+// openDownlink makes picture and voice, or the voice alone, and describes them for the client.
+func (s *Session) openDownlink() (reply signaling.StvNewSessionReply) {
 	if s.profile.AudioMode {
 		reply.Status = signaling.NoVideoStatus
-		if s.voice, err = s.cfg.Media.OpenVoice(s.client()); err == nil {
-			s.downlink = s.voice
-		}
+		s.voice = s.cfg.Media.OpenVoice(s.client())
+		s.downlink = s.voice
 	} else {
 		reply.Status = videoStatus
-		s.downlink, reply.SessionID, reply.WebRTCURL, err = s.cfg.Media.OpenVideo(s.client(), s.room, s.profile.Avatar)
-	}
-	if err != nil {
-		s.downlink, s.voice = nil, nil
-		s.hub.calls.Free(s.client(), 1)
-		return reply, err
+		s.downlink, reply.SessionID, reply.WebRTCURL = s.cfg.Media.OpenVideo(s.client(), s.room, s.profile.Avatar)
 	}
 	s.watchViewer(s.cfg.Timing.Unwatched)
-	return reply, nil
+	return reply
 }
 
 // watchViewer checks after a time whether the downlink has a viewer, and frees the slot

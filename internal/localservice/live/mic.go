@@ -57,15 +57,10 @@ func (s *Session) startMicrophone() {
 			}
 		})
 	}
-	mic, err := s.cfg.Media.OpenMicrophone(s.client(), s.profile.TapToTalk, func() { post(s.speechStarted) }, func(text string, known bool) {
+	s.mic = s.cfg.Media.OpenMicrophone(s.client(), s.profile.TapToTalk, func() { post(s.speechStarted) }, func(text string, known bool) {
 		post(func() { s.speechEnded(text, known) })
 	})
-	if err != nil {
-		s.peerFailed(signaling.ASRError, "no microphone peer", err)
-		return
-	}
-	s.mic = mic
-	mic.Mute(s.muted)
+	s.mic.Mute(s.muted)
 	s.emit(signaling.ASRReady, signaling.Empty{})
 }
 
