@@ -60,8 +60,6 @@ type Agent struct {
 	Receipt
 }
 
-func (a *Agent) recordID() string { return a.ID }
-
 // IntellectGenie is the type of an intellect of this service, in [IntellectRef].
 const IntellectGenie = "genie"
 

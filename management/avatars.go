@@ -26,8 +26,6 @@ type Avatar struct {
 	Receipt
 }
 
-func (a *Avatar) recordID() string { return a.ID }
-
 // AvatarVoice is a voice of the catalog.
 type AvatarVoice struct {
 	// ID is the itemId of a catalog voice.
@@ -177,7 +175,7 @@ func (a Avatars) Clone(ctx context.Context, id string, opts ...Option) (*Avatar,
 	if err := checkAvatarID(id); err != nil {
 		return nil, err
 	}
-	return fetchRecord[Avatar](ctx, a.c, a.call("clone", keyed), a.about(id), opts...)
+	return a.fetch(ctx, a.call("clone", keyed), a.about(id), opts...)
 }
 
 // avatarID matches the id of an avatar.

@@ -8,7 +8,6 @@ import (
 	"errors"
 	"mime/multipart"
 	"net/textproto"
-	"strings"
 
 	"github.com/agentruntime/agentruntime/internal/fetch"
 	"github.com/agentruntime/agentruntime/runtime/appinit"
@@ -149,39 +148,6 @@ func (c *Client) send(ctx context.Context, e endpoint, body fetch.Body, out any,
 // call sends one request. Only that of [Application.AppInit] is not sent here.
 func (c *Client) call(ctx context.Context, r *fetch.Request, out any) error {
 	return fetch.Call(ctx, fetch.Watch(c.fetch, c.onResponse), r, out)
-}
-
-// record is a pointer to a record, with its id, "" if the reply has none, and with the receipt
-// of a write.
-type record interface {
-	recordID() string
-	stamp(Meta)
-}
-
-// fetchRecord calls e with body as JSON, and rejects a reply without an id.
-func fetchRecord[T any](ctx context.Context, c *Client, e endpoint, body any, opts ...Option) (*T, error) {
-	encoded, err := fetch.JSON(body)
-	if err != nil {
-		return nil, err
-	}
-	return sendRecord[T](ctx, c, e, encoded, opts)
-}
-
-// sendRecord is fetchRecord for a body in any form. The reply to a write gets its receipt.
-func sendRecord[T any](ctx context.Context, c *Client, e endpoint, body fetch.Body, opts []Option) (*T, error) {
-	out := new(T)
-	if err := c.send(ctx, e, body, out, opts); err != nil {
-		return nil, err
-	}
-	written := any(out).(record) // every kind of records is one
-	id := written.recordID()
-	if id == "" {
-		return nil, fault.New(fault.InvalidResponse, "the reply has no id").At(e.path)
-	}
-	if !strings.HasSuffix(e.path, "/get") {
-		written.stamp(c.receipt(e.path, id))
-	}
-	return out, nil
 }
 
 // field is a text in a form.

@@ -50,8 +50,6 @@ type CatalogItem struct {
 	Receipt
 }
 
-func (i *CatalogItem) recordID() string { return i.ID }
-
 // CatalogAttributes describe an item for people who choose one.
 type CatalogAttributes struct {
 	Visual *VisualAttributes `json:"visual,omitempty"`
@@ -225,16 +223,16 @@ func (g Catalog) create(ctx context.Context, t CatalogType, name, kind string, d
 	if t != "" {
 		fields = append(fields, field{"type", string(t)})
 	}
-	return sendItem(ctx, g.c, g.call("create", keyed), upload{"file", name, kind, data}, fields, opts)
+	return g.sendItem(ctx, g.call("create", keyed), upload{"file", name, kind, data}, fields, opts)
 }
 
 // sendItem sends a form with one file, and reads the item in the reply.
-func sendItem(ctx context.Context, c *Client, e endpoint, file upload, fields []field, opts []Option) (*CatalogItem, error) {
+func (g Catalog) sendItem(ctx context.Context, e endpoint, file upload, fields []field, opts []Option) (*CatalogItem, error) {
 	body, err := formWith(file, fields...)
 	if err != nil {
 		return nil, err
 	}
-	return sendRecord[CatalogItem](ctx, c, e, body, opts)
+	return g.send(ctx, e, body, opts)
 }
 
 // ImportVoiceFromProviderA makes a catalog voice from a voice of provider A. Error:
@@ -298,7 +296,7 @@ func (g Catalog) Update(ctx context.Context, id string, p CatalogPatch) (*Catalo
 	if p.AdminTags != nil {
 		fields = append(fields, field{"adminTags", strings.Join(p.AdminTags, ",")})
 	}
-	return sendItem(ctx, g.c, g.call("update", harmless), upload{"file", cmp.Or(p.FileName, "upload.bin"), http.DetectContentType(data), data}, fields, nil)
+	return g.sendItem(ctx, g.call("update", harmless), upload{"file", cmp.Or(p.FileName, "upload.bin"), http.DetectContentType(data), data}, fields, nil)
 }
 
 func (g Catalog) importVoice(ctx context.Context, call, voiceID string, unknown fault.Code, opts []Option) (*CatalogItem, error) {
@@ -306,7 +304,7 @@ func (g Catalog) importVoice(ctx context.Context, call, voiceID string, unknown 
 		return nil, err
 	}
 	e := g.call(call, keyed)
-	item, err := fetchRecord[CatalogItem](ctx, g.c, e, map[string]string{"voiceId": voiceID}, opts...)
+	item, err := g.fetch(ctx, e, map[string]string{"voiceId": voiceID}, opts...)
 	if err != nil && unknownVoice(err) {
 		f := fault.From(err)
 		return nil, fault.New(unknown, "").WithStatus(f.Status).At(e.path).Wrap(err)

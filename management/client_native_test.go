@@ -217,6 +217,7 @@ func TestBadReplies(t *testing.T) {
 		"no JSON":        {answer{0, `{"agentId":`}, fault.InvalidResponse},
 		"another type":   {answer{0, `{"agentId":7}`}, fault.InvalidResponse},
 		"no id":          {answer{0, `{"displayName":"x"}`}, fault.InvalidResponse},
+		"an empty id":    {answer{0, `{"agentId":""}`}, fault.InvalidResponse},
 		"null":           {answer{0, `null`}, fault.InvalidResponse},
 		"empty":          {answer{0, ``}, fault.ServerError},
 		"too large":      {answer{0, `{"agentId":"` + strings.Repeat("x", 10<<20) + `"}`}, fault.ResponseTooLarge},
@@ -226,6 +227,11 @@ func TestBadReplies(t *testing.T) {
 		f := newFake(t, map[string][]answer{"/agent/get": {test.answer}})
 		_, err := f.Agents.Get(t.Context(), "a-1")
 		wantCode(t, name, err, test.code)
+	}
+	f := newFake(t, map[string][]answer{"/v1/intellect/get": {{0, `{"id":0}`}, {0, `{"id":"x"}`}}})
+	for _, name := range []string{"the number 0", "no number"} {
+		_, err := f.Intellects.Get(t.Context(), 7)
+		wantCode(t, name, err, fault.InvalidResponse)
 	}
 }
 

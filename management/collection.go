@@ -4,9 +4,11 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
+	"fmt"
 	"iter"
 	"strings"
 
+	"github.com/agentruntime/agentruntime/internal/fetch"
 	"github.com/agentruntime/agentruntime/runtime/appinit"
 	"github.com/agentruntime/agentruntime/runtime/fault"
 )
@@ -60,11 +62,52 @@ func (r Records[T, ID]) check(id ID) error {
 
 // about is the body of a call about one record.
 func (r Records[T, ID]) about(id ID) map[string]any {
-	return map[string]any{cmp.Or(r.kind.key, "id"): id}
+	return map[string]any{r.idKey(): id}
+}
+
+func (r Records[T, ID]) idKey() string { return cmp.Or(r.kind.key, "id") }
+
+// fetch calls e with body as JSON, and rejects a reply without an id.
+func (r Records[T, ID]) fetch(ctx context.Context, e endpoint, body any, opts ...Option) (*T, error) {
+	encoded, err := fetch.JSON(body)
+	if err != nil {
+		return nil, err
+	}
+	return r.send(ctx, e, encoded, opts)
+}
+
+// send is fetch for a body in any form. The reply to a write gets its receipt.
+func (r Records[T, ID]) send(ctx context.Context, e endpoint, body fetch.Body, opts []Option) (*T, error) {
+	var reply identified[T]
+	if err := r.c.send(ctx, e, body, &reply, opts); err != nil {
+		return nil, err
+	}
+	var none ID
+	var id *ID
+	_ = json.Unmarshal(reply.fields[r.idKey()], &id) // of another type it is no id
+	if id == nil || *id == none && r.check(none) != nil {
+		return nil, fault.New(fault.InvalidResponse, "the reply has no id").At(e.path)
+	}
+	if !strings.HasSuffix(e.path, "/get") {
+		written := any(&reply.record).(interface{ stamp(Meta) }) // every kind of records has a Receipt
+		written.stamp(r.c.receipt(e.path, fmt.Sprint(*id)))
+	}
+	return &reply.record, nil
+}
+
+// identified is a record in a reply, with the fields of the reply, of which one is its id.
+type identified[T any] struct {
+	record T
+	fields map[string]json.RawMessage
+}
+
+// UnmarshalJSON reads both.
+func (i *identified[T]) UnmarshalJSON(data []byte) error {
+	return cmp.Or(json.Unmarshal(data, &i.record), json.Unmarshal(data, &i.fields))
 }
 
 func (r Records[T, ID]) add(ctx context.Context, in any, opts []Option) (*T, error) {
-	return fetchRecord[T](ctx, r.c, r.call(r.kind.create, keyed), in, opts...)
+	return r.fetch(ctx, r.call(r.kind.create, keyed), in, opts...)
 }
 
 // Get reads a record. Errors: bad_request for what can't be an id, and a code for which
@@ -73,7 +116,7 @@ func (r Records[T, ID]) Get(ctx context.Context, id ID) (*T, error) {
 	if err := r.check(id); err != nil {
 		return nil, err
 	}
-	return fetchRecord[T](ctx, r.c, r.call("get", harmless), r.about(id))
+	return r.fetch(ctx, r.call("get", harmless), r.about(id))
 }
 
 // List iterates over the account's records.
@@ -106,7 +149,7 @@ func (r Records[T, ID]) update(ctx context.Context, id ID, patch any, checks ...
 	for name, value := range body {
 		all[name] = value
 	}
-	return fetchRecord[T](ctx, r.c, r.call("update", harmless), all)
+	return r.fetch(ctx, r.call("update", harmless), all)
 }
 
 // Delete deletes a record. Options: [ConfirmPermanent] (confirmation_required without it), and

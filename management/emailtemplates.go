@@ -22,8 +22,6 @@ type EmailTemplate struct {
 	Receipt
 }
 
-func (e *EmailTemplate) recordID() string { return e.ID }
-
 // EmailTemplateInput is a new e-mail template; all six fields are required.
 type EmailTemplateInput struct {
 	AppGUID  string `json:"appGuid"`

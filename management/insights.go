@@ -28,8 +28,6 @@ type Insight struct {
 	Receipt
 }
 
-func (i *Insight) recordID() string { return i.ID }
-
 // States of an [Insight] and of a [Rule].
 const (
 	StatusActive   = "active"

@@ -5,7 +5,6 @@ import (
 	"context"
 	"maps"
 	"slices"
-	"strconv"
 
 	"github.com/agentruntime/agentruntime/runtime/appinit"
 )
@@ -18,13 +17,6 @@ import (
 type Intellects struct{ Records[Intellect, int64] }
 
 var intellects = collection[Intellect, int64]{at: appinit.Genie, path: "/v1/intellect", create: "add", what: "an intellect"}
-
-func (i *Intellect) recordID() string {
-	if i.ID <= 0 {
-		return ""
-	}
-	return strconv.FormatInt(i.ID, 10)
-}
 
 // IntellectFields are the fields of an intellect that can be set. A nil field means the
 // service's default in [Intellects.Add], and no change in [Intellects.Update]; an empty

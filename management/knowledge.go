@@ -6,7 +6,6 @@ import (
 	"encoding/json"
 	"path"
 	"slices"
-	"strconv"
 	"strings"
 
 	"github.com/agentruntime/agentruntime/runtime/appinit"
@@ -33,29 +32,6 @@ type KnowledgeRecord struct {
 	CreatedAt Time            `json:"created_at,omitempty"`
 	UpdatedAt Time            `json:"updated_at,omitempty"`
 	Receipt
-
-	known bool // the reply had an id, which may be 0
-}
-
-func (r *KnowledgeRecord) recordID() string {
-	if !r.known {
-		return ""
-	}
-	return strconv.FormatInt(r.ID, 10)
-}
-
-// UnmarshalJSON reads the known fields.
-func (r *KnowledgeRecord) UnmarshalJSON(data []byte) error {
-	type fields KnowledgeRecord
-	var id struct {
-		ID *int64 `json:"id"`
-	}
-	if err := json.Unmarshal(data, (*fields)(r)); err != nil {
-		return err
-	}
-	err := json.Unmarshal(data, &id)
-	r.known = id.ID != nil
-	return err
 }
 
 // Indexed reports whether every source of the record can be found: each of its indexers

@@ -23,8 +23,6 @@ type Rule struct {
 	Receipt
 }
 
-func (r *Rule) recordID() string { return r.ID }
-
 // insights are the ids of the insight settings that the rule runs.
 func (r *Rule) insights() []string {
 	var ids []string

@@ -24,8 +24,6 @@ type Skill struct {
 	Receipt
 }
 
-func (s *Skill) recordID() string { return s.ID }
-
 // Shared reports whether the skill is shared by all accounts. A shared skill is listed and
 // may be attached to an intellect; get, update and delete fail with not_found.
 func (s *Skill) Shared() bool { return s.PartnerID != nil && *s.PartnerID == 0 }

@@ -25,8 +25,6 @@ type Tool struct {
 	Receipt
 }
 
-func (t *Tool) recordID() string { return t.ID }
-
 // ToolPatch describes a change of a tool; nil fields stay as they are.
 type ToolPatch struct {
 	Name *string `json:"name,omitempty"`
