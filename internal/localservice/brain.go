@@ -38,7 +38,7 @@ func (s *Service) newBrain(ctx context.Context, o *Options, h *http.Client) (_ *
 
 // runRules runs the engine that processes the events of threads, until Close.
 func (s *Service) runRules(model lifecycle.Model) {
-	engine := lifecycle.New(lifecycle.Config{Store: s.store, Model: model, Logger: s.log})
+	engine := &lifecycle.Engine{Store: s.store, Model: model, Logger: s.log}
 	ctx, stop := context.WithCancel(context.Background())
 	ended := make(chan struct{})
 	s.tasks.Go(func() {

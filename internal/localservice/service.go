@@ -136,8 +136,7 @@ func (s *Service) start(ctx context.Context, o *Options) (err error) {
 	talk := dialogue.New(dialogue.Config{
 		Store: s.store, Brain: journal, Tools: tools, Users: o.Users, Logger: s.log,
 		Site:    func() string { return s.info.GenieURL }, // known once something listens
-		Threads: &quota.Rate{Limit: o.Quotas.Threads, Window: time.Hour}, Turns: &quota.Rate{Limit: o.Quotas.Turns, Window: time.Hour},
-		Work: work, Observe: measured.Turn,
+		Threads: o.Quotas.Threads, Turns: o.Quotas.Turns, Work: work, Observe: measured.Turn,
 	})
 	speaker, err := voice.Open(voice.Config{Kind: o.Voice, Endpoint: o.Speech, HTTP: endpoints, Log: s.log})
 	if err != nil {

@@ -24,15 +24,15 @@ import (
 	"github.com/agentruntime/agentruntime/internal/localservice/token"
 )
 
-// DefaultKeepalive is how long a converse stream may be silent before a keepalive
+// keepalive is how long a converse stream may be silent before a keepalive
 // segment goes out (local-service choice E1).
-const DefaultKeepalive = 10 * time.Second
+const keepalive = 10 * time.Second
 
 // DefaultStall is how long a client may leave a part of a streamed reply unread before it
 // counts as gone, so that it can't keep its thread busy.
 const DefaultStall = 30 * time.Second
 
-// Config is the configuration of [New]. Live and the fields after it are optional.
+// Config is the configuration of [New]. What has no other meaning without a value is required.
 type Config struct {
 	Store    *store.Store
 	Tokens   *token.Authority
@@ -41,21 +41,17 @@ type Config struct {
 	// Hosts is called once for each appInit, so that credentials can be fresh.
 	Hosts func() (Hosts, error)
 
-	Live Live // nil when there are no live sessions
+	Live Live
 	// Work is how many milliseconds of work clients may cause.
 	Work *quota.Pace
 	// Bodies takes n bytes of a request that a client sends, before they are used, or gives
-	// back -n when the request is answered. nil takes any number.
+	// back -n when the request is answered.
 	Bodies func(by quota.Client, n int) error
-	// Site returns the origin of the service, for the addresses of pictures; nil makes
-	// them relative.
+	// Site returns the origin of the service, for the addresses of pictures.
 	Site func() string
 
-	// Stage opens a picture for an avatar session, that of a visual with these attributes; nil
-	// when there are none. StageIdle is how long a session lasts without a call, 0 is
-	// [DefaultStageIdle].
-	Stage     func(by quota.Client, visual map[string]string) Stage
-	StageIdle time.Duration
+	// Stage opens a picture for an avatar session, that of a visual with these attributes.
+	Stage func(by quota.Client, visual map[string]string) Stage
 
 	// ElementURL is the address of the script that defines agent-avatar, for embed scripts;
 	// "" when the service does not serve it.
@@ -64,14 +60,13 @@ type Config struct {
 	Model lifecycle.Model
 
 	Users     directory.Users // whose names reports have
-	Knowledge fs.FS           // the Markdown files to show, nil for none
-	Logger    *slog.Logger    // nil discards
-	// Observe, if not nil, is called for each reply, with the pattern of its route.
+	Knowledge fs.FS           // the Markdown files to show
+	Logger    *slog.Logger
+	// Observe is called for each reply, with the pattern of its route.
 	Observe func(method, route string, status int, took time.Duration)
 	// PrivateNetwork allows requests from pages on a public network; their browsers ask
 	// for this in the preflight.
 	PrivateNetwork bool
-	Keepalive      time.Duration // 0 means DefaultKeepalive
 	Stall          time.Duration // 0 means DefaultStall
 }
 
@@ -104,18 +99,8 @@ const SessionPrefix = "/api_v3"
 
 // New returns the handler of every route, for one origin.
 func New(c Config) http.Handler {
-	if c.Logger == nil {
-		c.Logger = slog.New(slog.DiscardHandler)
-	}
-	if c.Site == nil {
-		c.Site = func() string { return "" }
-	}
-	if c.Bodies == nil {
-		c.Bodies = func(quota.Client, int) error { return nil }
-	}
-	c.Keepalive = cmp.Or(c.Keepalive, DefaultKeepalive)
 	c.Stall = cmp.Or(c.Stall, DefaultStall)
-	s := &server{Config: c, stages: newStages(c.Stage, c.StageIdle)}
+	s := &server{Config: c, stages: newStages(c.Stage)}
 	mux := http.NewServeMux()
 
 	s.sessionRoutes(mux)
@@ -171,14 +156,12 @@ func (s *server) wrap(mux *http.ServeMux) http.Handler {
 		} else {
 			mux.ServeHTTP(recorder, r)
 		}
-		if s.Observe != nil {
-			route := pattern[strings.Index(pattern, " ")+1:] // what a client has made up is no label
-			method := r.Method
-			if route == "" {
-				route, method = "none", "none"
-			}
-			s.Observe(method, route, recorder.status, time.Since(began))
+		route := pattern[strings.Index(pattern, " ")+1:] // what a client has made up is no label
+		method := r.Method
+		if route == "" {
+			route, method = "none", "none"
 		}
+		s.Observe(method, route, recorder.status, time.Since(began))
 		line := []any{"method", r.Method, "path", r.URL.Path, "status", recorder.status, slog.Duration("took", time.Since(began)), "request", id}
 		if trace := store.TraceLabel(r.Header.Get("Traceparent")); trace != "" {
 			line = append(line, "traceparent", trace)

@@ -18,6 +18,7 @@ import (
 	"github.com/agentruntime/agentruntime/internal/leaktest"
 	"github.com/agentruntime/agentruntime/internal/localservice/brain"
 	"github.com/agentruntime/agentruntime/internal/localservice/dialogue"
+	"github.com/agentruntime/agentruntime/internal/localservice/quota"
 	"github.com/agentruntime/agentruntime/internal/localservice/relay"
 	"github.com/agentruntime/agentruntime/internal/localservice/store"
 	"github.com/agentruntime/agentruntime/internal/localservice/store/storetest"
@@ -64,7 +65,9 @@ func serveWithin(t testing.TB, limits pageserver.Limits, b brain.Brain, change f
 	}
 	tools := toolrun.New(nil, slog.New(slog.DiscardHandler))
 	config := Config{
-		Store: s, Tokens: token.NewAuthority(s), Dialogue: dialogue.New(dialogue.Config{Store: s, Brain: b, Tools: tools}),
+		Store: s, Tokens: token.NewAuthority(s), Dialogue: newDialogue(s, b, tools), Live: &fakeLive{thread: "none"}, Work: &quota.Pace{},
+		Bodies: func(quota.Client, int) error { return nil }, Site: func() string { return "" },
+		Knowledge: brain.DefaultKnowledge(), Logger: slog.New(slog.DiscardHandler), Observe: func(_, _ string, _ int, _ time.Duration) {},
 		Hosts: func() (Hosts, error) {
 			return Hosts{
 				ConversationManagerURL: "http://talk.test", SRSBaseURL: "http://media.test", TURNServerURL: "turn.test",
@@ -90,6 +93,14 @@ func serveWithin(t testing.TB, limits pageserver.Limits, b brain.Brain, change f
 		v.agents[a.Name] = a
 	}
 	return v
+}
+
+// newDialogue returns turns of a service at http://talk.test.
+func newDialogue(s *store.Store, b brain.Brain, tools dialogue.Runner) *dialogue.Service {
+	return dialogue.New(dialogue.Config{
+		Store: s, Brain: b, Tools: tools, Logger: slog.New(slog.DiscardHandler), Site: func() string { return "http://talk.test" },
+		Work: &quota.Pace{}, Observe: func(bool, time.Duration, time.Duration, error) {},
+	})
 }
 
 // reply is a whole answer.

@@ -1,7 +1,6 @@
 package api
 
 import (
-	"cmp"
 	"context"
 	"crypto/rand"
 	"errors"
@@ -33,11 +32,11 @@ type Stage interface {
 // Times of avatar sessions (management-api.md, F.5). Clients send keep-alive about every
 // 10 s.
 const (
-	// DefaultStageIdle is how long a session lasts without a call.
-	DefaultStageIdle = 60 * time.Second
-	stageLife        = time.Hour        // of its token
-	stageQueue       = 10 * time.Minute // of sound that waits
-	stagesAtOnce     = 16               // of a partner
+	// stageIdle is how long a session lasts without a call.
+	stageIdle    = 60 * time.Second
+	stageLife    = time.Hour        // of its token
+	stageQueue   = 10 * time.Minute // of sound that waits
+	stagesAtOnce = 16               // of a partner
 )
 
 // Work of decoding a second of sound, in milliseconds of the processor.
@@ -46,7 +45,6 @@ const decodeWork = 5
 // stages are the avatar sessions: pictures whose voice a server sends, for scripted videos.
 type stages struct {
 	open func(by quota.Client, visual map[string]string) Stage
-	idle time.Duration
 	key  []byte // signs the tokens
 
 	mu   sync.Mutex
@@ -63,9 +61,8 @@ type stage struct {
 	until time.Time   // when what was queued has been played
 }
 
-func newStages(open func(quota.Client, map[string]string) Stage, idle time.Duration) *stages {
-	idle = cmp.Or(idle, DefaultStageIdle)
-	return &stages{open: open, idle: idle, key: []byte(rand.Text()), byID: map[string]*stage{}}
+func newStages(open func(quota.Client, map[string]string) Stage) *stages {
+	return &stages{open: open, key: []byte(rand.Text()), byID: map[string]*stage{}}
 }
 
 func (s *server) avatarSessionRoutes(mux *http.ServeMux) {
@@ -114,9 +111,6 @@ func (s *server) stageCreate(c *call, body struct {
 	if err != nil {
 		return nil, err
 	}
-	if s.stages.open == nil {
-		return nil, problem(http.StatusServiceUnavailable, "this service has no pictures")
-	}
 	a, err := s.stages.add(c, visual.Texts("visual"))
 	if err != nil {
 		return nil, err
@@ -140,7 +134,7 @@ func (s *stages) add(c *call, visual map[string]string) (*stage, error) {
 		return nil, problem(http.StatusTooManyRequests, fmt.Sprintf("at most %d avatar sessions at once", stagesAtOnce))
 	}
 	a := &stage{Stage: s.open(c.client(), visual), id: store.UUID(), partner: c.claims.PartnerID}
-	a.timer = time.AfterFunc(s.idle, func() { s.end(a) })
+	a.timer = time.AfterFunc(stageIdle, func() { s.end(a) })
 	s.byID[a.id] = a
 	return a, nil
 }
@@ -160,7 +154,7 @@ func (s *stages) of(r *http.Request) (*stage, error) {
 	if a == nil {
 		return nil, problem(http.StatusNotFound, "the avatar session has ended")
 	}
-	a.timer.Reset(s.idle)
+	a.timer.Reset(stageIdle)
 	return a, nil
 }
 

@@ -108,7 +108,7 @@ func (s *server) pump(client context.Context, out *stream, turn func(context.Con
 			}
 		})
 	}()
-	silence := time.NewTimer(s.Keepalive)
+	silence := time.NewTimer(keepalive)
 	defer silence.Stop()
 	for {
 		var err error
@@ -128,7 +128,7 @@ func (s *server) pump(client context.Context, out *stream, turn func(context.Con
 			cancel(reason)
 			return errors.Join(err, <-done)
 		}
-		silence.Reset(s.Keepalive)
+		silence.Reset(keepalive)
 	}
 }
 

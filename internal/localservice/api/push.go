@@ -49,11 +49,9 @@ func (s *server) threadPush(c *call, body struct {
 		return nil, err
 	}
 	reply := pushReply{MessageID: m.ID}
-	switch {
-	case s.Live == nil:
-	case body.SystemMessage, err != nil: // not said, or said already
+	if body.SystemMessage || err != nil { // not said, or said already
 		reply.Delivered = s.Live.Attached(c.ctx(), m.ThreadID)
-	default:
+	} else {
 		reply.Delivered = s.Live.Push(c.ctx(), m.ThreadID, m.ID, m.Text())
 	}
 	s.Logger.Info("message pushed", "thread", store.ThreadLabel(m.ThreadID), "message", m.ID, "delivered", reply.Delivered)

@@ -76,7 +76,7 @@ func (s *server) document(w http.ResponseWriter, r *http.Request) {
 	}
 	var text []byte
 	err := fs.ErrNotExist
-	if s.Knowledge != nil && strings.EqualFold(path.Ext(name), ".md") {
+	if strings.EqualFold(path.Ext(name), ".md") {
 		text, err = fs.ReadFile(s.Knowledge, name)
 	}
 	if err != nil {
@@ -89,13 +89,10 @@ func (s *server) document(w http.ResponseWriter, r *http.Request) {
 }
 
 func (s *server) documents(w http.ResponseWriter, r *http.Request) {
-	var names []string
-	if s.Knowledge != nil {
-		var err error
-		if names, err = brain.Documents(s.Knowledge); err != nil {
-			s.fail(w, r, err)
-			return
-		}
+	names, err := brain.Documents(s.Knowledge)
+	if err != nil {
+		s.fail(w, r, err)
+		return
 	}
 	body := "<p>What the agents of this service answer from.</p><ul>"
 	for _, name := range names {

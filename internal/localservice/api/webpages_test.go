@@ -8,7 +8,6 @@ import (
 	"testing"
 
 	"github.com/agentruntime/agentruntime/internal/localservice/brain"
-	"github.com/agentruntime/agentruntime/internal/localservice/dialogue"
 	"github.com/agentruntime/agentruntime/internal/localservice/store"
 	"github.com/agentruntime/agentruntime/internal/must"
 	"github.com/agentruntime/agentruntime/runtime/converse"
@@ -45,9 +44,7 @@ func TestConsentIsAskedForAndGiven(t *testing.T) {
 		"script": {scripted(t, rules), "calendar", "Free all day."},
 	} {
 		t.Run(name, func(t *testing.T) {
-			v := serve(t, nil, func(c *Config) {
-				c.Dialogue = dialogue.New(dialogue.Config{Store: c.Store, Brain: tt.brain, Site: func() string { return site }})
-			})
+			v := serve(t, tt.brain, nil)
 			ks := v.conversation(store.Tools, "ann")
 			first := v.ask(ks, "", tt.question)
 			address, found := strings.CutPrefix(consentOf(t, first), site)
@@ -94,7 +91,7 @@ func TestConsentWithoutARequest(t *testing.T) {
 }
 
 func TestDocumentsAreShown(t *testing.T) {
-	v := serve(t, nil, func(c *Config) { c.Knowledge = brain.DefaultKnowledge() })
+	v := serve(t, nil, nil)
 	list := v.do(v.request("GET", "/knowledge/", "", "", ""))
 	wantStatus(t, "list", list, 200, "")
 	if !strings.Contains(list.body, `<a href="/knowledge/agentruntime.md">agentruntime.md</a>`) {
@@ -125,7 +122,8 @@ func TestDocumentsAreShown(t *testing.T) {
 			t.Fatalf("sources %s: %v", seg.Content, err)
 		}
 		for _, s := range body.Sources {
-			wantStatus(t, s.URL, v.do(v.request("GET", s.URL, "", "", "")), 200, "")
+			path, _ := strings.CutPrefix(s.URL, "http://talk.test")
+			wantStatus(t, s.URL, v.do(v.request("GET", path, "", "", "")), 200, "")
 		}
 		return
 	}

@@ -48,29 +48,28 @@ var (
 	ErrClientGone = errors.New("client gone")
 )
 
-// Config is what a [Service] works with. Store and Brain are required.
+// Config is what a [Service] works with. All but Users and the limits is required.
 type Config struct {
 	Store  *store.Store
 	Brain  brain.Brain
-	Logger *slog.Logger // nil discards
+	Logger *slog.Logger
 
-	// Tools runs the tools that run on the service. It may be nil if agents have none of them.
+	// Tools runs the tools that run on the service.
 	Tools Runner
 
 	// Users are attributes of users, for sys__user_obj.
 	Users directory.Users
 
-	// Site returns the origin of the service's own pages, for links to them; nil
-	// makes them relative.
+	// Site returns the origin of the service's own pages, for links to them.
 	Site func() string
 
-	// Threads limits the new threads and the copies of messages, and Turns the questions, of
-	// which each 1,000 bytes count like one; nil is no limit.
-	Threads, Turns *quota.Rate
+	// Threads limits the new threads and the copies of messages in an hour, and Turns the
+	// questions, of which each 1,000 bytes count like one.
+	Threads, Turns quota.Limit
 	// Work is how many milliseconds of work clients may cause.
 	Work *quota.Pace
 
-	// Observe, if not nil, is called for each turn: whether it is of a live session, the time to
+	// Observe is called for each turn: whether it is of a live session, the time to
 	// its first segment, 0 without one, its whole time and its error.
 	Observe func(live bool, first, took time.Duration, err error)
 }
@@ -94,19 +93,14 @@ type Service struct {
 	calls    calls
 	consents consents
 
-	counts turnCounts // has a lock of its own
+	threads, turns quota.Rate // these and counts have locks of their own
+	counts         turnCounts
 }
 
 // New returns a Service.
 func New(c Config) *Service {
-	if c.Logger == nil {
-		c.Logger = slog.New(slog.DiscardHandler)
-	}
-	if c.Site == nil {
-		c.Site = func() string { return "" }
-	}
 	return &Service{
-		cfg:    c,
+		cfg: c, threads: quota.Rate{Limit: c.Threads, Window: time.Hour}, turns: quota.Rate{Limit: c.Turns, Window: time.Hour},
 		queues: map[string]*turnQueue{}, calls: calls{byID: map[string]*pending{}}, consents: consents{byState: map[string]*consent{}},
 	}
 }
@@ -180,7 +174,7 @@ type Context struct {
 }
 
 // MayBegin reports whether a client may store another thread, or a copy of a message.
-func (s *Service) MayBegin(by quota.Client) bool { return s.cfg.Threads.Take(by, 1) }
+func (s *Service) MayBegin(by quota.Client) bool { return s.threads.Take(by, 1) }
 
 // Open returns the thread with that id, or a new one when threadID is "".
 func (s *Service) Open(ctx context.Context, who Caller, threadID string, c Context) (store.Thread, error) {

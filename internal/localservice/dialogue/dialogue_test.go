@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"log/slog"
 	"strings"
 	"testing"
@@ -14,6 +15,7 @@ import (
 
 	"github.com/agentruntime/agentruntime/internal/leaktest"
 	"github.com/agentruntime/agentruntime/internal/localservice/brain"
+	"github.com/agentruntime/agentruntime/internal/localservice/quota"
 	"github.com/agentruntime/agentruntime/internal/localservice/store"
 	"github.com/agentruntime/agentruntime/internal/localservice/store/storetest"
 	"github.com/agentruntime/agentruntime/internal/localservice/token"
@@ -45,8 +47,16 @@ func open(t *testing.T, b brain.Brain) *fixture {
 	t.Helper()
 	s, _ := storetest.Open(t)
 	f := &fixture{t: t}
-	f.Service = New(Config{Store: s, Brain: b, Logger: slog.New(slog.NewTextHandler(&f.log, nil))})
+	f.Service = New(config(s, b, &f.log))
 	return f
+}
+
+// config is a service without tools, with its log.
+func config(s *store.Store, b brain.Brain, log io.Writer) Config {
+	return Config{
+		Store: s, Brain: b, Logger: slog.New(slog.NewTextHandler(log, nil)), Site: func() string { return "" },
+		Work: &quota.Pace{}, Observe: func(bool, time.Duration, time.Duration, error) {},
+	}
 }
 
 func (f *fixture) caller(agent, user string) Caller {

@@ -3,6 +3,7 @@ package dialogue
 import (
 	"context"
 	"database/sql"
+	"io"
 	"path/filepath"
 	"sync"
 	"testing"
@@ -67,7 +68,7 @@ func openIn(t *testing.T) (*fixture, string) {
 	dir := t.TempDir()
 	s := must.Get(store.Open(dir))(t)
 	t.Cleanup(func() { must.Do(t, s.Close()) })
-	return &fixture{t: t, Service: New(Config{Store: s})}, dir
+	return &fixture{t: t, Service: New(config(s, nil, io.Discard))}, dir
 }
 
 // TestAnAnswerUnderWayIsThereAsUnfinished, and no longer when it has ended.

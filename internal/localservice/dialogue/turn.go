@@ -92,9 +92,6 @@ type TurnResult struct {
 // the client gets an error segment. A question that could not be stored fails with
 // [ErrNotStored] before the first segment.
 func (s *Service) Turn(ctx context.Context, who Caller, req TurnRequest, emit func(converse.Segment) error) (TurnResult, error) {
-	if s.cfg.Observe == nil {
-		return s.turn(ctx, who, req, emit)
-	}
 	var first time.Duration
 	began := time.Now()
 	result, err := s.turn(ctx, who, req, func(segment converse.Segment) error {
@@ -114,7 +111,7 @@ func (s *Service) turn(ctx context.Context, who Caller, req TurnRequest, emit fu
 		return TurnResult{ThreadID: req.ThreadID}, nil
 	}
 	by := who.client(req.Context.From)
-	if !s.counts.take(&who) || !s.cfg.Turns.Take(by, 1+len(req.Text)/turnUnit) {
+	if !s.counts.take(&who) || !s.turns.Take(by, 1+len(req.Text)/turnUnit) {
 		return TurnResult{}, ErrBusy
 	}
 	if err := s.cfg.Work.Wait(ctx, by, turnWork); err != nil {

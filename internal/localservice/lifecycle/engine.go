@@ -35,22 +35,11 @@ type Model interface {
 	Complete(ctx context.Context, system, user string) (string, error)
 }
 
-// Config is what an [Engine] works with. Store is required.
-type Config struct {
-	Store  *store.Store
-	Model  Model        // without one, results that need a model are marked as not available
-	Logger *slog.Logger // nil discards
-}
-
 // Engine processes the events of threads.
-type Engine struct{ cfg Config }
-
-// New returns an Engine.
-func New(c Config) *Engine {
-	if c.Logger == nil {
-		c.Logger = slog.New(slog.DiscardHandler)
-	}
-	return &Engine{c}
+type Engine struct {
+	Store  *store.Store
+	Model  Model // without one, results that need a model are marked as not available
+	Logger *slog.Logger
 }
 
 // Run processes events until ctx ends, those of an earlier run of the service first. An
@@ -63,11 +52,11 @@ func (e *Engine) Run(ctx context.Context) {
 		}
 		var again <-chan time.Time // never, unless the store has failed
 		if err != nil && ctx.Err() == nil {
-			e.cfg.Logger.Error("events of threads were not worked on", "err", err)
+			e.Logger.Error("events of threads were not worked on", "err", err)
 			again = time.After(retry)
 		}
 		select {
-		case <-e.cfg.Store.NewEvents():
+		case <-e.Store.NewEvents():
 		case <-again:
 		case <-ctx.Done():
 		}
@@ -76,7 +65,7 @@ func (e *Engine) Run(ctx context.Context) {
 
 // drain processes the oldest events, and reports whether there may be more.
 func (e *Engine) drain(ctx context.Context) (bool, error) {
-	events, err := e.cfg.Store.Events(ctx, atOnce)
+	events, err := e.Store.Events(ctx, atOnce)
 	if err != nil {
 		return false, err
 	}
@@ -85,7 +74,7 @@ func (e *Engine) drain(ctx context.Context) (bool, error) {
 	for i, event := range events {
 		work.Go(func() {
 			if errs[i] = e.handle(ctx, event); errs[i] == nil {
-				errs[i] = e.cfg.Store.DropEvent(ctx, event.Seq)
+				errs[i] = e.Store.DropEvent(ctx, event.Seq)
 			}
 		})
 	}
@@ -97,13 +86,13 @@ func (e *Engine) drain(ctx context.Context) (bool, error) {
 // handle processes an event: it writes the summary of an ended conversation, and runs the
 // matching rules.
 func (e *Engine) handle(ctx context.Context, event store.Event) error {
-	log := e.cfg.Logger.With("thread", store.ThreadLabel(event.ThreadID), "event", string(event.Type))
+	log := e.Logger.With("thread", store.ThreadLabel(event.ThreadID), "event", string(event.Type))
 	if event.Depth >= maxDepth {
 		log.Warn("rules set each other off: the event is dropped")
 		return nil
 	}
 	scope := store.Scope{PartnerID: event.PartnerID, Admin: true}
-	thread, err := e.cfg.Store.Thread(ctx, scope, event.ThreadID)
+	thread, err := e.Store.Thread(ctx, scope, event.ThreadID)
 	if errors.Is(err, store.ErrNotFound) { // deleted meanwhile
 		return nil
 	}
@@ -116,7 +105,7 @@ func (e *Engine) handle(ctx context.Context, event store.Event) error {
 			return fmt.Errorf("summary: %w", err)
 		}
 	}
-	rules, err := Matching(ctx, e.cfg.Store, &thread, event)
+	rules, err := Matching(ctx, e.Store, &thread, event)
 	if err != nil {
 		return err
 	}
@@ -157,7 +146,7 @@ func (j *job) read(ctx context.Context) error {
 	if j.transcript != "" {
 		return nil
 	}
-	history, err := j.cfg.Store.History(ctx, j.thread.ID, maxLines)
+	history, err := j.Store.History(ctx, j.thread.ID, maxLines)
 	if err != nil {
 		return err
 	}
@@ -176,7 +165,7 @@ func (j *job) read(ctx context.Context) error {
 // update changes the thread. The events of that change are one step deeper in the chain
 // of events.
 func (j *job) update(ctx context.Context, change func(*store.Thread)) error {
-	t, err := j.cfg.Store.UpdateThread(ctx, j.scope, j.thread.ID, func(t *store.Thread) error {
+	t, err := j.Store.UpdateThread(ctx, j.scope, j.thread.ID, func(t *store.Thread) error {
 		t.Depth = j.event.Depth + 1
 		change(t)
 		return nil
@@ -197,7 +186,7 @@ func (j *job) summarize(ctx context.Context) error {
 		return err
 	}
 	config := store.DefaultSummary()
-	agent, err := j.cfg.Store.AgentByConfig(ctx, j.thread.PartnerID, j.thread.ConfigID)
+	agent, err := j.Store.AgentByConfig(ctx, j.thread.PartnerID, j.thread.ConfigID)
 	if err != nil && !errors.Is(err, store.ErrNotFound) {
 		return err
 	}
@@ -292,7 +281,7 @@ func (j *job) insights(ctx context.Context, ids []string) error {
 	if err := j.read(ctx); err != nil {
 		return err
 	}
-	settings, err := j.cfg.Store.InsightSettings().Usable(ctx, j.thread.PartnerID, ids)
+	settings, err := j.Store.InsightSettings().Usable(ctx, j.thread.PartnerID, ids)
 	if err != nil {
 		return err
 	}

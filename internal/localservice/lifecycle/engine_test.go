@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"log/slog"
 	"slices"
 	"strings"
 	"sync"
@@ -73,7 +74,7 @@ func (sc *scene) complete(threadID string) {
 // work processes all events.
 func (sc *scene) work(model Model) {
 	sc.t.Helper()
-	e := New(Config{Store: sc.store, Model: model})
+	e := Engine{Store: sc.store, Model: model, Logger: slog.New(slog.DiscardHandler)}
 	for {
 		more := must.Get(e.drain(sc.t.Context()))(sc.t)
 		if !more {
@@ -319,11 +320,12 @@ func TestEventsOutliveTheService(t *testing.T) {
 	run := make(chan struct{})
 	go func() {
 		defer close(run)
-		New(Config{Store: s, Model: modelFunc(func(ctx context.Context) (string, error) {
+		e := Engine{Store: s, Logger: slog.New(slog.DiscardHandler), Model: modelFunc(func(ctx context.Context) (string, error) {
 			close(asked)
 			<-ctx.Done()
 			return "", ctx.Err()
-		})}).Run(ctx)
+		})}
+		e.Run(ctx)
 	}()
 	<-asked
 	cancel()

@@ -28,7 +28,7 @@ const instruction = `You read the transcript of a finished conversation and repo
 // right type, by their keys; nil when there is no model or it gives no answer. An error
 // means that ctx has ended.
 func (j *job) extract(ctx context.Context, prompt string, asks []ask) (map[string]any, error) {
-	if j.cfg.Model == nil {
+	if j.Model == nil {
 		return nil, nil
 	}
 	slices.SortFunc(asks, func(a, b ask) int { return strings.Compare(a.key, b.key) })
@@ -45,7 +45,7 @@ func (j *job) extract(ctx context.Context, prompt string, asks []ask) (map[strin
 	if prompt != "" {
 		system.WriteString("\n\n" + prompt)
 	}
-	reply, err := j.cfg.Model.Complete(ctx, system.String(), j.transcript)
+	reply, err := j.Model.Complete(ctx, system.String(), j.transcript)
 	if ctx.Err() != nil {
 		return nil, ctx.Err()
 	}

@@ -2,6 +2,7 @@ package live
 
 import (
 	"context"
+	"log/slog"
 	"testing"
 
 	"github.com/agentruntime/agentruntime/internal/localservice/quota"
@@ -36,6 +37,7 @@ func FuzzEvents(f *testing.F) {
 		media := &fakeMedia{}
 		hub := NewHub(Config{
 			Dialogue: &fakeBrain{profile: profile}, Threads: &fakeBrain{}, Tokens: fakeTokens{}, Voice: &fakeVoice{}, Media: media, Calls: quota.Limit{Total: 1},
+			Work: &quota.Pace{}, Logger: slog.New(slog.DiscardHandler),
 		})
 		ctx, cancel := context.WithCancel(t.Context())
 		defer cancel()

@@ -31,8 +31,8 @@ const PacketRate = 50
 // is what a token's urirestrict is compared with.
 const SocketPath = "/socket.io/"
 
-// Config is what all sessions of a service share. Everything but Timing and
-// Logger is required.
+// Config is what all sessions of a service share. Everything but Timing is
+// required.
 type Config struct {
 	Dialogue Dialogue
 	Threads  Threads
@@ -52,7 +52,7 @@ type Config struct {
 	Work *quota.Pace
 
 	Timing Timing
-	Logger *slog.Logger // nil discards
+	Logger *slog.Logger
 }
 
 // Timing contains the times that a user of the service may want to change. A
@@ -144,9 +144,6 @@ func (h *Hub) Counts() (now, all int) {
 
 // NewHub returns a Hub.
 func NewHub(c Config) *Hub {
-	if c.Logger == nil {
-		c.Logger = slog.New(slog.DiscardHandler)
-	}
 	c.Timing.PauseWindow = cmp.Or(max(c.Timing.PauseWindow, 0), DefaultPauseWindow)
 	c.Timing.Unwatched = cmp.Or(max(c.Timing.Unwatched, 0), DefaultUnwatched)
 	c.Timing.UnusedRoom = cmp.Or(max(c.Timing.UnusedRoom, 0), DefaultUnusedRoom)

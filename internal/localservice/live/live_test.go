@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"log/slog"
 	"maps"
 	"net/url"
 	"slices"
@@ -56,7 +57,7 @@ func runSessionAs(t *testing.T, query string, profile store.Profile, timing Timi
 		}
 		f.hub = NewHub(Config{
 			Dialogue: f.brain, Threads: f.brain, Tokens: fakeTokens{}, Voice: f.voice, Media: f.media,
-			MediaURL: "http://media.example", Calls: quota.Limit{Total: 2}, Timing: timing,
+			MediaURL: "http://media.example", Calls: quota.Limit{Total: 2}, Work: &quota.Pace{}, Timing: timing, Logger: slog.New(slog.DiscardHandler),
 		})
 		ctx, cancel := context.WithCancel(t.Context())
 		var served sync.WaitGroup

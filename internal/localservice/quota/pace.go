@@ -18,8 +18,8 @@ const (
 var ErrBusy = errors.New("too many requests; try again later")
 
 // Pace delays what a client requests, so that it gets no more than its limits allow in each
-// second, after six seconds' worth at once. The total of the Limit has no effect. A nil Pace does
-// not delay. Its methods may be called concurrently.
+// second, after six seconds' worth at once. The total of the Limit has no effect. Its
+// methods may be called concurrently.
 type Pace struct {
 	Limit Limit
 
@@ -31,9 +31,6 @@ type Pace struct {
 // Wait waits until the client may have n units. It returns [ErrBusy] at once, without the
 // units, if that would take longer than 10 s, and the error of ctx if that ends.
 func (p *Pace) Wait(ctx context.Context, by Client, n int) error {
-	if p == nil {
-		return nil
-	}
 	wait := p.take(by, n, time.Now())
 	switch {
 	case wait <= 0:

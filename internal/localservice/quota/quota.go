@@ -135,8 +135,8 @@ func (c *Count) Total() int {
 }
 
 // Rate limits how many units are taken within a window of time. A window begins with the
-// first Take after the end of the previous one. A nil Rate does not limit. Its methods may be
-// called concurrently.
+// first Take after the end of the previous one. Its methods may be called
+// concurrently.
 type Rate struct {
 	Limit  Limit
 	Window time.Duration
@@ -148,9 +148,6 @@ type Rate struct {
 
 // Take is [Count.Take] for the present window.
 func (r *Rate) Take(by Client, n int) bool {
-	if r == nil {
-		return true
-	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if now := time.Now(); now.Sub(r.began) >= r.Window {
