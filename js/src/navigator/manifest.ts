@@ -1,7 +1,6 @@
 import { AgentError, cancelled, messageOf } from "../core/errors.js"
 import { partError } from "../core/part.js"
 import { isObject } from "../core/object.js"
-import { onAbort } from "../core/signals.js"
 import { textUpTo } from "../core/textupto.js"
 
 /** A part of a page that the agent can show. */
@@ -79,13 +78,13 @@ function described(what: string, { description }: Record<string, unknown>): { de
 /** Requests a manifest. Rejects with `http_error`, `network_error`, `timeout`, `too_large`, `bad_manifest`, or `aborted` by signal. */
 export async function fetchManifest(url: URL, maxBytes: number, timeoutMs: number, signal: AbortSignal): Promise<SiteManifest> {
   if (signal.aborted) throw cancelled(signal)
-  const controller = new AbortController()
-  const abort = () => controller.abort()
-  const forget = onAbort(signal, abort)
-  const timer = setTimeout(abort, timeoutMs)
+  const late = AbortSignal.timeout(timeoutMs)
   try {
-    const reply = await fetch(url, { signal: controller.signal, credentials: "same-origin", headers: { Accept: "application/json" } })
-    if (!reply.ok) throw partError("http_error", "HTTP error", `the manifest's server answered ${reply.status}`, { status: reply.status, retryable: reply.status >= 500 })
+    const reply = await fetch(url, { signal: AbortSignal.any([signal, late]), credentials: "same-origin", headers: { Accept: "application/json" } })
+    if (!reply.ok) {
+      await reply.body?.cancel()
+      throw partError("http_error", "HTTP error", `the manifest's server answered ${reply.status}`, { status: reply.status, retryable: reply.status >= 500 })
+    }
     const text = await textUpTo(reply, maxBytes, () => partError("too_large", "Too large", `the manifest has more than ${maxBytes} bytes`))
     let value: unknown
     try {
@@ -96,13 +95,9 @@ export async function fetchManifest(url: URL, maxBytes: number, timeoutMs: numbe
     return checkManifest(value)
   } catch (cause) {
     if (signal.aborted) throw cancelled(signal)
-    if (controller.signal.aborted) throw partError("timeout", "Timed out", `the manifest did not arrive within ${timeoutMs} ms`, { retryable: true })
+    if (late.aborted) throw partError("timeout", "Timed out", `the manifest did not arrive within ${timeoutMs} ms`, { retryable: true })
     if (cause instanceof AgentError) throw cause
     throw partError("network_error", "Network error", `the manifest could not be fetched: ${messageOf(cause)}`, { retryable: true, cause })
-  } finally {
-    clearTimeout(timer)
-    forget()
-    controller.abort() // the rest of a reply that is not read
   }
 }
 
