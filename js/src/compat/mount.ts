@@ -1,5 +1,7 @@
 // Draws descriptors with the reference client's class names.
+import { make, makeButton } from "../ui/dom.js"
 import { renderMarkdown } from "../ui/markdown.js"
+import { playerFrame } from "../ui/media.js"
 import { isEmbeddable } from "./media.js"
 import { renderSafeLink, safeText, safeUrl } from "./safety.js"
 
@@ -55,84 +57,51 @@ export function mountWidget(descriptor: Descriptor | null | undefined, target?: 
   if (typeof document === "undefined" || !descriptor) return null
   const act: Act = (type, payload) => onAction?.(type, payload)
   const prose = (text: string, name: string) => {
-    if (!markdown) return make("p", name, text)
-    const box = make("div", name)
-    box.appendChild(typeof markdown === "function" ? markdown(text) : renderMarkdown(text))
-    return box
+    if (!markdown) return part("p", name, text || undefined)
+    return part("div", name, typeof markdown === "function" ? markdown(text) : renderMarkdown(text))
   }
   const draw = Object.hasOwn(drawers, descriptor.kind) ? drawers[descriptor.kind]! : drawers["unknown"]!
   const parts = draw(descriptor.data ?? {}, { act, prose }).filter((part) => part !== undefined)
   if (parts.length === 0) return null
-  const root = make("section", "")
-  root.className = `kgenui kgenui--${safeText(descriptor.kind, 60).replace(/[^\w-]/g, "-")}`
-  root.setAttribute("role", "group")
+  const kind = safeText(descriptor.kind, 60).replace(/[^\w-]/g, "-")
   const label = typeof descriptor.data?.title === "string" && descriptor.data.title !== "" ? descriptor.data.title : descriptor.kind
-  root.setAttribute("aria-label", safeText(label, 200))
-  for (const part of parts) root.appendChild(part)
-  if (target) {
-    if (replace) while (target.firstChild) target.removeChild(target.firstChild)
-    target.appendChild(root)
-  }
+  const root = make("section", { class: `kgenui kgenui--${kind}`, role: "group", "aria-label": safeText(label, 200) }, ...parts)
+  if (replace) target?.replaceChildren()
+  target?.append(root)
   onMount?.(root, descriptor)
   return root
 }
 
-/** Makes an element with one class, a text, and other elements. */
-function make<Tag extends keyof HTMLElementTagNameMap>(tag: Tag, name: string, text?: string, ...children: (Node | null | undefined)[]): HTMLElementTagNameMap[Tag] {
-  const element = document.createElement(tag)
-  if (name !== "") element.className = `kgenui__${name}`
-  if (text) element.textContent = text
-  for (const child of children) if (child) element.appendChild(child)
-  return element
-}
+/** The class of a part of a widget. */
+const named = (name: string) => ({ class: `kgenui__${name}` })
+
+/** Makes an element with one class. */
+const part = <Tag extends keyof HTMLElementTagNameMap>(tag: Tag, name: string, ...children: (Node | string | undefined)[]): HTMLElementTagNameMap[Tag] => make(tag, named(name), ...children)
 
 const given = (tag: "h3" | "h4" | "p" | "span", name: string, text: unknown): HTMLElement | undefined =>
-  typeof text === "string" && text !== "" ? make(tag, name, text) : undefined
-
-function button(name: string, text: string, pressed: () => unknown): HTMLButtonElement {
-  const element = make("button", name, text)
-  element.type = "button"
-  element.addEventListener("click", () => void pressed())
-  return element
-}
+  typeof text === "string" && text !== "" ? part(tag, name, text) : undefined
 
 /** A link that reports that it is opened; undefined for an address that may not be one. */
 function link(name: string, url: string, label: string, { act }: Context): HTMLAnchorElement | undefined {
   const element = renderSafeLink({ url, label: label || url })
   if (!element) return undefined
-  element.className = `kgenui__${name}`
+  element.className = named(name).class
   element.addEventListener("click", () => void act("open", { url }))
   return element
 }
 
-function image(url: string, alt: string): HTMLImageElement | undefined {
-  if (!/^(https?:)|^[^:]*$/i.test(url) || safeUrl(url) === "") return undefined
-  const element = make("img", "image")
-  element.src = url
-  element.alt = alt
-  element.setAttribute("loading", "lazy")
-  element.setAttribute("referrerpolicy", "no-referrer")
-  return element
-}
+const image = (url: string, alt: string): HTMLImageElement | undefined =>
+  /^(https?:)|^[^:]*$/i.test(url) && safeUrl(url) !== "" ? make("img", { ...named("image"), alt, loading: "lazy", referrerpolicy: "no-referrer", src: url }) : undefined
 
-function frame(url: string, title: string): HTMLIFrameElement | undefined {
-  if (!isEmbeddable(url)) return undefined
-  const element = make("iframe", "frame")
-  element.setAttribute("sandbox", "allow-scripts allow-same-origin allow-presentation allow-popups")
-  element.setAttribute("allow", "autoplay; fullscreen; picture-in-picture; encrypted-media")
-  element.setAttribute("referrerpolicy", "strict-origin-when-cross-origin")
-  element.setAttribute("loading", "lazy")
-  element.title = title
-  element.src = url
-  return element
-}
+const frame = (url: string, title: string): HTMLIFrameElement | undefined =>
+  isEmbeddable(url) ? make("iframe", { ...named("frame"), ...playerFrame, loading: "lazy", title, src: url }) : undefined
 
 /** A list with one item for each value that has something to draw. */
 function listOf<T>(tag: "ul" | "ol", name: string, values: readonly T[], draw: (value: T, at: number) => (Node | undefined)[]): HTMLElement | undefined {
-  const list = make(tag, name)
+  const list = part(tag, name)
   values.forEach((value, at) => {
     const parts = draw(value, at)
-    if (parts.some(Boolean)) list.appendChild(make("li", "item", undefined, ...parts))
+    if (parts.some(Boolean)) list.append(part("li", "item", ...parts))
   })
   return list.firstChild ? list : undefined
 }
@@ -143,19 +112,18 @@ const drawers: Readonly<Record<string, Drawer>> = {
   flashcards: ({ title, cards = [] }) => {
     const list = listOf("ol", "cards", cards as { front: string; back: string; label?: string }[], ({ front, back, label }) => {
       if (!front && !back) return []
-      const answer = make("p", "back", back)
+      const answer = part("p", "back", back || undefined)
       answer.hidden = true
-      const flip = button("flip", front || back, () => {
+      const flip = makeButton({ ...named("flip"), "aria-expanded": "false" }, () => {
         answer.hidden = !answer.hidden
         flip.setAttribute("aria-expanded", String(!answer.hidden))
-      })
-      flip.setAttribute("aria-expanded", "false")
+      }, front || back)
       return [given("span", "label", label), flip, answer]
     })
     return list ? [given("h3", "title", title), list] : []
   },
   followups: ({ questions = [] }, { act }) => [
-    listOf("ul", "questions", questions as string[], (question) => [button("question", question, () => act("followup", { question }))]),
+    listOf("ul", "questions", questions as string[], (question) => [makeButton(named("question"), () => void act("followup", { question }), question)]),
   ],
   sources: ({ sources = [] }, context) => [
     listOf("ol", "sources", sources as { title: string; url: string; snippet: string }[], ({ title, url, snippet }) =>
@@ -170,17 +138,12 @@ const drawers: Readonly<Record<string, Drawer>> = {
       ({ entryId, title, thumbnailUrl, url, embedUrl, description, alt }) => {
         const about = [given("h4", "name", title), given("p", "description", description)]
         if (!isEmbeddable(embedUrl) && !url) return [image(thumbnailUrl, alt), ...about]
-        const box = make("div", "video")
-        const play = button("play", "", () => {
+        const box = part("div", "video")
+        box.append(makeButton({ ...named("play"), "aria-label": title || alt || entryId || url }, () => {
           context.act("play", { entryId, url, embedUrl })
           const player = frame(embedUrl, title)
           if (player) box.replaceChildren(player)
-        })
-        play.setAttribute("aria-label", title || alt || entryId || url)
-        const picture = image(thumbnailUrl, alt)
-        if (picture) play.appendChild(picture)
-        else play.textContent = title || entryId || url
-        box.appendChild(play)
+        }, image(thumbnailUrl, alt) ?? (title || entryId || url)))
         return [box, ...about, url ? link("link", url, title, context) : undefined]
       })
     return list ? [given("h3", "title", title), list] : []
@@ -201,10 +164,10 @@ const drawers: Readonly<Record<string, Drawer>> = {
     ])
     return list ? [given("h3", "title", title), list] : []
   },
-  error: ({ message }) => [make("p", "error", safeText(message || "This content can't be shown.", 500))],
+  error: ({ message }) => [part("p", "error", safeText(message || "This content can't be shown.", 500))],
   unknown: (data) => {
     const text = JSON.stringify(data, null, 2) ?? ""
-    return text === "" || text === "{}" ? [] : [make("pre", "data", safeText(text, 8000))]
+    return text === "" || text === "{}" ? [] : [part("pre", "data", safeText(text, 8000))]
   },
 }
 
@@ -221,28 +184,22 @@ const inputTypes: Readonly<Record<string, string>> = { email: "email", phone: "t
 
 function form(title: string, fields: readonly Field[], act: Act): (Node | undefined)[] {
   if (fields.length === 0) return []
-  const element = make("form", "form")
+  const element = part("form", "form")
   const rows: HTMLElement[] = []
   const read: [string, () => string | boolean][] = []
   for (const { key, type, label, knownValue, required, description } of fields) {
-    const long = ["text", "list", "dict"].includes(type)
-    const input = long ? make("textarea", "input") : make("input", "input")
-    if (!long) (input as HTMLInputElement).type = inputTypes[type] ?? "text"
-    if (type === "float") input.setAttribute("step", "any")
-    input.name = key
-    input.required = required && type !== "bool"
+    const common = { ...named("input"), name: key, required: required && type !== "bool" }
+    const input = ["text", "list", "dict"].includes(type) ? make("textarea", common) : make("input", { ...common, type: inputTypes[type] ?? "text", step: type === "float" && "any" })
     if (type === "bool") (input as HTMLInputElement).checked = knownValue === true
     else if (knownValue != null) input.value = typeof knownValue === "object" ? JSON.stringify(knownValue) : String(knownValue)
-    rows.push(make("label", "field", undefined, make("span", "label", label || key), input, given("span", "description", description)))
+    rows.push(part("label", "field", part("span", "label", label || key), input, given("span", "description", description)))
     read.push([key, () => (type === "bool" ? (input as HTMLInputElement).checked : input.value)])
   }
-  const submit = make("button", "submit", "Submit")
-  submit.type = "submit"
   element.addEventListener("submit", (event) => {
     event.preventDefault()
     act("submit", { values: Object.fromEntries(read.map(([key, value]) => [key, value()])) })
   })
   // The last call of the form's own methods: a field named like one of them hides it from then on.
-  element.append(...rows, submit)
+  element.append(...rows, make("button", { ...named("submit"), type: "submit" }, "Submit"))
   return [given("h3", "title", title), element]
 }

@@ -3,6 +3,13 @@ import { safeUrl } from "./dom.js"
 /** The hosts whose videos {@link drawWidget} plays in the page, once the visitor asks for it. Videos of other hosts become links. */
 export const EMBED_HOSTS: readonly string[] = ["www.youtube-nocookie.com", "player.vimeo.com", "www.kaltura.com", "cdnapisec.kaltura.com"]
 
+/** What the frame of a player may do. */
+export const playerFrame = {
+  allow: "autoplay; fullscreen; picture-in-picture; encrypted-media",
+  referrerpolicy: "strict-origin-when-cross-origin",
+  sandbox: "allow-scripts allow-same-origin allow-presentation allow-popups",
+} as const
+
 /** An account, or a player, by its number. */
 type Id = string | number | undefined
 

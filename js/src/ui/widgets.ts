@@ -2,7 +2,7 @@ import type { ContentGallery, ExternalVideo, Flashcards, Followups, FormField, G
 import { hostOf, icon, make, makeButton, safeLink, safeUrl, withTexts, type Texts } from "./dom.js"
 import { fillIn, WIDGET_LABELS, type WidgetLabels } from "./labels.js"
 import { Scope, type SessionLike } from "./listen.js"
-import { allowed, EMBED_HOSTS, externalEmbedUrl, playerEmbedUrl, thumbnailUrl } from "./media.js"
+import { allowed, EMBED_HOSTS, externalEmbedUrl, playerEmbedUrl, playerFrame, thumbnailUrl } from "./media.js"
 import { transportOf } from "./transports.js"
 import { warnUnknown } from "./unknownlabels.js"
 
@@ -278,10 +278,7 @@ function externalVideo({ url, title, provider, poster, description }: ExternalVi
 
 /** Plays a video in a box. */
 function play(box: HTMLElement, embed: string, name: string): void {
-  const player = make("iframe", {
-    src: embed, title: name, allow: "autoplay; fullscreen; picture-in-picture; encrypted-media",
-    referrerpolicy: "strict-origin-when-cross-origin", sandbox: "allow-scripts allow-same-origin allow-presentation allow-popups",
-  })
+  const player = make("iframe", { src: embed, title: name, ...playerFrame })
   box.replaceChildren(player)
   box.hidden = false
   player.focus()
