@@ -215,7 +215,7 @@ export abstract class AgentElement extends Base {
 
   /** What was said, oldest first, with the history; also without a log. */
   get transcript(): readonly Said[] {
-    return this.#conversation?.said ?? []
+    return this.#conversation?.view.said ?? []
   }
 
   // --- Callbacks of the document
@@ -277,7 +277,7 @@ export abstract class AgentElement extends Base {
     const before = this.#notice
     this.#update({ labels: labelsOf(this.#failures?.labels, this.#locale, this.#ownLabels) })
     if (before !== this.#notice) this.#preparation.dropSession() // the session is told the notice that is shown
-    this.#conversation?.rename()
+    this.#conversation?.view.rename()
   }
 
   #build(): Screen {

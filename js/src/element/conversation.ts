@@ -13,7 +13,6 @@ import { optionsOf, type Made } from "./make.js"
 import { noPicture, Picture } from "./picture.js"
 import { Sharing } from "./sharing.js"
 import { faceOf, listen, say, type AnySession } from "./session.js"
-import type { Said } from "./state.js"
 import { NewConversation, TranscriptTools } from "./tools.js"
 import { View } from "./view.js"
 
@@ -32,8 +31,8 @@ export function addParts({ element, screen, update }: Host, conversation: () => 
   const { frame, stage, controls, composer } = screen
   const face = () => conversation()?.face
   const failed = (reason: unknown) => conversation()?.microphoneFailed(reason)
-  const tell = (text: string, problem: boolean) => conversation()?.tell(text, problem)
-  const text = () => conversation()?.text ?? ""
+  const tell = (text: string, problem: boolean) => conversation()?.view.tell(text, problem)
+  const text = () => conversation()?.view.text ?? ""
   attachTapToTalk(controls.tap.root, face, failed)
   const menus = new Devices(controls.devices.root, face, failed)
   const view = new View(frame, stage.video)
@@ -50,10 +49,11 @@ export function addParts({ element, screen, update }: Host, conversation: () => 
 
 /** One conversation of an element, with one session: what the visitor does in it, and what it changes of what is shown. */
 export class Conversation {
+  /** What is said and shown in it. */
+  readonly view: ConversationView
   readonly #host: Host
   readonly #made: Made
   readonly #signal: AbortSignal
-  #view: ConversationView | undefined
   readonly #faces = new WeakSet<AvatarSession>()
   /** The visitor has turned the microphone off, which holds for a face after a switch too. */
   #muted = false
@@ -68,6 +68,10 @@ export class Conversation {
     this.#host = host
     this.#made = made
     this.#signal = signal
+    const { session, access } = made
+    this.#attach(session, new Picture(host, () => this.face?.paused === true, signal))
+    this.view = new ConversationView(host, session, access, signal)
+    signal.addEventListener("abort", () => this.#turn?.abort())
   }
 
   /** The session, until it is freed. */
@@ -80,24 +84,11 @@ export class Conversation {
     return faceOf(this.session)
   }
 
-  /** What was said, oldest first, with the history; also without a log. */
-  get said(): readonly Said[] {
-    return this.#view?.said ?? []
-  }
-
-  /** The same as a text. */
-  get text(): string {
-    return this.#view?.text ?? ""
-  }
-
   /** Resolves when the agent is connected, or when the conversation was ended first. */
   async connect(): Promise<void> {
     const { element, update } = this.#host
-    const { session, access } = this.#made
+    const { session } = this.#made
     const signal = this.#signal
-    this.#attach(session, new Picture(this.#host, () => this.face?.paused === true, signal))
-    this.#view = new ConversationView(this.#host, session, access, signal)
-    signal.addEventListener("abort", () => this.#turn?.abort())
     update({ step: 1 })
     element.dispatchEvent(new CustomEvent("sessionCreated", { detail: { session } }))
     if (signal.aborted) return // the page has ended it; a session with a face would connect nevertheless
@@ -116,17 +107,7 @@ export class Conversation {
 
   /** Stops following the log, before another conversation draws in it. */
   leaveLog(): void {
-    this.#view?.leaveLog()
-  }
-
-  /** Writes the names in the log again, after a change of the labels. */
-  rename(): void {
-    this.#view?.rename()
-  }
-
-  /** Tells the visitor of a result; a problem is also seen, and not only heard. */
-  tell(text: string, problem: boolean): void {
-    this.#view?.tell(text, problem)
+    this.view.leaveLog()
   }
 
   /** Sends a text as if it was typed. Rejects with the error that is shown. */
@@ -158,7 +139,7 @@ export class Conversation {
   stop(): void {
     const { phase, tapping } = this.#host.state
     this.#turn?.abort()
-    this.#view?.stopWaiting()
+    this.view.activity.stopWaiting()
     if (phase === "live" && !tapping) this.face?.interrupt() // the window interrupts the agent itself
   }
 
@@ -224,7 +205,7 @@ export class Conversation {
     if (!face) return
     const microphone = this.#host.element.microphone === "none" ? "none" : face.micStarted && face.micEnabled ? "on" : "off"
     const { playbackBlocked, audioOutputMuted, capabilities, tapToTalkActive } = face
-    this.#view?.refresh()
+    this.view.activity.update()
     this.#host.update({ microphone, blocked: playbackBlocked !== null, sound: !audioOutputMuted, tapToTalk: capabilities.tapToTalk, tapping: tapToTalkActive })
   }
 
@@ -248,7 +229,7 @@ export class Conversation {
         update({ mode: mode === "avatar" ? "face" : "text", picture: false, missing: false, unheard: false })
       },
       modeChanged: ({ threadContinuity }) => {
-        if (!threadContinuity && this.said.length > 0) update({ message: (labels) => labels.forgotten })
+        if (!threadContinuity && this.view.said.length > 0) update({ message: (labels) => labels.forgotten })
       },
       warning: ({ code, message, detail, requestVarKeys }) => {
         if (code === "playback_blocked") return this.#showVoice()

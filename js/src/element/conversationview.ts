@@ -33,6 +33,8 @@ function addStyles(log: HTMLElement): void {
 
 /** Draws what is said and shown in one session. What it has drawn stays after the end. */
 export class ConversationView {
+  /** What the agent is doing. */
+  readonly activity: AgentActivity
   readonly #host: Host
   readonly #session: AnySession
   readonly #access: () => VisitorAccess
@@ -48,7 +50,6 @@ export class ConversationView {
   readonly #actions: AnswerActions
   /** Three dots, while the agent thinks. */
   readonly #dots = make("div", { class: "dots", "aria-hidden": "true" }, make("i"), make("i"), make("i"))
-  readonly #activity: AgentActivity
   #questions: HTMLElement | undefined
 
   /** `access` returns what a visitor's own calls need, for the session's present token. */
@@ -90,7 +91,7 @@ export class ConversationView {
     })
     if (entries) this.#showHistory()
     const levels = new VoiceLevels(session)
-    const activity = (this.#activity = new AgentActivity(session, { levels }))
+    const activity = (this.activity = new AgentActivity(session, { levels }))
     const bars = stage.bars.map((place) => {
       const bars = new VoiceBars(levels)
       place.replaceChildren(bars.root)
@@ -155,16 +156,6 @@ export class ConversationView {
   /** Stops following the log, before another conversation draws in it. Until then its end stays in view, also when the sentence about the end of the conversation makes it smaller. */
   leaveLog(): void {
     this.#transcript.destroy()
-  }
-
-  /** The visitor does not wait for the answer any more. */
-  stopWaiting(): void {
-    this.#activity.stopWaiting()
-  }
-
-  /** Reads the state of the microphone and of the sound again. */
-  refresh(): void {
-    this.#activity.update()
   }
 
   /** Writes the names in the log again, after a change of the labels. */
