@@ -4,9 +4,8 @@ import { AgentError, codeOf, docs, localError, messageOf } from "../core/errors.
 import type { Token } from "../core/options.js"
 import { tokenTextOf, valueOf, type Source } from "../session/source.js"
 import { safeUrl, type Texts } from "../ui/dom.js"
-import { styles } from "../ui/styles.js"
 import { attributes, checkAttributes, languageOf, reflect, upgrade, words, type AttributeProperties } from "./attributes.js"
-import { Base, restyle, style, type ListenerMethod } from "./base.js"
+import { Base, restyle, style, styles, type ListenerMethod } from "./base.js"
 import type { Host } from "./host.js"
 import { endText, errorText, labelsOf, type Labels } from "./labels.js"
 import type { Locale } from "./locales.js"
@@ -282,7 +281,7 @@ export abstract class AgentElement extends Base {
 
   #build(): Screen {
     const shadow = this.attachShadow({ mode: "open" })
-    style(shadow, [styles, css])
+    style(shadow, [...styles, css])
     const actions: Actions = {
       start: () => this.start().catch(() => {}),
       end: () => this.end(),

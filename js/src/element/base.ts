@@ -1,3 +1,6 @@
+import host from "./host.css"
+import ui from "../ui/ui.css"
+
 /** What the elements extend. On a server there are no elements, and their modules do nothing. */
 export const Base: typeof HTMLElement = globalThis.HTMLElement ?? (class {} as typeof HTMLElement)
 
@@ -15,6 +18,9 @@ export interface ListenerMethod<Element, Events> {
   ): void
   (type: string, listener: EventListenerOrEventListenerObject, options?: boolean | AddEventListenerOptions): void
 }
+
+/** The styles of all elements, before those of each. */
+export const styles: readonly string[] = [ui, host]
 
 /** By document and text: a sheet belongs to the document that it was made in. */
 const sheets = new WeakMap<Document, Map<string, CSSStyleSheet>>()

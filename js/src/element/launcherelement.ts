@@ -2,10 +2,9 @@ import type { AppInitResult } from "../session/appinit.js"
 import type { Token } from "../core/options.js"
 import type { Source } from "../session/source.js"
 import { composing, icon, make, makeButton, nameButton, withTexts, type Texts } from "../ui/dom.js"
-import { styles } from "../ui/styles.js"
 import type { AgentElement } from "./agentelement.js"
 import { attributes, languageOf, reflect, upgrade, words, type AttributeProperties } from "./attributes.js"
-import { Base, restyle, style, type ListenerMethod } from "./base.js"
+import { Base, restyle, style, styles, type ListenerMethod } from "./base.js"
 import type { Labels } from "./labels.js"
 import css from "./launcher.css"
 import { LAUNCHER_LABELS, type LauncherLabels } from "./launcherlabels.js"
@@ -337,7 +336,7 @@ if (globalThis.HTMLElement) reflect(AgentLauncherElement.prototype, { ...attribu
 /** Makes what is around the agent. */
 function build(launcher: AgentLauncherElement, dismissed: () => void, retried: () => void) {
   const shadow = launcher.attachShadow({ mode: "open" })
-  style(shadow, [styles, css])
+  style(shadow, [...styles, css])
   const approach = () => void elementModule().catch(() => {}) // the opening reports it
   const button = makeButton({ part: "button launcher", class: "launcher", "aria-haspopup": "dialog" }, () => launcher.show(), icon("chat"))
   const dot = make("span", { part: "unread", class: "dot" })
