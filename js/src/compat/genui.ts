@@ -1,6 +1,7 @@
 // The widgets of an answer, in the reference client's form.
 import { localError } from "../core/errors.js"
 import { isBroken, parseContent as read } from "../segments/content.js"
+import { fieldsOf, fieldType, type Field, type Fields } from "../segments/fields.js"
 import { isObject } from "../segments/plain.js"
 import { Scope, type SessionLike } from "../ui/listen.js"
 import { externalEmbedUrl, playerEmbedUrl, thumbnailUrl } from "./media.js"
@@ -145,8 +146,6 @@ const list = (of: unknown, ...keys: string[]): unknown[] => {
   const value = first(of, ...keys)
   return Array.isArray(value) ? value : value === undefined ? [] : [value]
 }
-const objects = (of: unknown, ...keys: string[]): Model[] => list(of, ...keys).filter(isObject)
-const fieldTypes = ["str", "int", "float", "bool", "list", "dict", "email", "phone", "text"]
 
 /** An address of another site: http or https, and allowed by the policy. */
 const webUrl = (url: unknown, policy: RenderContext["urlPolicy"]): string => {
@@ -154,101 +153,51 @@ const webUrl = (url: unknown, policy: RenderContext["urlPolicy"]): string => {
   return /^https?:\/\//i.test(allowed) ? allowed : ""
 }
 
-/** The renderer of each of the nine widgets, by its runtime. */
-export const DEFAULT_RENDERERS: Readonly<Record<string, WidgetRenderer>> = {
-  flashcards: (model) => ({
-    kind: "flashcards",
-    data: {
-      title: text(model, "title"),
-      cards: objects(model, "cards", "items", "flashcards").map((card) => ({ front: text(card, "front", "question", "term"), back: text(card, "back", "answer", "definition"), label: text(card, "label") })),
-    },
-  }),
-  followups: (model) => ({
-    kind: "followups",
-    data: { questions: list(model, "questions", "followups", "items").map((item) => (isObject(item) ? text(item, "text", "question") : text(item))).filter((question) => question !== "") },
-  }),
-  sources: (model, { urlPolicy }) => ({
-    kind: "sources",
-    data: {
-      sources: objects(model, "sources", "items", "citations").map((source) => {
-        const score = first(source, "score", "relevance", "similarity")
-        return {
-          title: text(source, "title", "name", "label"), url: urlPolicy(first(source, "url", "link", "href")), snippet: text(source, "snippet", "text", "content"),
-          ...(Number.isFinite(score) && { score: score as number }),
-        }
-      }),
-    },
-  }),
-  summary: (model) => {
-    const inner = model["summary"]
-    const from = isObject(inner) ? { ...model, summary: undefined, ...inner } : model
-    return {
-      kind: "summary",
-      data: {
-        title: text(from, "title"), summary: text(from, "summary", "text", "content", "raw"),
-        bullets: list(from, "bullets", "points", "items").map((item) => (isObject(item) ? text(item, "text") : text(item))).filter((bullet) => bullet !== ""),
-      },
+/** The fields of a widget, or of an item of one. */
+const dataOf = (of: Model, fields: Fields, policy: RenderContext["urlPolicy"]): Model =>
+  Object.fromEntries(Object.entries(fields).map(([name, field]) => [name, valueOf(of, field, policy)]).filter(([, value]) => value !== undefined))
+
+function valueOf(of: Model, field: Field, policy: RenderContext["urlPolicy"]): unknown {
+  const { kind, names } = field
+  switch (kind) {
+    case "text": case "neededText": return text(of, ...names)
+    case "type": return fieldType(text(of, ...names))
+    case "link": return policy(first(of, ...names))
+    case "webLink": return webUrl(first(of, ...names), policy)
+    case "seconds": case "any": return first(of, ...names) ?? null
+    case "flag": return first(of, ...names) === true
+    case "number": {
+      const number = first(of, ...names)
+      return Number.isFinite(number) ? number : undefined
     }
-  },
-  "video-gallery": (model, { urlPolicy, partnerId, uiConfId }) => ({
-    kind: "video-gallery",
-    data: {
-      title: text(model, "title"),
-      videos: objects(model, "videos", "entries", "items").map((video) => {
-        const entryId = text(video, "entryId", "entry_id", "id")
-        const title = text(video, "title", "name")
-        return {
-          entryId, title,
-          thumbnailUrl: urlPolicy(first(video, "thumbnailUrl", "thumbnail", "thumb")) || thumbnailUrl(entryId, partnerId, { width: 480 }),
-          url: urlPolicy(first(video, "url", "playUrl", "link")), embedUrl: playerEmbedUrl(entryId, partnerId, { uiConfId }),
-          duration: first(video, "duration", "length") ?? null, description: text(video, "description"), alt: text(video, "alt") || title,
-        }
-      }),
-    },
-  }),
-  "show-link": (model, { urlPolicy }) => {
-    const url = urlPolicy(first(model, "url", "linkUrl", "link", "href", "mediaUrl"))
-    return { kind: "show-link", data: { url, label: text(model, "label", "linkText", "title", "text"), description: text(model, "description"), safe: url !== "" } }
-  },
-  "external-video": (model, { urlPolicy }) => {
-    const url = webUrl(first(model, "url", "videoUrl", "mediaUrl", "src", "embedUrl"), urlPolicy)
-    const { embedUrl, provider } = externalEmbedUrl(url)
-    return {
-      kind: "external-video",
-      data: {
-        url, embedUrl, title: text(model, "title"), provider: text(model, "provider", "source") || provider,
-        poster: webUrl(first(model, "poster", "thumbnail", "thumbnailUrl"), urlPolicy), description: text(model, "description"), safe: url !== "",
-      },
-    }
-  },
-  "user-properties-form": (model) => ({
-    kind: "user-properties-form",
-    data: {
-      title: text(model, "title"),
-      fields: objects(model, "fields", "properties", "items").map((field) => {
-        const key = text(field, "key", "name")
-        const type = text(field, "type")
-        return {
-          key, type: fieldTypes.includes(type) ? type : "str", label: text(field, "label", "prompt") || key,
-          knownValue: first(field, "knownValue", "known_value") ?? null, required: field["required"] === true, description: text(field, "description", "help"),
-        }
-      }).filter(({ key }) => key !== ""),
-    },
-  }),
-  "content-gallery": (model, { urlPolicy }) => ({
-    kind: "content-gallery",
-    data: {
-      title: text(model, "title"),
-      items: objects(model, "items", "slides", "cards").map((item) => {
-        const title = text(item, "title", "name", "heading")
-        return {
-          id: text(item, "id", "slideId", "key"), title, description: text(item, "description", "text", "body"),
-          imageUrl: urlPolicy(first(item, "imageUrl", "image", "thumbnail")), url: urlPolicy(first(item, "url", "link", "href")), alt: text(item, "alt") || title,
-        }
-      }),
-    },
-  }),
+    case "texts": return list(of, ...names).map((item) => (isObject(item) ? text(item, ...field.itemNames) : text(item))).filter((item) => item !== "")
+    case "items": return list(of, ...names).filter(isObject).map((item) => dataOf(item, field.fields, policy))
+  }
 }
+
+/** What a widget has besides its fields. */
+const additions: Readonly<Record<string, (data: any, context: RenderContext) => object>> = {
+  "video-gallery": ({ videos }, { partnerId, uiConfId }) => ({
+    videos: videos.map((video: Record<string, string>) => ({
+      ...video, thumbnailUrl: video["thumbnailUrl"] || thumbnailUrl(video["entryId"], partnerId, { width: 480 }),
+      embedUrl: playerEmbedUrl(video["entryId"], partnerId, { uiConfId }), alt: video["alt"] || video["title"],
+    })),
+  }),
+  "show-link": ({ url }) => ({ safe: url !== "" }),
+  "external-video": ({ url, provider: named }) => {
+    const { embedUrl, provider } = externalEmbedUrl(url)
+    return { embedUrl, provider: named || provider, safe: url !== "" }
+  },
+  "user-properties-form": ({ fields }) => ({ fields: fields.filter(({ key }: Model) => key !== "").map((field: Model) => ({ ...field, label: field["label"] || field["key"] })) }),
+  "content-gallery": ({ items }) => ({ items: items.map((item: Model) => ({ ...item, alt: item["alt"] || item["title"] })) }),
+}
+
+/** The renderer of each of the nine widgets, by its runtime. */
+export const DEFAULT_RENDERERS: Readonly<Record<string, WidgetRenderer>> = Object.fromEntries(RUNTIMES.map((runtime) => [runtime, (model: Model, context: RenderContext) => {
+  const inner = runtime === "summary" ? model["summary"] : undefined
+  const data = dataOf(isObject(inner) ? { ...model, summary: undefined, ...inner } : model, fieldsOf[runtime]!, context.urlPolicy)
+  return { kind: runtime, data: { ...data, ...additions[runtime]?.(data, context) } }
+}]))
 
 /** Options of {@link ExperienceRenderer}. */
 export interface ExperienceRendererOptions extends Pick<MountOptions, "onAction" | "onMount" | "markdown" | "replace"> {

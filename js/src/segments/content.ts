@@ -1,7 +1,7 @@
 // Parses the content of widgets like runtime/converse/body.go, for agentruntime/compat and the
 // fakes of agentruntime/testing. Both are tested with the same test data.
 import type { Widget } from "../generated/events.js"
-import type { WIDGET_RUNTIMES } from "../ui/widgets.js"
+import { fieldsOf, fieldType, propertyOf, type Field, type Fields } from "./fields.js"
 import { isObject, plainCopy, printable } from "./plain.js"
 
 type Values = Record<string, unknown>
@@ -157,10 +157,11 @@ class Body {
     }).filter((text) => text !== "")
   }
 
-  items<T>(read: (item: Body) => T, ...keys: string[]): T[] {
+  /** What the fields of the items are. */
+  items(fields: Fields, ...keys: string[]): object[] {
     return this.list(...keys).filter(isObject).flatMap((values) => {
       const item = new Body(values)
-      const made = read(item)
+      const made = item.read(fields)
       return item.hit ? [made] : []
     })
   }
@@ -185,77 +186,32 @@ class Body {
     const parts = this.text(...keys).split(":")
     return parts.every((part) => /^\d{1,5}$/.test(part)) ? parts.reduce((total, part) => total * 60 + Number(part), 0) : 0
   }
+
+  /** The fields that have a value. */
+  read(fields: Fields): object {
+    return Object.fromEntries(Object.entries(fields).map(([name, field]) => [name, this.#field(field)]).filter(([, value]) => value !== undefined))
+  }
+
+  #field(field: Field): unknown {
+    const { kind, names } = field
+    switch (kind) {
+      case "text": return this.text(...names) || undefined
+      case "neededText": return this.text(...names)
+      case "type": return fieldType(this.text(...names))
+      case "link": return this.link(false, ...names) || undefined
+      case "webLink": return this.link(true, ...names) || undefined
+      case "seconds": return this.seconds(...names) || undefined
+      case "number": return this.number(...names)
+      case "flag": return this.get(...names) === true
+      case "any": return this.get(...names)
+      case "texts": return this.texts(field.itemNames, ...names)
+      case "items": return this.items(field.fields, ...names)
+    }
+  }
 }
 
 const textOf = (value: unknown): string =>
   typeof value === "string" ? printable(value.trim()) : typeof value === "number" || typeof value === "boolean" ? String(value) : ""
-
-/** The properties that have a value. */
-const filled = <T extends object>(required: T, optional: object): T =>
-  ({ ...required, ...Object.fromEntries(Object.entries(optional).filter(([, value]) => value !== "" && value !== undefined && value !== 0 && value !== false)) })
-
-const fieldTypes = ["str", "int", "float", "bool", "list", "dict", "email", "phone", "text"]
-
-const readers: Record<(typeof WIDGET_RUNTIMES)[number], (b: Body) => Partial<Widget>> = {
-  flashcards: (b) => ({
-    flashcards: filled({
-      cards: b.items((c) => filled({ front: c.text("front", "question", "term"), back: c.text("back", "answer", "definition") }, { label: c.text("label") }), "cards", "items", "flashcards"),
-    }, { title: b.text("title") }),
-  }),
-  followups: (b) => ({ followups: { questions: b.texts(["text", "question"], "questions", "followups", "items") } }),
-  sources: (b) => ({
-    sources: {
-      sources: b.items((s) => {
-        const score = s.number("score", "relevance", "similarity")
-        return { ...filled({}, { title: s.text("title", "name", "label"), url: s.link(false, "url", "link", "href"), snippet: s.text("snippet", "text", "content") }), ...(score !== undefined && { score }) }
-      }, "sources", "items", "citations"),
-    },
-  }),
-  summary: (b) => ({
-    summary: filled({ summary: b.text("summary", "text", "content", "raw"), bullets: b.texts(["text"], "bullets", "points", "items") }, { title: b.text("title") }),
-  }),
-  "video-gallery": (b) => ({
-    videoGallery: filled({
-      videos: b.items((v) => filled({}, {
-        entryId: v.text("entryId", "entry_id", "id"), title: v.text("title", "name"), thumbnailUrl: v.link(false, "thumbnailUrl", "thumbnail", "thumb"),
-        url: v.link(false, "url", "playUrl", "link"), duration: v.seconds("duration", "length"), description: v.text("description"), alt: v.text("alt"),
-      }), "videos", "entries", "items"),
-    }, { title: b.text("title") }),
-  }),
-  "show-link": (b) => ({
-    showLink: filled({}, { url: b.link(false, "url", "linkUrl", "link", "href", "mediaUrl"), label: b.text("label", "linkText", "title", "text"), description: b.text("description") }),
-  }),
-  "external-video": (b) => ({
-    externalVideo: filled({}, {
-      url: b.link(true, "url", "videoUrl", "mediaUrl", "src", "embedUrl"), title: b.text("title"), provider: b.text("provider", "source"),
-      poster: b.link(true, "poster", "thumbnail", "thumbnailUrl"), description: b.text("description"),
-    }),
-  }),
-  "user-properties-form": (b) => ({
-    userPropertiesForm: filled({
-      fields: b.items((f) => {
-        const type = f.text("type")
-        const knownValue = f.get("knownValue", "known_value")
-        return {
-          ...filled({ key: f.text("key", "name"), type: fieldTypes.includes(type) ? type : "str", required: f.get("required") === true }, { label: f.text("label", "prompt"), description: f.text("description", "help") }),
-          ...(knownValue !== undefined && { knownValue }),
-        }
-      }, "fields", "properties", "items"),
-    }, { title: b.text("title") }) as NonNullable<Widget["userPropertiesForm"]>,
-  }),
-  "content-gallery": (b) => ({
-    contentGallery: filled({
-      items: b.items((i) => filled({}, {
-        id: i.text("id", "slideId", "key"), title: i.text("title", "name", "heading"), description: i.text("description", "text", "body"),
-        imageUrl: i.link(false, "imageUrl", "image", "thumbnail"), url: i.link(false, "url", "link", "href"), alt: i.text("alt"),
-      }), "items", "slides", "cards"),
-    }, { title: b.text("title") }),
-  }),
-  markdown: (b) => ({ markdown: filled({ text: b.text("markdown", "text", "content", "raw") }, { title: b.text("title") }) }),
-  "graded-question": (b) => ({
-    gradedQuestion: filled({ question: b.text("question", "prompt", "text"), options: gradedOptions(b) }, { title: b.text("title"), explanation: b.text("explanation", "rationale") }),
-  }),
-}
 
 type GradedOption = NonNullable<Widget["gradedQuestion"]>["options"][number]
 
@@ -264,7 +220,8 @@ function gradedOptions(b: Body): GradedOption[] {
   const options = b.list(...keys).map((value, at) => {
     if (!isObject(value)) return { text: textOf(value), correct: false }
     const item = new Body(value)
-    const option = filled({ text: item.text("text", "label", "option", "answer"), correct: item.get("correct", "isCorrect", "is_correct") === true }, { feedback: item.text("feedback", "explanation") })
+    const feedback = item.text("feedback", "explanation")
+    const option = { text: item.text("text", "label", "option", "answer"), correct: item.get("correct", "isCorrect", "is_correct") === true, ...(feedback !== "" && { feedback }) }
     return item.hit ? option : { ...option, text: b.line(at, ...keys) }
   }).filter(({ text }) => text !== "")
   // The correct ones may be named beside the list, by their texts or by their places from 0.
@@ -278,13 +235,13 @@ function gradedOptions(b: Body): GradedOption[] {
 /** Makes a widget of its content; `runtime` is the name of the runtime without `-tool`. */
 export function widgetOf(runtime: string, content: Content, more: Pick<Widget, "widgetName" | "speechId"> = {}): Widget {
   const widget = { runtime, ...more } as Widget
-  const read = Object.hasOwn(readers, runtime) ? readers[runtime as keyof typeof readers] : undefined
+  const fields = Object.hasOwn(fieldsOf, runtime) ? fieldsOf[runtime] : undefined
   // A Markdown text may have lines like those of a structure.
   if (content.values && !(content.items && runtime === "markdown")) {
     const body = new Body(content.values, content.items)
-    const made = read?.(body)
-    if (made && body.hit) return { ...widget, ...made }
-    if (!content.items || !read) return { ...widget, body: content.values } // otherwise the values are a sentence with a colon
+    const made = fields && { ...body.read(fields), ...(runtime === "graded-question" && { options: gradedOptions(body) }) }
+    if (body.hit) return { ...widget, [propertyOf(runtime)]: made }
+    if (!content.items || !fields) return { ...widget, body: content.values } // otherwise the values are a sentence with a colon
   }
   if (runtime === "summary") return { ...widget, summary: { summary: content.text.trim(), bullets: [] } } as Widget
   if (runtime === "markdown") return { ...widget, markdown: { text: content.text.trim() } }
