@@ -91,13 +91,6 @@ export interface ToolConfig extends Json {
   args?: Record<string, ToolArg>
 }
 
-function common(type: ToolConfig["type"], { name, description, args, displayName, addToHistory }: CommonInput): ToolConfig {
-  if (typeof name !== "string" || !/^[A-Za-z_]\w*$/.test(name)) throw bad("the name of a tool must have letters, digits and _ only, and not begin with a digit")
-  if (!isText(description)) throw bad(`the tool ${name} needs a description, by which the model chooses it`)
-  if (addToHistory !== undefined && typeof addToHistory !== "boolean") throw bad("addToHistory must be true or false")
-  return defined({ type, name, description, args: args === undefined ? undefined : checkedArgs(args), display_name: displayName, add_to_history: addToHistory }) as ToolConfig
-}
-
 function checkedArgs(args: unknown): Record<string, ToolArg> {
   if (!isObject(args)) throw bad("args must be an object: the name of each argument, and { prompt, type }")
   return Object.fromEntries(Object.entries(args).map(([name, arg]) => {
@@ -139,48 +132,50 @@ function checkedRequest(request: unknown): Json {
   return defined({ url, method, timeout, headers, params, body, authentication })
 }
 
-/** The definition of a tool that calls a web service. */
-function api(input: ApiToolInput): ToolConfig {
-  const { request, responseMapping, responseTemplate, responseChapters, variablesMapping } = input
-  const ways = [responseMapping, responseTemplate, responseChapters].filter((way) => way !== undefined)
-  const config = { ...common("api", input), request: checkedRequest(request) }
-  if (ways.length !== 1) throw bad("an api tool needs exactly one of responseMapping, responseTemplate and responseChapters")
-  if (responseMapping !== undefined) checkMapping(responseMapping, "responseMapping")
-  if (responseTemplate !== undefined && !isText(responseTemplate)) throw bad("responseTemplate must be a text that is not empty")
-  if (responseChapters !== undefined && !(isObject(responseChapters) && isText(responseChapters["iterate_on"]) && isText(responseChapters["content"]))) throw bad("responseChapters needs iterate_on and content")
-  if (variablesMapping !== undefined) checkMapping(variablesMapping, "variablesMapping")
-  return defined({ ...config, response_mapping: responseMapping, response_template: responseTemplate, response_chapters: responseChapters, variables_mapping: variablesMapping }) as ToolConfig
-}
-
-/** The definition of a tool that looks up rows of a table. */
-function csv(input: CsvToolInput): ToolConfig {
-  if (!isText(input.csv) || !input.csv.split(/\r?\n/, 1)[0]!.split(",").some((column) => column.trim() !== "")) throw bad("csv must begin with a line of column names")
-  return { ...common("csv", input), csv: input.csv }
-}
-
-/** The definition of a tool that runs a program. */
-function code(input: CodeToolInput): ToolConfig {
-  if (!isText(input.code)) throw bad("code must be a Python program with a function main(request_config)")
-  return { ...common("code", input), code: input.code }
-}
-
-/** The definition of a tool that the page runs. */
-function client(input: ClientToolInput): ToolConfig {
-  const { waitForResponse, timeout } = input
-  if (waitForResponse !== undefined && typeof waitForResponse !== "boolean") throw bad("waitForResponse must be true or false")
-  seconds("timeout", timeout)
-  return defined({ ...common("client", input), wait_for_response: waitForResponse, timeout }) as ToolConfig
+// What the checks of each type of tool return of it.
+const checked: Readonly<Record<string, (tool: Json) => Json>> = {
+  api({ request, response_mapping, response_template, response_chapters, variables_mapping }) {
+    const sent = { request: checkedRequest(request), response_mapping, response_template, response_chapters, variables_mapping }
+    const ways = [response_mapping, response_template, response_chapters].filter((way) => way !== undefined)
+    if (ways.length !== 1) throw bad("an api tool needs exactly one of responseMapping, responseTemplate and responseChapters")
+    if (response_mapping !== undefined) checkMapping(response_mapping, "responseMapping")
+    if (response_template !== undefined && !isText(response_template)) throw bad("responseTemplate must be a text that is not empty")
+    if (response_chapters !== undefined && !(isObject(response_chapters) && isText(response_chapters["iterate_on"]) && isText(response_chapters["content"]))) throw bad("responseChapters needs iterate_on and content")
+    if (variables_mapping !== undefined) checkMapping(variables_mapping, "variablesMapping")
+    return sent
+  },
+  csv({ csv }) {
+    if (!isText(csv) || !csv.split(/\r?\n/, 1)[0]!.split(",").some((column) => column.trim() !== "")) throw bad("csv must begin with a line of column names")
+    return { csv }
+  },
+  code({ code }) {
+    if (!isText(code)) throw bad("code must be a Python program with a function main(request_config)")
+    return { code }
+  },
+  client({ wait_for_response, timeout }) {
+    if (wait_for_response !== undefined && typeof wait_for_response !== "boolean") throw bad("waitForResponse must be true or false")
+    seconds("timeout", timeout)
+    return { wait_for_response, timeout }
+  },
 }
 
 /** Checks a definition in the form in which it is sent, and returns it rebuilt. Throws like the builders. */
 export function buildTool(tool: unknown): ToolConfig {
   if (!isObject(tool)) throw bad("a tool must be an object: make it with tools.api, tools.csv, tools.code or tools.client")
-  const { type, display_name: displayName, add_to_history: addToHistory, response_mapping: responseMapping, response_template: responseTemplate, response_chapters: responseChapters, variables_mapping: variablesMapping, wait_for_response: waitForResponse } = tool
-  const input = defined({ ...tool, displayName, addToHistory, responseMapping, responseTemplate, responseChapters, variablesMapping, waitForResponse })
-  const builders: Readonly<Record<string, (input: never) => ToolConfig>> = { api, csv, code, client }
-  if (typeof type !== "string" || !Object.hasOwn(builders, type)) throw bad(`the type of a tool must be one of ${TOOL_TYPES.join(", ")}`)
-  return builders[type]!(input as never)
+  const { type, name, description, args, display_name, add_to_history } = tool
+  if (typeof type !== "string" || !Object.hasOwn(checked, type)) throw bad(`the type of a tool must be one of ${TOOL_TYPES.join(", ")}`)
+  if (typeof name !== "string" || !/^[A-Za-z_]\w*$/.test(name)) throw bad("the name of a tool must have letters, digits and _ only, and not begin with a digit")
+  if (!isText(description)) throw bad(`the tool ${name} needs a description, by which the model chooses it`)
+  if (add_to_history !== undefined && typeof add_to_history !== "boolean") throw bad("addToHistory must be true or false")
+  return defined({ type, name, description, args: args === undefined ? undefined : checkedArgs(args), display_name, add_to_history, ...checked[type]!(tool) }) as ToolConfig
 }
+
+/** Makes the builder of a type of tool: the names of its input are those that are sent, in camel case. */
+const builder = <Input extends CommonInput>(type: ToolConfig["type"]) => (input: Input): ToolConfig =>
+  buildTool({ ...Object.fromEntries(Object.entries(input).map(([name, value]) => [name.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`), value])), type })
+
+/** The definition of a tool that calls a web service. */
+const api = builder<ApiToolInput>("api")
 
 /** Reads the paths of a mapping from a reply; undefined for one that leads nowhere. Never throws. */
 function applyResponseMapping(reply: unknown, mapping: Readonly<Record<string, string>>): Record<string, unknown> {
@@ -201,7 +196,13 @@ export function clientToolReadiness(intellect: unknown): { ok: boolean; warnings
 
 /** Builders of tool definitions, and their checks. They send nothing; `management.tools` has the calls. */
 export const tools = {
-  api, csv, code, client,
+  api,
+  /** The definition of a tool that looks up rows of a table. */
+  csv: builder<CsvToolInput>("csv"),
+  /** The definition of a tool that runs a program. */
+  code: builder<CodeToolInput>("code"),
+  /** The definition of a tool that the page runs. */
+  client: builder<ClientToolInput>("client"),
   validate: buildTool,
   /** As `validateToolArgs` of agentruntime/compat. */
   validateArgs: validateToolArgs,
