@@ -255,6 +255,30 @@ test("what did not change is drawn once, and functions stay the same", async (t)
   for (const [name, value] of Object.entries({ connect, disconnect, toggleSound, toggleMicrophone, startPlayback })) assert.equal(hook()[name as "connect"], value, name)
 })
 
+test("a hook follows what a part or the page has switched, and why the microphone failed", async (t) => {
+  const agent = new FakeAgent()
+  const { Talk, hook } = rig(agent)
+  const { render, body } = await page(t)
+  const Page = (): ReactElement => createElement(Fragment, null, Talk({ micStartMode: "deferred" }), createElement(ControlBar, { session: hook().session }))
+  await render(createElement(Page))
+  await act(() => hook().connect())
+  const press = (part: string) => act(async () => body.querySelector<HTMLElement>(`[part~=${part}]`)!.click())
+  await press("sound")
+  assert.equal(hook().audioOutputMuted, true)
+  agent.microphone = "denied"
+  await press("microphone")
+  await until("an error of the microphone", () => hook().micError?.code === "mic_permission_denied")
+  const session = hook().session!
+  await act(async () => {
+    session.mute()
+    session.pause()
+  })
+  assert.deepEqual([hook().micEnabled, hook().paused], [false, true])
+  assert.equal(body.querySelector("[part~=sound]")!.getAttribute("aria-pressed"), "false")
+  await act(async () => session.unmuteAudioOutput())
+  assert.equal(body.querySelector("[part~=sound]")!.getAttribute("aria-pressed"), "true")
+})
+
 test("toggling turns on a microphone that was muted before it was started", async (t) => {
   const { Talk, hook } = rig(new FakeAgent())
   const { render } = await page(t)

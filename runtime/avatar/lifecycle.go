@@ -226,6 +226,7 @@ func (s *Session) Pause() error {
 		s.lifecycle.paused, s.conn.paused = true, true
 		s.core.Stall.Disarm()
 		s.outbox.command(signaling.PauseConversation, signaling.Empty{})
+		s.core.Emit(event.ControlsChanged{})
 	})
 	return nil
 }

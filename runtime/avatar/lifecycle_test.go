@@ -298,6 +298,32 @@ func TestAnIdleSessionEndsAlsoAfterAnAnnouncedResume(t *testing.T) {
 	})
 }
 
+// TestCallsReportWhatTheyChange, once for each change.
+func TestCallsReportWhatTheyChange(t *testing.T) {
+	connected(t, func(r *rig, _ *fakeservice.Socket) {
+		synctest.Wait()
+		reported := 0
+		for name, call := range map[string]func(){
+			"Mute": r.Mute, "MuteAudioOutput": r.MuteAudioOutput,
+			"SetAudioOutputVolume": func() { r.must(r.SetAudioOutputVolume(0.5)) },
+		} {
+			for range 2 {
+				call()
+			}
+			synctest.Wait()
+			if got := len(all[event.ControlsChanged](r)); got != reported+1 {
+				t.Errorf("%s twice: %d events, want one more than %d", name, got, reported)
+			}
+			reported++
+		}
+		r.must(errors.Join(r.Pause(), r.Pause()))
+		synctest.Wait()
+		if got := len(all[event.ControlsChanged](r)); got != reported+1 {
+			t.Errorf("%d events after a pause, want one more than %d", got, reported)
+		}
+	})
+}
+
 // TestPropertiesFollowCallsAtOnce, as a page that has only one thread expects.
 func TestPropertiesFollowCallsAtOnce(t *testing.T) {
 	connected(t, func(r *rig, _ *fakeservice.Socket) {

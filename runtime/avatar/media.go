@@ -190,13 +190,16 @@ func (s *Session) Mute() { s.setMic(false, signaling.MuteUser) }
 // Unmute switches the microphone on.
 func (s *Session) Unmute() { s.setMic(true, signaling.UnmuteUser) }
 
-func (s *Session) setMic(on bool, event string) {
+func (s *Session) setMic(on bool, command string) {
 	s.core.Work.Do(func() {
-		s.devices.micOn = on
+		if s.devices.micOn != on {
+			s.devices.micOn = on
+			s.core.Emit(event.ControlsChanged{})
+		}
 		s.media.SetMicEnabled(on)
 		switch s.phase {
 		case live, announced, offline, resuming: // a later session starts with the present state
-			s.outbox.command(event, signaling.Empty{})
+			s.outbox.command(command, signaling.Empty{})
 		}
 	})
 }
@@ -371,7 +374,10 @@ func (s *Session) UnmuteAudioOutput() { s.setMuted(false) }
 
 func (s *Session) setMuted(muted bool) {
 	s.core.Work.Do(func() {
-		s.devices.muted = muted
+		if s.devices.muted != muted {
+			s.devices.muted = muted
+			s.core.Emit(event.ControlsChanged{})
+		}
 		s.media.SetOutputMuted(muted)
 	})
 }
@@ -384,7 +390,10 @@ func (s *Session) SetAudioOutputVolume(v float64) error {
 	}
 	v = min(max(v, 0), 1)
 	s.core.Work.Do(func() {
-		s.devices.volume = v
+		if s.devices.volume != v {
+			s.devices.volume = v
+			s.core.Emit(event.ControlsChanged{})
+		}
 		s.media.SetOutputVolume(v)
 	})
 	return nil

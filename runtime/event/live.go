@@ -135,6 +135,11 @@ type ConnectionQuality struct {
 // MicStarted reports that the microphone is attached.
 type MicStarted struct{}
 
+// ControlsChanged reports that a call of the page or program has changed micEnabled,
+// audioOutputMuted or audioOutputVolume, or has begun a pause; in pages also, that it has
+// changed micError or playbackBlocked.
+type ControlsChanged struct{}
+
 // DevicesChanged reports that a microphone or a speaker was plugged in or removed: list
 // the devices again. It is emitted in pages only, also before the session connects.
 type DevicesChanged struct{}
@@ -325,6 +330,7 @@ func (Reconnecting) Name() string         { return "reconnecting" }
 func (Reconnected) Name() string          { return "reconnected" }
 func (ConnectionQuality) Name() string    { return "connectionQuality" }
 func (MicStarted) Name() string           { return "micStarted" }
+func (ControlsChanged) Name() string      { return "controlsChanged" }
 func (DevicesChanged) Name() string       { return "devicesChanged" }
 func (HardwareMuteChanged) Name() string  { return "hardwareMuteChanged" }
 func (LocalSpeakingChanged) Name() string { return "localSpeakingChanged" }

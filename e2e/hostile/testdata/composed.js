@@ -134,7 +134,6 @@ async function runParts(random, number, init) {
   const odd = () => {
     for (const { name, session, part } of parts) {
       if (["DeviceSelect", "Transcript"].includes(name)) continue
-      part.update?.() // mute() and muteAudioOutput() have no event
       part.root.querySelector("[aria-expanded=true]")?.click() // open menus, which a new one does not have
       const other = new ui[name](session)
       const [is, would] = [look(part.root), look(other.root)]

@@ -107,7 +107,7 @@ export async function replaceDevices() {
 
 const events = [
   "stateChange", "transcript", "brainSegment", "turnStart", "turnEnd", "mediaReady", "micStarted", "localMicLevel", "localSpeakingChanged",
-  "devicesChanged", "modeChanged", "transportChanged", "warning", "error", "ended", "sessionCompleted",
+  "controlsChanged", "devicesChanged", "modeChanged", "transportChanged", "warning", "error", "ended", "sessionCompleted",
 ]
 const texts = ["My name is Sam.", "What is my name?", "Count slowly", "Think about it", "Tell me a long story.", "", " "]
 

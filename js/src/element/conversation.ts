@@ -281,6 +281,7 @@ export class Conversation {
         update({ microphoneProblem: undefined })
         voice()
       },
+      controlsChanged: voice,
       tapToTalkStarted: voice,
       tapToTalkEnded: voice,
     })

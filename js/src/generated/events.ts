@@ -54,6 +54,12 @@ export interface AvatarEvents {
   /** `micStarted` reports that the microphone is attached. */
   micStarted: Nothing
   /**
+   * `controlsChanged` reports that a call of the page or program has changed micEnabled,
+   * audioOutputMuted or audioOutputVolume, or has begun a pause; in pages also, that it has
+   * changed micError or playbackBlocked.
+   */
+  controlsChanged: Nothing
+  /**
    * `devicesChanged` reports that a microphone or a speaker was plugged in or removed: list the
    * devices again. It is emitted in pages only, also before the session connects.
    */

@@ -78,6 +78,7 @@ const changes: ReadonlySet<string> = new Set([
   "mediaReady",
   "disclosure",
   "micStarted",
+  "controlsChanged",
   "tapToTalkStarted",
   "tapToTalkEnded",
   "avatarStartTalking",

@@ -230,7 +230,7 @@ export class AvatarSession extends Session<AvatarEvents, Snapshot, AvatarMethods
       await this.live.call("startMic", options)
       this.#micError = null
     } catch (reason) {
-      this.#noteMic(reason as AgentError)
+      if (this.#noteMic(reason as AgentError)) this.emit("controlsChanged", {})
       throw reason
     }
   }
@@ -291,8 +291,10 @@ export class AvatarSession extends Session<AvatarEvents, Snapshot, AvatarMethods
   async startPlayback(options?: CallOptions): Promise<boolean> {
     this.#unsilence()
     const plays = await this.object.call<boolean>("startPlayback", options)
-    if (plays) this.#playbackBlocked = null
-    else if (this.#playbackBlocked === "audio") await this.#silence() // plays at least the picture, without sound
+    if (plays && this.#playbackBlocked) {
+      this.#playbackBlocked = null
+      this.emit("controlsChanged", {})
+    } else if (!plays && this.#playbackBlocked === "audio") await this.#silence() // plays at least the picture, without sound
     return plays
   }
 
@@ -402,8 +404,11 @@ export class AvatarSession extends Session<AvatarEvents, Snapshot, AvatarMethods
     this.#silenced = undefined
   }
 
-  #noteMic(error: AgentError): void {
-    if ((MIC_ERROR_CODES as readonly string[]).includes(error.code)) this.#micError = error
+  /** Whether the error is one of the microphone. */
+  #noteMic(error: AgentError): boolean {
+    const about = (MIC_ERROR_CODES as readonly string[]).includes(error.code)
+    if (about) this.#micError = error
+    return about
   }
 
   #noteState({ state }: AvatarEvents["stateChange"]): void {

@@ -101,22 +101,24 @@ export class ScriptedAvatar extends Scripted<AvatarState> {
         acknowledgeDisclosure: () => this.#acknowledge(),
         pause: () => {
           this.requireLive()
+          if (this.#paused) return
           this.#paused = true
+          this.emit("controlsChanged")
         },
         keepAlive: nothing,
         sendScreenShot: (image: unknown) => this.#note("screenShots", image),
         sendCameraShot: (image: unknown) => this.#note("cameraShots", image),
         notifyHtmlElementClick: (info: unknown) => this.#note("clicks", info),
         submitStructuredDataForm: (values: unknown) => this.#note("forms", values),
-        mute: () => void (this.#mic.enabled = false),
-        unmute: () => void (this.#mic.enabled = true),
+        mute: () => this.#switch(this.#mic, "enabled", false),
+        unmute: () => this.#switch(this.#mic, "enabled", true),
         measureLevel: nothing,
         measureSpeech: nothing,
         setVideoEl: (element: unknown) => void (this.#elements.videoEl = element),
         setAudioEl: (element: unknown) => void (this.#elements.audioEl = element),
-        muteAudioOutput: () => void (this.#output.muted = true),
-        unmuteAudioOutput: () => void (this.#output.muted = false),
-        setAudioOutputVolume: (volume: number) => void (this.#output.volume = volume),
+        muteAudioOutput: () => this.#switch(this.#output, "muted", true),
+        unmuteAudioOutput: () => this.#switch(this.#output, "muted", false),
+        setAudioOutputVolume: (volume: number) => this.#switch(this.#output, "volume", volume),
       },
       {
         ...async,
@@ -593,6 +595,12 @@ export class ScriptedAvatar extends Scripted<AvatarState> {
     if (this.#mic.started) return
     this.#mic.started = true
     this.emit("micStarted")
+  }
+
+  #switch<Of, Name extends keyof Of>(of: Of, name: Name, value: Of[Name]): void {
+    if (of[name] === value) return
+    of[name] = value
+    this.emit("controlsChanged")
   }
 
   #note(list: "screenShots" | "cameraShots" | "clicks" | "forms", value: unknown): void {

@@ -130,7 +130,7 @@ export class AgentActivity {
     return this.#busyListeners.add(listener)
   }
 
-  /** Reads the session again, after a change without an event, as by `mute()`. */
+  /** Reads again a session that has not the event `controlsChanged`, such as a fake of a test. */
   update(): void {
     this.#set(() => {})
   }
@@ -200,7 +200,7 @@ export class AgentActivity {
       this.#silence()
       this.#hearing = false
     })
-    for (const event of ["micStarted", "tapToTalkStarted", "resumed", "mediaReady", "reconnected", "warning"] as const) on(event, () => {})
+    for (const event of ["micStarted", "controlsChanged", "tapToTalkStarted", "resumed", "mediaReady", "reconnected", "warning"] as const) on(event, () => {})
     on("hardwareMuteChanged", ({ track }) => (this.#device = track))
     on("tapToTalkEnded", () => (this.#hearing = false))
   }

@@ -121,7 +121,7 @@ export class ControlBar {
       own.listen(session, "stateChange", show) // which an agent session emits after its transport
       own.onEnd(activity.onChange(show))
       const unbind = eachTransport(session, (carrier, scope) => {
-        for (const event of ["stateChange", "micStarted", "tapToTalkStarted", "tapToTalkEnded", "warning", "ended"] as const) scope.listen(carrier, event, show)
+        for (const event of ["stateChange", "micStarted", "controlsChanged", "tapToTalkStarted", "tapToTalkEnded", "warning", "ended"] as const) scope.listen(carrier, event, show)
       })
       this.#activity = activity
       this.#leave = () => (own.end(), unbind(), leave())
@@ -131,7 +131,7 @@ export class ControlBar {
     this.#show()
   }
 
-  /** Reads the session again, after a change without an event that is not due to this bar, as by `mute()`. */
+  /** Reads again a session that has not the event `controlsChanged`, such as a fake of a test. */
   update(): void {
     this.#activity?.update()
     this.#show()
