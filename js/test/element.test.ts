@@ -615,6 +615,31 @@ test("without a log a new turn removes the widgets, but not a form that the visi
   assert.equal(log.children.length, 0)
 })
 
+test("a start that was ended shows nothing of its agent, and has no session", async () => {
+  const reply = { ...init, avatars: [{ previewImageUrl: "https://pictures.example/a.jpg" }] }
+  let resolve: (init: object) => void
+  const element = place({}, { init: new Promise<object>((given) => (resolve = given)) })
+  const starting = element.start()
+  await settle()
+  element.end()
+  resolve!(reply)
+  await starting
+  await settle()
+  assert.equal(element.shadowRoot!.innerHTML.includes("a.jpg"), false)
+  // Ended at any moment before it has a session: what it waits for then is different each time.
+  for (let turns = 0, sessions = 0; sessions === 0; turns++) {
+    const element = place()
+    element.addEventListener("sessionCreated", () => sessions++)
+    const starting = element.start()
+    for (let i = 0; i < turns; i++) await undefined
+    const before = sessions
+    element.end()
+    await starting
+    await settle()
+    assert.deepEqual([sessions, element.phase], [before, "ended"], `after ${turns} turns`)
+  }
+})
+
 test("the visitor's choice of captions outlasts changes of other attributes", async () => {
   const element = place({ poster: "/a.jpg" })
   await element.start()
