@@ -1,8 +1,10 @@
-import { createElement, useEffect, useImperativeHandle, useRef, type HTMLAttributes, type ReactElement, type ReactNode, type Ref } from "react"
+import { createElement, useEffect, useImperativeHandle, useRef, useState, type HTMLAttributes, type ReactElement, type ReactNode, type Ref } from "react"
 import type { AgentAvatarElement, AgentChatElement, AgentElementEvents } from "../element.js"
+import { docs, localError, messageOf } from "../core/errors.js"
 import type { AgentElement } from "../element/agentelement.js"
 import { attributes, textOf, type AttributeValues } from "../element/attributes.js"
 import type { TagProperties } from "../element/tags.js"
+import { LOAD_FAILED } from "../ui/partlabels.js"
 import { useLatest } from "./latest.js"
 import type { Token } from "../core/options.js"
 import type { Source } from "../session/source.js"
@@ -64,10 +66,18 @@ function useElement<Element extends AgentElement>(tag: string, { ref, on = {}, c
     }
   }, [names])
   // After the properties and listeners. On a server this does not run.
-  useEffect(() => void import("../element.js"), [])
+  const [failed, setFailed] = useState(false)
+  useEffect(() => {
+    import("../element.js").catch((cause: unknown) => {
+      const error = localError("load_failed", `agentruntime/element could not be loaded: ${messageOf(cause)}`, { cause, retryable: true })
+      console.error(`agentruntime: <${tag}>: ${error.message}. ${docs}${error.code}`)
+      element.current?.dispatchEvent(new CustomEvent("error", { detail: error }))
+      setFailed(true)
+    })
+  }, [])
   const drawn: Record<string, unknown> = { ref: element }
   for (const [name, value] of Object.entries(rest)) drawn[Object.hasOwn(attributes, name) ? attributes[name as keyof typeof attributes] : name] = name === "modes" && value ? textOf(value) : value
   if (className !== undefined) drawn["class"] = className
   if (typeof drawn["muted"] === "boolean") drawn["muted"] = drawn["muted"] ? "" : undefined
-  return createElement(tag, drawn, children)
+  return createElement(tag, drawn, failed ? LOAD_FAILED : children)
 }
