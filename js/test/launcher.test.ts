@@ -85,7 +85,7 @@ test("an agent that is chosen while nothing is said gets no thread of the one be
 test("a thread that a face can't continue is forgotten, and the next start begins another", async (t) => {
   t.mock.method(console, "error", () => {})
   sessionStorage.setItem(keyOf("w-8"), JSON.stringify({ thread: "t-8", said: [] }))
-  const refuse = () => Promise.reject(new AgentError({ code: "bad_request", detail: "the service refused the request" }))
+  const refuse = () => Promise.reject(new AgentError({ code: "bad_request", detail: "the service refused the request", phase: "connect" }))
   const { program, launcher, agent } = await shown({ widgetId: "w-8", modes: "face" }, refuse)
   await assert.rejects(agent.start(), { code: "bad_request" })
   assert.equal(program.options["threadId"], "t-8")
@@ -93,6 +93,17 @@ test("a thread that a face can't continue is forgotten, and the next start begin
   program.results["connect"] = async () => program.become("connected")
   await agent.start()
   assert.equal(program.options["threadId"], undefined)
+  launcher.remove()
+})
+
+test("a thread is kept when the page is the cause that a conversation can't begin", async (t) => {
+  t.mock.method(console, "error", () => {})
+  sessionStorage.setItem(keyOf("w-10"), JSON.stringify({ thread: "t-10", said: [] }))
+  const { program, launcher, agent } = await shown({ widgetId: "w-10", modes: "face", options: { idleTimeoutMs: -1 } })
+  await assert.rejects(agent.start(), { code: "bad_request" })
+  launcher.options = {}
+  await agent.start()
+  assert.equal(program.options["threadId"], "t-10")
   launcher.remove()
 })
 

@@ -1,4 +1,5 @@
 import type { AppInitResult } from "../session/appinit.js"
+import type { AgentError } from "../core/errors.js"
 import type { Token } from "../core/options.js"
 import type { Source } from "../session/source.js"
 import { composing, icon, make, makeButton, nameButton, withTexts, type Texts } from "../ui/dom.js"
@@ -41,8 +42,8 @@ const own = ["open", "position", "greet", "lang"]
 /** `open` of state.ts has the others; its import would be one more file, of 225 bytes, before anything is used. */
 const closedPhases: Record<ClosedPhase, true> = { idle: true, ended: true, error: true }
 
-/** The errors of a remembered thread that can't be continued; the first is that of a face. */
-const lostThread = ["bad_request", "thread_access_denied", "not_found", "forbidden"]
+/** The errors of a remembered thread that can't be continued. */
+const lostThread = ["thread_access_denied", "not_found", "forbidden"]
 
 /** The events of a launcher, by name, with the type of their `detail`. */
 export interface AgentLauncherEvents {
@@ -272,10 +273,14 @@ export class AgentLauncherElement extends Base {
     for (const [name, value] of Object.entries(this.#properties)) if (value !== undefined) Object.assign(agent, { [name]: value })
     for (const child of this.children) if (child.slot) agent.append(make("slot", { name: child.slot, slot: child.slot }))
     agent.addEventListener("transcriptChange", this.#remember)
+    let refusal: unknown
+    agent.addEventListener("error", ({ detail }) => (refusal = detail))
     agent.addEventListener("phaseChange", ({ detail: { phase, code } }) => {
       if (agent !== this.#agent) return // it was replaced, and ends
       if (phase === "connecting") this.#begun = this.#store
-      if (phase === "error" && lostThread.includes(code ?? "")) this.#begun!.kept = undefined
+      // The service refuses the thread of a face in the phase connect. Without a phase it is what the page has set, such as an option.
+      const lost = code === "bad_request" ? (refusal as AgentError).phase === "connect" : lostThread.includes(code ?? "")
+      if (phase === "error" && lost) this.#begun!.kept = undefined
       else this.#remember()
       this.#resume()
       this.#show()
