@@ -107,6 +107,19 @@ test("a thread is kept when the page is the cause that a conversation can't begi
   launcher.remove()
 })
 
+test("a new conversation may begin as soon as the agent is made", async () => {
+  sessionStorage.setItem(keyOf("w-11"), JSON.stringify({ thread: "t-11", said: [] }))
+  const launcher = new AgentLauncherElement()
+  Object.assign(launcher, { init: { ks: "t", partnerId: "1", genieUrl: "https://genie.example" }, widgetId: "w-11", modes: "face" })
+  launcher.addEventListener("agentCreated", () => launcher.startNew())
+  window.document.body.append(launcher)
+  launcher.show()
+  const shown = () => launcher.shadowRoot!.querySelector("agent-avatar")
+  await until("there is an agent", () => shown() !== null, settle)
+  assert.deepEqual([launcher.agent === shown(), launcher.agent?.threadId], [true, null])
+  launcher.remove()
+})
+
 test("what becomes of an agent after startNew() changes nothing of its launcher", async (t) => {
   t.mock.method(console, "error", () => {})
   let refuse: ((reason: Error) => void) | undefined

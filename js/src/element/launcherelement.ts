@@ -116,11 +116,15 @@ export class AgentLauncherElement extends Base {
 
   /** Ends the conversation, forgets its thread and shows the agent as before the first message. */
   startNew(): void {
-    this.#agent?.remove()
-    this.#agent = undefined
+    // In a listener of `agentCreated` it is in no panel yet, and has nothing to end.
+    if (this.#agent?.parentNode) {
+      this.#agent.remove()
+      this.#agent = undefined
+    }
     if (this.#begun) this.#begun.kept = undefined
     this.#begun = this.#store.kept = undefined
     this.#unread = false
+    this.#resume()
     this.#show()
     if (this.open) void this.#fill().then(() => this.#focus())
   }
