@@ -119,6 +119,12 @@ test("the buttons of an answer copy and rate it, and say what came of it", async
   assert.deepEqual([await click("copy-answer"), copy.hasAttribute("data-done")], [[["The browser did not let this page copy.", true]], false])
 })
 
+test("the buttons of an answer may have some texts of the page", async () => {
+  const buttons = new AnswerButtons(() => "", { labels: () => ({ good: "Richtig", bad: undefined }), tell: () => {}, rate: async () => {} })
+  buttons.rateable("m-1")
+  assert.deepEqual([...buttons.root.children].map((button) => button.ariaLabel), ["Copy this answer", "Richtig", "Bad answer"])
+})
+
 test("of two quick ratings of an answer the last is saved and shown, also when the first fails", async () => {
   const told: string[] = []
   const rated: boolean[] = []

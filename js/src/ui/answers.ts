@@ -1,4 +1,4 @@
-import { icon, make, makeButton, nameButton, type IconName } from "./dom.js"
+import { icon, make, makeButton, nameButton, withTexts, type IconName, type Texts } from "./dom.js"
 
 /** The texts of the buttons of an answer, in English. */
 export const ANSWER_LABELS = {
@@ -15,8 +15,8 @@ export type AnswerLabels = typeof ANSWER_LABELS
 
 /** What {@link AnswerButtons} need of a page. */
 export interface AnswerActions {
-  /** The present texts. Default: the English ones. */
-  labels?(): AnswerLabels
+  /** The present texts in place of the English ones. */
+  labels?(): Texts<AnswerLabels> | undefined
   /** Tells the visitor of a result: shows it to the eye too if it is a problem. */
   tell(text: string, problem: boolean): void
   /** Rejects with the sentence for the visitor. */
@@ -106,7 +106,7 @@ export class AnswerButtons {
   }
 }
 
-const labelsOf = ({ labels }: Pick<AnswerActions, "labels">): AnswerLabels => labels?.() ?? ANSWER_LABELS
+const labelsOf = ({ labels }: Pick<AnswerActions, "labels">): AnswerLabels => withTexts(ANSWER_LABELS, labels?.())
 
 /** Copies a text; tells the visitor whether the browser did it, and returns it. */
 export async function copyText(text: string, actions: Pick<AnswerActions, "labels" | "tell">): Promise<boolean> {
