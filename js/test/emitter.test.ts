@@ -182,6 +182,25 @@ test("a listener of all events gets their names, also of those that have no list
   assert.equal(seen.length, 3)
 })
 
+test("a signal keeps no listener that is removed or was called once", () => {
+  const emitter = new Emitter<Events>()
+  const { signal } = new AbortController()
+  const listener = () => {}
+  let waiting = 0
+  signal.addEventListener = () => waiting++
+  signal.removeEventListener = () => waiting--
+  emitter.once("text", listener, { signal })
+  assert.equal(waiting, 1)
+  emitter.emit("text", "")
+  assert.equal(waiting, 0, "it was called")
+  emitter.on("text", listener, { signal })
+  emitter.off("text", listener)
+  assert.equal(waiting, 0, "off")
+  emitter.on("text", listener, { signal })
+  emitter.removeAllListeners()
+  assert.equal(waiting, 0, "all are removed")
+})
+
 test("many listeners may have one signal, without a warning of Node.js", async () => {
   const warnings: string[] = []
   const note = ({ name }: Error) => warnings.push(name)

@@ -15,6 +15,8 @@ interface Entry {
   readonly listener: (...args: never[]) => void
   readonly once: boolean
   readonly lasting?: true | undefined
+  /** Removes what waits for the signal: a signal of the page may outlive many sessions. */
+  forget?: () => void
 }
 
 declare const events: unique symbol
@@ -125,17 +127,18 @@ export class Emitter<Events extends { error: unknown }> implements Emits<Events>
     if (typeof entry.listener !== "function") throw new TypeError(`the listener of ${String(event ?? "all events")} must be a function`)
     if (signal?.aborted) return () => {}
     this.#entries.set(event, [...(this.#entries.get(event) ?? []), entry])
-    const remove = () => {
-      forget()
-      this.#keep(event, (other) => other !== entry)
-    }
-    const forget = onAbort(signal, remove)
+    const remove = () => this.#keep(event, (other) => other !== entry)
+    entry.forget = onAbort(signal, remove)
     this.listenersChanged()
     return remove
   }
 
   #keep(event: keyof Events | undefined, keep: (entry: Entry) => boolean): void {
-    const entries = this.#entries.get(event)?.filter(keep) ?? []
+    const entries = (this.#entries.get(event) ?? []).filter((entry) => {
+      const stays = keep(entry)
+      if (!stays) entry.forget?.()
+      return stays
+    })
     if (entries.length > 0) this.#entries.set(event, entries)
     else this.#entries.delete(event)
     this.listenersChanged()
