@@ -185,3 +185,18 @@ test("a picture that was silenced is not left so", async () => {
   }
   assert.equal(program.properties["state"], "disconnected")
 })
+
+test("a picture that was silenced is not left so when the program ends", async () => {
+  for (const code of [0, 2]) {
+    await dispose()
+    const program = await new FakeProgram().load()
+    const video = element()
+    const session = await watching(program, video)
+    program.dispatch("warning", blocked)
+    await settle()
+    assert.equal(video.muted, true)
+    program.end(code)
+    await settle()
+    assert.deepEqual([video.muted, session.playbackBlocked], [false, null], `exit code ${code}`)
+  }
+})

@@ -369,6 +369,7 @@ export class AvatarSession extends Session<AvatarEvents, Snapshot, AvatarMethods
 
   protected override afterCrash(last: Snapshot): Snapshot {
     this.#elements = { ...this.#elements, avatarStream: null, microphoneStream: null }
+    this.#blockNothing()
     return { ...last, state: "error", speaking: false, responsePending: false, micStarted: false }
   }
 
@@ -413,7 +414,11 @@ export class AvatarSession extends Session<AvatarEvents, Snapshot, AvatarMethods
 
   #noteState({ state }: AvatarEvents["stateChange"]): void {
     if (state === "preparing") this.#micError = null
-    if (!this.inactive(state)) return
+    if (this.inactive(state)) this.#blockNothing()
+  }
+
+  /** Nothing is played, so that nothing waits for a click. */
+  #blockNothing(): void {
     this.#playbackBlocked = null
     this.#unsilence()
   }
@@ -427,7 +432,9 @@ export class AvatarSession extends Session<AvatarEvents, Snapshot, AvatarMethods
 
   protected override silent(forGood: boolean): void {
     super.silent(forGood)
-    if (forGood) this.#watchDevices(false)
+    if (!forGood) return
+    this.#watchDevices(false)
+    this.#blockNothing() // when the program ends, there is no change of the state
   }
 
   /** The level is measured only while its events have listeners. */
