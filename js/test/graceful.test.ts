@@ -186,6 +186,26 @@ test("a picture that was silenced is not left so", async () => {
   assert.equal(program.properties["state"], "disconnected")
 })
 
+test("a warning that playback is blocked does not come after the end, or after the click", async () => {
+  await dispose()
+  const program = await new FakeProgram().load()
+  program.results["startPlayback"] = async () => true
+  for (const over of [async (session: AvatarSession) => void (await session.startPlayback()), async () => program.become("disconnected")]) {
+    const video = element()
+    let played: () => void
+    video.play = () => new Promise((resolve) => (played = resolve))
+    const session = await watching(program, video)
+    const warnings: string[] = []
+    session.on("warning", ({ code }) => warnings.push(code))
+    program.dispatch("warning", blocked)
+    assert.equal(session.playbackBlocked, "video")
+    await over(session)
+    played!()
+    await settle()
+    assert.deepEqual([warnings, session.playbackBlocked, video.muted], [[], null, false])
+  }
+})
+
 test("a picture that was silenced is not left so when the program ends", async () => {
   for (const code of [0, 2]) {
     await dispose()

@@ -377,9 +377,11 @@ export class AvatarSession extends Session<AvatarEvents, Snapshot, AvatarMethods
     const { code, message, detail = message } = warning
     if (code === "playback_blocked") {
       this.#playbackBlocked = warning.kind ?? "video"
-      if (warning.kind === "video" && (await this.#silence())) {
+      const silenced = warning.kind === "video" && (await this.#silence())
+      if (!this.#playbackBlocked) return // meanwhile the session has ended, or the visitor has clicked
+      if (silenced) {
         warning = { ...warning, kind: "audio" }
-        if (this.#playbackBlocked) this.#playbackBlocked = "audio"
+        this.#playbackBlocked = "audio"
       }
     }
     this.#noteMic(new AgentError({ code, title: message, detail }))
