@@ -69,15 +69,7 @@ func (s *Session) pair() {
 	for _, t := range s.transports() {
 		pending = pending || t.pending
 	}
-	switch {
-	case pending == s.pending:
-		return
-	case pending:
-		s.core.Emit(event.ResponsePending{})
-	default:
-		s.core.Emit(event.ResponseSettled{})
-	}
-	s.pending = pending
+	s.core.SetPending(pending)
 }
 
 // ended handles a transport that ended without a call of Disconnect.

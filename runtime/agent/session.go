@@ -86,7 +86,6 @@ type Session struct {
 
 	handlers []*handler
 	texts    []*text // without an outcome yet, in the order of the calls
-	pending  bool    // responsePending was emitted and not settled
 }
 
 // New returns a session in state idle; it opens nothing. The error is a

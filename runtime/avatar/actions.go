@@ -6,7 +6,6 @@ import (
 
 	"github.com/agentruntime/agentruntime/runtime/converse"
 	"github.com/agentruntime/agentruntime/runtime/event"
-	"github.com/agentruntime/agentruntime/runtime/fault"
 	"github.com/agentruntime/agentruntime/runtime/session"
 )
 
@@ -197,7 +196,7 @@ func (s *Session) countTool() {
 	s.core.Emit(event.ToolSpiralRecovering{Count: s.answer.silentTools, Limit: hard, LastTurnText: question})
 	s.core.Audit("tool.spiral_hard_recovery", "recovering", "")
 	s.answer.silentTools = 0
-	s.setPending(false)
+	s.core.SetPending(false)
 	if *s.opts.RecoverFromSpiral && question != "" {
 		s.recovery.question = question
 	}
@@ -235,14 +234,4 @@ func (s *Session) perceived() {
 	s.answer.silentTools = 0
 	s.answer.perceived = true
 	s.core.Stall.Disarm()
-}
-
-// checkEmptyTurn warns once when a turn stays empty although variables are set:
-// the service may refuse them silently (protocol §10.3).
-func (s *Session) checkEmptyTurn() {
-	if s.answer.perceived || s.lifecycle.warnedEmpty || len(s.core.Vars) == 0 {
-		return
-	}
-	s.lifecycle.warnedEmpty = true
-	s.core.Warning(event.Warning{Code: fault.EmptyTurnWithRequestVars, RequestVarKeys: converse.VarNames(s.core.Vars)})
 }

@@ -177,8 +177,8 @@ func (s *Session) turnEnds(speechID, turnID string) {
 	s.show(s.answer.widgets.End())
 	s.core.Emit(event.TurnEnded{SpeechID: &speechID, TurnID: cmp.Or(turnID, s.turn.turns.of(speechID))}) // stvFinishedGenerating does not name it
 	s.core.Turns.TextEnded(speechID)
-	if !strings.HasSuffix(speechID, signaling.SuffixOpening) { // which is no turn of the brain
-		s.checkEmptyTurn()
+	if !s.answer.perceived && !strings.HasSuffix(speechID, signaling.SuffixOpening) { // which is no turn of the brain
+		s.core.TurnWasEmpty(s.core.Vars)
 	}
 }
 
@@ -189,10 +189,7 @@ const maxEnded = 16
 // segment handles one delta of the brain (protocol §4.4).
 func (s *Session) segment(raw signaling.RawText) {
 	seg := parseDelta(raw)
-	if s.core.Thread == "" && seg.ThreadID != "" {
-		s.core.Thread = seg.ThreadID
-		s.core.Arm()
-	}
+	s.core.AdoptThread(&seg)
 	s.inOrder(func() {
 		// A refused segment is dropped whole (protocol §10.7).
 		action := actionOf(&seg)

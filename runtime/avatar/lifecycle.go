@@ -17,11 +17,10 @@ type lifecycleState struct {
 	disclosure   *event.Disclosure
 	acknowledged bool // stays valid for the session's life
 
-	paused      bool
-	confirm     *session.Timer // the limit for the confirmation of the newest resume that the service announced
-	idle        *session.Timer
-	warnedEmpty bool
-	endEmitted  bool
+	paused     bool
+	confirm    *session.Timer // the limit for the confirmation of the newest resume that the service announced
+	idle       *session.Timer
+	endEmitted bool
 }
 
 // Disconnect ends the session and sends the completion signal. It may be called at any

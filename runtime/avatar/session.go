@@ -187,7 +187,7 @@ func (s *Session) status() session.Status {
 func (s *Session) publish() {
 	snap := &Snapshot{
 		State: s.phase.state(), Mode: s.mode,
-		Speaking: s.turn.speaking, ResponsePending: s.turn.pending,
+		Speaking: s.turn.speaking, ResponsePending: s.core.Pending,
 		Paused: s.lifecycle.paused, Timings: s.timings,
 		TapToTalkActive: s.turn.tap,
 		Kickoff:         s.turn.kickoff,

@@ -19,7 +19,6 @@ type turnState struct {
 	speaking bool // the avatar talks
 	// talkingSince is when the service reported that it began to.
 	talkingSince time.Time
-	pending      bool // the brain was prompted and has shown nothing yet
 	answered     bool // the answer of the turn under way has begun
 	tap          bool // a tap-to-talk window is open
 
@@ -312,7 +311,7 @@ func (s *Session) closeTap() {
 // can come.
 func (s *Session) resetTurn() {
 	s.core.Stall.Disarm()
-	s.setPending(false)
+	s.core.SetPending(false)
 	s.turn.answered, s.turn.cut = false, ""
 	s.turn.talkingSince = time.Time{}
 	s.core.Turns.End("ended")
@@ -327,14 +326,14 @@ func (s *Session) resetTurn() {
 // prompted records that the visitor has asked something.
 func (s *Session) prompted() {
 	s.turn.answered = false
-	s.setPending(true)
+	s.core.SetPending(true)
 }
 
 // awaits records a sign that the brain prepares an answer. After the first output of a turn
 // it says nothing new: the user's transcript and the last think segment may come that late.
 func (s *Session) awaits() {
 	if !s.turn.answered {
-		s.setPending(true)
+		s.core.SetPending(true)
 	}
 }
 
@@ -342,7 +341,7 @@ func (s *Session) awaits() {
 func (s *Session) answers(speechID string) {
 	if !s.cuts(speechID) {
 		s.turn.answered = true
-		s.setPending(false)
+		s.core.SetPending(false)
 	}
 }
 
@@ -350,26 +349,13 @@ func (s *Session) answers(speechID string) {
 func (s *Session) over(speechID string) {
 	if !s.cuts(speechID) {
 		s.turn.answered = false
-		s.setPending(false)
+		s.core.SetPending(false)
 	}
 }
 
 // cuts reports whether the newest typed text cuts the utterance speechID, so that its
 // events are not about the answer to that text.
 func (s *Session) cuts(speechID string) bool { return s.turn.cut != "" && s.turn.cut == speechID }
-
-// setPending emits responsePending and responseSettled in pairs (session §O6).
-func (s *Session) setPending(pending bool) {
-	if s.turn.pending == pending {
-		return
-	}
-	s.turn.pending = pending
-	if pending {
-		s.core.Emit(event.ResponsePending{})
-	} else {
-		s.core.Emit(event.ResponseSettled{})
-	}
-}
 
 // sendKickoff queues the first user turn, once in the life of the session,
 // after the opening turn and the disclosure (protocol §7.6).

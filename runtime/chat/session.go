@@ -71,8 +71,6 @@ type Session struct {
 
 	turn    *turn   // the turn under way, nil without one
 	waiting []*turn // will be sent later, in this order
-	pending bool    // responsePending was emitted and not settled
-	warned  bool    // the warning of an empty turn was emitted, which happens once
 }
 
 // New returns a session in state idle; it opens nothing. The error is a
@@ -118,7 +116,7 @@ func (s *Session) HoldKickoff(bool) (used bool) { return true }
 // change nothing of it.
 func (s *Session) publish() {
 	now := Snapshot{
-		State: s.state, ThreadID: s.core.Thread, PartnerID: s.opts.PartnerID, Kickoff: s.kickoff, ResponsePending: s.pending,
+		State: s.state, ThreadID: s.core.Thread, PartnerID: s.opts.PartnerID, Kickoff: s.kickoff, ResponsePending: s.core.Pending,
 	}
 	if last := s.snapshot.Load(); last == nil || *last != now {
 		fresh := now // so that only a changed snapshot is allocated

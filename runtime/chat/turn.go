@@ -228,8 +228,7 @@ func (s *Session) begin(t *turn) {
 	s.core.Turns.Begin(t.id, "", true)
 	s.core.Audit("turn.converse", "started", "")
 	s.core.Emit(event.TurnStarted{TurnID: t.id, IsNewTurn: true})
-	s.pending = true
-	s.core.Emit(event.ResponsePending{})
+	s.core.SetPending(true)
 	s.core.Stall.Arm()
 
 	client := converse.Client{HTTPClient: s.opts.HTTPClient, URL: *s.opts.GenieURL, Token: s.core.Token, TraceContext: s.opts.TraceContext()}
@@ -300,12 +299,9 @@ func (s *Session) segment(t *turn, seg *converse.Segment) {
 	}
 	s.core.Notifier.Activity()
 	s.core.Turns.Segment(seg)
-	if s.core.Thread == "" && seg.ThreadID != "" {
-		s.core.Thread = seg.ThreadID
-		s.core.Arm()
-	}
+	s.core.AdoptThread(seg)
 	if seg.Type != converse.Think && seg.Type != converse.Keepalive {
-		s.settleResponse()
+		s.core.SetPending(false)
 	}
 	said := ""
 	if seg.Type.Spoken() {
@@ -329,14 +325,6 @@ func (s *Session) segment(t *turn, seg *converse.Segment) {
 		s.core.Emit(event.Transcript{Type: "final", Text: said})
 	}
 	t.keep(*seg)
-}
-
-// settleResponse emits the responseSettled of an earlier responsePending (session §O6).
-func (s *Session) settleResponse() {
-	if s.pending {
-		s.pending = false
-		s.core.Emit(event.ResponseSettled{})
-	}
 }
 
 // over ends t, which was read to its end, and begins the next turn.
@@ -373,9 +361,8 @@ func (s *Session) judge(t *turn) error {
 	default:
 		return refusal
 	}
-	if result.Empty && len(t.vars) > 0 && !s.warned {
-		s.warned = true
-		s.core.Warning(event.Warning{Code: fault.EmptyTurnWithRequestVars, RequestVarKeys: converse.VarNames(t.vars)})
+	if result.Empty {
+		s.core.TurnWasEmpty(t.vars)
 	}
 	return nil
 }
@@ -396,7 +383,7 @@ func (s *Session) leave(t *turn, err error) {
 	s.turn = nil
 	s.core.Stall.Disarm()
 	t.cancel(err)
-	s.settleResponse()
+	s.core.SetPending(false)
 	s.core.Emit(event.TurnEnded{TurnID: t.id})
 	s.core.Turns.Mark(event.MarkTextEnd, time.Now(), false)
 	s.core.Turns.End(outcomeOf(err))

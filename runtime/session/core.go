@@ -35,6 +35,9 @@ type Core struct {
 	Vars   map[string]any // of the prompt; never changed, only replaced, because requests use it
 	Caps   map[string]string
 
+	// Pending is whether responsePending was emitted and not settled.
+	Pending bool
+
 	Tools  Tools
 	Tokens Tokens
 	Turns  Turns
@@ -54,6 +57,8 @@ type Core struct {
 
 	kind Kind
 	opts *Options
+
+	warnedEmpty bool // of an empty turn
 
 	delivery    Queue
 	undelivered atomic.Int64 // events that the listener has not received yet
@@ -214,6 +219,14 @@ func (c *Core) Arm() {
 	}
 }
 
+// AdoptThread stores the thread that a segment of the brain names, if the session has none yet.
+func (c *Core) AdoptThread(seg *converse.Segment) {
+	if c.Thread == "" && seg.ThreadID != "" {
+		c.Thread = seg.ThreadID
+		c.Arm()
+	}
+}
+
 // DropNotifier closes the sender of the completion signal, and keeps it for [Core.Settle],
 // which waits for its request.
 func (c *Core) DropNotifier() {
@@ -282,6 +295,29 @@ func (c *Core) Warn(code fault.Code, detail string) {
 func (c *Core) Warning(w event.Warning) {
 	w.Message = fault.New(w.Code, "").Title
 	c.Emit(w)
+}
+
+// SetPending emits responsePending and responseSettled in turn (session §O6).
+func (c *Core) SetPending(pending bool) {
+	switch {
+	case pending == c.Pending:
+		return
+	case pending:
+		c.Pending = true
+		c.Emit(event.ResponsePending{})
+	default:
+		c.Pending = false
+		c.Emit(event.ResponseSettled{})
+	}
+}
+
+// TurnWasEmpty warns, once, if vars were sent with a turn that stayed empty: the service may have
+// refused them silently (protocol §10.3).
+func (c *Core) TurnWasEmpty(vars map[string]any) {
+	if len(vars) > 0 && !c.warnedEmpty {
+		c.warnedEmpty = true
+		c.Warning(event.Warning{Code: fault.EmptyTurnWithRequestVars, RequestVarKeys: converse.VarNames(vars)})
+	}
 }
 
 // Audit emits a redacted security event (session §C.4).
