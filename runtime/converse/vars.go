@@ -2,6 +2,7 @@ package converse
 
 import (
 	"encoding/json"
+	"maps"
 	"math"
 	"slices"
 	"strings"
@@ -70,12 +71,7 @@ func Reserved(name string) bool {
 
 // VarNames returns the names of vars, sorted; values are private.
 func VarNames(vars map[string]any) []string {
-	names := make([]string, 0, len(vars))
-	for name := range vars {
-		names = append(names, name)
-	}
-	slices.Sort(names)
-	return names
+	return slices.Sorted(maps.Keys(vars))
 }
 
 // capabilities are the names of session §D.10, with think_process of
@@ -103,9 +99,7 @@ func OnByDefault(capability string) bool { return !slices.Contains(offByDefault,
 // for a name, bad_request for a state that is not on, off or disabled.
 func MergeCapabilities(base, caps map[string]string) (map[string]string, error) {
 	merged := make(map[string]string, len(base)+len(caps))
-	for name, state := range base {
-		merged[name] = state
-	}
+	maps.Copy(merged, base)
 	for name, state := range caps {
 		if !slices.Contains(capabilities, name) {
 			return nil, fault.New(fault.UnknownCapability, "there is no capability "+name)
