@@ -358,7 +358,7 @@ func TestScopeEndsNewestFirstAndOnce(t *testing.T) {
 	scope.OnEnd(func() { order = append(order, "first") })
 	target := eval(t, "new EventTarget()")
 	events := 0
-	must.Get(scope.Listen(target, "x", func(js.Value) { events++ }))(t)
+	must.Do(t, scope.Listen(target, "x", func(js.Value) { events++ }))
 	scope.Func(func(js.Value, []js.Value) any { return nil })
 	scope.OnEnd(func() { order = append(order, "last") })
 	target.Call("dispatchEvent", eval(t, "new Event('x')"))
@@ -375,31 +375,32 @@ func TestScopeEndsNewestFirstAndOnce(t *testing.T) {
 	if len(order) != 3 {
 		t.Error("OnEnd after End was not called")
 	}
-	must.Get(scope.Listen(target, "x", func(js.Value) { events++ }))(t)
+	must.Do(t, scope.Listen(target, "x", func(js.Value) { events++ }))
 	target.Call("dispatchEvent", eval(t, "new Event('x')"))
 	if events != 1 {
 		t.Error("a listener of an ended scope was called")
 	}
 }
 
-func TestListenerRemovedEarly(t *testing.T) {
+func TestChildEndedEarly(t *testing.T) {
 	noLeaks(t)
 	scope := NewScope(nil)
 	target := eval(t, "new EventTarget()")
 	for range 3 {
-		remove := must.Get(scope.Listen(target, "x", func(js.Value) { t.Error("called") }))(t)
-		remove()
-		remove()
+		own := scope.child()
+		must.Do(t, own.Listen(target, "x", func(js.Value) { t.Error("called") }))
+		own.End()
+		own.End()
 	}
 	target.Call("dispatchEvent", eval(t, "new Event('x')"))
 	if len(scope.ends) != 0 {
-		t.Errorf("scope keeps %d endings of removed listeners", len(scope.ends))
+		t.Errorf("scope keeps %d endings of scopes that have ended", len(scope.ends))
 	}
 }
 
 func TestListenOnWrongTarget(t *testing.T) {
 	noLeaks(t)
-	if _, err := NewScope(nil).Listen(eval(t, "{}"), "x", func(js.Value) {}); err == nil {
+	if err := NewScope(nil).Listen(eval(t, "{}"), "x", func(js.Value) {}); err == nil {
 		t.Error("no error")
 	}
 }

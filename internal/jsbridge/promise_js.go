@@ -134,7 +134,7 @@ func ContextFromSignal(parent context.Context, signal js.Value) (context.Context
 	ctx, cancel := context.WithCancelCause(parent)
 	abort := func() { cancel(abortReason(signal)) }
 	scope := NewScope(nil)
-	if _, err := scope.Listen(signal, "abort", func(js.Value) { abort() }); err != nil {
+	if err := scope.Listen(signal, "abort", func(js.Value) { abort() }); err != nil {
 		cancel(nil)
 		return nil, nil, fault.New(fault.BadRequest, "signal must be an AbortSignal, got "+typeName(signal))
 	}

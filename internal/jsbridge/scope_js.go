@@ -34,23 +34,23 @@ func (s *Scope) Func(fn func(this js.Value, args []js.Value) any) js.Value {
 	return f.Value
 }
 
-// Listen adds fn as a listener of target. It is removed and released by End, or
-// earlier by the returned function. fn must not block.
-func (s *Scope) Listen(target js.Value, event string, fn func(event js.Value)) (remove func(), err error) {
+// Listen adds fn as a listener of target, which End removes and releases. fn must not block.
+func (s *Scope) Listen(target js.Value, event string, fn func(event js.Value)) error {
 	f := guardedFunc(s.onPanic, func(_ js.Value, args []js.Value) any {
 		fn(arg(args, 0))
 		return nil
 	})
 	if _, err := Call(target, "addEventListener", event, f); err != nil {
 		f.Release()
-		return nil, err
+		return err
 	}
-	return s.add(func() {
+	s.add(func() {
 		// f is released even when this fails: a target that fails here, such as a
 		// closed window, dispatches no more events.
 		_, _ = Call(target, "removeEventListener", event, f)
 		f.Release()
-	}), nil
+	})
+	return nil
 }
 
 // OnEnd makes End call fn, after everything that was added later than fn. If the scope

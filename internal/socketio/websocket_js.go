@@ -99,7 +99,7 @@ func (s *webSocket) listen(opened chan<- struct{}) error {
 		"error":   func(js.Value) { s.fail(errBroken) }, // a close event follows
 		"close":   func(js.Value) { s.fail(io.EOF) },
 	} {
-		if _, err := s.scope.Listen(s.ws, event, fn); err != nil {
+		if err := s.scope.Listen(s.ws, event, fn); err != nil {
 			return err
 		}
 	}

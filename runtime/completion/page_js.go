@@ -24,7 +24,7 @@ func (browserPage) Watch(l Listener) (stop func()) {
 	scope := jsbridge.NewScope(nil)
 	window, document := js.Global(), js.Global().Get("document")
 	listen := func(target js.Value, event string, f func(event js.Value)) {
-		_, _ = scope.Listen(target, event, f) // fails in Node.js alone, which has no page
+		_ = scope.Listen(target, event, f) // fails in Node.js alone, which has no page
 	}
 	hidden := func() bool { return jsbridge.StringOf(document, "visibilityState") == "hidden" }
 	scope.OnEnd(onPageHide(l.Hide))
@@ -59,7 +59,7 @@ func onPageHide(hide func(persisted bool) (leave func())) (stop func()) {
 	defer pageHide.mu.Unlock()
 	if pageHide.scope == nil {
 		pageHide.scope = jsbridge.NewScope(nil)
-		_, _ = pageHide.scope.Listen(js.Global(), "pagehide", hideAll) // fails in Node.js alone
+		_ = pageHide.scope.Listen(js.Global(), "pagehide", hideAll) // fails in Node.js alone
 	}
 	pageHide.hides = append(pageHide.hides, &hide)
 	return func() {
@@ -112,7 +112,7 @@ func (browserPage) Channel(name string, receive func(message string)) Channel {
 		return nil // a sandboxed frame throws; it has no other tabs
 	}
 	scope := jsbridge.NewScope(nil)
-	_, err = scope.Listen(channel, "message", func(event js.Value) {
+	err = scope.Listen(channel, "message", func(event js.Value) {
 		if data, err := jsbridge.Get(event, "data"); err == nil {
 			if message, ok := jsbridge.Text(data, maxMessage); ok {
 				receive(message)

@@ -318,13 +318,13 @@ func (m *microphone) observe(c *capture, device js.Value) {
 		},
 	} {
 		// Only a track that the page replaced can refuse a listener.
-		_, _ = c.scope.Listen(device, event, func(js.Value) { handle() })
+		_ = c.scope.Listen(device, event, func(js.Value) { handle() })
 	}
 	if jsbridge.Property(device, "muted").Truthy() { // from the beginning, which is no event
 		muteLater()
 	}
 	for event, target := range map[string]js.Value{"freeze": document(), "pagehide": js.Global()} {
-		_, _ = c.scope.Listen(target, event, func(js.Value) { m.freeze(c) })
+		_ = c.scope.Listen(target, event, func(js.Value) { m.freeze(c) })
 	}
 }
 
@@ -339,7 +339,7 @@ func (m *microphone) freeze(c *capture) {
 	m.report(Event{Kind: MicEnded})
 	m.thaw = jsbridge.NewScope(m.engine.cfg.OnPanic)
 	for event, target := range map[string]js.Value{"resume": document(), "pageshow": js.Global()} {
-		_, _ = m.thaw.Listen(target, event, func(js.Value) {
+		_ = m.thaw.Listen(target, event, func(js.Value) {
 			if m.forgetFrozen(); m.capture != nil || m.asked != nil {
 				return // the page has started it itself
 			}

@@ -48,7 +48,7 @@ func (p *peer) listen(on func(Event)) error {
 		"icecandidate": func(event js.Value) { p.candidate(jsbridge.Property(event, "candidate"), on) },
 		"track":        func(event js.Value) { p.track(event, on) },
 	} {
-		if _, err := p.scope.Listen(p.pc.JSValue(), event, handle); err != nil {
+		if err := p.scope.Listen(p.pc.JSValue(), event, handle); err != nil {
 			return err
 		}
 	}
@@ -142,25 +142,24 @@ func (p *peer) send(m *microphone) error {
 
 // replaceTrack changes what is sent without renegotiation; null sends nothing.
 func (p *peer) replaceTrack(track js.Value) error {
-	_, err := p.await(context.Background(), p.sender, "replaceTrack", track)
-	return err
+	return p.await(context.Background(), p.sender, "replaceTrack", track)
 }
 
 // await calls a method that returns a promise and waits for it until ctx or the
 // peer ends.
-func (p *peer) await(ctx context.Context, v js.Value, method string, args ...any) (js.Value, error) {
+func (p *peer) await(ctx context.Context, v js.Value, method string, args ...any) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	defer context.AfterFunc(p.ctx, cancel)()
 	promise, err := jsbridge.Call(v, method, args...)
 	if err != nil {
-		return promise, err
+		return err
 	}
-	result, err := jsbridge.Await(ctx, promise)
+	_, err = jsbridge.Await(ctx, promise)
 	if err != nil && p.ctx.Err() != nil {
 		err = ErrClosed
 	}
-	return result, err
+	return err
 }
 
 // report returns the rows of the report as JSON.
@@ -224,8 +223,7 @@ func (p *peer) setBandwidth(ctx context.Context, kbps int) error {
 	if err := jsbridge.Set(encoding, "maxBitrate", limit); err != nil {
 		return err
 	}
-	_, err = p.await(ctx, p.sender, "setParameters", parameters)
-	return err
+	return p.await(ctx, p.sender, "setParameters", parameters)
 }
 
 // release removes the listeners.

@@ -379,7 +379,7 @@ func (s *renderer) observe() {
 
 func (s *renderer) listen(target js.Value, event string, fn func()) {
 	// Without a listener the timers of the readiness are enough.
-	_, _ = s.watch.Listen(target, event, func(js.Value) { fn() })
+	_ = s.watch.Listen(target, event, func(js.Value) { fn() })
 }
 
 // awaitFrame reports the size of the next frame that is painted.
