@@ -9,6 +9,7 @@
 package fetch
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"io"
@@ -81,10 +82,7 @@ func (r *Response) OK() bool { return r.Status >= 200 && r.Status <= 299 }
 // RequestID returns the service's trace id, "" if it sent none (protocol
 // §9.2).
 func (r *Response) RequestID() string {
-	if id := r.Header.Get("x-request-id"); id != "" {
-		return id
-	}
-	return r.Header.Get("x-kaltura-request-id")
+	return cmp.Or(r.Header.Get("x-request-id"), r.Header.Get("x-kaltura-request-id"))
 }
 
 // Header is a set of HTTP headers with lower-case names. Several values of one
@@ -116,9 +114,7 @@ const DefaultLimit = 10 << 20
 // ReadAll reads the rest of r's body, closes it, and fails with
 // response_too_large when it is longer than limit bytes; 0 means DefaultLimit.
 func ReadAll(r *Response, limit int64) ([]byte, error) {
-	if limit == 0 {
-		limit = DefaultLimit
-	}
+	limit = cmp.Or(limit, DefaultLimit)
 	defer r.Body.Close()
 	data, err := io.ReadAll(io.LimitReader(r.Body, limit+1))
 	if err != nil {
@@ -131,12 +127,7 @@ func ReadAll(r *Response, limit int64) ([]byte, error) {
 }
 
 // method returns the method r is sent with.
-func (r *Request) method() string {
-	if r.Method == "" {
-		return "POST"
-	}
-	return r.Method
-}
+func (r *Request) method() string { return cmp.Or(r.Method, "POST") }
 
 // check rejects invalid requests, because the errors of browsers and net/http for them
 // look like those of a failing network. Messages don't repeat values, which may be

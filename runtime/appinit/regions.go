@@ -1,6 +1,7 @@
 package appinit
 
 import (
+	"slices"
 	"strings"
 
 	"github.com/agentruntime/agentruntime/runtime/fault"
@@ -87,8 +88,8 @@ func (c Config) Resolve() (Addresses, error) {
 	if c.Region != nil {
 		code = *c.Region
 	}
-	r, ok := lookup(code)
-	if !ok {
+	i := slices.IndexFunc(regions[:], func(r region) bool { return r.code == code })
+	if i < 0 {
 		// Not the default region, because data must stay in the chosen one.
 		return Addresses{}, fault.New(fault.BadRequest, "unknown region; supported are "+strings.Join(Regions(), ", "))
 	}
@@ -97,7 +98,7 @@ func (c Config) Resolve() (Addresses, error) {
 		service Service
 		given   *string
 	}{{Agentic, c.AgenticURL}, {Genie, c.GenieURL}, {OVP, c.OVPURL}, {Messaging, c.MessagingURL}} {
-		base := r.bases[o.service]
+		base := regions[i].bases[o.service]
 		if o.given != nil {
 			checked, err := c.Policy.HTTP(string(o.service), *o.given)
 			if err != nil {
@@ -128,13 +129,4 @@ func (c Config) GenieBase() (string, error) {
 		return "", err
 	}
 	return addresses.Base(Genie)
-}
-
-func lookup(code string) (region, bool) {
-	for _, r := range regions {
-		if r.code == code {
-			return r, true
-		}
-	}
-	return region{}, false
 }

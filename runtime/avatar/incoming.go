@@ -248,9 +248,7 @@ func parseDelta(raw signaling.RawText) converse.Segment {
 		seg = converse.Segment{Role: "assistant", Type: converse.Text, Content: converse.Clean(raw.Delta)}
 	}
 	seg.Cut()
-	if seg.SpeechID == "" {
-		seg.SpeechID = raw.SpeechID
-	}
+	seg.SpeechID = cmp.Or(seg.SpeechID, raw.SpeechID)
 	return seg
 }
 

@@ -281,7 +281,8 @@ func (s *Session) mark(phase TimingPhase) {
 	if _, ok := s.timings[string(phase)]; ok {
 		return
 	}
-	timings := maps.Clone(s.timings)
+	timings := make(map[string]int64, len(s.timings)+1)
+	maps.Copy(timings, s.timings)
 	timings[string(phase)] = time.Since(s.started).Milliseconds()
 	s.timings = timings
 }

@@ -434,13 +434,7 @@ func (s *Session) cutEcho(heard string) string {
 	if !found {
 		return heard
 	}
-	var parts []string
-	for _, part := range []string{before, after} {
-		if part = strings.TrimSpace(part); part != "" {
-			parts = append(parts, part)
-		}
-	}
-	return strings.Join(parts, "\n")
+	return strings.TrimSpace(strings.TrimSpace(before) + "\n" + strings.TrimSpace(after))
 }
 
 // Answer is what the agent said to a typed turn.

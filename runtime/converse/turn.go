@@ -1,6 +1,7 @@
 package converse
 
 import (
+	"cmp"
 	"slices"
 	"strings"
 
@@ -120,12 +121,8 @@ func (c *Collector) Add(s Segment) bool {
 	}
 	c.segments++
 	c.bytes += bytes
-	if c.turn.ThreadID == "" {
-		c.turn.ThreadID = s.ThreadID
-	}
-	if c.turn.MessageID == "" {
-		c.turn.MessageID = s.MessageID
-	}
+	c.turn.ThreadID = cmp.Or(c.turn.ThreadID, s.ThreadID)
+	c.turn.MessageID = cmp.Or(c.turn.MessageID, s.MessageID)
 	spoken := ""
 	if s.Type.Spoken() {
 		spoken = s.ContentString()
