@@ -43,12 +43,9 @@ func fromEnv(f *cli.StringFlag, name string) *cli.StringFlag {
 
 // serviceFile is the part of the local service's output that is needed.
 type serviceFile struct {
-	PartnerID    int64  `json:"partnerId"`
-	AdminSecret  string `json:"adminSecret"`
-	AgenticURL   string `json:"agenticUrl"`
-	GenieURL     string `json:"genieUrl"`
-	OVPURL       string `json:"ovpUrl"`
-	MessagingURL string `json:"messagingUrl"`
+	management.Config
+	PartnerID   int64  `json:"partnerId"`
+	AdminSecret string `json:"adminSecret"`
 }
 
 // accountOptions returns the options of the client: flags have priority, then the
@@ -64,7 +61,7 @@ func accountOptions(c *cli.Command) (management.Options, error) {
 			return management.Options{}, fmt.Errorf("%s is not what localservice -json prints: %w", path, err)
 		}
 	}
-	o := management.Options{PartnerID: file.PartnerID, UserID: "agentctl", Secret: file.AdminSecret}
+	o := management.Options{Config: file.Config, PartnerID: file.PartnerID, UserID: "agentctl", Secret: file.AdminSecret}
 	if text := c.String("partner"); text != "" {
 		n, err := number(text)
 		if err != nil {
@@ -90,19 +87,11 @@ func accountOptions(c *cli.Command) (management.Options, error) {
 	if region := c.String("region"); region != "" {
 		o.Region = &region
 	}
-	for _, address := range []struct {
-		to         **string
-		env, other string
-	}{
-		{&o.AgenticURL, envAgentic, file.AgenticURL},
-		{&o.GenieURL, envGenie, file.GenieURL},
-		{&o.OVPURL, envOVP, file.OVPURL},
-		{&o.MessagingURL, envMessaging, file.MessagingURL},
+	for env, to := range map[string]**string{
+		envAgentic: &o.AgenticURL, envGenie: &o.GenieURL, envOVP: &o.OVPURL, envMessaging: &o.MessagingURL,
 	} {
-		if value := os.Getenv(address.env); value != "" {
-			*address.to = &value
-		} else if address.other != "" {
-			*address.to = &address.other
+		if value := os.Getenv(env); value != "" {
+			*to = &value
 		}
 	}
 	return o, nil

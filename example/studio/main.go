@@ -37,10 +37,8 @@ func main() {
 
 // service is the line that localservice -json prints.
 type service struct {
+	management.Config
 	Page        string `json:"page"` // the address of an example page
-	AgenticURL  string `json:"agenticUrl"`
-	GenieURL    string `json:"genieUrl"`
-	OVPURL      string `json:"ovpUrl"`
 	PartnerID   int64  `json:"partnerId"`
 	AdminSecret string `json:"adminSecret"`
 }
@@ -77,10 +75,7 @@ func run(ctx context.Context, addr string, in io.Reader, out io.Writer) error {
 	if err := json.Unmarshal(line, &s); err != nil {
 		return fmt.Errorf("the line of localservice -json: %w", err)
 	}
-	client, err := management.New(management.Options{
-		PartnerID: s.PartnerID, Secret: s.AdminSecret, UserID: "studio",
-		Config: management.Config{AgenticURL: &s.AgenticURL, GenieURL: &s.GenieURL, OVPURL: &s.OVPURL},
-	})
+	client, err := management.New(management.Options{PartnerID: s.PartnerID, Secret: s.AdminSecret, UserID: "studio", Config: s.Config})
 	if err != nil {
 		return err
 	}

@@ -35,10 +35,8 @@ const rate = 16000
 
 // service is the line that localservice -json prints.
 type service struct {
-	AgenticURL string `json:"agenticUrl"`
-	GenieURL   string `json:"genieUrl"`
-	OVPURL     string `json:"ovpUrl"`
-	Agents     []struct {
+	appinit.Config
+	Agents []struct {
 		Name     string `json:"name"`
 		WidgetID string `json:"widgetId"`
 	} `json:"agents"`
@@ -115,10 +113,7 @@ func options(ctx context.Context, s service) (avatar.Options, error) {
 		if agent.Name != "silent" {
 			continue
 		}
-		access, err := appinit.Init(ctx, appinit.Options{
-			WidgetID: agent.WidgetID,
-			Config:   appinit.Config{AgenticURL: &s.AgenticURL, GenieURL: &s.GenieURL, OVPURL: &s.OVPURL},
-		})
+		access, err := appinit.Init(ctx, appinit.Options{WidgetID: agent.WidgetID, Config: s.Config})
 		if err != nil {
 			return avatar.Options{}, err
 		}
