@@ -35,19 +35,3 @@ func (s *Service) newBrain(ctx context.Context, o *Options, h *http.Client) (_ *
 	scripted := &brain.Scripted{Fallback: thinker, Pace: brain.DefaultPace}
 	return scripted, model, scripted.SetScript(o.Script)
 }
-
-// runRules runs the engine that processes the events of threads, until Close.
-func (s *Service) runRules(model lifecycle.Model) {
-	engine := &lifecycle.Engine{Store: s.store, Model: model, Logger: s.log}
-	ctx, stop := context.WithCancel(context.Background())
-	ended := make(chan struct{})
-	s.tasks.Go(func() {
-		defer close(ended)
-		engine.Run(ctx)
-	})
-	s.onClose(func() error {
-		stop()
-		<-ended // before the store is closed
-		return nil
-	})
-}

@@ -21,6 +21,7 @@ import (
 	"github.com/agentruntime/agentruntime/internal/localservice/controlapi"
 	"github.com/agentruntime/agentruntime/internal/localservice/dialogue"
 	"github.com/agentruntime/agentruntime/internal/localservice/endpoint"
+	"github.com/agentruntime/agentruntime/internal/localservice/lifecycle"
 	"github.com/agentruntime/agentruntime/internal/localservice/live"
 	"github.com/agentruntime/agentruntime/internal/localservice/media"
 	"github.com/agentruntime/agentruntime/internal/localservice/metrics"
@@ -129,7 +130,7 @@ func (s *Service) start(ctx context.Context, o *Options) (err error) {
 	}
 	journal := &brain.Journal{Brain: scripted}
 	s.scripted, s.journal = scripted, journal
-	s.runRules(model)
+	s.background((&lifecycle.Engine{Store: s.store, Model: model, Logger: s.log}).Run)
 	tools := toolrun.New(o.ToolHosts, s.log)
 	s.onClose(tools.Close)
 	work := &quota.Pace{Limit: o.Quotas.Work}
@@ -225,7 +226,9 @@ func (s *Service) start(ctx context.Context, o *Options) (err error) {
 	s.serve(o.Limits, netem.Listener(o.Limits.Listen(listener), links["http"]), secure, onLinks(newGate(o).wrap(routes), links["sockets"], links["http"]))
 	s.onClose(sockets.Close) // before the HTTP server, which would not wait for its sockets
 
-	s.completeIdle(o.IdleThread)
+	if o.IdleThread >= 0 {
+		s.background(func(ctx context.Context) { s.completeIdle(ctx, o.IdleThread) })
+	}
 	return nil
 }
 
@@ -235,36 +238,37 @@ var apiPrefixes = []string{
 	brain.DocumentPrefix, dialogue.ConsentPath, api.AssetPrefix,
 }
 
-// completeIdle completes idle threads until Close: a page that crashed can't report that
-// its conversation is over (protocol §8.9).
-func (s *Service) completeIdle(after time.Duration) {
-	if after < 0 {
-		return
-	}
+// background runs f until Close, which waits for its end before it ends what it works with.
+func (s *Service) background(f func(ctx context.Context)) {
 	ctx, stop := context.WithCancel(context.Background())
-	s.tasks.Go(func() {
-		look := time.NewTicker(max(after/10, time.Millisecond))
-		defer look.Stop()
-		for {
-			select {
-			case <-look.C:
-			case <-ctx.Done():
-				return
-			}
-			var live []string
-			for _, info := range s.hub.Sessions(ctx) {
-				live = append(live, info.ThreadID)
-			}
-			ids, err := s.store.CompleteIdle(ctx, time.Now().Add(-after), live)
-			if err != nil && ctx.Err() == nil {
-				s.log.Error("idle threads were not completed", "err", err)
-			}
-			for _, id := range ids {
-				s.log.Info("session completed", "thread", store.ThreadLabel(id), "reason", "idle")
-			}
+	var task sync.WaitGroup
+	task.Go(func() { f(ctx) })
+	s.onClose(func() error { stop(); task.Wait(); return nil })
+}
+
+// completeIdle completes idle threads until ctx ends: a page that crashed can't report that
+// its conversation is over (protocol §8.9).
+func (s *Service) completeIdle(ctx context.Context, after time.Duration) {
+	look := time.NewTicker(max(after/10, time.Millisecond))
+	defer look.Stop()
+	for {
+		select {
+		case <-look.C:
+		case <-ctx.Done():
+			return
 		}
-	})
-	s.onClose(func() error { stop(); return nil })
+		var live []string
+		for _, info := range s.hub.Sessions(ctx) {
+			live = append(live, info.ThreadID)
+		}
+		ids, err := s.store.CompleteIdle(ctx, time.Now().Add(-after), live)
+		if err != nil && ctx.Err() == nil {
+			s.log.Error("idle threads were not completed", "err", err)
+		}
+		for _, id := range ids {
+			s.log.Info("session completed", "thread", store.ThreadLabel(id), "reason", "idle")
+		}
+	}
 }
 
 // startControl opens the control address, a port of its own that is on loopback whatever
