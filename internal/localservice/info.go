@@ -17,15 +17,9 @@ import (
 type Info struct {
 	Page string `json:"page"` // "" when no pages are served
 
-	AgenticURL             string `json:"agenticUrl"`
-	GenieURL               string `json:"genieUrl"`
-	OVPURL                 string `json:"ovpUrl"`
-	MessagingURL           string `json:"messagingUrl"`
-	ConversationManagerURL string `json:"conversationManagerUrl"`
-	SRSBaseURL             string `json:"srsBaseUrl"`
-	// TURNServerURL is "turn:host" when the relay has the ports of the four-URL
-	// expansion, otherwise "turn:host:port".
-	TURNServerURL string `json:"turnServerUrl"`
+	Bases
+	MessagingURL string `json:"messagingUrl"`
+	api.Hosts           // without credentials
 
 	PartnerID   int64  `json:"partnerId"`
 	AdminSecret string `json:"adminSecret"` // mints tokens; must not reach a page
@@ -39,6 +33,13 @@ type Info struct {
 	pageControl string // path of the control API for the service's own pages; "" when they may not use it
 
 	Agents []AgentInfo `json:"agents"` // as of the start
+}
+
+// Bases are the base addresses of the service, options for the runtime's appInit.
+type Bases struct {
+	AgenticURL string `json:"agenticUrl"`
+	GenieURL   string `json:"genieUrl"`
+	OVPURL     string `json:"ovpUrl"`
 }
 
 // AgentInfo contains the names and every id by which clients refer to an agent.
@@ -63,12 +64,7 @@ func (i *Info) Agent(name string) (AgentInfo, bool) {
 // PageInfo is the information for a page that the service serves: the agents, and
 // the options of sessions with them.
 type PageInfo struct {
-	// Addresses are options for the runtime's appInit.
-	Addresses struct {
-		AgenticURL string `json:"agenticUrl"`
-		GenieURL   string `json:"genieUrl"`
-		OVPURL     string `json:"ovpUrl"`
-	} `json:"addresses"`
+	Addresses Bases `json:"addresses"`
 	// Session are options for every session.
 	Session struct {
 		AllowPrivateHosts bool `json:"allowPrivateHosts"` // the media are on loopback
@@ -81,8 +77,7 @@ type PageInfo struct {
 
 // pageInfo is the part of i without secrets and without agents.
 func (i *Info) pageInfo() PageInfo {
-	p := PageInfo{PartnerID: i.PartnerID, Control: i.pageControl}
-	p.Addresses.AgenticURL, p.Addresses.GenieURL, p.Addresses.OVPURL = i.AgenticURL, i.GenieURL, i.OVPURL
+	p := PageInfo{Addresses: i.Bases, PartnerID: i.PartnerID, Control: i.pageControl}
 	p.Session.AllowPrivateHosts = true
 	return p
 }

@@ -381,13 +381,9 @@ func recovery(d time.Duration) time.Duration {
 // relay.
 func (s *Service) hosts() (api.Hosts, error) {
 	c, err := s.relay.Credentials(rand.Text(), s.relayLogin)
-	if err != nil {
-		return api.Hosts{}, err
-	}
-	return api.Hosts{
-		ConversationManagerURL: s.info.ConversationManagerURL, SRSBaseURL: s.info.SRSBaseURL,
-		TURNServerURL: s.info.TURNServerURL, TURNCredentials: &c,
-	}, nil
+	hosts := s.info.Hosts
+	hosts.TURNCredentials = &c
+	return hosts, err
 }
 
 // serveInfo serves the information for pages, with the current agents. Pages of all origins

@@ -82,10 +82,12 @@ type Live interface {
 // Hosts is the part of an appInit reply that depends on where the service runs
 // (protocol §1.4).
 type Hosts struct {
-	ConversationManagerURL string             `json:"conversationManagerUrl"`
-	SRSBaseURL             string             `json:"srsBaseUrl"`
-	TURNServerURL          string             `json:"turnServerUrl"`
-	TURNCredentials        *relay.Credentials `json:"turnCredentials,omitempty"` // nil without a relay
+	ConversationManagerURL string `json:"conversationManagerUrl"`
+	SRSBaseURL             string `json:"srsBaseUrl"`
+	// TURNServerURL is "turn:host" when the relay has the ports of the four-URL
+	// expansion, otherwise "turn:host:port".
+	TURNServerURL   string             `json:"turnServerUrl"`
+	TURNCredentials *relay.Credentials `json:"turnCredentials,omitempty"` // nil without a relay
 }
 
 type server struct {
