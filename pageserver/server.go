@@ -67,21 +67,7 @@ const Grace = 2 * time.Second
 // further connection and gives the requests in progress [Grace] to be answered. It closes ln, and
 // returns nil after the end of ctx, otherwise why it could not go on.
 func (l Limits) Serve(ctx context.Context, ln net.Listener, h http.Handler) error {
-	server := l.Server(h)
-	served := make(chan error, 1)
-	go func() { served <- server.Serve(l.Listen(ln)) }()
-	select {
-	case err := <-served:
-		return err
-	case <-ctx.Done():
-	}
-	ending, cancel := context.WithTimeout(context.WithoutCancel(ctx), Grace)
-	defer cancel()
-	if server.Shutdown(ending) != nil {
-		server.Close() // those in progress took longer
-	}
-	<-served
-	return nil
+	return accept.Serve(ctx, l.Server(h), l.Listen(ln), Grace)
 }
 
 // Listen returns ln with the limit on the connections of one address. A connection beyond

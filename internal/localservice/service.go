@@ -38,8 +38,6 @@ import (
 )
 
 const (
-	// goodbye is how long Close waits for requests in progress.
-	goodbye = 2 * time.Second
 	// fallbackUser and fallbackPassword are the relay login of clients without
 	// credentials (protocol §6.2). It is public, and the relay forwards to our own
 	// media only.
@@ -69,7 +67,6 @@ type Service struct {
 	// closers stop the parts. They are in the order in which the parts were started and
 	// run in reverse.
 	closers []func() error
-	tasks   sync.WaitGroup
 	once    sync.Once
 	err     error
 }
@@ -101,7 +98,6 @@ func (s *Service) Close() error {
 		for i := len(s.closers) - 1; i >= 0; i-- {
 			errs = append(errs, s.closers[i]())
 		}
-		s.tasks.Wait()
 		s.err = errors.Join(errs...)
 	})
 	return s.err
@@ -350,22 +346,10 @@ func (s *Service) serve(l pageserver.Limits, ln net.Listener, secure *tls.Config
 	server.TLSConfig = secure
 	server.ErrorLog = slog.NewLogLogger(s.log.Handler(), slog.LevelDebug)
 	server.ConnContext = func(ctx context.Context, c net.Conn) context.Context { return context.WithValue(ctx, connection{}, c) }
-	s.tasks.Go(func() {
-		run := server.Serve
-		if secure != nil {
-			run = func(ln net.Listener) error { return server.ServeTLS(ln, "", "") }
-		}
-		if err := run(accept.Listener(ln, s.log)); !errors.Is(err, http.ErrServerClosed) {
+	s.background(func(ctx context.Context) {
+		if err := accept.Serve(ctx, server, accept.Listener(ln, s.log), pageserver.Grace); err != nil {
 			s.log.Error("http server ended", "err", err)
 		}
-	})
-	s.onClose(func() error {
-		ctx, cancel := context.WithTimeout(context.Background(), goodbye)
-		defer cancel()
-		if err := server.Shutdown(ctx); err != nil {
-			return server.Close()
-		}
-		return nil
 	})
 }
 

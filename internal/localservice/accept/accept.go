@@ -1,12 +1,14 @@
 // Package accept keeps listeners running after temporary errors: a service must not
 // end because, for example, its process has no file descriptor left. It also bounds how
-// many connections one address may have.
+// many connections one address may have, and ends HTTP servers.
 package accept
 
 import (
+	"context"
 	"errors"
 	"log/slog"
 	"net"
+	"net/http"
 	"sync"
 	"time"
 
@@ -53,6 +55,30 @@ func (l *listener) Accept() (net.Conn, error) {
 func (l *listener) Close() error {
 	l.once.Do(func() { close(l.closed) })
 	return l.Listener.Close()
+}
+
+// Serve runs an HTTP server on ln, with TLS if it has a TLSConfig, until ctx ends. It then takes
+// no further connection and gives the requests in progress that grace to be answered. It closes
+// ln, and returns nil after the end of ctx, otherwise why it could not go on.
+func Serve(ctx context.Context, server *http.Server, ln net.Listener, grace time.Duration) error {
+	run := server.Serve
+	if server.TLSConfig != nil {
+		run = func(ln net.Listener) error { return server.ServeTLS(ln, "", "") }
+	}
+	served := make(chan error, 1)
+	go func() { served <- run(ln) }()
+	select {
+	case err := <-served:
+		return err
+	case <-ctx.Done():
+	}
+	ending, cancel := context.WithTimeout(context.WithoutCancel(ctx), grace)
+	defer cancel()
+	if server.Shutdown(ending) != nil {
+		server.Close() // those in progress took longer
+	}
+	<-served
+	return nil
 }
 
 // Limit returns ln with an Accept that refuses connections beyond a limit and closes them; refuse
