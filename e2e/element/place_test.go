@@ -67,10 +67,10 @@ func TestAnElementMovesToAnotherDocument(t *testing.T) {
 		other.body.append(next)
 		return looks(next)`)
 	p.Do(&back, looks+`document.body.append(element); return looks(element)`)
-	if want := []string{"grid", "4 sheets", "live"}; !slices.Equal(moved, want) || !slices.Equal(back, want) {
+	if want := []string{"grid", "5 sheets", "live"}; !slices.Equal(moved, want) || !slices.Equal(back, want) {
 		t.Errorf("moved: %q, moved back: %q; want %q", moved, back, want)
 	}
-	if want := []string{"grid", "2 sheets", "idle"}; !slices.Equal(made, want) {
+	if want := []string{"grid", "3 sheets", "idle"}; !slices.Equal(made, want) {
 		t.Errorf("made there: %q, want %q", made, want)
 	}
 }
