@@ -5,11 +5,11 @@
 import type { DetailedHTMLProps, HTMLAttributes } from "react"
 import type { AgentAvatarElement, AgentChatElement, AgentElementEvents } from "./element.js"
 import type { AgentLauncherElement, AgentLauncherEvents } from "./launcher.js"
-import type { LauncherTag, TagAttributes, TagListener, TagProperties } from "./element/tags.js"
+import type { LauncherTag, TagAttributes, TagListeners, TagProperties } from "./element/tags.js"
 
-type Common = TagAttributes & TagProperties & { class?: string | undefined }
-type Own = Common & { [Name in keyof AgentElementEvents as `on${Name}`]?: TagListener<Name> | undefined }
-type OwnOfLauncher = Common & LauncherTag & { [Name in keyof AgentLauncherEvents as `on${Name}`]?: ((event: CustomEvent<AgentLauncherEvents[Name]>) => void) | undefined }
+type OwnOf<Events> = TagAttributes & TagProperties & TagListeners<Events> & { class?: string | undefined }
+type Own = OwnOf<AgentElementEvents>
+type OwnOfLauncher = OwnOf<AgentLauncherEvents> & LauncherTag
 
 /** The attributes and properties of a tag in TSX. React 19 sets properties, and listens to an event `x` with `onx`; React 18 sets attributes only. */
 export type AgentTag<Element extends EventTarget> = Own & Omit<DetailedHTMLProps<HTMLAttributes<Element>, Element>, keyof Own>

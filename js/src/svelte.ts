@@ -2,13 +2,11 @@
 import type { HTMLAttributes } from "svelte/elements"
 import type { AgentAvatarElement, AgentChatElement, AgentElementEvents } from "./element.js"
 import type { AgentLauncherElement, AgentLauncherEvents } from "./launcher.js"
-import type { LauncherTag, TagAttributes, TagListener, TagProperties } from "./element/tags.js"
+import type { LauncherTag, TagAttributes, TagListeners, TagProperties } from "./element/tags.js"
 
-type Own = TagAttributes & TagProperties & { [Name in keyof AgentElementEvents as `on${Name}` | `on:${Name}`]?: TagListener<Name> | undefined }
-
-type OwnOfLauncher = TagAttributes &
-  TagProperties &
-  LauncherTag & { [Name in keyof AgentLauncherEvents as `on${Name}` | `on:${Name}`]?: ((event: CustomEvent<AgentLauncherEvents[Name]>) => void) | undefined }
+type OwnOf<Events> = TagAttributes & TagProperties & TagListeners<Events, "on" | "on:">
+type Own = OwnOf<AgentElementEvents>
+type OwnOfLauncher = OwnOf<AgentLauncherEvents> & LauncherTag
 
 /** The attributes, properties and listeners of a tag in Svelte. */
 export type AgentTag<Element extends EventTarget> = Own & Omit<HTMLAttributes<Element>, keyof Own>

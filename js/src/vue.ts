@@ -2,13 +2,11 @@
 import type { HTMLAttributes } from "vue"
 import type { AgentElementEvents } from "./element.js"
 import type { AgentLauncherEvents } from "./launcher.js"
-import type { LauncherTag, TagListener, TagProperties, TagValues } from "./element/tags.js"
+import type { LauncherTag, TagListeners, TagProperties, TagValues } from "./element/tags.js"
 
-type Own = TagValues & TagProperties & { [Name in keyof AgentElementEvents as `on${Capitalize<Name>}`]?: TagListener<Name> | undefined }
-
-type OwnOfLauncher = TagValues &
-  TagProperties &
-  LauncherTag & { [Name in keyof AgentLauncherEvents as `on${Capitalize<Name>}`]?: ((event: CustomEvent<AgentLauncherEvents[Name]>) => void) | undefined }
+type OwnOf<Events> = TagValues & TagProperties & TagListeners<{ [Name in keyof Events & string as Capitalize<Name>]: Events[Name] }>
+type Own = OwnOf<AgentElementEvents>
+type OwnOfLauncher = OwnOf<AgentLauncherEvents> & LauncherTag
 
 /** A tag as a component of Vue: its attributes by their names in camel case, its properties and listeners. */
 export type AgentTag = new () => { $props: Own & Omit<HTMLAttributes, keyof Own> }

@@ -4,7 +4,7 @@ import type { Source } from "../session/source.js"
 import type { attributes, AttributeValues } from "./attributes.js"
 import type { Texts } from "../ui/dom.js"
 import type { Labels } from "./labels.js"
-import type { AgentElementEvents, SessionOptions } from "./session.js"
+import type { SessionOptions } from "./session.js"
 import type { Mode, Said } from "./state.js"
 
 // What the tags take in the templates of a framework. jsx.ts, solid.ts, svelte.ts and vue.ts declare them there.
@@ -38,5 +38,5 @@ export interface LauncherTag {
   greet?: string | undefined
 }
 
-/** A listener for an event of an element. */
-export type TagListener<Name extends keyof AgentElementEvents> = (event: CustomEvent<AgentElementEvents[Name]>) => void
+/** The listeners for the events of an element, by the names that the template has for them. */
+export type TagListeners<Events, Prefix extends string = "on"> = { [Name in keyof Events & string as `${Prefix}${Name}`]?: ((event: CustomEvent<Events[Name]>) => void) | undefined }
