@@ -12,7 +12,7 @@ import { SpokenTranscript, type TranscriptEntry } from "../ui/transcript.js"
 import { Transcript } from "../ui/transcriptview.js"
 import { eachTransport } from "../ui/transports.js"
 import { VoiceBars } from "../ui/voicebars.js"
-import { accountOf, clearWidgets, drawWidget, type WidgetAction } from "../ui/widgets.js"
+import { accountOf, act, clearWidgets, drawWidget } from "../ui/widgets.js"
 import type { VisitorAccess } from "../session/visitor.js"
 import { style, stylesOf } from "./base.js"
 import type { Host } from "./host.js"
@@ -36,7 +36,6 @@ export class ConversationView {
   /** What the agent is doing. */
   readonly activity: AgentActivity
   readonly #host: Host
-  readonly #session: AnySession
   readonly #access: () => VisitorAccess
   readonly #agentName: string | null
   /** What was said in the thread before, oldest first. */
@@ -55,7 +54,6 @@ export class ConversationView {
   /** `access` returns what a visitor's own calls need, for the session's present token. */
   constructor(host: Host, session: AnySession, access: () => VisitorAccess, signal: AbortSignal) {
     this.#host = host
-    this.#session = session
     this.#access = access
     const { element, screen } = host
     const { stage, composer } = screen
@@ -121,7 +119,7 @@ export class ConversationView {
     })
     listen(session, signal, {
       widget: (widget) => {
-        const drawn = drawWidget(widget, { onAction: (action) => this.#act(action), labels: labels().widgets, markdown: renderMarkdown, partnerId: accountOf(session) })
+        const drawn = drawWidget(widget, { onAction: (action) => act(session, action, (text) => this.#send(text)), labels: labels().widgets, markdown: renderMarkdown, partnerId: accountOf(session) })
         if (widget.followups) {
           this.#questions?.remove()
           this.#questions = drawn
@@ -216,13 +214,6 @@ export class ConversationView {
 
   #keepLast(): void {
     this.#transcript.keepLast(this.#questions, this.#dots)
-  }
-
-  #act(action: WidgetAction): unknown {
-    if (action.kind === "submit") return this.#session.updateRequestVars(action.values)
-    if (action.kind === "followup") this.#send(action.text)
-    if (action.kind === "answer" && action.correct === undefined) this.#send(action.answers.join(", "))
-    return undefined
   }
 
   #send(text: string): void {

@@ -424,7 +424,10 @@ export class WidgetList {
     if (typeof session?.on !== "function") throw new TypeError("a list of widgets needs a session")
     if (typeof element?.append !== "function") throw new TypeError("a list of widgets needs an element")
     this.#element = element
-    this.#options = { onAction: (action) => act(session as SessionLike & Actor, action), ...options }
+    const actor: SessionLike & Actor = session
+    // The session emits an event for a turn that fails.
+    const send = (text: string) => Promise.resolve(actor.sendText ? actor.sendText(text) : actor.speak?.(text)).catch(() => {})
+    this.#options = { onAction: (action) => act(actor, action, send), ...options }
     this.#account = () => accountOf(session)
     this.#scope.listen(session, "widget", (widget) => void this.add(widget))
     this.#scope.listen(session, "turnStart", ({ isNewTurn }) => {
@@ -455,12 +458,10 @@ export class WidgetList {
 /** The account of a session, where it has one; an `AgentSession` has that of its transport. */
 export const accountOf = (session: object): string | undefined => (transportOf(session) as { partnerId?: string }).partnerId || undefined
 
-/** Performs an action with a session. */
-function act(session: Actor, action: WidgetAction): unknown {
+/** Performs an action with a session; `send` sends a text as a turn. */
+export function act(session: Actor, action: WidgetAction, send: (text: string) => unknown): unknown {
   if (action.kind === "submit") return session.updateRequestVars?.(action.values)
+  if (action.kind === "followup") return send(action.text)
   // An answer that the page can't grade is for the agent.
-  const text = action.kind === "followup" ? action.text : action.kind === "answer" && action.correct === undefined ? action.answers.join(", ") : undefined
-  if (text === undefined) return undefined
-  // The session emits an event for a turn that fails.
-  return Promise.resolve(session.sendText ? session.sendText(text) : session.speak?.(text)).catch(() => {})
+  return action.kind === "answer" && action.correct === undefined ? send(action.answers.join(", ")) : undefined
 }
