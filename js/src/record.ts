@@ -4,6 +4,7 @@
  */
 import { AgentError, docs, localError } from "./core/errors.js"
 import { optionsOf } from "./core/options.js"
+import { checkFunction } from "./core/part.js"
 import { CaptionFile } from "./record/captions.js"
 import { fileNames, formatVersion, type RecordedTurn, type RecordingEntry, type RecordingHeader } from "./record/format.js"
 import { Take } from "./record/take.js"
@@ -181,6 +182,6 @@ export function begin(session: RecordedSession, redact: (value: unknown) => unkn
   for (const name of ["agent", "microphone"] as const) {
     if (given[name] !== undefined && typeof given[name] !== "boolean") throw localError("bad_request", `${name} must be true or false`)
   }
-  if (given.onChange !== undefined && typeof given.onChange !== "function") throw localError("bad_request", "onChange must be a function")
+  checkFunction("onChange", given.onChange)
   return new Recording(session, redact, given)
 }

@@ -6,7 +6,7 @@ import { plainAvatar, type AvatarSettings } from "../session/avataroptions.js"
 import { plainChat, type ChatSettings } from "../session/chatoptions.js"
 import { ChatSession } from "../session/chatsession.js"
 import type { Emits, SessionEmitter } from "../core/emitter.js"
-import { localError } from "../core/errors.js"
+import { checkFunction } from "../core/part.js"
 import type { AvatarEvents, ChatEvents, ToolCall, ToolCallInvalid, ToolCallResult } from "../generated/events.js"
 import { fullProgram } from "../session/full.js"
 import { effective, givenOf, isInjected, type OwnToken, type PlainOptions, type WithToken } from "../core/options.js"
@@ -100,7 +100,7 @@ const known = (...from: PlainOptions[]): PlainOptions[] => effective(from, (name
 /** The gate of a session's options, and those options with the gate in place of what it decides. */
 function gated(given: PlainOptions): [gate: ActionGate, options: PlainOptions] {
   const { agentActions, onAgentAction, ...rest } = given
-  if (onAgentAction !== undefined && typeof onAgentAction !== "function") throw localError("bad_request", "onAgentAction must be a function")
+  checkFunction("onAgentAction", onAgentAction)
   const gate = new ActionGate({ agentActions: agentActions as CompatPolicy, onAgentAction: onAgentAction as AgentActionHook })
   return [gate, { ...rest, onAgentAction: gate.decide }]
 }

@@ -1,8 +1,4 @@
-/** A file of an archive. */
-export interface ZipFile {
-  readonly name: string
-  readonly content: Blob
-}
+import type { TakenFile } from "./take.js"
 
 /** Bit 11: names are UTF-8. */
 const utf8Names = 0x0800
@@ -41,7 +37,7 @@ function encoded(fields: readonly (readonly [size: 2 | 4, value: number])[], tex
  * Makes a zip file. The files are stored as they are: sound and pictures are compressed already. Their content is not
  * copied into memory. All of them together must be smaller than 4 GiB.
  */
-export async function zip(files: readonly ZipFile[]): Promise<Blob> {
+export async function zip(files: readonly TakenFile[]): Promise<Blob> {
   const parts: Blob[] = []
   const directory: Blob[] = []
   let offset = 0
