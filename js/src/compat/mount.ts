@@ -1,5 +1,7 @@
 // Draws descriptors with the reference client's class names.
+import type { FormField } from "../generated/events.js"
 import { make, makeButton } from "../ui/dom.js"
+import { formInput } from "../ui/forminput.js"
 import { renderMarkdown } from "../ui/markdown.js"
 import { playerFrame } from "../ui/media.js"
 import { isEmbeddable } from "./media.js"
@@ -157,7 +159,7 @@ const drawers: Readonly<Record<string, Drawer>> = {
     const parts = [player ?? (poster ? image(poster, title ?? "") : undefined), url ? link("link", url, title || provider || "", context) : undefined]
     return parts.some(Boolean) ? [given("h3", "title", title), ...parts, given("p", "description", description)] : []
   },
-  "user-properties-form": ({ title, fields = [] }, { act }) => form(title, fields as Field[], act),
+  "user-properties-form": ({ title, fields = [] }, { act }) => form(title, fields as FormField[], act),
   "content-gallery": ({ title, items = [] }, context) => {
     const list = listOf("ul", "items", items as { title: string; description: string; imageUrl: string; url: string; alt: string }[], ({ title, description, imageUrl, url, alt }) => [
       imageUrl ? image(imageUrl, alt) : undefined, (url ? link("link", url, title, context) : undefined) ?? given("h4", "name", title), given("p", "description", description),
@@ -171,27 +173,14 @@ const drawers: Readonly<Record<string, Drawer>> = {
   },
 }
 
-interface Field {
-  key: string
-  type: string
-  label: string
-  knownValue: unknown
-  required: boolean
-  description: string
-}
-
-const inputTypes: Readonly<Record<string, string>> = { email: "email", phone: "tel", int: "number", float: "number", bool: "checkbox" }
-
-function form(title: string, fields: readonly Field[], act: Act): (Node | undefined)[] {
+function form(title: string, fields: readonly FormField[], act: Act): (Node | undefined)[] {
   if (fields.length === 0) return []
   const element = part("form", "form")
   const rows: HTMLElement[] = []
   const read: [string, () => string | boolean][] = []
-  for (const { key, type, label, knownValue, required, description } of fields) {
-    const common = { ...named("input"), name: key, required: required && type !== "bool" }
-    const input = ["text", "list", "dict"].includes(type) ? make("textarea", common) : make("input", { ...common, type: inputTypes[type] ?? "text", step: type === "float" && "any" })
-    if (type === "bool") (input as HTMLInputElement).checked = knownValue === true
-    else if (knownValue != null) input.value = typeof knownValue === "object" ? JSON.stringify(knownValue) : String(knownValue)
+  for (const field of fields) {
+    const { key, type, label, description } = field
+    const input = formInput(field, named("input"))
     rows.push(part("label", "field", part("span", "label", label || key), input, given("span", "description", description)))
     read.push([key, () => (type === "bool" ? (input as HTMLInputElement).checked : input.value)])
   }

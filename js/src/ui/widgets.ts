@@ -1,5 +1,6 @@
-import type { ContentGallery, ExternalVideo, Flashcards, Followups, FormField, GalleryItem, GradedQuestion, Markdown, ShowLink, Sources, Summary, UserPropertiesForm, Video, VideoGallery, Widget } from "../generated/events.js"
+import type { ContentGallery, ExternalVideo, Flashcards, Followups, GalleryItem, GradedQuestion, Markdown, ShowLink, Sources, Summary, UserPropertiesForm, Video, VideoGallery, Widget } from "../generated/events.js"
 import { hostOf, icon, make, makeButton, safeLink, safeUrl, withTexts, type Texts } from "./dom.js"
+import { formInput } from "./forminput.js"
 import { fillIn, WIDGET_LABELS, type WidgetLabels } from "./labels.js"
 import { Scope, type SessionLike } from "./listen.js"
 import { allowed, EMBED_HOSTS, externalEmbedUrl, playerEmbedUrl, playerFrame, thumbnailUrl } from "./media.js"
@@ -327,29 +328,17 @@ function picture(address: string | undefined, alt: string | undefined, over?: No
   return box
 }
 
-/** Attributes of the input elements, by the type of the field. */
-const inputs: Record<string, Record<string, string>> = {
-  email: { type: "email", autocomplete: "email" },
-  phone: { type: "tel", autocomplete: "tel" },
-  int: { type: "number", step: "1" },
-  float: { type: "number", step: "any" },
-  bool: { type: "checkbox" },
-}
-const long = ["text", "list", "dict"]
-
 let forms = 0
 
 function form({ title, fields }: UserPropertiesForm, { widget, labels, act }: Context): HTMLElement {
   const number = ++forms
   const element = make("form", { class: "fields" })
   const boxes = new Map<string, [type: string, input: HTMLInputElement | HTMLTextAreaElement]>()
-  const rows = fields.map(({ key, type, label, knownValue, required, description }: FormField, at) => {
+  const rows = fields.map((field, at) => {
+    const { key, type, label, required, description } = field
     const id = `agent-form-${number}-${at}`
     const about = description ? make("small", { id: `${id}-about` }, description) : undefined
-    const common = { id, name: key, required: required && type !== "bool", "aria-describedby": about?.id }
-    const input = long.includes(type) ? make("textarea", { rows: 2, ...common }) : make("input", { type: "text", ...inputs[type], ...common })
-    if (type === "bool") (input as HTMLInputElement).checked = knownValue === true
-    else if (knownValue !== undefined && knownValue !== null) input.value = typeof knownValue === "object" ? JSON.stringify(knownValue) : String(knownValue)
+    const input = formInput(field, { id, "aria-describedby": about?.id })
     const caption = make("label", { for: id }, or(label, key), required ? undefined : make("span", { class: "soft" }, ` ${labels.optional}`))
     boxes.set(key, [type, input])
     return make("div", { class: "field" }, caption, input, about)
