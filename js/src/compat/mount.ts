@@ -1,5 +1,5 @@
 // Draws descriptors with the reference client's class names.
-import type { FormField } from "../generated/events.js"
+import type { Flashcard, FormField, GalleryItem, Source, Video } from "../generated/events.js"
 import { make, makeButton } from "../ui/dom.js"
 import { formInput } from "../ui/forminput.js"
 import { renderMarkdown } from "../ui/markdown.js"
@@ -112,7 +112,7 @@ type Drawer = (data: any, context: Context) => (Node | undefined)[]
 
 const drawers: Readonly<Record<string, Drawer>> = {
   flashcards: ({ title, cards = [] }) => {
-    const list = listOf("ol", "cards", cards as { front: string; back: string; label?: string }[], ({ front, back, label }) => {
+    const list = listOf("ol", "cards", cards as Flashcard[], ({ front, back, label }) => {
       if (!front && !back) return []
       const answer = part("p", "back", back || undefined)
       answer.hidden = true
@@ -128,7 +128,7 @@ const drawers: Readonly<Record<string, Drawer>> = {
     listOf("ul", "questions", questions as string[], (question) => [makeButton(named("question"), () => void act("followup", { question }), question)]),
   ],
   sources: ({ sources = [] }, context) => [
-    listOf("ol", "sources", sources as { title: string; url: string; snippet: string }[], ({ title, url, snippet }) =>
+    listOf("ol", "sources", sources as Required<Source>[], ({ title, url, snippet }) =>
       [link("link", url, title, context) ?? given("span", "source", title), given("p", "snippet", snippet)]),
   ],
   summary: ({ title, summary, bullets = [] }, { prose }) => {
@@ -136,7 +136,7 @@ const drawers: Readonly<Record<string, Drawer>> = {
     return summary || list ? [given("h3", "title", title), summary ? prose(summary, "text") : undefined, list] : []
   },
   "video-gallery": ({ title, videos = [] }, context) => {
-    const list = listOf("ul", "videos", videos as { entryId: string; title: string; thumbnailUrl: string; url: string; embedUrl: string; description: string; alt: string }[],
+    const list = listOf("ul", "videos", videos as (Required<Video> & { embedUrl: string })[],
       ({ entryId, title, thumbnailUrl, url, embedUrl, description, alt }) => {
         const about = [given("h4", "name", title), given("p", "description", description)]
         if (!isEmbeddable(embedUrl) && !url) return [image(thumbnailUrl, alt), ...about]
@@ -161,7 +161,7 @@ const drawers: Readonly<Record<string, Drawer>> = {
   },
   "user-properties-form": ({ title, fields = [] }, { act }) => form(title, fields as FormField[], act),
   "content-gallery": ({ title, items = [] }, context) => {
-    const list = listOf("ul", "items", items as { title: string; description: string; imageUrl: string; url: string; alt: string }[], ({ title, description, imageUrl, url, alt }) => [
+    const list = listOf("ul", "items", items as Required<GalleryItem>[], ({ title, description, imageUrl, url, alt }) => [
       imageUrl ? image(imageUrl, alt) : undefined, (url ? link("link", url, title, context) : undefined) ?? given("h4", "name", title), given("p", "description", description),
     ])
     return list ? [given("h3", "title", title), list] : []
