@@ -60,7 +60,7 @@ export class ToolPanel {
 
   // Asks the visitor, because a page has no weather data.
   async #weather(place, element) {
-    const { promise, resolve } = deferred()
+    const { promise, resolve } = Promise.withResolvers()
     const buttons = choices.map((choice) => {
       const button = make("button", { type: "button" }, choice)
       button.addEventListener("click", () => resolve(choice.toLowerCase()))
@@ -118,10 +118,4 @@ export class ToolPanel {
     this.#announce(`Highlighted on page ${found + 1}: ${text}`)
     return { status: "done", page: found + 1 }
   }
-}
-
-function deferred() {
-  let resolve
-  const promise = new Promise((settle) => (resolve = settle))
-  return { promise, resolve }
 }
