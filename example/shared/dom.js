@@ -1,11 +1,14 @@
 /** The element with that id. */
 export const $ = (id) => document.getElementById(id)
 
-/** Shows a text in the status line. */
-export function status(text, bad = false) {
-  $("status").textContent = text
-  $("status").toggleAttribute("data-bad", bad)
+/** Shows a text in the status line with that id. */
+export function say(id, text, bad = false) {
+  $(id).textContent = text
+  $(id).toggleAttribute("data-bad", bad)
 }
+
+/** Shows a text in the status line of the page. */
+export const status = (text, bad) => say("status", text, bad)
 
 /** Makes an element; props are its properties, children elements and texts. */
 export function make(tag, props = {}, ...children) {

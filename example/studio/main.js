@@ -2,7 +2,7 @@
 // server (main.go) makes the calls of the service, and this page asks that server. The
 // fragment of the address says what is shown, so that the browser's Back works:
 // #new, #edit/AGENT, #conversations/AGENT, #conversations/AGENT/THREAD, and none for the list.
-import { $, make } from "/shared/dom.js"
+import { $, make, say } from "/shared/dom.js"
 
 /** Asks the server of this page; a refusal is an error with a message for people, and the `field` of the form that must be changed. */
 async function ask(method, path, body) {
@@ -17,11 +17,6 @@ async function ask(method, path, body) {
 }
 
 const link = (href, text, className = "") => make("a", { href, className, target: "_blank", rel: "noopener noreferrer" }, text)
-
-function say(id, text, bad = false) {
-  $(id).textContent = text
-  $(id).toggleAttribute("data-bad", bad)
-}
 
 /** Runs a step of the page; its error is shown in the status line of that part. */
 async function attempt(id, step) {
