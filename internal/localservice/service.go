@@ -214,7 +214,7 @@ func (s *Service) start(ctx context.Context, o *Options) (err error) {
 		Metrics: s.observed(measured, peers),
 	})
 	if err != nil {
-		return err
+		return errors.Join(err, listener.Close()) // no server closes it
 	}
 	if o.PageControl {
 		routes.Handle(controlPath+"/", s.pageControl(control))
