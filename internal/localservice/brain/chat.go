@@ -23,6 +23,11 @@ const (
 	// maxRounds is how often a model may ask for tools in one turn.
 	maxRounds = 8
 
+	// maxAsked is how many tools a model may ask for in one reply, and maxAskedBytes how long
+	// their names and arguments may be in all.
+	maxAsked      = 64
+	maxAskedBytes = 256 << 10
+
 	// chatTimeout bounds one reply of the model.
 	chatTimeout = 2 * time.Minute
 
@@ -81,8 +86,13 @@ func (c *Chat) Answer(ctx context.Context, q *Question, out Sink) error {
 			request.Messages = append(request.Messages, openai.ChatCompletionMessage{Role: openai.ChatMessageRoleTool, Content: result, ToolCallID: call.ID})
 		}
 	}
-	return &Failure{"The language model used too many tools for one answer. Please ask again."}
+	return &Failure{tooManyTools}
 }
+
+const (
+	tooManyTools = "The language model used too many tools for one answer. Please ask again."
+	tooLongCalls = "The language model asked for a tool with too much text. Please ask again."
+)
 
 // round streams one reply of the model: its text is passed on as it arrives, its tool calls
 // are put together.
@@ -100,7 +110,7 @@ func (c *Chat) round(ctx context.Context, request openai.ChatCompletionRequest, 
 	}
 	defer stream.Close()
 	var text strings.Builder
-	finished := false
+	asked, finished := 0, false // asked in bytes
 	for {
 		chunk, err := stream.Recv()
 		if errors.Is(err, io.EOF) {
@@ -116,6 +126,15 @@ func (c *Chat) round(ctx context.Context, request openai.ChatCompletionRequest, 
 		finished = finished || choice.FinishReason != ""
 		if reply.ToolCalls, err = join(reply.ToolCalls, choice.Delta.ToolCalls); err != nil {
 			return reply, c.failed(ctx, err)
+		}
+		for _, piece := range choice.Delta.ToolCalls {
+			asked += len(piece.ID) + len(piece.Function.Name) + len(piece.Function.Arguments)
+		}
+		switch {
+		case len(reply.ToolCalls) > maxAsked:
+			return reply, &Failure{tooManyTools}
+		case asked > maxAskedBytes:
+			return reply, &Failure{tooLongCalls}
 		}
 		text.WriteString(choice.Delta.Content)
 		if err := out.Say(choice.Delta.Content); err != nil {

@@ -178,7 +178,22 @@ func TestChatFailures(t *testing.T) {
 		{"tools for ever", streams(
 			chunk(`{"tool_calls":[{"index":0,"id":"c","type":"function","function":{"name":"go_to_page","arguments":"{\"page\":1}"}}]}`, ""),
 			chunk(`{}`, "tool_calls"), done,
-		), "", "The language model used too many tools for one answer. Please ask again."},
+		), "", tooManyTools},
+		{"very many tools", func(w http.ResponseWriter, r *http.Request) {
+			for i := 0; r.Context().Err() == nil; i++ {
+				fmt.Fprint(w, chunk(fmt.Sprintf(`{"tool_calls":[{"index":%d,"function":{"name":"go_to_page"}}]}`, i), ""))
+			}
+		}, "", tooManyTools},
+		{"arguments for ever", func(w http.ResponseWriter, r *http.Request) {
+			for r.Context().Err() == nil {
+				fmt.Fprint(w, chunk(`{"tool_calls":[{"index":0,"function":{"arguments":"`+strings.Repeat("x", 1000)+`"}}]}`, ""))
+			}
+		}, "", tooLongCalls},
+		{"a line for ever", func(w http.ResponseWriter, r *http.Request) {
+			for part := strings.Repeat("x", 1<<20); r.Context().Err() == nil; {
+				fmt.Fprint(w, part)
+			}
+		}, "", sorry},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			replies := make([]func(http.ResponseWriter, *http.Request), maxRounds)

@@ -32,11 +32,22 @@ func NewClient() *http.Client {
 // retryDelay is the pause before a request is sent again.
 const retryDelay = 500 * time.Millisecond
 
+// maxReply bounds a reply, in bytes. The client keeps a line of a stream until it is complete.
+const maxReply = 64 << 20
+
 // retrying sends a request again, once, when it failed or when the status of the reply is
 // 429 or 5xx.
 type retrying struct{ *http.Client }
 
 func (c retrying) Do(r *http.Request) (*http.Response, error) {
+	reply, err := c.twice(r)
+	if err == nil {
+		reply.Body = http.MaxBytesReader(nil, reply.Body, maxReply)
+	}
+	return reply, err
+}
+
+func (c retrying) twice(r *http.Request) (*http.Response, error) {
 	reply, err := c.Client.Do(r)
 	if err == nil && reply.StatusCode != http.StatusTooManyRequests && reply.StatusCode < http.StatusInternalServerError {
 		return reply, nil
