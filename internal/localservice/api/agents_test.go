@@ -170,6 +170,12 @@ func TestIdempotencyKeyRepeatsTheFirstReply(t *testing.T) {
 			t.Errorf("delete: %d %s", got.status, got.body)
 		}
 	}
+	for _, want := range []string{"key-5 1", "key-5 1", "key-6 0"} {
+		key, total, _ := strings.Cut(want, " ")
+		if got := send("/v1/thread/delete", fmt.Sprintf(`{"thread_ids":[%q]}`, talk.threadID), key); !strings.Contains(got.body, `"totalCount":`+total) {
+			t.Errorf("delete of the thread with %s: %s", key, got.body)
+		}
+	}
 	wantStatus(t, "delete with another key", send("/v1/skill/delete", fmt.Sprintf(`{"id":%q}`, id), "key-4"), 404, "")
 }
 

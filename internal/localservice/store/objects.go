@@ -415,16 +415,22 @@ func (c Collection[T]) Delete(ctx context.Context, partnerID int64, id string) e
 				return err
 			}
 		}
-		if !request.Valid {
-			return nil
-		}
-		if _, err := tx.ExecContext(ctx, `DELETE FROM deletions WHERE deleted_at < ?`, millis(time.Now().Add(-deletionsKept))); err != nil {
-			return err
-		}
-		_, err = tx.ExecContext(ctx, `INSERT INTO deletions (kind, partner_id, id, request, deleted_at) VALUES (?, ?, ?, ?, ?)`,
-			c.kind, partnerID, id, request, millis(time.Now()))
-		return err
+		return deleted(ctx, tx, c.kind, partnerID, id)
 	})
+}
+
+// deleted records, for a repetition of its request, what a request has deleted.
+func deleted(ctx context.Context, tx *sql.Tx, kind string, partnerID int64, ids ...string) error {
+	request := requestOf(ctx)
+	if !request.Valid {
+		return nil
+	}
+	if _, err := tx.ExecContext(ctx, `DELETE FROM deletions WHERE deleted_at < ?`, millis(time.Now().Add(-deletionsKept))); err != nil {
+		return err
+	}
+	_, err := tx.ExecContext(ctx, `INSERT OR IGNORE INTO deletions (kind, partner_id, id, request, deleted_at) SELECT ?, ?, value, ?, ? FROM json_each(?)`,
+		kind, partnerID, request, millis(time.Now()), jsonList(ids))
+	return err
 }
 
 func (c Collection[T]) nameOf(body *T) sql.NullString {

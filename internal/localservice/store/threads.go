@@ -223,14 +223,16 @@ func paged[T any](ctx context.Context, q querier, scan func(scanner) (T, error),
 }
 
 // DeleteThreads deletes threads that the scope owns, with everything that was said in them,
-// and returns them; ids that it does not own are ignored. Their ids stay taken.
+// and returns them; ids that it does not own are ignored. Their ids stay taken. A repeated
+// request returns them again, without what they contained ([WithRequest]).
 func (s *Store) DeleteThreads(ctx context.Context, scope Scope, ids []string) ([]Thread, error) {
-	deleted := []Thread{}
+	const kind = "thread"
+	gone := []Thread{}
 	err := s.removing(ctx, func(tx *sql.Tx) (err error) {
 		w := scope.owned()
-		w.add("deleted_at IS NULL")
+		w.add("(deleted_at IS NULL OR id IN (SELECT id FROM deletions WHERE kind = ? AND partner_id = ? AND request = ?))", kind, scope.PartnerID, requestOf(ctx))
 		in(w, "id", ids)
-		deleted, err = all(ctx, tx, scanThread, `SELECT `+threadColumns+` FROM threads WHERE `+w.String()+` ORDER BY rowid`, w.args...)
+		gone, err = all(ctx, tx, scanThread, `SELECT `+threadColumns+` FROM threads WHERE `+w.String()+` ORDER BY rowid`, w.args...)
 		if err != nil {
 			return err
 		}
@@ -239,9 +241,16 @@ func (s *Store) DeleteThreads(ctx context.Context, scope Scope, ids []string) ([
 		}
 		_, err = tx.ExecContext(ctx, `UPDATE threads SET deleted_at = ?, title = '', vars = '{}', analysis = '{}', outcome = '{}', state = '{}' WHERE `+w.String(),
 			append([]any{millis(time.Now())}, w.args...)...)
-		return err
+		if err != nil {
+			return err
+		}
+		of := make([]string, len(gone))
+		for i := range gone {
+			of[i] = gone[i].ID
+		}
+		return deleted(ctx, tx, kind, scope.PartnerID, of...)
 	})
-	return deleted, err
+	return gone, err
 }
 
 // CompleteThread records that the conversation of a thread is over. Only the
