@@ -11,6 +11,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"os/signal"
 	"runtime/debug"
@@ -73,6 +74,11 @@ func explain(err error) string {
 	text := string(f.Code) + ": " + printable(f.Message())
 	if f.RequestID != "" {
 		text += " (request " + printable(f.RequestID) + ")"
+	}
+	// Without it, a file that does not exist is one that can't be read.
+	var file *fs.PathError
+	if errors.As(f, &file) {
+		return text + ": " + printable(file.Error())
 	}
 	switch f.Code {
 	case fault.ConfirmationRequired:

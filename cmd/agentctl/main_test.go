@@ -307,6 +307,7 @@ func TestWrongCommandLines(t *testing.T) {
 		{`intellects update: required flag "file" not set`, []string{"intellects", "update", "7"}},
 		{`talk: required flag "agent" not set`, []string{"talk"}},
 		{"agents create: -intellect must be a number", []string{"agents", "create", "-intellect", "robin"}},
+		{"-since must not be negative", []string{"threads", "list", "-since", "-5h"}},
 		{"needs an argument: -name", []string{"agents", "create", "-name"}},
 	} {
 		r.fails(statusUsage, test.text, test.args...)
@@ -322,6 +323,7 @@ func TestWrongCommandLines(t *testing.T) {
 	}
 	r.fails(statusUsage, "after top-level value", "intellects", "create", "-file", r.file("x.json", `{"name":"x"} {"nam":"y"}`))
 	r.fails(statusFailed, "no such file", "knowledge", "create", "x", "none.md")
+	r.fails(statusFailed, "no such file", "replay", "none")
 	r.env[envPartner] = "many"
 	r.fails(statusUsage, "must be a number", "agents", "list")
 	r.env[envPartner], r.env[envRegion] = "1", "mars1"

@@ -113,6 +113,7 @@ func TestTalkPrintsTheTimesOfATurn(t *testing.T) {
 func TestTalkThatFails(t *testing.T) {
 	r, agent := talkRig(t)
 	r.fails(statusFailed, "stream_error: The brain is out.", "talk", "-agent", agent, "-text", "How is the weather?", "-text", "the password?")
+	r.fails(statusFailed, "open none.wav: no such file", "talk", "-agent", agent, "-mic", "none.wav")
 	r.fails(statusFailed, "not_found", "talk", "-agent", "00000000-0000-4000-8000-000000000000", "-text", "hello")
 }
 

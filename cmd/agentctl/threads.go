@@ -18,7 +18,10 @@ func threads() *cli.Command {
 	return group("threads", "reads what was said",
 		command("list", "", "lists what was talked about", func(ctx context.Context, c *call, _ []string) error {
 			filter := management.ThreadFilter{UserID: c.text("user"), Status: c.flags.String("status")}
-			if since := c.flags.Duration("since"); since > 0 {
+			switch since := c.flags.Duration("since"); {
+			case since < 0:
+				return usageError{"-since must not be negative"}
+			case since > 0:
 				filter.UpdatedFrom = time.Now().Add(-since)
 			}
 			switch agents := c.list("agent"); {
