@@ -21,6 +21,10 @@ func (s *Session) onEvent(t *transport, e event.Timed) {
 
 func (s *Session) receive(t *transport, timed event.Timed) {
 	if t.released {
+		// It reports a turn that was under way only when it disconnects.
+		if e, ok := timed.Event.(event.TurnTimings); ok {
+			s.core.EmitAt(e, timed.At)
+		}
 		return
 	}
 	if t == s.current {

@@ -502,6 +502,31 @@ func TestASecondConnectJoinsTheFirst(t *testing.T) {
 	})
 }
 
+// TestTurnsUnderWayHaveTimingsWhenTheirTransportIsLeft: one event for each.
+func TestTurnsUnderWayHaveTimingsWhenTheirTransportIsLeft(t *testing.T) {
+	for _, c := range []struct {
+		mode, other Mode
+		outcome     string
+	}{{Avatar, Chat, "ended"}, {Chat, Avatar, "interrupted"}} {
+		for how, leave := range map[string]func(*rig){
+			"switch":     func(r *rig) { r.mustSwitch(c.other) },
+			"disconnect": func(r *rig) { r.Disconnect(session.DisconnectOptions{}) },
+			"close":      func(r *rig) { r.Close() },
+		} {
+			connected(t, Options{Options: session.Options{ThreadID: "th-1"}, Mode: c.mode}, func(r *rig) {
+				asked := r.send(background, "And to drink?")
+				synctest.Wait()
+				leave(r)
+				<-asked
+				synctest.Wait()
+				if got := all[event.TurnTimings](r); len(got) != 1 || got[0].From != "typed" || got[0].Outcome != c.outcome {
+					t.Errorf("%s from %s: %+v", how, c.mode, got)
+				}
+			})
+		}
+	}
+}
+
 // TestTurnsOfAnAvatarThatIsLeftAreShownOrReported, before the switch or the end.
 func TestTurnsOfAnAvatarThatIsLeftAreShownOrReported(t *testing.T) {
 	for _, c := range []struct {

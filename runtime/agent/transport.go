@@ -48,7 +48,7 @@ type transport struct {
 	turn        *event.TurnEnded    // the event that will end the turn under way, nil without one
 	pendingVars map[string]any      // variables that it could not take yet
 	ended       *event.Ended        // set if it ended without a call of Disconnect
-	released    bool                // it was released; its events are ignored
+	released    bool                // it was released; its events but the timings of its last turn are ignored
 	overdue     bool                // returnLimit has passed since its release: other texts no longer wait for its own
 	removes     map[*handler]func() // remove the session's handlers from it
 }
