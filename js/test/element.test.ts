@@ -551,6 +551,19 @@ test("the microphone's refusal stays until it is acted on", async () => {
   assert.deepEqual([problem.hidden, program.names().includes("startMic")], [true, true])
 })
 
+test("a notice that stays the same is not written again, which would have it read aloud again", async () => {
+  const element = place()
+  await element.start()
+  program.dispatch("warning", { code: "playback_blocked", message: "a click is needed" })
+  program.dispatch("warning", { code: "mic_not_found", message: "no microphone" })
+  const texts = () => [...find(element, "[part=microphone-problem]").children].map((child) => child.firstChild)
+  const before = texts()
+  assert.ok(before.length === 4 && before.every(Boolean))
+  for (const event of ["responsePending", "turnStart", "turnEnd"]) program.dispatch(event, {})
+  await settle()
+  texts().forEach((text, i) => assert.ok(text === before[i], String(text?.textContent)))
+})
+
 test("where the page may not use the microphone, its sentence names no settings", async (t) => {
   const element = place({ lang: "de" })
   await element.start()

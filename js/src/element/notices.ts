@@ -28,11 +28,10 @@ export class Notices implements Part {
     this.#message.toggleAttribute("data-bad", phase === "error")
     write(this.#trouble, phase === "live" ? (unheard ? labels.noVoice : hint?.(labels)) : "")
     this.#microphone.hidden = microphoneProblem === undefined
-    this.#problem.textContent = microphoneProblem?.(labels) ?? ""
-    this.#unlock.hidden = !silent(state)
-    this.#unlock.textContent = labels.unlock
-    this.#retry.textContent = labels.retry
-    this.#dismiss.textContent = labels.dismiss
+    write(this.#problem, microphoneProblem?.(labels))
+    write(this.#retry, labels.retry)
+    write(this.#dismiss, labels.dismiss)
+    write(this.#unlock, silent(state) ? labels.unlock : "")
   }
 }
 
