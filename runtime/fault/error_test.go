@@ -238,8 +238,8 @@ func TestFrom(t *testing.T) {
 		detail string
 	}{
 		{"cancelled", fmt.Errorf("read: %w", context.Canceled), Aborted, "the caller cancelled"},
-		{"deadline", context.DeadlineExceeded, Timeout, "a step took too long; the phase names it"},
-		{"timeout method", &os.PathError{Op: "read", Err: os.ErrDeadlineExceeded}, Timeout, "a step took too long; the phase names it"},
+		{"deadline", context.DeadlineExceeded, Timeout, "the time was up"},
+		{"timeout method", &os.PathError{Op: "read", Err: os.ErrDeadlineExceeded}, Timeout, "the time was up"},
 		{"bare code", NotFound, NotFound, "HTTP 404: it does not exist, or not for this token"},
 		{"wrapped code", fmt.Errorf("join: %w", Timeout), Timeout, "join: timeout"},
 		{"unknown", io.EOF, InternalError, "the runtime itself failed; please report it"},

@@ -38,7 +38,7 @@ func From(err error) *Error {
 	case errors.Is(err, context.Canceled):
 		return New(Aborted, "").Wrap(err)
 	case errors.Is(err, context.DeadlineExceeded), errors.As(err, &timeout) && timeout.Timeout():
-		return New(Timeout, "").Wrap(err)
+		return New(Timeout, "the time was up").Wrap(err)
 	}
 	return New(InternalError, "").Wrap(err)
 }
