@@ -171,7 +171,7 @@ export const options = {
       "type": "number",
       "check": "number",
       "preset": "300",
-      "about": "The level at which `localSpeakingChanged` turns true, 0 to 4080."
+      "about": "The level at which `localSpeakingChanged` turns true."
     },
     {
       "name": "maxAsrBitrateKbps",

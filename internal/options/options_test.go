@@ -18,7 +18,7 @@ type limits struct {
 type sample struct {
 	Path   string         `json:"path" default:"/end"`
 	Policy string         `json:"policy" enum:"relay,all"`
-	Level  *float64       `json:"level" default:"0.5"`
+	Level  *float64       `json:"level" default:"0.5" max:"2.5"`
 	Limits limits         `json:"timeouts"`
 	Period *time.Duration `json:"periodMs" default:"12s"`
 	Listen func()         `json:"-"`
@@ -61,10 +61,11 @@ func TestWhatIsGivenStays(t *testing.T) {
 }
 
 func TestValuesThatAreNotAllowed(t *testing.T) {
-	negative := -0.5
+	negative, high := -0.5, 2.75
 	for message, o := range map[string]any{
 		"policy must be one of relay, all":    &sample{Policy: "host"},
 		"level must be a number, 0 or more":   &sample{Level: &negative},
+		"level must be at most 2.5":           &sample{Level: &high},
 		"backoff must be a number, 0 or more": &sample{Limits: limits{Backoff: -1}},
 	} {
 		err := Complete(o)
@@ -72,6 +73,8 @@ func TestValuesThatAreNotAllowed(t *testing.T) {
 			t.Errorf("%v, want %q", err, message)
 		}
 	}
+	highest := 2.5
+	must.Do(t, Complete(&sample{Level: &highest}))
 	below := -1
 	if err := Complete(&struct {
 		Tries *int `json:"tries" check:"integer"`

@@ -48,7 +48,7 @@ var optionTypes = []optionType{
 // option is one option as declared in TypeScript.
 type option struct {
 	property
-	goName, preset, check, unit string
+	goName, preset, check, unit, max string
 }
 
 // optionList returns the options of d, including those of embedded structs without an
@@ -90,6 +90,7 @@ func (t *types) optionList(d *decl, required bool) (list []option, extends []str
 		o := option{goName: path.Base(d.pkg.dir) + "." + d.name + "." + f.Names[0].Name, check: t.checkOf(d, f, tag)}
 		o.property = property{name: name, typ: typ, doc: t.optionDoc(f), optional: !required || strings.Contains(more, "omitempty")}
 		o.preset, o.unit = presetOf(f, tag)
+		o.max = tag.Get("max")
 		list = append(list, o)
 	}
 	return list, extends, nil
@@ -264,7 +265,7 @@ import type { TokenKind } from "./names.js"
 
 export { capabilityNames, type TokenKind } from "./names.js"
 
-/** How an option is checked: by its kind, or by the values that it can have. */
+/** How an option is checked: by its kind, which may have a largest value, or by the values that it can have. */
 export type Check =
   | "string"
   | "id"
@@ -281,6 +282,7 @@ export type Check =
   | "address"
   | "address,empty"
   | "socket"
+  | { readonly is: "number" | "count"; readonly max: number }
   | readonly string[]
 
 type Promised<T> = T | Promise<T>
@@ -350,7 +352,10 @@ func (t *types) optionsFile() (text, nameLists, doc string, err error) {
 		if o.checks != "" {
 			fmt.Fprintf(&tables, "\nexport const %s: Readonly<Record<string, Check>> = {\n", o.checks)
 			for _, p := range list {
-				if p.check != "" {
+				switch {
+				case p.max != "":
+					fmt.Fprintf(&tables, "  %s: { is: %s, max: %s },\n", p.name, p.check, p.max)
+				case p.check != "":
 					fmt.Fprintf(&tables, "  %s: %s,\n", p.name, p.check)
 				}
 			}
@@ -361,6 +366,9 @@ func (t *types) optionsFile() (text, nameLists, doc string, err error) {
 			preset := ""
 			if p.preset != "" {
 				preset = ", default `" + p.preset + "`"
+			}
+			if p.max != "" {
+				preset += ", at most `" + p.max + "`"
 			}
 			about := strings.TrimSpace(p.doc + " In Go: `" + p.goName + "`")
 			fmt.Fprintf(&page, "- `%s`: `%s`%s. %s\n", p.name, p.typ, preset, about)
@@ -430,6 +438,9 @@ func filters(p *pkg) string {
 // full returns the comment of an option with its default and its unit.
 func (o *option) full() string {
 	doc := o.doc
+	if o.max != "" {
+		doc += " At most " + o.max + "."
+	}
 	switch {
 	case o.preset != "" && o.unit != "":
 		doc += " Default " + o.preset + " " + o.unit + "."

@@ -330,7 +330,7 @@ func (s *Session) micEvent(ev media.Event) {
 	}
 }
 
-// maxLevel is the scale of LocalVADThreshold: 16 bins of a byte each.
+// maxLevel is the scale of LocalVADThreshold, and its largest value: 16 bins of a byte each.
 const maxLevel = 16 * 255
 
 // sendCandidate trickles a candidate of the microphone's or the voice's peer

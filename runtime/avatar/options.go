@@ -5,11 +5,9 @@ import (
 	"context"
 	"fmt"
 	"io"
-	"strconv"
 	"time"
 
 	"github.com/agentruntime/agentruntime/runtime/appinit"
-	"github.com/agentruntime/agentruntime/runtime/fault"
 	"github.com/agentruntime/agentruntime/runtime/media"
 	"github.com/agentruntime/agentruntime/runtime/session"
 	"github.com/agentruntime/agentruntime/runtime/signaling"
@@ -72,8 +70,8 @@ type Options struct {
 	// MicStart is when the microphone is requested: immediate, while connecting, or
 	// deferred, by `startMic()`.
 	MicStart MicStart `json:"micStartMode" enum:"immediate,deferred" default:"immediate"`
-	// LocalVADThreshold is the level at which `localSpeakingChanged` turns true, 0 to 4080.
-	LocalVADThreshold *float64 `json:"localVadThreshold" default:"300"`
+	// LocalVADThreshold is the level at which `localSpeakingChanged` turns true.
+	LocalVADThreshold *float64 `json:"localVadThreshold" default:"300" max:"4080"`
 	// MaxASRBitrate limits the bitrate of the microphone, in kbit/s; 0 means no limit.
 	MaxASRBitrate int `json:"maxAsrBitrateKbps"`
 
@@ -170,9 +168,6 @@ type ActionPolicy struct {
 func (o Options) withDefaults() (Options, error) {
 	if err := o.Complete(&o); err != nil {
 		return o, err
-	}
-	if *o.LocalVADThreshold > maxLevel {
-		return o, fault.New(fault.BadRequest, "localVadThreshold must be at most "+strconv.Itoa(maxLevel))
 	}
 	o.StickyID = cmp.Or(o.StickyID, session.RandomID(stickyIDLength))
 	policy := o.Policy()

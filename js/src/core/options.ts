@@ -71,7 +71,8 @@ export function plainOf(given: PlainOptions, ...tables: Readonly<Record<string, 
 
 function checked(name: string, value: unknown, check: Check, given: PlainOptions): unknown {
   if (typeof check !== "string") {
-    oneOf(name, value, check)
+    if (!("max" in check)) oneOf(name, value, check)
+    else if ((checked(name, value, check.is, given) as number) > check.max) throw bad(`${name} must be at most ${check.max}`)
     return value
   }
   switch (check) {

@@ -6,7 +6,7 @@ import type { TokenKind } from "./names.js"
 
 export { capabilityNames, type TokenKind } from "./names.js"
 
-/** How an option is checked: by its kind, or by the values that it can have. */
+/** How an option is checked: by its kind, which may have a largest value, or by the values that it can have. */
 export type Check =
   | "string"
   | "id"
@@ -23,6 +23,7 @@ export type Check =
   | "address"
   | "address,empty"
   | "socket"
+  | { readonly is: "number" | "count"; readonly max: number }
   | readonly string[]
 
 type Promised<T> = T | Promise<T>
@@ -250,7 +251,7 @@ export interface AvatarSettings extends SessionSettings {
    * `startMic()`. Default `"immediate"`.
    */
   micStartMode?: "immediate" | "deferred" | undefined
-  /** The level at which `localSpeakingChanged` turns true, 0 to 4080. Default `300`. */
+  /** The level at which `localSpeakingChanged` turns true. At most 4080. Default `300`. */
   localVadThreshold?: number | undefined
   /** Limits the bitrate of the microphone, in kbit/s; 0 means no limit. */
   maxAsrBitrateKbps?: number | undefined
@@ -686,7 +687,7 @@ export const avatarChecks: Readonly<Record<string, Check>> = {
   audioEl: "element",
   noiseProcessor: "function",
   micStartMode: ["immediate", "deferred"],
-  localVadThreshold: "number",
+  localVadThreshold: { is: "number", max: 4080 },
   maxAsrBitrateKbps: "count",
   onBeforeSend: "function",
   onAgentAction: "function",

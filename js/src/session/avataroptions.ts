@@ -1,4 +1,4 @@
-import { bad, givenOf, plainSession, type PlainOptions, type WithToken } from "../core/options.js"
+import { givenOf, plainSession, type PlainOptions, type WithToken } from "../core/options.js"
 import { actionNames } from "../generated/names.js"
 import { avatarChecks, type AvatarSettings } from "../generated/settings.js"
 import { checkNames } from "../core/unknown.js"
@@ -12,9 +12,8 @@ export type AvatarOptions = WithToken<AvatarSettings>
 /** Checks the options of an `AvatarSession` and converts them to the form that cmd/wasm takes. */
 export function plainAvatar(options: unknown): PlainOptions {
   const given = givenOf(options)
-  const { turnServerUrl, iceServers, agentActions, localVadThreshold = 0, stickyId = randomID() } = given as AvatarSettings
+  const { turnServerUrl, iceServers, agentActions, stickyId = randomID() } = given as AvatarSettings
   const plain = plainSession(given, avatarChecks)
-  if (localVadThreshold > maxLevel) throw bad(`localVadThreshold must be at most ${maxLevel}`)
   return {
     ...plain,
     stickyId,
@@ -23,9 +22,6 @@ export function plainAvatar(options: unknown): PlainOptions {
     ...(agentActions && { agentActions: policyOf(agentActions) }),
   }
 }
-
-/** Like maxLevel of runtime/avatar: 16 bands of a byte each. */
-const maxLevel = 16 * 255
 
 function policyOf(actions: NonNullable<AvatarSettings["agentActions"]>): PlainOptions {
   checkNames(actions, actionNames, "agentActions.")
