@@ -92,7 +92,8 @@ type Hosts struct {
 
 type server struct {
 	Config
-	stages *stages
+	stages  *stages
+	managed []string // the paths that need an admin token; tests try each
 }
 
 // SessionPrefix is the path of the session API under the service's origin. The
@@ -101,6 +102,11 @@ const SessionPrefix = "/api_v3"
 
 // New returns the handler of every route, for one origin.
 func New(c Config) http.Handler {
+	s, mux := newServer(c)
+	return s.wrap(mux)
+}
+
+func newServer(c Config) (*server, *http.ServeMux) {
 	c.Stall = cmp.Or(c.Stall, DefaultStall)
 	s := &server{Config: c, stages: newStages(c.Stage)}
 	mux := http.NewServeMux()
@@ -130,7 +136,7 @@ func New(c Config) http.Handler {
 	collect(s.manageAgentHost, mux, "/v1/lifecycle", "create", s.rules())
 	s.lifecycleRoutes(mux)
 	collect(s.manageAgentHost, mux, "/v1/email-template", "add", s.emails())
-	return s.wrap(mux)
+	return s, mux
 }
 
 // wrap gives every request a request id, CORS headers, a limit on the size of its body,

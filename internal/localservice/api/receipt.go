@@ -71,5 +71,6 @@ func withReceipt(reply any, meta metaView) (any, error) {
 // manage adds the endpoint of a management call to a mux. All of them need an admin
 // token.
 func (s *server) manage(mux *http.ServeMux, path string, handle func(*call) (any, error)) {
+	s.managed = append(s.managed, path)
 	mux.Handle("POST "+path, s.route(admins, receipted(path, handle)))
 }
