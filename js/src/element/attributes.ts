@@ -1,6 +1,16 @@
 import { localError } from "../core/errors.js"
 import type { Mode } from "./state.js"
 
+/** The attributes that are an option of the session, by the option's name. */
+export const sessionAttributes = {
+  kickoff: "kickoff",
+  threadId: "thread-id",
+  contextId: "context-id",
+  contextType: "context-type",
+  region: "region",
+  genieUrl: "genie-url",
+} as const
+
 /** The attributes of an element, by the name of the property that reflects each. */
 export const attributes = {
   widgetId: "widget-id",
@@ -14,14 +24,9 @@ export const attributes = {
   disclosure: "disclosure",
   agentName: "agent-name",
   greeting: "greeting",
-  kickoff: "kickoff",
-  threadId: "thread-id",
-  contextId: "context-id",
-  contextType: "context-type",
-  region: "region",
   agenticUrl: "agentic-url",
-  genieUrl: "genie-url",
   ovpUrl: "ovp-url",
+  ...sessionAttributes,
 } as const
 
 /** The values of attributes that have only a few. */

@@ -4,7 +4,7 @@ import type { VisitorAccess } from "../session/visitor.js"
 import type { Texts } from "../ui/dom.js"
 import { WIDGET_LABELS } from "../ui/labels.js"
 import { warnUnknown } from "../ui/unknownlabels.js"
-import type { AttributeProperties } from "./attributes.js"
+import { sessionAttributes, type AttributeProperties } from "./attributes.js"
 import { english, type Labels } from "./labels.js"
 import { LAUNCHER_LABELS } from "./launcherlabels.js"
 import { chatModule, fullModule, imported, namesModule, type AnySession, type SessionOptions } from "./session.js"
@@ -41,7 +41,7 @@ const capabilities = { show_link: "on", video_gallery: "on", external_video: "on
 /** The options of the attributes, and of the page, which take precedence. */
 export function optionsOf(element: Settings): SessionOptions {
   const options: Record<string, string> = {}
-  for (const name of ["kickoff", "threadId", "contextId", "contextType", "region", "genieUrl"] as const) {
+  for (const name of Object.keys(sessionAttributes) as (keyof typeof sessionAttributes)[]) {
     const value = element[name]
     if (value !== null) options[name] = value
   }
