@@ -8,6 +8,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/agentruntime/agentruntime/runtime/signaling"
 )
 
 // specifications are the documents that comments refer to, and how they do.
@@ -75,6 +77,38 @@ func TestCitedSectionsExist(t *testing.T) {
 	for _, s := range specifications {
 		if cited[s.doc] < s.least {
 			t.Errorf("only %d references to %s were found", cited[s.doc], s.doc)
+		}
+	}
+}
+
+// Each name of an event in runtime/signaling is in its list there, and in its part of docs/protocol.md.
+func TestRowsOfEveryEventOfTheWire(t *testing.T) {
+	const path = "runtime/signaling/names.go"
+	_, rest, _ := strings.Cut(readFile(t, "docs/protocol.md"), "\n## 3. ")
+	client, server, _ := strings.Cut(rest, "\n## 4. ")
+	server, _, _ = strings.Cut(server, "\n## 5. ")
+	lists := []struct {
+		comment, list, section string
+		names                  []string
+		text                   string // of the section
+	}{
+		{"// Events that the client sends", "ClientEvents", "3", signaling.ClientEvents(), client},
+		{"// Events that the service sends", "ServerEvents", "4", signaling.ServerEvents(), server},
+	}
+	source := readFile(t, path)
+	for _, l := range lists {
+		_, block, found := strings.Cut(source, l.comment)
+		block, _, ended := strings.Cut(block, "\n)\n")
+		if !found || !ended {
+			t.Fatalf("%s has no constants after the comment %q", path, l.comment)
+		}
+		for _, m := range regexp.MustCompile(`(?m)^\t(\w+) += "([^"]+)"`).FindAllStringSubmatch(block, -1) {
+			if !slices.Contains(l.names, m[2]) {
+				t.Errorf("%s: add %s to %s", path, m[1], l.list)
+			}
+			if !regexp.MustCompile("`" + regexp.QuoteMeta(m[2]) + "[` ]").MatchString(l.text) {
+				t.Errorf("docs/protocol.md: section %s does not name %s: add it", l.section, m[2])
+			}
 		}
 	}
 }
