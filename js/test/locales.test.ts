@@ -1,4 +1,5 @@
 import assert from "node:assert/strict"
+import { readFileSync } from "node:fs"
 import { test } from "node:test"
 import { english } from "../src/element/labels.js"
 import { LANGUAGES, loadLocale } from "../src/locales.js"
@@ -24,13 +25,35 @@ for (const language of LANGUAGES) {
   test(`no text is missing, empty or without its values in ${language}`, async () => {
     const own = texts((await loadLocale(language))!)
     const all = texts({ ...english, errors: ERROR_MESSAGES, launcher: LAUNCHER_LABELS, tools: TOOL_LABELS, widgets: WIDGET_LABELS })
-    assert.deepEqual([...own.keys()].sort(), [...all.keys()].sort())
+    const file = `js/src/element/locales/${language}.ts`
+    for (const path of all.keys()) assert.ok(own.has(path), `${file} has no ${path}`)
+    for (const path of own.keys()) assert.ok(all.has(path), `${file} has ${path}, which is no text of the elements`)
     for (const [path, text] of all) {
       assert.notEqual(own.get(path)!.trim(), "", path)
       assert.deepEqual(placeholders(own.get(path)!), placeholders(text), path)
     }
   })
 }
+
+/** The codes that an element shows no sentence of: pages, servers and logs get them. */
+const unseen = [
+  "catalog_item_not_found", "conflict", "empty_turn_with_request_vars", "ended", "error", "handler_failed", "invalid_filter", "invalid_insight_settings", "kickoff_failed",
+  "media_attach_failed", "method_not_allowed", "missing_discriminator", "noise_processor_failed", "ovp_error", "playback_blocked", "prepare_expired",
+  "recording_failed", "reserved_user_attr_unresolved", "voice_not_found_cartesia", "voice_not_found_elevenlabs", "voice_not_found_provider_a",
+  "voice_not_found_provider_b", "whep_delete_failed",
+]
+
+test("each code has a sentence for visitors, or is one that they don't see", () => {
+  const codes = readFileSync(new URL("../../src/generated/codes.ts", import.meta.url), "utf8") // seen from the bundled test
+  const [, list = ""] = /export type ErrorCode =\n(.*?)\n\n/s.exec(codes) ?? []
+  const [, warnings = ""] = /export type WarningCode =\n(.*?)\n\n/s.exec(codes) ?? []
+  const groups = [...list.split("  // "), warnings].filter((group) => !group.startsWith("Management"))
+  const all = groups.flatMap((group) => [...group.matchAll(/\| "(\w+)"/g)].map(([, code]) => code!))
+  assert.ok(all.length > 60, `only ${all.length} codes`)
+  const undecided = all.filter((code) => code in ERROR_MESSAGES === unseen.includes(code))
+  assert.deepEqual(undecided, [], "give each a row in js/src/ui/samemessages.ts, a sentence in messages.ts there, or a place in unseen of this test; only one of these")
+  for (const code of unseen) assert.ok(all.includes(code), `${code} is no code any more: remove it from unseen`)
+})
 
 test("a language is found by its primary subtag, in any case", async () => {
   const { de } = { de: await loadLocale("de") }
