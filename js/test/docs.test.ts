@@ -5,6 +5,7 @@ import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { test } from "node:test"
 import { fileURLToPath } from "node:url"
+import { attributes } from "../src/element/attributes.js"
 
 const root = fileURLToPath(new URL("../../../", import.meta.url)) // of the repository, seen from the bundled test
 const compiler = join(root, "js/node_modules/typescript/bin/tsc")
@@ -158,6 +159,12 @@ for (const name of all) {
     }
   }
 }
+
+test("docs/elements.md has each attribute", () => {
+  const [, list = ""] = /^## Attributes\n(.*?)^## /ms.exec(readFileSync(join(root, "docs/elements.md"), "utf8")) ?? []
+  const rows = list.split("\n").map((line) => /^\| (`.*?) \|/.exec(line)?.[1] ?? "")
+  for (const name of Object.values(attributes)) assert.ok(rows.some((row) => row.includes(`\`${name}\``)), `docs/elements.md has no row of the attribute ${name} under "Attributes"`)
+})
 
 /** The programs besides make, go and npm that the commands in a document may call. */
 const programs = "aws build/k6 cd chromium cp curl docker esbuild espeak-ng export ffmpeg govulncheck kubectl localservice next node npx vite".split(" ")
