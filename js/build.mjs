@@ -30,13 +30,16 @@ const serverEntry = "management"
 const entries = Object.values(exports).flatMap(({ default: file = "" }) => /^\.\/dist\/(.+)\.js$/.exec(file)?.[1] ?? []).filter((name) => name !== serverEntry)
 const programs = { "agentruntime.wasm": "./cmd/wasm", "chat.wasm": "./cmd/chatwasm" }
 
+/** The parts around a session: each is a component in js/src/react/parts that renders a class of js/src/ui. */
+const parts = readdirSync(join(here, "src/react/parts")).filter((name) => name !== "part.ts").map((name) => name.replace(".ts", ""))
+
 /**
  * Modules that share no chunk with others, because bundlers leave out whole files: a page that imports one part around a session
  * must not carry the others.
  */
 const apart = [
-  ...["agentstate", "captions", "composer", "controlbar", "deviceselect", "transcriptview", "voicebars"].map((name) => `ui/${name}`),
-  ...["components", "hooks", ...["agentstate", "composer", "controlbar", "deviceselect", "transcript", "voicebars"].map((name) => `parts/${name}`)].map((name) => `react/${name}`),
+  ...["captions", ...parts].map((name) => `ui/${name}`),
+  ...["components", "hooks", ...parts.map((name) => `parts/${name}`)].map((name) => `react/${name}`),
 ]
 
 /** Set by `make profile`: the programs count which functions are called. */

@@ -18,7 +18,7 @@ export { AgentState, type AgentStateProps } from "./react/parts/agentstate.js"
 export { Composer, type ComposerProps } from "./react/parts/composer.js"
 export { ControlBar, type ControlBarProps } from "./react/parts/controlbar.js"
 export { DeviceSelect, type DeviceSelectProps } from "./react/parts/deviceselect.js"
-export { Transcript, type TranscriptProps } from "./react/parts/transcript.js"
+export { Transcript, type TranscriptProps } from "./react/parts/transcriptview.js"
 export { VoiceBars, type VoiceBarsProps } from "./react/parts/voicebars.js"
 export type { AgentTag } from "./jsx.js" // with it, TSX has the types of the tags
 export type { Actions, AgentSource, Snapshot } from "./react/store.js"

@@ -259,6 +259,8 @@ test("a page carries Markdown only when it shows some", async () => {
 test("a part around a session brings no other part", async () => {
   // A text that only the part has; what contains another part by design is left out.
   const marks = { AgentState: "agent-state", Composer: "agent-composer", ControlBar: "agent-control-bar", DeviceSelect: "agent-devices", Transcript: "agent-transcript", VoiceBars: "agent-bars" }
+  const react = readFileSync(new URL("src/react.ts", root), "utf8")
+  for (const [, name] of react.matchAll(/export \{ (\w+),.* from "\.\/react\/parts\//g)) assert.ok(name! in marks, `${name} is a part that has no mark here: name the class of its element`)
   const within: Record<string, readonly string[]> = { AgentState: ["VoiceBars"], ControlBar: ["DeviceSelect"] }
   for (const module of ["ui", "react"]) {
     for (const [name, mark] of Object.entries(marks)) {
