@@ -97,20 +97,16 @@ func check(f reflect.StructField, v reflect.Value) error {
 	if negative && name != "" && f.Tag.Get("check") != "integer" {
 		return fault.New(fault.BadRequest, name+" must be a number, 0 or more")
 	}
-	if most, ok := f.Tag.Lookup("max"); ok && above(v, most) {
-		return fault.New(fault.BadRequest, name+" must be at most "+most)
+	if most, ok := f.Tag.Lookup("max"); ok {
+		limit, err := strconv.ParseFloat(most, 64)
+		if err != nil {
+			panic(err) // a bug in the declaration
+		}
+		if v.CanInt() && float64(v.Int()) > limit || v.CanFloat() && v.Float() > limit {
+			return fault.New(fault.BadRequest, name+" must be at most "+most)
+		}
 	}
 	return nil
-}
-
-// above reports whether v is a number larger than most. A tag that is no number is a bug in the
-// declaration and panics.
-func above(v reflect.Value, most string) bool {
-	limit, err := strconv.ParseFloat(most, 64)
-	if err != nil {
-		panic(err)
-	}
-	return v.CanInt() && float64(v.Int()) > limit || v.CanFloat() && v.Float() > limit
 }
 
 // Inherit sets every zero field of own to its value in shared.
