@@ -118,7 +118,10 @@ func (s *Session) notify(conn *connection) func(media.Event) {
 // them. The handshake uses the returned peers, because it runs outside the queue and
 // closing conn clears those of conn.
 func (s *Session) newMedia(conn *connection) peers {
-	s.recovery.peers = map[event.Channel]*peerHealth{} // without the earlier ones
+	for _, earlier := range s.recovery.peers {
+		earlier.grace.Stop() // a failed attempt leaves it running
+	}
+	s.recovery.peers = map[event.Channel]*peerHealth{}
 	if conn.subscriber == nil {
 		conn.subscriber = s.media.NewSubscriber(s.notify(conn))
 	}

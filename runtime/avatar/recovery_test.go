@@ -147,6 +147,30 @@ func TestARebuildWaitsForTheViewersRelease(t *testing.T) {
 	}
 }
 
+// TestAPeerOfAFailedAttemptIsNotRepaired: what it has reported is not about the peer of the next
+// attempt.
+func TestAPeerOfAFailedAttemptIsNotRepaired(t *testing.T) {
+	connected(t, func(r *rig, s *fakeservice.Socket) {
+		join := r.service.Answer[signaling.Join]
+		r.service.Answer[signaling.Join] = func(s *fakeservice.Socket, e fakeservice.Event) {
+			r.service.Answer[signaling.Join] = join
+			r.media.Publisher.Notify(media.Event{Kind: media.NoCandidates, Channel: event.ChannelASR})
+			time.AfterFunc(second, func() { s.Push(socketio.Event{Kind: socketio.ReconnectFailed}) })
+		}
+		lose(s)
+		time.Sleep(2 * second)
+		synctest.Wait()
+		if state := r.Snapshot().State; state != Connected || r.service.Dialled() != 2 {
+			t.Fatalf("%s on socket %d, want the second attempt", state, r.service.Dialled())
+		}
+		r.media.Publisher.Notify(media.Event{Kind: media.ICEState, Channel: event.ChannelASR, State: "connected"})
+		time.Sleep(5 * second)
+		if got := all[event.MediaRecovering](r); len(got) != 0 {
+			t.Errorf("repairs %v", got)
+		}
+	})
+}
+
 // TestNoRepairStartsWhilePaused: there is nothing to see or hear, and resuming may make
 // the media again anyway.
 func TestNoRepairStartsWhilePaused(t *testing.T) {
