@@ -34,9 +34,10 @@ func (s *Session) Disconnect(o session.DisconnectOptions) {
 func (s *Session) Stop() { s.Disconnect(session.DisconnectOptions{Reason: "stop"}) }
 
 // Close disconnects and closes the media engine, for good: a wait for capacity ends, and the
-// session takes no token any more. It blocks until the sockets are closed, the completion
-// signal was sent or failed within Options.CompleteTimeout, and the listener has received every
-// event; a listener must therefore not call it.
+// session takes no token any more. It blocks until the sockets are closed, a viewer is released
+// that a rebuild has given up, within Limits.WHEPRelease, the completion signal was sent or
+// failed within Options.CompleteTimeout, and the listener has received every event; a listener
+// must therefore not call it.
 func (s *Session) Close() {
 	s.close()
 	s.Disconnect(session.DisconnectOptions{})

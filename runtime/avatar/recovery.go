@@ -518,7 +518,9 @@ func (s *Session) releaseMedia() {
 	s.conn.subscriber = nil
 	s.conn.closeMedia()
 	ctx, cancel := context.WithTimeout(context.Background(), s.opts.Limits.WHEPRelease)
+	s.core.Running.Add(1)
 	s.core.Spawn(func() {
+		defer s.core.Running.Done()
 		defer close(released)
 		defer cancel()
 		subscriber.Release(ctx)

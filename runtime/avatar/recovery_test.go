@@ -171,6 +171,23 @@ func TestAPeerOfAFailedAttemptIsNotRepaired(t *testing.T) {
 	})
 }
 
+// TestCloseWaitsForTheViewersRelease, which a rebuild has begun: a program that ends next would
+// leave the viewer at the service.
+func TestCloseWaitsForTheViewersRelease(t *testing.T) {
+	connected(t, func(r *rig, s *fakeservice.Socket) {
+		released := false
+		r.media.OnRelease = func(context.Context) {
+			time.Sleep(second)
+			released = true
+		}
+		lose(s)
+		r.Close()
+		if !released {
+			t.Error("Close returned before")
+		}
+	})
+}
+
 // TestNoRepairStartsWhilePaused: there is nothing to see or hear, and resuming may make
 // the media again anyway.
 func TestNoRepairStartsWhilePaused(t *testing.T) {

@@ -51,7 +51,8 @@ type Core struct {
 	Life context.Context
 	die  context.CancelFunc
 
-	// Running counts what [Core.Close] waits for: readers, and the completion signals under way.
+	// Running counts what [Core.Close] waits for: readers, requests that must arrive, and calls on
+	// connections of their own.
 	Running sync.WaitGroup
 	free    func() // closes the connections for requests; nil without any
 
