@@ -200,6 +200,9 @@ func TestDisconnectAtAnyMoment(t *testing.T) {
 				if !pending {
 					want = slices.Delete(want, 2, 3)
 				}
+				if got := all[event.TurnTimings](r); len(got) != 1 || got[0].Outcome != "ended" {
+					t.Errorf("its timings are %+v", got)
+				}
 				r.wantEvents(want...)
 				if !x.isOver() {
 					t.Error("the service is not told")

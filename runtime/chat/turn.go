@@ -367,11 +367,14 @@ func (s *Session) judge(t *turn) error {
 	return nil
 }
 
-// outcomeOf returns the outcome of a turn that ends with err, "" without an error.
-func outcomeOf(err error) string {
+// outcomeOf returns the outcome of a turn that ends with err, "" without an error; over means
+// that the session has ended.
+func outcomeOf(err error, over bool) string {
 	switch {
 	case err == nil:
 		return ""
+	case errors.Is(err, fault.Aborted) && over:
+		return "ended"
 	case errors.Is(err, fault.Aborted):
 		return "interrupted"
 	}
@@ -386,6 +389,6 @@ func (s *Session) leave(t *turn, err error) {
 	s.core.SetPending(false)
 	s.core.Emit(event.TurnEnded{TurnID: t.id})
 	s.core.Turns.Mark(event.MarkTextEnd, time.Now(), false)
-	s.core.Turns.End(outcomeOf(err))
+	s.core.Turns.End(outcomeOf(err, s.state == Closed))
 	t.settle(s, err)
 }
