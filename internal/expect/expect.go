@@ -1,0 +1,64 @@
+// Package expect reports what is not as a test expects, so that each comparison is one line, and the test goes on. It must
+// not know what a test is about.
+package expect
+
+import (
+	"errors"
+	"fmt"
+	"reflect"
+	"slices"
+	"testing"
+)
+
+// Equal reports a value that is another one. The format and its arguments say what the value is.
+func Equal[T comparable](t testing.TB, got, want T, format string, args ...any) {
+	t.Helper()
+	if got != want {
+		report(t, got, want, format, args...)
+	}
+}
+
+// List is Equal for slices. One without elements may be nil.
+func List[E comparable](t testing.TB, got, want []E, format string, args ...any) {
+	t.Helper()
+	if !slices.Equal(got, want) {
+		report(t, got, want, format, args...)
+	}
+}
+
+// Len reports a slice that has more or fewer elements.
+func Len[E any](t testing.TB, got []E, want int, format string, args ...any) {
+	t.Helper()
+	if len(got) != want {
+		t.Errorf("%s: got %d, want %d of them: %s", fmt.Sprintf(format, args...), len(got), want, shown(got))
+	}
+}
+
+// Error reports an error that is another one, by [errors.Is].
+func Error(t testing.TB, got, want error, format string, args ...any) {
+	t.Helper()
+	if !errors.Is(got, want) {
+		report(t, got, want, format, args...)
+	}
+}
+
+// Fail is Error for a call that has a value too: expect.Fail(f())(t, want, "a wrong name").
+func Fail[T any](_ T, got error) func(t testing.TB, want error, format string, args ...any) {
+	return func(t testing.TB, want error, format string, args ...any) {
+		t.Helper()
+		Error(t, got, want, format, args...)
+	}
+}
+
+func report(t testing.TB, got, want any, format string, args ...any) {
+	t.Helper()
+	t.Errorf("%s: got %s, want %s", fmt.Sprintf(format, args...), shown(got), shown(want))
+}
+
+// shown returns texts in quotes, and structs with the names of their fields.
+func shown(v any) string {
+	if kind := reflect.ValueOf(v).Kind(); kind == reflect.String || kind == reflect.Slice && reflect.TypeOf(v).Elem().Kind() == reflect.String {
+		return fmt.Sprintf("%q", v)
+	}
+	return fmt.Sprintf("%+v", v)
+}
