@@ -10,6 +10,7 @@ import (
 	"time"
 	"weak"
 
+	"github.com/agentruntime/agentruntime/internal/expect"
 	"github.com/agentruntime/agentruntime/internal/must"
 	"github.com/agentruntime/agentruntime/runtime/chat"
 	"github.com/agentruntime/agentruntime/runtime/event"
@@ -26,9 +27,7 @@ func TestThePageGoesAwayDuringASwitch(t *testing.T) {
 			t.Fatalf("%d listeners at the page", n)
 		}
 		r.page.hide()
-		if got := r.completed(); len(got) != 1 {
-			t.Errorf("told of the end: %q", got)
-		}
+		expect.Len(t, r.completed(), 1, "told of the end")
 		if err := <-switched; err == nil {
 			t.Error("the switch worked")
 		}
@@ -50,15 +49,9 @@ func TestTheEndIsToldOnce(t *testing.T) {
 		}
 		r.Disconnect(session.DisconnectOptions{})
 		synctest.Wait()
-		if got := r.completed(); len(got) != 1 {
-			t.Errorf("told %q", got)
-		}
-		if _, err := r.CompleteThread(background); !errors.Is(err, fault.InvalidState) {
-			t.Errorf("after the end: %v", err)
-		}
-		if _, err := r.RespondToTool(background, "t", map[string]any{}); !errors.Is(err, fault.InvalidState) {
-			t.Errorf("after the end: %v", err)
-		}
+		expect.Len(t, r.completed(), 1, "told")
+		expect.Fail(r.CompleteThread(background))(t, fault.InvalidState, "after the end")
+		expect.Fail(r.RespondToTool(background, "t", map[string]any{}))(t, fault.InvalidState, "after the end")
 	})
 }
 
@@ -131,13 +124,9 @@ func TestABugEndsTheSession(t *testing.T) {
 		switched := r.stuckSwitch(background)
 		r.Forget()
 		r.Fail(errors.New("a callback broke"))
-		if err := <-switched; !errors.Is(err, fault.InvalidState) {
-			t.Errorf("err = %v", err)
-		}
+		expect.Error(t, <-switched, fault.InvalidState, "err")
 		r.want("error", "state failed transport_failed", "ended internal_error")
-		if got := r.completed(); len(got) != 0 {
-			t.Errorf("told of the end: %q", got)
-		}
+		expect.Len(t, r.completed(), 0, "told of the end")
 		r.Forget()
 		r.Fail(errors.New("another callback broke"))
 		r.want() // it has ended

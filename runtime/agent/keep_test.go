@@ -11,6 +11,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/agentruntime/agentruntime/internal/expect"
 	"github.com/agentruntime/agentruntime/internal/fakeservice"
 	"github.com/agentruntime/agentruntime/internal/must"
 	"github.com/agentruntime/agentruntime/internal/socketio"
@@ -46,12 +47,8 @@ func TestWhatIsGivenForOneTransportWins(t *testing.T) {
 		r.mustConnect()
 		vars := func() any { return r.turn(len(r.turns) - 1).body["request_vars"] }
 		<-r.send(background, "one")
-		if got := fmt.Sprint(vars()); got != "map[a:shared b:text c:shared]" {
-			t.Errorf("first turn: %s", got)
-		}
-		if got := fmt.Sprint(r.turn(0).body["capabilities"]); got != "map[show_link:off use_web_search:on]" {
-			t.Errorf("in text %s", got)
-		}
+		expect.Equal(t, fmt.Sprint(vars()), "map[a:shared b:text c:shared]", "first turn")
+		expect.Equal(t, fmt.Sprint(r.turn(0).body["capabilities"]), "map[show_link:off use_web_search:on]", "in text")
 		must.Do(t, errors.Join(r.UpdateRequestVars(map[string]any{"b": "new", "c": nil}), r.SetDynamicPrompt(map[string]any{"page": 7})))
 		<-r.send(background, "two")
 		if got := fmt.Sprint(vars()); !strings.HasPrefix(got, "map[a:shared b:new c:") || !strings.HasSuffix(got, `page_context:{"page":7}]`) {
@@ -74,9 +71,7 @@ func TestWhatIsGivenForOneTransportWins(t *testing.T) {
 		if len(got) != 1 || !strings.Contains(got[0], "during the switch") || !strings.Contains(got[0], "as well") {
 			t.Errorf("told after the switch: %q", got)
 		}
-		if auth := fmt.Sprint(r.socket().Options().Auth); auth != "map[token:token]" {
-			t.Errorf("auth %s", auth)
-		}
+		expect.Equal(t, fmt.Sprint(r.socket().Options().Auth), "map[token:token]", "auth")
 		r.Disconnect(session.DisconnectOptions{})
 		synctest.Wait()
 		if got := r.completed(); len(got) != 1 || !strings.HasPrefix(got[0], "KS token ") {
@@ -97,9 +92,7 @@ func TestVariablesReachATransportThatWasMadeBeforeThem(t *testing.T) {
 		})
 		r.mustSwitch(Chat)
 		r.send(background, "Hello")
-		if got := fmt.Sprint(r.turn(0).body["request_vars"]); got != "map[a:b]" {
-			t.Errorf("sent with %s", got)
-		}
+		expect.Equal(t, fmt.Sprint(r.turn(0).body["request_vars"]), "map[a:b]", "sent with")
 	})
 }
 
@@ -111,9 +104,7 @@ func TestVariablesReachAnAvatarThatReconnects(t *testing.T) {
 		synctest.Wait()
 		must.Do(t, r.UpdateRequestVars(map[string]any{"a": "b"}))
 		synctest.Wait()
-		if got := s.Payloads(signaling.UpdateGenieContext); len(got) != 0 {
-			t.Errorf("told without a socket: %q", got)
-		}
+		expect.Len(t, s.Payloads(signaling.UpdateGenieContext), 0, "told without a socket")
 		s.Push(socketio.Event{Kind: socketio.Connected, Recovered: true})
 		synctest.Wait()
 		if got := s.Payloads(signaling.UpdateGenieContext); len(got) != 1 || !strings.Contains(got[0], `"a":"b"`) {
@@ -142,9 +133,7 @@ func TestHandlersFollowTheConversation(t *testing.T) {
 		calls := func(want ...string) {
 			t.Helper()
 			synctest.Wait()
-			if !slices.Equal(heard, want) {
-				t.Errorf("heard %q, want %q", heard, want)
-			}
+			expect.List(t, heard, want, "heard")
 			heard = nil
 		}
 		before := on("before")
@@ -184,15 +173,9 @@ func TestHandlersFollowTheConversation(t *testing.T) {
 			"type": "interruption", "content": map[string]any{"auth_url": "https://a.example"}, "metadata": map[string]any{"subtype": "oauth_required"},
 		})
 		synctest.Wait()
-		if consents != 1 {
-			t.Errorf("asked for consent %d times", consents)
-		}
-		if _, err := r.OnToolCall("", nil, nil); !errors.Is(err, fault.BadRequest) {
-			t.Errorf("err = %v", err)
-		}
-		if _, err := r.OnOAuthRequired(nil); !errors.Is(err, fault.BadRequest) {
-			t.Errorf("err = %v", err)
-		}
+		expect.Equal(t, consents, 1, "how often asked for consent")
+		expect.Fail(r.OnToolCall("", nil, nil))(t, fault.BadRequest, "err")
+		expect.Fail(r.OnOAuthRequired(nil))(t, fault.BadRequest, "err")
 	})
 }
 
@@ -213,13 +196,9 @@ func TestAnAnswerThatIsOwedIsSettledWithItsTransport(t *testing.T) {
 		r.Forget()
 		r.mustSwitch(Chat)
 		r.turn(0) // and the new one another: the kickoff's
-		if got := r.pairs(); got != "" {
-			t.Errorf("told %q while somebody owes an answer", got)
-		}
+		expect.Equal(t, r.pairs(), "", "told while somebody owes an answer")
 		r.turn(0).reply("Answer.", "th-1")
-		if got := r.pairs(); got != "-" {
-			t.Errorf("told %q when the last answer came", got)
-		}
+		expect.Equal(t, r.pairs(), "-", "told when the last answer came")
 	})
 }
 
@@ -246,18 +225,12 @@ func TestATokenReplacesAllThatWereGiven(t *testing.T) {
 		r.mustConnect()
 		switched := r.stuckSwitch(background)
 		s := r.socket()
-		if auth := fmt.Sprint(s.Options().Auth); auth != "map[token:face-token]" {
-			t.Errorf("auth %s", auth)
-		}
+		expect.Equal(t, fmt.Sprint(s.Options().Auth), "map[token:face-token]", "auth")
 		must.Do(t, r.SetToken("fresh"))
-		if auth := fmt.Sprint(s.Options().Auth); auth != "map[token:fresh]" {
-			t.Errorf("auth after SetToken %s", auth)
-		}
+		expect.Equal(t, fmt.Sprint(s.Options().Auth), "map[token:fresh]", "auth after SetToken")
 		r.finish(switched)
 		r.mustSwitch(Chat)
-		if err := r.SetToken(""); !errors.Is(err, fault.BadRequest) {
-			t.Errorf("err = %v", err)
-		}
+		expect.Error(t, r.SetToken(""), fault.BadRequest, "err")
 		if shown := fmt.Sprintf("%v %+v %#v", r.Session, r.opts, o); strings.Contains(shown, "token") || strings.Contains(shown, "fresh") {
 			t.Errorf("printed %s", shown)
 		}
@@ -269,9 +242,7 @@ func TestATokenReplacesAllThatWereGiven(t *testing.T) {
 		if r.core.Token != "" || r.opts.Avatar.Token != "" || r.opts.Chat.Token != "" {
 			t.Error("the token is not forgotten")
 		}
-		if err := r.SetToken("later"); !errors.Is(err, fault.InvalidState) {
-			t.Errorf("after the end: %v", err)
-		}
+		expect.Error(t, r.SetToken("later"), fault.InvalidState, "after the end")
 	})
 }
 
@@ -289,16 +260,12 @@ func TestTheLifeOfATokenGoesOnOverASwitch(t *testing.T) {
 		r.mustConnect()
 		time.Sleep(50 * time.Second)
 		r.mustSwitch(Avatar)
-		if auth := fmt.Sprint(r.socket().Options().Auth); auth != "map[token:token 1]" {
-			t.Errorf("auth %s", auth)
-		}
+		expect.Equal(t, fmt.Sprint(r.socket().Options().Auth), "map[token:token 1]", "auth")
 		time.Sleep(time.Until(began.Add(90 * time.Second)))
 		r.mustSwitch(Chat)
 		time.Sleep(time.Until(began.Add(100 * time.Second)))
 		synctest.Wait()
-		if want := []time.Duration{48 * time.Second, 96 * time.Second}; !slices.Equal(asked, want) {
-			t.Errorf("asked after %v, want %v", asked, want)
-		}
+		expect.List(t, asked, []time.Duration{48 * time.Second, 96 * time.Second}, "asked after")
 	})
 }
 
@@ -317,9 +284,7 @@ func TestATokenThatIsSetWhileAnotherIsAskedForStays(t *testing.T) {
 		close(release)
 		synctest.Wait()
 		r.mustSwitch(Avatar)
-		if auth := fmt.Sprint(r.socket().Options().Auth); auth != "map[token:set]" {
-			t.Errorf("auth %s", auth)
-		}
+		expect.Equal(t, fmt.Sprint(r.socket().Options().Auth), "map[token:set]", "auth")
 	})
 }
 
@@ -373,8 +338,6 @@ func TestTheEventsThatArePassedOn(t *testing.T) {
 			}
 			return list
 		}
-		if got, want := names(r.events()), names(passed); !slices.Equal(got, want) {
-			t.Errorf("passed on %q, want %q", got, want)
-		}
+		expect.List(t, names(r.events()), names(passed), "passed on")
 	})
 }

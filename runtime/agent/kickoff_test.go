@@ -1,12 +1,12 @@
 package agent
 
 import (
-	"errors"
 	"strings"
 	"sync"
 	"testing"
 	"time"
 
+	"github.com/agentruntime/agentruntime/internal/expect"
 	"github.com/agentruntime/agentruntime/runtime/avatar"
 	"github.com/agentruntime/agentruntime/runtime/chat"
 	"github.com/agentruntime/agentruntime/runtime/event"
@@ -54,9 +54,7 @@ func TestTheKickoffIsSentOnce(t *testing.T) {
 					first.Do(func() { s.Disconnect(chatEnd("gone")) })
 				}
 			}
-			if err := r.SwitchMode(background, Chat); !errors.Is(err, fault.ConnectFailed) {
-				r.t.Errorf("err = %v", err)
-			}
+			expect.Error(r.t, r.SwitchMode(background, Chat), fault.ConnectFailed, "err")
 			r.socket().Say(signaling.StvFinishedTalking, signaling.FinishedTalking{})
 			r.mustSwitch(Chat)
 			r.mustSwitch(Avatar)

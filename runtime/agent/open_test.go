@@ -4,6 +4,7 @@ import (
 	"errors"
 	"testing"
 
+	"github.com/agentruntime/agentruntime/internal/expect"
 	"github.com/agentruntime/agentruntime/runtime/appinit"
 	"github.com/agentruntime/agentruntime/runtime/chat"
 	"github.com/agentruntime/agentruntime/runtime/event"
@@ -35,8 +36,6 @@ func TestTransportThatWasNeverMadeIsNotHeard(t *testing.T) {
 func TestAnAdministratorsTokenIsRefused(t *testing.T) {
 	for _, mode := range []Mode{Avatar, Chat} {
 		_, err := New(Options{Options: session.Options{Token: "t", Kind: appinit.AdminToken}, Mode: mode})
-		if !errors.Is(err, fault.WrongTokenScope) {
-			t.Errorf("%s: %v", mode, err)
-		}
+		expect.Error(t, err, fault.WrongTokenScope, "%s", mode)
 	}
 }

@@ -9,6 +9,7 @@ import (
 	"testing"
 	"testing/synctest"
 
+	"github.com/agentruntime/agentruntime/internal/expect"
 	"github.com/agentruntime/agentruntime/internal/must"
 	"github.com/agentruntime/agentruntime/runtime/event"
 	"github.com/agentruntime/agentruntime/runtime/event/eventtest"
@@ -49,9 +50,7 @@ func run(t *testing.T, o Options, f func(r *rig)) {
 				t.Errorf("socket %d is still open", i)
 			}
 		}
-		if n := len(r.page.listeners); n != 0 {
-			t.Errorf("%d listeners are left at the page", n)
-		}
+		expect.Equal(t, len(r.page.listeners), 0, "listeners are left at the page")
 	})
 }
 

@@ -7,6 +7,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/agentruntime/agentruntime/internal/expect"
 	"github.com/agentruntime/agentruntime/internal/fakeservice"
 	"github.com/agentruntime/agentruntime/internal/must"
 	"github.com/agentruntime/agentruntime/internal/socketio"
@@ -57,14 +58,10 @@ func TestSwitchesInOrder(t *testing.T) {
 		r.want("state switching user_requested", "transport chat", "state connected", "mode chat true")
 		last := r.send(background, "And mine was?")
 		x := r.turn(1)
-		if x.body["threadId"] != "th-1" {
-			t.Errorf("the turn went to thread %v", x.body["threadId"])
-		}
+		expect.Equal(t, x.body["threadId"], "th-1", "the turn went to thread")
 		x.reply("Sam.", "th-1")
 		<-last
-		if got := r.completed(); len(got) != 0 {
-			t.Errorf("told of an end during the conversation: %q", got)
-		}
+		expect.Len(t, r.completed(), 0, "told of an end during the conversation")
 		r.Forget()
 		r.Disconnect(session.DisconnectOptions{})
 		r.want("state closed user_requested", "ended disconnect")
@@ -142,9 +139,7 @@ func TestASwitchThatFailsBringsTheConversationBack(t *testing.T) {
 		switched := r.stuckSwitch(background)
 		waits := r.send(background, "Still there?")
 		r.socket().Say(signaling.ThrowToNoAgent, signaling.Empty{})
-		if err := <-switched; !errors.Is(err, fault.CapacityUnavailable) {
-			t.Errorf("err = %v, want the transport's", err)
-		}
+		expect.Error(t, <-switched, fault.CapacityUnavailable, "err")
 		r.turn(0).reply("Yes.", "th-1")
 		if end := <-waits; end.err != nil || end.Turn.Text != "Yes." {
 			t.Errorf("the text that waited: %+v", end)
@@ -158,9 +153,7 @@ func TestASwitchThatFailsBringsTheConversationBack(t *testing.T) {
 		}
 		r.When(signaling.Join, newWorld(t).Answer[signaling.Join])
 		r.mustSwitch(Avatar) // it can be tried again
-		if len(r.completed()) != 0 {
-			t.Error("told of an end")
-		}
+		expect.Equal(t, len(r.completed()), 0, "told of an end")
 	})
 }
 
@@ -177,9 +170,7 @@ func TestATransportThatCanNotBeMadeLeavesTheConversation(t *testing.T) {
 		connected(t, Options{}, func(r *rig) {
 			r.Forget()
 			r.fail = c.fail
-			if err := r.SwitchMode(background, Chat); !errors.Is(err, c.want) {
-				t.Errorf("%s: %v", name, err)
-			}
+			expect.Error(t, r.SwitchMode(background, Chat), c.want, "%s", name)
 			r.want("state switching user_requested", "state connected transport_failed")
 			if sent := <-r.send(background, "Hello"); !sent.Left || sent.err != nil {
 				t.Errorf("%s: %+v", name, sent)
@@ -198,56 +189,32 @@ func TestATransportThatCanNotBeMadeLeavesTheConversation(t *testing.T) {
 func TestAConnectThatFailsIsFinal(t *testing.T) {
 	run(t, Options{Options: session.Options{ThreadID: "th-1"}}, func(r *rig) {
 		r.When(signaling.Join, func(s *fakeservice.Socket, _ fakeservice.Event) { s.Say(signaling.RemovePeer, signaling.Empty{}) })
-		if err := r.Connect(background); !errors.Is(err, fault.PeerRemoved) {
-			t.Errorf("err = %v", err)
-		}
+		expect.Error(t, r.Connect(background), fault.PeerRemoved, "err")
 		r.want("state connecting user_requested", "transport avatar", "error", "state failed transport_failed")
-		if err := r.Connect(background); !errors.Is(err, fault.InvalidState) {
-			t.Errorf("again: %v", err)
-		}
-		if err := r.SwitchMode(background, Chat); !errors.Is(err, fault.InvalidState) {
-			t.Errorf("switch: %v", err)
-		}
+		expect.Error(t, r.Connect(background), fault.InvalidState, "again")
+		expect.Error(t, r.SwitchMode(background, Chat), fault.InvalidState, "switch")
 		r.Disconnect(session.DisconnectOptions{})
 		r.want("state connecting user_requested", "transport avatar", "error", "state failed transport_failed", "state closed user_requested")
-		if got := r.completed(); len(got) != 0 {
-			t.Errorf("told of the end of nothing: %q", got)
-		}
+		expect.Len(t, r.completed(), 0, "told of the end of nothing")
 	})
 }
 
 func TestCallsInTheWrongState(t *testing.T) {
 	run(t, Options{Mode: Chat}, func(r *rig) {
-		if err := r.SwitchMode(background, Avatar); !errors.Is(err, fault.InvalidState) {
-			t.Errorf("switch before the connect: %v", err)
-		}
-		if err := r.SwitchMode(background, "video"); !errors.Is(err, fault.BadRequest) {
-			t.Errorf("switch to nowhere: %v", err)
-		}
-		if _, err := r.SendText(background, "Hello"); !errors.Is(err, fault.InvalidState) {
-			t.Errorf("text before the connect: %v", err)
-		}
-		if err := r.UpdateRequestVars(map[string]any{"a": 1}); !errors.Is(err, fault.InvalidState) {
-			t.Errorf("variables before the connect: %v", err)
-		}
+		expect.Error(t, r.SwitchMode(background, Avatar), fault.InvalidState, "switch before the connect")
+		expect.Error(t, r.SwitchMode(background, "video"), fault.BadRequest, "switch to nowhere")
+		expect.Fail(r.SendText(background, "Hello"))(t, fault.InvalidState, "text before the connect")
+		expect.Error(t, r.UpdateRequestVars(map[string]any{"a": 1}), fault.InvalidState, "variables before the connect")
 		r.mustConnect()
 		r.Forget()
-		if err := r.SwitchMode(background, Chat); err != nil {
-			t.Errorf("a switch to the present mode: %v", err)
-		}
-		if _, err := r.SendText(background, " \n"); !errors.Is(err, fault.BadRequest) {
-			t.Errorf("an empty text: %v", err)
-		}
+		expect.Equal(t, r.SwitchMode(background, Chat), nil, "a switch to the present mode")
+		expect.Fail(r.SendText(background, " \n"))(t, fault.BadRequest, "an empty text")
 		r.want()
 		r.stuck()
 		first := r.switchLater(background, Avatar)
-		if err := r.SwitchMode(background, Avatar); !errors.Is(err, fault.InvalidState) {
-			t.Errorf("a second switch: %v", err)
-		}
+		expect.Error(t, r.SwitchMode(background, Avatar), fault.InvalidState, "a second switch")
 		r.Disconnect(session.DisconnectOptions{})
-		if err := <-first; !errors.Is(err, fault.InvalidState) {
-			t.Errorf("the first: %v", err)
-		}
+		expect.Error(t, <-first, fault.InvalidState, "the first")
 	})
 	for _, o := range []Options{
 		{Mode: "video"},
@@ -268,33 +235,23 @@ func TestTheEndOfItsContextEndsAChange(t *testing.T) {
 	over, cancel := context.WithCancel(background)
 	cancel()
 	run(t, Options{Mode: Chat}, func(r *rig) {
-		if err := r.Connect(over); !errors.Is(err, fault.Aborted) {
-			t.Errorf("before it began: %v", err)
-		}
+		expect.Error(t, r.Connect(over), fault.Aborted, "before it began")
 		r.mustConnect()
 		r.Forget()
-		if err := r.SwitchMode(over, Avatar); !errors.Is(err, fault.Aborted) {
-			t.Errorf("before it began: %v", err)
-		}
-		if _, err := r.SendText(over, "Hello"); !errors.Is(err, fault.Aborted) {
-			t.Errorf("a text: %v", err)
-		}
+		expect.Error(t, r.SwitchMode(over, Avatar), fault.Aborted, "before it began")
+		expect.Fail(r.SendText(over, "Hello"))(t, fault.Aborted, "a text")
 		r.want()
 		r.stuck()
 		ctx, cancel := context.WithTimeout(background, time.Second)
 		defer cancel()
-		if err := r.SwitchMode(ctx, Avatar); !errors.Is(err, fault.Timeout) {
-			t.Errorf("a deadline: %v", err)
-		}
+		expect.Error(t, r.SwitchMode(ctx, Avatar), fault.Timeout, "a deadline")
 		r.want("state switching user_requested", "transport avatar", "transport chat", "state connected transport_failed")
 	})
 	run(t, Options{}, func(r *rig) {
 		r.stuck()
 		ctx, cancel := context.WithCancel(background)
 		time.AfterFunc(time.Second, cancel)
-		if err := r.Connect(ctx); !errors.Is(err, fault.Aborted) {
-			t.Errorf("connect: %v", err)
-		}
+		expect.Error(t, r.Connect(ctx), fault.Aborted, "connect")
 		r.want("state connecting user_requested", "transport avatar", "state failed transport_failed")
 	})
 }
@@ -334,9 +291,7 @@ func TestATransportThatEndsByItself(t *testing.T) {
 			old.Disconnect(chatEnd("gone"))
 			r.want("state switching user_requested", "transport avatar")
 			r.socket().Say(signaling.ThrowToNoAgent, signaling.Empty{})
-			if err := <-switched; !errors.Is(err, fault.CapacityUnavailable) {
-				t.Errorf("err = %v", err)
-			}
+			expect.Error(t, <-switched, fault.CapacityUnavailable, "err")
 			if end := <-waits; !errors.Is(end.err, fault.InvalidState) {
 				t.Errorf("the text that waited: %+v", end)
 			}
@@ -352,9 +307,7 @@ func TestATransportThatEndsByItself(t *testing.T) {
 		connected(t, Options{}, func(r *rig) {
 			r.Forget()
 			r.inner = end
-			if err := r.SwitchMode(background, Chat); !errors.Is(err, fault.ConnectFailed) {
-				t.Errorf("err = %v", err)
-			}
+			expect.Error(t, r.SwitchMode(background, Chat), fault.ConnectFailed, "err")
 			r.want("state switching user_requested", "transport chat", "transport avatar", "state connected transport_failed")
 		})
 		synctest.Test(t, func(t *testing.T) {
@@ -376,9 +329,7 @@ func TestATransportThatEndsByItself(t *testing.T) {
 					r.next.transportSession.(*chat.Session).Disconnect(chatEnd("gone"))
 				}
 			})
-			if err := r.SwitchMode(background, Chat); !errors.Is(err, fault.InvalidState) {
-				t.Errorf("err = %v", err)
-			}
+			expect.Error(t, r.SwitchMode(background, Chat), fault.InvalidState, "err")
 			r.want("state switching user_requested", "transport chat", "transport avatar", "state connected transport_failed")
 		})
 	})
@@ -417,9 +368,7 @@ func TestDisconnectInEveryState(t *testing.T) {
 					t.Errorf("state %s", s.State)
 				}
 				if pending != nil {
-					if err := <-pending; !errors.Is(err, fault.InvalidState) {
-						t.Errorf("the call under way: %v", err)
-					}
+					expect.Error(t, <-pending, fault.InvalidState, "the call under way")
 				}
 				for _, x := range texts {
 					if end := <-x; !errors.Is(end.err, fault.InvalidState) {
@@ -431,18 +380,14 @@ func TestDisconnectInEveryState(t *testing.T) {
 				if name == "idle" {
 					want = 0
 				}
-				if got := r.completed(); len(got) != want {
-					t.Errorf("told of the end: %q", got)
-				}
+				expect.Len(t, r.completed(), want, "told of the end")
 			})
 		})
 	}
 	connected(t, Options{Options: session.Options{ThreadID: "th-1"}}, func(r *rig) {
 		r.Disconnect(session.DisconnectOptions{Keep: true})
 		synctest.Wait()
-		if got := r.completed(); len(got) != 0 {
-			t.Errorf("told of an end that is none: %q", got)
-		}
+		expect.Len(t, r.completed(), 0, "told of an end that is none")
 	})
 }
 
@@ -471,9 +416,7 @@ func TestAListenerMayDisconnectAtAnyEvent(t *testing.T) {
 					t.Errorf("ended %+v in state %s", got, r.Snapshot().State)
 				}
 				events := r.events()
-				if last := lineOf(events[len(events)-1]); last != "ended disconnect" {
-					t.Errorf("the last event was %q", last)
-				}
+				expect.Equal(t, lineOf(events[len(events)-1]), "ended disconnect", "the last event was")
 			})
 		})
 	}
@@ -488,16 +431,12 @@ func TestASecondConnectJoinsTheFirst(t *testing.T) {
 		first, second := later(connect), later(connect)
 		ctx, cancel := context.WithCancel(background)
 		cancel()
-		if err := r.Connect(ctx); !errors.Is(err, fault.Aborted) {
-			t.Errorf("a wait that was cut short: %v", err)
-		}
+		expect.Error(t, r.Connect(ctx), fault.Aborted, "a wait that was cut short")
 		join(r.socket(), fakeservice.Event{})
 		if a, b := <-first, <-second; a != nil || b != nil {
 			t.Errorf("connected with %v and %v", a, b)
 		}
-		if err := r.Connect(background); !errors.Is(err, fault.InvalidState) {
-			t.Errorf("while connected: %v", err)
-		}
+		expect.Error(t, r.Connect(background), fault.InvalidState, "while connected")
 		r.want("state connecting user_requested", "transport avatar", "state connected")
 	})
 }

@@ -10,6 +10,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/agentruntime/agentruntime/internal/expect"
 	"github.com/agentruntime/agentruntime/internal/fakeservice"
 	"github.com/agentruntime/agentruntime/internal/must"
 	"github.com/agentruntime/agentruntime/internal/socketio"
@@ -43,9 +44,7 @@ func TestTextsThatWaitLeaveTogether(t *testing.T) {
 			}
 			waits = append(waits, r.send(c, fmt.Sprint("text ", i)))
 		}
-		if _, err := r.SendText(background, "one too many"); !errors.Is(err, fault.InvalidState) {
-			t.Errorf("the ninth: %v", err)
-		}
+		expect.Fail(r.SendText(background, "one too many"))(t, fault.InvalidState, "the ninth")
 		cancel()
 		if end := <-waits[2]; !errors.Is(end.err, fault.Aborted) {
 			t.Errorf("taken back: %+v", end)
@@ -94,9 +93,7 @@ func TestATextThatIsTakenBackTakesNoOtherAlong(t *testing.T) {
 				if end := <-stays; end.err != nil || !end.Left {
 					t.Errorf("the other: %+v", end)
 				}
-				if got := r.spoken(); !slices.Equal(got, []string{"stays"}) {
-					t.Errorf("spoken %q", got)
-				}
+				expect.List(t, r.spoken(), []string{"stays"}, "spoken")
 			})
 		})
 	}
@@ -129,9 +126,7 @@ func TestATurnInTextGoesOnUntilTheAvatarIsUp(t *testing.T) {
 				t.Errorf("sent during the switch: %+v", end)
 			}
 		}
-		if got := r.spoken(); !slices.Equal(got, []string{"three\nfour"}) {
-			t.Errorf("spoken %q", got)
-		}
+		expect.List(t, r.spoken(), []string{"three\nfour"}, "spoken")
 		if r.turn(1).ctx.Err() == nil {
 			t.Error("the request of the turn that was cut is open")
 		}
@@ -152,9 +147,7 @@ func TestATurnInTextGoesOnUntilTheAvatarIsUp(t *testing.T) {
 					t.Errorf("behind it: %+v", end)
 				}
 			}
-			if got := r.spoken(); !slices.Equal(got, []string{"two\nthree\nfour"}) {
-				t.Errorf("spoken %q", got)
-			}
+			expect.List(t, r.spoken(), []string{"two\nthree\nfour"}, "spoken")
 		})
 	})
 }
@@ -256,9 +249,7 @@ func TestTextsKeepTheirOrder(t *testing.T) {
 			if m == Chat {
 				got = r.asked()
 			}
-			if !slices.Equal(got, want) {
-				t.Errorf("%s: %s", m, strings.Join(got, ", "))
-			}
+			expect.List(t, got, want, "%s", m)
 		})
 	}
 }

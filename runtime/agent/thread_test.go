@@ -9,6 +9,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/agentruntime/agentruntime/internal/expect"
 	"github.com/agentruntime/agentruntime/internal/must"
 	"github.com/agentruntime/agentruntime/runtime/avatar"
 	"github.com/agentruntime/agentruntime/runtime/chat"
@@ -34,9 +35,7 @@ func TestTheThreadOfTheFirstTransportCounts(t *testing.T) {
 	o := Options{Options: session.Options{ThreadID: "shared"}, Mode: Chat, Avatar: avatar.Options{Options: session.Options{ThreadID: "face"}}, Chat: chat.Options{Options: session.Options{ThreadID: "text"}}}
 	connected(t, o, func(r *rig) {
 		r.mustSwitch(Avatar)
-		if id := r.joined().ThreadID; id != "text" {
-			t.Errorf("joined thread %q", id)
-		}
+		expect.Equal(t, r.joined().ThreadID, "text", "joined thread")
 	})
 }
 
@@ -52,9 +51,7 @@ func TestASwitchWaitsForTheThreadOfTheFirstAnswer(t *testing.T) {
 		}
 		x.say("Hello", "th-1")
 		must.Do(t, <-switched)
-		if id := r.joined().ThreadID; id != "th-1" {
-			t.Errorf("joined thread %q", id)
-		}
+		expect.Equal(t, r.joined().ThreadID, "th-1", "joined thread")
 		if got := all[ModeChanged](r); !slices.Equal(got, []ModeChanged{{Avatar, true}}) {
 			t.Errorf("%+v", got)
 		}
@@ -88,9 +85,7 @@ func TestASwitchWaitsForTheThreadOfTheFirstAnswer(t *testing.T) {
 			r.send(background, "My name is Sam")
 			began := time.Now()
 			r.mustSwitch(Avatar)
-			if took := time.Since(began); took != threadLimit {
-				t.Errorf("it took %v", took)
-			}
+			expect.Equal(t, time.Since(began), threadLimit, "it took")
 		})
 	})
 	t.Run("nor than the answer", func(t *testing.T) {
@@ -112,9 +107,7 @@ func TestASwitchWaitsForTheThreadOfTheFirstAnswer(t *testing.T) {
 			ctx, cancel := context.WithCancel(background)
 			switched := r.switchLater(ctx, Avatar)
 			cancel()
-			if err := <-switched; !errors.Is(err, fault.Aborted) {
-				t.Errorf("err = %v", err)
-			}
+			expect.Error(t, <-switched, fault.Aborted, "err")
 			switched = r.switchLater(background, Avatar)
 			r.Disconnect(session.DisconnectOptions{})
 			if err := <-switched; !errors.Is(err, fault.InvalidState) || r.made[Avatar] != 0 {
@@ -154,17 +147,13 @@ func TestTheServiceOpensAnotherThread(t *testing.T) {
 		time.Sleep(threadLimit + time.Second)
 		x.say("Hi", "late")
 		synctest.Wait()
-		if id := r.Snapshot().ThreadID; id != "late" {
-			t.Errorf("thread %q", id)
-		}
+		expect.Equal(t, r.Snapshot().ThreadID, "late", "thread")
 		r.finish(switched)
 		if got := all[ModeChanged](r); !slices.Equal(got, []ModeChanged{{Avatar, false}}) {
 			t.Errorf("%+v", got)
 		}
 		r.socket().Segment(map[string]any{"type": "avatar", "content": "Hello.", "threadId": "new"})
 		synctest.Wait()
-		if id := r.Snapshot().ThreadID; id != "new" {
-			t.Errorf("thread %q", id)
-		}
+		expect.Equal(t, r.Snapshot().ThreadID, "new", "thread")
 	})
 }

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/agentruntime/agentruntime/internal/expect"
 	"github.com/agentruntime/agentruntime/internal/must"
 	"github.com/agentruntime/agentruntime/runtime/fault"
 )
@@ -180,9 +181,7 @@ func TestAllowInsecureTransport(t *testing.T) {
 	if !reflect.DeepEqual(warnings, want) {
 		t.Errorf("warnings %q", warnings)
 	}
-	if _, err := p.HTTP("srsBaseUrl", "http://user@media.example"); !errors.Is(err, fault.BadRequest) {
-		t.Errorf("the flag must not allow a user: %v", err)
-	}
+	expect.Fail(p.HTTP("srsBaseUrl", "http://user@media.example"))(t, fault.BadRequest, "the flag must not allow a user")
 }
 
 func TestSocketAddresses(t *testing.T) {

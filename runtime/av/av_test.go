@@ -21,6 +21,7 @@ import (
 	"github.com/pion/webrtc/v4"
 
 	"github.com/agentruntime/agentruntime/internal/audio"
+	"github.com/agentruntime/agentruntime/internal/expect"
 	"github.com/agentruntime/agentruntime/internal/must"
 	"github.com/agentruntime/agentruntime/runtime/fault"
 	"github.com/agentruntime/agentruntime/runtime/media"
@@ -119,9 +120,7 @@ func TestPicturesAreJoined(t *testing.T) {
 		}
 		i++
 	}
-	if i != 3 {
-		t.Errorf("%d frames", i)
-	}
+	expect.Equal(t, i, 3, "frames")
 }
 
 // TestSoundComesBack: what a source sends is what the decoder returns, at every rate of both.
@@ -167,9 +166,7 @@ func TestLostSoundIsSilence(t *testing.T) {
 		must.Do(t, err)
 		total += len(pcm)
 	}
-	if want := 40 * 320; total != want {
-		t.Errorf("%d samples, want %d", total, want)
-	}
+	expect.Equal(t, total, 40*320, "samples")
 }
 
 func TestWrongInputIsRefused(t *testing.T) {
@@ -196,13 +193,9 @@ func TestWrongInputIsRefused(t *testing.T) {
 		"unreadable track": func() error { return first(Frames(&received{codec: webrtc.MimeTypeAV1, clock: 90000})) },
 		"unheard track":    func() error { return first(Samples(&received{codec: webrtc.MimeTypeVP8, clock: 90000}, 16000)) },
 	} {
-		if err := refuse(); !errors.Is(err, fault.ValidationError) {
-			t.Errorf("%s: %v", name, err)
-		}
+		expect.Error(t, refuse(), fault.ValidationError, "%s", name)
 	}
-	if _, err := FromFile("testdata/none"); !errors.Is(err, os.ErrNotExist) {
-		t.Errorf("the cause is lost: %v", err)
-	}
+	expect.Fail(FromFile("testdata/none"))(t, os.ErrNotExist, "the cause is lost")
 	if s, err := FromFile(file(wav)); err != nil {
 		t.Error(err)
 	} else if d := lengthOf(t, s); d != time.Second {
@@ -236,15 +229,11 @@ func TestAReaderIsReadToItsEnd(t *testing.T) {
 		t.Errorf("%v", d)
 	}
 	half, _ := FromReader(bytes.NewReader(raw[:3]), 16000)
-	if _, err := half.Next(t.Context()); !errors.Is(err, io.ErrUnexpectedEOF) {
-		t.Errorf("half a sample: %v", err)
-	}
+	expect.Fail(half.Next(t.Context()))(t, io.ErrUnexpectedEOF, "half a sample")
 	r, w := io.Pipe()
 	live, _ := FromReader(r, 16000)
 	_ = live.(io.Closer).Close()
-	if _, err := w.Write(raw); !errors.Is(err, io.ErrClosedPipe) {
-		t.Errorf("the reader stays open: %v", err)
-	}
+	expect.Fail(w.Write(raw))(t, io.ErrClosedPipe, "the reader stays open")
 }
 
 func TestMicrophoneSaysOneAfterAnother(t *testing.T) {
@@ -276,9 +265,7 @@ func TestMicrophoneSaysOneAfterAnother(t *testing.T) {
 		if err := say(t.Context(), 100*time.Millisecond); err != nil {
 			t.Error(err)
 		}
-		if d := time.Since(start); d != 160*time.Millisecond {
-			t.Errorf("100 ms were said after %v", d)
-		}
+		expect.Equal(t, time.Since(start), 160*time.Millisecond, "100 ms were said after")
 		synctest.Wait() // the packet of this moment is silence
 		enough := errors.New("enough")
 		short, cancel := context.WithTimeoutCause(t.Context(), 90*time.Millisecond, enough)
@@ -288,17 +275,13 @@ func TestMicrophoneSaysOneAfterAnother(t *testing.T) {
 			time.Sleep(time.Millisecond)
 			second <- say(t.Context(), 40*time.Millisecond) // waits for its turn
 		}()
-		if err := say(short, time.Second); err != enough {
-			t.Errorf("interrupted: %v", err)
-		}
+		expect.Equal(t, say(short, time.Second), enough, "interrupted")
 		if err := <-second; err != nil {
 			t.Error(err)
 		}
 		broken := errors.New("broken")
 		bad, _ := FromReader(iotest{broken}, 8000)
-		if err := mic.Say(t.Context(), bad); err != broken {
-			t.Errorf("a broken source: %v", err)
-		}
+		expect.Equal(t, mic.Say(t.Context(), bad), broken, "a broken source")
 		stop()
 		<-done
 		n := 0
@@ -336,9 +319,7 @@ func TestAMicrophoneStopsWhileASoundIsAwaited(t *testing.T) {
 		synctest.Wait()
 		for range 2 {
 			live, stop := context.WithTimeout(t.Context(), time.Second)
-			if _, err := mic.Next(live); !errors.Is(err, context.DeadlineExceeded) {
-				t.Errorf("a stopped microphone: %v", err)
-			}
+			expect.Fail(mic.Next(live))(t, context.DeadlineExceeded, "a stopped microphone")
 			stop()
 			synctest.Wait()
 			if len(said) != 0 {
@@ -346,9 +327,7 @@ func TestAMicrophoneStopsWhileASoundIsAwaited(t *testing.T) {
 			}
 		}
 		giveUp(enough)
-		if err := <-said; err != enough {
-			t.Errorf("an interrupted sound: %v", err)
-		}
+		expect.Equal(t, <-said, enough, "an interrupted sound")
 		if s, err := mic.Next(t.Context()); err != nil || !bytes.Equal(s.Data, media.Silence().Data) {
 			t.Errorf("after it: %v, %v", s, err)
 		}

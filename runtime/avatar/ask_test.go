@@ -6,6 +6,7 @@ import (
 	"testing"
 	"testing/synctest"
 
+	"github.com/agentruntime/agentruntime/internal/expect"
 	"github.com/agentruntime/agentruntime/runtime/event"
 	"github.com/agentruntime/agentruntime/runtime/fault"
 	"github.com/agentruntime/agentruntime/runtime/session"
@@ -48,9 +49,7 @@ func TestAskEndsWithTheSessionAndTheContext(t *testing.T) {
 		synctest.Wait()
 		ctx, cancel := context.WithTimeout(context.Background(), second)
 		defer cancel()
-		if _, err := r.Ask(ctx, "Hello?"); !errors.Is(err, fault.Timeout) {
-			t.Errorf("at the deadline: %v", err)
-		}
+		expect.Fail(r.Ask(ctx, "Hello?"))(t, fault.Timeout, "at the deadline")
 		failed := make(chan error, 1)
 		go func() { _, err := r.Ask(context.Background(), "Hello?"); failed <- err }()
 		synctest.Wait()
@@ -58,9 +57,7 @@ func TestAskEndsWithTheSessionAndTheContext(t *testing.T) {
 		if err := <-failed; !errors.Is(err, fault.NetworkError) { // the service has not confirmed the text
 			t.Errorf("at the end: %v", err)
 		}
-		if _, err := r.Ask(context.Background(), "Hello?"); !errors.Is(err, fault.InvalidState) {
-			t.Errorf("after the end: %v", err)
-		}
+		expect.Fail(r.Ask(context.Background(), "Hello?"))(t, fault.InvalidState, "after the end")
 	})
 }
 

@@ -10,6 +10,7 @@ import (
 	"testing"
 	"testing/synctest"
 
+	"github.com/agentruntime/agentruntime/internal/expect"
 	"github.com/agentruntime/agentruntime/internal/fakeservice"
 	"github.com/agentruntime/agentruntime/internal/must"
 	"github.com/agentruntime/agentruntime/internal/socketio"
@@ -74,13 +75,9 @@ func TestEveryReleaseIsAudited(t *testing.T) {
 	}}}
 	connectedWith(t, o, func(r *rig, s *fakeservice.Socket) {
 		lose(s)
-		if n := released.Load(); n != 1 {
-			t.Errorf("%d releases after a rebuild", n)
-		}
+		expect.Equal(t, released.Load(), 1, "releases after a rebuild")
 		r.Disconnect(session.DisconnectOptions{})
 		synctest.Wait()
-		if n := released.Load(); n != 2 {
-			t.Errorf("%d releases at the end", n)
-		}
+		expect.Equal(t, released.Load(), 2, "releases at the end")
 	})
 }

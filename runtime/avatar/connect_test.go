@@ -5,12 +5,12 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"slices"
 	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
 
+	"github.com/agentruntime/agentruntime/internal/expect"
 	"github.com/agentruntime/agentruntime/internal/fakeservice"
 	"github.com/agentruntime/agentruntime/internal/must"
 	"github.com/agentruntime/agentruntime/internal/socketio"
@@ -30,15 +30,11 @@ func TestConnectRunsTheHandshakeInOrder(t *testing.T) {
 		)
 		sent := s.Names()
 		want := []string{signaling.Join, signaling.StvNewSession, signaling.CheckAvailability, signaling.ASRInit, signaling.ASROffer, signaling.ApprovedPermissions}
-		if !slices.Equal(sent, want) {
-			t.Errorf("sent %v, want %v", sent, want)
-		}
+		expect.List(t, sent, want, "sent")
 		if s.Options().Query["stickyId"] != r.Snapshot().StickyID || len(r.Snapshot().StickyID) != 16 || s.Options().Query["partnerId"] != "5501" {
 			t.Errorf("query = %v", s.Options().Query)
 		}
-		if got := r.media.Subscriber.Posts; !slices.Equal(got, []string{"https://media.example/whep/s-1"}) {
-			t.Errorf("posted to %v", got)
-		}
+		expect.List(t, r.media.Subscriber.Posts, []string{"https://media.example/whep/s-1"}, "posted to")
 		var join signaling.JoinRequest
 		must.Do(r.t, json.Unmarshal([]byte(s.Payloads(signaling.Join)[0]), &join))
 		if join.Room != join.Channel || len(join.Room) != 12 || join.Kaltura.KS != "token" || join.Kaltura.Capabilities["avatar"] != "on" {
@@ -80,12 +76,8 @@ func TestEveryStepHasItsLimit(t *testing.T) {
 				if e := r.refusal(); e.Code != fault.Timeout || e.Phase != c.phase || !e.Retryable {
 					r.t.Fatalf("err = %v, want a timeout in phase %s", e, c.phase)
 				}
-				if took := time.Since(began); took != c.after {
-					t.Errorf("took %v, want %v", took, c.after)
-				}
-				if state := r.Snapshot().State; state != Broken {
-					t.Errorf("state = %s", state)
-				}
+				expect.Equal(t, time.Since(began), c.after, "took")
+				expect.Equal(t, r.Snapshot().State, Broken, "state")
 			})
 		})
 	}
@@ -130,9 +122,7 @@ func TestEarlyHandshakeEventsAreLatched(t *testing.T) {
 			s.Say(signaling.StvNewSession, signaling.StvNewSessionReply{SessionID: "s", Status: "ok"})
 		}
 		r.connectOnly()
-		if got := r.Snapshot().ClientConfig.LanguageCode; got != "de" {
-			t.Errorf("bare configuration: language %q", got)
-		}
+		expect.Equal(t, r.Snapshot().ClientConfig.LanguageCode, "de", "bare configuration: language")
 	})
 }
 
@@ -173,9 +163,7 @@ func TestConnectCanBeCutShortAtEveryStep(t *testing.T) {
 					t.Errorf("err = %v, want a retryable connect_failed", e)
 				}
 				synctest.Wait()
-				if state := r.Snapshot().State; state != Disconnected {
-					t.Errorf("state = %s", state)
-				}
+				expect.Equal(t, r.Snapshot().State, Disconnected, "state")
 			})
 		})
 	}
@@ -241,9 +229,7 @@ func TestAudioModeTakesTheServicesVoice(t *testing.T) {
 		if r.Snapshot().Mode != event.Audio || len(r.media.Subscriber.Posts) != 0 {
 			t.Errorf("mode %s, posts %v", r.Snapshot().Mode, r.media.Subscriber.Posts)
 		}
-		if got := s.Payloads(signaling.VoiceAnswer); len(got) != 1 {
-			t.Errorf("answers = %v", got)
-		}
+		expect.Len(t, s.Payloads(signaling.VoiceAnswer), 1, "answers")
 		if !r.media.Subscriber.Closed || r.media.Publisher.Closed {
 			t.Errorf("picture's peer closed %v, microphone's %v", r.media.Subscriber.Closed, r.media.Publisher.Closed)
 		}
@@ -287,9 +273,7 @@ func TestAPreparationThatFailsWhileConnectWaitsIsReplaced(t *testing.T) {
 			if err := r.Connect(context.Background()); err != nil || r.service.Dialled() != 2 {
 				t.Errorf("connected with %v, %d sockets", err, r.service.Dialled())
 			}
-			if err := <-prepared; !errors.Is(err, fault.Timeout) {
-				t.Errorf("prepared with %v", err)
-			}
+			expect.Error(t, <-prepared, fault.Timeout, "prepared with")
 		})
 	}
 }
@@ -305,18 +289,10 @@ func TestPrepareIsUsedByConnect(t *testing.T) {
 			t.Errorf("the picture's peer is %v and the microphone's %v", picture, r.media.Publisher)
 		}
 		r.connectOnly()
-		if r.media.Subscriber != picture {
-			t.Error("connecting made another peer for the picture")
-		}
-		if n := r.service.Dialled(); n != 1 {
-			t.Errorf("%d sockets", n)
-		}
-		if n := len(r.service.Socket(0).Payloads(signaling.Join)); n != 1 {
-			t.Errorf("%d joins", n)
-		}
-		if len(all[event.StreamReady](r)) != 1 {
-			t.Error("streamReady was not emitted from connect")
-		}
+		expect.Equal(t, r.media.Subscriber, picture, "connecting made another peer for the picture")
+		expect.Equal(t, r.service.Dialled(), 1, "sockets")
+		expect.Equal(t, len(r.service.Socket(0).Payloads(signaling.Join)), 1, "joins")
+		expect.Equal(t, len(all[event.StreamReady](r)), 1, "streamReady was not emitted from connect")
 		if now := r.Snapshot(); now.ClientConfig == nil || !now.Capabilities.TapToTalk {
 			t.Errorf("connected with the configuration %+v, want that of the join", now.ClientConfig)
 		}
@@ -345,9 +321,7 @@ func TestAnUnusedPreparationExpires(t *testing.T) {
 		if !r.service.Socket(0).Closed() {
 			t.Error("the socket is still open")
 		}
-		if r.media.Open != 0 {
-			t.Errorf("%d peers are still open", r.media.Open)
-		}
+		expect.Equal(t, r.media.Open, 0, "peers are still open")
 		r.connectOnly() // on a fresh socket
 	})
 }
@@ -389,15 +363,11 @@ func TestWaitForCapacityPolls(t *testing.T) {
 		if err != nil || string(details) != `{"maxCalls":20}` || time.Since(began) != 6250*time.Millisecond+5*second {
 			t.Errorf("%s, %v after %v", details, err, time.Since(began))
 		}
-		if n := len(all[event.CapacityChanged](r)); n != 3 {
-			t.Errorf("%d capacityChanged", n)
-		}
+		expect.Equal(t, len(all[event.CapacityChanged](r)), 3, "capacityChanged")
 		r.service.Answer[signaling.CheckAvailability] = func(s *fakeservice.Socket, _ fakeservice.Event) {
 			s.Say(signaling.AvailabilityResult, signaling.Availability{})
 		}
-		if _, err := r.WaitForCapacity(context.Background(), 0, 0); !errors.Is(err, fault.CapacityTimeout) {
-			t.Errorf("err = %v, want capacity_timeout", err)
-		}
+		expect.Fail(r.WaitForCapacity(context.Background(), 0, 0))(t, fault.CapacityTimeout, "err")
 	})
 }
 
@@ -447,21 +417,15 @@ func TestASecondConnectJoinsTheFirst(t *testing.T) {
 		}
 		ctx, cancel := context.WithTimeout(context.Background(), second)
 		defer cancel()
-		if err := r.Connect(ctx); !errors.Is(err, fault.Timeout) {
-			t.Errorf("a wait that was cut short: %v", err)
-		}
+		expect.Error(t, r.Connect(ctx), fault.Timeout, "a wait that was cut short")
 		if len(outcomes) > 0 {
 			t.Fatal("a connect ended with the wait of another")
 		}
 		if a, b := <-outcomes, <-outcomes; a != nil || b != nil {
 			t.Fatalf("connected with %v and %v", a, b)
 		}
-		if n := r.service.Dialled(); n != 1 {
-			t.Errorf("%d connections", n)
-		}
-		if err := r.Connect(context.Background()); !errors.Is(err, fault.InvalidState) {
-			t.Errorf("while connected: %v", err)
-		}
+		expect.Equal(t, r.service.Dialled(), 1, "connections")
+		expect.Error(t, r.Connect(context.Background()), fault.InvalidState, "while connected")
 	})
 	run(t, Options{}, func(r *rig) {
 		delete(r.service.Answer, signaling.Join)
@@ -480,8 +444,6 @@ func TestADroppedHandshakeSocketFailsConnect(t *testing.T) {
 		r.service.Answer[signaling.Join] = func(s *fakeservice.Socket, _ fakeservice.Event) {
 			s.Push(socketio.Event{Kind: socketio.Disconnected, Reason: socketio.ServerDisconnect})
 		}
-		if err := r.Connect(context.Background()); !errors.Is(err, fault.ConnectFailed) {
-			t.Errorf("err = %v", err)
-		}
+		expect.Error(t, r.Connect(context.Background()), fault.ConnectFailed, "err")
 	})
 }

@@ -12,6 +12,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/agentruntime/agentruntime/internal/expect"
 	"github.com/agentruntime/agentruntime/internal/fakeservice"
 	"github.com/agentruntime/agentruntime/internal/fetch"
 	"github.com/agentruntime/agentruntime/internal/must"
@@ -121,9 +122,7 @@ func run(t *testing.T, o Options, f func(r *rig)) {
 		defer func() {
 			s.Disconnect(session.DisconnectOptions{})
 			synctest.Wait()
-			if r.media.Open != 0 {
-				t.Errorf("%d peers are still open", r.media.Open)
-			}
+			expect.Equal(t, r.media.Open, 0, "peers are still open")
 			for i := range r.service.Dialled() {
 				if !r.service.Socket(i).Closed() {
 					t.Errorf("socket %d is still open", i)

@@ -7,6 +7,7 @@ import (
 	"testing"
 	"testing/synctest"
 
+	"github.com/agentruntime/agentruntime/internal/expect"
 	"github.com/agentruntime/agentruntime/internal/fakeservice"
 	"github.com/agentruntime/agentruntime/runtime/converse"
 	"github.com/agentruntime/agentruntime/runtime/event"
@@ -33,9 +34,7 @@ func TestEveryClientEventIsProduced(t *testing.T) {
 			"picture": func() error { return r.SendScreenShot([]byte{0xff, 0xd8}) },
 			"camera":  func() error { return r.SendCameraShot([]byte{0xff, 0xd8}) },
 		} {
-			if err := call(); err != nil {
-				t.Errorf("%s: %v", name, err)
-			}
+			expect.Equal(t, call(), nil, "%s", name)
 		}
 		synctest.Wait()
 		r.must(r.EndTapToTalk())

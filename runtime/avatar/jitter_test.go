@@ -1,11 +1,11 @@
 package avatar
 
 import (
-	"slices"
 	"testing"
 	"testing/synctest"
 	"time"
 
+	"github.com/agentruntime/agentruntime/internal/expect"
 	"github.com/agentruntime/agentruntime/internal/fakeservice"
 	"github.com/agentruntime/agentruntime/internal/socketio"
 	"github.com/agentruntime/agentruntime/runtime/signaling"
@@ -30,9 +30,7 @@ func TestRebuildsAreSpread(t *testing.T) {
 			s.Back(false)
 			time.Sleep(5 * second)
 			synctest.Wait()
-			if wait := again.Sub(failed); wait != want {
-				t.Errorf("a session with %v waits %v, want %v", random, wait, want)
-			}
+			expect.Equal(t, again.Sub(failed), want, "a session with %v waits", random)
 		})
 	}
 }
@@ -58,9 +56,7 @@ func TestCapacityIsAskedAgainDuringAConnect(t *testing.T) {
 				}
 			}
 			r.connectOnly()
-			if !slices.Equal(asked, want) {
-				t.Errorf("a session with %v asked after %v, want %v", random, asked, want)
-			}
+			expect.List(t, asked, want, "a session with %v asked after", random)
 		})
 	}
 }

@@ -6,6 +6,7 @@ import (
 	"testing"
 	"testing/synctest"
 
+	"github.com/agentruntime/agentruntime/internal/expect"
 	"github.com/agentruntime/agentruntime/internal/fakeservice"
 	"github.com/agentruntime/agentruntime/runtime/event"
 	"github.com/agentruntime/agentruntime/runtime/fault"
@@ -66,9 +67,7 @@ func TestAKickoffThatIsHeldBackLeavesLater(t *testing.T) {
 					t.Error("not used up after it has left")
 				}
 				synctest.Wait()
-				if got := s.Payloads(signaling.TextEntered); len(got) != 2 {
-					t.Errorf("sent %v, want it once", got)
-				}
+				expect.Len(t, s.Payloads(signaling.TextEntered), 2, "sent")
 			})
 		})
 	}
@@ -88,9 +87,7 @@ func TestTextsThatAreStartedKeepTheirOrder(t *testing.T) {
 		}
 		got := slices.DeleteFunc(s.Payloads(signaling.TextEntered), func(p string) bool { return p == s.Payloads(signaling.TextEntered)[0] })
 		want := []string{`{"text":"one","isFinal":true}`, `{"text":"two","isFinal":true}`, `{"text":"three","isFinal":true}`}
-		if !slices.Equal(got, want) {
-			t.Errorf("sent %v", got)
-		}
+		expect.List(t, got, want, "sent")
 	})
 }
 

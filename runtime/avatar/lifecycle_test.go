@@ -3,12 +3,12 @@ package avatar
 import (
 	"context"
 	"errors"
-	"slices"
 	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
 
+	"github.com/agentruntime/agentruntime/internal/expect"
 	"github.com/agentruntime/agentruntime/internal/fakeservice"
 	"github.com/agentruntime/agentruntime/internal/socketio"
 	"github.com/agentruntime/agentruntime/runtime/converse"
@@ -27,9 +27,7 @@ func TestDisconnectCompletesTheThreadOnce(t *testing.T) {
 		r.Disconnect(session.DisconnectOptions{})
 		r.wantEvents("stateChange:disconnecting", "responseSettled", "stateChange:disconnected", "ended", "sessionCompleted")
 		want := []string{`https://brain.example/thread/session_completed {"id":"5f0c"}`}
-		if got := r.http.seen(); !slices.Equal(got, want) {
-			t.Errorf("requests = %q", got)
-		}
+		expect.List(t, r.http.seen(), want, "requests")
 		if e := all[event.Ended](r); len(e) != 1 || e[0].Reason != "disconnect" {
 			t.Errorf("ended = %+v", e)
 		}
@@ -56,14 +54,10 @@ func TestARecoveredSocketGoesOn(t *testing.T) {
 		if lost := all[event.ConnectivityChanged](r); r.Snapshot().State != ReconnectingState || lost[0].Reason != "transport close" {
 			t.Errorf("state = %s, lost %+v", r.Snapshot().State, lost)
 		}
-		if err := r.Connect(context.Background()); !errors.Is(err, fault.InvalidState) {
-			t.Errorf("a connect meanwhile: %v", err)
-		}
+		expect.Error(t, r.Connect(context.Background()), fault.InvalidState, "a connect meanwhile")
 		s.Push(socketio.Event{Kind: socketio.Connected, Recovered: true})
 		r.wantEvents("connectivityChanged", "stateChange:reconnecting", "reconnecting", "connectivityChanged", "stateChange:connected", "reconnected")
-		if n := len(s.Payloads(signaling.Join)); n != 1 {
-			t.Errorf("%d joins", n)
-		}
+		expect.Equal(t, len(s.Payloads(signaling.Join)), 1, "joins")
 	})
 }
 
@@ -105,9 +99,7 @@ func TestTwoFailedRebuildsEndTheSession(t *testing.T) {
 		if e := all[event.Ended](r); len(e) != 1 || e[0].Reason != "reconnect_failed" {
 			t.Errorf("ended = %v", e)
 		}
-		if r.service.Dialled() != 2 {
-			t.Errorf("%d sockets, want the second attempt on a new one", r.service.Dialled())
-		}
+		expect.Equal(t, r.service.Dialled(), 2, "sockets")
 	})
 }
 
@@ -126,9 +118,7 @@ func TestMediaLadder(t *testing.T) {
 			time.Sleep(second)
 			r.media.Subscriber.Notify(media.Event{Kind: media.ICEState, Channel: event.ChannelSTV, State: "connected"})
 			time.Sleep(5 * second)
-			if got := all[event.MediaRecovering](r); len(got) != 0 {
-				t.Errorf("recovering %+v", got)
-			}
+			expect.Len(t, all[event.MediaRecovering](r), 0, "recovering")
 		})
 	})
 	t.Run("a long one subscribes again", func(t *testing.T) {
@@ -145,9 +135,7 @@ func TestMediaLadder(t *testing.T) {
 			r.media.Stats = media.Stats{Known: true, HasVideo: true, Video: fakeservice.PictureBytes(1000)} // and no more
 			r.mustConnect()
 			time.Sleep(17 * second)
-			if got := all[event.MediaRecovering](r); len(got) != 2 {
-				t.Errorf("%d re-subscriptions", len(got))
-			}
+			expect.Len(t, all[event.MediaRecovering](r), 2, "re-subscriptions")
 			if got := all[event.Reconnecting](r); len(got) != 1 || got[0].Reason != "video stalled" || !got[0].Cold {
 				t.Errorf("reconnecting %+v", got)
 			}
@@ -202,9 +190,7 @@ func TestResumeAfterTheWindowMakesTheMediaAgain(t *testing.T) {
 		if !first.Closed || r.media.Subscriber == first || r.Snapshot().State != Connected || r.Snapshot().Paused {
 			t.Errorf("state %s, paused %v", r.Snapshot().State, r.Snapshot().Paused)
 		}
-		if n := len(s.Payloads(signaling.ApprovedPermissions)); n != 2 {
-			t.Errorf("%d approvals", n)
-		}
+		expect.Equal(t, len(s.Payloads(signaling.ApprovedPermissions)), 2, "approvals")
 	})
 }
 
@@ -214,9 +200,7 @@ func TestAFailedResumeEndsTheSession(t *testing.T) {
 		s.Say(signaling.SessionReadyForResume, signaling.Empty{})
 		synctest.Wait()
 		r.service.Answer[signaling.StvNewSession] = func(s *fakeservice.Socket, _ fakeservice.Event) { s.Say(signaling.ThrowToNoAgent, signaling.Empty{}) }
-		if err := r.Resume(context.Background()); !errors.Is(err, fault.CapacityUnavailable) {
-			t.Errorf("err = %v", err)
-		}
+		expect.Error(t, r.Resume(context.Background()), fault.CapacityUnavailable, "err")
 		if e := all[event.Ended](r); len(e) != 1 || e[0].Reason != "resume_failed" {
 			t.Errorf("ended = %v", e)
 		}
@@ -336,8 +320,6 @@ func TestPropertiesFollowCallsAtOnce(t *testing.T) {
 			t.Error("not paused")
 		}
 		r.Disconnect(session.DisconnectOptions{})
-		if state := r.Snapshot().State; state != Disconnected {
-			t.Errorf("state %s", state)
-		}
+		expect.Equal(t, r.Snapshot().State, Disconnected, "state")
 	})
 }

@@ -2,11 +2,11 @@ package avatar
 
 import (
 	"context"
-	"errors"
 	"testing"
 	"testing/synctest"
 	"time"
 
+	"github.com/agentruntime/agentruntime/internal/expect"
 	"github.com/agentruntime/agentruntime/internal/fakeservice"
 	"github.com/agentruntime/agentruntime/internal/must"
 	"github.com/agentruntime/agentruntime/runtime/event"
@@ -45,9 +45,7 @@ func TestAMicrophoneSwitchedAfterTheEndStaysOff(t *testing.T) {
 		must.Do(t, s.Connect(t.Context()))
 		must.Do(t, s.StartMic(t.Context()))
 		time.AfterFunc(media.granted/2, func() { s.Disconnect(session.DisconnectOptions{}) })
-		if err := s.SwitchMic(t.Context(), "another"); !errors.Is(err, fault.InvalidState) {
-			t.Errorf("the switch: %v", err)
-		}
+		expect.Error(t, s.SwitchMic(t.Context(), "another"), fault.InvalidState, "the switch")
 		if media.MicStarted() || s.Snapshot().MicStarted {
 			t.Error("the microphone is on")
 		}

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"testing"
 
+	"github.com/agentruntime/agentruntime/internal/expect"
 	"github.com/agentruntime/agentruntime/internal/must"
 	"github.com/agentruntime/agentruntime/runtime/appinit"
 	"github.com/agentruntime/agentruntime/runtime/event"
@@ -48,9 +49,7 @@ func TestOptionsAreCheckedBeforeAnythingIsOpened(t *testing.T) {
 func TestDefaultsAreTheProtocols(t *testing.T) {
 	s := must.Get(New(Options{Media: instead(&fakeMedia{}), Options: session.Options{Token: "djJ8NTUwMXxlbmNyeXB0ZWQ", Kickoff: &event.Kickoff{Text: "  "}}}))(t)
 	snap := s.Snapshot()
-	if snap.PartnerID != "5501" {
-		t.Errorf("partner = %q, want the token's", snap.PartnerID)
-	}
+	expect.Equal(t, snap.PartnerID, "5501", "partner")
 	if snap.State != Idle || snap.Kickoff != nil || !snap.Capabilities.Interruptions || snap.Capabilities.TapToTalk {
 		t.Errorf("snapshot = %+v", snap)
 	}

@@ -9,6 +9,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/agentruntime/agentruntime/internal/expect"
 	"github.com/agentruntime/agentruntime/internal/fakeservice"
 	"github.com/agentruntime/agentruntime/internal/socketio"
 	"github.com/agentruntime/agentruntime/runtime/event"
@@ -38,16 +39,12 @@ func TestALostCommandIsSentAgain(t *testing.T) {
 		sent := len(s.Names())
 		r.recover(s)
 		want := []string{signaling.ApprovedPermissions, signaling.UnmuteUser, signaling.ResumeConversation}
-		if got := s.Names()[sent:]; !slices.Equal(got, want) {
-			t.Errorf("sent again %q, want %q", got, want)
-		}
+		expect.List(t, s.Names()[sent:], want, "sent again")
 		r.acknowledging()
 		r.recover(s)
 		sent = len(s.Names())
 		r.recover(s)
-		if got := s.Names()[sent:]; len(got) != 0 {
-			t.Errorf("sent again %q", got)
-		}
+		expect.Len(t, s.Names()[sent:], 0, "sent again")
 	})
 }
 
@@ -61,9 +58,7 @@ func TestACommandIsSentOnceToAServiceThatDoesNotAcknowledge(t *testing.T) {
 		sent := len(s.Names())
 		r.recover(s)
 		r.recover(s)
-		if got := s.Names()[sent:]; !slices.Equal(got, []string{signaling.PauseConversation}) {
-			t.Errorf("sent %q, want the pause", got)
-		}
+		expect.List(t, s.Names()[sent:], []string{signaling.PauseConversation}, "sent")
 	})
 }
 
@@ -107,9 +102,7 @@ func typed(s *fakeservice.Socket) []string {
 func (r *rig) wantTyped(s *fakeservice.Socket, want ...string) {
 	r.t.Helper()
 	synctest.Wait()
-	if got := typed(s); !slices.Equal(got, want) {
-		r.t.Errorf("sent %q, want %q", got, want)
-	}
+	expect.List(r.t, typed(s), want, "sent")
 }
 
 func (r *rig) wantUnconfirmed(want ...string) {
@@ -121,9 +114,7 @@ func (r *rig) wantUnconfirmed(want ...string) {
 		}
 		got = append(got, e.Text)
 	}
-	if !slices.Equal(got, want) {
-		r.t.Errorf("unconfirmed %q, want %q", got, want)
-	}
+	expect.List(r.t, got, want, "unconfirmed")
 }
 
 // TestALostTurnIsSentAgain to a service that acknowledges, in order, under its own id,
@@ -139,9 +130,7 @@ func TestALostTurnIsSentAgain(t *testing.T) {
 				markers := len(s.Payloads(signaling.TextEntered))
 				cut(r, s)
 				r.wantTyped(s, "1 one", "2 two", "3 three", "2 two", "3 three")
-				if got := len(s.Payloads(signaling.TextEntered)) - markers; got != 2 {
-					t.Errorf("%d events for 2 turns", got)
-				}
+				expect.Equal(t, len(s.Payloads(signaling.TextEntered))-markers, 2, "events for 2 turns")
 				r.acknowledging()
 				cut(r, s)
 				cut(r, s)
@@ -266,9 +255,7 @@ func TestAStoredTurnIsInTheLog(t *testing.T) {
 						got = append(got, e.Text)
 					}
 				}
-				if !slices.Equal(got, c.want) {
-					t.Errorf("the log has %q, want %q", got, c.want)
-				}
+				expect.List(t, got, c.want, "the log has")
 				if names := r.heardNames(); slices.Contains(names[slices.Index(names, "ended"):], "transcript") {
 					t.Errorf("events %q", names)
 				}
@@ -332,8 +319,6 @@ func TestHeldTextsAreBounded(t *testing.T) {
 		for range maxTexts {
 			r.speakLater("x")
 		}
-		if _, err := r.Speak(context.Background(), "one more"); !errors.Is(err, fault.RateLimited) {
-			t.Errorf("err = %v", err)
-		}
+		expect.Fail(r.Speak(context.Background(), "one more"))(t, fault.RateLimited, "err")
 	})
 }

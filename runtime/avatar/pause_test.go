@@ -9,6 +9,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/agentruntime/agentruntime/internal/expect"
 	"github.com/agentruntime/agentruntime/internal/fakeservice"
 	"github.com/agentruntime/agentruntime/runtime/converse"
 	"github.com/agentruntime/agentruntime/runtime/event"
@@ -30,13 +31,9 @@ func TestAPreparedConnectionKnowsItsThread(t *testing.T) {
 			join(s, p)
 		}
 		r.must(r.Prepare(context.Background()))
-		if got := all[event.BrainSegment](r); len(got) != 0 {
-			t.Errorf("preparing emitted %+v", got)
-		}
+		expect.Len(t, all[event.BrainSegment](r), 0, "preparing emitted")
 		r.mustConnect()
-		if got := r.Snapshot().ThreadID; got != "thread-1" {
-			t.Errorf("thread %q", got)
-		}
+		expect.Equal(t, r.Snapshot().ThreadID, "thread-1", "thread")
 		if got := all[event.BrainSegment](r); len(got) != 1 || got[0].ThreadID != "thread-1" {
 			t.Errorf("segments %+v", got)
 		}
@@ -58,9 +55,7 @@ func TestAnAcknowledgementDuringAPauseCountsWhenThatEnds(t *testing.T) {
 		r.must(r.Resume(context.Background()))
 		names := s.Names()
 		want := []string{signaling.PauseConversation, signaling.ResumeConversation, signaling.ApprovedPermissions}
-		if got := names[len(names)-3:]; !slices.Equal(got, want) {
-			t.Errorf("sent %q, want %q at the end", got, want)
-		}
+		expect.List(t, names[len(names)-3:], want, "sent")
 		s.Say(signaling.StvFinishedTalking, signaling.FinishedTalking{})
 		if !<-left {
 			t.Error("the text did not leave")
@@ -101,9 +96,7 @@ func TestMediaReleasedDuringAnAnnouncedResumeAreMadeAgain(t *testing.T) {
 		}
 		r.Forget()
 		r.media.Subscriber.Notify(media.Event{Kind: media.PeerState, Channel: event.ChannelSTV, State: "failed"})
-		if got := all[event.MediaRecovering](r); len(got) != 1 {
-			t.Errorf("the new media are not watched: %v", got)
-		}
+		expect.Len(t, all[event.MediaRecovering](r), 1, "the new media are not watched")
 	})
 }
 
@@ -138,9 +131,7 @@ func TestAPauseClosesTheTapWindow(t *testing.T) {
 		}
 		names := s.Names()
 		want := []string{signaling.TapToTalkStart, signaling.TapToTalkEnd, signaling.PauseConversation}
-		if got := names[len(names)-3:]; !slices.Equal(got, want) {
-			t.Errorf("sent %q, want %q at the end", got, want)
-		}
+		expect.List(t, names[len(names)-3:], want, "sent")
 	})
 }
 
@@ -168,8 +159,6 @@ func TestATapIsATurn(t *testing.T) {
 			t.Error("no answer is awaited")
 		}
 		time.Sleep(12 * second)
-		if got := all[event.BrainStalled](r); len(got) != 1 {
-			t.Errorf("stalls %v", got)
-		}
+		expect.Len(t, all[event.BrainStalled](r), 1, "stalls")
 	})
 }

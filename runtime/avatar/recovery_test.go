@@ -8,6 +8,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/agentruntime/agentruntime/internal/expect"
 	"github.com/agentruntime/agentruntime/internal/fakeservice"
 	"github.com/agentruntime/agentruntime/internal/socketio"
 	"github.com/agentruntime/agentruntime/runtime/appinit"
@@ -57,17 +58,11 @@ func TestAPauseThatExpiresDuringResume(t *testing.T) {
 		if !first.Closed || r.media.Subscriber == first || r.Snapshot().State != Connected || r.Snapshot().Paused {
 			t.Errorf("the media were not made again: state %s, paused %v", r.Snapshot().State, r.Snapshot().Paused)
 		}
-		if n := len(s.Payloads(signaling.StvNewSession)); n != 2 {
-			t.Errorf("%d requests for a picture, want 2", n)
-		}
-		if n := len(s.Payloads(signaling.ApprovedPermissions)); n != 2 {
-			t.Errorf("%d approvals, want 2", n)
-		}
+		expect.Equal(t, len(s.Payloads(signaling.StvNewSession)), 2, "requests for a picture")
+		expect.Equal(t, len(s.Payloads(signaling.ApprovedPermissions)), 2, "approvals")
 		r.Forget()
 		r.media.Subscriber.Notify(media.Event{Kind: media.PeerState, Channel: event.ChannelSTV, State: "failed"})
-		if got := all[event.MediaRecovering](r); len(got) != 1 {
-			t.Errorf("the new media are not watched: %v", got)
-		}
+		expect.Len(t, all[event.MediaRecovering](r), 1, "the new media are not watched")
 	})
 }
 
@@ -103,9 +98,7 @@ func TestAResumeEndsTheRepairUnderWay(t *testing.T) {
 	unanswered(t, func(r *rig, s *fakeservice.Socket) {
 		s.Say(signaling.PauseSessionExpired, signaling.Empty{})
 		synctest.Wait()
-		if state := r.Snapshot().State; state != Connected {
-			t.Errorf("%s after the pause has expired", state)
-		}
+		expect.Equal(t, r.Snapshot().State, Connected, "after the pause has expired")
 	})
 	connected(t, func(r *rig, s *fakeservice.Socket) {
 		r.media.Dead.Store(true)
@@ -114,9 +107,7 @@ func TestAResumeEndsTheRepairUnderWay(t *testing.T) {
 		r.media.Dead.Store(false)
 		s.Say(signaling.PauseSessionExpired, signaling.Empty{})
 		time.Sleep(8 * second) // the repair would have failed by now
-		if got := all[event.Reconnecting](r); len(got) != 0 {
-			t.Errorf("rebuilt for a peer that was replaced: %v", got)
-		}
+		expect.Len(t, all[event.Reconnecting](r), 0, "rebuilt for a peer that was replaced")
 	})
 }
 
@@ -135,9 +126,7 @@ func TestARebuildWaitsForTheViewersRelease(t *testing.T) {
 			s.Back(false)
 			time.Sleep(want - time.Millisecond)
 			synctest.Wait()
-			if n := len(s.Payloads(signaling.Join)); n != 1 {
-				t.Errorf("the rebuild began before the viewer was released: %d joins", n)
-			}
+			expect.Equal(t, len(s.Payloads(signaling.Join)), 1, "the rebuild began before the viewer was released joins")
 			time.Sleep(2 * time.Millisecond)
 			synctest.Wait()
 			if state := r.Snapshot().State; state != Connected {
@@ -202,9 +191,7 @@ func TestNoRepairStartsWhilePaused(t *testing.T) {
 		}
 		r.must(r.Resume(context.Background()))
 		time.Sleep(1100 * time.Millisecond)
-		if got := all[event.MediaRecovering](r); len(got) != 2 {
-			t.Errorf("repairs after the pause: %v, want both peers", got)
-		}
+		expect.Len(t, all[event.MediaRecovering](r), 2, "repairs after the pause")
 	})
 }
 
@@ -244,9 +231,7 @@ func TestTheNetworkBackBeginsTheNextRebuild(t *testing.T) {
 		}
 		r.core.Work.Post(func() { r.network(true) })
 		synctest.Wait()
-		if r.Snapshot().State != Connected {
-			t.Errorf("state %s after the network came back", r.Snapshot().State)
-		}
+		expect.Equal(t, r.Snapshot().State, Connected, "state after the network came back")
 	})
 }
 
@@ -304,12 +289,8 @@ func TestARelayThatIsDeadForAMinute(t *testing.T) {
 			t.Errorf("a rebuild without a picture is connected without a warning: %v", w)
 		}
 		time.Sleep(40 * second)
-		if got := all[event.MediaRecovered](r); len(got) != 0 {
-			t.Errorf("recovered without bytes: %v", got)
-		}
-		if got := all[event.Reconnecting](r); len(got) != 1 {
-			t.Errorf("rebuilds: %v, want one", got)
-		}
+		expect.Len(t, all[event.MediaRecovered](r), 0, "recovered without bytes")
+		expect.Len(t, all[event.Reconnecting](r), 1, "rebuilds")
 		if state := r.Snapshot().State; state != Connected {
 			t.Fatalf("state %s after a minute", state)
 		}
@@ -320,9 +301,7 @@ func TestARelayThatIsDeadForAMinute(t *testing.T) {
 		}
 		r.Forget()
 		time.Sleep(time.Minute)
-		if got := r.heardNames(); len(got) != 0 {
-			t.Errorf("afterwards: %v", got)
-		}
+		expect.Len(t, r.heardNames(), 0, "afterwards")
 	})
 }
 
@@ -351,9 +330,7 @@ func TestRepairsThatFailAtOnceEndInTime(t *testing.T) {
 		time.Sleep(5 * second)
 		r.media.Dead.Store(true)
 		time.Sleep(2 * time.Minute)
-		if e := all[event.Ended](r); len(e) != 0 {
-			t.Errorf("ended %v before the limit", e)
-		}
+		expect.Len(t, all[event.Ended](r), 0, "ended before the limit")
 		time.Sleep(20 * second)
 		if e := all[event.Ended](r); len(e) != 1 || e[0].Reason != "media_recover_failed" {
 			t.Errorf("ended %v, want media_recover_failed", e)
@@ -368,9 +345,7 @@ func TestAPeerWithoutCandidatesIsRebuilt(t *testing.T) {
 		r.media.Dead.Store(true)
 		r.media.Subscriber.Notify(media.Event{Kind: media.NoCandidates, Channel: event.ChannelSTV})
 		time.Sleep(20 * second)
-		if got := all[event.MediaRecovered](r); len(got) != 0 {
-			t.Errorf("recovered %v", got)
-		}
+		expect.Len(t, all[event.MediaRecovered](r), 0, "recovered")
 		if got := all[event.Reconnecting](r); len(got) != 1 || got[0].Reason != "media stv no candidates" || !got[0].Cold {
 			t.Errorf("reconnecting %v", got)
 		}
@@ -404,18 +379,14 @@ func TestAMicrophoneThatStaysDead(t *testing.T) {
 		r.media.Deaf.Store(true)
 		r.media.Publisher.Notify(media.Event{Kind: media.ICEState, Channel: event.ChannelASR, State: "failed"})
 		time.Sleep(11 * second)
-		if got := all[event.MediaRecovered](r); len(got) != 0 {
-			t.Errorf("recovered %v", got)
-		}
+		expect.Len(t, all[event.MediaRecovered](r), 0, "recovered")
 		if got := all[event.Reconnecting](r); len(got) != 1 || got[0].Reason != "media asr failed" {
 			t.Errorf("reconnecting %v", got)
 		}
 		r.Forget()
 		r.media.Publisher.Notify(media.Event{Kind: media.ICEState, Channel: event.ChannelASR, State: "failed"})
 		time.Sleep(30 * second)
-		if got := all[event.Reconnecting](r); len(got) != 0 {
-			t.Errorf("rebuilt again for the same peer: %v", got)
-		}
+		expect.Len(t, all[event.Reconnecting](r), 0, "rebuilt again for the same peer")
 		if got := all[event.MediaRecovering](r); len(got) < 2 {
 			t.Errorf("repairs after a rebuild in vain: %v, want them to go on", got)
 		}

@@ -8,6 +8,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/agentruntime/agentruntime/internal/expect"
 	"github.com/agentruntime/agentruntime/internal/fakeservice"
 	"github.com/agentruntime/agentruntime/internal/socketio"
 	"github.com/agentruntime/agentruntime/runtime/event"
@@ -39,9 +40,7 @@ func TestARefusedTokenFailsConnectAtOnce(t *testing.T) {
 				s.Say(signaling.ServerConnected, signaling.Hello{})
 			}()
 		}
-		if err := r.Connect(context.Background()); err != nil {
-			t.Errorf("an attempt that failed first: %v", err)
-		}
+		expect.Equal(t, r.Connect(context.Background()), nil, "an attempt that failed first")
 	})
 }
 
@@ -54,9 +53,7 @@ func TestARefusedTokenFailsPrepareAtOnce(t *testing.T) {
 			t.Errorf("%v after %v", err, time.Since(began))
 		}
 		r.service.Answer["open"] = open
-		if err := r.Connect(context.Background()); err != nil {
-			t.Errorf("a connect after it: %v", err)
-		}
+		expect.Equal(t, r.Connect(context.Background()), nil, "a connect after it")
 	})
 }
 
@@ -71,9 +68,7 @@ func TestAMicrophoneThatTheServiceLosesIsRepaired(t *testing.T) {
 		if r.media.Publisher.Restarts != 1 || r.service.Dialled() != 1 {
 			t.Errorf("%d restarts, %d sockets", r.media.Publisher.Restarts, r.service.Dialled())
 		}
-		if got := all[event.MediaRecovering](r)[0]; got != (event.MediaRecovering{Channel: event.ChannelASR, State: "error"}) {
-			t.Errorf("recovering %+v", got)
-		}
+		expect.Equal(t, all[event.MediaRecovering](r)[0], (event.MediaRecovering{Channel: event.ChannelASR, State: "error"}), "recovering")
 
 		answer := r.service.Answer[signaling.ASROffer]
 		r.service.Answer[signaling.ASROffer] = func(s *fakeservice.Socket, _ fakeservice.Event) {
@@ -94,17 +89,13 @@ func TestTheMicrophonesCapOutlivesItsPeer(t *testing.T) {
 	connected(t, func(r *rig, s *fakeservice.Socket) {
 		r.must(r.SetASRBandwidth(context.Background(), 24))
 		lose(s)
-		if got := r.media.Publisher.Caps; !slices.Equal(got, []int{24}) {
-			t.Errorf("after a rebuild: %v", got)
-		}
+		expect.List(t, r.media.Publisher.Caps, []int{24}, "after a rebuild")
 		r.must(r.Pause())
 		s.Say(signaling.PauseSessionExpired, signaling.Empty{})
 		synctest.Wait()
 		r.must(r.Resume(context.Background()))
 		synctest.Wait()
-		if got := r.media.Publisher.Caps; !slices.Equal(got, []int{24}) {
-			t.Errorf("after a pause: %v", got)
-		}
+		expect.List(t, r.media.Publisher.Caps, []int{24}, "after a pause")
 		r.must(r.SetASRBandwidth(context.Background(), 0)) // no cap
 		r.rebuildNow(t)
 		if got := r.media.Publisher.Caps; !slices.Equal(got, []int{0}) { // that of the options is off too
@@ -143,9 +134,7 @@ func TestNoReconnectAttempts(t *testing.T) {
 		r.Forget()
 		s.Drop(socketio.TransportClose)
 		r.wantEvents("connectivityChanged", "stateChange:disconnected", "ended")
-		if got := all[event.Ended](r)[0].Reason; got != "transport close" {
-			t.Errorf("reason %q", got)
-		}
+		expect.Equal(t, all[event.Ended](r)[0].Reason, "transport close", "reason")
 	})
 	run(t, Options{MaxReconnectAttempts: &none}, func(r *rig) {
 		r.service.Answer["open"] = func(s *fakeservice.Socket, _ fakeservice.Event) {

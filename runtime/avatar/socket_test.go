@@ -3,11 +3,11 @@ package avatar
 import (
 	"context"
 	"errors"
-	"slices"
 	"testing"
 	"testing/synctest"
 	"time"
 
+	"github.com/agentruntime/agentruntime/internal/expect"
 	"github.com/agentruntime/agentruntime/internal/fakeservice"
 	"github.com/agentruntime/agentruntime/internal/socketio"
 	"github.com/agentruntime/agentruntime/runtime/event"
@@ -73,9 +73,7 @@ func TestADropDuringAResumeIsNotForgotten(t *testing.T) {
 		r.media.Subscriber.Notify(media.Event{Kind: media.ICEState, Channel: event.ChannelSTV, State: "connected"})
 		r.media.Publisher.Notify(media.Event{Kind: media.ICEState, Channel: event.ChannelASR, State: "connected"})
 		time.Sleep(time.Minute)
-		if state := r.Snapshot().State; state != Connected {
-			t.Errorf("state %s a minute later", state)
-		}
+		expect.Equal(t, r.Snapshot().State, Connected, "state a minute later")
 	})
 }
 
@@ -134,9 +132,7 @@ func TestAPreparedSocketThatDropsIsThrownAway(t *testing.T) {
 			t.Error("the dropped socket is kept")
 		}
 		r.connectOnly()
-		if n := r.service.Dialled(); n != 2 {
-			t.Errorf("%d sockets, want a fresh one", n)
-		}
+		expect.Equal(t, r.service.Dialled(), 2, "sockets")
 	})
 }
 
@@ -151,12 +147,8 @@ func TestDisconnectEndsAPreparation(t *testing.T) {
 			go func() { connected <- r.Connect(context.Background()) }()
 			synctest.Wait()
 			r.Disconnect(session.DisconnectOptions{})
-			if err := <-connected; !errors.Is(err, fault.ConnectFailed) {
-				t.Errorf("connect: %v", err)
-			}
-			if err := <-prepared; !errors.Is(err, fault.ConnectFailed) {
-				t.Errorf("prepare: %v", err)
-			}
+			expect.Error(t, <-connected, fault.ConnectFailed, "connect")
+			expect.Error(t, <-prepared, fault.ConnectFailed, "prepare")
 			time.Sleep(time.Minute)
 			if state := r.Snapshot().State; state != Disconnected || r.service.Dialled() != 1 {
 				t.Errorf("state %s, %d sockets", state, r.service.Dialled())
@@ -173,9 +165,7 @@ func TestDisconnectEndsAPreparation(t *testing.T) {
 			if !r.service.Socket(1).Closed() {
 				t.Error("the prepared socket is open")
 			}
-			if err := r.Connect(context.Background()); !errors.Is(err, fault.InvalidState) {
-				t.Errorf("connect with a forgotten token: %v", err)
-			}
+			expect.Error(t, r.Connect(context.Background()), fault.InvalidState, "connect with a forgotten token")
 		})
 	})
 	t.Run("a cancelled connect does not wait for it", func(t *testing.T) {
@@ -242,13 +232,9 @@ func TestARebuildClosesWhatTheOldSessionLeftOpen(t *testing.T) {
 		if snap.State != Connected || snap.Speaking || snap.ResponsePending || snap.TapToTalkActive {
 			t.Errorf("after the rebuild: %+v", snap)
 		}
-		if n := len(all[event.TapToTalkEnded](r)); n != 1 {
-			t.Errorf("%d tapToTalkEnded", n)
-		}
+		expect.Equal(t, len(all[event.TapToTalkEnded](r)), 1, "tapToTalkEnded")
 		time.Sleep(30 * second)
-		if got := all[event.BrainStalled](r); len(got) != 0 {
-			t.Errorf("a brain that is gone stalled: %v", got)
-		}
+		expect.Len(t, all[event.BrainStalled](r), 0, "a brain that is gone stalled")
 	})
 }
 
@@ -296,17 +282,13 @@ func TestAttemptsHaveABound(t *testing.T) {
 			s.Drop(socketio.TransportClose)
 			s.Push(socketio.Event{Kind: socketio.Reconnecting, Attempt: c.last})
 			synctest.Wait()
-			if got := attempts(r); !slices.Equal(got, c.want) {
-				t.Errorf("attempts and bounds %v, want %v", got, c.want)
-			}
+			expect.List(t, attempts(r), c.want, "attempts and bounds")
 		})
 	}
 	connected(t, func(r *rig, s *fakeservice.Socket) {
 		r.Forget()
 		s.Drop(socketio.ServerDisconnect)
 		synctest.Wait()
-		if got := attempts(r); !slices.Equal(got, []int{0, 0}) {
-			t.Errorf("attempts and bounds %v of an end without one", got)
-		}
+		expect.List(t, attempts(r), []int{0, 0}, "attempts and bounds of an end without one")
 	})
 }

@@ -2,11 +2,11 @@ package avatar
 
 import (
 	"maps"
-	"slices"
 	"testing"
 	"testing/synctest"
 	"time"
 
+	"github.com/agentruntime/agentruntime/internal/expect"
 	"github.com/agentruntime/agentruntime/internal/fakeservice"
 	"github.com/agentruntime/agentruntime/runtime/converse"
 	"github.com/agentruntime/agentruntime/runtime/event"
@@ -66,9 +66,7 @@ func TestATypedTurnIsTimed(t *testing.T) {
 			"sent": 0, "transcript": 600, "firstSegment": 700, "firstText": 900, "firstSound": 1130, "firstFrame": 1150,
 			"textEnd": 1300, "speechEnd": 1400,
 		})
-		if !slices.Equal(got.Estimated, []event.TurnMark{"firstFrame", "speechEnd"}) {
-			t.Errorf("estimated %v", got.Estimated)
-		}
+		expect.List(t, got.Estimated, []event.TurnMark{"firstFrame", "speechEnd"}, "estimated")
 		if got.From != "typed" || got.Outcome != "answered" || got.TurnID != "t-1" || got.SpeechID != "one" || got.ClientTurnID == "" ||
 			got.ThreadID != "5f0c" || got.MessageID != "m-9" || got.DurationMs != 1400 {
 			t.Errorf("timings %+v", got)

@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -13,6 +12,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/agentruntime/agentruntime/internal/expect"
 	"github.com/agentruntime/agentruntime/internal/fakeservice"
 	"github.com/agentruntime/agentruntime/internal/socketio"
 	"github.com/agentruntime/agentruntime/runtime/appinit"
@@ -137,9 +137,7 @@ func TestTheLifeOfATokenBeginsBeforeTheConnect(t *testing.T) {
 		r.mustConnect()
 		time.Sleep(20 * second)
 		synctest.Wait()
-		if want := []time.Duration{48 * second}; !slices.Equal(asked, want) {
-			t.Errorf("asked after %v, want %v", asked, want)
-		}
+		expect.List(t, asked, []time.Duration{48 * second}, "asked after")
 	})
 }
 
@@ -149,9 +147,7 @@ func TestAFirstTokenThatHasExpiredIsReplaced(t *testing.T) {
 	run(t, o, func(r *rig) {
 		r.refuseAllBut("new")
 		r.connectOnly()
-		if n := r.service.Dialled(); n != 2 {
-			t.Errorf("%d sockets, want one with either token", n)
-		}
+		expect.Equal(t, r.service.Dialled(), 2, "sockets")
 	})
 }
 
@@ -261,9 +257,7 @@ func TestATokenRefusedDuringAResume(t *testing.T) {
 				if left := r.speakLater("Hello"); !<-left {
 					t.Error("a text did not leave")
 				}
-				if got := all[event.Ended](r); len(got) != 0 {
-					t.Errorf("ended %v", got)
-				}
+				expect.Len(t, all[event.Ended](r), 0, "ended")
 			})
 		})
 	}
@@ -283,14 +277,10 @@ func TestASessionThatHasEndedAsksForNoToken(t *testing.T) {
 			time.Sleep(8*time.Minute + second)
 			s.Drop(socketio.ServerDisconnect)
 			time.Sleep(time.Hour)
-			if n := asked.Load(); n != 1 {
-				t.Errorf("%d calls, of which all but one after the end", n)
-			}
+			expect.Equal(t, asked.Load(), 1, "calls, of which all but one after the end")
 			r.must(r.SetToken("newer"))
 			time.Sleep(time.Hour)
-			if n := asked.Load(); n != 1 {
-				t.Errorf("%d calls after a new token", n)
-			}
+			expect.Equal(t, asked.Load(), 1, "calls after a new token")
 		})
 	}
 }
@@ -310,9 +300,7 @@ func TestATokenOfAnEarlierConversationIsNotUsed(t *testing.T) {
 		time.Sleep(10 * second)
 		r.Disconnect(session.DisconnectOptions{})
 		r.Settle()
-		if got := r.http.tokens; !slices.Equal(got, []string{"old", "next"}) {
-			t.Errorf("the ends were reported with %q, want old and next", got)
-		}
+		expect.List(t, r.http.tokens, []string{"old", "next"}, "the ends were reported with")
 	})
 }
 

@@ -11,6 +11,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/agentruntime/agentruntime/internal/expect"
 	"github.com/agentruntime/agentruntime/internal/fakeservice"
 	"github.com/agentruntime/agentruntime/internal/must"
 	"github.com/agentruntime/agentruntime/internal/socketio"
@@ -47,9 +48,7 @@ func TestATypedTurnIsAMarkerAndAText(t *testing.T) {
 		if ok, err := r.Speak(context.Background(), "Hello"); !ok || err != nil {
 			r.t.Fatal(ok, err)
 		}
-		if got := s.Payloads(signaling.TextEntered); !slices.Equal(got, []string{marker, hello}) {
-			t.Errorf("sent %v", got)
-		}
+		expect.List(t, s.Payloads(signaling.TextEntered), []string{marker, hello}, "sent")
 		if !r.Snapshot().ResponsePending {
 			t.Error("no response is pending")
 		}
@@ -73,9 +72,7 @@ func TestTextIsHeldDuringTheOpening(t *testing.T) {
 			t.Error("a held text was not sent")
 		}
 		want := []string{marker, `{"text":"Begin\nOne\nTwo","isFinal":true}`}
-		if got := s.Payloads(signaling.TextEntered); !slices.Equal(got, want) {
-			t.Errorf("sent %v, want %v", got, want)
-		}
+		expect.List(t, s.Payloads(signaling.TextEntered), want, "sent")
 		r.wantEvents("responsePending", "avatarStopTalking")
 		if !r.Snapshot().Kickoff.Sent {
 			t.Error("the kickoff is not marked as sent")
@@ -94,14 +91,10 @@ func TestAHeldTextCanBeTakenBack(t *testing.T) {
 		}()
 		synctest.Wait()
 		cancel()
-		if err := <-failed; !errors.Is(err, fault.Aborted) {
-			t.Errorf("err = %v", err)
-		}
+		expect.Error(t, <-failed, fault.Aborted, "err")
 		s.Say(signaling.StvFinishedTalking, signaling.FinishedTalking{})
 		synctest.Wait()
-		if got := s.Payloads(signaling.TextEntered); len(got) != 0 {
-			t.Errorf("sent %v", got)
-		}
+		expect.Len(t, s.Payloads(signaling.TextEntered), 0, "sent")
 	})
 }
 
@@ -120,9 +113,7 @@ func TestTheKickoffsEchoIsCutOnce(t *testing.T) {
 			for _, tr := range all[event.Transcript](r) {
 				got = append(got, tr.Text)
 			}
-			if !slices.Equal(got, c.want) {
-				t.Errorf("echo %v: heard %q, want %q", c.echo, got, c.want)
-			}
+			expect.List(t, got, c.want, "echo %v: heard", c.echo)
 		})
 	}
 }
@@ -134,39 +125,25 @@ func TestSpeakIsRefused(t *testing.T) {
 		}
 		return text + "!", nil
 	}}, func(r *rig) {
-		if _, err := r.Speak(context.Background(), "x"); !errors.Is(err, fault.InvalidState) {
-			t.Errorf("before connect: %v", err)
-		}
+		expect.Fail(r.Speak(context.Background(), "x"))(t, fault.InvalidState, "before connect")
 		s := r.mustConnect()
-		if _, err := r.Speak(context.Background(), "  "); !errors.Is(err, fault.BadRequest) {
-			t.Errorf("empty: %v", err)
-		}
-		if _, err := r.Speak(context.Background(), "secret"); !errors.Is(err, fault.GuardrailBlocked) {
-			t.Errorf("guarded: %v", err)
-		}
+		expect.Fail(r.Speak(context.Background(), "  "))(t, fault.BadRequest, "empty")
+		expect.Fail(r.Speak(context.Background(), "secret"))(t, fault.GuardrailBlocked, "guarded")
 		for range 2 {
 			if _, err := r.Speak(context.Background(), "Hi"); err != nil {
 				t.Error(err)
 			}
 		}
-		if got := s.Payloads(signaling.TextEntered)[1]; got != `{"text":"Hi!","isFinal":true}` {
-			t.Errorf("the guard's text was not sent: %s", got)
-		}
-		if _, err := r.Speak(context.Background(), "Hi"); !errors.Is(err, fault.RateLimited) {
-			t.Errorf("third in a minute: %v", err)
-		}
+		expect.Equal(t, s.Payloads(signaling.TextEntered)[1], `{"text":"Hi!","isFinal":true}`, "the guard's text was not sent")
+		expect.Fail(r.Speak(context.Background(), "Hi"))(t, fault.RateLimited, "third in a minute")
 		time.Sleep(time.Minute)
 		if _, err := r.Speak(context.Background(), "Hi"); err != nil {
 			t.Errorf("a minute later: %v", err)
 		}
 		r.must(r.StartTapToTalk())
 		synctest.Wait()
-		if _, err := r.Speak(context.Background(), "x"); !errors.Is(err, fault.InvalidState) {
-			t.Errorf("during a tap window: %v", err)
-		}
-		if err := r.Interrupt(); !errors.Is(err, fault.InvalidState) {
-			t.Errorf("interrupt during a tap window: %v", err)
-		}
+		expect.Fail(r.Speak(context.Background(), "x"))(t, fault.InvalidState, "during a tap window")
+		expect.Error(t, r.Interrupt(), fault.InvalidState, "interrupt during a tap window")
 	})
 }
 
@@ -225,9 +202,7 @@ func TestSpeakEndsWithItsContextWhileBeforeSendRuns(t *testing.T) {
 		}
 		close(decide)
 		synctest.Wait()
-		if got := s.Payloads(signaling.TextEntered); len(got) != 0 {
-			t.Errorf("sent %v", got)
-		}
+		expect.Len(t, s.Payloads(signaling.TextEntered), 0, "sent")
 	})
 }
 
@@ -264,9 +239,7 @@ func TestASpokenTurnAsTheProtocolShowsIt(t *testing.T) {
 			"brainSegment", "turnEnd",
 			"avatarStopTalking", "turnTimings",
 		)
-		if got := r.Snapshot().ThreadID; got != "5f0c" {
-			t.Errorf("thread = %q", got)
-		}
+		expect.Equal(t, r.Snapshot().ThreadID, "5f0c", "thread")
 		ids := event.Utterance{SpeechID: id, TurnID: "t-12"}
 		if start, stop := all[event.AvatarStartTalking](r)[0].Utterance, all[event.AvatarStopTalking](r)[0].Utterance; start != ids || stop != ids {
 			t.Errorf("the talk is of %v, then of %v, want %v", start, stop, ids)
@@ -318,9 +291,7 @@ func TestATypedBargeInAsksOnce(t *testing.T) {
 			t.Error("the response was settled by the utterance before it")
 		}
 		answer("two", "t-2")
-		if pending := len(all[event.ResponsePending](r)); pending != 2 {
-			t.Errorf("%d responses were pending for two questions", pending)
-		}
+		expect.Equal(t, len(all[event.ResponsePending](r)), 2, "responses were pending for two questions")
 		if start := all[event.AvatarStartTalking](r); len(start) != 2 || start[1].TurnID != "t-2" {
 			t.Errorf("start = %+v", start)
 		}
@@ -340,9 +311,7 @@ func TestABargeInClearsTheTurn(t *testing.T) {
 		if r.Snapshot().Speaking {
 			t.Error("the avatar still talks")
 		}
-		if got := s.Payloads(signaling.TextEntered); !slices.Equal(got, []string{marker}) {
-			t.Errorf("sent %v", got)
-		}
+		expect.List(t, s.Payloads(signaling.TextEntered), []string{marker}, "sent")
 	})
 }
 
@@ -359,9 +328,7 @@ func TestASilentOpeningIsLabelled(t *testing.T) {
 		}
 		s.Say(signaling.StvFinishedTalking, signaling.FinishedTalking{})
 		synctest.Wait()
-		if start := all[event.AvatarStartTalking](r); len(start) != 0 {
-			t.Errorf("start = %+v", start)
-		}
+		expect.Len(t, all[event.AvatarStartTalking](r), 0, "start")
 		if tr := all[event.Transcript](r); len(tr) != 1 || tr[0].Text != SilentOpeningLabel {
 			t.Errorf("transcripts = %+v", tr)
 		}
@@ -387,9 +354,7 @@ func TestASpokenOpeningIsNotLabelledSilent(t *testing.T) {
 			}
 		}
 		for _, transcript := range all[event.Transcript](r) {
-			if transcript.Text != "Hello." {
-				t.Errorf("transcript %+v", transcript)
-			}
+			expect.Equal(t, transcript.Text, "Hello.", "transcript %+v", transcript)
 		}
 	})
 }
@@ -397,23 +362,15 @@ func TestASpokenOpeningIsNotLabelledSilent(t *testing.T) {
 func TestTheDisclosureHoldsTheStart(t *testing.T) {
 	run(t, Options{Options: session.Options{Kickoff: &event.Kickoff{Text: "Begin"}}, RequireDisclosureAck: true}, func(r *rig) {
 		s := r.connectOnly()
-		if len(s.Payloads(signaling.ApprovedPermissions)) != 0 {
-			t.Error("approved before the acknowledgement")
-		}
-		if _, err := r.Speak(context.Background(), "x"); !errors.Is(err, fault.DisclosureRequired) {
-			t.Errorf("speak: %v", err)
-		}
+		expect.Equal(t, len(s.Payloads(signaling.ApprovedPermissions)), 0, "approved before the acknowledgement")
+		expect.Fail(r.Speak(context.Background(), "x"))(t, fault.DisclosureRequired, "speak")
 		r.AcknowledgeDisclosure()
 		r.AcknowledgeDisclosure()
 		synctest.Wait()
-		if n := len(s.Payloads(signaling.ApprovedPermissions)); n != 1 {
-			t.Errorf("%d approvals", n)
-		}
+		expect.Equal(t, len(s.Payloads(signaling.ApprovedPermissions)), 1, "approvals")
 		s.Say(signaling.StvFinishedTalking, signaling.FinishedTalking{})
 		synctest.Wait()
-		if got := s.Payloads(signaling.TextEntered); len(got) != 2 {
-			t.Errorf("kickoff: %v", got)
-		}
+		expect.Len(t, s.Payloads(signaling.TextEntered), 2, "kickoff")
 	})
 }
 
@@ -472,18 +429,12 @@ func TestToolsRunOncePerTurnInOrder(t *testing.T) {
 		brain(s, "a", converse.Segment{Type: converse.Tool, Content: `open_doc {"id":"x"}`})
 		synctest.Wait()
 		slices.Sort(ran)
-		if want := []string{`open_doc{"id":2}`, `show_chart{"id":1}`}; !slices.Equal(ran, want) {
-			t.Errorf("ran %v, want %v", ran, want)
-		}
-		if n := len(all[event.ToolCallResult](r)); n != 2 {
-			t.Errorf("%d results", n)
-		}
+		expect.List(t, ran, []string{`open_doc{"id":2}`, `show_chart{"id":1}`}, "ran")
+		expect.Equal(t, len(all[event.ToolCallResult](r)), 2, "results")
 		if d := all[event.AgentActionDenied](r); len(d) != 1 || d[0].ToolName != "erase" {
 			t.Errorf("denied %+v", d)
 		}
-		if n := len(all[event.ToolCallInvalid](r)); n != 1 {
-			t.Errorf("%d invalid", n)
-		}
+		expect.Equal(t, len(all[event.ToolCallInvalid](r)), 1, "invalid")
 	})
 }
 
@@ -494,12 +445,8 @@ func TestASpiralIsBrokenAndTheQuestionAskedAgain(t *testing.T) {
 			brain(s, "a", converse.Segment{Type: converse.Tool, Content: `look {"n":` + string(rune('0'+i%10)) + `}`})
 		}
 		synctest.Wait()
-		if n := len(all[event.ToolSpiralDetected](r)); n != 1 {
-			t.Errorf("%d soft signals", n)
-		}
-		if n := len(all[event.ToolSpiralRecovering](r)); n != 1 {
-			t.Errorf("%d hard signals", n)
-		}
+		expect.Equal(t, len(all[event.ToolSpiralDetected](r)), 1, "soft signals")
+		expect.Equal(t, len(all[event.ToolSpiralRecovering](r)), 1, "hard signals")
 		if r.service.Dialled() != 2 || r.Snapshot().State != Connected {
 			t.Fatalf("%d sockets, state %s", r.service.Dialled(), r.Snapshot().State)
 		}
@@ -507,9 +454,7 @@ func TestASpiralIsBrokenAndTheQuestionAskedAgain(t *testing.T) {
 		again.Say(signaling.StvFinishedTalking, signaling.FinishedTalking{})
 		synctest.Wait()
 		want := []string{marker, `{"text":"Please answer in words only this turn, without calling any tool. Why?","isFinal":true}`}
-		if got := again.Payloads(signaling.TextEntered); !slices.Equal(got, want) {
-			t.Errorf("asked again with %v", got)
-		}
+		expect.List(t, again.Payloads(signaling.TextEntered), want, "asked again with")
 	})
 }
 
@@ -519,9 +464,7 @@ func TestAStalledBrainIsReportedUntilItSpeaks(t *testing.T) {
 		time.Sleep(25 * second)
 		brain(s, "a", converse.Segment{Type: converse.Avatar, Content: "Hi"})
 		time.Sleep(60 * second)
-		if got := all[event.BrainStalled](r); !slices.Equal(got, []event.BrainStalled{{AfterMs: 12000, Count: 1}, {AfterMs: 12000, Count: 2}}) {
-			t.Errorf("stalls = %v", got)
-		}
+		expect.List(t, all[event.BrainStalled](r), []event.BrainStalled{{AfterMs: 12000, Count: 1}, {AfterMs: 12000, Count: 2}}, "stalls")
 	})
 }
 
@@ -543,17 +486,13 @@ func TestVariablesAreSentWhole(t *testing.T) {
 	connectedWith(t, Options{Options: session.Options{RequestVars: map[string]any{"name": "Sam"}}, ContextID: "991", ContextType: "category"}, func(r *rig, s *fakeservice.Socket) {
 		r.must(r.UpdateRequestVars(map[string]any{"tier": 2}))
 		r.must(r.SetDynamicPrompt(map[string]any{"slide": 3, "__proto__": 1}))
-		if err := r.UpdateRequestVars(map[string]any{"sys__ks": "x"}); !errors.Is(err, fault.ValidationError) {
-			t.Errorf("reserved: %v", err)
-		}
+		expect.Error(t, r.UpdateRequestVars(map[string]any{"sys__ks": "x"}), fault.ValidationError, "reserved")
 		synctest.Wait()
 		want := []string{
 			`{"capabilities":{"avatar":"on","generate_followup_questions":"on"},"request_vars":{"name":"Sam","tier":2},"contextId":"991","contextType":"category"}`,
 			`{"capabilities":{"avatar":"on","generate_followup_questions":"on"},"request_vars":{"name":"Sam","page_context":"{\"slide\":3}","tier":2},"contextId":"991","contextType":"category"}`,
 		}
-		if got := s.Payloads(signaling.UpdateGenieContext); !slices.Equal(got, want) {
-			t.Errorf("sent %v", got)
-		}
+		expect.List(t, s.Payloads(signaling.UpdateGenieContext), want, "sent")
 	})
 }
 
@@ -572,9 +511,7 @@ func TestEveryTurnEndsOnce(t *testing.T) {
 			s.Say(signaling.AgentEndTurn, signaling.EndTurn{SpeechID: session.RandomID(8)})
 			synctest.Wait()
 		}
-		if n := len(r.turn.ended); n != maxEnded {
-			t.Errorf("%d turns in mind", n)
-		}
+		expect.Equal(t, len(r.turn.ended), maxEnded, "turns in mind")
 	})
 }
 
@@ -590,9 +527,7 @@ func TestAnOpeningIsNoEmptyTurn(t *testing.T) {
 		s.Say(signaling.AgentStartSpeech, signaling.StartSpeech{SpeechID: "heard", IsNewTurn: true})
 		s.Say(signaling.StvStartedTalking, signaling.Empty{})
 		s.Say(signaling.AgentEndTurn, signaling.EndTurn{SpeechID: "heard"})
-		if w := all[event.Warning](r); len(w) != 0 {
-			t.Errorf("warnings = %+v", w)
-		}
+		expect.Len(t, all[event.Warning](r), 0, "warnings")
 	})
 }
 
@@ -611,8 +546,6 @@ func TestCaptionsOfACutUtteranceEnd(t *testing.T) {
 		for _, tr := range all[event.Transcript](r) {
 			got = append(got, tr.Text)
 		}
-		if !slices.Equal(got, []string{"one", "two"}) {
-			t.Errorf("shown %q", got)
-		}
+		expect.List(t, got, []string{"one", "two"}, "shown")
 	})
 }

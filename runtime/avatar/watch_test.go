@@ -9,6 +9,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/agentruntime/agentruntime/internal/expect"
 	"github.com/agentruntime/agentruntime/runtime/converse"
 	"github.com/agentruntime/agentruntime/runtime/event"
 	"github.com/agentruntime/agentruntime/runtime/media"
@@ -84,9 +85,7 @@ func TestAHookThatThinksDoesNotReorderPieces(t *testing.T) {
 		if got := r.said(); !slices.Equal(got, want) {
 			t.Fatalf("before the first verdict: %q, want %q", got, want)
 		}
-		if len(all[event.Interrupted](r)) != 1 {
-			t.Error("an interruption waited for the application")
-		}
+		expect.Equal(t, len(all[event.Interrupted](r)), 1, "an interruption waited for the application")
 		verdict <- nil
 		want = append(want, "call open", "between")
 		if got := r.said(); !slices.Equal(got, want) {
@@ -97,12 +96,8 @@ func TestAHookThatThinksDoesNotReorderPieces(t *testing.T) {
 		if got := r.said(); !slices.Equal(got, want) {
 			t.Fatalf("after the second verdict: %q, want %q", got, want)
 		}
-		if want := []string{`toolCall open {"page":1}`, "toolCall close {}"}; !slices.Equal(seen, want) {
-			t.Errorf("the hook was asked %q, want %q", seen, want)
-		}
-		if got := all[event.AgentActionDenied](r)[0].Reason; got != "not here" {
-			t.Errorf("reason %q", got)
-		}
+		expect.List(t, seen, []string{`toolCall open {"page":1}`, "toolCall close {}"}, "the hook was asked")
+		expect.Equal(t, all[event.AgentActionDenied](r)[0].Reason, "not here", "reason")
 	})
 }
 
@@ -118,9 +113,7 @@ func TestDisconnectEndsAHookAndForgetsWhatWaits(t *testing.T) {
 		brain(s, "one", text("behind"))
 		synctest.Wait()
 		r.Disconnect(session.DisconnectOptions{})
-		if got := r.said(); len(got) != 0 {
-			t.Errorf("heard %q", got)
-		}
+		expect.Len(t, r.said(), 0, "heard")
 	})
 }
 
@@ -130,9 +123,7 @@ func TestAHookThatPanicsRefuses(t *testing.T) {
 		r.Forget()
 		brain(s, "one", clientTool("open", `{}`))
 		brain(s, "one", text("behind"))
-		if got, want := r.said(), []string{"denied open", "behind"}; !slices.Equal(got, want) {
-			t.Errorf("heard %q, want %q", got, want)
-		}
+		expect.List(t, r.said(), []string{"denied open", "behind"}, "heard")
 	})
 }
 
@@ -145,9 +136,7 @@ func TestThePolicyJudgesRecoveredCallsToo(t *testing.T) {
 		r.Forget()
 		brain(s, "one", converse.Segment{Type: converse.Tool, Content: `show {"a":1}{"b":2}`})
 		brain(s, "one", converse.Segment{Type: converse.ToolResponse, Content: "erase responded with size 2"})
-		if got, want := r.said(), []string{"call show", "denied erase"}; !slices.Equal(got, want) {
-			t.Errorf("heard %q, want %q", got, want)
-		}
+		expect.List(t, r.said(), []string{"call show", "denied erase"}, "heard")
 	})
 }
 
@@ -157,9 +146,7 @@ func TestFailEndsTheSession(t *testing.T) {
 		r.Forget()
 		r.Fail(errors.New("a callback broke"))
 		r.wantEvents("error", "stateChange:disconnected", "ended")
-		if got := all[event.Ended](r)[0].Reason; got != "internal_error" {
-			t.Errorf("ended with %q", got)
-		}
+		expect.Equal(t, all[event.Ended](r)[0].Reason, "internal_error", "ended with")
 	})
 }
 
@@ -174,8 +161,6 @@ func TestPeersThatConnectedDuringTheHandshakeAreNotRepaired(t *testing.T) {
 		}
 		r.connectOnly()
 		time.Sleep(time.Minute)
-		if got := all[event.MediaRecovering](r); len(got) != 0 {
-			t.Errorf("repaired %v", got)
-		}
+		expect.Len(t, all[event.MediaRecovering](r), 0, "repaired")
 	})
 }

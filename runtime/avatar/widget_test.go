@@ -9,6 +9,7 @@ import (
 	"testing"
 	"testing/synctest"
 
+	"github.com/agentruntime/agentruntime/internal/expect"
 	"github.com/agentruntime/agentruntime/internal/fakeservice"
 	"github.com/agentruntime/agentruntime/runtime/converse"
 	"github.com/agentruntime/agentruntime/runtime/event"
@@ -97,18 +98,14 @@ func TestAWidgetThatNobodyWaitsForIsNotShown(t *testing.T) {
 					applySegment(s, "", `]}`)
 				}
 				s.Say(signaling.AgentEndTurn, signaling.EndTurn{SpeechID: "a"})
-				if got := all[event.WidgetShown](r); len(got) != 0 {
-					t.Errorf("shown %+v", got)
-				}
+				expect.Len(t, all[event.WidgetShown](r), 0, "shown")
 				applySegment(s, "sources-tool", `{"sources":[{"title":"Guide"}]}`)
 				s.Say(signaling.AgentEndTurn, signaling.EndTurn{SpeechID: "b"})
 				want := 1
 				if c.cut == nil {
 					want = 0
 				}
-				if got := all[event.WidgetShown](r); len(got) != want {
-					t.Errorf("of the next turn: %+v", got)
-				}
+				expect.Len(t, all[event.WidgetShown](r), want, "of the next turn")
 			})
 		})
 	}
@@ -132,9 +129,7 @@ func TestThePolicyKnowsWidgetsByEitherName(t *testing.T) {
 		for _, b := range all[event.BrainSegment](r) {
 			got = append(got, b.ContentString())
 		}
-		if !slices.Equal(got, []string{"[", "]"}) {
-			t.Errorf("passed %q", got)
-		}
+		expect.List(t, got, []string{"[", "]"}, "passed")
 	})
 }
 
@@ -161,7 +156,5 @@ func TestANavigationCanBeRefused(t *testing.T) {
 		return cmp.Or(err, errors.New("no"))
 	}
 	run(t, Options{OnAgentAction: veto}, func(r *rig) { there(r, r.mustConnect()) })
-	if !slices.Equal(asked, []string{`navigate {"url":"/a"}`, `navigate "/b"`}) {
-		t.Errorf("asked about %q", asked)
-	}
+	expect.List(t, asked, []string{`navigate {"url":"/a"}`, `navigate "/b"`}, "asked about")
 }

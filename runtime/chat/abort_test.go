@@ -10,6 +10,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/agentruntime/agentruntime/internal/expect"
 	"github.com/agentruntime/agentruntime/runtime/converse"
 	"github.com/agentruntime/agentruntime/runtime/event"
 	"github.com/agentruntime/agentruntime/runtime/fault"
@@ -48,9 +49,7 @@ func TestAbortAtAnyMoment(t *testing.T) {
 					t.Errorf("ended with %v", got.err)
 				}
 				events := r.heard()
-				if !slices.Equal(events[:3], []string{"user Hello", "turnStart", "responsePending"}) {
-					t.Errorf("events begin with %v", events[:3])
-				}
+				expect.List(t, events[:3], []string{"user Hello", "turnStart", "responsePending"}, "events begin with")
 				settled := 0
 				for _, e := range events {
 					if e == "responseSettled" {
@@ -106,9 +105,7 @@ func TestATurnThatEndsAsItsTurnComes(t *testing.T) {
 		if got := first.ended(); got.err != nil {
 			t.Error(got.err)
 		}
-		if got := second.ended(); !errors.Is(got.err, fault.Aborted) {
-			t.Errorf("ended with %v", got.err)
-		}
+		expect.Error(t, second.ended().err, fault.Aborted, "ended with")
 		r.wantEvents("user One", "turnStart", "responsePending", "responseSettled", "turnEnd")
 		r.mustWork()
 	})
@@ -131,9 +128,7 @@ func TestAnEndedContextSendsNothing(t *testing.T) {
 			}
 			r.wantEvents()
 		}
-		if n := r.requests(); n != 1 {
-			t.Errorf("%d requests were sent", n)
-		}
+		expect.Equal(t, r.requests(), 1, "requests were sent")
 	})
 }
 
@@ -167,15 +162,11 @@ func TestATurnLetsGoOfItsContext(t *testing.T) {
 		r.Start(ctx, "One", TurnOptions{})
 		r.Start(ctx, "Two", TurnOptions{})
 		x := r.asked(0)
-		if n := ctx.watchers.Load(); n != 3 {
-			t.Errorf("%d watchers of a turn under way and one that waits, want 3", n)
-		}
+		expect.Equal(t, ctx.watchers.Load(), 3, "watchers of a turn under way and one that waits")
 		x.answer().say(text("Hi")).end()
 		r.asked(1).reply(0, "")
 		synctest.Wait()
-		if n := ctx.watchers.Load(); n != 0 {
-			t.Errorf("%d watchers are left", n)
-		}
+		expect.Equal(t, ctx.watchers.Load(), 0, "watchers are left")
 	})
 }
 
@@ -190,12 +181,8 @@ func TestDisconnectAtAnyMoment(t *testing.T) {
 				pending := r.Snapshot().ResponsePending
 				r.Forget()
 				r.Disconnect(session.DisconnectOptions{Keep: true})
-				if got := under.ended(); !errors.Is(got.err, fault.Aborted) {
-					t.Errorf("the turn ended with %v", got.err)
-				}
-				if got := waiting.ended(); !errors.Is(got.err, fault.InvalidState) {
-					t.Errorf("the waiting turn ended with %v", got.err)
-				}
+				expect.Error(t, under.ended().err, fault.Aborted, "the turn ended with")
+				expect.Error(t, waiting.ended().err, fault.InvalidState, "the waiting turn ended with")
 				want := []string{"stateChange closed", "ended disconnect", "responseSettled", "turnEnd"}
 				if !pending {
 					want = slices.Delete(want, 2, 3)
@@ -207,9 +194,7 @@ func TestDisconnectAtAnyMoment(t *testing.T) {
 				if !x.isOver() {
 					t.Error("the service is not told")
 				}
-				if got := r.brain.otherCalls(); len(got) != 0 {
-					t.Errorf("told of an end that is none: %q", got)
-				}
+				expect.Len(t, r.brain.otherCalls(), 0, "told of an end that is none")
 				r.wantQuiet()
 			})
 		})
@@ -271,9 +256,7 @@ func TestLeavingTheLoop(t *testing.T) {
 			t.Error("the turn goes on")
 		}
 		events := r.heard()
-		if tail := events[len(events)-2:]; !slices.Equal(tail, []string{"error aborted", "turnEnd"}) {
-			t.Errorf("events %v", events)
-		}
+		expect.List(t, events[len(events)-2:], []string{"error aborted", "turnEnd"}, "events %v", events)
 		r.mustWork()
 	})
 }

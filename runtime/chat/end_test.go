@@ -1,13 +1,13 @@
 package chat
 
 import (
-	"errors"
 	"slices"
 	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
 
+	"github.com/agentruntime/agentruntime/internal/expect"
 	"github.com/agentruntime/agentruntime/runtime/event"
 	"github.com/agentruntime/agentruntime/runtime/fault"
 	"github.com/agentruntime/agentruntime/runtime/session"
@@ -20,17 +20,13 @@ func TestPageExit(t *testing.T) {
 		answer := r.later(r.t.Context(), "Hello")
 		x := r.asked(0).answer().say(text("Hi"))
 		leave := r.page.listener.Hide(false)
-		if got := r.brain.otherCalls(); !slices.Equal(got, []string{completed}) {
-			t.Errorf("when the listener returns: %q", got)
-		}
+		expect.List(t, r.brain.otherCalls(), []string{completed}, "when the listener returns")
 		synctest.Wait() // the reply comes on a goroutine of its own, which must not run while the session ends: a page has one thread
 		leave()
 		if x.ctx.Err() == nil || r.Snapshot().State != Closed || r.page.watches != 0 {
 			t.Errorf("when the listener returns: %v, %s, %d watches", x.ctx.Err(), r.Snapshot().State, r.page.watches)
 		}
-		if got := answer.ended(); !errors.Is(got.err, fault.Aborted) {
-			t.Errorf("ended with %v", got.err)
-		}
+		expect.Error(t, answer.ended().err, fault.Aborted, "ended with")
 		events := r.heard()[6:] // behind "final Hi"
 		told := slices.Index(events, "sessionCompleted pagehide true")
 		if told < 0 || !slices.Equal(slices.Delete(events, told, told+1), []string{"stateChange closed", "ended pagehide", "turnEnd"}) {
@@ -78,9 +74,7 @@ func TestAReportBeforeAConnectHoldsNoTab(t *testing.T) {
 		}
 		r.Disconnect(session.DisconnectOptions{})
 		synctest.Wait()
-		if got := r.brain.otherCalls(); !slices.Equal(got, []string{completed}) {
-			t.Errorf("calls %q", got)
-		}
+		expect.List(t, r.brain.otherCalls(), []string{completed}, "calls")
 	})
 }
 

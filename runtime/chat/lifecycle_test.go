@@ -2,7 +2,6 @@ package chat
 
 import (
 	"context"
-	"errors"
 	"slices"
 	"strings"
 	"sync"
@@ -10,6 +9,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/agentruntime/agentruntime/internal/expect"
 	"github.com/agentruntime/agentruntime/internal/must"
 	"github.com/agentruntime/agentruntime/runtime/completion"
 	"github.com/agentruntime/agentruntime/runtime/event"
@@ -28,9 +28,7 @@ func TestALifecycle(t *testing.T) {
 		if s := r.Snapshot(); s.State != Connected || !s.Kickoff.Sent || !s.ResponsePending {
 			t.Errorf("connected %+v", s)
 		}
-		if err := r.Connect(context.Background()); !errors.Is(err, fault.InvalidState) {
-			t.Errorf("connected twice: %v", err)
-		}
+		expect.Error(t, r.Connect(context.Background()), fault.InvalidState, "connected twice")
 		r.asked(0).answer().say(think, text("Welcome.")).end()
 		if s := r.Snapshot(); s.ThreadID != "5f0c" || s.ResponsePending {
 			t.Errorf("after the kickoff %+v", s)
@@ -45,12 +43,8 @@ func TestALifecycle(t *testing.T) {
 			"brainSegment text", "final Welcome.", "turnEnd",
 			"stateChange closed", "ended disconnect", "sessionCompleted disconnect true",
 		)
-		if err := r.Connect(context.Background()); !errors.Is(err, fault.InvalidState) {
-			t.Errorf("connected again: %v", err)
-		}
-		if got := r.brain.otherCalls(); !slices.Equal(got, []string{completed}) {
-			t.Errorf("calls %q", got)
-		}
+		expect.Error(t, r.Connect(context.Background()), fault.InvalidState, "connected again")
+		expect.List(t, r.brain.otherCalls(), []string{completed}, "calls")
 	})
 }
 
@@ -71,12 +65,8 @@ func TestAnIdleSessionCanBeClosed(t *testing.T) {
 	run(t, Options{Options: session.Options{ThreadID: "5f0c"}}, func(r *rig) {
 		r.Disconnect(session.DisconnectOptions{})
 		r.wantEvents("stateChange closed", "ended disconnect")
-		if err := r.Connect(context.Background()); !errors.Is(err, fault.InvalidState) {
-			t.Errorf("connect: %v", err)
-		}
-		if got := r.brain.otherCalls(); len(got) != 0 {
-			t.Errorf("a conversation was ended that did not begin: %q", got)
-		}
+		expect.Error(t, r.Connect(context.Background()), fault.InvalidState, "connect")
+		expect.Len(t, r.brain.otherCalls(), 0, "a conversation was ended that did not begin")
 	})
 }
 
@@ -88,9 +78,7 @@ func TestAKickoff(t *testing.T) {
 		must.Do(t, r.Connect(context.Background()))
 		answer := r.later(r.t.Context(), "Hello")
 		x := r.asked(0)
-		if want := `{"userMessage":"Begin","sse":false}`; x.body != want {
-			t.Errorf("first request %s, want %s", x.body, want)
-		}
+		expect.Equal(t, x.body, `{"userMessage":"Begin","sse":false}`, "first request")
 		x.answer().say(denied).end()
 		r.asked(1).answer().say(text("Hi")).end()
 		if got := answer.ended(); got.err != nil {
@@ -115,9 +103,7 @@ func TestATokenIsReplaced(t *testing.T) {
 	connected(t, Options{Options: session.Options{ThreadID: "5f0c"}}, func(r *rig) {
 		first := r.later(r.t.Context(), "One")
 		r.later(r.t.Context(), "Two")
-		if err := r.SetToken(""); !errors.Is(err, fault.BadRequest) {
-			t.Errorf("no token: %v", err)
-		}
+		expect.Error(t, r.SetToken(""), fault.BadRequest, "no token")
 		if err := r.SetToken("fresh"); err != nil {
 			t.Error(err)
 		}
@@ -127,15 +113,9 @@ func TestATokenIsReplaced(t *testing.T) {
 			t.Errorf("tokens %q and %q", one, two)
 		}
 		r.Close()
-		if got := r.brain.otherCalls(); !slices.Equal(got, []string{strings.Replace(completed, "token", "fresh", 1)}) {
-			t.Errorf("calls %q", got)
-		}
-		if err := r.SetToken("late"); !errors.Is(err, fault.InvalidState) {
-			t.Errorf("closed: %v", err)
-		}
-		if r.core.Token != "" {
-			t.Error("the token is remembered")
-		}
+		expect.List(t, r.brain.otherCalls(), []string{strings.Replace(completed, "token", "fresh", 1)}, "calls")
+		expect.Error(t, r.SetToken("late"), fault.InvalidState, "closed")
+		expect.Equal(t, r.core.Token, "", "the token is remembered")
 	})
 }
 
@@ -145,9 +125,7 @@ func TestARequestSaysWhatItShould(t *testing.T) {
 	given := map[string]any{"name": "Sam"}
 	o := Options{Options: session.Options{ThreadID: "old", RequestVars: given, Capabilities: map[string]string{"show_link": "off"}}}
 	run(t, o, func(r *rig) {
-		if err := r.UpdateRequestVars(map[string]any{"a": 1}); !errors.Is(err, fault.InvalidState) {
-			t.Errorf("before connect: %v", err)
-		}
+		expect.Error(t, r.UpdateRequestVars(map[string]any{"a": 1}), fault.InvalidState, "before connect")
 		r.mustConnect()
 		given["name"] = "changed by its owner"
 		update := map[string]any{"tier": 2, "name": nil}
@@ -159,12 +137,8 @@ func TestARequestSaysWhatItShould(t *testing.T) {
 		if err := r.SetDynamicPrompt(map[string]any{"slide": 3, "__proto__": 1}); err != nil {
 			t.Error(err)
 		}
-		if err := r.SetDynamicPrompt(func() {}); !errors.Is(err, fault.BadRequest) {
-			t.Errorf("a function: %v", err)
-		}
-		if err := r.UpdateRequestVars(map[string]any{"sys__ks": "x"}); !errors.Is(err, fault.ValidationError) {
-			t.Errorf("reserved: %v", err)
-		}
+		expect.Error(t, r.SetDynamicPrompt(func() {}), fault.BadRequest, "a function")
+		expect.Error(t, r.UpdateRequestVars(map[string]any{"sys__ks": "x"}), fault.ValidationError, "reserved")
 		r.later(r.t.Context(), "Two")
 		r.asked(0).answer().say(think).end()
 		for i, want := range []string{
@@ -186,22 +160,16 @@ func TestTheFirstThreadIsKept(t *testing.T) {
 		r.Listen(func(event.Event) { seen = append(seen, r.Snapshot().ThreadID) })
 		answer := r.later(r.t.Context(), "Hello")
 		x := r.asked(0).answer().say(keepalive)
-		if got := r.Snapshot().ThreadID; got != "" {
-			t.Errorf("thread %q", got)
-		}
+		expect.Equal(t, r.Snapshot().ThreadID, "", "thread")
 		x.say(think, `{"type":"text","content":"Hi","threadId":"other"}`).end()
 		answer.ended()
-		if got := r.Snapshot().ThreadID; got != "5f0c" {
-			t.Errorf("thread %q", got)
-		}
+		expect.Equal(t, r.Snapshot().ThreadID, "5f0c", "thread")
 		// What a listener reads is at least as new as the event.
 		if i := slices.Index(seen, "5f0c"); i != 4 || slices.Contains(seen[i:], "") {
 			t.Errorf("listeners saw %q", seen)
 		}
 		r.Close()
-		if got := r.brain.otherCalls(); !slices.Equal(got, []string{completed}) {
-			t.Errorf("calls %q", got)
-		}
+		expect.List(t, r.brain.otherCalls(), []string{completed}, "calls")
 	})
 }
 
@@ -213,15 +181,9 @@ func TestABugEndsOneSession(t *testing.T) {
 		r.Forget()
 		r.core.Work.Post(func() { panic("a bug") })
 		r.wantEvents("error internal_error", "stateChange closed", "ended internal_error", "turnEnd")
-		if got := under.ended(); !errors.Is(got.err, fault.InternalError) {
-			t.Errorf("the turn ended with %v", got.err)
-		}
-		if got := waiting.ended(); !errors.Is(got.err, fault.InternalError) {
-			t.Errorf("the waiting turn ended with %v", got.err)
-		}
-		if got := r.brain.otherCalls(); len(got) != 0 {
-			t.Errorf("calls %q", got)
-		}
+		expect.Error(t, under.ended().err, fault.InternalError, "the turn ended with")
+		expect.Error(t, waiting.ended().err, fault.InternalError, "the waiting turn ended with")
+		expect.Len(t, r.brain.otherCalls(), 0, "calls")
 	})
 }
 
@@ -229,9 +191,7 @@ func TestAPageThatCantBeWatchedFailsTheConnect(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := newRig(t, Options{})
 		r.opts.Page = brokenPage{r.page}
-		if err := r.Connect(context.Background()); !errors.Is(err, fault.InternalError) {
-			t.Errorf("connect: %v", err)
-		}
+		expect.Error(t, r.Connect(context.Background()), fault.InternalError, "connect")
 		r.wantEvents("error internal_error", "stateChange closed", "ended internal_error")
 		r.Close()
 	})

@@ -9,6 +9,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/agentruntime/agentruntime/internal/expect"
 	"github.com/agentruntime/agentruntime/internal/must"
 	"github.com/agentruntime/agentruntime/runtime/event"
 	"github.com/agentruntime/agentruntime/runtime/fault"
@@ -78,9 +79,7 @@ func TestATokenOfTheApplicationReplacesTheOneThatIsAskedFor(t *testing.T) {
 		time.Sleep(30 * time.Second)
 		r.Disconnect(session.DisconnectOptions{})
 		time.Sleep(time.Hour)
-		if n := asked.Load(); n != 1 {
-			t.Errorf("%d calls, want the one that was under way", n)
-		}
+		expect.Equal(t, asked.Load(), 1, "calls")
 	})
 }
 
@@ -102,13 +101,9 @@ func TestATurnEndsWhileANewTokenIsAwaited(t *testing.T) {
 			r.asked(0).reply(401, "application/json").write(`{"message":"expired"}`).end()
 			synctest.Wait()
 			end(r, cancel)
-			if got := answer.ended(); !errors.Is(got.err, fault.Aborted) {
-				t.Errorf("%s: %v, want aborted", name, got.err)
-			}
+			expect.Error(t, answer.ended().err, fault.Aborted, "%s", name)
 			for _, e := range all[event.Failed](r) {
-				if e.Error.Code != fault.Aborted {
-					t.Errorf("%s: the event error %s", name, e.Error.Code)
-				}
+				expect.Equal(t, e.Error.Code, fault.Aborted, "%s: the event error", name)
 			}
 			time.Sleep(time.Minute) // until the application's function has ended
 		})

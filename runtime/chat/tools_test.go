@@ -2,10 +2,10 @@ package chat
 
 import (
 	"context"
-	"errors"
 	"strings"
 	"testing"
 
+	"github.com/agentruntime/agentruntime/internal/expect"
 	"github.com/agentruntime/agentruntime/internal/must"
 	"github.com/agentruntime/agentruntime/runtime/event"
 	"github.com/agentruntime/agentruntime/runtime/fault"
@@ -17,9 +17,7 @@ func TestAToolIsAnsweredByWhoeverKnowsItsID(t *testing.T) {
 		respond := func(id string) (session.ToolAnswer, error) {
 			return r.RespondToTool(r.t.Context(), id, map[string]any{"status": "ok"})
 		}
-		if _, err := respond("ti-4"); !errors.Is(err, fault.InvalidState) {
-			t.Errorf("before connect: %v", err)
-		}
+		expect.Fail(respond("ti-4"))(t, fault.InvalidState, "before connect")
 		r.mustConnect()
 		r.later(r.t.Context(), "Save a note")
 		r.asked(0).answer().say(blocking)
@@ -31,9 +29,7 @@ func TestAToolIsAnsweredByWhoeverKnowsItsID(t *testing.T) {
 		}
 		r.asked(0).say(strings.ReplaceAll(blocking, `\"x\"`, `\"y\"`))
 		r.Disconnect(session.DisconnectOptions{})
-		if _, err := respond("ti-4"); !errors.Is(err, fault.InvalidState) {
-			t.Errorf("after the end: %v", err)
-		}
+		expect.Fail(respond("ti-4"))(t, fault.InvalidState, "after the end")
 		// One that was on its way when the session ended.
 		if a, err := r.core.Tools.Respond(r.t.Context(), "ti-4", map[string]any{}); err != nil || a.Reason != "unknown_or_stale" {
 			t.Errorf("as the session ended: %+v, %v", a, err)

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/agentruntime/agentruntime/internal/expect"
 	"github.com/agentruntime/agentruntime/runtime/converse"
 	"github.com/agentruntime/agentruntime/runtime/event"
 	"github.com/agentruntime/agentruntime/runtime/fault"
@@ -144,9 +145,7 @@ func TestEndingsOfATurn(t *testing.T) {
 				x := r.asked(0)
 				test.reply(x)
 				got := answer.ended()
-				if got.turn.Text != test.text {
-					t.Errorf("text %q, want %q", got.turn.Text, test.text)
-				}
+				expect.Equal(t, got.turn.Text, test.text, "text")
 				if (got.err == nil) != (test.code == "") || got.err != nil && !errors.Is(got.err, test.code) {
 					t.Errorf("error %v, want %q", got.err, test.code)
 				}
@@ -177,9 +176,7 @@ func TestTurnsRunOneAfterAnother(t *testing.T) {
 			t.Errorf("first: %q, %v", got.turn.Text, got.err)
 		}
 		x = r.asked(1)
-		if want := `{"userMessage":"Two","sse":false,"threadId":"5f0c"}`; x.body != want {
-			t.Errorf("second request %s, want %s", x.body, want)
-		}
+		expect.Equal(t, x.body, `{"userMessage":"Two","sse":false,"threadId":"5f0c"}`, "second request")
 		x.answer().say(text("2")).end()
 		if got := second.ended(); got.err != nil || got.turn.Text != "2" {
 			t.Errorf("second: %q, %v", got.turn.Text, got.err)
@@ -203,32 +200,20 @@ func TestATurnIsCheckedBeforeItIsSent(t *testing.T) {
 			_, err := r.SendText(r.t.Context(), text, o)
 			return err
 		}
-		if err := send("Hello", TurnOptions{}); !errors.Is(err, fault.InvalidState) {
-			t.Errorf("before connect: %v", err)
-		}
+		expect.Error(t, send("Hello", TurnOptions{}), fault.InvalidState, "before connect")
 		r.mustConnect()
 		for _, text := range []string{"", " \n"} {
-			if err := send(text, TurnOptions{}); !errors.Is(err, fault.BadRequest) {
-				t.Errorf("%q: %v", text, err)
-			}
+			expect.Error(t, send(text, TurnOptions{}), fault.BadRequest, "%q", text)
 		}
 		for _, o := range []TurnOptions{{ForceExperience: "hologram"}, {ModelType: "slow"}} {
-			if err := send("Hello", o); !errors.Is(err, fault.ValidationError) {
-				t.Errorf("%+v: %v", o, err)
-			}
+			expect.Error(t, send("Hello", o), fault.ValidationError, "%+v", o)
 		}
 		for range maxWaiting + 1 { // one of them is under way
 			r.Start(r.t.Context(), "Hello", TurnOptions{})
 		}
-		if err := send("Hello", TurnOptions{}); !errors.Is(err, fault.RateLimited) {
-			t.Errorf("one too many: %v", err)
-		}
+		expect.Error(t, send("Hello", TurnOptions{}), fault.RateLimited, "one too many")
 		r.Disconnect(session.DisconnectOptions{})
-		if err := send("Hello", TurnOptions{}); !errors.Is(err, fault.InvalidState) {
-			t.Errorf("after the end: %v", err)
-		}
-		if n := r.requests(); n != 1 {
-			t.Errorf("%d requests", n)
-		}
+		expect.Error(t, send("Hello", TurnOptions{}), fault.InvalidState, "after the end")
+		expect.Equal(t, r.requests(), 1, "requests")
 	})
 }

@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/agentruntime/agentruntime/internal/expect"
 	"github.com/agentruntime/agentruntime/runtime/converse"
 	"github.com/agentruntime/agentruntime/runtime/event"
 	"github.com/agentruntime/agentruntime/runtime/fault"
@@ -33,9 +34,7 @@ func TestAStallIsReportedUntilTheAnswerBegins(t *testing.T) {
 					t.Error(err)
 				}
 				time.Sleep(time.Hour)
-				if got := all[event.BrainStalled](r); !slices.Equal(got, []event.BrainStalled{{AfterMs: 12_000, Count: 1}, {AfterMs: 12_000, Count: 2}}) {
-					t.Errorf("stalls %v", got)
-				}
+				expect.List(t, all[event.BrainStalled](r), []event.BrainStalled{{AfterMs: 12_000, Count: 1}, {AfterMs: 12_000, Count: 2}}, "stalls")
 			})
 		})
 	}
@@ -58,9 +57,7 @@ func TestAnEmptyTurnWithVariablesWarnsOnce(t *testing.T) {
 			}
 		}
 		empty(map[string]any{"b": 1, "a": "private"})
-		if w := all[event.Warning](r); len(w) != 0 {
-			t.Errorf("warned of variables that were not sent: %+v", w)
-		}
+		expect.Len(t, all[event.Warning](r), 0, "warned of variables that were not sent")
 		for range 3 {
 			empty(nil)
 		}
@@ -94,9 +91,7 @@ func TestEveryReplyIsReported(t *testing.T) {
 	var got []httpclient.Response
 	o := Options{OnResponse: func(resp httpclient.Response) {
 		got = append(got, resp)
-		if n := len(r.Recorded()); n != 3 {
-			t.Errorf("after %d events", n)
-		}
+		expect.Equal(t, len(r.Recorded()), 3, "after events")
 		panic("a bug in the page")
 	}}
 	run(t, o, func(rig *rig) {
@@ -110,8 +105,6 @@ func TestEveryReplyIsReported(t *testing.T) {
 		if len(got) != 1 || got[0].Path != "/assistant/converse" || got[0].Status != 200 || got[0].RequestID != "r-1" {
 			t.Errorf("responses %+v", got)
 		}
-		if s := r.Snapshot().State; s != Connected {
-			t.Errorf("the session is %s", s)
-		}
+		expect.Equal(t, r.Snapshot().State, Connected, "the session is")
 	})
 }

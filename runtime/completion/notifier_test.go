@@ -14,6 +14,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/agentruntime/agentruntime/internal/expect"
 	"github.com/agentruntime/agentruntime/internal/fetch"
 	"github.com/agentruntime/agentruntime/runtime/httpclient"
 )
@@ -228,17 +229,11 @@ func TestTheSignalIsSentOnce(t *testing.T) {
 			t.Errorf("without a token: %+v", got)
 		}
 		r.SetThread("5f0c", "token")
-		if got := r.now(); got != (Result{OK: true, Reason: "manual"}) {
-			t.Errorf("first: %+v", got)
-		}
-		if got := r.now(); got != (Result{OK: true, Reason: "already_sent"}) {
-			t.Errorf("second: %+v", got)
-		}
+		expect.Equal(t, r.now(), (Result{OK: true, Reason: "manual"}), "first")
+		expect.Equal(t, r.now(), (Result{OK: true, Reason: "already_sent"}), "second")
 		r.Notify("disconnect")
 		synctest.Wait()
-		if got := r.brain.seen(); !slices.Equal(got, []string{request}) {
-			t.Errorf("requests = %q", got)
-		}
+		expect.List(t, r.brain.seen(), []string{request}, "requests")
 		if !reflect.DeepEqual(r.attempts, []Attempt{{Reason: "manual", Sent: true}}) {
 			t.Errorf("attempts = %+v", r.attempts)
 		}
@@ -248,17 +243,11 @@ func TestTheSignalIsSentOnce(t *testing.T) {
 func TestAFailedSignalMayBeTriedAgain(t *testing.T) {
 	alone(t, Settings{}, func(t *testing.T, r *rig) {
 		r.brain.status = 503
-		if got := r.now(); got != (Result{Reason: "http_error", Status: 503}) {
-			t.Errorf("refused: %+v", got)
-		}
+		expect.Equal(t, r.now(), (Result{Reason: "http_error", Status: 503}), "refused")
 		r.brain.status, r.brain.body = 200, `{"code":"SERVICE_FORBIDDEN","message":"No","objectType":"KalturaAPIException","args":[]}`
-		if got := r.now(); got != (Result{Reason: "http_error", Status: 200}) {
-			t.Errorf("refused with a good status: %+v", got)
-		}
+		expect.Equal(t, r.now(), (Result{Reason: "http_error", Status: 200}), "refused with a good status")
 		r.brain.status, r.brain.body = 0, ""
-		if got := r.now(); got != (Result{Reason: "network_error"}) {
-			t.Errorf("no network: %+v", got)
-		}
+		expect.Equal(t, r.now(), (Result{Reason: "network_error"}), "no network")
 		r.brain.status, r.brain.delay = 200, time.Minute
 		began := time.Now()
 		if got := r.now(); got.OK || time.Since(began) != 5*time.Second {
@@ -318,9 +307,7 @@ func TestTheReportIsLeftToTheBrowser(t *testing.T) {
 		want := func(r *rig, requests ...string) {
 			t.Helper()
 			synctest.Wait()
-			if got := slices.Collect(maps.Values(r.page.left)); !slices.Equal(got, requests) {
-				t.Errorf("left %q, want %q", got, requests)
-			}
+			expect.List(t, slices.Collect(maps.Values(r.page.left)), requests, "left")
 		}
 		browser := newBrowser()
 		r := newRig(t, browser, Settings{})
@@ -391,9 +378,7 @@ func TestAHiddenPageHasAGrace(t *testing.T) {
 		time.Sleep(29 * time.Second)
 		r.page.listener.Visible(true)
 		time.Sleep(time.Minute)
-		if got := r.brain.seen(); len(got) != 0 {
-			t.Errorf("sent although the visitor came back: %q", got)
-		}
+		expect.Len(t, r.brain.seen(), 0, "sent although the visitor came back")
 		r.page.listener.Visible(false)
 		time.Sleep(30 * time.Second)
 		synctest.Wait()
@@ -466,9 +451,7 @@ func TestAHiddenPageCanHaveNoGrace(t *testing.T) {
 	alone(t, Settings{HiddenGrace: &none}, func(t *testing.T, r *rig) {
 		r.page.listener.Visible(false)
 		synctest.Wait()
-		if got := r.brain.seen(); !slices.Equal(got, []string{request}) {
-			t.Errorf("requests = %q", got)
-		}
+		expect.List(t, r.brain.seen(), []string{request}, "requests")
 	})
 }
 
@@ -676,9 +659,7 @@ func TestASlowedTabIsNoSecondReport(t *testing.T) {
 			time.Sleep(40 * time.Second)
 			first := all[0].now().Reason
 			time.Sleep(test.gap)
-			if got := [2]string{first, all[1].now().Reason}; got != test.want {
-				t.Errorf("beats %v, %v apart: %q, want %q", test.beats, test.gap, got, test.want)
-			}
+			expect.Equal(t, [2]string{first, all[1].now().Reason}, test.want, "beats %v, %v apart", test.beats, test.gap)
 		})
 	}
 }

@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/agentruntime/agentruntime/internal/expect"
 	"github.com/agentruntime/agentruntime/internal/jsbridge"
 )
 
@@ -48,9 +49,7 @@ func TestThePageIsHeardInsideItsListeners(t *testing.T) {
 	}
 	stop()
 	dispatch(window, "pagehide", false)
-	if len(heard) != len(want) {
-		t.Error("a listener was still there")
-	}
+	expect.Len(t, heard, len(want), "a listener was still there")
 	if live := jsbridge.LiveFuncs(); live != before {
 		t.Errorf("%d callbacks live, %d before", live, before)
 	}
@@ -71,9 +70,7 @@ func TestAllEndsAreReportedBeforeASessionIsLeft(t *testing.T) {
 		defer stop()
 	}
 	dispatch(js.Global(), "pagehide", false)
-	if want := []string{"report one", "report two", "leave one", "leave two"}; !slices.Equal(calls, want) {
-		t.Errorf("calls %q, want %q", calls, want)
-	}
+	expect.List(t, calls, []string{"report one", "report two", "leave one", "leave two"}, "calls")
 }
 
 func TestTabsFindEachOther(t *testing.T) {
@@ -91,9 +88,7 @@ func TestTabsFindEachOther(t *testing.T) {
 	one.Post(`{"v":1}`)
 	select {
 	case message := <-got:
-		if message != `{"v":1}` {
-			t.Errorf("heard %q", message)
-		}
+		expect.Equal(t, message, `{"v":1}`, "heard")
 	case <-time.After(time.Minute):
 		t.Error("nothing was heard")
 	}

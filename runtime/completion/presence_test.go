@@ -6,6 +6,8 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"github.com/agentruntime/agentruntime/internal/expect"
 )
 
 // TestATabThatComesIsAnsweredAtOnce: it counts the others before their next sign of life.
@@ -57,9 +59,7 @@ func TestForgedMessagesBetweenTabs(t *testing.T) {
 				script.Post(message)
 				synctest.Wait()
 			}
-			if got := r.presence.others(); got != test.peers {
-				t.Errorf("%s: %d tabs are counted, want %d", test.name, got, test.peers)
-			}
+			expect.Equal(t, r.presence.others(), test.peers, "%s tabs are counted", test.name)
 			if got := r.now(); got.Reason != test.end {
 				t.Errorf("%s: the end is %+v, want %s", test.name, got, test.end)
 			}

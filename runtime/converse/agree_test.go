@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/agentruntime/agentruntime/internal/expect"
 	"github.com/agentruntime/agentruntime/internal/must"
 )
 
@@ -47,9 +48,7 @@ func TestADamagedSegmentIsTheSameEverywhere(t *testing.T) {
 	} {
 		seg, ok := Decode([]byte(test.line))
 		if !ok {
-			if test.want != "" {
-				t.Errorf("%s: no segment", name)
-			}
+			expect.Equal(t, test.want, "", "%s: no segment", name)
 			continue
 		}
 		b, err := json.Marshal(seg)
@@ -85,15 +84,11 @@ func TestArgumentsAreCheckedTheSameEverywhere(t *testing.T) {
 				got = append(got, name)
 			}
 		}
-		if strings.Join(got, " ") != test.types {
-			t.Errorf("%s is %v, want %s", test.value, got, test.types)
-		}
+		expect.Equal(t, strings.Join(got, " "), test.types, "%s is %v", test.value, got)
 	}
 	large := ArgsSchema{"a": {Enum: []any{"x", 2.0}}}
 	for args, want := range map[string]int{`{"a":2}`: 0, `{"a":"x"}`: 0, `{"a":"\u0078"}`: 0, `{"a":3}`: 1, `{}`: 0, `[]`: 1, `1`: 1} {
-		if errs := large.Check(json.RawMessage(args)); len(errs) != want {
-			t.Errorf("%s: %v", args, errs)
-		}
+		expect.Len(t, large.Check(json.RawMessage(args)), want, "%s", args)
 	}
 }
 
@@ -155,9 +150,7 @@ func TestASegmentAppendsWhatItsTagsSay(t *testing.T) {
 		want := must.Get(json.Marshal(s))(t)
 		got := s.AppendJSON(nil)
 		var gotValue, wantValue any
-		if err := json.Unmarshal(got, &gotValue); err != nil {
-			t.Errorf("%s: %s: %v", name, got, err)
-		}
+		expect.Equal(t, json.Unmarshal(got, &gotValue), nil, "%s: %s", name, got)
 		if _ = json.Unmarshal(want, &wantValue); !reflect.DeepEqual(gotValue, wantValue) {
 			t.Errorf("%s: %s, want %s", name, got, want)
 		}

@@ -13,6 +13,7 @@ import (
 	"sync/atomic"
 	"testing"
 
+	"github.com/agentruntime/agentruntime/internal/expect"
 	"github.com/agentruntime/agentruntime/internal/fetch"
 	"github.com/agentruntime/agentruntime/internal/leaktest"
 	"github.com/agentruntime/agentruntime/internal/must"
@@ -67,9 +68,7 @@ func TestABrainWithoutATransportHasOne(t *testing.T) {
 			t.Fatalf("%q, %v", turn.Text, err)
 		}
 	}
-	if n := connections.Load(); n != 1 {
-		t.Errorf("three turns made %d connections", n)
-	}
+	expect.Equal(t, connections.Load(), 1, "three turns made connections")
 }
 
 func TestSegmentsArriveBeforeTheReplyEnds(t *testing.T) {
@@ -147,9 +146,7 @@ func TestAReplyThatWaitsEndsWithItsContextOrItsClose(t *testing.T) {
 		} else if err := reply.Close(); err != nil {
 			t.Error(err)
 		}
-		if err := <-ended; !errors.Is(err, fault.Aborted) {
-			t.Errorf("%s: %v", end, err)
-		}
+		expect.Error(t, <-ended, fault.Aborted, "%s", end)
 		<-gone
 		cancel()
 		reply.Close()

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/agentruntime/agentruntime/internal/expect"
 	"github.com/agentruntime/agentruntime/internal/fetch"
 	"github.com/agentruntime/agentruntime/internal/must"
 	"github.com/agentruntime/agentruntime/runtime/fault"
@@ -83,12 +84,8 @@ func TestARequestSaysWhatIsSetAndNothingElse(t *testing.T) {
 
 func TestWhatIsRefusedIsNotSent(t *testing.T) {
 	s := saying()
-	if _, err := clientOf(s).Open(t.Context(), Request{UserMessage: "hi", ForceExperience: "video"}); !errors.Is(err, fault.ValidationError) {
-		t.Errorf("Open = %v", err)
-	}
-	if _, err := clientOf(s).Turn(t.Context(), hi, "ignore"); !errors.Is(err, fault.BadRequest) {
-		t.Errorf("Turn = %v", err)
-	}
+	expect.Fail(clientOf(s).Open(t.Context(), Request{UserMessage: "hi", ForceExperience: "video"}))(t, fault.ValidationError, "Open")
+	expect.Fail(clientOf(s).Turn(t.Context(), hi, "ignore"))(t, fault.BadRequest, "Turn")
 	if s.request != nil {
 		t.Errorf("sent %s", s.request.Body.Data)
 	}
@@ -226,9 +223,7 @@ func TestStreamYieldsEverySegmentAndTheErrorLast(t *testing.T) {
 			t.Errorf("Stream yields %v", err)
 		}
 	}
-	if n != 1 {
-		t.Errorf("%d steps, want one with the error", n)
-	}
+	expect.Equal(t, n, 1, "steps")
 }
 
 func TestOnceKeepsWhatCameBeforeTheReplyBroke(t *testing.T) {

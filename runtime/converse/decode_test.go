@@ -6,6 +6,8 @@ import (
 	"reflect"
 	"strings"
 	"testing"
+
+	"github.com/agentruntime/agentruntime/internal/expect"
 )
 
 func raw(s string) json.RawMessage { return json.RawMessage(s) }
@@ -152,8 +154,6 @@ func TestClean(t *testing.T) {
 		strings.Repeat("\x01", 9000):   "",
 		strings.Repeat("世", MaxText+1): strings.Repeat("世", MaxText),
 	} {
-		if got := Clean(text); got != want {
-			t.Errorf("Clean(%.20q) = %.20q, want %.20q", text, got, want)
-		}
+		expect.Equal(t, Clean(text), want, "Clean(%.20q)", text)
 	}
 }

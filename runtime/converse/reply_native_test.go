@@ -19,6 +19,7 @@ import (
 	"testing/iotest"
 	"unicode/utf8"
 
+	"github.com/agentruntime/agentruntime/internal/expect"
 	"github.com/agentruntime/agentruntime/internal/fetch"
 	"github.com/agentruntime/agentruntime/internal/leaktest"
 	"github.com/agentruntime/agentruntime/internal/must"
@@ -268,9 +269,7 @@ func TestReadingAClosedReplyIsAborted(t *testing.T) {
 	r := open(t, ndjsonType, body)
 	r.body = body
 	must.Do(t, r.Close())
-	if _, err := r.Next(); !errors.Is(err, fault.Aborted) {
-		t.Errorf("Next = %v", err)
-	}
+	expect.Fail(r.Next())(t, fault.Aborted, "Next")
 }
 
 // endless yields a line again and again.
@@ -356,9 +355,7 @@ func TestManySegmentsAreReadInConstantMemory(t *testing.T) {
 func TestAnEndlessLineIsReadInConstantMemory(t *testing.T) {
 	before := leaktest.Heap()
 	r := open(t, ndjsonType, io.MultiReader(&endless{line: strings.Repeat("x", 1<<16), n: 1 << 10}, strings.NewReader("\n{\"type\":\"text\"}")))
-	if got := len(mustDrain(t, r)); got != 2 {
-		t.Errorf("%d segments, want the error and the line behind it", got)
-	}
+	expect.Equal(t, len(mustDrain(t, r)), 2, "segments")
 	after := leaktest.Heap()
 	runtime.KeepAlive(r)
 	if after > before+4*MaxLine {

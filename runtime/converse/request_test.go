@@ -6,6 +6,7 @@ import (
 	"math"
 	"testing"
 
+	"github.com/agentruntime/agentruntime/internal/expect"
 	"github.com/agentruntime/agentruntime/runtime/fault"
 )
 
@@ -41,8 +42,6 @@ func TestARequestIsCheckedBeforeItIsSent(t *testing.T) {
 		}
 	}
 	for _, name := range experiences {
-		if err := (Request{UserMessage: "hi", ForceExperience: name}).Check(); err != nil {
-			t.Errorf("%s: %v", name, err)
-		}
+		expect.Equal(t, (Request{UserMessage: "hi", ForceExperience: name}).Check(), nil, "%s", name)
 	}
 }

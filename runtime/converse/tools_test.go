@@ -7,6 +7,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/agentruntime/agentruntime/internal/expect"
 )
 
 func toolSegment(content string) *Segment {
@@ -89,9 +91,7 @@ func TestResponseName(t *testing.T) {
 		"the tool open_doc responded quickly": "",
 		"":                                    "",
 	} {
-		if got := ResponseName(&Segment{Content: content}); got != want {
-			t.Errorf("ResponseName(%q) = %q, want %q", content, got, want)
-		}
+		expect.Equal(t, ResponseName(&Segment{Content: content}), want, "ResponseName(%q)", content)
 	}
 }
 
@@ -157,9 +157,7 @@ func TestCanonical(t *testing.T) {
 		`{}`:            `{}`,
 		`{"a":`:         `{"a":`,
 	} {
-		if got := Canonical([]byte(raw)); got != want {
-			t.Errorf("%s: %s, want %s", raw, got, want)
-		}
+		expect.Equal(t, Canonical([]byte(raw)), want, "%s", raw)
 	}
 }
 
@@ -182,9 +180,7 @@ func TestDeepValuesAreCanonicalSoon(t *testing.T) {
 			if level[1] == `,"a":1}` && levels <= MaxDepth {
 				want = nested(`{"a":1,"b":`, `}`, long)
 			}
-			if got != want {
-				t.Errorf("%d levels of %s became %.100s", levels, level[0], got)
-			}
+			expect.Equal(t, got, want, "%d levels of %s became", levels, level[0])
 		}
 	}
 }

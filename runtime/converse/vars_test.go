@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/agentruntime/agentruntime/internal/expect"
 	"github.com/agentruntime/agentruntime/internal/must"
 	"github.com/agentruntime/agentruntime/runtime/fault"
 )
@@ -35,12 +36,8 @@ func TestMergeCapabilities(t *testing.T) {
 	if err != nil || !reflect.DeepEqual(got, want) {
 		t.Errorf("MergeCapabilities = %v, %v", got, err)
 	}
-	if _, err := MergeCapabilities(nil, map[string]string{"fly": "on"}); !errors.Is(err, fault.UnknownCapability) {
-		t.Errorf("unknown name: %v", err)
-	}
-	if _, err := MergeCapabilities(nil, map[string]string{"avatar": "yes"}); !errors.Is(err, fault.BadRequest) {
-		t.Errorf("unknown state: %v", err)
-	}
+	expect.Fail(MergeCapabilities(nil, map[string]string{"fly": "on"}))(t, fault.UnknownCapability, "unknown name")
+	expect.Fail(MergeCapabilities(nil, map[string]string{"avatar": "yes"}))(t, fault.BadRequest, "unknown state")
 }
 
 func TestScrubRemovesWhatCouldReachThePrototype(t *testing.T) {

@@ -9,6 +9,8 @@ import (
 	"strings"
 	"testing"
 	"unicode/utf8"
+
+	"github.com/agentruntime/agentruntime/internal/expect"
 )
 
 // TestEveryWidgetIsKnown: a live segment whose type is not the name of a known widget is no widget.
@@ -141,12 +143,8 @@ func TestOnlyAddressesThatAreSafeToFollowAreKept(t *testing.T) {
 		"":                         {},
 	} {
 		b := &body{values: map[string]any{"url": address}}
-		if got := b.link("url") != ""; got != want.link {
-			t.Errorf("link %q: kept is %v", address, got)
-		}
-		if got := b.webLink("url") != ""; got != want.video {
-			t.Errorf("video %q: kept is %v", address, got)
-		}
+		expect.Equal(t, b.link("url") != "", want.link, "link %q: kept is", address)
+		expect.Equal(t, b.webLink("url") != "", want.video, "video %q: kept is", address)
 	}
 }
 

@@ -17,6 +17,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/agentruntime/agentruntime/internal/expect"
 	"github.com/agentruntime/agentruntime/internal/must"
 )
 
@@ -57,9 +58,7 @@ func TestEveryCodeHasOneCompleteRow(t *testing.T) {
 		if info.Title == "" || info.Meaning == "" || strings.ContainsAny(info.Title+info.Meaning, "\n|") {
 			t.Errorf("%s: title and meaning are one line each: %+v", info.Code, info)
 		}
-		if Redact(info.Title+"\n"+info.Meaning) != info.Title+"\n"+info.Meaning {
-			t.Errorf("%s: redaction would change its texts", info.Code)
-		}
+		expect.Equal(t, Redact(info.Title+"\n"+info.Meaning), info.Title+"\n"+info.Meaning, "%s: redaction would change its texts", info.Code)
 		if !strings.Contains(fmt.Sprint(Groups), string(info.Group)) {
 			t.Errorf("%s: unknown group %q", info.Code, info.Group)
 		}
@@ -202,9 +201,7 @@ func TestNoSecretLeavesAnError(t *testing.T) {
 			}
 		}
 	}
-	if !errors.Is(err, inner) {
-		t.Error("the cause can't be found any more")
-	}
+	expect.Error(t, err, inner, "the cause can't be found any more")
 }
 
 func TestMarshalJSON(t *testing.T) {
@@ -312,9 +309,7 @@ func TestFromStatusKeepsDiagnosticHeadersOnly(t *testing.T) {
 	if want := map[string]string{"x-kaltura-request-id": "k-1", "x-request-id": "r-1", "retry-after": "3"}; !maps.Equal(e.Headers, want) {
 		t.Errorf("headers %v, want %v", e.Headers, want)
 	}
-	if e.RequestID != "r-1" {
-		t.Errorf("request id %q", e.RequestID)
-	}
+	expect.Equal(t, e.RequestID, "r-1", "request id")
 	if want := map[string]any{"message": "m", "n": 1.0}; !reflect.DeepEqual(e.Body, want) {
 		t.Errorf("body %v, want %v", e.Body, want)
 	}

@@ -8,6 +8,8 @@ import (
 	"regexp"
 	"strings"
 	"testing"
+
+	"github.com/agentruntime/agentruntime/internal/expect"
 )
 
 // testWebToken looks like a JSON web token with padding.
@@ -224,9 +226,7 @@ func TestSecretsAreFoundByValue(t *testing.T) {
 	}
 	two.Forget()
 	two.Forget()
-	if got := Redact("hunter2/é staple-9"); got != "hunter2/é staple-9" {
-		t.Errorf("all forgotten: %q", got)
-	}
+	expect.Equal(t, Redact("hunter2/é staple-9"), "hunter2/é staple-9", "all forgotten")
 	if text := err.Error(); strings.Contains(text, "hunter2") {
 		t.Errorf("an error outlives the secrets of its session: %q", text)
 	}
@@ -234,8 +234,6 @@ func TestSecretsAreFoundByValue(t *testing.T) {
 
 func TestExcerptCutsAfterRedaction(t *testing.T) {
 	for limit, want := range map[int]string{0: "", 3: "é k", 13: "é ks=[redacte", 15: "é ks=[redacted]", 50: "é ks=[redacted]"} {
-		if got := Excerpt("é ks="+testToken, limit); got != want {
-			t.Errorf("%d: %q, want %q", limit, got, want)
-		}
+		expect.Equal(t, Excerpt("é ks="+testToken, limit), want, "%d", limit)
 	}
 }

@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/agentruntime/agentruntime/internal/expect"
 	"github.com/agentruntime/agentruntime/internal/must"
 )
 
@@ -110,9 +111,7 @@ func TestRedactValue(t *testing.T) {
 	if string(got) != want {
 		t.Errorf("got  %s\nwant %s", got, want)
 	}
-	if in["ks"] != testToken {
-		t.Error("the original was changed")
-	}
+	expect.Equal(t, in["ks"], testToken, "the original was changed")
 }
 
 func TestRedactValueStopsAtDepth(t *testing.T) {
@@ -121,9 +120,7 @@ func TestRedactValueStopsAtDepth(t *testing.T) {
 		deep = []any{deep}
 	}
 	text := must.Get(json.Marshal(RedactValue(deep)))(t)
-	if want := strings.Repeat("[", maxDepth) + `"[redacted]"` + strings.Repeat("]", maxDepth); string(text) != want {
-		t.Errorf("got %s", text)
-	}
+	expect.Equal(t, string(text), strings.Repeat("[", maxDepth)+`"[redacted]"`+strings.Repeat("]", maxDepth), "got %s", text)
 }
 
 // redactsInLinearTime compares one long text that repeats a piece with eight texts of

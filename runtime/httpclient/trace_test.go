@@ -1,19 +1,17 @@
 package httpclient
 
 import (
-	"errors"
 	"strings"
 	"testing"
 
+	"github.com/agentruntime/agentruntime/internal/expect"
 	"github.com/agentruntime/agentruntime/runtime/fault"
 )
 
 func TestTraceContexts(t *testing.T) {
 	const valid = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"
 	for _, c := range []TraceContext{{}, {Traceparent: valid}, {valid, "vendor=a1,other=b2"}, {valid, strings.Repeat("x", 512)}} {
-		if err := c.Check(); err != nil {
-			t.Errorf("%+v: %v", c, err)
-		}
+		expect.Equal(t, c.Check(), nil, "%+v", c)
 	}
 	for _, c := range []TraceContext{
 		{Traceparent: "trace"},
@@ -28,8 +26,6 @@ func TestTraceContexts(t *testing.T) {
 		{valid, "é"},
 		{valid, strings.Repeat("x", 513)},
 	} {
-		if err := c.Check(); !errors.Is(err, fault.BadRequest) {
-			t.Errorf("%+v: %v", c, err)
-		}
+		expect.Error(t, c.Check(), fault.BadRequest, "%+v", c)
 	}
 }

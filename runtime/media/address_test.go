@@ -3,6 +3,7 @@ package media
 import (
 	"testing"
 
+	"github.com/agentruntime/agentruntime/internal/expect"
 	"github.com/agentruntime/agentruntime/runtime/fault"
 )
 
@@ -96,8 +97,6 @@ func TestReleaseURL(t *testing.T) {
 		{fallbackURL, "%zz", "%zz"},
 		{fallbackURL, "1http://x", "1http://x"},
 	} {
-		if got := releaseURL(test.subscribed, test.location); got != test.want {
-			t.Errorf("releaseURL(%q, %q) = %q, want %q", test.subscribed, test.location, got, test.want)
-		}
+		expect.Equal(t, releaseURL(test.subscribed, test.location), test.want, "releaseURL(%q, %q)", test.subscribed, test.location)
 	}
 }

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/agentruntime/agentruntime/internal/expect"
 	"github.com/agentruntime/agentruntime/runtime/appinit"
 )
 
@@ -103,9 +104,7 @@ func TestLoginsAreNotPrinted(t *testing.T) {
 			t.Error(text)
 		}
 	}
-	if servers[0].Credential != "pass17" {
-		t.Error("the login is lost")
-	}
+	expect.Equal(t, servers[0].Credential, "pass17", "the login is lost")
 }
 
 func TestDownlinkPolicy(t *testing.T) {
@@ -138,9 +137,7 @@ func TestWebKitGetsURLsWithoutQueries(t *testing.T) {
 	if got := withoutQueries(servers); !reflect.DeepEqual(got, want) {
 		t.Errorf("%v", got)
 	}
-	if servers[0].URLs[0] != "turn:h:80?transport=udp" {
-		t.Error("the servers given were changed")
-	}
+	expect.Equal(t, servers[0].URLs[0], "turn:h:80?transport=udp", "the servers given were changed")
 }
 
 // TestANewRelayLogin is used by the peers to come, and only for the relay.
@@ -156,7 +153,5 @@ func TestANewRelayLogin(t *testing.T) {
 	if got[0].Username != "" || got[1].Username != "u" || got[1].Credential != "c" {
 		t.Errorf("servers %q, logins %q and %q", got, got[0].Username, got[1].Username)
 	}
-	if given[1].Username != "old" {
-		t.Error("the application's list was changed")
-	}
+	expect.Equal(t, given[1].Username, "old", "the application's list was changed")
 }

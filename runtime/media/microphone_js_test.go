@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/agentruntime/agentruntime/internal/expect"
 	"github.com/agentruntime/agentruntime/internal/must"
 	"github.com/agentruntime/agentruntime/runtime/event"
 	"github.com/agentruntime/agentruntime/runtime/fault"
@@ -215,14 +216,10 @@ func TestMicrophoneErrors(t *testing.T) {
 		t.Errorf("refused by the policy: %v", err)
 	}
 	asked.Set("error", "")
-	if err := p.StartMic(testContext(t)); err != nil {
-		t.Errorf("after all that: %v", err)
-	}
+	expect.Equal(t, p.StartMic(testContext(t)), nil, "after all that")
 	p.StopMic()
 	replace(t, js.Global().Get("navigator"), "mediaDevices", js.Undefined())
-	if err := p.StartMic(testContext(t)); !errors.Is(err, fault.DevicesPermissionDenied) {
-		t.Errorf("no devices: %v", err)
-	}
+	expect.Error(t, p.StartMic(testContext(t)), fault.DevicesPermissionDenied, "no devices")
 }
 
 // observedContext tells when a call waits for its end. A page has one thread, so that the receiver
@@ -261,9 +258,7 @@ func TestNothingIsOpenedAfterStopMic(t *testing.T) {
 	}
 	m.StopMic()
 	for range 3 {
-		if err := <-ends; !errors.Is(err, fault.InvalidState) {
-			t.Errorf("error %v", err)
-		}
+		expect.Error(t, <-ends, fault.InvalidState, "error")
 	}
 	asked.Call("open")
 	must.Wait(t, "the answer to the prompt", func() bool { return asked.Get("streams").Length() == 1 })
@@ -290,9 +285,7 @@ func TestAStartThatIsAbortedOpensNothing(t *testing.T) {
 	must.Wait(t, "the prompt", func() bool { return asked.Get("count").Int() == 1 })
 	abort()
 	for range 2 {
-		if err := <-ends; !errors.Is(err, context.Canceled) {
-			t.Errorf("error %v", err)
-		}
+		expect.Error(t, <-ends, context.Canceled, "error")
 	}
 	asked.Call("open")
 	must.Wait(t, "the answer to the prompt", func() bool { return asked.Get("streams").Length() == 1 })
@@ -328,9 +321,7 @@ func TestAProcessorDoesNotKeepTheDevice(t *testing.T) {
 	go func() { end <- p.StartMic(testContext(t)) }()
 	must.Wait(t, "the processor", func() bool { return !page.Get("finish").IsUndefined() })
 	p.StopMic()
-	if err := <-end; !errors.Is(err, fault.InvalidState) {
-		t.Errorf("error %v", err)
-	}
+	expect.Error(t, <-end, fault.InvalidState, "error")
 	must.Wait(t, "the end of the device", func() bool { return asked.Call("live").Int() == 0 })
 	page.Call("finish")
 	must.Wait(t, "the end of the processor", func() bool { return page.Get("stopped").Int() == 1 })
@@ -375,9 +366,7 @@ func TestMicConstraints(t *testing.T) {
 		p := newPageEngine(t, func(c *Config) { c.MicConstraints = eval(t, "return "+test.own) })
 		got := eval(t, `const sort = v => v && typeof v === "object" ? Object.fromEntries(Object.keys(v).sort().map(k => [k, sort(v[k])])) : v;
 			return JSON.stringify(sort({audio: a, video: false}))`, p.microphone.constraints(test.device)).String()
-		if got != test.want {
-			t.Errorf("%s, device %q: %s", test.own, test.device, got)
-		}
+		expect.Equal(t, got, test.want, "%s, device %q", test.own, test.device)
 	}
 	_ = asked
 }
@@ -405,12 +394,8 @@ func TestNoiseProcessor(t *testing.T) {
 			t.Errorf("%s: another stream is sent", test.name)
 		}
 		p.StopMic()
-		if asked.Call("live").Int() != 0 {
-			t.Errorf("%s: the device is open", test.name)
-		}
-		if made.Call("getTracks").Index(0).Get("readyState").String() != "live" {
-			t.Errorf("%s: the page's own stream was stopped", test.name)
-		}
+		expect.Equal(t, asked.Call("live").Int(), 0, "%s: the device is open", test.name)
+		expect.Equal(t, made.Call("getTracks").Index(0).Get("readyState").String(), "live", "%s: the page's own stream was stopped", test.name)
 	}
 	if stops.Get("count").Int() != 1 {
 		t.Errorf("stop was called %v times", stops.Get("count"))
@@ -422,9 +407,7 @@ func TestNoiseProcessor(t *testing.T) {
 		if err := p.StartMic(testContext(t)); !errors.Is(err, fault.NoiseProcessorFailed) || p.MicStarted() {
 			t.Errorf("%s: %v", name, err)
 		}
-		if asked.Call("live").Int() != 0 {
-			t.Errorf("%s: the device is open", name)
-		}
+		expect.Equal(t, asked.Call("live").Int(), 0, "%s: the device is open", name)
 	}
 }
 
@@ -440,9 +423,7 @@ func TestHardwareMute(t *testing.T) {
 	fire := func(event string) { track.Call("dispatchEvent", js.Global().Get("Event").New(event)) }
 	muted := describe(Event{Kind: HardwareMute, Channel: event.ChannelASR, Muted: true})
 	unmuted := describe(Event{Kind: HardwareMute, Channel: event.ChannelASR})
-	if m.muteDelay != 5*time.Second {
-		t.Errorf("delay %v", m.muteDelay)
-	}
+	expect.Equal(t, m.muteDelay, 5*time.Second, "delay")
 	fire("mute") // flickers, and is not reported
 	fire("unmute")
 	if m.capture.muting != nil {
@@ -585,9 +566,7 @@ func TestLevelIsMeasuredWhileWanted(t *testing.T) {
 	})
 	m := p.microphone
 	m.MeasureLevel(true)
-	if contexts.Length() != 0 {
-		t.Error("measuring without a microphone")
-	}
+	expect.Equal(t, contexts.Length(), 0, "measuring without a microphone")
 	must.Do(t, m.StartMic(testContext(t)))
 	loud := func() {
 		t.Helper()
@@ -615,12 +594,8 @@ func TestLevelIsMeasuredWhileWanted(t *testing.T) {
 	for len(levels) > 1 {
 		<-levels
 	}
-	if level := <-levels; level != 0 {
-		t.Errorf("the last level is %v", level)
-	}
-	if n := contexts.Length(); n != 2 {
-		t.Errorf("%d audio contexts", n)
-	}
+	expect.Equal(t, <-levels, 0, "the last level is")
+	expect.Equal(t, contexts.Length(), 2, "audio contexts")
 	for i := range contexts.Length() {
 		must.Wait(t, "the end of the audio context", func() bool { return contexts.Index(i).Get("state").String() == "closed" })
 	}

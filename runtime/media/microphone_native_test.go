@@ -14,6 +14,7 @@ import (
 	"github.com/pion/rtp"
 	"github.com/pion/webrtc/v4"
 
+	"github.com/agentruntime/agentruntime/internal/expect"
 	"github.com/agentruntime/agentruntime/internal/must"
 	"github.com/agentruntime/agentruntime/runtime/event"
 	"github.com/agentruntime/agentruntime/runtime/fault"
@@ -124,16 +125,12 @@ func TestASourceThatIsOpenedLateIsClosed(t *testing.T) {
 		if err := p.SwitchMic(ctx, "slow"); !errors.Is(err, c.want) || !late.closed {
 			t.Errorf("%s: %v, closed %v", name, err, late.closed)
 		}
-		if p.MicStarted() != (name == "aborted") {
-			t.Errorf("%s: started %v", name, p.MicStarted())
-		}
+		expect.Equal(t, p.MicStarted(), (name == "aborted"), "%s: started", name)
 	}
 }
 
 func TestMicrophoneErrors(t *testing.T) {
-	if err := newTestEngine(t, nil).StartMic(t.Context()); !errors.Is(err, fault.MicNotFound) {
-		t.Errorf("no source: %v", err)
-	}
+	expect.Error(t, newTestEngine(t, nil).StartMic(t.Context()), fault.MicNotFound, "no source")
 	broken := errors.New("broken")
 	p := newTestEngine(t, func(c *Config) {
 		c.OpenMicrophone = func(string) (Source, error) { return nil, broken }
@@ -244,9 +241,7 @@ func TestOpusDuration(t *testing.T) {
 		{[]byte{31<<3 | 3}, 0},
 		{[]byte{31<<3 | 3, 6}, 120 * ms},
 	} {
-		if got := opusDuration(test.packet); got != test.want {
-			t.Errorf("%v: %v, want %v", test.packet, got, test.want)
-		}
+		expect.Equal(t, opusDuration(test.packet), test.want, "%v", test.packet)
 	}
 }
 

@@ -10,7 +10,6 @@ import (
 	"net/http/httptest"
 	"os"
 	"reflect"
-	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -19,6 +18,7 @@ import (
 	"github.com/pion/webrtc/v4"
 	pionmedia "github.com/pion/webrtc/v4/pkg/media"
 
+	"github.com/agentruntime/agentruntime/internal/expect"
 	"github.com/agentruntime/agentruntime/internal/fetch"
 	"github.com/agentruntime/agentruntime/internal/localservice/quota"
 	"github.com/agentruntime/agentruntime/internal/must"
@@ -73,13 +73,9 @@ func TestSubscriberThroughTheRelay(t *testing.T) {
 				"stv track video", "stv track audio", "stv size 640x360", "stv ice connected", "stv peer connected",
 			} {
 				j.await(t, line)
-				if n := j.count(line); n != 1 {
-					t.Errorf("%q was reported %d times", line, n)
-				}
+				expect.Equal(t, j.count(line), 1, "how often %q was reported", line)
 			}
-			if n := j.count("stv candidate"); n != 0 {
-				t.Errorf("%d candidates of the downlink", n)
-			}
+			expect.Equal(t, j.count("stv candidate"), 0, "candidates of the downlink")
 			must.Wait(t, "both kinds counted", func() bool {
 				st, err := d.Stats(ctx)
 				return err == nil && st.Known && st.HasVideo && st.Video.BytesReceived > 0 && st.Audio.BytesReceived > 0 && st.CandidateType == "relay"
@@ -109,9 +105,7 @@ func TestTotalsOutliveAPeer(t *testing.T) {
 		t.Helper()
 		return must.Get(p.Stats(ctx))(t)
 	}
-	if st := total(); st != (Stats{}) {
-		t.Errorf("before the first peer: %+v", st)
-	}
+	expect.Equal(t, total(), (Stats{}), "before the first peer")
 	for range 2 {
 		before := total()
 		must.Do(t, d.Subscribe(ctx, url))
@@ -137,12 +131,8 @@ func TestTotalsOutliveAPeer(t *testing.T) {
 		method, _, _ := strings.Cut(r, " ")
 		methods = append(methods, method)
 	}
-	if want := []string{"POST", "DELETE", "POST", "DELETE"}; !slices.Equal(methods, want) {
-		t.Errorf("requests %q", methods)
-	}
-	if n := j.count("stv peer closed") + j.count("stv ice closed"); n != 0 {
-		t.Errorf("%d reports of the ends that we made", n)
-	}
+	expect.List(t, methods, []string{"POST", "DELETE", "POST", "DELETE"}, "requests")
+	expect.Equal(t, j.count("stv peer closed")+j.count("stv ice closed"), 0, "reports of the ends that we made")
 	before := total()
 	d.Close()
 	p.Close()
@@ -151,9 +141,7 @@ func TestTotalsOutliveAPeer(t *testing.T) {
 	}
 	ended, cancel := context.WithCancel(ctx)
 	cancel()
-	if _, err := p.Stats(ended); !errors.Is(err, context.Canceled) {
-		t.Errorf("the error of an ended context is %v", err)
-	}
+	expect.Fail(p.Stats(ended))(t, context.Canceled, "the error of an ended context is")
 }
 
 // noRecords are those of a connection that the other side has ended, in newer versions of pion.
@@ -240,12 +228,8 @@ func TestCloseDuringSubscribe(t *testing.T) {
 	<-arrived
 	d.Close()
 	close(answer)
-	if err := <-ended; !errors.Is(err, ErrClosed) {
-		t.Errorf("error %v", err)
-	}
-	if path := <-released; path != "/s/viewer/late" {
-		t.Errorf("released %s", path)
-	}
+	expect.Error(t, <-ended, ErrClosed, "error")
+	expect.Equal(t, <-released, "/s/viewer/late", "released")
 }
 
 func TestPeersClosedAtOnceLeaveNothing(t *testing.T) {
@@ -258,12 +242,8 @@ func TestPeersClosedAtOnceLeaveNothing(t *testing.T) {
 		d.Close()
 		u.Close()
 		v.Close()
-		if err := d.Subscribe(testContext(t), "http://127.0.0.1:9/"); !errors.Is(err, ErrClosed) {
-			t.Errorf("downlink: %v", err)
-		}
-		if _, err := u.Offer(testContext(t), false); !errors.Is(err, ErrClosed) {
-			t.Errorf("uplink: %v", err)
-		}
+		expect.Error(t, d.Subscribe(testContext(t), "http://127.0.0.1:9/"), ErrClosed, "downlink")
+		expect.Fail(u.Offer(testContext(t), false))(t, ErrClosed, "uplink")
 		d.Restart(t.Context())
 	}
 }
@@ -272,9 +252,7 @@ func TestBadICEServersAreAnError(t *testing.T) {
 	p := newTestEngine(t, func(c *Config) { c.ICEServers = []ICEServer{{URLs: []string{"http://no.turn"}}} })
 	d := p.NewSubscriber(newJournal().notify)
 	defer d.Close()
-	if err := d.Subscribe(testContext(t), "http://127.0.0.1:9/"); !errors.Is(err, fault.ConnectFailed) {
-		t.Errorf("error %v", err)
-	}
+	expect.Error(t, d.Subscribe(testContext(t), "http://127.0.0.1:9/"), fault.ConnectFailed, "error")
 	if _, err := d.Stats(t.Context()); err != nil {
 		t.Errorf("statistics: %v", err)
 	}
@@ -414,9 +392,7 @@ func TestVoiceIsAnswered(t *testing.T) {
 	})
 	offer := must.Get(service.CreateOffer(nil))(t)
 	must.Do(t, service.SetLocalDescription(offer))
-	if _, err := v.Accept(testContext(t), signaling.Description{Type: "offer", SDP: "hello"}); !errors.Is(err, errNotSDP) {
-		t.Errorf("no offer: %v", err)
-	}
+	expect.Fail(v.Accept(testContext(t), signaling.Description{Type: "offer", SDP: "hello"}))(t, errNotSDP, "no offer")
 	answer, err := v.Accept(testContext(t), signaling.Description{Type: "offer", SDP: offer.SDP})
 	if err != nil || answer.Type != "answer" {
 		t.Fatalf("%+v, %v", answer, err)

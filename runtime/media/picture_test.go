@@ -1,6 +1,10 @@
 package media
 
-import "testing"
+import (
+	"testing"
+
+	"github.com/agentruntime/agentruntime/internal/expect"
+)
 
 func TestAnAnswerPromisesAPicture(t *testing.T) {
 	for answer, want := range map[string]bool{
@@ -11,8 +15,6 @@ func TestAnAnswerPromisesAPicture(t *testing.T) {
 		"v=0\r\nm=video 9 UDP 96\r\na=inactive\r\nm=audio 9 UDP 0\r\na=sendonly\r\n": false,
 		"v=0\r\ns=m=video 9 is no section\r\nm=audio 9 UDP 0\r\na=sendonly\r\n":      false,
 	} {
-		if got := sendsPicture(answer); got != want {
-			t.Errorf("%q: %v", answer, got)
-		}
+		expect.Equal(t, sendsPicture(answer), want, "%q", answer)
 	}
 }

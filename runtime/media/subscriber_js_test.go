@@ -3,7 +3,6 @@
 package media
 
 import (
-	"errors"
 	"reflect"
 	"runtime"
 	"strings"
@@ -12,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/agentruntime/agentruntime/internal/expect"
 	"github.com/agentruntime/agentruntime/internal/jsbridge"
 	"github.com/agentruntime/agentruntime/internal/must"
 	"github.com/agentruntime/agentruntime/runtime/appinit"
@@ -47,9 +47,7 @@ func TestPageShowsTheAvatar(t *testing.T) {
 				"stv mark whepSent", "stv mark whepAnswer", "stv mark firstTrack", "stv mark firstFrame",
 				"stv track video", "stv track audio", "stv size 640x360", "stv ice connected",
 			} {
-				if n := j.count(line); n != 1 {
-					t.Errorf("%q was reported %d times", line, n)
-				}
+				expect.Equal(t, j.count(line), 1, "how often %q was reported", line)
 			}
 			stream := p.AvatarStream()
 			if !video.Get("srcObject").Equal(stream) || len(tracksOf(stream)) != 2 || !video.Get("playsInline").Bool() {
@@ -100,9 +98,7 @@ func TestTheReleaseLeavesBeforeCloseReturns(t *testing.T) {
 	own := js.Global().Get("fetch")
 	replace(t, js.Global(), "fetch", eval(t, "return (url, init) => { b.push(init.method, init.keepalive, init.body); return a(url, init) }", own, sent))
 	d.Close()
-	if got := sent.Call("join").String(); got != "DELETE,true," {
-		t.Errorf("sent %q", got)
-	}
+	expect.Equal(t, sent.Call("join").String(), "DELETE,true,", "sent")
 	must.Wait(t, "the release", func() bool { return reflect.DeepEqual(requests(t, streamID(url)), []string{"POST", "DELETE"}) })
 }
 
@@ -118,9 +114,7 @@ func TestPlayIsCalledOncePerBinding(t *testing.T) {
 	if v, a := tracksOf(video.Get("srcObject")), tracksOf(audio.Get("srcObject")); !reflect.DeepEqual(v, []string{"video"}) || !reflect.DeepEqual(a, []string{"audio"}) {
 		t.Errorf("video shows %v, audio %v", v, a)
 	}
-	if len(tracksOf(p.AvatarStream())) != 2 {
-		t.Error("the merged stream lacks a track")
-	}
+	expect.Equal(t, len(tracksOf(p.AvatarStream())), 2, "the merged stream lacks a track")
 }
 
 func TestElementsAreSwapped(t *testing.T) {
@@ -130,9 +124,7 @@ func TestElementsAreSwapped(t *testing.T) {
 	renderer.SetOutputVolume(0.5)
 	watch(t, p, newJournal())
 	all := renderer.AvatarStream()
-	if first.Get("volume").Float() != 0.5 {
-		t.Error("the volume was not applied")
-	}
+	expect.Equal(t, first.Get("volume").Float(), 0.5, "the volume was not applied")
 	renderer.SetOutputMuted(false)
 	if first.Get("muted").Bool() {
 		t.Error("the element is still muted")
@@ -154,15 +146,9 @@ func TestElementsAreSwapped(t *testing.T) {
 	if !second.Get("srcObject").Equal(all) || !audio.Get("srcObject").IsNull() || !renderer.VideoEl().Equal(second) || !renderer.AudioEl().IsNull() {
 		t.Error("the voice was not merged back")
 	}
-	if err := renderer.SetVideoEl(js.ValueOf("#video")); !errors.Is(err, fault.BadRequest) {
-		t.Errorf("a selector: %v", err)
-	}
-	if err := CheckElement("videoEl", js.ValueOf(map[string]any{"srcObject": nil})); !errors.Is(err, fault.BadRequest) {
-		t.Errorf("an object that can't play: %v", err)
-	}
-	if err := CheckElement("videoEl", eval(t, "return 5n")); !errors.Is(err, fault.BadRequest) {
-		t.Errorf("a bigint: %v", err)
-	}
+	expect.Error(t, renderer.SetVideoEl(js.ValueOf("#video")), fault.BadRequest, "a selector")
+	expect.Error(t, CheckElement("videoEl", js.ValueOf(map[string]any{"srcObject": nil})), fault.BadRequest, "an object that can't play")
+	expect.Error(t, CheckElement("videoEl", eval(t, "return 5n")), fault.BadRequest, "a bigint")
 	if !renderer.SetOutputDevice(testContext(t), "") || renderer.SetOutputDevice(testContext(t), "no such device") {
 		t.Error("the choice of a speaker is reported wrong")
 	}
@@ -186,9 +172,7 @@ func TestNoElement(t *testing.T) {
 			}
 		}
 	}
-	if len(tracksOf(p.AvatarStream())) != 2 {
-		t.Error("the stream lacks a track")
-	}
+	expect.Equal(t, len(tracksOf(p.AvatarStream())), 2, "the stream lacks a track")
 }
 
 // TestLateSizeIsReported: without an element the picture may be ready before the first frame is
@@ -211,9 +195,7 @@ func TestLateSizeIsReported(t *testing.T) {
 		})
 	}
 	j.await(t, "stv size 640x360")
-	if n := j.count("stv size 640x360"); n != 1 {
-		t.Errorf("reported %d times", n)
-	}
+	expect.Equal(t, j.count("stv size 640x360"), 1, "how often reported")
 }
 
 // TestReportsAreReadOneAfterTheOther: the totals would shrink if an older report was kept after a newer one.
@@ -236,9 +218,7 @@ func TestReportsAreReadOneAfterTheOther(t *testing.T) {
 		})
 	}
 	all.Wait()
-	if most := counted.Get("most").Int(); most != 1 {
-		t.Errorf("%d reports were requested at once", most)
-	}
+	expect.Equal(t, counted.Get("most").Int(), 1, "reports were requested at once")
 }
 
 func TestHiddenPageNeedsNoFrame(t *testing.T) {
@@ -333,9 +313,7 @@ func TestCloseFromATrackListener(t *testing.T) {
 	if state := states.Index(0).String(); state == "closed" {
 		t.Error("the peer was closed within its event")
 	}
-	if n := j.count("stv track audio"); n != 0 {
-		t.Error("a closed peer was heard")
-	}
+	expect.Equal(t, j.count("stv track audio"), 0, "a closed peer was heard")
 	must.Wait(t, "the release", func() bool { return reflect.DeepEqual(requests(t, streamID(url)), []string{"POST", "DELETE"}) })
 }
 
@@ -354,9 +332,7 @@ func TestWebKitIsAskedAgainWithoutQueries(t *testing.T) {
 	must.Get(d.current().wait(testContext(t)))(t)
 	want := "turn:turn.example:80?transport=udp,turn:turn.example:443?transport=udp,turn:turn.example:80?transport=tcp,turns:turn.example:443?transport=tcp,relay,max-bundle," +
 		"turn:turn.example:80,turn:turn.example:443,turn:turn.example:80,turns:turn.example:443,relay,max-bundle"
-	if got := seen.Call("join").String(); got != want {
-		t.Errorf("constructed with %s", got)
-	}
+	expect.Equal(t, seen.Call("join").String(), want, "constructed with")
 }
 
 func TestPageWithoutWebRTC(t *testing.T) {
@@ -364,9 +340,7 @@ func TestPageWithoutWebRTC(t *testing.T) {
 	replace(t, js.Global(), "RTCPeerConnection", js.Undefined())
 	d := p.NewSubscriber(newJournal().notify)
 	defer d.Close()
-	if err := d.Subscribe(testContext(t), serverURL(t)+"/garbage"); !errors.Is(err, fault.UnsupportedBrowser) {
-		t.Errorf("error %v", err)
-	}
+	expect.Error(t, d.Subscribe(testContext(t), serverURL(t)+"/garbage"), fault.UnsupportedBrowser, "error")
 }
 
 func TestManyCyclesLeaveNothing(t *testing.T) {
@@ -411,9 +385,7 @@ func TestClosingDuringAnOperationLeavesNothing(t *testing.T) {
 	before := runtime.NumGoroutine()
 	for range 10 {
 		d = p.NewSubscriber(newJournal().notify)
-		if _, err := d.current().wait(testContext(t)); !errors.Is(err, ErrClosed) {
-			t.Errorf("error %v", err)
-		}
+		expect.Fail(d.current().wait(testContext(t)))(t, ErrClosed, "error")
 	}
 	must.Wait(t, "the end of all goroutines", func() bool { return runtime.NumGoroutine() <= before })
 }
@@ -440,9 +412,7 @@ func TestAPanicInAStateListenerIsReported(t *testing.T) {
 	})
 	t.Cleanup(d.Close)
 	must.Do(t, d.Subscribe(testContext(t), newStream(t)))
-	if err := <-reported; !errors.Is(err, fault.InternalError) {
-		t.Errorf("error %v", err)
-	}
+	expect.Error(t, <-reported, fault.InternalError, "error")
 }
 
 // A page can add the listener that requests the measurement while its session is closed.

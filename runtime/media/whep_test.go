@@ -11,6 +11,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/agentruntime/agentruntime/internal/expect"
 	"github.com/agentruntime/agentruntime/internal/fetch"
 	"github.com/agentruntime/agentruntime/runtime/fault"
 	"github.com/agentruntime/agentruntime/runtime/signaling"
@@ -226,9 +227,7 @@ func TestSubscribeOutcomes(t *testing.T) {
 				if f != nil && f.Status == 503 && f.Body != strings.Repeat("é", 200) {
 					t.Errorf("body %v", f.Body)
 				}
-				if sent != 1 {
-					t.Errorf("sent %d times", sent)
-				}
+				expect.Equal(t, sent, 1, "how often sent")
 				if net.lines() != test.log {
 					t.Errorf("requests:\n%s\nwant:\n%s", net.lines(), test.log)
 				}
@@ -351,9 +350,7 @@ func TestViewerIsReleasedOnce(t *testing.T) {
 		(*viewer)(nil).release(t.Context())
 		(*viewer)(nil).abandon()
 		synctest.Wait()
-		if net.lines() != "0s DELETE /v" {
-			t.Errorf("requests:\n%s", net.lines())
-		}
+		expect.Equal(t, net.lines(), "0s DELETE /v", "requests")
 	})
 }
 
@@ -390,9 +387,7 @@ func TestReleaseWaitsNoLongerThanItsLimit(t *testing.T) {
 		}{Client: hanging{}}, nil}
 		start := time.Now()
 		(&viewer{whep: w, url: "https://edge.example/v"}).release(t.Context())
-		if took := time.Since(start); took != 3*time.Second {
-			t.Errorf("took %v", took)
-		}
+		expect.Equal(t, time.Since(start), 3*time.Second, "took")
 		if len(logged) != 1 || logged[0] != "warn the viewer was not released" {
 			t.Errorf("log %q", logged)
 		}

@@ -3,7 +3,6 @@
 package record
 
 import (
-	"errors"
 	"os"
 	"path/filepath"
 	"strings"
@@ -13,6 +12,7 @@ import (
 	"github.com/pion/webrtc/v4"
 
 	"github.com/agentruntime/agentruntime/internal/audio"
+	"github.com/agentruntime/agentruntime/internal/expect"
 	"github.com/agentruntime/agentruntime/internal/must"
 	"github.com/agentruntime/agentruntime/runtime/av"
 	"github.com/agentruntime/agentruntime/runtime/avatar"
@@ -28,14 +28,10 @@ func TestARecordingIsNotOverwritten(t *testing.T) {
 	if err := first.Close(); err != nil {
 		t.Error(err)
 	}
-	if _, err := New(dir, Options{}); !errors.Is(err, fault.ValidationError) {
-		t.Errorf("a second one: %v", err)
-	}
+	expect.Fail(New(dir, Options{}))(t, fault.ValidationError, "a second one")
 	o := avatar.Options{}
 	o.Platform.OnTrack = func(*webrtc.TrackRemote) {}
-	if err := first.Attach(&o); !errors.Is(err, fault.ValidationError) {
-		t.Errorf("another reader of the tracks: %v", err)
-	}
+	expect.Error(t, first.Attach(&o), fault.ValidationError, "another reader of the tracks")
 }
 
 func TestSecretsAreRemoved(t *testing.T) {
@@ -46,9 +42,7 @@ func TestSecretsAreRemoved(t *testing.T) {
 		must.Do(t, r.Close())
 		for _, name := range []string{replay.EventsFile, replay.CaptionsFile, replay.TurnsFile} {
 			text, _ := os.ReadFile(filepath.Join(dir, name))
-			if got := strings.Contains(string(text), "abcdef0123456789"); got != want {
-				t.Errorf("keep %v: %s: %s", keep, name, text)
-			}
+			expect.Equal(t, strings.Contains(string(text), "abcdef0123456789"), want, "keep %v: %s: %s", keep, name, text)
 		}
 	}
 }

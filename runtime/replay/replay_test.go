@@ -10,6 +10,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/agentruntime/agentruntime/internal/expect"
 	"github.com/agentruntime/agentruntime/internal/must"
 	"github.com/agentruntime/agentruntime/runtime/event"
 	"github.com/agentruntime/agentruntime/runtime/fault"
@@ -31,13 +32,9 @@ func TestWhatIsNoRecordingIsRefused(t *testing.T) {
 		"a broken line":               header + "{\n" + `{"t":1}`,
 		"a line that is far too long": header + strings.Repeat("x", maxLine+1),
 	} {
-		if _, err := Read(strings.NewReader(text)); !errors.Is(err, fault.ValidationError) {
-			t.Errorf("%s: %v", name, err)
-		}
+		expect.Fail(Read(strings.NewReader(text)))(t, fault.ValidationError, "%s", name)
 	}
-	if _, err := Open(fstest.MapFS{}); !errors.Is(err, fault.ValidationError) {
-		t.Errorf("no file: %v", err)
-	}
+	expect.Fail(Open(fstest.MapFS{}))(t, fault.ValidationError, "no file")
 	cut := read(t, `{"t":1,"event":"interrupted","data":{}}`, `{"t":2,"ev`)
 	if len(cut.Entries) != 1 || !cut.Redacted {
 		t.Errorf("a recording that was cut off: %+v", cut)
@@ -57,9 +54,7 @@ func TestPlayKeepsTime(t *testing.T) {
 		enough := errors.New("enough")
 		ctx, cancel := context.WithTimeoutCause(t.Context(), 2*time.Second, enough)
 		defer cancel()
-		if err := r.Play(ctx, 1, func(Entry) {}); err != enough {
-			t.Errorf("aborted: %v", err)
-		}
+		expect.Equal(t, r.Play(ctx, 1, func(Entry) {}), enough, "aborted")
 	})
 }
 
@@ -117,9 +112,7 @@ func TestDiffIgnoresHowLongAToolTakes(t *testing.T) {
 	if d := Diff(want, read(t, first, words[0], done, words[1], second, late)); d != nil {
 		t.Errorf("differences: %v", d)
 	}
-	if d := Diff(want, read(t, first, words[0], late, words[1], second, done)); len(d) != 2 {
-		t.Errorf("other results make these differences: %v", d)
-	}
+	expect.Len(t, Diff(want, read(t, first, words[0], late, words[1], second, done)), 2, "other results make these differences")
 }
 
 // An answer is interrupted at another word in each run.
@@ -137,9 +130,7 @@ func TestDiffIgnoresWhereAnAnswerIsCut(t *testing.T) {
 			t.Errorf("%s: differences: %v", first, d)
 		}
 	}
-	if d := Diff(want, conversation(says("final", "A short"), cut)); len(d) != 1 {
-		t.Errorf("another story makes these differences: %v", d)
-	}
+	expect.Len(t, Diff(want, conversation(says("final", "A short"), cut)), 1, "another story makes these differences")
 	if d := Diff(want, conversation(says("final", "A long story."))); len(d) != 1 || d[0].Want != "interrupted" {
 		t.Errorf("a story that is not interrupted makes these differences: %v", d)
 	}

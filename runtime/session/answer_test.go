@@ -8,6 +8,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/agentruntime/agentruntime/internal/expect"
 	"github.com/agentruntime/agentruntime/runtime/fault"
 )
 
@@ -75,13 +76,9 @@ func TestAnAnswerIsAnObject(t *testing.T) {
 				return r.Respond(context.Background(), "ti-4", map[string]any{"f": func() {}})
 			},
 		} {
-			if _, err := call(); !errors.Is(err, fault.BadRequest) {
-				t.Errorf("%s: %v", name, err)
-			}
+			expect.Fail(call())(t, fault.BadRequest, "%s", name)
 		}
-		if len(r.service.requests) != 0 {
-			t.Errorf("requests %q", r.service.requests)
-		}
+		expect.Equal(t, len(r.service.requests), 0, "requests %q", r.service.requests)
 	})
 }
 
@@ -101,9 +98,7 @@ func TestAnAnswersTimeIsOver(t *testing.T) {
 		r.tool(`save {"n":3}`, "ti-3")
 		time.Sleep(toolAnswerLife + 1)
 		r.tool(`save {"n":4}`, "ti-4")
-		if len(r.waiting) != 1 {
-			t.Errorf("%d calls are remembered", len(r.waiting))
-		}
+		expect.Equal(t, len(r.waiting), 1, "calls are remembered")
 		r.inside.Work.Call(r.Forget)
 		if a, err := r.Respond(context.Background(), "ti-4", map[string]any{}); err != nil || a.Reason != "unknown_or_stale" {
 			t.Errorf("after the end: %+v, %v", a, err)
@@ -184,8 +179,6 @@ func TestAnAnswerThatWasTakenIsTaken(t *testing.T) {
 				t.Fatalf("%+v, %v", a, err)
 			}
 		}
-		if len(r.waiting) != 0 {
-			t.Errorf("%d answers are waited for", len(r.waiting))
-		}
+		expect.Equal(t, len(r.waiting), 0, "answers are waited for")
 	})
 }

@@ -11,6 +11,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/agentruntime/agentruntime/internal/expect"
 	"github.com/agentruntime/agentruntime/runtime/completion"
 	"github.com/agentruntime/agentruntime/runtime/event"
 	"github.com/agentruntime/agentruntime/runtime/fault"
@@ -139,9 +140,7 @@ func TestAListenerReadsWhatTheEventTellsOf(t *testing.T) {
 				synctest.Wait()
 			}
 		})
-		if !slices.Equal(read, []int{1, 2, 3}) {
-			t.Errorf("listeners read %v", read)
-		}
+		expect.List(t, read, []int{1, 2, 3}, "listeners read")
 	})
 }
 
@@ -202,9 +201,7 @@ func TestAnAuditEventHasItsFullShape(t *testing.T) {
 				t.Errorf("got\n%s, %v, want\n%s", got, err, want[i])
 			}
 		}
-		if len(s.audit) != len(want) {
-			t.Errorf("%d events", len(s.audit))
-		}
+		expect.Equal(t, len(s.audit), len(want), "events")
 	})
 }
 
@@ -283,16 +280,12 @@ func TestAsk(t *testing.T) {
 		if v, err := Ask(context.Background(), &s.Core, func(reply chan<- int) { reply <- 7 }); v != 7 || err != nil {
 			t.Errorf("%v, %v", v, err)
 		}
-		if _, err := Ask(context.Background(), &s.Core, func(chan<- int) { panic("a bug") }); !errors.Is(err, fault.InternalError) {
-			t.Errorf("a panic: %v", err)
-		}
+		expect.Fail(Ask(context.Background(), &s.Core, func(chan<- int) { panic("a bug") }))(t, fault.InternalError, "a panic")
 		ctx, cancel := context.WithCancel(context.Background())
 		release := make(chan struct{})
 		s.Work.Post(func() { <-release })
 		time.AfterFunc(time.Second, cancel)
-		if _, err := Ask(ctx, &s.Core, func(reply chan<- int) { reply <- 7 }); !errors.Is(err, fault.Aborted) {
-			t.Errorf("the end of the context: %v", err)
-		}
+		expect.Fail(Ask(ctx, &s.Core, func(reply chan<- int) { reply <- 7 }))(t, fault.Aborted, "the end of the context")
 		close(release)
 	})
 }
@@ -330,9 +323,7 @@ func TestEndOf(t *testing.T) {
 			t.Errorf("%s: %v", name, err)
 		}
 		for _, is := range test.is {
-			if !errors.Is(err, is) {
-				t.Errorf("%s: %v is not %v", name, err, is)
-			}
+			expect.Error(t, err, is, "%s is", name)
 		}
 	}
 }
@@ -355,9 +346,7 @@ func TestATimerRunsUnlessItIsStopped(t *testing.T) {
 		time.Sleep(3 * time.Second)
 		close(release)
 		synctest.Wait()
-		if ran != 1 {
-			t.Errorf("%d timers ran", ran)
-		}
+		expect.Equal(t, ran, 1, "timers ran")
 	})
 }
 
@@ -406,9 +395,7 @@ func TestWhoWaitsForTheListenerWaitsForItsWishes(t *testing.T) {
 			time.Sleep(time.Second) // until the listener has posted
 		})
 		s.WaitDelivered()
-		if s.state != 1 {
-			t.Error("what the listener asked for is not done")
-		}
+		expect.Equal(t, s.state, 1, "what the listener asked for is not done")
 	})
 }
 
@@ -435,9 +422,7 @@ func TestWhatHappenedWhileTheListenerWasBusyIsDeliveredAtOnce(t *testing.T) {
 		b.Emit(event.ResponseSettled{})
 		b.AfterDelivered(func() { order = append(order, "after") })
 		b.Emit(event.TurnEnded{})
-		if got := b.undelivered.Load(); got != 3 {
-			t.Errorf("%d events count as waiting, want 3", got)
-		}
+		expect.Equal(t, b.undelivered.Load(), 3, "events count as waiting")
 		close(idle)
 		b.WaitDelivered()
 		want := "[responsePending responseSettled 2 after turnEnd brainStalled 2]"
@@ -456,8 +441,6 @@ func TestAnEventPublishesWithoutAListener(t *testing.T) {
 	b.Work.Call(func() {
 		state = "connected"
 		b.Emit(event.ResponsePending{})
-		if published != state {
-			t.Errorf("published %q", published)
-		}
+		expect.Equal(t, published, state, "published")
 	})
 }

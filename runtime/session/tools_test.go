@@ -16,6 +16,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/agentruntime/agentruntime/internal/expect"
 	"github.com/agentruntime/agentruntime/internal/fetch"
 	"github.com/agentruntime/agentruntime/internal/must"
 	"github.com/agentruntime/agentruntime/runtime/converse"
@@ -145,9 +146,7 @@ func TestFusedCallsAreToldApart(t *testing.T) {
 	}
 	runTools(t, func(r *rig) {
 		r.tool(`open {"id":1}{"id":2}`, "")
-		if got := result(r, "show responded with size 3"); got != `show{"id":1}` {
-			t.Errorf("revealed %q", got)
-		}
+		expect.Equal(t, result(r, "show responded with size 3"), `show{"id":1}`, "revealed")
 		r.tool(`look {"id":3}{"id":4}`, "")
 		r.inside.Work.Call(r.NewSpeech)
 		if got := result(r, "find responded with size 3"); got != "" {
@@ -173,9 +172,7 @@ func TestTheNewestSchemaCounts(t *testing.T) {
 		}
 		remove()
 		r.tool(`go {"page":5}`, "")
-		if !slices.Equal(ran, []string{`go{"page":5}`, `go{"page":5}`}) {
-			t.Errorf("ran %q", ran)
-		}
+		expect.List(t, ran, []string{`go{"page":5}`, `go{"page":5}`}, "ran")
 	})
 }
 
@@ -214,9 +211,7 @@ func TestHandlersRunInOrder(t *testing.T) {
 				t.Errorf("%s: %s", got.Code, got.Detail)
 			}
 		}
-		if len(r.crashes) != 0 {
-			t.Errorf("crashes %v", r.crashes)
-		}
+		expect.Equal(t, len(r.crashes), 0, "crashes %v", r.crashes)
 	})
 }
 
@@ -255,9 +250,7 @@ func TestWhatARegistrationNeeds(t *testing.T) {
 		"a schema":     CheckToolHandler("go", run, converse.ArgsSchema{"page": {Type: "string"}}),
 		"a function, ": CheckConsentHandler(nil),
 	} {
-		if !errors.Is(err, fault.BadRequest) {
-			t.Errorf("%s: %v", name, err)
-		}
+		expect.Error(t, err, fault.BadRequest, "%s", name)
 	}
 	if err := CheckToolHandler("go", run, converse.ArgsSchema{"page": {Type: "str"}, "any": {}}); err != nil {
 		t.Error(err)
@@ -300,9 +293,7 @@ func TestAFloodOfCallsIsCut(t *testing.T) {
 		if calls, asked := len(all[event.ToolCalled](r.inside)), len(all[event.OAuthRequired](r.inside)); calls != maxCalls || asked != maxCalls {
 			t.Errorf("%d calls, %d consents", calls, asked)
 		}
-		if len(r.waiting) != maxCalls {
-			t.Errorf("%d answers are waited for", len(r.waiting))
-		}
+		expect.Equal(t, len(r.waiting), maxCalls, "answers are waited for")
 	})
 }
 
@@ -343,9 +334,7 @@ func TestConsentIsAskedForOncePerTurn(t *testing.T) {
 		r.inside.Work.Call(r.NewTurn)
 		r.inside.Work.Call(func() { r.Consent(consent(`"https://a.example/1"`)) })
 		synctest.Wait()
-		if len(asked) != 3 {
-			t.Errorf("asked %d times", len(asked))
-		}
+		expect.Len(t, asked, 3, "how often asked")
 	})
 }
 
@@ -366,9 +355,7 @@ func TestHandlersEndWithTheSession(t *testing.T) {
 		r.tool("go {}", "")
 		r.Die()
 		synctest.Wait()
-		if ran != 1 {
-			t.Errorf("%d handlers ran", ran)
-		}
+		expect.Equal(t, ran, 1, "handlers ran")
 	})
 }
 
@@ -384,9 +371,7 @@ func TestAFusedCallIsBoundedToo(t *testing.T) {
 				}
 			}
 		})
-		if calls := len(all[event.ToolCalled](r.inside)); calls != maxCalls {
-			t.Errorf("%d calls", calls)
-		}
+		expect.Equal(t, len(all[event.ToolCalled](r.inside)), maxCalls, "calls")
 	})
 }
 
@@ -400,9 +385,7 @@ func TestPartnerOf(t *testing.T) {
 	var cases []struct{ Token, Partner string }
 	must.Do(t, json.Unmarshal(partners, &cases))
 	for _, c := range cases {
-		if got := PartnerOf(c.Token); got != c.Partner {
-			t.Errorf("%q: %q, want %q", c.Token, got, c.Partner)
-		}
+		expect.Equal(t, PartnerOf(c.Token), c.Partner, "%q", c.Token)
 	}
 }
 

@@ -4,6 +4,8 @@ import (
 	"reflect"
 	"testing"
 	"time"
+
+	"github.com/agentruntime/agentruntime/internal/expect"
 )
 
 func TestWithDefaultsFillsZerosOnly(t *testing.T) {
@@ -11,9 +13,7 @@ func TestWithDefaultsFillsZerosOnly(t *testing.T) {
 	if got.Overall != time.Minute || got.WHEPTries != 1 {
 		t.Errorf("a limit that was given has changed: %+v", got)
 	}
-	if want := 10 * time.Second; got.ServerConnect != want {
-		t.Errorf("ServerConnect is %v, want %v", got.ServerConnect, want)
-	}
+	expect.Equal(t, got.ServerConnect, 10*time.Second, "ServerConnect is")
 	limits := reflect.ValueOf(got)
 	for i := range limits.NumField() {
 		if limits.Field(i).IsZero() {

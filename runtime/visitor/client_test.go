@@ -13,6 +13,7 @@ import (
 	"testing/iotest"
 	"testing/synctest"
 
+	"github.com/agentruntime/agentruntime/internal/expect"
 	"github.com/agentruntime/agentruntime/internal/fetch"
 	"github.com/agentruntime/agentruntime/internal/leaktest"
 	"github.com/agentruntime/agentruntime/internal/must"
@@ -97,18 +98,12 @@ func TestWidgetTokenHasNoThreads(t *testing.T) {
 	}
 	c, s := newClient(t, visitor.Options{Kind: appinit.WidgetToken})
 	for _, err := range c.AllThreads(t.Context(), visitor.ThreadQuery{}) {
-		if !errors.Is(err, fault.WrongTokenScope) {
-			t.Errorf("all threads: %v", err)
-		}
+		expect.Error(t, err, fault.WrongTokenScope, "all threads")
 	}
 	for _, err := range c.AllMessages(t.Context(), visitor.MessageQuery{}) {
-		if !errors.Is(err, fault.WrongTokenScope) {
-			t.Errorf("all messages: %v", err)
-		}
+		expect.Error(t, err, fault.WrongTokenScope, "all messages")
 	}
-	if len(s.requests) != 0 {
-		t.Errorf("requests %q", s.requests)
-	}
+	expect.Equal(t, len(s.requests), 0, "requests %q", s.requests)
 	for _, m := range common {
 		c, s := newClient(t, visitor.Options{Kind: appinit.WidgetToken}, ok(m.reply))
 		if _, err := m.do(t.Context(), c); err != nil || len(s.requests) != 1 {

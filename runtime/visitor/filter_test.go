@@ -7,6 +7,7 @@ import (
 	"reflect"
 	"testing"
 
+	"github.com/agentruntime/agentruntime/internal/expect"
 	"github.com/agentruntime/agentruntime/internal/must"
 	"github.com/agentruntime/agentruntime/runtime/fault"
 	"github.com/agentruntime/agentruntime/runtime/visitor"
@@ -100,9 +101,7 @@ func TestBadArgumentsAreNotSent(t *testing.T) {
 		if !errors.As(err, &f) || f.Code != test.code || f.Detail != test.detail {
 			t.Errorf("got %v\nwant %s: %s", err, test.code, test.detail)
 		}
-		if len(s.requests) != 0 {
-			t.Errorf("%s: %d requests", test.detail, len(s.requests))
-		}
+		expect.Equal(t, len(s.requests), 0, "%s requests", test.detail)
 	}
 }
 

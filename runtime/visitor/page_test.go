@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/agentruntime/agentruntime/internal/expect"
 	"github.com/agentruntime/agentruntime/internal/fetch"
 	"github.com/agentruntime/agentruntime/internal/must"
 	"github.com/agentruntime/agentruntime/runtime/fault"
@@ -105,9 +106,7 @@ func TestPagersAskForOnePageAfterTheOther(t *testing.T) {
 					break
 				}
 			}
-			if got := strings.Join(ids, " "); got != test.ids {
-				t.Errorf("threads %q, want %q", got, test.ids)
-			}
+			expect.Equal(t, strings.Join(ids, " "), test.ids, "threads")
 			if test.code == "" && failed != nil || test.code != "" && !errors.Is(failed, test.code) {
 				t.Errorf("error %v, want %q", failed, test.code)
 			}
@@ -152,9 +151,7 @@ func TestAllMessagesPagesByFifty(t *testing.T) {
 	c, s := newClient(t, visitor.Options{},
 		ok(`{"totalCount":2,"objects":[{"id":"m-1"}]}`), ok(`{"totalCount":2,"objects":[{"id":"m-2"}]}`))
 	all := c.AllMessages(t.Context(), visitor.MessageQuery{ThreadID: "t-1"})
-	if len(s.requests) != 0 {
-		t.Error("asked before anybody wanted a message")
-	}
+	expect.Equal(t, len(s.requests), 0, "asked before anybody wanted a message")
 	var ids []string
 	for m, err := range all {
 		must.Do(t, err)
