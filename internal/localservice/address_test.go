@@ -1,7 +1,6 @@
 package localservice_test
 
 import (
-	"errors"
 	"net"
 	"net/http"
 	"net/http/httptest"
@@ -10,6 +9,7 @@ import (
 	"time"
 
 	"github.com/agentruntime/agentruntime/internal/audio"
+	"github.com/agentruntime/agentruntime/internal/expect"
 	"github.com/agentruntime/agentruntime/internal/localservice"
 	"github.com/agentruntime/agentruntime/internal/localservice/servicetest"
 
@@ -31,9 +31,7 @@ func TestPublicAddressesNeedPermission(t *testing.T) {
 			t.Errorf("%+v: started", o)
 			_ = s.Close()
 		}
-		if !errors.Is(err, localservice.ErrPublic) {
-			t.Errorf("%+v: error %v, want %v", o, err, localservice.ErrPublic)
-		}
+		expect.Error(t, err, localservice.ErrPublic, "%+v: error", o)
 	}
 	everywhere := localservice.Options{Addr: "0.0.0.0:0", TURNListen: []string{"0.0.0.0:0"}, AllowPublic: true}
 	if info := servicetest.Start(t, everywhere).Info(); !strings.HasPrefix(info.GenieURL, "http://127.0.0.1:") || !strings.HasPrefix(info.TURNServerURL, "turn:127.0.0.1:") {

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/agentruntime/agentruntime/internal/audio"
+	"github.com/agentruntime/agentruntime/internal/expect"
 	"github.com/agentruntime/agentruntime/internal/localservice"
 	"github.com/agentruntime/agentruntime/internal/localservice/renderer"
 	"github.com/agentruntime/agentruntime/internal/localservice/servicetest"
@@ -105,9 +106,7 @@ func TestAvatarSession(t *testing.T) {
 		return len(got.pcm) > second && audio.Level(got.pcm[len(got.pcm)-second/4:]) < silent
 	})
 	succeeds("end")
-	if status := post(t, address, "v=0"); status != 404 {
-		t.Errorf("the picture after the end: %d", status)
-	}
+	expect.Equal(t, post(t, address, "v=0"), 404, "the picture after the end")
 	if status, _ := k.send(id+"/keep-alive", auth, plain, `{}`); status != 404 {
 		t.Errorf("keep-alive after the end: %d", status)
 	}

@@ -4,6 +4,7 @@ import (
 	"net/http"
 	"testing"
 
+	"github.com/agentruntime/agentruntime/internal/expect"
 	"github.com/agentruntime/agentruntime/internal/localservice"
 	"github.com/agentruntime/agentruntime/internal/localservice/servicetest"
 	"github.com/agentruntime/agentruntime/internal/must"
@@ -68,9 +69,7 @@ func TestCrossOriginHeaders(t *testing.T) {
 		if got := reply.Header.Get("Access-Control-Allow-Private-Network"); (got == "true") != allowed {
 			t.Errorf("the preflight allows the private network: %q, want %t", got, allowed)
 		}
-		if got := reply.Header.Get("Access-Control-Allow-Origin"); got != "http://localhost:1" {
-			t.Errorf("the preflight allows %q", got)
-		}
+		expect.Equal(t, reply.Header.Get("Access-Control-Allow-Origin"), "http://localhost:1", "the preflight allows")
 		if reply, _ := fetch(t, http.MethodGet, info.GenieURL+"/service.json", header); reply.Header.Get("Access-Control-Allow-Origin") != "http://localhost:1" {
 			t.Errorf("the addresses may be read by %q", reply.Header.Get("Access-Control-Allow-Origin"))
 		}

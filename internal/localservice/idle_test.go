@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/agentruntime/agentruntime/internal/expect"
 	"github.com/agentruntime/agentruntime/internal/localservice"
 	"github.com/agentruntime/agentruntime/internal/localservice/servicetest"
 	"github.com/agentruntime/agentruntime/internal/localservice/store"
@@ -60,9 +61,7 @@ func TestIdleThreadIsCompletedOnce(t *testing.T) {
 		idle = talk()
 		until(idle)
 	}
-	if n := completions(live, "idle"); n != 0 {
-		t.Error("the thread of a live session was completed")
-	}
+	expect.Equal(t, completions(live, "idle"), 0, "the thread of a live session was completed")
 	must.Do(t, s.ws.CloseNow())
 	until(live)
 	until(talk())

@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/agentruntime/agentruntime/internal/expect"
 	"github.com/agentruntime/agentruntime/internal/localservice"
 	"github.com/agentruntime/agentruntime/internal/localservice/directory"
 	"github.com/agentruntime/agentruntime/internal/localservice/quota"
@@ -65,9 +66,7 @@ func TestEndedTokenClosesItsSockets(t *testing.T) {
 		sockets[name].emit("checkAvailability", map[string]any{})
 		sockets[name].expect("availabilityResult")
 	}
-	if n := sessions(); n != 2 {
-		t.Errorf("the service has %d sessions, want 2", n)
-	}
+	expect.Equal(t, sessions(), 2, "the service has sessions")
 }
 
 // TestEndedTokenOfARecoveredSession: a session that was recovered with a new token
@@ -200,9 +199,7 @@ func TestUsersOfADirectory(t *testing.T) {
 				text.WriteString(segment.Content)
 			}
 		}
-		if got := strings.TrimSpace(text.String()); got != want {
-			t.Errorf("%s: %q in %s", user, got, said)
-		}
+		expect.Equal(t, strings.TrimSpace(text.String()), want, "%s in %s", user, said)
 	}
 	if _, report := postJSON(t, info.GenieURL+"/message/report", adminToken(t, info), `{}`); !strings.Contains(report, ",sam,Sam Bell,") || !strings.Contains(report, ",eve,,") {
 		t.Errorf("report %s", report)

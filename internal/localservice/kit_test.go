@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/agentruntime/agentruntime/internal/expect"
 	"github.com/agentruntime/agentruntime/internal/localservice"
 	"github.com/agentruntime/agentruntime/internal/localservice/servicetest"
 )
@@ -52,9 +53,7 @@ func TestATestChangesTheScriptAndReadsWhatAPageSent(t *testing.T) {
 		Completions []struct{ ThreadID string }
 	}
 	read("/completions", &ended)
-	if len(ended.Completions) != 0 {
-		t.Errorf("ended before the end: %+v", ended)
-	}
+	expect.Equal(t, len(ended.Completions), 0, "ended before the end: %+v", ended)
 	postJSON(t, info.GenieURL+"/thread/session_completed", ks, `{"id":"`+turn.ThreadID+`"}`)
 	read("/completions", &ended)
 	if len(ended.Completions) != 1 || ended.Completions[0].ThreadID != turn.ThreadID {

@@ -16,6 +16,7 @@ import (
 	"github.com/pion/webrtc/v4/pkg/media"
 
 	"github.com/agentruntime/agentruntime/internal/audio"
+	"github.com/agentruntime/agentruntime/internal/expect"
 	"github.com/agentruntime/agentruntime/internal/localservice"
 	"github.com/agentruntime/agentruntime/internal/must"
 	runtimemedia "github.com/agentruntime/agentruntime/runtime/media"
@@ -56,9 +57,7 @@ func newPeer(t testing.TB, init appInit) *webrtc.PeerConnection {
 		}},
 	}))(t)
 	t.Cleanup(func() {
-		if err := pc.GracefulClose(); err != nil {
-			t.Errorf("close peer: %v", err)
-		}
+		expect.Equal(t, pc.GracefulClose(), nil, "close peer")
 	})
 	return pc
 }

@@ -15,6 +15,7 @@ import (
 
 	"github.com/pion/turn/v5"
 
+	"github.com/agentruntime/agentruntime/internal/expect"
 	"github.com/agentruntime/agentruntime/internal/localservice"
 	"github.com/agentruntime/agentruntime/internal/localservice/quota"
 	"github.com/agentruntime/agentruntime/internal/localservice/servicetest"
@@ -57,12 +58,8 @@ func TestQuotasLeaveRoomForOthers(t *testing.T) {
 		return got
 	}
 	one := initialise(t, info, "silent").KS
-	if got := count(4, func() string { return one }); got != 1 {
-		t.Errorf("one token has %d of 8 slots, want 1", got)
-	}
-	if got := count(8, func() string { return initialise(t, info, "silent").KS }); got != 5 {
-		t.Errorf("many tokens of one address have %d more slots, want 5", got)
-	}
+	expect.Equal(t, count(4, func() string { return one }), 1, "one token has of 8 slots")
+	expect.Equal(t, count(8, func() string { return initialise(t, info, "silent").KS }), 5, "many tokens of one address have more slots")
 	next := initialise(t, info, "silent").KS
 	if !call(newcomer, next) {
 		t.Error("the newcomer gets no slot")
@@ -76,12 +73,8 @@ func TestQuotasLeaveRoomForOthers(t *testing.T) {
 	for i := 0; i < 30 && status == http.StatusOK; i++ {
 		status = begin(one)
 	}
-	if status != http.StatusTooManyRequests {
-		t.Errorf("the last of 30 threads of a token: status %d", status)
-	}
-	if status := begin(next); status != http.StatusOK {
-		t.Errorf("the newcomer's thread: status %d", status)
-	}
+	expect.Equal(t, status, http.StatusTooManyRequests, "the last of 30 threads of a token: status")
+	expect.Equal(t, begin(next), http.StatusOK, "the newcomer's thread: status")
 }
 
 var write = flag.Bool("write", false, "write the tables of docs/local-service.md and docs/security.md")
@@ -163,9 +156,7 @@ func TestTurnsAreCounted(t *testing.T) {
 		if i == 1 || i == 2 {
 			text = strings.Repeat("x", 2000)
 		}
-		if got := ask(text); got != want {
-			t.Errorf("turn %d: status %d, want %d", i, got, want)
-		}
+		expect.Equal(t, ask(text), want, "turn %d: status", i)
 	}
 }
 
@@ -258,9 +249,7 @@ func TestBodiesAreCounted(t *testing.T) {
 	_ = slow.Close()
 	must.Wait(t, "the return of what was taken", func() bool { return !refused() })
 
-	if reply := idempotent(t, info, strings.Repeat("k", 201)); reply != http.StatusBadRequest {
-		t.Errorf("a long Idempotency-Key: status %d", reply)
-	}
+	expect.Equal(t, idempotent(t, info, strings.Repeat("k", 201)), http.StatusBadRequest, "a long Idempotency-Key: status")
 }
 
 // TestTheDatabaseHasALimit: what all clients store has a bound, at which questions and other
@@ -301,18 +290,14 @@ func TestTheDatabaseHasALimit(t *testing.T) {
 		}
 		status = question()
 	}
-	if status != http.StatusServiceUnavailable {
-		t.Errorf("a question that can't be stored: status %d", status)
-	}
+	expect.Equal(t, status, http.StatusServiceUnavailable, "a question that can't be stored: status")
 	if status, reply := postJSON(t, info.GenieURL+"/v1/thread/list", visitor, `{}`); status != http.StatusOK {
 		t.Errorf("what is stored can't be read: status %d: %s", status, reply)
 	}
 	if status, reply := postJSON(t, info.GenieURL+"/v1/knowledge/delete", admin, `{"id":`+first.ID.String()+`}`); status != http.StatusOK {
 		t.Errorf("what is stored can't be deleted: status %d: %s", status, reply)
 	}
-	if status := question(); status != http.StatusOK {
-		t.Errorf("with new room a question has the status %d", status)
-	}
+	expect.Equal(t, question(), http.StatusOK, "with new room a question has the status")
 	must.Do(t, service.Close())
 	if file, err := os.Stat(filepath.Join(dir, "localservice.db")); err != nil || file.Size() > limit+8<<20 {
 		t.Errorf("the database has %d bytes, want at most %d (%v)", file.Size(), limit, err)

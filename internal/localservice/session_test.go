@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/agentruntime/agentruntime/internal/expect"
 	"github.com/agentruntime/agentruntime/internal/localservice"
 	"github.com/agentruntime/agentruntime/internal/localservice/servicetest"
 )
@@ -120,7 +121,5 @@ func TestEndOfAConversation(t *testing.T) {
 	}
 	c.control("end", nil)
 	c.expect("conversationEnded", "disconnect io server disconnect")
-	if status := post(t, c.url, "v=0"); status != 404 {
-		t.Errorf("the address of a session that is over answers %d", status)
-	}
+	expect.Equal(t, post(t, c.url, "v=0"), 404, "the address of a session that is over answers")
 }

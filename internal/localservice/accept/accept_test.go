@@ -10,6 +10,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/agentruntime/agentruntime/internal/expect"
 	"github.com/agentruntime/agentruntime/internal/localservice/quota"
 	"github.com/agentruntime/agentruntime/internal/must"
 )
@@ -41,12 +42,8 @@ func TestAcceptGoesOnAfterErrors(t *testing.T) {
 		began := time.Now()
 		must.Get(ln.Accept())(t)
 		// 5 ms, doubled seven times, and then a second each.
-		if want := 1275*time.Millisecond + 2*time.Second; time.Since(began) != want {
-			t.Errorf("ten errors took %v, want %v", time.Since(began), want)
-		}
-		if n := strings.Count(log.String(), syscall.EMFILE.Error()); n != 10 {
-			t.Errorf("%d lines in the log, want 10", n)
-		}
+		expect.Equal(t, time.Since(began), 1275*time.Millisecond+2*time.Second, "ten errors took")
+		expect.Equal(t, strings.Count(log.String(), syscall.EMFILE.Error()), 10, "lines in the log")
 	})
 }
 
@@ -104,7 +101,5 @@ func TestLimit(t *testing.T) {
 	_, _ = first.Close(), first.Close()
 	dial("127.0.0.2")
 	<-accepted
-	if n := ln.(*limited).count.Total(); n != 3 {
-		t.Errorf("%d connections are counted, want 3", n)
-	}
+	expect.Equal(t, ln.(*limited).count.Total(), 3, "connections are counted")
 }

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/agentruntime/agentruntime/internal/expect"
 	"github.com/agentruntime/agentruntime/internal/localservice/store"
 	"github.com/agentruntime/agentruntime/internal/localservice/token"
 	"github.com/agentruntime/agentruntime/internal/must"
@@ -112,13 +113,9 @@ func TestAgentList(t *testing.T) {
 		`{"orderBy":"-createdAt","pager":{"limit":1}}`:                     all[8:],
 		`{"orderBy":"+createdAt","pager":{"limit":1}}`:                     all[:1],
 	} {
-		if got := names(m.call("/v1/agent/list", body, 200), "displayName"); !slices.Equal(got, want) {
-			t.Errorf("%s: %q, want %q", body, got, want)
-		}
+		expect.List(t, names(m.call("/v1/agent/list", body, 200), "displayName"), want, "%s", body)
 	}
-	if total := m.call("/v1/agent/list", `{"pager":{"limit":2}}`, 200)["totalCount"]; total != 9.0 {
-		t.Errorf("totalCount %v, want 9", total)
-	}
+	expect.Equal(t, m.call("/v1/agent/list", `{"pager":{"limit":2}}`, 200)["totalCount"], 9.0, "totalCount")
 	m.call("/v1/agent/update", fmt.Sprintf(`{"agentId":%q,"displayName":"Changed"}`, m.agents[store.Tap].ID), 200)
 	for body, want := range map[string]string{`{"orderBy":"-updatedAt","pager":{"limit":1}}`: "Changed", `{"orderBy":"+updatedAt","pager":{"limit":1}}`: "Robin"} {
 		if got := names(m.call("/v1/agent/list", body, 200), "displayName"); got[0] != want {
@@ -161,9 +158,7 @@ func TestIdempotencyKeyRepeatsTheFirstReply(t *testing.T) {
 		t.Errorf("said %q", live.said)
 	}
 	messages := fmt.Sprintf(`{"filter":{"objectType":"GenieListMessageFilter","threadIdEquals":%q}}`, talk.threadID)
-	if n := m.call("/message/list", messages, 200)["totalCount"]; n != 4.0 {
-		t.Errorf("%v messages, want 4: a turn, and two pushes", n)
-	}
+	expect.Equal(t, m.call("/message/list", messages, 200)["totalCount"], 4.0, "messages")
 	id := m.call("/v1/skill/add", `{"name":"gone","description":"d"}`, 200)["id"].(string)
 	for range 2 {
 		if got := send("/v1/skill/delete", fmt.Sprintf(`{"id":%q}`, id), "key-3"); got.status != 200 || got.body != fmt.Sprintf(`{"id":%q}`, id) {
@@ -224,7 +219,5 @@ func TestARepeatedUpdateMakesOneIntellect(t *testing.T) {
 		v.decode(got, &agent)
 		replies = append(replies, fmt.Sprint(agent))
 	}
-	if replies[0] != replies[1] {
-		t.Errorf("intellects %v", replies)
-	}
+	expect.Equal(t, replies[0], replies[1], "intellects %v", replies)
 }

@@ -15,6 +15,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/agentruntime/agentruntime/internal/expect"
 	"github.com/agentruntime/agentruntime/internal/leaktest"
 	"github.com/agentruntime/agentruntime/internal/localservice/brain"
 	"github.com/agentruntime/agentruntime/internal/localservice/dialogue"
@@ -280,9 +281,7 @@ func TestUnknownRouteAndMethod(t *testing.T) {
 	wantStatus(t, "path", v.post("/v1/thread/push", "", "{}"), 404, `{"message":"no such route"}`)
 	got := v.do(v.request("GET", "/assistant/converse", "", "", ""))
 	wantStatus(t, "method", got, 405, `{"message":"method not allowed"}`)
-	if allow := got.header.Get("Allow"); allow != "POST" {
-		t.Errorf("Allow %q, want POST", allow)
-	}
+	expect.Equal(t, got.header.Get("Allow"), "POST", "Allow")
 }
 
 func TestPreflight(t *testing.T) {
@@ -293,9 +292,7 @@ func TestPreflight(t *testing.T) {
 		request.Header.Set("Access-Control-Request-Method", "POST")
 		request.Header.Set("Access-Control-Request-Headers", "authorization,content-type")
 		got := v.do(request)
-		if got.status != 204 {
-			t.Errorf("%s: status %d, want 204", path, got.status)
-		}
+		expect.Equal(t, got.status, 204, "%s: status", path)
 		for name, want := range map[string]string{
 			"Access-Control-Allow-Origin":   "https://page.test",
 			"Access-Control-Allow-Headers":  "authorization,content-type",
@@ -303,9 +300,7 @@ func TestPreflight(t *testing.T) {
 			"Access-Control-Max-Age":        "600",
 			"Access-Control-Expose-Headers": "Location, X-Request-Id, Retry-After",
 		} {
-			if got.header.Get(name) != want {
-				t.Errorf("%s: %s %q, want %q", path, name, got.header.Get(name), want)
-			}
+			expect.Equal(t, got.header.Get(name), want, "%s: %s", path, name)
 		}
 	}
 	// The reply itself, also an error, must be readable for the page.

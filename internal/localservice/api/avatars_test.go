@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/agentruntime/agentruntime/internal/expect"
 	"github.com/agentruntime/agentruntime/internal/localservice/store"
 )
 
@@ -82,9 +83,7 @@ func TestAvatarsThatAreRefused(t *testing.T) {
 func TestAvatarTemplates(t *testing.T) {
 	m := serve(t, nil, nil).manager()
 	list := m.call("/v1/avatar-template/list", `{"pager":{"offset":0,"limit":30}}`, 200)
-	if list["totalCount"] != 2.0 {
-		t.Errorf("list %v", list)
-	}
+	expect.Equal(t, list["totalCount"], 2.0, "list %v", list)
 	if one := m.call("/v1/avatar-template/list", `{"filter":{"idsIn":["5ac0000000000000000000d2"]}}`, 200); !slices.Equal(names(one, "name"), []string{"Ada"}) {
 		t.Errorf("by id %v", one)
 	}

@@ -11,6 +11,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/agentruntime/agentruntime/internal/expect"
 	"github.com/agentruntime/agentruntime/internal/localservice/brain"
 	"github.com/agentruntime/agentruntime/internal/localservice/dialogue"
 	"github.com/agentruntime/agentruntime/internal/localservice/store"
@@ -68,9 +69,7 @@ func TestConverseStreams(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			got := v.post("/assistant/converse", ks, tt.body)
-			if got.header.Get("Content-Type") != tt.contentType {
-				t.Errorf("content type %q, want %q", got.header.Get("Content-Type"), tt.contentType)
-			}
+			expect.Equal(t, got.header.Get("Content-Type"), tt.contentType, "content type")
 			if buffering := got.header.Get("X-Accel-Buffering"); buffering != "no" { // else nginx sends a short answer at its end
 				t.Errorf("X-Accel-Buffering is %q, want no", buffering)
 			}
@@ -141,9 +140,7 @@ func TestVariablesAreMergedIntoTheThread(t *testing.T) {
 	v.converse(ks, fmt.Sprintf(`{"userMessage":"x","threadId":%q}`, first.threadID))
 	v.converse(ks, fmt.Sprintf(`{"userMessage":"x","threadId":%q,"request_vars":{"b":null}}`, first.threadID))
 	want := "1/two/true/ann, 1/two/false/ann, 1//false/ann"
-	if got := strings.Join(seen, ", "); got != want {
-		t.Errorf("variables %s, want %s", got, want)
-	}
+	expect.Equal(t, strings.Join(seen, ", "), want, "variables")
 }
 
 func TestVariablesOfAnAgentWithoutThemMakeAnEmptyTurn(t *testing.T) {
@@ -226,9 +223,7 @@ func TestClientAbortStopsTheBrain(t *testing.T) {
 	response, threadID := v.stream(ctx, ks, "Once upon a time ")
 	cancel()
 	response.Body.Close()
-	if err := <-stopped; !errors.Is(err, dialogue.ErrClientGone) {
-		t.Errorf("the brain stopped with %v, want %v", err, dialogue.ErrClientGone)
-	}
+	expect.Error(t, <-stopped, dialogue.ErrClientGone, "the brain stopped with")
 	// The partial answer stays in the thread (local-service choice E3). The next
 	// turn waits until the cancelled one has left the thread.
 	if next := v.ask(ks, threadID, "next"); next.text != "after Once upon a time " {
@@ -258,9 +253,7 @@ func TestAbortEndsTheTurnInGoodOrder(t *testing.T) {
 		shapes = append(shapes, shape(seg))
 	}
 	want := `1 text end "" 2 user-interruption "" 3 think final ""`
-	if got := strings.Join(shapes, " "); got != want {
-		t.Errorf("after the abort: %s, want %s", got, want)
-	}
+	expect.Equal(t, strings.Join(shapes, " "), want, "after the abort")
 	wantStatus(t, "abort again", v.post("/assistant/abort", ks, thread), 200, "{}")
 }
 
@@ -307,10 +300,6 @@ func TestToolAnswerReachesTheAnswer(t *testing.T) {
 		wantStatus(t, "late answer", v.post("/assistant/tool_response", ks, good), 200, "{}")
 	}
 	want := `spoken|save_note {"note":"call back"}|save_note responded with size 15|spoken`
-	if got := strings.Join(shapes, "|"); got != want {
-		t.Errorf("tool segments %s, want %s", got, want)
-	}
-	if text != "One moment. The page answered save_note: status ok." {
-		t.Errorf("answer %q", text)
-	}
+	expect.Equal(t, strings.Join(shapes, "|"), want, "tool segments")
+	expect.Equal(t, text, "One moment. The page answered save_note: status ok.", "answer")
 }

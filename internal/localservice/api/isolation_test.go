@@ -15,6 +15,7 @@ import (
 
 	"github.com/google/uuid"
 
+	"github.com/agentruntime/agentruntime/internal/expect"
 	"github.com/agentruntime/agentruntime/internal/localservice/brain"
 	"github.com/agentruntime/agentruntime/internal/localservice/store"
 	"github.com/agentruntime/agentruntime/internal/localservice/token"
@@ -339,9 +340,7 @@ func (w *world) wantIDs(got reply, want []string) {
 	}
 	slices.Sort(ids)
 	slices.Sort(want)
-	if !slices.Equal(ids, want) {
-		w.t.Errorf("the list is %q, want %q", ids, want)
-	}
+	expect.List(w.t, ids, want, "the list is")
 }
 
 // messages counts what an identity sees of a thread.

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/agentruntime/agentruntime/internal/expect"
 	"github.com/agentruntime/agentruntime/internal/localservice/store"
 )
 
@@ -37,9 +38,7 @@ func TestKnowledgeRoutes(t *testing.T) {
 	var entries []string
 	for _, source := range sources {
 		s := source.(map[string]any)
-		if fmt.Sprint(s["indexers"]) != "[map[index_position:true type:fulltext]]" {
-			t.Errorf("indexers %v", s["indexers"])
-		}
+		expect.Equal(t, fmt.Sprint(s["indexers"]), "[map[index_position:true type:fulltext]]", "indexers %v", s["indexers"])
 		entries = append(entries, s["entry_id"].(string))
 	}
 	// A config that was read can be sent back: its entries stay the same.
@@ -59,9 +58,7 @@ func TestKnowledgeRoutes(t *testing.T) {
 		t.Errorf("status %v, want %s", status["objects"], want)
 	}
 	list := m.call("/v1/knowledge/list", `{"filter":{},"pager":{"pageIndex":1,"pageSize":30}}`, 200)
-	if got := fmt.Sprint(names(list, "name")); got != "[Documents of the service Menu]" {
-		t.Errorf("list %s", got)
-	}
+	expect.Equal(t, fmt.Sprint(names(list, "name")), "[Documents of the service Menu]", "list")
 	// The shared record can be read and attached, and not changed.
 	m.call("/v1/knowledge/get", `{"id":0}`, 200)
 	for _, action := range []string{"update", "delete"} {
@@ -172,15 +169,11 @@ func TestFollowupList(t *testing.T) {
 			t.Errorf("row %v", row)
 		}
 	}
-	if got := list(`,"genieIdEquals":7`)["totalCount"]; got != 0.0 {
-		t.Errorf("%v rows of another intellect", got)
-	}
+	expect.Equal(t, list(`,"genieIdEquals":7`)["totalCount"], 0.0, "rows of another intellect")
 	if got := m.call("/followup/list", `{"pager":{"pageIndex":1,"pageSize":1}}`, 200); len(got["objects"].([]any)) != 1 || got["totalCount"] != all["totalCount"] {
 		t.Errorf("a page of one %v", got)
 	}
 	m.refuses("/followup/list", `{"filter":{"objectType":"GenieListMessageFilter"}}`, 422, "Invalid filter type")
 	wantStatus(t, "a user's token", m.post("/followup/list", ks, "{}"), 403, "")
-	if got := m.stranger().call("/followup/list", "{}", 200)["totalCount"]; got != 0.0 {
-		t.Errorf("another partner sees %v rows", got)
-	}
+	expect.Equal(t, m.stranger().call("/followup/list", "{}", 200)["totalCount"], 0.0, "another partner sees rows")
 }

@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/agentruntime/agentruntime/internal/expect"
 	"github.com/agentruntime/agentruntime/internal/localservice/store"
 )
 
@@ -16,9 +17,7 @@ func TestInsightSettings(t *testing.T) {
 	id := m.call("/v1/insight-settings/create", moodSetting, 200)["id"]
 	m.call("/v1/insight-settings/create", strings.Replace(moodSetting, `"mood"`, `"score","status":"disabled"`, 1), 200)
 	for filter, want := range map[string]string{`{"statusEqual":"active"}`: "[mood]", `{"statusEqual":"disabled"}`: "[score]"} {
-		if got := fmt.Sprint(names(m.call("/v1/insight-settings/list", `{"filter":`+filter+`}`, 200), "key")); got != want {
-			t.Errorf("%s: %s, want %s", filter, got, want)
-		}
+		expect.Equal(t, fmt.Sprint(names(m.call("/v1/insight-settings/list", `{"filter":`+filter+`}`, 200), "key")), want, "%s", filter)
 	}
 	for body, text := range map[string]string{
 		`{"title":"t","prompt":"p","valueType":"string"}`:                                       "key",
@@ -56,9 +55,7 @@ func TestLifecycleRules(t *testing.T) {
 		t.Errorf("get %v", got)
 	}
 	for filter, want := range map[string]string{`{}`: "[mail end]", `{"eventTypeEqual":"session_ended"}`: "[end]", `{"statusEqual":"disabled"}`: "[]"} {
-		if got := fmt.Sprint(names(m.call("/v1/lifecycle/list", `{"filter":`+filter+`}`, 200), "name")); got != want {
-			t.Errorf("%s: %s, want %s", filter, got, want)
-		}
+		expect.Equal(t, fmt.Sprint(names(m.call("/v1/lifecycle/list", `{"filter":`+filter+`}`, 200), "name")), want, "%s", filter)
 	}
 	talk := v.ask(v.conversation(store.Receptionist, "ann"), "", "Hello")
 	match := func(body string) string {
@@ -69,14 +66,10 @@ func TestLifecycleRules(t *testing.T) {
 		`"eventType":"session_ended"`: "[end]", `"eventType":"analysis_updated"`: "[]",
 		`"eventType":"analysis_updated","changedKeys":["mood"]`: "[mail]", `"eventType":"analysis_updated","changedKeys":["x"]`: "[]",
 	} {
-		if got := match(body); got != want {
-			t.Errorf("%s matches %s, want %s", body, got, want)
-		}
+		expect.Equal(t, match(body), want, "%s matches", body)
 	}
 	m.call("/v1/lifecycle/update", fmt.Sprintf(`{"id":%q,"status":"disabled"}`, ended["id"]), 200)
-	if got := match(`"eventType":"session_ended"`); got != "[]" {
-		t.Errorf("a disabled rule matches: %s", got)
-	}
+	expect.Equal(t, match(`"eventType":"session_ended"`), "[]", "a disabled rule matches")
 	other := v.stranger()
 	other.refuses("/v1/lifecycle/match", fmt.Sprintf(`{"objectId":%q,"eventType":"session_ended"}`, talk.threadID), 404, "not found")
 	m.call("/v1/lifecycle/delete", about, 200)

@@ -12,6 +12,7 @@ import (
 	"testing"
 	"testing/synctest"
 
+	"github.com/agentruntime/agentruntime/internal/expect"
 	"github.com/agentruntime/agentruntime/internal/localservice/quota"
 	"github.com/agentruntime/agentruntime/internal/localservice/store"
 	"github.com/agentruntime/agentruntime/internal/localservice/token"
@@ -102,9 +103,7 @@ func TestCategoriesAreAnsweredFrom(t *testing.T) {
 	food := v.addCategory(ks, "Food", 0)
 	soups := v.addCategory(ks, "Soups", food)
 	found := v.media(ks, "category", "list", `{"filter":{"objectType":"KalturaCategoryFilter","fullNameEqual":"Food>Soups"},"pager":{"objectType":"KalturaFilterPager","pageSize":1,"pageIndex":1}}`)
-	if fmt.Sprint(found["totalCount"], found["objects"].([]any)[0].(object)["id"]) != fmt.Sprint(1, soups) {
-		t.Errorf("found %v", found)
-	}
+	expect.Equal(t, fmt.Sprint(found["totalCount"], found["objects"].([]any)[0].(object)["id"]), fmt.Sprint(1, soups), "found %v", found)
 	entry := v.addDocument(ks, "menu.md", menu, soups)
 	count := func(category any) any {
 		t.Helper()
@@ -136,9 +135,7 @@ func TestCategoriesAreAnsweredFrom(t *testing.T) {
 		m.call("/partner-config/update", fmt.Sprintf(`{"id":%d,"config":{"knowledge_ids":[],"indexer":{"filterType":"categoryEntry","chunkSize":5000,
 			"categoryInfo":[{"categoryId":%s,"language":"English"}]}}}`, v.agents[store.Receptionist].ConfigID, category), 200)
 	}
-	if got := fmt.Sprint(m.call("/partner-config/stats", `{"filter":{}}`, 200)); got != "map[categories:2 entries:1 passages:2 records:0]" {
-		t.Errorf("figures %v", got)
-	}
+	expect.Equal(t, fmt.Sprint(m.call("/partner-config/stats", `{"filter":{}}`, 200)), "map[categories:2 entries:1 passages:2 records:0]", "figures")
 	link(fmt.Sprintf(`"%v"`, food))
 	if !asks() {
 		t.Error("the agent does not answer from its category")
@@ -187,9 +184,7 @@ func TestMarkdownOfADocument(t *testing.T) {
 	v.media(ks, "categoryentry", "add", fmt.Sprintf(`{"categoryEntry":{"categoryId":%v,"entryId":%q}}`, category, entry))
 	content := fmt.Sprintf(`{"entryId":%q,"resource":{"objectType":"KalturaUploadedFileTokenResource","token":%q}}`, entry, upload("manual.pdf", "%PDF-1.7\n\x00\xff"))
 	got := v.media(ks, "baseentry", "updateContent", content)
-	if fmt.Sprint(got["_meta"]) != fmt.Sprint(object{"noEffect": []any{unreadableDocument}}) {
-		t.Errorf("a file that is no text: %v", got)
-	}
+	expect.Equal(t, fmt.Sprint(got["_meta"]), fmt.Sprint(object{"noEffect": []any{unreadableDocument}}), "a file that is no text: %v", got)
 	if again := v.media(ks, "baseentry", "updateContent", content); again["code"] != codeUploadToken {
 		t.Errorf("a file used twice: %v", again)
 	}
@@ -236,9 +231,7 @@ func TestMediaCallsGiveBackTheirBodies(t *testing.T) {
 	mu.Lock()
 	defer mu.Unlock()
 	for by, n := range held {
-		if n != 0 {
-			t.Errorf("%+v holds %d bytes", by, n)
-		}
+		expect.Equal(t, n, 0, "%+v holds bytes", by)
 	}
 }
 
@@ -312,9 +305,7 @@ func TestUnusedUploadsGo(t *testing.T) {
 		}
 	})
 	add()
-	if _, err := upload(old.ID); !errors.Is(err, store.ErrNotFound) {
-		t.Errorf("the old token: %v", err)
-	}
+	expect.Fail(upload(old.ID))(t, store.ErrNotFound, "the old token")
 	if _, _, err := v.store.Asset(t.Context(), old.Body.AssetID); !errors.Is(err, store.ErrNotFound) {
 		t.Errorf("its file: %v", err)
 	}
@@ -380,9 +371,7 @@ func TestMediaCallsThatAreRefused(t *testing.T) {
 			t.Errorf("%s.%s %s: %v, want %s", tt.service, tt.action, tt.body, got, tt.code)
 		}
 	}
-	if got := v.media(other, "baseentry", "list", `{}`)["totalCount"]; got != 0.0 {
-		t.Errorf("another partner sees %v entries", got)
-	}
+	expect.Equal(t, v.media(other, "baseentry", "list", `{}`)["totalCount"], 0.0, "another partner sees entries")
 
 	// An upload needs a token that waits for a file, and an admin's token with it.
 	waiting := v.media(ks, "uploadtoken", "add", `{}`)["id"].(string)
@@ -397,9 +386,7 @@ func TestMediaCallsThatAreRefused(t *testing.T) {
 		}
 	}
 	unsent := v.media(ks, "baseentry", "updateContent", `{"entryId":"`+entry+`","resource":{"token":"`+waiting+`"}}`)
-	if unsent["code"] != codeUploadNoFile {
-		t.Errorf("content without a file: %v", unsent)
-	}
+	expect.Equal(t, unsent["code"], codeUploadNoFile, "content without a file: %v", unsent)
 	if got := v.uploadFile(ks, waiting, "a.txt", "text"); !strings.Contains(got.body, `"fileName":"a.txt"`) {
 		t.Errorf("upload %s", got.body)
 	}

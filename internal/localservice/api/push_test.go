@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/agentruntime/agentruntime/internal/expect"
 	"github.com/agentruntime/agentruntime/internal/localservice/brain"
 	"github.com/agentruntime/agentruntime/internal/localservice/store"
 	"github.com/agentruntime/agentruntime/internal/localservice/token"
@@ -81,9 +82,7 @@ func TestThreadPushOfTheThreadsAgent(t *testing.T) {
 		id := m.call("/thread/push", fmt.Sprintf(`{"id":%q,"content":"I am {{ agent_name }}."}`, talk.threadID), 200)["message_id"]
 		var message messageView
 		v.decode(v.post("/message/get", m.ks, fmt.Sprintf(`{"id":%q}`, id)), &message)
-		if got := string(message.Content[0].Content); got != want {
-			t.Errorf("pushed %s, want %s", got, want)
-		}
+		expect.Equal(t, string(message.Content[0].Content), want, "pushed")
 	}
 	says(`"I am Kim."`)
 	m.call("/v1/agent/delete", fmt.Sprintf(`{"agentId":%q}`, made), 200)
@@ -118,9 +117,7 @@ func TestThreadPushIsRefused(t *testing.T) {
 	}
 	var all listReply[messageView]
 	v.decode(v.post("/message/list", admin, "{}"), &all)
-	if all.TotalCount != 4 {
-		t.Errorf("%d messages, want 4: two turns", all.TotalCount)
-	}
+	expect.Equal(t, all.TotalCount, 4, "messages")
 	thread, err := v.store.Thread(t.Context(), store.Scope{PartnerID: v.partner.ID, Admin: true}, talk.threadID)
 	if err != nil || len(thread.Vars) > 0 {
 		t.Errorf("pushes that were refused left %d variables, %v", len(thread.Vars), err)

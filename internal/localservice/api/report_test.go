@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/agentruntime/agentruntime/internal/expect"
 	"github.com/agentruntime/agentruntime/internal/localservice/store"
 	"github.com/agentruntime/agentruntime/internal/must"
 )
@@ -27,9 +28,7 @@ func TestMessageReport(t *testing.T) {
 			t.Fatalf("%d %s %s", got.status, got.header.Get("Content-Type"), got.body)
 		}
 		rows := must.Get(csv.NewReader(strings.NewReader(got.body)).ReadAll())(t)
-		if fmt.Sprint(rows[0]) != fmt.Sprint(reportColumns) {
-			t.Errorf("columns %q", rows[0])
-		}
+		expect.Equal(t, fmt.Sprint(rows[0]), fmt.Sprint(reportColumns), "columns %q", rows[0])
 		return rows[1:]
 	}
 	if got := strings.Join(reportColumns, ","); !strings.Contains(got, "Thread Id") || !strings.Contains(got, "Question") || !strings.Contains(got, "Feedback reaction") {
@@ -40,9 +39,7 @@ func TestMessageReport(t *testing.T) {
 		t.Fatalf("%d rows, want 2: %q", len(rows), rows)
 	}
 	config := fmt.Sprint(v.agents[store.Receptionist].ConfigID)
-	if got, want := fmt.Sprintf("%q", rows[0][1:6]), fmt.Sprintf("%q", []string{first.threadID, "default", config, "ann", ""}); got != want {
-		t.Errorf("row %s, want %s", got, want)
-	}
+	expect.Equal(t, fmt.Sprintf("%q", rows[0][1:6]), fmt.Sprintf("%q", []string{first.threadID, "default", config, "ann", ""}), "row")
 	if got, want := fmt.Sprintf("%q", rows[0][7:]), fmt.Sprintf("%q", []string{
 		"What is \"new\",\nand why?", first.messageID, "Two things changed.", "false", "too, short",
 	}); got != want {
@@ -55,13 +52,9 @@ func TestMessageReport(t *testing.T) {
 		`,"isPositiveEquals":false`: 1, `,"isPositiveEquals":true`: 0, `,"userIdEquals":"bob"`: 1,
 		fmt.Sprintf(`,"threadIdEquals":%q`, first.threadID): 1, `,"genieIdEquals":` + config: 1,
 	} {
-		if got := report(`{"filter":{"objectType":"GenieListMessageFilter"` + filter + `}}`); len(got) != want {
-			t.Errorf("%s: %d rows, want %d", filter, len(got), want)
-		}
+		expect.Len(t, report(`{"filter":{"objectType":"GenieListMessageFilter"`+filter+`}}`), want, "%s rows", filter)
 	}
-	if got := report(`{"pager":{"pageIndex":1,"pageSize":1000}}`); len(got) != 2 {
-		t.Errorf("%d rows on the page of an older client, want 2", len(got))
-	}
+	expect.Len(t, report(`{"pager":{"pageIndex":1,"pageSize":1000}}`), 2, "rows on the page of an older client")
 	if got := report(`{"pager":{"pageIndex":2,"pageSize":1}}`); len(got) != 1 || got[0][8] != second.messageID {
 		t.Errorf("second page %q", got)
 	}

@@ -12,6 +12,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/agentruntime/agentruntime/internal/expect"
 	"github.com/agentruntime/agentruntime/internal/localservice/brain"
 	"github.com/agentruntime/agentruntime/internal/localservice/store"
 	"github.com/agentruntime/agentruntime/internal/must"
@@ -132,9 +133,7 @@ func TestStallIsSilent(t *testing.T) {
 			if err != nil || time.Since(began) != 35*time.Second || got[0] != 'a' || got[len(got)-1] != 'b' {
 				t.Errorf("%s: %q after %v, %v", step, got, time.Since(began), err)
 			}
-			if n := strings.Count(got, `"keepalive"`); n != want {
-				t.Errorf("%s: %d keepalives, want %d", step, n, want)
-			}
+			expect.Equal(t, strings.Count(got, `"keepalive"`), want, "%s keepalives", step)
 		})
 	}
 }

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/agentruntime/agentruntime/internal/expect"
 	"github.com/agentruntime/agentruntime/internal/localservice/store"
 	"github.com/agentruntime/agentruntime/internal/localservice/token"
 )
@@ -152,16 +153,12 @@ func TestIntellectShapes(t *testing.T) {
 	if made["status"] != 2.0 || made["description"] != "D" || fmt.Sprint(made["tags"]) != "[a]" || made["partner_id"] == nil {
 		t.Errorf("added %v", made)
 	}
-	if got := fmt.Sprint(made["prompts"]); got != "[map[headerTemplate:Goal key:goal label:goal type:custom value:Help {{ name }}.]]" {
-		t.Errorf("prompts %s", got)
-	}
+	expect.Equal(t, fmt.Sprint(made["prompts"]), "[map[headerTemplate:Goal key:goal label:goal type:custom value:Help {{ name }}.]]", "prompts")
 	servers := made["mcp_servers"].(map[string]any)
 	if got := fmt.Sprint(servers["docs"]); got != "map[allowed_prompts:<nil> allowed_resources:<nil> allowed_tools:<nil> headers:<nil> transport:streamable_http type:mcp url:https://mcp.test/v1]" {
 		t.Errorf("mcp_servers.docs %s", got)
 	}
-	if got := fmt.Sprint(servers["crm"].(map[string]any)["headers"]); got != "map[X:{{ secrets.A }}]" {
-		t.Errorf("headers %s", got)
-	}
+	expect.Equal(t, fmt.Sprint(servers["crm"].(map[string]any)["headers"]), "map[X:{{ secrets.A }}]", "headers")
 	form := made["user_properties_forms"].([]any)[0].(map[string]any)
 	if form["id"] == nil || form["call_stage"] != "start" || form["title"] != "" || !strings.Contains(fmt.Sprint(made["_meta"]), "no form is shown") {
 		t.Errorf("form %v, _meta %v", form, made["_meta"])

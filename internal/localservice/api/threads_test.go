@@ -10,6 +10,7 @@ import (
 
 	"github.com/google/uuid"
 
+	"github.com/agentruntime/agentruntime/internal/expect"
 	"github.com/agentruntime/agentruntime/internal/localservice/store"
 	"github.com/agentruntime/agentruntime/internal/must"
 )
@@ -31,9 +32,7 @@ func TestThreadRoutes(t *testing.T) {
 	wantStatus(t, "transcript", v.post("/v1/thread/get_transcripts", ks, id), 200, `{"data":"`+want+`","status":"success"}`)
 
 	v.decode(v.post("/v1/thread/update", ks, fmt.Sprintf(`{"id":%q,"title":"Names"}`, talk.threadID)), &thread)
-	if thread.Title != "Names" {
-		t.Errorf("title %q, want Names", thread.Title)
-	}
+	expect.Equal(t, thread.Title, "Names", "title")
 	for _, tt := range []struct{ patch, want string }{
 		{`{"analysis":{"mood":"good","score":1}}`, "map[mood:good score:1]"},
 		{`{"analysis":{"score":2}}`, "map[mood:good score:2]"},
@@ -84,9 +83,7 @@ func TestAnalysisTellsWhatChanged(t *testing.T) {
 		if _, after, found := strings.Cut(log.String(), "msg=analysis_updated thread="+store.ThreadLabel(talk.threadID)+" "); found {
 			got, _, _ = strings.Cut(after, "\n")
 		}
-		if got != tt.keys {
-			t.Errorf("after %s the log says %q, want %q", tt.metadata, got, tt.keys)
-		}
+		expect.Equal(t, got, tt.keys, "after %s the log says", tt.metadata)
 	}
 }
 
@@ -153,9 +150,7 @@ func TestMessageRoutes(t *testing.T) {
 		fmt.Sprintf(`,"genieIdEquals":%d`, v.agents[store.Receptionist].ConfigID): 2, `,"genieIdEquals":"7"`: 0,
 		fmt.Sprintf(`,"idEquals":%q`, talk.messageID): 1,
 	} {
-		if got := list(filter).TotalCount; got != want {
-			t.Errorf("%s: %d messages, want %d", filter, got, want)
-		}
+		expect.Equal(t, list(filter).TotalCount, want, "%s messages", filter)
 	}
 
 	var shared struct{ Data struct{ NewMessageID string } }
@@ -169,9 +164,7 @@ func TestMessageRoutes(t *testing.T) {
 	if copied.Title != "For Bob" || string(copied.Content[0].Content) != `"Two things changed."` {
 		t.Errorf("copy %+v", copied)
 	}
-	if copied.ThreadID != talk.threadID {
-		t.Errorf("the copy is of a message in the thread %q, want %q", copied.ThreadID, talk.threadID)
-	}
+	expect.Equal(t, copied.ThreadID, talk.threadID, "the copy is of a message in the thread")
 }
 
 // TestSharedMessageIsNoKey: the id of an anonymous thread gives access to it, so a copy of a message does not tell it to

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/agentruntime/agentruntime/internal/expect"
 	"github.com/agentruntime/agentruntime/internal/localservice/store"
 	"github.com/agentruntime/agentruntime/internal/must"
 )
@@ -31,9 +32,7 @@ func TestToolRoutes(t *testing.T) {
 	m.refuses("/v1/tool/update", fmt.Sprintf(`{"id":%q,"name":"find"}`, second), 409, "in use")
 	m.refuses("/v1/tool/add", `{"name":"save_note","config":{"type":"client"}}`, 409, "in use") // of a built-in agent
 	list := m.call("/v1/tool/list", `{"filter":{"objectType":"ToolListFilter"},"pager":{"pageIndex":1,"pageSize":30}}`, 200)
-	if got := names(list, "name"); !slices.Equal(got, []string{"save_note", "get_weather", "go_to_page", "highlight", "find", "second"}) {
-		t.Errorf("list %q", got)
-	}
+	expect.List(t, names(list, "name"), []string{"save_note", "get_weather", "go_to_page", "highlight", "find", "second"}, "list")
 	m.refuses("/v1/tool/list", `{"filter":{}}`, 422, "objectType")
 	m.refuses("/v1/tool/list", `{"filter":{"objectType":"SkillListFilter"}}`, 422, "Invalid filter type")
 	other := m.stranger()

@@ -12,6 +12,7 @@ import (
 	"testing"
 	"testing/fstest"
 
+	"github.com/agentruntime/agentruntime/internal/expect"
 	"github.com/agentruntime/agentruntime/internal/leaktest"
 	"github.com/agentruntime/agentruntime/internal/localservice/store"
 	"github.com/agentruntime/agentruntime/internal/localservice/store/storetest"
@@ -166,9 +167,7 @@ func TestDemoShowsSourcesAndFollowups(t *testing.T) {
 		!strings.HasPrefix(got[2], "widget followups-tool questions:|\n- \"") || strings.Contains(got[2], "What is agentruntime?") {
 		t.Errorf("widgets %q", got)
 	}
-	if got := ask(map[string]string{Sources: Off, Followups: Disabled}); len(got) != 0 {
-		t.Errorf("widgets with the capabilities off: %q", got)
-	}
+	expect.Len(t, ask(map[string]string{Sources: Off, Followups: Disabled}), 0, "widgets with the capabilities off")
 	out := &tape{}
 	answer(t, &Demo{Knowledge: s}, &Question{Text: "agentruntime?", Profile: profile, Capabilities: Layer(map[string]string{UseKnowledge: Off}, nil)}, out)
 	if !strings.HasPrefix(out.text, "I'm only a demo") {
@@ -212,9 +211,7 @@ func TestDemoCallsTools(t *testing.T) {
 			out.results["save_note"] = tt.result
 		}
 		answer(t, &Demo{}, &Question{Text: tt.text, Profile: tools(), Capabilities: Layer(map[string]string{Followups: Off}, nil)}, out)
-		if got := strings.Join(out.log, "\n"); got != tt.call {
-			t.Errorf("%q: %s, want %s", tt.text, got, tt.call)
-		}
+		expect.Equal(t, strings.Join(out.log, "\n"), tt.call, "%q", tt.text)
 		if tt.answer != "" && out.text != tt.answer {
 			t.Errorf("%q: %q, want %q", tt.text, out.text, tt.answer)
 		}
@@ -233,9 +230,7 @@ func TestRender(t *testing.T) {
 		t.Fatal(err, vectors)
 	}
 	for template, want := range vectors.Rendered {
-		if got := Render(template, vectors.Vars); got != want {
-			t.Errorf("%q: %q, want %q", template, got, want)
-		}
+		expect.Equal(t, Render(template, vectors.Vars), want, "%q", template)
 	}
 }
 
@@ -274,9 +269,7 @@ func TestLayeringOfCapabilities(t *testing.T) {
 			}
 			return map[string]string{tt.name: state}
 		}
-		if got := Layer(layer(tt.stored), layer(tt.client)).On(tt.name); got != tt.want {
-			t.Errorf("%s stored %q, client %q: %v, want %v", tt.name, tt.stored, tt.client, got, tt.want)
-		}
+		expect.Equal(t, Layer(layer(tt.stored), layer(tt.client)).On(tt.name), tt.want, "%s stored %q, client %q", tt.name, tt.stored, tt.client)
 	}
 }
 

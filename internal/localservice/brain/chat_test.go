@@ -13,6 +13,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/agentruntime/agentruntime/internal/expect"
 	"github.com/agentruntime/agentruntime/internal/localservice/endpoint"
 	"github.com/agentruntime/agentruntime/internal/localservice/store"
 )
@@ -95,9 +96,7 @@ func TestChatStreamsTheAnswer(t *testing.T) {
 		t.Errorf("answer %q in %d pieces", out.text, out.pieces)
 	}
 	request := <-e.requests
-	if request["model"] != "test-model" {
-		t.Errorf("model %v, want test-model", request["model"])
-	}
+	expect.Equal(t, request["model"], "test-model", "model")
 	got := roles(request)
 	if !strings.HasPrefix(got, "system: You talk to Sam.\nYour answer is spoken by an avatar") ||
 		!strings.Contains(got, "There are six:\n\n- `receptionist`") ||
@@ -149,9 +148,7 @@ func TestChatRunsTools(t *testing.T) {
 	for _, tool := range first["tools"].([]any) {
 		offered = append(offered, tool.(map[string]any)["function"].(map[string]any)["name"].(string))
 	}
-	if got := strings.Join(offered, " "); got != "save_note go_to_page bill" {
-		t.Errorf("offered %s", got)
-	}
+	expect.Equal(t, strings.Join(offered, " "), "save_note go_to_page bill", "offered")
 	got := roles(<-e.requests)
 	if want := "tool: {\"status\":\"ok\"}\ntool: {\"error\":\"there is no such tool\"}\ntool: {\"error\":\"the arguments are not a JSON object\"}"; !strings.HasSuffix(got, want) {
 		t.Errorf("messages\n%s\nwant at the end\n%s", got, want)
@@ -252,9 +249,7 @@ func TestChatShowsPictures(t *testing.T) {
 			t.Errorf("asked again with %v", got)
 		}
 	}
-	if out.text != "A cat." {
-		t.Errorf("answer %q", out.text)
-	}
+	expect.Equal(t, out.text, "A cat.", "answer")
 	chat, _ = serveChat(t, func(w http.ResponseWriter, _ *http.Request) { http.Error(w, "{}", http.StatusUnauthorized) })
 	var failure *Failure
 	if err := chat.Answer(t.Context(), q(), &tape{}); !errors.As(err, &failure) {
@@ -271,9 +266,7 @@ func TestChatStopsInTheMiddle(t *testing.T) {
 	})
 	ctx, cancel := context.WithCancel(t.Context())
 	out := &cancelling{cancel: cancel}
-	if err := chat.Answer(ctx, &Question{Text: "x"}, out); !errors.Is(err, context.Canceled) {
-		t.Errorf("error %v, want %v", err, context.Canceled)
-	}
+	expect.Error(t, chat.Answer(ctx, &Question{Text: "x"}, out), context.Canceled, "error")
 	<-gone
 }
 
@@ -340,9 +333,7 @@ func TestChatLoadsSkills(t *testing.T) {
 	if got := roles(<-e.requests); !strings.HasSuffix(got, "tool: Do billing for Sam.\ntool: Do kept for Sam.\ntool: {\"error\":\"there is no such skill\"}") {
 		t.Errorf("messages\n%s", got)
 	}
-	if strings.Join(kept, " ") != "kept" {
-		t.Errorf("kept %q: only skills of the mode adhoc-save stay", kept)
-	}
+	expect.Equal(t, strings.Join(kept, " "), "kept", "kept %q: only skills of the mode adhoc-save stay", kept)
 }
 
 func TestChatIsConfiguredByTheIntellect(t *testing.T) {

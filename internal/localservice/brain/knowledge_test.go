@@ -10,6 +10,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/agentruntime/agentruntime/internal/expect"
 	"github.com/agentruntime/agentruntime/internal/localservice/endpoint"
 	"github.com/agentruntime/agentruntime/internal/localservice/store"
 )
@@ -43,9 +44,7 @@ func TestPassagesOfSources(t *testing.T) {
 				t.Errorf("%s: passage of %q, file %q", name, p.EntryID, p.Source)
 			}
 		}
-		if strings.Join(got, " ") != tt.want {
-			t.Errorf("%s: %s, want %s", name, strings.Join(got, " "), tt.want)
-		}
+		expect.Equal(t, strings.Join(got, " "), tt.want, "%s", name)
 	}
 }
 
@@ -91,9 +90,7 @@ func TestComplete(t *testing.T) {
 	for key, want := range map[string]string{"key": "{} <nil>", "wrong": " endpoint answers with status 401"} {
 		chat := NewChat(endpoint.Endpoint{BaseURL: server.URL, Key: key, Model: "m"}, server.Client(), nil, slog.New(slog.DiscardHandler))
 		reply, err := chat.Complete(t.Context(), "Sum up.", "human: Hello")
-		if got := fmt.Sprint(reply, " ", err); got != want {
-			t.Errorf("with the key %q: %s, want %s", key, got, want)
-		}
+		expect.Equal(t, fmt.Sprint(reply, " ", err), want, "with the key %q", key)
 		if !strings.Contains(body, `"Sum up."`) || !strings.Contains(body, `"human: Hello"`) || strings.Contains(body, `"stream":true`) {
 			t.Errorf("request %s", body)
 		}

@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/agentruntime/agentruntime/internal/expect"
 	"github.com/agentruntime/agentruntime/internal/localservice/store"
 	"github.com/agentruntime/agentruntime/runtime/converse"
 )
@@ -34,9 +35,7 @@ func asked(t *testing.T, q *Question) (string, []converse.Widget) {
 			a.Add(&seg)
 		}
 		for _, w := range a.End() {
-			if w.Error != "" {
-				t.Errorf("malformed %+v", w)
-			}
+			expect.Equal(t, w.Error, "", "malformed %+v", w)
 			widgets = append(widgets, w)
 		}
 	}
@@ -100,9 +99,7 @@ func TestFlashcardsAreMadeOfTheDocuments(t *testing.T) {
 			Back: "A client tool is a function of the page that the agent may call, for example to save a note or to turn to another page. " +
 				"The page registers it by name and receives its arguments.",
 		}
-		if got.Cards[0] != want {
-			t.Errorf("%s: first card %+v", name, got.Cards[0])
-		}
+		expect.Equal(t, got.Cards[0], want, "%s: first card", name)
 		find(t, widgets, func(w converse.Widget) *converse.Sources { return w.Sources })
 		find(t, widgets, func(w converse.Widget) *converse.Followups { return w.Followups })
 	}

@@ -3,6 +3,8 @@ package brain
 import (
 	"strings"
 	"testing"
+
+	"github.com/agentruntime/agentruntime/internal/expect"
 )
 
 func TestMarkdownIsMadeSpeakable(t *testing.T) {
@@ -17,9 +19,7 @@ func TestMarkdownIsMadeSpeakable(t *testing.T) {
 		{"quotation and rule", "> Said.\n\n---\n\nDone.", "Said. Done."},
 		{"no marks", "-5 degrees, 3.14, a_b and 2 * 3", "-5 degrees, 3.14, a_b and 2  3"},
 	} {
-		if got := plain(tt.markdown); got != tt.want {
-			t.Errorf("%s: %q, want %q", tt.name, got, tt.want)
-		}
+		expect.Equal(t, plain(tt.markdown), tt.want, "%s", tt.name)
 	}
 }
 

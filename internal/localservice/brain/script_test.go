@@ -9,6 +9,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/agentruntime/agentruntime/internal/expect"
 	"github.com/agentruntime/agentruntime/internal/localservice/store"
 	"github.com/agentruntime/agentruntime/internal/localservice/store/storetest"
 	"github.com/agentruntime/agentruntime/internal/must"
@@ -98,9 +99,7 @@ func TestScriptPlays(t *testing.T) {
 func TestARuleIsPlayedOnce(t *testing.T) {
 	script := must.Get(ParseScript([]byte(`rules: [{when: {exact: more}, once: true, steps: [{say: First.}]}, {when: {any: true}, steps: [{say: Later.}]}]`)))(t)
 	for i, want := range []*rule{&script.Rules[1], &script.Rules[0], &script.Rules[1]} {
-		if got := script.match(&Question{Text: []string{"less", "more", "more"}[i]}); got != want {
-			t.Errorf("question %d: rule %v", i, got)
-		}
+		expect.Equal(t, script.match(&Question{Text: []string{"less", "more", "more"}[i]}), want, "question %d: rule", i)
 	}
 }
 
@@ -154,9 +153,7 @@ func TestEndlessStepsLeaveTheProcessorFree(t *testing.T) {
 				ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 				defer cancel()
 				out := &tape{}
-				if err := (&Scripted{Script: script}).Answer(ctx, &Question{}, out); !errors.Is(err, context.DeadlineExceeded) {
-					t.Errorf("error %v, want %v", err, context.DeadlineExceeded)
-				}
+				expect.Error(t, (&Scripted{Script: script}).Answer(ctx, &Question{}, out), context.DeadlineExceeded, "error")
 				if most := freeRounds + int(time.Second/roundPause); len(out.log) > most {
 					t.Errorf("%d steps in a second, want at most %d", len(out.log), most)
 				}

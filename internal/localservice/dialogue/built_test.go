@@ -14,6 +14,7 @@ import (
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
+	"github.com/agentruntime/agentruntime/internal/expect"
 	"github.com/agentruntime/agentruntime/internal/localservice/brain"
 	"github.com/agentruntime/agentruntime/internal/localservice/directory"
 	"github.com/agentruntime/agentruntime/internal/localservice/store"
@@ -106,13 +107,9 @@ func TestStartToolsRunBeforeTheFirstTurn(t *testing.T) {
 		in.Secrets = map[string]string{"KEY": "the-secret"}
 	})
 	result, segments := f.turn(who, TurnRequest{Text: "Where am I?"})
-	if result.Text != "You are at /first/ann@example.com" {
-		t.Errorf("answer %q", result.Text)
-	}
+	expect.Equal(t, result.Text, "You are at /first/ann@example.com", "answer")
 	want := "/first/ann%40example.com the-secret djJ8-raw-token\n/broken the-secret djJ8-raw-token\n/second the-secret djJ8-raw-token"
-	if got := server.log(); got != want {
-		t.Errorf("asked\n%s, want\n%s", got, want)
-	}
+	expect.Equal(t, server.log(), want, "asked")
 	if got := types(segments); strings.Contains(got, "tool") {
 		t.Errorf("segments %s", got)
 	}
@@ -124,9 +121,7 @@ func TestStartToolsRunBeforeTheFirstTurn(t *testing.T) {
 		t.Errorf("opening %q, %v", phrase, err)
 	}
 	f.turn(who, TurnRequest{ThreadID: thread.ID, Text: "Again"})
-	if got := server.log(); got != want {
-		t.Errorf("a thread starts once, asked\n%s", got)
-	}
+	expect.Equal(t, server.log(), want, "a thread starts once, asked")
 	if text, _ := json.Marshal(segments); strings.Contains(string(text)+f.log.String(), "the-secret") || strings.Contains(f.log.String(), "raw-token") {
 		t.Errorf("a secret is shown: %s, log %s", text, f.log.String())
 	}
@@ -165,18 +160,14 @@ func TestToolsOnTheService(t *testing.T) {
 		t.Fatalf("answer %q", result.Text)
 	}
 	want := `{"key":"*** ***","path":"/look/a b"}` + "\n" + `{"status":"dispatched"}` + "\n" + `{"secrets":"undefinedundefined","seen":"a b ann@example.com"}` + "\n"
-	if response != want {
-		t.Errorf("results\n%s, want\n%s", response, want)
-	}
+	expect.Equal(t, response, want, "results")
 	var kinds []string
 	for _, seg := range segments {
 		if seg.ToolMetadata != nil {
 			kinds = append(kinds, fmt.Sprint(seg.ToolMetadata.Name, " ", seg.ToolMetadata.Type, " ", seg.ToolMetadata.WaitForResponse))
 		}
 	}
-	if !slices.Equal(kinds, []string{"look api false", "tell api false", "code code false"}) {
-		t.Errorf("tool segments %q", kinds)
-	}
+	expect.List(t, kinds, []string{"look api false", "tell api false", "code code false"}, "tool segments")
 	if got := types(segments); !strings.Contains(got, "tool tool_response tool tool_response") {
 		t.Errorf("segments %s", got)
 	}
@@ -225,9 +216,7 @@ func TestMCPToolsInATurn(t *testing.T) {
 	if result.Text != "done" || offered != "find client crm_find mcp " {
 		t.Fatalf("answer %q; offered %q", result.Text, offered)
 	}
-	if want := `{"result":"{\"name\":\"Ann\"}*** ann@example.com"}`; response != want {
-		t.Errorf("result %s, want %s", response, want)
-	}
+	expect.Equal(t, response, `{"result":"{\"name\":\"Ann\"}*** ann@example.com"}`, "result")
 	if got := types(segments); !strings.Contains(got, "tool tool_response") {
 		t.Errorf("segments %s", got)
 	}
@@ -235,9 +224,7 @@ func TestMCPToolsInATurn(t *testing.T) {
 	if strings.Contains(string(all)+f.log.String(), "the-secret") {
 		t.Errorf("a secret is shown: %s, log %s", all, f.log.String())
 	}
-	if len(who.Agent.Profile.Tools) != 1 {
-		t.Errorf("the caller's own tools have changed: %v", who.Agent.Profile.Tools)
-	}
+	expect.Equal(t, len(who.Agent.Profile.Tools), 1, "the caller's own tools have changed: %v", who.Agent.Profile.Tools)
 }
 
 // TestUserAttributes: what a user put into a form, and an address that is the id, are
@@ -253,25 +240,17 @@ func TestUserAttributes(t *testing.T) {
 		return result
 	}
 	first := say(who, "")
-	if first.Text != "? ? ann@example.com" {
-		t.Errorf("before the form: %q", first.Text)
-	}
+	expect.Equal(t, first.Text, "? ? ann@example.com", "before the form")
 	must.Get(f.cfg.Store.UpdateThread(t.Context(), who.Scope(), first.ThreadID, func(thread *store.Thread) error {
 		thread.Analysis[FormKey] = map[string]any{"first_name": "Ann", "company": "ACME", "sys__ks": "x"}
 		return nil
 	}))(t)
-	if got := say(who, first.ThreadID).Text; got != "Ann ACME ann@example.com" {
-		t.Errorf("after it: %q", got)
-	}
+	expect.Equal(t, say(who, first.ThreadID).Text, "Ann ACME ann@example.com", "after it")
 	known := who
 	known.User = directory.Attributes{"company": "Example Corp", "email": "bell@example.com"}
-	if got := say(known, first.ThreadID).Text; got != "Ann Example Corp bell@example.com" {
-		t.Errorf("with a directory: %q", got)
-	}
+	expect.Equal(t, say(known, first.ThreadID).Text, "Ann Example Corp bell@example.com", "with a directory")
 	who.Claims.UserID = ""
-	if got := say(who, "").Text; got != "? ? ?" {
-		t.Errorf("nobody: %q", got)
-	}
+	expect.Equal(t, say(who, "").Text, "? ? ?", "nobody")
 }
 
 // TestKeptSkillsStayInTheThread: a skill that a brain loads with the mode adhoc-save.

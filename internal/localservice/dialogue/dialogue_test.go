@@ -13,6 +13,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/agentruntime/agentruntime/internal/expect"
 	"github.com/agentruntime/agentruntime/internal/leaktest"
 	"github.com/agentruntime/agentruntime/internal/localservice/brain"
 	"github.com/agentruntime/agentruntime/internal/localservice/quota"
@@ -155,9 +156,7 @@ func TestTurnOfAnAvatar(t *testing.T) {
 	result, segments := f.turn(f.caller(store.Receptionist, "ann"), TurnRequest{
 		Text: "Really?", Context: Context{Avatar: true, ContextID: "991", ContextType: "category"},
 	})
-	if got, want := types(segments), "think avatar-filler avatar-filler avatar avatar thread share think"; got != want {
-		t.Errorf("segments %s, want %s", got, want)
-	}
+	expect.Equal(t, types(segments), "think avatar-filler avatar-filler avatar avatar thread share think", "segments")
 	if segments[0].ThreadID != result.ThreadID || segments[0].MessageID != result.MessageID || !segments[len(segments)-1].IsFinal {
 		t.Errorf("first %+v, last %+v, result %+v", segments[0], segments[len(segments)-1], result)
 	}
@@ -177,9 +176,7 @@ func TestVariablesOfASessionAreNotStored(t *testing.T) {
 	result, _ := f.turn(who, TurnRequest{Text: "x", Context: Context{Vars: map[string]any{"a": "1"}}})
 	f.turn(who, TurnRequest{Text: "x", ThreadID: result.ThreadID})
 	f.turn(who, TurnRequest{Text: "x", ThreadID: result.ThreadID, MergeVars: true})
-	if got := strings.Join(seen, ","); got != "1,," {
-		t.Errorf("variables %q, want 1 in the first turn only", got)
-	}
+	expect.Equal(t, strings.Join(seen, ","), "1,,", "variables")
 }
 
 func TestKeepSpokenCutsTheAnswer(t *testing.T) {
@@ -305,14 +302,10 @@ func TestTurnsOfOneThreadRunInOrder(t *testing.T) {
 			return f.queues[thread.ID].users == i+1
 		})
 	}
-	if _, err := f.Turn(t.Context(), who, TurnRequest{ThreadID: thread.ID, Text: "too many"}, nil); !errors.Is(err, ErrBusy) {
-		t.Errorf("one more: %v, want %v", err, ErrBusy)
-	}
+	expect.Fail(f.Turn(t.Context(), who, TurnRequest{ThreadID: thread.ID, Text: "too many"}, nil))(t, ErrBusy, "one more")
 	release <- struct{}{}
 	for i := 1; i <= maxWaiting; i++ {
-		if got, want := <-running, fmt.Sprint("turn ", i); got != want {
-			t.Errorf("running %q, want %q", got, want)
-		}
+		expect.Equal(t, <-running, fmt.Sprint("turn ", i), "running")
 		release <- struct{}{}
 	}
 	for range maxWaiting + 1 {
@@ -324,9 +317,7 @@ func TestTurnsOfOneThreadRunInOrder(t *testing.T) {
 	if last := history[len(history)-1]; last != fmt.Sprint("ai: ", 2*maxWaiting) {
 		t.Errorf("the last turn saw %s lines, want %d", last, 2*maxWaiting)
 	}
-	if len(f.queues) != 0 {
-		t.Errorf("%d queues are left, want none", len(f.queues))
-	}
+	expect.Equal(t, len(f.queues), 0, "queues are left")
 }
 
 func TestWaitingTurnCanBeCancelled(t *testing.T) {
@@ -346,13 +337,9 @@ func TestWaitingTurnCanBeCancelled(t *testing.T) {
 	<-started
 	ctx, cancel := context.WithTimeout(t.Context(), time.Millisecond)
 	defer cancel()
-	if _, err := f.Turn(ctx, who, TurnRequest{ThreadID: thread.ID, Text: "second"}, nil); !errors.Is(err, context.DeadlineExceeded) {
-		t.Errorf("second turn: %v, want %v", err, context.DeadlineExceeded)
-	}
+	expect.Fail(f.Turn(ctx, who, TurnRequest{ThreadID: thread.ID, Text: "second"}, nil))(t, context.DeadlineExceeded, "second turn")
 	f.Abort(who.Scope(), thread.ID)
-	if err := <-first; err != nil {
-		t.Errorf("aborted turn: %v, want nil", err)
-	}
+	expect.Equal(t, <-first, nil, "aborted turn")
 	wantLines(t, f.history(thread.ID), "human: first", "ai: ")
 }
 
@@ -382,13 +369,9 @@ func TestUnansweredToolGoesOnAfterItsTimeout(t *testing.T) {
 			if err != nil || result.Answered || string(result.Response) != `{"status":"timeout"}` {
 				t.Errorf("result %+v, %v", result, err)
 			}
-			if took := time.Since(began); took != tt.want {
-				t.Errorf("%d seconds: waited %v, want %v", tt.seconds, took, tt.want)
-			}
+			expect.Equal(t, time.Since(began), tt.want, "%d seconds: waited", tt.seconds)
 			late := ToolAnswer{Name: "x", ID: id, InvocationID: id, Response: json.RawMessage(`{}`)}
-			if err := s.ToolResponse(store.Scope{}, late); err != nil {
-				t.Errorf("late answer: %v, want it accepted", err)
-			}
+			expect.Equal(t, s.ToolResponse(store.Scope{}, late), nil, "late answer")
 		})
 	}
 }
@@ -467,9 +450,7 @@ func TestCallerIsThePersonaOfItsToken(t *testing.T) {
 		ks := must.Get(a.Start(t.Context(), token.Grant{PartnerID: partners[0].ID, Secret: partners[0].Secret, Privileges: tt.privileges}))(t)
 		claims := must.Get(a.Check(t.Context(), ks, token.Use{}))(t)
 		who, err := f.Caller(t.Context(), claims)
-		if !errors.Is(err, tt.err) {
-			t.Errorf("%s: %v, want %v", tt.privileges, err, tt.err)
-		}
+		expect.Error(t, err, tt.err, "%s", tt.privileges)
 		if err == nil && (who.Agent.Profile.DisplayName != tt.persona || who.label() != tt.label) {
 			t.Errorf("%s: %s labelled %s, want %s, %s", tt.privileges, who.Agent.Profile.DisplayName, who.label(), tt.persona, tt.label)
 		}
@@ -500,9 +481,7 @@ func TestCallerHasTheAvatarOfItsAgent(t *testing.T) {
 func TestTurnWithoutWordsGetsNoTitle(t *testing.T) {
 	f := open(t, saying("I heard no words."))
 	_, segments := f.turn(f.caller(store.Receptionist, "ann"), TurnRequest{Trigger: brain.TriggerUnheard})
-	if got := types(segments); got != "think text text share think" {
-		t.Errorf("segments %s", got)
-	}
+	expect.Equal(t, types(segments), "think text text share think", "segments")
 }
 
 func TestCheckVars(t *testing.T) {
@@ -539,8 +518,6 @@ func TestTitleOf(t *testing.T) {
 		strings.Repeat("seven77 ", 10):     strings.TrimSpace(strings.Repeat("seven77 ", 7)) + "…",
 		strings.Repeat("ä", titleLength+1): strings.Repeat("ä", titleLength) + "…",
 	} {
-		if got := titleOf(text); got != want {
-			t.Errorf("%q: %q, want %q", text, got, want)
-		}
+		expect.Equal(t, titleOf(text), want, "%q", text)
 	}
 }

@@ -5,6 +5,7 @@ import (
 	"net/http/httptest"
 	"testing"
 
+	"github.com/agentruntime/agentruntime/internal/expect"
 	"github.com/agentruntime/agentruntime/internal/must"
 )
 
@@ -21,7 +22,5 @@ func TestDefaultTransportOfTheApplication(t *testing.T) {
 	defer server.Close()
 	reply := must.Get(NewClient().Get(server.URL))(t)
 	_ = reply.Body.Close()
-	if reply.StatusCode != http.StatusNotFound {
-		t.Errorf("status %d", reply.StatusCode)
-	}
+	expect.Equal(t, reply.StatusCode, http.StatusNotFound, "status")
 }

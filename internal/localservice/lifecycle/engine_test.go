@@ -13,6 +13,7 @@ import (
 
 	"github.com/google/uuid"
 
+	"github.com/agentruntime/agentruntime/internal/expect"
 	"github.com/agentruntime/agentruntime/internal/leaktest"
 	"github.com/agentruntime/agentruntime/internal/localservice/store"
 	"github.com/agentruntime/agentruntime/internal/localservice/store/storetest"
@@ -168,9 +169,7 @@ func TestSummaryOfAnIntellect(t *testing.T) {
 	if s := got.Outcome.Summary; s == nil || s.Content != "<b>orders</b>: good" || s.ContentType != "html" {
 		t.Errorf("summary %+v", s)
 	}
-	if fmt.Sprint(got.Analysis) != "map[mood:good topic:orders]" {
-		t.Errorf("analysis %v", got.Analysis)
-	}
+	expect.Equal(t, fmt.Sprint(got.Analysis), "map[mood:good topic:orders]", "analysis %v", got.Analysis)
 	for _, want := range []string{`"topic" (string): The topic.`, "Write to ann."} {
 		if !strings.Contains(model.asked[0][0], want) {
 			t.Errorf("the model was told %q, want %q in it", model.asked[0][0], want)
@@ -189,9 +188,7 @@ func TestAnswerWithoutASummary(t *testing.T) {
 	if s := got.Outcome.Summary; s == nil || s.Status != store.NotAvailable || s.Content != "" {
 		t.Errorf("summary %+v", s)
 	}
-	if fmt.Sprint(got.Analysis) != "map[mood:good]" {
-		t.Errorf("analysis %v", got.Analysis)
-	}
+	expect.Equal(t, fmt.Sprint(got.Analysis), "map[mood:good]", "analysis %v", got.Analysis)
 }
 
 // TestSummaryWithoutAModel: what needs a model is marked, and a conversation in which the
@@ -221,9 +218,7 @@ func TestSummaryWithoutAModel(t *testing.T) {
 		if i := got.Outcome.Insights["mood"]; tt.want == store.NotAvailable && (i.Status != store.NotAvailable || i.SettingID != setting || i.Value != nil) {
 			t.Errorf("%s: insight %+v", name, i)
 		}
-		if len(got.Analysis) != 0 {
-			t.Errorf("%s: analysis %v", name, got.Analysis)
-		}
+		expect.Equal(t, len(got.Analysis), 0, "%s: analysis %v", name, got.Analysis)
 	}
 }
 
@@ -245,9 +240,7 @@ func TestInsights(t *testing.T) {
 	}
 	sc.work(&fakeModel{replies: []string{`{"summary":"s","mood":"good","score":"4.5","solved":true,"topics":["a","b"],"marks":[1,"x"],"off":"y","never":"z"}`}})
 	got := sc.reload(sc.thread.ID)
-	if want := "map[mood:good score:4.5 solved:true summary:s topics:[a b]]"; fmt.Sprint(got.Analysis) != want {
-		t.Errorf("analysis %v, want %s", got.Analysis, want)
-	}
+	expect.Equal(t, fmt.Sprint(got.Analysis), "map[mood:good score:4.5 solved:true summary:s topics:[a b]]", "analysis %v", got.Analysis)
 	if i := got.Outcome.Insights["marks"]; i.Status != store.NotAvailable {
 		t.Errorf("a value of the wrong type: %+v", i)
 	}
@@ -257,9 +250,7 @@ func TestInsights(t *testing.T) {
 	if n := len(got.Outcome.Insights); n != 5 {
 		t.Errorf("%d insights, want 5: %v", n, got.Outcome.Insights)
 	}
-	if n := len(sc.reload(other.ID).Outcome.Insights); n != 0 {
-		t.Errorf("a rule of another agent has run: %d insights", n)
-	}
+	expect.Equal(t, len(sc.reload(other.ID).Outcome.Insights), 0, "a rule of another agent has run insights")
 }
 
 // TestAnalysisUpdatedSetsOffRules: a client's update and an insight trigger rules, with
@@ -296,9 +287,7 @@ func TestAnalysisUpdatedSetsOffRules(t *testing.T) {
 		return nil
 	}))(t)
 	sc.work(model)
-	if n := len(model.asked); n != maxDepth {
-		t.Errorf("the model was asked %d times, want %d", n, maxDepth)
-	}
+	expect.Equal(t, len(model.asked), maxDepth, "how often the model was asked")
 }
 
 // TestEventsOutliveTheService: an event that was not processed when the service ended is
@@ -376,16 +365,12 @@ func TestMatches(t *testing.T) {
 		{append(term(agentID, Equals, "a1"), term("object.user_id", Equals, "bob")...), false},
 	} {
 		rule := &store.Rule{Status: store.StatusActive, ObjectType: store.ThreadObject, EventType: store.SessionEnded, Conditions: tt.terms}
-		if got := Matches(rule, thread, store.Event{Type: store.SessionEnded}); got != tt.want {
-			t.Errorf("%v: %t, want %t", tt.terms, got, tt.want)
-		}
+		expect.Equal(t, Matches(rule, thread, store.Event{Type: store.SessionEnded}), tt.want, "%v", tt.terms)
 		if Matches(rule, thread, store.Event{Type: store.AnalysisUpdated}) {
 			t.Errorf("%v: matches another event", tt.terms)
 		}
 		for _, c := range tt.terms {
-			if err := CheckTerm(c); err != nil {
-				t.Errorf("%v: %v", c, err)
-			}
+			expect.Equal(t, CheckTerm(c), nil, "%v", c)
 		}
 	}
 	// A thread without an agent of its own matches no condition about one.

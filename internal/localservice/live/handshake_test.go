@@ -6,6 +6,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/agentruntime/agentruntime/internal/expect"
 	"github.com/agentruntime/agentruntime/internal/localservice/quota"
 	"github.com/agentruntime/agentruntime/internal/localservice/store"
 	"github.com/agentruntime/agentruntime/internal/localservice/voice"
@@ -20,17 +21,13 @@ func TestHandshakeOrder(t *testing.T) {
 		got := f.expect(signaling.ServerConnected, signaling.ClientConfig, signaling.AgentRawText, signaling.JoinComplete)
 		const first = `{"speechId":"","turnId":"","delta":"{\"role\":\"assistant\",\"type\":\"init_response\",\"content\":\"\",` +
 			`\"segmentNumber\":0,\"et\":0,\"threadId\":\"thread1\",\"messageId\":\"m0\",\"openingPhrase\":\"Hello there.\"}"}`
-		if got[2].payload != first {
-			t.Errorf("first segment\n%s, want\n%s", got[2].payload, first)
-		}
+		expect.Equal(t, got[2].payload, first, "first segment")
 		f.join()
 		f.expect() // joining twice gives no reply
 
 		f.send(signaling.StvNewSession, signaling.RoomRequest{RoomID: "room1"})
 		got = f.expect(signaling.StvNewSession, signaling.ShowAgent, signaling.AskPermissions)
-		if got[0].field("status") != "session started" {
-			t.Errorf("reply %s", got[0].payload)
-		}
+		expect.Equal(t, got[0].field("status"), "session started", "reply %s", got[0].payload)
 
 		f.send(signaling.ASRInit, signaling.ASRInitRequest{SessionID: "socket1"})
 		f.send(signaling.ASROffer, signaling.Offer{Offer: signaling.Description{Type: "offer", SDP: "v=0"}})
@@ -42,9 +39,7 @@ func TestCapacityIsAnsweredBeforeTheJoin(t *testing.T) {
 	runSession(t, talkative(), Timing{}, func(f *fixture) {
 		f.send(signaling.CheckAvailability, signaling.Empty{})
 		got := f.expect(signaling.ServerConnected, signaling.AvailabilityResult)
-		if got[1].field("available") != true {
-			t.Errorf("got %s", got[1].payload)
-		}
+		expect.Equal(t, got[1].field("available"), true, "got %s", got[1].payload)
 		refused := func(by string) {
 			t.Helper()
 			f.send(signaling.CheckAvailability, signaling.Empty{})
@@ -189,9 +184,7 @@ func TestAvatarIsSeenAndHeard(t *testing.T) {
 		f.ready()
 		f.send(signaling.ApprovedPermissions, signaling.Approval{})
 		f.wait(5 * time.Second)
-		if f.media.avatar != profile.Avatar {
-			t.Errorf("the picture is of %+v", f.media.avatar)
-		}
+		expect.Equal(t, f.media.avatar, profile.Avatar, "the picture is of")
 		want := voice.Manner{Name: "Deep", ID: "5ac0000000000000000000b2", Language: "en", Speed: 1.2}
 		if how := f.voice.how.Load(); how == nil || *how != want {
 			t.Errorf("the opening is spoken like %+v, want %+v", how, want)
@@ -207,17 +200,11 @@ func TestAudioModeOffersTheVoice(t *testing.T) {
 		f.conn.take()
 		f.send(signaling.StvNewSession, signaling.RoomRequest{})
 		got := f.expect(signaling.StvNewSession, signaling.ShowAgent, signaling.AskPermissions, signaling.VoiceOffer)
-		if want := `{"status":"audio/phone mode - no STV session"}`; got[0].payload != want {
-			t.Errorf("reply %s, want %s", got[0].payload, want)
-		}
+		expect.Equal(t, got[0].payload, `{"status":"audio/phone mode - no STV session"}`, "reply")
 		f.send(signaling.VoiceAnswer, signaling.Answer{Answer: signaling.Description{Type: "answer", SDP: "v=0 client"}})
-		if f.media.downlink.answer != "v=0 client" {
-			t.Errorf("answer %q", f.media.downlink.answer)
-		}
+		expect.Equal(t, f.media.downlink.answer, "v=0 client", "answer")
 		f.send(signaling.ApprovedPermissions, signaling.Approval{})
 		f.wait(5 * time.Second)
-		if f.media.downlink.samples != 200 {
-			t.Errorf("played %d samples, want the 200 of the opening", f.media.downlink.samples)
-		}
+		expect.Equal(t, f.media.downlink.samples, 200, "played samples")
 	})
 }

@@ -17,6 +17,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/agentruntime/agentruntime/internal/expect"
 	"github.com/agentruntime/agentruntime/internal/localservice/dialogue"
 	"github.com/agentruntime/agentruntime/internal/localservice/quota"
 	"github.com/agentruntime/agentruntime/internal/localservice/store"
@@ -67,12 +68,8 @@ func runSessionAs(t *testing.T, query string, profile store.Profile, timing Timi
 		test(f)
 		cancel()
 		served.Wait()
-		if n := f.media.open; n != 0 {
-			t.Errorf("%d peers were left open", n)
-		}
-		if n := f.hub.calls.Total(); n != 0 {
-			t.Errorf("%d slots were left taken", n)
-		}
+		expect.Equal(t, f.media.open, 0, "peers were left open")
+		expect.Equal(t, f.hub.calls.Total(), 0, "slots were left taken")
 	})
 }
 

@@ -1,12 +1,12 @@
 package live
 
 import (
-	"errors"
 	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
 
+	"github.com/agentruntime/agentruntime/internal/expect"
 	"github.com/agentruntime/agentruntime/internal/localservice/dialogue"
 	"github.com/agentruntime/agentruntime/internal/must"
 	"github.com/agentruntime/agentruntime/runtime/signaling"
@@ -17,9 +17,7 @@ func TestPauseCutsAndShortResumeGoesOn(t *testing.T) {
 		counting(f)
 		f.send(signaling.PauseConversation, signaling.Empty{})
 		got := f.expect(signaling.StvFinishedTalking)
-		if got[0].payload != `{"agentContent":"One two"}` {
-			t.Errorf("spoken %s", got[0].payload)
-		}
+		expect.Equal(t, got[0].payload, `{"agentContent":"One two"}`, "spoken")
 		f.say("Are you there?")
 		f.wait(DefaultPauseWindow - time.Second)
 		f.expect() // quiet, and no reply
@@ -53,9 +51,7 @@ func TestResumeAfterExpiryReplaysTheLastLine(t *testing.T) {
 		f.conn.take()
 		f.wait(30 * time.Second)
 		f.expect(signaling.PauseSessionExpired, signaling.SessionReadyForResume)
-		if f.media.open != 0 {
-			t.Errorf("%d peers are left", f.media.open)
-		}
+		expect.Equal(t, f.media.open, 0, "peers are left")
 		f.say("Hello?")
 		f.expect()
 
@@ -106,9 +102,7 @@ func TestPauseBeforeTheApprovalStillOpens(t *testing.T) {
 
 func TestPauseExpiresByCommand(t *testing.T) {
 	openSession(t, talkative(), Timing{}, func(f *fixture) {
-		if err := f.s.Command(f.t.Context(), "expire-pause", &Request{}); !errors.Is(err, ErrNotPaused) {
-			t.Errorf("error %v, want %v", err, ErrNotPaused)
-		}
+		expect.Error(t, f.s.Command(f.t.Context(), "expire-pause", &Request{}), ErrNotPaused, "error")
 		f.send(signaling.PauseConversation, signaling.Empty{})
 		must.Do(t, f.s.Command(f.t.Context(), "expire-pause", &Request{}))
 		f.expect(signaling.PauseSessionExpired, signaling.SessionReadyForResume)
@@ -123,9 +117,7 @@ func TestAPauseDropsATapWindow(t *testing.T) {
 		f.send(signaling.PauseConversation, signaling.Empty{})
 		f.send(signaling.ResumeConversation, signaling.Empty{})
 		f.send(signaling.TapToTalkStart, signaling.Empty{})
-		if got := f.media.mic.window(); got != "open drop open" {
-			t.Errorf("windows %q", got)
-		}
+		expect.Equal(t, f.media.mic.window(), "open drop open", "windows")
 	})
 }
 
@@ -135,15 +127,11 @@ func TestNewVideoSessionGoesOnWithTheUtterance(t *testing.T) {
 		old := f.media.downlink
 		f.send(signaling.StvNewSession, signaling.RoomRequest{})
 		got := f.expect(signaling.StvNewSession, signaling.ShowAgent, signaling.AskPermissions)
-		if got[0].field("session_id") != "stv2" {
-			t.Errorf("reply %s", got[0].payload)
-		}
+		expect.Equal(t, got[0].field("session_id"), "stv2", "reply %s", got[0].payload)
 		if old == f.media.downlink || f.media.open != 1 {
 			t.Error("the old downlink is still there")
 		}
-		if n := f.media.downlink.samples; n != 250 {
-			t.Errorf("the new one plays %d samples, want 250", n)
-		}
+		expect.Equal(t, f.media.downlink.samples, 250, "the new one plays samples")
 		f.wait(5 * time.Second)
 		if last := f.conn.last(); last.payload != `{"agentContent":"One two three four five."}` {
 			t.Errorf("end %v", last)
@@ -222,9 +210,7 @@ func TestAnswerToACheckInIsASignOfLife(t *testing.T) {
 		if f.conn.gone() {
 			t.Error("left all the same")
 		}
-		if q := f.brain.questions(); len(q) != 0 {
-			t.Errorf("answered %q", q)
-		}
+		expect.Len(t, f.brain.questions(), 0, "answered")
 	})
 }
 
@@ -243,13 +229,9 @@ func TestTapToTalk(t *testing.T) {
 		f.wait(time.Second)
 		f.send(signaling.TapToTalkEnd, signaling.Empty{})
 		f.wait(tapSettles - time.Millisecond)
-		if got := f.media.mic.window(); got != "open" {
-			t.Errorf("window %q before its last words are in", got)
-		}
+		expect.Equal(t, f.media.mic.window(), "open", "window before its last words are in")
 		f.wait(time.Millisecond)
-		if got := f.media.mic.window(); got != "open close" {
-			t.Errorf("window %q", got)
-		}
+		expect.Equal(t, f.media.mic.window(), "open close", "window")
 		f.media.ended("", true)
 		synctest.Wait()
 		f.expect() // an empty window is no turn
@@ -262,9 +244,7 @@ func TestTapToTalk(t *testing.T) {
 
 		f.send(signaling.TapToTalkStart, signaling.Empty{})
 		f.wait(longestTap + tapSettles)
-		if got := f.media.mic.window(); got != "open close open close" {
-			t.Errorf("a window without an end: %q", got)
-		}
+		expect.Equal(t, f.media.mic.window(), "open close open close", "a window without an end")
 	})
 }
 
@@ -316,9 +296,7 @@ func TestStillsAreBounded(t *testing.T) {
 		}
 		f.say("What do you see?")
 		f.say("And now?")
-		if n := len(f.brain.asked[0].Screen); n != len(picture) {
-			t.Errorf("the brain sees %d bytes, want %d", n, len(picture))
-		}
+		expect.Equal(t, len(f.brain.asked[0].Screen), len(picture), "the brain sees bytes")
 		if !f.brain.asked[0].Context.ScreenShare || f.brain.asked[1].Screen != nil {
 			t.Error("the second turn sees the same still again")
 		}
@@ -363,9 +341,7 @@ func TestClickStartsATurn(t *testing.T) {
 	openSession(t, talkative(), Timing{}, func(f *fixture) {
 		f.send(signaling.HTMLElementClick, signaling.HTMLClick{HTMLText: "Buy"})
 		got := f.expect(signaling.AgentStartSpeech, signaling.AgentTurnToTalk, signaling.AgentEndTurn)
-		if got[1].payload != `{}` {
-			t.Errorf("turn %s", got[1].payload)
-		}
+		expect.Equal(t, got[1].payload, `{}`, "turn")
 		if r := f.brain.asked[0]; r.Trigger != "html-element-click" || r.Text != "Buy" {
 			t.Errorf("asked %q by %q", r.Text, r.Trigger)
 		}
@@ -376,9 +352,7 @@ func TestFormIsStoredWithTheThread(t *testing.T) {
 	openSession(t, talkative(), Timing{}, func(f *fixture) {
 		f.send(signaling.FormLeadInfo, map[string]any{"email": "sam@example.com"})
 		form, _ := f.brain.analysis[dialogue.FormKey].(map[string]any)
-		if form["email"] != "sam@example.com" {
-			t.Errorf("stored %v", f.brain.analysis)
-		}
+		expect.Equal(t, form["email"], "sam@example.com", "stored %v", f.brain.analysis)
 	})
 }
 
@@ -392,9 +366,7 @@ func TestDebugEventsOnlyOnRequest(t *testing.T) {
 				for _, e := range f.conn.take() {
 					got = got || strings.HasPrefix(e.name, "debug_")
 				}
-				if got != want {
-					t.Errorf("debug events %v, want %v", got, want)
-				}
+				expect.Equal(t, got, want, "debug events")
 			})
 		})
 	}
@@ -407,9 +379,7 @@ func TestSlotWithoutAViewer(t *testing.T) {
 		f.media.viewerLost.Store(new(time.Now()))
 		f.ready()
 		f.wait(DefaultUnwatched - time.Millisecond)
-		if f.slots() != 1 {
-			t.Errorf("%d slots are taken before the time, want 1", f.slots())
-		}
+		expect.Equal(t, f.slots(), 1, "slots are taken before the time")
 		f.wait(time.Millisecond)
 		if f.slots() != 0 || f.media.open != 0 {
 			t.Errorf("%d slots and %d peers are left", f.slots(), f.media.open)
@@ -417,22 +387,16 @@ func TestSlotWithoutAViewer(t *testing.T) {
 		f.media.viewerLost.Store(nil)
 		f.send(signaling.StvNewSession, signaling.RoomRequest{RoomID: "room1"})
 		f.wait(2*DefaultUnwatched + time.Second)
-		if f.slots() != 1 {
-			t.Errorf("%d slots are taken by a session with a viewer, want 1", f.slots())
-		}
+		expect.Equal(t, f.slots(), 1, "slots are taken by a session with a viewer")
 		for _, back := range []bool{true, false} {
 			f.media.viewerLost.Store(new(time.Now()))
 			f.wait(DefaultUnwatched - time.Millisecond)
-			if f.slots() != 1 {
-				t.Errorf("%d slots are taken before the time after a lost viewer, want 1", f.slots())
-			}
+			expect.Equal(t, f.slots(), 1, "slots are taken before the time after a lost viewer")
 			if back {
 				f.media.viewerLost.Store(nil)
 			}
 			f.wait(DefaultUnwatched / 2)
-			if want := map[bool]int{true: 1, false: 0}[back]; f.slots() != want {
-				t.Errorf("viewer back %v: %d slots are taken, want %d", back, f.slots(), want)
-			}
+			expect.Equal(t, f.slots(), map[bool]int{true: 1, false: 0}[back], "viewer back %v slots are taken", back)
 		}
 	})
 }

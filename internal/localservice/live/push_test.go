@@ -8,6 +8,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/agentruntime/agentruntime/internal/expect"
 	"github.com/agentruntime/agentruntime/internal/localservice/quota"
 	"github.com/agentruntime/agentruntime/internal/socketio"
 	"github.com/agentruntime/agentruntime/runtime/signaling"
@@ -41,12 +42,8 @@ func TestPush(t *testing.T) {
 		if want := `{"role":"assistant","type":"avatar","content":"Your table is ready.","segmentNumber":1,"et":0,"segmentStart":true,"segmentEnd":true}`; got[2].field("delta") != want {
 			t.Errorf("the line is %s, want %s", got[2].field("delta"), want)
 		}
-		if last := got[len(got)-1].field("agentContent"); last != "Your table is ready." {
-			t.Errorf("said %q", last)
-		}
-		if q := f.brain.questions(); len(q) != 0 {
-			t.Errorf("the brain was asked %q", q)
-		}
+		expect.Equal(t, got[len(got)-1].field("agentContent"), "Your table is ready.", "said")
+		expect.Len(t, f.brain.questions(), 0, "the brain was asked")
 	})
 }
 

@@ -9,6 +9,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/agentruntime/agentruntime/internal/expect"
 	"github.com/agentruntime/agentruntime/runtime/signaling"
 )
 
@@ -23,14 +24,10 @@ func TestATypedTurnIsAcknowledgedOnceItIsStored(t *testing.T) {
 		again := f.typeTurn("t-1", "Hello")
 		other := f.receive(signaling.TextEntered, signaling.Text{Text: "no id", IsFinal: true})
 		for turn, want := range map[*atomic.Int32]int32{early: 0, lost: 0, again: 1, other: 1} {
-			if turn.Load() != want {
-				t.Errorf("acknowledged %d times, want %d", turn.Load(), want)
-			}
+			expect.Equal(t, turn.Load(), want, "how often acknowledged")
 		}
 		want := []string{"Hello", "Hello", "Hello\nno id"} // the first was not stored
-		if got := f.brain.questions(); !slices.Equal(got, want) {
-			t.Errorf("asked %q, want %q", got, want)
-		}
+		expect.List(t, f.brain.questions(), want, "asked")
 	})
 }
 
@@ -63,9 +60,7 @@ func TestARepeatedTurnIsDroppedAndAcknowledged(t *testing.T) {
 			t.Errorf("acknowledged %d, %d and %d times", earlier.Load(), first.Load(), again.Load())
 		}
 		f.wait(5 * time.Second)
-		if got, want := f.brain.questions(), []string{"Hello"}; !slices.Equal(got, want) {
-			t.Errorf("asked %q, want %q", got, want)
-		}
+		expect.List(t, f.brain.questions(), []string{"Hello"}, "asked")
 		for _, e := range f.conn.take() {
 			if e.name == signaling.AgentInterrupted {
 				t.Error("the repetition interrupted the agent")
@@ -88,9 +83,7 @@ func TestAMergedTurnSurvivesARepeatedOne(t *testing.T) {
 		if first.Load() != 1 || second.Load() != 1 {
 			t.Errorf("acknowledged %d and %d times", first.Load(), second.Load())
 		}
-		if got, want := f.brain.questions(), []string{"one\ntwo", "two"}; !slices.Equal(got, want) {
-			t.Errorf("asked %q, want %q", got, want)
-		}
+		expect.List(t, f.brain.questions(), []string{"one\ntwo", "two"}, "asked")
 	})
 }
 
@@ -102,9 +95,7 @@ func TestWhatWaitsForTheAgentIsAcknowledgedWhenItIsAsked(t *testing.T) {
 		f.typeTurn("t-1", "Count")
 		f.wait(300 * time.Millisecond)
 		next := f.typeTurn("t-2", "And then?")
-		if next.Load() != 0 {
-			t.Error("acknowledged while it waits")
-		}
+		expect.Equal(t, next.Load(), 0, "acknowledged while it waits")
 		for range 30 {
 			if next.Load() == 0 {
 				f.wait(100 * time.Millisecond)
@@ -117,9 +108,7 @@ func TestWhatWaitsForTheAgentIsAcknowledgedWhenItIsAsked(t *testing.T) {
 		paused := f.typeTurn("t-3", "Never mind")
 		f.send(signaling.PauseConversation, signaling.Empty{})
 		f.send(signaling.ResumeConversation, signaling.Empty{})
-		if paused.Load() != 0 {
-			t.Error("a dropped text was acknowledged")
-		}
+		expect.Equal(t, paused.Load(), 0, "a dropped text was acknowledged")
 		if again := f.typeTurn("t-3", "Never mind"); again.Load() != 1 {
 			t.Error("a dropped text was not taken again")
 		}
@@ -144,13 +133,9 @@ func TestTextsThatDoNotFitIntoOneTurnAreAskedOneAfterTheOther(t *testing.T) {
 				turns = append(turns, f.typeTurn("t-3", texts[3]))
 				f.wait(time.Minute)
 				want := []string{texts[0], texts[1], "three\nfour"}
-				if got := f.brain.questions(); !slices.Equal(got, want) {
-					t.Errorf("asked %.12q, want %.12q", got, want)
-				}
+				expect.List(t, f.brain.questions(), want, "asked")
 				for i, n := range turns {
-					if n.Load() != 1 {
-						t.Errorf("%.9q was acknowledged %d times", texts[i], n.Load())
-					}
+					expect.Equal(t, n.Load(), 1, "how often %.9q was acknowledged", texts[i])
 				}
 			})
 		})
@@ -189,9 +174,7 @@ func TestATextThatIsTooLongIsRefused(t *testing.T) {
 		if n := f.typeTurn("t-2", fits); n.Load() != 1 {
 			t.Errorf("a text that just fits was acknowledged %d times", n.Load())
 		}
-		if got := f.brain.questions(); !slices.Equal(got, []string{fits}) {
-			t.Errorf("asked %.12q, want only the text that fits", got)
-		}
+		expect.List(t, f.brain.questions(), []string{fits}, "asked")
 	})
 }
 
@@ -219,8 +202,6 @@ func TestTurnsAreNotAcknowledgedWhenThatIsSwitchedOff(t *testing.T) {
 			}
 			f.wait(5 * time.Second)
 		}
-		if got := f.brain.questions(); len(got) != 2 {
-			t.Errorf("asked %q, want both", got)
-		}
+		expect.Len(t, f.brain.questions(), 2, "asked")
 	})
 }

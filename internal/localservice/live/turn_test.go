@@ -3,12 +3,12 @@ package live
 import (
 	"context"
 	"errors"
-	"slices"
 	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
 
+	"github.com/agentruntime/agentruntime/internal/expect"
 	"github.com/agentruntime/agentruntime/internal/localservice/brain"
 	"github.com/agentruntime/agentruntime/internal/localservice/dialogue"
 	"github.com/agentruntime/agentruntime/internal/localservice/quota"
@@ -36,12 +36,8 @@ func TestOpeningTurn(t *testing.T) {
 			t.Errorf("chunk %s", got[1].payload)
 		}
 		// The sound begins 400 ms after its caption, and lasts 200 ms.
-		if d := got[4].at.Sub(got[1].at); d != 600*time.Millisecond {
-			t.Errorf("from caption to the end %v", d)
-		}
-		if q := f.brain.questions(); len(q) != 0 {
-			t.Errorf("input during the opening was answered: %q", q)
-		}
+		expect.Equal(t, got[4].at.Sub(got[1].at), 600*time.Millisecond, "from caption to the end")
+		expect.Len(t, f.brain.questions(), 0, "input during the opening was answered")
 	})
 }
 
@@ -60,12 +56,8 @@ func TestSilentOpening(t *testing.T) {
 		if got[1].field("text") != "" || got[1].field("durationMs") != 1.0 {
 			t.Errorf("chunk %s, want the sentinel", got[1].payload)
 		}
-		if d := got[3].at.Sub(got[0].at); d != 500*time.Millisecond {
-			t.Errorf("took %v", d)
-		}
-		if f.media.downlink.samples != 0 {
-			t.Error("something was spoken")
-		}
+		expect.Equal(t, got[3].at.Sub(got[0].at), 500*time.Millisecond, "took")
+		expect.Equal(t, f.media.downlink.samples, 0, "something was spoken")
 	})
 }
 
@@ -97,9 +89,7 @@ func TestTypedTurn(t *testing.T) {
 		if !strings.HasSuffix(id, "-transcript-What is new") || start.field("isNewTurn") != true {
 			t.Errorf("start %s", start.payload)
 		}
-		if turn.payload != `{"userTranscription":"What is new today?"}` {
-			t.Errorf("turn %s", turn.payload)
-		}
+		expect.Equal(t, turn.payload, `{"userTranscription":"What is new today?"}`, "turn")
 		if asked := f.brain.asked[0]; asked.ThreadID != "thread1" {
 			t.Errorf("asked in the thread %q", asked.ThreadID)
 		}
@@ -165,20 +155,14 @@ func TestBargeInByMarker(t *testing.T) {
 		f.say("Stop")
 		got := f.expect(signaling.AgentInterrupted, signaling.StvFinishedTalking,
 			signaling.AgentStartSpeech, signaling.AgentTurnToTalk, signaling.AgentEndTurn)
-		if got[1].payload != `{"agentContent":"One two"}` {
-			t.Errorf("spoken %s", got[1].payload)
-		}
+		expect.Equal(t, got[1].payload, `{"agentContent":"One two"}`, "spoken")
 		if got[2].field("isNewTurn") != true || got[2].field("turnId") == first.field("turnId") {
 			t.Errorf("first %s, then %s", first.payload, got[2].payload)
 		}
-		if f.media.downlink.stops != 1 {
-			t.Errorf("the playout was stopped %d times", f.media.downlink.stops)
-		}
+		expect.Equal(t, f.media.downlink.stops, 1, "how often the playout was stopped")
 		f.wait(5 * time.Second)
 		f.expect() // nothing of the old utterance comes late
-		if want := []string{"One two"}; !slices.Equal(f.brain.kept, want) {
-			t.Errorf("the thread keeps %q, want %q", f.brain.kept, want)
-		}
+		expect.List(t, f.brain.kept, []string{"One two"}, "the thread keeps")
 	})
 }
 
@@ -193,9 +177,7 @@ func TestBargeInEndsATurnThatWasNotAnswered(t *testing.T) {
 		old := f.conn.take()[0]
 		f.send(signaling.TextEntered, signaling.BargeIn())
 		got := f.expect(signaling.AgentInterrupted, signaling.StvFinishedTalking, signaling.AgentEndTurn)
-		if got[2].field("speechId") != old.field("speechId") {
-			t.Errorf("ended %s, want %v", got[2].payload, old.field("speechId"))
-		}
+		expect.Equal(t, got[2].field("speechId"), old.field("speechId"), "ended %s", got[2].payload)
 		f.wait(5 * time.Second)
 		f.expect()
 	})
@@ -212,9 +194,7 @@ func TestBargeInByVoice(t *testing.T) {
 		f.media.ended("wait a moment", true)
 		synctest.Wait()
 		got := f.expect(signaling.AgentStartSpeech, signaling.AgentTurnToTalk, signaling.AgentEndTurn)
-		if got[1].field("userTranscription") != "wait a moment" {
-			t.Errorf("turn %s", got[1].payload)
-		}
+		expect.Equal(t, got[1].field("userTranscription"), "wait a moment", "turn %s", got[1].payload)
 		f.media.ended("", false) // speech without words
 		synctest.Wait()
 		if last := f.brain.asked[len(f.brain.asked)-1]; last.Trigger != brain.TriggerUnheard || last.Text != "" {
@@ -236,15 +216,9 @@ func TestTextJoinsTheQuestionThatTheBrainIsThinkingAbout(t *testing.T) {
 			got[3].field("speechId") == got[0].field("speechId") {
 			t.Errorf("first %s, then %s", got[0].payload, got[3].payload)
 		}
-		if got[4].field("userTranscription") != "today?" {
-			t.Errorf("turn %s", got[4].payload)
-		}
-		if q, want := f.brain.questions(), []string{"How are you", "How are you\ntoday?"}; !slices.Equal(q, want) {
-			t.Errorf("asked %q, want %q", q, want)
-		}
-		if got := f.brain.asked[1].Replaces; got != "q1" {
-			t.Errorf("in the thread it takes the place of %q, want the first question", got)
-		}
+		expect.Equal(t, got[4].field("userTranscription"), "today?", "turn %s", got[4].payload)
+		expect.List(t, f.brain.questions(), []string{"How are you", "How are you\ntoday?"}, "asked")
+		expect.Equal(t, f.brain.asked[1].Replaces, "q1", "in the thread it takes the place of")
 		f.wait(5 * time.Second)
 	})
 }
@@ -265,9 +239,7 @@ func TestAgentThatCantBeInterruptedKeepsTheTextForLater(t *testing.T) {
 			t.Fatalf("asked %q while the agent speaks", q)
 		}
 		f.wait(2 * time.Second)
-		if q, want := f.brain.questions(), []string{"Count", "And then?\nGo on"}; !slices.Equal(q, want) {
-			t.Errorf("asked %q, want %q", q, want)
-		}
+		expect.List(t, f.brain.questions(), []string{"Count", "And then?\nGo on"}, "asked")
 		for _, e := range f.conn.take() {
 			if e.name == signaling.AgentInterrupted || e.name == signaling.UserStartedTalking {
 				t.Error(e.name)
@@ -292,9 +264,7 @@ func TestContextIsReplacedFromTheNextTurnOn(t *testing.T) {
 		if len(second.Vars) != 1 || second.Vars["b"] != "y" || second.ContextID != "" {
 			t.Errorf("second turn had %v", second)
 		}
-		if third.Vars["b"] != "y" {
-			t.Errorf("a context with a reserved name was taken: %v", third)
-		}
+		expect.Equal(t, third.Vars["b"], "y", "a context with a reserved name was taken: %v", third)
 	})
 }
 
@@ -316,9 +286,7 @@ func TestToolCallGoesOutBeforeItsAnswer(t *testing.T) {
 		f.wait(5 * time.Second)
 		got := f.expect(signaling.AgentStartSpeech, signaling.AgentTurnToTalk, signaling.AgentRawText, signaling.AgentRawText,
 			signaling.GeneratingSpeech, signaling.StvSpeechChunk, signaling.StvStartedTalking, signaling.StvSpeechChunk)
-		if got[4].field("text") != "One moment" {
-			t.Errorf("the words before the tool were kept back: %s", got[4].payload)
-		}
+		expect.Equal(t, got[4].field("text"), "One moment", "the words before the tool were kept back: %s", got[4].payload)
 		f.wait(10 * time.Second)
 		f.expect(signaling.AgentRawText, signaling.GeneratingSpeech, signaling.AgentEndTurn, signaling.StvSpeechChunk,
 			signaling.StvFinishedGenerating, signaling.StvFinishedTalking)

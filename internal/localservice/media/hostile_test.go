@@ -13,6 +13,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/agentruntime/agentruntime/internal/expect"
 	"github.com/agentruntime/agentruntime/internal/localservice/quota"
 	"github.com/agentruntime/agentruntime/internal/must"
 	"github.com/pion/rtcp"
@@ -138,9 +139,7 @@ func TestMicrophonesLeaveRoomForViewers(t *testing.T) {
 		{"f", "192.0.2.3", nil},
 		{"g", "192.0.2.4", errBusy}, // half of the total
 	} {
-		if err := open(tc.token, tc.addr); !errors.Is(err, tc.want) {
-			t.Errorf("number %d: %v, want %v", i, err, tc.want)
-		}
+		expect.Error(t, open(tc.token, tc.addr), tc.want, "number %d", i)
 	}
 	for range 5 {
 		subscribeAt(t, newClient(t, webrtc.Configuration{}, browserCodecs...), newStream(t, s).URL(base))

@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/agentruntime/agentruntime/internal/audio"
+	"github.com/agentruntime/agentruntime/internal/expect"
 	"github.com/agentruntime/agentruntime/internal/localservice/quota"
 	"github.com/agentruntime/agentruntime/internal/must"
 	"github.com/pion/interceptor"
@@ -101,9 +102,7 @@ func TestMicrophoneSurvivesAnICERestart(t *testing.T) {
 	if ufrag(t, first) == ufrag(t, second) {
 		t.Error("the answer to a restart has the old credentials")
 	}
-	if fingerprint(t, first) != fingerprint(t, second) {
-		t.Error("the restart changed the certificate")
-	}
+	expect.Equal(t, fingerprint(t, first), fingerprint(t, second), "the restart changed the certificate")
 	before := m.Stats().Packets
 	must.Wait(t, "sound after the restart", func() bool {
 		client.speak(t, speech[10:12])
@@ -160,9 +159,7 @@ func TestMicrophoneWithoutATrackIsAccepted(t *testing.T) {
 	}
 	must.Do(t, client.pc.SetRemoteDescription(webrtc.SessionDescription{Type: webrtc.SDPTypeAnswer, SDP: answer}))
 	must.Wait(t, "connected", func() bool { return m.Stats().Connected })
-	if heard := m.Stats().Packets; heard != 0 {
-		t.Errorf("%d packets were received of a track that sends none", heard)
-	}
+	expect.Equal(t, m.Stats().Packets, 0, "packets were received of a track that sends none")
 }
 
 func TestMicrophoneAnswersWithOpusAndItsSocketAlone(t *testing.T) {
@@ -256,9 +253,7 @@ func TestWhatWasNotSentBecomesSilence(t *testing.T) {
 	e.silence(50 * microphoneSlot) // while nothing came for a second
 	e.take(packetAt(30, payload))  // which was late by most of it
 	e.take(packetAt(31, payload))
-	if heard, want := len(r.heard()), (21+50+2)*microphoneSlot; heard != want {
-		t.Errorf("heard %d samples after a second without packets, want %d", heard, want)
-	}
+	expect.Equal(t, len(r.heard()), (21+50+2)*microphoneSlot, "heard samples after a second without packets")
 }
 
 // A machine that is too busy sends late, and then all at once: its sound has no pause. That of a sender that stopped goes on as silence.
@@ -281,9 +276,7 @@ func TestASenderThatIsLateIsNoneThatStopped(t *testing.T) {
 		speak(10)
 		time.Sleep(900 * time.Millisecond)
 		speak(10)
-		if heard := len(r.heard()); heard != 20*microphoneSlot {
-			t.Errorf("heard %d samples of a sender that was late, want the %d that it sent", heard, 20*microphoneSlot)
-		}
+		expect.Equal(t, len(r.heard()), 20*microphoneSlot, "heard samples of a sender that was late")
 		const stopped = 10 * time.Second
 		time.Sleep(stopped + time.Millisecond)
 		if heard, want := len(r.heard()), 20*microphoneSlot+audio.Samples(stopped, MicrophoneRate); heard != want {
@@ -292,9 +285,7 @@ func TestASenderThatIsLateIsNoneThatStopped(t *testing.T) {
 		// Over TCP nothing is lost, however late it is.
 		before := len(r.heard())
 		speak(500)
-		if heard := len(r.heard()) - before; heard != 500*microphoneSlot {
-			t.Errorf("heard %d samples of the packets after a pause of %v, want %d", heard, stopped, 500*microphoneSlot)
-		}
+		expect.Equal(t, len(r.heard())-before, 500*microphoneSlot, "heard samples of the packets after a pause of %v", stopped)
 		sender.Close()
 	})
 }
@@ -318,14 +309,10 @@ func TestEarDecodesNoFasterThanTime(t *testing.T) {
 			}
 		}
 		flood(1000)
-		if want := 2*MicrophoneRate + microphoneSlot; heard != want {
-			t.Errorf("%d samples were decoded at once, want %d", heard, want)
-		}
+		expect.Equal(t, heard, 2*MicrophoneRate+microphoneSlot, "samples were decoded at once")
 		time.Sleep(8 * time.Second)
 		flood(1000)
-		if want := 12*MicrophoneRate + microphoneSlot; heard != want {
-			t.Errorf("%d samples were decoded in 8 s, want %d", heard, want)
-		}
+		expect.Equal(t, heard, 12*MicrophoneRate+microphoneSlot, "samples were decoded in 8 s")
 	})
 }
 

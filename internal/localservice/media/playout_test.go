@@ -4,6 +4,8 @@ import (
 	"slices"
 	"testing"
 	"time"
+
+	"github.com/agentruntime/agentruntime/internal/expect"
 )
 
 // ramp is n samples that tell their position.
@@ -31,9 +33,7 @@ func TestUtterancesFollowWithoutAGap(t *testing.T) {
 	p.queue = []*utterance{newUtterance(0, first, voiceRate), newUtterance(10*time.Millisecond, second, voiceRate)}
 	want := slices.Concat(first, make([]int16, 160), second)
 	got := drain(&p)
-	if !slices.Equal(got[:len(want)], want) {
-		t.Error("samples are not those of both utterances with 10 ms between them")
-	}
+	expect.List(t, got[:len(want)], want, "samples are not those of both utterances with 10 ms between them")
 	if rest := got[len(want):]; len(rest) >= samplesPerSlot || slices.ContainsFunc(rest, func(s int16) bool { return s != 0 }) {
 		t.Errorf("%d samples after the end, want less than a slot of silence", len(rest))
 	}
@@ -56,7 +56,5 @@ func TestLoudnessFollowsTheVoice(t *testing.T) {
 
 func TestOtherRatesAreConverted(t *testing.T) {
 	u := newUtterance(0, make([]int16, 24000), 24000)
-	if got := len(u.pcm); got != voiceRate {
-		t.Errorf("a second at 24 kHz became %d samples, want %d", got, voiceRate)
-	}
+	expect.Equal(t, len(u.pcm), voiceRate, "a second at 24 kHz became samples")
 }

@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/agentruntime/agentruntime/internal/expect"
 	"github.com/agentruntime/agentruntime/internal/localservice/quota"
 	"github.com/agentruntime/agentruntime/internal/must"
 	"github.com/pion/webrtc/v4"
@@ -65,12 +66,8 @@ func TestChosenCodec(t *testing.T) {
 				}
 				return fmt.Sprint(c.MimeType, " ", c.PayloadType)
 			}
-			if got := show(chooseVideo(o.video)); got != tc.video {
-				t.Errorf("video %q, want %q", got, tc.video)
-			}
-			if got := show(chooseAudio(o.audio)); got != tc.audio {
-				t.Errorf("audio %q, want %q", got, tc.audio)
-			}
+			expect.Equal(t, show(chooseVideo(o.video)), tc.video, "video")
+			expect.Equal(t, show(chooseAudio(o.audio)), tc.audio, "audio")
 		})
 	}
 }

@@ -6,6 +6,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/agentruntime/agentruntime/internal/expect"
 	"github.com/agentruntime/agentruntime/internal/localservice/quota"
 	"github.com/agentruntime/agentruntime/internal/must"
 	"github.com/pion/webrtc/v4"
@@ -55,9 +56,7 @@ func TestPictureAndVoiceFlowInSilence(t *testing.T) {
 		want := Stats{
 			Connected: true, FramesDue: 250, VideoBytes: 250 * 2, AudioPackets: 500, AudioBytes: 500 * 160,
 		}
-		if got := s.Stats(); got != want {
-			t.Errorf("after 10 s: %+v, want %+v", got, want)
-		}
+		expect.Equal(t, s.Stats(), want, "after 10 s")
 		if !picture.keys[0] || slices.Contains(picture.keys[1:], true) {
 			t.Error("want a key frame first and only then")
 		}
@@ -146,9 +145,7 @@ func TestLateStreamSendsAllVoiceAndTheNewestPicture(t *testing.T) {
 	s.viewer.pictures = nil // a viewer that takes the voice only
 	before := s.stats.FramesDue
 	s.advance(s.epoch.Add(2 * time.Minute))
-	if due := s.stats.FramesDue - before; due != 0 {
-		t.Errorf("%d frames were due for a viewer without pictures", due)
-	}
+	expect.Equal(t, s.stats.FramesDue-before, 0, "frames were due for a viewer without pictures")
 }
 
 func TestClosedStreamTakesNoCalls(t *testing.T) {
@@ -161,9 +158,7 @@ func TestClosedStreamTakesNoCalls(t *testing.T) {
 		s.StopVideo(true)
 		s.Kill()
 		s.Stop()
-		if stats := s.Stats(); stats != (Stats{}) {
-			t.Errorf("a closed stream has %+v", stats)
-		}
+		expect.Equal(t, s.Stats(), (Stats{}), "a closed stream has")
 	})
 }
 

@@ -1,11 +1,11 @@
 package media
 
 import (
-	"errors"
 	"strings"
 	"testing"
 	"time"
 
+	"github.com/agentruntime/agentruntime/internal/expect"
 	"github.com/agentruntime/agentruntime/internal/localservice/quota"
 	"github.com/agentruntime/agentruntime/internal/must"
 	"github.com/pion/webrtc/v4"
@@ -46,9 +46,7 @@ func TestOfferedVoiceRefuses(t *testing.T) {
 	t.Parallel()
 	s, _ := newServer(t, Config{ConnectTimeout: 500 * time.Millisecond})
 	v := s.NewVoice(quota.Client{})
-	if err := v.Answer("v=0"); !errors.Is(err, errNotOffered) {
-		t.Errorf("answer before the offer: %v", err)
-	}
+	expect.Error(t, v.Answer("v=0"), errNotOffered, "answer before the offer")
 	offer := must.Get(v.Offer())(t)
 	good := accept(t, newClient(t, webrtc.Configuration{}, offeredG722), offer)
 	for name, sdp := range map[string]string{
@@ -62,9 +60,7 @@ func TestOfferedVoiceRefuses(t *testing.T) {
 		return s.peers.Total() == 0
 	})
 	v.Close()
-	if _, err := v.Offer(); !errors.Is(err, errGone) {
-		t.Errorf("offer of a closed voice: %v", err)
-	}
+	expect.Fail(v.Offer())(t, errGone, "offer of a closed voice")
 }
 
 func TestOfferedVoicesAreBounded(t *testing.T) {
@@ -74,13 +70,9 @@ func TestOfferedVoicesAreBounded(t *testing.T) {
 	defer first.Close()
 	defer second.Close()
 	offer := must.Get(first.Offer())(t)
-	if _, err := second.Offer(); !errors.Is(err, errBusy) {
-		t.Errorf("offer over the bound of peers: %v", err)
-	}
+	expect.Fail(second.Offer())(t, errBusy, "offer over the bound of peers")
 	answer := accept(t, newClient(t, webrtc.Configuration{}, offeredG722), offer)
-	if err := second.Answer(answer); !errors.Is(err, errNotOffered) {
-		t.Errorf("answer to an offer that failed: %v", err)
-	}
+	expect.Error(t, second.Answer(answer), errNotOffered, "answer to an offer that failed")
 }
 
 // Whatever a client answers, the server stays up and forgets the peer.

@@ -14,6 +14,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/agentruntime/agentruntime/internal/expect"
 	"github.com/agentruntime/agentruntime/internal/localservice/quota"
 	"github.com/agentruntime/agentruntime/internal/must"
 	"github.com/pion/rtcp"
@@ -159,17 +160,13 @@ func TestStatusCodes(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			resp, body := request(t, tc.method, tc.url, tc.contentType, tc.body)
-			if resp.StatusCode != tc.want {
-				t.Errorf("%s = %s %q, want %d", tc.method, resp.Status, body, tc.want)
-			}
+			expect.Equal(t, resp.StatusCode, tc.want, "%s = %s %q", tc.method, resp.Status, body)
 			if origin := resp.Header.Get("Access-Control-Allow-Origin"); origin != "https://page.example" {
 				t.Errorf("allowed origin is %q: a page could not read the status", origin)
 			}
 			if resp.StatusCode == 201 {
 				resp, body = request(t, http.MethodDelete, url+"/viewer/"+path.Base(resp.Header.Get("Location")), "", "")
-				if resp.StatusCode != 200 {
-					t.Errorf("DELETE = %s %q", resp.Status, body)
-				}
+				expect.Equal(t, resp.StatusCode, 200, "DELETE = %s %q", resp.Status, body)
 			}
 			if stats := stream.Stats(); stats.Connected {
 				t.Error("the refused offer left a viewer")
@@ -188,12 +185,8 @@ func TestLocationIsRelativeWithTheViewer(t *testing.T) {
 	if location := resp.Header.Get("Location"); !want.MatchString(location) {
 		t.Errorf("Location %q, want %v", location, want)
 	}
-	if exposed := resp.Header.Get("Access-Control-Expose-Headers"); exposed != "Location" {
-		t.Errorf("exposed headers %q, want Location", exposed)
-	}
-	if kind := resp.Header.Get("Content-Type"); kind != "application/sdp" {
-		t.Errorf("content type %q, want application/sdp", kind)
-	}
+	expect.Equal(t, resp.Header.Get("Access-Control-Expose-Headers"), "Location", "exposed headers")
+	expect.Equal(t, resp.Header.Get("Content-Type"), "application/sdp", "content type")
 }
 
 func TestFallbackAddress(t *testing.T) {
@@ -271,9 +264,7 @@ func TestViewerThatLeavesIsFreed(t *testing.T) {
 	subscribeAt(t, pc, stream.URL(base))
 	waitConnected(t, pc)
 	must.Wait(t, "connected", func() bool { return stream.Stats().Connected })
-	if d := stream.Unwatched(); d != 0 {
-		t.Errorf("unwatched for %v with a viewer", d)
-	}
+	expect.Equal(t, stream.Unwatched(), 0, "unwatched for with a viewer")
 	must.Do(t, pc.Close())
 	must.Wait(t, "freed", func() bool { return !stream.Stats().Connected })
 	if stream.Unwatched() <= 0 {
@@ -288,31 +279,21 @@ func TestUnwatchedSinceTheViewerWasLost(t *testing.T) {
 		s := bareStream(t)
 		s.server.log = slog.New(slog.DiscardHandler)
 		time.Sleep(time.Second)
-		if d := s.Unwatched(); d != time.Second {
-			t.Errorf("without a viewer: %v", d)
-		}
+		expect.Equal(t, s.Unwatched(), time.Second, "without a viewer")
 		v := connectBare(t, s, &loudPicture{})
 		v.stateChanged(webrtc.PeerConnectionStateConnected)
 		time.Sleep(time.Second)
-		if d := s.Unwatched(); d != 0 {
-			t.Errorf("with a viewer: %v", d)
-		}
+		expect.Equal(t, s.Unwatched(), 0, "with a viewer")
 		v.stateChanged(webrtc.PeerConnectionStateDisconnected)
 		time.Sleep(time.Second)
-		if d := s.Unwatched(); d != time.Second {
-			t.Errorf("without its network: %v", d)
-		}
+		expect.Equal(t, s.Unwatched(), time.Second, "without its network")
 		v.stateChanged(webrtc.PeerConnectionStateConnected)
-		if d := s.Unwatched(); d != 0 {
-			t.Errorf("with its network back: %v", d)
-		}
+		expect.Equal(t, s.Unwatched(), 0, "with its network back")
 		v.stateChanged(webrtc.PeerConnectionStateDisconnected)
 		time.Sleep(time.Second)
 		v.stateChanged(webrtc.PeerConnectionStateFailed)
 		time.Sleep(time.Second)
-		if d := s.Unwatched(); d != 2*time.Second {
-			t.Errorf("lost for 2 s: %v", d)
-		}
+		expect.Equal(t, s.Unwatched(), 2*time.Second, "lost for 2 s")
 	})
 }
 
@@ -347,9 +328,7 @@ func TestPeersAreBounded(t *testing.T) {
 	subscribeAt(t, newClient(t, webrtc.Configuration{}, browserCodecs...), newStream(t, s).URL(base))
 	offer := offerWHEP(t, newClient(t, webrtc.Configuration{}, browserCodecs...), webrtc.RTPCodecTypeAudio)
 	resp, body := request(t, http.MethodPost, newStream(t, s).URL(base), sdpType, offer)
-	if resp.StatusCode != http.StatusServiceUnavailable {
-		t.Errorf("POST over the bound = %s %q, want 503", resp.Status, body)
-	}
+	expect.Equal(t, resp.StatusCode, http.StatusServiceUnavailable, "POST over the bound = %s %q", resp.Status, body)
 }
 
 func TestKeyFrameOnDemand(t *testing.T) {
@@ -370,9 +349,7 @@ func TestKeyFrameOnDemand(t *testing.T) {
 	ssrc := got.of(webrtc.MimeTypeH264)[0].SSRC
 	must.Do(t, pc.WriteRTCP([]rtcp.Packet{&rtcp.PictureLossIndication{MediaSSRC: ssrc}}))
 	must.Wait(t, "a second key frame", func() bool { return keyFrames() == 2 })
-	if n := stream.Stats().KeyFramesDemanded; n != 1 {
-		t.Errorf("%d key frames demanded, want 1", n)
-	}
+	expect.Equal(t, stream.Stats().KeyFramesDemanded, 1, "key frames demanded")
 }
 
 func TestStopVideoLeavesTheVoice(t *testing.T) {
@@ -398,9 +375,7 @@ func TestKillSaysNoGoodbye(t *testing.T) {
 		t.Error("the killed viewer still has its place")
 	}
 	time.Sleep(200 * time.Millisecond) // a goodbye would be there by now
-	if state := pc.ConnectionState(); state != webrtc.PeerConnectionStateConnected {
-		t.Errorf("client is %v, want it to believe that it is connected", state)
-	}
+	expect.Equal(t, pc.ConnectionState(), webrtc.PeerConnectionStateConnected, "client is")
 	again := newClient(t, webrtc.Configuration{}, browserCodecs...)
 	subscribeAt(t, again, stream.URL(base))
 	must.Wait(t, "connected again", func() bool { return stream.Stats().Viewers == 2 })

@@ -14,6 +14,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/agentruntime/agentruntime/internal/expect"
 	"github.com/agentruntime/agentruntime/internal/leaktest"
 	"github.com/agentruntime/agentruntime/internal/must"
 )
@@ -65,9 +66,7 @@ func TestBandwidthClocksStreamsOut(t *testing.T) {
 	overLink(t, Conditions{Bandwidth: 1_000_000}, func(t *testing.T, _ *Link, near, far net.Conn) {
 		write(t, near, strings.Repeat("x", 125_000))
 		_, took := readAll(t, far, 125_000)
-		if took.Round(time.Millisecond) != time.Second {
-			t.Errorf("a megabit over 1 Mbit/s took %v, want 1s", took)
-		}
+		expect.Equal(t, took.Round(time.Millisecond), time.Second, "a megabit over 1 Mbit/s took %v", took)
 	})
 }
 
@@ -80,9 +79,7 @@ func TestJitterKeepsOrder(t *testing.T) {
 			write(t, near, s)
 		}
 		got, took := readAll(t, far, want.Len())
-		if got != want.String() {
-			t.Error("bytes overtook each other")
-		}
+		expect.Equal(t, got, want.String(), "bytes overtook each other")
 		if took < 10*time.Millisecond || took > 60*time.Millisecond {
 			t.Errorf("took %v, want 10ms to 60ms", took)
 		}
@@ -104,9 +101,7 @@ func TestConditionsReachOpenConnections(t *testing.T) {
 		synctest.Wait() // the reader waits on a link that is still perfect
 		l.Set(Conditions{Delay: time.Second})
 		write(t, far, "b")
-		if took := <-arrived; took != time.Second {
-			t.Errorf("took %v after the delay was set, want 1s", took)
-		}
+		expect.Equal(t, <-arrived, time.Second, "took after the delay was set")
 
 		l.Set(Conditions{})
 		go func() { _, _ = io.WriteString(far, "c") }()
@@ -150,9 +145,7 @@ func TestCloseDeliversWhatIsUnderWay(t *testing.T) {
 	overLink(t, Conditions{Delay: 200 * time.Millisecond}, func(t *testing.T, _ *Link, near, far net.Conn) {
 		write(t, near, "last words")
 		must.Do(t, near.Close())
-		if _, err := near.Write([]byte("x")); !errors.Is(err, net.ErrClosed) {
-			t.Errorf("write after close = %v", err)
-		}
+		expect.Fail(near.Write([]byte("x")))(t, net.ErrClosed, "write after close")
 		start := time.Now()
 		got, err := io.ReadAll(far)
 		if string(got) != "last words" || err != nil || time.Since(start) != 200*time.Millisecond {
@@ -296,9 +289,7 @@ func TestPacketsAreDelayedBothWays(t *testing.T) {
 		if string(buf[:n]) != "ping" || err != nil || addr.String() != ":7" {
 			t.Errorf("read %q from %v, %v", buf[:n], addr, err)
 		}
-		if took := time.Since(start); took != 60*time.Millisecond {
-			t.Errorf("out and back took %v, want 60ms", took)
-		}
+		expect.Equal(t, time.Since(start), 60*time.Millisecond, "out and back took")
 	})
 }
 
@@ -343,9 +334,7 @@ func TestCutLosesPacketsForGood(t *testing.T) {
 		if got := len(w.queue); got != 1 {
 			t.Fatalf("%d packets arrived, want only the last", got)
 		}
-		if got := string(<-w.queue); got != "after" {
-			t.Errorf("arrived %q, want after", got)
-		}
+		expect.Equal(t, string(<-w.queue), "after", "arrived")
 	})
 }
 

@@ -3,6 +3,8 @@ package netem
 import (
 	"testing"
 	"time"
+
+	"github.com/agentruntime/agentruntime/internal/expect"
 )
 
 func TestParse(t *testing.T) {
@@ -40,12 +42,8 @@ func TestParseRefuses(t *testing.T) {
 
 func TestStringNamesWhatIsSet(t *testing.T) {
 	c := Conditions{Delay: 80 * time.Millisecond, Jitter: time.Second, Loss: 0.02, Bandwidth: 1_500_000, Cut: true}
-	if got, want := c.String(), "delay=80ms,jitter=1s,loss=0.02,bandwidth=1500kbit,cut"; got != want {
-		t.Errorf("String() = %q, want %q", got, want)
-	}
-	if got := (Conditions{}).String(); got != "none" {
-		t.Errorf("perfect link is %q, want none", got)
-	}
+	expect.Equal(t, c.String(), "delay=80ms,jitter=1s,loss=0.02,bandwidth=1500kbit,cut", "String()")
+	expect.Equal(t, (Conditions{}).String(), "none", "perfect link is")
 }
 
 func FuzzParseRoundTrip(f *testing.F) {

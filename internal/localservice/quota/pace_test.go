@@ -2,11 +2,11 @@ package quota
 
 import (
 	"context"
-	"errors"
 	"testing"
 	"testing/synctest"
 	"time"
 
+	"github.com/agentruntime/agentruntime/internal/expect"
 	"github.com/agentruntime/agentruntime/internal/must"
 )
 
@@ -22,29 +22,15 @@ func TestPace(t *testing.T) {
 			return time.Since(began)
 		}
 		a, b, c := client("a", "192.0.2.1"), client("b", "192.0.2.1"), client("c", "192.0.2.2")
-		if wait := took(a, 60); wait != 0 {
-			t.Errorf("six seconds' worth took %v", wait)
-		}
-		if wait := took(a, 10); wait != time.Second {
-			t.Errorf("a second's worth more took %v", wait)
-		}
-		if wait := took(b, 59); wait != 0 {
-			t.Errorf("another token waited %v", wait)
-		}
-		if wait := took(b, 31); wait != 3*time.Second {
-			t.Errorf("too much for the token waited %v", wait)
-		}
-		if wait := took(c, 60); wait != 0 {
-			t.Errorf("another address waited %v", wait)
-		}
-		if err := p.Wait(t.Context(), c, 101); !errors.Is(err, ErrBusy) {
-			t.Errorf("more than ten seconds' worth: %v", err)
-		}
+		expect.Equal(t, took(a, 60), 0, "six seconds' worth took")
+		expect.Equal(t, took(a, 10), time.Second, "a second's worth more took")
+		expect.Equal(t, took(b, 59), 0, "another token waited")
+		expect.Equal(t, took(b, 31), 3*time.Second, "too much for the token waited")
+		expect.Equal(t, took(c, 60), 0, "another address waited")
+		expect.Error(t, p.Wait(t.Context(), c, 101), ErrBusy, "more than ten seconds' worth")
 		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 		defer cancel()
-		if err := p.Wait(ctx, c, 50); !errors.Is(err, context.DeadlineExceeded) {
-			t.Errorf("a client that left: %v", err)
-		}
+		expect.Error(t, p.Wait(ctx, c, 50), context.DeadlineExceeded, "a client that left")
 		time.Sleep(2 * time.Minute)
 		if wait := took(c, 60); wait != 0 || len(p.paid) != 2 {
 			t.Errorf("after a while: waited %v, %d are remembered", wait, len(p.paid))

@@ -5,6 +5,8 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"github.com/agentruntime/agentruntime/internal/expect"
 )
 
 func client(token, addr string) Client { return Client{token, netip.MustParseAddr(addr)} }
@@ -13,9 +15,7 @@ func TestCount(t *testing.T) {
 	c := Count{Limit: Limit{Token: 2, Address: 3, Total: 4}}
 	abuser, neighbour, stranger := client("a", "192.0.2.1"), client("b", "::ffff:192.0.2.1"), client("c", "192.0.2.2")
 	for i, want := range []bool{true, true, false} {
-		if got := c.Take(abuser, 1); got != want {
-			t.Errorf("number %d: %t", i, got)
-		}
+		expect.Equal(t, c.Take(abuser, 1), want, "number %d", i)
 	}
 	if c.Take(neighbour, 2) || !c.Take(neighbour, 1) || c.Take(neighbour, 1) {
 		t.Error("want one more for the address")
@@ -30,9 +30,7 @@ func TestCount(t *testing.T) {
 	c.Free(neighbour, 2)
 	c.Free(abuser, 1)
 	c.Free(stranger, 1)
-	if len(c.taken) != 0 {
-		t.Errorf("left are %v", c.taken)
-	}
+	expect.Equal(t, len(c.taken), 0, "left are %v", c.taken)
 	for range 10 {
 		if unlimited := (Limit{Token: -1}).Or(Limit{Token: 1}); !(&Count{Limit: unlimited}).Take(abuser, 10) {
 			t.Error("a negative number is no limit")

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/agentruntime/agentruntime/internal/audio"
+	"github.com/agentruntime/agentruntime/internal/expect"
 	"github.com/agentruntime/agentruntime/internal/leaktest"
 	"github.com/agentruntime/agentruntime/internal/must"
 )
@@ -207,9 +208,7 @@ func TestTurnIsCutWhenItIsTooLong(t *testing.T) {
 	if len(h.turns) != 2 {
 		t.Fatalf("%d turns of 72 s of speech, want 2", len(h.turns))
 	}
-	if got := audio.Duration(len(h.turns[0].PCM), Rate); got != maxTurn {
-		t.Errorf("first turn has %v, want %v", got, maxTurn)
-	}
+	expect.Equal(t, audio.Duration(len(h.turns[0].PCM), Rate), maxTurn, "first turn has")
 }
 
 func TestTapWindowIsOneTurn(t *testing.T) {

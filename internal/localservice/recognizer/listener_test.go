@@ -15,6 +15,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/agentruntime/agentruntime/internal/expect"
 	"github.com/agentruntime/agentruntime/internal/localservice/endpoint"
 )
 
@@ -64,9 +65,7 @@ func TestListenerReportsOnsetAndWords(t *testing.T) {
 		}
 		list := got.all()
 		want := []event{{started: true}, {text: "hello"}, {started: true}, {text: "good bye"}, {started: true}, {err: ErrNoTranscriber}}
-		if !slices.Equal(list, want) {
-			t.Errorf("events %+v, want %+v", list, want)
-		}
+		expect.List(t, list, want, "events")
 	})
 }
 
@@ -101,9 +100,7 @@ func TestSpeakingUntilThePauseOrTheSoundEnds(t *testing.T) {
 		defer l.Close()
 		want := func(what string, want bool) {
 			t.Helper()
-			if got := l.Speaking(); got != want {
-				t.Errorf("%s: speaking %t", what, got)
-			}
+			expect.Equal(t, l.Speaking(), want, "%s: speaking", what)
 		}
 		want("at first", false)
 		sentence := said(t)
@@ -238,9 +235,7 @@ func TestEndpointIsSentAWAVFile(t *testing.T) {
 		t.Errorf("form %v, file %s", d.form, d.name)
 	}
 	want := "RIFF\x2a\x00\x00\x00WAVEfmt \x10\x00\x00\x00\x01\x00\x01\x00\x80\x3e\x00\x00\x00\x7d\x00\x00\x02\x00\x10\x00data\x06\x00\x00\x00"
-	if got := string(d.file[:44]); got != want {
-		t.Errorf("header %q, want %q", got, want)
-	}
+	expect.Equal(t, string(d.file[:44]), want, "header")
 	if got := int16(binary.LittleEndian.Uint16(d.file[46:])); len(d.file) != 50 || got != -2 {
 		t.Errorf("%d bytes, second sample %d; want 50 and -2", len(d.file), got)
 	}
@@ -274,12 +269,8 @@ func TestEndpointFailuresTellTheStatusOnly(t *testing.T) {
 			case err == nil, tc.want != "" && err.Error() != tc.want:
 				t.Errorf("error %v, want %s", err, tc.want)
 			}
-			if auth := d.form["auth"]; auth != "" {
-				t.Errorf("the endpoint was sent %q", auth)
-			}
-			if got := d.calls.Load(); got != tc.calls {
-				t.Errorf("%d calls, want %d", got, tc.calls)
-			}
+			expect.Equal(t, d.form["auth"], "", "the endpoint was sent")
+			expect.Equal(t, d.calls.Load(), tc.calls, "calls")
 		})
 	}
 }

@@ -14,6 +14,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/agentruntime/agentruntime/internal/expect"
 	"github.com/agentruntime/agentruntime/internal/leaktest"
 	"github.com/agentruntime/agentruntime/internal/localservice/netem"
 	"github.com/agentruntime/agentruntime/internal/localservice/quota"
@@ -360,9 +361,7 @@ func TestQuotaOfAnAddress(t *testing.T) {
 		return err
 	}
 	for i, user := range []string{"10.0.0.1 a", "10.0.0.1 a", "10.0.0.1 b"} {
-		if err := add(user); err != nil {
-			t.Errorf("number %d: %v", i, err)
-		}
+		expect.Equal(t, add(user), nil, "number %d", i)
 	}
 	if p.held.Fits(clientOf("10.0.0.1 c"), 1) || add("10.0.0.1 c") == nil {
 		t.Error("a fourth login of the address was let in")

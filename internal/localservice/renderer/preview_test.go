@@ -6,6 +6,7 @@ import (
 
 	"github.com/at-wat/ebml-go"
 
+	"github.com/agentruntime/agentruntime/internal/expect"
 	"github.com/agentruntime/agentruntime/internal/localservice/renderer/clip"
 	"github.com/agentruntime/agentruntime/internal/must"
 )
@@ -16,9 +17,7 @@ func TestPreviewIsAWebMFile(t *testing.T) {
 	must.Do(t, ebml.Unmarshal(bytes.NewReader(Preview(clip.Robin)), &got))
 	var frames [][]byte
 	for i, cluster := range got.Segment.Cluster {
-		if cluster.Timecode != uint64(i*2000) {
-			t.Errorf("cluster %d begins at %d ms", i, cluster.Timecode)
-		}
+		expect.Equal(t, cluster.Timecode, uint64(i*2000), "cluster %d begins at ms", i)
 		for i, block := range cluster.SimpleBlock {
 			frame := block.Data[0]
 			if block.Timecode != int16(i*40) || block.Keyframe != (frame[0]&1 == 0) { // the frame's own bit

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/agentruntime/agentruntime/internal/expect"
 	"github.com/agentruntime/agentruntime/internal/localservice/renderer/clip"
 )
 
@@ -17,9 +18,7 @@ func TestMouthClosesWithin100msOfSilence(t *testing.T) {
 		}
 		p.Next(0, false)
 		p.Next(0, false) // seen from 40 to 80 ms after the voice ended
-		if p.mouth.shape != clip.Closed {
-			t.Errorf("after %d frames of voice and 80 ms of silence the mouth shows shape %d", spoken, p.mouth.shape)
-		}
+		expect.Equal(t, p.mouth.shape, clip.Closed, "after %d frames of voice and 80 ms of silence the mouth shows shape", spoken)
 	}
 }
 
@@ -77,9 +76,7 @@ func TestMouthOpensWiderForLouderVoice(t *testing.T) {
 		for range 20 {
 			p.Next(test.loudness, false)
 		}
-		if p.mouth.level != test.level {
-			t.Errorf("loudness %v opens the mouth to level %d, want %d", test.loudness, p.mouth.level, test.level)
-		}
+		expect.Equal(t, p.mouth.level, test.level, "loudness %v opens the mouth to level", test.loudness)
 	}
 }
 
@@ -253,9 +250,7 @@ func TestSomebodySpeaksWithLittleMotion(t *testing.T) {
 func TestNextDoesNotAllocate(t *testing.T) {
 	p := NewPlayer(H264, clip.Robin, DefaultMotion, 1)
 	i := 0
-	if allocations := testing.AllocsPerRun(1000, func() { p.Next(voice(i), false); i++ }); allocations != 0 {
-		t.Errorf("%v allocations for a frame", allocations)
-	}
+	expect.Equal(t, testing.AllocsPerRun(1000, func() { p.Next(voice(i), false); i++ }), 0, "allocations for a frame")
 }
 
 // voice is a loudness like that of speech: syllables of a fifth of a second, and a pause after every three seconds.

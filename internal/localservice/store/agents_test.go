@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"testing"
 
+	"github.com/agentruntime/agentruntime/internal/expect"
 	"github.com/agentruntime/agentruntime/internal/must"
 )
 
@@ -36,9 +37,7 @@ func TestAppearanceOfAnAgent(t *testing.T) {
 		a.Speaking == nil || *a.Speaking != 0.6 || a.NonSpeaking == nil || *a.NonSpeaking != 0 || p.AudioMode {
 		t.Errorf("appearance %+v", a)
 	}
-	if p.Opening != "Good day." {
-		t.Errorf("the intellect has no opening phrase: %q", p.Opening)
-	}
+	expect.Equal(t, p.Opening, "Good day.", "the intellect has no opening phrase")
 	in := NewIntellect()
 	in.OpeningPhrase = &phrase
 	if p := create(in, ben); p.Opening != phrase {
@@ -67,9 +66,7 @@ func TestNearestFace(t *testing.T) {
 		{map[string]string{"skinTone": "Light", "hairColor": "Brown"}, "Robin"},
 		{presetVisuals[2], "Noor"},
 	} {
-		if got := NearestFace(tt.attributes); got != tt.want {
-			t.Errorf("%v: %s, want %s", tt.attributes, got, tt.want)
-		}
+		expect.Equal(t, NearestFace(tt.attributes), tt.want, "%v", tt.attributes)
 	}
 	for value, wrong := range map[string]bool{
 		`{}`: false, `{"speaking":1}`: false, `null`: false, `{"speaking":-1}`: true, `{"nonSpeaking":2}`: true, `{"speaking":"x"}`: true,

@@ -5,6 +5,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/agentruntime/agentruntime/internal/expect"
 	"github.com/agentruntime/agentruntime/internal/must"
 )
 
@@ -47,9 +48,7 @@ func TestEventsAreStoredWithWhatTheyTell(t *testing.T) {
 	set(func(t *Thread) { t.Analysis = map[string]any{} })
 	want("a cleared analysis")
 	for n := range 2 {
-		if first := must.Get(s.CompleteThread(t.Context(), scope, thread.ID))(t); first != (n == 0) {
-			t.Errorf("completion %d is the first: %t", n, first)
-		}
+		expect.Equal(t, must.Get(s.CompleteThread(t.Context(), scope, thread.ID))(t), (n == 0), "completion %d is the first", n)
 		must.Get(s.CompleteIdle(t.Context(), time.Now().Add(time.Minute), nil))(t)
 	}
 	want("two ends", "session_ended[] 0", "idle session_ended[] 0")
@@ -83,9 +82,7 @@ func TestKnowledgeOfAPartner(t *testing.T) {
 		}
 		return bodies
 	}
-	if got := fmt.Sprint(search(one), search(one, two), search()); got != "[one apples] [one apples two apples] []" {
-		t.Errorf("found %s", got)
-	}
+	expect.Equal(t, fmt.Sprint(search(one), search(one, two), search()), "[one apples] [one apples two apples] []", "found")
 	if hits, err := s.SearchPartner(ctx, partner, "apples", 9); err != nil || len(hits) != 2 {
 		t.Errorf("in all records of the partner: %v, %v", hits, err)
 	}
@@ -97,13 +94,9 @@ func TestKnowledgeOfAPartner(t *testing.T) {
 		}))(t)
 	}
 	rename(nil)
-	if n := len(search(one)); n != 1 {
-		t.Errorf("%d passages after an update without passages, want 1", n)
-	}
+	expect.Equal(t, len(search(one)), 1, "passages after an update without passages")
 	rename([]Passage{})
-	if n := len(search(one)); n != 0 {
-		t.Errorf("%d passages after they were replaced by none", n)
-	}
+	expect.Equal(t, len(search(one)), 0, "passages after they were replaced by none")
 	agents := must.Get(s.Agents(ctx, partner))(t)
 	must.Get(s.Intellects().Update(ctx, partner, fmt.Sprint(agents[0].ConfigID), func(in *Intellect) error {
 		in.KnowledgeIDs = []int64{foreign, two, 99, DocumentsID}
@@ -114,7 +107,5 @@ func TestKnowledgeOfAPartner(t *testing.T) {
 		t.Errorf("the agent answers from %v, %v", agent.Profile.KnowledgeIDs, err)
 	}
 	must.Do(t, s.Knowledge().Delete(ctx, partner, fmt.Sprint(two)))
-	if n := len(search(two)); n != 0 {
-		t.Errorf("%d passages of a record that was deleted", n)
-	}
+	expect.Equal(t, len(search(two)), 0, "passages of a record that was deleted")
 }

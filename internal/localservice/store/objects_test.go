@@ -14,6 +14,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/agentruntime/agentruntime/internal/expect"
 	"github.com/agentruntime/agentruntime/internal/must"
 )
 
@@ -33,9 +34,7 @@ func TestNamesAreUniqueWithinAPartnerAndKind(t *testing.T) {
 		return notes(s).Create(t.Context(), partner, note{Name: name})
 	}
 	first := must.Get(create(1, "a"))(t)
-	if _, err := create(1, "a"); !errors.Is(err, ErrTaken) {
-		t.Errorf("the same name: %v", err)
-	}
+	expect.Fail(create(1, "a"))(t, ErrTaken, "the same name")
 	if _, err := create(2, "a"); err != nil {
 		t.Errorf("another partner: %v", err)
 	}
@@ -50,9 +49,7 @@ func TestNamesAreUniqueWithinAPartnerAndKind(t *testing.T) {
 		}
 	}
 	second := must.Get(create(1, "b"))(t)
-	if _, err := notes(s).Update(t.Context(), 1, second.ID, func(n *note) error { n.Name = "a"; return nil }); !errors.Is(err, ErrTaken) {
-		t.Errorf("renamed to a used name: %v", err)
-	}
+	expect.Fail(notes(s).Update(t.Context(), 1, second.ID, func(n *note) error { n.Name = "a"; return nil }))(t, ErrTaken, "renamed to a used name")
 	if got, err := notes(s).Get(t.Context(), 1, second.ID); err != nil || got.Body.Name != "b" {
 		t.Errorf("after a refused change: %v, %v", got, err)
 	}
@@ -81,9 +78,7 @@ func TestAChangeOfARecordBlocksNoOtherWrite(t *testing.T) {
 		t.Errorf("tags %v", got.Body.Tags)
 	}
 	deleted := sync.OnceValue(func() error { return all.Delete(ctx, 1, r.ID) })
-	if err := add("third", deleted); !errors.Is(err, ErrNotFound) {
-		t.Errorf("a record that was deleted meanwhile: %v", err)
-	}
+	expect.Error(t, add("third", deleted), ErrNotFound, "a record that was deleted meanwhile")
 }
 
 func TestCollectionLists(t *testing.T) {
@@ -157,17 +152,11 @@ func TestARepeatedRequestHasItsFirstResult(t *testing.T) {
 	if other, err := notes(s).Create(ctx, 2, note{Name: "a"}); err != nil || other.ID == first.ID {
 		t.Errorf("another partner with the same key: %v, %v", other.ID, err)
 	}
-	if _, err := notes(s).Create(WithRequest(t.Context(), "other"), 1, note{Name: "a"}); !errors.Is(err, ErrTaken) {
-		t.Errorf("another key: %v", err)
-	}
+	expect.Fail(notes(s).Create(WithRequest(t.Context(), "other"), 1, note{Name: "a"}))(t, ErrTaken, "another key")
 	for range 2 {
-		if err := notes(s).Delete(ctx, 1, first.ID); err != nil {
-			t.Errorf("delete: %v", err)
-		}
+		expect.Equal(t, notes(s).Delete(ctx, 1, first.ID), nil, "delete")
 	}
-	if err := notes(s).Delete(WithRequest(t.Context(), "other"), 1, first.ID); !errors.Is(err, ErrNotFound) {
-		t.Errorf("delete with another key: %v", err)
-	}
+	expect.Error(t, notes(s).Delete(WithRequest(t.Context(), "other"), 1, first.ID), ErrNotFound, "delete with another key")
 }
 
 // TestASettingOfARuleThatIsBeingStoredIsNotDeleted: the rule is stored while the delete waits.
@@ -228,9 +217,7 @@ func TestAnItemGoesWithItsFile(t *testing.T) {
 	s := open(t)
 	file := must.Get(s.AddAsset(t.Context(), "image/png", bytes.NewReader([]byte("picture"))))(t)
 	item := must.Get(s.Catalog().Create(t.Context(), 1, CatalogItem{Type: VisualItem, AssetID: file}))(t)
-	if err := s.Catalog().Delete(t.Context(), 2, item.ID); !errors.Is(err, ErrNotFound) {
-		t.Errorf("delete by another partner: %v", err)
-	}
+	expect.Error(t, s.Catalog().Delete(t.Context(), 2, item.ID), ErrNotFound, "delete by another partner")
 	if _, _, err := s.Asset(t.Context(), file); err != nil {
 		t.Errorf("the file of an item that is there: %v", err)
 	}

@@ -10,6 +10,7 @@ import (
 
 	"modernc.org/sqlite"
 
+	"github.com/agentruntime/agentruntime/internal/expect"
 	"github.com/agentruntime/agentruntime/internal/must"
 )
 
@@ -87,9 +88,7 @@ func TestAFailedStatementIsUsedAgain(t *testing.T) {
 			t.Errorf("%d: %v", i, err)
 		}
 	}
-	if *prepared != 1 {
-		t.Errorf("prepared %d statements, want 1", *prepared)
-	}
+	expect.Equal(t, *prepared, 1, "prepared statements")
 }
 
 // TestKeptStatementsAreBounded: a filter may have any number of forms.
@@ -101,9 +100,7 @@ func TestKeptStatementsAreBounded(t *testing.T) {
 	c := must.Get(db.Conn(t.Context()))(t)
 	defer c.Close()
 	must.Do(t, c.Raw(func(raw any) error {
-		if n := len(raw.(*conn).idle); n != maxKept {
-			t.Errorf("keeps %d statements, want %d", n, maxKept)
-		}
+		expect.Equal(t, len(raw.(*conn).idle), maxKept, "keeps statements")
 		return nil
 	}))
 }

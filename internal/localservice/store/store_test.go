@@ -14,6 +14,7 @@ import (
 
 	"github.com/google/uuid"
 
+	"github.com/agentruntime/agentruntime/internal/expect"
 	"github.com/agentruntime/agentruntime/internal/leaktest"
 	"github.com/agentruntime/agentruntime/internal/must"
 )
@@ -77,9 +78,7 @@ func TestPresetsAreListedInTheirOrder(t *testing.T) {
 	for _, item := range items {
 		names = append(names, item.Body.Texts("visual")["name"]+item.Body.Texts("voice")["name"])
 	}
-	if want := []string{"Robin", "Ada", "Noor", "Ben", "Clear", "Deep", "Bright", "Klar"}; !slices.Equal(names, want) {
-		t.Errorf("presets %v, want %v", names, want)
-	}
+	expect.List(t, names, []string{"Robin", "Ada", "Noor", "Ben", "Clear", "Deep", "Bright", "Klar"}, "presets")
 }
 
 func TestSeedAgentsKeepTheirIDs(t *testing.T) {
@@ -99,9 +98,7 @@ func TestSeedAgentsKeepTheirIDs(t *testing.T) {
 		}
 	}
 	want := []string{Receptionist, Silent, Tap, Audio, Tools, NoVars}
-	if !slices.Equal(names, want) {
-		t.Errorf("agents %v, want %v", names, want)
-	}
+	expect.List(t, names, want, "agents")
 }
 
 // TestDataAreForTheirOwnerOnly, also where everybody may enter the directory, and an older
@@ -109,9 +106,7 @@ func TestSeedAgentsKeepTheirIDs(t *testing.T) {
 func TestDataAreForTheirOwnerOnly(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "data")
 	must.Do(t, must.Get(Open(dir))(t).Close())
-	if mode := must.Get(os.Stat(dir))(t).Mode().Perm(); mode != 0o700 {
-		t.Errorf("a new directory has the mode %v", mode)
-	}
+	expect.Equal(t, must.Get(os.Stat(dir))(t).Mode().Perm(), 0o700, "a new directory has the mode")
 	for name, left := range map[string][]string{"new": nil, "left by an older version": {"", "-wal", "-shm"}} {
 		t.Run(name, func(t *testing.T) {
 			dir := t.TempDir()
@@ -144,9 +139,7 @@ func TestDataAreForTheirOwnerOnly(t *testing.T) {
 func TestTemporaryDataAreRemoved(t *testing.T) {
 	s := must.Get(Open(""))(t)
 	must.Do(t, s.Close())
-	if _, err := os.Stat(s.tempDir); !errors.Is(err, os.ErrNotExist) {
-		t.Errorf("stat after close: %v, want not exist", err)
-	}
+	expect.Fail(os.Stat(s.tempDir))(t, os.ErrNotExist, "stat after close")
 }
 
 func TestFileOfAnotherVersionIsRefused(t *testing.T) {
@@ -154,9 +147,7 @@ func TestFileOfAnotherVersionIsRefused(t *testing.T) {
 	s := must.Get(Open(dir))(t)
 	must.Get(s.write.Exec("PRAGMA user_version = 999"))(t)
 	must.Do(t, s.Close())
-	if _, err := Open(dir); !errors.Is(err, errOther) {
-		t.Errorf("open: %v, want %v", err, errOther)
-	}
+	expect.Fail(Open(dir))(t, errOther, "open")
 }
 
 // TestKilledWriterLosesNothing kills a process that writes messages and records, and
@@ -281,15 +272,11 @@ func TestScopeHidesOtherUsersThreads(t *testing.T) {
 				t.Errorf("messages: %d, %v; want %d", total, err, tt.messages)
 			}
 			if !tt.reads {
-				if _, err := s.UpdateThread(ctx, tt.scope, anns.ID, func(*Thread) error { return nil }); !errors.Is(err, ErrNotFound) {
-					t.Errorf("update: %v, want %v", err, ErrNotFound)
-				}
+				expect.Fail(s.UpdateThread(ctx, tt.scope, anns.ID, func(*Thread) error { return nil }))(t, ErrNotFound, "update")
 				if deleted, err := s.DeleteThreads(ctx, tt.scope, []string{anns.ID}); err != nil || len(deleted) != 0 {
 					t.Errorf("delete: %v, %v; want none", deleted, err)
 				}
-				if _, err := s.AddFeedback(ctx, tt.scope, Feedback{MessageID: question.ID}); !errors.Is(err, ErrNotFound) {
-					t.Errorf("feedback: %v, want %v", err, ErrNotFound)
-				}
+				expect.Fail(s.AddFeedback(ctx, tt.scope, Feedback{MessageID: question.ID}))(t, ErrNotFound, "feedback")
 			}
 		})
 	}
@@ -299,14 +286,10 @@ func TestScopeHidesOtherUsersThreads(t *testing.T) {
 	}
 	// A visitor of a widget is known by the token alone, which no other anonymous caller has.
 	widgets := newThread(t, s, Scope{PartnerID: partner, TokenID: "t5", Widget: true})
-	if _, err := s.Thread(t.Context(), otherAnonymous, widgets.ID); !errors.Is(err, ErrNotFound) {
-		t.Errorf("a widget's thread without its token: %v, want %v", err, ErrNotFound)
-	}
+	expect.Fail(s.Thread(t.Context(), otherAnonymous, widgets.ID))(t, ErrNotFound, "a widget's thread without its token")
 	// A visitor with a widget token can't access what was created with another token.
 	otherAnonymous.Widget = true
-	if _, err := s.Thread(t.Context(), otherAnonymous, anonymousThread.ID); !errors.Is(err, ErrNotFound) {
-		t.Errorf("anonymous thread with another widget token: %v, want %v", err, ErrNotFound)
-	}
+	expect.Fail(s.Thread(t.Context(), otherAnonymous, anonymousThread.ID))(t, ErrNotFound, "anonymous thread with another widget token")
 }
 
 // TestRatingsOfASharedMessage: each caller has their own.
@@ -338,9 +321,7 @@ func TestRatingsOfASharedMessage(t *testing.T) {
 			t.Errorf("%v reads the comment %q of %s, want %q (%v)", tt.scope, got, tt.id, tt.want, err)
 		}
 	}
-	if _, err := s.Message(t.Context(), Scope{PartnerID: 2, Admin: true}, "copy"); !errors.Is(err, ErrNotFound) {
-		t.Errorf("another partner's copy: %v, want %v", err, ErrNotFound)
-	}
+	expect.Fail(s.Message(t.Context(), Scope{PartnerID: 2, Admin: true}, "copy"))(t, ErrNotFound, "another partner's copy")
 }
 
 func TestDeletedThreadIsGone(t *testing.T) {
@@ -367,13 +348,9 @@ func TestDeletedThreadIsGone(t *testing.T) {
 	if deleted, err := s.DeleteThreads(ctx, scope, []string{thread.ID}); err != nil || len(deleted) != 0 {
 		t.Errorf("deleted again: %v, %v; want none", deleted, err)
 	}
-	if _, err := s.Message(ctx, scope, m.ID); !errors.Is(err, ErrNotFound) {
-		t.Errorf("message: %v, want %v", err, ErrNotFound)
-	}
+	expect.Fail(s.Message(ctx, scope, m.ID))(t, ErrNotFound, "message")
 	late := Message{ID: uuid.NewString(), ThreadID: thread.ID, Role: AI}
-	if err := s.AddMessage(ctx, &late); !errors.Is(err, ErrNotFound) {
-		t.Errorf("add: %v, want %v", err, ErrNotFound)
-	}
+	expect.Error(t, s.AddMessage(ctx, &late), ErrNotFound, "add")
 	if err := s.ChangeThreadState(ctx, thread.ID, func(state *ThreadState) { state.Vars = map[string]any{"contact": 8} }); !errors.Is(err, ErrNotFound) {
 		t.Errorf("change: %v, want %v", err, ErrNotFound)
 	}
@@ -422,9 +399,7 @@ func TestATurnThatIsSentAgainIsStoredOnce(t *testing.T) {
 	has("t-1", false)
 	first := must.Get(ask(thread.ID, "one", "", "t-1"))(t)
 	has("t-1", true)
-	if _, err := ask(thread.ID, "one", "", "t-1"); !errors.Is(err, ErrRepeated) {
-		t.Errorf("the same turn again: %v, want %v", err, ErrRepeated)
-	}
+	expect.Fail(ask(thread.ID, "one", "", "t-1"))(t, ErrRepeated, "the same turn again")
 	if _, err := ask(other.ID, "one", "", "t-1"); err != nil {
 		t.Errorf("the same id in another thread: %v", err)
 	}
@@ -434,12 +409,8 @@ func TestATurnThatIsSentAgainIsStoredOnce(t *testing.T) {
 	want("one two")
 	has("t-1", true)
 	has("t-2", true)
-	if _, err := ask(thread.ID, "two", "", "t-2"); !errors.Is(err, ErrRepeated) {
-		t.Errorf("the second part again: %v, want %v", err, ErrRepeated)
-	}
-	if _, err := ask(thread.ID, "three, two", first.ID, "t-3", "t-2"); !errors.Is(err, ErrRepeated) {
-		t.Errorf("a question with a part that is there: %v, want %v", err, ErrRepeated)
-	}
+	expect.Fail(ask(thread.ID, "two", "", "t-2"))(t, ErrRepeated, "the second part again")
+	expect.Fail(ask(thread.ID, "three, two", first.ID, "t-3", "t-2"))(t, ErrRepeated, "a question with a part that is there")
 	has("t-3", false) // with the rest of it
 	want("one two")
 }
@@ -460,16 +431,10 @@ func TestHistoryIsTheEndOfTheThread(t *testing.T) {
 	for _, text := range []string{"1", "2", "3"} {
 		say(t, s, thread.ID, Human, text, "")
 	}
-	if got := texts(2); !slices.Equal(got, []string{"2", "3"}) {
-		t.Errorf("last two: %v", got)
-	}
-	if got := texts(10); !slices.Equal(got, []string{"0", "1", "2", "3"}) {
-		t.Errorf("all: %v", got)
-	}
+	expect.List(t, texts(2), []string{"2", "3"}, "last two")
+	expect.List(t, texts(10), []string{"0", "1", "2", "3"}, "all")
 	say(t, s, thread.ID, Human, "4"+strings.Repeat("x", HistoryBytes/2), "")
-	if got := texts(10); !slices.Equal(got, []string{"1", "2", "3", "4"}) {
-		t.Errorf("within the bytes: %v", got)
-	}
+	expect.List(t, texts(10), []string{"1", "2", "3", "4"}, "within the bytes")
 }
 
 func TestFeedbackIsIdempotent(t *testing.T) {
@@ -536,9 +501,7 @@ func TestSearchKnowledge(t *testing.T) {
 		for _, hit := range hits {
 			headings = append(headings, hit.Heading)
 		}
-		if !slices.Equal(headings, tt.want) {
-			t.Errorf("%q: %v, want %v", tt.words, headings, tt.want)
-		}
+		expect.List(t, headings, tt.want, "%q", tt.words)
 	}
 }
 
@@ -551,9 +514,7 @@ func TestAQueryHasEachWordOnce(t *testing.T) {
 	for i := range 10 * maxQueryWords {
 		many.WriteString(strconv.Itoa(i) + " ")
 	}
-	if n := len(strings.Split(matchAny(many.String()), " OR ")); n != maxQueryWords {
-		t.Errorf("%d words, want %d", n, maxQueryWords)
-	}
+	expect.Equal(t, len(strings.Split(matchAny(many.String()), " OR ")), maxQueryWords, "words")
 }
 
 func TestCancelledContextWaitsForNothing(t *testing.T) {
@@ -562,9 +523,7 @@ func TestCancelledContextWaitsForNothing(t *testing.T) {
 	defer tx.Rollback()                //nolint:errcheck // nothing was written
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	if err := s.SetDocuments(ctx, nil); !errors.Is(err, context.Canceled) {
-		t.Errorf("write: %v, want %v", err, context.Canceled)
-	}
+	expect.Error(t, s.SetDocuments(ctx, nil), context.Canceled, "write")
 }
 
 // FuzzSearchKnowledge: what a user types is words, whatever they mean to FTS5.

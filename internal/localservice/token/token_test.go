@@ -10,6 +10,7 @@ import (
 	"time"
 	"unicode/utf8"
 
+	"github.com/agentruntime/agentruntime/internal/expect"
 	"github.com/agentruntime/agentruntime/internal/leaktest"
 	"github.com/agentruntime/agentruntime/internal/localservice/store"
 	"github.com/agentruntime/agentruntime/internal/localservice/store/storetest"
@@ -161,9 +162,7 @@ func TestRestrictionsAreEnforced(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			text := start(t, a, p, Grant{Privileges: tt.privileges})
 			_, err := a.Check(t.Context(), text, Use{netip.MustParseAddr(tt.addr), tt.path})
-			if !errors.Is(err, tt.want) {
-				t.Errorf("check: %v, want %v", err, tt.want)
-			}
+			expect.Error(t, err, tt.want, "check")
 		})
 	}
 }
@@ -183,9 +182,7 @@ func TestActionsLimitIsSharedWithDerivedTokens(t *testing.T) {
 func TestExpiry(t *testing.T) {
 	a, _, p := authority(t)
 	text := must.Get(Mint(p.Secret, &Claims{PartnerID: p.ID, Expiry: time.Now().Add(-time.Second)}))(t)
-	if _, err := a.Check(t.Context(), text, anywhere); !errors.Is(err, ErrExpired) {
-		t.Errorf("check: %v, want %v", err, ErrExpired)
-	}
+	expect.Fail(a.Check(t.Context(), text, anywhere))(t, ErrExpired, "check")
 }
 
 func TestEndEndsTheGroup(t *testing.T) {
@@ -201,13 +198,9 @@ func TestEndEndsTheGroup(t *testing.T) {
 		text string
 		want error
 	}{"itself": {one, ErrEnded}, "its group": {two, ErrEnded}, "another group": {three, nil}, "minted later": {later, ErrEnded}} {
-		if _, err := a.Check(t.Context(), tt.text, anywhere); !errors.Is(err, tt.want) {
-			t.Errorf("%s: %v, want %v", name, err, tt.want)
-		}
+		expect.Fail(a.Check(t.Context(), tt.text, anywhere))(t, tt.want, "%s", name)
 	}
-	if err := a.End(t.Context(), "nonsense"); err != nil {
-		t.Errorf("end of what is no token: %v", err)
-	}
+	expect.Equal(t, a.End(t.Context(), "nonsense"), nil, "end of what is no token")
 }
 
 func TestTamperedTokenIsInvalid(t *testing.T) {

@@ -14,6 +14,7 @@ import (
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
+	"github.com/agentruntime/agentruntime/internal/expect"
 	"github.com/agentruntime/agentruntime/internal/localservice/store"
 )
 
@@ -134,9 +135,7 @@ func TestAllowedToolsOnly(t *testing.T) {
 	server, r := newMCPServer(t), runner(t, io.Discard)
 	for want, allowed := range map[string][]string{"echo weather": {"weather", "echo", "other"}, "": {}} {
 		only := server.config(func(s *store.MCPServer) { s.AllowedTools = allowed })
-		if got := toolNames(r.Remote(t.Context(), []store.MCPServer{only}, nil, mcpVars)); got != want {
-			t.Errorf("allowed %q: %q", allowed, got)
-		}
+		expect.Equal(t, toolNames(r.Remote(t.Context(), []store.MCPServer{only}, nil, mcpVars)), want, "allowed %q", allowed)
 	}
 }
 

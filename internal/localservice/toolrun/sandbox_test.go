@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/agentruntime/agentruntime/internal/expect"
 	"github.com/agentruntime/agentruntime/internal/localservice/store"
 )
 
@@ -27,9 +28,7 @@ func TestCodeRuns(t *testing.T) {
 		`JSON.stringify = () => "{}"; function main() { return {a: 1} }`:                          `{"a":1}`,
 		`function main() { return {has: [typeof fetch, typeof require, typeof std, typeof os]} }`: `{"has":["undefined","undefined","undefined","undefined"]}`,
 	} {
-		if got := string(r.Run(t.Context(), codeTool(code), json.RawMessage(`{"a":2,"b":3}`), vars)); got != want {
-			t.Errorf("%s: %s, want %s", code, got, want)
-		}
+		expect.Equal(t, string(r.Run(t.Context(), codeTool(code), json.RawMessage(`{"a":2,"b":3}`), vars)), want, "%s", code)
 	}
 }
 

@@ -12,6 +12,7 @@ import (
 	"sync/atomic"
 	"testing"
 
+	"github.com/agentruntime/agentruntime/internal/expect"
 	"github.com/agentruntime/agentruntime/internal/leaktest"
 	"github.com/agentruntime/agentruntime/internal/localservice/store"
 	"github.com/agentruntime/agentruntime/internal/must"
@@ -134,9 +135,7 @@ func TestTablesAreLookedUp(t *testing.T) {
 		`{"item":"milk"}`: `{"rows":[]}`, `{"price":2500000}`: `{"rows":[{"item":"Villa","price":"2500000"}]}`,
 		`{"other":1}`: `{"rows":[{"item":"Tea","price":"3"},{"item":"coffee","price":"4"},{"item":"Villa","price":"2500000"}]}`,
 	} {
-		if got := string(r.Run(t.Context(), tool, json.RawMessage(args), nil)); got != want {
-			t.Errorf("%s: %s, want %s", args, got, want)
-		}
+		expect.Equal(t, string(r.Run(t.Context(), tool, json.RawMessage(args), nil)), want, "%s", args)
 	}
 }
 
@@ -213,7 +212,5 @@ func TestRequestShapes(t *testing.T) {
 			t.Errorf("%s\n got %s\nwant %s", config, got, want)
 		}
 	}
-	if grants.Load() != 1 {
-		t.Errorf("%d tokens were issued, want 1", grants.Load())
-	}
+	expect.Equal(t, grants.Load(), 1, "tokens were issued")
 }

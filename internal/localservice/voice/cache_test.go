@@ -9,6 +9,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/agentruntime/agentruntime/internal/expect"
 	"github.com/agentruntime/agentruntime/internal/must"
 )
 
@@ -44,17 +45,13 @@ func TestASentenceIsMadeOnce(t *testing.T) {
 		if _, err := c.Speak(t.Context(), "Hello.", Manner{}); err != nil {
 			t.Error(err)
 		}
-		if n := from.made.Load(); n != 1 {
-			t.Errorf("made %d times", n)
-		}
+		expect.Equal(t, from.made.Load(), 1, "how often made")
 		for _, how := range []Manner{{Name: "Deep"}, {Speed: 2}} { // each is another sound
 			if _, err := c.Speak(t.Context(), "Hello.", how); err != nil {
 				t.Error(err)
 			}
 		}
-		if n := from.made.Load(); n != 3 {
-			t.Errorf("made %d times in three manners", n)
-		}
+		expect.Equal(t, from.made.Load(), 3, "made times in three manners")
 	})
 }
 
@@ -66,9 +63,7 @@ func TestALeaverTakesNoSoundAway(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())
 		var all sync.WaitGroup
 		all.Go(func() {
-			if _, err := c.Speak(ctx, "Hello.", Manner{}); !errors.Is(err, context.Canceled) {
-				t.Errorf("the first: %v", err)
-			}
+			expect.Fail(c.Speak(ctx, "Hello.", Manner{}))(t, context.Canceled, "the first")
 		})
 		synctest.Wait()
 		all.Go(func() {
@@ -79,9 +74,7 @@ func TestALeaverTakesNoSoundAway(t *testing.T) {
 		synctest.Wait()
 		cancel()
 		all.Wait()
-		if n := from.made.Load(); n != 1 {
-			t.Errorf("made %d times", n)
-		}
+		expect.Equal(t, from.made.Load(), 1, "how often made")
 	})
 }
 
@@ -96,9 +89,7 @@ func TestASoundThatNoCallWaitsForEnds(t *testing.T) {
 		if _, err := c.Speak(ctx, "Hello.", Manner{}); !errors.Is(err, context.DeadlineExceeded) {
 			t.Error(err)
 		}
-		if took := time.Since(began); took != 10*time.Millisecond {
-			t.Errorf("ended after %v", took)
-		}
+		expect.Equal(t, time.Since(began), 10*time.Millisecond, "ended after")
 		if _, err := c.Speak(t.Context(), "Hello.", Manner{}); err != nil || from.made.Load() != 2 {
 			t.Errorf("again: %v, made %d times", err, from.made.Load())
 		}
@@ -114,9 +105,7 @@ func TestAFailureIsNotKept(t *testing.T) {
 				t.Error("no error")
 			}
 		}
-		if n := from.made.Load(); n != 2 {
-			t.Errorf("made %d times", n)
-		}
+		expect.Equal(t, from.made.Load(), 2, "how often made")
 	})
 }
 

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/agentruntime/agentruntime/internal/audio"
+	"github.com/agentruntime/agentruntime/internal/expect"
 	"github.com/agentruntime/agentruntime/internal/must"
 )
 
@@ -58,9 +59,7 @@ func TestEspeakSpeaksMarkupAndOptionsAsText(t *testing.T) {
 func TestMarkUp(t *testing.T) {
 	got := markUp([]string{"Of course.", "It is <open>", "from nine..."}, "50")
 	want := `<speak>Of course<prosody volume="50">. It is &lt;open&gt;</prosody> from nine...</speak>`
-	if got != want {
-		t.Errorf("markup is %s, want %s", got, want)
-	}
+	expect.Equal(t, got, want, "markup is")
 }
 
 func TestEspeakFailures(t *testing.T) {
@@ -84,9 +83,7 @@ func TestPhraseStarts(t *testing.T) {
 	heard := slices.Concat(sound(2, 0), sound(6, 1000), sound(3, 0), sound(6, 1000), sound(6, 1000))
 	probe := slices.Concat(sound(2, 0), sound(5, 1000), sound(1, 500), sound(3, 0), sound(6, 500), sound(6, 1000))
 	// The one soft window at the end of the first phrase is followed by marked ones, so it counts as theirs.
-	if got, want := phraseStarts(heard, probe, window), []int{0, 70, 170}; !slices.Equal(got, want) {
-		t.Errorf("phrases start at %v, want %v", got, want)
-	}
+	expect.List(t, phraseStarts(heard, probe, window), []int{0, 70, 170}, "phrases start at")
 	if got := phraseStarts(heard, probe[1:], window); got != nil {
 		t.Errorf("sounds of different length give %v", got)
 	}

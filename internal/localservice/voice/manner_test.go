@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/agentruntime/agentruntime/internal/audio"
+	"github.com/agentruntime/agentruntime/internal/expect"
 	"github.com/agentruntime/agentruntime/internal/must"
 )
 
@@ -71,9 +72,7 @@ func TestSpeed(t *testing.T) {
 		if got := float64(len(speech.PCM)) / float64(len(usual.PCM)); got < want*0.98 || got > want*1.02 {
 			t.Errorf("speed %v takes %.2f of the time, want %.2f", speed, got, want)
 		}
-		if chunkText(speech) != text {
-			t.Errorf("speed %v says %q", speed, chunkText(speech))
-		}
+		expect.Equal(t, chunkText(speech), text, "speed %v says", speed)
 	}
 }
 
@@ -127,9 +126,7 @@ func TestEndpointVoices(t *testing.T) {
 			if err := json.NewDecoder(r.Body).Decode(&body); err != nil {
 				t.Error(err)
 			}
-			if got := fmt.Sprint(body.Voice, " ", body.Speed); got != tt.want {
-				t.Errorf("%+v asks for %s, want %s", tt.how, got, tt.want)
-			}
+			expect.Equal(t, fmt.Sprint(body.Voice, " ", body.Speed), tt.want, "%+v asks for", tt.how)
 			w.Header().Set("Content-Type", "audio/wav")
 			_, _ = w.Write(audio.EncodeWAV([]int16{1, 2, 3}, 22050))
 		})

@@ -2,13 +2,12 @@ package voice
 
 import (
 	"context"
-	"errors"
-	"slices"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/agentruntime/agentruntime/internal/audio"
+	"github.com/agentruntime/agentruntime/internal/expect"
 	"github.com/agentruntime/agentruntime/internal/must"
 )
 
@@ -21,9 +20,7 @@ func TestBuiltinVoiceAlwaysMakesSound(t *testing.T) {
 		if level := audio.Level(speech.PCM); level < -30 || level > -12 {
 			t.Errorf("%q sounds at %.0f dB, want -30 to -12", text, level)
 		}
-		if got := chunkText(speech); got != text {
-			t.Errorf("chunks say %q, want %q", got, text)
-		}
+		expect.Equal(t, chunkText(speech), text, "chunks say")
 	}
 }
 
@@ -54,9 +51,7 @@ func TestQuestionRises(t *testing.T) {
 	if last := asked[len(asked)-1].pitch; last < pitchStart {
 		t.Errorf("question ends at %.0f Hz, below its beginning", last)
 	}
-	if last := said[len(said)-1].pitch; last != pitchEnd {
-		t.Errorf("statement ends at %.0f Hz, want %.0f", last, pitchEnd)
-	}
+	expect.Equal(t, said[len(said)-1].pitch, pitchEnd, "statement ends at Hz")
 }
 
 func TestEverySpellingHasSounds(t *testing.T) {
@@ -85,18 +80,14 @@ func TestPronounce(t *testing.T) {
 		for _, name := range strings.Fields(want) {
 			expected = append(expected, sounds[name])
 		}
-		if got := pronounce(word); !slices.Equal(got, expected) {
-			t.Errorf("%s is pronounced %v, want %s", word, got, want)
-		}
+		expect.List(t, pronounce(word), expected, "%s is pronounced", word)
 	}
 }
 
 func TestBuiltinVoiceStopsWhenCancelled(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	if _, err := (synthesiser{}).Speak(ctx, "Hello", Manner{}); !errors.Is(err, context.Canceled) {
-		t.Errorf("error is %v, want %v", err, context.Canceled)
-	}
+	expect.Fail((synthesiser{}).Speak(ctx, "Hello", Manner{}))(t, context.Canceled, "error is")
 }
 
 func builtin(t *testing.T, text string) *Speech {
@@ -131,9 +122,7 @@ func TestFewTextsAreMadeAtOnce(t *testing.T) {
 	}
 	ctx, cancel := context.WithCancel(t.Context())
 	time.AfterFunc(10*time.Millisecond, cancel)
-	if _, err := (synthesiser{}).Speak(ctx, "Hi.", Manner{}); !errors.Is(err, context.Canceled) {
-		t.Errorf("a text too many: %v, want that it waits", err)
-	}
+	expect.Fail((synthesiser{}).Speak(ctx, "Hi.", Manner{}))(t, context.Canceled, "a text too many")
 	<-speaking
 	if s, err := (synthesiser{}).Speak(t.Context(), "Hi.", Manner{}); err != nil || len(s.PCM) == 0 {
 		t.Errorf("a text that has a place: %v", err)

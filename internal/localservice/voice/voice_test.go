@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/agentruntime/agentruntime/internal/expect"
 	"github.com/agentruntime/agentruntime/internal/localservice/endpoint"
 	"github.com/agentruntime/agentruntime/internal/must"
 )
@@ -57,9 +58,7 @@ func TestBuiltinVoiceStepsIn(t *testing.T) {
 	const text = "Good morning."
 	got := must.Get(v.Speak(t.Context(), text, Manner{}))(t)
 	want := must.Get(synthesiser{}.Speak(t.Context(), text, Manner{}))(t)
-	if !slices.Equal(got.PCM, want.PCM) {
-		t.Error("not the built-in voice")
-	}
+	expect.List(t, got.PCM, want.PCM, "not the built-in voice")
 	if line := log.String(); !strings.Contains(line, "no sound card") || strings.Contains(line, "morning") {
 		t.Errorf("log should name the failure and not the text: %s", line)
 	}
@@ -86,9 +85,7 @@ func TestPhrases(t *testing.T) {
 		{"tab\there\x00and\x1bthere", []string{"tab here and", "there"}},
 		{"caf\xe9", []string{"caf"}},
 	} {
-		if got := phrases(test.text); !slices.Equal(got, test.want) {
-			t.Errorf("phrases(%q) = %q, want %q", test.text, got, test.want)
-		}
+		expect.List(t, phrases(test.text), test.want, "phrases(%q)", test.text)
 	}
 }
 
@@ -97,9 +94,7 @@ func TestPhrasesAreBounded(t *testing.T) {
 	for _, phrase := range phrases(strings.Repeat("word ", MaxText)) {
 		length += len(phrase) + 1
 	}
-	if length != MaxText {
-		t.Errorf("phrases have %d characters, want %d", length, MaxText)
-	}
+	expect.Equal(t, length, MaxText, "phrases have characters")
 }
 
 func TestApportionGivesPausesToThePhraseBefore(t *testing.T) {
