@@ -10,6 +10,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/agentruntime/agentruntime/internal/expect"
 	"github.com/agentruntime/agentruntime/internal/must"
 	"github.com/agentruntime/agentruntime/management"
 	"github.com/agentruntime/agentruntime/runtime/fault"
@@ -238,9 +239,7 @@ func TestAuditOfARule(t *testing.T) {
 				t.Errorf("%s: %+v", name, f)
 			}
 		}
-		if !slices.Equal(got, c.want) {
-			t.Errorf("%s: got %v, want %v", name, got, c.want)
-		}
+		expect.List(t, got, c.want, "%s", name)
 	}
 	answers["/lifecycle/get"] = []answer{{404, `{}`}}
 	_, err := newFake(t, answers).Lifecycle.Audit(t.Context(), "r-9")

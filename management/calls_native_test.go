@@ -10,6 +10,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/agentruntime/agentruntime/internal/expect"
 	"github.com/agentruntime/agentruntime/internal/must"
 	"github.com/agentruntime/agentruntime/management"
 	"github.com/agentruntime/agentruntime/runtime/fault"
@@ -579,9 +580,7 @@ func TestTokensOfThreadCalls(t *testing.T) {
 				continue
 			}
 			wantCode(t, c[0], err, fault.WrongTokenScope)
-			if len(asked) != 0 {
-				t.Errorf("%s with %v: asked %v", c[0], token, asked)
-			}
+			expect.Len(t, asked, 0, "%s with %v: asked", c[0], token)
 		}
 	}
 }

@@ -17,6 +17,7 @@ import (
 	"sync"
 	"testing"
 
+	"github.com/agentruntime/agentruntime/internal/expect"
 	"github.com/agentruntime/agentruntime/internal/must"
 	"github.com/agentruntime/agentruntime/management"
 	"github.com/agentruntime/agentruntime/runtime/fault"
@@ -64,13 +65,9 @@ func upload(t *testing.T, f *fake) map[string]string {
 
 func wantFields(t *testing.T, got map[string]string, want ...string) {
 	t.Helper()
-	if len(got)*2 != len(want) {
-		t.Errorf("fields %q", got)
-	}
+	expect.Equal(t, len(got)*2, len(want), "fields %q", got)
 	for i := 0; i < len(want); i += 2 {
-		if got[want[i]] != want[i+1] {
-			t.Errorf("%s is %q, want %q", want[i], got[want[i]], want[i+1])
-		}
+		expect.Equal(t, got[want[i]], want[i+1], "%s is", want[i])
 	}
 }
 

@@ -17,6 +17,7 @@ import (
 	"sync"
 	"testing"
 
+	"github.com/agentruntime/agentruntime/internal/expect"
 	"github.com/agentruntime/agentruntime/internal/must"
 	"github.com/agentruntime/agentruntime/management"
 	"github.com/agentruntime/agentruntime/runtime/fault"
@@ -98,18 +99,14 @@ func TestSecretFuncIsCalledForEveryToken(t *testing.T) {
 	}
 	_, err := f.Tokens.Admin(t.Context(), management.AdminTokenInput{UserID: "u"})
 	wantCode(t, "a failing SecretFunc", err, fault.InternalError)
-	if len(f.take()) != 0 {
-		t.Error("something was asked without a secret")
-	}
+	expect.Equal(t, len(f.take()), 0, "something was asked without a secret")
 }
 
 func TestWithoutASecret(t *testing.T) {
 	f := newFake(t, map[string][]answer{"/agent/get": {{0, agentJSON}}}, func(o *management.Options) { o.Secret = "" })
 	_, err := f.Agents.Get(t.Context(), "a-1")
 	wantCode(t, "no token", err, fault.NoSecret)
-	if len(f.take()) != 0 {
-		t.Error("something was asked")
-	}
+	expect.Equal(t, len(f.take()), 0, "something was asked")
 	if _, err := f.Agents.Get(management.WithToken(t.Context(), management.RawToken(userKS)), "a-1"); err != nil {
 		t.Error(err)
 	}
@@ -159,9 +156,7 @@ func TestOneTokenForManyCallers(t *testing.T) {
 			minted++
 		}
 	}
-	if minted != 1 {
-		t.Errorf("%d tokens were minted", minted)
-	}
+	expect.Equal(t, minted, 1, "tokens were minted")
 }
 
 func TestRetries(t *testing.T) {
@@ -244,9 +239,7 @@ func TestOnResponse(t *testing.T) {
 	})
 	must.Get(f.Agents.Get(t.Context(), "a-1"))(t)
 	want := []string{"/api_v3" + startPath + " 200 1", "/v1/agent/get 503 1", "/v1/agent/get 200 2"}
-	if fmt.Sprint(got) != fmt.Sprint(want) {
-		t.Errorf("got %q, want %q", got, want)
-	}
+	expect.Equal(t, fmt.Sprint(got), fmt.Sprint(want), "got %q", got)
 }
 
 // TestListsFetchPagesAsTheLoopGoesOn lists 95 agents, by offset and limit.
@@ -272,9 +265,7 @@ func TestListsFetchPagesAsTheLoopGoesOn(t *testing.T) {
 		}
 		seen++
 	}
-	if seen != 95 {
-		t.Errorf("%d agents", seen)
-	}
+	expect.Equal(t, seen, 95, "agents")
 	restart()
 	all, err := management.Collect(f.Agents.List(t.Context(), management.AgentFilter{}, management.PageSize(30)))
 	if err != nil || len(all) != 95 {
@@ -290,9 +281,7 @@ func TestListsFetchPagesAsTheLoopGoesOn(t *testing.T) {
 		`{"filter":{},"pager":{"offset":0,"limit":30}}`, `{"filter":{},"pager":{"offset":30,"limit":30}}`,
 		`{"filter":{},"pager":{"offset":60,"limit":30}}`, `{"filter":{},"pager":{"offset":90,"limit":30}}`,
 	}
-	if fmt.Sprint(offsets) != fmt.Sprint(want) {
-		t.Errorf("asked %q", offsets)
-	}
+	expect.Equal(t, fmt.Sprint(offsets), fmt.Sprint(want), "asked %q", offsets)
 }
 
 func TestListsThatGoWrong(t *testing.T) {
@@ -320,9 +309,7 @@ func TestListsThatGoWrong(t *testing.T) {
 				objects++
 			}
 		}
-		if objects != test.objects {
-			t.Errorf("%s: %d objects", name, objects)
-		}
+		expect.Equal(t, objects, test.objects, "%s objects", name)
 		if test.code == "" {
 			if failed != nil {
 				t.Errorf("%s: %v", name, failed)

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/agentruntime/agentruntime/internal/expect"
 	"github.com/agentruntime/agentruntime/internal/must"
 	"github.com/agentruntime/agentruntime/management"
 	"github.com/agentruntime/agentruntime/runtime/fault"
@@ -115,7 +116,5 @@ func TestASpiralOfToolsIsAnsweredInWords(t *testing.T) {
 	wantCode(t, "status without a token", err, fault.BadRequest)
 	_, err = f.ConverseOnce(t.Context(), management.TokenInput{ConfigID: 7}, management.ConverseRequest{}, management.SendOptions{})
 	wantCode(t, "nothing is minted for a bad request", err, fault.BadRequest)
-	if asked := f.take(); len(asked) != 0 {
-		t.Errorf("asked %+v", asked)
-	}
+	expect.Len(t, f.take(), 0, "asked")
 }

@@ -11,6 +11,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/agentruntime/agentruntime/internal/expect"
 	"github.com/agentruntime/agentruntime/internal/must"
 	"github.com/agentruntime/agentruntime/runtime/fault"
 )
@@ -20,9 +21,7 @@ func TestSecretValuesAreThrownAway(t *testing.T) {
 	for _, reply := range []string{`{"id":1,"secrets":{"B":"` + value + `","A":"***"}}`, `{"id":1,"secrets":["B","A"]}`} {
 		var i Intellect
 		must.Do(t, json.Unmarshal([]byte(reply), &i))
-		if want := (SecretNames{"A", "B"}); !slices.Equal(i.Secrets, want) {
-			t.Errorf("names %v, want %v", i.Secrets, want)
-		}
+		expect.List(t, i.Secrets, (SecretNames{"A", "B"}), "names")
 		text, err := json.Marshal(i)
 		if shown := fmt.Sprintf("%s %v %+v %#v", text, i, i, i); err != nil || strings.Contains(shown, value) {
 			t.Errorf("the value is in %s", shown)
@@ -112,9 +111,7 @@ func TestIntellectFieldsAreChecked(t *testing.T) {
 		}
 	}
 	noNumber := IntellectFields{ModelConfiguration: &ModelConfiguration{Temperature: new(math.NaN())}} // has no JSON
-	if err := noNumber.check(); !errors.Is(err, fault.BadRequest) {
-		t.Errorf("a temperature that is no number: %v", err)
-	}
+	expect.Error(t, noNumber.check(), fault.BadRequest, "a temperature that is no number")
 }
 
 func TestForcedLanguagePrompt(t *testing.T) {
@@ -127,9 +124,7 @@ func TestForcedLanguagePrompt(t *testing.T) {
 		}
 	}
 	for _, tag := range []string{"", "german", "d", "de_DE", "12", "xx", "de-"} {
-		if _, err := languageName(tag, ""); !errors.Is(err, fault.BadRequest) {
-			t.Errorf("%q: %v, want bad_request", tag, err)
-		}
+		expect.Fail(languageName(tag, ""))(t, fault.BadRequest, "%q", tag)
 	}
 	if name, err := languageName("cy", "Welsh"); err != nil || name != "Welsh" {
 		t.Errorf("%q, %v; want Welsh", name, err)

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/agentruntime/agentruntime/internal/expect"
 	"github.com/agentruntime/agentruntime/internal/fetch"
 	"github.com/agentruntime/agentruntime/internal/must"
 	"github.com/agentruntime/agentruntime/management"
@@ -50,9 +51,7 @@ func TestAnAgentAnswersFromACategory(t *testing.T) {
 		names = append(names, entry.Name)
 	}
 	slices.Sort(names)
-	if !slices.Equal(names, []string{"document.md", "prices.txt"}) {
-		t.Errorf("entries %q", names)
-	}
+	expect.List(t, names, []string{"document.md", "prices.txt"}, "entries")
 
 	agent, _ := info.Agent("receptionist")
 	if got, err := c.Knowledge.LinkAvailable(ctx); err != nil || !got.Applied {
@@ -160,9 +159,7 @@ func TestMediaCalls(t *testing.T) {
 	wantCode(t, "the same modality", drop(management.BuildIndexers("ocr", "ocr")), fault.BadRequest)
 	user := management.WithToken(ctx, management.Token{Kind: management.ConversationToken})
 	wantCode(t, "a user's token", drop(f.Knowledge.FindCategory(user, "Zoo")), fault.WrongTokenScope)
-	if asked := f.take(); len(asked) != 0 {
-		t.Errorf("asked %+v", asked)
-	}
+	expect.Len(t, f.take(), 0, "asked")
 	indexers, err := management.BuildIndexers()
 	if text, _ := json.Marshal(indexers); err != nil || string(text) != `[{"indexPosition":0,"type":3,"strategy":"EmbedDocumentV1"},{"indexPosition":1,"type":1,"strategy":"EmbedCaptionV1"},{"indexPosition":2,"type":2,"strategy":"EmbedOcrV1"}]` {
 		t.Errorf("indexers %s, %v", text, err)

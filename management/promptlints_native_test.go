@@ -8,6 +8,7 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/agentruntime/agentruntime/internal/expect"
 	"github.com/agentruntime/agentruntime/internal/must"
 	"github.com/agentruntime/agentruntime/management"
 	"github.com/agentruntime/agentruntime/runtime/fault"
@@ -102,9 +103,7 @@ func TestInspectKS(t *testing.T) {
 		"djJ8NTUwMXx3aWRnZXQ6MQ==":                     {OK: true, PartnerID: 5501},
 		"djJ8OTk5OTk5OTk5OTk5OTk5OTk5OTl8d2lkZ2V0OjE=": {PartnerID: 1<<63 - 1}, // more than an account's number can be
 	} {
-		if got := management.InspectKS(ks); got != want {
-			t.Errorf("%q: %+v, want %+v", ks, got, want)
-		}
+		expect.Equal(t, management.InspectKS(ks), want, "%q", ks)
 	}
 }
 

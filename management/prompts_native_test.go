@@ -4,12 +4,12 @@ package management
 
 import (
 	"encoding/json"
-	"errors"
 	"os"
 	"slices"
 	"strings"
 	"testing"
 
+	"github.com/agentruntime/agentruntime/internal/expect"
 	"github.com/agentruntime/agentruntime/internal/must"
 	"github.com/agentruntime/agentruntime/runtime/converse"
 	"github.com/agentruntime/agentruntime/runtime/fault"
@@ -51,9 +51,7 @@ func TestLintPrompt(t *testing.T) {
 		{"secret without a name", "{{ secrets.not a name }}", PromptContext{}, []string{FindingSecretPrefix}},
 	} {
 		t.Run(test.name, func(t *testing.T) {
-			if got := codes(LintPrompt(test.template, test.context)); !slices.Equal(got, test.want) {
-				t.Errorf("findings %v, want %v", got, test.want)
-			}
+			expect.List(t, codes(LintPrompt(test.template, test.context)), test.want, "findings")
 		})
 	}
 }
@@ -101,18 +99,10 @@ func TestPreviewPrompt(t *testing.T) {
 			Vars:     map[string]any{"name": "Ada", "n": 3},
 			Reserved: map[string]any{"sys__user_obj.first_name": "Ann"},
 		}))(t)
-	if want := "Hi Ann, Ada, ***, 3, ."; preview.Text != want {
-		t.Errorf("text %q, want %q", preview.Text, want)
-	}
-	if want := []string{"missing", "sys__user_obj.email"}; !slices.Equal(preview.Unresolved, want) {
-		t.Errorf("unresolved %v, want %v", preview.Unresolved, want)
-	}
-	if want := []string{string(fault.ReservedUserAttrUnresolved)}; !slices.Equal(codes(preview.Findings), want) {
-		t.Errorf("findings %v, want %v", codes(preview.Findings), want)
-	}
-	if len(preview.Variables) != 7 {
-		t.Errorf("variables %v, want 7", preview.Variables)
-	}
+	expect.Equal(t, preview.Text, "Hi Ann, Ada, ***, 3, .", "text")
+	expect.List(t, preview.Unresolved, []string{"missing", "sys__user_obj.email"}, "unresolved")
+	expect.List(t, codes(preview.Findings), []string{string(fault.ReservedUserAttrUnresolved)}, "findings")
+	expect.Equal(t, len(preview.Variables), 7, "variables %v", preview.Variables)
 }
 
 func TestPreviewPromptRefusesReservedNames(t *testing.T) {
@@ -126,9 +116,7 @@ func TestPreviewPromptRefusesReservedNames(t *testing.T) {
 		"value that is no scalar": {Vars: map[string]any{"a": []int{1}}},
 		"reserved, no scalar":     {Reserved: map[string]any{"sys__user_id": []int{1}}},
 	} {
-		if _, err := PreviewPrompt("x", v); !errors.Is(err, fault.ValidationError) {
-			t.Errorf("%s: %v, want validation_error", name, err)
-		}
+		expect.Fail(PreviewPrompt("x", v))(t, fault.ValidationError, "%s", name)
 	}
 }
 

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/agentruntime/agentruntime/internal/expect"
 	"github.com/agentruntime/agentruntime/internal/must"
 	"github.com/agentruntime/agentruntime/management"
 	"github.com/agentruntime/agentruntime/runtime/fault"
@@ -38,9 +39,7 @@ func TestProvision(t *testing.T) {
 	}, management.IdempotencyKey("k"))
 	must.Do(t, err)
 	want := management.Provisioned{Name: "Reception", IntellectID: 7, ToolIDs: []string{"t-1"}, AvatarID: avatarID, AgentID: "a-1", WidgetID: "w-1"}
-	if got := fmt.Sprintf("%+v", *made); got != fmt.Sprintf("%+v", want) {
-		t.Errorf("made %s", got)
-	}
+	expect.Equal(t, fmt.Sprintf("%+v", *made), fmt.Sprintf("%+v", want), "made")
 	var steps, keys []string
 	for _, a := range f.take() {
 		if a.path == startPath {
@@ -69,12 +68,8 @@ func TestProvision(t *testing.T) {
 		"/v1/intellect/add", "/v1/intellect/get", "/v1/intellect/update", "/v1/tool/add", "/v1/intellect/update",
 		"/catalog-item/list", "/catalog-item/list", "/avatar/create", "/agent/create", "/application/resolveWidgetId",
 	}
-	if !slices.Equal(steps, wantSteps) {
-		t.Errorf("steps %q", steps)
-	}
-	if !slices.Equal(keys, []string{"k/intellect", "k/tool/0", "k/avatar", "k/agent"}) {
-		t.Errorf("keys %q", keys)
-	}
+	expect.List(t, steps, wantSteps, "steps")
+	expect.List(t, keys, []string{"k/intellect", "k/tool/0", "k/avatar", "k/agent"}, "keys")
 }
 
 // TestProvisionFromASentence: the profile of the description becomes the intellect

@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/agentruntime/agentruntime/internal/expect"
 	"github.com/agentruntime/agentruntime/internal/must"
 	"github.com/agentruntime/agentruntime/runtime/fault"
 )
@@ -39,9 +40,7 @@ func TestSummarizeReportOfNothing(t *testing.T) {
 		}
 	}
 	for _, report := range []string{"<html>\n", "a,b\n1,2\n", "question\n\"open\n"} {
-		if _, err := SummarizeReport(strings.NewReader(report)); !errors.Is(err, fault.InvalidResponse) {
-			t.Errorf("%q: %v, want invalid_response", report, err)
-		}
+		expect.Fail(SummarizeReport(strings.NewReader(report)))(t, fault.InvalidResponse, "%q", report)
 	}
 }
 

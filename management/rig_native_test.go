@@ -14,6 +14,7 @@ import (
 	"sync"
 	"testing"
 
+	"github.com/agentruntime/agentruntime/internal/expect"
 	"github.com/agentruntime/agentruntime/internal/leaktest"
 	"github.com/agentruntime/agentruntime/management"
 	"github.com/agentruntime/agentruntime/runtime/fault"
@@ -178,9 +179,7 @@ func noSecrets(t *testing.T, values ...any) {
 
 func wantRequests(t *testing.T, f *fake, want ...string) {
 	t.Helper()
-	if got := f.requests(); !slices.Equal(got, want) {
-		t.Errorf("asked %q, want %q", got, want)
-	}
+	expect.List(t, f.requests(), want, "asked")
 }
 
 // containsAny reports whether text is in one of values.

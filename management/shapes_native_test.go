@@ -8,6 +8,7 @@ import (
 	"reflect"
 	"testing"
 
+	"github.com/agentruntime/agentruntime/internal/expect"
 	"github.com/agentruntime/agentruntime/management"
 	"github.com/agentruntime/agentruntime/runtime/converse"
 )
@@ -21,9 +22,7 @@ func TestProtectedTagsAreFoundInOthers(t *testing.T) {
 		if protected {
 			want = tag
 		}
-		if got := management.MatchProtectedTag([]string{"a", tag}); got != want {
-			t.Errorf("%q: %q", tag, got)
-		}
+		expect.Equal(t, management.MatchProtectedTag([]string{"a", tag}), want, "%q", tag)
 	}
 }
 
@@ -63,13 +62,9 @@ func TestResolveCapabilities(t *testing.T) {
 		"use_knowledge_base": "on default false false",
 	} {
 		c := all[name]
-		if got := fmt.Sprint(c.State, " ", c.From, " ", c.Vetoed, " ", c.Inferred); got != want {
-			t.Errorf("%s: %s, want %s", name, got, want)
-		}
+		expect.Equal(t, fmt.Sprint(c.State, " ", c.From, " ", c.Vetoed, " ", c.Inferred), want, "%s", name)
 	}
-	if l := all["think_process"].Layers; l != (management.CapabilityLayers{Env: "disabled", Request: "on", Default: "off"}) {
-		t.Errorf("layers %+v", l)
-	}
+	expect.Equal(t, all["think_process"].Layers, (management.CapabilityLayers{Env: "disabled", Request: "on", Default: "off"}), "layers")
 }
 
 func TestValidateSecretRefs(t *testing.T) {

@@ -6,12 +6,12 @@ import (
 	"bytes"
 	"context"
 	"io"
-	"slices"
 	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
 
+	"github.com/agentruntime/agentruntime/internal/expect"
 	"github.com/agentruntime/agentruntime/internal/fetch"
 	"github.com/agentruntime/agentruntime/internal/must"
 )
@@ -53,8 +53,6 @@ func TestOwnTokenIsRenewedAheadOfItsEnd(t *testing.T) {
 			time.Sleep(time.Minute)
 		}
 		want := []time.Duration{0, 12 * time.Minute, 24 * time.Minute, 36 * time.Minute}
-		if got := r.asked["/start"]; !slices.Equal(got, want) {
-			t.Errorf("minted at %v, want %v", got, want)
-		}
+		expect.List(t, r.asked["/start"], want, "minted at")
 	})
 }

@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/agentruntime/agentruntime/internal/expect"
 	"github.com/agentruntime/agentruntime/internal/must"
 	"github.com/agentruntime/agentruntime/management"
 	"github.com/agentruntime/agentruntime/runtime/fault"
@@ -75,9 +76,7 @@ func TestTokensAsTheyAreRequested(t *testing.T) {
 		for name, want := range map[string]string{
 			"format": "1", "secret": secret, "partnerId": "5501", "userId": test.user, "type": test.typ, "expiry": test.expiry, "privileges": test.privileges,
 		} {
-			if got := fields.Get(name); got != want {
-				t.Errorf("%s: %s is %q, want %q", test.name, name, got, want)
-			}
+			expect.Equal(t, fields.Get(name), want, "%s: %s is", test.name, name)
 		}
 		left := token.ExpiresAt.Sub(before)
 		life, _ := time.ParseDuration(test.expiry + "s")
@@ -160,9 +159,7 @@ func TestTokensThatAreRefusedWithoutARequest(t *testing.T) {
 	_, err = f.Tokens.Widget(t.Context(), "")
 	refuse("no widget", fault.BadRequest, err)
 	refuse("nothing to end", fault.BadRequest, f.Tokens.End(t.Context(), management.Token{}))
-	if asked := f.take(); len(asked) != 0 {
-		t.Errorf("asked %v", asked)
-	}
+	expect.Len(t, f.take(), 0, "asked")
 }
 
 // TestAgentTokenLooksUpItsConfig mints twice: the result of a look-up is not cached.
@@ -260,9 +257,7 @@ func TestWrongKindsAreRefusedWithoutARequest(t *testing.T) {
 		switch kind {
 		case "conversation", "agent", "widget":
 			wantCode(t, kind, err, fault.WrongTokenScope)
-			if len(f.take()) != 0 {
-				t.Errorf("%s: something was asked", kind)
-			}
+			expect.Equal(t, len(f.take()), 0, "%s: something was asked", kind)
 		default:
 			if err != nil || len(f.take()) != 1 {
 				t.Errorf("%q: %v", kind, err)
@@ -271,8 +266,6 @@ func TestWrongKindsAreRefusedWithoutARequest(t *testing.T) {
 		if !errors.Is(err, fault.WrongTokenScope) {
 			continue
 		}
-		if message := fault.From(err).Detail; message != "this call needs an admin token; it has a "+kind+" token" {
-			t.Errorf("%s: %q", kind, message)
-		}
+		expect.Equal(t, fault.From(err).Detail, "this call needs an admin token; it has a "+kind+" token", "%s", kind)
 	}
 }

@@ -8,6 +8,7 @@ import (
 	"reflect"
 	"testing"
 
+	"github.com/agentruntime/agentruntime/internal/expect"
 	"github.com/agentruntime/agentruntime/internal/must"
 	"github.com/agentruntime/agentruntime/runtime/fault"
 )
@@ -40,9 +41,7 @@ func TestToolBuilders(t *testing.T) {
 		"csv":  {CSVTool("Finds.", "a,b\n1,2"), `{"name":"tool","type":"csv","description":"Finds.","wait_for_response":true,"csv":"a,b\n1,2"}`},
 		"code": {CodeTool("Runs.", "x"), `{"name":"tool","type":"code","description":"Runs.","wait_for_response":true,"code":"x"}`},
 	} {
-		if err := ValidateTool("tool", test.config); err != nil {
-			t.Errorf("%s: %v", name, err)
-		}
+		expect.Equal(t, ValidateTool("tool", test.config), nil, "%s", name)
 		if got, err := json.Marshal(test.config.wire("tool")); err != nil || string(got) != test.want {
 			t.Errorf("%s\n got %s, %v\nwant %s", name, got, err, test.want)
 		}
@@ -104,9 +103,7 @@ func TestValidateTool(t *testing.T) {
 		"path":               {"a", api(func(c *ToolConfig) { c.ResponseMapping = map[string]string{"x": "data.[0]"} }), fault.BadJSONPath},
 		"path from the root": {"a", api(func(c *ToolConfig) { c.ResponseMapping = map[string]string{"x": "$.x"} }), fault.BadJSONPath},
 	} {
-		if err := ValidateTool(test.name, test.config); !errors.Is(err, test.code) {
-			t.Errorf("%s: %v, want %s", name, err, test.code)
-		}
+		expect.Error(t, ValidateTool(test.name, test.config), test.code, "%s", name)
 	}
 }
 

@@ -11,6 +11,7 @@ import (
 
 	"github.com/urfave/cli/v3"
 
+	"github.com/agentruntime/agentruntime/internal/expect"
 	"github.com/agentruntime/agentruntime/internal/leaktest"
 	"github.com/agentruntime/agentruntime/internal/localservice"
 	"github.com/agentruntime/agentruntime/internal/localservice/servicetest"
@@ -154,12 +155,8 @@ func TestKnowledge(t *testing.T) {
 	manual := r.file("manual.md", "# Manual\n\n## Price\n\nThe zebra costs 42 crowns.\n")
 	notes := r.file("notes.txt", "The giraffe is not for sale.")
 	record := fmt.Sprint(r.object("knowledge", "create", "Zoo", manual)["id"])
-	if text := r.ok("knowledge", "add", record, notes); text != "added notes.txt\n" {
-		t.Errorf("printed %q", text)
-	}
-	if text := r.ok("knowledge", "add", record, notes); text != "notes.txt is there already\n" {
-		t.Errorf("printed %q", text)
-	}
+	expect.Equal(t, r.ok("knowledge", "add", record, notes), "added notes.txt\n", "printed")
+	expect.Equal(t, r.ok("knowledge", "add", record, notes), "notes.txt is there already\n", "printed")
 	if text := r.ok("knowledge", "get", record); !strings.Contains(text, "manual.md") || !strings.Contains(text, "markdown") || !strings.Contains(text, "true") {
 		t.Errorf("record\n%s", text)
 	}
@@ -394,9 +391,7 @@ func TestTerminalsAreNotChanged(t *testing.T) {
 	for text, want := range map[string]string{
 		"a\u001b[2Jb": "a [2Jb", "a\nb\tc": "a b c", "\u202eevil": " evil", "äöü €": "äöü €", strings.Repeat("x", 100): strings.Repeat("x", 59) + "…",
 	} {
-		if got := cell(text); got != strings.TrimSpace(want) {
-			t.Errorf("%q: %q, want %q", text, got, want)
-		}
+		expect.Equal(t, cell(text), strings.TrimSpace(want), "%q", text)
 	}
 	if got := printable("a\n\tb"); got != "a  b" { // in a table these begin lines and cells
 		t.Errorf("%q", got)

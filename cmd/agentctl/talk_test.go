@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/agentruntime/agentruntime/internal/expect"
 	"github.com/agentruntime/agentruntime/internal/localservice"
 	"github.com/agentruntime/agentruntime/runtime/event"
 )
@@ -81,9 +82,7 @@ func TestTalkIsRecordedAndReplayed(t *testing.T) {
 	if text := r.ok("replay", dir, "-speed", "0"); !strings.Contains(text, said) || !strings.Contains(text, " you: Say it again\n") {
 		t.Errorf("printed\n%s", text)
 	}
-	if text := r.ok("replay", dir, "-agent", agent); text != "" {
-		t.Errorf("differences\n%s", text)
-	}
+	expect.Equal(t, r.ok("replay", dir, "-agent", agent), "", "differences")
 	if text := r.ok("replay", dir, "-script"); !strings.Contains(text, `"say": "Swordfish."`) {
 		t.Errorf("script\n%s", text)
 	}

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
-	"errors"
 	"flag"
 	"io"
 	"maps"
@@ -14,6 +13,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/agentruntime/agentruntime/internal/expect"
 	"github.com/agentruntime/agentruntime/internal/localservice"
 	"github.com/agentruntime/agentruntime/internal/localservice/netem"
 	"github.com/agentruntime/agentruntime/internal/must"
@@ -86,9 +86,7 @@ func TestBadFlags(t *testing.T) {
 			t.Errorf("%q was accepted", args)
 		}
 	}
-	if _, err := parse([]string{"-help"}, io.Discard); !errors.Is(err, flag.ErrHelp) {
-		t.Errorf("help: %v", err)
-	}
+	expect.Fail(parse([]string{"-help"}, io.Discard))(t, flag.ErrHelp, "help")
 }
 
 // TestOnlyPagesAreServed: the directory with the pages is a whole checkout.

@@ -4,11 +4,11 @@ package main
 
 import (
 	_ "embed"
-	"slices"
 	"strings"
 	"syscall/js"
 	"testing"
 
+	"github.com/agentruntime/agentruntime/internal/expect"
 	"github.com/agentruntime/agentruntime/internal/jsbridge"
 	"github.com/agentruntime/agentruntime/internal/must"
 	"github.com/agentruntime/agentruntime/internal/page"
@@ -76,32 +76,22 @@ func TestAConversationChangesItsTransport(t *testing.T) {
 	}
 	s.now("addToolHandler", 1, "open", programtest.Eval("() => {}"))
 	must.Get(s.later("connect", nil))(t)
-	if got := s.ask("Hi"); got != "You said: Hi" {
-		t.Errorf("in text: %s", got)
-	}
+	expect.Equal(t, s.ask("Hi"), "You said: Hi", "in text")
 	s.to("avatar")
 	if first := r.attached(0); !first.Get("released").Bool() || first.Get("state").String() != "closed" {
 		t.Errorf("the first transport is not let go, in state %s", first.Get("state"))
 	}
 	second := r.attached(1)
-	if got := second.Get("methods").Call("properties").Get("threadId").String(); got != "th-1" {
-		t.Errorf("the avatar is in thread %s", got)
-	}
-	if got := s.ask("with a face"); got != "true" {
-		t.Errorf("with a face: %s", got)
-	}
+	expect.Equal(t, second.Get("methods").Call("properties").Get("threadId").String(), "th-1", "the avatar is in thread")
+	expect.Equal(t, s.ask("with a face"), "true", "with a face")
 	s.to("chat")
-	if got := s.ask("again"); got != "You said: again" {
-		t.Errorf("in text again: %s", got)
-	}
+	expect.Equal(t, s.ask("again"), "You said: again", "in text again")
 	body := r.holder.Get("asked").Index(1)
 	if got := body.Get("threadId").String(); got != "th-1" || body.Get("request_vars").Get("shared").Int() != 1 {
 		t.Errorf("the second turn in text went to thread %s", got)
 	}
 	s.now("disconnect")
-	if got := s.Event("ended").Get("reason").String(); got != "disconnect" {
-		t.Errorf("ended with %s", got)
-	}
+	expect.Equal(t, s.Event("ended").Get("reason").String(), "disconnect", "ended with")
 	var modes []string
 	for _, name := range r.Names() {
 		if name == "transportChanged" || name == "modeChanged" {
@@ -109,9 +99,7 @@ func TestAConversationChangesItsTransport(t *testing.T) {
 		}
 	}
 	want := []string{"transportChanged", "transportChanged", "modeChanged", "transportChanged", "modeChanged"}
-	if !slices.Equal(modes, want) {
-		t.Errorf("changes %q, want %q", modes, want)
-	}
+	expect.List(t, modes, want, "changes")
 }
 
 // The page can add listeners to a transport and call its methods.
@@ -120,9 +108,7 @@ func TestATransportInsideIsASession(t *testing.T) {
 	s := r.agent("chat", "")
 	must.Get(s.later("connect", nil))(t)
 	methods := r.attached(0).Get("methods")
-	if got := programtest.Code(methods.Call("updateRequestVars", programtest.Eval(`{own: 2}`))); got != "" {
-		t.Errorf("updateRequestVars gives %s", got)
-	}
+	expect.Equal(t, programtest.Code(methods.Call("updateRequestVars", programtest.Eval(`{own: 2}`))), "", "updateRequestVars gives")
 	stream := methods.Call("streamText", "Hi", programtest.Eval("{}"))
 	first, err := jsbridge.Await(t.Context(), stream.Call("next"))
 	if err != nil || first.Get("value").Index(0).Get("content").String() != "You said: Hi" {
@@ -135,9 +121,7 @@ func TestATransportInsideIsASession(t *testing.T) {
 	if !strings.HasPrefix(events, `["stateChange","transcript","turnStart","responsePending"`) {
 		t.Errorf("the transport told %s", events)
 	}
-	if methods.Get("dispose").Type() != js.TypeUndefined {
-		t.Error("the transport can be disposed by itself")
-	}
+	expect.Equal(t, methods.Get("dispose").Type(), js.TypeUndefined, "the transport can be disposed by itself")
 }
 
 func TestAFailedSwitchKeepsTheConversation(t *testing.T) {
@@ -155,9 +139,7 @@ func TestAFailedSwitchKeepsTheConversation(t *testing.T) {
 	if got := s.now("properties"); got.Get("state").String() != "connected" || got.Get("mode").String() != "chat" {
 		t.Errorf("state %s, mode %s", got.Get("state"), got.Get("mode"))
 	}
-	if got := s.ask("still there?"); got != "You said: still there?" {
-		t.Errorf("answered %s", got)
-	}
+	expect.Equal(t, s.ask("still there?"), "You said: still there?", "answered")
 	if _, err := s.later("switchMode", nil, "video"); programtest.CodeOf(err) != "bad_request" {
 		t.Errorf("an unknown mode: %v", err)
 	}
@@ -183,12 +165,8 @@ func TestSwitchesAndDisposalsFreeEverything(t *testing.T) {
 		}
 		must.Get(s.later("dispose", nil))(t)
 	}
-	if got := jsbridge.LiveFuncs() - before; got != 0 {
-		t.Errorf("%d callbacks are left", got)
-	}
-	if n := r.program.Sessions(); n != 0 {
-		t.Errorf("%d sessions are left", n)
-	}
+	expect.Equal(t, jsbridge.LiveFuncs()-before, 0, "callbacks are left")
+	expect.Equal(t, r.program.Sessions(), 0, "sessions are left")
 	attached := r.holder.Get("attached")
 	for i := range attached.Length() {
 		if !attached.Index(i).Get("released").Bool() {
@@ -240,9 +218,7 @@ func TestBothSidesCheckOptionsOfChatsAlike(t *testing.T) {
 			if err := open(); err != nil {
 				got = string(fault.From(err).Code)
 			}
-			if got != c.Code {
-				t.Errorf("%s: %s: %q, want %q", what, c.Name, got, c.Code)
-			}
+			expect.Equal(t, got, c.Code, "%s: %s", what, c.Name)
 		}
 	}
 	r.program.Close()

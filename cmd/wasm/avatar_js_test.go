@@ -12,6 +12,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/agentruntime/agentruntime/internal/expect"
 	"github.com/agentruntime/agentruntime/internal/jsbridge"
 	"github.com/agentruntime/agentruntime/internal/must"
 	"github.com/agentruntime/agentruntime/internal/page/programtest"
@@ -23,14 +24,10 @@ const quiet = `{token: "t", genieUrl: "https://brain.example", micStartMode: "de
 
 func TestASessionConnectsTalksAndEnds(t *testing.T) {
 	s := newRig(t).open(quiet)
-	if got := s.now("properties").Get("state").String(); got != "idle" {
-		t.Errorf("state %q", got)
-	}
+	expect.Equal(t, s.now("properties").Get("state").String(), "idle", "state")
 	s.connect()
 	properties := s.now("properties")
-	if got := properties.Get("state").String() + " " + properties.Get("mode").String(); got != "connected audio" {
-		t.Errorf("after connect: %s", got)
-	}
+	expect.Equal(t, properties.Get("state").String()+" "+properties.Get("mode").String(), "connected audio", "after connect")
 	if !s.now("properties").Equal(properties) {
 		t.Error("properties are converted again although nothing happened")
 	}
@@ -38,13 +35,9 @@ func TestASessionConnectsTalksAndEnds(t *testing.T) {
 	if err != nil || !sent.Bool() {
 		t.Fatalf("speak: %v %v", sent, err)
 	}
-	if got := s.texts(); !slices.Equal(got, []string{"Hello"}) {
-		t.Errorf("sent %q", got)
-	}
+	expect.List(t, s.texts(), []string{"Hello"}, "sent")
 	s.now("disconnect")
-	if got := s.Event("ended").Get("reason").String(); got != "disconnect" {
-		t.Errorf("ended with %q", got)
-	}
+	expect.Equal(t, s.Event("ended").Get("reason").String(), "disconnect", "ended with")
 	want := []string{
 		"stateChange", "stateChange", "connectivityChanged", "streamReady", "mediaReady", "disclosure", "stateChange",
 		"connectTimings", "avatarStopTalking", "responsePending", "stateChange", "responseSettled", "turnTimings", "turnUnconfirmed", "stateChange", "ended",
@@ -64,12 +57,8 @@ func TestDisposeFreesEverything(t *testing.T) {
 		must.Get(s.later("dispose", nil))(t)
 		r.Forget()
 	}
-	if got := jsbridge.LiveFuncs() - before; got != 0 {
-		t.Errorf("%d callbacks are left", got)
-	}
-	if n := r.program.Sessions(); n != 0 {
-		t.Errorf("%d sessions are left", n)
-	}
+	expect.Equal(t, jsbridge.LiveFuncs()-before, 0, "callbacks are left")
+	expect.Equal(t, r.program.Sessions(), 0, "sessions are left")
 	if !r.socket().Closed() {
 		t.Error("the socket is open")
 	}
@@ -81,13 +70,9 @@ func TestErrorsComeBackAndAreNotThrown(t *testing.T) {
 		"interrupt": fault.InvalidState, "pause": fault.InvalidState, "startTapToTalk": fault.InvalidState,
 		"setToken": fault.BadRequest, "setDynamicPrompt": fault.InvalidState, "updateRequestVars": fault.BadRequest, "sendScreenShot": fault.InvalidState, "sendCameraShot": fault.InvalidState,
 	} {
-		if got := programtest.Code(s.now(method)); got != string(want) {
-			t.Errorf("%s gives %q, want %q", method, got, want)
-		}
+		expect.Equal(t, programtest.Code(s.now(method)), string(want), "%s gives", method)
 	}
-	if got := programtest.Code(s.now("setVideoEl", programtest.Eval("({})"))); got != string(fault.BadRequest) {
-		t.Errorf("setVideoEl of an object gives %q", got)
-	}
+	expect.Equal(t, programtest.Code(s.now("setVideoEl", programtest.Eval("({})"))), string(fault.BadRequest), "setVideoEl of an object gives")
 	for method, want := range map[string]fault.Code{
 		"speak": fault.InvalidState, "startMic": fault.InvalidState, "respondToTool": fault.InvalidState,
 	} {
@@ -117,9 +102,7 @@ func TestAConnectThatIsCancelledRejectsWithAborted(t *testing.T) {
 		t.Fatalf("rejected with %v", err)
 	}
 	thrown := err.(*jsbridge.Error).Value
-	if thrown.Get("timings").Get("socketOpen").Type() != js.TypeNumber {
-		t.Error("the error has no timings")
-	}
+	expect.Equal(t, thrown.Get("timings").Get("socketOpen").Type(), js.TypeNumber, "the error has no timings")
 	if !r.socket().Closed() {
 		t.Error("the socket is open")
 	}
@@ -175,9 +158,7 @@ func TestBothSidesCheckOptionsAlike(t *testing.T) {
 		if _, err := r.program.Open(r.sessions.open, programtest.Eval(string(c.Options)), programtest.Eval("() => {}")); err != nil {
 			got = string(fault.From(err).Code)
 		}
-		if got != c.Code {
-			t.Errorf("%s: %q, want %q", c.Name, got, c.Code)
-		}
+		expect.Equal(t, got, c.Code, "%s", c.Name)
 	}
 	r.program.Close()
 }
@@ -233,9 +214,7 @@ func TestThePageGivesTokensAndLogins(t *testing.T) {
 		} else {
 			got += " " + login.Username + " " + login.Credential + " " + said(err)
 		}
-		if got != want {
-			t.Errorf("%s: %q, want %q", given, got, want)
-		}
+		expect.Equal(t, got, want, "%s", given)
 	}
 }
 
@@ -260,9 +239,7 @@ func TestWhatThePageSaysToTypedTexts(t *testing.T) {
 			t.Errorf("%s: %v", text, err)
 		}
 	}
-	if got, want := s.texts(), []string{"changed speak", "odd", "keep"}; !slices.Equal(got, want) {
-		t.Errorf("sent %q, want %q", got, want)
-	}
+	expect.List(t, s.texts(), []string{"changed speak", "odd", "keep"}, "sent")
 }
 
 func TestToolsAreJudgedAndHandledByThePage(t *testing.T) {
@@ -278,9 +255,7 @@ func TestToolsAreJudgedAndHandledByThePage(t *testing.T) {
 		delta, _ := json.Marshal(map[string]any{"role": "assistant", "type": "tool", "content": content})
 		s.socket().Say(signaling.AgentRawText, signaling.RawText{SpeechID: "a", Delta: string(delta)})
 	}
-	if got := s.Event("agentActionDenied").Get("toolName").String(); got != "erase" {
-		t.Errorf("denied %q", got)
-	}
+	expect.Equal(t, s.Event("agentActionDenied").Get("toolName").String(), "erase", "denied")
 	s.Event("toolCallInvalid")
 	var results []string
 	for n := range 2 {

@@ -6,6 +6,8 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"github.com/agentruntime/agentruntime/internal/expect"
 )
 
 func TestLimiter(t *testing.T) {
@@ -13,9 +15,7 @@ func TestLimiter(t *testing.T) {
 		l := limiter{most: 2}
 		take := func(visitor string, want time.Duration) {
 			t.Helper()
-			if got := l.take(visitor); got != want {
-				t.Errorf("%s waits %v, want %v", visitor, got, want)
-			}
+			expect.Equal(t, l.take(visitor), want, "%s waits", visitor)
 		}
 		take("ann", 0)
 		time.Sleep(20 * time.Second)
@@ -26,8 +26,6 @@ func TestLimiter(t *testing.T) {
 		take("ann", 10*time.Second)
 		time.Sleep(10 * time.Second)
 		take("ann", 0)
-		if len(l.counts) != 1 {
-			t.Errorf("remembers %v", l.counts)
-		}
+		expect.Equal(t, len(l.counts), 1, "remembers %v", l.counts)
 	})
 }

@@ -14,6 +14,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/agentruntime/agentruntime/internal/expect"
 	"github.com/agentruntime/agentruntime/internal/leaktest"
 	"github.com/agentruntime/agentruntime/internal/localservice"
 	"github.com/agentruntime/agentruntime/internal/localservice/servicetest"
@@ -98,9 +99,7 @@ func (s *site) ask(method, origin, visitor string) *httptest.ResponseRecorder {
 	if strings.Contains(w.Body.String(), s.info.AdminSecret) {
 		s.t.Error("the secret is in the answer")
 	}
-	if got := w.Header().Get("Cache-Control"); got != "no-store" {
-		s.t.Errorf("Cache-Control %q", got)
-	}
+	expect.Equal(s.t, w.Header().Get("Cache-Control"), "no-store", "Cache-Control")
 	return w
 }
 
@@ -119,9 +118,7 @@ func (s *site) conversation(visitor string) tokenserver.Conversation {
 func (s *site) wantRefusal(name string, w *httptest.ResponseRecorder, status int, code fault.Code) {
 	s.t.Helper()
 	var r tokenserver.Refusal
-	if err := json.Unmarshal(w.Body.Bytes(), &r); err != nil {
-		s.t.Errorf("%s: %v in %s", name, err, w.Body)
-	}
+	expect.Equal(s.t, json.Unmarshal(w.Body.Bytes(), &r), nil, "%s in %s", name, w.Body)
 	if w.Code != status || r.Code != code || r.Message == "" {
 		s.t.Errorf("%s: %d %s, want %d %s", name, w.Code, w.Body, status, code)
 	}
@@ -188,9 +185,7 @@ func TestOrigins(t *testing.T) {
 		for _, method := range []string{http.MethodPost, http.MethodOptions, http.MethodGet} {
 			w := s.ask(method, other, "ann")
 			s.wantRefusal(method+" from "+other, w, http.StatusForbidden, fault.Forbidden)
-			if w.Header().Get("Access-Control-Allow-Origin") != "" {
-				t.Errorf("%s may read the answer", other)
-			}
+			expect.Equal(t, w.Header().Get("Access-Control-Allow-Origin"), "", "%s may read the answer", other)
 		}
 	}
 	for _, own := range []string{origin, "http://localhost:8080"} {
