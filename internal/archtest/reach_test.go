@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/agentruntime/agentruntime/internal/expect"
 	"github.com/agentruntime/agentruntime/internal/must"
 )
 
@@ -53,9 +54,7 @@ func TestOnlyTheAvatarsProgramHasPion(t *testing.T) {
 	for dir, want := range map[string]bool{"../../cmd/wasm": true, "../../cmd/chatwasm": false} {
 		watch(t, dir)
 		deps := strings.Fields(goTool(t, "list", "-deps", dir))
-		if got := slices.Contains(deps, pion); got != want {
-			t.Errorf("%s depends on %s: %v, want %v", dir, pion, got, want)
-		}
+		expect.Equal(t, slices.Contains(deps, pion), want, "%s depends on %s", dir, pion)
 	}
 }
 
@@ -92,9 +91,7 @@ func TestEveryRowOfTheTableCanFail(t *testing.T) {
 	var found []string
 	for _, f := range forbidden(t, table, link(t, "./testdata/probe")) {
 		found = append(found, f.row)
-		if last := f.chain[len(f.chain)-1]; last != "_" {
-			t.Errorf("the chain of %s ends at %s, not at the root", f.row, last)
-		}
+		expect.Equal(t, f.chain[len(f.chain)-1], "_", "the chain of %s ends at", f.row)
 	}
 	for row := range table {
 		if !slices.Contains(found, row) {

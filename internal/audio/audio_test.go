@@ -4,6 +4,8 @@ import (
 	"math"
 	"slices"
 	"testing"
+
+	"github.com/agentruntime/agentruntime/internal/expect"
 )
 
 func TestPCMUFollowsG711(t *testing.T) {
@@ -90,12 +92,8 @@ func TestResampleEdges(t *testing.T) {
 	if got := Resample(pcm, 16000, 16000); &got[0] != &pcm[0] {
 		t.Error("equal rates made a copy")
 	}
-	if got := Resample(nil, 22050, 16000); len(got) != 0 {
-		t.Errorf("nothing became %d samples", len(got))
-	}
-	if got := Resample(pcm, 16000, 8000); len(got) != 1 {
-		t.Errorf("three samples at half the rate became %d, want 1", len(got))
-	}
+	expect.Len(t, Resample(nil, 22050, 16000), 0, "nothing became samples")
+	expect.Len(t, Resample(pcm, 16000, 8000), 1, "three samples at half the rate became")
 }
 
 func TestLoudnessIsRelativeToTheLoudestWindow(t *testing.T) {
@@ -120,9 +118,7 @@ func TestLoudnessIsRelativeToTheLoudestWindow(t *testing.T) {
 
 func TestLoudnessOfFaintNoiseIsZero(t *testing.T) {
 	for i, level := range Loudness(scaled(0.0005, 1280), 640) {
-		if level != 0 {
-			t.Errorf("window %d is %.3f, want 0", i, level)
-		}
+		expect.Equal(t, level, 0, "window %d is", i)
 	}
 }
 

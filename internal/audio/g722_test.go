@@ -9,6 +9,7 @@ import (
 	"os"
 	"testing"
 
+	"github.com/agentruntime/agentruntime/internal/expect"
 	"github.com/agentruntime/agentruntime/internal/must"
 )
 
@@ -32,9 +33,7 @@ func TestG722DecodesLikeFFmpeg(t *testing.T) {
 	pcm := NewG722Decoder().Decode(nil, readFile(t, "testdata/speech.g722"))
 	sum := sha256.New()
 	must.Do(t, binary.Write(sum, binary.LittleEndian, pcm))
-	if got := hex.EncodeToString(sum.Sum(nil)); got != decodedSHA256 {
-		t.Errorf("decoded speech has sum %s, want %s", got, decodedSHA256)
-	}
+	expect.Equal(t, hex.EncodeToString(sum.Sum(nil)), decodedSHA256, "decoded speech has sum")
 }
 
 func TestG722KeepsSpeechIntelligible(t *testing.T) {

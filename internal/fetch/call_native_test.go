@@ -13,6 +13,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/agentruntime/agentruntime/internal/expect"
 	"github.com/agentruntime/agentruntime/runtime/fault"
 )
 
@@ -88,9 +89,7 @@ func TestCallDecodesOrTellsWhy(t *testing.T) {
 			if f.Code != fault.ResponseTooLarge && test.status != 500 && f.RequestID != "r-9" {
 				t.Errorf("request id %q", f.RequestID)
 			}
-			if len(c.at) != 1 {
-				t.Errorf("%d requests", len(c.at))
-			}
+			expect.Equal(t, len(c.at), 1, "requests")
 		})
 	}
 }
@@ -110,19 +109,13 @@ func TestAStatusCountsWithoutItsBody(t *testing.T) {
 	if err := Call(t.Context(), c, post, nil); !errors.As(err, &f) || f.Code != fault.Unauthorized || f.Status != 401 || f.RequestID != "r-9" || f.Instance != "/v1/a" {
 		t.Errorf("401 that is cut off: %v", err)
 	}
-	if len(c.at) != 1 {
-		t.Errorf("%d requests", len(c.at))
-	}
-	if err := Call(t.Context(), newScript(cut(401, context.Canceled)), post, nil); !errors.Is(err, fault.Aborted) {
-		t.Errorf("401 that is aborted: %v", err)
-	}
+	expect.Equal(t, len(c.at), 1, "requests")
+	expect.Error(t, Call(t.Context(), newScript(cut(401, context.Canceled)), post, nil), fault.Aborted, "401 that is aborted")
 }
 
 func TestCallWithoutResultIgnoresTheBody(t *testing.T) {
 	for _, body := range []string{"", "{}", "not JSON"} {
-		if err := Call(t.Context(), newScript(reply(200, body)), &Request{URL: "https://x.example"}, nil); err != nil {
-			t.Errorf("%q: %v", body, err)
-		}
+		expect.Equal(t, Call(t.Context(), newScript(reply(200, body)), &Request{URL: "https://x.example"}, nil), nil, "%q", body)
 	}
 	if err := Call(t.Context(), newScript(reply(200, `{"success":false}`)), &Request{URL: "https://x.example"}, nil); !errors.Is(err, fault.APIException) {
 		t.Errorf("hidden error: %v", err)
@@ -169,9 +162,7 @@ func TestCallRetries(t *testing.T) {
 					}
 					waited += wait
 				}
-				if took := time.Since(c.start); took != waited+time.Duration(test.requests)*each {
-					t.Errorf("took %v", took)
-				}
+				expect.Equal(t, time.Since(c.start), waited+time.Duration(test.requests)*each, "took")
 			})
 		})
 	}
@@ -230,9 +221,7 @@ func TestRetryAfter(t *testing.T) {
 		"Fri, 31 Dec 1999 23:5x:59 GMT": 0,
 		"99999999999999999999":          0,
 	} {
-		if got := retryAfter(value, now); got != want {
-			t.Errorf("%q: %v, want %v", value, got, want)
-		}
+		expect.Equal(t, retryAfter(value, now), want, "%q", value)
 	}
 }
 

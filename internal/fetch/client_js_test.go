@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/agentruntime/agentruntime/internal/expect"
 	"github.com/agentruntime/agentruntime/internal/jsbridge"
 	"github.com/agentruntime/agentruntime/internal/must"
 	"github.com/agentruntime/agentruntime/runtime/fault"
@@ -94,9 +95,7 @@ func TestOddFetchesOfThePage(t *testing.T) {
 			}
 			sent := make(chan error, 1)
 			New().Send(&Request{URL: "https://x.example/a"}, func(_ int, err error) { sent <- err })
-			if err := <-sent; !errors.Is(err, fault.NetworkError) {
-				t.Errorf("Send: %v", err)
-			}
+			expect.Error(t, <-sent, fault.NetworkError, "Send")
 		})
 	}
 }

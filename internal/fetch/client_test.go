@@ -12,6 +12,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/agentruntime/agentruntime/internal/expect"
 	"github.com/agentruntime/agentruntime/internal/must"
 	"github.com/agentruntime/agentruntime/runtime/fault"
 )
@@ -93,15 +94,9 @@ func TestSendsMethodHeadersAndBodies(t *testing.T) {
 			if e.Method != test.method || e.URI != "/echo?q=1" || e.Body != test.body {
 				t.Errorf("got %s %s %q", e.Method, e.URI, e.Body)
 			}
-			if got := e.Header["content-type"]; got != test.contentType {
-				t.Errorf("content type %q", got)
-			}
-			if got := e.Header["authorization"]; got != "KS abc" {
-				t.Errorf("authorization %q", got)
-			}
-			if got := e.Header["cookie"]; got != "" {
-				t.Errorf("cookie %q", got)
-			}
+			expect.Equal(t, e.Header["content-type"], test.contentType, "content type")
+			expect.Equal(t, e.Header["authorization"], "KS abc", "authorization")
+			expect.Equal(t, e.Header["cookie"], "", "cookie")
 		})
 	}
 }
@@ -135,17 +130,13 @@ func TestRedirectsAreNotFollowed(t *testing.T) {
 				}
 				sent := make(chan error, 1)
 				c.Send(r, func(_ int, err error) { sent <- err })
-				if err := <-sent; !errors.Is(err, fault.NetworkError) {
-					t.Errorf("%s: Send: %v", name, err)
-				}
+				expect.Error(t, <-sent, fault.NetworkError, "%s: Send", name)
 			}
 		}
 	}
 	var arrived []string
 	decode(t, c, base+"/arrived", &arrived)
-	if len(arrived) != 0 {
-		t.Errorf("arrived: %q", arrived)
-	}
+	expect.Len(t, arrived, 0, "arrived")
 	get(t, c, &Request{URL: places.Secure + "/target"}) // or the test could not fail
 	if decode(t, c, base+"/arrived", &arrived); len(arrived) != 1 {
 		t.Errorf("without a redirect arrived %q", arrived)
@@ -261,18 +252,14 @@ func TestStreamsAndAborts(t *testing.T) {
 		if err := <-read; err != context.Canceled {
 			t.Errorf("got %v", err)
 		}
-		if got := wait(t, c, base, "cancel-gone"); got != "gone" {
-			t.Errorf("the server was not left: %q", got)
-		}
+		expect.Equal(t, wait(t, c, base, "cancel-gone"), "gone", "the server was not left")
 	})
 	t.Run("close in the middle of the body", func(t *testing.T) {
 		resp, _ := open(t, t.Context(), "close")
 		if err := resp.Body.Close(); err != nil {
 			t.Error(err)
 		}
-		if got := wait(t, c, base, "close-gone"); got != "gone" {
-			t.Errorf("the server was not left: %q", got)
-		}
+		expect.Equal(t, wait(t, c, base, "close-gone"), "gone", "the server was not left")
 		if n, err := resp.Body.Read(make([]byte, 1)); n != 0 || err == nil || err == io.EOF {
 			t.Errorf("read after close: %d, %v", n, err)
 		}
@@ -359,9 +346,7 @@ func TestSendArrivesAndTellsItsStatus(t *testing.T) {
 			}
 		})
 	}
-	if got := wait(t, c, base, "sent"); got != "bye" {
-		t.Errorf("arrived: %q", got)
-	}
+	expect.Equal(t, wait(t, c, base, "sent"), "bye", "arrived")
 }
 
 func TestBadRequestsAreToldFromTheNetwork(t *testing.T) {

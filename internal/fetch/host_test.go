@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"testing"
 
+	"github.com/agentruntime/agentruntime/internal/expect"
 	"github.com/agentruntime/agentruntime/internal/must"
 )
 
@@ -19,9 +20,7 @@ func TestPrivateHost(t *testing.T) {
 	must.Do(t, json.Unmarshal(hosts, &vectors))
 	check := func(want bool, hosts ...string) {
 		for _, host := range hosts {
-			if got := PrivateHost(host); got != want {
-				t.Errorf("%q: %v, want %v", host, got, want)
-			}
+			expect.Equal(t, PrivateHost(host), want, "%q", host)
 		}
 	}
 	check(true, vectors.Private...)

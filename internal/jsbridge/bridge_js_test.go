@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/agentruntime/agentruntime/internal/expect"
 	"github.com/agentruntime/agentruntime/internal/must"
 	"github.com/agentruntime/agentruntime/runtime/fault"
 )
@@ -31,9 +32,7 @@ func noLeaks(t *testing.T) {
 	}
 	t.Cleanup(func() {
 		task(t)
-		if n := LiveFuncs(); n != 0 {
-			t.Errorf("%d funcs left", n)
-		}
+		expect.Equal(t, LiveFuncs(), 0, "funcs left")
 	})
 }
 
@@ -252,9 +251,7 @@ func TestLateRejectionAfterCancelIsQuiet(t *testing.T) {
 	}
 	holder.Call("reject", eval(t, "new Error('late')"))
 	task(t)
-	if got := lines(); len(got) != 0 {
-		t.Errorf("console %q", got)
-	}
+	expect.Len(t, lines(), 0, "console")
 }
 
 func TestContextFromSignal(t *testing.T) {
@@ -302,9 +299,7 @@ func TestContextFromSignalFreesListenerHoweverItEnds(t *testing.T) {
 		end()
 		<-ctx.Done()
 		task(t)
-		if n := LiveFuncs(); n != 0 {
-			t.Errorf("%d funcs left after the parent ended", n)
-		}
+		expect.Equal(t, LiveFuncs(), 0, "funcs left after the parent ended")
 	})
 }
 
@@ -365,21 +360,15 @@ func TestScopeEndsNewestFirstAndOnce(t *testing.T) {
 	scope.End()
 	scope.End()
 	target.Call("dispatchEvent", eval(t, "new Event('x')"))
-	if got := strings.Join(order, " "); got != "last first" {
-		t.Errorf("order %q", got)
-	}
-	if events != 1 {
-		t.Errorf("%d events, want 1", events)
-	}
+	expect.Equal(t, strings.Join(order, " "), "last first", "order")
+	expect.Equal(t, events, 1, "events")
 	scope.OnEnd(func() { order = append(order, "late") })
 	if len(order) != 3 {
 		t.Error("OnEnd after End was not called")
 	}
 	must.Do(t, scope.Listen(target, "x", func(js.Value) { events++ }))
 	target.Call("dispatchEvent", eval(t, "new Event('x')"))
-	if events != 1 {
-		t.Error("a listener of an ended scope was called")
-	}
+	expect.Equal(t, events, 1, "a listener of an ended scope was called")
 }
 
 func TestChildEndedEarly(t *testing.T) {
@@ -437,9 +426,7 @@ func TestPanickingOwnerDoesNotEndTheProgram(t *testing.T) {
 	scope.Func(func(js.Value, []js.Value) any { panic("callback") }).Invoke()
 	scope.OnEnd(func() { panic("end") })
 	scope.End()
-	if got := lines(); len(got) != 4 {
-		t.Errorf("log %q", got)
-	}
+	expect.Len(t, lines(), 4, "log")
 }
 
 func TestFuncReleasedInsideItself(t *testing.T) {
@@ -468,9 +455,7 @@ func TestEmitConvertsAndPassesName(t *testing.T) {
 		t.Errorf("saw %s", got)
 	}
 	eval(t, "(seen) => { seen.length = 2 }").Invoke(seen)
-	if got := eval(t, "JSON.stringify").Invoke(seen).String(); got != `[["transcript",{"text":"hello"}],["micStarted",null]]` {
-		t.Errorf("saw %s", got)
-	}
+	expect.Equal(t, eval(t, "JSON.stringify").Invoke(seen).String(), `[["transcript",{"text":"hello"}],["micStarted",null]]`, "saw")
 }
 
 func TestEmitErrors(t *testing.T) {
@@ -509,9 +494,7 @@ func TestListenerMayCallGo(t *testing.T) {
 	dispatch := js.Global().Get("Function").New("back", "return () => { back() }").Invoke(back)
 	must.Do(t, Emit(dispatch, Event{Name: "x"}))
 	task(t)
-	if called != 2 {
-		t.Errorf("called %d", called)
-	}
+	expect.Equal(t, called, 2, "called")
 }
 
 // TestTakeClosesWhatIsNotTaken: the loader receives whether a result is taken, and a promise that never settles keeps
@@ -533,7 +516,5 @@ func TestTakeClosesWhatIsNotTaken(t *testing.T) {
 		t.Errorf("given up with %v", err)
 	}
 	task(t)
-	if got := page.Get("calls").Call("join").String(); got != "microphone true,processor true,microphone false" {
-		t.Errorf("the loader received %s", got)
-	}
+	expect.Equal(t, page.Get("calls").Call("join").String(), "microphone true,processor true,microphone false", "the loader received")
 }

@@ -13,6 +13,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/agentruntime/agentruntime/internal/expect"
 	"github.com/agentruntime/agentruntime/internal/must"
 	"github.com/agentruntime/agentruntime/runtime/fault"
 )
@@ -207,9 +208,7 @@ func TestTextIsBounded(t *testing.T) {
 		if !ok {
 			got = "none"
 		}
-		if got != want {
-			t.Errorf("%s: %q, want %q", value, got, want)
-		}
+		expect.Equal(t, got, want, "%s", value)
 	}
 }
 

@@ -10,6 +10,7 @@ import (
 	"syscall/js"
 	"testing"
 
+	"github.com/agentruntime/agentruntime/internal/expect"
 	"github.com/agentruntime/agentruntime/internal/must"
 	"github.com/agentruntime/agentruntime/runtime/fault"
 )
@@ -91,9 +92,7 @@ func TestStreamGivesTheItemsAndTheEnd(t *testing.T) {
 		if err != nil || v.String() != test.want {
 			t.Errorf("%s: %v %v, want %q", name, v, err, test.want)
 		}
-		if n := len(scope.ends); n != 0 {
-			t.Errorf("%s: the scope still has %d things to undo", name, n)
-		}
+		expect.Equal(t, len(scope.ends), 0, "%s: the scope still has things to undo", name)
 	}
 }
 
@@ -235,9 +234,7 @@ func TestPanicInASequenceRejectsAndIsTold(t *testing.T) {
 	if v, err := call(t, stream, "next"); err != nil || !v.Get("done").Bool() {
 		t.Errorf("then %v %v", v, err)
 	}
-	if !errors.Is(told, fault.InternalError) {
-		t.Errorf("the owner heard %v", told)
-	}
+	expect.Error(t, told, fault.InternalError, "the owner heard")
 	if got := lines(); len(got) != 1 || !strings.Contains(got[0], "on purpose") {
 		t.Errorf("log %q", got)
 	}

@@ -3,6 +3,8 @@ package jsonbounds
 import (
 	"strings"
 	"testing"
+
+	"github.com/agentruntime/agentruntime/internal/expect"
 )
 
 func TestCheck(t *testing.T) {
@@ -34,8 +36,6 @@ func TestValues(t *testing.T) {
 	for text, want := range map[string]int{
 		"": 1, "1": 1, `"a,[{\",["`: 1, `[1,2]`: 3, `{"a":[],"b":{}}`: 5, strings.Repeat("[],", 1000): 2001,
 	} {
-		if got := Values([]byte(text)); got != want {
-			t.Errorf("%.20s: %d, want %d", text, got, want)
-		}
+		expect.Equal(t, Values([]byte(text)), want, "%.20s", text)
 	}
 }

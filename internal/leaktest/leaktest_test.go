@@ -3,6 +3,8 @@ package leaktest
 import (
 	"strings"
 	"testing"
+
+	"github.com/agentruntime/agentruntime/internal/expect"
 )
 
 func TestMain(m *testing.M) { Main(m) }
@@ -16,13 +18,9 @@ func TestAGoroutineIsFoundUntilItEnds(t *testing.T) {
 	if err == nil || !strings.Contains(err.Error(), "goroutines left: 1") || !strings.Contains(err.Error(), "leaktest.wait(") {
 		t.Errorf("found %v", err)
 	}
-	if err := find(goroutines()); err != nil {
-		t.Errorf("it was there before: %v", err)
-	}
+	expect.Equal(t, find(goroutines()), nil, "it was there before")
 	close(end)
-	if err := Find(); err != nil {
-		t.Errorf("after its end: %v", err)
-	}
+	expect.Equal(t, Find(), nil, "after its end")
 }
 
 // failures is a test whose errors are counted.
@@ -43,17 +41,11 @@ func TestCheckLooksAtWhatTheTestHasStarted(t *testing.T) {
 	f := failures{TB: t}
 	Check(&f)
 	f.cleanup()
-	if f.count != 0 {
-		t.Error("a goroutine of before is an error")
-	}
+	expect.Equal(t, f.count, 0, "a goroutine of before is an error")
 	go wait(during)
 	f.cleanup()
-	if f.count != 1 {
-		t.Error("a goroutine that is left is no error")
-	}
+	expect.Equal(t, f.count, 1, "a goroutine that is left is no error")
 	close(during)
 	f.cleanup()
-	if f.count != 1 {
-		t.Error("a goroutine that has ended is an error")
-	}
+	expect.Equal(t, f.count, 1, "a goroutine that has ended is an error")
 }

@@ -5,10 +5,10 @@ import (
 	"os"
 	"os/exec"
 	"regexp"
-	"slices"
 	"strings"
 	"testing"
 
+	"github.com/agentruntime/agentruntime/internal/expect"
 	"github.com/agentruntime/agentruntime/internal/must"
 )
 
@@ -29,9 +29,7 @@ not an event
 	c := newCounter(func(line string) { shown.WriteString(line) })
 	must.Do(t, c.read(strings.NewReader(out)))
 	// The failed package doesn't count as another failure, the broken build does.
-	if want := (totals{passed: 1, failed: 2, skipped: 1}); c.totals != want {
-		t.Errorf("counted %v, want %v", c.totals, want)
-	}
+	expect.Equal(t, c.totals, (totals{passed: 1, failed: 2, skipped: 1}), "counted")
 	want := "measured: 12 ms\nloud\nskip p TestLater\nfail p 0.3s\nnot an event\nfail unbuilt 0.0s\n"
 	if shown.String() != want {
 		t.Errorf("shown:\n%s\nwant:\n%s", shown.String(), want)
@@ -51,12 +49,8 @@ func TestWhatMayRunAgain(t *testing.T) {
 `
 	c := newCounter(func(string) {})
 	must.Do(t, c.read(strings.NewReader(out)))
-	if want := []string{"TestSlow/once", "TestSlow"}; !slices.Equal(c.again, want) {
-		t.Errorf("%q may run again, want %q", c.again, want)
-	}
-	if got, want := topLevel(c.again), []string{"TestSlow"}; !slices.Equal(got, want) {
-		t.Errorf("%q run again, want %q", got, want)
-	}
+	expect.List(t, c.again, []string{"TestSlow/once", "TestSlow"}, "may run again")
+	expect.List(t, topLevel(c.again), []string{"TestSlow"}, "run again")
 }
 
 // The tests of unsteady fail once, those of broken always; what runs again has no other tests.
@@ -78,9 +72,7 @@ func TestFailedTestsRunOnceMore(t *testing.T) {
 		t.Errorf("the end of this is not %q:\n%s", want, out.String())
 	}
 	ran := must.Get(os.ReadFile("ran"))(t)
-	if want := "\nbroken\nbroken\n-count 1 -run '^(TestA)$'\n"; string(ran) != want {
-		t.Errorf("make ran %q, want %q", ran, want)
-	}
+	expect.Equal(t, string(ran), "\nbroken\nbroken\n-count 1 -run '^(TestA)$'\n", "make ran %q", ran)
 }
 
 func TestTargetsAddUp(t *testing.T) {

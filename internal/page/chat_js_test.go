@@ -7,6 +7,7 @@ import (
 	"syscall/js"
 	"testing"
 
+	"github.com/agentruntime/agentruntime/internal/expect"
 	"github.com/agentruntime/agentruntime/internal/jsbridge"
 	"github.com/agentruntime/agentruntime/internal/page/programtest"
 )
@@ -29,20 +30,14 @@ func TestATurnIsAnsweredWhole(t *testing.T) {
 	s := newRig(t).chat()
 	turn := s.methods.Call("sendText", nil, "Hi", programtest.Eval(`{forceExperience: "markdown", modelType: "fast"}`))
 	request := s.asked(1)
-	if got, want := text(request.Get("body")), `{"userMessage":"Hi","sse":false,"model_type":"fast","force_experience":"markdown"}`; got != want {
-		t.Errorf("sent %s, want %s", got, want)
-	}
+	expect.Equal(t, text(request.Get("body")), `{"userMessage":"Hi","sse":false,"model_type":"fast","force_experience":"markdown"}`, "sent")
 	s.answer()
 	got := s.await(turn)
 	if text := got.Get("text").String() + " " + got.Get("threadId").String() + " " + got.Get("messageId").String(); text != "Hello world th-1 m-1" {
 		t.Errorf("turn %s", text)
 	}
-	if n := got.Get("segments").Length(); n != 3 {
-		t.Errorf("%d segments", n)
-	}
-	if got := s.now("properties").Get("threadId").String(); got != "th-1" {
-		t.Errorf("thread %s", got)
-	}
+	expect.Equal(t, got.Get("segments").Length(), 3, "segments")
+	expect.Equal(t, s.now("properties").Get("threadId").String(), "th-1", "thread")
 	want := []string{
 		"stateChange", "transcript", "turnStart", "responsePending", "responseSettled", "brainSegment", "transcript",
 		"brainSegment", "transcript", "brainSegment", "turnEnd", "turnTimings",
@@ -62,9 +57,7 @@ func TestThePageOmitsEvents(t *testing.T) {
 	s.now("omitEvents", programtest.Eval(`["brainSegment"]`))
 	s.say(final)
 	s.brain.Call("close")
-	if got := s.await(turn).Get("text").String(); got != "Hello world" {
-		t.Errorf("text %q", got)
-	}
+	expect.Equal(t, s.await(turn).Get("text").String(), "Hello world", "text")
 	if names := s.Names(); slices.Contains(names, "brainSegment") || !slices.Contains(names, "turnEnd") {
 		t.Errorf("events %q", names)
 	}
@@ -74,9 +67,7 @@ func TestConnectAndWhatFollowsAtOnceAreInOrder(t *testing.T) {
 	r := newRig(t)
 	s := r.open("chatSession", alone)
 	connected := s.methods.Call("connect", nil)
-	if got := programtest.Code(s.now("updateRequestVars", programtest.Eval(`{a: 1}`))); got != "" {
-		t.Errorf("updateRequestVars gives %s", got)
-	}
+	expect.Equal(t, programtest.Code(s.now("updateRequestVars", programtest.Eval(`{a: 1}`))), "", "updateRequestVars gives")
 	first, second := s.methods.Call("sendText", nil, "one"), s.methods.Call("sendText", nil, "two")
 	r.await(connected)
 	if got := r.asked(1).Get("body").Get("request_vars"); text(got) != `{"a":1}` {
@@ -139,9 +130,7 @@ func TestLeavingAStreamEndsTheTurn(t *testing.T) {
 	turn := s.methods.Call("sendText", nil, "again")
 	s.asked(2)
 	s.answer()
-	if got := s.await(turn).Get("text").String(); got != "Hello world" {
-		t.Errorf("the next turn says %q", got)
-	}
+	expect.Equal(t, s.await(turn).Get("text").String(), "Hello world", "the next turn says")
 }
 
 func TestASignalAbortsATurn(t *testing.T) {
@@ -172,15 +161,9 @@ func TestAToolIsAnsweredWhileTheReplyStreams(t *testing.T) {
 	s.say(`{type: "tool", content: 'cart {"page":2}', threadId: "th-1",
 		tool_metadata: {id: "call-1", name: "cart", type: "client", wait_for_response: true}}`)
 	called := s.Event("toolCall")
-	if got := text(called.Get("args")) + called.Get("toolMetadata").Get("id").String(); got != `{"page":2}call-1` {
-		t.Errorf("called with %s", got)
-	}
-	if got := text(s.Event("toolCallResult").Get("value")); got != `{"seen":true}` {
-		t.Errorf("result %s", got)
-	}
-	if got := text(s.later("respondToTool", nil, "call-1", programtest.Eval(`{items: 3}`))); got != `{"ok":true}` {
-		t.Errorf("answered with %s", got)
-	}
+	expect.Equal(t, text(called.Get("args"))+called.Get("toolMetadata").Get("id").String(), `{"page":2}call-1`, "called with")
+	expect.Equal(t, text(s.Event("toolCallResult").Get("value")), `{"seen":true}`, "result")
+	expect.Equal(t, text(s.later("respondToTool", nil, "call-1", programtest.Eval(`{items: 3}`))), `{"ok":true}`, "answered with")
 	s.answer()
 	if got := s.await(turn).Get("toolCalls"); got.Length() != 1 || !got.Index(0).Get("waitForResponse").Bool() {
 		t.Errorf("calls %s", text(got))
@@ -228,12 +211,8 @@ func TestDisposeInTheMiddleOfEverythingFreesAll(t *testing.T) {
 		r.refused(waiting, "invalid_state")
 		r.await(dispose)
 	}
-	if got := jsbridge.LiveFuncs() - before; got != 0 {
-		t.Errorf("%d callbacks are left", got)
-	}
-	if n := r.program.Sessions(); n != 0 {
-		t.Errorf("%d sessions are left", n)
-	}
+	expect.Equal(t, jsbridge.LiveFuncs()-before, 0, "callbacks are left")
+	expect.Equal(t, r.program.Sessions(), 0, "sessions are left")
 }
 
 func TestWhatAChatRefuses(t *testing.T) {
@@ -241,24 +220,16 @@ func TestWhatAChatRefuses(t *testing.T) {
 	for method, want := range map[string]string{
 		"setToken": "bad_request", "setDynamicPrompt": "bad_request", "updateRequestVars": "bad_request", "streamText": "bad_request",
 	} {
-		if got := programtest.Code(s.now(method, programtest.Eval(`7`))); got != want {
-			t.Errorf("%s gives %q, want %q", method, got, want)
-		}
+		expect.Equal(t, programtest.Code(s.now(method, programtest.Eval(`7`))), want, "%s gives", method)
 	}
-	if got := programtest.Code(s.now("updateRequestVars", programtest.Eval(`{sys__ks: "x"}`))); got != "validation_error" {
-		t.Errorf("updateRequestVars gives %q", got)
-	}
+	expect.Equal(t, programtest.Code(s.now("updateRequestVars", programtest.Eval(`{sys__ks: "x"}`))), "validation_error", "updateRequestVars gives")
 	s.refused(s.methods.Call("connect", nil), "invalid_state") // it is connected
 	s.refused(s.methods.Call("sendText", nil, " "), "bad_request")
 	s.refused(s.methods.Call("sendText", nil, "Hi", programtest.Eval(`{forceExperience: "table"}`)), "validation_error")
 	s.refused(s.methods.Call("sendText", "no signal", "Hi"), "bad_request")
 	s.now("disconnect", programtest.Eval(`{final: false, reason: "enough"}`))
-	if got := s.Event("ended").Get("reason").String(); got != "enough" {
-		t.Errorf("ended with %s", got)
-	}
+	expect.Equal(t, s.Event("ended").Get("reason").String(), "enough", "ended with")
 	s.refused(s.methods.Call("sendText", nil, "Hi"), "invalid_state")
 	s.refused(s.methods.Call("completeThread", nil), "invalid_state")
-	if n := s.brain.Get("requests").Length(); n != 0 {
-		t.Errorf("%d requests", n)
-	}
+	expect.Equal(t, s.brain.Get("requests").Length(), 0, "requests")
 }

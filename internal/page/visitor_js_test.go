@@ -5,6 +5,7 @@ package page
 import (
 	"testing"
 
+	"github.com/agentruntime/agentruntime/internal/expect"
 	"github.com/agentruntime/agentruntime/internal/jsbridge"
 	"github.com/agentruntime/agentruntime/internal/page/programtest"
 	"github.com/agentruntime/agentruntime/runtime/fault"
@@ -17,13 +18,9 @@ func TestATurnWithoutASession(t *testing.T) {
 	before := jsbridge.LiveFuncs()
 	stream := r.exports.Call("converse", programtest.Eval(`{token: "t", genieUrl: "https://brain.example", userMessage: "Hi", threadId: "th-0", requestVars: {a: 1}}`))
 	next := stream.Call("next")
-	if got, want := text(r.asked(1).Get("body")), `{"userMessage":"Hi","sse":false,"threadId":"th-0","request_vars":{"a":1}}`; got != want {
-		t.Errorf("sent %s, want %s", got, want)
-	}
+	expect.Equal(t, text(r.asked(1).Get("body")), `{"userMessage":"Hi","sse":false,"threadId":"th-0","request_vars":{"a":1}}`, "sent")
 	r.say(hello)
-	if got := r.await(next).Get("value").Index(0).Get("content").String(); got != "Hello" {
-		t.Errorf("first %s", got)
-	}
+	expect.Equal(t, r.await(next).Get("value").Index(0).Get("content").String(), "Hello", "first")
 	r.await(stream.Call("return"))
 	const trace = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"
 	once := r.exports.Call("converseOnce", nil, programtest.Eval(`{token: "t", genieUrl: "https://brain.example", userMessage: "Hi", traceContext: () => ({traceparent: "`+trace+`"})}`))
@@ -31,9 +28,7 @@ func TestATurnWithoutASession(t *testing.T) {
 		t.Errorf("traceparent %s", got)
 	}
 	r.answer()
-	if got := r.await(once).Get("text").String(); got != "Hello world" {
-		t.Errorf("turn %s", got)
-	}
+	expect.Equal(t, r.await(once).Get("text").String(), "Hello world", "turn")
 	if got := jsbridge.LiveFuncs(); got != before {
 		t.Errorf("%d callbacks, %d before", got, before)
 	}
@@ -98,9 +93,7 @@ func TestErrorSegmentsOfASingleTurn(t *testing.T) {
 	}
 	r.refused(r.exports.Call("converseOnce", nil, programtest.Eval(`{token: "t", genieUrl: "https://brain.example", userMessage: "Hi", onErrorSegment: "warn"}`)), "bad_request")
 	r.refused(r.exports.Call("converseOnce", nil, programtest.Eval(`{token: "t", kind: "admin", userMessage: "Hi"}`)), "wrong_token_scope")
-	if got := programtest.Code(r.exports.Call("converse", programtest.Eval(`{userMessage: "Hi"}`))); got != "bad_request" {
-		t.Errorf("without a token: %q", got)
-	}
+	expect.Equal(t, programtest.Code(r.exports.Call("converse", programtest.Eval(`{userMessage: "Hi"}`))), "bad_request", "without a token")
 }
 
 func TestAVisitorsLists(t *testing.T) {
@@ -108,9 +101,7 @@ func TestAVisitorsLists(t *testing.T) {
 	r.brain.Set("reply", programtest.Eval(`(brain) => ({body}) => brain.json({totalCount: 3, objects:
 		["a", "b", "c"].slice((body.pager.pageIndex - 1) * body.pager.pageSize).slice(0, body.pager.pageSize).map((id) => ({id, title: "T" + id, extra: 1}))})`).Invoke(r.brain))
 	list := r.await(r.exports.Call("threadList", nil, programtest.Eval(here), programtest.Eval(`{filter: {orderBy: "-createdAt"}, pager: {pageSize: 2}}`)))
-	if got := text(list); got != `{"totalCount":3,"objects":[{"id":"a","title":"Ta","extra":1},{"id":"b","title":"Tb","extra":1}]}` {
-		t.Errorf("list %s", got)
-	}
+	expect.Equal(t, text(list), `{"totalCount":3,"objects":[{"id":"a","title":"Ta","extra":1},{"id":"b","title":"Tb","extra":1}]}`, "list")
 	before := jsbridge.LiveFuncs()
 	all := r.exports.Call("threadAll", programtest.Eval(here), programtest.Eval(`{pager: {pageSize: 2}}`))
 	var ids string
@@ -122,15 +113,11 @@ func TestAVisitorsLists(t *testing.T) {
 		ids += next.Get("value").Index(0).Get("id").String()
 	}
 	r.await(all.Call("return"))
-	if ids != "abc" {
-		t.Errorf("all are %s", ids)
-	}
+	expect.Equal(t, ids, "abc", "all are")
 	if got := jsbridge.LiveFuncs(); got != before {
 		t.Errorf("%d callbacks, %d before", got, before)
 	}
-	if n := r.brain.Get("requests").Length(); n != 3 {
-		t.Errorf("%d requests", n)
-	}
+	expect.Equal(t, r.brain.Get("requests").Length(), 3, "requests")
 }
 
 func TestWhatAVisitorCannotAskIsNotSent(t *testing.T) {
@@ -155,9 +142,7 @@ func TestWhatAVisitorCannotAskIsNotSent(t *testing.T) {
 	all := r.exports.Call("threadAll", programtest.Eval(widget), programtest.Eval(`{}`))
 	r.refused(all.Call("next"), "wrong_token_scope")
 	r.await(all.Call("return"))
-	if n := r.brain.Get("requests").Length(); n != 0 {
-		t.Errorf("%d requests", n)
-	}
+	expect.Equal(t, r.brain.Get("requests").Length(), 0, "requests")
 }
 
 // TestWhatAPageGets is the value of each call of js/src/session/visitor.ts, for a record
@@ -260,7 +245,5 @@ func TestTheConsoleGetsEachWarningOnce(t *testing.T) {
 	for _, name := range []string{"genieUrl", "genieUrl", "ovpUrl", "genieUrl"} {
 		warn(fault.New(fault.InsecureTransport, name+" uses http"))
 	}
-	if got, want := text(console.Get("heard")), `["agentruntime: genieUrl uses http","agentruntime: ovpUrl uses http"]`; got != want {
-		t.Errorf("heard %s, want %s", got, want)
-	}
+	expect.Equal(t, text(console.Get("heard")), `["agentruntime: genieUrl uses http","agentruntime: ovpUrl uses http"]`, "heard")
 }

@@ -1,8 +1,9 @@
 package peerstate
 
 import (
-	"slices"
 	"testing"
+
+	"github.com/agentruntime/agentruntime/internal/expect"
 )
 
 // TestCallsInTheOtherOrder: two changes close together, whose calls come in the other order.
@@ -15,7 +16,5 @@ func TestCallsInTheOtherOrder(t *testing.T) {
 	changed("connecting")
 	state = "closed"
 	changed("closed")
-	if want := []string{"connected", "closed"}; !slices.Equal(states, want) {
-		t.Errorf("states %q, want %q", states, want)
-	}
+	expect.List(t, states, []string{"connected", "closed"}, "states")
 }

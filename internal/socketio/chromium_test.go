@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/agentruntime/agentruntime/internal/expect"
 	"github.com/agentruntime/agentruntime/internal/jsbridge"
 	"github.com/agentruntime/agentruntime/internal/must"
 )
@@ -119,26 +120,20 @@ func TestPageSocketLetsGo(t *testing.T) {
 			s := dialPage(t, "/plain", limit)
 			s.Abort()
 			s.Abort()
-			if err := s.Write(message{data: []byte("40")}); !errors.Is(err, errAborted) {
-				t.Errorf("Write: %v", err)
-			}
+			expect.Error(t, s.Write(message{data: []byte("40")}), errAborted, "Write")
 		}},
 		{"abort while reading", func(t *testing.T) {
 			s := dialPage(t, "/plain", limit)
 			readUntil(t, s, "0")
 			time.AfterFunc(10*time.Millisecond, s.Abort)
-			if _, err := s.Read(); !errors.Is(err, errAborted) {
-				t.Errorf("Read: %v", err)
-			}
+			expect.Fail(s.Read())(t, errAborted, "Read")
 		}},
 		{"close", func(t *testing.T) {
 			s := dialPage(t, "/plain", limit)
 			if err := s.Close(); err != nil {
 				t.Error(err)
 			}
-			if _, err := readEnd(s); !errors.Is(err, io.EOF) {
-				t.Errorf("Read: %v", err)
-			}
+			expect.Fail(readEnd(s))(t, io.EOF, "Read")
 		}},
 		{"closed by the server", func(t *testing.T) {
 			s := joinPage(t, limit)
@@ -154,9 +149,7 @@ func TestPageSocketLetsGo(t *testing.T) {
 		{"write before the close event", func(t *testing.T) {
 			s := joinPage(t, limit)
 			must.Get(jsbridge.Call(s.ws, "close", normalClosure))(t)
-			if err := s.Write(message{data: []byte("2")}); !errors.Is(err, io.EOF) {
-				t.Errorf("Write: %v", err)
-			}
+			expect.Error(t, s.Write(message{data: []byte("2")}), io.EOF, "Write")
 			if err := s.Close(); err != nil {
 				t.Error(err)
 			}
@@ -185,9 +178,7 @@ func TestPageSocketLetsGo(t *testing.T) {
 					break
 				}
 			}
-			if !errors.Is(err, errAborted) {
-				t.Errorf("Write: %v", err)
-			}
+			expect.Error(t, err, errAborted, "Write")
 		}},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
@@ -237,8 +228,6 @@ func TestPageSocketRefusesALongMessage(t *testing.T) {
 		for _, f := range asks {
 			must.Do(t, s.Write(f))
 		}
-		if _, err := readEnd(s); !errors.Is(err, errTooBig) {
-			t.Errorf("%s: got %v", name, err)
-		}
+		expect.Fail(readEnd(s))(t, errTooBig, "%s", name)
 	}
 }

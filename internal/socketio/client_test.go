@@ -12,6 +12,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/agentruntime/agentruntime/internal/expect"
 	"github.com/agentruntime/agentruntime/internal/must"
 )
 
@@ -24,9 +25,7 @@ func TestClientDeclaresPingTimeoutAfterIntervalAndTimeout(t *testing.T) {
 		}
 		start := time.Now()
 		expectEvents(t, c.Events(), "Disconnected ping timeout", "closed")
-		if got := time.Since(start); got != 45*time.Second {
-			t.Errorf("after %v, want 45 s", got)
-		}
+		expect.Equal(t, time.Since(start), 45*time.Second, "after")
 		s.expectEnd()
 	})
 }
@@ -47,9 +46,7 @@ func TestReconnectBacksOff(t *testing.T) {
 		expectEvents(t, c.Events(), no, "Reconnecting 1", no, "Reconnecting 2", no, "Reconnecting 3", no,
 			"Reconnecting 4", no, "Reconnecting 5", no, "ReconnectFailed", "closed")
 		// Waits of 250, 500, 1000, 2000 and 2000 ms.
-		if got, want := fmt.Sprint(dials), "[0s 250ms 750ms 1.75s 3.75s 5.75s]"; got != want {
-			t.Errorf("dialled at %s, want %s", got, want)
-		}
+		expect.Equal(t, fmt.Sprint(dials), "[0s 250ms 750ms 1.75s 3.75s 5.75s]", "dialled at")
 	})
 }
 
@@ -69,9 +66,7 @@ func TestBackoff(t *testing.T) {
 		{3, 0.998, 2 * time.Second},
 		{1 << 40, 0.5, 2 * time.Second},
 	} {
-		if got := o.backoff(tc.n, tc.place); got != tc.want {
-			t.Errorf("wait %d at place %v: %v, want %v", tc.n, tc.place, got, tc.want)
-		}
+		expect.Equal(t, o.backoff(tc.n, tc.place), tc.want, "wait %d at place %v", tc.n, tc.place)
 	}
 }
 
@@ -110,9 +105,7 @@ func TestConnectTimeLimit(t *testing.T) {
 					advance(<-w)
 				}
 				expectEvents(t, c.Events(), "ConnectError socketio: connect: timeout", "closed")
-				if got := time.Since(start); got != 20*time.Second {
-					t.Errorf("after %v, want 20 s", got)
-				}
+				expect.Equal(t, time.Since(start), 20*time.Second, "after")
 			})
 		})
 	}
@@ -265,9 +258,7 @@ func TestDisconnectReasons(t *testing.T) {
 			connected(t, ClientOptions{}, func(t *testing.T, c *Client, s wire, w <-chan wire) {
 				tc.end(c, s)
 				expectEvents(t, c.Events(), "Disconnected "+string(tc.reason))
-				if c.ID() != "" {
-					t.Errorf("ID %q after the end", c.ID())
-				}
+				expect.Equal(t, c.ID(), "", "ID after the end")
 				if tc.again {
 					expectEvents(t, c.Events(), "Reconnecting 1")
 					(<-w).join()
@@ -275,12 +266,8 @@ func TestDisconnectReasons(t *testing.T) {
 					return
 				}
 				expectEvents(t, c.Events(), "closed")
-				if err := c.Emit("late"); err != ErrClosed {
-					t.Errorf("Emit: %v, want ErrClosed", err)
-				}
-				if err := c.EmitWithAck("late", nil); err != ErrClosed {
-					t.Errorf("EmitWithAck: %v, want ErrClosed", err)
-				}
+				expect.Equal(t, c.Emit("late"), ErrClosed, "Emit")
+				expect.Equal(t, c.EmitWithAck("late", nil), ErrClosed, "EmitWithAck")
 			})
 		})
 	}
@@ -389,9 +376,7 @@ func TestReconnectSkipsTheWait(t *testing.T) {
 		c.Reconnect()
 		(<-w).join()
 		expectEvents(t, c.Events(), "Reconnecting 1", "Connected")
-		if got := time.Since(start); got != 0 {
-			t.Errorf("after %v, want at once", got)
-		}
+		expect.Equal(t, time.Since(start), 0, "after")
 	})
 }
 
@@ -405,9 +390,7 @@ func TestEmitWithAckIsNeverSentOnAnotherConnection(t *testing.T) {
 		ask := func(name string) error {
 			return c.EmitWithAck(name, func(args Args) { answered = append(answered, name+string(slices.Concat(args...))) }, 1)
 		}
-		if err := ask("early"); err != ErrDisconnected {
-			t.Errorf("before the first connection: %v, want ErrDisconnected", err)
-		}
+		expect.Equal(t, ask("early"), ErrDisconnected, "before the first connection")
 		c.Open()
 		s := <-w
 		s.join()
@@ -418,9 +401,7 @@ func TestEmitWithAckIsNeverSentOnAnotherConnection(t *testing.T) {
 		synctest.Wait()
 		s.Abort()
 		expectEvents(t, c.Events(), "Disconnected transport close")
-		if err := ask("between"); err != ErrDisconnected {
-			t.Errorf("between two connections: %v, want ErrDisconnected", err)
-		}
+		expect.Equal(t, ask("between"), ErrDisconnected, "between two connections")
 		expectEvents(t, c.Events(), "Reconnecting 1")
 		s = <-w
 		s.join()
@@ -430,17 +411,11 @@ func TestEmitWithAckIsNeverSentOnAnotherConnection(t *testing.T) {
 		s.expect(`422["two",1]`) // and nothing before it
 		s.send(`432[]`)
 		synctest.Wait()
-		if got := strings.Join(answered, " "); got != `one"yes"2 two` {
-			t.Errorf("acknowledged: %s", got)
-		}
+		expect.Equal(t, strings.Join(answered, " "), `one"yes"2 two`, "acknowledged")
 		time.Sleep(time.Minute) // past the ping, as after a computer's sleep
-		if err := ask("asleep"); err != ErrDisconnected {
-			t.Errorf("after the ping time-out: %v, want ErrDisconnected", err)
-		}
+		expect.Equal(t, ask("asleep"), ErrDisconnected, "after the ping time-out")
 		c.Close()
-		if err := ask("late"); err != ErrClosed {
-			t.Errorf("after Close: %v, want ErrClosed", err)
-		}
+		expect.Equal(t, ask("late"), ErrClosed, "after Close")
 	})
 }
 
@@ -460,9 +435,7 @@ func TestReply(t *testing.T) {
 		}
 		s.Abort()
 		(<-w).join()
-		if err := second.Reply("late"); err != ErrDisconnected {
-			t.Errorf("late reply: %v, want ErrDisconnected", err)
-		}
+		expect.Equal(t, second.Reply("late"), ErrDisconnected, "late reply")
 	})
 }
 
@@ -496,9 +469,7 @@ func TestReaderOfEventsThatStoppedLosesTheSocket(t *testing.T) {
 		}
 		start := time.Now()
 		<-s.down
-		if got := time.Since(start); got != maxStall {
-			t.Errorf("cut after %v, want %v", got, maxStall)
-		}
+		expect.Equal(t, time.Since(start), maxStall, "cut after")
 		time.Sleep(time.Hour) // no attempt before there is room
 		if len(w) != 0 {
 			t.Error("dialled while the events were full")
@@ -593,9 +564,7 @@ func TestSocketThatTakesNothingIsBounded(t *testing.T) {
 		}
 		start := time.Now()
 		c.Close() // what waits can't be written
-		if got := time.Since(start); got != flushTimeout {
-			t.Errorf("Close took %v, want %v", got, flushTimeout)
-		}
+		expect.Equal(t, time.Since(start), flushTimeout, "Close took")
 	})
 }
 

@@ -11,6 +11,7 @@ import (
 
 	"github.com/coder/websocket"
 
+	"github.com/agentruntime/agentruntime/internal/expect"
 	"github.com/agentruntime/agentruntime/internal/must"
 )
 
@@ -52,9 +53,7 @@ func TestPacketsMustArriveInTime(t *testing.T) {
 			}
 		}(w)
 		<-w.down
-		if took := time.Since(began); took != 30*time.Second {
-			t.Errorf("disconnected after %v", took)
-		}
+		expect.Equal(t, time.Since(began), 30*time.Second, "disconnected after")
 
 		w = h.raw(8) // one whose packets are complete is not
 		w.enter("")
@@ -153,9 +152,7 @@ func TestMemoryOfMessagesIsReserved(t *testing.T) {
 		t.Errorf("a message of %d bytes: reserved were %d", n, most.Load())
 	}
 	write(ws, `42["too large","`+strings.Repeat("x", 700_000)+`"]`)
-	if n := <-received; n != -1 {
-		t.Errorf("a message of %d bytes was read", n)
-	}
+	expect.Equal(t, <-received, -1, "a message of bytes was read")
 	ws = dial()
 	write(ws, announced)
 	must.Do(t, ws.Write(t.Context(), websocket.MessageBinary, make([]byte, 100_000)))

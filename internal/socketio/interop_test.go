@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/agentruntime/agentruntime/internal/expect"
 	"github.com/agentruntime/agentruntime/internal/must"
 )
 
@@ -319,9 +320,7 @@ func npmKilledAndRecovered(t *testing.T, address string) {
 	must.Do(t, c.Emit("note", "kept"))
 	must.Do(t, c.Emit("kill me"))
 	takeReason(t, c, TransportClose, TransportError)
-	if c.ID() != "" {
-		t.Error("an ID after the end")
-	}
+	expect.Equal(t, c.ID(), "", "an ID after the end")
 	take(t, c, Reconnecting)
 	if ev := take(t, c, Connected); !ev.Recovered || c.ID() != id {
 		t.Errorf("recovered %v, id %s, want %s", ev.Recovered, c.ID(), id)
@@ -333,9 +332,7 @@ func npmKilledAndRecovered(t *testing.T, address string) {
 	if data := binary(t, ev.Args, 0); string(data) != "\x02" {
 		t.Errorf("got %s(%s)", ev.Name, ev.Args[0])
 	}
-	if got := ask[string](t, c, "note?"); got != "kept" {
-		t.Errorf("the session's data is %q", got)
-	}
+	expect.Equal(t, ask[string](t, c, "note?"), "kept", "the session's data is")
 }
 
 func npmBrokenFrame(t *testing.T, address string) {

@@ -13,6 +13,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/agentruntime/agentruntime/internal/expect"
 	"github.com/agentruntime/agentruntime/internal/must"
 )
 
@@ -140,9 +141,7 @@ func TestDefaultTransportOfTheApplication(t *testing.T) {
 	})
 	_, address := startServer(t, ServerOptions{})
 	take(t, open(t, address, ClientOptions{}), Connected)
-	if asked.Load() != 1 {
-		t.Errorf("it was asked %d times", asked.Load())
-	}
+	expect.Equal(t, asked.Load(), 1, "how often it was asked")
 }
 
 type roundTripper func(*http.Request) (*http.Response, error)
@@ -166,7 +165,5 @@ func TestRedirectedHandshakeIsRefused(t *testing.T) {
 		takeEnd(t, c)
 		web.Close()
 	}
-	if n := arrived.Load(); n != 0 {
-		t.Errorf("%d requests arrived at the target", n)
-	}
+	expect.Equal(t, arrived.Load(), 0, "requests arrived at the target")
 }

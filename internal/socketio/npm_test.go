@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"github.com/agentruntime/agentruntime/internal/chromium"
+	"github.com/agentruntime/agentruntime/internal/expect"
 	"github.com/agentruntime/agentruntime/internal/must"
 	"github.com/agentruntime/agentruntime/internal/nodetest"
 )
@@ -147,9 +148,7 @@ func TestNPMClientAgainstServer(t *testing.T) {
 			for _, want := range tc.server {
 				select {
 				case got := <-lifecycle:
-					if got != want {
-						t.Errorf("the server saw %s, want %s", got, want)
-					}
+					expect.Equal(t, got, want, "the server saw")
 				case <-time.After(patience):
 					t.Fatalf("the server did not see %s", want)
 				}

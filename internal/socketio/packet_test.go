@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/agentruntime/agentruntime/internal/expect"
 	"github.com/agentruntime/agentruntime/internal/must"
 )
 
@@ -152,9 +153,7 @@ func TestBinaryBecomesAttachmentsAnywhere(t *testing.T) {
 		`{"name":"` + binaryMark()[:5] + `","data":{"_placeholder":true,"num":1},"small":{"_placeholder":true,"num":2},"plain":"cGxhaW4="}`,
 		`{"list":[1,{"_placeholder":true,"num":3},null,null]}`,
 	} {
-		if got := string(args[i]); got != want {
-			t.Errorf("argument %d: got %s, want %s", i, got, want)
-		}
+		expect.Equal(t, string(args[i]), want, "argument %d", i)
 	}
 	if want := [][]byte{[]byte("whole"), {1, 2, 3}, {9}, {}}; fmt.Sprint(attachments) != fmt.Sprint(want) {
 		t.Errorf("attachments %v, want %v", attachments, want)
@@ -233,9 +232,7 @@ func TestInlineAttachments(t *testing.T) {
 		`[{"_placeholder":true,"num":0},{"_placeholder":true,"num":0}]`,
 	} {
 		args := rawArgs(raw)
-		if err := inlineAttachments(args, [][]byte{{'a'}, {'b'}}); !errors.Is(err, errProtocol) {
-			t.Errorf("%s: got %s, %v; want a protocol violation", raw, args[0], err)
-		}
+		expect.Error(t, inlineAttachments(args, [][]byte{{'a'}, {'b'}}), errProtocol, "%s: got %s", raw, args[0])
 	}
 }
 

@@ -12,6 +12,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/agentruntime/agentruntime/internal/expect"
 	"github.com/agentruntime/agentruntime/internal/must"
 )
 
@@ -124,9 +125,7 @@ func TestServerDeclaresPingTimeout(t *testing.T) {
 		w.send(`3`)
 		w.expect(`2`)
 		expectEvents(t, c.Events(), "Disconnected ping timeout", "closed")
-		if got := time.Since(start); got != 800*time.Millisecond {
-			t.Errorf("after %v, want two intervals and a time-out, 800 ms", got)
-		}
+		expect.Equal(t, time.Since(start), 800*time.Millisecond, "after")
 		w.expectEnd()
 	})
 }
@@ -138,9 +137,7 @@ func TestServerDeclaresPingTimeoutBeforeTheHandshake(t *testing.T) {
 		w.open()
 		w.expect(`2`)
 		w.expectEnd()
-		if got := time.Since(start); got != 500*time.Millisecond {
-			t.Errorf("after %v, want 500 ms", got)
-		}
+		expect.Equal(t, time.Since(start), 500*time.Millisecond, "after")
 	})
 }
 
@@ -211,12 +208,8 @@ func TestAuthorize(t *testing.T) {
 			w.send(`40{"token":"t"}`)
 			w.expect(tc.want)
 			w.expectEnd()
-			if string(got.Auth) != `{"token":"t"}` {
-				t.Errorf("asked with %+v", got)
-			}
-			if len(h.sessions) != 0 {
-				t.Error("a session began")
-			}
+			expect.Equal(t, string(got.Auth), `{"token":"t"}`, "asked with %+v", got)
+			expect.Equal(t, len(h.sessions), 0, "a session began")
 		})
 	}
 }
@@ -236,12 +229,8 @@ func TestAuthorizeIsBoundedAndDoesNotStopHeartbeats(t *testing.T) {
 		w.expect(`2`)
 		w.send(`3`)
 		w.expectEnd()
-		if got := time.Since(start); got != handshakeTimeout {
-			t.Errorf("after %v, want %v", got, handshakeTimeout)
-		}
-		if err := <-ended; !errors.Is(err, context.DeadlineExceeded) {
-			t.Errorf("ctx ended with %v", err)
-		}
+		expect.Equal(t, time.Since(start), handshakeTimeout, "after")
+		expect.Error(t, <-ended, context.DeadlineExceeded, "ctx ended with")
 	})
 }
 
@@ -365,9 +354,7 @@ func TestRecoveryWindow(t *testing.T) {
 				t.Errorf("%v after the drop the session's end is %v", tc.gap, ended)
 			}
 			again := h.raw(8).enter(`{"pid":"` + j.PID + `"}`)
-			if got := again == j; got != tc.recovered {
-				t.Errorf("%v after the drop: recovered %v", tc.gap, got)
-			}
+			expect.Equal(t, again == j, tc.recovered, "%v after the drop: recovered", tc.gap)
 			if tc.recovered {
 				expectEvents(t, s.Events(), "Disconnected transport close", "Connected recovered")
 				return
@@ -376,9 +363,7 @@ func TestRecoveryWindow(t *testing.T) {
 			if again.SID == j.SID || again.PID == j.PID || again.PID == "" {
 				t.Errorf("new session %+v after %+v", again, j)
 			}
-			if err := s.Emit("late"); err != ErrClosed {
-				t.Errorf("Emit: %v, want ErrClosed", err)
-			}
+			expect.Equal(t, s.Emit("late"), ErrClosed, "Emit")
 		})
 	}
 }
@@ -467,9 +452,7 @@ func TestRecoveryIsAuthorized(t *testing.T) {
 		if again := h.raw(8).enter(`{"pid":"` + j.PID + `","token":"good"}`); again != j {
 			t.Errorf("got %+v, want %+v", again, j)
 		}
-		if asked != 3 {
-			t.Errorf("Authorize was called %d times, want 3", asked)
-		}
+		expect.Equal(t, asked, 3, "how often Authorize was called")
 		if auth := string(s.Handshake().Auth); !strings.Contains(auth, "pid") {
 			t.Errorf("Handshake is not the newest: %s", auth)
 		}
@@ -486,14 +469,10 @@ func TestRecoveryBufferIsForgottenWithThePong(t *testing.T) {
 			s.do(func() { n = len(s.sent.events) })
 			return n
 		}
-		if got := kept(); got != 3 {
-			t.Errorf("%d events kept before the ping, want 3", got)
-		}
+		expect.Equal(t, kept(), 3, "events kept before the ping")
 		time.Sleep(defaultPingInterval)
 		synctest.Wait()
-		if got := kept(); got != 0 {
-			t.Errorf("%d events kept after the pong, want 0", got)
-		}
+		expect.Equal(t, kept(), 0, "events kept after the pong")
 	})
 }
 
@@ -541,20 +520,12 @@ func TestSessionsWithoutConnectionAreBounded(t *testing.T) {
 			(<-h.sessions).Drop()
 		}
 		synctest.Wait()
-		if got := len(h.ends); got != 1 {
-			t.Errorf("%d sessions ended, want the third alone", got)
-		}
+		expect.Equal(t, len(h.ends), 1, "sessions ended")
 		time.Sleep(DefaultRecovery)
 		synctest.Wait()
-		if got := len(h.ends); got != 3 {
-			t.Errorf("%d sessions ended after the window, want 3", got)
-		}
-		if got := h.inGap.Load(); got != 0 {
-			t.Errorf("%d sessions counted as kept", got)
-		}
-		if len(h.Server.sessions) != 0 {
-			t.Errorf("%d sessions remembered", len(h.Server.sessions))
-		}
+		expect.Equal(t, len(h.ends), 3, "sessions ended after the window")
+		expect.Equal(t, h.inGap.Load(), 0, "sessions counted as kept")
+		expect.Equal(t, len(h.Server.sessions), 0, "sessions remembered")
 	})
 }
 
@@ -591,9 +562,7 @@ func TestServeThatDoesNotReadLosesTheSocket(t *testing.T) {
 		for range 2 { // the bound applies to a recovered session too
 			start := time.Now()
 			<-w.down
-			if got := time.Since(start); got != maxStall {
-				t.Errorf("cut after %v, want %v", got, maxStall)
-			}
+			expect.Equal(t, time.Since(start), maxStall, "cut after")
 			w = h.raw(2048)
 			w.enter(`{"pid":"` + j.PID + `"}`)
 		}
@@ -615,14 +584,10 @@ func TestServerCloseEndsEverySession(t *testing.T) {
 		gone := <-h.sessions
 		gone.Drop()
 		h.Close()
-		if got := len(h.ends); got != 2 {
-			t.Errorf("%d sessions ended, want 2", got)
-		}
+		expect.Equal(t, len(h.ends), 2, "sessions ended")
 		waiting.expectEnd()
 		for _, c := range []*Session{live, gone} {
-			if err := c.Emit("late"); err != ErrClosed {
-				t.Errorf("Emit: %v, want ErrClosed", err)
-			}
+			expect.Equal(t, c.Emit("late"), ErrClosed, "Emit")
 		}
 		h.raw(8).expectEnd() // no connection is accepted any more
 		if err := h.Close(); err != nil {

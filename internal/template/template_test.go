@@ -3,12 +3,12 @@ package template
 import (
 	"slices"
 	"testing"
+
+	"github.com/agentruntime/agentruntime/internal/expect"
 )
 
 func TestNames(t *testing.T) {
-	if got := Names("Hi {{ name | default('you') }}, {{plan}} {{ secrets.KEY }}"); !slices.Equal(got, []string{"name", "plan", "secrets.KEY"}) {
-		t.Errorf("names %q", got)
-	}
+	expect.List(t, Names("Hi {{ name | default('you') }}, {{plan}} {{ secrets.KEY }}"), []string{"name", "plan", "secrets.KEY"}, "names")
 }
 
 func TestParseFindsOpenBraces(t *testing.T) {

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/agentruntime/agentruntime/internal/expect"
 	"github.com/agentruntime/agentruntime/internal/must"
 )
 
@@ -18,9 +19,7 @@ func TestFilesMatchTheDeclarations(t *testing.T) {
 	files := must.Get(generate(root))(t)
 	for name, want := range files {
 		have := must.Get(os.ReadFile(filepath.Join(root, name)))(t)
-		if string(have) != want {
-			t.Errorf("%s differs from the declarations; run go generate ./runtime/event", name)
-		}
+		expect.Equal(t, string(have), want, "%s differs from the declarations; run go generate ./runtime/event", name)
 	}
 }
 
@@ -81,9 +80,7 @@ func TestEveryEventOfTheContractIsDeclared(t *testing.T) {
 		}
 	}
 	slices.Sort(names)
-	if compact := slices.Compact(slices.Clone(names)); len(compact) != len(names) {
-		t.Errorf("two types have one name: %v", names)
-	}
+	expect.Len(t, slices.Compact(slices.Clone(names)), len(names), "two types have one name: %v", names)
 }
 
 // TestMethodsAreThoseOfThePrograms checks that each kind of object has the methods that its
@@ -100,9 +97,7 @@ func TestMethodsAreThoseOfThePrograms(t *testing.T) {
 		}
 	}
 	for _, shared := range []string{"connect", "disconnect", "properties"} {
-		if n := strings.Count(text, strconv.Quote(shared)); n != 1 {
-			t.Errorf("%s is named %d times", shared, n)
-		}
+		expect.Equal(t, strings.Count(text, strconv.Quote(shared)), 1, "how often %s is named", shared)
 	}
 	if _, err := (&module{root: root, packages: map[string]*pkg{"internal/page": {}}}).methodsText(); err == nil {
 		t.Error("no error for a package without methods")
