@@ -11,6 +11,7 @@ import (
 	"github.com/chromedp/chromedp"
 
 	"github.com/agentruntime/agentruntime/e2e/pagetest"
+	"github.com/agentruntime/agentruntime/internal/expect"
 	"github.com/agentruntime/agentruntime/internal/localservice"
 	"github.com/agentruntime/agentruntime/internal/localservice/live"
 	"github.com/agentruntime/agentruntime/internal/must"
@@ -75,9 +76,7 @@ func TestEverybodyCanUseIt(t *testing.T) {
 	v := h.Await("a good rating", func(v pagetest.Request) bool {
 		return v.Path == "/feedback/add" && strings.Contains(v.Body, `"is_positive":true`)
 	})
-	if v.Status != http.StatusOK {
-		t.Errorf("status %d", v.Status)
-	}
+	expect.Equal(t, v.Status, http.StatusOK, "status")
 	p.AwaitTrue(last + `.ariaPressed === "true"`)
 
 	for _, size := range [][2]int64{{390, 844}, {844, 390}, {360, 640}} {

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/agentruntime/agentruntime/e2e/pagetest"
+	"github.com/agentruntime/agentruntime/internal/expect"
 	"github.com/agentruntime/agentruntime/internal/localservice"
 )
 
@@ -60,9 +61,7 @@ func TestOneConversationOverBothTransports(t *testing.T) {
 	if got.Old != "invalid_state" || len(got.Timings) != 0 {
 		t.Errorf("the old transport answers %q; timings %v in text", got.Old, got.Timings)
 	}
-	if n := completions(h); n != 0 {
-		t.Errorf("told of %d ends during the conversation", n)
-	}
+	expect.Equal(t, completions(h), 0, "told of ends during the conversation")
 	if small, large := h.Count("GET", "/js/dist/chat.wasm"), h.Count("GET", "/js/dist/agentruntime.wasm"); small != 0 || large != 1 {
 		t.Errorf("chat.wasm was fetched %d times, agentruntime.wasm %d times", small, large)
 	}
@@ -74,9 +73,7 @@ func TestOneConversationOverBothTransports(t *testing.T) {
 		await talk.session.dispose()
 		return talk.changes`)
 	h.AwaitSessionCompleted(got.Thread)
-	if n := completions(h); n != 1 {
-		t.Errorf("told of %d ends", n)
-	}
+	expect.Equal(t, completions(h), 1, "told of ends")
 	want := []string{
 		"connecting", "transport chat", "connected", "switching", "transport avatar", "connected", "mode avatar",
 		"switching", "transport chat", "connected", "mode chat", "closed", "ended disconnect",

@@ -3,6 +3,8 @@ package avatar
 import (
 	"slices"
 	"testing"
+
+	"github.com/agentruntime/agentruntime/internal/expect"
 )
 
 // A session without elements has tracks; its picture and voice get elements later, also one each.
@@ -23,9 +25,7 @@ func TestWithoutElementsThereAreTracks(t *testing.T) {
 	if !slices.Equal(got.Video, []string{"video"}) || !slices.Equal(got.Audio, []string{"audio"}) {
 		t.Errorf("the picture's element has %q, the voice's %q", got.Video, got.Audio)
 	}
-	if !slices.Equal(got.Merged, want) {
-		t.Errorf("merged again, the picture's element has %q", got.Merged)
-	}
+	expect.List(t, got.Merged, want, "merged again, the picture's element has")
 }
 
 func TestAudioOnlyAgentIsHeard(t *testing.T) {

@@ -8,6 +8,7 @@ import (
 	"github.com/chromedp/chromedp"
 
 	"github.com/agentruntime/agentruntime/e2e/pagetest"
+	"github.com/agentruntime/agentruntime/internal/expect"
 	"github.com/agentruntime/agentruntime/internal/localservice"
 	"github.com/agentruntime/agentruntime/internal/localservice/live"
 	"github.com/agentruntime/agentruntime/internal/must"
@@ -63,7 +64,5 @@ func TestExamplePageByKeyboard(t *testing.T) {
 	p.Keys("\r")
 	p.AwaitTrue(`document.getElementById("stage").dataset.state === "idle" && document.activeElement.id === "start"`)
 	h.AwaitSessionCompleted(thread)
-	if status := p.Text("#status"); status != "The conversation is over." {
-		t.Errorf("the page says %q", status)
-	}
+	expect.Equal(t, p.Text("#status"), "The conversation is over.", "the page says")
 }

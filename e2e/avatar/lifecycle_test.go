@@ -7,6 +7,7 @@ import (
 
 	"github.com/agentruntime/agentruntime/e2e/browsertest"
 	"github.com/agentruntime/agentruntime/e2e/pagetest"
+	"github.com/agentruntime/agentruntime/internal/expect"
 	"github.com/agentruntime/agentruntime/internal/localservice"
 	"github.com/agentruntime/agentruntime/internal/must"
 )
@@ -43,9 +44,7 @@ func TestAFrozenPageIsSilentAndComesBack(t *testing.T) {
 	if got.FrozenWith != 0 || got.Live != 1 {
 		t.Errorf("%d microphones in the frozen page, %d afterwards", got.FrozenWith, got.Live)
 	}
-	if got.State != "connected" {
-		t.Errorf("the agent said %q, state %s", got.Answer, got.State)
-	}
+	expect.Equal(t, got.State, "connected", "the agent said %q, state", got.Answer)
 }
 
 // TestTheClockMayJump: the clock of a computer is set, or was wrong while it slept. Limits are measured

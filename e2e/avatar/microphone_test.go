@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/agentruntime/agentruntime/e2e/pagetest"
+	"github.com/agentruntime/agentruntime/internal/expect"
 	"github.com/agentruntime/agentruntime/internal/localservice"
 )
 
@@ -32,9 +33,7 @@ func TestSpeechCutsTheAgentAndIsAnswered(t *testing.T) {
 	if got.User != "What are your opening hours today?" || got.Spoke != "We are open from nine to five." {
 		t.Errorf("heard %q, answered %q", got.User, got.Spoke)
 	}
-	if got.Microphones != 1 {
-		t.Errorf("%d microphones are open", got.Microphones)
-	}
+	expect.Equal(t, got.Microphones, 1, "microphones are open")
 	if h.OnlySession().Microphone == nil {
 		t.Error("the service has no microphone")
 	}
@@ -60,9 +59,7 @@ func TestDeferredMicrophoneIsAskedForLater(t *testing.T) {
 	if got.Mics < 2 || got.Used != got.Wanted || got.Live != 1 {
 		t.Errorf("of %d microphones %q is used, want %q alone; %d are open", got.Mics, got.Used, got.Wanted, got.Live)
 	}
-	if got.Unknown != "mic_not_found" {
-		t.Errorf("a device that is not there: %q", got.Unknown)
-	}
+	expect.Equal(t, got.Unknown, "mic_not_found", "a device that is not there")
 
 	var later struct {
 		Warning, Error, State, Sentence, Answer, Heard string
@@ -73,13 +70,9 @@ func TestDeferredMicrophoneIsAskedForLater(t *testing.T) {
 	if later.Warning != "mic_not_found" || later.Error != "mic_not_found" || later.Sentence == "" || later.Started || later.Changes != 1 {
 		t.Errorf("unplugged: %+v", later)
 	}
-	if later.Answer != "Nice to meet you, Ada. I'll remember your name." {
-		t.Errorf("the agent said %q", later.Answer)
-	}
+	expect.Equal(t, later.Answer, "Nice to meet you, Ada. I'll remember your name.", "the agent said")
 	if !later.Again || !later.Cleared || later.Live != 1 || later.Heard == "" || later.State != "connected" {
 		t.Errorf("plugged in again: %+v", later)
 	}
-	if later.Over != 0 {
-		t.Errorf("%d microphones are open after the session", later.Over)
-	}
+	expect.Equal(t, later.Over, 0, "microphones are open after the session")
 }

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/agentruntime/agentruntime/e2e/pagetest"
+	"github.com/agentruntime/agentruntime/internal/expect"
 	"github.com/agentruntime/agentruntime/internal/localservice"
 )
 
@@ -127,9 +128,7 @@ func TestPlayground(t *testing.T) {
 		const groups = [...document.querySelectorAll("#faults > details")]
 		for (const group of groups) group.open = true
 		return groups.filter((group) => group.open && group.querySelectorAll("button").length > 1).map((group) => group.querySelector("h3").textContent)`)
-	if len(groups) != 1 {
-		t.Errorf("the open groups of faults are %q", groups)
-	}
+	expect.Len(t, groups, 1, "the open groups of faults are")
 	p.Press("#disconnect")
 	p.AwaitTrue(`document.getElementById("stage").dataset.state === "idle" && !document.getElementById("connect").disabled`)
 	p.Accessible()

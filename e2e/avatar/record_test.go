@@ -11,6 +11,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/agentruntime/agentruntime/internal/expect"
 	"github.com/agentruntime/agentruntime/internal/must"
 	"github.com/agentruntime/agentruntime/runtime/replay"
 )
@@ -64,7 +65,5 @@ func TestRecordingIsLikeANativeOne(t *testing.T) {
 	for _, turn := range page.Turns() {
 		said = append(said, turn.By+": "+turn.Text)
 	}
-	if !slices.Equal(said, want) {
-		t.Errorf("the turns are %q, want %q", said, want)
-	}
+	expect.List(t, said, want, "the turns are")
 }

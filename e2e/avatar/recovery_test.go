@@ -3,6 +3,8 @@ package avatar
 import (
 	"slices"
 	"testing"
+
+	"github.com/agentruntime/agentruntime/internal/expect"
 )
 
 const remembers = `
@@ -30,15 +32,11 @@ func TestDroppedSocketIsRecovered(t *testing.T) {
 	p.Do(&got, `
 		await talk.until("reconnected", ({recovered}) => recovered)`+remembers+`
 		return {states: talk.all("stateChange").map(({state}) => state), text}`)
-	if got.Text != "Your name is Ada." {
-		t.Errorf("the agent said %q", got.Text)
-	}
+	expect.Equal(t, got.Text, "Your name is Ada.", "the agent said")
 	if s := h.OnlySession(); s.ID != before || !s.Recovered {
 		t.Errorf("the service has session %s (recovered %v), it was %s", s.ID, s.Recovered, before)
 	}
-	if want := []string{"preparing", "connecting", "connected", "reconnecting", "connected"}; !slices.Equal(got.States, want) {
-		t.Errorf("states %q, want %q", got.States, want)
-	}
+	expect.List(t, got.States, []string{"preparing", "connecting", "connected", "reconnecting", "connected"}, "states")
 
 	h.Control("/recovery", map[string]any{"refuseNext": true})
 	h.Control("/sessions/newest/drop", nil)
@@ -63,14 +61,10 @@ func TestDroppedSocketIsRecovered(t *testing.T) {
 	if s := h.OnlySession(); s.ID == before || s.ThreadID != thread {
 		t.Errorf("the service has session %s on thread %s", s.ID, s.ThreadID)
 	}
-	if rebuilt.Peers != 2 {
-		t.Errorf("%d peers are open, want the picture's and the microphone's", rebuilt.Peers)
-	}
+	expect.Equal(t, rebuilt.Peers, 2, "peers are open")
 	asked := []string{"What is my name?", "What is my name?"}
 	if !slices.Equal(rebuilt.Shown, asked) || !rebuilt.Sent {
 		t.Errorf("the visitor sees %q as their own words; sent %v", rebuilt.Shown, rebuilt.Sent)
 	}
-	if told, want := h.UserMessages(thread), append([]string{"My name is Ada."}, asked...); !slices.Equal(told, want) {
-		t.Errorf("the service was asked %q, want %q", told, want)
-	}
+	expect.List(t, h.UserMessages(thread), append([]string{"My name is Ada."}, asked...), "the service was asked")
 }

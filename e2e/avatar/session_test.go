@@ -1,10 +1,10 @@
 package avatar
 
 import (
-	"slices"
 	"strings"
 	"testing"
 
+	"github.com/agentruntime/agentruntime/internal/expect"
 	"github.com/agentruntime/agentruntime/internal/localservice/live"
 )
 
@@ -76,17 +76,11 @@ func TestAvatarAppearsAndSaysItsOpeningLine(t *testing.T) {
 		t.Errorf("mediaReady %+v, the picture is %+v", got.Ready, got.Picture)
 	}
 	const order = "preparing connecting streamReady track track videoMetadata mediaReady disclosure connected connectTimings avatarStartTalking"
-	if s := strings.Join(got.Order, " "); s != order {
-		t.Errorf("events %s\n  want %s", s, order)
-	}
+	expect.Equal(t, strings.Join(got.Order, " "), order, "events")
 	for what, text := range map[string]string{"sentences": got.Said, "captions": got.Partial, "the whole": got.Spoke} {
-		if text != robinSays {
-			t.Errorf("%s: %q, want %q", what, text, robinSays)
-		}
+		expect.Equal(t, text, robinSays, "%s", what)
 	}
-	if !slices.Equal(got.Relayed, []string{"relay"}) {
-		t.Errorf("the picture comes through candidates %q, want the relay", got.Relayed)
-	}
+	expect.List(t, got.Relayed, []string{"relay"}, "the picture comes through candidates")
 	if s := h.OnlySession(); s.State != live.Listening || s.Agent != "receptionist" {
 		t.Errorf("the service has %+v", s)
 	}

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/agentruntime/agentruntime/e2e/pagetest"
+	"github.com/agentruntime/agentruntime/internal/expect"
 	"github.com/agentruntime/agentruntime/internal/localservice"
 )
 
@@ -46,9 +47,7 @@ type timedTurn struct {
 func TestTypedTurnAgreesWithAStopwatch(t *testing.T) {
 	h := pagetest.New(t, localservice.Options{})
 	got := agreesWithAStopwatch(t, h, "typedTurn")
-	if got.Timings.From != "typed" {
-		t.Errorf("the turn is %s", got.Timings.From)
-	}
+	expect.Equal(t, got.Timings.From, "typed", "the turn is")
 	if got.Asked > 1 || got.Sent < -1 { // durationMs is rounded
 		t.Errorf("the turn began %.0f ms after the call and %.0f ms after its end", -got.Asked, -got.Sent)
 	}

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/agentruntime/agentruntime/internal/expect"
 	"github.com/agentruntime/agentruntime/internal/localservice/live"
 )
 
@@ -27,9 +28,7 @@ func TestTypedTurnIsAnsweredWithCaptionsInOrder(t *testing.T) {
 	if got.Final != answer || got.Partial != answer {
 		t.Errorf("sentences %q, captions %q, want %q", got.Final, got.Partial, answer)
 	}
-	if got.Speech != 1 {
-		t.Errorf("captions of %d utterances", got.Speech)
-	}
+	expect.Equal(t, got.Speech, 1, "captions of utterances")
 	index := func(name string) int { return slices.Index(got.Order, name) }
 	for _, pair := range [][2]string{
 		{"responsePending", "responseSettled"},
@@ -92,9 +91,7 @@ func TestPauseIsQuietAndResumeGoesOn(t *testing.T) {
 		await talk.until("avatarStopTalking", ({text}) => text.startsWith("Nice to meet you"), from)
 		return talk.texts("final", from)[0]`
 	p.Do(&answer, `await talk.session.resume(); await talk.until("resumed");`+ask)
-	if answer != "Nice to meet you, Ada." {
-		t.Errorf("after the pause the agent said %q", answer)
-	}
+	expect.Equal(t, answer, "Nice to meet you, Ada.", "after the pause the agent said")
 
 	// The service closes the media when a pause takes too long.
 	p.Do(nil, `talk.session.pause()`)
@@ -109,9 +106,7 @@ func TestPauseIsQuietAndResumeGoesOn(t *testing.T) {
 		const {colours} = await picture(talk.session.videoEl)
 		if (colours < 16) throw Error("no picture")
 		return talk.session.state`)
-	if answer != "connected" {
-		t.Errorf("after the expired pause the session is %s", answer)
-	}
+	expect.Equal(t, answer, "connected", "after the expired pause the session is")
 }
 
 // What a page can call as soon as it is connected is in the first part of the program: it

@@ -1,8 +1,9 @@
 package avatar
 
 import (
-	"slices"
 	"testing"
+
+	"github.com/agentruntime/agentruntime/internal/expect"
 )
 
 func TestAWorkerConnectsWithoutANetwork(t *testing.T) {
@@ -12,16 +13,12 @@ func TestAWorkerConnectsWithoutANetwork(t *testing.T) {
 		Held struct{ Sessions, Peers, Sockets int }
 	}
 	p.Call(&got, "warmup.js", "aWorkerConnectsWithoutANetwork")
-	if want := []string{"started", "connected"}; !slices.Equal(got.Said, want) {
-		t.Errorf("the worker said %q, want %q", got.Said, want)
-	}
+	expect.List(t, got.Said, []string{"started", "connected"}, "the worker said")
 	if got.Held.Sessions != 0 || got.Held.Peers != 0 || got.Held.Sockets != 0 {
 		t.Errorf("the page holds %+v", got.Held)
 	}
 	if requests, sockets := h.Count("POST", "/"), h.Count("GET", "/socket.io/"); requests != 0 || sockets != 0 {
 		t.Errorf("%d requests, %d sockets", requests, sockets)
 	}
-	if n := len(h.Sessions(h.Context())); n != 0 {
-		t.Errorf("the service has %d sessions", n)
-	}
+	expect.Equal(t, len(h.Sessions(h.Context())), 0, "the service has sessions")
 }

@@ -2,11 +2,11 @@ package browsers
 
 import (
 	"net/http"
-	"slices"
 	"strings"
 	"testing"
 
 	"github.com/agentruntime/agentruntime/e2e/pagetest"
+	"github.com/agentruntime/agentruntime/internal/expect"
 	"github.com/agentruntime/agentruntime/internal/localservice"
 )
 
@@ -58,9 +58,7 @@ func chat(t *testing.T, _ *pagetest.Server, d driver) {
 	if !strings.Contains(got.Widget, "sources") {
 		t.Errorf("the widget has %q", got.Widget)
 	}
-	if want := []string{"stateChange connected", "stateChange closed"}; !slices.Equal(got.Order, want) {
-		t.Errorf("states %q, want %q", got.Order, want)
-	}
+	expect.List(t, got.Order, []string{"stateChange connected", "stateChange closed"}, "states")
 }
 
 func pictureVoiceAndTypedTurn(t *testing.T, _ *pagetest.Server, d driver) {
@@ -99,9 +97,7 @@ func switchMode(t *testing.T, _ *pagetest.Server, d driver) {
 	if got.Spoken != "Your name is Sam." || got.Again != "The first thing you said was: My name is Sam." {
 		t.Errorf("said %+v", got)
 	}
-	if want := []string{"mode avatar", "mode chat"}; !slices.Equal(got.Changes, want) {
-		t.Errorf("changes %q, want %q", got.Changes, want)
-	}
+	expect.List(t, got.Changes, []string{"mode avatar", "mode chat"}, "changes")
 }
 
 func leavingTellsTheService(t *testing.T, h *pagetest.Server, d driver) {
@@ -110,9 +106,7 @@ func leavingTellsTheService(t *testing.T, h *pagetest.Server, d driver) {
 	d.leave(t)
 	h.AwaitSessionCompleted(thread)
 	h.AwaitUnsubscribe()
-	if n := h.Count(http.MethodPost, "/thread/session_completed"); n != 1 {
-		t.Errorf("the service was told %d times", n)
-	}
+	expect.Equal(t, h.Count(http.MethodPost, "/thread/session_completed"), 1, "how often the service was told")
 }
 
 func avatarElement(t *testing.T, h *pagetest.Server, d driver) {

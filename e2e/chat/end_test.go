@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/agentruntime/agentruntime/e2e/pagetest"
+	"github.com/agentruntime/agentruntime/internal/expect"
 	"github.com/agentruntime/agentruntime/internal/localservice"
 )
 
@@ -46,7 +47,5 @@ func TestAClosedTabTellsOfItsEndWhileTheProgramWaits(t *testing.T) {
 		}
 		return h, p, []string{got.Thread}
 	})
-	if ends := completions(h); len(ends) != 1 {
-		t.Errorf("told of the ends %q", ends)
-	}
+	expect.Len(t, completions(h), 1, "told of the ends")
 }

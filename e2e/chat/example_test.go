@@ -8,6 +8,7 @@ import (
 	"github.com/chromedp/chromedp"
 
 	"github.com/agentruntime/agentruntime/e2e/pagetest"
+	"github.com/agentruntime/agentruntime/internal/expect"
 	"github.com/agentruntime/agentruntime/internal/localservice"
 )
 
@@ -41,9 +42,7 @@ func TestConversationByKeyboard(t *testing.T) {
 	p.Keys("Stream\r")
 	p.AwaitTrue(`inAgent(".agent-turn.agent .text")?.innerHTML === "<p>First <strong>bold</strong> words.</p>"`)
 	p.AwaitTrue(`document.activeElement.textContent === "Sunny"`)
-	if asked := p.Text("#announcer"); asked != "The agent asks you: what is the weather in Lisbon?" {
-		t.Errorf("a screen reader announces %q", asked)
-	}
+	expect.Equal(t, p.Text("#announcer"), "The agent asks you: what is the weather in Lisbon?", "a screen reader announces")
 	p.Keys("\t\r")
 	p.Ready()
 	p.AwaitAnswer("the end")

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/agentruntime/agentruntime/e2e/pagetest"
+	"github.com/agentruntime/agentruntime/internal/expect"
 	"github.com/agentruntime/agentruntime/internal/localservice"
 )
 
@@ -64,9 +65,7 @@ func TestExampleOfAFaceWithoutSound(t *testing.T) {
 	if turns := p.Text("#said"); strings.Count(turns, "How can I help you?") != 1 {
 		t.Errorf("the page shows %q", turns)
 	}
-	if n := h.Count(http.MethodPost, "/v1/application/appInit"); n != 1 {
-		t.Errorf("%d conversations were begun, want 1", n)
-	}
+	expect.Equal(t, h.Count(http.MethodPost, "/v1/application/appInit"), 1, "conversations were begun")
 }
 
 // The example page of the tag: what is chosen is in the markup, and the element talks.

@@ -8,6 +8,7 @@ import (
 	"github.com/chromedp/chromedp"
 	"github.com/chromedp/chromedp/kb"
 
+	"github.com/agentruntime/agentruntime/internal/expect"
 	"github.com/agentruntime/agentruntime/internal/must"
 )
 
@@ -87,9 +88,7 @@ func TestLauncherOnAPhone(t *testing.T) {
 	var got struct{ Button, Panel, Header, Close [2]int }
 	const edges = `const edges = (selector) => { const {left, right} = find(selector).getBoundingClientRect(); return [left, right].map(Math.round) };`
 	p.Do(&got, edges+`return {button: edges("[part~=launcher]")}`)
-	if got.Button != [2]int{20, 80} {
-		t.Errorf("the button is at %v", got.Button)
-	}
+	expect.Equal(t, got.Button, [2]int{20, 80}, "the button is at")
 	p.Do(nil, `find("[part~=launcher]").click()`+";"+agentIn+`await until(() => element.agent && inside("[part~=start]")?.textContent === "ابدأ المحادثة")`)
 	p.Axe("open on a phone, in Arabic")
 	p.Do(&got, edges+`return {panel: edges("[part=panel]"), header: edges("header"), close: edges("[part~=close]")}`)

@@ -3,10 +3,10 @@ package element
 import (
 	"fmt"
 	"math"
-	"slices"
 	"testing"
 
 	"github.com/agentruntime/agentruntime/e2e/pagetest"
+	"github.com/agentruntime/agentruntime/internal/expect"
 	"github.com/agentruntime/agentruntime/internal/localservice"
 	"github.com/agentruntime/agentruntime/internal/localservice/live"
 )
@@ -86,12 +86,8 @@ func TestSlotsAndCustomProperties(t *testing.T) {
 		Colour, Font, Before string
 	}
 	p.Call(&got, "life.js", "slotsAndCustomProperties")
-	if want := []string{"poster", "disclosure"}; !slices.Equal(got.Shown, want) {
-		t.Errorf("shown in their slots: %q, want %q", got.Shown, want)
-	}
-	if len(got.Own) != 0 {
-		t.Errorf("also shown: %q", got.Own)
-	}
+	expect.List(t, got.Shown, []string{"poster", "disclosure"}, "shown in their slots")
+	expect.Equal(t, len(got.Own), 0, "also shown: %q", got.Own)
 	if math.Abs(got.Width-2*got.Height) > 2 {
 		t.Errorf("the stage is %.0f×%.0f", got.Width, got.Height)
 	}

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/agentruntime/agentruntime/e2e/pagetest"
+	"github.com/agentruntime/agentruntime/internal/expect"
 )
 
 // Every state of a face: what it shows, what can be done about it, and what axe says.
@@ -31,9 +32,7 @@ func TestStatesOfAFace(t *testing.T) {
 		p.SetMedia("prefers-reduced-motion", value)
 		var animation string
 		p.Do(&animation, `return getComputedStyle(find(".spinner")).animationName`)
-		if animation != want {
-			t.Errorf("with motion %s the animation is %s, want %s", value, animation, want)
-		}
+		expect.Equal(t, animation, want, "with motion %s the animation is", value)
 	}
 	release()
 
@@ -79,9 +78,7 @@ func TestStatesOfAFace(t *testing.T) {
 	p.Keys("\r")
 	p.Do(nil, `await until(() => element.phase === "error" && seen("[part~=start]"))`)
 	p.Axe("error")
-	if text := message(p); text != "All agents are busy right now. Please try again in a moment." {
-		t.Errorf("the element says %q", text)
-	}
+	expect.Equal(t, message(p), "All agents are busy right now. Please try again in a moment.", "the element says")
 	// On a phone it is below the face, above the button that starts again.
 	p.SetSize(360, 740)
 	var at struct{ Middle, Top, Bottom, Button float64 }

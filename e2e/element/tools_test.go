@@ -4,6 +4,8 @@ import (
 	"testing"
 
 	"github.com/chromedp/chromedp/kb"
+
+	"github.com/agentruntime/agentruntime/internal/expect"
 )
 
 // A face has a volume, and full screen with all its controls.
@@ -21,9 +23,7 @@ func TestToolsOfAFace(t *testing.T) {
 		return find("[type=range]").valueAsNumber`)
 	p.Keys(kb.ArrowLeft + kb.ArrowLeft)
 	p.Do(&volume, `await until(() => element.session.audioOutputVolume < 1); return find("video").volume`)
-	if volume != 0.9 {
-		t.Errorf("the volume is %v", volume)
-	}
+	expect.Equal(t, volume, 0.9, "the volume is")
 	p.Axe("with a volume")
 	press(p, "device-menu")
 	press(p, "full-screen")
@@ -65,9 +65,7 @@ func TestSharing(t *testing.T) {
 	sees("screen", "What is on my screen?", "1600")
 	var ended string
 	p.Do(&ended, `return camera.readyState`)
-	if ended != "ended" {
-		t.Errorf("after a change to the screen the camera is %s", ended)
-	}
+	expect.Equal(t, ended, "ended", "after a change to the screen the camera is")
 	// The browser has a button of its own that ends it.
 	p.Do(nil, `shown.dispatchEvent(new Event("ended"))
 		await until(() => !seen("[part=preview]") && button("share-screen").ariaPressed === "false")`)

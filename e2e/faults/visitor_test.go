@@ -12,6 +12,7 @@ import (
 
 	"github.com/pion/webrtc/v4"
 
+	"github.com/agentruntime/agentruntime/internal/expect"
 	"github.com/agentruntime/agentruntime/internal/fetch"
 	"github.com/agentruntime/agentruntime/internal/localservice"
 	"github.com/agentruntime/agentruntime/internal/must"
@@ -335,9 +336,7 @@ func TestWhatIsSeenInWords(t *testing.T) {
 		"The picture goes on. For 1.0 s the page shows that it reconnects. A text that is sent meanwhile is not taken.":                                                                                               {waiting: time.Second, refused: 1},
 		"The picture stands still for 5.4 s. The page says that the picture is missing. The page says that a text may not have arrived. After 6.0 s the conversation ends with `reconnect_timeout`: “connect again”.": {still: 5400 * time.Millisecond, noVideo: true, doubt: 2, over: 6 * time.Second, why: why},
 	} {
-		if got := s.String(); got != want {
-			t.Errorf("%+v is %q, want %q", s, got, want)
-		}
+		expect.Equal(t, s.String(), want, "%+v is", s)
 	}
 }
 

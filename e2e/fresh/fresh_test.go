@@ -22,6 +22,7 @@ import (
 	"time"
 
 	"github.com/agentruntime/agentruntime/e2e/pagetest"
+	"github.com/agentruntime/agentruntime/internal/expect"
 	"github.com/agentruntime/agentruntime/internal/localservice"
 	"github.com/agentruntime/agentruntime/internal/must"
 )
@@ -123,9 +124,7 @@ func (p *project) read(name string) []byte {
 // wantPrograms checks which programs a build has emitted.
 func (p *project) wantPrograms(dir string, want ...string) {
 	p.t.Helper()
-	if got := p.programs(dir); !slices.Equal(got, want) {
-		p.t.Errorf("the build in %s emitted %q, want %q", dir, got, want)
-	}
+	expect.List(p.t, p.programs(dir), want, "the build in %s emitted", dir)
 }
 
 // folder serves a folder of the project.
@@ -227,9 +226,7 @@ func (s *site) wantAvatar(path string) {
 	p.Do(nil, `await voice`)
 	var worker string
 	p.Do(&worker, `return await compiled`)
-	if worker != "connected" {
-		s.t.Errorf("the worker says %q", worker)
-	}
+	expect.Equal(s.t, worker, "connected", "the worker says")
 	if texts := h.UserMessages(h.OnlySession().ThreadID); !slices.Contains(texts, "Tell me a long story.") {
 		s.t.Errorf("the service got %q", texts)
 	}
@@ -350,24 +347,16 @@ func testReact(t *testing.T, version string) {
 	h.OnlySession()
 	var mounts int
 	page.Do(&mounts, `return mounts`)
-	if mounts != 2 {
-		t.Errorf("React ran an effect of the component %d times, so this is not StrictMode", mounts)
-	}
+	expect.Equal(t, mounts, 2, "React ran an effect of the component times, so this is")
 	page.AwaitTrue(`document.querySelector("video").videoWidth > 0`)
 	page.Do(nil, `const error = document.querySelector("output").textContent
 		if (error) throw new Error(error)
 		leave()`)
 	h.AwaitNoSessions(h.Context())
 	h.AwaitUnsubscribe()
-	if n := h.Count(http.MethodPost, "/v1/application/appInit"); n != 1 {
-		t.Errorf("%d calls of appInit", n)
-	}
-	if n := h.Count(http.MethodPost, "/rtc/v1/"); n != 1 {
-		t.Errorf("the page subscribed %d times", n)
-	}
-	if n := h.Count(http.MethodGet, "/socket.io/"); n != 1 {
-		t.Errorf("the page opened %d sockets", n)
-	}
+	expect.Equal(t, h.Count(http.MethodPost, "/v1/application/appInit"), 1, "calls of appInit")
+	expect.Equal(t, h.Count(http.MethodPost, "/rtc/v1/"), 1, "how often the page subscribed")
+	expect.Equal(t, h.Count(http.MethodGet, "/socket.io/"), 1, "the page opened sockets")
 }
 
 // The chat of the package runs in Node.js as it is, and leaves nothing running: in the version of

@@ -16,6 +16,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/agentruntime/agentruntime/internal/expect"
 	"github.com/agentruntime/agentruntime/internal/localservice"
 	"github.com/agentruntime/agentruntime/internal/must"
 	"github.com/agentruntime/agentruntime/runtime/appinit"
@@ -132,9 +133,7 @@ func wantSent(t *testing.T, address, encoding, kind, caching string) {
 	h := reply.Header
 	got := []string{reply.Status, h.Get("Content-Type"), h.Get("Content-Encoding"), h.Get("Vary"), h.Get("Cache-Control")}
 	want := []string{"200 OK", kind, encoding, "Accept-Encoding", caching}
-	if strings.Join(got, "; ") != strings.Join(want, "; ") {
-		t.Errorf("%s: %q, want %q", address, got, want)
-	}
+	expect.Equal(t, strings.Join(got, "; "), strings.Join(want, "; "), "%s: %q", address, got)
 }
 
 // nginx with the docs' settings and a certificate passes on the streams, sockets and uploads

@@ -3,6 +3,8 @@ package hostile
 import (
 	"slices"
 	"testing"
+
+	"github.com/agentruntime/agentruntime/internal/expect"
 )
 
 // The end of a program in the middle of turns is the end of every call, stream and
@@ -26,9 +28,7 @@ func TestTheEndOfTheProgramIsTheEndOfEverythingInIt(t *testing.T) {
 		if name == "an event" {
 			want = "ended"
 		}
-		if o != want {
-			t.Errorf("%s came to %s", name, o)
-		}
+		expect.Equal(t, o, want, "%s came to", name)
 	}
 	if !slices.Equal(got.States, []string{"failed", "failed", "closed", "closed"}) || got.Late != "internal_error" {
 		t.Errorf("states %q, a late turn came to %s", got.States, got.Late)
@@ -43,12 +43,8 @@ func TestTheEndOfTheProgramIsTheEndOfEverythingInIt(t *testing.T) {
 			t.Errorf("%d %s before, %d afterwards", got.Before[what], what, got.Held[what])
 		}
 	}
-	if !slices.Equal(got.Exits, []int{2}) {
-		t.Errorf("onExit was called with %v", got.Exits)
-	}
-	if got.Next != "Nice to meet you, Sam. I'll remember your name." {
-		t.Errorf("the next program says %q", got.Next)
-	}
+	expect.List(t, got.Exits, []int{2}, "onExit was called with")
+	expect.Equal(t, got.Next, "Nice to meet you, Sam. I'll remember your name.", "the next program says")
 	h.AwaitNoSessions(h.Context())
 }
 

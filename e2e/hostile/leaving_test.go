@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/agentruntime/agentruntime/e2e/pagetest"
+	"github.com/agentruntime/agentruntime/internal/expect"
 )
 
 // phase is the outcome of a session that was in a phase of its life (phases in
@@ -38,9 +39,7 @@ func wantEnds(t *testing.T, h server, phases map[string]phase, reasons map[strin
 			t.Errorf("%s: received %d times the end of %q, want %d", name, n, p.Thread, want)
 		}
 	}
-	if ends := h.completions(); len(ends) != all {
-		t.Errorf("received %d ends, want %d", len(ends), all)
-	}
+	expect.Len(t, h.completions(), all, "received ends")
 }
 
 // leave opens sessions in every phase, runs the script happens, and returns the outcome of
@@ -83,9 +82,7 @@ func check(t *testing.T, phases map[string]phase, reasons map[string]string) {
 		if r := reasons[name]; r != "" {
 			want = []string{r}
 		}
-		if !slices.Equal(p.Completions, want) {
-			t.Errorf("%s: completions %q, want %q", name, p.Completions, want)
-		}
+		expect.List(t, p.Completions, want, "%s: completions", name)
 	}
 }
 
@@ -142,9 +139,7 @@ func TestAPageComesBackFromTheCacheInEveryPhase(t *testing.T) {
 	reasons := alive("pagehide_bfcache")
 	check(t, got, reasons)
 	for name, p := range got {
-		if want := slices.Contains([]string{"left open", "disconnected", "disposed"}, name); want != (len(p.Ends) > 0) {
-			t.Errorf("%s: ends %q", name, p.Ends)
-		}
+		expect.Equal(t, slices.Contains([]string{"left open", "disconnected", "disposed"}, name), (len(p.Ends) > 0), "%s: ends %q", name, p.Ends)
 	}
 	var back struct {
 		Back  map[string]string
@@ -157,9 +152,7 @@ func TestAPageComesBackFromTheCacheInEveryPhase(t *testing.T) {
 		}
 	}
 	for _, name := range []string{"quiet", "with a face"} {
-		if ends := back.After[name].Ends; !slices.Equal(ends, []string{"pagehide"}) {
-			t.Errorf("%s: ends %q when the page is left", name, ends)
-		}
+		expect.List(t, back.After[name].Ends, []string{"pagehide"}, "%s: ends when the page is left", name)
 	}
 	reasons["idle"] = "disconnect"
 	check(t, back.After, reasons)

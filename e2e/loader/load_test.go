@@ -7,6 +7,7 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/agentruntime/agentruntime/internal/expect"
 	"github.com/agentruntime/agentruntime/internal/must"
 	"github.com/agentruntime/agentruntime/runtime/fault"
 )
@@ -107,9 +108,7 @@ func TestRuntimeIsLoadedOnce(t *testing.T) {
 		await a.load()
 		return result`)
 	got.want(t, fault.Aborted)
-	if n := s.count("/a/agentruntime.wasm"); n != 1 {
-		t.Errorf("fetched %d times", n)
-	}
+	expect.Equal(t, s.count("/a/agentruntime.wasm"), 1, "how often fetched")
 }
 
 func TestTwoCopiesLiveSideBySide(t *testing.T) {
@@ -168,9 +167,7 @@ func TestAppInitRunsDuringTheDownload(t *testing.T) {
 	if got["ks"] != "conversation" || got["kind"] != "widget" {
 		t.Errorf("got %v", got)
 	}
-	if len(requests) != 2 {
-		t.Errorf("%d requests, want 2", len(requests))
-	}
+	expect.Len(t, requests, 2, "requests")
 	// What the program sends itself has the same headers.
 	asked = make(chan struct{})
 	p.Do(&again, call) // the program is there

@@ -7,6 +7,7 @@ import (
 	"sync/atomic"
 	"testing"
 
+	"github.com/agentruntime/agentruntime/internal/expect"
 	"github.com/agentruntime/agentruntime/internal/must"
 	"github.com/agentruntime/agentruntime/runtime/fault"
 )
@@ -62,9 +63,7 @@ func TestWithoutTheSecondPartACallFails(t *testing.T) {
 	if !got.Failed.Retryable {
 		t.Error("the error says that it can't be retried")
 	}
-	if got.Again.Value.ID != "thread" {
-		t.Errorf("the next call: %+v", got.Again)
-	}
+	expect.Equal(t, got.Again.Value.ID, "thread", "the next call: %+v", got.Again)
 }
 
 // A page in which something of the language was replaced, so that the table of values can't be made again, starts the
@@ -79,9 +78,7 @@ func TestAPageOfAnotherKindStartsTheProgramFromTheBeginning(t *testing.T) {
 	p.Allow("the program starts from the beginning")
 	var ks string
 	p.Do(&ks, `return init(a)`)
-	if ks != "conversation" {
-		t.Errorf("token %q", ks)
-	}
+	expect.Equal(t, ks, "conversation", "token")
 	warned := 0
 	for _, m := range p.Console() {
 		if strings.Contains(m.Text, "the program starts from the beginning") {

@@ -3,6 +3,8 @@ package loader
 import (
 	"slices"
 	"testing"
+
+	"github.com/agentruntime/agentruntime/internal/expect"
 )
 
 const (
@@ -85,7 +87,5 @@ func TestSmallProgramRunsInAWorker(t *testing.T) {
 		"connected", "closed", "disconnect",
 		"load_failed", "agentruntime.wasm needs a page: document is not defined. In Node.js and in workers import appInit and ChatSession from agentruntime/chat",
 	}
-	if !slices.Equal(seen, want) {
-		t.Errorf("the worker saw %q", seen)
-	}
+	expect.List(t, seen, want, "the worker saw")
 }

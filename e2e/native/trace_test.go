@@ -2,7 +2,6 @@ package native
 
 import (
 	"bytes"
-	"errors"
 	"fmt"
 	"log/slog"
 	"strings"
@@ -10,6 +9,7 @@ import (
 	"sync/atomic"
 	"testing"
 
+	"github.com/agentruntime/agentruntime/internal/expect"
 	"github.com/agentruntime/agentruntime/internal/localservice"
 	"github.com/agentruntime/agentruntime/internal/must"
 	"github.com/agentruntime/agentruntime/runtime/appinit"
@@ -64,20 +64,14 @@ func TestTraceContext(t *testing.T) {
 		WidgetID: who.WidgetID, TraceContext: broken,
 		Config: appinit.Config{AgenticURL: &info.AgenticURL, GenieURL: &info.GenieURL, OVPURL: &info.OVPURL},
 	}
-	if _, err := appinit.Init(t.Context(), o); !errors.Is(err, fault.BadRequest) {
-		t.Errorf("appInit with a bad trace context: %v", err)
-	}
-	if line := log.line("msg=http", "startWidgetSession"); line != "" {
-		t.Errorf("a request was sent with a bad trace context: %s", line)
-	}
+	expect.Fail(appinit.Init(t.Context(), o))(t, fault.BadRequest, "appInit with a bad trace context")
+	expect.Equal(t, log.line("msg=http", "startWidgetSession"), "", "a request was sent with a bad trace context")
 	o.TraceContext = next
 	init := must.Get(appinit.Init(t.Context(), o))(t)
 
 	text := chat.OptionsFor(init)
 	text.TraceContext = broken
-	if _, err := chat.New(text); !errors.Is(err, fault.BadRequest) {
-		t.Errorf("a chat with a bad trace context: %v", err)
-	}
+	expect.Fail(chat.New(text))(t, fault.BadRequest, "a chat with a bad trace context")
 	text.TraceContext = func() httpclient.TraceContext { panic("the tracer is broken") }
 	if _, err := chat.New(text); err == nil {
 		t.Error("a chat with a function that panics was made")
@@ -101,9 +95,7 @@ func TestTraceContext(t *testing.T) {
 		}
 	}
 	for _, path := range []string{"startWidgetSession", "/whep"} {
-		if line := log.line("msg=http", path, trace); line != "" {
-			t.Errorf("a request without a token has the trace context: %s", line)
-		}
+		expect.Equal(t, log.line("msg=http", path, trace), "", "a request without a token has the trace context")
 	}
 }
 

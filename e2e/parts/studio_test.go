@@ -10,6 +10,7 @@ import (
 	"github.com/chromedp/chromedp"
 
 	"github.com/agentruntime/agentruntime/e2e/pagetest"
+	"github.com/agentruntime/agentruntime/internal/expect"
 	"github.com/agentruntime/agentruntime/internal/localservice"
 	"github.com/agentruntime/agentruntime/internal/must"
 )
@@ -49,9 +50,7 @@ func TestAnAgentIsBuiltByKeyboard(t *testing.T) {
 	p.Do(nil, `document.getElementById("create").focus()`)
 	p.Keys("\r")
 	p.AwaitTrue(`document.activeElement.ariaLabel === "Talk: Harbour guide"`)
-	if got := p.Text("#agents li:first-child p"); got != "Welcome to the harbour." {
-		t.Errorf("the card shows %q", got)
-	}
+	expect.Equal(t, p.Text("#agents li:first-child p"), "Welcome to the harbour.", "the card shows")
 	var address string
 	p.Do(&address, `return document.activeElement.href`)
 
@@ -65,9 +64,7 @@ func TestAnAgentIsBuiltByKeyboard(t *testing.T) {
 	p.Do(nil, `document.querySelector("#threads a").focus()`)
 	p.Keys("\r")
 	p.AwaitTrue(`document.activeElement.id === "thread" && document.getElementById("lines").innerText.includes("nine in the morning")`)
-	if by := p.Text("#lines li:last-child .by"); by != "Harbour guide" {
-		t.Errorf("the answer is by %q", by)
-	}
+	expect.Equal(t, p.Text("#lines li:last-child .by"), "Harbour guide", "the answer is by")
 	p.Accessible()
 	p.HeaderFits()
 	p.NothingCut()
@@ -105,22 +102,16 @@ func TestRefusalsAreShown(t *testing.T) {
 	}
 	p.Allow("400")
 	p.AwaitTrue(`document.activeElement.id === "tool-name" && document.activeElement.getAttribute("aria-invalid") === "true"`)
-	if text := p.Text("#form-status"); text != "The name of a tool must be one that no other tool has." {
-		t.Errorf("the page says %q", text)
-	}
+	expect.Equal(t, p.Text("#form-status"), "The name of a tool must be one that no other tool has.", "the page says")
 	var twins int
 	p.Do(&twins, `return document.querySelectorAll('[aria-label="Talk: Twin"]').length`)
-	if twins != 1 {
-		t.Errorf("%d agents of that name, want 1", twins)
-	}
+	expect.Equal(t, twins, 1, "agents of that name")
 	upload(t, p, "book.txt", strings.Repeat("\x00", 50_000_000))
 	p.Do(nil, `
 		document.getElementById("name").value = "Librarian"
 		document.getElementById("create").click()`)
 	p.AwaitTrue(`document.activeElement.id === "knowledge" || document.getElementById("form-status").hasAttribute("data-bad")`)
-	if text := p.Text("#form-status"); text != "A file may have up to 4 MB." {
-		t.Errorf("the page says %q", text)
-	}
+	expect.Equal(t, p.Text("#form-status"), "A file may have up to 4 MB.", "the page says")
 }
 
 // TestAnAgentIsEdited: on a phone, a person changes what an agent is called, how it begins,
@@ -161,9 +152,7 @@ func TestAnAgentIsEdited(t *testing.T) {
 		document.querySelectorAll("[name=face]")[1].click()
 		document.getElementById("create").click()`)
 	p.AwaitTrue(`document.activeElement.id === "knowledge"`)
-	if text := p.Text("#form-status"); text != "The agent can't have documents beside those of the service; remove these first." {
-		t.Errorf("the page says %q", text)
-	}
+	expect.Equal(t, p.Text("#form-status"), "The agent can't have documents beside those of the service; remove these first.", "the page says")
 	p.Do(nil, `
 		document.querySelector("#documents input").click()
 		document.getElementById("create").click()`)
@@ -173,9 +162,7 @@ func TestAnAgentIsEdited(t *testing.T) {
 		const {top, bottom} = element.getBoundingClientRect()
 		if (top < 0 || bottom > innerHeight) throw new Error(element.textContent + " is not in view")
 	}`)
-	if got := p.Text("#agents li:first-child p"); got != "Good morning sailor." {
-		t.Errorf("the card shows %q", got)
-	}
+	expect.Equal(t, p.Text("#agents li:first-child p"), "Good morning sailor.", "the card shows")
 
 	// The page to which the studio leads has the same name, what was changed, and a link back.
 	var address string
@@ -190,9 +177,7 @@ func TestAnAgentIsEdited(t *testing.T) {
 	visitor.Do(&back, `return document.getElementById("studio").href`)
 	var here string
 	p.Do(&here, `return location.origin`)
-	if want := here + "/#conversations/" + robin.AgentID; back != want {
-		t.Errorf("the link back leads to %q, want %q", back, want)
-	}
+	expect.Equal(t, back, here+"/#conversations/"+robin.AgentID, "the link back leads to")
 
 	// The document and the tool can be removed again; what was not changed stays.
 	p.Do(nil, `location.hash = "#edit/`+robin.AgentID+`"`)

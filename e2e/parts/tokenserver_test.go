@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/agentruntime/agentruntime/e2e/pagetest"
+	"github.com/agentruntime/agentruntime/internal/expect"
 	"github.com/agentruntime/agentruntime/internal/must"
 )
 
@@ -64,9 +65,7 @@ func TestVisitorsTalkInTheirOwnConversations(t *testing.T) {
 		p := pagetest.Open(t, origin)
 		p.Allow("local or private host")
 		p.AwaitTrue(`document.activeElement.id === "name"`)
-		if title := p.Text("#sign-in-title"); title != "Talk to Robin" {
-			t.Errorf("the form says %q", title)
-		}
+		expect.Equal(t, p.Text("#sign-in-title"), "Talk to Robin", "the form says")
 		p.Keys(name + "\r")
 		p.Ready()
 		return p

@@ -26,6 +26,7 @@ import (
 	"github.com/agentruntime/agentruntime/e2e/browsertest"
 	"github.com/agentruntime/agentruntime/e2e/pagetest"
 	"github.com/agentruntime/agentruntime/internal/chromium"
+	"github.com/agentruntime/agentruntime/internal/expect"
 	"github.com/agentruntime/agentruntime/internal/localservice"
 	"github.com/agentruntime/agentruntime/internal/localservice/servicetest"
 	"github.com/agentruntime/agentruntime/internal/must"
@@ -229,9 +230,7 @@ func checkRegression(t *testing.T, recording *replay.Recording) {
 	changed := strings.ReplaceAll(string(answers), "It is noted.", "It is written.")
 	d := converse(t, recording, changed)
 	want := slices.Repeat([]replay.Difference{{After: "Write a note", Want: "agent: It is noted.", Got: "agent: It is written."}}, *rounds)
-	if !slices.Equal(d, want) {
-		t.Errorf("another answer: %v", d)
-	}
+	expect.List(t, d, want, "another answer")
 }
 
 func checkTurns(t *testing.T, dir string, recording *replay.Recording) {
