@@ -14,6 +14,7 @@ import (
 	"go.k6.io/k6/v2/metrics"
 
 	"github.com/agentruntime/agentruntime/agenttest"
+	"github.com/agentruntime/agentruntime/internal/expect"
 	"github.com/agentruntime/agentruntime/internal/must"
 	"github.com/agentruntime/agentruntime/localservice"
 )
@@ -133,9 +134,7 @@ func TestALiveSession(t *testing.T) {
 		"app_init": 1, "connect": 1, "first_frame": 1, "media_ready": 1, "connect_failed": 1, "sessions": 1, "sessions_lost": 0,
 		"answer_first_text": 3, "answer_first_sound": 3, "answer_duration": 3, "answer_failed": 5, "interrupt": 1, "media_received": 1,
 	} {
-		if got := len(seen["agentruntime_"+name]); got != n {
-			t.Errorf("%d samples of %s, want %d", got, name, n)
-		}
+		expect.Equal(t, len(seen["agentruntime_"+name]), n, "samples of %s", name)
 	}
 	for _, name := range []string{"rtt", "jitter", "packet_loss_percent", "bitrate_kbps"} {
 		if len(seen["agentruntime_"+name]) == 0 {
@@ -171,9 +170,7 @@ func TestAChatSession(t *testing.T) {
 	}
 	seen := u.collected()
 	for name, n := range map[string]int{"connect": 1, "sessions": 1, "answer_first_text": 1, "answer_duration": 1, "answer_failed": 3} {
-		if got := len(seen["agentruntime_"+name]); got != n {
-			t.Errorf("%d samples of %s, want %d", got, name, n)
-		}
+		expect.Equal(t, len(seen["agentruntime_"+name]), n, "samples of %s", name)
 	}
 }
 

@@ -13,6 +13,7 @@ import (
 	"go.k6.io/k6/v2/cmd"
 
 	"github.com/agentruntime/agentruntime/agenttest"
+	"github.com/agentruntime/agentruntime/internal/expect"
 	"github.com/agentruntime/agentruntime/internal/must"
 )
 
@@ -89,9 +90,7 @@ func TestTwoProcessesAddUp(t *testing.T) {
 	}
 
 	for i, file := range files { // each half of both scenarios
-		if got := totals(t, file)["agentruntime_sessions"]; got != (total{7, 7}) {
-			t.Errorf("process %d: sessions %v", i, got)
-		}
+		expect.Equal(t, totals(t, file)["agentruntime_sessions"], (total{7, 7}), "process %d: sessions", i)
 	}
 	got := totals(t, files...)
 	for name, want := range map[string]total{
@@ -100,17 +99,13 @@ func TestTwoProcessesAddUp(t *testing.T) {
 		"agentruntime_answer_failed":  {14, 0},
 		"iterations":                  {14, 14},
 	} {
-		if got[name] != want {
-			t.Errorf("%s: %v, want %v", name, got[name], want)
-		}
+		expect.Equal(t, got[name], want, "%s", name)
 	}
 	for name, samples := range map[string]int{
 		"agentruntime_connect": 14, "agentruntime_first_frame": 4, "agentruntime_media_received": 4,
 		"agentruntime_answer_first_sound": 4, "agentruntime_answer_duration": 14,
 	} {
-		if got[name].samples != samples {
-			t.Errorf("%s: %d samples, want %d", name, got[name].samples, samples)
-		}
+		expect.Equal(t, got[name].samples, samples, "%s samples", name)
 	}
 }
 

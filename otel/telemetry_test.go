@@ -14,6 +14,7 @@ import (
 	"go.opentelemetry.io/otel/sdk/trace/tracetest"
 
 	"github.com/agentruntime/agentruntime/agenttest"
+	"github.com/agentruntime/agentruntime/internal/expect"
 	"github.com/agentruntime/agentruntime/internal/must"
 	"github.com/agentruntime/agentruntime/localservice"
 	agentotel "github.com/agentruntime/agentruntime/otel"
@@ -100,9 +101,7 @@ func TestAConversationIsTraced(t *testing.T) {
 		if got, want := byID[span.Parent.SpanID().String()], parents[span.Name]; want != "" && got != want {
 			t.Errorf("the span %s is inside %s, not %s", span.Name, got, want)
 		}
-		if span.SpanContext.TraceID() != call.SpanContext().TraceID() {
-			t.Errorf("the span %s is in another trace", span.Name)
-		}
+		expect.Equal(t, span.SpanContext.TraceID(), call.SpanContext().TraceID(), "the span %s is in another trace", span.Name)
 		if span.EndTime.Before(span.StartTime) {
 			t.Errorf("the span %s ends before it begins", span.Name)
 		}
@@ -112,9 +111,7 @@ func TestAConversationIsTraced(t *testing.T) {
 			t.Errorf("there is no span %s in %v", name, found)
 		}
 	}
-	if found["agent session"] != 2 {
-		t.Errorf("%d sessions", found["agent session"])
-	}
+	expect.Equal(t, found["agent session"], 2, "sessions")
 	if !log.contains("traceparent=00-" + call.SpanContext().TraceID().String()) {
 		t.Error("the service does not know the trace")
 	}

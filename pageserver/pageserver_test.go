@@ -9,6 +9,7 @@ import (
 	"testing"
 	"testing/fstest"
 
+	"github.com/agentruntime/agentruntime/internal/expect"
 	"github.com/agentruntime/agentruntime/internal/must"
 	"github.com/agentruntime/agentruntime/internal/rawhttp"
 	"github.com/agentruntime/agentruntime/pageserver"
@@ -176,9 +177,7 @@ func TestHosts(t *testing.T) {
 		"127.1": false, "2130706433": false, "0x7f000001": false, "0177.0.0.1": false, "0.0.0.0": false, "[::]": false, "[::1%25lo]": false, "[::1%lo]": false, "192.0.2.1": false,
 		"xshop.example": false, "shop.example.evil.example": false, "[::1]evil.example": false, "[::1": false, "%6cocalhost": false,
 	} {
-		if got := own.Has(host); got != want {
-			t.Errorf("%q: %t", host, got)
-		}
+		expect.Equal(t, own.Has(host), want, "%q", host)
 	}
 	if !(pageserver.Hosts{Numbers: true}).Has("192.0.2.1:80") || (pageserver.Hosts{Numbers: true}).Has("evil.example") {
 		t.Error("Numbers adds the addresses, and no name")

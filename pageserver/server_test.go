@@ -14,6 +14,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/agentruntime/agentruntime/internal/expect"
 	"github.com/agentruntime/agentruntime/internal/must"
 	"github.com/agentruntime/agentruntime/internal/rawhttp"
 	"github.com/agentruntime/agentruntime/pageserver"
@@ -94,9 +95,7 @@ func TestSlowClientsAreLetGo(t *testing.T) {
 			t.Errorf("%s: the connection is still open after %v", name, time.Since(began))
 		}
 		if tt.fails {
-			if err := <-failed; !errors.Is(err, os.ErrDeadlineExceeded) {
-				t.Errorf("%s: the handler got %v", name, err)
-			}
+			expect.Error(t, <-failed, os.ErrDeadlineExceeded, "%s: the handler", name)
 		}
 	}
 	// A client that reads nothing, and one that reads a little now and then.
@@ -113,9 +112,7 @@ func TestSlowClientsAreLetGo(t *testing.T) {
 		c := rawhttp.Dial(t, address)
 		must.Get(io.WriteString(c, "GET /big HTTP/1.1\r\nHost: x\r\n\r\n"))(t)
 		go read(c)
-		if err := <-failed; !errors.Is(err, os.ErrDeadlineExceeded) {
-			t.Errorf("%s: the handler got %v", name, err)
-		}
+		expect.Error(t, <-failed, os.ErrDeadlineExceeded, "%s: the handler", name)
 	}
 }
 
@@ -192,15 +189,11 @@ func TestConnectionsOfOneAddress(t *testing.T) {
 		t.Logf("no second address here: %v", err) // only Linux has all of 127.0.0.0/8
 	} else {
 		defer c.Close()
-		if status := ask(c, "/"); status != http.StatusOK {
-			t.Errorf("another address: %d", status)
-		}
+		expect.Equal(t, ask(c, "/"), http.StatusOK, "another address")
 	}
 	socket.Close()
 	<-closed
-	if status := ask(rawhttp.Dial(t, address), "/"); status != http.StatusOK {
-		t.Errorf("after one was closed: %d", status)
-	}
+	expect.Equal(t, ask(rawhttp.Dial(t, address), "/"), http.StatusOK, "after one was closed")
 	if lines := strings.Count(log.String(), "\n"); lines != 1 || !strings.Contains(log.String(), "127.0.0.1") {
 		t.Errorf("the log has %s", log.String())
 	}

@@ -1,15 +1,17 @@
 package figures
 
-import "testing"
+import (
+	"testing"
+
+	"github.com/agentruntime/agentruntime/internal/expect"
+)
 
 func TestMedian(t *testing.T) {
 	for _, test := range []struct {
 		values []float64
 		want   float64
 	}{{nil, 0}, {[]float64{3}, 3}, {[]float64{9, 1, 2}, 2}, {[]float64{4, 1, 3, 100}, 3.5}} {
-		if got := Median(test.values); got != test.want {
-			t.Errorf("median of %v: %v, want %v", test.values, got, test.want)
-		}
+		expect.Equal(t, Median(test.values), test.want, "median of %v", test.values)
 	}
 }
 
@@ -27,8 +29,6 @@ func TestGoalIsMet(t *testing.T) {
 		{Row{Ours: 250, Goal: Goal{Of: AtLeast, Bound: 250}}, true},
 		{Row{Ours: 249, Goal: Goal{Of: AtLeast, Bound: 250}}, false},
 	} {
-		if got := test.row.Met(); got != test.want {
-			t.Errorf("%+v is met: %v", test.row, got)
-		}
+		expect.Equal(t, test.row.Met(), test.want, "%+v is met", test.row)
 	}
 }

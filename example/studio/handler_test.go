@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/agentruntime/agentruntime/agenttest"
+	"github.com/agentruntime/agentruntime/internal/expect"
 	"github.com/agentruntime/agentruntime/internal/rawhttp"
 	"github.com/agentruntime/agentruntime/management"
 )
@@ -109,9 +110,7 @@ func TestWhatAnotherAgentHasIsKept(t *testing.T) {
 		r.Host = "localhost"
 		w := httptest.NewRecorder()
 		h.ServeHTTP(w, r)
-		if w.Code != http.StatusOK {
-			t.Errorf("%d %s", w.Code, w.Body)
-		}
+		expect.Equal(t, w.Code, http.StatusOK, "%s", w.Body)
 		_, intellect := client.Intellects.Get(t.Context(), one.Intellect.ID)
 		_, avatar := client.Avatars.Get(t.Context(), one.AvatarIDs[0])
 		if kept := id == one.ID; (intellect == nil) != kept || (avatar == nil) != kept {

@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/agentruntime/agentruntime/internal/expect"
 	"github.com/agentruntime/agentruntime/pageserver"
 )
 
@@ -32,9 +33,7 @@ func TestSessions(t *testing.T) {
 		"ended": a.session("Ann", now.Add(-time.Second)), "of another site": newAccounts().session("Ann", now.Add(time.Minute)), "empty": "",
 		"cut": good[:20], "longer": good + "A", "another name": other[:43] + good[43:], "not base64": "%" + good[1:],
 	} {
-		if got := name(a, cookie); got != "" {
-			t.Errorf("a session that is %s: %q", what, got)
-		}
+		expect.Equal(t, name(a, cookie), "", "a session that is %s", what)
 	}
 
 	var m runtime.MemStats
