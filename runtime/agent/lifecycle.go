@@ -119,9 +119,9 @@ func (s *Session) end(state State, why string, ended *event.Ended, keep bool) {
 		reason = ended.Reason
 	}
 	s.releaseTransport(s.current, keep, reason)
-	if s.next != nil {
-		s.releaseTransport(s.next, true, reason)
-		s.next = nil
+	if s.other != nil {
+		s.releaseTransport(s.other, true, reason)
+		s.other = nil
 	}
 	if s.cancel != nil {
 		s.cancel()

@@ -79,7 +79,7 @@ type Session struct {
 	reported *atomic.Bool   // whether the conversation's end was reported, see completion.Settings
 
 	current *transport         // carries the turns; after the end, the last transport that did
-	next    *transport         // of a switch: the new one while it connects, then the old one until its last event has come
+	other   *transport         // of a switch: the new one while it connects, then the old one until its last event has come
 	cancel  context.CancelFunc // of the connect or the switch under way, nil without one
 	joiners []chan<- error     // further callers of the connect under way
 	known   chan<- struct{}    // closed when a switch need no longer wait for the thread's id; nil if none waits
@@ -173,7 +173,7 @@ func (s *Session) publish() {
 	if s.current != nil {
 		snap.Transport = s.current.transportSession
 	}
-	for _, t := range []*transport{s.current, s.next} {
+	for _, t := range []*transport{s.current, s.other} {
 		if t == nil {
 			continue
 		}

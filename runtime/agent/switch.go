@@ -160,7 +160,7 @@ func (s *Session) openNext(ctx context.Context, mode Mode) (*transport, error) {
 	if err != nil {
 		return nil, err
 	}
-	s.next = next
+	s.other = next
 	s.core.Emit(TransportChanged{Mode: mode, Transport: next.transportSession})
 	return next, nil
 }
@@ -172,7 +172,7 @@ func (s *Session) handOver(next *transport, err error) (old *transport, changed 
 	if s.state != Switching {
 		return nil, changed, s.not(Connected) // the session ended meanwhile, and next with it
 	}
-	s.cancel, s.next = nil, nil
+	s.cancel, s.other = nil, nil
 	if err == nil {
 		err = next.lost()
 	}
@@ -183,7 +183,7 @@ func (s *Session) handOver(next *transport, err error) (old *transport, changed 
 	old = s.current
 	s.adopt(old)
 	changed = ModeChanged{Mode: next.mode, ThreadContinuity: s.core.Thread != "" && s.core.Thread == next.Status().ThreadID}
-	s.current, s.mode, s.next = next, next.mode, old
+	s.current, s.mode, s.other = next, next.mode, old
 	s.adopt(next)
 	old.Disconnect(session.DisconnectOptions{Keep: true, Reason: "switch"})
 	return old, changed, nil
@@ -194,7 +194,7 @@ func (s *Session) switched(old *transport, changed ModeChanged) error {
 	if s.state != Switching {
 		return s.not(Connected) // the session ended meanwhile, and both transports with it
 	}
-	s.next = nil
+	s.other = nil
 	s.releaseTransport(old, true, "switch")
 	s.setState(Connected, "")
 	s.core.Emit(changed)

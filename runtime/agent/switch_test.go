@@ -326,7 +326,7 @@ func TestATransportThatEndsByItself(t *testing.T) {
 			r.Forget()
 			r.Listen(func(e event.Event) {
 				if c, ok := e.(TransportChanged); ok && c.Mode == Chat {
-					r.next.transportSession.(*chat.Session).Disconnect(chatEnd("gone"))
+					r.other.transportSession.(*chat.Session).Disconnect(chatEnd("gone"))
 				}
 			})
 			expect.Error(t, r.SwitchMode(background, Chat), fault.InvalidState, "err")

@@ -110,7 +110,7 @@ func (t *transport) removeHandler(h *handler) {
 
 // transports returns the transports that were not released.
 func (s *Session) transports() []*transport {
-	return slices.DeleteFunc([]*transport{s.current, s.next}, func(t *transport) bool { return t == nil || t.released })
+	return slices.DeleteFunc([]*transport{s.current, s.other}, func(t *transport) bool { return t == nil || t.released })
 }
 
 // lost returns the error of a transport that ended right after it had connected.
