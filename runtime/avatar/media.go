@@ -118,9 +118,7 @@ func (s *Session) notify(conn *connection) func(media.Event) {
 // them. The handshake uses the returned peers, because it runs outside the queue and
 // closing conn clears those of conn.
 func (s *Session) newMedia(conn *connection) peers {
-	for _, earlier := range s.recovery.peers {
-		earlier.grace.Stop() // a failed attempt leaves it running
-	}
+	s.stopWatching() // a failed attempt leaves the timers of its peers running
 	s.recovery.peers = map[event.Channel]*peerHealth{}
 	if conn.subscriber == nil {
 		conn.subscriber = s.media.NewSubscriber(s.notify(conn))
