@@ -64,9 +64,9 @@ type Collection[T any] struct {
 	// again as it was read.
 	namedBy []idList
 
-	// user, unless nil, is called in the transaction that deletes a record. It returns what keeps
-	// the record from being deleted, "" if nothing does.
-	user func(ctx context.Context, tx *sql.Tx, partnerID int64, id string) (string, error)
+	// referrer, unless nil, is called in the transaction that deletes a record. It returns what
+	// refers to the record, which is kept then, or "".
+	referrer func(ctx context.Context, tx *sql.Tx, partnerID int64, id string) (string, error)
 
 	// hasFile is whether the records have a file, assetId, which goes with them.
 	hasFile bool
@@ -401,13 +401,13 @@ func (c Collection[T]) Delete(ctx context.Context, partnerID int64, id string) e
 		case n == 0:
 			return ErrNotFound
 		}
-		if c.user != nil {
-			user, err := c.user(ctx, tx, partnerID, id)
+		if c.referrer != nil {
+			referrer, err := c.referrer(ctx, tx, partnerID, id)
 			if err != nil {
 				return err
 			}
-			if user != "" {
-				return fmt.Errorf("%w: %s refers to it", ErrInUse, user)
+			if referrer != "" {
+				return fmt.Errorf("%w: %s refers to it", ErrInUse, referrer)
 			}
 		}
 		for _, list := range c.namedBy {

@@ -80,7 +80,7 @@ type EmailTemplate struct {
 // InsightSettings is the collection of insight settings. One to which a rule refers is not
 // deleted.
 func (s *Store) InsightSettings() Collection[InsightSetting] {
-	return Collection[InsightSetting]{store: s, kind: "insight-setting", newID: UUID, user: ruleOf}
+	return Collection[InsightSetting]{store: s, kind: "insight-setting", newID: UUID, referrer: ruleOf}
 }
 
 // ruleOf names a rule that refers to an insight setting, "" if none does.
