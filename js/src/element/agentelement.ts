@@ -109,7 +109,7 @@ export abstract class AgentElement extends Base {
   startNew(): void {
     this.end()
     this.#leave()
-    this.#conversation?.leaveLog()
+    this.#conversation?.view.leaveLog()
     this.#conversation = undefined
     this.#screen?.log.clear()
     this.#update(beforeStart)
@@ -439,7 +439,7 @@ export abstract class AgentElement extends Base {
       this.#showPoster(init)
       const made = (await this.#preparation.takeSession(init)) ?? (await this.#makeSession(modes, init))
       if (signal.aborted) return await made.session.dispose()
-      this.#conversation?.leaveLog()
+      this.#conversation?.view.leaveLog()
       this.#conversation = new Conversation(host, made, signal)
       await this.#conversation.connect()
     } catch (reason) {

@@ -105,11 +105,6 @@ export class Conversation {
     this.#made.session.dispose().catch(() => {}) // it rejects when the program, and so the session, has ended
   }
 
-  /** Stops following the log, before another conversation draws in it. */
-  leaveLog(): void {
-    this.view.leaveLog()
-  }
-
   /** Sends a text as if it was typed. Rejects with the error that is shown. */
   async send(text: string): Promise<void> {
     const { screen, update, report, warn } = this.#host
