@@ -1,5 +1,5 @@
-// Package expect reports what is not as a test expects, so that each comparison is one line, and the test goes on. It must
-// not know what a test is about.
+// Package expect compares values in tests. A difference is an error of the test, with what was got and what was wanted, and
+// the test goes on.
 package expect
 
 import (
@@ -10,7 +10,7 @@ import (
 	"testing"
 )
 
-// Equal reports a value that is another one. The format and its arguments say what the value is.
+// Equal compares two values. The format and its arguments say what they are.
 func Equal[T comparable](t testing.TB, got, want T, format string, args ...any) {
 	t.Helper()
 	if got != want {
@@ -18,7 +18,7 @@ func Equal[T comparable](t testing.TB, got, want T, format string, args ...any) 
 	}
 }
 
-// List is Equal for slices. One without elements may be nil.
+// List is Equal for slices; an empty one may be nil.
 func List[E comparable](t testing.TB, got, want []E, format string, args ...any) {
 	t.Helper()
 	if !slices.Equal(got, want) {
@@ -26,7 +26,7 @@ func List[E comparable](t testing.TB, got, want []E, format string, args ...any)
 	}
 }
 
-// Len reports a slice that has more or fewer elements.
+// Len compares the number of elements of a slice.
 func Len[E any](t testing.TB, got []E, want int, format string, args ...any) {
 	t.Helper()
 	if len(got) != want {
@@ -34,7 +34,7 @@ func Len[E any](t testing.TB, got []E, want int, format string, args ...any) {
 	}
 }
 
-// Error reports an error that is another one, by [errors.Is].
+// Error compares an error, by [errors.Is].
 func Error(t testing.TB, got, want error, format string, args ...any) {
 	t.Helper()
 	if !errors.Is(got, want) {

@@ -71,7 +71,7 @@ func TestSwitchesInOrder(t *testing.T) {
 	})
 }
 
-// TestNothingOfTheOldTransportIsLost: what it has emitted by the switch is heard before the new
+// TestNothingOfTheOldTransportIsLost: what it has emitted by the switch comes before the new
 // mode, and belongs to the turn that ends then.
 func TestNothingOfTheOldTransportIsLost(t *testing.T) {
 	connected(t, Options{Options: session.Options{ThreadID: "th-1"}, Mode: Avatar}, func(r *rig) {
