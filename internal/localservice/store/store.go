@@ -18,6 +18,9 @@ import (
 // fileName is the database inside the data directory.
 const fileName = "localservice.db"
 
+// suffixes are the ends of the names of the database and of what SQLite keeps beside it.
+var suffixes = []string{"", "-wal", "-shm", "-journal"}
+
 // readers is how many queries may run beside the one writer. The service is designed
 // for two processors; more connections would only use more memory.
 const readers = 4
@@ -127,7 +130,7 @@ func private(path string) error {
 	if err := f.Close(); err != nil {
 		return err
 	}
-	for _, suffix := range []string{"", "-wal", "-shm", "-journal"} { // an older version created them with the mode of the umask
+	for _, suffix := range suffixes { // an older version created them with the mode of the umask
 		if err := os.Chmod(path+suffix, 0o600); err != nil && !errors.Is(err, os.ErrNotExist) {
 			return err
 		}
@@ -162,9 +165,20 @@ func (s *Store) Close() error {
 		}
 	}
 	if s.tempDir != "" {
-		errs = append(errs, os.RemoveAll(s.tempDir))
+		errs = append(errs, removeData(s.tempDir))
 	}
 	return errors.Join(errs...)
+}
+
+// removeData removes a data directory. Unlike os.RemoveAll it opens none, so that a start that
+// failed because the process can't open more files leaves nothing.
+func removeData(dir string) error {
+	for _, suffix := range suffixes {
+		if err := os.Remove(filepath.Join(dir, fileName+suffix)); err != nil && !errors.Is(err, os.ErrNotExist) {
+			return err
+		}
+	}
+	return os.Remove(dir)
 }
 
 // tx runs f in a transaction of the writer.
