@@ -288,7 +288,6 @@ test("the chat entry does not have the address of agentruntime.wasm", () => {
 })
 
 test("the chat finds its program in node, and takes one that is given", async () => {
-  const chat: typeof main = await import(new URL("dist/chat.js", root).href) // as built, not bundled with this test
   await chat.load()
   assert.ok((await chat.diagnostics()).goroutines > 0)
   await chat.dispose()

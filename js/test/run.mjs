@@ -30,7 +30,7 @@ await build({
   format: "esm",
   target: "node20",
   sourcemap: "inline",
-  external: ["../../dist/*"],
+  external: [join(here, "../dist/*")],
   packages: "external", // jsdom reads files beside its modules
   define: { AGENTRUNTIME_VERSION: '"test"' },
   plugins: [glue],
