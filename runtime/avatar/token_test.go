@@ -356,3 +356,31 @@ func TestTheTokenIsInNothingThatLeaves(t *testing.T) {
 		}
 	})
 }
+
+// TestTheEndOfASessionEndsTheCallForAToken at once, and a call that goes on nevertheless has no effect on
+// the next conversation, which asks for a token of its own when the service refuses that one's.
+func TestTheEndOfASessionEndsTheCallForAToken(t *testing.T) {
+	var asked, ended []time.Time
+	o := Options{Options: session.Options{Token: "old", TokenLife: 10 * time.Minute, OnTokenNeeded: func(ctx context.Context) (string, error) {
+		asked = append(asked, time.Now())
+		if len(asked) > 1 {
+			return "new", nil
+		}
+		<-ctx.Done()
+		ended = append(ended, time.Now())
+		time.Sleep(5 * second)
+		return "late", nil
+	}}}
+	connectedWith(t, o, func(r *rig, _ *fakeservice.Socket) {
+		time.Sleep(8*time.Minute + second)
+		r.Disconnect(session.DisconnectOptions{})
+		synctest.Wait()
+		expect.List(t, ended, []time.Time{time.Now()}, "ended at")
+		r.must(r.SetToken("next"))
+		r.refuseAllBut("new")
+		r.connectOnly()
+		expect.List(t, asked[1:], []time.Time{time.Now()}, "asked again at")
+		time.Sleep(10 * second)
+		r.Disconnect(session.DisconnectOptions{})
+	})
+}

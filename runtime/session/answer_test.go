@@ -156,6 +156,27 @@ func TestTheCallerMayGiveUpWhileANewTokenIsAwaited(t *testing.T) {
 	})
 }
 
+// TestTheEndEndsTheWaitForANewToken, whatever the application's function does.
+func TestTheEndEndsTheWaitForANewToken(t *testing.T) {
+	runTools(t, func(r *rig) {
+		r.inside.opts.OnTokenNeeded = func(context.Context) (string, error) {
+			time.Sleep(5 * time.Second)
+			return "new", nil
+		}
+		r.tool("save {}", "ti-4")
+		r.service.status = 401
+		began := time.Now()
+		time.AfterFunc(time.Second, func() {
+			r.inside.Work.Call(func() { r.inside.Tokens.Stop(); r.inside.Die() })
+		})
+		a, err := r.Respond(context.Background(), "ti-4", map[string]any{})
+		if err != nil || a.OK || time.Since(began) != time.Second || r.inside.Token != "token" {
+			t.Errorf("%+v, %v after %v, token %s", a, err, time.Since(began), r.inside.Token)
+		}
+		time.Sleep(tokenLimit)
+	})
+}
+
 func TestAnAnswerToAnotherPlaceIsTooLate(t *testing.T) {
 	runTools(t, func(r *rig) {
 		r.tool("save {}", "ti-4")

@@ -18,9 +18,12 @@ type Tokens struct {
 	// Since is when the session got its token; a switch of an agent session's transport does not change it.
 	Since time.Time
 
-	ahead   *Timer        // of the watch, nil without one
-	waiting []func(error) // of the call under way
+	ahead *Timer     // of the watch, nil without one
+	call  *tokenCall // under way, nil without one
 }
+
+// tokenCall is a call of the application's function.
+type tokenCall struct{ waiting []func(error) }
 
 // Watch asks for the next token when a fifth of the present one's life is left.
 func (t *Tokens) Watch() {
@@ -39,23 +42,24 @@ func (t *Tokens) Watch() {
 	})
 }
 
-// Stop ends the watch.
+// Stop ends the watch, and ignores the result of the call under way, which [Core.Die] ends.
 func (t *Tokens) Stop() {
 	t.ahead.Stop()
-	t.ahead = nil
+	t.ahead, t.call = nil, nil
 }
 
 // Renew asks for a new token and calls done on the queue. While a request is under way,
-// further calls wait for its result.
+// further calls wait for its result. The end of the conversation ends it with an error.
 func (t *Tokens) Renew(done func(error)) {
-	t.waiting = append(t.waiting, done)
-	if len(t.waiting) > 1 {
+	if t.call != nil {
+		t.call.waiting = append(t.call.waiting, done)
 		return
 	}
-	old := t.core.Token
+	call, old, life := &tokenCall{[]func(error){done}}, t.core.Token, t.core.Life
+	t.call = call
 	t.core.Spawn(func() {
-		token, err := AskToken(context.Background(), t.core.opts.OnTokenNeeded)
-		t.core.Work.Post(func() { t.renewed(old, token, err) })
+		token, err := AskToken(life, t.core.opts.OnTokenNeeded)
+		t.core.Work.Post(func() { t.renewed(call, old, token, err) })
 	})
 }
 
@@ -83,18 +87,19 @@ func AskToken(ctx context.Context, need func(context.Context) (string, error)) (
 	return token, err
 }
 
-func (t *Tokens) renewed(old, token string, err error) {
-	waiting := t.waiting
-	t.waiting = nil
-	if err == nil && t.core.Token == old { // else SetToken gave a newer one, or the session has ended and keeps none
-		t.core.Secrets.Add(token)
-		t.core.kind.SetToken(token)
-		t.core.Audit("token.refresh", "accepted", "onTokenNeeded")
+func (t *Tokens) renewed(call *tokenCall, old, token string, err error) {
+	if t.call == call { // else its conversation has ended
+		t.call = nil
+		if err == nil && t.core.Token == old { // else SetToken gave a newer one
+			t.core.Secrets.Add(token)
+			t.core.kind.SetToken(token)
+			t.core.Audit("token.refresh", "accepted", "onTokenNeeded")
+		}
+		if err != nil {
+			t.core.Log("warn", "onTokenNeeded failed: "+err.Error(), nil)
+		}
 	}
-	if err != nil {
-		t.core.Log("warn", "onTokenNeeded failed: "+err.Error(), nil)
-	}
-	for _, done := range waiting {
+	for _, done := range call.waiting {
 		done(err)
 	}
 }
