@@ -53,7 +53,7 @@ func (s *Session) connect(done chan error) {
 		done <- fault.New(fault.InvalidState, "the session is "+string(s.phase.state())+"; only an idle or disconnected session can connect")
 		return
 	case s.core.Token == "":
-		done <- fault.New(fault.InvalidState, "the session has no token, because disconnecting clears it; call setToken before connecting again")
+		done <- s.noToken()
 		return
 	}
 	s.started = time.Now()
@@ -72,6 +72,14 @@ func (s *Session) connect(done chan error) {
 		prepared = s.preparing.ctx.Done()
 	}
 	s.launch(s.running, prepared)
+}
+
+// noToken returns the error of a call after the end that has cleared the token.
+func (s *Session) noToken() *fault.Error {
+	if s.closed.Err() != nil {
+		return fault.New(fault.InvalidState, "the session was closed; make a new one")
+	}
+	return fault.New(fault.InvalidState, "the session has no token, because disconnecting clears it; call setToken before connecting again")
 }
 
 func (s *Session) newConnect() *attempt {
@@ -450,7 +458,7 @@ func (s *Session) prepare(done chan error) {
 		done <- nil
 		return
 	case s.core.Token == "":
-		done <- fault.New(fault.InvalidState, "the session has no token")
+		done <- s.noToken()
 		return
 	}
 	s.preparing = newAttempt(plan{relay: s.loginExpired()}, s.prepareOn)
@@ -553,7 +561,7 @@ func (s *Session) WaitForCapacity(ctx context.Context, wait, poll time.Duration)
 		}
 	})
 	if token == "" {
-		return nil, fault.New(fault.InvalidState, "the session has no token")
+		return nil, s.noToken()
 	}
 	defer s.core.Running.Done()
 	ctx, cancel := context.WithCancel(ctx)

@@ -393,11 +393,14 @@ func TestCloseEndsWaitForCapacity(t *testing.T) {
 		if n := len(r.Recorded()); n != 0 {
 			t.Errorf("%d events after Close", n)
 		}
-		if err := r.SetToken("another"); !errors.Is(err, fault.InvalidState) {
-			t.Errorf("SetToken after Close: %v", err)
-		}
-		if _, err := r.WaitForCapacity(context.Background(), 0, 0); !errors.Is(err, fault.InvalidState) {
-			t.Errorf("another wait: %v", err)
+		_, wait := r.WaitForCapacity(context.Background(), 0, 0)
+		for call, err := range map[string]error{
+			"SetToken": r.SetToken("another"), "another wait": wait,
+			"Connect": r.Connect(context.Background()), "Prepare": r.Prepare(context.Background()),
+		} {
+			if !errors.Is(err, fault.InvalidState) || !strings.Contains(err.Error(), "; make a new one") {
+				t.Errorf("%s after Close: %v", call, err)
+			}
 		}
 	})
 }

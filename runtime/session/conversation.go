@@ -38,7 +38,7 @@ func (c *Conversation) SetToken(token string) error {
 		return fault.New(fault.BadRequest, "token is required")
 	}
 	if now := c.Status(); now.Final {
-		return fault.New(fault.InvalidState, "the session is "+now.State)
+		return fault.New(fault.InvalidState, "the session is "+now.State+"; make a new one")
 	}
 	c.core.Secrets.Add(token)
 	c.core.Work.Do(func() {
