@@ -201,9 +201,20 @@ func TestASessionThatIsGoneIsRepairedOnce(t *testing.T) {
 	})
 }
 
+// TestNoPictureIsTriedTwiceThenDegraded, with a warning that promises the voice only if its network is connected: a
+// relay that can't be reached carries neither.
 func TestNoPictureIsTriedTwiceThenDegraded(t *testing.T) {
+	for state, detail := range map[string]string{"connected": "the voice goes on", "checking": "neither picture nor voice"} {
+		withoutPicture(t, state, detail)
+	}
+}
+
+func withoutPicture(t *testing.T, state, detail string) {
 	run(t, Options{}, func(r *rig) {
-		r.media.OnPlayable = func(context.Context) (media.Picture, error) { return media.Picture{Missing: true}, nil }
+		r.media.OnPlayable = func(context.Context) (media.Picture, error) {
+			r.media.Subscriber.Notify(media.Event{Kind: media.ICEState, Channel: event.ChannelSTV, State: state})
+			return media.Picture{Missing: true}, nil
+		}
 		r.connectOnly()
 		if r.media.Subscriber.Restarts != 1 || len(r.media.Subscriber.Posts) != 2 {
 			t.Errorf("restarts %d, posts %v", r.media.Subscriber.Restarts, r.media.Subscriber.Posts)
@@ -211,8 +222,8 @@ func TestNoPictureIsTriedTwiceThenDegraded(t *testing.T) {
 		if ready := all[event.MediaReady](r); len(ready) != 1 || !ready[0].Degraded {
 			t.Errorf("mediaReady = %+v", ready)
 		}
-		if w := all[event.Warning](r); len(w) != 1 || w[0].Code != fault.MediaNoVideo {
-			t.Errorf("warnings = %+v", w)
+		if w := all[event.Warning](r); len(w) != 1 || w[0].Code != fault.MediaNoVideo || !strings.Contains(w[0].Detail, detail) {
+			t.Errorf("%s: warnings = %+v", state, w)
 		}
 	})
 }

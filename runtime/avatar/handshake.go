@@ -228,7 +228,11 @@ func (s *Session) mediaReady(conn *connection, ready event.MediaReady) {
 	s.mode = ready.Mode
 	s.mark(phaseMediaReady)
 	if ready.Degraded {
-		s.core.Warn(fault.MediaNoVideo, "no picture arrived; the session continues with audio only")
+		detail := "no picture arrived; the voice goes on"
+		if !s.peer(event.ChannelSTV).linked() {
+			detail = "neither picture nor voice arrived; check the address of the relay and the login to it, or use another network"
+		}
+		s.core.Warn(fault.MediaNoVideo, detail)
 	}
 	if !conn.ready {
 		conn.ready = true

@@ -40,6 +40,9 @@ type peerHealth struct {
 // dead reports whether the connection ended for good.
 func (p *peerHealth) dead() bool { return p.state == "failed" || p.state == "closed" }
 
+// linked reports whether the peer's network is connected.
+func (p *peerHealth) linked() bool { return p.ice == "connected" || p.ice == "completed" }
+
 // peerEvent handles what a peer or an element reports.
 func (s *Session) peerEvent(conn *connection, ev media.Event) {
 	if s.conn != conn {
@@ -153,7 +156,7 @@ func (s *Session) repair(c event.Channel, state string) {
 	p.proof = make(chan struct{}, 1)
 	p.grace.Stop()
 	conn := s.conn
-	answers := !p.dead() && (p.ice == "connected" || p.ice == "completed")
+	answers := !p.dead() && p.linked()
 	subscriber, publisher, url, proof := conn.subscriber, conn.publisher, conn.subscribed, p.proof
 	s.core.Emit(event.MediaRecovering{Channel: c, State: state})
 	method, limit := "ice-restart", s.opts.Limits.ASR
