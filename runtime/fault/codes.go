@@ -308,9 +308,9 @@ var table = [...]Info{
 	{Code: EmptyTurnWithRequestVars, Group: GroupWarning, Title: "Silent turn", Meaning: "a turn came back empty while request variables are set: the agent probably does not take them; switch \"client variables\" on in the agent's settings, or send none"},
 	{Code: PlaybackBlocked, Group: GroupWarning, Title: "Playback blocked", Meaning: "the browser refused to play without a gesture"},
 	{Code: MediaAttachFailed, Group: GroupWarning, Title: "Media not attached", Meaning: "a track could not be bound to its element"},
-	{Code: MediaNoVideo, Group: GroupWarning, Title: "No picture", Meaning: "no picture arrived, also after a second subscription, or it did not come back after a recovery"},
+	{Code: MediaNoVideo, Group: GroupWarning, Title: "No picture", Meaning: "no picture arrived, or it did not come back"},
 	{Code: PrepareExpired, Group: GroupWarning, Title: "Preparation expired", Meaning: "a prepared connection was not used in time"},
-	{Code: WHEPDeleteFailed, Group: GroupWarning, Title: "Viewer not released", Meaning: "releasing the video subscription failed"},
+	{Code: WHEPDeleteFailed, Group: GroupWarning, Title: "Viewer not released", Meaning: "a scripted video could not release its viewer"},
 	{Code: ReservedUserAttrUnresolved, Group: GroupWarning, Title: "User attribute unknown", Meaning: "a prompt refers to an attribute the user does not have"},
 }
 
