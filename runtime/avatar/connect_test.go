@@ -201,10 +201,10 @@ func TestASessionThatIsGoneIsRepairedOnce(t *testing.T) {
 	})
 }
 
-// TestNoPictureIsTriedTwiceThenDegraded, with a warning that promises the voice only if its network is connected: a
-// relay that can't be reached carries neither.
+// TestNoPictureIsTriedTwiceThenDegraded, with a warning whose detail depends on the network: a relay that can't be
+// reached carries no voice either.
 func TestNoPictureIsTriedTwiceThenDegraded(t *testing.T) {
-	for state, detail := range map[string]string{"connected": "the voice goes on", "checking": "neither picture nor voice"} {
+	for state, detail := range map[string]string{"connected": "no picture arrived", "checking": "neither picture nor voice"} {
 		withoutPicture(t, state, detail)
 	}
 }

@@ -228,9 +228,9 @@ func (s *Session) mediaReady(conn *connection, ready event.MediaReady) {
 	s.mode = ready.Mode
 	s.mark(phaseMediaReady)
 	if ready.Degraded {
-		detail := "no picture arrived; the voice goes on"
+		detail := "no picture arrived; connect again if it does not come"
 		if !s.peer(event.ChannelSTV).linked() {
-			detail = "neither picture nor voice arrived; check the address of the relay and the login to it, or use another network"
+			detail = "neither picture nor voice arrived; check the relay and its login"
 		}
 		s.core.Warn(fault.MediaNoVideo, detail)
 	}
