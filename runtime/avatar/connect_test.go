@@ -461,3 +461,32 @@ func TestADroppedHandshakeSocketFailsConnect(t *testing.T) {
 		expect.Error(t, r.Connect(context.Background()), fault.ConnectFailed, "err")
 	})
 }
+
+// TestALateStepOfAnEarlierConnectHasNoEffect: the service's reply to the join came before the end of that
+// connect, and the session handles it only when the next one has begun.
+func TestALateStepOfAnEarlierConnectHasNoEffect(t *testing.T) {
+	run(t, Options{}, func(r *rig) {
+		r.service.Answer[signaling.Join] = func(s *fakeservice.Socket, _ fakeservice.Event) {
+			s.Say(signaling.ClientConfig, signaling.Configuration{LanguageCode: s.ID()})
+		}
+		first, second := make(chan error, 1), make(chan error, 1)
+		go func() { first <- r.Connect(context.Background()) }()
+		synctest.Wait()
+		r.core.Work.Post(func() {
+			r.service.Socket(0).Say(signaling.JoinComplete, signaling.Empty{})
+			time.Sleep(time.Second) // the step has ended, and its outcome waits for the queue
+			r.disconnect(session.DisconnectOptions{})
+			r.setToken("next")
+			r.connect(second)
+		})
+		expect.Error(t, <-first, fault.ConnectFailed, "the first connect")
+		time.Sleep(time.Second)
+		if _, joined := r.Snapshot().Timings[string(phaseJoinComplete)]; joined {
+			t.Errorf("the second connect has joined according to %v", r.Snapshot().Timings)
+		}
+		s := r.service.Socket(1)
+		s.Say(signaling.JoinComplete, signaling.Empty{})
+		r.must(<-second)
+		expect.Equal(t, r.Snapshot().ClientConfig.LanguageCode, s.ID(), "configuration of the socket")
+	})
+}

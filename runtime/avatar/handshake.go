@@ -50,7 +50,7 @@ func (s *Session) establish(ctx context.Context, conn *connection, p plan) error
 	if err != nil {
 		return err
 	}
-	s.core.Work.Post(func() { s.mark(phaseSTVReply) })
+	s.after(conn, func() { s.mark(phaseSTVReply) })
 
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
@@ -89,6 +89,15 @@ func (s *Session) establish(ctx context.Context, conn *connection, p plan) error
 	return first
 }
 
+// after posts f, which follows a step of the handshake on conn, and drops it if conn is given up by then.
+func (s *Session) after(conn *connection, f func()) {
+	s.core.Work.Post(func() {
+		if conn == s.conn || conn == s.prepared {
+			f()
+		}
+	})
+}
+
 // join runs steps 1 to 3.
 func (s *Session) join(ctx context.Context, conn *connection, p plan) error {
 	limits := s.opts.Limits
@@ -98,7 +107,7 @@ func (s *Session) join(ctx context.Context, conn *connection, p plan) error {
 			return err
 		}
 		conn.hello = hello
-		s.core.Work.Post(func() {
+		s.after(conn, func() {
 			s.mark(phaseServerConnected)
 			s.announce(conn)
 		})
@@ -108,7 +117,7 @@ func (s *Session) join(ctx context.Context, conn *connection, p plan) error {
 		return err
 	}
 	conn.config = &config
-	s.core.Work.Post(func() {
+	s.after(conn, func() {
 		s.mark(phaseJoinComplete)
 		if s.config == nil { // a rebuild keeps the first (protocol §8.4)
 			s.config = conn.config
@@ -127,7 +136,7 @@ func (s *Session) connectMicrophone(ctx context.Context, conn *connection, p pla
 	if err := conn.hs.startASR(ctx, s.opts.Limits, p.peers.publisher); err != nil {
 		return err
 	}
-	s.core.Work.Post(func() {
+	s.after(conn, func() {
 		s.mark(phaseASRReady)
 		s.capMic(p.peers.publisher)
 	})
