@@ -244,6 +244,9 @@ func TestAudioModeTakesTheServicesVoice(t *testing.T) {
 		if !r.media.Subscriber.Closed || r.media.Publisher.Closed {
 			t.Errorf("picture's peer closed %v, microphone's %v", r.media.Subscriber.Closed, r.media.Publisher.Closed)
 		}
+		lose(s) // made again on the same socket
+		expect.Equal(t, r.Snapshot().State, Connected, "state")
+		expect.Equal(t, r.media.Open, 1, "peers after a rebuild")
 	})
 }
 

@@ -510,13 +510,15 @@ func (s *Session) forgetTurns() {
 func (s *Session) releaseMedia() {
 	released := make(chan struct{})
 	s.recovery.mediaReleased = released
-	if s.conn == nil || s.conn.subscriber == nil {
+	var subscriber Subscriber // none in audio mode
+	if s.conn != nil {
+		subscriber, s.conn.subscriber = s.conn.subscriber, nil
+		s.conn.closeMedia()
+	}
+	if subscriber == nil {
 		close(released)
 		return
 	}
-	subscriber := s.conn.subscriber
-	s.conn.subscriber = nil
-	s.conn.closeMedia()
 	ctx, cancel := context.WithTimeout(context.Background(), s.opts.Limits.WHEPRelease)
 	s.core.Running.Add(1)
 	s.core.Spawn(func() {
