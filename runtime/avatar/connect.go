@@ -498,11 +498,15 @@ const maxEarly = 64
 // connection, and discards the connection when it is lost (protocol §2.8). Fatal
 // events are reported by the handshake.
 func (s *Session) receivePrepared(conn *connection, ev socketio.Event) {
+	lost := fault.New(fault.ConnectFailed, "the prepared connection was lost").InPhase(fault.PhaseConnect).WithRetryable(true)
 	switch ev.Kind {
 	case socketio.Connected:
 		conn.opened = true
 	case socketio.Message:
-		if len(conn.early) < maxEarly {
+		switch {
+		case ev.Name == signaling.ConversationEnded: // without an end of the socket yet
+			s.dropPrepared(lost)
+		case len(conn.early) < maxEarly:
 			conn.early = append(conn.early, ev)
 		}
 	case socketio.ConnectError:
@@ -510,7 +514,7 @@ func (s *Session) receivePrepared(conn *connection, ev socketio.Event) {
 			s.dropPrepared(refused)
 		}
 	case socketio.Disconnected, socketio.ReconnectFailed:
-		s.dropPrepared(fault.New(fault.ConnectFailed, "the prepared connection was lost").InPhase(fault.PhaseConnect).WithRetryable(true))
+		s.dropPrepared(lost)
 	}
 }
 

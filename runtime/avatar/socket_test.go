@@ -123,17 +123,24 @@ func TestALostSocketIsOneLoss(t *testing.T) {
 	})
 }
 
-func TestAPreparedSocketThatDropsIsThrownAway(t *testing.T) {
-	run(t, Options{}, func(r *rig) {
-		r.must(r.Prepare(context.Background()))
-		r.service.Socket(0).Drop(socketio.TransportClose)
-		synctest.Wait()
-		if !r.service.Socket(0).Closed() {
-			t.Error("the dropped socket is kept")
-		}
-		r.connectOnly()
-		expect.Equal(t, r.service.Dialled(), 2, "sockets")
-	})
+func TestAPreparedConnectionThatEndsIsThrownAway(t *testing.T) {
+	for name, end := range map[string]func(*fakeservice.Socket){
+		"the socket drops":       func(s *fakeservice.Socket) { s.Drop(socketio.TransportClose) },
+		"the conversation ended": func(s *fakeservice.Socket) { s.Say(signaling.ConversationEnded, signaling.Empty{}) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			run(t, Options{}, func(r *rig) {
+				r.must(r.Prepare(context.Background()))
+				end(r.service.Socket(0))
+				synctest.Wait()
+				if !r.service.Socket(0).Closed() {
+					t.Error("the socket is kept")
+				}
+				r.connectOnly()
+				expect.Equal(t, r.service.Dialled(), 2, "sockets")
+			})
+		})
+	}
 }
 
 // TestDisconnectEndsAPreparation in every state that one may run in.
