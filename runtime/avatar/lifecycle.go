@@ -143,6 +143,9 @@ func causeOf(e *fault.Error) error {
 func (s *Session) begin() {
 	s.lifecycle.endEmitted = false
 	s.core.Begin()
+	s.mended(event.ChannelASR)
+	s.mended(event.ChannelSTV)
+	s.answer.silentTools, s.turn.lastText = 0, ""
 	s.turn.kickoffTaken = false
 	s.config = nil
 	s.core.DropNotifier()

@@ -318,6 +318,20 @@ func TestAPictureThatNeverComesBackEndsTheSession(t *testing.T) {
 	})
 }
 
+// TestTheNextConversationHasItsOwnTimeWithoutAPicture: the repairs of the one before do not count.
+func TestTheNextConversationHasItsOwnTimeWithoutAPicture(t *testing.T) {
+	relayDies(t, func(r *rig) {
+		time.Sleep(4 * time.Minute)
+		expect.Equal(t, r.Snapshot().State, Disconnected, "state")
+		r.Forget()
+		r.must(r.Connect(context.Background()))
+		time.Sleep(time.Minute)
+		if state := r.Snapshot().State; state != Connected || len(all[event.Reconnecting](r)) != 1 {
+			t.Errorf("%s after a minute with %d rebuilds: %v", state, len(all[event.Reconnecting](r)), all[event.Failed](r))
+		}
+	})
+}
+
 // TestRepairsThatFailAtOnceEndInTime: the limit is one of the time without a picture, also where a
 // browser ends each repair at once because it finds no way.
 func TestRepairsThatFailAtOnceEndInTime(t *testing.T) {

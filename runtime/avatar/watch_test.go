@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/agentruntime/agentruntime/internal/expect"
+	"github.com/agentruntime/agentruntime/internal/fakeservice"
 	"github.com/agentruntime/agentruntime/runtime/converse"
 	"github.com/agentruntime/agentruntime/runtime/event"
 	"github.com/agentruntime/agentruntime/runtime/media"
@@ -162,5 +163,26 @@ func TestPeersThatConnectedDuringTheHandshakeAreNotRepaired(t *testing.T) {
 		r.connectOnly()
 		time.Sleep(time.Minute)
 		expect.Len(t, all[event.MediaRecovering](r), 0, "repaired")
+	})
+}
+
+// TestASpiralIsOfOneConversation: neither the tools nor the question of an earlier one count in the next.
+func TestASpiralIsOfOneConversation(t *testing.T) {
+	connectedWith(t, Options{HardToolSpiralLimit: new(3)}, func(r *rig, s *fakeservice.Socket) {
+		call := func(times int) {
+			for range times {
+				brain(s, "a", clientTool("open", `{}`))
+			}
+			synctest.Wait()
+		}
+		r.say("Hello")
+		call(2)
+		r.Disconnect(session.DisconnectOptions{})
+		r.must(r.SetToken("next"))
+		s = r.mustConnect()
+		call(2)
+		expect.Len(t, all[event.ToolSpiralRecovering](r), 0, "spirals of two tools")
+		call(1)
+		expect.List(t, all[event.ToolSpiralRecovering](r), []event.ToolSpiralRecovering{{Count: 3, Limit: 3}}, "spirals of three tools")
 	})
 }
