@@ -5,8 +5,10 @@ import (
 	"errors"
 	"testing"
 	"testing/synctest"
+	"time"
 
 	"github.com/agentruntime/agentruntime/internal/expect"
+	"github.com/agentruntime/agentruntime/internal/fakeservice"
 	"github.com/agentruntime/agentruntime/runtime/event"
 	"github.com/agentruntime/agentruntime/runtime/fault"
 	"github.com/agentruntime/agentruntime/runtime/session"
@@ -82,5 +84,23 @@ func TestEventsEndWithTheSession(t *testing.T) {
 		for range r.Session.Events(context.Background()) {
 			t.Error("an event after Close")
 		}
+	})
+}
+
+// TestATextIsOfOneConversation: what the application allows after the end is not sent in the next conversation.
+func TestATextIsOfOneConversation(t *testing.T) {
+	o := Options{BeforeSend: func(_ context.Context, text string, _ SendInfo) (string, error) {
+		time.Sleep(second)
+		return text, nil
+	}}
+	connectedWith(t, o, func(r *rig, _ *fakeservice.Socket) {
+		outcome := make(chan error, 1)
+		go func() { _, err := r.Speak(context.Background(), "Hello"); outcome <- err }()
+		synctest.Wait()
+		r.Disconnect(session.DisconnectOptions{})
+		r.must(r.SetToken("next"))
+		s := r.mustConnect()
+		expect.Error(t, <-outcome, fault.InvalidState, "outcome")
+		expect.Len(t, s.Payloads(signaling.TextEntered), 0, "texts in the next conversation")
 	})
 }

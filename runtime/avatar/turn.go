@@ -99,7 +99,12 @@ func (s *Session) start(ctx context.Context, text string, sent func()) (wait fun
 		enter()
 	default:
 		s.core.Spawn(func() {
+			var life context.Context
+			s.core.Work.Call(func() { life = s.core.Life })
 			changed, err := s.guard(ctx, text, "speak")
+			if err == nil && life.Err() != nil {
+				err = endedFirst()
+			}
 			if err != nil {
 				ended <- outcome{err: err}
 				return
@@ -504,5 +509,5 @@ func (s *Session) Ask(ctx context.Context, text string) (Answer, error) {
 }
 
 func endedFirst() *fault.Error {
-	return fault.New(fault.InvalidState, "the session ended before the answer")
+	return fault.New(fault.InvalidState, "the session ended first; connect again and repeat the text")
 }
