@@ -20,8 +20,12 @@ import (
 // session is connected, also while it reconnects, a call fails with invalid_state. The
 // error is a *[fault.Error]; that of a failed handshake carries the timings, the state is
 // then error, and Disconnect must be called before another attempt. The end of ctx aborts the handshake and releases
-// everything, with the error aborted, or timeout for a deadline; the end of a second call's ctx ends only its wait.
+// everything, with the error aborted, or timeout for a deadline; the end of a second call's ctx ends only its wait, and
+// one that had ended before the call changes nothing.
 func (s *Session) Connect(ctx context.Context) error {
+	if ctx.Err() != nil {
+		return session.EndOf(ctx).InPhase(fault.PhaseConnect)
+	}
 	done := make(chan error, 2) // the outcome, and the end of ctx
 	s.core.Work.Do(func() { s.connect(done) })
 	select {

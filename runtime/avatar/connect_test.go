@@ -419,6 +419,19 @@ func TestCloseEndsWaitForCapacity(t *testing.T) {
 	})
 }
 
+// TestAConnectWhoseContextHasEndedDoesNothing, so that the session can connect afterwards.
+func TestAConnectWhoseContextHasEndedDoesNothing(t *testing.T) {
+	run(t, Options{}, func(r *rig) {
+		ended, cancel := context.WithCancel(context.Background())
+		cancel()
+		expect.Error(t, r.Connect(ended), fault.Aborted, "connect")
+		synctest.Wait()
+		expect.Equal(t, r.service.Dialled(), 0, "sockets")
+		expect.Len(t, r.heardNames(), 0, "events")
+		r.connectOnly()
+	})
+}
+
 // TestASecondConnectJoinsTheFirst: it waits for the same outcome, the end of its context
 // ends only its own wait, and a call on a connected session is refused.
 func TestASecondConnectJoinsTheFirst(t *testing.T) {
