@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"reflect"
 	"slices"
+	"strings"
 	"testing"
 )
 
@@ -52,7 +53,32 @@ func Fail[T any](_ T, got error) func(t testing.TB, want error, format string, a
 
 func report(t testing.TB, got, want any, format string, args ...any) {
 	t.Helper()
-	t.Errorf("%s: got %s, want %s", fmt.Sprintf(format, args...), shown(got), shown(want))
+	what := fmt.Sprintf(format, args...)
+	gotText, isText := got.(string)
+	wantText, both := want.(string)
+	if isText && both && len(gotText)+len(wantText) > longTexts {
+		what, got, want = firstDifference(what, strings.Split(gotText, "\n"), strings.Split(wantText, "\n"))
+	}
+	t.Errorf("%s: got %s, want %s", what, shown(got), shown(want))
+}
+
+// longTexts is the length, in bytes, from which on two texts are not shown whole: a whole file would hide what the test
+// says about it.
+const longTexts = 4000
+
+// firstDifference returns the first line that differs, with its number, from 1, beside what differs.
+func firstDifference(what string, got, want []string) (where string, gotLine, wantLine any) {
+	at := 0
+	for at < min(len(got), len(want)) && got[at] == want[at] {
+		at++
+	}
+	line := func(lines []string) string {
+		if at == len(lines) {
+			return "(the end)"
+		}
+		return lines[at]
+	}
+	return fmt.Sprintf("%s: line %d", what, at+1), line(got), line(want)
 }
 
 // shown returns texts in quotes, and structs with the names of their fields.

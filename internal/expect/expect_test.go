@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/agentruntime/agentruntime/internal/expect"
@@ -36,6 +37,9 @@ func TestWhatDiffersIsReported(t *testing.T) {
 	expect.Error(r, cause, context.DeadlineExceeded, "error")
 	expect.Fail(1, cause)(r, context.Canceled, "call")
 	expect.Fail(1, error(nil))(r, context.Canceled, "call")
+	lines := strings.Repeat("a line\n", 500)
+	expect.Equal(r, lines+"b\nc", lines+"d\nc", "file")
+	expect.Equal(r, lines, lines+"\n", "file")
 	want := []string{
 		`text 1: got "a", want "b"`,
 		"size: got {Width:1 Height:2}, want {Width:0 Height:0}",
@@ -43,6 +47,8 @@ func TestWhatDiffersIsReported(t *testing.T) {
 		"numbers: got 1, want 2 of them: [1]",
 		"error: got the end: context canceled, want context deadline exceeded",
 		"call: got <nil>, want context canceled",
+		`file: line 501: got "b", want "d"`,
+		`file: line 502: got "(the end)", want ""`,
 	}
 	if !slices.Equal(r.texts, want) {
 		t.Errorf("reported %q, want %q", r.texts, want)
