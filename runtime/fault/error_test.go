@@ -65,7 +65,7 @@ func TestEveryCodeHasOneCompleteRow(t *testing.T) {
 	}
 	for code := range declared {
 		if !rows[code] {
-			t.Errorf("%s has no row", code)
+			t.Errorf("%s has no row in table of codes.go", code)
 		}
 	}
 }
