@@ -33,6 +33,9 @@ type Answer = unknown | ((sent: Sent) => unknown)
 const ks = (privileges = "\u0001\u0002\u0003") => btoa(`v2|77|${privileges}`)
 const adminKs = ks()
 
+/** The paths that the tests of this file have called. */
+const called = new Set<string>()
+
 /** A client, and what it sends; answers are those of the paths that they are named after. */
 function client(answers: Record<string, Answer> = {}, options: Partial<ManagementOptions> = {}) {
   const sent: Sent[] = []
@@ -45,6 +48,7 @@ function client(answers: Record<string, Answer> = {}, options: Partial<Managemen
         body: typeof body === "string" ? JSON.parse(body) : body ? Object.fromEntries(body as FormData) : undefined,
       }
       sent.push(one)
+      called.add(new URL(url).pathname.replace("/action/", "/"))
       const path = new URL(url).pathname.replace(/^\/(v1|api_v3|api\/v1)\/(?!(intellect|tool|skill|thread|knowledge)\/)/, "").replace(/^\/|service\//g, "").replace("/action/", "/")
       const answer = answers[path] ?? (path === "session/start" || path === "session/startWidgetSession" ? ks(`${sent.length}`) : {})
       const value = typeof answer === "function" ? await answer(one) : answer
@@ -202,17 +206,21 @@ test("a token of the wrong kind is refused before a request", async () => {
   assert.equal(sent.length, 3)
 })
 
-/** Each call with the path, the body and the header that it sends; `key` is whether there is an idempotency key. managementlocal.test.ts has others. */
+/** Each call with the path, the body and the header that it sends; `key` is whether there is an idempotency key. */
 const requests: [(m: Management) => PromiseLike<unknown>, string, unknown, ("key" | "given")?][] = [
   [(m) => m.application.generateProfile("hotel", adminKs), "https://agents.example/v1/application/generateAgentProfile", { userDescription: "hotel" }],
   [(m) => m.application.getCustomPrompts(adminKs), "https://agents.example/v1/application/getCustomPrompts", {}],
+  [(m) => m.application.appInit(adminKs), "https://agents.example/v1/application/appInit", {}],
   [(m) => m.agents.list(adminKs), "https://agents.example/v1/agent/list", { filter: {}, pager: { offset: 0, limit: 30 } }],
   [(m) => m.agents.list(adminKs, { filter: { searchValue: "x" }, orderBy: "-createdAt", pageSize: 2 }), "https://agents.example/v1/agent/list", { filter: { searchValue: "x" }, orderBy: "-createdAt", pager: { offset: 0, limit: 2 } }],
   [(m) => m.agents.create({ displayName: "A", intellect: { intellectType: "genie", id: 1 }, avatarIds: [] }, adminKs, { idempotencyKey: "mine" }), "https://agents.example/v1/agent/create", { displayName: "A", intellect: { intellectType: "genie", id: 1 }, avatarIds: [] }, "given"],
   [(m) => m.agents.update({ agentId: "a", displayName: "B" }, adminKs), "https://agents.example/v1/agent/update", { agentId: "a", displayName: "B" }],
   [(m) => m.agents.delete("a", adminKs, { ...confirmed, skipProtectedCheck: true }), "https://agents.example/v1/agent/delete", { agentId: "a" }, "key"],
+  [(m) => m.agents.getEmbedScript("a", "page", adminKs), "https://agents.example/v1/agent/getEmbedScript", { agentId: "a", embedType: "page" }],
   [(m) => m.avatars.list(adminKs), "https://agents.example/v1/avatar/list", { pager: { offset: 0, limit: 30 } }],
   [(m) => m.avatars.listTemplates(adminKs, { filter: { idsIn: ["t"] } }), "https://agents.example/v1/avatar-template/list", { filter: { idsIn: ["t"] }, pager: { offset: 0, limit: 30 } }],
+  [(m) => m.avatars.get("x", adminKs), "https://agents.example/v1/avatar/get", { id: "x" }],
+  [(m) => m.avatars.delete("x", adminKs, confirmed), "https://agents.example/v1/avatar/delete", { id: "x" }, "key"],
   [(m) => m.avatars.create({ voice: { id: "v" }, visual: { id: "f" } }, adminKs, { idempotencyKey: "mine" }), "https://agents.example/v1/avatar/create", { voice: { id: "v" }, visual: { id: "f" } }, "given"],
   [(m) => m.avatars.update({ id: "x", name: "n" }, adminKs), "https://agents.example/v1/avatar/update", { id: "x", name: "n" }],
   [(m) => m.avatars.clone("x", adminKs), "https://agents.example/v1/avatar/clone", { id: "x" }, "key"],
@@ -222,12 +230,14 @@ const requests: [(m: Management) => PromiseLike<unknown>, string, unknown, ("key
   [(m) => m.catalog.importVoiceFromElevenLabs("v", adminKs), "https://agents.example/v1/catalog-item/createVoiceFromElevenLabs", { voiceId: "v" }, "key"],
   [(m) => m.catalog.importVoiceFromCartesia("v", adminKs), "https://agents.example/v1/catalog-item/createVoiceFromCartesia", { voiceId: "v" }, "key"],
   [(m) => m.catalog.update({ itemId: "i", adminTags: ["a", "b"] }, adminKs), "https://agents.example/v1/catalog-item/update", { itemId: "i", adminTags: ["a", "b"] }],
+  [(m) => m.catalog.delete("i", adminKs, confirmed), "https://agents.example/v1/catalog-item/delete", { itemId: "i" }, "key"],
   [(m) => m.intellects.list(adminKs), "https://genie.example/v1/intellect/list", { filter: {}, pager: { pageIndex: 1, pageSize: 30 } }],
   [(m) => m.intellects.get(0, adminKs), "https://genie.example/v1/intellect/get", { id: 0 }],
   [(m) => m.intellects.add({ name: "n" }, adminKs), "https://genie.example/v1/intellect/add", { name: "n" }, "key"],
   [(m) => m.intellects.create({ name: "n" }, adminKs), "https://genie.example/v1/intellect/add", { name: "n", type: "internal", status: 2 }, "key"],
   [(m) => m.intellects.create({ status: 1 }, adminKs), "https://genie.example/v1/intellect/add", { type: "internal", status: 1 }, "key"],
   [(m) => m.intellects.update({ id: 1, type: "internal", name: "n" }, adminKs), "https://genie.example/v1/intellect/update", { id: 1, type: "internal", name: "n" }],
+  [(m) => m.intellects.delete(1, adminKs, confirmed), "https://genie.example/v1/intellect/delete", { id: 1 }, "key"],
   [(m) => m.tools.list(adminKs), "https://genie.example/v1/tool/list", { filter: { objectType: "ToolListFilter" }, pager: { pageIndex: 1, pageSize: 30 } }],
   [(m) => m.tools.add(tools.csv({ name: "t", description: "d", csv: "a\n1" }), adminKs), "https://genie.example/v1/tool/add", { name: "t", config: { type: "csv", name: "t", description: "d", csv: "a\n1" } }, "key"],
   [(m) => m.tools.get("t", adminKs), "https://genie.example/v1/tool/get", { id: "t" }],
@@ -236,10 +246,15 @@ const requests: [(m: Management) => PromiseLike<unknown>, string, unknown, ("key
   [(m) => m.skills.list(adminKs), "https://genie.example/v1/skill/list", { filter: { objectType: "SkillListFilter" }, pager: { pageIndex: 1, pageSize: 30 } }],
   [(m) => m.skills.add({ name: "s", description: "d" }, adminKs), "https://genie.example/v1/skill/add", { name: "s", description: "d" }, "key"],
   [(m) => m.skills.update("s", { instructions: "i" }, adminKs), "https://genie.example/v1/skill/update", { id: "s", instructions: "i" }, "key"],
+  [(m) => m.skills.get("s", adminKs), "https://genie.example/v1/skill/get", { id: "s" }],
+  [(m) => m.skills.delete("s", adminKs, { ...confirmed, force: true }), "https://genie.example/v1/skill/delete", { id: "s" }, "key"],
   [(m) => m.threads.list(adminKs, { filter: { agentIdEquals: "a" } }), "https://genie.example/v1/thread/list", { filter: { agentIdEquals: "a", objectType: "ListThreadFilter" }, pager: { pageIndex: 1, pageSize: 30 } }],
   [(m) => m.threads.setAnalysis("t", { mood: "good" }, adminKs), "https://genie.example/v1/thread/update", { id: "t", thread_metadata: { analysis: { mood: "good" } } }],
   [(m) => m.threads.clearAnalysis("t", adminKs), "https://genie.example/v1/thread/update", { id: "t", thread_metadata: {} }],
   [(m) => m.threads.push("t", { content: "hi" }, adminKs), "https://genie.example/thread/push", { id: "t", content: "hi" }, "key"],
+  [(m) => m.threads.transcript("t", adminKs), "https://genie.example/v1/thread/get_transcripts", { id: "t" }],
+  [(m) => m.threads.complete("t", adminKs), "https://genie.example/thread/session_completed", { id: "t" }],
+  [(m) => m.threads.delete("t", adminKs, confirmed), "https://genie.example/v1/thread/delete", { thread_ids: ["t"] }, "key"],
   [(m) => m.messages.get("m", adminKs), "https://genie.example/message/get", { id: "m" }],
   [(m) => m.messages.share("m", "title", adminKs), "https://genie.example/message/share", { id: "m", newTitle: "title" }],
   [(m) => m.messages.report(adminKs), "https://genie.example/message/report", { filter: { objectType: "GenieListMessageFilter" } }],
@@ -251,6 +266,7 @@ const requests: [(m: Management) => PromiseLike<unknown>, string, unknown, ("key
   [(m) => m.knowledge.addRecord({ name: "k" }, adminKs), "https://genie.example/v1/knowledge/add", { name: "k" }],
   [(m) => m.knowledge.getRecord(3, adminKs), "https://genie.example/v1/knowledge/get", { id: 3 }],
   [(m) => m.knowledge.updateRecord(3, { name: "x" }, adminKs), "https://genie.example/v1/knowledge/update", { id: 3, name: "x" }],
+  [(m) => m.knowledge.deleteRecord(3, adminKs, { ...confirmed, force: true }), "https://genie.example/v1/knowledge/delete", { id: 3 }, "key"],
   [(m) => m.knowledge.entryStatus(3, ["e"], adminKs), "https://genie.example/v1/knowledge/entry_status", { knowledge_id: 3, entry_ids: ["e"] }],
   [(m) => m.knowledge.indexStatus(adminKs), "https://genie.example/partner-config/stats", { filter: {} }],
   [(m) => m.knowledge.linkRecords(1, [3], adminKs), "https://genie.example/partner-config/update", { id: 1, config: { knowledge_ids: [3], capabilities: { use_knowledge_base: "on" } } }],
@@ -260,13 +276,24 @@ const requests: [(m: Management) => PromiseLike<unknown>, string, unknown, ("key
   }],
   [(m) => m.lifecycle.update("r", { status: "disabled" }, adminKs), "https://agents.example/v1/lifecycle/update", { id: "r", status: "disabled" }],
   [(m) => m.lifecycle.listObjects(adminKs), "https://agents.example/v1/lifecycle/listObjects", {}],
+  [(m) => m.lifecycle.listEvents({ objectType: "thread" }, adminKs), "https://agents.example/v1/lifecycle/listEvents", { objectType: "thread" }],
+  [(m) => m.lifecycle.describeFields({ objectType: "thread" }, adminKs), "https://agents.example/v1/lifecycle/describeFields", { objectType: "thread" }],
+  [(m) => m.lifecycle.match({ objectId: "t" }, adminKs), "https://agents.example/v1/lifecycle/match", { objectId: "t" }],
+  [(m) => m.lifecycle.create({ name: "r", actions: [] }, adminKs), "https://agents.example/v1/lifecycle/create", { name: "r", actions: [] }, "key"],
+  [(m) => m.lifecycle.delete("r", adminKs, confirmed), "https://agents.example/v1/lifecycle/delete", { id: "r" }, "key"],
   [(m) => m.insightSettings.create({ key: "k", title: "t", prompt: "p", valueType: "string" }, adminKs), "https://agents.example/v1/insight-settings/create", { key: "k", title: "t", prompt: "p", valueType: "string" }, "key"],
+  [(m) => m.insightSettings.get("i", adminKs), "https://agents.example/v1/insight-settings/get", { id: "i" }],
+  [(m) => m.insightSettings.update("i", { status: "disabled" }, adminKs), "https://agents.example/v1/insight-settings/update", { id: "i", status: "disabled" }],
+  [(m) => m.insightSettings.delete("i", adminKs, confirmed), "https://agents.example/v1/insight-settings/delete", { id: "i" }, "key"],
   [(m) => m.emailTemplates.get("e", adminKs), "https://mail.example/api/v1/email-template/get", { id: "e" }],
+  [(m) => m.emailTemplates.create({ appGuid: "g", name: "n", subject: "s", body: "b", from: "f", language: "en" }, adminKs), "https://mail.example/api/v1/email-template/add", { appGuid: "g", name: "n", subject: "s", body: "b", from: "f", language: "en" }, "key"],
+  [(m) => m.emailTemplates.update("e", { subject: "s" }, adminKs), "https://mail.example/api/v1/email-template/update", { id: "e", subject: "s" }],
+  [(m) => m.emailTemplates.delete("e", adminKs, confirmed), "https://mail.example/api/v1/email-template/delete", { id: "e" }, "key"],
 ]
 
 test("each call sends its path and body, and its key where it makes something", async () => {
   for (const [call, url, body, key] of requests) {
-    const { management, sent } = client({ "message/share": { data: { newMessageId: "n" } }, "message/report": new Response("Question\nq"), "v1/intellect/add": { id: 5 } })
+    const { management, sent } = client({ "agent/getEmbedScript": { html: "<p>" }, "message/share": { data: { newMessageId: "n" } }, "message/report": new Response("Question\nq"), "v1/intellect/add": { id: 5 } })
     await call(management)
     assert.equal(sent.length, 1, url)
     const { headers, ...one } = sent[0]!
@@ -665,7 +692,7 @@ test("reports are read", async () => {
   assert.deepEqual([totals, feedback, topQuestions, _meta.partnerId], [{ messages: 4, threads: 3 }, { positive: 2, negative: 1, unrated: 1, positiveRatio: 0.667 }, [{ question: "Hi", count: 2 }, { question: "Bye", count: 1 }], "77"])
   assert.equal(summarizeReport("").feedback.positiveRatio, null)
   await assert.rejects(client({ "message/report": { not: "text" } }).management.messages.reportSummary(adminKs), { code: "server_error" })
-  await assert.rejects(client({ "message/share": { data: {} } }).management.messages.share("m", "t", adminKs), { code: "server_error" })
+  await assert.rejects(client({ "agent/getEmbedScript": { html: "<p>" }, "message/share": { data: {} } }).management.messages.share("m", "t", adminKs), { code: "server_error" })
   for (const reply of [["q"], { data: ["q"] }, { data: { questions: ["q"] } }, { questions: ["q"] }]) assert.deepEqual(await client({ "followup/get-suggested-questions": reply }).management.followups.getSuggested(adminKs), ["q"])
   assert.match(meta({ source: "s" }).generatedAt, /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ$/)
   assert.match(uuidv4(), /^[\da-f]{8}-[\da-f]{4}-4/)
@@ -892,4 +919,12 @@ test("some agents, one intellect and one rule are examined", async () => {
   const form = { call_stage: "start", properties: [{ key: "email", type: "str" }] }
   const asked = sickAccount({ "v1/intellect/list": { totalCount: 1, objects: [{ id: 7, user_properties_forms: [form] }] } })
   assert.deepEqual((await asked.management.lifecycle.audit("r-3", adminKs)).findings.map(({ code }) => code), ["changed_keys_unproduced", "template_tokens_unproduced", "template_tokens_unproduced"])
+})
+
+test("each call of js/src/management is made by a test of this file", () => {
+  const folder = new URL("js/src/management/", root)
+  const calls = readdirSync(folder).flatMap((name) => [...readFileSync(new URL(name, folder), "utf8").matchAll(/(?:, |path: )"((?:v1\/)?[a-z][\w-]*\/[\w-]+)[?"]/g)].map(([, path]) => path!))
+  assert.ok(calls.length > 70, `found only ${calls.length} calls`)
+  const untested = calls.filter((path) => ![...called].some((one) => one.endsWith(`/${path}`)))
+  assert.deepEqual(untested, [], "add a row with the path and the body of each to `requests` of this file")
 })
