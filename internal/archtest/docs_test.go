@@ -213,3 +213,40 @@ func TestManagementIsTheSameInBothLanguages(t *testing.T) {
 		t.Errorf("found only %d endpoints", endpoints)
 	}
 }
+
+// TestFieldsOfManagementAreInBothLanguages: what the client in Go writes and filters by, the client in TypeScript has too: in the interface
+// with the same name or, where there is none, somewhere in js/src/management.
+func TestFieldsOfManagementAreInBothLanguages(t *testing.T) {
+	var typescript strings.Builder
+	for _, name := range must.Get(filepath.Glob(filepath.Join(root, "js/src/management/*.ts")))(t) {
+		typescript.WriteString(readFile(t, "js/src/management/"+filepath.Base(name)))
+	}
+	interfaces := map[string]string{}
+	for _, match := range regexp.MustCompile(`(?ms)^export interface (\w+)[^{]*\{\n(.*?)^\}`).FindAllStringSubmatch(typescript.String(), -1) {
+		interfaces[match[1]] = match[2]
+	}
+	structs := regexp.MustCompile(`(?ms)^type ([A-Z]\w*(?:Input|Fields|Filter|Patch)) struct \{\n(.*?)^\}`)
+	field := regexp.MustCompile(`json:"(\w+)`)
+	fields := 0
+	for _, f := range goFiles(t) {
+		if f.dir != "management" || strings.HasSuffix(f.name, "_test.go") {
+			continue
+		}
+		for _, declared := range structs.FindAllStringSubmatch(readFile(t, f.path), -1) {
+			in, where := interfaces[declared[1]], "the interface "+declared[1]+" of js/src/management"
+			if in == "" {
+				in, where = typescript.String(), "js/src/management"
+			}
+			for _, match := range field.FindAllStringSubmatch(declared[2], -1) {
+				fields++
+				refused := match[1] == "adminTags" && strings.HasPrefix(declared[1], "Avatar") // the field is there to be refused
+				if !refused && !regexp.MustCompile(`\b`+match[1]+`\b`).MatchString(in) {
+					t.Errorf("%s does not have the field %s of management.%s", where, match[1], declared[1])
+				}
+			}
+		}
+	}
+	if fields < 100 {
+		t.Errorf("found only %d fields", fields)
+	}
+}

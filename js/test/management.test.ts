@@ -534,6 +534,8 @@ test("maps of an intellect are read, merged and written as a whole", async () =>
 
   const applied = await management.intellectConfig.patch(5, ({ tags = [] }) => ({ tags: [...(tags as string[]), "new"] }), adminKs)
   assert.deepEqual([applied.sent, last().body.tags, last().body.name, applied._meta.source], [{ tags: ["new"] }, ["new"], "n", "v1/intellect/update"])
+  const own = { language: "de-DE", metadata: { team: "kitchen" } }
+  assert.deepEqual((await management.intellectConfig.patch(5, own, adminKs)).sent, own)
   const { warnings } = await client({ "v1/intellect/add": { id: 6 } }).management.intellects.create({ tool_ids: ["t"] }, adminKs)
   assert.match(warnings![0]!, /kaltura_genie_experiences/)
   for (const changes of [{ agent_avatar_llm: "x" }, { web_search_config: {} }, { type: "external" }, {}]) await assert.rejects(management.intellectConfig.patch(5, changes, adminKs), { code: "bad_request" })

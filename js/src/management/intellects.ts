@@ -17,7 +17,7 @@ const genie = "genieUrl"
 /** The properties of an intellect that `intellectConfig.patch` changes. */
 const editable: readonly string[] = [
   "prompts", "base_directive", "glossary", "capabilities", "tool_ids", "secrets", "user_properties_forms", "mcp_servers", "allow_client_variables", "knowledge_ids", "skill_ids",
-  "name", "description", "tags", "status", "opening_phrase", "thread_start_tools", "model_configuration", "avatar_summary_config",
+  "name", "description", "tags", "status", "opening_phrase", "thread_start_tools", "model_configuration", "avatar_summary_config", "language", "metadata",
 ]
 
 /** What snapshots have. */

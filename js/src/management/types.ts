@@ -17,6 +17,8 @@ export interface AgentInput extends Open {
   intellect: AgentIntellect | Open
   avatarIds?: string[]
   adminTags?: string[]
+  /** Whether visitors may show their screen to the agent. */
+  screenShare?: { enabled: boolean }
   /** Seconds, 1 to 3600; default of the service 540. */
   maxConversationLength?: number
   widgetConfig?: Open
@@ -109,6 +111,10 @@ export interface IntellectFields extends Open {
   thread_start_tools?: string[]
   model_configuration?: ModelConfiguration | null
   avatar_summary_config?: SummaryConfig | null
+  /** The language of speech recognition, BCP 47 as in `en-US`. */
+  language?: string | null
+  /** Values of your own, which the service does not read. */
+  metadata?: Record<string, string>
 }
 
 export interface Intellect extends IntellectFields {
