@@ -6,7 +6,7 @@ import type { AddressInfo } from "node:net"
 import { test } from "node:test"
 import { inspect } from "node:util"
 import {
-  AgentError, assembleSystemPrompt, buildBrainConfigPatch, buildIndexerObjects, buildSectionsManifest, buildUserPropertiesForms, findIntellectsReferencingTool, goToTool, hubspotContactUpsert, inspectKs, lintGlossary,
+  AgentError, assembleSystemPrompt, buildBrainConfigPatch, buildIndexerObjects, buildSectionsManifest, buildUserPropertiesForms, CALL_STAGES, EMBED_TYPES, findIntellectsReferencingTool, goToTool, hubspotContactUpsert, inspectKs, lintGlossary,
   lintPersonaIdentity, lintPrompts, loadSectionsManifest, Management, matchProtectedTag, meta, normalizeModality, parseCsv, randId, resolveIntellectId, salesforceContactUpsert, Sessions, siteMapPrompt, SPIRAL_RECOVERY_PREFIX,
   summarizeReport, tools, uuidv4, validatePromptVars, validateSecretRefs, type Agent, type ManagementOptions,
 } from "../src/management.js"
@@ -103,7 +103,7 @@ test("tokens are minted with the privileges of their kind", async () => {
   assert.ok(admin.secondsRemaining() > 3590 && admin.expiresAt > Date.now() / 1000 + 3590)
 
   const restrictions = { actionsLimit: 3, ipRestrict: "10.0.0.1", uriRestrict: "/x/*", sessionGroupId: "g" }
-  await sessions.createConversationToken({ configId: 42, userId: "sam", ttlSeconds: 60.9, restrictions, extraPrivileges: ["sview:*"] })
+  await sessions.createConversationToken({ configId: 42, userId: "sam", ttlSeconds: 60, restrictions, extraPrivileges: ["sview:*"] })
   const { type, expiry, privileges, userId } = last().body
   assert.deepEqual([type, expiry, userId, privileges], ["0", "60", "sam", "geniegpcid:42,setrole:PLAYBACK_BASE_ROLE,actionslimit:3,iprestrict:10.0.0.1,urirestrict:/x/*,sessionid:g,sview:*"])
   await sessions.createConversationToken({ configId: 42, userId: "me", sessionType: "admin", restrictions: { role: "R" } })
@@ -138,12 +138,14 @@ test("tokens that are not minted", async () => {
     [() => sessions.createAdminToken({ userId: "me", ttlSeconds: 604_801 }), "ttl_too_long"],
     [() => sessions.createAdminToken({ userId: "me", ttlSeconds: 0 }), "bad_request"],
     [() => sessions.createAdminToken({ userId: "me", ttlSeconds: NaN }), "bad_request"],
+    [() => sessions.createAdminToken({ userId: "me", ttlSeconds: 1.5 }), "bad_request"],
     [() => conversation({ configId: undefined }), "bad_request"],
     [() => conversation({ ttlSeconds: 86_401 }), "ttl_too_long"],
     [() => conversation({ extraPrivileges: ["DisableEntitlement"] }), "entitlement_violation"],
     [() => conversation({ extraPrivileges: "sview:*,disableentitlement" }), "entitlement_violation"],
     [() => conversation({ extraPrivileges: ["setrole:X"] }), "bad_request"],
     [() => conversation({ extraPrivileges: ["agentid:a", "AgentId:b"] }), "bad_request"],
+    [() => conversation({ restrictions: { ipRestrict: "1.1.1.1" }, extraPrivileges: ["iprestrict:2.2.2.2"] }), "bad_request"],
     [() => conversation({ sessionType: "admin", userId: "me", extraPrivileges: "setrole:A,setrole:B" }), "bad_request"],
     [() => conversation({ extraPrivileges: ["a b"] }), "bad_request"],
     [() => conversation({ sessionType: "admin" }), "bad_request"],
@@ -330,6 +332,139 @@ test("what is wrong is refused before a request", async () => {
   ]
   for (const [call, code = "bad_request"] of bad) await assert.rejects(async () => call(), (error) => error instanceof AgentError && error.code === code, String(call))
   assert.equal(sent.length, 0)
+})
+
+/** Calls with everything that they need, of methods that `requests` does not have. */
+const more: ((m: Management) => unknown)[] = [
+  (m) => m.agents.get("a", adminKs), (m) => m.agents.getEmbedScript("a", EMBED_TYPES[0], adminKs), (m) => m.application.resolveWidgetId("a", adminKs), (m) => m.application.appInit(adminKs),
+  (m) => m.avatars.get("x", adminKs), (m) => m.avatars.delete("x", adminKs, confirmed),
+  (m) => m.catalog.delete("i", adminKs, confirmed), (m) => m.catalog.createVoice(new Blob(["x"]), { name: "v", description: "d" }, adminKs),
+  ...(["createVisual", "createFace", "createBackground"] as const).map((name) => (m: Management) => m.catalog[name](new Blob(["x"]), { name: "v", genderPresentation: "Feminine" }, adminKs)),
+  (m) => m.avatarSessions.create({ visualConfig: { id: "v" } }, adminKs),
+  (m) => m.intellects.delete(1, adminKs, confirmed), (m) => m.intellects.getCapabilities(1, adminKs), (m) => m.intellects.setCapability(1, "avatar", "on", adminKs), (m) => m.intellects.setCapabilities(1, { avatar: "on" }, adminKs),
+  (m) => m.intellects.setClientVariablesEnabled(1, true, adminKs), (m) => m.intellects.setPrompts(1, [], adminKs), (m) => m.intellects.previewPrompt(1, adminKs), (m) => m.intellects.snapshot(1, adminKs),
+  (m) => m.intellects.restore({ configId: 1, label: null, type: "internal", fields: { status: 2 }, _meta: meta() }, adminKs), (m) => m.intellects.setBrainConfig(1, { agentLlm: "x" }, adminKs), (m) => m.intellects.getBrainConfig(1, adminKs),
+  (m) => m.intellects.brainConfigAvailable(adminKs), (m) => m.intellects.resolveCapabilities(1, adminKs),
+  (m) => m.intellects.secrets.listNames(1, adminKs), (m) => m.intellects.secrets.has(1, "A", adminKs), (m) => m.intellects.secrets.set(1, { A: "b" }, adminKs), (m) => m.intellects.secrets.delete(1, "A", adminKs, confirmed),
+  (m) => m.intellects.secrets.replaceAll(1, {}, adminKs, confirmed), (m) => m.intellects.secrets.validate(1, adminKs),
+  (m) => m.intellectConfig.patch(1, { name: "n" }, adminKs), (m) => m.intellectConfig.setCapabilities(1, { avatar: "on" }, adminKs), (m) => m.intellectConfig.setCapability(1, "avatar", "on", adminKs),
+  (m) => m.intellectConfig.setToolIds(1, [], adminKs), (m) => m.intellectConfig.setSkillIds(1, [], adminKs), (m) => m.intellectConfig.setKnowledgeIds(1, [], adminKs), (m) => m.intellectConfig.setThreadStartTools(1, [], adminKs),
+  (m) => m.intellectConfig.setMcpServers(1, {}, adminKs), (m) => m.intellectConfig.setMetadata(1, { name: "n" }, adminKs), (m) => m.intellectConfig.setUserPropertiesForms(1, { callStage: CALL_STAGES[0], properties: [{ key: "k" }] }, adminKs),
+  (m) => m.intellectConfig.clearUserPropertiesForms(1, adminKs), (m) => m.intellectConfig.setAllowClientVariables(1, true, adminKs), (m) => m.intellectConfig.setOpeningPhrase(1, null, adminKs), (m) => m.intellectConfig.setModelConfiguration(1, null, adminKs),
+  (m) => m.intellectConfig.setAvatarSummaryConfig(1, null, adminKs), (m) => m.intellectConfig.setSecrets(1, { A: "b" }, adminKs), (m) => m.intellectConfig.listSecretNames(1, adminKs), (m) => m.intellectConfig.setBrainConfig(1, { agentLlm: "x" }, adminKs),
+  (m) => m.intellectConfig.describe(1, adminKs), (m) => m.intellectConfig.audit(1, adminKs),
+  (m) => m.tools.findReferencingIntellects("t", adminKs), (m) => m.skills.get("s", adminKs), (m) => m.skills.delete("s", adminKs, confirmed),
+  (m) => m.threads.get("t", adminKs), (m) => m.threads.rename("t", "x", adminKs), (m) => m.threads.transcript("t", adminKs), (m) => m.threads.delete("t", adminKs, confirmed), (m) => m.threads.complete("t", adminKs),
+  (m) => m.messages.list(adminKs), (m) => m.messages.reportSummary(adminKs), (m) => m.feedback.list(adminKs), (m) => m.conversations.status(adminKs),
+  (m) => m.knowledge.createRecord({ name: "k" }, adminKs), (m) => m.knowledge.deleteRecord(3, adminKs, confirmed), (m) => m.knowledge.addSource(3, { name: "a" }, adminKs), (m) => m.knowledge.removeSource(3, { name: "a" }, adminKs),
+  (m) => m.knowledge.isIndexed(3, adminKs), (m) => m.knowledge.getLinkage(1, adminKs), (m) => m.knowledge.setEnabled(1, true, adminKs), (m) => m.knowledge.linkAvailable(adminKs), (m) => m.knowledge.listCategoryEntries(9, adminKs),
+  (m) => m.knowledge.createCategory({ name: "c" }, adminKs), (m) => m.knowledge.findCategory("c", adminKs), (m) => m.knowledge.findOrCreateCategory({ name: "c" }, adminKs), (m) => m.knowledge.attachEntry("e", 9, adminKs),
+  (m) => m.knowledge.detachEntry("e", 9, adminKs, confirmed), (m) => m.knowledge.uploadDocument({ file: new Blob(["x"]), name: "n", categoryId: 9 }, adminKs), (m) => m.knowledge.uploadMarkdown({ markdown: "x", categoryId: 9 }, adminKs),
+  (m) => m.knowledge.corpusStatus({ categoryId: 9 }, adminKs),
+  (m) => m.lifecycle.list(adminKs), (m) => m.lifecycle.get("r", adminKs), (m) => m.lifecycle.create({ name: "r" }, adminKs), (m) => m.lifecycle.delete("r", adminKs, confirmed), (m) => m.lifecycle.match({}, adminKs),
+  (m) => m.lifecycle.listEvents({}, adminKs), (m) => m.lifecycle.describeFields({}, adminKs), (m) => m.lifecycle.audit("r", adminKs),
+  (m) => m.insightSettings.list(adminKs), (m) => m.insightSettings.get("i", adminKs), (m) => m.insightSettings.update("i", { title: "t" }, adminKs), (m) => m.insightSettings.delete("i", adminKs, confirmed),
+  (m) => m.emailTemplates.list(adminKs), (m) => m.emailTemplates.create({ appGuid: "a", name: "n", subject: "s", body: "b", from: "f", language: "en" }, adminKs), (m) => m.emailTemplates.update("e", { name: "n" }, adminKs), (m) => m.emailTemplates.delete("e", adminKs, confirmed),
+  (m) => m.doctor(adminKs), (m) => m.setForcedLanguage({ configId: 1, language: "de" }, adminKs),
+]
+
+/** Methods whose options are in their first argument, or in another than the one after the token. */
+const others: Record<string, (m: any, options: any) => unknown> = {
+  "sessions.createAdminToken": (m, options) => m.sessions.createAdminToken(options && { userId: "me", ...options }),
+  "sessions.createConversationToken": (m, options) => m.sessions.createConversationToken(options && { configId: 1, ...options }),
+  "sessions.createAgentToken": (m, options) => m.sessions.createAgentToken(options && { agentId: "a", configId: 1, ...options }),
+  "sessions.createWidgetToken": (m, options) => m.sessions.createWidgetToken(options && { widgetId: "w", ...options }),
+  "conversations.stream": async (m, options) => m.conversations.stream(options && { userMessage: "x", ...options }, adminKs).next(),
+  "conversations.send": (m, options) => m.conversations.send(options && { userMessage: "x", ...options }, adminKs),
+  converse: async (m, options) => m.converse(options && { configId: 1, userMessage: "x", ...options }).next(),
+  converseOnce: (m, options) => m.converseOnce(options && { configId: 1, userMessage: "x", ...options }),
+  provision: (m, options) => m.provision(options && { brief: "x", ks: adminKs, ...options }),
+  "provision.knowledge": (m, options) => m.provision({ brief: "x", ks: adminKs, knowledge: options ?? 1 }),
+  setForcedLanguage: (m, options) => m.setForcedLanguage(options && { configId: 1, language: "de", ...options }, adminKs),
+  "avatarSessions.create": (m, options) => m.avatarSessions.create(options && { visualConfig: { id: "v" }, ...options }, adminKs),
+  "avatarSessions.say": (m, options) => m.avatarSessions.say({ sessionId: "s", token: "t" }, new Blob(["x"]), options && { duration: 1, ...options }),
+  "knowledge.createCategory": (m, options) => m.knowledge.createCategory(options && { name: "c", ...options }, adminKs),
+  "knowledge.findOrCreateCategory": (m, options) => m.knowledge.findOrCreateCategory(options && { name: "c", ...options }, adminKs),
+  "knowledge.linkCategory": (m, options) => m.knowledge.linkCategory(options && { configId: 1, categoryId: 9, ...options }, adminKs),
+  "knowledge.uploadDocument": (m, options) => m.knowledge.uploadDocument(options && { file: new Blob(["x"]), name: "n", categoryId: 9, ...options }, adminKs),
+  "knowledge.uploadMarkdown": (m, options) => m.knowledge.uploadMarkdown(options && { markdown: "x", categoryId: 9, ...options }, adminKs),
+  "knowledge.corpusStatus": (m, options) => m.knowledge.corpusStatus(options && { categoryId: 9, ...options }, adminKs),
+  "knowledge.search": (m, options) => m.knowledge.search(options && { query: "q", ...options }, adminKs),
+  "catalog.update": (m, options) => m.catalog.update(options && { itemId: "i", ...options }, adminKs),
+  "feedback.add": (m, options) => m.feedback.add(options && { message_id: "m", is_positive: true, ...options }, adminKs),
+  "intellectConfig.setMetadata": (m, options) => m.intellectConfig.setMetadata(1, options && { name: "n", ...options }, adminKs),
+  restrictions: (m, options) => m.sessions.createConversationToken({ configId: 1, restrictions: options ?? 1 }),
+  "new Management": (_, options) => new Management(options && { partnerId: 77, ...options }),
+  goToTool: (_, options) => goToTool(options ?? 1),
+  "tools.client": (_, options) => tools.client(options && { name: "t", description: "d", ...options }),
+  "tools.api": (_, options) => tools.api(options && { name: "t", description: "d", responseTemplate: "x", request: { url: "https://x.example", ...options } }),
+}
+
+/** The names of all methods of a client. */
+function methodNames(value: object, before = ""): string[] {
+  return [...Object.entries(value), ...Object.getOwnPropertyNames(Object.getPrototypeOf(value)).filter((name) => !["constructor", "endpoints"].includes(name) && !(name in Object.prototype)).map((name) => [name, (value as any)[name]] as const)]
+    .flatMap(([name, member]) => (typeof member === "function" ? [before + name] : typeof member === "object" && member !== null ? methodNames(member, `${before}${name}.`) : []))
+}
+
+/** The member of an object that a name such as `agents.get` leads to, bound to what it is a member of. */
+function memberOf(value: object, name: string): (...args: unknown[]) => any {
+  const parts = name.split(".")
+  const owner = parts.slice(0, -1).reduce((at: any, part) => at[part], value)
+  return (...args) => owner[parts.at(-1)!](...args)
+}
+
+/** A client whose methods only note their names and arguments. */
+function noting(value: object, noted: [string, unknown[]][], before = ""): any {
+  return new Proxy(value, {
+    get: (target, name: string) => {
+      const member = (target as any)[name]
+      return typeof member === "function" ? (...args: unknown[]) => void noted.push([before + name, args]) : noting(member, noted, `${before}${name}.`)
+    },
+  })
+}
+
+test("an option that does not exist is refused before a request, by every method", async () => {
+  const { management, sent } = client()
+  const noted: [string, unknown[]][] = []
+  for (const call of [...requests.map(([call]) => call), ...more]) call(noting(management, noted))
+  for (const name of ["interrupt", "initClient", "keepAlive", "end"]) noted.push([`avatarSessions.${name}`, [{ sessionId: "s", token: adminKs }]])
+  for (const [name, args] of noted) {
+    const at = Math.max(args.indexOf(adminKs) + 1, 1)
+    const call = (settings: unknown) => async () => memberOf(management, name)(...args.slice(0, at), settings)
+    await assert.rejects(call({ ...(args[at] as object), sgnal: 1 }), (error: AgentError) => error.code === "bad_request" && /\bsgnal\b.*did you mean signal\?/.test(error.message), name)
+    await assert.rejects(call({ ...(args[at] as object), signal: 1 }), (error: AgentError) => error.code === "bad_request" && /\bsignal\b/.test(error.message), name)
+    await assert.rejects(call(1), (error: AgentError) => error.code === "bad_request" || error.code === "confirmation_required", name)
+    // A list with a token is the shorter form of the call for the entries of a category.
+    if (at > 1 && name !== "knowledge.list") await assert.rejects(async () => memberOf(management, name)(...Array(at - 1).fill(undefined), adminKs, args[at]), (error) => error instanceof AgentError && error.status === undefined, name)
+  }
+  for (const [name, call] of Object.entries(others)) {
+    for (const [options, says] of [[{ nonsense: 1 }, /\bnonsense\b/], [undefined, /must be|needs|required/], [null, /must be|needs|required/]] as const) {
+      await assert.rejects(async () => call(management, options), (error: AgentError) => error instanceof AgentError && error.code === "bad_request" && says.test(error.message), `${name} ${inspect(options)}`)
+    }
+  }
+  assert.deepEqual(sent.map(({ url, body }) => [url, body]), [])
+  const without = ["sessions.revoke", "intellects.diffSnapshots"] // methods without options
+  assert.deepEqual(methodNames(management).filter((name) => ![...without, ...Object.keys(others), ...noted.map(([name]) => name)].includes(name)), [])
+})
+
+test("arguments that are missing or of another type are refused with an error of the package", async () => {
+  const { management } = client()
+  const { TOOL_TYPES: _types, HTTP_METHODS: _methods, ARG_TYPES: _args, ...builders } = tools
+  const functions = {
+    management, builders, assembleSystemPrompt, buildBrainConfigPatch, buildIndexerObjects, buildSectionsManifest, buildUserPropertiesForms, goToTool, inspectKs, lintGlossary, lintPersonaIdentity, lintPrompts, loadSectionsManifest,
+    matchProtectedTag, normalizeModality, parseCsv, resolveIntellectId, siteMapPrompt, summarizeReport, validatePromptVars, validateSecretRefs,
+  }
+  for (const name of methodNames(functions)) {
+    for (const first of [undefined, null, 1, "x", {}, []]) for (const count of [1, 2, 3]) for (const ks of [undefined, adminKs]) for (const settings of [null, {}, "x"]) {
+      const args = [...Array(count).fill(first), ks, settings]
+      try {
+        const result = memberOf(functions, name)(...args)
+        await (result?.next ? result.next() : result)
+      } catch (error) {
+        if (!(error instanceof AgentError)) assert.fail(`${name}(${args.map((arg) => inspect(arg)).join(", ")}): ${(error as Error).stack}`)
+      }
+    }
+  }
 })
 
 test("a request is sent again where that is safe", async () => {

@@ -1,4 +1,5 @@
 import { bad, fault, isObject, isText } from "./fault.js"
+import { callChecks, settingsOf, type Checks } from "./given.js"
 import type { CallSettings, Host, Http } from "./http.js"
 import type { Ks, Scope } from "./token.js"
 import { uuidv4 } from "../compat/ids.js"
@@ -10,11 +11,15 @@ export interface Confirmation extends CallSettings {
   confirmPermanent: true
 }
 
+export const confirmChecks: Checks<Confirmation> = { ...callChecks, confirmPermanent: "boolean" }
+
 /** A create with this key is done once; a repetition gets the first reply. */
 export interface KeySettings extends CallSettings {
   /** Default: a random one. */
   idempotencyKey?: string
 }
+
+export const keyChecks: Checks<KeySettings> = { ...callChecks, idempotencyKey: "string" }
 
 /** Puts one argument of a method into the body of its request, or throws `bad_request`. */
 export type Param = (value: unknown, body: Json) => void
@@ -108,6 +113,8 @@ export interface ListSettings<Filter extends object> extends CallSettings {
   orderBy?: string
 }
 
+const listChecks: Checks<ListSettings<object>> = { ...callChecks, filter: "any", pageSize: "any", orderBy: "string" }
+
 /** The methods of a table of calls and lists. */
 export type Methods<Table> = {
   [Name in keyof Table]: Table[Name] extends Call<infer Method> ? Method : Table[Name] extends List<infer Row, infer Filter extends object, infer Short> ? (ks: Ks, settings?: ListSettings<Filter> & Short) => Page<Row> : never
@@ -115,16 +122,17 @@ export type Methods<Table> = {
 
 /** Makes the methods of a table. */
 export function methods<Table extends Readonly<Record<string, Call<never> | List<unknown, object>>>>(http: Http, table: Table): Methods<Table> {
-  return Object.fromEntries(Object.entries(table).map(([name, entry]) => [name, "params" in entry ? (...args: unknown[]) => run(http, entry, args) : (ks: Ks, settings?: ListSettings<Json>) => page(http, entry, ks, settings)])) as Methods<Table>
+  return Object.fromEntries(Object.entries(table).map(([name, entry]) => [name, "params" in entry ? (...args: unknown[]) => run(http, entry, args) : (ks: Ks, settings?: ListSettings<object>) => page(http, entry, ks, settings)])) as Methods<Table>
 }
 
 async function run(http: Http, { at, path, params, scope = "admin", key, removes, method, body: fixed, result }: Call<never>, args: unknown[]): Promise<unknown> {
   const body: Json = { ...fixed }
   for (const [i, param] of params.entries()) param(args[i], body)
-  const [ks, settings = {}] = args.slice(params.length) as [Ks, KeySettings?]
+  const [ks, settings] = args.slice(params.length) as [Ks, KeySettings?]
   if (removes !== undefined) confirm(removes, settings)
-  const idempotencyKey = key === "given" ? (settings.idempotencyKey ?? uuidv4()) : key && uuidv4()
-  const reply = await http.request({ at, path, body, ks, scope, signal: settings.signal, idempotencyKey, ...(method && { method }) })
+  const { signal, idempotencyKey: own } = settingsOf<KeySettings>(settings, { ...(removes === undefined ? callChecks : confirmChecks), ...(key === "given" && keyChecks) } as typeof keyChecks)
+  const idempotencyKey = key && (own ?? uuidv4())
+  const reply = await http.request({ at, path, body, ks, scope, signal, idempotencyKey, ...(method && { method }) })
   return result ? result(reply, path) : reply
 }
 
@@ -148,16 +156,23 @@ export function recordOf<T>(reply: T, path: string): T {
 /** The largest page. */
 const maxPageSize = 500
 
+/** Throws `bad_request` for a size that no page can have. */
+export function checkedSize(size: number): number {
+  if (!Number.isInteger(size) || size < 1 || size > maxPageSize) throw bad(`pageSize must be an integer from 1 to ${maxPageSize}`)
+  return size
+}
+
 /** How many pages in succession may begin with the same object, since objects may be added between requests; more mean that the service ignores the pager. */
 const samePages = 2
 
 /** The objects of a declared list. */
-function page<Row>(http: Http, { at, path, scope = "admin", size = 30, filter: kind, short = {}, orders, check }: List<Row, object>, ks: Ks, settings: ListSettings<object> = {}): Page<Row> {
-  const { filter, pageSize = size, orderBy, signal } = settings
+function page<Row>(http: Http, { at, path, scope = "admin", size = 30, filter: kind, short = {}, orders, check }: List<Row, object>, ks: Ks, settings?: ListSettings<object>): Page<Row> {
+  const checks = { ...listChecks, ...Object.fromEntries(Object.keys(short).map((name) => [name, "string" as const])) }
+  const { filter, pageSize = size, orderBy, signal } = settingsOf(settings, checks)
   if (filter != null && !isObject(filter)) throw bad("filter must be an object")
   const chosen: Json = { ...filter }
   for (const [name, condition] of Object.entries(short)) {
-    const value = (settings as Json)[name]
+    const value = (settings as Json | undefined)?.[name]
     if (value !== undefined) chosen[condition] = value
   }
   check?.(chosen)
@@ -178,8 +193,7 @@ export class Page<Row> implements PromiseLike<Row[]>, AsyncIterable<Row> {
 
   /** @internal */
   constructor(size: number, request: (index: number, seen: number) => Promise<unknown>) {
-    if (!Number.isInteger(size) || size < 1 || size > maxPageSize) throw bad(`pageSize must be an integer from 1 to ${maxPageSize}`)
-    this.#size = size
+    this.#size = checkedSize(size)
     this.#request = request
   }
 

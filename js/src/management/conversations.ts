@@ -2,6 +2,7 @@ import { collectConverse, parseConverseStream, SPIRAL_RECOVERY_PREFIX } from "..
 import { plainCapabilities, plainVars } from "../core/options.js"
 import type { Segment } from "../generated/events.js"
 import { bad, fault, isText, type Clean } from "./fault.js"
+import { callChecks, given, settingsOf, type Checks } from "./given.js"
 import type { CallSettings, Http } from "./http.js"
 import { checkedToken, textOfToken, type Ks } from "./token.js"
 import type { Capabilities } from "./types.js"
@@ -31,6 +32,12 @@ export interface SendInput extends ConverseInput {
   recoverFromSpiral?: boolean
 }
 
+const converseChecks: Checks<ConverseInput> = {
+  ...callChecks, userMessage: "any", threadId: "string", sse: "boolean", model_type: "string", force_experience: "any", request_vars: "any", capabilities: "any",
+}
+
+export const sendChecks: Checks<SendInput> = { ...converseChecks, onErrorSegment: "any", recoverFromSpiral: "boolean" }
+
 /** A whole answer, as `collectConverse` reads it. */
 export type Turn = Awaited<ReturnType<typeof collectConverse>> & {
   /** Set when the turn was tried again: whether there is a text now. */
@@ -39,7 +46,8 @@ export type Turn = Awaited<ReturnType<typeof collectConverse>> & {
   firstAttempt?: { toolCalls: Awaited<ReturnType<typeof collectConverse>>["toolCalls"]; spiralStopped: boolean }
 }
 
-function bodyOf({ userMessage, threadId, sse = false, model_type, force_experience, request_vars, capabilities }: ConverseInput): Record<string, unknown> {
+/** The body of a request for a turn. Throws `bad_request`, `validation_error` or `unknown_capability`. */
+export function bodyOf({ userMessage, threadId, sse = false, model_type, force_experience, request_vars, capabilities }: ConverseInput): Record<string, unknown> {
   if (!isText(userMessage)) throw bad("userMessage is required")
   if (force_experience != null && !experiences.includes(force_experience)) throw fault("validation_error", `force_experience must be one of ${experiences.join(", ")}`)
   return {
@@ -65,7 +73,7 @@ export function conversations(http: Http) {
   return {
     /** Runs a turn and yields the segments of its answer as they arrive. The options are checked when the loop begins. */
     async *stream(input: ConverseInput, ks: Ks): AsyncGenerator<Segment, void, undefined> {
-      const reply = await open(bodyOf(input), ks, input.signal)
+      const reply = await open(bodyOf(given("the input", input, converseChecks)), ks, input.signal)
       const segments = parseConverseStream(reply)
       try {
         for (;;) {
@@ -79,7 +87,7 @@ export function conversations(http: Http) {
     },
     /** Runs a turn and resolves with its whole answer. Rejects with `thread_access_denied` or `stream_error` for an error in it, unless `onErrorSegment` is `return`. */
     async send(input: SendInput, ks: Ks): Promise<Turn> {
-      const { onErrorSegment = "throw", recoverFromSpiral = false } = input ?? {}
+      const { onErrorSegment = "throw", recoverFromSpiral = false } = given("the input", input, sendChecks)
       if (onErrorSegment !== "throw" && onErrorSegment !== "return") throw bad("onErrorSegment must be throw or return")
       checkedToken(ks, "conversation", "conversations.send")
       let turn = await collect(input, ks)
@@ -92,8 +100,10 @@ export function conversations(http: Http) {
       return turn
     },
     /** What a conversation with a token has. */
-    status: (ks: Ks, { signal }: CallSettings = {}) =>
-      http.request<{ aiConsent: unknown; avatar: unknown; identifiedUser: unknown }>({ at: "genieUrl", path: "assistant/status", method: "GET", ks, scope: "users", signal }),
+    async status(ks: Ks, settings?: CallSettings): Promise<{ aiConsent: unknown; avatar: unknown; identifiedUser: unknown }> {
+      const { signal } = settingsOf(settings, callChecks)
+      return http.request({ at: "genieUrl", path: "assistant/status", method: "GET", ks, scope: "users", signal })
+    },
   }
 }
 

@@ -1,6 +1,7 @@
 // Reads an account, and reports what does not fit together. It writes nothing.
 import { recordOf, type Page } from "./calls.js"
 import { bad, isObject, isText } from "./fault.js"
+import { callChecks, settingsOf, type Checks } from "./given.js"
 import type { CallSettings, Http } from "./http.js"
 import { buildUserPropertiesForms, secretsOf, validateSecretRefs, type intellects, type PropertiesForm } from "./intellects.js"
 import type { knowledge } from "./knowledge.js"
@@ -40,6 +41,8 @@ export interface DoctorSettings extends CallSettings {
   /** How many objects a request gets, 1 to 500; default 500. */
   pageSize?: number
 }
+
+const doctorChecks: Checks<DoctorSettings> = { ...callChecks, agentIds: "any", pageSize: "any" }
 
 /** The parts of a client that an audit reads with. */
 export interface AuditParts {
@@ -271,18 +274,18 @@ function refusalOf(check: () => unknown): string | undefined {
 }
 
 /** Audits one intellect. */
-export async function auditIntellect(http: Http, parts: AuditParts, id: number, ks: Ks, { signal }: CallSettings = {}): Promise<AuditResult> {
-  const record = recordOf(await parts.intellects.get(id, ks, { signal }), "v1/intellect/get")
-  const examination = new Examination(parts, ks, { signal })
+export async function auditIntellect(http: Http, parts: AuditParts, id: number, ks: Ks, settings?: CallSettings): Promise<AuditResult> {
+  const record = recordOf(await parts.intellects.get(id, ks, settings), "v1/intellect/get")
+  const examination = new Examination(parts, ks, { ...settings })
   await examination.readParts()
   examination.intellect(record)
   return examination.result(http, "intellectConfig.audit", `intellect:${id}`)
 }
 
 /** Audits one lifecycle rule. */
-export async function auditRule(http: Http, parts: AuditParts, id: string, ks: Ks, { signal }: CallSettings = {}): Promise<AuditResult> {
-  const record = recordOf(await parts.lifecycle.get(id, ks, { signal }), "lifecycle/get")
-  const examination = new Examination(parts, ks, { signal })
+export async function auditRule(http: Http, parts: AuditParts, id: string, ks: Ks, settings?: CallSettings): Promise<AuditResult> {
+  const record = recordOf(await parts.lifecycle.get(id, ks, settings), "lifecycle/get")
+  const examination = new Examination(parts, ks, { ...settings })
   await examination.readAgents()
   await examination.readIntellects()
   await examination.readRuleParts()
@@ -291,10 +294,10 @@ export async function auditRule(http: Http, parts: AuditParts, id: string, ks: K
 }
 
 /** Audits an account, or some of its agents. */
-export async function doctor(http: Http, parts: AuditParts, ks: Ks, settings: DoctorSettings = {}): Promise<Diagnosis> {
-  const { agentIds, signal } = settings
+export async function doctor(http: Http, parts: AuditParts, ks: Ks, settings?: DoctorSettings): Promise<Diagnosis> {
+  const { agentIds, signal } = settingsOf(settings, doctorChecks)
   if (agentIds !== undefined && !(Array.isArray(agentIds) && agentIds.every(isText) && new Set(agentIds).size === agentIds.length)) throw bad("agentIds must be an array of ids, each once")
-  const examination = new Examination(parts, ks, settings)
+  const examination = new Examination(parts, ks, { ...settings })
   await examination.readParts()
   let chosen: readonly Agent[]
   if (agentIds?.length) {

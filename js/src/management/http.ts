@@ -1,9 +1,10 @@
 import { isPrivate } from "../core/privatehost.js"
-import { AgentError, localError } from "../core/errors.js"
+import { AgentError, checkSignal, localError } from "../core/errors.js"
 import { textUpTo } from "../core/textupto.js"
 import { bases } from "../generated/management.js"
 import { regions, type Region } from "../generated/settings.js"
-import { bad, cleaner, fault, hiddenRefusal, isObject, isText, refusal, type Clean } from "./fault.js"
+import { bad, cleaner, fault, hiddenRefusal, isText, refusal, type Clean } from "./fault.js"
+import { callChecks, given, settingsOf, type Checks } from "./given.js"
 import { checkedToken, textOfToken, type Ks, type Scope } from "./token.js"
 import { uuidv4 } from "../compat/ids.js"
 import { meta, type Meta } from "./small.js"
@@ -58,6 +59,11 @@ export interface ManagementOptions {
   timeoutMs?: number
 }
 
+const optionChecks: Checks<ManagementOptions> = {
+  partnerId: "any", adminSecret: "string", getAdminSecret: "function", region: "any", agenticUrl: "any", genieUrl: "any", ovpUrl: "any", messagingUrl: "any",
+  allowInsecureTransport: "boolean", fetch: "function", logger: "object", onResponse: "function", onAuditEvent: "function", timeoutMs: "any",
+}
+
 /** The last argument of every call. */
 export interface CallSettings {
   /** Ends the call with code `aborted`. */
@@ -100,14 +106,10 @@ export class Http {
   readonly #onAuditEvent: ManagementOptions["onAuditEvent"]
 
   constructor(options: ManagementOptions) {
-    if (!isObject(options)) throw bad("the options must be an object with a partnerId")
-    const { partnerId, adminSecret, getAdminSecret, region = "nvp1", timeoutMs = 30_000 } = options as ManagementOptions
+    const { partnerId, adminSecret, getAdminSecret, region = "nvp1", timeoutMs = 30_000 } = given("the options", options, optionChecks)
     if (!/^[1-9]\d*$/.test(String(partnerId ?? ""))) throw bad("partnerId is required: the number of the account")
     if (!regions.includes(region)) throw bad(`the region must be one of ${regions.join(", ")}`)
     if (!(Number.isFinite(timeoutMs) && timeoutMs > 0)) throw bad("timeoutMs must be a positive number of milliseconds")
-    for (const name of ["getAdminSecret", "fetch", "onResponse", "onAuditEvent"] as const) {
-      if (options[name] != null && typeof options[name] !== "function") throw bad(`${name} must be a function`)
-    }
     this.partnerId = String(partnerId)
     const address = (host: Host) => (options[host] == null ? bases[region][host] : checkedAddress(host, String(options[host]), options))
     this.endpoints = Object.freeze({ region, agenticUrl: address("agenticUrl"), genieUrl: address("genieUrl"), ovpUrl: address("ovpUrl"), messagingUrl: address("messagingUrl") })
@@ -146,21 +148,24 @@ export class Http {
   }
 
   /** Calls a service of the media API, whose token is in the body. */
-  ovp<T = Record<string, unknown>>(service: string, action: string, fields: Record<string, unknown>, ks: Ks, settings: CallSettings = {}): Promise<T> {
+  ovp<T = Record<string, unknown>>(service: string, action: string, fields: Record<string, unknown>, ks: Ks, settings?: CallSettings): Promise<T> {
+    const { signal } = settingsOf(settings, callChecks)
     const token = checkedToken(ks, "admin", `${service}/${action}`)
-    return this.request({ at: "ovpUrl", path: `/service/${service}/action/${action}`, body: { ...fields, ks: token, format: 1 }, ks, auth: "none", ...settings })
+    return this.request({ at: "ovpUrl", path: `/service/${service}/action/${action}`, body: { ...fields, ks: token, format: 1 }, ks, auth: "none", signal })
   }
 
   /** Uploads a file to the media API, in a form that has the token. */
-  ovpUpload(path: string, form: (token: string) => FormData, ks: Ks, settings: CallSettings): Promise<unknown> {
-    return this.request({ at: "ovpUrl", path, body: form(checkedToken(ks, "admin", "uploadtoken/upload")), ks, auth: "none", ...settings })
+  ovpUpload(path: string, form: (token: string) => FormData, ks: Ks, settings?: CallSettings): Promise<unknown> {
+    const { signal } = settingsOf(settings, callChecks)
+    return this.request({ at: "ovpUrl", path, body: form(checkedToken(ks, "admin", "uploadtoken/upload")), ks, auth: "none", signal })
   }
 
   /** Calls several services of the media API in one request. Rejects with `ovp_error` for the first one that failed. */
-  async multirequest(calls: readonly ({ service: string; action: string } & Record<string, unknown>)[], ks: Ks, settings: CallSettings = {}): Promise<Record<string, unknown>[]> {
+  async multirequest(calls: readonly ({ service: string; action: string } & Record<string, unknown>)[], ks: Ks, settings?: CallSettings): Promise<Record<string, unknown>[]> {
+    const { signal } = settingsOf(settings, callChecks)
     const token = checkedToken(ks, "admin", "multirequest")
     const body = { apiVersion: "19.14.0", format: 1, ...Object.fromEntries(calls.map((call, i) => [String(i), { ks: token, ...call }])) }
-    const replies = await this.request<unknown>({ at: "ovpUrl", path: "/service/multirequest", body, ks, auth: "none", ...settings })
+    const replies = await this.request<unknown>({ at: "ovpUrl", path: "/service/multirequest", body, ks, auth: "none", signal })
     if (!Array.isArray(replies) || replies.length !== calls.length) throw fault("invalid_response", "the reply to the multirequest does not have a result for each call", { instance: "/service/multirequest" })
     for (const [i, reply] of replies.entries()) {
       const { service, action } = calls[i]!
@@ -195,7 +200,8 @@ export class Http {
     return response
   }
 
-  #prepared({ at, path, body, ks, scope = "admin", method = "POST", idempotencyKey, auth, statusInReply = false }: Request): Prepared {
+  #prepared({ at, path, body, ks, scope = "admin", method = "POST", idempotencyKey, auth, statusInReply = false, signal }: Request): Prepared {
+    checkSignal(signal)
     const base = this.endpoints[at]
     if (base === null) throw fault("region_unavailable", `the region ${this.endpoints.region} has no ${at}: give one to use it`)
     const token = auth === "none" ? "" : checkedToken(ks, scope, path.split("?", 1)[0]!)

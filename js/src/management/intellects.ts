@@ -3,8 +3,9 @@ import { resolveCapability, type ResolvedCapability } from "../compat/capabiliti
 import { plainCapabilities } from "../core/options.js"
 import { CALL_STAGES, SKILL_MODES } from "../generated/management.js"
 import { capabilityNames } from "../generated/settings.js"
-import { call, confirm, fields, isRecordId, list, methods, number, recordOf, type Confirmation, type Json } from "./calls.js"
+import { call, confirm, confirmChecks, fields, isRecordId, list, methods, number, recordOf, type Confirmation, type Json } from "./calls.js"
 import { bad, fault, isObject, isText } from "./fault.js"
+import { callChecks, given, settingsOf, type Checks } from "./given.js"
 import type { CallSettings, Http } from "./http.js"
 import { assembleSystemPrompt, lintPrompts, type AssembledPrompt, type PromptLint } from "./lint.js"
 import type { Meta } from "./small.js"
@@ -38,6 +39,8 @@ export interface ForceSettings extends CallSettings {
   force?: boolean
 }
 
+const forceChecks: Checks<ForceSettings> = { ...callChecks, force: "boolean" }
+
 /** Settings of a change of prompts. */
 export interface PromptSettings extends CallSettings {
   baseDirective?: string | null
@@ -47,6 +50,8 @@ export interface PromptSettings extends CallSettings {
   /** False checks nothing; `strict` refuses warnings too. Default: errors are refused. */
   lint?: boolean | "strict"
 }
+
+const promptChecks: Checks<PromptSettings> = { ...callChecks, baseDirective: "string", glossary: "string", status: "integer", knownVars: "array", lint: "any" }
 
 /** Limits and models of an intellect's brain, by names of this client; docs/management.md has those that are sent. */
 export interface BrainConfig {
@@ -190,6 +195,7 @@ const mask = "***"
 
 /** What differs between two snapshots. Sends nothing. */
 function diffSnapshots(a: Snapshot, b: Snapshot) {
+  for (const snapshot of [a, b]) if (!isObject(snapshot?.fields)) throw bad("both arguments must be snapshots")
   const byKey = ({ fields: { prompts } }: Snapshot) => new Map((prompts ?? []).map((block) => [block.key, JSON.stringify(block)]))
   const [before, after] = [byKey(a), byKey(b)]
   const common = (keys: Iterable<string>, other: Map<string, string>) => [...keys].filter((key) => other.has(key)).join("\n")
@@ -230,11 +236,11 @@ export function intellects(http: Http) {
     })]),
     delete: call<(id: number, ks: Ks, settings: Confirmation) => Promise<unknown>>(genie, "v1/intellect/delete", [number("id")], { removes: "an intellect", key: "random" }),
   })
-  const read = async (id: number, ks: Ks, { signal }: CallSettings) => recordOf(await calls.get(id, ks, { signal }), "v1/intellect/get")
+  const read = async (id: number, ks: Ks, settings?: CallSettings) => recordOf(await calls.get(id, ks, settings), "v1/intellect/get")
   const writeMeta = (id: number) => http.meta("v1/intellect/update", { scope: `intellect:${id}` })
 
   /** Reads an intellect and writes it back with a change. */
-  const merge = async (id: number, change: (current: Intellect) => IntellectFields, ks: Ks, settings: CallSettings, whole = true): Promise<{ result: Intellect; sent: IntellectFields }> => {
+  const merge = async (id: number, change: (current: Intellect) => IntellectFields, ks: Ks, settings?: CallSettings, whole = true): Promise<{ result: Intellect; sent: IntellectFields }> => {
     const current = await read(id, ks, settings)
     if (current.type === "external") throw bad("an external intellect can't be changed here")
     const sent = change(current)
@@ -242,41 +248,48 @@ export function intellects(http: Http) {
     return { result: await calls.update(body, ks, settings), sent }
   }
 
-  const setCapabilities = async (id: number, map: Capabilities, ks: Ks, { force = false, ...settings }: ForceSettings = {}) => {
+  const setCapabilities = async (id: number, map: Capabilities, ks: Ks, settings?: ForceSettings) => {
+    const { force = false, ...rest } = settingsOf(settings, forceChecks)
     const changes = plainCapabilities(map) as Capabilities
     if (Object.keys(changes).length === 0) throw bad("at least one capability is required")
     const { result, sent } = await merge(id, ({ capabilities = {} }) => {
       const vetoed = Object.entries(changes).find(([name, state]) => capabilities[name] === "disabled" && state === "on")
       if (vetoed && !force) throw fault("capability_vetoed", `the capability ${vetoed[0]} is disabled: pass force to switch it on nevertheless`)
       return { capabilities: { ...capabilities, ...changes } }
-    }, ks, settings)
+    }, ks, rest)
     return { capabilities: sent.capabilities!, result, _meta: writeMeta(id) }
   }
 
-  const setPrompts = async (id: number, prompts: PromptBlock[], ks: Ks, { baseDirective, glossary, status, knownVars, lint = true, ...settings }: PromptSettings = {}) => {
+  const setPrompts = async (id: number, prompts: PromptBlock[], ks: Ks, settings?: PromptSettings) => {
+    const { baseDirective, glossary, status, knownVars, lint = true, ...rest } = settingsOf(settings, promptChecks)
     if (!Array.isArray(prompts)) throw bad("the prompts must be an array of blocks")
     let found: PromptLint | null = null
     const { result } = await merge(id, (current) => {
       if (lint !== false) found = linted(prompts, current, knownVars, lint === "strict")
       return { prompts, ...(baseDirective !== undefined && { base_directive: baseDirective }), ...(glossary !== undefined && { glossary }), ...(status !== undefined && { status }) }
-    }, ks, settings)
+    }, ks, rest)
     return { result, lint: found as PromptLint | null, _meta: writeMeta(id) }
   }
 
-  const partnerConfig = <T>(action: string, body: Json, ks: Ks, { signal }: CallSettings = {}) => http.request<T>({ at: genie, path: `partner-config/${action}`, body, ks, signal })
+  const partnerConfig = <T>(action: string, body: { id: number } & Json, ks: Ks, settings?: CallSettings) => {
+    const { signal } = settingsOf(settings, callChecks)
+    if (!isRecordId(body.id)) throw bad("id must be an integer that is not negative")
+    return http.request<T>({ at: genie, path: `partner-config/${action}`, body, ks, signal })
+  }
 
-  const brainConfigAvailable = async (ks: Ks, settings: CallSettings = {}): Promise<{ available: boolean; reason: string; code?: string }> => {
+  const brainConfigAvailable = async (ks: Ks, settings?: CallSettings): Promise<{ available: boolean; reason: string; code?: string }> => {
     try {
       await partnerConfig("get", { id: 0 }, ks, settings)
       return { available: true, reason: "the account may configure the brain" }
     } catch (error) {
+      if ((error as { status?: number }).status === undefined) throw error // of the input
       return { available: false, ...refused(error) }
     }
   }
 
   /** Changes the configuration of a brain; a refusal because of the account is a result, not an error. */
-  const applyConfig = async (body: Json, ks: Ks, settings: CallSettings): Promise<Applied<{ result: unknown }>> => {
-    const _meta = http.meta("partner-config/update", { scope: `intellect:${body["id"]}` })
+  const applyConfig = async (body: { id: number } & Json, ks: Ks, settings?: CallSettings): Promise<Applied<{ result: unknown }>> => {
+    const _meta = http.meta("partner-config/update", { scope: `intellect:${body.id}` })
     try {
       return { applied: true, result: await partnerConfig("update", body, ks, settings), _meta }
     } catch (error) {
@@ -285,7 +298,7 @@ export function intellects(http: Http) {
     }
   }
 
-  const setBrainConfig = async (id: number, config: BrainConfig, ks: Ks, settings: CallSettings = {}): Promise<Applied<{ sentKeys: string[]; result: unknown }>> => {
+  const setBrainConfig = async (id: number, config: BrainConfig, ks: Ks, settings?: CallSettings): Promise<Applied<{ sentKeys: string[]; result: unknown }>> => {
     if (!isRecordId(id)) throw bad("id must be an integer that is not negative")
     const built = buildBrainConfigPatch(config)
     const { available, code = "error", reason } = await brainConfigAvailable(ks, settings)
@@ -295,7 +308,7 @@ export function intellects(http: Http) {
   }
 
   const namesOf = (record: Intellect) => Object.keys(secretsOf(record)).sort()
-  const writeSecrets = async (id: number, change: (stored: Record<string, string>) => Record<string, string>, ks: Ks, settings: CallSettings) => {
+  const writeSecrets = async (id: number, change: (stored: Record<string, string>) => Record<string, string>, ks: Ks, settings?: CallSettings) => {
     const { sent } = await merge(id, (current) => ({ secrets: change(secretsOf(current)) }), ks, settings, false)
     return Object.keys(sent.secrets!).sort()
   }
@@ -310,14 +323,14 @@ export function intellects(http: Http) {
 
   /** The named secrets of an intellect; values can be written and never read. */
   const secrets = {
-    async listNames(id: number, ks: Ks, settings: CallSettings = {}) {
+    async listNames(id: number, ks: Ks, settings?: CallSettings) {
       return { names: namesOf(await read(id, ks, settings)), _meta: http.meta("v1/intellect/get", { scope: `intellect:${id}` }) }
     },
-    async has(id: number, name: string, ks: Ks, settings: CallSettings = {}): Promise<boolean> {
+    async has(id: number, name: string, ks: Ks, settings?: CallSettings): Promise<boolean> {
       return namesOf(await read(id, ks, settings)).includes(name)
     },
     /** Adds secrets, or replaces their values. */
-    async set(id: number, values: Record<string, string>, ks: Ks, settings: CallSettings = {}) {
+    async set(id: number, values: Record<string, string>, ks: Ks, settings?: CallSettings) {
       const given = checkSecrets(values)
       if (Object.keys(given).length === 0) throw bad("at least one secret is required")
       const names = await writeSecrets(id, (stored) => ({ ...stored, ...given }), ks, settings)
@@ -325,38 +338,41 @@ export function intellects(http: Http) {
     },
     async delete(id: number, name: string, ks: Ks, settings: Confirmation) {
       confirm("a secret", settings)
+      const { signal } = settingsOf(settings, confirmChecks)
+      if (!isText(name)) throw bad("the name of a secret must be a text that is not empty")
       const names = await writeSecrets(id, (stored) => {
         if (!Object.hasOwn(stored, name)) throw fault("not_found", `the intellect has no secret ${name}`)
         return Object.fromEntries(Object.entries(stored).filter(([each]) => each !== name))
-      }, ks, settings)
+      }, ks, { signal })
       return { names, removed: name, _meta: writeMeta(id) }
     },
     /** Replaces all secrets; an empty object removes them. */
     async replaceAll(id: number, values: Record<string, string>, ks: Ks, settings: Confirmation) {
       confirm("the other secrets", settings)
+      const { signal } = settingsOf(settings, confirmChecks)
       const given = checkSecrets(values)
-      return { names: await writeSecrets(id, () => given, ks, settings), _meta: writeMeta(id) }
+      return { names: await writeSecrets(id, () => given, ks, { signal }), _meta: writeMeta(id) }
     },
     /** Checks the references to secrets in the intellect's prompts and tools. */
-    async validate(id: number, ks: Ks, settings: CallSettings = {}) {
+    async validate(id: number, ks: Ks, settings?: CallSettings) {
       const record = await read(id, ks, settings)
       const ids = [...(record.tool_ids ?? []), ...(record.thread_start_tools ?? [])]
-      const tools = await Promise.all([...new Set(ids)].map((tool) => http.request({ at: genie, path: "v1/tool/get", body: { id: tool }, ks, signal: settings.signal }).catch(() => undefined)))
+      const tools = await Promise.all([...new Set(ids)].map((tool) => http.request({ at: genie, path: "v1/tool/get", body: { id: tool }, ks, signal: settings?.signal }).catch(() => undefined)))
       const prompts = [record.base_directive, record.glossary, record.opening_phrase, record.prompts]
       return { ...validateSecretRefs({ secretNames: namesOf(record), tools, prompts }), _meta: http.meta("v1/intellect/get", { scope: `intellect:${id}` }) }
     },
   }
 
   /** Changes properties of an intellect and keeps the others. */
-  const patch = async (id: number, changes: IntellectFields | ((current: Intellect) => IntellectFields), ks: Ks, settings: CallSettings = {}) => ({ ...(await merge(id, (current) => {
-    const given = typeof changes === "function" ? changes(current) : changes
-    if (!isObject(given) || Object.keys(given).length === 0) throw bad("the changes must have at least one property")
-    const { type, ...rest } = given as IntellectFields & { type?: string }
-    if (type !== undefined && type !== (current.type ?? "internal")) throw bad("the type of an intellect can't be changed")
-    const unknown = Object.keys(rest).find((name) => !editable.includes(name))
-    if (unknown !== undefined) throw bad(`${unknown} can't be changed here; what can is ${editable.join(", ")}`)
-    return rest
-  }, ks, settings)), _meta: writeMeta(id) })
+  const patch = async (id: number, changes: IntellectFields | ((current: Intellect) => IntellectFields), ks: Ks, settings?: CallSettings) => {
+    const given = typeof changes === "function" ? undefined : editableOf(changes)
+    const changed = await merge(id, (current) => {
+      const { type, ...rest } = given ?? editableOf((changes as (current: Intellect) => IntellectFields)(current))
+      if (type !== undefined && type !== (current.type ?? "internal")) throw bad("the type of an intellect can't be changed")
+      return rest
+    }, ks, settings)
+    return { ...changed, _meta: writeMeta(id) }
+  }
   const applied = async (id: number, changes: IntellectFields, ks: Ks, settings?: CallSettings) => ({ applied: true as const, ...(await patch(id, changes, ks, settings)) })
   const ids = (name: string, value: unknown): string[] => {
     if (!Array.isArray(value) || !value.every(isText)) throw bad(`${name} must be an array of ids`)
@@ -365,7 +381,7 @@ export function intellects(http: Http) {
   }
 
   const forcedCapabilities = async (id: number, map: Capabilities, ks: Ks, settings?: CallSettings) => {
-    const changed = await setCapabilities(id, map, ks, { ...settings, force: true })
+    const changed = await setCapabilities(id, map, ks, { ...settingsOf(settings, callChecks), force: true })
     return { applied: true as const, ...changed, sent: { capabilities: changed.capabilities } }
   }
 
@@ -405,11 +421,11 @@ export function intellects(http: Http) {
       return applied(id, { mcp_servers: servers }, ks, settings)
     },
     async setMetadata(id: number, metadata: Pick<IntellectFields, "name" | "description" | "tags">, ks: Ks, settings?: CallSettings) {
-      const { name, description, tags } = metadata ?? {}
+      const { name, description, tags } = given("the metadata", metadata, { name: "any", description: "any", tags: "any" })
       if (tags !== undefined && !(Array.isArray(tags) && tags.every((tag) => typeof tag === "string"))) throw bad("tags must be an array of texts")
-      const given = Object.fromEntries(Object.entries({ name, description, tags }).filter(([, value]) => value !== undefined))
-      if (Object.keys(given).length === 0) throw bad("at least one of name, description and tags is required")
-      return applied(id, given, ks, settings)
+      const changes = Object.fromEntries(Object.entries({ name, description, tags }).filter(([, value]) => value !== undefined))
+      if (Object.keys(changes).length === 0) throw bad("at least one of name, description and tags is required")
+      return applied(id, changes, ks, settings)
     },
     async setUserPropertiesForms(id: number, forms: PropertiesForm | readonly PropertiesForm[], ks: Ks, settings?: CallSettings) {
       return applied(id, { user_properties_forms: buildUserPropertiesForms(forms) }, ks, settings)
@@ -445,7 +461,7 @@ export function intellects(http: Http) {
     listSecretNames: secrets.listNames,
     setBrainConfig,
     /** What an intellect has, and what of it can be changed. */
-    async describe(id: number, ks: Ks, settings: CallSettings = {}) {
+    async describe(id: number, ks: Ks, settings?: CallSettings) {
       const record = await read(id, ks, settings)
       return {
         type: record.type ?? "internal",
@@ -474,7 +490,7 @@ export function intellects(http: Http) {
         const { warnings } = clientToolReadiness(intellect)
         return { configId: id, type, status, raw, ...(warnings.length > 0 && { warnings }), _meta: http.meta("v1/intellect/add", { scope: `intellect:${id}` }) }
       },
-      async getCapabilities(id: number, ks: Ks, settings: CallSettings = {}) {
+      async getCapabilities(id: number, ks: Ks, settings?: CallSettings) {
         const { capabilities = {} } = await read(id, ks, settings)
         return { capabilities, _meta: http.meta("v1/intellect/get", { scope: `intellect:${id}` }) }
       },
@@ -488,27 +504,30 @@ export function intellects(http: Http) {
       /** Whether turns may set variables. */
       async setClientVariablesEnabled(id: number, enabled: boolean, ks: Ks, settings?: CallSettings): Promise<Intellect> {
         if (typeof enabled !== "boolean") throw bad("enabled must be true or false")
-        return (await merge(id, () => ({ allow_client_variables: enabled }), ks, settings ?? {})).result
+        return (await merge(id, () => ({ allow_client_variables: enabled }), ks, settings)).result
       },
       /** Replaces the prompts. Rejects with `prompt_lint_failed`, whose `body.findings` say why. */
       setPrompts,
       /** The instructions as the service puts them together; drafts replace what is stored. */
-      async previewPrompt(id: number, ks: Ks, { requestVars, draftPrompts, draftBaseDirective, draftGlossary, ...settings }: { requestVars?: Json; draftPrompts?: PromptBlock[]; draftBaseDirective?: string; draftGlossary?: string } & CallSettings = {}): Promise<AssembledPrompt> {
+      async previewPrompt(id: number, ks: Ks, settings?: { requestVars?: Json; draftPrompts?: PromptBlock[]; draftBaseDirective?: string; draftGlossary?: string } & CallSettings): Promise<AssembledPrompt> {
+        const { requestVars, draftPrompts, draftBaseDirective, draftGlossary, signal } = settingsOf(settings, { ...callChecks, requestVars: "object", draftPrompts: "array", draftBaseDirective: "string", draftGlossary: "string" })
         const complete = draftPrompts !== undefined && draftBaseDirective !== undefined && draftGlossary !== undefined
-        const stored: Partial<Intellect> = complete ? {} : await read(id, ks, settings)
+        const stored: Partial<Intellect> = complete ? {} : await read(id, ks, { signal })
         return assembleSystemPrompt({
           prompts: draftPrompts ?? stored.prompts ?? [], baseDirective: draftBaseDirective ?? stored.base_directive ?? null, glossary: draftGlossary ?? stored.glossary ?? null,
           ...(requestVars && { requestVars }),
         })
       },
       /** Copies what `restore` writes back; it is kept by the caller, not by the service. */
-      async snapshot(id: number, ks: Ks, { label, ...settings }: { label?: string } & CallSettings = {}): Promise<Snapshot> {
-        const record = await read(id, ks, settings)
+      async snapshot(id: number, ks: Ks, settings?: { label?: string } & CallSettings): Promise<Snapshot> {
+        const { label, signal } = settingsOf(settings, { ...callChecks, label: "string" })
+        const record = await read(id, ks, { signal })
         const values = Object.fromEntries(snapshotFields.filter((name) => record[name] !== undefined).map((name) => [name, structuredClone(record[name])]))
         return { configId: id, label: label ?? null, type: record.type ?? "internal", fields: values, _meta: http.meta("v1/intellect/get", { scope: `intellect:${id}`, storage: "client-side" }) }
       },
       /** Writes a snapshot back, or some of its fields. */
-      async restore(snapshot: Snapshot, ks: Ks, { fields: names = snapshotFields, lint = true, ...settings }: { fields?: readonly SnapshotField[]; lint?: boolean | "strict" } & CallSettings = {}) {
+      async restore(snapshot: Snapshot, ks: Ks, settings?: { fields?: readonly SnapshotField[]; lint?: boolean | "strict" } & CallSettings) {
+        const { fields: names = snapshotFields, lint = true, signal } = settingsOf(settings, { ...callChecks, fields: "array", lint: "any" })
         if (!isObject(snapshot) || !isRecordId(snapshot.configId) || !isObject(snapshot.fields)) throw bad("the first argument must be a snapshot")
         const unknown = names.find((name) => !snapshotFields.includes(name))
         if (unknown !== undefined) throw bad(`snapshots have no field ${unknown}; they have ${snapshotFields.join(", ")}`)
@@ -518,7 +537,7 @@ export function intellects(http: Http) {
         const { result } = await merge(snapshot.configId, (current) => {
           if (written.includes("prompts") && lint !== false) found = linted(snapshot.fields.prompts!, current, undefined, lint === "strict")
           return Object.fromEntries(written.map((name) => [name, snapshot.fields[name]]))
-        }, ks, settings)
+        }, ks, { signal })
         return { result, written, skipped: snapshotFields.filter((name) => !written.includes(name)), ...(found && { lint: found }), _meta: writeMeta(snapshot.configId) }
       },
       diffSnapshots: (a: Snapshot, b: Snapshot) => ({ ...diffSnapshots(a, b), _meta: http.meta("client", { scope: `intellect:${a?.configId}` }) }),
@@ -531,14 +550,23 @@ export function intellects(http: Http) {
       /** Whether the account may configure the brain. */
       brainConfigAvailable,
       /** How each capability of an intellect comes out, and why. `request` is what a turn would send. */
-      async resolveCapabilities(id: number, ks: Ks, { request = {}, ...settings }: { request?: Capabilities } & CallSettings = {}) {
+      async resolveCapabilities(id: number, ks: Ks, settings?: { request?: Capabilities } & CallSettings) {
+        const { request = {}, signal } = settingsOf(settings, { ...callChecks, request: "object" })
         const asked = plainCapabilities(request) as Capabilities
-        const { capabilities: stored = {} } = await read(id, ks, settings)
+        const { capabilities: stored = {} } = await read(id, ks, { signal })
         const resolved = Object.fromEntries(capabilityNames.map((name) => [name, resolveCapability(name, { partnerConfig: stored, request: asked })]))
         return { capabilities: resolved as Record<string, ResolvedCapability>, _meta: http.meta("v1/intellect/get", { scope: `intellect:${id}` }) }
       },
     },
   }
+}
+
+/** Changes of an intellect, which must be of what can be changed. */
+function editableOf(changes: IntellectFields): IntellectFields & { type?: string } {
+  if (!isObject(changes) || Object.keys(changes).length === 0) throw bad("the changes must have at least one property")
+  const unknown = Object.keys(changes).find((name) => name !== "type" && !editable.includes(name))
+  if (unknown !== undefined) throw bad(`${unknown} can't be changed here; what can is ${editable.join(", ")}`)
+  return changes
 }
 
 /** What a merge writes back: everything but what the service sets. */

@@ -1,7 +1,8 @@
 // The language in which an agent answers and listens, set by one call.
 import { languages } from "../generated/management.js"
 import { isRecordId } from "./calls.js"
-import { bad, isObject, isText } from "./fault.js"
+import { bad, isText } from "./fault.js"
+import { callChecks, given, settingsOf, type Checks } from "./given.js"
 import type { CallSettings, Http } from "./http.js"
 import type { intellects } from "./intellects.js"
 import type { agents } from "./resources.js"
@@ -22,6 +23,8 @@ export interface ForcedLanguageInput {
   asrProvider?: string
 }
 
+const inputChecks: Checks<ForcedLanguageInput> = { configId: "any", agentId: "any", language: "any", languageName: "any", asrProvider: "any" }
+
 /** What {@link setForcedLanguage} has set. */
 export interface ForcedLanguageResult {
   language: string | null
@@ -33,16 +36,17 @@ export interface ForcedLanguageResult {
 const promptKey = "forced_language"
 
 /** Sets the instruction, the intellect's language and that of the agent's speech recognition. */
-export async function setForcedLanguage(http: Http, { merge }: ReturnType<typeof intellects>, { update }: ReturnType<typeof agents>, input: ForcedLanguageInput, ks: Ks, settings: CallSettings): Promise<ForcedLanguageResult> {
-  if (!isObject(input) || !isRecordId(input.configId)) throw bad("configId must be the number of an intellect")
-  const { configId, agentId, language, languageName, asrProvider } = input as unknown as ForcedLanguageInput
+export async function setForcedLanguage(http: Http, { merge }: ReturnType<typeof intellects>, { update }: ReturnType<typeof agents>, input: ForcedLanguageInput, ks: Ks, settings?: CallSettings): Promise<ForcedLanguageResult> {
+  const { configId, agentId, language, languageName, asrProvider } = given("the input", input, inputChecks)
+  const { signal } = settingsOf(settings, callChecks)
+  if (!isRecordId(configId)) throw bad("configId must be the number of an intellect")
   if (agentId !== undefined && !isText(agentId)) throw bad("agentId must be a text that is not empty")
   const name = language === null ? null : nameOf(language, languageName)
   await merge(configId, ({ prompts = [] }) => {
     const rest = prompts.filter(({ key }) => key !== promptKey)
     return { language, prompts: name === null ? rest : [...rest, instruction(name)] }
-  }, ks, settings)
-  if (agentId !== undefined) await update({ agentId, speechLanguage: language }, ks, settings)
+  }, ks, { signal })
+  if (agentId !== undefined) await update({ agentId, speechLanguage: language }, ks, { signal })
   return { language, languageName: name, _meta: http.meta("v1/intellect/update", { scope: `intellect:${configId}`, ...(asrProvider !== undefined && { noEffect: ["asrProvider"] }) }) }
 }
 

@@ -1,6 +1,7 @@
 // Checks of an intellect's texts. They send nothing.
 import { reservedVars } from "../generated/settings.js"
 import { bad, isObject } from "./fault.js"
+import { given, settingsOf, type Checks } from "./given.js"
 import { meta, type Meta } from "./small.js"
 import type { PromptBlock } from "./types.js"
 
@@ -34,6 +35,8 @@ export interface VariableSettings {
   knownVars?: readonly string[]
 }
 
+const variableChecks: Checks<VariableSettings> = { allowClientVariables: "boolean", knownVars: "array" }
+
 export interface VariableResult {
   ok: boolean
   /** All names in the text, in their order, each once. */
@@ -59,7 +62,8 @@ function namesIn(text: string): string[] {
 }
 
 /** Checks the variables of a text. */
-export function validatePromptVars(text: string, { allowClientVariables = true, knownVars, path = "text" }: VariableSettings & { path?: string } = {}): VariableResult {
+export function validatePromptVars(text: string, settings?: VariableSettings & { path?: string }): VariableResult {
+  const { allowClientVariables = true, knownVars, path = "text" } = settingsOf(settings, { ...variableChecks, path: "string" })
   if (typeof text !== "string") throw bad("the first argument must be a text")
   const findings: Finding[] = []
   const add = (severity: Finding["severity"], code: string, message: string) => findings.push({ severity, code, message, path })
@@ -93,7 +97,8 @@ export interface PromptLint {
 const blank = (value: unknown): boolean => typeof value !== "string" || value.trim() === ""
 
 /** Checks the blocks of an intellect's instructions. */
-export function lintPrompts(blocks: readonly unknown[], settings: VariableSettings = {}): PromptLint {
+export function lintPrompts(blocks: readonly unknown[], settings?: VariableSettings): PromptLint {
+  settingsOf(settings, variableChecks)
   if (!Array.isArray(blocks)) throw bad("the prompts must be an array of blocks")
   const findings: Finding[] = []
   const variables = new Set<string>()
@@ -132,7 +137,8 @@ export function lintPrompts(blocks: readonly unknown[], settings: VariableSettin
 }
 
 /** Checks a glossary, which is a text. */
-export function lintGlossary(text: string, settings: VariableSettings = {}): { ok: boolean; format: "empty" | "text" | "json"; findings: Finding[]; variables: string[]; _meta: Meta } {
+export function lintGlossary(text: string, settings?: VariableSettings): { ok: boolean; format: "empty" | "text" | "json"; findings: Finding[]; variables: string[]; _meta: Meta } {
+  settingsOf(settings, variableChecks)
   if (typeof text !== "string") throw bad("the glossary must be a text")
   const format = text.trim() === "" ? "empty" : /^\s*(?:\[|\{(?!\{))/.test(text) ? "json" : "text"
   const { findings, variables } = validatePromptVars(text, { ...settings, path: "glossary" })
@@ -148,14 +154,15 @@ export interface Persona {
   prompts?: readonly Partial<PromptBlock>[]
 }
 
+const personaChecks: Checks<Persona> = { name: "string", openingPhrase: "string", baseDirective: "string", prompts: "array" }
+
 // "You are Ada", "My name is Ada": the name has capital letters, and ends before the next word without one.
 const naming = /(?:\b[Yy]ou are|\b[Yy]our name is|\b[Mm]y name is|\bI am|\bI['’]m|\b[Tt]his is)\s+(\p{Lu}[\p{L}'’-]*(?: \p{Lu}[\p{L}'’-]*)*)/u
 
 /** Finds texts in which an agent has another name than in the rest. */
 export function lintPersonaIdentity(persona: Persona): { ok: boolean; summary: LintSummary; findings: Finding[]; detectedName: string | null; _meta: Meta } {
-  if (!isObject(persona)) throw bad("the persona must be an object { name, openingPhrase, baseDirective, prompts }")
-  const { name, openingPhrase, baseDirective, prompts = [] } = persona as Persona
-  const texts: [string, unknown][] = [["baseDirective", baseDirective], ...prompts.map((block, i): [string, unknown] => [`prompts[${i}].value`, block?.value]), ["openingPhrase", openingPhrase]]
+  const { name, openingPhrase, baseDirective, prompts } = given("the persona", persona, personaChecks)
+  const texts: [string, unknown][] = [["baseDirective", baseDirective], ...(prompts ?? []).map((block, i): [string, unknown] => [`prompts[${i}].value`, block?.value]), ["openingPhrase", openingPhrase]]
   const found = texts.flatMap(([path, text]) => {
     const detected = typeof text === "string" ? naming.exec(text)?.[1] : undefined
     return detected === undefined ? [] : [{ path, detected }]
@@ -181,6 +188,8 @@ export interface AssembleInput {
   interpolate?: boolean
 }
 
+const assembleChecks: Checks<AssembleInput> = { prompts: "array", baseDirective: "string", glossary: "string", requestVars: "object", interpolate: "boolean" }
+
 export interface AssembledPrompt {
   text: string
   /** The keys of the blocks that are left out, because their header or value is blank. */
@@ -194,18 +203,19 @@ export interface AssembledPrompt {
 
 /** Puts the texts of an intellect together as the service does. What it adds by itself, such as its own directive, is not in it. */
 export function assembleSystemPrompt(input: AssembleInput): AssembledPrompt {
-  if (!isObject(input)) throw bad("the first argument must be an object { prompts, baseDirective, glossary }")
-  const { prompts = [], baseDirective, glossary, requestVars = {}, interpolate = true } = input as AssembleInput
-  if (!Array.isArray(prompts)) throw bad("the prompts must be an array of blocks")
+  const { prompts, baseDirective, glossary, requestVars, interpolate = true } = given("the input", input, assembleChecks)
+  const values = requestVars ?? {}
+  const parts = prompts ?? []
+  if (!parts.every(isObject)) throw bad("the prompts must be an array of blocks")
   const unresolved = new Set<string>()
   const render = (text: string) => interpolate ? text.replaceAll(/\{\{([^{}]*)\}\}/g, (written, inside: string) => {
     const name = inside.split("|")[0]!.trim()
-    if (Object.hasOwn(requestVars, name)) return String(requestVars[name] ?? "")
+    if (Object.hasOwn(values, name)) return String(values[name] ?? "")
     unresolved.add(name)
     return written
   }) : text
   const skippedKeys: string[] = []
-  const blocks = (prompts as readonly Partial<PromptBlock>[]).flatMap(({ key = "", headerTemplate, value }) => {
+  const blocks = (parts as readonly Partial<PromptBlock>[]).flatMap(({ key = "", headerTemplate, value }) => {
     if (!blank(headerTemplate) && !blank(value)) return [`## ${render(headerTemplate!)}\n${render(value!)}`]
     skippedKeys.push(key)
     return []

@@ -1,7 +1,9 @@
 import { agents, application, avatars, avatarSessions, catalog, emailTemplates, feedback, followups, insightSettings, lifecycle, messageCalls, messageFilter, resolveIntellectId, skills, threads, tools } from "./resources.js"
-import { conversations, type ConverseInput, type SendInput, type Turn } from "./conversations.js"
+import { bodyOf, conversations, sendChecks, type ConverseInput, type SendInput, type Turn } from "./conversations.js"
 import { auditIntellect, auditRule, doctor, type AuditResult, type Diagnosis, type DoctorSettings } from "./doctor.js"
 import { fault } from "./fault.js"
+import { checkedSize } from "./calls.js"
+import { callChecks, given, picked, settingsOf } from "./given.js"
 import { Http, type CallSettings, type ManagementOptions } from "./http.js"
 import { intellects } from "./intellects.js"
 import { knowledge } from "./knowledge.js"
@@ -9,7 +11,7 @@ import { setForcedLanguage, type ForcedLanguageInput, type ForcedLanguageResult 
 import { provision, type ProvisionInput } from "./provision.js"
 import { summarizeReport, type ReportSummary } from "./report.js"
 import { type Ks } from "./token.js"
-import { SessionCalls, type ConversationTokenInput } from "./tokens.js"
+import { SessionCalls, tokenChecks, type ConversationTokenInput } from "./tokens.js"
 import type { Segment } from "../generated/events.js"
 import type { Endpoints } from "./types.js"
 
@@ -26,8 +28,9 @@ export type OneCallInput<Input> = Input & Omit<ConversationTokenInput, "configId
 
 function messages(http: Http) {
   const calls = messageCalls(http)
-  const reportText = async (pageSize: number | undefined, ks: Ks, { signal }: CallSettings) => {
-    const body = { filter: messageFilter, ...(pageSize !== undefined && { pager: { pageIndex: 1, pageSize } }) }
+  const reportText = async (ks: Ks, settings?: { pageSize?: number } & CallSettings, size?: number): Promise<string> => {
+    const { pageSize = size, signal } = settingsOf(settings, { ...callChecks, pageSize: "any" })
+    const body = { filter: messageFilter, ...(pageSize !== undefined && { pager: { pageIndex: 1, pageSize: checkedSize(pageSize) } }) }
     const csv = await http.request<unknown>({ at: "genieUrl", path: "message/report", body, ks, signal })
     if (csv !== null && typeof csv !== "string") throw fault("server_error", "the report is not a text", { instance: "/message/report" })
     return csv ?? ""
@@ -35,10 +38,10 @@ function messages(http: Http) {
   return {
     ...calls,
     /** The messages as CSV, with names and texts of users. With a pageSize, at most so many. */
-    report: (ks: Ks, { pageSize, ...settings }: { pageSize?: number } & CallSettings = {}): Promise<string> => reportText(pageSize, ks, settings),
+    report: (ks: Ks, settings?: { pageSize?: number } & CallSettings): Promise<string> => reportText(ks, settings),
     /** Figures of the newest messages, at most 500. */
-    async reportSummary(ks: Ks, { pageSize = 500, ...settings }: { pageSize?: number } & CallSettings = {}): Promise<ReportSummary> {
-      return summarizeReport(await reportText(pageSize, ks, settings), http.partnerId)
+    async reportSummary(ks: Ks, settings?: { pageSize?: number } & CallSettings): Promise<ReportSummary> {
+      return summarizeReport(await reportText(ks, settings, 500), http.partnerId)
     },
   }
 }
@@ -114,12 +117,14 @@ export class Management {
 
   /** Mints a conversation token and yields the segments of one answer. */
   async *converse(input: OneCallInput<ConverseInput>): AsyncGenerator<Segment, void, undefined> {
-    yield* this.conversations.stream(input, await this.sessions.createConversationToken(input))
+    const { turn, token } = oneCall(input)
+    yield* this.conversations.stream(turn, await this.sessions.createConversationToken(token))
   }
 
   /** Mints a conversation token and resolves with one whole answer. */
   async converseOnce(input: OneCallInput<SendInput>): Promise<Turn> {
-    return this.conversations.send(input, await this.sessions.createConversationToken(input))
+    const { turn, token } = oneCall(input)
+    return this.conversations.send(turn, await this.sessions.createConversationToken(token))
   }
 
   /**
@@ -134,7 +139,7 @@ export class Management {
    * Sets the language in which an agent answers and listens; the same call again changes nothing, and null removes it.
    * Rejects with `bad_request` for an invalid tag, and for an unknown language without a name.
    */
-  setForcedLanguage(input: ForcedLanguageInput, ks: Ks, settings: CallSettings = {}): Promise<ForcedLanguageResult> {
+  setForcedLanguage(input: ForcedLanguageInput, ks: Ks, settings?: CallSettings): Promise<ForcedLanguageResult> {
     return setForcedLanguage(this.#http, this.#intellect, this.agents, input, ks, settings)
   }
 
@@ -145,4 +150,12 @@ export class Management {
   provision(input: ProvisionInput): ReturnType<typeof provision> {
     return provision(this.#http, this, input)
   }
+}
+
+/** The turn and the token of one call. Throws what the turn would be refused with, before the token is minted. */
+function oneCall(input: OneCallInput<SendInput>): { turn: SendInput; token: ConversationTokenInput } {
+  given("the input", input, { ...tokenChecks, ...sendChecks })
+  const turn: SendInput = picked<SendInput>(input, sendChecks)
+  bodyOf(turn)
+  return { turn, token: picked<ConversationTokenInput>(input, tokenChecks) }
 }

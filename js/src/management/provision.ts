@@ -1,4 +1,5 @@
 import { isObject, bad, fault, isText } from "./fault.js"
+import { callChecks, given, type Checks } from "./given.js"
 import type { Json } from "./calls.js"
 import type { CallSettings, Http } from "./http.js"
 import type { intellects } from "./intellects.js"
@@ -30,6 +31,14 @@ export interface ProvisionInput extends CallSettings {
   knowledge?: { name?: string; parentId?: number; description?: string; categoryId?: number | string; language?: string; modalities?: readonly ("document" | "caption" | "ocr")[]; autoLink?: boolean }
 }
 
+const inputChecks: Checks<ProvisionInput> = {
+  ...callChecks, brief: "any", ks: "any", voiceId: "string", visualId: "string", openingPhrase: "string", adminTags: "array", maxConversationLength: "number", idempotencyKey: "string",
+  capabilities: "object", tools: "array", knowledge: "any",
+}
+const knowledgeChecks: Checks<NonNullable<ProvisionInput["knowledge"]>> = {
+  name: "string", parentId: "integer", description: "string", categoryId: "id", language: "string", modalities: "array", autoLink: "boolean",
+}
+
 /** The outcomes of the optional blocks. */
 export interface ProvisionBlocks {
   capabilities?: { applied: boolean; requested: string[]; reason?: string }
@@ -57,7 +66,9 @@ const reasonOf = (error: unknown): string => (error instanceof Error ? error.mes
 
 /** Makes an agent from a sentence: profile, intellect, prompts, voice and face, avatar, agent, widget. */
 export async function provision(http: Http, parts: Parts, input: ProvisionInput) {
-  if (!isObject(input) || !isText(input.brief)) throw bad("a brief is required: a sentence that says what the agent is for")
+  if (!isText(given("the input", input, inputChecks).brief)) throw bad("a brief is required: a sentence that says what the agent is for")
+  if (input.knowledge != null) given("knowledge", input.knowledge, knowledgeChecks)
+  if (!(input.tools ?? []).every(isObject)) throw bad("tools must be an array of what the builders of tools have returned")
   const { brief, ks, voiceId, visualId, openingPhrase, adminTags = ["provisioned"], maxConversationLength = 600, idempotencyKey = uuidv4(), signal } = input
   const settings = { signal }
   const createdSoFar: { configId?: number; avatarId?: string; agentId?: string } = {}
@@ -125,7 +136,7 @@ async function toolsBlock(parts: Parts, configId: number, tools: readonly ToolCo
     try {
       const found = existing.find(({ name }) => name === tool.name)
       if (found) {
-        const referencedBy = await findIntellectsReferencingTool(parts, found.id, ks)
+        const referencedBy = await findIntellectsReferencingTool(parts, found.id, ks, settings)
         if (referencedBy.length === 0) await parts.tools.update(found.id, { config: tool }, ks, settings)
         else (outcome.skippedUpdates ??= []).push({ name: tool.name, toolId: found.id, referencedBy })
         outcome.linked.push(tool.name)

@@ -1,8 +1,9 @@
 // What the service can do, as tables: each entry has a path, the arguments of its method,
 // and their checks. Methods of several calls are below the tables.
-import { call, confirm, fields, list, methods, patch, property, text, type Confirmation, type Json, type KeySettings, type Page } from "./calls.js"
+import { call, confirm, confirmChecks, fields, isRecordId, keyChecks, list, methods, patch, property, text, type Confirmation, type Json, type KeySettings, type Page } from "./calls.js"
 import { actionTypes, EMBED_TYPES, insightTypes, ruleStates } from "../generated/management.js"
 import { bad, fault, isObject, isText } from "./fault.js"
+import { callChecks, given, picked, settingsOf, type Checks } from "./given.js"
 import type { CallSettings, Http } from "./http.js"
 import { textOfToken, type Ks } from "./token.js"
 import { uuidv4 } from "../compat/ids.js"
@@ -25,8 +26,9 @@ export const application = (http: Http) => ({
     getCustomPrompts: call<(ks: Ks, settings?: CallSettings) => Promise<Json>>(agent, "application/getCustomPrompts"),
   }),
   /** Exchanges a widget token, or a visitor's agent token, for what a page needs to connect. */
-  appInit(widgetKs: Ks, { signal }: CallSettings = {}): Promise<AppInit> {
-    if (textOfToken(widgetKs) === "") return Promise.reject(bad("appInit needs a widget token, or the agent token of a visitor"))
+  async appInit(widgetKs: Ks, settings?: CallSettings): Promise<AppInit> {
+    const { signal } = settingsOf(settings, callChecks)
+    if (textOfToken(widgetKs) === "") throw bad("appInit needs a widget token, or the agent token of a visitor")
     return http.request({ at: agent, path: "application/appInit", body: {}, ks: widgetKs, scope: "any", signal })
   },
 })
@@ -52,6 +54,8 @@ export interface AgentDeletion extends Confirmation {
   skipProtectedCheck?: boolean
 }
 
+const deletionChecks: Checks<AgentDeletion> = { ...confirmChecks, allowProtected: "boolean", skipProtectedCheck: "boolean" }
+
 export function agents(http: Http) {
   const calls = methods(http, {
     /** Lists agents. `orderBy` is one of `+createdAt`, `-createdAt`, `+updatedAt`, `-updatedAt`. */
@@ -73,16 +77,16 @@ export function agents(http: Http) {
      */
     async delete(agentId: string, ks: Ks, settings: AgentDeletion): Promise<unknown> {
       confirm("an agent", settings)
-      const { allowProtected = false, skipProtectedCheck = false } = settings
+      const { allowProtected = false, skipProtectedCheck = false, signal } = settingsOf(settings, deletionChecks)
       if (!skipProtectedCheck) {
-        const found = await calls.get(agentId, ks, settings).catch((error: { code?: string }) => {
+        const found = await calls.get(agentId, ks, { signal }).catch((error: { code?: string }) => {
           if (error.code === "not_found" || error.code === "agent_not_found") return undefined // the delete reports it
           throw error
         })
         const tag = matchProtectedTag(found?.adminTags)
         if (tag !== null && !allowProtected) throw fault("protected_resource", `the agent has the admin tag ${tag}: pass allowProtected to delete it nevertheless`)
       }
-      return calls.delete(agentId, ks, settings)
+      return calls.delete(agentId, ks, picked<Confirmation>(settings, confirmChecks))
     },
   }
 }
@@ -158,7 +162,8 @@ export function catalog(http: Http) {
     importVoiceFromElevenLabs: call<(voiceId: string, ks: Ks, settings?: CallSettings) => Promise<CatalogItem>>(agent, "catalog-item/createVoiceFromElevenLabs", [text("voiceId")], { key: "random" }),
     importVoiceFromCartesia: call<(voiceId: string, ks: Ks, settings?: CallSettings) => Promise<CatalogItem>>(agent, "catalog-item/createVoiceFromCartesia", [text("voiceId")], { key: "random" }),
   })
-  const create = async (what: "voice" | "visual", file: Blob, attributes: Json, ks: Ks, { signal }: CallSettings, consentRef: string | undefined, fileName: string, type?: string) => {
+  const create = async (what: "voice" | "visual", file: Blob, attributes: Json, ks: Ks, settings: CallSettings | undefined, consentRef: string | undefined, fileName: string, type?: string) => {
+    const { signal } = settingsOf(settings, callChecks)
     const body = form({ attributes: JSON.stringify({ [what]: attributes }), adminTags: "custom", ...(type && { type }) }, file, fileName)
     const item = await http.request<CatalogItem>({ at: agent, path: "catalog-item/create", body, ks, signal, idempotencyKey: uuidv4() })
     if (consentRef === undefined) return item
@@ -166,14 +171,16 @@ export function catalog(http: Http) {
     http.audit("clone.consent", "catalog-item/create", { itemId: item.itemId, ..._consent })
     return { ...item, _consent }
   }
-  const image = (type?: "Face" | "Background") => async (file: Blob, { consentRef, ...attributes }: VisualAttributes, ks: Ks, settings: CallSettings = {}): Promise<CatalogItem> => {
+  const image = (type?: "Face" | "Background") => async (file: Blob, visual: VisualAttributes, ks: Ks, settings?: CallSettings): Promise<CatalogItem> => {
+    const { consentRef, ...attributes } = visual ?? {}
     if (!isText(attributes.name) || !isText(attributes.genderPresentation)) throw bad("name and genderPresentation are required")
     return create("visual", file, { ...plainVisual, ...attributes }, ks, settings, consentRef, "upload.bin", type)
   }
   return {
     ...calls,
     /** Clones a voice from a sample of at least 6 seconds and at most 10 MB. */
-    async createVoice(file: Blob, { consentRef, ...attributes }: VoiceAttributes, ks: Ks, settings: CallSettings = {}): Promise<CatalogItem> {
+    async createVoice(file: Blob, voice: VoiceAttributes, ks: Ks, settings?: CallSettings): Promise<CatalogItem> {
+      const { consentRef, ...attributes } = voice ?? {}
       if (!isText(attributes.name) || !isText(attributes.description)) throw bad("name and description are required")
       return create("voice", file, { language: "en", ...attributes }, ks, settings, consentRef, "voice.mp3")
     },
@@ -182,7 +189,9 @@ export function catalog(http: Http) {
     createFace: image("Face"),
     createBackground: image("Background"),
     /** Changes an item of the account's own. */
-    async update({ file, ...item }: { itemId: string; attributes?: Json; adminTags?: string[]; file?: Blob }, ks: Ks, { signal }: CallSettings = {}): Promise<CatalogItem> {
+    async update(input: { itemId: string; attributes?: Json; adminTags?: string[]; file?: Blob }, ks: Ks, settings?: CallSettings): Promise<CatalogItem> {
+      const { file, ...item } = given("the input", input, { itemId: "any", attributes: "object", adminTags: "array", file: "object" })
+      const { signal } = settingsOf(settings, callChecks)
       if (!isText(item.itemId)) throw bad("itemId is required")
       const { itemId, attributes, adminTags } = item
       const body = file ? form({ itemId, ...(attributes && { attributes: JSON.stringify(attributes) }), ...(adminTags && { adminTags: adminTags.join(",") }) }, file, "upload.bin") : item
@@ -213,12 +222,15 @@ export interface AvatarSessionHandle {
 type Handle = Pick<AvatarSessionHandle, "sessionId" | "token">
 
 export function avatarSessions(http: Http) {
-  const send = <T>(session: Handle, action: string, body: Json | FormData, { signal }: CallSettings = {}): Promise<T> => {
+  const send = <T>(session: Handle, action: string, body: Json | FormData, settings?: CallSettings): Promise<T> => {
+    const { signal } = settingsOf(settings, callChecks)
     if (!isText(session?.sessionId) || !isText(session?.token)) throw bad("a session with its sessionId and token is required")
     return http.request({ at: agent, path: `avatar-session/${encodeURIComponent(session.sessionId)}/${action}`, body, ks: session.token, scope: "any", auth: "Bearer", signal })
   }
   return {
-    async create({ visualConfig }: { visualConfig: { id: string } }, ks: Ks, { idempotencyKey = uuidv4(), signal }: KeySettings = {}): Promise<AvatarSessionHandle> {
+    async create(input: { visualConfig: { id: string } }, ks: Ks, settings?: KeySettings): Promise<AvatarSessionHandle> {
+      const { visualConfig } = given("the input", input, { visualConfig: "object" })
+      const { idempotencyKey = uuidv4(), signal } = settingsOf(settings, keyChecks)
       if (!isText(visualConfig?.id)) throw bad("visualConfig.id is required")
       const reply = await http.request<Partial<Handle> | null>({ at: agent, path: "avatar-session/create", body: { visualConfig: { id: visualConfig.id } }, ks, signal, idempotencyKey })
       const { sessionId, token } = reply ?? {}
@@ -234,11 +246,12 @@ export function avatarSessions(http: Http) {
     /** The media addresses of a session, for its page. */
     initClient: async (session: Handle, settings?: CallSettings) => send<{ whepUrl: string; turn: { url: string; username?: string; credential?: string } }>(session, "init-client", {}, settings),
     /** Adds audio to what the avatar says. `duration` is its length in seconds. */
-    async say(session: Handle, audio: Blob | ArrayBuffer | Uint8Array, { duration, turnId = uuidv4(), mimeType = "audio/mpeg", ...settings }: { duration: number; turnId?: string; mimeType?: string } & CallSettings): Promise<{ turnId: string; success: boolean }> {
+    async say(session: Handle, audio: Blob | ArrayBuffer | Uint8Array, settings: { duration: number; turnId?: string; mimeType?: string } & CallSettings): Promise<{ turnId: string; success: boolean }> {
+      const { duration, turnId = uuidv4(), mimeType = "audio/mpeg", signal } = given("the settings", settings, { ...callChecks, duration: "any", turnId: "string", mimeType: "string" })
       if (!(typeof duration === "number" && duration > 0)) throw bad("duration must be a positive number of seconds")
       if (!(audio instanceof Blob || audio instanceof ArrayBuffer || ArrayBuffer.isView(audio))) throw bad("the audio must be a Blob, an ArrayBuffer or bytes")
       const blob = audio instanceof Blob ? new Blob([audio], { type: audio.type || mimeType }) : new Blob([audio as BlobPart], { type: mimeType })
-      return send(session, "say-audio", form({ turnId, duration: String(duration) }, blob, "audio", "audio"), settings)
+      return send(session, "say-audio", form({ turnId, duration: String(duration) }, blob, "audio", "audio"), { signal })
     },
     interrupt: async (session: Handle, settings?: CallSettings) => send<unknown>(session, "interrupt", {}, settings),
     /** Needed about every 10 seconds. */
@@ -259,17 +272,21 @@ function expiryOf(token: string): number {
 
 /** The part of `intellects` that finds what uses something. */
 export interface IntellectReader {
-  list(ks: Ks, settings?: { pageSize?: number }): Page<Intellect>
-  get(id: number, ks: Ks): Promise<Intellect>
+  list(ks: Ks, settings?: { pageSize?: number } & CallSettings): Page<Intellect>
+  get(id: number, ks: Ks, settings?: CallSettings): Promise<Intellect>
 }
 
 /** The ids of the intellects that use something: all are read, one that can't be is left out. */
-export async function intellectsThat(uses: (intellect: Json) => boolean, reader: IntellectReader, ks: Ks): Promise<number[]> {
+export async function intellectsThat(uses: (intellect: Json) => boolean, reader: IntellectReader, ks: Ks, settings?: CallSettings): Promise<number[]> {
+  const { signal } = settingsOf(settings, callChecks)
   const found: number[] = []
-  for await (const row of reader.list(ks, { pageSize: 50 })) {
+  for await (const row of reader.list(ks, { pageSize: 50, signal })) {
     const id = resolveIntellectId(row)
     if (id === undefined) continue
-    const record = await reader.get(id, ks).catch(() => undefined)
+    const record = await reader.get(id, ks, { signal }).catch((error: unknown) => {
+      if (signal?.aborted) throw error
+      return undefined
+    })
     if (record && uses(isObject(record["config"]) ? { ...record["config"], ...record } : record)) found.push(id)
   }
   return found
@@ -278,8 +295,10 @@ export async function intellectsThat(uses: (intellect: Json) => boolean, reader:
 const has = (list: unknown, id: unknown): boolean => Array.isArray(list) && list.some((each: unknown) => (isObject(each) ? each["id"] : each) === id)
 
 /** The ids of the intellects that have a tool. */
-export const findIntellectsReferencingTool = (management: { intellects: IntellectReader }, toolId: string, ks: Ks): Promise<number[]> =>
-  intellectsThat((intellect) => has(intellect["tool_ids"], toolId) || has(intellect["thread_start_tools"], toolId), management.intellects, ks)
+export async function findIntellectsReferencingTool(management: { intellects: IntellectReader }, toolId: string, ks: Ks, settings?: CallSettings): Promise<number[]> {
+  if (!isText(toolId)) throw bad("the id of a tool must be a text that is not empty")
+  return intellectsThat((intellect) => has(intellect["tool_ids"], toolId) || has(intellect["thread_start_tools"], toolId), management.intellects, ks, settings)
+}
 
 /** How something that intellects may use is deleted. */
 export interface UsedDeletion extends Confirmation {
@@ -295,13 +314,15 @@ export interface Removed {
 }
 
 /** Deletes a record of a kind that intellects may use: refused while they do, unless forced. */
-export async function deleteUnused(http: Http, kind: "tool" | "skill" | "knowledge", id: unknown, settings: UsedDeletion, users: () => Promise<number[]>, remove: () => Promise<unknown>): Promise<Removed> {
+export async function deleteUnused(http: Http, kind: "tool" | "skill" | "knowledge", id: unknown, settings: UsedDeletion, users: (settings: CallSettings) => Promise<number[]>, remove: (confirmation: Confirmation) => Promise<unknown>): Promise<Removed> {
   const what = kind === "knowledge" ? "a knowledge record" : `a ${kind}`
   confirm(what, settings)
-  const ids = settings.force ? [] : await users()
+  const { force, signal } = settingsOf(settings, { ...confirmChecks, force: "boolean" })
+  if (!(kind === "knowledge" ? isRecordId(id) : isText(id))) throw bad(`the id of ${what} must be ${kind === "knowledge" ? "an integer that is not negative" : "a text that is not empty"}`)
+  const ids = force ? [] : await users({ signal })
   if (ids.length > 0) throw fault(`${kind}_in_use`, `${what} is used by the intellects ${ids.join(", ")}: remove it there, or pass force to delete it nevertheless`, { body: { intellectIds: ids } })
-  await remove()
-  return { removed: id, ...(settings.force && { skippedInUseCheck: true }), _meta: http.meta(`v1/${kind}/delete`, { scope: `${kind}:${String(id)}` }) }
+  await remove(picked<Confirmation>(settings, confirmChecks))
+  return { removed: id, ...(force && { skippedInUseCheck: true }), _meta: http.meta(`v1/${kind}/delete`, { scope: `${kind}:${String(id)}` }) }
 }
 
 export function tools(http: Http, intellects: IntellectReader) {
@@ -316,12 +337,12 @@ export function tools(http: Http, intellects: IntellectReader) {
     update: call<(id: string, changes: { name?: string; config?: ToolConfig | Json }, ks: Ks, settings?: CallSettings) => Promise<ToolRecord>>(genie, "v1/tool/update", [text("id"), patch(["name", "config"])], { key: "random" }),
     delete: call<(id: string, ks: Ks, settings: Confirmation) => Promise<unknown>>(genie, "v1/tool/delete", [text("id")], { removes: "a tool", key: "random" }),
   })
-  const findReferencingIntellects = (id: string, ks: Ks) => findIntellectsReferencingTool({ intellects }, id, ks)
+  const findReferencingIntellects = (id: string, ks: Ks, settings?: CallSettings) => findIntellectsReferencingTool({ intellects }, id, ks, settings)
   return {
     ...calls,
     /** Deletes a tool. Rejects with `tool_in_use` while intellects have it, unless forced. */
     delete: (id: string, ks: Ks, settings: UsedDeletion): Promise<Removed> =>
-      deleteUnused(http, "tool", id, settings, () => findReferencingIntellects(id, ks), () => calls.delete(id, ks, settings)),
+      deleteUnused(http, "tool", id, settings, (search) => findReferencingIntellects(id, ks, search), (confirmation) => calls.delete(id, ks, confirmation)),
     /** The ids of the intellects that have a tool. */
     findReferencingIntellects,
   }
@@ -339,7 +360,7 @@ export function skills(http: Http, intellects: IntellectReader) {
     ...calls,
     /** Deletes a skill. Rejects with `skill_in_use` while intellects have it, unless forced. */
     delete: (id: string, ks: Ks, settings: UsedDeletion): Promise<Removed> =>
-      deleteUnused(http, "skill", id, settings, () => intellectsThat((intellect) => has(intellect["skill_ids"], id), intellects, ks), () => calls.delete(id, ks, settings)),
+      deleteUnused(http, "skill", id, settings, (search) => intellectsThat((intellect) => has(intellect["skill_ids"], id), intellects, ks, search), (confirmation) => calls.delete(id, ks, confirmation)),
   }
 }
 
@@ -423,6 +444,8 @@ export interface FeedbackFilter {
   isPositiveEquals?: boolean
 }
 
+const feedbackChecks: Checks<FeedbackFilter> = { messageIdEquals: "string", messageIdsIn: "array", threadIdEquals: "string", agentIdEquals: "string", isPositiveEquals: "boolean" }
+
 export function feedback(http: Http, messages: ReturnType<typeof messageCalls>, threadCalls: ReturnType<typeof threads>) {
   const rated = async (filter: MessageFilter, ks: Ks, settings: CallSettings): Promise<FeedbackRow[]> => {
     const rows: FeedbackRow[] = []
@@ -440,19 +463,20 @@ export function feedback(http: Http, messages: ReturnType<typeof messageCalls>, 
     ...methods(http, {
       /** Rates an answer. The same rating again changes nothing, the other one replaces it. */
       add: call<(feedback: FeedbackInput, ks: Ks, settings?: CallSettings) => Promise<unknown>>(genie, "feedback/add", [(value, body) => {
-        const { message_id, is_positive, comment } = (isObject(value) ? value : {}) as Partial<FeedbackInput>
+        const { message_id, is_positive, comment } = given("the feedback", value as FeedbackInput, { message_id: "any", is_positive: "any", comment: "string" })
         if (!isText(message_id)) throw bad("message_id is required")
         Object.assign(body, { schemaVersion: 1, data: { message_id, is_positive: Boolean(is_positive), ...(comment && { comment }) } })
       }], { scope: "users", key: "random" }),
     }),
     /** Resolves with all ratings that fit. There is no such call: all pages of messages are read, and for an agent its threads first. */
-    async list(ks: Ks, { filter = {}, ...settings }: { filter?: FeedbackFilter } & CallSettings = {}): Promise<FeedbackRow[]> {
-      const { messageIdEquals: idEquals, messageIdsIn: idsIn, threadIdEquals, isPositiveEquals, agentIdEquals } = filter
+    async list(ks: Ks, settings?: { filter?: FeedbackFilter } & CallSettings): Promise<FeedbackRow[]> {
+      const { filter, ...rest } = settingsOf(settings, { ...callChecks, filter: "object" })
+      const { messageIdEquals: idEquals, messageIdsIn: idsIn, threadIdEquals, isPositiveEquals, agentIdEquals } = given("the filter", filter ?? {}, feedbackChecks)
       const chosen: MessageFilter = Object.fromEntries(Object.entries({ idEquals, idsIn, threadIdEquals, isPositiveEquals }).filter(([, value]) => value !== undefined))
-      if (agentIdEquals === undefined) return rated(chosen, ks, settings)
+      if (agentIdEquals === undefined) return rated(chosen, ks, rest)
       const rows: FeedbackRow[] = []
       const ofAgent = { agentIdEquals, ...(threadIdEquals !== undefined && { idEquals: threadIdEquals }) }
-      for await (const { id } of threadCalls.list(ks, { ...settings, filter: ofAgent, pageSize: 500 })) rows.push(...(await rated({ ...chosen, threadIdEquals: id }, ks, settings)))
+      for await (const { id } of threadCalls.list(ks, { ...rest, filter: ofAgent, pageSize: 500 })) rows.push(...(await rated({ ...chosen, threadIdEquals: id }, ks, rest)))
       return rows
     },
   }

@@ -1,4 +1,5 @@
 import { bad, fault, isText } from "./fault.js"
+import { given, type Checks } from "./given.js"
 import type { Http } from "./http.js"
 import { meta, type Meta } from "./small.js"
 import { MintedToken, textOfToken, type Ks, type MintedKind } from "./token.js"
@@ -17,17 +18,21 @@ export interface Restrictions {
   sessionGroupId?: string
 }
 
+const restrictionChecks: Checks<Restrictions> = { role: "string", actionsLimit: "any", ipRestrict: "string", uriRestrict: "string", sessionGroupId: "string" }
+
 export interface AdminTokenInput {
   /** The owner of what is made with the token. */
   userId: string
-  /** Seconds; default 3600, at most 604800. */
+  /** Whole seconds; default 3600, at most 604800. */
   ttlSeconds?: number
 }
+
+const adminChecks: Checks<AdminTokenInput> = { userId: "any", ttlSeconds: "number" }
 
 export interface UserTokenInput {
   /** The end user, whose threads the token reaches. */
   userId?: string
-  /** Seconds; default 1800, at most 86400. */
+  /** Whole seconds; default 1800, at most 86400. */
   ttlSeconds?: number
   /** `admin` makes a session of an administrator, which must stay on the server and needs a userId. Default `user`. */
   sessionType?: "user" | "admin"
@@ -41,6 +46,11 @@ export interface ConversationTokenInput extends UserTokenInput {
   configId: number | string
   /** Labels the threads; without it they have the agent `default`. */
   agentId?: string
+}
+
+/** What conversation and agent tokens are made of. */
+export const tokenChecks: Checks<ConversationTokenInput> = {
+  configId: "any", agentId: "string", userId: "string", ttlSeconds: "number", sessionType: "any", restrictions: "object", extraPrivileges: "any",
 }
 
 export interface AgentTokenInput extends UserTokenInput {
@@ -59,7 +69,7 @@ const playbackRole = "PLAYBACK_BASE_ROLE"
 const disabling = /\bdisableentitlement\b/i
 
 // Privileges of which a token has at most one.
-const single = ["setrole", "agentid", "geniegpcid"]
+const single = ["setrole", "agentid", "geniegpcid", "iprestrict", "urirestrict", "sessionid", "actionslimit"]
 
 /** Finds the intellect of an agent with an admin token. */
 type ConfigOf = (agentId: string, ks: MintedToken) => Promise<number>
@@ -81,14 +91,15 @@ export class SessionCalls {
    * Mints a token that manages the account; it must stay on the server. Rejects with `bad_request` without a userId,
    * `ttl_too_long`, `no_secret`, and `session_failed` when the service returns none.
    */
-  async createAdminToken({ userId, ttlSeconds }: AdminTokenInput = {} as AdminTokenInput): Promise<MintedToken> {
+  async createAdminToken(input?: AdminTokenInput): Promise<MintedToken> {
+    const { userId, ttlSeconds } = given("the input", input, adminChecks)
     if (!isText(userId)) throw bad("an admin token needs a userId: it becomes the owner of what is made with the token")
     return this.#mint("admin", "disableentitlement", userId, true, ttlSeconds)
   }
 
   /** Mints a token for conversations with an intellect. Rejects like `createAdminToken`, and with `entitlement_violation`. */
   async createConversationToken(input: ConversationTokenInput): Promise<MintedToken> {
-    if (!isId(input?.configId)) throw bad("a conversation token needs a configId")
+    if (!isId(given("the input", input, tokenChecks).configId)) throw bad("a conversation token needs a configId")
     return this.#user("conversation", input)
   }
 
@@ -98,7 +109,7 @@ export class SessionCalls {
    * and then the service answers as its default persona.
    */
   async createAgentToken(input: AgentTokenInput): Promise<MintedToken> {
-    if (!isText(input?.agentId)) throw bad("an agent token needs an agentId")
+    if (!isText(given("the input", input, tokenChecks as Checks<AgentTokenInput>).agentId)) throw bad("an agent token needs an agentId")
     privilegesOf(input) // what is wrong is refused before the look-up
     secondsOf("agent", input.ttlSeconds)
     if (input.configId != null || !this.#configOf) return this.#user("agent", input)
@@ -107,7 +118,8 @@ export class SessionCalls {
   }
 
   /** Exchanges a widget id for the token that every visitor gets. Needs no secret. */
-  async createWidgetToken({ widgetId }: { widgetId: string } = {} as never): Promise<MintedToken> {
+  async createWidgetToken(input: { widgetId: string }): Promise<MintedToken> {
+    const { widgetId } = given("the input", input, { widgetId: "any" })
     if (!isText(widgetId)) throw bad("a widget token needs a widgetId")
     const ks = this.#checked(await this.#http.session("startWidgetSession", { widgetId }), "startWidgetSession")
     return new MintedToken({ ks, kind: "widget", privileges: `widget:${widgetId}`, expiresAt: 0, admin: false, partnerId: this.#http.partnerId })
@@ -148,8 +160,8 @@ export class SessionCalls {
 /** The life of a token, as it is sent. */
 function secondsOf(kind: MintedKind, ttlSeconds?: number): number {
   const { usual, most } = kind === "admin" ? lives.admin : lives.user
-  const seconds = Math.trunc(ttlSeconds ?? usual)
-  if (!Number.isFinite(seconds) || seconds < 1) throw bad("ttlSeconds must be a positive number of seconds")
+  const seconds = ttlSeconds ?? usual
+  if (!Number.isInteger(seconds) || seconds < 1) throw bad("ttlSeconds must be a whole number of seconds, at least 1")
   if (seconds > most) throw fault("ttl_too_long", `ttlSeconds must be at most ${most} for this kind of token`)
   return seconds
 }
@@ -158,11 +170,11 @@ const isId = (value: unknown): boolean => (typeof value === "number" ? Number.is
 
 /** The privileges of a conversation or agent token, as they are sent. */
 function privilegesOf(input: Partial<ConversationTokenInput>): string {
-  const { agentId, configId, userId, sessionType = "user", restrictions = {}, extraPrivileges = [] } = input
+  const { agentId, configId, userId, sessionType = "user", restrictions, extraPrivileges } = input
   if (sessionType !== "user" && sessionType !== "admin") throw bad("sessionType must be user or admin")
   const admin = sessionType === "admin"
   if (admin && !isText(userId)) throw bad("a session of an administrator needs a userId: it becomes the owner of what is made with the token")
-  const { role, actionsLimit, ipRestrict, uriRestrict, sessionGroupId } = restrictions
+  const { role, actionsLimit, ipRestrict, uriRestrict, sessionGroupId } = given("restrictions", restrictions ?? {}, restrictionChecks)
   if (role != null && !admin) throw bad("restrictions.role is for sessionType admin only")
   if (actionsLimit != null && !(Number.isInteger(actionsLimit) && actionsLimit > 0)) throw bad("restrictions.actionsLimit must be a positive integer")
   const entries = [
@@ -176,7 +188,9 @@ function privilegesOf(input: Partial<ConversationTokenInput>): string {
     return [`${key}:${value}`]
   })
   const keys = entries.map((entry) => entry.split(":")[0]!)
-  const extra = (typeof extraPrivileges === "string" ? extraPrivileges.split(",") : [...extraPrivileges]).filter((entry) => entry !== "")
+  const listed = typeof extraPrivileges === "string" ? extraPrivileges.split(",") : (extraPrivileges ?? [])
+  if (!Array.isArray(listed)) throw bad("extraPrivileges must be an array of privileges, or a text with commas between them")
+  const extra = listed.filter((entry) => entry !== "")
   for (const entry of extra) {
     if (typeof entry !== "string" || /[,\s]/.test(entry)) throw bad("each of extraPrivileges must be a key, or key:value, without a comma or white space in it")
     if (disabling.test(entry)) throw fault("entitlement_violation", "extraPrivileges must not disable entitlement; use an admin token on the server")

@@ -3,6 +3,7 @@ import { TOOL_TYPES } from "../generated/management.js"
 import { argTypes } from "../generated/settings.js"
 import { bad, fault, isObject, isText } from "./fault.js"
 import type { Json } from "./calls.js"
+import { given, type Checks } from "./given.js"
 
 /** The methods of requests of `api` tools. */
 export const HTTP_METHODS = ["GET", "POST", "PUT", "PATCH", "DELETE"] as const
@@ -30,6 +31,8 @@ interface CommonInput {
   addToHistory?: boolean
 }
 
+const commonChecks: Checks<CommonInput> = { name: "any", description: "any", args: "any", displayName: "string", addToHistory: "any" }
+
 /** A login of a request. The secret is a reference, `secrets.NAME`. */
 export interface ToolAuthentication {
   type: "oauth2"
@@ -54,6 +57,8 @@ export interface ToolRequest {
   body?: unknown
   authentication?: ToolAuthentication
 }
+
+const requestChecks: Checks<ToolRequest> = { url: "any", method: "any", timeout: "any", headers: "object", params: "object", body: "any", authentication: "any" }
 
 /** Exactly one of the three ways to read the reply. */
 export interface ApiToolInput extends CommonInput {
@@ -171,11 +176,16 @@ export function buildTool(tool: unknown): ToolConfig {
 }
 
 /** Makes the builder of a type of tool: the names of its input are those that are sent, in camel case. */
-const builder = <Input extends CommonInput>(type: ToolConfig["type"]) => (input: Input): ToolConfig =>
-  buildTool({ ...Object.fromEntries(Object.entries(input).map(([name, value]) => [name.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`), value])), type })
+const builder = <Input extends CommonInput>(type: ToolConfig["type"], checks: Checks<Input>) => (input: Input): ToolConfig =>
+  buildTool({ ...Object.fromEntries(Object.entries(given("the tool", input, checks)).map(([name, value]) => [name.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`), value])), type })
 
 /** The definition of a tool that calls a web service. */
-const api = builder<ApiToolInput>("api")
+const api = (input: ApiToolInput): ToolConfig => {
+  if (isObject(input?.request)) given("request", input.request, requestChecks)
+  return apiTool(input)
+}
+
+const apiTool = builder<ApiToolInput>("api", { ...commonChecks, request: "any", responseMapping: "any", responseTemplate: "any", responseChapters: "any", variablesMapping: "any" })
 
 /** Reads the paths of a mapping from a reply; undefined for one that leads nowhere. Never throws. */
 function applyResponseMapping(reply: unknown, mapping: Readonly<Record<string, string>>): Record<string, unknown> {
@@ -198,11 +208,11 @@ export function clientToolReadiness(intellect: unknown): { ok: boolean; warnings
 export const tools = {
   api,
   /** The definition of a tool that looks up rows of a table. */
-  csv: builder<CsvToolInput>("csv"),
+  csv: builder<CsvToolInput>("csv", { ...commonChecks, csv: "any" }),
   /** The definition of a tool that runs a program. */
-  code: builder<CodeToolInput>("code"),
+  code: builder<CodeToolInput>("code", { ...commonChecks, code: "any" }),
   /** The definition of a tool that the page runs. */
-  client: builder<ClientToolInput>("client"),
+  client: builder<ClientToolInput>("client", { ...commonChecks, waitForResponse: "any", timeout: "any" }),
   validate: buildTool,
   /** As `validateToolArgs` of agentruntime/compat. */
   validateArgs: validateToolArgs,
