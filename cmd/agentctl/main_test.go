@@ -174,14 +174,15 @@ func TestKnowledge(t *testing.T) {
 	if text := r.ok("doctor"); strings.Contains(text, "knowledge_not_found") {
 		t.Errorf("doctor\n%s", text)
 	}
-	// An intellect may name a record that does not exist, and doctor says so.
-	r.ok("intellects", "update", intellect, "-file", r.file("gone.json", `{"knowledge_ids":[`+record+`]}`))
+	r.fails(statusFailed, "there is no knowledge "+record, "intellects", "update", intellect, "-file", r.file("gone.json", `{"knowledge_ids":[`+record+`]}`))
+	// A text may name a secret that does not exist, and doctor says so.
+	r.ok("intellects", "update", intellect, "-file", r.file("secret.json", `{"base_directive":"The code is {{ secrets.CODE }}."}`))
 	stdout, _, status := r.run("doctor")
-	if status != statusFailed || !strings.Contains(stdout, "knowledge_not_found") {
+	if status != statusFailed || !strings.Contains(stdout, "secret_ref_unresolved") {
 		t.Errorf("doctor: status %d\n%s", status, stdout)
 	}
 	stdout, _, status = r.run("intellects", "audit", intellect)
-	if status != statusFailed || !strings.Contains(stdout, "knowledge_not_found") {
+	if status != statusFailed || !strings.Contains(stdout, "secret_ref_unresolved") {
 		t.Errorf("audit: status %d\n%s", status, stdout)
 	}
 }

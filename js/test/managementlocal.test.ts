@@ -127,14 +127,15 @@ test("an agent answers from a document of a category", async () => {
 
 test("an account and a rule are examined", async () => {
   const ks = await admin()
-  const { configId } = await management.intellects.create({ knowledge_ids: [987_654] }, ks)
+  const { configId } = await management.intellects.create({ base_directive: "The code is {{ secrets.CODE }}." }, ks)
+  await assert.rejects(management.intellectConfig.setKnowledgeIds(configId, [987_654], ks), { code: "forbidden", message: /no knowledge 987654/ })
   const { agentId } = await management.agents.create({ displayName: "Ada", intellect: { intellectType: "genie", id: configId }, avatarIds: [] }, ks)
   const template = await management.emailTemplates.create({ appGuid: "a", name: "Thanks", subject: "Thank you", body: "{{ summary }} {{ colour }}", from: "a@example.com", language: "en" }, ks)
   const rule = await management.lifecycle.create({
     name: "Thanks", eventType: "analysis_updated", conditions: [{ field: "object.agent_id", operator: "in", value: [agentId] }], actions: [{ type: "sendEmail", emailTemplateId: template.id, to: "{{ email }}" }],
   }, ks)
   assert.deepEqual((await management.lifecycle.audit(rule.id, ks)).findings.map(({ code }) => code), ["template_tokens_unproduced", "dtc_without_forms"])
-  assert.deepEqual((await management.intellectConfig.audit(configId, ks)).findings.map(({ code, path }) => [code, path]), [["knowledge_not_found", "knowledge_ids[0]"]])
+  assert.deepEqual((await management.intellectConfig.audit(configId, ks)).findings.map(({ code, path }) => [code, path]), [["secret_ref_unresolved", "prompts"]])
   const { skipped, checked, findings } = await management.doctor(ks)
   assert.deepEqual(skipped, {})
   assert.ok(checked["agents"]! > 1 && checked["lifecycle rules"]! > 0)

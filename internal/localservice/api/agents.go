@@ -3,13 +3,10 @@ package api
 import (
 	"cmp"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"maps"
 	"net/http"
 	"regexp"
-	"slices"
-	"strconv"
 	"unicode/utf8"
 
 	"github.com/agentruntime/agentruntime/internal/localservice/store"
@@ -105,9 +102,8 @@ func setAgent(old store.AgentRecord, body fields) (store.AgentRecord, error) {
 // avatarID matches the id of an avatar.
 var avatarID = regexp.MustCompile(`^[0-9a-fA-F]{24}$`)
 
-// checkAgent checks an agent, with its intellect if the body names one: that of an agent may have
-// been deleted since. A new intellect in the body is stored with the agent.
-func (s *server) checkAgent(c *call, a, old *store.AgentRecord, body fields) error {
+// checkAgent checks an agent. A new intellect in the body is stored with the agent.
+func (s *server) checkAgent(c *call, a, _ *store.AgentRecord, body fields) error {
 	if err := checkAgentFields(&a.AgentFields); err != nil {
 		return err
 	}
@@ -115,28 +111,8 @@ func (s *server) checkAgent(c *call, a, old *store.AgentRecord, body fields) err
 	if err != nil {
 		return err
 	}
-	if ref != nil {
-		if a.Intellect.ID <= 0 {
-			return invalid("greater_than", "Input should be a positive number", "intellect", "id")
-		}
-		_, err := s.Store.Intellects().Get(c.ctx(), c.claims.PartnerID, strconv.FormatInt(a.Intellect.ID, 10))
-		if errors.Is(err, store.ErrNotFound) {
-			return exception("AGENT_PARTNER_CONFIG_NOT_FOUND", "AGENT_PARTNER_CONFIG_NOT_FOUND")
-		}
-		if err != nil {
-			return err
-		}
-	}
-	added := a.AvatarIDs
-	if old != nil {
-		added = slices.DeleteFunc(slices.Clone(added), func(id string) bool { return slices.Contains(old.AvatarIDs, id) })
-	}
-	found, err := s.Store.Avatars().Usable(c.ctx(), c.claims.PartnerID, added)
-	if err != nil {
-		return err
-	}
-	if len(found) < len(added) {
-		return titled("AVATAR_NOT_FOUND")
+	if ref != nil && a.Intellect.ID <= 0 {
+		return invalid("greater_than", "Input should be a positive number", "intellect", "id")
 	}
 	if inline == nil {
 		return nil

@@ -95,34 +95,12 @@ func setAvatar(old store.Avatar, body fields) (store.Avatar, error) {
 	return a, nil
 }
 
-// checkAvatar checks the items that an avatar refers to, of an update those that the body names:
-// another one may have been deleted since, and stays. A new avatar gets the picture of its
-// template, which an update can't change.
+// checkAvatar gives a new avatar the picture of its template, which an update can't change.
 func (s *server) checkAvatar(c *call, a, old *store.Avatar, body fields) error {
-	update := old != nil
-	if _, ok := body["templateId"]; ok && update {
+	if _, ok := body["templateId"]; ok && old != nil {
 		return invalid("extra_forbidden", "The template of an avatar cannot be changed", "templateId")
 	}
-	named := func(field string) bool { return !update || body.has(field) }
-	refs := map[string]string{}
-	if named("voice") {
-		refs[store.VoiceItem] = a.Voice.ID
-	}
-	if a.Visual != nil && named("visual") {
-		refs[store.VisualItem] = a.Visual.ID
-	}
-	if a.Face != nil && named("face") {
-		refs[store.FaceItem] = a.Face.ID
-	}
-	if b := a.Background; b != nil && b.Type == "visual" && named("background") {
-		refs[store.BackgroundItem] = b.Value
-	}
-	for kind, id := range refs {
-		if _, err := s.usableItem(c, kind, id); err != nil {
-			return err
-		}
-	}
-	if update || a.TemplateID == "" {
+	if old != nil || a.TemplateID == "" {
 		return nil
 	}
 	found, err := s.Store.AvatarTemplates().Usable(c.ctx(), c.claims.PartnerID, []string{a.TemplateID})

@@ -93,7 +93,7 @@ func TestAvatarTemplates(t *testing.T) {
 	}
 }
 
-// TestRenamesWhatHasLostAPart: a part that no longer exists is refused only where it is named.
+// TestRenamesWhatHasLostAPart: a part that no longer exists stays, also when it is written as it was read, and is refused elsewhere.
 func TestRenamesWhatHasLostAPart(t *testing.T) {
 	v := serve(t, nil, nil)
 	m := v.manager()
@@ -111,8 +111,10 @@ func TestRenamesWhatHasLostAPart(t *testing.T) {
 	if got := m.call("/v1/agent/update", fmt.Sprintf(`{"agentId":%q,"displayName":"B"}`, agent), 200); got["displayName"] != "B" {
 		t.Errorf("the agent: %v", got)
 	}
-	m.refuses("/v1/avatar/update", fmt.Sprintf(`{"id":%q,"visual":{"id":%q}}`, avatar, visual), 200, "CATALOG_ITEM_NOT_FOUND")
-	m.refuses("/v1/agent/update", fmt.Sprintf(`{"agentId":%q,"intellect":{"id":%v}}`, agent, intellect), 200, "AGENT_PARTNER_CONFIG_NOT_FOUND")
+	m.call("/v1/avatar/update", fmt.Sprintf(`{"id":%q,"visual":{"id":%q}}`, avatar, visual), 200)
+	m.call("/v1/agent/update", fmt.Sprintf(`{"agentId":%q,"intellect":{"id":%v}}`, agent, intellect), 200)
+	m.refuses("/v1/avatar/create", fmt.Sprintf(`{"voice":{"id":%q},"visual":{"id":%q}}`, presetVoice, visual), 200, "CATALOG_ITEM_NOT_FOUND")
+	m.refuses("/v1/agent/update", fmt.Sprintf(`{"agentId":%q,"intellect":{"id":%v}}`, v.agents[store.Silent].ID, intellect), 200, "AGENT_PARTNER_CONFIG_NOT_FOUND")
 }
 
 // TestAppInitShowsTheAvatars: their pictures and clips can be loaded, and what was

@@ -27,10 +27,9 @@ type resource[T any] struct {
 
 	// set returns a record with the fields of a body in place of its own, and checks it.
 	set func(old T, body fields) (T, error)
-	// check, unless nil, checks what a record refers to, before it is stored, and may complete it.
-	// old is the record that an update changes, nil for a new one. The ids in a list that old has
-	// too are not checked: one may have been deleted while old was being stored, and clients write
-	// back what they have read.
+	// check, unless nil, checks a record together with the body, and may complete it. old is the
+	// record that an update changes, nil for a new one. Whether what it refers to exists is
+	// checked when it is stored ([store.MissingError]).
 	check func(c *call, record, old *T, body fields) error
 	// noEffect, unless nil, says what of a write has no effect in this service.
 	noEffect func(record *T, body fields) []string
@@ -89,8 +88,8 @@ func (k *resource[T]) new(c *call, body fields) (T, error) {
 	return k.apply(c, blank, nil, body)
 }
 
-// apply returns a record with the fields of a body in place of its own, with its references
-// checked; old is the record of an update, nil for a new one.
+// apply returns a record with the fields of a body in place of its own, checked; old is the
+// record of an update, nil for a new one.
 func (k *resource[T]) apply(c *call, record T, old *T, body fields) (T, error) {
 	record, err := k.set(record, body)
 	if err == nil && k.check != nil {

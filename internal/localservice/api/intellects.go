@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"maps"
-	"net/http"
 	"net/url"
 	"regexp"
 	"slices"
@@ -47,7 +46,6 @@ func viewIntellect(r *store.Record[store.Intellect]) any {
 func (s *server) intellects() *resource[store.Intellect] {
 	return &resource[store.Intellect]{
 		records: s.Store.Intellects(), view: viewIntellect, numbered: true, set: setIntellect, blank: pendingIntellect,
-		check: s.checkSkillIDs,
 		query: paged("", false), noEffect: unusedOfIntellect,
 	}
 }
@@ -68,22 +66,6 @@ func unusedOfIntellect(in *store.Intellect, body fields) (why []string) {
 		why = append(why, "status: the intellect answers nevertheless")
 	}
 	return why
-}
-
-// checkSkillIDs refuses skills that do not exist or belong to another partner
-// (service.md, Skills).
-func (s *server) checkSkillIDs(c *call, in, old *store.Intellect, _ fields) error {
-	var ids []string
-	for _, ref := range in.SkillIDs {
-		if old == nil || !slices.ContainsFunc(old.SkillIDs, func(known store.SkillRef) bool { return known.ID == ref.ID }) {
-			ids = append(ids, ref.ID)
-		}
-	}
-	found, err := s.Store.Skills().Usable(c.ctx(), c.claims.PartnerID, ids)
-	if err == nil && len(found) < len(ids) {
-		err = problem(http.StatusForbidden, "a skill of skill_ids does not exist or may not be used")
-	}
-	return err
 }
 
 // setIntellect applies fields to an intellect and checks the result.

@@ -17,16 +17,21 @@ func TestIntellectRoutes(t *testing.T) {
 		t.Errorf("defaults %v", blank)
 	}
 	skill := m.call("/v1/skill/add", `{"name":"manners","description":"d"}`, 200)["id"]
+	var tools [2]any
+	for n := range tools {
+		tools[n] = m.call("/v1/tool/add", fmt.Sprintf(`{"name":"t%d","config":{"type":"client","description":"d"}}`, n), 200)["id"]
+	}
+	knowledge := m.call("/v1/knowledge/add", `{"name":"k"}`, 200)["id"]
 	made := m.call("/v1/intellect/add", fmt.Sprintf(`{"name":"N","base_directive":"Be kind, {{ user }}.","prompts":[{"key":"p","headerTemplate":"P","value":"v"}],
-		"glossary":"g","tool_ids":["t1"],"knowledge_ids":[5],"skill_ids":[{"id":%q,"mode":"preloaded","condition":"sys__avatar_enabled"}],
+		"glossary":"g","tool_ids":[%q],"knowledge_ids":[%v],"skill_ids":[{"id":%q,"mode":"preloaded","condition":"sys__avatar_enabled"}],
 		"allow_client_variables":false,"model_configuration":{"model_id":"m","max_output_tokens":9,"thinking_level":"low","temperature":0.5},
-		"opening_phrase":"Hi","thread_start_tools":["t1","t2"],"avatar_summary_config":{"analysis":{"mood":"the mood"},"template":"{{ mood }}","content_type":"markdown"},
+		"opening_phrase":"Hi","thread_start_tools":[%q,%q],"avatar_summary_config":{"analysis":{"mood":"the mood"},"template":"{{ mood }}","content_type":"markdown"},
 		"capabilities":{"generate_followup_questions":"on"},"mcp_servers":{"crm":{"url":"https://crm.example/mcp"}},"secrets":{"KEY":"s3cr3t"},
-		"language":"de","metadata":{"a":1}}`, skill), 200)
+		"language":"de","metadata":{"a":1}}`, tools[0], knowledge, skill, tools[0], tools[1]), 200)
 	id := int64(made["id"].(float64))
 	got := m.call("/v1/intellect/get", fmt.Sprintf(`{"id":%d}`, id), 200)
 	if got["base_directive"] != "Be kind, {{ user }}." || got["allow_client_variables"] != false || got["opening_phrase"] != "Hi" || got["language"] != "de" ||
-		fmt.Sprint(got["thread_start_tools"]) != "[t1 t2]" || fmt.Sprint(got["secrets"]) != "map[KEY:***]" || fmt.Sprint(got["knowledge_ids"]) != "[5]" {
+		fmt.Sprint(got["thread_start_tools"]) != fmt.Sprint(tools) || fmt.Sprint(got["secrets"]) != "map[KEY:***]" || fmt.Sprint(got["knowledge_ids"]) != fmt.Sprint([]any{knowledge}) {
 		t.Errorf("get %v", got)
 	}
 	update := func(fields string) map[string]any {

@@ -37,19 +37,31 @@ func TestInsightSettings(t *testing.T) {
 	m.refuses("/v1/insight-settings/delete", fmt.Sprintf(`{"id":%q}`, id), 409, rule)
 }
 
-const mailRule = `{"name":"mail","eventType":"analysis_updated","conditions":[{"field":"event.changed_keys","operator":"contains","value":"mood"}],` +
-	`"actions":[{"type":"sendEmail","emailTemplateId":"t1","to":"a@b.example"}]}`
+const fullEmail = `{"appGuid":"g","name":"Hello","subject":"Hi","body":"<p>Hi</p>","from":"a@b.example","language":"en"}`
+
+// emailTemplate adds an e-mail template and returns its id.
+func (m *manager) emailTemplate() string {
+	m.t.Helper()
+	return m.call("/v1/email-template/add", fullEmail, 200)["id"].(string)
+}
+
+// mailRule is a rule with an e-mail template.
+func mailRule(template string) string {
+	return `{"name":"mail","eventType":"analysis_updated","conditions":[{"field":"event.changed_keys","operator":"contains","value":"mood"}],` +
+		`"actions":[{"type":"sendEmail","emailTemplateId":"` + template + `","to":"a@b.example"}]}`
+}
 
 func TestLifecycleRules(t *testing.T) {
 	v := serve(t, twoThings, nil)
 	m := v.manager()
-	made := m.call("/v1/lifecycle/create", mailRule, 200)
+	template := m.emailTemplate()
+	made := m.call("/v1/lifecycle/create", mailRule(template), 200)
 	id := made["id"].(string)
 	about := fmt.Sprintf(`{"id":%q}`, id)
 	if made["status"] != "active" || made["objectType"] != "thread" || made["eventType"] != "analysis_updated" {
 		t.Errorf("made %v", made)
 	}
-	ended := m.call("/v1/lifecycle/create", `{"name":"end","eventType":"session_ended","actions":[{"type":"sendEmail","emailTemplateId":"t1","to":"x"}]}`, 200)
+	ended := m.call("/v1/lifecycle/create", fmt.Sprintf(`{"name":"end","eventType":"session_ended","actions":[{"type":"sendEmail","emailTemplateId":%q,"to":"x"}]}`, template), 200)
 	m.call("/v1/lifecycle/update", fmt.Sprintf(`{"id":%q,"description":"d"}`, id), 200)
 	if got := m.call("/v1/lifecycle/get", about, 200); got["description"] != "d" || got["name"] != "mail" || len(got["conditions"].([]any)) != 1 {
 		t.Errorf("get %v", got)
@@ -113,7 +125,7 @@ func TestLifecycleRulesThatAreRefused(t *testing.T) {
 	} {
 		m.refuses("/v1/lifecycle/create", body, 400, text)
 	}
-	id := m.call("/v1/lifecycle/create", mailRule, 200)["id"]
+	id := m.call("/v1/lifecycle/create", mailRule(m.emailTemplate()), 200)["id"]
 	m.refuses("/v1/lifecycle/update", fmt.Sprintf(`{"id":%q}`, id), 400, "at least one field")
 	m.refuses("/v1/lifecycle/match", `{"objectId":"x"}`, 400, "eventType")
 	m.refuses("/v1/lifecycle/match", `{"eventType":"session_ended"}`, 400, "objectId")
@@ -123,10 +135,9 @@ func TestLifecycleRulesThatAreRefused(t *testing.T) {
 // TestEmailTemplates has what TestRandomRecords does not try.
 func TestEmailTemplates(t *testing.T) {
 	m := serve(t, nil, nil).manager()
-	const full = `{"appGuid":"g","name":"Hello","subject":"Hi","body":"<p>Hi</p>","from":"a@b.example","language":"en"}`
-	id := m.call("/v1/email-template/add", full, 200)["id"]
+	id := m.emailTemplate()
 	for _, key := range []string{"appGuid", "name", "subject", "body", "from", "language"} {
-		m.refuses("/v1/email-template/add", strings.Replace(full, `"`+key+`":`, `"other":`, 1), 400, key)
+		m.refuses("/v1/email-template/add", strings.Replace(fullEmail, `"`+key+`":`, `"other":`, 1), 400, key)
 		m.refuses("/v1/email-template/update", fmt.Sprintf(`{"id":%q,%q:" "}`, id, key), 400, key)
 	}
 	// The messaging base takes its tokens as Bearer.

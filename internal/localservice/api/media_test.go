@@ -160,7 +160,7 @@ func TestCategoriesAreAnsweredFrom(t *testing.T) {
 	if !asks() {
 		t.Error("attached again, the agent does not answer from it")
 	}
-	link(`1001`) // no category
+	link(fmt.Sprint(v.addCategory(ks, "Other", 0)))
 	if asks() {
 		t.Error("unlinked, the agent still answers from it")
 	}

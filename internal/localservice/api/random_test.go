@@ -14,12 +14,16 @@ import (
 	"github.com/agentruntime/agentruntime/internal/must"
 )
 
-// randomKind is a kind of records with values of its fields; a call takes any of them.
+// randomKind is a kind of records with values of its fields; a call takes any of them. A value that is a function
+// makes it.
 type randomKind struct {
 	create, id string
 	needs      []string
 	fields     map[string][]any
 }
+
+// idOf returns the id of a record of a kind.
+type idOf = func(kind string) any
 
 // texts are values of a field that is a text, among them some that are refused.
 var texts = []any{"one", "two {{ name }}", "é😀\u2028\x00'\"<&%_\\", strings.Repeat("x", maxName), strings.Repeat("x", maxName+1), "", " "}
@@ -36,7 +40,7 @@ var randomKinds = map[string]randomKind{
 	"intellect": {"add", "id", nil, map[string][]any{
 		"name": texts[:3], "base_directive": texts[:3], "status": {0, 2, 3}, "metadata": {record{"a": []any{nil}}, 5}, "tags": {[]any{"a"}, []any{""}},
 		"capabilities": {record{"avatar": "on"}, record{"avatar": "maybe"}}, "model_configuration": {record{"model_id": "m"}, record{"temperature": 2}},
-		"skill_ids": {[]any{record{"id": "5ac00000-0000-4000-8000-0000000000c1", "mode": "adhoc"}}, []any{record{"id": "x", "mode": "adhoc"}}}, "tool_ids": {[]any{"x"}, []any{nil}},
+		"skill_ids": {[]any{record{"id": "5ac00000-0000-4000-8000-0000000000c1", "mode": "adhoc"}}, []any{record{"id": "x", "mode": "adhoc"}}}, "tool_ids": {func(id idOf) any { return []any{id("tool")} }, []any{nil}},
 	}},
 	"tool": {"add", "id", []string{"name", "config"}, map[string][]any{
 		"name": {"a", "b", "c", "no name"}, "config": {record{"type": "client", "description": "d"}, record{"csv": "a,b"}, record{"type": "code", "code": "("}, record{"args": 5}},
@@ -51,7 +55,9 @@ var randomKinds = map[string]randomKind{
 	}},
 	"lifecycle": {"create", "id", []string{"name", "eventType", "actions"}, map[string][]any{
 		"name": texts, "eventType": {"session_ended", "analysis_updated", "x"}, "description": texts[:2],
-		"actions": {[]any{record{"type": "sendEmail", "emailTemplateId": "t", "to": "a@b"}}, []any{record{"type": "x"}}, []any{}},
+		"actions": {func(id idOf) any {
+			return []any{record{"type": "sendEmail", "emailTemplateId": id("email-template"), "to": "a@b"}}
+		}, []any{record{"type": "x"}}, []any{}},
 	}},
 	"email-template": {"add", "id", []string{"appGuid", "name", "subject", "body", "from", "language"}, map[string][]any{
 		"appGuid": {"g"}, "name": texts, "subject": texts, "body": texts[:4], "from": {"f"}, "language": {"en", "de"}, "status": {"active", "x"},
@@ -132,12 +138,15 @@ func (c *randomCalls) post(p *partner, path string, body record) record {
 }
 
 // body has some fields of a kind with any of their values, and one in other letters now and then.
-func (c *randomCalls) body(k randomKind, all bool) record {
+func (c *randomCalls) body(p *partner, k randomKind, all bool) record {
 	body := record{}
 	for _, name := range slices.Sorted(maps.Keys(k.fields)) {
 		values := k.fields[name]
 		if all && slices.Contains(k.needs, name) || c.random.IntN(3) == 0 {
 			body[name] = values[min(c.random.IntN(len(values)), c.random.IntN(len(values)))] // the first ones more often
+			if made, ok := body[name].(func(idOf) any); ok {
+				body[name] = made(func(kind string) any { return c.any(p, kind) })
+			}
 		}
 	}
 	if c.random.IntN(20) == 0 {
@@ -171,7 +180,7 @@ func (c *randomCalls) keep(p *partner, kind string, sent, old, got record) {
 }
 
 func (c *randomCalls) add(p *partner, kind string) {
-	body := c.body(randomKinds[kind], true)
+	body := c.body(p, randomKinds[kind], true)
 	if got := c.post(p, "/v1/"+kind+"/"+randomKinds[kind].create, body); got != nil {
 		c.keep(p, kind, body, nil, got)
 	}
@@ -192,7 +201,7 @@ func (c *randomCalls) any(p *partner, kind string) any {
 
 func (c *randomCalls) update(p *partner, kind string) {
 	k, id := randomKinds[kind], c.any(p, kind)
-	body := c.body(k, false)
+	body := c.body(p, k, false)
 	body[k.id] = id
 	old := p.records[kind][fmt.Sprint(id)]
 	got := c.post(p, "/v1/"+kind+"/update", body)

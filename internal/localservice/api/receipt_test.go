@@ -32,7 +32,7 @@ func TestWritesHaveReceipts(t *testing.T) {
 	}
 	for path, body := range map[string]string{
 		"/v1/email-template/add": `{"appGuid":"g","name":"Bye","subject":"s","body":"b","from":"f","language":"en"}`,
-		"/v1/lifecycle/create":   `{"name":"r","eventType":"session_ended","actions":[{"type":"sendEmail","emailTemplateId":"t","to":"a@example.com"}]}`,
+		"/v1/lifecycle/create":   fmt.Sprintf(`{"name":"r","eventType":"session_ended","actions":[{"type":"sendEmail","emailTemplateId":%q,"to":"a@example.com"}]}`, m.emailTemplate()),
 	} {
 		if got := fmt.Sprint(m.call(path, body, 200)["_meta"]); !strings.Contains(got, "noEffect") || !strings.Contains(got, noEmail) {
 			t.Errorf("%s does not say that no e-mail is sent: %v", path, got)

@@ -63,13 +63,31 @@ func exception(code, message string) error {
 	}}
 }
 
+// missingRecord is the error of a write of a record that refers to one that does not exist.
+func missingRecord(err *store.MissingError) error {
+	switch err.Kind {
+	case store.IntellectKind:
+		return exception("AGENT_PARTNER_CONFIG_NOT_FOUND", "AGENT_PARTNER_CONFIG_NOT_FOUND")
+	case store.AvatarKind:
+		return titled("AVATAR_NOT_FOUND")
+	case store.CatalogKind:
+		return exception("CATALOG_ITEM_NOT_FOUND", "CATALOG_ITEM_NOT_FOUND: "+err.Type)
+	case store.InsightKind, store.EmailKind:
+		return problem(http.StatusBadRequest, err.Error())
+	}
+	return problem(http.StatusForbidden, err.Error()+", or it may not be used") // as of skills (service.md, Skills)
+}
+
 // fail writes the reply for err. An internal error is logged, and the client gets a
 // 500 without details.
 func (s *server) fail(w http.ResponseWriter, r *http.Request, err error) {
 	var known *apiError
 	var tooLarge *http.MaxBytesError
+	var missing *store.MissingError
 	switch {
 	case errors.As(err, &known):
+	case errors.As(err, &missing):
+		err = missingRecord(missing)
 	case errors.Is(err, store.ErrInUse):
 		err = problem(http.StatusConflict, err.Error())
 	case errors.Is(err, store.ErrTaken):

@@ -85,13 +85,14 @@ func TestManagementNeedsAnAdminToken(t *testing.T) {
 // TestRecordsCanBeWrittenAsTheyAreRead: the fields that only the service sets change nothing.
 func TestRecordsCanBeWrittenAsTheyAreRead(t *testing.T) {
 	m := serve(t, nil, nil).manager()
+	rule := fmt.Sprintf(`{"name":"r","eventType":"session_ended","actions":[{"type":"sendEmail","emailTemplateId":%q,"to":"a@example.com"}]}`, m.emailTemplate())
 	for kind, body := range map[string]string{
 		"agent/create": `{"displayName":"A","intellect":{"id":1001},"widgetConfig":{"a":1}}`, "avatar/create": `{"voice":{"id":"` + presetVoice + `"},"visual":{"id":"` + presetVisual + `"}}`,
 		"intellect/add": `{"base_directive":"Be brief.","status":2,"tags":["a"],"prompts":[{"key":"goal","headerTemplate":"Goal","type":"custom","value":"v"}],"secrets":{"A":"hidden"},
 			"mcp_servers":{"docs":{"url":"https://mcp.test/v1","headers":{"X":"{{ secrets.A }}"}}},"user_properties_forms":[{"call_stage":"start","properties":[]}]}`,
 		"tool/add": `{"name":"t","config":{"type":"client","description":"d"}}`, "skill/add": `{"name":"s","description":"d"}`,
 		"knowledge/add": `{"name":"k"}`, "insight-settings/create": `{"key":"mood","title":"Mood","prompt":"How?","valueType":"string"}`,
-		"lifecycle/create":   `{"name":"r","eventType":"session_ended","actions":[{"type":"sendEmail","emailTemplateId":"t","to":"a@example.com"}]}`,
+		"lifecycle/create":   rule,
 		"email-template/add": `{"appGuid":"g","name":"Bye","subject":"s","body":"b","from":"f","language":"en"}`,
 	} {
 		made := m.call("/v1/"+kind, body, 200)
@@ -113,30 +114,6 @@ func TestRecordsCanBeWrittenAsTheyAreRead(t *testing.T) {
 			t.Errorf("%s: %v, then %v", kind, read, again)
 		}
 	}
-}
-
-// TestLateDeletesCanBeWrittenBack: a skill or an avatar that was deleted while a record with its id
-// was being stored does not keep the record from being written as it is read.
-func TestLateDeletesCanBeWrittenBack(t *testing.T) {
-	m := serve(t, nil, nil).manager()
-	const skill, avatar = "late", "0123456789abcdef01234567"
-	must.Get(m.store.Intellects().Update(t.Context(), m.partner.ID, "1001", func(in *store.Intellect) error {
-		in.SkillIDs = []store.SkillRef{{ID: skill, Mode: store.SkillAdhoc}}
-		return nil
-	}))(t)
-	agent := m.agents[store.Receptionist].ID
-	must.Get(m.store.AgentRecords().Update(t.Context(), m.partner.ID, agent, func(a *store.AgentRecord) error {
-		a.AvatarIDs = append(a.AvatarIDs, avatar)
-		return nil
-	}))(t)
-	for kind, about := range map[string]string{"intellect": `{"id":1001}`, "agent": fmt.Sprintf(`{"agentId":%q}`, agent)} {
-		back, _ := json.Marshal(m.call("/v1/"+kind+"/get", about, 200))
-		if got := m.call("/v1/"+kind+"/update", string(back), 200); got["code"] != nil {
-			t.Errorf("%s: %v", kind, got)
-		}
-	}
-	m.refuses("/v1/intellect/update", fmt.Sprintf(`{"id":1002,"skill_ids":[{"id":%q,"mode":"adhoc"}]}`, skill), 403, "skill")
-	m.refuses("/v1/agent/update", fmt.Sprintf(`{"agentId":%q,"avatarIds":[%q]}`, m.agents[store.Silent].ID, avatar), 200, "AVATAR_NOT_FOUND")
 }
 
 // TestDeletedIDsAreForgotten: what is deleted is taken out of the lists of ids that have it, so

@@ -176,8 +176,9 @@ func TestPartnerConfig(t *testing.T) {
 	}
 	id := m.agents[store.Receptionist].ConfigID
 	config := func(text string) string { return fmt.Sprintf(`{"id":%d,"config":%s}`, id, text) }
-	got := m.call("/partner-config/update", config(`{"agent_llm":"m-1","rate_limit_per_hour":5,"run_quota_check":true,"knowledge_ids":[0],
-		"capabilities":{"use_knowledge_base":"on"},"indexer":{"categoryInfo":[{"categoryId":"7","language":"English"}]}}`), 200)
+	category := m.addCategory(m.ks, "Food", 0)
+	got := m.call("/partner-config/update", config(fmt.Sprintf(`{"agent_llm":"m-1","rate_limit_per_hour":5,"run_quota_check":true,"knowledge_ids":[0],
+		"capabilities":{"use_knowledge_base":"on"},"indexer":{"categoryInfo":[{"categoryId":"%v","language":"English"}]}}`, category)), 200)
 	if meta := fmt.Sprint(got["_meta"]); !strings.Contains(meta, "run_quota_check") || strings.Contains(meta, "agent_llm:") {
 		t.Errorf("_meta %s", meta)
 	}

@@ -229,7 +229,7 @@ func TestInsights(t *testing.T) {
 	ids := []string{
 		sc.setting("mood", "string", store.StatusActive), sc.setting("score", "number", store.StatusActive),
 		sc.setting("solved", "boolean", store.StatusActive), sc.setting("topics", "string[]", store.StatusActive),
-		sc.setting("marks", "number[]", store.StatusActive), sc.setting("off", "string", store.StatusDisabled), uuid.NewString(),
+		sc.setting("marks", "number[]", store.StatusActive), sc.setting("off", "string", store.StatusDisabled),
 	}
 	sc.rule(store.Rule{EventType: store.SessionEnded, Conditions: []store.RuleTerm{{Field: agentID, Operator: Equals, Value: "a1"}}, Actions: insightsOf(ids...)})
 	sc.rule(store.Rule{EventType: store.SessionEnded, Status: store.StatusDisabled, Actions: insightsOf(sc.setting("never", "string", store.StatusActive))})
@@ -258,9 +258,10 @@ func TestInsights(t *testing.T) {
 func TestAnalysisUpdatedSetsOffRules(t *testing.T) {
 	sc := newScene(t)
 	sc.say(sc.thread.ID, store.Human, "Hello")
+	template := must.Get(sc.store.EmailTemplates().Create(t.Context(), sc.partner, store.EmailTemplate{Name: "Bye"}))(t).ID
 	sc.rule(store.Rule{
 		EventType: store.AnalysisUpdated, Conditions: []store.RuleTerm{{Field: changedKeys, Operator: Contains, Value: "mood"}},
-		Actions: []store.RuleAction{{Type: store.EmailAction, EmailTemplateID: "t1", To: "a@b.example"}},
+		Actions: []store.RuleAction{{Type: store.EmailAction, EmailTemplateID: template, To: "a@b.example"}},
 	})
 	set := func(key string, value any) {
 		t.Helper()
@@ -275,7 +276,7 @@ func TestAnalysisUpdatedSetsOffRules(t *testing.T) {
 		t.Errorf("a rule about another key has run: %v", got)
 	}
 	set("mood", "good")
-	if got := sc.reload(sc.thread.ID).Outcome.Emails; got["t1"] != store.NotAvailable {
+	if got := sc.reload(sc.thread.ID).Outcome.Emails; got[template] != store.NotAvailable {
 		t.Errorf("emails %v", got)
 	}
 

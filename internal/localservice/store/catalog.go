@@ -57,7 +57,7 @@ const (
 
 // Catalog is the collection of catalog items.
 func (s *Store) Catalog() Collection[CatalogItem] {
-	return Collection[CatalogItem]{store: s, kind: "catalog-item", newID: HexID, hasFile: true}
+	return Collection[CatalogItem]{store: s, kind: CatalogKind, newID: HexID, hasFile: true}
 }
 
 // AvatarTemplates is the collection of presets from which avatars can be made, which all

@@ -62,8 +62,8 @@ func Indexed() []Indexer { return []Indexer{{"fulltext", true}} }
 // Knowledge is the collection of texts to answer from. Storing a record with passages
 // replaces its stored passages; deleting a record deletes them.
 func (s *Store) Knowledge() Collection[Knowledge] {
-	c := Collection[Knowledge]{store: s, kind: "knowledge"}
-	c.namedBy = []idList{{intellectKind, "knowledge_ids"}}
+	c := Collection[Knowledge]{store: s, kind: KnowledgeKind}
+	c.namedBy = []idList{{IntellectKind, "knowledge_ids"}}
 	c.kept = func(ctx context.Context, tx *sql.Tx, r *Record[Knowledge]) error {
 		if r.Body.Passages == nil {
 			return nil

@@ -58,7 +58,7 @@ type Attachment struct {
 // Categories is the collection of categories. No two have the same full name. Their ids
 // are numbers that knowledge records do not have, so that both can own passages.
 func (s *Store) Categories() Collection[Category] {
-	return Collection[Category]{store: s, kind: "category", name: func(c *Category) string { return c.FullName }}
+	return Collection[Category]{store: s, kind: CategoryKind, name: func(c *Category) string { return c.FullName }}
 }
 
 // MediaEntries is the collection of documents. Storing one with passages replaces its

@@ -55,6 +55,10 @@ type Collection[T any] struct {
 	// refers to before it.
 	parts func(ctx context.Context, tx *sql.Tx, partnerID int64, body *T) error
 
+	// references, unless nil, returns what a record refers to. All of it has to exist when the
+	// record is stored, else it is refused with a [MissingError].
+	references func(*T) []Reference
+
 	// kept, unless nil, is called in the transaction that stores a record, to store what
 	// belongs to it.
 	kept func(context.Context, *sql.Tx, *Record[T]) error
@@ -287,7 +291,7 @@ func (c Collection[T]) create(ctx context.Context, tx *sql.Tx, partnerID int64, 
 func (c Collection[T]) insert(ctx context.Context, tx *sql.Tx, partnerID int64, id string, body T) (Record[T], error) {
 	now := now()
 	r := Record[T]{ID: id, PartnerID: partnerID, Body: body, CreatedAt: now, UpdatedAt: now}
-	text, err := c.text(ctx, tx, partnerID, &r.Body)
+	text, err := c.text(ctx, tx, partnerID, &r.Body, nil)
 	if err != nil {
 		return r, err
 	}
@@ -311,10 +315,24 @@ func (c Collection[T]) insert(ctx context.Context, tx *sql.Tx, partnerID int64, 
 	return r, taken(err)
 }
 
-// text stores the parts of a body and returns its text.
-func (c Collection[T]) text(ctx context.Context, tx *sql.Tx, partnerID int64, body *T) (string, error) {
+// text stores the parts of a body, checks what it refers to, and returns its text. before is the
+// text that it replaces, nil for a new record.
+func (c Collection[T]) text(ctx context.Context, tx *sql.Tx, partnerID int64, body *T, before []byte) (string, error) {
 	if c.parts != nil {
 		if err := c.parts(ctx, tx, partnerID, body); err != nil {
+			return "", err
+		}
+	}
+	if c.references != nil {
+		var known []Reference
+		if before != nil {
+			var old T
+			if err := json.Unmarshal(before, &old); err != nil {
+				return "", err
+			}
+			known = c.references(&old)
+		}
+		if err := checkReferences(ctx, tx, partnerID, c.references(body), known); err != nil {
 			return "", err
 		}
 	}
@@ -351,7 +369,7 @@ func (c Collection[T]) updateOnce(ctx context.Context, partnerID int64, id strin
 	}
 	r.UpdatedAt = now()
 	err = c.store.tx(ctx, func(tx *sql.Tx) error {
-		text, err := c.text(ctx, tx, partnerID, &r.Body)
+		text, err := c.text(ctx, tx, partnerID, &r.Body, before)
 		if err != nil {
 			return err
 		}

@@ -162,10 +162,11 @@ func TestARepeatedRequestHasItsFirstResult(t *testing.T) {
 // TestASettingOfARuleThatIsBeingStoredIsNotDeleted: the rule is stored while the delete waits.
 func TestASettingOfARuleThatIsBeingStoredIsNotDeleted(t *testing.T) {
 	s := open(t)
+	other := must.Get(s.InsightSettings().Create(t.Context(), 1, InsightSetting{Key: "other"}))(t)
 	setting := must.Get(s.InsightSettings().Create(t.Context(), 1, InsightSetting{Key: "k"}))(t)
 	deleted := make(chan error, 1)
 	must.Do(t, s.tx(t.Context(), func(tx *sql.Tx) error {
-		actions := []RuleAction{{Type: EmailAction}, {Type: InsightAction, InsightSettingIDs: []string{"other", setting.ID}}}
+		actions := []RuleAction{{Type: EmailAction}, {Type: InsightAction, InsightSettingIDs: []string{other.ID, setting.ID}}}
 		must.Get(s.Rules().create(t.Context(), tx, 1, Rule{Name: "r", Actions: actions}))(t)
 		waits := s.write.Stats().WaitCount
 		go func() { deleted <- s.InsightSettings().Delete(t.Context(), 1, setting.ID) }()
@@ -224,5 +225,26 @@ func TestAnItemGoesWithItsFile(t *testing.T) {
 	must.Do(t, s.Catalog().Delete(t.Context(), 1, item.ID))
 	if _, _, err := s.Asset(t.Context(), file); !errors.Is(err, ErrNotFound) {
 		t.Errorf("the file of a deleted item: %v", err)
+	}
+}
+
+// TestAReferenceIsCheckedWhenItIsStored, and not before: what it leads to may be deleted meanwhile.
+func TestAReferenceIsCheckedWhenItIsStored(t *testing.T) {
+	s := open(t)
+	ctx := t.Context()
+	template := must.Get(s.EmailTemplates().Create(ctx, 1, EmailTemplate{Name: "t"}))(t)
+	rule := must.Get(s.Rules().Create(ctx, 1, Rule{Name: "r"}))(t)
+	mail := []RuleAction{{Type: EmailAction, EmailTemplateID: template.ID}}
+	_, err := s.Rules().Update(ctx, 1, rule.ID, func(r *Rule) error {
+		r.Actions = mail
+		return s.EmailTemplates().Delete(ctx, 1, template.ID)
+	})
+	var missing *MissingError
+	if !errors.As(err, &missing) || missing.ID != template.ID {
+		t.Errorf("stored a rule with a template that was deleted meanwhile: %v", err)
+	}
+	_, err = s.Rules().Create(ctx, 1, Rule{Name: "r", Actions: mail})
+	if !errors.As(err, &missing) {
+		t.Errorf("stored a new rule with a template that does not exist: %v", err)
 	}
 }

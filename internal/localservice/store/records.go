@@ -278,15 +278,11 @@ type Skill struct {
 	Instructions string `json:"instructions"`
 }
 
-// Kinds of records that have lists of the ids of others.
-const (
-	agentKind     = "agent"
-	intellectKind = "intellect"
-)
+const agentKind = "agent"
 
 // AgentRecords is the collection of agents.
 func (s *Store) AgentRecords() Collection[AgentRecord] {
-	c := Collection[AgentRecord]{store: s, kind: agentKind, newID: UUID}
+	c := Collection[AgentRecord]{store: s, kind: agentKind, newID: UUID, references: (*AgentRecord).references}
 	c.parts = func(ctx context.Context, tx *sql.Tx, partnerID int64, a *AgentRecord) error {
 		if a.NewIntellect == nil {
 			return nil
@@ -301,24 +297,24 @@ func (s *Store) AgentRecords() Collection[AgentRecord] {
 // Intellects is the collection of intellects. Their ids are numbers, the configuration
 // ids of tokens.
 func (s *Store) Intellects() Collection[Intellect] {
-	return Collection[Intellect]{store: s, kind: intellectKind}
+	return Collection[Intellect]{store: s, kind: IntellectKind, references: (*Intellect).references}
 }
 
 // Avatars is the collection of avatars.
 func (s *Store) Avatars() Collection[Avatar] {
-	return Collection[Avatar]{store: s, kind: "avatar", newID: HexID, namedBy: []idList{{agentKind, "avatarIds"}}}
+	return Collection[Avatar]{store: s, kind: AvatarKind, newID: HexID, namedBy: []idList{{agentKind, "avatarIds"}}, references: (*Avatar).references}
 }
 
 // Tools is the collection of tools. Their names are unique within a partner.
 func (s *Store) Tools() Collection[Tool] {
-	c := Collection[Tool]{store: s, kind: "tool", newID: UUID, name: func(t *Tool) string { return t.Name }}
-	c.namedBy = []idList{{intellectKind, "tool_ids"}, {intellectKind, "thread_start_tools"}}
+	c := Collection[Tool]{store: s, kind: ToolKind, newID: UUID, name: func(t *Tool) string { return t.Name }}
+	c.namedBy = []idList{{IntellectKind, "tool_ids"}, {IntellectKind, "thread_start_tools"}}
 	return c
 }
 
 // Skills is the collection of skills. Their names are unique within a partner.
 func (s *Store) Skills() Collection[Skill] {
-	c := Collection[Skill]{store: s, kind: "skill", newID: UUID, name: func(t *Skill) string { return t.Name }}
-	c.namedBy = []idList{{intellectKind, "skill_ids"}}
+	c := Collection[Skill]{store: s, kind: SkillKind, newID: UUID, name: func(t *Skill) string { return t.Name }}
+	c.namedBy = []idList{{IntellectKind, "skill_ids"}}
 	return c
 }

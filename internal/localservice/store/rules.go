@@ -80,7 +80,7 @@ type EmailTemplate struct {
 // InsightSettings is the collection of insight settings. One to which a rule refers is not
 // deleted.
 func (s *Store) InsightSettings() Collection[InsightSetting] {
-	return Collection[InsightSetting]{store: s, kind: "insight-setting", newID: UUID, referrer: ruleOf}
+	return Collection[InsightSetting]{store: s, kind: InsightKind, newID: UUID, referrer: ruleOf}
 }
 
 // ruleOf names a rule that refers to an insight setting, "" if none does.
@@ -102,10 +102,10 @@ const ruleKind = "lifecycle-rule"
 
 // Rules is the collection of lifecycle rules.
 func (s *Store) Rules() Collection[Rule] {
-	return Collection[Rule]{store: s, kind: ruleKind, newID: UUID}
+	return Collection[Rule]{store: s, kind: ruleKind, newID: UUID, references: (*Rule).references}
 }
 
 // EmailTemplates is the collection of email templates.
 func (s *Store) EmailTemplates() Collection[EmailTemplate] {
-	return Collection[EmailTemplate]{store: s, kind: "email-template", newID: UUID}
+	return Collection[EmailTemplate]{store: s, kind: EmailKind, newID: UUID}
 }
