@@ -1,16 +1,15 @@
 import type { AppInitResult } from "../session/appinit.js"
 import type { AvatarSession } from "../session/avatar.js"
 import { AgentError, codeOf, docs, localError, messageOf } from "../core/errors.js"
-import type { Token } from "../core/options.js"
-import { tokenTextOf, valueOf, type Source } from "../session/source.js"
-import { safeUrl, type Texts } from "../ui/dom.js"
-import { attributes, checkAttributes, languageOf, reflect, upgrade, words, type AttributeProperties } from "./attributes.js"
+import { tokenTextOf, valueOf } from "../session/source.js"
+import { safeUrl } from "../ui/dom.js"
+import { attributes, checkAttributes, languageOf, upgrade, withProperties, words, type ElementProperties } from "./attributes.js"
 import { Base, restyle, style, styles, type ListenerMethod } from "./base.js"
 import type { Host } from "./host.js"
 import { endText, errorText, labelsOf, type Labels } from "./labels.js"
 import type { Locale } from "./locales.js"
 import type { Made } from "./make.js"
-import { checkProperties, imported, loadFor, requestInit, type AgentElementEvents, type AnySession, type SessionOptions } from "./session.js"
+import { checkProperties, imported, loadFor, requestInit, type AgentElementEvents, type AnySession } from "./session.js"
 import { Preparation } from "./preparation.js"
 import { Screen } from "./screen.js"
 import { open, type Actions, type Mode, type Phase, type Said, type State } from "./state.js"
@@ -28,27 +27,18 @@ const quiet = { microphoneProblem: undefined, busy: false, gated: false, missing
 /** What each conversation begins with. */
 const beginning = { message: undefined, permanent: false, switching: false, picture: false, blocked: false, step: 0, activity: "connecting", ...quiet } as const
 
-/** Properties without an attribute. */
-const properties = ["token", "init", "options", "labels", "suggestions", "history"] as const
-
-export interface AgentElement extends AttributeProperties {
+export interface AgentElement {
   addEventListener: ListenerMethod<this, AgentElementEvents>
   removeEventListener: ListenerMethod<this, AgentElementEvents>
 }
 
 /** What `<agent-avatar>` and `<agent-chat>` have in common (docs/elements.md). */
-export abstract class AgentElement extends Base {
+export abstract class AgentElement extends withProperties(Base) {
   static readonly observedAttributes: readonly string[] = [...Object.values(attributes), "lang"]
 
   /** The modes of an element that has no attribute `modes`. */
   protected abstract readonly defaultModes: readonly Mode[]
 
-  #token: Source<Token> | undefined
-  #init: Source<AppInitResult> | undefined
-  #options: SessionOptions = {}
-  #suggestions: readonly string[] = []
-  #history: readonly Said[] = []
-  #ownLabels: Texts<Labels> | undefined
   /** The language of the page, and its texts; undefined for English. */
   #language = ""
   #locale: Locale | undefined
@@ -63,7 +53,7 @@ export abstract class AgentElement extends Base {
   #starting: Promise<void> | undefined
   readonly #preparation = new Preparation((signal) => this.#requestInit(signal))
   #state: State = {
-    labels: labelsOf(undefined),
+    labels: labelsOf(),
     phase: "idle",
     modes: [],
     mode: "face",
@@ -148,70 +138,6 @@ export abstract class AgentElement extends Base {
     return this.#state.mode
   }
 
-  /** The token for `appInit`, when the page has one of its own for the visitor. */
-  get token(): Source<Token> | undefined {
-    return this.#token
-  }
-
-  set token(token: Source<Token> | undefined) {
-    const [before, known] = [this.#token, this.#agentKnown]
-    this.#token = token
-    this.#sourceChanged(before, token, known)
-  }
-
-  /** The reply of `appInit`, when the page's server has requested it. */
-  get init(): Source<AppInitResult> | undefined {
-    return this.#init
-  }
-
-  set init(init: Source<AppInitResult> | undefined) {
-    const [before, known] = [this.#init, this.#agentKnown]
-    this.#init = init
-    this.#sourceChanged(before, init, known)
-  }
-
-  /** Further options of the session (docs/options.md), for the next start. They take precedence over attributes. */
-  get options(): SessionOptions {
-    return this.#options
-  }
-
-  set options(options: SessionOptions | undefined) {
-    const before = this.#options
-    this.#options = options || {} // an empty text is how Preact takes a property back
-    // A template may set an equal object each time that it is drawn; the same object may have been changed.
-    if (before === options || !same(before, this.#options)) this.#preparation.dropSession()
-    if (!open(this.#state)) this.#readAttributes()
-  }
-
-  /** Texts that replace those of the page's language. */
-  get labels(): Texts<Labels> {
-    return this.#ownLabels || {}
-  }
-
-  set labels(labels: Texts<Labels> | undefined) {
-    this.#ownLabels = labels
-    this.#relabel()
-  }
-
-  /** Questions that are offered before the first message; one that is chosen is sent. */
-  get suggestions(): readonly string[] {
-    return this.#suggestions
-  }
-
-  set suggestions(suggestions: readonly string[] | undefined) {
-    this.#suggestions = suggestions || []
-    this.#update({ suggestions: Array.isArray(suggestions) ? suggestions : [] })
-  }
-
-  /** What was said in the thread before, oldest first: it is in the log from the next start on. */
-  get history(): readonly Said[] {
-    return this.#history
-  }
-
-  set history(history: readonly Said[] | undefined) {
-    this.#history = history || []
-  }
-
   /** What was said, oldest first, with the history; also without a log. */
   get transcript(): readonly Said[] {
     return this.#conversation?.view.said ?? []
@@ -220,7 +146,7 @@ export abstract class AgentElement extends Base {
   // --- Callbacks of the document
 
   connectedCallback(): void {
-    upgrade(this, [...Object.keys(attributes), ...properties])
+    upgrade(this)
     if (!this.#screen) this.#build()
     // The browser pauses a video that is moved within the document.
     else if (this.session) this.#screen.stage.video.play().catch(() => {})
@@ -255,6 +181,22 @@ export abstract class AgentElement extends Base {
 
   // --- Internals
 
+  /** @internal */
+  override onProperty(name: keyof ElementProperties, before: unknown, set: unknown): void {
+    const now = this[name]
+    if (name === "labels") this.#relabel()
+    else if (name === "suggestions") this.#update({ suggestions: Array.isArray(now) ? now : [] })
+    else if (name === "options") {
+      // A template may set an equal object each time that it is drawn; the same object may have been changed.
+      if (before === set || !same(before as object, now as object)) this.#preparation.dropSession()
+      if (!open(this.#state)) this.#readAttributes()
+    } else if (name !== "history" && before !== now) {
+      // Also another function, when it is drawn because of an error: that is no other agent.
+      if (typeof now === "function" && typeof before === "function") this.#preparation.drop() // it may be of another visitor
+      else this.#accessChanged(!(before ?? this[name === "init" ? "token" : "init"] ?? this.widgetId))
+    }
+  }
+
   /** Shows the texts of the language. */
   async #translate(): Promise<void> {
     if (!this.isConnected) return
@@ -274,7 +216,7 @@ export abstract class AgentElement extends Base {
 
   #relabel(): void {
     const before = this.#notice
-    this.#update({ labels: labelsOf(this.#failures?.labels, this.#locale, this.#ownLabels) })
+    this.#update({ labels: labelsOf(this.#failures?.labels, this.#locale, this.labels) })
     if (before !== this.#notice) this.#preparation.dropSession() // the session is told the notice that is shown
     this.#conversation?.view.rename()
   }
@@ -337,12 +279,12 @@ export abstract class AgentElement extends Base {
   /** The notice that the visitor talks to a machine; the page's label takes precedence. */
   get #notice(): string {
     const { labels, disclosure } = this.#state
-    return this.#ownLabels?.disclosure === undefined ? disclosure(labels) : labels.disclosure
+    return this.labels.disclosure === undefined ? disclosure(labels) : labels.disclosure
   }
 
   /** The notice of the attribute or of the session's options. */
   get #ownDisclosure(): string | undefined {
-    return this.#options.disclosureText || this.disclosure || undefined
+    return this.options.disclosureText || this.disclosure || undefined
   }
 
   /** Loads now or later, as the attribute `preload` says. */
@@ -389,13 +331,6 @@ export abstract class AgentElement extends Base {
     return makeSession({ element: this, modes, video: this.#screen!.stage.video, init, again: () => this.#requestInit(), disclosure: this.#notice })
   }
 
-  /** A template may set another function each time that it is drawn, also when it is drawn because of an error: that is no other agent. */
-  #sourceChanged(before: unknown, now: unknown, known: boolean): void {
-    if (now === before) return
-    if (typeof now !== "function" || typeof before !== "function") return this.#accessChanged(!known)
-    this.#preparation.drop() // it may be of another visitor
-  }
-
   /** What a conversation needs has changed: an early reply is not used, and a start that failed may succeed now. `anew`: another agent may be meant, which is loaded as `preload` says. */
   #accessChanged(anew: boolean): void {
     this.#preparation.drop()
@@ -408,7 +343,7 @@ export abstract class AgentElement extends Base {
 
   /** The page has said which agent it is: before its module has run, an element may have none yet. */
   get #agentKnown(): boolean {
-    return Boolean(this.#init ?? this.#token ?? this.widgetId)
+    return Boolean(this.init ?? this.token ?? this.widgetId)
   }
 
   async #begin(): Promise<void> {
@@ -519,22 +454,20 @@ export abstract class AgentElement extends Base {
   // --- appInit
 
   async #requestInit(signal?: AbortSignal): Promise<AppInitResult> {
-    const given = await ofPage("init", () => valueOf(this.#init))
+    const given = await ofPage("init", () => valueOf(this.init))
     if (given) return given
-    const token = await ofPage("token", () => tokenTextOf(this.#token))
+    const token = await ofPage("token", () => tokenTextOf(this.token))
     if (!token && !this.widgetId) throw localError("bad_request", "the element has neither a widget nor a token: set widget-id to the public id of the agent's widget")
     const options: Record<string, unknown> = { signal }
     for (const name of ["widgetId", "region", "agenticUrl", "genieUrl", "ovpUrl"] as const) if (this[name] !== null) options[name] = this[name]
     if (token) options["token"] = token
-    return requestInit(this.#modes, options as { widgetId: string }, this.#options)
+    return requestInit(this.#modes, options as { widgetId: string }, this.options)
   }
 
   #showPoster({ avatars }: AppInitResult): void {
     if (!this.getAttribute("poster") && this.#modes.includes("face")) this.#update({ poster: safeUrl(avatars?.[0]?.previewImageUrl) })
   }
 }
-
-if (globalThis.HTMLElement) reflect(AgentElement.prototype)
 
 /** The result of a function of the page, or of a promise. Rejects with `handler_failed`. */
 async function ofPage<T>(property: string, get: () => Promise<T>): Promise<T> {
@@ -546,7 +479,7 @@ async function ofPage<T>(property: string, get: () => Promise<T>): Promise<T> {
 }
 
 /** Whether two objects have the same values. */
-function same(one: Readonly<Record<string, unknown>>, other: Readonly<Record<string, unknown>>): boolean {
+function same(one: object, other: object): boolean {
   const entries = Object.entries(other)
-  return Object.keys(one).length === entries.length && entries.every(([name, value]) => one[name] === value)
+  return Object.keys(one).length === entries.length && entries.every(([name, value]) => one[name as never] === value)
 }

@@ -1,5 +1,11 @@
 import { localError } from "../core/errors.js"
-import type { Mode } from "./state.js"
+import type { Token } from "../core/inputs.js"
+import type { AppInitResult } from "../session/appinit.js"
+import type { Source } from "../session/source.js"
+import type { Texts } from "../ui/dom.js"
+import type { Labels } from "./labels.js"
+import type { SessionOptions } from "./session.js"
+import type { Mode, Said } from "./state.js"
 
 /** The attributes that are an option of the session, by the option's name. */
 export const sessionAttributes = {
@@ -54,6 +60,33 @@ export type AttributeProperties = { [Name in Exclude<keyof typeof attributes, "m
   set modes(modes: Modes | null)
 }
 
+/** The properties of an element without an attribute. */
+export interface ElementProperties {
+  /** The token for `appInit`, when the page has one of its own for the visitor. */
+  get token(): Source<Token> | undefined
+  set token(token: Source<Token> | undefined)
+  /** The reply of `appInit`, when the page's server has requested it. */
+  get init(): Source<AppInitResult> | undefined
+  set init(init: Source<AppInitResult> | undefined)
+  /** Further options of the session (docs/options.md), for the next start. They take precedence over attributes. */
+  get options(): SessionOptions
+  set options(options: SessionOptions | undefined)
+  /** Texts that replace those of the page's language; those of a launcher itself are in `launcher`. */
+  get labels(): Texts<Labels>
+  set labels(labels: Texts<Labels> | undefined)
+  /** Questions that are offered before the first message; one that is chosen is sent. */
+  get suggestions(): readonly string[]
+  set suggestions(suggestions: readonly string[] | undefined)
+  /** What was said in the thread before, oldest first: it is in the log from the next start on. */
+  get history(): readonly Said[]
+  set history(history: readonly Said[] | undefined)
+}
+
+/** Their values until the page sets one, or when it takes one back. */
+const unset = (): ElementProperties => ({ token: undefined, init: undefined, options: {}, labels: {}, suggestions: [], history: [] })
+/** The names of the properties without an attribute. */
+export const properties = Object.keys(unset()) as (keyof ElementProperties)[]
+
 /** Throws `bad_request` for an attribute with a value that it can't have. An empty one is as none: so Preact takes back what it has set. */
 export function checkAttributes(element: HTMLElement): void {
   for (const [name, allowed] of Object.entries<readonly string[]>(values)) {
@@ -77,35 +110,63 @@ export function languageOf(element: Element): string {
   return host ? languageOf(host) : ""
 }
 
-/** The text of an attribute's value. */
-export const textOf = (value: unknown): string => (Array.isArray(value) ? value.join(" ") : String(value))
+/** The text of an attribute's value; that of an array has its words. */
+export const textOf = (value: unknown): string => [value].flat().join(" ")
 
-/** Adds the properties of attributes to a class. */
-export function reflect(prototype: HTMLElement, names: Readonly<Record<string, string>> = attributes): void {
-  for (const [name, attribute] of Object.entries(names)) {
-    Object.defineProperty(prototype, name, {
-      configurable: true,
-      enumerable: true,
-      get(this: HTMLElement) {
-        return name === "muted" ? this.hasAttribute(attribute) : this.getAttribute(attribute)
-      },
-      set(this: HTMLElement, value: unknown) {
-        // React sets the property of an element that is defined to the text of the attribute.
-        if (name === "muted") this.toggleAttribute(attribute, value === "" || Boolean(value))
-        else if (value == null) this.removeAttribute(attribute)
-        else this.setAttribute(attribute, textOf(value))
-      },
-    })
-  }
-}
-
-/** Sets again the properties that a page set before the element was defined, when they became plain fields. */
-export function upgrade(element: HTMLElement, names: readonly string[]): void {
+/** Sets again the properties that a page set before the element was defined, when they became plain fields: those of all elements, and others. */
+export function upgrade(element: HTMLElement, others: readonly string[] = []): void {
   const fields = element as unknown as Record<string, unknown>
-  for (const name of names) {
+  for (const name of [...Object.keys(attributes), ...properties, ...others]) {
     if (!Object.hasOwn(fields, name)) continue
     const value = fields[name]
     delete fields[name]
     fields[name] = value
   }
+}
+
+/** An element with the attributes as properties, and with the properties without an attribute. */
+export interface WithProperties extends HTMLElement, AttributeProperties, ElementProperties {
+  /** @internal Called after the page has set a property without an attribute. */
+  onProperty(name: keyof ElementProperties, before: unknown, set: unknown): void
+}
+
+/** Adds the properties of all elements to a class, and those of more attributes. */
+export function withProperties(Base: typeof HTMLElement, more: Readonly<Record<string, string>> = {}): new () => WithProperties {
+  abstract class Element extends Base {
+    readonly #properties = unset()
+
+    static {
+      for (const [name, attribute] of Object.entries({ ...attributes, ...more })) {
+        Object.defineProperty(this.prototype, name, {
+          configurable: true,
+          enumerable: true,
+          get(this: Element) {
+            return name === "muted" ? this.hasAttribute(attribute) : this.getAttribute(attribute)
+          },
+          set(this: Element, value: unknown) {
+            // React sets the property of an element that is defined to the text of the attribute.
+            if (name === "muted") this.toggleAttribute(attribute, value === "" || Boolean(value))
+            else if (value == null) this.removeAttribute(attribute)
+            else this.setAttribute(attribute, textOf(value))
+          },
+        })
+      }
+      for (const name of properties) {
+        Object.defineProperty(this.prototype, name, {
+          configurable: true,
+          get(this: Element) {
+            return this.#properties[name]
+          },
+          set(this: Element, value: never) {
+            const before = this.#properties[name]
+            this.#properties[name] = value || unset()[name] // an empty text is how Preact takes a property back
+            this.onProperty(name, before, value)
+          },
+        })
+      }
+    }
+
+    abstract onProperty(name: keyof ElementProperties, before: unknown, set: unknown): void
+  }
+  return Element as never
 }

@@ -1,40 +1,17 @@
-import type { AppInitResult } from "../session/appinit.js"
 import type { AgentError } from "../core/errors.js"
-import type { Token } from "../core/options.js"
-import type { Source } from "../session/source.js"
-import { composing, icon, make, makeButton, nameButton, withTexts, type Texts } from "../ui/dom.js"
+import { composing, icon, make, makeButton, nameButton, withTexts } from "../ui/dom.js"
 import type { AgentElement } from "./agentelement.js"
-import { attributes, languageOf, reflect, upgrade, words, type AttributeProperties } from "./attributes.js"
+import { attributes, languageOf, properties, upgrade, withProperties, words, type ElementProperties } from "./attributes.js"
 import { Base, restyle, style, styles, type ListenerMethod } from "./base.js"
-import type { Labels } from "./labels.js"
 import css from "./launcher.css"
 import { LAUNCHER_LABELS, type LauncherLabels } from "./launcherlabels.js"
 import { LauncherStore } from "./launcherstore.js"
-import type { SessionOptions } from "./session.js"
-import type { ClosedPhase, Said } from "./state.js"
+import type { ClosedPhase } from "./state.js"
 
 const elementModule = () => import("../element.js")
 
 /** Windows that the panel fills; launcher.css has the same. */
 const small = "(max-width: 480px), (max-height: 500px)"
-
-/** Properties that are passed on to the agent, as of the other elements (docs/elements.md). */
-interface Passed {
-  token: Source<Token> | undefined
-  init: Source<AppInitResult> | undefined
-  get options(): SessionOptions
-  set options(options: SessionOptions | undefined)
-  /** Texts that replace those of the page's language; those of the launcher are in `launcher`. */
-  get labels(): Texts<Labels>
-  set labels(labels: Texts<Labels> | undefined)
-  get suggestions(): readonly string[]
-  set suggestions(suggestions: readonly string[] | undefined)
-  get history(): readonly Said[]
-  set history(history: readonly Said[] | undefined)
-}
-
-/** Their values when the page has set none. */
-const passed: Passed = { token: undefined, init: undefined, options: {}, labels: {}, suggestions: [], history: [] }
 
 /** The attributes that the launcher does not pass on. */
 const own = ["open", "position", "greet", "lang"]
@@ -53,7 +30,7 @@ export interface AgentLauncherEvents {
   agentCreated: { agent: AgentElement }
 }
 
-export interface AgentLauncherElement extends AttributeProperties, Passed {
+export interface AgentLauncherElement {
   /** The corner: `end` (default) or `start`, which is the left one in a page from left to right. */
   position: "end" | "start" | null
   /** A sentence beside the button, which is shown once to each visitor. */
@@ -63,27 +40,9 @@ export interface AgentLauncherElement extends AttributeProperties, Passed {
 }
 
 /** `<agent-launcher>`: a button in the corner of the window that opens an agent in a panel (docs/elements.md). */
-export class AgentLauncherElement extends Base {
+export class AgentLauncherElement extends withProperties(Base, { position: "position", greet: "greet" }) {
   static readonly observedAttributes: readonly string[] = [...Object.values(attributes), ...own]
 
-  static {
-    for (const [name, unset] of Object.entries(passed)) {
-      Object.defineProperty(this.prototype, name, {
-        configurable: true,
-        get(this: AgentLauncherElement) {
-          return this.#properties[name] ?? unset
-        },
-        set(this: AgentLauncherElement, value: unknown) {
-          this.#properties[name] = value
-          if (this.#agent) Object.assign(this.#agent, { [name]: value })
-          this.#resume()
-          this.#show() // its labels may have changed
-        },
-      })
-    }
-  }
-
-  readonly #properties: Record<string, unknown> = {}
   /** The texts of the page's language; undefined for English. */
   #translated: LauncherLabels | undefined
   #language = ""
@@ -141,7 +100,7 @@ export class AgentLauncherElement extends Base {
   // --- Callbacks of the document
 
   connectedCallback(): void {
-    upgrade(this, [...Object.keys(attributes), ...Object.keys(passed), ...own])
+    upgrade(this, own)
     this.#parts ??= build(this, () => this.#greeted(), () => void this.#fill())
     this.#narrow ??= matchMedia(small)
     this.#narrow.addEventListener("change", this.#fit)
@@ -174,6 +133,13 @@ export class AgentLauncherElement extends Base {
   }
 
   // --- Internals
+
+  /** @internal Properties are passed on to the agent; the texts of the launcher are in `labels.launcher`. */
+  override onProperty(name: keyof ElementProperties, _before: unknown, value: unknown): void {
+    if (this.#agent) this.#agent[name] = value as never
+    this.#resume()
+    this.#show() // its labels may have changed
+  }
 
   get #labels(): LauncherLabels {
     return withTexts<LauncherLabels>(withTexts(LAUNCHER_LABELS, this.#translated), this.labels.launcher)
@@ -274,7 +240,7 @@ export class AgentLauncherElement extends Base {
     const agent = (this.#agent = document.createElement("agent-avatar"))
     for (const name of Object.values(attributes)) this.#forward(name)
     agent.lang = this.#language
-    for (const [name, value] of Object.entries(this.#properties)) if (value !== undefined) Object.assign(agent, { [name]: value })
+    for (const name of properties) agent[name] = this[name] as never
     for (const child of this.children) if (child.slot) agent.append(make("slot", { name: child.slot, slot: child.slot }))
     agent.addEventListener("transcriptChange", this.#remember)
     let refusal: unknown
@@ -339,8 +305,6 @@ export class AgentLauncherElement extends Base {
     else this.#parts?.close.focus()
   }
 }
-
-if (globalThis.HTMLElement) reflect(AgentLauncherElement.prototype, { ...attributes, position: "position", greet: "greet" })
 
 /** Makes what is around the agent. */
 function build(launcher: AgentLauncherElement, dismissed: () => void, retried: () => void) {

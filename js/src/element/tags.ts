@@ -1,11 +1,5 @@
-import type { AppInitResult } from "../session/appinit.js"
-import type { Token } from "../core/options.js"
-import type { Source } from "../session/source.js"
-import type { attributes, AttributeValues } from "./attributes.js"
-import type { Texts } from "../ui/dom.js"
-import type { Labels } from "./labels.js"
-import type { SessionOptions } from "./session.js"
-import type { Mode, Said } from "./state.js"
+import type { attributes, AttributeValues, ElementProperties } from "./attributes.js"
+import type { Mode } from "./state.js"
 
 // What the tags take in the templates of a framework. jsx.ts, solid.ts, svelte.ts and vue.ts declare them there.
 
@@ -16,20 +10,7 @@ export type TagValues = { [Name in keyof AttributeValues]?: (Name extends "modes
 export type TagAttributes = { [Name in keyof TagValues as (typeof attributes)[Name]]?: TagValues[Name] }
 
 /** The properties without an attribute. A token as text is not among them: a page that is rendered on a server would have it in its HTML. */
-export interface TagProperties {
-  /** A function that returns a token for this visitor, or a promise of it. */
-  token?: Exclude<Source<Token>, string> | undefined
-  /** The reply of `appInit`, when a server has requested it. */
-  init?: Source<AppInitResult> | undefined
-  /** Further options of the session, for the next start. */
-  options?: SessionOptions | undefined
-  /** Texts that replace those of the page's language. */
-  labels?: Texts<Labels> | undefined
-  /** Questions that are offered before the first message. */
-  suggestions?: readonly string[] | undefined
-  /** What was said in the thread before, oldest first. */
-  history?: readonly Said[] | undefined
-}
+export type TagProperties = { [Name in keyof ElementProperties]?: (Name extends "token" ? Exclude<ElementProperties[Name], string> : ElementProperties[Name]) | undefined }
 
 /** What `<agent-launcher>` takes besides, as attributes and as properties. */
 export interface LauncherTag {

@@ -2,7 +2,7 @@ import { createElement, useEffect, useImperativeHandle, useRef, useState, type H
 import type { AgentAvatarElement, AgentChatElement, AgentElementEvents } from "../element.js"
 import { docs, localError, messageOf } from "../core/errors.js"
 import type { AgentElement } from "../element/agentelement.js"
-import { attributes, textOf, type AttributeValues } from "../element/attributes.js"
+import { attributes, properties, textOf, type AttributeValues } from "../element/attributes.js"
 import type { TagProperties } from "../element/tags.js"
 import { LOAD_FAILED } from "../ui/partlabels.js"
 import { useLatest } from "./latest.js"
@@ -38,17 +38,14 @@ export function AgentChat(props: AgentChatProps): ReactElement {
   return useElement("agent-chat", props)
 }
 
-/** Properties that are set on the element, because they have no attribute. */
-const properties = ["token", "init", "options", "labels", "suggestions", "history"] as const
-
 function useElement<Element extends AgentElement>(tag: string, { ref, on = {}, children, ...props }: Props<Element>): ReactElement {
   const element = useRef<Element>(null)
   const listeners = useLatest(on)
   useImperativeHandle(ref, () => element.current as Element)
-  const { token, init, options, labels, suggestions, history, className, ...rest } = props as Props<Element>
-  const given = { token, init, options, labels, suggestions, history }
+  const { className, ...rest } = props as Props<Element>
   for (const name of properties) {
-    const value = given[name]
+    const value = rest[name]
+    delete rest[name]
     useEffect(() => {
       // They may be set before the element is defined.
       if (value !== undefined || element.current![name] !== undefined) element.current![name] = value as never
