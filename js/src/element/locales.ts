@@ -1,9 +1,10 @@
-import type { Locale } from "./locale.js"
+import { withSame } from "../ui/samemessages.js"
+import { same, type Locale, type LocaleTexts } from "./locale.js"
 
 export type { Locale } from "./locale.js"
 
 /** Each language is a module of its own, which is downloaded when it is needed. */
-const locales: Readonly<Record<string, () => Promise<Locale>>> = {
+const locales: Readonly<Record<string, () => Promise<LocaleTexts>>> = {
   ar: async () => (await import("./locales/ar.js")).ar,
   de: async () => (await import("./locales/de.js")).de,
   es: async () => (await import("./locales/es.js")).es,
@@ -26,5 +27,14 @@ export const LANGUAGES: readonly string[] = Object.keys(locales)
  */
 export async function loadLocale(tag: string): Promise<Locale | undefined> {
   const language = tag.toLowerCase().split("-")[0]!
-  return Object.hasOwn(locales, language) ? locales[language]!() : undefined
+  return Object.hasOwn(locales, language) ? complete(await locales[language]!()) : undefined
+}
+
+/** Adds the texts that are the same as others. */
+function complete(texts: LocaleTexts): Locale {
+  const groups = Object.entries(same).map(([group, names]) => {
+    const others = Object.entries(names).map(([name, other]) => [name, texts[other]])
+    return [group, { ...Object.fromEntries(others), ...texts[group as keyof typeof same] }]
+  })
+  return { ...texts, ...Object.fromEntries(groups), errors: withSame(texts.errors) }
 }

@@ -1,9 +1,8 @@
-import { withSame } from "../../ui/samemessages.js"
-import type { Locale } from "../locale.js"
+import type { LocaleTexts } from "../locale.js"
 
 const owner = "يرجى التواصل مع صاحب الموقع."
 
-export const ar: Locale = {
+export const ar: LocaleTexts = {
   agent: "المساعد",
   you: "أنت",
   start: "ابدأ المحادثة",
@@ -35,7 +34,6 @@ export const ar: Locale = {
   placeholder: "اكتب رسالة",
   send: "إرسال",
   activities: {
-    connecting: "جارٍ الاتصال…",
     reconnecting: "جارٍ إعادة الاتصال…",
     paused: "متوقف مؤقتاً",
     ready: "جاهز",
@@ -68,7 +66,7 @@ export const ar: Locale = {
     disconnect: "انتهت المحادثة.",
     idle_timeout: "انتهت المحادثة لأنه لم يُقل شيء.",
   },
-  errors: withSame({
+  errors: {
     aborted: "لقد أوقفت ذلك.",
     agent_not_found: `طلبت هذه الصفحة مساعداً غير موجود. ${owner}`,
     bad_request: `لم يتم إعداد هذه الصفحة بشكل صحيح. ${owner}`,
@@ -101,16 +99,12 @@ export const ar: Locale = {
     unauthorized: "انتهت صلاحية دخولك إلى هذه المحادثة. يرجى المحاولة مرة أخرى أو إعادة تحميل هذه الصفحة.",
     unsupported_browser: "لا يستطيع هذا المتصفح تشغيل المساعد. يرجى فتح الصفحة في متصفح حديث.",
     whep_failed: "تعذر جلب الصورة. يرجى المحاولة مرة أخرى.",
-  }),
+  },
   launcher: {
     open: "فتح المحادثة",
     unread: "فتح المحادثة، توجد إجابة جديدة",
-    title: "المحادثة",
     fresh: "محادثة جديدة",
-    close: "إغلاق",
-    loading: "جارٍ التحضير…",
     failed: "تعذر تحميل المساعد. يرجى التحقق من الاتصال.",
-    retry: "حاول مرة أخرى",
   },
   tools: {
     copyAnswer: "انسخ هذه الإجابة",
@@ -121,7 +115,6 @@ export const ar: Locale = {
     copied: "تم النسخ.",
     notCopied: "لم يسمح المتصفح لهذه الصفحة بالنسخ.",
     thanks: "شكرًا لك.",
-    file: "المحادثة",
     fullScreen: "ملء الشاشة",
     pictureInPicture: "صورة داخل صورة",
     shareScreen: "مشاركة شاشتك",
@@ -155,7 +148,6 @@ export const ar: Locale = {
     previous: "السابق",
     question: "السؤال",
     right: "صحيح",
-    send: "إرسال",
     sent: "شكراً لك.",
     notSent: "تعذر الإرسال. يرجى المحاولة مرة أخرى.",
     showAnswer: "إظهار الإجابة",

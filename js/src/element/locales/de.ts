@@ -1,9 +1,8 @@
-import { withSame } from "../../ui/samemessages.js"
-import type { Locale } from "../locale.js"
+import type { LocaleTexts } from "../locale.js"
 
 const owner = "Bitte wenden Sie sich an den Betreiber der Seite."
 
-export const de: Locale = {
+export const de: LocaleTexts = {
   agent: "Agent",
   you: "Sie",
   start: "Gespräch beginnen",
@@ -35,7 +34,6 @@ export const de: Locale = {
   placeholder: "Nachricht schreiben",
   send: "Senden",
   activities: {
-    connecting: "Verbindung wird hergestellt …",
     reconnecting: "Verbindung wird wiederhergestellt …",
     paused: "Angehalten",
     ready: "Bereit",
@@ -68,7 +66,7 @@ export const de: Locale = {
     disconnect: "Das Gespräch ist beendet.",
     idle_timeout: "Das Gespräch wurde beendet, weil nichts gesagt wurde.",
   },
-  errors: withSame({
+  errors: {
     aborted: "Sie haben das angehalten.",
     agent_not_found: `Diese Seite fragt nach einem Agenten, den es nicht gibt. ${owner}`,
     bad_request: `Diese Seite ist nicht richtig eingerichtet. ${owner}`,
@@ -101,16 +99,12 @@ export const de: Locale = {
     unauthorized: "Ihr Zugang zu diesem Gespräch ist abgelaufen. Bitte versuchen Sie es noch einmal, oder laden Sie diese Seite neu.",
     unsupported_browser: "Dieser Browser kann den Agenten nicht ausführen. Bitte öffnen Sie die Seite in einem aktuellen Browser.",
     whep_failed: "Das Bild konnte nicht geholt werden. Bitte versuchen Sie es noch einmal.",
-  }),
+  },
   launcher: {
     open: "Gespräch öffnen",
     unread: "Gespräch öffnen, es gibt eine neue Antwort",
-    title: "Gespräch",
     fresh: "Neues Gespräch",
-    close: "Schließen",
-    loading: "Wird vorbereitet …",
     failed: "Der Agent konnte nicht geladen werden. Bitte prüfen Sie Ihre Verbindung.",
-    retry: "Erneut versuchen",
   },
   tools: {
     copyAnswer: "Diese Antwort kopieren",
@@ -121,7 +115,6 @@ export const de: Locale = {
     copied: "Kopiert.",
     notCopied: "Der Browser hat das Kopieren nicht erlaubt.",
     thanks: "Vielen Dank.",
-    file: "Gespräch",
     fullScreen: "Vollbild",
     pictureInPicture: "Bild im Bild",
     shareScreen: "Bildschirm zeigen",
@@ -155,7 +148,6 @@ export const de: Locale = {
     previous: "Zurück",
     question: "Frage",
     right: "richtig",
-    send: "Senden",
     sent: "Danke.",
     notSent: "Das konnte nicht gesendet werden. Bitte versuchen Sie es noch einmal.",
     showAnswer: "Antwort zeigen",

@@ -1,9 +1,8 @@
-import { withSame } from "../../ui/samemessages.js"
-import type { Locale } from "../locale.js"
+import type { LocaleTexts } from "../locale.js"
 
 const owner = "Póngase en contacto con el responsable del sitio."
 
-export const es: Locale = {
+export const es: LocaleTexts = {
   agent: "Agente",
   you: "Usted",
   start: "Empezar la conversación",
@@ -35,7 +34,6 @@ export const es: Locale = {
   placeholder: "Escriba un mensaje",
   send: "Enviar",
   activities: {
-    connecting: "Conectando…",
     reconnecting: "Reconectando…",
     paused: "En pausa",
     ready: "Listo",
@@ -68,7 +66,7 @@ export const es: Locale = {
     disconnect: "La conversación ha terminado.",
     idle_timeout: "La conversación terminó porque no se dijo nada.",
   },
-  errors: withSame({
+  errors: {
     aborted: "Usted lo detuvo.",
     agent_not_found: `Esta página pidió un agente que no existe. ${owner}`,
     bad_request: `Esta página no está bien configurada. ${owner}`,
@@ -101,16 +99,12 @@ export const es: Locale = {
     unauthorized: "Su acceso a esta conversación ha caducado. Inténtelo de nuevo o vuelva a cargar esta página.",
     unsupported_browser: "Este navegador no puede ejecutar el agente. Abra la página en un navegador actualizado.",
     whep_failed: "No se pudo obtener la imagen. Inténtelo de nuevo.",
-  }),
+  },
   launcher: {
     open: "Abrir la conversación",
     unread: "Abrir la conversación, hay una respuesta nueva",
-    title: "Conversación",
     fresh: "Nueva conversación",
-    close: "Cerrar",
-    loading: "Preparando…",
     failed: "No se pudo cargar el agente. Compruebe su conexión.",
-    retry: "Reintentar",
   },
   tools: {
     copyAnswer: "Copiar esta respuesta",
@@ -121,7 +115,6 @@ export const es: Locale = {
     copied: "Copiado.",
     notCopied: "El navegador no permitió copiar.",
     thanks: "Gracias.",
-    file: "Conversación",
     fullScreen: "Pantalla completa",
     pictureInPicture: "Imagen en imagen",
     shareScreen: "Compartir la pantalla",
@@ -155,7 +148,6 @@ export const es: Locale = {
     previous: "Anterior",
     question: "Pregunta",
     right: "correcto",
-    send: "Enviar",
     sent: "Gracias.",
     notSent: "No se pudo enviar. Inténtelo de nuevo.",
     showAnswer: "Mostrar la respuesta",

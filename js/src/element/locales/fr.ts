@@ -1,9 +1,8 @@
-import { withSame } from "../../ui/samemessages.js"
-import type { Locale } from "../locale.js"
+import type { LocaleTexts } from "../locale.js"
 
 const owner = "Veuillez contacter le propriétaire du site."
 
-export const fr: Locale = {
+export const fr: LocaleTexts = {
   agent: "Agent",
   you: "Vous",
   start: "Commencer la conversation",
@@ -35,7 +34,6 @@ export const fr: Locale = {
   placeholder: "Écrire un message",
   send: "Envoyer",
   activities: {
-    connecting: "Connexion…",
     reconnecting: "Reconnexion…",
     paused: "En pause",
     ready: "Prêt",
@@ -68,7 +66,7 @@ export const fr: Locale = {
     disconnect: "La conversation est terminée.",
     idle_timeout: "La conversation s’est terminée car rien n’a été dit.",
   },
-  errors: withSame({
+  errors: {
     aborted: "Vous avez arrêté cela.",
     agent_not_found: `Cette page a demandé un agent qui n’existe pas. ${owner}`,
     bad_request: `Cette page n’est pas configurée correctement. ${owner}`,
@@ -101,16 +99,12 @@ export const fr: Locale = {
     unauthorized: "Votre accès à cette conversation a expiré. Veuillez réessayer, ou recharger cette page.",
     unsupported_browser: "Ce navigateur ne peut pas exécuter l’agent. Veuillez ouvrir la page dans un navigateur à jour.",
     whep_failed: "L’image n’a pas pu être récupérée. Veuillez réessayer.",
-  }),
+  },
   launcher: {
     open: "Ouvrir la conversation",
     unread: "Ouvrir la conversation, il y a une nouvelle réponse",
-    title: "Conversation",
     fresh: "Nouvelle conversation",
-    close: "Fermer",
-    loading: "Préparation…",
     failed: "L’agent n’a pas pu être chargé. Veuillez vérifier votre connexion.",
-    retry: "Réessayer",
   },
   tools: {
     copyAnswer: "Copier cette réponse",
@@ -121,7 +115,6 @@ export const fr: Locale = {
     copied: "Copié.",
     notCopied: "Le navigateur n’a pas autorisé la copie.",
     thanks: "Merci.",
-    file: "Conversation",
     fullScreen: "Plein écran",
     pictureInPicture: "Image dans l’image",
     shareScreen: "Partager votre écran",
@@ -155,7 +148,6 @@ export const fr: Locale = {
     previous: "Précédent",
     question: "Question",
     right: "juste",
-    send: "Envoyer",
     sent: "Merci.",
     notSent: "L’envoi a échoué. Veuillez réessayer.",
     showAnswer: "Voir la réponse",

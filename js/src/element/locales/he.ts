@@ -1,9 +1,8 @@
-import { withSame } from "../../ui/samemessages.js"
-import type { Locale } from "../locale.js"
+import type { LocaleTexts } from "../locale.js"
 
 const owner = "נא לפנות לבעלי האתר."
 
-export const he: Locale = {
+export const he: LocaleTexts = {
   agent: "הסוכן",
   you: "את/ה",
   start: "התחלת השיחה",
@@ -35,7 +34,6 @@ export const he: Locale = {
   placeholder: "הקלדת הודעה",
   send: "שליחה",
   activities: {
-    connecting: "מתחבר…",
     reconnecting: "מתחבר מחדש…",
     paused: "מושהה",
     ready: "מוכן",
@@ -68,7 +66,7 @@ export const he: Locale = {
     disconnect: "השיחה הסתיימה.",
     idle_timeout: "השיחה הסתיימה כי לא נאמר דבר.",
   },
-  errors: withSame({
+  errors: {
     aborted: "עצרת את הפעולה.",
     agent_not_found: `הדף ביקש סוכן שאינו קיים. ${owner}`,
     bad_request: `הדף אינו מוגדר כראוי. ${owner}`,
@@ -101,16 +99,12 @@ export const he: Locale = {
     unauthorized: "הגישה שלך לשיחה פגה. נא לנסות שוב או לטעון את הדף מחדש.",
     unsupported_browser: "הדפדפן הזה אינו יכול להפעיל את הסוכן. נא לפתוח את הדף בדפדפן עדכני.",
     whep_failed: "לא ניתן היה לקבל את התמונה. נא לנסות שוב.",
-  }),
+  },
   launcher: {
     open: "פתיחת השיחה",
     unread: "פתיחת השיחה, יש תשובה חדשה",
-    title: "שיחה",
     fresh: "שיחה חדשה",
-    close: "סגירה",
-    loading: "בהכנה…",
     failed: "לא ניתן היה לטעון את הסוכן. נא לבדוק את החיבור.",
-    retry: "ניסיון נוסף",
   },
   tools: {
     copyAnswer: "העתקת התשובה",
@@ -121,7 +115,6 @@ export const he: Locale = {
     copied: "הועתק.",
     notCopied: "הדפדפן לא אפשר לדף להעתיק.",
     thanks: "תודה.",
-    file: "שיחה",
     fullScreen: "מסך מלא",
     pictureInPicture: "תמונה בתוך תמונה",
     shareScreen: "שיתוף המסך",
@@ -155,7 +148,6 @@ export const he: Locale = {
     previous: "הקודם",
     question: "שאלה",
     right: "נכון",
-    send: "שליחה",
     sent: "תודה.",
     notSent: "השליחה נכשלה. נא לנסות שוב.",
     showAnswer: "הצגת התשובה",

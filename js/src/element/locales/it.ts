@@ -1,9 +1,8 @@
-import { withSame } from "../../ui/samemessages.js"
-import type { Locale } from "../locale.js"
+import type { LocaleTexts } from "../locale.js"
 
 const owner = "Contatti il responsabile del sito."
 
-export const it: Locale = {
+export const it: LocaleTexts = {
   agent: "Agente",
   you: "Lei",
   start: "Inizia la conversazione",
@@ -35,7 +34,6 @@ export const it: Locale = {
   placeholder: "Scrivi un messaggio",
   send: "Invia",
   activities: {
-    connecting: "Connessione…",
     reconnecting: "Riconnessione…",
     paused: "In pausa",
     ready: "Pronto",
@@ -68,7 +66,7 @@ export const it: Locale = {
     disconnect: "La conversazione è terminata.",
     idle_timeout: "La conversazione è terminata perché non è stato detto nulla.",
   },
-  errors: withSame({
+  errors: {
     aborted: "Lo ha fermato Lei.",
     agent_not_found: `Questa pagina ha chiesto un agente che non esiste. ${owner}`,
     bad_request: `Questa pagina non è configurata correttamente. ${owner}`,
@@ -101,16 +99,12 @@ export const it: Locale = {
     unauthorized: "L’accesso a questa conversazione è scaduto. Riprovi o ricarichi questa pagina.",
     unsupported_browser: "Questo browser non può eseguire l’agente. Apra la pagina in un browser aggiornato.",
     whep_failed: "Non è stato possibile ricevere l’immagine. Riprovi.",
-  }),
+  },
   launcher: {
     open: "Apri la conversazione",
     unread: "Apri la conversazione, c’è una nuova risposta",
-    title: "Conversazione",
     fresh: "Nuova conversazione",
-    close: "Chiudi",
-    loading: "Preparazione…",
     failed: "Non è stato possibile caricare l’agente. Controlli la connessione.",
-    retry: "Riprova",
   },
   tools: {
     copyAnswer: "Copia questa risposta",
@@ -121,7 +115,6 @@ export const it: Locale = {
     copied: "Copiato.",
     notCopied: "Il browser non ha consentito la copia.",
     thanks: "Grazie.",
-    file: "Conversazione",
     fullScreen: "Schermo intero",
     pictureInPicture: "Picture in picture",
     shareScreen: "Condividi lo schermo",
@@ -155,7 +148,6 @@ export const it: Locale = {
     previous: "Indietro",
     question: "Domanda",
     right: "giusto",
-    send: "Invia",
     sent: "Grazie.",
     notSent: "Non è stato possibile inviare. Riprovi.",
     showAnswer: "Mostra la risposta",

@@ -1,9 +1,8 @@
-import { withSame } from "../../ui/samemessages.js"
-import type { Locale } from "../locale.js"
+import type { LocaleTexts } from "../locale.js"
 
 const owner = "サイトの管理者にお問い合わせください。"
 
-export const ja: Locale = {
+export const ja: LocaleTexts = {
   agent: "エージェント",
   you: "あなた",
   start: "会話を始める",
@@ -35,7 +34,6 @@ export const ja: Locale = {
   placeholder: "メッセージを入力",
   send: "送信",
   activities: {
-    connecting: "接続しています…",
     reconnecting: "再接続しています…",
     paused: "一時停止中",
     ready: "準備完了",
@@ -68,7 +66,7 @@ export const ja: Locale = {
     disconnect: "会話は終わりました。",
     idle_timeout: "発言がなかったため、会話は終了しました。",
   },
-  errors: withSame({
+  errors: {
     aborted: "停止しました。",
     agent_not_found: `このページが求めたエージェントは存在しません。${owner}`,
     bad_request: `このページは正しく設定されていません。${owner}`,
@@ -101,16 +99,12 @@ export const ja: Locale = {
     unauthorized: "この会話へのアクセスの有効期限が切れました。もう一度お試しになるか、このページを再読み込みしてください。",
     unsupported_browser: "このブラウザーではエージェントを実行できません。最新のブラウザーでページを開いてください。",
     whep_failed: "映像を取得できませんでした。もう一度お試しください。",
-  }),
+  },
   launcher: {
     open: "会話を開く",
     unread: "会話を開く（新しい回答があります）",
-    title: "会話",
     fresh: "新しい会話",
-    close: "閉じる",
-    loading: "準備しています…",
     failed: "エージェントを読み込めませんでした。接続を確認してください。",
-    retry: "再試行",
   },
   tools: {
     copyAnswer: "この回答をコピー",
@@ -121,7 +115,6 @@ export const ja: Locale = {
     copied: "コピーしました。",
     notCopied: "ブラウザーがコピーを許可しませんでした。",
     thanks: "ありがとうございます。",
-    file: "会話",
     fullScreen: "全画面表示",
     pictureInPicture: "ピクチャー イン ピクチャー",
     shareScreen: "画面を共有する",
@@ -155,7 +148,6 @@ export const ja: Locale = {
     previous: "前へ",
     question: "質問",
     right: "正解",
-    send: "送信",
     sent: "ありがとうございます。",
     notSent: "送信できませんでした。もう一度お試しください。",
     showAnswer: "答えを表示",

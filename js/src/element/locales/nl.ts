@@ -1,9 +1,8 @@
-import { withSame } from "../../ui/samemessages.js"
-import type { Locale } from "../locale.js"
+import type { LocaleTexts } from "../locale.js"
 
 const owner = "Neem contact op met de eigenaar van de site."
 
-export const nl: Locale = {
+export const nl: LocaleTexts = {
   agent: "Agent",
   you: "U",
   start: "Gesprek beginnen",
@@ -35,7 +34,6 @@ export const nl: Locale = {
   placeholder: "Typ een bericht",
   send: "Versturen",
   activities: {
-    connecting: "Verbinden…",
     reconnecting: "Opnieuw verbinden…",
     paused: "Gepauzeerd",
     ready: "Klaar",
@@ -68,7 +66,7 @@ export const nl: Locale = {
     disconnect: "Het gesprek is afgelopen.",
     idle_timeout: "Het gesprek is beëindigd omdat er niets werd gezegd.",
   },
-  errors: withSame({
+  errors: {
     aborted: "U hebt dat gestopt.",
     agent_not_found: `Deze pagina vroeg om een agent die niet bestaat. ${owner}`,
     bad_request: `Deze pagina is niet goed ingesteld. ${owner}`,
@@ -101,16 +99,12 @@ export const nl: Locale = {
     unauthorized: "Uw toegang tot dit gesprek is verlopen. Probeer het opnieuw of laad deze pagina opnieuw.",
     unsupported_browser: "Deze browser kan de agent niet uitvoeren. Open de pagina in een actuele browser.",
     whep_failed: "Het beeld kon niet worden opgehaald. Probeer het opnieuw.",
-  }),
+  },
   launcher: {
     open: "Gesprek openen",
     unread: "Gesprek openen, er is een nieuw antwoord",
-    title: "Gesprek",
     fresh: "Nieuw gesprek",
-    close: "Sluiten",
-    loading: "Wordt voorbereid…",
     failed: "De agent kon niet worden geladen. Controleer je verbinding.",
-    retry: "Opnieuw proberen",
   },
   tools: {
     copyAnswer: "Dit antwoord kopiëren",
@@ -121,7 +115,6 @@ export const nl: Locale = {
     copied: "Gekopieerd.",
     notCopied: "De browser stond kopiëren niet toe.",
     thanks: "Bedankt.",
-    file: "Gesprek",
     fullScreen: "Volledig scherm",
     pictureInPicture: "Beeld in beeld",
     shareScreen: "Uw scherm delen",
@@ -155,7 +148,6 @@ export const nl: Locale = {
     previous: "Vorige",
     question: "Vraag",
     right: "goed",
-    send: "Versturen",
     sent: "Bedankt.",
     notSent: "Dat kon niet worden verstuurd. Probeer het opnieuw.",
     showAnswer: "Antwoord tonen",

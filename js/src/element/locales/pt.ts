@@ -1,9 +1,8 @@
-import { withSame } from "../../ui/samemessages.js"
-import type { Locale } from "../locale.js"
+import type { LocaleTexts } from "../locale.js"
 
 const owner = "Entre em contato com o responsável pelo site."
 
-export const pt: Locale = {
+export const pt: LocaleTexts = {
   agent: "Agente",
   you: "Você",
   start: "Iniciar a conversa",
@@ -35,7 +34,6 @@ export const pt: Locale = {
   placeholder: "Escreva uma mensagem",
   send: "Enviar",
   activities: {
-    connecting: "Conectando…",
     reconnecting: "Reconectando…",
     paused: "Em pausa",
     ready: "Pronto",
@@ -68,7 +66,7 @@ export const pt: Locale = {
     disconnect: "A conversa terminou.",
     idle_timeout: "A conversa terminou porque nada foi dito.",
   },
-  errors: withSame({
+  errors: {
     aborted: "Você parou isso.",
     agent_not_found: `Esta página pediu um agente que não existe. ${owner}`,
     bad_request: `Esta página não está configurada corretamente. ${owner}`,
@@ -101,16 +99,12 @@ export const pt: Locale = {
     unauthorized: "Seu acesso a esta conversa expirou. Tente de novo ou recarregue esta página.",
     unsupported_browser: "Este navegador não consegue executar o agente. Abra a página em um navegador atualizado.",
     whep_failed: "Não foi possível obter a imagem. Tente de novo.",
-  }),
+  },
   launcher: {
     open: "Abrir a conversa",
     unread: "Abrir a conversa, há uma nova resposta",
-    title: "Conversa",
     fresh: "Nova conversa",
-    close: "Fechar",
-    loading: "Preparando…",
     failed: "Não foi possível carregar o agente. Verifique sua conexão.",
-    retry: "Tentar de novo",
   },
   tools: {
     copyAnswer: "Copiar esta resposta",
@@ -121,7 +115,6 @@ export const pt: Locale = {
     copied: "Copiado.",
     notCopied: "O navegador não permitiu copiar.",
     thanks: "Obrigado.",
-    file: "Conversa",
     fullScreen: "Tela cheia",
     pictureInPicture: "Picture-in-picture",
     shareScreen: "Compartilhar a tela",
@@ -155,7 +148,6 @@ export const pt: Locale = {
     previous: "Anterior",
     question: "Pergunta",
     right: "certo",
-    send: "Enviar",
     sent: "Obrigado.",
     notSent: "Não foi possível enviar. Tente de novo.",
     showAnswer: "Mostrar a resposta",

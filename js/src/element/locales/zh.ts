@@ -1,9 +1,8 @@
-import { withSame } from "../../ui/samemessages.js"
-import type { Locale } from "../locale.js"
+import type { LocaleTexts } from "../locale.js"
 
 const owner = "请联系网站管理员。"
 
-export const zh: Locale = {
+export const zh: LocaleTexts = {
   agent: "智能助手",
   you: "您",
   start: "开始对话",
@@ -35,7 +34,6 @@ export const zh: Locale = {
   placeholder: "输入消息",
   send: "发送",
   activities: {
-    connecting: "正在连接…",
     reconnecting: "正在重新连接…",
     paused: "已暂停",
     ready: "就绪",
@@ -68,7 +66,7 @@ export const zh: Locale = {
     disconnect: "对话已结束。",
     idle_timeout: "由于长时间没有发言，对话已结束。",
   },
-  errors: withSame({
+  errors: {
     aborted: "您已停止。",
     agent_not_found: `此页面请求的助手不存在。${owner}`,
     bad_request: `此页面设置不正确。${owner}`,
@@ -101,16 +99,12 @@ export const zh: Locale = {
     unauthorized: "您对此对话的访问权限已过期。请重试，或重新加载此页面。",
     unsupported_browser: "此浏览器无法运行助手。请使用最新的浏览器打开页面。",
     whep_failed: "无法获取画面。请重试。",
-  }),
+  },
   launcher: {
     open: "打开对话",
     unread: "打开对话，有新的回答",
-    title: "对话",
     fresh: "新对话",
-    close: "关闭",
-    loading: "正在准备…",
     failed: "无法加载智能助手。请检查网络连接。",
-    retry: "重试",
   },
   tools: {
     copyAnswer: "复制此回答",
@@ -121,7 +115,6 @@ export const zh: Locale = {
     copied: "已复制。",
     notCopied: "浏览器不允许此页面复制。",
     thanks: "谢谢。",
-    file: "对话",
     fullScreen: "全屏",
     pictureInPicture: "画中画",
     shareScreen: "共享屏幕",
@@ -155,7 +148,6 @@ export const zh: Locale = {
     previous: "上一个",
     question: "问题",
     right: "正确",
-    send: "发送",
     sent: "谢谢。",
     notSent: "无法发送。请重试。",
     showAnswer: "显示答案",
