@@ -45,6 +45,13 @@ function place(attributes: Record<string, string> = {}, properties: object = { i
   return element
 }
 
+/** An element whose conversation has begun. */
+async function started(...given: Parameters<typeof place>): Promise<AgentAvatarElement> {
+  const element = place(...given)
+  await element.start()
+  return element
+}
+
 const find = <Kind extends HTMLElement = HTMLElement>(element: HTMLElement, selector: string) => element.shadowRoot!.querySelector<Kind>(selector)!
 const button = (element: HTMLElement, part: string) => find<HTMLButtonElement>(element, `button[part~="${part}"]`)
 
@@ -128,16 +135,14 @@ test("a start passes options on, those of the page over attributes", async () =>
 
 test("a request for the addresses has the page's token", async () => {
   program.initReply = init
-  const element = place({ "widget-id": "w", "ovp-url": "https://ovp.example" }, { token: async () => ({ ks: "visitor" }) })
-  await element.start()
+  await started({ "widget-id": "w", "ovp-url": "https://ovp.example" }, { token: async () => ({ ks: "visitor" }) })
   assert.deepEqual(program.inits.map((request) => ({ ...request })), [{ widgetId: "w", ovpUrl: "https://ovp.example", token: "visitor", agenticUrl: undefined, genieUrl: undefined }])
 })
 
 test("a token that is refused is replaced from where the element has it", async () => {
   program.initReply = init
   let tokens = 0
-  const element = place({ "widget-id": "w" }, { token: () => `visitor-${++tokens}` })
-  await element.start()
+  await started({ "widget-id": "w" }, { token: () => `visitor-${++tokens}` })
   assert.equal(await (program.options["onTokenNeeded"] as () => Promise<string>)(), init.ks)
   assert.deepEqual(program.inits.map(({ token }) => token), ["visitor-1", "visitor-2"])
 })
@@ -153,8 +158,7 @@ function answer(text: string): void {
 test("an answer is rated with the session's present token, and a failure is told", async () => {
   const tokens: unknown[] = []
   program.results["feedbackAdd"] = async (_, access) => void tokens.push((access as { token: unknown }).token)
-  const element = place({ modes: "text" }, { init, options: { onTokenNeeded: async () => "renewed" } })
-  await element.start()
+  const element = await started({ modes: "text" }, { init, options: { onTokenNeeded: async () => "renewed" } })
   answer("Hello there!")
   const rate = async (name: string) => {
     find(element, `[part~=${name}]`).click()
@@ -184,8 +188,7 @@ test("an answer is copied, and the conversation copied and saved, as text; what 
   t.mock.method(URL, "createObjectURL", (blob: Blob) => `blob:${saved.push(blob)}`)
   const files: string[] = []
   t.mock.method(window.HTMLAnchorElement.prototype, "click", function (this: HTMLAnchorElement) { files.push(`${this.href} ${this.download}`) })
-  const element = place({ modes: "text", "agent-name": "Robin" })
-  await element.start()
+  const element = await started({ modes: "text", "agent-name": "Robin" })
   assert.equal(find(element, "[part=tools]").hidden, true, "nothing was said")
   program.dispatch("transcript", { type: "user", text: "My name is Ada.", speechId: null })
   answer("Nice to meet you.")
@@ -228,8 +231,7 @@ test("an early reply is used once, and not when it is old", async (t) => {
 })
 
 test("events of the session are events of the element, which do not bubble", async () => {
-  const element = place()
-  await element.start()
+  const element = await started()
   const seen: unknown[] = []
   for (const target of [element, main]) target.addEventListener("transcript", (event) => seen.push((event as CustomEvent).detail))
   program.dispatch("transcript", { type: "user", text: "Hi", speechId: null })
@@ -237,8 +239,7 @@ test("events of the session are events of the element, which do not bubble", asy
 })
 
 test("an element goes on when the page removes its listeners from the session", async () => {
-  const element = place()
-  await element.start()
+  const element = await started()
   element.session!.on("transcript", () => assert.fail("it was removed"))
   element.session!.removeAllListeners()
   const seen: string[] = []
@@ -362,16 +363,14 @@ test("a text that was not sent is in the field again, before what was typed sinc
 })
 
 test("without a log, a text that may be lost is in the field again with a sentence", async () => {
-  const element = place({ modes: "face" })
-  await element.start()
+  const element = await started({ modes: "face" })
   program.dispatch("turnUnconfirmed", { text: "Begin\nHello", typed: "Hello", repeated: false, clientTurnId: "1" })
   assert.equal(find<HTMLTextAreaElement>(element, "textarea").value, "Hello")
   assert.equal(find(element, "[part=message]").textContent, "This may not have arrived.")
 })
 
 test("an answer of which nothing comes for long has a sentence until it comes", async () => {
-  const element = place({ modes: "face" })
-  await element.start()
+  const element = await started({ modes: "face" })
   const said = () => [...element.shadowRoot!.querySelectorAll<HTMLElement>("[part=message]")].filter(({ hidden }) => !hidden).map(({ textContent }) => textContent)
   program.dispatch("responsePending", {})
   program.dispatch("brainStalled", { afterMs: 12_000, count: 1 })
@@ -383,8 +382,7 @@ test("an answer of which nothing comes for long has a sentence until it comes", 
 })
 
 test("before a conversation ends there is a sentence, until the visitor does something or it ends", async () => {
-  const element = place({ modes: "face" })
-  await element.start()
+  const element = await started({ modes: "face" })
   const hint = () => find(element, "[part=message]:nth-of-type(2)").textContent
   program.dispatch("idleWarning", { inMs: 60_000 })
   assert.equal(hint(), english.idle)
@@ -437,8 +435,7 @@ test("a start after an end begins another conversation, also while what the firs
 })
 
 test("an element that is moved in several steps, as by a router, keeps its session", async () => {
-  const element = place()
-  await element.start()
+  const element = await started()
   const { session } = element
   const page = window.document.createElement("section")
   element.remove()
@@ -451,8 +448,7 @@ test("an element that is moved in several steps, as by a router, keeps its sessi
 
 test("an element that is removed closes its menus of devices", async () => {
   program.results["listDevices"] = async () => ({ mics: [], speakers: [] })
-  const element = place()
-  await element.start()
+  const element = await started()
   button(element, "device-menu").click()
   assert.equal(find(element, "[part=devices]").hidden, false)
   element.remove()
@@ -463,8 +459,7 @@ test("an element that is removed closes its menus of devices", async () => {
 
 test("Escape closes the menus of devices, also on their button, and nothing else", async () => {
   program.results["listDevices"] = async () => ({ mics: [], speakers: [] })
-  const element = place()
-  await element.start()
+  const element = await started()
   const [menus, opener] = [find(element, "[part=devices]"), button(element, "device-menu")]
   let passedOn = 0 // what a launcher or a dialog around the element would see
   main.addEventListener("keydown", () => passedOn++)
@@ -532,8 +527,7 @@ test("a label that no text has is a warning, and a code or reason of the service
 })
 
 test("the microphone's refusal stays until it is acted on", async () => {
-  const element = place()
-  await element.start()
+  const element = await started()
   const problem = find(element, "[part=microphone-problem]")
   program.dispatch("warning", { code: "mic_not_found", message: "no microphone" })
   assert.equal(problem.hidden, false)
@@ -552,8 +546,7 @@ test("the microphone's refusal stays until it is acted on", async () => {
 })
 
 test("a notice that stays the same is not written again, which would have it read aloud again", async () => {
-  const element = place()
-  await element.start()
+  const element = await started()
   program.dispatch("warning", { code: "playback_blocked", message: "a click is needed" })
   program.dispatch("warning", { code: "mic_not_found", message: "no microphone" })
   const texts = () => [...find(element, "[part=microphone-problem]").children].map((child) => child.firstChild)
@@ -565,8 +558,7 @@ test("a notice that stays the same is not written again, which would have it rea
 })
 
 test("where the page may not use the microphone, its sentence names no settings", async (t) => {
-  const element = place({ lang: "de" })
-  await element.start()
+  const element = await started({ lang: "de" })
   const problem = find(element, "[part=microphone-problem] p")
   Object.assign(document, { featurePolicy: { allowsFeature: () => false } })
   t.after(() => delete (document as { featurePolicy?: object }).featurePolicy)
@@ -581,8 +573,7 @@ test("where the page may not use the microphone, its sentence names no settings"
 })
 
 test("the notice of the microphone has the button for the sound, which it could cover", async () => {
-  const element = place()
-  await element.start()
+  const element = await started()
   program.dispatch("warning", { code: "playback_blocked", message: "a click is needed" })
   const over = button(element, "unlock")
   const problem = find(element, "[part=microphone-problem]")
@@ -614,8 +605,7 @@ test("an agent in tap-to-talk mode has that button in place of the microphone's"
 })
 
 test("without a log a new turn removes the widgets, but not a form that the visitor is filling in", async () => {
-  const element = place()
-  await element.start()
+  const element = await started()
   const log = find(element, "[part=log]")
   const turn = () => program.dispatch("turnStart", { speechId: "s", turnId: "t", isNewTurn: true })
   program.dispatch("widget", { runtime: "user-properties-form", userPropertiesForm: { fields: [{ key: "name", type: "str", label: "Your name" }] } })
@@ -654,8 +644,7 @@ test("a start that was ended shows nothing of its agent, and has no session", as
 })
 
 test("the visitor's choice of captions outlasts changes of other attributes", async () => {
-  const element = place({ poster: "/a.jpg" })
-  await element.start()
+  const element = await started({ poster: "/a.jpg" })
   const captions = button(element, "captions")
   captions.click()
   element.poster = "/b.jpg"
@@ -668,8 +657,7 @@ test("the visitor's choice of captions outlasts changes of other attributes", as
 test("a page's poster may have any address, one of the service only that of a picture on the web", async () => {
   const own = place({ poster: "data:image/png;base64,AA==" })
   assert.equal(find(own, "img").getAttribute("src"), "data:image/png;base64,AA==")
-  const element = place({}, { init: { ...init, avatars: [{ previewImageUrl: "javascript:alert(1)" }] } })
-  await element.start()
+  const element = await started({}, { init: { ...init, avatars: [{ previewImageUrl: "javascript:alert(1)" }] } })
   assert.equal(find(element, "img").hasAttribute("src"), false)
 })
 
@@ -710,14 +698,12 @@ function told(t: TestContext, element: AgentAvatarElement) {
 
 test("what a template takes back with an empty text counts as not set", async () => {
   const unset = Object.fromEntries(["modes", "preload", "microphone", "captions", "background", "token", "options", "labels", "suggestions", "history"].map((name) => [name, ""]))
-  const element = place({}, { init, ...unset })
-  await element.start()
+  const element = await started({}, { init, ...unset })
   assert.deepEqual([element.phase, element.mode, button(element, "start").hidden], ["live", "face", true])
 })
 
 test("a reply of appInit may have fields that are no options", async () => {
-  const element = place({}, { init: { ...init, legacyScreenShareEnabled: true } })
-  await element.start()
+  const element = await started({}, { init: { ...init, legacyScreenShareEnabled: true } })
   assert.equal(element.phase, "live")
   assert.equal("legacyScreenShareEnabled" in program.options, false)
 })
@@ -1015,8 +1001,7 @@ test("labels win in every state", async (t) => {
 test("an answer that stays empty because of variables is told with its cause", async (t) => {
   const lines: unknown[] = []
   t.mock.method(console, "warn", (line: unknown) => lines.push(line))
-  const element = place({ modes: "text" })
-  await element.start()
+  const element = await started({ modes: "text" })
   program.results["sendText"] = async () => {
     if (lines.length === 0) program.dispatch("warning", { code: "empty_turn_with_request_vars", message: "switch it on", requestVarKeys: ["name"] })
     return { empty: true }
@@ -1047,8 +1032,7 @@ test("a warning is a line in the console", async (t) => {
 })
 
 test("Escape interrupts the agent, unless it ends a composition", async () => {
-  const element = place()
-  await element.start()
+  const element = await started()
   program.dispatch("turnStart", { speechId: "s", turnId: "t", isNewTurn: true })
   const press = (properties: object) => find(element, "textarea").dispatchEvent(new window.KeyboardEvent("keydown", { key: "Escape", bubbles: true, ...properties }))
   press({ isComposing: true })
@@ -1058,8 +1042,7 @@ test("Escape interrupts the agent, unless it ends a composition", async () => {
 })
 
 test("a switch that loses the thread is told, unless nothing was said", async () => {
-  const element = place({ modes: "face text" })
-  await element.start()
+  const element = await started({ modes: "face text" })
   const message = () => find(element, "[part=message]").textContent
   program.dispatch("modeChanged", { mode: "chat", threadContinuity: false })
   assert.equal(message(), "")
@@ -1077,8 +1060,7 @@ test("the notice is the label, then the option, then the attribute, and the sess
     [{}, {}, { disclosure: "c" }, "c"],
     [{}, {}, {}, "You are talking to an AI."],
   ] as const) {
-    const element = place(attributes, { init, labels, options })
-    await element.start()
+    const element = await started(attributes, { init, labels, options })
     program.dispatch("disclosure", { disclosureText: "You are talking to an AI avatar." })
     assert.deepEqual([find(element, "[part=disclosure]").textContent, program.options["disclosureText"]], [want, want])
     element.remove()
@@ -1087,8 +1069,7 @@ test("the notice is the label, then the option, then the attribute, and the sess
 })
 
 test("a lost picture is veiled until it is back, and a lost microphone is told of", async () => {
-  const element = place()
-  await element.start()
+  const element = await started()
   const veil = find(element, "[part=veil]")
   const video = find<HTMLVideoElement>(element, "video")
   Object.defineProperty(video, "videoWidth", { value: 640 })
@@ -1208,8 +1189,7 @@ function switched(mode: string, properties: object = {}) {
 }
 
 test("what the visitor has turned off stays off after a switch to text and back", async () => {
-  const element = place({ modes: "face text" })
-  await element.start()
+  const element = await started({ modes: "face text" })
   const first = switched("avatar", { micStarted: true, micEnabled: true })
   button(element, "microphone").click()
   first.properties["audioOutputMuted"] = true
