@@ -70,30 +70,8 @@ export interface Kind<Session, Values> {
   make(signal: AbortSignal): Promise<Session>
 }
 
-// The events after which a property may have changed, except those that are emitted many times in a second.
-const changes: ReadonlySet<string> = new Set([
-  "stateChange",
-  "transportChanged",
-  "modeChanged",
-  "mediaReady",
-  "disclosure",
-  "micStarted",
-  "controlsChanged",
-  "tapToTalkStarted",
-  "tapToTalkEnded",
-  "avatarStartTalking",
-  "avatarStopTalking",
-  "interrupted",
-  "responsePending",
-  "responseSettled",
-  "turnStart",
-  "turnEnd",
-  "resumed",
-  "resumeReady",
-  "warning",
-  "error",
-  "ended",
-])
+/** Events that are emitted many times in a second, after which no property is read; after any other one it may have changed. */
+const frequent: ReadonlySet<string> = new Set(["brainSegment", "localMicLevel", "smartTurnStatus", "speechChunk", "transcript"])
 
 /**
  * The session of one component. React may mount a component twice, and may unmount it and
@@ -207,7 +185,7 @@ export class Store<Session extends AnySession, Values extends object> {
     session.on("ended", () => (this.#over = true), { signal, lasting: true }) // before the page's own listeners, which may connect again
     session.onAny(
       (event: string, payload) => {
-        if (!changes.has(event)) return
+        if (frequent.has(event)) return
         if (event === "error" && payload instanceof AgentError) last = payload
         this.refresh()
         if (event !== "ended") return
