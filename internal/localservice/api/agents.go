@@ -150,25 +150,12 @@ func checkAgentFields(f *store.AgentFields) error {
 	return nil
 }
 
-func agentQuery(body *listQuery) (store.Query, error) {
-	var q store.Query
-	if err := body.ordered(&q); err != nil {
-		return q, err
-	}
-	var id, text string
-	var tags, withoutTags []string
-	err := readFilter(body.Filter, "", conditions{"agentId": &id, "adminTagsIn": &tags, "adminTagsNotIn": &withoutTags, "searchValue": &text})
-	if id != "" {
-		q.IDs = []string{id}
-	}
-	if tags != nil {
-		q.Where = append(q.Where, store.HasAny("adminTags", tags))
-	}
-	if withoutTags != nil {
-		q.Where = append(q.Where, store.HasNone("adminTags", withoutTags))
-	}
-	if text != "" {
-		q.Where = append(q.Where, store.Contains("displayName", text))
-	}
+func agentQuery(body *listQuery) (q store.Query, err error) {
+	var id string
+	err = cmp.Or(body.ordered(&q), readFilter(body.Filter, "", conditions{
+		"agentId": &id, "adminTagsIn": where(&q, "adminTags", store.HasAny), "adminTagsNotIn": where(&q, "adminTags", store.HasNone),
+		"searchValue": where(&q, "displayName", store.Contains),
+	}))
+	q.IDs = narrow(q.IDs, id)
 	return q, err
 }

@@ -171,8 +171,21 @@ func (p *pager) pageUpTo(defaultSize, maxSize int) (store.Page, error) {
 	return store.Page{Offset: (index - 1) * size, Limit: size}, nil
 }
 
-// conditions are the keys that a filter may have, each with a pointer to what it sets.
+// conditions are the keys that a filter may have, each with a pointer to what it sets, or with a [comparison].
 type conditions map[string]any
+
+// comparison reads the value of a key, and adds a condition about the records to a query.
+type comparison func(raw json.RawMessage, key string) error
+
+// where compares a field of the records with the value of a key.
+func where[T any](q *store.Query, field string, condition func(field string, value T) store.Condition) comparison {
+	return func(raw json.RawMessage, key string) error {
+		var value T
+		err := readCondition(raw, &value, key)
+		q.Where = append(q.Where, condition(field, value))
+		return err
+	}
+}
 
 // readFilter reads a filter, and checks its objectType unless that is "". Without a filter
 // everything is selected.
@@ -216,6 +229,8 @@ const maxSeconds = 1e15
 func readCondition(raw json.RawMessage, to any, key string) error {
 	wrong := invalid("type_error", "Input is of the wrong type", "filter", key)
 	switch to := to.(type) {
+	case comparison:
+		return to(raw, key)
 	case *string:
 		if json.Unmarshal(raw, (*idText)(to)) != nil {
 			return wrong

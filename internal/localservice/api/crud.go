@@ -220,22 +220,13 @@ func paged(kind string, shared bool) listQueryDecoder {
 // records: each key is the name of a field followed by "Equal".
 func byFields(keys ...string) listQueryDecoder {
 	return func(body *listQuery) (q store.Query, err error) {
-		if err := body.ordered(&q); err != nil {
-			return q, err
-		}
 		var id string
-		values := make([]*string, len(keys))
 		into := conditions{"idsIn": &q.IDs, "idEquals": &id}
-		for i, key := range keys {
-			into[key] = &values[i]
+		for _, key := range keys {
+			into[key] = where(&q, strings.TrimSuffix(key, "Equal"), store.Equals[string])
 		}
-		err = readFilter(body.Filter, "", into)
+		err = cmp.Or(body.ordered(&q), readFilter(body.Filter, "", into))
 		q.IDs = narrow(q.IDs, id)
-		for i, key := range keys {
-			if value := values[i]; value != nil {
-				q.Where = append(q.Where, store.Equals(strings.TrimSuffix(key, "Equal"), *value))
-			}
-		}
 		return q, err
 	}
 }

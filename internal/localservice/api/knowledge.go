@@ -73,19 +73,13 @@ func (s *server) knowledgeStats(c *call, body struct {
 
 func knowledgeQuery(body *listQuery) (store.Query, error) {
 	page, err := body.Pager.page(threadPageSize)
-	if err != nil {
-		return store.Query{}, err
-	}
 	q := store.Query{Shared: true, Page: page}
 	var id string
-	var name *string
-	err = readFilter(body.Filter, "", conditions{
-		"idsIn": &q.IDs, "idEquals": &id, "nameEquals": &name, "objectType": new(any), // accepted, because other lists require it
-	})
+	err = cmp.Or(err, readFilter(body.Filter, "", conditions{
+		"idsIn": &q.IDs, "idEquals": &id, "nameEquals": where(&q, "name", store.Equals[string]),
+		"objectType": new(any), // accepted, because other lists require it
+	}))
 	q.IDs = narrow(q.IDs, id)
-	if name != nil {
-		q.Where = append(q.Where, store.Equals("name", *name))
-	}
 	return q, err
 }
 

@@ -257,16 +257,16 @@ func (t *idText) UnmarshalJSON(data []byte) error {
 	return err
 }
 
-// mediaQuery returns the page, the order and the ids of a list of the media API; more are the other
+// mediaQuery fills in the page, the order and the ids of a list of the media API; more are the other
 // keys of its filter.
-func mediaQuery(p *listQuery, more conditions) (q store.Query, err error) {
+func mediaQuery(p *listQuery, q *store.Query, more conditions) (err error) {
 	var id string
 	into := conditions{"objectType": new(any), "idIn": &q.IDs, "idEqual": &id, "orderBy": &q.Order}
 	maps.Copy(into, more)
 	q.Page, err = p.Pager.page(threadPageSize)
 	err = cmp.Or(err, readFilter(p.Filter, "", into))
 	q.IDs = narrow(q.IDs, id)
-	return q, err
+	return err
 }
 
 // mediaList is the reply of the media API's lists.
@@ -356,14 +356,10 @@ func (s *server) categoryGet(c *call, p struct {
 }
 
 func (s *server) categoryList(c *call, p listQuery) (any, error) {
-	var name *string
+	var q store.Query
 	var parent string
-	q, err := mediaQuery(&p, conditions{"fullNameEqual": &name, "parentIdEqual": &parent})
-	if err != nil {
+	if err := mediaQuery(&p, &q, conditions{"fullNameEqual": where(&q, "fullName", store.Equals[string]), "parentIdEqual": &parent}); err != nil {
 		return nil, err
-	}
-	if name != nil {
-		q.Where = append(q.Where, store.Equals("fullName", *name))
 	}
 	if parent != "" {
 		id, _ := strconv.ParseInt(parent, 10, 64) // anything else is no category's parent
@@ -421,9 +417,9 @@ func (s *server) entryGet(c *call, p struct {
 }
 
 func (s *server) entryList(c *call, p listQuery) (any, error) {
+	var q store.Query
 	var types, states, ancestors []string
-	q, err := mediaQuery(&p, conditions{"typeIn": &types, "statusIn": &states, "categoryAncestorIdIn": &ancestors})
-	if err != nil {
+	if err := mediaQuery(&p, &q, conditions{"typeIn": &types, "statusIn": &states, "categoryAncestorIdIn": &ancestors}); err != nil {
 		return nil, err
 	}
 	if ancestors != nil {

@@ -118,7 +118,7 @@ type Condition struct {
 }
 
 // Equals selects the records that have that value in a field of the body.
-func Equals(field string, value any) Condition {
+func Equals[T any](field string, value T) Condition {
 	return Condition{`json_extract(body, ?) = ?`, []any{"$." + field, value}}
 }
 
