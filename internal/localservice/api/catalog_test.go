@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"github.com/agentruntime/agentruntime/internal/audio"
+	"github.com/agentruntime/agentruntime/internal/expect"
 	"github.com/agentruntime/agentruntime/internal/must"
 )
 
@@ -52,8 +53,10 @@ func (v *service) upload(ks string, fields map[string]string, data []byte) map[s
 func TestCatalog(t *testing.T) {
 	m := serve(t, nil, nil).manager()
 	list := func(body string) map[string]any { return m.call("/v1/catalog-item/list", body, 200) }
-	if got := list(`{"filter":{"typeEqual":"Visual"},"pager":{"offset":0,"limit":100}}`); got["totalCount"] != 4.0 {
-		t.Errorf("visuals %v", got)
+	visuals := list(`{"filter":{"typeEqual":"Visual"},"pager":{"offset":0,"limit":100}}`)
+	expect.Equal(t, visuals["totalCount"], 4.0, "visuals %v", visuals)
+	for i, id := range names(visuals, "itemId") {
+		expect.Equal(t, id, fmt.Sprint(presetVisual[:23], i+1), "visual %d", i)
 	}
 	presets := list(`{"filter":{"typeEqual":"Voice"}}`)
 	if voice := presets["objects"].([]any)[0].(map[string]any); voice["attributes"].(map[string]any)["voice"].(map[string]any)["language"] == nil {
@@ -100,6 +103,7 @@ func TestCatalog(t *testing.T) {
 	other.refuses("/v1/catalog-item/delete", about, 200, "CATALOG_ITEM_NOT_FOUND")
 	m.refuses("/v1/catalog-item/delete", `{"itemId":"`+presetVisual+`"}`, 200, "CATALOG_ITEM_NOT_FOUND")
 	m.call("/v1/catalog-item/get", about, 200)
+	wantStatus(t, "the picture after deletes that were refused", m.do(m.request("GET", visual["imageUrl"].(string), "", "", "")), 200, "")
 	m.call("/v1/catalog-item/delete", about, 200)
 	m.refuses("/v1/catalog-item/get", about, 200, "CATALOG_ITEM_NOT_FOUND")
 	wantStatus(t, "the picture of a deleted item", m.do(m.request("GET", visual["imageUrl"].(string), "", "", "")), 404, "")

@@ -23,14 +23,14 @@ import (
 )
 
 const (
-	callsPerWorld = 50   // random calls with the same eight identities
-	fewCalls      = 1000 // in all, when nothing else is asked for
+	callsPerWorld = 200  // random calls with the same ten identities
+	fewCalls      = 2000 // in all, when nothing else is asked for
 )
 
 var isolationCalls = flag.Int("isolation-calls", fewCalls, "random calls of TestIsolation; more than the default begin with a random seed")
 
-// TestIsolation makes random calls as the identities of two partners (users, visitors with
-// widget tokens, and servers with admin tokens) and compares each reply with a model of who
+// TestIsolation makes random calls as the identities of two partners (users, callers without a user, visitors
+// with widget tokens, and servers with admin tokens) and compares each reply with a model of who
 // may see what. Every text of an identity contains its mark, which must not be in a reply
 // to another identity, except in a shared message or to the partner's own server.
 func TestIsolation(t *testing.T) {
@@ -95,10 +95,15 @@ type identity struct {
 	ks      string
 }
 
+// anonymous identities have tokens of a site's server without a user. With a thread's id they reach it, whichever of them has
+// begun it, but each lists only those of its present token.
+func (who *identity) anonymous() bool { return who.user == "" && !who.widget }
+
 // talked is a thread of the model.
 type talked struct {
 	id       string
 	owner    *identity
+	ks       string // with which it was begun
 	deleted  bool
 	messages []string // questions and answers
 }
@@ -110,6 +115,14 @@ type rated struct {
 	owner   *identity
 	source  *identity // of a shared copy: who has said it
 	ratings map[*identity]bool
+}
+
+// rater is whose rating an identity gives: a message in a thread has one.
+func (m *rated) rater(who *identity) *identity {
+	if m.thread != nil {
+		return m.thread.owner
+	}
+	return who
 }
 
 // world is the service with the model of what has happened to it.
@@ -132,6 +145,8 @@ func newWorld(t *testing.T, v *service, foreign account, random *rand.Rand) *wor
 		{account: &own, user: "user"},
 		{account: &own, widget: true},
 		{account: &own, widget: true},
+		{account: &own},
+		{account: &own},
 		{account: &own, user: "server", admin: true},
 		{account: &foreign, user: "user"},
 		{account: &foreign, widget: true},
@@ -165,7 +180,14 @@ func (w *world) newToken(who *identity) {
 	who.ks = init.KS
 }
 
-func (w *world) renew(who *identity) { w.newToken(who) }
+func (w *world) renew(who *identity) {
+	w.newToken(who)
+	if who.anonymous() { // its ratings of shared messages are those of its token
+		for _, m := range w.shared {
+			delete(m.ratings, who)
+		}
+	}
+}
 
 func (w *world) send(path, auth, contentType, body string) reply {
 	r := httptest.NewRequestWithContext(w.t.Context(), http.MethodPost, path, strings.NewReader(body))
@@ -186,7 +208,7 @@ func (w *world) call(who *identity, path string, body any, status int, may ...*i
 		w.t.Errorf("%s %s: status %d, want %d: %s", path, text, got.status, status, got.body)
 	}
 	for _, other := range w.identities {
-		if other != who && !slices.Contains(may, other) && !(who.admin && other.account == who.account) && strings.Contains(strings.ReplaceAll(got.body, string(text), ""), other.mark) {
+		if other != who && !slices.Contains(may, other) && !(who.admin && other.account == who.account) && !(who.anonymous() && other.anonymous()) && strings.Contains(strings.ReplaceAll(got.body, string(text), ""), other.mark) {
 			w.t.Errorf("%s %s: the reply has what another identity said: %s", path, text, got.body)
 		}
 	}
@@ -202,7 +224,7 @@ func (w *world) owners(who *identity, otherwise int) int {
 }
 
 func reaches(who *identity, t *talked) bool {
-	return (t.owner == who || who.admin && t.owner.account == who.account) && !t.deleted
+	return (t.owner == who || who.admin && t.owner.account == who.account || who.anonymous() && t.owner.anonymous()) && !t.deleted
 }
 
 // thread picks a thread of anybody's, nil when there is none.
@@ -249,7 +271,7 @@ func (w *world) talk(who *identity) {
 		w.t.Fatalf("%v in %s", err, got.body)
 	}
 	if t == nil {
-		t = &talked{id: first.ThreadID, owner: who}
+		t = &talked{id: first.ThreadID, owner: who, ks: who.ks}
 		w.threads = append(w.threads, t)
 	}
 	t.messages = append(t.messages, "question", first.MessageID)
@@ -262,7 +284,7 @@ func (w *world) feedback(who *identity, m *rated, ok bool) {
 		"schemaVersion": 1, "data": map[string]any{"message_id": m.id, "is_positive": good, "comment": "by " + who.mark},
 	}, found(ok))
 	if ok {
-		m.ratings[who] = good
+		m.ratings[m.rater(who)] = good
 	}
 }
 
@@ -308,25 +330,32 @@ func (w *world) transcript(who *identity) {
 	}
 }
 
-// list compares all threads that an identity sees with those of the model.
+// list compares all threads and messages that an identity sees with those of the model.
 func (w *world) list(who *identity) {
-	body := map[string]any{"pager": map[string]int{"pageSize": maxPageSize}}
-	got := w.call(who, "/v1/thread/list", body, w.owners(who, http.StatusOK))
+	filter := func(kind string, owner *identity) map[string]any {
+		f := map[string]any{"objectType": kind}
+		if who.admin { // it sees those of other worlds too: ask about one user
+			f["userIdEquals"] = owner.user
+		}
+		return map[string]any{"filter": f, "pager": map[string]int{"pageSize": maxPageSize}}
+	}
+	owner := who
+	if who.admin {
+		owner = w.identities[w.random.IntN(2)]
+	}
+	got := w.call(who, "/v1/thread/list", filter("ListThreadFilter", owner), w.owners(who, http.StatusOK))
 	if who.widget {
 		return
 	}
-	owner := who
-	if who.admin { // it sees those of other worlds too: ask about one user
-		owner = w.identities[w.random.IntN(2)]
-		body["filter"] = map[string]any{"objectType": "ListThreadFilter", "userIdEquals": owner.user}
-		got = w.call(who, "/v1/thread/list", body, http.StatusOK)
-	}
 	var want []string
+	messages := 0
 	for _, t := range w.threads {
-		if t.owner == owner && reaches(who, t) {
+		if t.owner == owner && reaches(who, t) && (t.ks == owner.ks || !owner.anonymous()) {
 			want = append(want, t.id)
+			messages += len(t.messages)
 		}
 	}
+	w.wantTotal(w.call(who, "/message/list", filter("GenieListMessageFilter", owner), http.StatusOK), messages)
 	w.wantIDs(got, want)
 }
 
@@ -359,6 +388,11 @@ func (w *world) messages(who *identity) {
 	if reaches(who, t) {
 		want = len(t.messages)
 	}
+	w.wantTotal(got, want)
+}
+
+func (w *world) wantTotal(got reply, want int) {
+	w.t.Helper()
 	var list struct{ TotalCount int }
 	if w.service.decode(got, &list); list.TotalCount != want {
 		w.t.Errorf("%d messages, want %d", list.TotalCount, want)
@@ -381,7 +415,7 @@ func (w *world) wantRating(who *identity, m *rated, got reply) {
 		Positive *bool `json:"is_positive"`
 	}
 	w.service.decode(got, &seen)
-	want, is := m.ratings[who]
+	want, is := m.ratings[m.rater(who)]
 	if (seen.Positive != nil) != is || is && *seen.Positive != want {
 		w.t.Errorf("the rating of an identity that gave %t (%t): %s", want, is, got.body)
 	}
@@ -405,7 +439,13 @@ func (w *world) share(who *identity) {
 
 func (w *world) readShared(who *identity) {
 	if m := pick(w.random, w.shared); m != nil {
-		got := w.call(who, "/message/get", map[string]any{"id": m.id}, w.owners(who, found(m.owner.account == who.account)), m.source, m.owner)
+		may := []*identity{m.source, m.owner}
+		for _, other := range w.identities { // who have perhaps talked in the same thread
+			if m.source.anonymous() && other.anonymous() {
+				may = append(may, other)
+			}
+		}
+		got := w.call(who, "/message/get", map[string]any{"id": m.id}, w.owners(who, found(m.owner.account == who.account)), may...)
 		if got.status == http.StatusOK {
 			w.wantRating(who, m, got)
 		}
