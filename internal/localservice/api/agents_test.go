@@ -14,33 +14,6 @@ import (
 	"github.com/agentruntime/agentruntime/internal/must"
 )
 
-// TestAgentRoutes has what TestRandomRecords does not try.
-func TestAgentRoutes(t *testing.T) {
-	m := serve(t, nil, nil).manager()
-	avatar := m.avatarOf(store.Receptionist)
-	intellect := m.agents[store.Silent].ConfigID
-	create := fmt.Sprintf(`{"displayName":"Äva","intellect":{"id":%d},"avatarIds":[%q],"adminTags":["prod","custom"],"screenShare":{"enabled":true}}`, intellect, avatar)
-	made := m.call("/v1/agent/create", create, 200)
-	if made["displayName"] != "Äva" || fmt.Sprint(made["adminTags"]) != "[prod custom]" || fmt.Sprint(made["avatarIds"]) != "["+avatar+"]" ||
-		fmt.Sprint(made["intellect"]) != fmt.Sprintf("map[id:%d intellectType:genie]", intellect) || fmt.Sprint(made["screenShare"]) != "map[enabled:true]" {
-		t.Errorf("created %v", made)
-	}
-	about := fmt.Sprintf(`{"agentId":%q}`, made["agentId"])
-	widget := m.call("/v1/application/resolveWidgetId", about, 200)["widgetId"]
-	if again := m.call("/v1/application/resolveWidgetId", about, 200)["widgetId"]; widget == "" || again != widget {
-		t.Errorf("widget %v, then %v", widget, again)
-	}
-	// Deleting an agent leaves its parts.
-	if deleted := m.call("/v1/agent/delete", about, 200); deleted["agentId"] != made["agentId"] {
-		t.Errorf("deleted %v", deleted)
-	}
-	m.refuses("/v1/agent/get", about, 404, "AGENT_NOT_FOUND")
-	m.call("/v1/intellect/get", fmt.Sprintf(`{"id":%d}`, intellect), 200)
-	if _, err := m.store.Avatars().Get(t.Context(), m.partner.ID, avatar); err != nil {
-		t.Error(err)
-	}
-}
-
 func TestAgentsThatAreRefused(t *testing.T) {
 	m := serve(t, nil, nil).manager()
 	avatar, id := m.avatarOf(store.Receptionist), m.agents[store.Receptionist].ID

@@ -350,6 +350,12 @@ func TestAppInit(t *testing.T) {
 	agent := v.agents[store.Receptionist]
 	got := v.post("/v1/application/resolveWidgetId", v.admin(), fmt.Sprintf(`{"agentId":%q}`, agent.ID))
 	wantStatus(t, "resolve", got, 200, fmt.Sprintf(`{"widgetId":%q}`, agent.WidgetID))
+	made := v.manager().call("/v1/agent/create", `{"displayName":"Ada","intellect":{"id":1001}}`, 200)
+	about := fmt.Sprintf(`{"agentId":%q}`, made["agentId"])
+	first, again := v.post("/v1/application/resolveWidgetId", v.admin(), about), v.post("/v1/application/resolveWidgetId", v.admin(), about)
+	if first.status != 200 || first.body == `{"widgetId":""}` || again.body != first.body {
+		t.Errorf("the widget of a new agent: %s, then %s", first.body, again.body)
+	}
 	wantStatus(t, "resolve unknown", v.post("/v1/application/resolveWidgetId", v.admin(), `{"agentId":"x"}`), 404, `{"message":"AGENT_NOT_FOUND"}`)
 
 	var body map[string]any

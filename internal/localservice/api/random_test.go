@@ -32,6 +32,7 @@ var randomKinds = map[string]randomKind{
 	"agent": {"create", "agentId", []string{"displayName", "intellect"}, map[string][]any{
 		"displayName": texts, "intellect": {record{"id": 1001}, record{"id": 1}, record{"base_directive": "Be brief."}, record{"type": "x"}}, "speechLanguage": {"de", ""},
 		"adminTags": {[]any{"a", "b"}, []any{"a", "a"}}, "maxConversationLength": {60, 3601}, "widgetConfig": {record{"a": 1}, 5},
+		"screenShare": {record{"enabled": true}, 5},
 	}},
 	"avatar": {"create", "id", []string{"voice"}, map[string][]any{
 		"voice": {record{"id": presetVoice}, record{"id": presetVoice, "speed": -1}, record{"id": "x"}}, "visual": {record{"id": presetVisual}, record{"id": presetVoice}},
@@ -40,7 +41,10 @@ var randomKinds = map[string]randomKind{
 	"intellect": {"add", "id", nil, map[string][]any{
 		"name": texts[:3], "base_directive": texts[:3], "status": {0, 2, 3}, "metadata": {record{"a": []any{nil}}, 5}, "tags": {[]any{"a"}, []any{""}},
 		"capabilities": {record{"avatar": "on"}, record{"avatar": "maybe"}}, "model_configuration": {record{"model_id": "m"}, record{"temperature": 2}},
-		"skill_ids": {[]any{record{"id": "5ac00000-0000-4000-8000-0000000000c1", "mode": "adhoc"}}, []any{record{"id": "x", "mode": "adhoc"}}}, "tool_ids": {func(id idOf) any { return []any{id("tool")} }, []any{nil}},
+		"prompts": {[]any{record{"key": "goal", "headerTemplate": "Goal", "type": "custom", "value": "v"}}, []any{record{"type": "x"}}},
+		"secrets": {record{"A": "hidden"}, record{"B": "***"}}, "user_properties_forms": {[]any{record{"call_stage": "start", "properties": []any{}}}, []any{nil}},
+		"mcp_servers": {record{"docs": record{"url": "https://mcp.test/v1", "headers": record{"X": "{{ secrets.A }}"}}}, record{"docs": record{"url": "ftp://x"}}},
+		"skill_ids":   {[]any{record{"id": "5ac00000-0000-4000-8000-0000000000c1", "mode": "adhoc"}}, []any{record{"id": "x", "mode": "adhoc"}}}, "tool_ids": {func(id idOf) any { return []any{id("tool")} }, []any{nil}},
 	}},
 	"tool": {"add", "id", []string{"name", "config"}, map[string][]any{
 		"name": {"a", "b", "c", "no name"}, "config": {record{"type": "client", "description": "d"}, record{"csv": "a,b"}, record{"type": "code", "code": "("}, record{"args": 5}},
@@ -91,7 +95,7 @@ type randomCalls struct {
 }
 
 // TestRandomRecords: random calls about the records of two partners. Each record is as the last call that was not refused has made
-// it, in a get and once in the pages of a list; an update leaves what it does not name; what is deleted and what another partner has is not there.
+// it, in a get and once in the pages of a list; an update leaves what it does not name; a record can be written as it is read; what is deleted and what another partner has is not there.
 func TestRandomRecords(t *testing.T) {
 	kinds := slices.Sorted(maps.Keys(randomKinds))
 	for seed := range uint64(4) {
@@ -162,6 +166,9 @@ func (c *randomCalls) keep(p *partner, kind string, sent, old, got record) {
 		if text, ok := value.(string); ok && text != "" && got[name] != text {
 			c.t.Errorf("%s: sent %s %q, got %v", kind, name, text, got[name])
 		}
+		if strings.HasSuffix(strings.ToLower(name), "tags") && !reflect.DeepEqual(got[name], value) {
+			c.t.Errorf("%s: sent %s %v, got %v", kind, name, value, got[name])
+		}
 	}
 	for name, value := range old {
 		_, named := sent[name]
@@ -170,13 +177,34 @@ func (c *randomCalls) keep(p *partner, kind string, sent, old, got record) {
 			c.t.Errorf("%s: an update with %v changed %s from %v to %v", kind, sent, name, value, got[name])
 		}
 	}
-	p.records[kind][fmt.Sprint(got[k.id])] = got
+	p.records[kind][fmt.Sprint(got[k.id])] = c.writeBack(p, kind, got)
 	if kind == "agent" {
 		id := got["intellect"].(record)["id"]
 		if made := c.post(p, "/v1/intellect/get", record{"id": id}); made != nil { // perhaps with the agent
 			p.records["intellect"][fmt.Sprint(id)] = made
 		}
 	}
+}
+
+// writeBack sends a record as it was read: what only the service sets changes nothing. Only the template of an avatar is refused,
+// and an agent without its intellect.
+func (c *randomCalls) writeBack(p *partner, kind string, read record) record {
+	sent := maps.Clone(read)
+	delete(sent, "templateId")
+	if kind == "agent" && c.post(p, "/v1/intellect/get", record{"id": read["intellect"].(record)["id"]}) == nil { // it was deleted
+		return read
+	}
+	got := c.post(p, "/v1/"+kind+"/update", sent)
+	want := maps.Clone(read)
+	for _, field := range []string{"updatedAt", "updated_at"} {
+		if value, there := got[field]; there {
+			want[field] = value
+		}
+	}
+	if !reflect.DeepEqual(got, want) {
+		c.t.Errorf("%s: sent %v as it was read, got %v", kind, want, got)
+	}
+	return got
 }
 
 func (c *randomCalls) add(p *partner, kind string) {
@@ -222,7 +250,8 @@ func (c *randomCalls) delete(p *partner, kind string) {
 	if got := c.post(p, "/v1/"+kind+"/get", record{k.id: id}); got != nil {
 		c.t.Errorf("%s: deleted, or not the partner's, and there: %v", kind, got)
 	}
-	for _, naming := range []string{"agent", "intellect"} { // the id leaves their lists
+	naming := map[string]string{"avatar": "agent", "tool": "intellect", "skill": "intellect", "knowledge": "intellect"}[kind]
+	if naming != "" { // the id leaves their lists
 		p.records[naming] = c.all(p, naming, maxPageSize)
 	}
 }
