@@ -104,10 +104,8 @@ func TestIdempotencyKeyRepeatsTheFirstReply(t *testing.T) {
 	talk := m.ask(m.conversation(store.Receptionist, "ann"), "", "Hello")
 	live.thread = talk.threadID
 	generated := regexp.MustCompile(`"generatedAt":"[^"]*"`) // of each reply, to the second
-	send := func(path, body, key string) reply {
-		request := m.request("POST", path, m.ks, "application/json", body)
-		request.Header.Set("Idempotency-Key", key)
-		got := m.do(request)
+	send := func(ks, path, body, key string) reply {
+		got := m.keyed(path, ks, body, key)
 		got.body = generated.ReplaceAllString(got.body, `"generatedAt":""`)
 		return got
 	}
@@ -119,13 +117,16 @@ func TestIdempotencyKeyRepeatsTheFirstReply(t *testing.T) {
 		"/thread/push":      fmt.Sprintf(`{"id":%q,"content":"Ready.","request_vars":{"n":1}}`, talk.threadID),
 		"/message/share":    fmt.Sprintf(`{"id":%q}`, talk.messageID),
 	} {
-		first, again := send(path, body, "key-1"), send(path, body, "key-1")
+		first, again := send(m.ks, path, body, "key-1"), send(m.ks, path, body, "key-1")
 		if first.status != 200 || first.body != again.body {
 			t.Errorf("%s: %s, then %s", path, first.body, again.body)
 		}
-		if other := send(path, body, "key-2"); other.body == first.body {
+		if other := send(m.ks, path, body, "key-2"); other.body == first.body {
 			t.Errorf("%s with another key: %d %s", path, other.status, other.body)
 		}
+	}
+	if got := send(m.stranger().ks, "/v1/skill/add", `{"name":"other","description":"d"}`, "key-1"); !strings.Contains(got.body, `"name":"other"`) {
+		t.Errorf("another partner with the same key: %s", got.body)
 	}
 	if fmt.Sprint(live.said) != "[Ready. Ready.]" { // one for each key
 		t.Errorf("said %q", live.said)
@@ -134,17 +135,17 @@ func TestIdempotencyKeyRepeatsTheFirstReply(t *testing.T) {
 	expect.Equal(t, m.call("/message/list", messages, 200)["totalCount"], 4.0, "messages")
 	id := m.call("/v1/skill/add", `{"name":"gone","description":"d"}`, 200)["id"].(string)
 	for range 2 {
-		if got := send("/v1/skill/delete", fmt.Sprintf(`{"id":%q}`, id), "key-3"); got.status != 200 || got.body != fmt.Sprintf(`{"id":%q}`, id) {
+		if got := send(m.ks, "/v1/skill/delete", fmt.Sprintf(`{"id":%q}`, id), "key-3"); got.status != 200 || got.body != fmt.Sprintf(`{"id":%q}`, id) {
 			t.Errorf("delete: %d %s", got.status, got.body)
 		}
 	}
 	for _, want := range []string{"key-5 1", "key-5 1", "key-6 0"} {
 		key, total, _ := strings.Cut(want, " ")
-		if got := send("/v1/thread/delete", fmt.Sprintf(`{"thread_ids":[%q]}`, talk.threadID), key); !strings.Contains(got.body, `"totalCount":`+total) {
+		if got := send(m.ks, "/v1/thread/delete", fmt.Sprintf(`{"thread_ids":[%q]}`, talk.threadID), key); !strings.Contains(got.body, `"totalCount":`+total) {
 			t.Errorf("delete of the thread with %s: %s", key, got.body)
 		}
 	}
-	wantStatus(t, "delete with another key", send("/v1/skill/delete", fmt.Sprintf(`{"id":%q}`, id), "key-4"), 404, "")
+	wantStatus(t, "delete with another key", send(m.ks, "/v1/skill/delete", fmt.Sprintf(`{"id":%q}`, id), "key-4"), 404, "")
 }
 
 // avatarOf is the id of a built-in agent's avatar.
@@ -184,9 +185,7 @@ func TestARepeatedUpdateMakesOneIntellect(t *testing.T) {
 	body := fmt.Sprintf(`{"agentId":%q,"intellect":{"name":"new"}}`, v.agents[store.Silent].ID)
 	var replies []string
 	for range 2 {
-		request := v.request("POST", "/v1/agent/update", v.admin(), "application/json", body)
-		request.Header.Set("Idempotency-Key", "k")
-		got := v.do(request)
+		got := v.keyed("/v1/agent/update", v.admin(), body, "k")
 		wantStatus(t, "update", got, 200, "")
 		var agent struct{ Intellect struct{ ID int64 } }
 		v.decode(got, &agent)

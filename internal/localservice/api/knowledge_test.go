@@ -8,6 +8,7 @@ import (
 
 	"github.com/agentruntime/agentruntime/internal/expect"
 	"github.com/agentruntime/agentruntime/internal/localservice/store"
+	"github.com/agentruntime/agentruntime/internal/localservice/token"
 )
 
 // menu is a Markdown file as a partner uploads it.
@@ -134,7 +135,8 @@ func TestSearch(t *testing.T) {
 		t.Errorf("the agent's own text: %d %s", found.status, found.body)
 	}
 	wantStatus(t, "a widget", v.post("/mcp/search", v.widget(store.Receptionist), `{"query":"lentil"}`), 403, "")
-	wantStatus(t, "another partner", v.post("/mcp/search", v.stranger().ks, `{"query":"lentil"}`), 200, nothing)
+	foreign := foreignAccount(v)
+	wantStatus(t, "another partner", v.post("/mcp/search", v.mintFor(foreign.Partner, token.TypeAdmin, "root", "disableentitlement"), `{"query":"lentil"}`), 200, nothing)
 
 	// The brain answers from it, and no longer from the service's own documents.
 	if answer := v.ask(ann, "", "Which soup do you have today?"); !strings.Contains(answer.text, "lentil soup") {
@@ -145,6 +147,18 @@ func TestSearch(t *testing.T) {
 	}
 	if answer := v.ask(v.conversation(store.Silent, "ann"), "", "Which lentil soup do you have today?"); strings.Contains(answer.text, "vegan") {
 		t.Errorf("another agent answers %q", answer.text)
+	}
+
+	// An update without sources leaves the texts, other sources replace them, and a delete removes them.
+	m.call("/v1/knowledge/update", fmt.Sprintf(`{"id":%v,"name":"Food"}`, id), 200)
+	if found := v.post("/mcp/search", admin, `{"query":"lentil"}`); !strings.Contains(found.body, "lentil soup") {
+		t.Errorf("after an update without sources: %s", found.body)
+	}
+	m.call("/v1/knowledge/update", withSources(id, map[string]any{"type": "text", "name": "x", "content": "Bicycles."}), 200)
+	wantStatus(t, "a text that was replaced", v.post("/mcp/search", admin, `{"query":"lentil"}`), 200, nothing)
+	m.post("/v1/knowledge/delete", admin, fmt.Sprintf(`{"id":%v}`, id))
+	if left, err := v.store.SearchKnowledge(t.Context(), []int64{int64(id.(float64))}, "bicycles", 1); err != nil || len(left) != 0 {
+		t.Errorf("passages of a deleted record are left: %v, %v", left, err)
 	}
 }
 

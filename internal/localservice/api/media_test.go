@@ -244,9 +244,7 @@ func TestARepeatedMultirequestHasItsFirstReplies(t *testing.T) {
 	key := strings.Repeat("k", maxKey)
 	var first string
 	for range 2 {
-		request := v.request("POST", SessionPrefix+"/service/multirequest", "", "application/json", calls)
-		request.Header.Set("Idempotency-Key", key)
-		got := v.do(request)
+		got := v.keyed(SessionPrefix+"/service/multirequest", "", calls, key)
 		var made []object
 		v.decode(got, &made)
 		if len(made) != 2 || made[0]["name"] != "Food" || made[1]["name"] != "Drinks" || (first != "" && got.body != first) {

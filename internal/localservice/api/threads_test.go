@@ -1,10 +1,7 @@
 package api
 
 import (
-	"bytes"
 	"fmt"
-	"log/slog"
-	"net/url"
 	"strings"
 	"testing"
 
@@ -61,30 +58,6 @@ func TestThreadRoutes(t *testing.T) {
 	}
 	wantStatus(t, "delete again", v.post("/v1/thread/delete", ks, fmt.Sprintf(`{"thread_ids":[%q]}`, talk.threadID)), 200, `{"totalCount":0,"objects":[]}`)
 	wantStatus(t, "get after delete", v.post("/v1/thread/get", ks, id), 404, `{"message":"not found"}`)
-}
-
-// TestAnalysisTellsWhatChanged: a patch that changes nothing is no event
-// (service.md, Threads).
-func TestAnalysisTellsWhatChanged(t *testing.T) {
-	var log bytes.Buffer
-	v := serve(t, nil, func(c *Config) { c.Logger = slog.New(slog.NewTextHandler(&log, nil)) })
-	ks := v.conversation(store.Receptionist, "ann")
-	talk := v.ask(ks, "", "Hello")
-	for _, tt := range []struct{ metadata, keys string }{
-		{`{"analysis":{"mood":"good","stars":{"n":1}}}`, `keys="[mood stars]"`},
-		{`{"analysis":{"mood":"good","stars":{"n":1}}}`, ""},
-		{`{"analysis":{"mood":"good","stars":{"n":2}}}`, `keys=[stars]`},
-		{`{"analysis":{"note":null}}`, `keys=[note]`},
-		{`{}`, ""},
-	} {
-		log.Reset()
-		wantStatus(t, tt.metadata, v.post("/v1/thread/update", ks, fmt.Sprintf(`{"id":%q,"thread_metadata":%s}`, talk.threadID, tt.metadata)), 200, "")
-		var got string
-		if _, after, found := strings.Cut(log.String(), "msg=analysis_updated thread="+store.ThreadLabel(talk.threadID)+" "); found {
-			got, _, _ = strings.Cut(after, "\n")
-		}
-		expect.Equal(t, got, tt.keys, "after %s the log says", tt.metadata)
-	}
 }
 
 func TestListsValidate(t *testing.T) {
@@ -185,21 +158,6 @@ func TestSharedMessageIsNoKey(t *testing.T) {
 		v.decode(v.post("/message/get", tt.ks, fmt.Sprintf(`{"id":%q}`, shared.Data.NewMessageID)), &copied)
 		if copied.ThreadID != tt.want || len(copied.Content) == 0 {
 			t.Errorf("%s: thread %q, want %q", name, copied.ThreadID, tt.want)
-		}
-	}
-}
-
-// TestUsersAreDistinct: a user id that is not UTF-8 would be stored with another text in
-// its place, the same for all of them.
-func TestUsersAreDistinct(t *testing.T) {
-	v := serve(t, nil, nil)
-	for _, user := range []string{"\xff", "ann\xfe", "\xed\xa0\x80"} {
-		got := v.form("start", url.Values{
-			"format": {"1"}, "secret": {v.partner.Secret}, "partnerId": {fmt.Sprint(v.partner.ID)}, "type": {"0"}, "userId": {user},
-			"privileges": {fmt.Sprintf("geniegpcid:%d", v.agents[store.Receptionist].ConfigID)},
-		})
-		if !strings.Contains(got.body, "KalturaAPIException") || !strings.Contains(got.body, "UTF-8") {
-			t.Errorf("%q: %s", user, got.body)
 		}
 	}
 }

@@ -37,6 +37,7 @@ func TestToolRoutes(t *testing.T) {
 	m.refuses("/v1/tool/list", `{"filter":{"objectType":"SkillListFilter"}}`, 422, "Invalid filter type")
 	other := m.stranger()
 	other.call("/v1/tool/add", `{"name":"find","config":{"type":"client"}}`, 200) // names are a partner's own
+	m.call("/v1/skill/add", `{"name":"find","description":"d"}`, 200)             // and a kind's
 }
 
 func TestToolsThatAreRefused(t *testing.T) {

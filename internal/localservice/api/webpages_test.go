@@ -7,7 +7,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/agentruntime/agentruntime/internal/localservice/brain"
 	"github.com/agentruntime/agentruntime/internal/localservice/store"
 	"github.com/agentruntime/agentruntime/internal/must"
 	"github.com/agentruntime/agentruntime/runtime/converse"
@@ -33,48 +32,39 @@ func consentOf(t *testing.T, got turn) string {
 	return ""
 }
 
+// TestConsentIsAskedForAndGiven: the built-in agent's script asks for it.
 func TestConsentIsAskedForAndGiven(t *testing.T) {
-	const site, rules = "http://talk.test", `rules: [{when: {exact: calendar}, steps: [{consent: {tool: calendar, name: Your calendar}}, {say: Free all day.}]}]`
-	for name, tt := range map[string]struct {
-		brain    brain.Brain
-		question string
-		answer   string
-	}{
-		"demo":   {&brain.Scripted{Fallback: &brain.Demo{}}, "Connect my calendar", "Your calendar is connected. It is a simulated one: this shows how consent works."},
-		"script": {scripted(t, rules), "calendar", "Free all day."},
-	} {
-		t.Run(name, func(t *testing.T) {
-			v := serve(t, tt.brain, nil)
-			ks := v.conversation(store.Tools, "ann")
-			first := v.ask(ks, "", tt.question)
-			address, found := strings.CutPrefix(consentOf(t, first), site)
-			if !found || !strings.HasPrefix(address, "/oauth/consent?state=") || strings.Contains(first.text, tt.answer) {
-				t.Fatalf("asked at %q, said %q", address, first.text)
-			}
-			if again := v.ask(ks, first.threadID, tt.question); consentOf(t, again) == "" {
-				t.Error("not asked again while it is not given")
-			}
-			page := v.do(v.request("GET", address, "", "", ""))
-			wantStatus(t, "page", page, 200, "")
-			if !strings.Contains(page.body, "<h1>Your calendar</h1>") || !strings.Contains(page.body, `<button autofocus>Allow</button>`) ||
-				!strings.Contains(page.header.Get("Content-Security-Policy"), "frame-ancestors 'none'") {
-				t.Errorf("page %s", page.body)
-			}
-			state := strings.TrimPrefix(address, "/oauth/consent?state=")
-			form := v.request("POST", "/oauth/consent", "", "application/x-www-form-urlencoded", url.Values{"state": {state}}.Encode())
-			given := v.do(form)
-			wantStatus(t, "given", given, 200, "") // after the redirect
-			if !strings.Contains(given.body, "Your calendar is allowed") {
-				t.Errorf("page %s", given.body)
-			}
-			done := v.ask(ks, first.threadID, tt.question)
-			if consentOf(t, done) != "" || done.text != tt.answer {
-				t.Errorf("allowed, it says %q", done.text)
-			}
-			if other := v.ask(ks, "", tt.question); consentOf(t, other) == "" {
-				t.Error("another thread is allowed as well")
-			}
-		})
+	const site, question = "http://talk.test", "Connect my calendar!"
+	const answer = "Your calendar is connected. It is a simulated one: this shows how consent works."
+	v := serve(t, nil, nil)
+	ks := v.conversation(store.Tools, "ann")
+	first := v.ask(ks, "", question)
+	address, found := strings.CutPrefix(consentOf(t, first), site)
+	if !found || !strings.HasPrefix(address, "/oauth/consent?state=") || !strings.HasPrefix(first.text, "I may not look into your calendar before you allow it.") {
+		t.Fatalf("asked at %q, said %q", address, first.text)
+	}
+	if again := v.ask(ks, first.threadID, question); consentOf(t, again) == "" {
+		t.Error("not asked again while it is not given")
+	}
+	page := v.do(v.request("GET", address, "", "", ""))
+	wantStatus(t, "page", page, 200, "")
+	if !strings.Contains(page.body, "<h1>Your calendar</h1>") || !strings.Contains(page.body, `<button autofocus>Allow</button>`) ||
+		!strings.Contains(page.header.Get("Content-Security-Policy"), "frame-ancestors 'none'") {
+		t.Errorf("page %s", page.body)
+	}
+	state := strings.TrimPrefix(address, "/oauth/consent?state=")
+	form := v.request("POST", "/oauth/consent", "", "application/x-www-form-urlencoded", url.Values{"state": {state}}.Encode())
+	given := v.do(form)
+	wantStatus(t, "given", given, 200, "") // after the redirect
+	if !strings.Contains(given.body, "Your calendar is allowed") {
+		t.Errorf("page %s", given.body)
+	}
+	done := v.ask(ks, first.threadID, question)
+	if consentOf(t, done) != "" || done.text != answer {
+		t.Errorf("allowed, it says %q", done.text)
+	}
+	if other := v.ask(ks, "", question); consentOf(t, other) == "" {
+		t.Error("another thread is allowed as well")
 	}
 }
 

@@ -11,7 +11,6 @@ import (
 
 	"github.com/agentruntime/agentruntime/internal/expect"
 	"github.com/agentruntime/agentruntime/internal/localservice/store"
-	"github.com/agentruntime/agentruntime/internal/localservice/store/storetest"
 	"github.com/agentruntime/agentruntime/internal/must"
 )
 
@@ -210,19 +209,4 @@ func FuzzParseScript(f *testing.F) {
 			}
 		}
 	})
-}
-
-func TestSeededScriptNeedsConsent(t *testing.T) {
-	agent := storetest.Agent(t, knowledge(t), store.Tools)
-	ask := func(allowed bool) *tape {
-		out := &tape{allowed: allowed}
-		answer(t, &Scripted{Fallback: &Demo{}}, &Question{Text: "Connect my calendar!", Profile: agent.Profile}, out)
-		return out
-	}
-	if out := ask(false); !strings.HasPrefix(out.text, "I may not look into your calendar before you allow it.") || strings.Join(out.log, "") != "consent calendar Your calendar" {
-		t.Errorf("before: %q, %q", out.text, out.log)
-	}
-	if out := ask(true); !strings.HasPrefix(out.text, "Your calendar is connected.") || len(out.log) != 0 {
-		t.Errorf("after: %q, %q", out.text, out.log)
-	}
 }

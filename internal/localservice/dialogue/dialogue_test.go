@@ -435,12 +435,16 @@ func TestCallerIsThePersonaOfItsToken(t *testing.T) {
 	agent := f.caller(store.Tools, "").Agent
 	partners := must.Get(f.cfg.Store.Partners(t.Context()))(t)
 	config := fmt.Sprintf("geniegpcid:%d", agent.ConfigID)
+	other := must.Get(f.cfg.Store.AgentRecords().Create(t.Context(), agent.PartnerID, store.AgentRecord{
+		AgentFields: store.AgentFields{DisplayName: "Ben", Intellect: store.IntellectRef{ID: agent.ConfigID}}, WidgetID: store.UUID(),
+	}))(t)
 	for _, tt := range []struct {
 		privileges, persona, label string
 		err                        error
 	}{
 		{config, "Taylor", "default", nil},
 		{config + ",agentid:" + agent.ID, "Taylor", agent.ID, nil},
+		{config + ",agentid:" + other.ID, "Ben", other.ID, nil}, // of several agents with one intellect, the token's
 		{"agentid:" + agent.ID, "Alex", agent.ID, nil},
 		{"", "Alex", "default", nil},
 		{"geniegpcid:999999", "", "", ErrNoAgent},
@@ -454,27 +458,6 @@ func TestCallerIsThePersonaOfItsToken(t *testing.T) {
 		if err == nil && (who.Agent.Profile.DisplayName != tt.persona || who.label() != tt.label) {
 			t.Errorf("%s: %s labelled %s, want %s, %s", tt.privileges, who.Agent.Profile.DisplayName, who.label(), tt.persona, tt.label)
 		}
-	}
-}
-
-// TestCallerHasTheAvatarOfItsAgent: of several agents with one intellect, the token's one counts.
-func TestCallerHasTheAvatarOfItsAgent(t *testing.T) {
-	f := open(t, saying("ok"))
-	ctx := t.Context()
-	old := f.caller(store.Receptionist, "").Agent
-	avatar := must.Get(f.cfg.Store.Avatars().Create(ctx, old.PartnerID, store.Avatar{Name: "Ben", Voice: store.AvatarVoice{ID: "5ac0000000000000000000b2"}}))(t)
-	record := must.Get(f.cfg.Store.AgentRecords().Create(ctx, old.PartnerID, store.AgentRecord{
-		AgentFields: store.AgentFields{DisplayName: "Ben", Intellect: store.IntellectRef{ID: old.ConfigID}, AvatarIDs: []string{avatar.ID}}, WidgetID: store.UUID(),
-	}))(t)
-	a := token.NewAuthority(f.cfg.Store)
-	secret := must.Get(f.cfg.Store.Secret(ctx, old.PartnerID))(t)
-	ks := must.Get(a.Start(ctx, token.Grant{
-		PartnerID: old.PartnerID, Secret: secret, Privileges: fmt.Sprintf("geniegpcid:%d,agentid:%s", old.ConfigID, record.ID),
-	}))(t)
-	claims := must.Get(a.Check(ctx, ks, token.Use{}))(t)
-	who, err := f.Caller(ctx, claims)
-	if err != nil || who.Agent.Profile.Avatar == nil || who.Agent.Profile.Avatar.ID != avatar.ID {
-		t.Errorf("%+v, %v; want the avatar %s", who.Agent.Profile.Avatar, err, avatar.ID)
 	}
 }
 
