@@ -133,6 +133,13 @@ test("a start passes options on, those of the page over attributes", async () =>
   assert.equal(element.getAttribute("phase"), "live")
 })
 
+test("an attribute with a number is an option with a number, and an empty one is none", async () => {
+  for (const [text, want] of [["60000", 60_000], ["0", 0], ["", undefined]] as const) {
+    await place({ "idle-timeout-ms": text }).start()
+    assert.equal(program.options["idleTimeoutMs"], want, text)
+  }
+})
+
 test("a request for the addresses has the page's token", async () => {
   program.initReply = init
   await started({ "widget-id": "w", "ovp-url": "https://ovp.example" }, { token: async () => ({ ks: "visitor" }) })
@@ -718,6 +725,8 @@ const failures: { name: string; attributes?: Record<string, string>; properties?
       ["empty modes", { modes: " " }, { init }, /modes must be/],
       ["a typo in microphone", { microphone: "clik" }, { init }, /microphone must be one of start, click, none/],
       ["a typo in preload", { preload: "always" }, { init }, /preload must be one of/],
+      ["a number in words", { "idle-timeout-ms": "1 minute" }, { init }, /idle-timeout-ms must be a number, 0 or more, and is "1 minute"/],
+      ["a number below zero", { "idle-timeout-ms": "-1" }, { init }, /idle-timeout-ms must be/],
       ["a typo in captions", { captions: "no" }, { init }, /captions must be/],
       ["a typo in options", { "widget-id": "w" }, { options: { disclosureTxt: "An AI" } }, /there is no option disclosureTxt: did you mean disclosureText\?/],
       ["a token of another form", { "widget-id": "w" }, { token: async () => ({ token: "visitor" }) }, /the token must be a string, or an object with ks/],

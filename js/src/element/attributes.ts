@@ -1,4 +1,3 @@
-import { localError } from "../core/errors.js"
 import type { Token } from "../core/inputs.js"
 import type { AppInitResult } from "../session/appinit.js"
 import type { Source } from "../session/source.js"
@@ -15,7 +14,11 @@ export const sessionAttributes = {
   contextType: "context-type",
   region: "region",
   genieUrl: "genie-url",
+  idleTimeoutMs: "idle-timeout-ms",
 } as const
+
+/** Those whose option is a number; the attribute has its digits. */
+export type NumberName = { [Name in keyof typeof sessionAttributes]: SessionOptions[Name] extends number | undefined ? Name : never }[keyof typeof sessionAttributes]
 
 /** The attributes of an element, by the name of the property that reflects each. */
 export const attributes = {
@@ -36,20 +39,19 @@ export const attributes = {
 } as const
 
 /** The values of attributes that have only a few. */
-const values = {
+export const values = {
   preload: ["none", "hover", "visible", "auto"],
   microphone: ["start", "click", "none"],
   captions: ["on", "off"],
   background: ["opaque", "transparent"],
 } as const
-const modes: readonly string[] = ["face", "text"] satisfies Mode[]
 
 /** The modes of an element: one, or both with the one to begin with first. */
 export type Modes = Mode | "face text" | "text face" | readonly Mode[]
 
 /** The types of the attributes' values, by the names of the properties. */
 export type AttributeValues = {
-  [Name in keyof typeof attributes]: Name extends keyof typeof values ? (typeof values)[Name][number] : Name extends "modes" ? Modes : Name extends "muted" ? boolean : string
+  [Name in keyof typeof attributes]: Name extends keyof typeof values ? (typeof values)[Name][number] : Name extends "modes" ? Modes : Name extends "muted" ? boolean : Name extends NumberName ? `${number}` : string
 }
 
 /** The properties that reflect attributes: their text, or null. Setting null removes the attribute. */
@@ -86,18 +88,6 @@ export interface ElementProperties {
 const unset = (): ElementProperties => ({ token: undefined, init: undefined, options: {}, labels: {}, suggestions: [], history: [] })
 /** The names of the properties without an attribute. */
 export const properties = Object.keys(unset()) as (keyof ElementProperties)[]
-
-/** Throws `bad_request` for an attribute with a value that it can't have. An empty one is as none: so Preact takes back what it has set. */
-export function checkAttributes(element: HTMLElement): void {
-  for (const [name, allowed] of Object.entries<readonly string[]>(values)) {
-    const value = element.getAttribute(name)
-    if (value && !allowed.includes(value)) throw wrong(name, `one of ${allowed.join(", ")}`, value)
-  }
-  const named = words(element.getAttribute("modes") || null)
-  if (named && (named.length === 0 || !named.every((mode) => modes.includes(mode)))) throw wrong("modes", "face, text, or both", named.join(" "))
-}
-
-const wrong = (name: string, allowed: string, value: string) => localError("bad_request", `the attribute ${name} must be ${allowed}, and is ${JSON.stringify(value)}`)
 
 /** The words of an attribute, without repetitions. */
 export const words = (text: string | null): string[] | undefined => (text === null ? undefined : [...new Set(text.split(/\s+/).filter(Boolean))])

@@ -5,6 +5,7 @@ import type { Texts } from "../ui/dom.js"
 import { WIDGET_LABELS } from "../ui/labels.js"
 import { warnUnknown } from "../ui/unknownlabels.js"
 import { sessionAttributes, type AttributeProperties } from "./attributes.js"
+import { numberNames } from "./checkattributes.js"
 import { english, type Labels } from "./labels.js"
 import { LAUNCHER_LABELS } from "./launcherlabels.js"
 import { chatModule, fullModule, imported, namesModule, type AnySession, type SessionOptions } from "./session.js"
@@ -40,10 +41,11 @@ const capabilities = { show_link: "on", video_gallery: "on", external_video: "on
 
 /** The options of the attributes, and of the page, which take precedence. */
 export function optionsOf(element: Settings): SessionOptions {
-  const options: Record<string, string> = {}
+  const options: Record<string, string | number> = {}
   for (const name of Object.keys(sessionAttributes) as (keyof typeof sessionAttributes)[]) {
     const value = element[name]
-    if (value !== null) options[name] = value
+    if (value !== null && !(name in numberNames)) options[name] = value
+    else if (value) options[name] = Number(value)
   }
   return { ...options, ...element.options }
 }
