@@ -250,3 +250,21 @@ func TestFieldsOfManagementAreInBothLanguages(t *testing.T) {
 		t.Errorf("found only %d fields", fields)
 	}
 }
+
+// TestDocsNameEveryWidget: the lists of widgets have each one, chat.md by the property that has its content.
+func TestDocsNameEveryWidget(t *testing.T) {
+	names := regexp.MustCompile(`(?m)^\tRuntime\w+ += "([\w-]+)"`).FindAllStringSubmatch(readFile(t, "runtime/converse/widget.go"), -1)
+	if len(names) < 11 {
+		t.Fatalf("found only %d widgets", len(names))
+	}
+	camel := regexp.MustCompile(`-\w`)
+	for _, match := range names {
+		name := match[1]
+		property := camel.ReplaceAllStringFunc(name, func(s string) string { return strings.ToUpper(s[1:]) })
+		for doc, text := range map[string]string{"ui.md": name, "protocol.md": name, "local-service.md": name, "chat.md": property} {
+			if !regexp.MustCompile(`\b` + text + `\b`).MatchString(readFile(t, "docs/"+doc)) {
+				t.Errorf("docs/%s does not name the widget %s", doc, text)
+			}
+		}
+	}
+}
