@@ -37,7 +37,7 @@ func accountFlags() []cli.Flag {
 }
 
 func fromEnv(f *cli.StringFlag, name string) *cli.StringFlag {
-	f.Sources = cli.EnvVars(name)
+	f.Sources, f.Validator = cli.EnvVars(name), nil // an empty variable is one that is not set
 	return f
 }
 

@@ -5,6 +5,7 @@ import (
 	"io"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/urfave/cli/v3"
 
@@ -94,20 +95,54 @@ func removal(args, about string, do func(ctx context.Context, c *call, args []st
 	}, flags...)
 }
 
-func textFlag(name, about string) *cli.StringFlag { return &cli.StringFlag{Name: name, Usage: about} }
-func boolFlag(name, about string) *cli.BoolFlag   { return &cli.BoolFlag{Name: name, Usage: about} }
+// textFlag is a flag with a text. An empty one is refused: it is an unset variable of a script,
+// and the command would run as if the flag was not given.
+func textFlag(name, about string) *cli.StringFlag {
+	return &cli.StringFlag{Name: name, Usage: about, Validator: func(text string) error { return notBlank("it", text) }}
+}
+
+// emptyFlag is a textFlag whose text may be empty.
+func emptyFlag(name, about string) *cli.StringFlag {
+	f := textFlag(name, about)
+	f.Validator = nil
+	return f
+}
+
+func boolFlag(name, about string) *cli.BoolFlag { return &cli.BoolFlag{Name: name, Usage: about} }
 
 func numberFlag(name, about string) *cli.Int64Flag {
-	return &cli.Int64Flag{Name: name, Usage: about, HideDefault: true}
+	return &cli.Int64Flag{Name: name, Usage: about, HideDefault: true, Validator: func(n int64) error { return positiveFlag(n) }}
 }
 
 func timeFlag(name, about string) *cli.DurationFlag {
-	return &cli.DurationFlag{Name: name, Usage: about, HideDefault: true}
+	return &cli.DurationFlag{Name: name, Usage: about, HideDefault: true, Validator: func(d time.Duration) error { return positiveFlag(int64(d)) }}
 }
 
 // listFlag is a flag that may be repeated.
 func listFlag(name, about string) *cli.StringSliceFlag {
-	return &cli.StringSliceFlag{Name: name, Usage: about + "; may be repeated"}
+	return &cli.StringSliceFlag{Name: name, Usage: about + "; may be repeated", Validator: func(texts []string) error {
+		for _, text := range texts {
+			if err := notBlank("it", text); err != nil {
+				return err
+			}
+		}
+		return nil
+	}}
+}
+
+// notBlank refuses an empty text, which the message calls name.
+func notBlank(name, text string) error {
+	if strings.TrimSpace(text) == "" {
+		return usageError{name + " must not be empty"}
+	}
+	return nil
+}
+
+func positiveFlag(n int64) error {
+	if n <= 0 {
+		return usageError{"it must be positive"}
+	}
+	return nil
 }
 
 // required marks a flag without which the command does not run.

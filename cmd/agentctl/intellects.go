@@ -39,7 +39,11 @@ func intellects() *cli.Command {
 		},
 	}.group(
 		command("opening", "NUMBER [TEXT]", "sets the opening phrase; none restores the service's", named(func(ctx context.Context, c *call, id int64, args []string) error {
-			return printDone(c, "opening phrase set", c.Intellects.SetOpeningPhrase(ctx, id, strings.Join(args, "")))
+			phrase := strings.Join(args, "")
+			if err := notBlank("TEXT", phrase); err != nil && len(args) > 0 {
+				return err
+			}
+			return printDone(c, "opening phrase set", c.Intellects.SetOpeningPhrase(ctx, id, phrase))
 		})),
 		command("secret", "NUMBER NAME", "sets a secret, whose value is read from standard input", named(func(ctx context.Context, c *call, id int64, args []string) error {
 			value, err := io.ReadAll(c.stdin)

@@ -1,7 +1,9 @@
 package main
 
 import (
+	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -42,17 +44,21 @@ func knowledge() *cli.Command {
 				return err
 			}
 			r, err := c.Knowledge.Add(ctx, args[0])
-			if err == nil && len(sources) > 0 {
-				r, err = c.Knowledge.Update(ctx, r.ID, management.KnowledgePatch{Config: &management.KnowledgeConfig{Sources: sources}})
+			if err != nil || len(sources) == 0 {
+				return printRecord(c, r, err)
 			}
-			return printRecord(c, r, err)
+			filled, err := c.Knowledge.Update(ctx, r.ID, management.KnowledgePatch{Config: &management.KnowledgeConfig{Sources: sources}})
+			if err != nil { // the record exists: it is printed too, so that it can be filled or deleted
+				return errors.Join(err, printRecord(c, r, nil))
+			}
+			return printRecord(c, filled, nil)
 		}),
 		command("update", "NUMBER", "changes what the flags name", named(func(ctx context.Context, c *call, id int64, _ []string) error {
 			r, err := c.Knowledge.Update(ctx, id, management.KnowledgePatch{
 				Name: c.text("name"), Description: c.text("description"), Tags: c.list("tag"),
 			})
 			return printRecord(c, r, err)
-		}), textFlag("name", "the record's `name`"), textFlag("description", "what is in it, as a `text`"), listFlag("tag", "a `tag`")),
+		}), textFlag("name", "the record's `name`"), emptyFlag("description", "what is in it, as a `text`; an empty one removes it"), listFlag("tag", "a `tag`")),
 		command("add", "NUMBER FILE...", "adds the texts of files to a record", named(func(ctx context.Context, c *call, id int64, args []string) error {
 			return eachSource(ctx, c, id, args, "added", "is there already", c.Knowledge.AddSource)
 		})),
@@ -88,6 +94,9 @@ func sources(paths []string) ([]management.Source, error) {
 		text, err := os.ReadFile(path)
 		if err != nil {
 			return nil, err
+		}
+		if len(bytes.TrimSpace(text)) == 0 {
+			return nil, usageError{path + " must have a text in it"}
 		}
 		list[n] = management.FileSource(filepath.Base(path), string(text))
 	}

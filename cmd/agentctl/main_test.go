@@ -234,8 +234,10 @@ func TestThreads(t *testing.T) {
 	}
 	r.fails(statusFailed, "validation_error", "threads", "list", "-agent", "a", "-agent", "b")
 	r.fails(statusFailed, "here that is -yes", "threads", "delete", thread)
-	if text := r.ok("threads", "delete", thread, "00000000-0000-4000-8000-000000000000", "-yes"); strings.TrimSpace(text) != "DELETED\n"+thread {
-		t.Errorf("deleted\n%s", text)
+	const missing = "00000000-0000-4000-8000-000000000000"
+	text, problem, status := r.run("threads", "delete", thread, missing, "-yes")
+	if strings.TrimSpace(text) != "DELETED\n"+thread || status != statusFailed || !strings.Contains(problem, "not_found") || !strings.Contains(problem, missing) {
+		t.Errorf("deleted\n%s%s", text, problem)
 	}
 
 	r.stdin = token
@@ -305,7 +307,7 @@ func TestWrongCommandLines(t *testing.T) {
 		{`intellects update: required flag "file" not set`, []string{"intellects", "update", "7"}},
 		{`talk: required flag "agent" not set`, []string{"talk"}},
 		{"agents create: -intellect must be a number", []string{"agents", "create", "-intellect", "robin"}},
-		{"-since must not be negative", []string{"threads", "list", "-since", "-5h"}},
+		{"for flag -since: it must be positive", []string{"threads", "list", "-since", "-5h"}},
 		{"needs an argument: -name", []string{"agents", "create", "-name"}},
 	} {
 		r.fails(statusUsage, test.text, test.args...)
@@ -397,4 +399,49 @@ func TestTerminalsAreNotChanged(t *testing.T) {
 	if got := printable("a\n\tb"); got != "a  b" { // in a table these begin lines and cells
 		t.Errorf("%q", got)
 	}
+}
+
+// TestInputThatWouldDoNothing: a value that is empty, such as an unset variable of a script, is not as if it was not given.
+func TestInputThatWouldDoNothing(t *testing.T) {
+	r := newRig(t)
+	silent, _ := r.info.Agent("silent")
+	intellect := fmt.Sprint(silent.ConfigID)
+	const missing = "00000000-0000-4000-8000-0000000000ff"
+	for _, args := range [][]string{
+		{"talk", "-agent", silent.AgentID, "-text", ""},
+		{"talk", "-agent", silent.AgentID, "-text", "hello", "-text", " "},
+		{"talk", "-agent", silent.AgentID, "-mic", ""},
+		{"talk", "-agent", silent.AgentID, "-text", "hello", "-record", ""},
+		{"tokens", "conversation", "-config", intellect, "-user", ""},
+		{"agents", "create", "-name", "A", "-intellect", intellect, "-file", ""},
+		{"agents", "update", silent.AgentID, "-avatar", ""},
+		{"agents", "list", "-search", ""},
+		{"threads", "list", "-agent", ""},
+		{"feedback", "list", "-thread", ""},
+		{"doctor", "-agent", ""},
+		{"provision", "-name", "A", "-directive", "Be kind.", "-key", ""},
+	} {
+		r.fails(statusUsage, "must not be empty", args...)
+	}
+	for _, args := range [][]string{
+		{"tokens", "conversation", "-config", intellect, "-ttl", "0s"},
+		{"tokens", "agent", "-agent", silent.AgentID, "-config", "0"},
+		{"threads", "list", "-since", "0s"},
+		{"knowledge", "search", "soup", "-top", "0"},
+	} {
+		r.fails(statusUsage, "must be positive", args...)
+	}
+	r.stdin = "\n \n"
+	r.fails(statusUsage, "nothing to say", "talk", "-agent", silent.AgentID)
+	r.fails(statusUsage, "must not be empty", "intellects", "opening", intellect, "")
+	r.fails(statusFailed, missing, "threads", "delete", "-yes", missing)
+	r.fails(statusUsage, "with -agent", "replay", t.TempDir(), "-user", "ann")
+	r.fails(statusUsage, "-script", "replay", t.TempDir(), "-script", "-agent", silent.AgentID)
+
+	// What can't be added is found before the record is made.
+	r.fails(statusUsage, "must have a text", "knowledge", "create", "Empty", r.file("empty.txt", ""))
+	if text := r.ok("knowledge", "list"); strings.Contains(text, "Empty") {
+		t.Errorf("records\n%s", text)
+	}
+	r.ok("knowledge", "update", fmt.Sprint(r.object("knowledge", "create", "Zoo")["id"]), "-description", "") // clears it
 }

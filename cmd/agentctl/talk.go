@@ -48,6 +48,12 @@ func talk() *cli.Command {
 // replayRecording prints a recording at the pace of the conversation, or has it again with an agent.
 func replayRecording() *cli.Command {
 	return command("replay", "FOLDER", "plays a recorded conversation, or has it again with an agent and prints what differs", func(ctx context.Context, c *call, args []string) error {
+		switch agent, script := c.flags.IsSet("agent"), c.flags.Bool("script"); {
+		case c.flags.IsSet("user") && !agent:
+			return usageError{"replay: -user must be together with -agent"}
+		case agent && script, c.flags.IsSet("speed") && (agent || script):
+			return usageError{"replay: only one of -speed, -script and -agent may be given"}
+		}
 		recording, err := replay.Open(os.DirFS(args[0]))
 		if err != nil {
 			return err
@@ -198,31 +204,51 @@ func converseLive(ctx context.Context, c *call, o avatar.Options) (failed error)
 	done := make(chan struct{})
 	defer close(done)
 	texts, readError := c.texts(done)
+	answered, err := t.sayEach(ctx, texts, session.Speak)
+	switch {
+	case err != nil || ctx.Err() != nil:
+		return interrupted(ctx, err)
+	case answered < len(c.list("text")):
+		return errEndedEarly
+	case *readError != nil:
+		return *readError
+	case answered == 0 && sound == nil:
+		return usageError{"there is nothing to say: pass -text, or lines of standard input"}
+	}
+	return nil
+}
+
+// errEndedEarly is the failure of a conversation that the service has ended.
+var errEndedEarly = fault.New(fault.Ended, "the conversation ended before each text was answered")
+
+// sayEach says texts until there are no more, or the session has ended, and returns how many were answered.
+func (t *conversation) sayEach(ctx context.Context, texts <-chan string, speak func(context.Context, string) (bool, error)) (answered int, err error) {
 	for {
 		select {
 		case text, more := <-texts:
 			if !more {
-				return *readError
+				return answered, nil
 			}
-			if sent, err := session.Speak(ctx, text); err != nil {
-				return interrupted(ctx, err)
+			if sent, err := speak(ctx, text); err != nil {
+				return answered, err
 			} else if !sent {
-				return <-t.ended
+				return answered, <-t.ended
 			}
 			select {
 			case err := <-t.answered:
 				if err != nil {
-					return err
+					return answered, err
 				}
+				answered++
 			case err := <-t.ended:
-				return err
+				return answered, err
 			case <-ctx.Done():
-				return nil
+				return answered, nil
 			}
 		case err := <-t.ended:
-			return err
+			return answered, err
 		case <-ctx.Done():
-			return nil
+			return answered, nil
 		}
 	}
 }

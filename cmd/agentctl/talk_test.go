@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"encoding/json"
 	"path/filepath"
 	"regexp"
@@ -122,5 +123,22 @@ func TestMarksOfOneMillisecondAreInTheirUsualOrder(t *testing.T) {
 	got := traced(event.TurnTimings{Marks: marks, Outcome: "answered"})
 	if want := "sent 0, transcript 0, firstSegment 0, firstText 0, textEnd 9, answered"; got != want {
 		t.Errorf("%s, want %s", got, want)
+	}
+}
+
+// TestTextsThatAreNotAnswered: the service ends the conversation, without an error, before a text or before its answer.
+func TestTextsThatAreNotAnswered(t *testing.T) {
+	for name, end := range map[string]func(*conversation) bool{
+		"before the second text":       func(c *conversation) bool { report(c.answered, nil); report(c.ended, nil); return true },
+		"while the text is on its way": func(c *conversation) bool { report(c.ended, nil); return false },
+		"before the answer":            func(c *conversation) bool { report(c.ended, nil); return true },
+	} {
+		c := &conversation{answered: make(chan error, 1), ended: make(chan error, 1)}
+		texts := make(chan string, 1)
+		texts <- "one"
+		answered, err := c.sayEach(t.Context(), texts, func(context.Context, string) (bool, error) { return end(c), nil })
+		if err != nil || answered > 1 {
+			t.Errorf("%s: %d answered, %v", name, answered, err)
+		}
 	}
 }

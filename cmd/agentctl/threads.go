@@ -2,6 +2,8 @@ package main
 
 import (
 	"context"
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/urfave/cli/v3"
@@ -18,10 +20,7 @@ func threads() *cli.Command {
 	return group("threads", "reads what was said",
 		command("list", "", "lists what was talked about", func(ctx context.Context, c *call, _ []string) error {
 			filter := management.ThreadFilter{UserID: c.text("user"), Status: c.flags.String("status")}
-			switch since := c.flags.Duration("since"); {
-			case since < 0:
-				return usageError{"-since must not be negative"}
-			case since > 0:
+			if since := c.flags.Duration("since"); since > 0 {
 				filter.UpdatedFrom = time.Now().Add(-since)
 			}
 			switch agents := c.list("agent"); {
@@ -39,7 +38,7 @@ func threads() *cli.Command {
 			)
 		},
 			listFlag("agent", "`id` of the agent"),
-			textFlag("user", "`id` of the user; an empty one is anonymous visitors"),
+			emptyFlag("user", "`id` of the user; an empty one is anonymous visitors"),
 			textFlag("status", "`state`: active or completed"),
 			timeFlag("since", "changed within this `duration`, as in 24h"),
 		),
@@ -75,7 +74,17 @@ func threads() *cli.Command {
 			if err != nil {
 				return err
 			}
-			return printList(c, each(deleted), column[management.Thread]{"DELETED", func(t *management.Thread) string { return t.ID }})
+			if err := printList(c, each(deleted), column[management.Thread]{"DELETED", func(t *management.Thread) string { return t.ID }}); err != nil {
+				return err
+			}
+			// The service leaves them out without an error.
+			left := slices.DeleteFunc(slices.Clone(args), func(id string) bool {
+				return slices.ContainsFunc(deleted, func(t management.Thread) bool { return t.ID == id })
+			})
+			if len(left) > 0 {
+				return fault.New(fault.NotFound, "these threads were not deleted, because there are none: "+strings.Join(left, ", "))
+			}
+			return nil
 		}),
 		command("report", "", "prints messages as CSV, with what users have written; -summary counts them", func(ctx context.Context, c *call, _ []string) error {
 			if c.flags.Bool("summary") {
