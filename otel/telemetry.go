@@ -173,7 +173,8 @@ func (x *observed) event(e event.Timed) {
 			if x.over { // a session with a face can be connected again
 				x.begin(at)
 			}
-		case avatar.Broken:
+		case avatar.Broken: // its code, if there is an event with one, comes after
+			x.span.SetStatus(codes.Error, "the session could not be connected")
 			x.end(at)
 		}
 	case chat.StateChanged:

@@ -2,12 +2,14 @@ package agentotel_test
 
 import (
 	"bytes"
+	"context"
 	"log/slog"
 	"strings"
 	"sync"
 	"testing"
 	"time"
 
+	"go.opentelemetry.io/otel/codes"
 	"go.opentelemetry.io/otel/sdk/metric"
 	"go.opentelemetry.io/otel/sdk/metric/metricdata"
 	sdktrace "go.opentelemetry.io/otel/sdk/trace"
@@ -150,4 +152,29 @@ func await[E event.Event](t *testing.T, events <-chan event.Event) {
 			t.Fatalf("no %T", *new(E))
 		}
 	}
+}
+
+// TestAConnectThatFails: the span of its session is an error.
+func TestAConnectThatFails(t *testing.T) {
+	server := agenttest.NewServer(t)
+	spans := tracetest.NewInMemoryExporter()
+	telemetry := must.Get(agentotel.New(agentotel.Options{TracerProvider: sdktrace.NewTracerProvider(sdktrace.WithSyncer(spans))}))(t)
+	o := avatar.OptionsFor(server.AppInit("silent"))
+	o.AllowPrivateHosts, o.MicStart = true, avatar.MicDeferred
+	telemetry.Attach(t.Context(), &o.Options)
+	s := must.Get(avatar.New(o))(t)
+	mend := server.Cut()
+	ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+	defer cancel()
+	if err := s.Connect(ctx); err == nil {
+		t.Fatal("connected")
+	}
+	mend()
+	s.Close()
+	for _, span := range spans.GetSpans() {
+		if span.Name == "agent session" && span.Status.Code != codes.Error {
+			t.Errorf("status %+v", span.Status)
+		}
+	}
+	expect.Equal(t, len(spans.GetSpans()), 1, "spans")
 }
