@@ -62,6 +62,9 @@ func (t *turn) receive(e event.Event) bool {
 			t.written.WriteString(e.ContentString())
 		}
 	case event.TurnTimings:
+		if e.Outcome == "failed" && e.SpeechID == t.speech { // also a text that the service does not answer
+			return t.fail(fault.New(fault.StreamError, "the agent did not answer"))
+		}
 		// The end of an answer without sound: the agent has no voice, its voice failed, or it shows something only.
 		if t.speech != "" && e.SpeechID == t.speech && t.firstSound.IsZero() && (e.Outcome == "answered" || e.Outcome == "empty") {
 			t.firstText = t.firstWritten

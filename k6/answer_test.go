@@ -1,12 +1,14 @@
 package agentruntime
 
 import (
+	"errors"
 	"testing"
 	"testing/synctest"
 	"time"
 
 	"github.com/agentruntime/agentruntime/runtime/converse"
 	"github.com/agentruntime/agentruntime/runtime/event"
+	"github.com/agentruntime/agentruntime/runtime/fault"
 )
 
 // TestAnswerWithoutSound: one of an agent without a voice ends with its text, one that only shows something without any.
@@ -48,5 +50,23 @@ func TestAnswerWithoutSound(t *testing.T) {
 				}
 			})
 		})
+	}
+}
+
+// TestAnAnswerThatFails ends the question at once, also before the answer has begun.
+func TestAnAnswerThatFails(t *testing.T) {
+	speech := "4nkM-transcript-Hello"
+	started := event.TurnStarted{SpeechID: &speech, IsNewTurn: true}
+	for name, events := range map[string][]event.Event{
+		"after it began":  {started, event.TurnTimings{SpeechID: speech, From: "typed", Outcome: "failed"}},
+		"before it began": {event.TurnTimings{From: "typed", Outcome: "failed"}},
+	} {
+		turn, over := newTurn(), false
+		for _, e := range events {
+			over = turn.receive(e)
+		}
+		if _, err := turn.answer(); !over || !errors.Is(err, fault.StreamError) {
+			t.Errorf("%s: over %v, %v", name, over, err)
+		}
 	}
 }

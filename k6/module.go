@@ -48,7 +48,7 @@ func (i *instance) Exports() modules.Exports {
 }
 
 // begin reads the options of a new session into o, and throws for those that are not allowed.
-func (i *instance) begin(call sobek.ConstructorCall, o any) {
+func (i *instance) begin(call sobek.ConstructorCall, o interface{ check() error }) {
 	err := readOptions(call.Argument(0), o)
 	if i.vu.State() == nil {
 		err = fault.New(fault.InvalidState, "make sessions in a function that virtual users run, not while the script is loaded")

@@ -37,7 +37,7 @@ type Options struct {
 	RequestVars map[string]any `json:"requestVars"`
 
 	// TimeoutMs bounds connect(), interrupt() and each answer, in milliseconds; default 30,000.
-	TimeoutMs int64 `json:"timeoutMs"`
+	TimeoutMs *int64 `json:"timeoutMs"`
 	// Tags are added to the samples of this session.
 	Tags map[string]string `json:"tags"`
 }
@@ -59,9 +59,9 @@ const (
 	defaultStats   = 5 * time.Second
 )
 
-// readOptions reads the object of a script into o; a name or a type that is not allowed is a
+// readOptions reads the object of a script into o; a name, a type or a number that is not allowed is a
 // bad_request.
-func readOptions(object sobek.Value, o any) error {
+func readOptions(object sobek.Value, o interface{ check() error }) error {
 	if common.IsNullish(object) {
 		return fault.New(fault.BadRequest, "the options of the session are required")
 	}
@@ -74,14 +74,28 @@ func readOptions(object sobek.Value, o any) error {
 	if err != nil {
 		return fault.New(fault.BadRequest, "the options of the session can't be read").Wrap(err)
 	}
+	return o.check()
+}
+
+func (o *Options) check() error {
+	if o.TimeoutMs != nil && *o.TimeoutMs <= 0 {
+		return fault.New(fault.BadRequest, "timeoutMs must be positive")
+	}
 	return nil
 }
 
-func (o *Options) timeout() time.Duration {
-	if o.TimeoutMs > 0 {
-		return time.Duration(o.TimeoutMs) * time.Millisecond
+func (o *AvatarOptions) check() error {
+	if o.StatsIntervalMs != nil && *o.StatsIntervalMs < 0 {
+		return fault.New(fault.BadRequest, "statsIntervalMs must not be negative")
 	}
-	return defaultTimeout
+	return o.Options.check()
+}
+
+func (o *Options) timeout() time.Duration {
+	if o.TimeoutMs == nil {
+		return defaultTimeout
+	}
+	return time.Duration(*o.TimeoutMs) * time.Millisecond
 }
 
 // bound limits a call to the time that o allows.
