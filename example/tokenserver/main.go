@@ -49,6 +49,9 @@ func run(ctx context.Context, args []string, stdout io.Writer) (err error) {
 	if err := flags.Parse(args); err != nil {
 		return err
 	}
+	if flags.NArg() > 0 {
+		return fmt.Errorf("%q is not an option: pass -addr, -origin, -agent or -root", flags.Arg(0))
+	}
 	if _, err := os.Stat(filepath.Join(*root, "js/dist/chat.js")); err != nil {
 		return fmt.Errorf("the npm package is not built, run make build first: %w", err)
 	}

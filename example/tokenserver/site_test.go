@@ -1,6 +1,7 @@
 package main
 
 import (
+	"io"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -105,5 +106,12 @@ func TestTheSiteKeepsItsSecret(t *testing.T) {
 	}
 	if gone := do("POST", own+"/sign-out", "", own, cookies...).Result().Cookies(); len(gone) != 1 || gone[0].MaxAge >= 0 {
 		t.Errorf("after signing out the cookies are %v", gone)
+	}
+}
+
+// TestArgumentsAreOptions: an address without -addr would have no effect.
+func TestArgumentsAreOptions(t *testing.T) {
+	if err := run(t.Context(), []string{"127.0.0.1:0"}, io.Discard); err == nil || !strings.Contains(err.Error(), "-addr") {
+		t.Errorf("err = %v", err)
 	}
 }
