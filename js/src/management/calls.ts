@@ -1,6 +1,6 @@
 import { bad, fault, isObject, isText } from "./fault.js"
-import { callChecks, settingsOf, type Checks } from "./given.js"
-import type { CallSettings, Host, Http } from "./http.js"
+import { callChecks, settingsOf, type CallSettings, type Checks } from "./given.js"
+import type { Host, Http } from "./http.js"
 import type { Ks, Scope } from "./token.js"
 import { uuidv4 } from "../compat/ids.js"
 

@@ -2,8 +2,8 @@ import { collectConverse, parseConverseStream, SPIRAL_RECOVERY_PREFIX } from "..
 import { plainCapabilities, plainVars } from "../core/options.js"
 import type { Segment } from "../generated/events.js"
 import { bad, fault, isText, type Clean } from "./fault.js"
-import { callChecks, given, settingsOf, type Checks } from "./given.js"
-import type { CallSettings, Http } from "./http.js"
+import { callChecks, given, settingsOf, type CallSettings, type Checks } from "./given.js"
+import type { Http } from "./http.js"
 import { checkedToken, textOfToken, type Ks } from "./token.js"
 import type { Capabilities } from "./types.js"
 

@@ -1,8 +1,8 @@
 // Reads an account, and reports what does not fit together. It writes nothing.
 import { recordOf, type Page } from "./calls.js"
 import { bad, isObject, isText } from "./fault.js"
-import { callChecks, settingsOf, type Checks } from "./given.js"
-import type { CallSettings, Http } from "./http.js"
+import { callChecks, settingsOf, type CallSettings, type Checks } from "./given.js"
+import type { Http } from "./http.js"
 import { buildUserPropertiesForms, secretsOf, validateSecretRefs, type intellects, type PropertiesForm } from "./intellects.js"
 import type { knowledge } from "./knowledge.js"
 import { isSystem, lintPrompts, summaryOf, validatePromptVars, type Finding, type LintSummary } from "./lint.js"

@@ -2,12 +2,17 @@ import { nearest } from "../core/nearest.js"
 import { givenOf, plainOf } from "../core/options.js"
 import type { Check } from "../generated/settings.js"
 import { bad, isObject } from "./fault.js"
-import type { CallSettings } from "./http.js"
 
 /** What the properties of an input must be, by their names; `any` is checked where it is used. A type without one of its names here does not compile. */
 export type Checks<Input> = Readonly<Record<keyof Input, Check | "any">>
 
-/** The settings that every call takes. */
+/** The last argument of every call. */
+export interface CallSettings {
+  /** Ends the call with code `aborted`. */
+  signal?: AbortSignal | undefined
+}
+
+/** What these must be. */
 export const callChecks: Checks<CallSettings> = { signal: "object" }
 
 /**

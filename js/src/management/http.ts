@@ -4,7 +4,7 @@ import { textUpTo } from "../core/textupto.js"
 import { bases } from "../generated/management.js"
 import { regions, type Region } from "../generated/settings.js"
 import { bad, cleaner, fault, hiddenRefusal, isText, refusal, type Clean } from "./fault.js"
-import { callChecks, given, settingsOf, type Checks } from "./given.js"
+import { callChecks, given, settingsOf, type CallSettings, type Checks } from "./given.js"
 import { checkedToken, textOfToken, type Ks, type Scope } from "./token.js"
 import { uuidv4 } from "../compat/ids.js"
 import { meta, type Meta } from "./small.js"
@@ -62,12 +62,6 @@ export interface ManagementOptions {
 const optionChecks: Checks<ManagementOptions> = {
   partnerId: "any", adminSecret: "string", getAdminSecret: "function", region: "any", agenticUrl: "any", genieUrl: "any", ovpUrl: "any", messagingUrl: "any",
   allowInsecureTransport: "boolean", fetch: "function", logger: "object", onResponse: "function", onAuditEvent: "function", timeoutMs: "any",
-}
-
-/** The last argument of every call. */
-export interface CallSettings {
-  /** Ends the call with code `aborted`. */
-  signal?: AbortSignal | undefined
 }
 
 /** One request of a service. */
