@@ -85,9 +85,13 @@ func (s *Session) start(ctx context.Context, text string, sent func()) (wait fun
 		}
 		ended <- outcome{sent: was}
 	}}
-	enter := func() {
+	enter := func(life context.Context) { // that of the conversation which the text is for
 		s.core.Work.Do(func() {
-			if err := s.accept(ctx, waiting); err != nil {
+			var err error = endedFirst()
+			if life.Err() == nil {
+				err = s.accept(ctx, waiting)
+			}
+			if err != nil {
 				ended <- outcome{err: err}
 			}
 		})
@@ -96,21 +100,18 @@ func (s *Session) start(ctx context.Context, text string, sent func()) (wait fun
 	case err != nil:
 		ended <- outcome{err: err}
 	case s.opts.BeforeSend == nil:
-		enter()
+		enter(context.Background())
 	default:
 		s.core.Spawn(func() {
 			var life context.Context
 			s.core.Work.Call(func() { life = s.core.Life })
 			changed, err := s.guard(ctx, text, "speak")
-			if err == nil && life.Err() != nil {
-				err = endedFirst()
-			}
 			if err != nil {
 				ended <- outcome{err: err}
 				return
 			}
 			waiting.text = changed
-			enter()
+			enter(life)
 		})
 	}
 	return sync.OnceValues(func() (bool, error) {
