@@ -45,7 +45,10 @@ func (s *Session) Close() {
 	s.core.Close()
 }
 
-func (s *Session) disconnect(o session.DisconnectOptions) {
+func (s *Session) disconnect(o session.DisconnectOptions) { s.leave(o, canceled(nil)) }
+
+// leave is disconnect; a connect or a resume under way fails with why.
+func (s *Session) leave(o session.DisconnectOptions, why *fault.Error) {
 	if s.phase == disconnected || s.phase == disconnecting {
 		s.dropPrepared(nil)
 		s.core.Token = "" // only an end that the application asked for clears it (protocol §8.11)
@@ -63,7 +66,7 @@ func (s *Session) disconnect(o session.DisconnectOptions) {
 	s.resetTurn()
 	s.core.Turns.Close()
 	s.outbox.ended()
-	s.tearDown(canceled(nil))
+	s.tearDown(why)
 	s.core.Token = ""
 	s.core.Audit("token.revoke", "ended", "forgotten")
 	s.setPhase(disconnected)
@@ -86,14 +89,15 @@ func (s *Session) end(err *fault.Error, reason string) {
 	}
 	s.setPhase(disconnected)
 	s.emitEnded(reason)
-	s.tearDown(err)
+	s.tearDown(canceled(causeOf(err)))
 }
 
 // endedByService handles conversationEnded (protocol §4.8).
 func (s *Session) endedByService() {
 	s.outbox.ended()
 	s.emitEnded("conversation_ended")
-	s.disconnect(session.DisconnectOptions{Reason: "conversation_ended", Keep: !s.opts.CompleteOnServerEnd})
+	why := fault.New(fault.ConnectFailed, "the service ended the conversation; call setToken and connect for another").InPhase(fault.PhaseConnect).WithRetryable(true)
+	s.leave(session.DisconnectOptions{Reason: "conversation_ended", Keep: !s.opts.CompleteOnServerEnd}, why)
 }
 
 func (s *Session) emitEnded(reason string) {
@@ -104,8 +108,9 @@ func (s *Session) emitEnded(reason string) {
 	s.core.Emit(event.Ended{Reason: reason})
 }
 
-// tearDown releases everything. The state stays as it is.
-func (s *Session) tearDown(cause *fault.Error) {
+// tearDown releases everything. The state stays as it is. An attempt under way fails with why,
+// which is nil where there is none.
+func (s *Session) tearDown(why *fault.Error) {
 	s.stopWatching()
 	s.lifecycle.idle.Stop()
 	s.core.Stall.Disarm()
@@ -114,7 +119,7 @@ func (s *Session) tearDown(cause *fault.Error) {
 	s.recovery.renewed = false
 	if a := s.running; a != nil {
 		s.running = nil
-		a.finish(canceled(causeOf(cause)))
+		a.finish(why)
 	}
 	s.dropPrepared(nil)
 	s.drop()

@@ -46,6 +46,23 @@ func TestTheServicesEndIsNotReportedBack(t *testing.T) {
 	})
 }
 
+// TestAConversationThatTheServiceEndsDuringConnect: the error has that reason, and not that of a connect that the
+// page has given up.
+func TestAConversationThatTheServiceEndsDuringConnect(t *testing.T) {
+	run(t, Options{}, func(r *rig) {
+		r.service.Answer[signaling.Join] = func(s *fakeservice.Socket, _ fakeservice.Event) {
+			s.Say(signaling.ConversationEnded, signaling.Empty{})
+		}
+		e := r.refusal()
+		if e.Code != fault.ConnectFailed || e.Phase != fault.PhaseConnect || !e.Retryable || !strings.HasPrefix(e.Detail, "the service ended the conversation") || e.Unwrap() != nil {
+			t.Errorf("failed with %v", e)
+		}
+		if ended := all[event.Ended](r); len(ended) != 1 || ended[0].Reason != "conversation_ended" || r.Snapshot().State != Disconnected {
+			t.Errorf("ended %v in state %s", ended, r.Snapshot().State)
+		}
+	})
+}
+
 func TestARecoveredSocketGoesOn(t *testing.T) {
 	connected(t, func(r *rig, s *fakeservice.Socket) {
 		r.Forget()
