@@ -450,8 +450,11 @@ func (s *Session) quality(conn *connection, c event.Channel, st media.Stats) {
 	if s.conn != conn {
 		return
 	}
-	before := s.recovery.last[c]
+	before, measured := s.recovery.last[c]
 	s.recovery.last[c] = st
+	if !measured {
+		return // the peer is new, or counts anew: there is no interval yet
+	}
 	q := event.ConnectionQuality{Channel: c, RTTMs: 1000 * st.CurrentRoundTripTime}
 	was, is := flowOf(c, before), flowOf(c, st)
 	q.JitterMs = 1000 * is.jitter

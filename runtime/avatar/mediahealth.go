@@ -220,6 +220,7 @@ func (s *Session) peerRepaired(p *peerHealth, c event.Channel, method, state str
 	p.recovering, p.proof = false, nil
 	p.began, p.state = time.Now(), ""
 	s.recovery.videoSeen = false
+	delete(s.recovery.last, c)
 	if err == nil {
 		s.mended(c)
 		s.core.Emit(event.MediaRecovered{Channel: c, Method: method})
@@ -291,6 +292,7 @@ func (s *Session) stopWatching() {
 		}
 	}
 	s.recovery.videoSeen = false
+	clear(s.recovery.last)
 }
 
 // tick looks for peers that never connected and for a picture that stopped

@@ -283,7 +283,7 @@ type recoveryState struct {
 	dark       time.Duration                 // of repairs in a row that brought no picture, with the pauses between them
 	darkUntil  time.Time                     // when the last of them failed; zero without one
 	rebuilt    map[event.Channel]bool        // the session was rebuilt for it, and it has not worked since
-	last       map[event.Channel]media.Stats // for connectionQuality
+	last       map[event.Channel]media.Stats // of the present peers, for connectionQuality
 
 	observe func(from phase, on trigger, to phase) // set by tests
 }

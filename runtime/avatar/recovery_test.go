@@ -481,3 +481,37 @@ func TestAConnectAsksForARelayLoginThatHasExpired(t *testing.T) {
 		}
 	}
 }
+
+// TestTheQualityOfANewPeerIsItsOwn: its statistics are not compared with those of the peer before.
+func TestTheQualityOfANewPeerIsItsOwn(t *testing.T) {
+	received := func(n uint64) media.Stats { return media.Stats{Known: true, Video: fakeservice.PictureBytes(n)} }
+	for name, renew := range map[string]func(*testing.T, *rig){
+		"a rebuild": func(t *testing.T, r *rig) { r.rebuildNow(t) },
+		"a repair": func(_ *testing.T, r *rig) {
+			for _, state := range []string{"failed", "connected"} {
+				r.media.Subscriber.Notify(media.Event{Kind: media.ICEState, Channel: event.ChannelSTV, State: state})
+				synctest.Wait()
+			}
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			run(t, Options{StatsInterval: second}, func(r *rig) {
+				r.media.Stats = received(1000)
+				r.mustConnect()
+				time.Sleep(3 * second)
+				synctest.Wait()
+				r.Forget()
+				r.media.Stats = received(126_000)
+				renew(t, r)
+				time.Sleep(3 * second)
+				quality := all[event.ConnectionQuality](r)
+				for _, q := range quality {
+					expect.Equal(t, q.BitrateKbps, 0, "kbit/s of a peer that receives nothing more")
+				}
+				if len(quality) < 2 {
+					t.Errorf("%d events", len(quality))
+				}
+			})
+		})
+	}
+}
