@@ -105,6 +105,7 @@ func (s *Session) emitEnded(reason string) {
 		return
 	}
 	s.lifecycle.endEmitted = true
+	s.localSpeaking(false)
 	s.core.Emit(event.Ended{Reason: reason})
 }
 

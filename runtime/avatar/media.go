@@ -324,10 +324,14 @@ func (s *Session) micEvent(ev media.Event) {
 		if !ev.At.IsZero() {
 			s.core.Turns.UserSpeechEnded(ev.At, "detector")
 		}
-		if speaking := ev.Level*maxLevel >= *s.opts.LocalVADThreshold; speaking != s.devices.speaking {
-			s.devices.speaking = speaking
-			s.core.Emit(event.LocalSpeakingChanged{Speaking: speaking})
-		}
+		s.localSpeaking(s.decisionPhase() != outside && ev.Level*maxLevel >= *s.opts.LocalVADThreshold)
+	}
+}
+
+func (s *Session) localSpeaking(speaking bool) {
+	if speaking != s.devices.speaking {
+		s.devices.speaking = speaking
+		s.core.Emit(event.LocalSpeakingChanged{Speaking: speaking})
 	}
 }
 

@@ -2,6 +2,7 @@ package avatar
 
 import (
 	"context"
+	"slices"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -9,10 +10,12 @@ import (
 	"github.com/agentruntime/agentruntime/internal/expect"
 	"github.com/agentruntime/agentruntime/internal/fakeservice"
 	"github.com/agentruntime/agentruntime/internal/must"
+	"github.com/agentruntime/agentruntime/internal/socketio"
 	"github.com/agentruntime/agentruntime/runtime/event"
 	"github.com/agentruntime/agentruntime/runtime/fault"
 	"github.com/agentruntime/agentruntime/runtime/media"
 	"github.com/agentruntime/agentruntime/runtime/session"
+	"github.com/agentruntime/agentruntime/runtime/signaling"
 )
 
 // slowMic is granted late, but not after the end of the context, as [media.Engine] promises.
@@ -72,4 +75,29 @@ func TestAMicrophoneThatIsLostWarns(t *testing.T) {
 			t.Errorf("warnings %+v, started %v", w, r.Snapshot().MicStarted)
 		}
 	})
+}
+
+// TestTheVisitorsSpeechEndsBeforeTheSession, because a page may stop to listen at the end, and levels that were
+// measured before it begin no speech after it.
+func TestTheVisitorsSpeechEndsBeforeTheSession(t *testing.T) {
+	for name, end := range map[string]func(*rig, *fakeservice.Socket){
+		"the page's":    func(r *rig, _ *fakeservice.Socket) { r.Disconnect(session.DisconnectOptions{}) },
+		"the service's": func(_ *rig, s *fakeservice.Socket) { s.Say(signaling.ConversationEnded, signaling.Empty{}) },
+		"a failure's":   func(_ *rig, s *fakeservice.Socket) { s.Drop(socketio.ServerDisconnect) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			connected(t, func(r *rig, s *fakeservice.Socket) {
+				r.micReports(media.Event{Kind: media.Level, Level: 1})
+				end(r, s)
+				r.micReports(media.Event{Kind: media.Level, Level: 1})
+				r.micReports(media.Event{Kind: media.Level})
+				synctest.Wait()
+				expect.List(t, all[event.LocalSpeakingChanged](r), []event.LocalSpeakingChanged{{Speaking: true}, {Speaking: false}}, "changes")
+				names := r.heardNames()
+				if last := slices.Index(names, "ended"); !slices.Contains(names[:last], "localSpeakingChanged") || slices.Contains(names[last:], "localSpeakingChanged") {
+					t.Errorf("events %q", names)
+				}
+			})
+		})
+	}
 }
