@@ -488,6 +488,9 @@ func (s *Session) wasPrepared(err error) {
 	a := s.preparing
 	s.preparing = nil
 	s.expiry = s.core.After(s.opts.Limits.PrepareIdle, func() {
+		if s.running != nil {
+			return // a connect waits for the application, and takes the connection then
+		}
 		s.dropPrepared(nil)
 		s.core.Warn(fault.PrepareExpired, "")
 	})

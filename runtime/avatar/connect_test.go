@@ -14,6 +14,7 @@ import (
 	"github.com/agentruntime/agentruntime/internal/fakeservice"
 	"github.com/agentruntime/agentruntime/internal/must"
 	"github.com/agentruntime/agentruntime/internal/socketio"
+	"github.com/agentruntime/agentruntime/runtime/appinit"
 	"github.com/agentruntime/agentruntime/runtime/event"
 	"github.com/agentruntime/agentruntime/runtime/fault"
 	"github.com/agentruntime/agentruntime/runtime/media"
@@ -337,6 +338,22 @@ func TestAnUnusedPreparationExpires(t *testing.T) {
 		}
 		expect.Equal(t, r.media.Open, 0, "peers are still open")
 		r.connectOnly() // on a fresh socket
+	})
+}
+
+// TestAPreparationDoesNotExpireDuringAConnect that waits for the application before it takes the connection.
+func TestAPreparationDoesNotExpireDuringAConnect(t *testing.T) {
+	o := Options{OnRelayNeeded: func(context.Context) (*appinit.TURNCredentials, error) {
+		time.Sleep(4 * second)
+		return nil, nil
+	}}
+	run(t, o, func(r *rig) {
+		r.must(r.Prepare(context.Background()))
+		time.Sleep(58 * second)
+		r.core.Work.Call(func() { r.recovery.loginExpiry = 1 })
+		r.connectOnly()
+		expect.Len(t, all[event.Warning](r), 0, "warnings")
+		expect.Equal(t, r.service.Dialled(), 1, "sockets")
 	})
 }
 
