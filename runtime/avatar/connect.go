@@ -178,9 +178,6 @@ func (s *Session) run(a *attempt) {
 	if steps.media {
 		steps.peers = s.newMedia(conn)
 	}
-	if conn.config == nil {
-		steps.join = s.joinRequest(conn.room)
-	}
 	ctx, stop := context.WithTimeoutCause(a.ctx, s.opts.Limits.Overall, timeout("ConnectTimeout", fault.PhaseConnect))
 	a.stop = stop
 	s.core.Spawn(func() {

@@ -30,9 +30,7 @@ type plan struct {
 	// painted frame.
 	first bool
 
-	// What run adds, the join unless the room is joined already.
-	join  signaling.JoinRequest
-	peers peers
+	peers peers // added by run
 }
 
 // establish runs the handshake on conn up to the approval. It runs outside the
@@ -112,7 +110,9 @@ func (s *Session) join(ctx context.Context, conn *connection, p plan) error {
 			s.announce(conn)
 		})
 	}
-	config, err := conn.hs.join(ctx, limits, p.join)
+	var request signaling.JoinRequest
+	s.core.Work.Call(func() { request = s.joinRequest(conn.room) }) // only now: the token may have been replaced meanwhile
+	config, err := conn.hs.join(ctx, limits, request)
 	if err != nil {
 		return err
 	}

@@ -304,6 +304,26 @@ func TestATokenOfAnEarlierConversationIsNotUsed(t *testing.T) {
 	})
 }
 
+// TestTheJoinCarriesTheNewestToken: it is sent when the service has greeted, which may be long after the start.
+func TestTheJoinCarriesTheNewestToken(t *testing.T) {
+	for name, first := range map[string]func(*rig) error{
+		"connect": func(r *rig) error { return r.Connect(context.Background()) },
+		"prepare": func(r *rig) error { return r.Prepare(context.Background()) },
+	} {
+		run(t, Options{}, func(r *rig) {
+			open := r.service.Answer["open"]
+			r.service.Answer["open"] = func(s *fakeservice.Socket, e fakeservice.Event) {
+				time.AfterFunc(2*second, func() { open(s, e) })
+			}
+			time.AfterFunc(second, func() { r.must(r.SetToken("newer")) })
+			r.must(first(r))
+			if joins := r.service.Socket(0).Payloads(signaling.Join); len(joins) != 1 || !strings.Contains(joins[0], `"ks":"newer"`) {
+				t.Errorf("%s: joined with %q", name, joins)
+			}
+		})
+	}
+}
+
 // TestTheTokenIsInNothingThatLeaves checks the events, log and audit of a session whose
 // service repeats the token wherever it can.
 func TestTheTokenIsInNothingThatLeaves(t *testing.T) {
