@@ -101,6 +101,7 @@ type observed struct {
 	mu         sync.Mutex // guards what follows, for traceContext
 	ctx        context.Context
 	span       trace.Span
+	failed     bool // the span has the code of an error
 	over       bool // the span has ended
 	recoveries map[string]running
 }
@@ -121,7 +122,7 @@ func (x *observed) traceContext() httpclient.TraceContext {
 }
 
 func (x *observed) begin(at time.Time) {
-	x.over = false
+	x.failed, x.over = false, false
 	x.ctx, x.span = x.t.tracer.Start(x.parent, "agent session", trace.WithTimestamp(at), trace.WithAttributes(x.t.attributes...))
 }
 
@@ -167,14 +168,17 @@ func (x *observed) event(e event.Timed) {
 		code := string(e.Code)
 		x.span.AddEvent("error", trace.WithTimestamp(at), trace.WithAttributes(attribute.String("error.type", code)))
 		x.span.SetStatus(codes.Error, code)
+		x.failed = true
 	case avatar.StateChanged:
 		switch e.State {
 		case avatar.Preparing, avatar.Connecting:
 			if x.over { // a session with a face can be connected again
 				x.begin(at)
 			}
-		case avatar.Broken: // its code, if there is an event with one, comes after
-			x.span.SetStatus(codes.Error, "the session could not be connected")
+		case avatar.Broken:
+			if !x.failed { // not every code has an event
+				x.span.SetStatus(codes.Error, "the session could not be connected")
+			}
 			x.end(at)
 		}
 	case chat.StateChanged:

@@ -154,27 +154,39 @@ func await[E event.Event](t *testing.T, events <-chan event.Event) {
 	}
 }
 
-// TestAConnectThatFails: the span of its session is an error.
+// TestAConnectThatFails: the span of its session is an error, with the code if there is an event with one.
 func TestAConnectThatFails(t *testing.T) {
-	server := agenttest.NewServer(t)
-	spans := tracetest.NewInMemoryExporter()
-	telemetry := must.Get(agentotel.New(agentotel.Options{TracerProvider: sdktrace.NewTracerProvider(sdktrace.WithSyncer(spans))}))(t)
-	o := avatar.OptionsFor(server.AppInit("silent"))
-	o.AllowPrivateHosts, o.MicStart = true, avatar.MicDeferred
-	telemetry.Attach(t.Context(), &o.Options)
-	s := must.Get(avatar.New(o))(t)
-	mend := server.Cut()
-	ctx, cancel := context.WithTimeout(t.Context(), time.Second)
-	defer cancel()
-	if err := s.Connect(ctx); err == nil {
-		t.Fatal("connected")
+	for name, c := range map[string]struct {
+		thread string
+		cut    bool
+		want   string
+	}{
+		"no service":     {cut: true, want: "the session could not be connected"},
+		"unknown thread": {thread: "5f0c5f0c5f0c5f0c5f0c5f0c", want: "bad_request"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			server := agenttest.NewServer(t)
+			spans := tracetest.NewInMemoryExporter()
+			telemetry := must.Get(agentotel.New(agentotel.Options{TracerProvider: sdktrace.NewTracerProvider(sdktrace.WithSyncer(spans))}))(t)
+			o := avatar.OptionsFor(server.AppInit("silent"))
+			o.AllowPrivateHosts, o.MicStart, o.ThreadID = true, avatar.MicDeferred, c.thread
+			telemetry.Attach(t.Context(), &o.Options)
+			s := must.Get(avatar.New(o))(t)
+			mend := func() {}
+			if c.cut {
+				mend = server.Cut()
+			}
+			ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+			defer cancel()
+			if err := s.Connect(ctx); err == nil {
+				t.Fatal("connected")
+			}
+			mend()
+			s.Close()
+			for _, span := range spans.GetSpans() {
+				expect.Equal(t, span.Status, sdktrace.Status{Code: codes.Error, Description: c.want}, "status of the span %s", span.Name)
+			}
+			expect.Equal(t, len(spans.GetSpans()), 1, "spans")
+		})
 	}
-	mend()
-	s.Close()
-	for _, span := range spans.GetSpans() {
-		if span.Name == "agent session" && span.Status.Code != codes.Error {
-			t.Errorf("status %+v", span.Status)
-		}
-	}
-	expect.Equal(t, len(spans.GetSpans()), 1, "spans")
 }

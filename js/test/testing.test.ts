@@ -355,7 +355,10 @@ test("a connect fails with a code, and the next one works", async () => {
   const session = avatar()
   const seen = record(session)
   session.agent.failConnect("capacity_unavailable", { status: 6001 })
+  const before: string[] = []
+  session.once("error", () => before.push(session.state))
   await assert.rejects(session.connect(), { code: "capacity_unavailable", phase: "connect", status: 6001, retryable: true })
+  assert.deepEqual(before, ["connecting"], "the state at the event error")
   assert.equal(seen().replace("micStarted ", ""), "preparing connecting error error")
   session.disconnect()
   assert.equal(seen().replace("micStarted ", ""), "disconnecting disconnected")

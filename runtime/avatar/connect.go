@@ -387,13 +387,13 @@ func (s *Session) connectFailed(c cause) {
 	}
 	e.WithTimings(s.timings)
 	s.tearDown(nil)
-	s.setPhase(broken)
-	if !e.Code.Fatal() && e.Code != fault.Unauthorized { // those are audited when emitted, or were audited before
+	switch {
+	case e.Code.Fatal():
+		s.core.Emit(event.Failed{Error: e})
+	case e.Code != fault.Unauthorized: // which was audited before
 		s.core.AuditFailure(e)
 	}
-	if e.Code.Fatal() {
-		s.core.Emit(event.Failed{Error: e})
-	}
+	s.setPhase(broken)
 	c.attempt.finish(e)
 }
 

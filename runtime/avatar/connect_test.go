@@ -106,6 +106,8 @@ func TestFatalEventsRejectConnectAtOnce(t *testing.T) {
 				if errs := all[event.Failed](r); len(errs) != 1 || errs[0].Code != want {
 					t.Errorf("error events = %v", errs)
 				}
+				names := r.heardNames()
+				expect.List(t, names[len(names)-2:], []string{"error", "stateChange:error"}, "the last events")
 			})
 		})
 	}

@@ -213,8 +213,8 @@ export class ScriptedAvatar extends Scripted<AvatarState> {
     if (life !== this.#life || this.live) return
     this.#life++
     this.forgetCalls() // and what is replayed
-    this.become("error")
     if ((FATAL_ERROR_CODES as readonly string[]).includes(reason.code)) this.emit("error", reason)
+    this.become("error")
     this.#running?.fail(reason)
   }
 
