@@ -1,6 +1,7 @@
 package api
 
 import (
+	"encoding/json"
 	"fmt"
 	"slices"
 	"strings"
@@ -8,6 +9,7 @@ import (
 
 	"github.com/agentruntime/agentruntime/internal/expect"
 	"github.com/agentruntime/agentruntime/internal/localservice/store"
+	"github.com/agentruntime/agentruntime/internal/must"
 )
 
 const (
@@ -112,7 +114,8 @@ func TestRenamesWhatHasLostAPart(t *testing.T) {
 		t.Errorf("the agent: %v", got)
 	}
 	m.call("/v1/avatar/update", fmt.Sprintf(`{"id":%q,"visual":{"id":%q}}`, avatar, visual), 200)
-	m.call("/v1/agent/update", fmt.Sprintf(`{"agentId":%q,"intellect":{"id":%v}}`, agent, intellect), 200)
+	read := must.Get(json.Marshal(m.call("/v1/agent/get", fmt.Sprintf(`{"agentId":%q}`, agent), 200)))(t)
+	m.call("/v1/agent/update", string(read), 200)
 	m.refuses("/v1/avatar/create", fmt.Sprintf(`{"voice":{"id":%q},"visual":{"id":%q}}`, presetVoice, visual), 200, "CATALOG_ITEM_NOT_FOUND")
 	m.refuses("/v1/agent/update", fmt.Sprintf(`{"agentId":%q,"intellect":{"id":%v}}`, v.agents[store.Silent].ID, intellect), 200, "AGENT_PARTNER_CONFIG_NOT_FOUND")
 }

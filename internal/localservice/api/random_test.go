@@ -186,14 +186,10 @@ func (c *randomCalls) keep(p *partner, kind string, sent, old, got record) {
 	}
 }
 
-// writeBack sends a record as it was read: what only the service sets changes nothing. Only the template of an avatar is refused,
-// and an agent without its intellect.
+// writeBack sends a record as it was read: what only the service sets changes nothing. Only the template of an avatar is refused.
 func (c *randomCalls) writeBack(p *partner, kind string, read record) record {
 	sent := maps.Clone(read)
 	delete(sent, "templateId")
-	if kind == "agent" && c.post(p, "/v1/intellect/get", record{"id": read["intellect"].(record)["id"]}) == nil { // it was deleted
-		return read
-	}
 	got := c.post(p, "/v1/"+kind+"/update", sent)
 	want := maps.Clone(read)
 	for _, field := range []string{"updatedAt", "updated_at"} {
