@@ -238,7 +238,7 @@ func readCondition(raw json.RawMessage, to any, key string) error {
 	case *int64:
 		var digits idText
 		err := json.Unmarshal(raw, &digits)
-		if err == nil && digits != "" {
+		if err == nil {
 			*to, err = strconv.ParseInt(string(digits), 10, 64)
 		}
 		if err != nil {

@@ -357,13 +357,9 @@ func (s *server) categoryGet(c *call, p struct {
 
 func (s *server) categoryList(c *call, p listQuery) (any, error) {
 	var q store.Query
-	var parent string
-	if err := mediaQuery(&p, &q, conditions{"fullNameEqual": where(&q, "fullName", store.Equals[string]), "parentIdEqual": &parent}); err != nil {
+	filter := conditions{"fullNameEqual": where(&q, "fullName", store.Equals[string]), "parentIdEqual": where(&q, "parentId", store.Equals[int64])}
+	if err := mediaQuery(&p, &q, filter); err != nil {
 		return nil, err
-	}
-	if parent != "" {
-		id, _ := strconv.ParseInt(parent, 10, 64) // anything else is no category's parent
-		q.Where = append(q.Where, store.Equals("parentId", id))
 	}
 	list, total, err := s.Store.Categories().List(c.ctx(), c.claims.PartnerID, q)
 	return mediaListed("KalturaCategoryListResponse", list, total, viewCategory), err

@@ -104,6 +104,10 @@ func TestCategoriesAreAnsweredFrom(t *testing.T) {
 	soups := v.addCategory(ks, "Soups", food)
 	found := v.media(ks, "category", "list", `{"filter":{"objectType":"KalturaCategoryFilter","fullNameEqual":"Food>Soups"},"pager":{"objectType":"KalturaFilterPager","pageSize":1,"pageIndex":1}}`)
 	expect.Equal(t, fmt.Sprint(found["totalCount"], found["objects"].([]any)[0].(object)["id"]), fmt.Sprint(1, soups), "found %v", found)
+	for _, parent := range []string{fmt.Sprint(food), fmt.Sprintf(`"%v"`, food)} {
+		below := v.media(ks, "category", "list", `{"filter":{"parentIdEqual":`+parent+`}}`)
+		expect.Equal(t, fmt.Sprint(below["totalCount"], below["objects"].([]any)[0].(object)["id"]), fmt.Sprint(1, soups), "below %s", parent)
+	}
 	entry := v.addDocument(ks, "menu.md", menu, soups)
 	count := func(category any) any {
 		t.Helper()
@@ -352,6 +356,9 @@ func TestMediaCallsThatAreRefused(t *testing.T) {
 		{ks, "category", "add", `{"category":{"name":"a","privacy":1}}`, codeInvalid},
 		{ks, "category", "get", `{"id":7}`, codeCategory},
 		{ks, "category", "list", `{"filter":{"nameLike":"x"}}`, codeInvalid},
+		{ks, "category", "list", `{"filter":{"parentIdEqual":"Food"}}`, codeInvalid},
+		{ks, "category", "list", `{"filter":{"parentIdEqual":1.5}}`, codeInvalid},
+		{ks, "category", "list", `{"filter":{"parentIdEqual":""}}`, codeInvalid},
 		{ks, "category", "list", `{"pager":{"pageSize":0}}`, codeInvalid},
 		{ks, "baseentry", "add", `{"entry":{"name":"clip","type":"1"}}`, codeInvalid},
 		{ks, "baseentry", "get", `{"entryId":"x"}`, codeEntry},
