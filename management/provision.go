@@ -10,12 +10,12 @@ import (
 	"github.com/agentruntime/agentruntime/runtime/fault"
 )
 
-// Brief describes an agent to [Client.Provision]: by a Description, or by a DisplayName and a
-// Directive.
+// Brief describes an agent to [Client.Provision]: either by a Description, or by a DisplayName
+// and a Directive.
 type Brief struct {
-	// Description says in a sentence or more what the agent is for. Without a Directive the
-	// service makes a [Profile] of it ([Application.GenerateProfile]), which becomes the
-	// prompts of the intellect.
+	// Description says in a sentence or more what the agent is for. The service makes a
+	// [Profile] of it ([Application.GenerateProfile]), which becomes the prompts of the
+	// intellect.
 	Description string `json:"description,omitempty"`
 	// DisplayName is what the agent is called; default the name of the profile.
 	DisplayName string `json:"displayName,omitempty"`
@@ -146,11 +146,13 @@ type provision struct {
 // check fills in what the brief says, and refuses a brief that can't be carried out.
 func (p *provision) check() error {
 	b := &p.b
-	if b.Directive == "" {
-		if strings.TrimSpace(b.Description) == "" {
-			return badRequest("the brief must have a Description, or a DisplayName and a Directive")
-		}
-	} else {
+	described := strings.TrimSpace(b.Description) != ""
+	switch {
+	case described && b.Directive != "":
+		return badRequest("the brief must have a Description or a Directive, not both")
+	case !described && b.Directive == "":
+		return badRequest("the brief must have a Description, or a DisplayName and a Directive")
+	case !described:
 		if err := required("DisplayName", b.DisplayName); err != nil {
 			return err
 		}

@@ -151,6 +151,7 @@ func TestProvisionRefusesBadBriefsWithoutARequest(t *testing.T) {
 		"no name":      {Directive: "You help guests."},
 		"no directive": {DisplayName: "Reception"},
 		"nothing":      {Description: " "},
+		"both":         {Description: "A guide.", DisplayName: "Reception", Directive: "You help guests."},
 		"too long":     {Description: "A guide.", MaxConversationLength: 3601},
 	} {
 		_, err := f.Provision(t.Context(), b)
