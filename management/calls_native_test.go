@@ -208,6 +208,7 @@ func TestIntellectCallsThatAreRefused(t *testing.T) {
 		{"Intellects.SetBrainConfig", `[7,{"WebSearch":{"search_depth":"deep"}}]`, fault.BadRequest},
 		{"Intellects.Restore", `[null]`, fault.BadRequest},
 		{"Intellects.Restore", `[{"configId":7},"secrets"]`, fault.BadRequest},
+		{"Intellects.Restore", `[{"configId":7,"fields":{}}]`, fault.BadRequest},
 	})
 }
 
@@ -604,14 +605,41 @@ func TestCapabilitiesAreMerged(t *testing.T) {
 	}
 }
 
-// TestRestoreWritesWhatTheSnapshotHas: also a capability that only a newer service knows.
+// TestRestoreWritesWhatTheSnapshotHas: also a capability that only a newer service knows, and no field that the record did not have.
 func TestRestoreWritesWhatTheSnapshotHas(t *testing.T) {
-	const stored = `{"id":7,"capabilities":{"avatar":"on","newer":"off"}}`
-	f := newFake(t, map[string][]answer{"/v1/intellect/get": {{0, stored}}, "/v1/intellect/update": {{0, stored}}})
-	snapshot := must.Get(f.Intellects.Snapshot(t.Context(), 7, "before"))(t)
-	must.Get(f.Intellects.Restore(t.Context(), snapshot, "capabilities"))(t)
-	if _, body := f.last(); !reflect.DeepEqual(body["capabilities"], map[string]any{"avatar": "on", "newer": "off"}) {
-		t.Errorf("sent %v", body)
+	const stored = `{"id":7,"type":"internal","base_directive":"","status":2,"capabilities":{"avatar":"on","newer":"off"}}`
+	f := newFake(t, map[string][]answer{"/v1/intellect/get": {{0, stored}, {0, `{"id":7,"glossary":[]}`}, {0, `{}`}}, "/v1/intellect/update": {{0, stored}}})
+	taken := must.Get(json.Marshal(must.Get(f.Intellects.Snapshot(t.Context(), 7, "before"))(t)))(t)
+	for range 2 {
+		_, err := f.Intellects.Snapshot(t.Context(), 7, "")
+		wantCode(t, "a record that can't be copied", err, fault.InvalidResponse)
+	}
+	for _, tt := range []struct {
+		snapshot string
+		fields   []string
+		want     string // what is sent, or the code of the error
+	}{
+		{string(taken), nil, `{"base_directive":"","status":2,"capabilities":{"avatar":"on","newer":"off"}}`},
+		{string(taken), []string{"prompts", "capabilities"}, `{"capabilities":{"avatar":"on","newer":"off"}}`},
+		{string(taken), []string{"prompts", "glossary"}, "bad_request"},
+		// That of the client in TypeScript.
+		{`{"configId":7,"label":null,"type":"internal","fields":{"prompts":[],"glossary":"Tea: a drink."},"_meta":{"storage":"client-side"}}`, nil, `{"prompts":[],"glossary":"Tea: a drink."}`},
+	} {
+		var s management.Snapshot
+		must.Do(t, json.Unmarshal([]byte(tt.snapshot), &s))
+		f.take()
+		_, err := f.Intellects.Restore(t.Context(), &s, tt.fields...)
+		if tt.want == "bad_request" {
+			wantCode(t, tt.snapshot, err, fault.BadRequest)
+			wantRequests(t, f)
+			continue
+		}
+		must.Do(t, err)
+		want := parsed(t, tt.want).(map[string]any)
+		want["id"], want["type"] = 7.0, "internal"
+		if _, body := f.last(); !reflect.DeepEqual(body, want) {
+			t.Errorf("%s %v: sent %v, want %v", tt.snapshot, tt.fields, body, want)
+		}
 	}
 }
 

@@ -9,8 +9,10 @@ import (
 	"testing"
 
 	"github.com/agentruntime/agentruntime/internal/expect"
+	"github.com/agentruntime/agentruntime/internal/must"
 	"github.com/agentruntime/agentruntime/management"
 	"github.com/agentruntime/agentruntime/runtime/converse"
+	"github.com/agentruntime/agentruntime/runtime/fault"
 )
 
 func TestProtectedTagsAreFoundInOthers(t *testing.T) {
@@ -91,14 +93,20 @@ func TestDiffSnapshots(t *testing.T) {
 	a, b := &management.Snapshot{}, &management.Snapshot{}
 	a.Fields.Prompts = []management.Prompt{{Key: "x", Value: "1"}, {Key: "y", Value: "2"}, {Key: "z", Value: "3"}}
 	b.Fields.Prompts = []management.Prompt{{Key: "y", Value: "2"}, {Key: "x", Label: "x", Value: "9"}, {Key: "new", Value: "4"}}
-	b.Fields.Glossary, b.Fields.Capabilities = "g", map[string]string{"avatar": "on"}
-	want := management.SnapshotDiff{
+	b.Fields.Glossary, b.Fields.Capabilities = new("g"), map[string]string{"avatar": "on"}
+	want := &management.SnapshotDiff{
 		Added: []string{"new"}, Removed: []string{"z"}, Modified: []string{"x"}, Reordered: true, Scalars: []string{"glossary"}, Capabilities: true,
 	}
-	if got := management.DiffSnapshots(a, b); !reflect.DeepEqual(got, want) || got.Empty() {
+	if got := must.Get(management.DiffSnapshots(a, b))(t); !reflect.DeepEqual(got, want) || got.Empty() {
 		t.Errorf("got  %+v\nwant %+v", got, want)
 	}
-	if got := management.DiffSnapshots(b, b); !got.Empty() {
+	again := *b
+	again.Fields.Glossary = new("g")
+	if got := must.Get(management.DiffSnapshots(b, &again))(t); !got.Empty() {
 		t.Errorf("got %+v", got)
 	}
+	_, err := management.DiffSnapshots(nil, b)
+	wantCode(t, "no snapshot", err, fault.BadRequest)
+	_, err = management.DiffSnapshots(a, nil)
+	wantCode(t, "no snapshot", err, fault.BadRequest)
 }

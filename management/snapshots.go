@@ -3,46 +3,63 @@ package management
 import (
 	"context"
 	"maps"
+	"reflect"
 	"slices"
 	"time"
+
+	"github.com/agentruntime/agentruntime/runtime/fault"
 )
 
-// SnapshotFields are the fields of an intellect that a snapshot has (management-api.md,
+// SnapshotFields are the fields of an intellect that a snapshot can have (management-api.md,
 // F.6).
 var SnapshotFields = []string{"prompts", "base_directive", "glossary", "capabilities", "status"}
 
-// Snapshot is a copy of what an intellect says and may do, which the caller keeps.
+// Snapshot is a copy of what an intellect says and may do, which the caller keeps. The client
+// in TypeScript reads and writes the same JSON.
 type Snapshot struct {
-	ConfigID int64  `json:"configId"`
-	Label    string `json:"label,omitempty"`
-	Type     string `json:"type"`
-	Fields   struct {
-		Prompts       []Prompt          `json:"prompts"`
-		BaseDirective string            `json:"base_directive"`
-		Glossary      string            `json:"glossary"`
-		Capabilities  map[string]string `json:"capabilities"`
-		Status        *int              `json:"status"`
-	} `json:"fields"`
-	TakenAt time.Time `json:"takenAt"`
+	ConfigID int64           `json:"configId"`
+	Label    string          `json:"label,omitempty"`
+	Type     string          `json:"type"`
+	Fields   SnapshotContent `json:"fields"`
+	TakenAt  time.Time       `json:"takenAt,omitzero"`
 }
 
-// Snapshot reads an intellect and returns a copy of [SnapshotFields]. The service stores
-// nothing.
+// SnapshotContent are the [SnapshotFields] of an intellect. A nil one was not in its record.
+type SnapshotContent struct {
+	Prompts       []Prompt          `json:"prompts,omitzero"`
+	BaseDirective *string           `json:"base_directive,omitempty"`
+	Glossary      *string           `json:"glossary,omitempty"`
+	Capabilities  map[string]string `json:"capabilities,omitzero"`
+	Status        *int              `json:"status,omitempty"`
+}
+
+// Snapshot reads an intellect and returns a copy of its [SnapshotFields]. The service stores
+// nothing. Errors: those of Get, and invalid_response for a field of an unexpected type.
 func (i Intellects) Snapshot(ctx context.Context, id int64, label string) (*Snapshot, error) {
-	intellect, err := i.Get(ctx, id)
+	if err := i.check(id); err != nil {
+		return nil, err
+	}
+	var record struct {
+		ID   int64  `json:"id"`
+		Type string `json:"type"`
+		SnapshotContent
+	}
+	get := i.call("get", harmless)
+	err := i.c.post(ctx, get, i.about(id), &record)
+	if err == nil && record.ID == 0 {
+		err = fault.New(fault.InvalidResponse, "the reply has no id").At(get.path)
+	}
 	if err != nil {
 		return nil, err
 	}
-	s := &Snapshot{ConfigID: id, Label: label, Type: intellect.Type, TakenAt: time.Now().UTC().Truncate(time.Second)}
-	s.Fields.Prompts, s.Fields.BaseDirective, s.Fields.Glossary = orEmpty(intellect.Prompts), intellect.BaseDirective, intellect.Glossary
-	s.Fields.Capabilities, s.Fields.Status = intellect.Capabilities, intellect.Status
-	return s, nil
+	return &Snapshot{ConfigID: id, Label: label, Type: record.Type, Fields: record.SnapshotContent, TakenAt: time.Now().UTC().Truncate(time.Second)}, nil
 }
 
-// Restore writes fields of a snapshot back into its intellect, all of [SnapshotFields] if
-// none are named. Capabilities replace the stored ones, also disabled ones. Errors:
-// bad_request for a field that a snapshot does not have, prompt_lint_failed for a template
-// with an error; nothing is written then.
+// Restore writes fields of a snapshot back into its intellect, all that it has if none are
+// named; a field that it does not have stays as it is. Capabilities replace the stored ones,
+// also disabled ones. Errors: bad_request for a name that is not one of [SnapshotFields], and
+// if the snapshot has none of the fields; prompt_lint_failed for a template with an error.
+// Nothing is written then.
 func (i Intellects) Restore(ctx context.Context, s *Snapshot, fields ...string) (*Intellect, error) {
 	if s == nil {
 		return nil, badRequest("there is no snapshot")
@@ -54,19 +71,21 @@ func (i Intellects) Restore(ctx context.Context, s *Snapshot, fields ...string) 
 	for _, name := range fields {
 		switch name {
 		case "prompts":
-			f.Prompts = orEmpty(s.Fields.Prompts)
+			f.Prompts = s.Fields.Prompts
 		case "base_directive":
-			f.BaseDirective = new(s.Fields.BaseDirective)
+			f.BaseDirective = s.Fields.BaseDirective
 		case "glossary":
-			f.Glossary = new(s.Fields.Glossary)
+			f.Glossary = s.Fields.Glossary
 		case "capabilities":
-			f.Capabilities = map[string]string{}
-			maps.Copy(f.Capabilities, s.Fields.Capabilities)
+			f.Capabilities = s.Fields.Capabilities
 		case "status":
 			f.Status = s.Fields.Status
 		default:
 			return nil, oneOf("the field "+name, name, SnapshotFields)
 		}
+	}
+	if reflect.ValueOf(f).IsZero() {
+		return nil, badRequest("the snapshot has none of the fields to restore")
 	}
 	checked := f
 	checked.Capabilities = nil // the service may know more of them than this client
@@ -92,9 +111,13 @@ func (d *SnapshotDiff) Empty() bool {
 	return len(d.Added)+len(d.Removed)+len(d.Modified)+len(d.Scalars) == 0 && !d.Reordered && !d.Capabilities
 }
 
-// DiffSnapshots returns what changes from a to b. It sends nothing.
-func DiffSnapshots(a, b *Snapshot) SnapshotDiff {
-	d := SnapshotDiff{Added: []string{}, Removed: []string{}, Modified: []string{}, Scalars: []string{}}
+// DiffSnapshots returns what changes from a to b. It sends nothing. Error: bad_request for a
+// snapshot that is nil.
+func DiffSnapshots(a, b *Snapshot) (*SnapshotDiff, error) {
+	if a == nil || b == nil {
+		return nil, badRequest("both arguments must be snapshots")
+	}
+	d := &SnapshotDiff{Added: []string{}, Removed: []string{}, Modified: []string{}, Scalars: []string{}}
 	before, after := promptsByKey(a.Fields.Prompts), promptsByKey(b.Fields.Prompts)
 	var orderA, orderB []string // of the keys that both have
 	for _, p := range a.Fields.Prompts {
@@ -116,17 +139,17 @@ func DiffSnapshots(a, b *Snapshot) SnapshotDiff {
 		}
 	}
 	d.Reordered = !slices.Equal(orderA, orderB)
-	if a.Fields.BaseDirective != b.Fields.BaseDirective {
+	if differ(a.Fields.BaseDirective, b.Fields.BaseDirective) {
 		d.Scalars = append(d.Scalars, "base_directive")
 	}
-	if a.Fields.Glossary != b.Fields.Glossary {
+	if differ(a.Fields.Glossary, b.Fields.Glossary) {
 		d.Scalars = append(d.Scalars, "glossary")
 	}
-	if statusOf(a) != statusOf(b) {
+	if differ(a.Fields.Status, b.Fields.Status) {
 		d.Scalars = append(d.Scalars, "status")
 	}
 	d.Capabilities = !maps.Equal(a.Fields.Capabilities, b.Fields.Capabilities)
-	return d
+	return d, nil
 }
 
 // promptsByKey maps keys to prompts as they are sent, with their defaults.
@@ -138,9 +161,10 @@ func promptsByKey(prompts []Prompt) map[string]string {
 	return byKey
 }
 
-func statusOf(s *Snapshot) int {
-	if s.Fields.Status == nil {
-		return -1 // not known
+// differ compares two values, of which nil is none.
+func differ[T comparable](a, b *T) bool {
+	if a == nil || b == nil {
+		return a != b
 	}
-	return *s.Fields.Status
+	return *a != *b
 }
