@@ -748,6 +748,8 @@ test("prompts are checked, previewed, kept and restored", async () => {
   assert.deepEqual([snapshot.label, Object.keys(snapshot.fields).sort(), snapshot._meta["storage"]], ["before", ["base_directive", "capabilities", "prompts", "status"], "client-side"])
   const { written, skipped } = await management.intellects.restore(snapshot, adminKs, { fields: ["prompts"] })
   assert.deepEqual([written, skipped.length, last().body.prompts], [["prompts"], 4, stored.prompts])
+  const ofGo = JSON.parse('{"configId":5,"type":"internal","fields":{"glossary":"","status":1},"takenAt":"2026-11-30T00:00:00Z"}')
+  assert.deepEqual([(await management.intellects.restore(ofGo, adminKs)).written, last().body.glossary, last().body.prompts], [["glossary", "status"], "", stored.prompts])
   const later = structuredClone({ ...snapshot, fields: { ...snapshot.fields, base_directive: "You are Bo.", prompts: [{ ...block, value: "v" }, ...stored.prompts] } })
   const { prompts, scalarChanged, capabilitiesChanged } = management.intellects.diffSnapshots(snapshot, later)
   assert.deepEqual([prompts, scalarChanged, capabilitiesChanged], [{ added: ["k"], removed: [], modified: [], reordered: false }, ["base_directive"], false])
