@@ -323,9 +323,9 @@ func reach(ctx context.Context, t *turn, point <-chan struct{}) error {
 	}
 }
 
-// Close ends the conversation, and resolves when the service was told. It counts the media that
-// was received. The end of an iteration does not: samples that are pushed after it race with the
-// end of the test, and the type of k6's event IterEnd is internal to k6.
+// Close ends the conversation, and resolves when its end was reported to the service. It counts
+// the media that was received. The end of an iteration does not: samples that are pushed after it
+// race with the end of the test, and the type of k6's event IterEnd is internal to k6.
 func (a *Avatar) Close() *sobek.Promise {
 	return promise(a.module, func(context.Context) (any, error) {
 		a.mu.Lock()

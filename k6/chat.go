@@ -133,7 +133,7 @@ func (c *Chat) answer(ctx context.Context, question string) (Answer, error) {
 	return Answer{Text: text.String(), FirstText: since(asked, first), Duration: ms(time.Since(asked))}, nil
 }
 
-// Close ends the conversation, and resolves when the service was told.
+// Close ends the conversation, and resolves when its end was reported to the service.
 func (c *Chat) Close() *sobek.Promise {
 	return promise(c.module, func(context.Context) (any, error) {
 		c.mu.Lock()

@@ -62,8 +62,8 @@ func report(t testing.TB, got, want any, format string, args ...any) {
 	t.Errorf("%s: got %s, want %s", what, shown(got), shown(want))
 }
 
-// longTexts is the length, in bytes, from which on two texts are not shown whole: a whole file would hide what the test
-// says about it.
+// longTexts is the length of both texts together, in bytes, above which only the first line that differs is shown: whole
+// files would hide the sentence of the test.
 const longTexts = 4000
 
 // firstDifference returns the first line that differs, with its number, from 1, beside what differs.

@@ -170,8 +170,8 @@ func (s *Store) Close() error {
 	return errors.Join(errs...)
 }
 
-// removeData removes a data directory. Unlike os.RemoveAll it opens none, so that a start that
-// failed because the process can't open more files leaves nothing.
+// removeData removes a data directory. Unlike os.RemoveAll it opens no directory: a start may
+// have failed because the process can't open more files, and must still leave nothing.
 func removeData(dir string) error {
 	for _, suffix := range suffixes {
 		if err := os.Remove(filepath.Join(dir, fileName+suffix)); err != nil && !errors.Is(err, os.ErrNotExist) {

@@ -1,4 +1,4 @@
-// What the values of attributes may be. A module of its own, because the launcher, which passes attributes on, does without.
+// What the values of attributes may be. A module of its own, because the launcher only passes attributes on, and should not load this.
 import { localError } from "../core/errors.js"
 import { attributes, values, words, type NumberName } from "./attributes.js"
 import type { Mode } from "./state.js"

@@ -12,7 +12,7 @@ export interface CallSettings {
   signal?: AbortSignal | undefined
 }
 
-/** What these must be. */
+/** The types of these settings. */
 export const callChecks: Checks<CallSettings> = { signal: "object" }
 
 /**
