@@ -172,12 +172,13 @@ func TestAConnectThatFails(t *testing.T) {
 			o.AllowPrivateHosts, o.MicStart, o.ThreadID = true, avatar.MicDeferred, c.thread
 			telemetry.Attach(t.Context(), &o.Options)
 			s := must.Get(avatar.New(o))(t)
-			mend := func() {}
+			ctx, mend := t.Context(), func() {}
 			if c.cut {
 				mend = server.Cut()
+				limited, cancel := context.WithTimeout(ctx, time.Second)
+				defer cancel()
+				ctx = limited
 			}
-			ctx, cancel := context.WithTimeout(t.Context(), time.Second)
-			defer cancel()
 			if err := s.Connect(ctx); err == nil {
 				t.Fatal("connected")
 			}
