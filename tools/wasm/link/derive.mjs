@@ -9,7 +9,7 @@
 //
 // Brotli, agentruntime.wasm of two parts: see the table in README.md.
 
-import { Module, constant, section, signed, type, unsigned, vector } from "./module.mjs"
+import { Module, code, noResult, number, op, section, type, unsigned, vector } from "./module.mjs"
 import { bucket, func, functionTable } from "./tables.mjs"
 
 // A function is known by its index in the table of functions of the module (Go 1.26).
@@ -61,31 +61,28 @@ const aligned = (at) => Math.ceil(at / alignment) * alignment
  * and into each of its buckets its number.
  */
 function startBody({ index, indexEnd, first, entry, buckets, bucketsEnd }) {
-  const [get, set, add, multiply, and, notEqual] = [0x20, 0x21, 0x6a, 0x6c, 0x71, 0x47]
-  const number = (value) => Buffer.concat([Buffer.from([0x41]), signed(value)])
-  const code = (...parts) => Buffer.concat(parts.map((part) => (Buffer.isBuffer(part) ? part : Buffer.from([part]))))
-  const store = (offset) => code(0x36, 2, unsigned(offset))
+  const store = (offset) => code(op.store, 2, unsigned(offset))
   const [at, record, address] = [0, 1, 2]
   return code(
     1, 3, type.i32,
-    number(index), set, at, number(first), set, record, number(entry), set, address,
-    0x03, 0x40, // loop
-    get, at, get, address, store(0),
-    get, at, get, record, number(-index), add, store(4),
-    get, record, get, address, store(func.entry),
-    get, record, number(func.size + alignment - 1), add,
-    get, record, 0x28, 2, unsigned(func.tables), get, record, 0x2d, 0, unsigned(func.datas), add, number(4), multiply, add,
-    number(-alignment), and, set, record,
-    get, address, number(step), add, set, address,
-    get, at, number(8), add, set, at,
-    get, at, number(indexEnd), notEqual, 0x0d, 0, // br_if
-    0x0b,
-    number(buckets), set, at, number(0), set, address,
-    0x03, 0x40,
-    ...Array.from({ length: bucket.each }, (_, k) => code(get, at, get, address, store(bucket.size * k))),
-    get, address, number(1), add, set, address,
-    get, at, number(bucket.size * bucket.each), add, set, at,
-    get, at, number(bucketsEnd), notEqual, 0x0d, 0,
-    0x0b, 0x0b,
+    number(index), op.set, at, number(first), op.set, record, number(entry), op.set, address,
+    op.loop, noResult,
+    op.get, at, op.get, address, store(0),
+    op.get, at, op.get, record, number(-index), op.add, store(4),
+    op.get, record, op.get, address, store(func.entry),
+    op.get, record, number(func.size + alignment - 1), op.add,
+    op.get, record, op.load, 2, unsigned(func.tables), op.get, record, op.load8, 0, unsigned(func.datas), op.add, number(4), op.multiply, op.add,
+    number(-alignment), op.and, op.set, record,
+    op.get, address, number(step), op.add, op.set, address,
+    op.get, at, number(8), op.add, op.set, at,
+    op.get, at, number(indexEnd), op.notEqual, op.branchIf, 0,
+    op.end,
+    number(buckets), op.set, at, number(0), op.set, address,
+    op.loop, noResult,
+    ...Array.from({ length: bucket.each }, (_, k) => code(op.get, at, op.get, address, store(bucket.size * k))),
+    op.get, address, number(1), op.add, op.set, address,
+    op.get, at, number(bucket.size * bucket.each), op.add, op.set, at,
+    op.get, at, number(bucketsEnd), op.notEqual, op.branchIf, 0,
+    op.end, op.end,
   )
 }

@@ -74,8 +74,7 @@ export class Module {
     const read = new Reader(this.body(section.global))
     return read.list(() => {
       const global = { type: read.byte(), mutable: read.byte() === 1, value: 0n }
-      const op = read.byte()
-      if (op !== (global.type === type.i32 ? 0x41 : 0x42)) throw new Error("a global without a constant value")
+      if (read.byte() !== (global.type === type.i32 ? op.i32 : op.i64)) throw new Error("a global without a constant value")
       global.value = read.signed64()
       read.end()
       return global
@@ -152,7 +151,7 @@ export class Module {
     const read = new Reader(body)
     const segments = read.list(() => {
       // Of memory 0, at a constant address: i32.const … end.
-      if (read.byte() !== 0 || read.byte() !== 0x41) throw new Error("unexpected kind of data segment")
+      if (read.byte() !== 0 || read.byte() !== op.i32) throw new Error("unexpected kind of data segment")
       const address = read.signed()
       read.end()
       return [address, read.bytes(read.unsigned())]
@@ -240,7 +239,7 @@ export class Reader {
 
   /** The end of a constant expression. */
   end() {
-    if (this.byte() !== 0x0b) throw new Error("want a constant")
+    if (this.byte() !== op.end) throw new Error("want a constant")
   }
 }
 
@@ -276,52 +275,96 @@ export function vector(items) {
 
 /** A constant expression. */
 export function constant(of, value) {
-  return Buffer.concat([Buffer.from([of === type.i32 ? 0x41 : 0x42]), signed(value), Buffer.from([0x0b])])
+  return code(of === type.i32 ? op.i32 : op.i64, signed(value), op.end)
 }
 
+/** Bytes, and parts of them. */
+export function code(...parts) {
+  return Buffer.concat(parts.map((part) => (Buffer.isBuffer(part) ? part : Buffer.from([part]))))
+}
+
+/** The codes of instructions, by their names without the type where one type is enough. */
+export const op = {
+  unreachable: 0x00, block: 0x02, loop: 0x03, if: 0x04, else: 0x05, end: 0x0b, branch: 0x0c, branchIf: 0x0d, branchTable: 0x0e, return: 0x0f, call: 0x10, callIndirect: 0x11,
+  drop: 0x1a, select: 0x1b, get: 0x20, set: 0x21, tee: 0x22, globalGet: 0x23, globalSet: 0x24,
+  load: 0x28, load8: 0x2d, lastLoad: 0x35, store: 0x36, store64: 0x37, lastStore: 0x3e, memorySize: 0x3f, memoryGrow: 0x40,
+  i32: 0x41, i64: 0x42, f32: 0x43, f64: 0x44, eqz: 0x45, notEqual: 0x47, add: 0x6a, sub: 0x6b, multiply: 0x6c, and: 0x71, or: 0x72, shl: 0x74,
+  add64: 0x7c, or64: 0x84, wrap: 0xa7, extend: 0xad, lastNumeric: 0xc4, more: 0xfc,
+}
+
+/** The type of a block without a result. */
+export const noResult = 0x40
+
+/** i32.const */
+export const number = (value) => code(op.i32, signed(value))
+
+/** call */
+export const call = (f) => code(op.call, unsigned(f))
+
 /**
- * Calls on.call(function, start, end) for each direct call in the body of a function, with
- * the place of the instruction, and returns the place of the first instruction. It knows
- * the instructions that the Go compiler uses, and throws for any other.
+ * @typedef {object} Instruction
+ * @property {number} op
+ * @property {Buffer} bytes the whole instruction
+ * @property {number} [index] of a variable or function, or how many blocks a branch leaves
+ * @property {bigint} [value] of a constant
+ * @property {number} [offset] of a load or store
+ * @property {number[]} [targets] of branchTable, the last is for all other numbers
  */
-export function visit(body, on) {
+
+/**
+ * Returns the types of a function's local variables and its instructions. It knows those
+ * that the Go compiler uses, and throws for any other.
+ *
+ * @returns {{ variables: number[], instructions: Instruction[] }}
+ */
+export function decode(body) {
   const read = new Reader(body)
-  read.list(() => [read.unsigned(), read.byte()]) // local variables
-  const first = read.at
+  const variables = read.list(() => [read.unsigned(), read.byte()]).flatMap(([count, of]) => Array(count).fill(of))
+  const instructions = []
   while (!read.done) {
     const start = read.at
-    const op = read.byte()
-    if (op === 0x10) {
-      const called = read.unsigned()
-      on.call?.(called, start, read.at)
-    } else if (op === 0x0e) read.list(() => read.unsigned()) && read.unsigned() // br_table
-    else if (op === 0x11 || (op >= 0x28 && op <= 0x3e)) read.unsigned(), read.unsigned() // call_indirect; loads and stores
-    else if (op === 0x02 || op === 0x03 || op === 0x04 || op === 0x41 || op === 0x42) read.signed64() // blocks, constants
-    else if (op === 0x0c || op === 0x0d || (op >= 0x20 && op <= 0x24)) read.unsigned() // branches, variables
-    else if (op === 0x3f || op === 0x40) read.byte() // memory.size, memory.grow
-    else if (op === 0x43) read.bytes(4)
-    else if (op === 0x44) read.bytes(8)
-    else if (op === 0xfc) {
-      const more = read.unsigned()
-      if (more === 10) read.bytes(2) // memory.copy
-      else if (more === 11) read.bytes(1) // memory.fill
-      else if (more > 7) throw new Error(`unexpected instruction fc ${more}`)
-    } else if (!(op <= 0x01 || op === 0x05 || op === 0x0b || op === 0x0f || op === 0x1a || op === 0x1b || (op >= 0x45 && op <= 0xc4))) {
-      throw new Error(`unexpected instruction ${op.toString(16)}`)
+    const found = { op: read.byte() }
+    const is = found.op
+    if (is === op.branchTable) found.targets = [...read.list(() => read.unsigned()), read.unsigned()]
+    else if (is === op.callIndirect) read.unsigned(), read.unsigned()
+    else if (is >= op.load && is <= op.lastStore) read.unsigned(), (found.offset = read.unsigned())
+    else if (is === op.i32 || is === op.i64) found.value = read.signed64()
+    else if (is === op.block || is === op.loop || is === op.if) read.signed64()
+    else if (is === op.branch || is === op.branchIf || is === op.call || (is >= op.get && is <= op.globalSet)) found.index = read.unsigned()
+    else if (is === op.memorySize || is === op.memoryGrow) read.byte()
+    else if (is === op.f32) read.bytes(4)
+    else if (is === op.f64) read.bytes(8)
+    else if (is === op.more) {
+      found.more = read.unsigned()
+      if (found.more === 10) read.bytes(2) // memory.copy
+      else if (found.more === 11) read.bytes(1) // memory.fill
+      else if (found.more > 7) throw new Error(`unexpected instruction fc ${found.more}`) // up to 7: numbers to integers
+    } else if (!(is <= 0x01 || is === op.else || is === op.end || is === op.return || is === op.drop || is === op.select || (is >= op.eqz && is <= op.lastNumeric))) {
+      throw new Error(`unexpected instruction ${is.toString(16)}`)
     }
+    found.bytes = body.subarray(start, read.at)
+    instructions.push(found)
   }
-  return first
+  return { variables, instructions }
+}
+
+/** The body of a function with these local variables and instructions. */
+export function encode({ variables, instructions }) {
+  const groups = []
+  for (const of of variables) {
+    if (groups.at(-1)?.of === of) groups.at(-1).count++
+    else groups.push({ of, count: 1 })
+  }
+  return Buffer.concat([vector(groups.map(({ of, count }) => [unsigned(count), Buffer.from([of])])), ...instructions.map(({ bytes }) => bytes)])
+}
+
+/** The functions that a body calls directly, in the order of the calls. */
+export function callees(body) {
+  return decode(body).instructions.flatMap((it) => (it.op === op.call ? [it.index] : []))
 }
 
 /** Replaces each direct call in a body by what replacement returns for its function. */
 export function replaceCalls(body, replacement) {
-  const parts = []
-  let last = 0
-  visit(body, {
-    call: (f, start, end) => {
-      parts.push(body.subarray(last, start), replacement(f))
-      last = end
-    },
-  })
-  return Buffer.concat([...parts, body.subarray(last)])
+  const { variables, instructions } = decode(body)
+  return encode({ variables, instructions: instructions.map((it) => (it.op === op.call ? { ...it, bytes: replacement(it.index) } : it)) })
 }

@@ -20,7 +20,7 @@
 // own goroutines.
 
 import { createHash } from "node:crypto"
-import { Module, Reader, constant, kind, replaceCalls, section, signed, text, type, unsigned, vector, visit } from "./module.mjs"
+import { Module, Reader, call, callees, code, constant, decode, encode, kind, noResult, number, op, replaceCalls, section, text, type, unsigned, vector } from "./module.mjs"
 import { functionTable } from "./tables.mjs"
 
 /** The custom section in which both modules have the name of the split, and the first the name of the other's file. */
@@ -31,12 +31,6 @@ const tableBase = 0x1000
 
 // The global variables of a Go program (cmd/internal/obj/wasm).
 const global = { sp: 0, g: 2, pause: 7, count: 8 }
-
-const op = { return: 0x0f, call: 0x10, callIndirect: 0x11, get: 0x20, globalGet: 0x23, globalSet: 0x24, if: 0x04, end: 0x0b, unreachable: 0x00, i32: 0x41, eqz: 0x45, sub: 0x6b, or: 0x72, shl: 0x74, extend: 0xad, store64: 0x37, empty: 0x40 }
-
-const code = (...parts) => Buffer.concat(parts.map((part) => (Buffer.isBuffer(part) ? part : Buffer.from([part]))))
-const number = (value) => code(op.i32, signed(value))
-const call = (f) => code(op.call, unsigned(f))
 
 /** The type of Go's functions: (PC_B) → unwind. */
 const goType = "60017f017f"
@@ -106,19 +100,15 @@ function mustStay(program, { imports, functions, types }) {
   const stays = new Set()
   const own = (f) => f - imports.length
   const isGo = (i) => types[functions[i].type] === goType
-  const callees = (i) => {
-    const found = new Set()
-    visit(functions[i].body, { call: (f) => found.add(f) })
-    return found
-  }
+  const calleesOf = (i) => callees(functions[i].body)
   let noresume
   functions.forEach((_, i) => {
     if (isGo(i)) {
-      if ([...callees(i)].some((f) => f < imports.length)) stays.add(i)
+      if (calleesOf(i).some((f) => f < imports.length)) stays.add(i)
       return
     }
     stays.add(i)
-    for (const f of callees(i)) {
+    for (const f of calleesOf(i)) {
       if (f < imports.length) continue
       stays.add(own(f))
       // The one Go function that is called by one of another kind, and so can't be left
@@ -126,7 +116,7 @@ function mustStay(program, { imports, functions, types }) {
       if (isGo(own(f)) && types[functions[i].type] === "60017e017e") noresume = { caller: i, callee: own(f) }
     }
   })
-  for (const { kind: what, index } of program.exports()) if (what === kind.function) for (const f of callees(own(index))) stays.add(own(f))
+  for (const { kind: what, index } of program.exports()) if (what === kind.function) for (const f of calleesOf(own(index))) stays.add(own(f))
   if (!noresume) throw new Error("gcWriteBarrier was not found")
   return Object.assign(stays, { noresume })
 }
@@ -134,8 +124,7 @@ function mustStay(program, { imports, functions, types }) {
 /** The index of wasm_pc_f_loop: the second function that the export resume calls. */
 function loopOf(program, { imports, functions }) {
   const resume = program.exports().find(({ name }) => name === "resume").index - imports.length
-  const called = []
-  visit(functions[resume].body, { call: (f) => called.push(f) })
+  const called = callees(functions[resume].body)
   if (called.length !== 2) throw new Error("the export resume is not as Go 1.26 makes it")
   return called[1]
 }
@@ -151,8 +140,8 @@ function makeFirst(program, { imports, functions, types, isHot, noresume }) {
 
   const helperBody = code(
     0, // no variables; the arguments are PC_B and PC_F
-    op.globalGet, unsigned(loaded), op.eqz, op.if, op.empty,
-    op.get, 1, call(missing), op.if, op.empty,
+    op.globalGet, unsigned(loaded), op.eqz, op.if, noResult,
+    op.get, 1, call(missing), op.if, noResult,
     // The call, at SP-8.
     op.globalGet, global.sp, number(8), op.sub, op.get, 1, number(16), op.shl, op.get, 0, op.or, op.extend, op.store64, 3, 0,
     number(1), op.globalSet, global.pause, number(1), op.return, op.end, op.end,
@@ -241,8 +230,8 @@ export function instrument(file) {
   const globals = program.globals()
   const variable = [Buffer.from([type.i32, 1]), constant(type.i32, 0)]
   const bodies = functions.map(({ body }, i) => {
-    const first = visit(body, {})
-    return code(body.subarray(0, first), number(1), op.globalSet, unsigned(globals.length + i), body.subarray(first))
+    const { variables, instructions } = decode(body)
+    return encode({ variables, instructions: [{ bytes: code(number(1), op.globalSet, unsigned(globals.length + i)) }, ...instructions] })
   })
   return program
     .with({
