@@ -3,6 +3,7 @@
 
 import { deriveTables } from "./derive.mjs"
 import { Module, Reader, section } from "./module.mjs"
+import { shorten } from "./shorten.mjs"
 import { slim } from "./slim.mjs"
 import { instrument, split } from "./split.mjs"
 import { start } from "./start.mjs"
@@ -39,7 +40,7 @@ export async function link(file, { profile, restFile, counts = false, ...options
   const linked = new Module(file)
   const names = linked.names()
   if (!names) throw new Error("the program has no names: link it without -s")
-  const program = await start(slim(linked.withoutCustom("name").encode()), options)
+  const program = await start(shorten(slim(linked.withoutCustom("name").encode())), options)
   if (!profile && !counts) return { program: deriveTables(program), names }
   // A program that counts has a second part too, without functions, so that a page shows when it would be there.
   const parts = split(program, { names, hot: counts ? new Set(names.values()) : profile, file: restFile })

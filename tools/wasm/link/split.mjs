@@ -21,19 +21,11 @@
 
 import { createHash } from "node:crypto"
 import { Module, Reader, call, callees, code, constant, decode, encode, kind, noResult, number, op, replaceCalls, section, text, type, unsigned, vector } from "./module.mjs"
+import { global, goType, tableBase } from "./shorten.mjs"
 import { functionTable } from "./tables.mjs"
 
 /** The custom section in which both modules have the name of the split, and the first the name of the other's file. */
 export const sectionName = "go.split"
-
-// The index of the first function in the table (cmd/link/internal/wasm: funcValueOffset).
-const tableBase = 0x1000
-
-// The global variables of a Go program (cmd/internal/obj/wasm).
-const global = { sp: 0, g: 2, pause: 7, count: 8 }
-
-/** The type of Go's functions: (PC_B) → unwind. */
-const goType = "60017f017f"
 
 /**
  * Returns the two modules. `file` is the name that the second will have, of which `*`
