@@ -69,6 +69,9 @@ func report(name string) (text string) {
 	return "unknown"
 }
 
+//go:noinline
+func late(host js.Value) { host.Set("ran", "late") }
+
 var asked = make(chan [2]js.Value)
 
 func main() {
@@ -79,6 +82,13 @@ func main() {
 	once = js.FuncOf(func(js.Value, []js.Value) any { once.Release(); return report("shapes") })
 	host.Set("once", once)
 	host.Set("nested", js.FuncOf(func(_ js.Value, args []js.Value) any { return args[0].Invoke(fmt.Sprintf("%05.1f", 3.14159)) }))
+	host.Set("collect", js.FuncOf(func(js.Value, []js.Value) any {
+		runtime.GC() // the second has its workers from the first
+		go late(host)
+		go func() {}() // goes before the other
+		runtime.GC()
+		return "collected"
+	}))
 	go func() {
 		for ask := range asked {
 			go func() {
@@ -96,34 +106,37 @@ interface Host {
   later(name: string, callback: (text: string) => void): unknown
   once(): unknown
   nested(callback: (text: string) => unknown): unknown
+  collect(): unknown
+  ran?: string
 }
 
 const want: Record<string, string> = {
   deep: "256", panic: "recovered assignment to entry in nil map", sort: "brown,dog,fox,jumps,lazy,over,quick,the,the", shapes: "328350", garbage: "100",
 }
 
+let linked: Buffer
 let first: Buffer
 let rest: Buffer
 before(async () => {
-  const made = await link(build(source), {
-    wasmExec: wasmExec(),
-    prepare: (global: { host?: object }) => void (global.host = {}),
-    profile: new Set<string>(), // everything that can be is in the second module
-    restFile: "rest-*.wasm",
-  })
+  linked = build(source)
+  const made = await splitBy(new Set()) // everything that can be is in the second module
   first = made.program
   rest = made.rest!
   assert.match(made.restFile!, /^rest-[0-9a-f]{8}\.wasm$/)
 })
 
+function splitBy(profile: Set<string>) {
+  return link(linked, { wasmExec: wasmExec(), prepare: (global: { host?: object }) => void (global.host = {}), profile, restFile: "rest-*.wasm" })
+}
+
 /**
  * A program whose second module arrives when `arrive` is called, and synchronously where a result is needed at once.
  * A request fails with what `failure` returns, if it is something.
  */
-async function open(second: Buffer | null = rest, failure: () => AgentError | undefined = () => undefined) {
+async function open(second: Buffer | null = rest, failure: () => AgentError | undefined = () => undefined, program = first) {
   const { Go, ...glue } = makeGlue()
   const go: Go = new Go()
-  const module = await WebAssembly.compile(first as BufferSource)
+  const module = await WebAssembly.compile(program as BufferSource)
   let arrive = () => {}
   const arrived = new Promise<void>((resolve) => (arrive = resolve))
   const requests = { asynchronous: 0, synchronous: 0 }
@@ -266,6 +279,19 @@ test("a download that stalled longer than the program tries is made again", asyn
   arrive()
   assert.equal(await report, want["sort"])
   assert.deepEqual(requests, { asynchronous: 2, synchronous: 0 })
+})
+
+test("garbage is collected while goroutines wait in functions that are not there", async () => {
+  const late = /^main\.main(\.func\d+\.gowrap\d+)?$|^main\.late$/
+  const names = [...new Module(linked).names()!.values()]
+  assert.equal(names.filter((name) => late.test(name)).length, 3, names.filter((name) => name.startsWith("main.")).join(" "))
+  const made = await splitBy(new Set(names.filter((name) => !late.test(name))))
+  const { host, missing, arrive } = await open(made.rest!, undefined, made.program)
+  const result = host.collect()
+  arrive()
+  assert.equal(await result, "collected")
+  assert.equal(host.ran, "late")
+  assert.ok(missing.misses > 0)
 })
 
 test("a module of another build is refused", async () => {

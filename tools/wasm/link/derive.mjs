@@ -27,7 +27,7 @@ export function deriveTables(file) {
   for (let i = 0; i < table.count; i++) {
     const asExpected = table.record(i) === record && memory.readUInt32LE(table.index + 8 * i) === entry + step * i && memory.readUInt32LE(record + func.entry) === entry + step * i
     if (!asExpected) throw new Error(`the function table is not as Go 1.26 makes it, at function ${i}`)
-    record = aligned(record + func.size + 4 * memory.readUInt32LE(record + func.tables) + 4 * memory[record + func.datas])
+    record = aligned(table.end(record))
     memory.writeUInt32LE(0, table.record(i) + func.entry)
   }
   memory.fill(0, table.index, table.index + 8 * table.count)

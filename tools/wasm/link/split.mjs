@@ -15,14 +15,13 @@
 //     stacks are in the memory. Later JavaScript calls the export "loop", which begins with
 //     the function that was missing.
 //
-// Some functions are always in the first module, see mustStay. The names of functions, which
-// only traces read, are in the second too, but for those by which the runtime recognizes its
-// own goroutines.
+// Some functions are always in the first module, see mustStay. What only the second module
+// needs of the memory is there too, see takeLate.
 
 import { createHash } from "node:crypto"
 import { Module, Reader, call, callees, code, constant, decode, encode, kind, noResult, number, op, replaceCalls, section, text, type, unsigned, vector } from "./module.mjs"
 import { global, goType, tableBase } from "./shorten.mjs"
-import { functionTable } from "./tables.mjs"
+import { func, functionTable } from "./tables.mjs"
 
 /** The custom section in which both modules have the name of the split, and the first the name of the other's file. */
 export const sectionName = "go.split"
@@ -48,7 +47,7 @@ export function split(started, { names, hot, file }) {
   const isHot = functions.map((_, i) => stays.has(i) || hot.has(nameOf(i)))
   const cold = functions.flatMap((_, i) => (isHot[i] ? [] : [i]))
 
-  const late = takeNames(program)
+  const late = takeLate(program, { functions, isHot, cold })
   const second = makeSecond(program, { imports, functions, types, cold, late })
   const id = createHash("sha256").update(started).update(second).digest("hex").slice(0, 16)
   const rest = new Module(second).withCustom(sectionName, Buffer.from(JSON.stringify({ id }))).encode()
@@ -59,11 +58,39 @@ export function split(started, { names, hot, file }) {
   return { first, rest, file: restFile, counts: { hot: functions.length - cold.length, cold: cold.length } }
 }
 
-/** Returns the names of functions with their address, and the memory without those that the first module does not need. */
-function takeNames(program) {
+/**
+ * Returns what only the second module needs of the memory, as segments, and the memory without it:
+ *
+ * - the names of functions, which traces read, but for those by which the runtime recognizes its own goroutines,
+ * - the records of functions of the second module, which the runtime reads when it walks a stack on which they are.
+ *   A record stays if a stack can have the function before the module is there: if a value of the memory may be an address in
+ *   it, as of a goroutine that waits since the start, or one in the code of the first module, as of a closure that becomes a
+ *   goroutine.
+ */
+function takeLate(program, { functions, isHot, cold }) {
   const memory = program.image()
   const table = functionTable(memory)
-  if (!table) return { memory, at: 0, names: Buffer.alloc(0) }
+  if (!table) return { memory, segments: [] }
+  const known = new Set()
+  const add = (address) => known.add(Math.floor(address / 65536) - tableBase)
+  for (let at = 0; at + 4 <= memory.length; at += 4) add(memory.readUInt32LE(at))
+  functions.forEach(({ body }, i) => {
+    if (isHot[i]) for (const it of decode(body).instructions) if (it.op === op.i64) add(Number(it.value))
+  })
+  const segments = runs(cold.filter((i) => !known.has(i))).map(([begin, end]) => {
+    const from = table.record(begin)
+    const records = Buffer.from(memory.subarray(from, table.end(table.record(end - 1))))
+    // What the first module finds the next record with stays.
+    for (let i = begin; i < end; i++) {
+      const record = table.record(i)
+      const [tables, datas] = [memory.readUInt32LE(record + func.tables), memory[record + func.datas]]
+      memory.fill(0, record + func.name, table.end(record))
+      memory.writeUInt32LE(tables, record + func.tables)
+      memory[record + func.datas] = datas
+    }
+    return [from, records]
+  })
+  // All names are one segment: zeros of a gap would overwrite what is there.
   const names = Buffer.from(memory.subarray(table.names, table.units))
   memory.fill(0, table.names, table.units)
   for (let at = 0; at < names.length; ) {
@@ -71,7 +98,7 @@ function takeNames(program) {
     if (names.toString("utf8", at, end).startsWith("runtime.")) names.copy(memory, table.names + at, at, end)
     at = end + 1
   }
-  return { memory, at: table.names, names }
+  return { memory, segments: [...segments, [table.names, names]] }
 }
 
 function check(program, types, count) {
@@ -194,8 +221,7 @@ function makeSecond(program, { imports, functions, types, cold, late }) {
     [section.function]: vector(cold.map((i) => unsigned(functions[i].type))),
     [section.element]: vector(runs(cold).map(([begin, end]) => [Buffer.from([0]), constant(type.i32, tableBase + begin), vector(Array.from({ length: end - begin }, (_, k) => unsigned(indexes.get(imports.length + begin + k))))])),
     [section.code]: vector(cold.map((i) => body(i)).map((content) => [unsigned(content.length), content])),
-    // All names as one segment: zeros of a gap would overwrite what is there.
-    [section.data]: vector([[Buffer.from([0]), constant(type.i32, late.at), unsigned(late.names.length), late.names]]),
+    [section.data]: vector(late.segments.map(([address, bytes]) => [Buffer.from([0]), constant(type.i32, address), unsigned(bytes.length), bytes])),
   }
   return new Module(Buffer.from([0x00, 0x61, 0x73, 0x6d, 1, 0, 0, 0])).withSections(sections).encode()
 }

@@ -41,6 +41,8 @@ export function functionTable(memory) {
     bucketCount: bucket.each * (count - 1),
     /** The address of the record of a function. */
     record: (i) => index + memory.readUInt32LE(index + 8 * i + 4),
+    /** The end of a record with its lists. */
+    end: (record) => record + func.size + 4 * (memory.readUInt32LE(record + func.tables) + memory[record + func.datas]),
     /** The name of the function of a record. */
     nameOf: (record) => {
       const at = start + names + memory.readUInt32LE(record + func.name)
