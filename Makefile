@@ -176,7 +176,7 @@ cold: $(NPM) # whole pages with programs whose first parts have as little as pos
 	tools/need.sh browser
 	cd js && node build.mjs cold
 	cd e2e && $(GOTEST) -count 1 -p 1 $(PARALLEL) ./loader
-	cd e2e && AGENTRUNTIME_LATE=1 $(GOTEST) -count 1 -p 1 $(PARALLEL) -skip '^Test(AWorkerConnectsWithoutANetwork|FirstCallsNeedNoSecondPart)$$' $(CORE) ./avatar ./chat
+	cd e2e && AGENTRUNTIME_LATE=1 $(GOTEST) -count 1 -p 1 $(PARALLEL) -skip '^Test(AWorkerConnectsWithoutANetwork|FirstCallsNeedNoSecondPart|AClosedTabTellsOfItsEndWhileTheProgramWaits)$$' $(CORE) ./avatar ./chat
 	npm --prefix js run --silent build
 
 .PHONY: native
