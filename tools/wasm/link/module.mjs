@@ -163,7 +163,7 @@ export class Module {
 
   /** Replaces the data segments by those that make this memory. */
   withImage(memory) {
-    return this.with({ [section.data]: vector(cut(memory).map(([address, bytes]) => [Buffer.from([0]), constant(type.i32, address), unsigned(bytes.length), bytes])) })
+    return this.with({ [section.data]: dataSegments(cut(memory)) })
   }
 }
 
@@ -271,6 +271,11 @@ export function text(value) {
 /** A list of items, each a buffer or a list of buffers. */
 export function vector(items) {
   return Buffer.concat([unsigned(items.length), ...items.flat(Infinity)])
+}
+
+/** The section of data with these segments, each an address and its bytes. */
+export function dataSegments(segments) {
+  return vector(segments.map(([address, bytes]) => [Buffer.from([0]), constant(type.i32, address), unsigned(bytes.length), bytes]))
 }
 
 /** A constant expression. */

@@ -123,7 +123,7 @@ function jumps(list) {
     const target = jump ? list[table].targets[Math.min(Number(to.value), list[table].targets.length - 1)] : -1
     if (target >= left) {
       const of = condition ? op.branchIf : op.branch
-      out.push(branchTo(of, target - left + depth - (top - left)))
+      out.push(indexed(of, target - left + depth - (top - left)))
       i += condition ? 4 : 2
       continue
     }
@@ -137,7 +137,8 @@ function jumps(list) {
   return out
 }
 
-function branchTo(of, index) {
+/** A branch, or an instruction of a variable. */
+function indexed(of, index) {
   return { op: of, index, bytes: code(of, unsigned(index)) }
 }
 
@@ -158,13 +159,12 @@ function places({ variables, instructions }, pcF) {
   const isPlace = (it) => it.op === op.i64 && it.value >> 16n === pcF
   if (!instructions.some(isPlace)) return { variables, instructions }
   const first = local.sp + 1
-  const variable = (of, index) => ({ op: of, index, bytes: code(of, unsigned(index)) })
   const moved = instructions.flatMap((it) => {
-    if (it.op >= op.get && it.op <= op.tee && it.index >= first) return [variable(it.op, it.index + 1)]
+    if (it.op >= op.get && it.op <= op.tee && it.index >= first) return [indexed(it.op, it.index + 1)]
     if (!isPlace(it)) return [it]
     const place = it.value & 0xffffn
-    return place === 0n ? [variable(op.get, first)] : [variable(op.get, first), { bytes: code(op.i64, signed(place)) }, { bytes: code(op.or64) }]
+    return place === 0n ? [indexed(op.get, first)] : [indexed(op.get, first), { bytes: code(op.i64, signed(place)) }, { bytes: code(op.or64) }]
   })
-  const begin = [{ bytes: code(op.i64, signed(pcF << 16n)) }, variable(op.set, first)]
+  const begin = [{ bytes: code(op.i64, signed(pcF << 16n)) }, indexed(op.set, first)]
   return { variables: [...variables.slice(0, local.sp), type.i64, ...variables.slice(local.sp)], instructions: [...begin, ...moved] }
 }

@@ -19,7 +19,7 @@
 // needs of the memory is there too, see takeLate.
 
 import { createHash } from "node:crypto"
-import { Module, Reader, call, callees, code, constant, decode, encode, kind, noResult, number, op, replaceCalls, section, text, type, unsigned, vector } from "./module.mjs"
+import { Module, Reader, call, callees, code, constant, dataSegments, decode, encode, kind, noResult, number, op, replaceCalls, section, text, type, unsigned, vector } from "./module.mjs"
 import { global, goType, tableBase } from "./shorten.mjs"
 import { func, functionTable } from "./tables.mjs"
 
@@ -221,7 +221,7 @@ function makeSecond(program, { imports, functions, types, cold, late }) {
     [section.function]: vector(cold.map((i) => unsigned(functions[i].type))),
     [section.element]: vector(runs(cold).map(([begin, end]) => [Buffer.from([0]), constant(type.i32, tableBase + begin), vector(Array.from({ length: end - begin }, (_, k) => unsigned(indexes.get(imports.length + begin + k))))])),
     [section.code]: vector(cold.map((i) => body(i)).map((content) => [unsigned(content.length), content])),
-    [section.data]: vector(late.segments.map(([address, bytes]) => [Buffer.from([0]), constant(type.i32, address), unsigned(bytes.length), bytes])),
+    [section.data]: dataSegments(late.segments),
   }
   return new Module(Buffer.from([0x00, 0x61, 0x73, 0x6d, 1, 0, 0, 0])).withSections(sections).encode()
 }
