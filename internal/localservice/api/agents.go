@@ -30,7 +30,7 @@ func viewAgent(r *store.Record[store.AgentRecord]) any {
 // agents are the agents, which can be written together with their intellects.
 func (s *server) agents() *resource[store.AgentRecord] {
 	return &resource[store.AgentRecord]{
-		records: s.Store.AgentRecords(), view: viewAgent, key: "agentId", needs: []string{"displayName", "intellect"}, set: setAgent, check: s.checkAgent,
+		records: store.AgentRecords(s.Store), view: viewAgent, key: "agentId", needs: []string{"displayName", "intellect"}, set: setAgent, check: s.checkAgent,
 		blank: func(*call) store.AgentRecord {
 			return store.AgentRecord{AgentFields: store.NewAgent(), WidgetID: "w_" + store.UUID()}
 		},

@@ -172,7 +172,7 @@ func TestAnAgentThatIsNotStoredLeavesNoIntellect(t *testing.T) {
 		if got := v.post("/v1/agent/"+path, v.admin(), body); got.status != http.StatusInsufficientStorage {
 			t.Fatalf("%s: %d %.200s", path, got.status, got.body)
 		}
-		_, total, err := small.Intellects().List(t.Context(), v.partner.ID, store.Query{Where: []store.Condition{store.Equals("name", "new")}})
+		_, total, err := store.Intellects(small).List(t.Context(), v.partner.ID, store.Query{Where: []store.Condition{store.Equals("name", "new")}})
 		if err != nil || total != 0 {
 			t.Errorf("%s: %d intellects are left, %v", path, total, err)
 		}

@@ -16,7 +16,7 @@ func (s *server) applicationRoutes(mux *http.ServeMux) {
 
 // resolveWidgetID returns the widget of an agent.
 func (s *server) resolveWidgetID(c *call, agentID string) (any, error) {
-	agent, err := s.Store.AgentRecords().Get(c.ctx(), c.claims.PartnerID, agentID)
+	agent, err := store.AgentRecords(s.Store).Get(c.ctx(), c.claims.PartnerID, agentID)
 	return map[string]string{"widgetId": agent.Body.WidgetID}, err
 }
 

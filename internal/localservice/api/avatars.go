@@ -12,7 +12,7 @@ import (
 // without an id (service.md, Avatars).
 func (s *server) avatars() *resource[store.Avatar] {
 	return &resource[store.Avatar]{
-		records: s.Store.Avatars(), view: viewAgentHost[store.Avatar], needs: []string{"voice"}, set: setAvatar, check: s.checkAvatar,
+		records: store.Avatars(s.Store), view: viewAgentHost[store.Avatar], needs: []string{"voice"}, set: setAvatar, check: s.checkAvatar,
 		query: func(body *listQuery) (q store.Query, err error) {
 			err = cmp.Or(body.offset(&q), readFilter(body.Filter, "", nil))
 			return q, err
@@ -35,18 +35,18 @@ func (s *server) avatarRoutes(mux *http.ServeMux) {
 		if err := cmp.Or(body.offset(&q), readFilter(body.Filter, "", conditions{"idsIn": &q.IDs})); err != nil {
 			return nil, err
 		}
-		list, total, err := s.Store.AvatarTemplates().List(c.ctx(), c.claims.PartnerID, q)
+		list, total, err := store.AvatarTemplates(s.Store).List(c.ctx(), c.claims.PartnerID, q)
 		return listed(list, total, err, func(r *store.Record[store.Avatar]) fields { return shown(r.Body, map[string]any{"id": r.ID}) })
 	}))
 }
 
 // avatarClone makes a copy of an avatar.
 func (s *server) avatarClone(c *call, id string) (any, error) {
-	old, err := s.Store.Avatars().Get(c.ctx(), c.claims.PartnerID, id)
+	old, err := store.Avatars(s.Store).Get(c.ctx(), c.claims.PartnerID, id)
 	if err != nil {
 		return nil, err
 	}
-	r, err := s.Store.Avatars().Create(c.ctx(), c.claims.PartnerID, old.Body)
+	r, err := store.Avatars(s.Store).Create(c.ctx(), c.claims.PartnerID, old.Body)
 	return viewed(r, err, viewAgentHost)
 }
 
@@ -103,7 +103,7 @@ func (s *server) checkAvatar(c *call, a, old *store.Avatar, body fields) error {
 	if old != nil || a.TemplateID == "" {
 		return nil
 	}
-	found, err := s.Store.AvatarTemplates().Usable(c.ctx(), c.claims.PartnerID, []string{a.TemplateID})
+	found, err := store.AvatarTemplates(s.Store).Usable(c.ctx(), c.claims.PartnerID, []string{a.TemplateID})
 	if err != nil {
 		return err
 	}

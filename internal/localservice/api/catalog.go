@@ -80,13 +80,13 @@ func (s *server) catalogRoutes(mux *http.ServeMux) {
 func (s *server) catalog() *resource[store.CatalogItem] {
 	unknown := exception("CATALOG_ITEM_NOT_FOUND", "CATALOG_ITEM_NOT_FOUND")
 	return &resource[store.CatalogItem]{
-		records: s.Store.Catalog(), view: s.viewItem, key: "itemId", shared: true, query: catalogQuery, absent: unknown, unknown: unknown,
+		records: store.Catalog(s.Store), view: s.viewItem, key: "itemId", shared: true, query: catalogQuery, absent: unknown, unknown: unknown,
 	}
 }
 
 // usableItem returns an item of that kind, of the partner or of all.
 func (s *server) usableItem(c *call, kind, id string) (store.CatalogItem, error) {
-	found, err := s.Store.Catalog().Usable(c.ctx(), c.claims.PartnerID, []string{id})
+	found, err := store.Catalog(s.Store).Usable(c.ctx(), c.claims.PartnerID, []string{id})
 	if err != nil {
 		return store.CatalogItem{}, err
 	}
@@ -127,7 +127,7 @@ func (s *server) catalogCreate(c *call) (any, error) {
 	if err := s.addFile(c, &item); err != nil {
 		return nil, err
 	}
-	r, err := s.Store.Catalog().Create(c.ctx(), c.claims.PartnerID, item)
+	r, err := store.Catalog(s.Store).Create(c.ctx(), c.claims.PartnerID, item)
 	if err != nil || r.Body.AssetID != item.AssetID { // a repeated request: the item has the file of the first one
 		err = errors.Join(err, s.Store.DeleteAsset(context.WithoutCancel(c.ctx()), item.AssetID))
 	}
@@ -219,7 +219,7 @@ func (s *server) changeItem(c *call, in itemInput, withFile bool) (any, error) {
 		return nil, missing("itemId")
 	}
 	added, unused := "", "" // files
-	r, err := s.Store.Catalog().Update(c.ctx(), c.claims.PartnerID, in.ID, func(item *store.CatalogItem) error {
+	r, err := store.Catalog(s.Store).Update(c.ctx(), c.claims.PartnerID, in.ID, func(item *store.CatalogItem) error {
 		err := in.set(item)
 		if err != nil || !withFile {
 			return err
@@ -338,7 +338,7 @@ func (s *server) importVoice(unknown string) func(*call) (any, error) {
 		if !ok {
 			return nil, exception(unknown, unknown)
 		}
-		r, err := s.Store.Catalog().Create(c.ctx(), c.claims.PartnerID, store.CatalogItem{
+		r, err := store.Catalog(s.Store).Create(c.ctx(), c.claims.PartnerID, store.CatalogItem{
 			Type: store.VoiceItem, AdminTags: []string{"custom"}, ProviderID: body.VoiceID,
 			Attributes: map[string]map[string]any{"voice": {"name": name, "description": "Imported.", "language": "en"}},
 		})
@@ -381,7 +381,7 @@ func (s *server) readAsset(ctx context.Context, name string) (mediaType string, 
 	if !drawn {
 		return s.Store.Asset(ctx, name)
 	}
-	item, err := s.Store.Catalog().Get(ctx, store.SharedPartner, id)
+	item, err := store.Catalog(s.Store).Get(ctx, store.SharedPartner, id)
 	if err != nil {
 		return "", nil, err
 	}
@@ -392,7 +392,7 @@ func (s *server) readAsset(ctx context.Context, name string) (mediaType string, 
 // avatarPreviews are the previews of an agent's avatars.
 func (s *server) avatarPreviews(c *call, ids []string) ([]avatar, error) {
 	list := []avatar{}
-	avatars, err := s.Store.Avatars().Usable(c.ctx(), c.claims.PartnerID, ids)
+	avatars, err := store.Avatars(s.Store).Usable(c.ctx(), c.claims.PartnerID, ids)
 	if err != nil {
 		return nil, err
 	}
@@ -404,7 +404,7 @@ func (s *server) avatarPreviews(c *call, ids []string) ([]avatar, error) {
 		case a.Body.Face != nil:
 			itemIDs = []string{a.Body.Face.ID}
 		}
-		items, err := s.Store.Catalog().Usable(c.ctx(), c.claims.PartnerID, itemIDs)
+		items, err := store.Catalog(s.Store).Usable(c.ctx(), c.claims.PartnerID, itemIDs)
 		if err != nil {
 			return nil, err
 		}

@@ -18,7 +18,7 @@ const noEmail = "this service sends no e-mail; thread_metadata.emails of a conve
 // emails are the templates of the messaging API, which is on the agent host here.
 func (s *server) emails() *resource[store.EmailTemplate] {
 	return &resource[store.EmailTemplate]{
-		records: s.Store.EmailTemplates(), view: viewAgentHost[store.EmailTemplate], set: setEmail,
+		records: store.EmailTemplates(s.Store), view: viewAgentHost[store.EmailTemplate], set: setEmail,
 		needs:    []string{"appGuid", "name", "subject", "body", "from", "language"},
 		query:    byFields("statusEqual", "appGuidEqual", "nameEqual"),
 		noEffect: func(*store.EmailTemplate, fields) []string { return []string{noEmail} },

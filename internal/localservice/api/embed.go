@@ -4,6 +4,8 @@ import (
 	"cmp"
 	"fmt"
 	"html"
+
+	"github.com/agentruntime/agentruntime/internal/localservice/store"
 )
 
 // embedStyles are the types of an embed script (management-api.md, F.3), each with the
@@ -36,7 +38,7 @@ func (s *server) agentEmbed(c *call, body struct {
 		return nil, missing("agentId")
 	}
 	return s.agents().known(func() (any, error) {
-		agent, err := s.Store.AgentRecords().Get(c.ctx(), c.claims.PartnerID, body.AgentID)
+		agent, err := store.AgentRecords(s.Store).Get(c.ctx(), c.claims.PartnerID, body.AgentID)
 		if err != nil {
 			return nil, err
 		}

@@ -19,7 +19,7 @@ const noInsights = "this service has no model, which finds the values; they are 
 // must remove it from the rules first (service.md, Insight settings).
 func (s *server) insights() *resource[store.InsightSetting] {
 	k := &resource[store.InsightSetting]{
-		records: s.Store.InsightSettings(), view: viewAgentHost[store.InsightSetting], needs: []string{"key", "title", "prompt", "valueType"}, set: setInsight,
+		records: store.InsightSettings(s.Store), view: viewAgentHost[store.InsightSetting], needs: []string{"key", "title", "prompt", "valueType"}, set: setInsight,
 		query: byFields("statusEqual", "keyEqual"),
 	}
 	if s.Model == nil {

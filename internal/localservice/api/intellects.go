@@ -45,7 +45,7 @@ func viewIntellect(r *store.Record[store.Intellect]) any {
 
 func (s *server) intellects() *resource[store.Intellect] {
 	return &resource[store.Intellect]{
-		records: s.Store.Intellects(), view: viewIntellect, numbered: true, set: setIntellect, blank: pendingIntellect,
+		records: store.Intellects(s.Store), view: viewIntellect, numbered: true, set: setIntellect, blank: pendingIntellect,
 		query: paged("", false), noEffect: unusedOfIntellect,
 	}
 }

@@ -65,7 +65,7 @@ func TestSecretsAreNeverReadBack(t *testing.T) {
 			t.Errorf("%s shows a secret: %s", call.path, got.body)
 		}
 	}
-	r, err := m.store.Intellects().Get(t.Context(), m.partner.ID, fmt.Sprint(id))
+	r, err := store.Intellects(m.store).Get(t.Context(), m.partner.ID, fmt.Sprint(id))
 	if err != nil || fmt.Sprint(r.Body.Secrets) != "map[A:alpha-value C:gamma-value]" {
 		t.Errorf("stored %v, %v", r.Body.Secrets, err)
 	}

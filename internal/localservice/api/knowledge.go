@@ -46,7 +46,7 @@ func viewKnowledge(r *store.Record[store.Knowledge]) any {
 
 func (s *server) knowledge() *resource[store.Knowledge] {
 	return &resource[store.Knowledge]{
-		records: s.Store.Knowledge(), view: viewKnowledge, numbered: true, shared: true, needs: []string{"name"}, set: setKnowledge,
+		records: store.KnowledgeRecords(s.Store), view: viewKnowledge, numbered: true, shared: true, needs: []string{"name"}, set: setKnowledge,
 		blank: func(c *call) store.Knowledge { return store.Knowledge{UserID: c.claims.UserID} },
 		query: knowledgeQuery,
 	}

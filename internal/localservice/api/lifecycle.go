@@ -32,7 +32,7 @@ func viewRule(r *store.Record[store.Rule]) any {
 
 func (s *server) rules() *resource[store.Rule] {
 	return &resource[store.Rule]{
-		records: s.Store.Rules(), view: viewRule, needs: []string{"name", "eventType", "actions"}, set: setRule,
+		records: store.Rules(s.Store), view: viewRule, needs: []string{"name", "eventType", "actions"}, set: setRule,
 		query: byFields("statusEqual", "eventTypeEqual", "objectTypeEqual"), noEffect: unusedOfRule,
 	}
 }

@@ -307,7 +307,7 @@ func viewCategory(r *store.Record[store.Category]) any {
 }
 
 func (s *server) category(c *call, id idText) (store.Record[store.Category], error) {
-	r, err := s.Store.Categories().Get(c.ctx(), c.claims.PartnerID, string(id))
+	r, err := store.Categories(s.Store).Get(c.ctx(), c.claims.PartnerID, string(id))
 	return r, orException(err, codeCategory, "there is no category "+string(id))
 }
 
@@ -340,7 +340,7 @@ func (s *server) categoryAdd(c *call, p struct {
 		made.FullName = parent.Body.FullName + store.CategorySeparator + in.Name
 		made.Ancestors = append(slices.Clone(parent.Body.Ancestors), parent.ID)
 	}
-	r, err := s.Store.Categories().Create(c.ctx(), c.claims.PartnerID, made)
+	r, err := store.Categories(s.Store).Create(c.ctx(), c.claims.PartnerID, made)
 	if errors.Is(err, store.ErrTaken) {
 		err = exception(codeSameCategory, "the category exists already: "+made.FullName)
 	}
@@ -361,7 +361,7 @@ func (s *server) categoryList(c *call, p listQuery) (any, error) {
 	if err := mediaQuery(&p, &q, filter); err != nil {
 		return nil, err
 	}
-	list, total, err := s.Store.Categories().List(c.ctx(), c.claims.PartnerID, q)
+	list, total, err := store.Categories(s.Store).List(c.ctx(), c.claims.PartnerID, q)
 	return mediaListed("KalturaCategoryListResponse", list, total, viewCategory), err
 }
 
@@ -393,14 +393,14 @@ func (s *server) entryAdd(c *call, p struct {
 	if err := cmp.Or(checkName("name", in.Name), oneOf(cmp.Or(in.Type, documentEntry), []idText{documentEntry}, "type")); err != nil {
 		return nil, err
 	}
-	r, err := s.Store.MediaEntries().Create(c.ctx(), c.claims.PartnerID, store.MediaEntry{
+	r, err := store.MediaEntries(s.Store).Create(c.ctx(), c.claims.PartnerID, store.MediaEntry{
 		Name: in.Name, Description: in.Description, Type: documentEntry, DocumentType: in.DocumentType, Categories: []string{},
 	})
 	return viewed(r, err, viewEntry)
 }
 
 func (s *server) entry(c *call, id string) (store.Record[store.MediaEntry], error) {
-	r, err := s.Store.MediaEntries().Get(c.ctx(), c.claims.PartnerID, id)
+	r, err := store.MediaEntries(s.Store).Get(c.ctx(), c.claims.PartnerID, id)
 	return r, orException(err, codeEntry, "there is no entry "+id)
 }
 
@@ -432,7 +432,7 @@ func (s *server) entryList(c *call, p listQuery) (any, error) {
 	case states != nil && ready != empty:
 		q.Where = append(q.Where, store.Has("assetId", ready))
 	}
-	list, total, err := s.Store.MediaEntries().List(c.ctx(), c.claims.PartnerID, q)
+	list, total, err := store.MediaEntries(s.Store).List(c.ctx(), c.claims.PartnerID, q)
 	return mediaListed("KalturaBaseEntryListResponse", list, total, viewEntry), err
 }
 
@@ -462,7 +462,7 @@ func (s *server) uploadAdd(c *call, p struct {
 	if err := s.Store.DeleteUploads(c.ctx(), time.Now().Add(-unusedUpload)); err != nil {
 		return nil, err
 	}
-	r, err := s.Store.Uploads().Create(c.ctx(), c.claims.PartnerID, made)
+	r, err := store.Uploads(s.Store).Create(c.ctx(), c.claims.PartnerID, made)
 	return viewed(r, err, viewUpload)
 }
 
@@ -501,7 +501,7 @@ func (s *server) takeUpload(r *http.Request) (any, error) {
 		if err != nil {
 			return nil, err
 		}
-		done, err := s.Store.Uploads().Update(c.ctx(), c.claims.PartnerID, id, func(u *store.Upload) error {
+		done, err := store.Uploads(s.Store).Update(c.ctx(), c.claims.PartnerID, id, func(u *store.Upload) error {
 			if u.AssetID != "" {
 				return exception(codeUploadStatus, "the upload token has a file already")
 			}
@@ -527,14 +527,14 @@ func (s *server) uploaded(c *call, file *fileResource) (store.Upload, error) {
 	if file == nil || file.Token == "" {
 		return store.Upload{}, missing("resource", "token")
 	}
-	u, err := s.Store.Uploads().Get(c.ctx(), c.claims.PartnerID, file.Token)
+	u, err := store.Uploads(s.Store).Get(c.ctx(), c.claims.PartnerID, file.Token)
 	switch {
 	case err != nil:
 		return store.Upload{}, orException(err, codeUploadToken, "there is no upload token "+file.Token)
 	case u.Body.AssetID == "":
 		return store.Upload{}, exception(codeUploadNoFile, "the upload token has no file yet")
 	}
-	err = s.Store.Uploads().Delete(c.ctx(), c.claims.PartnerID, file.Token)
+	err = store.Uploads(s.Store).Delete(c.ctx(), c.claims.PartnerID, file.Token)
 	return u.Body, orException(err, codeUploadToken, "there is no upload token "+file.Token)
 }
 
@@ -573,7 +573,7 @@ func (s *server) giveFile(c *call, entryID string, from *fileResource, set func(
 // has.
 func (s *server) changeEntry(c *call, id string, change func(*store.MediaEntry) error) (any, error) {
 	var before store.MediaEntry
-	r, err := s.Store.MediaEntries().Update(c.ctx(), c.claims.PartnerID, id, func(e *store.MediaEntry) (err error) {
+	r, err := store.MediaEntries(s.Store).Update(c.ctx(), c.claims.PartnerID, id, func(e *store.MediaEntry) (err error) {
 		before = *e
 		if err := change(e); err != nil {
 			return err
@@ -697,7 +697,7 @@ func (s *server) attachmentAdd(c *call, p struct {
 	if _, err := s.entry(c, p.EntryID); err != nil {
 		return nil, err
 	}
-	r, err := s.Store.Attachments().Create(c.ctx(), c.claims.PartnerID, store.Attachment{
+	r, err := store.Attachments(s.Store).Create(c.ctx(), c.claims.PartnerID, store.Attachment{
 		EntryID: p.EntryID, FileName: p.Asset.FileName, FileExt: p.Asset.FileExt, Format: p.Asset.Format,
 	})
 	return viewed(r, err, viewAttachment)
@@ -709,7 +709,7 @@ func (s *server) attachmentContent(c *call, p struct {
 	Resource *fileResource `json:"contentResource"`
 },
 ) (any, error) {
-	attachment, err := s.Store.Attachments().Get(c.ctx(), c.claims.PartnerID, p.ID)
+	attachment, err := store.Attachments(s.Store).Get(c.ctx(), c.claims.PartnerID, p.ID)
 	if err != nil {
 		return nil, orException(err, codeAttachment, "there is no attachment "+p.ID)
 	}
@@ -717,7 +717,7 @@ func (s *server) attachmentContent(c *call, p struct {
 	if err != nil {
 		return nil, err
 	}
-	attachment, err = s.Store.Attachments().Update(c.ctx(), c.claims.PartnerID, p.ID, func(a *store.Attachment) error {
+	attachment, err = store.Attachments(s.Store).Update(c.ctx(), c.claims.PartnerID, p.ID, func(a *store.Attachment) error {
 		a.AssetID = assetID
 		return nil
 	})

@@ -292,7 +292,7 @@ func TestUnusedUploadsGo(t *testing.T) {
 		return v.media(ks, "uploadtoken", "add", `{"uploadToken":{"fileName":"text.txt"}}`)["id"].(string)
 	}
 	upload := func(id string) (store.Record[store.Upload], error) {
-		return v.store.Uploads().Get(t.Context(), v.partner.ID, id)
+		return store.Uploads(v.store).Get(t.Context(), v.partner.ID, id)
 	}
 	recent := add()
 	v.uploadFile(ks, recent, "text.txt", "Bicycles.")
@@ -300,7 +300,7 @@ func TestUnusedUploadsGo(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) { // where the year is 2000
 		asset, err := v.store.AddAsset(t.Context(), "text/plain", strings.NewReader("Umbrellas."))
 		if err == nil {
-			old, err = v.store.Uploads().Create(t.Context(), v.partner.ID, store.Upload{AssetID: asset})
+			old, err = store.Uploads(v.store).Create(t.Context(), v.partner.ID, store.Upload{AssetID: asset})
 		}
 		if err != nil {
 			t.Fatal(err)
@@ -327,7 +327,7 @@ func TestAFileThatNoDocumentCanTakeGoes(t *testing.T) {
 	entry := v.addDocument(ks, "text.txt", "Bicycles.", v.addCategory(ks, "Food", 0))
 	upload := v.media(ks, "uploadtoken", "add", `{"uploadToken":{"fileName":"text.txt"}}`)["id"].(string)
 	v.uploadFile(ks, upload, "text.txt", strings.Repeat("The umbrellas stand in the hall.\n\n", 50_000))
-	asset := must.Get(small.Uploads().Get(t.Context(), v.partner.ID, upload))(t).Body.AssetID
+	asset := must.Get(store.Uploads(small).Get(t.Context(), v.partner.ID, upload))(t).Body.AssetID
 	content := fmt.Sprintf(`{"ks":%q,"entryId":%q,"resource":{"token":%q}}`, ks, entry, upload)
 	if got := v.post(SessionPrefix+"/service/document_documents/action/addContent", "", content); got.status != http.StatusInsufficientStorage {
 		t.Fatalf("status %d: %s", got.status, got.body)

@@ -84,7 +84,7 @@ func (s *server) partnerConfigRoutes(mux *http.ServeMux) {
 		if id == "0" {
 			return partnerConfigView{PartnerID: c.claims.PartnerID, Config: fields{}}, nil
 		}
-		r, err := s.Store.Intellects().Get(c.ctx(), c.claims.PartnerID, id)
+		r, err := store.Intellects(s.Store).Get(c.ctx(), c.claims.PartnerID, id)
 		return viewed(r, err, viewPartnerConfig)
 	}))
 	s.manage(mux, "/partner-config/update", withBody(s.partnerConfigUpdate))

@@ -34,9 +34,9 @@ func TestAgentsIntellect(t *testing.T) {
 	if err != nil || agent.Profile.BaseDirective != "Be long." || agent.Profile.MaxConversation.Seconds() != 60 {
 		t.Errorf("%+v, %v", agent.Profile, err)
 	}
-	_, before, _ := m.store.Intellects().List(t.Context(), m.partner.ID, store.Query{})
+	_, before, _ := store.Intellects(m.store).List(t.Context(), m.partner.ID, store.Query{})
 	m.refuses("/v1/agent/create", `{"displayName":" ","intellect":{"base_directive":"x"}}`, 400, "displayName")
-	if _, after, _ := m.store.Intellects().List(t.Context(), m.partner.ID, store.Query{}); after != before {
+	if _, after, _ := store.Intellects(m.store).List(t.Context(), m.partner.ID, store.Query{}); after != before {
 		t.Error("an agent that was refused left its intellect")
 	}
 }

@@ -18,7 +18,7 @@ func viewSkill(r *store.Record[store.Skill]) any {
 
 func (s *server) skills() *resource[store.Skill] {
 	return &resource[store.Skill]{
-		records: s.Store.Skills(), view: viewSkill, needs: []string{"name", "description"}, set: setSkill,
+		records: store.Skills(s.Store), view: viewSkill, needs: []string{"name", "description"}, set: setSkill,
 		query: paged("SkillListFilter", true),
 	}
 }

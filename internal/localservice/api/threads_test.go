@@ -170,7 +170,7 @@ func TestStatusAndStarters(t *testing.T) {
 	} {
 		wantStatus(t, agent, v.do(v.request("GET", "/assistant/status", v.conversation(agent, "ann"), "", "")), 200, want)
 	}
-	lonely := must.Get(v.store.Intellects().Create(t.Context(), v.partner.ID, store.NewIntellect()))(t)
+	lonely := must.Get(store.Intellects(v.store).Create(t.Context(), v.partner.ID, store.NewIntellect()))(t)
 	for name, privileges := range map[string]string{
 		"an intellect that no agent uses": fmt.Sprintf("geniegpcid:%d", lonely.Number()), "the default persona": "setrole:PLAYBACK_BASE_ROLE",
 	} {

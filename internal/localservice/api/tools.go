@@ -18,7 +18,7 @@ var toolName = regexp.MustCompile(`^[A-Za-z0-9_-]{1,64}$`)
 
 func (s *server) tools() *resource[store.Tool] {
 	return &resource[store.Tool]{
-		records: s.Store.Tools(), view: viewConversationHost[store.Tool], needs: []string{"name", "config"}, set: setTool,
+		records: store.ToolRecords(s.Store), view: viewConversationHost[store.Tool], needs: []string{"name", "config"}, set: setTool,
 		query: paged("ToolListFilter", false), noEffect: unusedOfTool,
 	}
 }

@@ -86,7 +86,7 @@ func TestSkillsThatAreRefused(t *testing.T) {
 // TestSharedSkills: they are listed and can be attached, and nothing else.
 func TestSharedSkills(t *testing.T) {
 	m := serve(t, nil, nil).manager()
-	shared := must.Get(m.store.Skills().Create(t.Context(), store.SharedPartner, store.Skill{Name: "shared for all", Description: "d"}))(t)
+	shared := must.Get(store.Skills(m.store).Create(t.Context(), store.SharedPartner, store.Skill{Name: "shared for all", Description: "d"}))(t)
 	list := m.call("/v1/skill/list", `{"filter":{"objectType":"SkillListFilter"}}`, 200)
 	i := slices.Index(names(list, "id"), shared.ID)
 	if i < 0 || names(list, "partner_id")[i] != "0" {

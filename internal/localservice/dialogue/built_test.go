@@ -61,12 +61,12 @@ func (f *fixture) builtBy(tools []store.Tool, change func(in *store.Intellect, i
 	in := store.NewIntellect()
 	var ids []string
 	for _, tool := range tools {
-		r := must.Get(f.cfg.Store.Tools().Create(ctx, partner, tool))(f.t)
+		r := must.Get(store.ToolRecords(f.cfg.Store).Create(ctx, partner, tool))(f.t)
 		ids = append(ids, r.ID)
 	}
 	change(&in, ids)
-	intellect := must.Get(f.cfg.Store.Intellects().Create(ctx, partner, in))(f.t)
-	record := must.Get(f.cfg.Store.AgentRecords().Create(ctx, partner, store.AgentRecord{
+	intellect := must.Get(store.Intellects(f.cfg.Store).Create(ctx, partner, in))(f.t)
+	record := must.Get(store.AgentRecords(f.cfg.Store).Create(ctx, partner, store.AgentRecord{
 		AgentFields: store.AgentFields{DisplayName: "Eve", Intellect: store.IntellectRef{ID: intellect.Number()}}, WidgetID: store.UUID(),
 	}))(f.t)
 	agent := must.Get(f.cfg.Store.Agent(ctx, partner, record.ID))(f.t)
@@ -260,7 +260,7 @@ func TestKeptSkillsStayInTheThread(t *testing.T) {
 		loaded = q.LoadedSkills
 		return out.Say(q.Profile.Skills[0].Name)
 	}))
-	skill := must.Get(f.cfg.Store.Skills().Create(t.Context(), f.caller(store.Silent, "ann").Agent.PartnerID, store.Skill{Name: "refunds", Description: "d"}))(t)
+	skill := must.Get(store.Skills(f.cfg.Store).Create(t.Context(), f.caller(store.Silent, "ann").Agent.PartnerID, store.Skill{Name: "refunds", Description: "d"}))(t)
 	who := f.builtBy(nil, func(in *store.Intellect, _ []string) {
 		in.SkillIDs = []store.SkillRef{{ID: skill.ID, Mode: "adhoc-save"}}
 	})

@@ -435,7 +435,7 @@ func TestCallerIsThePersonaOfItsToken(t *testing.T) {
 	agent := f.caller(store.Tools, "").Agent
 	partners := must.Get(f.cfg.Store.Partners(t.Context()))(t)
 	config := fmt.Sprintf("geniegpcid:%d", agent.ConfigID)
-	other := must.Get(f.cfg.Store.AgentRecords().Create(t.Context(), agent.PartnerID, store.AgentRecord{
+	other := must.Get(store.AgentRecords(f.cfg.Store).Create(t.Context(), agent.PartnerID, store.AgentRecord{
 		AgentFields: store.AgentFields{DisplayName: "Ben", Intellect: store.IntellectRef{ID: agent.ConfigID}}, WidgetID: store.UUID(),
 	}))(t)
 	for _, tt := range []struct {

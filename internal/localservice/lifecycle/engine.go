@@ -119,7 +119,7 @@ func (e *Engine) handle(ctx context.Context, event store.Event) error {
 
 // Matching returns the rules that an event of a thread triggers.
 func Matching(ctx context.Context, s *store.Store, t *store.Thread, event store.Event) ([]store.Record[store.Rule], error) {
-	all, _, err := s.Rules().List(ctx, t.PartnerID, store.Query{})
+	all, _, err := store.Rules(s).List(ctx, t.PartnerID, store.Query{})
 	var rules []store.Record[store.Rule]
 	for _, r := range all {
 		if Matches(&r.Body, t, event) {
@@ -281,7 +281,7 @@ func (j *job) insights(ctx context.Context, ids []string) error {
 	if err := j.read(ctx); err != nil {
 		return err
 	}
-	settings, err := j.Store.InsightSettings().Usable(ctx, j.thread.PartnerID, ids)
+	settings, err := store.InsightSettings(j.Store).Usable(ctx, j.thread.PartnerID, ids)
 	if err != nil {
 		return err
 	}

@@ -51,7 +51,7 @@ func (sc *scene) newThread(agent string) store.Thread {
 func (sc *scene) summarised(config store.SummaryConfig) store.Thread {
 	sc.t.Helper()
 	agents := must.Get(sc.store.Agents(sc.t.Context(), sc.partner))(sc.t)
-	must.Get(sc.store.Intellects().Update(sc.t.Context(), sc.partner, fmt.Sprint(agents[0].ConfigID), func(in *store.Intellect) error {
+	must.Get(store.Intellects(sc.store).Update(sc.t.Context(), sc.partner, fmt.Sprint(agents[0].ConfigID), func(in *store.Intellect) error {
 		in.Summary = &config
 		return nil
 	}))(sc.t)
@@ -91,7 +91,7 @@ func (sc *scene) reload(threadID string) store.Thread {
 
 func (sc *scene) setting(key string, kind store.ValueType, status string) string {
 	sc.t.Helper()
-	r := must.Get(sc.store.InsightSettings().Create(sc.t.Context(), sc.partner, store.InsightSetting{
+	r := must.Get(store.InsightSettings(sc.store).Create(sc.t.Context(), sc.partner, store.InsightSetting{
 		Key: key, Title: key, Prompt: "Find " + key + " of {{ sys__user_id }}.", ValueType: kind, Status: status,
 	}))(sc.t)
 	return r.ID
@@ -103,7 +103,7 @@ func (sc *scene) rule(r store.Rule) {
 	if r.Status == "" {
 		r.Status = store.StatusActive
 	}
-	must.Get(sc.store.Rules().Create(sc.t.Context(), sc.partner, r))(sc.t)
+	must.Get(store.Rules(sc.store).Create(sc.t.Context(), sc.partner, r))(sc.t)
 }
 
 func insightsOf(ids ...string) []store.RuleAction {
@@ -258,7 +258,7 @@ func TestInsights(t *testing.T) {
 func TestAnalysisUpdatedSetsOffRules(t *testing.T) {
 	sc := newScene(t)
 	sc.say(sc.thread.ID, store.Human, "Hello")
-	template := must.Get(sc.store.EmailTemplates().Create(t.Context(), sc.partner, store.EmailTemplate{Name: "Bye"}))(t).ID
+	template := must.Get(store.EmailTemplates(sc.store).Create(t.Context(), sc.partner, store.EmailTemplate{Name: "Bye"}))(t).ID
 	sc.rule(store.Rule{
 		EventType: store.AnalysisUpdated, Conditions: []store.RuleTerm{{Field: changedKeys, Operator: Contains, Value: "mood"}},
 		Actions: []store.RuleAction{{Type: store.EmailAction, EmailTemplateID: template, To: "a@b.example"}},

@@ -33,7 +33,7 @@ var ErrNoIntellect = fmt.Errorf("the agent's intellect: %w", ErrNotFound)
 // Agents returns the partner's agents in the order in which they were made, without
 // their profiles.
 func (s *Store) Agents(ctx context.Context, partnerID int64) ([]Agent, error) {
-	records, _, err := s.AgentRecords().List(ctx, partnerID, Query{})
+	records, _, err := AgentRecords(s).List(ctx, partnerID, Query{})
 	list := make([]Agent, len(records))
 	for i, r := range records {
 		list[i] = agentOf(&r)
@@ -43,11 +43,11 @@ func (s *Store) Agents(ctx context.Context, partnerID int64) ([]Agent, error) {
 
 // Agent returns the partner's agent with that id, with everything it refers to.
 func (s *Store) Agent(ctx context.Context, partnerID int64, id string) (Agent, error) {
-	record, err := s.AgentRecords().Get(ctx, partnerID, id)
+	record, err := AgentRecords(s).Get(ctx, partnerID, id)
 	if err != nil {
 		return Agent{}, err
 	}
-	intellect, err := s.Intellects().Get(ctx, partnerID, strconv.FormatInt(record.Body.Intellect.ID, 10))
+	intellect, err := Intellects(s).Get(ctx, partnerID, strconv.FormatInt(record.Body.Intellect.ID, 10))
 	if errors.Is(err, ErrNotFound) {
 		err = ErrNoIntellect
 	}
@@ -60,7 +60,7 @@ func (s *Store) Agent(ctx context.Context, partnerID int64, id string) (Agent, e
 // AgentByConfig returns an agent with the given intellect: the oldest one, or, if there is
 // none, one made from the intellect alone.
 func (s *Store) AgentByConfig(ctx context.Context, partnerID, configID int64) (Agent, error) {
-	intellect, err := s.Intellects().Get(ctx, partnerID, strconv.FormatInt(configID, 10))
+	intellect, err := Intellects(s).Get(ctx, partnerID, strconv.FormatInt(configID, 10))
 	if err != nil {
 		return Agent{}, err
 	}
@@ -97,15 +97,15 @@ func agentOf(r *Record[AgentRecord]) Agent {
 // resolve assembles an agent from its parts. Parts that no longer exist are left out.
 func (s *Store) resolve(ctx context.Context, r *Record[AgentRecord], intellect *Record[Intellect]) (Agent, error) {
 	agent, in := agentOf(r), &intellect.Body
-	avatars, err := s.Avatars().Usable(ctx, r.PartnerID, r.Body.AvatarIDs)
+	avatars, err := Avatars(s).Usable(ctx, r.PartnerID, r.Body.AvatarIDs)
 	if err != nil {
 		return agent, err
 	}
-	tools, err := s.Tools().Usable(ctx, r.PartnerID, in.ToolIDs)
+	tools, err := ToolRecords(s).Usable(ctx, r.PartnerID, in.ToolIDs)
 	if err != nil {
 		return agent, err
 	}
-	startTools, err := s.Tools().Usable(ctx, r.PartnerID, in.ThreadStartTools)
+	startTools, err := ToolRecords(s).Usable(ctx, r.PartnerID, in.ThreadStartTools)
 	if err != nil {
 		return agent, err
 	}
@@ -173,7 +173,7 @@ func (s *Store) appearance(ctx context.Context, r *Record[Avatar]) (*AvatarProfi
 	case r.Body.Face != nil:
 		ids[1] = r.Body.Face.ID
 	}
-	items, err := s.Catalog().Usable(ctx, r.PartnerID, ids)
+	items, err := Catalog(s).Usable(ctx, r.PartnerID, ids)
 	looks := map[string]string{}
 	for _, item := range items {
 		if item.ID == p.VoiceID {
@@ -215,7 +215,7 @@ func (s *Store) skillsOf(ctx context.Context, partnerID int64, refs []SkillRef) 
 		conditions[ref.ID] = ref
 		ids = append(ids, ref.ID)
 	}
-	found, err := s.Skills().Usable(ctx, partnerID, ids)
+	found, err := Skills(s).Usable(ctx, partnerID, ids)
 	var list []AttachedSkill
 	for _, r := range found {
 		list = append(list, AttachedSkill{r.Body, conditions[r.ID]})
@@ -227,19 +227,19 @@ func (s *Store) skillsOf(ctx context.Context, partnerID int64, refs []SkillRef) 
 // unless the agent is only a voice.
 func (s *Store) build(ctx context.Context, tx *sql.Tx, partnerID, configID int64, a builtIn) error {
 	for _, tool := range a.tools {
-		r, err := s.Tools().insert(ctx, tx, partnerID, "", tool)
+		r, err := ToolRecords(s).insert(ctx, tx, partnerID, "", tool)
 		if err != nil {
 			return fmt.Errorf("tool %s: %w", tool.Name, err)
 		}
 		a.intellect.ToolIDs = append(a.intellect.ToolIDs, r.ID)
 	}
-	if _, err := s.Intellects().insert(ctx, tx, partnerID, strconv.FormatInt(configID, 10), a.intellect); err != nil {
+	if _, err := Intellects(s).insert(ctx, tx, partnerID, strconv.FormatInt(configID, 10), a.intellect); err != nil {
 		return fmt.Errorf("intellect: %w", err)
 	}
 	record := AgentRecord{AgentFields: NewAgent(), Name: a.name, WidgetID: a.name} // a page may have the id of the widget in its HTML
 	record.DisplayName, record.Intellect, record.ScreenShare.Enabled = a.intellect.Name, IntellectRef{OwnIntellect, configID}, a.screenShare
 	if !a.voiceOnly {
-		avatar, err := s.Avatars().insert(ctx, tx, partnerID, "", Avatar{
+		avatar, err := Avatars(s).insert(ctx, tx, partnerID, "", Avatar{
 			Name: a.intellect.Name, Voice: AvatarVoice{ID: presetVoice}, Visual: &Visual{ID: presetVisual},
 		})
 		if err != nil {
@@ -247,7 +247,7 @@ func (s *Store) build(ctx context.Context, tx *sql.Tx, partnerID, configID int64
 		}
 		record.AvatarIDs = append(record.AvatarIDs, avatar.ID)
 	}
-	_, err := s.AgentRecords().insert(ctx, tx, partnerID, "", record)
+	_, err := AgentRecords(s).insert(ctx, tx, partnerID, "", record)
 	return err
 }
 

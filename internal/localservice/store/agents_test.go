@@ -14,17 +14,17 @@ import (
 func TestAppearanceOfAnAgent(t *testing.T) {
 	s := open(t)
 	ctx, partner := t.Context(), onlyPartner(t, s).ID
-	stored := s.Avatars()
+	stored := Avatars(s)
 	stored.references = nil // as in data of an older version
 	create := func(in Intellect, avatars ...Avatar) Profile {
 		t.Helper()
-		intellect := must.Get(s.Intellects().Create(ctx, partner, in))(t)
+		intellect := must.Get(Intellects(s).Create(ctx, partner, in))(t)
 		record := AgentRecord{AgentFields: AgentFields{DisplayName: "Eve", Intellect: IntellectRef{ID: intellect.Number()}}, WidgetID: UUID()}
 		for _, a := range avatars {
 			r := must.Get(stored.Create(ctx, partner, a))(t)
 			record.AvatarIDs = append(record.AvatarIDs, r.ID)
 		}
-		r := must.Get(s.AgentRecords().Create(ctx, partner, record))(t)
+		r := must.Get(AgentRecords(s).Create(ctx, partner, record))(t)
 		agent := must.Get(s.Agent(ctx, partner, r.ID))(t)
 		return agent.Profile
 	}

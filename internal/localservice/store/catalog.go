@@ -56,13 +56,13 @@ const (
 )
 
 // Catalog is the collection of catalog items.
-func (s *Store) Catalog() Collection[CatalogItem] {
+func Catalog(s *Store) Collection[CatalogItem] {
 	return Collection[CatalogItem]{store: s, kind: CatalogKind, newID: HexID, hasFile: true}
 }
 
 // AvatarTemplates is the collection of presets from which avatars can be made, which all
 // partners share.
-func (s *Store) AvatarTemplates() Collection[Avatar] {
+func AvatarTemplates(s *Store) Collection[Avatar] {
 	return Collection[Avatar]{store: s, kind: "avatar-template", newID: HexID}
 }
 
@@ -75,10 +75,10 @@ const (
 // seedShared adds the shared records that are not there yet.
 func (s *Store) seedShared(ctx context.Context) error {
 	return s.tx(ctx, func(tx *sql.Tx) error {
-		if err := errors.Join(s.Catalog().ensureAll(ctx, tx, presets()), s.AvatarTemplates().ensureAll(ctx, tx, presetTemplates())); err != nil {
+		if err := errors.Join(Catalog(s).ensureAll(ctx, tx, presets()), AvatarTemplates(s).ensureAll(ctx, tx, presetTemplates())); err != nil {
 			return err
 		}
-		return s.Skills().ensure(ctx, tx, "5ac00000-0000-4000-8000-0000000000c1", Skill{
+		return Skills(s).ensure(ctx, tx, "5ac00000-0000-4000-8000-0000000000c1", Skill{
 			Name: "small talk", Description: "How to answer greetings, thanks and goodbyes.",
 			Instructions: "Answer a greeting, thanks or a goodbye in one friendly sentence, and offer help with the visitor's question.",
 		})

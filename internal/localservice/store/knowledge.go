@@ -59,9 +59,9 @@ type Indexer struct {
 // Indexed is the indexer of a source whose passages are stored.
 func Indexed() []Indexer { return []Indexer{{"fulltext", true}} }
 
-// Knowledge is the collection of texts to answer from. Storing a record with passages
+// KnowledgeRecords is the collection of texts to answer from. Storing a record with passages
 // replaces its stored passages; deleting a record deletes them.
-func (s *Store) Knowledge() Collection[Knowledge] {
+func KnowledgeRecords(s *Store) Collection[Knowledge] {
 	c := Collection[Knowledge]{store: s, kind: KnowledgeKind}
 	c.namedBy = []idList{{IntellectKind, "knowledge_ids"}}
 	c.kept = func(ctx context.Context, tx *sql.Tx, r *Record[Knowledge]) error {
@@ -85,7 +85,7 @@ func (s *Store) usableKnowledge(ctx context.Context, partnerID int64, ids []int6
 	for i, id := range ids {
 		list[i] = strconv.FormatInt(id, 10)
 	}
-	found, err := s.Knowledge().Usable(ctx, partnerID, list)
+	found, err := KnowledgeRecords(s).Usable(ctx, partnerID, list)
 	if err != nil {
 		return nil, err
 	}

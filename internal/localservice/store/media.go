@@ -57,13 +57,13 @@ type Attachment struct {
 
 // Categories is the collection of categories. No two have the same full name. Their ids
 // are numbers that knowledge records do not have, so that both can own passages.
-func (s *Store) Categories() Collection[Category] {
+func Categories(s *Store) Collection[Category] {
 	return Collection[Category]{store: s, kind: CategoryKind, name: func(c *Category) string { return c.FullName }}
 }
 
 // MediaEntries is the collection of documents. Storing one with passages replaces its
 // stored passages.
-func (s *Store) MediaEntries() Collection[MediaEntry] {
+func MediaEntries(s *Store) Collection[MediaEntry] {
 	c := Collection[MediaEntry]{store: s, kind: "media-entry", newID: entryID}
 	c.kept = func(ctx context.Context, tx *sql.Tx, r *Record[MediaEntry]) error {
 		if r.Body.Passages == nil {
@@ -95,7 +95,7 @@ func (s *Store) MediaEntries() Collection[MediaEntry] {
 func entryID() string { return "1_" + strings.ToLower(rand.Text()[:8]) }
 
 // Uploads is the collection of uploads.
-func (s *Store) Uploads() Collection[Upload] {
+func Uploads(s *Store) Collection[Upload] {
 	return Collection[Upload]{store: s, kind: "upload", newID: UUID}
 }
 
@@ -122,7 +122,7 @@ func (s *Store) AwaitsUpload(ctx context.Context, id string) (waits bool, err er
 }
 
 // Attachments is the collection of attachments.
-func (s *Store) Attachments() Collection[Attachment] {
+func Attachments(s *Store) Collection[Attachment] {
 	return Collection[Attachment]{store: s, kind: "attachment", newID: entryID}
 }
 
@@ -132,7 +132,7 @@ func (s *Store) Within(ctx context.Context, partnerID int64, ids []string) ([]st
 	if len(ids) == 0 {
 		return nil, nil
 	}
-	list, _, err := s.Categories().List(ctx, partnerID, Query{Where: []Condition{{
+	list, _, err := Categories(s).List(ctx, partnerID, Query{Where: []Condition{{
 		`(id IN (SELECT value FROM json_each(?)) OR ` + HasAny("", nil).sql + `)`,
 		[]any{jsonList(ids), "$.ancestors", jsonList(ids)},
 	}}})

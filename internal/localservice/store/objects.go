@@ -45,6 +45,10 @@ func (r *Record[T]) Number() int64 {
 
 // Collection is all records of one kind. Every method is limited to one partner: an id of
 // another partner is treated like one that does not exist ([ErrNotFound]).
+//
+// What returns one is a function, such as [Intellects], and not a method of [Store]: the methods of a generic type
+// are compiled again in each package that describes a type with it. With methods of Store that was every package with
+// a Store in one of its types, and 2 s of a core for each.
 type Collection[T any] struct {
 	store *Store
 	kind  string

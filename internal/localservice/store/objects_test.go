@@ -52,9 +52,9 @@ func TestAChangeOfARecordBlocksNoOtherWrite(t *testing.T) {
 func TestNumbersOfRecordsAreNotUsedAgain(t *testing.T) {
 	s := open(t)
 	partner := onlyPartner(t, s).ID
-	first := must.Get(s.Intellects().Create(t.Context(), partner, NewIntellect()))(t)
-	must.Do(t, s.Intellects().Delete(t.Context(), partner, first.ID))
-	second, err := s.Intellects().Create(t.Context(), partner, NewIntellect())
+	first := must.Get(Intellects(s).Create(t.Context(), partner, NewIntellect()))(t)
+	must.Do(t, Intellects(s).Delete(t.Context(), partner, first.ID))
+	second, err := Intellects(s).Create(t.Context(), partner, NewIntellect())
 	if err != nil || second.Number() <= first.Number() || first.Number() <= firstConfigID {
 		t.Errorf("%v, then %v, %v", first.ID, second.ID, err)
 	}
@@ -63,14 +63,14 @@ func TestNumbersOfRecordsAreNotUsedAgain(t *testing.T) {
 // TestASettingOfARuleThatIsBeingStoredIsNotDeleted: the rule is stored while the delete waits.
 func TestASettingOfARuleThatIsBeingStoredIsNotDeleted(t *testing.T) {
 	s := open(t)
-	other := must.Get(s.InsightSettings().Create(t.Context(), 1, InsightSetting{Key: "other"}))(t)
-	setting := must.Get(s.InsightSettings().Create(t.Context(), 1, InsightSetting{Key: "k"}))(t)
+	other := must.Get(InsightSettings(s).Create(t.Context(), 1, InsightSetting{Key: "other"}))(t)
+	setting := must.Get(InsightSettings(s).Create(t.Context(), 1, InsightSetting{Key: "k"}))(t)
 	deleted := make(chan error, 1)
 	must.Do(t, s.tx(t.Context(), func(tx *sql.Tx) error {
 		actions := []RuleAction{{Type: EmailAction}, {Type: InsightAction, InsightSettingIDs: []string{other.ID, setting.ID}}}
-		must.Get(s.Rules().create(t.Context(), tx, 1, Rule{Name: "r", Actions: actions}))(t)
+		must.Get(Rules(s).create(t.Context(), tx, 1, Rule{Name: "r", Actions: actions}))(t)
 		waits := s.write.Stats().WaitCount
-		go func() { deleted <- s.InsightSettings().Delete(t.Context(), 1, setting.ID) }()
+		go func() { deleted <- InsightSettings(s).Delete(t.Context(), 1, setting.ID) }()
 		for s.write.Stats().WaitCount == waits {
 			time.Sleep(time.Millisecond)
 		}
@@ -79,8 +79,8 @@ func TestASettingOfARuleThatIsBeingStoredIsNotDeleted(t *testing.T) {
 	if err := <-deleted; !errors.Is(err, ErrInUse) || !strings.Contains(err.Error(), "the lifecycle rule") {
 		t.Errorf("err = %v", err)
 	}
-	must.Get(s.InsightSettings().Get(t.Context(), 1, setting.ID))(t)
-	if err := s.InsightSettings().Delete(t.Context(), 2, setting.ID); !errors.Is(err, ErrNotFound) {
+	must.Get(InsightSettings(s).Get(t.Context(), 1, setting.ID))(t)
+	if err := InsightSettings(s).Delete(t.Context(), 2, setting.ID); !errors.Is(err, ErrNotFound) {
 		t.Errorf("of another partner: %v", err)
 	}
 }
@@ -118,18 +118,18 @@ func TestFilesAreStoredInParts(t *testing.T) {
 func TestAReferenceIsCheckedWhenItIsStored(t *testing.T) {
 	s := open(t)
 	ctx := t.Context()
-	template := must.Get(s.EmailTemplates().Create(ctx, 1, EmailTemplate{Name: "t"}))(t)
-	rule := must.Get(s.Rules().Create(ctx, 1, Rule{Name: "r"}))(t)
+	template := must.Get(EmailTemplates(s).Create(ctx, 1, EmailTemplate{Name: "t"}))(t)
+	rule := must.Get(Rules(s).Create(ctx, 1, Rule{Name: "r"}))(t)
 	mail := []RuleAction{{Type: EmailAction, EmailTemplateID: template.ID}}
-	_, err := s.Rules().Update(ctx, 1, rule.ID, func(r *Rule) error {
+	_, err := Rules(s).Update(ctx, 1, rule.ID, func(r *Rule) error {
 		r.Actions = mail
-		return s.EmailTemplates().Delete(ctx, 1, template.ID)
+		return EmailTemplates(s).Delete(ctx, 1, template.ID)
 	})
 	var missing *MissingError
 	if !errors.As(err, &missing) || missing.ID != template.ID {
 		t.Errorf("stored a rule with a template that was deleted meanwhile: %v", err)
 	}
-	_, err = s.Rules().Create(ctx, 1, Rule{Name: "r", Actions: mail})
+	_, err = Rules(s).Create(ctx, 1, Rule{Name: "r", Actions: mail})
 	if !errors.As(err, &missing) {
 		t.Errorf("stored a new rule with a template that does not exist: %v", err)
 	}

@@ -281,13 +281,13 @@ type Skill struct {
 const agentKind = "agent"
 
 // AgentRecords is the collection of agents.
-func (s *Store) AgentRecords() Collection[AgentRecord] {
+func AgentRecords(s *Store) Collection[AgentRecord] {
 	c := Collection[AgentRecord]{store: s, kind: agentKind, newID: UUID, references: (*AgentRecord).references}
 	c.parts = func(ctx context.Context, tx *sql.Tx, partnerID int64, a *AgentRecord) error {
 		if a.NewIntellect == nil {
 			return nil
 		}
-		made, err := s.Intellects().create(ctx, tx, partnerID, *a.NewIntellect)
+		made, err := Intellects(s).create(ctx, tx, partnerID, *a.NewIntellect)
 		a.Intellect, a.NewIntellect = IntellectRef{Type: OwnIntellect, ID: made.Number()}, nil
 		return err
 	}
@@ -296,24 +296,24 @@ func (s *Store) AgentRecords() Collection[AgentRecord] {
 
 // Intellects is the collection of intellects. Their ids are numbers, the configuration
 // ids of tokens.
-func (s *Store) Intellects() Collection[Intellect] {
+func Intellects(s *Store) Collection[Intellect] {
 	return Collection[Intellect]{store: s, kind: IntellectKind, references: (*Intellect).references}
 }
 
 // Avatars is the collection of avatars.
-func (s *Store) Avatars() Collection[Avatar] {
+func Avatars(s *Store) Collection[Avatar] {
 	return Collection[Avatar]{store: s, kind: AvatarKind, newID: HexID, namedBy: []idList{{agentKind, "avatarIds"}}, references: (*Avatar).references}
 }
 
-// Tools is the collection of tools. Their names are unique within a partner.
-func (s *Store) Tools() Collection[Tool] {
+// ToolRecords is the collection of tools. Their names are unique within a partner.
+func ToolRecords(s *Store) Collection[Tool] {
 	c := Collection[Tool]{store: s, kind: ToolKind, newID: UUID, name: func(t *Tool) string { return t.Name }}
 	c.namedBy = []idList{{IntellectKind, "tool_ids"}, {IntellectKind, "thread_start_tools"}}
 	return c
 }
 
 // Skills is the collection of skills. Their names are unique within a partner.
-func (s *Store) Skills() Collection[Skill] {
+func Skills(s *Store) Collection[Skill] {
 	c := Collection[Skill]{store: s, kind: SkillKind, newID: UUID, name: func(t *Skill) string { return t.Name }}
 	c.namedBy = []idList{{IntellectKind, "skill_ids"}}
 	return c

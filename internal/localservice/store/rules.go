@@ -79,7 +79,7 @@ type EmailTemplate struct {
 
 // InsightSettings is the collection of insight settings. One to which a rule refers is not
 // deleted.
-func (s *Store) InsightSettings() Collection[InsightSetting] {
+func InsightSettings(s *Store) Collection[InsightSetting] {
 	return Collection[InsightSetting]{store: s, kind: InsightKind, newID: UUID, referrer: ruleOf}
 }
 
@@ -101,11 +101,11 @@ func ruleOf(ctx context.Context, tx *sql.Tx, partnerID int64, setting string) (s
 const ruleKind = "lifecycle-rule"
 
 // Rules is the collection of lifecycle rules.
-func (s *Store) Rules() Collection[Rule] {
+func Rules(s *Store) Collection[Rule] {
 	return Collection[Rule]{store: s, kind: ruleKind, newID: UUID, references: (*Rule).references}
 }
 
 // EmailTemplates is the collection of email templates.
-func (s *Store) EmailTemplates() Collection[EmailTemplate] {
+func EmailTemplates(s *Store) Collection[EmailTemplate] {
 	return Collection[EmailTemplate]{store: s, kind: EmailKind, newID: UUID}
 }
