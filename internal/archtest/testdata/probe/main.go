@@ -1,5 +1,3 @@
-//go:build js && wasm
-
 // Command probe uses everything that a program for the page must not link, so that
 // TestEveryRowOfTheTableCanFail can check that each row of the tables is reported.
 package main
