@@ -75,6 +75,12 @@ test("a call stores its place with a variable, and its end returns at once", () 
   assert.deepEqual(variables, [type.i32, type.i64, type.i64])
 })
 
+test("a branch to the end of a block that is not the last stays", () => {
+  const first = code(op.block, noResult, number(1), op.branchIf, 0, op.end)
+  const { text } = shortened(op.globalGet, 0, set, sp, first, op.block, noResult, op.end, number(1), op.end)
+  assert.ok(text.includes(hex(first)), text)
+})
+
 test("a function of assembly stays", () => {
   const body = code(plus(8), load(0), op.drop, number(0), op.end)
   assert.equal(shortened(body).text, hex(body))

@@ -146,12 +146,13 @@ function indexed(of, index) {
 function unwinds(list) {
   const [block, one, end] = list.slice(-3)
   if (!is(block, op.end) || !is(one, op.i32, 1) || !is(end, op.end)) return list
-  let depth = 0
-  return list.flatMap((it) => {
+  let [depth, outermost] = [0, 0] // open blocks, and those that have ended and were in no other
+  const out = list.flatMap((it) => {
     if (it.op === op.block || it.op === op.loop || it.op === op.if) depth++
-    if (it.op === op.end) depth--
+    if (it.op === op.end && --depth === 0) outermost++
     return is(it, op.branchIf, depth - 1) ? [{ op: op.if, bytes: code(op.if, noResult) }, one, { op: op.return, bytes: code(op.return) }, end] : [it]
   })
+  return outermost === 1 ? out : list // of two, the first's end is not the function's
 }
 
 /** PC_F << 16 is a local variable, of the same index in all functions. */
