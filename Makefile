@@ -64,7 +64,8 @@ build: $(NPM) ## Put the WebAssembly files and the npm package into js/dist/
 .PHONY: run
 run: build ## Start the local service, and print where to talk to agents and where to build one
 	tools/need.sh voice
-	go run ./cmd/localservice -page-control -json | go run ./example/studio
+	go build -o build/ ./cmd/localservice ./example/studio
+	build/localservice -page-control -json | build/studio
 
 BRIEF := An agent that helps the guests of a hotel.
 
