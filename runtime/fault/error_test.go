@@ -80,7 +80,7 @@ func TestRetryableFollowsAppendixA(t *testing.T) {
 	}
 	for _, info := range Codes() {
 		if e := New(info.Code, ""); e.Retryable != want[info.Code] {
-			t.Errorf("%s: retryable %v, want %v", info.Code, e.Retryable, want[info.Code])
+			t.Errorf("%s: retryable %v, want %v: change Retry of its row, or want of this test if Appendix A has the code as retryable or doesn't have it", info.Code, e.Retryable, want[info.Code])
 		}
 	}
 	if New(WHEPFailed, "").WithStatus(500).Retryable {
