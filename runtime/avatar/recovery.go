@@ -340,8 +340,8 @@ func (s *Session) maxAttempts(attempt int) int {
 	return max(attempt, limit)
 }
 
-// connectAttempts bounds the attempts to reach the service for the first time
-// (protocol §1.6).
+// connectAttempts bounds the attempts to reach the service that follow the first one, as long
+// as none has succeeded (protocol §1.6).
 const connectAttempts = 5
 
 // reconnects reports whether a lost socket is reconnected.
