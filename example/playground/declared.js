@@ -323,7 +323,7 @@ export const options = {
       "type": "number",
       "check": "number",
       "preset": "5000",
-      "about": "Bounds that request, except when the page is unloaded."
+      "about": "Bounds that request, except one that is sent because the page is hidden or unloaded."
     },
     {
       "name": "pageLifecycleAware",
@@ -535,7 +535,7 @@ export const options = {
       "type": "number",
       "check": "number",
       "preset": "30000",
-      "about": "Bounds the wait for each of the events asr-webrtc-ready and asr-webrtc-answer."
+      "about": "Bounds the wait for each of the events asr-webrtc-ready and asr-webrtc-answer, also for the latter after an ICE restart, and the answer to an offer of the voice in audio mode."
     },
     {
       "name": "firstFrame",
@@ -584,7 +584,7 @@ export const options = {
       "type": "number",
       "check": "number",
       "preset": "15000",
-      "about": "Bounds one recovery of the avatar's peer."
+      "about": "Bounds one recovery of the avatar's peer, and the wait for the confirmation of a resume that the service has announced."
     },
     {
       "name": "mediaLost",

@@ -18,7 +18,8 @@ type Settings struct {
 	CompleteOnEnd *bool `json:"sessionCompleteOnEnd" default:"true"`
 	// CompletePath is the path of the request that reports the end.
 	CompletePath string `json:"sessionCompletePath" default:"/thread/session_completed"`
-	// CompleteTimeout bounds that request, except when the page is unloaded.
+	// CompleteTimeout bounds that request, except one that is sent because the page is hidden or
+	// unloaded.
 	CompleteTimeout time.Duration `json:"sessionCompleteTimeoutMs" default:"5s"`
 	// PageLifecycle reacts when the page is hidden, shown or unloaded.
 	PageLifecycle *bool `json:"pageLifecycleAware" default:"true"`

@@ -21,7 +21,8 @@ type Limits struct {
 	JoinComplete time.Duration `json:"joinComplete" default:"20s"`
 	// Agent bounds the wait for each of the events showAgent and askPermissions.
 	Agent time.Duration `json:"agent" default:"10s"`
-	// ASR bounds the wait for each of the events asr-webrtc-ready and asr-webrtc-answer.
+	// ASR bounds the wait for each of the events asr-webrtc-ready and asr-webrtc-answer, also for
+	// the latter after an ICE restart, and the answer to an offer of the voice in audio mode.
 	ASR time.Duration `json:"asr" default:"30s"`
 
 	// FirstFrame bounds the time from the media answer to the first painted frame.
@@ -38,7 +39,8 @@ type Limits struct {
 	// WHEPRelease bounds one WHEP DELETE.
 	WHEPRelease time.Duration `json:"whepRelease" default:"3s"`
 
-	// Recover bounds one recovery of the avatar's peer.
+	// Recover bounds one recovery of the avatar's peer, and the wait for the confirmation of a
+	// resume that the service has announced.
 	Recover time.Duration `json:"recover" default:"15s"`
 	// MediaLost bounds the time without a picture despite repairs and a rebuild; the session
 	// then ends with media_recover_failed.

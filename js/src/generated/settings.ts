@@ -42,7 +42,10 @@ export interface CompletionSettings {
   sessionCompleteOnEnd?: boolean | undefined
   /** The path of the request that reports the end. Default `"/thread/session_completed"`. */
   sessionCompletePath?: string | undefined
-  /** Bounds that request, except when the page is unloaded. Default 5000 ms. */
+  /**
+   * Bounds that request, except one that is sent because the page is hidden or unloaded.
+   * Default 5000 ms.
+   */
   sessionCompleteTimeoutMs?: number | undefined
   /** Reacts when the page is hidden, shown or unloaded. Default `true`. */
   pageLifecycleAware?: boolean | undefined
@@ -135,7 +138,8 @@ export interface Timeouts {
   /** Bounds the wait for each of the events showAgent and askPermissions. Default 10000 ms. */
   agent?: number | undefined
   /**
-   * Bounds the wait for each of the events asr-webrtc-ready and asr-webrtc-answer. Default
+   * Bounds the wait for each of the events asr-webrtc-ready and asr-webrtc-answer, also for the
+   * latter after an ICE restart, and the answer to an offer of the voice in audio mode. Default
    * 30000 ms.
    */
   asr?: number | undefined
@@ -151,7 +155,10 @@ export interface Timeouts {
   whepBackoff?: number | undefined
   /** Bounds one WHEP DELETE. Default 3000 ms. */
   whepRelease?: number | undefined
-  /** Bounds one recovery of the avatar's peer. Default 15000 ms. */
+  /**
+   * Bounds one recovery of the avatar's peer, and the wait for the confirmation of a resume
+   * that the service has announced. Default 15000 ms.
+   */
   recover?: number | undefined
   /**
    * Bounds the time without a picture despite repairs and a rebuild; the session then ends with
