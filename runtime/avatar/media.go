@@ -208,7 +208,8 @@ func (s *Session) setMic(on bool, command string) {
 // StartMic asks for the microphone and attaches it without renegotiation. If the
 // microphone is started already it does nothing; while the browser's prompt is open
 // it waits for the same result. Errors: invalid_state, mic_permission_denied,
-// mic_not_found, mic_in_use, devices_permission_denied, noise_processor_failed.
+// mic_not_found, mic_in_use, devices_permission_denied, noise_processor_failed,
+// mic_attach_failed.
 func (s *Session) StartMic(ctx context.Context) error {
 	return s.openMic(ctx, s.media.StartMic)
 }

@@ -112,7 +112,10 @@ export class AvatarSession extends Session<AvatarEvents, Snapshot, AvatarMethods
     this.disconnect({ reason: "stop" })
   }
 
-  /** Waits until an agent is free; rejects with `capacity_timeout`. */
+  /**
+   * Waits until an agent is free, on a connection of its own: asks every `pollIntervalMs` (5,000), for `maxWaitMs` (300,000).
+   * Rejects with `capacity_timeout`, with `invalid_state` without a token, and with why the service could not be asked.
+   */
   async waitForCapacity(options?: { maxWaitMs?: number | undefined; pollIntervalMs?: number | undefined } & CallOptions): Promise<{ available: true; details?: unknown }> {
     const { signal, ...times } = optionsOf(options)
     return this.object.call("waitForCapacity", { signal }, times)
@@ -122,7 +125,12 @@ export class AvatarSession extends Session<AvatarEvents, Snapshot, AvatarMethods
 
   /**
    * Sends a typed turn. Resolves with true when it was sent, with false when the session
-   * ended first. Waits for the end of a turn of the agent that can't be interrupted.
+   * ended first. Waits for the end of a turn of the agent that can't be interrupted, and for
+   * that of a pause; all texts that wait are sent as one turn.
+   *
+   * Rejects with `invalid_state` (not connected, or a tap-to-talk window is open), `bad_request`
+   * (empty text), `disclosure_required`, `rate_limited` (also when 100 texts wait),
+   * `guardrail_blocked`, and `aborted` by signal while it waits.
    */
   async speak(text: string, options?: CallOptions): Promise<boolean> {
     return this.live.call("speak", options, text)
@@ -141,23 +149,36 @@ export class AvatarSession extends Session<AvatarEvents, Snapshot, AvatarMethods
     return askAvatar(this, text, optionsOf(options), this.#changesTexts)
   }
 
-  /** Stops the agent's speech. */
+  /** Silences the agent; the brain goes on with its answer. Throws `invalid_state`, also while a tap-to-talk window is open. */
   interrupt(): void {
     this.live.callSync("interrupt")
   }
 
+  /**
+   * Opens a window in which the visitor speaks. Throws `invalid_state` (also when one is open), `mic_not_started`,
+   * `capability_disabled` (the agent is not in tap-to-talk mode) or `disclosure_required`.
+   */
   startTapToTalk(): void {
     this.live.callSync("startTapToTalk")
   }
 
+  /** Closes the window, which ends the visitor's turn. Throws `invalid_state` if none is open. */
   endTapToTalk(): void {
     this.live.callSync("endTapToTalk")
   }
 
+  /**
+   * Silences the agent until `resume()`, and closes a tap-to-talk window. The service releases the media when the pause lasts
+   * too long (`timeExpired` with the type `pause_expiry`). A second call does nothing. Throws `invalid_state`.
+   */
   pause(): void {
     this.live.callSync("pause")
   }
 
+  /**
+   * Ends a pause. When the service has released the media, they are made again; if that fails, the session ends with the
+   * error with which this rejects (`resume_failed` for one without a code of its own). Rejects with `invalid_state`.
+   */
   async resume(options?: CallOptions): Promise<void> {
     await this.live.call("resume", options)
   }
@@ -172,6 +193,7 @@ export class AvatarSession extends Session<AvatarEvents, Snapshot, AvatarMethods
     return this.values.disclosure
   }
 
+  /** The id that leads to one server of the service: give it as the option `stickyId` after a reload. */
   getStickyId(): string {
     return this.values.stickyId
   }
@@ -192,12 +214,12 @@ export class AvatarSession extends Session<AvatarEvents, Snapshot, AvatarMethods
 
   // --- Context
 
-  /** Sends one image of a shared screen, as JPEG or PNG. */
+  /** Sends one image of a shared screen, as JPEG or PNG. Throws `invalid_state`, or `capability_disabled` without `capabilities.screenShare`. */
   sendScreenShot(image: ArrayBuffer | ArrayBufferView): void {
     this.live.callSync("sendScreenShot", image)
   }
 
-  /** Sends one image of the visitor's camera, as JPEG or PNG, to an agent with `capabilities.cameraAnalysis`. */
+  /** Sends one image of the visitor's camera, as JPEG or PNG. Throws `invalid_state`, or `capability_disabled` without `capabilities.cameraAnalysis`. */
   sendCameraShot(image: ArrayBuffer | ArrayBufferView): void {
     this.live.callSync("sendCameraShot", image)
   }
@@ -207,23 +229,28 @@ export class AvatarSession extends Session<AvatarEvents, Snapshot, AvatarMethods
     this.live.callSync("notifyHtmlElementClick", info)
   }
 
+  /** Sends the values of a form; there is no reply. Throws `invalid_state`. */
   submitStructuredDataForm(values: Record<string, unknown>): void {
     this.live.callSync("submitStructuredDataForm", values)
   }
 
   // --- Microphone
 
+  /** Switches the microphone off, and tells the service. Allowed at any time, also before the microphone is started. */
   mute(): void {
     this.object.callSync("mute")
   }
 
+  /** Switches the microphone on again. */
   unmute(): void {
     this.object.callSync("unmute")
   }
 
   /**
    * Opens the microphone and attaches it. If the session ends, or every call that waits is aborted, before the visitor has
-   * answered the browser's question, the device is closed as soon as the browser opens it.
+   * answered the browser's question, the device is closed as soon as the browser opens it. Rejects with `invalid_state`,
+   * `mic_permission_denied`, `mic_not_found`, `mic_in_use`, `devices_permission_denied`, `noise_processor_failed` or
+   * `mic_attach_failed`; the session goes on.
    */
   async startMic(options?: CallOptions): Promise<void> {
     try {
@@ -235,6 +262,7 @@ export class AvatarSession extends Session<AvatarEvents, Snapshot, AvatarMethods
     }
   }
 
+  /** Switches to another microphone; if that fails, the present one stays in use. Rejects with `mic_not_started`, and like `startMic`. */
   async switchMic(deviceId: string, options?: CallOptions): Promise<void> {
     await this.live.call("switchMic", options, deviceId)
   }
@@ -266,10 +294,12 @@ export class AvatarSession extends Session<AvatarEvents, Snapshot, AvatarMethods
     this.#elements.audioEl = element
   }
 
+  /** Mutes the agent's voice in this page; the service keeps sending it. */
   muteAudioOutput(): void {
     this.object.callSync("muteAudioOutput")
   }
 
+  /** Ends `muteAudioOutput`. */
   unmuteAudioOutput(): void {
     this.object.callSync("unmuteAudioOutput")
     if (this.#silenced) void this.#silence() // the browser still needs a click for sound
@@ -317,10 +347,12 @@ export class AvatarSession extends Session<AvatarEvents, Snapshot, AvatarMethods
     return this.#playbackBlocked
   }
 
+  /** The element that shows the picture. */
   get videoEl(): HTMLMediaElement | null {
     return this.#bound.videoEl ?? null
   }
 
+  /** The element that plays the voice; null while the picture's element does. */
   get audioEl(): HTMLMediaElement | null {
     return this.#bound.audioEl ?? null
   }
