@@ -145,7 +145,8 @@ type ControlsChanged struct{}
 type DevicesChanged struct{}
 
 // HardwareMuteChanged reports, in pages only, that the system or the device muted or unmuted the
-// microphone; a mute is reported after 5 s. Track is the device's track.
+// microphone; a mute is reported after 5 s, and ends when another microphone is used, or none.
+// Track is the device's track.
 type HardwareMuteChanged struct {
 	Muted bool `json:"muted"`
 	Track any  `json:"track" ts:"MediaStreamTrack"`

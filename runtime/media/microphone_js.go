@@ -288,7 +288,7 @@ func policyDetail() string {
 
 // observe watches the device's track.
 func (m *microphone) observe(c *capture, device js.Value) {
-	mute := func(muted bool) {
+	c.mute = func(muted bool) {
 		c.muted = muted
 		m.report(Event{Kind: HardwareMute, Muted: muted, Track: Track{Kind: "audio", ID: jsbridge.StringOf(device, "id"), Native: device}})
 	}
@@ -297,7 +297,7 @@ func (m *microphone) observe(c *capture, device js.Value) {
 			c.muting = time.AfterFunc(m.muteDelay, func() {
 				if c.muting != nil { // neither unmuted nor ended meanwhile
 					c.muting = nil
-					mute(true)
+					c.mute(true)
 				}
 			})
 		}
@@ -307,7 +307,7 @@ func (m *microphone) observe(c *capture, device js.Value) {
 		"unmute": func() {
 			c.stopMuting()
 			if c.muted {
-				mute(false)
+				c.mute(false)
 			}
 		},
 		"ended": func() {
@@ -462,10 +462,11 @@ type capture struct {
 	track     js.Value
 	stopExtra func() // stops the page's processor; nil if there is nothing to stop
 	scope     *jsbridge.Scope
-	muting    *time.Timer // runs while a mute is not reported yet
-	muted     bool        // reported
-	announced bool        // MicStarted was reported
-	lost      bool        // the device was unplugged or taken away
+	muting    *time.Timer      // runs while a mute is not reported yet
+	muted     bool             // reported
+	mute      func(muted bool) // reports it
+	announced bool             // MicStarted was reported
+	lost      bool             // the device was unplugged or taken away
 }
 
 // process passes the stream of c through the page's processor. The result
@@ -524,6 +525,9 @@ func (c *capture) stopMuting() {
 func (c *capture) end() {
 	c.scope.End()
 	c.stopMuting()
+	if c.muted { // or a page would show it for ever
+		c.mute(false)
+	}
 	stopTracks(c.raw)
 	if c.stopExtra != nil {
 		c.stopExtra()

@@ -453,6 +453,34 @@ func TestHardwareMute(t *testing.T) {
 	}
 }
 
+// TestTheEndOfAMutedDeviceIsTheEndOfItsMute, or a page would show the mute of a device that is not used any more.
+func TestTheEndOfAMutedDeviceIsTheEndOfItsMute(t *testing.T) {
+	for name, end := range map[string]func(m *microphone) error{
+		"replaced": func(m *microphone) error { return m.SwitchMic(testContext(t), "") },
+		"stopped":  func(m *microphone) error { m.StopMic(); return nil },
+		"unplugged": func(m *microphone) error {
+			m.capture.track.Call("dispatchEvent", js.Global().Get("Event").New("ended"))
+			return nil
+		},
+	} {
+		prompts(t)
+		j := newJournal()
+		m := newPageEngine(t, func(c *Config) { c.OnMicrophone = j.notify }).microphone
+		m.muteDelay = time.Millisecond
+		must.Do(t, m.StartMic(testContext(t)))
+		track := m.capture.track
+		track.Call("dispatchEvent", js.Global().Get("Event").New("mute"))
+		j.await(t, describe(Event{Kind: HardwareMute, Channel: event.ChannelASR, Muted: true}))
+		must.Do(t, end(m))
+		ended := slices.ContainsFunc(j.events, func(ev Event) bool {
+			return ev.Kind == HardwareMute && !ev.Muted && track.Equal(ev.Track.Native.(js.Value))
+		})
+		if !ended || track.Get("readyState").String() != "ended" {
+			t.Errorf("%s: the mute did not end: %q", name, j.lines)
+		}
+	}
+}
+
 // TestAMicrophoneThatIsMutedFromTheBeginning is reported as one that is muted later.
 func TestAMicrophoneThatIsMutedFromTheBeginning(t *testing.T) {
 	prompts(t)

@@ -66,7 +66,8 @@ export interface AvatarEvents {
   devicesChanged: Nothing
   /**
    * `hardwareMuteChanged` reports, in pages only, that the system or the device muted or
-   * unmuted the microphone; a mute is reported after 5 s. `track` is the device's track.
+   * unmuted the microphone; a mute is reported after 5 s, and ends when another microphone is
+   * used, or none. `track` is the device's track.
    */
   hardwareMuteChanged: HardwareMuteChanged
   /**
