@@ -4,6 +4,7 @@ package fetch
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"io"
@@ -24,7 +25,7 @@ const (
 	idleTimeout = 30 * time.Second
 	// idlePerHost lets a load generator with many sessions reuse its connections.
 	idlePerHost = 16
-	// sendTimeout bounds a request of Send. The end-of-conversation call can
+	// sendTimeout bounds a request of Send that has no limit. The end-of-conversation call can
 	// block for about 10 s on the server (protocol §8.9).
 	sendTimeout = 15 * time.Second
 )
@@ -125,10 +126,10 @@ func (c *HTTPClient) Do(ctx context.Context, r *Request) (*Response, error) {
 	}, nil
 }
 
-// Send implements Sender. The request ends after 15 s at the latest.
+// Send implements Sender. The request ends at its limit.
 func (c *HTTPClient) Send(r *Request, done func(status int, err error)) {
 	c.sends.Go(func() {
-		ctx, cancel := context.WithTimeout(context.Background(), sendTimeout)
+		ctx, cancel := context.WithTimeout(context.Background(), cmp.Or(r.SendLimit, sendTimeout))
 		defer cancel()
 		resp, err := c.Do(ctx, r)
 		status := 0

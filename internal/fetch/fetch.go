@@ -15,6 +15,7 @@ import (
 	"io"
 	"net/url"
 	"strings"
+	"time"
 
 	"github.com/agentruntime/agentruntime/runtime/fault"
 	"github.com/agentruntime/agentruntime/runtime/httpclient"
@@ -58,6 +59,8 @@ type Request struct {
 	Body   Body
 	// Keepalive lets the request outlive the page. Send implies it.
 	Keepalive bool
+	// SendLimit bounds a request of Send natively, where Close waits for it; zero means 15 s.
+	SendLimit time.Duration
 	// Repeatable means that the request is idempotent, so that Call may repeat it
 	// like a GET. It is not sent as a header, which the service's CORS rules would
 	// have to allow.

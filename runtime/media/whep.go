@@ -226,7 +226,9 @@ func (v *viewer) release(ctx context.Context) {
 // abandon returns, even from a pagehide listener.
 func (v *viewer) abandon() {
 	if v != nil && !v.released.Swap(true) {
-		v.whep.network.Send(v.request(), v.report)
+		r := v.request()
+		r.SendLimit = v.whep.Limits.WHEPRelease
+		v.whep.network.Send(r, v.report)
 	}
 }
 
