@@ -96,6 +96,34 @@ test("a thread that a face can't continue is forgotten, and the next start begin
   launcher.remove()
 })
 
+test("a thread that is refused in text is forgotten, and the next message begins another", async (t) => {
+  t.mock.method(console, "error", () => {})
+  sessionStorage.setItem(keyOf("w-12"), JSON.stringify({ thread: "t-12", said: [{ who: "user", text: "Hello" }] }))
+  const { program, launcher, agent } = await shown({ widgetId: "w-12" })
+  await until("it continues", () => agent.phase === "live", settle)
+  assert.equal(program.options["threadId"], "t-12")
+  program.properties["threadId"] = "t-12"
+  const refusal = new AgentError({ code: "thread_access_denied", detail: "No permission for thread t-12" })
+  program.results["disconnect"] = (options) => {
+    program.become("closed")
+    program.dispatch("ended", { reason: (options as { reason: string }).reason })
+  }
+  program.results["sendText"] = async () => {
+    program.dispatch("error", refusal)
+    throw refusal
+  }
+  await assert.rejects(agent.send("Are you there?"), { code: "thread_access_denied" })
+  assert.deepEqual(program.calls.find(([name]) => name === "disconnect"), ["disconnect", { final: false, reason: "thread_access_denied" }])
+  assert.equal(agent.phase, "error")
+  assert.match(agent.shadowRoot!.querySelector("[part~=message]")!.textContent, /begin a new one/)
+  window.dispatchEvent(new window.Event("pagehide"))
+  assert.deepEqual([agent.threadId, sessionStorage.getItem(keyOf("w-12"))], [null, null])
+  program.results["sendText"] = async () => ({ text: "Yes.", segments: [], errors: [] })
+  await agent.send("Are you there?")
+  assert.equal(program.options["threadId"], undefined)
+  launcher.remove()
+})
+
 test("a thread is kept when the page is the cause that a conversation can't begin", async (t) => {
   t.mock.method(console, "error", () => {})
   sessionStorage.setItem(keyOf("w-10"), JSON.stringify({ thread: "t-10", said: [] }))

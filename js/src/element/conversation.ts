@@ -26,6 +26,9 @@ export const failures = {
   permanent: PERMANENT_ERRORS,
 }
 
+/** The error of every turn in text on a thread of another visitor; with a face, connecting fails. */
+const lostThread = "thread_access_denied"
+
 /** Adds the parts that only a conversation has: the menus of devices, the buttons over the picture, those of the transcript and of what the visitor shows; and makes the button for tap-to-talk work. */
 export function addParts({ element, screen, update }: Host, conversation: () => Conversation | undefined): void {
   const { frame, stage, controls, composer } = screen
@@ -117,7 +120,7 @@ export class Conversation {
       if (answer === false) composer.restore(text) // it waited for words that can't be interrupted, until the conversation ended
       else if (typeof answer === "object" && answer.empty) update({ message: this.#noAnswer })
     } catch (reason) {
-      if (turn.signal.aborted) {
+      if (turn.signal.aborted && codeOf(reason) !== lostThread) {
         if (spoken) composer.restore(text) // it waited too, until the visitor pressed stop
         return
       }
@@ -248,6 +251,10 @@ export class Conversation {
         else if (!picture.countsFrames) update({ missing: false })
       },
       reconnected: () => update({ unheard: false }),
+      error: (error) => {
+        // No turn can succeed, but the thread is not over: it is another visitor's.
+        if (codeOf(error) === lostThread) session.disconnect({ final: false, reason: lostThread })
+      },
       ended: ({ reason }) => over(reason),
     })
     const face = faceOf(session)

@@ -50,6 +50,8 @@ export class AgentLauncherElement extends withProperties(Base, { position: "posi
   #making: Promise<void> | undefined
   /** Where the agent's latest conversation is kept: the attributes may name another agent since it began. */
   #begun: LauncherStore | undefined
+  /** The session whose thread was refused; it still has its id. */
+  #lost: AgentElement["session"]
   /** An answer came while the panel was closed. */
   #unread = false
   #narrow: MediaQueryList | undefined
@@ -250,8 +252,10 @@ export class AgentLauncherElement extends withProperties(Base, { position: "posi
       if (phase === "connecting") this.#begun = this.#store
       // The service refuses the thread of a face in the phase connect. Without a phase it is what the page has set, such as an option.
       const lost = code === "bad_request" ? (refusal as AgentError).phase === "connect" : lostThread.includes(code ?? "")
-      if (phase === "error" && lost) this.#begun!.kept = undefined
-      else this.#remember()
+      if (phase === "error" && lost) {
+        this.#lost = agent.session
+        this.#begun!.kept = undefined
+      } else this.#remember()
       this.#resume()
       this.#show()
     })
@@ -271,7 +275,7 @@ export class AgentLauncherElement extends withProperties(Base, { position: "posi
   /** Keeps the thread and what was said, unless the page names the thread. */
   readonly #remember = (): void => {
     const { session, transcript = [] } = this.#agent ?? {}
-    if (!session?.threadId || this.hasAttribute("thread-id")) return
+    if (!session?.threadId || session === this.#lost || this.hasAttribute("thread-id")) return
     this.#begun!.kept = { thread: session.threadId, said: transcript }
     this.#show()
   }
