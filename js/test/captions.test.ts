@@ -46,6 +46,20 @@ test("a sentence of more than two lines is shown piece by piece, as its sound co
   for (const caption of shown) assert.ok(caption.split("\n").length <= 2 && caption.split("\n").every((line) => line.length <= 10), caption)
 })
 
+test("a caption ends when the session was lost with its connection and made again", (t) => {
+  const { session, shown, pass } = begin(t)
+  session.say("a", "First. Second.")
+  session.chunk("a", "First.", 500)
+  session.start()
+  session.emit("reconnecting", { reason: "transport close", attempt: 1, maxAttempts: 5 })
+  pass(400)
+  assert.deepEqual(shown, ["First."])
+  session.emit("reconnected", { recovered: true })
+  assert.deepEqual(shown, ["First."])
+  session.emit("reconnected", { recovered: false })
+  assert.deepEqual(shown, ["First.", "-"])
+})
+
 test("what the agent says on after userStartedTalking is shown", (t) => {
   const { session, shown, pass } = begin(t)
   session.say("a", "First. Second.")

@@ -441,6 +441,9 @@ interface Speech {
   interrupted: object
   userStartedTalking: object
   error: unknown
+  reconnecting: { cold?: boolean }
+  reconnected: { recovered: boolean }
+  ended: object
 }
 
 /** Lets so many milliseconds pass. In one step, timers would all see the time at its end. */
@@ -487,6 +490,26 @@ test("captions come from chunks alone", () => {
     assert.deepEqual(shown, ["One", "two", "-"])
   } finally {
     end()
+  }
+})
+
+test("captions end with the session that the agent spoke in", () => {
+  const ends: [keyof Speech, object][] = [["reconnecting", { cold: true }], ["reconnected", { recovered: false }], ["ended", { reason: "reconnect_failed" }]]
+  for (const [name, payload] of ends) {
+    const { session, shown, end } = captioned()
+    try {
+      session.emit("avatarStartTalking", undefined as never)
+      for (const text of ["Hello", "there"]) session.emit("speechChunk", { text, durationMs: 500, speechId: "s" })
+      session.emit("reconnecting", {})
+      assert.deepEqual(shown, ["Hello"], "the service may still have the session")
+      session.emit(name, payload as never)
+      assert.deepEqual(shown.splice(0), ["Hello", "-"], name)
+      session.emit("speechChunk", { text: "Welcome back.", durationMs: 500, speechId: "u" })
+      pass(2500)
+      assert.deepEqual(shown, ["Welcome back.", "-"], `${name}: the agent still talks`)
+    } finally {
+      end()
+    }
   }
 })
 

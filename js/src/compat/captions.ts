@@ -94,7 +94,7 @@ const remembered = 10
  * Captions of the agent's voice: each is at most `maxCharsPerLine * maxLines` characters
  * long, and ends at a sentence, a clause or a word. They are timed by the service's chunks
  * of speech; without chunks, by an estimate that is corrected after each utterance.
- * `interrupted` and `userStartedTalking` clear them at once. It draws nothing.
+ * `interrupted`, `userStartedTalking` and the loss of the session clear them at once. It draws nothing.
  */
 export class CaptionService {
   readonly #scope = new Scope()
@@ -137,6 +137,10 @@ export class CaptionService {
     this.#scope.listen(session, "avatarStopTalking", (stopped) => this.#stop(stopped?.text))
     this.#scope.listen(session, "interrupted", () => this.#cut())
     this.#scope.listen(session, "userStartedTalking", () => this.#cut())
+    // No further event of the utterance comes from a session that is made again, or has ended.
+    this.#scope.listen(session, "reconnecting", ({ cold }) => cold && this.#lose())
+    this.#scope.listen(session, "reconnected", ({ recovered }) => !recovered && this.#lose())
+    this.#scope.listen(session, "ended", () => this.#lose())
   }
 
   /** Adds a function that is called at every change, and returns the one that removes it. */
@@ -213,6 +217,11 @@ export class CaptionService {
     this.#waiting = []
     this.#drop()
     this.#clear()
+  }
+
+  #lose(): void {
+    this.#talking = false
+    this.#cut()
   }
 
   #begin(speechId: string): void {

@@ -117,6 +117,8 @@ export class Voice {
     scope.listen(session, "avatarStopTalking", (stop) => this.#stopped(stop?.text ?? ""))
     scope.listen(session, "interrupted", () => this.#interrupted())
     scope.listen(session, "reconnecting", ({ cold }) => cold && this.#interrupted())
+    // After a lost socket, only this event tells that the session was made again.
+    scope.listen(session, "reconnected", ({ recovered }) => !recovered && this.#interrupted())
     scope.listen(session, "ended", () => this.#interrupted())
     // When an agent session leaves its avatar, no further event of it follows.
     scope.listen(session, "transportChanged", () => this.#interrupted())
