@@ -56,6 +56,23 @@ test("an answer in text is its pieces as they are, which end anywhere", () => {
   assert.deepEqual(readRecording(text).turns.map(({ text }) => text), ["Hello?", "In Room 1.5:\n\n- up"])
 })
 
+test("a turn ends with its session, so that the opening line of the next one is a turn of its own", () => {
+  for (const [event, data] of [["reconnecting", { cold: true }], ["reconnected", { recovered: false }]] as const) {
+    const cut = [
+      ...lines.slice(0, 6),
+      { t: 1700, event: "reconnecting", data: { reason: "transport close" } },
+      { t: 1800, event: "reconnected", data: { recovered: true } },
+      { t: 2000, event, data },
+      { t: 3000, event: "transcript", data: { type: "final", text: "Welcome back.", speechId: "u" } },
+    ]
+    const { turns } = readRecording(cut.map((line) => JSON.stringify(line)).join("\n"))
+    assert.deepEqual(turns.slice(1), [
+      { by: "agent", text: "Good morning.", startMs: 1500, endMs: 2000 },
+      { by: "agent", text: "Welcome back.", startMs: 3000, endMs: 3000 },
+    ])
+  }
+})
+
 test("the last line may be cut off", () => {
   assert.equal(readRecording(events.slice(0, -20)).entries.length, lines.length - 2)
 })

@@ -192,6 +192,26 @@ func TestAnAnswerInTextIsItsPiecesAsTheyAre(t *testing.T) {
 	}
 }
 
+// TestATurnEndsWithItsSession, so that the opening line of the session that is made again is a turn of its own.
+func TestATurnEndsWithItsSession(t *testing.T) {
+	for _, loss := range []string{
+		`{"t":3000,"event":"reconnecting","data":{"reason":"video stalled","attempt":1,"maxAttempts":2,"cold":true}}`,
+		`{"t":3000,"event":"reconnected","data":{"recovered":false}}`,
+	} {
+		turns := read(t, `{"t":2000,"event":"transcript","data":{"type":"final","text":"First, open the","speechId":"a"}}`,
+			`{"t":2200,"event":"avatarStartTalking","data":{"speechId":"a"}}`,
+			`{"t":2500,"event":"reconnecting","data":{"reason":"transport close","attempt":1,"maxAttempts":5}}`,
+			`{"t":2600,"event":"reconnected","data":{"recovered":true}}`,
+			loss,
+			`{"t":4000,"event":"transcript","data":{"type":"final","text":"Welcome back.","speechId":"b"}}`,
+			`{"t":4100,"event":"avatarStartTalking","data":{"speechId":"b"}}`,
+			`{"t":5000,"event":"avatarStopTalking","data":{"text":"Welcome back.","speechId":"b"}}`).Turns()
+		if len(turns) != 2 || turns[0].Text != "First, open the" || turns[0].EndMs != 3000 || turns[0].Interrupted || turns[1].Text != "Welcome back." {
+			t.Errorf("turns %+v after %s", turns, loss)
+		}
+	}
+}
+
 // TestSpeechWithoutWords, which the agent answers all the same, does not begin the typed turn after it.
 func TestSpeechWithoutWords(t *testing.T) {
 	r := read(t, `{"t":1000,"event":"userStartedTalking","data":{}}`,

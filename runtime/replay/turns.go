@@ -36,6 +36,8 @@ type payload struct {
 	Name     string          `json:"name"`
 	Runtime  string          `json:"runtime"`
 	Args     json.RawMessage `json:"args"`
+
+	Cold, Recovered bool // of a session that is made again
 }
 
 // Add adds an entry.
@@ -81,6 +83,11 @@ func (b *TurnBuilder) Add(e Entry) {
 		b.answerIsThere = true
 	case "avatarStopTalking":
 		b.spoken, b.speaking = joined(b.spoken, p.Text), false
+	case "reconnecting", "reconnected":
+		if !p.Cold && (e.Event == "reconnecting" || p.Recovered) {
+			return
+		}
+		b.answerIsThere, b.speaking = true, false // the session that spoke is gone
 	default:
 		return
 	}

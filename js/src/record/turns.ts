@@ -14,7 +14,16 @@ export class TurnBuilder {
   #answerIsThere = false
 
   add({ t, event, data }: RecordingEntry): void {
-    const { type, text = "", speechId, name = "", runtime = "", args } = (data ?? {}) as { type?: string; text?: string; speechId?: string | null; name?: string; runtime?: string; args?: unknown }
+    const { type, text = "", speechId, name = "", runtime = "", args, cold, recovered } = (data ?? {}) as {
+      type?: string
+      text?: string
+      speechId?: string | null
+      name?: string
+      runtime?: string
+      args?: unknown
+      cold?: boolean
+      recovered?: boolean
+    }
     if (event === "userStartedTalking") this.#talking = t
     else if (event === "transcript" && type === "user") {
       this.#end()
@@ -34,6 +43,10 @@ export class TurnBuilder {
     } else if (event === "turnEnd") this.#answerIsThere = true
     else if (event === "avatarStopTalking") {
       this.#spoken = joined(this.#spoken, text)
+      this.#speaking = false
+    } else if ((event === "reconnecting" && cold) || (event === "reconnected" && !recovered)) {
+      // The session that spoke is gone.
+      this.#answerIsThere = true
       this.#speaking = false
     } else return
     this.#agent.endMs = t
